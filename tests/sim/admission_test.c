@@ -337,7 +337,7 @@ static void ssds_die(struct play *p)
 	host_cache_check(&p->host);
 }
 
-/* The device is suspended while fills are on their way: its label says that the log is empty. */
+/* The device is suspended while fills are in flight: its label says that the log is empty. */
 static void suspend(struct play *p)
 {
 	struct kvp_pool *pool = p->host.pool;

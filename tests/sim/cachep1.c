@@ -115,7 +115,7 @@ static void read_entry(struct reader *r, const struct kvp_log_hdr *h)
 	}
 }
 
-/* All that is durable behind the tail. Nothing may be on its way. */
+/* Read all durable entries behind the tail. No entry may be in flight. */
 static void read_log(struct scene *s, struct reader *r)
 {
 	struct kvp_pool *pool = s->host.pool;

@@ -87,7 +87,7 @@ static void row_in_every_way(struct both *t)
 	host_checkpoint(&t->host);
 }
 
-/* An SSD dies while parts of rows go home, their parity perhaps on its way to the log. */
+/* An SSD dies while parts of rows go home, and their parity perhaps goes to the log. */
 static void an_ssd_dies(struct both *t)
 {
 	host_write(&t->host, 64, 3, true);
@@ -354,7 +354,7 @@ static struct trace take_trace(void)
 	return t;
 }
 
-/* All that was on its way is there. */
+/* All writes in flight are there. */
 static void cut_at(const struct trace *trace, u32 at, struct image *out)
 {
 	struct cutter *cut = malloc(sizeof(*cut));

@@ -47,7 +47,10 @@ static u64 blocks_of(const struct look *l)
 	return min_t(u64, l->crash->o->blocks, l->host.pool->sb->pool_blocks);
 }
 
-/* With a leg that is gone, or died before the cut, what was on its way by intent: one that has homes. */
+/*
+ * True for a block that was going home by intent, if a leg with homes is gone, or died before the
+ * cut.
+ */
 static bool may_be_lost(const struct look *l, u64 block)
 {
 	const struct crash *c = l->crash;
@@ -122,7 +125,10 @@ static void compare_two(struct look *l, const struct kvp_vdev *v, u32 a, u32 b)
 	for (block = 0; block < blocks_of(l); block++) {
 		struct kvp_tpage *leaf = kvp_table_load(pool, block);
 		u64 entry = kvp_table_entry(pool, leaf, block), at = kvp_home_block(pool, block);
-		/* What stays in the log of a cache comes home later, and may have been about to. */
+		/*
+		 * A version that stays in the log of a cache comes home later, and may have been
+		 * half home.
+		 */
 		bool own = leaf->v == v && !kvp_wbuf_any(pool, block, 1);
 
 		kvp_table_put(pool, leaf);
@@ -250,7 +256,9 @@ static void look_main(void *arg)
 	if (kvp_has_data(l->host.pool->log_vdev->g) && held > l->written + uncounted * KVP_PTRS_PER_PAGE)
 		sim_fail("%llu blocks hold data; %llu are counted as written, and %llu leaves are not counted", held,
 			 l->written, uncounted);
-	/* What is left in the log of a cache the table does not know of, nor what leaves had that it has not counted. */
+	/*
+	 * The table does not count data left in the log of a cache, nor blocks of uncounted leaves.
+	 */
 	if (!kvp_has_data(l->host.pool->log_vdev->g) || l->host.pool->table->uncounted)
 		l->written = held;
 	if (l->host.pool->scache->v && !l->crash->heal_allowed) {
@@ -321,7 +329,7 @@ static void dump_leg(const struct image *img, const char *path)
 	}
 }
 
-/* What was read of each block, LOST where that was EIO; what is all zeros is left out. */
+/* Write the contents of each block, LOST if it read EIO; blocks of zeros are left out. */
 static void dump_contents(const struct look *l, const char *path)
 {
 	FILE *f = fopen(path, "w");
@@ -342,8 +350,8 @@ static void dump_contents(const struct look *l, const char *path)
 }
 
 /*
- * The images that @l looked at, without the legs that it had to do without, and what the engine made of them:
- * another program must see the same.
+ * Write the images that @l looked at, without its missing legs, and the contents that the engine
+ * read from them: another program must see the same.
  */
 static void dump(const struct crash *c, const struct look *l)
 {
@@ -375,7 +383,7 @@ static void dump(const struct crash *c, const struct look *l)
 		exit(0);
 }
 
-/* Memory for what is read, if it is dumped. */
+/* Memory for the blocks that are read, if they are dumped. */
 static u8 *seen_for_dump(const struct crash *c)
 {
 	return opt.dump ? malloc((size_t)c->o->blocks * KVP_BLOCK_SIZE) : NULL;
@@ -391,12 +399,15 @@ static bool vdev_lost(u32 have, u32 first, u32 legs, bool parity)
 	return hweight_long(mine) < (parity ? legs - 1 : 1);
 }
 
-/* Can nothing be expected of a pool that has only @others, and of those not what is lost? */
+/* True if a pool with only @others, less the lost ones, may lose anything. */
 static bool too_many(const struct crash *c, u32 others)
 {
 	u32 cache = c->legs - c->cache, first = cache - c->second, have = others & ~c->lost;
 
-	/* Until the cache has other SSDs it may be a single one whose log is needed; of parity1, all that are left. */
+	/*
+	 * Until the exchange, a single SSD may have the log that is needed; of parity1, all that
+	 * are left may.
+	 */
 	if (c->at < c->swaps_at && (!c->cache_parity || c->old_lost) && ~have >> cache & (BIT(c->cache) - 1))
 		return true;
 	/* With the power and the last SSD the log is lost, and --discard-log is not asked for here. */
@@ -414,7 +425,7 @@ static u32 check_without(const struct crash *c, u32 i, u8 *seen)
 	struct crash by_itself = *c;
 	struct look l = { .crash = &by_itself, .start.missing = BIT(i), .may_refuse = true };
 
-	/* What was lost may be back: where that is more than can be lost, nothing may be wrong all the same. */
+	/* Lost legs may be back. Even if too many were lost, no wrong contents may appear. */
 	by_itself.poison_allowed |= too_many(c, others);
 	if (!look(&l, c->images, mix64(c->seed, 100 + i)))
 		return complain(c, "without a leg, not degraded");
@@ -515,11 +526,11 @@ static u32 check_recrash(const struct crash *c, struct trace *t, u32 started, co
 		struct look l = { .crash = &again, .seen = seen_for_dump(c) };
 
 		cut_look(t, at, &rng, images);
-		/* What was read once must not change any more. */
+		/* The contents that were read once must not change any more. */
 		l.expected = at == started ? seen : NULL;
 		l.scrub = i & 1;
 		check_stats.recrashes++;
-		/* And a leg is gone for good: the other has what it takes (R15). */
+		/* And a leg is gone for good: the other has all entries (R15). */
 		if (c->legs > 1 && i % 3 == 2)
 			lose_a_leg(&l, &rng);
 		if (!look(&l, images, mix64(c->seed, 500 + i))) {

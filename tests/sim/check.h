@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What must hold of the images that a power cut left: the pool starts, every
- * block holds what the oracle allows, and it stays so.
+ * Rules for the images after a power cut: the pool starts, every block holds a version that the
+ * oracle allows, and it stays so.
  */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
@@ -9,7 +9,7 @@
 #include "cut.h"
 #include "host.h"
 
-/* What a case knows about the legs when the power went. */
+/* The state of the legs when the power went. */
 struct crash {
 	const struct image *images;
 	u32 legs;		/* of all vdevs */
@@ -42,7 +42,7 @@ struct crash {
 	u32 joins_at, leaves_at;
 	bool each_leg;		/* look at every image without each of the legs, too */
 	bool astray;		/* home writes were lost or went elsewhere, unnoticed: */
-				/* what is in flight by intent may hold anything (R5) */
+				/* blocks in flight by intent may hold anything (R5) */
 	bool rotten;		/* an SSD has rotten blocks, not noticed yet */
 	bool heal_allowed;	/* the scrub may find something: faults were about */
 };

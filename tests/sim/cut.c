@@ -67,7 +67,7 @@ static void drop_pending(struct cutter *c, u32 i)
 	memmove(&c->p[i], &c->p[i + 1], (--c->nr - i) * sizeof(c->p[0]));
 }
 
-/* What an older write left in the cache for these sectors can no longer appear. */
+/* An older write of these sectors, if it is still in the cache, can no longer appear. */
 static void supersede_older(struct cutter *c, const struct pending *newer)
 {
 	const struct trace_request *r = request_of(c, newer);
@@ -123,12 +123,12 @@ static void end_write(struct cutter *c, u32 request)
 		c->p[i].ended = true;
 }
 
-/* Covers what had ended when the flush was submitted. */
+/* A flush covers writes that had ended when it was submitted. */
 static void end_flush(struct cutter *c, const struct trace_request *f)
 {
 	u32 i = 0;
 
-	/* For want of memory it was never issued. */
+	/* For lack of memory it was never issued. */
 	if (f->lost || f->error == -ENOMEM)
 		return;
 	while (i < c->nr) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a power cut leaves on the disks: walks along a trace, knows at each
- * position what is durable for certain and which writes may be there in whole,
- * in part or not at all, and makes images of any such choice.
+ * The contents of the disks after a power cut. This code walks along a trace. At each position it
+ * knows which writes are durable for certain, and which may be there in whole, in part or not at
+ * all. It makes images of any such choice.
  */
 #ifndef SIM_CUT_H
 #define SIM_CUT_H

@@ -182,7 +182,7 @@ static const struct fault *find_fault(u32 disk, struct kvp_io *io, enum kvp_io_o
 	return NULL;
 }
 
-/* Is it the turn of this request to fail, wherever it goes? */
+/* The error of this request if it must fail, wherever it goes. */
 static int hiccup_error(u32 nr, const struct kvp_io *io)
 {
 	if (nr == disks.hiccup.first)
@@ -435,8 +435,9 @@ bool disks_wait(void)
 }
 
 /*
- * The pages of a flight are looked at by kvp_io_land() only, which copies them. To fill them here as well would take a
- * third of all time: recovery reads the whole log. So such a page only notes what it would hold.
+ * Only kvp_io_land() looks at the pages of a flight, and copies them. Filling them here as well
+ * would take a third of all time: recovery reads the whole log. So such a page only notes the block
+ * that it would hold.
  */
 static void end_read(const struct in_flight *f)
 {
@@ -507,7 +508,7 @@ void sim_io_end_one(void)
 			break;
 	f = in_flight[i];
 	in_flight[i] = in_flight[--nr_in_flight];
-	/* What a dead leg has in flight ends with an error too. */
+	/* Requests in flight to a dead leg end with an error, too. */
 	if (disks.dead[f.disk]) {
 		f.error = -EIO;
 		f.io->doomed = true;

@@ -90,7 +90,7 @@ enum sabotage {
 
 extern const char *sabotage_names[BREAK_KINDS];
 
-/* Have the disks FUA of their own? All have a volatile cache. */
+/* Whether the disks have FUA of their own. All have a volatile cache. */
 enum disk_fua {
 	FUA_OWN,
 	FUA_NONE,		/* as most SATA disks */
@@ -144,7 +144,7 @@ extern struct disks disks;
 /** sim_fua - the FUA of the disks of all machines that begin */
 extern enum disk_fua sim_fua;
 
-/** disk_has_log() - may a log entry lie there, as the pool was when it started? */
+/** disk_has_log() - true if a log entry may lie there, as the pool was when it started */
 bool disk_has_log(u32 disk, u64 block);
 
 /** disks_begin() - attach images (copied); the trace starts empty */
@@ -154,13 +154,13 @@ void disks_end(void);
 void disks_free(void);
 struct fault *disks_fault(enum fault_kind kind, u32 disk, u64 first, u64 last);
 void disks_kill(u32 disk);
-/** disks_wake() - one that hangs answers, late, all that it has, and what comes */
+/** disks_wake() - a disk that hangs answers all its requests, late, and later ones */
 void disks_wake(u32 disk);
 /** disks_stall() - hold back requests to a range (two at most) of one disk, until disks_release() */
 void disks_stall(u32 disk, u64 first, u64 last);
 void disks_release(u32 disk);
 void disks_release_all(void);
-/** disks_hold_homes() - nothing of @blocks comes home on the first @nr disks; what is in hand stays there */
+/** disks_hold_homes() - writes of @blocks do not come home on the first @nr disks, but hang */
 void disks_hold_homes(u32 nr, u64 blocks);
 bool disks_wait(void);	/* does a request wait for disks_release()? */
 /** disks_settle() - every write in the images is durable: a new, empty trace */
@@ -168,7 +168,7 @@ void disks_settle(void);
 
 void trace_free(struct trace *t);
 
-/* watch.c: what is not allowed to any request, whatever the test is about. */
+/* watch.c: rules for every request, in all tests. */
 void watch_begin(void);
 void watch_read(u32 disk, u64 block);
 void watch_submit(u32 disk, const struct kvp_io *io);

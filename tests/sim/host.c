@@ -72,7 +72,7 @@ static void add_cache(struct kvp_start *s, const struct host_start *hs, u32 legs
 	s->tunables[KVP_T_CACHE_MODE] = hs->writethrough ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK;
 }
 
-/* Is there a parity1? */
+/* Returns true if there is a parity1. */
 static bool add_vdevs(struct kvp_start *s, const struct host_start *hs)
 {
 	const struct host_vdev *v;
@@ -160,7 +160,7 @@ static void note_geometry(const struct kvp_pool *pool)
 	disks.data_start = pool->vdevs[0].g->data_start;
 }
 
-/* Is it between the two, as tests believe? */
+/* Check that the boundary lies between the two vdevs, as tests expect. */
 static void check_boundary(struct kvp_pool *pool, const struct host_start *hs)
 {
 	u64 boundary;
@@ -514,7 +514,7 @@ int host_checkpoint(struct host *h)
 
 void host_destage(struct host *h)
 {
-	/* What is durable moves on a jiffy later, maybe. */
+	/* Durable versions may move on a jiffy later. */
 	flush_delayed_work(&h->pool->log->post_work);
 	kvp_destage_kick(h->pool, true);
 }
@@ -605,7 +605,7 @@ struct kvp_leg *host_leg(struct host *h, u32 disk)
 
 /* --- reads ------------------------------------------------------------------------------------ */
 
-/* What is known before a block is read. */
+/* The state before a block is read. */
 struct read_plan {
 	struct kvp_rfill ram;
 	struct kvp_admit_plan ssd;
@@ -638,7 +638,7 @@ static bool read_cached(struct host *h, u64 block, struct page *page)
 	return true;
 }
 
-/* Is what was read the version that the table names? Then it may enter the cache. */
+/* True if the table names the version that was read. Then it may enter the cache. */
 static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
 		   const struct read_plan *plan)
 {
@@ -718,7 +718,10 @@ static int read_leg(struct host *h, u64 block, struct page *page, struct kvp_on_
 	return error;
 }
 
-/* Verified against the table as it is afterwards. *@doubt: what the SSD cache had is not what it should be. */
+/*
+ * Verified against the table as it is afterwards. *@doubt: the contents of the SSD cache do not
+ * verify.
+ */
 static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct page *page,
 		      struct read_plan *plan, bool *doubt)
 {
@@ -868,7 +871,10 @@ static void check_cached(struct host *h, u64 block, const struct page *page)
 	kvp_table_put(h->pool, leaf);
 }
 
-/* By the table, if that is in memory: what has to lie at @at. ~0: it has not, or what is of an earlier life is not believed. */
+/*
+ * The entry of the block that must lie at @at, if its leaf is in memory. ~0: it is not, or a
+ * restored block does not count.
+ */
 static u64 wanted_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at)
 {
 	struct kvp_tpage *leaf = kvp_table_find(h->pool, block);
@@ -886,8 +892,9 @@ static u64 wanted_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at)
 }
 
 /*
- * What the index says of a block is what the table says, and lies on every SSD in use that is to have it. What was restored lies
- * there as it was noted, whether the table has something newer by now or not, and whether it is in memory or not.
+ * A block in the index is the version that the table names, on every SSD in use that should have
+ * it. A restored block lies there as it was noted, whether or not the table has a newer version by
+ * now, and whether or not its leaf is in memory.
  */
 static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at, struct page *page)
 {
@@ -934,7 +941,7 @@ void host_cache_check(struct host *h)
 	struct page *page;
 	u64 block;
 
-	/* A large index may still be on its way. */
+	/* A large index may still be growing. */
 	if (h->pool->scache->v)
 		flush_work(&h->pool->scache->grow_work);
 	rcu_read_lock();	/* no other task runs in between */

@@ -23,7 +23,7 @@ struct host {
 	wait_queue_head_t space;
 	u32 space_seq;
 	u32 ssd_reads;		/* that were answered by the SSD cache */
-	u32 mistrusted;		/* of those, that were not what they should be */
+	u32 mistrusted;		/* of those, that did not verify */
 	bool stopped;
 	bool ssds_lie;		/* the SSD cache may not hold what was written there */
 	bool may_fail;		/* faults are about: errors are no failure of the test */
@@ -87,7 +87,9 @@ int host_grow(struct host *h, const struct host_start *hs);
 int host_exchange(struct host *h, const struct host_start *hs);
 /** host_disk() - the disk that leg @leg is on */
 u32 host_disk(const struct host_start *hs, u32 leg);
-/** host_shrink() - suspend, let go of the cache, which @hs does not have, resume; the engine's error */
+/**
+ * host_shrink() - suspend, remove the cache, which @hs does not have, resume; the engine's error
+ */
 int host_shrink(struct host *h, const struct host_start *hs);
 /** host_stop() - orderly end; fails the test if anything stays allocated */
 void host_stop(struct host *h);
@@ -98,7 +100,7 @@ int host_write_special(struct host *h, u64 block, const u8 *data);
 int host_flush(struct host *h);
 int host_discard(struct host *h, u64 block, u32 count);
 int host_checkpoint(struct host *h);
-/** host_destage() - all that is durable by now is to come home, and a checkpoint; in the background */
+/** host_destage() - bring home all that is durable now, and take a checkpoint; in the background */
 void host_destage(struct host *h);
 /**
  * host_try_home() - write home logged data that takes space of the buffer
@@ -141,7 +143,7 @@ int host_read_slowly(struct host *h, u64 block, u8 *data);
 u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors);
 /** host_read_wide_check() - and see that all are current */
 u32 host_read_wide_check(struct host *h, u64 block, u32 count);
-/** host_cached() - does the RAM cache have the block? */
+/** host_cached() - true if the RAM cache has the block */
 bool host_cached(struct host *h, u64 block);
 /**
  * host_cache_check() - the caches agree with the table, except for blocks in the buffer
@@ -151,7 +153,7 @@ bool host_cached(struct host *h, u64 block);
  */
 void host_cache_check(struct host *h);
 void host_sleep(u32 ms);
-/** host_lies_home() - is the block's data valid in the table and not in the buffer? */
+/** host_lies_home() - true if the block's data is valid in the table and not in the buffer */
 struct kvp_leg *host_leg(struct host *h, u32 disk);
 
 #endif

@@ -29,7 +29,7 @@ struct image {
 	struct chunk **chunk;
 };
 
-extern struct blk blk_zeros;	/* what lies where no write went */
+extern struct blk blk_zeros;	/* contents of blocks without a write */
 
 struct blk *blk_new(const void *data);
 struct blk *blk_get(struct blk *b);

@@ -191,7 +191,7 @@ bool sim_wait_until(wait_queue_head_t *wq, u64 seen, u64 until, const char *why)
 	return wq->wakes != seen || sim_block_until(wq, why, until);
 }
 
-/* Says yes too often rather than too rarely: a waiter may be on its way. */
+/* Returns true too often rather than too rarely: a task may be about to wait. */
 bool waitqueue_active(wait_queue_head_t *wq)
 {
 	return wq->ready;

@@ -66,7 +66,7 @@ void result(const char *name, bool good)
 		       opt.sabotage ? sabotage_names[opt.sabotage] : "");
 	}
 	fflush(stdout);
-	/* Broken on purpose: one failure is all that is asked for. */
+	/* With a break, one failure is enough. */
 	if (!good && (opt.first || opt.sabotage) && !opt.keep_going) {
 		printf("%u passed, %u failed\n", totals.passed, totals.failed);
 		exit(1);

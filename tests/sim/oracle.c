@@ -254,7 +254,7 @@ void oracle_rebase(struct oracle *o, u64 block, const u8 *data)
 
 /* --- judging ---------------------------------------------------------------------------- */
 
-/* Is sector @s, known to be of version @got, what version @id says? */
+/* True if sector @s, which has version @got, is as in version @id. */
 static bool sector_is(const struct oracle *o, u64 id, u64 got, const u8 *data, u32 s)
 {
 	if (id != ID_FOREIGN && id & ID_SPECIAL)
@@ -262,7 +262,7 @@ static bool sector_is(const struct oracle *o, u64 id, u64 got, const u8 *data, u
 	return got == id && got != ID_FOREIGN;
 }
 
-/* Which sectors of @data are of version number @n of the block (0: the base)? */
+/* The sectors of @data that are of version number @n of the block (0: the base). */
 static u8 sectors_of(const struct oracle *o, const struct oblock *b, u32 n, const u64 ids[8],
 		     const u8 *data)
 {

@@ -69,17 +69,22 @@ void oracle_losable(struct oracle *o, u64 block);
 
 /** oracle_ids() - which version each sector of @data is */
 void oracle_ids(const struct oracle *o, u64 block, const u8 *data, u64 ids[8]);
-/** oracle_allows() - may @data be read after a power cut at @at? Else the reason in @why. */
+/**
+ * oracle_allows() - true if @data may be read after a power cut at @at. Else the reason is in @why.
+ */
 bool oracle_allows(const struct oracle *o, u64 block, const u8 *data, u32 at, char why[160]);
-/** oracle_may_be_lost() - may a power cut at @at, together with the loss of a leg, lose the block? */
+/**
+ * oracle_may_be_lost() - true if a power cut at @at, together with the loss of a leg, may lose the
+ * block
+ */
 bool oracle_may_be_lost(const struct oracle *o, u64 block, u32 at);
 /** oracle_accepted() - number of versions of @block accepted so far */
 u32 oracle_accepted(const struct oracle *o, u64 block);
-/** oracle_current() - is @data one of the versions from number @from on (0: the base)? */
+/** oracle_current() - true if @data is one of the versions from number @from on (0: the base) */
 bool oracle_current(const struct oracle *o, u64 block, const u8 *data, u32 from, char why[160]);
 /** oracle_acks_before() - a number that changes exactly when the allowed results become stricter */
 u32 oracle_acks_before(const struct oracle *o, u32 at);
-/** oracle_rebase() - from now on @data is what @block holds, durably */
+/** oracle_rebase() - from now on @block holds @data, durably */
 void oracle_rebase(struct oracle *o, u64 block, const u8 *data);
 bool oracle_touched(const struct oracle *o, u64 block);
 

@@ -419,7 +419,10 @@ static void stream_in_pieces(struct parity_test *t)
 		sim_fail("%llu blocks were logged for a FLUSH", log->data_blocks - data);
 }
 
-/* Part of a stripe is written when it is home by intent, but for all that is known not durably. */
+/*
+ * Part of a stripe is written while the stripe is home by intent, but not known to be durable
+ * there.
+ */
 static void part_over_an_open_intent(struct parity_test *t)
 {
 	host_write_by_intent(&t->host, 64, 48);
@@ -432,7 +435,7 @@ static void part_over_an_open_intent(struct parity_test *t)
 	host_checkpoint(&t->host);
 }
 
-/* The same after a FLUSH has closed it: now nothing of it may be lost. */
+/* The same after a FLUSH has closed the intent: now no block of it may be lost. */
 static void part_over_a_closed_intent(struct parity_test *t)
 {
 	host_write_by_intent(&t->host, 64, 48);
@@ -561,7 +564,8 @@ static void one_bad_block_in_a_row_heals(struct parity_test *t)
 }
 
 /*
- * A leg that takes what heals a block, or a row's parity, and does not keep it, is given up (R19).
+ * A leg that accepts the healed contents of a block, or of parity, and does not keep them, is given
+ * up (R19).
  */
 static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
 {

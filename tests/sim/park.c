@@ -37,7 +37,7 @@ static u32 first_ssd(const struct scene *s)
 	return s->legs - s->start.cache;
 }
 
-/* While homes are held. Of a parity1 what is in hand has whole stripes locked. */
+/* While homes are held. In a parity1, destage has locked whole stripes. */
 static void read_parked(struct scene *s)
 {
 	if (!s->start.parity)
@@ -54,7 +54,10 @@ static void park(struct scene *s)
 			 s->host.pool->wbuf->nr_lone, COUNT);
 }
 
-/* What waits is in the order of the log, or the tail would pass what is not home. Between rounds. */
+/*
+ * Waiting versions are in the order of the log, or the tail would pass some that are not home.
+ * Between rounds.
+ */
 static void check_order(struct kvp_pool *pool)
 {
 	struct list_head *lists[] = { &pool->wbuf->swept, &pool->wbuf->parked, &pool->wbuf->logged };
@@ -108,7 +111,7 @@ static void come_home(struct scene *s)
 	host_cache_check(&s->host);
 }
 
-/* A block whose newest version is parked, and where its contents lie on each SSD. */
+/* A block whose newest version is spilled, and the place of its contents on each SSD. */
 static u64 some_parked(struct scene *s, u64 *at)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -168,7 +171,7 @@ static void read_back(struct scene *s)
 	/* Its log has no room for more. */
 	if (s->start.parity)
 		disks_release_all();
-	/* What is newer is what counts: a version, a discard, one in the discard, zeros. */
+	/* The newest one counts: a version, a discard, a version over the discard, zeros. */
 	host_write_each(&s->host, FIRST + 60, 12);
 	host_discard(&s->host, FIRST + 66, 20);
 	host_write_each(&s->host, FIRST + 70, 2);
@@ -205,7 +208,9 @@ static void zeros(struct scene *s)
 	host_stop(h);
 }
 
-/* One SSD's copy is rotten: the other has it. With one SSD it is lost, and nothing else. */
+/*
+ * One SSD's copy is rotten: the other has a good one. With one SSD the block is lost, and no other.
+ */
 static void rotten(struct scene *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
@@ -273,7 +278,9 @@ static void silent_for_a_time(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* They take no writes any more, as SSDs do in the end: what is parked is read, and the log moves. */
+/*
+ * The SSDs take no writes any more, as worn SSDs do: spilled versions are read, and the log moves.
+ */
 static void no_more_writes(struct scene *s)
 {
 	u32 i;
@@ -290,7 +297,7 @@ static void no_more_writes(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* The SSDs die with more than RAM holds: that is lost, listed, and nothing else. */
+/* The SSDs die with more than RAM holds: spilled versions are lost, and listed, and no others. */
 static void ssds_die(struct scene *s)
 {
 	struct host *h = &s->host;
@@ -317,7 +324,7 @@ static void ssds_die(struct scene *s)
 		if (!s->lost[FIRST + i])
 			host_read_check(h, FIRST + i);
 	}
-	/* Until they are found dead, some more may be parked. */
+	/* Until they are found dead, some more may be spilled. */
 	if (!lost || lost > parked + BUFFER / 2 || lost != h->pool->table->poisoned)
 		sim_fail("%u were parked, %u are lost, %llu poisoned", parked, lost,
 			 h->pool->table->poisoned);
@@ -325,7 +332,7 @@ static void ssds_die(struct scene *s)
 	host_stop(h);
 }
 
-/* And the power cut at the end: what was lost says so afterwards, too. */
+/* And a power cut at the end: lost blocks still read EIO afterwards. */
 static void still_lost(struct scene *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
@@ -343,7 +350,7 @@ static void still_lost(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* More than the log has room for: the tail moves while some are parked. */
+/* More than the log has room for: the tail moves while some versions are spilled. */
 static void write_much(struct scene *s)
 {
 	u32 i;
@@ -367,7 +374,10 @@ static void leave_parked(struct scene *s)
 
 /* --- by address ------------------------------------------------------------------------------ */
 
-/* Of the requests since @since, those that wrote home to the first leg; how often one was below the one before. */
+/*
+ * Of the home writes to the first leg since @since: how many there were, and how often one was
+ * below the one before.
+ */
 static u32 turns_back(u32 since, u32 *writes)
 {
 	const struct trace *t = &disks.trace;
@@ -388,7 +398,10 @@ static u32 turns_back(u32 since, u32 *writes)
 	return n;
 }
 
-/* Written in no order, what is parked goes home in order of address: one sweep, and what has a page. */
+/*
+ * Blocks are written in no order; spilled ones go home in order of address: one sweep, and those
+ * with a page.
+ */
 static void by_address(struct scene *s)
 {
 	u32 i, since, turns, writes;
@@ -433,7 +446,7 @@ static void many_versions(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* Is @block, as the table says, unwritten, or not? */
+/* Check that @block is unwritten in the table, or that it is written. */
 static void expect_gone(struct scene *s, u64 block, bool want)
 {
 	struct kvp_tpage *leaf = kvp_table_load(s->host.pool, block);
@@ -444,8 +457,8 @@ static void expect_gone(struct scene *s, u64 block, bool want)
 }
 
 /*
- * A discard is applied before what was parked earlier has come home. What it covers stays away, also where
- * something newer is there that is not durable.
+ * A discard is applied before older spilled versions have come home. Versions that it covers do not
+ * come home, also where a newer version exists that is not durable.
  */
 static void discard_goes_ahead(struct scene *s)
 {
@@ -473,13 +486,13 @@ static void discard_goes_ahead(struct scene *s)
 
 #define GROUP	12u	/* blocks, with two discards: of 0 to 7, and of 4 to 6 */
 
-/* Is nothing of block @i of a group durable but that it was discarded? */
+/* True if the only durable change of block @i of a group is its discard. */
 static bool gone(u32 i)
 {
 	return i < 8 && i != 2 && i != 3;
 }
 
-/* Discards between versions of the same blocks: each goes over all that is older, and over nothing else. */
+/* Discards between versions of the same blocks: each discards all older versions, and no others. */
 static void discards_amid_versions(struct scene *s)
 {
 	struct host *h = &s->host;
@@ -495,7 +508,7 @@ static void discards_amid_versions(struct scene *s)
 		host_discard(h, block + 4, 3);
 		host_write_each(h, block + 8, 2);
 	}
-	/* Neither durable nor waited for: so nothing but the discard keeps away what is older. */
+	/* Neither durable nor waited for: only the discard hides older versions. */
 	host_write(h, FIRST + 3 * GROUP + 4, 1, false);
 	host_write(h, FIRST + 3 * GROUP + 7, 1, false);
 	disks_release_all();
@@ -510,7 +523,7 @@ static void discards_amid_versions(struct scene *s)
 	host_stop(h);
 }
 
-/* The sweep gets to know what is parked in parts. */
+/* The sweep learns of spilled versions in parts. */
 static void learn_slowly(struct scene *s)
 {
 	s->host.pool->destage->sweep.part = 5;
@@ -528,7 +541,7 @@ static void discards_in_parts(struct scene *s)
 	discards_amid_versions(s);
 }
 
-/* A discard behind more than one part of what is parked: no round comes before it. */
+/* A discard behind more than one part of the spilled versions: no round comes before it. */
 static void discard_before_rounds(struct scene *s)
 {
 	struct kvp_wbuf *w = s->host.pool->wbuf;
@@ -538,7 +551,7 @@ static void discard_before_rounds(struct scene *s)
 	park(s);
 	host_discard(&s->host, FIRST + 2, 3);
 	host_write_each(&s->host, FIRST + COUNT, BUFFER);
-	/* The block that is in hand comes home, and nothing after that. */
+	/* The block that destage writes now comes home, and no later one. */
 	disks_release_all();
 	for (i = 0; i < first_ssd(s); i++)
 		disks_stall(i, disks.data_start + FIRST, disks.data_start + POOL_BLOCKS);
@@ -553,7 +566,9 @@ static void discard_before_rounds(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* Rounds that take a part of what is parked, and get none of it: it goes back to where it was. */
+/*
+ * Rounds that take some of the spilled versions, and can read none: those go back to their places.
+ */
 static void silent_amid_a_sweep(struct scene *s)
 {
 	u32 i;
@@ -582,7 +597,7 @@ static void silent_amid_a_sweep(struct scene *s)
 
 #define GAPS	3u	/* every third block goes home */
 
-/* The event with which @disk has flushed what had ended at @ended; 0: it has not. */
+/* The event with which @disk has flushed writes that had ended at @ended; 0: it has not. */
 static u32 flushed(u32 disk, u32 ended)
 {
 	const struct trace *t = &disks.trace;
@@ -626,7 +641,9 @@ static const struct trace_request *last_write(u32 until, u32 disk, u64 block)
 	return NULL;
 }
 
-/* What lies in gaps is written to one leg, and to the other when that is durable. Returns how many. */
+/*
+ * Blocks in gaps are written to one leg, and to the other when that is durable. Returns how many.
+ */
 static u32 check_turns(u32 since)
 {
 	u32 i, n = 0, end;
@@ -645,7 +662,10 @@ static u32 check_turns(u32 since)
 	return n;
 }
 
-/* Blocks between go home once more, but those that are rotten on one leg or the other: which are healed later. */
+/*
+ * Blocks in between go home once more, except those that are rotten on a leg: these are healed
+ * later.
+ */
 static void gaps(struct scene *s)
 {
 	u64 healed, unrepaired;
@@ -675,7 +695,10 @@ static void gaps(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* Write once more what is there, as one run in turns. Returns how many flushes there were of the first leg. */
+/*
+ * Write the present contents once more, as one run in turns. Returns the number of flushes of the
+ * first leg.
+ */
 static u32 write_again(struct scene *s, struct kvp_batch *batch, struct page *page, u64 block)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -693,7 +716,10 @@ static u32 write_again(struct scene *s, struct kvp_batch *batch, struct page *pa
 	return n;
 }
 
-/* Of the same place no leg is written to while another one has it in its cache; elsewhere that does not matter. */
+/*
+ * No leg is written at a place that another leg still has in its volatile cache; other places do
+ * not matter.
+ */
 static void gaps_in_a_row(struct scene *s)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
@@ -721,7 +747,10 @@ static void gaps_in_a_row(struct scene *s)
 	host_stop(&s->host);
 }
 
-/* A leg fails what it is given first, so the other one is the last: which is given nothing but what must go home. */
+/*
+ * A leg fails its first write, so the other one is the last: that one gets only blocks that must go
+ * home.
+ */
 static void gaps_on_the_last(struct scene *s)
 {
 	const struct trace *t = &disks.trace;
@@ -752,7 +781,7 @@ static void gaps_on_the_last(struct scene *s)
 #define STRETCHES	8u
 #define HOLEY		512u	/* where the first begins */
 
-/* Is that a block that holes() wants home? */
+/* True for a block that holes() brings home. */
 static bool goes_home(u64 block)
 {
 	return block >= HOLEY && block < HOLEY + STRETCHES * STRETCH && !((block - HOLEY) % (STRETCH / FEW));
@@ -782,8 +811,8 @@ static u32 check_homes(u32 since)
 }
 
 /*
- * Of many stretches at a time every second block was never written: what lies between is left out, and all that
- * goes home is there.
+ * In many stretches at a time every second block was never written. Those blocks are left out, and
+ * all others come home.
  */
 static void holes(struct scene *s)
 {
@@ -816,7 +845,7 @@ static void holes(struct scene *s)
 	host_stop(h);
 }
 
-/* There is no memory to park for a moment, until all pages are in use; and homes take long. */
+/* For a moment there is no memory to spill, until all pages are in use; and homes take long. */
 static void no_memory_to_park(struct scene *s)
 {
 	struct kvp_wbuf *w = s->host.pool->wbuf;
@@ -868,7 +897,7 @@ static void stream_behind_the_tail(struct scene *s)
 		sim_fail("the case was not set up");
 	if (kvp_log_takes_intents(pool))
 		sim_fail("%llu intents behind the tail, and no end", kvp_log_intents_since(pool));
-	/* What comes now is data. */
+	/* Later blocks are data. */
 	before = pool->log->intent_blocks;
 	host_write(&s->host, 256, 240, false);
 	host_flush(&s->host);
@@ -902,7 +931,10 @@ static void scene_main(void *arg)
 		s->play(s);
 }
 
-/* What the power leaves when it goes at @at of the trace: of what no flush covers anything may be there. */
+/*
+ * The contents after a power cut at @at of the trace: writes that no flush covers may be there or
+ * not.
+ */
 static void cut_power(struct scene *s, u32 at)
 {
 	struct rng rng = { mix64(s->seed, s->lives) };
@@ -946,7 +978,10 @@ static bool life(struct scene *s, void (*play)(struct scene *s), bool anywhere)
 	return good;
 }
 
-/* The power goes while a life begins: all that was on its way is there, or nothing, or any mixture, by @turn. */
+/*
+ * The power goes while a life begins: all writes in flight are there, or none, or any mixture, by
+ * @turn.
+ */
 static bool cut_start(struct scene *s, u32 turn)
 {
 	struct rng rng = { mix64(s->seed, s->lives) };

@@ -143,7 +143,7 @@ static void saga_main(void *arg)
 	s->refused = host_start(&s->host, &s->o, &s->start);
 	if (s->refused)
 		return;
-	/* Nothing comes home but by order. */
+	/* Data comes home by order only. */
 	WRITE_ONCE(s->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
 	if (!s->fills)
 		kvp_admit_stop(s->host.pool);
@@ -561,7 +561,7 @@ static bool durable_block_rots_without_memory(struct saga *s)
 	return life(s, nothing, false) && life(s, all_home, true);
 }
 
-/* All is home, and in the log all the same; a large write is on its way over it. */
+/* All is home, and still in the log; a large write over it is going home. */
 static void write_wide_over_worn(struct saga *s)
 {
 	struct host *h = &s->host;

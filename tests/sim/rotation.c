@@ -21,7 +21,7 @@ static void add_vdev(struct kvp_sb *sb, u32 kind, u32 legs, u32 segments, u32 se
 	};
 }
 
-/* Is the log of a pool of these where it should be? @mask: of all that carry it. */
+/* Check the place of the log of such a pool. @mask: all vdevs that must carry it. */
 static bool chosen(struct kvp_sb *sb, u32 vdev, u32 mask)
 {
 	kvp_log_choose(sb);

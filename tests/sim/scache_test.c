@@ -419,7 +419,7 @@ static void ring_fills(struct scene *s)
 		sim_fail("blocks that were read are not known any more");
 }
 
-/* The device is suspended while fills are on their way: then nothing is written any more. */
+/* The device is suspended while fills are in flight: after that nothing is written. */
 static void ring_suspend(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;

@@ -689,7 +689,7 @@ static void fail_superblocks(struct scenario *s)
 	fail_writes(s, end, end + ring - 1, 0);
 }
 
-/* Once for each step: faulted, then in need of a restart. What fails after that is no news. */
+/* One event for each step: faulted, then in need of a restart. Later failures are no news. */
 static void a_failure_is_told_when_it_gets_worse(struct scenario *s)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -1372,7 +1372,7 @@ static void discard_hides_what_was_logged_before(struct scenario *s)
 	host_checkpoint(h);
 }
 
-/* An entry is built while the superblock that raises the epoch is on its way. */
+/* An entry is built while the superblock that raises the epoch is being written. */
 static void entry_beside_the_record_of_a_loss(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1445,7 +1445,7 @@ static void overwrite_and_bring_home(struct host *h)
 	host_checkpoint(h);
 }
 
-/* Is the block in the cache? The read gets the newest version in any case. */
+/* Check whether the block is in the cache. The read gets the newest version in any case. */
 static void expect_cached(struct host *h, u64 block, bool cached)
 {
 	if (host_cached(h, block) != cached)
@@ -1792,7 +1792,7 @@ static u32 joined_requests(u32 from)
 	return n;
 }
 
-/* One entry's intents are on their way home, and do not get there; the next one is kept. */
+/* The intents of one entry are going home, and hang; the next entry is kept. */
 static void keep_an_entry(struct scenario *s)
 {
 	struct host *h = &s->host;

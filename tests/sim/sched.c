@@ -32,7 +32,10 @@
 #define FIRST_JIFFY	((u64)(u32)-(300 * HZ))
 /* No simulated job lasts that long; timers that only rearm themselves must not hide a deadlock. */
 #define TIME_LIMIT	(3600ull * 1000000000ull)
-/* Who is held up: how often, per mille, and for how many jiffies at most, so that others get as far as a commit. */
+/*
+ * How often tasks are held up, per mille, and for how many jiffies at most, so that others can
+ * commit meanwhile.
+ */
 #define HELD_UP		250
 #define HELD_UP_FOR	16
 
@@ -473,7 +476,7 @@ void sim_maybe_preempt(void)
 		sim_yield();
 }
 
-/* True: this allocation is to fail. */
+/* True: this allocation must fail. */
 bool sim_out_of_memory(void);
 bool sim_out_of_memory(void)
 {

@@ -98,7 +98,10 @@ u32 sim_memory_in_use(void);
 
 /* memory.c */
 void sim_memory_reset(void);
-/** sim_lend() - @p is a flight's, and has the contents of @b: kvp_io_land() takes them from there */
+/**
+ * sim_lend() - @p belongs to a flight, and stands for the contents of @b: kvp_io_land() copies
+ * those
+ */
 void sim_lend(struct page *p, struct blk *b);
 /** sim_map() - memory of zeros that no machine frees, in huge pages if the host has them: that saves misses of the TLB */
 void *sim_map(size_t bytes);

@@ -119,7 +119,7 @@ static void do_op(struct sequence *s, enum op op)
 	}
 }
 
-/* Were the intents made that a sequence is about? */
+/* Check that the sequence has made its intents. */
 static void expect_intents(const struct sequence *s)
 {
 	u64 n = s->host.pool->log->intent_blocks;
@@ -223,7 +223,7 @@ static void sequence(const struct host_start *shape, const enum op *ops, u32 nr,
 /* With power cut at once; after the commit timer; after destage and checkpoint. */
 static const u32 tails[] = { 0, 1500, 8000 };
 
-/* Is this pair left to another shape, in a short check? */
+/* True if another shape has this pair, in a short check. */
 enum pairs { ALL_PAIRS, ODD_PAIRS, EVEN_PAIRS };
 
 static bool left_out(enum pairs pairs, u32 sum)

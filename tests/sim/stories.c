@@ -758,7 +758,7 @@ static void live_loss_beside_a_loss(struct story *s)
 	host_write(h, 20, 1, false);
 	begin_flush(s);
 	host_sleep(500);
-	/* The superblock that says so is on its way. */
+	/* The superblock that records it is being written. */
 	fail_log_of(1);
 	host_write(h, 22, 1, false);
 	kvp_commit_now(h->pool);
@@ -993,7 +993,7 @@ static bool clone_that_went_its_own_way_is_no_source(struct story *s)
 
 /* --- two mirrors: legs 0 and 1, and 2 and 3 ------------------------------------------------ */
 
-/* Could the missing legs have gone on alone? Not while a vdev is complete here (R16). */
+/* True if the missing legs could have gone on alone. Not while a vdev is complete here (R16). */
 static bool one_leg_of_two_vdevs_needs_no_order(struct story *s)
 {
 	s->start.missing = 1;

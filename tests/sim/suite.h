@@ -28,12 +28,12 @@ struct totals {
 
 extern struct totals totals;
 
-/** wanted() - is this case to be run? Asked once for each case, by its whole name. */
+/** wanted() - true if this case must run. Called once for each case, with its whole name. */
 bool wanted(const char *name);
 /** result() - count and, if bad or verbose, print */
 void result(const char *name, bool good);
 /**
- * expect() - in a unit test: print what is not as it should be
+ * expect() - in a unit test: print the text if the condition is false
  *
  * Return: whether it is. A test that drops that passes whatever was expected, and is not compiled.
  */

@@ -667,8 +667,8 @@ static void leg_that_was_left_just_now(struct trouble *t)
 }
 
 /*
- * Without memory each request takes a bio of the reserve. What a leg keeps that hangs, also as a
- * stray, is not what requests to the other leg need.
+ * Without memory each request takes a bio of the reserve. A leg that hangs keeps some, also as
+ * strays, but none that requests to the other leg need.
  */
 static void strays_keep_no_more_than_their_share(struct trouble *t)
 {

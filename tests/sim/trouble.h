@@ -23,7 +23,7 @@ struct trouble {
 	bool cut;			/* the second life, everywhere from there on: */
 	u32 cuts_from;
 	struct crash crash;		/* the allowed results then; legs and contents are known */
-	u64 checkpointed;		/* what a test does beside something else */
+	u64 checkpointed;		/* set by a task that runs beside the test */
 	int checkpoint_error;
 	bool scrubbed;
 	void (*run)(struct trouble *t);

@@ -30,10 +30,10 @@ struct ring {
 };
 
 static struct {
-	bool begun;			/* the first superblock of this machine is on its way */
+	bool begun;			/* the first superblock of this machine was sent */
 	bool asked[MAX_DISKS];		/* its labels were read: it is one of the pool's */
 	struct ring ring[MAX_DISKS][2];
-	u32 writing[MAX_DISKS][2];	/* superblocks that are on their way there */
+	u32 writing[MAX_DISKS][2];	/* superblocks that are being written there */
 	struct slot old, durable;	/* newest when it began; newest that a write put there */
 	u64 old_nonce, nonce, tail;
 	struct kvp_sb sb;		/* scratch */
@@ -141,7 +141,7 @@ static void learn_all(void)
 	}
 }
 
-/* Is it a superblock? Then its ring and slot. */
+/* True if it is a superblock. Then @end and @slot say where. */
 static bool is_sb(u32 disk, u64 block, u32 nr, u32 *end, u32 *slot)
 {
 	for (*end = 0; *end < 2; ++*end) {

@@ -89,7 +89,9 @@ static void xor_slots(void *to, u32 slot, u32 from, u32 nr)
 	}
 }
 
-/* Is block @i the version that the table names now? If its leg is missing, only if it was @made. */
+/*
+ * True if the table now names the version of block @i. If its leg is missing, only if it was @made.
+ */
 static bool came(struct wide *w, u32 i, bool made)
 {
 	const struct kvp_tpage *leaf = w->read.leaf;
