@@ -50,8 +50,7 @@
  *  - There is no memory for a flight: the request goes whole, as one with FUA. Its error may be one
  *    of the flush.
  *  - A stacked device (dm, md) that offers FUA: it may be its own, or made of a write and a flush
- *    below. The request goes whole, as below one write, and its error may be one of a flush: it is
- *    not tried again.
+ *    below. The request goes whole, and its error may be one of a flush: it is not tried again.
  */
 #ifndef KVP_FLIGHT_H
 #define KVP_FLIGHT_H
