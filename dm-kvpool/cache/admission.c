@@ -514,7 +514,8 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 	struct kvp_candidate *c;
 	unsigned long flags;
 
-	if (!kvp_admit_in_use(f) || READ_ONCE(f->stopped) || !kvp_scache_asked(pool, 1) || !d->page ||
+	if (!kvp_admit_in_use(f) || READ_ONCE(f->stopped) || !kvp_scache_asked(pool, 1) ||
+	    !d->page ||
 	    READ_ONCE(pool->tunables[KVP_T_CACHE_MODE]) != KVP_CACHE_WRITETHROUGH)
 		return;
 	spin_lock_irqsave(&f->lock, flags);

@@ -139,14 +139,14 @@ void kvp_admit_unstop(struct kvp_pool *pool);
  */
 void kvp_admit_changed(struct kvp_pool *pool, u64 block);
 
-/** kvp_admit_in_use() - is anything ever filled? Any context. */
+/** kvp_admit_in_use() - true once blocks can be admitted to an SSD. Any context. */
 static inline bool kvp_admit_in_use(const struct kvp_admission *f)
 {
-	/* All else was set before. */
+	/* All other fields were set before. */
 	return smp_load_acquire(&f->candidates);
 }
 
-/** kvp_admit_consider() - kvp_admit_plan() where something is filled */
+/** kvp_admit_consider() - kvp_admit_plan() if kvp_admit_in_use() */
 bool kvp_admit_consider(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
 			struct kvp_admit_plan *plan);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What lower floors tell the SSD cache, and which of its files hears it. */
+/* Which file of the SSD cache serves each call of the lower floors. */
 #include "cache/admission.h"
 #include "cache/client.h"
 #include "cache/rebuild.h"
@@ -29,7 +29,7 @@ static u64 passed(const struct kvp_pool *pool)
 	return kvp_scache_passed(pool->scache);
 }
 
-const struct kvp_cache_client kvp_cache_hears = {
+const struct kvp_cache_client kvp_cache_client_calls = {
 	.moved_on = moved_on,
 	.clean_durable = kvp_admit_durable,
 	.clean_failed = kvp_admit_failed,

@@ -4,7 +4,7 @@
 
 #include "core/cache_client.h"
 
-/** kvp_cache_hears - the SSD cache as a client of the floors below it */
-extern const struct kvp_cache_client kvp_cache_hears;
+/** kvp_cache_client_calls - the SSD cache as a client of the floors below it */
+extern const struct kvp_cache_client kvp_cache_client_calls;
 
 #endif /* KVP_CACHE_CLIENT_TABLE_H */

@@ -60,7 +60,10 @@ static inline bool kvp_pacing_any_waits(const struct kvp_pacing *p)
  */
 u64 kvp_pacing_dirty(struct kvp_pool *pool);
 
-/* The next three functions of a pool whose log is on a cache. */
+/*
+ * kvp_pacing_destage(), kvp_pacing_is_slow() and kvp_pacing_left() of a pool whose log is on a
+ * cache.
+ */
 u64 kvp_pacing_wants(struct kvp_pool *pool);
 bool kvp_pacing_slows(const struct kvp_pool *pool);
 u32 kvp_pacing_room(const struct kvp_pool *pool);
@@ -68,8 +71,8 @@ u32 kvp_pacing_room(const struct kvp_pool *pool);
 /**
  * kvp_pacing_destage() - versions a second that should go home now
  *
- * 0: nothing is dirty, or the log is on legs, and has no pace. At least kvp_speed_full(): as fast as
- * possible. Context: any but interrupt.
+ * 0: nothing is dirty, or the log is on legs, and has no pace. At least kvp_speed_full(): as fast
+ * as possible. Context: any but interrupt.
  */
 static inline u64 kvp_pacing_destage(struct kvp_pool *pool)
 {

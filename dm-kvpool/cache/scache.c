@@ -584,5 +584,7 @@ u64 kvp_scache_bytes(const struct kvp_pool *pool)
 {
 	const struct kvp_scache *s = pool->scache;
 
-	return kvp_scache_in_use(s) ? kvp_index_bytes(READ_ONCE(s->index.places), s->index.most) : 0;
+	if (!kvp_scache_in_use(s))
+		return 0;
+	return kvp_index_bytes(READ_ONCE(s->index.places), s->index.most);
 }

@@ -209,7 +209,7 @@ static inline bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 {
 	const struct kvp_vdev *v = kvp_scache_in_use(pool->scache);
 
-	/* False also if no SSD is left; in a cache of kind parity1, if too few are left for a log. */
+	/* False also if no SSD is left; of kind parity1, if too few are left for a log. */
 	return count <= KVP_SCACHE_READ && v && kvp_vdev_has_log(v);
 }
 

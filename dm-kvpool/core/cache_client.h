@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What lower floors tell the SSD cache, and what they ask it. The kind of vdev that is a cache
- * brings it into the pool (kinds/cache.c). A pool without a cache has no client, and each function
- * here says at once what holds without: nothing is heard, nothing waits, nothing is there.
+ * Calls of lower floors to the SSD cache. The kind of vdev that is a cache registers the client
+ * (kinds/cache.c). A pool without a cache has none. Then the functions below do nothing, and return
+ * what is true without a cache.
+ *
+ * The client changes with the shape of the pool: while it is quiesced, under sb_lock.
  */
 #ifndef KVP_CACHE_CLIENT_H
 #define KVP_CACHE_CLIENT_H
@@ -14,17 +16,18 @@ struct kvp_version;
 struct page;
 
 /**
- * struct kvp_cache_client - registered with a pool while that has a cache
- * @moved_on: durable versions have, and there may be space for what is clean. Any context.
+ * struct kvp_cache_client - calls to the cache; registered with a pool that has one
+ * @moved_on: durable versions have moved on, and there may be space for clean blocks. Any context.
  * @clean_durable: kvp_admit_durable()
  * @clean_failed: kvp_admit_failed()
- * @clean_waits: does something clean wait for an entry? Any context.
- * @clean_on_its_way: is something clean on its way past the log? Any context.
+ * @clean_waits: true if clean blocks wait for an entry. Any context.
+ * @clean_on_its_way: true if clean blocks are being written to the cache, but not by the log. Any
+ *	context.
  * @overwrites: kvp_scache_overwrite()
  * @begins: kvp_scache_log_moved()
  * @next_place: kvp_scache_next_lsn()
  * @written: kvp_scache_written()
- * @passed: up to here the log, or the ring, of the cache has come. Any context.
+ * @passed: how far the log, or the ring, of the cache has come. Any context.
  * @checkpointed: kvp_rebuild_checkpointed()
  * @came_home: kvp_scache_came_home()
  * @forget: kvp_scache_forget()
@@ -54,7 +57,7 @@ static inline void kvp_cache_moved_on(struct kvp_pool *pool)
 		pool->cache_client->moved_on(pool);
 }
 
-/* An entry of clean blocks is durable; of those there are none without a cache. */
+/* Without a cache there are no entries of clean blocks. */
 static inline void kvp_cache_clean_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	if (pool->cache_client)

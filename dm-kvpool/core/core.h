@@ -301,14 +301,14 @@ struct kvp_pool {
 	const struct kvp_vdev_ops *const *kinds;	/* by kind of vdev; set by kvp_wire() */
 
 	/*
-	 * Clients: calls from lower floors to higher ones; set by kvp_wire(), and that of a cache by
-	 * its kind of vdev.
+	 * Clients: calls from lower floors to higher ones; set by kvp_wire(). The kind of vdev
+	 * that is a cache sets cache_client; NULL: there is no cache.
 	 */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
 	const struct kvp_table_client *table_client;
 	const struct kvp_log_client *log_client;
-	const struct kvp_cache_client *cache_client;	/* core/cache_client.h; NULL: there is no cache */
+	const struct kvp_cache_client *cache_client;
 	void (*put)(struct kvp_pool *pool);	/* kvp_pool_free() */
 
 	void (*space)(struct kvp_pool *pool);	/* request path: buffer pages came free */

@@ -48,8 +48,9 @@ struct kvp_spot {
 };
 
 /**
- * kvp_vdevs_init() - make pool->vdevs[] from pool->sb; pool->legs[] are their legs. Context:
- * process.
+ * kvp_vdevs_init() - make pool->vdevs[] from pool->sb; pool->legs[] are their legs
+ *
+ * Context: process; the pool is starting, or it is quiesced and the caller holds sb_lock.
  */
 void kvp_vdevs_init(struct kvp_pool *pool);
 

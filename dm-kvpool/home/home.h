@@ -45,8 +45,8 @@ struct kvp_discard_at {
 };
 
 /**
- * kvp_home_has_rows() - do versions of some vdev go home by rows, whose parity counts all of them in
- *	the order of the log? Any context.
+ * kvp_home_has_rows() - true if versions of a vdev go home by rows, whose parity counts all of
+ *	them in the order of the log. Any context.
  */
 static inline bool kvp_home_has_rows(const struct kvp_pool *pool)
 {

@@ -8,8 +8,9 @@
 
 #define LATELY_NS	(8ull * NSEC_PER_SEC)	/* of work: older work counts half, and so on */
 #define SHOWN_NS	(16ull * NSEC_PER_SEC)
-#define UNKNOWN		(1u << 20)		/* versions a second, until the first have gone home */
-#define FEW		32u			/* versions that say nothing of how fast it goes */
+/* versions a second, until the first have gone home */
+#define UNKNOWN		(1u << 20)
+#define FEW		32u			/* too few versions to measure a rate */
 
 void kvp_speed_init(struct kvp_pool *pool)
 {
@@ -41,7 +42,9 @@ void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns)
 
 static u64 a_second(u64 what, u64 ns)
 {
-	return div64_u64(what * (NSEC_PER_SEC / NSEC_PER_USEC), max(div_u64(ns, NSEC_PER_USEC), 1ull));
+	u64 us = max(div_u64(ns, NSEC_PER_USEC), 1ull);
+
+	return div64_u64(what * (NSEC_PER_SEC / NSEC_PER_USEC), us);
 }
 
 u64 kvp_speed_full(const struct kvp_pool *pool)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How fast versions went home: measured while destage ran, as no disk says it of itself. Status
- * shows it, and the pace of a cache is made of it (cache/pacing.h).
+ * The measured rate at which versions go home: no disk tells its own. Status shows it, and it sets
+ * the pace of a cache (cache/pacing.h).
  */
 #ifndef KVP_SPEED_H
 #define KVP_SPEED_H
@@ -9,7 +9,7 @@
 #include "core/core.h"
 
 /**
- * struct kvp_speed - of a pool; by destage
+ * struct kvp_speed - the rate of a pool; changed by destage alone
  * @worked, @work_ns: versions that destage took lately, and the time that it needed
  * @home, @wall_ns, @ended: the same of all the time, and when that ended (ns); for statistics
  */
@@ -18,6 +18,7 @@ struct kvp_speed {
 	u64 home, wall_ns, ended;
 };
 
+/** kvp_speed_init() - nothing is measured yet */
 void kvp_speed_init(struct kvp_pool *pool);
 
 /**

@@ -13,7 +13,7 @@
 
 u32 kvp_cache_join(struct kvp_pool *pool, const struct kvp_vdev *v)
 {
-	pool->cache_client = &kvp_cache_hears;
+	pool->cache_client = &kvp_cache_client_calls;
 	return 0;
 }
 

@@ -235,7 +235,8 @@ static bool __no_space_waiter(struct kvp_pool *pool)
 
 	lockdep_assert_held(&log->lock);
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due && !READ_ONCE(log->full) &&
-	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) && !kvp_cache_clean_waits(pool) &&
+	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) &&
+	       !kvp_cache_clean_waits(pool) &&
 	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) &&
 	       kvp_wbuf_used(w) <= kvp_wbuf_limit(w) / 4 * 3;
 }

@@ -789,8 +789,9 @@ int __must_check kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_pari
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
- * kvp_log_may_owe() - may versions owe the log parity, so that it keeps room for that (parity.c)?
- *	Context: any.
+ * kvp_log_may_owe() - true if versions may owe the log parity, so that it reserves room (parity.c)
+ *
+ * Context: any.
  */
 static inline bool kvp_log_may_owe(const struct kvp_pool *pool)
 {
@@ -800,7 +801,9 @@ static inline bool kvp_log_may_owe(const struct kvp_pool *pool)
 /** kvp_log_reserved() - blocks that are reserved now; 0 where none may be owed. Context: any. */
 static inline u64 kvp_log_reserved(const struct kvp_pool *pool)
 {
-	return kvp_log_may_owe(pool) ? kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed)) : 0;
+	if (!kvp_log_may_owe(pool))
+		return 0;
+	return kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed));
 }
 
 /**

@@ -199,7 +199,8 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 	struct kvp_log *log = pool->log;
 	const struct kvp_geometry *g = to->v->g;
 	u64 lsn = log->durable.lsn + kvp_log_blocks(log->pool->log_vdev->g) + kvp_log_blocks(g);
-	struct kvp_log_mark head = { kvp_cache_next_place(pool, to->v, lsn - lsn % g->segment_blocks), 0, 0 };
+	u64 at = kvp_cache_next_place(pool, to->v, lsn - lsn % g->segment_blocks);
+	struct kvp_log_mark head = { at, 0, 0 };
 	int ret;
 
 	lockdep_assert_held(&pool->checkpoint_lock);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A floor does not know the floors above it. It tells them something through a client. This file
- * registers all clients but that of a cache, so it shows each call that runs upwards. A cache comes
- * with its kind of vdev (kinds/cache.c), and what it is told is in cache/client.c.
+ * registers all clients but one, so it shows each call that runs upwards. The exception is the
+ * client of a cache: its kind of vdev registers it (kinds/cache.c), and cache/client.c lists its
+ * calls.
  */
 #include "core/core.h"
 #include "kinds/kinds.h"
@@ -17,7 +18,7 @@
 #include "work/scrub.h"
 #include "work/trim.h"
 
-/* A superblock is about to be written: does it name a log that the pool is moving to? */
+/* A superblock is about to be written. It may name a log to which the pool is moving. */
 static void about_to_write(struct kvp_pool *pool)
 {
 	if (kvp_log_begins_anew(pool->log))

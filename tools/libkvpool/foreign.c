@@ -57,7 +57,10 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
 
 /* --- without waiting for disks that hang -------------------------------------------- */
 
-/* Probes in a process of its own, which can be abandoned. */
+/*
+ * Probes in a process of its own, which can be abandoned. The path of a leg that is missing may not
+ * exist: then there is nothing to probe.
+ */
 static int ask(const char *path, pid_t *pid)
 {
 	char type[SIGNATURE_TYPE];
