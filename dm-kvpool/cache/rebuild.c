@@ -115,7 +115,7 @@ static bool flush_ring(struct kvp_vdev *v)
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_io io = { .leg = &v->legs[i], .op = KVP_IO_FLUSH };
 
-		if (!kvp_leg_usable(io.leg) || !kvp_io_sync(&io))
+		if (!kvp_leg_in_sync(io.leg) || !kvp_io_sync(&io))
 			continue;
 		atomic64_inc(&io.leg->err_write);
 		flushed = false;
@@ -137,7 +137,7 @@ static void write_copy(struct kvp_pool *pool, u64 lsn, u32 copy)
 		.pages = w->out_pages,
 	};
 
-	if (!kvp_leg_usable(leg))
+	if (!kvp_leg_in_sync(leg))
 		return;
 	kvp_summary_seal(w->out, pool->sb->nonce, uuid_of(pool, leg));
 	/* If it fails, the segment is still there: only the summary is lost. */
@@ -395,7 +395,7 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn
 			.pages = &pool->warm->in_pages[i * KVP_SUMMARY_BLOCKS],
 		};
 
-		if (io.leg != leg && kvp_leg_usable(io.leg) && !kvp_io_sync(&io) &&
+		if (io.leg != leg && kvp_leg_in_sync(io.leg) && !kvp_io_sync(&io) &&
 		    is_valid(pool, io.leg, i, lsn))
 			return true;
 	}

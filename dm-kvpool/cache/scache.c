@@ -96,7 +96,7 @@ static bool is_there(const struct kvp_scache *s, u32 place)
 {
 	const struct kvp_leg *leg = s->v->ops->only_log_leg(s->v, spot_of(s, place));
 
-	return !leg || kvp_leg_usable(leg);
+	return !leg || kvp_leg_in_sync(leg);
 }
 
 /* Find where the log, or the ring, goes on, and from where places are counted. */
@@ -528,7 +528,7 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *
 	for (i = 0; i < v->nr_legs; i++) {
 		int error;
 
-		if (!kvp_leg_usable(&v->legs[i]) || (only && &v->legs[i] != only))
+		if (!kvp_leg_in_sync(&v->legs[i]) || (only && &v->legs[i] != only))
 			continue;
 		error = rescue_from(&v->legs[i], spot_of(s, e.place).block, block, kvp_entry_crc(entry), page);
 		if (!kvp_scache_intact(pool, &at))

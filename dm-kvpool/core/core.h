@@ -149,8 +149,8 @@ static inline void kvp_wait_for_memory(void)
 	schedule_timeout_uninterruptible(msecs_to_jiffies(KVP_RETRY_MS));
 }
 
-/** kvp_leg_usable() - true if the leg may be read, and writes must go to it */
-static inline bool kvp_leg_usable(const struct kvp_leg *leg)
+/** kvp_leg_in_sync() - true if the leg may be read, and writes must go to it */
+static inline bool kvp_leg_in_sync(const struct kvp_leg *leg)
 {
 	return leg->bdev && READ_ONCE(leg->state) == KVP_LEG_IN_SYNC;
 }

@@ -57,7 +57,7 @@ u32 kvp_vdev_usable(const struct kvp_vdev *v)
 	u32 i, n = 0;
 
 	for (i = 0; i < v->nr_legs; i++)
-		n += kvp_leg_usable(&v->legs[i]);
+		n += kvp_leg_in_sync(&v->legs[i]);
 	return n;
 }
 
@@ -83,7 +83,7 @@ u32 kvp_legs_usable(const struct kvp_pool *pool)
 	u32 i, n = 0;
 
 	for (i = 0; i < pool->nr_legs; i++)
-		n += kvp_leg_usable(&pool->legs[i]);
+		n += kvp_leg_in_sync(&pool->legs[i]);
 	return n;
 }
 

@@ -93,7 +93,7 @@ static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u
 	if (!scratch)
 		return -ENOMEM;
 	for (i = 0; i < v->nr_legs; i++)
-		if ((bad & BIT(i)) && kvp_leg_usable(&v->legs[i]))
+		if ((bad & BIT(i)) && kvp_leg_in_sync(&v->legs[i]))
 			heal_copy(pool, &v->legs[i], block, entry, good, scratch);
 	if (!spare)
 		__free_page(scratch);
@@ -162,7 +162,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u6
 		int error;
 
 		i = (n + (u32)(block >> 8)) % v->nr_legs;
-		if (!kvp_leg_usable(&v->legs[i]))
+		if (!kvp_leg_in_sync(&v->legs[i]))
 			continue;
 		error = read_copy(pool, &v->legs[i], block, entry, found ? spare : page);
 		if (!error) {

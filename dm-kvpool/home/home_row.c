@@ -305,7 +305,7 @@ static bool readable(const struct row *r, unsigned long pieces)
 
 	for (i = 0; i < v->nr_legs; i++)
 		if ((pieces & BIT(i)) &&
-		    !kvp_leg_usable(&v->legs[kvp_row_place(v->g, r->row, i).leg]))
+		    !kvp_leg_in_sync(&v->legs[kvp_row_place(v->g, r->row, i).leg]))
 			return false;
 	return true;
 }

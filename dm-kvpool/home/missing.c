@@ -79,7 +79,7 @@ static int read_others(struct missing *m)
 
 		if (i == m->piece)
 			continue;
-		if (!kvp_leg_usable(&v->legs[at.leg])) {
+		if (!kvp_leg_in_sync(&v->legs[at.leg])) {
 			error = -ENXIO;
 			continue;
 		}
@@ -160,7 +160,7 @@ bool kvp_block_missing(struct kvp_pool *pool, u64 block)
 {
 	const struct kvp_leg *leg = kvp_block_leg(pool, block);
 
-	return leg && !kvp_leg_usable(leg);
+	return leg && !kvp_leg_in_sync(leg);
 }
 
 int kvp_missing_read(struct kvp_pool *pool, u64 block, u32 nr,

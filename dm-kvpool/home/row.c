@@ -71,7 +71,7 @@ int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u
 		clear_page(page_address(page));
 		return 0;
 	}
-	if (!kvp_leg_usable(leg))
+	if (!kvp_leg_in_sync(leg))
 		return -ENXIO;
 	error = kvp_row_load(leg, at.block, page);
 	if (error) {
@@ -137,7 +137,7 @@ void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 	struct kvp_place at = kvp_row_place(leaf->v->g, row, piece);
 	struct kvp_leg *leg = &leaf->v->legs[at.leg];
 
-	if (!kvp_leg_usable(leg) || kvp_pool_readonly(pool))
+	if (!kvp_leg_in_sync(leg) || kvp_pool_readonly(pool))
 		return;
 	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, good) ||
 	    kvp_row_load(leg, at.block, scratch) || !verifies(leaf, row, piece, entry, scratch)) {
@@ -219,7 +219,7 @@ static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, 
 
 	if (kvp_pool_readonly(pool))
 		return 0;
-	if (kvp_leg_usable(leg) && kvp_io_page(leg, KVP_IO_WRITE, at.block, good) &&
+	if (kvp_leg_in_sync(leg) && kvp_io_page(leg, KVP_IO_WRITE, at.block, good) &&
 	    !kvp_leg_fail(leg, "a write failed"))
 		return -EIO;
 	kvp_table_lock(pool, leaf);

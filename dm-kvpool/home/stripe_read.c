@@ -135,7 +135,7 @@ bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *le
 	 */
 	smp_rmb();
 	for (i = 0; i < v->nr_legs; i++)
-		if (!kvp_leg_usable(&v->legs[i])) {
+		if (!kvp_leg_in_sync(&v->legs[i])) {
 			s->out = i;
 			nr_out++;
 		}

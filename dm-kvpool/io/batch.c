@@ -143,7 +143,7 @@ static int retry_failed(struct kvp_batch *b)
 		struct kvp_io *io = &b->ios[i];
 		int error = io->error;
 
-		if (!error || !kvp_leg_usable(io->leg))
+		if (!error || !kvp_leg_in_sync(io->leg))
 			continue;
 		error = kvp_io_sync(io);
 		if (!error)
@@ -172,7 +172,7 @@ static struct kvp_leg *leading(const struct kvp_batch_run *run, u32 turn)
 	for (i = 0; i < run->v->nr_legs; i++) {
 		struct kvp_leg *leg = &run->v->legs[(turn + i) % run->v->nr_legs];
 
-		if (kvp_leg_usable(leg))
+		if (kvp_leg_in_sync(leg))
 			return leg;
 	}
 	return NULL;
@@ -191,7 +191,7 @@ static bool add_for_leg(struct kvp_batch *b, u32 l)
 		if (l >= run->v->nr_legs || (run->leg && run->leg != leg) || run->led == leg)
 			continue;
 		somewhere |= run->leg || run->led;
-		if (kvp_leg_usable(leg))
+		if (kvp_leg_in_sync(leg))
 			add_io(b, run, leg);
 	}
 	return somewhere;

@@ -93,7 +93,7 @@ static bool own_pages(struct kvp_flight *f)
 /* True if a request to @leg may lose its waiter: the leg can be given up. */
 static bool may_be_given_up(const struct kvp_leg *leg)
 {
-	return leg->v && (!kvp_leg_usable(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
+	return leg->v && (!kvp_leg_in_sync(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
 }
 
 /*
@@ -232,7 +232,7 @@ bool kvp_io_too_late(const struct kvp_io *io)
 {
 	const struct kvp_leg *leg = io->leg;
 
-	if (kvp_leg_usable(leg) || !leg->bdev || io->on_purpose || !READ_ONCE(leg->left_at))
+	if (kvp_leg_in_sync(leg) || !leg->bdev || io->on_purpose || !READ_ONCE(leg->left_at))
 		return false;
 	return io->op != KVP_IO_READ || !kvp_leg_keeps_log(leg);
 }
@@ -267,7 +267,7 @@ static bool of_use(const struct kvp_flight *f)
 
 	/* Nothing depends on a discard. */
 	if (f->dev.op == KVP_IO_READ || f->dev.op == KVP_IO_DISCARD || f->dev.doomed ||
-	    !kvp_leg_usable(f->dev.leg))
+	    !kvp_leg_in_sync(f->dev.leg))
 		return false;
 	/* The leg is in use, so it has a device. */
 	flush = flushes(&f->dev);
@@ -439,7 +439,7 @@ static bool __is_ripe(const struct kvp_flight *f)
 	const struct kvp_leg *leg = f->dev.leg;
 	unsigned long most = leg_timeout(f->pool) ?: msecs_to_jiffies(OUT_MS);
 
-	if (kvp_leg_usable(leg) || !leg->bdev)
+	if (kvp_leg_in_sync(leg) || !leg->bdev)
 		return false;
 	return kvp_io_too_late(&f->dev) || time_after(jiffies, f->since + most);
 }
@@ -539,7 +539,7 @@ static bool may_do_without(const struct kvp_leg *leg)
 {
 	const struct kvp_pool *pool = leg->pool;
 
-	return test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_usable(leg) &&
+	return test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_in_sync(leg) &&
 	       (leg->v != pool->log_vdev || kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
 }
 
@@ -556,7 +556,7 @@ static void look_at_legs(struct kvp_pool *pool)
 		WRITE_ONCE(leg->late, (late >> i & 1) ||
 				      keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
 		/* A starting pool finds out by itself: no flush of that leg ends well. */
-		if (READ_ONCE(leg->flush_lost) && kvp_leg_usable(leg) &&
+		if (READ_ONCE(leg->flush_lost) && kvp_leg_in_sync(leg) &&
 		    test_bit(KVP_POOL_RUNNING, &pool->flags))
 			kvp_leg_flush_failed(leg);
 		if (((lost >> i & 1) || (most && keeps_reads(leg, most))) && may_do_without(leg))
@@ -575,7 +575,7 @@ static void drop_unsent(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		if (leg->bdev && !kvp_leg_usable(leg) && READ_ONCE(leg->left_at) &&
+		if (leg->bdev && !kvp_leg_in_sync(leg) && READ_ONCE(leg->left_at) &&
 		    !kvp_leg_keeps_log(leg))
 			kvp_io_drop(leg);
 	}

@@ -52,11 +52,11 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, u64 block)
 	for (i = 0; i < n; i++) {
 		struct kvp_leg *leg = &v->legs[(first + i) % n];
 
-		if (kvp_leg_usable(leg) && (!best || better(leg, best, block)))
+		if (kvp_leg_in_sync(leg) && (!best || better(leg, best, block)))
 			best = leg;
 	}
 	for (i = 0; n > 1 && best && i < n; i++)
-		if (kvp_leg_usable(&v->legs[i]) && is_streaming(&v->legs[i], best, block))
+		if (kvp_leg_in_sync(&v->legs[i]) && is_streaming(&v->legs[i], best, block))
 			return &v->legs[i];
 	return best;
 }
@@ -109,7 +109,7 @@ struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at
 
 	if (!v->ops->only_log_leg(v, at))
 		return kvp_leg_choose_copy(v, at.block, nr);
-	return chosen(kvp_leg_usable(leg) ? leg : NULL, at.block, nr);
+	return chosen(kvp_leg_in_sync(leg) ? leg : NULL, at.block, nr);
 }
 
 /*
@@ -126,7 +126,7 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 	kvp_io_group_init(&group);
 	for (i = first; i < end; i++) {
 		/* All blocks on a cache were written with FUA. */
-		if (!kvp_leg_usable(&pool->legs[i]) || !kvp_has_data(pool->legs[i].v->g))
+		if (!kvp_leg_in_sync(&pool->legs[i]) || !kvp_has_data(pool->legs[i].v->g))
 			continue;
 		ios[n].leg = &pool->legs[i];
 		ios[n].op = KVP_IO_FLUSH;

@@ -40,7 +40,7 @@ static struct kvp_leg *choose(const struct kvp_vdev *v, u64 block)
 {
 	struct kvp_leg *leg = &v->legs[kvp_data_place(v->g, block).leg];
 
-	return kvp_leg_usable(leg) ? leg : NULL;
+	return kvp_leg_in_sync(leg) ? leg : NULL;
 }
 
 static int read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,

@@ -533,7 +533,7 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 		struct kvp_io *io = &e->ios[i];
 
 		io->leg = &e->v->legs[i];
-		if (!io->nr || !kvp_leg_usable(io->leg))
+		if (!io->nr || !kvp_leg_in_sync(io->leg))
 			continue;
 		io->op = KVP_IO_WRITE_FUA;
 		io->urgent = true;

@@ -323,7 +323,7 @@ static bool give_up_failed(struct kvp_entry_io *e)
 		if (!test_bit(i, &e->failed))
 			continue;
 		/* Another leg may have been lost since: then this leg was the last one. */
-		if (kvp_leg_usable(leg) && !kvp_leg_fail(leg, "a log write failed"))
+		if (kvp_leg_in_sync(leg) && !kvp_leg_fail(leg, "a log write failed"))
 			return false;
 		if (kvp_leg_keeps_log(leg))
 			return false;

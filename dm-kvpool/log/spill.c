@@ -127,7 +127,7 @@ static bool may_ask(const struct kvp_leg *leg)
 {
 	const struct kvp_pool *pool = leg->pool;
 
-	if (kvp_leg_usable(leg))
+	if (kvp_leg_in_sync(leg))
 		return true;
 	smp_rmb();	/* pairs with the write barrier in take_out(): the state is changed last */
 	return leg->bdev && READ_ONCE(pool->log_moving) &&

@@ -114,7 +114,7 @@ static bool begin_anew(const struct kvp_vdev *v, u8 *from)
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++) {
-		if (!v->legs[i].bdev || kvp_leg_usable(&v->legs[i]))
+		if (!v->legs[i].bdev || kvp_leg_in_sync(&v->legs[i]))
 			continue;
 		from[i] = NEW;
 		any = true;
@@ -190,7 +190,7 @@ static int check_usable(const struct kvp_pool *pool, const struct kvp_sb *next, 
 	u32 i;
 
 	for (i = 0; i < next->vdevs[v->index].leg_count; i++)
-		if (from[i] == NEW || kvp_leg_usable(&v->legs[from[i]]))
+		if (from[i] == NEW || kvp_leg_in_sync(&v->legs[from[i]]))
 			return 0;
 	return kvp_refuse(r, -ENODEV, "keep one that is in use, or name a new one",
 			  "no SSD of the cache would be in use");
@@ -346,7 +346,7 @@ static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
-		if (x->from[i] == NEW && !kvp_leg_usable(&v->legs[i]))
+		if (x->from[i] == NEW && !kvp_leg_in_sync(&v->legs[i]))
 			return false;
 	return kvp_log_on_cache(pool->sb) ? kvp_vdev_has_log(v) : kvp_vdev_usable(v);
 }

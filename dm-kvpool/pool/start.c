@@ -468,7 +468,7 @@ static u32 usable_of(struct kvp_pool *pool, const struct kvp_geometry *g)
 	u32 i, n = 0;
 
 	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
-		n += kvp_leg_usable(&pool->legs[i]);
+		n += kvp_leg_in_sync(&pool->legs[i]);
 	return n;
 }
 
@@ -484,7 +484,7 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, s
 	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
 		const struct kvp_leg *leg = &pool->legs[i];
 
-		if (leg->doubtful && !kvp_leg_usable(leg))
+		if (leg->doubtful && !kvp_leg_in_sync(leg))
 			return kvp_refuse(r, -EIO, GO_BACK,
 				"%s does not answer: %u slots of its label cannot be read, and may hold the newest superblock, and its vdev cannot do without it; nothing is lost yet",
 				leg->path, leg->unreadable);
@@ -546,7 +546,7 @@ static bool needs_doubtful(struct kvp_pool *pool, const struct kvp_geometry *g)
 	u32 i, n = 0;
 
 	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
-		n += kvp_leg_usable(&pool->legs[i]) && !pool->legs[i].doubtful;
+		n += kvp_leg_in_sync(&pool->legs[i]) && !pool->legs[i].doubtful;
 	return n < kvp_homes_need(g);
 }
 
@@ -608,7 +608,7 @@ static bool pass_unreadable(struct kvp_pool *pool, struct kvp_sb *sb)
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++) {
-		used |= pool->legs[i].doubtful && kvp_leg_usable(&pool->legs[i]);
+		used |= pool->legs[i].doubtful && kvp_leg_in_sync(&pool->legs[i]);
 		pool->legs[i].doubtful = false;
 	}
 	if (!used)
@@ -631,7 +631,7 @@ static void go_back(struct kvp_pool *pool)
 	 * everything.
 	 */
 	for (i = 0; i < pool->nr_legs; i++)
-		if (!kvp_leg_usable(&pool->legs[i]))
+		if (!kvp_leg_in_sync(&pool->legs[i]))
 			pool->legs[i].has_era = 0;
 }
 

@@ -146,7 +146,7 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 
 		io->leg = &v->legs[i];
 		io->op = KVP_IO_WRITE_FUA;
-		if (!io->nr || !kvp_leg_usable(io->leg))
+		if (!io->nr || !kvp_leg_in_sync(io->leg))
 			continue;
 		if (!kvp_io_sync(io)) {
 			taken++;

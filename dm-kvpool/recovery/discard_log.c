@@ -50,7 +50,7 @@ static void note(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 block,
 {
 	struct kvp_unread u = { leg, block, error };
 
-	if (kvp_leg_usable(leg))
+	if (kvp_leg_in_sync(leg))
 		kvp_asked_note(&rec->given_up[leg->index], &u);
 }
 

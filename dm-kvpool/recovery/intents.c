@@ -89,7 +89,7 @@ static void load_window(struct kvp_recovery *rec, u64 block)
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		rec->window_good[i] = kvp_leg_usable(leg);
+		rec->window_good[i] = kvp_leg_in_sync(leg);
 		if (rec->window_good[i])
 			n = add_turns(rec, leg, n);
 	}
@@ -129,7 +129,7 @@ static unsigned long copies_matching(struct kvp_recovery *rec, u64 block, u32 cr
 	for (i = 0; i < v->nr_legs; i++) {
 		struct page *copy;
 
-		if (!kvp_leg_usable(&v->legs[i]))
+		if (!kvp_leg_in_sync(&v->legs[i]))
 			continue;
 		copy = home_copy(rec, v, i, block);
 		if (!copy || kvp_block_sum(pool->seed, block, page_address(copy)) != crc)
@@ -151,7 +151,7 @@ static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_leg *leg = &v->legs[i];
 
-		if (!kvp_leg_usable(leg) || (match & BIT(i)))
+		if (!kvp_leg_in_sync(leg) || (match & BIT(i)))
 			continue;
 		if (kvp_io_page(leg, KVP_IO_WRITE, kvp_home_block(pool, block), rec->home) &&
 		    !kvp_leg_fail(leg, "a write failed during recovery"))
@@ -172,7 +172,7 @@ static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_re
 	if (rec->stripes)
 		return kvp_stripes_read(rec, block, r);
 	for (i = 0; i < v->nr_legs; i++) {
-		if (!kvp_leg_usable(&v->legs[i]) || !kvp_log_on_leg(&v->legs[i], r->payload, &at))
+		if (!kvp_leg_in_sync(&v->legs[i]) || !kvp_log_on_leg(&v->legs[i], r->payload, &at))
 			continue;
 		error = kvp_recovery_page(rec, &v->legs[i], at, rec->home);
 		if (error && !kvp_error_is_loss(error))
@@ -221,7 +221,7 @@ static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 	if (kvp_unread_is_silent(&rec->silent))
 		return refuse_silent(rec, block);
 	for (i = 0; kvp_recovery_open(rec, intent) && i < v->nr_legs; i++) {
-		struct page *copy = kvp_leg_usable(&v->legs[i]) ? home_copy(rec, v, i, block) : NULL;
+		struct page *copy = kvp_leg_in_sync(&v->legs[i]) ? home_copy(rec, v, i, block) : NULL;
 
 		if (!copy)
 			continue;

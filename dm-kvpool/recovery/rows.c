@@ -152,7 +152,7 @@ static void add_read(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 p
 	struct kvp_recovery_reads *q = rec->reads;
 	struct kvp_io *io = q->nr_ios ? &q->ios[q->nr_ios - 1] : NULL;
 
-	if (!kvp_leg_usable(leg))
+	if (!kvp_leg_in_sync(leg))
 		return;
 	if (!io || io->leg != leg || io->block + io->nr != at.block) {
 		io = &q->ios[q->nr_ios++];
@@ -200,7 +200,7 @@ static int load_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 p
 	struct piece *p = &r->p[piece];
 
 	if (!p->loaded) {
-		p->error = kvp_leg_usable(leg) ? kvp_recovery_page(rec, leg, at.block, p->home) : -ENXIO;
+		p->error = kvp_leg_in_sync(leg) ? kvp_recovery_page(rec, leg, at.block, p->home) : -ENXIO;
 		p->loaded = true;
 	}
 	if (p->error != -ENXIO)
@@ -246,7 +246,7 @@ static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, 
 	for (i = 0; i < kvp_log_copies(v->g); i++) {
 		struct kvp_place at = kvp_log_place(v->g, l.lsn, i);
 
-		if (kvp_leg_usable(&v->legs[at.leg]) &&
+		if (kvp_leg_in_sync(&v->legs[at.leg]) &&
 		    !kvp_recovery_page(rec, &v->legs[at.leg], at.block, page) &&
 		    kvp_row_sum(r->leaf, r->row, piece, page) == l.crc)
 			return 0;

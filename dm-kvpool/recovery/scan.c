@@ -234,7 +234,7 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 		};
 
 		if (i == good || io.leg->v != seg->legs[good]->v || !seg->loaded[i] ||
-		    !kvp_leg_usable(io.leg) || !kvp_log_on_leg(io.leg, h->lsn, &io.block) ||
+		    !kvp_leg_in_sync(io.leg) || !kvp_log_on_leg(io.leg, h->lsn, &io.block) ||
 		    same_copy(rec, i, good, h, h->blocks))
 			continue;
 		if (kvp_io_sync(&io)) {

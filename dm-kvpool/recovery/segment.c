@@ -67,7 +67,7 @@ static void begin_copies(struct kvp_segment *seg, u64 lsn, u32 from, u32 blocks)
 	for (i = 0; i < seg->nr; i++) {
 		struct kvp_io *io = &seg->ios[i];
 
-		seg->loaded[i] = kvp_leg_usable(seg->legs[i]) &&
+		seg->loaded[i] = kvp_leg_in_sync(seg->legs[i]) &&
 				 kvp_log_on_leg(seg->legs[i], lsn + from, &io->block);
 		if (!seg->loaded[i])
 			continue;
@@ -130,7 +130,7 @@ static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 	for (i = 0; i < seg->nr; i++) {
 		swap(seg->pages[i], a->pages[i]);
 		swap(seg->errors[i], a->errors[i]);
-		seg->loaded[i] = a->loaded[i] && kvp_leg_usable(seg->legs[i]);
+		seg->loaded[i] = a->loaded[i] && kvp_leg_in_sync(seg->legs[i]);
 	}
 	seg->lsn = lsn;
 	seg->from = 0;

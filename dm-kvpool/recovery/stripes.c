@@ -143,7 +143,7 @@ void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated)
 
 		plan_leg(rec, i, blocks, &rec->stripes->order[at], io);
 		at += io->nr;
-		if (!io->nr || !leg->bdev || (!outdated && !kvp_leg_usable(leg)))
+		if (!io->nr || !leg->bdev || (!outdated && !kvp_leg_in_sync(leg)))
 			continue;
 		io->leg = leg;
 		io->op = KVP_IO_READ;
@@ -430,7 +430,7 @@ int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 		struct page *read = page_at(rec, READ, lsn), *made = page_at(rec, MADE, lsn);
 		struct kvp_leg *leg = &v->legs[at.leg];
 
-		if (!kvp_leg_usable(leg) || (there(rec, lsn) && same(read, made)))
+		if (!kvp_leg_in_sync(leg) || (there(rec, lsn) && same(read, made)))
 			continue;
 		if (!kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, made)) {
 			copy_page(page_address(read), page_address(made));
@@ -455,7 +455,7 @@ int kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *pag
 
 		if (i == lsn)
 			continue;
-		if (!kvp_leg_usable(leg) || kvp_recovery_page(rec, leg, at.block, rec->scratch))
+		if (!kvp_leg_in_sync(leg) || kvp_recovery_page(rec, leg, at.block, rec->scratch))
 			return -EIO;
 		kvp_xor(rec->home, rec->scratch);
 	}
@@ -470,7 +470,7 @@ int kvp_stripes_read(struct kvp_recovery *rec, u64 block, const struct kvp_repla
 	struct kvp_leg *leg = &log_vdev(rec)->legs[at.leg];
 	u32 seed = rec->pool->seed;
 
-	if (kvp_leg_usable(leg) && !kvp_recovery_page(rec, leg, at.block, rec->home) &&
+	if (kvp_leg_in_sync(leg) && !kvp_recovery_page(rec, leg, at.block, rec->home) &&
 	    kvp_block_sum(seed, block, page_address(rec->home)) == r->crc)
 		return 0;
 	if (kvp_stripes_make(rec, r->payload, r->row, rec->home) ||

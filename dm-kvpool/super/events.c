@@ -38,7 +38,7 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 
 static void write_block(struct kvp_leg *leg, u32 block, struct page *page)
 {
-	if (kvp_leg_usable(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, KVP_EVENTS_BLOCK + block, page))
+	if (kvp_leg_in_sync(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, KVP_EVENTS_BLOCK + block, page))
 		atomic64_inc(&leg->err_write);
 }
 
@@ -169,7 +169,7 @@ void kvp_events_load(struct kvp_pool *pool)
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
-		if (kvp_leg_usable(&pool->legs[i]))
+		if (kvp_leg_in_sync(&pool->legs[i]))
 			merge_ring(pool, &pool->legs[i], ring);
 	vfree(ring);
 	pool->events->next = max_t(u64, pool->events->next, pool->sb->event_seq);

@@ -148,7 +148,7 @@ static void note_eras(struct kvp_pool *pool)
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
-		if (kvp_leg_usable(&pool->legs[i]))
+		if (kvp_leg_in_sync(&pool->legs[i]))
 			pool->legs[i].has_era = pool->sb->era;
 }
 
@@ -164,7 +164,7 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 	for (i = 0; i + 1 < w->nr; i += 2) {
 		struct kvp_leg *leg = w->ios[i].leg;
 
-		if (!kvp_leg_usable(leg)) {
+		if (!kvp_leg_in_sync(leg)) {
 			leg->adopt &= w->ios[i].error || w->ios[i + 1].error;
 			/* A leg that hangs must not hold up each superblock. */
 			leg->adopt &= w->ios[i].error != -ETIMEDOUT && w->ios[i + 1].error != -ETIMEDOUT;
@@ -195,7 +195,7 @@ static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 	u64 lacks = pool->sb->sequence - leg->has_sequence;
 	u32 slots = lacks % KVP_SB_RING;
 
-	return !kvp_leg_usable(leg) || (lacks >= KVP_SB_RING - 1 && (!slots || slots == KVP_SB_RING - 1));
+	return !kvp_leg_in_sync(leg) || (lacks >= KVP_SB_RING - 1 && (!slots || slots == KVP_SB_RING - 1));
 }
 
 /*
@@ -225,7 +225,7 @@ static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_
  */
 static bool gets_superblocks(const struct kvp_leg *leg)
 {
-	return kvp_leg_usable(leg) || (leg->bdev && leg->adopt);
+	return kvp_leg_in_sync(leg) || (leg->bdev && leg->adopt);
 }
 
 /* Write both rings of every leg in use. Returns how many legs took it; 0: too few. */
@@ -415,7 +415,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 
 	spin_lock_irqsave(&pool->members_lock, flags);
 	usable = kvp_vdev_usable(leg->v);
-	taken = kvp_leg_usable(leg) && usable > kvp_vdev_needed(leg->v);
+	taken = kvp_leg_in_sync(leg) && usable > kvp_vdev_needed(leg->v);
 	if (taken)
 		__take_out(leg, state, leg->v == pool->log_vdev && usable <= kvp_log_needs(leg->v->g));
 	spin_unlock_irqrestore(&pool->members_lock, flags);
@@ -472,7 +472,7 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 
 	spin_lock_irqsave(&pool->members_lock, flags);
 	for (i = 0; i < v->nr_legs; i++) {
-		if (!(which >> i & 1) || !kvp_leg_usable(&v->legs[i]))
+		if (!(which >> i & 1) || !kvp_leg_in_sync(&v->legs[i]))
 			continue;
 		__take_out(&v->legs[i], KVP_LEG_FAULTED, true);
 		taken |= BIT(i);
@@ -497,7 +497,7 @@ void kvp_log_legs_keep(struct kvp_pool *pool)
 	 * up.
 	 */
 	for (i = 0; i < v->nr_legs; i++)
-		if (!kvp_leg_usable(&v->legs[i]) && !v->legs[i].lag && !v->legs[i].adopt &&
+		if (!kvp_leg_in_sync(&v->legs[i]) && !v->legs[i].lag && !v->legs[i].adopt &&
 		    pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)
 			WRITE_ONCE(v->legs[i].keeps_log, true);
 	WRITE_ONCE(pool->log_moving, true);
@@ -533,7 +533,7 @@ int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 	if (READ_ONCE(leg->state) == KVP_LEG_OFFLINE)
 		return 0;
 	if (!take_out(leg, KVP_LEG_OFFLINE))
-		return kvp_leg_usable(leg) ? -EBUSY : -ENODEV;
+		return kvp_leg_in_sync(leg) ? -EBUSY : -ENODEV;
 	kvp_event(pool, "leg_offline leg=%u%s", leg->index, kvp_leg_words(leg, name));
 	return kvp_members_settle(pool);
 }

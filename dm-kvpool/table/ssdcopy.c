@@ -30,7 +30,7 @@ static struct kvp_leg *leg_of(const struct kvp_vdev *v, u64 place)
 	for (i = 0; kvp_vdev_has_log(v) && i < v->nr_legs; i++) {
 		struct kvp_leg *leg = &v->legs[(place + i) % v->nr_legs];
 
-		if (kvp_leg_usable(leg))
+		if (kvp_leg_in_sync(leg))
 			return leg;
 	}
 	return NULL;

@@ -323,7 +323,7 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
 		struct kvp_place at = durable_copy(tp, copy);
 		struct kvp_leg *leg = &tp->v->legs[at.leg];
 
-		if (!(bad & BIT(copy)) || !kvp_leg_usable(leg) || kvp_pool_readonly(pool))
+		if (!(bad & BIT(copy)) || !kvp_leg_in_sync(leg) || kvp_pool_readonly(pool))
 			continue;
 		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, page)) {
 			atomic64_inc(&leg->err_write);
@@ -448,7 +448,7 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 		struct kvp_place at = durable_copy(tp, copy);
 		int error;
 
-		if (!kvp_leg_usable(&tp->v->legs[at.leg]))
+		if (!kvp_leg_in_sync(&tp->v->legs[at.leg]))
 			continue;
 		error = read_copy(pool, &tp->v->legs[at.leg], at.block, tp, tp->page);
 		if (!error) {
@@ -1212,7 +1212,7 @@ static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *t
 		struct kvp_place at = durable_copy(tp, copy);
 		struct kvp_leg *leg = &tp->v->legs[at.leg];
 
-		if (kvp_leg_usable(leg) && read_copy(pool, leg, at.block, tp, into))
+		if (kvp_leg_in_sync(leg) && read_copy(pool, leg, at.block, tp, into))
 			bad |= BIT(copy);
 	}
 	return bad;

@@ -248,7 +248,7 @@ static const char *stray_among_new(const struct kvp_instance *mine, const struct
 		bool has = !bdev;
 
 		for (k = 0; k < mine->pool->nr_legs; k++)
-			has |= mine->pool->legs[k].bdev == bdev && kvp_leg_usable(&mine->pool->legs[k]);
+			has |= mine->pool->legs[k].bdev == bdev && kvp_leg_in_sync(&mine->pool->legs[k]);
 		if (!has && has_strays(bdev))
 			return s->legs[i].path;
 	}

@@ -320,7 +320,7 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 	    atomic64_read(&leg->err_checksum), i, atomic64_read(&leg->healed));
 	say(p, "leg.%u.size=%llu\n", i, pool->sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
 	say(p, "leg.%u.in_sync_era=%u\n", i,
-	    kvp_leg_usable(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
+	    kvp_leg_in_sync(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
 }
 
 static void say_log(struct printer *p, struct kvp_pool *pool)

@@ -106,7 +106,7 @@ bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_
 	u32 i;
 
 	for (i = 0; good && i < v->nr_legs; i++)
-		if (kvp_leg_usable(&v->legs[i]))
+		if (kvp_leg_in_sync(&v->legs[i]))
 			good = leg_verifies(pool, s, &v->legs[i], leaf, block, n);
 	return good;
 }
@@ -149,7 +149,7 @@ bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tp
 	memset(s->ios, 0, sizeof(s->ios));
 	kvp_io_group_init(&s->group);
 	for (i = 0; i < v->nr_legs; i++) {
-		if (!kvp_leg_usable(&v->legs[i]))
+		if (!kvp_leg_in_sync(&v->legs[i]))
 			continue;
 		s->ios[i].leg = &v->legs[i];
 		s->ios[i].op = KVP_IO_READ;

@@ -242,7 +242,7 @@ static int collect(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 end)
  */
 static bool may_tell(const struct kvp_leg *leg, bool pass)
 {
-	return kvp_leg_usable(leg) && kvp_io_can_discard(leg) && !(pass && leg->rotational);
+	return kvp_leg_in_sync(leg) && kvp_io_can_discard(leg) && !(pass && leg->rotational);
 }
 
 static void add_requests(struct batch *b, const struct stretch *s)

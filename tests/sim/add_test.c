@@ -125,7 +125,7 @@ static void grow_main(void *arg)
 	host_discard(h, 300, 20);
 	host_checkpoint(h);
 	for (i = 0; i < h->pool->nr_legs; i++)
-		if (!kvp_leg_usable(&h->pool->legs[i]))
+		if (!kvp_leg_in_sync(&h->pool->legs[i]))
 			g->crash.lost |= BIT(h->pool->legs[i].bdev->index);
 }
 

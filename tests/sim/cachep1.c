@@ -154,7 +154,7 @@ static u32 check_log(struct scene *s)
 	u32 k, n = 0;
 
 	for (k = first_ssd(s); k < s->legs; k++) {
-		if (!whole && kvp_leg_usable(host_leg(&s->host, k)))
+		if (!whole && kvp_leg_in_sync(host_leg(&s->host, k)))
 			continue;
 		memset(r, 0, sizeof(*r));
 		r->without = k;
@@ -269,7 +269,7 @@ static void one_fails(struct scene *s)
 	disks_fault(FAULT_WRITE_EIO, k, 0, ~0ull);
 	write_mixed(s, 12);
 	expect_log(s, true);
-	if (kvp_leg_usable(host_leg(&s->host, k)) ||
+	if (kvp_leg_in_sync(host_leg(&s->host, k)) ||
 	    s->host.pool->sb->legs[host_leg(&s->host, k)->index].state == KVP_LEG_IN_SYNC)
 		sim_fail("the SSD was not given up");
 	check_log(s);

@@ -109,7 +109,7 @@ static void an_ssd_refuses_parity(struct both *t)
 	disks_fault(FAULT_WRITE_EIO, LEGS, 0, ~0ull);
 	t->crash.lost |= BIT(LEGS);
 	host_checkpoint(&t->host);
-	if (kvp_leg_usable(host_leg(&t->host, LEGS)))
+	if (kvp_leg_in_sync(host_leg(&t->host, LEGS)))
 		sim_fail("the SSD was not given up");
 	host_write(&t->host, 65, 1, true);
 	host_checkpoint(&t->host);

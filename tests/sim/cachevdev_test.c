@@ -251,7 +251,7 @@ static void stale_ssds(struct tale *t)
 
 	expect_log(t, false);
 	for (i = t->legs - t->start.cache; i < t->legs; i++)
-		if (kvp_leg_usable(host_leg(&t->host, i)))
+		if (kvp_leg_in_sync(host_leg(&t->host, i)))
 			sim_fail("an SSD that was given up is in use");
 	host_write(&t->host, 5, 1, false);
 	host_flush(&t->host);

@@ -154,7 +154,7 @@ static void compare_legs(struct look *l)
 			continue;
 		}
 		for (i = 0, first = ~0u; i < v->nr_legs; i++) {
-			if (!kvp_leg_usable(&v->legs[i]))
+			if (!kvp_leg_in_sync(&v->legs[i]))
 				continue;
 			if (first == ~0u)
 				first = i;

@@ -251,7 +251,7 @@ static void expect_labels(const struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		const struct kvp_leg *leg = &pool->legs[i];
 
-		if (kvp_leg_usable(leg) && (!has_label(&disks.img[leg->bdev->index], 0) ||
+		if (kvp_leg_in_sync(leg) && (!has_label(&disks.img[leg->bdev->index], 0) ||
 					    !has_label(&disks.img[leg->bdev->index], leg->size_blocks - KVP_LABEL_BLOCKS)))
 			sim_fail("leg %u has no label", i);
 	}
@@ -908,7 +908,7 @@ static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at,
 	for (i = 0; i < pool->scache->v->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->scache->v->legs[i];
 
-		if (!kvp_leg_usable(leg) || (kvp_log_striped(pool->scache->v->g) && i != at->leg))
+		if (!kvp_leg_in_sync(leg) || (kvp_log_striped(pool->scache->v->g) && i != at->leg))
 			continue;
 		image_read(&disks.img[leg->bdev - disks.bdev], at->block, page_address(page));
 		sum = kvp_block_sum(pool->seed, block, page_address(page));

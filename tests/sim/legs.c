@@ -58,7 +58,7 @@ static void answer_late(void *arg)
 	 * As soon as the leg is out, or the pool has stopped: others may be using the same pages.
 	 */
 	while (l->trouble == IS_LATE && l->host.pool &&
-	       kvp_leg_usable(host_leg(&l->host, l->victim)))
+	       kvp_leg_in_sync(host_leg(&l->host, l->victim)))
 		host_sleep(5);
 	disks_wake(l->victim);
 }
@@ -144,13 +144,13 @@ static void wait_for_trouble(struct life *l)
 {
 	u32 waits = l->trouble == HANGS || l->trouble == IS_LATE || l->trouble == IS_LEFT ? 600 : 1;
 
-	while (waits-- && kvp_leg_usable(host_leg(&l->host, l->victim)))
+	while (waits-- && kvp_leg_in_sync(host_leg(&l->host, l->victim)))
 		host_sleep(100);
 }
 
 static void check_leg(struct life *l)
 {
-	bool usable = kvp_leg_usable(host_leg(&l->host, l->victim));
+	bool usable = kvp_leg_in_sync(host_leg(&l->host, l->victim));
 	const struct fault *f = l->fault;
 
 	if ((l->trouble == NONE || l->trouble == BRIEFLY) && !usable)
@@ -189,7 +189,7 @@ static void life_main(void *arg)
 	check_leg(l);
 	if (l->trouble == FAILS_ONCE || l->trouble == BRIEFLY)
 		disks.nr_faults = 0;
-	l->crash.lost = kvp_leg_usable(host_leg(h, l->victim)) ? 0 : BIT(l->victim);
+	l->crash.lost = kvp_leg_in_sync(host_leg(h, l->victim)) ? 0 : BIT(l->victim);
 	/* A suspend ends, and so does a stop, without the leg. */
 	host_stop(h);
 }

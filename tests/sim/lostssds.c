@@ -84,7 +84,7 @@ static void release(struct loss *l, u32 i)
 
 static void expect_lost(struct loss *l, u32 i, bool lost)
 {
-	if (kvp_leg_usable(host_leg(&l->host, ssd(l, i))) == lost)
+	if (kvp_leg_in_sync(host_leg(&l->host, ssd(l, i))) == lost)
 		sim_fail("SSD %u is %sgiven up: the case was not set up", i,
 			 lost ? "not " : "");
 }

@@ -134,7 +134,7 @@ static void change_main(void *arg)
 		host_sleep(10);
 	host_write(h, 23, 2, true);
 	for (i = 0; i < h->pool->nr_legs; i++)
-		if (!kvp_leg_usable(&h->pool->legs[i]))
+		if (!kvp_leg_in_sync(&h->pool->legs[i]))
 			c->crash.lost |= BIT(i);
 }
 
@@ -375,7 +375,7 @@ static void note_lost(struct change *c)
 	u32 i;
 
 	for (i = 0; i < c->host.pool->nr_legs; i++)
-		if (!kvp_leg_usable(&c->host.pool->legs[i]))
+		if (!kvp_leg_in_sync(&c->host.pool->legs[i]))
 			c->crash.lost |= BIT(i);
 	/* the death of a disk that has left is not recorded any more */
 	if (c->victim != NO_DISK && c->victim >= c->host.pool->nr_legs)

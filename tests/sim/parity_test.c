@@ -577,7 +577,7 @@ static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
 	rot(t, row, 1);
 	disks_fault(FAULT_LOST_WRITE, at.leg, at.block, at.block);
 	host_scrub(&t->host, &healed, &unrepaired);
-	if (healed || kvp_leg_usable(host_leg(&t->host, at.leg)))
+	if (healed || kvp_leg_in_sync(host_leg(&t->host, at.leg)))
 		sim_fail("a leg that lost the healed contents of a block is in use");
 	expect_read(t, kvp_row_block(g, row, 1), false);
 }

@@ -766,7 +766,7 @@ static void gaps_on_the_last(struct scene *s)
 	/* The one stretch is led by the first leg. */
 	disks_fault(FAULT_WRITE_EIO, 0, disks.data_start + FIRST + 1, disks.data_start + FIRST + COUNT);
 	come_home(s);
-	if (kvp_leg_usable(&s->host.pool->legs[0]))
+	if (kvp_leg_in_sync(&s->host.pool->legs[0]))
 		sim_fail("nothing was written that lies in gaps: the case was not set up");
 	for (i = 0; i < COUNT; i++)
 		if (!write_of(since, 1, disks.data_start + FIRST + i) != !!(i % GAPS))

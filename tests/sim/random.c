@@ -260,7 +260,7 @@ static void run_main(void *arg)
 	if (r->trouble == TROUBLE_LOG_FAILS)
 		disks.nr_faults = 0;
 	for (i = 0; i < r->start.legs; i++)
-		if (!kvp_leg_usable(&r->host.pool->legs[i]))
+		if (!kvp_leg_in_sync(&r->host.pool->legs[i]))
 			r->lost |= BIT(i);
 	for (i = 0; i < POOL_BLOCKS; i += 1 + rng_below(&r->rng, 5))
 		host_read_check(&r->host, i);

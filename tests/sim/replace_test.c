@@ -85,7 +85,7 @@ static void note_lost(struct exchange *x)
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
-		if (!kvp_leg_usable(&pool->legs[i]))
+		if (!kvp_leg_in_sync(&pool->legs[i]))
 			x->crash.lost |= BIT(i);
 }
 

@@ -124,7 +124,7 @@ static void check_legs(struct saga *s)
 		/*
 		 * a block that was just written home is dropped from the index at its next look-up
 		 */
-		if (e.old && !kvp_leg_usable(&c->v->legs[leg]))
+		if (e.old && !kvp_leg_in_sync(&c->v->legs[leg]))
 			sim_fail("life %u: block %llu is known on SSD %u, which is not there",
 				 s->life, e.key, leg);
 	}

@@ -528,7 +528,7 @@ static void ring_ssds_fail(struct scene *s)
 		disks_fault(FAULT_WRITE_EIO, ssd(s, i)->bdev - disks.bdev, 0, ~0ull);
 		read_from_home(s, 80 + 16 * i, 8);
 		host_sleep(200);
-		if (kvp_leg_usable(ssd(s, i)))
+		if (kvp_leg_in_sync(ssd(s, i)))
 			sim_fail("an SSD that takes no writes is in use");
 		host_cache_check(h);
 	}

@@ -47,7 +47,7 @@ static void scenario_main(void *arg)
 	s->run(s);
 	host_cache_check(&s->host);
 	for (i = 0; i < s->start.legs; i++)
-		if (!kvp_leg_usable(host_leg(&s->host, i)))
+		if (!kvp_leg_in_sync(host_leg(&s->host, i)))
 			s->crash.lost |= BIT(i);
 }
 
@@ -564,7 +564,7 @@ static void leg_whose_flush_failed_is_given_up(struct scenario *s)
 	disks_fault(FAULT_FLUSH_EIO, 1, 0, ~0ull)->times = 1;
 	s->crash.lost |= 2;
 	host_flush(h);
-	if (kvp_leg_usable(host_leg(h, 1)))
+	if (kvp_leg_in_sync(host_leg(h, 1)))
 		sim_fail("a leg whose flush failed is in use");
 	host_write(h, 70, 2, true);
 	host_checkpoint(h);
@@ -1724,7 +1724,7 @@ static void heal_that_does_not_stay_gives_up_the_leg(struct scenario *s)
 	s->crash.lost |= BIT(0);
 	s->cuts_from = disks.trace.nr;
 	host_scrub(h, &healed, &unrepaired);
-	if (healed || kvp_leg_usable(host_leg(h, 0)))
+	if (healed || kvp_leg_in_sync(host_leg(h, 0)))
 		sim_fail("a leg that lost the healed contents of a block is in use");
 	host_read_check(h, 70);
 	host_write(h, 71, 1, true);
@@ -1846,7 +1846,7 @@ static void one_leg_fails_two_entries(struct scenario *s)
 	s->crash.given_up = BIT(1);
 	host_write(h, 200, 64, false);
 	host_sleep(50);
-	if (kvp_leg_usable(host_leg(h, 1)))
+	if (kvp_leg_in_sync(host_leg(h, 1)))
 		sim_fail("no leg was given up");
 	release_all();
 	h->may_fail = false;

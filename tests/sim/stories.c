@@ -730,7 +730,7 @@ static void live_loss_is_recorded_first(struct story *s)
 	host_write(&s->host, 20, 1, false);
 	begin_flush(s);
 	host_sleep(500);
-	if (kvp_leg_usable(host_leg(&s->host, 1)))
+	if (kvp_leg_in_sync(host_leg(&s->host, 1)))
 		sim_fail("leg 1 is in use: the case was not set up");
 	if (flusher_answered)
 		sim_fail("FLUSH was answered before the survivors knew of the loss of a leg");
@@ -844,7 +844,7 @@ static void live_accept_fork(struct story *s)
 {
 	if (kvp_legs_usable(s->host.pool) != 1)
 		sim_fail("both halves of a fork are sources");
-	s->winner = kvp_leg_usable(host_leg(&s->host, 1));
+	s->winner = kvp_leg_in_sync(host_leg(&s->host, 1));
 	/* the legs must not count as equal */
 	if (s->host.pool->sb->legs[!s->winner].in_sync_era)
 		sim_fail("a leg that went its own way is said to have era %u",
@@ -1208,7 +1208,7 @@ static void live_note_superblock(struct story *s)
 	u32 i;
 
 	for (i = 0; i < s->legs; i++)
-		if (!kvp_leg_usable(host_leg(&s->host, i)))
+		if (!kvp_leg_in_sync(host_leg(&s->host, i)))
 			sim_fail("leg %u is not in use", i);
 	note(s, sb->sequence);
 	note(s, sb->epoch);
@@ -1374,7 +1374,7 @@ static void live_look_for_the_outdated(struct story *s)
 	u32 i;
 
 	for (i = 0; i < s->legs; i++)
-		if (s->start.outdated >> i & 1 && kvp_leg_usable(host_leg(&s->host, i)))
+		if (s->start.outdated >> i & 1 && kvp_leg_in_sync(host_leg(&s->host, i)))
 			sim_fail("leg %u was put back to an older state, and is in use", i);
 	host_read_check(&s->host, 20);
 	host_stop(&s->host);

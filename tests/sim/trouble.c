@@ -633,7 +633,7 @@ static void reads_avoid_a_leg_that_hangs(struct trouble *t)
 			sim_fail("a new read waits for the leg that hangs, or failed: %d",
 				 later[i].io.error);
 	host_sleep(40000);
-	if (kvp_leg_usable(host_leg(h, 1)))
+	if (kvp_leg_in_sync(host_leg(h, 1)))
 		sim_fail("a leg that keeps a read for 40 seconds is in use");
 	disks_wake(1);
 	host_sleep(100);
