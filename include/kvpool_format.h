@@ -81,12 +81,14 @@ enum kvp_vdev_kind {
 #define KVP_INCOMPAT_LOG_TURNS	0x20ull	/* log_others is not zero */
 #define KVP_INCOMPAT_CACHE_PARITY1 0x40ull /* the cache is of kind parity1 */
 #define KVP_INCOMPAT_LOG_WINDOW	0x80ull	/* log_window of the cache is not zero */
+#define KVP_INCOMPAT_RESILVER	0x100ull /* some leg is resilvering */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* holds everything up to the tail */
 	KVP_LEG_STALE		= 2,	/* recorded out: missed writes, never a source */
 	KVP_LEG_FAULTED		= 3,	/* recorded out for its errors */
 	KVP_LEG_OFFLINE		= 4,	/* recorded out by the administrator */
+	KVP_LEG_RESILVERING	= 5,	/* takes writes, and gets what it missed; never a source */
 };
 
 /* One leg of the pool, 96 bytes. Every superblock names them all. */
@@ -99,7 +101,14 @@ struct kvp_disk_leg {
 	__le64	err_write;
 	__le64	err_checksum;
 	__le64	healed;
-	__u8	reserved[32];
+	/*
+	 * Of a leg that is not in sync: blocks of its vdev below @cursor are in sync as of
+	 * @cursor_era, all others as of @in_sync_era.
+	 */
+	__le64	cursor;
+	__le64	in_sync_epoch;		/* of the superblock that called it in sync again; 0: never out */
+	__le32	cursor_era;
+	__u8	reserved[12];
 } __packed;
 
 /* One vdev, 128 bytes. All its legs share this geometry. */

@@ -68,6 +68,8 @@ struct kvp_passdown;
 struct kvp_rcache;
 struct kvp_rebuild;
 struct kvp_reinsert;
+struct kvp_resilver;
+struct kvp_returns;
 struct kvp_scache;
 struct kvp_scrub;
 struct kvp_speed;
@@ -114,6 +116,8 @@ struct kvp_leg {
 	u32 state;			/* enum kvp_leg_state */
 	bool adopt;			/* its history was given up: the next superblock goes there too */
 	bool keeps_log;		/* not in use, but has all of a log that moves; by members_lock */
+	u32 taken;	/* superblocks since it began to resilver; by sb_lock */
+	bool takes_log;		/* while it resilvers: entries of the log go there; by build_lock */
 	u64 has_sequence;	/* of the newest superblock that it is known to have; by sb_lock */
 	u32 has_era;	/* of the newest durable one that found it in use; 0: none; by sb_lock */
 	u64 lag;			/* at the start: so many superblocks behind, so stale (R29) */
@@ -149,10 +153,60 @@ static inline void kvp_wait_for_memory(void)
 	schedule_timeout_uninterruptible(msecs_to_jiffies(KVP_RETRY_MS));
 }
 
-/** kvp_leg_in_sync() - true if the leg may be read, and writes must go to it */
+/**
+ * kvp_leg_in_sync() - true if the leg is a source: it may be read, and counts for redundancy
+ *
+ * It takes writes as well: kvp_leg_takes_writes(). Context: any.
+ */
 static inline bool kvp_leg_in_sync(const struct kvp_leg *leg)
 {
 	return leg->bdev && READ_ONCE(leg->state) == KVP_LEG_IN_SYNC;
+}
+
+/**
+ * kvp_leg_takes_writes() - true if the leg is a target: home writes, table pages, superblocks and
+ * flushes go to it
+ *
+ * That is a leg in sync, or one that is being resilvered, which is never read. The log goes to the
+ * latter only at the end (kvp_leg_takes_log()). Context: any.
+ */
+static inline bool kvp_leg_takes_writes(const struct kvp_leg *leg)
+{
+	u32 state = READ_ONCE(leg->state);
+
+	return leg->bdev && (state == KVP_LEG_IN_SYNC || state == KVP_LEG_RESILVERING);
+}
+
+/**
+ * kvp_leg_failed_write() - count a write or flush that failed, for the administrator
+ *
+ * Not of a leg that was left meanwhile: its requests end with an error, whatever it would have
+ * answered. Context: any.
+ */
+static inline void kvp_leg_failed_write(struct kvp_leg *leg)
+{
+	if (kvp_leg_takes_writes(leg))
+		atomic64_inc(&leg->err_write);
+}
+
+/** kvp_leg_resilvers() - true if the leg takes writes, and is no source yet. Context: any. */
+static inline bool kvp_leg_resilvers(const struct kvp_leg *leg)
+{
+	return leg->bdev && READ_ONCE(leg->state) == KVP_LEG_RESILVERING;
+}
+
+/**
+ * kvp_leg_takes_log() - true if log entries go to the leg
+ *
+ * One look at the state: between two the leg may become in sync. Context: any; under build_lock
+ * true means that all later entries go there.
+ */
+static inline bool kvp_leg_takes_log(const struct kvp_leg *leg)
+{
+	u32 state = READ_ONCE(leg->state);
+
+	return leg->bdev && (state == KVP_LEG_IN_SYNC ||
+			     (state == KVP_LEG_RESILVERING && READ_ONCE(leg->takes_log)));
 }
 
 /**
@@ -275,6 +329,8 @@ struct kvp_pool {
 	struct mutex checkpoint_lock;
 	struct kvp_destage *destage;
 	struct kvp_scrub *scrub;
+	struct kvp_resilver *resilver;
+	struct kvp_returns *returns;	/* legs that wait to be brought online */
 	struct kvp_trim *trim;
 	struct kvp_passdown *passdown;
 	struct kvp_drain *drain;

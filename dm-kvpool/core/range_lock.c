@@ -6,6 +6,7 @@
 void kvp_range_locks_init(struct kvp_range_locks *locks)
 {
 	spin_lock_init(&locks->lock);
+	locks->taken = 0;
 	locks->held = RB_ROOT_CACHED;
 	init_waitqueue_head(&locks->wait);
 }
@@ -18,8 +19,10 @@ bool kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, u64 f
 	r->node.last = last;
 	spin_lock(&locks->lock);
 	free = !interval_tree_iter_first(&locks->held, first, last);
-	if (free)
+	if (free) {
+		r->number = locks->taken++;
 		interval_tree_insert(&r->node, &locks->held);
+	}
 	spin_unlock(&locks->lock);
 	return free;
 }
@@ -36,4 +39,35 @@ void kvp_range_unlock(struct kvp_range_locks *locks, struct kvp_range *r)
 	spin_unlock(&locks->lock);
 	/* waitqueue_active() would need a barrier here; waking an empty queue is cheap. */
 	wake_up_all(&locks->wait);
+}
+
+static u64 ranges_taken(struct kvp_range_locks *locks)
+{
+	u64 taken;
+
+	spin_lock(&locks->lock);
+	taken = locks->taken;
+	spin_unlock(&locks->lock);
+	return taken;
+}
+
+/* True if no range is held that was locked before @number. */
+static bool all_since(struct kvp_range_locks *locks, u64 number)
+{
+	struct interval_tree_node *n;
+	bool old = false;
+
+	spin_lock(&locks->lock);
+	for (n = interval_tree_iter_first(&locks->held, 0, ~0ul); n && !old;
+	     n = interval_tree_iter_next(n, 0, ~0ul))
+		old = container_of(n, struct kvp_range, node)->number < number;
+	spin_unlock(&locks->lock);
+	return !old;
+}
+
+void kvp_range_wait_all(struct kvp_range_locks *locks)
+{
+	u64 number = ranges_taken(locks);
+
+	wait_event(locks->wait, all_since(locks, number));
 }

@@ -15,12 +15,14 @@
 
 struct kvp_range_locks {
 	spinlock_t lock;
+	u64 taken;			/* ranges locked so far; by @lock */
 	struct rb_root_cached held;	/* by @lock */
 	wait_queue_head_t wait;
 };
 
 struct kvp_range {
 	struct interval_tree_node node;
+	u64 number;			/* of kvp_range_locks.taken */
 };
 
 void kvp_range_locks_init(struct kvp_range_locks *locks);
@@ -33,5 +35,13 @@ bool __must_check kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_ra
 void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last);
 
 void kvp_range_unlock(struct kvp_range_locks *locks, struct kvp_range *r);
+
+/**
+ * kvp_range_wait_all() - wait until each range is released that is locked now
+ *
+ * Code that locks a range after that sees all that the caller did before. Others may lock ranges
+ * meanwhile. Context: process, holding no range.
+ */
+void kvp_range_wait_all(struct kvp_range_locks *locks);
 
 #endif /* KVP_RANGE_LOCK_H */

@@ -17,6 +17,7 @@ struct kvp_io;
 struct kvp_log;
 struct kvp_rec;
 struct kvp_recovery;
+struct kvp_resilver_io;
 struct kvp_scrub_io;
 struct kvp_spilled;
 struct kvp_tpage;
@@ -81,6 +82,13 @@ struct page;
  * @scrub_row: verify and heal the parity that belongs to a block. Return: 0; -ENOMEM: not done.
  *	Context: as @verify.
  *
+ * Resilver:
+ * @copy_missed: write those of @n blocks at home that a leg misses to that leg, if all of them
+ *	verify. The caller has locked them. Return: false: look at each block by itself. Context:
+ *	process; waits for I/O.
+ * @copy_missed_parity: the same for the parity that belongs to a block, which is rebuilt. Return:
+ *	0 or -errno. Context: as @copy_missed.
+ *
  * Recovery:
  * @alloc_reader: get memory to read a log on the vdev, besides one segment's. Return: 0 or -ENOMEM.
  * @load_segment: read @blocks of the log's segment that begins at @lsn
@@ -127,6 +135,11 @@ struct kvp_vdev_ops {
 	bool (*verify)(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 		       u64 block, u32 n);
 	int (*scrub_row)(const struct kvp_spot *at, u64 block, struct page *page, struct page *spare);
+
+	bool (*copy_missed)(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
+			    u64 block, u32 n);
+	int (*copy_missed_parity)(struct kvp_pool *pool, struct kvp_resilver_io *io,
+				  struct kvp_tpage *leaf, u64 block);
 
 	int (*alloc_reader)(struct kvp_recovery *rec);
 	void (*load_segment)(struct kvp_recovery *rec, u64 lsn, u32 blocks);

@@ -551,6 +551,9 @@ struct kvp_leg_info {
 	u32 in_sync_era;
 	u64 size_blocks;
 	u64 err_read, err_write, err_checksum, healed;
+	u64 cursor;		/* blocks of its vdev below are in sync as of @cursor_era */
+	u64 in_sync_epoch;	/* of the superblock that called it in sync again; 0: never out */
+	u32 cursor_era;
 };
 
 struct kvp_scrub_info {
@@ -641,7 +644,8 @@ struct kvp_sb {
 	each(KVP_INCOMPAT_CACHE_PARITY1, "cache-parity1")	\
 	each(KVP_INCOMPAT_LOG_WINDOW, "log-window")		\
 	each(KVP_INCOMPAT_LOG_TURNS, "log-turns")		\
-	each(KVP_INCOMPAT_GENERATIONS, "generations")
+	each(KVP_INCOMPAT_GENERATIONS, "generations")		\
+	each(KVP_INCOMPAT_RESILVER, "resilver")
 #define KVP_OR_BIT(bit, name)	| (bit)
 #define KVP_INCOMPAT_KNOWN	(0ull KVP_INCOMPAT_NAMES(KVP_OR_BIT))
 
@@ -656,6 +660,9 @@ void kvp_features_print(u64 bits, char *text);
 
 /* Epoch, sequence and number of a checkpoint stay below: nothing that a pool does comes near, or may wrap around. */
 #define KVP_SB_COUNT_END	(1ull << 62)
+
+/** kvp_sb_note_resilver() - set the feature bit that the states of the legs ask for. Pure. */
+void kvp_sb_note_resilver(struct kvp_sb *sb);
 
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot);
@@ -711,6 +718,21 @@ static inline bool kvp_sb_newer(const struct kvp_sb *a, const struct kvp_sb *b)
 {
 	return a->epoch != b->epoch ? a->epoch > b->epoch : a->sequence > b->sequence;
 }
+
+/** kvp_sb_knows_forks() - true if @sb knows the last forced start of @of, or there was none. Pure. */
+bool kvp_sb_knows_forks(const struct kvp_sb *sb, const struct kvp_sb *of);
+
+/**
+ * kvp_sb_forked() - true if the leg that has @own was in use after it parted from another history
+ * @own: the newest superblock of a leg
+ * @best: the newest of all; or, while the pool runs, its own
+ * @any: it parted from any leg that @best calls in sync; else from the leg that has @best, if that
+ *	is in sync
+ *
+ * @own knows a forced start that @best does not, or went on without such a leg. It did not if that
+ * leg was resilvered since. Nor did a leg that calls itself stale: the others wrote its label. Pure.
+ */
+bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any);
 
 /* --- log ------------------------------------------------------------------- */
 

@@ -60,6 +60,9 @@ static void encode_leg(const struct kvp_leg_info *l, struct kvp_disk_leg *d)
 	d->err_write = cpu_to_le64(l->err_write);
 	d->err_checksum = cpu_to_le64(l->err_checksum);
 	d->healed = cpu_to_le64(l->healed);
+	d->cursor = cpu_to_le64(l->cursor);
+	d->cursor_era = cpu_to_le32(l->cursor_era);
+	d->in_sync_epoch = cpu_to_le64(l->in_sync_epoch);
 }
 
 static void decode_leg(const struct kvp_disk_leg *d, struct kvp_leg_info *l)
@@ -72,6 +75,9 @@ static void decode_leg(const struct kvp_disk_leg *d, struct kvp_leg_info *l)
 	l->err_write = le64_to_cpu(d->err_write);
 	l->err_checksum = le64_to_cpu(d->err_checksum);
 	l->healed = le64_to_cpu(d->healed);
+	l->cursor = le64_to_cpu(d->cursor);
+	l->cursor_era = le32_to_cpu(d->cursor_era);
+	l->in_sync_epoch = le64_to_cpu(d->in_sync_epoch);
 }
 
 static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
@@ -336,6 +342,49 @@ static const char *cache_fault(const struct kvp_sb *sb)
 	       "feature bit of the cache" : NULL;
 }
 
+static bool any_resilvers(const struct kvp_sb *sb)
+{
+	u32 i;
+
+	for (i = 0; i < sb->leg_count; i++)
+		if (sb->legs[i].state == KVP_LEG_RESILVERING)
+			return true;
+	return false;
+}
+
+void kvp_sb_note_resilver(struct kvp_sb *sb)
+{
+	if (any_resilvers(sb))
+		sb->incompat |= KVP_INCOMPAT_RESILVER;
+	else
+		sb->incompat &= ~KVP_INCOMPAT_RESILVER;
+}
+
+/* Progress of a resilver. A leg in sync has none, nor has an SSD of a cache. */
+static const char *resilver_fault(const struct kvp_sb *sb)
+{
+	u32 v, i;
+
+	for (v = 0; v < sb->vdev_count; v++) {
+		const struct kvp_geometry *g = &sb->vdevs[v];
+
+		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
+			const struct kvp_leg_info *l = &sb->legs[i];
+			u64 end = kvp_has_data(g) && l->state != KVP_LEG_IN_SYNC ? g->data_blocks : 0;
+
+			if (l->cursor > end || l->cursor_era > sb->era || (!l->cursor && l->cursor_era))
+				return "cursor of a leg";
+			/* The label of a leg that joins has no epoch. */
+			if (l->in_sync_epoch > sb->epoch && !(sb->flags & KVP_SB_JOINING))
+				return "epoch of a leg";
+			if (l->state == KVP_LEG_RESILVERING && !kvp_has_data(g))
+				return "state of a leg";
+		}
+	}
+	return any_resilvers(sb) != !!(sb->incompat & KVP_INCOMPAT_RESILVER) ?
+	       "feature bit of a resilver" : NULL;
+}
+
 static const char *content_fault(struct kvp_sb *sb)
 {
 	const struct kvp_geometry *g = &sb->vdevs[sb->log_vdev];
@@ -375,7 +424,7 @@ static const char *content_fault(struct kvp_sb *sb)
 	if (!kvp_text_valid(sb->host_name))
 		return "host's name: control characters";
 	for (i = 0; i < sb->leg_count; i++) {
-		if (sb->legs[i].state < KVP_LEG_IN_SYNC || sb->legs[i].state > KVP_LEG_OFFLINE)
+		if (sb->legs[i].state < KVP_LEG_IN_SYNC || sb->legs[i].state > KVP_LEG_RESILVERING)
 			return "state of a leg";
 		if (sb->legs[i].in_sync_era > sb->era)
 			return "era of a leg";
@@ -385,7 +434,7 @@ static const char *content_fault(struct kvp_sb *sb)
 	}
 	if (memcmp(sb->leg_uuid, sb->legs[sb->leg_index].uuid, 16))
 		return "UUID of this leg";
-	return NULL;
+	return resilver_fault(sb);
 }
 
 static void decode_regions(const struct kvp_disk_sb *d, struct kvp_sb *sb)
@@ -487,4 +536,40 @@ int kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 		return -EUCLEAN;
 	}
 	return ret;
+}
+
+bool kvp_sb_knows_forks(const struct kvp_sb *sb, const struct kvp_sb *of)
+{
+	u32 i;
+
+	if (!of->fork_count)
+		return true;
+	for (i = 0; i < sb->fork_count; i++)
+		if (sb->forks[i] == of->forks[of->fork_count - 1])
+			return true;
+	return false;
+}
+
+/* True if @own's leg went on without leg @i, which @best calls in sync. */
+static bool went_on_without(const struct kvp_sb *own, const struct kvp_sb *best, u32 i)
+{
+	return i < own->leg_count && !memcmp(own->legs[i].uuid, best->legs[i].uuid, 16) &&
+	       best->legs[i].state == KVP_LEG_IN_SYNC && own->legs[i].state != KVP_LEG_IN_SYNC &&
+	       best->legs[i].in_sync_epoch <= own->epoch;
+}
+
+bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any)
+{
+	bool forked = false;
+	u32 i;
+
+	if (!kvp_sb_knows_forks(best, own))
+		return true;
+	if (own->leg_index >= own->leg_count || own->legs[own->leg_index].state != KVP_LEG_IN_SYNC)
+		return false;
+	if (!any && best->legs[best->leg_index].state == KVP_LEG_IN_SYNC)
+		return went_on_without(own, best, best->leg_index);
+	for (i = 0; i < best->leg_count; i++)
+		forked |= went_on_without(own, best, i);
+	return forked;
 }

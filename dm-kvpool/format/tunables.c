@@ -41,6 +41,10 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"a redundant leg that does not answer for this long is given up; 0: never", true },
 	[KVP_T_DISCARD_PASSDOWN] = { "discard_passdown", KVP_UNIT_WORD, 0, 1, 0, "0|1",
 		"1: discards are passed on to SSDs among the legs" },
+	[KVP_T_RESILVER_RATE] = { "resilver_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB, 0, NULL,
+		"limit of a resilver, 0 for none" },
+	[KVP_T_ONLINE_AUTO] = { "online_auto", KVP_UNIT_WORD, 0, 1, 1, "0|1",
+		"1: a leg that was lost is brought online when it is there at a start" },
 };
 
 int kvp_tunable_find(const char *key)

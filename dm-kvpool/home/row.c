@@ -219,7 +219,7 @@ static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, 
 
 	if (kvp_pool_readonly(pool))
 		return 0;
-	if (kvp_leg_in_sync(leg) && kvp_io_page(leg, KVP_IO_WRITE, at.block, good) &&
+	if (kvp_leg_takes_writes(leg) && kvp_io_page(leg, KVP_IO_WRITE, at.block, good) &&
 	    !kvp_leg_fail(leg, "a write failed"))
 		return -EIO;
 	kvp_table_lock(pool, leaf);

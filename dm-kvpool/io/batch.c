@@ -143,12 +143,12 @@ static int retry_failed(struct kvp_batch *b)
 		struct kvp_io *io = &b->ios[i];
 		int error = io->error;
 
-		if (!error || !kvp_leg_in_sync(io->leg))
+		if (!error || !kvp_leg_takes_writes(io->leg))
 			continue;
 		error = kvp_io_sync(io);
 		if (!error)
 			continue;
-		atomic64_inc(&io->leg->err_write);
+		kvp_leg_failed_write(io->leg);
 		if (!kvp_leg_fail(io->leg, "a write failed")) {
 			kvp_fail(b->pool, KVP_FAIL_LEGS, "a write failed on the last leg");
 			return -EIO;
@@ -164,7 +164,7 @@ void kvp_batch_reset(struct kvp_batch *b)
 	b->in_turns = false;
 }
 
-/* The leg that gets @run first: the @turn-th in use, around. */
+/* The leg that gets @run first: the @turn-th in sync, around. */
 static struct kvp_leg *leading(const struct kvp_batch_run *run, u32 turn)
 {
 	u32 i;
@@ -191,7 +191,7 @@ static bool add_for_leg(struct kvp_batch *b, u32 l)
 		if (l >= run->v->nr_legs || (run->leg && run->leg != leg) || run->led == leg)
 			continue;
 		somewhere |= run->leg || run->led;
-		if (kvp_leg_in_sync(leg))
+		if (kvp_leg_takes_writes(leg))
 			add_io(b, run, leg);
 	}
 	return somewhere;

@@ -232,7 +232,7 @@ bool kvp_io_too_late(const struct kvp_io *io)
 {
 	const struct kvp_leg *leg = io->leg;
 
-	if (kvp_leg_in_sync(leg) || !leg->bdev || io->on_purpose || !READ_ONCE(leg->left_at))
+	if (kvp_leg_takes_writes(leg) || !leg->bdev || io->on_purpose || !READ_ONCE(leg->left_at))
 		return false;
 	return io->op != KVP_IO_READ || !kvp_leg_keeps_log(leg);
 }
@@ -267,7 +267,7 @@ static bool of_use(const struct kvp_flight *f)
 
 	/* Nothing depends on a discard. */
 	if (f->dev.op == KVP_IO_READ || f->dev.op == KVP_IO_DISCARD || f->dev.doomed ||
-	    !kvp_leg_in_sync(f->dev.leg))
+	    !kvp_leg_takes_writes(f->dev.leg))
 		return false;
 	/* The leg is in use, so it has a device. */
 	flush = flushes(&f->dev);
@@ -439,7 +439,7 @@ static bool __is_ripe(const struct kvp_flight *f)
 	const struct kvp_leg *leg = f->dev.leg;
 	unsigned long most = leg_timeout(f->pool) ?: msecs_to_jiffies(OUT_MS);
 
-	if (kvp_leg_in_sync(leg) || !leg->bdev)
+	if (kvp_leg_takes_writes(leg) || !leg->bdev)
 		return false;
 	return kvp_io_too_late(&f->dev) || time_after(jiffies, f->since + most);
 }
@@ -539,8 +539,8 @@ static bool may_do_without(const struct kvp_leg *leg)
 {
 	const struct kvp_pool *pool = leg->pool;
 
-	return test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_in_sync(leg) &&
-	       (leg->v != pool->log_vdev || kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
+	return test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_takes_writes(leg) &&
+	       (!kvp_leg_in_sync(leg) || leg->v != pool->log_vdev || kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
 }
 
 static void look_at_legs(struct kvp_pool *pool)
@@ -548,6 +548,8 @@ static void look_at_legs(struct kvp_pool *pool)
 	unsigned long most = leg_timeout(pool);
 	u64 late = slow_legs(pool, msecs_to_jiffies(LATE_MS));
 	u64 lost = most ? slow_legs(pool, most) : 0;
+	/* A leg that resilvers is never waited for without end. */
+	u64 over = slow_legs(pool, most ?: msecs_to_jiffies(OUT_MS));
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++) {
@@ -556,10 +558,11 @@ static void look_at_legs(struct kvp_pool *pool)
 		WRITE_ONCE(leg->late, (late >> i & 1) ||
 				      keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
 		/* A starting pool finds out by itself: no flush of that leg ends well. */
-		if (READ_ONCE(leg->flush_lost) && kvp_leg_in_sync(leg) &&
+		if (READ_ONCE(leg->flush_lost) && kvp_leg_takes_writes(leg) &&
 		    test_bit(KVP_POOL_RUNNING, &pool->flags))
 			kvp_leg_flush_failed(leg);
-		if (((lost >> i & 1) || (most && keeps_reads(leg, most))) && may_do_without(leg))
+		if (((lost >> i & 1) || (most && keeps_reads(leg, most)) ||
+		     (kvp_leg_resilvers(leg) && over >> i & 1)) && may_do_without(leg))
 			kvp_leg_give_up(leg, "does not answer");
 	}
 }
@@ -575,7 +578,7 @@ static void drop_unsent(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		if (leg->bdev && !kvp_leg_in_sync(leg) && READ_ONCE(leg->left_at) &&
+		if (leg->bdev && !kvp_leg_takes_writes(leg) && READ_ONCE(leg->left_at) &&
 		    !kvp_leg_keeps_log(leg))
 			kvp_io_drop(leg);
 	}

@@ -262,7 +262,7 @@ static void drop_if_left(const struct kvp_leg *leg)
 static bool was_left(const struct kvp_leg *leg, const struct block_device *bdev)
 {
 	return leg->bdev != bdev ||
-	       (READ_ONCE(leg->left_at) && !kvp_leg_in_sync(leg) && !kvp_leg_keeps_log(leg));
+	       (READ_ONCE(leg->left_at) && !kvp_leg_takes_writes(leg) && !kvp_leg_keeps_log(leg));
 }
 
 static void joined_done(struct bio *bio)

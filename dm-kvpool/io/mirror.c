@@ -126,7 +126,7 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 	kvp_io_group_init(&group);
 	for (i = first; i < end; i++) {
 		/* All blocks on a cache were written with FUA. */
-		if (!kvp_leg_in_sync(&pool->legs[i]) || !kvp_has_data(pool->legs[i].v->g))
+		if (!kvp_leg_takes_writes(&pool->legs[i]) || !kvp_has_data(pool->legs[i].v->g))
 			continue;
 		ios[n].leg = &pool->legs[i];
 		ios[n].op = KVP_IO_FLUSH;
@@ -136,7 +136,7 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 	for (i = 0; i < n; i++) {
 		if (!ios[i].error)
 			continue;
-		atomic64_inc(&ios[i].leg->err_write);
+		kvp_leg_failed_write(ios[i].leg);
 		if (!kvp_leg_flush_failed(ios[i].leg))
 			return -EIO;
 	}

@@ -15,6 +15,7 @@
 #include "policy/replay.h"
 #include "recovery/recovery.h"
 #include "table/table.h"
+#include "work/resilver_copy.h"
 #include "work/scrub.h"
 
 static u32 join(struct kvp_pool *pool, const struct kvp_vdev *v)
@@ -82,6 +83,12 @@ static int nothing_to_scrub(const struct kvp_spot *at, u64 block, struct page *p
 	return 0;
 }
 
+static int no_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
+		     u64 block)
+{
+	return 0;
+}
+
 static int plan(struct kvp_recovery *rec, const struct kvp_spot *spot, const struct kvp_rec *r,
 		struct kvp_log_at at, u64 payload, u8 row)
 {
@@ -120,6 +127,8 @@ const struct kvp_vdev_ops kvp_copies_ops = {
 	.add_page = add_page,
 	.verify = kvp_scrub_copies,
 	.scrub_row = nothing_to_scrub,
+	.copy_missed = kvp_resilver_copies,
+	.copy_missed_parity = no_parity,
 	.alloc_reader = kvp_recovery_alloc_ahead,
 	.load_segment = kvp_segment_load_copies,
 	.plan = plan,

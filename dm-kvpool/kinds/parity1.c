@@ -18,6 +18,7 @@
 #include "ram/wbuf.h"
 #include "recovery/recovery.h"
 #include "table/table.h"
+#include "work/resilver_copy.h"
 #include "work/scrub.h"
 
 static u32 join(struct kvp_pool *pool, const struct kvp_vdev *v)
@@ -172,6 +173,8 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.add_page = add_page,
 	.verify = kvp_scrub_rows,
 	.scrub_row = scrub_row,
+	.copy_missed = kvp_resilver_rows,
+	.copy_missed_parity = kvp_resilver_parity,
 	.alloc_reader = kvp_recovery_alloc_ahead,
 	.load_segment = kvp_segment_load_copies,
 	.plan = plan,

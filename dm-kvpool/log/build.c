@@ -523,6 +523,7 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 	lockdep_assert_held(&pool->log->build_lock);
 	e->v = kvp_log_vdev(pool, e->hdr.lsn);
 	e->sent = 0;
+	e->extra = 0;
 	e->failed = 0;
 	memset(e->ios, 0, e->v->nr_legs * sizeof(*e->ios));
 	nr = take_joined(e);
@@ -533,13 +534,15 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 		struct kvp_io *io = &e->ios[i];
 
 		io->leg = &e->v->legs[i];
-		if (!io->nr || !kvp_leg_in_sync(io->leg))
+		if (!io->nr || !kvp_leg_takes_log(io->leg))
 			continue;
 		io->op = KVP_IO_WRITE_FUA;
 		io->urgent = true;
 		io->done = kvp_entry_io_done;
 		io->private = e;
 		__set_bit(i, &e->sent);
+		if (!kvp_leg_in_sync(io->leg))
+			__set_bit(i, &e->extra);
 		atomic_inc(&e->pending);
 	}
 	for (i = 0; i < e->v->nr_legs; i++)

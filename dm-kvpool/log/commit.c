@@ -195,7 +195,8 @@ void kvp_commit_work(struct work_struct *work)
 
 static bool entry_durable(const struct kvp_entry_io *e)
 {
-	return e->phase == KVP_ENTRY_ENDED && !e->failed && hweight_long(e->sent) >= e->needed;
+	return e->phase == KVP_ENTRY_ENDED && !e->failed &&
+	       hweight_long(e->sent & ~e->extra) >= e->needed;
 }
 
 /* Count entries at the head of the queue as durable if they have ended well. */
@@ -297,7 +298,7 @@ void kvp_entry_io_done(struct kvp_io *io)
 	struct kvp_entry_io *e = io->private;
 
 	if (io->error) {
-		atomic64_inc(&io->leg->err_write);
+		kvp_leg_failed_write(io->leg);
 		set_bit(io - e->ios, &e->failed);
 	}
 	kvp_entry_put(e);
@@ -313,7 +314,7 @@ static bool give_up_failed(struct kvp_entry_io *e)
 	u32 i;
 
 	lockdep_assert_held(&e->pool->log->build_lock);
-	if (hweight_long(e->sent & ~e->failed) < e->needed) {
+	if (hweight_long(e->sent & ~e->extra & ~e->failed) < e->needed) {
 		e->v->ops->too_few_took(e->v, e->failed);
 		return false;
 	}
@@ -323,7 +324,7 @@ static bool give_up_failed(struct kvp_entry_io *e)
 		if (!test_bit(i, &e->failed))
 			continue;
 		/* Another leg may have been lost since: then this leg was the last one. */
-		if (kvp_leg_in_sync(leg) && !kvp_leg_fail(leg, "a log write failed"))
+		if (kvp_leg_takes_writes(leg) && !kvp_leg_fail(leg, "a log write failed"))
 			return false;
 		if (kvp_leg_keeps_log(leg))
 			return false;

@@ -125,6 +125,7 @@ void __kvp_log_joined_ended(struct kvp_entry_io *e)
 	second->v = e->v;
 	second->needed = e->needed;
 	second->sent = e->sent;
+	second->extra = e->extra;
 	second->failed = e->failed;
 	second->phase = KVP_ENTRY_ENDED;
 }

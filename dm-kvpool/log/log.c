@@ -199,6 +199,20 @@ void kvp_log_begin(struct kvp_pool *pool)
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
 }
 
+u64 kvp_log_include(struct kvp_leg *leg, u64 *nonce)
+{
+	struct kvp_pool *pool = leg->pool;
+	struct kvp_log *log = pool->log;
+	u64 lsn;
+
+	kvp_log_lock_build(log);
+	WRITE_ONCE(leg->takes_log, true);
+	*nonce = log->nonce;
+	lsn = log->head.lsn;
+	kvp_log_unlock_build(pool);
+	return lsn;
+}
+
 void kvp_log_stop(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;

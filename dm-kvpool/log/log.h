@@ -104,6 +104,7 @@ enum kvp_entry_phase {
  * @pending: copies still being written
  * @sent, @failed: bit per leg of @v: its part was submitted, its part failed. A part is a copy of
  *	all, except on a cache of kind parity1
+ * @extra: of @sent: legs that resilver, whose part does not count
  * @needed: so many legs must take their part for the entry to be durable
  * @owed: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
@@ -133,7 +134,7 @@ struct kvp_entry_io {
 	u32 owed;
 	u64 budget;
 	atomic_t pending;
-	unsigned long sent, failed;
+	unsigned long sent, extra, failed;
 	u32 needed;
 	struct kvp_direct *bypass;
 	struct kvp_entry_io *joined;
@@ -456,6 +457,15 @@ static inline void kvp_log_assert_build(const struct kvp_log *log)
  * an entry.
  */
 void kvp_log_unlock_build(struct kvp_pool *pool);
+
+/**
+ * kvp_log_include() - entries go to @leg, which resilvers, from now on
+ * @nonce: receives the log's nonce
+ *
+ * Return: the first lsn of which @leg has everything, as long as the log keeps its nonce. A new log
+ * goes to @leg as a whole. Context: process; takes build_lock.
+ */
+u64 kvp_log_include(struct kvp_leg *leg, u64 *nonce);
 
 /**
  * kvp_post_kick() - let durable versions move on now, not with those of the next entries. Any

@@ -19,6 +19,7 @@
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
 #include "pool/pool.h"
+#include "pool/online.h"
 #include "pool/start.h"
 #include "pool/wiring.h"
 #include "ram/rcache.h"
@@ -31,6 +32,7 @@
 #include "table/table.h"
 #include "work/destage.h"
 #include "work/direct.h"
+#include "work/resilver.h"
 #include "work/scrub.h"
 #include "work/trim.h"
 
@@ -50,6 +52,8 @@ struct parts {
 	struct kvp_ssdcopies ssdcopies;
 	struct kvp_destage destage;
 	struct kvp_scrub scrub;
+	struct kvp_resilver resilver;
+	struct kvp_returns returns;
 	struct kvp_trim trim;
 	struct kvp_passdown passdown;
 	struct kvp_drain drain;
@@ -75,6 +79,8 @@ static void assemble(struct parts *parts)
 	pool->ssdcopies = &parts->ssdcopies;
 	pool->destage = &parts->destage;
 	pool->scrub = &parts->scrub;
+	pool->resilver = &parts->resilver;
+	pool->returns = &parts->returns;
 	pool->trim = &parts->trim;
 	pool->passdown = &parts->passdown;
 	pool->drain = &parts->drain;
@@ -87,6 +93,7 @@ static void assemble(struct parts *parts)
 	parts->log.pool = pool;
 	parts->destage.pool = pool;
 	parts->scrub.pool = pool;
+	parts->returns.pool = pool;
 	parts->trim.pool = pool;
 	parts->passdown.pool = pool;
 	parts->drain.pool = pool;
@@ -358,6 +365,8 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_events_load(pool);
 	tell_outdated(pool);
 	kvp_scrub_init(pool);
+	kvp_resilver_init(pool);
+	kvp_returns_init(pool);
 	kvp_trim_init(pool);
 	if (s->format)
 		ret = write_first_superblock(pool, refusal);
@@ -380,6 +389,8 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	if (pool->recovery.kept)
 		kvp_destage_kick(pool, false);
 	kvp_scrub_unquiesce(pool);
+	kvp_resilver_unquiesce(pool);
+	kvp_returns_unquiesce(pool);
 	kvp_trim_unquiesce(pool);
 	return 0;
 }
@@ -430,6 +441,8 @@ void kvp_pool_suspending(struct kvp_pool *pool)
 	kvp_drain_stop(pool);
 	kvp_destage_look(pool->destage);
 	kvp_scrub_quiesce(pool);
+	kvp_returns_quiesce(pool);
+	kvp_resilver_quiesce(pool);
 	kvp_trim_quiesce(pool);
 }
 
@@ -438,6 +451,8 @@ void kvp_pool_not_suspending(struct kvp_pool *pool)
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
 	kvp_drain_unquiesce(pool);
 	kvp_scrub_unquiesce(pool);
+	kvp_resilver_unquiesce(pool);
+	kvp_returns_unquiesce(pool);
 	kvp_trim_unquiesce(pool);
 }
 
@@ -459,6 +474,8 @@ void kvp_pool_write_back(struct kvp_pool *pool)
 void kvp_pool_quiesce(struct kvp_pool *pool)
 {
 	kvp_scrub_quiesce(pool);
+	kvp_returns_quiesce(pool);
+	kvp_resilver_quiesce(pool);
 	kvp_trim_quiesce(pool);
 	kvp_drain_quiesce(pool);
 	set_bit(KVP_POOL_QUIESCED, &pool->flags);
@@ -519,6 +536,8 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 	}
 	kvp_drain_unquiesce(pool);
 	kvp_scrub_unquiesce(pool);
+	kvp_resilver_unquiesce(pool);
+	kvp_returns_unquiesce(pool);
 	kvp_trim_unquiesce(pool);
 }
 

@@ -106,19 +106,21 @@ static int read_patiently(struct kvp_io *io, struct kvp_label *label)
 /* Read all of the ring whose first slot is @io->block into l->pages, and note errors. */
 static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label *label, u8 *state)
 {
+	int ret;
 	u32 i;
 
 	io->nr = RING_PAGES;
 	io->pages = l->pages;
-	if (!kvp_io_sync(io))
+	ret = label->hangs ? -ETIMEDOUT : kvp_io_sync(io);
+	if (!ret)
 		return;
+	/* A running pool does not wait for each slot of a leg that was out. */
+	label->hangs = ret == -ETIMEDOUT && test_bit(KVP_POOL_RUNNING, &io->leg->pool->flags);
 	/* Then slot by slot: one bad sector must not hide the others. */
 	io->nr = KVP_SB_BLOCKS;
 	for (i = 0; i < KVP_SB_RING; i++, io->block += KVP_SB_BLOCKS) {
-		int ret;
-
 		io->pages = &l->pages[i * KVP_SB_BLOCKS];
-		ret = read_patiently(io, label);
+		ret = label->hangs ? -ETIMEDOUT : read_patiently(io, label);
 		if (!ret)
 			continue;
 		state[i] = KVP_SLOT_UNREADABLE;
@@ -173,6 +175,7 @@ static void take_ring(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_labe
 	struct kvp_io io = {
 		.leg = leg,
 		.op = KVP_IO_READ,
+		.on_purpose = true,
 		.block = kvp_sb_slot_offset(leg_blocks, end, 0) >> KVP_BLOCK_SHIFT,
 	};
 	u32 slot;
@@ -201,31 +204,36 @@ static void read_label(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_lab
 		take_ring(l, leg, label, KVP_RING_OLD_BACK, made, 1);
 }
 
+int kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 at, struct kvp_refusal *r)
+{
+	struct kvp_label *label = &l->legs[at];
+
+	kvfree(label->sb);
+	memset(label, 0, sizeof(*label));
+	if (!leg->bdev)
+		return 0;
+	label->sb = kvzalloc(sizeof(*label->sb), GFP_KERNEL);
+	if (!label->sb)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again",
+				  "out of memory while reading labels");
+	if (leg->size_blocks > 2 * KVP_LABEL_BLOCKS)
+		read_label(l, leg, label);
+	return 0;
+}
+
 int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refusal *r)
 {
+	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_label *label = &l->legs[i];
-
-		kvfree(label->sb);
-		memset(label, 0, sizeof(*label));
-		if (!pool->legs[i].bdev)
-			continue;
-		label->sb = kvzalloc(sizeof(*label->sb), GFP_KERNEL);
-		if (!label->sb)
-			return kvp_refuse(r, -ENOMEM, "free some memory and try again",
-					  "out of memory while reading labels");
-		if (pool->legs[i].size_blocks > 2 * KVP_LABEL_BLOCKS)
-			read_label(l, &pool->legs[i], label);
-	}
-	return 0;
+	for (i = 0; !ret && i < pool->nr_legs; i++)
+		ret = kvp_label_read(l, &pool->legs[i], i, r);
+	return ret;
 }
 
 /* --- choosing --------------------------------------------------------------------- */
 
-/* Give the reason why @leg, which is there, has no superblock that can be used. */
-static int no_label(const struct kvp_leg *leg, const struct kvp_label *label, struct kvp_refusal *r)
+int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label, struct kvp_refusal *r)
 {
 	if (label->error == -ENOSPC)
 		return kvp_refuse(r, label->error,
@@ -250,7 +258,7 @@ static int check_found(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_r
 
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev && !l->legs[i].found)
-			return no_label(&pool->legs[i], &l->legs[i], r);
+			return kvp_label_missing(&pool->legs[i], &l->legs[i], r);
 	return 0;
 }
 
@@ -263,32 +271,6 @@ static struct kvp_label *newest_label(struct kvp_pool *pool, struct kvp_labels *
 		if (l->legs[i].found && (!best || kvp_sb_newer(l->legs[i].sb, best->sb)))
 			best = &l->legs[i];
 	return best;
-}
-
-static bool knows_fork(const struct kvp_sb *sb, u64 fork)
-{
-	u32 i;
-
-	for (i = 0; i < sb->fork_count; i++)
-		if (sb->forks[i] == fork)
-			return true;
-	return false;
-}
-
-/*
- * True if @sb's leg was in use after it parted from @best's: it knows a forced start that @best
- * does not, or it went on without @best's leg. A leg that calls itself stale did not go on: the
- * others wrote its label.
- */
-static bool forked(const struct kvp_sb *sb, const struct kvp_sb *best)
-{
-	if (sb->fork_count && !knows_fork(best, sb->forks[sb->fork_count - 1]))
-		return true;
-	if (sb->leg_index >= sb->leg_count || sb->legs[sb->leg_index].state != KVP_LEG_IN_SYNC)
-		return false;
-	return best->leg_index < sb->leg_count &&
-	       !memcmp(sb->legs[best->leg_index].uuid, best->leg_uuid, 16) &&
-	       sb->legs[best->leg_index].state != KVP_LEG_IN_SYNC;
 }
 
 /* Check that all labels belong together. */
@@ -312,7 +294,7 @@ static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struc
 					"disconnect the copy, or clear its label",
 					"%s and %s carry the same leg UUID: one is a copy of the other",
 					pool->legs[j].path, path);
-		l->legs[i].forked = forked(sb, best);
+		l->legs[i].forked = kvp_sb_forked(sb, best, false);
 		if (l->legs[i].forked && !s->accept_fork)
 			return kvp_refuse(r, -ESTALE,
 				"accept_fork (import --accept-fork) keeps the newer history; or start the half you want alone",
@@ -399,14 +381,15 @@ static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *lab
 
 	leg->pool = pool;
 	leg->index = i;
-	leg->state = info->state;
+	/* Its resilver ended with the last run of the pool. */
+	leg->state = info->state == KVP_LEG_RESILVERING ? KVP_LEG_STALE : info->state;
 	/*
 	 * Its history is given up. It must not be a source, even if the chosen superblock calls it
 	 * in sync.
 	 */
 	leg->adopt = label && label->forked;
 	if (leg->adopt)
-		info->in_sync_era = 0;
+		info->in_sync_era = info->cursor = info->cursor_era = 0;
 	if (leg->adopt && leg->state == KVP_LEG_IN_SYNC)
 		leg->state = KVP_LEG_STALE;
 	else if (leg->state == KVP_LEG_IN_SYNC)
@@ -619,20 +602,21 @@ static bool pass_unreadable(struct kvp_pool *pool, struct kvp_sb *sb)
 }
 
 /*
- * Requests may have been answered by the state in the unreadable superblocks. It is lost, by order.
+ * This start gives up a history, or parts from one. It is unknown up to which superblock of that a
+ * leg had everything that is out now, or away. A leg that resilvered got writes of it, too.
  */
-static void go_back(struct kvp_pool *pool)
+static void forget_eras(struct kvp_pool *pool)
 {
 	u32 i;
 
-	pool->recovery.went_back = true;
-	/*
-	 * It is unknown up to which superblock of the lost history a leg that is away had
-	 * everything.
-	 */
-	for (i = 0; i < pool->nr_legs; i++)
-		if (!kvp_leg_in_sync(&pool->legs[i]))
-			pool->legs[i].has_era = 0;
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg_info *info = &pool->sb->legs[i];
+
+		if (kvp_leg_in_sync(&pool->legs[i]))
+			continue;
+		pool->legs[i].has_era = 0;
+		info->in_sync_era = info->cursor = info->cursor_era = 0;
+	}
 }
 
 static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp_start *s,
@@ -657,8 +641,8 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 	passed = pass_unreadable(pool, sb);
 	if (!fork)
 		return 0;
-	if (passed)
-		go_back(pool);
+	pool->recovery.went_back = passed;
+	forget_eras(pool);
 	if (s->readonly)
 		return 0;
 	if (sb->fork_count == KVP_MAX_FORKS)
@@ -698,6 +682,8 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 		return ret;
 	if (pool->sb->tunable_mask & BIT_ULL(KVP_T_DEGRADED_START))
 		auto_start |= pool->sb->tunables[KVP_T_DEGRADED_START];
+	if (s->discard_log)
+		forget_eras(pool);
 	return check_missing(pool, pool->sb, s, auto_start, r);
 }
 

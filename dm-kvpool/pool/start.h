@@ -9,6 +9,7 @@
 /* The label that was found on one leg, in the order of the table line. */
 struct kvp_label {
 	bool found, forked;
+	bool hangs;		/* a request has timed out, and no more are sent */
 	u32 valid, bad, unreadable;	/* slots */
 	u32 pauses;		/* pauses so far for slots that could not be read */
 	int error, read_error;	/* of a bad slot; of a slot that cannot be read */
@@ -33,6 +34,14 @@ void kvp_labels_free(struct kvp_labels *l);
 /** kvp_labels_read() - read all rings of all legs that are present; may be repeated */
 int __must_check kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool,
 				 struct kvp_refusal *r);
+
+/** kvp_label_read() - read all rings of one leg, if it is present, into l->legs[@at] */
+int __must_check kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 at,
+				struct kvp_refusal *r);
+
+/** kvp_label_missing() - refuse, with the reason why a leg that is present has no usable label */
+int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
+		      struct kvp_refusal *r);
 
 /** kvp_identify() - fill in pool->sb by the newest label, which tells whose legs these are */
 int __must_check kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal *r);

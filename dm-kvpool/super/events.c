@@ -38,7 +38,7 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 
 static void write_block(struct kvp_leg *leg, u32 block, struct page *page)
 {
-	if (kvp_leg_in_sync(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, KVP_EVENTS_BLOCK + block, page))
+	if (kvp_leg_takes_writes(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, KVP_EVENTS_BLOCK + block, page))
 		atomic64_inc(&leg->err_write);
 }
 
@@ -54,6 +54,8 @@ static void events_work(struct work_struct *work)
 	u32 i;
 
 	next = READ_ONCE(ev->next);
+	if (xchg(&ev->rewrite, false))
+		ev->written = next > KVP_EVENT_RING ? next - KVP_EVENT_RING : 0;
 	for (seq = ev->written; seq < next; seq = (seq | (KVP_EVENTS_PER_BLOCK - 1)) + 1) {
 		u32 block = seq % KVP_EVENT_RING / KVP_EVENTS_PER_BLOCK;
 		unsigned long flags;
@@ -174,6 +176,13 @@ void kvp_events_load(struct kvp_pool *pool)
 	vfree(ring);
 	pool->events->next = max_t(u64, pool->events->next, pool->sb->event_seq);
 	pool->events->written = pool->events->next;
+}
+
+void kvp_events_rewrite(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->events->rewrite, true);
+	queue_work(pool->work_wq, &pool->events->work);
+	kvp_events_flush(pool);
 }
 
 void kvp_events_flush(struct kvp_pool *pool)

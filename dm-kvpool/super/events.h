@@ -26,6 +26,7 @@ struct kvp_events {
 	struct page *out;			/* a block that is being written to the legs */
 	u64 next;				/* seq of the next event */
 	u64 written;				/* events below are on disk */
+	bool rewrite;				/* all of the ring is to be written */
 	struct work_struct work;
 };
 
@@ -56,6 +57,9 @@ static inline u64 kvp_events_next(const struct kvp_events *ev)
 {
 	return READ_ONCE(ev->next);
 }
+
+/** kvp_events_rewrite() - write all of the ring again, for a leg that has not got all of it; waits */
+void kvp_events_rewrite(struct kvp_pool *pool);
 
 /** kvp_events_flush() - wait until all noted events are on disk, as far as that is possible */
 void kvp_events_flush(struct kvp_pool *pool);

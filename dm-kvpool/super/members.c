@@ -97,6 +97,18 @@ static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
 	return READ_ONCE(pool->log_moving) && READ_ONCE(leg->keeps_log) && leg->v->index == pool->sb->log_vdev;
 }
 
+/*
+ * A leg in sync is lost: note the era of the last durable superblock that found it in use. Not of
+ * this one, which may name a new era and fail. A later change may have the same era, which lasts a
+ * second. A leg that was lost while it resilvered keeps its eras and its cursor (R17).
+ */
+static void note_era(struct kvp_leg_info *info, const struct kvp_leg *leg)
+{
+	info->in_sync_era = leg->has_era ? leg->has_era - 1 : 0;
+	info->cursor = 0;
+	info->cursor_era = 0;
+}
+
 /* Record legs out that were given up since the last superblock, under a new epoch. */
 static void note_losses(struct kvp_pool *pool)
 {
@@ -110,13 +122,9 @@ static void note_losses(struct kvp_pool *pool)
 		smp_rmb();	/* pairs with the one in take_out() */
 		if (sb->legs[i].state == state || still_needed(pool, &pool->legs[i]))
 			continue;
+		if (sb->legs[i].state == KVP_LEG_IN_SYNC)
+			note_era(&sb->legs[i], &pool->legs[i]);
 		sb->legs[i].state = state;
-		/*
-		 * The era of the last durable superblock that found it in use. Not of this one,
-		 * which may name a new era and fail. A later change may have the same era, which
-		 * lasts a second.
-		 */
-		sb->legs[i].in_sync_era = pool->legs[i].has_era ? pool->legs[i].has_era - 1 : 0;
 		lost = true;
 	}
 	if (lost)
@@ -153,7 +161,7 @@ static void note_eras(struct kvp_pool *pool)
 }
 
 /*
- * How many legs took it; 0: a leg that the pool needs did not. One bad sector in a ring is no
+ * How many legs in sync took it; 0: a leg that the pool needs did not. One bad sector in a ring is no
  * reason to give up a leg: the other ring has it.
  */
 static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
@@ -164,7 +172,7 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 	for (i = 0; i + 1 < w->nr; i += 2) {
 		struct kvp_leg *leg = w->ios[i].leg;
 
-		if (!kvp_leg_in_sync(leg)) {
+		if (!kvp_leg_takes_writes(leg)) {
 			leg->adopt &= w->ios[i].error || w->ios[i + 1].error;
 			/* A leg that hangs must not hold up each superblock. */
 			leg->adopt &= w->ios[i].error != -ETIMEDOUT && w->ios[i + 1].error != -ETIMEDOUT;
@@ -176,7 +184,8 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 			atomic64_inc(&leg->err_write);
 		if (!w->ios[i].error || !w->ios[i + 1].error) {
 			leg->has_sequence = pool->sb->sequence;
-			ok++;
+			leg->taken++;
+			ok += kvp_leg_in_sync(leg);
 			continue;
 		}
 		enough &= kvp_leg_fail(leg, "a superblock write failed");
@@ -188,14 +197,18 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
  * R13: the newest two superblocks of a leg must not be overwritten in both rings at once. That
  * would happen if the leg lacks so many that the next one has the same slot: superblocks failed on
  * it, or starts were cut before it got theirs. If the history of a leg was given up, it is unknown
- * which superblocks it has.
+ * which superblocks it has. A leg that returns has two of its own, and the next two may go to their
+ * slots.
  */
 static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
 	u64 lacks = pool->sb->sequence - leg->has_sequence;
 	u32 slots = lacks % KVP_SB_RING;
 
-	return !kvp_leg_in_sync(leg) || (lacks >= KVP_SB_RING - 1 && (!slots || slots == KVP_SB_RING - 1));
+	if (kvp_leg_resilvers(leg))
+		return leg->taken < 2;
+	return !kvp_leg_takes_writes(leg) ||
+	       (lacks >= KVP_SB_RING - 1 && (!slots || slots == KVP_SB_RING - 1));
 }
 
 /*
@@ -225,7 +238,7 @@ static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_
  */
 static bool gets_superblocks(const struct kvp_leg *leg)
 {
-	return kvp_leg_in_sync(leg) || (leg->bdev && leg->adopt);
+	return kvp_leg_takes_writes(leg) || (leg->bdev && leg->adopt);
 }
 
 /* Write both rings of every leg in use. Returns how many legs took it; 0: too few. */
@@ -262,6 +275,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		losses = atomic_read_acquire(&pool->losses);
 		pool->members_client->about_to_write(pool);
 		note_losses(pool);
+		kvp_sb_note_resilver(sb);
 		note_counters(pool);
 		sb->event_seq = (u32)READ_ONCE(pool->events->next);
 		sb->write_time = ktime_get_real_seconds();
@@ -405,7 +419,7 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 	atomic_inc_return_release(&pool->losses);
 }
 
-/* Take @leg out as @state unless its vdev cannot do without it. */
+/* Take @leg out as @state unless its vdev cannot do without it. No vdev needs one that resilvers. */
 static bool take_out(struct kvp_leg *leg, u32 state)
 {
 	struct kvp_pool *pool = leg->pool;
@@ -416,8 +430,12 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	spin_lock_irqsave(&pool->members_lock, flags);
 	usable = kvp_vdev_usable(leg->v);
 	taken = kvp_leg_in_sync(leg) && usable > kvp_vdev_needed(leg->v);
-	if (taken)
+	if (kvp_leg_resilvers(leg)) {
+		__take_out(leg, state, false);
+		taken = true;
+	} else if (taken) {
 		__take_out(leg, state, leg->v == pool->log_vdev && usable <= kvp_log_needs(leg->v->g));
+	}
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 	/* No request waits for the leg any more. */
 	if (taken)
@@ -462,6 +480,76 @@ static bool leg_flush_failed(struct kvp_leg *leg)
 	/* It is unknown which writes it lost: nothing more may be acknowledged. */
 	kvp_fail(pool, KVP_FAIL_LOST, "a flush failed on the last leg");
 	return false;
+}
+
+/* --- legs that return ---------------------------------------------------------------- */
+
+/* Both states change together, or note_losses() would take the difference for a loss. */
+static void set_state(struct kvp_leg *leg, u32 state)
+{
+	struct kvp_pool *pool = leg->pool;
+	unsigned long flags;
+
+	lockdep_assert_held(&pool->sb_lock);
+	spin_lock_irqsave(&pool->members_lock, flags);
+	pool->sb->legs[leg->index].state = state;
+	WRITE_ONCE(leg->state, state);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+}
+
+static bool same_device(struct block_device *a, struct block_device *b)
+{
+	return a == b;
+}
+
+int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 cursor_era)
+{
+	struct kvp_pool *pool = leg->pool;
+	struct kvp_leg_info *info = &pool->sb->legs[leg->index];
+	u32 state = READ_ONCE(leg->state);
+
+	lockdep_assert_held(&pool->sb_lock);
+	WRITE_ONCE(leg->takes_log, false);
+	set_state(leg, KVP_LEG_RESILVERING);
+	/* From here on no request loses its waiter. One that has lost it could overwrite later ones. */
+	if (kvp_strays_of(pool, leg->bdev, same_device)) {
+		set_state(leg, state);
+		return -EBUSY;
+	}
+	WRITE_ONCE(leg->left_at, 0);
+	WRITE_ONCE(leg->keeps_log, false);
+	WRITE_ONCE(leg->flush_lost, false);
+	WRITE_ONCE(leg->late, false);
+	leg->adopt = false;
+	leg->taken = 0;
+	info->in_sync_era = in_sync_era;
+	info->cursor = cursor;
+	info->cursor_era = cursor_era;
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	return kvp_sb_commit(pool);
+}
+
+int kvp_legs_resilvered(struct kvp_vdev *v, u64 which)
+{
+	struct kvp_pool *pool = v->pool;
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_leg_info *info = &pool->sb->legs[v->legs[i].index];
+
+		if (!(which >> i & 1) || !kvp_leg_resilvers(&v->legs[i]))
+			continue;
+		set_state(&v->legs[i], KVP_LEG_IN_SYNC);
+		v->legs[i].has_era = 0;
+		v->legs[i].lag = 0;
+		info->in_sync_era = 0;
+		info->in_sync_epoch = pool->sb->epoch + 1;
+		info->cursor = 0;
+		info->cursor_era = 0;
+	}
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	return kvp_sb_commit(pool);
 }
 
 void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
@@ -526,6 +614,23 @@ int kvp_members_settle(struct kvp_pool *pool)
 	return ret;
 }
 
+/* A leg that is out does not return by itself any more. */
+static int stay_out(struct kvp_leg *leg)
+{
+	struct kvp_pool *pool = leg->pool;
+	char name[KVP_LEG_WORDS];
+	int ret;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	mutex_lock(&pool->sb_lock);
+	set_state(leg, KVP_LEG_OFFLINE);
+	ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	kvp_event(pool, "leg_offline leg=%u%s", leg->index, kvp_leg_words(leg, name));
+	return ret;
+}
+
 int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 {
 	char name[KVP_LEG_WORDS];
@@ -533,7 +638,7 @@ int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 	if (READ_ONCE(leg->state) == KVP_LEG_OFFLINE)
 		return 0;
 	if (!take_out(leg, KVP_LEG_OFFLINE))
-		return kvp_leg_in_sync(leg) ? -EBUSY : -ENODEV;
+		return kvp_leg_in_sync(leg) ? -EBUSY : stay_out(leg);
 	kvp_event(pool, "leg_offline leg=%u%s", leg->index, kvp_leg_words(leg, name));
 	return kvp_members_settle(pool);
 }

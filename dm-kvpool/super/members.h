@@ -110,7 +110,31 @@ void kvp_sb_buffers_free(struct kvp_pool *pool);
 /** kvp_members_settle() - wait until every loss is recorded; 0 or -EIO. Context: process. */
 int __must_check kvp_members_settle(struct kvp_pool *pool);
 
-/** kvp_leg_offline() - take a leg out by order; refuses the last one in sync with -EBUSY */
+/**
+ * kvp_leg_resilver() - @leg, which is out, takes writes from now on (R17)
+ * @in_sync_era, @cursor, @cursor_era: what it has, for struct kvp_leg_info
+ *
+ * A superblock under a new epoch says so, on @leg too. If @leg fails that, it is out again when
+ * this returns. Requests that were on their way before do not go to it: the caller waits for those.
+ * Caller holds checkpoint_lock and sb_lock. Return: 0; -EBUSY: the leg still has requests that lost
+ * their waiters, and is out as before; -EIO: no superblock became durable, and the pool is faulted.
+ */
+int __must_check kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 cursor_era);
+
+/**
+ * kvp_legs_resilvered() - legs of @v that still resilver are in sync from now on
+ * @which: a bit per leg of @v
+ *
+ * They have everything, durably: all that is at home, all table pages, and the log from its durable
+ * tail on. Caller holds sb_lock. Return: as kvp_leg_resilver().
+ */
+int __must_check kvp_legs_resilvered(struct kvp_vdev *v, u64 which);
+
+/**
+ * kvp_leg_offline() - take a leg out by order; one that is out already does not return by itself then
+ *
+ * Return: 0; -EBUSY: it is the last one in sync; -EROFS; -EIO. Context: process; waits for I/O.
+ */
 int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);
 
 /** kvp_losses_survivable() - how many more legs may be lost, whichever they are */

@@ -1162,6 +1162,13 @@ int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *nex
 	return next_of_pool(pool, block, &w, next);
 }
 
+int kvp_table_next_of_vdev(struct kvp_vdev *v, u64 own, u64 end, u32 since, u64 *next, u64 *behind)
+{
+	const struct walk w = { .since = since };
+
+	return next_of_vdev(v, own, end, &w, next, behind);
+}
+
 int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
 {
 	static const struct walk w = { .poison = true };
@@ -1218,6 +1225,20 @@ static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *t
 	return bad;
 }
 
+/* Copy page @tp to @page if it is clean: then its durable copies have the same. */
+static bool copy_if_clean(struct kvp_table *t, const struct kvp_tpage *tp, struct page *page)
+{
+	bool clean;
+
+	mutex_lock(&t->lock);
+	clean = !kvp_ptr_null(tp->durable) && !kvp_ptr_lost(tp->durable) &&
+		!test_bit(KVP_TPAGE_DIRTY, &tp->flags) && !test_bit(KVP_TPAGE_WRITING, &tp->flags);
+	if (clean)
+		copy_page(page_address(page), page_address(tp->page));
+	mutex_unlock(&t->lock);
+	return clean;
+}
+
 int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *good,
 			 struct page *copy)
 {
@@ -1225,7 +1246,6 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct pag
 	struct kvp_spot at = kvp_locate(pool, block);
 	struct kvp_tpage *tp = load(at.v, level, index_of(at.v, level, at.block));
 	int repaired = 0;
-	bool clean;
 
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
@@ -1234,16 +1254,81 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct pag
 	 * A page that is dirty or being written gets new copies anyway. It may become dirty from
 	 * now on, but @good does not change.
 	 */
-	mutex_lock(&t->lock);
-	clean = !kvp_ptr_null(tp->durable) && !kvp_ptr_lost(tp->durable) &&
-		!test_bit(KVP_TPAGE_DIRTY, &tp->flags) && !test_bit(KVP_TPAGE_WRITING, &tp->flags);
-	if (clean)
-		copy_page(page_address(good), page_address(tp->page));
-	mutex_unlock(&t->lock);
-	if (clean)
+	if (copy_if_clean(t, tp, good))
 		repaired = repair_copies(pool, tp, bad_copies(pool, tp, copy), good);
 	kvp_table_put(pool, tp);
 	return repaired;
+}
+
+/* --- resilver --------------------------------------------------------------------------------- */
+
+/*
+ * Find the first page of @level, from the one above @own on, that changed in era @since or later,
+ * and move @own below it. 1; 0: there is none before @end. -errno: a page above cannot be read, and
+ * @own is behind it; or -ENOMEM.
+ */
+static int next_page(struct kvp_vdev *v, u32 level, u64 *own, u64 end, u32 since)
+{
+	while (*own < end) {
+		struct kvp_tpage *parent = NULL;
+		u32 l = v->g->levels - 1;
+		u64 ptr;
+
+		for (;; l--) {
+			ptr = pointer_to(v, parent, index_of(v, l, *own));
+			if (parent)
+				kvp_table_put(v->pool, parent);
+			if (l == level || kvp_ptr_null(ptr) || kvp_ptr_era(ptr) < since)
+				break;
+			parent = load(v, l, index_of(v, l, *own));
+			if (IS_ERR(parent) && PTR_ERR(parent) != -ENOMEM)
+				*own = next_below(v, l, *own);
+			if (IS_ERR(parent))
+				return PTR_ERR(parent);
+		}
+		if (!kvp_ptr_null(ptr) && kvp_ptr_era(ptr) >= since)
+			return 1;
+		*own = next_below(v, l, *own);
+	}
+	return 0;
+}
+
+/* Write @page, which is clean page @tp, to each leg that resilvers and has a copy. */
+static void write_missed(const struct kvp_tpage *tp, struct page *page)
+{
+	u32 copy;
+
+	for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++) {
+		struct kvp_place at = durable_copy(tp, copy);
+		struct kvp_leg *leg = &tp->v->legs[at.leg];
+
+		if (!kvp_leg_resilvers(leg) || !kvp_io_page(leg, KVP_IO_WRITE, at.block, page))
+			continue;
+		atomic64_inc(&leg->err_write);
+		kvp_leg_give_up(leg, "a table page cannot be written");
+	}
+}
+
+int kvp_table_copy_page(struct kvp_vdev *v, u32 level, u64 *own, u32 since, struct page *page)
+{
+	struct kvp_pool *pool = v->pool;
+	struct kvp_tpage *tp;
+	int ret;
+
+	lockdep_assert_held(&pool->checkpoint_lock);
+	ret = next_page(v, level, own, kvp_vdev_from(v, pool->sb->pool_blocks), since);
+	if (ret <= 0)
+		return ret;
+	tp = load(v, level, index_of(v, level, *own));
+	if (PTR_ERR_OR_ZERO(tp) == -ENOMEM)
+		return -ENOMEM;
+	*own = next_below(v, level, *own);
+	if (IS_ERR(tp))
+		return PTR_ERR(tp);
+	if (copy_if_clean(pool->table, tp, page))
+		write_missed(tp, page);
+	kvp_table_put(pool, tp);
+	return 1;
 }
 
 /* --- snapshot ------------------------------------------------------------------------------------ */

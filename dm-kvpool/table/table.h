@@ -351,6 +351,16 @@ int __must_check kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end);
  */
 int __must_check kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next);
 
+/**
+ * kvp_table_next_of_vdev() - kvp_table_next_changed() for one vdev
+ * @own: block of @v; @end: behind the last one of interest
+ *
+ * Return: 0 and the block of @v in *@next, or @end; or -errno: a page above *@next cannot be read,
+ * which ends before *@behind.
+ */
+int __must_check kvp_table_next_of_vdev(struct kvp_vdev *v, u64 own, u64 end, u32 since, u64 *next,
+					u64 *behind);
+
 /** kvp_table_next_written() - the same for anything that was ever written */
 static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
 {
@@ -376,6 +386,20 @@ u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr);
 
 /** kvp_table_shrink() - drop clean pages until the budget is kept; @all: every clean page */
 void kvp_table_shrink(struct kvp_pool *pool, bool all);
+
+/**
+ * kvp_table_copy_page() - write the next table page of @v that has changed to legs that resilver
+ * @level: of the page
+ * @own: a block of @v; receives the first block behind the page that was found
+ * @since: era; pages whose newest change is older are skipped
+ * @page: to copy into
+ *
+ * A page that is dirty is not written: the next checkpoint writes it. Caller holds checkpoint_lock.
+ * Return: 1; 0: there is none from *@own on; -ENOMEM: try again; or -errno: the page, or one above
+ * it, cannot be read. Then *@own is behind it. A leg that does not take the page is given up.
+ */
+int __must_check kvp_table_copy_page(struct kvp_vdev *v, u32 level, u64 *own, u32 since,
+				     struct page *page);
 
 /**
  * kvp_table_scrub_page() - verify every copy of the page of @level above @block; heal

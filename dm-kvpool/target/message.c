@@ -11,6 +11,7 @@
 #include "io/inject.h"
 #include "log/log.h"
 #include "pool/cachemode.h"
+#include "pool/online.h"
 #include "pool/pool.h"
 #include "ram/rcache.h"
 #include "super/events.h"
@@ -210,12 +211,29 @@ static int msg_offline(struct message *m)
 
 	if (!leg)
 		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	kvp_return_wanted(leg, false);
 	ret = kvp_leg_offline(m->pool, leg);
 	if (ret == -EBUSY)
 		return refused(m, "it is the last leg in sync",
 			       "it must stay; remove the device to stop the pool", ret);
 	if (ret == -ENODEV)
 		return refused(m, "the leg is not in use", "nothing needs to be done", ret);
+	return ret;
+}
+
+static int msg_online(struct message *m)
+{
+	struct kvp_refusal r = { .what = "message online" };
+	struct kvp_leg *leg = find_leg(m);
+	int ret;
+
+	if (!leg)
+		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	ret = kvp_leg_online(m->pool, leg, &r);
+	if (ret) {
+		kvp_registry_refused(&r);
+		m->refused = true;
+	}
 	return ret;
 }
 
@@ -410,6 +428,7 @@ static const struct kind {
 	{ "scrub", 2, 3, msg_scrub, true },
 	{ "trim", 2, 2, msg_trim, true },
 	{ "offline", 2, 2, msg_offline, true, true },
+	{ "online", 2, 2, msg_online, true },
 	{ "set", 2, 4, msg_set, true, true },
 	{ "drain", 2, 4, msg_drain, true },
 	{ "checkpoint", 1, 1, msg_checkpoint, true },

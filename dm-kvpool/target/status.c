@@ -24,6 +24,7 @@
 #include "target/request.h"
 #include "target/status.h"
 #include "target/target.h"
+#include "work/resilver.h"
 #include "work/scrub.h"
 #include "work/trim.h"
 
@@ -46,6 +47,8 @@ static const char *leg_state(const struct kvp_leg *leg)
 		return "stale";
 	case KVP_LEG_FAULTED:
 		return "faulted";
+	case KVP_LEG_RESILVERING:
+		return "resilvering";
 	default:
 		return "offline";
 	}
@@ -62,6 +65,8 @@ static char leg_letter(const struct kvp_leg *leg)
 		return 'S';
 	case KVP_LEG_FAULTED:
 		return 'F';
+	case KVP_LEG_RESILVERING:
+		return 'R';
 	default:
 		return 'O';
 	}
@@ -517,6 +522,18 @@ static void say_trim(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "passdown.dropped", f.dropped);
 }
 
+static void say_resilver(struct printer *p, struct kvp_pool *pool)
+{
+	struct kvp_resilver_figures f;
+
+	kvp_resilver_figures(pool, &f);
+	say(p, "resilver.state=%s\n", kvp_resilver_runs(pool) ? "running" : "none");
+	say_number(p, "resilver.done", f.done << KVP_BLOCK_SHIFT);
+	say_number(p, "resilver.total", f.total << KVP_BLOCK_SHIFT);
+	say_number(p, "resilver.copied", f.copied << KVP_BLOCK_SHIFT);
+	say_number(p, "resilver.unread", f.unread << KVP_BLOCK_SHIFT);
+}
+
 static void say_scrub(struct printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_scrub_info *info = kvp_scrub_progress(pool);
@@ -562,6 +579,7 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	say_io(&p, pool);
 	say_memory(&p, pool);
 	say_scrub(&p, pool);
+	say_resilver(&p, pool);
 	say_trim(&p, pool);
 	say_tunables(&p, pool);
 	return 1;

@@ -16,6 +16,7 @@
 #include "io/flight.h"
 #include "io/io_bio.h"
 #include "pool/add.h"
+#include "pool/online.h"
 #include "pool/pool.h"
 #include "pool/start.h"
 #include "pool/tableline.h"
@@ -215,6 +216,13 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 	return 0;
 }
 
+/* True if the table need not name the device: the leg is out, and may be back as another one. */
+static bool may_go(const struct kvp_target *t, const struct kvp_leg *leg)
+{
+	return !t->start.add && !t->start.remove && !t->start.replace &&
+	       !kvp_leg_takes_writes(leg) && kvp_vdev_needed(leg->v);
+}
+
 /*
  * Check whether the running pool may go on with this table. @devs: its legs there, in the pool's
  * order.
@@ -233,7 +241,7 @@ static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct bloc
 		if (!devs[i] && (t->start.replace || removes_cache(t, pool)) &&
 		    !kvp_has_data(pool->legs[i].v->g))
 			devs[i] = pool->legs[i].bdev;
-		if (pool->legs[i].bdev && !devs[i])
+		if (pool->legs[i].bdev && !devs[i] && !may_go(t, &pool->legs[i]))
 			ret = kvp_refuse(r, -EINVAL, "load a table that names it",
 					 "the new table lacks the leg %s", pool->legs[i].path);
 	}
@@ -458,6 +466,58 @@ static int replace_ssds(struct kvp_target *t, struct kvp_instance *inst, struct 
 	return ret;
 }
 
+/* True if the device is a leg of the pool as it is. */
+static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev == bdev)
+			return true;
+	return false;
+}
+
+/*
+ * And here. A device that another pool has is left out: refused now, all I/O would wait. Of the
+ * table only devices count that are no legs: a leg that hangs is no reason to leave out others.
+ */
+static void reconnect(struct kvp_target *t, struct kvp_instance *inst)
+{
+	struct kvp_start *s = kvmalloc(sizeof(*s), GFP_KERNEL);
+	struct kvp_refusal r = { .what = "table reload" };
+	u32 i, new = 0;
+
+	if (s)
+		*s = t->start;
+	for (i = 0; s && i < s->nr_legs; i++) {
+		if (s->legs[i].bdev && is_leg(inst->pool, s->legs[i].bdev))
+			s->legs[i].bdev = NULL;
+		new += !!s->legs[i].bdev;
+	}
+	if (!new)
+		goto out;
+	if (kvp_registry_reserve(inst, s, &r)) {
+		pr_err("dm-kvpool: %s: %s; %s\n", r.what, r.why, r.mend);
+		goto out;
+	}
+	kvp_pool_reconnect(inst->pool, s);
+	kvp_registry_reserved(inst);
+out:
+	kvfree(s);
+}
+
+/* The legs are those of the new table. A leg that is out may have another device, or none. */
+static void take_devices(struct kvp_pool *pool, struct block_device **devs)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		if (pool->legs[i].bdev != devs[i])
+			WRITE_ONCE(pool->legs[i].queue, NULL);
+		pool->legs[i].bdev = devs[i];
+	}
+}
+
 /*
  * A reload: the pool goes on with the new table's references to its devices.
  * If that fails the old table is let go of, and the pool stops in good order;
@@ -469,19 +529,20 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	struct kvp_pool *pool = inst->pool;
 	struct kvp_refusal refusal;
 	int ret;
-	u32 i;
 
 	/* Again: the pool that it was loaded for may have been another. */
 	t->resuming = true;
 	ret = check_reload(t, pool, devs, &refusal);
-	for (i = 0; !ret && i < pool->nr_legs; i++)
-		pool->legs[i].bdev = devs[i];
+	if (!ret)
+		take_devices(pool, devs);
 	if (!ret && t->start.replace)
 		ret = replace_ssds(t, inst, &refusal);
 	else if (!ret && adds_vdevs(t, pool))
 		ret = add_vdevs(t, inst, &refusal);
 	else if (!ret && removes_cache(t, pool))
 		ret = remove_cache(t, inst, &refusal);
+	else if (!ret && !kvp_pool_readonly(pool))
+		reconnect(t, inst);
 	if (ret) {
 		kvp_registry_refused(&refusal);
 		return ret;

@@ -31,7 +31,10 @@ static const struct field leg_fields[] = {
 	FIELD(leg, err_write, 40, 8),
 	FIELD(leg, err_checksum, 48, 8),
 	FIELD(leg, healed, 56, 8),
-	FIELD(leg, reserved, 64, 32),
+	FIELD(leg, cursor, 64, 8),
+	FIELD(leg, in_sync_epoch, 72, 8),
+	FIELD(leg, cursor_era, 80, 4),
+	FIELD(leg, reserved, 84, 12),
 };
 
 static const struct field vdev_fields[] = {
@@ -229,6 +232,7 @@ static const struct number numbers[] = {
 	{ "stale", KVP_LEG_STALE, 2 },
 	{ "faulted", KVP_LEG_FAULTED, 3 },
 	{ "offline", KVP_LEG_OFFLINE, 4 },
+	{ "resilvering", KVP_LEG_RESILVERING, 5 },
 	{ "data record", KVP_REC_DATA, 1 },
 	{ "intent record", KVP_REC_INTENT, 2 },
 	{ "discard record", KVP_REC_DISCARD, 3 },

@@ -29,6 +29,9 @@ static void fill_legs(struct kvp_sb *sb)
 		l->err_write = 32 + i;
 		l->err_checksum = 33 + i;
 		l->healed = 34 + i;
+		l->cursor = i ? 35 + i : 0;
+		l->cursor_era = i ? 36 + i : 0;
+		l->in_sync_epoch = 37 + i;
 	}
 	memcpy(sb->leg_uuid, sb->legs[sb->leg_index].uuid, sizeof(sb->leg_uuid));
 }
@@ -237,7 +240,16 @@ static const struct change changes[] = {
 	{ "UTF-8 in the comment", SB(comment[3], 0xc3), 0, NULL },
 	{ "control character in the host's name", SB(host_name[0], 27), -EUCLEAN, "host's name" },
 	{ "leg without a state", SB(legs[1].state, 0), -EUCLEAN, "state of a leg" },
-	{ "leg in an unknown state", SB(legs[0].state, 5), -EUCLEAN, "state of a leg" },
+	{ "leg in an unknown state", SB(legs[0].state, 6), -EUCLEAN, "state of a leg" },
+	{ "leg resilvering without the feature", SB(legs[1].state, KVP_LEG_RESILVERING), -EUCLEAN,
+	  "feature bit of a resilver" },
+	{ "resilver without a leg", SB(incompat, KVP_INCOMPAT_RESILVER), -EUCLEAN,
+	  "feature bit of a resilver" },
+	{ "cursor of a leg in sync", SB(legs[0].cursor, 1), -EUCLEAN, "cursor of a leg" },
+	{ "cursor beyond the vdev", SB(legs[1].cursor, ~0ull), -EUCLEAN, "cursor of a leg" },
+	{ "cursor of a later era", SB(legs[1].cursor_era, ~0u), -EUCLEAN, "cursor of a leg" },
+	{ "in sync in an epoch to come", SB(legs[0].in_sync_epoch, ~0ull), -EUCLEAN, "epoch of a leg" },
+	{ "era without a cursor", SB(legs[1].cursor, 0), -EUCLEAN, "cursor of a leg" },
 	{ "leg offline", SB(legs[0].state, KVP_LEG_OFFLINE), 0, NULL },
 	{ "two legs of one UUID", SB(legs[0].uuid[15], 1), -EUCLEAN, "one is there twice" },
 	{ "not the leg it says", SB(leg_uuid[15], 0), -EUCLEAN, "UUID of this leg" },
@@ -305,7 +317,7 @@ static void every_known_feature_has_a_name(struct kunit *test)
 	kvp_features_print(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_LOG_WINDOW, text);
 	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,log-window");
 	kvp_features_print(~0ull, text);
-	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,cache-parity1,log-window,log-turns,generations");
+	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver");
 }
 
 static void a_shrunken_device_is_refused(struct kunit *test)

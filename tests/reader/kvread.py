@@ -318,7 +318,7 @@ class Vdev:
 # --- superblock: 2 --------------------------------------------------------------------------
 
 Generation = namedtuple("Generation", "nonce next_lsn last_lsn last_csum")
-LegInfo = namedtuple("LegInfo", "uuid state in_sync_era size_blocks")
+LegInfo = namedtuple("LegInfo", "uuid state in_sync_era size_blocks cursor in_sync_epoch cursor_era")
 MAGIC = b"KVPOOL\r\n\x1asblk\0\0\0"
 
 
@@ -360,7 +360,8 @@ class Superblock:
             self.generations.append(Generation(nonce, next_lsn, next_lsn - back, last_csum))
         self.vdevs = [Vdev(raw[1024 + 128 * i:], i, default_window) for i in range(vdev_count)]
         self.regions = [(struct.unpack_from("<Q16H", raw, 3072 + 40 * i)) for i in range(region_count)]
-        self.legs = [LegInfo(raw[at:at + 16], *struct.unpack_from("<IIQ", raw, at + 16))
+        self.legs = [LegInfo(raw[at:at + 16], *struct.unpack_from("<IIQ", raw, at + 16),
+                             *struct.unpack_from("<QQI", raw, at + 64))
                      for at in range(3584, 3584 + 96 * leg_count, 96)]
         self.roots = struct.unpack_from("<%dQ" % root_count, raw, 8192)
         self._check(leg_blocks)
@@ -390,7 +391,8 @@ class Superblock:
         if len(caches) > 1 or self.vdevs[0].is_cache or self.incompat & 0xC2 != wanted:
             raise Refused("caches")
         if bool(self.regions) != bool(self.incompat & 4) or bool(self.generations) != bool(self.incompat & 16) or \
-           bool(self.log_others) != bool(self.incompat & 32):
+           bool(self.log_others) != bool(self.incompat & 32) or \
+           any(leg.state == 5 for leg in self.legs) != bool(self.incompat & 256):
             raise Refused("features")
         if self.log_tail < log.log_blocks or not self.log_tail <= self.log_commit <= self.log_tail + log.window:
             raise Refused("log position")

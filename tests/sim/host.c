@@ -116,7 +116,8 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->dirty_bytes = (u64)hs->cache_dirty << KVP_BLOCK_SHIFT;
 	s->log_bytes = (hs->log_mib ?: 4ull) << 20;
 	s->tunable_mask |= BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
-			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE);
+			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE) | BIT_ULL(KVP_T_ONLINE_AUTO);
+	s->tunables[KVP_T_ONLINE_AUTO] = hs->returns;
 	s->tunables[KVP_T_WRITE_BUFFER] = 4ull << 20;
 	s->tunables[KVP_T_SEQ_CUTOFF_WRITE] = 64ull << 10;
 	s->tunables[KVP_T_STRICT] = hs->strict;

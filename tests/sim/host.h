@@ -46,6 +46,7 @@ struct host_start {
 	/* the vdevs, in place of all that is below; one without legs ends them */
 	const struct host_vdev *wide;
 	bool format, degraded, readonly, accept_fork;
+	bool returns;		/* online_auto: legs that were lost return by themselves */
 	u64 missing;		/* bit per leg */
 	const u8 *named;	/* UUID of the one that is, in a table of other SSDs; NULL: "-" */
 	bool strict;

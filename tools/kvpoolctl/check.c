@@ -85,7 +85,7 @@ static const char *leg_state(const struct check *c, u32 i)
 
 	if (!leg)
 		return "missing";
-	if (scan_is_fork(leg->label.sb, c->found->sb))
+	if (kvp_sb_forked(leg->label.sb, c->found->sb, false))
 		return "fork";
 	return leg_word(c->found->sb->legs[i].state);
 }

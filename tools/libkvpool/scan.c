@@ -134,23 +134,6 @@ static int add_all(struct scan *s, struct err *err)
 	return ret;
 }
 
-bool scan_is_fork(const struct kvp_sb *leg, const struct kvp_sb *sb)
-{
-	u32 i;
-
-	/* This leg's side went on without the leg that has the newest superblock. */
-	if (sb->leg_index < leg->leg_count &&
-	    !memcmp(leg->legs[sb->leg_index].uuid, sb->leg_uuid, 16) &&
-	    leg->legs[sb->leg_index].state != KVP_LEG_IN_SYNC)
-		return true;
-	if (!leg->fork_count)
-		return false;
-	for (i = 0; i < sb->fork_count; i++)
-		if (sb->forks[i] == leg->forks[leg->fork_count - 1])
-			return false;
-	return true;
-}
-
 static struct found_pool *pool_of(struct scan *s, const u8 uuid[16])
 {
 	unsigned int i;
@@ -177,7 +160,7 @@ static void place_leg(struct found_pool *p, struct found_leg *leg)
 		p->duplicate = leg;
 	else
 		p->legs[i] = leg;
-	if (scan_is_fork(sb, p->sb))
+	if (kvp_sb_forked(sb, p->sb, false))
 		p->fork = leg;
 	else if (p->sb->legs[i].state == KVP_LEG_IN_SYNC && kvp_sb_lag(p->sb, sb, leg->label.held))
 		p->outdated = leg;
@@ -272,7 +255,7 @@ bool scan_leg_in_sync(const struct found_pool *p, u32 i)
 {
 	const struct label *l = p->legs[i] ? &p->legs[i]->label : NULL;
 
-	return l && p->sb->legs[i].state == KVP_LEG_IN_SYNC && !scan_is_fork(l->sb, p->sb) &&
+	return l && p->sb->legs[i].state == KVP_LEG_IN_SYNC && !kvp_sb_forked(l->sb, p->sb, false) &&
 	       !kvp_sb_lag(p->sb, l->sb, l->held);
 }
 

@@ -60,7 +60,4 @@ unsigned int scan_in_sync(const struct found_pool *p);
  */
 bool scan_was_destroyed(const struct kvp_sb *sb);
 
-/** scan_is_fork() - was @leg used after it parted from @sb, the newest superblock? */
-bool scan_is_fork(const struct kvp_sb *leg, const struct kvp_sb *sb);
-
 #endif

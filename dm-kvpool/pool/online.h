@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A leg that is out is brought online: by order, or by itself at a start.
+ *
+ * 1. kvp_leg_online() refuses what cannot return: a leg that is missing, one that another part of
+ *    the pool still waits for, or one whose label does not belong to this history of the pool.
+ * 2. The label and the superblock tell up to which era it has everything (what_it_has()).
+ * 3. kvp_resilver_join() does the rest (work/resilver.h).
+ *
+ * At a start, and after a suspend, kvp_returns_unquiesce() does that for legs that were recorded
+ * out, except those that an administrator took offline: with online_auto. A resilver that was
+ * interrupted goes on in any case.
+ */
+#ifndef KVP_ONLINE_H
+#define KVP_ONLINE_H
+
+#include <linux/bitmap.h>
+
+#include "core/core.h"
+
+/**
+ * struct kvp_returns - legs that are to be brought online by themselves
+ * @lock: one leg at a time
+ * @wanted: a bit per leg of the pool
+ * @quiesce: not now
+ */
+struct kvp_returns {
+	struct kvp_pool *pool;
+	struct mutex lock;
+	struct delayed_work work;
+	DECLARE_BITMAP(wanted, KVP_MAX_LEGS);
+	bool quiesce;
+};
+
+/**
+ * kvp_leg_online() - bring a leg of a vdev with data online
+ *
+ * Return: 0: its resilver has begun; -EALREADY: it is in sync, or resilvers; -EINVAL: it is an SSD
+ * of a cache; -ENODEV: it is missing; -EBUSY: it has not answered all requests yet; -ESTALE: its
+ * label belongs to another history; -EROFS; -EIO; -ENOMEM; or another error of its label. Context:
+ * process; waits for I/O.
+ */
+int __must_check kvp_leg_online(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refusal *r);
+
+/** kvp_return_wanted() - bring @leg online as soon as the pool goes on, or do not. Context: any. */
+void kvp_return_wanted(struct kvp_leg *leg, bool wanted);
+
+struct kvp_start;
+
+/**
+ * kvp_pool_reconnect() - devices of the table that the pool does not have are legs that were lost
+ * @s: the table; of the pool's own devices it has none
+ *
+ * Each is brought online when the pool goes on, as by order. A device that is none of those is left
+ * alone. Context: process; waits for I/O. The pool is quiesced.
+ */
+void kvp_pool_reconnect(struct kvp_pool *pool, const struct kvp_start *s);
+
+void kvp_returns_init(struct kvp_pool *pool);
+void kvp_returns_quiesce(struct kvp_pool *pool);
+void kvp_returns_unquiesce(struct kvp_pool *pool);
+
+#endif /* KVP_ONLINE_H */

@@ -1,0 +1,697 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The steps of a resilver: resilver.h has them in order. */
+#include <linux/err.h>
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "core/vdev_ops.h"
+#include "format/stripe.h"
+#include "home/heal.h"
+#include "log/checkpoint.h"
+#include "log/log.h"
+#include "ram/wbuf.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "work/destage.h"
+#include "work/resilver.h"
+#include "work/resilver_copy.h"
+
+#define NOTE_MS		10000u		/* the cursor is noted so often, */
+#define NOTE_BLOCKS	(1u << 18)	/* or after so many blocks */
+#define MIN_PAUSE_MS	1000u		/* after an error, and the double after the next one */
+#define MAX_PAUSE_MS	60000u
+#define NONE		(~0ull)
+
+/* --- helpers ---------------------------------------------------------------------------- */
+
+static bool interrupted(const struct kvp_resilver *r)
+{
+	return READ_ONCE(r->quiesce);
+}
+
+/* True if some leg has joined, and its walk has not begun. */
+static bool some_joined(const struct kvp_resilver *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->pool->nr_legs; i++)
+		if (kvp_leg_resilvers(&r->pool->legs[i]) && !READ_ONCE(r->walks[i]))
+			return true;
+	return false;
+}
+
+/* In short naps, so that a suspend need not wait, nor, with @cut_short, a leg that joins. */
+static void rest(const struct kvp_resilver *r, u64 ns, bool cut_short)
+{
+	u64 nap = 50 * NSEC_PER_MSEC, slept;
+
+	for (slept = 0; slept < ns && !interrupted(r) && !(cut_short && some_joined(r)); slept += nap)
+		schedule_timeout_uninterruptible(nsecs_to_jiffies(nap));
+}
+
+static void throttle(struct kvp_resilver *r, u32 blocks)
+{
+	u64 rate = READ_ONCE(r->pool->tunables[KVP_T_RESILVER_RATE]);
+
+	cond_resched();
+	if (rate)
+		rest(r, div64_u64(((u64)blocks << KVP_BLOCK_SHIFT) * NSEC_PER_SEC, rate), true);
+}
+
+/* Legs of @v that resilver, and have begun or not, a bit each. */
+static u64 legs_of(const struct kvp_vdev *v, bool begun)
+{
+	const struct kvp_resilver *r = v->pool->resilver;
+	u64 legs = 0;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (kvp_leg_resilvers(&v->legs[i]) && READ_ONCE(r->walks[v->legs[i].index]) == begun)
+			legs |= BIT_ULL(i);
+	return legs;
+}
+
+static u64 targets_of(const struct kvp_vdev *v)
+{
+	return legs_of(v, true);
+}
+
+static u64 end_of(const struct kvp_vdev *v)
+{
+	return kvp_vdev_from(v, v->pool->sb->pool_blocks);
+}
+
+bool kvp_resilver_runs(const struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (kvp_leg_resilvers(&pool->legs[i]))
+			return true;
+	return false;
+}
+
+void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figures *f)
+{
+	const struct kvp_resilver *r = pool->resilver;
+	u32 i, k;
+
+	*f = (struct kvp_resilver_figures){ .copied = READ_ONCE(r->copied) };
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		const struct kvp_vdev *v = &pool->vdevs[i];
+		u64 least = NONE;
+
+		for (k = 0; k < v->nr_legs; k++)
+			if (kvp_leg_resilvers(&v->legs[k]))
+				least = min(least, READ_ONCE(r->next[v->legs[k].index]));
+		if (least == NONE)
+			continue;
+		f->done += min(least, end_of(v));
+		f->total += end_of(v);
+	}
+	for (i = 0; i < min(READ_ONCE(r->nr_holes), KVP_RESILVER_HOLES); i++)
+		f->unread += READ_ONCE(r->holes[i].n);
+}
+
+/* --- joining (1) ---------------------------------------------------------------------------- */
+
+static int checkpoint(struct kvp_pool *pool)
+{
+	int ret;
+
+	mutex_lock(&pool->checkpoint_lock);
+	ret = kvp_checkpoint(pool, NULL);
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
+}
+
+int kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 cursor_era)
+{
+	struct kvp_pool *pool = leg->pool;
+	struct kvp_resilver *r = pool->resilver;
+	char name[KVP_LEG_WORDS];
+	int ret;
+
+	/* A checkpoint that is under way does not write its pages to the leg. */
+	mutex_lock(&pool->checkpoint_lock);
+	mutex_lock(&pool->sb_lock);
+	WRITE_ONCE(r->walks[leg->index], false);
+	WRITE_ONCE(r->next[leg->index], 0);
+	r->joined[leg->index] = (struct kvp_leg_info){ .in_sync_era = in_sync_era, .cursor = cursor,
+						       .cursor_era = cursor_era };
+	ret = kvp_leg_resilver(leg, in_sync_era, cursor, cursor_era);
+	mutex_unlock(&pool->sb_lock);
+	mutex_unlock(&pool->checkpoint_lock);
+	if (ret == -EBUSY)
+		return ret;
+	/* Even after an error: the pool goes on after 'clear', and so does this. */
+	if (kvp_leg_resilvers(leg) && !interrupted(r))
+		queue_work(pool->scrub_wq, &r->work);
+	if (ret || !kvp_leg_resilvers(leg))
+		return -EIO;
+	kvp_event(pool, "resilver_started leg=%u%s", leg->index, kvp_leg_words(leg, name));
+	return 0;
+}
+
+/*
+ * Begin the walk of legs that joined. A write that was on its way home holds its range lock, and
+ * has entered its blocks in the table when it releases that. The checkpoint is for the walk, which
+ * skips what the pointers of the table on disk call old.
+ */
+static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
+{
+	struct kvp_pool *pool = r->pool;
+	u32 i;
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	for (i = 0; i < v->nr_legs; i++) {
+		u32 leg = v->legs[i].index;
+
+		if (!(legs >> i & 1))
+			continue;
+		r->sync[leg] = r->joined[leg];
+		r->next[leg] = 0;
+		r->copied_at[leg] = r->copied;
+		WRITE_ONCE(r->walks[leg], true);
+	}
+	mutex_unlock(&pool->sb_lock);
+	kvp_range_wait_all(&pool->ranges);
+	ret = checkpoint(pool);
+	for (i = 0; ret && i < v->nr_legs; i++)
+		if (legs >> i & 1)
+			WRITE_ONCE(r->walks[v->legs[i].index], false);
+	return ret;
+}
+
+/* --- the walk (2) ------------------------------------------------------------------------------ */
+
+/* Entries of @own and later blocks that leg @i misses have this era or a later one. */
+static u32 since_of(const struct kvp_resilver *r, u32 i, u64 own)
+{
+	const struct kvp_leg_info *s = &r->sync[i];
+
+	if (own < s->cursor)
+		return s->cursor_era + 1;
+	return s->in_sync_era ? s->in_sync_era + 1 : 0;
+}
+
+/**
+ * struct step - blocks of a vdev that are looked at together
+ * @v: the vdev
+ * @legs: legs that this is for, a bit each: all that have got so far
+ * @own: the first block, as the vdev counts
+ * @end: the step ends here at the latest: some leg has got further, or has another era from there
+ * @since: the oldest era that one of @legs misses
+ */
+struct step {
+	struct kvp_vdev *v;
+	u64 legs, own, end;
+	u32 since;
+};
+
+/* The next step of @v. False: all legs that resilver are at the end. */
+static bool next_step(const struct kvp_resilver *r, struct kvp_vdev *v, struct step *s)
+{
+	u64 targets = targets_of(v);
+	u32 i;
+
+	*s = (struct step){ .v = v, .own = end_of(v), .end = end_of(v), .since = KVP_ERA_MAX };
+	for (i = 0; i < v->nr_legs; i++)
+		if (targets >> i & 1)
+			s->own = min(s->own, r->next[v->legs[i].index]);
+	for (i = 0; i < v->nr_legs; i++) {
+		u32 leg = v->legs[i].index;
+
+		if (!(targets >> i & 1))
+			continue;
+		if (r->next[leg] > s->own) {
+			s->end = min(s->end, r->next[leg]);
+			continue;
+		}
+		s->legs |= BIT_ULL(i);
+		s->since = min(s->since, since_of(r, leg, s->own));
+		if (r->sync[leg].cursor > s->own)
+			s->end = min(s->end, r->sync[leg].cursor);
+	}
+	return s->own < end_of(v);
+}
+
+/* The legs of the step have everything below it, but for holes. */
+static void advance(struct kvp_resilver *r, const struct step *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->v->nr_legs; i++)
+		if (s->legs >> i & 1)
+			WRITE_ONCE(r->next[s->v->legs[i].index], s->own);
+}
+
+/* Make one hole of @a and @b of one vdev: what lies between them is copied again. */
+static void join_holes(struct kvp_resilver_hole *a, const struct kvp_resilver_hole *b)
+{
+	u64 end = max(a->own + a->n, b->own + b->n);
+
+	a->own = min(a->own, b->own);
+	a->n = end - a->own;
+	a->legs |= b->legs;
+}
+
+static_assert(KVP_RESILVER_HOLES > KVP_MAX_VDEVS);
+
+/* Make room for one more. Some vdev has two of so many. */
+static void save_hole(struct kvp_resilver *r)
+{
+	struct kvp_resilver_hole *h = r->holes;
+	u32 i, k;
+
+	for (i = 0; i < r->nr_holes; i++)
+		for (k = i + 1; k < r->nr_holes; k++)
+			if (h[i].v == h[k].v) {
+				join_holes(&h[i], &h[k]);
+				h[k] = h[r->nr_holes - 1];
+				WRITE_ONCE(r->nr_holes, r->nr_holes - 1);
+				return;
+			}
+}
+
+/* @n blocks from @own on could not be copied. */
+static void note_hole(struct kvp_resilver *r, const struct step *s, u64 own, u64 n)
+{
+	struct kvp_resilver_hole hole = { s->v, s->legs, own, n };
+	struct kvp_resilver_hole *last = r->nr_holes ? &r->holes[r->nr_holes - 1] : NULL;
+
+	if (last && last->v == s->v && last->own + last->n == own) {
+		join_holes(last, &hole);
+		return;
+	}
+	if (r->nr_holes == KVP_RESILVER_HOLES)
+		save_hole(r);
+	r->holes[r->nr_holes] = hole;
+	WRITE_ONCE(r->nr_holes, r->nr_holes + 1);
+}
+
+/* True if the newest version of @block was in the log before the start, and is not home yet. */
+static bool is_restored(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_version *d = kvp_wbuf_find(pool, block);
+	bool restored = d && d->restored;
+
+	if (d)
+		kvp_wbuf_unlock(pool, block);
+	return restored;
+}
+
+/*
+ * If the log stayed over a restart, destage may have been cut short: home has neither the table's
+ * version nor the newer one, and no leg is at fault. That one is durable in the log, and goes home to
+ * the leg by itself. If it is not the newest any more, -EAGAIN: later.
+ */
+static int copy_data(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
+		     u64 block)
+{
+	struct kvp_pool *pool = r->pool;
+
+	if (!kvp_home_has_rows(pool) && is_restored(pool, block))
+		return 0;
+	if (!kvp_home_has_rows(pool) && pool->recovery.kept && kvp_wbuf_any(pool, block, 1))
+		return -EAGAIN;
+	return kvp_resilver_block(pool, io, leaf, block);
+}
+
+/* One block, with the parity that belongs to it. */
+static int copy_block(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
+		      u64 block)
+{
+	struct kvp_pool *pool = r->pool;
+	struct kvp_range range;
+	int ret, parity = 0;
+
+	kvp_block_lock(pool, &range, block);
+	ret = copy_data(r, io, leaf, block);
+	if (ret != -ENOMEM)
+		parity = leaf->v->ops->copy_missed_parity(pool, io, leaf, block);
+	kvp_range_unlock(&pool->ranges, &range);
+	/* What no leg has is poisoned now, or was before. */
+	if (ret == -EBADMSG || ret == -ENODATA || parity == -EBADMSG)
+		kvp_poison_settle(pool);
+	if (ret == -EBADMSG || ret == -ENODATA)
+		ret = 0;
+	return ret ?: parity == -EBADMSG ? 0 : parity;
+}
+
+/* Block by block. -ENOMEM, -EINTR: the step is not done. */
+static int copy_closely(struct kvp_resilver *r, struct kvp_resilver_io *io, const struct step *s,
+			struct kvp_tpage *leaf, u64 block, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		int ret = copy_block(r, io, leaf, block + i);
+
+		if (ret == -ENOMEM)
+			return ret;
+		if (ret)
+			note_hole(r, s, s->own + i, 1);
+		if (interrupted(r))
+			return -EINTR;
+	}
+	return 0;
+}
+
+/* @n blocks, all below one leaf. */
+static int copy_step(struct kvp_resilver *r, struct kvp_resilver_io *io, const struct step *s,
+		     u64 block, u32 n)
+{
+	struct kvp_pool *pool = r->pool;
+	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_range range;
+	bool all;
+	int ret = 0;
+
+	if (IS_ERR(leaf)) {
+		if (PTR_ERR(leaf) == -ENOMEM)
+			return -ENOMEM;
+		note_hole(r, s, s->own, n);
+		return 0;
+	}
+	io->since = s->since;
+	io->legs = s->legs;
+	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
+	all = s->v->ops->copy_missed(pool, io, leaf, block, n);
+	kvp_range_unlock(&pool->ranges, &range);
+	if (!all)
+		ret = copy_closely(r, io, s, leaf, block, n);
+	kvp_table_put(pool, leaf);
+	r->copied = io->copied;
+	return ret;
+}
+
+/* One step, or skip what has not changed, and move s->own. -ENOMEM, -EINTR: again, or not now. */
+static int walk_some(struct kvp_resilver *r, struct kvp_resilver_io *io, struct step *s)
+{
+	struct kvp_pool *pool = r->pool;
+	struct kvp_spot at;
+	u64 next, behind, block;
+	u32 n;
+	int ret = kvp_table_next_of_vdev(s->v, s->own, s->end, s->since, &next, &behind);
+
+	if (ret == -ENOMEM)
+		return ret;
+	if (ret) {
+		behind = min(behind, s->end);
+		note_hole(r, s, next, behind - next);
+		next = behind;
+	}
+	if (next > s->own) {
+		s->own = next;
+		return 0;
+	}
+	block = kvp_pool_block(s->v, s->own);
+	at = kvp_locate(pool, block);
+	n = min_t(u64, kvp_resilver_step(&at), s->end - s->own);
+	ret = copy_step(r, io, s, block, n);
+	if (ret)
+		return ret;
+	s->own += n;
+	kvp_table_shrink(pool, false);
+	throttle(r, n);
+	return 0;
+}
+
+/* Walk over a hole. What still cannot be copied becomes a hole again. */
+static void try_again(struct kvp_resilver *r, struct kvp_resilver_io *io,
+		      const struct kvp_resilver_hole *h)
+{
+	struct step s = { .v = h->v, .legs = h->legs & targets_of(h->v), .own = h->own,
+			  .end = h->own + h->n, .since = KVP_ERA_MAX };
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < h->v->nr_legs; i++)
+		if (s.legs >> i & 1)
+			s.since = min3(s.since, since_of(r, h->v->legs[i].index, s.own),
+				       since_of(r, h->v->legs[i].index, s.end - 1));
+	while (s.legs && s.own < s.end && !ret)
+		ret = interrupted(r) ? -EINTR : walk_some(r, io, &s);
+	if (s.legs && s.own < s.end)
+		note_hole(r, &s, s.own, s.end - s.own);
+}
+
+/* Try the holes of @v again. Returns true if there is none any more. */
+static bool fill_holes(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
+{
+	u32 i, n = 0, others = 0;
+
+	for (i = 0; i < r->nr_holes; i++) {
+		if (r->holes[i].v == v)
+			r->again[n++] = r->holes[i];
+		else
+			r->holes[others++] = r->holes[i];
+	}
+	WRITE_ONCE(r->nr_holes, others);
+	for (i = 0; i < n; i++)
+		try_again(r, io, &r->again[i]);
+	for (i = 0; i < r->nr_holes; i++)
+		if (r->holes[i].v == v)
+			return false;
+	return true;
+}
+
+/* --- the cursor (3) -------------------------------------------------------------------------------- */
+
+/* The lowest block of @v in a hole; NONE: there is none. */
+static u64 first_hole(const struct kvp_resilver *r, const struct kvp_vdev *v)
+{
+	u64 first = NONE;
+	u32 i;
+
+	for (i = 0; i < r->nr_holes; i++)
+		if (r->holes[i].v == v)
+			first = min(first, r->holes[i].own);
+	return first;
+}
+
+/*
+ * The legs have all that lies below @next, but perhaps not durably. A checkpoint flushes them. All
+ * that was born before its era was at home, and in the table, before that flush.
+ *
+ * A cursor that is further on stays until the walk has passed it: there are two eras, not three. Nor
+ * may it pass a block that could not be copied.
+ */
+static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
+{
+	struct kvp_pool *pool = r->pool;
+	u64 at[KVP_MAX_MIRROR_LEGS];
+	u32 i;
+
+	/* A leg that returns meanwhile does not walk any more. */
+	for (i = 0; i < v->nr_legs; i++)
+		at[i] = min(r->next[v->legs[i].index], first_hole(r, v));
+	r->noted = jiffies;
+	r->noted_at = r->copied;
+	if (checkpoint(pool))
+		return;
+	mutex_lock(&pool->sb_lock);
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_leg_info *info = &pool->sb->legs[v->legs[i].index];
+
+		if (!(targets_of(v) >> i & 1) || at[i] <= info->cursor || !pool->sb->era)
+			continue;
+		info->cursor = min(at[i], v->g->data_blocks);
+		info->cursor_era = pool->sb->era - 1;
+	}
+	kvp_sb_note(pool);
+	mutex_unlock(&pool->sb_lock);
+}
+
+static bool cursor_is_due(const struct kvp_resilver *r)
+{
+	return r->copied - r->noted_at >= NOTE_BLOCKS ||
+	       time_after_eq(jiffies, r->noted + msecs_to_jiffies(NOTE_MS));
+}
+
+/* --- the end (4 to 6) ---------------------------------------------------------------------------------- */
+
+/* Copy the table pages that changed since the oldest era that a leg of @v has. */
+static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
+{
+	struct kvp_pool *pool = r->pool;
+	u64 targets = targets_of(v);
+	u32 i, level, since = KVP_ERA_MAX;
+	int error = 0;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (targets >> i & 1)
+			since = min(since, since_of(r, v->legs[i].index, NONE));
+	for (level = 0; level < v->g->levels; level++) {
+		u64 own = 0;
+		int ret = 1;
+
+		while (ret && !interrupted(r)) {
+			mutex_lock(&pool->checkpoint_lock);
+			ret = kvp_table_copy_page(v, level, &own, since, io->spare);
+			mutex_unlock(&pool->checkpoint_lock);
+			if (ret == -ENOMEM)
+				return ret;
+			/* A page that no leg has is on no leg. One that may be there must be copied. */
+			if (ret < 0 && ret != -EBADMSG)
+				error = ret;
+			kvp_table_shrink(pool, false);
+			cond_resched();
+		}
+	}
+	return interrupted(r) ? -EINTR : error;
+}
+
+/* Entries of the log go to the legs from now on; returns the first lsn that all of them have. */
+static u64 include_in_log(struct kvp_vdev *v, u64 targets, u64 *nonce)
+{
+	u64 first = 0;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (targets >> i & 1)
+			first = max(first, kvp_log_include(&v->legs[i], nonce));
+	return first;
+}
+
+/*
+ * Step 5. Everything older than @first must be home, unless the log is on a cache: then the legs have
+ * no log. The last checkpoint flushes the legs.
+ */
+static int close_log(struct kvp_pool *pool)
+{
+	int ret = kvp_pool_logs_on_cache(pool) ? 0 : kvp_destage_order(pool);
+
+	return ret ?: checkpoint(pool);
+}
+
+/* Step 6. -EAGAIN: the log has moved, or its tail has not passed @first. */
+static int end_resilver(struct kvp_vdev *v, u64 targets, u64 first, u64 nonce)
+{
+	struct kvp_pool *pool = v->pool;
+	const struct kvp_sb *sb = pool->sb;
+	int ret = -EAGAIN;
+
+	mutex_lock(&pool->sb_lock);
+	/* A leg that was lost, and returned, while this was under way, begins again. */
+	targets &= targets_of(v);
+	if (kvp_pool_logs_on_cache(pool) || (sb->log_nonce == nonce && sb->log_tail >= first))
+		ret = kvp_legs_resilvered(v, targets);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+static void tell_ended(struct kvp_resilver *r, struct kvp_vdev *v, u64 targets)
+{
+	char name[KVP_LEG_WORDS];
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if ((targets >> i & 1) && kvp_leg_in_sync(&v->legs[i]))
+			kvp_event(r->pool, "resilver_finished leg=%u copied=%llu%s", v->legs[i].index,
+				  (unsigned long long)(r->copied - r->copied_at[v->legs[i].index]),
+				  kvp_leg_words(&v->legs[i], name));
+}
+
+/* The walk of @v has ended. 0, or -errno: not yet. */
+static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
+{
+	u64 targets = targets_of(v), first, nonce = 0;
+	int ret;
+
+	if (!targets)
+		return 0;
+	if (!fill_holes(r, io, v))
+		return -EIO;
+	ret = copy_pages(r, io, v);
+	if (ret)
+		return ret;
+	kvp_events_rewrite(r->pool);
+	first = include_in_log(v, targets, &nonce);
+	ret = close_log(r->pool) ?: end_resilver(v, targets, first, nonce);
+	if (!ret)
+		tell_ended(r, v, targets);
+	return ret;
+}
+
+/* --- the worker ----------------------------------------------------------------------------------------- */
+
+/* Go on with one vdev until none of its legs resilvers. -errno: it must wait. */
+static int resilver_vdev(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
+{
+	struct step s;
+	int ret = 0;
+
+	while (!ret && !interrupted(r) && (targets_of(v) || legs_of(v, false))) {
+		if (legs_of(v, false)) {
+			ret = begin_walk(r, v, legs_of(v, false));
+		} else if (next_step(r, v, &s)) {
+			ret = walk_some(r, io, &s);
+			if (!ret)
+				advance(r, &s);
+		} else {
+			ret = finish(r, io, v);
+		}
+		if (cursor_is_due(r))
+			note_cursor(r, v);
+	}
+	return ret;
+}
+
+/* All vdevs in turn. One that must wait does not keep the others from being whole again. */
+static void resilver_all(struct kvp_resilver *r, struct kvp_resilver_io *io)
+{
+	struct kvp_pool *pool = r->pool;
+	int error = 0;
+	u32 i;
+
+	for (i = 0; i < pool->nr_vdevs; i++)
+		error = resilver_vdev(r, io, &pool->vdevs[i]) ?: error;
+	r->pause = error ? clamp(2 * r->pause, MIN_PAUSE_MS, MAX_PAUSE_MS) : 0;
+	rest(r, (u64)r->pause * NSEC_PER_MSEC, false);
+}
+
+/* One worker; it waits for memory as long as that takes. */
+static void resilver_work(struct work_struct *work)
+{
+	struct kvp_resilver *r = container_of(work, struct kvp_resilver, work);
+	struct kvp_pool *pool = r->pool;
+	struct kvp_resilver_io *io = NULL;
+
+	while (kvp_resilver_runs(pool) && !interrupted(r) && !io) {
+		io = kvp_resilver_alloc(pool);
+		if (!io)
+			kvp_wait_for_memory();
+	}
+	if (!io)
+		return;
+	io->copied = r->copied;
+	r->noted = jiffies;
+	while (kvp_resilver_runs(pool) && !interrupted(r))
+		resilver_all(r, io);
+	kvp_resilver_free(io);
+}
+
+void kvp_resilver_quiesce(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->resilver->quiesce, true);
+	flush_work(&pool->resilver->work);
+}
+
+void kvp_resilver_unquiesce(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->resilver->quiesce, false);
+	if (kvp_resilver_runs(pool) && !kvp_pool_readonly(pool))
+		queue_work(pool->scrub_wq, &pool->resilver->work);
+}
+
+void kvp_resilver_init(struct kvp_pool *pool)
+{
+	pool->resilver->pool = pool;
+	INIT_WORK(&pool->resilver->work, resilver_work);
+	/* Until kvp_resilver_unquiesce(). */
+	pool->resilver->quiesce = true;
+}
