@@ -10,8 +10,10 @@
 #	# needs: fio etcd             programs; skipped where one is missing
 #	# kmsg-allow: REGEX           kernel log lines of I/O errors meant to happen
 #	# long: why                   runs only in check-long
-#	# turn: GROUP [FILE]...       takes turns with others of the group, but for changes of FILE (a pattern)
+#	# turn: GROUP [FILE]...       it overlaps with others of the group; a change of FILE (a pattern) adds it to a run
 #	. "$KVPOOL_TOP/tests/vm/lib.sh"
+#
+# tests/vm/seconds says how long the test takes, and so how often it comes: see docs/testing.md.
 #
 # A test fails on the first command that fails. It runs as root in a guest of
 # its own kernel; /tmp is writable, and lost afterwards.
