@@ -27,7 +27,8 @@ IN_SYNC = 1
 REDO_BEGUN = 1
 REDO_BEGUN_ANEW = 3	# in place of a complete one that is damaged
 FLAG_LAST = 1
-FEATURES = {2: "cache", 4: "vdevs", 16: "generations", 32: "log turns", 64: "cache parity1", 128: "log window"}
+FEATURES = {2: "cache", 4: "vdevs", 16: "generations", 32: "log turns", 64: "cache parity1", 128: "log window",
+            256: "resilver"}
 LOST_POINTER = 0xBFFFFFFF00000001
 
 
@@ -400,6 +401,18 @@ class Superblock:
             raise Refused("redo_state")
         if self.leg_uuid != self.legs[self.leg_index].uuid:
             raise Refused("UUID of this leg")
+        for v in self.vdevs:
+            self._check_legs(v)
+
+    def _check_legs(self, v):
+        for leg in self.legs[v.first_leg:v.first_leg + v.leg_count]:
+            end = 0 if v.is_cache or leg.state == IN_SYNC else v.data_blocks
+            if not 1 <= leg.state <= 5 or leg.in_sync_era > self.era or v.is_cache and leg.state == 5:
+                raise Refused("state of a leg")
+            if leg.cursor > end or leg.cursor_era > self.era or leg.cursor_era and not leg.cursor:
+                raise Refused("cursor of a leg")
+            if leg.in_sync_epoch > self.epoch and not self.flags & 8:
+                raise Refused("epoch of a leg")
 
     def _lay_regions(self):
         """1.4: regions as [Region]."""
@@ -481,6 +494,21 @@ def read_label(leg, window):
     raise Refused(leg.path + ": no label")
 
 
+def has_forked(own, best):
+    """2.2: the leg of @own was in use after it parted from the winner."""
+    def went_on_without(i):
+        return i < len(own.legs) and own.legs[i].uuid == best.legs[i].uuid and best.legs[i].state == IN_SYNC and \
+            own.legs[i].state != IN_SYNC and best.legs[i].in_sync_epoch <= own.epoch
+
+    if own.forks and own.forks[-1] not in best.forks:
+        return True
+    if own.legs[own.leg_index].state != IN_SYNC:
+        return False
+    if best.legs[best.leg_index].state == IN_SYNC:
+        return went_on_without(best.leg_index)
+    return any(went_on_without(i) for i in range(len(best.legs)))
+
+
 def choose(legs):
     """The winning superblock; its vdevs have the legs that count."""
     best = max((leg.sb for leg in legs), key=lambda s: (s.epoch, s.sequence))
@@ -495,9 +523,7 @@ def choose(legs):
         place = next((i for i, info in enumerate(best.legs) if info.uuid == sb.leg_uuid), None)
         if place is None:
             raise Refused(leg.path + ": not of this pool")
-        if sb.forks and sb.forks[-1] not in best.forks or \
-           best.leg_index < len(sb.legs) and sb.legs[best.leg_index].uuid == best.leg_uuid and \
-           sb.legs[best.leg_index].state != IN_SYNC:
+        if has_forked(sb, best):
             raise Refused(leg.path + ": has forked")
         lag = best.sequence - sb.sequence
         stale = lag < 0 or best.behind and lag > best.behind
