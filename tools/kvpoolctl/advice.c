@@ -18,6 +18,16 @@ static bool is_bad(json_object *leg)
 	return strcmp(json_text_at(leg, "state"), "online");
 }
 
+static bool resilvers(json_object *leg)
+{
+	return !strcmp(json_text_at(leg, "state"), "resilvering");
+}
+
+static bool is_out(json_object *leg)
+{
+	return is_bad(leg) && !resilvers(leg);
+}
+
 static bool has_errors(json_object *leg)
 {
 	return json_number_at(leg, "errors.read") || json_number_at(leg, "errors.write") ||
@@ -147,13 +157,34 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 		 leg_name(leg), state, more, because, name, leg_name(leg), none, again);
 }
 
+/* A leg that is there, and is out: it need not be copied as a whole. */
+static void about_return(json_object *pool, json_object *leg, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name");
+	bool faulted = !strcmp(json_text_at(leg, "state"), "faulted");
+
+	snprintf(buf, size, "%skvpoolctl online %s %s brings it back, and copies only what it missed%s",
+		 faulted ? "Check its cable; then " : "", name, leg_name(leg),
+		 !faulted ? "" : "; if it fails again, copy the data to a new pool: "
+		 "kvpoolctl create -n NEW mirror DEV DEV");
+}
+
+static void about_missing_leg(json_object *pool, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name");
+
+	snprintf(buf, size, "Connect it, then kvpoolctl export %s and kvpoolctl import %s: it comes "
+		 "back by itself, unless it was taken out by order. If it is gone for good, copy the data "
+		 "to a new pool: kvpoolctl create -n NEW mirror DEV DEV", name, name);
+}
+
 static void about_bad_leg(json_object *pool, json_object *leg, unsigned int count, char *buf,
 			  size_t size)
 {
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
 	u64 survives = json_number_at(pool, "losses_survivable");
 	const char *because = "it cannot be used";
-	char more[40] = "";
+	char more[40] = "", then[400];
 	size_t i;
 
 	if (!strcmp(state, "missing") && json_flag_at(pool, "readonly")) {
@@ -170,10 +201,27 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 		about_bad_ssd(pool, leg, more, because, buf, size);
 		return;
 	}
-	snprintf(buf, size,
-		 "leg %s is %s and stays out%s: %s; the pool would survive the loss of %" PRIu64
-		 " more. Copy the data to a new pool: kvpoolctl create -n NEW mirror DEV DEV; "
-		 "kvpoolctl(8), LEGS THAT ARE OUT", leg_name(leg), state, more, because, survives);
+	if (!strcmp(state, "missing"))
+		about_missing_leg(pool, then, sizeof(then));
+	else
+		about_return(pool, leg, then, sizeof(then));
+	snprintf(buf, size, "leg %s is %s%s: %s; the pool would survive the loss of %" PRIu64
+		 " more. %s", leg_name(leg), state, more, because, survives, then);
+}
+
+static void about_resilver(json_object *pool, json_object *leg, unsigned int count, char *buf,
+			   size_t size)
+{
+	u64 done = json_number_at(pool, "resilver.done"),
+	    total = json_number_at(pool, "resilver.total");
+	char more[40] = "";
+
+	if (count > 1)
+		snprintf(more, sizeof(more), " (and %u more)", count - 1);
+	snprintf(buf, size, "leg %s is resilvering%s, %" PRIu64 " %% done; until then the pool would "
+		 "survive the loss of %" PRIu64 " more. kvpoolctl wait -t resilver %s waits for that",
+		 leg_name(leg), more, total ? done * 100 / total : 0,
+		 json_number_at(pool, "losses_survivable"), json_text_at(pool, "name"));
 }
 
 /* A leg in use whose device had errors. */
@@ -222,9 +270,11 @@ bool advice_text(json_object *pool, char *buf, size_t size)
 	*buf = 0;
 	if (about_state(pool, buf, size) || about_blocks(pool, buf, size))
 		return true;
-	leg = find_leg(pool, is_bad, &count);
+	leg = find_leg(pool, is_out, &count);
 	if (leg) {
 		about_bad_leg(pool, leg, count, buf, size);
+	} else if ((leg = find_leg(pool, resilvers, &count))) {
+		about_resilver(pool, leg, count, buf, size);
 	} else if (strcmp(state, "online")) {
 		snprintf(buf, size, "the pool is %s: kvpoolctl events %s tells why", state, name);
 	} else {

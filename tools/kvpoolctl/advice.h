@@ -5,7 +5,7 @@
 
 #include "ctl.h"
 
-#define ADVICE_BUF	640
+#define ADVICE_BUF	768
 
 /** advice_exit() - exit status for the health of a pool */
 enum exit_status advice_exit(json_object *pool);

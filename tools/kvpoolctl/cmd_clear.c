@@ -69,6 +69,7 @@ const struct command cmd_clear = {
 	.about = "Sets the error counters of all legs, or of one, to zero, tries failed "
 		"parts again, and resumes a suspended pool. Lost blocks stay lost: only writing them "
 		"anew helps.",
-	.more = "Fails if the pool is still faulted. Legs that are out stay out.",
+	.more = "Fails if the pool is still faulted. Legs that are out stay out: 'kvpoolctl online' "
+		"brings them back.",
 	.run = run,
 };

@@ -49,6 +49,17 @@ static void print_object(const char *title, json_object *o)
 	}
 }
 
+/* Of a leg that is out, or resilvers: a later resilver copies only what is newer. */
+static void print_what_it_has(json_object *leg)
+{
+	u64 cursor = json_number_at(leg, "cursor");
+
+	printf(", has all up to era %" PRIu64, json_number_at(leg, "in_sync_era"));
+	if (cursor)
+		printf(", and of the first %" PRIu64 " blocks of its vdev up to era %" PRIu64, cursor,
+		       json_number_at(leg, "cursor_era"));
+}
+
 static void print_legs(json_object *legs)
 {
 	json_object *l;
@@ -57,8 +68,11 @@ static void print_legs(json_object *legs)
 	puts("legs");
 	for (i = 0; i < json_object_array_length(legs); i++) {
 		l = json_object_array_get_idx(legs, i);
-		printf("  %s %s%s\n", json_text_at(l, "uuid"), json_text_at(l, "state"),
+		printf("  %s %s%s", json_text_at(l, "uuid"), json_text_at(l, "state"),
 		       json_flag_at(l, "this") ? " (this one)" : "");
+		if (strcmp(json_text_at(l, "state"), "online"))
+			print_what_it_has(l);
+		putchar('\n');
 	}
 }
 

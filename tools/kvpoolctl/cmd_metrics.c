@@ -145,6 +145,12 @@ static const struct metric {
 	{ "scrub_unrepaired", "scrub.unrepaired", GAUGE, 1, "Blocks that it could not heal." },
 	{ "scrub_finished_timestamp_seconds", "scrub.finished", GAUGE, 1,
 	  "When the last scrub ended." },
+	{ "resilver_done_bytes", "resilver.done", GAUGE, 1,
+	  "Part of the vdevs with a leg that resilvers which the resilver has passed." },
+	{ "resilver_total_bytes", "resilver.total", GAUGE, 1,
+	  "Size of these vdevs; 0: no leg resilvers." },
+	{ "resilver_copied_bytes_total", "resilver.copied", COUNTER, 1,
+	  "Written to legs that resilver, to make good what they missed." },
 	{ "recovery_seconds", "recovery.last_ms", GAUGE, -1000, "Duration of the last recovery." },
 };
 

@@ -2,6 +2,7 @@
 /* kvpoolctl offline: take a leg out of a running pool. */
 #include "device.h"
 #include "pool_object.h"
+#include "resilver.h"
 #include "spares.h"
 
 static int refuse_last(const struct stats *s, unsigned int leg, const char *dev, struct err *err)
@@ -14,14 +15,6 @@ static int refuse_last(const struct stats *s, unsigned int leg, const char *dev,
 			return 0;
 	return err_set(err, ERR_LAST_LEG, dev, "it must stay; export the pool to stop it",
 		       "it is the last leg that is in sync");
-}
-
-/* Only an SSD of the cache can return. */
-static bool is_ssd(const struct stats *s, unsigned int leg)
-{
-	struct vdev_range ssds = vdev_range(s, (unsigned int)stats_number(s, "cache.vdev"));
-
-	return stats_text(s, "cache.vdev") && leg >= ssds.first && leg < ssds.end;
 }
 
 /* The result of taking leg @leg out, as JSON. */
@@ -39,16 +32,16 @@ static json_object *plan_object(const struct dm_entry *e, const struct stats *s,
 	json_text(plan, "leg", uuid);
 	json_text(plan, "path",
 		  path && strcmp(path, "-") ? leg_path(path, buf, sizeof(buf)) : NULL);
-	json_flag(plan, "final", !is_ssd(s, leg));
+	json_flag(plan, "cache", resilver_is_ssd(s, leg));
 	json_redundancy(plan, stats_losses(s), losses_without_leg(s, leg));
 	return root;
 }
 
 static const char *undone_by(json_object *plan)
 {
-	return json_flag_at(plan, "final") ?
-	       "nothing: this version cannot bring up to date a leg that missed writes" :
-	       "kvpoolctl online, which starts the SSD empty";
+	return json_flag_at(plan, "cache") ?
+	       "kvpoolctl online, which starts the SSD empty" :
+	       "kvpoolctl online, which copies what the leg missed";
 }
 
 static void report(struct ctl *ctl, json_object *root, const char *dev)
@@ -107,10 +100,11 @@ const struct command cmd_offline = {
 	.purpose = "take a leg out of use",
 	.args = "[-n] POOL DEV",
 	.about = "Takes a leg out of a running pool, and says how many more losses the pool "
-		"survives. DEV is a path, or the leg's UUID. An SSD of a cache can start again "
-		"later, empty (kvpoolctl online). Any other leg stays out: this version cannot "
-		"bring up to date a leg that missed writes.",
-	.more = "The last leg in sync cannot be taken out.",
+		"survives. DEV is a path, or the leg's UUID. 'kvpoolctl online' undoes it, also "
+		"after restarts: it copies what the leg missed, and nothing else. An SSD of a "
+		"cache starts again empty.",
+	.more = "The last leg in sync cannot be taken out. Of a leg that is resilvering it stops "
+		"the resilver, and the progress is kept.",
 	.dry_run = true,
 	.run = run,
 };

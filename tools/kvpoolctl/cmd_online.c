@@ -1,38 +1,81 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl online: take an SSD of a cache into use again. */
+/* kvpoolctl online: take a leg that is out into use again. */
+#include "pool_object.h"
+#include "resilver.h"
 #include "ssds.h"
 
 enum { WAIT };
 
+/*
+ * The leg that @dev names. A device that the pool does not have may be one of its legs by its label:
+ * then the refusal says what to do.
+ */
+static int find(const struct dm_entry *e, const struct stats *s, const char *dev, unsigned int *leg,
+		struct err *err)
+{
+	char uuid[UUID_BUF];
+
+	if (!leg_find(e->name, s, dev, uuid, leg, err))
+		return 0;
+	if (resilver_label_leg(e, s, dev) < 0)
+		return -1;
+	return resilver_not_held(e->name, dev, "its label says that it is a leg of the pool, but the "
+				 "pool does not have it", err);
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "online", .anew = true };
+	bool wait = false;
+	struct dm_entry e;
+	unsigned int leg;
+	struct stats s;
+	struct err err;
+	int ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
-		;	/* the operation is always finished at the return */
+		wait = true;
 	ctl_args(ctl, argc, 2, 2);
 	o.pool = argv[optind];
 	o.leg = argv[optind + 1];
-	return ssds_exchange(ctl, &o);
+	ret = ctl_find(ctl, o.pool, &e);
+	if (ret)
+		return ret;
+	if (stats_load(e.name, &s, &err))
+		return ctl_fail(ctl, &err);
+	if (find(&e, &s, o.leg, &leg, &err))
+		ret = ctl_fail(ctl, &err);
+	else if (resilver_is_ssd(&s, leg))
+		ret = ssds_exchange(ctl, &o);
+	else
+		ret = resilver_online(ctl, &e, &s, leg, o.leg, wait);
+	stats_free(&s);
+	return ret;
 }
 
 static const struct ctl_option options[] = {
-	{ WAIT, "wait", NULL, "accepted; the command always waits until it is done" },
+	{ WAIT, "wait", NULL,
+	  "return when the leg is in sync; for an SSD of a cache the command always does" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_online = {
 	.name = "online",
-	.purpose = "take an SSD of the cache into use again",
+	.purpose = "take a leg that is out into use again",
 	.args = "[-n] [--wait] POOL DEV",
-	.about = "Takes an SSD of the cache that failed, was taken out, or missed writes into use "
-		"again. DEV is a path, or the UUID of the leg. It starts empty, under another "
-		"UUID, and so does every other SSD that is out of use and connected. As with "
-		"replace, data that only the cache has is written home first. This version cannot "
-		"take other legs online.",
-	.more = "An SSD that dropped out and came back under other numbers is another device, and "
-		"is refused: labelclear -f, then replace. A power cut at any time leaves the cache "
-		"with it or without.",
+	.about = "Takes a leg that failed, was taken out, or missed writes into use again. DEV is a "
+		"path, or the UUID of the leg. The leg gets what was written since it left, and "
+		"nothing else, while the pool is in use; until then it is resilvering, and nothing "
+		"is read from it. An SSD of the cache starts empty instead, under another UUID, "
+		"and so does every other SSD that is out of use and connected. As with replace, "
+		"data that only the cache has is written home first.",
+	.more = "With online_auto, legs that were lost come back by themselves when they are there at "
+		"a start. A power cut, or the loss of the leg, interrupts a resilver; a later one "
+		"goes on where it was. resilver_rate limits its rate.\n"
+		"A leg that dropped out and came back under other numbers is another device to the "
+		"running pool, and is refused: export and import the pool, which connects it. For "
+		"such an SSD: labelclear -f, then replace. A power cut at any time leaves the cache "
+		"with an SSD or without.",
 	.options = options,
 	.dry_run = true,
 	.run = run,

@@ -34,6 +34,24 @@ static void print_scrub(json_object *pool)
 	putchar('\n');
 }
 
+/* Only while a leg resilvers, or after one did. */
+static void print_resilver(const struct ctl *ctl, json_object *pool)
+{
+	const char *state = json_text_at(pool, "resilver.state");
+	u64 done = json_number_at(pool, "resilver.done"),
+	    total = json_number_at(pool, "resilver.total"),
+	    copied = json_number_at(pool, "resilver.copied");
+	char a[SIZE_BUF];
+
+	if (!strcmp(state, "none") && !copied)
+		return;
+	printf(" resilver: %s", state);
+	if (strcmp(state, "none"))
+		printf(", %" PRIu64 " %% of %s", total ? done * 100 / total : 0,
+		       ctl_size(ctl, total, a));
+	printf(", %s copied\n", ctl_size(ctl, copied, a));
+}
+
 static void print_poisoned(json_object *pool)
 {
 	json_object *list = json_at(pool, "poisoned"), *range;
@@ -130,6 +148,7 @@ static void print_details(const struct ctl *ctl, json_object *pool, const struct
 
 	print_head(ctl, pool);
 	print_scrub(pool);
+	print_resilver(ctl, pool);
 	printf(" poisoned: %" PRIu64 " block(s)\n", poisoned);
 	if (view->verbose) {
 		print_poisoned(pool);

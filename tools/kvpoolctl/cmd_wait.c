@@ -1,37 +1,136 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl wait: wait until an operation of a pool has ended. */
+/* kvpoolctl wait: wait until operations of a pool have ended. */
+#include <string.h>
+#include <unistd.h>
+
 #include "drain.h"
+#include "resilver.h"
+
+#define POLL_US		200000
+
+enum { SCRUB, RESILVER, DRAIN, TRIM, KINDS };
+
+static const char *const words[KINDS] = {
+	[SCRUB] = "scrub", [RESILVER] = "resilver", [DRAIN] = "drain", [TRIM] = "trim",
+};
+
+/* A paused scrub has not ended. */
+static bool runs(const struct stats *s, int kind)
+{
+	const char *state = stats_text(s, "%s.state", words[kind]);
+
+	return state && (!strcmp(state, "running") || !strcmp(state, "paused"));
+}
+
+static int wait_for_end(struct ctl *ctl, const char *pool, int kind, struct err *err)
+{
+	const char *state;
+	struct stats s;
+	bool failed;
+
+	for (;;) {
+		if (stats_load(pool, &s, err))
+			return -1;
+		if (!runs(&s, kind))
+			break;
+		ctl_progress(ctl, words[kind], stats_number(&s, "%s.done", words[kind]),
+			     stats_number(&s, "%s.total", words[kind]));
+		stats_free(&s);
+		usleep(POLL_US);
+	}
+	ctl_progress(ctl, "", 0, 0);
+	state = stats_text(&s, "%s.state", words[kind]);
+	failed = state && !strcmp(state, "failed");
+	stats_free(&s);
+	return failed ? err_set(err, ERR_FAILED, pool, "see kvpoolctl status and kvpoolctl events",
+				"the %s failed", words[kind]) : 0;
+}
+
+static int wait_for(struct ctl *ctl, const char *pool, int kind, struct err *err)
+{
+	if (kind == DRAIN)
+		return drain_wait(ctl, pool, err);
+	if (kind == RESILVER)
+		return resilver_wait(ctl, pool, NULL, err);
+	return wait_for_end(ctl, pool, kind, err);
+}
+
+/* A bit for each kind that the list names; 0: it is no such list. */
+static unsigned int parse(const char *list)
+{
+	unsigned int kinds = 0;
+	size_t n;
+	int i;
+
+	for (;; list += n + 1) {
+		n = strcspn(list, ",");
+		for (i = 0; i < KINDS; i++)
+			if (strlen(words[i]) == n && !strncmp(list, words[i], n))
+				break;
+		if (i == KINDS)
+			return 0;
+		kinds |= 1u << i;
+		if (!list[n])
+			return kinds;
+	}
+}
+
+/* All kinds that run now. */
+static int find_running(const char *pool, unsigned int *kinds, struct err *err)
+{
+	struct stats s;
+	int i;
+
+	if (stats_load(pool, &s, err))
+		return -1;
+	for (i = 0; i < KINDS; i++)
+		*kinds |= (unsigned int)runs(&s, i) << i;
+	stats_free(&s);
+	return 0;
+}
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
-	const char *what = NULL;
+	const char *list = NULL;
+	unsigned int kinds = 0;
 	struct dm_entry e;
 	struct err err;
-	int ret;
+	int i, ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
-		what = optarg;	/* -t is the only option */
-	if (!what || strcmp(what, "drain"))
-		return ctl_usage(ctl, "-t takes drain");
+		list = optarg;	/* -t is the only option */
+	if (list)
+		kinds = parse(list);
+	if (list && !kinds)
+		return ctl_usage(ctl, "-t takes scrub, resilver, drain, trim, or several with commas");
 	ctl_args(ctl, argc, 1, 1);
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
-	return drain_wait(ctl, e.name, &err) ? ctl_fail(ctl, &err) : ctl_done(ctl);
+	if (!list && find_running(e.name, &kinds, &err))
+		return ctl_fail(ctl, &err);
+	for (i = 0; i < KINDS; i++)
+		if (kinds >> i & 1 && wait_for(ctl, e.name, i, &err))
+			return ctl_fail(ctl, &err);
+	return ctl_done(ctl);
 }
 
 static const struct ctl_option options[] = {
-	{ 't', NULL, "drain", "what to wait for" },
+	{ 't', NULL, "LIST",
+	  "wait for some of: scrub,resilver,drain,trim" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_wait = {
 	.name = "wait",
-	.purpose = "wait until the log has left the cache, or moved onto it",
-	.args = "-t drain POOL",
-	.about = "Waits until a move of the log has ended, off the cache of the pool or onto it, "
-		"and says how long it will take. It fails if the move was cancelled.",
-	.more = "If the log does not move, it reports the last move since the pool was started.",
+	.purpose = "wait until a scrub, a resilver, a drain or a trim has ended",
+	.args = "[-t LIST] POOL",
+	.about = "Waits until operations of a pool have ended: a scrub, the resilver of legs, a move "
+		"of the log off the cache or onto it (drain), a trim. Without -t: all that run now.",
+	.more = "It says nothing about the health of the pool: see 'kvpoolctl status'. It fails if a "
+		"leg does not resilver any more, and is not in sync; if a trim failed; or if the "
+		"move of the log was cancelled. If the log does not move, -t drain reports the last "
+		"move since the pool was started. A paused scrub has not ended.",
 	.options = options,
 	.run = run,
 };

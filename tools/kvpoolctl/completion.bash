@@ -4,7 +4,7 @@
 
 # made of the help: commands
 _kvpoolctl_commands='create import export destroy list status iostat events metrics scrub trim clear giveup add remove replace attach detach offline online wait cancel get set inspect check labelclear help version'
-_kvpoolctl_keys='write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown log_size size chunk cache_dirty_max comment'
+_kvpoolctl_keys='write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown resilver_rate online_auto log_size size chunk cache_dirty_max comment'
 _kvpoolctl_values() {
 	case $1 in
 	strict) echo '0 1' ;;
@@ -13,6 +13,7 @@ _kvpoolctl_values() {
 	autoimport) echo '0 1' ;;
 	cache_mode) echo 'writeback writethrough writearound' ;;
 	discard_passdown) echo '0 1' ;;
+	online_auto) echo '0 1' ;;
 	esac
 }
 _kvpoolctl_of() {
@@ -99,7 +100,7 @@ _kvpoolctl_of() {
 		places='pool device' ;;
 	wait)
 		options='-t -j --json -p --plain -q --quiet -h --help -V --version'
-		valued='-t:drain,'
+		valued='-t:scrub,resilver,drain,trim'
 		places='pool' ;;
 	cancel)
 		options='-j --json -p --plain -q --quiet -h --help -V --version'

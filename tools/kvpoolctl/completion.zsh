@@ -4,7 +4,7 @@
 
 typeset -ga _kvpoolctl_keys _kvpoolctl_commands
 # made of the help: commands
-_kvpoolctl_keys=(write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown log_size size chunk cache_dirty_max comment)
+_kvpoolctl_keys=(write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown resilver_rate online_auto log_size size chunk cache_dirty_max comment)
 typeset -gA _kvpoolctl_words
 _kvpoolctl_words=(
 	strict '0 1'
@@ -13,6 +13,7 @@ _kvpoolctl_words=(
 	autoimport '0 1'
 	cache_mode 'writeback writethrough writearound'
 	discard_passdown '0 1'
+	online_auto '0 1'
 )
 _kvpoolctl_commands=(
 	'create:make a pool of devices'
@@ -34,8 +35,8 @@ _kvpoolctl_commands=(
 	'attach:add one more SSD to the cache, as a copy'
 	'detach:take one of several SSDs out of the cache'
 	'offline:take a leg out of use'
-	'online:take an SSD of the cache into use again'
-	'wait:wait until the log has left the cache, or moved onto it'
+	'online:take a leg that is out into use again'
+	'wait:wait until a scrub, a resilver, a drain or a trim has ended'
 	'cancel:stop a drain of the cache'
 	'get:show tunables, with range, default and meaning'
 	'set:change a tunable'
@@ -362,7 +363,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_device' ;;
 	online)
 		_arguments -s \
-			'--wait[accepted]' \
+			'--wait[return when the leg is in sync]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
@@ -379,7 +380,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_device' ;;
 	wait)
 		_arguments -s \
-			'*-t[what to wait for]:drain:(drain)' \
+			'*-t[wait for some of]:LIST:(scrub resilver drain trim)' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \

@@ -86,3 +86,21 @@ int losses_without_leg(const struct stats *s, unsigned int leg)
 		return losses_without_cache(s);
 	return spares - 1 < now ? spares - 1 : now;
 }
+
+int losses_with_leg(const struct stats *s, unsigned int leg)
+{
+	int least = KVP_MAX_LEGS, n;
+	const char *state = stats_text(s, "leg.%u.state", leg);
+	bool joins = state && strcmp(state, "online");
+	struct vdev_range legs;
+	unsigned int v;
+
+	for (v = 0; v < KVP_MAX_VDEVS && stats_text(s, "vdev.%u.kind", v); v++) {
+		if (is_cache(s, v) && !carries_log(s))
+			continue;
+		legs = vdev_range(s, v);
+		n = vdev_spares(s, v) + (joins && leg >= legs.first && leg < legs.end);
+		least = n < least ? n : least;
+	}
+	return least < KVP_MAX_LEGS ? least : stats_losses(s);
+}

@@ -40,4 +40,7 @@ int losses_without_cache(const struct stats *s);
  */
 int losses_without_leg(const struct stats *s, unsigned int leg);
 
+/** losses_with_leg() - the same once leg @leg, which is out, is in sync */
+int losses_with_leg(const struct stats *s, unsigned int leg);
+
 #endif

@@ -143,7 +143,7 @@ static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 	if (!c->leg_count || x->leg < c->first_leg || x->leg >= c->first_leg + c->leg_count)
 		return err_set(err, ERR_REFUSED, x->o->leg, "name an SSD of the cache",
 			       "it is a leg with data; this version can %s only SSDs of a cache",
-			       !strcmp(x->o->action, "online") ? "bring online" : x->o->action);
+			       x->o->action);
 	if (kvp_log_striped(c) && !x->o->anew && !(x->o->leaves && x->o->new))
 		return err_set(err, ERR_REFUSED, x->o->leg,
 			       "kvpoolctl remove POOL cache; then add it again, with the new set "

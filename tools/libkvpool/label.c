@@ -26,6 +26,7 @@ const char *leg_word(u32 state)
 	case KVP_LEG_STALE:	return "stale";
 	case KVP_LEG_FAULTED:	return "faulted";
 	case KVP_LEG_OFFLINE:	return "offline";
+	case KVP_LEG_RESILVERING: return "resilvering";
 	default:		return "unknown";
 	}
 }

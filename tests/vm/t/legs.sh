@@ -14,7 +14,8 @@ len="0 $(sectors_of 40)"
 all_is() { expect_eq "$(oracle show /dev/mapper/p 0 512)" "0 512 $1"; }
 letters() { dmsetup status p | awk '{ print $10 }'; }
 make_pool() { # LEGS...
-	dmsetup create p --table "$len kvpool - 3 format name=p log_size=8M mirror $# $*"
+	# what is out stays out: the test resilver is about legs that return
+	dmsetup create p --table "$len kvpool - 4 format name=p log_size=8M online_auto=0 mirror $# $*"
 	uuid=$(dmsetup table p | awk '{ print $4 }')
 	oracle write /dev/mapper/p 0 512 1 fsync bs=32
 }
@@ -25,7 +26,7 @@ table_with() { # OPTIONS LEGS...
 	echo "$len kvpool $uuid $n $options mirror $# $*"
 }
 
-echo "--- a leg that fails writes is left behind, for good"
+echo "--- a leg that fails writes is left behind"
 make_pool /dev/a /dev/b
 expect_eq "$(letters)" AA "letters"
 dmsetup message p 0 checkpoint

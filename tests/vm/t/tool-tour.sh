@@ -144,7 +144,7 @@ run 0 status tank
 run 0 offline -j tank /dev/b; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
 expect_eq "$(json plan.redundancy)" '{"before":1,"after":0}'
 run 4 status tank; has out '/dev/b +offline'
-tail -n 1 /tmp/out | grep -q 'advice: leg /dev/b is offline and stays out' || fail "no advice: $(tail -n 1 /tmp/out)"
+tail -n 1 /tmp/out | grep -q 'advice: leg /dev/b is offline: ' || fail "no advice: $(tail -n 1 /tmp/out)"
 run 0 clear tank
 run 0 clear -j tank /dev/a
 

@@ -25,7 +25,8 @@
 
 extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export,
 	cmd_get, cmd_iostat,
-	cmd_list, cmd_metrics, cmd_offline, cmd_remove, cmd_replace, cmd_scrub, cmd_status;
+	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub, cmd_status,
+	cmd_wait;
 
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
 
@@ -86,6 +87,7 @@ static const char *const stats[] = {
 	"destage.rate=0\ndestage.drain_ms=0\nlog.data_blocks=9\nlog.intent_blocks=8\n",
 	"scrub.state=finished\nscrub.done=100\nscrub.total=100\nscrub.healed=1\nscrub.unrepaired=0\n"
 	"scrub.started=1700000000\nscrub.finished=1700000001\n",
+	"resilver.state=none\nresilver.done=0\nresilver.total=0\nresilver.copied=0\ntrim.state=none\n",
 	"recovery.last_ms=10\nrecovery.worst_case_ms=100\ntunable.write_buffer=67108864\ntunable.strict=0\n"
 	"tunable.fill_dwpd=1\ntunable.cache_mode=writeback\n",
 };
@@ -352,7 +354,9 @@ static const struct trial {
 	{ &cmd_add, { "add", "p", "mirror", "/dev/none8", "/dev/none9" }, true },
 	{ &cmd_export, { "export", "p" }, true }, { &cmd_clear, { "clear", "p", "/dev/none2" },
 						    false },
-	{ &cmd_scrub, { "scrub", "p" }, false },
+	{ &cmd_scrub, { "scrub", "p" }, false }, { &cmd_wait, { "wait", "p" }, false },
+	{ &cmd_online, { "online", "p", "/dev/none1" }, true },
+	{ &cmd_online, { "online", "p", UUID }, false }, { &cmd_online, { "online", "p", "/dev/none5" }, true },
 };
 
 /* Return: the exit status. */

@@ -106,7 +106,7 @@ static void test_features(void)
 	char text[KVP_FEATURES_LEN];
 
 	kvp_features_print(KVP_INCOMPAT_KNOWN, text);
-	expect(!strcmp(text, "vdevs,cache,cache-parity1,log-window,log-turns,generations"));
+	expect(!strcmp(text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver"));
 	kvp_features_print(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_LOG_WINDOW, text);
 	expect(!strcmp(text, "vdevs,cache,log-window"));
 	kvp_features_print(0, text);
@@ -1144,6 +1144,48 @@ static void test_check_missing(void)
 	image_free(&m);
 }
 
+/* A leg that resilvers is there, and no source: what only it has wrong is no fault. */
+static void test_check_resilvering(void)
+{
+	struct kvp_leg_info *leg;
+	struct image m;
+	struct label l;
+	struct device d;
+	struct err err;
+	json_object *o, *second;
+	struct scan s;
+	int status;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	leg = &m.sb.legs[1];
+	leg->state = KVP_LEG_RESILVERING;
+	leg->in_sync_era = 3;
+	leg->cursor = 200;
+	leg->cursor_era = 6;
+	kvp_sb_note_resilver(&m.sb);
+	image_seal(&m);
+	image_flip(&m, 1, (m.sb.vdevs[0].data_start + 1) << KVP_BLOCK_SHIFT, 5);
+	o = check(&m, &status);
+	second = json_object_array_get_idx(json_at(o, "legs"), 1);
+	expect(status == EXIT_DEGRADED && !strcmp(json_text_at(second, "state"), "resilvering"));
+	expect(!json_flag_at(second, "verified") && !json_number_at(o, "blocks.unrepaired"));
+	expect(strstr(json_text_at(o, "advice"), "not every leg holds it"));
+	json_object_put(o);
+	scan(&m, &s);
+	expect(scan_in_sync(&s.pools[0]) == 1 && !import_losses(&s.pools[0]));
+	scan_free(&s);
+	expect(!device_open(m.path[0], true, &d, &err) && !label_read(&d, &l, &err));
+	o = inspect_object(&d, &l, &err);
+	second = json_object_array_get_idx(json_at(o, "superblock.legs"), 1);
+	expect(json_number_at(second, "in_sync_era") == 3 && json_number_at(second, "cursor") == 200 &&
+	       json_number_at(second, "cursor_era") == 6);
+	json_object_put(o);
+	label_free(&l);
+	device_close(&d);
+	image_free(&m);
+}
+
 static void test_inspect(void)
 {
 	struct image m;
@@ -1199,16 +1241,25 @@ static const struct {
 	{ POOL("online", ",\"scrub\":{\"unrepaired\":2}", ""), 4,
 	  "2 blocks are lost, as the last scrub found", "kvpoolctl scrub --wait tank" },
 	{ POOL("degraded", "", B_IS("faulted")), 4,
-	  "leg /dev/b is faulted and stays out: it failed",
-	  "kvpoolctl create -n NEW mirror DEV DEV" },
-	{ POOL("degraded", "", B_IS("offline")), 4, "is offline and stays out: it was taken out",
-	  "kvpoolctl create -n NEW" },
-	{ POOL("degraded", "", B_IS("stale")), 4, "is stale and stays out: it missed",
-	  "kvpoolctl create -n NEW" },
+	  "leg /dev/b is faulted: it failed", "Check its cable; then kvpoolctl online tank /dev/b brings it back" },
+	{ POOL("degraded", "", B_IS("faulted")), 4, "if it fails again", "kvpoolctl create -n NEW mirror DEV DEV" },
+	{ POOL("degraded", "", B_IS("offline")), 4, "is offline: it was taken out",
+	  "kvpoolctl online tank /dev/b brings it back, and copies only what it missed" },
+	{ POOL("degraded", "", B_IS("stale")), 4, "is stale: it missed",
+	  "kvpoolctl online tank /dev/b" },
 	{ POOL("degraded", "", "," LEG("null", "missing", "")), 4,
-	  "leg uuid-b is missing and stays out: it is not connected", "kvpoolctl create -n NEW" },
+	  "leg uuid-b is missing: it is not connected",
+	  "Connect it, then kvpoolctl export tank and kvpoolctl import tank" },
 	{ POOL("degraded", "", B_IS("stale") B_IS("missing")), 4,
-	  "leg /dev/b is stale and stays out (and 1 more)", "the loss of 1 more" },
+	  "leg /dev/b is stale (and 1 more)", "the loss of 1 more" },
+	/* A leg that is coming back is no news beside one that is out. */
+	{ POOL("degraded", ",\"resilver\":{\"state\":\"running\",\"done\":3,\"total\":12}",
+	       B_IS("resilvering")), 4, "leg /dev/b is resilvering, 25 % done; until then",
+	  "kvpoolctl wait -t resilver tank" },
+	{ POOL("degraded", "", B_IS("resilvering") B_IS("resilvering")), 4,
+	  "leg /dev/b is resilvering (and 1 more), 0 % done", "the loss of 1 more" },
+	{ POOL("degraded", "", B_IS("resilvering") "," LEG("\"/dev/c\"", "offline", "")), 4,
+	  "leg /dev/c is offline: it was taken out", "kvpoolctl online tank /dev/c" },
 	{ POOL("degraded", ",\"readonly\":true", "," LEG("null", "missing", "")), 4,
 	  "leg uuid-b is missing: kvpoolctl export tank", "kvpoolctl import tank" },
 	{ POOL("degraded", WITH_SSD("\"/dev/c\"", "faulted"), ""), 4,
@@ -1564,6 +1615,7 @@ int main(int argc, char **argv)
 	test_check_stale_root();
 	test_log_generations();
 	test_check_missing();
+	test_check_resilvering();
 	test_inspect();
 	test_advice();
 	test_unasked();

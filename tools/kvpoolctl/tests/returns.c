@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unit tests of the commands that bring a leg back, and wait for that: online, offline, wait. The
+ * answers of device-mapper are a script: each pause of a command leads to the next scene.
+ *
+ * returns		the tests
+ * returns plan		the plan of `online -n -j`, for schema.py
+ */
+#include <unistd.h>
+
+#include "ctl.h"
+#include "dm.h"
+#include "resilver.h"
+#include "spares.h"
+#include "stats.h"
+
+extern const struct command cmd_online, cmd_offline, cmd_wait;
+
+static unsigned int passed, failed;
+
+#define expect(cond) do {						\
+	if (cond) {							\
+		passed++;						\
+	} else {							\
+		failed++;						\
+		fprintf(stderr, "%s:%d: %s: not true: %s\n", __FILE__, __LINE__, __func__, #cond); \
+	}								\
+} while (0)
+
+const char *const *command_names(void)
+{
+	static const char *const none[] = { NULL };
+
+	return none;
+}
+
+/* --- the script ------------------------------------------------------------------------- */
+
+#define POOL_UUID	"0f0e0d0c-0b0a-0908-0706-050403020100"
+#define LEG(n)		"1f0e0d0c-0b0a-0908-0706-05040302010" #n
+
+/* What the pool says at a time: state and path of each leg, and what runs. */
+struct scene {
+	const char *leg[4];	/* two of a mirror, two SSDs of a cache */
+	const char *more;	/* lines of stats that come first */
+};
+
+#define MAX_SCENES	4
+
+static struct script {
+	struct scene scenes[MAX_SCENES];
+	unsigned int count, at, naps;
+	const char *path[4];
+	const char *refusal;	/* of a message; NULL: it is carried out */
+	bool readonly;
+	char sent[8][64];	/* messages */
+	unsigned int sent_count;
+} script;
+
+static const struct scene *scene(void)
+{
+	return &script.scenes[script.at];
+}
+
+static const char table[] = POOL_UUID " 0 mirror 2 8:16 8:0 cache 2 8:32 8:48";
+
+static char *stats_now(void)
+{
+	char *text, *p;
+	unsigned int i;
+
+	p = text = calloc(1, 8192);
+	p += sprintf(p, "name=tank\nera=90\nlosses_survivable=0\nvdev.0.kind=mirror\nvdev.0.first_leg=0\n"
+		     "vdev.0.legs=2\nvdev.1.kind=cache\nvdev.1.first_leg=2\nvdev.1.legs=2\ncache.vdev=1\n"
+		     "cache.mode=writeback\nlog.on=cache\n%s", scene()->more ?: "");
+	for (i = 0; i < 4; i++)
+		p += sprintf(p, "leg.%u.uuid=1f0e0d0c-0b0a-0908-0706-05040302010%u\nleg.%u.path=%s\n"
+			     "leg.%u.state=%s\nleg.%u.in_sync_era=70\n", i, i, i,
+			     script.path[i], i, scene()->leg[i] ?: "online", i);
+	return text;
+}
+
+int usleep(useconds_t us)
+{
+	(void)us;
+	script.naps++;
+	if (script.at + 1 < script.count)
+		script.at++;
+	if (script.naps > 100)
+		abort();	/* it would never end */
+	return 0;
+}
+
+int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
+{
+	(void)err;
+	*list = NULL;
+	*count = 0;
+	return 0;
+}
+
+int dm_find(const char *name, struct dm_entry *e, struct err *err)
+{
+	*e = (struct dm_entry){ .name = "tank", .uuid = POOL_UUID, .live = true,
+				.readonly = script.readonly };
+	return strcmp(name, "tank") ? err_set(err, ERR_NOT_FOUND, name, "-", "no such pool") : 0;
+}
+
+int dm_message(const char *name, const char *message, char **text, struct err *err)
+{
+	expect(!strcmp(name, "tank"));
+	if (text) {
+		*text = stats_now();
+		return 0;
+	}
+	if (script.sent_count < 8)
+		snprintf(script.sent[script.sent_count++], 64, "%s", message);
+	return script.refusal ? err_set(err, ERR_REFUSED, name, "mend it", "%s", script.refusal) : 0;
+}
+
+int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
+{
+	(void)name, (void)err;
+	*sectors = 2097152;
+	*params = strdup(table);
+	return 0;
+}
+
+int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
+	      struct err *err)
+{
+	(void)sectors, (void)params, (void)old_sectors, (void)old;
+	return err_set(err, ERR_KERNEL, name, "-", "not in this test");
+}
+
+bool dm_is_pool(dev_t rdev)
+{
+	(void)rdev;
+	return false;
+}
+
+bool dm_name_used(const char *name)
+{
+	(void)name;
+	return false;
+}
+
+int module_load(struct err *err)
+{
+	return err_set(err, ERR_MODULE, "module", "-", "not in this test");
+}
+
+/* --- a run of a command ----------------------------------------------------------------- */
+
+static struct {
+	int status;
+	char out[4096];
+	struct err err;
+} last;
+
+/* Runs @cmd on @words; its output is in last. */
+static void run(const struct command *cmd, bool json, bool dry, const char *const *words)
+{
+	struct ctl ctl = { .cmd = cmd, .json = json, .dry_run = dry };
+	FILE *out = stdout, *errors = stderr;
+	char copy[6][64], *argv[7] = { NULL };
+	int argc = 0;
+
+	for (; words[argc]; argc++) {
+		snprintf(copy[argc], sizeof(copy[argc]), "%s", words[argc]);
+		argv[argc] = copy[argc];
+	}
+	memset(&last, 0, sizeof(last));
+	stdout = stderr = fmemopen(last.out, sizeof(last.out) - 1, "w");
+	optind = 0;
+	last.status = cmd->run(&ctl, argc, argv);
+	fclose(stdout);
+	stdout = out;
+	stderr = errors;
+}
+
+#define RUN(cmd, json, dry, ...) run(cmd, json, dry, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void begin(const struct scene *scenes, unsigned int count)
+{
+	script = (struct script){ .count = count, .path = { "8:0", "8:16", "8:32", "8:48" } };
+	memcpy(script.scenes, scenes, count * sizeof(*scenes));
+}
+
+#define BEGIN(...) begin((const struct scene[]){ __VA_ARGS__ },	\
+			 sizeof((const struct scene[]){ __VA_ARGS__ }) / sizeof(struct scene))
+#define LEG_IS(state)	{ .leg = { NULL, state, NULL, NULL } }
+#define DONE(part)	"resilver.state=running\nresilver.total=400\nresilver.done=" part "\n"
+
+static bool said(const char *text)
+{
+	return strstr(last.out, text);
+}
+
+static bool sent_only(const char *message)
+{
+	return script.sent_count == 1 && !strcmp(script.sent[0], message);
+}
+
+/* --- online ----------------------------------------------------------------------------- */
+
+/* A leg that is out is brought online by one message, which names it by its UUID. */
+static void test_online(void)
+{
+	static const char *const states[] = { "offline", "faulted", "stale" };
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		BEGIN(LEG_IS(states[i]));
+		RUN(&cmd_online, false, false, "online", "tank", "8:16");
+		expect(last.status == EXIT_DONE && sent_only("online " LEG(1)) && !script.naps);
+		expect(said("8:16 resilvers; then the pool survives the loss of 1 leg(s)"));
+	}
+	BEGIN(LEG_IS("offline"));
+	RUN(&cmd_online, false, true, "online", "tank", LEG(1));
+	expect(last.status == EXIT_DONE && !script.sent_count);
+	expect(said("since checkpoint 70") && said("the pool is at 90") && said("loss of 1 leg(s) then, now 0"));
+	BEGIN(LEG_IS("offline"));
+	script.refusal = "its label belongs to another history";
+	RUN(&cmd_online, false, false, "online", "tank", "8:16");
+	expect(last.status == EXIT_REFUSED && said("tank: its label belongs to another history -- mend it"));
+}
+
+/* With --wait it ends when the leg is in sync; otherwise the reason is told. */
+static void test_online_waits(void)
+{
+	BEGIN(LEG_IS("offline"), { .leg = { NULL, "resilvering" }, .more = DONE("100") },
+	      { .leg = { NULL, "resilvering" }, .more = DONE("300") }, LEG_IS("online"));
+	script.at = 1;
+	RUN(&cmd_online, false, false, "online", "--wait", "tank", "8:16");
+	expect(last.status == EXIT_DONE && !script.sent_count);	/* it resilvered already */
+	expect(script.naps == 2 && said("8:16 is online; the pool survives the loss of 1 leg(s)"));
+	BEGIN(LEG_IS("offline"), LEG_IS("resilvering"), LEG_IS("resilvering"), LEG_IS("faulted"));
+	RUN(&cmd_online, false, false, "online", "--wait", "tank", "8:16");
+	expect(last.status == EXIT_FAILED && said("it is offline, and not in sync"));
+	expect(sent_only("online " LEG(1)));
+	BEGIN(LEG_IS("resilvering"), LEG_IS("resilvering"), LEG_IS("faulted"));
+	RUN(&cmd_online, true, false, "online", "--wait", "tank", "8:16");
+	expect(last.status == EXIT_FAILED && script.naps == 2);
+	expect(said("\"code\":\"failed\"") && said("it is faulted, and not in sync"));
+}
+
+/* Nothing is sent for what the tool knows to be wrong. */
+static void test_online_refused(void)
+{
+	BEGIN(LEG_IS("online"));
+	RUN(&cmd_online, false, false, "online", "tank", "8:16");
+	expect(last.status == EXIT_REFUSED && said("it is in use") && !script.sent_count);
+	BEGIN(LEG_IS("resilvering"));
+	RUN(&cmd_online, false, false, "online", "tank", "8:16");
+	expect(last.status == EXIT_REFUSED && said("it resilvers already -- kvpoolctl wait -t resilver tank"));
+	BEGIN(LEG_IS("missing"));
+	script.path[1] = "-";
+	RUN(&cmd_online, false, false, "online", "tank", LEG(1));
+	expect(last.status == EXIT_REFUSED && said("missing when the pool was started") && !script.sent_count);
+	expect(said("kvpoolctl export tank, kvpoolctl import tank"));
+	/* the path leads to a device that the table does not name, or to none */
+	BEGIN(LEG_IS("faulted"));
+	script.path[1] = "8:80";
+	RUN(&cmd_online, false, true, "online", "tank", "8:80");
+	expect(last.status == EXIT_REFUSED && said("under other numbers") && said("kvpoolctl export tank"));
+	BEGIN(LEG_IS("faulted"));
+	script.path[1] = "/dev/there-is-no-such";
+	RUN(&cmd_online, false, false, "online", "tank", "/dev/there-is-no-such");
+	expect(last.status == EXIT_REFUSED && said("its device has gone") && !script.sent_count);
+	BEGIN(LEG_IS("offline"));
+	script.readonly = true;
+	RUN(&cmd_online, false, false, "online", "tank", "8:16");
+	expect(last.status == EXIT_REFUSED && said("read-only") && !script.sent_count);
+	BEGIN(LEG_IS("offline"));
+	RUN(&cmd_online, false, false, "online", "tank", "/dev/null");
+	expect(last.status == EXIT_FAILED && said("not a leg of pool tank"));
+}
+
+/* An SSD of the cache goes another way: it begins anew by a table. */
+static void test_online_ssd(void)
+{
+	struct stats s;
+
+	BEGIN({ .leg = { NULL, NULL, NULL, "faulted" } });
+	expect(!stats_load("tank", &s, NULL));
+	expect(!resilver_is_ssd(&s, 0) && !resilver_is_ssd(&s, 1) && resilver_is_ssd(&s, 2) &&
+	       resilver_is_ssd(&s, 3));
+	stats_free(&s);
+	RUN(&cmd_online, false, true, "online", "tank", "8:48");
+	expect(!script.sent_count && !said("copies"));
+}
+
+static void test_losses_with_leg(void)
+{
+	struct stats s;
+
+	BEGIN(LEG_IS("offline"));
+	expect(!stats_load("tank", &s, NULL) && losses_with_leg(&s, 1) == 1 && losses_with_leg(&s, 0) == 0);
+	stats_free(&s);
+	/* the cache survives no loss either, and has the log */
+	BEGIN({ .leg = { NULL, "offline", "faulted", NULL } });
+	expect(!stats_load("tank", &s, NULL) && losses_with_leg(&s, 1) == 0);
+	stats_free(&s);
+}
+
+/* --- offline, wait ---------------------------------------------------------------------- */
+
+static void test_offline(void)
+{
+	BEGIN(LEG_IS("online"));
+	RUN(&cmd_offline, false, false, "offline", "tank", "8:16");
+	expect(last.status == EXIT_DONE && sent_only("offline " LEG(1)));
+	expect(said("undone by kvpoolctl online, which copies what the leg missed"));
+	BEGIN(LEG_IS("online"));
+	RUN(&cmd_offline, false, true, "offline", "tank", "8:32");
+	expect(said("undone by kvpoolctl online, which starts the SSD empty") && !script.sent_count);
+	BEGIN(LEG_IS("resilvering"));
+	RUN(&cmd_offline, true, false, "offline", "tank", "8:16");
+	expect(last.status == EXIT_DONE && sent_only("offline " LEG(1)) && said("\"cache\":false"));
+}
+
+static void test_wait(void)
+{
+	BEGIN({ .leg = { "resilvering", "resilvering" }, .more = DONE("0") },
+	      { .leg = { "online", "resilvering" }, .more = DONE("10") }, LEG_IS("online"));
+	RUN(&cmd_wait, false, false, "wait", "-t", "resilver", "tank");
+	expect(last.status == EXIT_DONE && script.naps == 2 && !script.sent_count);
+	BEGIN({ .leg = { "resilvering", "resilvering" } }, { .leg = { "offline", "resilvering" } },
+	      { .leg = { "offline", "online" } });
+	RUN(&cmd_wait, false, false, "wait", "-t", "scrub,resilver", "tank");
+	expect(last.status == EXIT_FAILED && script.naps == 2 && said("8:0: it is offline, and not in sync"));
+	/* a leg that was out all the time is not waited for */
+	BEGIN(LEG_IS("faulted"));
+	RUN(&cmd_wait, false, false, "wait", "-t", "resilver", "tank");
+	expect(last.status == EXIT_DONE && !script.naps);
+	BEGIN({ .more = "scrub.state=running\ntrim.state=running\n" },
+	      { .more = "scrub.state=paused\ntrim.state=running\n" },
+	      { .more = "scrub.state=finished\ntrim.state=running\n" },
+	      { .more = "scrub.state=finished\ntrim.state=failed\n" });
+	RUN(&cmd_wait, false, false, "wait", "tank");
+	expect(last.status == EXIT_FAILED && script.naps == 3 && said("the trim failed"));
+	BEGIN({ .more = "scrub.state=running\ntrim.state=failed\ndrain.state=cancelled\n" },
+	      { .more = "scrub.state=stopped\ntrim.state=failed\ndrain.state=cancelled\n" });
+	RUN(&cmd_wait, false, false, "wait", "tank");
+	expect(last.status == EXIT_DONE && script.naps == 1);
+	RUN(&cmd_wait, false, false, "wait", "-t", "drain", "tank");
+	expect(last.status == EXIT_FAILED && said("cancelled"));
+	RUN(&cmd_wait, false, false, "wait", "-t", "scrub,", "tank");
+	expect(last.status == EXIT_USAGE);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "plan")) {
+		BEGIN(LEG_IS("offline"));
+		RUN(&cmd_online, true, true, "online", "tank", "8:16");
+		fputs(last.out, stdout);
+		return last.status;
+	}
+	test_online();
+	test_online_waits();
+	test_online_refused();
+	test_online_ssd();
+	test_losses_with_leg();
+	test_offline();
+	test_wait();
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed || !passed;
+}
