@@ -173,9 +173,9 @@ static void about_missing_leg(json_object *pool, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
 
-	snprintf(buf, size, "Connect it, then kvpoolctl export %s and kvpoolctl import %s: it comes "
-		 "back by itself, unless it was taken out by order. If it is gone for good, copy the data "
-		 "to a new pool: kvpoolctl create -n NEW mirror DEV DEV", name, name);
+	snprintf(buf, size, "Connect it, then kvpoolctl online %s DEV brings it back, and copies only "
+		 "what it missed. If it is gone for good, copy the data to a new pool: "
+		 "kvpoolctl create -n NEW mirror DEV DEV", name);
 }
 
 static void about_bad_leg(json_object *pool, json_object *leg, unsigned int count, char *buf,

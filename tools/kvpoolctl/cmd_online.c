@@ -6,21 +6,20 @@
 
 enum { WAIT };
 
-/*
- * The leg that @dev names. A device that the pool does not have may be one of its legs by its label:
- * then the refusal says what to do.
- */
+/* The leg that @dev names. A device that the pool does not have may be one of its legs by its label. */
 static int find(const struct dm_entry *e, const struct stats *s, const char *dev, unsigned int *leg,
 		struct err *err)
 {
 	char uuid[UUID_BUF];
+	int found;
 
 	if (!leg_find(e->name, s, dev, uuid, leg, err))
 		return 0;
-	if (resilver_label_leg(e, s, dev) < 0)
+	found = resilver_label_leg(e, s, dev);
+	if (found < 0)
 		return -1;
-	return resilver_not_held(e->name, dev, "its label says that it is a leg of the pool, but the "
-				 "pool does not have it", err);
+	*leg = (unsigned int)found;
+	return 0;
 }
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -72,10 +71,10 @@ const struct command cmd_online = {
 	.more = "With online_auto, legs that were lost come back by themselves when they are there at "
 		"a start. A power cut, or the loss of the leg, interrupts a resilver; a later one "
 		"goes on where it was. resilver_rate limits its rate.\n"
-		"A leg that dropped out and came back under other numbers is another device to the "
-		"running pool, and is refused: export and import the pool, which connects it. For "
-		"such an SSD: labelclear -f, then replace. A power cut at any time leaves the cache "
-		"with an SSD or without.",
+		"A leg that was missing, or dropped out and came back under other numbers, is "
+		"connected by a reload of the table: name its device. Its label tells which leg it "
+		"is. An SSD that came back under other numbers is refused: labelclear -f, then "
+		"replace. A power cut at any time leaves the cache with an SSD or without.",
 	.options = options,
 	.dry_run = true,
 	.run = run,

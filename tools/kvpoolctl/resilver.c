@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,14 +55,138 @@ int resilver_label_leg(const struct dm_entry *e, const struct stats *s, const ch
 	return found;
 }
 
-int resilver_not_held(const char *pool, const char *dev, const char *why, struct err *err)
-{
-	char mend[sizeof(err->mend)];
+/* --- connecting a device that the pool does not have --------------------------------------- */
 
-	snprintf(mend, sizeof(mend), "connect it, kvpoolctl export %.64s, kvpoolctl import %.64s: "
-		 "a start takes it, and brings it back, unless it was taken offline by order",
-		 pool, pool);
-	return err_set(err, ERR_REFUSED, dev, mend, "%s", why);
+#define TABLE_LEN	8192
+
+/* What is to be done. */
+struct order {
+	const struct dm_entry *e;
+	const struct stats *s;
+	unsigned int leg;
+	const char *dev;		/* as the user named it */
+	bool connect;			/* the pool does not have its device: */
+	dev_t rdev;			/* this one, */
+	u64 sectors;
+	char old[TABLE_LEN], table[TABLE_LEN];	/* and its table, and that with the device */
+};
+
+/* Does some leg of the pool use the device @rdev, by its path? */
+static bool is_used(const struct stats *s, dev_t rdev)
+{
+	const char *path;
+	unsigned int i;
+
+	for (i = 0; rdev && i < KVP_MAX_LEGS && stats_text(s, "leg.%u.uuid", i); i++) {
+		path = stats_text(s, "leg.%u.path", i);
+		if (path && leg_device(path) == rdev)
+			return true;
+	}
+	return false;
+}
+
+/* A device that was pulled out is still in the table, and could not be opened again. */
+static bool has_gone(const char *word)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%.40s", word);
+	return strcmp(word, "-") && access(path, F_OK);
+}
+
+static unsigned int first_of_vdev(const struct stats *s, unsigned int leg, unsigned int *end)
+{
+	struct vdev_range r;
+	unsigned int v;
+
+	for (v = 0; v < KVP_MAX_VDEVS; v++) {
+		r = vdev_range(s, v);
+		if (leg >= r.first && leg < r.end) {
+			*end = r.end;
+			return r.first;
+		}
+	}
+	*end = leg + 1;
+	return leg;
+}
+
+/*
+ * The place in the table for the leg's device: its own, if no device that is in use stands there. A
+ * table that was written by hand may have the legs of a vdev in another order.
+ */
+static unsigned int place_of(const struct stats *s, unsigned int leg, const char *vdevs)
+{
+	unsigned int end, i = first_of_vdev(s, leg, &end), place = leg;
+	char word[64];
+	bool found = false;
+
+	for (; i < end; i++) {
+		if (!table_leg(vdevs, i, word, sizeof(word)) || is_used(s, leg_device(word)))
+			continue;
+		if (i == leg)
+			return leg;
+		if (!found)
+			place = i;
+		found = true;
+	}
+	return place;
+}
+
+bool resilver_table(const struct stats *s, unsigned int leg, dev_t rdev, const char *params,
+		    bool (*gone)(const char *word), char *buf, size_t size)
+{
+	const char *at = table_vdevs(params);
+	unsigned int place = at ? place_of(s, leg, at) : 0, i = 0, legs;
+	size_t n = (size_t)snprintf(buf, size, "- 0");
+	char word[64], kind[32];
+	int used;
+
+	while (at && sscanf(at, " %31s %u%n", kind, &legs, &used) == 2) {
+		at += used;
+		n += n < size ? (size_t)snprintf(buf + n, size - n, " %s %u", kind, legs) : 0;
+		for (; legs && sscanf(at, " %63s%n", word, &used) == 1; legs--, i++) {
+			at += used;
+			if (i == place)
+				snprintf(word, sizeof(word), "%u:%u", major(rdev), minor(rdev));
+			else if (gone(word))
+				snprintf(word, sizeof(word), "-");
+			n += n < size ? (size_t)snprintf(buf + n, size - n, " %s", word) : 0;
+		}
+	}
+	return at && n < size && place < i;
+}
+
+static int write_table(struct order *o, const char *params, struct err *err)
+{
+	char text[TABLE_LEN - 256];	/* the name of this host comes to it */
+
+	if (!resilver_table(o->s, o->leg, o->rdev, params, has_gone, text, sizeof(text)))
+		return err_set(err, ERR_KERNEL, o->e->name, "see dmsetup table",
+			       "its table is unreadable");
+	table_again(o->e->uuid, params, o->old, sizeof(o->old));
+	table_again(o->e->uuid, text, o->table, sizeof(o->table));
+	return 0;
+}
+
+/* Finds the device that the user means, and looks whether it is the leg. */
+static int find_device(struct order *o, const char *why, struct err *err)
+{
+	const char *path = stats_text(o->s, "leg.%u.path", o->leg), *dev = o->dev;
+	char buf[PATH_MAX];
+
+	if (!leg_device(dev))	/* the leg was named by its UUID */
+		dev = path ?: "-";
+	o->rdev = leg_device(dev);
+	dev = leg_path(dev, buf, sizeof(buf));
+	if (!o->rdev)
+		return err_set(err, ERR_REFUSED, o->dev, "connect it, then kvpoolctl online POOL DEV, with "
+			       "the device that it is then", "%s", why);
+	if (resilver_label_leg(o->e, o->s, dev) != (int)o->leg)
+		return err_set(err, ERR_REFUSED, o->dev, "name the device that is the leg; kvpoolctl inspect "
+			       "shows whose label a device has",
+			       "%s; and %s has not its label", why, dev);
+	o->connect = true;
+	return 0;
 }
 
 /* Does the pool's table name the device @rdev? A table may name the legs of a vdev in any order. */
@@ -77,105 +203,163 @@ static bool table_holds(const char *params, dev_t rdev)
 }
 
 /* A device that dropped out and came back is another one: the pool holds that which has gone. */
-static int check_held(const char *pool, const struct stats *s, unsigned int leg, const char *dev,
-		      struct err *err)
+static int check_held(struct order *o, struct err *err)
 {
-	const char *path = stats_text(s, "leg.%u.path", leg);
+	const char *path = stats_text(o->s, "leg.%u.path", o->leg), *why = NULL;
 	dev_t rdev = path ? leg_device(path) : 0;
-	u64 sectors;
 	char *params;
-	bool held;
+	int ret = 0;
 
-	if (is_state(s, leg, "missing") || !path || !strcmp(path, "-"))
-		return resilver_not_held(pool, dev, "it was missing when the pool was started", err);
-	if (!rdev)
-		return resilver_not_held(pool, dev, "its device has gone", err);
-	if (dm_table(pool, &sectors, &params, err))
+	if (dm_table(o->e->name, &o->sectors, &params, err))
 		return -1;
-	held = table_holds(params, rdev);
+	if (is_state(o->s, o->leg, "missing") || !path || !strcmp(path, "-"))
+		why = "the pool does not have its device";
+	else if (!rdev)
+		why = "its device has gone";
+	else if (!table_holds(params, rdev))
+		why = "its device had gone";
+	if (why)
+		ret = find_device(o, why, err) || write_table(o, params, err) ? -1 : 0;
 	free(params);
-	return held ? 0 : resilver_not_held(pool, dev, "its device had gone; it is back under other "
-					    "numbers, and the pool does not have it", err);
+	return ret;
 }
 
-static int check_leg(const struct dm_entry *e, const struct stats *s, unsigned int leg,
-		     const char *dev, bool wait, struct err *err)
+static int check_leg(struct order *o, bool wait, struct err *err)
 {
 	char mend[96];
 
-	if (e->readonly)
-		return err_set(err, ERR_READ_ONLY, e->name,
+	if (o->e->readonly)
+		return err_set(err, ERR_READ_ONLY, o->e->name,
 			       "export it and import it without --readonly",
 			       "it was imported read-only");
-	if (is_state(s, leg, "online"))
-		return err_set(err, ERR_REFUSED, dev, "see kvpoolctl status", "it is in use");
-	snprintf(mend, sizeof(mend), "kvpoolctl wait -t resilver %.64s", e->name);
-	if (is_state(s, leg, "resilvering"))
-		return wait ? 0 : err_set(err, ERR_REFUSED, dev, mend, "it resilvers already");
-	return check_held(e->name, s, leg, dev, err);
+	if (is_state(o->s, o->leg, "online"))
+		return err_set(err, ERR_REFUSED, o->dev, "see kvpoolctl status", "it is in use");
+	snprintf(mend, sizeof(mend), "kvpoolctl wait -t resilver %.64s", o->e->name);
+	if (is_state(o->s, o->leg, "resilvering"))
+		return wait ? 0 : err_set(err, ERR_REFUSED, o->dev, mend, "it resilvers already");
+	return check_held(o, err);
 }
 
 /* --- the plan --------------------------------------------------------------------------- */
 
-static json_object *plan_object(const struct dm_entry *e, const struct stats *s, unsigned int leg)
+static json_object *plan_object(const struct order *o)
 {
-	const char *path = stats_text(s, "leg.%u.path", leg);
+	const char *path = stats_text(o->s, "leg.%u.path", o->leg);
 	json_object *root = json_root(), *plan = json_child(root, "plan");
-	char buf[PATH_MAX];
+	char buf[PATH_MAX], table[TABLE_LEN + 64];
 
+	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", o->sectors, o->table);
 	json_text(plan, "action", "online");
-	json_text(plan, "pool", e->name);
-	json_text(plan, "uuid", e->uuid);
-	json_text(plan, "leg", stats_text(s, "leg.%u.uuid", leg));
-	json_text(plan, "path", path ? leg_path(path, buf, sizeof(buf)) : NULL);
-	json_number(plan, "in_sync_era", stats_number(s, "leg.%u.in_sync_era", leg));
-	json_number(plan, "checkpoint", stats_number(s, "era"));
-	json_redundancy(plan, stats_losses(s), losses_with_leg(s, leg));
+	json_text(plan, "pool", o->e->name);
+	json_text(plan, "uuid", o->e->uuid);
+	json_text(plan, "leg", stats_text(o->s, "leg.%u.uuid", o->leg));
+	if (o->connect)
+		json_text(plan, "path", device_name(o->rdev, buf, sizeof(buf)));
+	else
+		json_text(plan, "path", path ? leg_path(path, buf, sizeof(buf)) : NULL);
+	json_number(plan, "in_sync_era", stats_number(o->s, "leg.%u.in_sync_era", o->leg));
+	json_number(plan, "checkpoint", stats_number(o->s, "era"));
+	json_redundancy(plan, stats_losses(o->s), losses_with_leg(o->s, o->leg));
+	json_text(plan, "table", o->connect ? table : NULL);
 	return root;
+}
+
+static void print_plan(json_object *plan, const char *dev)
+{
+	printf("would bring %s of pool %s online\ncopies    what was written since checkpoint %" PRIu64
+	       ", at most; the pool is at %" PRIu64 "\nsurvives  loss of %" PRIu64
+	       " leg(s) then, now %" PRIu64 "\n", dev, json_text_at(plan, "pool"),
+	       json_number_at(plan, "in_sync_era"), json_number_at(plan, "checkpoint"),
+	       json_number_at(plan, "redundancy.after"), json_number_at(plan, "redundancy.before"));
+	if (json_at(plan, "table"))
+		printf("table     %s\n", json_text_at(plan, "table"));
 }
 
 static void report(struct ctl *ctl, json_object *root, const char *dev, bool wait)
 {
 	json_object *plan = json_at(root, "plan");
-	const char *pool = json_text_at(plan, "pool");
 	u64 after = json_number_at(plan, "redundancy.after");
 
 	if (ctl->json)
 		ctl_json(json_object_get(root));
 	else if (ctl->dry_run)
-		printf("would bring %s of pool %s online\ncopies    what was written since checkpoint %"
-		       PRIu64 ", at most; the pool is at %" PRIu64 "\nsurvives  loss of %" PRIu64
-		       " leg(s) then, now %" PRIu64 "\n", dev, pool,
-		       json_number_at(plan, "in_sync_era"), json_number_at(plan, "checkpoint"), after,
-		       json_number_at(plan, "redundancy.before"));
+		print_plan(plan, dev);
 	else if (wait)
 		ctl_say(ctl, "%s is online; the pool survives the loss of %" PRIu64 " leg(s)", dev, after);
 	else
 		ctl_say(ctl, "%s resilvers; then the pool survives the loss of %" PRIu64
-			" leg(s). kvpoolctl wait -t resilver %s waits for that", dev, after, pool);
+			" leg(s). kvpoolctl wait -t resilver %s waits for that", dev, after,
+			json_text_at(plan, "pool"));
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+static bool is_back(const struct order *o)
+{
+	struct stats now;
+	bool back;
+
+	if (stats_load(o->e->name, &now, NULL))
+		return false;
+	back = is_state(&now, o->leg, "resilvering") || is_state(&now, o->leg, "online");
+	stats_free(&now);
+	return back;
+}
+
+/* Not to be interrupted: the pool must not stay suspended. */
+static int reload(struct ctl *ctl, const struct order *o, struct err *err)
+{
+	sigset_t set, before;
+	int ret;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	ctl_busy(ctl, "writing memory home");
+	dm_message(o->e->name, "checkpoint", NULL, NULL);
+	ret = dm_reload(o->e->name, o->sectors, o->table, o->sectors, o->old, err);
+	ctl_busy_end();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
+
+static int execute(struct ctl *ctl, const struct order *o, struct err *err)
+{
+	char message[64];
+	int ret = o->connect ? reload(ctl, o, err) : 0;
+
+	snprintf(message, sizeof(message), "online %s", stats_text(o->s, "leg.%u.uuid", o->leg));
+	if (ret || !dm_message(o->e->name, message, NULL, err))
+		return ret;
+	/* the pool brings a leg that a new table connects online by itself, and may have been first */
+	return o->connect && is_back(o) ? 0 : -1;
 }
 
 int resilver_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 		    unsigned int leg, const char *dev, bool wait)
 {
-	const char *uuid = stats_text(s, "leg.%u.uuid", leg);
+	struct order *o = calloc(1, sizeof(*o));
 	json_object *plan;
-	char message[64];
 	struct err err;
 	int ret;
 
-	ret = check_leg(e, s, leg, dev, wait, &err);
-	if (ret)
-		return ctl_fail(ctl, &err);
-	plan = plan_object(e, s, leg);
-	snprintf(message, sizeof(message), "online %s", uuid);
-	if (!ctl->dry_run && !is_state(s, leg, "resilvering"))
-		ret = dm_message(e->name, message, NULL, &err);
-	if (!ret && !ctl->dry_run && wait)
-		ret = resilver_wait(ctl, e->name, uuid, &err);
-	if (!ret)
-		report(ctl, plan, dev, wait);
-	json_object_put(plan);
+	if (!o)
+		abort();
+	*o = (struct order){ .e = e, .s = s, .leg = leg, .dev = dev };
+	ret = check_leg(o, wait, &err);
+	if (!ret) {
+		plan = plan_object(o);
+		if (!ctl->dry_run && !is_state(s, leg, "resilvering"))
+			ret = execute(ctl, o, &err);
+		if (!ret && !ctl->dry_run && wait)
+			ret = resilver_wait(ctl, e->name, stats_text(s, "leg.%u.uuid", leg), &err);
+		if (!ret)
+			report(ctl, plan, dev, wait);
+		json_object_put(plan);
+	}
+	free(o);
 	return ret ? ctl_fail(ctl, &err) : EXIT_DONE;
 }
 

@@ -14,6 +14,8 @@ bool resilver_is_ssd(const struct stats *s, unsigned int leg);
  * @s: of the pool; its leg @leg is no SSD
  * @dev: the leg, as the user named it
  * @wait: return when the leg is in sync
+ *
+ * A leg whose device the pool does not have, or not any more, gets the device @dev by a reload.
  */
 int resilver_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 		    unsigned int leg, const char *dev, bool wait);
@@ -25,8 +27,16 @@ int resilver_online(struct ctl *ctl, const struct dm_entry *e, const struct stat
  */
 int resilver_label_leg(const struct dm_entry *e, const struct stats *s, const char *dev);
 
-/** resilver_not_held() - refuse a leg whose device the running pool does not have; returns -1 */
-int resilver_not_held(const char *pool, const char *dev, const char *why, struct err *err);
+/**
+ * resilver_table() - a pool's table with the device @rdev as leg @leg, which is out
+ * @params: the table as it is
+ * @gone: is the device of this word not there any more? It is left out, as it cannot be opened
+ * @buf: receives it, with no UUID and no options
+ *
+ * Return: false if @params is no table, or @buf is too small.
+ */
+bool resilver_table(const struct stats *s, unsigned int leg, dev_t rdev, const char *params,
+		    bool (*gone)(const char *word), char *buf, size_t size);
 
 /**
  * resilver_wait() - wait until the leg @uuid does not resilver any more; NULL: every leg that does now

@@ -11,6 +11,7 @@ helper oracle
 load_modules
 no_udev
 for d in a b c; do mksim $d 48; done
+mksim d 16
 dev=/dev/mapper/tank
 # the oracle's blocks; fio has 6 MiB behind them
 blocks=4096
@@ -45,7 +46,7 @@ without() {
 	expect_eq "$(contents)" "$sum" "contents without $*"
 	run 0 export tank
 	run 0 import tank
-	run 0 wait -t resilver tank
+	wait_stat tank state online
 	sound
 	expect_eq "$(contents)" "$sum" "contents, when $* were back"
 }
@@ -98,7 +99,6 @@ for kind in mirror parity1; do
 	[ "$copied" -le $((1024 * 4096)) ] || fail "copied $copied bytes for 64 blocks"
 	run 0 events tank; has out 'resilver_finished leg=2 copied=[0-9]+ unread=0 '
 	sound
-	others_away c
 
 	echo "--- $kind: offline while it resilvers; the power goes while it resilvers"
 	run 0 set tank resilver_rate=256K
@@ -128,6 +128,7 @@ for kind in mirror parity1; do
 	run 4 check -j /dev/a /dev/b /dev/c
 	expect_eq "$(json check.legs.0.verified) $(json check.blocks.unrepaired)" "false 0"
 	run 0 import tank
+	wait_stat tank leg.0.state resilvering
 	run 0 set tank resilver_rate=0
 	run 0 wait -t resilver,scrub tank
 	expect_eq "$(state 0 0)" online
@@ -144,24 +145,50 @@ for kind in mirror parity1; do
 	run 0 online --wait tank /dev/c
 	run 0 clear tank
 	sound
-	others_away c
 
 	echo "--- $kind: a leg is pulled out, and comes back under other numbers"
 	simset b remove 1
 	oracle write $dev 0 300 7 fsync bs=4
 	wait_stat tank leg.1.state faulted
-	refused 3 refused 'its device has gone.*kvpoolctl export tank, kvpoolctl import tank' online tank /dev/b
+	uuid=$(stat_of tank leg.1.uuid)
+	refused 3 refused 'its device has gone -- connect it' online tank "$uuid"
+	before=$(dmsetup table tank)
 	simset b power 1
 	oracle write $dev 0 300 8 fsync bs=4
-	refused 3 refused 'other numbers.*kvpoolctl export tank, kvpoolctl import tank' online tank /dev/b
-	run 0 export tank
-	run 0 import tank
-	# by itself
-	run 0 wait -t resilver tank
-	wait_stat tank leg.1.state online
+	run 0 online -n -j tank /dev/b; cp /tmp/out /tmp/plan
+	expect_eq "$(dmsetup table tank)" "$before" "the table after -n"
+	run 0 online -j --wait tank /dev/b
+	expect_eq "$(json plan.table)" "$(json plan.table /tmp/plan)" "the table"
+	[ "$(dmsetup table tank)" != "$before" ] || fail "the table is as it was"
+	expect_eq "$(state 0 1)" online
 	run 0 clear tank
 	sound
 	others_away b
+
+	echo "--- $kind: missing at the start, and connected while the pool runs"
+	run 0 export tank
+	run 0 import --degraded -d /dev/a -d /dev/b tank
+	oracle write $dev 200 300 8 fsync bs=4
+	run 4 status tank; has out 'advice: leg .* is missing: .*then kvpoolctl online tank DEV'
+	refused 3 refused 'does not have its device' online tank "$(stat_of tank leg.2.uuid)"
+	refused 1 not_found 'not a leg of pool tank' online tank /dev/d
+	begin_load
+	run 0 online --wait tank /dev/c
+	wait_more tank io.write_blocks 256
+	end_fio $fio /tmp/fio.log
+	sound
+	others_away c
+
+	echo "--- $kind: lost, and there at a start: it comes back by itself"
+	simset b remove 1
+	oracle write $dev 0 300 6 fsync bs=4
+	wait_stat tank state degraded
+	run 0 export tank
+	simset b power 1
+	run 0 import tank
+	wait_stat tank leg.1.state online
+	run 0 clear tank
+	sound
 
 	echo "--- $kind: what was taken out by order stays out over a restart; so does all without online_auto"
 	run 0 offline tank /dev/a
@@ -182,6 +209,7 @@ for kind in mirror parity1; do
 	[ "$(stat_of tank leg.0.state)" != online ] || fail "it came back without online_auto"
 	run 0 online --wait tank "$(stat_of tank leg.0.uuid)"
 	run 0 clear tank
+	run 0 set tank online_auto=1
 	sound
 	others_away a
 	run 0 destroy tank

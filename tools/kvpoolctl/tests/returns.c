@@ -6,6 +6,7 @@
  * returns		the tests
  * returns plan		the plan of `online -n -j`, for schema.py
  */
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "ctl.h"
@@ -254,16 +255,17 @@ static void test_online_refused(void)
 	BEGIN(LEG_IS("resilvering"));
 	RUN(&cmd_online, false, false, "online", "tank", "8:16");
 	expect(last.status == EXIT_REFUSED && said("it resilvers already -- kvpoolctl wait -t resilver tank"));
+	/* the pool does not have its device, and none is named that has its label */
 	BEGIN(LEG_IS("missing"));
 	script.path[1] = "-";
 	RUN(&cmd_online, false, false, "online", "tank", LEG(1));
-	expect(last.status == EXIT_REFUSED && said("missing when the pool was started") && !script.sent_count);
-	expect(said("kvpoolctl export tank, kvpoolctl import tank"));
+	expect(last.status == EXIT_REFUSED && said("the pool does not have its device -- connect it"));
+	expect(!script.sent_count);
 	/* the path leads to a device that the table does not name, or to none */
 	BEGIN(LEG_IS("faulted"));
 	script.path[1] = "8:80";
 	RUN(&cmd_online, false, true, "online", "tank", "8:80");
-	expect(last.status == EXIT_REFUSED && said("under other numbers") && said("kvpoolctl export tank"));
+	expect(last.status == EXIT_REFUSED && said("its device had gone; and 8:80 has not its label"));
 	BEGIN(LEG_IS("faulted"));
 	script.path[1] = "/dev/there-is-no-such";
 	RUN(&cmd_online, false, false, "online", "tank", "/dev/there-is-no-such");
@@ -275,6 +277,65 @@ static void test_online_refused(void)
 	BEGIN(LEG_IS("offline"));
 	RUN(&cmd_online, false, false, "online", "tank", "/dev/null");
 	expect(last.status == EXIT_FAILED && said("not a leg of pool tank"));
+}
+
+static bool none_gone(const char *word)
+{
+	(void)word;
+	return false;
+}
+
+static bool second_ssd_gone(const char *word)
+{
+	return !strcmp(word, "8:48");
+}
+
+/* The table with 8:80 as leg @leg of the scene. */
+static bool table_is(unsigned int leg, bool (*gone)(const char *word), const char *params,
+		     const char *want)
+{
+	char buf[256] = "";
+	struct stats s;
+	bool same;
+
+	if (stats_load("tank", &s, NULL))
+		return false;
+	same = resilver_table(&s, leg, makedev(8, 80), params, gone, buf, sizeof(buf)) &&
+	       !strcmp(buf, want);
+	stats_free(&s);
+	if (!same)
+		printf("the table is: %s\n", buf);
+	return same;
+}
+
+/* The device takes the leg's place, and no place of a device in use. */
+static void test_table(void)
+{
+	struct stats s;
+	char small[16];
+
+	BEGIN(LEG_IS("missing"));
+	script.path[1] = "-";
+	expect(table_is(1, none_gone, "u 0 mirror 2 8:0 - cache 2 8:32 8:48",
+			"- 0 mirror 2 8:0 8:80 cache 2 8:32 8:48"));
+	expect(table_is(1, none_gone, "u 2 host=1:h readonly mirror 2 - 8:0 cache 2 8:32 8:48",
+			"- 0 mirror 2 8:80 8:0 cache 2 8:32 8:48"));
+	expect(table_is(1, second_ssd_gone, "u 0 mirror 2 8:0 - cache 2 8:32 8:48",
+			"- 0 mirror 2 8:0 8:80 cache 2 8:32 -"));
+	/* its device was pulled out, and its path leads to the one that is back */
+	script.path[1] = "8:80";
+	expect(table_is(1, none_gone, "u 0 mirror 2 8:0 8:16 cache 2 8:32 8:48",
+			"- 0 mirror 2 8:0 8:80 cache 2 8:32 8:48"));
+	/* both are out: each has its own place */
+	script.path[0] = "-";
+	expect(table_is(0, none_gone, "u 0 mirror 2 - - cache 2 8:32 8:48",
+			"- 0 mirror 2 8:80 - cache 2 8:32 8:48"));
+	expect(table_is(1, none_gone, "u 0 mirror 2 - - cache 2 8:32 8:48",
+			"- 0 mirror 2 - 8:80 cache 2 8:32 8:48"));
+	expect(!stats_load("tank", &s, NULL));
+	expect(!resilver_table(&s, 1, makedev(8, 80), table, none_gone, small, sizeof(small)));
+	expect(!resilver_table(&s, 1, makedev(8, 80), "nonsense", none_gone, small, sizeof(small)));
+	stats_free(&s);
 }
 
 /* An SSD of the cache goes another way: it begins anew by a table. */
@@ -361,6 +422,7 @@ int main(int argc, char **argv)
 	test_online();
 	test_online_waits();
 	test_online_refused();
+	test_table();
 	test_online_ssd();
 	test_losses_with_leg();
 	test_offline();

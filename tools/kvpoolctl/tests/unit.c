@@ -1249,7 +1249,7 @@ static const struct {
 	  "kvpoolctl online tank /dev/b" },
 	{ POOL("degraded", "", "," LEG("null", "missing", "")), 4,
 	  "leg uuid-b is missing: it is not connected",
-	  "Connect it, then kvpoolctl export tank and kvpoolctl import tank" },
+	  "Connect it, then kvpoolctl online tank DEV brings it back" },
 	{ POOL("degraded", "", B_IS("stale") B_IS("missing")), 4,
 	  "leg /dev/b is stale (and 1 more)", "the loss of 1 more" },
 	/* A leg that is coming back is no news beside one that is out. */
