@@ -49,7 +49,7 @@ static void print_resilver(const struct ctl *ctl, json_object *pool)
 	if (strcmp(state, "none"))
 		printf(", %" PRIu64 " %% of %s", total ? done * 100 / total : 0,
 		       ctl_size(ctl, total, a));
-	printf(", %s copied\n", ctl_size(ctl, copied, a));
+	printf(", %s copied since the start\n", ctl_size(ctl, copied, a));
 }
 
 static void print_poisoned(json_object *pool)

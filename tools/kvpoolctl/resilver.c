@@ -396,13 +396,25 @@ static void progress(const struct ctl *ctl, const struct stats *s, struct pace *
 	ctl_progress(ctl, what, done, total);
 }
 
+static bool is_waited(const struct waited *w, const char *uuid)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->count; i++)
+		if (!strcmp(w->uuid[i], uuid))
+			return true;
+	return false;
+}
+
+/* The leg @uuid, or all that resilver: some may join while others are waited for. */
 static void note_legs(const struct stats *s, const char *uuid, struct waited *w)
 {
 	const char *leg;
 	unsigned int i;
 
 	for (i = 0; i < KVP_MAX_LEGS && (leg = stats_text(s, "leg.%u.uuid", i)); i++)
-		if (uuid ? !strcmp(leg, uuid) : is_state(s, i, "resilvering"))
+		if ((uuid ? !strcmp(leg, uuid) : is_state(s, i, "resilvering")) &&
+		    !is_waited(w, leg) && w->count < KVP_MAX_LEGS)
 			snprintf(w->uuid[w->count++], UUID_BUF, "%s", leg);
 }
 
@@ -417,11 +429,14 @@ static const char *state_of(const struct stats *s, const char *uuid, unsigned in
 	return NULL;
 }
 
-static bool any_resilvers(const struct stats *s, const struct waited *w)
+static bool any_resilvers(const struct stats *s, const char *uuid, const struct waited *w)
 {
-	const char *state;
+	const char *state = stats_text(s, "resilver.state");
 	unsigned int i, leg;
 
+	/* also of legs that are about to begin */
+	if (!uuid && state && !strcmp(state, "running"))
+		return true;
 	for (i = 0; i < w->count; i++) {
 		state = state_of(s, w->uuid[i], &leg);
 		if (state && !strcmp(state, "resilvering"))
@@ -460,12 +475,13 @@ int resilver_wait(struct ctl *ctl, const char *pool, const char *uuid, struct er
 	if (stats_load(pool, &s, err))
 		return -1;
 	note_legs(&s, uuid, &w);
-	while (any_resilvers(&s, &w)) {
+	while (any_resilvers(&s, uuid, &w)) {
 		progress(ctl, &s, &pace);
 		stats_free(&s);
 		usleep(POLL_US);
 		if (stats_load(pool, &s, err))
 			return -1;
+		note_legs(&s, uuid, &w);
 	}
 	ctl_progress(ctl, "resilver", 0, 0);
 	ret = judge(pool, &s, &w, err);

@@ -39,7 +39,7 @@ bool resilver_table(const struct stats *s, unsigned int leg, dev_t rdev, const c
 		    bool (*gone)(const char *word), char *buf, size_t size);
 
 /**
- * resilver_wait() - wait until the leg @uuid does not resilver any more; NULL: every leg that does now
+ * resilver_wait() - wait until the leg @uuid does not resilver any more; NULL: until no leg does
  *
  * Return: 0; or -1 with @err: a leg is not in sync.
  */

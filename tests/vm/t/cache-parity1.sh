@@ -87,7 +87,7 @@ echo "--- changes that are refused"
 refused 3 refused 'number of SSDs of a parity1 cache is fixed' attach tank /dev/c /dev/f
 refused 3 refused 'number of SSDs of a parity1 cache is fixed' detach tank /dev/c
 refused 3 refused 'it is in use' online tank /dev/c
-refused 3 refused 'only SSDs of a cache' online tank /dev/a
+refused 3 refused 'it is in use' online tank /dev/a
 mode_is writeback cache
 
 echo "--- the power goes with much in the log"

@@ -391,6 +391,11 @@ static void test_wait(void)
 	      { .leg = { "offline", "online" } });
 	RUN(&cmd_wait, false, false, "wait", "-t", "scrub,resilver", "tank");
 	expect(last.status == EXIT_FAILED && script.naps == 2 && said("8:0: it is offline, and not in sync"));
+	/* a leg that joins later is waited for too, also one that is about to begin */
+	BEGIN({ .leg = { NULL, "stale" }, .more = DONE("0") }, { .leg = { NULL, "resilvering" }, .more = DONE("0") },
+	      { .leg = { NULL, "faulted" } });
+	RUN(&cmd_wait, false, false, "wait", "-t", "resilver", "tank");
+	expect(last.status == EXIT_FAILED && script.naps == 2 && said("8:16: it is faulted"));
 	/* a leg that was out all the time is not waited for */
 	BEGIN(LEG_IS("faulted"));
 	RUN(&cmd_wait, false, false, "wait", "-t", "resilver", "tank");
