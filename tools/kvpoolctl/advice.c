@@ -214,14 +214,18 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 {
 	u64 done = json_number_at(pool, "resilver.done"),
 	    total = json_number_at(pool, "resilver.total");
-	char more[40] = "";
+	u64 unread = json_number_at(pool, "resilver.unread");
+	char more[40] = "", lacks[160] = "";
 
 	if (count > 1)
 		snprintf(more, sizeof(more), " (and %u more)", count - 1);
+	if (unread)
+		snprintf(lacks, sizeof(lacks), ". It cannot end while no leg in sync gives %" PRIu64
+			 " block(s): check the other disks", unread / KVP_BLOCK_SIZE);
 	snprintf(buf, size, "leg %s is resilvering%s, %" PRIu64 " %% done; until then the pool would "
-		 "survive the loss of %" PRIu64 " more. kvpoolctl wait -t resilver %s waits for that",
+		 "survive the loss of %" PRIu64 " more. kvpoolctl wait -t resilver %s waits for that%s",
 		 leg_name(leg), more, total ? done * 100 / total : 0,
-		 json_number_at(pool, "losses_survivable"), json_text_at(pool, "name"));
+		 json_number_at(pool, "losses_survivable"), json_text_at(pool, "name"), lacks);
 }
 
 /* A leg in use whose device had errors. */

@@ -151,6 +151,8 @@ static const struct metric {
 	  "Size of these vdevs; 0: no leg resilvers." },
 	{ "resilver_copied_bytes_total", "resilver.copied", COUNTER, 1,
 	  "Written to legs that resilver, to make good what they missed." },
+	{ "resilver_unread_bytes", "resilver.unread", GAUGE, 1,
+	  "What no leg in sync can give the resilver now; it tries again." },
 	{ "recovery_seconds", "recovery.last_ms", GAUGE, -1000, "Duration of the last recovery." },
 };
 

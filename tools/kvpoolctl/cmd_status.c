@@ -40,7 +40,8 @@ static void print_resilver(const struct ctl *ctl, json_object *pool)
 	const char *state = json_text_at(pool, "resilver.state");
 	u64 done = json_number_at(pool, "resilver.done"),
 	    total = json_number_at(pool, "resilver.total"),
-	    copied = json_number_at(pool, "resilver.copied");
+	    copied = json_number_at(pool, "resilver.copied"),
+	    unread = json_number_at(pool, "resilver.unread");
 	char a[SIZE_BUF];
 
 	if (!strcmp(state, "none") && !copied)
@@ -49,7 +50,10 @@ static void print_resilver(const struct ctl *ctl, json_object *pool)
 	if (strcmp(state, "none"))
 		printf(", %" PRIu64 " %% of %s", total ? done * 100 / total : 0,
 		       ctl_size(ctl, total, a));
-	printf(", %s copied since the start\n", ctl_size(ctl, copied, a));
+	printf(", %s copied since the start", ctl_size(ctl, copied, a));
+	if (unread)
+		printf(", %s that no leg in sync can give now", ctl_size(ctl, unread, a));
+	putchar('\n');
 }
 
 static void print_poisoned(json_object *pool)

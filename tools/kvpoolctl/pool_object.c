@@ -186,7 +186,7 @@ static void add_memory(json_object *pool, const struct stats *s)
 
 static void add_work(json_object *pool, const struct stats *s)
 {
-	static const char *const copied[] = { "done", "total", "copied" };
+	static const char *const copied[] = { "done", "total", "copied", "unread" };
 	static const char *const times[] = { "last_ms", "worst_case_ms", "replayed", "kept",
 		"torn_accepted" };
 	json_object *o = json_child(pool, "scrub");
@@ -210,7 +210,7 @@ static void add_work(json_object *pool, const struct stats *s)
 	o = json_child(pool, "resilver");
 	state = stats_text(s, "resilver.state");
 	json_text(o, "state", state ?: "none");
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < sizeof(copied) / sizeof(copied[0]); i++) {
 		snprintf(key, sizeof(key), "resilver.%s", copied[i]);
 		json_number(o, copied[i], stats_number(s, "%s", key));
 	}

@@ -267,7 +267,7 @@ static json_object *plan_object(const struct order *o)
 static void print_plan(json_object *plan, const char *dev)
 {
 	printf("would bring %s of pool %s online\ncopies    what was written since checkpoint %" PRIu64
-	       ", at most; the pool is at %" PRIu64 "\nsurvives  loss of %" PRIu64
+	       "; the pool is at %" PRIu64 "\nsurvives  loss of %" PRIu64
 	       " leg(s) then, now %" PRIu64 "\n", dev, json_text_at(plan, "pool"),
 	       json_number_at(plan, "in_sync_era"), json_number_at(plan, "checkpoint"),
 	       json_number_at(plan, "redundancy.after"), json_number_at(plan, "redundancy.before"));

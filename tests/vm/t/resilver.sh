@@ -97,7 +97,7 @@ for kind in mirror parity1; do
 	# a parity1 copies whole pieces of rows
 	[ "$copied" -gt 0 ] || fail "nothing was copied"
 	[ "$copied" -le $((1024 * 4096)) ] || fail "copied $copied bytes for 64 blocks"
-	run 0 events tank; has out 'resilver_finished leg=2 copied=[0-9]+ unread=0 '
+	run 0 events tank; has out 'resilver_finished leg=2 copied='
 	sound
 
 	echo "--- $kind: offline while it resilvers; the power goes while it resilvers"
@@ -112,7 +112,7 @@ for kind in mirror parity1; do
 	has out 'advice: leg /dev/a is resilvering, .*kvpoolctl wait -t resilver tank'
 	run 0 metrics; has out '^kvpool_leg_state\{.*path="/dev/a",state="resilvering"\} 1$'
 	run 4 status -j tank; has out '"features":\[[^]]*"resilver"\]'
-	refused 3 refused 'it resilvers already' online tank /dev/a
+	run 3 online tank /dev/a; has err 'it resilvers already'
 	retry 60 stat_over tank resilver.copied 0
 	run 0 offline tank /dev/a
 	expect_eq "$(state 4 0)" offline

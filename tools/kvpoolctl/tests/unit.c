@@ -1258,6 +1258,8 @@ static const struct {
 	  "kvpoolctl wait -t resilver tank" },
 	{ POOL("degraded", "", B_IS("resilvering") B_IS("resilvering")), 4,
 	  "leg /dev/b is resilvering (and 1 more), 0 % done", "the loss of 1 more" },
+	{ POOL("degraded", ",\"resilver\":{\"unread\":8192}", B_IS("resilvering")), 4,
+	  "leg /dev/b is resilvering", "It cannot end while no leg in sync gives 2 block(s)" },
 	{ POOL("degraded", "", B_IS("resilvering") "," LEG("\"/dev/c\"", "offline", "")), 4,
 	  "leg /dev/c is offline: it was taken out", "kvpoolctl online tank /dev/c" },
 	{ POOL("degraded", ",\"readonly\":true", "," LEG("null", "missing", "")), 4,
