@@ -6,7 +6,7 @@
 
 enum { WAIT };
 
-/* The leg that @dev names. A device that the pool does not have may be one of its legs by its label. */
+/* The leg that @dev names. A device that the pool does not have may be one of its legs. */
 static int find(const struct dm_entry *e, const struct stats *s, const char *dev, unsigned int *leg,
 		struct err *err)
 {

@@ -179,11 +179,13 @@ static int find_device(struct order *o, const char *why, struct err *err)
 	o->rdev = leg_device(dev);
 	dev = leg_path(dev, buf, sizeof(buf));
 	if (!o->rdev)
-		return err_set(err, ERR_REFUSED, o->dev, "connect it, then kvpoolctl online POOL DEV, with "
-			       "the device that it is then", "%s", why);
+		return err_set(err, ERR_REFUSED, o->dev,
+			       "connect it, then kvpoolctl online POOL DEV, with the device that "
+			       "it is then", "%s", why);
 	if (resilver_label_leg(o->e, o->s, dev) != (int)o->leg)
-		return err_set(err, ERR_REFUSED, o->dev, "name the device that is the leg; kvpoolctl inspect "
-			       "shows whose label a device has",
+		return err_set(err, ERR_REFUSED, o->dev,
+			       "name the device that is the leg; kvpoolctl inspect shows whose "
+			       "label a device has",
 			       "%s; and %s has not its label", why, dev);
 	o->connect = true;
 	return 0;
@@ -266,8 +268,8 @@ static json_object *plan_object(const struct order *o)
 
 static void print_plan(json_object *plan, const char *dev)
 {
-	printf("would bring %s of pool %s online\ncopies    what was written since checkpoint %" PRIu64
-	       "; the pool is at %" PRIu64 "\nsurvives  loss of %" PRIu64
+	printf("would bring %s of pool %s online\ncopies    what was written since checkpoint %"
+	       PRIu64 "; the pool is at %" PRIu64 "\nsurvives  loss of %" PRIu64
 	       " leg(s) then, now %" PRIu64 "\n", dev, json_text_at(plan, "pool"),
 	       json_number_at(plan, "in_sync_era"), json_number_at(plan, "checkpoint"),
 	       json_number_at(plan, "redundancy.after"), json_number_at(plan, "redundancy.before"));
@@ -285,7 +287,8 @@ static void report(struct ctl *ctl, json_object *root, const char *dev, bool wai
 	else if (ctl->dry_run)
 		print_plan(plan, dev);
 	else if (wait)
-		ctl_say(ctl, "%s is online; the pool survives the loss of %" PRIu64 " leg(s)", dev, after);
+		ctl_say(ctl, "%s is online; the pool survives the loss of %" PRIu64 " leg(s)",
+			dev, after);
 	else
 		ctl_say(ctl, "%s resilvers; then the pool survives the loss of %" PRIu64
 			" leg(s). kvpoolctl wait -t resilver %s waits for that", dev, after,
@@ -333,7 +336,7 @@ static int execute(struct ctl *ctl, const struct order *o, struct err *err)
 	snprintf(message, sizeof(message), "online %s", stats_text(o->s, "leg.%u.uuid", o->leg));
 	if (ret || !dm_message(o->e->name, message, NULL, err))
 		return ret;
-	/* the pool brings a leg that a new table connects online by itself, and may have been first */
+	/* a leg that a new table connects comes online by itself, and may have been first */
 	return o->connect && is_back(o) ? 0 : -1;
 }
 
@@ -460,7 +463,8 @@ static int judge(const char *pool, const struct stats *s, const struct waited *w
 			 "which goes on where it was", pool);
 		return err_set(err, ERR_FAILED, path && strcmp(path, "-") ?
 			       leg_path(path, buf, sizeof(buf)) : w->uuid[i], mend,
-			       "it is %.32s, and not in sync", state ?: "no leg of the pool any more");
+			       "it is %.32s, and not in sync",
+			       state ?: "no leg of the pool any more");
 	}
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "ctl.h"
 #include "stats.h"
 
-/** resilver_is_ssd() - is leg @leg an SSD of the cache? Such a leg begins anew, and copies nothing. */
+/** resilver_is_ssd() - is leg @leg an SSD of the cache? Such a leg begins anew. */
 bool resilver_is_ssd(const struct stats *s, unsigned int leg);
 
 /**

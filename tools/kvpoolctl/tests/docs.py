@@ -19,6 +19,7 @@
 Prints what is wrong; its status says whether anything is.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -129,6 +130,8 @@ def check_features():
     expect({bit for bit, _ in bits} == set(names), "format.h does not name just the features of kvpool_format.h")
     row = re.search(r"^\| `features` \|.*$", read("docs/json-schema.md"), re.M)[0]
     expect(set(re.findall(r"[`:;] `([a-z0-9-]+)`,", row)) == set(names.values()), "json-schema.md names other features")
+    schema = json.loads(read("docs/kvpool.schema.json"))["$defs"]["feature"]["enum"]
+    expect(set(schema) == set(names.values()), "kvpool.schema.json has other features")
     stats = re.search(r"^`features` has the names.*?\n\n", read("docs/dm-interface.md"), re.M | re.S)[0]
     disk = re.search(r"^`incompat`: .*?\n\n", read("docs/on-disk-format.md"), re.M | re.S)[0].replace("\n", " ")
     for bit, value in bits:
