@@ -180,7 +180,7 @@ static void returns_work(struct work_struct *work)
 		if (ret && ret != -EALREADY)
 			tell_refused(pool, &pool->legs[i], &r);
 	}
-	if (!bitmap_empty(rt->wanted, KVP_MAX_LEGS) && !READ_ONCE(rt->quiesce))
+	if (kvp_returns_wait(pool) && !READ_ONCE(rt->quiesce))
 		queue_delayed_work(pool->scrub_wq, &rt->work, msecs_to_jiffies(RETRY_MS));
 }
 
@@ -195,7 +195,7 @@ void kvp_returns_unquiesce(struct kvp_pool *pool)
 	struct kvp_returns *rt = pool->returns;
 
 	WRITE_ONCE(rt->quiesce, false);
-	if (!bitmap_empty(rt->wanted, KVP_MAX_LEGS) && !kvp_pool_readonly(pool))
+	if (kvp_returns_wait(pool))
 		queue_delayed_work(pool->scrub_wq, &rt->work, 0);
 }
 

@@ -57,6 +57,12 @@ struct kvp_start;
 void kvp_pool_reconnect(struct kvp_pool *pool, const struct kvp_start *s);
 
 void kvp_returns_init(struct kvp_pool *pool);
+/** kvp_returns_wait() - true if some leg is yet to be brought online by itself. Any context. */
+static inline bool kvp_returns_wait(const struct kvp_pool *pool)
+{
+	return !bitmap_empty(pool->returns->wanted, KVP_MAX_LEGS) && !kvp_pool_readonly(pool);
+}
+
 void kvp_returns_quiesce(struct kvp_pool *pool);
 void kvp_returns_unquiesce(struct kvp_pool *pool);
 

@@ -14,6 +14,7 @@
 #include "log/log.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
+#include "pool/online.h"
 #include "pool/pool.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
@@ -527,7 +528,7 @@ static void say_resilver(struct printer *p, struct kvp_pool *pool)
 	struct kvp_resilver_figures f;
 
 	kvp_resilver_figures(pool, &f);
-	say(p, "resilver.state=%s\n", kvp_resilver_runs(pool) ? "running" : "none");
+	say(p, "resilver.state=%s\n", kvp_resilver_runs(pool) || kvp_returns_wait(pool) ? "running" : "none");
 	say_number(p, "resilver.done", f.done << KVP_BLOCK_SHIFT);
 	say_number(p, "resilver.total", f.total << KVP_BLOCK_SHIFT);
 	say_number(p, "resilver.copied", f.copied << KVP_BLOCK_SHIFT);
