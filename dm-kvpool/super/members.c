@@ -506,19 +506,22 @@ int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 curso
 {
 	struct kvp_pool *pool = leg->pool;
 	struct kvp_leg_info *info = &pool->sb->legs[leg->index];
+	bool flush_lost = READ_ONCE(leg->flush_lost);
 	u32 state = READ_ONCE(leg->state);
 
 	lockdep_assert_held(&pool->sb_lock);
 	WRITE_ONCE(leg->takes_log, false);
+	/* Before the state: a leg in use that has it is given up at once. */
+	WRITE_ONCE(leg->flush_lost, false);
 	set_state(leg, KVP_LEG_RESILVERING);
 	/* From here on no request loses its waiter. One that has lost it could overwrite later ones. */
 	if (kvp_strays_of(pool, leg->bdev, same_device)) {
 		set_state(leg, state);
+		WRITE_ONCE(leg->flush_lost, flush_lost);
 		return -EBUSY;
 	}
 	WRITE_ONCE(leg->left_at, 0);
 	WRITE_ONCE(leg->keeps_log, false);
-	WRITE_ONCE(leg->flush_lost, false);
 	WRITE_ONCE(leg->late, false);
 	leg->adopt = false;
 	leg->taken = 0;
