@@ -36,6 +36,7 @@ struct look {
 	int refused;		/* error of the start */
 	bool may_refuse;
 	bool scrub, stop;
+	bool returns;		/* legs that are out are brought back, and the resilver ends */
 	u32 started;		/* position in the trace when recovery was over */
 	u64 written, poisoned, torn;	/* blocks, after the recovery; written: not all zeros */
 	u64 blocks;			/* that were looked at */
@@ -208,6 +209,28 @@ static void expect_old(const struct look *l)
 		sim_fail("an SSD that has begun anew is refused");
 }
 
+/*
+ * Legs that are out return by themselves, or by order if they were taken offline. All that are there
+ * must be in sync then.
+ */
+static void bring_back(struct look *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (kvp_has_data(leg->v->g) && leg->bdev && READ_ONCE(leg->state) == KVP_LEG_OFFLINE &&
+		    host_online(&l->host, leg->bdev->index))
+			sim_fail("leg %u does not return: %s", i, l->host.refusal.why);
+	}
+	host_wait_resilver(&l->host);
+	for (i = 0; i < pool->nr_legs; i++)
+		if (kvp_has_data(pool->legs[i].v->g) && pool->legs[i].bdev && !kvp_leg_in_sync(&pool->legs[i]))
+			sim_fail("leg %u has not returned, but is in state %u", i, pool->legs[i].state);
+}
+
 static void look_main(void *arg)
 {
 	struct look *l = arg;
@@ -265,6 +288,8 @@ static void look_main(void *arg)
 		host_warm_up(&l->host);
 		host_cache_check(&l->host);
 	}
+	if (l->returns)
+		bring_back(l);
 	if (!l->crash->heal_allowed)
 		compare_legs(l);
 	if (l->scrub) {
@@ -594,6 +619,76 @@ static u32 check_pairs(const struct crash *c, u32 count)
 	return bad;
 }
 
+/* --- legs that return ---------------------------------------------------------------- */
+
+/* After a resilver, @images must have all, without any one leg of each vdev. */
+static u32 check_returned(const struct crash *c, const struct image *images, const u8 *seen)
+{
+	struct crash whole = *c;
+	u32 i, bad = 0;
+
+	whole.lost = 0;
+	for (i = 0; !bad && i < c->legs - c->cache; i++) {
+		struct look l = { .crash = &whole, .start.missing = BIT(i), .start.degraded = true,
+				  .scrub = true, .expected = seen };
+
+		if (too_many(&whole, (BIT(c->legs) - 1) & ~BIT(i)))
+			continue;
+		if (!look(&l, images, mix64(c->seed, 800 + i))) {
+			fprintf(stderr, "  ^ after the resilver, without leg %u\n", i);
+			bad += complain(c, "after the resilver");
+		}
+	}
+	return bad;
+}
+
+/* The resilver is cut, and goes on at the next start. */
+static u32 check_return_again(const struct crash *c, const struct trace *t, u32 started, const u8 *seen,
+			      u32 count)
+{
+	struct rng rng = { mix64(c->seed, 850) };
+	u32 i, bad = 0;
+
+	for (i = 0; !bad && i < count && t->nr > started; i++) {
+		struct look l = { .crash = c, .returns = true, .scrub = true,
+				  .expected = seen };
+		u32 at = started + rng_below(&rng, t->nr - started + 1);
+		struct image images[MAX_DISKS];
+
+		cut_look(t, at, &rng, images);
+		check_stats.recrashes++;
+		if (!look(&l, images, mix64(c->seed, 860 + i))) {
+			fprintf(stderr, "  ^ second cut at %u of %u, of a resilver\n", at, t->nr);
+			bad += complain(c, "cut while a leg returns");
+		}
+		free_images(c, images);
+	}
+	return bad;
+}
+
+/* The legs that are out return at the next start. */
+static u32 check_return(const struct crash *c, const u8 *seen, u32 count)
+{
+	struct look l = { .crash = c, .returns = true, .scrub = true,
+			  .expected = seen, .stop = c->seed % 2 };
+	struct image images[MAX_DISKS];
+	struct trace t;
+	u32 i, bad;
+
+	if (!look(&l, c->images, mix64(c->seed, 900)))
+		return complain(c, "a leg returns");
+	for (i = 0; i < c->legs + c->spare; i++)
+		image_copy(&images[i], &disks.img[i]);
+	t = disks.trace;
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	bad = check_returned(c, images, seen);
+	if (!bad)
+		bad = check_return_again(c, &t, l.started, seen, count);
+	trace_free(&t);
+	free_images(c, images);
+	return bad;
+}
+
 u32 check_crash(const struct crash *c, enum check_depth depth)
 {
 	u8 *seen = malloc((size_t)c->o->blocks * KVP_BLOCK_SIZE);
@@ -620,6 +715,8 @@ u32 check_crash(const struct crash *c, enum check_depth depth)
 		for (i = 0; !bad && c->legs > 1 && i < c->legs; i++)
 			bad += check_without(c, i, seen);
 	}
+	if (!bad && c->returns)
+		bad += check_return(c, seen, depth);
 	if (!bad && depth >= CHECK_LEGS)
 		bad += check_pairs(c, depth == CHECK_RECRASH ? 4 : 1);
 	free(seen);

@@ -14,10 +14,12 @@
 #include "policy/index.h"
 #include "policy/ssdpolicy.h"
 #include "pool/add.h"
+#include "pool/online.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
 #include "work/destage.h"
+#include "work/resilver.h"
 #include "work/scrub.h"
 
 #define BEHIND_BLOCKS	128	/* of a pool of two vdevs behind the boundary */
@@ -602,6 +604,27 @@ struct kvp_leg *host_leg(struct host *h, u32 disk)
 		if (h->pool->legs[i].bdev == &disks.bdev[disk])
 			return &h->pool->legs[i];
 	return NULL;
+}
+
+/* --- legs that return -------------------------------------------------------------------------- */
+
+#define RESILVER_MS	600000u		/* of virtual time: no resilver of a test takes as long */
+
+int host_online(struct host *h, u32 disk)
+{
+	return kvp_leg_online(h->pool, host_leg(h, disk), &h->refusal);
+}
+
+void host_wait_resilver(struct host *h)
+{
+	u32 ms;
+
+	for (ms = 0; !bitmap_empty(h->pool->returns->wanted, KVP_MAX_LEGS) || kvp_resilver_runs(h->pool);
+	     ms += 20) {
+		if (ms >= RESILVER_MS)
+			sim_fail("a resilver does not end");
+		host_sleep(20);
+	}
 }
 
 /* --- reads ------------------------------------------------------------------------------------ */

@@ -154,6 +154,10 @@ bool host_cached(struct host *h, u64 block);
  */
 void host_cache_check(struct host *h);
 void host_sleep(u32 ms);
+/** host_online() - the leg on @disk returns, and its resilver begins; the engine's error */
+int host_online(struct host *h, u32 disk);
+/** host_wait_resilver() - until no leg resilvers, nor waits to return by itself */
+void host_wait_resilver(struct host *h);
 /** host_lies_home() - true if the block's data is valid in the table and not in the buffer */
 struct kvp_leg *host_leg(struct host *h, u32 disk);
 

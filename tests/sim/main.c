@@ -98,6 +98,7 @@ static const struct suite {
 	{ "modes", run_modes },
 	{ "deep", run_deep },
 	{ "legs", run_legs },
+	{ "resilver", run_resilver },
 	{ "trip", run_trip },
 };
 

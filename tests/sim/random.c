@@ -12,6 +12,7 @@
 #include <linux/mutex.h>
 
 #include "suite.h"
+#include "pool/pool.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 #include "super/members.h"
@@ -21,12 +22,12 @@
 enum trouble {
 	TROUBLE_NONE, TROUBLE_LEG_DIES, TROUBLE_OFFLINE, TROUBLE_BAD_SECTORS, TROUBLE_ROT,
 	TROUBLE_LOST_WRITES, TROUBLE_MISDIRECTED, TROUBLE_FLUSH_FAILS, TROUBLE_MEMORY,
-	TROUBLE_LOG_FAILS, TROUBLES
+	TROUBLE_LOG_FAILS, TROUBLE_RETURNS, TROUBLES
 };
 
 static const char * const trouble_names[TROUBLES] = {
 	"none", "leg-dies", "offline", "bad-sectors", "rot", "lost-writes", "misdirected",
-	"flush-fails", "memory", "log-fails",
+	"flush-fails", "memory", "log-fails", "returns",
 };
 
 struct run;
@@ -223,6 +224,30 @@ static void rot(struct run *r, struct image *img)
 
 /* --- a run ----------------------------------------------------------------------------------- */
 
+/* The last leg with data. */
+static u32 victim(const struct run *r)
+{
+	return r->start.legs - r->start.cache - 1;
+}
+
+/* A leg leaves and returns, a few times, at any moments. */
+static void leave_and_return(struct run *r)
+{
+	struct host *h = &r->host;
+	u32 times = 1 + rng_below(&r->rng, 3);
+
+	while (times--) {
+		host_sleep(rng_below(&r->rng, 300));
+		if (kvp_leg_offline(h->pool, host_leg(h, victim(r))))
+			sim_fail("a leg cannot be taken offline");
+		host_sleep(rng_below(&r->rng, 300));
+		if (host_online(h, victim(r)))
+			sim_fail("the leg does not return: %s", h->refusal.why);
+	}
+	if (rng_chance(&r->rng, 500))
+		host_wait_resilver(h);
+}
+
 static void run_main(void *arg)
 {
 	struct run *r = arg;
@@ -231,6 +256,9 @@ static void run_main(void *arg)
 
 	if (host_start(&r->host, &r->o, &r->start))
 		sim_fail("start: %s", r->host.refusal.why);
+	/* After a cut it returns by itself. */
+	if (r->trouble == TROUBLE_RETURNS && kvp_pool_set(r->host.pool, KVP_T_ONLINE_AUTO, 1))
+		sim_fail("online_auto cannot be set");
 	r->served = disks.trace.nr;
 	/* The last leg is one. */
 	r->host.ssds_lie = r->start.cache && (r->trouble == TROUBLE_LOST_WRITES ||
@@ -254,6 +282,8 @@ static void run_main(void *arg)
 		host_sleep(rng_below(&r->rng, 300));
 		kvp_leg_offline(r->host.pool, host_leg(&r->host, r->start.legs - 1));
 	}
+	if (r->trouble == TROUBLE_RETURNS)
+		leave_and_return(r);
 	wait_for_completion(&r->all_done);
 	r->host.may_fail = false;
 	/* reads admit blocks to the cache, and so may write to it: lost data is lost by now */
@@ -289,6 +319,8 @@ static void plan(struct run *r, u32 legs, bool parity, u32 cache, enum trouble t
 		r->tasks[i].rng.s = rng_next(&r->rng);
 		r->tasks[i].steps = 5 + rng_below(&r->rng, 60);
 	}
+	if (trouble == TROUBLE_RETURNS)
+		r->lost = BIT(victim(r));
 	if (trouble == TROUBLE_LEG_DIES || trouble == TROUBLE_OFFLINE ||
 	    trouble == TROUBLE_FLUSH_FAILS || trouble == TROUBLE_LOG_FAILS ||
 	    trouble == TROUBLE_BAD_SECTORS)
@@ -319,6 +351,7 @@ static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 	good = sim_run(&config, run_main, r) == SIM_RETURNED;
 	disks_end();
 	crash.lost = r->lost;
+	crash.returns = r->trouble == TROUBLE_RETURNS;
 	/* Damage that was there before is no fault of the recovery. */
 	crash.astray = r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_MISDIRECTED;
 	crash.rotten = r->start.cache && r->trouble == TROUBLE_ROT;

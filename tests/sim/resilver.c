@@ -1,0 +1,1053 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Legs that were out return (R17, R18). A leg leaves, the pool goes on without it, and the leg
+ * returns while there are writers. When its resilver has ended, any other leg may be lost: each
+ * copy of each block and of each table page on the leg is right. Lives like that are cut
+ * everywhere; from each image the leg returns by itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+#include "pool/online.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "work/resilver.h"
+
+#define BIG_LEGS	(6 * POOL_LEG_BLOCKS)
+#define BIG_BLOCKS	9000u	/* 18 leaves, on each shape */
+#define NAMED(function) #function, function
+
+static const struct shape {
+	const char *name;
+	struct host_start start;
+	u32 victim, levels;
+	bool big;
+} shapes[] = {
+	{ "mirror", { .legs = 2 }, 1 },
+	{ "mirror-first", { .legs = 2 }, 0 },
+	{ "mirror3", { .legs = 3 }, 1 },
+	{ "parity1", { .legs = 3, .parity = true }, 2 },
+	{ "parity1-of-5", { .legs = 5, .parity = true }, 0 },
+	{ "strict", { .legs = 3, .parity = true, .strict = true }, 1 },
+	{ "mirrors", { .legs = 4, .second = 2 }, 2 },
+	{ "mirror-and-parity1", { .legs = 5, .second = 3, .second_parity = true }, 3 },
+	{ "parity1-and-mirror", { .legs = 5, .parity = true, .second = 2 }, 4 },
+	{ "cache", { .legs = 4, .cache = 2 }, 1 },
+	{ "cache-of-parity1", { .legs = 4, .parity = true, .cache = 1 }, 1 },
+	{ "cache-of-rows", { .legs = 5, .cache = 3, .cache_parity = true }, 0 },
+	{ "deep2-mirror", { .legs = 2 }, 1, 2 },
+	{ "deep3-parity1", { .legs = 3, .parity = true }, 0, 3 },
+	{ "big-mirror", { .legs = 2, .grown = true }, 1, 1, true },
+	{ "big-parity1", { .legs = 3, .parity = true, .grown = true }, 1, 1, true },
+	{ "big2-mirror3", { .legs = 3, .grown = true }, 2, 2, true },
+	{ "big3-parity1", { .legs = 3, .parity = true, .grown = true }, 2, 3, true },
+	{ "big2-mirror-and-parity1",
+	  { .legs = 5, .second = 3, .second_parity = true, .grown = true }, 1, 2, true },
+};
+
+struct life {
+	const struct shape *shape;
+	const char *name;
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct crash crash;
+	struct image img[MAX_DISKS];	/* the pool at first; big ones are made by the life */
+	void (*run)(struct life *l);
+	struct rng rng;
+	u32 victim, blocks;
+	u32 from, back_at;		/* positions in the trace: the leg leaves, and is in sync again */
+	bool writes, wrote;		/* the writer goes on; it has ended */
+	bool has_lost;			/* blocks may read EIO, and nothing else that is wrong */
+	bool exchanged;			/* contents of disks, without a trace of that */
+	u32 order;			/* number of this life, of several */
+	u64 missed;			/* blocks that were written while the leg was out */
+	bool dies;			/* the leg leaves by errors */
+};
+
+/* --- a life ------------------------------------------------------------------------- */
+
+static struct kvp_leg *victim(struct life *l)
+{
+	return host_leg(&l->host, l->victim);
+}
+
+static void begin(struct life *l)
+{
+	if (host_start(&l->host, &l->o, &l->start))
+		sim_fail("start: %s", l->host.refusal.why);
+}
+
+/* The legs return by themselves at later starts. */
+static void let_return(struct life *l)
+{
+	if (kvp_pool_set(l->host.pool, KVP_T_ONLINE_AUTO, 1))
+		sim_fail("online_auto is not set");
+}
+
+static void write_somewhere(struct life *l)
+{
+	u32 n = 1 + rng_below(&l->rng, rng_chance(&l->rng, 300) ? 40 : 6);
+	u64 block = rng_below(&l->rng, l->blocks - n);
+
+	switch (rng_below(&l->rng, 8)) {
+	case 0:
+		host_discard(&l->host, block, n);
+		break;
+	case 1:
+		host_write_zeros(&l->host, block, n);
+		break;
+	default:
+		host_write(&l->host, block, n, rng_chance(&l->rng, 100));
+	}
+}
+
+/* Eras advance once a second. */
+static void some_time(struct life *l)
+{
+	switch (rng_below(&l->rng, 6)) {
+	case 0:
+		host_checkpoint(&l->host);
+		break;
+	case 1:
+		host_flush(&l->host);
+		break;
+	case 2:
+		host_sleep(1100);
+	}
+}
+
+static void some_writes(struct life *l, u32 n)
+{
+	while (n--) {
+		write_somewhere(l);
+		some_time(l);
+	}
+	host_flush(&l->host);
+}
+
+static void leave(struct life *l)
+{
+	l->from = disks.trace.nr;
+	if (l->dies) {
+		disks_kill(l->victim);
+		some_writes(l, 2);
+	} else if (kvp_leg_offline(l->host.pool, victim(l))) {
+		sim_fail("leg %u does not leave", l->victim);
+	}
+	while (kvp_leg_in_sync(victim(l)))
+		host_sleep(10);
+	host_flush(&l->host);
+}
+
+static void come_back(struct life *l)
+{
+	disks.dead[l->victim] = false;
+	if (host_online(&l->host, l->victim))
+		sim_fail("the leg does not return: %s", l->host.refusal.why);
+}
+
+static void writer(void *arg)
+{
+	struct life *l = arg;
+
+	while (l->writes) {
+		write_somewhere(l);
+		host_sleep(rng_below(&l->rng, 30));
+		some_time(l);
+	}
+	l->wrote = true;
+}
+
+static void begin_writer(struct life *l)
+{
+	l->writes = true;
+	l->wrote = false;
+	sim_spawn("writer", writer, l);
+}
+
+static void end_writer(struct life *l)
+{
+	l->writes = false;
+	while (!l->wrote)
+		host_sleep(5);
+}
+
+static void expect_in_sync(struct life *l)
+{
+	u32 i;
+
+	for (i = 0; i < l->host.pool->nr_legs; i++)
+		if (!kvp_leg_in_sync(&l->host.pool->legs[i]))
+			sim_fail("leg %u is in state %u", i, l->host.pool->legs[i].state);
+}
+
+/* The resilver has ended well: all legs are there, and each copy is right. */
+static void wait_in_sync(struct life *l)
+{
+	host_wait_resilver(&l->host);
+	expect_in_sync(l);
+	l->back_at = disks.trace.nr;
+}
+
+static void expect_sound(struct life *l)
+{
+	u64 healed, unrepaired;
+
+	kvp_table_shrink(l->host.pool, true);
+	host_scrub(&l->host, &healed, &unrepaired);
+	if (healed || unrepaired)
+		sim_fail("a scrub after the resilver healed %llu, found %llu beyond repair",
+			 healed, unrepaired);
+}
+
+static void stop(struct life *l)
+{
+	host_flush(&l->host);
+	host_stop(&l->host);
+}
+
+/* --- the pool at first --------------------------------------------------------------- */
+
+static const struct base *base_of(const struct shape *s)
+{
+	const struct host_start *hs = &s->start;
+
+	if (hs->cache && !hs->second)
+		return base_cache(hs);
+	if (hs->second)
+		return base_two(hs);
+	return hs->parity ? base_parity(hs->legs, hs->strict) : base_pool(hs->legs, hs->strict);
+}
+
+/* Blocks below each leaf, and all legs have them. */
+static void make_big(struct life *l)
+{
+	u32 leaf;
+
+	l->start.format = true;
+	begin(l);
+	l->start.format = false;
+	if (l->host.pool->sb->pool_blocks < BIG_BLOCKS)
+		sim_fail("%llu blocks are too few", l->host.pool->sb->pool_blocks);
+	for (leaf = 0; leaf < BIG_BLOCKS / 512; leaf++)
+		host_write(&l->host, 512 * leaf + 7 * leaf, 1 + leaf % 3 * 20, false);
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	host_flush(&l->host);
+	host_stop(&l->host);
+}
+
+static void life_main(void *arg)
+{
+	struct life *l = arg;
+
+	if (l->shape->big)
+		make_big(l);
+	begin(l);
+	let_return(l);
+	l->run(l);
+}
+
+static void set_up(struct life *l, const struct shape *s, u64 seed)
+{
+	const struct host_start *hs = &s->start;
+	u32 i;
+
+	sim_least_levels = max(1u, s->levels);
+	l->shape = s;
+	l->start = *hs;
+	l->victim = s->victim;
+	l->rng.s = mix64(seed, 42);
+	if (s->big) {
+		oracle_init(&l->o, BIG_BLOCKS);
+		blank_disks(l->img, hs->legs, BIG_LEGS);
+	} else {
+		const struct base *b = base_of(s);
+
+		oracle_copy(&l->o, &b->o);
+		for (i = 0; i < hs->legs; i++)
+			image_copy(&l->img[i], &b->img[i]);
+	}
+	l->blocks = l->o.blocks;
+	l->crash = (struct crash){ .legs = hs->legs, .parity = hs->parity, .second = hs->second,
+				   .second_parity = hs->second_parity, .cache = hs->cache,
+				   .cache_parity = hs->cache_parity, .o = &l->o,
+				   	.growing = s->big, .returns = true };
+}
+
+static void clean_up(struct life *l)
+{
+	u32 i;
+
+	for (i = 0; i < l->start.legs; i++)
+		image_free(&l->img[i]);
+	oracle_free(&l->o);
+	sim_least_levels = 1;
+}
+
+/* One machine. Its trace and its disks stay. */
+static bool live(struct life *l, u64 seed)
+{
+	struct sim_config config;
+	enum sim_end end;
+
+	check_seed_config(&config, seed);
+	disks_begin(l->img, l->start.legs);
+	end = sim_run(&config, life_main, l);
+	disks_end();
+	check_stats.machines++;
+	return end == SIM_RETURNED;
+}
+
+/* What the life left, with each leg, and without any one; exchanged disks have no trace. */
+static bool ends_well(struct life *l)
+{
+	return l->exchanged || !cut_sampled(l->name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
+}
+
+/* Cut what @run left at about @positions, from the moment on when the leg leaves. */
+static void cut_life(const char *what, void (*run)(struct life *l), const struct shape *s,
+		     bool dies, u32 positions)
+{
+	struct life *l = calloc(1, sizeof(*l));
+	char name[96];
+	bool good;
+
+	snprintf(name, sizeof(name), "resilver:%s:%s%s", s->name, what, dies ? "-dead" : "");
+	if (wanted(name)) {
+		l->name = name;
+		l->run = run;
+		l->dies = dies;
+		set_up(l, s, opt.seed);
+		good = live(l, mix64(opt.seed, 7100 + dies));
+		l->crash.lost = l->crash.back = BIT(l->victim);
+		l->crash.back_at = l->back_at;	/* 0: not at all */
+		if (good)
+			good = !cut_sampled(name, &l->crash, l->from, CHECK_RECRASH,
+					    opt.thorough ? 16 * positions : positions);
+		result(name, good);
+		clean_up(l);
+	}
+	free(l);
+}
+
+/* @run on shape @s, some times, in other orders; the other legs can be lost after it. */
+static void lives(const char *what, void (*run)(struct life *l), const struct shape *s, u32 times)
+{
+	struct life *l = calloc(1, sizeof(*l));
+	char name[96];
+	bool good = true;
+	u32 i;
+
+	snprintf(name, sizeof(name), "resilver:%s:%s", s->name, what);
+	if (!wanted(name)) {
+		free(l);
+		return;
+	}
+	for (i = 0; good && i < (opt.thorough ? 8 * times : times); i++) {
+		u64 seed = mix64(opt.seed, 7000 + i);
+
+		memset(l, 0, sizeof(*l));
+		l->name = name;
+		l->run = run;
+		l->dies = i & 1;
+		l->order = i;
+		set_up(l, s, seed);
+		good = live(l, seed) && ends_well(l);
+		if (!good)
+			fprintf(stderr, "# %s: order %u\n", name, i);
+		clean_up(l);
+	}
+	result(name, good);
+	free(l);
+}
+
+/* --- lives ---------------------------------------------------------------------------- */
+
+static void returns(struct life *l)
+{
+	some_writes(l, 6);
+	leave(l);
+	some_writes(l, 12);
+	come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	some_writes(l, 4);
+	stop(l);
+}
+
+/* No checkpoint writes a page anew. */
+static void returns_to_an_idle_pool(struct life *l)
+{
+	leave(l);
+	some_writes(l, 8);
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	host_checkpoint(&l->host);
+	come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void returns_beside_a_writer(struct life *l)
+{
+	some_writes(l, 4);
+	leave(l);
+	some_writes(l, 10);
+	begin_writer(l);
+	come_back(l);
+	wait_in_sync(l);
+	end_writer(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* What the walk looks for is at home, and the table on disk does not know. */
+static void home_without_a_checkpoint(struct life *l)
+{
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	host_checkpoint(&l->host);
+	leave(l);
+	host_write(&l->host, 40, 20, false);
+	host_flush(&l->host);
+	host_try_home(&l->host);
+	come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/*
+ * A write by intent that does not know the leg is on its way home while the walk begins. The walk
+ * would pass its blocks: nothing else has changed there.
+ */
+static void home_write_on_its_way(struct life *l)
+{
+	u64 at = l->host.pool->legs[0].v->g->data_start;
+	u32 other = l->victim ? 0 : 1, i;
+
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	host_checkpoint(&l->host);
+	leave(l);
+	disks_stall(other, at, at + 200);
+	disks.stalls_writes = true;
+	host_write(&l->host, 64, 40, false);
+	for (i = 0; i < 100 && !disks_wait(); i++)
+		host_sleep(50);
+	if (!disks_wait())
+		sim_fail("no write is on its way home: the case was not set up");
+	come_back(l);
+	host_sleep(200);
+	disks_release_all();
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* --- the leg that returns fails ------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	enum fault_kind kind;
+	u32 step;		/* of requests that pass before */
+} failures[] = {
+	{ "writes", FAULT_WRITE_EIO, 7 },
+	{ "flushes", FAULT_FLUSH_EIO, 1 },
+	{ "dies", FAULT_DEATH, 11 },
+	{ "hangs", FAULT_HANG, 9 },
+};
+
+/* Each leg of each vdev gets some of it. */
+static void write_everywhere(struct life *l)
+{
+	u32 block;
+
+	for (block = 0; block + 16 < l->blocks; block += l->blocks / 8)
+		host_write(&l->host, block, 12, false);
+	host_checkpoint(&l->host);
+}
+
+/* Whatever it fails, it is out again, and FLUSHes go on. Later it returns once more. */
+static void target_fails(struct life *l, u32 which)
+{
+	struct fault *f;
+
+	some_writes(l, 3);
+	leave(l);
+	some_writes(l, 8);
+	disks.dead[l->victim] = false;
+	f = disks_fault(failures[which].kind, l->victim, 0, ~0ull);
+	f->after = failures[which].step * l->order;
+	begin_writer(l);
+	if (host_online(&l->host, l->victim) && !f->hit)
+		sim_fail("the leg does not return: %s", l->host.refusal.why);
+	host_wait_resilver(&l->host);
+	end_writer(l);
+	write_everywhere(l);
+	/* One ring of superblocks is enough, if that was the last write. */
+	if (f->hit && kvp_leg_takes_writes(victim(l)))
+		write_everywhere(l);
+	if (!f->hit)
+		expect_in_sync(l);
+	else if (kvp_leg_takes_writes(victim(l)))
+		sim_fail("a leg that failed is in state %u", victim(l)->state);
+	disks_wake(l->victim);
+	disks.nr_faults = 0;
+	host_sleep(50);
+	if (f->hit)
+		come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void target_fails_writes(struct life *l)
+{
+	target_fails(l, 0);
+}
+
+static void target_fails_flushes(struct life *l)
+{
+	target_fails(l, 1);
+}
+
+static void target_dies(struct life *l)
+{
+	target_fails(l, 2);
+}
+
+static void target_hangs(struct life *l)
+{
+	target_fails(l, 3);
+}
+
+/* --- in the middle of a walk ----------------------------------------------------------------- */
+
+/* Below each leaf, so that the walk has something to do there. */
+static void write_widely(struct life *l)
+{
+	u32 leaf;
+
+	for (leaf = 0; leaf < l->blocks / 512; leaf++)
+		host_write(&l->host, 512 * leaf + rng_below(&l->rng, 400), 60, false);
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	l->missed = l->blocks / 512 * 60;
+}
+
+/* A leaf takes some seconds, so a walk of all leaves takes half a minute. */
+static void walk_slowly(struct life *l, bool slowly)
+{
+	u32 kib = l->start.second ? 256 : 512;
+
+	if (kvp_pool_set(l->host.pool, KVP_T_RESILVER_RATE, slowly ? kib << 10 : 0))
+		sim_fail("resilver_rate is not set");
+}
+
+/* It leaves while it resilvers, and returns, again and again. */
+static void leaves_again(struct life *l)
+{
+	u32 i;
+
+	leave(l);
+	write_widely(l);
+	walk_slowly(l, true);
+	begin_writer(l);
+	for (i = 0; i < 4; i++) {
+		come_back(l);
+		host_sleep(rng_below(&l->rng, 15000));
+		if (kvp_leg_offline(l->host.pool, victim(l)))
+			sim_fail("the leg does not leave again");
+		host_sleep(rng_below(&l->rng, 2000));
+	}
+	walk_slowly(l, false);
+	come_back(l);
+	wait_in_sync(l);
+	end_writer(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void suspends(struct life *l)
+{
+	u32 i;
+
+	leave(l);
+	write_widely(l);
+	walk_slowly(l, true);
+	come_back(l);
+	for (i = 0; i < 5; i++) {
+		host_sleep(rng_below(&l->rng, 6000));
+		kvp_pool_quiesce(l->host.pool);
+		host_sleep(100);
+		kvp_pool_unquiesce(l->host.pool);
+		some_writes(l, 2);
+	}
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* A stop in the middle: the next walk copies the rest, and not all again. */
+static void goes_on_at_the_cursor(struct life *l)
+{
+	u64 first, second;
+
+	leave(l);
+	write_widely(l);
+	walk_slowly(l, true);
+	come_back(l);
+	host_sleep(14000);
+	if (!kvp_leg_resilvers(victim(l)))
+		sim_fail("the resilver has ended: the case was not set up");
+	first = l->host.pool->resilver->copied;
+	host_flush(&l->host);
+	host_stop(&l->host);
+	begin(l);
+	some_writes(l, 2);
+	walk_slowly(l, false);
+	wait_in_sync(l);
+	second = l->host.pool->resilver->copied;
+	if (!first || second > l->missed - first / 3)
+		sim_fail("%llu blocks were copied before the stop, and %llu after it", first, second);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* The cursor does not pass blocks that no source gave. */
+static void hole_before_the_cursor(struct life *l)
+{
+	u64 at = l->host.pool->legs[0].v->g->data_start;
+	u32 other = l->victim ? 0 : 1;
+
+	leave(l);
+	write_widely(l);
+	disks_fault(FAULT_READ_EIO, other, at, at + 511);
+	walk_slowly(l, true);
+	come_back(l);
+	host_sleep(14000);
+	if (!disks.faults[0].hit || !kvp_leg_resilvers(victim(l)))
+		sim_fail("nothing was left out: the case was not set up");
+	host_flush(&l->host);
+	host_stop(&l->host);
+	disks.nr_faults = 0;
+	begin(l);
+	walk_slowly(l, false);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* No block of the leg is read, nor a table page, before it is in sync. */
+static void target_is_not_read(struct life *l)
+{
+	u64 last = disks.img[l->victim].blocks - KVP_LABEL_BLOCKS - 1;
+	struct fault *f;
+	bool read = false;
+
+	leave(l);
+	some_writes(l, 10);
+	host_checkpoint(&l->host);
+	walk_slowly(l, true);
+	come_back(l);
+	f = disks_fault(FAULT_READ_EIO, l->victim, KVP_LABEL_BLOCKS, last);
+	while (kvp_leg_resilvers(victim(l)) && !read) {
+		host_read_check(&l->host, rng_below(&l->rng, l->blocks));
+		host_sleep(20);
+		kvp_table_shrink(l->host.pool, true);
+		read = f->hit && kvp_leg_resilvers(victim(l));
+	}
+	if (read)
+		sim_fail("a leg was read that resilvers");
+	disks.nr_faults = 0;
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* Two legs of a mirror of three return at different moments. */
+static void two_return(struct life *l)
+{
+	u32 other = (l->victim + 1) % 3;
+
+	leave(l);
+	write_widely(l);
+	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, other)))
+		sim_fail("the other leg does not leave");
+	some_writes(l, 10);
+	walk_slowly(l, true);
+	begin_writer(l);
+	come_back(l);
+	host_sleep(rng_below(&l->rng, 30000));
+	if (host_online(&l->host, other))
+		sim_fail("the other leg does not return");
+	host_sleep(rng_below(&l->rng, 20000));
+	walk_slowly(l, false);
+	wait_in_sync(l);
+	end_writer(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* A source dies in the middle of a walk, the other one gives the rest. */
+static void source_dies(struct life *l)
+{
+	u32 other = (l->victim + 1) % 3;
+
+	leave(l);
+	write_widely(l);
+	walk_slowly(l, true);
+	begin_writer(l);
+	come_back(l);
+	host_sleep(rng_below(&l->rng, 20000));
+	disks_kill(other);
+	host_sleep(rng_below(&l->rng, 10000));
+	walk_slowly(l, false);
+	host_wait_resilver(&l->host);
+	if (!kvp_leg_in_sync(victim(l)))
+		sim_fail("the leg is in state %u", victim(l)->state);
+	end_writer(l);
+	host_flush(&l->host);
+	disks.dead[other] = false;
+	if (host_online(&l->host, other))
+		sim_fail("the source does not return: %s", l->host.refusal.why);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* --- bad sectors of a source ---------------------------------------------------------------- */
+
+/* Without a leg that all others can be without: only the one that returned has some of the data. */
+static void expect_alone(struct life *l)
+{
+	u32 other = l->victim ? 0 : 1;
+
+	host_flush(&l->host);
+	host_stop(&l->host);
+	l->start.missing = l->start.parity || l->start.second ? BIT(other) :
+			   (BIT(l->start.legs) - 1) & ~BIT(l->victim);
+	l->start.degraded = true;
+	begin(l);
+	l->host.may_fail = l->has_lost;
+	host_read_each(&l->host, 0, l->blocks);
+	if (!l->has_lost)
+		expect_sound(l);
+	host_stop(&l->host);
+	l->start.missing = 0;
+	l->start.degraded = false;
+}
+
+/* So many blocks of data read EIO. */
+static u32 unreadable(struct life *l)
+{
+	u8 *data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
+	u32 block, n = 0;
+
+	for (block = 0; block < l->blocks; block++)
+		n += !!host_read(&l->host, block, data);
+	kfree(data);
+	return n;
+}
+
+/* The leg lacks versions, and the source has bad sectors or rotten blocks in their places. */
+static void spoil_source(struct life *l, bool rots)
+{
+	u64 at = l->host.pool->legs[0].v->g->data_start;
+	u32 other = l->victim ? 0 : 1, i;
+	u8 data[KVP_BLOCK_SIZE];
+
+	l->exchanged = true;
+	host_write(&l->host, 40, 20, false);
+	leave(l);
+	host_write(&l->host, 40, 20, false);
+	some_writes(l, 4);
+	host_write(&l->host, 42, 2, false);
+	host_checkpoint(&l->host);
+	for (i = 0; !rots && i < 25; i++)
+		disks_fault(FAULT_READ_EIO, other, at + 2 * i, at + 2 * i);
+	for (i = 0; rots && i < 50; i++) {
+		image_read(&disks.img[other], at + i, data);
+		data[7] ^= 1;
+		image_write_data(&disks.img[other], at + i, data);
+	}
+}
+
+static bool has_other_source(const struct life *l)
+{
+	return l->start.legs == 3 && !l->start.parity;
+}
+
+/* Another source gives what this one does not. Without it the leg waits, until users write anew. */
+static void source_has_bad_sectors(struct life *l)
+{
+	spoil_source(l, false);
+	come_back(l);
+	if (!has_other_source(l)) {
+		host_sleep(30000);
+		if (!kvp_leg_resilvers(victim(l)))
+			sim_fail("the leg is in state %u", victim(l)->state);
+		host_write(&l->host, 0, 52 * (l->start.legs - 1), false);
+		host_checkpoint(&l->host);
+	}
+	wait_in_sync(l);
+	disks.nr_faults = 0;
+	expect_sound(l);
+	expect_alone(l);
+}
+
+/* Another source has them. What none has is poisoned, and the resilver ends. */
+static void source_has_rotten_blocks(struct life *l)
+{
+	u32 n;
+
+	spoil_source(l, true);
+	come_back(l);
+	wait_in_sync(l);
+	l->has_lost = l->host.may_fail = !has_other_source(l);
+	n = unreadable(l);
+	if (n > 50 || (n && !l->has_lost))
+		sim_fail("%u blocks cannot be read", n);
+	expect_alone(l);
+}
+
+/* The source does not answer at first, but when the walk comes back. */
+static void source_answers_late(struct life *l)
+{
+	u64 at = l->host.pool->legs[0].v->g->data_start;
+
+	leave(l);
+	host_write(&l->host, 40, 20, false);
+	host_checkpoint(&l->host);
+	disks_fault(FAULT_READ_EIO, l->victim ? 0 : 1, at, at + 50)->times = 24;
+	come_back(l);
+	wait_in_sync(l);
+	if (!disks.faults[0].hit)
+		sim_fail("no read failed: the case was not set up");
+	disks.nr_faults = 0;
+	expect_sound(l);
+	expect_alone(l);
+}
+
+/* --- labels of other times and pools --------------------------------------------------------- */
+
+static void put(struct life *l, u32 disk, const struct image *img)
+{
+	l->exchanged = true;
+	image_free(&disks.img[disk]);
+	image_copy(&disks.img[disk], img);
+}
+
+/* An older state has less than the superblock says. */
+static void older_leg_returns(struct life *l)
+{
+	struct image old;
+
+	some_writes(l, 2);
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	image_copy(&old, &disks.img[l->victim]);
+	some_writes(l, 10);
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	some_writes(l, 3);
+	leave(l);
+	some_writes(l, 4);
+	put(l, l->victim, &old);
+	come_back(l);
+	image_free(&old);
+	wait_in_sync(l);
+	expect_sound(l);
+	expect_alone(l);
+}
+
+/* The same while it resilvers: the cursor is not its own either. */
+static void older_leg_returns_again(struct life *l)
+{
+	struct image old;
+
+	leave(l);
+	write_widely(l);
+	image_copy(&old, &disks.img[l->victim]);
+	walk_slowly(l, true);
+	come_back(l);
+	host_sleep(25000);
+	if (!l->host.pool->sb->legs[l->victim].cursor)
+		sim_fail("no cursor is noted: the case was not set up");
+	if (kvp_leg_offline(l->host.pool, victim(l)))
+		sim_fail("the leg does not leave again");
+	some_writes(l, 3);
+	put(l, l->victim, &old);
+	image_free(&old);
+	walk_slowly(l, false);
+	come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	expect_alone(l);
+}
+
+/* The leg went its own way: what it alone has must not be lost. */
+static void forked_leg_stays_out(struct life *l)
+{
+	struct image before, forked;
+	struct oracle o;
+	int ret;
+
+	some_writes(l, 3);
+	host_stop(&l->host);
+	o = l->o;
+	image_copy(&before, &disks.img[l->victim]);
+	l->start.missing = (BIT(l->start.legs) - 1) & ~BIT(l->victim);
+	l->start.degraded = true;
+	oracle_copy(&l->o, &o);
+	begin(l);
+	some_writes(l, 3);
+	host_stop(&l->host);
+	oracle_free(&l->o);
+	l->o = o;
+	l->start.missing = 0;
+	l->start.degraded = false;
+	image_copy(&forked, &disks.img[l->victim]);
+	put(l, l->victim, &before);
+	watch_begin();
+	begin(l);
+	leave(l);
+	some_writes(l, 4);
+	put(l, l->victim, &forked);
+	disks.dead[l->victim] = false;
+	ret = host_online(&l->host, l->victim);
+	if (ret != -ESTALE || kvp_leg_takes_writes(victim(l)))
+		sim_fail("a forked leg returns: %d, %s", ret, l->host.refusal.why);
+	if (!image_same(&forked, &disks.img[l->victim], 0, (u32)forked.blocks, NULL))
+		sim_fail("a forked leg is written to");
+	put(l, l->victim, &before);
+	come_back(l);
+	image_free(&forked);
+	image_free(&before);
+	wait_in_sync(l);
+	expect_sound(l);
+	expect_alone(l);
+}
+
+/* A device that has the label of another leg, or none. */
+static void others_stay_out(struct life *l)
+{
+	u32 other = l->victim ? 0 : 1;
+	struct image before, blank;
+
+	leave(l);
+	some_writes(l, 4);
+	disks.dead[l->victim] = false;
+	image_copy(&before, &disks.img[l->victim]);
+	image_init(&blank, before.blocks);
+	put(l, l->victim, &disks.img[other]);
+	if (host_online(&l->host, l->victim) != -EINVAL)
+		sim_fail("another leg returns: %s", l->host.refusal.why);
+	put(l, l->victim, &blank);
+	if (!host_online(&l->host, l->victim))
+		sim_fail("a blank device returns");
+	put(l, l->victim, &before);
+	image_free(&before);
+	image_free(&blank);
+	come_back(l);
+	if (host_online(&l->host, l->victim) != -EALREADY)
+		sim_fail("a leg returns twice");
+	wait_in_sync(l);
+	if (host_online(&l->host, l->victim) != -EALREADY)
+		sim_fail("a leg that is in sync returns");
+	expect_sound(l);
+	expect_alone(l);
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+/* To be cut everywhere. */
+static void cut_returns(struct life *l)
+{
+	some_writes(l, 3);
+	leave(l);
+	some_writes(l, 6);
+	come_back(l);
+	some_writes(l, 1);
+	wait_in_sync(l);
+	some_writes(l, 2);
+	stop(l);
+}
+
+/* The same; the cursor is noted twice. */
+static void cut_in_a_slow_walk(struct life *l)
+{
+	leave(l);
+	write_widely(l);
+	walk_slowly(l, true);
+	come_back(l);
+	l->from = disks.trace.nr;
+	host_sleep(24000);
+	if (!kvp_leg_resilvers(victim(l)))
+		sim_fail("the resilver has ended: the case was not set up");
+	host_flush(&l->host);
+}
+
+static void faults_of(const struct shape *s)
+{
+	lives(NAMED(target_fails_writes), s, 6);
+	lives(NAMED(target_fails_flushes), s, 5);
+	lives(NAMED(target_dies), s, 6);
+	lives(NAMED(target_hangs), s, 4);
+}
+
+static void walks_of(const struct shape *s)
+{
+	lives(NAMED(leaves_again), s, 3);
+	lives(NAMED(suspends), s, 2);
+	lives(NAMED(goes_on_at_the_cursor), s, 2);
+	lives(NAMED(older_leg_returns_again), s, 2);
+	if (s->start.legs == 2)
+		lives(NAMED(hole_before_the_cursor), s, 2);
+	cut_life(NAMED(cut_in_a_slow_walk), s, false, 4);
+	if (s->start.legs == 3 && !s->start.parity) {
+		lives(NAMED(two_return), s, 4);
+		lives(NAMED(source_dies), s, 4);
+	}
+}
+
+/* Of pools of one vdev. */
+static void labels_of(const struct shape *s)
+{
+	lives(NAMED(older_leg_returns), s, 3);
+	lives(NAMED(others_stay_out), s, 2);
+	lives(NAMED(source_has_bad_sectors), s, 2);
+	lives(NAMED(source_has_rotten_blocks), s, 2);
+	if (s->start.legs == 2)
+		lives(NAMED(source_answers_late), s, 2);
+	if (!s->start.parity)
+		lives(NAMED(forked_leg_stays_out), s, 2);
+}
+
+void run_resilver(void)
+{
+	const struct shape *s;
+
+	for (s = shapes; s < shapes + ARRAY_SIZE(shapes); s++) {
+		lives(NAMED(returns), s, 2);
+		lives(NAMED(returns_to_an_idle_pool), s, 2);
+		lives(NAMED(target_is_not_read), s, 2);
+		lives(NAMED(returns_beside_a_writer), s, 3);
+		if (!s->start.cache)
+			lives(NAMED(home_without_a_checkpoint), s, 2);
+		if (!s->start.parity && !s->start.cache && !s->start.second)
+			lives(NAMED(home_write_on_its_way), s, 2);
+		faults_of(s);
+		if (s->big)
+			walks_of(s);
+		if (!s->big && !s->start.second && !s->start.cache)
+			labels_of(s);
+		if (!s->big)
+			cut_life(NAMED(cut_returns), s, s->victim & 1, 6);
+	}
+}
