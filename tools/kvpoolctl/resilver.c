@@ -68,7 +68,8 @@ struct order {
 	bool connect;			/* the pool does not have its device: */
 	dev_t rdev;			/* this one, */
 	u64 sectors;
-	char old[TABLE_LEN], table[TABLE_LEN];	/* and its table, and that with the device */
+	char old[TABLE_LEN], table[TABLE_LEN];	/* and its table, and that with the device; */
+	char without[TABLE_LEN];	/* if a device that has gone is in its place, that without */
 };
 
 /* Does some leg of the pool use the device @rdev, by its path? */
@@ -146,9 +147,9 @@ bool resilver_table(const struct stats *s, unsigned int leg, dev_t rdev, const c
 		n += n < size ? (size_t)snprintf(buf + n, size - n, " %s %u", kind, legs) : 0;
 		for (; legs && sscanf(at, " %63s%n", word, &used) == 1; legs--, i++) {
 			at += used;
-			if (i == place)
+			if (i == place && rdev)
 				snprintf(word, sizeof(word), "%u:%u", major(rdev), minor(rdev));
-			else if (gone(word))
+			else if (i == place || gone(word))
 				snprintf(word, sizeof(word), "-");
 			n += n < size ? (size_t)snprintf(buf + n, size - n, " %s", word) : 0;
 		}
@@ -156,15 +157,22 @@ bool resilver_table(const struct stats *s, unsigned int leg, dev_t rdev, const c
 	return at && n < size && place < i;
 }
 
-static int write_table(struct order *o, const char *params, struct err *err)
+/*
+ * A device that has gone is let go of first: the one that is back may have the same name, and
+ * device-mapper cannot hold two of one name.
+ */
+static int write_tables(struct order *o, const char *params, struct err *err)
 {
-	char text[TABLE_LEN - 256];	/* the name of this host comes to it */
+	char text[TABLE_LEN - 256], none[TABLE_LEN - 256];	/* the name of this host comes to it */
 
-	if (!resilver_table(o->s, o->leg, o->rdev, params, has_gone, text, sizeof(text)))
+	if (!resilver_table(o->s, o->leg, o->rdev, params, has_gone, text, sizeof(text)) ||
+	    !resilver_table(o->s, o->leg, 0, params, has_gone, none, sizeof(none)))
 		return err_set(err, ERR_KERNEL, o->e->name, "see dmsetup table",
 			       "its table is unreadable");
 	table_again(o->e->uuid, params, o->old, sizeof(o->old));
 	table_again(o->e->uuid, text, o->table, sizeof(o->table));
+	if (strcmp(table_vdevs(params), table_vdevs(none)))
+		table_again(o->e->uuid, none, o->without, sizeof(o->without));
 	return 0;
 }
 
@@ -221,7 +229,7 @@ static int check_held(struct order *o, struct err *err)
 	else if (!table_holds(params, rdev))
 		why = "its device had gone";
 	if (why)
-		ret = find_device(o, why, err) || write_table(o, params, err) ? -1 : 0;
+		ret = find_device(o, why, err) || write_tables(o, params, err) ? -1 : 0;
 	free(params);
 	return ret;
 }
@@ -312,8 +320,9 @@ static bool is_back(const struct order *o)
 /* Not to be interrupted: the pool must not stay suspended. */
 static int reload(struct ctl *ctl, const struct order *o, struct err *err)
 {
+	const char *now = *o->without ? o->without : o->old;
 	sigset_t set, before;
-	int ret;
+	int ret = 0;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
@@ -322,7 +331,10 @@ static int reload(struct ctl *ctl, const struct order *o, struct err *err)
 	sigprocmask(SIG_BLOCK, &set, &before);
 	ctl_busy(ctl, "writing memory home");
 	dm_message(o->e->name, "checkpoint", NULL, NULL);
-	ret = dm_reload(o->e->name, o->sectors, o->table, o->sectors, o->old, err);
+	if (*o->without)
+		ret = dm_reload(o->e->name, o->sectors, o->without, o->sectors, o->old, err);
+	if (!ret)
+		ret = dm_reload(o->e->name, o->sectors, o->table, o->sectors, now, err);
 	ctl_busy_end();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;

@@ -28,7 +28,7 @@ int resilver_online(struct ctl *ctl, const struct dm_entry *e, const struct stat
 int resilver_label_leg(const struct dm_entry *e, const struct stats *s, const char *dev);
 
 /**
- * resilver_table() - a pool's table with the device @rdev as leg @leg, which is out
+ * resilver_table() - a pool's table with the device @rdev, 0: none, as leg @leg, which is out
  * @params: the table as it is
  * @gone: is the device of this word not there any more? It is left out, as it cannot be opened
  * @buf: receives it, with no UUID and no options

@@ -315,7 +315,7 @@ static bool table_is(unsigned int leg, bool (*gone)(const char *word), const cha
 static void test_table(void)
 {
 	struct stats s;
-	char small[16];
+	char small[16], text[128];
 
 	BEGIN(LEG_IS("missing"));
 	script.path[1] = "-";
@@ -329,6 +329,10 @@ static void test_table(void)
 	script.path[1] = "8:80";
 	expect(table_is(1, none_gone, "u 0 mirror 2 8:0 8:16 cache 2 8:32 8:48",
 			"- 0 mirror 2 8:0 8:80 cache 2 8:32 8:48"));
+	expect(!stats_load("tank", &s, NULL));
+	expect(resilver_table(&s, 1, 0, table, none_gone, text, sizeof(text)));
+	expect(!strcmp(text, "- 0 mirror 2 - 8:0 cache 2 8:32 8:48"));
+	stats_free(&s);
 	/* both are out: each has its own place */
 	script.path[0] = "-";
 	expect(table_is(0, none_gone, "u 0 mirror 2 - - cache 2 8:32 8:48",
