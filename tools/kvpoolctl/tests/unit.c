@@ -18,6 +18,7 @@
 #include "plan.h"
 #include "pool_object.h"
 #include "replay.h"
+#include "resilver.h"
 #include "setting.h"
 #include "spares.h"
 #include "stats.h"
@@ -1144,6 +1145,32 @@ static void test_check_missing(void)
 	image_free(&m);
 }
 
+/* A device is the leg that its label names, if the label is of this pool. */
+static void test_label_leg(void)
+{
+	struct dm_entry e = { .name = "tank" };
+	char text[256], uuid[2][UUID_BUF];
+	struct image m;
+	struct stats s;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	uuid_print(m.sb.pool_uuid, e.uuid);
+	snprintf(text, sizeof(text), "leg.0.uuid=%s\nleg.1.uuid=%s\n",
+		 uuid_print(m.sb.legs[0].uuid, uuid[0]), uuid_print(m.sb.legs[1].uuid, uuid[1]));
+	expect(!stats_parse(strdup(text), &s));
+	expect(resilver_label_leg(&e, &s, m.path[0]) == 0 && resilver_label_leg(&e, &s, m.path[1]) == 1);
+	expect(resilver_label_leg(&e, &s, "/dev/null") == -1);
+	e.uuid[0] ^= 1;
+	expect(resilver_label_leg(&e, &s, m.path[1]) == -1);
+	e.uuid[0] ^= 1;
+	stats_free(&s);
+	/* a leg that the pool does not have any more */
+	text[strcspn(text, "\n")] = 0;
+	expect(!stats_parse(strdup(text), &s) && resilver_label_leg(&e, &s, m.path[1]) == -1);
+	stats_free(&s);
+	image_free(&m);
+}
+
 /* A leg that resilvers is there, and no source: what only it has wrong is no fault. */
 static void test_check_resilvering(void)
 {
@@ -1617,6 +1644,7 @@ int main(int argc, char **argv)
 	test_check_stale_root();
 	test_log_generations();
 	test_check_missing();
+	test_label_leg();
 	test_check_resilvering();
 	test_inspect();
 	test_advice();
