@@ -148,7 +148,8 @@ static bool returns_by_itself(const struct kvp_pool *pool, const struct kvp_leg 
 {
 	u32 state = READ_ONCE(pool->sb->legs[leg->index].state);
 
-	if (!leg->bdev || kvp_leg_takes_writes(leg) || !kvp_vdev_needed(leg->v))
+	/* A history that this start gave up is overwritten by order only. */
+	if (!leg->bdev || leg->adopt || kvp_leg_takes_writes(leg) || !kvp_vdev_needed(leg->v))
 		return false;
 	return state == KVP_LEG_RESILVERING ||
 	       (state != KVP_LEG_OFFLINE && READ_ONCE(pool->tunables[KVP_T_ONLINE_AUTO]));

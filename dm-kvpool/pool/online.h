@@ -8,8 +8,8 @@
  * 3. kvp_resilver_join() does the rest (work/resilver.h).
  *
  * At a start, and after a suspend, kvp_returns_unquiesce() does that for legs that were recorded
- * out, except those that an administrator took offline: with online_auto. A resilver that was
- * interrupted goes on in any case.
+ * out, with online_auto. Not for those that an administrator took offline, nor for one whose
+ * history this start gave up. A resilver that was interrupted goes on in any case.
  */
 #ifndef KVP_ONLINE_H
 #define KVP_ONLINE_H

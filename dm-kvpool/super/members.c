@@ -507,22 +507,27 @@ int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 curso
 	struct kvp_pool *pool = leg->pool;
 	struct kvp_leg_info *info = &pool->sb->legs[leg->index];
 	bool flush_lost = READ_ONCE(leg->flush_lost);
+	unsigned long left_at = READ_ONCE(leg->left_at);
 	u32 state = READ_ONCE(leg->state);
 
 	lockdep_assert_held(&pool->sb_lock);
+	/*
+	 * Before the state: a leg in use whose flush is lost is given up at once, and one that is
+	 * given up at once must keep the time of that.
+	 */
 	WRITE_ONCE(leg->takes_log, false);
-	/* Before the state: a leg in use that has it is given up at once. */
+	WRITE_ONCE(leg->keeps_log, false);
 	WRITE_ONCE(leg->flush_lost, false);
+	WRITE_ONCE(leg->late, false);
+	WRITE_ONCE(leg->left_at, 0);
 	set_state(leg, KVP_LEG_RESILVERING);
 	/* From here on no request loses its waiter. One that has lost it could overwrite later ones. */
 	if (kvp_strays_of(pool, leg->bdev, same_device)) {
 		set_state(leg, state);
 		WRITE_ONCE(leg->flush_lost, flush_lost);
+		WRITE_ONCE(leg->left_at, left_at);
 		return -EBUSY;
 	}
-	WRITE_ONCE(leg->left_at, 0);
-	WRITE_ONCE(leg->keeps_log, false);
-	WRITE_ONCE(leg->late, false);
 	leg->adopt = false;
 	leg->taken = 0;
 	info->in_sync_era = in_sync_era;

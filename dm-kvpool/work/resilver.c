@@ -154,6 +154,17 @@ int kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 curs
 	return 0;
 }
 
+/* The legs that missed these blocks are lost, and begin again when they return. */
+static void forget_holes(struct kvp_resilver *r, const struct kvp_vdev *v)
+{
+	u32 i, others = 0;
+
+	for (i = 0; i < r->nr_holes; i++)
+		if (r->holes[i].v != v)
+			r->holes[others++] = r->holes[i];
+	WRITE_ONCE(r->nr_holes, others);
+}
+
 /*
  * Begin the walk of legs that joined. A write that was on its way home holds its range lock, and
  * has entered its blocks in the table when it releases that. The checkpoint is for the walk, which
@@ -165,6 +176,8 @@ static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
 	u32 i;
 	int ret;
 
+	if (!targets_of(v))
+		forget_holes(r, v);
 	mutex_lock(&pool->sb_lock);
 	for (i = 0; i < v->nr_legs; i++) {
 		u32 leg = v->legs[i].index;
@@ -626,6 +639,9 @@ static int resilver_vdev(struct kvp_resilver *r, struct kvp_resilver_io *io, str
 	int ret = 0;
 
 	while (!ret && !interrupted(r) && (targets_of(v) || legs_of(v, false))) {
+		/* A leg of another vdev joins first. */
+		if (!legs_of(v, false) && some_joined(r))
+			return 0;
 		if (legs_of(v, false)) {
 			ret = begin_walk(r, v, legs_of(v, false));
 		} else if (next_step(r, v, &s)) {

@@ -16,6 +16,7 @@
 #include "work/resilver_copy.h"
 
 #define STEP_BLOCKS	256u	/* of each leg, under one range lock: 1 MiB */
+#define GAP_BLOCKS	16u	/* to read 64 KiB along is cheaper than another request */
 
 /* --- memory ------------------------------------------------------------------------- */
 
@@ -87,8 +88,9 @@ static bool write_batch(struct kvp_resilver_io *io)
 	return true;
 }
 
-/* Read @nr blocks of @leg, without waiting. */
-static void read_leg(struct kvp_resilver_io *io, u32 i, struct kvp_leg *leg, u64 block, u32 nr)
+/* Read @nr blocks of @leg into @pages, without waiting. */
+static void read_leg(struct kvp_resilver_io *io, u32 i, struct kvp_leg *leg, u64 block, u32 nr,
+		     struct page **pages)
 {
 	struct kvp_io *r = &io->ios[i];
 
@@ -98,8 +100,49 @@ static void read_leg(struct kvp_resilver_io *io, u32 i, struct kvp_leg *leg, u64
 	r->background = true;
 	r->block = block;
 	r->nr = nr;
-	r->pages = &io->pages[i * nr];
+	r->pages = pages;
 	kvp_io_group_submit(&io->group, r);
+}
+
+/*
+ * The next run of blocks to read, from @from on, of the @n blocks from @block on: it begins and
+ * ends with a block that changed. Short gaps are read along, and with @rest all that is left. False:
+ * there is none.
+ */
+static bool next_run(struct kvp_pool *pool, const struct kvp_resilver_io *io, struct kvp_tpage *leaf,
+		     u64 block, u32 n, bool rest, u32 *from, u32 *end)
+{
+	u32 i;
+
+	*end = 0;
+	for (i = *from; i < n && (rest || !*end || i - *end <= GAP_BLOCKS); i++) {
+		if (!missed(io, kvp_table_entry(pool, leaf, block + i)))
+			continue;
+		if (!*end)
+			*from = i;
+		*end = i + 1;
+	}
+	return *end;
+}
+
+/* Read what changed of @n blocks; block i goes to page i. False: some cannot be read. */
+static bool read_changed(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
+			 u64 block, u32 n)
+{
+	u64 home = kvp_home_block(pool, block);
+	struct kvp_leg *leg = kvp_leg_best_copy(leaf->v, home);
+	u32 from = 0, end, nr = 0, last = ARRAY_SIZE(io->ios) - 1;
+	bool good = leg;
+
+	kvp_io_group_init(&io->group);
+	while (leg && nr <= last && next_run(pool, io, leaf, block, n, nr == last, &from, &end)) {
+		read_leg(io, nr++, leg, home + from, end - from, &io->pages[from]);
+		from = end;
+	}
+	kvp_io_group_wait(&io->group);
+	while (nr)
+		good &= !io->ios[--nr].error;
+	return good;
 }
 
 bool kvp_resilver_copies(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
@@ -107,15 +150,9 @@ bool kvp_resilver_copies(struct kvp_pool *pool, struct kvp_resilver_io *io, stru
 {
 	const struct kvp_vdev *v = leaf->v;
 	u64 home = kvp_home_block(pool, block);
-	struct kvp_leg *leg = kvp_leg_best_copy(v, home);
 	u32 i, k;
 
-	if (!leg)
-		return false;
-	kvp_io_group_init(&io->group);
-	read_leg(io, 0, leg, home, n);
-	kvp_io_group_wait(&io->group);
-	if (io->ios[0].error)
+	if (!read_changed(pool, io, leaf, block, n))
 		return false;
 	kvp_batch_reset(io->batch);
 	for (k = 0; k < v->nr_legs; k++) {
@@ -184,24 +221,43 @@ static bool add_row(struct kvp_pool *pool, struct kvp_resilver_io *io, const str
 	return true;
 }
 
+/* True if the legs of the step miss a piece of the row. */
+static bool row_changed(struct kvp_pool *pool, const struct kvp_resilver_io *io,
+			const struct kvp_tpage *leaf, u64 row)
+{
+	const struct kvp_vdev *v = leaf->v;
+	bool changed = false;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (io->legs >> kvp_row_place(v->g, row, i).leg & 1)
+			changed |= missed(io, kvp_row_entry(pool, leaf, row, i));
+	return changed;
+}
+
 bool kvp_resilver_rows(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		       u64 block, u32 n)
 {
 	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(leaf->v->g, own);
-	u32 stripe = kvp_stripe_blocks(leaf->v->g), rows, i;
+	u32 stripe = kvp_stripe_blocks(leaf->v->g), rows, first = 0, end, i;
 	const struct kvp_vdev *v = leaf->v;
 
 	if (own % stripe || n % stripe)
 		return false;
 	rows = n / (v->nr_legs - 1);
+	while (first < rows && !row_changed(pool, io, leaf, row + first))
+		first++;
+	for (end = rows; end > first && !row_changed(pool, io, leaf, row + end - 1); end--)
+		;
 	memset(io->ios, 0, sizeof(io->ios));
 	kvp_io_group_init(&io->group);
-	for (i = 0; i < v->nr_legs; i++)
+	for (i = 0; i < v->nr_legs && first < end; i++)
 		if (kvp_leg_in_sync(&v->legs[i]))
-			read_leg(io, i, &v->legs[i], v->g->data_start + row, rows);
+			read_leg(io, i, &v->legs[i], v->g->data_start + row + first, end - first,
+				 &io->pages[i * rows + first]);
 	kvp_io_group_wait(&io->group);
 	kvp_batch_reset(io->batch);
-	for (i = 0; i < rows; i++)
+	for (i = first; i < end; i++)
 		if (!add_row(pool, io, leaf, row + i, rows, i))
 			return false;
 	return write_batch(io);
