@@ -540,16 +540,15 @@ static bool may_do_without(const struct kvp_leg *leg)
 	const struct kvp_pool *pool = leg->pool;
 
 	return test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_takes_writes(leg) &&
-	       (!kvp_leg_in_sync(leg) || leg->v != pool->log_vdev || kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
+	       (!kvp_leg_in_sync(leg) || leg->v != pool->log_vdev ||
+		kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
 }
 
 static void look_at_legs(struct kvp_pool *pool)
 {
 	unsigned long most = leg_timeout(pool);
 	u64 late = slow_legs(pool, msecs_to_jiffies(LATE_MS));
-	u64 lost = most ? slow_legs(pool, most) : 0;
-	/* A leg that resilvers is never waited for without end. */
-	u64 over = slow_legs(pool, most ?: msecs_to_jiffies(OUT_MS));
+	u64 lost = slow_legs(pool, most ?: msecs_to_jiffies(OUT_MS));
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++) {
@@ -561,8 +560,9 @@ static void look_at_legs(struct kvp_pool *pool)
 		if (READ_ONCE(leg->flush_lost) && kvp_leg_takes_writes(leg) &&
 		    test_bit(KVP_POOL_RUNNING, &pool->flags))
 			kvp_leg_flush_failed(leg);
-		if (((lost >> i & 1) || (most && keeps_reads(leg, most)) ||
-		     (kvp_leg_resilvers(leg) && over >> i & 1)) && may_do_without(leg))
+		/* Without a limit, one that resilvers is not waited for without end, either. */
+		if ((((most || kvp_leg_resilvers(leg)) && lost >> i & 1) ||
+		     (most && keeps_reads(leg, most))) && may_do_without(leg))
 			kvp_leg_give_up(leg, "does not answer");
 	}
 }
@@ -626,6 +626,16 @@ bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
 		found = found || same(f->bdev, bdev);
 	spin_unlock_irqrestore(&all->lock, flags);
 	return found;
+}
+
+static bool same_device(struct block_device *a, struct block_device *b)
+{
+	return a == b;
+}
+
+bool kvp_leg_has_strays(const struct kvp_leg *leg)
+{
+	return kvp_strays_of(leg->pool, leg->bdev, same_device);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */

@@ -165,4 +165,7 @@ void kvp_io_hold(struct block_device *bdev);
 /** kvp_io_unhold() - the stray is back. Context: process. */
 void kvp_io_unhold(struct block_device *bdev);
 
+/** kvp_leg_has_strays() - true if @leg's device has requests without a waiter. Any context. */
+bool kvp_leg_has_strays(const struct kvp_leg *leg);
+
 #endif /* KVP_FLIGHT_H */

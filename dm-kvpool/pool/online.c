@@ -80,18 +80,14 @@ static int check_leg(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refu
 		return kvp_refuse(r, -EINVAL, "load a table that names all SSDs as they are",
 				  "it is an SSD of a cache, which begins anew");
 	if (!leg->bdev)
-		return kvp_refuse(r, -ENODEV, "connect it, and let kvpoolctl online name the device", "it is missing");
+		return kvp_refuse(r, -ENODEV, "connect it, and let kvpoolctl online name the device",
+				  "it is missing");
 	if (kvp_leg_takes_writes(leg))
 		return kvp_refuse(r, -EALREADY, "nothing needs to be done", "%s",
 				  kvp_leg_in_sync(leg) ? "it is online" : "it is resilvering");
 	if (kvp_pool_faulted(pool))
 		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'", "the pool is faulted");
 	return 0;
-}
-
-static bool same_device(struct block_device *a, struct block_device *b)
-{
-	return a == b;
 }
 
 /* Read the label, and join. A late write to the leg would overwrite what the resilver writes. */
@@ -101,7 +97,7 @@ static int join(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_labels *l
 	struct kvp_leg_info has;
 	int ret;
 
-	if (kvp_strays_of(pool, leg->bdev, same_device) || atomic_read(&leg->in_flight) > 0)
+	if (kvp_leg_has_strays(leg) || atomic_read(&leg->in_flight) > 0)
 		return kvp_refuse(r, -EBUSY, "wait until it answers, or disconnect it",
 				  "%s has not answered all requests yet", leg->path);
 	/* Its eras are noted when its loss is recorded. */
@@ -121,7 +117,8 @@ static int join(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_labels *l
 	if (ret == -EBUSY)
 		return kvp_refuse(r, ret, "wait until it answers, or disconnect it",
 				  "%s has not answered all requests yet", leg->path);
-	return ret ? kvp_refuse(r, ret, "see kvpoolctl status", "%s failed as it was written to", leg->path) : 0;
+	return !ret ? 0 : kvp_refuse(r, ret, "see kvpoolctl status",
+				     "%s failed as it was written to", leg->path);
 }
 
 int kvp_leg_online(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refusal *r)
@@ -155,7 +152,8 @@ static bool returns_by_itself(const struct kvp_pool *pool, const struct kvp_leg 
 	       (state != KVP_LEG_OFFLINE && READ_ONCE(pool->tunables[KVP_T_ONLINE_AUTO]));
 }
 
-static void tell_refused(struct kvp_pool *pool, const struct kvp_leg *leg, const struct kvp_refusal *r)
+static void tell_refused(struct kvp_pool *pool, const struct kvp_leg *leg,
+			 const struct kvp_refusal *r)
 {
 	char name[KVP_LEG_WORDS];
 

@@ -497,11 +497,6 @@ static void set_state(struct kvp_leg *leg, u32 state)
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
-static bool same_device(struct block_device *a, struct block_device *b)
-{
-	return a == b;
-}
-
 int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 cursor_era)
 {
 	struct kvp_pool *pool = leg->pool;
@@ -522,7 +517,7 @@ int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 curso
 	WRITE_ONCE(leg->left_at, 0);
 	set_state(leg, KVP_LEG_RESILVERING);
 	/* From here on no request loses its waiter. One that has lost it could overwrite later ones. */
-	if (kvp_strays_of(pool, leg->bdev, same_device)) {
+	if (kvp_leg_has_strays(leg)) {
 		set_state(leg, state);
 		WRITE_ONCE(leg->flush_lost, flush_lost);
 		WRITE_ONCE(leg->left_at, left_at);
@@ -622,21 +617,22 @@ int kvp_members_settle(struct kvp_pool *pool)
 	return ret;
 }
 
-/* A leg that is out does not return by itself any more. */
-static int stay_out(struct kvp_leg *leg)
+/*
+ * A leg that is out does not return by itself any more. It is recorded as any other loss: under a
+ * new epoch, and not before the log has moved off an SSD that has all of it. False: it is in sync.
+ */
+static bool keep_out(struct kvp_leg *leg)
 {
 	struct kvp_pool *pool = leg->pool;
-	char name[KVP_LEG_WORDS];
-	int ret;
+	unsigned long flags;
+	bool out;
 
-	if (kvp_pool_readonly(pool))
-		return -EROFS;
-	mutex_lock(&pool->sb_lock);
-	set_state(leg, KVP_LEG_OFFLINE);
-	ret = kvp_sb_commit(pool);
-	mutex_unlock(&pool->sb_lock);
-	kvp_event(pool, "leg_offline leg=%u%s", leg->index, kvp_leg_words(leg, name));
-	return ret;
+	spin_lock_irqsave(&pool->members_lock, flags);
+	out = READ_ONCE(leg->state) != KVP_LEG_IN_SYNC;
+	if (out)
+		__take_out(leg, KVP_LEG_OFFLINE, false);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+	return out;
 }
 
 int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
@@ -645,8 +641,10 @@ int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 
 	if (READ_ONCE(leg->state) == KVP_LEG_OFFLINE)
 		return 0;
-	if (!take_out(leg, KVP_LEG_OFFLINE))
-		return kvp_leg_in_sync(leg) ? -EBUSY : stay_out(leg);
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	if (!take_out(leg, KVP_LEG_OFFLINE) && !keep_out(leg))
+		return leg->bdev ? -EBUSY : -ENODEV;
 	kvp_event(pool, "leg_offline leg=%u%s", leg->index, kvp_leg_words(leg, name));
 	return kvp_members_settle(pool);
 }

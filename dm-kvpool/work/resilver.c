@@ -23,7 +23,7 @@
 #define MAX_PAUSE_MS	60000u
 #define NONE		(~0ull)
 
-/* --- helpers ---------------------------------------------------------------------------- */
+/* --- helpers -------------------------------------------------------------------- */
 
 static bool interrupted(const struct kvp_resilver *r)
 {
@@ -114,7 +114,7 @@ void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figur
 		f->unread += READ_ONCE(r->holes[i].n);
 }
 
-/* --- joining (1) ---------------------------------------------------------------------------- */
+/* --- joining (1) ---------------------------------------------------------------- */
 
 static int checkpoint(struct kvp_pool *pool)
 {
@@ -198,7 +198,7 @@ static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
 	return ret;
 }
 
-/* --- the walk (2) ------------------------------------------------------------------------------ */
+/* --- the walk (2) --------------------------------------------------------------- */
 
 /* Entries of @own and later blocks that leg @i misses have this era or a later one. */
 static u32 since_of(const struct kvp_resilver *r, u32 i, u64 own)
@@ -318,8 +318,8 @@ static bool is_restored(struct kvp_pool *pool, u64 block)
 
 /*
  * If the log stayed over a restart, destage may have been cut short: home has neither the table's
- * version nor the newer one, and no leg is at fault. That one is durable in the log, and goes home to
- * the leg by itself. If it is not the newest any more, -EAGAIN: later.
+ * version nor the newer one, and no leg is at fault. That one is durable in the log, and goes home
+ * to the leg by itself. If it is not the newest any more, -EAGAIN: later.
  */
 static int copy_data(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		     u64 block)
@@ -472,7 +472,7 @@ static bool fill_holes(struct kvp_resilver *r, struct kvp_resilver_io *io, struc
 	return true;
 }
 
-/* --- the cursor (3) -------------------------------------------------------------------------------- */
+/* --- the cursor (3) ------------------------------------------------------------- */
 
 /* The lowest block of @v in a hole; NONE: there is none. */
 static u64 first_hole(const struct kvp_resilver *r, const struct kvp_vdev *v)
@@ -525,7 +525,7 @@ static bool cursor_is_due(const struct kvp_resilver *r)
 	       time_after_eq(jiffies, r->noted + msecs_to_jiffies(NOTE_MS));
 }
 
-/* --- the end (4 to 6) ---------------------------------------------------------------------------------- */
+/* --- the end (4 to 6) ----------------------------------------------------------- */
 
 /* Copy the table pages that changed since the oldest era that a leg of @v has. */
 static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
@@ -571,8 +571,8 @@ static u64 include_in_log(struct kvp_vdev *v, u64 targets, u64 *nonce)
 }
 
 /*
- * Step 5. Everything older than @first must be home, unless the log is on a cache: then the legs have
- * no log. The last checkpoint flushes the legs.
+ * Step 5. Everything older than @first must be home, unless the log is on a cache: then the legs
+ * have no log. The last checkpoint flushes the legs.
  */
 static int close_log(struct kvp_pool *pool)
 {
@@ -630,7 +630,7 @@ static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp
 	return ret;
 }
 
-/* --- the worker ----------------------------------------------------------------------------------------- */
+/* --- the worker ----------------------------------------------------------------- */
 
 /* Go on with one vdev until none of its legs resilvers. -errno: it must wait. */
 static int resilver_vdev(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)

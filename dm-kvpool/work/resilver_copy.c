@@ -301,7 +301,8 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
  * A piece of the row is lost, so its parity cannot be rebuilt. Reading the pieces poisons that one.
  * Then the parity of all others can be computed, and goes to the leg, too. -EBADMSG: done.
  */
-static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf, u64 row)
+static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
+		     u64 row)
 {
 	u32 i;
 
