@@ -891,6 +891,68 @@ static bool accepted_fork_is_settled_for_good(struct story *s)
 	return refused(s, -ENXIO, "no leg that is in sync");
 }
 
+/* The label of leg 2 then says that leg 1 is out, and leg 2 itself not in sync. */
+static void live_resilver_one_of_two(struct story *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+
+	if (kvp_leg_offline(pool, host_leg(&s->host, 1)) || kvp_leg_offline(pool, host_leg(&s->host, 2)))
+		sim_fail("a leg does not leave");
+	if (host_online(&s->host, 2))
+		sim_fail("leg 2 does not return: %s", s->host.refusal.why);
+	if (!kvp_leg_resilvers(host_leg(&s->host, 2)))
+		sim_fail("the resilver has ended: the case was not set up");
+}
+
+static void live_beside_a_target(struct story *s)
+{
+	if (kvp_legs_usable(s->host.pool) != 1 || !kvp_leg_in_sync(host_leg(&s->host, 1)))
+		sim_fail("the source is not leg 1 alone");
+	live_one_flush(s);
+	if (host_online(&s->host, 2))
+		sim_fail("leg 2 does not return: %s", s->host.refusal.why);
+	host_wait_resilver(&s->host);
+	if (!kvp_leg_in_sync(host_leg(&s->host, 2)))
+		sim_fail("leg 2 is in state %u", host_leg(&s->host, 2)->state);
+	host_stop(&s->host);
+}
+
+static void live_read_all(struct story *s)
+{
+	u64 block;
+
+	for (block = 0; block < s->o.blocks; block++)
+		host_read_check(&s->host, block);
+	host_stop(&s->host);
+}
+
+/*
+ * Leg 1 was started by force while the others were away. Of those leg 2 is back. Its label calls leg 1
+ * out, but leg 0 wrote that label: leg 2 has not gone on alone, and may return.
+ */
+static bool target_of_a_lost_source_is_no_fork(struct story *s)
+{
+	u32 i;
+
+	if (!run_life(s, live_resilver_one_of_two))
+		return false;
+	s->start.degraded = true;
+	s->start.missing = 5;
+	for (i = 0; i < 4; i++)
+		if (!run_life(s, live_one_flush))
+			return false;
+	s->start.degraded = false;
+	s->start.missing = 0;
+	if (!refused(s, -ESTALE, "split brain"))
+		return false;
+	s->start.missing = 1;
+	if (!run_life(s, live_beside_a_target))
+		return false;
+	s->start.degraded = true;
+	s->start.missing = 3;
+	return run_life(s, live_read_all);
+}
+
 /*
  * As if that many forced starts had been, and the leg that each was without had been copied to
  * since.
@@ -2176,6 +2238,7 @@ void run_stories(void)
 	TOLD(first_leg_is_lost_and_returns, 2);
 	TOLD(copied_leg_is_refused, 2);
 	TOLD(accepted_fork_is_settled_for_good, 2);
+	TOLD(target_of_a_lost_source_is_no_fork, 3);
 	TOLD(a_forced_start_more_than_can_be_listed, 2);
 	TOLD(clone_that_went_its_own_way_is_no_source, 2);
 	TOLD(rot_leaves_the_ring_its_lines, 2);
