@@ -30,7 +30,7 @@ struct loss {
 	/* bit per leg: a start without these, or some of them, is not refused */
 	u32 spare[SPARES];
 	int refused;
-	bool flushed;
+	bool flushed, offline;
 };
 
 static u32 ssd(const struct loss *l, u32 i)
@@ -192,8 +192,17 @@ static void the_last_lacks_what_others_took(struct loss *l)
 	l->spare[0] = BIT(ssd(l, last)) - BIT(ssd(l, 0));
 }
 
+static void offline_task(void *arg)
+{
+	struct loss *l = arg;
+
+	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, ssd(l, 0))))
+		sim_fail("the first SSD cannot be taken offline");
+	l->offline = true;
+}
+
 /* One SSD too many fails in the same write: all of them have the same contents. */
-static void at_once(struct loss *l)
+static void lose_at_once(struct loss *l, bool offline)
 {
 	u32 n = too_many(l), i;
 
@@ -205,12 +214,32 @@ static void at_once(struct loss *l)
 	begin_flush(l);
 	expect_lost(l, 0, true);
 	expect_lost(l, n - 1, true);
+	if (offline) {
+		sim_spawn("offline", offline_task, l);
+		host_sleep(100);
+		if (!READ_ONCE(l->host.pool->log_moving))
+			sim_fail("the log has moved: the case was not set up");
+	}
 	disks_release_all();
 	host_sleep(400);
 	expect_moved(l);
+	if (l->offline != offline ||
+	    (offline && l->host.pool->sb->legs[ssd(l, 0)].state != KVP_LEG_OFFLINE))
+		sim_fail("the first SSD is not recorded offline");
 	for (i = 0; i < SPARES && i < l->start.cache; i++)
 		l->spare[i] = BIT(ssd(l, i)) | (l->start.cache_parity ? 0 :
 						ssds(l) & ~BIT(ssd(l, (i + 1) % n)));
+}
+
+static void at_once(struct loss *l)
+{
+	lose_at_once(l, false);
+}
+
+/* And while the log moves off them, one is taken offline. All of it may still be needed. */
+static void offline_while_the_log_moves(struct loss *l)
+{
+	lose_at_once(l, true);
 }
 
 /*
@@ -421,5 +450,7 @@ void run_lost_ssds(const struct host_start *shape)
 	scene("one-after-the-other", shape, one_after_the_other, NULL);
 	scene("last-lacks-some", shape, the_last_lacks_what_others_took, NULL);
 	scene("at-once", shape, at_once, NULL);
+	if (!shape->parity && (shape->cache == 2 || shape->cache_parity))
+		scene("offline", shape, offline_while_the_log_moves, NULL);
 	scene("in-a-recovery", shape, one_lacks_the_end, expect_recovered);
 }

@@ -779,6 +779,73 @@ static bool loss_while_a_loss_is_recorded_is_recorded_too(struct story *s)
 	return starts(s);
 }
 
+static void live_two_eras(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		host_write(&s->host, 20 + i, 1, false);
+		host_sleep(1500);
+		host_checkpoint(&s->host);
+	}
+}
+
+static void superblock_task(void *arg)
+{
+	struct kvp_pool *pool = ((struct story *)arg)->host.pool;
+
+	mutex_lock(&pool->sb_lock);
+	kvp_sb_note(pool);
+	mutex_unlock(&pool->sb_lock);
+}
+
+static void offline_task(void *arg)
+{
+	struct story *s = arg;
+
+	if (kvp_leg_offline(s->host.pool, host_leg(&s->host, 1)))
+		sim_fail("leg 1 cannot be taken offline");
+	note(s, s->host.pool->durable_epoch);
+}
+
+static void live_taken_offline_once_lost(struct story *s)
+{
+	struct host *h = &s->host;
+	const struct kvp_leg_info *info = &h->pool->sb->legs[1];
+	u32 era = host_leg(h, 1)->has_era;
+	u64 epoch = h->pool->durable_epoch;
+
+	hold_labels(0);
+	sim_spawn("superblock", superblock_task, s);
+	host_sleep(100);
+	fail_log_of(1);
+	host_write(h, 20, 1, false);
+	begin_flush(s);
+	host_sleep(500);
+	sim_spawn("offline", offline_task, s);
+	host_sleep(100);
+	if (kvp_leg_in_sync(host_leg(h, 1)) || s->nr_noted || h->pool->durable_epoch != epoch)
+		sim_fail("the loss is recorded: the case was not set up");
+	disks_release(0);
+	host_flush(h);
+	host_sleep(100);
+	if (!s->nr_noted || info->state != KVP_LEG_OFFLINE)
+		sim_fail("leg 1 is recorded as %u, not offline", info->state);
+	if (s->noted[0] == epoch)
+		sim_fail("the loss was recorded under the epoch that leg 1 has, too");
+	if (!era || info->in_sync_era != era - 1)
+		sim_fail("leg 1 is said to have era %u, not %u", info->in_sync_era, era - 1);
+}
+
+/* A leg is lost, and before that is recorded it is taken offline: the record is that of a loss. */
+static bool taken_offline_before_the_loss_is_recorded(struct story *s)
+{
+	if (!run_life(s, live_two_eras) || !run_life(s, live_taken_offline_once_lost) || !all_there(s, 2))
+		return false;
+	s->start.missing = 2;
+	return starts(s);
+}
+
 static void live_checkpoint_known_to_leg_0(struct story *s)
 {
 	live_one_flush(s);
@@ -850,17 +917,6 @@ static void live_accept_fork(struct story *s)
 		sim_fail("a leg that went its own way is said to have era %u",
 			 s->host.pool->sb->legs[!s->winner].in_sync_era);
 	host_stop(&s->host);
-}
-
-static void live_two_eras(struct story *s)
-{
-	u32 i;
-
-	for (i = 0; i < 3; i++) {
-		host_write(&s->host, 20 + i, 1, false);
-		host_sleep(1500);
-		host_checkpoint(&s->host);
-	}
 }
 
 /* Both halves were started alone; the user keeps one. Later starts do not ask again. */
@@ -2234,6 +2290,7 @@ void run_stories(void)
 	TOLD(resolved_to_old_gets_the_era_of_the_recovery, 2);
 	TOLD(loss_is_recorded_before_a_flush_is_answered, 2);
 	TOLD(loss_while_a_loss_is_recorded_is_recorded_too, 3);
+	TOLD(taken_offline_before_the_loss_is_recorded, 3);
 	TOLD(superblock_on_one_leg_is_rolled_forward_first, 2);
 	TOLD(first_leg_is_lost_and_returns, 2);
 	TOLD(copied_leg_is_refused, 2);
