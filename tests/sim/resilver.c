@@ -405,6 +405,31 @@ static void returns_beside_a_writer(struct life *l)
 	host_flush(&l->host);
 }
 
+static void hasty_writer(void *arg)
+{
+	struct life *l = arg;
+
+	while (l->writes)
+		host_write(&l->host, rng_below(&l->rng, l->blocks), 1, true);
+	l->wrote = true;
+}
+
+/*
+ * What is acknowledged while the last checkpoint is made is in the log alone, and the tail does not
+ * pass it. The power goes as soon as the leg is in sync, and any leg with it.
+ */
+static void entries_amid_the_close(struct life *l)
+{
+	leave(l);
+	some_writes(l, 4);
+	l->writes = true;
+	sim_spawn("hasty", hasty_writer, l);
+	come_back(l);
+	while (!kvp_leg_in_sync(victim(l)) || kvp_resilver_runs(l->host.pool))
+		host_sleep(1);
+	expect_in_sync(l);
+}
+
 /* What the walk looks for is at home, and the table on disk does not know. */
 static void home_without_a_checkpoint(struct life *l)
 {
@@ -1038,6 +1063,8 @@ void run_resilver(void)
 		lives(NAMED(returns_to_an_idle_pool), s, 2);
 		lives(NAMED(target_is_not_read), s, 2);
 		lives(NAMED(returns_beside_a_writer), s, 3);
+		if (!s->start.cache && !s->big)
+			lives(NAMED(entries_amid_the_close), s, 2);
 		if (!s->start.cache)
 			lives(NAMED(home_without_a_checkpoint), s, 2);
 		if (!s->start.parity && !s->start.cache && !s->start.second)
