@@ -16,6 +16,7 @@
 #include "home/row.h"
 #include "io/io.h"
 #include "ram/rcache.h"
+#include "super/members.h"
 #include "table/table.h"
 
 struct parity_test {
@@ -236,6 +237,49 @@ static void leg_dies(struct parity_test *t)
 	host_checkpoint(&t->host);
 	host_read_check(&t->host, 64);
 	host_read_check(&t->host, 100);
+}
+
+/* Leg 1 leaves, and misses parts of rows and whole ones. */
+static void leave(struct parity_test *t)
+{
+	host_write(&t->host, 64, 1, true);
+	t->cuts_from = disks.trace.nr;
+	t->crash.lost = t->crash.back = 2;
+	if (kvp_leg_offline(t->host.pool, host_leg(&t->host, 1)))
+		sim_fail("leg 1 does not leave");
+	host_write(&t->host, 66, 20, false);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 2, 1, true);
+}
+
+static void come_back(struct parity_test *t)
+{
+	if (host_online(&t->host, 1))
+		sim_fail("leg 1 does not return: %s", t->host.refusal.why);
+}
+
+static void wait_for_return(struct parity_test *t)
+{
+	host_wait_resilver(&t->host);
+	if (!kvp_leg_in_sync(host_leg(&t->host, 1)))
+		sim_fail("leg 1 is in state %u", host_leg(&t->host, 1)->state);
+	t->crash.back_at = disks.trace.nr;
+}
+
+/* Parts of rows are written before, while and after a leg returns: any leg may be lost then. */
+static void leg_returns(struct parity_test *t)
+{
+	t->positions = min(t->positions ?: 60u, 60u);
+	leave(t);
+	come_back(t);
+	host_write(&t->host, 7, 1, true);
+	host_write(&t->host, 68, 1, true);
+	host_try_home(&t->host);
+	host_write(&t->host, 64, 1, true);
+	wait_for_return(t);
+	host_write(&t->host, 65, 1, true);
+	host_checkpoint(&t->host);
+	expect_scrub(t, 0, 0);
 }
 
 /*
@@ -528,6 +572,31 @@ static void large_writes_without_a_leg(struct parity_test *t)
 	host_flush(&t->host);
 	if (t->host.pool->log->intent_blocks != before)
 		sim_fail("intents on a pool that lacks a leg");
+	host_checkpoint(&t->host);
+}
+
+/* While a leg returns everything is logged, and from then on whole stripes go by intent again. */
+static void large_writes_beside_a_return(struct parity_test *t)
+{
+	u64 before;
+
+	t->positions = min(t->positions ?: 60u, 60u);
+	leave(t);
+	/* Its walk waits for these, so it cannot have ended. */
+	disks_stall(0, disks.data_start, disks.img[0].blocks - KVP_LABEL_BLOCKS - 1);
+	before = t->host.pool->log->intent_blocks;
+	come_back(t);
+	host_write(&t->host, 64, 40, false);
+	host_sleep(1500);
+	host_flush(&t->host);
+	if (!kvp_leg_resilvers(host_leg(&t->host, 1)))
+		sim_fail("the resilver has ended: the case was not set up");
+	if (t->host.pool->log->intent_blocks != before)
+		sim_fail("intents on a pool of which a leg is not in sync");
+	disks_release(0);
+	wait_for_return(t);
+	host_write_by_intent(&t->host, 64, 48);
+	host_flush(&t->host);
 	host_checkpoint(&t->host);
 }
 
@@ -1316,6 +1385,8 @@ void run_parity(void)
 	test_without(NAMED_WITHOUT(newer_version_than_the_parity_counts), 5, 8, 1);
 	parity_test(NAMED(leg_dies), 3, 2);
 	parity_test(NAMED_WIDE(leg_dies), 5, 1);
+	parity_test(NAMED(leg_returns), 3, 1);
+	parity_test(NAMED_WIDE(leg_returns), 5, 1);
 	parity_test(NAMED(full_log_has_room_for_parity), 3, 1);
 	parity_test(NAMED(second_leg_is_kept), 3, 2);
 	parity_test(NAMED(whole_stripes_for_long), 3, 1);
@@ -1336,6 +1407,7 @@ void run_parity(void)
 	parity_test(BY_INTENT(intent_over_a_discard), 3, 1);
 	parity_test(BY_INTENT(intents_closed_without_a_checkpoint), 3, 1);
 	parity_test(BY_INTENT(large_writes_without_a_leg), 3, 1);
+	parity_test(BY_INTENT(large_writes_beside_a_return), 3, 1);
 	parity_test(BY_INTENT(leg_dies_amid_a_large_write), 3, 1);
 	test_without(NAMED_WITHOUT(missing_chunks_are_read_at_once), 3, 1, 1);
 	test_without(NAMED_WITHOUT_WIDE(missing_chunks_are_read_at_once), 5, 4, 1);

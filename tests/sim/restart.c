@@ -51,6 +51,8 @@ struct saga {
 	bool oom;			/* at times only urgent allocations succeed */
 	u32 generations;		/* that the superblock names now */
 	u32 lost;			/* bit per leg: recorded out, or as good as */
+	/* from this position of the life on they are in sync again; 0: they are not */
+	u32 back_at;
 	u32 gone, lie_on[MAX_DISKS];	/* a missing SSD of several; number of blocks on each */
 	bool mistrusts;			/* something clean is rotten on an SSD */
 	u64 eio;			/* this block, and no other, cannot be read; 0: none */
@@ -209,7 +211,6 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 	struct crash crash = {
 		.legs = s->legs, .cache = s->start.cache, .cache_parity = s->start.cache_parity,
 			.o = &s->o,
-		.lost = s->lost,
 	};
 	bool good;
 
@@ -218,7 +219,7 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 		config.oom = 300;
 	s->live = live;
 	s->stop = stop;
-	s->cut = 0;
+	s->cut = s->back_at = 0;
 	disks_begin(s->img, s->legs);
 	good = sim_run(&config, saga_main, s) == SIM_RETURNED;
 	disks_end();
@@ -231,6 +232,11 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 		return false;
 	}
 	s->at = s->hold ? ~0u : s->cut ?: disks.trace.nr;
+	crash.lost = s->lost;
+	crash.back = s->back_at ? s->lost : 0;
+	crash.back_at = s->back_at;
+	if (s->back_at)
+		s->lost = 0;
 	keep_images(s);
 	if (s->checked || s->hold)
 		return true;
@@ -357,6 +363,41 @@ static bool leg_lost_between(struct saga *s)
 	good = good && life(s, operations, false) && life(s, operations, true);
 	s->start.missing = 0;
 	return good && life(s, operations, false) && life(s, all_home, true);
+}
+
+static u32 leg_that_moves(const struct saga *s)
+{
+	return s->seed % 2;
+}
+
+static void leg_leaves(struct saga *s)
+{
+	operations(s);
+	s->lost = BIT(leg_that_moves(s));
+	if (kvp_leg_offline(s->host.pool, host_leg(&s->host, leg_that_moves(s))))
+		sim_fail("a leg does not leave");
+	operations(s);
+}
+
+/* What it missed is at home, or in any generation of the log. */
+static void leg_returns(struct saga *s)
+{
+	operations(s);
+	if (host_online(&s->host, leg_that_moves(s)))
+		sim_fail("the leg does not return: %s", s->host.refusal.why);
+	operations(s);
+	host_wait_resilver(&s->host);
+	if (!kvp_leg_in_sync(host_leg(&s->host, leg_that_moves(s))))
+		sim_fail("the leg is in state %u", host_leg(&s->host, leg_that_moves(s))->state);
+	s->back_at = disks.trace.nr;
+	operations(s);
+}
+
+/* A leg is out for some lives, and returns while the log has generations that it never had. */
+static bool leg_leaves_and_returns(struct saga *s)
+{
+	return life(s, operations, false) && life(s, leg_leaves, false) && life(s, operations, true) &&
+	       life(s, leg_returns, false) && life(s, operations, false) && life(s, all_home, true);
 }
 
 /* An SSD of two misses a generation, and is back: it must not be asked. */
@@ -1636,6 +1677,8 @@ void run_restart(void)
 		saga("log-overtakes-summaries", &windows[i], log_overtakes_summaries);
 	}
 
+	saga_often("leg-leaves-and-returns", &striped, leg_leaves_and_returns, 2);
+	saga_often("leg-leaves-and-returns", &shapes[1], leg_leaves_and_returns, 2);
 	run_log_sagas(&striped);
 	run_clean_sagas(&striped);
 	saga("clean-without-first", &striped, clean_without_first);

@@ -14,12 +14,15 @@ enum op {
 	OP_WRITE, OP_OVERWRITE, OP_WRITE_FLUSH, OP_FUA, OP_LARGE, OP_DISCARD, OP_CHECKPOINT,
 	OP_SCRUB, OP_LEG_LOSS, OP_LEG_OFFLINE, OPS,
 	/* of a pool with a cache */
-	OP_SSD_LOSS = OPS, OP_SSD_OFFLINE, OP_SSDS_LOSS, CACHE_OPS
+	OP_SSD_LOSS = OPS, OP_SSD_OFFLINE, OP_SSDS_LOSS, CACHE_OPS,
+	/* with some of the others only: a resilver is long */
+	OP_LEG_RETURNS = CACHE_OPS, ALL_OPS
 };
 
-static const char * const op_names[CACHE_OPS] = {
+static const char * const op_names[ALL_OPS] = {
 	"write", "overwrite", "write+flush", "fua", "large", "discard", "checkpoint",
 	"scrub", "leg-loss", "leg-offline", "ssd-loss", "ssd-offline", "ssds-loss",
+	"leg-returns",
 };
 
 #define LARGE_OF_TWO	40	/* blocks, of which the first vdev has 24 */
@@ -33,6 +36,7 @@ struct sequence {
 	u32 tail_ms;		/* idle time at the end: timers do their work */
 	u32 served;		/* position in the trace when the pool served */
 	u32 lost;
+	u32 back_at;		/* from this position on leg 1 is in sync again; 0: it is not */
 };
 
 /* With two vdevs, blocks from 60 on lie on both sides of their boundary, or beyond it. */
@@ -50,6 +54,33 @@ static void lose_ssds(struct sequence *s, u32 n)
 		s->lost |= BIT(disk);
 		disks_kill(disk);
 	}
+}
+
+static void leg_leaves(struct sequence *s)
+{
+	s->lost |= 2;
+	s->back_at = 0;
+	kvp_leg_offline(s->host.pool, host_leg(&s->host, 1));
+}
+
+/* It misses something, and has all of it when the resilver has ended. */
+static void leg_returns(struct sequence *s)
+{
+	struct host *h = &s->host;
+	int ret;
+
+	leg_leaves(s);
+	host_write(h, 5, 2, true);
+	disks.dead[1] = false;
+	while ((ret = host_online(h, 1)) == -EBUSY)
+		host_sleep(50);
+	if (ret)
+		sim_fail("the leg does not return: %s", h->refusal.why);
+	host_write(h, 6, 2, false);
+	host_wait_resilver(h);
+	if (!kvp_leg_in_sync(host_leg(h, 1)))
+		sim_fail("the leg is in state %u", host_leg(h, 1)->state);
+	s->back_at = disks.trace.nr;
 }
 
 static void do_op(struct sequence *s, enum op op)
@@ -92,17 +123,20 @@ static void do_op(struct sequence *s, enum op op)
 	case OP_SCRUB:
 		host_scrub(h, &healed, &unrepaired);
 		/* The leg that died is found by the scrub. */
-		if ((healed || unrepaired) && !s->lost)
+		if ((healed || unrepaired) && (!s->lost || s->back_at))
 			sim_fail("scrub of a sound pool healed %llu, found %llu", healed,
 				 unrepaired);
 		break;
 	case OP_LEG_LOSS:
 		s->lost |= 2;
+		s->back_at = 0;
 		disks_kill(1);
 		break;
 	case OP_LEG_OFFLINE:
-		s->lost |= 2;
-		kvp_leg_offline(h->pool, host_leg(h, 1));
+		leg_leaves(s);
+		break;
+	case OP_LEG_RETURNS:
+		leg_returns(s);
 		break;
 	case OP_SSD_LOSS:
 		lose_ssds(s, 1);
@@ -175,6 +209,17 @@ static void name_sequence(const struct sequence *s, char name[128])
 	snprintf(name + n, 128 - n, ":%u", s->tail_ms);
 }
 
+/* To be cut. A resilver has many: in a short check, some of them. */
+static u32 positions(const struct sequence *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nr; i++)
+		if (s->ops[i] == OP_LEG_RETURNS && !opt.thorough)
+			return 10;
+	return ~0u;
+}
+
 static bool run_one(struct sequence *s, const char *name)
 {
 	const struct base *base = s->start.cache ? base_cache(&s->start) :
@@ -191,7 +236,7 @@ static bool run_one(struct sequence *s, const char *name)
 
 	oracle_copy(&o, &base->o);
 	s->o = &o;
-	s->lost = 0;
+	s->lost = s->back_at = 0;
 	check_seed_config(&config, mix64(opt.seed, (u64)s->tail_ms));
 	disks_begin(base->img, base->legs);
 	good = sim_run(&config, sequence_main, s) == SIM_RETURNED;
@@ -199,7 +244,9 @@ static bool run_one(struct sequence *s, const char *name)
 	if (good) {
 		crash.o = &o;
 		crash.lost = s->lost;
-		good = !cut_everywhere(name, &crash, s->nr ? s->served : 0, CHECK_RECRASH);
+		crash.back = 2;
+		crash.back_at = s->back_at;
+		good = !cut_sampled(name, &crash, s->nr ? s->served : 0, CHECK_RECRASH, positions(s));
 	}
 	oracle_free(&o);
 	return good;
@@ -246,6 +293,21 @@ static void sequences_of(const struct host_start *shape, enum op n, enum pairs p
 				if (opt.thorough || t == (ops[0] + ops[1]) % 3)
 					sequence(shape, ops, 2, tails[t]);
 	}
+}
+
+/* A leg returns, before and after others. */
+static void returns_of(const struct host_start *shape)
+{
+	static const enum op with[][2] = {
+		{ OP_OVERWRITE, OP_LEG_RETURNS }, { OP_LARGE, OP_LEG_RETURNS },
+		{ OP_LEG_LOSS, OP_LEG_RETURNS }, { OP_LEG_OFFLINE, OP_LEG_RETURNS },
+		{ OP_LEG_RETURNS, OP_LARGE }, { OP_LEG_RETURNS, OP_DISCARD },
+		{ OP_LEG_RETURNS, OP_LEG_LOSS }, { OP_LEG_RETURNS, OP_SCRUB },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(with); i++)
+		sequence(shape, with[i], 2, tails[i % 3]);
 }
 
 static void short_sequences(const struct host_start *shape, enum op n)
@@ -315,6 +377,8 @@ void run_sequences(void)
 	}
 	short_sequences(&(struct host_start){ .legs = 3, .parity = true }, OPS);
 	sequences_without_fua();
+	returns_of(&(struct host_start){ .legs = 2 });
+	returns_of(&(struct host_start){ .legs = 3, .parity = true });
 }
 
 /*
@@ -328,6 +392,7 @@ void run_vdevs(void)
 		     ODD_PAIRS);
 	sequences_of(&(struct host_start){ .legs = 5, .parity = true, .second = 2 }, OPS,
 		     EVEN_PAIRS);
+	returns_of(&(struct host_start){ .legs = 5, .parity = true, .second = 2 });
 	run_mixed();
 	run_turns();
 }
