@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "io/flight.h"
 #include "pool/online.h"
 #include "super/members.h"
 #include "table/table.h"
@@ -989,6 +990,181 @@ static void others_stay_out(struct life *l)
 	expect_alone(l);
 }
 
+/* --- beside other changes --------------------------------------------------------------------- */
+
+static void everywhere_task(void *arg)
+{
+	struct life *l = arg;
+
+	write_everywhere(l);
+	l->wrote = true;
+}
+
+/* A request that is still on its way to the leg could overwrite what the resilver writes. */
+static void target_has_strays(struct life *l)
+{
+	int ret;
+
+	some_writes(l, 3);
+	disks_fault(FAULT_HANG, l->victim, 0, ~0ull);
+	l->wrote = false;
+	sim_spawn("everywhere", everywhere_task, l);
+	host_sleep(1500);
+	if (kvp_leg_offline(l->host.pool, victim(l)))
+		sim_fail("leg %u does not leave", l->victim);
+	while (!l->wrote)
+		host_sleep(5);
+	if (!kvp_leg_has_strays(victim(l)))
+		sim_fail("the leg has no strays: the case was not set up");
+	some_writes(l, 4);
+	ret = host_online(&l->host, l->victim);
+	if (ret != -EBUSY || kvp_leg_takes_writes(victim(l)))
+		sim_fail("a leg with strays returns: %d, %s", ret, l->host.refusal.why);
+	disks_wake(l->victim);
+	disks.nr_faults = 0;
+	host_sleep(50);
+	come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/*
+ * The SSDs with the log are lost at any moment of the end: the log moves to the legs, and to the
+ * leg as well.
+ */
+static void log_moves_amid_the_close(struct life *l)
+{
+	u32 ssd = l->start.legs - l->start.cache, i;
+
+	leave(l);
+	some_writes(l, 8);
+	come_back(l);
+	for (i = 0; i < 2000 && !READ_ONCE(victim(l)->takes_log) && kvp_leg_resilvers(victim(l)); i++)
+		host_sleep(1);
+	host_sleep(l->order % 3);
+	for (i = ssd; i < l->start.legs; i++) {
+		disks_kill(i);
+		l->crash.lost |= BIT(i);
+	}
+	host_write(&l->host, 7, 3, true);
+	host_wait_resilver(&l->host);
+	host_write(&l->host, 9, 3, true);
+	if (!kvp_has_data(l->host.pool->log_vdev->g) || !kvp_leg_in_sync(victim(l)))
+		sim_fail("the log is on vdev %u, and the leg in state %u",
+			 l->host.pool->log_vdev->index, victim(l)->state);
+}
+
+static u32 leg_of_another_vdev(const struct life *l)
+{
+	return l->victim < l->start.legs - l->start.second ? l->start.legs - 1 : 0;
+}
+
+/* A leg of another vdev is lost in the walk, and returns before it has ended. */
+static void one_of_each_vdev_returns(struct life *l)
+{
+	u32 other = leg_of_another_vdev(l);
+
+	leave(l);
+	some_writes(l, 10);
+	begin_writer(l);
+	come_back(l);
+	host_sleep(rng_below(&l->rng, 100));
+	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, other)))
+		sim_fail("the other leg does not leave");
+	host_sleep(rng_below(&l->rng, 3000));
+	if (host_online(&l->host, other))
+		sim_fail("the other leg does not return: %s", l->host.refusal.why);
+	wait_in_sync(l);
+	end_writer(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* Blocks of one vdev cannot be read. The leg of the other one is in sync nevertheless. */
+static void one_vdev_has_holes(struct life *l)
+{
+	u64 at = l->host.pool->legs[0].v->g->data_start;
+	u32 other = l->start.legs - 1, i;
+
+	l->victim = 0;
+	leave(l);
+	write_everywhere(l);
+	disks_fault(FAULT_READ_EIO, 1, at, at + 60);
+	come_back(l);
+	host_sleep(10000);
+	if (!disks.faults[0].hit || !kvp_leg_resilvers(victim(l)))
+		sim_fail("nothing was left out: the case was not set up");
+	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, other)))
+		sim_fail("the other leg does not leave");
+	some_writes(l, 3);
+	if (host_online(&l->host, other))
+		sim_fail("the other leg does not return: %s", l->host.refusal.why);
+	for (i = 0; i < 3000 && !kvp_leg_in_sync(host_leg(&l->host, other)); i++)
+		host_sleep(20);
+	if (!kvp_leg_in_sync(host_leg(&l->host, other)) || !kvp_leg_resilvers(victim(l)))
+		sim_fail("legs are in states %u and %u", victim(l)->state,
+			 host_leg(&l->host, other)->state);
+	disks.nr_faults = 0;
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* One that leaves later calls the one before it out, and that one is back and in sync. */
+static void returns_after_another(struct life *l)
+{
+	u32 other = (l->victim + 1) % 3;
+
+	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, other)))
+		sim_fail("the other leg does not leave");
+	some_writes(l, 2);
+	leave(l);
+	some_writes(l, 2);
+	if (host_online(&l->host, other))
+		sim_fail("the other leg does not return: %s", l->host.refusal.why);
+	host_wait_resilver(&l->host);
+	if (!kvp_leg_in_sync(host_leg(&l->host, other)))
+		sim_fail("the other leg is in state %u", host_leg(&l->host, other)->state);
+	some_writes(l, 2);
+	come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* Nothing is written to a pool that is read-only. */
+static void read_only_pool_refuses(struct life *l)
+{
+	leave(l);
+	some_writes(l, 2);
+	stop(l);
+	disks.dead[l->victim] = false;
+	l->start.readonly = true;
+	begin(l);
+	if (host_online(&l->host, l->victim) != -EROFS || kvp_leg_takes_writes(victim(l)))
+		sim_fail("a leg returns to a pool that is read-only");
+	host_stop(&l->host);
+	l->start.readonly = false;
+	begin(l);
+	come_back(l);
+	wait_in_sync(l);
+	host_flush(&l->host);
+}
+
+/* An SSD need not have anything, and begins anew instead. */
+static void ssd_is_refused(struct life *l)
+{
+	u32 ssd = l->start.legs - 1;
+
+	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, ssd)))
+		sim_fail("the SSD does not leave");
+	l->crash.lost = BIT(ssd);
+	some_writes(l, 2);
+	if (host_online(&l->host, ssd) != -EINVAL || kvp_leg_takes_writes(host_leg(&l->host, ssd)))
+		sim_fail("an SSD returns as a leg with data does");
+}
+
 /* --- all of them ---------------------------------------------------------------------------- */
 
 /* To be cut everywhere. */
@@ -1054,6 +1230,23 @@ static void labels_of(const struct shape *s)
 		lives(NAMED(forked_leg_stays_out), s, 2);
 }
 
+static void changes_beside(const struct shape *s)
+{
+	lives(NAMED(target_has_strays), s, 1);
+	if (s->start.cache && !s->start.second)
+		lives(NAMED(log_moves_amid_the_close), s, 4);
+	if (s->start.cache > 1)
+		lives(NAMED(ssd_is_refused), s, 1);
+	if (s->start.second)
+		lives(NAMED(one_of_each_vdev_returns), s, 3);
+	if (s->start.second && !s->start.parity)
+		lives(NAMED(one_vdev_has_holes), s, 1);
+	if (s->start.legs == 3 && !s->start.parity)
+		lives(NAMED(returns_after_another), s, 2);
+	if (s->start.legs == 2)
+		lives(NAMED(read_only_pool_refuses), s, 1);
+}
+
 void run_resilver(void)
 {
 	const struct shape *s;
@@ -1074,6 +1267,8 @@ void run_resilver(void)
 			walks_of(s);
 		if (!s->big && !s->start.second && !s->start.cache)
 			labels_of(s);
+		if (!s->big && !s->levels)
+			changes_beside(s);
 		if (!s->big)
 			cut_life(NAMED(cut_returns), s, s->victim & 1, 6);
 	}

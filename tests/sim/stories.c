@@ -919,6 +919,18 @@ static void live_accept_fork(struct story *s)
 	host_stop(&s->host);
 }
 
+/* The leg whose history was given up has nothing of this one, and gets everything. */
+static void live_forked_leg_returns(struct story *s)
+{
+	live_one_flush(s);
+	if (host_online(&s->host, !s->winner))
+		sim_fail("the leg does not return: %s", s->host.refusal.why);
+	host_wait_resilver(&s->host);
+	if (kvp_legs_usable(s->host.pool) != 2)
+		sim_fail("the leg is in state %u", host_leg(&s->host, !s->winner)->state);
+	host_flush(&s->host);
+}
+
 /* Both halves were started alone; the user keeps one. Later starts do not ask again. */
 static bool accepted_fork_is_settled_for_good(struct story *s)
 {
@@ -944,7 +956,10 @@ static bool accepted_fork_is_settled_for_good(struct story *s)
 		return false;
 	/* The other cannot be a source, and says itself why. */
 	s->start.missing = s->winner == 1 ? 2 : 1;
-	return refused(s, -ENXIO, "no leg that is in sync");
+	if (!refused(s, -ENXIO, "no leg that is in sync"))
+		return false;
+	s->start.missing = 0;
+	return run_life(s, live_forked_leg_returns) && all_there(s, 0);
 }
 
 /* The label of leg 2 then says that leg 1 is out, and leg 2 itself not in sync. */
