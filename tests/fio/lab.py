@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The virtual-time lab: one virtual processor whose clock counts instructions."""
 
+import html
 import importlib.machinery
 import importlib.util
 import json
+import math
 import os
 import shlex
 import shutil
@@ -107,6 +109,49 @@ def profiled(kind, stack, job, seconds):
             _, instructions, executions = line.split()
             executed += int(instructions) * int(executions)
     return {**counted, "executed": executed, "out": out}
+
+
+# --- pictures ---
+
+COLORS = ("#d62728", "#1f77b4", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b",
+          "#17becf", "#7f7f7f", "#bcbd22", "#e377c2", "#000080", "#000000")
+PANEL_W, PANEL_H, LEFT, TOP_MARGIN = 380, 200, 60, 30
+
+
+def _panel(x, y, title, lines, names):
+    """One diagram: time to the right, the speed upwards, a power of ten a step; what is below 1 lies at 1."""
+    points = [p for line in lines.values() for p in line]
+    end = max(t for t, _ in points)
+    decades = max(1, math.ceil(math.log10(max(2, *(v for _, v in points)))))
+    out = [f'<text x="{x}" y="{y - 8}" font-weight="bold">{html.escape(title)}</text>',
+           f'<rect x="{x}" y="{y}" width="{PANEL_W}" height="{PANEL_H}" fill="none" stroke="#999"/>']
+    for power in range(decades + 1):
+        at = y + PANEL_H * (1 - power / decades)
+        out.append(f'<line x1="{x}" x2="{x + PANEL_W}" y1="{at:.1f}" y2="{at:.1f}" stroke="#ddd"/>'
+                   f'<text x="{x - 6}" y="{at + 4:.1f}" text-anchor="end">{10 ** power}</text>')
+    out.append(f'<text x="{x + PANEL_W}" y="{y + PANEL_H + 14}" text-anchor="end">{end:.0f} s</text>')
+    for name, line in lines.items():
+        path = " ".join(f"{x + PANEL_W * t / end:.1f},{y + PANEL_H * (1 - math.log10(max(1, v)) / decades):.1f}"
+                        for t, v in line)
+        out.append(f'<polyline points="{path}" fill="none" stroke-width="1.5" '
+                   f'stroke="{COLORS[names.index(name) % len(COLORS)]}"><title>{html.escape(name)}</title></polyline>')
+    return out
+
+
+def chart(title, panels, names):
+    """An SVG of diagrams, three a row. panels: (title, {name: [(seconds, value), ...]}); names: for the colours."""
+    width = 3 * (PANEL_W + LEFT) + 20
+    height = TOP_MARGIN * 2 + math.ceil(len(panels) / 3) * (PANEL_H + 60) + 10
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+           'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/>',
+           f'<text x="{LEFT}" y="20" font-size="15">{html.escape(title)}</text>']
+    x = LEFT
+    for i, name in enumerate(names):
+        out.append(f'<text x="{x}" y="42" fill="{COLORS[i % len(COLORS)]}" font-weight="bold">{html.escape(name)}</text>')
+        x += 8 * len(name) + 20
+    for i, (heading, lines) in enumerate(panels):
+        out += _panel(LEFT + i % 3 * (PANEL_W + LEFT), 80 + i // 3 * (PANEL_H + 60), heading, lines, names)
+    return "\n".join(out + ["</svg>"]) + "\n"
 
 
 def progress(text):
