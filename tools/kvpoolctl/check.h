@@ -5,6 +5,7 @@
 
 #include "ctl.h"
 #include "scan.h"
+#include "verify.h"
 
 /**
  * check_object() - verify the pool @p, whose devices are in @legs
@@ -14,5 +15,11 @@
  * Return: an object, NULL with @err.
  */
 json_object *check_object(struct ctl *ctl, struct scan *s, int *status, struct err *err);
+
+/** check_blocks() - add "blocks" and "damage" of a walk, as counts and ranges */
+void check_blocks(json_object *parent, const struct verify *v);
+
+/** check_print_damage() - print "damage", a line for each range */
+void check_print_damage(json_object *o);
 
 #endif

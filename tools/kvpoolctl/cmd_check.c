@@ -2,6 +2,7 @@
 /* kvpoolctl check: verify a whole pool without the module. */
 #include "check.h"
 #include "columns.h"
+#include "opened.h"
 
 static void print_legs(json_object *legs)
 {
@@ -40,9 +41,6 @@ static void print_faults(json_object *list)
 /* The log, the table, the blocks and the cache. */
 static void print_contents(json_object *o)
 {
-	json_object *damage = json_at(o, "damage"), *r;
-	size_t i;
-
 	printf("    log: %s, %" PRIu64 " entries: data %" PRIu64 ", intents %" PRIu64
 	       ", discards %" PRIu64 "\n", json_text_at(o, "log.state"),
 	       json_number_at(o, "log.entries"), json_number_at(o, "log.data"),
@@ -57,12 +55,7 @@ static void print_contents(json_object *o)
 	       json_number_at(o, "blocks.valid"), json_number_at(o, "blocks.in_log"),
 	       json_number_at(o, "blocks.unwritten"), json_number_at(o, "blocks.torn"),
 	       json_number_at(o, "blocks.poisoned"), json_number_at(o, "blocks.unrepaired"));
-	for (i = 0; i < json_object_array_length(damage); i++) {
-		r = json_object_array_get_idx(damage, i);
-		printf("         lba %" PRIu64 ", %" PRIu64 " block(s): %s\n",
-		       json_number_at(r, "lba"), json_number_at(r, "blocks"),
-		       json_text_at(r, "state"));
-	}
+	check_print_damage(o);
 	if (json_at(o, "cache"))
 		printf("  cache: %" PRIu64 " clean copies verified, %" PRIu64 " rotten%s\n",
 		       json_number_at(o, "cache.clean"), json_number_at(o, "cache.clean_bad"),
@@ -84,29 +77,6 @@ static void print_result(json_object *o)
 		printf(" advice: %s\n", json_text_at(o, "advice"));
 }
 
-/* Each device must open, be unused, and have a label: a scan leaves out other devices silently. */
-static int check_devices(char **paths, int count, struct err *err)
-{
-	struct device d;
-	int i, ret;
-
-	for (i = 0; i < count; i++) {
-		struct label l;
-
-		if (device_open(paths[i], true, &d, err))
-			return -1;
-		ret = device_unused(&d, err) || label_read(&d, &l, err);
-		device_close(&d);
-		if (ret)
-			return -1;
-		if (!l.valid && !l.bad)
-			return err_set(err, ERR_NO_LABEL, paths[i], "check the path", "%s",
-				       label_fault(&l));
-		label_free(&l);
-	}
-	return 0;
-}
-
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	json_object *root, *o;
@@ -117,8 +87,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		;
 	n = ctl_args(ctl, argc, 1, KVP_MAX_LEGS);
-	if (check_devices(argv + optind, n, &err) ||
-	    scan_run((const char *const *)argv + optind, (unsigned int)n, &s, &err))
+	if (opened_scan(argv + optind, n, &s, &err))
 		return ctl_fail(ctl, &err);
 	o = check_object(ctl, &s, &status, &err);
 	scan_free(&s);

@@ -42,6 +42,7 @@ _kvpoolctl_commands=(
 	'set:change a tunable'
 	'inspect:show labels, log and table of one device'
 	'check:verify a whole pool, offline and read-only'
+	'extract:copy a whole pool to a file, offline and verified'
 	'labelclear:remove kvpool labels, or signatures of other tools, from a device'
 	'help:list the commands, or explain one'
 	'version:versions of the tool, the module and the on-disk format'
@@ -452,6 +453,21 @@ _kvpoolctl_of() {
 			'1:argument:_kvpoolctl_device' ;;
 	check)
 		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'*:argument:_kvpoolctl_device' ;;
+	extract)
+		_arguments -s \
+			'*-o[the copy]:FILE:_kvpoolctl_device' \
+			'-f[overwrite FILE, with all signatures of other tools there]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \

@@ -92,7 +92,7 @@ def described(commands):
 # The kind of each placeholder of a usage line.
 KINDS = {"POOL": "pool", "POOL|UUID": "found", "DEV": "device", "LEG": "device", "OLD": "device", "NEW": "device",
          "DIR|DEV": "device", "VDEV": "vdev", "KEY": "key", "KEY=VALUE": "setting", "KEY=VALUE|KEY": "setting",
-         "VALUE": "value", "COMMAND": "command"}
+         "VALUE": "value", "COMMAND": "command", "FILE": "device"}
 
 
 def kind(word, text=""):

@@ -108,11 +108,7 @@ static const struct kvp_geometry *incomplete_vdev(const struct found_pool *p)
 	return NULL;
 }
 
-/*
- * Could the missing legs have run the pool without the others? Only if enough of every vdev are
- * missing.
- */
-static bool may_have_gone_on(const struct found_pool *p)
+bool import_may_lack(const struct found_pool *p)
 {
 	u32 i, l;
 
@@ -179,7 +175,7 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 		refuse(r, name, ERR_MISSING_LEGS, "connect a leg of it that was in sync",
 		       "of vdev %u no leg that is in sync was found",
 		       (unsigned int)(g - p->sb->vdevs));
-	else if (may_have_gone_on(p) && !starts_degraded(p->sb) && !o->degraded)
+	else if (import_may_lack(p) && !starts_degraded(p->sb) && !o->degraded)
 		refuse(r, name, ERR_MISSING_LEGS, "connect them, or give --degraded, if data that "
 		       "only they have can be given up",
 		       "%u of %u legs are missing and may hold newer data", scan_missing(p),

@@ -41,6 +41,13 @@ int import_losses(const struct found_pool *p);
 /** import_complete() - are all legs here that may hold newer data than the others? */
 bool import_complete(const struct found_pool *p);
 
+/**
+ * import_may_lack() - may missing legs hold data that those found lack?
+ *
+ * Only if they could have run the pool alone: enough legs of every vdev are missing.
+ */
+bool import_may_lack(const struct found_pool *p);
+
 /** import_automatic() - may the pool start without its name being given? */
 bool import_automatic(const struct kvp_sb *sb);
 

@@ -57,6 +57,13 @@ bool device_misaligned(dev_t rdev);
 /** device_same() - do two names mean the same device or file? */
 bool device_same(const struct device *a, const struct device *b);
 
+/**
+ * device_overlaps() - does a write to one of them change the other?
+ *
+ * They are the same, a disk and its partition, or a loop device and its file.
+ */
+bool device_overlaps(const struct device *a, const struct device *b);
+
 /** device_disk() - the disk that @rdev is a partition of, else @rdev itself */
 dev_t device_disk(dev_t rdev);
 

@@ -29,6 +29,7 @@ static const struct {
 	[ERR_SIGNATURE]		= { "signature", EXIT_REFUSED },
 	[ERR_TOO_SMALL]		= { "too_small", EXIT_REFUSED },
 	[ERR_BLOCK_SIZE]	= { "block_size", EXIT_REFUSED },
+	[ERR_EXISTS]		= { "exists", EXIT_REFUSED },
 	[ERR_NAME_IN_USE]	= { "name_in_use", EXIT_REFUSED },
 	[ERR_ACTIVE]		= { "active", EXIT_REFUSED },
 	[ERR_AMBIGUOUS]		= { "ambiguous", EXIT_REFUSED },

@@ -28,8 +28,16 @@ static void note_range(struct verify *v, u64 block, enum verify_state state)
 void verify_note(struct checker *c, u64 block, enum verify_state state)
 {
 	c->v->blocks[state]++;
+	if (c->states)
+		c->states[block - c->first] = (u8)state;
 	if (state == VERIFY_POISONED || state == VERIFY_UNREPAIRED)
 		note_range(c->v, block, state);
+}
+
+void verify_keep(struct checker *c, u64 block, const u8 *data)
+{
+	if (c->data && data)
+		memcpy(c->data + ((block - c->first) << KVP_BLOCK_SHIFT), data, KVP_BLOCK_SIZE);
 }
 
 static struct verify_leg *leg_result(struct checker *c, int leg)
@@ -80,19 +88,28 @@ void verify_read(struct checker *c, u32 from, u32 to)
 		read_view(c, i, from, to - from);
 }
 
-/* Bit per leg whose home of @block, a block of the pool, has the sum @crc. */
+/* The home of @block, a block of the pool, on a leg; NULL: it cannot be read. */
+static const u8 *home(const struct checker *c, unsigned int leg, u64 block)
+{
+	size_t slot = (size_t)(block - c->first);
+
+	return c->views[leg].failed[slot] ? NULL :
+	       c->views[leg].data + (slot << KVP_BLOCK_SHIFT);
+}
+
+/* Bit per leg whose home of @block has the sum @crc. */
 static u32 legs_with(struct checker *c, u64 block, u32 crc)
 {
-	u32 slot = (u32)(block - c->first), match = 0;
+	const u8 *data;
 	unsigned int i;
+	u32 match = 0;
 
 	for (i = 0; i < c->pool->leg_count; i++) {
-		const struct leg_view *view = &c->views[i];
-
-		if (!view->failed[slot] &&
-		    kvp_block_sum(c->pool->data_seed, block,
-				  view->data + ((size_t)slot << KVP_BLOCK_SHIFT)) == crc)
-			match |= 1u << i;
+		data = home(c, i, block);
+		if (!data || kvp_block_sum(c->pool->data_seed, block, data) != crc)
+			continue;
+		match |= 1u << i;
+		c->found = data;
 	}
 	return match;
 }
@@ -162,15 +179,27 @@ static enum verify_state in_log(struct checker *c, u64 block, const struct repla
 	const struct log_payload from = { rec->lsn, rec->payload, rec->row };
 	struct logged at = { c->pool->data_seed, block };
 
-	if (!c->v->log.by_header || !log_read(c->log, &from, rec->crc, sum_of, &at, c->block))
+	c->found = c->block;
+	if (!verify_reads_log(c) || !log_read(c->log, &from, rec->crc, sum_of, &at, c->block))
 		return VERIFY_IN_LOG;
 	return legs_with(c, block, rec->crc) ? VERIFY_OK : VERIFY_UNREPAIRED;
 }
 
-/* No version was found below intents: home has the torn rest of a write, or the block is lost. */
-static enum verify_state torn_or_lost(struct checker *c, const struct replay_rec *newest)
+/*
+ * No version was found below intents: home has the torn rest of a write, or the block is lost. A
+ * recovery takes the rest from the first leg that can be read.
+ */
+static enum verify_state torn_or_lost(struct checker *c, u64 block,
+				      const struct replay_rec *newest)
 {
-	return verify_open(c, newest->lsn) ? VERIFY_TORN : VERIFY_UNREPAIRED;
+	unsigned int i;
+
+	for (i = 0; verify_open(c, newest->lsn) && i < c->pool->leg_count; i++) {
+		c->found = home(c, i, block);
+		if (c->found)
+			return VERIFY_TORN;
+	}
+	return VERIFY_UNREPAIRED;
 }
 
 /*
@@ -191,13 +220,13 @@ static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 		if (legs_with(c, block, recs[i].crc))
 			return VERIFY_OK;
 		if (!verify_open(c, recs[i].lsn))
-			return torn_or_lost(c, &recs[0]);
+			return torn_or_lost(c, block, &recs[0]);
 	}
 	if (newest_first(discard, i < n ? &recs[i] : NULL) && !replay_settled(&c->replay, discard))
 		return VERIFY_UNWRITTEN;
 	/* The first @i records are intents whose result is unknown. */
 	state = by_table(c, block, entry, i);
-	return state == VERIFY_UNREPAIRED && i ? torn_or_lost(c, &recs[0]) : state;
+	return state == VERIFY_UNREPAIRED && i ? torn_or_lost(c, block, &recs[0]) : state;
 }
 
 /* --- blocks of a single or a mirror, below one leaf ------------------------------------------- */
@@ -229,14 +258,18 @@ static bool home_needed(struct checker *c, u32 *from, u32 *to)
 
 static void check_copies(struct checker *c)
 {
+	enum verify_state state;
 	u32 from, to, slot;
 
 	c->base = c->own;
 	if (home_needed(c, &from, &to))
 		verify_read(c, from, to);
-	for (slot = 0; slot < c->count; slot++)
-		verify_note(c, c->first + slot,
-			    resolve(c, c->first + slot, verify_entry(c, c->own + slot)));
+	for (slot = 0; slot < c->count; slot++) {
+		state = resolve(c, c->first + slot, verify_entry(c, c->own + slot));
+		verify_note(c, c->first + slot, state);
+		if (verify_has(state))
+			verify_keep(c, c->first + slot, c->found);
+	}
 }
 
 /* --- the whole pool ----------------------------------------------------------- */
@@ -247,11 +280,13 @@ static bool alone(const struct kvp_sb *sb)
 	return sb->map.nr == 1 && sb->map.region[0].nr == 1;
 }
 
-/*
- * Checks the blocks from @block to the end of the vdev's turn, below one leaf. Returns the first
- * block after them.
- */
-static u64 check_turn(struct checker *c, u64 block)
+static int hand_on(struct checker *c, const struct verify_span *span, struct err *err)
+{
+	return c->data ? c->v->contents(c->v->contents_arg, span, err) : 0;
+}
+
+/* Checks the blocks from @block to the end of the vdev's turn, below one leaf; @after: the next. */
+static int check_turn(struct checker *c, u64 block, u64 *after, struct err *err)
 {
 	const struct kvp_sb *sb = c->pools->sb;
 	struct kvp_map_place at = kvp_map_find(&sb->map, block);
@@ -272,24 +307,29 @@ static u64 check_turn(struct checker *c, u64 block)
 	}
 	if (c->state == PAGE_NULL && !replay_touches(&c->replay, block, block + left)) {
 		c->v->blocks[VERIFY_UNWRITTEN] += left;
-		return block + left;
+		*after = block + left;
+		return hand_on(c, &(struct verify_span){ block, left, NULL, NULL }, err);
 	}
 	if (kvp_is_parity1(c->pool->g))
 		verify_rows(c);
 	else
 		check_copies(c);
-	return block + c->count;
+	*after = block + c->count;
+	return hand_on(c, &(struct verify_span){ block, c->count, c->states, c->data }, err);
 }
 
-static void check_blocks(struct checker *c)
+/* 0, or -ECANCELED with @err: contents has failed */
+static int check_blocks(struct checker *c, struct err *err)
 {
 	u64 block = 0, end = c->pools->sb->pool_blocks;
 
 	while (block < end) {
-		block = check_turn(c, block);
+		if (check_turn(c, block, &block, err))
+			return -ECANCELED;
 		if (c->v->progress)
 			c->v->progress(c->v->progress_arg, block, end);
 	}
+	return 0;
 }
 
 static int checker_open(struct checker *c)
@@ -306,6 +346,12 @@ static int checker_open(struct checker *c)
 	c->block = blocks_alloc(1);
 	if (!c->views || !c->tables || !c->rows || !c->block)
 		return -ENOMEM;
+	if (c->v->contents) {
+		c->data = blocks_alloc(LEAF_BLOCKS);
+		c->states = calloc(LEAF_BLOCKS, 1);
+		if (!c->data || !c->states)
+			return -ENOMEM;
+	}
 	for (i = 0; i < sb->vdev_count; i++)
 		if (kvp_has_data(&sb->vdevs[i]) && table_open(&c->tables[i], &c->pools[i]))
 			return -ENOMEM;
@@ -328,6 +374,8 @@ static void checker_close(struct checker *c)
 	free(c->views);
 	free(c->tables);
 	free(c->block);
+	free(c->data);
+	free(c->states);
 	verify_rows_free(c->rows);
 	replay_free(&c->replay);
 }
@@ -366,6 +414,19 @@ static int read_all_of_log(struct checker *c)
 	return ret ?: log_chain(c->log, &complete, &c->log_end, replay_add, &c->replay);
 }
 
+/* A copy of the contents must not lack writes without a word. */
+static int require_sound(const struct checker *c, struct err *err)
+{
+	enum log_state state = log_state(c->log, &c->v->log);
+
+	if (!c->v->contents || state == LOG_SOUND)
+		return 0;
+	err_set(err, ERR_NOT_CLEAN, c->pools->sb->name, "name another leg; kvpoolctl check says "
+		"more", state == LOG_NEWER ? "the log is newer than every superblock given" :
+		"durable log entries are damaged on every leg given");
+	return -ECANCELED;
+}
+
 int verify_pool(const struct offline_pool *pools, struct verify *v, struct err *err)
 {
 	struct checker c = { .pools = pools, .log = &pools[pools->sb->log_vdev], .v = v };
@@ -375,13 +436,18 @@ int verify_pool(const struct offline_pool *pools, struct verify *v, struct err *
 	if (!ret)
 		ret = read_all_of_log(&c);
 	if (!ret)
+		ret = require_sound(&c, err);
+	if (!ret)
 		ret = replay_sort(&c.replay);
+	if (!ret)
+		ret = check_blocks(&c, err);
 	if (!ret) {
-		check_blocks(&c);
 		count_pages(&c);
-		ret = verify_clean(pools, c.tables, v);
+		ret = v->contents ? 0 : verify_clean(pools, c.tables, v);
 	}
 	checker_close(&c);
+	if (ret == -ECANCELED)
+		return -1;
 	if (ret == -E2BIG)
 		return err_set(err, ERR_FAILED, pool->sb->name, "start the pool, which recovers it",
 			       "its log holds over %u million records",

@@ -34,6 +34,19 @@ struct verify_leg {
 	u64 clean_bad;		/* of a cache: clean copies that do not verify. No loss */
 };
 
+/* Blocks of the pool that follow one another, with their contents. */
+struct verify_span {
+	u64 first, count;
+	const u8 *states;	/* enum verify_state of each; NULL: all are unwritten */
+	const u8 *data;		/* of all; undefined where the state gives no contents */
+};
+
+/** verify_has() - has a block in this state contents? */
+static inline bool verify_has(enum verify_state state)
+{
+	return state == VERIFY_OK || state == VERIFY_IN_LOG || state == VERIFY_TORN;
+}
+
 struct verify {
 	struct log_walk log;
 	u64 pages_good, pages_lost;
@@ -45,16 +58,24 @@ struct verify {
 	unsigned int range_count;
 	void (*progress)(void *arg, u64 done, u64 total);	/* may be NULL */
 	void *progress_arg;
+	/*
+	 * Receives all blocks of the pool, in order; may be NULL. Returns 0, or -1 with @err, which
+	 * ends the walk.
+	 */
+	int (*contents)(void *arg, const struct verify_span *span, struct err *err);
+	void *contents_arg;
 };
 
 /**
  * verify_pool() - verify every block, all parity, and the clean blocks of a cache
  * @pools: one for each vdev, with its legs in sync. If the log's vdev has too few legs to be read,
  * the log holds nothing: the caller has seen that in the superblock
- * @v: zeroed but for progress
+ * @v: zeroed but for progress and contents
  *
- * Return: 0, or -1 with @err (out of memory, or more log records than fit). Faults are counted in
- * @v.
+ * For contents the log must be sound, and clean blocks of a cache are not verified.
+ *
+ * Return: 0, or -1 with @err (out of memory, more log records than fit, or what contents returned).
+ * Faults are counted in @v.
  */
 int verify_pool(const struct offline_pool *pools, struct verify *v, struct err *err);
 

@@ -274,6 +274,14 @@ static void resolve_home(struct checker *c, struct row *r, u32 i, const struct v
 		p->kind = PIECE_REBUILT;
 }
 
+/* An entry that counts by its header may have lost the version; then only home can have it. */
+static void resolve_logged(struct checker *c, struct row *r, u32 i, const struct version *v)
+{
+	r->p[i].kind = PIECE_LOG;
+	if (verify_reads_log(c) && !read_log(c, r, i, &v->payload, v->crc, c->rows->scratch))
+		resolve_home(c, r, i, v);
+}
+
 /*
  * Resolves the newest version. If an intent was cut short and home lacks its version, the next
  * older one counts.
@@ -286,8 +294,10 @@ static void resolve_piece(struct checker *c, struct row *r, u32 i)
 
 	p->logged = found;
 	for (;;) {
+		if (found && v.kind == KVP_REC_DATA)
+			return resolve_logged(c, r, i, &v);
 		if (found && v.kind != KVP_REC_INTENT) {
-			p->kind = v.kind == KVP_REC_DATA ? PIECE_LOG : PIECE_ZERO;
+			p->kind = PIECE_ZERO;
 			return;
 		}
 		resolve_home(c, r, i, found ? &v : NULL);
@@ -330,6 +340,22 @@ static void blame_row(struct checker *c, const struct row *r)
 	}
 }
 
+/* The contents of the piece that was resolved last; NULL: it has none. */
+static const u8 *contents(const struct checker *c, const struct row *r, u32 piece)
+{
+	switch (r->p[piece].kind) {
+	case PIECE_LOG:
+		return c->rows->scratch;
+	case PIECE_REBUILT:
+		return c->rows->sum;
+	case PIECE_HOME:
+	case PIECE_TORN:
+		return home(c, r, piece);
+	default:
+		return NULL;
+	}
+}
+
 static void check_row(struct checker *c, u64 row, bool logged, enum verify_state *found)
 {
 	struct row r = { .row = row };
@@ -341,6 +367,7 @@ static void check_row(struct checker *c, u64 row, bool logged, enum verify_state
 	for (i = 1; i < c->pool->g->leg_count; i++) {
 		resolve_piece(c, &r, i);
 		found[block_of(c, &r, i) - c->first] = states[r.p[i].kind];
+		verify_keep(c, block_of(c, &r, i), contents(c, &r, i));
 	}
 	blame_row(c, &r);
 }

@@ -26,6 +26,9 @@ struct checker {
 	struct leg_view *views;			/* of the legs of one vdev */
 	struct row_buffers *rows;
 	void *block;				/* scratch block of the log */
+	const u8 *found;			/* contents of the block just resolved, or NULL */
+	/* of the blocks below the leaf: for v->contents; NULL: it is not given */
+	u8 *data, *states;
 	/* the leaf being checked */
 	const struct offline_pool *pool;	/* its vdev */
 	struct table *table;
@@ -42,6 +45,15 @@ void verify_read(struct checker *c, u32 from, u32 to);
 
 /** verify_note() - count a block */
 void verify_note(struct checker *c, u64 block, enum verify_state state);
+
+/** verify_keep() - keep the contents of a block of the leaf, for v->contents */
+void verify_keep(struct checker *c, u64 block, const u8 *data);
+
+/** verify_reads_log() - is data of the log read, although the walk of the log has verified it? */
+static inline bool verify_reads_log(const struct checker *c)
+{
+	return c->data || c->v->log.by_header;
+}
 
 /** verify_blame() - count that the leg legs[@leg] lacks something it should have */
 void verify_blame(struct checker *c, int leg);

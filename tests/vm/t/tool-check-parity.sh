@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl check of a parity1 agrees with the module: whole, damaged, without a leg, after power cuts
+# test: kvpoolctl check and extract of a parity1 agree with the module: whole, damaged, without a leg, after power cuts
 # timeout: 400
 # needs: python3 gcc
 # long: many checks after power cuts
@@ -117,7 +117,9 @@ for mode in keep_all drop_all random torn; do
 	two_legs "$found"
 	run 0 check -j "${legs[@]}"; cp /tmp/out /tmp/check
 	expect_eq "$(total)" "$found" "$mode: written"
+	run 0 extract -f "${legs[@]}" -o /tmp/copy
 	run 0 import tank
+	cmp $pool /tmp/copy || fail "$mode: the pool differs from the copy that was made without the module"
 	expect_stat tank written_blocks "$found"
 	run 0 scrub --wait -j tank
 	expect_eq "$(json pools.0.scrub.unrepaired) $(json pools.0.scrub.healed)" "0 0" "$mode: scrub"

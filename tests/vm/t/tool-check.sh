@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: kvpoolctl check and inspect agree on real legs with the module's scrub: clean, damaged, after a power cut
+# test: kvpoolctl check, extract and inspect agree on real legs with the module's scrub: clean, damaged, after a power cut
 # timeout: 400
 # long: five minutes under emulation
 # needs: python3 gcc
@@ -22,6 +22,11 @@ check() { # STATUS: of both legs, which it must not write
 	cp /tmp/out /tmp/check
 }
 checked() { expect_eq "$(json "check.$1" /tmp/check)" "$2" "check: $1"; }
+# extract DEV...: a copy, made without the module, which the pool must equal later.
+extract() {
+	run 0 extract -f "$@" -o /tmp/copy
+}
+same_as_copy() { cmp $pool /tmp/copy || fail "the pool differs from its copy, $1"; }
 # agrees: it counted the same blocks as the pool has later.
 agrees() {
 	local written
@@ -39,7 +44,9 @@ run 0 create -o log_size=8M tank mirror /dev/a /dev/b
 write 0 1024
 write 3000 100
 written=$(stat_of tank written_blocks)
+sum=$(md5sum < $pool)
 run 0 export tank
+extract /dev/a /dev/b; expect_eq "$(md5sum < /tmp/copy)" "$sum" "the copy"
 check 0
 checked result sound; checked advice null; checked blocks.valid "$written"; checked blocks.in_log 0
 checked log.state sound; checked damage "[]"; checked legs.0.blocks_bad 0
@@ -113,7 +120,9 @@ for mode in keep_all drop_all random torn; do
 	checked log.state sound
 	[ "$(json check.blocks.in_log /tmp/check)" -gt 0 ] || fail "$mode: nothing in the log: $(cat /tmp/check)"
 	cp /tmp/check /tmp/out; _record "$got" "check -j"
+	extract /dev/a /dev/b
 	run 0 import tank
+	same_as_copy "after $mode"
 	agrees
 	run 0 scrub --wait -j tank
 	expect_eq "$(json pools.0.scrub.unrepaired)" 0 "$mode: unrepaired"

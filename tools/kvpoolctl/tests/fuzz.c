@@ -21,6 +21,7 @@
 #include "image.h"
 #include "import.h"
 #include "inspect.h"
+#include "opened.h"
 
 #define MAX_UNDO	512
 #define FUZZ_LARGE	16	/* one of 16 runs uses the large image */
@@ -38,7 +39,7 @@ struct undo {
 static struct undo undos[MAX_UNDO];
 static unsigned int undo_count;
 static struct ctl ctl = { .quiet = true, .json = true };
-static unsigned long usable, refused, exits[6];
+static unsigned long usable, refused, copied, exits[6];
 
 const char *const *command_names(void)
 {
@@ -589,6 +590,37 @@ static void look_at_leg(const struct image *m, unsigned int leg)
 	device_close(&d);
 }
 
+static u64 touched;
+
+static int touch(void *arg, const struct verify_span *span, struct err *err)
+{
+	u64 i;
+
+	for (i = 0; span->states && i < span->count; i++)
+		if (verify_has(span->states[i]))
+			touched += span->data[(i << KVP_BLOCK_SHIFT) + i % KVP_BLOCK_SIZE];
+	(void)arg, (void)err;
+	return 0;
+}
+
+/* As extract does. */
+static void look_at_contents(const struct scan *s)
+{
+	struct verify *v = calloc(1, sizeof(*v));
+	struct opened legs;
+	struct err err;
+
+	if (!v)
+		abort();
+	v->contents = touch;
+	if (!opened_begin(s, &legs, &err)) {
+		if (!opened_fault(&legs, &err))
+			copied += !verify_pool(legs.pools, v, &err);
+		opened_end(&legs);
+	}
+	free(v);
+}
+
 static void look_at_pool(const struct image *m)
 {
 	struct import_options options = { .degraded = rnd(2), .accept_fork = rnd(2) };
@@ -618,6 +650,8 @@ static void look_at_pool(const struct image *m)
 	if (o)
 		exits[status]++;
 	json_object_put(o);
+	if (!rnd(3))
+		look_at_contents(&s);
 	scan_free(&s);
 }
 
@@ -671,9 +705,10 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < IMAGES; i++)
 		image_free(&images[i]);
-	printf("fuzz: %lu runs: checked %lu (sound %lu, degraded %lu, faulted %lu), refused %lu\n",
-	       runs, usable, exits[0], exits[EXIT_DEGRADED], exits[EXIT_FAULTED], refused);
+	printf("fuzz: %lu runs: checked %lu (sound %lu, degraded %lu, faulted %lu), refused %lu, "
+	       "copied %lu\n",
+	       runs, usable, exits[0], exits[EXIT_DEGRADED], exits[EXIT_FAULTED], refused, copied);
 	return runs >= 1000 && (!exits[EXIT_DONE] || !exits[EXIT_DEGRADED] ||
-				!exits[EXIT_FAULTED] || !refused);
+				!exits[EXIT_FAULTED] || !refused || !copied);
 }
 #endif
