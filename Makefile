@@ -37,7 +37,7 @@ DKMS_DIR := $(DESTDIR)/usr/src/dm-kvpool-$(VERSION)
 TOOL := $(wildcard tools/kvpoolctl/Makefile)
 
 .PHONY: all module modules-all tool install uninstall dkms-install dkms-uninstall setup \
-	check check-long cache-report demo clean clean-module help links need-kernel kunit-compile $(KERNELS:%=module-%)
+	deb check check-long cache-report demo clean clean-module help links need-kernel kunit-compile $(KERNELS:%=module-%)
 
 all: module tool
 
@@ -49,6 +49,7 @@ help:
 	@echo 'make install         module and tool (DESTDIR=, PREFIX=$(PREFIX)); also uninstall'
 	@echo 'make dkms-install    the module through DKMS, rebuilt for every new kernel;'
 	@echo '                     also dkms-uninstall'
+	@echo 'make deb             packages for Debian 12, in build/deb'
 	@echo 'make setup           what building and testing need (Debian 12; see scripts/setup -h)'
 	@echo 'make check           all tests; check-long adds the slow ones'
 	@echo 'make cache-report    what the policies of the caches miss, beside others'
@@ -127,6 +128,9 @@ dkms-install:
 dkms-uninstall:
 	$(if $(DESTDIR),,-dkms remove dm-kvpool/$(VERSION) --all)
 	rm -rf $(DKMS_DIR)
+
+deb:
+	scripts/deb
 
 setup:
 	scripts/setup
