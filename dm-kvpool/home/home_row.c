@@ -9,6 +9,7 @@
  * The entries of data and parity change in the table together. Until then, the log tells what was
  * at home: docs/design/parity.md.
  */
+#include <linux/delay.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
@@ -40,6 +41,10 @@
 /* so many pages for parity lie side by side in memory, if possible */
 #define RUN_ORDER	4u
 #define RUN_PAGES	(1u << RUN_ORDER)
+/* a piece that does not answer is asked for again; then not for any row, for a while */
+#define PATIENCE	(3 * HZ)
+#define NO_PATIENCE	(60 * HZ)
+#define PAUSE_MS	200
 
 static_assert(KVP_DIRECT_ROWS <= WHOLE_ROWS);
 static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG && KVP_ROW_INPUTS / RUN_PAGES <= BITS_PER_LONG);
@@ -77,8 +82,8 @@ struct stripe {
  * @first_input: number of the first of those
  * @parity: the new parity
  * @crc: its sum
- * @state: valid, or unwritten if nothing of the row is written
- * @partial: a piece stays that only the homes have
+ * @state: valid; unwritten if nothing of the row is written; poisoned if it is not known
+ * @partial: a piece stays that only the homes have, and parity counts it
  */
 struct row {
 	u64 row;
@@ -132,6 +137,7 @@ struct kvp_row_home {
 	struct page *asked[KVP_ROW_INPUTS];	/* pages in order of requests */
 	u32 nr_inputs, nr_ios;
 	struct page *piece, *scratch;	/* for reading one piece after another */
+	unsigned long asks_until;	/* a piece is asked for again; 0: none was */
 	struct kvp_version *edge;	/* versions for blocks that a discard makes unwritten */
 };
 
@@ -429,36 +435,104 @@ static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sour
 }
 
 /*
- * An input is not what it should be. Read piece by piece, rebuild from the others where need be
- * (R8), and add all to the parity.
+ * Add a piece that stays to the parity. It is read, or rebuilt from the others where need be (R8).
+ * Else it is lost; or it may still be there, as a leg does not answer: then it is in @silent.
  */
-static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
+static int add_staying(struct kvp_row_home *h, struct row *r, u32 piece, unsigned long *silent)
 {
-	unsigned long pieces = valid_pieces(h, r, false);
+	struct kvp_tpage *leaf = r->stripe->leaf;
+	int error = kvp_row_read(h->pool, leaf, r->row, piece, h->piece), ret = 0;
+
+	if (error)
+		ret = kvp_row_rebuild(h->pool, leaf, r->row, piece, h->piece, h->scratch);
+	if (ret && kvp_pool_faulted(h->pool))
+		return -EIO;
+	if (!ret) {
+		if (error && error != -ENXIO)
+			kvp_row_heal(h->pool, leaf, r->row, piece, h->piece, h->scratch);
+		kvp_xor(r->parity, h->piece);
+	} else if (ret == -EIO || kvp_row_silent(error)) {
+		*silent |= BIT(piece);
+	} else {
+		r->lost |= BIT(piece);
+	}
+	return 0;
+}
+
+/* The other way: take out of the old parity what changes. What stays is not needed then. */
+static bool subtract_changing(struct kvp_row_home *h, struct row *r)
+{
+	unsigned long pieces = valid_pieces(h, r, true);
 	struct kvp_tpage *leaf = r->stripe->leaf;
 	u32 i;
 
-	clear_page(page_address(r->parity));
-	for (i = 1; i < vdev_of(r)->nr_legs; i++) {
-		int error;
-
+	if (!is_valid(h, r, 0) || kvp_row_read(h->pool, leaf, r->row, 0, h->scratch))
+		return false;
+	for (i = 1; i < leaf->v->nr_legs; i++) {
 		if (!(pieces & BIT(i)))
 			continue;
-		error = kvp_row_read(h->pool, leaf, r->row, i, h->piece);
-		if (error) {
-			int ret = kvp_row_rebuild(h->pool, leaf, r->row, i, h->piece, h->scratch);
-
-			if (!ret && error != -ENXIO)
-				kvp_row_heal(h->pool, leaf, r->row, i, h->piece, h->scratch);
-			else if (ret && kvp_pool_faulted(h->pool))
-				return -EIO;
-			if (ret) {
-				r->lost |= BIT(i);
-				continue;
-			}
-		}
-		kvp_xor(r->parity, h->piece);
+		if (kvp_row_read(h->pool, leaf, r->row, i, h->piece))
+			return false;
+		kvp_xor(h->scratch, h->piece);
 	}
+	copy_page(page_address(r->parity), page_address(h->scratch));
+	return true;
+}
+
+/*
+ * True if a piece that did not answer may be asked for once more. Locks are held, and the log waits.
+ * So that takes some seconds at most, and the next rows get none.
+ */
+static bool may_ask_again(struct kvp_row_home *h)
+{
+	if (!h->asks_until || time_after(jiffies, h->asks_until + NO_PATIENCE))
+		h->asks_until = (jiffies + PATIENCE) | 1;
+	if (time_after_eq(jiffies, h->asks_until))
+		return false;
+	msleep(PAUSE_MS);
+	return true;
+}
+
+static bool parity_is_kept(const struct row *r)
+{
+	const struct kvp_vdev *v = vdev_of(r);
+
+	return kvp_leg_takes_writes(&v->legs[kvp_row_place(v->g, r->row, 0).leg]);
+}
+
+/*
+ * An input is not what it should be. A piece that stays and does not answer is not lost (R27):
+ *
+ *   the old parity and the old contents of what changes are there    they give the new parity
+ *   else                                                             asked for again, for a while
+ *   the leg of the parity is out                                     it need not be known
+ *
+ * Else it is given up: one bad sector would hold the tail until the log is full.
+ */
+static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
+{
+	unsigned long pieces = valid_pieces(h, r, false), silent;
+	int ret = 0;
+	u32 i;
+
+	do {
+		silent = 0;
+		r->lost = 0;
+		clear_page(page_address(r->parity));
+		for (i = 1; !ret && i < vdev_of(r)->nr_legs; i++)
+			if (pieces & BIT(i))
+				ret = add_staying(h, r, i, &silent);
+		if (ret || !silent)
+			return ret;
+		if (subtract_changing(h, r)) {
+			r->lost = 0;
+			return 0;
+		}
+	} while (may_ask_again(h));
+	if (parity_is_kept(r))
+		r->lost |= silent;
+	else
+		r->state = KVP_ENTRY_POISONED;
 	return 0;
 }
 
@@ -498,6 +572,7 @@ static int end_row(struct kvp_row_home *h, struct row *r, bool last)
 	u32 i, n = 0, legs = vdev_of(r)->nr_legs;
 	int ret = 0;
 
+	r->state = KVP_ENTRY_VALID;
 	if (r->partial) {
 		n = take_inputs(h, r, sources);
 		if (!n) {
@@ -506,6 +581,11 @@ static int end_row(struct kvp_row_home *h, struct row *r, bool last)
 		} else if (last) {
 			r->parity = sources[0];
 		}
+	}
+	if (r->state == KVP_ENTRY_POISONED) {
+		r->partial = false;
+		r->crc = 0;
+		return ret;
 	}
 	for (i = 1; i < legs; i++)
 		if (has_contents(r->new[i]))

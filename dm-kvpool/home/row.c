@@ -84,8 +84,7 @@ int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u
 	return -EILSEQ;
 }
 
-/* True if the piece may still be there after this error. */
-static bool silent(int error)
+bool kvp_row_silent(int error)
 {
 	return error && error != -EILSEQ && error != -ENODATA && error != -ENXIO;
 }
@@ -106,7 +105,7 @@ static int rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
 			continue;
 		error = kvp_row_read(pool, leaf, row, i, scratch);
 		if (error)
-			return silent(error) ? -EIO : -EBADMSG;
+			return kvp_row_silent(error) ? -EIO : -EBADMSG;
 		kvp_xor(page, scratch);
 	}
 	return unknown || verifies(leaf, row, piece, entry, page) ? 0 : -EBADMSG;
@@ -180,7 +179,7 @@ static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block
 		return 0;
 	}
 	/* In a pool that lost too many legs, the homes may be in any state. */
-	if (ret == -EIO || silent(bad) || kvp_pool_faulted(pool))
+	if (ret == -EIO || kvp_row_silent(bad) || kvp_pool_faulted(pool))
 		return -EIO;
 	if (kvp_pool_readonly(pool)) {
 		atomic64_inc(&pool->work_stats.unrepaired);

@@ -47,6 +47,9 @@ int __must_check kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page)
 int __must_check kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
 			      u32 piece, struct page *page);
 
+/** kvp_row_silent() - true if the piece may still be there after this error of kvp_row_read() */
+bool kvp_row_silent(int error);
+
 /**
  * kvp_row_rebuild() - make one piece from all others, or take it from the SSD cache, and verify it;
  * the piece itself is not read

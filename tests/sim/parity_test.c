@@ -615,6 +615,207 @@ static void leg_dies_amid_a_large_write(struct parity_test *t)
 	host_read_check(&t->host, 71);
 }
 
+/* --- a block that does not answer ---------------------------------------------------------------- */
+
+static u32 missing_leg(const struct parity_test *t)
+{
+	return __ffs(t->start.missing);
+}
+
+/* A row of which piece @piece is on the missing leg, and all pieces are written. */
+static u64 row_without(struct parity_test *t, u32 piece)
+{
+	u64 row = kvp_row_of(t->host.pool->vdevs[0].g, 128);
+
+	while (place_of(t, row, piece).leg != missing_leg(t))
+		row++;
+	return row;
+}
+
+static u64 parity_entry(struct parity_test *t, u64 row)
+{
+	struct kvp_pool *pool = t->host.pool;
+	struct kvp_tpage *leaf = kvp_table_load(pool, kvp_row_block(pool->vdevs[0].g, row, 1));
+	u64 entry;
+
+	if (IS_ERR(leaf))
+		sim_fail("no leaf");
+	entry = kvp_row_entry(pool, leaf, row, 0);
+	kvp_table_put(pool, leaf);
+	return entry;
+}
+
+static void write_row(struct parity_test *t, u64 row)
+{
+	u32 i;
+
+	for (i = 1; i < t->start.legs; i++)
+		host_write(&t->host, kvp_row_block(t->host.pool->vdevs[0].g, row, i), 1, false);
+}
+
+/*
+ * The last piece of a row does not answer, while the first one is written anew; piece @out is on
+ * the leg that is out. Then it answers, and is what it was.
+ */
+static void write_beside_silent(struct parity_test *t, u32 out, u32 times)
+{
+	u64 row = row_without(t, out), stays, changes;
+	u32 last = t->start.legs - 1;
+	struct kvp_place at = place_of(t, row, last);
+	struct fault *f;
+
+	stays = kvp_row_block(t->host.pool->vdevs[0].g, row, last);
+	changes = kvp_row_block(t->host.pool->vdevs[0].g, row, 1);
+	write_row(t, row);
+	host_checkpoint(&t->host);
+	t->cuts_from = disks.trace.nr;
+	t->crash.lost = t->start.missing;
+	f = disks_fault(FAULT_READ_EIO, at.leg, at.block, at.block);
+	f->times = times;
+	host_write(&t->host, changes, 1, true);
+	host_checkpoint(&t->host);
+	if (!f->hit)
+		sim_fail("the block was not asked for: the case was not set up");
+	disks.nr_faults = 0;
+	expect_read(t, stays, false);
+	expect_read(t, changes, false);
+	if (t->host.pool->table->poisoned)
+		sim_fail("a block that did not answer is lost");
+}
+
+/*
+ * No leg is out, and two blocks of a row do not answer. The old parity, and what was there of the
+ * blocks that change, give the new one.
+ */
+static void silent_beside_a_write(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	u64 row = kvp_row_of(g, 128);
+	u32 i;
+
+	write_row(t, row);
+	host_checkpoint(&t->host);
+	t->cuts_from = disks.trace.nr;
+	for (i = 3; i < 5; i++) {
+		struct kvp_place at = place_of(t, row, i);
+
+		disks_fault(FAULT_READ_EIO, at.leg, at.block, at.block);
+		host_write(&t->host, kvp_row_block(g, row, i - 2), 1, true);
+	}
+	host_checkpoint(&t->host);
+	if (!disks.faults[0].hit)
+		sim_fail("the blocks were not asked for: the case was not set up");
+	disks.nr_faults = 0;
+	for (i = 1; i < 5; i++)
+		expect_read(t, kvp_row_block(g, row, i), false);
+	if (t->host.pool->table->poisoned)
+		sim_fail("a block that did not answer is lost");
+}
+
+/* What stays is on the leg that is out, and only the old parity has it, which does not answer yet. */
+static void silent_parity_for_a_time(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	u64 row = row_without(t, 2);
+	struct kvp_place at = place_of(t, row, 0);
+	u32 i;
+
+	write_row(t, row);
+	host_checkpoint(&t->host);
+	t->cuts_from = disks.trace.nr;
+	t->crash.lost = t->start.missing;
+	disks_fault(FAULT_READ_EIO, at.leg, at.block, at.block)->times = 9;
+	host_write(&t->host, kvp_row_block(g, row, 1), 1, true);
+	host_checkpoint(&t->host);
+	if (!disks.faults[0].hit)
+		sim_fail("the parity was not asked for: the case was not set up");
+	disks.nr_faults = 0;
+	for (i = 1; i < t->start.legs; i++)
+		expect_read(t, kvp_row_block(g, row, i), false);
+	if (t->host.pool->table->poisoned)
+		sim_fail("a block is lost whose parity did not answer");
+}
+
+/* The new parity is not written anywhere. */
+static void silent_in_a_row_without_parity(struct parity_test *t)
+{
+	u64 row = row_without(t, 0);
+
+	write_beside_silent(t, 0, 0);
+	/* The next write of the row, and any other, is as ever. */
+	write_row(t, row);
+	host_write(&t->host, kvp_row_block(t->host.pool->vdevs[0].g, row, 1), 1, true);
+	host_checkpoint(&t->host);
+}
+
+/*
+ * And when its leg has returned, a scrub makes the parity: any other leg may be lost then. (So it can
+ * be before that, but for the row.)
+ */
+static void silent_before_parity_returns(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	u64 row = kvp_row_of(g, 128);
+	struct kvp_place at;
+
+	t->positions = min(t->positions ?: 40u, 40u);
+	while (place_of(t, row, 0).leg != 1)
+		row++;
+	write_row(t, row);
+	leave(t);
+	at = place_of(t, row, 2);
+	disks_fault(FAULT_READ_EIO, at.leg, at.block, at.block);
+	host_write(&t->host, kvp_row_block(g, row, 1), 1, true);
+	host_checkpoint(&t->host);
+	if (!disks.faults[0].hit || kvp_entry_state(parity_entry(t, row)) != KVP_ENTRY_POISONED)
+		sim_fail("the parity of the row is known: the case was not set up");
+	disks.nr_faults = 0;
+	come_back(t);
+	wait_for_return(t);
+	expect_scrub(t, 0, 0);
+	host_checkpoint(&t->host);
+	if (kvp_entry_state(parity_entry(t, row)) != KVP_ENTRY_VALID)
+		sim_fail("a scrub did not make the parity");
+	t->crash.back_at = disks.trace.nr;
+}
+
+/* Only the new parity will hold what is written. It is asked for again, and then answers. */
+static void silent_for_a_time(struct parity_test *t)
+{
+	write_beside_silent(t, 1, 9);
+}
+
+/* It never answers: it is given up, as the log cannot wait. The next one is not waited for. */
+static void silent_for_good(struct parity_test *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	u64 row = row_without(t, 1), stays;
+	u32 last = t->start.legs - 1, i;
+	struct kvp_place at = place_of(t, row, last);
+	unsigned long start;
+
+	t->nothing_to_cut = true;
+	for (i = 0; i < 4; i++)
+		write_row(t, row + i);
+	host_checkpoint(&t->host);
+	disks_fault(FAULT_READ_EIO, at.leg, at.block, at.block + 3);
+	start = jiffies;
+	for (i = 0; i < 4 && place_of(t, row + i, 1).leg == missing_leg(t); i++)
+		host_write(&t->host, kvp_row_block(g, row + i, 1), 1, true);
+	host_checkpoint(&t->host);
+	if (i < 2 || t->host.pool->table->poisoned != i)
+		sim_fail("of %u blocks %llu are lost", i, t->host.pool->table->poisoned);
+	if (time_after(jiffies, start + 12 * HZ))
+		sim_fail("the log waited for %u s", (u32)(jiffies - start) / HZ);
+	disks.nr_faults = 0;
+	stays = kvp_row_block(g, row, last);
+	expect_read(t, stays, true);
+	expect_read(t, kvp_row_block(g, row, 1), false);
+	host_write(&t->host, stays, 1, true);
+	host_checkpoint(&t->host);
+	expect_read(t, stays, false);
+}
+
 /* --- damage ----------------------------------------------------------------------------------- */
 
 /* Any one bad block of a row heals, parity too. */
@@ -1420,6 +1621,13 @@ void run_parity(void)
 	test_without(NAMED_WITHOUT(wide_read_across_a_write), 3, 1, 2);
 	test_without(NAMED_WITHOUT(wide_read_amid_a_write), 3, 2, 2);
 	test_without(NAMED_WITHOUT(wide_read_of_unknown_parity), 3, 4, 1);
+	parity_test(NAMED_WIDE(silent_beside_a_write), 5, 1);
+	test_without(NAMED_WITHOUT_WIDE(silent_parity_for_a_time), 5, 4, 1);
+	test_without(NAMED_WITHOUT(silent_in_a_row_without_parity), 3, 1, 1);
+	test_without(NAMED_WITHOUT_WIDE(silent_in_a_row_without_parity), 5, 8, 1);
+	parity_test(NAMED(silent_before_parity_returns), 3, 1);
+	test_without(NAMED_WITHOUT(silent_for_a_time), 3, 2, 1);
+	test_without(NAMED_WITHOUT(silent_for_good), 3, 4, 1);
 	lives_test("parity:chain_is_cut_short", chain_is_cut_short, true);
 	lives_test("parity:chain_cannot_be_read", chain_cannot_be_read, true);
 	lives_test("parity:chain_has_rotten", chain_has_rotten, true);
