@@ -269,16 +269,21 @@ done:
 	return 0;
 }
 
-/* The table pages above a leaf that the cursor has just entered. */
+/*
+ * The table pages above @block that the cursor has just entered: those that were not above the last
+ * block of that vdev. The first leaf below a page may be unwritten, and then is never visited.
+ */
 static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *good, struct page *copy)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
+	u64 *entered = &pool->scrub->entered[at.v->index], entry = kvp_entry_index(at.v->g, at.block);
 	u32 level;
 
 	for (level = 0; level < at.v->g->levels; level++) {
+		u32 shift = KVP_PTRS_SHIFT * (level + 1);
 		int bad;
 
-		if (kvp_entry_index(at.v->g, at.block) & ((1ull << (KVP_PTRS_SHIFT * (level + 1))) - 1))
+		if (*entered && (*entered - 1) >> shift == entry >> shift)
 			break;
 		/* A checkpoint changes pages above the leaves without the table's lock. */
 		mutex_lock(&pool->checkpoint_lock);
@@ -289,6 +294,7 @@ static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *good, stru
 		if (bad > 0)
 			pool->scrub->info.healed += bad;
 	}
+	*entered = entry + 1;
 	return 0;
 }
 
@@ -412,6 +418,7 @@ static void run(struct kvp_pool *pool)
 
 	WRITE_ONCE(sc->stop, false);
 	WRITE_ONCE(sc->pause, false);
+	memset(sc->entered, 0, sizeof(sc->entered));
 	sc->info.state = KVP_SCRUB_RUNNING;
 	queue_work(pool->scrub_wq, &sc->work);
 }

@@ -14,6 +14,8 @@ struct kvp_scrub {
 	struct mutex lock;		/* start, stop, pause, resume */
 	struct kvp_scrub_info info;	/* cursor etc.: by the worker while running */
 	u32 since;			/* era; 0: everything */
+	/* of each vdev: entry behind the one whose table pages were scrubbed last; 0: none was */
+	u64 entered[KVP_MAX_VDEVS];
 	bool stop, pause, quiesce;
 };
 

@@ -79,6 +79,27 @@ static void scrub_looks_at_each_level(struct trouble *t)
 		}
 }
 
+/* The first leaf below each page above is unwritten, so the cursor enters the page further on. */
+static void scrub_looks_above_unwritten(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 at, healed, unrepaired;
+	u32 n, level;
+
+	spread(h);
+	host_discard(h, 0, LEAF);
+	host_checkpoint(h);
+	for (level = 1; level < levels(h); level++)
+		for (n = 0; n < copies_of_page(h); n++) {
+			at = page_at(h, level, 5 * LEAF);
+			rot(n % disks.nr, copy_at(h, at, n));
+			host_scrub(h, &healed, &unrepaired);
+			if (healed != 1 || unrepaired || !same_copies(h, at))
+				sim_fail("copy %u of a page of level %u is not repaired", n, level);
+		}
+	expect_scrub(h, 0, 0);
+}
+
 /*
  * A reader that finds a bad copy of a page repairs it, without a scrub. One copy of each page is
  * read first.
@@ -813,6 +834,7 @@ void run_deep(void)
 		}
 		trouble(NAMED(scrub_looks_at_each_level), 2);
 		trouble("scrub_looks_at_each_level_on_a_single", scrub_looks_at_each_level, 1);
+		trouble(NAMED(scrub_looks_above_unwritten), 2);
 		trouble(NAMED(readers_repair_each_level), 2);
 		trouble("readers_repair_each_level_on_a_single", readers_repair_each_level, 1);
 		two_lives(NAMED(lost_page_above_is_given_up), what_was_given_up_stays_so, 2,
