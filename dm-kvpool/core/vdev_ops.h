@@ -18,6 +18,7 @@ struct kvp_log;
 struct kvp_rec;
 struct kvp_recovery;
 struct kvp_resilver_io;
+struct kvp_resilver_step;
 struct kvp_scrub_io;
 struct kvp_spilled;
 struct kvp_tpage;
@@ -83,11 +84,13 @@ struct page;
  *	Context: as @verify.
  *
  * Resilver:
- * @copy_missed: write those of @n blocks at home that a leg misses to that leg, if all of them
- *	verify. The caller has locked them. Return: false: look at each block by itself. Context:
- *	process; waits for I/O.
- * @copy_missed_parity: the same for the parity that belongs to a block, which is rebuilt. Return:
- *	0 or -errno. Context: as @copy_missed.
+ * @read_missed: begin to read what is needed for those blocks at home of a step that its legs miss.
+ *	The caller has locked them. Return: false: look at each block by itself. Context: process.
+ * @add_missed: the reads have ended: add what the legs miss to the batch of the step. Return: false:
+ *	not all verifies. Context: as @read_missed.
+ * @copy_missed_parity: rebuild the parity that belongs to a block, and write it to its leg, if that
+ *	misses it. The caller has locked the block. Return: 0 or -errno. Context: process; waits for
+ *	I/O.
  *
  * Recovery:
  * @alloc_reader: get memory to read a log on the vdev, besides one segment's. Return: 0 or -ENOMEM.
@@ -136,8 +139,8 @@ struct kvp_vdev_ops {
 		       u64 block, u32 n);
 	int (*scrub_row)(const struct kvp_spot *at, u64 block, struct page *page, struct page *spare);
 
-	bool (*copy_missed)(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-			    u64 block, u32 n);
+	bool (*read_missed)(struct kvp_pool *pool, struct kvp_resilver_step *step);
+	bool (*add_missed)(struct kvp_pool *pool, struct kvp_resilver_step *step);
 	int (*copy_missed_parity)(struct kvp_pool *pool, struct kvp_resilver_io *io,
 				  struct kvp_tpage *leaf, u64 block);
 

@@ -127,10 +127,15 @@ static void add_io(struct kvp_batch *b, struct kvp_batch_run *run, struct kvp_le
 	io->pages = &b->pages[run->first];
 }
 
-static void submit_and_wait(struct kvp_batch *b)
+static void submit(struct kvp_batch *b)
 {
 	kvp_io_group_init(&b->group);
 	kvp_io_group_submit_all(&b->group, b->ios, b->nr_ios);
+}
+
+static void submit_and_wait(struct kvp_batch *b)
+{
+	submit(b);
 	kvp_io_group_wait(&b->group);
 }
 
@@ -266,9 +271,23 @@ static int check_losses(const struct kvp_batch *b)
 	return atomic_read_acquire(&b->pool->losses) != b->losses ? -ENOMEM : 0;
 }
 
+/* Begin to write to all legs, or all but those that have it. */
+static void begin(struct kvp_batch *b)
+{
+	b->nr_ios = 0;
+	b->somewhere = add_all(b);
+	submit(b);
+}
+
+static int end(struct kvp_batch *b)
+{
+	kvp_io_group_wait(&b->group);
+	/* The parity of the row covers blocks of a leg that is out. */
+	return b->nr_ios || b->somewhere ? retry_failed(b) : -EIO;
+}
+
 int kvp_batch_write(struct kvp_batch *b)
 {
-	bool somewhere;
 	int ret = 0;
 
 	if (!b->nr_runs)
@@ -278,12 +297,26 @@ int kvp_batch_write(struct kvp_batch *b)
 	if (b->in_turns)
 		ret = flush_before(b) ?: check_losses(b) ?: write_leading(b) ?: check_losses(b);
 	if (!ret) {
-		b->nr_ios = 0;
-		somewhere = add_all(b);
-		submit_and_wait(b);
-		/* The parity of the row covers blocks of a leg that is out. */
-		ret = b->nr_ios || somewhere ? retry_failed(b) : -EIO;
+		begin(b);
+		ret = end(b);
 	}
+	kvp_batch_reset(b);
+	return ret;
+}
+
+void kvp_batch_begin(struct kvp_batch *b)
+{
+	if (b->pool->nr_vdevs > 1)
+		gather(b);
+	begin(b);
+}
+
+int kvp_batch_end(struct kvp_batch *b)
+{
+	int ret = end(b);
+
+	if (!b->nr_runs)
+		ret = 0;
 	kvp_batch_reset(b);
 	return ret;
 }

@@ -22,6 +22,7 @@ struct kvp_batch {
 	struct kvp_pool *pool;
 	struct kvp_io_group group;
 	u32 nr_pages, nr_runs, nr_ios;
+	bool somewhere;	/* some run is for one leg, or some leg has it already */
 	/* first to one leg of a vdev, flushed, then to the others; reset when written */
 	bool in_turns;
 	int losses;	/* in turns: losses of legs, counted when there was another one for each */
@@ -66,5 +67,16 @@ void kvp_batch_reset(struct kvp_batch *b);
  * Context: process, waits for I/O.
  */
 int __must_check kvp_batch_write(struct kvp_batch *b);
+
+/**
+ * kvp_batch_begin() - begin what kvp_batch_write() does, but not in turns
+ *
+ * kvp_batch_end() must follow. Until then the batch and its pages belong to the requests. Context:
+ * process; does not wait for I/O, but perhaps for memory as kvp_io_submit().
+ */
+void kvp_batch_begin(struct kvp_batch *b);
+
+/** kvp_batch_end() - the rest of kvp_batch_write(): waits, and returns the same */
+int __must_check kvp_batch_end(struct kvp_batch *b);
 
 #endif /* KVP_BATCH_H */

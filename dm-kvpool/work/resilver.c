@@ -21,6 +21,11 @@
 #define NOTE_BLOCKS	(1u << 18)	/* or after so many blocks */
 #define MIN_PAUSE_MS	1000u		/* after an error, and the double after the next one */
 #define MAX_PAUSE_MS	60000u
+#define NAP_NS		(50 * NSEC_PER_MSEC)
+#define IDLE_MS		500u		/* without a request: the host is idle */
+/* while it is not, a step gets one of 32 parts of the time, */
+#define YIELD		31u
+#define MOST_REST_NS	(1u * NSEC_PER_SEC)	/* and there is one in each second at least */
 #define NONE		(~0ull)
 
 /* --- helpers -------------------------------------------------------------------- */
@@ -44,19 +49,63 @@ static bool some_joined(const struct kvp_resilver *r)
 /* In short naps, so that a suspend need not wait, nor, with @cut_short, a leg that joins. */
 static void rest(const struct kvp_resilver *r, u64 ns, bool cut_short)
 {
-	u64 nap = 50 * NSEC_PER_MSEC, slept;
+	u64 slept;
 
-	for (slept = 0; slept < ns && !interrupted(r) && !(cut_short && some_joined(r)); slept += nap)
-		schedule_timeout_uninterruptible(nsecs_to_jiffies(nap));
+	for (slept = 0; slept < ns && !interrupted(r) && !(cut_short && some_joined(r)); slept += NAP_NS)
+		schedule_timeout_uninterruptible(nsecs_to_jiffies(NAP_NS));
 }
 
-static void throttle(struct kvp_resilver *r, u32 blocks)
+/* What the host has asked the legs for so far. */
+static u64 host_blocks(const struct kvp_pool *pool)
+{
+	u64 blocks = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct kvp_stats *s = per_cpu_ptr(pool->stats, cpu);
+
+		blocks += s->read_blocks + s->write_blocks + s->discard_blocks;
+		blocks -= s->ram_hits + s->ssd_hits + s->buffer_read_blocks + s->zero_read_blocks;
+	}
+	return blocks;
+}
+
+static bool host_is_busy(struct kvp_resilver *r)
+{
+	u64 blocks = host_blocks(r->pool);
+
+	if (blocks != r->host_blocks) {
+		r->host_blocks = blocks;
+		r->host_at = jiffies;
+	}
+	return time_before(jiffies, r->host_at + msecs_to_jiffies(IDLE_MS));
+}
+
+/* The legs belong to the host, until it is idle. */
+static void yield_to_host(struct kvp_resilver *r, u64 took)
+{
+	u64 ns = min_t(u64, took * YIELD, MOST_REST_NS), slept;
+
+	if (host_is_busy(r))
+		r->yields++;
+	for (slept = 0; slept < ns && !interrupted(r) && !some_joined(r) && host_is_busy(r); slept += NAP_NS)
+		schedule_timeout_uninterruptible(max(nsecs_to_jiffies(min_t(u64, ns - slept, NAP_NS)), 1ul));
+}
+
+/* After a step of @blocks that took @ns; none is in flight. */
+static void rest_after(struct kvp_resilver *r, u32 blocks, u64 ns)
 {
 	u64 rate = READ_ONCE(r->pool->tunables[KVP_T_RESILVER_RATE]);
 
-	cond_resched();
+	yield_to_host(r, ns);
 	if (rate)
 		rest(r, div64_u64(((u64)blocks << KVP_BLOCK_SHIFT) * NSEC_PER_SEC, rate), true);
+}
+
+static bool cursor_is_due(const struct kvp_resilver *r)
+{
+	return r->copied - r->noted_at >= NOTE_BLOCKS ||
+	       time_after_eq(jiffies, r->noted + msecs_to_jiffies(NOTE_MS));
 }
 
 /* Legs of @v that resilver, and have begun or not, a bit each. */
@@ -211,26 +260,29 @@ static u32 since_of(const struct kvp_resilver *r, u32 i, u64 own)
 }
 
 /**
- * struct step - blocks of a vdev that are looked at together
+ * struct stretch - blocks of a vdev that are walked over for the same legs
  * @v: the vdev
  * @legs: legs that this is for, a bit each: all that have got so far
- * @own: the first block, as the vdev counts
- * @end: the step ends here at the latest: some leg has got further, or has another era from there
+ * @own: all blocks below are done, as the vdev counts
+ * @ahead: all blocks below are done, or belong to steps in flight
+ * @end: it ends here: some leg has got further, or has another era from there
  * @since: the oldest era that one of @legs misses
+ * @again: it is a hole, and the walk has passed it
  */
-struct step {
+struct stretch {
 	struct kvp_vdev *v;
-	u64 legs, own, end;
+	u64 legs, own, ahead, end;
 	u32 since;
+	bool again;
 };
 
-/* The next step of @v. False: all legs that resilver are at the end. */
-static bool next_step(const struct kvp_resilver *r, struct kvp_vdev *v, struct step *s)
+/* The next stretch of @v. False: all legs that resilver are at the end. */
+static bool next_stretch(const struct kvp_resilver *r, struct kvp_vdev *v, struct stretch *s)
 {
 	u64 targets = targets_of(v);
 	u32 i;
 
-	*s = (struct step){ .v = v, .own = end_of(v), .end = end_of(v), .since = KVP_ERA_MAX };
+	*s = (struct stretch){ .v = v, .own = end_of(v), .end = end_of(v), .since = KVP_ERA_MAX };
 	for (i = 0; i < v->nr_legs; i++)
 		if (targets >> i & 1)
 			s->own = min(s->own, r->next[v->legs[i].index]);
@@ -251,8 +303,8 @@ static bool next_step(const struct kvp_resilver *r, struct kvp_vdev *v, struct s
 	return s->own < end_of(v);
 }
 
-/* The legs of the step have everything below it, but for holes. */
-static void advance(struct kvp_resilver *r, const struct step *s)
+/* The legs have everything below @s->own, but for holes. */
+static void advance(struct kvp_resilver *r, const struct stretch *s)
 {
 	u32 i;
 
@@ -290,7 +342,7 @@ static void save_hole(struct kvp_resilver *r)
 }
 
 /* @n blocks from @own on could not be copied. */
-static void note_hole(struct kvp_resilver *r, const struct step *s, u64 own, u64 n)
+static void note_hole(struct kvp_resilver *r, const struct stretch *s, u64 own, u64 n)
 {
 	struct kvp_resilver_hole hole = { s->v, s->legs, own, n };
 	struct kvp_resilver_hole *last = r->nr_holes ? &r->holes[r->nr_holes - 1] : NULL;
@@ -355,90 +407,173 @@ static int copy_block(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 }
 
 /* Block by block. -ENOMEM, -EINTR: the step is not done. */
-static int copy_closely(struct kvp_resilver *r, struct kvp_resilver_io *io, const struct step *s,
-			struct kvp_tpage *leaf, u64 block, u32 n)
+static int copy_closely(struct kvp_resilver *r, struct kvp_resilver_io *io, const struct stretch *s,
+			const struct kvp_resilver_step *step)
 {
+	const struct kvp_resilver_part *p = step->parts;
 	u32 i;
 
-	for (i = 0; i < n; i++) {
-		int ret = copy_block(r, io, leaf, block + i);
+	io->since = s->since;
+	io->legs = s->legs;
+	for (i = 0; i < step->n; i++) {
+		int ret;
 
+		if (i == p->first + p->n)
+			p++;
+		ret = copy_block(r, io, p->leaf, p->block + i - p->first);
 		if (ret == -ENOMEM)
 			return ret;
 		if (ret)
-			note_hole(r, s, s->own + i, 1);
+			note_hole(r, s, step->own + i, 1);
 		if (interrupted(r))
 			return -EINTR;
 	}
 	return 0;
 }
 
-/* @n blocks, all below one leaf. */
-static int copy_step(struct kvp_resilver *r, struct kvp_resilver_io *io, const struct step *s,
-		     u64 block, u32 n)
+/* The @i-th step in flight, from the oldest on. */
+static struct kvp_resilver_step *nth(struct kvp_resilver_io *io, u32 i)
 {
-	struct kvp_pool *pool = r->pool;
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
-	struct kvp_range range;
-	bool all;
-	int ret = 0;
-
-	if (IS_ERR(leaf)) {
-		if (PTR_ERR(leaf) == -ENOMEM)
-			return -ENOMEM;
-		note_hole(r, s, s->own, n);
-		return 0;
-	}
-	io->since = s->since;
-	io->legs = s->legs;
-	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
-	all = s->v->ops->copy_missed(pool, io, leaf, block, n);
-	kvp_range_unlock(&pool->ranges, &range);
-	if (!all)
-		ret = copy_closely(r, io, s, leaf, block, n);
-	kvp_table_put(pool, leaf);
-	r->copied = io->copied;
-	return ret;
+	return &io->steps[(io->first + i) % KVP_RESILVER_STEPS];
 }
 
-/* One step, or skip what has not changed, and move s->own. -ENOMEM, -EINTR: again, or not now. */
-static int walk_some(struct kvp_resilver *r, struct kvp_resilver_io *io, struct step *s)
+/* Steps that may be in flight: one if the walk must rest behind it. */
+static u32 steps_at_once(struct kvp_resilver *r)
 {
-	struct kvp_pool *pool = r->pool;
-	struct kvp_spot at;
-	u64 next, behind, block;
-	u32 n;
-	int ret = kvp_table_next_of_vdev(s->v, s->own, s->end, s->since, &next, &behind);
+	bool alone = READ_ONCE(r->pool->tunables[KVP_T_RESILVER_RATE]) || host_is_busy(r);
 
-	if (ret == -ENOMEM)
-		return ret;
+	return alone ? 1 : KVP_RESILVER_STEPS;
+}
+
+/*
+ * Begin a step at s->ahead, or skip what has not changed. Returns 1 when that will do for now;
+ * -ENOMEM. With steps in flight it waits for no lock, and leaves errors until those have ended.
+ */
+static int begin_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
+{
+	struct kvp_resilver_step *step = nth(io, io->nr);
+	u64 next, behind;
+	int ret = kvp_table_next_of_vdev(s->v, s->ahead, s->end, s->since, &next, &behind);
+
+	if (ret && (io->nr || ret == -ENOMEM))
+		return io->nr ? 1 : ret;
 	if (ret) {
 		behind = min(behind, s->end);
 		note_hole(r, s, next, behind - next);
 		next = behind;
 	}
-	if (next > s->own) {
-		s->own = next;
-		return 0;
+	if (next > s->ahead) {
+		s->ahead = next;
+		return !io->nr;
 	}
-	block = kvp_pool_block(s->v, s->own);
-	at = kvp_locate(pool, block);
-	n = min_t(u64, kvp_resilver_step(&at), s->end - s->own);
-	ret = copy_step(r, io, s, block, n);
+	step->v = s->v;
+	step->own = s->ahead;
+	step->legs = s->legs;
+	step->since = s->since;
+	ret = kvp_resilver_begin(r->pool, step, s->end, !io->nr);
+	if (ret && (io->nr || ret == -ENOMEM))
+		return io->nr ? 1 : ret;
+	r->begun_ahead += !!io->nr;
+	if (ret)
+		note_hole(r, s, step->own, step->n);
+	else
+		io->nr++;
+	s->ahead += step->n;
+	return !io->nr;
+}
+
+/* Forget all steps in flight: they begin again. */
+static void cancel_steps(struct kvp_resilver *r, struct kvp_resilver_io *io)
+{
+	u32 i;
+
+	for (i = 0; i < io->nr; i++) {
+		struct kvp_resilver_step *step = nth(io, i);
+
+		if (i >= io->writing)
+			kvp_resilver_cancel(step);
+		kvp_resilver_end(r->pool, step);
+		kvp_resilver_put(r->pool, step);
+	}
+	io->nr = 0;
+	io->writing = 0;
+}
+
+/* The oldest step in flight ends. -ENOMEM, -EINTR: it does not, and must begin again. */
+static int end_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
+{
+	struct kvp_resilver_step *step = nth(io, 0);
+	int copied = kvp_resilver_end(r->pool, step), ret = 0;
+
+	io->first++;
+	io->nr--;
+	io->writing--;
+	io->copied += max(copied, 0);
+	if (copied < 0) {
+		cancel_steps(r, io);
+		s->ahead = step->own + step->n;
+		ret = copy_closely(r, io, s, step);
+	}
+	r->copied = io->copied;
+	kvp_resilver_put(r->pool, step);
 	if (ret)
 		return ret;
-	s->own += n;
-	kvp_table_shrink(pool, false);
-	throttle(r, n);
+	s->own = step->own + step->n;
+	kvp_table_shrink(r->pool, false);
+	cond_resched();
+	if (!io->nr)
+		rest_after(r, step->n, ktime_get_ns() - step->began);
 	return 0;
+}
+
+/* The next step that is read begins to write, while the one before writes; or the oldest ends. */
+static int bring_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
+{
+	if (io->writing < io->nr)
+		kvp_resilver_write(r->pool, nth(io, io->writing++));
+	return io->writing < 2 && io->writing < io->nr ? 0 : end_step(r, io, s);
+}
+
+/* True if something else comes first; no step is in flight then. */
+static bool must_stop(const struct kvp_resilver *r, const struct stretch *s)
+{
+	return interrupted(r) || some_joined(r) || cursor_is_due(r) || s->legs & ~targets_of(s->v);
+}
+
+/*
+ * Walk on, at least a step, and to the end of @s at most. Steps are begun in order, and end in
+ * order. -ENOMEM, -EINTR: again, or not now.
+ */
+static int walk_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
+{
+	bool more = true;
+	int ret = 0;
+
+	s->ahead = s->own;
+	do {
+		int begun = 0;
+
+		while (more && !begun && s->ahead < s->end && io->nr < steps_at_once(r))
+			begun = begin_step(r, io, s);
+		if (io->nr)
+			ret = bring_on(r, io, s);
+		else if (begun < 0)
+			ret = begun;
+		if (!ret && !io->nr)
+			s->own = s->ahead;
+		if (!ret && !s->again)
+			advance(r, s);
+		more = !ret && s->ahead < s->end && !must_stop(r, s);
+	} while (io->nr || more);
+	return ret;
 }
 
 /* Walk over a hole. What still cannot be copied becomes a hole again. */
 static void try_again(struct kvp_resilver *r, struct kvp_resilver_io *io,
 		      const struct kvp_resilver_hole *h)
 {
-	struct step s = { .v = h->v, .legs = h->legs & targets_of(h->v), .own = h->own,
-			  .end = h->own + h->n, .since = KVP_ERA_MAX };
+	struct stretch s = { .v = h->v, .legs = h->legs & targets_of(h->v), .own = h->own,
+			     .end = h->own + h->n, .since = KVP_ERA_MAX, .again = true };
 	int ret = 0;
 	u32 i;
 
@@ -447,7 +582,7 @@ static void try_again(struct kvp_resilver *r, struct kvp_resilver_io *io,
 			s.since = min3(s.since, since_of(r, h->v->legs[i].index, s.own),
 				       since_of(r, h->v->legs[i].index, s.end - 1));
 	while (s.legs && s.own < s.end && !ret)
-		ret = interrupted(r) ? -EINTR : walk_some(r, io, &s);
+		ret = interrupted(r) ? -EINTR : walk_on(r, io, &s);
 	if (s.legs && s.own < s.end)
 		note_hole(r, &s, s.own, s.end - s.own);
 }
@@ -517,12 +652,6 @@ static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 	}
 	kvp_sb_note(pool);
 	mutex_unlock(&pool->sb_lock);
-}
-
-static bool cursor_is_due(const struct kvp_resilver *r)
-{
-	return r->copied - r->noted_at >= NOTE_BLOCKS ||
-	       time_after_eq(jiffies, r->noted + msecs_to_jiffies(NOTE_MS));
 }
 
 /* --- the end (4 to 6) ----------------------------------------------------------- */
@@ -635,7 +764,7 @@ static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp
 /* Go on with one vdev until none of its legs resilvers. -errno: it must wait. */
 static int resilver_vdev(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
 {
-	struct step s;
+	struct stretch s;
 	int ret = 0;
 
 	while (!ret && !interrupted(r) && (targets_of(v) || legs_of(v, false))) {
@@ -644,10 +773,8 @@ static int resilver_vdev(struct kvp_resilver *r, struct kvp_resilver_io *io, str
 			return 0;
 		if (legs_of(v, false)) {
 			ret = begin_walk(r, v, legs_of(v, false));
-		} else if (next_step(r, v, &s)) {
-			ret = walk_some(r, io, &s);
-			if (!ret)
-				advance(r, &s);
+		} else if (next_stretch(r, v, &s)) {
+			ret = walk_on(r, io, &s);
 		} else {
 			ret = finish(r, io, v);
 		}
@@ -686,6 +813,8 @@ static void resilver_work(struct work_struct *work)
 		return;
 	io->copied = r->copied;
 	r->noted = jiffies;
+	r->host_blocks = host_blocks(pool);
+	r->host_at = jiffies - msecs_to_jiffies(IDLE_MS);
 	while (kvp_resilver_runs(pool) && !interrupted(r))
 		resilver_all(r, io);
 	kvp_resilver_free(io);

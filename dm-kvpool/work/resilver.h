@@ -20,7 +20,8 @@
  * are in the superblock, and a later resilver copies only what they do not cover. The same holds if
  * the leg is lost. docs/design/resilver.md has the reasons, docs/cases/resilver.md the cases.
  *
- * Locks: the worker holds none between steps. A step holds range locks, a page checkpoint_lock.
+ * Locks: a step holds range locks, a page checkpoint_lock. A few steps are in flight at a time: what
+ * is locked while others are is only tried. The worker rests, and does all else, while none is.
  */
 #ifndef KVP_RESILVER_H
 #define KVP_RESILVER_H
@@ -57,6 +58,10 @@ struct kvp_resilver_hole {
  * @pause: ms: before the next try
  * @noted: jiffies: when the cursor was noted
  * @noted_at: @copied then
+ * @host_blocks: what the host had asked for when that was looked at last
+ * @host_at: jiffies: when it had changed
+ * @begun_ahead: steps that were begun while others were in flight
+ * @yields: steps that were followed by a rest because the host was busy
  */
 struct kvp_resilver {
 	struct kvp_pool *pool;
@@ -68,7 +73,8 @@ struct kvp_resilver {
 	u64 copied, noted_at;
 	struct kvp_resilver_hole holes[KVP_RESILVER_HOLES], again[KVP_RESILVER_HOLES];
 	u32 nr_holes, pause;
-	unsigned long noted;
+	unsigned long noted, host_at;
+	u64 host_blocks, begun_ahead, yields;
 };
 
 void kvp_resilver_init(struct kvp_pool *pool);

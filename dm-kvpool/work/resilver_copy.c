@@ -2,23 +2,53 @@
 /*
  * What a resilver copies (R8, R18): only versions that verify, under the range lock of their
  * blocks, so that no newer version can go home meanwhile. A home write goes to the leg by itself.
+ *
+ * A step is read, verified, and written. Its caller may begin the next ones meanwhile.
  */
 #include <linux/gfp.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 
 #include "core/vdev_ops.h"
 #include "core/xor.h"
 #include "home/heal.h"
+#include "home/home.h"
 #include "home/row.h"
 #include "io/mirror.h"
 #include "super/members.h"
 #include "table/table.h"
 #include "work/resilver_copy.h"
 
-#define STEP_BLOCKS	256u	/* of each leg, under one range lock: 1 MiB */
+#define STEP_BLOCKS	256u	/* of each leg: 1 MiB */
 #define GAP_BLOCKS	16u	/* to read 64 KiB along is cheaper than another request */
 
 /* --- memory ------------------------------------------------------------------------- */
+
+static void free_step(struct kvp_resilver_step *step)
+{
+	u32 i;
+
+	for (i = 0; i < step->nr_pages; i++)
+		if (step->pages[i])
+			__free_page(step->pages[i]);
+	kvp_batch_free(step->batch);
+}
+
+static bool alloc_step(struct kvp_pool *pool, struct kvp_resilver_step *step)
+{
+	u32 i;
+
+	step->nr_pages = STEP_BLOCKS;
+	if (kvp_home_has_rows(pool))
+		step->nr_pages = min(STEP_BLOCKS * pool->max_legs, KVP_RESILVER_PAGES);
+	step->batch = kvp_batch_alloc(pool);
+	for (i = 0; i < step->nr_pages; i++) {
+		step->pages[i] = alloc_page(GFP_KERNEL);
+		if (!step->pages[i])
+			return false;
+	}
+	return step->batch;
+}
 
 void kvp_resilver_free(struct kvp_resilver_io *io)
 {
@@ -26,12 +56,12 @@ void kvp_resilver_free(struct kvp_resilver_io *io)
 
 	if (!io)
 		return;
-	for (i = 0; i < KVP_RESILVER_PAGES; i++)
-		if (io->pages[i])
-			__free_page(io->pages[i]);
+	for (i = 0; i < KVP_RESILVER_STEPS; i++)
+		free_step(&io->steps[i]);
+	if (io->page)
+		__free_page(io->page);
 	if (io->spare)
 		__free_page(io->spare);
-	kvp_batch_free(io->batch);
 	kvfree(io);
 }
 
@@ -43,80 +73,168 @@ struct kvp_resilver_io *kvp_resilver_alloc(struct kvp_pool *pool)
 
 	if (!io)
 		return NULL;
-	io->batch = kvp_batch_alloc(pool);
+	io->page = alloc_page(GFP_KERNEL);
 	io->spare = alloc_page(GFP_KERNEL);
-	good = io->batch && io->spare;
-	for (i = 0; good && i < KVP_RESILVER_PAGES; i++) {
-		io->pages[i] = alloc_page(GFP_KERNEL);
-		good = io->pages[i];
-	}
+	good = io->page && io->spare;
+	for (i = 0; good && i < KVP_RESILVER_STEPS; i++)
+		good = alloc_step(pool, &io->steps[i]);
 	if (good)
 		return io;
 	kvp_resilver_free(io);
 	return NULL;
 }
 
-u32 kvp_resilver_step(const struct kvp_spot *at)
+/* --- steps ---------------------------------------------------------------------------- */
+
+/* Blocks from @own on that a step may have, before @end; of a parity1 whole stripes, if it can. */
+static u32 step_blocks(const struct kvp_resilver_step *step, u64 own, u64 end)
 {
-	u32 unit = kvp_unit_blocks(at->v->g), most = KVP_RESILVER_PAGES;
-	u32 on_leg = kvp_unit_on_leg(at->v->g), step;
+	const struct kvp_geometry *g = step->v->g;
+	u32 unit = kvp_unit_blocks(g), most = step->nr_pages, n;
 
 	if (unit > 1)
-		most /= at->v->nr_legs;
-	step = max(1u, min(STEP_BLOCKS, most) / on_leg) * unit;
-	if (at->block % unit)
-		step = unit;
-	return min_t(u64, step - at->block % step, at->left);
+		most /= step->v->nr_legs;
+	n = max(1u, min(STEP_BLOCKS, most) / kvp_unit_on_leg(g)) * unit;
+	if (own % unit)
+		n = unit;
+	n = min_t(u64, n - own % n, end - own);
+	return n > unit ? n - n % unit : n;
+}
+
+/*
+ * Look up and lock the next part, of at most @left blocks. As a range is held already, or others are
+ * in flight, it does not wait for the lock.
+ */
+static int add_part(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 left, bool wait)
+{
+	struct kvp_resilver_part *p = &step->parts[step->nr_parts];
+	u64 block = kvp_pool_block(step->v, step->own + step->n);
+	u64 last;
+
+	p->block = block;
+	p->first = step->n;
+	p->n = min(left, kvp_locate(pool, block).left);
+	p->leaf = kvp_table_load(pool, block);
+	if (IS_ERR(p->leaf))
+		return PTR_ERR(p->leaf);
+	last = block + p->n - 1;
+	if (wait) {
+		kvp_range_lock(&pool->ranges, &p->range, block, last);
+	} else if (!kvp_range_trylock(&pool->ranges, &p->range, block, last)) {
+		kvp_table_put(pool, p->leaf);
+		return -EAGAIN;
+	}
+	step->nr_parts++;
+	step->n += p->n;
+	return 0;
+}
+
+int kvp_resilver_begin(struct kvp_pool *pool, struct kvp_resilver_step *step, u64 end, bool wait)
+{
+	u32 n = step_blocks(step, step->own, end);
+	int ret = 0;
+
+	step->n = 0;
+	step->nr_parts = 0;
+	step->began = ktime_get_ns();
+	while (!ret && step->n < n && step->nr_parts < KVP_RESILVER_PARTS)
+		ret = add_part(pool, step, n - step->n, wait && !step->nr_parts);
+	if (!step->nr_parts) {
+		step->n = step->parts[0].n;
+		return ret;
+	}
+	memset(step->ios, 0, sizeof(step->ios));
+	kvp_io_group_init(&step->group);
+	step->good = step->v->ops->read_missed(pool, step);
+	return 0;
+}
+
+void kvp_resilver_write(struct kvp_pool *pool, struct kvp_resilver_step *step)
+{
+	kvp_io_group_wait(&step->group);
+	kvp_batch_reset(step->batch);
+	step->good = step->good && step->v->ops->add_missed(pool, step);
+	if (step->good)
+		kvp_batch_begin(step->batch);
+}
+
+int kvp_resilver_end(struct kvp_pool *pool, struct kvp_resilver_step *step)
+{
+	int blocks = step->batch->nr_pages, ret = -EBADMSG;
+	u32 i;
+
+	/* A leg that fails a write is given up, so an error concerns legs in sync. */
+	if (step->good && !kvp_batch_end(step->batch))
+		ret = blocks;
+	for (i = 0; i < step->nr_parts; i++)
+		kvp_range_unlock(&pool->ranges, &step->parts[i].range);
+	return ret;
+}
+
+void kvp_resilver_cancel(struct kvp_resilver_step *step)
+{
+	kvp_io_group_wait(&step->group);
+	step->good = false;
+}
+
+void kvp_resilver_put(struct kvp_pool *pool, struct kvp_resilver_step *step)
+{
+	while (step->nr_parts)
+		kvp_table_put(pool, step->parts[--step->nr_parts].leaf);
+}
+
+/* The part that has block @i of the step. */
+static const struct kvp_resilver_part *part_of(const struct kvp_resilver_step *step, u32 i)
+{
+	const struct kvp_resilver_part *p = step->parts;
+
+	while (i - p->first >= p->n)
+		p++;
+	return p;
 }
 
 /* --- blocks of a mirror --------------------------------------------------------------- */
 
-/* True if the legs of the step miss what @entry names. */
-static bool missed(const struct kvp_resilver_io *io, u64 entry)
+/* True if @entry names a version that legs miss which have all that is older than @since. */
+static bool missed(u64 entry, u32 since)
 {
-	return kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= io->since;
+	return kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= since;
 }
 
-/* Write what was added. A leg that fails it is given up, so an error concerns legs in sync. */
-static bool write_batch(struct kvp_resilver_io *io)
+static u64 entry_of(struct kvp_pool *pool, const struct kvp_resilver_step *step, u32 i)
 {
-	u32 blocks = io->batch->nr_pages;
+	const struct kvp_resilver_part *p = part_of(step, i);
 
-	if (kvp_batch_write(io->batch))
-		return false;
-	io->copied += blocks;
-	return true;
+	return kvp_table_entry(pool, p->leaf, p->block + (i - p->first));
 }
 
 /* Read @nr blocks of @leg into @pages, without waiting. */
-static void read_leg(struct kvp_resilver_io *io, u32 i, struct kvp_leg *leg, u64 block, u32 nr,
+static void read_leg(struct kvp_resilver_step *step, u32 i, struct kvp_leg *leg, u64 block, u32 nr,
 		     struct page **pages)
 {
-	struct kvp_io *r = &io->ios[i];
+	struct kvp_io *r = &step->ios[i];
 
-	memset(r, 0, sizeof(*r));
 	r->leg = leg;
 	r->op = KVP_IO_READ;
 	r->background = true;
 	r->block = block;
 	r->nr = nr;
 	r->pages = pages;
-	kvp_io_group_submit(&io->group, r);
+	kvp_io_group_submit(&step->group, r);
 }
 
 /*
- * The next run of blocks to read, from @from on, of the @n blocks from @block on: it begins and
- * ends with a block that changed. Short gaps are read along, and with @rest all that is left. False:
- * there is none.
+ * The next run of blocks to read, from block @from of the step on: it begins and ends with a block
+ * that changed. Short gaps are read along, and with @rest all that is left. False: there is none.
  */
-static bool next_run(struct kvp_pool *pool, const struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-		     u64 block, u32 n, bool rest, u32 *from, u32 *end)
+static bool next_run(struct kvp_pool *pool, const struct kvp_resilver_step *step, bool rest,
+		     u32 *from, u32 *end)
 {
 	u32 i;
 
 	*end = 0;
-	for (i = *from; i < n && (rest || !*end || i - *end <= GAP_BLOCKS); i++) {
-		if (!missed(io, kvp_table_entry(pool, leaf, block + i)))
+	for (i = *from; i < step->n && (rest || !*end || i - *end <= GAP_BLOCKS); i++) {
+		if (!missed(entry_of(pool, step, i), step->since))
 			continue;
 		if (!*end)
 			*from = i;
@@ -125,77 +243,84 @@ static bool next_run(struct kvp_pool *pool, const struct kvp_resilver_io *io, st
 	return *end;
 }
 
-/* Read what changed of @n blocks; block i goes to page i. False: some cannot be read. */
-static bool read_changed(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-			 u64 block, u32 n)
+/* Block i of the step goes to page i. */
+bool kvp_resilver_read_copies(struct kvp_pool *pool, struct kvp_resilver_step *step)
 {
-	u64 home = kvp_home_block(pool, block);
-	struct kvp_leg *leg = kvp_leg_best_copy(leaf->v, home);
-	u32 from = 0, end, nr = 0, last = ARRAY_SIZE(io->ios) - 1;
-	bool good = leg;
+	u64 home = kvp_home_block(pool, step->parts[0].block);
+	struct kvp_leg *leg = kvp_leg_best_copy(step->v, home);
+	u32 from = 0, end, nr = 0, last = ARRAY_SIZE(step->ios) - 1;
 
-	kvp_io_group_init(&io->group);
-	while (leg && nr <= last && next_run(pool, io, leaf, block, n, nr == last, &from, &end)) {
-		read_leg(io, nr++, leg, home + from, end - from, &io->pages[from]);
+	while (leg && nr <= last && next_run(pool, step, nr == last, &from, &end)) {
+		read_leg(step, nr++, leg, home + from, end - from, &step->pages[from]);
 		from = end;
 	}
-	kvp_io_group_wait(&io->group);
-	while (nr)
-		good &= !io->ios[--nr].error;
-	return good;
+	return leg;
 }
 
-bool kvp_resilver_copies(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-			 u64 block, u32 n)
+/* Block @i, for leg @k. */
+static bool add_copy(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 i, u32 k)
 {
-	const struct kvp_vdev *v = leaf->v;
-	u64 home = kvp_home_block(pool, block);
+	u64 entry = entry_of(pool, step, i), block = part_of(step, i)->block + i - part_of(step, i)->first;
+	struct kvp_place at = { k, kvp_data_place(step->v->g, step->own + i).block };
+
+	if (!missed(entry, step->since))
+		return true;
+	return kvp_block_sum(pool->seed, block, page_address(step->pages[i])) == kvp_entry_crc(entry) &&
+	       kvp_batch_add_at(step->batch, step->v, at, step->pages[i]);
+}
+
+bool kvp_resilver_add_copies(struct kvp_pool *pool, struct kvp_resilver_step *step)
+{
 	u32 i, k;
 
-	if (!read_changed(pool, io, leaf, block, n))
-		return false;
-	kvp_batch_reset(io->batch);
-	for (k = 0; k < v->nr_legs; k++) {
-		if (!(io->legs >> k & 1))
-			continue;
-		for (i = 0; i < n; i++) {
-			u64 entry = kvp_table_entry(pool, leaf, block + i);
-			struct kvp_place at = { k, home + i };
-
-			if (!missed(io, entry))
-				continue;
-			if (kvp_block_sum(pool->seed, block + i, page_address(io->pages[i])) !=
-			    kvp_entry_crc(entry) || !kvp_batch_add_at(io->batch, v, at, io->pages[i]))
+	for (i = 0; i < ARRAY_SIZE(step->ios); i++)
+		if (step->ios[i].error)
+			return false;
+	for (k = 0; k < step->v->nr_legs; k++)
+		for (i = 0; (step->legs >> k & 1) && i < step->n; i++)
+			if (!add_copy(pool, step, i, k))
 				return false;
-		}
-	}
-	return write_batch(io);
+	return true;
 }
 
 /* --- rows of a parity1 ------------------------------------------------------------------ */
 
-/*
- * Row @k of @rows: make @piece, whose leg misses it, in its own page, from the other pieces. False
- * if that cannot be done without reading them again.
- */
-static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_io *io,
-			  const struct kvp_tpage *leaf, u64 row, u32 piece, u32 rows, u32 k)
+/* Row @k of a step that has whole stripes. */
+static const struct kvp_tpage *leaf_of(const struct kvp_resilver_step *step, u32 k)
 {
-	const struct kvp_vdev *v = leaf->v;
-	struct page *sum = io->pages[kvp_row_place(v->g, row, piece).leg * rows + k];
-	u32 i;
+	const struct kvp_geometry *g = step->v->g;
+
+	return part_of(step, k / kvp_unit_on_leg(g) * kvp_stripe_blocks(g))->leaf;
+}
+
+static u32 rows_of(const struct kvp_resilver_step *step)
+{
+	return step->n / (step->v->nr_legs - 1);
+}
+
+/*
+ * Row @k: make @piece, whose leg misses it, in its own page, from the other pieces. False if that
+ * cannot be done without reading them again.
+ */
+static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k, u32 piece)
+{
+	const struct kvp_vdev *v = step->v;
+	const struct kvp_tpage *leaf = leaf_of(step, k);
+	u64 row = kvp_row_of(v->g, step->own) + k;
+	u32 rows = rows_of(step), i;
+	struct page *sum = step->pages[kvp_row_place(v->g, row, piece).leg * rows + k];
 
 	clear_page(page_address(sum));
 	for (i = 0; i < v->nr_legs; i++) {
 		u64 entry = kvp_row_entry(pool, leaf, row, i);
 		u32 leg = kvp_row_place(v->g, row, i).leg;
-		struct page *page = io->pages[leg * rows + k];
+		struct page *page = step->pages[leg * rows + k];
 
 		if (i == piece || kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN ||
 		    (i && kvp_entry_state(entry) == KVP_ENTRY_POISONED))
 			continue;
-		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || !io->ios[leg].leg || io->ios[leg].error ||
-		    kvp_row_sum(leaf, row, i, page) != kvp_entry_crc(entry))
+		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || !step->ios[leg].leg ||
+		    step->ios[leg].error || kvp_row_sum(leaf, row, i, page) != kvp_entry_crc(entry))
 			return false;
 		kvp_xor(sum, page);
 	}
@@ -203,64 +328,67 @@ static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_io *io,
 }
 
 /* Row @k: rebuild what the legs of the step miss, and add it to the batch. */
-static bool add_row(struct kvp_pool *pool, struct kvp_resilver_io *io, const struct kvp_tpage *leaf,
-		    u64 row, u32 rows, u32 k)
+static bool add_row(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k)
 {
-	const struct kvp_vdev *v = leaf->v;
+	const struct kvp_vdev *v = step->v;
+	u64 row = kvp_row_of(v->g, step->own) + k;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_place at = kvp_row_place(v->g, row, i);
 
-		if (!(io->legs >> at.leg & 1) || !missed(io, kvp_row_entry(pool, leaf, row, i)))
+		if (!(step->legs >> at.leg & 1) ||
+		    !missed(kvp_row_entry(pool, leaf_of(step, k), row, i), step->since))
 			continue;
-		if (!rebuild_piece(pool, io, leaf, row, i, rows, k) ||
-		    !kvp_batch_add_at(io->batch, v, at, io->pages[at.leg * rows + k]))
+		if (!rebuild_piece(pool, step, k, i) ||
+		    !kvp_batch_add_at(step->batch, v, at, step->pages[at.leg * rows_of(step) + k]))
 			return false;
 	}
 	return true;
 }
 
-/* True if the legs of the step miss a piece of the row. */
-static bool row_changed(struct kvp_pool *pool, const struct kvp_resilver_io *io,
-			const struct kvp_tpage *leaf, u64 row)
+/* True if the legs of the step miss a piece of row @k. */
+static bool row_changed(struct kvp_pool *pool, const struct kvp_resilver_step *step, u32 k)
 {
-	const struct kvp_vdev *v = leaf->v;
+	const struct kvp_vdev *v = step->v;
+	u64 row = kvp_row_of(v->g, step->own) + k;
 	bool changed = false;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
-		if (io->legs >> kvp_row_place(v->g, row, i).leg & 1)
-			changed |= missed(io, kvp_row_entry(pool, leaf, row, i));
+		if (step->legs >> kvp_row_place(v->g, row, i).leg & 1)
+			changed |= missed(kvp_row_entry(pool, leaf_of(step, k), row, i), step->since);
 	return changed;
 }
 
-bool kvp_resilver_rows(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-		       u64 block, u32 n)
+/* Row k of leg i goes to page i * rows + k. */
+bool kvp_resilver_read_rows(struct kvp_pool *pool, struct kvp_resilver_step *step)
 {
-	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(leaf->v->g, own);
-	u32 stripe = kvp_stripe_blocks(leaf->v->g), rows, first = 0, end, i;
-	const struct kvp_vdev *v = leaf->v;
+	u32 stripe = kvp_stripe_blocks(step->v->g), rows = rows_of(step), first = 0, end = rows, i;
+	const struct kvp_vdev *v = step->v;
+	u64 at = v->g->data_start + kvp_row_of(v->g, step->own);
 
-	if (own % stripe || n % stripe)
+	if (step->own % stripe || step->n % stripe)
 		return false;
-	rows = n / (v->nr_legs - 1);
-	while (first < rows && !row_changed(pool, io, leaf, row + first))
+	while (first < rows && !row_changed(pool, step, first))
 		first++;
-	for (end = rows; end > first && !row_changed(pool, io, leaf, row + end - 1); end--)
-		;
-	memset(io->ios, 0, sizeof(io->ios));
-	kvp_io_group_init(&io->group);
+	while (end > first && !row_changed(pool, step, end - 1))
+		end--;
 	for (i = 0; i < v->nr_legs && first < end; i++)
 		if (kvp_leg_in_sync(&v->legs[i]))
-			read_leg(io, i, &v->legs[i], v->g->data_start + row + first, end - first,
-				 &io->pages[i * rows + first]);
-	kvp_io_group_wait(&io->group);
-	kvp_batch_reset(io->batch);
-	for (i = first; i < end; i++)
-		if (!add_row(pool, io, leaf, row + i, rows, i))
+			read_leg(step, i, &v->legs[i], at + first, end - first,
+				 &step->pages[i * rows + first]);
+	return true;
+}
+
+bool kvp_resilver_add_rows(struct kvp_pool *pool, struct kvp_resilver_step *step)
+{
+	u32 i;
+
+	for (i = 0; i < rows_of(step); i++)
+		if (!add_row(pool, step, i))
 			return false;
-	return write_batch(io);
+	return true;
 }
 
 /* --- block by block ---------------------------------------------------------------------- */
@@ -287,13 +415,13 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 	u32 i;
 	int ret;
 
-	if (!missed(io, kvp_table_entry(pool, leaf, block)) ||
+	if (!missed(kvp_table_entry(pool, leaf, block), io->since) ||
 	    (only && !(io->legs >> (only - v->legs) & 1)))
 		return 0;
-	ret = kvp_home_read(pool, block, io->pages[0], NULL);
+	ret = kvp_home_read(pool, block, io->page, NULL);
 	for (i = 0; !ret && i < v->nr_legs; i++)
 		if ((io->legs >> i & 1) && (!only || only == &v->legs[i]))
-			write_block(io, &v->legs[i], home, io->pages[0]);
+			write_block(io, &v->legs[i], home, io->page);
 	return ret;
 }
 
@@ -307,7 +435,7 @@ static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct k
 	u32 i;
 
 	for (i = 1; i < leaf->v->nr_legs; i++) {
-		int ret = kvp_home_read(pool, kvp_row_block_at(leaf, row, i), io->pages[0], io->spare);
+		int ret = kvp_home_read(pool, kvp_row_block_at(leaf, row, i), io->page, io->spare);
 
 		if (ret == -ENOMEM || ret == -EIO)
 			return ret;
@@ -315,7 +443,7 @@ static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct k
 	/* Now all of them can be read. */
 	if (kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_VALID)
 		return -EAGAIN;
-	return kvp_row_scrub_parity(pool, leaf, row, io->pages[0], io->spare) ?: -EBADMSG;
+	return kvp_row_scrub_parity(pool, leaf, row, io->page, io->spare) ?: -EBADMSG;
 }
 
 int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
@@ -327,10 +455,10 @@ int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struc
 	int ret;
 
 	if (kvp_piece_of(v->g, own) != 1 || !(io->legs >> at.leg & 1) ||
-	    !missed(io, kvp_table_parity(pool, leaf, row)))
+	    !missed(kvp_table_parity(pool, leaf, row), io->since))
 		return 0;
-	ret = kvp_row_rebuild(pool, leaf, row, 0, io->pages[0], io->spare);
+	ret = kvp_row_rebuild(pool, leaf, row, 0, io->page, io->spare);
 	if (!ret)
-		write_block(io, &v->legs[at.leg], at.block, io->pages[0]);
+		write_block(io, &v->legs[at.leg], at.block, io->page);
 	return ret == -EBADMSG ? renew_row(pool, io, leaf, row) : ret;
 }

@@ -747,6 +747,78 @@ static void source_dies(struct life *l)
 	host_flush(&l->host);
 }
 
+/* Steps that are in flight when an older one does not verify are begun again. */
+static void bad_block_before_others(struct life *l)
+{
+	u64 at = l->host.pool->legs[0].v->g->data_start;
+	u8 data[KVP_BLOCK_SIZE];
+	u32 i;
+
+	l->exchanged = true;
+	leave(l);
+	write_widely(l);
+	host_write(&l->host, 40, 20, false);
+	host_checkpoint(&l->host);
+	for (i = 42; i < 44; i++) {
+		image_read(&disks.img[0], at + i, data);
+		data[7] ^= 1;
+		image_write_data(&disks.img[0], at + i, data);
+	}
+	come_back(l);
+	wait_in_sync(l);
+	if (!l->host.pool->resilver->begun_ahead || atomic64_read(&l->host.pool->work_stats.healed) != 2)
+		sim_fail("no bad block before other steps: the case was not set up");
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* Requests of the host, counted as the request path counts them. */
+static void reader(void *arg)
+{
+	struct life *l = arg;
+
+	while (l->writes) {
+		l->host.pool->stats->read_blocks++;
+		host_read_check(&l->host, rng_below(&l->rng, l->blocks));
+		host_sleep(1);
+	}
+	l->wrote = true;
+}
+
+/* Beside a host that reads all the time the walk goes on, with rests; else with none. */
+static void yields_to_the_host(struct life *l)
+{
+	struct kvp_resilver *r = l->host.pool->resilver;
+	u64 copied, yields;
+	u32 i;
+
+	leave(l);
+	write_widely(l);
+	l->writes = true;
+	l->wrote = false;
+	sim_spawn("reader", reader, l);
+	host_sleep(100);
+	sim_slow = "kvpool-scrub";
+	come_back(l);
+	for (i = 0; kvp_leg_resilvers(victim(l)); i++, host_sleep(1000))
+		if (i == 600)
+			sim_fail("the resilver does not go on beside the host");
+	sim_slow = NULL;
+	end_writer(l);
+	if (!r->copied || r->yields < 10 || r->begun_ahead)
+		sim_fail("%llu rests beside the host, %llu steps ahead", r->yields, r->begun_ahead);
+	leave(l);
+	write_widely(l);
+	copied = r->copied;
+	yields = r->yields;
+	come_back(l);
+	wait_in_sync(l);
+	if (r->copied == copied || r->yields != yields || !r->begun_ahead)
+		sim_fail("%llu rests without a host, %llu steps ahead", r->yields - yields, r->begun_ahead);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
 /* --- bad sectors of a source ---------------------------------------------------------------- */
 
 /* Without a leg that all others can be without: only the one that returned has some of the data. */
@@ -1194,6 +1266,19 @@ static void cut_in_a_slow_walk(struct life *l)
 	host_flush(&l->host);
 }
 
+/* The same at full speed: several steps are in flight. */
+static void cut_in_a_walk(struct life *l)
+{
+	leave(l);
+	write_widely(l);
+	come_back(l);
+	l->from = disks.trace.nr;
+	wait_in_sync(l);
+	if (!l->host.pool->resilver->begun_ahead)
+		sim_fail("no step was begun ahead: the case was not set up");
+	host_flush(&l->host);
+}
+
 static void faults_of(const struct shape *s)
 {
 	lives(NAMED(target_fails_writes), s, 6);
@@ -1206,12 +1291,16 @@ static void walks_of(const struct shape *s)
 {
 	lives(NAMED(leaves_again), s, 3);
 	lives(NAMED(suspends), s, 2);
+	lives(NAMED(yields_to_the_host), s, 1);
 	lives(NAMED(goes_on_at_the_cursor), s, 2);
 	lives(NAMED(older_leg_returns_again), s, 2);
 	if (s->start.legs == 2)
 		lives(NAMED(hole_before_the_cursor), s, 2);
 	cut_life(NAMED(cut_in_a_slow_walk), s, false, 4);
+	if (s->levels == 1)
+		cut_life(NAMED(cut_in_a_walk), s, false, 2);
 	if (s->start.legs == 3 && !s->start.parity) {
+		lives(NAMED(bad_block_before_others), s, 1);
 		lives(NAMED(two_return), s, 4);
 		lives(NAMED(source_dies), s, 4);
 	}
