@@ -30,17 +30,23 @@ static struct cursor *cursor_of(const struct dm_entry *e)
 	return &cursors[cursor_count++];
 }
 
-static void print_event(const struct ctl *ctl, const char *pool, u64 seq, u64 seconds, char *text)
+struct printer {
+	const struct ctl *ctl;
+	const char *pool;
+};
+
+static void print_event(void *arg, u64 seq, u64 seconds, char *text)
 {
+	const struct printer *p = arg;
 	char when[TIME_BUF];
 	json_object *root;
 
-	if (!ctl->json) {
-		printf("%s %s %s\n", time_print(seconds, when), pool, text);
+	if (!p->ctl->json) {
+		printf("%s %s %s\n", time_print(seconds, when), p->pool, text);
 		return;
 	}
 	root = json_root();
-	json_text(root, "pool", pool);
+	json_text(root, "pool", p->pool);
 	json_number(root, "seq", seq);
 	json_time(root, "time", seconds);
 	event_fields(root, text);
@@ -50,26 +56,9 @@ static void print_event(const struct ctl *ctl, const char *pool, u64 seq, u64 se
 static int print_new(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 {
 	struct cursor *at = cursor_of(e);
-	char message[64], *text, *line, *save;
-	u64 seq, seconds;
-	int used;
+	struct printer p = { ctl, e->name };
 
-	if (!at)
-		return 0;
-	snprintf(message, sizeof(message), "events %" PRIu64, at->next);
-	if (dm_message(e->name, message, &text, err))
-		return -1;
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		used = 0;
-		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &seq, &seconds, &used) < 2 ||
-		    !used ||
-		    seq < at->next)
-			continue;
-		print_event(ctl, e->name, seq, seconds, line + used);
-		at->next = seq + 1;
-	}
-	free(text);
-	return 0;
+	return at ? event_each(e->name, &at->next, print_event, &p, err) : 0;
 }
 
 /* A pool that is followed may stop and start again: it is asked again. */

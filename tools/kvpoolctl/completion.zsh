@@ -23,6 +23,7 @@ _kvpoolctl_commands=(
 	'list:list the pools that run, one a line'
 	'status:health of pools, and what to do about faults'
 	'iostat:activity of a pool'
+	'top:pools at work, on a terminal that one leaves open'
 	'events:events of pools, oldest first'
 	'metrics:all counters in the text format of Prometheus'
 	'scrub:verify all written data, and repair it'
@@ -171,6 +172,19 @@ _kvpoolctl_of() {
 			'1:argument:_kvpoolctl_pool' \
 			'2:argument: ' \
 			'3:argument: ' ;;
+	top)
+		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
 	events)
 		_arguments -s \
 			'-f[print new events as they come, also after the pool was stopped and started]' \

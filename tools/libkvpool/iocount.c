@@ -12,11 +12,12 @@
 bool iocount_parse(const char *line, struct iocount *c)
 {
 	/* fields: reads, merged, sectors, ms, the same of writes, in flight, 2 times, discards */
-	int n = sscanf(line, "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64
-		       " %*u %*u %*u %*u %" SCNu64, &c->reads, &c->read_bytes, &c->writes,
-		       &c->write_bytes, &c->discards);
+	int n = sscanf(line, "%" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %" SCNu64
+		       " %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64, &c->reads, &c->read_bytes,
+		       &c->read_ms, &c->writes, &c->write_bytes, &c->write_ms, &c->busy_ms,
+		       &c->discards);
 
-	if (n != 5) {
+	if (n != 8) {
 		memset(c, 0, sizeof(*c));
 		return false;
 	}

@@ -11,6 +11,8 @@
 struct iocount {
 	u64 reads, writes, discards;		/* completed requests */
 	u64 read_bytes, write_bytes;
+	u64 read_ms, write_ms;			/* that requests took, added up */
+	u64 busy_ms;				/* with a request in flight */
 };
 
 /** iocount_load() - counters of a device; false, and zeros, if there is no such device */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: kvpoolctl iostat and metrics count the work of a pool
 # timeout: 300
-# turn: tool-watch */cmd_iostat.c */cmd_metrics.c
+# turn: tool-watch */cmd_iostat.c */cmd_metrics.c */cmd_top.c */top_view.c */sample.c
 # needs: fio python3
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
@@ -40,6 +40,13 @@ expect_eq "$(json cache.written.data) $(json cache.amplification)" "0 0"
 [ "$(json io.read_bytes)" -ge 131072 ] || fail "bytes read: $(json io.read_bytes)"
 expect_eq "$(json legs.1.path)" /dev/b
 [ "$(json legs.0.io.writes)" -ge 40 ] || fail "writes of a leg: $(json legs.0.io.writes)"
+
+echo "--- top, in a pipe"
+run 0 top tank
+has out '^tank  online  '; has out '^  io +[0-9]+ reads/s'; has out '^    /dev/b +online .*% +0$'
+has out '^EVENTS$'; has out ' tank created '
+run 0 top; has out '^tank  online  '
+run 1 top nosuch; has err 'no such pool is active'
 
 echo "--- line by line, each about its own time"
 # udev reads the device that fio has closed

@@ -3,6 +3,7 @@
  * Hostile answers of device-mapper, to commands:
  *
  * answers [RUNS [FIRST_SEED]]
+ * answers top: runs that command on sound answers, for a test of its terminal
  *
  * The tool trusts the module's answers no more than a device's data: the module may be of another
  * version, or broken. Functions with sound answers replace libkvpool/dm.c. The answers are spoilt
@@ -20,15 +21,17 @@
 #include "ctl.h"
 #include "device.h"
 #include "dm.h"
+#include "top_view.h"
 
 #define ANSWER_MAX	(64u << 10)
 
 extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export,
 	cmd_get, cmd_iostat,
 	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub, cmd_status,
-	cmd_wait;
+	cmd_top, cmd_wait;
 
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
+static bool all_sound;
 
 const char *const *command_names(void)
 {
@@ -199,7 +202,7 @@ static void spoil(char *buf)
 static char *answer(const char *sound)
 {
 	char *buf = malloc(ANSWER_MAX), *exact;
-	u64 times = rnd(6);
+	u64 times = all_sound ? 0 : rnd(6);
 
 	if (!buf)
 		abort();
@@ -217,6 +220,8 @@ static struct dm_entry entry(void)
 {
 	struct dm_entry e = { .name = "p", .uuid = UUID, .rdev = makedev(254, 77), .live = true };
 
+	if (all_sound)
+		return e;
 	e.suspended = !rnd(16);
 	e.readonly = !rnd(16);
 	return e;
@@ -335,6 +340,25 @@ bool module_version(char *buf, size_t size)
 
 static char empty[] = "/tmp/answers.XXXXXX";
 
+/* What top does, without its seconds. */
+static int run_view(struct ctl *ctl, int argc, char **argv)
+{
+	struct top *t = top_new(argc > 1 ? argv[1] : NULL);
+	FILE *out = fopen("/dev/null", "w");
+	struct err err;
+	unsigned int i;
+
+	for (i = 0; out && i < 3; i++)
+		if (!top_take(t, &err))
+			top_draw(ctl, t, (unsigned int)rnd(100), out);
+	if (out)
+		fclose(out);
+	top_free(t);
+	return EXIT_DONE;
+}
+
+static const struct command view = { .name = "view", .run = run_view };
+
 static const struct trial {
 	const struct command *cmd;
 	const char *words[6];
@@ -355,6 +379,7 @@ static const struct trial {
 	{ &cmd_export, { "export", "p" }, true }, { &cmd_clear, { "clear", "p", "/dev/none2" },
 						    false },
 	{ &cmd_scrub, { "scrub", "p" }, false }, { &cmd_wait, { "wait", "p" }, false },
+	{ &view, { "view" }, false }, { &view, { "view", "p" }, false },
 	{ &cmd_online, { "online", "p", "/dev/none1" }, true },
 	{ &cmd_online, { "online", "p", UUID }, false }, { &cmd_online, { "online", "p", "/dev/none5" }, true },
 };
@@ -387,6 +412,12 @@ int main(int argc, char **argv)
 	unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
 	int out = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY);
 
+	if (argc > 1 && !strcmp(argv[1], "top")) {
+		struct ctl ctl = { .cmd = &cmd_top };
+
+		all_sound = true;
+		return cmd_top.run(&ctl, argc - 1, argv + 1);
+	}
 	signal(SIGABRT, on_abort);
 	signal(SIGALRM, on_abort);
 	dup2(null, STDOUT_FILENO);

@@ -347,6 +347,7 @@ static void test_iocount(void)
 	expect(iocount_parse("  10 1 80 5 20 2 320 7 0 12 13 4 0 64 1 9 3\n", &c));
 	expect(c.reads == 10 && c.read_bytes == 40960 && c.writes == 20);
 	expect(c.write_bytes == 163840 && c.discards == 4);
+	expect(c.read_ms == 5 && c.write_ms == 7 && c.busy_ms == 12);
 	expect(!iocount_parse("10 1 80 5", &c) && !c.reads && !c.read_bytes);
 	expect(!iocount_load(device_make(4095, 7), &c) && !c.writes);
 }
