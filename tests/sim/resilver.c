@@ -1032,6 +1032,66 @@ static void forked_leg_stays_out(struct life *l)
 	expect_alone(l);
 }
 
+/* All that was ever written is copied, though the leg missed little. */
+static void expect_all_copied(struct life *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+
+	wait_in_sync(l);
+	if (pool->resilver->copied < pool->table->written || pool->table->written < 100)
+		sim_fail("of %llu blocks %llu were copied", pool->table->written, pool->resilver->copied);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void write_much(struct life *l)
+{
+	host_write(&l->host, 20, 120, false);
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	host_checkpoint(&l->host);
+}
+
+/* Where a newer superblock would be, the leg does not answer: it may have been in use elsewhere. */
+static void label_may_be_newer(struct life *l)
+{
+	u64 next;
+	u32 ring;
+
+	write_much(l);
+	next = l->host.pool->sb->sequence + 1;
+	leave(l);
+	host_write(&l->host, 2, 2, true);
+	disks.dead[l->victim] = false;
+	disks.nr_faults = 0;
+	for (ring = 0; ring < 2; ring++) {
+		u64 at = kvp_sb_slot_offset(disks.img[l->victim].blocks, ring, next % KVP_SB_RING) >>
+			 KVP_BLOCK_SHIFT;
+
+		disks_fault(FAULT_READ_EIO, l->victim, at, at + KVP_SB_BLOCKS - 1);
+	}
+	come_back(l);
+	expect_all_copied(l);
+	disks.nr_faults = 0;
+}
+
+/* The others were started by force without the leg, which may have what their log had lost. */
+static void left_behind_by_force(struct life *l)
+{
+	write_much(l);
+	stop(l);
+	l->start.missing = BIT(l->victim);
+	l->start.degraded = true;
+	begin(l);
+	host_write(&l->host, 2, 2, true);
+	stop(l);
+	l->start.missing = 0;
+	l->start.degraded = false;
+	/* It returns by itself. */
+	begin(l);
+	expect_all_copied(l);
+}
+
 /* A device that has the label of another leg, or none. */
 static void others_stay_out(struct life *l)
 {
@@ -1313,8 +1373,11 @@ static void labels_of(const struct shape *s)
 	lives(NAMED(others_stay_out), s, 2);
 	lives(NAMED(source_has_bad_sectors), s, 2);
 	lives(NAMED(source_has_rotten_blocks), s, 2);
-	if (s->start.legs == 2)
+	if (s->start.legs == 2) {
 		lives(NAMED(source_answers_late), s, 2);
+		lives(NAMED(label_may_be_newer), s, 1);
+		lives(NAMED(left_behind_by_force), s, 1);
+	}
 	if (!s->start.parity)
 		lives(NAMED(forked_leg_stays_out), s, 2);
 }
