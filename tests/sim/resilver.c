@@ -1192,6 +1192,30 @@ static u32 leg_of_another_vdev(const struct life *l)
 	return l->victim < l->start.legs - l->start.second ? l->start.legs - 1 : 0;
 }
 
+/* Of a parity1 no second leg can be given up, though the first one has some of what it had. */
+static void second_of_parity1_dies(struct life *l)
+{
+	u32 other = (l->victim + 1) % l->start.legs, i;
+
+	some_writes(l, 3);
+	leave(l);
+	write_everywhere(l);
+	walk_slowly(l, true);
+	come_back(l);
+	l->crash.lost = BIT(l->victim);
+	l->host.may_fail = true;
+	disks_kill(other);
+	for (i = 0; i < 200 && !kvp_pool_faulted(l->host.pool); i++) {
+		host_write(&l->host, rng_below(&l->rng, l->blocks), 1, false);
+		host_sleep(50);
+	}
+	if (!kvp_pool_faulted(l->host.pool) || !kvp_leg_in_sync(host_leg(&l->host, other)))
+		sim_fail("the pool goes on, with the leg in state %u",
+			 host_leg(&l->host, other)->state);
+	if (kvp_leg_in_sync(victim(l)))
+		sim_fail("the resilver has ended without one of its sources");
+}
+
 /* A leg of another vdev is lost in the walk, and returns before it has ended. */
 static void one_of_each_vdev_returns(struct life *l)
 {
@@ -1391,6 +1415,8 @@ static void changes_beside(const struct shape *s)
 		lives(NAMED(ssd_is_refused), s, 1);
 	if (s->start.second)
 		lives(NAMED(one_of_each_vdev_returns), s, 3);
+	if (s->start.parity && !s->start.second && !s->start.cache)
+		lives(NAMED(second_of_parity1_dies), s, 2);
 	if (s->start.second && !s->start.parity)
 		lives(NAMED(one_vdev_has_holes), s, 1);
 	if (s->start.legs == 3 && !s->start.parity)
