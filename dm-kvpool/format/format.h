@@ -702,6 +702,12 @@ static inline u64 kvp_leg_room(u64 leg_blocks)
 	       leg_blocks - leg_blocks % KVP_SLACK_BLOCKS - KVP_SLACK_BLOCKS;
 }
 
+/** kvp_leg_least() - so many blocks a device must have at least to be a leg of @g, which has data */
+static inline u64 kvp_leg_least(const struct kvp_geometry *g)
+{
+	return g->data_start + kvp_home_blocks(g) + KVP_LABEL_BLOCKS;
+}
+
 /** kvp_sb_roots() - roots of all vdevs together; may be more than there is room for */
 static inline u64 kvp_sb_roots(const struct kvp_sb *sb)
 {
@@ -729,8 +735,9 @@ bool kvp_sb_knows_forks(const struct kvp_sb *sb, const struct kvp_sb *of);
  * @any: it parted from any leg that @best calls in sync; else from the leg that has @best, if that
  *	is in sync
  *
- * @own knows a forced start that @best does not, or went on without such a leg. It did not if that
- * leg was resilvered since. Nor did a leg that calls itself stale: the others wrote its label. Pure.
+ * @own knows a forced start that @best does not, or went on without such a leg: it calls that leg
+ * out, or has another one with data in its place. It did not if that leg was resilvered since. Nor
+ * did a leg that calls itself stale: the others wrote its label. Pure.
  */
 bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any);
 

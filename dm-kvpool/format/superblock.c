@@ -550,12 +550,30 @@ bool kvp_sb_knows_forks(const struct kvp_sb *sb, const struct kvp_sb *of)
 	return false;
 }
 
-/* True if @own's leg went on without leg @i, which @best calls in sync. */
+/* True if leg @i is one of a vdev with data. */
+static bool leg_has_data(const struct kvp_sb *sb, u32 i)
+{
+	u32 v;
+
+	for (v = 0; v < sb->vdev_count; v++)
+		if (i >= sb->vdevs[v].first_leg && i - sb->vdevs[v].first_leg < sb->vdevs[v].leg_count)
+			return kvp_has_data(&sb->vdevs[v]);
+	return false;
+}
+
+/*
+ * True if @own's leg went on without leg @i, which @best calls in sync: it calls that leg out, or
+ * has replaced it. SSDs of a cache have other UUIDs without that.
+ */
 static bool went_on_without(const struct kvp_sb *own, const struct kvp_sb *best, u32 i)
 {
-	return i < own->leg_count && !memcmp(own->legs[i].uuid, best->legs[i].uuid, 16) &&
-	       best->legs[i].state == KVP_LEG_IN_SYNC && own->legs[i].state != KVP_LEG_IN_SYNC &&
-	       best->legs[i].in_sync_epoch <= own->epoch;
+	const struct kvp_leg_info *there = &best->legs[i];
+
+	if (i >= own->leg_count || there->state != KVP_LEG_IN_SYNC || there->in_sync_epoch > own->epoch)
+		return false;
+	if (!memcmp(own->legs[i].uuid, there->uuid, 16))
+		return own->legs[i].state != KVP_LEG_IN_SYNC;
+	return leg_has_data(own, i) && leg_has_data(best, i);
 }
 
 bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Give a pool more vdevs, take its cache away, or exchange SSDs of the cache. The target calls this
- * while the device is suspended.
+ * Give a pool more vdevs, take its cache away, exchange SSDs of the cache, or replace a leg with
+ * data that is out. The target calls this while the device is suspended.
  */
 #ifndef KVP_ADD_H
 #define KVP_ADD_H
@@ -68,7 +68,35 @@ int __must_check kvp_replace_plan(const struct kvp_pool *pool, const struct kvp_
 int __must_check kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s,
 				  struct kvp_refusal *r);
 
-/* --- for remove.c and replace.c --- */
+/**
+ * kvp_substitute_at() - the leg with data in whose place @s names a device that the pool does not
+ * have
+ *
+ * Return: its number, or KVP_MAX_LEGS: @s is no such table. Context: any.
+ */
+u32 kvp_substitute_at(const struct kvp_pool *pool, const struct kvp_start *s);
+
+/**
+ * kvp_substitute_plan() - check whether that device may take the place of that leg
+ * @s: names all vdevs as they are, but for the device; legs that are out may be missing
+ *
+ * Does no I/O, and changes nothing in the pool. Return: 0, or -errno with @r filled in.
+ */
+int __must_check kvp_substitute_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+				     struct kvp_refusal *r);
+
+/**
+ * kvp_pool_substitute() - let that device take the place of that leg, durably; it is brought online
+ * when the pool goes on
+ *
+ * The pool is quiesced; its log need not be empty. The old leg, if it has a device, still has it:
+ * its labels are wiped at the end. Return: 0; or -errno with @r filled in, and then the pool is as
+ * it was, on disk too, unless it is faulted now. Context: process, waits for I/O.
+ */
+int __must_check kvp_pool_substitute(struct kvp_pool *pool, const struct kvp_start *s,
+				     struct kvp_refusal *r);
+
+/* --- for remove.c, replace.c and substitute.c --- */
 
 /**
  * kvp_label_wipe() - wipe the labels at both ends, whether or not the SSD was in use; false, and an

@@ -17,8 +17,9 @@ static int check_label(const struct kvp_pool *pool, const struct kvp_leg *leg,
 
 	if (!label->found)
 		return kvp_label_missing(leg, label, r);
+	/* It may say JOINING: the leg has just taken the place of another (substitute.c). */
 	if (memcmp(own->pool_uuid, pool->sb->pool_uuid, 16) ||
-	    memcmp(own->leg_uuid, pool->sb->legs[leg->index].uuid, 16) || own->flags & KVP_SB_JOINING)
+	    memcmp(own->leg_uuid, pool->sb->legs[leg->index].uuid, 16))
 		return kvp_refuse(r, -EINVAL, "connect the leg that was lost",
 				  "%s carries the label of another leg now", leg->path);
 	if (kvp_sb_forked(own, pool->sb, true) || kvp_sb_newer(own, pool->sb))

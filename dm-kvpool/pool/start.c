@@ -324,8 +324,8 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 				  "the table names another pool UUID than the legs carry");
 	if (sb->flags & KVP_SB_JOINING)
 		return kvp_refuse(r, -ENXIO, "name the pool's own legs, or clear the label",
-				  "an unfinished add was to add the legs to the pool '%s', and no "
-				  "leg of that pool is here",
+				  "an unfinished add or replace was to add the legs to the pool "
+				  "'%s', and no leg of that pool is here",
 				  sb->name);
 	if (!kvp_vdevs_match(sb, s))
 		return kvp_refuse(r, -EINVAL, "name every vdev and leg, '-' for a missing one",

@@ -160,6 +160,27 @@ static bool removes_cache(const struct kvp_target *t, const struct kvp_pool *poo
 	return t->start.remove && !kvp_vdevs_match(pool->sb, &t->start);
 }
 
+/* True if the table names a device for a leg with data that is out. */
+static bool substitutes(const struct kvp_target *t, const struct kvp_pool *pool)
+{
+	return kvp_substitute_at(pool, &t->start) < KVP_MAX_LEGS;
+}
+
+/* The old leg's label is wiped, so the new one must have nothing of that device. */
+static int check_substitute(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	u32 at = kvp_substitute_at(pool, &t->start), i;
+	int ret = kvp_substitute_plan(pool, &t->start, r);
+
+	for (i = 0; !ret && i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev &&
+		    kvp_bdevs_overlap(pool->legs[i].bdev, t->start.legs[at].bdev))
+			ret = kvp_refuse(r, -EINVAL, "name another device",
+					 "%s is, or shares a disk with, the leg %s of the pool",
+					 t->start.legs[at].path, pool->legs[i].path);
+	return ret;
+}
+
 /* Check whether the cache may go, or have other SSDs. */
 static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
@@ -208,6 +229,8 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 				  "the new table is of another pool or mode");
 	if (adds_vdevs(t, pool))
 		return check_growth(t, pool, r);
+	if (substitutes(t, pool))
+		return check_substitute(t, pool, r);
 	if (t->start.replace || removes_cache(t, pool))
 		return check_removal(t, pool, r);
 	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
@@ -219,8 +242,19 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 /* True if the table need not name the device: the leg is out, and may be back as another one. */
 static bool may_go(const struct kvp_target *t, const struct kvp_leg *leg)
 {
-	return !t->start.add && !t->start.remove && !t->start.replace &&
-	       !kvp_leg_takes_writes(leg) && kvp_vdev_needed(leg->v);
+	if (t->start.add || t->start.remove || (t->start.replace && !substitutes(t, leg->pool)))
+		return false;
+	return !kvp_leg_takes_writes(leg) && kvp_vdev_needed(leg->v);
+}
+
+/* True if the leg leaves the pool with this table. */
+static bool leaves(const struct kvp_target *t, const struct kvp_leg *leg)
+{
+	const struct kvp_pool *pool = leg->pool;
+
+	if (substitutes(t, pool))
+		return leg->index == kvp_substitute_at(pool, &t->start);
+	return (t->start.replace || removes_cache(t, pool)) && !kvp_has_data(leg->v->g);
 }
 
 /*
@@ -238,8 +272,7 @@ static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct bloc
 	for (i = 0; !ret && i < pool->nr_legs; i++) {
 		devs[i] = same_device(t, pool->legs[i].bdev);
 		/* What leaves keeps the old table's until that is let go of. */
-		if (!devs[i] && (t->start.replace || removes_cache(t, pool)) &&
-		    !kvp_has_data(pool->legs[i].v->g))
+		if (!devs[i] && leaves(t, &pool->legs[i]))
 			devs[i] = pool->legs[i].bdev;
 		if (pool->legs[i].bdev && !devs[i] && !may_go(t, &pool->legs[i]))
 			ret = kvp_refuse(r, -EINVAL, "load a table that names it",
@@ -477,23 +510,53 @@ static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
 	return false;
 }
 
+/* The table with those devices only that are no legs; NULL: no memory. @new: how many there are. */
+static struct kvp_start *new_devices(const struct kvp_target *t, const struct kvp_pool *pool,
+				     u32 *new)
+{
+	struct kvp_start *s = kvmalloc(sizeof(*s), GFP_KERNEL);
+	u32 i;
+
+	*new = 0;
+	if (s)
+		*s = t->start;
+	for (i = 0; s && i < s->nr_legs; i++) {
+		if (s->legs[i].bdev && is_leg(pool, s->legs[i].bdev))
+			s->legs[i].bdev = NULL;
+		*new += !!s->legs[i].bdev;
+	}
+	return s;
+}
+
+/* And here: another device for a leg that is out. A leg that hangs is no reason to refuse that. */
+static int substitute(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	u32 new;
+	struct kvp_start *s = new_devices(t, inst->pool, &new);
+	int ret;
+
+	if (!s)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	ret = kvp_registry_reserve(inst, s, r);
+	if (!ret) {
+		kvp_requests_settle(&inst->requests);
+		ret = kvp_pool_substitute(inst->pool, &t->start, r);
+		kvp_registry_reserved(inst);
+	}
+	kvfree(s);
+	return ret;
+}
+
 /*
  * And here. A device that another pool has is left out: refused now, all I/O would wait. Of the
  * table only devices count that are no legs: a leg that hangs is no reason to leave out others.
  */
 static void reconnect(struct kvp_target *t, struct kvp_instance *inst)
 {
-	struct kvp_start *s = kvmalloc(sizeof(*s), GFP_KERNEL);
 	struct kvp_refusal r = { .what = "table reload" };
-	u32 i, new = 0;
+	u32 new;
+	struct kvp_start *s = new_devices(t, inst->pool, &new);
 
-	if (s)
-		*s = t->start;
-	for (i = 0; s && i < s->nr_legs; i++) {
-		if (s->legs[i].bdev && is_leg(inst->pool, s->legs[i].bdev))
-			s->legs[i].bdev = NULL;
-		new += !!s->legs[i].bdev;
-	}
 	if (!new)
 		goto out;
 	if (kvp_registry_reserve(inst, s, &r)) {
@@ -535,7 +598,9 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	ret = check_reload(t, pool, devs, &refusal);
 	if (!ret)
 		take_devices(pool, devs);
-	if (!ret && t->start.replace)
+	if (!ret && substitutes(t, pool))
+		ret = substitute(t, inst, &refusal);
+	else if (!ret && t->start.replace)
 		ret = replace_ssds(t, inst, &refusal);
 	else if (!ret && adds_vdevs(t, pool))
 		ret = add_vdevs(t, inst, &refusal);

@@ -496,9 +496,16 @@ def read_label(leg, window):
 
 def has_forked(own, best):
     """2.2: the leg of @own was in use after it parted from the winner."""
+    def has_data(sb, i):
+        return any(v.first_leg <= i < v.first_leg + v.leg_count and v.kind not in (CACHE, CACHE_PARITY1)
+                   for v in sb.vdevs)
+
     def went_on_without(i):
-        return i < len(own.legs) and own.legs[i].uuid == best.legs[i].uuid and best.legs[i].state == IN_SYNC and \
-            own.legs[i].state != IN_SYNC and best.legs[i].in_sync_epoch <= own.epoch
+        if i >= len(own.legs) or best.legs[i].state != IN_SYNC or best.legs[i].in_sync_epoch > own.epoch:
+            return False
+        if own.legs[i].uuid == best.legs[i].uuid:
+            return own.legs[i].state != IN_SYNC
+        return has_data(own, i) and has_data(best, i)
 
     if own.forks and own.forks[-1] not in best.forks:
         return True

@@ -275,6 +275,32 @@ int host_exchange(struct host *h, const struct host_start *hs)
 	return ret;
 }
 
+int host_replace(struct host *h, const struct host_start *hs)
+{
+	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int ret;
+
+	fill_start(s, hs);
+	s->replace = true;
+	kvp_pool_quiesce(h->pool);
+	if (h->quiesced)
+		h->quiesced(h);
+	h->quiesced = NULL;
+	ret = kvp_pool_substitute(h->pool, s, &h->refusal);
+	if (!ret && !host_labelled(hs->legs))
+		sim_fail("the new leg has no label");
+	kvp_pool_unquiesce(h->pool);
+	kfree(s);
+	return ret;
+}
+
+bool host_labelled(u32 disk)
+{
+	const struct image *img = &disks.img[disk];
+
+	return has_label(img, 0) || has_label(img, img->blocks - KVP_LABEL_BLOCKS);
+}
+
 int host_shrink(struct host *h, const struct host_start *hs)
 {
 	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);

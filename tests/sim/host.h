@@ -27,6 +27,7 @@ struct host {
 	bool stopped;
 	bool ssds_lie;		/* the SSD cache may not hold what was written there */
 	bool may_fail;		/* faults are about: errors are no failure of the test */
+	void (*quiesced)(struct host *h);	/* what happens once, before the next host_replace() */
 	/* What happens once, in the middle of the next read: */
 	void (*before_fill)(struct host *h);	/* verified, not yet in the RAM cache */
 	/* read, not yet verified for the SSD cache */
@@ -59,7 +60,7 @@ struct host_start {
 	u32 cache_dirty;	/* so many blocks of it may be dirty; 0: as many as by default */
 	u32 cache;		/* so many legs, behind all others, are a cache with the log */
 	bool cache_parity;	/* of kind parity1 */
-	/* this leg of the cache is on the disk behind all others; 0: none */
+	/* this leg is on the disk behind all others; 0: none */
 	u32 swapped;
 	/* number of disks before those of the cache that do not belong to the pool */
 	u32 blank;
@@ -86,6 +87,10 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *s);
 int host_grow(struct host *h, const struct host_start *hs);
 /** host_exchange() - suspend, exchange the SSDs of the cache for those of @hs, resume; the engine's error */
 int host_exchange(struct host *h, const struct host_start *hs);
+/** host_replace() - suspend, put the disk behind all others in the place of the leg with data hs->swapped, resume; the engine's error */
+int host_replace(struct host *h, const struct host_start *hs);
+/** host_labelled() - true if some block of the disk's label is not zeros */
+bool host_labelled(u32 disk);
 /** host_disk() - the disk that leg @leg is on */
 u32 host_disk(const struct host_start *hs, u32 leg);
 /**

@@ -65,13 +65,14 @@ struct life {
 	u32 order;			/* number of this life, of several */
 	u64 missed;			/* blocks that were written while the leg was out */
 	bool dies;			/* the leg leaves by errors */
+	bool replaced;			/* by a blank disk, which is behind all others */
 };
 
 /* --- a life ------------------------------------------------------------------------- */
 
 static struct kvp_leg *victim(struct life *l)
 {
-	return host_leg(&l->host, l->victim);
+	return &l->host.pool->legs[l->victim];
 }
 
 static void begin(struct life *l)
@@ -261,6 +262,11 @@ static void set_up(struct life *l, const struct shape *s, u64 seed)
 	l->start = *hs;
 	l->victim = s->victim;
 	l->rng.s = mix64(seed, 42);
+	/* The disk that host_start.swapped says is another one; 0 would say none. */
+	if (l->replaced && !l->victim)
+		l->victim = 1;
+	if (l->replaced)
+		blank_disks(l->img + hs->legs, 1, s->big ? BIG_LEGS : POOL_LEG_BLOCKS);
 	if (s->big) {
 		oracle_init(&l->o, BIG_BLOCKS);
 		blank_disks(l->img, hs->legs, BIG_LEGS);
@@ -276,13 +282,19 @@ static void set_up(struct life *l, const struct shape *s, u64 seed)
 				   .second_parity = hs->second_parity, .cache = hs->cache,
 				   .cache_parity = hs->cache_parity, .o = &l->o,
 				   	.growing = s->big, .returns = true };
+	if (l->replaced) {
+		l->crash.spare = 1;
+		l->crash.old_cache = hs->cache;
+		l->crash.swapped = l->victim;
+		l->crash.swaps_at = ~0u;
+	}
 }
 
 static void clean_up(struct life *l)
 {
 	u32 i;
 
-	for (i = 0; i < l->start.legs; i++)
+	for (i = 0; i < l->start.legs + l->replaced; i++)
 		image_free(&l->img[i]);
 	oracle_free(&l->o);
 	sim_least_levels = 1;
@@ -295,7 +307,7 @@ static bool live(struct life *l, u64 seed)
 	enum sim_end end;
 
 	check_seed_config(&config, seed);
-	disks_begin(l->img, l->start.legs);
+	disks_begin(l->img, l->start.legs + l->replaced);
 	end = sim_run(&config, life_main, l);
 	disks_end();
 	check_stats.machines++;
@@ -306,6 +318,12 @@ static bool live(struct life *l, u64 seed)
 static bool ends_well(struct life *l)
 {
 	return l->exchanged || !cut_sampled(l->name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
+}
+
+/* A life whose leg is replaced by another disk has a name that says so. */
+static bool is_replaced(const char *what)
+{
+	return strstr(what, "replaced");
 }
 
 /* Cut what @run left at about @positions, from the moment on when the leg leaves. */
@@ -321,6 +339,7 @@ static void cut_life(const char *what, void (*run)(struct life *l), const struct
 		l->name = name;
 		l->run = run;
 		l->dies = dies;
+		l->replaced = is_replaced(what);
 		set_up(l, s, opt.seed);
 		good = live(l, mix64(opt.seed, 7100 + dies));
 		l->crash.lost = l->crash.back = BIT(l->victim);
@@ -355,6 +374,7 @@ static void lives(const char *what, void (*run)(struct life *l), const struct sh
 		l->run = run;
 		l->dies = i & 1;
 		l->order = i;
+		l->replaced = is_replaced(what);
 		set_up(l, s, seed);
 		good = live(l, seed) && ends_well(l);
 		if (!good)
@@ -1321,7 +1341,396 @@ static void ssd_is_refused(struct life *l)
 		sim_fail("an SSD returns as a leg with data does");
 }
 
+/* --- another disk in its place ---------------------------------------------------------------- */
+
+/* The old disk may be there, and then has no label any more. */
+static int try_replace(struct life *l)
+{
+	struct host_start hs = l->start;
+	int ret;
+
+	hs.swapped = l->victim;
+	ret = host_replace(&l->host, &hs);
+	if (ret)
+		return ret;
+	l->start.swapped = l->victim;
+	l->crash.swaps_at = disks.trace.nr;
+	if (host_labelled(l->victim) != disks.dead[l->victim])
+		sim_fail("the label of the old disk is %s", disks.dead[l->victim] ? "gone" : "there");
+	return 0;
+}
+
+static void replace(struct life *l)
+{
+	if (try_replace(l))
+		sim_fail("the leg is not replaced: %s", l->host.refusal.why);
+}
+
+static void leg_is_replaced(struct life *l)
+{
+	some_writes(l, 6);
+	leave(l);
+	some_writes(l, 8);
+	replace(l);
+	some_writes(l, 4);
+	wait_in_sync(l);
+	expect_sound(l);
+	some_writes(l, 4);
+	stop(l);
+	begin(l);
+	expect_in_sync(l);
+	stop(l);
+}
+
+static void replaced_in_an_idle_pool(struct life *l)
+{
+	leave(l);
+	replace(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void replaced_beside_a_writer(struct life *l)
+{
+	some_writes(l, 4);
+	leave(l);
+	some_writes(l, 10);
+	replace(l);
+	begin_writer(l);
+	wait_in_sync(l);
+	end_writer(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* The pool was started without the old disk. */
+static void missing_leg_is_replaced(struct life *l)
+{
+	some_writes(l, 3);
+	stop(l);
+	l->start.missing = BIT(l->victim);
+	l->start.degraded = true;
+	begin(l);
+	some_writes(l, 3);
+	l->start.missing = 0;
+	l->start.degraded = false;
+	disks.dead[l->victim] = true;
+	replace(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* The new leg leaves while it resilvers, and returns: its cursor is its own. */
+static void replaced_and_leaves_again(struct life *l)
+{
+	u32 i;
+
+	leave(l);
+	write_widely(l);
+	walk_slowly(l, true);
+	begin_writer(l);
+	replace(l);
+	for (i = 0; i < 3; i++) {
+		host_sleep(rng_below(&l->rng, 15000));
+		if (kvp_leg_offline(l->host.pool, victim(l)))
+			sim_fail("the new leg does not leave");
+		host_sleep(rng_below(&l->rng, 2000));
+		if (host_online(&l->host, l->start.legs))
+			sim_fail("the new leg does not return: %s", l->host.refusal.why);
+	}
+	walk_slowly(l, false);
+	wait_in_sync(l);
+	end_writer(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* Another leg was out all the time. Its label calls the old leg in sync: that is no fork. */
+static void other_returns_when_replaced(struct life *l)
+{
+	u32 other = (l->victim + 1) % 3;
+
+	some_writes(l, 3);
+	if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[other]))
+		sim_fail("the other leg does not leave");
+	some_writes(l, 3);
+	leave(l);
+	some_writes(l, 3);
+	replace(l);
+	host_wait_resilver(&l->host);
+	if (!kvp_leg_in_sync(victim(l)))
+		sim_fail("the new leg is in state %u", victim(l)->state);
+	if (host_online(&l->host, other))
+		sim_fail("the other leg does not return: %s", l->host.refusal.why);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void blank_disk(struct life *l, u32 disk)
+{
+	struct image blank;
+
+	image_init(&blank, disks.img[disk].blocks);
+	l->exchanged = true;
+	image_free(&disks.img[disk]);
+	disks.img[disk] = blank;
+}
+
+/*
+ * The new disk fails as it is looked at, as it gets its label, or as it is written to. Before the
+ * superblock the pool is as it was: the old leg may return. After it the new one is a leg.
+ */
+static void replaced_by_one_that_fails(struct life *l)
+{
+	static const u32 steps[] = { 0, 2 * KVP_LABEL_BLOCKS, 2 * KVP_LABEL_BLOCKS + 1,
+				     2 * KVP_LABEL_BLOCKS + 2, 2 * KVP_LABEL_BLOCKS + 9,
+				     2 * KVP_LABEL_BLOCKS + 60 };
+	u32 new = l->start.legs, fails = l->order % ARRAY_SIZE(failures);
+	struct fault *f;
+	bool taken;
+
+	leave(l);
+	some_writes(l, 6);
+	f = disks_fault(failures[fails].kind, new, 0, ~0ull);
+	f->after = steps[(l->order + l->order / 4) % ARRAY_SIZE(steps)];
+	taken = !try_replace(l);
+	if (taken && victim(l)->bdev != &disks.bdev[new])
+		sim_fail("the leg is %s", victim(l)->path);
+	if (!taken && (victim(l)->bdev != &disks.bdev[l->victim] || kvp_leg_takes_writes(victim(l))))
+		sim_fail("not replaced, and yet another leg");
+	some_writes(l, 4);
+	host_wait_resilver(&l->host);
+	disks_wake(new);
+	disks.nr_faults = 0;
+	disks.dead[new] = false;
+	host_sleep(50);
+	if (!taken && host_labelled(new) && try_replace(l) != -EEXIST)
+		sim_fail("a disk that is not blank is taken");
+	if (!taken) {
+		blank_disk(l, new);
+		replace(l);
+	} else if (!kvp_leg_takes_writes(victim(l)) && host_online(&l->host, new)) {
+		sim_fail("the new leg does not return: %s", l->host.refusal.why);
+	}
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* The old leg returns after an attempt that failed: it kept its era. */
+static void not_replaced_and_returns(struct life *l)
+{
+	u32 era;
+
+	some_writes(l, 4);
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	some_writes(l, 4);
+	leave(l);
+	some_writes(l, 6);
+	era = l->host.pool->sb->legs[l->victim].in_sync_era;
+	disks_fault(FAULT_WRITE_EIO, l->start.legs, 0, ~0ull);
+	if (!try_replace(l))
+		sim_fail("a disk that takes no label is taken");
+	if (l->host.pool->sb->legs[l->victim].in_sync_era != era)
+		sim_fail("the old leg has lost its era");
+	disks.nr_faults = 0;
+	come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* The next superblock fails on all legs in use, and no other does. */
+static void fail_next_superblock(struct host *h)
+{
+	struct kvp_sb *sb = h->pool->sb;
+	u32 i, end;
+
+	for (i = 0; i < h->pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &h->pool->legs[i];
+
+		for (end = 0; kvp_leg_in_sync(leg) && end < 2; end++) {
+			u64 at = kvp_sb_slot_offset(leg->size_blocks, end, (sb->sequence + 1) % KVP_SB_RING) >>
+				 KVP_BLOCK_SHIFT;
+
+			disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
+		}
+	}
+}
+
+/* Too few legs take the superblock: a newer one with the old leg is durable when the pool goes on. */
+static void not_replaced_as_superblocks_fail(struct life *l)
+{
+	leave(l);
+	some_writes(l, 4);
+	l->host.quiesced = fail_next_superblock;
+	if (!try_replace(l))
+		sim_fail("replaced without a superblock");
+	if (!disks.faults[0].hit)
+		sim_fail("no superblock failed: %s", l->host.refusal.why);
+	if (kvp_pool_faulted(l->host.pool))
+		sim_fail("the pool is faulted");
+	disks.nr_faults = 0;
+	some_writes(l, 4);
+	come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* What is refused: a leg in use, a disk that is too small, two at once, one with data. */
+static void refused_to_be_replaced(struct life *l)
+{
+	struct host_start hs = l->start;
+	struct image *new = &disks.img[l->start.legs];
+	u64 blocks = new->blocks;
+	u8 data[KVP_BLOCK_SIZE] = { 1 };
+
+	hs.swapped = l->victim;
+	if (host_replace(&l->host, &hs) != -EBUSY || !strstr(l->host.refusal.why, "in use"))
+		sim_fail("a leg in use is replaced: %s", l->host.refusal.why);
+	leave(l);
+	new->blocks = kvp_leg_least(victim(l)->v->g) - 1;
+	if (host_replace(&l->host, &hs) != -ENOSPC || !strstr(l->host.refusal.why, "needs"))
+		sim_fail("a disk that is too small is taken: %s", l->host.refusal.why);
+	new->blocks = blocks;
+	image_write_data(new, blocks - 3, data);
+	if (host_replace(&l->host, &hs) != -EEXIST)
+		sim_fail("a disk with data is taken: %s", l->host.refusal.why);
+	if (victim(l)->bdev != &disks.bdev[l->victim])
+		sim_fail("refused, and yet another leg");
+	blank_disk(l, l->start.legs);
+	replace(l);
+	if (kvp_leg_in_sync(victim(l)))
+		sim_fail("the new leg is a source at once");
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* A start that names the old disk, with the label that it had, in the place of the leg. */
+static bool starts_with_old(struct life *l, u64 missing, bool force)
+{
+	struct host_start hs = l->start;
+
+	hs.swapped = 0;
+	hs.missing = missing;
+	hs.degraded = force;
+	return !host_start(&l->host, &l->o, &hs);
+}
+
+/* The old disk is back after all, as it was: it is no leg any more. */
+static void replaced_one_comes_back(struct life *l)
+{
+	some_writes(l, 3);
+	disks_kill(l->victim);
+	some_writes(l, 3);
+	while (kvp_leg_in_sync(victim(l)))
+		host_sleep(10);
+	if (l->order & 1) {
+		replace(l);
+		wait_in_sync(l);
+	} else {
+		/* The new leg resilvers still. */
+		write_somewhere(l);
+		walk_slowly(l, true);
+		replace(l);
+		host_sleep(500);
+	}
+	some_writes(l, 3);
+	stop(l);
+	disks.dead[l->victim] = false;
+	if (starts_with_old(l, 0, false) || !strstr(l->host.refusal.why, "once a leg"))
+		sim_fail("started with a leg that was replaced: %s", l->host.refusal.why);
+	if (starts_with_old(l, 0, true))
+		sim_fail("started by force with a leg that was replaced");
+	begin(l);
+	walk_slowly(l, false);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* It went its own way meanwhile: neither that history nor the pool's is taken for the other. */
+static void replaced_one_has_forked(struct life *l)
+{
+	struct oracle o;
+
+	disks_kill(l->victim);
+	some_writes(l, 3);
+	while (kvp_leg_in_sync(victim(l)))
+		host_sleep(10);
+	replace(l);
+	wait_in_sync(l);
+	some_writes(l, 3);
+	stop(l);
+	disks.dead[l->victim] = false;
+	l->exchanged = true;
+	o = l->o;
+	oracle_copy(&l->o, &o);
+	watch_begin();
+	if (!starts_with_old(l, (BIT(l->start.legs) - 1) & ~BIT(l->victim), true))
+		sim_fail("the old leg does not start alone: %s", l->host.refusal.why);
+	/* Order 1: its history is the newer one, as after many losses and starts. */
+	if (l->order & 1)
+		WRITE_ONCE(l->host.pool->sb->epoch, l->host.pool->sb->epoch + 20);
+	host_checkpoint(&l->host);
+	host_stop(&l->host);
+	oracle_free(&l->o);
+	l->o = o;
+	if (starts_with_old(l, 0, false) || starts_with_old(l, 0, true))
+		sim_fail("started with two histories");
+	if (!strstr(l->host.refusal.why, "split brain"))
+		sim_fail("two histories, and refused for this: %s", l->host.refusal.why);
+	begin(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
 /* --- all of them ---------------------------------------------------------------------------- */
+
+/* To be cut everywhere. */
+static void cut_replaced(struct life *l)
+{
+	some_writes(l, 3);
+	leave(l);
+	some_writes(l, 4);
+	l->from = disks.trace.nr;
+	replace(l);
+	some_writes(l, 1);
+	wait_in_sync(l);
+	some_writes(l, 2);
+	stop(l);
+}
+
+static void replaced_of(const struct shape *s)
+{
+	lives(NAMED(leg_is_replaced), s, 2);
+	lives(NAMED(replaced_in_an_idle_pool), s, 2);
+	lives(NAMED(replaced_beside_a_writer), s, 2);
+	lives(NAMED(missing_leg_is_replaced), s, 1);
+	lives(NAMED(replaced_by_one_that_fails), s, s->start.legs <= 3 && !s->levels ? 12 : 4);
+	lives(NAMED(refused_to_be_replaced), s, 1);
+	if (!s->big)
+		lives(NAMED(not_replaced_and_returns), s, 1);
+	if (!s->big && (s->start.legs == 2 || (s->start.legs == 3 && s->start.parity)))
+		lives(NAMED(not_replaced_as_superblocks_fail), s, 2);
+	if (s->big)
+		lives(NAMED(replaced_and_leaves_again), s, 2);
+	if (s->start.legs == 3 && !s->start.parity)
+		lives(NAMED(other_returns_when_replaced), s, 2);
+	if (!s->big)
+		lives(NAMED(replaced_one_comes_back), s, 2);
+	if (!s->big && s->start.legs == 2)
+		lives(NAMED(replaced_one_has_forked), s, 2);
+	if (!s->big)
+		cut_life(NAMED(cut_replaced), s, s->victim & 1, 5);
+}
 
 /* To be cut everywhere. */
 static void cut_returns(struct life *l)
@@ -1449,5 +1858,6 @@ void run_resilver(void)
 			changes_beside(s);
 		if (!s->big)
 			cut_life(NAMED(cut_returns), s, s->victim & 1, 6);
+		replaced_of(s);
 	}
 }

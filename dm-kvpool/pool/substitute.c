@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A blank device takes the place of a leg with data that is out.
+ *
+ * The pool is quiesced. What it holds stays where it is, and so does the log.
+ *
+ *   1. The new device gets labels that say JOINING, of epoch 0, durable in both rings (add.c). They
+ *      have a new UUID in the place of the old leg, which is stale and has nothing: era 0, no
+ *      cursor.
+ *   2. One superblock under a new epoch, which says the same, goes to all legs in use.
+ *   3. The labels of the old leg are wiped, if it is there and answers.
+ *   4. When the pool goes on, the new leg is brought online as any leg that is out (online.c). Its
+ *      label and the superblock agree that it has nothing, so all is copied that was ever written.
+ *
+ * If the power goes before 2, the old leg is out as before, and the new device is no leg: its UUID
+ * is in no superblock. If 2 comes to some legs only, either is true: neither the old leg nor the
+ * new one is a source. From 2 on the label of 1 is that of the leg.
+ *
+ * Why the new leg does not get the superblock of 2: if it alone had it, a start without it would go
+ * on under the old epoch, as no other leg knows it. That superblock would then be the newest of
+ * all, and out of date. The superblock of 4 comes to it when all others know it.
+ *
+ * After 2 the UUID of the old leg is in no superblock. So it is never taken for a leg, wiped or
+ * not. If it is started by force without all others, that is another history: it calls a leg in
+ * sync that the others have replaced (kvp_sb_forked()).
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "io/flight.h"
+#include "pool/add.h"
+#include "pool/online.h"
+#include "pool/pool.h"
+#include "pool/start.h"
+#include "super/events.h"
+#include "super/members.h"
+
+struct substitute {
+	u32 at;				/* number of the leg */
+	struct kvp_leg old;
+	struct kvp_leg_info info;	/* of the old leg, and its name in events */
+	char name[KVP_LEG_WORDS];
+	struct page *page;
+	bool tried;			/* some superblock may name the new leg */
+};
+
+/* --- the plan ------------------------------------------------------------------- */
+
+static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev == bdev)
+			return true;
+	return false;
+}
+
+u32 kvp_substitute_at(const struct kvp_pool *pool, const struct kvp_start *s)
+{
+	u32 i;
+
+	if (!s->replace || !kvp_vdevs_match(pool->sb, s))
+		return KVP_MAX_LEGS;
+	for (i = 0; i < s->nr_legs; i++)
+		if (s->legs[i].bdev && kvp_vdev_needed(pool->legs[i].v) && !is_leg(pool, s->legs[i].bdev))
+			return i;
+	return KVP_MAX_LEGS;
+}
+
+/* All other devices must be legs of the pool, and the old leg must not be named. */
+static int check_others(const struct kvp_pool *pool, const struct kvp_start *s, u32 at,
+			struct kvp_refusal *r)
+{
+	const struct kvp_leg *old = &pool->legs[at];
+	u32 i;
+
+	for (i = 0; i < s->nr_legs; i++) {
+		if (!s->legs[i].bdev || i == at)
+			continue;
+		if (!is_leg(pool, s->legs[i].bdev))
+			return kvp_refuse(r, -EINVAL, "replace one leg after the other",
+					  "the table names two new devices, %s and %s",
+					  s->legs[at].path, s->legs[i].path);
+		if (s->legs[i].bdev == old->bdev)
+			return kvp_refuse(r, -EINVAL, "name the legs in the order of status",
+					  "%s stands in the place of %s, which has another place in the table",
+					  s->legs[at].path, old->path);
+	}
+	return 0;
+}
+
+/* Only a leg that is out leaves: it is no source of anything. */
+static int check_old(const struct kvp_pool *pool, const struct kvp_leg *old, struct kvp_refusal *r)
+{
+	if (kvp_leg_in_sync(old))
+		return kvp_refuse(r, -EBUSY,
+				  "take it out first (kvpoolctl offline), if the pool can be without it; or name the legs in the order of status",
+				  "%s is in use", old->path);
+	if (kvp_leg_takes_writes(old))
+		return kvp_refuse(r, -EBUSY, "wait for the end, or take it out first (kvpoolctl offline)",
+				  "%s is resilvering", old->path);
+	if (atomic_read(&old->in_flight) > 0)
+		return kvp_refuse(r, -EBUSY, "wait until it answers, or disconnect it",
+				  "%s has not answered all requests yet", old->path);
+	return 0;
+}
+
+int kvp_substitute_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+			struct kvp_refusal *r)
+{
+	u32 at = kvp_substitute_at(pool, s);
+	const struct kvp_geometry *g;
+	struct kvp_why why;
+	int ret = kvp_change_able(pool, r);
+
+	if (ret)
+		return ret;
+	if (at == KVP_MAX_LEGS)
+		return kvp_refuse(r, -EINVAL, "name it in the place of the leg",
+				  "the table names no new device");
+	if (s->pool_blocks && s->pool_blocks != pool->sb->pool_blocks)
+		return kvp_refuse(r, -EINVAL, "use the length that the pool has",
+				  "the table is not as long as the pool");
+	g = pool->legs[at].v->g;
+	if (kvp_geometry_check(g, s->legs[at].size_blocks, &why))
+		return kvp_refuse(r, -ENOSPC, "use a larger one",
+				  "%s has %llu bytes, and a leg of that vdev needs %llu",
+				  s->legs[at].path,
+				  (unsigned long long)s->legs[at].size_blocks << KVP_BLOCK_SHIFT,
+				  (unsigned long long)kvp_leg_least(g) << KVP_BLOCK_SHIFT);
+	return check_others(pool, s, at, r) ?: check_old(pool, &pool->legs[at], r);
+}
+
+/* --- the steps ------------------------------------------------------------------------ */
+
+/* The new leg is out, too, so nothing is sent to it but its label. */
+static void put_new(struct kvp_pool *pool, const struct kvp_start *s, u32 at)
+{
+	struct kvp_leg_info *info = &pool->sb->legs[at];
+	struct kvp_leg *leg = &pool->legs[at];
+	struct kvp_vdev *v = leg->v;
+
+	memset(leg, 0, sizeof(*leg));
+	leg->pool = pool;
+	leg->v = v;
+	leg->index = at;
+	leg->bdev = s->legs[at].bdev;
+	leg->size_blocks = s->legs[at].size_blocks;
+	leg->rotational = s->legs[at].rotational;
+	leg->state = KVP_LEG_STALE;
+	memcpy(leg->path, s->legs[at].path, sizeof(leg->path));
+	memset(info, 0, sizeof(*info));
+	kvp_random_uuid(info->uuid);
+	info->state = KVP_LEG_STALE;
+	info->size_blocks = leg->size_blocks;
+}
+
+/* Steps 1 and 2. After an error the caller undoes both. */
+static int label_and_commit(struct kvp_pool *pool, struct substitute *x, struct kvp_refusal *r)
+{
+	struct kvp_leg *leg = &pool->legs[x->at];
+	int ret = kvp_check_blank(leg, x->page, r);
+
+	if (ret)
+		return ret;
+	if (kvp_sb_join(pool, x->at, 1))
+		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label", leg->path);
+	x->tried = true;
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	return !kvp_sb_commit(pool) ? 0 :
+	       kvp_refuse(r, -EIO, "see kvpoolctl status", "not enough legs took the superblock");
+}
+
+/* The old leg is out, as it was. If some superblock may name the new one, a newer one does not. */
+static void undo(struct kvp_pool *pool, struct substitute *x)
+{
+	pool->legs[x->at] = x->old;
+	pool->sb->legs[x->at] = x->info;
+	if (!x->tried)
+		return;
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	kvp_unfault(pool, true);
+}
+
+static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct substitute *x,
+		    struct kvp_refusal *r)
+{
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	x->old = pool->legs[x->at];
+	x->info = pool->sb->legs[x->at];
+	kvp_leg_words(&x->old, x->name);
+	put_new(pool, s, x->at);
+	ret = label_and_commit(pool, x, r);
+	if (ret)
+		undo(pool, x);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+/* Step 3. A device that hangs must not hold up the pool, which is suspended. */
+static void wipe_old(struct kvp_pool *pool, struct substitute *x)
+{
+	if (!x->old.bdev)
+		return;
+	if (kvp_leg_has_strays(&x->old))
+		kvp_event(pool, "label_left leg=%u path=%s", x->at, x->old.path);
+	else
+		kvp_label_wipe(pool, &x->old);
+}
+
+static void after(struct kvp_pool *pool, struct substitute *x)
+{
+	char name[KVP_LEG_WORDS];
+
+	kvp_return_wanted(&pool->legs[x->at], true);
+	/* The words of the old leg begin with its UUID. */
+	kvp_event(pool, "leg_replaced leg=%u%s old=%.36s", x->at,
+		  kvp_leg_words(&pool->legs[x->at], name), x->name + strlen(" uuid="));
+	wipe_old(pool, x);
+}
+
+static int substitute(struct kvp_pool *pool, const struct kvp_start *s, struct substitute *x,
+		      struct kvp_refusal *r)
+{
+	int ret;
+
+	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
+		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
+	kvp_events_flush(pool);
+	/* The eras of the old leg, which an undo keeps, are noted when its loss is recorded. */
+	if (kvp_members_settle(pool))
+		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'", "the pool is faulted");
+	ret = kvp_substitute_plan(pool, s, r);
+	if (ret)
+		return ret;
+	x->at = kvp_substitute_at(pool, s);
+	ret = exchange(pool, s, x, r);
+	if (!ret)
+		after(pool, x);
+	return ret;
+}
+
+int kvp_pool_substitute(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	struct substitute *x = kzalloc(sizeof(*x), GFP_KERNEL);
+	int ret;
+
+	if (x)
+		x->page = alloc_page(GFP_KERNEL);
+	if (x && x->page)
+		ret = substitute(pool, s, x, r);
+	else
+		ret = kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	if (x && x->page)
+		__free_page(x->page);
+	kfree(x);
+	return ret;
+}
