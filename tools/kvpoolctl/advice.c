@@ -162,20 +162,23 @@ static void about_return(json_object *pool, json_object *leg, char *buf, size_t 
 {
 	const char *name = json_text_at(pool, "name");
 	bool faulted = !strcmp(json_text_at(leg, "state"), "faulted");
+	char another[256] = "";
 
-	snprintf(buf, size, "%skvpoolctl online %s %s brings it back, and copies only what it missed%s",
+	if (faulted)
+		snprintf(another, sizeof(another), "kvpoolctl replace %.64s %.120s NEW puts another in "
+			 "its place", name, leg_name(leg));
+	snprintf(buf, size, "%skvpoolctl online %s %s brings it back, and copies only what it missed%s%s",
 		 faulted ? "Check its cable; then " : "", name, leg_name(leg),
-		 !faulted ? "" : "; if it fails again, copy the data to a new pool: "
-		 "kvpoolctl create -n NEW mirror DEV DEV");
+		 !faulted ? "" : "; if it fails again, ", faulted ? another : "");
 }
 
-static void about_missing_leg(json_object *pool, char *buf, size_t size)
+static void about_missing_leg(json_object *pool, json_object *leg, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
 
 	snprintf(buf, size, "Connect it, then kvpoolctl online %s DEV brings it back, and copies only "
-		 "what it missed. If it is gone for good, copy the data to a new pool: "
-		 "kvpoolctl create -n NEW mirror DEV DEV", name);
+		 "what it missed. If it is gone for good, kvpoolctl replace %s %s NEW puts another in "
+		 "its place", name, name, leg_name(leg));
 }
 
 static void about_bad_leg(json_object *pool, json_object *leg, unsigned int count, char *buf,
@@ -202,7 +205,7 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 		return;
 	}
 	if (!strcmp(state, "missing"))
-		about_missing_leg(pool, then, sizeof(then));
+		about_missing_leg(pool, leg, then, sizeof(then));
 	else
 		about_return(pool, leg, then, sizeof(then));
 	snprintf(buf, size, "leg %s is %s%s: %s; the pool would survive the loss of %" PRIu64
@@ -232,12 +235,17 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 static void about_errors(json_object *pool, json_object *leg, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
-	char what[256] =
-		"the disk is failing, and this version replaces only SSDs of a cache: keep a backup";
+	char what[480];
 
 	if (is_ssd(pool, leg))
 		snprintf(what, sizeof(what), "kvpoolctl replace %.64s %.120s NEW", name,
 			 leg_name(leg));
+	else if (json_number_at(pool, "losses_survivable"))
+		snprintf(what, sizeof(what), "kvpoolctl offline %.64s %.120s, then kvpoolctl replace "
+			 "%.64s %.120s NEW", name, leg_name(leg), name, leg_name(leg));
+	else
+		snprintf(what, sizeof(what), "the disk is failing, and the pool cannot be without it: "
+			 "keep a backup");
 	snprintf(buf, size, "leg %s had errors (%" PRIu64 " read, %" PRIu64 " write, %" PRIu64
 		 " checksum): kvpoolctl scrub --wait %s verifies all data, kvpoolctl clear %s "
 		 "resets the counters; if errors return, %s", leg_name(leg),

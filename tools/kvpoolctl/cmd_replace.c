@@ -1,50 +1,83 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl replace: put another SSD in the place of one of the cache. */
+/* kvpoolctl replace: put another device in the place of a leg. */
+#include "pool_object.h"
+#include "resilver.h"
 #include "ssds.h"
+#include "substitute.h"
 
 enum { WAIT };
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "replace", .leaves = true };
-	int c;
+	struct substitute_order leg = { .wait = false };
+	char uuid[UUID_BUF];
+	struct dm_entry e;
+	struct stats s;
+	struct err err;
+	int c, ret;
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
-		o.force |= c == 'f';	/* -w: the operation is always finished at the return */
+		*(c == 'f' ? &leg.force : &leg.wait) = true;
 	ctl_args(ctl, argc, 3, 3);
 	o.pool = argv[optind];
 	o.leg = argv[optind + 1];
 	o.new = argv[optind + 2];
-	return ssds_exchange(ctl, &o);
+	o.force = leg.force;
+	ret = ctl_find(ctl, o.pool, &e);
+	if (ret)
+		return ret;
+	if (stats_load(e.name, &s, &err))
+		return ctl_fail(ctl, &err);
+	leg.e = &e;
+	leg.s = &s;
+	leg.old = o.leg;
+	leg.new = o.new;
+	if (leg_find(e.name, &s, o.leg, uuid, &leg.leg, &err))
+		ret = ctl_fail(ctl, &err);
+	else if (resilver_is_ssd(&s, leg.leg))
+		ret = ssds_exchange(ctl, &o);	/* this always waits */
+	else
+		ret = substitute_leg(ctl, &leg);
+	stats_free(&s);
+	return ret;
 }
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL, "wipe foreign signatures of NEW, accept an SSD of an exported pool" },
-	{ WAIT, "wait", NULL, "accepted; the command always waits until it is done" },
+	{ WAIT, "wait", NULL,
+	  "return when NEW is in sync; for an SSD of a cache the command always does" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_replace = {
 	.name = "replace",
-	.purpose = "put another SSD in the place of one of the cache",
+	.purpose = "put another device in the place of a leg",
 	.args = "[-n] [-f] [--wait] POOL OLD NEW",
-	.about = "Puts another SSD in the place of one of the cache. The old one may be in use, "
-		"missing or faulted. OLD is a path, or the UUID of the leg, which status -v shows. "
-		"Data that only the cache has is written home first, while the pool is in use; "
-		"then writes wait for a moment. Nothing is copied: the new SSD fills as data is "
-		"written and read. The label of OLD is wiped. This version cannot replace other "
-		"legs.",
-	.more = "At the end the log is back on the cache, redundant again, if it was there. NEW "
-		"must be as large as the space that the cache uses of its SSDs; more is not "
-		"used.\n"
-		"If the command is interrupted (SIGINT, SIGTERM, SIGHUP) while data is written "
-		"home, nothing has changed, and the log stays on the cache. After that point it "
-		"ignores these signals and runs to its end. If it is killed (SIGKILL) or the power "
-		"fails, the cache may be left idle: set cache_mode=writeback. The same holds for "
-		"attach, detach, online and add. If all is done but the log does not return, the "
-		"exit status is 1, and a message says that the change was made. A power cut at any "
-		"time leaves the cache with the old SSDs or the new ones; no data is lost with "
-		"either.",
+	.about = "Puts NEW in the place of OLD, a leg with data that is out (missing, faulted, stale "
+		"or offline) or an SSD of the cache. OLD is a path, or the UUID of the leg, which "
+		"status -v shows. A leg with data gets all that was written there while the pool "
+		"is in use; until then it is resilvering, and nothing is read from it. Writes wait "
+		"for a moment at the beginning. The label of OLD is wiped if OLD is there. To "
+		"replace a leg that is in use, take it out with offline first; until the resilver "
+		"ends the pool survives one loss less.\n"
+		"An SSD of the cache may be in use, too. Data that only the cache has is written "
+		"home first, while the pool is in use. Nothing is copied: the new SSD fills as data "
+		"is written and read.",
+	.more = "NEW must be as large as the space that the vdev uses of its legs; more is not used. "
+		"A power cut or the loss of NEW interrupts a resilver; it goes on later where it "
+		"was. If the power goes at the very beginning, the pool has the old leg, which is "
+		"out: give the command again. An old disk that was not wiped is no leg any more: "
+		"import leaves it out, and labelclear -f makes it free.\n"
+		"Of a cache: at the end the log is back on the cache, redundant again, if it was "
+		"there. If the command is interrupted (SIGINT, SIGTERM, SIGHUP) while data is "
+		"written home, nothing has changed, and the log stays on the cache. After that "
+		"point it ignores these signals and runs to its end. If it is killed (SIGKILL) or "
+		"the power fails, the cache may be left idle: set cache_mode=writeback. The same "
+		"holds for attach, detach, online and add. If all is done but the log does not "
+		"return, the exit status is 1, and a message says that the change was made. A "
+		"power cut at any time leaves the cache with the old SSDs or the new ones; no data "
+		"is lost with either.",
 	.options = options,
 	.dry_run = true,
 	.run = run,

@@ -32,7 +32,7 @@ _kvpoolctl_commands=(
 	'giveup:give up a page of checksums that is bad in every copy'
 	'add:make a pool larger, or add a cache'
 	'remove:take the cache out'
-	'replace:put another SSD in the place of one of the cache'
+	'replace:put another device in the place of a leg'
 	'attach:add one more SSD to the cache, as a copy'
 	'detach:take one of several SSDs out of the cache'
 	'offline:take a leg out of use'
@@ -310,7 +310,7 @@ _kvpoolctl_of() {
 	replace)
 		_arguments -s \
 			'-f[wipe foreign signatures of NEW, accept an SSD of an exported pool]' \
-			'--wait[accepted]' \
+			'--wait[return when NEW is in sync]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \

@@ -298,7 +298,7 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	if (p->sb->flags & KVP_SB_JOINING) {
 		refuse(r, p->sb->name, ERR_MISSING_LEGS, "connect the pool's own legs; if it runs "
 		       "without these: kvpoolctl labelclear -f DEV",
-		       "only legs are here that an unfinished add was to add");
+		       "only legs are here that an unfinished add or replace was to add");
 		return;
 	}
 	if (p->sb->flags & KVP_SB_DESTROYED && !o->destroyed)

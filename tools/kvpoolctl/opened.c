@@ -57,12 +57,13 @@ static int check_scan(const struct scan *s, struct err *err)
 	if (s->pools[0].sb->flags & KVP_SB_JOINING)
 		return err_set(err, ERR_MISSING_LEGS, s->pools[0].sb->name,
 			       "name the pool's own legs",
-			       "the legs given are only legs that an unfinished add was to add");
+			       "the legs given are only legs that an unfinished add or replace was "
+			       "to add");
 	if (s->pools[0].odd)
 		return err_set(err, ERR_NO_LABEL, s->pools[0].odd->dev.path, "leave it out",
 			       "it is not a leg of pool %s%s", s->pools[0].sb->name,
 			       s->pools[0].odd->label.sb->flags & KVP_SB_JOINING ?
-			       ", but an unfinished add was to add it" : " any more");
+			       ", but an unfinished add or replace was to add it" : " any more");
 	return 0;
 }
 

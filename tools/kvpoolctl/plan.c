@@ -287,7 +287,7 @@ static int check_twice(const struct plan *p, unsigned int leg, struct err *err)
 	return 0;
 }
 
-/* A leg that an interrupted add has left: the same pool may try again. */
+/* A leg that an interrupted add or replace has left: the same pool may try again. */
 static int check_joining(const struct plan *p, const struct kvp_sb *sb, const char *path,
 			 struct err *err)
 {
@@ -300,7 +300,7 @@ static int check_joining(const struct plan *p, const struct kvp_sb *sb, const ch
 		return 0;
 	return err_set(err, ERR_MEMBER, path,
 		       "if that pool runs without it: kvpoolctl labelclear -f DEV",
-		       "an unfinished add was to add it to the pool %s", sb->name);
+		       "an unfinished add or replace was to add it to the pool %s", sb->name);
 }
 
 /*
@@ -567,6 +567,33 @@ int plan_devices(struct plan *p, struct err *err)
 		if (check_leg(p, &p->legs[i], err))
 			return -1;
 	return lay_out(p, err);
+}
+
+static const struct kvp_geometry *vdev_of(const struct plan *p, unsigned int leg)
+{
+	const struct kvp_geometry *g = p->sb.vdevs;
+
+	while (g < p->sb.vdevs + p->sb.vdev_count - 1 && leg >= g->first_leg + g->leg_count)
+		g++;
+	return g;
+}
+
+int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct err *err)
+{
+	const struct kvp_geometry *g = vdev_of(p, leg);
+	struct device *d = &p->legs[p->first_leg].dev;
+	struct kvp_why why;
+
+	snprintf(d->path, sizeof(d->path), "%s", dev);
+	d->fd = -1;
+	p->leg_count = p->first_leg + 1;
+	if (open_leg(p, p->first_leg, err) || check_leg(p, &p->legs[p->first_leg], err))
+		return -1;
+	if (kvp_geometry_check(g, d->blocks, &why))
+		return err_set(err, ERR_TOO_SMALL, d->path, "use a larger one",
+			       "it has %" PRIu64 " bytes, and a leg of that vdev needs %" PRIu64,
+			       d->bytes, kvp_leg_least(g) << KVP_BLOCK_SHIFT);
+	return 0;
 }
 
 int plan_cache_size(const struct plan *p, struct err *err)

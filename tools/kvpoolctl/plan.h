@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The plan of a create, an add, or a change of SSDs. Every refusal is checked while the plan is
+ * The plan of a create, an add, or a change of SSDs or of a leg. Every refusal is checked while the plan is
  * made; the run follows the plan and does nothing else.
  */
 #ifndef KVPOOLCTL_PLAN_H
@@ -21,7 +21,8 @@ struct plan {
 	const char *name;
 	char uuid[UUID_BUF];
 	struct kvp_sb sb;	/* vdevs and regions, as the module will lay them out */
-	struct plan_leg legs[KVP_MAX_LEGS];	/* the legs of each vdev in turn */
+	/* the legs of each vdev in turn; one more, which takes the place of another */
+	struct plan_leg legs[KVP_MAX_LEGS + 1];
 	unsigned int leg_count;
 	u32 first_vdev, first_leg, roots;	/* of an add: the numbers before it */
 	u32 max_roots;		/* for each new vdev */
@@ -54,6 +55,13 @@ int plan_make(struct plan *p, struct err *err);
 
 /** plan_devices() - open and check the new devices, and lay them out; a part of plan_make() */
 int plan_devices(struct plan *p, struct err *err);
+
+/**
+ * plan_substitute() - open and check @dev, a new device for leg @leg with data of a running pool
+ *
+ * After plan_pool(). It is the plan's only leg.
+ */
+int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct err *err);
 
 /** plan_write() - append to the table line */
 void plan_write(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ctl.h"
 #include "host.h"
+#include "pool_object.h"
 #include "reload.h"
 
 /* the words before the vdevs: UUID, number of options, options */
@@ -52,4 +55,48 @@ void table_again(const char *uuid, const char *params, char *buf, size_t size)
 	host_word(&self, word);
 	snprintf(buf, size, "%s %u%s%s%s", uuid, !!*word, *word ? " " : "", word,
 		 table_vdevs(params));
+}
+
+bool table_holds(const char *params, dev_t rdev)
+{
+	const char *vdevs = table_vdevs(params);
+	char word[64];
+	unsigned int i;
+
+	for (i = 0; vdevs && i < KVP_MAX_LEGS && table_leg(vdevs, i, word, sizeof(word)); i++)
+		if (leg_device(word) == rdev)
+			return true;
+	return false;
+}
+
+/* A device that was pulled out is still in the table, and could not be opened again. */
+bool table_device_gone(const char *word)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%.40s", word);
+	return strcmp(word, "-") && access(path, F_OK);
+}
+
+/* Not to be interrupted: the pool must not stay suspended. */
+int table_switch(struct ctl *ctl, const struct table_change *c, struct err *err)
+{
+	sigset_t set, before;
+	int ret = 0;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	ctl_busy(ctl, "writing memory home");
+	dm_message(c->name, "checkpoint", NULL, NULL);
+	if (c->without)
+		ret = dm_reload(c->name, c->sectors, c->without, c->sectors, c->old, err);
+	if (!ret)
+		ret = dm_reload(c->name, c->sectors, c->table, c->sectors, c->without ?: c->old,
+				err);
+	ctl_busy_end();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ret;
 }

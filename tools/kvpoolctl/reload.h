@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
+
+#include "ctl.h"
 
 /** table_vdevs() - the start of the vdevs, with a blank before them; NULL: unreadable */
 const char *table_vdevs(const char *params);
@@ -25,5 +28,25 @@ bool table_leg(const char *vdevs, unsigned int leg, char *word, size_t size);
 
 /** table_again() - the pool's present table, fit to start the pool again: with this host's name */
 void table_again(const char *uuid, const char *params, char *buf, size_t size);
+
+/**
+ * table_holds() - does the pool's table name the device @rdev? It may name the legs of a vdev in any
+ * order
+ */
+bool table_holds(const char *params, dev_t rdev);
+
+/** table_device_gone() - is the device of this word of a table not there any more? */
+bool table_device_gone(const char *word);
+
+/** struct table_change - the table of pool @name is to change from @old to @table */
+struct table_change {
+	const char *name, *old;
+	const char *without;	/* first to this one, which lets go of devices; NULL: not needed */
+	const char *table;
+	u64 sectors;
+};
+
+/** table_switch() - write memory home, and change the table; signals wait until that is done */
+int table_switch(struct ctl *ctl, const struct table_change *c, struct err *err);
 
 #endif

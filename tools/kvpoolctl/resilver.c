@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <signal.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -86,15 +85,6 @@ static bool is_used(const struct stats *s, dev_t rdev)
 	return false;
 }
 
-/* A device that was pulled out is still in the table, and could not be opened again. */
-static bool has_gone(const char *word)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/dev/block/%.40s", word);
-	return strcmp(word, "-") && access(path, F_OK);
-}
-
 static unsigned int first_of_vdev(const struct stats *s, unsigned int leg, unsigned int *end)
 {
 	struct vdev_range r;
@@ -165,8 +155,8 @@ static int write_tables(struct order *o, const char *params, struct err *err)
 {
 	char text[TABLE_LEN - 256], none[TABLE_LEN - 256];	/* the name of this host comes to it */
 
-	if (!resilver_table(o->s, o->leg, o->rdev, params, has_gone, text, sizeof(text)) ||
-	    !resilver_table(o->s, o->leg, 0, params, has_gone, none, sizeof(none)))
+	if (!resilver_table(o->s, o->leg, o->rdev, params, table_device_gone, text, sizeof(text)) ||
+	    !resilver_table(o->s, o->leg, 0, params, table_device_gone, none, sizeof(none)))
 		return err_set(err, ERR_KERNEL, o->e->name, "see dmsetup table",
 			       "its table is unreadable");
 	table_again(o->e->uuid, params, o->old, sizeof(o->old));
@@ -197,19 +187,6 @@ static int find_device(struct order *o, const char *why, struct err *err)
 			       "%s; and %s has not its label", why, dev);
 	o->connect = true;
 	return 0;
-}
-
-/* Does the pool's table name the device @rdev? A table may name the legs of a vdev in any order. */
-static bool table_holds(const char *params, dev_t rdev)
-{
-	const char *vdevs = table_vdevs(params);
-	char word[64];
-	unsigned int i;
-
-	for (i = 0; vdevs && i < KVP_MAX_LEGS && table_leg(vdevs, i, word, sizeof(word)); i++)
-		if (leg_device(word) == rdev)
-			return true;
-	return false;
 }
 
 /* A device that dropped out and came back is another one: the pool holds that which has gone. */
@@ -317,33 +294,12 @@ static bool is_back(const struct order *o)
 	return back;
 }
 
-/* Not to be interrupted: the pool must not stay suspended. */
-static int reload(struct ctl *ctl, const struct order *o, struct err *err)
-{
-	const char *now = *o->without ? o->without : o->old;
-	sigset_t set, before;
-	int ret = 0;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, &before);
-	ctl_busy(ctl, "writing memory home");
-	dm_message(o->e->name, "checkpoint", NULL, NULL);
-	if (*o->without)
-		ret = dm_reload(o->e->name, o->sectors, o->without, o->sectors, o->old, err);
-	if (!ret)
-		ret = dm_reload(o->e->name, o->sectors, o->table, o->sectors, now, err);
-	ctl_busy_end();
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return ret;
-}
-
 static int execute(struct ctl *ctl, const struct order *o, struct err *err)
 {
+	struct table_change c = { o->e->name, o->old, *o->without ? o->without : NULL, o->table,
+				  o->sectors };
 	char message[64];
-	int ret = o->connect ? reload(ctl, o, err) : 0;
+	int ret = o->connect ? table_switch(ctl, &c, err) : 0;
 
 	snprintf(message, sizeof(message), "online %s", stats_text(o->s, "leg.%u.uuid", o->leg));
 	if (ret || !dm_message(o->e->name, message, NULL, err))

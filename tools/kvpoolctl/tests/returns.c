@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit tests of the commands that bring a leg back, and wait for that: online, offline, wait. The
+ * Unit tests of the commands that bring a leg back or replace it, and wait for that. The
  * answers of device-mapper are a script: each pause of a command leads to the next scene.
  *
  * returns		the tests
@@ -14,8 +14,9 @@
 #include "resilver.h"
 #include "spares.h"
 #include "stats.h"
+#include "substitute.h"
 
-extern const struct command cmd_online, cmd_offline, cmd_wait;
+extern const struct command cmd_online, cmd_offline, cmd_replace, cmd_wait;
 
 static unsigned int passed, failed;
 
@@ -359,6 +360,70 @@ static void test_online_ssd(void)
 	expect(!script.sent_count && !said("copies"));
 }
 
+/* --- replace ---------------------------------------------------------------------------- */
+
+/* Only a leg that is out is replaced. Nothing is sent for any other. */
+static void test_replace_refused(void)
+{
+	BEGIN(LEG_IS("online"));
+	RUN(&cmd_replace, false, false, "replace", "tank", "8:16", "8:80");
+	expect(last.status == EXIT_REFUSED && said("it is in use") && said("offline tank LEG first"));
+	BEGIN(LEG_IS("resilvering"));
+	RUN(&cmd_replace, false, false, "replace", "tank", LEG(1), "8:80");
+	expect(last.status == EXIT_REFUSED && said("it is resilvering"));
+	expect(said("wait -t resilver tank"));
+	BEGIN(LEG_IS("offline"));
+	script.readonly = true;
+	RUN(&cmd_replace, false, false, "replace", "tank", "8:16", "8:80");
+	expect(last.status == EXIT_REFUSED && said("read-only"));
+	BEGIN(LEG_IS("offline"));
+	RUN(&cmd_replace, false, false, "replace", "tank", "/dev/null", "8:80");
+	expect(last.status == EXIT_FAILED && said("not a leg of pool tank") && !script.sent_count);
+}
+
+/* The table with 8:80 in the place of leg @leg of the scene. */
+static bool substitute_is(unsigned int leg, bool (*gone)(const char *word), const char *params,
+			  const char *want)
+{
+	char buf[256] = "";
+	struct stats s;
+	bool same;
+
+	if (stats_load("tank", &s, NULL))
+		return false;
+	same = substitute_table(&s, leg, makedev(8, 80), params, gone, buf, sizeof(buf)) &&
+	       !strcmp(buf, want);
+	stats_free(&s);
+	if (!same)
+		printf("the table is: %s\n", buf);
+	return same;
+}
+
+/* Legs with data are in the order of the superblock, whatever the table has; SSDs stay. */
+static void test_substitute_table(void)
+{
+	struct stats s;
+	char small[16];
+
+	BEGIN(LEG_IS("faulted"));
+	expect(substitute_is(1, none_gone, "u 0 mirror 2 8:0 8:16 cache 2 8:32 8:48",
+			     " mirror 2 8:0 8:80 cache 2 8:32 8:48"));
+	expect(substitute_is(1, none_gone, "u 1 host=1:h mirror 2 8:16 8:0 cache 2 8:48 8:32",
+			     " mirror 2 8:0 8:80 cache 2 8:48 8:32"));
+	expect(substitute_is(1, second_ssd_gone, "u 0 mirror 2 8:0 - cache 2 8:32 8:48",
+			     " mirror 2 8:0 8:80 cache 2 8:32 8:48"));
+	/* the other one is out too: its device is named if the table has it */
+	BEGIN({ .leg = { "faulted", "missing" } });
+	script.path[1] = "-";
+	expect(substitute_is(1, none_gone, "u 0 mirror 2 8:0 -", " mirror 2 8:0 8:80"));
+	script.path[0] = "8:96";
+	expect(substitute_is(1, none_gone, "u 0 mirror 2 8:0 -", " mirror 2 - 8:80"));
+	expect(!stats_load("tank", &s, NULL));
+	expect(!substitute_table(&s, 1, makedev(8, 80), table, none_gone, small, sizeof(small)));
+	expect(!substitute_table(&s, 9, makedev(8, 80), table, none_gone, small, sizeof(small)));
+	stats_free(&s);
+}
+
 static void test_losses_with_leg(void)
 {
 	struct stats s;
@@ -438,6 +503,8 @@ int main(int argc, char **argv)
 	test_online_waits();
 	test_online_refused();
 	test_table();
+	test_replace_refused();
+	test_substitute_table();
 	test_online_ssd();
 	test_losses_with_leg();
 	test_offline();

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A new device takes the place of a leg with data that is out. */
+#ifndef KVPOOLCTL_SUBSTITUTE_H
+#define KVPOOLCTL_SUBSTITUTE_H
+
+#include <stdbool.h>
+
+#include "ctl.h"
+#include "stats.h"
+
+/**
+ * struct substitute_order - the requested change
+ * @e, @s: the pool
+ * @leg: the leg that leaves, which is no SSD
+ * @old, @new: that leg, and the new device, as the user named them
+ * @force: ignore foreign signatures on @new
+ * @wait: return when the new leg is in sync
+ */
+struct substitute_order {
+	const struct dm_entry *e;
+	const struct stats *s;
+	unsigned int leg;
+	const char *old, *new;
+	bool force, wait;
+};
+
+/** substitute_leg() - make the change, or print the plan; returns the exit status */
+int substitute_leg(struct ctl *ctl, const struct substitute_order *o);
+
+/**
+ * substitute_table() - a pool's table with the device @rdev, 0: none, as leg @leg
+ * @params: the table as it is
+ * @gone: is the device of this word not there any more? It is left out, as it cannot be opened
+ * @buf: receives its vdevs, with a blank before them
+ *
+ * All legs with data are in the order of the superblock; SSDs stay as they are.
+ * Return: false if @params is no table, or @buf is too small.
+ */
+bool substitute_table(const struct stats *s, unsigned int leg, dev_t rdev, const char *params,
+		      bool (*gone)(const char *word), char *buf, size_t size);
+
+#endif
