@@ -50,6 +50,28 @@ SIM_GEOMETRY(write_zeroes, bool, kstrtobool(page, &value));
 SIM_GEOMETRY(read_only, bool, kstrtobool(page, &value));
 SIM_GEOMETRY(medium_status, bool, kstrtobool(page, &value));
 
+static ssize_t sim_model_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%s\n", sim_model_names[to_dev(item)->model]);
+}
+
+static ssize_t sim_model_store(struct config_item *item, const char *page, size_t len)
+{
+	struct sim_dev *dev = to_dev(item);
+	int model = sysfs_match_string(sim_model_names, page), r = 0;
+
+	if (model < 0)
+		return model;
+	mutex_lock(&sim.admin);
+	if (dev->disk)
+		r = -EBUSY;
+	else
+		dev->model = model;
+	mutex_unlock(&sim.admin);
+	return r ?: len;
+}
+CONFIGFS_ATTR(sim_, model);
+
 static ssize_t sim_delay_us_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%u\n", READ_ONCE(to_dev(item)->delay_us));
@@ -351,6 +373,7 @@ static struct configfs_attribute *sim_dev_attrs[] = {
 	&sim_attr_write_zeroes,
 	&sim_attr_read_only,
 	&sim_attr_medium_status,
+	&sim_attr_model,
 	&sim_attr_delay_us,
 	&sim_attr_power,
 	&sim_attr_remove,

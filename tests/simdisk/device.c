@@ -107,6 +107,7 @@ int sim_dev_power_on(struct sim_dev *dev)
 	disk = sim_disk_alloc(dev);
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
+	sim_timing_init(dev);
 	sim_dev_set_gone(dev, false);
 	r = add_disk(disk);
 	if (r) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The I/O path. A bio takes effect when it is submitted (that is its place in
- * the global order) and completes after the device's delay, from a timer in
- * softirq. In between it is in flight: a power cut may keep it or not.
+ * the global order) and completes after the device's delay, or when the model of
+ * its service time says so, from a timer in softirq. In between it is in flight: a power cut may keep it or not.
  *
  * A write with PREFLUSH runs as two steps, and the second starts only when the
  * first has completed: no cut can then keep the data and lose what the flush
@@ -352,6 +352,7 @@ static enum hrtimer_restart sim_io_timer(struct hrtimer *timer)
 {
 	struct sim_io *io = container_of(timer, struct sim_io, timer);
 
+	sim_timing_done(io);
 	if (sim_io_finish(io))
 		queue_work(sim.wq, &io->work);
 	return HRTIMER_NORESTART;
@@ -372,6 +373,8 @@ static void sim_io_run(struct sim_io *io)
 			cut = sim_step_flush(io);
 		else
 			sim_step_read(io);
+		if (!cut && sim_timing_start(io))
+			return;
 		if (delay && !cut) {
 			hrtimer_start(&io->timer, ns_to_ktime((u64)delay * NSEC_PER_USEC),
 				      HRTIMER_MODE_REL_SOFT);

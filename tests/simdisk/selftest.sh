@@ -3,11 +3,22 @@
 #
 # Proves what simdisk promises. Runs as root in a test machine:
 #   selftest.sh [simdisk.ko]       loads the module, and unloads it at the end
+#   selftest.sh --model            the model of service times alone: anywhere with a C compiler
 # Prints one TAP line a check; last line "N passed, N failed"; exit 1 unless
 # every planned check ran and passed.
 set -u
-PLAN=108
+PLAN=114
 HERE=$(dirname "$(readlink -f "$0")")
+if [ "${1:-}" = --model ]; then
+	out=$(mktemp -d) status=1
+	if "${CC:-cc}" -std=gnu11 -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+		-o "$out/model_test" "$HERE/model_test.c" "$HERE/model.c"; then
+		"$out/model_test"
+		status=$?
+	fi
+	rm -rf "$out"
+	exit $status
+fi
 C=/sys/kernel/config/simdisk
 TRACE=/sys/kernel/debug/simdisk/trace
 WORK=$(mktemp -d)
@@ -119,6 +130,26 @@ test_torn() {
 	is "$(tr ' ' '\n' <<< "$out" | awk -F'*' '$2 % 8' | wc -l)" 0 \
 		"and never inside 4 KiB"
 	rm_ torn
+}
+
+# That all commands come back from the queue, with their data, also when the disk loses its power meanwhile. What they
+# take is for selftest.sh --model.
+test_model() {
+	local kind
+	for kind in disk flash; do
+		mk model size_mib=64 model=$kind
+		no "$kind: the model of a running disk stays" set_ model model none
+		yes "$kind: more commands than tags come back, with their data" fio --name=x --filename=/dev/model --rw=randwrite \
+			--bs=4k --iodepth=48 --ioengine=libaio --direct=1 --size=2m --verify=crc32c --verify_state_save=0
+		fio --name=x --filename=/dev/model --rw=randwrite --bs=4k --iodepth=48 --ioengine=libaio --direct=1 --size=2m \
+			> "$WORK/fio.txt" 2>&1 &
+		root power_cut "in 200"
+		wait $!
+		root power_restore 1
+		yes "$kind: and again after a power cut" fio --name=x --filename=/dev/model --rw=randread --bs=4k --iodepth=48 \
+			--ioengine=libaio --direct=1 --size=2m
+		rm_ model
+	done
 }
 
 # One fixed sequence of cached ops, cut with a seed: md5 of the result.
@@ -458,7 +489,7 @@ prepare() {
 prepare "$@"
 echo "1..$PLAN"
 for t in harness cache fua torn seed order latent rot lost flush_faults dead \
-	stall inflight hang delay remove discard geometry fs end; do
+	stall inflight hang delay model remove discard geometry fs end; do
 	# The trace holds 4096 ops: start every test with an empty one.
 	[ ! -e $TRACE ] || echo > $TRACE
 	echo "# $t"

@@ -35,6 +35,8 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "model.h"
+
 #define SIM_BLOCK_SHIFT		12
 #define SIM_BLOCK_SIZE		(1u << SIM_BLOCK_SHIFT)
 #define SIM_BLOCK_SECTORS	(SIM_BLOCK_SIZE >> SECTOR_SHIFT)
@@ -54,6 +56,8 @@ enum sim_kind {
 };
 
 enum sim_cut_mode { SIM_CUT_RANDOM, SIM_CUT_DROP, SIM_CUT_KEEP, SIM_CUT_TORN };
+
+enum sim_model { SIM_MODEL_NONE, SIM_MODEL_DISK, SIM_MODEL_FLASH, SIM_NR_MODELS };
 
 enum sim_flush_fault { SIM_FLUSH_OK, SIM_FLUSH_FAIL, SIM_FLUSH_LIE };
 
@@ -124,6 +128,18 @@ struct sim_cut_count {
 	u64 durable, kept, dropped, torn;
 };
 
+/* The queue of a device with a model; sim.lock. */
+struct sim_timing {
+	union {
+		struct sim_disk disk;
+		struct sim_flash flash;
+	};
+	struct list_head waiting;	/* sim_io.hold: for a tag */
+	struct sim_io *tag[SIM_DISK_TAGS];
+	u32 nr_tags;
+	struct sim_io *serving;		/* its timer runs; it has no tag any more */
+};
+
 struct sim_dev {
 	struct config_item item;
 	struct list_head list;		/* sim.devs; sim.sem */
@@ -140,6 +156,7 @@ struct sim_dev {
 	bool write_zeroes;
 	bool read_only;
 	bool medium_status;		/* faults of sectors end with ENODATA */
+	enum sim_model model;		/* of its service time */
 	struct gendisk *disk;		/* sim.admin */
 
 	/* Contents; sim.sem. */
@@ -167,12 +184,13 @@ struct sim_dev {
 	struct list_head held;
 	wait_queue_head_t idle;
 	struct sim_stats stats;
+	struct sim_timing timing;
 };
 
 /* One bio on its way through a device: a flush step, a data step, or both. */
 struct sim_io {
 	struct list_head list;		/* dev->inflight */
-	struct list_head hold;		/* dev->held */
+	struct list_head hold;		/* dev->held, or dev->timing.waiting before */
 	struct sim_dev *dev;
 	struct bio *bio;
 	struct sim_entry *entry;	/* set while in flight, owned by journal */
@@ -182,6 +200,7 @@ struct sim_io {
 	u64 epoch;
 	u64 flush_start;		/* dev->event when the flush was issued */
 	unsigned long acct_start;
+	struct sim_disk_cmd cmd;	/* sim.lock */
 	struct hrtimer timer;
 	struct work_struct work;
 };
@@ -277,6 +296,12 @@ void sim_dev_free(struct sim_dev *dev);
 int sim_dev_power_on(struct sim_dev *dev);
 int sim_dev_power_off(struct sim_dev *dev);
 void sim_dev_pull(struct sim_dev *dev);
+
+/* timing.c: devices with a model. */
+extern const char * const sim_model_names[SIM_NR_MODELS];
+void sim_timing_init(struct sim_dev *dev);	/* no I/O yet */
+bool sim_timing_start(struct sim_io *io);	/* false: no model; else its timer will run */
+void sim_timing_done(struct sim_io *io);	/* from its timer, before anything else */
 
 /* control.c: configfs. */
 extern struct configfs_subsystem sim_subsys;
