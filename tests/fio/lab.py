@@ -19,7 +19,7 @@ PROFILER = TOP / "tests/fio/insnprof"
 KERNEL = "6.12"
 
 # Names that the program guest knows.
-KINDS = ("hdd", "ssd")
+KINDS = ("hdd", "ssd", "disk", "flash")
 STACKS = ("raw", "raid1", "integrity", "kvpool", "raid5", "ppl", "parity1", "cached", "cached1", "full",
           "writecache", "bcache", "dmcache", "writecache-full", "bcache-full", "dmcache-full")
 # The bases of hits, in tests/fio/bars and tests/fio/profile.
