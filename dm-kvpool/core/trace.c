@@ -5,27 +5,45 @@
 #define CREATE_TRACE_POINTS
 #include "core/trace_points.h"
 
+/* A tracepoint measures the name, then copies it; a rename in between would break that. */
+struct name {
+	char text[KVP_NAME_LEN + 1];
+};
+
+static struct name name_of(const struct kvp_pool *pool)
+{
+	struct name n;
+
+	strscpy(n.text, pool->sb->name, sizeof(n.text));
+	return n;
+}
+
 void kvp_trace_commit(struct kvp_pool *pool, u64 lsn, u32 data, u32 intents)
 {
-	trace_kvpool_commit(pool->sb->name, lsn, data, intents);
+	if (trace_kvpool_commit_enabled())
+		trace_kvpool_commit(name_of(pool).text, lsn, data, intents);
 }
 
 void kvp_trace_destage(struct kvp_pool *pool, u32 versions)
 {
-	trace_kvpool_destage(pool->sb->name, versions);
+	if (trace_kvpool_destage_enabled())
+		trace_kvpool_destage(name_of(pool).text, versions);
 }
 
 void kvp_trace_checkpoint(struct kvp_pool *pool, u64 tail, int error)
 {
-	trace_kvpool_checkpoint(pool->sb->name, tail, error);
+	if (trace_kvpool_checkpoint_enabled())
+		trace_kvpool_checkpoint(name_of(pool).text, tail, error);
 }
 
 void kvp_trace_heal(struct kvp_pool *pool, u32 leg, u64 block)
 {
-	trace_kvpool_heal(pool->sb->name, leg, block);
+	if (trace_kvpool_heal_enabled())
+		trace_kvpool_heal(name_of(pool).text, leg, block);
 }
 
 void kvp_trace_recovery(struct kvp_pool *pool, u64 entries, u64 records)
 {
-	trace_kvpool_recovery(pool->sb->name, entries, records);
+	if (trace_kvpool_recovery_enabled())
+		trace_kvpool_recovery(name_of(pool).text, entries, records);
 }

@@ -21,6 +21,7 @@
 #include "pool/pool.h"
 #include "pool/online.h"
 #include "pool/start.h"
+#include "pool/tableline.h"
 #include "pool/wiring.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
@@ -616,6 +617,29 @@ int kvp_pool_set_comment(struct kvp_pool *pool, const char *text)
 	if (ret)
 		memcpy(pool->sb->comment, old, sizeof(old));
 	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+int kvp_pool_rename(struct kvp_pool *pool, const char *name)
+{
+	struct kvp_sb *sb = pool->sb;
+	char old[KVP_NAME_LEN + 1];
+	int ret;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	if (!kvp_name_valid(name))
+		return -EINVAL;
+	mutex_lock(&pool->sb_lock);
+	memcpy(old, sb->name, sizeof(old));
+	/* readers without the lock copy it: its last byte is always 0 */
+	snprintf(sb->name, sizeof(sb->name), "%s", name);
+	ret = kvp_sb_commit(pool);
+	if (ret)
+		memcpy(sb->name, old, sizeof(old));
+	mutex_unlock(&pool->sb_lock);
+	if (!ret)
+		kvp_event(pool, "renamed old=%s name=%s", old, name);
 	return ret;
 }
 

@@ -135,6 +135,14 @@ int __must_check kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 /** kvp_pool_set_comment() - the pool's comment; durable at 0; -ERANGE: too long; -EINVAL: control characters */
 int __must_check kvp_pool_set_comment(struct kvp_pool *pool, const char *text);
 
+/**
+ * kvp_pool_rename() - give the pool another name; its device keeps the one that it has
+ *
+ * Return: 0: it is durable; -EINVAL: a pool cannot have this name; -EROFS, or the superblock's error:
+ * nothing changed. Context: process; takes sb_lock.
+ */
+int __must_check kvp_pool_rename(struct kvp_pool *pool, const char *name);
+
 /** kvp_pool_mark() - set or clear label flags; durable when it returns 0 */
 int __must_check kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear);
 

@@ -60,7 +60,7 @@ static int parse_uuid(struct kvp_line *l, struct kvp_start *s)
 	return 0;
 }
 
-static bool name_valid(const char *name)
+bool kvp_name_valid(const char *name)
 {
 	const char *p;
 
@@ -141,7 +141,7 @@ static int parse_setting(struct kvp_line *l, struct kvp_start *s, const char *ke
 	int ret;
 
 	if (!strcmp(key, "name")) {
-		if (!name_valid(value))
+		if (!kvp_name_valid(value))
 			return bad(l, "name is not a letter and up to 63 letters, digits, '_', '.', '-'");
 		strscpy(s->name, value, sizeof(s->name));
 		return 0;

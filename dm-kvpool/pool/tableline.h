@@ -25,4 +25,7 @@ struct kvp_line {
  */
 int __must_check kvp_line_parse(struct kvp_line *line, struct kvp_start *s);
 
+/** kvp_name_valid() - a letter, then up to 63 letters, digits, '_', '.', '-': a pool's name */
+bool kvp_name_valid(const char *name);
+
 #endif /* KVP_TABLELINE_H */

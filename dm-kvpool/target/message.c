@@ -389,6 +389,16 @@ static int msg_mark(struct message *m)
 	return refused(m, "unknown mark", "use exported, destroyed or none", -EINVAL);
 }
 
+static int msg_rename(struct message *m)
+{
+	int ret = kvp_pool_rename(m->pool, m->argv[1]);
+
+	if (ret == -EINVAL)
+		return refused(m, "a name is a letter and up to 63 letters, digits, '_', '.', '-'",
+			       "give such a name", ret);
+	return ret;
+}
+
 static int msg_inject(struct message *m)
 {
 	struct kvp_leg *leg = find_leg(m);
@@ -436,6 +446,7 @@ static const struct kind {
 	{ "drop_caches", 1, 1, msg_drop_caches, true },
 	{ "clear", 1, 2, msg_clear, true, true },
 	{ "mark", 2, 2, msg_mark, true },
+	{ "rename", 2, 2, msg_rename, true },
 	{ "inject", 4, 4, msg_inject },
 };
 

@@ -714,6 +714,30 @@ static void a_failure_is_told_when_it_gets_worse(struct scenario *s)
 		sim_fail("a pool that needs a restart does not say so once");
 }
 
+static void a_rename_is_durable_or_undone(struct scenario *s)
+{
+	static const char *const bad[] = { "", "9tank", "ta nk", "../x", "-x" };
+	struct kvp_pool *pool = s->host.pool;
+	u64 sequence = pool->sb->sequence;
+	char text[KVP_EVENT_TEXT];
+	u32 i;
+
+	snprintf(text, sizeof(text), "renamed old=%s name=lake", pool->sb->name);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		if (kvp_pool_rename(pool, bad[i]) != -EINVAL)
+			sim_fail("a pool may be called '%s'", bad[i]);
+	if (pool->sb->sequence != sequence)
+		sim_fail("a refused name was written");
+	if (kvp_pool_rename(pool, "lake") || strcmp(pool->sb->name, "lake") ||
+	    pool->sb->sequence == sequence || events_of(pool, text) != 1)
+		sim_fail("a new name was not written");
+	fail_superblocks(s);
+	if (!kvp_pool_rename(pool, "pond") || strcmp(pool->sb->name, "lake") ||
+	    events_of(pool, "renamed old=lake name=pond"))
+		sim_fail("a name that no leg has counts");
+	cure_all();
+}
+
 static void stall_superblocks(struct scenario *s)
 {
 	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end;
@@ -1956,6 +1980,7 @@ void run_scenarios(void)
 	scenario(NAMED(flush_that_fails_on_the_last_leg_stays_failed), 1, false, 2);
 	scenario(NAMED(flush_that_is_not_issued_on_the_last_leg), 1, false, 2);
 	scenario(NAMED(a_failure_is_told_when_it_gets_worse), 1, false, 2);
+	scenario(NAMED(a_rename_is_durable_or_undone), 1, false, 2);
 	scenario(NAMED(leg_whose_flush_failed_is_given_up), 2, false, 2);
 	scenario(NAMED(entry_that_failed_is_overwritten_by_the_next), 2, false, 2);
 	scenario("entry_that_failed_is_overwritten_by_the_next_on_a_single",

@@ -97,7 +97,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_offline = {
 	.name = "offline",
-	.purpose = "take a leg out of use",
+	.purpose = "take a leg out of use, until online brings it back",
 	.args = "[-n] POOL DEV",
 	.about = "Takes a leg out of a running pool, and says how many more losses the pool "
 		"survives. DEV is a path, or the leg's UUID. 'kvpoolctl online' undoes it, also "

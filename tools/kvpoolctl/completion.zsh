@@ -35,12 +35,13 @@ _kvpoolctl_commands=(
 	'replace:put another device in the place of a leg'
 	'attach:add one more SSD to the cache, as a copy'
 	'detach:take one of several SSDs out of the cache'
-	'offline:take a leg out of use'
+	'offline:take a leg out of use, until online brings it back'
 	'online:take a leg that is out into use again'
 	'wait:wait until a scrub, a resilver, a drain or a trim has ended'
 	'cancel:stop a drain of the cache'
 	'get:show tunables, with range, default and meaning'
 	'set:change a tunable'
+	'rename:give a running pool another name'
 	'inspect:show labels, log and table of one device'
 	'check:verify a whole pool, offline and read-only'
 	'extract:copy a whole pool to a file, offline and verified'
@@ -451,6 +452,22 @@ _kvpoolctl_of() {
 			'1:argument:_kvpoolctl_pool' \
 			'2:argument:_kvpoolctl_setting' \
 			'3:argument:_kvpoolctl_value' ;;
+	rename)
+		_arguments -s \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument: ' ;;
 	inspect)
 		_arguments -s \
 			'--udev[only the pool of the leg, for a udev rule]' \

@@ -320,6 +320,18 @@ static int dev_remove(const char *name)
 	return e;
 }
 
+int dm_rename(const char *name, const char *to, struct err *err)
+{
+	struct dm_task *t = task_new(DM_DEVICE_RENAME, name);
+	int e = ENOMEM;
+
+	if (t && dm_task_set_newname(t, to))
+		e = run_with_udev(t);
+	if (t)
+		dm_task_destroy(t);
+	return e ? task_failed(e, name, "cannot be renamed", err) : 0;
+}
+
 int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
 	     struct err *err)
 {

@@ -55,6 +55,9 @@ int dm_table(const char *name, u64 *sectors, char **params, struct err *err);
 int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
 	      struct err *err);
 
+/** dm_rename() - give a mapped device another name; its users keep it */
+int dm_rename(const char *name, const char *to, struct err *err);
+
 /** dm_stop() - remove the mapped device */
 int dm_stop(const char *name, struct err *err);
 

@@ -61,10 +61,10 @@ refused 3 refused 'no such scrub' scrub --resume tank
 refused 3 refused 'no such scrub' scrub --stop tank
 refused 2 usage 'only one of' scrub --stop --wait tank
 refused 3 refused 'still to come' scrub --since 99 tank
-for c in grow rename top history whois diff extract upgrade; do
+for c in grow history whois diff upgrade; do
 	refused 2 usage "'$c' is not a command" $c tank
 done
-for c in remove attach detach replace online cancel; do
+for c in remove attach detach replace online cancel rename; do
 	refused 2 usage 'an argument is missing' $c tank
 done
 refused 2 usage '-t takes scrub, resilver, drain, trim' wait -t scrub,drains tank
@@ -121,6 +121,17 @@ refused 3 ambiguous 'several pools.*UUID' import tank
 unchanged
 run 0 import "$uuid"
 refused 3 ambiguous 'several pools' import tank
+settle tank
+dmsetup create other --table "0 8 error"
+changed
+refused 3 name_in_use 'called other exists' rename tank other
+refused 3 name_in_use 'called other exists' rename -n tank other
+refused 2 usage "'status'" rename tank status
+refused 2 usage "'9lake'" rename tank 9lake
+refused 1 not_found 'no such pool' rename nopool lake
+expect_fail dmsetup message tank 0 rename 9lake
+unchanged
+dmsetup remove --retry other
 run 0 export tank
 run 0 labelclear -f /dev/d
 
@@ -145,6 +156,7 @@ refused 3 read_only 'read-only.*without --readonly' destroy tank
 refused 3 read_only 'read-only' set tank strict=1
 refused 3 read_only 'read-only' set tank comment=x
 refused 3 read_only 'read-only' scrub tank
+refused 3 read_only 'read-only' rename tank lake
 expect_fail dd if=/dev/zero of=/dev/mapper/tank bs=4K count=1 oflag=direct status=none
 run 0 export tank
 unchanged

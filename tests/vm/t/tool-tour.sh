@@ -91,6 +91,18 @@ run 0 get -j tank log_size; expect_eq "$(json tunables.log_size)" '{"unit":"byte
 run 0 set tank comment=; expect_stat tank comment ""
 run 0 set tank "comment=my two disks"
 
+echo "--- another name, while it is mounted"
+run 0 rename -n -j tank lake; cp /tmp/out /tmp/plan
+[ -e /dev/mapper/tank ] || fail "a dry run has renamed it"
+run 0 rename -j tank lake; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
+[ -b /dev/mapper/lake ] || fail "there is no device of that name"
+[ ! -e /dev/mapper/tank ] || fail "the device has both names"
+run 0 list -H -o name; expect_eq "$(cat /tmp/out)" lake
+run 0 inspect -j /dev/b; expect_eq "$(json inspect.superblock.name)" lake
+expect_eq "$(md5sum < /tmp/m/file)" "$(cat /tmp/sum)"
+run 0 rename lake tank; has out 'renamed pool lake: it is tank'; has out 'what has it open goes on'
+run 0 events; has out ' tank renamed old=tank name=lake$'; has out ' tank renamed old=lake name=tank$'
+
 echo "--- scrub, events"
 run 0 scrub --wait tank; has out '^scrub finished: healed 0, unrepaired 0'
 run 0 scrub --wait -j tank; expect_eq "$(json pools.0.scrub.state)" finished

@@ -296,6 +296,12 @@ int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors
 	return not_now(name, err);
 }
 
+int dm_rename(const char *name, const char *to, struct err *err)
+{
+	(void)to;
+	return not_now(name, err);
+}
+
 int dm_stop(const char *name, struct err *err)
 {
 	return not_now(name, err);
