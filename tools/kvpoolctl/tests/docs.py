@@ -164,9 +164,13 @@ def section(name, title):
     elif name == "run":
         m = re.search(rf"^{title}\(\) {{\n(.*?)^}}", read("tools/kvpoolctl/tests/run"), re.M | re.S)
     else:
-        path = TOP / f"tests/vm/t/{name}.sh"
-        start = re.escape(f'echo "--- {title}"')
-        m = path.exists() and re.search(rf"^{start}\n(.*?)(?=^echo \"---|\Z)", path.read_text(), re.M | re.S)
+        # A part that several tests share is a function of a file beside them, with the kind in its title.
+        for path, start, end in ((TOP / f"tests/vm/t/{name}.sh", "echo \"--- ", '^echo "---'),
+                                 (TOP / f"tests/vm/{name}.sh", "\techo \"--- $kind: ", "^}")):
+            start = re.escape(f'{start}{title}"')
+            m = path.exists() and re.search(rf"^{start}\n(.*?)(?={end}|\Z)", path.read_text(), re.M | re.S)
+            if m:
+                break
     return m[1] if m else None
 
 
