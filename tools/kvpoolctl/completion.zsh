@@ -25,6 +25,7 @@ _kvpoolctl_commands=(
 	'iostat:activity of a pool'
 	'top:pools at work, on a terminal that one leaves open'
 	'events:events of pools, oldest first'
+	'history:what was ordered of a pool, when, and on which host'
 	'metrics:all counters in the text format of Prometheus'
 	'scrub:verify all written data, and repair it'
 	'trim:discard unused blocks on SSDs'
@@ -189,6 +190,19 @@ _kvpoolctl_of() {
 	events)
 		_arguments -s \
 			'-f[print new events as they come, also after the pool was stopped and started]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
+	history)
+		_arguments -s \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \

@@ -101,6 +101,8 @@ run 0 list -H -o name; expect_eq "$(cat /tmp/out)" lake
 run 0 inspect -j /dev/b; expect_eq "$(json inspect.superblock.name)" lake
 expect_eq "$(md5sum < /tmp/m/file)" "$(cat /tmp/sum)"
 run 0 rename lake tank; has out 'renamed pool lake: it is tank'; has out 'what has it open goes on'
+run 0 history tank; has out '^20.*Z [^ ]+ created '; has out ' set key=failmode value=wait$'; hasnt out recovered
+run 0 history -j tank
 run 0 events; has out ' tank renamed old=tank name=lake$'; has out ' tank renamed old=lake name=tank$'
 
 echo "--- scrub, events"

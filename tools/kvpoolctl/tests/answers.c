@@ -4,6 +4,7 @@
  *
  * answers [RUNS [FIRST_SEED]]
  * answers top: runs that command on sound answers, for a test of its terminal
+ * answers history [-j]: the same
  *
  * The tool trusts the module's answers no more than a device's data: the module may be of another
  * version, or broken. Functions with sound answers replace libkvpool/dm.c. The answers are spoilt
@@ -26,12 +27,13 @@
 #define ANSWER_MAX	(64u << 10)
 
 extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export,
-	cmd_get, cmd_iostat,
+	cmd_get, cmd_history, cmd_iostat,
 	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub, cmd_status,
 	cmd_top, cmd_wait;
 
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
 static bool all_sound;
+static const char *sound_events;	/* for all_sound, instead of events */
 
 const char *const *command_names(void)
 {
@@ -101,6 +103,10 @@ static const char poisoned[] = "17 1\n100 2\n4096 8\n";
 static const char events[] = "1 1700000000 recovered replayed=0 kept=0 torn_accepted=0 ms=4\n"
 	"2 1700000001 leg_lost leg=1 path=/dev/b why=write error\n3 1700000002 healed leg=0 "
 	"block=77\n";
+static const char ordered[] = "3 1700000000 set key=strict value=1\n"
+	"4 1700000001 imported epoch=5 legs=2 host=nas 1\n5 1700000002 healed leg=0 block=77\n"
+	"6 1700000002 settled x=1\n7 1700000003 set key=comment value=created host=x\n"
+	"8 1700000004 imported epoch=6 legs=2 degraded=1 host=-\n";
 static const char table[] = UUID " 1 host=12:h mirror 2 8:0 8:16 parity1 3 8:32 8:48 8:64 cache 2 "
 				 "8:80 -";
 
@@ -262,7 +268,7 @@ int dm_message(const char *name, const char *message, char **text, struct err *e
 	} else if (!strncmp(message, "poisoned", 8)) {
 		*text = answer(poisoned);
 	} else if (!strncmp(message, "events", 6)) {
-		*text = answer(events);
+		*text = answer(sound_events ?: events);
 	} else {
 		*text = answer("");
 	}
@@ -375,7 +381,8 @@ static const struct trial {
 	{ &cmd_status, { "status", "-x", "-d", EMPTY }, false }, { &cmd_list, { "list" }, false },
 	{ &cmd_get, { "get", "p" }, false }, { &cmd_get, { "get", "p", "chunk" }, false },
 	{ &cmd_metrics, { "metrics" }, false }, { &cmd_iostat, { "iostat", "-v", "p" }, false },
-	{ &cmd_events, { "events", "p" }, false }, { &cmd_offline, { "offline", "p", UUID }, true },
+	{ &cmd_events, { "events", "p" }, false }, { &cmd_history, { "history", "p" }, false },
+	{ &cmd_offline, { "offline", "p", UUID }, true },
 	{ &cmd_offline, { "offline", "p", "/dev/none1" }, false },
 		{ &cmd_remove, { "remove", "p", "cache" }, true },
 	{ &cmd_detach, { "detach", "p", "/dev/none5" }, true },
@@ -418,6 +425,14 @@ int main(int argc, char **argv)
 	unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
 	int out = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY);
 
+	if (argc > 1 && !strcmp(argv[1], "history")) {
+		char *words[] = { argv[1], (char []){ "p" }, NULL };
+		struct ctl ctl = { .cmd = &cmd_history, .json = argc > 2 };
+
+		all_sound = true;
+		sound_events = ordered;
+		return cmd_history.run(&ctl, 2, words);
+	}
 	if (argc > 1 && !strcmp(argv[1], "top")) {
 		struct ctl ctl = { .cmd = &cmd_top };
 
