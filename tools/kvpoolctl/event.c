@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The events that a running pool keeps, and an event as JSON. */
 #include "event.h"
+#include "event_text.h"
 
 int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *err)
 {
@@ -22,36 +24,15 @@ int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *
 	return 0;
 }
 
-/* The blank before the next "key=", NULL: @field is the last one. */
-static char *end_of(char *field)
-{
-	char *blank = field;
-	size_t n;
-
-	while ((blank = strchr(blank, ' '))) {
-		n = strspn(++blank, "abcdefghijklmnopqrstuvwxyz_");
-		if (n && blank[n] == '=')
-			return blank - 1;
-	}
-	return NULL;
-}
-
 void event_fields(json_object *o, char *text)
 {
-	char *field = strchr(text, ' '), *next, *value;
+	struct event_text e;
 	json_object *fields;
+	unsigned int i;
 
-	if (field)
-		*field++ = 0;
-	json_text(o, "event", text);
+	event_text_split(text, &e);
+	json_text(o, "event", e.name);
 	fields = json_child(o, "fields");
-	for (; field && *field; field = next) {
-		next = end_of(field);
-		if (next)
-			*next++ = 0;
-		value = strchr(field, '=');
-		if (value)
-			*value++ = 0;
-		json_text(fields, field, value ?: "");
-	}
+	for (i = 0; i < e.count; i++)
+		json_text(fields, e.fields[i].key, e.fields[i].value);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The events that a running pool keeps. */
+/* The events that a running pool keeps, and an event as JSON. */
 #ifndef KVPOOLCTL_EVENT_H
 #define KVPOOLCTL_EVENT_H
 
@@ -18,7 +18,7 @@ int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *
  * event_fields() - add "event" and "fields" of @text to @o
  * @text: "name key=value key=value" from the module; modified
  *
- * A value ends before the next key, so it may contain blanks.
+ * See event_text_split().
  */
 void event_fields(json_object *o, char *text);
 

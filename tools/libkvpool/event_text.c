@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "event_text.h"
+
+/* The blank before the next "key=", NULL: @field is the last one. */
+static char *end_of(char *field)
+{
+	char *blank = field;
+	size_t n;
+
+	while ((blank = strchr(blank, ' '))) {
+		n = strspn(++blank, "abcdefghijklmnopqrstuvwxyz_");
+		if (n && blank[n] == '=')
+			return blank - 1;
+	}
+	return NULL;
+}
+
+void event_text_split(char *text, struct event_text *e)
+{
+	char *field = strchr(text, ' '), *next, *value;
+
+	*e = (struct event_text){ .name = text };
+	if (field)
+		*field++ = 0;
+	for (; field && *field && e->count < EVENT_FIELDS; field = next) {
+		next = end_of(field);
+		if (next)
+			*next++ = 0;
+		value = strchr(field, '=');
+		if (value)
+			*value++ = 0;
+		e->fields[e->count].key = field;
+		e->fields[e->count++].value = value ? value : "";
+	}
+}
+
+const char *event_text_field(const struct event_text *e, const char *key)
+{
+	unsigned int i;
+
+	for (i = 0; i < e->count; i++)
+		if (!strcmp(e->fields[i].key, key))
+			return e->fields[i].value;
+	return NULL;
+}
