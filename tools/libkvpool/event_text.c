@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "event_text.h"
@@ -44,4 +47,26 @@ const char *event_text_field(const struct event_text *e, const char *key)
 		if (!strcmp(e->fields[i].key, key))
 			return e->fields[i].value;
 	return NULL;
+}
+
+int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *err)
+{
+	char message[64], *text, *line, *save;
+	u64 seq, seconds;
+	int used;
+
+	snprintf(message, sizeof(message), "events %" PRIu64, *next);
+	if (dm_message(pool, message, &text, err))
+		return -1;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		used = 0;
+		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &seq, &seconds, &used) < 2 ||
+		    !used || seq < *next)
+			continue;
+		if (fn)
+			fn(arg, seq, seconds, line + used);
+		*next = seq + 1;
+	}
+	free(text);
+	return 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The text of an event: a name and fields. */
+/* The events that a running pool keeps: each is a text with a name and fields. */
 #ifndef KVPOOLCTL_EVENT_TEXT_H
 #define KVPOOLCTL_EVENT_TEXT_H
+
+#include "dm.h"
 
 #define EVENT_FIELDS	16	/* the text has 215 bytes */
 
@@ -23,5 +25,15 @@ void event_text_split(char *text, struct event_text *e);
 
 /** event_text_field() - the value of a field, or NULL */
 const char *event_text_field(const struct event_text *e, const char *key);
+
+/* One event. @text, "name key=value key=value", may be modified. */
+typedef void (*event_fn)(void *arg, u64 seq, u64 seconds, char *text);
+
+/**
+ * event_each() - hand the events of a running pool to @fn, oldest first
+ * @fn: NULL: they are only counted
+ * @next: the first that is wanted; receives the seq behind the last one
+ */
+int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *err);
 
 #endif

@@ -5,6 +5,8 @@
 - The synopsis of the manual page is what the commands say of themselves, and
   every long option and tunable is described there.
 - dm-interface.md has each event that the module raises, and no other.
+- kvpool-monitor.8 has each alarm and option of the monitor, and each of its
+  alarms is an event that there is.
 - admin-guide.md lists the options and messages that there are, and shows a
   whole status line.
 - Every feature bit has a name, and json-schema.md, dm-interface.md and
@@ -83,6 +85,25 @@ def check_events():
     table = set(re.findall(r"^\| `(\w+)` \|", read("docs/dm-interface.md").split("## Events", 1)[1], re.M))
     expect(len(raised) > 20, "no events are found in the sources")
     expect(raised == table, f"dm-interface.md: events differ: {raised ^ table}")
+
+
+def check_monitor():
+    source = read("tools/kvpool-monitor/alarm.c")
+    page = without_roff(read("docs/kvpool-monitor.8"))
+    known = re.findall(r'^\t\{ "(\w+)", \{ PRI_\w+, ("|NULL)', source, re.M)
+    alarms = {name for name, text in known if text == '"'} | {"scrub_finished"}
+    own = set(re.findall(r'"(\w+)"', source.split("of the monitor itself", 1)[1].split("};", 1)[0]))
+    own &= {name for name, _ in known}
+    expect(len(alarms) > 10 and own, "no alarms are found in alarm.c")
+    listed = page.split("\nl l.\n", 1)[1].split(".TE", 1)[0]
+    listed = {name for line in listed.splitlines() for name in line.split("\t")[0].split(", ")}
+    expect(listed == alarms, f"kvpool-monitor.8: alarms differ: {listed ^ alarms}")
+    events = set(re.findall(r"^\| `(\w+)` \|", read("docs/dm-interface.md"), re.M)) | own
+    expect({name for name, _ in known} <= events, "alarm.c: an event that there is not")
+    options = set(re.findall(r"^\t\{ \"([a-z-]+)\", \w+_argument", read("tools/kvpool-monitor/config.c"), re.M))
+    expect(len(options) > 5, "no options are found in config.c")
+    for option in options:
+        expect(f"--{option}" in page, f"kvpool-monitor.8 has no --{option}")
 
 
 def check_table():
@@ -239,6 +260,7 @@ def check_design():
 
 check_manual()
 check_events()
+check_monitor()
 check_table()
 check_tunables_on_disk()
 check_features()

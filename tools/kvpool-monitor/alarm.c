@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "alarm.h"
+
+static const struct {
+	const char *event;
+	struct verdict verdict;
+} known[] = {
+	{ "leg_lost", { PRI_ERR, "a disk was lost" } },
+	{ "leg_outdated", { PRI_WARNING, "a disk was put back to an older state" } },
+	{ "leg_stays_out", { PRI_ERR, "a disk could not be brought back" } },
+	{ "leg_offline", { PRI_NOTICE, NULL } },
+	{ "resilver_started", { PRI_NOTICE, NULL } },
+	{ "resilver_finished", { PRI_NOTICE, "a disk has returned, and has everything" } },
+	{ "unrepaired", { PRI_CRIT, "blocks are lost" } },
+	{ "table_lost", { PRI_CRIT, "a page of the checksum table is lost" } },
+	{ "table_given_up", { PRI_CRIT, "blocks were given up" } },
+	{ "log_discarded", { PRI_CRIT, "the log was discarded" } },
+	{ "chain_damaged", { PRI_CRIT, "parity in the log is damaged" } },
+	{ "commit_failed", { PRI_CRIT, "the log cannot be written" } },
+	{ "suspended", { PRI_ALERT, "the pool is faulted: it takes no writes" } },
+	{ "resumed", { PRI_NOTICE, "the pool works again" } },
+	{ "healed", { PRI_WARNING, NULL } },
+	{ "table_healed", { PRI_WARNING, NULL } },
+	{ "trim_failed", { PRI_WARNING, NULL } },
+	{ "drain_ended", { PRI_WARNING, NULL } },
+	{ "label_left", { PRI_WARNING, NULL } },
+	{ "device_ignored", { PRI_WARNING, NULL } },
+	/* of the monitor itself */
+	{ "degraded", { PRI_WARNING, "the pool was started without all disks" } },
+	{ "return_failed", { PRI_ERR, "a disk is back, and cannot be brought online" } },
+};
+
+/* A scrub found blocks that no disk has. */
+static bool scrub_found(const struct event_text *e)
+{
+	const char *n = event_text_field(e, "unrepaired");
+
+	return !strcmp(e->name, "scrub_finished") && n && strtoull(n, NULL, 10);
+}
+
+struct verdict alarm_judge(const struct event_text *e)
+{
+	size_t i;
+
+	if (scrub_found(e))
+		return (struct verdict){ PRI_CRIT, "a scrub found blocks that are lost" };
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(e->name, known[i].event))
+			return known[i].verdict;
+	return (struct verdict){ PRI_INFO, NULL };
+}

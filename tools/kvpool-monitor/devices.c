@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <libudev.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "devices.h"
+#include "returns.h"
+
+static struct udev *udev;
+static struct udev_monitor *monitor;
+
+/*
+ * A device appears when it is added. Some are added before they have contents (device-mapper,
+ * loop): they appear when udev first finds a label.
+ */
+void devices_event(const char *action, const char *node, const char *type, const char *pool,
+		   const char *leg, time_t now)
+{
+	bool anew;
+
+	if (!node)
+		return;
+	if ((action && !strcmp(action, "remove")) || !type || strcmp(type, "kvpool_member") ||
+	    !pool || !leg) {
+		returns_gone(node);
+		return;
+	}
+	anew = action && (!strcmp(action, "add") || !returns_known(leg, node));
+	if (anew || !returns_known(leg, node))
+		returns_appeared(pool, leg, node, anew, now);
+}
+
+static void take(struct udev_device *d, const char *action, time_t now)
+{
+	if (!d)
+		return;
+	devices_event(action, udev_device_get_devnode(d),
+		      udev_device_get_property_value(d, "ID_FS_TYPE"),
+		      udev_device_get_property_value(d, "ID_FS_UUID"),
+		      udev_device_get_property_value(d, "ID_FS_UUID_SUB"), now);
+	udev_device_unref(d);
+}
+
+static void note_all(time_t now)
+{
+	struct udev_enumerate *all = udev_enumerate_new(udev);
+	struct udev_list_entry *at;
+
+	if (!all)
+		return;
+	udev_enumerate_add_match_subsystem(all, "block");
+	udev_enumerate_add_match_property(all, "ID_FS_TYPE", "kvpool_member");
+	udev_enumerate_scan_devices(all);
+	udev_list_entry_foreach(at, udev_enumerate_get_list_entry(all))
+		take(udev_device_new_from_syspath(udev, udev_list_entry_get_name(at)), NULL, now);
+	udev_enumerate_unref(all);
+}
+
+int devices_open(time_t now)
+{
+	udev = udev_new();
+	monitor = udev ? udev_monitor_new_from_netlink(udev, "udev") : NULL;
+	if (!monitor ||
+	    udev_monitor_filter_add_match_subsystem_devtype(monitor, "block", NULL) < 0 ||
+	    udev_monitor_enable_receiving(monitor) < 0)
+		return -1;
+	note_all(now);
+	return udev_monitor_get_fd(monitor);
+}
+
+void devices_read(time_t now)
+{
+	struct udev_device *d = udev_monitor_receive_device(monitor);
+
+	take(d, d ? udev_device_get_action(d) : NULL, now);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Programs that the monitor runs: hooks, mail, kvpoolctl. Jobs of one lane run one after another,
+ * in the order in which they came. The monitor never waits for them: it calls jobs_step() when a
+ * child has ended, and when jobs_deadline() has come.
+ */
+#ifndef KVPOOL_MONITOR_JOBS_H
+#define KVPOOL_MONITOR_JOBS_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#define JOB_LANE	48
+#define JOB_MAX		256	/* that wait or run */
+
+struct job {
+	char lane[JOB_LANE];
+	char **argv, **env;	/* each ended by NULL; env is added to the monitor's environment */
+	char *input;		/* of the program, or NULL */
+	unsigned int limit;	/* seconds, then the program is killed; 0: none */
+	/* @status: as of wait(2); NULL: not asked for */
+	void (*ended)(const struct job *job, int status, time_t now);
+	char *subject;		/* for ended() */
+	/* the rest belongs to jobs.c */
+	int pid;
+	time_t deadline;
+	struct job *next;
+};
+
+/**
+ * job_new() - a job to run @argv, which is copied; ends the monitor if there is no memory
+ * @lane: jobs with the same lane run one after another
+ */
+struct job *job_new(const char *lane, const char *const *argv);
+
+/** job_env() - add a variable KVPOOL_@key, in capitals */
+void job_env(struct job *job, const char *key, const char *value);
+
+/**
+ * jobs_add() - run a job when its lane is free; from now on it belongs to jobs.c
+ *
+ * Return: false if too many wait. The job is dropped then.
+ */
+bool jobs_add(struct job *job, time_t now);
+
+/** jobs_step() - reap what has ended, kill what has taken too long, start what can start */
+void jobs_step(time_t now);
+
+/** jobs_deadline() - when jobs_step() must be called even if no child has ended; 0: never */
+time_t jobs_deadline(void);
+
+/** jobs_busy() - does a job of this lane wait or run? */
+bool jobs_busy(const char *lane);
+
+#endif

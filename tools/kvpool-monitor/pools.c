@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "config.h"
+#include "dm.h"
+#include "jobs.h"
+#include "journal.h"
+#include "place.h"
+#include "pools.h"
+#include "returns.h"
+#include "stats.h"
+#include "tell.h"
+
+#define LINE_MAX_LEN	512
+
+struct watched {
+	char uuid[UUID_BUF];
+	u64 next;		/* the first event that was not told */
+	bool seen, silent;	/* in this look; does it not answer? */
+	struct watched *link;
+};
+
+static struct watched *first;
+
+/* --- what events mean ---------------------------------------------------------------------- */
+
+static bool is(const char *state, const char *want)
+{
+	return state && !strcmp(state, want);
+}
+
+/* Is leg @leg out, and not by order? */
+static bool is_lost(const struct stats *s, unsigned int leg)
+{
+	const char *state = stats_text(s, "leg.%u.state", leg);
+
+	return is(state, "missing") || is(state, "faulted") || is(state, "stale");
+}
+
+/* Tells of an event of the monitor itself. */
+static void tell_own(const char *pool, const char *uuid, const char *text, time_t now)
+{
+	struct told t = { .pool = pool, .uuid = uuid, .seconds = (u64)time(NULL), .text = text };
+	char parts[LINE_MAX_LEN];
+
+	snprintf(parts, sizeof(parts), "%s", text);
+	event_text_split(parts, &t.event);
+	tell(&t, now);
+}
+
+/* A pool was started, or the monitor was: @tell_out: say if legs are out. */
+static void started(const struct dm_entry *e, bool tell_out, time_t now)
+{
+	unsigned int i, out = 0;
+	const char *uuid;
+	struct stats s;
+	char text[64];
+
+	if (stats_load(e->name, &s, NULL)) {
+		stats_free(&s);
+		return;
+	}
+	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(&s, "leg.%u.uuid", i)); i++) {
+		returns_started(uuid, is(stats_text(&s, "leg.%u.state", i), "missing"), now);
+		out += is_lost(&s, i);
+	}
+	stats_free(&s);
+	if (!out || !tell_out)
+		return;
+	snprintf(text, sizeof(text), "degraded legs_out=%u", out);
+	tell_own(e->name, e->uuid, text, now);
+}
+
+static void act(const struct dm_entry *e, const struct event_text *event, time_t now)
+{
+	const char *leg = event_text_field(event, "uuid");
+
+	if (!strcmp(event->name, "imported"))
+		started(e, true, now);
+	else if (leg && !strcmp(event->name, "leg_lost"))
+		returns_lost(leg, now);
+	else if (leg && (!strcmp(event->name, "leg_offline") ||
+			 !strcmp(event->name, "resilver_started")))
+		returns_settled(leg);
+}
+
+/* --- new events ---------------------------------------------------------------------------- */
+
+struct looked {
+	const struct dm_entry *e;
+	u64 since;	/* seconds: older events are passed over */
+	time_t now;
+};
+
+static void one_event(void *arg, u64 seq, u64 seconds, char *text)
+{
+	const struct looked *l = arg;
+	struct told t = { l->e->name, l->e->uuid, seq, seconds, text, { .count = 0 } };
+	char parts[LINE_MAX_LEN];
+
+	if (seconds < l->since)
+		return;
+	snprintf(parts, sizeof(parts), "%s", text);
+	event_text_split(parts, &t.event);
+	tell(&t, l->now);
+	act(l->e, &t.event, l->now);
+}
+
+static void look_at(struct watched *w, const struct dm_entry *e, u64 since, time_t now)
+{
+	struct looked l = { e, since, now };
+	u64 next = w->next;
+	struct err err;
+
+	if (event_each(e->name, &next, one_event, &l, &err)) {
+		if (!w->silent)
+			journal_say(PRI_WARNING, "pool %s does not tell its events: %s", e->name,
+				    err.why);
+		w->silent = true;
+		return;
+	}
+	w->silent = false;
+	if (next == w->next)
+		return;
+	w->next = next;
+	place_save(w->uuid, w->next);
+}
+
+/* The number of the event after the newest one; 0 if there is none. */
+static u64 newest(const struct dm_entry *e)
+{
+	u64 next = 0;
+
+	event_each(e->name, &next, NULL, NULL, NULL);
+	return next;
+}
+
+/* --- which pools run ----------------------------------------------------------------------- */
+
+static struct watched *find(const char *uuid)
+{
+	struct watched *w;
+
+	for (w = first; w; w = w->link)
+		if (!strcmp(w->uuid, uuid))
+			return w;
+	return NULL;
+}
+
+static void begin(const struct dm_entry *e, u64 since, time_t now)
+{
+	struct watched *w = calloc(1, sizeof(*w));
+	u64 end;
+
+	if (!w)
+		abort();
+	snprintf(w->uuid, sizeof(w->uuid), "%s", e->uuid);
+	w->seen = true;
+	w->link = first;
+	first = w;
+	journal_say(PRI_INFO, "watching pool %s", e->name);
+	started(e, false, now);
+	/* The legs may have been put back to an older state, with fewer events. */
+	if (place_load(w->uuid, &w->next)) {
+		end = newest(e);
+		if (w->next > end)
+			w->next = end;
+		since = 0;
+	}
+	look_at(w, e, since, now);
+}
+
+static void end_unseen(void)
+{
+	struct watched **at = &first, *w;
+
+	while ((w = *at)) {
+		if (w->seen) {
+			w->seen = false;
+			at = &w->link;
+			continue;
+		}
+		*at = w->link;
+		free(w);
+	}
+}
+
+void pools_look(time_t now, time_t since)
+{
+	struct dm_entry *list;
+	unsigned int i, count;
+	struct watched *w;
+	struct err err;
+
+	if (dm_list(&list, &count, &err)) {
+		journal_say(PRI_ERR, "pools cannot be listed: %s", err.why);
+		return;
+	}
+	for (i = 0; i < count; i++) {
+		if (!list[i].live)
+			continue;
+		w = find(list[i].uuid);
+		if (w) {
+			w->seen = true;
+			look_at(w, &list[i], 0, now);
+		} else {
+			begin(&list[i], (u64)since, now);
+		}
+	}
+	free(list);
+	end_unseen();
+}
+
+/* --- bringing legs back -------------------------------------------------------------------- */
+
+static bool is_ssd(const struct stats *s, unsigned int leg)
+{
+	u64 vdev = stats_number(s, "cache.vdev"), from;
+
+	from = stats_number(s, "vdev.%u.first_leg", (unsigned int)vdev);
+	return stats_text(s, "cache.vdev") && leg >= from &&
+	       leg < from + stats_number(s, "vdev.%u.legs", (unsigned int)vdev);
+}
+
+/* Brings it back? 1: yes; 0: perhaps later; -1: no. */
+static int judge(const struct stats *s, const char *leg)
+{
+	const char *uuid;
+	unsigned int i;
+
+	if (is(stats_text(s, "tunable.online_auto"), "0"))
+		return -1;
+	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(s, "leg.%u.uuid", i)); i++) {
+		if (strcmp(uuid, leg))
+			continue;
+		if (is_ssd(s, i))
+			return -1;
+		if (is_lost(s, i))
+			return 1;
+		/* no request has failed since the device went: the pool has not noticed */
+		return is(stats_text(s, "leg.%u.state", i), "online") ? 0 : -1;
+	}
+	return -1;
+}
+
+static void ended(const struct job *job, int status, time_t now)
+{
+	struct dm_entry e;
+	char text[LINE_MAX_LEN];
+
+	if (returns_ended(job->subject, WIFEXITED(status) && !WEXITSTATUS(status)) ||
+	    dm_find(job->lane, &e, NULL))
+		return;
+	snprintf(text, sizeof(text), "return_failed uuid=%s path=%s", job->subject, job->argv[4]);
+	tell_own(e.name, e.uuid, text, now);
+}
+
+static void bring_back(struct leg_device *d, const struct dm_entry *e, time_t now)
+{
+	const char *argv[] = { config.kvpoolctl, "online", "--", e->name, d->node, NULL };
+	struct job *job = job_new(d->pool, argv);
+
+	/* No time limit: to kill it might leave the pool suspended. */
+	job->ended = ended;
+	job->subject = strdup(d->leg);
+	if (!job->subject)
+		abort();
+	journal_say(PRI_NOTICE, "pool %s: %s is back, leg %s: bringing it online (try %u)", e->name,
+		    d->node, d->leg, d->tries + 1);
+	returns_begin(d, now);
+	jobs_add(job, now);
+}
+
+static void try_return(struct leg_device *d, time_t now)
+{
+	struct dm_entry e;
+	struct stats s;
+	int verdict;
+
+	if (config.no_return || dm_find(d->pool, &e, NULL)) {
+		/* A start of the pool takes the leg. */
+		returns_settled(d->leg);
+		return;
+	}
+	/* One try after another: it writes what is dirty home, which may take minutes. */
+	if (jobs_busy(d->pool) || stats_load(e.name, &s, NULL)) {
+		returns_later(d, now);
+		return;
+	}
+	verdict = judge(&s, d->leg);
+	stats_free(&s);
+	if (verdict < 0)
+		returns_settled(d->leg);
+	else if (!verdict)
+		returns_wait(d);
+	else
+		bring_back(d, &e, now);
+}
+
+void pools_return(time_t now)
+{
+	struct leg_device *d;
+
+	while ((d = returns_due(now)))
+		try_return(d, now);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The pools that run, and what to do at their events. */
+#ifndef KVPOOL_MONITOR_POOLS_H
+#define KVPOOL_MONITOR_POOLS_H
+
+#include <time.h>
+
+/**
+ * pools_look() - find pools that were started or stopped, and tell of all new events
+ * @now: of the clock of jobs.h and returns.h
+ * @since: when the monitor started, in seconds since 1970. Older events of a pool that the monitor
+ * has never seen are not told
+ */
+void pools_look(time_t now, time_t since);
+
+/** pools_return() - try to bring back the legs whose devices are due */
+void pools_return(time_t now);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * When the devices of legs that were lost are brought back: the rules, without any I/O.
+ *
+ * A device is tried once each time it has appeared, a moment after that. A leg that is tried again
+ * waits: a minute after the first try, then twice as long each time, up to six hours. After a day
+ * without a try all is forgotten. A failed try is repeated by the same pauses, RETURN_TRIES times
+ * in all. All times are seconds of a clock that does not jump.
+ */
+#ifndef KVPOOL_MONITOR_RETURNS_H
+#define KVPOOL_MONITOR_RETURNS_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "text.h"
+
+#define RETURN_SETTLE		2		/* after a device has appeared */
+#define RETURN_PAUSE		60		/* after the first try */
+#define RETURN_PAUSE_MAX	(6 * 3600)
+#define RETURN_FORGET		(24 * 3600)
+#define RETURN_TRIES		8
+#define RETURN_NODE		64
+
+/* A leg whose device is connected, whether its pool uses it or not. */
+struct leg_device {
+	char pool[UUID_BUF], leg[UUID_BUF];
+	char node[RETURN_NODE];
+	bool present;		/* it is connected now */
+	bool fresh;		/* it has appeared, and was not tried since */
+	time_t due;		/* of the next try; 0: none */
+	time_t tried;		/* when it was tried last; 0: never */
+	unsigned int tries;	/* without a day's rest */
+	unsigned int failed;	/* since it has appeared */
+	struct leg_device *next;
+};
+
+/**
+ * returns_appeared() - a leg's device is there
+ * @anew: it was not there before. Otherwise it was found when the monitor started
+ */
+void returns_appeared(const char *pool, const char *leg, const char *node, bool anew, time_t now);
+
+/** returns_gone() - the device @node is no leg any more, or is not there */
+void returns_gone(const char *node);
+
+/** returns_known() - is the leg @leg's device @node already known as present? */
+bool returns_known(const char *leg, const char *node);
+
+/** returns_lost() - the pool has noticed that a leg is out; its device may have appeared before */
+void returns_lost(const char *leg, time_t now);
+
+/**
+ * returns_started() - a leg of a pool that was started
+ * @missing: the pool does not have it
+ */
+void returns_started(const char *leg, bool missing, time_t now);
+
+/** returns_settled() - no try is needed: the leg is in use, or was taken out on purpose */
+void returns_settled(const char *leg);
+
+/** returns_wait() - not due before the pool notices the loss */
+void returns_wait(struct leg_device *d);
+
+/** returns_later() - after a pause, as the pool cannot be asked now */
+void returns_later(struct leg_device *d, time_t now);
+
+/** returns_due() - a leg to be tried now, or NULL */
+struct leg_device *returns_due(time_t now);
+
+/** returns_next() - when the next try is due; 0: none is */
+time_t returns_next(void);
+
+/** returns_begin() - a try begins */
+void returns_begin(struct leg_device *d, time_t now);
+
+/** returns_ended() - a try has ended; false: it failed for the last time */
+bool returns_ended(const char *leg, bool ok);
+
+/** returns_forget() - forget all */
+void returns_forget(void);
+
+#endif

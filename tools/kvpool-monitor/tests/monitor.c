@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unit tests of kvpool-monitor. The answers of device-mapper are made up, so is the time. The
+ * journal is a socket of the test. Hooks, sendmail and kvpoolctl are scripts that note how they
+ * were run.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "alarm.h"
+#include "config.h"
+#include "devices.h"
+#include "dm.h"
+#include "jobs.h"
+#include "journal.h"
+#include "place.h"
+#include "pools.h"
+#include "returns.h"
+
+static unsigned int passed, failed;
+
+#define expect(cond) do {						\
+	if (cond) {							\
+		passed++;						\
+	} else {							\
+		failed++;						\
+		fprintf(stderr, "%s:%d: %s: not true: %s\n", __FILE__, __LINE__, __func__, #cond); \
+	}								\
+} while (0)
+
+const char *const *command_names(void)
+{
+	static const char *const none[] = { NULL };
+
+	return none;
+}
+
+/* --- the pool ------------------------------------------------------------------------------ */
+
+#define POOL	"0f0e0d0c-0b0a-0908-0706-050403020100"
+#define LEG(n)	"1f0e0d0c-0b0a-0908-0706-05040302010" #n
+
+static struct {
+	bool runs, mute;
+	char events[2048], stats[2048];
+	unsigned int asked;	/* for events */
+} pool;
+
+static void set_legs(const char *a, const char *b, const char *ssd)
+{
+	snprintf(pool.stats, sizeof(pool.stats),
+		 "name=tank\nvdev.0.kind=mirror\nvdev.0.first_leg=0\nvdev.0.legs=2\n"
+		 "vdev.1.kind=cache\nvdev.1.first_leg=2\nvdev.1.legs=1\ncache.vdev=1\n"
+		 "leg.0.uuid=" LEG(0) "\nleg.0.state=%s\nleg.1.uuid=" LEG(1) "\nleg.1.state=%s\n"
+		 "leg.2.uuid=" LEG(2) "\nleg.2.state=%s\n", a, b, ssd);
+}
+
+int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
+{
+	(void)err;
+	*count = pool.runs;
+	*list = calloc(1, sizeof(**list));
+	strcpy((*list)->name, "tank");
+	strcpy((*list)->uuid, POOL);
+	(*list)->live = true;
+	return 0;
+}
+
+int dm_find(const char *name, struct dm_entry *e, struct err *err)
+{
+	struct dm_entry *list;
+	unsigned int count;
+
+	dm_list(&list, &count, err);
+	*e = *list;
+	free(list);
+	return pool.runs && (!strcmp(name, "tank") || !strcmp(name, POOL)) ? 0 : -1;
+}
+
+int dm_message(const char *name, const char *message, char **answer, struct err *err)
+{
+	expect(!strcmp(name, "tank"));
+	if (pool.mute)
+		return err_set(err, ERR_KERNEL, name, "-", "it is mute");
+	pool.asked += !strncmp(message, "events", 6);
+	*answer = strdup(!strcmp(message, "stats") ? pool.stats : pool.events);
+	return 0;
+}
+
+/* --- what the monitor did ------------------------------------------------------------------ */
+
+static char dir[64] = "/tmp/kvpool-monitor-test.XXXXXX";
+static int journal_fd;
+static time_t clock_now;
+
+static const char *in_dir(const char *name)
+{
+	static char path[4][128];
+	static int i;
+
+	i = (i + 1) % 4;
+	snprintf(path[i], sizeof(path[i]), "%s/%s", dir, name);
+	return path[i];
+}
+
+static void write_file(const char *name, mode_t mode, const char *format, ...)
+{
+	FILE *f = fopen(in_dir(name), "w");
+	va_list ap;
+
+	va_start(ap, format);
+	vfprintf(f, format, ap);
+	va_end(ap);
+	fclose(f);
+	chmod(in_dir(name), mode);
+}
+
+/* The contents of a file, which is removed; "" if there is none. */
+static const char *take_file(const char *name)
+{
+	static char text[8192];
+	FILE *f = fopen(in_dir(name), "r");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	text[n] = 0;
+	if (f)
+		fclose(f);
+	unlink(in_dir(name));
+	return text;
+}
+
+static char entries[65536];
+static size_t entries_len;
+
+/* The socket holds only some ten entries. */
+static void read_journal(void)
+{
+	ssize_t got;
+
+	while ((got = recv(journal_fd, entries + entries_len, sizeof(entries) - entries_len - 1,
+			   MSG_DONTWAIT)) > 0)
+		entries_len += (size_t)got;
+}
+
+/* All entries since the last call, one behind the other. */
+static const char *take_journal(void)
+{
+	read_journal();
+	entries[entries_len] = 0;
+	entries_len = 0;
+	return entries;
+}
+
+/* Until no program runs or waits. */
+static void let_run(void)
+{
+	while (jobs_busy("alarm") || jobs_busy(POOL)) {
+		usleep(1000);
+		jobs_step(clock_now);
+	}
+	read_journal();
+}
+
+static void look(void)
+{
+	pools_look(clock_now, 1000);
+	pools_return(clock_now);
+	let_run();
+}
+
+/* Every event of the past is gone, and the pool is not watched. */
+static void begin(void)
+{
+	pool.runs = pool.mute = false;
+	look();
+	pool.runs = true;
+	pool.asked = 0;
+	*pool.events = 0;
+	set_legs("online", "online", "online");
+	returns_forget();
+	unlink(in_dir("state/" POOL));
+	config.mail = NULL;
+	config.no_return = false;
+	write_file("status", 0644, "0");
+	take_file("ran");
+	take_file("online");
+	take_journal();
+}
+
+static void event(unsigned int seq, unsigned int seconds, const char *text)
+{
+	size_t n = strlen(pool.events);
+
+	snprintf(pool.events + n, sizeof(pool.events) - n, "%u %u %s\n", seq, seconds, text);
+}
+
+/* --- tests --------------------------------------------------------------------------------- */
+
+static bool is_alarm(const char *text)
+{
+	struct event_text e;
+	char parts[256];
+
+	snprintf(parts, sizeof(parts), "%s", text);
+	event_text_split(parts, &e);
+	return alarm_judge(&e).alarm;
+}
+
+static void test_alarms(void)
+{
+	expect(is_alarm("leg_lost leg=1 uuid=u path=/dev/sdc why=does not answer"));
+	expect(is_alarm("resilver_finished leg=1 copied=4"));
+	expect(is_alarm("unrepaired block=7"));
+	expect(is_alarm("suspended why=no leg is left"));
+	expect(is_alarm("commit_failed why=x"));
+	expect(is_alarm("scrub_finished healed=0 unrepaired=1"));
+	expect(!is_alarm("scrub_finished healed=5 unrepaired=0"));
+	expect(!is_alarm("scrub_finished"));
+	expect(!is_alarm("leg_offline leg=1"));
+	expect(!is_alarm("healed leg=1 block=7"));
+	expect(!is_alarm("an_event_of_a_later_version x=1"));
+	expect(!is_alarm(""));
+}
+
+static void test_split(void)
+{
+	char text[] = "leg_lost leg=1 path=/dev/sdc why=it does not answer, a = b";
+	char odd[] = "a b c=d", none[] = "resumed";
+	struct event_text e;
+
+	event_text_split(text, &e);
+	expect(!strcmp(e.name, "leg_lost") && e.count == 3);
+	expect(!strcmp(event_text_field(&e, "path"), "/dev/sdc"));
+	expect(!strcmp(event_text_field(&e, "why"), "it does not answer, a = b"));
+	expect(!event_text_field(&e, "uuid"));
+	event_text_split(odd, &e);
+	expect(e.count == 2 && !strcmp(event_text_field(&e, "b"), ""));
+	event_text_split(none, &e);
+	expect(!strcmp(e.name, "resumed") && !e.count);
+}
+
+static void test_journal(void)
+{
+	char large[JOURNAL_ENTRY];
+	struct journal_entry e;
+	const char *text;
+
+	take_journal();
+	journal_begin(&e, PRI_ERR, "pool tank: a");
+	journal_field(&e, "path", "/dev/sdc");
+	journal_field(&e, "two words", "x");
+	journal_send(&e);
+	expect(!strcmp(take_journal(), "PRIORITY=3\nSYSLOG_IDENTIFIER=kvpool-monitor\n"
+		       "MESSAGE=pool tank: a\nKVPOOL_PATH=/dev/sdc\n"));
+	journal_begin(&e, PRI_INFO, "m");
+	journal_field(&e, "text", "a\nb");
+	expect(e.len > 14 && !memcmp(e.data + e.len - 24, "KVPOOL_TEXT\n\3\0\0\0\0\0\0\0a\nb\n", 24));
+	memset(large, 'x', sizeof(large) - 1);
+	large[sizeof(large) - 1] = 0;
+	journal_field(&e, "large", large);
+	journal_field(&e, "last", "1");
+	journal_send(&e);
+	text = take_journal();
+	expect(!strstr(text, "xxx"));
+	journal_say(PRI_WARNING, "two\nlines");
+	expect(strstr(take_journal(), "MESSAGE=two\n"));
+}
+
+static void test_tell(void)
+{
+	const char *text;
+
+	begin();
+	event(5, 2000, "leg_lost leg=1 uuid=" LEG(1) " path=/dev/sdc why=it does not answer");
+	event(6, 2001, "leg_offline leg=0 uuid=" LEG(0) " path=/dev/sdb");
+	look();
+	text = take_journal();
+	expect(strstr(text, "PRIORITY=3\n") && strstr(text, "KVPOOL_EVENT=leg_lost\n"));
+	expect(strstr(text, "MESSAGE=pool tank: a disk was lost: leg_lost leg=1 "));
+	expect(strstr(text, "KVPOOL_POOL=tank\n") && strstr(text, "KVPOOL_POOL_UUID=" POOL "\n"));
+	expect(strstr(text, "KVPOOL_SEQ=5\n") && strstr(text, "KVPOOL_WHY=it does not answer\n"));
+	expect(strstr(text, "KVPOOL_UUID=" LEG(1) "\n") && strstr(text, "KVPOOL_LEG=1\n"));
+	expect(strstr(text, "KVPOOL_TIME=1970-01-01T00:33:20Z\n"));
+	expect(strstr(text, "KVPOOL_ALARM=a disk was lost\n"));
+	expect(strstr(text, "PRIORITY=5\n") && strstr(text, "KVPOOL_EVENT=leg_offline\n"));
+	/* two hooks, one behind the other, and for the alarm alone */
+	expect(!strcmp(take_file("ran"), "10-first leg_lost tank /dev/sdc it does not answer\n"
+		       "20-second leg_lost tank /dev/sdc it does not answer\n"));
+}
+
+static void test_mail(void)
+{
+	const char *text;
+
+	begin();
+	config.mail = "root@here";
+	event(1, 2000, "unrepaired block=77");
+	event(2, 2000, "healed leg=0 block=3");
+	look();
+	expect(!strcmp(take_file("mail-args"), "-i -- root@here\n"));
+	text = take_file("mail");
+	expect(!strncmp(text, "To: root@here\nSubject: kvpool on ", 33));
+	expect(strstr(text, ": pool tank: blocks are lost\n"));
+	expect(strstr(text, "1970-01-01T00:33:20Z:\n    unrepaired block=77\n"));
+	expect(strstr(text, "\n\nPool tank on ") && !strstr(text, "healed"));
+	begin();
+	config.mail = "root@here";
+	config.sendmail = in_dir("no-such-program");
+	event(1, 2000, "suspended why=x");
+	look();
+	expect(strstr(take_journal(), "no mail to root@here: there is no "));
+	config.sendmail = "./sendmail";
+}
+
+static void test_slow_hook(void)
+{
+	begin();
+	write_file("hook.d/15-hangs", 0755, "#!/bin/sh\necho hangs >> %s\nsleep 1000\n", in_dir("ran"));
+	event(1, 2000, "suspended why=x");
+	pools_look(clock_now, 1000);
+	expect(jobs_deadline() == clock_now + 60);
+	while (!strstr(take_file("ran"), "hangs")) {
+		usleep(1000);
+		jobs_step(clock_now);
+	}
+	jobs_step(clock_now + 59);
+	expect(jobs_busy("alarm"));
+	expect(!*take_file("ran"));
+	clock_now += 120;
+	let_run();
+	expect(strstr(take_file("ran"), "20-second suspended"));
+	expect(strstr(take_journal(), "took more than 60 s"));
+	unlink(in_dir("hook.d/15-hangs"));
+}
+
+static void test_too_many(void)
+{
+	const char *const argv[] = { "true", NULL };
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < JOB_MAX; i++)
+		expect(jobs_add(job_new("alarm", argv), clock_now));
+	expect(!jobs_add(job_new("alarm", argv), clock_now));
+	let_run();
+	expect(strstr(take_journal(), "too many programs wait"));
+}
+
+static void test_place(void)
+{
+	u64 next = 0;
+
+	/* a pool never seen: what was before the monitor is not told */
+	begin();
+	event(7, 999, "leg_lost leg=1 path=/dev/old");
+	event(8, 1000, "leg_lost leg=1 path=/dev/new");
+	look();
+	expect(!strstr(take_file("ran"), "old"));
+	expect(place_load(POOL, &next) && next == 9);
+	take_journal();
+	look();
+	expect(!*take_journal() && !*take_file("ran"));
+	/* what came while no monitor ran is told, whenever it was */
+	pool.runs = false;
+	look();
+	event(9, 500, "leg_lost leg=1 path=/dev/meanwhile");
+	pool.runs = true;
+	look();
+	expect(strstr(take_file("ran"), "/dev/meanwhile"));
+	expect(place_load(POOL, &next) && next == 10);
+	/* its legs were put back to an older state: the numbers begin further down */
+	pool.runs = false;
+	look();
+	*pool.events = 0;
+	event(3, 2000, "created");
+	pool.runs = true;
+	look();
+	event(4, 3000, "leg_lost leg=1 path=/dev/again");
+	look();
+	expect(strstr(take_file("ran"), "/dev/again"));
+	/* one that does not answer is told of once */
+	take_journal();
+	pool.mute = true;
+	look();
+	expect(strstr(take_journal(), "does not tell its events: it is mute"));
+	look();
+	expect(!*take_journal());
+}
+
+static void test_degraded(void)
+{
+	begin();
+	set_legs("online", "faulted", "online");
+	event(1, 2000, "imported epoch=4 legs=2");
+	look();
+	expect(strstr(take_file("ran"), "20-second degraded tank"));
+	expect(strstr(take_journal(), "KVPOOL_LEGS_OUT=1\n"));
+	begin();
+	set_legs("online", "resilvering", "online");
+	event(1, 2000, "imported epoch=4 legs=2");
+	look();
+	expect(!*take_file("ran"));
+}
+
+/* udev says that the device of leg 1 is there. */
+static void appears(const char *action, const char *node)
+{
+	devices_event(action, node, "kvpool_member", POOL, LEG(1), clock_now);
+}
+
+/* Looks once more after @seconds. Did kvpoolctl run? */
+static bool tries_after(time_t seconds)
+{
+	clock_now += seconds;
+	look();
+	return *take_file("online");
+}
+
+static void lose(unsigned int seq)
+{
+	set_legs("online", "faulted", "online");
+	event(seq, 2000, "leg_lost leg=1 uuid=" LEG(1) " path=/dev/x");
+	look();
+}
+
+static void test_return(void)
+{
+	begin();
+	appears(NULL, "/dev/x");	/* as found at the start */
+	lose(1);
+	expect(!returns_next() && !tries_after(100000));
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	appears("add", "/dev/y");
+	expect(returns_next() == clock_now + RETURN_SETTLE);
+	expect(!tries_after(RETURN_SETTLE - 1));
+	clock_now++;
+	look();
+	expect(!strcmp(take_file("online"), "online -- tank /dev/y\n"));
+	expect(strstr(take_journal(), "/dev/y is back, leg " LEG(1)));
+	/* it worked: not again, and neither when udev looks at it again */
+	appears("change", "/dev/y");
+	expect(!returns_next() && !tries_after(100000));
+}
+
+/* The pool notices the loss only when it next writes: after the device is back. */
+static void test_return_unnoticed(void)
+{
+	begin();
+	look();
+	appears("add", "/dev/x");
+	expect(!tries_after(10) && !returns_next());
+	lose(1);
+	expect(returns_next() == clock_now + RETURN_SETTLE && tries_after(RETURN_SETTLE));
+	/* gone before its turn */
+	begin();
+	set_legs("online", "faulted", "online");
+	look();
+	appears("add", "/dev/x");
+	devices_event("change", "/dev/x", NULL, NULL, NULL, clock_now);
+	expect(!returns_next() && !tries_after(10));
+	/* another start of the pool took it */
+	begin();
+	look();
+	appears("add", "/dev/x");
+	event(1, 2000, "imported epoch=1");
+	look();
+	lose(2);
+	expect(!returns_next());
+}
+
+static void test_not_returned(void)
+{
+	/* taken out by order */
+	begin();
+	set_legs("online", "offline", "online");
+	look();
+	appears("add", "/dev/x");
+	expect(!tries_after(10) && !returns_next());
+	/* an SSD of the cache begins anew, so a person decides */
+	begin();
+	set_legs("online", "online", "faulted");
+	look();
+	devices_event("add", "/dev/z", "kvpool_member", POOL, LEG(2), clock_now);
+	expect(!tries_after(10) && !returns_next());
+	/* it resilvers */
+	begin();
+	set_legs("online", "resilvering", "online");
+	look();
+	appears("add", "/dev/x");
+	expect(!tries_after(10) && !returns_next());
+	/* by the pool's tunable; by option; another pool's; no leg */
+	begin();
+	set_legs("online", "faulted", "online");
+	strcat(pool.stats, "tunable.online_auto=0\n");
+	look();
+	appears("add", "/dev/x");
+	expect(!tries_after(10) && !returns_next());
+	begin();
+	config.no_return = true;
+	set_legs("online", "faulted", "online");
+	look();
+	appears("add", "/dev/x");
+	expect(!tries_after(10));
+	begin();
+	set_legs("online", "faulted", "online");
+	look();
+	devices_event("add", "/dev/x", "kvpool_member", LEG(3), LEG(1), clock_now);
+	expect(!tries_after(10));
+	devices_event("add", "/dev/x", "ext4", POOL, NULL, clock_now);
+	devices_event("add", "/dev/x", "kvpool_member", POOL, NULL, clock_now);
+	devices_event("add", NULL, "kvpool_member", POOL, LEG(1), clock_now);
+	expect(!tries_after(10));
+}
+
+/* A pool that was started without a leg whose device is there now, before the monitor. */
+static void test_missing_at_start(void)
+{
+	begin();
+	set_legs("online", "missing", "online");
+	appears(NULL, "/dev/x");
+	look();
+	expect(tries_after(RETURN_SETTLE));
+}
+
+/* A cable that comes loose every few seconds. */
+static void test_flapping(void)
+{
+	time_t last = 0, end;
+	unsigned int tries = 0;
+
+	begin();
+	set_legs("online", "faulted", "online");
+	look();
+	for (end = clock_now + 18000; clock_now < end;) {
+		devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+		appears("add", "/dev/x");
+		if (!tries_after(5))
+			continue;
+		expect(!tries || clock_now - last >= RETURN_PAUSE << (tries - 1));
+		last = clock_now;
+		tries++;
+	}
+	/* eight pauses of 60, 120, 240 ... s, and not a ninth */
+	expect(tries == 9);
+	/* a day's rest */
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	clock_now += RETURN_FORGET;
+	appears("add", "/dev/x");
+	expect(returns_next() == clock_now + RETURN_SETTLE);
+	expect(tries_after(RETURN_SETTLE));
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	appears("add", "/dev/x");
+	expect(returns_next() == clock_now + RETURN_PAUSE);
+}
+
+static void test_failing(void)
+{
+	unsigned int tries = 0;
+	time_t next, last = 0, pause = RETURN_PAUSE;
+
+	begin();
+	set_legs("online", "faulted", "online");
+	look();
+	write_file("status", 0644, "3");
+	appears("add", "/dev/x");
+	while ((next = returns_next())) {
+		expect(next > clock_now);
+		clock_now = next;
+		look();
+		expect(!strcmp(take_file("online"), "online -- tank /dev/x\n"));
+		if (tries++)
+			expect(next - last == pause);
+		pause *= tries > 1 ? 2 : 1;
+		last = next;
+	}
+	expect(tries == RETURN_TRIES);
+	expect(strstr(take_file("ran"), "20-second return_failed tank /dev/x"));
+	expect(strstr(take_journal(), "kvpoolctl ended with status 3"));
+}
+
+static void prepare(void)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	char path[256];
+
+	if (!mkdtemp(dir))
+		exit(1);
+	mkdir(in_dir("hook.d"), 0755);
+	mkdir(in_dir("state"), 0755);
+	write_file("hook.d/20-second", 0755, "#!/bin/sh\n"
+		   "echo \"${0##*/} $1 $2 $KVPOOL_PATH $KVPOOL_WHY\" >> %s\n", in_dir("ran"));
+	write_file("hook.d/10-first", 0755, "#!/bin/sh\n"
+		   "sleep 0.1; echo \"${0##*/} $1 $2 $KVPOOL_PATH $KVPOOL_WHY\" >> %s\n", in_dir("ran"));
+	write_file("hook.d/30-old.dpkg-old", 0755, "#!/bin/sh\necho old >> %s\n", in_dir("ran"));
+	write_file("hook.d/40-not-executable", 0644, "#!/bin/sh\necho not >> %s\n", in_dir("ran"));
+	write_file("kvpoolctl", 0755, "#!/bin/sh\necho \"$@\" >> %s\nexit $(cat %s)\n",
+		   in_dir("online"), in_dir("status"));
+	write_file("sendmail", 0755, "#!/bin/sh\necho \"$@\" > %s\ncat > %s\n",
+		   in_dir("mail-args"), in_dir("mail"));
+	journal_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/journal", dir);
+	if (bind(journal_fd, (struct sockaddr *)&at, sizeof(at)) || chdir(dir))
+		exit(1);
+	snprintf(path, sizeof(path), "%s:%s", dir, getenv("PATH"));
+	setenv("PATH", path, 1);
+	config.hooks = strdup(in_dir("hook.d"));
+	config.state = strdup(in_dir("state"));
+	config.sendmail = "./sendmail";
+	journal_open(at.sun_path);
+	clock_now = 50000;
+}
+
+int main(void)
+{
+	char command[128];
+
+	prepare();
+	test_split();
+	test_alarms();
+	test_journal();
+	test_tell();
+	test_mail();
+	test_slow_hook();
+	test_too_many();
+	test_place();
+	test_degraded();
+	test_return();
+	test_return_unnoticed();
+	test_not_returned();
+	test_missing_at_start();
+	test_flapping();
+	test_failing();
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	if (system(command))
+		failed++;
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed || !passed;
+}
