@@ -480,8 +480,8 @@ static bool subtract_changing(struct kvp_row_home *h, struct row *r)
 }
 
 /*
- * True if a piece that did not answer may be asked for once more. Locks are held, and the log waits.
- * So that takes some seconds at most, and the next rows get none.
+ * True if a piece that did not answer may be asked for again. Locks are held, and the log waits: so
+ * that takes some seconds at most, and the next rows get none.
  */
 static bool may_ask_again(struct kvp_row_home *h)
 {
