@@ -327,6 +327,12 @@ static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_step *step,
 	return kvp_row_sum(leaf, row, piece, sum) == kvp_entry_crc(kvp_row_entry(pool, leaf, row, piece));
 }
 
+/* True if parity that legs of the step should have is not known: that was so while its leg was out. */
+static bool is_unknown(u64 parity, u32 since)
+{
+	return kvp_entry_state(parity) == KVP_ENTRY_POISONED && kvp_entry_era(parity) >= since;
+}
+
 /* Row @k: rebuild what the legs of the step miss, and add it to the batch. */
 static bool add_row(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k)
 {
@@ -337,8 +343,13 @@ static bool add_row(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_place at = kvp_row_place(v->g, row, i);
 
-		if (!(step->legs >> at.leg & 1) ||
-		    !missed(kvp_row_entry(pool, leaf_of(step, k), row, i), step->since))
+		u64 entry = kvp_row_entry(pool, leaf_of(step, k), row, i);
+
+		if (!(step->legs >> at.leg & 1))
+			continue;
+		if (!i && is_unknown(entry, step->since))
+			return false;
+		if (!missed(entry, step->since))
 			continue;
 		if (!rebuild_piece(pool, step, k, i) ||
 		    !kvp_batch_add_at(step->batch, v, at, step->pages[at.leg * rows_of(step) + k]))
@@ -355,9 +366,12 @@ static bool row_changed(struct kvp_pool *pool, const struct kvp_resilver_step *s
 	bool changed = false;
 	u32 i;
 
-	for (i = 0; i < v->nr_legs; i++)
+	for (i = 0; i < v->nr_legs; i++) {
+		u64 entry = kvp_row_entry(pool, leaf_of(step, k), row, i);
+
 		if (step->legs >> kvp_row_place(v->g, row, i).leg & 1)
-			changed |= missed(kvp_row_entry(pool, leaf_of(step, k), row, i), step->since);
+			changed |= missed(entry, step->since) || (!i && is_unknown(entry, step->since));
+	}
 	return changed;
 }
 
@@ -426,8 +440,9 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 }
 
 /*
- * A piece of the row is lost, so its parity cannot be rebuilt. Reading the pieces poisons that one.
- * Then the parity of all others can be computed, and goes to the leg, too. -EBADMSG: done.
+ * The parity of the row is not known, or cannot be rebuilt, as a piece is lost. Reading the pieces
+ * poisons that one. Then the parity of all others can be computed, and goes to the leg, too.
+ * -EBADMSG: done.
  */
 static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		     u64 row)
@@ -452,10 +467,14 @@ int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struc
 	const struct kvp_vdev *v = leaf->v;
 	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(v->g, own);
 	struct kvp_place at = kvp_row_place(v->g, row, 0);
+	u64 entry = kvp_table_parity(pool, leaf, row);
 	int ret;
 
-	if (kvp_piece_of(v->g, own) != 1 || !(io->legs >> at.leg & 1) ||
-	    !missed(kvp_table_parity(pool, leaf, row), io->since))
+	if (kvp_piece_of(v->g, own) != 1 || !(io->legs >> at.leg & 1))
+		return 0;
+	if (is_unknown(entry, io->since))
+		return renew_row(pool, io, leaf, row);
+	if (!missed(entry, io->since))
 		return 0;
 	ret = kvp_row_rebuild(pool, leaf, row, 0, io->page, io->spare);
 	if (!ret)
