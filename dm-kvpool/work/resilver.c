@@ -672,6 +672,8 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 		int ret = 1;
 
 		while (ret && !interrupted(r)) {
+			u64 began = ktime_get_ns();
+
 			mutex_lock(&pool->checkpoint_lock);
 			ret = kvp_table_copy_page(v, level, &own, since, io->spare);
 			mutex_unlock(&pool->checkpoint_lock);
@@ -682,6 +684,7 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 				error = ret;
 			kvp_table_shrink(pool, false);
 			cond_resched();
+			yield_to_host(r, ktime_get_ns() - began);
 		}
 	}
 	return interrupted(r) ? -EINTR : error;
