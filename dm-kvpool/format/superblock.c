@@ -561,9 +561,17 @@ static bool leg_has_data(const struct kvp_sb *sb, u32 i)
 	return false;
 }
 
+/* True if leg @i has taken the place of another. It resilvers, or is out, or did once. */
+static bool is_substitute(const struct kvp_sb *sb, u32 i)
+{
+	return leg_has_data(sb, i) &&
+	       (sb->legs[i].state != KVP_LEG_IN_SYNC || sb->legs[i].in_sync_epoch);
+}
+
 /*
  * True if @own's leg went on without leg @i, which @best calls in sync: it calls that leg out, or
- * has replaced it. SSDs of a cache have other UUIDs without that.
+ * has replaced it. SSDs of a cache have other UUIDs without that, and so do legs that were added
+ * again, after an attempt that was undone.
  */
 static bool went_on_without(const struct kvp_sb *own, const struct kvp_sb *best, u32 i)
 {
@@ -573,7 +581,7 @@ static bool went_on_without(const struct kvp_sb *own, const struct kvp_sb *best,
 		return false;
 	if (!memcmp(own->legs[i].uuid, there->uuid, 16))
 		return own->legs[i].state != KVP_LEG_IN_SYNC;
-	return leg_has_data(own, i) && leg_has_data(best, i);
+	return is_substitute(own, i) && leg_has_data(best, i);
 }
 
 bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any)

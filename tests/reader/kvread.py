@@ -505,7 +505,8 @@ def has_forked(own, best):
             return False
         if own.legs[i].uuid == best.legs[i].uuid:
             return own.legs[i].state != IN_SYNC
-        return has_data(own, i) and has_data(best, i)
+        return has_data(own, i) and has_data(best, i) and \
+            (own.legs[i].state != IN_SYNC or own.legs[i].in_sync_epoch > 0)
 
     if own.forks and own.forks[-1] not in best.forks:
         return True
