@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		used = 0;
 		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &seq, &seconds, &used) < 2 ||
-		    !used || seq < *next)
+		    !used || seq < *next || seq == UINT64_MAX)
 			continue;
 		if (fn)
 			fn(arg, seq, seconds, line + used);
