@@ -1,0 +1,114 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: a disk of a mirror, and of a parity1, is pulled out and replaced under load; then another one is lost
+# timeout: 400
+# turn: legs-replaced */pool/substitute.c *kvpoolctl/substitute.c
+# needs: gcc python3 fio
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
+helper oracle
+load_modules
+no_udev
+for d in a b c d e; do mksim $d 48; done
+mksim f 16
+dev=/dev/mapper/tank
+# the oracle's blocks; fio has 6 MiB behind them
+blocks=4096
+load=$((20 << 20))
+
+state() { run "$1" status -j tank; json "pools.0.vdevs.0.legs.$2.state"; }
+contents() { dd if=$dev bs=1M iflag=direct status=none | md5sum; }
+sound() {
+	run 0 scrub --wait tank; has out 'healed 0, unrepaired 0'
+	run 0 status -x tank; has out healthy
+}
+begin_load() {
+	fio --name=load --filename=$dev --direct=1 --rw=randrw --bsrange=4k-128k --offset=$load --size=6m --time_based \
+		--runtime=86400 --verify=crc32c --verify_backlog=64 --verify_state_save=0 --fdatasync=16 --ioengine=libaio \
+		--iodepth=4 --output=/tmp/fio.log &
+	fio=$!
+	wait_more tank io.write_blocks 256
+}
+
+numbers() { lsblk -dno MAJ:MIN "/dev/$1" | tr -d ' '; }
+
+refusals() {
+	echo "--- $1: what is refused"
+	refused 3 refused 'replaces only legs that are out' replace tank /dev/b /dev/d
+	run 0 offline tank /dev/b
+	refused 3 too_small 'a leg of that vdev needs' replace tank /dev/b /dev/f
+	refused 3 held 'tank' replace tank /dev/b /dev/a
+	mkfs.ext4 -q /dev/d
+	refused 3 signature 'ext4' replace tank /dev/b /dev/d # printed elsewhere: ext4
+	# by hand: in the place of a leg that is in use
+	table=$(dmsetup table tank)
+	bad=${table/ 0 $1/ 1 replace $1}
+	expect_fail dmsetup load tank --table "${bad/ $(numbers a) / $(numbers e) }"
+	[[ $(last_refusal) = *'is in use'* ]] || fail "refused, but: $(last_refusal)"
+	expect_eq "$(dmsetup table tank)" "$table" "the table"
+	run 0 online --wait tank /dev/b
+}
+
+# Pulled out under load, and replaced. Then a leg that stayed is pulled: the new one has everything.
+replaced() { # KIND LEG...
+	local kind=$1
+	shift
+	run 0 create -f -o log_size=4M -o ram_cache=0 tank "$kind" "$@"
+	oracle write $dev 0 $blocks 1 fsync bs=32
+	refusals "$kind"
+	echo "--- $kind: pulled out under load, and replaced"
+	begin_load
+	simset b remove 1
+	oracle write $dev 100 200 2 fsync bs=8
+	wait_stat tank leg.1.state faulted
+	run 4 status tank; has out 'advice: leg .*kvpoolctl replace tank .* NEW'
+	old=$(stat_of tank leg.1.uuid)
+	run 0 replace -f -n tank "$old" /dev/d; has out "would replace $old by /dev/d, of pool tank"
+	has out '^survives  loss of 1 leg\(s\) then, now 0'
+	expect_eq "$(stat_of tank leg.1.uuid)" "$old" "-n has changed it"
+	run 0 set tank resilver_rate=1M
+	run 0 replace -f -j tank "$old" /dev/d
+	expect_eq "$(json plan.action) $(json plan.new) $(json plan.redundancy.after)" "replace /dev/d 1"
+	expect_eq "$(state 4 1)" resilvering
+	run 4 status tank; has out '/dev/d +resilvering'; has out 'advice: leg /dev/d is resilvering'
+	# not with refused(), which waits until nothing is written
+	run 3 replace tank /dev/d /dev/e; has err 'it is resilvering'
+	run 0 set tank resilver_rate=0
+	run 0 wait -t resilver tank
+	expect_eq "$(state 0 1)" online
+	run 0 events tank; has out "leg_replaced leg=1 uuid=.* old=$old"
+	wait_more tank io.write_blocks 256
+	end_fio $fio /tmp/fio.log
+	expect_eq "$(oracle show $dev 100 200)" "100 200 v2" "contents"
+	sound
+
+	echo "--- $kind: another leg is pulled out: the new one has everything"
+	sum=$(contents)
+	simset a remove 1
+	dmsetup message tank 0 drop_caches
+	oracle write $dev 0 100 3 fsync bs=8
+	wait_stat tank leg.0.state faulted
+	oracle write $dev 0 100 1 fsync bs=8
+	expect_eq "$(contents)" "$sum" "contents without /dev/a"
+
+	echo "--- $kind: the old disk is back: it is no leg, and free after labelclear; it replaces the other"
+	simset b power 1
+	run 0 export tank
+	run 0 import tank
+	expect_eq "$(state 4 1)" online
+	expect_eq "$(json pools.0.vdevs.0.legs.1.path)" /dev/d
+	refused 3 member 'member of pool tank' replace tank "$(stat_of tank leg.0.uuid)" /dev/b
+	run 0 labelclear -f /dev/b
+	run 0 replace --wait tank "$(stat_of tank leg.0.uuid)" /dev/b
+	has out '/dev/b is online; the pool survives the loss of 1 leg'
+	expect_eq "$(contents)" "$sum" "contents, when all were back"
+	sound
+	run 0 destroy tank
+	simset a power 1
+	for d in a b c d; do kvpoolctl labelclear -f /dev/$d > /dev/null 2>&1 || true; done
+}
+
+replaced mirror /dev/a /dev/b
+replaced parity1 /dev/a /dev/b /dev/c
+check_json
