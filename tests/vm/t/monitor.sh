@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: kvpool-monitor sees a leg that is pulled, runs a hook, writes the journal, and brings the leg back when it is plugged in
+# timeout: 300
+# turn: tool-udev */kvpool-monitor/*.c */*.rules*
+# needs: python3 udevadm
+# kmsg-allow: I/O error
+. "$KVPOOL_TOP/tests/vm/lib.sh"
+. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
+install -m 755 "$KVPOOL_TOP/build/kvpool-monitor" /usr/local/sbin/kvpool-monitor
+load_modules
+mkdir -p /etc/udev/rules.d /tmp/hook.d /tmp/state
+sed 's|@SBIN_DIR@|/usr/local/sbin|' "$KVPOOL_TOP/packaging/64-kvpool.rules" > /etc/udev/rules.d/64-kvpool.rules
+udevadm control --reload
+at_exit "rm /etc/udev/rules.d/64-kvpool.rules; udevadm control --reload"
+for d in a b; do mksim $d 16; done
+run 0 create -o log_size=4M tank mirror /dev/a /dev/b
+uuid=$(stat_of tank uuid)
+leg=$(stat_of tank leg.1.uuid)
+
+# A journal: it writes each entry to a file of its own.
+cat > /tmp/journal.py <<'END'
+import socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("/tmp/journal")
+n = 0
+while True:
+    entry = s.recv(65536)
+    with open(f"/tmp/entry.{n:03}", "wb") as f:
+        f.write(entry)
+    n += 1
+END
+"$_python" -IS /tmp/journal.py &
+until [ -S /tmp/journal ]; do sleep 0.1; done
+cat > /tmp/hook.d/note <<'END'
+#!/bin/sh
+echo "$1 $2 $KVPOOL_UUID $KVPOOL_PATH" >> /tmp/alarms
+END
+chmod +x /tmp/hook.d/note
+
+kvpool-monitor --hooks /tmp/hook.d --state /tmp/state --journal /tmp/journal > /tmp/monitor.out 2>&1 &
+monitor=$!
+entry() { grep -lqs -- "$1" /tmp/entry.*; }
+alarm() { grep -qs -- "$1" /tmp/alarms; }
+
+echo "--- it sleeps"
+retry 60 entry '^MESSAGE=watching pool tank$'
+retry 60 waits_in $monitor poll
+echo "--- a leg is pulled out, and a write notices that"
+simset b remove 1
+dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=1 oflag=direct,dsync status=none
+retry 60 alarm "^leg_lost tank $leg /dev/b$"
+retry 60 entry '^KVPOOL_EVENT=leg_lost$'
+file=$(grep -l '^KVPOOL_EVENT=leg_lost$' /tmp/entry.*)
+for line in 'PRIORITY=3' 'KVPOOL_POOL=tank' "KVPOOL_POOL_UUID=$uuid" "KVPOOL_UUID=$leg" 'KVPOOL_PATH=/dev/b'; do
+	grep -qx "$line" "$file" || fail "no $line in: $(cat "$file")"
+done
+expect_eq "$(stat_of tank leg.1.state)" faulted
+echo "--- it is plugged in, and returns by itself"
+simset b power 1
+wait_stat tank leg.1.state online 120
+retry 60 alarm "^resilver_finished tank $leg "
+expect_eq "$(stat_of tank state)" online
+scrub tank
+kill $monitor
+expect_status 0 wait $monitor
+# It says on its output what the journal did not take.
+expect_fail grep kvpool-monitor: /tmp/monitor.out
