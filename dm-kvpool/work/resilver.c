@@ -22,8 +22,9 @@
 #define MIN_PAUSE_MS	1000u		/* after an error, and the double after the next one */
 #define MAX_PAUSE_MS	60000u
 #define NAP_NS		(50 * NSEC_PER_MSEC)
-#define IDLE_MS		500u		/* without a request: the host is idle */
-/* while it is not, a step gets one of 32 parts of the time, */
+#define IDLE_MS		500u		/* without a request: the host is idle, */
+#define QUIET_MS	50u		/* or quiet for now */
+/* while it is neither, a step gets one of 32 parts of the time, */
 #define YIELD		31u
 #define MOST_REST_NS	(1u * NSEC_PER_SEC)	/* and there is one in each second at least */
 #define NONE		(~0ull)
@@ -70,7 +71,8 @@ static u64 host_blocks(const struct kvp_pool *pool)
 	return blocks;
 }
 
-static bool host_is_busy(struct kvp_resilver *r)
+/* True if the host has asked for something within @ms. */
+static bool host_is_busy(struct kvp_resilver *r, u32 ms)
 {
 	u64 blocks = host_blocks(r->pool);
 
@@ -78,18 +80,21 @@ static bool host_is_busy(struct kvp_resilver *r)
 		r->host_blocks = blocks;
 		r->host_at = jiffies;
 	}
-	return time_before(jiffies, r->host_at + msecs_to_jiffies(IDLE_MS));
+	return time_before(jiffies, r->host_at + msecs_to_jiffies(ms));
 }
 
-/* The legs belong to the host, until it is idle. */
+/* The legs belong to the host, until it is quiet. */
 static void yield_to_host(struct kvp_resilver *r, u64 took)
 {
 	u64 ns = min_t(u64, took * YIELD, MOST_REST_NS), slept;
 
-	if (host_is_busy(r))
+	if (host_is_busy(r, QUIET_MS))
 		r->yields++;
-	for (slept = 0; slept < ns && !interrupted(r) && !some_joined(r) && host_is_busy(r); slept += NAP_NS)
+	for (slept = 0; slept < ns && host_is_busy(r, QUIET_MS); slept += NAP_NS) {
+		if (interrupted(r) || some_joined(r))
+			break;
 		schedule_timeout_uninterruptible(max(nsecs_to_jiffies(min_t(u64, ns - slept, NAP_NS)), 1ul));
+	}
 }
 
 /* After a step of @blocks that took @ns; none is in flight. */
@@ -440,7 +445,7 @@ static struct kvp_resilver_step *nth(struct kvp_resilver_io *io, u32 i)
 /* Steps that may be in flight: one if the walk must rest behind it. */
 static u32 steps_at_once(struct kvp_resilver *r)
 {
-	bool alone = READ_ONCE(r->pool->tunables[KVP_T_RESILVER_RATE]) || host_is_busy(r);
+	bool alone = READ_ONCE(r->pool->tunables[KVP_T_RESILVER_RATE]) || host_is_busy(r, IDLE_MS);
 
 	return alone ? 1 : KVP_RESILVER_STEPS;
 }
