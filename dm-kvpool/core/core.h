@@ -384,6 +384,17 @@ static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
 	return test_bit(KVP_POOL_READONLY, &pool->flags);
 }
 
+/** kvp_pool_has_leg_on() - true if @bdev is the device of a leg, in use or not. Pool quiesced. */
+static inline bool kvp_pool_has_leg_on(const struct kvp_pool *pool, const struct block_device *bdev)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev == bdev)
+			return true;
+	return false;
+}
+
 /** kvp_pool_failure() - how the pool fails at present. Context: any. */
 static inline enum kvp_failure_mode kvp_pool_failure(const struct kvp_pool *pool)
 {

@@ -86,11 +86,11 @@ struct page;
  * Resilver:
  * @read_missed: begin to read what is needed for those blocks at home of a step that its legs miss.
  *	The caller has locked them. Return: false: look at each block by itself. Context: process.
- * @add_missed: the reads have ended: add what the legs miss to the batch of the step. Return: false:
- *	not all verifies. Context: as @read_missed.
+ * @add_missed: the reads have ended: add what the legs miss to the batch of the step. Return:
+ *	false: not all verifies. Context: as @read_missed.
  * @copy_missed_parity: rebuild the parity that belongs to a block, and write it to its leg, if that
- *	misses it. The caller has locked the block. Return: 0 or -errno. Context: process; waits for
- *	I/O.
+ *	misses it. The caller has locked the block. Return: 0 or -errno. Context: process; waits
+ *	for I/O.
  *
  * Recovery:
  * @alloc_reader: get memory to read a log on the vdev, besides one segment's. Return: 0 or -ENOMEM.

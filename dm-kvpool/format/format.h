@@ -702,7 +702,7 @@ static inline u64 kvp_leg_room(u64 leg_blocks)
 	       leg_blocks - leg_blocks % KVP_SLACK_BLOCKS - KVP_SLACK_BLOCKS;
 }
 
-/** kvp_leg_least() - so many blocks a device must have at least to be a leg of @g, which has data */
+/** kvp_leg_least() - blocks that a device must have to be a leg of @g, a vdev with data */
 static inline u64 kvp_leg_least(const struct kvp_geometry *g)
 {
 	return g->data_start + kvp_home_blocks(g) + KVP_LABEL_BLOCKS;
@@ -725,7 +725,7 @@ static inline bool kvp_sb_newer(const struct kvp_sb *a, const struct kvp_sb *b)
 	return a->epoch != b->epoch ? a->epoch > b->epoch : a->sequence > b->sequence;
 }
 
-/** kvp_sb_knows_forks() - true if @sb knows the last forced start of @of, or there was none. Pure. */
+/** kvp_sb_knows_forks() - true if @sb knows the last forced start of @of, if any. Pure. */
 bool kvp_sb_knows_forks(const struct kvp_sb *sb, const struct kvp_sb *of);
 
 /**

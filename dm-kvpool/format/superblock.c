@@ -370,9 +370,11 @@ static const char *resilver_fault(const struct kvp_sb *sb)
 
 		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
 			const struct kvp_leg_info *l = &sb->legs[i];
-			u64 end = kvp_has_data(g) && l->state != KVP_LEG_IN_SYNC ? g->data_blocks : 0;
+			bool out = kvp_has_data(g) && l->state != KVP_LEG_IN_SYNC;
+			u64 end = out ? g->data_blocks : 0;
 
-			if (l->cursor > end || l->cursor_era > sb->era || (!l->cursor && l->cursor_era))
+			if (l->cursor > end || l->cursor_era > sb->era ||
+			    (!l->cursor && l->cursor_era))
 				return "cursor of a leg";
 			/* The label of a leg that joins has no epoch. */
 			if (l->in_sync_epoch > sb->epoch && !(sb->flags & KVP_SB_JOINING))
@@ -577,7 +579,9 @@ static bool went_on_without(const struct kvp_sb *own, const struct kvp_sb *best,
 {
 	const struct kvp_leg_info *there = &best->legs[i];
 
-	if (i >= own->leg_count || there->state != KVP_LEG_IN_SYNC || there->in_sync_epoch > own->epoch)
+	if (i >= own->leg_count || there->state != KVP_LEG_IN_SYNC)
+		return false;
+	if (there->in_sync_epoch > own->epoch)
 		return false;
 	if (!memcmp(own->legs[i].uuid, there->uuid, 16))
 		return own->legs[i].state != KVP_LEG_IN_SYNC;

@@ -158,7 +158,8 @@ static void tell_refused(struct kvp_pool *pool, const struct kvp_leg *leg,
 {
 	char name[KVP_LEG_WORDS];
 
-	kvp_event(pool, "leg_stays_out leg=%u%s why=%s", leg->index, kvp_leg_words(leg, name), r->why);
+	kvp_event(pool, "leg_stays_out leg=%u%s why=%s", leg->index, kvp_leg_words(leg, name),
+		  r->why);
 }
 
 static void returns_work(struct work_struct *work)

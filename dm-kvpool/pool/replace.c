@@ -208,7 +208,8 @@ static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct k
 		return ret;
 	if (!names_vdevs(sb, s))
 		return kvp_refuse(r, -EINVAL, "name all vdevs with data as they are, then the cache",
-				  "the table names no device for a leg that is out, nor SSDs of a cache that is the last vdev");
+				  "the table names no device for a leg that is out, nor SSDs of a "
+				  "cache that is the last vdev");
 	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the pool has",
 				  "the table is not as long as the pool");

@@ -233,7 +233,8 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refu
 
 /* --- choosing --------------------------------------------------------------------- */
 
-int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label, struct kvp_refusal *r)
+int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
+		      struct kvp_refusal *r)
 {
 	if (label->error == -ENOSPC)
 		return kvp_refuse(r, label->error,

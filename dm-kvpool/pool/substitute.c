@@ -47,16 +47,6 @@ struct substitute {
 
 /* --- the plan ------------------------------------------------------------------- */
 
-static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
-{
-	u32 i;
-
-	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].bdev == bdev)
-			return true;
-	return false;
-}
-
 u32 kvp_substitute_at(const struct kvp_pool *pool, const struct kvp_start *s)
 {
 	u32 i;
@@ -64,7 +54,8 @@ u32 kvp_substitute_at(const struct kvp_pool *pool, const struct kvp_start *s)
 	if (!s->replace || !kvp_vdevs_match(pool->sb, s))
 		return KVP_MAX_LEGS;
 	for (i = 0; i < s->nr_legs; i++)
-		if (s->legs[i].bdev && kvp_vdev_needed(pool->legs[i].v) && !is_leg(pool, s->legs[i].bdev))
+		if (s->legs[i].bdev && kvp_vdev_needed(pool->legs[i].v) &&
+		    !kvp_pool_has_leg_on(pool, s->legs[i].bdev))
 			return i;
 	return KVP_MAX_LEGS;
 }
@@ -79,13 +70,13 @@ static int check_others(const struct kvp_pool *pool, const struct kvp_start *s, 
 	for (i = 0; i < s->nr_legs; i++) {
 		if (!s->legs[i].bdev || i == at)
 			continue;
-		if (!is_leg(pool, s->legs[i].bdev))
+		if (!kvp_pool_has_leg_on(pool, s->legs[i].bdev))
 			return kvp_refuse(r, -EINVAL, "replace one leg after the other",
 					  "the table names two new devices, %s and %s",
 					  s->legs[at].path, s->legs[i].path);
 		if (s->legs[i].bdev == old->bdev)
 			return kvp_refuse(r, -EINVAL, "name the legs in the order of status",
-					  "%s stands in the place of %s, which has another place in the table",
+					  "%s stands in the place of %s, which the table names elsewhere",
 					  s->legs[at].path, old->path);
 	}
 	return 0;
@@ -96,10 +87,12 @@ static int check_old(const struct kvp_pool *pool, const struct kvp_leg *old, str
 {
 	if (kvp_leg_in_sync(old))
 		return kvp_refuse(r, -EBUSY,
-				  "take it out first (kvpoolctl offline), if the pool can be without it; or name the legs in the order of status",
+				  "take it out first (kvpoolctl offline), if the pool can be without "
+				  "it; or name the legs in the order of status",
 				  "%s is in use", old->path);
 	if (kvp_leg_takes_writes(old))
-		return kvp_refuse(r, -EBUSY, "wait for the end, or take it out first (kvpoolctl offline)",
+		return kvp_refuse(r, -EBUSY,
+				  "wait for the end, or take it out first (kvpoolctl offline)",
 				  "%s is resilvering", old->path);
 	if (atomic_read(&old->in_flight) > 0)
 		return kvp_refuse(r, -EBUSY, "wait until it answers, or disconnect it",
@@ -166,7 +159,8 @@ static int label_and_commit(struct kvp_pool *pool, struct substitute *x, struct 
 	if (ret)
 		return ret;
 	if (kvp_sb_join(pool, x->at, 1))
-		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label", leg->path);
+		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label",
+				  leg->path);
 	x->tried = true;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	return !kvp_sb_commit(pool) ? 0 :

@@ -38,7 +38,8 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 
 static void write_block(struct kvp_leg *leg, u32 block, struct page *page)
 {
-	if (kvp_leg_takes_writes(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, KVP_EVENTS_BLOCK + block, page))
+	if (kvp_leg_takes_writes(leg) &&
+	    kvp_io_page(leg, KVP_IO_WRITE_FUA, KVP_EVENTS_BLOCK + block, page))
 		atomic64_inc(&leg->err_write);
 }
 

@@ -58,7 +58,7 @@ static inline u64 kvp_events_next(const struct kvp_events *ev)
 	return READ_ONCE(ev->next);
 }
 
-/** kvp_events_rewrite() - write all of the ring again, for a leg that has not got all of it; waits */
+/** kvp_events_rewrite() - write all of the ring again, for a leg that lacks some; waits */
 void kvp_events_rewrite(struct kvp_pool *pool);
 
 /** kvp_events_flush() - wait until all noted events are on disk, as far as that is possible */

@@ -528,7 +528,8 @@ static void say_resilver(struct printer *p, struct kvp_pool *pool)
 	struct kvp_resilver_figures f;
 
 	kvp_resilver_figures(pool, &f);
-	say(p, "resilver.state=%s\n", kvp_resilver_runs(pool) || kvp_returns_wait(pool) ? "running" : "none");
+	say(p, "resilver.state=%s\n",
+	    kvp_resilver_runs(pool) || kvp_returns_wait(pool) ? "running" : "none");
 	say_number(p, "resilver.done", f.done << KVP_BLOCK_SHIFT);
 	say_number(p, "resilver.total", f.total << KVP_BLOCK_SHIFT);
 	say_number(p, "resilver.copied", f.copied << KVP_BLOCK_SHIFT);

@@ -499,17 +499,6 @@ static int replace_ssds(struct kvp_target *t, struct kvp_instance *inst, struct 
 	return ret;
 }
 
-/* True if the device is a leg of the pool as it is. */
-static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
-{
-	u32 i;
-
-	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].bdev == bdev)
-			return true;
-	return false;
-}
-
 /* The table with those devices only that are no legs; NULL: no memory. @new: how many there are. */
 static struct kvp_start *new_devices(const struct kvp_target *t, const struct kvp_pool *pool,
 				     u32 *new)
@@ -521,7 +510,7 @@ static struct kvp_start *new_devices(const struct kvp_target *t, const struct kv
 	if (s)
 		*s = t->start;
 	for (i = 0; s && i < s->nr_legs; i++) {
-		if (s->legs[i].bdev && is_leg(pool, s->legs[i].bdev))
+		if (s->legs[i].bdev && kvp_pool_has_leg_on(pool, s->legs[i].bdev))
 			s->legs[i].bdev = NULL;
 		*new += !!s->legs[i].bdev;
 	}

@@ -19,14 +19,14 @@
 
 #define NOTE_MS		10000u		/* the cursor is noted so often, */
 #define NOTE_BLOCKS	(1u << 18)	/* or after so many blocks */
-#define MIN_PAUSE_MS	1000u		/* after an error, and the double after the next one */
+#define MIN_PAUSE_MS	1000u		/* after an error; the double after the next */
 #define MAX_PAUSE_MS	60000u
 #define NAP_NS		(50 * NSEC_PER_MSEC)
 #define IDLE_MS		500u		/* without a request: the host is idle, */
 #define QUIET_MS	50u		/* or quiet for now */
 /* while it is neither, a step gets one of 32 parts of the time, */
 #define YIELD		31u
-#define MOST_REST_NS	(1u * NSEC_PER_SEC)	/* and there is one in each second at least */
+#define MOST_REST_NS	(1u * NSEC_PER_SEC)	/* and there is one each second at least */
 #define NONE		(~0ull)
 
 /* --- helpers -------------------------------------------------------------------- */
@@ -52,8 +52,11 @@ static void rest(const struct kvp_resilver *r, u64 ns, bool cut_short)
 {
 	u64 slept;
 
-	for (slept = 0; slept < ns && !interrupted(r) && !(cut_short && some_joined(r)); slept += NAP_NS)
+	for (slept = 0; slept < ns && !interrupted(r); slept += NAP_NS) {
+		if (cut_short && some_joined(r))
+			break;
 		schedule_timeout_uninterruptible(nsecs_to_jiffies(NAP_NS));
+	}
 }
 
 /* What the host has asked the legs for so far. */
@@ -87,13 +90,15 @@ static bool host_is_busy(struct kvp_resilver *r, u32 ms)
 static void yield_to_host(struct kvp_resilver *r, u64 took)
 {
 	u64 ns = min_t(u64, took * YIELD, MOST_REST_NS), slept;
+	unsigned long nap;
 
 	if (host_is_busy(r, QUIET_MS))
 		r->yields++;
 	for (slept = 0; slept < ns && host_is_busy(r, QUIET_MS); slept += NAP_NS) {
 		if (interrupted(r) || some_joined(r))
 			break;
-		schedule_timeout_uninterruptible(max(nsecs_to_jiffies(min_t(u64, ns - slept, NAP_NS)), 1ul));
+		nap = nsecs_to_jiffies(min_t(u64, ns - slept, NAP_NS));
+		schedule_timeout_uninterruptible(max(nap, 1ul));
 	}
 }
 
@@ -121,7 +126,8 @@ static u64 legs_of(const struct kvp_vdev *v, bool begun)
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
-		if (kvp_leg_resilvers(&v->legs[i]) && READ_ONCE(r->walks[v->legs[i].index]) == begun)
+		if (kvp_leg_resilvers(&v->legs[i]) &&
+		    READ_ONCE(r->walks[v->legs[i].index]) == begun)
 			legs |= BIT_ULL(i);
 	return legs;
 }
@@ -684,7 +690,7 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 			mutex_unlock(&pool->checkpoint_lock);
 			if (ret == -ENOMEM)
 				return ret;
-			/* A page that no leg has is on no leg. One that may be there must be copied. */
+			/* A page that no leg has is on no leg. One that may be there is copied. */
 			if (ret < 0 && ret != -EBADMSG)
 				error = ret;
 			kvp_table_shrink(pool, false);

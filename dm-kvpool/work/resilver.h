@@ -87,7 +87,8 @@ void kvp_resilver_init(struct kvp_pool *pool);
  * pool is faulted, or the leg failed at once.
  * Context: process; waits for I/O. The caller holds no lock.
  */
-int __must_check kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 cursor_era);
+int __must_check kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, u64 cursor,
+				   u32 cursor_era);
 
 /** kvp_resilver_runs() - true if some leg resilvers. Any context. */
 bool kvp_resilver_runs(const struct kvp_pool *pool);

@@ -260,13 +260,15 @@ bool kvp_resilver_read_copies(struct kvp_pool *pool, struct kvp_resilver_step *s
 /* Block @i, for leg @k. */
 static bool add_copy(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 i, u32 k)
 {
-	u64 entry = entry_of(pool, step, i), block = part_of(step, i)->block + i - part_of(step, i)->first;
+	const struct kvp_resilver_part *p = part_of(step, i);
+	u64 entry = entry_of(pool, step, i), block = p->block + i - p->first;
+	struct page *page = step->pages[i];
 	struct kvp_place at = { k, kvp_data_place(step->v->g, step->own + i).block };
 
 	if (!missed(entry, step->since))
 		return true;
-	return kvp_block_sum(pool->seed, block, page_address(step->pages[i])) == kvp_entry_crc(entry) &&
-	       kvp_batch_add_at(step->batch, step->v, at, step->pages[i]);
+	return kvp_block_sum(pool->seed, block, page_address(page)) == kvp_entry_crc(entry) &&
+	       kvp_batch_add_at(step->batch, step->v, at, page);
 }
 
 bool kvp_resilver_add_copies(struct kvp_pool *pool, struct kvp_resilver_step *step)
@@ -324,10 +326,11 @@ static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_step *step,
 			return false;
 		kvp_xor(sum, page);
 	}
-	return kvp_row_sum(leaf, row, piece, sum) == kvp_entry_crc(kvp_row_entry(pool, leaf, row, piece));
+	return kvp_row_sum(leaf, row, piece, sum) ==
+	       kvp_entry_crc(kvp_row_entry(pool, leaf, row, piece));
 }
 
-/* True if parity that legs of the step should have is not known: that was so while its leg was out. */
+/* True if parity that legs of the step should have is not known, as its leg was out. */
 static bool is_unknown(u64 parity, u32 since)
 {
 	return kvp_entry_state(parity) == KVP_ENTRY_POISONED && kvp_entry_era(parity) >= since;
@@ -370,7 +373,8 @@ static bool row_changed(struct kvp_pool *pool, const struct kvp_resilver_step *s
 		u64 entry = kvp_row_entry(pool, leaf_of(step, k), row, i);
 
 		if (step->legs >> kvp_row_place(v->g, row, i).leg & 1)
-			changed |= missed(entry, step->since) || (!i && is_unknown(entry, step->since));
+			changed |= missed(entry, step->since) ||
+				   (!i && is_unknown(entry, step->since));
 	}
 	return changed;
 }

@@ -276,7 +276,8 @@ done:
 static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *good, struct page *copy)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
-	u64 *entered = &pool->scrub->entered[at.v->index], entry = kvp_entry_index(at.v->g, at.block);
+	u64 *entered = &pool->scrub->entered[at.v->index];
+	u64 entry = kvp_entry_index(at.v->g, at.block);
 	u32 level;
 
 	for (level = 0; level < at.v->g->levels; level++) {

@@ -227,8 +227,10 @@ static void bring_back(struct look *l)
 	}
 	host_wait_resilver(&l->host);
 	for (i = 0; i < pool->nr_legs; i++)
-		if (kvp_has_data(pool->legs[i].v->g) && pool->legs[i].bdev && !kvp_leg_in_sync(&pool->legs[i]))
-			sim_fail("leg %u has not returned, but is in state %u", i, pool->legs[i].state);
+		if (kvp_has_data(pool->legs[i].v->g) && pool->legs[i].bdev &&
+		    !kvp_leg_in_sync(&pool->legs[i]))
+			sim_fail("leg %u has not returned, but is in state %u", i,
+				 pool->legs[i].state);
 }
 
 static void look_main(void *arg)

@@ -87,7 +87,10 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *s);
 int host_grow(struct host *h, const struct host_start *hs);
 /** host_exchange() - suspend, exchange the SSDs of the cache for those of @hs, resume; the engine's error */
 int host_exchange(struct host *h, const struct host_start *hs);
-/** host_replace() - suspend, put the disk behind all others in the place of the leg with data hs->swapped, resume; the engine's error */
+/**
+ * host_replace() - suspend, put the disk behind all others in the place of the leg with data
+ * hs->swapped, resume; the engine's error
+ */
 int host_replace(struct host *h, const struct host_start *hs);
 /** host_labelled() - true if some block of the disk's label is not zeros */
 bool host_labelled(u32 disk);

@@ -58,9 +58,9 @@ struct life {
 	void (*run)(struct life *l);
 	struct rng rng;
 	u32 victim, blocks;
-	u32 from, back_at;		/* positions in the trace: the leg leaves, and is in sync again */
+	u32 from, back_at;	/* positions in the trace: the leg leaves, and is in sync again */
 	bool writes, wrote;		/* the writer goes on; it has ended */
-	bool has_lost;			/* blocks may read EIO, and nothing else that is wrong */
+	bool has_lost;		/* blocks may read EIO, and nothing else that is wrong */
 	bool exchanged;			/* contents of disks, without a trace of that */
 	u32 order;			/* number of this life, of several */
 	u64 missed;			/* blocks that were written while the leg was out */
@@ -660,7 +660,8 @@ static void goes_on_at_the_cursor(struct life *l)
 	wait_in_sync(l);
 	second = l->host.pool->resilver->copied;
 	if (!first || second > l->missed - first / 3)
-		sim_fail("%llu blocks were copied before the stop, and %llu after it", first, second);
+		sim_fail("%llu blocks were copied before the stop, and %llu after it", first,
+			 second);
 	expect_sound(l);
 	host_flush(&l->host);
 }
@@ -786,7 +787,8 @@ static void bad_block_before_others(struct life *l)
 	}
 	come_back(l);
 	wait_in_sync(l);
-	if (!l->host.pool->resilver->begun_ahead || atomic64_read(&l->host.pool->work_stats.healed) != 2)
+	if (!l->host.pool->resilver->begun_ahead ||
+	    atomic64_read(&l->host.pool->work_stats.healed) != 2)
 		sim_fail("no bad block before other steps: the case was not set up");
 	expect_sound(l);
 	host_flush(&l->host);
@@ -834,7 +836,8 @@ static void yields_to_the_host(struct life *l)
 	come_back(l);
 	wait_in_sync(l);
 	if (r->copied == copied || r->yields != yields || !r->begun_ahead)
-		sim_fail("%llu rests without a host, %llu steps ahead", r->yields - yields, r->begun_ahead);
+		sim_fail("%llu rests without a host, %llu steps ahead", r->yields - yields,
+			 r->begun_ahead);
 	expect_sound(l);
 	host_flush(&l->host);
 }
@@ -1059,7 +1062,8 @@ static void expect_all_copied(struct life *l)
 
 	wait_in_sync(l);
 	if (pool->resilver->copied < pool->table->written || pool->table->written < 100)
-		sim_fail("of %llu blocks %llu were copied", pool->table->written, pool->resilver->copied);
+		sim_fail("of %llu blocks %llu were copied", pool->table->written,
+			 pool->resilver->copied);
 	expect_sound(l);
 	host_flush(&l->host);
 }
@@ -1192,8 +1196,11 @@ static void log_moves_amid_the_close(struct life *l)
 	leave(l);
 	some_writes(l, 8);
 	come_back(l);
-	for (i = 0; i < 2000 && !READ_ONCE(victim(l)->takes_log) && kvp_leg_resilvers(victim(l)); i++)
+	for (i = 0; i < 2000 && kvp_leg_resilvers(victim(l)); i++) {
+		if (READ_ONCE(victim(l)->takes_log))
+			break;
 		host_sleep(1);
+	}
 	host_sleep(l->order % 3);
 	for (i = ssd; i < l->start.legs; i++) {
 		disks_kill(i);
@@ -1356,7 +1363,8 @@ static int try_replace(struct life *l)
 	l->start.swapped = l->victim;
 	l->crash.swaps_at = disks.trace.nr;
 	if (host_labelled(l->victim) != disks.dead[l->victim])
-		sim_fail("the label of the old disk is %s", disks.dead[l->victim] ? "gone" : "there");
+		sim_fail("the label of the old disk is %s",
+			 disks.dead[l->victim] ? "gone" : "there");
 	return 0;
 }
 
@@ -1499,7 +1507,8 @@ static void replaced_by_one_that_fails(struct life *l)
 	taken = !try_replace(l);
 	if (taken && victim(l)->bdev != &disks.bdev[new])
 		sim_fail("the leg is %s", victim(l)->path);
-	if (!taken && (victim(l)->bdev != &disks.bdev[l->victim] || kvp_leg_takes_writes(victim(l))))
+	if (!taken &&
+	    (victim(l)->bdev != &disks.bdev[l->victim] || kvp_leg_takes_writes(victim(l))))
 		sim_fail("not replaced, and yet another leg");
 	some_writes(l, 4);
 	host_wait_resilver(&l->host);
@@ -1562,7 +1571,7 @@ static void fail_next_superblock(struct host *h)
 	}
 }
 
-/* Too few legs take the superblock: a newer one with the old leg is durable when the pool goes on. */
+/* Too few legs take the superblock: a newer one with the old leg is durable then. */
 static void not_replaced_as_superblocks_fail(struct life *l)
 {
 	leave(l);

@@ -840,7 +840,8 @@ static void live_taken_offline_once_lost(struct story *s)
 /* A leg is lost, and before that is recorded it is taken offline: the record is that of a loss. */
 static bool taken_offline_before_the_loss_is_recorded(struct story *s)
 {
-	if (!run_life(s, live_two_eras) || !run_life(s, live_taken_offline_once_lost) || !all_there(s, 2))
+	if (!run_life(s, live_two_eras) || !run_life(s, live_taken_offline_once_lost) ||
+	    !all_there(s, 2))
 		return false;
 	s->start.missing = 2;
 	return starts(s);
@@ -967,7 +968,8 @@ static void live_resilver_one_of_two(struct story *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
-	if (kvp_leg_offline(pool, host_leg(&s->host, 1)) || kvp_leg_offline(pool, host_leg(&s->host, 2)))
+	if (kvp_leg_offline(pool, host_leg(&s->host, 1)) ||
+	    kvp_leg_offline(pool, host_leg(&s->host, 2)))
 		sim_fail("a leg does not leave");
 	if (host_online(&s->host, 2))
 		sim_fail("leg 2 does not return: %s", s->host.refusal.why);

@@ -3,32 +3,10 @@
 #
 # For the tests resilver*: legs_return KIND LOSSES takes legs of the pool tank away and brings them
 # back, in all the ways that there are. Then the pool has all its data without the other legs.
-. "$KVPOOL_TOP/tests/vm/lib.sh"
-. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
-helper oracle
-load_modules
-no_udev
+. "$KVPOOL_TOP/tests/vm/legs.sh"
 for d in a b c; do mksim $d 48; done
 mksim d 16
-dev=/dev/mapper/tank
-# the oracle's blocks; fio has 6 MiB behind them
-blocks=4096
-load=$((20 << 20))
 
-state() { run "$1" status -j tank; json "pools.0.vdevs.0.legs.$2.state"; }
-contents() { dd if=$dev bs=1M iflag=direct status=none | md5sum; }
-# A scrub compares all legs in sync.
-sound() {
-	run 0 scrub --wait tank; has out 'healed 0, unrepaired 0'
-	run 0 status -x tank; has out healthy
-}
-begin_load() {
-	fio --name=load --filename=$dev --direct=1 --rw=randrw --bsrange=4k-128k --offset=$load --size=6m --time_based \
-		--runtime=86400 --verify=crc32c --verify_backlog=64 --verify_state_save=0 --fdatasync=16 --ioengine=libaio \
-		--iodepth=4 --output=/tmp/fio.log &
-	fio=$!
-	wait_more tank io.write_blocks 256
-}
 # without LEG...: the pool without these devices has all that it had with them, and goes on. They
 # come back afterwards.
 without() {

@@ -3,6 +3,7 @@
 # test: kvpool-monitor sees a leg that is pulled, runs a hook, writes the journal, and brings the leg back when it is plugged in
 # timeout: 300
 # turn: tool-udev */kvpool-monitor/*.c */*.rules*
+# kernels: 6.12
 # needs: python3 udevadm
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

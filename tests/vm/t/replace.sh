@@ -5,31 +5,9 @@
 # turn: legs-replaced */pool/substitute.c *kvpoolctl/substitute.c
 # needs: gcc python3 fio
 # kmsg-allow: I/O error
-. "$KVPOOL_TOP/tests/vm/lib.sh"
-. "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
-helper oracle
-load_modules
-no_udev
+. "$KVPOOL_TOP/tests/vm/legs.sh"
 for d in a b c d e; do mksim $d 48; done
 mksim f 16
-dev=/dev/mapper/tank
-# the oracle's blocks; fio has 6 MiB behind them
-blocks=4096
-load=$((20 << 20))
-
-state() { run "$1" status -j tank; json "pools.0.vdevs.0.legs.$2.state"; }
-contents() { dd if=$dev bs=1M iflag=direct status=none | md5sum; }
-sound() {
-	run 0 scrub --wait tank; has out 'healed 0, unrepaired 0'
-	run 0 status -x tank; has out healthy
-}
-begin_load() {
-	fio --name=load --filename=$dev --direct=1 --rw=randrw --bsrange=4k-128k --offset=$load --size=6m --time_based \
-		--runtime=86400 --verify=crc32c --verify_backlog=64 --verify_state_save=0 --fdatasync=16 --ioengine=libaio \
-		--iodepth=4 --output=/tmp/fio.log &
-	fio=$!
-	wait_more tank io.write_blocks 256
-}
 
 numbers() { lsblk -dno MAJ:MIN "/dev/$1" | tr -d ' '; }
 
@@ -50,13 +28,14 @@ refusals() {
 	run 0 online --wait tank /dev/b
 }
 
-# Pulled out under load, and replaced. Then a leg that stayed is pulled: the new one has everything.
-replaced() { # KIND LEG...
-	local kind=$1
-	shift
-	run 0 create -f -o log_size=4M -o ram_cache=0 tank "$kind" "$@"
+new_pool() { # KIND LEG...
+	run 0 create -f -o log_size=4M -o ram_cache=0 tank "$@"
 	oracle write $dev 0 $blocks 1 fsync bs=32
-	refusals "$kind"
+}
+
+# Pulled out under load, and replaced. Then a leg that stayed is pulled: the new one has everything.
+replaced() {
+	local kind=$1
 	echo "--- $kind: pulled out under load, and replaced"
 	begin_load
 	simset b remove 1
@@ -91,8 +70,10 @@ replaced() { # KIND LEG...
 	wait_stat tank leg.0.state faulted
 	oracle write $dev 0 100 1 fsync bs=8
 	expect_eq "$(contents)" "$sum" "contents without /dev/a"
+}
 
-	echo "--- $kind: the old disk is back: it is no leg, and free after labelclear; it replaces the other"
+old_disk_is_back() {
+	echo "--- the old disk is back: it is no leg, and free after labelclear; it replaces the other"
 	simset b power 1
 	run 0 export tank
 	run 0 import tank
@@ -104,11 +85,21 @@ replaced() { # KIND LEG...
 	has out '/dev/b is online; the pool survives the loss of 1 leg'
 	expect_eq "$(contents)" "$sum" "contents, when all were back"
 	sound
+}
+
+# The disks that are pulled out are plugged in again.
+destroy() { # DISK...
 	run 0 destroy tank
-	simset a power 1
+	for d in "$@"; do simset "$d" power 1; done
 	for d in a b c d; do kvpoolctl labelclear -f /dev/$d > /dev/null 2>&1 || true; done
 }
 
-replaced mirror /dev/a /dev/b
-replaced parity1 /dev/a /dev/b /dev/c
+new_pool mirror /dev/a /dev/b
+refusals mirror
+replaced mirror
+old_disk_is_back
+destroy a
+new_pool parity1 /dev/a /dev/b /dev/c
+replaced parity1
+destroy a b
 check_json
