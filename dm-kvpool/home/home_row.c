@@ -481,7 +481,8 @@ static bool subtract_changing(struct kvp_row_home *h, struct row *r)
 
 /*
  * True if a piece that did not answer may be asked for again. Locks are held, and the log waits: so
- * that takes some seconds at most, and the next rows get none.
+ * none is asked again after some seconds, nor for the next rows. One request may take as long as the
+ * leg lets it.
  */
 static bool may_ask_again(struct kvp_row_home *h)
 {

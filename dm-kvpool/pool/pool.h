@@ -138,8 +138,9 @@ int __must_check kvp_pool_set_comment(struct kvp_pool *pool, const char *text);
 /**
  * kvp_pool_rename() - give the pool another name; its device keeps the one that it has
  *
- * Return: 0: it is durable; -EINVAL: a pool cannot have this name; -EROFS, or the superblock's error:
- * nothing changed. Context: process; takes sb_lock.
+ * Return: 0: it is durable. -EINVAL: a pool cannot have this name; -EROFS: nothing changed. Or the
+ * superblock's error: some leg may have the new name, and a start before the next superblock may
+ * show it. Context: process; takes sb_lock.
  */
 int __must_check kvp_pool_rename(struct kvp_pool *pool, const char *name);
 

@@ -5,7 +5,8 @@
 /* Events of orders, and of what they have changed. */
 static const char *const orders[] = {
 	"created", "imported", "exported", "destroyed", "unmarked", "renamed", "set", "cache_mode",
-	"grown", "cache_removed", "cache_exchanged", "leg_offline", "resilver_started",
+	"grown", "cache_removed", "cache_exchanged", "leg_offline", "leg_replaced",
+	"resilver_started",
 	"log_discarded", "table_given_up", "scrub_started", "scrub_stopped", "trim_started",
 	"trim_stopped", "fault_injected",
 };

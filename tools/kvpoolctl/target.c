@@ -100,7 +100,7 @@ static int begin(struct target *t, struct err *err)
 		return t->fd < 0 ? -1 : signature_wipe(t->fd, t->path, err);
 	}
 	t->fd = open(t->path, flags, 0600);
-	if (t->fd < 0 || ftruncate(t->fd, (off_t)t->bytes))
+	if (t->fd < 0)
 		return err_set(err, errno == EACCES || errno == EPERM ? ERR_PERMISSION : ERR_IO,
 			       t->path, "check the path, and its file system", "%s",
 			       strerror(errno));
@@ -184,7 +184,10 @@ int target_end(struct target *t, bool failed_before, struct err *err)
 
 	if (t->fd < 0)
 		return 0;
-	if (!failed_before && fsync(t->fd))
+	/* Only a whole copy gets the size of one. */
+	if (!failed_before && !t->dev.rdev && ftruncate(t->fd, (off_t)t->bytes))
+		ret = failed(t, t->bytes >> KVP_BLOCK_SHIFT, err);
+	else if (!failed_before && fsync(t->fd))
 		ret = err_set(err, ERR_IO, t->path, "check the device, then again with -f",
 			      "the copy may not be durable: %s", strerror(errno));
 	close(t->fd);
