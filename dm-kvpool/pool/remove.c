@@ -130,6 +130,8 @@ bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 	bool wiped = zero && leg->bdev;
 	u32 i;
 
+	/* If the leg has left, its queue may belong to another device by now. */
+	WRITE_ONCE(leg->queue, NULL);
 	for (i = 0; i < WIPE_PAGES; i++)
 		zeros[i] = zero;
 	wiped = wiped && !wipe_end(leg, 0, zeros);

@@ -171,6 +171,7 @@ static int label_and_commit(struct kvp_pool *pool, struct substitute *x, struct 
 static void undo(struct kvp_pool *pool, struct substitute *x)
 {
 	pool->legs[x->at] = x->old;
+	pool->legs[x->at].queue = NULL;
 	pool->sb->legs[x->at] = x->info;
 	if (!x->tried)
 		return;

@@ -516,7 +516,7 @@ static int end_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct s
 	struct kvp_resilver_step *step = nth(io, 0);
 	int copied = kvp_resilver_end(r->pool, step), ret = 0;
 
-	io->first++;
+	io->first = (io->first + 1) % KVP_RESILVER_STEPS;
 	io->nr--;
 	io->writing--;
 	io->copied += max(copied, 0);
@@ -545,10 +545,15 @@ static int bring_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct s
 	return io->writing < 2 && io->writing < io->nr ? 0 : end_step(r, io, s);
 }
 
-/* True if something else comes first; no step is in flight then. */
+/*
+ * True if something else comes first; no step is in flight then. A hole is tried again as a whole:
+ * the cursor stays below it.
+ */
 static bool must_stop(const struct kvp_resilver *r, const struct stretch *s)
 {
-	return interrupted(r) || some_joined(r) || cursor_is_due(r) || s->legs & ~targets_of(s->v);
+	if (!s->again && (some_joined(r) || cursor_is_due(r)))
+		return true;
+	return interrupted(r) || s->legs & ~targets_of(s->v);
 }
 
 /*

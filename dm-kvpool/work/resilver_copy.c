@@ -446,23 +446,28 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 /*
  * The parity of the row is not known, or cannot be rebuilt, as a piece is lost. Reading the pieces
  * poisons that one. Then the parity of all others can be computed, and goes to the leg, too.
- * -EBADMSG: done.
+ * -EBADMSG: done. -EIO: a piece did not answer after all.
  */
 static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		     u64 row)
 {
 	u32 i;
+	int ret;
 
 	for (i = 1; i < leaf->v->nr_legs; i++) {
-		int ret = kvp_home_read(pool, kvp_row_block_at(leaf, row, i), io->page, io->spare);
-
+		ret = kvp_home_read(pool, kvp_row_block_at(leaf, row, i), io->page, io->spare);
 		if (ret == -ENOMEM || ret == -EIO)
 			return ret;
 	}
 	/* Now all of them can be read. */
 	if (kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_VALID)
 		return -EAGAIN;
-	return kvp_row_scrub_parity(pool, leaf, row, io->page, io->spare) ?: -EBADMSG;
+	ret = kvp_row_scrub_parity(pool, leaf, row, io->page, io->spare);
+	if (ret)
+		return ret;
+	if (kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_POISONED)
+		return -EIO;
+	return -EBADMSG;
 }
 
 int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
