@@ -325,6 +325,8 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 	say(p, "leg.%u.err_checksum=%lld\nleg.%u.healed=%lld\n", i,
 	    atomic64_read(&leg->err_checksum), i, atomic64_read(&leg->healed));
 	say(p, "leg.%u.size=%llu\n", i, pool->sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
+	/* Also of one that is missing: the superblock keeps the order. */
+	say(p, "leg.%u.by_order=%u\n", i, READ_ONCE(leg->state) == KVP_LEG_OFFLINE);
 	say(p, "leg.%u.in_sync_era=%u\n", i,
 	    kvp_leg_in_sync(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
 }

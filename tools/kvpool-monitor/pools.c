@@ -33,12 +33,13 @@ static bool is(const char *state, const char *want)
 	return state && !strcmp(state, want);
 }
 
-/* Is leg @leg out, and not by order? */
+/* Is leg @leg out, and not by order? One that was taken out may be missing since. */
 static bool is_lost(const struct stats *s, unsigned int leg)
 {
 	const char *state = stats_text(s, "leg.%u.state", leg);
 
-	return is(state, "missing") || is(state, "faulted") || is(state, "stale");
+	return !stats_number(s, "leg.%u.by_order", leg) &&
+	       (is(state, "missing") || is(state, "faulted") || is(state, "stale"));
 }
 
 /* Tells of an event of the monitor itself. */
@@ -59,14 +60,16 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 	const char *uuid;
 	struct stats s;
 	char text[64];
+	bool lost;
 
 	if (stats_load(e->name, &s, NULL)) {
 		stats_free(&s);
 		return;
 	}
 	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(&s, "leg.%u.uuid", i)); i++) {
-		returns_started(uuid, is(stats_text(&s, "leg.%u.state", i), "missing"), now);
-		out += is_lost(&s, i);
+		lost = is_lost(&s, i);
+		returns_started(uuid, lost && is(stats_text(&s, "leg.%u.state", i), "missing"), now);
+		out += lost;
 	}
 	stats_free(&s);
 	if (!out || !tell_out)

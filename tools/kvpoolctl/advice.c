@@ -198,6 +198,8 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 	for (i = 0; i < sizeof(out) / sizeof(*out); i++)
 		if (!strcmp(state, out[i].state))
 			because = out[i].because;
+	if (!strcmp(state, "missing") && json_flag_at(leg, "by_order"))
+		because = "it was taken out, and is not connected";
 	if (count > 1)
 		snprintf(more, sizeof(more), " (and %u more)", count - 1);
 	if (is_ssd(pool, leg)) {

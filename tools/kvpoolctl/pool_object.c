@@ -46,6 +46,7 @@ static json_object *leg_object(const struct stats *s, unsigned int i)
 		  leg_path(path, buf, sizeof(buf)) : NULL);
 	json_text(leg, "uuid", stats_text(s, "leg.%u.uuid", i));
 	json_text(leg, "state", stats_text(s, "leg.%u.state", i));
+	json_flag(leg, "by_order", stats_number(s, "leg.%u.by_order", i));
 	json_text(leg, "foreign", NULL);	/* null until foreign_note() has probed the leg */
 	json_number(leg, "size", stats_number(s, "leg.%u.size", i));
 	errors = json_child(leg, "errors");

@@ -70,7 +70,7 @@ expect_eq "$(oracle show $dev 8 2040)" "8 2040 v1"
 expect_stat p state online
 for key in name uuid state mode size comment features epoch era checkpoint sequence written_blocks poisoned_blocks \
 	losses_survivable vdev.0.kind vdev.0.state vdev.0.first_leg vdev.0.legs leg.0.uuid leg.0.path leg.0.state \
-	leg.0.err_read leg.0.err_write leg.0.err_checksum leg.0.healed leg.0.in_sync_era log.size log.used log.commits \
+	leg.0.err_read leg.0.err_write leg.0.err_checksum leg.0.healed leg.0.in_sync_era leg.0.by_order log.size log.used log.commits \
 	log.flushes log.lsn log.failed log.failed ram.write_buffer ram.dirty_blocks ram.table_budget ram.table_used \
 	ram.read_cache ram.read_cache_used ram.hits ram.misses ram.fills ram.written ram.bypassed_long ram.bypassed_stream \
 	ram.bypassed_ahead \

@@ -67,3 +67,17 @@ kill $monitor
 expect_status 0 wait $monitor
 # It says on its output what the journal did not take.
 expect_fail grep kvpool-monitor: /tmp/monitor.out
+
+echo "--- taken out by order, it stays out: also if it is missing at the next start, and at the one after that"
+expect_eq "$(stat_of tank leg.1.by_order)" 0
+run 0 offline tank /dev/b
+run 0 export tank
+simset b remove 1
+run 0 import -d /dev/a tank
+expect_eq "$(stat_of tank leg.1.state) $(stat_of tank leg.1.by_order)" "missing 1"
+run 4 status -j tank; has out '"state":"missing","by_order":true'
+run 0 export tank
+simset b power 1
+run 0 import -d /dev/a -d /dev/b tank
+expect_eq "$(stat_of tank leg.1.state) $(stat_of tank leg.1.by_order)" "offline 1"
+expect_eq "$(stat_of tank leg.0.by_order)" 0

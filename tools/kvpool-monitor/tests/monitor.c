@@ -416,6 +416,13 @@ static void test_degraded(void)
 	event(1, 2000, "imported epoch=4 legs=2");
 	look();
 	expect(!*take_file("ran"));
+	/* nor one that was taken out, and is missing by now */
+	begin();
+	set_legs("online", "missing", "online");
+	strcat(pool.stats, "leg.1.by_order=1\n");
+	event(1, 2000, "imported epoch=4 legs=2");
+	look();
+	expect(!*take_file("ran"));
 }
 
 /* udev says that the device of leg 1 is there. */
@@ -566,6 +573,29 @@ static void test_missing_at_start(void)
 	expect(tries_after(RETURN_SETTLE));
 }
 
+/* Taken out by order, and not there at the next start: the order still holds. */
+static void test_missing_by_order(void)
+{
+	begin();
+	set_legs("online", "missing", "online");
+	strcat(pool.stats, "leg.1.by_order=1\n");
+	appears(NULL, "/dev/x");
+	look();
+	expect(!returns_next() && !tries_after(RETURN_SETTLE));
+	event(1, 2000, "imported epoch=4 legs=1");
+	look();
+	expect(!returns_next() && !tries_after(RETURN_SETTLE));
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	appears("add", "/dev/x");
+	expect(!tries_after(RETURN_SETTLE) && !returns_next());
+	/* until it is online again, and lost */
+	set_legs("online", "missing", "online");
+	strcat(pool.stats, "leg.1.by_order=0\n");
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	appears("add", "/dev/x");
+	expect(tries_after(RETURN_SETTLE));
+}
+
 /* A cable that comes loose every few seconds. */
 static void test_flapping(void)
 {
@@ -674,6 +704,7 @@ int main(void)
 	test_return_unnoticed();
 	test_not_returned();
 	test_missing_at_start();
+	test_missing_by_order();
 	test_flapping();
 	test_failing();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);

@@ -1281,6 +1281,9 @@ static const struct {
 	  "Connect it, then kvpoolctl online tank DEV brings it back" },
 	{ POOL("degraded", "", "," LEG("null", "missing", "")), 4, "If it is gone for good",
 	  "kvpoolctl replace tank uuid-b NEW puts another in its place" },
+	{ POOL("degraded", "", ",{\"path\":null,\"uuid\":\"uuid-b\",\"state\":\"missing\",\"by_order\":true}"),
+	  4, "leg uuid-b is missing: it was taken out, and is not connected;",
+	  "Connect it, then kvpoolctl online tank DEV brings it back" },
 	{ POOL("degraded", "", B_IS("stale") B_IS("missing")), 4,
 	  "leg /dev/b is stale (and 1 more)", "the loss of 1 more" },
 	/* A leg that is coming back is no news beside one that is out. */
