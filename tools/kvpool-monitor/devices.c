@@ -6,18 +6,19 @@
 #include "devices.h"
 #include "returns.h"
 
+#define RECEIVE_BUFFER	(8 << 20)
+
 static struct udev *udev;
 static struct udev_monitor *monitor;
 
 /*
- * A device appears when it is added. Some are added before they have contents (device-mapper,
- * loop): they appear when udev first finds a label.
+ * A device appears when udev first finds a label on it: some are added before they have contents
+ * (device-mapper, loop). Of one that is there already, udev may tell again: `udevadm trigger` adds
+ * all devices anew. It has appeared anew only if it was gone in between.
  */
 void devices_event(const char *action, const char *node, const char *type, const char *pool,
 		   const char *leg, time_t now)
 {
-	bool anew;
-
 	if (!node)
 		return;
 	if ((action && !strcmp(action, "remove")) || !type || strcmp(type, "kvpool_member") ||
@@ -25,9 +26,8 @@ void devices_event(const char *action, const char *node, const char *type, const
 		returns_gone(node);
 		return;
 	}
-	anew = action && (!strcmp(action, "add") || !returns_known(leg, node));
-	if (anew || !returns_known(leg, node))
-		returns_appeared(pool, leg, node, anew, now);
+	if (!returns_known(leg, node))
+		returns_appeared(pool, leg, node, action, now);
 }
 
 static void take(struct udev_device *d, const char *action, time_t now)
@@ -60,6 +60,9 @@ int devices_open(time_t now)
 {
 	udev = udev_new();
 	monitor = udev ? udev_monitor_new_from_netlink(udev, "udev") : NULL;
+	/* Many events may come at once, and a device must not go unnoticed. */
+	if (monitor)
+		udev_monitor_set_receive_buffer_size(monitor, RECEIVE_BUFFER);
 	if (!monitor ||
 	    udev_monitor_filter_add_match_subsystem_devtype(monitor, "block", NULL) < 0 ||
 	    udev_monitor_enable_receiving(monitor) < 0)

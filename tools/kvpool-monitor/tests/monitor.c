@@ -596,6 +596,17 @@ static void test_missing_by_order(void)
 	expect(tries_after(RETURN_SETTLE));
 }
 
+/* `udevadm trigger`, and a program that closes the device: it was there all the time. */
+static void test_told_again(void)
+{
+	begin();
+	appears(NULL, "/dev/x");
+	lose(1);
+	appears("add", "/dev/x");
+	appears("change", "/dev/x");
+	expect(!returns_next() && !tries_after(100000));
+}
+
 /* A cable that comes loose every few seconds. */
 static void test_flapping(void)
 {
@@ -705,6 +716,7 @@ int main(void)
 	test_not_returned();
 	test_missing_at_start();
 	test_missing_by_order();
+	test_told_again();
 	test_flapping();
 	test_failing();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
