@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,10 +110,28 @@ static void __attribute__((noreturn)) child(const struct job *job, int input)
 	_exit(127);
 }
 
+static bool same_subject(const struct job *job, const char *lane, const char *subject)
+{
+	return job->subject && !strcmp(job->subject, subject) && !strcmp(job->lane, lane);
+}
+
+static void begin(struct job *job)
+{
+	struct job *other;
+
+	job->begun = true;
+	for (other = first; other && job->subject; other = other->next)
+		if (other->seq == job->seq && same_subject(other, job->lane, job->subject))
+			other->begun = true;
+	if (job->begins)
+		job->begins(job);
+}
+
 static void start(struct job *job, time_t now)
 {
 	int input = input_fd(job);
 
+	begin(job);
 	job->pid = fork();
 	if (!job->pid)
 		child(job, input);
@@ -122,7 +141,7 @@ static void start(struct job *job, time_t now)
 		job->deadline = now + (time_t)job->limit;
 }
 
-static void report(const struct job *job, int status, time_t now)
+static void report(const struct job *job, int status)
 {
 	if (WIFSIGNALED(status))
 		journal_say(PRI_WARNING, "%s was ended by signal %d", job->argv[0], WTERMSIG(status));
@@ -130,7 +149,7 @@ static void report(const struct job *job, int status, time_t now)
 		journal_say(PRI_WARNING, "%s ended with status %d", job->argv[0],
 			    WEXITSTATUS(status));
 	if (job->ended)
-		job->ended(job, status, now);
+		job->ended(job, status);
 }
 
 /* Has the job's program ended? One that could not be started has, too. */
@@ -168,7 +187,7 @@ static void reap(time_t now)
 		}
 		*at = job->next;
 		count--;
-		report(job, status, now);
+		report(job, status);
 		job_free(job);
 		at = &first;	/* report() may have added some */
 	}
@@ -194,7 +213,7 @@ void jobs_step(time_t now)
 			start(job, now);
 }
 
-bool jobs_add(struct job *job, time_t now)
+bool jobs_add(struct job *job)
 {
 	struct job **at = &first;
 
@@ -208,8 +227,6 @@ bool jobs_add(struct job *job, time_t now)
 		at = &(*at)->next;
 	*at = job;
 	count++;
-	if (lane_free(job))
-		start(job, now);
 	return true;
 }
 
@@ -232,4 +249,26 @@ bool jobs_busy(const char *lane)
 		if (!strcmp(job->lane, lane))
 			return true;
 	return false;
+}
+
+u64 jobs_waits(const char *lane, const char *subject)
+{
+	u64 seq = UINT64_MAX;
+	const struct job *job;
+
+	for (job = first; job; job = job->next)
+		if (!job->begun && job->seq < seq && same_subject(job, lane, subject))
+			seq = job->seq;
+	return seq;
+}
+
+bool jobs_drained(time_t now)
+{
+	const struct job *job;
+
+	reap(now);
+	for (job = first; job; job = job->next)
+		if (job->pid > 0 && !job->limit)
+			return false;
+	return true;
 }

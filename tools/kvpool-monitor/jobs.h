@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "text.h"
+
 #define JOB_LANE	48
 #define JOB_MAX		256	/* that wait or run */
 
@@ -18,11 +20,15 @@ struct job {
 	char **argv, **env;	/* each ended by NULL; env is added to the monitor's environment */
 	char *input;		/* of the program, or NULL */
 	unsigned int limit;	/* seconds, then the program is killed; 0: none */
+	/* just before the program runs; NULL: not asked for */
+	void (*begins)(const struct job *job);
 	/* @status: as of wait(2); NULL: not asked for */
-	void (*ended)(const struct job *job, int status, time_t now);
-	char *subject;		/* for ended() */
+	void (*ended)(const struct job *job, int status);
+	char *subject;		/* for begins() and ended() */
+	u64 seq;		/* of the event of @subject that it tells of */
 	/* the rest belongs to jobs.c */
 	int pid;
+	bool begun;		/* this job, or another of the same event */
 	time_t deadline;
 	struct job *next;
 };
@@ -37,11 +43,11 @@ struct job *job_new(const char *lane, const char *const *argv);
 void job_env(struct job *job, const char *key, const char *value);
 
 /**
- * jobs_add() - run a job when its lane is free; from now on it belongs to jobs.c
+ * jobs_add() - let jobs_step() run a job when its lane is free; from now on it belongs to jobs.c
  *
  * Return: false if too many wait. The job is dropped then.
  */
-bool jobs_add(struct job *job, time_t now);
+bool jobs_add(struct job *job);
 
 /** jobs_step() - reap what has ended, kill what has taken too long, start what can start */
 void jobs_step(time_t now);
@@ -51,5 +57,16 @@ time_t jobs_deadline(void);
 
 /** jobs_busy() - does a job of this lane wait or run? */
 bool jobs_busy(const char *lane);
+
+/** jobs_waits() - the lowest seq of a job of @subject that has not begun; UINT64_MAX: there is none */
+u64 jobs_waits(const char *lane, const char *subject);
+
+/**
+ * jobs_drained() - the monitor ends: reap what has ended, and start nothing more
+ *
+ * Return: false while a program runs that has no time limit. It must not be left behind: another
+ * monitor would not know of it, and would try the same.
+ */
+bool jobs_drained(time_t now);
 
 #endif

@@ -72,6 +72,17 @@ static int fail(const char *what)
 	return 1;
 }
 
+/* kvpoolctl may be in the middle of bringing a leg online. Hooks go on without the monitor. */
+static int end(struct pollfd *signals)
+{
+	while (!jobs_drained(now())) {
+		if (poll(signals, 1, -1) < 0 && errno != EINTR)
+			return fail("poll");
+		read_signals(signals->fd);
+	}
+	return 0;
+}
+
 static int loop(struct pollfd *fds)
 {
 	time_t since = time(NULL);
@@ -88,7 +99,7 @@ static int loop(struct pollfd *fds)
 		if (fds[UDEV].revents)
 			devices_read(now());
 		if (fds[SIGNALS].revents && read_signals(fds[SIGNALS].fd))
-			return 0;
+			return end(&fds[SIGNALS]);
 	}
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -24,21 +25,36 @@ bool place_load(const char *uuid, u64 *next)
 	return found;
 }
 
-/* Replaced at once: a power cut leaves the old file or the new one. */
+static bool write_number(const char *path, u64 next)
+{
+	FILE *f = fopen(path, "we");
+	bool ok;
+
+	if (!f)
+		return false;
+	ok = fprintf(f, "%" PRIu64 "\n", next) > 0 && !fflush(f) && !fsync(fileno(f));
+	return !fclose(f) && ok;
+}
+
+/* The folder holds the name of the file. */
+static bool sync_folder(void)
+{
+	int fd = open(config.state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool ok = fd >= 0 && !fsync(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* Replaced at once: a power cut leaves the old file or the new one, never an empty one. */
 void place_save(const char *uuid, u64 next)
 {
 	char path[PATH_MAX], new[PATH_MAX];
-	bool ok = false;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", config.state, uuid);
 	if (snprintf(new, sizeof(new), "%s/.%s", config.state, uuid) >= (int)sizeof(new))
 		return;
-	f = fopen(new, "we");
-	if (f) {
-		ok = fprintf(f, "%" PRIu64 "\n", next) > 0;
-		ok = !fclose(f) && ok;
-	}
-	if (!ok || rename(new, path))
+	if (!write_number(new, next) || rename(new, path) || !sync_folder())
 		journal_say(PRI_WARNING, "%s cannot be written: %s", path, strerror(errno));
 }

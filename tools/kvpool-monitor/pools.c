@@ -20,6 +20,9 @@
 struct watched {
 	char uuid[UUID_BUF];
 	u64 next;		/* the first event that was not told */
+	u64 saved;		/* the same, as in the file */
+	u64 since;		/* seconds: events before are passed over */
+	bool compared;		/* is next known to be within the pool's events? */
 	bool seen, silent;	/* in this look; does it not answer? */
 	struct watched *link;
 };
@@ -43,14 +46,15 @@ static bool is_lost(const struct stats *s, unsigned int leg)
 }
 
 /* Tells of an event of the monitor itself. */
-static void tell_own(const char *pool, const char *uuid, const char *text, time_t now)
+static void tell_own(const char *pool, const char *uuid, const char *text)
 {
-	struct told t = { .pool = pool, .uuid = uuid, .seconds = (u64)time(NULL), .text = text };
+	struct told t = { .pool = pool, .uuid = uuid, .seconds = (u64)time(NULL), .text = text,
+			  .own = true };
 	char parts[LINE_MAX_LEN];
 
 	snprintf(parts, sizeof(parts), "%s", text);
 	event_text_split(parts, &t.event);
-	tell(&t, now);
+	tell(&t);
 }
 
 /* A pool was started, or the monitor was: @tell_out: say if legs are out. */
@@ -75,7 +79,7 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 	if (!out || !tell_out)
 		return;
 	snprintf(text, sizeof(text), "degraded legs_out=%u", out);
-	tell_own(e->name, e->uuid, text, now);
+	tell_own(e->name, e->uuid, text);
 }
 
 static void act(const struct dm_entry *e, const struct event_text *event, time_t now)
@@ -102,44 +106,69 @@ struct looked {
 static void one_event(void *arg, u64 seq, u64 seconds, char *text)
 {
 	const struct looked *l = arg;
-	struct told t = { l->e->name, l->e->uuid, seq, seconds, text, { .count = 0 } };
+	struct told t = { .pool = l->e->name, .uuid = l->e->uuid, .seq = seq, .seconds = seconds,
+			  .text = text };
 	char parts[LINE_MAX_LEN];
 
 	if (seconds < l->since)
 		return;
 	snprintf(parts, sizeof(parts), "%s", text);
 	event_text_split(parts, &t.event);
-	tell(&t, l->now);
+	tell(&t);
 	act(l->e, &t.event, l->now);
 }
 
-static void look_at(struct watched *w, const struct dm_entry *e, u64 since, time_t now)
+static int no_answer(struct watched *w, const struct dm_entry *e, const struct err *err)
 {
-	struct looked l = { e, since, now };
-	u64 next = w->next;
+	if (!w->silent)
+		journal_say(PRI_WARNING, "pool %s does not tell its events: %s", e->name, err->why);
+	w->silent = true;
+	return -1;
+}
+
+/*
+ * The legs may have been put back to an older state, with fewer events. A pool that does not answer
+ * is asked again later: it must not be taken for one without events, whose ring is told anew.
+ */
+static int compare(struct watched *w, const struct dm_entry *e)
+{
+	struct err err;
+	u64 end = 0;
+
+	if (w->compared)
+		return 0;
+	if (event_each(e->name, &end, NULL, NULL, &err))
+		return no_answer(w, e, &err);
+	if (w->next > end)
+		w->next = end;
+	w->compared = true;
+	return 0;
+}
+
+static void look_at(struct watched *w, const struct dm_entry *e, time_t now)
+{
+	struct looked l = { e, w->since, now };
 	struct err err;
 
-	if (event_each(e->name, &next, one_event, &l, &err)) {
-		if (!w->silent)
-			journal_say(PRI_WARNING, "pool %s does not tell its events: %s", e->name,
-				    err.why);
-		w->silent = true;
+	if (compare(w, e))
+		return;
+	if (event_each(e->name, &w->next, one_event, &l, &err)) {
+		no_answer(w, e, &err);
 		return;
 	}
 	w->silent = false;
-	if (next == w->next)
-		return;
-	w->next = next;
-	place_save(w->uuid, w->next);
+	w->since = 0;
 }
 
-/* The number of the event after the newest one; 0 if there is none. */
-static u64 newest(const struct dm_entry *e)
+/* Programs that wait would be lost with the monitor: the next one tells their events again. */
+static void save(struct watched *w)
 {
-	u64 next = 0;
+	u64 first = tell_waits(w->uuid), place = first < w->next ? first : w->next;
 
-	event_each(e->name, &next, NULL, NULL, NULL);
-	return next;
+	if (place == w->saved)
+		return;
+	w->saved = place;
+	place_save(w->uuid, place);
 }
 
 /* --- which pools run ----------------------------------------------------------------------- */
@@ -154,10 +183,17 @@ static struct watched *find(const char *uuid)
 	return NULL;
 }
 
+void pools_told(const char *uuid)
+{
+	struct watched *w = find(uuid);
+
+	if (w)
+		save(w);
+}
+
 static void begin(const struct dm_entry *e, u64 since, time_t now)
 {
 	struct watched *w = calloc(1, sizeof(*w));
-	u64 end;
 
 	if (!w)
 		abort();
@@ -167,22 +203,22 @@ static void begin(const struct dm_entry *e, u64 since, time_t now)
 	first = w;
 	journal_say(PRI_INFO, "watching pool %s", e->name);
 	started(e, false, now);
-	/* The legs may have been put back to an older state, with fewer events. */
-	if (place_load(w->uuid, &w->next)) {
-		end = newest(e);
-		if (w->next > end)
-			w->next = end;
-		since = 0;
-	}
-	look_at(w, e, since, now);
+	w->compared = !place_load(w->uuid, &w->next);
+	if (w->compared)
+		w->since = since;
+	w->saved = w->next;
+	look_at(w, e, now);
 }
 
+/* One that was stopped is kept until its programs have begun. */
 static void end_unseen(void)
 {
 	struct watched **at = &first, *w;
 
 	while ((w = *at)) {
-		if (w->seen) {
+		save(w);
+		if (w->seen || w->saved != w->next) {
+			w->compared &= w->seen;
 			w->seen = false;
 			at = &w->link;
 			continue;
@@ -209,7 +245,7 @@ void pools_look(time_t now, time_t since)
 		w = find(list[i].uuid);
 		if (w) {
 			w->seen = true;
-			look_at(w, &list[i], 0, now);
+			look_at(w, &list[i], now);
 		} else {
 			begin(&list[i], (u64)since, now);
 		}
@@ -250,7 +286,7 @@ static int judge(const struct stats *s, const char *leg)
 	return -1;
 }
 
-static void ended(const struct job *job, int status, time_t now)
+static void ended(const struct job *job, int status)
 {
 	struct dm_entry e;
 	char text[LINE_MAX_LEN];
@@ -259,7 +295,7 @@ static void ended(const struct job *job, int status, time_t now)
 	    dm_find(job->lane, &e, NULL))
 		return;
 	snprintf(text, sizeof(text), "return_failed uuid=%s path=%s", job->subject, job->argv[4]);
-	tell_own(e.name, e.uuid, text, now);
+	tell_own(e.name, e.uuid, text);
 }
 
 static void bring_back(struct leg_device *d, const struct dm_entry *e, time_t now)
@@ -275,7 +311,7 @@ static void bring_back(struct leg_device *d, const struct dm_entry *e, time_t no
 	journal_say(PRI_NOTICE, "pool %s: %s is back, leg %s: bringing it online (try %u)", e->name,
 		    d->node, d->leg, d->tries + 1);
 	returns_begin(d, now);
-	jobs_add(job, now);
+	jobs_add(job);
 }
 
 static void try_return(struct leg_device *d, time_t now)

@@ -13,6 +13,9 @@
  */
 void pools_look(time_t now, time_t since);
 
+/** pools_told() - save the place in a pool's events, as a program that tells of one begins */
+void pools_told(const char *uuid);
+
 /** pools_return() - try to bring back the legs whose devices are due */
 void pools_return(time_t now);
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "alarm.h"
 #include "config.h"
 #include "jobs.h"
+#include "pools.h"
 #include "tell.h"
 
 #define LANE		"alarm"
@@ -71,17 +73,34 @@ static int is_hook(const struct dirent *d)
 	return 1;
 }
 
-static void run_hook(const struct told *t, const char *alarm, const char *path, time_t now)
+static void begins(const struct job *job)
 {
-	const char *argv[] = { path, t->event.name, t->pool, NULL };
+	pools_told(job->subject);
+}
+
+static struct job *job_of(const struct told *t, const char *const *argv)
+{
 	struct job *job = job_new(LANE, argv);
 
 	job->limit = HOOK_SECONDS;
-	each_field(t, alarm, put_env, job);
-	jobs_add(job, now);
+	job->begins = begins;
+	job->seq = t->own ? UINT64_MAX : t->seq;
+	job->subject = strdup(t->uuid);
+	if (!job->subject)
+		abort();
+	return job;
 }
 
-static void run_hooks(const struct told *t, const char *alarm, time_t now)
+static void run_hook(const struct told *t, const char *alarm, const char *path)
+{
+	const char *argv[] = { path, t->event.name, t->pool, NULL };
+	struct job *job = job_of(t, argv);
+
+	each_field(t, alarm, put_env, job);
+	jobs_add(job);
+}
+
+static void run_hooks(const struct told *t, const char *alarm)
 {
 	struct dirent **list;
 	int i, n = scandir(config.hooks, &list, is_hook, alphasort);
@@ -91,7 +110,7 @@ static void run_hooks(const struct told *t, const char *alarm, time_t now)
 		if (asprintf(&path, "%s/%s", config.hooks, list[i]->d_name) < 0)
 			abort();
 		if (!access(path, X_OK))
-			run_hook(t, alarm, path, now);
+			run_hook(t, alarm, path);
 		free(path);
 		free(list[i]);
 	}
@@ -101,7 +120,7 @@ static void run_hooks(const struct told *t, const char *alarm, time_t now)
 
 /* --- mail ---------------------------------------------------------------------------------- */
 
-static void send_mail(const struct told *t, const char *alarm, time_t now)
+static void send_mail(const struct told *t, const char *alarm)
 {
 	const char *argv[] = { config.sendmail, "-i", "--", config.mail, NULL };
 	char host[65] = "", when[TIME_BUF];
@@ -113,8 +132,7 @@ static void send_mail(const struct told *t, const char *alarm, time_t now)
 		return;
 	}
 	gethostname(host, sizeof(host) - 1);
-	job = job_new(LANE, argv);
-	job->limit = HOOK_SECONDS;
+	job = job_of(t, argv);
 	if (asprintf(&job->input,
 		     "To: %s\nSubject: kvpool on %s: pool %s: %s\nAuto-Submitted: auto-generated\n"
 		     "Content-Type: text/plain; charset=utf-8\n\n"
@@ -123,17 +141,22 @@ static void send_mail(const struct told *t, const char *alarm, time_t now)
 		     config.mail, host, t->pool, alarm, t->pool, host, alarm,
 		     time_print(t->seconds, when), t->text, t->pool) < 0)
 		abort();
-	jobs_add(job, now);
+	jobs_add(job);
 }
 
-void tell(const struct told *t, time_t now)
+void tell(const struct told *t)
 {
 	struct verdict v = alarm_judge(&t->event);
 
 	write_journal(t, &v);
 	if (!v.alarm)
 		return;
-	run_hooks(t, v.alarm, now);
+	run_hooks(t, v.alarm);
 	if (config.mail)
-		send_mail(t, v.alarm, now);
+		send_mail(t, v.alarm);
+}
+
+u64 tell_waits(const char *uuid)
+{
+	return jobs_waits(LANE, uuid);
 }

@@ -95,6 +95,32 @@ int dm_message(const char *name, const char *message, char **answer, struct err 
 	return 0;
 }
 
+/* --- the disk ------------------------------------------------------------------------------ */
+
+static char disk_steps[128];	/* of place_save() */
+static bool fsync_fails;
+
+static void step(const char *what)
+{
+	if (strlen(disk_steps) + strlen(what) < sizeof(disk_steps))
+		strcat(disk_steps, what);
+}
+
+int fsync(int fd)
+{
+	struct stat st;
+
+	expect(!fstat(fd, &st));
+	step(S_ISDIR(st.st_mode) ? "folder " : "file ");
+	return fsync_fails ? -1 : 0;
+}
+
+int rename(const char *from, const char *to)
+{
+	step("rename ");
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
 /* --- what the monitor did ------------------------------------------------------------------ */
 
 static char dir[64] = "/tmp/kvpool-monitor-test.XXXXXX";
@@ -334,6 +360,7 @@ static void test_slow_hook(void)
 	write_file("hook.d/15-hangs", 0755, "#!/bin/sh\necho hangs >> %s\nsleep 1000\n", in_dir("ran"));
 	event(1, 2000, "suspended why=x");
 	pools_look(clock_now, 1000);
+	jobs_step(clock_now);
 	expect(jobs_deadline() == clock_now + 60);
 	while (!strstr(read_file("ran"), "hangs\n")) {
 		usleep(1000);
@@ -356,8 +383,8 @@ static void test_too_many(void)
 
 	begin();
 	for (i = 0; i < JOB_MAX; i++)
-		expect(jobs_add(job_new("alarm", argv), clock_now));
-	expect(!jobs_add(job_new("alarm", argv), clock_now));
+		expect(jobs_add(job_new("alarm", argv)));
+	expect(!jobs_add(job_new("alarm", argv)));
 	let_run();
 	expect(strstr(take_journal(), "too many programs wait"));
 }
@@ -401,6 +428,111 @@ static void test_place(void)
 	expect(strstr(take_journal(), "does not tell its events: it is mute"));
 	look();
 	expect(!*take_journal());
+}
+
+/* A pool that does not answer at first: it is not told anew, and not what was before the monitor. */
+static void test_mute_at_first(void)
+{
+	begin();
+	event(7, 2000, "leg_lost leg=1 path=/dev/told");
+	look();
+	expect(strstr(take_file("ran"), "/dev/told"));
+	pool.runs = false;
+	look();
+	event(8, 2000, "leg_lost leg=1 path=/dev/untold");
+	pool.runs = pool.mute = true;
+	look();
+	pool.mute = false;
+	look();
+	expect(!strcmp(take_file("ran"), "10-first leg_lost tank /dev/untold \n"
+		       "20-second leg_lost tank /dev/untold \n"));
+	begin();
+	event(1, 999, "leg_lost leg=1 path=/dev/old");
+	pool.mute = true;
+	look();
+	pool.mute = false;
+	look();
+	expect(!*take_file("ran"));
+}
+
+/* What the disk has: the number is there before the name, and the name before it counts. */
+static void test_durable(void)
+{
+	*disk_steps = 0;
+	place_save(POOL, 5);
+	expect(!strcmp(disk_steps, "file rename folder "));
+	*disk_steps = 0;
+	fsync_fails = true;
+	take_journal();
+	place_save(POOL, 6);
+	fsync_fails = false;
+	/* the old file stays */
+	expect(!strcmp(disk_steps, "file ") && strstr(take_journal(), "cannot be written"));
+}
+
+static u64 place(void)
+{
+	u64 next;
+
+	return place_load(POOL, &next) ? next : 0;
+}
+
+/* The monitor may end at any time: events of which no program has begun are told by the next one. */
+static void test_alarms_wait(void)
+{
+	begin();
+	event(5, 2000, "suspended why=a");
+	event(6, 2000, "resumed");
+	event(7, 2000, "healed leg=0 block=3");
+	pools_look(clock_now, 1000);
+	expect(place() == 5);
+	jobs_step(clock_now);
+	/* the first of two hooks: this event is not told again, as that hook may end the system */
+	expect(place() == 6);
+	/* the pool is stopped while programs wait */
+	pool.runs = false;
+	pools_look(clock_now, 1000);
+	expect(place() == 6);
+	let_run();
+	expect(place() == 8);
+	expect(strstr(take_file("ran"), "20-second resumed tank"));
+	pools_look(clock_now, 1000);
+	take_journal();
+	pool.runs = true;
+	look();
+	expect(strstr(take_journal(), "watching pool tank"));
+	expect(!*take_file("ran"));
+}
+
+/* The monitor is told to end. */
+static void test_drained(void)
+{
+	const char *const slow[] = { "./slow", NULL }, *const other[] = { "./other", NULL };
+	struct job *hook;
+
+	begin();
+	write_file("slow", 0755, "#!/bin/sh\nuntil [ -e go ]; do sleep 0.01; done\necho x >> slow-ended\n");
+	write_file("other", 0755, "#!/bin/sh\necho x >> other-ran\n");
+	expect(jobs_drained(clock_now));
+	jobs_add(job_new(POOL, slow));
+	jobs_add(job_new(POOL, other));
+	jobs_step(clock_now);
+	expect(!jobs_drained(clock_now));
+	write_file("go", 0644, "");
+	while (!jobs_drained(clock_now))
+		usleep(1000);
+	expect(*take_file("slow-ended") && !*take_file("other-ran"));
+	let_run();
+	expect(*take_file("other-ran"));
+	/* a program with a time limit is not waited for */
+	unlink(in_dir("go"));
+	hook = job_new("alarm", slow);
+	hook->limit = 60;
+	jobs_add(hook);
+	jobs_step(clock_now);
+	expect(jobs_drained(clock_now) && jobs_busy("alarm"));
+	write_file("go", 0644, "");
+	let_run();
 }
 
 static void test_degraded(void)
@@ -709,6 +841,10 @@ int main(void)
 	test_slow_hook();
 	test_too_many();
 	test_place();
+	test_mute_at_first();
+	test_durable();
+	test_alarms_wait();
+	test_drained();
 	test_hostile();
 	test_degraded();
 	test_return();
