@@ -741,6 +741,7 @@ int kvp_admit_start(struct kvp_pool *pool)
 	INIT_LIST_HEAD(&f->waiting);
 	INIT_LIST_HEAD(&f->sent);
 	f->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
+	f->pool = pool;
 	INIT_DELAYED_WORK(&f->work, fill_work);
 	INIT_WORK(&f->ring_work, ring_work);
 	candidates = kvcalloc(KVP_ADMIT_BLOCKS, sizeof(*candidates), GFP_KERNEL);
@@ -776,7 +777,6 @@ void kvp_admit_exit(struct kvp_pool *pool)
 	kvfree(f->changes);
 	kvp_ssd_exit(&f->policy);
 	memset(f, 0, sizeof(*f));
-	f->pool = pool;
 }
 
 u64 kvp_admit_bytes(const struct kvp_pool *pool)

@@ -136,6 +136,7 @@ int kvp_reinsert_start(struct kvp_pool *pool)
 
 	if (!pool->fill->candidates || in_use(r))
 		return 0;
+	r->pool = pool;
 	INIT_WORK(&r->work, reinsert_work);
 	e = kvcalloc(segment(pool), sizeof(*e), GFP_KERNEL);
 	r->keep = kvcalloc(segment(pool), sizeof(*r->keep), GFP_KERNEL);
@@ -163,5 +164,4 @@ void kvp_reinsert_exit(struct kvp_pool *pool)
 	kvfree(r->e);
 	kvfree(r->keep);
 	memset(r, 0, sizeof(*r));
-	r->pool = pool;
 }

@@ -644,6 +644,7 @@ int kvp_flights_init(struct kvp_pool *pool)
 {
 	struct kvp_flights *all = pool->flights;
 
+	all->pool = pool;
 	spin_lock_init(&all->lock);
 	INIT_LIST_HEAD(&all->list);
 	INIT_LIST_HEAD(&all->strays);

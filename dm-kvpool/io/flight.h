@@ -101,6 +101,16 @@ void kvp_flights_stop(struct kvp_pool *pool);
 /** kvp_flights_exit() - with the last reference to the pool */
 void kvp_flights_exit(struct kvp_pool *pool);
 
+/**
+ * kvp_flights_put() - drop a reference to the pool, which its owner and each stray have. Context: any.
+ *
+ * Return: true if it was the last one: the caller frees the pool.
+ */
+static inline bool __must_check kvp_flights_put(struct kvp_flights *all)
+{
+	return atomic_dec_and_test(&all->refs);
+}
+
 /** kvp_flights_kick() - a leg is not in use any more: give up its flights. Any context. */
 void kvp_flights_kick(struct kvp_pool *pool);
 

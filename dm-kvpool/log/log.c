@@ -107,6 +107,7 @@ int kvp_log_init(struct kvp_pool *pool)
 	struct kvp_log *log = pool->log;
 	u32 i;
 
+	log->pool = pool;
 	mutex_init(&log->build_lock);
 	spin_lock_init(&log->lock);
 	init_waitqueue_head(&log->entry_wait);

@@ -29,6 +29,7 @@ static void drain_work(struct work_struct *work);
 
 void kvp_drain_init(struct kvp_pool *pool)
 {
+	pool->drain->pool = pool;
 	mutex_init(&pool->drain->lock);
 	INIT_WORK(&pool->drain->work, drain_work);
 	init_waitqueue_head(&pool->drain->wait);

@@ -213,6 +213,7 @@ void kvp_returns_init(struct kvp_pool *pool)
 	struct kvp_returns *rt = pool->returns;
 	u32 i;
 
+	rt->pool = pool;
 	mutex_init(&rt->lock);
 	INIT_DELAYED_WORK(&rt->work, returns_work);
 	rt->quiesce = true;

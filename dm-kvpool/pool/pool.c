@@ -88,19 +88,6 @@ static void assemble(struct parts *parts)
 	pool->events = &parts->events;
 	pool->finds = &parts->finds;
 	pool->flights = &parts->flights;
-	/* For parts that have work of their own. */
-	parts->reinsert.pool = pool;
-	parts->fill.pool = pool;
-	parts->log.pool = pool;
-	parts->destage.pool = pool;
-	parts->scrub.pool = pool;
-	parts->returns.pool = pool;
-	parts->trim.pool = pool;
-	parts->passdown.pool = pool;
-	parts->drain.pool = pool;
-	parts->events.pool = pool;
-	parts->finds.pool = pool;
-	parts->flights.pool = pool;
 }
 
 struct kvp_pool *kvp_pool_alloc(void)
@@ -132,7 +119,7 @@ struct kvp_pool *kvp_pool_alloc(void)
 
 void kvp_pool_free(struct kvp_pool *pool)
 {
-	if (!pool || !atomic_dec_and_test(&pool->flights->refs))
+	if (!pool || !kvp_flights_put(pool->flights))
 		return;
 	if (pool->gone)
 		pool->gone(pool);
@@ -386,7 +373,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 		kvp_event(pool, "ram_cache_off why=no_memory");
 	set_bit(KVP_POOL_RUNNING, &pool->flags);
 	if (!kvp_pool_readonly(pool))
-		queue_work(pool->work_wq, &pool->events->work);
+		kvp_events_kick(pool);
 	if (pool->recovery.kept)
 		kvp_destage_kick(pool, false);
 	kvp_scrub_unquiesce(pool);

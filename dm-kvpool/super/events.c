@@ -179,10 +179,15 @@ void kvp_events_load(struct kvp_pool *pool)
 	pool->events->written = pool->events->next;
 }
 
+void kvp_events_kick(struct kvp_pool *pool)
+{
+	queue_work(pool->work_wq, &pool->events->work);
+}
+
 void kvp_events_rewrite(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->events->rewrite, true);
-	queue_work(pool->work_wq, &pool->events->work);
+	kvp_events_kick(pool);
 	kvp_events_flush(pool);
 }
 
@@ -196,6 +201,7 @@ int kvp_events_init(struct kvp_pool *pool)
 	struct kvp_events *ev = pool->events;
 	u32 i;
 
+	ev->pool = pool;
 	spin_lock_init(&ev->lock);
 	INIT_WORK(&ev->work, events_work);
 	for (i = 0; i < KVP_EVENTS_BLOCKS; i++) {

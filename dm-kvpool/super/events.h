@@ -58,6 +58,9 @@ static inline u64 kvp_events_next(const struct kvp_events *ev)
 	return READ_ONCE(ev->next);
 }
 
+/** kvp_events_kick() - write noted events to the legs soon. Context: any. */
+void kvp_events_kick(struct kvp_pool *pool);
+
 /** kvp_events_rewrite() - write all of the ring again, for a leg that lacks some; waits */
 void kvp_events_rewrite(struct kvp_pool *pool);
 

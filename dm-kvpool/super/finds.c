@@ -162,6 +162,7 @@ void kvp_finds_stop(struct kvp_pool *pool)
 
 void kvp_finds_init(struct kvp_pool *pool)
 {
+	pool->finds->pool = pool;
 	spin_lock_init(&pool->finds->lock);
 	INIT_DELAYED_WORK(&pool->finds->work, finds_work);
 }

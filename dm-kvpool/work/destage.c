@@ -807,6 +807,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
 
+	dg->pool = pool;
 	init_waitqueue_head(&dg->wait);
 	INIT_WORK(&dg->work, destage_work);
 	INIT_DELAYED_WORK(&dg->idle_work, idle_work);

@@ -535,6 +535,7 @@ void kvp_scrub_init(struct kvp_pool *pool)
 {
 	struct kvp_scrub *sc = pool->scrub;
 
+	sc->pool = pool;
 	mutex_init(&sc->lock);
 	INIT_WORK(&sc->work, scrub_work);
 	sc->info = pool->sb->scrub;

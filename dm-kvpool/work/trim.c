@@ -619,9 +619,11 @@ void kvp_trim_unquiesce(struct kvp_pool *pool)
 
 void kvp_trim_init(struct kvp_pool *pool)
 {
+	pool->passdown->pool = pool;
 	spin_lock_init(&pool->passdown->lock);
 	INIT_WORK(&pool->passdown->work, passdown_work);
 	pool->passdown->quiesce = true;
+	pool->trim->pool = pool;
 	mutex_init(&pool->trim->lock);
 	INIT_WORK(&pool->trim->work, trim_work);
 	/* Until kvp_trim_unquiesce(). */
