@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl rename: give a running pool, and its device, another name. */
 #include "ctl.h"
+#include "names.h"
+#include "stats.h"
 #include "text.h"
 
 static json_object *plan_object(const struct dm_entry *e, const char *name)
@@ -24,21 +26,35 @@ static int check(const struct dm_entry *e, const char *name, struct err *err)
 	if (strcmp(e->name, name) && dm_name_used(name))
 		return err_set(err, ERR_NAME_IN_USE, name, "choose another name",
 			       "a mapped device called %s exists", name);
+	return names_check(name, e->uuid, err);
+}
+
+/* The name in the labels, which need not be the device's. */
+static int label_name(const struct dm_entry *e, char *name, size_t size, struct err *err)
+{
+	struct stats s;
+
+	if (stats_load(e->name, &s, err))
+		return -1;
+	snprintf(name, size, "%.63s", stats_text(&s, "name") ?: e->name);
+	stats_free(&s);
 	return 0;
 }
 
 /* The labels first: without a leg that takes them, nothing has changed. */
 static int rename_pool(const struct dm_entry *e, const char *name, struct err *err)
 {
-	char message[KVP_NAME_LEN + 16];
+	char message[KVP_NAME_LEN + 16], old[KVP_NAME_LEN];
 	struct err why;
 
+	if (label_name(e, old, sizeof(old), err))
+		return -1;
 	snprintf(message, sizeof(message), "rename %s", name);
 	if (dm_message(e->name, message, NULL, err))
 		return -1;
 	if (!strcmp(e->name, name) || !dm_rename(e->name, name, err))
 		return 0;
-	snprintf(message, sizeof(message), "rename %.64s", e->name);
+	snprintf(message, sizeof(message), "rename %.64s", old);
 	if (dm_message(e->name, message, NULL, &why))
 		snprintf(err->mend, sizeof(err->mend),
 			 "the labels have the new name; the device: dmsetup rename %.64s %.64s",
@@ -81,7 +97,8 @@ const struct command cmd_rename = {
 	.args = "[-n] POOL NEWNAME",
 	.about = "Gives a running pool and its device another name, while it is in use. The name "
 		"is in the labels, durable when the command returns. What has the device open goes "
-		"on; change the name in fstab and other files.",
+		"on; change the name in fstab and other files. The name of another pool, also of one "
+		"that does not run, is refused.",
 	.more = "A pool that does not run gets another name by 'kvpoolctl import POOL NEWNAME'.",
 	.dry_run = true,
 	.run = run,

@@ -11,12 +11,13 @@
 
 #include "ctl.h"
 #include "dm.h"
+#include "names.h"
 #include "resilver.h"
 #include "spares.h"
 #include "stats.h"
 #include "substitute.h"
 
-extern const struct command cmd_online, cmd_offline, cmd_replace, cmd_wait;
+extern const struct command cmd_online, cmd_offline, cmd_rename, cmd_replace, cmd_wait;
 
 static unsigned int passed, failed;
 
@@ -54,6 +55,7 @@ static struct script {
 	unsigned int count, at, naps;
 	const char *path[4];
 	const char *refusal;	/* of a message; NULL: it is carried out */
+	const char *label;	/* the name in the labels; NULL: tank */
 	bool readonly;
 	char sent[8][64];	/* messages */
 	unsigned int sent_count;
@@ -72,9 +74,9 @@ static char *stats_now(void)
 	unsigned int i;
 
 	p = text = calloc(1, 8192);
-	p += sprintf(p, "name=tank\nera=90\nlosses_survivable=0\nvdev.0.kind=mirror\nvdev.0.first_leg=0\n"
+	p += sprintf(p, "name=%s\nera=90\nlosses_survivable=0\nvdev.0.kind=mirror\nvdev.0.first_leg=0\n"
 		     "vdev.0.legs=2\nvdev.1.kind=cache\nvdev.1.first_leg=2\nvdev.1.legs=2\ncache.vdev=1\n"
-		     "cache.mode=writeback\nlog.on=cache\n%s", scene()->more ?: "");
+		     "cache.mode=writeback\nlog.on=cache\n%s", script.label ?: "tank", scene()->more ?: "");
 	for (i = 0; i < 4; i++)
 		p += sprintf(p, "leg.%u.uuid=1f0e0d0c-0b0a-0908-0706-05040302010%u\nleg.%u.path=%s\n"
 			     "leg.%u.state=%s\nleg.%u.in_sync_era=70\n", i, i, i,
@@ -145,6 +147,18 @@ bool dm_name_used(const char *name)
 {
 	(void)name;
 	return false;
+}
+
+int dm_rename(const char *name, const char *to, struct err *err)
+{
+	return err_set(err, ERR_KERNEL, name, "mend it", "cannot be renamed to %s", to);
+}
+
+int names_check(const char *name, const char *uuid, struct err *err)
+{
+	expect(!strcmp(uuid, POOL_UUID));
+	return strcmp(name, "taken") ? 0 :
+	       err_set(err, ERR_NAME_IN_USE, name, "choose another", "a pool has it");
 }
 
 int module_load(struct err *err)
@@ -491,6 +505,23 @@ static void test_wait(void)
 	expect(last.status == EXIT_USAGE);
 }
 
+/* The labels take the name, the device does not: the labels get their own old name again. */
+static void test_rename_undone(void)
+{
+	static const struct scene calm[] = { { { NULL }, NULL } };
+
+	begin(calm, 1);
+	script.label = "pond";
+	RUN(&cmd_rename, false, false, "rename", "tank", "lake");
+	expect(last.status == (int)err_exit(ERR_KERNEL) && script.sent_count == 2);
+	expect(!strcmp(script.sent[0], "rename lake") && !strcmp(script.sent[1], "rename pond"));
+	begin(calm, 1);
+	RUN(&cmd_rename, false, false, "rename", "tank", "taken");
+	expect(last.status == EXIT_REFUSED && !script.sent_count && said("choose another"));
+	RUN(&cmd_rename, false, true, "rename", "tank", "taken");
+	expect(last.status == EXIT_REFUSED);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "plan")) {
@@ -509,6 +540,7 @@ int main(int argc, char **argv)
 	test_losses_with_leg();
 	test_offline();
 	test_wait();
+	test_rename_undone();
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }
