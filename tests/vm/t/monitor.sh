@@ -75,7 +75,7 @@ run 0 export tank
 simset b remove 1
 run 0 import -d /dev/a tank
 expect_eq "$(stat_of tank leg.1.state) $(stat_of tank leg.1.by_order)" "missing 1"
-run 4 status -j tank; has out '"state":"missing","by_order":true'
+run 4 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.1.by_order)" true
 run 0 export tank
 simset b power 1
 run 0 import -d /dev/a -d /dev/b tank
