@@ -43,7 +43,7 @@ static int refused(struct message *m, const char *why, const char *mend, int err
 	snprintf(r.what, sizeof(r.what), "message %s", m->argv[0]);
 	snprintf(r.why, sizeof(r.why), "%s", why);
 	snprintf(r.mend, sizeof(r.mend), "%s", mend);
-	kvp_registry_refused(&r);
+	kvp_registry_refused(&r, false);
 	m->refused = true;
 	return error;
 }
@@ -231,7 +231,7 @@ static int msg_online(struct message *m)
 		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
 	ret = kvp_leg_online(m->pool, leg, &r);
 	if (ret) {
-		kvp_registry_refused(&r);
+		kvp_registry_refused(&r, false);
 		m->refused = true;
 	}
 	return ret;
@@ -259,7 +259,7 @@ static int set_cache_mode(struct message *m, u64 mode)
 		return refused(m, "unknown word", "use force, or nothing", -EINVAL);
 	ret = kvp_cache_set_mode(m->pool, mode, m->argc > 3, &r);
 	if (ret) {
-		kvp_registry_refused(&r);
+		kvp_registry_refused(&r, false);
 		m->refused = true;
 	}
 	return ret;
@@ -332,7 +332,7 @@ static int msg_drain(struct message *m)
 		return refused(m, "unknown word", "use start or cancel", -EINVAL);
 	ret = drain_start(m, &r);
 	if (ret && !m->refused) {
-		kvp_registry_refused(&r);
+		kvp_registry_refused(&r, false);
 		m->refused = true;
 	}
 	return ret;

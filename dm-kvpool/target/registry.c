@@ -13,7 +13,8 @@ static LIST_HEAD(instances);
 static LIST_HEAD(lingering);		/* pools: kvp_registry_linger() */
 static DEFINE_MUTEX(lock);		/* instances, their refs, lingering, last_refusal; no holder waits for I/O */
 static bool barred;			/* no pool may start; by lock */
-static char last_refusal[832];
+static char last_refusal[832];		/* of a table, a start, a message, hibernation */
+static char last_table_refusal[832];	/* of a table or a start */
 
 struct kvp_instance *kvp_registry_get(struct mapped_device *md)
 {
@@ -297,11 +298,13 @@ void kvp_registry_reserved(struct kvp_instance *inst)
 	mutex_unlock(&lock);
 }
 
-void kvp_registry_refused(const struct kvp_refusal *r)
+void kvp_registry_refused(const struct kvp_refusal *r, bool table)
 {
 	pr_err("dm-kvpool: %s: %s; %s\n", r->what, r->why, r->mend);
 	mutex_lock(&lock);
 	snprintf(last_refusal, sizeof(last_refusal), "%s | %s | %s", r->what, r->why, r->mend);
+	if (table)
+		memcpy(last_table_refusal, last_refusal, sizeof(last_refusal));
 	mutex_unlock(&lock);
 }
 
@@ -310,7 +313,7 @@ static int get_refusal(char *buffer, const struct kernel_param *kp)
 	int n;
 
 	mutex_lock(&lock);
-	n = sysfs_emit(buffer, "%s\n", last_refusal);
+	n = sysfs_emit(buffer, "%s\n", (const char *)kp->arg);
 	mutex_unlock(&lock);
 	return n;
 }
@@ -319,11 +322,13 @@ static int get_refusal(char *buffer, const struct kernel_param *kp)
 static int clear_refusal(const char *val, const struct kernel_param *kp)
 {
 	mutex_lock(&lock);
-	last_refusal[0] = 0;
+	*(char *)kp->arg = 0;
 	mutex_unlock(&lock);
 	return 0;
 }
 
 static const struct kernel_param_ops refusal_ops = { .set = clear_refusal, .get = get_refusal };
-module_param_cb(last_refusal, &refusal_ops, NULL, 0644);
+module_param_cb(last_refusal, &refusal_ops, last_refusal, 0644);
 MODULE_PARM_DESC(last_refusal, "what was refused last: what | why | mend; write to clear");
+module_param_cb(last_table_refusal, &refusal_ops, last_table_refusal, 0644);
+MODULE_PARM_DESC(last_table_refusal, "the same, of tables and starts alone");

@@ -117,7 +117,11 @@ static inline bool kvp_bdevs_overlap(struct block_device *a, struct block_device
 	       (a->bd_dev == b->bd_dev || !bdev_is_partition(a) || !bdev_is_partition(b));
 }
 
-/** kvp_registry_refused() - remember a refusal for last_refusal, and log it */
-void kvp_registry_refused(const struct kvp_refusal *r);
+/**
+ * kvp_registry_refused() - remember a refusal for last_refusal, and log it
+ * @table: of a table or a start: also for last_table_refusal. Another program may send messages
+ * while a table is loaded, and must not replace its reason
+ */
+void kvp_registry_refused(const struct kvp_refusal *r, bool table);
 
 #endif /* KVP_REGISTRY_H */

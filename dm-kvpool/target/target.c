@@ -123,7 +123,7 @@ static void refuse_table(struct dm_target *ti, struct kvp_refusal *r)
 	snprintf(r->what, sizeof(r->what), "table line");
 	if (!r->why[0])
 		kvp_refuse(r, 0, "see docs/dm-interface.md", "%s", ti->error ?: "it cannot be read");
-	kvp_registry_refused(r);
+	kvp_registry_refused(r, true);
 }
 
 static void set_features(struct dm_target *ti)
@@ -307,7 +307,7 @@ static int check_loaded(struct dm_target *ti, struct kvp_target *t)
 	if (!ret)
 		return 0;
 	ti->error = "the running pool cannot go on with this table";
-	kvp_registry_refused(&l.refusal);
+	kvp_registry_refused(&l.refusal, true);
 	return ret;
 }
 
@@ -430,7 +430,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	t->start.auto_degraded = degraded_start;
 	ret = kvp_registry_answered(&t->start, &refusal) ?: kvp_pool_start(inst->pool, &t->start, &refusal);
 	if (ret) {
-		kvp_registry_refused(&refusal);
+		kvp_registry_refused(&refusal, true);
 		goto fail;
 	}
 	ret = kvp_requests_init(&inst->requests, inst->pool);
@@ -598,7 +598,7 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	else if (!ret && !kvp_pool_readonly(pool))
 		reconnect(t, inst);
 	if (ret) {
-		kvp_registry_refused(&refusal);
+		kvp_registry_refused(&refusal, true);
 		return ret;
 	}
 	WRITE_ONCE(inst->table, ti->table);

@@ -11,7 +11,10 @@
 #include "dm.h"
 
 #define TARGET		"kvpool"
-#define LAST_REFUSAL	"/sys/module/dm_kvpool/parameters/last_refusal"
+#define PARAMETERS	"/sys/module/dm_kvpool/parameters/"
+#define LAST_REFUSAL	PARAMETERS "last_refusal"
+/* Of tables and starts alone: others may send messages meanwhile. Older modules lack it. */
+#define LAST_TABLE	PARAMETERS "last_table_refusal"
 #define UDEV_PATIENCE	120		/* seconds */
 
 static void __attribute__((format(printf, 5, 6)))
@@ -110,9 +113,9 @@ static int run_with_udev(struct dm_task *t)
 /* --- the module's reasons ---------------------------------------------- */
 
 /* Removes an old refusal, so that a later one belongs to our next action. */
-static void clear_refusal(void)
+static void clear(const char *path)
 {
-	int fd = open(LAST_REFUSAL, O_WRONLY | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
@@ -121,15 +124,31 @@ static void clear_refusal(void)
 	close(fd);
 }
 
-static void read_refusal(char *buf, size_t size)
+static void clear_refusal(void)
 {
-	int fd = open(LAST_REFUSAL, O_RDONLY | O_CLOEXEC);
+	clear(LAST_REFUSAL);
+	clear(LAST_TABLE);
+}
+
+/* Return: false if there is no such file. */
+static bool read_from(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
 
 	buf[n < 0 ? 0 : n] = 0;
 	buf[strcspn(buf, "\n")] = 0;
 	if (fd >= 0)
 		close(fd);
+	return fd >= 0;
+}
+
+/* Why a table was refused, or a start. */
+static void read_refusal(char *buf, size_t size)
+{
+	if (!read_from(LAST_TABLE, buf, size) && read_from(LAST_REFUSAL, buf, size) &&
+	    !strncmp(buf, "message ", 8))
+		*buf = 0;
 }
 
 /* Splits "what | why | mend"; the error is about @name. */
@@ -502,7 +521,7 @@ static int message_failed(const char *name, const char *message, int e, struct e
 		return err_set(err, ERR_READ_ONLY, name,
 			       "export it and import it without --readonly",
 			       "it was imported read-only");
-	read_refusal(refusal, sizeof(refusal));
+	read_from(LAST_REFUSAL, refusal, sizeof(refusal));
 	snprintf(subject, sizeof(subject), "message %.*s |", (int)strcspn(message, " "), message);
 	if (!strncmp(refusal, subject, strlen(subject))) {
 		refusal_set(refusal, name, err);

@@ -176,6 +176,17 @@ expect_refusal "no page of the checksum table above that block is lost" dmsetup 
 expect_refusal "no such block" dmsetup message p 0 give_up 99999999
 expect_refusal "unknown word" dmsetup message p 0 give_up 0 sure
 expect_refusal "message events . an argument is no number" dmsetup message p 0 events x
+# a message of another program does not replace why a table was refused
+tables=/sys/module/dm_kvpool/parameters/last_table_refusal
+expect_refusal "nothing" dmsetup load p --table "$len kvpool $uuid 0 mirror 2 /dev/a /dev/nothing"
+why=$(cat $tables)
+expect_eq "$why" "$(last_refusal)"
+expect_refusal "message set .*strict" dmsetup message p 0 set strict 7
+expect_eq "$(cat $tables)" "$why"
+echo > $tables
+expect_eq "$(cat $tables)" ""
+expect_refusal "message set .*strict" dmsetup message p 0 set strict 7
+expect_eq "$(cat $tables)" ""
 dmsetup message p 0 set comment text
 expect_stat p comment text
 dmsetup message p 0 set comment
