@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/vmalloc.h>
 #include <linux/stdarg.h>
 
@@ -73,6 +74,59 @@ static void events_work(struct work_struct *work)
 		pool->notify(pool);
 }
 
+/* Only the last value of an event may have blanks, or be anything that a user gave. */
+static char *before_the_last(char *text)
+{
+	static const char *const last[] = { " value=", " why=", " host=" };
+	char *at;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(last); i++) {
+		at = strstr(text, last[i]);
+		if (at)
+			return at;
+	}
+	return text + strlen(text);
+}
+
+/* Say who ordered it, if this task carries out an order. An interrupt is no part of that. */
+static void add_by(struct kvp_events *ev, char *text)
+{
+	const struct kvp_event_by *by;
+	size_t n;
+	char *at;
+
+	lockdep_assert_held(&ev->lock);
+	list_for_each_entry(by, &ev->by, list) {
+		n = strlen(by->words);
+		if (by->task != current || !in_task() || strlen(text) + n >= KVP_EVENT_TEXT)
+			continue;
+		at = before_the_last(text);
+		memmove(at + n, at, strlen(at) + 1);
+		memcpy(at, by->words, n);
+		return;
+	}
+}
+
+void kvp_events_by(struct kvp_pool *pool, struct kvp_event_by *by)
+{
+	unsigned long flags;
+
+	by->task = current;
+	spin_lock_irqsave(&pool->events->lock, flags);
+	list_add(&by->list, &pool->events->by);
+	spin_unlock_irqrestore(&pool->events->lock, flags);
+}
+
+void kvp_events_by_end(struct kvp_pool *pool, struct kvp_event_by *by)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->events->lock, flags);
+	list_del(&by->list);
+	spin_unlock_irqrestore(&pool->events->lock, flags);
+}
+
 void kvp_event(struct kvp_pool *pool, const char *fmt, ...)
 {
 	struct kvp_events *ev = pool->events;
@@ -86,6 +140,7 @@ void kvp_event(struct kvp_pool *pool, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf((char *)e->text, sizeof(e->text), fmt, args);
 	va_end(args);
+	add_by(ev, (char *)e->text);
 	e->magic = cpu_to_le32(KVP_EVENT_MAGIC);
 	e->seq = cpu_to_le64(ev->next);
 	e->time = cpu_to_le64(ktime_get_real_seconds());
@@ -203,6 +258,7 @@ int kvp_events_init(struct kvp_pool *pool)
 
 	ev->pool = pool;
 	spin_lock_init(&ev->lock);
+	INIT_LIST_HEAD(&ev->by);
 	INIT_WORK(&ev->work, events_work);
 	for (i = 0; i < KVP_EVENTS_BLOCKS; i++) {
 		ev->pages[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);

@@ -6,6 +6,7 @@
 #ifndef KVP_EVENTS_H
 #define KVP_EVENTS_H
 
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -15,13 +16,27 @@
 struct kvp_leg;
 struct kvp_pool;
 struct page;
+struct task_struct;
 
 #define KVP_EVENT_RING		(KVP_EVENTS_BLOCKS * KVP_EVENTS_PER_BLOCK)
 #define KVP_EVENT_TEXT		216
 
+#define KVP_EVENT_BY		40	/* " uid=10 login=10", its end */
+
+/**
+ * struct kvp_event_by - who ordered what a task does now: kvp_events_by()
+ * @words: what the task's events say of that; @task, @list: private
+ */
+struct kvp_event_by {
+	char words[KVP_EVENT_BY];
+	struct task_struct *task;
+	struct list_head list;
+};
+
 struct kvp_events {
 	struct kvp_pool *pool;
 	spinlock_t lock;			/* irqsave */
+	struct list_head by;			/* tasks that carry out an order; under @lock */
 	struct page *pages[KVP_EVENTS_BLOCKS];	/* the ring, as on disk */
 	struct page *out;			/* a block that is being written to the legs */
 	u64 next;				/* seq of the next event */
@@ -38,6 +53,16 @@ void kvp_events_load(struct kvp_pool *pool);
 
 /** kvp_event() - note an event. Context: any. */
 __printf(2, 3) void kvp_event(struct kvp_pool *pool, const char *fmt, ...);
+
+/**
+ * kvp_events_by() - until kvp_events_by_end(), events of the calling task tell who ordered it
+ * @by: of the caller; @by->words, fields with a blank before each, is set
+ *
+ * What other tasks do for the order later, as the worker of a scrub, does not tell it. A text that
+ * is too long goes without. Context: process.
+ */
+void kvp_events_by(struct kvp_pool *pool, struct kvp_event_by *by);
+void kvp_events_by_end(struct kvp_pool *pool, struct kvp_event_by *by);
 
 #define KVP_LEG_WORDS		120	/* " uuid=36 path=64", its end */
 

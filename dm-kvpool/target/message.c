@@ -22,6 +22,7 @@
 #include "target/registry.h"
 #include "target/status.h"
 #include "target/target.h"
+#include "target/who.h"
 #include "work/destage.h"
 #include "work/scrub.h"
 #include "work/trim.h"
@@ -34,6 +35,7 @@ struct message {
 	char *result;
 	unsigned int maxlen;
 	bool refused;			/* in words */
+	struct kvp_event_by by;		/* who sent it */
 };
 
 static int refused(struct message *m, const char *why, const char *mend, int error)
@@ -454,8 +456,11 @@ static const struct kind {
 
 static int act(struct message *m, const struct kind *kind)
 {
-	int ret = kind->act(m);
+	int ret;
 
+	kvp_events_by(m->pool, &m->by);
+	ret = kind->act(m);
+	kvp_events_by_end(m->pool, &m->by);
 	return ret < 0 && !m->refused ? failed(m, ret) : ret;
 }
 
@@ -543,12 +548,13 @@ int kvp_message(struct dm_target *ti, unsigned int argc, char **argv, char *resu
 		unsigned int maxlen)
 {
 	struct kvp_target *t = ti->private;
-	struct message m = { NULL, argc, argv, result, maxlen, false };
+	struct message m = { .argc = argc, .argv = argv, .result = result, .maxlen = maxlen };
 	u32 i;
 
 	if (!t->inst)
 		return refused(&m, "the device was never resumed", "resume it first", -ENODEV);
 	m.pool = t->inst->pool;
+	kvp_who(m.by.words);
 	for (i = 0; i < ARRAY_SIZE(messages); i++) {
 		if (strcasecmp(argv[0], messages[i].word))
 			continue;

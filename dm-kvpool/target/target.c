@@ -30,6 +30,7 @@
 #include "target/request.h"
 #include "target/status.h"
 #include "target/target.h"
+#include "target/who.h"
 
 #define MAX_DISCARD_SECTORS	(1u << 21)	/* 1 GiB */
 
@@ -403,11 +404,16 @@ static void free_instance(struct kvp_instance *inst)
 /* So the ring of events tells after which start an event came, and on which host. */
 static void note_start(struct kvp_pool *pool, const struct kvp_start *s)
 {
+	struct kvp_event_by by;
+
+	kvp_who(by.words);
+	kvp_events_by(pool, &by);
 	kvp_event(pool, "%s epoch=%llu legs=%u%s%s%s%s host=%s", s->format ? "created" : "imported",
 		  (unsigned long long)pool->sb->epoch, pool->nr_legs, s->degraded ? " degraded=1" : "",
 		  s->accept_fork ? " accept_fork=1" : "", pool->recovery.went_back ? " went_back=1" : "",
 		  s->discard_log ? " discard_log=1" : "",
 		  s->host_name[0] ? s->host_name : "-");
+	kvp_events_by_end(pool, &by);
 }
 
 static int new_instance(struct dm_target *ti, struct kvp_target *t)
@@ -580,8 +586,11 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	struct block_device *devs[KVP_MAX_LEGS] = { NULL };
 	struct kvp_pool *pool = inst->pool;
 	struct kvp_refusal refusal;
+	struct kvp_event_by by;
 	int ret;
 
+	kvp_who(by.words);
+	kvp_events_by(pool, &by);
 	/* Again: the pool that it was loaded for may have been another. */
 	t->resuming = true;
 	ret = check_reload(t, pool, devs, &refusal);
@@ -597,6 +606,7 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 		ret = remove_cache(t, inst, &refusal);
 	else if (!ret && !kvp_pool_readonly(pool))
 		reconnect(t, inst);
+	kvp_events_by_end(pool, &by);
 	if (ret) {
 		kvp_registry_refused(&refusal, true);
 		return ret;

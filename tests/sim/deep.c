@@ -180,6 +180,46 @@ static void lost_pages_share_events(struct trouble *t)
 		sim_fail("%llu of 50 lost pages in %u events", pages, lines);
 }
 
+static void another_task(void *arg)
+{
+	struct trouble *t = arg;
+
+	kvp_event(t->host.pool, "another task=1");
+}
+
+/* The events of a task that carries out an order tell whose order that is, and no others. */
+static void events_tell_who(struct trouble *t)
+{
+	static const char *const texts[] = {
+		"renamed old=a name=b uid=7 login=8", "set key=comment uid=7 login=8 value=a b uid=9",
+		"imported epoch=4 uid=7 login=8 host=h", "lost uid=7 login=8 why=it is", "another task=1",
+		NULL, "renamed old=a name=b",
+	};
+	struct kvp_event_by by = { .words = " uid=7 login=8" };
+	struct kvp_pool *pool = t->host.pool;
+	u64 seq = pool->events->next;
+	char full[KVP_EVENT_TEXT];
+	struct kvp_disk_event e;
+	u32 i;
+
+	memset(full, 'x', sizeof(full));
+	full[sizeof(full) - sizeof(" uid=7 login=8") + 1] = 0;
+	kvp_events_by(pool, &by);
+	kvp_event(pool, "renamed old=a name=b");
+	kvp_event(pool, "set key=comment value=a b uid=9");
+	kvp_event(pool, "imported epoch=4 host=h");
+	kvp_event(pool, "lost why=it is");
+	sim_spawn("another", another_task, t);
+	host_sleep(10);
+	/* by one character too long for the words */
+	kvp_event(pool, "%s", full);
+	kvp_events_by_end(pool, &by);
+	kvp_event(pool, "renamed old=a name=b");
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
+		if (!kvp_event_get(pool, seq + i, &e) || strcmp((char *)e.text, texts[i] ?: full))
+			sim_fail("event %u is '%s', not '%s'", i, (char *)e.text, texts[i] ?: full);
+}
+
 /* The rest of the pool is used as before, several times round the log. */
 static void use_what_is_beside(struct host *h)
 {
@@ -842,6 +882,7 @@ void run_deep(void)
 		two_lives(NAMED(write_below_a_lost_page), NULL, 2, WIDE_LEGS);
 		trouble(NAMED(page_above_that_may_come_back), 2);
 		trouble(NAMED(lost_pages_share_events), 2);
+		trouble(NAMED(events_tell_who), 2);
 		run_deep_discards();
 		trouble(NAMED(poison_is_found_by_pointers), 2);
 		trouble(NAMED(scrub_holds_up_no_write), 2);

@@ -25,7 +25,7 @@ _kvpoolctl_commands=(
 	'iostat:activity of a pool'
 	'top:pools at work, on a terminal that one leaves open'
 	'events:events of pools, oldest first'
-	'history:what was ordered of a pool, when, and on which host'
+	'history:what was ordered of a pool, when, on which host, and by whom'
 	'metrics:all counters in the text format of Prometheus'
 	'scrub:verify all written data, and repair it'
 	'trim:discard unused blocks on SSDs'

@@ -103,8 +103,8 @@ static const char poisoned[] = "17 1\n100 2\n4096 8\n";
 static const char events[] = "1 1700000000 recovered replayed=0 kept=0 torn_accepted=0 ms=4\n"
 	"2 1700000001 leg_lost leg=1 path=/dev/b why=write error\n3 1700000002 healed leg=0 "
 	"block=77\n";
-static const char ordered[] = "3 1700000000 set key=strict value=1\n"
-	"4 1700000001 imported epoch=5 legs=2 host=nas 1\n5 1700000002 healed leg=0 block=77\n"
+static const char ordered[] = "3 1700000000 set key=strict uid=0 login=1000 value=1\n"
+	"4 1700000001 imported epoch=5 legs=2 uid=0 host=nas 1\n5 1700000002 healed leg=0 block=77\n"
 	"6 1700000002 settled x=1\n7 1700000003 set key=comment value=created host=x\n"
 	"8 1700000004 imported epoch=6 legs=2 degraded=1 host=-\n";
 static const char table[] = UUID " 1 host=12:h mirror 2 8:0 8:16 parity1 3 8:32 8:48 8:64 cache 2 "
