@@ -85,7 +85,7 @@ static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
 	u32 kept = kvp_log_kept(pool->log_vdev->g);
 	u64 most = most_written(pool), in_flight = head + KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept);
 
-	return max(head, pool->parity ? most : min(most, in_flight));
+	return max(head, kvp_log_may_owe(pool) ? most : min(most, in_flight));
 }
 
 /*

@@ -289,8 +289,10 @@ struct kvp_pool {
 	u32 nr_vdevs;
 	u32 nr_with_data;		/* of those: all but a cache */
 	u32 max_legs, max_chunk;	/* the most of any vdev; blocks */
-	bool parity;			/* some vdev has parity, for which the log needs room */
-	bool plain;			/* some vdev with data has no parity */
+	/* What operations of the vdevs say, all together: kvp_vdevs_init(). */
+	u32 nr_by_rows;			/* vdevs with data that go home by rows */
+	u32 widest_row;			/* legs of the longest row; 0: there are no rows */
+	u32 most_owed;			/* rows of parity that a record may owe the log */
 	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	atomic_t failure;		/* bits of enum kvp_fail_reason; only of core/failure.c */
@@ -376,7 +378,7 @@ struct kvp_pool {
 /** kvp_pool_logs_on_cache() - true if a cache carries the log now. It may move. Context: any. */
 static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
 {
-	return !kvp_has_data(READ_ONCE(pool->log_vdev)->g);
+	return !READ_ONCE(pool->log_vdev)->g->data_blocks;
 }
 
 static inline bool kvp_pool_readonly(const struct kvp_pool *pool)

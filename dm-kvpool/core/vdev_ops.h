@@ -30,9 +30,8 @@ struct page;
  * struct kvp_vdev_ops - a kind of vdev
  *
  * The pool's map of its vdevs:
- * @join: note in the pool what the vdev brings: homes, and the need for room for parity in the log.
- *	Return: how many roots of the table belong to the vdev. Context: process; before the pool
- *	runs, or while it is quiesced.
+ * @join: note in the pool what the vdev brings: homes, or a cache. Return: how many roots of the
+ *	table belong to the vdev. Context: process; before the pool runs, or while it is quiesced.
  * @row_legs: legs of a row at home; 0: the vdev has no rows. Context: any.
  *
  * How many legs the vdev can lose:
@@ -93,6 +92,7 @@ struct page;
  *	for I/O.
  *
  * Recovery:
+ * @segment_sets: so many sets of pages @load_segment needs to read a segment. Context: process.
  * @alloc_reader: get memory to read a log on the vdev, besides one segment's. Return: 0 or -ENOMEM.
  * @load_segment: read @blocks of the log's segment that begins at @lsn
  * @plan: note a record of one block of the vdev, and where its payload is
@@ -144,6 +144,7 @@ struct kvp_vdev_ops {
 	int (*copy_missed_parity)(struct kvp_pool *pool, struct kvp_resilver_io *io,
 				  struct kvp_tpage *leaf, u64 block);
 
+	u32 (*segment_sets)(const struct kvp_recovery *rec);
 	int (*alloc_reader)(struct kvp_recovery *rec);
 	void (*load_segment)(struct kvp_recovery *rec, u64 lsn, u32 blocks);
 	int (*plan)(struct kvp_recovery *rec, const struct kvp_spot *spot, const struct kvp_rec *r,

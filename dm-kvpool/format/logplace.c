@@ -13,6 +13,15 @@ int kvp_cache_find(const struct kvp_sb *sb)
 	return -1;
 }
 
+u32 kvp_caches_asked(const struct kvp_vdev_asked *v, u32 nr)
+{
+	u32 n = 0;
+
+	while (nr--)
+		n += kvp_cache_kind(v[nr].kind);
+	return n;
+}
+
 u64 kvp_cache_features(const struct kvp_sb *sb)
 {
 	int v = kvp_cache_find(sb);

@@ -19,6 +19,14 @@
 /** kvp_cache_find() - index of the cache vdev, or -1 */
 int kvp_cache_find(const struct kvp_sb *sb);
 
+/* A vdev that a table line names. */
+struct kvp_vdev_asked {
+	u32 kind, nr_legs;
+};
+
+/** kvp_caches_asked() - so many of those @nr vdevs are caches */
+u32 kvp_caches_asked(const struct kvp_vdev_asked *v, u32 nr);
+
 /**
  * kvp_cache_lowers() - true if the pool would survive less with the log on its cache, which exists
  */

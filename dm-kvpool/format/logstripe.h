@@ -112,6 +112,18 @@ static inline u32 kvp_ring_at(u32 legs, u32 nr, u32 i)
 	return k + i * legs;
 }
 
+/** kvp_log_entry_rows() - so many rows of payload an entry has at most; 0: entries have no rows there */
+static inline u32 kvp_log_entry_rows(const struct kvp_geometry *g)
+{
+	return kvp_log_striped(g) ? (KVP_MAX_ENTRY_BLOCKS + g->leg_count - 1) / g->leg_count : 0;
+}
+
+/** kvp_log_fits_legs() - true if the log of @g would lie at the same places if it had @nr legs */
+static inline bool kvp_log_fits_legs(const struct kvp_geometry *g, u32 nr)
+{
+	return !kvp_log_striped(g) || nr == g->leg_count;
+}
+
 /** kvp_log_entry_blocks() - so many lsns an entry takes in the log of @g, whatever its kind */
 static inline u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blocks, u32 payload)
 {

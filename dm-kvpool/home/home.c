@@ -324,7 +324,7 @@ static void take_striped(struct kvp_pool *pool, struct list_head *versions, stru
 	struct kvp_spot at = { NULL };
 	u64 from = 0;
 
-	if (!pool->plain) {
+	if (pool->nr_by_rows == pool->nr_with_data) {
 		list_splice_init(versions, striped);
 		return;
 	}

@@ -50,7 +50,7 @@ struct kvp_discard_at {
  */
 static inline bool kvp_home_has_rows(const struct kvp_pool *pool)
 {
-	return pool->parity;
+	return pool->widest_row;
 }
 
 /**

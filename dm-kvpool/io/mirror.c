@@ -126,7 +126,7 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 	kvp_io_group_init(&group);
 	for (i = first; i < end; i++) {
 		/* All blocks on a cache were written with FUA. */
-		if (!kvp_leg_takes_writes(&pool->legs[i]) || !kvp_has_data(pool->legs[i].v->g))
+		if (!kvp_leg_takes_writes(&pool->legs[i]) || !kvp_home_blocks(pool->legs[i].v->g))
 			continue;
 		ios[n].leg = &pool->legs[i];
 		ios[n].op = KVP_IO_FLUSH;

@@ -15,6 +15,12 @@ static const struct kvp_leg *only_log_leg(const struct kvp_vdev *v, struct kvp_p
 	return &v->legs[at.leg];
 }
 
+/* What was read, and the segment that is made from it. */
+static u32 two_sets(const struct kvp_recovery *rec)
+{
+	return 2;
+}
+
 /* Nothing is read ahead: a segment is made from the blocks of all legs, after they were read. */
 static void load_segment(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 {
@@ -31,11 +37,13 @@ const struct kvp_vdev_ops kvp_cache_parity1_ops = {
 	.survives = kvp_cache_survives,
 	.discard = kvp_no_discard,
 	.slice = kvp_none,
+	.owes = kvp_none,
 	.lay = kvp_log_lay_rows,
 	.place_payload = kvp_log_place_in_rows,
 	.too_few_took = kvp_log_legs_fail,
 	.only_log_leg = only_log_leg,
 	.read_spilled = kvp_spill_read_rows,
+	.segment_sets = two_sets,
 	.alloc_reader = kvp_stripes_alloc,
 	.load_segment = load_segment,
 	.redo_discard = kvp_no_redo,

@@ -18,12 +18,6 @@
 #include "work/resilver_copy.h"
 #include "work/scrub.h"
 
-static u32 join(struct kvp_pool *pool, const struct kvp_vdev *v)
-{
-	pool->plain = true;
-	return kvp_homes_join(pool, v);
-}
-
 static void poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 {
 	kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
@@ -47,11 +41,6 @@ static int discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
 static u32 all_direct(const struct kvp_vdev *v, u64 block, u32 n)
 {
 	return n;
-}
-
-static u32 owes_nothing(const struct kvp_vdev *v)
-{
-	return 0;
 }
 
 static bool nothing_beside(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
@@ -102,7 +91,7 @@ static int planned_already(struct kvp_recovery *rec, const struct kvp_vdev *v,
 }
 
 const struct kvp_vdev_ops kvp_copies_ops = {
-	.join = join,
+	.join = kvp_homes_join,
 	.row_legs = kvp_none,
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
@@ -116,7 +105,7 @@ const struct kvp_vdev_ops kvp_copies_ops = {
 	.gap = kvp_coalesce_gap,
 	.may_be_direct = all_direct,
 	.slice = kvp_none,
-	.owes = owes_nothing,
+	.owes = kvp_none,
 	.lay = kvp_log_lay_copies,
 	.too_few_took = kvp_too_few_homes,
 	.only_log_leg = kvp_log_on_all,
@@ -130,6 +119,7 @@ const struct kvp_vdev_ops kvp_copies_ops = {
 	.read_missed = kvp_resilver_read_copies,
 	.add_missed = kvp_resilver_add_copies,
 	.copy_missed_parity = no_parity,
+	.segment_sets = kvp_set_each_leg,
 	.alloc_reader = kvp_recovery_alloc_ahead,
 	.load_segment = kvp_segment_load_copies,
 	.plan = plan,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/core.h"
 #include "kinds/kinds.h"
+#include "recovery/recovery.h"
 
 const struct kvp_vdev_ops *const kvp_vdev_kinds[] = {
 	[KVP_VDEV_SINGLE] = &kvp_copies_ops,
@@ -28,6 +29,11 @@ void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed)
 const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place at)
 {
 	return NULL;
+}
+
+u32 kvp_set_each_leg(const struct kvp_recovery *rec)
+{
+	return rec->seg.nr;
 }
 
 int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,

@@ -24,6 +24,9 @@ u32 kvp_homes_needed(const struct kvp_vdev *v);
 /** kvp_log_on_all() - no leg is the only one that has the log: NULL */
 const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place at);
 
+/** kvp_set_each_leg() - a set of pages for each leg that has a copy of the log */
+u32 kvp_set_each_leg(const struct kvp_recovery *rec);
+
 /** kvp_homes_join() - kvp_vdev_ops.join for all vdevs with data: homes, and roots of the table */
 u32 kvp_homes_join(struct kvp_pool *pool, const struct kvp_vdev *v);
 

@@ -21,12 +21,6 @@
 #include "work/resilver_copy.h"
 #include "work/scrub.h"
 
-static u32 join(struct kvp_pool *pool, const struct kvp_vdev *v)
-{
-	pool->parity = true;
-	return kvp_homes_join(pool, v);
-}
-
 static u32 row_legs(const struct kvp_vdev *v)
 {
 	return v->nr_legs;
@@ -148,7 +142,7 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_vdev *v, cons
 }
 
 const struct kvp_vdev_ops kvp_parity1_ops = {
-	.join = join,
+	.join = kvp_homes_join,
 	.row_legs = row_legs,
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
@@ -176,6 +170,7 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.read_missed = kvp_resilver_read_rows,
 	.add_missed = kvp_resilver_add_rows,
 	.copy_missed_parity = kvp_resilver_parity,
+	.segment_sets = kvp_set_each_leg,
 	.alloc_reader = kvp_recovery_alloc_ahead,
 	.load_segment = kvp_segment_load_copies,
 	.plan = plan,

@@ -206,7 +206,7 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 static bool run_may_wait(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			 const struct kvp_version *first, u32 n)
 {
-	return pool->parity && n == kvp_wbuf_buffered(pool->wbuf) && first->seq > e->wanted;
+	return kvp_log_may_owe(pool) && n == kvp_wbuf_buffered(pool->wbuf) && first->seq > e->wanted;
 }
 
 /*

@@ -516,7 +516,7 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
  */
 static bool settle_losses(struct kvp_pool *pool)
 {
-	bool alone = pool->nr_vdevs == 1 && !pool->parity;
+	bool alone = pool->nr_vdevs == 1 && !pool->widest_row;
 
 	return alone || !kvp_members_settle(pool);
 }

@@ -322,7 +322,7 @@ void kvp_log_recorded(struct kvp_pool *pool)
  */
 u64 kvp_log_most_intents(const struct kvp_pool *pool)
 {
-	return min(KVP_MOST_INTENTS, KVP_MANY_INTENTS * (pool->parity ? 1 : pool->nr_with_data));
+	return min(KVP_MOST_INTENTS, KVP_MANY_INTENTS * (kvp_log_may_owe(pool) ? 1 : pool->nr_with_data));
 }
 
 u64 kvp_log_intents_since(const struct kvp_pool *pool)
@@ -343,7 +343,7 @@ bool kvp_log_takes_intents(const struct kvp_pool *pool)
 
 bool kvp_log_may_stay(struct kvp_pool *pool)
 {
-	return kvp_pool_logs_on_cache(pool) && !pool->parity && !READ_ONCE(pool->log_moving) &&
+	return kvp_pool_logs_on_cache(pool) && !kvp_log_may_owe(pool) && !READ_ONCE(pool->log_moving) &&
 	       !kvp_pool_faulted(pool);
 }
 

@@ -805,7 +805,7 @@ void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
  */
 static inline bool kvp_log_may_owe(const struct kvp_pool *pool)
 {
-	return pool->parity;
+	return pool->most_owed;
 }
 
 /** kvp_log_reserved() - blocks that are reserved now; 0 where none may be owed. Context: any. */

@@ -148,7 +148,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 		      const struct kvp_log_mark *head)
 {
 	struct kvp_log *log = pool->log;
-	bool lost = READ_ONCE(log->pool->log_moving) && kvp_has_data(to->v->g);
+	bool lost = READ_ONCE(log->pool->log_moving) && kvp_home_blocks(to->v->g);
 	unsigned long flags;
 	LIST_HEAD(done);
 
@@ -173,7 +173,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
 	WRITE_ONCE(log->owed, 0);
 	/* If the new log is on a cache, that cache may have been lost since. */
-	if (kvp_has_data(to->v->g))
+	if (kvp_home_blocks(to->v->g))
 		WRITE_ONCE(log->pool->log_moving, false);
 	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
@@ -236,7 +236,7 @@ static int try_to_move(struct kvp_pool *pool)
 	if (!all_entries_free(pool) || kvp_cache_clean_on_its_way(pool) || !all_home(pool))
 		return -EAGAIN;
 	/* An order from before the SSDs were lost will do, too, if it names a vdev with data. */
-	if (!to || (READ_ONCE(log->pool->log_moving) && !kvp_has_data(to->v->g))) {
+	if (!to || (READ_ONCE(log->pool->log_moving) && !kvp_home_blocks(to->v->g))) {
 		own.v = kvp_log_refuge(pool);
 		to = &own;
 	}

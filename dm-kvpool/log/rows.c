@@ -71,19 +71,17 @@ static int alloc_pages_of(struct kvp_log_rows *rows)
 
 int kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows)
 {
-	const struct kvp_vdev *v = NULL;
-	u32 i;
+	u32 i, nr = 0;
 
 	*rows = NULL;
 	for (i = 0; i < pool->nr_vdevs; i++)
-		if (kvp_log_striped(pool->vdevs[i].g))
-			v = &pool->vdevs[i];
-	if (!v)
+		nr = max(nr, kvp_log_entry_rows(pool->vdevs[i].g));
+	if (!nr)
 		return 0;
 	*rows = kvzalloc(sizeof(**rows), GFP_KERNEL);
 	if (!*rows)
 		return -ENOMEM;
-	(*rows)->nr = DIV_ROUND_UP(KVP_MAX_ENTRY_BLOCKS, v->nr_legs);
+	(*rows)->nr = nr;
 	if (!alloc_pages_of(*rows))
 		return 0;
 	kvp_log_rows_free(*rows);

@@ -186,7 +186,7 @@ static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 m
 	if (lowers(pool, cache) && !force)
 		return kvp_refuse(r, -EPERM,
 			"give the cache two SSDs; or accept this with force (kvpoolctl set -f)",
-			kvp_log_striped(cache->g) ?
+			kvp_log_needs(cache->g) > 1 ?
 			"with the log on the rest of the cache the pool would lose writes with one "
 			"more SSD, though it can lose a leg" :
 			"with the log on one SSD the pool would lose writes with that SSD, though it can lose a leg");
@@ -201,7 +201,7 @@ static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refu
 	if (ret)
 		return ret;
 	to = mode == KVP_CACHE_WRITEBACK ? cache : kvp_log_refuge(pool);
-	if (kvp_has_data(READ_ONCE(pool->log_vdev)->g) == kvp_has_data(to->g))
+	if (kvp_pool_logs_on_cache(pool) == (to == cache))
 		ret = begin_to_move(pool) ?: kvp_pool_set(pool, KVP_T_CACHE_MODE, mode);
 	else
 		ret = move(pool, to, mode);

@@ -277,15 +277,6 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_events_exit(pool);
 }
 
-static u32 widest_row(const struct kvp_pool *pool)
-{
-	u32 legs = 0, i;
-
-	for (i = 0; i < pool->nr_vdevs; i++)
-		legs = max(legs, pool->vdevs[i].ops->row_legs(&pool->vdevs[i]));
-	return legs;
-}
-
 /* Leaves of all vdevs in which something may be written. */
 static u64 leaves_written(const struct kvp_pool *pool)
 {
@@ -305,7 +296,7 @@ void kvp_estimate_recovery(struct kvp_pool *pool)
 		.window = kvp_log_window(pool->log_vdev->g),
 		.intents = kvp_log_intents_limit(pool),
 		.leaves = leaves_written(pool),
-		.row_legs = widest_row(pool),
+		.row_legs = pool->widest_row,
 		.stays = kvp_log_may_stay(pool) && pool->sb->generation_count < KVP_MAX_GENERATIONS,
 		.by_headers = kvp_log_by_headers(pool->sb),
 		.on_cache = kvp_log_on_cache(pool->sb),
@@ -315,7 +306,7 @@ void kvp_estimate_recovery(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		const struct kvp_leg *leg = &pool->legs[i];
 
-		work.home_rotates |= leg->rotational && kvp_has_data(leg->v->g);
+		work.home_rotates |= leg->rotational && kvp_home_blocks(leg->v->g);
 		work.log_rotates |= leg->rotational && leg->v == pool->log_vdev;
 	}
 	pool->recovery.worst_case_ms = kvp_recovery_worst_ms(&work);

@@ -29,6 +29,7 @@
 #define KVP_POOL_H
 
 #include "core/core.h"
+#include "format/logplace.h"
 
 /* How a pool is to be started; from the table line. */
 struct kvp_start {
@@ -44,9 +45,7 @@ struct kvp_start {
 	char host_name[KVP_NAME_LEN + 1];
 	u64 pool_blocks;
 	u32 nr_vdevs;
-	struct {
-		u32 kind, nr_legs;
-	} vdevs[KVP_MAX_VDEVS];
+	struct kvp_vdev_asked vdevs[KVP_MAX_VDEVS];
 	u64 log_bytes, leg_bytes, chunk_bytes;	/* with format and add */
 	u64 dirty_bytes;			/* the same for a cache: its window */
 	u64 tunable_mask, tunables[KVP_TUNABLES];

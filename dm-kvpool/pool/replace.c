@@ -32,6 +32,7 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "format/logplace.h"
+#include "format/logstripe.h"
 #include "log/log.h"
 #include "pool/add.h"
 #include "pool/cachemode.h"
@@ -157,7 +158,7 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 /* A row of its log has a block on each SSD, so another number would need another log. */
 static int check_number(const struct kvp_geometry *g, u32 nr, struct kvp_refusal *r)
 {
-	if (!kvp_log_striped(g) || nr == g->leg_count)
+	if (kvp_log_fits_legs(g, nr))
 		return 0;
 	return kvp_refuse(r, -EOPNOTSUPP,
 			  "take the cache out (kvpoolctl remove POOL cache), and add it again "

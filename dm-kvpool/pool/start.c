@@ -775,11 +775,10 @@ static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 	int ret = 0;
 
 	/* The cache must be last: new vdevs go before it, and it can leave. */
-	for (i = 0; i + 1 < s->nr_vdevs; i++)
-		if (kvp_cache_kind(s->vdevs[i].kind))
-			return kvp_refuse(r, -EINVAL, "name the cache last",
-					  "a vdev with data cannot follow the cache");
-	if (s->dirty_bytes && !kvp_cache_kind(s->vdevs[s->nr_vdevs - 1].kind))
+	if (kvp_caches_asked(s->vdevs, s->nr_vdevs - 1))
+		return kvp_refuse(r, -EINVAL, "name the cache last",
+				  "a vdev with data cannot follow the cache");
+	if (s->dirty_bytes && !kvp_caches_asked(s->vdevs, s->nr_vdevs))
 		return kvp_refuse(r, -EINVAL, "leave out cache_dirty_max, or name a cache",
 				  "the pool has no cache");
 	for (i = 0; !ret && i < s->nr_vdevs; i++) {

@@ -190,16 +190,6 @@ static int parse_option(struct kvp_line *l, struct kvp_start *s, char *arg)
 
 /* --- vdevs ------------------------------------------------------------------------------- */
 
-static bool has_cache(const struct kvp_start *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->nr_vdevs; i++)
-		if (kvp_cache_kind(s->vdevs[i].kind))
-			return true;
-	return false;
-}
-
 /* If several legs are missing and one leaves, UUIDs tell which ones stay. */
 static bool parse_missing(struct kvp_start *s, u32 i, const char *arg)
 {
@@ -237,10 +227,10 @@ static int parse_vdev(struct kvp_line *l, struct kvp_start *s)
 		return bad(l, "number of legs does not fit");
 	if (s->nr_vdevs == KVP_MAX_VDEVS || n > KVP_MAX_LEGS - s->nr_legs)
 		return bad(l, "more than 16 vdevs, or 48 legs");
-	if (kvp_cache_kind(kind) && (!s->nr_vdevs || has_cache(s)))
-		return bad(l, "a pool has one cache at most, behind a vdev with data");
 	s->vdevs[s->nr_vdevs].kind = kind;
 	s->vdevs[s->nr_vdevs++].nr_legs = n;
+	if (kvp_caches_asked(s->vdevs, s->nr_vdevs) > (s->nr_vdevs > 1))
+		return bad(l, "a pool has one cache at most, behind a vdev with data");
 	while (!ret && n--)
 		ret = parse_leg(l, s);
 	return ret;

@@ -56,15 +56,15 @@ static void free_segment(struct kvp_segment *seg)
 }
 
 /*
- * One set for each leg; or two for a log of full stripes. They also serve reads of the homes of any
+ * As many as the log's kind of vdev reads a segment with. They also serve reads of the homes of any
  * vdev.
  */
 static u32 page_sets(const struct kvp_recovery *rec)
 {
-	u32 sets = kvp_log_striped(rec->pool->log_vdev->g) ? 2 : rec->seg.nr, i;
+	u32 sets = rec->pool->log_vdev->ops->segment_sets(rec), i;
 
 	for (i = 0; i < rec->pool->nr_vdevs; i++)
-		if (kvp_has_data(rec->pool->vdevs[i].g))
+		if (kvp_home_blocks(rec->pool->vdevs[i].g))
 			sets = max(sets, rec->pool->vdevs[i].nr_legs);
 	return sets;
 }

@@ -258,7 +258,8 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at)
 {
 	struct kvp_pool *pool = rec->pool;
-	int ret = pool->plain ? kvp_replay_add(&rec->replay, r, at, 0, 0) : 0;
+	bool copies = pool->nr_by_rows < pool->nr_with_data;
+	int ret = copies ? kvp_replay_add(&rec->replay, r, at, 0, 0) : 0;
 	struct kvp_rec part = *r;
 	u32 i;
 

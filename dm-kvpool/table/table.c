@@ -1137,7 +1137,7 @@ static int next_of_pool(struct kvp_pool *pool, u64 block, const struct walk *w, 
 		struct kvp_vdev *v = &pool->vdevs[i];
 		int error;
 
-		if (!kvp_has_data(v->g))
+		if (!kvp_home_blocks(v->g))
 			continue;
 		error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &at,
 				     &behind);

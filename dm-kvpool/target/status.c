@@ -234,7 +234,7 @@ static const char *vdev_state(const struct kvp_vdev *v)
 {
 	const char *of_pool = pool_state(v->pool);
 
-	if (!kvp_has_data(v->g) && !kvp_vdev_has_log(v))
+	if (!kvp_home_blocks(v->g) && !kvp_vdev_has_log(v))
 		return "faulted";
 	if (strcmp(of_pool, "degraded"))
 		return of_pool;
@@ -276,9 +276,9 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 	    vdev_state(v));
 	say(p, "vdev.%u.first_leg=%u\nvdev.%u.legs=%u\n", v->index, g->first_leg, v->index,
 	    v->nr_legs);
-	if (!kvp_has_data(g))
+	if (v == kvp_pool_cache(v->pool))
 		say_cache(p, v);
-	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_has_data(g) ?
+	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_home_blocks(g) ?
 	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT :
 	    (g->log_start + kvp_log_region(g) + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
 	if (kvp_unit_blocks(g) > 1)

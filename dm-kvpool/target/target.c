@@ -255,7 +255,7 @@ static bool leaves(const struct kvp_target *t, const struct kvp_leg *leg)
 
 	if (substitutes(t, pool))
 		return leg->index == kvp_substitute_at(pool, &t->start);
-	return (t->start.replace || removes_cache(t, pool)) && !kvp_has_data(leg->v->g);
+	return (t->start.replace || removes_cache(t, pool)) && !kvp_home_blocks(leg->v->g);
 }
 
 /*
@@ -645,7 +645,7 @@ static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_vdevs; i++) {
 		const struct kvp_vdev *v = &pool->vdevs[i];
 
-		if (!kvp_has_data(v->g))
+		if (!kvp_home_blocks(v->g))
 			continue;
 		blocks = kvp_unit_blocks(v->g);
 		if (blocks == 1 || (stripe && stripe != blocks))

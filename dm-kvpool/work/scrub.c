@@ -193,7 +193,7 @@ static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block)
  */
 static bool about_to_change(struct kvp_pool *pool, u64 block)
 {
-	return !pool->parity && kvp_wbuf_any(pool, block, 1);
+	return !kvp_home_has_rows(pool) && kvp_wbuf_any(pool, block, 1);
 }
 
 /*

@@ -405,7 +405,7 @@ static bool any_leg_can(struct kvp_pool *pool, bool pass)
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
-		if (kvp_has_data(pool->legs[i].v->g) && may_tell(&pool->legs[i], pass))
+		if (kvp_home_blocks(pool->legs[i].v->g) && may_tell(&pool->legs[i], pass))
 			return true;
 	return false;
 }

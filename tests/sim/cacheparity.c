@@ -241,7 +241,7 @@ static void test_main(void *arg)
 
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
-	if (!kvp_log_striped(t->host.pool->log_vdev->g) || !t->host.pool->parity)
+	if (!kvp_log_striped(t->host.pool->log_vdev->g) || !kvp_log_may_owe(t->host.pool))
 		sim_fail("the log is on vdev %u: the case was not set up",
 			 t->host.pool->log_vdev->index);
 	kvp_admit_stop(t->host.pool);
