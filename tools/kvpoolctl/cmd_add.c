@@ -363,6 +363,8 @@ const struct command cmd_add = {
 		"power cut at any time leaves the old pool or the larger one. If a new device "
 		"fails, the pool stops cleanly and starts again with its old table, which takes a "
 		"moment. From then on the pool needs the new vdevs as well.",
+	.example = "kvpoolctl add -n tank mirror /dev/sdd /dev/sde\n"
+		"kvpoolctl add tank cache mirror /dev/nvme0n1 /dev/nvme1n1",
 	.options = options,
 	.dry_run = true,
 	.run = run,

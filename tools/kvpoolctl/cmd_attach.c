@@ -29,6 +29,7 @@ const struct command cmd_attach = {
 		"has is written home first. A write-through cache stays write-through until its "
 		"mode is set. This version cannot attach to other vdevs, nor to a cache of kind "
 		"parity1.",
+	.example = "kvpoolctl attach tank /dev/nvme0n1 /dev/nvme1n1",
 	.options = options,
 	.dry_run = true,
 	.run = run,

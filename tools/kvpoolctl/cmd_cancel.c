@@ -26,5 +26,6 @@ const struct command cmd_cancel = {
 	.about = "Stops a drain of the cache that 'remove POOL cache' or 'set POOL cache_mode=' "
 		"has begun. The cache is in use as before. Data that was written home stays there.",
 	.more = "Refused once the log is empty and moves, which takes a moment.",
+	.example = "kvpoolctl cancel tank drain",
 	.run = run,
 };

@@ -119,5 +119,6 @@ const struct command cmd_check = {
 		"reported. If the log is on the cache and too few of its SSDs are named, check "
 		"names the SSDs that it needs, and verifies nothing. A clean block of a cache is "
 		"at home as well: check counts a rotten copy, but does not call it a fault.",
+	.example = "kvpoolctl check /dev/sdb /dev/sdc",
 	.run = run,
 };

@@ -71,5 +71,6 @@ const struct command cmd_clear = {
 		"anew helps.",
 	.more = "Fails if the pool is still faulted. Legs that are out stay out: 'kvpoolctl online' "
 		"brings them back.",
+	.example = "kvpoolctl clear tank /dev/sdc",
 	.run = run,
 };

@@ -24,6 +24,7 @@ const struct command cmd_detach = {
 		"the cache becomes write-through. 'kvpoolctl remove POOL cache' takes out the last "
 		"SSD. This version cannot detach other legs, nor an SSD of a cache of kind "
 		"parity1.",
+	.example = "kvpoolctl detach tank /dev/nvme1n1",
 	.dry_run = true,
 	.run = run,
 };

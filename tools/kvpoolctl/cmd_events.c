@@ -112,6 +112,7 @@ const struct command cmd_events = {
 	.args = "[-f] [POOL]",
 	.about = "Prints the events that running pools keep, oldest first: time, pool, name, "
 		"key=value.",
+	.example = "kvpoolctl events -f tank",
 	.options = options,
 	.run = run,
 };

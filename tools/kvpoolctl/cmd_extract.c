@@ -160,6 +160,7 @@ const struct command cmd_extract = {
 		"a leg, and to begin if the log is damaged, or if too few legs are named. A block "
 		"device must be at least as large as the pool's device, and not a leg of any pool "
 		"that was not destroyed.",
+	.example = "kvpoolctl extract -o tank.img /dev/sdb /dev/sdc",
 	.options = options,
 	.run = run,
 };

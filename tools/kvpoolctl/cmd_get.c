@@ -279,5 +279,6 @@ const struct command cmd_get = {
 	.more = "While the log is on the cache, log_size shows the limit of the log there, which "
 		"is cache_dirty_max. The configured size applies again once the log is back on the "
 		"legs.",
+	.example = "kvpoolctl get tank scrub_rate",
 	.run = run,
 };

@@ -53,6 +53,7 @@ const struct command cmd_giveup = {
 		"they read as errors until each is overwritten or discarded.",
 	.more = "BLOCK counts blocks of 4 KiB. Data written there after the loss stays. Refused "
 		"while a leg does not answer.",
+	.example = "kvpoolctl giveup tank 1280000",
 	.options = options,
 	.run = run,
 };

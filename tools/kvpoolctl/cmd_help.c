@@ -38,6 +38,7 @@ static void print_json(const struct command *only)
 		json_flag(o, "dry_run", r->cmd->dry_run);
 		json_text(o, "about", r->cmd->about);
 		json_text(o, "more", r->cmd->more);
+		json_text(o, "example", r->cmd->example);
 		add_options(o, "options", r->cmd->options);
 	}
 	add_options(root, "common", common_options);
@@ -72,5 +73,6 @@ const struct command cmd_help = {
 	.about = "Lists all commands with their purpose. With COMMAND it prints the same as "
 		"'kvpoolctl COMMAND --help'.",
 	.more = "With -j: all data from which the help, this page and the completions are made.",
+	.example = "kvpoolctl help replace",
 	.run = run,
 };

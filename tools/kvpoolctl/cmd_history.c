@@ -135,5 +135,6 @@ const struct command cmd_history = {
 		"mostly root); a name on the host of the order, elsewhere a number. A dash: not "
 		"known. The host is not known once its import has left the ring; what the pool did "
 		"by itself, or later for an order, has no user.",
+	.example = "kvpoolctl history tank",
 	.run = run,
 };

@@ -510,6 +510,9 @@ const struct command cmd_import = {
 		"/etc/machine-id.\n"
 		"While legs are missing that may hold newer data, --boot waits for them. After "
 		"that it does the same as an import.",
+	.example = "kvpoolctl import\n"
+		"kvpoolctl import tank\n"
+		"kvpoolctl import -d /dev/disk/by-id --degraded tank",
 	.options = options,
 	.dry_run = true,
 	.run = run,

@@ -216,6 +216,7 @@ const struct command cmd_inspect = {
 		"needs no module.",
 	.more = "The table is that of the leg's own vdev. The log of a pool may be on the legs of "
 		"another vdev. A leg of a parity1 has only a part of the table and the log.",
+	.example = "kvpoolctl inspect /dev/sdb",
 	.options = options,
 	.run = run,
 };

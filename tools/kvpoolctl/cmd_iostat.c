@@ -285,6 +285,7 @@ const struct command cmd_iostat = {
 		"that bypassed the caches, with the reason, and data written to the SSDs, with the "
 		"cause. Other tools called iostat count requests that the kernel merged; this one "
 		"counts requests as they arrive at the device.",
+	.example = "kvpoolctl iostat -v tank 5 12",
 	.options = options,
 	.run = run,
 };

@@ -210,6 +210,7 @@ const struct command cmd_labelclear = {
 	.about = "Removes the kvpool labels of a device that is not in use.",
 	.more = "A leg that was out or missing when its pool was destroyed has no mark of that. "
 		"The labels of the pool's other legs have it, if they are connected.",
+	.example = "kvpoolctl labelclear -n -f /dev/sde",
 	.options = options,
 	.dry_run = true,
 	.run = run,

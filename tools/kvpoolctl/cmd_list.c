@@ -162,6 +162,7 @@ const struct command cmd_list = {
 	.purpose = "list the pools that run, one a line",
 	.args = "[-H] [-o COLUMNS]",
 	.about = "Lists the pools that run, one a line.",
+	.example = "kvpoolctl list -H -o name,state,written",
 	.options = options,
 	.run = run,
 };

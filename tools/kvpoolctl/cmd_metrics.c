@@ -401,5 +401,6 @@ const struct command cmd_metrics = {
 		"kvpoolctl metrics > /var/lib/prometheus/node-exporter/kvpool.prom.new && mv "
 		"/var/lib/prometheus/node-exporter/kvpool.prom.new "
 		"/var/lib/prometheus/node-exporter/kvpool.prom",
+	.example = "kvpoolctl metrics > kvpool.prom.new && mv kvpool.prom.new kvpool.prom",
 	.run = run,
 };

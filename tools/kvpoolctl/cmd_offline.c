@@ -105,6 +105,7 @@ const struct command cmd_offline = {
 		"cache starts again empty.",
 	.more = "The last leg in sync cannot be taken out. Of a leg that is resilvering it stops "
 		"the resilver, and the progress is kept.",
+	.example = "kvpoolctl offline tank /dev/sdc",
 	.dry_run = true,
 	.run = run,
 };

@@ -75,6 +75,7 @@ const struct command cmd_online = {
 		"connected by a reload of the table: name its device. Its label tells which leg it "
 		"is. An SSD that came back under other numbers is refused: labelclear -f, then "
 		"replace. A power cut at any time leaves the cache with an SSD or without.",
+	.example = "kvpoolctl online --wait tank /dev/sdc",
 	.options = options,
 	.dry_run = true,
 	.run = run,

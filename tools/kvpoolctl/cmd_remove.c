@@ -172,6 +172,7 @@ const struct command cmd_remove = {
 		"goes on, and leaves an idle cache. Then writes wait for a moment. The labels of "
 		"the SSDs are wiped.",
 	.more = "A power cut at any time leaves the pool with its cache, or without.",
+	.example = "kvpoolctl remove tank cache",
 	.dry_run = true,
 	.run = run,
 };

@@ -100,6 +100,7 @@ const struct command cmd_rename = {
 		"on; change the name in fstab and other files. The name of another pool, also of one "
 		"that does not run, is refused.",
 	.more = "A pool that does not run gets another name by 'kvpoolctl import POOL NEWNAME'.",
+	.example = "kvpoolctl rename tank archive",
 	.dry_run = true,
 	.run = run,
 };

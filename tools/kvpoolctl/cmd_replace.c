@@ -78,6 +78,7 @@ const struct command cmd_replace = {
 		"return, the exit status is 1, and a message says that the change was made. A "
 		"power cut at any time leaves the cache with the old SSDs or the new ones; no data "
 		"is lost with either.",
+	.example = "kvpoolctl replace --wait tank /dev/sdc /dev/sde",
 	.options = options,
 	.dry_run = true,
 	.run = run,

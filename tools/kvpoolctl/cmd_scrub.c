@@ -125,6 +125,7 @@ const struct command cmd_scrub = {
 		"repaired, while the pool is in use.",
 	.more = "--since verifies the pages of the table, and below them the half-mebibytes, that "
 		"hold newer data. After a restart, an interrupted scrub verifies everything.",
+	.example = "kvpoolctl scrub --wait tank && echo sound",
 	.options = options,
 	.run = run,
 };

@@ -68,6 +68,7 @@ const struct command cmd_set = {
 		"cache_mode moves the log onto the cache, or off it, which may take minutes; the "
 		"pool stays in use. If the command is interrupted before the log moves, nothing "
 		"has changed.",
+	.example = "kvpoolctl set tank scrub_rate=100M",
 	.options = options,
 	.run = run,
 };

@@ -367,6 +367,8 @@ const struct command cmd_status = {
 		"neither exported nor destroyed. Exit status: 4 degraded, poisoned or unrepaired; "
 		"5 faulted, suspended or not running.",
 	.more = "With -x the output also has repaired errors, which leave the exit status at 0.",
+	.example = "kvpoolctl status -v tank\n"
+		"kvpoolctl status -x || mail -s storage root",
 	.options = options,
 	.run = run,
 };

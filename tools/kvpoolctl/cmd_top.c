@@ -250,5 +250,6 @@ const struct command cmd_top = {
 		"of reads, writes and checksums. The time that is left is an estimate, by the pace "
 		"since top was started. The first view has the mean rates since the pool was "
 		"started. It takes no -j: iostat, status and events do.",
+	.example = "kvpoolctl top tank",
 	.run = run,
 };

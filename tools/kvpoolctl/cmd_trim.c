@@ -85,6 +85,7 @@ const struct command cmd_trim = {
 		"is in use. An export ends it.",
 	.more = "A pool does not do that by itself, unless discard_passdown is set. Runs of less "
 		"than 64 KiB are left out; in a parity1, runs of less than a stripe.",
+	.example = "kvpoolctl trim --wait tank",
 	.options = options,
 	.run = run,
 };

@@ -36,5 +36,6 @@ const struct command cmd_version = {
 	.purpose = "versions of the tool, the module and the on-disk format",
 	.args = "",
 	.about = "Shows the versions of tool, module and on-disk format.",
+	.example = "kvpoolctl version",
 	.run = run,
 };

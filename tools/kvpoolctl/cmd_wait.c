@@ -131,6 +131,7 @@ const struct command cmd_wait = {
 		"leg does not resilver any more, and is not in sync; if a trim failed; or if the "
 		"move of the log was cancelled. If the log does not move, -t drain reports the last "
 		"move since the pool was started. A paused scrub has not ended.",
+	.example = "kvpoolctl wait -t scrub,resilver tank",
 	.options = options,
 	.run = run,
 };

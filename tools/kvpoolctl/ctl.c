@@ -81,6 +81,15 @@ void ctl_print_options(const struct ctl_option *options, bool dry_run)
 	}
 }
 
+static void print_example(const char *line)
+{
+	int n = (int)strcspn(line, "\n");
+
+	puts(line[n] ? "\nExamples:" : "\nExample:");
+	for (; *line; line += n + (line[n] == '\n'), n = (int)strcspn(line, "\n"))
+		printf("  %.*s\n", n, line);
+}
+
 void ctl_help(const struct command *cmd)
 {
 	printf("Usage: kvpoolctl %s%s%s\n\n", cmd->name, *cmd->args ? " " : "", cmd->args);
@@ -91,6 +100,7 @@ void ctl_help(const struct command *cmd)
 	}
 	puts("\nCommon options:");
 	ctl_print_options(common_options, cmd->dry_run);
+	print_example(cmd->example);
 	if (cmd->more)
 		puts("\nkvpoolctl(8) tells more.");
 }

@@ -31,13 +31,14 @@ struct ctl_option {
 	const char *text;	/* its effect; NULL at the end of a list */
 };
 
-/* Texts have no line breaks except between paragraphs of @more. */
+/* Texts have no line breaks except between paragraphs of @more, and lines of @example. */
 struct command {
 	const char *name;
 	const char *purpose;		/* its purpose, in one line */
 	const char *args;		/* of the usage line */
 	const char *about;		/* what it does */
 	const char *more;		/* only in the manual page, or NULL */
+	const char *example;		/* a command line, or several */
 	const struct ctl_option *options;	/* of its own, or NULL */
 	bool dry_run;			/* takes -n */
 	int (*run)(struct ctl *ctl, int argc, char **argv);

@@ -72,19 +72,32 @@ def option_lines(options, names):
     return lines
 
 
-def described(commands):
+def described(commands, common):
     lines, group = [], None
     for c in commands:
         names = names_of(c)
         if c["group"] != group:
             group = c["group"]
-            lines.append(f".SS {group}")
-        lines += [".TP", f".B {c['name']}", *filled(c["about"], names), ".RS"]
+            lines.append(f".SH {group.upper()}")
+        lines += [f".SS {c['name']}", *filled(c["about"], names)]
         lines += option_lines(c["options"], names)
         for paragraph in (c["more"] or "").split("\n") if c["more"] else []:
             lines += [".PP", *filled(paragraph, names)]
-        lines.append(".RE")
+        lines += [".PP", ".RS 4", ".nf", *examples(c, common), ".fi", ".RE"]
     return lines
+
+
+def examples(command, common):
+    """The command lines, word for word."""
+    known = {s for o in all_options(command, common)
+             for s in (o["letter"] and f"-{o['letter']}", o["name"] and f"--{o['name']}")}
+    lines = command["example"].split("\n")
+    for line in lines:
+        own = re.split(r" (?:&&|\|\||>) ", line)[0].split()
+        unknown = [w for w in own if re.match(r"--?[a-z]", w) and w not in known]
+        if own[:2] != ["kvpoolctl", command["name"]] or unknown:
+            raise SystemExit(f"from-help.py: an example of {command['name']} has another command or unknown options: {line}")
+    return [line.replace("-", "\\-") for line in lines]
 
 
 # --- the completions ---------------------------------------------------------------
@@ -205,7 +218,7 @@ def main():
     told = ask(ctl, "help")
     commands, common, tunables = told["commands"], told["common"], ask(ctl, "get")["tunables"]
     files = {
-        PAGE: ('.\\"', {"synopsis": synopsis(commands), "commands": described(commands),
+        PAGE: ('.\\"', {"synopsis": synopsis(commands), "commands": described(commands, common),
                         "common options": option_lines(common, ())}),
         HERE / "completion.bash": ("#", {"commands": bash(commands, common, tunables)}),
         HERE / "completion.zsh": ("#", {"commands": zsh(commands, common, tunables)}),

@@ -60,7 +60,8 @@ def check_manual():
         text_of = ctl(command, "--help")
         usage = text_of.splitlines()[0].removeprefix("Usage: ")
         expect(usage in lines, f"kvpoolctl.8 has another synopsis than: {usage}")
-        expect(re.search(rf"^\.BR? .*\b{command}\b", page, re.M), f"kvpoolctl.8 says nothing of {command}")
+        part = re.search(rf"^\.SS {command}$(.*?)^\.S[SH] ", page, re.M | re.S)
+        expect(part and f"\nkvpoolctl {command}" in part[1], f"kvpoolctl.8 has no section with an example of {command}")
         for option in re.findall(r"--[a-z][a-z-]*", text_of):
             expect(option in text, f"kvpoolctl.8 does not name {option} of {command}")
     expect(len(lines) == len(commands), "kvpoolctl.8: a synopsis too many")
