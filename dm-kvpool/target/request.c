@@ -797,13 +797,17 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	enum home_class class = classify(pool, leaf, block, count);
 
 	if (class == HOME_READ) {
-		if (kvp_rcache_enabled(pool->rcache))
+		k->missed_ram = kvp_rcache_enabled(pool->rcache);
+		if (k->missed_ram)
 			this_cpu_add(pool->stats->ram_misses, count);
 		k->requests = r;
 		k->leaf = leaf;
+		k->missed_ssd = false;
 		if (point_at_ssd(pool, bio))
 			return true;
-		this_cpu_add(pool->stats->ssd_misses, kvp_scache_asked(pool, count) ? count : 0);
+		k->missed_ssd = kvp_scache_asked(pool, count);
+		if (k->missed_ssd)
+			this_cpu_add(pool->stats->ssd_misses, count);
 		if (in_one_chunk(pool, block, count) && point_at_leg(pool, bio))
 			return true;
 		if (kvp_block_leg(pool, block) && kvp_long_read(r, bio, leaf, long_read_done))
@@ -933,11 +937,11 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 	k->fill = keep;
 	k->favoured = keep && bio->bi_opf & (REQ_META | REQ_PRIO);
 	k->token = 0;
-	if (keep) {
+	k->bypassed = kvp_rcache_enabled(pool->rcache) ? why : KVP_RAM_KEEP;
+	if (keep)
 		k->token = kvp_rcache_token(pool, first_block(bio), block_count(bio));
-	} else if (kvp_rcache_enabled(pool->rcache)) {
-		this_cpu_add(pool->stats->ram_bypassed[why], block_count(bio));
-	}
+	else if (k->bypassed)
+		this_cpu_add(pool->stats->ram_bypassed[k->bypassed], block_count(bio));
 }
 
 /*
@@ -1144,6 +1148,22 @@ static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
 		end_bio(bio, BLK_STS_OK);
 }
 
+/* The read comes again, and is counted then. */
+static void uncount_read(struct kvp_pool *pool, const struct kvp_bio *k)
+{
+	u32 count = k->iter.bi_size >> KVP_BLOCK_SHIFT;
+
+	this_cpu_sub(pool->stats->read_blocks, count);
+	if (k->missed_ram)
+		this_cpu_sub(pool->stats->ram_misses, count);
+	if (k->missed_ssd)
+		this_cpu_sub(pool->stats->ssd_misses, count);
+	if (k->ssd.block)
+		this_cpu_sub(pool->stats->ssd_hits, count);
+	if (k->bypassed)
+		this_cpu_sub(pool->stats->ram_bypassed[k->bypassed], count);
+}
+
 int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error)
 {
 	struct kvp_bio *k = data_of(bio);
@@ -1155,7 +1175,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	kvp_leg_unchoose(k->leg);
 	/* The leg has no request free, which is not an error of the leg. */
 	if (again && kvp_requests_nowait(bio)) {
-		this_cpu_sub(r->pool->stats->read_blocks, k->iter.bi_size >> KVP_BLOCK_SHIFT);
+		uncount_read(r->pool, k);
 		kvp_table_put(r->pool, k->leaf);
 		k->leaf = NULL;
 		return DM_ENDIO_DONE;

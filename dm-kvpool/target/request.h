@@ -84,6 +84,8 @@ struct kvp_bio {
 	const struct kvp_leg *lacks;	/* the leg whose blocks are not in the reader's pages yet */
 	bool came;			/* all other blocks were read without an error */
 	u32 token;			/* of the RAM cache, taken before the read */
+	enum kvp_ram_bypass bypassed;	/* the read was counted as one: KVP_RAM_KEEP says no, */
+	bool missed_ram, missed_ssd;	/* and as misses */
 	bool fill, favoured;		/* enter the RAM cache; as if it had been hit once */
 	bool may_fill;			/* enter the SSD cache, by @plan */
 	struct kvp_admit_plan plan;

@@ -30,7 +30,9 @@ echo "--- the disk hangs: requests that do not need it are served"
 dmsetup message p 0 set leg_timeout 0
 dmsetup suspend --noflush slow
 expect_eq "$(oracle show $dev 0 8 bs=1 nowait | tr '\n' ,)" "0 3 v1,3 1 v2,4 4 v1," "from RAM"
+before=$(stat_of p io.read_blocks) misses=$(stat_of p ram.misses)
 expect_eq "$(oracle show $dev 200 8 nowait)" "200 8 EAGAIN" "from a leg that would wait"
+expect_eq "$(stat_of p io.read_blocks) $(stat_of p ram.misses)" "$before $misses" "it comes again, and is counted then"
 before=$(stat_of p io.write_blocks)
 taken=$(oracle write $dev 1024 6144 3 nowait)
 echo "$taken blocks were taken"
