@@ -1146,6 +1146,40 @@ static void others_stay_out(struct life *l)
 	expect_alone(l);
 }
 
+static void expect_out_by_order(struct life *l)
+{
+	host_sleep(20000);
+	if (victim(l)->state != KVP_LEG_OFFLINE || kvp_leg_takes_writes(victim(l)) ||
+	    l->host.pool->sb->legs[l->victim].state != KVP_LEG_OFFLINE)
+		sim_fail("the leg that was taken out has state %u", victim(l)->state);
+}
+
+/*
+ * Taken out by order, it stays out, though legs return by themselves: at a start without it, as the
+ * pool is used meanwhile, and at one with it.
+ */
+static void ordered_out_stays_out(struct life *l)
+{
+	let_return(l);
+	some_writes(l, 3);
+	l->dies = false;
+	leave(l);
+	host_stop(&l->host);
+	l->start.missing = BIT(l->victim);
+	begin(l);
+	some_writes(l, 4);
+	expect_out_by_order(l);
+	host_stop(&l->host);
+	l->start.missing = 0;
+	begin(l);
+	some_writes(l, 2);
+	expect_out_by_order(l);
+	come_back(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	stop(l);
+}
+
 /* --- beside other changes --------------------------------------------------------------------- */
 
 static void everywhere_task(void *arg)
@@ -1813,6 +1847,7 @@ static void labels_of(const struct shape *s)
 {
 	lives(NAMED(older_leg_returns), s, 3);
 	lives(NAMED(others_stay_out), s, 2);
+	lives(NAMED(ordered_out_stays_out), s, 1);
 	lives(NAMED(source_has_bad_sectors), s, 2);
 	lives(NAMED(source_has_rotten_blocks), s, 2);
 	if (s->start.legs == 2) {
