@@ -64,9 +64,10 @@ refused 3 refused 'still to come' scrub --since 99 tank
 for c in grow whois diff upgrade; do
 	refused 2 usage "'$c' is not a command" $c tank
 done
-for c in remove attach detach replace online cancel rename history; do
+for c in remove attach detach replace online cancel rename; do
 	refused 2 usage 'an argument is missing' $c tank
 done
+refused 2 usage 'an argument is missing' history
 refused 2 usage '-t takes scrub, resilver, drain, trim' wait -t scrub,drains tank
 refused 3 refused . remove tank cache
 refused 3 refused . cancel tank drain
