@@ -138,28 +138,27 @@ static bool goes_on(const struct kvp_sb *sb, const struct kvp_start *s)
 		if (!same_vdev(sb, i, s, i))
 			return false;
 	/* Only the last vdev may be a cache. */
-	for (i = data; i + 1 < s->nr_vdevs; i++)
-		if (kvp_cache_kind(s->vdevs[i].kind))
-			return false;
+	if (kvp_caches_asked(s->vdevs + data, s->nr_vdevs - data - 1))
+		return false;
 	return data == sb->vdev_count || same_vdev(sb, data, s, s->nr_vdevs - 1);
 }
 
 static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struct kvp_refusal *r)
 {
-	bool there = kvp_cache_find(sb) >= 0;
+	int at = kvp_cache_find(sb);
+	bool there = at >= 0, asked = kvp_caches_asked(s->vdevs + s->nr_vdevs - 1, 1);
 
 	/*
 	 * In a pool that was made with its cache in another place, no vdev can get a number before
 	 * the cache.
 	 */
-	if (there && kvp_has_data(&sb->vdevs[sb->vdev_count - 1]))
+	if (there && (u32)at != sb->vdev_count - 1)
 		return kvp_refuse(r, -EOPNOTSUPP, "make another pool",
 				  "the cache is not the last of its vdevs, so nothing can be added");
-	if (!there && s->nr_vdevs > sb->vdev_count + 1 &&
-	    kvp_cache_kind(s->vdevs[s->nr_vdevs - 1].kind))
+	if (!there && s->nr_vdevs > sb->vdev_count + 1 && asked)
 		return kvp_refuse(r, -EOPNOTSUPP, "add them first, then the cache",
 				  "vdevs with data and a cache cannot be added at once");
-	if (s->dirty_bytes && (there || !kvp_cache_kind(s->vdevs[s->nr_vdevs - 1].kind)))
+	if (s->dirty_bytes && (there || !asked))
 		return kvp_refuse(r, -EINVAL, "leave out cache_dirty_max; it is chosen when a cache is added",
 				  "no cache is added");
 	return 0;
