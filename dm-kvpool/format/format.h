@@ -702,6 +702,17 @@ static inline u64 kvp_leg_room(u64 leg_blocks)
 	       leg_blocks - leg_blocks % KVP_SLACK_BLOCKS - KVP_SLACK_BLOCKS;
 }
 
+/**
+ * kvp_leg_used() - blocks of a leg up to the end of its homes, or of a cache's log; and one area for
+ * a label
+ */
+static inline u64 kvp_leg_used(const struct kvp_geometry *g)
+{
+	u64 homes = kvp_home_blocks(g);
+
+	return (homes ? g->data_start + homes : g->log_start + kvp_log_region(g)) + KVP_LABEL_BLOCKS;
+}
+
 /** kvp_leg_least() - blocks that a device must have to be a leg of @g, a vdev with data */
 static inline u64 kvp_leg_least(const struct kvp_geometry *g)
 {

@@ -278,9 +278,7 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 	    v->nr_legs);
 	if (v == kvp_pool_cache(v->pool))
 		say_cache(p, v);
-	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_home_blocks(g) ?
-	    (g->data_start + g->data_blocks + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT :
-	    (g->log_start + kvp_log_region(g) + KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT);
+	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_leg_used(g) << KVP_BLOCK_SHIFT);
 	if (kvp_unit_blocks(g) > 1)
 		say(p, "vdev.%u.chunk=%u\n", v->index, g->chunk_blocks << KVP_BLOCK_SHIFT);
 	say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);

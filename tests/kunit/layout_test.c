@@ -455,6 +455,27 @@ static void the_hash_table_grows_with_the_window(struct kunit *test)
 }
 
 /* Legs of more than 16 TiB have more rows than 32 bits count. */
+/* What a layout uses of a leg, and the label area behind that, is nearly all of the leg. */
+static void all_of_a_leg_is_used(struct kunit *test)
+{
+	static const struct {
+		u32 kind, legs;
+	} vdevs[] = {
+		{ KVP_VDEV_SINGLE, 1 }, { KVP_VDEV_MIRROR, 2 }, { KVP_VDEV_PARITY1, 3 },
+		{ KVP_VDEV_PARITY1, 16 },
+	};
+	struct kvp_geometry g;
+	struct kvp_why why;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(vdevs); i++) {
+		memset(&g, 0, sizeof(g));
+		KUNIT_ASSERT_EQ(test, kvp_layout(vdevs[i].kind, vdevs[i].legs, GIB_BLOCKS, 0, 0, &g, &why), 0);
+		KUNIT_EXPECT_LE(test, kvp_leg_used(&g), (u64)GIB_BLOCKS);
+		KUNIT_EXPECT_GT(test, kvp_leg_used(&g), GIB_BLOCKS - 4 * KVP_LABEL_BLOCKS);
+	}
+}
+
 static void rows_beyond_32_bits(struct kunit *test)
 {
 	struct kvp_geometry g = {};
@@ -491,6 +512,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(a_layout_is_refused, refused_layout_gen_params),
 	KUNIT_CASE(a_leg_can_be_too_large),
 	KUNIT_CASE(rows_beyond_32_bits),
+	KUNIT_CASE(all_of_a_leg_is_used),
 	KUNIT_CASE_PARAM(a_geometry_is_checked, spoilt_gen_params),
 	KUNIT_CASE(a_sound_geometry_needs_a_device_of_its_size),
 	KUNIT_CASE_PARAM(a_window_is_chosen, asked_window_gen_params),
