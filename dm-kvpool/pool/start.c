@@ -12,6 +12,7 @@
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "format/sbring.h"
+#include "format/spare.h"
 #include "io/io.h"
 #include "pool/pool.h"
 #include "pool/start.h"
@@ -690,13 +691,21 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 
 /* --- format -------------------------------------------------------------------------- */
 
-int kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r)
+/* True of the blocks of the label that a spare has at end @end. */
+static bool in_label_of_spare(const struct kvp_leg *leg, u32 end, u64 block)
+{
+	return block - (kvp_spare_offset(leg->size_blocks, end) >> KVP_BLOCK_SHIFT) < KVP_SB_BLOCKS;
+}
+
+int kvp_check_unused(struct kvp_leg *leg, struct page *page, bool spare, struct kvp_refusal *r)
 {
 	u64 starts[2] = { 0, leg->size_blocks - KVP_LABEL_BLOCKS }, block;
 	u32 end;
 
 	for (end = 0; end < 2; end++)
 		for (block = starts[end]; block < starts[end] + KVP_LABEL_BLOCKS; block++) {
+			if (spare && in_label_of_spare(leg, end, block))
+				continue;
 			if (kvp_io_page(leg, KVP_IO_READ, block, page))
 				return kvp_refuse(r, -EIO, "use a device that can be read",
 						  "%s: block %llu cannot be read", leg->path,
@@ -708,6 +717,11 @@ int kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *
 					(unsigned long long)block);
 		}
 	return 0;
+}
+
+int kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r)
+{
+	return kvp_check_unused(leg, page, false, r);
 }
 
 void kvp_random_uuid(u8 *uuid)

@@ -70,6 +70,12 @@ static inline const char *kvp_layout_mend(int error)
  */
 int __must_check kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r);
 
+/**
+ * kvp_check_unused() - the same; if @spare, the two places of the label of a spare may hold anything
+ */
+int __must_check kvp_check_unused(struct kvp_leg *leg, struct page *page, bool spare,
+				  struct kvp_refusal *r);
+
 /** kvp_random_uuid() - a new UUID */
 void kvp_random_uuid(u8 *uuid);
 

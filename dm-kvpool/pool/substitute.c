@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A blank device takes the place of a leg with data that is out.
+ * A blank device, or a spare of the pool, takes the place of a leg with data that is out.
  *
  * The pool is quiesced. What it holds stays where it is, and so does the log.
  *
@@ -32,6 +32,7 @@
 #include "pool/add.h"
 #include "pool/online.h"
 #include "pool/pool.h"
+#include "pool/spare.h"
 #include "pool/start.h"
 #include "super/events.h"
 #include "super/members.h"
@@ -150,11 +151,27 @@ static void put_new(struct kvp_pool *pool, const struct kvp_start *s, u32 at)
 	info->size_blocks = leg->size_blocks;
 }
 
+/*
+ * A spare of this pool is blank but for its label. That goes first, so that no device ever has the
+ * label of a spare and that of a leg. If the power goes then, the device is blank, and no spare any
+ * more.
+ */
+static int make_blank(struct kvp_pool *pool, struct kvp_leg *leg, struct page *page,
+		      struct kvp_refusal *r)
+{
+	bool spare = kvp_spare_is_ours(pool, leg, page);
+	int ret = kvp_check_unused(leg, page, spare, r);
+
+	if (!ret && spare && !kvp_label_wipe(pool, leg))
+		ret = kvp_refuse(r, -EIO, "use another device", "%s cannot be written", leg->path);
+	return ret;
+}
+
 /* Steps 1 and 2. After an error the caller undoes both. */
 static int label_and_commit(struct kvp_pool *pool, struct substitute *x, struct kvp_refusal *r)
 {
 	struct kvp_leg *leg = &pool->legs[x->at];
-	int ret = kvp_check_blank(leg, x->page, r);
+	int ret = make_blank(pool, leg, x->page, r);
 
 	if (ret)
 		return ret;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/regions.h"
+#include "format/spare.h"
 #include "format/tunables.h"
 #include "golden_data.h"
 #include "suite.h"
@@ -126,6 +127,70 @@ static bool golden_superblock_test(void)
 	good &= expect(kvp_sb_decode(d, sb->self_offset, 2304, back, &why) == -ENODATA, "zeros");
 	free(sb);
 	free(back);
+	free(d);
+	return good;
+}
+
+/* Each byte of a label of a spare that differs is found, whatever the sum says. */
+static bool spare_bytes_count(const struct kvp_disk_sb *good, u64 at)
+{
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_spare s;
+	struct kvp_why why;
+	bool sound = true;
+	size_t i;
+	u32 sealed;
+
+	for (i = 0; sound && i < sizeof(*d); i++)
+		for (sealed = 0; sealed < 2; sealed++) {
+			int ret;
+
+			*d = *good;
+			((u8 *)d)[i] ^= 0x80;
+			d->csum = sealed ? 0 : d->csum;
+			if (sealed)
+				d->csum = cpu_to_le32(kvp_crc32c(~0u, d, sizeof(*d)));
+			ret = kvp_spare_decode(d, at, 2304, &s, &why);
+			/* With a right sum these may be anything. */
+			sound &= expect(ret || (sealed && ((i >= 16 && i < 20) || (i >= 48 && i < 80) ||
+						(i >= 112 && i < 120) || (i >= 664 && i < 728))),
+					"byte %zu is another, sum %u: taken", i, sealed);
+		}
+	free(d);
+	return sound;
+}
+
+static bool golden_spare_test(void)
+{
+	struct kvp_spare s = { .size_blocks = 2304, .create_time = 1700000000, .name = "pool" };
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_sb *sb = calloc(1, sizeof(*sb));
+	u64 at = kvp_spare_offset(2304, 0);
+	struct kvp_spare back;
+	struct kvp_why why;
+	bool good;
+
+	golden_uuid(s.pool_uuid, 1);
+	golden_uuid(s.uuid, 3);
+	kvp_spare_encode(&s, at, d);
+	good = same_as_golden(d, sizeof(*d), golden_spare, ARRAY_SIZE(golden_spare));
+	good &= expect(!kvp_spare_decode(d, at, 2304, &back, &why), "refused: %s", why.text);
+	good &= expect(!memcmp(&s, &back, sizeof(s)), "decoded to something else");
+	good &= expect(kvp_spare_decode(d, kvp_spare_offset(2304, 1), 2304, &back, &why) == -EUCLEAN,
+		       "accepted at the other end");
+	good &= expect(kvp_spare_decode(d, at, 2305, &back, &why) == -EUCLEAN,
+		       "accepted on a device that has grown");
+	good &= expect(kvp_sb_decode(d, at, 2304, sb, &why) == -EOPNOTSUPP,
+		       "taken for a leg of a pool: %s", why.text);
+	good &= spare_bytes_count(d, at);
+	free(sb);
+	sb = golden_sb();
+	kvp_sb_encode(sb, d);
+	good &= expect(kvp_spare_decode(d, sb->self_offset, 2304, &back, &why) == -ENODATA,
+		       "a leg is taken for a spare");
+	memset(d, 0, sizeof(*d));
+	good &= expect(kvp_spare_decode(d, at, 2304, &back, &why) == -ENODATA, "zeros");
+	free(sb);
 	free(d);
 	return good;
 }
@@ -510,6 +575,7 @@ static bool tunables_test(void)
 void run_golden(void)
 {
 	test("golden_superblock", golden_superblock_test);
+	test("golden_spare", golden_spare_test);
 	test("golden_log_entry", golden_log_entry_test);
 	test("golden_sums", golden_sums_test);
 	test("zeros_sums", zeros_sums_test);

@@ -65,6 +65,21 @@ def superblock():
     return bytes(b)
 
 
+def spare():
+    b = bytearray(16384)
+    b[0:16] = b"KVPOOL\r\n\x1asblk\0\0\0"[:16]
+    put(b, 20, "I", 1)                                   # version
+    put(b, 40, "Q", 0x400)                               # incompatible features
+    b[48:64] = uuid(1)
+    b[64:80] = uuid(3)                                   # of the spare
+    put(b, 80, "Q", 64 * 1024)                           # own offset
+    put(b, 112, "Q", 1700000000)                         # made
+    b[664:668] = b"pool"
+    put(b, 1024 + 16 * 128 + 512 + 24, "Q", 2304)        # size of the first leg
+    put(b, 16, "I", crc32c(0xFFFFFFFF, b))
+    return bytes(b)
+
+
 def log_entry():
     records = [(17, 1, 0xAABBCCDD, 1), (18, 1, 0x01020304, 2), (100, 40, 0, 3)]
     b = bytearray(4096)
@@ -107,3 +122,4 @@ for name, value in sums():
 print("\nstruct golden_line {\n\tunsigned int at;\n\tunsigned char bytes[16];\n};\n")
 lines("golden_superblock", superblock())
 lines("golden_log_entry", log_entry())
+lines("golden_spare", spare())

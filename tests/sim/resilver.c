@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "format/spare.h"
 #include "io/flight.h"
 #include "pool/online.h"
 #include "super/members.h"
@@ -66,6 +67,7 @@ struct life {
 	u64 missed;			/* blocks that were written while the leg was out */
 	bool dies;			/* the leg leaves by errors */
 	bool replaced;			/* by a blank disk, which is behind all others */
+	bool spare;			/* that disk is a spare of the pool */
 };
 
 /* --- a life ------------------------------------------------------------------------- */
@@ -252,6 +254,34 @@ static void life_main(void *arg)
 	l->run(l);
 }
 
+static void write_spare_label(struct image *img, const struct kvp_spare *s, u32 end)
+{
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	u64 offset = kvp_spare_offset(img->blocks, end);
+	u32 i;
+
+	kvp_spare_encode(s, offset, d);
+	for (i = 0; i < KVP_SB_BLOCKS; i++)
+		image_write_data(img, (offset >> KVP_BLOCK_SHIFT) + i, (u8 *)d + i * KVP_BLOCK_SIZE);
+	free(d);
+}
+
+/* Both labels of a spare of the pool that the disk @leg is of. */
+static void make_spare(struct image *img, const struct image *leg)
+{
+	struct kvp_spare s = { .size_blocks = img->blocks, .uuid = { 5 }, .name = "pool" };
+	u8 block[KVP_BLOCK_SIZE];
+	u32 slot, end;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++) {
+		image_read(leg, KVP_SB_FIRST_BLOCK + slot * KVP_SB_BLOCKS, block);
+		if (!memcmp(block, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN))
+			memcpy(s.pool_uuid, block + offsetof(struct kvp_disk_sb, pool_uuid), 16);
+	}
+	for (end = 0; end < 2; end++)
+		write_spare_label(img, &s, end);
+}
+
 static void set_up(struct life *l, const struct shape *s, u64 seed)
 {
 	const struct host_start *hs = &s->start;
@@ -277,6 +307,8 @@ static void set_up(struct life *l, const struct shape *s, u64 seed)
 		for (i = 0; i < hs->legs; i++)
 			image_copy(&l->img[i], &b->img[i]);
 	}
+	if (l->spare)
+		make_spare(&l->img[hs->legs], &l->img[0]);
 	l->blocks = l->o.blocks;
 	l->crash = (struct crash){ .legs = hs->legs, .parity = hs->parity, .second = hs->second,
 				   .second_parity = hs->second_parity, .cache = hs->cache,
@@ -326,6 +358,12 @@ static bool is_replaced(const char *what)
 	return strstr(what, "replaced");
 }
 
+/* So has one whose other disk is a spare. */
+static bool has_spare(const char *what)
+{
+	return strstr(what, "spare");
+}
+
 /* Cut what @run left at about @positions, from the moment on when the leg leaves. */
 static void cut_life(const char *what, void (*run)(struct life *l), const struct shape *s,
 		     bool dies, u32 positions)
@@ -340,6 +378,7 @@ static void cut_life(const char *what, void (*run)(struct life *l), const struct
 		l->run = run;
 		l->dies = dies;
 		l->replaced = is_replaced(what);
+		l->spare = has_spare(what);
 		set_up(l, s, opt.seed);
 		good = live(l, mix64(opt.seed, 7100 + dies));
 		l->crash.lost = l->crash.back = BIT(l->victim);
@@ -375,6 +414,7 @@ static void lives(const char *what, void (*run)(struct life *l), const struct sh
 		l->dies = i & 1;
 		l->order = i;
 		l->replaced = is_replaced(what);
+		l->spare = has_spare(what);
 		set_up(l, s, seed);
 		good = live(l, seed) && ends_well(l);
 		if (!good)
@@ -1655,6 +1695,113 @@ static void refused_to_be_replaced(struct life *l)
 	host_flush(&l->host);
 }
 
+/* Which of the two labels that a spare has does the new disk have? A bit each. */
+static u32 spare_labels(const struct life *l)
+{
+	const struct image *img = &disks.img[l->start.legs];
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_spare s;
+	struct kvp_why why;
+	u32 end, i, found = 0;
+
+	for (end = 0; end < 2; end++) {
+		u64 offset = kvp_spare_offset(img->blocks, end);
+
+		for (i = 0; i < KVP_SB_BLOCKS; i++)
+			image_read(img, (offset >> KVP_BLOCK_SHIFT) + i,
+				   (u8 *)d + i * KVP_BLOCK_SIZE);
+		if (!kvp_spare_decode(d, offset, img->blocks, &s, &why))
+			found |= BIT(end);
+	}
+	free(d);
+	return found;
+}
+
+static void replaced_by_a_spare(struct life *l)
+{
+	some_writes(l, 3);
+	if (l->dies)
+		disks_kill(l->victim);
+	else
+		leave(l);
+	some_writes(l, 3);
+	while (kvp_leg_in_sync(victim(l)))
+		host_sleep(10);
+	if (spare_labels(l) != 3)
+		sim_fail("the spare has no label: the case was not set up");
+	replace(l);
+	if (spare_labels(l))
+		sim_fail("the new leg has the label of a spare");
+	if (kvp_leg_in_sync(victim(l)))
+		sim_fail("the spare is a source at once");
+	some_writes(l, 3);
+	wait_in_sync(l);
+	expect_sound(l);
+	stop(l);
+	begin(l);
+	expect_in_sync(l);
+	stop(l);
+}
+
+/* A disk that is not, or not just, a spare of this pool; it stays as it is. */
+static void expect_refused_spare(struct life *l, const char *what, u32 labels)
+{
+	int ret = try_replace(l);
+
+	if (ret != -EEXIST)
+		sim_fail("%s: %d %s", what, ret, l->host.refusal.why);
+	if (spare_labels(l) != labels || victim(l)->bdev != &disks.bdev[l->victim])
+		sim_fail("%s: refused, and yet changed", what);
+}
+
+/* In place of a leg that is there, at a start: a spare is no leg. */
+static void start_without_spare(struct life *l)
+{
+	struct host_start hs = l->start;
+
+	stop(l);
+	hs.swapped = l->victim;
+	hs.degraded = true;
+	if (!host_start(&l->host, &l->o, &hs))
+		sim_fail("a spare is taken for a leg");
+	if (spare_labels(l) != 3)
+		sim_fail("a start has changed a spare");
+	begin(l);
+}
+
+static void not_replaced_by_what_is_no_spare(struct life *l)
+{
+	struct image *new = &disks.img[l->start.legs];
+	struct kvp_spare other = { .size_blocks = new->blocks, .uuid = { 5 }, .pool_uuid = { 7 } };
+	struct host_start hs = l->start;
+	u8 data[KVP_BLOCK_SIZE] = { 1 };
+
+	start_without_spare(l);
+	hs.swapped = l->victim;
+	if (host_replace(&l->host, &hs) != -EBUSY || spare_labels(l) != 3)
+		sim_fail("a leg in use is replaced: %s", l->host.refusal.why);
+	leave(l);
+	some_writes(l, 2);
+	image_write_data(new, 3, data);
+	expect_refused_spare(l, "data before the label", 3);
+	blank_disk(l, l->start.legs);
+	make_spare(&disks.img[l->start.legs], &disks.img[0]);
+	write_spare_label(&disks.img[l->start.legs], &other, 1);
+	expect_refused_spare(l, "the other label is of another pool", 3);
+	write_spare_label(&disks.img[l->start.legs], &other, 0);
+	expect_refused_spare(l, "a spare of another pool", 3);
+	blank_disk(l, l->start.legs);
+	make_spare(&disks.img[l->start.legs], &disks.img[0]);
+	image_write_data(&disks.img[l->start.legs], KVP_SB_FIRST_BLOCK, data);
+	expect_refused_spare(l, "one of its labels is damaged", 2);
+	blank_disk(l, l->start.legs);
+	make_spare(&disks.img[l->start.legs], &disks.img[0]);
+	replace(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
 /* A start that names the old disk, with the label that it had, in the place of the leg. */
 static bool starts_with_old(struct life *l, u64 missing, bool force)
 {
@@ -1751,6 +1898,11 @@ static void cut_replaced(struct life *l)
 	stop(l);
 }
 
+static void cut_replaced_by_a_spare(struct life *l)
+{
+	cut_replaced(l);
+}
+
 static void replaced_of(const struct shape *s)
 {
 	lives(NAMED(leg_is_replaced), s, 2);
@@ -1773,6 +1925,11 @@ static void replaced_of(const struct shape *s)
 		lives(NAMED(replaced_one_has_forked), s, 2);
 	if (!s->big)
 		cut_life(NAMED(cut_replaced), s, s->victim & 1, 5);
+	if (s->big || s->levels)
+		return;
+	lives(NAMED(replaced_by_a_spare), s, 2);
+	lives(NAMED(not_replaced_by_what_is_no_spare), s, 1);
+	cut_life(NAMED(cut_replaced_by_a_spare), s, false, 5);
 }
 
 /* To be cut everywhere. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The label of a spare: a blank device that waits for a leg of its pool to be lost. Pure.
+ *
+ * It has the form of a superblock, in the first slot of both rings. The pool's own superblocks do
+ * not know the spare: it has no vdev, no geometry and no epoch, and nothing of the pool lies on it.
+ * Its feature bit is none that a superblock of a pool may have. So kvp_sb_decode() refuses it, as
+ * an older module does, and no start ever takes it for a leg.
+ */
+#ifndef KVP_SPARE_H
+#define KVP_SPARE_H
+
+#include "format/format.h"
+
+struct kvp_spare {
+	u8 pool_uuid[16];
+	u8 uuid[16];			/* of the spare itself */
+	u64 size_blocks;		/* of the device */
+	u64 create_time;		/* seconds since 1970 */
+	char name[KVP_NAME_LEN + 1];	/* of the pool when the spare was added; for people */
+};
+
+/** kvp_spare_offset() - byte offset of the label at end @end (0 front, 1 back) of a spare */
+u64 kvp_spare_offset(u64 blocks, unsigned int end);
+
+/** kvp_spare_encode() - write the label that lies at byte @offset, sealed with its sum */
+void kvp_spare_encode(const struct kvp_spare *s, u64 offset, struct kvp_disk_sb *d);
+
+/**
+ * kvp_spare_decode() - read the label at byte @offset of a device of @blocks blocks
+ *
+ * Return: 0; -ENODATA: no label of a spare; -EOPNOTSUPP: of a newer version; -EUCLEAN: damaged, at
+ * another place, or of a device that had another size. @why is set if not 0.
+ */
+int __must_check kvp_spare_decode(const struct kvp_disk_sb *d, u64 offset, u64 blocks,
+				  struct kvp_spare *s, struct kvp_why *why);
+
+#endif

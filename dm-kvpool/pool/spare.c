@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+
+#include "format/spare.h"
+#include "io/io.h"
+#include "pool/spare.h"
+
+static int read_label(struct kvp_leg *leg, u64 offset, struct page *page, struct kvp_disk_sb *d)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < KVP_SB_BLOCKS; i++) {
+		ret = kvp_io_page(leg, KVP_IO_READ, (offset >> KVP_BLOCK_SHIFT) + i, page);
+		if (!ret)
+			memcpy((u8 *)d + i * KVP_BLOCK_SIZE, page_address(page), KVP_BLOCK_SIZE);
+	}
+	return ret;
+}
+
+bool kvp_spare_is_ours(const struct kvp_pool *pool, struct kvp_leg *leg, struct page *page)
+{
+	struct kvp_disk_sb *d = kvzalloc(sizeof(*d), GFP_KERNEL);
+	struct kvp_spare ends[2];
+	struct kvp_why why;
+	bool ours = d;
+	u32 end;
+
+	for (end = 0; ours && end < 2; end++) {
+		u64 offset = kvp_spare_offset(leg->size_blocks, end);
+
+		ours = !read_label(leg, offset, page, d) &&
+		       !kvp_spare_decode(d, offset, leg->size_blocks, &ends[end], &why) &&
+		       !memcmp(ends[end].pool_uuid, pool->sb->pool_uuid, 16);
+	}
+	kvfree(d);
+	return ours && !memcmp(ends[0].uuid, ends[1].uuid, 16);
+}
