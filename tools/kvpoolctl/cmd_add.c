@@ -8,6 +8,7 @@
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "spare_devices.h"
 #include "spares.h"
 
 /* The pool before the add. */
@@ -275,6 +276,9 @@ static int check_words(const struct plan *p, const struct before *b, struct err 
 {
 	u32 more = !!b->cache.leg_count;
 
+	if (p->in_spares)
+		return err_set(err, ERR_USAGE, "spare", "kvpoolctl add POOL spare DEV...",
+			       "spares must be added alone");
 	if (p->sb.vdev_count == p->first_vdev)
 		return err_set(err, ERR_USAGE, "VDEV", "name it", "no vdev was named");
 	if (more && kvp_cache_find(&p->sb) >= 0)
@@ -313,26 +317,83 @@ static int make_plan(struct plan *p, struct before *b, int count, char **words, 
 	return write_table(p, b, err);
 }
 
+/* --- spares -------------------------------------------------------------------------- */
+
+/* The pool does not change, and does not know. */
+static int plan_new_spares(struct plan *p, struct before *b, int count, char **words,
+			   struct err *err)
+{
+	if (find_pool(p, b, err) || plan_vdevs(p, count, words, err))
+		return -1;
+	if (plan_sizes(p))
+		return err_set(err, ERR_USAGE, "-o", "leave it out", "a spare has no sizes");
+	return plan_spares(p, err);
+}
+
+static void report_spares(struct ctl *ctl, const struct plan *p)
+{
+	json_object *root = json_root(), *plan = json_child(root, "plan"), *list;
+	unsigned int i;
+
+	json_text(plan, "action", "add");
+	json_text(plan, "pool", p->name);
+	json_text(plan, "uuid", p->uuid);
+	list = json_list(plan, "spares");
+	for (i = 0; i < p->spare_count; i++)
+		plan_add_leg(list, &p->spares[i]);
+	if (ctl->json) {
+		ctl_json(root);
+		return;
+	}
+	json_object_put(root);
+	if (ctl->dry_run) {
+		printf("would add to pool %s:", p->name);
+		plan_print_vdevs(ctl, p);
+	} else {
+		ctl_say(ctl, "added to pool %s: %u spare(s)", p->name, p->spare_count);
+	}
+}
+
+static int add_spares(struct ctl *ctl, struct plan *p, struct before *b, int count, char **words)
+{
+	struct err err;
+
+	if (plan_new_spares(p, b, count, words, &err) || (!ctl->dry_run && spares_write(p, &err)))
+		return ctl_fail(ctl, &err);
+	report_spares(ctl, p);
+	return EXIT_DONE;
+}
+
+/* --- vdevs --------------------------------------------------------------------------- */
+
+static int add_vdevs(struct ctl *ctl, struct plan *p, struct before *b, int count, char **words)
+{
+	struct err err;
+
+	if (make_plan(p, b, count, words, &err) || (!ctl->dry_run && execute(ctl, p, b, &err)))
+		return ctl_fail(ctl, &err);
+	plan_note_alignment(ctl, p);
+	report(ctl, p, b);
+	return EXIT_DONE;
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct plan *p = calloc(1, sizeof(*p));
 	struct before b = { .params = NULL };
-	struct err err;
+	char **words;
 	int ret;
 
 	if (!p)
 		abort();
 	ret = parse(ctl, p, argc, argv);
+	words = argv + optind + 1;
 	if (!ret)
 		ret = ctl_find(ctl, argv[optind], &b.entry);
 	p->name = b.entry.name;
-	if (!ret && (make_plan(p, &b, argc - optind - 1, argv + optind + 1, &err) ||
-		     (!ctl->dry_run && execute(ctl, p, &b, &err))))
-		ret = ctl_fail(ctl, &err);
-	if (!ret) {
-		plan_note_alignment(ctl, p);
-		report(ctl, p, &b);
-	}
+	if (!ret)
+		ret = (strcmp(*words, "spare") ? add_vdevs : add_spares)(ctl, p, &b,
+			argc - optind - 1, words);
 	plan_close(p);
 	free(b.params);
 	free(p);
@@ -351,14 +412,16 @@ static const struct ctl_option options[] = {
 
 const struct command cmd_add = {
 	.name = "add",
-	.purpose = "make a pool larger, or add a cache",
+	.purpose = "make a pool larger, or add a cache or spares",
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
 	.about = "Adds vdevs to a running pool. Its device grows at once; a file system on it can "
 		"grow afterwards (resize2fs, xfs_growfs). Existing data stays in place; blocks "
 		"beyond the old end go to the new vdevs. Writes wait while the pool writes its "
 		"memory home. VDEV is as for create. A cache is added alone, and is the only vdev "
 		"that can be taken out again (remove). If the pool has a cache, data that only the "
-		"cache has is written home first, while the pool is in use.",
+		"cache has is written home first, while the pool is in use. spare DEV..., alone, "
+		"names devices that wait for a leg with data to be lost: kvpool-monitor, or "
+		"replace without NEW, puts one in its place. The pool does not change by that.",
 	.more = "A cache carries the log at once if it survives as many losses as the legs. A "
 		"power cut at any time leaves the old pool or the larger one. If a new device "
 		"fails, the pool stops cleanly and starts again with its old table, which takes a "

@@ -2,6 +2,7 @@
 /* kvpoolctl create: a new pool on blank or wiped devices. */
 #include "format/logplace.h"
 #include "plan.h"
+#include "spare_devices.h"
 
 static void print_plan(struct ctl *ctl, const struct plan *p)
 {
@@ -35,6 +36,19 @@ static void print_plan(struct ctl *ctl, const struct plan *p)
 	json_object_put(root);
 }
 
+static int label_spares(struct plan *p, struct err *err)
+{
+	char why[sizeof(err->why)];
+
+	if (!spares_write(p, err))
+		return 0;
+	if (err_exit(err->code) == EXIT_REFUSED)
+		err->code = ERR_FAILED;
+	snprintf(why, sizeof(why), "%.380s (the pool was made, but without this spare)", err->why);
+	memcpy(err->why, why, sizeof(why));
+	return -1;
+}
+
 static int execute(struct plan *p, struct err *err)
 {
 	char why[sizeof(err->why)];
@@ -56,7 +70,7 @@ static int execute(struct plan *p, struct err *err)
 		return -1;
 	}
 	if (!ret)
-		return 0;
+		return label_spares(p, err);
 	/* a refusal would say that the devices are unchanged */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
@@ -181,7 +195,8 @@ const struct command cmd_create = {
 		"no synchronisation is needed. VDEV is single DEV, mirror DEV DEV... or parity1 "
 		"DEV DEV DEV...; a pool of several vdevs needs all of them. cache DEV, cache "
 		"mirror DEV DEV... or cache parity1 DEV DEV DEV... after the vdevs puts the log on "
-		"SSDs.",
+		"SSDs. spare DEV... at the end names devices that wait for a leg with data to be "
+		"lost.",
 	.more = "Several vdevs take turns, so large reads and writes use all of them, in "
 		"proportion to their sizes. The pool survives as many losses as its weakest "
 		"vdev.\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl destroy: stop a pool and mark it as destroyed. */
+#include "spare_devices.h"
 #include "stop.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -19,7 +20,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 			"it was imported read-only, its labels cannot be marked");
 		return ctl_fail(ctl, &err);
 	}
-	return pool_stop(ctl, &e, "destroyed", false);
+	ret = pool_stop(ctl, &e, "destroyed", false);
+	if (!ret && !ctl->dry_run)
+		spares_forget(ctl, e.uuid);
+	return ret;
 }
 
 const struct command cmd_destroy = {
@@ -27,7 +31,8 @@ const struct command cmd_destroy = {
 	.purpose = "stop a pool and give up its devices; import --destroyed undoes it",
 	.args = "[-n] POOL",
 	.about = "Stops a pool and marks its labels as destroyed. Data stays in place: 'kvpoolctl "
-		"import --destroyed' undoes it until the legs get another use.",
+		"import --destroyed' undoes it until the legs get another use. Spares are free at "
+		"once.",
 	.example = "kvpoolctl destroy tank",
 	.dry_run = true,
 	.run = run,

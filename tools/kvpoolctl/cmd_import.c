@@ -55,6 +55,7 @@ static void print_vdev(json_object *vdev)
 static void print_found(const struct ctl *ctl, json_object *pool)
 {
 	json_object *vdevs = json_at(pool, "vdevs"), *refused = json_at(pool, "refused"), *o;
+	json_object *spares = json_at(pool, "spares");
 	char size[SIZE_BUF];
 	size_t i;
 
@@ -63,6 +64,9 @@ static void print_found(const struct ctl *ctl, json_object *pool)
 	       ctl_size(ctl, json_number_at(pool, "size"), size));
 	for (i = 0; i < json_object_array_length(vdevs); i++)
 		print_vdev(json_object_array_get_idx(vdevs, i));
+	for (i = 0; i < json_object_array_length(spares); i++)
+		printf("  spare: %s\n",
+		       json_text_at(json_object_array_get_idx(spares, i), "path"));
 	if (json_at(pool, "last_host"))
 		printf("   host: %s, last\n", json_text_at(pool, "last_host"));
 	if (!json_flag_at(pool, "autoimport"))
@@ -77,7 +81,12 @@ static void print_found(const struct ctl *ctl, json_object *pool)
 }
 
 /* Devices with a trace of a label that does not name a pool. */
-static void list_unusable(struct ctl *ctl, const struct scan *s, json_object *root)
+static bool is_listed_spare(struct scan *s, const struct label *l)
+{
+	return label_is_spare(l) && scan_pool(s, l->spare.pool_uuid);
+}
+
+static void list_unusable(struct ctl *ctl, struct scan *s, json_object *root)
 {
 	json_object *list = json_list(root, "unusable"), *o;
 	unsigned int i;
@@ -85,7 +94,7 @@ static void list_unusable(struct ctl *ctl, const struct scan *s, json_object *ro
 	for (i = 0; i < s->leg_count; i++) {
 		const char *why = label_fault(&s->legs[i]->label);
 
-		if (!why)
+		if (!why || is_listed_spare(s, &s->legs[i]->label))
 			continue;
 		o = json_item(list);
 		json_text(o, "path", s->legs[i]->dev.path);
@@ -95,7 +104,7 @@ static void list_unusable(struct ctl *ctl, const struct scan *s, json_object *ro
 	}
 }
 
-static int list_pools(struct ctl *ctl, const struct scan *s, const struct request *q)
+static int list_pools(struct ctl *ctl, struct scan *s, const struct request *q)
 {
 	json_object *root = json_root(), *pools = json_list(root, "pools"), *o;
 	struct refusals r;

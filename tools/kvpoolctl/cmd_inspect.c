@@ -142,6 +142,16 @@ static void print_udev(const struct kvp_sb *sb)
 		printf("ID_FS_LABEL=%s\n", sb->name);
 }
 
+/* It has no UUID of a leg, so a rule does not take it for one. */
+static void print_udev_spare(const struct kvp_spare *s)
+{
+	char uuid[UUID_BUF];
+
+	printf("ID_FS_TYPE=kvpool_member\nID_FS_USAGE=raid\n");
+	printf("ID_FS_UUID=%s\n", uuid_print(s->pool_uuid, uuid));
+	printf("KVPOOL_SPARE=%s\n", uuid_print(s->uuid, uuid));
+}
+
 static int print_all(struct ctl *ctl, const struct device *d, const struct label *l)
 {
 	struct err err;
@@ -192,7 +202,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ctl_args(ctl, argc, 1, 1);
 	if (device_open(argv[optind], true, &d, &err) || label_read(&d, &l, &err))
 		return ctl_fail(ctl, &err);
-	if (!l.sb)
+	if (udev && label_is_spare(&l))
+		print_udev_spare(&l.spare);
+	else if (!l.sb)
 		ret = no_label(ctl, &d, &l);
 	else if (udev)
 		print_udev(l.sb);

@@ -17,6 +17,10 @@ static int check(const struct device *d, const struct label *l, bool force, stru
 			       "it has no kvpool label");
 	if (force || (l->sb && !label_fault(l) && scan_was_destroyed(l->sb)))
 		return 0;
+	if (label_is_spare(l))
+		return err_set(err, ERR_MEMBER, d->path,
+			       "kvpoolctl remove POOL DEV; or -f, if that pool is gone", "%s",
+			       label_fault(l));
 	if (l->sb && !label_fault(l))
 		return err_set(err, ERR_MEMBER, d->path, "-f, if that pool is not needed any more",
 			       "it is a member of pool %s, which was not destroyed as far as the "

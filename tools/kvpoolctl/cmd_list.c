@@ -2,6 +2,7 @@
 /* kvpoolctl list: one line a pool. */
 #include "columns.h"
 #include "pool_object.h"
+#include "spare_devices.h"
 
 enum kind { TEXT, NUMBER, SIZE, YES_NO };
 
@@ -144,6 +145,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 			print_pools(ctl, &l, pools);
 		json_object_put(root);
 	} else if (!ret) {
+		spares_note(pools, NULL, 0);
 		ctl_json(root);
 	}
 	return ret;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl remove: take the cache out of a running pool. */
+/* kvpoolctl remove: take the cache, or a spare, out of a running pool. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -7,6 +7,7 @@
 #include "drain.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "spare_devices.h"
 #include "spares.h"
 
 /* The pool before the removal. */
@@ -139,10 +140,74 @@ static void report(struct ctl *ctl, const struct removal *r)
 	json_object_put(root);
 }
 
+/* --- spares --------------------------------------------------------------------------- */
+
+static int check_spare(const struct dm_entry *e, const struct device *d, const struct label *l,
+		       struct err *err)
+{
+	char uuid[UUID_BUF];
+
+	if (l->spare_valid && !strcasecmp(uuid_print(l->spare.pool_uuid, uuid), e->uuid))
+		return device_unused(d, err);
+	return err_set(err, ERR_REFUSED, d->path, "'kvpoolctl status' lists the spares; of the rest "
+		       "of a pool only the cache can be taken out: kvpoolctl remove POOL cache",
+		       "it is no spare of pool %s", e->name);
+}
+
+static void report_spare(struct ctl *ctl, const struct dm_entry *e, const struct device *d,
+			 const struct label *l)
+{
+	json_object *root = json_root(), *plan = json_child(root, "plan");
+	char uuid[UUID_BUF];
+
+	json_text(plan, "action", "remove");
+	json_text(plan, "pool", e->name);
+	json_text(plan, "uuid", e->uuid);
+	json_text(plan, "spare", uuid_print(l->spare.uuid, uuid));
+	json_text(plan, "path", d->path);
+	if (ctl->json)
+		ctl_json(json_object_get(root));
+	else
+		ctl_say(ctl, ctl->dry_run ? "would take the spare %s from pool %s" :
+			"%s is no spare of pool %s any more", d->path, e->name);
+	json_object_put(root);
+}
+
+static int remove_spare(struct ctl *ctl, const struct dm_entry *e, const char *path)
+{
+	struct device d;
+	struct label l;
+	struct err err;
+	int ret;
+
+	if (device_open(path, false, &d, &err))
+		return ctl_fail(ctl, &err);
+	ret = label_read(&d, &l, &err);
+	if (!ret) {
+		ret = check_spare(e, &d, &l, &err) ||
+		      (!ctl->dry_run && spares_clear(&d, &l, &err));
+		if (!ret)
+			report_spare(ctl, e, &d, &l);
+		label_free(&l);
+	}
+	device_close(&d);
+	return ret ? ctl_fail(ctl, &err) : EXIT_DONE;
+}
+
+static int remove_cache(struct ctl *ctl, struct removal *r)
+{
+	struct err err;
+
+	if (look(r, &err) || (!ctl->dry_run && execute(ctl, r, &err)))
+		return ctl_fail(ctl, &err);
+	report(ctl, r);
+	return EXIT_DONE;
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct removal *r = calloc(1, sizeof(*r));
-	struct err err;
+	const char *what;
 	int ret;
 
 	if (!r)
@@ -150,13 +215,11 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		;
 	ctl_args(ctl, argc, 2, 2);
-	ret = strcmp(argv[optind + 1], "cache") ?
-		ctl_usage(ctl, "only a cache can be taken out") :
-		ctl_find(ctl, argv[optind], &r->entry);
-	if (!ret && (look(r, &err) || (!ctl->dry_run && execute(ctl, r, &err))))
-		ret = ctl_fail(ctl, &err);
-	else if (!ret)
-		report(ctl, r);
+	what = argv[optind + 1];
+	ret = ctl_find(ctl, argv[optind], &r->entry);
+	if (!ret)
+		ret = strcmp(what, "cache") ? remove_spare(ctl, &r->entry, what) :
+					      remove_cache(ctl, r);
 	free(r->params);
 	free(r);
 	return ret;
@@ -164,13 +227,14 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 const struct command cmd_remove = {
 	.name = "remove",
-	.purpose = "take the cache out",
-	.args = "[-n] POOL cache",
+	.purpose = "take the cache, or a spare, out",
+	.args = "[-n] POOL cache|DEV",
 	.about = "Takes the cache out of a running pool. Data that only the cache has is written "
 		"home first, while the pool is in use, and the command says how long that takes. "
 		"'kvpoolctl cancel POOL drain' stops it. If this command is interrupted, the drain "
 		"goes on, and leaves an idle cache. Then writes wait for a moment. The labels of "
-		"the SSDs are wiped.",
+		"the SSDs are wiped. Of DEV, a spare, the label is cleared; the pool does not "
+		"change by that.",
 	.more = "A power cut at any time leaves the pool with its cache, or without.",
 	.example = "kvpoolctl remove tank cache",
 	.dry_run = true,

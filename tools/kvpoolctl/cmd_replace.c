@@ -2,10 +2,29 @@
 /* kvpoolctl replace: put another device in the place of a leg. */
 #include "pool_object.h"
 #include "resilver.h"
+#include "spare_devices.h"
 #include "ssds.h"
 #include "substitute.h"
 
 enum { WAIT };
+
+/* Without NEW, a spare of the pool. */
+static int replace_leg(struct ctl *ctl, struct substitute_order *o)
+{
+	char path[PATH_MAX];
+	struct err err;
+
+	if (!o->new && spares_choose(o->e, o->s, o->leg, path, &err))
+		return ctl_fail(ctl, &err);
+	o->new = o->new ?: path;
+	return substitute_leg(ctl, o);
+}
+
+static int replace_ssd(struct ctl *ctl, const struct ssds_order *o)
+{
+	return o->new ? ssds_exchange(ctl, o) :	/* this always waits */
+			ctl_usage(ctl, "name the new SSD: spares are for legs with data");
+}
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
@@ -19,10 +38,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
 		*(c == 'f' ? &leg.force : &leg.wait) = true;
-	ctl_args(ctl, argc, 3, 3);
+	c = ctl_args(ctl, argc, 2, 3);
 	o.pool = argv[optind];
 	o.leg = argv[optind + 1];
-	o.new = argv[optind + 2];
+	o.new = c > 2 ? argv[optind + 2] : NULL;
 	o.force = leg.force;
 	ret = ctl_find(ctl, o.pool, &e);
 	if (ret)
@@ -36,9 +55,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (leg_find(e.name, &s, o.leg, uuid, &leg.leg, &err))
 		ret = ctl_fail(ctl, &err);
 	else if (resilver_is_ssd(&s, leg.leg))
-		ret = ssds_exchange(ctl, &o);	/* this always waits */
+		ret = replace_ssd(ctl, &o);
 	else
-		ret = substitute_leg(ctl, &leg);
+		ret = replace_leg(ctl, &leg);
 	stats_free(&s);
 	return ret;
 }
@@ -53,14 +72,15 @@ static const struct ctl_option options[] = {
 const struct command cmd_replace = {
 	.name = "replace",
 	.purpose = "put another device in the place of a leg",
-	.args = "[-n] [-f] [--wait] POOL OLD NEW",
+	.args = "[-n] [-f] [--wait] POOL OLD [NEW]",
 	.about = "Puts NEW in the place of OLD, a leg with data that is out (missing, faulted, stale "
 		"or offline) or an SSD of the cache. OLD is a path, or the UUID of the leg, which "
 		"status -v shows. A leg with data gets all that was written there while the pool "
 		"is in use; until then it is resilvering, and nothing is read from it. Writes wait "
 		"for a moment at the beginning. The label of OLD is wiped if OLD is there. To "
 		"replace a leg that is in use, take it out with offline first; until the resilver "
-		"ends the pool survives one loss less.\n"
+		"ends the pool survives one loss less. Without NEW, a spare of the pool takes the "
+		"place: the smallest that is large enough.\n"
 		"An SSD of the cache may be in use, too. Data that only the cache has is written "
 		"home first, while the pool is in use. Nothing is copied: the new SSD fills as data "
 		"is written and read.",

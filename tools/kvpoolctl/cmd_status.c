@@ -5,6 +5,7 @@
 #include "foreign_note.h"
 #include "idle.h"
 #include "layout_tree.h"
+#include "spare_devices.h"
 #include "pool_object.h"
 
 #define MAX_PLACES	64
@@ -326,6 +327,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (ret)
 		return ret;
 	health = describe(ctl, list, count, &view, pools, &failed);
+	spares_note(pools, view.places, view.place_count);
 	free(list);
 	if (!name) {
 		idle = json_list(root, "not_running");

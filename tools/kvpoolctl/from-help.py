@@ -105,7 +105,7 @@ def examples(command, common):
 # The kind of each placeholder of a usage line.
 KINDS = {"POOL": "pool", "POOL|UUID": "found", "DEV": "device", "LEG": "device", "OLD": "device", "NEW": "device",
          "DIR|DEV": "device", "VDEV": "vdev", "KEY": "key", "KEY=VALUE": "setting", "KEY=VALUE|KEY": "setting",
-         "VALUE": "value", "COMMAND": "command", "FILE": "device"}
+         "VALUE": "value", "COMMAND": "command", "FILE": "device", "cache|DEV": "cache,"}
 
 
 def kind(word, text=""):

@@ -7,6 +7,7 @@
 #include "import.h"
 #include "log.h"
 #include "memory.h"
+#include "spare_devices.h"
 
 static void __attribute__((format(printf, 5, 6)))
 refuse(struct refusals *r, const char *pool, enum err_code code, const char *mend,
@@ -464,6 +465,7 @@ json_object *import_object(const struct found_pool *p, const struct refusals *r)
 	json_time(o, "last_written", p->sb->write_time);
 	json_text(o, "last_host", host_shown(p->sb, host));
 	add_vdevs(o, p);
+	spares_add_found(o, p);
 	list = json_list(o, "refused");
 	for (i = 0; i < r->count; i++)
 		json_error(json_item(list), &r->list[i]);

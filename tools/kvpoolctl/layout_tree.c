@@ -77,6 +77,16 @@ static void draw_group(const struct tree *t, json_object *vdev, const char *name
 		draw_leg(t, item(legs, i));
 }
 
+static void draw_spares(const struct tree *t, json_object *spares)
+{
+	size_t i;
+
+	if (length(spares))
+		new_row(t, 1, "spares");
+	for (i = 0; i < length(spares); i++)
+		draw_name(t, 2, leg_name(item(spares, i)), item(spares, i));
+}
+
 static void draw_vdev(const struct tree *t, json_object *vdev, size_t index)
 {
 	char name[32];
@@ -114,5 +124,6 @@ void layout_tree(const struct ctl *ctl, json_object *pool, bool verbose, FILE *o
 	if (json_at(pool, "cache"))
 		draw_group(&t, json_at(pool, "cache"), json_text_at(pool, "cache.kind"),
 			   !strcmp(json_text_at(pool, "log.on"), "cache"));
+	draw_spares(&t, json_at(pool, "spares"));
 	columns_print(t.table, "  ", out);
 }

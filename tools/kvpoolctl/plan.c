@@ -18,7 +18,7 @@
 
 static const char vdev_mend[] =
 	"give 'single DEV', 'mirror DEV DEV...' or 'parity1 DEV DEV DEV...', or several of them, "
-	"and 'cache [mirror|parity1] DEV...' after them";
+	"and 'cache [mirror|parity1] DEV...' and 'spare DEV...' after them";
 
 int plan_option(struct plan *p, const char *text, struct err *err)
 {
@@ -186,6 +186,13 @@ static int begin_vdev(struct plan *p, const char *word, struct err *err)
 		   !strcmp(word, "parity1") ? KVP_VDEV_PARITY1 :
 		   !strcmp(word, "cache") ? KVP_VDEV_CACHE : 0;
 
+	if (p->in_spares)
+		return err_set(err, ERR_USAGE, word, "name the spares last, after one word spare",
+			       "it follows the spares");
+	if (!strcmp(word, "spare")) {
+		p->in_spares = true;
+		return 0;
+	}
 	if (!kind)
 		return err_set(err, ERR_USAGE, word, vdev_mend,
 			       "this version cannot make vdevs of this kind");
@@ -216,8 +223,20 @@ static bool cache_lies(struct plan *p, const char *word, bool *mirror)
 	return *mirror || kvp_log_striped(g);
 }
 
+static int add_spare(struct plan *p, const char *word, struct err *err)
+{
+	if (p->spare_count == MAX_SPARES)
+		return err_set(err, ERR_USAGE, word, "name fewer",
+			       "a pool has at most %d spares", MAX_SPARES);
+	snprintf(p->spares[p->spare_count].dev.path, PATH_MAX, "%s", word);
+	p->spares[p->spare_count++].dev.fd = -1;
+	return 0;
+}
+
 static int add_leg(struct plan *p, const char *word, struct err *err)
 {
+	if (p->in_spares)
+		return add_spare(p, word, err);
 	if (p->sb.vdev_count == p->first_vdev)
 		return err_set(err, ERR_USAGE, word, vdev_mend, strchr(word, '/') ?
 			       "a device needs the kind of its vdev before it" :
@@ -244,6 +263,10 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 		if (!strcmp(words[i], "cache") && i + 1 < count)
 			i += cache_lies(p, words[i + 1], &mirrored_cache);
 	}
+	if (p->in_spares && !p->spare_count)
+		return err_set(err, ERR_USAGE, "spare", "name it", "no device follows");
+	if (p->in_spares && !p->sb.vdev_count)
+		return err_set(err, ERR_USAGE, "spare", vdev_mend, "spares are no vdev");
 	for (v = p->first_vdev; v < p->sb.vdev_count; v++) {
 		if (!kvp_has_data(&p->sb.vdevs[v]) &&
 		    check_cache_legs(&p->sb.vdevs[v], mirrored_cache, err))
@@ -266,25 +289,34 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 	return 0;
 }
 
-static int check_twice(const struct plan *p, unsigned int leg, struct err *err)
+static int check_other(const struct device *d, const struct device *other, struct err *err)
 {
-	const struct device *d = &p->legs[leg].dev, *other;
 	dev_t disk = device_disk(d->rdev);
-	unsigned int i;
 
-	for (i = p->first_leg; i < leg; i++) {
-		other = &p->legs[i].dev;
-		if (device_same(other, d))
-			return err_set(err, ERR_LISTED_TWICE, d->path, "name each device once",
-				       "the same device as %.200s", other->path);
-		/* two partitions may share a disk; a disk and its partition may not be two legs */
-		if (disk == other->rdev || device_disk(other->rdev) == d->rdev)
-			return err_set(err, ERR_LISTED_TWICE, d->path,
-				       "name the disk, or its partitions",
-				       "%s of %.200s", disk == other->rdev ?
-				       "a partition" : "the disk", other->path);
-	}
+	if (device_same(other, d))
+		return err_set(err, ERR_LISTED_TWICE, d->path, "name each device once",
+			       "the same device as %.200s", other->path);
+	/* two partitions may share a disk; a disk and its partition may not be two legs */
+	if (disk == other->rdev || device_disk(other->rdev) == d->rdev)
+		return err_set(err, ERR_LISTED_TWICE, d->path,
+			       "name the disk, or its partitions",
+			       "%s of %.200s", disk == other->rdev ?
+			       "a partition" : "the disk", other->path);
 	return 0;
+}
+
+/* @d against all legs before @leg, and all spares before @spare. */
+static int check_twice(const struct plan *p, const struct device *d, unsigned int leg,
+		       unsigned int spare, struct err *err)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = p->first_leg; !ret && i < leg; i++)
+		ret = check_other(d, &p->legs[i].dev, err);
+	for (i = 0; !ret && i < spare; i++)
+		ret = check_other(d, &p->spares[i].dev, err);
+	return ret;
 }
 
 /* A leg that an interrupted add or replace has left: the same pool may try again. */
@@ -318,6 +350,12 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 		return -1;
 	if (!l.valid && !l.bad)
 		ret = 0;
+	else if (p->takes_spare && label_is_spare(&l) &&
+		 !memcmp(l.spare.pool_uuid, p->sb.pool_uuid, 16))
+		leg->spare = true;
+	else if (l.spare_valid)
+		ret = err_set(err, ERR_MEMBER, path, "kvpoolctl remove POOL DEV; if that pool is "
+			      "gone: kvpoolctl labelclear -f DEV", "%s", label_fault(&l));
 	else if (label_fault(&l))
 		ret = err_set(err, ERR_MEMBER, path, mend, "it carries a kvpool label: %s",
 			      label_fault(&l));
@@ -346,12 +384,19 @@ static int check_signature(struct plan *p, struct plan_leg *leg, struct err *err
 	return found < 0 ? -1 : 0;
 }
 
-static int open_leg(struct plan *p, unsigned int i, struct err *err)
+static int open_device(struct device *d, struct err *err)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s", p->legs[i].dev.path);
-	return device_open(path, false, &p->legs[i].dev, err) || check_twice(p, i, err) ? -1 : 0;
+	snprintf(path, sizeof(path), "%s", d->path);
+	return device_open(path, false, d, err);
+}
+
+static int open_leg(struct plan *p, unsigned int i, struct err *err)
+{
+	struct device *d = &p->legs[i].dev;
+
+	return open_device(d, err) || check_twice(p, d, i, 0, err) ? -1 : 0;
 }
 
 static int check_leg(struct plan *p, struct plan_leg *leg, struct err *err)
@@ -556,6 +601,42 @@ static void write_params(struct plan *p)
 	plan_write_vdevs(p);
 }
 
+/* A spare must be large enough for one of the legs at least. */
+static int check_spare_size(const struct plan *p, const struct plan_leg *spare, struct err *err)
+{
+	u64 least = ~0ull;
+	struct kvp_why why;
+	u32 v;
+
+	for (v = 0; v < p->sb.vdev_count; v++) {
+		const struct kvp_geometry *g = &p->sb.vdevs[v];
+
+		if (!kvp_has_data(g))
+			continue;
+		if (!kvp_geometry_check(g, spare->dev.blocks, &why))
+			return 0;
+		least = kvp_leg_least(g) < least ? kvp_leg_least(g) : least;
+	}
+	return err_set(err, ERR_TOO_SMALL, spare->dev.path, "use a larger one",
+		       "it has %" PRIu64 " bytes, and a leg of this pool needs %" PRIu64,
+		       spare->dev.bytes, least << KVP_BLOCK_SHIFT);
+}
+
+int plan_spares(struct plan *p, struct err *err)
+{
+	struct plan_leg *spare;
+	unsigned int i;
+
+	for (i = 0; i < p->spare_count; i++) {
+		spare = &p->spares[i];
+		if (open_device(&spare->dev, err) ||
+		    check_twice(p, &spare->dev, p->leg_count, i, err) ||
+		    check_leg(p, spare, err) || check_spare_size(p, spare, err))
+			return -1;
+	}
+	return 0;
+}
+
 int plan_devices(struct plan *p, struct err *err)
 {
 	unsigned int i;
@@ -566,7 +647,7 @@ int plan_devices(struct plan *p, struct err *err)
 	for (i = p->first_leg; i < p->leg_count; i++)
 		if (check_leg(p, &p->legs[i], err))
 			return -1;
-	return lay_out(p, err);
+	return lay_out(p, err) || plan_spares(p, err) ? -1 : 0;
 }
 
 static const struct kvp_geometry *vdev_of(const struct plan *p, unsigned int leg)
@@ -586,6 +667,7 @@ int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct er
 
 	snprintf(d->path, sizeof(d->path), "%s", dev);
 	d->fd = -1;
+	p->takes_spare = true;
 	p->leg_count = p->first_leg + 1;
 	if (open_leg(p, p->first_leg, err) || check_leg(p, &p->legs[p->first_leg], err))
 		return -1;
@@ -664,6 +746,10 @@ void plan_print_vdevs(const struct ctl *ctl, const struct plan *p)
 			       ctl_size(ctl, p->legs[i].dev.bytes, size),
 			       *p->legs[i].signature ? ", wiping " : "", p->legs[i].signature);
 	}
+	for (i = 0; i < p->spare_count; i++)
+		printf("%s  %s, %s%s%s\n", i ? "" : v > p->first_vdev ? "and spare\n" : " spare\n",
+		       p->spares[i].dev.path, ctl_size(ctl, p->spares[i].dev.bytes, size),
+		       *p->spares[i].signature ? ", wiping " : "", p->spares[i].signature);
 }
 
 void plan_close(struct plan *p)
@@ -672,6 +758,8 @@ void plan_close(struct plan *p)
 
 	for (i = p->first_leg; i < p->leg_count; i++)
 		device_close(&p->legs[i].dev);
+	for (i = 0; i < p->spare_count; i++)
+		device_close(&p->spares[i].dev);
 }
 
 /* The value that a tunable will have: as given, else its default. */
@@ -685,20 +773,25 @@ static u64 tunable_value(const struct plan *p, unsigned int id)
 	return kvp_tunables[id].def;
 }
 
+void plan_add_leg(json_object *legs, const struct plan_leg *l)
+{
+	json_object *leg = json_item(legs);
+
+	json_text(leg, "path", l->dev.path);
+	json_number(leg, "size", l->dev.bytes);
+	json_text(leg, "wipes", *l->signature ? l->signature : NULL);
+	json_text(leg, "former_pool", *l->old_pool ? l->old_pool : NULL);
+}
+
 void plan_add_vdev(json_object *vdevs, const struct plan *p, const struct kvp_geometry *g)
 {
-	json_object *vdev = json_item(vdevs), *legs, *leg;
+	json_object *vdev = json_item(vdevs), *legs;
 	unsigned int i;
 
 	json_text(vdev, "kind", vdev_word(g->kind));
 	legs = json_list(vdev, "legs");
-	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
-		leg = json_item(legs);
-		json_text(leg, "path", p->legs[i].dev.path);
-		json_number(leg, "size", p->legs[i].dev.bytes);
-		json_text(leg, "wipes", *p->legs[i].signature ? p->legs[i].signature : NULL);
-		json_text(leg, "former_pool", *p->legs[i].old_pool ? p->legs[i].old_pool : NULL);
-	}
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+		plan_add_leg(legs, &p->legs[i]);
 }
 
 json_object *plan_object(const struct plan *p)
@@ -707,6 +800,8 @@ json_object *plan_object(const struct plan *p)
 	const struct kvp_geometry *g = &p->sb.vdevs[p->sb.log_vdev];
 	const struct kvp_geometry *data = kvp_has_data(g) ? g : &p->sb.vdevs[0];
 	char table[sizeof(p->params) + 64];
+	json_object *spares;
+	unsigned int i;
 	u32 v;
 
 	json_text(plan, "action", "create");
@@ -728,6 +823,9 @@ json_object *plan_object(const struct plan *p)
 	vdevs = json_list(plan, "vdevs");
 	for (v = 0; v < p->sb.vdev_count; v++)
 		plan_add_vdev(vdevs, p, &p->sb.vdevs[v]);
+	spares = json_list(plan, "spares");
+	for (i = 0; i < p->spare_count; i++)
+		plan_add_leg(spares, &p->spares[i]);
 	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s",
 		 plan_blocks(p) << KVP_SECTORS_SHIFT, p->params);
 	json_text(plan, "table", table);

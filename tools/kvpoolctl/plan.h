@@ -8,6 +8,7 @@
 
 #include "device.h"
 #include "label.h"
+#include "scan.h"
 #include "setting.h"
 #include "stats.h"
 
@@ -15,6 +16,7 @@ struct plan_leg {
 	struct device dev;
 	char signature[64];	/* a signature that will be wiped; empty: none */
 	char old_pool[KVP_NAME_LEN + 1];	/* the former pool of a label; empty: none */
+	bool spare;		/* a spare of this pool: the module makes it blank */
 };
 
 struct plan {
@@ -24,6 +26,10 @@ struct plan {
 	/* the legs of each vdev in turn; one more, which takes the place of another */
 	struct plan_leg legs[KVP_MAX_LEGS + 1];
 	unsigned int leg_count;
+	struct plan_leg spares[MAX_SPARES];	/* new ones */
+	unsigned int spare_count;
+	bool in_spares;		/* the words that follow are spares */
+	bool takes_spare;	/* a spare of the pool may be its new device */
 	u32 first_vdev, first_leg, roots;	/* of an add: the numbers before it */
 	u32 max_roots;		/* for each new vdev */
 	struct setting settings[KVP_MAX_TUNABLES];
@@ -63,6 +69,9 @@ int plan_devices(struct plan *p, struct err *err);
  */
 int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct err *err);
 
+/** plan_spares() - open and check the new spares, for the vdevs of the plan; a part of plan_devices() */
+int plan_spares(struct plan *p, struct err *err);
+
 /** plan_write() - append to the table line */
 void plan_write(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -73,11 +82,17 @@ void plan_write_vdevs(struct plan *p);
 /** plan_wipe() - make the new devices blank, as the module demands */
 int plan_wipe(const struct plan *p, struct err *err);
 
+/** plan_wipe_leg() - the same for one of them */
+int plan_wipe_leg(const struct plan *p, const struct plan_leg *leg, struct err *err);
+
 /** plan_print_vdevs() - the new vdevs, for people */
 void plan_print_vdevs(const struct ctl *ctl, const struct plan *p);
 
 /** plan_add_vdev() - a new vdev as JSON */
 void plan_add_vdev(json_object *vdevs, const struct plan *p, const struct kvp_geometry *g);
+
+/** plan_add_leg() - a new device as JSON */
+void plan_add_leg(json_object *legs, const struct plan_leg *l);
 
 /** plan_blocks() - size of the device */
 u64 plan_blocks(const struct plan *p);

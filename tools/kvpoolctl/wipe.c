@@ -20,7 +20,7 @@ static int zero_label(int fd, u64 at, const struct device *d, struct err *err)
 	return 0;
 }
 
-static int wipe_leg(const struct plan *p, const struct plan_leg *leg, struct err *err)
+int plan_wipe_leg(const struct plan *p, const struct plan_leg *leg, struct err *err)
 {
 	int fd = device_claim(&leg->dev, err), ret = 0;
 
@@ -49,6 +49,7 @@ int plan_wipe(const struct plan *p, struct err *err)
 	int ret = 0;
 
 	for (i = p->first_leg; !ret && i < p->leg_count; i++)
-		ret = wipe_leg(p, &p->legs[i], err);
+		if (!p->legs[i].spare)
+			ret = plan_wipe_leg(p, &p->legs[i], err);
 	return ret;
 }

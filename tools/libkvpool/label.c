@@ -85,6 +85,29 @@ static void note_short(const struct device *d, struct label *l, struct label_slo
 		 (unsigned long long)l->short_by, sb->name);
 }
 
+/* Is the slot of a spare? It is no leg, and counts as bad. */
+static void note_spare(const struct device *d, struct label *l, struct label_slot *s,
+		       const struct kvp_disk_sb *raw)
+{
+	struct kvp_why why = s->why;
+	struct kvp_spare spare;
+	int ret = kvp_spare_decode(raw, s->offset, d->blocks, &spare, &s->why);
+
+	if (ret == -ENODATA)
+		s->why = why;
+	if (ret == -ENODATA || ret == -EOPNOTSUPP)
+		l->unsupported = true;
+	if (ret)
+		return;
+	make_printable(spare.name);
+	if (l->spare_valid && (memcmp(l->spare.pool_uuid, spare.pool_uuid, 16) ||
+			       memcmp(l->spare.uuid, spare.uuid, 16)))
+		l->ambiguous = true;
+	l->spare = spare;
+	l->spare_valid++;
+	snprintf(s->why.text, sizeof(s->why.text), "it is a spare of pool %s", spare.name);
+}
+
 static void read_slot(const struct device *d, struct label *l, struct label_slot *s,
 		      struct kvp_disk_sb *raw, struct kvp_sb **sb)
 {
@@ -104,7 +127,7 @@ static void read_slot(const struct device *d, struct label *l, struct label_slot
 	if (s->state && !ret && s->state != -ENODATA)
 		note_short(d, l, s, raw, *sb);
 	if (s->state == -EOPNOTSUPP)
-		l->unsupported = true;
+		note_spare(d, l, s, raw);
 }
 
 static u64 may_hold(const struct label *l)
@@ -159,7 +182,7 @@ const char *label_fault(const struct label *l)
 {
 	unsigned int i;
 
-	if (l->ambiguous)
+	if (l->ambiguous || (l->sb && l->spare_valid))
 		return "its labels name different pools or legs";
 	if (l->unsupported)
 		return "its labels need a newer kvpool";
@@ -169,6 +192,11 @@ const char *label_fault(const struct label *l)
 		if (l->slots[i].state != -ENODATA)
 			return l->slots[i].why.text;
 	return "it has no kvpool label";
+}
+
+bool label_is_spare(const struct label *l)
+{
+	return l->spare_valid == 2 && l->bad == 2 && !l->valid && !l->ambiguous;
 }
 
 int label_clear(const struct device *d, const struct label *l, int fd, struct err *err)

@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "format/sbring.h"
+#include "format/spare.h"
 
 #define LABEL_SLOTS	(2 * KVP_SB_RING)
 
@@ -28,6 +29,9 @@ struct label {
 	/* bytes that the device lacks of its size as a leg; if not 0, no slot is valid */
 	u64 short_by;
 	u8 short_pool[16];	/* if short_by: the pool's UUID */
+	/* the labels of a spare that are valid, 2 of a whole one; the slots count as bad */
+	unsigned int spare_valid;
+	struct kvp_spare spare;	/* if spare_valid */
 };
 
 /**
@@ -41,8 +45,11 @@ struct label {
 int label_read(const struct device *d, struct label *l, struct err *err);
 void label_free(struct label *l);
 
-/** label_fault() - why a label cannot be used, NULL if it can */
+/** label_fault() - why a label cannot be used as that of a leg, NULL if it can */
 const char *label_fault(const struct label *l);
+
+/** label_is_spare() - are these the labels of a spare, whole, and nothing else? */
+bool label_is_spare(const struct label *l);
 
 /** label_clear() - zero every slot that carries our magic; @fd open for writing */
 int label_clear(const struct device *d, const struct label *l, int fd, struct err *err);

@@ -134,7 +134,7 @@ static int add_all(struct scan *s, struct err *err)
 	return ret;
 }
 
-static struct found_pool *pool_of(struct scan *s, const u8 uuid[16])
+struct found_pool *scan_pool(struct scan *s, const u8 uuid[16])
 {
 	unsigned int i;
 
@@ -168,6 +168,14 @@ static void place_leg(struct found_pool *p, struct found_leg *leg)
 		p->doubtful = leg;
 }
 
+static void place_spare(struct scan *s, struct found_leg *leg)
+{
+	struct found_pool *p = scan_pool(s, leg->label.spare.pool_uuid);
+
+	if (p && p->spare_count < MAX_SPARES)
+		p->spares[p->spare_count++] = leg;
+}
+
 static bool usable(const struct found_leg *leg)
 {
 	return !label_fault(&leg->label);
@@ -186,7 +194,7 @@ static int group(struct scan *s, struct err *err)
 
 		if (!usable(s->legs[i]))
 			continue;
-		p = pool_of(s, sb->pool_uuid);
+		p = scan_pool(s, sb->pool_uuid);
 		if (!p)
 			s->pools[s->pool_count++].sb = sb;
 		else if (kvp_sb_newer(sb, p->sb))
@@ -194,10 +202,12 @@ static int group(struct scan *s, struct err *err)
 	}
 	for (i = 0; i < s->leg_count; i++) {
 		struct label *l = &s->legs[i]->label;
-		struct found_pool *p = l->short_by ? pool_of(s, l->short_pool) : NULL;
+		struct found_pool *p = l->short_by ? scan_pool(s, l->short_pool) : NULL;
 
 		if (usable(s->legs[i]))
-			place_leg(pool_of(s, l->sb->pool_uuid), s->legs[i]);
+			place_leg(scan_pool(s, l->sb->pool_uuid), s->legs[i]);
+		else if (label_is_spare(l))
+			place_spare(s, s->legs[i]);
 		else if (p)
 			p->small = s->legs[i];
 	}
@@ -280,7 +290,7 @@ bool scan_was_destroyed(const struct kvp_sb *sb)
 		return true;
 	if (scan_run(NULL, 0, &s, &err))
 		return false;
-	p = pool_of(&s, sb->pool_uuid);
+	p = scan_pool(&s, sb->pool_uuid);
 	gone = p && p->sb->flags & KVP_SB_DESTROYED && kvp_sb_newer(p->sb, sb) && !p->fork &&
 		!p->duplicate &&
 	       !p->doubtful;

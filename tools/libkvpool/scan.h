@@ -5,6 +5,8 @@
 
 #include "label.h"
 
+#define MAX_SPARES	16	/* of a pool */
+
 struct found_leg {
 	struct device dev;	/* closed */
 	struct label label;
@@ -24,6 +26,9 @@ struct found_pool {
 	struct found_leg *outdated;
 	/* a leg with unreadable slots, which may hold a newer superblock */
 	struct found_leg *doubtful;
+	/* its spares, which no superblock lists; further ones are left out */
+	struct found_leg *spares[MAX_SPARES];
+	unsigned int spare_count;
 };
 
 struct scan {
@@ -42,6 +47,9 @@ struct scan {
  */
 int scan_run(const char *const *where, unsigned int count, struct scan *s, struct err *err);
 void scan_free(struct scan *s);
+
+/** scan_pool() - the pool of this UUID; NULL if none of its legs was found */
+struct found_pool *scan_pool(struct scan *s, const u8 uuid[16]);
 
 /** scan_missing() - number of legs that were not found */
 unsigned int scan_missing(const struct found_pool *p);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "format/spare.h"
 #include "format/tunables.h"
 #include "image.h"
 
@@ -44,6 +45,7 @@ static void apply(struct image *m, char option)
 
 	switch (option) {
 	case 's':
+	case 'p':
 	case '1':
 	case '2':
 	case '3':
@@ -82,6 +84,27 @@ static void apply(struct image *m, char option)
 		image_seal(m);
 }
 
+/* Makes the file @path, of the size of a leg, a spare of the pool. */
+static int make_spare(const struct image *m, const char *path)
+{
+	struct kvp_spare s = { .size_blocks = m->blocks, .create_time = 1700000000 };
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), end;
+	static struct kvp_disk_sb d;
+
+	memcpy(s.pool_uuid, m->sb.pool_uuid, sizeof(s.pool_uuid));
+	memset(s.uuid, 0x77, sizeof(s.uuid));
+	strcpy(s.name, m->sb.name);
+	if (ftruncate(fd, (off_t)(m->blocks << KVP_BLOCK_SHIFT)))
+		return 1;
+	for (end = 0; end < 2; end++) {
+		kvp_spare_encode(&s, kvp_spare_offset(m->blocks, (unsigned int)end), &d);
+		if (pwrite(fd, &d, sizeof(d), (off_t)kvp_spare_offset(m->blocks, (unsigned int)end)) !=
+		    sizeof(d))
+			return 1;
+	}
+	return close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	bool option = argc > 1 && *argv[1] == '-';
@@ -89,9 +112,14 @@ int main(int argc, char **argv)
 	enum image_cache cache = option ? cache_of(argv[1][1]) : IMAGE_NO_CACHE;
 	int data = argc - first - (int)ssds_of(cache);
 	static u8 buf[1 << 20];
+	const char *spare = NULL;
 	struct image m;
 	u64 at;
 
+	if (option && argv[1][1] == 'p') {
+		spare = argv[--argc];
+		data--;
+	}
 	if (data < 1 || argc - first > IMAGE_MAX_LEGS)
 		return 2;
 	image_standard_cached(&m, (unsigned int)data, IMAGE_SMALL, cache);
@@ -108,6 +136,8 @@ int main(int argc, char **argv)
 		}
 		close(fd);
 	}
+	if (spare && make_spare(&m, spare))
+		return 1;
 	image_free(&m);
 	return 0;
 }

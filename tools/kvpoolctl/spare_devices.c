@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "format/spare.h"
+#include "pool_object.h"
+#include "spare_devices.h"
+
+/* --- labels ----------------------------------------------------------------------- */
+
+static int write_failed(const struct device *d, struct err *err)
+{
+	return err_set(err, ERR_IO, d->path, "check the device", "it did not take its label: %s",
+		       strerror(errno));
+}
+
+static int write_labels(const struct device *d, const struct kvp_spare *s, struct err *err)
+{
+	int fd = device_claim(d, err), ret = fd < 0 ? -1 : 0;
+	struct kvp_disk_sb label;
+	unsigned int end;
+
+	for (end = 0; !ret && end < 2; end++) {
+		u64 at = kvp_spare_offset(d->blocks, end);
+
+		kvp_spare_encode(s, at, &label);
+		if (pwrite(fd, &label, sizeof(label), (off_t)at) != sizeof(label))
+			ret = write_failed(d, err);
+	}
+	if (!ret && fsync(fd))
+		ret = write_failed(d, err);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+int spares_write(struct plan *p, struct err *err)
+{
+	struct kvp_spare s = { .create_time = (u64)time(NULL) };
+	unsigned int i;
+	int ret = 0;
+
+	if (uuid_parse(p->uuid, s.pool_uuid))
+		return err_set(err, ERR_FAILED, p->name, "see kvpoolctl status", "it has no UUID");
+	snprintf(s.name, sizeof(s.name), "%s", p->name);
+	for (i = 0; !ret && i < p->spare_count; i++) {
+		struct device *d = &p->spares[i].dev;
+
+		uuid_generate_random(s.uuid);
+		s.size_blocks = d->blocks;
+		ret = plan_wipe_leg(p, &p->spares[i], err);
+		if (!ret)
+			ret = write_labels(d, &s, err);
+		device_close(d);
+		device_announce(d->rdev);
+	}
+	return ret;
+}
+
+int spares_clear(const struct device *d, const struct label *l, struct err *err)
+{
+	int fd = device_claim(d, err), ret;
+
+	if (fd < 0)
+		return -1;
+	ret = label_clear(d, l, fd, err);
+	close(fd);
+	device_announce(d->rdev);
+	return ret;
+}
+
+/* --- the search -------------------------------------------------------------------- */
+
+static const struct found_pool *find(struct scan *s, const char *pool_uuid)
+{
+	u8 uuid[16];
+
+	return uuid_parse(pool_uuid, uuid) ? NULL : scan_pool(s, uuid);
+}
+
+/* Is the spare that was found free? It is open then. */
+static bool is_free(const struct found_leg *spare, struct device *d, struct err *err)
+{
+	if (device_open(spare->dev.path, true, d, err))
+		return false;
+	if (!device_unused(d, err))
+		return true;
+	device_close(d);
+	return false;
+}
+
+void spares_forget(struct ctl *ctl, const char *pool_uuid)
+{
+	const struct found_pool *p;
+	unsigned int i;
+	struct device d;
+	struct scan s;
+	struct err err;
+
+	if (scan_run(NULL, 0, &s, &err))
+		return;
+	p = find(&s, pool_uuid);
+	for (i = 0; p && i < p->spare_count; i++) {
+		if (!is_free(p->spares[i], &d, &err) ||
+		    spares_clear(&d, &p->spares[i]->label, &err))
+			ctl_say(ctl, "note: the spare %s keeps its label: %s",
+				p->spares[i]->dev.path, err.why);
+		device_close(&d);
+	}
+	scan_free(&s);
+}
+
+static const struct kvp_geometry *geometry_of(const struct kvp_sb *sb, unsigned int leg)
+{
+	u32 v = 0;
+
+	while (v + 1 < sb->vdev_count && leg >= sb->vdevs[v].first_leg + sb->vdevs[v].leg_count)
+		v++;
+	return &sb->vdevs[v];
+}
+
+/* @d: receives its properties, closed. */
+static bool fits(const struct found_leg *spare, const struct kvp_geometry *g, struct device *d)
+{
+	struct kvp_why why;
+	struct err err;
+
+	if (!is_free(spare, d, &err))
+		return false;
+	device_close(d);
+	return d->rdev && !d->readonly && d->sector <= KVP_BLOCK_SIZE &&
+	       !kvp_geometry_check(g, d->blocks, &why);
+}
+
+int spares_choose(const struct dm_entry *e, const struct stats *stats, unsigned int leg,
+		  char *path, struct err *err)
+{
+	const struct found_pool *p;
+	struct device d;
+	struct scan s;
+	u64 least = 0;
+	unsigned int i, count = 0;
+
+	if (scan_run(NULL, 0, &s, err))
+		return -1;
+	p = find(&s, e->uuid);
+	for (i = 0; p && i < p->spare_count; i++, count++) {
+		if (!fits(p->spares[i], geometry_of(p->sb, leg), &d) || (least && d.blocks >= least))
+			continue;
+		least = d.blocks;
+		snprintf(path, PATH_MAX, "%s", d.path);
+	}
+	scan_free(&s);
+	if (least)
+		return 0;
+	return err_set(err, ERR_REFUSED, stats_text(stats, "leg.%u.uuid", leg) ?: e->name,
+		       "name a device: kvpoolctl replace POOL OLD NEW",
+		       count ? "none of the spares of pool %s is free and large enough" :
+		       "no spare of pool %s was found", e->name);
+}
+
+void spares_add_found(json_object *o, const struct found_pool *p)
+{
+	json_object *list = json_list(o, "spares"), *spare;
+	char uuid[UUID_BUF];
+	struct device d;
+	struct err err;
+	unsigned int i;
+	bool is;
+
+	for (i = 0; p && i < p->spare_count; i++) {
+		is = is_free(p->spares[i], &d, &err);
+		device_close(&d);
+		spare = json_item(list);
+		json_text(spare, "path", p->spares[i]->dev.path);
+		json_text(spare, "uuid", uuid_print(p->spares[i]->label.spare.uuid, uuid));
+		json_text(spare, "state", is ? "available" : "held");
+		json_number(spare, "size", p->spares[i]->dev.bytes);
+	}
+}
+
+void spares_note(json_object *pools, const char *const *where, unsigned int count)
+{
+	size_t i, n = json_object_array_length(pools);
+	json_object *pool;
+	struct scan s;
+
+	if (!n || scan_run(where, count, &s, NULL))
+		return;
+	for (i = 0; i < n; i++) {
+		pool = json_object_array_get_idx(pools, i);
+		if (json_at(pool, "vdevs"))
+			spares_add_found(pool, find(&s, json_text_at(pool, "uuid")));
+	}
+	scan_free(&s);
+}

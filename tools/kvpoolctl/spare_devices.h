@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Spares of a pool: their labels, and the search for them. The pool itself does not know them. (How
+ * many losses a pool survives is in spares.h.)
+ */
+#ifndef KVPOOLCTL_SPARE_DEVICES_H
+#define KVPOOLCTL_SPARE_DEVICES_H
+
+#include "plan.h"
+
+/**
+ * spares_write() - make the plan's spares those of its pool, and tell udev
+ *
+ * Each is wiped, and then labelled at both ends. Return: 0, or -1 with @err.
+ */
+int spares_write(struct plan *p, struct err *err);
+
+/** spares_clear() - clear the label of @d, a spare, and tell udev */
+int spares_clear(const struct device *d, const struct label *l, struct err *err);
+
+/** spares_forget() - clear the labels of all spares of a pool that are here; tells of failures */
+void spares_forget(struct ctl *ctl, const char *pool_uuid);
+
+/**
+ * spares_choose() - the smallest spare of a running pool that is large enough for leg @leg
+ * @path: receives its device, PATH_MAX bytes
+ */
+int spares_choose(const struct dm_entry *e, const struct stats *s, unsigned int leg, char *path,
+		  struct err *err);
+
+/**
+ * spares_note() - fill in "spares" of the running pools in @pools, made by pool_object()
+ * @where: where to search, as of scan_run()
+ *
+ * A search that fails leaves the lists empty.
+ */
+void spares_note(json_object *pools, const char *const *where, unsigned int count);
+
+/** spares_add_found() - the spares that a search has found, as JSON */
+void spares_add_found(json_object *o, const struct found_pool *p);
+
+#endif
