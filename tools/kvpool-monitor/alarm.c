@@ -30,6 +30,8 @@ static const struct {
 	{ "device_ignored", { PRI_WARNING, NULL } },
 	/* of the monitor itself */
 	{ "degraded", { PRI_WARNING, "the pool was started without all disks" } },
+	{ "spare_taken", { PRI_NOTICE, "a spare has taken the place of a disk" } },
+	{ "spare_failed", { PRI_ERR, "no spare could take the place of a disk" } },
 	{ "return_failed", { PRI_ERR, "a disk is back, and cannot be brought online" } },
 };
 

@@ -5,6 +5,7 @@
 
 #include "config.h"
 #include "journal.h"
+#include "takes.h"
 
 struct config config = {
 	.hooks = "/etc/kvpool/hook.d",
@@ -12,6 +13,7 @@ struct config config = {
 	.journal = JOURNAL_SOCKET,
 	.kvpoolctl = "kvpoolctl",
 	.sendmail = "/usr/sbin/sendmail",
+	.spare_after = TAKE_GRACE,
 };
 
 static const struct option options[] = {
@@ -22,6 +24,7 @@ static const struct option options[] = {
 	{ "kvpoolctl", required_argument, NULL, 'c' },
 	{ "sendmail", required_argument, NULL, 'S' },
 	{ "no-return", no_argument, NULL, 'n' },
+	{ "spare-after", required_argument, NULL, 'a' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 }
@@ -32,19 +35,35 @@ static void help(void)
 	printf("Usage: kvpool-monitor [OPTION]...\n"
 	       "\n"
 	       "Watches all running pools. Writes their events to the journal, tells people about\n"
-	       "those that are alarms, and brings legs online whose devices are back.\n"
+	       "those that are alarms, and brings legs online whose devices are back. Orders a\n"
+	       "spare in the place of a leg with data that stays away.\n"
 	       "\n"
 	       "  --mail ADDRESS     mail alarms there\n"
 	       "  --hooks FOLDER     run the programs in FOLDER for each alarm;\n"
 	       "                     default: %s\n"
 	       "  --no-return        bring no leg online\n"
+	       "  --spare-after SECONDS\n"
+	       "                     how long a lost leg may stay away until a spare is taken;\n"
+	       "                     0: for ever; default: %d\n"
 	       "  --state FOLDER     keep the place in each pool's events there;\n"
 	       "                     default: %s\n"
 	       "  --journal SOCKET   default: %s\n"
 	       "  --kvpoolctl PROGRAM, --sendmail PROGRAM\n"
 	       "                     run these; default: %s, %s\n"
 	       "  --help, --version\n",
-	       config.hooks, config.state, config.journal, config.kvpoolctl, config.sendmail);
+	       config.hooks, TAKE_GRACE, config.state, config.journal, config.kvpoolctl, config.sendmail);
+}
+
+static unsigned int seconds_of(const char *value)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	if (*value >= '0' && *value <= '9' && !*end && n <= 7 * 24 * 3600)
+		return (unsigned int)n;
+	fprintf(stderr, "kvpool-monitor: --spare-after takes 0 to %d seconds, not '%s'\n",
+		7 * 24 * 3600, value);
+	exit(2);
 }
 
 static void take(int c, const char *value)
@@ -57,6 +76,7 @@ static void take(int c, const char *value)
 	case 'c': config.kvpoolctl = value; break;
 	case 'S': config.sendmail = value; break;
 	case 'n': config.no_return = true; break;
+	case 'a': config.spare_after = seconds_of(value); break;
 	case 'h': help(); exit(0);
 	case 'V': printf("kvpool-monitor %s\n", KVPOOL_VERSION); exit(0);
 	default: exit(2);

@@ -5,6 +5,7 @@
 
 #include "devices.h"
 #include "returns.h"
+#include "takes.h"
 
 #define RECEIVE_BUFFER	(8 << 20)
 
@@ -30,10 +31,24 @@ void devices_event(const char *action, const char *node, const char *type, const
 		returns_appeared(pool, leg, node, action, now);
 }
 
+void devices_spare(const char *action, const char *node, const char *pool, const char *spare,
+		   time_t now)
+{
+	if (!node)
+		return;
+	if ((action && !strcmp(action, "remove")) || !pool || !spare)
+		takes_spare_gone(node);
+	else
+		takes_spare(pool, node, now);
+}
+
 static void take(struct udev_device *d, const char *action, time_t now)
 {
 	if (!d)
 		return;
+	devices_spare(action, udev_device_get_devnode(d),
+		      udev_device_get_property_value(d, "ID_FS_UUID"),
+		      udev_device_get_property_value(d, "KVPOOL_SPARE"), now);
 	devices_event(action, udev_device_get_devnode(d),
 		      udev_device_get_property_value(d, "ID_FS_TYPE"),
 		      udev_device_get_property_value(d, "ID_FS_UUID"),

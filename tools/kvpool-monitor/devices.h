@@ -18,4 +18,8 @@ void devices_read(time_t now);
 void devices_event(const char *action, const char *node, const char *type, const char *pool,
 		   const char *leg, time_t now);
 
+/** devices_spare() - the same, of spares; @spare: UUID of the spare */
+void devices_spare(const char *action, const char *node, const char *pool, const char *spare,
+		   time_t now);
+
 #endif

@@ -20,6 +20,7 @@
 #include "journal.h"
 #include "pools.h"
 #include "returns.h"
+#include "takes.h"
 
 enum { DM, UDEV, SIGNALS, SOURCES };
 
@@ -31,10 +32,16 @@ static time_t now(void)
 	return t.tv_sec + 1;	/* so that 0 can mean never */
 }
 
+/* 0 is never. */
+static time_t sooner(time_t a, time_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
 /* Milliseconds until something is due; -1: for ever. */
 static int patience(time_t at)
 {
-	time_t a = returns_next(), b = jobs_deadline(), next = !a || (b && b < a) ? b : a;
+	time_t next = sooner(sooner(returns_next(), takes_next()), jobs_deadline());
 
 	if (!next)
 		return -1;
@@ -93,6 +100,7 @@ static int loop(struct pollfd *fds)
 			return fail("device-mapper cannot be watched");
 		pools_look(now(), since);
 		pools_return(now());
+		pools_take(now());
 		jobs_step(now());
 		if (poll(fds, SOURCES, patience(now())) < 0 && errno != EINTR)
 			return fail("poll");

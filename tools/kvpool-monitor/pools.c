@@ -13,6 +13,7 @@
 #include "pools.h"
 #include "returns.h"
 #include "stats.h"
+#include "takes.h"
 #include "tell.h"
 
 #define LINE_MAX_LEN	512
@@ -73,6 +74,10 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(&s, "leg.%u.uuid", i)); i++) {
 		lost = is_lost(&s, i);
 		returns_started(uuid, lost && is(stats_text(&s, "leg.%u.state", i), "missing"), now);
+		if (lost)
+			takes_lost(e->uuid, uuid, config.spare_after, now);
+		else
+			takes_settled(uuid);
 		out += lost;
 	}
 	stats_free(&s);
@@ -82,6 +87,18 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 	tell_own(e->name, e->uuid, text);
 }
 
+static void leg_lost(const struct dm_entry *e, const char *leg, time_t now)
+{
+	returns_lost(leg, now);
+	takes_lost(e->uuid, leg, config.spare_after, now);
+}
+
+static void leg_settled(const char *leg)
+{
+	returns_settled(leg);
+	takes_settled(leg);
+}
+
 static void act(const struct dm_entry *e, const struct event_text *event, time_t now)
 {
 	const char *leg = event_text_field(event, "uuid");
@@ -89,10 +106,10 @@ static void act(const struct dm_entry *e, const struct event_text *event, time_t
 	if (!strcmp(event->name, "imported"))
 		started(e, true, now);
 	else if (leg && !strcmp(event->name, "leg_lost"))
-		returns_lost(leg, now);
+		leg_lost(e, leg, now);
 	else if (leg && (!strcmp(event->name, "leg_offline") ||
 			 !strcmp(event->name, "resilver_started")))
-		returns_settled(leg);
+		leg_settled(leg);
 }
 
 /* --- new events ---------------------------------------------------------------------------- */
@@ -346,4 +363,79 @@ void pools_return(time_t now)
 
 	while ((d = returns_due(now)))
 		try_return(d, now);
+}
+
+/* --- taking spares ------------------------------------------------------------------------- */
+
+/* Is it a leg with data that is still out, and not by order? */
+static bool wants_spare(const struct stats *s, const char *leg)
+{
+	const char *uuid;
+	unsigned int i;
+
+	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(s, "leg.%u.uuid", i)); i++)
+		if (!strcmp(uuid, leg))
+			return !is_ssd(s, i) && is_lost(s, i);
+	return false;
+}
+
+static void take_ended(const struct job *job, int status)
+{
+	bool ok = WIFEXITED(status) && !WEXITSTATUS(status);
+	struct dm_entry e;
+	char text[LINE_MAX_LEN];
+
+	if (!takes_ended(job->subject, ok) || dm_find(job->lane, &e, NULL))
+		return;
+	snprintf(text, sizeof(text), "%s uuid=%s", ok ? "spare_taken" : "spare_failed",
+		 job->subject);
+	tell_own(e.name, e.uuid, text);
+}
+
+static void order_spare(struct lost_leg *l, const struct dm_entry *e, time_t now)
+{
+	const char *argv[] = { config.kvpoolctl, "replace", "--", e->name, l->leg, NULL };
+	struct job *job = job_new(l->pool, argv);
+
+	/* No time limit: to kill it might leave the pool suspended. */
+	job->ended = take_ended;
+	job->subject = strdup(l->leg);
+	if (!job->subject)
+		abort();
+	journal_say(PRI_NOTICE, "pool %s: leg %s stays away: a spare takes its place (try %u)",
+		    e->name, l->leg, l->tries + 1);
+	takes_begin(l, now);
+	jobs_add(job);
+}
+
+static void try_take(struct lost_leg *l, time_t now)
+{
+	struct dm_entry e;
+	struct stats s;
+	bool wanted;
+
+	if (dm_find(l->pool, &e, NULL)) {
+		/* The next start looks again. */
+		takes_settled(l->leg);
+		return;
+	}
+	/* Perhaps it is being brought back just now. */
+	if (jobs_busy(l->pool) || stats_load(e.name, &s, NULL)) {
+		takes_later(l, now);
+		return;
+	}
+	wanted = wants_spare(&s, l->leg);
+	stats_free(&s);
+	if (wanted)
+		order_spare(l, &e, now);
+	else
+		takes_settled(l->leg);
+}
+
+void pools_take(time_t now)
+{
+	struct lost_leg *l;
+
+	while ((l = takes_due(now)))
+		try_take(l, now);
 }

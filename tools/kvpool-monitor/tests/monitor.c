@@ -24,6 +24,7 @@
 #include "place.h"
 #include "pools.h"
 #include "returns.h"
+#include "takes.h"
 
 static unsigned int passed, failed;
 
@@ -207,6 +208,7 @@ static void look(void)
 {
 	pools_look(clock_now, 1000);
 	pools_return(clock_now);
+	pools_take(clock_now);
 	let_run();
 }
 
@@ -220,6 +222,8 @@ static void begin(void)
 	*pool.events = 0;
 	set_legs("online", "online", "online");
 	returns_forget();
+	takes_forget();
+	config.spare_after = 300;
 	unlink(in_dir("state/" POOL));
 	config.mail = NULL;
 	config.no_return = false;
@@ -827,6 +831,131 @@ static void prepare(void)
 	clock_now = 50000;
 }
 
+/* --- spares -------------------------------------------------------------------------------- */
+
+#define TAKES	"replace -- tank " LEG(1) "\n"
+
+static void has_spare(const char *action)
+{
+	devices_spare(action, "/dev/s", POOL, LEG(7), clock_now);
+}
+
+static void test_spare_taken(void)
+{
+	begin();
+	has_spare(NULL);
+	lose(1);
+	expect(takes_next() == clock_now + 300 && !tries_after(299));
+	clock_now++;
+	look();
+	expect(!strcmp(take_file("online"), TAKES));
+	expect(strstr(take_journal(), "leg " LEG(1) " stays away"));
+	expect(strstr(take_file("ran"), "20-second spare_taken tank"));
+	/* once: its place has another leg */
+	expect(!takes_next() && !tries_after(100000));
+}
+
+/* It comes and goes: each time the grace begins anew, and there is one spare for it in all. */
+static void test_spare_for_flapping(void)
+{
+	unsigned int i;
+
+	begin();
+	has_spare(NULL);
+	for (i = 0; i < 5; i++) {
+		lose(2 * i + 1);
+		expect(!tries_after(200));
+		set_legs("online", "resilvering", "online");
+		event(2 * i + 2, 2000, "resilver_started leg=1 uuid=" LEG(1) " path=/dev/x");
+		look();
+		expect(!takes_next() && !tries_after(200));
+	}
+	lose(2 * i + 1);
+	event(2 * i + 2, 2000, "leg_lost leg=1 uuid=" LEG(1) " path=/dev/x");
+	expect(!tries_after(299));
+	clock_now++;
+	look();
+	expect(!strcmp(take_file("online"), TAKES));
+	expect(!tries_after(100000));
+}
+
+static void test_spare_not_taken(void)
+{
+	/* taken out by order, also if its device is missing since */
+	begin();
+	has_spare(NULL);
+	lose(1);
+	set_legs("online", "offline", "online");
+	event(2, 2000, "leg_offline leg=1 uuid=" LEG(1) " path=/dev/x");
+	expect(!tries_after(1000) && !takes_next());
+	begin();
+	has_spare(NULL);
+	set_legs("online", "missing", "online");
+	strcat(pool.stats, "leg.1.by_order=1\n");
+	look();
+	expect(!takes_next() && !tries_after(1000));
+	/* it is back, and no event has told */
+	begin();
+	has_spare(NULL);
+	lose(1);
+	set_legs("online", "resilvering", "online");
+	expect(!tries_after(1000) && !takes_next());
+	/* an SSD */
+	begin();
+	has_spare(NULL);
+	set_legs("online", "online", "faulted");
+	event(1, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/x");
+	look();
+	expect(!tries_after(1000) && !takes_next());
+	/* another pool's, by option, and one that went */
+	begin();
+	devices_spare("add", "/dev/s", LEG(3), LEG(7), clock_now);
+	lose(1);
+	expect(!tries_after(1000));
+	begin();
+	config.spare_after = 0;
+	has_spare(NULL);
+	lose(1);
+	expect(!takes_next() && !tries_after(1000));
+	begin();
+	has_spare(NULL);
+	lose(1);
+	devices_spare("remove", "/dev/s", NULL, NULL, clock_now);
+	expect(!takes_next() && !tries_after(1000));
+	/* a spare that was added later is taken at once */
+	has_spare("change");
+	expect(takes_next() == clock_now + TAKE_SETTLE && tries_after(TAKE_SETTLE));
+}
+
+/* A pool that was started without the leg. */
+static void test_spare_at_start(void)
+{
+	begin();
+	has_spare(NULL);
+	set_legs("online", "missing", "online");
+	event(1, 2000, "imported epoch=4 legs=2");
+	look();
+	expect(!tries_after(299));
+	clock_now++;
+	look();
+	expect(!strcmp(take_file("online"), TAKES));
+}
+
+static void test_spare_fails(void)
+{
+	unsigned int tries = 0, told = 0, i;
+
+	begin();
+	has_spare(NULL);
+	write_file("status", 0644, "1");
+	lose(1);
+	for (i = 0; i < 200; i++) {
+		tries += tries_after(300);
+		told += !!strstr(take_file("ran"), "20-second spare_failed tank");
+	}
+	expect(tries == TAKE_TRIES && told == 2);
+}
+
 int main(void)
 {
 	char command[128];
@@ -855,6 +984,11 @@ int main(void)
 	test_told_again();
 	test_flapping();
 	test_failing();
+	test_spare_taken();
+	test_spare_for_flapping();
+	test_spare_not_taken();
+	test_spare_at_start();
+	test_spare_fails();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
 		failed++;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "takes.h"
+
+struct spare {
+	char pool[UUID_BUF], node[TAKE_NODE];
+	struct spare *next;
+};
+
+static struct lost_leg *first;
+static struct spare *spares;
+
+static struct lost_leg **find(const char *leg)
+{
+	struct lost_leg **at = &first;
+
+	while (*at && strcmp((*at)->leg, leg))
+		at = &(*at)->next;
+	return at;
+}
+
+static bool has_spare(const char *pool)
+{
+	const struct spare *s;
+
+	for (s = spares; s; s = s->next)
+		if (!strcmp(s->pool, pool))
+			return true;
+	return false;
+}
+
+void takes_lost(const char *pool, const char *leg, unsigned int grace, time_t now)
+{
+	struct lost_leg *l;
+
+	if (!grace || *find(leg))
+		return;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		abort();
+	snprintf(l->pool, sizeof(l->pool), "%s", pool);
+	snprintf(l->leg, sizeof(l->leg), "%s", leg);
+	l->since = now;
+	l->due = now + (time_t)grace;
+	l->next = first;
+	first = l;
+}
+
+void takes_settled(const char *leg)
+{
+	struct lost_leg **at = find(leg), *l = *at;
+
+	if (!l)
+		return;
+	*at = l->next;
+	free(l);
+}
+
+void takes_spare_gone(const char *node)
+{
+	struct spare **at = &spares, *s;
+
+	while ((s = *at)) {
+		if (strcmp(s->node, node)) {
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		free(s);
+	}
+}
+
+void takes_spare(const char *pool, const char *node, time_t now)
+{
+	struct spare *s = calloc(1, sizeof(*s));
+	struct lost_leg *l;
+
+	if (!s)
+		abort();
+	takes_spare_gone(node);
+	snprintf(s->pool, sizeof(s->pool), "%s", pool);
+	snprintf(s->node, sizeof(s->node), "%s", node);
+	s->next = spares;
+	spares = s;
+	for (l = first; l; l = l->next)
+		if (!strcmp(l->pool, pool) && l->due && l->due < now + TAKE_SETTLE)
+			l->due = now + TAKE_SETTLE;
+}
+
+time_t takes_next(void)
+{
+	const struct lost_leg *l;
+	time_t next = 0;
+
+	for (l = first; l; l = l->next)
+		if (l->due && has_spare(l->pool) && (!next || l->due < next))
+			next = l->due;
+	return next;
+}
+
+struct lost_leg *takes_due(time_t now)
+{
+	struct lost_leg *l;
+
+	for (l = first; l; l = l->next)
+		if (l->due && l->due <= now && has_spare(l->pool))
+			return l;
+	return NULL;
+}
+
+void takes_later(struct lost_leg *l, time_t now)
+{
+	l->due = now + TAKE_LATER;
+}
+
+void takes_begin(struct lost_leg *l, time_t now)
+{
+	l->due = ++l->tries < TAKE_TRIES ? now + ((time_t)TAKE_PAUSE << (l->tries - 1)) : 0;
+}
+
+/* Of the failures, the first and the last. */
+bool takes_ended(const char *leg, bool ok)
+{
+	const struct lost_leg *l = *find(leg);
+	bool tell = ok || (l && (l->tries == 1 || l->tries == TAKE_TRIES));
+
+	if (ok)
+		takes_settled(leg);
+	return tell;
+}
+
+void takes_forget(void)
+{
+	while (first)
+		takes_settled(first->leg);
+	while (spares)
+		takes_spare_gone(spares->node);
+}
