@@ -63,7 +63,7 @@ struct kvp_flights;
 struct kvp_log;
 struct kvp_log_client;
 struct kvp_members_client;
-struct kvp_pacing;
+struct kvp_throttle;
 struct kvp_passdown;
 struct kvp_rcache;
 struct kvp_rebuild;
@@ -319,7 +319,7 @@ struct kvp_pool {
 	struct kvp_rcache *rcache;
 	struct kvp_streams streams;	/* of reads */
 	struct kvp_scache *scache;
-	struct kvp_pacing *pacing;
+	struct kvp_throttle *throttle;
 	struct kvp_speed *speed;	/* at which versions go home */
 	struct kvp_reinsert *reinsert;
 	struct kvp_rebuild *warm;

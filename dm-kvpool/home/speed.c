@@ -29,13 +29,15 @@ static void add(u64 *what, u64 *ns, u64 more, u64 more_ns, u64 window)
 	WRITE_ONCE(*ns, n);
 }
 
-void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns)
+void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, bool alone)
 {
 	struct kvp_speed *s = pool->speed;
 	u64 now = ktime_get_ns();
 
-	if (versions >= FEW)
+	if (alone && versions >= FEW)
 		add(&s->worked, &s->work_ns, versions, ns, LATELY_NS);
+	else if (!alone)
+		add(&s->beside, &s->beside_ns, versions, ns, LATELY_NS);
 	add(&s->home, &s->wall_ns, versions, now - s->ended, SHOWN_NS);
 	WRITE_ONCE(s->ended, now);
 }
@@ -50,9 +52,13 @@ static u64 a_second(u64 what, u64 ns)
 u64 kvp_speed_full(const struct kvp_pool *pool)
 {
 	const struct kvp_speed *s = pool->speed;
-	u64 ns = READ_ONCE(s->work_ns);
+	u64 ns = READ_ONCE(s->work_ns), what = READ_ONCE(s->worked);
 
-	return ns ? clamp(a_second(READ_ONCE(s->worked), ns), 1ull, (u64)UNKNOWN) : UNKNOWN;
+	if (!ns) {
+		ns = READ_ONCE(s->beside_ns);
+		what = READ_ONCE(s->beside);
+	}
+	return ns ? clamp(a_second(what, ns), 1ull, (u64)UNKNOWN) : UNKNOWN;
 }
 
 u64 kvp_speed_shown(const struct kvp_pool *pool)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The measured rate at which versions go home: no disk tells its own. Status shows it, and it sets
- * the pace of a cache (cache/pacing.h).
+ * the pace of a cache (cache/pacing.h), and of writers that are slowed down (throttle.h).
  */
 #ifndef KVP_SPEED_H
 #define KVP_SPEED_H
@@ -11,10 +11,13 @@
 /**
  * struct kvp_speed - the rate of a pool; changed by destage alone
  * @worked, @work_ns: versions that destage took lately, and the time that it needed
+ * @beside, @beside_ns: the same of short turns beside the host: a guess that is low, until there are
+ *	others
  * @home, @wall_ns, @ended: the same of all the time, and when that ended (ns); for statistics
  */
 struct kvp_speed {
 	u64 worked, work_ns;
+	u64 beside, beside_ns;
 	u64 home, wall_ns, ended;
 };
 
@@ -23,10 +26,11 @@ void kvp_speed_init(struct kvp_pool *pool);
 
 /**
  * kvp_speed_note() - a turn of destage is over: it took @versions and @ns nanoseconds
+ * @alone: the turn was not a short one beside the host, so it tells what the legs can take
  *
  * Context: destage alone.
  */
-void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns);
+void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, bool alone);
 
 /**
  * kvp_speed_full() - versions a second that the data vdevs take; a guess that is high until it is

@@ -57,6 +57,13 @@ static bool bypass_allowed(const struct kvp_version *d, bool cache)
 	return !d->hole && !d->follows && !d->superseded && (!cache || READ_ONCE(d->stream));
 }
 
+u32 kvp_log_legs_cutoff(const struct kvp_pool *pool)
+{
+	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+
+	return min(set ?: LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
+}
+
 /* The least length of a run that goes home by intent, if it begins with @d. */
 static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e, const struct kvp_version *d,
 		     bool cache)
@@ -65,7 +72,7 @@ static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e, 
 
 	if (cache)
 		return kvp_ssd_least_run(set, d->seq <= e->wanted);
-	return min(set ?: LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
+	return kvp_log_legs_cutoff(pool);
 }
 
 static bool all_zero(const void *page)

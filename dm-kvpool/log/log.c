@@ -449,6 +449,13 @@ u64 kvp_log_limit_empty(const struct kvp_pool *pool)
 	return free - free / 16;
 }
 
+u64 kvp_log_taken(const struct kvp_pool *pool, u64 most)
+{
+	const struct kvp_wbuf *w = pool->wbuf;
+
+	return kvp_wbuf_buffered(w) + most - min_t(u64, most, kvp_wbuf_commit_limit(w));
+}
+
 /*
  * The tail's segment is not free, headers take a little, and an entry may leave the end of a
  * segment unused.

@@ -572,6 +572,12 @@ u64 kvp_log_intents_limit(const struct kvp_pool *pool);
 bool kvp_log_takes_intents(const struct kvp_pool *pool);
 
 /**
+ * kvp_log_legs_cutoff() - blocks of a run that goes home by intent, with the log on legs. Any
+ * context.
+ */
+u32 kvp_log_legs_cutoff(const struct kvp_pool *pool);
+
+/**
  * struct kvp_log_figures - for status: counts since the pool started
  * @lsn: place of the next entry
  * @commits, @flushes: entries; waits for durability
@@ -724,6 +730,9 @@ bool kvp_log_may_stay(struct kvp_pool *pool);
 
 /** kvp_log_limit_empty() - the most blocks that may be buffered while the log is empty */
 u64 kvp_log_limit_empty(const struct kvp_pool *pool);
+
+/** kvp_log_taken() - blocks in use, of @most, which is kvp_log_limit_empty(). Any context. */
+u64 kvp_log_taken(const struct kvp_pool *pool, u64 most);
 
 /** kvp_log_used() - blocks between tail and head */
 u64 kvp_log_used(struct kvp_pool *pool);

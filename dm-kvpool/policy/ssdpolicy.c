@@ -14,13 +14,9 @@
 #define META_MOST	10
 #define DESTAGE_MORE	10	/* dirty; from here on faster than the floor */
 #define DESTAGE_FULL	50
-#define ACCEPT_LESS	75
-#define ACCEPT_EVEN	90	/* writers are as fast as destage */
 
 #define REINSERT_SHARE	25	/* of a segment, in percent */
 #define DRAIN_SECONDS	3600
-#define SECOND_NS	1000000000ull
-#define SAVED_NS	(SECOND_NS / 32)
 #define SMALL_BLOCKS	16u
 #define CUTOFF_WRITE	1024u	/* 4 MiB of a stream are worth an SSD's time */
 #define CUTOFF_SLOW	64u	/* where the disks are what all wait for */
@@ -183,36 +179,6 @@ u64 kvp_ssd_destage(u64 capacity, u64 floor, u64 dirty, u64 full)
 	if (dirty > from)
 		rate = max(rate, div64_u64((dirty - from) * full, to - from));
 	return min(rate, max(full, 1ull));
-}
-
-bool kvp_ssd_slows(u64 capacity, u64 dirty)
-{
-	return dirty * 100 > capacity * ACCEPT_LESS;
-}
-
-u64 kvp_ssd_accept(u64 capacity, u64 dirty, u64 full)
-{
-	u64 room = capacity - min(dirty, capacity);
-	u64 even = div_u64(capacity * (100 - ACCEPT_EVEN), 100);
-
-	if (!kvp_ssd_slows(capacity, dirty))
-		return ~0ull;
-	return div64_u64(room * full, max(even, 1ull));
-}
-
-u64 kvp_ssd_take(struct kvp_ssd_bucket *b, u64 now, u32 blocks, u64 rate)
-{
-	u64 next;
-
-	/* Fits: it is no more than 2^32 blocks, by the second. */
-	if (b->next > now && b->rate != rate)
-		b->next = now + div64_u64((b->next - now) * b->rate, rate);
-	b->rate = rate;
-	next = max(b->next, now - min(now, SAVED_NS));
-	if (next > now)
-		return next - now;
-	b->next = next + div64_u64(blocks * SECOND_NS, rate);
-	return 0;
 }
 
 /* --- life ------------------------------------------------------------------------- */

@@ -9,8 +9,7 @@
  *   which large requests bypass it			kvp_ssd_bypass(), kvp_ssd_cutoff_write()
  *   which blocks that were read from home enter		kvp_ssd_admit()
  *   which live blocks of the oldest segment are copied	kvp_ssd_reinsert()
- *   how fast dirty blocks go home,			kvp_ssd_destage()
- *   and how far writers must be slowed down		kvp_ssd_accept(), kvp_ssd_take()
+ *   and how fast dirty blocks go home			kvp_ssd_destage()
  *
  * Admission. Every fill wears the SSD, and most blocks that are read once are never read
  * again. While the cache still has room, everything enters. Then a block has to be seen
@@ -124,7 +123,7 @@ bool kvp_ssd_may_bypass(u32 ask, bool write, u32 blocks);
  * kvp_ssd_cutoff_write() - how many blocks of a stream of writes enter the cache before the rest
  * bypasses it
  * @set: the tunable, in blocks; 0 if it is not set
- * @slow: true if writers are slowed down, kvp_ssd_slows()
+ * @slow: true if writers are slowed down, kvp_throttle_slows()
  *
  * By default 4 MiB: a disk that seeks writes that with some twenty requests. But 256 KiB while
  * writers are slowed down: they go on as fast as blocks go home anyway, and large writes go home
@@ -194,44 +193,6 @@ u32 kvp_ssd_reinsert(struct kvp_ssd_policy *p, const struct kvp_index_entry *e, 
  * Context: any.
  */
 u64 kvp_ssd_destage(u64 capacity, u64 floor, u64 dirty, u64 full);
-
-/**
- * kvp_ssd_accept() - how many blocks a second writers may make dirty
- * @capacity, @full: as above
- *
- * All they want below three quarters of the cache, ~0. From there on a multiple of @full
- * that falls steadily, to @full itself at nine tenths and to nothing at the very end:
- * writers are slowed down to what can go home, and never stopped at once.
- * Context: any.
- */
-u64 kvp_ssd_accept(u64 capacity, u64 dirty, u64 full);
-
-/**
- * kvp_ssd_slows() - true if writers are slowed down. The same as kvp_ssd_accept() != ~0, without a
- * division.
- */
-bool kvp_ssd_slows(u64 capacity, u64 dirty);
-
-/**
- * struct kvp_ssd_bucket - a pace. Zeros to begin with.
- * @next: when the next one may go, ns
- * @rate: blocks a second at which @next was reckoned
- */
-struct kvp_ssd_bucket {
-	u64 next, rate;
-};
-
-/**
- * kvp_ssd_take() - go, @blocks of them, if the pace allows it
- * @now: ns, of a clock that never goes back
- * @rate: blocks a second, not 0
- *
- * After a pause, a writer may make up for a thirty-second of a second of it, no more. The wait
- * that is left counts at the present pace: else a large write at the slowest pace would keep
- * all writers waiting for seconds after there is room again.
- * Return: 0: gone; else in so many ns. Context: any; one at a time.
- */
-u64 kvp_ssd_take(struct kvp_ssd_bucket *b, u64 now, u32 blocks, u64 rate);
 
 /** kvp_ssd_check() - for tests: NULL, or what is wrong. Takes time for the ghost. */
 const char *kvp_ssd_check(const struct kvp_ssd_policy *p);

@@ -3,7 +3,6 @@
  * Life of a pool: start, quiesce, stop.
  */
 #include "cache/admission.h"
-#include "cache/pacing.h"
 #include "cache/rebuild.h"
 #include "cache/reinsert.h"
 #include "cache/scache.h"
@@ -11,6 +10,7 @@
 #include "core/vdev_ops.h"
 #include "format/logplace.h"
 #include "home/speed.h"
+#include "home/throttle.h"
 #include "io/flight.h"
 #include "log/checkpoint.h"
 #include "log/log.h"
@@ -43,7 +43,7 @@ struct parts {
 	struct kvp_wbuf wbuf;
 	struct kvp_rcache rcache;
 	struct kvp_scache scache;
-	struct kvp_pacing pacing;
+	struct kvp_throttle throttle;
 	struct kvp_speed speed;
 	struct kvp_reinsert reinsert;
 	struct kvp_rebuild warm;
@@ -70,7 +70,7 @@ static void assemble(struct parts *parts)
 	pool->wbuf = &parts->wbuf;
 	pool->rcache = &parts->rcache;
 	pool->scache = &parts->scache;
-	pool->pacing = &parts->pacing;
+	pool->throttle = &parts->throttle;
 	pool->speed = &parts->speed;
 	pool->reinsert = &parts->reinsert;
 	pool->warm = &parts->warm;
@@ -228,7 +228,7 @@ static int alloc_parts(struct kvp_pool *pool)
 	pool->scrub_wq = alloc_workqueue("kvpool-scrub", WQ_UNBOUND, 0);
 	if (!pool->commit_wq || !pool->work_wq || !pool->scrub_wq)
 		return -ENOMEM;
-	kvp_pacing_init(pool);
+	kvp_throttle_init(pool);
 	kvp_speed_init(pool);
 	kvp_ssdcopy_init(pool);
 	ret = kvp_sb_buffers_alloc(pool);

@@ -983,6 +983,23 @@ u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **
 	return n;
 }
 
+void kvp_wbuf_pass_on(struct kvp_wbuf *w, u64 limit, u32 max)
+{
+	struct kvp_version *d, *next;
+	u32 n = 0;
+
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, &w->logged, list) {
+		if (n == max || d->hole || d->lsn >= limit)
+			break;
+		list_move_tail(&d->list, &w->parked);
+		n++;
+	}
+	w->nr_logged -= n;
+	w->nr_parked += n;
+	spin_unlock(&w->lock);
+}
+
 /* Put some of @versions into their places on @swept, from @at on; false: all are there. */
 static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list_head **at)
 {

@@ -485,6 +485,14 @@ u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_hea
 			 struct list_head *holes, struct kvp_log_at *next);
 
 /**
+ * kvp_wbuf_pass_on() - move up to @max versions below @limit from the head of @logged to the end of
+ * @parked, as they are
+ *
+ * They keep their pages. Stops before a discard. Context: destage alone.
+ */
+void kvp_wbuf_pass_on(struct kvp_wbuf *w, u64 limit, u32 max);
+
+/**
  * kvp_wbuf_put_spilled() - put @versions, in log order, before all on @parked, with or without
  * pages; empties it
  */

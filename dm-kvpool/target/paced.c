@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/bio.h>
 #include <linux/device-mapper.h>
-#include <linux/jiffies.h>
+#include <linux/ktime.h>
 
-#include "cache/pacing.h"
 #include "core/core.h"
+#include "home/throttle.h"
 #include "log/log.h"
 #include "target/paced.h"
 #include "target/request.h"
 #include "work/destage.h"
+
+#define LEAST_NS	(50ull * NSEC_PER_USEC)
 
 static u32 blocks_of(const struct bio *bio)
 {
@@ -22,6 +24,12 @@ static bool is_stream(struct bio *bio)
 	return k->stream;
 }
 
+bool kvp_paced_stream(struct kvp_pool *pool, u64 first, u32 blocks)
+{
+	return !kvp_pool_logs_on_cache(pool) && kvp_throttle_is_slow(pool) &&
+	       kvp_throttle_run(pool, first, blocks) >= kvp_log_legs_cutoff(pool);
+}
+
 /* In blocks of the log: of what goes home by intent there are only records, some 240 in a block. */
 static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
 {
@@ -30,9 +38,16 @@ static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
 	return is_stream(bio) && kvp_log_takes_intents(pool) ? 1 + blocks / 256 : blocks;
 }
 
+/* A jiffy is too long: SSDs write a hundred blocks in it, and all of them would wait for its end. */
 static void come_back(struct kvp_requests *r, u64 ns)
 {
-	queue_delayed_work(r->write_wq, &r->pace_work, max(nsecs_to_jiffies(ns), 1ul));
+	hrtimer_start(&r->pace_timer, ns_to_ktime(max(ns, LEAST_NS)), HRTIMER_MODE_REL);
+}
+
+static enum hrtimer_restart time_is_up(struct hrtimer *timer)
+{
+	kvp_paced_go_on(container_of(timer, struct kvp_requests, pace_timer));
+	return HRTIMER_NORESTART;
 }
 
 /* True if no space will come free. Then writes do not wait here: failmode decides about them. */
@@ -61,11 +76,11 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	bool behind = !bio_list_empty(&r->paced);
 	u64 wait = 0;
 
-	if ((!behind && !kvp_pacing_is_slow(pool)) || in_vain(pool) ||
-	    (is_stream(bio) && kvp_pacing_passes(pool)))
+	if ((!behind && !kvp_throttle_is_slow(pool)) || in_vain(pool) ||
+	    (is_stream(bio) && kvp_throttle_passes(pool)))
 		return false;
 	if (!behind)
-		wait = kvp_pacing_admit(pool, cost_of(pool, bio));
+		wait = kvp_throttle_admit(pool, cost_of(pool, bio));
 	if (!behind && !wait)
 		return false;
 	if (kvp_requests_nowait(bio)) {
@@ -74,7 +89,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	}
 	if (!put(r, bio))
 		return false;
-	kvp_pacing_note_waiting(pool->pacing, true);
+	kvp_throttle_note_waiting(pool->throttle, true);
 	come_back(r, wait);
 	if (!behind)
 		kvp_destage_kick(pool, false);
@@ -108,21 +123,42 @@ static void let_in(struct kvp_requests *r)
 }
 
 /* Only this worker takes single bios from the list. A suspend takes all of them at once. */
-void kvp_paced_work(struct work_struct *work)
+static void let_some_in(struct work_struct *work)
 {
-	struct kvp_requests *r = container_of(to_delayed_work(work), struct kvp_requests, pace_work);
+	struct kvp_requests *r = container_of(work, struct kvp_requests, pace_work);
 	struct kvp_pool *pool = r->pool;
 	struct bio *bio;
 	u64 wait;
 
 	while ((bio = first(r))) {
-		wait = in_vain(pool) ? 0 : kvp_pacing_admit(pool, cost_of(pool, bio));
+		wait = in_vain(pool) ? 0 : kvp_throttle_admit(pool, cost_of(pool, bio));
 		if (wait) {
-			kvp_pacing_note_waiting(pool->pacing, true);
+			kvp_throttle_note_waiting(pool->throttle, true);
 			come_back(r, wait);
 			return;
 		}
 		let_in(r);
 	}
-	kvp_pacing_note_waiting(pool->pacing, false);
+	kvp_throttle_note_waiting(pool->throttle, false);
+}
+
+void kvp_paced_go_on(struct kvp_requests *r)
+{
+	queue_work(r->write_wq, &r->pace_work);
+}
+
+void kvp_paced_init(struct kvp_requests *r)
+{
+	INIT_WORK(&r->pace_work, let_some_in);
+	hrtimer_init(&r->pace_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	r->pace_timer.function = time_is_up;
+}
+
+void kvp_paced_stop(struct kvp_requests *r)
+{
+	/* The one may start the other, but finds no bio then, and does not start it again. */
+	hrtimer_cancel(&r->pace_timer);
+	cancel_work_sync(&r->pace_work);
+	hrtimer_cancel(&r->pace_timer);
+	cancel_work_sync(&r->pace_work);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writes that are kept for a moment, so that an SSD cache does not get full (cache/pacing.h). */
+/* Writes that are kept for a moment, so that log and buffer do not get full (home/throttle.h). */
 #ifndef KVP_PACED_H
 #define KVP_PACED_H
 
+#include <linux/hrtimer.h>
 #include <linux/types.h>
 
 struct bio;
@@ -17,7 +18,25 @@ struct work_struct;
  */
 bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio);
 
-/** kvp_paced_work() - of r->pace_work */
-void kvp_paced_work(struct work_struct *work);
+/**
+ * kvp_paced_stream() - true if a write belongs to a stream, with the log on legs. Context: any; once
+ * for each write.
+ *
+ * While writers are slowed down only: else it does not matter. kvp_pacing_stream() is the same for
+ * a cache.
+ */
+bool kvp_paced_stream(struct kvp_pool *pool, u64 first, u32 blocks);
+
+/** kvp_paced_init() - before the first bio */
+void kvp_paced_init(struct kvp_requests *r);
+
+/** kvp_paced_go_on() - look at the writes that are kept. Any context. */
+void kvp_paced_go_on(struct kvp_requests *r);
+
+/**
+ * kvp_paced_stop() - let none in any more. Context: process; none is kept any more, or they are all
+ * given back.
+ */
+void kvp_paced_stop(struct kvp_requests *r);
 
 #endif /* KVP_PACED_H */

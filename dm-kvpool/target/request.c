@@ -4,7 +4,7 @@
  *
  * A write
  * 1. map_write() ends it with an error if the pool is read-only, or faulted with failmode=error.
- * 2. kvp_paced_keep() keeps it while a cache slows writers down.
+ * 2. kvp_paced_keep() keeps it while writers are slowed down.
  * 3. accept() copies its blocks into the write buffer. Without room, or behind others that wait
  *    for room, the bio goes to r->writes; space_came_free() wakes the worker that takes it from there.
  * 4. written() ends it. With FUA, it waits for durability as a FLUSH does.
@@ -346,7 +346,8 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
 	if (kvp_pool_readonly(pool) || must_fail(pool))
 		return DM_MAPIO_KILL;
 	this_cpu_add(pool->stats->write_blocks, count);
-	data_of(bio)->stream = kvp_pacing_stream(pool, first_block(bio), count, asks_write(bio));
+	data_of(bio)->stream = kvp_pacing_stream(pool, first_block(bio), count, asks_write(bio)) ||
+			       kvp_paced_stream(pool, first_block(bio), count);
 	if (kvp_paced_keep(r, bio))
 		return DM_MAPIO_SUBMITTED;
 	/* No write overtakes one that waits already. */
@@ -448,7 +449,7 @@ bool kvp_requests_give_back(struct kvp_requests *r)
 static void go_on(struct kvp_requests *r)
 {
 	if (!bio_list_empty(&r->paced))
-		queue_delayed_work(r->write_wq, &r->pace_work, 0);
+		kvp_paced_go_on(r);
 	space_came_free(r->pool);
 }
 
@@ -472,7 +473,7 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 	 * Space that comes free may start it again, but it takes nothing any more:
 	 * only one that had begun before must be waited for.
 	 */
-	cancel_delayed_work_sync(&r->pace_work);
+	kvp_paced_stop(r);
 	cancel_work_sync(&r->write_work);
 	cancel_work_sync(&r->discard_work);
 	queue_work(r->wq, &r->read_work);
@@ -1226,7 +1227,7 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 	bio_list_init(&r->discards);
 	bio_list_init(&r->paced);
 	bio_list_init(&r->reads);
-	INIT_DELAYED_WORK(&r->pace_work, kvp_paced_work);
+	kvp_paced_init(r);
 	INIT_WORK(&r->write_work, write_work);
 	INIT_WORK(&r->discard_work, discard_work);
 	INIT_WORK(&r->read_work, read_work);
@@ -1255,7 +1256,7 @@ void kvp_requests_exit(struct kvp_requests *r)
 {
 	if (r->pool) {
 		r->pool->space = NULL;
-		cancel_delayed_work_sync(&r->pace_work);
+		kvp_paced_stop(r);
 	}
 	if (r->wq)
 		destroy_workqueue(r->wq);

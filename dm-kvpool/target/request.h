@@ -23,6 +23,7 @@
 #define KVP_REQUEST_H
 
 #include <linux/bio.h>
+#include <linux/hrtimer.h>
 #include <linux/mempool.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -37,7 +38,7 @@
  * struct kvp_requests - bios that could not be served at once
  * @writes: bios that wait for buffer pages, in order of arrival; by @lock
  * @discards: discards that wait for others to be home, or for room in the log, in order; by @lock
- * @paced: writes that a cache slows down; they go to @writes in time (paced.h); by @lock
+ * @paced: writes that are slowed down; they go to @writes in time (paced.h); by @lock
  * @reads: reads that wait for legs (failmode=wait); by @lock
  * @suspending: the target during a noflush suspend: bios that would have to wait go back to
  *	device-mapper, see kvp_requests_give_back(); written under @lock
@@ -52,7 +53,8 @@ struct kvp_requests {
 	struct bio_list writes, discards, paced, reads;
 	atomic_t space_seq;
 	struct work_struct write_work, discard_work, read_work;
-	struct delayed_work pace_work;
+	struct work_struct pace_work;	/* looks at @paced, now or when @pace_timer has run out */
+	struct hrtimer pace_timer;
 	mempool_t pages;		/* for reads through a private page */
 	struct dm_target *suspending;
 	ktime_t since;

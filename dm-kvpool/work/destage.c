@@ -36,6 +36,7 @@
 #include "home/home.h"
 #include "home/pace.h"
 #include "home/speed.h"
+#include "home/throttle.h"
 #include "log/checkpoint.h"
 #include "log/log.h"
 #include "log/move.h"
@@ -46,6 +47,7 @@
 #include "work/destage.h"
 #include "work/elevator.h"
 #include "work/trim.h"
+#include "work/turn.h"
 
 #define MAX_ROUND	4096	/* versions */
 /* in a pool with a cache, where each may need a page for the way home */
@@ -55,11 +57,14 @@
 /* requests to a leg; a sweep learns of new versions between two rounds */
 #define MIN_RUNS	32
 #define SWEEP_JIFFIES	(HZ / 4)
+#define SHORT_JIFFIES	(HZ / 20)	/* while the host waits beside it */
+#define SHORT_RUNS	4
+#define PASSED_ON	8u	/* parts of the log: so much is taken by address at a time */
 #define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
 #define MANY_HOLES	64u	/* discards wait when more are pending */
 #define DISCARD_LEAVES	1024u	/* of a turn, at most */
 #define NEVER		(~0ul)
-#define TAIL_STEPS	16u	/* in so many steps the tail goes round a cache that is more than half full */
+#define TAIL_STEPS	16u	/* in so many steps the tail goes round a log that is more than half full */
 /* while streams go home by intent, they get 19 of 20 parts of the time, or less */
 #define YIELD		19u
 
@@ -114,12 +119,15 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
 
-/* True if a checkpoint would free enough of a log on a cache of which too much is used. */
+/*
+ * True if a checkpoint would free enough of a log of which too much is used. So writers are not
+ * slowed down until all of it is home.
+ */
 static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
 	u64 step = kvp_log_window(pool->log_vdev->g) / TAIL_STEPS;
 
-	if (!kvp_pool_logs_on_cache(pool) || !log_half_full(pool))
+	if (!log_half_full(pool))
 		return false;
 	current_mark(pool, mark);
 	return kvp_log_home_mark(pool, mark->lsn, mark) &&
@@ -182,7 +190,7 @@ static unsigned long destage_delay(struct kvp_pool *pool)
 	quiet = writers_are_quiet(pool);
 	if (few_are_logged(pool))
 		return NEVER;
-	if (!kvp_pacing_any_waits(pool->pacing) && time_after(yield, at))
+	if (!kvp_throttle_any_waits(pool->throttle) && time_after(yield, at))
 		at = yield;
 	return quiet || !time_after(at, now) ? 0 : at - now;
 }
@@ -203,6 +211,10 @@ static u32 round_versions(struct kvp_pool *pool)
 {
 	bool cache = kvp_log_spills(pool->log);
 	u32 n = min(pool->destage->round, cache ? MAX_RECALLED : MAX_ROUND);
+
+	/* Their pages are in memory. The number of requests limits the round. */
+	if (pool->destage->sweep.nr && !cache)
+		return MAX_ROUND;
 
 	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
 		n = pool->destage->yields ? MIN_ROUND :
@@ -259,6 +271,37 @@ static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
 	drop_in_parts(pool, &covered);
 }
 
+/* How many requests to a leg a round of the sweep has. */
+static u32 sweep_runs(const struct kvp_pool *pool)
+{
+	return kvp_turn_is_short(pool) ? pool->destage->few_runs : pool->destage->runs;
+}
+
+/* True if a leg seeks. */
+static bool legs_seek(const struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].rotational)
+			return true;
+	return false;
+}
+
+/*
+ * With the log on legs, disks that seek and short turns take versions by address, too: so many of
+ * the oldest at a time that the tail moves often.
+ */
+static void pass_on(struct kvp_pool *pool, u64 limit)
+{
+	u64 most = kvp_log_window(pool->log_vdev->g) / PASSED_ON;
+
+	if (kvp_pool_logs_on_cache(pool) || pool->destage->sweep.nr ||
+	    (!kvp_turn_is_short(pool) && !legs_seek(pool)))
+		return;
+	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND));
+}
+
 /* Step 3. Holes end a round that has data, and begin the next. */
 static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
 {
@@ -269,11 +312,12 @@ static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
 	INIT_LIST_HEAD(&r->rest);
 	r->nr = 0;
 	r->next = (struct kvp_log_at){ limit, 0 };
+	pass_on(pool, limit);
 	kvp_elevator_gather(pool, limit);
 	take_holes(pool, limit, r);
 	r->swept = !r->nr && pool->destage->sweep.nr;
 	if (r->swept)
-		r->nr = kvp_elevator_take(pool, round_versions(pool), pool->destage->runs, &r->data, &r->next);
+		r->nr = kvp_elevator_take(pool, round_versions(pool), sweep_runs(pool), &r->data, &r->next);
 	else if (!r->nr)
 		r->nr = kvp_wbuf_take_logged(pool->wbuf, limit, round_versions(pool), &r->data,
 					     &r->holes, &r->next);
@@ -393,6 +437,17 @@ static int recall(struct kvp_pool *pool, struct round *r)
 	return ret;
 }
 
+/* Learn how many requests the next round of the sweep may have, from this one, begun at @start. */
+static void pace_sweep(struct kvp_pool *pool, unsigned long start)
+{
+	struct kvp_destage *dg = pool->destage;
+
+	if (kvp_turn_is_short(pool))
+		dg->few_runs = kvp_pace(dg->few_runs, start, SHORT_JIFFIES, SHORT_RUNS, MAX_RECALLED);
+	else
+		dg->runs = kvp_pace(dg->runs, start, SWEEP_JIFFIES, MIN_RUNS, MAX_RECALLED);
+}
+
 /* Steps 3 to 6. Bring home a round of versions below @limit. */
 static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 {
@@ -421,7 +476,7 @@ static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
 	if (r.nr * 2 > dg->round)
 		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
 	if (r.swept)
-		dg->runs = kvp_pace(dg->runs, start, SWEEP_JIFFIES, MIN_RUNS, MAX_RECALLED);
+		pace_sweep(pool, start);
 	return ret;
 }
 
@@ -498,15 +553,19 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 	unsigned long start = jiffies;
 	u64 ns = ktime_get_ns();
 	u32 taken;
-	int ret = destage_round(pool, limit, &taken);
+	int ret;
 
+	kvp_turn_begin(pool);
+	ret = destage_round(pool, limit, &taken);
 	if (ret == -ENOMEM && kvp_table_dirty(pool->table)) {
 		*more = true;
 		return kvp_checkpoint(pool, NULL);
 	}
 	if (!ret)
 		ret = checkpoint_between(pool, limit);
-	kvp_speed_note(pool, taken, ktime_get_ns() - ns);
+	ns = ktime_get_ns() - ns;
+	kvp_speed_note(pool, taken, ns, !kvp_turn_is_short(pool));
+	kvp_turn_end(pool, ns);
 	set_pace(pool, taken, start);
 	*more = taken && (all || destage_wanted(pool));
 	return ret;
@@ -538,6 +597,7 @@ static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
 	int ret;
 
 	do {
+		kvp_turn_rest(pool);
 		gather_to_holes(pool, limit);
 		mutex_lock(&pool->checkpoint_lock);
 		ret = destage_turn(pool, limit, all, &more);
@@ -627,8 +687,10 @@ static void destage_work(struct work_struct *work)
 		before = kvp_log_tail(pool->log);
 		used = kvp_wbuf_nr_logged(pool->wbuf);
 		if (checkpoint_wanted(pool)) {
+			dg->hurries = test_and_clear_bit(KVP_DESTAGE_HURRY, &dg->flags);
 			clear_bit(KVP_DESTAGE_DRAIN, &dg->flags);
 			dg->error = destage_and_checkpoint(pool);
+			dg->hurries = false;
 		} else {
 			dg->error = destage_some(pool);
 		}
@@ -656,28 +718,8 @@ static void destage_work(struct work_struct *work)
 	wake_up_all(&dg->wait);
 }
 
-/* Bring everything home from time to time, so that the log is short when power goes. */
-static void idle_work(struct work_struct *work)
-{
-	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
-	struct kvp_pool *pool = dg->pool;
-
-	/* Destage at a pace brings these home. */
-	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
-		kvp_destage_kick(pool, false);
-	else if (kvp_log_counts(pool) || kvp_table_dirty(pool->table))
-		kvp_destage_kick(pool, true);
-}
-
-static void pace_work(struct work_struct *work)
-{
-	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, pace_work);
-
-	kvp_destage_kick(dg->pool, false);
-}
-
-/* Step 1. @now: everything, and a checkpoint. */
-void kvp_destage_kick(struct kvp_pool *pool, bool now)
+/* @now: everything, and a checkpoint. */
+static void kick(struct kvp_pool *pool, bool now)
 {
 	struct kvp_destage *dg = pool->destage;
 	unsigned long delay;
@@ -695,6 +737,34 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now)
 		queue_delayed_work(pool->work_wq, &dg->pace_work, delay);
 	if (!delayed_work_pending(&dg->idle_work))
 		queue_delayed_work(pool->work_wq, &dg->idle_work, idle_jiffies(pool));
+}
+
+/* Bring everything home from time to time, so that the log is short when power goes. */
+static void idle_work(struct work_struct *work)
+{
+	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
+	struct kvp_pool *pool = dg->pool;
+
+	/* Destage at a pace brings these home. */
+	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
+		kick(pool, false);
+	else if (kvp_log_counts(pool) || kvp_table_dirty(pool->table))
+		kick(pool, true);
+}
+
+static void pace_work(struct work_struct *work)
+{
+	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, pace_work);
+
+	kick(dg->pool, false);
+}
+
+/* Step 1. @now: everything, and a checkpoint; the caller waits for that. */
+void kvp_destage_kick(struct kvp_pool *pool, bool now)
+{
+	if (now && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags))
+		set_bit(KVP_DESTAGE_HURRY, &pool->destage->flags);
+	kick(pool, now);
 }
 
 /* Why everything is written back. */
@@ -718,12 +788,14 @@ static int run_worker(struct kvp_pool *pool, u64 target, enum reason why)
 	struct kvp_destage *dg = pool->destage;
 	u32 seen = READ_ONCE(dg->ended);
 
+	atomic_inc(&dg->awaited);
 	kvp_destage_kick(pool, true);
 	if (why == QUIET)
 		flush_work(&dg->work);
 	else
 		wait_event(dg->wait, READ_ONCE(dg->ended) != seen || READ_ONCE(dg->done_lsn) >= target ||
 			   must_give_up(pool, why) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
+	atomic_dec(&dg->awaited);
 	if (must_give_up(pool, why))
 		return -EINTR;
 	return why != QUIET && READ_ONCE(dg->done_lsn) >= target ? 0 : dg->error;
@@ -815,6 +887,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 	dg->next = dg->yield = dg->seq_at = jiffies;
 	dg->round = MIN_ROUND;
 	dg->runs = MIN_RUNS;
+	dg->few_runs = SHORT_RUNS;
 	kvp_elevator_init(&dg->sweep);
 	dg->home = kvp_home_alloc(pool, false);
 	return dg->home ? 0 : -ENOMEM;

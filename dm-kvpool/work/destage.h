@@ -26,6 +26,7 @@
 #include "home/home.h"
 #include "log/log.h"
 #include "log/spill.h"
+#include "policy/yield.h"
 #include "work/elevator.h"
 
 struct kvp_home;
@@ -34,6 +35,7 @@ struct kvp_pool;
 enum kvp_destage_flags {
 	KVP_DESTAGE_DRAIN,	/* everything, then a checkpoint */
 	KVP_DESTAGE_STOP,
+	KVP_DESTAGE_HURRY,	/* a caller waits for that drain */
 };
 
 struct kvp_destage {
@@ -48,11 +50,18 @@ struct kvp_destage {
 	unsigned long next, yield;
 	u64 intents;			/* blocks that had gone by intent after the last turn */
 	bool yields;			/* some more did in the last turn */
+	/* By turn.c: */
+	struct kvp_yield host;		/* what the host was seen to do */
+	bool hurries;			/* a caller waits for the drain that is under way; by @work */
+	bool brief;			/* this turn is short */
+	u64 rest;			/* after the last turn, ns */
+	u32 rested;			/* so many times */
+	atomic_t awaited;		/* callers that wait for @done_lsn or @ended */
 	u64 seq;			/* the newest accepted seq at the last look, */
 	unsigned long seq_at;		/* when it was last seen to change (jiffies) */
 	struct kvp_discard_at discard;	/* progress of the last discard that was begun */
 	u32 round;			/* versions to take in the next one, by kvp_pace() */
-	u32 runs;			/* the most requests of the sweep for it, by the same */
+	u32 runs, few_runs;		/* the most requests of the sweep for it, by the same; in a short turn */
 	u64 done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
 	u32 ended;			/* runs of @work that have ended; by it */

@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/host.h"
 #include "core/vdev_ops.h"
 #include "format/stripe.h"
 #include "home/heal.h"
@@ -22,11 +23,8 @@
 #define MIN_PAUSE_MS	1000u		/* after an error; the double after the next */
 #define MAX_PAUSE_MS	60000u
 #define NAP_NS		(50 * NSEC_PER_MSEC)
-#define IDLE_MS		500u		/* without a request: the host is idle, */
-#define QUIET_MS	50u		/* or quiet for now */
-/* while it is neither, a step gets one of 32 parts of the time, */
-#define YIELD		31u
-#define MOST_REST_NS	(1u * NSEC_PER_SEC)	/* and there is one each second at least */
+#define IDLE_MS		500u		/* without a request: the host is idle */
+#define MOST_REST	1u		/* s: while it is not, there is a step each second at least */
 #define NONE		(~0ull)
 
 /* --- helpers -------------------------------------------------------------------- */
@@ -59,47 +57,20 @@ static void rest(const struct kvp_resilver *r, u64 ns, bool cut_short)
 	}
 }
 
-/* What the host has asked the legs for so far. */
-static u64 host_blocks(const struct kvp_pool *pool)
+static bool wants_to_go_on(void *arg)
 {
-	u64 blocks = 0;
-	int cpu;
+	const struct kvp_resilver *r = arg;
 
-	for_each_possible_cpu(cpu) {
-		const struct kvp_stats *s = per_cpu_ptr(pool->stats, cpu);
-
-		blocks += s->read_blocks + s->write_blocks + s->discard_blocks;
-		blocks -= s->ram_hits + s->ssd_hits + s->buffer_read_blocks + s->zero_read_blocks;
-	}
-	return blocks;
-}
-
-/* True if the host has asked for something within @ms. */
-static bool host_is_busy(struct kvp_resilver *r, u32 ms)
-{
-	u64 blocks = host_blocks(r->pool);
-
-	if (blocks != r->host_blocks) {
-		r->host_blocks = blocks;
-		r->host_at = jiffies;
-	}
-	return time_before(jiffies, r->host_at + msecs_to_jiffies(ms));
+	return interrupted(r) || some_joined(r);
 }
 
 /* The legs belong to the host, until it is quiet. */
 static void yield_to_host(struct kvp_resilver *r, u64 took)
 {
-	u64 ns = min_t(u64, took * YIELD, MOST_REST_NS), slept;
-	unsigned long nap;
-
-	if (host_is_busy(r, QUIET_MS))
+	if (kvp_host_busy(r->pool, &r->host, KVP_HOST_QUIET_MS))
 		r->yields++;
-	for (slept = 0; slept < ns && host_is_busy(r, QUIET_MS); slept += NAP_NS) {
-		if (interrupted(r) || some_joined(r))
-			break;
-		nap = nsecs_to_jiffies(min_t(u64, ns - slept, NAP_NS));
-		schedule_timeout_uninterruptible(max(nap, 1ul));
-	}
+	kvp_host_rest(r->pool, &r->host, kvp_yield_rest(took, KVP_YIELD_OTHERS, MOST_REST),
+		      wants_to_go_on, r);
 }
 
 /* After a step of @blocks that took @ns; none is in flight. */
@@ -451,7 +422,8 @@ static struct kvp_resilver_step *nth(struct kvp_resilver_io *io, u32 i)
 /* Steps that may be in flight: one if the walk must rest behind it. */
 static u32 steps_at_once(struct kvp_resilver *r)
 {
-	bool alone = READ_ONCE(r->pool->tunables[KVP_T_RESILVER_RATE]) || host_is_busy(r, IDLE_MS);
+	bool alone = READ_ONCE(r->pool->tunables[KVP_T_RESILVER_RATE]) ||
+		     kvp_host_busy(r->pool, &r->host, IDLE_MS);
 
 	return alone ? 1 : KVP_RESILVER_STEPS;
 }
@@ -832,8 +804,7 @@ static void resilver_work(struct work_struct *work)
 		return;
 	io->copied = r->copied;
 	r->noted = jiffies;
-	r->host_blocks = host_blocks(pool);
-	r->host_at = jiffies - msecs_to_jiffies(IDLE_MS);
+	kvp_yield_begin(&r->host, kvp_host_asked(pool));
 	while (kvp_resilver_runs(pool) && !interrupted(r))
 		resilver_all(r, io);
 	kvp_resilver_free(io);

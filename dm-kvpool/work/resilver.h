@@ -27,6 +27,7 @@
 #define KVP_RESILVER_H
 
 #include "core/core.h"
+#include "policy/yield.h"
 
 struct kvp_resilver_io;
 
@@ -58,8 +59,7 @@ struct kvp_resilver_hole {
  * @pause: ms: before the next try
  * @noted: jiffies: when the cursor was noted
  * @noted_at: @copied then
- * @host_blocks: what the host had asked for when that was looked at last
- * @host_at: jiffies: when it had changed
+ * @host: what the host was seen to do
  * @begun_ahead: steps that were begun while others were in flight
  * @yields: steps that were followed by a rest because the host was busy
  */
@@ -73,8 +73,9 @@ struct kvp_resilver {
 	u64 copied, noted_at;
 	struct kvp_resilver_hole holes[KVP_RESILVER_HOLES], again[KVP_RESILVER_HOLES];
 	u32 nr_holes, pause;
-	unsigned long noted, host_at;
-	u64 host_blocks, begun_ahead, yields;
+	unsigned long noted;
+	struct kvp_yield host;
+	u64 begun_ahead, yields;
 };
 
 void kvp_resilver_init(struct kvp_pool *pool);

@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 
 #include "policy/ssdpolicy.h"
+#include "policy/throttle.h"
 #include "policy/runs.h"
 #include "ssd_replay.h"
 #include "suite.h"
@@ -474,17 +475,17 @@ static bool test_accept(void)
 	u64 dirty, rate, last = ~0ull, full = 10000;
 	bool good = make(100);
 
-	good &= expect(kvp_ssd_accept(CAPACITY, CAPACITY * 3 / 4, full) == ~0ull, "too early");
+	good &= expect(kvp_throttle_rate(CAPACITY, CAPACITY * 3 / 4, full) == ~0ull, "too early");
 	for (dirty = CAPACITY * 3 / 4 + 1; dirty <= CAPACITY; dirty++) {
-		rate = kvp_ssd_accept(CAPACITY, dirty, full);
+		rate = kvp_throttle_rate(CAPACITY, dirty, full);
 		good &= expect(rate <= last, "%llu dirty: %llu, before that %llu", dirty, rate, last);
 		/* smoothly: no step exceeds a hundredth of the vdevs' rate */
 		good &= expect(last == ~0ull || last - rate <= full / 100, "a step of %llu", last - rate);
 		last = rate;
 	}
-	good &= expect(kvp_ssd_accept(CAPACITY, CAPACITY * 3 / 4 + 1, full) < 5 * full / 2, "too late");
-	good &= expect(kvp_ssd_accept(CAPACITY, CAPACITY * 9 / 10, full) == full, "nine tenths");
-	good &= expect(!kvp_ssd_accept(CAPACITY, CAPACITY, full) && !kvp_ssd_accept(CAPACITY, CAPACITY + 1, full),
+	good &= expect(kvp_throttle_rate(CAPACITY, CAPACITY * 3 / 4 + 1, full) < 5 * full / 2, "too late");
+	good &= expect(kvp_throttle_rate(CAPACITY, CAPACITY * 9 / 10, full) == full, "nine tenths");
+	good &= expect(!kvp_throttle_rate(CAPACITY, CAPACITY, full) && !kvp_throttle_rate(CAPACITY, CAPACITY + 1, full),
 		       "nothing fits");
 	return end(good);
 }
@@ -493,12 +494,12 @@ static bool test_accept(void)
  * The blocks that the bucket admits in a second, asked every millisecond for @blocks, with no
  * larger request before. ~0 if a wait was longer than for these.
  */
-static u64 taken(struct kvp_ssd_bucket *b, u64 *now, u32 blocks, u64 rate)
+static u64 taken(struct kvp_bucket *b, u64 *now, u32 blocks, u64 rate)
 {
 	u64 end = *now + 1000000000, n = 0, wait;
 
 	for (; *now < end; *now += 1000000) {
-		while (!(wait = kvp_ssd_take(b, *now, blocks, rate)) && n < 1000000)
+		while (!(wait = kvp_bucket_take(b, *now, blocks, rate)) && n < 1000000)
 			n += blocks;
 		if (!expect(wait <= blocks * 1000000000ull / rate + 1, "%llu ns is too long", wait))
 			return ~0ull;
@@ -513,32 +514,32 @@ static u64 taken(struct kvp_ssd_bucket *b, u64 *now, u32 blocks, u64 rate)
 static bool test_pace_changes(void)
 {
 	u64 now = 5000000000, half = 8000000000, wait;
-	struct kvp_ssd_bucket b = { .next = now };
+	struct kvp_bucket b = { .next = now };
 	bool good = make(100);
 
-	good &= expect(!kvp_ssd_take(&b, now, 256, 16), "nobody has gone before");
+	good &= expect(!kvp_bucket_take(&b, now, 256, 16), "no writer has gone before");
 	now += half;
-	wait = kvp_ssd_take(&b, now, 1, 16);
+	wait = kvp_bucket_take(&b, now, 1, 16);
 	good &= expect(wait == half, "%llu ns at the old pace", wait);
-	wait = kvp_ssd_take(&b, now, 1, 16000);
+	wait = kvp_bucket_take(&b, now, 1, 16000);
 	good &= expect(wait == half / 1000, "%llu ns at a faster pace", wait);
 	now += wait / 2;
-	wait = kvp_ssd_take(&b, now, 1, 16);
+	wait = kvp_bucket_take(&b, now, 1, 16);
 	good &= expect(wait == half / 2, "%llu ns at the slow one again", wait);
 	now += wait - 1;
-	good &= expect(kvp_ssd_take(&b, now, 1, 16) == 1, "just before the end");
-	good &= expect(!kvp_ssd_take(&b, now + 1, 1, 16), "it has waited");
+	good &= expect(kvp_bucket_take(&b, now, 1, 16) == 1, "just before the end");
+	good &= expect(!kvp_bucket_take(&b, now + 1, 1, 16), "it has waited");
 	/* the largest possible wait */
-	b = (struct kvp_ssd_bucket){ .next = now };
-	good &= expect(!kvp_ssd_take(&b, now, ~0u, 1), "the largest");
-	wait = kvp_ssd_take(&b, now, 1, 1ull << 32);
+	b = (struct kvp_bucket){ .next = now };
+	good &= expect(!kvp_bucket_take(&b, now, ~0u, 1), "the largest");
+	wait = kvp_bucket_take(&b, now, 1, 1ull << 32);
 	good &= expect(wait < 1000000000 && wait > 999999990, "%llu ns for the largest", wait);
 	return end(good);
 }
 
 static bool test_take(void)
 {
-	struct kvp_ssd_bucket b = { 0 };
+	struct kvp_bucket b = { 0 };
 	u64 now = 5000000000, n;
 	bool good = make(100);
 
@@ -565,7 +566,7 @@ static double load(double dirty, double wanted, double full, u32 seconds, double
 
 	*least = wanted;
 	for (i = 0; i < 10 * seconds; i++) {
-		in = kvp_ssd_accept(CAPACITY, dirty, full);
+		in = kvp_throttle_rate(CAPACITY, dirty, full);
 		in = (in > wanted ? wanted : in) / 10;
 		out = kvp_ssd_destage(CAPACITY, 0, dirty, full) / 10.;
 		dirty += in - (out > dirty ? dirty : out);

@@ -8,6 +8,7 @@
 #include "policy/ghost.c"
 #include "policy/ssdpolicy.c"
 #include "policy/runs.c"
+#include "policy/throttle.c"
 
 #define CAPACITY	4000u
 #define SEGMENT		40u
@@ -80,8 +81,8 @@ static void the_largest_cache_does_not_overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kvp_ssd_destage(most, 0, most / 10 * 3, full) / 1000,
 			full / 2 / 1000 - 1);
 	KUNIT_EXPECT_EQ(test, kvp_ssd_destage(most, 0, most, full), full);
-	KUNIT_EXPECT_EQ(test, kvp_ssd_accept(most, most, full), 0);
-	KUNIT_EXPECT_EQ(test, kvp_ssd_accept(most, most / 2, full), ~0ull);
+	KUNIT_EXPECT_EQ(test, kvp_throttle_rate(most, most, full), 0);
+	KUNIT_EXPECT_EQ(test, kvp_throttle_rate(most, most / 2, full), ~0ull);
 }
 
 static void a_stream_grows(struct kunit *test)

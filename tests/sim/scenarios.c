@@ -2048,4 +2048,5 @@ void run_scenarios(void)
 	scenario("log_wrap_over_stale_entries_on_a_single", log_wrap_over_stale_entries, 1, true,
 		 2);
 	run_widths();
+	run_beside();
 }

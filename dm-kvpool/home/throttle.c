@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "core/core.h"
+#include "home/speed.h"
+#include "home/throttle.h"
+#include "log/log.h"
+#include "ram/wbuf.h"
+
+#define SLOWEST		16ull			/* writers are never slower, blocks a second */
+
+void kvp_throttle_init(struct kvp_pool *pool)
+{
+	spin_lock_init(&pool->throttle->lock);
+}
+
+/* The blocks in use, of @most, of what is fuller: the log, or the buffer. */
+static u64 in_use(const struct kvp_pool *pool, u64 *most)
+{
+	u64 used, pages = kvp_wbuf_limit(pool->wbuf), logged = kvp_wbuf_nr_logged(pool->wbuf);
+
+	*most = kvp_log_limit_empty(pool);
+	used = kvp_log_taken(pool, *most);
+	/* On a cache, versions need no pages: they are spilled. */
+	if (kvp_pool_logs_on_cache(pool) || logged * *most <= used * pages)
+		return used;
+	*most = pages;
+	return logged;
+}
+
+bool kvp_throttle_is_slow(const struct kvp_pool *pool)
+{
+	u64 most, used = in_use(pool, &most);
+
+	return kvp_throttle_slows(most, used);
+}
+
+u32 kvp_throttle_run(struct kvp_pool *pool, u64 first, u32 blocks)
+{
+	struct kvp_throttle *t = pool->throttle;
+	unsigned long flags;
+	u32 run;
+
+	spin_lock_irqsave(&t->lock, flags);
+	run = max(kvp_run_note(&t->runs, first, blocks, true), blocks);
+	spin_unlock_irqrestore(&t->lock, flags);
+	return run;
+}
+
+bool kvp_throttle_passes(const struct kvp_pool *pool)
+{
+	u64 most, used = in_use(pool, &most);
+
+	return kvp_log_takes_intents(pool) && used <= most - most / 32;
+}
+
+u64 kvp_throttle_admit(struct kvp_pool *pool, u32 blocks)
+{
+	u64 most, used = in_use(pool, &most), full = kvp_speed_full(pool), rate, wait;
+	struct kvp_throttle *t = pool->throttle;
+	unsigned long flags;
+
+	rate = kvp_throttle_rate(most, used, full);
+	if (rate == ~0ull)
+		return 0;
+	/* The log is never full for long, so the reservation here must not stop a writer. */
+	rate = max3(rate, full / 8, SLOWEST);
+	spin_lock_irqsave(&t->lock, flags);
+	wait = kvp_bucket_take(&t->bucket, ktime_get_ns(), blocks, rate);
+	spin_unlock_irqrestore(&t->lock, flags);
+	return min_t(u64, wait, NSEC_PER_SEC);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writers are slowed down while what they write to fills up, for pools with and without a cache.
+ *
+ * It is the log; and with the log on legs the buffer, too, where all versions wait that are not yet
+ * home. policy/throttle.h decides by how much, from the measured speed of destage (home/speed.h).
+ * Before a write is accepted, its caller asks kvp_throttle_is_slow(), which is cheap, then
+ * kvp_throttle_admit(), and keeps the write for the time that this returns, without sleeping. If
+ * there is no room anyway, writers wait as they do without all this.
+ */
+#ifndef KVP_THROTTLE_H
+#define KVP_THROTTLE_H
+
+#include <linux/compiler.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "policy/runs.h"
+#include "policy/throttle.h"
+
+struct kvp_pool;
+
+/**
+ * struct kvp_throttle - of a pool
+ * @lock: irqsave; for @bucket and @runs
+ * @bucket: the rate of writers
+ * @runs: finds out which writes are parts of long streams: on a cache always, else while writers are
+ *	slowed down
+ * @waiting: writes are kept waiting; set by the code that keeps them
+ */
+struct kvp_throttle {
+	spinlock_t lock;
+	struct kvp_bucket bucket;
+	struct kvp_runs runs;
+	bool waiting;
+};
+
+void kvp_throttle_init(struct kvp_pool *pool);
+
+/**
+ * kvp_throttle_note_waiting() - note whether any write is kept waiting.
+ *
+ * Context: the code that keeps writes.
+ */
+static inline void kvp_throttle_note_waiting(struct kvp_throttle *t, bool waiting)
+{
+	WRITE_ONCE(t->waiting, waiting);
+}
+
+/** kvp_throttle_any_waits() - true if a write is kept waiting. Any context. */
+static inline bool kvp_throttle_any_waits(const struct kvp_throttle *t)
+{
+	return READ_ONCE(t->waiting);
+}
+
+/** kvp_throttle_is_slow() - true if writers are slowed down. Any context. */
+bool kvp_throttle_is_slow(const struct kvp_pool *pool);
+
+/**
+ * kvp_throttle_run() - how many blocks long the stream of writes is that these belong to
+ *
+ * An overlap with another write counts once there; a write alone counts whole. Context: any; once
+ * for each write.
+ */
+u32 kvp_throttle_run(struct kvp_pool *pool, u64 first, u32 blocks);
+
+/**
+ * kvp_throttle_passes() - true if writes of streams are accepted without delay
+ *
+ * They fill the log a hundred times more slowly, so they are not slowed down, as long as there is
+ * some room. Context: any.
+ */
+bool kvp_throttle_passes(const struct kvp_pool *pool);
+
+/**
+ * kvp_throttle_admit() - ask whether a write of @blocks may be accepted now
+ *
+ * Return: 0: yes, and they are counted; else ask again after so many ns. At most a second, as the
+ * pace changes. Context: any.
+ */
+u64 kvp_throttle_admit(struct kvp_pool *pool, u32 blocks);
+
+#endif /* KVP_THROTTLE_H */

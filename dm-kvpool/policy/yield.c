@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "policy/yield.h"
+
+#define PARTS		(KVP_YIELD_OTHERS + 1)
+#define LESS_FROM	50u	/* per cent */
+#define NONE_FROM	75u
+
+void kvp_yield_begin(struct kvp_yield *y, u64 asked)
+{
+	y->asked = asked;
+	y->at = 0;
+}
+
+bool kvp_yield_busy(struct kvp_yield *y, u64 asked, u64 now, u64 within)
+{
+	if (asked != y->asked) {
+		y->asked = asked;
+		y->at = now;
+	}
+	return y->at && now - y->at < within;
+}
+
+u32 kvp_yield_others(u32 full)
+{
+	if (full <= LESS_FROM)
+		return KVP_YIELD_OTHERS;
+	if (full >= NONE_FROM)
+		return 0;
+	return KVP_YIELD_OTHERS * (NONE_FROM - full) / (NONE_FROM - LESS_FROM);
+}
+
+u64 kvp_yield_rest(u64 took, u32 others, u32 most)
+{
+	u64 ns = (u64)most * NSEC_PER_SEC;
+
+	return min(div_u64(min(took, ns) * others, PARTS - others), ns);
+}

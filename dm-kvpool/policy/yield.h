@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How much of the disks background work gets while the host asks for something: destage, and the
+ * resilver. It works in short steps, and rests after each. A host that is quiet costs it nothing.
+ *
+ * Pure: no lock, no clock, no memory.
+ */
+#ifndef KVP_YIELD_H
+#define KVP_YIELD_H
+
+#include <linux/types.h>
+
+#define KVP_YIELD_OTHERS	31u	/* of 32 parts of the time, the host gets so many */
+
+/**
+ * struct kvp_yield - what was seen of the host. Zeros to begin with.
+ * @asked: what it had asked for at the last look
+ * @at: when that had changed, ns; 0: it was never seen to ask
+ */
+struct kvp_yield {
+	u64 asked, at;
+};
+
+/** kvp_yield_begin() - forget what the host did before @asked */
+void kvp_yield_begin(struct kvp_yield *y, u64 asked);
+
+/**
+ * kvp_yield_busy() - true if the host has asked for something lately
+ * @asked: what it has asked for so far, in any unit
+ * @now: ns, of a clock that never goes back
+ * @within: ns
+ *
+ * Between two looks it may have asked at any time: the time of the later look counts.
+ */
+bool kvp_yield_busy(struct kvp_yield *y, u64 asked, u64 now, u64 within);
+
+/**
+ * kvp_yield_others() - how many of 32 parts of the time the host gets
+ * @full: per cent that are in use of what the background work makes free
+ *
+ * KVP_YIELD_OTHERS up to a half. From there on fewer, and none from three quarters on: then the
+ * host would soon have to wait for the background work.
+ */
+u32 kvp_yield_others(u32 full);
+
+/** kvp_yield_rest() - how long to rest after a step that took @took ns: @most seconds at most */
+u64 kvp_yield_rest(u64 took, u32 others, u32 most);
+
+#endif /* KVP_YIELD_H */

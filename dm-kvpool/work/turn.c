@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/math64.h>
+
+#include "core/core.h"
+#include "core/host.h"
+#include "log/log.h"
+#include "ram/wbuf.h"
+#include "table/table.h"
+#include "work/destage.h"
+#include "work/turn.h"
+
+/* Seconds: the rest ends before if much is written meanwhile. */
+#define MOST_REST	4u
+
+/* Per cent in use of what destage makes free; writers wait when all of it is. */
+static u32 full_percent(const struct kvp_pool *pool)
+{
+	u64 most = kvp_log_limit_empty(pool), intents = kvp_log_intents_limit(pool);
+	u64 log = div64_u64(100 * min(most, kvp_log_taken(pool, most)), max(most, 1ull));
+	u64 buffer = div_u64(100ull * kvp_wbuf_nr_logged(pool->wbuf), max(kvp_wbuf_limit(pool->wbuf), 1u));
+	/* Beyond the limit streams go through the log. */
+	u64 past = div64_u64(100 * min(intents, kvp_log_intents_since(pool)), max(intents, 1ull));
+
+	return (u32)min(max3(log, buffer, past), 100ull);
+}
+
+/* True if a caller waits for destage, or might soon. */
+static bool is_awaited(struct kvp_pool *pool)
+{
+	const struct kvp_destage *dg = pool->destage;
+
+	return dg->hurries || test_bit(KVP_DESTAGE_HURRY, &dg->flags) ||
+	       test_bit(KVP_DESTAGE_STOP, &dg->flags) || atomic_read(&dg->awaited) ||
+	       kvp_pool_faulted(pool) || kvp_log_short(pool) || kvp_wbuf_scarce(pool->wbuf) ||
+	       kvp_wbuf_nr_holes(pool->wbuf) || kvp_table_half_dirty(pool->table);
+}
+
+static bool is_awaited_now(void *pool)
+{
+	return is_awaited(pool) || !kvp_yield_others(full_percent(pool));
+}
+
+void kvp_turn_begin(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = pool->destage;
+	bool busy;
+
+	/* A look at the host each time, so that the next one knows what is new. */
+	busy = kvp_host_busy(pool, &dg->host, KVP_HOST_QUIET_MS);
+	dg->brief = busy && !kvp_pool_logs_on_cache(pool) && !is_awaited_now(pool);
+}
+
+bool kvp_turn_is_short(const struct kvp_pool *pool)
+{
+	return pool->destage->brief;
+}
+
+void kvp_turn_end(struct kvp_pool *pool, u64 ns)
+{
+	struct kvp_destage *dg = pool->destage;
+
+	dg->rest = dg->brief ? kvp_yield_rest(ns, kvp_yield_others(full_percent(pool)), MOST_REST) : 0;
+}
+
+void kvp_turn_rest(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = pool->destage;
+
+	if (dg->rest && kvp_host_rest(pool, &dg->host, dg->rest, is_awaited_now, pool))
+		dg->rested++;
+	dg->rest = 0;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Destage beside a busy host, with the log on legs: its turns are short, and it rests between them.
+ * Meanwhile blocks are written again, discarded, and go home by intent. The power is cut at many
+ * positions. And nothing that waits for destage waits for a rest.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+#include "ram/wbuf.h"
+#include "work/destage.h"
+
+#define ROUNDS		2u
+#define POSITIONS	60u
+
+struct beside {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct crash crash;
+	struct rng rng;
+	u32 cuts_from;		/* position in the trace */
+	bool asks, asked;	/* the reader goes on; it has ended */
+};
+
+/* The host asks for something all the time. It is counted as the request path counts it. */
+static void ask(void *arg)
+{
+	struct beside *b = arg;
+
+	while (b->asks) {
+		b->host.pool->stats->read_blocks++;
+		host_read_check(&b->host, rng_below(&b->rng, 400));
+		host_sleep(5);
+	}
+	b->asked = true;
+}
+
+static void begin_to_ask(struct beside *b)
+{
+	b->asks = true;
+	b->asked = false;
+	sim_spawn("reader", ask, b);
+}
+
+static void end_to_ask(struct beside *b)
+{
+	b->asks = false;
+	while (!b->asked)
+		host_sleep(1);
+}
+
+/* @n blocks alone, none beside another, so that each is a request. */
+static void scatter(struct beside *b, u32 first, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		host_write(&b->host, first + (i * 37 % n) * 6, 1, false);
+	host_flush(&b->host);
+}
+
+static u32 rested(const struct beside *b)
+{
+	return READ_ONCE(b->host.pool->destage->rested);
+}
+
+static void wait_for_rest(struct beside *b, u32 before)
+{
+	u32 i;
+
+	for (i = 0; rested(b) == before; i++, host_sleep(20))
+		if (i == 1000)
+			sim_fail("destage does not rest beside the host");
+}
+
+static void wait_for_home(struct beside *b, u32 most_ms)
+{
+	u32 ms;
+
+	for (ms = 0; kvp_wbuf_nr_logged(b->host.pool->wbuf); ms += 20, host_sleep(20))
+		if (ms >= most_ms)
+			sim_fail("%u versions are not home after %u ms",
+				 kvp_wbuf_nr_logged(b->host.pool->wbuf), ms);
+}
+
+static void begin(struct beside *b)
+{
+	if (host_start(&b->host, &b->o, &b->start))
+		sim_fail("start: %s", b->host.refusal.why);
+	b->cuts_from = disks.trace.nr;
+	begin_to_ask(b);
+	scatter(b, 0, 60);
+	wait_for_rest(b, 0);
+}
+
+/* Versions of which older ones wait by address: data, a discard, and a stream. */
+static void newer_ones_beside_a_rest(void *arg)
+{
+	struct beside *b = arg;
+	struct host *h = &b->host;
+
+	begin(b);
+	scatter(b, 0, 30);
+	wait_for_rest(b, rested(b));
+	host_write(h, 200, 70, false);
+	host_write(h, 6, 1, true);
+	host_discard(h, 100, 40);
+	host_write(h, 102, 1, false);
+	host_flush(h);
+	wait_for_home(b, 60000);
+	end_to_ask(b);
+}
+
+/* In the midst of a rest, a caller wants all at home. */
+static void an_order_ends_the_rest(void *arg)
+{
+	struct beside *b = arg;
+	u32 before;
+
+	begin(b);
+	scatter(b, 0, 60);
+	before = rested(b);
+	host_destage(&b->host);
+	wait_for_home(b, 1500);
+	if (rested(b) > before + 1)
+		sim_fail("destage rested %u times although a caller waits", rested(b) - before);
+	end_to_ask(b);
+}
+
+/* A host that falls silent has all at home soon. */
+static void a_quiet_host_costs_nothing(void *arg)
+{
+	struct beside *b = arg;
+
+	begin(b);
+	end_to_ask(b);
+	wait_for_home(b, 1500);
+	host_write(&b->host, 3, 1, true);
+}
+
+/* The log gets full beside a rest: writers go on, and destage gets the legs. */
+static void a_full_log_ends_the_rest(void *arg)
+{
+	struct beside *b = arg;
+	struct host *h = &b->host;
+	u32 i;
+
+	begin(b);
+	for (i = 0; i < 40; i++)
+		host_write(h, i * 11 % 400, 50, true);
+	end_to_ask(b);
+	host_flush(h);
+}
+
+static bool run_once(struct beside *b, const char *name, void (*run)(void *arg), u64 seed)
+{
+	const struct base *base = b->start.parity ? base_parity(b->start.legs, b->start.strict) :
+						    base_pool(b->start.legs, b->start.strict);
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&b->o, &base->o);
+	b->rng.s = seed;
+	b->crash = (struct crash){ .legs = base->legs, .o = &b->o, .parity = base->parity };
+	check_seed_config(&config, seed);
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, run, b) == SIM_RETURNED;
+	disks_end();
+	if (good)
+		good = !cut_sampled(name, &b->crash, b->cuts_from, CHECK_RECRASH, POSITIONS);
+	oracle_free(&b->o);
+	return good;
+}
+
+static void beside(const char *what, void (*run)(void *arg), bool parity, bool strict)
+{
+	struct beside *b;
+	bool good = true;
+	char name[80];
+	u32 i;
+
+	snprintf(name, sizeof(name), "beside:%s:%s", parity ? "parity1" : "mirror", what);
+	if (!wanted(name))
+		return;
+	b = calloc(1, sizeof(*b));
+	for (i = 0; good && i < (opt.rounds ?: ROUNDS); i++) {
+		memset(&b->start, 0, sizeof(b->start));
+		b->start.legs = parity ? 3 : 2;
+		b->start.parity = parity;
+		b->start.strict = strict;
+		b->start.rotational = i % 2;
+		good = run_once(b, name, run, mix64(opt.seed, 7000 + i));
+	}
+	result(name, good);
+	free(b);
+}
+
+void run_beside(void)
+{
+	u32 parity;
+
+	for (parity = 0; parity < 2; parity++) {
+		beside("newer-ones", newer_ones_beside_a_rest, parity, false);
+		beside("order", an_order_ends_the_rest, parity, false);
+		beside("quiet", a_quiet_host_costs_nothing, parity, false);
+		beside("full-log", a_full_log_ends_the_rest, parity, true);
+	}
+}
