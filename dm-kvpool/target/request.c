@@ -17,7 +17,9 @@
  * 2. kvp_commit_wait_async() calls waiter_done() when all up to that seq is durable (log/commit.c).
  *
  * A read
- * 1. alike() cuts it where buffered blocks begin or end, and at the end of a leaf.
+ * 1. alike() cuts it where buffered blocks begin or end, and at the end of a leaf. Without an SSD
+ *    cache, a long one goes home as a whole, and its buffered blocks are copied over what came
+ *    (mixed_blocks()).
  * 2. read_buffer() or read_cached() copies what is in RAM.
  * 3. cut_for_ssd() cuts the rest so that the SSD cache has all of it, or nothing.
  * 4. remap_home() answers unwritten blocks with zeros, or points the bio at an SSD or a leg. A
@@ -536,6 +538,31 @@ static void hold_read(struct kvp_requests *r, struct bio *bio)
 		queue_work(r->wq, &r->read_work);
 }
 
+enum buffered { BUFFER_LACKS, BUFFER_HAD, BUFFER_HAS_NO_PAGE };
+
+/*
+ * Copy a block from the buffer to @iter, if it is there; @iter then moves behind it. Not in
+ * interrupts.
+ */
+static enum buffered copy_buffered(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
+				   u64 block)
+{
+	struct kvp_version *d = kvp_wbuf_find(pool, block);
+
+	if (d) {
+		struct page *page = READ_ONCE(d->page);
+
+		if (page)
+			copy_to_bio(bio, iter, page_address(page));
+		kvp_wbuf_unlock(pool, block);
+		return page ? BUFFER_HAD : BUFFER_HAS_NO_PAGE;
+	}
+	if (!kvp_wbuf_in_hole(pool, block))
+		return BUFFER_LACKS;
+	copy_to_bio(bio, iter, NULL);
+	return BUFFER_HAD;
+}
+
 /* Where the blocks of a read go that come from elsewhere. */
 struct reader {
 	struct bio *bio;
@@ -573,7 +600,7 @@ static u32 read_missing(struct kvp_requests *r, struct bio *bio, struct bvec_ite
 	struct reader reader = { bio, *iter };
 	u32 n = in_chunk(r->pool, block, iter->bi_size >> KVP_BLOCK_SHIFT);
 
-	if (n < 2 || block < *tried || !kvp_block_missing(r->pool, block))
+	if (n < 2 || block < *tried || data_of(bio)->mixed || !kvp_block_missing(r->pool, block))
 		return 0;
 	*tried = block + n;
 	if (kvp_missing_read(r->pool, block, n, give_block, &reader))
@@ -595,6 +622,9 @@ static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter
 	bool good;
 
 	if (!k->came || (k->lacks && kvp_block_leg(pool, block) == k->lacks))
+		return false;
+	/* First the buffer, then the table: what has left the one is in the other. */
+	if (k->mixed && kvp_wbuf_any(pool, block, 1))
 		return false;
 	leaf = kvp_table_load(pool, block);
 	if (IS_ERR(leaf))
@@ -817,7 +847,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	}
 	kvp_table_put(pool, leaf);
 	k->ssd.block = 0;
-	if (class == HOME_ZERO)
+	if (class == HOME_ZERO && !k->mixed)
 		read_zeros(pool, bio);
 	else
 		wait_for_read(r, bio, read_anew_work);
@@ -853,23 +883,9 @@ static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 	struct bvec_iter iter = bio->bi_iter;
 	u64 block = first_block(bio);
 
-	for (; iter.bi_size; block++) {
-		struct kvp_version *d = kvp_wbuf_find(pool, block);
-
-		if (d) {
-			struct page *page = READ_ONCE(d->page);
-
-			if (page)
-				copy_to_bio(bio, &iter, page_address(page));
-			kvp_wbuf_unlock(pool, block);
-			if (!page)
-				return false;
-		} else if (kvp_wbuf_in_hole(pool, block)) {
-			copy_to_bio(bio, &iter, NULL);
-		} else {
+	for (; iter.bi_size; block++)
+		if (copy_buffered(pool, bio, &iter, block) != BUFFER_HAD)
 			return false;
-		}
-	}
 	return true;
 }
 
@@ -964,6 +980,20 @@ static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 	return i;
 }
 
+#define MIXED_LEAST	16u	/* so many blocks that would be cut off are worth a worker */
+
+/*
+ * How many of @count blocks from @block on, of which the first @n are not buffered, go home in one
+ * request although others of them are buffered: @n for none. A disk reads them along in the time
+ * that a second request would take to come round.
+ */
+static u32 mixed_blocks(struct kvp_pool *pool, u64 block, u32 count, u32 n)
+{
+	u32 all = min(count, kvp_locate(pool, block).left);
+
+	return !pool->cache_client && all - n >= MIXED_LEAST ? all : n;
+}
+
 /*
  * Read, step 3. Cut @bio so that all of it lies on the SSD cache, or nothing. False: it must not be
  * cut.
@@ -987,7 +1017,7 @@ static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
 static int map_unbuffered(struct kvp_requests *r, struct bio *bio, bool whole)
 {
 	enum kvp_ram_bypass why = KVP_RAM_KEEP;
-	bool cached = read_cached(r->pool, bio);
+	bool mixed = data_of(bio)->mixed, cached = !mixed && read_cached(r->pool, bio);
 	struct kvp_tpage *leaf = NULL;
 
 	if (!cached) {
@@ -1004,7 +1034,7 @@ static int map_unbuffered(struct kvp_requests *r, struct bio *bio, bool whole)
 		end_bio(bio, BLK_STS_OK);
 		return DM_MAPIO_SUBMITTED;
 	}
-	plan_fill(r->pool, bio, why);
+	plan_fill(r->pool, bio, mixed ? KVP_RAM_LONG : why);
 	if (!leaf) {
 		defer_read(r, bio, read_home_work);
 		return DM_MAPIO_SUBMITTED;
@@ -1025,6 +1055,12 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 	bool buffered;
 
 	n = alike(pool, first_block(bio), count, &buffered);
+	if (!buffered && n < count && !kvp_requests_nowait(bio)) {
+		u32 all = mixed_blocks(pool, first_block(bio), count, n);
+
+		k->mixed = all > n;
+		n = all;
+	}
 	this_cpu_add(pool->stats->read_blocks, n);
 	if (n < count && kvp_requests_nowait(bio))
 		return kvp_requests_again(r, bio, n);
@@ -1087,8 +1123,18 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT;
 
 	for (; iter.bi_size; block++) {
-		u64 entry = kvp_table_entry(pool, leaf, block);
+		enum buffered had = BUFFER_LACKS;
+		u64 entry;
 
+		if (data_of(bio)->mixed)
+			had = copy_buffered(pool, bio, &iter, block);
+		if (had == BUFFER_HAD) {
+			this_cpu_inc(pool->stats->buffer_read_blocks);
+			continue;
+		}
+		if (had == BUFFER_HAS_NO_PAGE)
+			return false;
+		entry = kvp_table_entry(pool, leaf, block);
 		switch (kvp_entry_state(entry)) {
 		case KVP_ENTRY_UNWRITTEN:
 			copy_to_bio(bio, &iter, NULL);
@@ -1138,6 +1184,15 @@ static void rebuild_work(struct work_struct *work)
 	end_bio(bio_of(k), BLK_STS_OK);
 }
 
+/* All came from home, good or not. In a worker, as the locks of the buffer are not for interrupts. */
+static void mixed_work(struct work_struct *work)
+{
+	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+
+	if (came_well(k->requests, bio_of(k), k->came))
+		end_bio(bio_of(k), BLK_STS_OK);
+}
+
 static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
 {
 	struct kvp_bio *k = data_of(bio);
@@ -1145,6 +1200,8 @@ static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
 	k->came = good;
 	if (k->rebuild)
 		defer_read(r, bio, rebuild_work);
+	else if (k->mixed)
+		defer_read(r, bio, mixed_work);
 	else if (came_well(r, bio, good))
 		end_bio(bio, BLK_STS_OK);
 }
@@ -1192,6 +1249,11 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	}
 	*error = BLK_STS_OK;
 	bio->bi_status = BLK_STS_OK;
+	if (k->mixed) {
+		k->came = good;
+		defer_read(r, bio, mixed_work);
+		return DM_ENDIO_INCOMPLETE;
+	}
 	return came_well(r, bio, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
 }
 
@@ -1203,6 +1265,7 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 	data_of(bio)->rebuild = NULL;
 	data_of(bio)->lacks = NULL;
 	data_of(bio)->came = false;
+	data_of(bio)->mixed = false;
 	if (bio->bi_opf & REQ_PREFLUSH)
 		return map_flush(r->pool, bio);
 	switch (bio_op(bio)) {

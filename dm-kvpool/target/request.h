@@ -77,6 +77,7 @@ struct kvp_bio {
 	struct kvp_requests *requests;
 	bool stream;			/* of a write: it goes home past a cache, if it can */
 	struct bvec_iter iter;		/* as it arrived; reads only */
+	bool mixed;			/* some of its blocks were buffered, and all are read from home */
 	struct kvp_leg *leg;		/* read from home: from this leg */
 	struct kvp_tpage *leaf;		/* and verified against this leaf */
 	atomic_t parts;			/* of a long read: requests that have not ended, */

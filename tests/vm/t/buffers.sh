@@ -50,6 +50,22 @@ for bs in 1 16 64 256; do
 	expect_eq "$(oracle show $dev 0 1088 bs=$bs shift=1536)" "0 1088 v6" "from the legs, bs=$bs"
 done
 no_blame shifted
+echo "--- from home and from the buffer in one request"
+oracle write $dev 0 512 7 bs=256 fsync
+dmsetup message p 0 checkpoint
+dmsetup message p 0 set destage_idle_ms 86400000
+before=$(stat_of p io.buffer_read_blocks)
+expected="0 5 v7"
+for ((b = 5; b < 512; b += 50)); do
+	oracle write $dev $b 1 8 bs=1
+	end=$((b + 50 < 512 ? b + 50 : 512))
+	expected+=$'\n'"$b 1 v8"$'\n'"$((b + 1)) $((end - b - 1)) v7"
+done
+expect_eq "$(oracle show $dev 0 512 bs=256)" "$expected"
+(($(stat_of p io.buffer_read_blocks) >= before + 11)) || fail "nothing came from the buffer: the case was not set up"
+no_blame mixed
+expect_eq "$(oracle show $dev 0 512 bs=256)" "$expected"
+oracle write $dev 0 1088 9 bs=64 fsync
 dd if=$dev bs=1M count=16 iflag=direct status=none | md5sum > /tmp/sum
 echo "--- both, and a power cut in the middle"
 oracle scribble-write $dev 4096 2048 86400 64 2> /tmp/writer & writer=$!
