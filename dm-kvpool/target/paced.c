@@ -90,7 +90,9 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	if (!put(r, bio))
 		return false;
 	kvp_throttle_note_waiting(pool->throttle, true);
-	come_back(r, wait);
+	/* A timer that is set must not be put off by each write that comes behind. */
+	if (!hrtimer_is_queued(&r->pace_timer))
+		come_back(r, wait);
 	if (!behind)
 		kvp_destage_kick(pool, false);
 	return true;
