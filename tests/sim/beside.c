@@ -12,7 +12,7 @@
 #include "work/destage.h"
 
 #define ROUNDS		2u
-#define POSITIONS	60u
+#define POSITIONS	20u
 
 struct beside {
 	struct host host;
