@@ -21,31 +21,39 @@
 
 #define STEP_BLOCKS	256u	/* of each leg: 1 MiB */
 #define GAP_BLOCKS	16u	/* to read 64 KiB along is cheaper than another request */
+/* Pages lie together, as a disk takes so many segments: 256 single pages would be two requests. */
+#define CHUNK_ORDER	3u
+#define CHUNK		(1u << CHUNK_ORDER)
 
 /* --- memory ------------------------------------------------------------------------- */
+
+static_assert(STEP_BLOCKS % CHUNK == 0 && KVP_RESILVER_PAGES % CHUNK == 0);
 
 static void free_step(struct kvp_resilver_step *step)
 {
 	u32 i;
 
-	for (i = 0; i < step->nr_pages; i++)
+	for (i = 0; i < step->nr_pages; i += CHUNK)
 		if (step->pages[i])
-			__free_page(step->pages[i]);
+			__free_pages(step->pages[i], CHUNK_ORDER);
 	kvp_batch_free(step->batch);
 }
 
 static bool alloc_step(struct kvp_pool *pool, struct kvp_resilver_step *step)
 {
-	u32 i;
+	u32 i, k;
 
 	step->nr_pages = STEP_BLOCKS;
 	if (kvp_home_has_rows(pool))
 		step->nr_pages = min(STEP_BLOCKS * pool->max_legs, KVP_RESILVER_PAGES);
 	step->batch = kvp_batch_alloc(pool);
-	for (i = 0; i < step->nr_pages; i++) {
-		step->pages[i] = alloc_page(GFP_KERNEL);
-		if (!step->pages[i])
+	for (i = 0; i < step->nr_pages; i += CHUNK) {
+		struct page *chunk = alloc_pages(GFP_KERNEL | __GFP_COMP, CHUNK_ORDER);
+
+		if (!chunk)
 			return false;
+		for (k = 0; k < CHUNK; k++)
+			step->pages[i + k] = virt_to_page(page_address(chunk) + k * KVP_BLOCK_SIZE);
 	}
 	return step->batch;
 }

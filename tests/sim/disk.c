@@ -434,6 +434,16 @@ bool disks_wait(void)
 	return sim_io_pending() < nr_in_flight;
 }
 
+/* Disks take a number of segments a request, mostly 128: pages are to lie together by eight. */
+static void count_segments(const struct kvp_io *io)
+{
+	u32 i, segments = 1;
+
+	for (i = 1; i < io->nr; i++)
+		segments += io->pages[i]->head != io->pages[i - 1]->head;
+	disks.scattered += segments > io->nr / 8 + 2;
+}
+
 /*
  * Only kvp_io_land() looks at the pages of a flight, and copies them. Filling them here as well
  * would take a third of all time: recovery reads the whole log. So such a page only notes the block
@@ -444,6 +454,8 @@ static void end_read(const struct in_flight *f)
 	struct image *img = &disks.img[f->disk];
 	u32 i;
 
+	if (f->io->background && !f->io->flight)
+		count_segments(f->io);
 	for (i = 0; i < f->io->nr; i++) {
 		/* It has no waiter: no other code may have the page. */
 		if (f->io->stray && page_ref_count(f->io->pages[i]->head) > 1)

@@ -118,6 +118,7 @@ struct disks {
 	/* of the log, on each disk; 0: it has none */
 	u64 log_first[MAX_DISKS], log_end[MAX_DISKS];
 	u32 flushes, reads, writes, requests;
+	u32 scattered;			/* of the background's reads, too many segments */
 	u32 discarded;			/* blocks */
 	bool no_discards;		/* the disks do not offer them */
 	enum disk_fua fua;

@@ -878,6 +878,8 @@ static void yields_to_the_host(struct life *l)
 	if (r->copied == copied || r->yields != yields || !r->begun_ahead)
 		sim_fail("%llu rests without a host, %llu steps ahead", r->yields - yields,
 			 r->begun_ahead);
+	if (disks.scattered)
+		sim_fail("%u reads into scattered pages", disks.scattered);
 	expect_sound(l);
 	host_flush(&l->host);
 }
