@@ -12,30 +12,20 @@
 #include "policy/index.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
-#include "suite.h"
+#include "script.h"
 
 /* first of the blocks that are home, and not on the SSD, in every base image */
 #define FIRST	64u
 #define COUNT	80u
 
-struct play {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	void (*scene)(struct play *p);
-	void (*again)(struct play *p);	/* a second life, on the contents that the first one left */
-	u32 served;			/* where the trace began */
-	u64 at;				/* where a clean block lies on each SSD, */
-	u32 at_leg;			/* or on this one */
+/* Of one turn. */
+static struct {
+	u64 at;			/* where a clean block lies on each SSD, */
+	u32 at_leg;		/* or on this one */
 	bool done;
-};
+} own;
 
-static struct kvp_leg *ssd(struct play *p, u32 n)
-{
-	return host_leg(&p->host, p->start.legs - p->start.cache + n);
-}
-
-static bool is_known(struct play *p, u64 block)
+static bool is_known(struct script *p, u64 block)
 {
 	struct kvp_index_entry e;
 
@@ -43,13 +33,13 @@ static bool is_known(struct play *p, u64 block)
 }
 
 /* Read from home, or from the SSD: not from RAM. */
-static void read_anew(struct play *p, u64 first, u32 count)
+static void read_anew(struct script *p, u64 first, u32 count)
 {
 	kvp_rcache_drop(p->host.pool);
 	host_read_each(&p->host, first, count);
 }
 
-static void expect_known(struct play *p, u64 first, u32 count, bool known)
+static void expect_known(struct script *p, u64 first, u32 count, bool known)
 {
 	u32 i;
 
@@ -60,7 +50,7 @@ static void expect_known(struct play *p, u64 first, u32 count, bool known)
 }
 
 /* The log's next writes hang, on every SSD. */
-static void stall_log(struct play *p)
+static void stall_log(struct script *p)
 {
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
 	u64 lsn = p->host.pool->log->head.lsn;
@@ -70,20 +60,20 @@ static void stall_log(struct play *p)
 		/* In full stripes the next one begins somewhere in a row. */
 		struct kvp_place at = kvp_log_place(g, kvp_log_striped(g) ? lsn + i : lsn, 0);
 
-		disks_stall(ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block,
+		disks_stall(script_ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block,
 			    at.block + 32);
 	}
 }
 
-static void expect_in_flight(struct play *p)
+static void expect_in_flight(struct script *p)
 {
 	if (!p->host.pool->fill->busy)
 		sim_fail("no fill is in flight: the case was not set up");
 }
 
-/* --- scenes ----------------------------------------------------------------------------- */
+/* --- cases --------------------------------------------------------------------------- */
 
-static void enter(struct play *p)
+static void enter(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u32 before;
@@ -113,7 +103,7 @@ static void enter(struct play *p)
 }
 
 /* A few blocks wait for more, and share a header; a full entry does not wait. */
-static void gather(struct play *p)
+static void gather(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	const struct kvp_geometry *g = pool->scache->v->g;
@@ -137,14 +127,14 @@ static void gather(struct play *p)
 	host_cache_check(&p->host);
 }
 
-static void set_budget(struct play *p, u64 hundredths)
+static void set_budget(struct script *p, u64 hundredths)
 {
 	if (kvp_pool_set(p->host.pool, KVP_T_FILL_DWPD, hundredths))
 		sim_fail("the budget cannot be set");
 }
 
 /* Admission never exceeds the budget; the credit saved up covers only the time since. */
-static void budget(struct play *p)
+static void budget(struct script *p)
 {
 	set_budget(p, 0);
 	read_anew(p, FIRST, COUNT);
@@ -162,7 +152,7 @@ static void budget(struct play *p)
 }
 
 /* In the worker's hands, and in the log behind a version that was written meanwhile. */
-static void fill_behind(struct play *p, u64 block, bool discard)
+static void fill_behind(struct script *p, u64 block, bool discard)
 {
 	struct kvp_pool *pool = p->host.pool;
 
@@ -183,7 +173,7 @@ static void fill_behind(struct play *p, u64 block, bool discard)
 }
 
 /* And it comes home before the fill is durable: which is the older version by then. */
-static void race(struct play *p, bool discard)
+static void race(struct script *p, bool discard)
 {
 	fill_behind(p, FIRST + 5, discard);
 	host_flush(&p->host);
@@ -198,18 +188,18 @@ static void race(struct play *p, bool discard)
 	read_anew(p, FIRST, COUNT);
 }
 
-static void race_write(struct play *p)
+static void race_write(struct script *p)
 {
 	race(p, false);
 }
 
-static void race_discard(struct play *p)
+static void race_discard(struct script *p)
 {
 	race(p, true);
 }
 
 /* It is durable, and behind a newer version in the log when the power goes. */
-static void race_cut(struct play *p)
+static void race_cut(struct script *p)
 {
 	fill_behind(p, FIRST + 5, false);
 	host_flush(&p->host);
@@ -220,7 +210,7 @@ static void race_cut(struct play *p)
 }
 
 /* A write is accepted while the fill is in flight. */
-static void under_newer(struct play *p)
+static void under_newer(struct script *p)
 {
 	stall_log(p);
 	read_anew(p, FIRST, 8);
@@ -243,7 +233,7 @@ static void forget(struct host *h)
 	host_checkpoint(h);
 }
 
-static void late_read(struct play *p)
+static void late_read(struct script *p)
 {
 	p->host.before_ssd_fill = forget;
 	/* the reader gets the data of the time of its request */
@@ -256,14 +246,14 @@ static void late_read(struct play *p)
 
 static void flush_task(void *arg)
 {
-	struct play *p = arg;
+	struct script *p = arg;
 
 	host_flush(&p->host);
-	p->done = true;
+	own.done = true;
 }
 
 /* A FLUSH does not wait for a fill to end before its own entry is sent. */
-static void flush_meanwhile(struct play *p)
+static void flush_meanwhile(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 
@@ -274,15 +264,15 @@ static void flush_meanwhile(struct play *p)
 	host_write(&p->host, 300, 2, false);
 	sim_spawn("flush", flush_task, p);
 	host_sleep(20);
-	if (p->done || pool->log->built_seq < kvp_wbuf_seq(pool))
+	if (own.done || pool->log->built_seq < kvp_wbuf_seq(pool))
 		sim_fail("the entry that a FLUSH waits for was not sent");
 	disks_release_all();
 	host_sleep(50);
-	if (!p->done)
+	if (!own.done)
 		sim_fail("the FLUSH has not ended");
 }
 
-static void fill_again(struct play *p, u32 i)
+static void fill_again(struct script *p, u32 i)
 {
 	kvp_scache_mistrust(p->host.pool, FIRST, COUNT);
 	read_anew(p, FIRST, COUNT);
@@ -290,7 +280,7 @@ static void fill_again(struct play *p, u32 i)
 }
 
 /* As much as can be read, again and again: the log stays far from full, and goes on. */
-static void flood(struct play *p)
+static void flood(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log_vdev->g);
@@ -320,7 +310,7 @@ static void flood(struct play *p)
 }
 
 /* The SSDs die while a fill is in flight. */
-static void ssds_die(struct play *p)
+static void ssds_die(struct script *p)
 {
 	u32 i;
 
@@ -329,7 +319,7 @@ static void ssds_die(struct play *p)
 	host_sleep(20);
 	expect_in_flight(p);
 	for (i = 0; i < p->start.cache; i++)
-		disks_kill(ssd(p, i)->bdev - disks.bdev);
+		disks_kill(script_ssd(p, i)->bdev - disks.bdev);
 	disks_release_all();
 	host_write(&p->host, FIRST + 2, 1, true);
 	read_anew(p, FIRST, COUNT);
@@ -338,7 +328,7 @@ static void ssds_die(struct play *p)
 }
 
 /* The device is suspended while fills are in flight: its label says that the log is empty. */
-static void suspend(struct play *p)
+static void suspend(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 
@@ -354,7 +344,7 @@ static void suspend(struct play *p)
 }
 
 /* An admitted block rots; writes that count lie before and after it. */
-static void fill_and_go(struct play *p)
+static void fill_and_go(struct script *p)
 {
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
 	struct kvp_place at;
@@ -362,15 +352,15 @@ static void fill_and_go(struct play *p)
 	host_write(&p->host, 300, 2, true);
 	/* Behind the header, or the header and the parity. */
 	at = kvp_log_place(g, p->host.pool->log->head.lsn + (kvp_log_striped(g) ? 3 : 1), 0);
-	p->at = at.block;
-	p->at_leg = at.leg;
+	own.at = at.block;
+	own.at_leg = at.leg;
 	read_anew(p, FIRST, 8);
 	host_sleep(50);
 	expect_known(p, FIRST, 8, true);
 	host_write(&p->host, 302, 2, true);
 }
 
-static void rot_is_no_loss(struct play *p)
+static void rot_is_no_loss(struct script *p)
 {
 	u32 i;
 
@@ -380,117 +370,59 @@ static void rot_is_no_loss(struct play *p)
 
 /* --- running them ------------------------------------------------------------------------- */
 
-static void first_life(void *arg)
-{
-	struct play *p = arg;
-
-	if (host_start(&p->host, &p->o, &p->start))
-		sim_fail("start: %s", p->host.refusal.why);
-	p->served = disks.trace.nr;
-	p->scene(p);
-	if (!p->again)
-		host_stop(&p->host);
-}
-
-static void second_life(void *arg)
-{
-	struct play *p = arg;
-
-	if (host_start(&p->host, &p->o, &p->start))
-		sim_fail("start: %s", p->host.refusal.why);
-	p->again(p);
-	host_stop(&p->host);
-}
-
 /* All written data is there, but the clean blocks differ. */
-static bool live_on(struct play *p, const struct sim_config *config)
+static bool rot_clean_blocks(struct script *p)
 {
-	u32 i, first_ssd = p->start.legs - p->start.cache;
-	struct image img[MAX_DISKS];
+	u32 i, first = script_first_ssd(p);
 	u8 junk[KVP_BLOCK_SIZE];
-	bool good;
 
 	memset(junk, 0x77, sizeof(junk));
-	for (i = 0; i < p->start.legs; i++) {
-		image_copy(&img[i], &disks.img[i]);
-		if (i >= first_ssd && (!p->start.cache_parity || i == first_ssd + p->at_leg))
-			image_write_data(&img[i], p->at, junk);
+	for (i = 0; i < p->legs; i++) {
+		image_free(&p->img[i]);
+		image_copy(&p->img[i], &disks.img[i]);
+		if (i >= first && (!p->start.cache_parity || i == first + own.at_leg))
+			image_write_data(&p->img[i], own.at, junk);
 	}
-	disks_begin(img, p->start.legs);
-	good = sim_run(config, second_life, p) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	for (i = 0; i < p->start.legs; i++)
-		image_free(&img[i]);
-	return good;
+	return script_live(p, rot_is_no_loss, false);
 }
 
-static bool play_once(const char *name, struct play *p, u64 seed, bool cut)
+static void run_case(const char *what, const struct host_start *shape, void (*act)(struct script *p),
+		     bool cut, bool (*after)(struct script *p))
 {
-	const struct base *base = base_cache(&p->start);
-	struct crash crash = { .legs = p->start.legs, .parity = p->start.parity,
-			       .cache = p->start.cache, .cache_parity = p->start.cache_parity,
-			       .o = &p->o };
-	struct sim_config config;
-	bool good;
-
-	oracle_copy(&p->o, &base->o);
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, first_life, p) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	if (good && cut)
-		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH,
-				    opt.thorough ? 200 : 25);
-	if (good && p->again)
-		good = live_on(p, &config);
-	oracle_free(&p->o);
-	return good;
-}
-
-static void play(const char *what, const struct host_start *shape, void (*scene)(struct play *p),
-		 bool cut, void (*again)(struct play *p))
-{
-	u32 images = opt.images, i;
 	char name[128];
-	bool good = true;
+	struct script_case c = {
+		.name = name, .shape = shape, .act = act, .leave = after, .after = after,
+		.turns = opt.thorough ? 32 : 4, .images = 3,
+		.cuts = !cut ? 0 : opt.thorough ? 200 : 25,
+		.own = &own, .own_size = sizeof(own),
+	};
 
 	snprintf(name, sizeof(name), "scache:%s+%u:%s", shape->parity ? "parity" : "mirror",
 		 shape->cache, what);
-	if (!wanted(name))
-		return;
-	opt.images = min(opt.images, 3u);
-	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 32 : 4); i++) {
-		struct play p = { .start = *shape, .scene = scene, .again = again };
-
-		good = play_once(name, &p, mix64(opt.seed, i), cut);
-	}
-	opt.images = images;
-	result(name, good);
+	script_run(&c);
 }
 
 void run_fills(const struct host_start *shape)
 {
-	play("fills-enter", shape, enter, true, NULL);
-	play("fills-gather", shape, gather, true, NULL);
-	play("fills-budget", shape, budget, false, NULL);
+	run_case("fills-enter", shape, enter, true, NULL);
+	run_case("fills-gather", shape, gather, true, NULL);
+	run_case("fills-budget", shape, budget, false, NULL);
 	/* with a parity1, parity is logged after the admission, before data is written home */
 	if (!shape->parity) {
-		play("fill-races-write", shape, race_write, true, NULL);
-		play("fill-races-discard", shape, race_discard, true, NULL);
+		run_case("fill-races-write", shape, race_write, true, NULL);
+		run_case("fill-races-discard", shape, race_discard, true, NULL);
 	}
-	play("fill-races-write-cut", shape, race_cut, true, NULL);
-	play("fill-under-newer", shape, under_newer, true, NULL);
-	play("fill-late", shape, late_read, true, NULL);
-	play("fill-and-flush", shape, flush_meanwhile, false, NULL);
+	run_case("fill-races-write-cut", shape, race_cut, true, NULL);
+	run_case("fill-under-newer", shape, under_newer, true, NULL);
+	run_case("fill-late", shape, late_read, true, NULL);
+	run_case("fill-and-flush", shape, flush_meanwhile, false, NULL);
 	/*
 	 * With few large segments in the window there is never room for a fill, and a checkpoint at
 	 * once.
 	 */
 	if (!shape->cache_parity)
-		play("fill-flood", shape, flood, false, NULL);
-	play("fill-ssds-die", shape, ssds_die, false, NULL);
-	play("fill-suspend", shape, suspend, true, NULL);
-	play("fill-rots", shape, fill_and_go, false, rot_is_no_loss);
+		run_case("fill-flood", shape, flood, false, NULL);
+	run_case("fill-ssds-die", shape, ssds_die, false, NULL);
+	run_case("fill-suspend", shape, suspend, true, NULL);
+	run_case("fill-rots", shape, fill_and_go, false, rot_clean_blocks);
 }

@@ -16,26 +16,11 @@
 #include "ram/wbuf.h"
 #include "recovery/recovery.h"
 #include "table/table.h"
-#include "suite.h"
+#include "script.h"
 
 #define BUFFER	16u	/* pages: so that there is not room for much */
 #define FIRST	64u	/* blocks that are written */
 #define COUNT	120u
-
-struct scene {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct image img[MAX_DISKS];
-	u32 legs;
-	u64 seed;
-	void (*play)(struct scene *s);
-};
-
-static u32 first_ssd(const struct scene *s)
-{
-	return s->legs - s->start.cache;
-}
 
 /* --- a reader of the log --------------------------------------------------------------- */
 
@@ -116,7 +101,7 @@ static void read_entry(struct reader *r, const struct kvp_log_hdr *h)
 }
 
 /* Read all durable entries behind the tail. No entry may be in flight. */
-static void read_log(struct scene *s, struct reader *r)
+static void read_log(struct script *s, struct reader *r)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 lsn = pool->log->tail, end = pool->log->durable.lsn;
@@ -124,7 +109,7 @@ static void read_log(struct scene *s, struct reader *r)
 
 	r->pool = pool;
 	r->g = pool->log_vdev->g;
-	r->first = first_ssd(s);
+	r->first = script_first_ssd(s);
 	while (lsn < end) {
 		if (!get_header(r, lsn, &h)) {
 			lsn = kvp_log_segment_end(r->g, lsn);
@@ -147,13 +132,13 @@ static void read_log(struct scene *s, struct reader *r)
  * Checks the log without each SSD, but only while all SSDs are in use. Returns the number of
  * entries.
  */
-static u32 check_log(struct scene *s)
+static u32 check_log(struct script *s)
 {
 	struct reader *r = kmalloc(sizeof(*r), GFP_KERNEL);
 	bool whole = kvp_vdev_usable(s->host.pool->log_vdev) == s->start.cache;
 	u32 k, n = 0;
 
-	for (k = first_ssd(s); k < s->legs; k++) {
+	for (k = script_first_ssd(s); k < s->legs; k++) {
 		if (!whole && kvp_leg_in_sync(host_leg(&s->host, k)))
 			continue;
 		memset(r, 0, sizeof(*r));
@@ -170,7 +155,7 @@ static u32 check_log(struct scene *s)
 /* --- what happens ------------------------------------------------------------------------ */
 
 /* Entries of all sizes, with discards, zeros and intents among the data. */
-static void write_mixed(struct scene *s, u32 nr)
+static void write_mixed(struct script *s, u32 nr)
 {
 	struct host *h = &s->host;
 	struct rng rng = { mix64(s->seed, nr) };
@@ -197,12 +182,12 @@ static void write_mixed(struct scene *s, u32 nr)
 }
 
 /* More is dirty than RAM holds; in entries of one block and of several. */
-static void park(struct scene *s)
+static void park(struct script *s)
 {
 	u64 block;
 
 	kvp_wbuf_set_limit(s->host.pool, BUFFER);
-	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	host_write_each(&s->host, FIRST, COUNT / 2);
 	for (block = FIRST + COUNT / 2; block < FIRST + COUNT; block += 5) {
@@ -214,7 +199,7 @@ static void park(struct scene *s)
 			 s->host.pool->wbuf->nr_lone, COUNT);
 }
 
-static void come_home(struct scene *s)
+static void come_home(struct script *s)
 {
 	disks_release_all();
 	host_checkpoint(&s->host);
@@ -223,23 +208,23 @@ static void come_home(struct scene *s)
 	host_cache_check(&s->host);
 }
 
-static void expect_log(struct scene *s, bool on_cache)
+static void expect_log(struct script *s, bool on_cache)
 {
 	if (kvp_has_data(s->host.pool->log_vdev->g) == on_cache)
 		sim_fail("the log is on vdev %u", s->host.pool->log_vdev->index);
 }
 
-static void expect_none_lost(struct scene *s)
+static void expect_none_lost(struct script *s)
 {
 	if (s->host.pool->table->poisoned)
 		sim_fail("%llu blocks are poisoned", s->host.pool->table->poisoned);
 	host_read_each(&s->host, FIRST, COUNT);
 }
 
-/* --- scenes -------------------------------------------------------------------------------- */
+/* --- cases --------------------------------------------------------------------------- */
 
 /* Round the ring, and all the time every SSD can be done without. */
-static void without_any(struct scene *s)
+static void without_any(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 begin = pool->log->head.lsn;
@@ -261,9 +246,9 @@ static void without_any(struct scene *s)
 }
 
 /* One SSD takes no writes any more: it is given up and recorded, and users notice nothing. */
-static void one_fails(struct scene *s)
+static void one_fails(struct script *s)
 {
-	u32 k = first_ssd(s) + (u32)(s->seed % s->start.cache);
+	u32 k = script_first_ssd(s) + (u32)(s->seed % s->start.cache);
 
 	write_mixed(s, 6);
 	disks_fault(FAULT_WRITE_EIO, k, 0, ~0ull);
@@ -287,13 +272,14 @@ static void one_fails(struct scene *s)
  * Two SSDs fail: the log on the rest is incomplete, so it moves. Waiting requests are answered
  * then.
  */
-static void two_fail(struct scene *s)
+static void two_fail(struct script *s)
 {
 	u32 k = (u32)(s->seed % s->start.cache), i;
 
 	write_mixed(s, 6);
 	for (i = 0; i < 2; i++)
-		disks_fault(FAULT_WRITE_EIO, first_ssd(s) + (k + i) % s->start.cache, 0, ~0ull);
+		disks_fault(FAULT_WRITE_EIO, script_first_ssd(s) + (k + i) % s->start.cache,
+			    0, ~0ull);
 	write_mixed(s, 12);
 	expect_log(s, false);
 	expect_none_lost(s);
@@ -303,13 +289,14 @@ static void two_fail(struct scene *s)
 }
 
 /* One after the other. */
-static void another_fails(struct scene *s)
+static void another_fails(struct script *s)
 {
 	u32 k = (u32)(s->seed % s->start.cache), i;
 
 	for (i = 0; i < 2; i++) {
 		write_mixed(s, 6);
-		disks_fault(FAULT_WRITE_EIO, first_ssd(s) + (k + i) % s->start.cache, 0, ~0ull);
+		disks_fault(FAULT_WRITE_EIO, script_first_ssd(s) + (k + i) % s->start.cache,
+			    0, ~0ull);
 		write_mixed(s, 6);
 		expect_log(s, !i);
 	}
@@ -318,7 +305,7 @@ static void another_fails(struct scene *s)
 	host_stop(&s->host);
 }
 
-static void read_back(struct scene *s)
+static void read_back(struct script *s)
 {
 	park(s);
 	host_read_each(&s->host, FIRST, COUNT);
@@ -333,9 +320,9 @@ static void read_back(struct scene *s)
 }
 
 /* A spilled version on a dead SSD is rebuilt from the others. */
-static void parked_on_a_dead_one(struct scene *s)
+static void parked_on_a_dead_one(struct script *s)
 {
-	u32 k = first_ssd(s) + (u32)(s->seed % s->start.cache);
+	u32 k = script_first_ssd(s) + (u32)(s->seed % s->start.cache);
 
 	park(s);
 	disks_kill(k);
@@ -349,13 +336,14 @@ static void parked_on_a_dead_one(struct scene *s)
 }
 
 /* Two SSDs take no writes any more, but can be read: nothing is lost. */
-static void parked_on_two_that_fail(struct scene *s)
+static void parked_on_two_that_fail(struct script *s)
 {
 	u32 k = (u32)(s->seed % s->start.cache), i;
 
 	park(s);
 	for (i = 0; i < 2; i++)
-		disks_fault(FAULT_WRITE_EIO, first_ssd(s) + (k + i) % s->start.cache, 0, ~0ull);
+		disks_fault(FAULT_WRITE_EIO, script_first_ssd(s) + (k + i) % s->start.cache,
+			    0, ~0ull);
 	disks_release_all();
 	host_write(&s->host, 8, 1, false);
 	host_flush(&s->host);
@@ -365,7 +353,7 @@ static void parked_on_two_that_fail(struct scene *s)
 }
 
 /* One that is parked, with its row: lsns. */
-static struct kvp_spilled some_parked(struct scene *s)
+static struct kvp_spilled some_parked(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_spilled p = { 0 };
@@ -384,17 +372,17 @@ static struct kvp_spilled some_parked(struct scene *s)
 	return p;
 }
 
-static void rot(struct scene *s, u64 lsn)
+static void rot(struct script *s, u64 lsn)
 {
 	struct kvp_place at = kvp_log_place(s->host.pool->log_vdev->g, lsn, 0);
 	u8 junk[KVP_BLOCK_SIZE];
 
 	memset(junk, 0x3c, sizeof(junk));
-	image_write_data(&disks.img[first_ssd(s) + at.leg], at.block, junk);
+	image_write_data(&disks.img[script_first_ssd(s) + at.leg], at.block, junk);
 }
 
 /* A block of a row is rotten: users notice nothing, whichever block it is. */
-static void one_is_rotten(struct scene *s)
+static void one_is_rotten(struct script *s)
 {
 	struct kvp_spilled p;
 
@@ -411,7 +399,7 @@ static void one_is_rotten(struct scene *s)
 }
 
 /* Two blocks are rotten: if they were data, their versions are lost, and nothing else. */
-static void two_are_rotten(struct scene *s)
+static void two_are_rotten(struct script *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	struct kvp_spilled p;
@@ -438,10 +426,10 @@ static void two_are_rotten(struct scene *s)
 }
 
 /* Clean blocks are read from their SSD; if that is lost, from home, and can be admitted again. */
-static void clean(struct scene *s)
+static void clean(struct script *s)
 {
 	struct host *h = &s->host;
-	u32 k = first_ssd(s) + (u32)(s->seed % s->start.cache), before;
+	u32 k = script_first_ssd(s) + (u32)(s->seed % s->start.cache), before;
 	struct kvp_on_ssd at;
 	u64 block;
 
@@ -477,7 +465,7 @@ static void clean(struct scene *s)
  * The cache is taken out of the pool with what its log holds: nothing is lost, and nothing stays
  * behind.
  */
-static void leaves(struct scene *s)
+static void leaves(struct script *s)
 {
 	struct host_start less = s->start;
 
@@ -497,7 +485,7 @@ static void leaves(struct scene *s)
 }
 
 /* Blocks that are adjacent on one SSD; the log will overwrite the last of them next. */
-static u64 straddle(struct scene *s, u32 nr)
+static u64 straddle(struct script *s, u32 nr)
 {
 	const struct kvp_log_stripe one = { s->start.cache, 1, 1 };	/* an entry of one block */
 	struct kvp_pool *pool = s->host.pool;
@@ -522,7 +510,7 @@ static u64 straddle(struct scene *s, u32 nr)
  * Neighbours on one SSD are not neighbours in the log. The log may stand between them, and its next
  * write overwrites the last of those that a reader has found.
  */
-static void neighbours_come_round(struct scene *s)
+static void neighbours_come_round(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 all = kvp_log_blocks(pool->log_vdev->g), begin = pool->log->head.lsn, block = 0;
@@ -553,52 +541,16 @@ static void neighbours_come_round(struct scene *s)
 
 /* --- running them ----------------------------------------------------------------------------- */
 
-static void scene_main(void *arg)
+/* Each stops the pool by itself. */
+static void run_case(const char *what, const struct host_start *shape,
+		     void (*act)(struct script *s))
 {
-	struct scene *s = arg;
-
-	if (host_start(&s->host, &s->o, &s->start))
-		sim_fail("start: %s", s->host.refusal.why);
-	s->play(s);
-}
-
-static bool live(struct scene *s)
-{
-	struct sim_config config;
-	bool good;
-
-	check_seed_config(&config, s->seed);
-	disks_begin(s->img, s->legs);
-	good = sim_run(&config, scene_main, s) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	return good;
-}
-
-static void scene(const char *what, const struct host_start *shape, void (*play)(struct scene *s))
-{
-	const struct base *base = base_cache(shape);
-	bool good = true;
 	char name[128];
-	u32 i, k;
+	struct script_case c = { .name = name, .shape = shape, .act = act, .leave = true, .turns = 16 };
 
 	snprintf(name, sizeof(name), "cachep1:%u+%u:%s", shape->legs - shape->cache, shape->cache,
 		 what);
-	if (!wanted(name))
-		return;
-	for (i = 0; good && i < (opt.rounds ?: 16); i++) {
-		struct scene s = { .start = *shape, .legs = base->legs, .seed = mix64(opt.seed, i),
-				   .play = play };
-
-		oracle_copy(&s.o, &base->o);
-		for (k = 0; k < s.legs; k++)
-			image_copy(&s.img[k], &base->img[k]);
-		good = live(&s);
-		for (k = 0; k < s.legs; k++)
-			image_free(&s.img[k]);
-		oracle_free(&s.o);
-	}
-	result(name, good);
+	script_run(&c);
 }
 
 void run_cachep1(void)
@@ -611,20 +563,20 @@ void run_cachep1(void)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		scene("without-any", &shapes[i], without_any);
-		scene("one-fails", &shapes[i], one_fails);
-		scene("two-fail", &shapes[i], two_fail);
-		scene("another-fails", &shapes[i], another_fails);
-		scene("read-back", &shapes[i], read_back);
-		scene("parked-on-a-dead-one", &shapes[i], parked_on_a_dead_one);
-		scene("parked-on-two-that-fail", &shapes[i], parked_on_two_that_fail);
-		scene("one-is-rotten", &shapes[i], one_is_rotten);
-		scene("two-are-rotten", &shapes[i], two_are_rotten);
-		scene("clean", &shapes[i], clean);
-		scene("leaves", &shapes[i], leaves);
+		run_case("without-any", &shapes[i], without_any);
+		run_case("one-fails", &shapes[i], one_fails);
+		run_case("two-fail", &shapes[i], two_fail);
+		run_case("another-fails", &shapes[i], another_fails);
+		run_case("read-back", &shapes[i], read_back);
+		run_case("parked-on-a-dead-one", &shapes[i], parked_on_a_dead_one);
+		run_case("parked-on-two-that-fail", &shapes[i], parked_on_two_that_fail);
+		run_case("one-is-rotten", &shapes[i], one_is_rotten);
+		run_case("two-are-rotten", &shapes[i], two_are_rotten);
+		run_case("clean", &shapes[i], clean);
+		run_case("leaves", &shapes[i], leaves);
 		/* Of as many SSDs as an entry of one block has blocks, such entries lie alike. */
 		if (shapes[i].cache == 4)
-			scene("neighbours-come-round", &shapes[i], neighbours_come_round);
+			run_case("neighbours-come-round", &shapes[i], neighbours_come_round);
 		run_fills(&shapes[i]);
 		run_reinserts(&shapes[i]);
 		run_lost_ssds(&shapes[i]);

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "cache/reinsert.h"
 #include "cache/scache.h"
 #include "policy/index.h"
@@ -18,22 +18,13 @@
 #define HIT	12u	/* the first of these are read twice */
 #define OTHER	300u	/* later writes of the log */
 
-struct play {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	void (*scene)(struct play *p);
-	u32 served;
+/* Of one turn. */
+static struct {
 	bool stays[COUNT];		/* hit, or metadata */
 	u32 nr_stay;
-};
+} own;
 
-static struct kvp_leg *ssd(struct play *p, u32 n)
-{
-	return host_leg(&p->host, p->start.legs - p->start.cache + n);
-}
-
-static bool lies_at(struct play *p, u64 block, u32 *place)
+static bool lies_at(struct script *p, u64 block, u32 *place)
 {
 	struct kvp_index_entry e;
 	bool known = kvp_index_find(&p->host.pool->scache->index, block, &e);
@@ -42,27 +33,27 @@ static bool lies_at(struct play *p, u64 block, u32 *place)
 	return known;
 }
 
-static u64 again(struct play *p)
+static u64 again(struct script *p)
 {
 	return p->host.pool->stats->ssd_reinserted;
 }
 
 /* Where the cache is written next. */
-static u64 head_of(const struct play *p)
+static u64 head_of(const struct script *p)
 {
 	const struct kvp_pool *pool = p->host.pool;
 
 	return p->start.writethrough ? pool->scache->wiped : pool->log->head.lsn;
 }
 
-static void read_anew(struct play *p, u64 first, u32 count)
+static void read_anew(struct script *p, u64 first, u32 count)
 {
 	kvp_rcache_drop(p->host.pool);
 	host_read_each(&p->host, first, count);
 }
 
 /* COUNT blocks lie on the SSD; HIT of them were read from there. */
-static void fill(struct play *p)
+static void fill(struct script *p)
 {
 	struct kvp_index_entry e;
 	u32 i;
@@ -75,14 +66,14 @@ static void fill(struct play *p)
 			sim_fail("block %u is not on the SSD: the case was not set up",
 				 FIRST + i);
 		/* some reads are marked as metadata */
-		p->stays[i] = i < HIT || e.meta;
-		p->nr_stay += p->stays[i];
+		own.stays[i] = i < HIT || e.meta;
+		own.nr_stay += own.stays[i];
 	}
-	if (p->nr_stay == COUNT)
+	if (own.nr_stay == COUNT)
 		sim_fail("all are metadata: the case was not set up");
 }
 
-static void append_some(struct play *p, u32 i)
+static void append_some(struct script *p, u32 i)
 {
 	host_write(&p->host, OTHER + i % 8, 8, false);
 	host_flush(&p->host);
@@ -95,7 +86,7 @@ static void append_some(struct play *p, u32 i)
  * The log goes on until it is @short_of blocks from having come round, or to @short_of blocks
  * beyond.
  */
-static void go_round(struct play *p, u64 begin, s32 beyond)
+static void go_round(struct script *p, u64 begin, s32 beyond)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u32 i;
@@ -104,9 +95,9 @@ static void go_round(struct play *p, u64 begin, s32 beyond)
 		append_some(p, i);
 }
 
-/* --- scenes ------------------------------------------------------------------------------- */
+/* --- cases --------------------------------------------------------------------------- */
 
-static void stay(struct play *p)
+static void stay(struct script *p)
 {
 	u64 begin = head_of(p);
 	u32 i, place;
@@ -115,12 +106,12 @@ static void stay(struct play *p)
 	go_round(p, begin, 128);
 	host_sleep(50);
 	for (i = 0; i < COUNT; i++)
-		if (lies_at(p, FIRST + i, &place) != p->stays[i])
+		if (lies_at(p, FIRST + i, &place) != own.stays[i])
 			sim_fail("block %u is %s the SSD", FIRST + i,
-				 p->stays[i] ? "not on" : "still on");
-	if (again(p) != p->nr_stay)
-		sim_fail("%llu blocks were written again, not %u", again(p), p->nr_stay);
-	if (p->host.pool->log->ssd_blocks[KVP_LOG_AGAIN] != p->nr_stay)
+				 own.stays[i] ? "not on" : "still on");
+	if (again(p) != own.nr_stay)
+		sim_fail("%llu blocks were written again, not %u", again(p), own.nr_stay);
+	if (p->host.pool->log->ssd_blocks[KVP_LOG_AGAIN] != own.nr_stay)
 		sim_fail("%llu blocks count as written again",
 			 p->host.pool->log->ssd_blocks[KVP_LOG_AGAIN]);
 	host_cache_check(&p->host);
@@ -131,14 +122,14 @@ static void stay(struct play *p)
 }
 
 /* Reads of the SSD hang where these lie: reinsertion has begun with them, and gets no further. */
-static void stall_reads(struct play *p)
+static void stall_reads(struct script *p)
 {
 	u32 i, place;
 
 	if (!lies_at(p, FIRST, &place))
 		sim_fail("block %u is not on the SSD", FIRST);
 	for (i = 0; i < p->start.cache; i++)
-		disks_stall(ssd(p, i)->bdev - disks.bdev,
+		disks_stall(script_ssd(p, i)->bdev - disks.bdev,
 			    kvp_log_place(p->host.pool->scache->v->g,
 					  p->host.pool->scache->base + place, 0).block,
 			    kvp_log_place(p->host.pool->scache->v->g,
@@ -146,7 +137,7 @@ static void stall_reads(struct play *p)
 }
 
 /* So far that reinsertion has begun: its first read hangs. */
-static void begin_again(struct play *p)
+static void begin_again(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 begin = head_of(p);
@@ -163,7 +154,7 @@ static void begin_again(struct play *p)
 }
 
 /* The first of them changes after its reinsertion was requested. */
-static void race(struct play *p, bool discard)
+static void race(struct script *p, bool discard)
 {
 	begin_again(p);
 	if (discard)
@@ -178,12 +169,12 @@ static void race(struct play *p, bool discard)
 	read_anew(p, FIRST, COUNT);
 }
 
-static void race_write(struct play *p)
+static void race_write(struct script *p)
 {
 	race(p, false);
 }
 
-static void race_discard(struct play *p)
+static void race_discard(struct script *p)
 {
 	race(p, true);
 }
@@ -192,7 +183,7 @@ static void race_discard(struct play *p)
  * The reinserting write hangs, and the power may go; the newer version lies before it in the log,
  * or after it.
  */
-static void stall_log(struct play *p)
+static void stall_log(struct script *p)
 {
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
 	u64 lsn = p->host.pool->log->head.lsn;
@@ -202,12 +193,12 @@ static void stall_log(struct play *p)
 		/* In full stripes the next one begins somewhere in a row. */
 		struct kvp_place at = kvp_log_place(g, kvp_log_striped(g) ? lsn + i : lsn, 0);
 
-		disks_stall(ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block,
+		disks_stall(script_ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block,
 			    at.block + 32);
 	}
 }
 
-static void race_in_flight(struct play *p)
+static void race_in_flight(struct script *p)
 {
 	begin_again(p);
 	/* the read continues; its admission stands still */
@@ -227,7 +218,7 @@ static void race_in_flight(struct play *p)
 }
 
 /* A rotten block is not reinserted. */
-static void rotten(struct play *p)
+static void rotten(struct script *p)
 {
 	u64 begin = head_of(p);
 	u8 junk[KVP_BLOCK_SIZE];
@@ -241,18 +232,18 @@ static void rotten(struct play *p)
 	at = kvp_log_place(p->host.pool->scache->v->g, p->host.pool->scache->base + place, 0);
 	for (i = 0; i < p->start.cache; i++)
 		if (!p->start.cache_parity || i == at.leg)
-			image_write_data(&disks.img[ssd(p, i)->bdev - disks.bdev], at.block, junk);
+			image_write_data(&disks.img[script_ssd(p, i)->bdev - disks.bdev], at.block, junk);
 	go_round(p, begin, 128);
 	host_sleep(50);
 	if (lies_at(p, FIRST + 2, &kept))
 		sim_fail("a block that is rotten was written again");
-	if (again(p) != p->nr_stay - 1)
-		sim_fail("%llu blocks were written again, not %u", again(p), p->nr_stay - 1);
+	if (again(p) != own.nr_stay - 1)
+		sim_fail("%llu blocks were written again, not %u", again(p), own.nr_stay - 1);
 	read_anew(p, FIRST, COUNT);
 }
 
 /* The log is short of space: nothing is reinserted, and writes continue. */
-static void short_of_space(struct play *p)
+static void short_of_space(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log_vdev->g);
@@ -284,58 +275,19 @@ static void short_of_space(struct play *p)
 
 /* --- running them ------------------------------------------------------------------------- */
 
-static void life(void *arg)
+static void run_case(const char *what, const struct host_start *shape, void (*act)(struct script *p),
+		     bool cut)
 {
-	struct play *p = arg;
-
-	if (host_start(&p->host, &p->o, &p->start))
-		sim_fail("start: %s", p->host.refusal.why);
-	p->served = disks.trace.nr;
-	p->scene(p);
-	host_stop(&p->host);
-}
-
-static bool play_once(const char *name, struct play *p, u64 seed, bool cut)
-{
-	const struct base *base = base_cache(&p->start);
-	struct crash crash = { .legs = p->start.legs, .parity = p->start.parity,
-			       .cache = p->start.cache, .cache_parity = p->start.cache_parity,
-			       .o = &p->o };
-	struct sim_config config;
-	bool good;
-
-	oracle_copy(&p->o, &base->o);
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, life, p) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	if (good && cut)
-		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH,
-				    opt.thorough ? 200 : 12);
-	oracle_free(&p->o);
-	return good;
-}
-
-static void play(const char *what, const struct host_start *shape, void (*scene)(struct play *p),
-		 bool cut)
-{
-	u32 images = opt.images, i;
-	bool good = true;
 	char name[128];
+	struct script_case c = {
+		.name = name, .shape = shape, .act = act, .turns = opt.thorough ? 16 : 2,
+		.images = 2, .cuts = !cut ? 0 : opt.thorough ? 200 : 12,
+		.own = &own, .own_size = sizeof(own),
+	};
 
 	snprintf(name, sizeof(name), "scache:%s+%u%s%s:%s", shape->parity ? "parity" : "mirror",
 		 shape->cache, host_window(shape), shape->writethrough ? "-ring" : "", what);
-	if (!wanted(name))
-		return;
-	opt.images = min(opt.images, 2u);
-	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : 2); i++) {
-		struct play p = { .start = *shape, .scene = scene };
-
-		good = play_once(name, &p, mix64(opt.seed, i), cut);
-	}
-	opt.images = images;
-	result(name, good);
+	script_run(&c);
 }
 
 /* In the ring, which never lacks space, and where a reinserted block is no entry. */
@@ -344,25 +296,25 @@ static void run_ring(const struct host_start *shape)
 	struct host_start ring = *shape;
 
 	ring.writethrough = true;
-	play("again", &ring, stay, false);
-	play("again-races-write", &ring, race_write, true);
-	play("again-races-discard", &ring, race_discard, true);
-	play("again-rotten", &ring, rotten, false);
+	run_case("again", &ring, stay, false);
+	run_case("again-races-write", &ring, race_write, true);
+	run_case("again-races-discard", &ring, race_discard, true);
+	run_case("again-rotten", &ring, rotten, false);
 }
 
 void run_reinserts(const struct host_start *shape)
 {
-	play("again", shape, stay, false);
-	play("again-races-write", shape, race_write, true);
-	play("again-races-discard", shape, race_discard, true);
-	play("again-in-flight", shape, race_in_flight, true);
-	play("again-rotten", shape, rotten, false);
+	run_case("again", shape, stay, false);
+	run_case("again-races-write", shape, race_write, true);
+	run_case("again-races-discard", shape, race_discard, true);
+	run_case("again-in-flight", shape, race_in_flight, true);
+	run_case("again-rotten", shape, rotten, false);
 	/*
 	 * with a parity1 so much of the log is reserved for parity that it never gets so full;
 	 * segments of a parity1 cache are large
 	 */
 	if (!shape->parity && !shape->cache_parity)
-		play("again-short-of-space", shape, short_of_space, false);
+		run_case("again-short-of-space", shape, short_of_space, false);
 	/* for kind parity1 only one shape: its ring is three times as long */
 	if (!shape->cache_parity || (shape->cache == 3 && !shape->parity))
 		run_ring(shape);

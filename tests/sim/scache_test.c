@@ -6,7 +6,7 @@
 #include <linux/mm.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "cache/admission.h"
 #include "cache/scache.h"
 #include "policy/index.h"
@@ -20,21 +20,18 @@
 #define SMALL	3u	/* blocks of a write that is logged as data */
 #define LARGE	64u	/* blocks of a direct write */
 
-struct scene {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	void (*play)(struct scene *s);
+/* Of one turn. */
+static struct {
 	bool read;
-};
+} own;
 
-static void drop_ram(struct scene *s)
+static void drop_ram(struct script *s)
 {
 	kvp_rcache_drop(s->host.pool);
 }
 
 /* Reads the blocks again; @hits of them come from the SSD. */
-static void expect_hits(struct scene *s, u64 first, u32 count, u32 hits)
+static void expect_hits(struct script *s, u64 first, u32 count, u32 hits)
 {
 	u32 before = s->host.ssd_reads, i;
 
@@ -46,7 +43,7 @@ static void expect_hits(struct scene *s, u64 first, u32 count, u32 hits)
 			 s->host.ssd_reads - before, count, first, hits);
 }
 
-static u32 known(struct scene *s, u64 first, u32 count)
+static u32 known(struct script *s, u64 first, u32 count)
 {
 	struct kvp_index_entry e;
 	u32 n = 0;
@@ -56,7 +53,7 @@ static u32 known(struct scene *s, u64 first, u32 count)
 	return n;
 }
 
-static void write_small(struct scene *s, u64 first, u32 count)
+static void write_small(struct script *s, u64 first, u32 count)
 {
 	u32 i;
 
@@ -66,14 +63,14 @@ static void write_small(struct scene *s, u64 first, u32 count)
 	}
 }
 
-static struct kvp_leg *ssd(struct scene *s, u32 n)
+static struct kvp_leg *ssd(struct script *s, u32 n)
 {
 	return host_leg(&s->host, s->start.legs - s->start.cache + n);
 }
 
-/* --- scenes ----------------------------------------------------------------------------- */
+/* --- cases --------------------------------------------------------------------------- */
 
-static void read_back(struct scene *s)
+static void read_back(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -98,13 +95,13 @@ static void read_back(struct scene *s)
 	expect_hits(s, 0, LARGE, 0);
 }
 
-static void set_cutoff(struct scene *s, u32 blocks)
+static void set_cutoff(struct script *s, u32 blocks)
 {
 	if (kvp_pool_set(s->host.pool, KVP_T_SEQ_CUTOFF_WRITE, (u64)blocks << KVP_BLOCK_SHIFT))
 		sim_fail("the cutoff cannot be set");
 }
 
-static void expect_intents(struct scene *s, const char *what, u64 before, u64 count)
+static void expect_intents(struct script *s, const char *what, u64 before, u64 count)
 {
 	host_sleep(1500);
 	if (s->host.pool->log->intent_blocks - before != count)
@@ -116,7 +113,7 @@ static void expect_intents(struct scene *s, const char *what, u64 before, u64 co
  * A large write enters the SSD; a stream passes once it has gone on for long enough, although other
  * writes lie between its requests in the buffer; what passes over what entered is right all the same.
  */
-static void streams_pass(struct scene *s)
+static void streams_pass(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 before = h->pool->log->intent_blocks;
@@ -151,7 +148,7 @@ static void streams_pass(struct scene *s)
 }
 
 /* The log comes round, several times. */
-static void round_and_round(struct scene *s)
+static void round_and_round(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 begin = pool->log->head.lsn;
@@ -176,7 +173,7 @@ static void round_and_round(struct scene *s)
 }
 
 /* A rotten block there is a miss and no error of home, and is not read there again. */
-static void rotten(struct scene *s)
+static void rotten(struct script *s)
 {
 	struct host *h = &s->host;
 	u8 junk[KVP_BLOCK_SIZE];
@@ -196,7 +193,7 @@ static void rotten(struct scene *s)
 			sim_fail("leg %u was blamed for an error of the SSD", i);
 }
 
-static void cannot_be_read(struct scene *s)
+static void cannot_be_read(struct script *s)
 {
 	u32 i;
 
@@ -211,14 +208,14 @@ static void cannot_be_read(struct scene *s)
 
 static void read_task(void *arg)
 {
-	struct scene *s = arg;
+	struct script *s = arg;
 
 	host_read_check(&s->host, 31);
-	s->read = true;
+	own.read = true;
 }
 
 /* A read of the SSD hangs, and the block changes and comes home meanwhile. */
-static void changes_meanwhile(struct scene *s)
+static void changes_meanwhile(struct script *s)
 {
 	struct host *h = &s->host;
 	struct kvp_on_ssd at;
@@ -234,18 +231,18 @@ static void changes_meanwhile(struct scene *s)
 	host_sleep(50);
 	write_small(s, 31, 1);
 	host_checkpoint(h);
-	if (s->read)
+	if (own.read)
 		sim_fail("the read did not hang: the case was not set up");
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
 	host_sleep(50);
-	if (!s->read)
+	if (!own.read)
 		sim_fail("the read has not ended");
 	host_cache_check(h);
 }
 
 /* The SSDs die: the log moves, and everything is read from home. */
-static void ssds_die(struct scene *s)
+static void ssds_die(struct script *s)
 {
 	struct kvp_index_entry e;
 	u32 i;
@@ -267,7 +264,7 @@ static void ssds_die(struct scene *s)
 static u8 seen[KVP_BLOCK_SIZE];
 
 /* Every home of @block, or of its row, and one SSD's copy if there are two. */
-static void spoil(struct scene *s, u64 block)
+static void spoil(struct script *s, u64 block)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_spot spot = kvp_locate(pool, block);
@@ -286,7 +283,7 @@ static void spoil(struct scene *s, u64 block)
 }
 
 /* No leg has it any more, and the SSD has: a scrub brings it back. */
-static void rescued(struct scene *s)
+static void rescued(struct script *s)
 {
 	struct host *h = &s->host;
 	struct kvp_vdev *cache = h->pool->scache->v;
@@ -314,7 +311,7 @@ static void rescued(struct scene *s)
 }
 
 /* No leg has it any more, and the SSD does not answer: it may have it, so nothing is given up. */
-static void rescue_is_silent(struct scene *s)
+static void rescue_is_silent(struct script *s)
 {
 	struct host *h = &s->host;
 	u8 data[KVP_BLOCK_SIZE];
@@ -336,7 +333,7 @@ static void rescue_is_silent(struct scene *s)
 }
 
 /* A reader notices that the log has overwritten the place that it found. */
-static void comes_round(struct scene *s)
+static void comes_round(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 all = kvp_log_blocks(pool->log_vdev->g), found;
@@ -363,13 +360,13 @@ static void comes_round(struct scene *s)
 
 /* --- the ring of a cache without the log ---------------------------------------------------- */
 
-static void expect_ring(struct scene *s)
+static void expect_ring(struct script *s)
 {
 	if (!kvp_has_data(s->host.pool->log_vdev->g))
 		sim_fail("the log is on the cache");
 }
 
-static void read_from_home(struct scene *s, u64 first, u32 count)
+static void read_from_home(struct script *s, u64 first, u32 count)
 {
 	u32 i;
 
@@ -379,14 +376,14 @@ static void read_from_home(struct scene *s, u64 first, u32 count)
 	host_sleep(50);
 }
 
-static void set_mode(struct scene *s, u64 mode)
+static void set_mode(struct script *s, u64 mode)
 {
 	if (kvp_cache_set_mode(s->host.pool, mode, true, &s->host.refusal))
 		sim_fail("mode not set: %s", s->host.refusal.why);
 }
 
 /* Read blocks are admitted; written ones too, but not in writearound. */
-static void ring_fills(struct scene *s)
+static void ring_fills(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -420,7 +417,7 @@ static void ring_fills(struct scene *s)
 }
 
 /* The device is suspended while fills are in flight: after that nothing is written. */
-static void ring_suspend(struct scene *s)
+static void ring_suspend(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u32 events, i;
@@ -441,13 +438,13 @@ static void ring_suspend(struct scene *s)
 		sim_fail("nothing enters after the suspend");
 }
 
-static u64 ring_at(struct scene *s)
+static u64 ring_at(struct script *s)
 {
 	return s->host.pool->scache->wiped;
 }
 
 /* The ring comes round, several times, while the log goes onto the cache and off it. */
-static void ring_round(struct scene *s)
+static void ring_round(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 all = kvp_log_blocks(kvp_pool_cache(pool)->g);
@@ -486,7 +483,7 @@ static void ring_round(struct scene *s)
 }
 
 /* A reader notices that the ring has overwritten the place that it found. */
-static void ring_comes_round(struct scene *s)
+static void ring_comes_round(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 all = kvp_log_blocks(kvp_pool_cache(pool)->g), found;
@@ -518,7 +515,7 @@ static void ring_comes_round(struct scene *s)
  * An SSD takes no more writes: it admits no blocks, and is given up. All of them fail, or too many:
  * home.
  */
-static void ring_ssds_fail(struct scene *s)
+static void ring_ssds_fail(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -540,7 +537,7 @@ static void ring_ssds_fail(struct scene *s)
 /* --- copies of table pages ---------------------------------------------------------------- */
 
 /* Reads all pages of the table again, from the SSDs or from the disks. */
-static void expect_table(struct scene *s, bool from_ssds)
+static void expect_table(struct script *s, bool from_ssds)
 {
 	struct kvp_work_stats *w = &s->host.pool->work_stats;
 	u64 ssds, disks;
@@ -562,12 +559,12 @@ static void expect_table(struct scene *s, bool from_ssds)
 }
 
 /* Where the leaf of block 0 lies on the SSDs. */
-static u64 leaf_copy(struct scene *s)
+static u64 leaf_copy(struct script *s)
 {
 	return kvp_ssdcopy_place(kvp_pool_cache(s->host.pool), 0, 0, 0);
 }
 
-static void on_all_ssds(struct scene *s, u64 block, const void *what)
+static void on_all_ssds(struct script *s, u64 block, const void *what)
 {
 	u32 i;
 
@@ -575,7 +572,7 @@ static void on_all_ssds(struct scene *s, u64 block, const void *what)
 		image_write_data(&disks.img[ssd(s, i)->bdev - disks.bdev], block, what);
 }
 
-static void table_on_ssds(struct scene *s)
+static void table_on_ssds(struct script *s)
 {
 	u8 junk[KVP_BLOCK_SIZE];
 
@@ -592,7 +589,7 @@ static void table_on_ssds(struct scene *s)
 }
 
 /* A copy of an older version of a leaf does not count. */
-static void older_table_on_ssds(struct scene *s)
+static void older_table_on_ssds(struct script *s)
 {
 	u8 older[KVP_BLOCK_SIZE];
 	struct blk *b = NULL;
@@ -617,7 +614,7 @@ static void older_table_on_ssds(struct scene *s)
 }
 
 /* SSDs that fail are asked in vain. */
-static void table_ssds_fail(struct scene *s)
+static void table_ssds_fail(struct script *s)
 {
 	u32 i;
 
@@ -631,7 +628,7 @@ static void table_ssds_fail(struct scene *s)
 }
 
 /* All disks have lost the page: users do not notice. */
-static void table_on_ssds_alone(struct scene *s)
+static void table_on_ssds_alone(struct script *s)
 {
 	const struct kvp_geometry *g = s->host.pool->vdevs[0].g;
 	u8 zeros[KVP_BLOCK_SIZE] = { 0 };
@@ -647,7 +644,7 @@ static void table_on_ssds_alone(struct scene *s)
 }
 
 /* For kind parity1: each place can be on any SSD; with too few SSDs, on none. */
-static void table_without_ssds(struct scene *s)
+static void table_without_ssds(struct script *s)
 {
 	u32 i;
 
@@ -665,49 +662,26 @@ static void table_without_ssds(struct scene *s)
 
 /* --- running them --------------------------------------------------------------------------- */
 
-static void scene_main(void *arg)
+/* So that more than one goes into a row at a time. */
+static void gather_rows(struct script *s)
 {
-	struct scene *s = arg;
-
-	if (host_start(&s->host, &s->o, &s->start))
-		sim_fail("start: %s", s->host.refusal.why);
-	/* So that more than one goes into a row at a time. */
 	if (s->start.cache_parity && s->start.writethrough)
 		s->host.pool->fill->gather = msecs_to_jiffies(20);
-	s->play(s);
-	host_stop(&s->host);
 }
 
-static void scene(const char *what, const struct host_start *shape, void (*play)(struct scene *s))
+static void run_case(const char *what, const struct host_start *shape, void (*act)(struct script *s))
 {
-	const struct base *base = base_cache(shape);
-	struct sim_config config;
 	char name[128];
-	u32 i;
+	struct script_case c = {
+		.name = name, .shape = shape, .begin = gather_rows, .act = act,
+		.turns = opt.thorough ? 32 : 4,
+		.own = &own, .own_size = sizeof(own),
+	};
 
 	snprintf(name, sizeof(name), "%s:%s+%u%s:%s", shape->writethrough ? "ring" : "scache",
 		 shape->parity ? "parity" : shape->cache_parity ? "parity1" : "mirror",
-		 shape->cache,
-		 host_window(shape), what);
-	if (!wanted(name))
-		return;
-	for (i = 0; i < (opt.rounds ?: opt.thorough ? 32 : 4); i++) {
-		struct scene s = { .start = *shape, .play = play };
-		bool good;
-
-		oracle_copy(&s.o, &base->o);
-		check_seed_config(&config, mix64(opt.seed, i));
-		disks_begin(base->img, base->legs);
-		good = sim_run(&config, scene_main, &s) == SIM_RETURNED;
-		disks_end();
-		check_stats.machines++;
-		oracle_free(&s.o);
-		if (!good) {
-			result(name, false);
-			return;
-		}
-	}
-	result(name, true);
+		 shape->cache, host_window(shape), what);
+	script_run(&c);
 }
 
 /* Other SSDs have no room for any. */
@@ -718,21 +692,21 @@ static void run_ssdcopies(const struct host_start *shape)
 	if (large.parity)
 		return;
 	large.large = true;
-	scene("table-on-ssds", &large, table_on_ssds);
+	run_case("table-on-ssds", &large, table_on_ssds);
 	if (large.writethrough)
 		return;
-	scene("older-table-on-ssds", &large, older_table_on_ssds);
-	scene("table-ssds-fail", &large, table_ssds_fail);
-	scene("table-on-ssds-alone", &large, table_on_ssds_alone);
+	run_case("older-table-on-ssds", &large, older_table_on_ssds);
+	run_case("table-ssds-fail", &large, table_ssds_fail);
+	run_case("table-on-ssds-alone", &large, table_on_ssds_alone);
 	if (large.cache_parity)
-		scene("table-without-ssds", &large, table_without_ssds);
+		run_case("table-without-ssds", &large, table_without_ssds);
 }
 
 /*
  * For kind parity1: one SSD is gone. Blocks of the others are read there; its own are read from
  * home, and admitted again.
  */
-static void ring_without_one(struct scene *s)
+static void ring_without_one(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 had, i;
@@ -763,12 +737,12 @@ static void ring_without_one(struct scene *s)
 /* A cache without the log. */
 static void run_ring(const struct host_start *ring)
 {
-	scene("fills", ring, ring_fills);
-	scene("suspend", ring, ring_suspend);
+	run_case("fills", ring, ring_fills);
+	run_case("suspend", ring, ring_suspend);
 	run_ssdcopies(ring);
-	scene("round-and-round", ring, ring_round);
-	scene("comes-round", ring, ring_comes_round);
-	scene("ssds-fail", ring, ring_ssds_fail);
+	run_case("round-and-round", ring, ring_round);
+	run_case("comes-round", ring, ring_comes_round);
+	run_case("ssds-fail", ring, ring_ssds_fail);
 }
 
 void run_scache(void)
@@ -787,22 +761,22 @@ void run_scache(void)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(windows); i++) {
-		scene("round-and-round", &windows[i], round_and_round);
-		scene("comes-round", &windows[i], comes_round);
+		run_case("round-and-round", &windows[i], round_and_round);
+		run_case("comes-round", &windows[i], comes_round);
 	}
 	run_reinserts(&windows[0]);
 	run_ssdcopies(&striped);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		scene("read-back", &shapes[i], read_back);
-		scene("streams-pass", &shapes[i], streams_pass);
-		scene("round-and-round", &shapes[i], round_and_round);
-		scene("rotten", &shapes[i], rotten);
-		scene("cannot-be-read", &shapes[i], cannot_be_read);
-		scene("changes-meanwhile", &shapes[i], changes_meanwhile);
-		scene("ssds-die", &shapes[i], ssds_die);
-		scene("rescued", &shapes[i], rescued);
-		scene("rescue-is-silent", &shapes[i], rescue_is_silent);
-		scene("comes-round", &shapes[i], comes_round);
+		run_case("read-back", &shapes[i], read_back);
+		run_case("streams-pass", &shapes[i], streams_pass);
+		run_case("round-and-round", &shapes[i], round_and_round);
+		run_case("rotten", &shapes[i], rotten);
+		run_case("cannot-be-read", &shapes[i], cannot_be_read);
+		run_case("changes-meanwhile", &shapes[i], changes_meanwhile);
+		run_case("ssds-die", &shapes[i], ssds_die);
+		run_case("rescued", &shapes[i], rescued);
+		run_case("rescue-is-silent", &shapes[i], rescue_is_silent);
+		run_case("comes-round", &shapes[i], comes_round);
 		run_ssdcopies(&shapes[i]);
 		run_fills(&shapes[i]);
 		run_reinserts(&shapes[i]);
@@ -814,5 +788,5 @@ void run_scache(void)
 		run_ring(&ring);
 	}
 	run_ring(&striped_ring);
-	scene("without-one", &striped_ring, ring_without_one);
+	run_case("without-one", &striped_ring, ring_without_one);
 }
