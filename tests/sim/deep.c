@@ -888,5 +888,5 @@ void run_deep(void)
 		trouble(NAMED(scrub_holds_up_no_write), 2);
 		run_trouble();
 	}
-	sim_least_levels = 1;
+	sim_least_levels = opt.levels;
 }

@@ -15,7 +15,7 @@ const char *__asan_default_options(void)
 	return "detect_leaks=0:detect_stack_use_after_return=0";
 }
 
-struct options opt = { .seed = 1, .crash = -1, .images = 6 };
+struct options opt = { .seed = 1, .crash = -1, .images = 6, .levels = 1 };
 struct totals totals;
 
 /* By name, so that a case stays in its share when others come and go. */
@@ -60,8 +60,8 @@ void result(const char *name, bool good)
 		printf("FAIL %s\n", name);
 		if (sim_failure[0])
 			printf("     %s\n", sim_failure);
-		printf("     replay: ./sim --seed %llu%s --images %u --only %s%s%s\n", opt.seed,
-		       opt.thorough ? " --long" : "", opt.images, name,
+		printf("     replay: ./sim --seed %llu%s --levels %u --images %u --only %s%s%s\n",
+		       opt.seed, opt.thorough ? " --long" : "", opt.levels, opt.images, name,
 		       opt.sabotage ? " --break " : "",
 		       opt.sabotage ? sabotage_names[opt.sabotage] : "");
 	}
@@ -109,7 +109,7 @@ static void usage(void)
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
 	       "           [--share K/N] [--list] [--first] [--keep-going] [--dump FOLDER] "
-	       "[--most N]\nsuites:");
+	       "[--most N]\n           [--levels N]\nsuites:");
 	for (i = 0; i < ARRAY_SIZE(suites); i++)
 		printf(" %s", suites[i].name);
 	printf("\nrules:");
@@ -160,6 +160,14 @@ static void parse_share(const char *s)
 		usage();
 }
 
+static void parse_levels(const char *s)
+{
+	opt.levels = atoi(s);
+	if (!opt.levels || opt.levels > KVP_MAX_LEVELS)
+		usage();
+	sim_least_levels = opt.levels;
+}
+
 static const char *parse(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -167,7 +175,8 @@ static const char *parse(int argc, char **argv)
 		{ "verbose", 0, 0, 'v' }, { "long", 0, 0, 'l' }, { "images", 1, 0, 'i' },
 		{ "rounds", 1, 0, 'r' }, { "suite", 1, 0, 'u' }, { "break", 1, 0, 'b' },
 		{ "keep-going", 0, 0, 'k' }, { "dump", 1, 0, 'd' }, { "most", 1, 0, 'm' },
-		{ "share", 1, 0, 'S' }, { "list", 0, 0, 'L' }, { "first", 0, 0, 'f' }, { 0 }
+		{ "share", 1, 0, 'S' }, { "list", 0, 0, 'L' }, { "first", 0, 0, 'f' },
+		{ "levels", 1, 0, 'D' }, { 0 }
 	};
 	const char *suite = NULL;
 	int c;
@@ -189,6 +198,7 @@ static const char *parse(int argc, char **argv)
 		case 'S': parse_share(optarg); break;
 		case 'L': opt.list = true; break;
 		case 'f': opt.first = true; break;
+		case 'D': parse_levels(optarg); break;
 		default: usage();
 		}
 	}

@@ -287,7 +287,7 @@ static void set_up(struct life *l, const struct shape *s, u64 seed)
 	const struct host_start *hs = &s->start;
 	u32 i;
 
-	sim_least_levels = max(1u, s->levels);
+	sim_least_levels = max(opt.levels, s->levels);
 	l->shape = s;
 	l->start = *hs;
 	l->victim = s->victim;
@@ -329,7 +329,7 @@ static void clean_up(struct life *l)
 	for (i = 0; i < l->start.legs + l->replaced; i++)
 		image_free(&l->img[i]);
 	oracle_free(&l->o);
-	sim_least_levels = 1;
+	sim_least_levels = opt.levels;
 }
 
 /* One machine. Its trace and its disks stay. */

@@ -15,6 +15,7 @@ struct options {
 	u32 share, shares;	/* share @share of @shares of the cases, by name; 0: all */
 	bool list;		/* print the names of the cases, and run none */
 	bool first;		/* end at the first failure */
+	u32 levels;		/* least number of table levels, of the pools of all suites */
 	enum sabotage sabotage;
 	const char *dump;	/* folder for images of crashes, and the recovered contents */
 	u32 dump_most;		/* number of crashes; 0: the default */
@@ -51,7 +52,7 @@ bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line
 /**
  * sim_least_levels - the least number of table levels in new pools
  *
- * More than one only in the suite deep, and in its parts in files of other suites.
+ * opt.levels, and more only in the suite deep, in its parts in files of other suites, and in resilver.
  */
 extern u32 sim_least_levels;
 /** deep_name() - of a test, and how deep its tables are, if more than one level; until the next call */
