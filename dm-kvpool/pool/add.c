@@ -29,14 +29,13 @@
 #include "core/core.h"
 #include "format/logplace.h"
 #include "format/regions.h"
-#include "home/home.h"
-#include "io/batch.h"
 #include "log/log.h"
 #include "log/spill.h"
 #include "policy/dirty.h"
 #include "pool/add.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
+#include "pool/parts.h"
 #include "pool/pool.h"
 #include "pool/start.h"
 #include "ram/wbuf.h"
@@ -44,15 +43,11 @@
 #include "super/members.h"
 #include "table/ssdcopy.h"
 #include "table/table.h"
-#include "work/destage.h"
-
-#define HOMES	(KVP_DIRECT_WORKERS + 1)	/* the last one is for destage */
 
 /* Memory that depends on the vdevs, allocated before any write. */
 struct growth {
 	struct kvp_sb *old, *next;
-	struct kvp_home *homes[HOMES];
-	struct kvp_batch *batch;
+	struct kvp_parts parts;
 	struct kvp_log_memory log;
 	struct hlist_head *buckets;	/* for the write buffer, if it needs more; else NULL */
 	u32 bucket_bits;
@@ -291,13 +286,9 @@ u32 kvp_add_at(const struct kvp_sb *sb)
 
 static void free_growth(struct growth *w)
 {
-	u32 i;
-
 	if (!w)
 		return;
-	for (i = 0; i < HOMES; i++)
-		kvp_home_free(w->homes[i]);
-	kvp_batch_free(w->batch);
+	kvp_parts_free(&w->parts);
 	kvp_log_memory_free(&w->log);
 	kvfree(w->buckets);
 	kvfree(w->legs);
@@ -339,29 +330,15 @@ static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
 /* For the vdevs that the pool has now. */
 static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 {
-	u32 i;
-
-	for (i = 0; i < HOMES; i++) {
-		w->homes[i] = kvp_home_alloc(pool, i < KVP_DIRECT_WORKERS);
-		if (!w->homes[i])
-			return -ENOMEM;
-	}
-	w->batch = kvp_batch_alloc(pool);
 	if (kvp_log_memory_alloc(pool, &w->log) || alloc_buckets(pool, w))
 		return -ENOMEM;
-	return w->batch ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
+	return kvp_parts_alloc(pool, &w->parts);
 }
 
 /* The pool is quiesced, so the old arrays are not in use. */
 static void use_parts(struct kvp_pool *pool, struct growth *w)
 {
-	struct kvp_home **last = &w->homes[KVP_DIRECT_WORKERS];
-	u32 i;
-
-	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
-		swap(kvp_direct_worker(pool->log, i)->home, w->homes[i]);
-	*last = kvp_destage_swap_home(pool->destage, *last);
-	w->batch = kvp_table_swap_batch(pool->table, w->batch);
+	kvp_parts_use(pool, &w->parts);
 	/* The log is empty, so it owes no parity. */
 	kvp_log_memory_swap(pool->log, &w->log);
 	if (w->buckets)
