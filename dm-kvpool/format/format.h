@@ -747,8 +747,8 @@ bool kvp_sb_knows_forks(const struct kvp_sb *sb, const struct kvp_sb *of);
  *	is in sync
  *
  * @own knows a forced start that @best does not, or went on without such a leg: it calls that leg
- * out, or has another one with data in its place. It did not if that leg was resilvered since. Nor
- * did a leg that calls itself stale: the others wrote its label. Pure.
+ * out, or its vdev with data has others. It did not if that leg was resilvered since, or attached.
+ * Nor did a leg that calls itself stale: the others wrote its label. Pure.
  */
 bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any);
 

@@ -34,3 +34,13 @@ bool kvp_kind_takes(u32 kind, u32 nr_legs)
 {
 	return nr_legs >= kinds[kind].least && nr_legs <= kinds[kind].most;
 }
+
+bool kvp_kind_copies(u32 kind)
+{
+	return kind == KVP_VDEV_SINGLE || kind == KVP_VDEV_MIRROR;
+}
+
+u32 kvp_kind_of_copies(u32 nr_legs)
+{
+	return nr_legs == 1 ? KVP_VDEV_SINGLE : KVP_VDEV_MIRROR;
+}

@@ -17,4 +17,10 @@ u32 kvp_kind_find(const char *word);
 /** kvp_kind_takes() - true if a vdev of that kind, which must exist, may have so many legs */
 bool kvp_kind_takes(u32 kind, u32 nr_legs);
 
+/** kvp_kind_copies() - true if every leg of a vdev of that kind has every block */
+bool kvp_kind_copies(u32 kind);
+
+/** kvp_kind_of_copies() - the kind of such a vdev that has so many legs */
+u32 kvp_kind_of_copies(u32 nr_legs);
+
 #endif /* KVP_KIND_H */

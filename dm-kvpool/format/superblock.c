@@ -552,40 +552,62 @@ bool kvp_sb_knows_forks(const struct kvp_sb *sb, const struct kvp_sb *of)
 	return false;
 }
 
-/* True if leg @i is one of a vdev with data. */
-static bool leg_has_data(const struct kvp_sb *sb, u32 i)
+/* The leg of @sb that has this UUID, or KVP_MAX_LEGS. */
+static u32 leg_named(const struct kvp_sb *sb, const u8 *uuid)
+{
+	u32 i;
+
+	for (i = 0; i < sb->leg_count; i++)
+		if (!memcmp(sb->legs[i].uuid, uuid, 16))
+			return i;
+	return KVP_MAX_LEGS;
+}
+
+/* The vdev that leg @i belongs to. */
+static u32 vdev_of(const struct kvp_sb *sb, u32 i)
 {
 	u32 v;
 
-	for (v = 0; v < sb->vdev_count; v++)
-		if (i >= sb->vdevs[v].first_leg && i - sb->vdevs[v].first_leg < sb->vdevs[v].leg_count)
-			return kvp_has_data(&sb->vdevs[v]);
-	return false;
+	for (v = 0; v + 1 < sb->vdev_count; v++)
+		if (i - sb->vdevs[v].first_leg < sb->vdevs[v].leg_count)
+			break;
+	return v;
 }
 
-/* True if leg @i has taken the place of another. It resilvers, or is out, or did once. */
-static bool is_substitute(const struct kvp_sb *sb, u32 i)
+/*
+ * True if vdev @v with data is the same one in @own and in @best: they have a leg in common, or all
+ * of @own's have taken the place of others since. Such a leg resilvers, or is out, or did once. If
+ * neither holds, @own names legs that were to be added in an attempt that was undone.
+ */
+static bool same_vdev(const struct kvp_sb *own, const struct kvp_sb *best, u32 v)
 {
-	return leg_has_data(sb, i) &&
-	       (sb->legs[i].state != KVP_LEG_IN_SYNC || sb->legs[i].in_sync_epoch);
+	const struct kvp_geometry *g = &own->vdevs[v];
+	bool same = false;
+	u32 i;
+
+	if (v >= own->vdev_count || !kvp_has_data(g) || !kvp_has_data(&best->vdevs[v]))
+		return false;
+	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+		same |= own->legs[i].state != KVP_LEG_IN_SYNC || own->legs[i].in_sync_epoch ||
+			leg_named(best, own->legs[i].uuid) < KVP_MAX_LEGS;
+	return same;
 }
 
 /*
  * True if @own's leg went on without leg @i, which @best calls in sync: it calls that leg out, or
- * has replaced it. SSDs of a cache have other UUIDs without that, and so do legs that were added
- * again, after an attempt that was undone.
+ * its vdev has others. A leg that came to the vdev later is in sync since an epoch that @own does
+ * not know. SSDs of a cache come and go without that.
  */
 static bool went_on_without(const struct kvp_sb *own, const struct kvp_sb *best, u32 i)
 {
 	const struct kvp_leg_info *there = &best->legs[i];
+	u32 at = leg_named(own, there->uuid);
 
-	if (i >= own->leg_count || there->state != KVP_LEG_IN_SYNC)
+	if (there->state != KVP_LEG_IN_SYNC || there->in_sync_epoch > own->epoch)
 		return false;
-	if (there->in_sync_epoch > own->epoch)
-		return false;
-	if (!memcmp(own->legs[i].uuid, there->uuid, 16))
-		return own->legs[i].state != KVP_LEG_IN_SYNC;
-	return is_substitute(own, i) && leg_has_data(best, i);
+	if (at < KVP_MAX_LEGS)
+		return own->legs[at].state != KVP_LEG_IN_SYNC;
+	return same_vdev(own, best, vdev_of(best, i));
 }
 
 bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Give a pool more vdevs, take its cache away, exchange SSDs of the cache, or replace a leg with
- * data that is out. The target calls this while the device is suspended.
+ * Give a pool more vdevs, take its cache away, exchange SSDs of the cache, replace a leg with data
+ * that is out, or give a mirror one leg more or less. The target calls this while the device is
+ * suspended.
  */
 #ifndef KVP_ADD_H
 #define KVP_ADD_H
@@ -96,7 +97,61 @@ int __must_check kvp_substitute_plan(const struct kvp_pool *pool, const struct k
 int __must_check kvp_pool_substitute(struct kvp_pool *pool, const struct kvp_start *s,
 				     struct kvp_refusal *r);
 
-/* --- for remove.c, replace.c and substitute.c --- */
+/**
+ * kvp_attach_at() - the number that the new leg gets if @s names a mirror or single with one leg more
+ *
+ * Return: KVP_MAX_LEGS: @s is no such table. Context: any.
+ */
+u32 kvp_attach_at(const struct kvp_pool *pool, const struct kvp_start *s);
+
+/**
+ * kvp_attach_plan() - check whether that device may become a leg of that vdev
+ * @s: names all vdevs as they are, but for the device, which is behind the other legs; legs that
+ *	are out may be missing
+ *
+ * Does no I/O, and changes nothing in the pool. Return: 0, or -errno with @r filled in.
+ */
+int __must_check kvp_attach_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+				 struct kvp_refusal *r);
+
+/**
+ * kvp_pool_attach() - let that device become a leg, durably; it is brought online when the pool goes
+ * on
+ *
+ * As kvp_pool_substitute(). Legs behind it get other numbers.
+ */
+int __must_check kvp_pool_attach(struct kvp_pool *pool, const struct kvp_start *s,
+				 struct kvp_refusal *r);
+
+/** kvp_detaches() - true if @s names a mirror with one leg less. Context: any. */
+bool kvp_detaches(const struct kvp_pool *pool, const struct kvp_start *s);
+
+/**
+ * kvp_detach_at() - the leg that @s leaves out of a mirror
+ *
+ * Return: its number, or KVP_MAX_LEGS: there is none, or it is not clear which. Context: any.
+ */
+u32 kvp_detach_at(const struct kvp_pool *pool, const struct kvp_start *s);
+
+/**
+ * kvp_detach_plan() - check whether that leg may leave
+ * @s: names all vdevs as they are, but for the leg; legs that are out may be missing ('-', or their
+ *	UUIDs)
+ *
+ * Does no I/O, and changes nothing in the pool. Return: 0, or -errno with @r filled in.
+ */
+int __must_check kvp_detach_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+				 struct kvp_refusal *r);
+
+/**
+ * kvp_pool_detach() - let that leg leave, durably, and wipe its labels
+ *
+ * As kvp_pool_substitute(). The leg still has its device. Legs behind it get other numbers.
+ */
+int __must_check kvp_pool_detach(struct kvp_pool *pool, const struct kvp_start *s,
+				 struct kvp_refusal *r);
+
+/* --- for attach.c, remove.c, replace.c and substitute.c --- */
 
 /**
  * kvp_label_wipe() - wipe the labels at both ends, whether or not the SSD was in use; false, and an

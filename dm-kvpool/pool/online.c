@@ -208,6 +208,18 @@ void kvp_return_wanted(struct kvp_leg *leg, bool wanted)
 		clear_bit(leg->index, leg->pool->returns->wanted);
 }
 
+void kvp_returns_shift(struct kvp_pool *pool, u32 at, bool up)
+{
+	struct kvp_returns *rt = pool->returns;
+	u32 i;
+
+	for (i = KVP_MAX_LEGS; up && i-- > at + 1;)
+		assign_bit(i, rt->wanted, test_bit(i - 1, rt->wanted));
+	for (i = at; !up && i + 1 < KVP_MAX_LEGS; i++)
+		assign_bit(i, rt->wanted, test_bit(i + 1, rt->wanted));
+	clear_bit(up ? at : KVP_MAX_LEGS - 1, rt->wanted);
+}
+
 void kvp_returns_init(struct kvp_pool *pool)
 {
 	struct kvp_returns *rt = pool->returns;

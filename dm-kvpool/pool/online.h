@@ -45,6 +45,13 @@ int __must_check kvp_leg_online(struct kvp_pool *pool, struct kvp_leg *leg, stru
 /** kvp_return_wanted() - bring @leg online as soon as the pool goes on, or do not. Context: any. */
 void kvp_return_wanted(struct kvp_leg *leg, bool wanted);
 
+/**
+ * kvp_returns_shift() - legs from @at on have other numbers: one more, with @up, or one less
+ *
+ * Context: process. The pool is quiesced.
+ */
+void kvp_returns_shift(struct kvp_pool *pool, u32 at, bool up);
+
 struct kvp_start;
 
 /**

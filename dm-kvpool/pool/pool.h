@@ -8,7 +8,8 @@
  *   kvp_pool_start()      labels are read and chosen (start.c), the log is recovered, work begins
  *   kvp_pool_suspending() orders end early; kvp_pool_write_back() while requests are served
  *   kvp_pool_quiesce()    all durable, and home unless the log is retained; workers stopped
- *   kvp_pool_add(), kvp_pool_remove(), kvp_pool_replace(), kvp_pool_substitute()
+ *   kvp_pool_add(), kvp_pool_remove(), kvp_pool_replace(), kvp_pool_substitute(),
+ *   kvp_pool_attach(), kvp_pool_detach()
  *                         a new table, while quiesced
  *   kvp_pool_unquiesce()  the label says not clean, workers run
  *   kvp_pool_stop(), kvp_pool_free()
@@ -36,7 +37,11 @@ struct kvp_start {
 	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy, discard_log;
 	bool add;			/* vdevs may follow those of the running pool */
 	bool remove;			/* the cache of the running pool may be left out */
-	bool replace;			/* the cache may have other SSDs, or a leg that is out another device */
+	/*
+	 * The cache may have other SSDs, a leg that is out another device, or a mirror one leg more
+	 * or less.
+	 */
+	bool replace;
 	u8 uuid[16];
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];

@@ -167,19 +167,42 @@ static bool substitutes(const struct kvp_target *t, const struct kvp_pool *pool)
 	return kvp_substitute_at(pool, &t->start) < KVP_MAX_LEGS;
 }
 
-/* The old leg's label is wiped, so the new one must have nothing of that device. */
-static int check_substitute(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+/* True if the table names a mirror with one leg more. */
+static bool attaches(const struct kvp_target *t, const struct kvp_pool *pool)
 {
-	u32 at = kvp_substitute_at(pool, &t->start), i;
-	int ret = kvp_substitute_plan(pool, &t->start, r);
+	return kvp_attach_at(pool, &t->start) < KVP_MAX_LEGS;
+}
 
-	for (i = 0; !ret && i < pool->nr_legs; i++)
+/* True if the table names a mirror with one leg more or less. */
+static bool reshapes(const struct kvp_target *t, const struct kvp_pool *pool)
+{
+	return attaches(t, pool) || kvp_detaches(pool, &t->start);
+}
+
+/* A leg's label may be wiped, so leg @at of the table must have nothing of that device. */
+static int check_apart(struct kvp_target *t, struct kvp_pool *pool, u32 at, struct kvp_refusal *r)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev &&
 		    kvp_bdevs_overlap(pool->legs[i].bdev, t->start.legs[at].bdev))
-			ret = kvp_refuse(r, -EINVAL, "name another device",
-					 "%s is, or shares a disk with, the leg %s of the pool",
-					 t->start.legs[at].path, pool->legs[i].path);
-	return ret;
+			return kvp_refuse(r, -EINVAL, "name another device",
+					  "%s is, or shares a disk with, the leg %s of the pool",
+					  t->start.legs[at].path, pool->legs[i].path);
+	return 0;
+}
+
+static int check_substitute(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	return kvp_substitute_plan(pool, &t->start, r) ?:
+	       check_apart(t, pool, kvp_substitute_at(pool, &t->start), r);
+}
+
+static int check_attach(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	return kvp_attach_plan(pool, &t->start, r) ?:
+	       check_apart(t, pool, kvp_attach_at(pool, &t->start), r);
 }
 
 /* Check whether the cache may go, or have other SSDs. */
@@ -232,6 +255,10 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 		return check_growth(t, pool, r);
 	if (substitutes(t, pool))
 		return check_substitute(t, pool, r);
+	if (attaches(t, pool))
+		return check_attach(t, pool, r);
+	if (kvp_detaches(pool, &t->start))
+		return kvp_detach_plan(pool, &t->start, r);
 	if (t->start.replace || removes_cache(t, pool))
 		return check_removal(t, pool, r);
 	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
@@ -243,7 +270,8 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 /* True if the table need not name the device: the leg is out, and may be back as another one. */
 static bool may_go(const struct kvp_target *t, const struct kvp_leg *leg)
 {
-	if (t->start.add || t->start.remove || (t->start.replace && !substitutes(t, leg->pool)))
+	if (t->start.add || t->start.remove ||
+	    (t->start.replace && !substitutes(t, leg->pool) && !reshapes(t, leg->pool)))
 		return false;
 	return !kvp_leg_takes_writes(leg) && kvp_vdev_needed(leg->v);
 }
@@ -255,6 +283,8 @@ static bool leaves(const struct kvp_target *t, const struct kvp_leg *leg)
 
 	if (substitutes(t, pool))
 		return leg->index == kvp_substitute_at(pool, &t->start);
+	if (reshapes(t, pool))
+		return leg->index == kvp_detach_at(pool, &t->start);
 	return (t->start.replace || removes_cache(t, pool)) && !kvp_home_blocks(leg->v->g);
 }
 
@@ -523,8 +553,14 @@ static struct kvp_start *new_devices(const struct kvp_target *t, const struct kv
 	return s;
 }
 
-/* And here: another device for a leg that is out. A leg that hangs is no reason to refuse that. */
-static int substitute(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+/*
+ * And here: a device for a leg that is out, or one leg more. A leg that hangs is no reason to refuse
+ * the former.
+ */
+static int take_device(struct kvp_target *t, struct kvp_instance *inst,
+		       int (*take)(struct kvp_pool *pool, const struct kvp_start *s,
+				   struct kvp_refusal *r),
+		       struct kvp_refusal *r)
 {
 	u32 new;
 	struct kvp_start *s = new_devices(t, inst->pool, &new);
@@ -535,11 +571,18 @@ static int substitute(struct kvp_target *t, struct kvp_instance *inst, struct kv
 	ret = kvp_registry_reserve(inst, s, r);
 	if (!ret) {
 		kvp_requests_settle(&inst->requests);
-		ret = kvp_pool_substitute(inst->pool, &t->start, r);
+		ret = take(inst->pool, &t->start, r);
 		kvp_registry_reserved(inst);
 	}
 	kvfree(s);
 	return ret;
+}
+
+/* And here. */
+static int detach(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	kvp_requests_settle(&inst->requests);
+	return kvp_pool_detach(inst->pool, &t->start, r);
 }
 
 /*
@@ -576,6 +619,29 @@ static void take_devices(struct kvp_pool *pool, struct block_device **devs)
 	}
 }
 
+/* Change the pool as the table says. The caller has long arrays on its stack. */
+static noinline_for_stack int change(struct kvp_target *t, struct kvp_instance *inst,
+				     struct kvp_refusal *r)
+{
+	struct kvp_pool *pool = inst->pool;
+
+	if (substitutes(t, pool))
+		return take_device(t, inst, kvp_pool_substitute, r);
+	if (attaches(t, pool))
+		return take_device(t, inst, kvp_pool_attach, r);
+	if (kvp_detaches(pool, &t->start))
+		return detach(t, inst, r);
+	if (t->start.replace)
+		return replace_ssds(t, inst, r);
+	if (adds_vdevs(t, pool))
+		return add_vdevs(t, inst, r);
+	if (removes_cache(t, pool))
+		return remove_cache(t, inst, r);
+	if (!kvp_pool_readonly(pool))
+		reconnect(t, inst);
+	return 0;
+}
+
 /*
  * A reload: the pool goes on with the new table's references to its devices.
  * If that fails the old table is let go of, and the pool stops in good order;
@@ -596,16 +662,8 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	ret = check_reload(t, pool, devs, &refusal);
 	if (!ret)
 		take_devices(pool, devs);
-	if (!ret && substitutes(t, pool))
-		ret = substitute(t, inst, &refusal);
-	else if (!ret && t->start.replace)
-		ret = replace_ssds(t, inst, &refusal);
-	else if (!ret && adds_vdevs(t, pool))
-		ret = add_vdevs(t, inst, &refusal);
-	else if (!ret && removes_cache(t, pool))
-		ret = remove_cache(t, inst, &refusal);
-	else if (!ret && !kvp_pool_readonly(pool))
-		reconnect(t, inst);
+	if (!ret)
+		ret = change(t, inst, &refusal);
 	kvp_events_by_end(pool, &by);
 	if (ret) {
 		kvp_registry_refused(&refusal, true);

@@ -823,6 +823,24 @@ void kvp_resilver_unquiesce(struct kvp_pool *pool)
 		queue_work(pool->scrub_wq, &pool->resilver->work);
 }
 
+void kvp_resilver_renumber(struct kvp_pool *pool)
+{
+	struct kvp_resilver *r = pool->resilver;
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	WRITE_ONCE(r->nr_holes, 0);
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg_info *info = &pool->sb->legs[i];
+
+		WRITE_ONCE(r->walks[i], false);
+		WRITE_ONCE(r->next[i], 0);
+		r->joined[i] = (struct kvp_leg_info){ .in_sync_era = info->in_sync_era,
+						      .cursor = info->cursor,
+						      .cursor_era = info->cursor_era };
+	}
+}
+
 void kvp_resilver_init(struct kvp_pool *pool)
 {
 	pool->resilver->pool = pool;

@@ -107,6 +107,14 @@ struct kvp_resilver_figures {
 /** kvp_resilver_figures() - how far it is. Context: any. */
 void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figures *f);
 
+/**
+ * kvp_resilver_renumber() - legs have other numbers: all walks begin anew, at the noted cursors
+ *
+ * What was written since a leg joined is on it, as nothing is in flight. Context: process; the pool
+ * is quiesced, sb_lock is held.
+ */
+void kvp_resilver_renumber(struct kvp_pool *pool);
+
 /** kvp_resilver_quiesce() - the worker stops soon, and goes on after kvp_resilver_unquiesce() */
 void kvp_resilver_quiesce(struct kvp_pool *pool);
 void kvp_resilver_unquiesce(struct kvp_pool *pool);

@@ -200,6 +200,21 @@ static int start_as_before(struct look *l)
 	return host_start(&l->host, l->crash->o, &old);
 }
 
+/* A mirror had one leg more, or less. A leg is missing if its disk is. */
+static int start_with_other_legs(struct look *l)
+{
+	struct host_start old = *l->crash->before;
+	u32 i, k;
+
+	old.missing = 0;
+	old.degraded = l->start.degraded;
+	for (i = 0; i < old.legs; i++)
+		for (k = 0; k < l->start.legs; k++)
+			if (host_disk(&l->start, k) == host_disk(&old, i) && l->start.missing >> k & 1)
+				old.missing |= BIT(i);
+	return host_start(&l->host, l->crash->o, &old);
+}
+
 /* An SSD that begins anew may have no label for a moment, but not once the others name it. */
 static void expect_old(const struct look *l)
 {
@@ -252,6 +267,8 @@ static void look_main(void *arg)
 		if (!l->refused)
 			expect_old(l);
 	}
+	if (l->refused && l->crash->before && l->crash->at < l->crash->changes_at)
+		l->refused = start_with_other_legs(l);
 	if (!l->refused && l->crash->leaves_at && l->crash->at >= l->crash->leaves_at)
 		sim_fail("started with a cache that has left");
 	if (l->refused && (l->crash->at < l->crash->joins_at || l->crash->leaves_at))
@@ -314,6 +331,7 @@ static bool look(struct look *l, const struct image *images, u64 seed)
 	check_stats.machines++;
 	disks_begin(images, l->crash->legs + l->crash->spare);
 	l->start.swapped = l->crash->swapped;
+	l->start.on = l->crash->on;
 	l->start.legs = l->crash->legs;
 	l->start.parity = l->crash->parity;
 	l->start.second = l->crash->second;
@@ -629,7 +647,8 @@ static u32 check_returned(const struct crash *c, const struct image *images, con
 	struct crash whole = *c;
 	u32 i, bad = 0;
 
-	whole.lost = 0;
+	/* A leg that was being attached is none, or has all. */
+	whole.lost = c->before && c->at < c->changes_at ? c->back : 0;
 	for (i = 0; !bad && i < c->legs - c->cache; i++) {
 		struct look l = { .crash = &whole, .start.missing = BIT(i), .start.degraded = true,
 				  .scrub = true, .expected = seen };

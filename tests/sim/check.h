@@ -35,6 +35,10 @@ struct crash {
 	u32 grown_at;		/* from this position on it must be there */
 	/* from which on the cache has other SSDs; ~0: not known; 0: it does not */
 	u32 swaps_at;
+	/* a mirror gets one leg more or less: as it was; from this position on it is not */
+	const struct host_start *before;
+	u32 changes_at;
+	const u8 *on;		/* struct host_start */
 	/* so many it had; struct host_start; disks that are no legs */
 	u32 old_cache, swapped, spare;
 	/* bit per leg: an SSD that was out of use, and has no label for a moment */

@@ -171,6 +171,8 @@ void trace_free(struct trace *t);
 
 /* watch.c: rules for every request, in all tests. */
 void watch_begin(void);
+/* The contents of the disk were exchanged, and no request did that. */
+void watch_forget(u32 disk);
 void watch_read(u32 disk, u64 block);
 void watch_submit(u32 disk, const struct kvp_io *io);
 void watch_end(const struct trace_request *r);

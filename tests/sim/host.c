@@ -61,6 +61,8 @@ u64 host_boundary(const struct host_start *s)
 
 u32 host_disk(const struct host_start *hs, u32 leg)
 {
+	if (hs->on)
+		return hs->on[leg];
 	if (hs->swapped && leg == hs->swapped)
 		return hs->legs;
 	return leg < hs->legs - hs->cache ? leg : leg + hs->blank;
@@ -292,6 +294,39 @@ int host_replace(struct host *h, const struct host_start *hs)
 	kvp_pool_unquiesce(h->pool);
 	kfree(s);
 	return ret;
+}
+
+static int load_table(struct host *h, const struct host_start *hs,
+		      int (*change)(struct kvp_pool *pool, const struct kvp_start *s,
+				    struct kvp_refusal *r))
+{
+	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int ret;
+
+	fill_start(s, hs);
+	s->pool_blocks = 0;
+	s->replace = true;
+	kvp_pool_quiesce(h->pool);
+	if (h->quiesced)
+		h->quiesced(h);
+	h->quiesced = NULL;
+	ret = change(h->pool, s, &h->refusal);
+	if (!ret)
+		expect_labels(h->pool);
+	kvp_pool_unquiesce(h->pool);
+	note_geometry(h->pool);
+	kfree(s);
+	return ret;
+}
+
+int host_attach(struct host *h, const struct host_start *hs)
+{
+	return load_table(h, hs, kvp_pool_attach);
+}
+
+int host_detach(struct host *h, const struct host_start *hs)
+{
+	return load_table(h, hs, kvp_pool_detach);
 }
 
 bool host_labelled(u32 disk)

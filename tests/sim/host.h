@@ -27,7 +27,7 @@ struct host {
 	bool stopped;
 	bool ssds_lie;		/* the SSD cache may not hold what was written there */
 	bool may_fail;		/* faults are about: errors are no failure of the test */
-	void (*quiesced)(struct host *h);	/* what happens once, before the next host_replace() */
+	void (*quiesced)(struct host *h);	/* what happens once, before the next table */
 	/* What happens once, in the middle of the next read: */
 	void (*before_fill)(struct host *h);	/* verified, not yet in the RAM cache */
 	/* read, not yet verified for the SSD cache */
@@ -62,6 +62,7 @@ struct host_start {
 	bool cache_parity;	/* of kind parity1 */
 	/* this leg is on the disk behind all others; 0: none */
 	u32 swapped;
+	const u8 *on;		/* the disk of each leg, in place of all that; NULL: by its number */
 	/* number of disks before those of the cache that do not belong to the pool */
 	u32 blank;
 	bool writethrough;	/* without the log */
@@ -92,6 +93,13 @@ int host_exchange(struct host *h, const struct host_start *hs);
  * hs->swapped, resume; the engine's error
  */
 int host_replace(struct host *h, const struct host_start *hs);
+/**
+ * host_attach() - suspend, let the vdevs be those of @hs, one of which has one leg more, resume; the
+ * engine's error
+ */
+int host_attach(struct host *h, const struct host_start *hs);
+/** host_detach() - the same with one leg less */
+int host_detach(struct host *h, const struct host_start *hs);
 /** host_labelled() - true if some block of the disk's label is not zeros */
 bool host_labelled(u32 disk);
 /** host_disk() - the disk that leg @leg is on */

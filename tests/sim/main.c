@@ -99,6 +99,7 @@ static const struct suite {
 	{ "deep", run_deep },
 	{ "legs", run_legs },
 	{ "resilver", run_resilver },
+	{ "attach", run_attach },
 	{ "trip", run_trip },
 };
 

@@ -50,6 +50,11 @@ void watch_begin(void)
 	memset(&w, 0, offsetof(__typeof__(w), sb));
 }
 
+void watch_forget(u32 disk)
+{
+	memset(w.ring[disk], 0, sizeof(w.ring[disk]));
+}
+
 void watch_read(u32 disk, u64 block)
 {
 	w.asked[disk] |= block < KVP_LABEL_BLOCKS;

@@ -1,35 +1,70 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl attach: one more SSD for a cache, as a copy of another. */
+/* kvpoolctl attach: one more leg for a mirror, or SSD for a cache, as a copy of another. */
+#include "legs.h"
+#include "pool_object.h"
+#include "resilver.h"
 #include "ssds.h"
+
+enum { WAIT };
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "attach" };
+	struct legs_order legs = { .wait = false };
+	char uuid[UUID_BUF];
+	struct dm_entry e;
+	struct stats s;
+	struct err err;
+	int c, ret;
 
-	while (ctl_getopt(ctl, argc, argv) != -1)
-		o.force = true;	/* -f is the only one */
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
+		*(c == 'f' ? &legs.force : &legs.wait) = true;
 	ctl_args(ctl, argc, 3, 3);
 	o.pool = argv[optind];
-	o.leg = argv[optind + 1];
-	o.new = argv[optind + 2];
-	return ssds_exchange(ctl, &o);
+	o.leg = legs.name = argv[optind + 1];
+	o.new = legs.new = argv[optind + 2];
+	o.force = legs.force;
+	ret = ctl_find(ctl, o.pool, &e);
+	if (ret)
+		return ret;
+	if (stats_load(e.name, &s, &err))
+		return ctl_fail(ctl, &err);
+	legs.e = &e;
+	legs.s = &s;
+	if (leg_find(e.name, &s, o.leg, uuid, &legs.leg, &err))
+		ret = ctl_fail(ctl, &err);
+	else if (resilver_is_ssd(&s, legs.leg))
+		ret = ssds_exchange(ctl, &o);	/* there is nothing to wait for */
+	else
+		ret = legs_change(ctl, &legs);
+	stats_free(&s);
+	return ret;
 }
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL, "wipe foreign signatures of NEW, accept an SSD of an exported pool" },
+	{ WAIT, "wait", NULL, "return when NEW is in sync" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_attach = {
 	.name = "attach",
-	.purpose = "add one more SSD to the cache, as a copy",
-	.args = "[-n] [-f] POOL LEG NEW",
-	.about = "Makes NEW a copy of LEG, an SSD of the cache, so that the cache survives one "
-		"more loss. LEG is a path, or its UUID. As with replace, data that only the cache "
-		"has is written home first. A write-through cache stays write-through until its "
-		"mode is set. This version cannot attach to other vdevs, nor to a cache of kind "
-		"parity1.",
-	.example = "kvpoolctl attach tank /dev/nvme0n1 /dev/nvme1n1",
+	.purpose = "add one more leg to a mirror, or SSD to the cache, as a copy",
+	.args = "[-n] [-f] [--wait] POOL LEG NEW",
+	.about = "Makes NEW a copy of LEG. LEG is a path, or its UUID. A leg of a mirror, or of a "
+		"single, which becomes a mirror: NEW gets all that was written there while the pool "
+		"is in use; until then it is resilvering, and nothing is read from it. Writes wait for "
+		"a moment at the beginning. An SSD of the cache: the cache survives one more loss. As "
+		"with replace, data that only the cache has is written home first. A write-through "
+		"cache stays write-through until its mode is set. A parity1, or a cache of that kind, "
+		"keeps its number of legs.",
+	.more = "NEW must be as large as the space that the vdev uses of its legs; more is not used. A "
+		"power cut or the loss of NEW interrupts a resilver; it goes on later where it was. If "
+		"the power goes at the very beginning, the pool is as it was: give the command again. "
+		"To change a leg of a mirror for another and never survive fewer losses: attach --wait, "
+		"then detach.",
+	.example = "kvpoolctl attach --wait tank /dev/sdb /dev/sdc\n"
+		"kvpoolctl attach tank /dev/nvme0n1 /dev/nvme1n1",
 	.options = options,
 	.dry_run = true,
 	.run = run,

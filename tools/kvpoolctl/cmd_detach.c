@@ -1,30 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl detach: take one SSD out of a cache that has several. */
+/* kvpoolctl detach: take one leg out of a mirror, or one SSD out of a cache that has several. */
+#include "legs.h"
+#include "pool_object.h"
+#include "resilver.h"
 #include "ssds.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "detach", .leaves = true };
+	struct legs_order legs = { .new = NULL };
+	char uuid[UUID_BUF];
+	struct dm_entry e;
+	struct stats s;
+	struct err err;
+	int ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		;
 	ctl_args(ctl, argc, 2, 2);
 	o.pool = argv[optind];
-	o.leg = argv[optind + 1];
-	return ssds_exchange(ctl, &o);
+	o.leg = legs.name = argv[optind + 1];
+	ret = ctl_find(ctl, o.pool, &e);
+	if (ret)
+		return ret;
+	if (stats_load(e.name, &s, &err))
+		return ctl_fail(ctl, &err);
+	legs.e = &e;
+	legs.s = &s;
+	if (leg_find(e.name, &s, o.leg, uuid, &legs.leg, &err))
+		ret = ctl_fail(ctl, &err);
+	else if (resilver_is_ssd(&s, legs.leg))
+		ret = ssds_exchange(ctl, &o);
+	else
+		ret = legs_change(ctl, &legs);
+	stats_free(&s);
+	return ret;
 }
 
 const struct command cmd_detach = {
 	.name = "detach",
-	.purpose = "take one of several SSDs out of the cache",
+	.purpose = "take a leg out of a mirror, or an SSD out of a cache of several",
 	.args = "[-n] POOL LEG",
-	.about = "Takes one of several SSDs out of the cache, and wipes its label. LEG is a path, "
-		"or its UUID if it is missing. As with replace, data that only the cache has is "
-		"written home first. If the SSDs that remain survive fewer losses than the legs, "
-		"the cache becomes write-through. 'kvpoolctl remove POOL cache' takes out the last "
-		"SSD. This version cannot detach other legs, nor an SSD of a cache of kind "
-		"parity1.",
-	.example = "kvpoolctl detach tank /dev/nvme1n1",
+	.about = "Takes LEG out for good, and wipes its label. LEG is a path, or its UUID if it is "
+		"missing. A leg of a mirror, in use or out; a mirror of two becomes a single. One that "
+		"is in use leaves only if all others of its mirror are in sync. One of several SSDs of "
+		"the cache: as with replace, data that only the cache has is written home first. If the "
+		"SSDs that remain survive fewer losses than the legs, the cache becomes write-through. "
+		"'kvpoolctl remove POOL cache' takes out the last SSD. A parity1, or a cache of that "
+		"kind, keeps its number of legs.",
+	.more = "Writes wait for a moment. A power cut at any time leaves the pool with the leg or "
+		"without. A disk that was not wiped is no leg any more: import leaves it out, and "
+		"labelclear -f makes it free.",
+	.example = "kvpoolctl detach tank /dev/sdc",
 	.dry_run = true,
 	.run = run,
 };

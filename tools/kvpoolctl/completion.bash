@@ -91,7 +91,7 @@ _kvpoolctl_of() {
 		valued=''
 		places='pool device device' ;;
 	attach)
-		options='-f -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		options='-f --wait -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued=''
 		places='pool device device' ;;
 	detach)

@@ -34,8 +34,8 @@ _kvpoolctl_commands=(
 	'add:make a pool larger, or add a cache or spares'
 	'remove:take the cache, or a spare, out'
 	'replace:put another device in the place of a leg'
-	'attach:add one more SSD to the cache, as a copy'
-	'detach:take one of several SSDs out of the cache'
+	'attach:add one more leg to a mirror, or SSD to the cache, as a copy'
+	'detach:take a leg out of a mirror, or an SSD out of a cache of several'
 	'offline:take a leg out of use, until online brings it back'
 	'online:take a leg that is out into use again'
 	'wait:wait until a scrub, a resilver, a drain or a trim has ended'
@@ -344,6 +344,7 @@ _kvpoolctl_of() {
 	attach)
 		_arguments -s \
 			'-f[wipe foreign signatures of NEW, accept an SSD of an exported pool]' \
+			'--wait[return when NEW is in sync]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \

@@ -87,20 +87,36 @@ int losses_without_leg(const struct stats *s, unsigned int leg)
 	return spares - 1 < now ? spares - 1 : now;
 }
 
-int losses_with_leg(const struct stats *s, unsigned int leg)
+/* The losses that the pool survives with @more in sync in vdev @joined. */
+static int losses_with_more(const struct stats *s, unsigned int joined, int more)
 {
 	int least = KVP_MAX_LEGS, n;
-	const char *state = stats_text(s, "leg.%u.state", leg);
-	bool joins = state && strcmp(state, "online");
-	struct vdev_range legs;
 	unsigned int v;
 
 	for (v = 0; v < KVP_MAX_VDEVS && stats_text(s, "vdev.%u.kind", v); v++) {
 		if (is_cache(s, v) && !carries_log(s))
 			continue;
-		legs = vdev_range(s, v);
-		n = vdev_spares(s, v) + (joins && leg >= legs.first && leg < legs.end);
+		n = vdev_spares(s, v) + (v == joined ? more : 0);
 		least = n < least ? n : least;
 	}
 	return least < KVP_MAX_LEGS ? least : stats_losses(s);
+}
+
+int losses_with_copy(const struct stats *s, unsigned int v)
+{
+	return losses_with_more(s, v, 1);
+}
+
+int losses_with_leg(const struct stats *s, unsigned int leg)
+{
+	const char *state = stats_text(s, "leg.%u.state", leg);
+	struct vdev_range legs;
+	unsigned int v;
+
+	for (v = 0; v < KVP_MAX_VDEVS; v++) {
+		legs = vdev_range(s, v);
+		if (leg >= legs.first && leg < legs.end)
+			break;
+	}
+	return losses_with_more(s, v, state && strcmp(state, "online"));
 }

@@ -43,4 +43,7 @@ int losses_without_leg(const struct stats *s, unsigned int leg);
 /** losses_with_leg() - the same once leg @leg, which is out, is in sync */
 int losses_with_leg(const struct stats *s, unsigned int leg);
 
+/** losses_with_copy() - the same once vdev @v, a single or mirror, has one leg more in sync */
+int losses_with_copy(const struct stats *s, unsigned int v);
+
 #endif

@@ -28,8 +28,8 @@ struct change {
  * The word of a leg with data that stays: the numbers of its device, if the table holds that. A leg
  * that is out may have no device, or one that cannot be opened again.
  */
-static void leg_word_of(const struct stats *s, unsigned int leg, const char *params,
-			bool (*gone)(const char *word), char word[64])
+void substitute_leg_word(const struct stats *s, unsigned int leg, const char *params,
+			 bool (*gone)(const char *word), char word[64])
 {
 	const char *path = stats_text(s, "leg.%u.path", leg);
 	const char *state = stats_text(s, "leg.%u.state", leg);
@@ -61,7 +61,7 @@ bool substitute_table(const struct stats *s, unsigned int leg, dev_t rdev, const
 		for (; legs && sscanf(at, " %63s%n", word, &used) == 1; legs--, i++) {
 			at += used;
 			if (i != leg)
-				leg_word_of(s, i, params, gone, word);
+				substitute_leg_word(s, i, params, gone, word);
 			else if (rdev)
 				snprintf(word, sizeof(word), "%u:%u", major(rdev), minor(rdev));
 			else
@@ -118,8 +118,8 @@ static int check_old(const struct substitute_order *o, struct err *err)
 		return err_set(err, ERR_READ_ONLY, o->e->name,
 			       "export it and import it without --readonly",
 			       "it was imported read-only");
-	snprintf(mend, sizeof(mend), "kvpoolctl offline %.64s LEG first, which is refused if the pool "
-		 "cannot be without it", o->e->name);
+	snprintf(mend, sizeof(mend), "kvpoolctl attach --wait %.64s LEG NEW, then detach, if it is one "
+		 "of a mirror; or offline first", o->e->name);
 	if (!state || !strcmp(state, "online"))
 		return err_set(err, ERR_REFUSED, o->old, mend,
 			       "it is in use, and this version replaces only legs that are out");
@@ -191,31 +191,31 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 /* --- the run ------------------------------------------------------------------------ */
 
 /* The new leg comes online by itself, and may have been first. */
-static int bring_online(const struct change *c, char uuid[UUID_BUF], struct err *err)
+int substitute_bring_online(const char *pool, unsigned int leg, const char *dev, const char *done,
+			    char uuid[UUID_BUF], struct err *err)
 {
 	const char *known, *state;
 	char message[64], why[sizeof(err->why)];
 	struct stats s;
 	int ret;
 
-	if (stats_load(c->o->e->name, &s, err))
+	if (stats_load(pool, &s, err))
 		return -1;
-	known = stats_text(&s, "leg.%u.uuid", c->o->leg);
+	known = stats_text(&s, "leg.%u.uuid", leg);
 	snprintf(uuid, UUID_BUF, "%s", known ?: "-");
 	stats_free(&s);
 	snprintf(message, sizeof(message), "online %s", uuid);
-	ret = dm_message(c->o->e->name, message, NULL, err);
+	ret = dm_message(pool, message, NULL, err);
 	if (!ret)
 		return 0;
-	snprintf(why, sizeof(why), "it has the place of %.100s now, but does not come online: %.300s",
-		 c->o->old, err->why);
-	if (stats_load(c->o->e->name, &s, err))
+	snprintf(why, sizeof(why), "%.120s, but does not come online: %.300s", done, err->why);
+	if (stats_load(pool, &s, err))
 		return -1;
-	state = stats_text(&s, "leg.%u.state", c->o->leg);
+	state = stats_text(&s, "leg.%u.state", leg);
 	if (state && (!strcmp(state, "resilvering") || !strcmp(state, "online")))
 		ret = 0;
 	else
-		err_set(err, ERR_FAILED, c->o->new, "see kvpoolctl status", "%s", why);
+		err_set(err, ERR_FAILED, dev, "see kvpoolctl status", "%s", why);
 	stats_free(&s);
 	return ret;
 }
@@ -224,7 +224,7 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 {
 	struct table_change t = { c->o->e->name, c->before, *c->without ? c->without : NULL,
 				  c->table, c->sectors };
-	char why[sizeof(err->why)], uuid[UUID_BUF];
+	char why[sizeof(err->why)], done[160], uuid[UUID_BUF];
 	int ret = plan_wipe(&c->plan, err);
 
 	plan_close(&c->plan);
@@ -242,7 +242,8 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 		memcpy(err->why, why, sizeof(why));
 		return -1;
 	}
-	ret = bring_online(c, uuid, err);
+	snprintf(done, sizeof(done), "it has the place of %.100s now", c->o->old);
+	ret = substitute_bring_online(c->o->e->name, c->o->leg, c->o->new, done, uuid, err);
 	return ret || !c->o->wait ? ret : resilver_wait(ctl, c->o->e->name, uuid, err);
 }
 

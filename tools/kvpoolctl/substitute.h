@@ -39,4 +39,20 @@ int substitute_leg(struct ctl *ctl, const struct substitute_order *o);
 bool substitute_table(const struct stats *s, unsigned int leg, dev_t rdev, const char *params,
 		      bool (*gone)(const char *word), char *buf, size_t size);
 
+/**
+ * substitute_leg_word() - the word of leg @leg, which has data and stays, in a new table
+ *
+ * The numbers of its device if @params holds that; "-": it is out, and has none.
+ */
+void substitute_leg_word(const struct stats *s, unsigned int leg, const char *params,
+			 bool (*gone)(const char *word), char word[64]);
+
+/**
+ * substitute_bring_online() - bring leg @leg online, which @pool has since its last table
+ * @dev: its device, for a refusal, as is @done: what was done so far
+ * @uuid: receives its UUID
+ */
+int substitute_bring_online(const char *pool, unsigned int leg, const char *dev, const char *done,
+			    char uuid[UUID_BUF], struct err *err);
+
 #endif

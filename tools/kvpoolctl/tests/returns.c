@@ -11,13 +11,15 @@
 
 #include "ctl.h"
 #include "dm.h"
+#include "legs.h"
 #include "names.h"
 #include "resilver.h"
 #include "spares.h"
 #include "stats.h"
 #include "substitute.h"
 
-extern const struct command cmd_online, cmd_offline, cmd_rename, cmd_replace, cmd_wait;
+extern const struct command cmd_attach, cmd_detach, cmd_online, cmd_offline, cmd_rename, cmd_replace,
+	cmd_wait;
 
 static unsigned int passed, failed;
 
@@ -53,6 +55,7 @@ struct scene {
 static struct script {
 	struct scene scenes[MAX_SCENES];
 	unsigned int count, at, naps;
+	const char *kind;	/* of the first vdev, if it is no mirror */
 	const char *path[4];
 	const char *refusal;	/* of a message; NULL: it is carried out */
 	const char *label;	/* the name in the labels; NULL: tank */
@@ -74,9 +77,10 @@ static char *stats_now(void)
 	unsigned int i;
 
 	p = text = calloc(1, 8192);
-	p += sprintf(p, "name=%s\nera=90\nlosses_survivable=0\nvdev.0.kind=mirror\nvdev.0.first_leg=0\n"
+	p += sprintf(p, "name=%s\nera=90\nlosses_survivable=0\nvdev.0.kind=%s\nvdev.0.first_leg=0\n"
 		     "vdev.0.legs=2\nvdev.1.kind=cache\nvdev.1.first_leg=2\nvdev.1.legs=2\ncache.vdev=1\n"
-		     "cache.mode=writeback\nlog.on=cache\n%s", script.label ?: "tank", scene()->more ?: "");
+		     "cache.mode=writeback\nlog.on=cache\n%s", script.label ?: "tank",
+		     script.kind ?: "mirror", scene()->more ?: "");
 	for (i = 0; i < 4; i++)
 		p += sprintf(p, "leg.%u.uuid=1f0e0d0c-0b0a-0908-0706-05040302010%u\nleg.%u.path=%s\n"
 			     "leg.%u.state=%s\nleg.%u.in_sync_era=70\n", i, i, i,
@@ -381,7 +385,8 @@ static void test_replace_refused(void)
 {
 	BEGIN(LEG_IS("online"));
 	RUN(&cmd_replace, false, false, "replace", "tank", "8:16", "8:80");
-	expect(last.status == EXIT_REFUSED && said("it is in use") && said("offline tank LEG first"));
+	expect(last.status == EXIT_REFUSED && said("it is in use") &&
+	       said("attach --wait tank LEG NEW, then detach"));
 	BEGIN(LEG_IS("resilvering"));
 	RUN(&cmd_replace, false, false, "replace", "tank", LEG(1), "8:80");
 	expect(last.status == EXIT_REFUSED && said("it is resilvering"));
@@ -436,6 +441,67 @@ static void test_substitute_table(void)
 	expect(!substitute_table(&s, 1, makedev(8, 80), table, none_gone, small, sizeof(small)));
 	expect(!substitute_table(&s, 9, makedev(8, 80), table, none_gone, small, sizeof(small)));
 	stats_free(&s);
+}
+
+/* The table with one leg less, or with 8:80 as one more. */
+static bool legs_are(unsigned int out, const char *params, const char *want)
+{
+	char buf[256] = "";
+	struct stats s;
+	bool same;
+
+	if (stats_load("tank", &s, NULL))
+		return false;
+	same = legs_table(&s, params, 0, out, out == LEGS_NONE ? makedev(8, 80) : 0, none_gone, buf,
+			  sizeof(buf)) && !strcmp(buf, want);
+	stats_free(&s);
+	if (!same)
+		printf("the table is: %s\n", buf);
+	return same;
+}
+
+static void test_legs_table(void)
+{
+	struct stats s;
+	char small[16];
+
+	BEGIN(LEG_IS("online"));
+	expect(legs_are(LEGS_NONE, "u 0 mirror 2 8:0 8:16 cache 2 8:32 8:48",
+			" mirror 3 8:0 8:16 8:80 cache 2 8:32 8:48"));
+	expect(legs_are(LEGS_NONE, "u 1 host=1:h single 1 8:0 mirror 1 8:16 cache 2 8:48 8:32",
+			" mirror 2 8:0 8:80 mirror 1 8:16 cache 2 8:48 8:32"));
+	expect(legs_are(0, "u 0 mirror 2 8:16 8:0 cache 2 8:32 8:48",
+			" single 1 8:16 cache 2 8:32 8:48"));
+	/* one that is out, and stays, is named by its UUID */
+	BEGIN({ .leg = { NULL, "missing" } });
+	script.path[1] = "-";
+	expect(legs_are(0, "u 0 mirror 2 8:0 -", " single 1 " LEG(1)));
+	expect(!stats_load("tank", &s, NULL));
+	expect(!legs_table(&s, table, 0, 0, 0, none_gone, small, sizeof(small)));
+	expect(!legs_table(&s, table, 9, 0, 0, none_gone, small, sizeof(small)));
+	expect(losses_with_copy(&s, 0) == 1 && losses_with_copy(&s, 1) == 0);
+	stats_free(&s);
+}
+
+static void test_attach_refused(void)
+{
+	BEGIN(LEG_IS("offline"));
+	RUN(&cmd_detach, false, false, "detach", "tank", "8:0");
+	expect(last.status == EXIT_REFUSED && said("is in use, and leg 8:16 of its vdev is offline"));
+	script.kind = "parity1";
+	RUN(&cmd_attach, false, false, "attach", "tank", "8:0", "/dev/null");
+	expect(last.status == EXIT_REFUSED && said("the number of legs of a parity1 is fixed"));
+	RUN(&cmd_detach, false, false, "detach", "tank", "8:0");
+	expect(last.status == EXIT_REFUSED && said("the number of legs of a parity1 is fixed"));
+	script.kind = NULL;
+	script.readonly = true;
+	RUN(&cmd_detach, false, false, "detach", "tank", "8:16");
+	expect(last.status == EXIT_REFUSED && said("read-only") && !script.sent_count);
+	/* a mirror with all the legs that there may be */
+	BEGIN(LEG_IS("online"));
+	script.kind = "mirror\nvdev.0.legs=16";
+	RUN(&cmd_attach, false, false, "attach", "tank", "8:0", "/dev/null");
+	expect(last.status == EXIT_REFUSED && said("at most 16 legs"));
 }
 
 static void test_losses_with_leg(void)
@@ -536,6 +602,8 @@ int main(int argc, char **argv)
 	test_table();
 	test_replace_refused();
 	test_substitute_table();
+	test_legs_table();
+	test_attach_refused();
 	test_online_ssd();
 	test_losses_with_leg();
 	test_offline();

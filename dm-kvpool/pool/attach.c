@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A mirror gets one leg more (attach), or one less (detach). A single becomes a mirror, or a mirror
+ * a single, in that way. Nothing moves: every leg has every block at the same place.
+ *
+ * The pool is quiesced. Its log need not be empty, and stays where it is.
+ *
+ * Attach:
+ *   1. The new device gets labels that say JOINING, of epoch 0, durable in both rings (add.c). They
+ *      have a new UUID behind the other legs of the vdev. The leg is stale there, and has nothing:
+ *      era 0, no cursor.
+ *   2. One superblock under a new epoch, which says the same, goes to all legs in use. Not to the
+ *      new one: it is out. substitute.c has the reason.
+ *   3. When the pool goes on, the new leg is brought online as any leg that is out (online.c).
+ *
+ * Detach:
+ *   1. One superblock under a new epoch, which does not know the leg, goes to all other legs.
+ *   2. The labels of the leg are wiped, if it is there and answers.
+ *
+ * If the power goes before the superblock, or if no leg that is left has it, the pool is as it was.
+ * Nothing was acknowledged without the leg then: the pool is quiesced until the superblock is
+ * durable. If some legs have it, either is true. An attached leg is no source before its resilver
+ * has ended. A detached one was a source beside others, which are in sync. Its UUID is in no
+ * superblock from then on, so it is never taken for a leg, wiped or not. If it is started by force
+ * without all others, that is another history, in which it is in sync. The others lack it, and are
+ * told apart by that (kvp_sb_forked()).
+ *
+ * Later legs get other numbers: in memory while the pool is quiesced, on disk by the superblock. A
+ * leg is found by its UUID, and a label gives the number of its leg in the order of its own
+ * superblock.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "format/kind.h"
+#include "io/flight.h"
+#include "log/log.h"
+#include "pool/add.h"
+#include "pool/online.h"
+#include "pool/parts.h"
+#include "pool/pool.h"
+#include "pool/start.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "work/resilver.h"
+
+/**
+ * struct reshape - a change of the number of legs
+ * @v: number of the vdev
+ * @at: number of the leg that comes or goes
+ * @comes: it comes
+ * @tried: some leg may have the new superblock
+ * @old: superblock
+ * @next: superblock
+ * @legs: all as they were
+ * @parts: memory for the new shape
+ * @page: to look at the new device
+ * @name: of the leg, in events
+ */
+struct reshape {
+	u32 v, at;
+	bool comes, tried;
+	struct kvp_sb *old, *next;
+	struct kvp_leg *legs;
+	struct kvp_parts parts;
+	struct page *page;
+	char name[KVP_LEG_WORDS];
+};
+
+/* --- what the table asks for ---------------------------------------------------- */
+
+/*
+ * The single or mirror that has @more legs more in @s than it has, or one less; all other vdevs are
+ * as they are. KVP_MAX_VDEVS: there is none.
+ */
+static u32 changed_vdev(const struct kvp_sb *sb, const struct kvp_start *s, bool more)
+{
+	u32 found = KVP_MAX_VDEVS, v;
+
+	if (!s->replace || s->nr_vdevs != sb->vdev_count)
+		return KVP_MAX_VDEVS;
+	for (v = 0; v < s->nr_vdevs; v++) {
+		u32 kind = s->vdevs[v].kind, n = s->vdevs[v].nr_legs, has = sb->vdevs[v].leg_count;
+
+		if (kind == sb->vdevs[v].kind && n == has)
+			continue;
+		if (found < KVP_MAX_VDEVS || !kvp_kind_copies(kind) ||
+		    !kvp_kind_copies(sb->vdevs[v].kind) ||
+		    (more ? n != has + 1 : n + 1 != has))
+			return KVP_MAX_VDEVS;
+		found = v;
+	}
+	return found;
+}
+
+u32 kvp_attach_at(const struct kvp_pool *pool, const struct kvp_start *s)
+{
+	u32 v = changed_vdev(pool->sb, s, true);
+
+	return v == KVP_MAX_VDEVS ? KVP_MAX_LEGS :
+	       pool->sb->vdevs[v].first_leg + pool->sb->vdevs[v].leg_count;
+}
+
+/* True if leg @at of the table may be @leg. */
+static bool may_be(const struct kvp_leg *leg, const struct kvp_start *s, u32 at)
+{
+	if (s->legs[at].named)
+		return !memcmp(leg->pool->sb->legs[leg->index].uuid, s->legs[at].uuid, 16);
+	return s->legs[at].bdev ? s->legs[at].bdev == leg->bdev : !kvp_leg_takes_writes(leg);
+}
+
+/* True if the vdev in the table, from leg @first on, is @v without its leg @out. */
+static bool is_without(const struct kvp_vdev *v, const struct kvp_start *s, u32 first, u32 out)
+{
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (i != out && !may_be(&v->legs[i], s, first + i - (i > out)))
+			return false;
+	return true;
+}
+
+bool kvp_detaches(const struct kvp_pool *pool, const struct kvp_start *s)
+{
+	return changed_vdev(pool->sb, s, false) < KVP_MAX_VDEVS;
+}
+
+u32 kvp_detach_at(const struct kvp_pool *pool, const struct kvp_start *s)
+{
+	u32 n = changed_vdev(pool->sb, s, false), found = KVP_MAX_LEGS, i;
+	const struct kvp_vdev *v = &pool->vdevs[n];
+
+	for (i = 0; n < KVP_MAX_VDEVS && i < v->nr_legs; i++) {
+		if (!is_without(v, s, v->g->first_leg, i))
+			continue;
+		if (found < KVP_MAX_LEGS)
+			return KVP_MAX_LEGS;
+		found = v->legs[i].index;
+	}
+	return found;
+}
+
+/* --- the plans ------------------------------------------------------------------ */
+
+static int check_table(const struct kvp_pool *pool, const struct kvp_start *s,
+		       struct kvp_refusal *r)
+{
+	int ret = kvp_change_able(pool, r);
+
+	if (!ret && s->pool_blocks && s->pool_blocks != pool->sb->pool_blocks)
+		ret = kvp_refuse(r, -EINVAL, "use the length that the pool has",
+				 "the table is not as long as the pool");
+	return ret;
+}
+
+/* All other devices must be legs of the pool. */
+static int check_others(const struct kvp_pool *pool, const struct kvp_start *s, u32 at,
+			struct kvp_refusal *r)
+{
+	u32 i;
+
+	for (i = 0; i < s->nr_legs; i++)
+		if (i != at && s->legs[i].bdev && !kvp_pool_has_leg_on(pool, s->legs[i].bdev))
+			return kvp_refuse(r, -EINVAL,
+					  "attach one leg after the other, behind the others",
+					  "the table names another new device, %s",
+					  s->legs[i].path);
+	return 0;
+}
+
+int kvp_attach_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	u32 at = kvp_attach_at(pool, s);
+	const struct kvp_geometry *g;
+	struct kvp_why why;
+	int ret = check_table(pool, s, r);
+
+	if (ret)
+		return ret;
+	if (at == KVP_MAX_LEGS || !s->legs[at].bdev || kvp_pool_has_leg_on(pool, s->legs[at].bdev))
+		return kvp_refuse(r, -EINVAL, "name it behind the other legs of its vdev",
+				  "the table names no new device");
+	if (pool->nr_legs == KVP_MAX_LEGS)
+		return kvp_refuse(r, -EINVAL, "detach one first",
+				  "the pool has %u legs, and no room for one more", KVP_MAX_LEGS);
+	g = &pool->sb->vdevs[changed_vdev(pool->sb, s, true)];
+	if (kvp_geometry_check(g, s->legs[at].size_blocks, &why))
+		return kvp_refuse(r, -ENOSPC, "use a larger one",
+				  "%s has %llu bytes, and a leg of that vdev needs %llu",
+				  s->legs[at].path,
+				  (unsigned long long)s->legs[at].size_blocks << KVP_BLOCK_SHIFT,
+				  (unsigned long long)kvp_leg_least(g) << KVP_BLOCK_SHIFT);
+	return check_others(pool, s, at, r);
+}
+
+/* A leg in use leaves only if all others are: the vdev has as many copies as it says then. */
+static int check_rest(const struct kvp_leg *leaves, struct kvp_refusal *r)
+{
+	const struct kvp_vdev *v = leaves->v;
+	u32 i;
+
+	for (i = 0; kvp_leg_in_sync(leaves) && i < v->nr_legs; i++)
+		if (&v->legs[i] != leaves && !kvp_leg_in_sync(&v->legs[i]))
+			return kvp_refuse(r, -EBUSY,
+					  "bring that online and let its resilver end, or "
+					  "detach it first",
+					  "%s is in use, and leg %s of its vdev is not in sync",
+					  leaves->path, v->legs[i].path);
+	return 0;
+}
+
+int kvp_detach_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	u32 at = kvp_detach_at(pool, s);
+	int ret = check_table(pool, s, r);
+
+	if (ret)
+		return ret;
+	if (at == KVP_MAX_LEGS)
+		return kvp_refuse(r, -EINVAL,
+				  "name the others in the order of status; missing ones "
+				  "by their UUIDs",
+				  "the table does not tell which leg leaves");
+	return check_others(pool, s, KVP_MAX_LEGS, r) ?: check_rest(&pool->legs[at], r);
+}
+
+/* Write @x->next. Legs behind the one in question get other numbers. */
+static void write_next(const struct kvp_pool *pool, struct reshape *x)
+{
+	struct kvp_sb *next = x->next;
+	struct kvp_leg_info *legs = next->legs;
+	u32 i;
+
+	*next = *pool->sb;
+	if (x->comes)
+		memmove(&legs[x->at + 1], &legs[x->at], (next->leg_count - x->at) * sizeof(*legs));
+	else
+		memmove(&legs[x->at], &legs[x->at + 1],
+			(next->leg_count - x->at - 1) * sizeof(*legs));
+	next->leg_count += x->comes ? 1 : -1;
+	next->vdevs[x->v].leg_count += x->comes ? 1 : -1;
+	next->vdevs[x->v].kind = kvp_kind_of_copies(next->vdevs[x->v].leg_count);
+	for (i = x->v + 1; i < next->vdev_count; i++)
+		next->vdevs[i].first_leg += x->comes ? 1 : -1;
+	memset(&legs[x->comes ? x->at : next->leg_count], 0, sizeof(*legs));
+}
+
+/* --- the steps ------------------------------------------------------------------------ */
+
+/*
+ * Legs move in memory, and their requests know where they are. Reads by users' bios have ended; a
+ * leg that hangs is another matter.
+ */
+static int check_answered(const struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (kvp_leg_has_strays(&pool->legs[i]) ||
+		    atomic_read(&pool->legs[i].in_flight) > 0)
+			return kvp_refuse(r, -EBUSY, "wait until it answers, or disconnect it",
+					  "%s has not answered all requests yet",
+					  pool->legs[i].path);
+	return 0;
+}
+
+/* The new leg is out, so nothing is sent to it but its label. */
+static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, struct reshape *x)
+{
+	struct kvp_leg_info *info = &x->next->legs[x->at];
+	struct kvp_leg *leg = &pool->legs[x->at];
+
+	memset(leg, 0, sizeof(*leg));
+	leg->pool = pool;
+	leg->bdev = s->legs[x->at].bdev;
+	leg->size_blocks = s->legs[x->at].size_blocks;
+	leg->rotational = s->legs[x->at].rotational;
+	leg->state = KVP_LEG_STALE;
+	memcpy(leg->path, s->legs[x->at].path, sizeof(leg->path));
+	kvp_random_uuid(info->uuid);
+	info->state = KVP_LEG_STALE;
+	info->size_blocks = leg->size_blocks;
+}
+
+static void number_legs(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_MAX_LEGS; i++)
+		pool->legs[i].index = i;
+}
+
+/* The pool gets the shape of @x->next in memory. */
+static void take_next(struct kvp_pool *pool, const struct kvp_start *s, struct reshape *x)
+{
+	struct kvp_leg *legs = pool->legs;
+	u32 behind = pool->nr_legs - x->at;
+
+	if (x->comes) {
+		memmove(&legs[x->at + 1], &legs[x->at], behind * sizeof(*legs));
+		make_leg(pool, s, x);
+	} else {
+		memmove(&legs[x->at], &legs[x->at + 1], (behind - 1) * sizeof(*legs));
+		memset(&legs[pool->nr_legs - 1], 0, sizeof(*legs));
+	}
+	number_legs(pool);
+	kvp_take_shape(pool, x->next);
+}
+
+static int commit(struct kvp_pool *pool, struct reshape *x, struct kvp_refusal *r)
+{
+	x->tried = true;
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	return !kvp_sb_commit(pool) ? 0 :
+	       kvp_refuse(r, -EIO, "see kvpoolctl status", "not enough legs took the superblock");
+}
+
+/* Steps 1 and 2 of attach. After an error the caller undoes both. */
+static int label_and_commit(struct kvp_pool *pool, struct reshape *x, struct kvp_refusal *r)
+{
+	struct kvp_leg *leg = &pool->legs[x->at];
+	int ret = kvp_check_blank(leg, x->page, r);
+
+	if (ret)
+		return ret;
+	if (kvp_sb_join(pool, x->at, 1))
+		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label",
+				  leg->path);
+	return commit(pool, x, r);
+}
+
+/*
+ * The pool is as it was. If some leg may have the new superblock, a newer one has the old shape. A
+ * leg that has the new one did not go on without the leg that was to leave: that is in sync as of
+ * the newer one.
+ */
+static void undo(struct kvp_pool *pool, struct reshape *x)
+{
+	memcpy(pool->legs, x->legs, sizeof(pool->legs));
+	/* The queue of a leg that had left may belong to another device by now. */
+	pool->legs[x->at].queue = NULL;
+	kvp_take_shape(pool, x->old);
+	if (!x->tried)
+		return;
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	if (!x->comes && pool->sb->legs[x->at].state == KVP_LEG_IN_SYNC)
+		pool->sb->legs[x->at].in_sync_epoch = pool->sb->epoch;
+	kvp_unfault(pool, true);
+}
+
+static int change(struct kvp_pool *pool, const struct kvp_start *s, struct reshape *x,
+		  struct kvp_refusal *r)
+{
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	if (!x->comes)
+		kvp_leg_words(&pool->legs[x->at], x->name);
+	write_next(pool, x);
+	*x->old = *pool->sb;
+	memcpy(x->legs, pool->legs, sizeof(pool->legs));
+	take_next(pool, s, x);
+	if (kvp_parts_alloc(pool, &x->parts))
+		ret = kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	else
+		ret = x->comes ? label_and_commit(pool, x, r) : commit(pool, x, r);
+	if (ret)
+		undo(pool, x);
+	else
+		kvp_resilver_renumber(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+/* Step 2 of detach. A device that hangs must not hold up the pool, which is suspended. */
+static void wipe(struct kvp_pool *pool, struct kvp_leg *leg)
+{
+	/* A write that hangs is given up. */
+	leg->state = KVP_LEG_OFFLINE;
+	if (!leg->bdev)
+		return;
+	if (kvp_leg_has_strays(leg))
+		kvp_event(pool, "label_left leg=%u path=%s", leg->index, leg->path);
+	else
+		kvp_label_wipe(pool, leg);
+}
+
+static void after(struct kvp_pool *pool, struct reshape *x)
+{
+	kvp_parts_use(pool, &x->parts);
+	kvp_returns_shift(pool, x->at, x->comes);
+	kvp_log_limit_buffered(pool);
+	kvp_estimate_recovery(pool);
+	if (x->comes) {
+		kvp_return_wanted(&pool->legs[x->at], true);
+		kvp_event(pool, "leg_attached leg=%u%s", x->at,
+			  kvp_leg_words(&pool->legs[x->at], x->name));
+		return;
+	}
+	kvp_event(pool, "leg_detached leg=%u%s", x->at, x->name);
+	wipe(pool, &x->legs[x->at]);
+}
+
+static int reshape(struct kvp_pool *pool, const struct kvp_start *s, struct reshape *x,
+		   struct kvp_refusal *r)
+{
+	int ret;
+
+	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
+		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
+	/* None must come after a label is wiped. */
+	kvp_events_flush(pool);
+	if (kvp_members_settle(pool))
+		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'",
+				  "the pool is faulted");
+	ret = x->comes ? kvp_attach_plan(pool, s, r) : kvp_detach_plan(pool, s, r);
+	if (!ret)
+		ret = check_answered(pool, r);
+	if (ret)
+		return ret;
+	x->v = changed_vdev(pool->sb, s, x->comes);
+	x->at = x->comes ? kvp_attach_at(pool, s) : kvp_detach_at(pool, s);
+	ret = change(pool, s, x, r);
+	if (!ret)
+		after(pool, x);
+	kvp_forget_legs(pool);
+	return ret;
+}
+
+static int alloc_and_reshape(struct kvp_pool *pool, const struct kvp_start *s, bool comes,
+			     struct kvp_refusal *r)
+{
+	struct reshape *x = kzalloc(sizeof(*x), GFP_KERNEL);
+	int ret;
+
+	if (!x)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	x->comes = comes;
+	x->old = kvzalloc(sizeof(*x->old), GFP_KERNEL);
+	x->next = kvzalloc(sizeof(*x->next), GFP_KERNEL);
+	x->legs = kvcalloc(KVP_MAX_LEGS, sizeof(*x->legs), GFP_KERNEL);
+	x->page = alloc_page(GFP_KERNEL);
+	if (x->old && x->next && x->legs && x->page)
+		ret = reshape(pool, s, x, r);
+	else
+		ret = kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	if (x->page)
+		__free_page(x->page);
+	kvp_parts_free(&x->parts);
+	kvfree(x->legs);
+	kvfree(x->next);
+	kvfree(x->old);
+	kfree(x);
+	return ret;
+}
+
+int kvp_pool_attach(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	return alloc_and_reshape(pool, s, true, r);
+}
+
+int kvp_pool_detach(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	return alloc_and_reshape(pool, s, false, r);
+}

@@ -1,0 +1,867 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A mirror gets one leg more, or one less; a single becomes a mirror, and a mirror a single. Legs of
+ * other vdevs get other numbers by that. Lives like that are cut everywhere: the pool has the old
+ * shape or the new one, with all acknowledged data. A leg that was detached is never taken for a leg
+ * again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+#include "pool/online.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "work/resilver.h"
+
+#define NAMED(function) #function, function
+
+/* The pool at first, and the vdev that changes. */
+static const struct shape {
+	const char *name;
+	struct host_start start;
+	u32 vdev;
+} shapes[] = {
+	{ "single", { .legs = 1 }, 0 },
+	{ "mirror", { .legs = 2 }, 0 },
+	{ "mirror3", { .legs = 3 }, 0 },
+	{ "single-and-mirror", { .legs = 3, .second = 2 }, 0 },
+	{ "mirrors", { .legs = 4, .second = 2 }, 0 },
+	{ "mirror3-and-mirror", { .legs = 5, .second = 2 }, 0 },
+	{ "parity1-and-mirror", { .legs = 5, .parity = true, .second = 2 }, 1 },
+	{ "mirror-and-parity1", { .legs = 5, .second = 3, .second_parity = true }, 0 },
+	{ "cache", { .legs = 4, .cache = 2 }, 0 },
+	{ "single-and-cache", { .legs = 2, .cache = 1 }, 0 },
+};
+
+struct life {
+	const struct shape *shape;
+	const char *name;
+	void (*run)(struct life *l);
+	u32 order;		/* number of this life, of several */
+	struct host host;
+	struct host_start start, before;	/* the pool as it is, and as it was */
+	u8 on[3][MAX_DISKS];	/* disk of each leg: at first, and after each change */
+	u32 changes;
+	u32 disks, first, n;	/* so many; first leg of the vdev, and number of its legs */
+	struct oracle o;
+	struct crash crash;
+	struct rng rng;
+	u32 blocks, from, changes_at, back_at;
+	bool writes, wrote, exchanged;
+};
+
+/* --- a life ------------------------------------------------------------------------- */
+
+static void begin(struct life *l)
+{
+	if (host_start(&l->host, &l->o, &l->start))
+		sim_fail("start: %s", l->host.refusal.why);
+}
+
+static void stop(struct life *l)
+{
+	host_flush(&l->host);
+	host_stop(&l->host);
+}
+
+static struct kvp_leg *leg_of(struct life *l, u32 i)
+{
+	return &l->host.pool->legs[l->first + i];
+}
+
+static void write_somewhere(struct life *l)
+{
+	u32 n = 1 + rng_below(&l->rng, rng_chance(&l->rng, 300) ? 40 : 6);
+	u64 block = rng_below(&l->rng, l->blocks - n);
+
+	if (rng_chance(&l->rng, 150))
+		host_discard(&l->host, block, n);
+	else
+		host_write(&l->host, block, n, rng_chance(&l->rng, 100));
+}
+
+/* Eras advance once a second. */
+static void some_writes(struct life *l, u32 n)
+{
+	while (n--) {
+		write_somewhere(l);
+		if (rng_chance(&l->rng, 200))
+			host_checkpoint(&l->host);
+		if (rng_chance(&l->rng, 200))
+			host_sleep(1100);
+	}
+	host_flush(&l->host);
+}
+
+static void writer(void *arg)
+{
+	struct life *l = arg;
+
+	while (l->writes) {
+		write_somewhere(l);
+		host_sleep(rng_below(&l->rng, 30));
+	}
+	l->wrote = true;
+}
+
+static void begin_writer(struct life *l)
+{
+	l->writes = true;
+	l->wrote = false;
+	sim_spawn("writer", writer, l);
+}
+
+static void end_writer(struct life *l)
+{
+	l->writes = false;
+	while (!l->wrote)
+		host_sleep(5);
+}
+
+static void expect_in_sync(struct life *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	u32 i;
+
+	if (pool->nr_legs != l->start.legs)
+		sim_fail("%u legs, not %u", pool->nr_legs, l->start.legs);
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+
+		if (!kvp_leg_in_sync(leg))
+			sim_fail("leg %u is in state %u", i, leg->state);
+		if (leg->index != i || leg->bdev != &disks.bdev[host_disk(&l->start, i)])
+			sim_fail("leg %u is %s", leg->index, leg->path);
+	}
+}
+
+static void wait_in_sync(struct life *l)
+{
+	host_wait_resilver(&l->host);
+	expect_in_sync(l);
+	l->back_at = disks.trace.nr;
+}
+
+static void expect_sound(struct life *l)
+{
+	u64 healed, unrepaired, block;
+
+	kvp_table_shrink(l->host.pool, true);
+	host_scrub(&l->host, &healed, &unrepaired);
+	if (healed || unrepaired)
+		sim_fail("a scrub healed %llu, found %llu beyond repair", healed, unrepaired);
+	for (block = 0; block < l->blocks; block += 7)
+		host_read_check(&l->host, block);
+}
+
+static void blank_disk(struct life *l, u32 disk)
+{
+	struct image blank;
+
+	image_init(&blank, disks.img[disk].blocks);
+	l->exchanged = true;
+	image_free(&disks.img[disk]);
+	disks.img[disk] = blank;
+	watch_forget(disk);
+}
+
+/* --- changes ---------------------------------------------------------------------------- */
+
+/* The shape with one leg more, on @disk. */
+static struct host_start with_one_more(struct life *l, u32 disk)
+{
+	struct host_start hs = l->start;
+	u8 *on = l->on[l->changes + 1];
+	u32 i;
+
+	for (i = 0; i < hs.legs; i++)
+		on[i + (i >= l->first + l->n)] = (u8)host_disk(&l->start, i);
+	on[l->first + l->n] = (u8)disk;
+	hs.on = on;
+	hs.legs++;
+	hs.second += l->shape->vdev;
+	return hs;
+}
+
+/* The shape without leg @out of the vdev. */
+static struct host_start without_one(struct life *l, u32 out)
+{
+	struct host_start hs = l->start;
+	u8 *on = l->on[l->changes + 1];
+	u32 i;
+
+	for (i = 0; i < hs.legs; i++)
+		if (i != l->first + out)
+			on[i - (i > l->first + out)] = (u8)host_disk(&l->start, i);
+	hs.on = on;
+	hs.legs--;
+	hs.second -= l->shape->vdev;
+	return hs;
+}
+
+static void changed(struct life *l, const struct host_start *hs, int more)
+{
+	l->before = l->start;
+	l->start = *hs;
+	l->n += more;
+	l->changes++;
+	l->changes_at = disks.trace.nr;
+}
+
+static int try_attach(struct life *l, u32 disk)
+{
+	struct host_start hs = with_one_more(l, disk);
+	int ret = host_attach(&l->host, &hs);
+
+	if (ret)
+		return ret;
+	changed(l, &hs, 1);
+	if (kvp_leg_in_sync(leg_of(l, l->n - 1)))
+		sim_fail("the new leg is a source at once");
+	return 0;
+}
+
+static void attach(struct life *l, u32 disk)
+{
+	if (try_attach(l, disk))
+		sim_fail("no leg more: %s", l->host.refusal.why);
+}
+
+static int try_detach(struct life *l, u32 out)
+{
+	u32 disk = host_disk(&l->start, l->first + out);
+	struct host_start hs = without_one(l, out);
+	int ret = host_detach(&l->host, &hs);
+
+	if (ret)
+		return ret;
+	changed(l, &hs, -1);
+	if (host_labelled(disk) != disks.dead[disk])
+		sim_fail("the label of the old disk is %s", disks.dead[disk] ? "gone" : "there");
+	return 0;
+}
+
+static void detach(struct life *l, u32 out)
+{
+	if (try_detach(l, out))
+		sim_fail("no leg less: %s", l->host.refusal.why);
+}
+
+/* --- attach ------------------------------------------------------------------------------ */
+
+static void leg_is_attached(struct life *l)
+{
+	some_writes(l, 6);
+	attach(l, l->disks - 1);
+	some_writes(l, 4);
+	wait_in_sync(l);
+	expect_sound(l);
+	some_writes(l, 4);
+	stop(l);
+	begin(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	stop(l);
+}
+
+static void attached_beside_a_writer(struct life *l)
+{
+	some_writes(l, 10);
+	begin_writer(l);
+	attach(l, l->disks - 1);
+	wait_in_sync(l);
+	end_writer(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void set_rate(struct life *l, u64 rate)
+{
+	if (kvp_pool_set(l->host.pool, KVP_T_RESILVER_RATE, rate))
+		sim_fail("resilver_rate is not set");
+}
+
+/* The second one comes while the first one resilvers, and has come some way. */
+static void two_are_attached(struct life *l)
+{
+	some_writes(l, 10);
+	set_rate(l, 64 << 10);
+	attach(l, l->disks - 2);
+	host_sleep(rng_below(&l->rng, 3000));
+	if (!kvp_leg_resilvers(leg_of(l, l->n - 1)))
+		sim_fail("the leg does not resilver: the case was not set up");
+	some_writes(l, 3);
+	attach(l, l->disks - 1);
+	set_rate(l, 0);
+	some_writes(l, 3);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* The last leg is out, and waits for its return, or is out by order. It is the same leg afterwards. */
+static void other_is_out(struct life *l)
+{
+	u32 last = l->start.legs - l->start.cache - 1, now = last + (last >= l->first + l->n);
+	struct kvp_pool *pool = l->host.pool;
+	u8 uuid[16];
+
+	if (kvp_leg_offline(pool, &pool->legs[last]))
+		sim_fail("leg %u does not leave", last);
+	memcpy(uuid, pool->sb->legs[last].uuid, sizeof(uuid));
+	some_writes(l, 3);
+	if (l->order & 1)
+		kvp_return_wanted(&pool->legs[last], true);
+	attach(l, l->disks - 1);
+	host_wait_resilver(&l->host);
+	if (memcmp(pool->sb->legs[now].uuid, uuid, sizeof(uuid)))
+		sim_fail("leg %u is another one", now);
+	if (kvp_leg_in_sync(&pool->legs[now]) != (l->order & 1))
+		sim_fail("leg %u is in state %u", now, pool->legs[now].state);
+	if (!(l->order & 1) && host_online(&l->host, host_disk(&l->start, now)))
+		sim_fail("leg %u does not return: %s", now, l->host.refusal.why);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/*
+ * A leg behind it resilvers, and gets the number of one whose resilver has ended. Its walk does not
+ * go on with that one's.
+ */
+static void other_resilvers(struct life *l)
+{
+	u32 last = l->start.legs - 1, i;
+
+	for (i = 0; i < 2; i++) {
+		if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[last - i]))
+			sim_fail("leg %u does not leave", last - i);
+		some_writes(l, 8);
+		set_rate(l, i ? 16 << 10 : 0);
+		if (host_online(&l->host, host_disk(&l->start, last - i)))
+			sim_fail("leg %u does not return: %s", last - i, l->host.refusal.why);
+		if (!i)
+			wait_in_sync(l);
+	}
+	/* Order 0: its walk has not begun. */
+	if (l->order)
+		host_sleep(200);
+	attach(l, l->disks - 1);
+	if (!kvp_leg_resilvers(&l->host.pool->legs[last]))
+		sim_fail("the leg does not resilver: the case was not set up");
+	set_rate(l, 0);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/*
+ * The new disk fails as it is looked at, as it gets its label, or as it is written to. Before the
+ * superblock the pool is as it was; after it the new one is a leg.
+ */
+static void attached_one_fails(struct life *l)
+{
+	static const u32 steps[] = { 0, 2 * KVP_LABEL_BLOCKS, 2 * KVP_LABEL_BLOCKS + 1,
+				     2 * KVP_LABEL_BLOCKS + 2, 2 * KVP_LABEL_BLOCKS + 9,
+				     2 * KVP_LABEL_BLOCKS + 60 };
+	static const enum fault_kind kinds[] = { FAULT_WRITE_EIO, FAULT_FLUSH_EIO, FAULT_DEATH,
+						 FAULT_HANG };
+	u32 new = l->disks - 1;
+	bool taken;
+
+	some_writes(l, 6);
+	disks_fault(kinds[l->order % 4], new, 0, ~0ull)->after =
+		steps[(l->order + l->order / 4) % ARRAY_SIZE(steps)];
+	taken = !try_attach(l, new);
+	if (!taken && l->host.pool->nr_legs != l->start.legs)
+		sim_fail("no leg more, and yet another pool");
+	some_writes(l, 4);
+	host_wait_resilver(&l->host);
+	disks_wake(new);
+	disks.nr_faults = 0;
+	disks.dead[new] = false;
+	host_sleep(50);
+	if (!taken && host_labelled(new) && try_attach(l, new) != -EEXIST)
+		sim_fail("a disk that is not blank is taken");
+	if (!taken) {
+		expect_in_sync(l);
+		blank_disk(l, new);
+		attach(l, new);
+	} else if (!kvp_leg_takes_writes(leg_of(l, l->n - 1)) && host_online(&l->host, new)) {
+		sim_fail("the new leg does not return: %s", l->host.refusal.why);
+	}
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* The superblock after the next @skip fails on @leg. */
+static void fail_superblock(const struct kvp_leg *leg, u32 skip)
+{
+	u64 sequence = leg->pool->sb->sequence + 1 + skip;
+	u32 end;
+
+	for (end = 0; kvp_leg_in_sync(leg) && end < 2; end++) {
+		u64 at = kvp_sb_slot_offset(leg->size_blocks, end, sequence % KVP_SB_RING) >>
+			 KVP_BLOCK_SHIFT;
+
+		disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
+	}
+}
+
+/* The next superblock fails on all legs of the first vdev, and no other does. */
+static void fail_next_superblock(struct host *h)
+{
+	u32 i;
+
+	for (i = 0; i < h->pool->vdevs[0].nr_legs; i++)
+		fail_superblock(&h->pool->legs[i], 0);
+}
+
+/* And the one that undoes that fails on the last leg, which the pool can spare. */
+static void fail_two_superblocks(struct host *h)
+{
+	fail_next_superblock(h);
+	fail_superblock(&h->pool->legs[h->pool->nr_legs - 1], 1);
+}
+
+static void expect_undone(struct life *l)
+{
+	u32 i, hit = 0;
+
+	for (i = 0; i < disks.nr_faults; i++)
+		hit += disks.faults[i].hit;
+	if (!hit)
+		sim_fail("no superblock failed: %s", l->host.refusal.why);
+	if (kvp_pool_faulted(l->host.pool))
+		sim_fail("the pool is faulted");
+	disks.nr_faults = 0;
+	expect_in_sync(l);
+	some_writes(l, 3);
+	expect_sound(l);
+}
+
+/* Too few legs take the superblock: a newer one with the old shape is durable then. */
+static void not_attached_as_superblocks_fail(struct life *l)
+{
+	some_writes(l, 4);
+	l->host.quiesced = fail_next_superblock;
+	if (!try_attach(l, l->disks - 1))
+		sim_fail("one leg more without a superblock");
+	expect_undone(l);
+	blank_disk(l, l->disks - 1);
+	attach(l, l->disks - 1);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* What is refused: a disk that is too small, or has data; another table than for one leg more. */
+static void refused_to_be_attached(struct life *l)
+{
+	struct host_start hs = with_one_more(l, l->disks - 1);
+	struct image *new = &disks.img[l->disks - 1];
+	u64 blocks = new->blocks;
+	u8 data[KVP_BLOCK_SIZE] = { 1 };
+
+	new->blocks = kvp_leg_least(l->host.pool->vdevs[l->shape->vdev].g) - 1;
+	if (host_attach(&l->host, &hs) != -ENOSPC || !strstr(l->host.refusal.why, "needs"))
+		sim_fail("a disk that is too small is taken: %s", l->host.refusal.why);
+	new->blocks = blocks;
+	image_write_data(new, blocks - 3, data);
+	if (host_attach(&l->host, &hs) != -EEXIST)
+		sim_fail("a disk with data is taken: %s", l->host.refusal.why);
+	hs.missing = BIT(l->first + l->n);
+	if (host_attach(&l->host, &hs) != -EINVAL)
+		sim_fail("a leg without a device: %s", l->host.refusal.why);
+	if (host_attach(&l->host, &l->start) != -EINVAL)
+		sim_fail("the same legs: %s", l->host.refusal.why);
+	expect_in_sync(l);
+	blank_disk(l, l->disks - 1);
+	attach(l, l->disks - 1);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* --- detach ------------------------------------------------------------------------------- */
+
+static void leg_is_detached(struct life *l)
+{
+	struct host_start old = l->start;
+
+	some_writes(l, 6);
+	detach(l, l->order % l->n);
+	expect_in_sync(l);
+	expect_sound(l);
+	some_writes(l, 4);
+	stop(l);
+	if (!host_start(&l->host, &l->o, &old))
+		sim_fail("started with a leg that has left");
+	begin(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	stop(l);
+}
+
+static void detached_beside_a_writer(struct life *l)
+{
+	begin_writer(l);
+	host_sleep(500);
+	detach(l, l->order % l->n);
+	host_sleep(500);
+	end_writer(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* One more, and one less: what the mirror loses then has the other copies. */
+static void attached_and_detached(struct life *l)
+{
+	some_writes(l, 4);
+	attach(l, l->disks - 1);
+	wait_in_sync(l);
+	some_writes(l, 4);
+	detach(l, l->order % (l->n - 1));
+	expect_in_sync(l);
+	expect_sound(l);
+	some_writes(l, 2);
+	stop(l);
+	begin(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	stop(l);
+}
+
+/* A leg that resilvers goes: attach is taken back. */
+static void detached_while_it_resilvers(struct life *l)
+{
+	some_writes(l, 10);
+	set_rate(l, 64 << 10);
+	attach(l, l->disks - 1);
+	host_sleep(300);
+	if (!kvp_leg_resilvers(leg_of(l, l->n - 1)))
+		sim_fail("the leg does not resilver: the case was not set up");
+	if (try_detach(l, 0) != -EBUSY || !strstr(l->host.refusal.why, "not in sync"))
+		sim_fail("a leg leaves beside one that is no source: %s", l->host.refusal.why);
+	detach(l, l->n - 1);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* Where a leg is out only that one may leave. */
+static void refused_to_be_detached(struct life *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+
+	if (kvp_leg_offline(pool, leg_of(l, 1)))
+		sim_fail("the leg does not leave");
+	some_writes(l, 3);
+	if (try_detach(l, 0) != -EBUSY || !strstr(l->host.refusal.why, "not in sync"))
+		sim_fail("the last copy leaves: %s", l->host.refusal.why);
+	if (!kvp_leg_in_sync(leg_of(l, 0)))
+		sim_fail("refused, and yet another leg");
+	detach(l, 1);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* A dead leg leaves. Its disk is back with its label, and is no leg any more. */
+static void detached_one_comes_back(struct life *l)
+{
+	struct host_start old = l->start;
+	u32 disk = host_disk(&l->start, l->first + 1);
+
+	some_writes(l, 3);
+	disks_kill(disk);
+	some_writes(l, 3);
+	while (kvp_leg_in_sync(leg_of(l, 1)))
+		host_sleep(10);
+	detach(l, 1);
+	some_writes(l, 3);
+	stop(l);
+	disks.dead[disk] = false;
+	if (!host_start(&l->host, &l->o, &old))
+		sim_fail("started with a leg that has left");
+	old.degraded = true;
+	if (!host_start(&l->host, &l->o, &old))
+		sim_fail("started by force with a leg that has left");
+	begin(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	stop(l);
+}
+
+/* It went its own way meanwhile: neither that history nor the pool's is taken for the other. */
+static void detached_one_has_forked(struct life *l)
+{
+	struct host_start old = l->start, alone = l->start;
+	u32 disk = host_disk(&l->start, l->first + 1), i;
+	struct oracle o;
+
+	disks_kill(disk);
+	some_writes(l, 3);
+	while (kvp_leg_in_sync(leg_of(l, 1)))
+		host_sleep(10);
+	detach(l, 1);
+	some_writes(l, 3);
+	stop(l);
+	disks.dead[disk] = false;
+	l->exchanged = true;
+	o = l->o;
+	oracle_copy(&l->o, &o);
+	watch_begin();
+	for (i = 0; i < l->n + 1; i++)
+		if (i != 1)
+			alone.missing |= BIT(l->first + i);
+	alone.degraded = true;
+	if (host_start(&l->host, &l->o, &alone))
+		sim_fail("the old leg does not start alone: %s", l->host.refusal.why);
+	/* Order 1: its history is the newer one, as after many losses and starts. */
+	if (l->order & 1)
+		WRITE_ONCE(l->host.pool->sb->epoch, l->host.pool->sb->epoch + 20);
+	host_checkpoint(&l->host);
+	host_stop(&l->host);
+	oracle_free(&l->o);
+	l->o = o;
+	if (!host_start(&l->host, &l->o, &old) || !strstr(l->host.refusal.why, "split brain"))
+		sim_fail("two histories: %s", l->host.refusal.why);
+	old.degraded = true;
+	if (!host_start(&l->host, &l->o, &old) || !strstr(l->host.refusal.why, "split brain"))
+		sim_fail("two histories, by force: %s", l->host.refusal.why);
+	begin(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void not_detached_as_superblocks_fail(struct life *l)
+{
+	some_writes(l, 4);
+	l->host.quiesced = fail_next_superblock;
+	l->from = disks.trace.nr;
+	if (!try_detach(l, l->order % l->n))
+		sim_fail("one leg less without a superblock");
+	expect_undone(l);
+	host_flush(&l->host);
+}
+
+/*
+ * The last leg has the superblock without the leg, and not the one that undoes that: it is given up.
+ * It did not go on without the leg, and returns.
+ */
+static void not_detached_and_one_lacks_that(struct life *l)
+{
+	u32 last = l->start.legs - 1;
+
+	some_writes(l, 4);
+	l->host.quiesced = fail_two_superblocks;
+	if (!try_detach(l, 0))
+		sim_fail("one leg less without a superblock");
+	if (kvp_leg_in_sync(&l->host.pool->legs[last]))
+		sim_fail("the last leg has all superblocks: the case was not set up");
+	some_writes(l, 3);
+	stop(l);
+	disks.nr_faults = 0;
+	begin(l);
+	wait_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+/* To be cut everywhere. */
+static void cut_attached(struct life *l)
+{
+	some_writes(l, 4);
+	l->from = disks.trace.nr;
+	attach(l, l->disks - 1);
+	some_writes(l, 1);
+	wait_in_sync(l);
+	some_writes(l, 2);
+	stop(l);
+}
+
+/* The same. */
+static void cut_detached(struct life *l)
+{
+	some_writes(l, 4);
+	l->from = disks.trace.nr;
+	detach(l, 0);
+	some_writes(l, 3);
+	stop(l);
+}
+
+static void life_main(void *arg)
+{
+	struct life *l = arg;
+
+	l->start.format = true;
+	begin(l);
+	l->start.format = false;
+	if (kvp_pool_set(l->host.pool, KVP_T_ONLINE_AUTO, 1))
+		sim_fail("online_auto is not set");
+	l->blocks = min_t(u64, l->o.blocks, l->host.pool->sb->pool_blocks);
+	l->run(l);
+}
+
+static void set_up(struct life *l, const struct shape *s, u64 seed)
+{
+	const struct host_start *hs = &s->start;
+	u32 i;
+
+	l->shape = s;
+	l->start = *hs;
+	l->n = s->vdev ? hs->second : hs->legs - hs->second - hs->cache;
+	l->first = s->vdev ? hs->legs - hs->second : 0;
+	l->disks = hs->legs + 2;
+	l->rng.s = mix64(seed, 43);
+	for (i = 0; i < MAX_DISKS; i++)
+		l->on[0][i] = (u8)i;
+	l->start.on = l->on[0];
+	oracle_init(&l->o, hs->second ? host_boundary(hs) + 64 : POOL_BLOCKS);
+}
+
+static bool live(struct life *l, u64 seed)
+{
+	struct image img[MAX_DISKS];
+	struct sim_config config;
+	enum sim_end end;
+	u32 i;
+
+	check_seed_config(&config, seed);
+	blank_disks(img, l->disks, POOL_LEG_BLOCKS);
+	disks_begin(img, l->disks);
+	end = sim_run(&config, life_main, l);
+	disks_end();
+	for (i = 0; i < l->disks; i++)
+		image_free(&img[i]);
+	check_stats.machines++;
+	return end == SIM_RETURNED;
+}
+
+/* As the life ended. */
+static void set_crash(struct life *l)
+{
+	const struct host_start *hs = &l->start;
+
+	l->crash = (struct crash){ .legs = hs->legs, .parity = hs->parity, .second = hs->second,
+				   .second_parity = hs->second_parity, .cache = hs->cache,
+				   .on = hs->on, .spare = l->disks - hs->legs, .o = &l->o,
+				   .returns = true };
+}
+
+/* @run on shape @s, some times, in other orders; any leg can be lost after it. */
+static void lives(const char *what, void (*run)(struct life *l), const struct shape *s, u32 times)
+{
+	struct life *l = calloc(1, sizeof(*l));
+	char name[96];
+	bool good = true;
+	u32 i;
+
+	snprintf(name, sizeof(name), "attach:%s:%s", s->name, what);
+	for (i = 0; wanted(name) && good && i < (opt.thorough ? 8 * times : times); i++) {
+		memset(l, 0, sizeof(*l));
+		l->name = name;
+		l->run = run;
+		l->order = i;
+		set_up(l, s, mix64(opt.seed, 7600 + i));
+		good = live(l, mix64(opt.seed, 7600 + i));
+		set_crash(l);
+		if (good && !l->exchanged)
+			good = !cut_sampled(name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
+		if (!good)
+			fprintf(stderr, "# %s: order %u\n", name, i);
+		oracle_free(&l->o);
+	}
+	if (wanted(name))
+		result(name, good);
+	free(l);
+}
+
+/*
+ * Cut what @run left at about @positions, from l->from on. @undone: the shape is the old one at the
+ * end, and the new one has a leg less.
+ */
+static void cut_life(const char *what, void (*run)(struct life *l), const struct shape *s,
+		     bool undone, u32 positions)
+{
+	struct life *l = calloc(1, sizeof(*l));
+	char name[96];
+	bool good;
+
+	snprintf(name, sizeof(name), "attach:%s:%s-cut", s->name, what);
+	if (wanted(name)) {
+		l->name = name;
+		l->run = run;
+		set_up(l, s, opt.seed);
+		good = live(l, mix64(opt.seed, 7700));
+		if (undone) {
+			l->before = without_one(l, 0);
+			l->changes_at = ~0u;
+		}
+		set_crash(l);
+		l->crash.before = &l->before;
+		l->crash.changes_at = l->changes_at;
+		if (l->start.legs > l->before.legs && !undone) {
+			l->crash.lost = l->crash.back = BIT(l->first + l->n - 1);
+			l->crash.back_at = l->back_at;
+		}
+		if (good)
+			good = !cut_sampled(name, &l->crash, l->from, CHECK_RECRASH,
+					    opt.thorough ? 16 * positions : positions);
+		result(name, good);
+		oracle_free(&l->o);
+	}
+	free(l);
+}
+
+static void attach_of(const struct shape *s)
+{
+	lives(NAMED(leg_is_attached), s, 2);
+	lives(NAMED(attached_beside_a_writer), s, 2);
+	lives(NAMED(two_are_attached), s, 1);
+	lives(NAMED(attached_one_fails), s, s->start.legs <= 2 ? 12 : 4);
+	lives(NAMED(refused_to_be_attached), s, 1);
+	lives(NAMED(not_attached_as_superblocks_fail), s, 1);
+	lives(NAMED(attached_and_detached), s, 2);
+	lives(NAMED(detached_while_it_resilvers), s, 1);
+	if (s->start.legs - s->start.cache > 1)
+		lives(NAMED(other_is_out), s, 2);
+	if (s->start.second == 2 && !s->vdev)
+		lives(NAMED(other_resilvers), s, 2);
+	cut_life(NAMED(cut_attached), s, false, 6);
+}
+
+static void detach_of(const struct shape *s)
+{
+	lives(NAMED(leg_is_detached), s, 3);
+	lives(NAMED(detached_beside_a_writer), s, 2);
+	lives(NAMED(refused_to_be_detached), s, 1);
+	lives(NAMED(detached_one_comes_back), s, 1);
+	if (!s->start.cache && !s->start.second)
+		lives(NAMED(detached_one_has_forked), s, 2);
+	if (!s->vdev)
+		lives(NAMED(not_detached_as_superblocks_fail), s, 1);
+	if (s->start.second == 2 && !s->vdev)
+		lives(NAMED(not_detached_and_one_lacks_that), s, 1);
+	/* While it is being undone, the superblock with one leg less may be the newest. */
+	if (!s->vdev && (s->start.legs == 2 || s->start.legs - s->start.second - s->start.cache > 2))
+		cut_life(NAMED(not_detached_as_superblocks_fail), s, true, 8);
+	cut_life(NAMED(cut_detached), s, false, 6);
+}
+
+void run_attach(void)
+{
+	const struct shape *s;
+
+	for (s = shapes; s < shapes + ARRAY_SIZE(shapes); s++) {
+		attach_of(s);
+		if (s->start.legs - s->start.second - s->start.cache > 1)
+			detach_of(s);
+	}
+}
