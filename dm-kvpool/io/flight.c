@@ -18,6 +18,8 @@
 #define TRANSPORT_TRIES	3
 #define MEDIUM_TRIES	1
 
+#define PIECE	8	/* pages of a flight of the reserve: longer requests go piece by piece */
+
 /**
  * struct kvp_flight - a request as a leg has it
  * @pool: a stray may hold a reference to it
@@ -34,6 +36,11 @@
  * @resting: not with the leg, but until the next try, or until a worker sends its flush
  * @own: @pages are its own
  * @apart: a write with FUA to a leg without FUA: a write first, and then a flush
+ * @reserved: it belongs to the reserve of its leg, unless it is a stray; it has PIECE pages behind
+ *	@pages
+ * @came: a piece of it has come, and a worker has to go on
+ * @at: so many of its owner's pages are done; a flight of the reserve alone
+ * @of: number of its owner's pages
  * @pages: that it reads into, or writes
  */
 struct kvp_flight {
@@ -46,7 +53,8 @@ struct kvp_flight {
 	struct delayed_work again;
 	struct work_struct gone;
 	u32 tries, nr;
-	bool resting, own, apart;
+	bool resting, own, apart, reserved, came;
+	u32 at, of;
 	struct page *pages[];
 };
 
@@ -61,30 +69,32 @@ static u32 nr_pages(const struct kvp_io *io)
 	return io->pages ? io->nr : 0;
 }
 
-static void free_pages_of(struct kvp_flight *f)
+static void drop_pages(struct page **pages, u32 nr)
 {
 	u32 i;
 
-	for (i = 0; f->own && i < f->nr && f->pages[i]; i++)
-		__free_page(f->pages[i]);
+	for (i = 0; i < nr && pages[i]; i++)
+		__free_page(pages[i]);
 }
 
 static void free_flight(struct kvp_flight *f)
 {
-	free_pages_of(f);
+	if (f->reserved)
+		drop_pages(&f->pages[PIECE], PIECE);
+	else if (f->own)
+		drop_pages(f->pages, f->nr);
 	kfree(f);
 }
 
-static bool own_pages(struct kvp_flight *f)
+/* False: no memory. Those that it got are freed along with the flight. */
+static bool get_pages(struct page **pages, u32 nr, gfp_t gfp)
 {
 	u32 i;
 
-	f->own = true;
-	f->dev.flight = f;
-	memset(f->pages, 0, f->nr * sizeof(f->pages[0]));
-	for (i = 0; i < f->nr; i++) {
-		f->pages[i] = alloc_page(GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
-		if (!f->pages[i])
+	memset(pages, 0, nr * sizeof(*pages));
+	for (i = 0; i < nr; i++) {
+		pages[i] = alloc_page(gfp);
+		if (!pages[i])
 			return false;
 	}
 	return true;
@@ -96,45 +106,204 @@ static bool may_be_given_up(const struct kvp_leg *leg)
 	return leg->v && (!kvp_leg_in_sync(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
 }
 
-/*
- * NULL: no memory, or a copy is useless: then the request itself goes to the leg, and its sender
- * waits for it.
- */
-static struct kvp_flight *new_flight(struct kvp_io *io)
+/* True if a copy would not help: the request itself goes to the leg, and is waited for. */
+static bool goes_bare(const struct kvp_io *io)
 {
-	bool read = io->op == KVP_IO_READ;
-	u32 nr = nr_pages(io);
-	struct kvp_flight *f;
+	return io->op == KVP_IO_READ && (!io->grouped || !may_be_given_up(io->leg));
+}
 
-	if (read && (!io->grouped || !may_be_given_up(io->leg)))
-		return NULL;
-	/*
-	 * NORETRY: otherwise the allocator would wait for memory that only this request frees
-	 * (R24).
-	 */
-	f = kmalloc(sizeof(*f) + nr * sizeof(f->pages[0]), GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
-	if (!f)
-		return NULL;
-	memset(f, 0, sizeof(*f));
+/* @f has room for @nr pages, and is all zeros but for what a flight of the reserve keeps. */
+static void fit_out(struct kvp_flight *f, struct kvp_io *io, u32 nr)
+{
 	f->pool = io->leg->pool;
 	f->io = io;
 	f->dev = *io;
 	f->dev.pages = nr ? f->pages : NULL;
 	f->dev.done = flight_done;
 	f->nr = nr;
+	f->of = nr_pages(io);
+	f->own = io->op == KVP_IO_READ;
 	f->apart = io->op == KVP_IO_WRITE_FUA && io->leg->bdev && kvp_io_fua_apart(io->leg);
 	if (f->apart)
 		f->dev.op = KVP_IO_WRITE;
-	if (read && !own_pages(f)) {
-		free_flight(f);
-		return NULL;
-	}
-	if (!read && nr)
-		memcpy(f->pages, io->pages, nr * sizeof(f->pages[0]));
-	INIT_DELAYED_WORK(&f->again, try_again);
+	INIT_LIST_HEAD(&f->list);
 	f->first = jiffies;
+}
+
+/* NULL: no memory. */
+static struct kvp_flight *new_flight(struct kvp_io *io)
+{
+	/*
+	 * NORETRY: otherwise the allocator would wait for memory that only this request frees
+	 * (R24).
+	 */
+	gfp_t gfp = GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY;
+	u32 nr = nr_pages(io);
+	struct kvp_flight *f = kmalloc(sizeof(*f) + nr * sizeof(f->pages[0]), gfp);
+
+	if (!f)
+		return NULL;
+	memset(f, 0, sizeof(*f));
+	fit_out(f, io, nr);
+	INIT_DELAYED_WORK(&f->again, try_again);
+	if (f->own) {
+		f->dev.flight = f;
+		if (!get_pages(f->pages, nr, gfp)) {
+			free_flight(f);
+			return NULL;
+		}
+	} else if (nr) {
+		memcpy(f->pages, io->pages, nr * sizeof(f->pages[0]));
+	}
 	return f;
 }
+
+/* --- the reserve, for times without memory ---------------------------------------------- */
+
+static struct kvp_flight_share *share_of(const struct kvp_flight *f)
+{
+	return &f->pool->flights->shares[f->dev.leg->index];
+}
+
+/* NULL: no memory. */
+static struct kvp_flight *new_reserved(gfp_t gfp)
+{
+	struct kvp_flight *f = kmalloc(sizeof(*f) + 2 * PIECE * sizeof(f->pages[0]), gfp);
+
+	if (!f)
+		return NULL;
+	memset(f, 0, sizeof(*f));
+	f->reserved = true;
+	INIT_DELAYED_WORK(&f->again, try_again);
+	if (get_pages(&f->pages[PIECE], PIECE, gfp))
+		return f;
+	free_flight(f);
+	return NULL;
+}
+
+/* One more for this share; false if it has them all, and @f was not needed. */
+static bool add_reserved(struct kvp_flights *all, struct kvp_flight_share *s, struct kvp_flight *f)
+{
+	unsigned long flags;
+	bool added;
+
+	spin_lock_irqsave(&all->lock, flags);
+	added = s->nr < KVP_FLIGHT_SHARE;
+	if (added) {
+		s->nr++;
+		list_add(&f->list, &s->idle);
+	}
+	spin_unlock_irqrestore(&all->lock, flags);
+	return added;
+}
+
+/* Fill the shares of all legs. */
+static int fill_shares(struct kvp_pool *pool, gfp_t gfp)
+{
+	struct kvp_flight_share *s;
+	struct kvp_flight *f;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		s = &pool->flights->shares[i];
+		while (READ_ONCE(s->nr) < KVP_FLIGHT_SHARE) {
+			f = new_reserved(gfp);
+			if (!f)
+				return -ENOMEM;
+			if (!add_reserved(pool->flights, s, f))
+				free_flight(f);
+		}
+	}
+	return 0;
+}
+
+int kvp_flights_reserve(struct kvp_pool *pool)
+{
+	return fill_shares(pool, GFP_KERNEL);
+}
+
+/* The flight has a leg's share back, and a sender that waits may have it. */
+static void give_back(struct kvp_flight *f)
+{
+	struct kvp_flights *all = f->pool->flights;
+	unsigned long flags;
+
+	spin_lock_irqsave(&all->lock, flags);
+	list_add(&f->list, &share_of(f)->idle);
+	spin_unlock_irqrestore(&all->lock, flags);
+	wake_up(&all->back);
+}
+
+static void put_flight(struct kvp_flight *f)
+{
+	if (f->reserved)
+		give_back(f);
+	else
+		free_flight(f);
+}
+
+/* The next piece of its owner's request; @f->io is there. By flights->lock. */
+static void __set_piece(struct kvp_flight *f)
+{
+	const struct kvp_io *io = f->io;
+
+	f->nr = min_t(u32, f->of - f->at, PIECE);
+	f->dev.block = io->block + f->at;
+	f->dev.nr = f->nr;
+	memcpy(f->pages, f->own ? &f->pages[PIECE] : &io->pages[f->at], f->nr * sizeof(f->pages[0]));
+	f->first = jiffies;
+	f->tries = 0;
+}
+
+/* NULL: the leg's share is in use. */
+static struct kvp_flight *take_reserved(struct kvp_io *io)
+{
+	struct kvp_flights *all = io->leg->pool->flights;
+	struct kvp_flight_share *s = &all->shares[io->leg->index];
+	struct kvp_flight *f;
+	unsigned long flags;
+
+	spin_lock_irqsave(&all->lock, flags);
+	f = list_first_entry_or_null(&s->idle, struct kvp_flight, list);
+	if (f) {
+		list_del(&f->list);
+		f->at = 0;
+		fit_out(f, io, min_t(u32, nr_pages(io), PIECE));
+		if (f->nr)
+			__set_piece(f);
+	}
+	spin_unlock_irqrestore(&all->lock, flags);
+	return f;
+}
+
+/*
+ * There is no memory for a flight: wait for one of the reserve, or for memory. All of this leg's
+ * reserve comes back, or the leg is left. NULL: it was left, or (*@bare) it has no reserve now.
+ */
+static struct kvp_flight *wait_for_flight(struct kvp_io *io, bool *bare)
+{
+	struct kvp_flights *all = io->leg->pool->flights;
+	const struct kvp_flight_share *s = &all->shares[io->leg->index];
+	struct kvp_flight *f;
+	bool late;
+
+	do {
+		f = take_reserved(io) ?: new_flight(io);
+		if (f)
+			return f;
+		/* In this order: of a leg that was left, all of the reserve may be strays. */
+		*bare = !READ_ONCE(s->nr);
+		smp_rmb();	/* pairs with the lock in next_ripe() */
+		late = kvp_io_too_late(io);
+		if (!*bare && !late)
+			wait_event_timeout(all->back, !list_empty_careful(&s->idle) ||
+					   kvp_io_too_late(io), HZ / 10);
+	} while (!*bare && !late);
+	*bare = !late;
+	return NULL;
+}
+
+/* --- on the way -------------------------------------------------------------------------- */
 
 static void arm(struct kvp_flights *all)
 {
@@ -237,26 +406,58 @@ bool kvp_io_too_late(const struct kvp_io *io)
 	return io->op != KVP_IO_READ || !kvp_leg_keeps_log(leg);
 }
 
+static void end_late(struct kvp_io *io)
+{
+	io->error = -ETIMEDOUT;
+	io->done(io);
+}
+
+/* A worker sends it, after @pause ms. */
+static void send_later(struct kvp_flight *f, unsigned int pause)
+{
+	queue_delayed_work(f->pool->flights->again_wq, &f->again, msecs_to_jiffies(pause));
+}
+
+/*
+ * A flight of the reserve must not wait on its sender's own list of bios, while that waits for
+ * another one: so a worker sends it.
+ */
+static void start_reserved(struct kvp_flight *f)
+{
+	struct kvp_flights *all = f->pool->flights;
+	unsigned long flags;
+
+	enter(f);
+	spin_lock_irqsave(&all->lock, flags);
+	f->resting = true;
+	spin_unlock_irqrestore(&all->lock, flags);
+	send_later(f, 0);
+}
+
 void kvp_io_submit(struct kvp_io *io)
 {
 	struct kvp_flight *f;
+	bool bare;
 
 	io->error = 0;
 	io->flight = NULL;
 	io->doomed = io->stray = false;
 	if (kvp_io_too_late(io)) {
-		io->error = -ETIMEDOUT;
-		io->done(io);
+		end_late(io);
 		return;
 	}
-	f = new_flight(io);
-	if (!f) {
+	bare = goes_bare(io);
+	f = bare ? NULL : new_flight(io) ?: wait_for_flight(io, &bare);
+	if (bare) {
 		start_bare(io);
-		return;
+	} else if (!f) {
+		end_late(io);
+	} else if (f->reserved) {
+		start_reserved(f);
+	} else {
+		enter(f);
+		kvp_io_start(&f->dev);
 	}
-	INIT_LIST_HEAD(&f->list);
-	enter(f);
-	kvp_io_start(&f->dev);
 }
 
 /* --- what a leg refuses --------------------------------------------------------------------- */
@@ -304,7 +505,7 @@ static bool rest(struct kvp_flight *f)
 	f->resting = rests;
 	spin_unlock_irqrestore(&all->lock, flags);
 	if (rests)
-		queue_delayed_work(all->again_wq, &f->again, msecs_to_jiffies(pause));
+		send_later(f, pause);
 	return rests;
 }
 
@@ -345,10 +546,11 @@ static void come_back(struct kvp_flight *f)
 		return;
 	}
 	io->error = f->dev.error;
-	if (f->own)
+	/* Its waiter copies what it has read. One of the reserve has given that already. */
+	if (f->own && !f->reserved)
 		io->flight = f;
 	else
-		free_flight(f);
+		put_flight(f);
 	io->done(io);
 }
 
@@ -372,7 +574,51 @@ static void flush_behind(struct kvp_flight *f)
 	f->tries = 0;
 	f->resting = true;
 	spin_unlock_irqrestore(&all->lock, flags);
-	queue_delayed_work(all->again_wq, &f->again, 0);
+	send_later(f, 0);
+}
+
+/* Of a flight of the reserve a piece has come: a worker goes on. */
+static void piece_done(struct kvp_flight *f)
+{
+	struct kvp_flights *all = f->pool->flights;
+	unsigned long flags;
+
+	spin_lock_irqsave(&all->lock, flags);
+	if (f->io)
+		WRITE_ONCE(f->dev.leg->answered, jiffies);
+	f->came = true;
+	f->resting = true;
+	spin_unlock_irqrestore(&all->lock, flags);
+	send_later(f, 0);
+}
+
+/* True if a worker has to go on: with the next piece, or as its owner gets what was read. */
+static bool in_pieces(const struct kvp_flight *f)
+{
+	return f->reserved && f->nr && f->dev.pages && (f->own || f->at + f->nr < f->of);
+}
+
+/*
+ * A piece has come: its owner gets what was read. Under the lock, as the owner has its pages only
+ * until its request ends. True: there is another piece.
+ */
+static bool next_piece(struct kvp_flight *f)
+{
+	struct kvp_flights *all = f->pool->flights;
+	unsigned long flags;
+	bool more;
+	u32 i;
+
+	spin_lock_irqsave(&all->lock, flags);
+	f->came = false;
+	for (i = 0; f->io && f->own && i < f->nr; i++)
+		copy_highpage(f->io->pages[f->at + i], f->pages[i]);
+	f->at += f->nr;
+	more = f->io && f->at < f->of;
+	if (more)
+		__set_piece(f);
+	spin_unlock_irqrestore(&all->lock, flags);
+	return more;
 }
 
 static void flight_done(struct kvp_io *dev)
@@ -381,7 +627,9 @@ static void flight_done(struct kvp_io *dev)
 
 	if (dev->error && rest(f))
 		return;
-	if (!dev->error && f->apart && dev->op == KVP_IO_WRITE)
+	if (!dev->error && in_pieces(f))
+		piece_done(f);
+	else if (!dev->error && f->apart && dev->op == KVP_IO_WRITE)
 		flush_behind(f);
 	else
 		come_back(f);
@@ -391,7 +639,7 @@ static void try_again(struct work_struct *work)
 {
 	struct kvp_flight *f = container_of(to_delayed_work(work), struct kvp_flight, again);
 
-	if (enter(f))
+	if ((!f->came || next_piece(f)) && enter(f))
 		kvp_io_start(&f->dev);
 	else
 		come_back(f);
@@ -452,6 +700,9 @@ static struct kvp_io *__stray(struct kvp_flight *f)
 	f->io = NULL;
 	WRITE_ONCE(f->dev.stray, true);
 	f->bdev = f->dev.leg->bdev;
+	/* The leg gets another one when there is memory. */
+	if (f->reserved)
+		share_of(f)->nr--;
 	list_move(&f->list, &f->pool->flights->strays);
 	for (i = 0; !f->own && i < f->nr; i++)
 		get_page(f->pages[i]);
@@ -480,10 +731,8 @@ static void give_up(struct kvp_pool *pool)
 {
 	struct kvp_io *io;
 
-	while ((io = next_ripe(pool->flights))) {
-		io->error = -ETIMEDOUT;
-		io->done(io);
-	}
+	while ((io = next_ripe(pool->flights)))
+		end_late(io);
 }
 
 /*
@@ -592,6 +841,8 @@ static void watch_work(struct work_struct *work)
 	look_at_legs(pool);
 	give_up(pool);
 	drop_unsent(pool);
+	/* Without memory: later. */
+	(void)fill_shares(pool, GFP_NOWAIT | __GFP_NOWARN);
 	clear_bit(0, &all->armed);
 	smp_mb();	/* pairs with the ones in enter() and kvp_leg_choose_this() */
 	if (!list_empty(&all->list) || any_reads(pool))
@@ -643,8 +894,12 @@ bool kvp_leg_has_strays(const struct kvp_leg *leg)
 int kvp_flights_init(struct kvp_pool *pool)
 {
 	struct kvp_flights *all = pool->flights;
+	u32 i;
 
 	all->pool = pool;
+	for (i = 0; i < KVP_MAX_LEGS; i++)
+		INIT_LIST_HEAD(&all->shares[i].idle);
+	init_waitqueue_head(&all->back);
 	spin_lock_init(&all->lock);
 	INIT_LIST_HEAD(&all->list);
 	INIT_LIST_HEAD(&all->strays);
@@ -662,8 +917,20 @@ void kvp_flights_stop(struct kvp_pool *pool)
 	cancel_delayed_work_sync(&pool->flights->watch);
 }
 
+static void free_share(struct kvp_flight_share *s)
+{
+	struct kvp_flight *f, *next;
+
+	list_for_each_entry_safe(f, next, &s->idle, list)
+		free_flight(f);
+}
+
 void kvp_flights_exit(struct kvp_pool *pool)
 {
+	u32 i;
+
+	for (i = 0; i < KVP_MAX_LEGS; i++)
+		free_share(&pool->flights->shares[i]);
 	if (pool->flights->watch_wq)
 		cancel_delayed_work_sync(&pool->flights->watch);
 	if (pool->flights->watch_wq)

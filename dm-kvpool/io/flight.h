@@ -19,12 +19,19 @@
  *    of those to the last stray. While there is one, no pool may start on that device.
  *  - It may have a bio of the reserve, but only of its device's share (io/share.h).
  *
+ * Without memory, a request takes a flight of its leg's share of a reserve. If those are in use the
+ * sender waits for one: they come back when the leg answers. If it does not, it is left, and the
+ * sender's request ends like any other of that leg. So no leg uses up what others need. A flight of
+ * the reserve has 8 pages: a longer request goes in pieces, one after the other, sent by a worker,
+ * and a read is copied piece by piece to its owner. A flight that becomes a stray leaves the
+ * reserve, and the leg gets another one when there is memory.
+ *
  * Only requests that the pool can do without are given up, so none of a leg in use. A read of a
- * vdev that has no leg to spare has no pages of its own, nor has one for which there is no memory:
- * the sender waits for those. The same holds for a read that a user's bio makes itself: its pages
- * are the user's. But a leg that keeps such reads for a second gets no new one if another leg has
- * the block, and is taken out after leg_timeout like any other. Reads that still wait in its queue
- * (io/leg_queue.h) are not sent then, but go to another leg.
+ * vdev that has no leg to spare has no pages of its own: the sender waits for it. The same holds
+ * for a read that a user's bio makes itself: its pages are the user's. But a leg that keeps such
+ * reads for a second gets no new one if another leg has the block, and is taken out after
+ * leg_timeout like any other. Reads that still wait in its queue (io/leg_queue.h) are not sent then,
+ * but go to another leg.
  *
  * A request that a leg refuses is tried again, here and nowhere else, if that is of use
  * (kvp_error_kind()): writes, and flushes that were never issued. If a flush failed on its way or
@@ -47,8 +54,8 @@
  *    dropped or becomes a stray.
  *  - Two writes of one leg have ended, each sends its flush: neither waits for the other. The block
  *    layer makes one flush of those that wait together.
- *  - There is no memory for a flight: the request goes whole, as one with FUA. Its error may be one
- *    of the flush.
+ *  - There is no memory for a flight, and it goes in pieces: all of them are written before the
+ *    flush is sent.
  *  - A stacked device (dm, md) that offers FUA: it may be its own, or made of a write and a flush
  *    below. The request goes whole, and its error may be one of a flush: it is not tried again.
  */
@@ -57,18 +64,34 @@
 
 #include <linux/list.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "format/format.h"
 #include "io/io.h"
 
 struct block_device;
 struct kvp_pool;
+
+#define KVP_FLIGHT_SHARE	2	/* flights of the reserve that a leg has */
+
+/**
+ * struct kvp_flight_share - a leg's share of the reserve; all by flights->lock
+ * @idle: those that are not in flight
+ * @nr: all of them, without strays: KVP_FLIGHT_SHARE, but for times without memory
+ */
+struct kvp_flight_share {
+	struct list_head idle;
+	u32 nr;
+};
 
 /**
  * struct kvp_flights - flights of a pool
  * @lock: irqsave; innermost
  * @list: requests in flight that have a waiter, the oldest first; by @lock
  * @strays: requests in flight without a waiter; by @lock
+ * @shares: the reserve, by index of the leg
+ * @back: senders wait here for a flight of the reserve
  * @refs: of struct kvp_pool: its owner's, and one of each stray
  * @watch: finds legs that do not answer, while there are flights
  * @armed: bit 0: @watch is queued
@@ -80,6 +103,8 @@ struct kvp_flights {
 	struct kvp_pool *pool;
 	spinlock_t lock;
 	struct list_head list, strays;
+	struct kvp_flight_share shares[KVP_MAX_LEGS];
+	wait_queue_head_t back;
 	atomic_t refs;
 	struct delayed_work watch;
 	unsigned long armed;
@@ -94,6 +119,13 @@ extern struct workqueue_struct *kvp_strays_wq;
 
 /** kvp_flights_init() - before a pool's first I/O; 0 or -ENOMEM */
 int __must_check kvp_flights_init(struct kvp_pool *pool);
+
+/**
+ * kvp_flights_reserve() - the pool has its legs: allocate the reserve
+ *
+ * Legs that come later get theirs when they have requests. 0 or -ENOMEM. Context: process.
+ */
+int __must_check kvp_flights_reserve(struct kvp_pool *pool);
 
 /** kvp_flights_stop() - the pool stops, and no request has a waiter any more. Context: process. */
 void kvp_flights_stop(struct kvp_pool *pool);

@@ -105,8 +105,8 @@ struct kvp_io {
  * A write that fails is tried again, if that is of use. It ends with -ETIMEDOUT when its leg is
  * left, whether that has answered or not (io/flight.h). So does a read of a group. Context:
  * process; also from map, where the bios are queued on the submitter's list. Without memory it may
- * wait for other requests of @io's leg, until the leg is left (io/share.h). Else it never waits for
- * I/O.
+ * wait for other requests of @io's leg, until the leg is left (io/flight.h, io/share.h). Else it
+ * never waits for I/O.
  */
 void kvp_io_submit(struct kvp_io *io);
 

@@ -231,7 +231,9 @@ static int alloc_parts(struct kvp_pool *pool)
 	kvp_throttle_init(pool);
 	kvp_speed_init(pool);
 	kvp_ssdcopy_init(pool);
-	ret = kvp_sb_buffers_alloc(pool);
+	ret = kvp_flights_reserve(pool);
+	if (!ret)
+		ret = kvp_sb_buffers_alloc(pool);
 	if (!ret)
 		ret = alloc_wbuf(pool);
 	if (!ret)

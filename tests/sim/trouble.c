@@ -707,8 +707,158 @@ static void strays_keep_no_more_than_their_share(struct trouble *t)
 	__free_page(page);
 }
 
+/* Without reads where a leg may be out and a read needs one page more: that waits for memory. */
+static void keep_all_busy(struct trouble *t, u32 round)
+{
+	struct host *h = &t->host;
+	u32 leaf;
+
+	for (leaf = 0; leaf < LEAVES; leaf++)
+		host_write(h, leaf * LEAF + 17 * round, round == 1 ? 40 : 2, leaf % 3 == 2);
+	host_flush(h);
+	host_checkpoint(h);
+	for (leaf = 0; !t->start.parity && leaf < LEAVES; leaf++)
+		host_read_check(h, leaf * LEAF + 300);
+}
+
+/* So long the watch sees the leg's requests, and finds memory. */
+static void refill(struct host *h)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		host_write(h, 300, 1, true);
+		host_sleep(1100);
+	}
+}
+
+static u32 shares_of(const struct host *h, u32 leg)
+{
+	return READ_ONCE(h->pool->flights->shares[leg].nr);
+}
+
+/*
+ * No memory, also none for flights, and a leg that hangs: all that waits goes on when the leg is
+ * left, and long requests go in pieces. The strays leave the reserve of the leg, which gets another
+ * one when there is memory (R24, R28).
+ */
+static void leg_hangs_without_memory(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u32 last = disks.nr - 1, strays, round;
+	unsigned long before;
+
+	spread(h);
+	sim_memory_short = 1000;
+	keep_all_busy(t, 0);
+	if (shares_of(h, last) != KVP_FLIGHT_SHARE)
+		sim_fail("a leg that answers has %u flights in reserve", shares_of(h, last));
+	disks.hung[last] = true;
+	before = jiffies;
+	keep_all_busy(t, 1);
+	if (kvp_leg_in_sync(host_leg(h, last)) || time_after(jiffies, before + 100 * HZ))
+		sim_fail("the leg that hangs is in use after %lu jiffies", jiffies - before);
+	strays = kvp_strays(h->pool);
+	if (!strays || strays > KVP_FLIGHT_SHARE || shares_of(h, last) != KVP_FLIGHT_SHARE - strays)
+		sim_fail("%u strays, and %u in reserve", strays, shares_of(h, last));
+	keep_all_busy(t, 2);
+	sim_memory_short = 0;
+	refill(h);
+	for (round = 0; round < disks.nr; round++)
+		if (shares_of(h, round) != KVP_FLIGHT_SHARE)
+			sim_fail("leg %u has %u in reserve", round, shares_of(h, round));
+	disks_wake(last);
+	host_sleep(100);
+	if (kvp_strays(h->pool))
+		sim_fail("%u strays are not back", kvp_strays(h->pool));
+}
+
+#define LONG	37	/* blocks: more than a flight of the reserve has, and no multiple of that */
+
+static void long_requests(struct host *h, enum kvp_io_op op, u64 block, struct page **pages)
+{
+	struct kvp_io_group group;
+	struct kvp_io ios[3];
+	u32 i;
+
+	kvp_io_group_init(&group);
+	for (i = 0; i < ARRAY_SIZE(ios); i++) {
+		ios[i] = (struct kvp_io){ .leg = host_leg(h, 1), .op = op, .nr = LONG,
+					  .block = block + LONG * i, .pages = &pages[LONG * i] };
+		kvp_io_group_submit(&group, &ios[i]);
+	}
+	kvp_io_group_wait(&group);
+	for (i = 0; i < ARRAY_SIZE(ios); i++)
+		if (ios[i].error)
+			sim_fail("request %u ended with %d", i, ios[i].error);
+}
+
+/*
+ * Three want the two flights that a leg has in reserve: they wait, and go in pieces. Where a write
+ * with FUA is a write and a flush, its flush follows its last piece.
+ */
+static void long_requests_without_memory(struct trouble *t)
+{
+	u64 block = disks.data_start + BLOCKS - 3 * LONG;	/* never written */
+	struct page *out[3 * LONG], *in[3 * LONG];
+	u32 i, flushes;
+	u8 on_disk[KVP_BLOCK_SIZE];
+
+	host_checkpoint(&t->host);
+	for (i = 0; i < ARRAY_SIZE(out); i++) {
+		out[i] = alloc_page(GFP_KERNEL);
+		in[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		memset(page_address(out[i]), (int)i + 1, KVP_BLOCK_SIZE);
+	}
+	flushes = disks.flushes;
+	sim_memory_short = 1000;
+	long_requests(&t->host, KVP_IO_WRITE_FUA, block, out);
+	if (disks.flushes != flushes + (disks.fua == FUA_NONE ? 3 : 0))
+		sim_fail("%u flushes were sent behind three writes", disks.flushes - flushes);
+	long_requests(&t->host, KVP_IO_READ, block, in);
+	sim_memory_short = 0;
+	for (i = 0; i < ARRAY_SIZE(out); i++) {
+		image_read(&disks.img[1], block + i, on_disk);
+		if (memcmp(page_address(out[i]), on_disk, KVP_BLOCK_SIZE))
+			sim_fail("block %u was not written", i);
+		if (memcmp(page_address(in[i]), on_disk, KVP_BLOCK_SIZE))
+			sim_fail("block %u was not read", i);
+		__free_page(out[i]);
+		__free_page(in[i]);
+	}
+}
+
+/* The same without a leg. */
+static void degraded_without_memory(struct trouble *t)
+{
+	u32 round;
+
+	spread(&t->host);
+	if (!kvp_leg_fail(host_leg(&t->host, disks.nr - 1), "a test"))
+		sim_fail("the leg was not given up");
+	sim_memory_short = 1000;
+	for (round = 0; round < 3; round++)
+		keep_all_busy(t, round);
+	sim_memory_short = 0;
+}
+
 void run_trouble(void)
 {
+	static const struct host_start parity = { .legs = 3, .parity = true, .grown = true };
+
+	trouble(NAMED(leg_hangs_without_memory), 2);
+	lives_of("leg_hangs_without_memory_on_a_parity1", leg_hangs_without_memory, NULL,
+		 &parity, LEG_BLOCKS);
+	sim_fua = FUA_NONE;
+	trouble("leg_hangs_without_memory_or_fua", leg_hangs_without_memory, 2);
+	trouble("long_requests_without_memory_or_fua", long_requests_without_memory, 2);
+	sim_fua = FUA_OWN;
+	trouble(NAMED(long_requests_without_memory), 2);
+	trouble(NAMED(degraded_without_memory), 2);
+	lives_of("degraded_without_memory_on_a_parity1", degraded_without_memory, NULL, &parity,
+		 LEG_BLOCKS);
+	lives_of("progress_without_memory_on_a_parity1", progress_without_memory, NULL, &parity,
+		 LEG_BLOCKS);
 	trouble(NAMED(strays_keep_no_more_than_their_share), 2);
 	trouble(NAMED(reads_avoid_a_leg_that_hangs), 2);
 	trouble(NAMED(leg_that_was_left_just_now), 2);
