@@ -81,9 +81,7 @@ static void check_choice(struct walk *w, const u8 *fates)
 					      CHECK_CONTENTS);
 		w->checked++;
 		if (w->bad)
-			fprintf(stderr, "  replay: ./sim --seed %llu%s --images %u --only %s "
-					"--crash %u\n",
-				opt.seed, opt.thorough ? " --long" : "", opt.images, w->name, c.at);
+			print_replay(stderr, w->name, c.at);
 	}
 	for (i = 0; i < w->crash->legs + w->crash->spare; i++)
 		image_free(&images[i]);

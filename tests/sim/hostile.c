@@ -581,8 +581,7 @@ static bool hostile_start(struct victim *v, const char *name, u32 i, u32 *starte
 	limit_processor(0);
 	disks_end();
 	if (!good)
-		fprintf(stderr, "  replay: ./sim --seed %llu --only %s --crash %u\n", opt.seed,
-			name, i);
+		print_replay(stderr, name, i);
 	*started += hs->started;
 	for (leg = 0; leg < v->start.legs; leg++)
 		image_free(&img[leg]);

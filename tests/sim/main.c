@@ -49,6 +49,24 @@ bool unexpected(const char *file, int line, const char *why, ...)
 	return false;
 }
 
+void print_replay(FILE *to, const char *name, s64 crash)
+{
+	char program[512];
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program));
+
+	fprintf(to, "     replay: %.*s", n > 0 ? (int)n : 3, n > 0 ? program : "sim");
+	fprintf(to, " --seed %llu%s", opt.seed, opt.thorough ? " --long" : "");
+	fprintf(to, " --levels %u --images %u", opt.levels, opt.images);
+	if (opt.rounds)
+		fprintf(to, " --rounds %u", opt.rounds);
+	if (opt.sabotage)
+		fprintf(to, " --break %s", sabotage_names[opt.sabotage]);
+	fprintf(to, " --only %s", name);
+	if (crash >= 0)
+		fprintf(to, " --crash %lld", crash);
+	fputc('\n', to);
+}
+
 void result(const char *name, bool good)
 {
 	if (good) {
@@ -60,10 +78,7 @@ void result(const char *name, bool good)
 		printf("FAIL %s\n", name);
 		if (sim_failure[0])
 			printf("     %s\n", sim_failure);
-		printf("     replay: ./sim --seed %llu%s --levels %u --images %u --only %s%s%s\n",
-		       opt.seed, opt.thorough ? " --long" : "", opt.levels, opt.images, name,
-		       opt.sabotage ? " --break " : "",
-		       opt.sabotage ? sabotage_names[opt.sabotage] : "");
+		print_replay(stdout, name, -1);
 	}
 	fflush(stdout);
 	/* With a break, one failure is enough. */

@@ -31,7 +31,12 @@ extern struct totals totals;
 
 /** wanted() - true if this case must run. Called once for each case, with its whole name. */
 bool wanted(const char *name);
-/** result() - count and, if bad or verbose, print */
+/**
+ * print_replay() - the command line that runs this case again, with this program and these options
+ * @crash: only this position of the cut, or -1
+ */
+void print_replay(FILE *to, const char *name, s64 crash);
+/** result() - count and, if bad or verbose, print; of a failure also print_replay() */
 void result(const char *name, bool good);
 /**
  * expect() - in a unit test: print the text if the condition is false
