@@ -207,7 +207,8 @@ const struct command cmd_create = {
 		"Each GiB of cache_dirty_max takes 32 MiB of memory. Its value is fixed for the "
 		"life of the cache.",
 	.example = "kvpoolctl create -n tank mirror /dev/sdb /dev/sdc\n"
-		"kvpoolctl create -o comment=archive tank mirror /dev/sdb /dev/sdc cache mirror /dev/nvme0n1 /dev/nvme1n1",
+		"kvpoolctl create -o comment=archive tank mirror /dev/sdb /dev/sdc "
+		"cache mirror /dev/nvme0n1 /dev/nvme1n1",
 	.options = options,
 	.dry_run = true,
 	.run = run,
