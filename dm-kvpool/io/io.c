@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Groups and synchronous requests, built on kvp_io_submit() alone; and the meaning of errors. */
+#include <linux/delay.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 
 #include "core/core.h"
 #include "io/flight.h"
@@ -100,4 +102,24 @@ int kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, struct page *
 	};
 
 	return kvp_io_sync(&io);
+}
+
+#define READ_BACK_TRIES	3
+#define READ_BACK_MS	10000	/* so long without memory below */
+#define RESOURCE_PAUSE	100	/* ms */
+
+int kvp_io_read_back(struct kvp_leg *leg, u64 block, struct page *page)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(READ_BACK_MS);
+	u32 tries = 0;
+	int error;
+
+	while ((error = kvp_io_page(leg, KVP_IO_READ, block, page)) && kvp_leg_takes_writes(leg)) {
+		bool resource = kvp_error_kind(error) == KVP_ERR_RESOURCE;
+
+		if (resource ? time_after(jiffies, until) : tries == READ_BACK_TRIES)
+			break;
+		msleep(resource ? RESOURCE_PAUSE : 10u << (3 * tries++));
+	}
+	return error;
 }

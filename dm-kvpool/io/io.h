@@ -166,4 +166,12 @@ int __must_check kvp_io_sync(struct kvp_io *io);
 /** kvp_io_page() - read or write one page; returns the error */
 int __must_check kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, struct page *page);
 
+/**
+ * kvp_io_read_back() - read a page that was just written, to see whether it stayed
+ *
+ * One error is no proof that it did not, and costs no leg: it is tried again, as a write is
+ * (kvp_error_kind()). Returns the last error. Context: process; waits.
+ */
+int __must_check kvp_io_read_back(struct kvp_leg *leg, u64 block, struct page *page);
+
 #endif /* KVP_IO_H */

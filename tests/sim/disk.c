@@ -155,6 +155,8 @@ static bool concerns(const struct fault *f, enum kvp_io_op op)
 		return true;
 	case FAULT_ONCE:
 		return op != KVP_IO_READ;
+	case FAULT_READ_ONCE:
+		return op == KVP_IO_READ;
 	default:
 		return is_write(op);
 	}
@@ -368,7 +370,7 @@ static void start(struct kvp_io *io, bool reserved)
 		io->doomed = true;
 	}
 	if (fault == FAULT_READ_EIO || fault == FAULT_WRITE_EIO || fault == FAULT_FLUSH_EIO ||
-	    fault == FAULT_ONCE)
+	    fault == FAULT_ONCE || fault == FAULT_READ_ONCE)
 		f->error = found->error ?: -EIO;
 	f->redirected = fault == FAULT_MISDIRECTED;
 	if (op != KVP_IO_READ && !disks.dead[disk]) {

@@ -58,6 +58,7 @@ enum fault_kind {
 	FAULT_HANG,		/* from here on the leg answers nothing, until disks_wake() */
 	/* a write or flush ends with @error, and is tried again: which those above are not */
 	FAULT_ONCE,
+	FAULT_READ_ONCE,	/* the same for reads */
 };
 
 struct fault {

@@ -20,7 +20,8 @@ enum trouble {
 	IS_LATE,		/* answers when it is out already */
 	BRIEFLY,		/* answers before it is given up */
 	IS_LEFT,		/* without leg_timeout: it is taken offline by order */
-	FAILS_ONCE,
+	FAILS_ONCE,		/* a write or a flush */
+	READ_FAILS_ONCE,
 	FAILS,			/* from there on */
 };
 
@@ -32,6 +33,7 @@ struct life {
 	enum trouble trouble;
 	int error;
 	u32 victim, after;
+	bool reads;		/* count those */
 	struct fault *fault;
 	u32 requests;		/* of the victim */
 	u32 from;		/* in the trace: all is acknowledged */
@@ -80,9 +82,12 @@ static void make_trouble(struct life *l)
 {
 	bool hangs = l->trouble >= HANGS && l->trouble <= IS_LEFT;
 
-	l->fault = disks_fault(hangs ? FAULT_HANG : FAULT_ONCE, l->victim, 0, ~0ull);
+	bool read = l->trouble == READ_FAILS_ONCE || l->reads;
+
+	l->fault = disks_fault(hangs ? FAULT_HANG : read ? FAULT_READ_ONCE : FAULT_ONCE, l->victim,
+			       0, ~0ull);
 	l->fault->after = l->trouble == NONE ? ~0u : l->after;
-	l->fault->times = l->trouble == FAILS_ONCE;
+	l->fault->times = l->trouble == FAILS_ONCE || l->trouble == READ_FAILS_ONCE;
 	l->fault->error = l->error;
 	if (l->trouble == IS_LATE || l->trouble == BRIEFLY)
 		sim_spawn("late", answer_late, l);
@@ -107,9 +112,24 @@ static void fill_gaps(struct host *h)
 	host_checkpoint(h);
 }
 
+/* Some blocks of the victim, or of the last leg with data, have rotten: a scrub writes them anew. */
+static void rot_some(struct life *l)
+{
+	u32 leg = l->start.cache ? l->start.legs - l->start.cache - 1 : l->victim, i;
+	u8 data[KVP_BLOCK_SIZE];
+
+	for (i = 0; i < 3; i++) {
+		u64 at = kvp_home_block(l->host.pool, 66 + 9 * i);
+
+		image_read(&disks.img[leg], at, data);
+		memset(data + 100, 0x77, 50);
+		image_write_data(&disks.img[leg], at, data);
+	}
+}
+
 /*
  * A little of all that a leg is asked for: log, homes by intent and by destage, table, superblocks,
- * reads.
+ * reads, healing.
  */
 static void live(struct life *l)
 {
@@ -127,7 +147,10 @@ static void live(struct life *l)
 		fill_gaps(h);
 	host_write(h, 70, 3, false);
 	host_flush(h);
+	rot_some(l);
 	host_scrub(h, &healed, &unrepaired);
+	if (l->trouble == NONE && !healed)
+		sim_fail("nothing was healed: the case was not set up");
 	if (unrepaired)
 		sim_fail("%llu blocks were not repaired", unrepaired);
 	for (i = 0; i < 110; i += 10)
@@ -153,7 +176,8 @@ static void check_leg(struct life *l)
 	bool usable = kvp_leg_in_sync(host_leg(&l->host, l->victim));
 	const struct fault *f = l->fault;
 
-	if ((l->trouble == NONE || l->trouble == BRIEFLY) && !usable)
+	if ((l->trouble == NONE || l->trouble == BRIEFLY || l->trouble == READ_FAILS_ONCE) &&
+	    !usable)
 		sim_fail("the leg was given up");
 	/*
 	 * A failed flush may have lost anything, unless it was never issued: a thin device has no
@@ -187,7 +211,7 @@ static void life_main(void *arg)
 	if (l->fault->hit)
 		wait_for_trouble(l);
 	check_leg(l);
-	if (l->trouble == FAILS_ONCE || l->trouble == BRIEFLY)
+	if (l->trouble == FAILS_ONCE || l->trouble == READ_FAILS_ONCE || l->trouble == BRIEFLY)
 		disks.nr_faults = 0;
 	l->crash.lost = kvp_leg_in_sync(host_leg(h, l->victim)) ? 0 : BIT(l->victim);
 	/* A suspend ends, and so does a stop, without the leg. */
@@ -237,9 +261,10 @@ static void lives(u32 shape, const char *what, enum trouble trouble, int error, 
 		first = (u32)(opt.seed % step);
 	l->start = *hs;
 	l->error = error;
-	/* with a cache the last SSD, otherwise the last leg */
-	l->victim = hs->legs - 1;
+	/* with a cache the last SSD, which nothing here is read from; otherwise the last leg */
+	l->victim = hs->legs - 1 - (trouble == READ_FAILS_ONCE ? hs->cache : 0);
 	l->trouble = NONE;
+	l->reads = trouble == READ_FAILS_ONCE;
 	good = one_life(l, base, name, opt.seed);
 	n = l->requests;
 	l->trouble = trouble;
@@ -295,5 +320,9 @@ void run_legs(void)
 		lives(s, "transport-once", FAILS_ONCE, -EIO, 3);
 		lives(s, "medium-once", FAILS_ONCE, -ENODATA, 5);
 		lives(s, "fails", FAILS, -EIO, 5);
+		lives(s, "transport-read-once", READ_FAILS_ONCE, -EIO, 1);
+		lives(s, "medium-read-once", READ_FAILS_ONCE, -ENODATA, 3);
+		lives(s, "no-memory-read-once", READ_FAILS_ONCE, -ENOMEM, 3);
+		lives(s, "timeout-read-once", READ_FAILS_ONCE, -ETIMEDOUT, 3);
 	}
 }
