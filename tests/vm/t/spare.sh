@@ -91,7 +91,6 @@ run 0 replace --wait tank "$(stat_of tank leg.0.uuid)"
 leg_path 0 /dev/d
 expect_eq "$(stat_of tank state)" online
 expect_eq "$(contents)" "$sum" "contents at the end"
-refused 3 refused 'replaces only legs that are out' replace tank "$(stat_of tank leg.0.uuid)"
 run 0 offline tank /dev/c
 refused 3 refused 'no spare of pool tank was found' replace tank /dev/c
 run 0 online --wait tank /dev/c
