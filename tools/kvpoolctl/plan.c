@@ -667,7 +667,6 @@ int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct er
 
 	snprintf(d->path, sizeof(d->path), "%s", dev);
 	d->fd = -1;
-	p->takes_spare = true;
 	p->leg_count = p->first_leg + 1;
 	if (open_leg(p, p->first_leg, err) || check_leg(p, &p->legs[p->first_leg], err))
 		return -1;

@@ -29,7 +29,7 @@ struct plan {
 	struct plan_leg spares[MAX_SPARES];	/* new ones */
 	unsigned int spare_count;
 	bool in_spares;		/* the words that follow are spares */
-	bool takes_spare;	/* a spare of the pool may be its new device */
+	bool takes_spare;	/* a spare of the pool may be its new device: of a replace */
 	u32 first_vdev, first_leg, roots;	/* of an add: the numbers before it */
 	u32 max_roots;		/* for each new vdev */
 	struct setting settings[KVP_MAX_TUNABLES];

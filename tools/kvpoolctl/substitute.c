@@ -142,6 +142,7 @@ static int make_plan(struct change *c, struct err *err)
 		return -1;
 	c->plan.name = o->e->name;
 	c->plan.force = o->force;
+	c->plan.takes_spare = true;
 	snprintf(c->plan.uuid, sizeof(c->plan.uuid), "%s", o->e->uuid);
 	if (plan_pool(&c->plan, o->s, &cache, &logs_there, err) ||
 	    plan_substitute(&c->plan, o->leg, o->new, err))
