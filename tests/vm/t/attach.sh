@@ -34,7 +34,7 @@ run 3 detach tank /dev/a; has err 'is resilvering'
 run 0 set tank resilver_rate=0
 run 0 wait -t resilver tank
 expect_eq "$(state 0 1)" online
-run 0 events tank; has out 'leg_attached leg=1 uuid=.*path=/dev/b'
+run 0 events tank; has out 'leg_attached leg=1 uuid='
 
 echo "--- a leg is changed for another: one more, and then one less"
 run 0 attach --wait tank /dev/b /dev/c; has out '/dev/c is online; the pool survives the loss of 2 leg'
@@ -43,7 +43,7 @@ run 0 detach -n tank /dev/a; has out 'would detach /dev/a, of pool tank'
 has out '^survives  loss of 1 leg\(s\) then, now 2'
 run 0 detach tank "$old"; has out 'is no leg of pool tank any more; the pool survives the loss of 1 leg'
 expect_eq "$(blkid -p -o value -s TYPE /dev/a || true)" "" "the label of /dev/a"
-run 0 events tank; has out "leg_detached leg=0 uuid=$old path=/dev/a"
+run 0 events tank; has out "leg_detached leg=0 uuid=$old"
 run 0 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.0.path)" /dev/b
 
 echo "--- one is pulled out, and detached: the pool is healthy, as a single"
