@@ -33,6 +33,7 @@ run 0 status -v tank; has out '^ *spares'; has out '^ */dev/d +available'
 refused 3 too_small 'a leg of this pool needs' add tank spare /dev/e
 refused 3 member 'it is a spare of pool tank' add tank spare /dev/d
 refused 3 member 'it is a spare of pool tank' create lake single /dev/d
+refused 3 member 'it is a spare of pool tank' attach tank /dev/a /dev/d
 refused 3 held 'leg of pool tank' add tank spare /dev/a
 refused 3 member 'it is a spare of pool tank' labelclear /dev/d
 refused 3 refused 'is no spare of pool' remove tank /dev/c
