@@ -6,10 +6,17 @@
 #include "home/speed.h"
 #include "home/throttle.h"
 #include "log/log.h"
+#include "log/renew.h"
 #include "policy/ssdpolicy.h"
 #include "ram/wbuf.h"
 
 /* --- the wanted rate ------------------------------------------------------------------- */
+
+/* The part of the window that may be dirty; 0: it is not renewed. */
+static u32 renew_mark(const struct kvp_pool *pool)
+{
+	return kvp_log_renew_kept(pool) ? (u32)READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]) : 0;
+}
 
 u64 kvp_pacing_dirty(struct kvp_pool *pool)
 {
@@ -28,16 +35,21 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 u64 kvp_pacing_wants(struct kvp_pool *pool)
 {
 	u64 floor = READ_ONCE(pool->tunables[KVP_T_DESTAGE_MIN_RATE]) >> KVP_BLOCK_SHIFT;
+	u64 window = kvp_log_window(READ_ONCE(pool->log_vdev)->g), full = kvp_speed_full(pool);
+	u32 mark = renew_mark(pool);
 
-	return kvp_ssd_destage(kvp_log_window(READ_ONCE(pool->log_vdev)->g), floor, kvp_pacing_dirty(pool),
-			       kvp_speed_full(pool));
+	/* Where the oldest block lies says nothing if it can be renewed. As fast as possible at the mark. */
+	if (mark)
+		return kvp_ssd_destage(div_u64(window * mark, 50), floor ?: DIV_ROUND_UP_ULL(window, 3600),
+				       kvp_wbuf_live(pool->wbuf), full);
+	return kvp_ssd_destage(window, floor, kvp_pacing_dirty(pool), full);
 }
 
 u32 kvp_pacing_room(const struct kvp_pool *pool)
 {
 	u64 most = kvp_log_limit_empty(pool);
 
-	return (u32)div64_u64(100 * (most - min(most, kvp_log_taken(pool, most))), most);
+	return (u32)div64_u64(100 * (most - min(most, kvp_log_fullness(pool, most))), most);
 }
 
 /* kvp_pacing_stream() of a pool whose log is on a cache. */

@@ -256,7 +256,7 @@ struct kvp_stats {
 /* Counters of background work. */
 struct kvp_work_stats {
 	atomic64_t page_reads, page_writes, leaf_writes, checkpoints, ssd_page_reads, ssd_page_writes;
-	atomic64_t destage_blocks, destage_ios, healed, unrepaired, table_healed;
+	atomic64_t destage_blocks, destage_ios, renewed, healed, unrepaired, table_healed;
 	atomic64_t leaf_lost;	/* blocks poisoned because their leaf was lost */
 	atomic64_t leaf_discards;	/* leaves that a discard has changed, or may have changed */
 };

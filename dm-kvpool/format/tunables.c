@@ -45,6 +45,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"limit of a resilver, 0 for none" },
 	[KVP_T_ONLINE_AUTO] = { "online_auto", KVP_UNIT_WORD, 0, 1, 1, "0|1",
 		"1: a leg that was lost is brought online when it is there at a start" },
+	[KVP_T_RENEW_MARK] = { "renew_mark", KVP_UNIT_PERCENT, 0, 90, 70, NULL,
+		"so much of cache_dirty_max is renewed on the cache, not written home; 0: nothing" },
 };
 
 int kvp_tunable_find(const char *key)
@@ -148,6 +150,11 @@ static int print_hundredths(u64 value, char *buf, size_t size)
 			   snprintf(buf, size, "%llu.%llu", whole, part / 10);
 }
 
+static bool is_size(enum kvp_unit unit)
+{
+	return unit == KVP_UNIT_BYTES || unit == KVP_UNIT_BYTES_PER_S;
+}
+
 int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_why *why)
 {
 	const struct kvp_tunable *t = &kvp_tunables[id];
@@ -163,7 +170,7 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 		return 0;
 	}
 	ret = t->unit == KVP_UNIT_DWPD ? parse_hundredths(text, value) :
-					 parse_number(text, t->unit != KVP_UNIT_MS && t->unit != KVP_UNIT_S, value);
+					 parse_number(text, is_size(t->unit), value);
 	if (!ret && !kvp_tunable_allows(id, *value))
 		ret = -ERANGE;
 	if (t->unit == KVP_UNIT_DWPD) {
@@ -175,7 +182,7 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 	snprintf(why->text, sizeof(why->text), "%s takes %s%llu to %llu%s", t->key,
 		 t->by_itself ? "0, or " : "", (unsigned long long)t->min, (unsigned long long)t->max,
 		 t->unit == KVP_UNIT_MS ? " (milliseconds)" : t->unit == KVP_UNIT_S ? " (seconds)" :
-		 " (bytes; suffix K, M, G or T)");
+		 t->unit == KVP_UNIT_PERCENT ? " (per cent)" : " (bytes; suffix K, M, G or T)");
 	return ret;
 }
 

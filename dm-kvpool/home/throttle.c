@@ -6,6 +6,7 @@
 #include "home/speed.h"
 #include "home/throttle.h"
 #include "log/log.h"
+#include "log/renew.h"
 #include "ram/wbuf.h"
 
 #define SLOWEST		16ull			/* writers are never slower, blocks a second */
@@ -21,7 +22,7 @@ static u64 in_use(const struct kvp_pool *pool, u64 *most)
 	u64 used, pages = kvp_wbuf_limit(pool->wbuf), logged = kvp_wbuf_nr_logged(pool->wbuf);
 
 	*most = kvp_log_limit_empty(pool);
-	used = kvp_log_taken(pool, *most);
+	used = kvp_log_fullness(pool, *most);
 	/* On a cache, versions need no pages: they are spilled. */
 	if (kvp_pool_logs_on_cache(pool) || logged * *most <= used * pages)
 		return used;

@@ -29,6 +29,7 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	e->append = NULL;
 	e->clean = false;
 	e->again = 0;
+	e->renewed = 0;
 	h->hdr_blocks = kvp_log_hdr_blocks(nr);
 	h->rec_count = nr;
 	h->payload = nr;

@@ -407,6 +407,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->hdr_blocks = kvp_log_hdr_blocks(e->records);
 	page = h->hdr_blocks;
 	e->data = 0;
+	e->renewed = 0;
 	kvp_wbuf_fix(pool, &e->versions);
 	list_for_each_entry(d, &e->versions, list) {
 		struct kvp_rec r;
@@ -418,6 +419,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 			d->payload = page;
 			e->pages[page++] = d->page;
 			e->data++;
+			e->renewed += d->renewed;
 		}
 		/*
 		 * A checksum takes a microsecond; a task that waits for a disk needs the processor
@@ -440,15 +442,16 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	u32 headers;
 
 	lockdep_assert_held(&log->lock);
-	log->data_blocks += e->data;
+	log->data_blocks += e->data - e->renewed;
 	log->intent_blocks += e->intents;
 	if (!kvp_pool_logs_on_cache(log->pool))
 		return;
 	headers = kvp_log_entry_blocks(log->pool->log_vdev->g, e->hdr.hdr_blocks, 0);
 	log->ssd_blocks[KVP_LOG_HEADERS] += headers;
 	log->ssd_blocks[KVP_LOG_PARITY] += e->hdr.blocks - headers - e->hdr.payload;
-	log->ssd_blocks[payload] += e->hdr.payload - e->again;
+	log->ssd_blocks[payload] += e->hdr.payload - e->again - e->renewed;
 	log->ssd_blocks[KVP_LOG_AGAIN] += e->again;
+	log->ssd_blocks[KVP_LOG_RENEWED] += e->renewed;
 }
 
 /* Put the entry among those in flight, and fill in its header. */

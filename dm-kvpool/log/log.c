@@ -11,6 +11,7 @@
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
+#include "policy/renew.h"
 #include "ram/wbuf.h"
 #include "super/members.h"
 #include "table/table.h"
@@ -441,10 +442,20 @@ static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry
 	return div_u64(blocks, row) * data;
 }
 
+u64 kvp_log_renew_kept(const struct kvp_pool *pool)
+{
+	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
+
+	if (!kvp_pool_logs_on_cache(pool) || kvp_log_may_owe(pool) || !READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]))
+		return 0;
+	return kvp_renew_reserve(kvp_log_window(g), g->segment_blocks);
+}
+
 u64 kvp_log_limit_empty(const struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
-	u64 free = data_that_fits(pool, g, kvp_log_window(g) - g->segment_blocks);
+	u64 blocks = kvp_log_window(g) - g->segment_blocks - kvp_log_renew_kept(pool);
+	u64 free = data_that_fits(pool, g, blocks);
 
 	return free - free / 16;
 }
@@ -458,12 +469,12 @@ u64 kvp_log_taken(const struct kvp_pool *pool, u64 most)
 
 /*
  * The tail's segment is not free, headers take a little, and an entry may leave the end of a
- * segment unused.
+ * segment unused. @kept more blocks are not for this caller.
  */
-u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
+static u32 limit_after(struct kvp_pool *pool, u32 more, u64 kept)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
-	u64 blocks = kvp_log_window(g) - g->segment_blocks;
+	u64 blocks = kvp_log_window(g) - g->segment_blocks - kept;
 	u64 used = kvp_log_used(pool) + more, squeeze = READ_ONCE(pool->log->squeeze);
 	u64 free;
 
@@ -472,6 +483,11 @@ u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 	used += kvp_log_reserved(pool);
 	free = data_that_fits(pool, g, used < blocks ? blocks - used : 0);
 	return (u32)(free - free / 16);
+}
+
+u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
+{
+	return limit_after(pool, more, kvp_log_renew_kept(pool));
 }
 
 void kvp_log_limit_buffered(struct kvp_pool *pool)
@@ -484,7 +500,7 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 	 * moved.
 	 */
 	spin_lock_irqsave(&pool->log->lock, flags);
-	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), holes);
+	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), limit_after(pool, 0, 0), holes);
 	spin_unlock_irqrestore(&pool->log->lock, flags);
 }
 

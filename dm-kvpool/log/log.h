@@ -16,6 +16,7 @@
  *   rows.c        entries on a cache of kind parity1; joined.c: two entries in one request
  *   slices.c      intents on their way home
  *   log.c         start and stop, space, the tail, closing of intents
+ *   renew.c       what is dirty at the tail is appended again
  *   checkpoint.c  table, then superblock, then space
  *   move.c        the log moves to other legs; spill.c: versions without pages
  *
@@ -82,6 +83,7 @@ enum kvp_log_cause {
 	KVP_LOG_PARITY,		/* of rows of a parity1 at home; and of the log's own rows */
 	KVP_LOG_FILLS,		/* clean blocks that were read from home */
 	KVP_LOG_AGAIN,		/* clean blocks that the log would otherwise have overwritten */
+	KVP_LOG_RENEWED,	/* dirty blocks, to let the tail pass (renew.h) */
 	KVP_LOG_CAUSES
 };
 
@@ -106,6 +108,7 @@ enum kvp_entry_phase {
  *	all, except on a cache of kind parity1
  * @extra: of @sent: legs that resilver, whose part does not count
  * @needed: so many legs must take their part for the entry to be durable
+ * @renewed: so many blocks of its data are renewed ones (renew.h)
  * @owed: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
  * @wanted: a caller waits for all that was accepted up to here
@@ -130,7 +133,7 @@ struct kvp_entry_io {
 	struct page *pages[KVP_MAX_ENTRY_BLOCKS];
 	struct list_head versions;
 	u64 last_seq, wanted;
-	u32 data, intents, records;
+	u32 data, intents, records, renewed;
 	u32 owed;
 	u64 budget;
 	atomic_t pending;
@@ -243,6 +246,7 @@ struct kvp_log {
 	bool full;				/* no space: destage must free some */
 	bool stopped;				/* nothing more is built */
 	bool held;				/* move.h; nothing is built while it moves in good order */
+	u64 renew_stuck;	/* renewal does not get on at this tail, plus 1; by destage (renew.h) */
 	u64 squeeze;	/* while the log is emptied, users may have so many blocks of it; 0: all */
 	bool requeue;				/* a noflush suspend: no request waits for legs */
 	u64 redo;				/* place of an entry that failed; by build_lock */
@@ -727,6 +731,9 @@ static inline bool kvp_log_is_closed(const struct kvp_log *log)
  * without a parity1
  */
 bool kvp_log_may_stay(struct kvp_pool *pool);
+
+/** kvp_log_renew_kept() - blocks of the log that only renewed versions may use; 0: none. Any context. */
+u64 kvp_log_renew_kept(const struct kvp_pool *pool);
 
 /** kvp_log_limit_empty() - the most blocks that may be buffered while the log is empty */
 u64 kvp_log_limit_empty(const struct kvp_pool *pool);

@@ -353,6 +353,27 @@ static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 	return ret;
 }
 
+u32 kvp_recall(struct kvp_pool *pool, struct kvp_version **of, struct page **pages, u32 n)
+{
+	struct kvp_reload *r = pool->log->reload;
+	u32 i;
+
+	while (r->nr < n && add_version(r, of[r->nr]))
+		;
+	n = r->nr;
+	read_all(r);
+	for (i = 0; i < n; i++) {
+		pages[i] = r->pages[i];
+		if (!settle(r, i))
+			continue;
+		kvp_wbuf_lone_page_free(pool, r->pages[i]);
+		pages[i] = NULL;
+	}
+	r->nr = 0;
+	r->nr_ios = 0;
+	return n;
+}
+
 /* Read from the first version on; *@stop is the first that has no page then, if any. */
 static int recall_some(struct kvp_reload *r, struct list_head *versions, struct kvp_version **stop)
 {

@@ -25,6 +25,7 @@
 
 struct kvp_pool;
 struct kvp_reload;
+struct kvp_version;
 struct page;
 
 /** kvp_reload_alloc() - memory for destage to read spilled versions; NULL: no memory. May sleep. */
@@ -87,5 +88,15 @@ int __must_check kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled 
  */
 int __must_check kvp_reload(struct kvp_pool *pool, struct list_head *versions,
 			    struct list_head *lost, struct list_head *rest);
+
+/**
+ * kvp_recall() - read the contents of spilled versions, which stay spilled
+ * @of: @n of them, which the caller keeps from going home and from being dropped
+ * @pages: result: for kvp_wbuf_lone_page_free(); NULL: no SSD has given the contents
+ *
+ * Waits for no SSD that does not answer. Return: how many it asked for: fewer than @n if pages or
+ * requests were short. Context: the destage worker, under checkpoint_lock; waits for I/O.
+ */
+u32 kvp_recall(struct kvp_pool *pool, struct kvp_version **of, struct page **pages, u32 n);
 
 #endif /* KVP_SPILL_H */

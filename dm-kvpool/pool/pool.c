@@ -543,6 +543,11 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 		kvp_destage_kick(pool, true);	/* the timer that runs was set by the old value */
 	if (id == KVP_T_WRITE_BUFFER)
 		kvp_wbuf_set_limit(pool, value >> KVP_BLOCK_SHIFT);
+	if (id == KVP_T_RENEW_MARK) {
+		kvp_log_limit_buffered(pool);
+		kvp_pool_space(pool);
+		kvp_destage_kick(pool, false);
+	}
 	if (id == KVP_T_TABLE_CACHE) {
 		kvp_table_set_budget(pool->table, value >> KVP_BLOCK_SHIFT);
 		kvp_table_shrink(pool, false);

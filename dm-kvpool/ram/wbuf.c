@@ -54,6 +54,21 @@ static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, u64 block)
 	return lock;
 }
 
+/* The newest version of its block enters the hash table, or leaves it. */
+static void __enter(struct kvp_wbuf *w, struct kvp_version *d)
+{
+	hlist_add_head(&d->hash, bucket_of(w, d->block));
+	atomic_inc(&w->nr_live);
+}
+
+static void __leave(struct kvp_wbuf *w, struct kvp_version *d)
+{
+	if (hlist_unhashed(&d->hash))
+		return;
+	hlist_del_init(&d->hash);
+	atomic_dec(&w->nr_live);
+}
+
 static struct kvp_version *__find(struct kvp_wbuf *w, u64 block)
 {
 	struct kvp_version *d;
@@ -247,6 +262,7 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 		return -ENOMEM;
 	w->limit = limit;
 	w->commit_limit = ~0u;
+	w->renew_limit = ~0u;
 	w->most_holes = KVP_WBUF_MAX_HOLES;
 	do {
 		struct kvp_chunk *c = new_chunk(GFP_KERNEL);
@@ -299,6 +315,7 @@ void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f)
 	f->limit = READ_ONCE(w->limit);
 	f->used = READ_ONCE(w->used);
 	f->lone = READ_ONCE(w->nr_lone);
+	f->live = kvp_wbuf_live(w);
 	f->page_bytes = (u64)READ_ONCE(w->pages) *
 			(KVP_BLOCK_SIZE + sizeof(struct kvp_chunk) / KVP_CHUNK_PAGES);
 	/* kmalloc() has no size between 96 and 128. */
@@ -335,10 +352,10 @@ static struct kvp_version *take_free(struct kvp_wbuf *w)
 }
 
 /* @old leaves the hash table; its record keeps its meaning until its entry retires. */
-static void __supersede(struct kvp_version *old)
+static void __supersede(struct kvp_wbuf *w, struct kvp_version *old)
 {
 	old->superseded = true;
-	hlist_del_init(&old->hash);
+	__leave(w, old);
 }
 
 /* A writer that found the buffer full meanwhile must learn that it is not full. */
@@ -372,6 +389,25 @@ static struct kvp_version *take_spare(struct kvp_wbuf *w, struct kvp_version **s
 	return d;
 }
 
+static void begin_version(struct kvp_version *d, u64 block)
+{
+	d->block = block;
+	d->count = 1;
+	d->crc = 0;
+	d->seq = 0;
+	d->lsn = 0;
+	d->state = KVP_VERSION_BUFFERED;
+	d->superseded = false;
+	d->hole = false;
+	d->intent = false;
+	d->follows = false;
+	d->zero = false;
+	d->restored = false;
+	d->owed = false;
+	d->stream = false;
+	d->renewed = false;
+}
+
 struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_version **spare)
 {
 	struct kvp_wbuf *w = pool->wbuf;
@@ -382,6 +418,7 @@ struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struc
 	if (old && old->state == KVP_VERSION_BUFFERED) {
 		this_cpu_inc(pool->stats->coalesced_blocks);
 		WRITE_ONCE(old->stream, false);
+		old->renewed = false;
 		return old;
 	}
 	if (!kvp_wbuf_to_be_committed(w))
@@ -390,24 +427,12 @@ struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struc
 		spin_unlock(lock_of(w, block));
 		return NULL;
 	}
-	d->block = block;
-	d->count = 1;
-	d->crc = 0;
-	d->seq = 0;
-	d->lsn = 0;
-	d->state = KVP_VERSION_BUFFERED;
-	d->superseded = false;
-	d->hole = false;
-	d->intent = false;
+	begin_version(d, block);
 	d->follows = old;
-	d->zero = false;
-	d->restored = false;
-	d->owed = false;
-	d->stream = false;
 	/* In this order: see kvp_wbuf_any(). */
-	hlist_add_head(&d->hash, bucket_of(w, block));
+	__enter(w, d);
 	if (old)
-		__supersede(old);
+		__supersede(w, old);
 	return d;
 }
 
@@ -432,6 +457,65 @@ u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_
 	spin_unlock(&w->lock);
 	spin_unlock(lock_of(w, d->block));
 	return seq;
+}
+
+/*
+ * Give the renewed version its place in the order, unless a discard of its block has one already.
+ * Within one lock: a discard that comes later finds it in the hash table, and supersedes it.
+ */
+static bool __accept_renewed(struct kvp_wbuf *w, struct kvp_version *d)
+{
+	lockdep_assert_held(&w->lock);
+	if (w->nr_buffered >= w->renew_limit ||
+	    interval_tree_iter_first(&w->holes, d->block, d->block))
+		return false;
+	d->seq = ++w->seq;
+	w->nr_buffered++;
+	list_add_tail(&d->list, &w->buffered);
+	return true;
+}
+
+/* The bucket of @old is locked, and @d has the contents. */
+static bool __renew(struct kvp_wbuf *w, struct kvp_version *old, struct kvp_version *d)
+{
+	LIST_HEAD(excess);
+	bool accepted;
+
+	spin_lock(&w->lock);
+	accepted = __accept_renewed(w, d);
+	if (!accepted)
+		__give_back(w, d, &excess);
+	spin_unlock(&w->lock);
+	free_chunks(&excess);
+	if (!accepted)
+		return false;
+	/* In this order: see kvp_wbuf_any(). */
+	__enter(w, d);
+	__supersede(w, old);
+	return true;
+}
+
+bool kvp_wbuf_renew(struct kvp_pool *pool, struct kvp_version *old, struct page *page)
+{
+	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_version *d = NULL;
+	bool renewed = false;
+
+	spin_lock(lock_of(w, old->block));
+	if (!old->superseded)
+		d = take_free(w);
+	if (d) {
+		begin_version(d, old->block);
+		d->follows = true;
+		d->renewed = true;
+		copy_page(page_address(d->page), page_address(page));
+		renewed = __renew(w, old, d);
+	}
+	spin_unlock(lock_of(w, old->block));
+	/* A writer that found the buffer full meanwhile must learn that it is not full. */
+	if (d && !renewed)
+		kvp_pool_space(pool);
+	return renewed;
 }
 
 u64 kvp_wbuf_seq(struct kvp_pool *pool)
@@ -511,7 +595,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 			spin_lock(lock_of(w, b));
 			d = __find(w, b);
 			if (d && d->seq < seq)
-				__supersede(d);
+				__supersede(w, d);
 			spin_unlock(lock_of(w, b));
 		}
 		return;
@@ -522,7 +606,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 		spin_lock(lock);
 		hlist_for_each_entry_safe(d, next, &w->buckets[i], hash)
 			if (d->block >= block && d->block - block < count && d->seq < seq)
-				__supersede(d);
+				__supersede(w, d);
 		spin_unlock(lock);
 	}
 }
@@ -766,7 +850,7 @@ static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 		if (d->hole)
 			continue;
 		lock = lock_next(w, lock, d->block);
-		hlist_del_init(&d->hash);
+		__leave(w, d);
 	}
 	if (lock)
 		spin_unlock(lock);
@@ -1039,7 +1123,7 @@ u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
 	list_for_each_entry(d, versions, list) {
 		spin_lock(lock_of(w, d->block));
 		d->seq = w->seq + ++n;
-		hlist_add_head(&d->hash, bucket_of(w, d->block));
+		__enter(w, d);
 		spin_unlock(lock_of(w, d->block));
 		cond_resched();
 	}

@@ -22,6 +22,7 @@
 #ifndef KVP_WBUF_H
 #define KVP_WBUF_H
 
+#include <linux/atomic.h>
 #include <linux/interval_tree.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
@@ -67,6 +68,8 @@ enum kvp_version_state {
  * @restored: a recovery has left it in the log, and it may be home already
  * @stream: of a write that should go home by intent, not to a cache (kvp_pacing_stream()); by the
  *	bucket's lock
+ * @renewed: nothing was written; it has the contents of an older version (kvp_wbuf_renew()); by the
+ *	bucket's lock
  * @owed: in a parity1: log space is kept for its row's parity; by log->lock
  * @page: contents; NULL: it is spilled (spill.h), or a hole. Changed by the bucket's lock
  * @chunk: the chunk of its page; NULL for a hole, and for a version that was spilled once: that has
@@ -92,6 +95,7 @@ struct kvp_version {
 	bool restored;
 	bool owed;
 	bool stream;
+	bool renewed;
 	u8 row;
 	struct page *page;
 	struct kvp_chunk *chunk;
@@ -144,6 +148,7 @@ struct kvp_wbuf_lock {
 struct kvp_wbuf {
 	struct hlist_head *buckets;	/* both change only while the pool is quiesced, and empty */
 	u32 bucket_bits;
+	atomic_t nr_live;		/* versions in the hash table */
 	struct kvp_wbuf_lock locks[1 << KVP_WBUF_LOCK_BITS];
 
 	spinlock_t lock;		/* for all below */
@@ -165,6 +170,7 @@ struct kvp_wbuf {
 	u32 most_holes;			/* the most that may be pending; set by the log */
 	/* limit of nr_buffered, for which the log has space; set by the log */
 	u32 commit_limit;
+	u32 renew_limit;		/* the same for renewed versions; set by the log */
 	u32 nr_logged;
 	u32 nr_parked;			/* on @parked and @swept */
 	u32 nr_lone;			/* versions with memory of their own, discards left out */
@@ -298,6 +304,12 @@ static inline u32 kvp_wbuf_commit_limit(const struct kvp_wbuf *w)
 	return READ_ONCE(w->commit_limit);
 }
 
+/** kvp_wbuf_live() - blocks whose newest version is not home yet. Context: any. */
+static inline u32 kvp_wbuf_live(const struct kvp_wbuf *w)
+{
+	return atomic_read(&w->nr_live);
+}
+
 /** kvp_wbuf_most_holes() - so many discards may be pending */
 static inline u32 kvp_wbuf_most_holes(const struct kvp_wbuf *w)
 {
@@ -305,14 +317,16 @@ static inline u32 kvp_wbuf_most_holes(const struct kvp_wbuf *w)
 }
 
 /**
- * kvp_wbuf_bound() - set how much may be buffered, and how many discards may be pending; for the
- * log.
+ * kvp_wbuf_bound() - set how much may be buffered, by users and with renewed versions, and how many
+ * discards may be pending; for the log.
  *
  * Context: any.
  */
-static inline void kvp_wbuf_bound(struct kvp_wbuf *w, u32 commit_limit, u32 most_holes)
+static inline void kvp_wbuf_bound(struct kvp_wbuf *w, u32 commit_limit, u32 renew_limit,
+				  u32 most_holes)
 {
 	WRITE_ONCE(w->commit_limit, commit_limit);
+	WRITE_ONCE(w->renew_limit, renew_limit);
 	WRITE_ONCE(w->most_holes, most_holes);
 }
 
@@ -332,11 +346,12 @@ static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
  * struct kvp_wbuf_figures - for status: the contents of the buffer, as of about one moment
  * @limit, @used: the most pages that may exist; pages in use
  * @lone: blocks that have a version without a page of the buffer: spilled, discards left out
+ * @live: blocks whose newest version is not home
  * @page_bytes: memory of all pages that exist, with their descriptions
  * @lone_bytes: memory of spilled versions, discards, and the reserve
  */
 struct kvp_wbuf_figures {
-	u32 limit, used, lone;
+	u32 limit, used, lone, live;
 	u64 page_bytes, lone_bytes;
 };
 
@@ -417,6 +432,18 @@ u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_
  * kvp_pool_space() then. Context: any but interrupt; holds no bucket.
  */
 void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_version **spare);
+
+/**
+ * kvp_wbuf_renew() - accept the contents of @old once more, as a new version of its block
+ * @old: LOGGED, data or zeros; the caller keeps it from going home and from being dropped
+ * @page: its contents
+ *
+ * The new version is data, and buffered behind all that was accepted. @old keeps its place, and its
+ * record counts until the new one is durable, as if a user had written the block. Return: false: @old
+ * is not the newest version any more, a discard of the block is pending, or there is no room. Context:
+ * process; does not wait. The caller lets the log commit.
+ */
+bool kvp_wbuf_renew(struct kvp_pool *pool, struct kvp_version *old, struct page *page);
 
 /** kvp_wbuf_nr_logged() - versions and discards that are durable in the log, and wait for destage */
 static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
@@ -527,6 +554,19 @@ static inline void __kvp_wbuf_take_swept(struct kvp_wbuf *w, struct kvp_version 
 }
 
 /**
+ * kvp_wbuf_next_swept() - the version that follows @d on @swept, or the first one, if @d is NULL; or
+ * NULL
+ *
+ * Context: the destage worker, which alone changes @swept.
+ */
+static inline struct kvp_version *kvp_wbuf_next_swept(struct kvp_wbuf *w, struct kvp_version *d)
+{
+	struct list_head *at = d ? d->list.next : w->swept.next;
+
+	return at == &w->swept ? NULL : list_entry(at, struct kvp_version, list);
+}
+
+/**
  * __kvp_wbuf_first_unswept() - the first version that is not on @swept, or NULL.
  *
  * Context: caller holds the lists.
@@ -536,6 +576,17 @@ static inline struct kvp_version *__kvp_wbuf_first_unswept(struct kvp_wbuf *w)
 	kvp_wbuf_assert_locked(w);
 	return list_first_entry_or_null(&w->parked, struct kvp_version, list) ?:
 	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
+}
+
+/**
+ * __kvp_wbuf_first_logged() - the first version that is not spilled, or NULL.
+ *
+ * Context: caller holds the lists.
+ */
+static inline struct kvp_version *__kvp_wbuf_first_logged(struct kvp_wbuf *w)
+{
+	kvp_wbuf_assert_locked(w);
+	return list_first_entry_or_null(&w->logged, struct kvp_version, list);
 }
 
 /**

@@ -370,6 +370,7 @@ static void say_work(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "table.healed", atomic64_read(&w->table_healed));
 	say_number(p, "destage.blocks", atomic64_read(&w->destage_blocks));
 	say_number(p, "destage.ios", atomic64_read(&w->destage_ios));
+	say_number(p, "destage.renewed", atomic64_read(&w->renewed));
 	say_number(p, "destage.rate", kvp_speed_shown(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "destage.drain_ms", kvp_speed_drain_ms(pool));
 }
@@ -389,6 +390,7 @@ static const char *const causes[KVP_LOG_CAUSES] = {
 	[KVP_LOG_PARITY] = "ssd.written_parity",
 	[KVP_LOG_FILLS] = "ssd.written_fills",
 	[KVP_LOG_AGAIN] = "ssd.written_reinserted",
+	[KVP_LOG_RENEWED] = "ssd.written_renewed",
 };
 
 /*
@@ -432,6 +434,7 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.parked", (u64)w.lone << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.dirty", (u64)w.live << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
 }
 

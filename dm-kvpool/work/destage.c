@@ -40,12 +40,14 @@
 #include "log/checkpoint.h"
 #include "log/log.h"
 #include "log/move.h"
+#include "log/renew.h"
 #include "log/spill.h"
 #include "ram/wbuf.h"
 #include "super/members.h"
 #include "table/table.h"
 #include "work/destage.h"
 #include "work/elevator.h"
+#include "work/renew.h"
 #include "work/trim.h"
 #include "work/turn.h"
 
@@ -106,12 +108,19 @@ static bool many_intents(struct kvp_pool *pool)
 	return kvp_log_intents_since(pool) > most;
 }
 
+/* True if renewals make space in the log. An order wants all at home, and would find new versions. */
+static bool renews(struct kvp_pool *pool)
+{
+	return kvp_log_renews(pool) && !atomic_read(&pool->destage->orders);
+}
+
 /* True if all must come home, and then the tail must move. */
 static bool checkpoint_wanted(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
 
-	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || kvp_log_is_full(pool->log) || many_intents(pool))
+	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || many_intents(pool) ||
+	    (kvp_log_is_full(pool->log) && !renews(pool)))
 		return true;
 	return !kvp_pool_logs_on_cache(pool) &&
 	       (log_half_full(pool) || kvp_table_half_dirty(pool->table));
@@ -157,9 +166,19 @@ static bool destage_pressed(struct kvp_pool *pool)
 	if (!kvp_pool_logs_on_cache(pool))
 		return kvp_wbuf_nr_logged(w) > kvp_wbuf_limit(w) / 4;
 	/* Spilling may have failed for lack of memory. */
-	return kvp_log_short(pool) || kvp_table_half_dirty(pool->table) ||
-	       tail_is_worth_it(pool, &mark) || few_hold_the_tail(pool) ||
-	       kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8;
+	if (kvp_table_half_dirty(pool->table) ||
+	    kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8)
+		return true;
+	return !renews(pool) && (kvp_log_short(pool) || tail_is_worth_it(pool, &mark) ||
+					 few_hold_the_tail(pool));
+}
+
+/* True if renewals, or a checkpoint behind them, make space in the log now. */
+static bool renewal_wanted(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark;
+
+	return renews(pool) && (kvp_log_renew_due(pool) || tail_is_worth_it(pool, &mark));
 }
 
 /* True if nothing was written for long. Notes the newest seq for the next call. */
@@ -177,7 +196,7 @@ static bool writers_are_quiet(struct kvp_pool *pool)
 }
 
 /* Jiffies until the next round; 0: now. Less than a round is left to the idle timer. */
-static unsigned long destage_delay(struct kvp_pool *pool)
+static unsigned long round_delay(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
 	unsigned long at = READ_ONCE(dg->next), yield = READ_ONCE(dg->yield), now = jiffies;
@@ -193,6 +212,12 @@ static unsigned long destage_delay(struct kvp_pool *pool)
 	if (!kvp_throttle_any_waits(pool->throttle) && time_after(yield, at))
 		at = yield;
 	return quiet || !time_after(at, now) ? 0 : at - now;
+}
+
+/* The same of a round, or of renewals. */
+static unsigned long destage_delay(struct kvp_pool *pool)
+{
+	return renewal_wanted(pool) ? 0 : round_delay(pool);
 }
 
 static bool destage_wanted(struct kvp_pool *pool)
@@ -302,19 +327,25 @@ static void pass_on(struct kvp_pool *pool, u64 limit)
 	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND));
 }
 
-/* Step 3. Holes end a round that has data, and begin the next. */
-static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
+static void begin_round(struct kvp_pool *pool, u64 limit, struct round *r)
 {
-	struct kvp_version *d;
-
 	INIT_LIST_HEAD(&r->data);
 	INIT_LIST_HEAD(&r->holes);
 	INIT_LIST_HEAD(&r->rest);
 	r->nr = 0;
 	r->next = (struct kvp_log_at){ limit, 0 };
+	r->swept = false;
 	pass_on(pool, limit);
 	kvp_elevator_gather(pool, limit);
 	take_holes(pool, limit, r);
+}
+
+/* Step 3. Holes end a round that has data, and begin the next. */
+static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
+{
+	struct kvp_version *d;
+
+	begin_round(pool, limit, r);
 	r->swept = !r->nr && pool->destage->sweep.nr;
 	if (r->swept)
 		r->nr = kvp_elevator_take(pool, round_versions(pool), sweep_runs(pool), &r->data, &r->next);
@@ -567,7 +598,7 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
 	kvp_speed_note(pool, taken, ns, !kvp_turn_is_short(pool));
 	kvp_turn_end(pool, ns);
 	set_pace(pool, taken, start);
-	*more = taken && (all || destage_wanted(pool));
+	*more = taken && (all || (!round_delay(pool) && !renewal_wanted(pool)));
 	return ret;
 }
 
@@ -654,8 +685,64 @@ static int destage_some(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark;
 
+	if (round_delay(pool))
+		return 0;
 	current_mark(pool, &mark);
 	return destage_below(pool, mark.lsn, false);
+}
+
+/* --- renewal ----------------------------------------------------------------------- */
+
+/* Discards that come next, and would hold the tail, are applied, not renewed. */
+static int apply_next_holes(struct kvp_pool *pool, u64 limit, u32 *taken)
+{
+	struct round r;
+	int ret;
+
+	begin_round(pool, limit, &r);
+	*taken = r.nr;
+	ret = apply_holes(pool, &r.holes);
+	put_back(pool, &r);
+	return min(ret, 0);
+}
+
+/* The tail passes what was renewed. */
+static int pass_renewed(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark;
+
+	if (tail_is_worth_it(pool, &mark))
+		return kvp_checkpoint(pool, &mark);
+	current_mark(pool, &mark);
+	if (kvp_log_short(pool) && kvp_log_home_mark(pool, mark.lsn, &mark))
+		return kvp_checkpoint(pool, &mark);
+	return 0;
+}
+
+/*
+ * Make space in the log of a cache without the disks. Returns true if it got on. If not, and users
+ * wait for space, destage makes it: old versions may be unreadable, or memory may be short.
+ */
+static bool destage_renew(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = pool->destage;
+	u64 tail = kvp_log_tail(pool->log);
+	struct kvp_log_mark mark;
+	u32 holes = 0, done = 0;
+	bool got_on;
+
+	mutex_lock(&pool->checkpoint_lock);
+	current_mark(pool, &mark);
+	dg->error = apply_next_holes(pool, mark.lsn, &holes);
+	if (!dg->error) {
+		done = kvp_renew_some(pool, mark.lsn);
+		dg->error = pass_renewed(pool);
+	}
+	got_on = done || tail != kvp_log_tail(pool->log);
+	if (!got_on && (kvp_log_is_full(pool->log) || (kvp_log_short(pool) && !dg->renew.pending)))
+		kvp_log_renew_stuck(pool);
+	mutex_unlock(&pool->checkpoint_lock);
+	return got_on;
 }
 
 /* Step 8. Set the timers for the next work, after @error, or none. */
@@ -678,7 +765,7 @@ static void destage_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
 	struct kvp_pool *pool = dg->pool;
-	bool faulted;
+	bool faulted, renewed;
 	u64 before;
 	u32 used;
 
@@ -686,12 +773,14 @@ static void destage_work(struct work_struct *work)
 		faulted = kvp_pool_faulted(pool);
 		before = kvp_log_tail(pool->log);
 		used = kvp_wbuf_nr_logged(pool->wbuf);
+		dg->error = 0;
+		renewed = !checkpoint_wanted(pool) && renewal_wanted(pool) && destage_renew(pool);
 		if (checkpoint_wanted(pool)) {
 			dg->hurries = test_and_clear_bit(KVP_DESTAGE_HURRY, &dg->flags);
 			clear_bit(KVP_DESTAGE_DRAIN, &dg->flags);
 			dg->error = destage_and_checkpoint(pool);
 			dg->hurries = false;
-		} else {
+		} else if (!dg->error) {
 			dg->error = destage_some(pool);
 		}
 		if (dg->error == -EINTR) {
@@ -702,7 +791,7 @@ static void destage_work(struct work_struct *work)
 		 * No progress: intents that are going home are in the way. They kick when they are
 		 * home.
 		 */
-		if (before == kvp_log_tail(pool->log) && used <= kvp_wbuf_nr_logged(pool->wbuf))
+		if (!renewed && before == kvp_log_tail(pool->log) && used <= kvp_wbuf_nr_logged(pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool, false);
@@ -745,8 +834,9 @@ static void idle_work(struct work_struct *work)
 	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
 	struct kvp_pool *pool = dg->pool;
 
-	/* Destage at a pace brings these home. */
-	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) && !few_are_logged(pool))
+	/* Destage at a pace brings these home; or few are renewed as long as there are writers. */
+	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) &&
+	    (!few_are_logged(pool) || renews(pool)))
 		kick(pool, false);
 	else if (kvp_log_counts(pool) || kvp_table_dirty(pool->table))
 		kick(pool, true);
@@ -829,11 +919,18 @@ static int destage_to_end(struct kvp_pool *pool, enum reason why)
 
 static int destage_all(struct kvp_pool *pool, enum reason why)
 {
-	int ret = destage_to_end(pool, why);
+	struct kvp_destage *dg = pool->destage;
+	int ret;
 
+	atomic_inc(&dg->orders);
+	/* A renewal that has begun ends first: what it accepts is then committed with all else. */
+	mutex_lock(&pool->checkpoint_lock);
+	mutex_unlock(&pool->checkpoint_lock);
+	ret = destage_to_end(pool, why);
 	/* Parity was logged meanwhile, behind the tail. Bring it home as well. */
 	if (!ret && kvp_log_may_owe(pool))
 		ret = destage_to_end(pool, why);
+	atomic_dec(&dg->orders);
 	return ret;
 }
 

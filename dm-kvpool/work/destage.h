@@ -28,6 +28,7 @@
 #include "log/spill.h"
 #include "policy/yield.h"
 #include "work/elevator.h"
+#include "work/renew.h"
 
 struct kvp_home;
 struct kvp_pool;
@@ -45,6 +46,8 @@ struct kvp_destage {
 	unsigned long flags;
 	struct kvp_home *home;
 	struct kvp_elevator sweep;		/* the spilled versions that it knows by address */
+	struct kvp_renew renew;
+	atomic_t orders;		/* calls that wait until all is home: nothing is renewed */
 	struct delayed_work pace_work;	/* next round of a log on a cache */
 	/* jiffies: no round before @next; nor before @yield, if no writer waits */
 	unsigned long next, yield;

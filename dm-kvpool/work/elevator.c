@@ -203,3 +203,29 @@ void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, st
 	}
 	kvp_wbuf_unlock_lists(w);
 }
+
+void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look)
+{
+	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_version *d = kvp_wbuf_next_swept(w, NULL), *next;
+	u32 dropped = 0;
+
+	look->nr = 0;
+	look->pending = 0;
+	for (; d; d = next) {
+		next = kvp_wbuf_next_swept(w, d);
+		if (d->lsn >= look->below || look->nr == look->max || dropped == KVP_WBUF_AT_ONCE ||
+		    look->pending == KVP_ELEVATOR_PENDING)
+			break;
+		if (!kvp_wbuf_superseded(d)) {
+			look->of[look->nr++] = d;
+		} else if (!kvp_wbuf_outlived(pool, d)) {
+			look->pending++;
+		} else {
+			kvp_wbuf_lock_lists(w);
+			__take_out(pool, d, &look->outlived);
+			kvp_wbuf_unlock_lists(w);
+			dropped++;
+		}
+	}
+}

@@ -73,4 +73,29 @@ void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions);
  */
 void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, struct list_head *to);
 
+/**
+ * struct kvp_elevator_look - what lies at the tail
+ * @below: look at versions below this place, the oldest first
+ * @max: at most so many in @of
+ * @of: result: versions that are the newest of their block, in log order; @nr of them
+ * @pending: result: versions of which a newer one exists, but is not durable
+ * @outlived: empty; gets versions that need not go home any more, at most KVP_WBUF_AT_ONCE. They
+ *	are off the sweep
+ */
+struct kvp_elevator_look {
+	u64 below;
+	u32 max, nr, pending;
+	struct kvp_version **of;
+	struct list_head outlived;
+};
+
+/**
+ * kvp_elevator_look() - look at the oldest versions of the sweep; fills in @look
+ *
+ * Stops after KVP_ELEVATOR_PENDING pending ones. Only in a pool without parity, where nothing counts
+ * outlived versions. Context: the destage worker, under checkpoint_lock.
+ */
+#define KVP_ELEVATOR_PENDING	1024u
+void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look);
+
 #endif /* KVP_ELEVATOR_H */

@@ -15,6 +15,7 @@
 #define USUAL_WINDOW		1024u
 #define WIDE_WINDOW		1536u
 #define NARROW_WINDOW		768u
+#define WIDE_WINDOW_OF_ROWS	4608u	/* of a cache of kind parity1 */
 
 struct host {
 	struct kvp_pool *pool;

@@ -102,6 +102,7 @@ static const struct suite {
 	{ "cache", run_cache },
 	{ "scache", run_scache },
 	{ "park", run_park },
+	{ "renew", run_renew },
 	{ "cachep1", run_cachep1 },
 	{ "restart", run_restart },
 	{ "stripelog", run_stripelog },

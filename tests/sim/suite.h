@@ -127,6 +127,7 @@ void run_cache(void);
 void run_lost_ssds(const struct host_start *shape);
 void run_scache(void);
 void run_park(void);
+void run_renew(void);
 void run_cachep1(void);
 void run_restart(void);
 /** run_cacheparity() - a part of run_cachep1() that is in cacheparity.c */

@@ -85,6 +85,8 @@ static const struct metric {
 	  "Written to each SSD: admitted blocks." },
 	{ "ssd_cache_written_reinserted_bytes_total", "ssd.written_reinserted", COUNTER, 1,
 	  "Written to each SSD: reinserted blocks, which had hits before the log overwrote them." },
+	{ "ssd_cache_written_renewed_bytes_total", "ssd.written_renewed", COUNTER, 1,
+	  "Written to each SSD: renewed blocks, which were dirty where the log came round." },
 	{ "ssd_cache_written_table_bytes_total", "ssd.written_table", COUNTER, 1,
 	  "Written to each SSD: copies of pages of the checksum table." },
 	{ "ssd_cache_reinserted_total", "ssd.reinserted", COUNTER, 1,

@@ -78,7 +78,7 @@ static const char *blocks_at(const struct ctl *ctl, json_object *pool, const cha
 
 static void print_ssd_counts(const struct ctl *ctl, json_object *pool)
 {
-	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF], d[SIZE_BUF], e[SIZE_BUF], f[SIZE_BUF];
+	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF], d[SIZE_BUF], e[SIZE_BUF], f[SIZE_BUF], g[SIZE_BUF];
 
 	printf("  refused: by the SSD cache: %s seen too seldom, %s of streams, %s for want of "
 	       "budget, %s of memory, %s of log, %s changed\n",
@@ -89,13 +89,14 @@ static void print_ssd_counts(const struct ctl *ctl, json_object *pool)
 	       blocks_at(ctl, pool, "cache.refused.log", e),
 	       blocks_at(ctl, pool, "cache.refused.changed", f));
 	printf("  written: to each SSD %s of users, %s of headers, %s of parity, %s filled, "
-	       "%s reinserted, %s of table; %.2f times the data of users there\n",
+	       "%s reinserted, %s renewed, %s of table; %.2f times the data of users there\n",
 	       ctl_size(ctl, json_number_at(pool, "cache.written.data"), a),
 	       ctl_size(ctl, json_number_at(pool, "cache.written.headers"), b),
 	       ctl_size(ctl, json_number_at(pool, "cache.written.parity"), c),
 	       ctl_size(ctl, json_number_at(pool, "cache.written.fills"), d),
 	       ctl_size(ctl, json_number_at(pool, "cache.written.reinserted"), e),
-	       ctl_size(ctl, json_number_at(pool, "cache.written.table"), f),
+	       ctl_size(ctl, json_number_at(pool, "cache.written.renewed"), f),
+	       ctl_size(ctl, json_number_at(pool, "cache.written.table"), g),
 	       (double)json_number_at(pool, "cache.amplification") / 100);
 }
 

@@ -10,6 +10,7 @@ const char *tunable_unit(unsigned int id)
 	case KVP_UNIT_S:		return "s";
 	case KVP_UNIT_BYTES_PER_S:	return "bytes/s";
 	case KVP_UNIT_DWPD:		return "drive writes/day";
+	case KVP_UNIT_PERCENT:		return "%";
 	default:			return "word";
 	}
 }

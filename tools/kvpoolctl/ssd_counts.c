@@ -8,7 +8,7 @@ static const char *const reasons[SSD_REASONS] = {
 };
 
 static const char *const causes[SSD_CAUSES] = {
-	"data", "headers", "parity", "fills", "reinserted", "table"
+	"data", "headers", "parity", "fills", "reinserted", "renewed", "table"
 };
 
 void ssd_counts_load(const struct stats *s, struct ssd_counts *c)

@@ -7,7 +7,7 @@
 #include "stats.h"
 
 #define SSD_REASONS	6
-#define SSD_CAUSES	6
+#define SSD_CAUSES	7
 
 struct ssd_counts {
 	u64 refused[SSD_REASONS];	/* blocks */

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/core.h"
+#include "log/log.h"
+#include "log/renew.h"
+#include "policy/renew.h"
+#include "ram/wbuf.h"
+
+#define AT_ONCE		64u	/* so large a part of the window is looked at together */
+
+static u32 mark_of(const struct kvp_pool *pool)
+{
+	return (u32)READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]);
+}
+
+/* True if nothing new may enter the log, or all of it is about to go home. */
+static bool is_closed(const struct kvp_pool *pool)
+{
+	return kvp_log_is_closed(pool->log) || kvp_log_is_squeezed(pool->log) ||
+	       kvp_pool_faulted(pool) || test_bit(KVP_POOL_SUSPENDING, &pool->flags) ||
+	       test_bit(KVP_POOL_QUIESCED, &pool->flags) ||
+	       test_bit(KVP_POOL_EMPTYING, &pool->flags);
+}
+
+bool kvp_log_renews(const struct kvp_pool *pool)
+{
+	u64 tail = kvp_log_tail(pool->log);
+
+	return kvp_log_renew_kept(pool) && !is_closed(pool) &&
+	       READ_ONCE(pool->log->renew_stuck) != tail + 1 &&
+	       kvp_renew_pays(kvp_log_window(pool->log_vdev->g), mark_of(pool),
+			      kvp_wbuf_live(pool->wbuf));
+}
+
+u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
+{
+	if (!kvp_log_renews(pool))
+		return kvp_log_taken(pool, most);
+	return kvp_renew_fullness(kvp_log_window(READ_ONCE(pool->log_vdev)->g), mark_of(pool),
+				  kvp_wbuf_live(pool->wbuf), most);
+}
+
+u64 kvp_log_renew_below(const struct kvp_pool *pool)
+{
+	const struct kvp_geometry *g = pool->log_vdev->g;
+	u64 head = kvp_log_head(pool->log);
+	u64 span = kvp_renew_span(kvp_log_window(g), g->segment_blocks, kvp_wbuf_live(pool->wbuf));
+
+	return head > span ? head - span : 0;
+}
+
+bool kvp_log_renew_due(struct kvp_pool *pool)
+{
+	u64 below = kvp_log_renew_below(pool), some = kvp_log_window(pool->log_vdev->g) / AT_ONCE;
+
+	return below > some && kvp_wbuf_waits_below(pool->wbuf, below - some);
+}
+
+void kvp_log_renew_stuck(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->log->renew_stuck, kvp_log_tail(pool->log) + 1);
+}

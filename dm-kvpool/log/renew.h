@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Renewal, as the log sees it: what is to be renewed now. The log keeps space for it
+ * (kvp_log_renew_kept()).
+ *
+ * policy/renew.h says why; work/renew.h does it.
+ *
+ * Only with the log on a cache, and without a parity1 in the pool: there each record counts for the
+ * parity of a row.
+ */
+#ifndef KVP_LOG_RENEW_H
+#define KVP_LOG_RENEW_H
+
+#include <linux/types.h>
+
+struct kvp_pool;
+
+/**
+ * kvp_log_renews() - true if renewal makes space in the log, and destage need not
+ *
+ * False while the log is closed, above the mark, or if renewal does not get on. Any context.
+ */
+bool kvp_log_renews(const struct kvp_pool *pool);
+
+/**
+ * kvp_log_fullness() - kvp_log_taken() for writers: if renewal makes space, only what is dirty counts
+ *
+ * Return: blocks, of @most, which is kvp_log_limit_empty(). Any context.
+ */
+u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most);
+
+/** kvp_log_renew_below() - what lies below this place is to be renewed; 0: nothing. Any context. */
+u64 kvp_log_renew_below(const struct kvp_pool *pool);
+
+/**
+ * kvp_log_renew_due() - true if a version lies so far below that that others are worth it, too.
+ * Context: process; takes wbuf->lock.
+ */
+bool kvp_log_renew_due(struct kvp_pool *pool);
+
+/**
+ * kvp_log_renew_stuck() - renewal did not get on: destage makes space, until the tail has moved.
+ * Context: the destage worker.
+ */
+void kvp_log_renew_stuck(struct kvp_pool *pool);
+
+#endif /* KVP_LOG_RENEW_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Renewal: what is dirty at the tail of a cache's log is appended again, so that the tail can pass
+ * without a write to the disks.
+ *
+ * A hard disk takes some hundred blocks a second, an SSD some ten thousand. As long as all that is
+ * dirty fits well into the window of the log, it is cheaper to write the oldest of it to the SSDs
+ * again than to write it home. What was overwritten since is not written at all.
+ *
+ * How much of the window may be dirty for that is the mark (the tunable renew_mark). The log goes
+ * round almost as far as it can before the oldest blocks are renewed: until then as many of them as
+ * possible have been overwritten. Above the mark nothing is renewed, and destage goes as fast as it
+ * can.
+ *
+ * Pure: no I/O, no locks.
+ */
+#ifndef KVP_RENEW_POLICY_H
+#define KVP_RENEW_POLICY_H
+
+#include <linux/types.h>
+
+/**
+ * kvp_renew_reserve() - blocks of the log that are kept for renewals, and users do not get
+ * @window: blocks that may lie between tail and head
+ * @segment: blocks of a segment; the tail frees whole ones
+ *
+ * Enough to renew all that lies in a step of the tail. 0: the window is too small, and nothing is
+ * renewed. Context: any.
+ */
+u64 kvp_renew_reserve(u64 window, u32 segment);
+
+/**
+ * kvp_renew_span() - blocks behind the head that stay as they are: what is older is renewed
+ * @live: blocks that are dirty
+ *
+ * The window must not be too small (kvp_renew_reserve()). Short if little is dirty: then renewals
+ * cost nothing, and clean blocks find space in the log. Context: any.
+ */
+u64 kvp_renew_span(u64 window, u32 segment, u64 live);
+
+/**
+ * kvp_renew_pays() - true if renewals free more space than they take
+ * @mark: per cent of the window that may be dirty; 0: nothing is renewed
+ */
+bool kvp_renew_pays(u64 window, u32 mark, u64 live);
+
+/**
+ * kvp_renew_fullness() - how full a log of @most blocks is for its writers, if renewals make space
+ *
+ * Three quarters of @most at the mark: above it, writers are slowed down. Context: any.
+ */
+u64 kvp_renew_fullness(u64 window, u32 mark, u64 live, u64 most);
+
+#endif /* KVP_RENEW_POLICY_H */

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/core.h"
+#include "log/log.h"
+#include "log/renew.h"
+#include "log/spill.h"
+#include "ram/wbuf.h"
+#include "work/destage.h"
+#include "work/elevator.h"
+#include "work/renew.h"
+
+/* True if users' versions leave room in the buffer for renewed ones. */
+static bool buffer_has_room(struct kvp_pool *pool)
+{
+	const struct kvp_wbuf *w = pool->wbuf;
+	u32 limit = kvp_wbuf_attainable(w);
+
+	if (kvp_wbuf_used(w) < limit - limit / 8)
+		return true;
+	kvp_spill(pool);
+	return kvp_wbuf_used(w) < limit - limit / 8;
+}
+
+/* What lies below @below is old, although the buffer has not yet spilled it. */
+static void spill_below(struct kvp_pool *pool, u64 below)
+{
+	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_version *d;
+	bool old = true;
+
+	while (old) {
+		kvp_wbuf_lock_lists(w);
+		d = __kvp_wbuf_first_logged(w);
+		old = d && d->lsn < below;
+		kvp_wbuf_unlock_lists(w);
+		old = old && kvp_wbuf_spill_oldest(pool);
+		cond_resched();
+	}
+}
+
+/* Returns how many of the versions were renewed. */
+static u32 renew_batch(struct kvp_pool *pool, u32 n)
+{
+	struct kvp_renew *r = &pool->destage->renew;
+	u32 asked = kvp_recall(pool, r->of, r->pages, n), i, renewed = 0;
+
+	for (i = 0; i < asked; i++) {
+		if (!r->pages[i])
+			continue;
+		renewed += kvp_wbuf_renew(pool, r->of[i], r->pages[i]);
+		kvp_wbuf_lone_page_free(pool, r->pages[i]);
+	}
+	atomic64_add(renewed, &pool->work_stats.renewed);
+	return renewed;
+}
+
+/* Returns how many of the versions at the tail were renewed or dropped; *@more: there may be more. */
+static u32 renew_turn(struct kvp_pool *pool, u64 below, bool *more)
+{
+	struct kvp_elevator_look look = {
+		.below = below, .max = KVP_RENEW_BATCH, .of = pool->destage->renew.of,
+	};
+	u32 dropped = 0, renewed = 0;
+	struct list_head *at;
+	bool room;
+
+	INIT_LIST_HEAD(&look.outlived);
+	kvp_elevator_look(pool, &look);
+	list_for_each(at, &look.outlived)
+		dropped++;
+	if (dropped)
+		kvp_wbuf_drop_list(pool, &look.outlived);
+	room = buffer_has_room(pool);
+	if (look.nr && look.pending < KVP_ELEVATOR_PENDING && room)
+		renewed = renew_batch(pool, look.nr);
+	/* What is buffered leaves room when it is committed. */
+	pool->destage->renew.pending = look.pending + renewed + (room ? 0 : kvp_wbuf_buffered(pool->wbuf));
+	*more = renewed || dropped;
+	return renewed + dropped;
+}
+
+u32 kvp_renew_some(struct kvp_pool *pool, u64 limit)
+{
+	u64 below = min(limit, kvp_log_renew_below(pool));
+	u32 done = 0;
+	bool more;
+
+	spill_below(pool, below);
+	kvp_elevator_gather(pool, below);
+	do {
+		done += renew_turn(pool, below, &more);
+		cond_resched();
+	} while (more && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags) && kvp_log_renews(pool));
+	if (kvp_wbuf_buffered(pool->wbuf)) {
+		kvp_commit_now(pool);
+		kvp_commit_kick(pool, true);
+	}
+	return done;
+}

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Renewal: what is dirty at the tail of a cache's log is appended again, and the log goes round
+ * without the disks. What writers, discards, failing SSDs and power cuts do meanwhile.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "log/renew.h"
+#include "pool/cachemode.h"
+#include "ram/wbuf.h"
+#include "suite.h"
+#include "table/table.h"
+#include "work/destage.h"
+
+#define FIRST	64u	/* blocks that stay dirty */
+#define COUNT	60u
+#define HOT	300u	/* a few that are written all the time */
+
+struct play {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	void (*scene)(struct play *p);
+	u32 served;
+	bool checks;
+};
+
+static u64 renewed(struct play *p)
+{
+	return atomic64_read(&p->host.pool->work_stats.renewed);
+}
+
+static u64 head_of(struct play *p)
+{
+	return kvp_log_head(p->host.pool->log);
+}
+
+static u64 window_of(struct play *p)
+{
+	return kvp_log_window(p->host.pool->log_vdev->g);
+}
+
+/* No round is due for the next minute, so what moves the tail is renewal. */
+static void no_rounds(struct play *p)
+{
+	WRITE_ONCE(p->host.pool->destage->next, jiffies + 60 * HZ);
+}
+
+/* True if an older version of @block waits, and holds the tail. */
+static bool old_one_waits(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_version *d;
+
+	list_for_each_entry(d, &pool->wbuf->swept, list)
+		if (d->block == block)
+			return true;
+	return false;
+}
+
+/* The record of the old version is needed until the new one is durable. */
+static void check_old_ones(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 block;
+
+	mutex_lock(&pool->checkpoint_lock);
+	for (block = FIRST; block < FIRST + COUNT; block++) {
+		struct kvp_version *d = kvp_wbuf_find(pool, block);
+		bool pending = d && d->renewed && d->state < KVP_VERSION_LOGGED;
+
+		if (d)
+			kvp_wbuf_unlock(pool, block);
+		if (pending && !old_one_waits(pool, block))
+			sim_fail("block %llu is only in RAM", block);
+	}
+	mutex_unlock(&pool->checkpoint_lock);
+}
+
+/* The log goes on by @blocks, with writes of a few blocks, each made durable. */
+static void go_on(struct play *p, u64 blocks)
+{
+	u64 end = head_of(p) + blocks;
+	u32 i;
+
+	for (i = 0; head_of(p) < end; i++) {
+		no_rounds(p);
+		host_write(&p->host, HOT + i % 7, 1, false);
+		host_flush(&p->host);
+		if (p->checks)
+			check_old_ones(p);
+	}
+}
+
+static void must_be_renewed(struct play *p)
+{
+	if (!renewed(p))
+		sim_fail("nothing was renewed: the case was not set up");
+}
+
+/* Blocks that nothing overwrites, and the log on its way round as far as before renewals. */
+static void set_up(struct play *p)
+{
+	kvp_wbuf_set_limit(p->host.pool, 64);
+	if (!kvp_log_renew_kept(p->host.pool))
+		sim_fail("the window is too small: the case was not set up");
+	no_rounds(p);
+	host_write_each(&p->host, FIRST, COUNT);
+}
+
+/* A full buffer would bring some home. */
+static void hold_homes(struct play *p)
+{
+	kvp_wbuf_set_limit(p->host.pool, 256);
+	disks_hold_homes(p->start.legs - p->start.cache, POOL_BLOCKS);
+}
+
+/* The log comes round several times, and no block is written to the disks. */
+static void round_and_round(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 before;
+
+	set_up(p);
+	before = atomic64_read(&pool->work_stats.destage_blocks);
+	hold_homes(p);
+	p->checks = true;
+	go_on(p, 3 * window_of(p));
+	must_be_renewed(p);
+	if (renewed(p) < 2 * COUNT)
+		sim_fail("%llu blocks were renewed, not %u twice", renewed(p), COUNT);
+	if (atomic64_read(&pool->work_stats.destage_blocks) != before)
+		sim_fail("%llu blocks went home",
+			 atomic64_read(&pool->work_stats.destage_blocks) - before);
+	if (!pool->log->ssd_blocks[KVP_LOG_RENEWED] ||
+	    pool->log->ssd_blocks[KVP_LOG_RENEWED] > renewed(p))
+		sim_fail("%llu blocks count as renewed", pool->log->ssd_blocks[KVP_LOG_RENEWED]);
+	if (kvp_wbuf_live(pool->wbuf) != COUNT + 7)
+		sim_fail("%u blocks count as dirty", kvp_wbuf_live(pool->wbuf));
+	host_read_each(&p->host, FIRST, COUNT);
+	disks_release_all();
+	host_checkpoint(&p->host);
+	if (kvp_wbuf_live(pool->wbuf))
+		sim_fail("all is home, and %u blocks count as dirty", kvp_wbuf_live(pool->wbuf));
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/* The tunable, while the pool serves: nothing is renewed, then it is. */
+static void by_tunable(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+
+	set_up(p);
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 0) || kvp_log_renew_kept(pool))
+		sim_fail("renewal cannot be turned off");
+	go_on(p, 2 * window_of(p));
+	if (renewed(p))
+		sim_fail("%llu blocks were renewed", renewed(p));
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 70))
+		sim_fail("renewal cannot be turned on");
+	no_rounds(p);
+	host_write_each(&p->host, FIRST, COUNT);
+	go_on(p, 2 * window_of(p));
+	must_be_renewed(p);
+}
+
+/* Above the mark destage makes the space. */
+static void above_the_mark(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 1))
+		sim_fail("the mark cannot be set");
+	kvp_wbuf_set_limit(pool, 64);
+	host_write_each(&p->host, FIRST, COUNT);
+	hold_homes(p);
+	host_sleep(1);
+	disks_release_all();
+	go_on(p, 2 * window_of(p));
+	host_read_each(&p->host, FIRST, COUNT);
+	if (!atomic64_read(&pool->work_stats.destage_blocks))
+		sim_fail("nothing went home");
+}
+
+/* Reads of the SSDs hang from now on: the next renewal gets no further than to ask for contents. */
+static void begin_to_renew(struct play *p)
+{
+	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
+	u32 i, first = p->start.legs - p->start.cache;
+	struct kvp_version *d = kvp_wbuf_find(p->host.pool, FIRST);
+	struct kvp_place at;
+
+	if (!d || d->page)
+		sim_fail("block %u is not spilled: the case was not set up", FIRST);
+	at = kvp_log_place(g, d->lsn + d->payload, 0);
+	kvp_wbuf_unlock(p->host.pool, FIRST);
+	for (i = first; i < p->start.legs; i++)
+		if (!p->start.cache_parity || at.leg == i - first)
+			disks_stall(i, at.block, at.block + 1);
+	for (i = 0; !disks_wait() && i < 2000; i++) {
+		go_on(p, 1);
+		host_sleep(1);
+	}
+	if (!disks_wait() || renewed(p))
+		sim_fail("no renewal has begun: the case was not set up");
+}
+
+/* The blocks change while their old contents are read: no older version comes after a newer one. */
+static void race(struct play *p)
+{
+	set_up(p);
+	begin_to_renew(p);
+	host_write(&p->host, FIRST, 2, true);
+	host_write(&p->host, FIRST + 2, 2, false);
+	host_discard(&p->host, FIRST + 4, 2);
+	host_flush(&p->host);
+	host_discard(&p->host, FIRST + 6, 2);
+	host_write(&p->host, FIRST + 7, 1, false);
+	disks_release_all();
+	go_on(p, window_of(p) / 2);
+	must_be_renewed(p);
+	host_read_each(&p->host, FIRST, COUNT);
+	host_checkpoint(&p->host);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/*
+ * A discard has its place in the order, and comes to its blocks one by one: those that it has not
+ * come to yet are not renewed behind it.
+ */
+static void discard_on_its_way(struct play *p)
+{
+	u32 i;
+
+	set_up(p);
+	begin_to_renew(p);
+	disks_release_all();
+	for (i = 0; i < 12; i++) {
+		host_discard(&p->host, FIRST, COUNT);
+		host_read_each(&p->host, FIRST, COUNT);
+		no_rounds(p);
+		host_write_each(&p->host, FIRST, COUNT);
+		go_on(p, window_of(p) / 5 * 3);
+	}
+	must_be_renewed(p);
+	host_discard(&p->host, FIRST, COUNT);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/* Writers who do not wait fill all of the log that is theirs, and no disk helps. No write is a stream. */
+static void crowd(struct play *p)
+{
+	u64 end;
+	u32 i;
+
+	set_up(p);
+	hold_homes(p);
+	end = head_of(p) + 4 * window_of(p);
+	for (i = 0; head_of(p) < end; i++) {
+		no_rounds(p);
+		host_write(&p->host, HOT + 10 * (i * 3 % 7), 8, false);
+		if (i % 7 == 6) {
+			kvp_commit_now(p->host.pool);
+			kvp_commit_kick(p->host.pool, true);
+		}
+	}
+	must_be_renewed(p);
+	host_read_each(&p->host, FIRST, COUNT);
+	disks_release_all();
+	host_checkpoint(&p->host);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/* Renewed blocks are rewritten and discarded while their new records are on their way. */
+static void change_renewed(struct play *p)
+{
+	u32 i;
+
+	set_up(p);
+	for (i = 0; i < COUNT; i += 3) {
+		go_on(p, window_of(p) / COUNT * 3);
+		host_write(&p->host, FIRST + i, 1, i % 2);
+		host_discard(&p->host, FIRST + (i * 7 + 1) % COUNT, 1);
+	}
+	go_on(p, window_of(p) / 2);
+	must_be_renewed(p);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/* For the cuts: several segments are renewed, and the tail passes them. */
+static void renew(struct play *p)
+{
+	set_up(p);
+	go_on(p, window_of(p) / 3);
+	p->served = disks.trace.nr;
+	go_on(p, window_of(p) / 2);
+	must_be_renewed(p);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/* Zeros have no contents in the log, and a discard at the tail is applied. */
+static void zeros_and_discards(struct play *p)
+{
+	u32 i;
+
+	set_up(p);
+	host_write_zeros(&p->host, FIRST + 10, 5);
+	host_flush(&p->host);
+	host_discard(&p->host, FIRST + 20, 5);
+	host_flush(&p->host);
+	host_write_each(&p->host, FIRST + 22, 2);
+	hold_homes(p);
+	for (i = 0; i < 2; i++)
+		go_on(p, window_of(p));
+	must_be_renewed(p);
+	host_read_each(&p->host, FIRST, COUNT);
+	disks_release_all();
+	host_checkpoint(&p->host);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/* One block at the tail cannot be read from any SSD: it is not renewed, and only it is lost. */
+static void rotten(struct play *p)
+{
+	u32 i, first = p->start.legs - p->start.cache;
+	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
+	struct kvp_version *d;
+	u8 junk[KVP_BLOCK_SIZE];
+	u64 at;
+
+	set_up(p);
+	d = kvp_wbuf_find(p->host.pool, FIRST + 3);
+	at = kvp_log_place(g, d->lsn + d->payload, 0).block;
+	kvp_wbuf_unlock(p->host.pool, FIRST + 3);
+	memset(junk, 0x3c, sizeof(junk));
+	for (i = first; i < p->start.legs; i++)
+		image_write_data(&disks.img[i], at, junk);
+	go_on(p, 2 * window_of(p));
+	host_checkpoint(&p->host);
+	if (!host_read(&p->host, FIRST + 3, junk))
+		sim_fail("a rotten block was renewed");
+	if (p->host.pool->table->poisoned != 1)
+		sim_fail("%llu blocks are lost", p->host.pool->table->poisoned);
+	host_read_each(&p->host, FIRST, 3);
+	host_read_each(&p->host, FIRST + 4, COUNT - 4);
+	host_write_each(&p->host, FIRST + 3, 1);
+	host_checkpoint(&p->host);
+}
+
+/* An SSD dies while blocks are renewed; the last one too, and the log moves. */
+static void ssds_die(struct play *p, u32 dead)
+{
+	u32 i, first = p->start.legs - p->start.cache;
+
+	set_up(p);
+	begin_to_renew(p);
+	for (i = 0; i < dead; i++)
+		disks_fault(FAULT_WRITE_EIO, first + i, 0, ~0ull);
+	disks_release_all();
+	go_on(p, 64);
+	host_read_each(&p->host, FIRST, COUNT);
+	host_checkpoint(&p->host);
+	host_read_each(&p->host, FIRST, COUNT);
+	if (p->host.pool->table->poisoned)
+		sim_fail("%llu blocks are lost", p->host.pool->table->poisoned);
+}
+
+static void one_dies(struct play *p)
+{
+	ssds_die(p, 1);
+}
+
+static void all_die(struct play *p)
+{
+	ssds_die(p, p->start.cache);
+	if (!kvp_has_data(p->host.pool->log_vdev->g))
+		sim_fail("the log has not moved");
+}
+
+/* The mode of the cache changes while blocks are renewed, and back. */
+static void mode_changes(struct play *p)
+{
+	set_up(p);
+	begin_to_renew(p);
+	disks_release_all();
+	if (kvp_cache_set_mode(p->host.pool, KVP_CACHE_WRITETHROUGH, true, &p->host.refusal))
+		sim_fail("the log does not leave the cache");
+	host_read_each(&p->host, FIRST, COUNT);
+	if (kvp_log_renew_kept(p->host.pool))
+		sim_fail("space of the legs' log is kept");
+	host_write_each(&p->host, FIRST, COUNT);
+	if (kvp_cache_set_mode(p->host.pool, KVP_CACHE_WRITEBACK, true, &p->host.refusal))
+		sim_fail("the log does not return");
+	host_write_each(&p->host, FIRST, COUNT);
+	go_on(p, window_of(p));
+	must_be_renewed(p);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/* No commit takes renewed blocks for a time: their old versions stay. */
+static void suspended(struct play *p)
+{
+	set_up(p);
+	begin_to_renew(p);
+	disks_release_all();
+	kvp_pool_write_back(p->host.pool);
+	kvp_pool_quiesce(p->host.pool);
+	kvp_pool_unquiesce(p->host.pool);
+	go_on(p, window_of(p));
+	must_be_renewed(p);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/* A second life, on what the first one left in the log: restored versions have no page. */
+static void go_on_after_restart(struct play *p)
+{
+	host_stop(&p->host);
+	if (host_start(&p->host, &p->o, &p->start))
+		sim_fail("start: %s", p->host.refusal.why);
+}
+
+static void restart(struct play *p)
+{
+	set_up(p);
+	go_on(p, window_of(p) / 2);
+	go_on_after_restart(p);
+	if (!p->host.pool->recovery.kept)
+		sim_fail("nothing was restored: the case was not set up");
+	kvp_wbuf_set_limit(p->host.pool, 64);
+	p->served = disks.trace.nr;
+	go_on(p, window_of(p));
+	must_be_renewed(p);
+	host_read_each(&p->host, FIRST, COUNT);
+	host_checkpoint(&p->host);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+/* --- running them ------------------------------------------------------------------------- */
+
+static void life(void *arg)
+{
+	struct play *p = arg;
+
+	if (host_start(&p->host, &p->o, &p->start))
+		sim_fail("start: %s", p->host.refusal.why);
+	p->served = disks.trace.nr;
+	p->scene(p);
+	host_stop(&p->host);
+}
+
+static bool play_once(const char *name, struct play *p, u64 seed, u32 cuts)
+{
+	const struct base *base = base_cache(&p->start);
+	struct crash crash = { .legs = p->start.legs, .cache = p->start.cache,
+			       .cache_parity = p->start.cache_parity, .o = &p->o };
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&p->o, &base->o);
+	check_seed_config(&config, seed);
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, life, p) == SIM_RETURNED;
+	disks_end();
+	check_stats.machines++;
+	if (good && cuts)
+		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH,
+				    opt.thorough ? 40 * cuts : cuts);
+	oracle_free(&p->o);
+	return good;
+}
+
+static void play(const char *what, const struct host_start *shape, void (*scene)(struct play *p), u32 cuts)
+{
+	u32 images = opt.images, i;
+	bool good = true;
+	char name[128];
+
+	snprintf(name, sizeof(name), "renew:%u%s:%s", shape->cache, shape->cache_parity ? "-rows" : "", what);
+	if (!wanted(name))
+		return;
+	opt.images = min(opt.images, 2u);
+	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : 2); i++) {
+		struct play p = { .start = *shape, .scene = scene };
+
+		good = play_once(name, &p, mix64(opt.seed, i), cuts);
+	}
+	opt.images = images;
+	result(name, good);
+}
+
+void run_renew(void)
+{
+	static const struct host_start shapes[] = {
+		{ .legs = 3, .cache = 1, .cache_dirty = WIDE_WINDOW },
+		{ .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW },
+		{ .legs = 5, .cache = 3, .cache_parity = true, .cache_dirty = WIDE_WINDOW_OF_ROWS },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		play("round-and-round", &shapes[i], round_and_round, 0);
+		play("cut", &shapes[i], renew, 12);
+		play("race", &shapes[i], race, 8);
+		play("discard-on-its-way", &shapes[i], discard_on_its_way, 0);
+		if (!shapes[i].cache_parity)
+			play("crowd", &shapes[i], crowd, 0);
+		play("change-renewed", &shapes[i], change_renewed, 8);
+		play("zeros-and-discards", &shapes[i], zeros_and_discards, 0);
+		if (!shapes[i].cache_parity)
+			play("rotten", &shapes[i], rotten, 0);
+		play("all-ssds-die", &shapes[i], all_die, 0);
+		if (shapes[i].cache > 1)
+			play("an-ssd-dies", &shapes[i], one_dies, 0);
+		play("mode-changes", &shapes[i], mode_changes, 0);
+		play("suspended", &shapes[i], suspended, 0);
+		play("restart", &shapes[i], restart, 4);
+	}
+	play("by-tunable", &shapes[0], by_tunable, 0);
+	play("above-the-mark", &shapes[0], above_the_mark, 0);
+}
