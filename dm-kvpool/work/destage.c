@@ -732,12 +732,17 @@ static bool destage_renew(struct kvp_pool *pool)
 	bool got_on;
 
 	mutex_lock(&pool->checkpoint_lock);
+	/* An order that comes now waits until this has ended, or this sees the order. */
+	WRITE_ONCE(dg->renewing, true);
+	smp_mb();	/* pairs with the one in destage_all() */
 	current_mark(pool, &mark);
-	dg->error = apply_next_holes(pool, mark.lsn, &holes);
-	if (!dg->error) {
+	dg->error = renews(pool) ? apply_next_holes(pool, mark.lsn, &holes) : 0;
+	if (!dg->error && renews(pool)) {
 		done = kvp_renew_some(pool, mark.lsn);
 		dg->error = pass_renewed(pool);
 	}
+	WRITE_ONCE(dg->renewing, false);
+	wake_up_all(&dg->wait);
 	got_on = done || tail != kvp_log_tail(pool->log);
 	if (!got_on && (kvp_log_is_full(pool->log) || (kvp_log_short(pool) && !dg->renew.pending)))
 		kvp_log_renew_stuck(pool);
@@ -923,9 +928,9 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 	int ret;
 
 	atomic_inc(&dg->orders);
+	smp_mb__after_atomic();	/* pairs with the one in destage_renew() */
 	/* A renewal that has begun ends first: what it accepts is then committed with all else. */
-	mutex_lock(&pool->checkpoint_lock);
-	mutex_unlock(&pool->checkpoint_lock);
+	wait_event(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, why));
 	ret = destage_to_end(pool, why);
 	/* Parity was logged meanwhile, behind the tail. Bring it home as well. */
 	if (!ret && kvp_log_may_owe(pool))

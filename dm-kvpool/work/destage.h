@@ -48,6 +48,7 @@ struct kvp_destage {
 	struct kvp_elevator sweep;		/* the spilled versions that it knows by address */
 	struct kvp_renew renew;
 	atomic_t orders;		/* calls that wait until all is home: nothing is renewed */
+	bool renewing;			/* the worker renews just now */
 	struct delayed_work pace_work;	/* next round of a log on a cache */
 	/* jiffies: no round before @next; nor before @yield, if no writer waits */
 	unsigned long next, yield;

@@ -102,6 +102,8 @@ static void must_be_renewed(struct play *p)
 static void set_up(struct play *p)
 {
 	kvp_wbuf_set_limit(p->host.pool, 64);
+	if (kvp_pool_set(p->host.pool, KVP_T_RENEW_MARK, 70))
+		sim_fail("the mark cannot be set");
 	if (!kvp_log_renew_kept(p->host.pool))
 		sim_fail("the window is too small: the case was not set up");
 	no_rounds(p);
@@ -502,7 +504,7 @@ void run_renew(void)
 		play("cut", &shapes[i], renew, 12);
 		play("race", &shapes[i], race, 8);
 		play("discard-on-its-way", &shapes[i], discard_on_its_way, 0);
-		if (!shapes[i].cache_parity)
+		if (shapes[i].cache == 1)
 			play("crowd", &shapes[i], crowd, 0);
 		play("change-renewed", &shapes[i], change_renewed, 8);
 		play("zeros-and-discards", &shapes[i], zeros_and_discards, 0);
