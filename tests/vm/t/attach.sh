@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: under load a single becomes a mirror, one leg more and one less, in use and pulled out; a leg is changed for another
+# kernels: 6.12
 # timeout: 300
-# turn: legs-attached */pool/attach.c *kvpoolctl/legs.c
+# turn: legs-replaced */pool/attach.c *kvpoolctl/legs.c
 # needs: gcc python3 fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/legs.sh"
