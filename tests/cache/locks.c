@@ -9,7 +9,7 @@
 void (*after_unlock)(void);
 static unsigned int held;
 
-void spin_lock_init(spinlock_t *lock)
+void sim_spin_lock_init(spinlock_t *lock, const char *name)
 {
 	*lock = (spinlock_t){ .ready = true };
 }

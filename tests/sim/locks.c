@@ -4,6 +4,8 @@
  * with a spinlock held, no release of a lock that is not held, no lock taken both in interrupts and
  * with interrupts on.
  */
+#include <string.h>
+
 #include "sched.h"
 
 #include <linux/jiffies.h>
@@ -40,11 +42,67 @@ static void forget(const void *lock, const char *where)
 	}
 }
 
+/* --- takings ------------------------------------------------------------------------ */
+
+/* So many places in the code take a lock of which there is one in a pool. */
+#define PLACES	128u
+
+static struct {
+	const char *lock, *place;
+	u32 taken;
+} places[PLACES];
+static u32 nr_places;
+static bool counting;
+
+void sim_count_takings(void)
+{
+	nr_places = 0;
+	counting = true;
+}
+
+u32 sim_takings(void)
+{
+	u32 all = 0, i;
+
+	counting = false;
+	for (i = 0; i < nr_places; i++)
+		all += places[i].taken;
+	return all;
+}
+
+void sim_print_takings(FILE *to)
+{
+	u32 i;
+
+	for (i = 0; i < nr_places; i++)
+		fprintf(to, "\t%u\t%s in %s\n", places[i].taken, places[i].lock, places[i].place);
+}
+
+/* One of many locks is no lock that all processors take. */
+static void taken(const char *lock, const char *where)
+{
+	u32 i;
+
+	if (!counting || strchr(lock, '['))
+		return;
+	for (i = 0; i < nr_places && (places[i].lock != lock || strcmp(places[i].place, where)); i++)
+		;
+	if (i == PLACES)
+		sim_fail("%s: too many places take locks", where);
+	if (i == nr_places) {
+		places[nr_places].lock = lock;
+		places[nr_places].place = where;
+		places[nr_places++].taken = 0;
+	}
+	places[i].taken++;
+}
+
 /* --- spinlocks ---------------------------------------------------------------------- */
 
-void spin_lock_init(spinlock_t *lock)
+void sim_spin_lock_init(spinlock_t *lock, const char *name)
 {
 	lock->owner = NULL;
+	lock->name = name;
 	lock->usage = 0;
 	lock->ready = true;
 }
@@ -57,6 +115,7 @@ bool sim_spin_trylock(spinlock_t *lock, const char *where)
 		return false;
 	lock->owner = sim_current;
 	sim_current->spins++;
+	taken(lock->name, where);
 	remember(lock, where);
 	return true;
 }
@@ -101,9 +160,10 @@ void sim_assert_spin(const struct spinlock *lock, const char *where)
 
 /* --- mutexes ---------------------------------------------------------------------------- */
 
-void mutex_init(struct mutex *m)
+void sim_mutex_init(struct mutex *m, const char *name)
 {
 	m->owner = NULL;
+	m->name = name;
 	m->ready = true;
 }
 
@@ -123,6 +183,7 @@ bool sim_mutex_trylock(struct mutex *m, const char *where)
 	if (m->owner)
 		return false;
 	m->owner = sim_current;
+	taken(m->name, where);
 	remember(m, where);
 	return true;
 }

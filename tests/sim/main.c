@@ -117,6 +117,7 @@ static const struct suite {
 	{ "resilver", run_resilver },
 	{ "attach", run_attach },
 	{ "trip", run_trip },
+	{ "locks", run_takings },
 };
 
 static void usage(void)

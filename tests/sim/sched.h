@@ -8,6 +8,7 @@
 #ifndef SIM_SCHED_H
 #define SIM_SCHED_H
 
+#include <stdio.h>
 #include <linux/kernel.h>
 
 struct blk;
@@ -78,6 +79,13 @@ extern struct rng sim_rng;		/* of the machine that runs */
 extern bool sim_verbose;
 /* tasks of this name are held up now and then, while others get far */
 extern const char *sim_slow;
+
+/** sim_count_takings() - begin to count how often locks are taken of which a pool has only one */
+void sim_count_takings(void);
+/** sim_takings() - how often that was, by all tasks; ends the counting */
+u32 sim_takings(void);
+/** sim_print_takings() - which they were, and where, a line each */
+void sim_print_takings(FILE *to);
 extern char sim_failure[1024];		/* why the last machine failed */
 extern u64 sim_switches;
 

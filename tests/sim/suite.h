@@ -155,6 +155,7 @@ void run_legs(void);
 void run_resilver(void);
 void run_attach(void);
 void run_trip(void);
+void run_takings(void);
 void run_exchange(void);
 
 /* Parts of the golden suite that live in files of their own. */

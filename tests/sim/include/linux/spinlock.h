@@ -8,8 +8,10 @@
 
 struct task_sim;
 
+/* @name: as the engine calls it where it is set up; a lock with '[' in it is one of many. */
 typedef struct spinlock {
 	struct task_sim *owner;
+	const char *name;
 	u8 usage;		/* taken with interrupts on; taken in an interrupt */
 	bool ready;
 } spinlock_t;
@@ -18,12 +20,13 @@ typedef spinlock_t raw_spinlock_t;
 #define __SPIN_LOCK_UNLOCKED(x)	{ .ready = true }
 #define DEFINE_SPINLOCK(x)	spinlock_t x = __SPIN_LOCK_UNLOCKED(x)
 
-void spin_lock_init(spinlock_t *lock);
+void sim_spin_lock_init(spinlock_t *lock, const char *name);
 void sim_spin_lock(spinlock_t *lock, bool irq_off, const char *where);
 bool sim_spin_trylock(spinlock_t *lock, const char *where);
 void sim_spin_unlock(spinlock_t *lock, const char *where);
 bool sim_spin_held(const spinlock_t *lock);
 
+#define spin_lock_init(l)	sim_spin_lock_init(l, #l)
 #define spin_lock(l)		sim_spin_lock(l, false, __func__)
 #define spin_unlock(l)		sim_spin_unlock(l, __func__)
 #define spin_trylock(l)		sim_spin_trylock(l, __func__)
