@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <uuid/uuid.h>
 
+#include "around.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "format/stripe.h"
@@ -412,7 +413,8 @@ static int check_leg(struct plan *p, struct plan_leg *leg, struct err *err)
 	if (leg->dev.readonly)
 		return err_set(err, ERR_READ_ONLY, path, "make it writable: blockdev --setrw",
 			       "it is read-only");
-	return check_label(p, leg, err) || check_signature(p, leg, err) ? -1 : 0;
+	return check_label(p, leg, err) || around_check(&leg->dev, err) ||
+	       check_signature(p, leg, err) ? -1 : 0;
 }
 
 static int lay_out_vdev(struct plan *p, struct kvp_geometry *g, struct err *err)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "around.h"
 #include "signature.h"
 #include "target.h"
 
@@ -81,7 +82,7 @@ int target_check(struct target *t, const struct scan *s, struct err *err)
 		ret = err_set(err, ERR_EXISTS, t->path, "-f overwrites it, if it is not needed",
 			      "it exists");
 	if (!ret)
-		ret = check_label(t, err);
+		ret = check_label(t, err) || around_check(&t->dev, err) ? -1 : 0;
 	if (!ret && t->dev.rdev)
 		ret = check_device(t, err);
 	device_close(&t->dev);

@@ -329,6 +329,24 @@ static bool sys_devno(const char *dir, const char *name, dev_t *rdev)
 	return true;
 }
 
+unsigned int device_partitions(dev_t rdev, dev_t *list, unsigned int max)
+{
+	char path[PATH_MAX];
+	unsigned int n = 0;
+	struct dirent *e;
+	DIR *dir;
+
+	sys_path(rdev, "", path, sizeof(path));
+	dir = opendir(path);
+	/* folders with the number of a device: the disk has no others */
+	while (dir && n < max && (e = readdir(dir)))
+		if (*e->d_name != '.' && sys_devno(path, e->d_name, &list[n]) && list[n] != rdev)
+			n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uuid_size)
 {
 	char path[PATH_MAX], file[PATH_MAX + 300];

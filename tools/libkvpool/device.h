@@ -67,6 +67,9 @@ bool device_overlaps(const struct device *a, const struct device *b);
 /** device_disk() - the disk that @rdev is a partition of, else @rdev itself */
 dev_t device_disk(dev_t rdev);
 
+/** device_partitions() - the partitions of a disk, at most @max of them; how many are in @list */
+unsigned int device_partitions(dev_t rdev, dev_t *list, unsigned int max);
+
 /** device_make() - a device number from its parts */
 dev_t device_make(unsigned int major, unsigned int minor);
 
