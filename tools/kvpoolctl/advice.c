@@ -90,19 +90,45 @@ static bool about_state(json_object *pool, char *buf, size_t size)
 	return true;
 }
 
+static bool is_readonly(json_object *pool)
+{
+	return json_flag_at(pool, "readonly");
+}
+
+/* What comes before a change of a pool that was imported read-only: without it, all are refused. */
+static const char *writable_first(json_object *pool, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name");
+
+	*buf = 0;
+	if (is_readonly(pool))
+		snprintf(buf, size, "kvpoolctl export %.64s, then kvpoolctl import %.64s without "
+			 "--readonly; then ", name, name);
+	return buf;
+}
+
+/*
+ * Blocks that are lost, or that the last scrub found no good copy of. Those may have been written
+ * since, or a leg did not answer: then they are not lost.
+ */
 static bool about_blocks(json_object *pool, char *buf, size_t size)
 {
 	u64 poisoned = json_number_at(pool, "poisoned_total");
-	u64 n = poisoned ?: json_number_at(pool, "scrub.unrepaired");
+	u64 unrepaired = json_number_at(pool, "scrub.unrepaired");
 	const char *name = json_text_at(pool, "name");
+	char first[224];
 
-	if (!n)
-		return false;
-	snprintf(buf, size, "%" PRIu64 " block%s lost%s: kvpoolctl status -v %s lists them; write "
-		 "them anew from a backup, then kvpoolctl scrub --wait %s", n,
-		 n == 1 ? " is" : "s are",
-		 poisoned ? "" : ", as the last scrub found", name, name);
-	return true;
+	writable_first(pool, first, sizeof(first));
+	if (poisoned)
+		snprintf(buf, size, "%" PRIu64 " block%s lost: kvpoolctl status -v %s lists them; "
+			 "%swrite them anew from a backup, then kvpoolctl scrub --wait %s", poisoned,
+			 poisoned == 1 ? " is" : "s are", name, first, name);
+	else if (unrepaired)
+		snprintf(buf, size, "the last scrub found no good copy of %" PRIu64 " block%s, and "
+			 "none is known to be lost now: a disk did not answer, or they were written "
+			 "since. Check disks and cables; then %skvpoolctl scrub --wait %s", unrepaired,
+			 unrepaired == 1 ? "" : "s", first, name);
+	return poisoned || unrepaired;
 }
 
 static const char *leg_name(json_object *leg)
@@ -142,7 +168,7 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 			  const char *because, char *buf, size_t size)
 {
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
-	char again[160] = "", none[96] = "";
+	char again[160] = "", none[96] = "", first[224];
 
 	if (!any_ssd_is_online(pool))
 		snprintf(none, sizeof(none), ", kvpoolctl remove %s cache runs without a cache",
@@ -152,9 +178,9 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 			 "; if it works again, kvpoolctl online %s %s starts it empty", name,
 			 leg_name(leg));
 	snprintf(buf, size,
-		 "SSD %s of the cache is %s%s: %s. kvpoolctl replace %s %s NEW puts another in its "
-		 "place%s%s",
-		 leg_name(leg), state, more, because, name, leg_name(leg), none, again);
+		 "SSD %s of the cache is %s%s: %s. %skvpoolctl replace %s %s NEW puts another in its "
+		 "place%s%s", leg_name(leg), state, more, because,
+		 writable_first(pool, first, sizeof(first)), name, leg_name(leg), none, again);
 }
 
 /* A leg that is there, and is out: it need not be copied as a whole. */
@@ -162,13 +188,14 @@ static void about_return(json_object *pool, json_object *leg, char *buf, size_t 
 {
 	const char *name = json_text_at(pool, "name");
 	bool faulted = !strcmp(json_text_at(leg, "state"), "faulted");
-	char another[256] = "";
+	char another[256] = "", first[224];
 
 	if (faulted)
 		snprintf(another, sizeof(another), "kvpoolctl replace %.64s %.120s NEW puts another in "
 			 "its place", name, leg_name(leg));
-	snprintf(buf, size, "%skvpoolctl online %s %s brings it back, and copies only what it missed%s%s",
-		 faulted ? "Check its cable; then " : "", name, leg_name(leg),
+	snprintf(buf, size, "%s%skvpoolctl online %s %s brings it back, and copies only what it missed%s%s",
+		 faulted ? "Check its cable; then " : "", writable_first(pool, first, sizeof(first)),
+		 name, leg_name(leg),
 		 !faulted ? "" : "; if it fails again, ", faulted ? another : "");
 }
 
@@ -187,10 +214,10 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
 	u64 survives = json_number_at(pool, "losses_survivable");
 	const char *because = "it cannot be used";
-	char more[40] = "", then[400];
+	char more[40] = "", then[560];
 	size_t i;
 
-	if (!strcmp(state, "missing") && json_flag_at(pool, "readonly")) {
+	if (!strcmp(state, "missing") && is_readonly(pool) && !is_ssd(pool, leg)) {
 		snprintf(buf, size, "leg %s is missing: kvpoolctl export %s, connect it, then "
 			 "kvpoolctl import %s", leg_name(leg), name, name);
 		return;
@@ -224,6 +251,13 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 
 	if (count > 1)
 		snprintf(more, sizeof(more), " (and %u more)", count - 1);
+	if (is_readonly(pool)) {
+		snprintf(buf, size, "leg %s is not in sync%s: its resilver goes on once the pool takes "
+			 "writes: kvpoolctl export %s, then kvpoolctl import %s without --readonly",
+			 leg_name(leg), more, json_text_at(pool, "name"),
+			 json_text_at(pool, "name"));
+		return;
+	}
 	if (unread)
 		snprintf(lacks, sizeof(lacks), ". It cannot end while no leg in sync gives %" PRIu64
 			 " block(s): check the other disks", unread / KVP_BLOCK_SIZE);
@@ -233,26 +267,67 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 		 json_number_at(pool, "losses_survivable"), json_text_at(pool, "name"), lacks);
 }
 
+/* The vdev with data that @leg is in; NULL: none. It belongs to @pool. */
+static json_object *vdev_of(json_object *pool, json_object *leg)
+{
+	json_object *vdevs = json_at(pool, "vdevs"), *legs;
+	size_t v, i;
+
+	for (v = 0; vdevs && v < json_object_array_length(vdevs); v++) {
+		legs = json_at(json_object_array_get_idx(vdevs, v), "legs");
+		for (i = 0; legs && i < json_object_array_length(legs); i++)
+			if (json_object_array_get_idx(legs, i) == leg)
+				return json_object_array_get_idx(vdevs, v);
+	}
+	return NULL;
+}
+
+/* Is there room for a copy of a leg of @vdev? */
+static bool takes_copy(json_object *pool, json_object *vdev)
+{
+	json_object *all = pool_legs(pool), *legs = vdev ? json_at(vdev, "legs") : NULL;
+	bool room = json_object_array_length(all) < KVP_MAX_LEGS;
+
+	json_object_put(all);
+	return room && legs && json_object_array_length(legs) < KVP_MAX_MIRROR_LEGS &&
+	       strcmp(json_text_at(vdev, "kind"), "parity1");
+}
+
+/*
+ * How to change a leg for another, while all legs of the pool are in sync. If a copy of a mirror is
+ * made first, the pool survives no fewer losses meanwhile.
+ */
+static void about_change(json_object *pool, json_object *leg, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name"), *dev = leg_name(leg);
+	json_object *vdev = vdev_of(pool, leg), *legs = vdev ? json_at(vdev, "legs") : NULL;
+
+	if (is_ssd(pool, leg))
+		snprintf(buf, size, "kvpoolctl replace %.64s %.120s NEW", name, dev);
+	else if (takes_copy(pool, vdev))
+		snprintf(buf, size, "kvpoolctl attach --wait %.64s %.120s NEW, then kvpoolctl detach "
+			 "%.64s %.120s", name, dev, name, dev);
+	else if (legs && json_object_array_length(legs) > 1)
+		snprintf(buf, size, "kvpoolctl offline %.64s %.120s, then kvpoolctl replace "
+			 "%.64s %.120s NEW", name, dev, name, dev);
+	else
+		snprintf(buf, size, "the disk is failing, and the pool cannot be without it: keep a "
+			 "backup");
+}
+
 /* A leg in use whose device had errors. */
 static void about_errors(json_object *pool, json_object *leg, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
-	char what[480];
+	char what[480], first[224];
 
-	if (is_ssd(pool, leg))
-		snprintf(what, sizeof(what), "kvpoolctl replace %.64s %.120s NEW", name,
-			 leg_name(leg));
-	else if (json_number_at(pool, "losses_survivable"))
-		snprintf(what, sizeof(what), "kvpoolctl offline %.64s %.120s, then kvpoolctl replace "
-			 "%.64s %.120s NEW", name, leg_name(leg), name, leg_name(leg));
-	else
-		snprintf(what, sizeof(what), "the disk is failing, and the pool cannot be without it: "
-			 "keep a backup");
+	about_change(pool, leg, what, sizeof(what));
 	snprintf(buf, size, "leg %s had errors (%" PRIu64 " read, %" PRIu64 " write, %" PRIu64
-		 " checksum): kvpoolctl scrub --wait %s verifies all data, kvpoolctl clear %s "
+		 " checksum): %skvpoolctl scrub --wait %s verifies all data, kvpoolctl clear %s "
 		 "resets the counters; if errors return, %s", leg_name(leg),
 		 json_number_at(leg, "errors.read"), json_number_at(leg, "errors.write"),
-		 json_number_at(leg, "errors.checksum"), name, name, what);
+		 json_number_at(leg, "errors.checksum"),
+		 writable_first(pool, first, sizeof(first)), name, name, what);
 }
 
 /*

@@ -5,7 +5,7 @@
 
 #include "ctl.h"
 
-#define ADVICE_BUF	768
+#define ADVICE_BUF	1024
 
 /** advice_exit() - exit status for the health of a pool */
 enum exit_status advice_exit(json_object *pool);

@@ -1267,7 +1267,23 @@ static const struct {
 	{ POOL("degraded", ",\"poisoned_total\":5", B_IS("stale")), 4, "5 blocks are lost:",
 	  "kvpoolctl scrub --wait tank" },
 	{ POOL("online", ",\"scrub\":{\"unrepaired\":2}", ""), 4,
-	  "2 blocks are lost, as the last scrub found", "kvpoolctl scrub --wait tank" },
+	  "no good copy of 2 blocks, and none is known to be lost now", "then kvpoolctl scrub --wait tank" },
+	/* A pool that was imported read-only refuses all changes. */
+	{ POOL("online", ",\"readonly\":true,\"poisoned_total\":1", ""), 4, "1 block is lost:", LEAVE
+	  "write them anew" },
+	{ POOL("online", ",\"readonly\":true,\"scrub\":{\"unrepaired\":1}", ""), 4,
+	  "no good copy of 1 block,", LEAVE "kvpoolctl scrub --wait tank" },
+	{ POOL("degraded", ",\"readonly\":true", B_IS("stale")), 4, "leg /dev/b is stale: it missed",
+	  LEAVE "kvpoolctl online tank /dev/b" },
+	{ POOL("degraded", ",\"readonly\":true", B_IS("resilvering")), 4,
+	  "leg /dev/b is not in sync: its resilver goes on once the pool takes writes",
+	  "kvpoolctl import tank without --readonly" },
+	{ POOL("degraded", ",\"readonly\":true" WITH_SSD("\"/dev/c\"", "stale"), ""), 4,
+	  "SSD /dev/c of the cache is stale", LEAVE "kvpoolctl replace tank /dev/c NEW" },
+	{ POOL("degraded", ",\"readonly\":true" WITH_SSD("null", "missing"), ""), 4,
+	  "SSD uuid-b of the cache is missing", LEAVE "kvpoolctl replace tank uuid-b NEW" },
+	{ POOL("online", ",\"readonly\":true", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0,
+	  "(1 read,", LEAVE "kvpoolctl scrub --wait tank" },
 	{ POOL("degraded", "", B_IS("faulted")), 4,
 	  "leg /dev/b is faulted: it failed", "Check its cable; then kvpoolctl online tank /dev/b brings it back" },
 	{ POOL("degraded", "", B_IS("faulted")), 4, "if it fails again",
@@ -1314,8 +1330,18 @@ static const struct {
 	  "leg /dev/b had errors (0 read, 0 write, 7 checksum)", "kvpoolctl scrub --wait tank" },
 	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0, "(1 read,",
 	  "kvpoolctl clear tank" },
-	/* No command that would be refused. */
-	{ POOL("online", ",\"losses_survivable\":0", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0,
+	/* No command that would be refused. What another vdev could lose does not count. */
+	{ VDEVS("single", ",\"losses_survivable\":0", BAD_LEG), 0, "(1 read,",
+	  "if errors return, kvpoolctl attach --wait tank /dev/b NEW, then kvpoolctl detach tank /dev/b" },
+	{ VDEVS("mirror", "", GOOD_LEG "," BAD_LEG), 0, "(1 read,",
+	  "if errors return, kvpoolctl attach --wait tank /dev/b NEW, then kvpoolctl detach tank /dev/b" },
+	{ VDEVS("mirror", "", BAD_LEG FIFTEEN_LEGS), 0, "(1 read,",
+	  "if errors return, kvpoolctl offline tank /dev/b, then kvpoolctl replace tank /dev/b NEW" },
+	{ VDEVS("parity1", ",\"losses_survivable\":0", GOOD_LEG "," BAD_LEG "," GOOD_LEG), 0, "(1 read,",
+	  "if errors return, kvpoolctl offline tank /dev/b, then kvpoolctl replace tank /dev/b NEW" },
+	{ VDEVS("single", "", BAD_LEG "]},{\"kind\":\"mirror\",\"legs\":[" GOOD_LEG FIFTEEN_LEGS
+		"]},{\"kind\":\"mirror\",\"legs\":[" GOOD_LEG FIFTEEN_LEGS
+		"]},{\"kind\":\"mirror\",\"legs\":[" FOUR_LEGS FOUR_LEGS FOUR_LEGS GOOD_LEG "," GOOD_LEG), 0,
 	  "(1 read,", "the pool cannot be without it: keep a backup" },
 	{ POOL("online", ",\"losses_survivable\":1", "," LEG("\"/dev/b\"", "online", "\"read\":1")), 0,
 	  "(1 read,", "kvpoolctl offline tank /dev/b, then kvpoolctl replace tank /dev/b NEW" },
@@ -1323,6 +1349,13 @@ static const struct {
 	  "leg /dev/c had errors",
 	  "if errors return, kvpoolctl replace tank /dev/c NEW" },
 	{ POOL("online", IDLE("writeback", "legs", "none", ""), ""), 0,
+#define BAD_LEG		LEG("\"/dev/b\"", "online", "\"read\":1")
+#define FOUR_LEGS	GOOD_LEG "," GOOD_LEG "," GOOD_LEG "," GOOD_LEG ","
+#define FIFTEEN_LEGS	"," FOUR_LEGS FOUR_LEGS FOUR_LEGS GOOD_LEG "," GOOD_LEG "," GOOD_LEG
+/* Two vdevs: a single, and one of @kind. */
+#define VDEVS(kind, more, legs)	"{\"name\":\"tank\",\"state\":\"online\"" more ",\"vdevs\":["	\
+	"{\"kind\":\"single\",\"legs\":[" GOOD_LEG "]},{\"kind\":\"" kind "\",\"legs\":[" legs "]}]}"
+#define LEAVE	"kvpoolctl export tank, then kvpoolctl import tank without --readonly; then "
 	  "the log belongs on the cache",
 	  "kvpoolctl set tank cache_mode=writeback" },
 	{ POOL("online", IDLE("writeback", "legs", "none", "\"read\":1"), ""), 0,
