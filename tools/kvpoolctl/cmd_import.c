@@ -107,13 +107,18 @@ static void list_unusable(struct ctl *ctl, struct scan *s, json_object *root)
 static int list_pools(struct ctl *ctl, struct scan *s, const struct request *q)
 {
 	json_object *root = json_root(), *pools = json_list(root, "pools"), *o;
+	struct found_pool without;
 	struct refusals r;
 	unsigned int i;
 
 	for (i = 0; i < s->pool_count; i++) {
-		import_check(&s->pools[i], &q->o, &r);
-		import_check_devices(&s->pools[i], &q->o, &r);
-		o = import_object(&s->pools[i], &r);
+		const struct found_pool *p = &s->pools[i];
+
+		if (import_leave_out(p, &q->o, &without))
+			p = &without;
+		import_check(p, &q->o, &r);
+		import_check_devices(p, &q->o, &r);
+		o = import_object(p, &r);
 		json_object_array_add(pools, o);
 		if (!ctl->json)
 			print_found(ctl, o);
@@ -262,15 +267,30 @@ static void note_degraded(struct ctl *ctl, const struct found_pool *p, const cha
 			"do", out, p->sb->leg_count, scan_missing(p), import_losses(p), name);
 }
 
+static void note_left_out(struct ctl *ctl, const struct found_pool *p,
+			  const struct found_pool *without)
+{
+	u32 i;
+
+	for (i = 0; i < p->sb->leg_count; i++)
+		if (p->legs[i] && !without->legs[i])
+			ctl_say(ctl, "note: %s is read-only and left out", p->legs[i]->dev.path);
+}
+
 static int check_and_start(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
 	const char *name = q->o.new_name ?: p->sb->name;
 	char params[PARAMS_MAX], uuid[UUID_BUF];
+	struct found_pool without;
 	struct refusals r;
 	struct err err;
 	bool given_up;
 	int ret;
 
+	if (import_leave_out(p, &q->o, &without)) {
+		note_left_out(ctl, p, &without);
+		p = &without;
+	}
 	import_check(p, &q->o, &r);
 	import_check_devices(p, &q->o, &r);
 	if (r.count)
@@ -426,22 +446,6 @@ static int parse(struct ctl *ctl, struct request *q, int argc, char **argv)
 	return fault ? ctl_usage(ctl, "'%.64s': %s", q->o.new_name, fault) : 0;
 }
 
-/* --degraded: a leg that cannot be written counts as missing. */
-static void leave_out_readonly(struct ctl *ctl, struct scan *s)
-{
-	unsigned int i, leg;
-
-	for (i = 0; i < s->pool_count; i++)
-		for (leg = 0; leg < KVP_MAX_LEGS; leg++) {
-			struct found_leg *l = s->pools[i].legs[leg];
-
-			if (!l || !l->dev.readonly)
-				continue;
-			ctl_say(ctl, "note: %s is read-only and left out", l->dev.path);
-			s->pools[i].legs[leg] = NULL;
-		}
-}
-
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct request q = { .place_count = 0 };
@@ -457,8 +461,6 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return import_boot(ctl, &q);
 	if (scan_run(q.places, q.place_count, &s, &err))
 		return ctl_fail(ctl, &err);
-	if (q.o.degraded && !q.o.readonly)
-		leave_out_readonly(ctl, &s);
 	if (q.all) {
 		ret = import_all(ctl, &s, &q);
 	} else if (!q.which) {

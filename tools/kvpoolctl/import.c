@@ -321,6 +321,28 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	check_name(p, o->new_name ?: p->sb->name, r);
 }
 
+bool import_leave_out(const struct found_pool *p, const struct import_options *o,
+		      struct found_pool *without)
+{
+	bool degraded = o->degraded || starts_degraded(p->sb);
+	struct refusals r;
+	unsigned int left = 0;
+	u32 i;
+
+	*without = *p;
+	for (i = 0; i < p->sb->leg_count && !o->readonly; i++) {
+		if (!p->legs[i] || !p->legs[i]->dev.readonly ||
+		    (!degraded && scan_leg_in_sync(p, i)))
+			continue;
+		without->legs[i] = NULL;
+		left++;
+	}
+	if (!left)
+		return false;
+	import_check(without, o, &r);
+	return !r.count;
+}
+
 /* Checks a leg that is there: false if it cannot be used. */
 static bool check_device(const struct device *d, const struct import_options *o, struct err *err)
 {

@@ -29,6 +29,16 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 void import_check_devices(const struct found_pool *p, const struct import_options *o,
 			  struct refusals *r);
 
+/**
+ * import_leave_out() - can @p be imported without its legs that are read-only?
+ * @without: receives @p without those that may be left out
+ *
+ * Such a leg counts as missing if it is out anyway, or if the pool is to start degraded. False: no
+ * leg may be left out, or the others do not suffice; then import_check_devices() names the leg.
+ */
+bool import_leave_out(const struct found_pool *p, const struct import_options *o,
+		      struct found_pool *without);
+
 /** import_log_lost() - is the log on a cache that is missing, and not empty? */
 bool import_log_lost(const struct found_pool *p);
 

@@ -808,6 +808,43 @@ static void test_replay(void)
 		struct kvp_rec rec = { .block = (u64)rand_r(&seed) % MODEL_BLOCKS, .count = 1,
 			.kind = 1 + (unsigned int)rand_r(&seed) % 3 };
 
+/* Is a pool of two legs, one of them read-only, imported without that? @out: it was out before. */
+static bool left_out(bool out, u64 degraded_start, const struct import_options *o, bool both)
+{
+	struct found_pool without;
+	struct image m;
+	struct scan s;
+	bool left;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.sb.legs[1].state = out ? KVP_LEG_STALE : KVP_LEG_IN_SYNC;
+	m.sb.tunable_mask |= 1ull << KVP_T_DEGRADED_START;
+	m.sb.tunables[KVP_T_DEGRADED_START] = degraded_start;
+	image_seal(&m);
+	scan(&m, &s);
+	s.pools[0].legs[1]->dev.readonly = true;
+	s.pools[0].legs[0]->dev.readonly = both;
+	left = import_leave_out(&s.pools[0], o, &without);
+	expect(!left || (without.legs[0] && !without.legs[1]));
+	scan_free(&s);
+	image_free(&m);
+	return left;
+}
+
+static void test_import_leave_out(void)
+{
+	struct import_options none = { .readonly = false }, degraded = { .degraded = true },
+			      readonly = { .readonly = true, .degraded = true };
+
+	expect(!left_out(false, 0, &none, false));
+	expect(left_out(false, 0, &degraded, false));
+	expect(left_out(false, 1, &none, false));
+	/* it would get nothing anyway */
+	expect(left_out(true, 0, &none, false));
+	expect(!left_out(false, 1, &readonly, false));
+	expect(!left_out(false, 0, &degraded, true));
+}
+
 		if (rec.kind == KVP_REC_DISCARD)
 			rec.count = 1 + (u32)rand_r(&seed) % (u32)(MODEL_BLOCKS - rec.block);
 		kvp_rec_encode(&rec, (struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE));
@@ -1699,3 +1736,4 @@ int main(int argc, char **argv)
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }
+	test_import_leave_out();
