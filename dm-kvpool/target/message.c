@@ -216,8 +216,9 @@ static int msg_offline(struct message *m)
 	kvp_return_wanted(leg, false);
 	ret = kvp_leg_offline(m->pool, leg);
 	if (ret == -EBUSY)
-		return refused(m, "it is the last leg in sync",
-			       "it must stay; remove the device to stop the pool", ret);
+		return refused(m, "its vdev cannot be without it: no leg in sync is to spare there",
+			       "bring another leg of it back first; or remove the device to stop the pool",
+			       ret);
 	if (ret == -ENODEV)
 		return refused(m, "the leg is not in use", "nothing needs to be done", ret);
 	return ret;

@@ -42,7 +42,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 }
 
 static const struct ctl_option options[] = {
-	{ 'f', NULL, NULL, "wipe foreign signatures of NEW, accept an SSD of an exported pool" },
+	{ 'f', NULL, NULL, "even if NEW carries a foreign signature, which is wiped" },
 	{ WAIT, "wait", NULL, "return when NEW is in sync" },
 	{ 0, NULL, NULL, NULL }
 };

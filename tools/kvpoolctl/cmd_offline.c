@@ -5,16 +5,20 @@
 #include "resilver.h"
 #include "spares.h"
 
-static int refuse_last(const struct stats *s, unsigned int leg, const char *dev, struct err *err)
+/* What the module would refuse, so that a dry run refuses it, too. */
+static int check(const struct dm_entry *e, const struct stats *s, unsigned int leg, const char *dev,
+		 struct err *err)
 {
-	const char *state;
-	unsigned int i;
-
-	for (i = 0; (state = stats_text(s, "leg.%u.state", i)); i++)
-		if (i != leg && !strcmp(state, "online"))
-			return 0;
-	return err_set(err, ERR_LAST_LEG, dev, "it must stay; export the pool to stop it",
-		       "it is the last leg that is in sync");
+	if (e->readonly)
+		return err_set(err, ERR_READ_ONLY, e->name,
+			       "export it and import it without --readonly",
+			       "it was imported read-only");
+	if (leg_is_needed(s, leg))
+		return err_set(err, ERR_LAST_LEG, dev,
+			       "it must stay; bring another leg of its vdev back first, or attach one; "
+			       "or export the pool to stop it",
+			       "its vdev cannot be without it: no leg in sync is to spare there");
+	return 0;
 }
 
 /* The result of taking leg @leg out, as JSON. */
@@ -33,6 +37,8 @@ static json_object *plan_object(const struct dm_entry *e, const struct stats *s,
 	json_text(plan, "path",
 		  path && strcmp(path, "-") ? leg_path(path, buf, sizeof(buf)) : NULL);
 	json_flag(plan, "cache", resilver_is_ssd(s, leg));
+	json_text(plan, "log_on", !resilver_is_ssd(s, leg) ? NULL :
+		  log_stays_without(s, leg) ? "cache" : "legs");
 	json_redundancy(plan, stats_losses(s), losses_without_leg(s, leg));
 	return root;
 }
@@ -44,7 +50,8 @@ static const char *undone_by(json_object *plan)
 	       "kvpoolctl online, which copies what the leg missed";
 }
 
-static void report(struct ctl *ctl, json_object *root, const char *dev)
+/* @moves: the log moves off the cache */
+static void report(struct ctl *ctl, json_object *root, const char *dev, bool moves)
 {
 	json_object *plan = json_at(root, "plan");
 
@@ -52,13 +59,15 @@ static void report(struct ctl *ctl, json_object *root, const char *dev)
 		ctl_json(json_object_get(root));
 	} else if (ctl->dry_run) {
 		printf("would take %s out of pool %s\nsurvives  loss of %" PRIu64
-		       " leg(s), now %" PRIu64 "\nundone by %s\n", dev, json_text_at(plan, "pool"),
+		       " leg(s), now %" PRIu64 "\n%sundone by %s\n", dev, json_text_at(plan, "pool"),
 		       json_number_at(plan, "redundancy.after"),
-		       json_number_at(plan, "redundancy.before"), undone_by(plan));
+		       json_number_at(plan, "redundancy.before"),
+		       moves ? "log       moves to the legs\n" : "", undone_by(plan));
 	} else {
 		ctl_say(ctl, "%s is offline; the pool survives the loss of %" PRIu64 " leg(s) now, before %" PRIu64
-			"; undone by %s", dev, json_number_at(plan, "redundancy.after"),
-			json_number_at(plan, "redundancy.before"), undone_by(plan));
+			"%s; undone by %s", dev, json_number_at(plan, "redundancy.after"),
+			json_number_at(plan, "redundancy.before"),
+			moves ? "; the log moves to the legs" : "", undone_by(plan));
 	}
 }
 
@@ -71,6 +80,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	struct err err;
 	unsigned int leg;
 	const char *dev;
+	bool moves = false;
 	int ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
@@ -81,16 +91,17 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (ret)
 		return ret;
 	ret = stats_load(e.name, &s, &err) || leg_find(e.name, &s, dev, uuid, &leg, &err) ||
-	      refuse_last(&s, leg, dev, &err);
+	      check(&e, &s, leg, dev, &err);
 	if (!ret) {
 		plan = plan_object(&e, &s, leg, uuid);
+		moves = leg_has_log(&s, leg) && !log_stays_without(&s, leg);
 		snprintf(message, sizeof(message), "offline %s", uuid);
 	}
 	stats_free(&s);
 	if (!ret && !ctl->dry_run)
 		ret = dm_message(e.name, message, NULL, &err);
 	if (!ret)
-		report(ctl, plan, dev);
+		report(ctl, plan, dev, moves);
 	json_object_put(plan);
 	return ret ? ctl_fail(ctl, &err) : EXIT_DONE;
 }
@@ -103,8 +114,9 @@ const struct command cmd_offline = {
 		"survives. DEV is a path, or the leg's UUID. 'kvpoolctl online' undoes it, also "
 		"after restarts: it copies what the leg missed, and nothing else. An SSD of a "
 		"cache starts again empty.",
-	.more = "The last leg in sync cannot be taken out. Of a leg that is resilvering it stops "
-		"the resilver, and the progress is kept.",
+	.more = "A leg that its vdev cannot be without stays: the last one in sync of a mirror, and of "
+		"a parity1 any, if another is out. Of a leg that is resilvering it stops the "
+		"resilver, and the progress is kept.",
 	.example = "kvpoolctl offline tank /dev/sdc",
 	.dry_run = true,
 	.run = run,

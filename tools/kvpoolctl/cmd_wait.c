@@ -89,6 +89,37 @@ static int find_running(const char *pool, unsigned int *kinds, struct err *err)
 	return 0;
 }
 
+static bool leg_resilvers(const struct stats *s)
+{
+	const char *state;
+	unsigned int i;
+
+	for (i = 0; (state = stats_text(s, "leg.%u.state", i)); i++)
+		if (!strcmp(state, "resilvering"))
+			return true;
+	return false;
+}
+
+/* A pool that was imported read-only keeps its scrub and its resilver for later: there is no end. */
+static int check_goes_on(const struct dm_entry *e, unsigned int kinds, struct err *err)
+{
+	struct stats s;
+	bool scrubs, stands;
+
+	if (!e->readonly)
+		return 0;
+	if (stats_load(e->name, &s, err))
+		return -1;
+	scrubs = kinds >> SCRUB & 1 && runs(&s, SCRUB);
+	stands = scrubs || (kinds >> RESILVER & 1 && leg_resilvers(&s));
+	stats_free(&s);
+	if (!stands)
+		return 0;
+	return err_set(err, ERR_READ_ONLY, e->name, "export it and import it without --readonly",
+		       "it was imported read-only, and its %s stands still until it takes writes",
+		       words[scrubs ? SCRUB : RESILVER]);
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	const char *list = NULL;
@@ -107,7 +138,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
-	if (!list && find_running(e.name, &kinds, &err))
+	if ((!list && find_running(e.name, &kinds, &err)) || check_goes_on(&e, kinds, &err))
 		return ctl_fail(ctl, &err);
 	for (i = 0; i < KINDS; i++)
 		if (kinds >> i & 1 && wait_for(ctl, e.name, i, &err))
@@ -130,7 +161,8 @@ const struct command cmd_wait = {
 	.more = "It says nothing about the health of the pool: see 'kvpoolctl status'. It fails if a "
 		"leg does not resilver any more, and is not in sync; if a trim failed; or if the "
 		"move of the log was cancelled. If the log does not move, -t drain reports the last "
-		"move since the pool was started. A paused scrub has not ended.",
+		"move since the pool was started. A paused scrub has not ended. In a pool that was "
+		"imported read-only nothing goes on, so a scrub or resilver there is refused.",
 	.example = "kvpoolctl wait -t scrub,resilver tank",
 	.options = options,
 	.run = run,

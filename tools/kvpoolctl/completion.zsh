@@ -324,7 +324,7 @@ _kvpoolctl_of() {
 			'2:argument:(cache)' ;;
 	replace)
 		_arguments -s \
-			'-f[wipe foreign signatures of NEW, accept an SSD of an exported pool]' \
+			'-f[even if NEW carries a foreign signature, which is wiped]' \
 			'--wait[return when NEW is in sync]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
@@ -343,7 +343,7 @@ _kvpoolctl_of() {
 			'3:argument:_kvpoolctl_device' ;;
 	attach)
 		_arguments -s \
-			'-f[wipe foreign signatures of NEW, accept an SSD of an exported pool]' \
+			'-f[even if NEW carries a foreign signature, which is wiped]' \
 			'--wait[return when NEW is in sync]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \

@@ -222,6 +222,7 @@ static json_object *plan_json(const struct change *c)
 	json_text(plan, "leg", stats_text(o->s, "leg.%u.uuid", o->leg));
 	json_text(plan, "new", o->new ? c->plan.legs[c->plan.first_leg].dev.path : NULL);
 	json_redundancy(plan, stats_losses(o->s), c->losses);
+	json_text(plan, "log_on", NULL);
 	json_text(plan, "table", table);
 	return root;
 }
@@ -309,6 +310,7 @@ int legs_change(struct ctl *ctl, const struct legs_order *o)
 	c->o = o;
 	ret = make_plan(c, &err);
 	if (!ret) {
+		plan_note_alignment(ctl, &c->plan);
 		plan = plan_json(c);
 		if (!ctl->dry_run)
 			ret = execute(ctl, c, &err);

@@ -65,10 +65,9 @@ int losses_without_cache(const struct stats *s)
 	return least;
 }
 
-int losses_without_leg(const struct stats *s, unsigned int leg)
+/* The vdev of leg @leg; KVP_MAX_VDEVS: none has it. */
+static unsigned int vdev_of(const struct stats *s, unsigned int leg)
 {
-	int now = stats_losses(s), spares;
-	const char *state = stats_text(s, "leg.%u.state", leg);
 	struct vdev_range legs;
 	unsigned int v;
 
@@ -77,6 +76,40 @@ int losses_without_leg(const struct stats *s, unsigned int leg)
 		if (leg >= legs.first && leg < legs.end)
 			break;
 	}
+	return v;
+}
+
+bool leg_is_needed(const struct stats *s, unsigned int leg)
+{
+	const char *state = stats_text(s, "leg.%u.state", leg);
+	unsigned int v = vdev_of(s, leg);
+
+	/* Without its cache the pool goes on. */
+	return v < KVP_MAX_VDEVS && state && !strcmp(state, "online") && !is_cache(s, v) &&
+	       !vdev_spares(s, v);
+}
+
+bool leg_has_log(const struct stats *s, unsigned int leg)
+{
+	unsigned int v = vdev_of(s, leg);
+
+	return v < KVP_MAX_VDEVS && is_cache(s, v) && carries_log(s);
+}
+
+bool log_stays_without(const struct stats *s, unsigned int leg)
+{
+	const char *state = stats_text(s, "leg.%u.state", leg);
+
+	return leg_has_log(s, leg) &&
+	       (!state || strcmp(state, "online") || vdev_spares(s, vdev_of(s, leg)));
+}
+
+int losses_without_leg(const struct stats *s, unsigned int leg)
+{
+	int now = stats_losses(s), spares;
+	const char *state = stats_text(s, "leg.%u.state", leg);
+	unsigned int v = vdev_of(s, leg);
+
 	if (v == KVP_MAX_VDEVS || !state || strcmp(state, "online") ||
 	    (is_cache(s, v) && !carries_log(s)))
 		return now;
@@ -110,13 +143,6 @@ int losses_with_copy(const struct stats *s, unsigned int v)
 int losses_with_leg(const struct stats *s, unsigned int leg)
 {
 	const char *state = stats_text(s, "leg.%u.state", leg);
-	struct vdev_range legs;
-	unsigned int v;
 
-	for (v = 0; v < KVP_MAX_VDEVS; v++) {
-		legs = vdev_range(s, v);
-		if (leg >= legs.first && leg < legs.end)
-			break;
-	}
-	return losses_with_more(s, v, state && strcmp(state, "online"));
+	return losses_with_more(s, vdev_of(s, leg), state && strcmp(state, "online"));
 }

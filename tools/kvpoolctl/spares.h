@@ -29,6 +29,12 @@ int stats_losses(const struct stats *s);
 int vdev_spares(const struct stats *s, unsigned int v);
 
 /**
+ * leg_is_needed() - leg @leg is in sync, and its vdev cannot be without it, so offline is refused.
+ * No SSD of a cache is needed.
+ */
+bool leg_is_needed(const struct stats *s, unsigned int leg);
+
+/**
  * losses_without_cache() - the number of legs the pool may lose once it does not depend on its
  * cache
  */
@@ -39,6 +45,15 @@ int losses_without_cache(const struct stats *s);
  * the log.
  */
 int losses_without_leg(const struct stats *s, unsigned int leg);
+
+/** leg_has_log() - leg @leg is an SSD of the cache, and the cache carries the log */
+bool leg_has_log(const struct stats *s, unsigned int leg);
+
+/**
+ * log_stays_without() - leg @leg is an SSD of the cache, and the log stays there once it is out.
+ * False: the log is on the legs, or moves there.
+ */
+bool log_stays_without(const struct stats *s, unsigned int leg);
 
 /** losses_with_leg() - the same once leg @leg, which is out, is in sync */
 int losses_with_leg(const struct stats *s, unsigned int leg);

@@ -356,6 +356,18 @@ static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
 	return -1;
 }
 
+static bool on_cache_then(const struct exchange *x)
+{
+	return x->writeback && !x->stays_off;
+}
+
+static const char *log_then(const struct exchange *x)
+{
+	return on_cache_then(x) ? "on the cache, which is write-back" :
+	       x->writeback ? "moves to the legs: the cache becomes write-through" :
+	       "on the legs, as now";
+}
+
 static void print_plan(const struct exchange *x, const char *table)
 {
 	if (x->o->anew)
@@ -365,8 +377,8 @@ static void print_plan(const struct exchange *x, const char *table)
 		printf("would %s %s%s%s, of the cache of pool %s\n", x->o->action, x->o->leg,
 		       !x->o->new ? "" : x->o->leaves ? " by " : " and ", x->o->new ?: "",
 		       x->entry.name);
-	printf("survives  loss of %d leg(s), now %d\ntable     %s\n", x->losses_after, x->losses,
-	       table);
+	printf("survives  loss of %d leg(s), now %d\nlog       %s\ntable     %s\n",
+	       x->losses_after, x->losses, log_then(x), table);
 }
 
 static void report(struct ctl *ctl, const struct exchange *x)
@@ -381,6 +393,7 @@ static void report(struct ctl *ctl, const struct exchange *x)
 	json_text(plan, "leg", x->uuid);
 	json_text(plan, "new", x->o->new ? x->plan.legs[x->plan.first_leg].dev.path : NULL);
 	json_redundancy(plan, x->losses, x->losses_after);
+	json_text(plan, "log_on", on_cache_then(x) ? "cache" : "legs");
 	json_text(plan, "table", table);
 	if (ctl->json)
 		ctl_json(json_object_get(root));
@@ -407,6 +420,8 @@ int ssds_exchange(struct ctl *ctl, const struct ssds_order *o)
 		ret = ctl_fail(ctl, &err);
 	else if (!ret)
 		report(ctl, x);
+	if (!ret && o->new)
+		plan_note_alignment(ctl, &x->plan);
 	plan_close(&x->plan);
 	free(x->params);
 	free(x);

@@ -163,6 +163,7 @@ static json_object *plan_json(const struct change *c)
 	json_text(plan, "leg", stats_text(o->s, "leg.%u.uuid", o->leg));
 	json_text(plan, "new", c->plan.legs[c->plan.first_leg].dev.path);
 	json_redundancy(plan, stats_losses(o->s), losses_with_leg(o->s, o->leg));
+	json_text(plan, "log_on", NULL);
 	json_text(plan, "table", table);
 	return root;
 }
@@ -260,6 +261,7 @@ int substitute_leg(struct ctl *ctl, const struct substitute_order *o)
 	c->o = o;
 	ret = make_plan(c, &err);
 	if (!ret) {
+		plan_note_alignment(ctl, &c->plan);
 		plan = plan_json(c);
 		if (!ctl->dry_run)
 			ret = execute(ctl, c, &err);

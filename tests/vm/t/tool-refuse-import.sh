@@ -162,6 +162,8 @@ refused 3 read_only 'read-only.*without --readonly' destroy tank
 refused 3 read_only 'read-only' set tank strict=1
 refused 3 read_only 'read-only' set tank comment=x
 refused 3 read_only 'read-only' scrub tank
+refused 3 read_only 'read-only' offline tank /dev/a
+refused 3 read_only 'read-only' offline -n tank /dev/a
 refused 3 read_only 'read-only' rename tank lake
 expect_fail dd if=/dev/zero of=/dev/mapper/tank bs=4K count=1 oflag=direct status=none
 run 0 export tank
@@ -204,7 +206,8 @@ run 0 import tank
 run 0 offline tank /dev/b
 settle tank
 changed
-refused 3 last_leg 'last leg' offline tank /dev/a
+refused 3 last_leg 'vdev cannot be without it' offline tank /dev/a
+refused 3 last_leg 'vdev cannot be without it' offline -n tank /dev/a
 unchanged
 stop tank
 

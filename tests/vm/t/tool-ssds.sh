@@ -29,6 +29,7 @@ refused 3 too_small 'smaller than the space that the cache uses' replace tank /d
 refused 3 held 'tank' attach tank /dev/c /dev/d
 refused 2 usage '' replace tank /dev/c
 run 0 replace -n tank /dev/c /dev/e; has out 'would replace /dev/c by /dev/e'; has out '^survives  loss of 1 leg.*now 1'
+has out '^log +on the cache, which is write-back$'
 table=$(dmsetup table tank)
 expect_fail dmsetup load tank --table "${table/ 0 mirror/ 1 replace mirror}"
 [[ $(last_refusal) = *'own SSDs'* ]] || fail "refused, but: $(last_refusal)"
@@ -57,6 +58,7 @@ as_planned 0 1 online tank /dev/e
 mode_is writeback cache
 ssds '/dev/e /dev/c'
 expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
+run 0 detach -n tank /dev/e; has out '^log +moves to the legs'
 as_planned 1 1 detach tank /dev/e; has err 'note: the cache is write-through'
 ssds '/dev/c '
 as_planned 1 1 attach tank /dev/c /dev/e

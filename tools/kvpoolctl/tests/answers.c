@@ -5,6 +5,8 @@
  * answers [RUNS [FIRST_SEED]]
  * answers top: runs that command on sound answers, for a test of its terminal
  * answers history [-j]: the same
+ * answers with STATS COMMAND ARG...: runs a command on sound answers, with these lines of stats before all
+ * others; with mode=ro, of a pool that was imported read-only
  *
  * The tool trusts the module's answers no more than a device's data: the module may be of another
  * version, or broken. Functions with sound answers replace libkvpool/dm.c. The answers are spoilt
@@ -34,6 +36,7 @@ extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_even
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
 static bool all_sound;
 static const char *sound_events;	/* for all_sound, instead of events */
+static const char *sound_stats = "";	/* for all_sound, before all others */
 
 const char *const *command_names(void)
 {
@@ -113,7 +116,7 @@ static const char table[] = UUID " 1 host=12:h mirror 2 8:0 8:16 parity1 3 8:32 
 static void write_stats(char *buf)
 {
 	unsigned int i;
-	size_t n = 0;
+	size_t n = (size_t)snprintf(buf, ANSWER_MAX, "%s", sound_stats);
 
 	for (i = 0; i < sizeof(stats) / sizeof(*stats); i++)
 		n += (size_t)snprintf(buf + n, ANSWER_MAX - n, "%s", stats[i]);
@@ -226,6 +229,7 @@ static struct dm_entry entry(void)
 {
 	struct dm_entry e = { .name = "p", .uuid = UUID, .rdev = makedev(254, 77), .live = true };
 
+	e.readonly = strstr(sound_stats, "mode=ro");
 	if (all_sound)
 		return e;
 	e.suspended = !rnd(16);
@@ -258,7 +262,7 @@ int dm_message(const char *name, const char *message, char **text, struct err *e
 	(void)name;
 	if (!text) {
 		sent++;
-		return rnd(4) ? 0 : err_set(err, ERR_REFUSED, "p", "mend", "refused");
+		return all_sound || rnd(4) ? 0 : err_set(err, ERR_REFUSED, "p", "mend", "refused");
 	}
 	if (!strcmp(message, "stats")) {
 		write_stats(all);
@@ -419,6 +423,19 @@ static int run_one(void)
 }
 
 #ifndef FUZZ_INPUT
+static int run_with(int argc, char **argv)
+{
+	struct ctl ctl = { .plain = true };
+	size_t i;
+
+	all_sound = true;
+	sound_stats = argv[0];
+	for (i = 0; i < sizeof(trials) / sizeof(*trials); i++)
+		if (!strcmp(trials[i].words[0], argv[1]))
+			ctl.cmd = trials[i].cmd;
+	return ctl.cmd ? ctl.cmd->run(&ctl, argc - 1, argv + 1) : 2;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long runs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000, i;
@@ -433,6 +450,8 @@ int main(int argc, char **argv)
 		sound_events = ordered;
 		return cmd_history.run(&ctl, 2, words);
 	}
+	if (argc > 3 && !strcmp(argv[1], "with"))
+		return run_with(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "top")) {
 		struct ctl ctl = { .cmd = &cmd_top };
 
