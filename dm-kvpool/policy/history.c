@@ -92,6 +92,29 @@ static unsigned long cover_key(u32 level, u64 stripe)
 	return (unsigned long)level << COVER_LEVEL_SHIFT | stripe >> (COVER_SHIFT * level);
 }
 
+/*
+ * As far as two jumps of the next older one, if those are equally long; else that one itself. So
+ * the lengths of jumps are those of a skew binary number.
+ */
+static struct kvp_wide_cover *jump_behind(struct kvp_wide_cover *older)
+{
+	struct kvp_wide_cover *jump = older ? older->jump : NULL;
+
+	if (jump && jump->jump && older->depth - jump->depth == jump->depth - jump->jump->depth)
+		return jump->jump;
+	return older;
+}
+
+/* The newest one before @limit. */
+static const struct kvp_wide_cover *cover_before(struct kvp_history *h,
+						 const struct kvp_wide_cover *c,
+						 struct kvp_log_at limit)
+{
+	for (h->looks++; c && !kvp_log_before(c->at, limit); h->looks++)
+		c = c->jump && !kvp_log_before(c->jump->at, limit) ? c->jump : c->older;
+	return c;
+}
+
 static int add_cover(struct kvp_history *h, u32 level, u64 stripe, struct kvp_log_at at)
 {
 	unsigned long key = cover_key(level, stripe);
@@ -101,6 +124,8 @@ static int add_cover(struct kvp_history *h, u32 level, u64 stripe, struct kvp_lo
 	if (!c)
 		return -ENOMEM;
 	c->older = xa_load(&h->covers, key);
+	c->jump = jump_behind(c->older);
+	c->depth = c->older ? c->older->depth + 1 : 0;
 	c->at = at;
 	ret = xa_store(&h->covers, key, c, GFP_KERNEL);
 	if (xa_is_err(ret)) {
@@ -215,11 +240,9 @@ static bool discarded_after(struct kvp_history *h, u64 block, struct kvp_log_at 
 	u32 level;
 
 	for (level = 0; level < h->levels; level++) {
-		const struct kvp_wide_cover *c = xa_load(&h->covers, cover_key(level, stripe));
+		const struct kvp_wide_cover *c =
+			cover_before(h, xa_load(&h->covers, cover_key(level, stripe)), limit);
 
-		for (; c && !kvp_log_before(c->at, limit); c = c->older)
-			h->looks++;
-		h->looks++;
 		if (c && ((!v && !found) || kvp_log_before(found ? *at : v->at, c->at))) {
 			*at = c->at;
 			found = true;

@@ -41,9 +41,13 @@ struct kvp_wide_discard {
  * That one covers a stretch of 16^n stripes, n being its level, aligned to that. Each discard is
  * cut into as few of those as possible. So a lookup of a block looks at one stretch a level,
  * however many discards there are.
+ *
+ * Many discards may cover the same stretch. @jump is an older one, further away the longer the list
+ * is, so that the newest one before a limit is found in steps as the logarithm of that length.
  */
 struct kvp_wide_cover {
-	struct kvp_wide_cover *older;
+	struct kvp_wide_cover *older, *jump;
+	u32 depth;			/* how many are older */
 	struct kvp_log_at at;
 };
 

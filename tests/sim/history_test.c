@@ -102,13 +102,35 @@ static bool many_discards(void)
 	return good;
 }
 
+/* Nor does it with many of the same stripes, whichever is the newest one before the limit. */
+static bool same_discards(void)
+{
+	const struct kvp_log_at none = { 0, 0 };
+	struct kvp_history h;
+	bool good = true;
+	u32 i;
+
+	kvp_history_init(&h, &g);
+	for (i = 1; good && i <= 4000; i++)
+		good = add(&h, KVP_REC_DISCARD, 0, 800, 2 * i, 0, 0, none) &&
+		       add(&h, KVP_REC_DATA, i % 800, 1, 2 * i + 1, 0, i, none);
+	for (i = 1; good && i < 4000; i++)
+		good = is(&h, i % 800, 2 * i + 2, 0, i) && is(&h, i % 800, 2 * i + 2, 1, 0) &&
+		       is(&h, i % 800, 2 * i + 1, 0, 0) &&
+		       expect(h.discarded.at.lsn == 2 * i, "block %u before %u: the discard at %llu",
+			      i % 800, 2 * i + 1, h.discarded.at.lsn);
+	good = good && expect(h.looks < 4000 * 3 * 60, "%llu looks", h.looks);
+	kvp_history_exit(&h);
+	return good;
+}
+
 bool history_test(void)
 {
 	struct kvp_history h;
 	bool good;
 
 	kvp_history_init(&h, &g);
-	good = versions(&h) && discards(&h) && parity(&h) && many_discards();
+	good = versions(&h) && discards(&h) && parity(&h) && many_discards() && same_discards();
 	kvp_history_exit(&h);
 	return good;
 }
