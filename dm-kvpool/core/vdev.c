@@ -46,12 +46,12 @@ struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block)
 	return (struct kvp_spot){ &pool->vdevs[at.vdev], at.block, at.left };
 }
 
-u64 kvp_vdev_from(const struct kvp_vdev *v, u64 block)
+kvp_vblock_t kvp_vdev_from(const struct kvp_vdev *v, u64 block)
 {
 	return kvp_map_from(&v->pool->sb->map, v->index, block);
 }
 
-u64 kvp_pool_block(const struct kvp_vdev *v, u64 block)
+u64 kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block)
 {
 	return min(kvp_map_block(&v->pool->sb->map, v->index, block), v->pool->sb->pool_blocks);
 }

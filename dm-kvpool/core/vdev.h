@@ -3,8 +3,8 @@
  * A vdev: a group of legs that hold the same blocks together.
  *
  * Requests, the buffer, the log and the RAM cache count the pool's blocks. Code
- * that deals with places on legs counts the blocks of a vdev. Only kvp_locate()
- * leads from the one to the other.
+ * that deals with places on legs counts the blocks of a vdev, which have a type of
+ * their own (format/numbers.h). Only kvp_locate() leads from the one to the other.
  *
  * Everything here is fixed while the pool runs. A cache vdev has no blocks.
  */
@@ -43,7 +43,7 @@ struct kvp_vdev {
  */
 struct kvp_spot {
 	struct kvp_vdev *v;
-	u64 block;
+	kvp_vblock_t block;
 	u32 left;
 };
 
@@ -60,13 +60,13 @@ struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block);
 /**
  * kvp_vdev_from() - the first block of @v that is the pool's @block, or a later one. Any context.
  */
-u64 kvp_vdev_from(const struct kvp_vdev *v, u64 block);
+kvp_vblock_t kvp_vdev_from(const struct kvp_vdev *v, u64 block);
 
 /**
  * kvp_pool_block() - the pool's number of @block of @v; the pool's size if it has none. Any
  * context.
  */
-u64 kvp_pool_block(const struct kvp_vdev *v, u64 block);
+u64 kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block);
 
 /** kvp_vdev_usable() - legs of @v that are in use */
 u32 kvp_vdev_usable(const struct kvp_vdev *v);

@@ -107,18 +107,18 @@ struct kvp_vdev_ops {
 	u32 (*needed)(const struct kvp_vdev *v);
 	u32 (*survives)(const struct kvp_vdev *v);
 
-	struct kvp_leg *(*choose)(const struct kvp_vdev *v, u64 block);
-	const struct kvp_leg *(*only_leg)(const struct kvp_vdev *v, u64 block);
+	struct kvp_leg *(*choose)(const struct kvp_vdev *v, kvp_vblock_t block);
+	const struct kvp_leg *(*only_leg)(const struct kvp_vdev *v, kvp_vblock_t block);
 	int (*read)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
 		    struct page *spare);
 	int (*lose)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
 	void (*poison)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
 	void (*take)(struct kvp_version *d, struct list_head *rows);
-	int (*discard)(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end, struct kvp_log_at behind,
-		       u32 *leaves);
+	int (*discard)(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end,
+		       struct kvp_log_at behind, u32 *leaves);
 	u32 (*gap)(const struct kvp_vdev *v);
 
-	u32 (*may_be_direct)(const struct kvp_vdev *v, u64 block, u32 n);
+	u32 (*may_be_direct)(const struct kvp_vdev *v, kvp_vblock_t block, u32 n);
 	u32 (*slice)(const struct kvp_vdev *v);
 	u32 (*owes)(const struct kvp_vdev *v);
 	u32 (*lay)(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
@@ -131,7 +131,7 @@ struct kvp_vdev_ops {
 
 	bool (*row_is_empty)(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block);
 	void (*leaf_lost)(struct kvp_tpage *leaf, u64 poison);
-	void (*unwritten)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 own);
+	void (*unwritten)(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_vblock_t own);
 	bool (*add_page)(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy,
 			 struct page *page);
 
@@ -151,7 +151,8 @@ struct kvp_vdev_ops {
 		    struct kvp_log_at at, u64 payload, u8 row);
 	int (*plan_discard)(struct kvp_recovery *rec, const struct kvp_vdev *v, const struct kvp_rec *r,
 			    struct kvp_log_at at);
-	int (*redo_discard)(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end);
+	int (*redo_discard)(struct kvp_recovery *rec, struct kvp_vdev *v, kvp_vblock_t own,
+			    kvp_vblock_t end);
 	int (*each_row)(struct kvp_recovery *rec, const struct kvp_vdev *v,
 			int (*fn)(struct kvp_recovery *rec));
 };

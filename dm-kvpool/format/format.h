@@ -42,6 +42,8 @@ typedef uint64_t u64;
 #endif
 #endif
 
+#include "format/numbers.h"
+
 /* --- sums --------------------------------------------------------------- */
 
 /**
@@ -299,13 +301,13 @@ static inline u32 kvp_unit_on_leg(const struct kvp_geometry *g)
  * kvp_side_by_side() - so many of @count blocks from @block on lie side by side on the legs that
  * have them
  */
-static inline u32 kvp_side_by_side(const struct kvp_geometry *g, u64 block, u32 count)
+static inline u32 kvp_side_by_side(const struct kvp_geometry *g, kvp_vblock_t block, u32 count)
 {
 	u32 left;
 
 	if (!kvp_is_parity1(g))
 		return count;
-	left = g->chunk_blocks - (u32)(block % g->chunk_blocks);
+	left = g->chunk_blocks - (u32)(kvp_vblock_nr(block) % g->chunk_blocks);
 	return count < left ? count : left;
 }
 
@@ -350,22 +352,24 @@ static inline u64 kvp_home_blocks(const struct kvp_geometry *g)
  */
 
 /** kvp_row_of() - the row that @block is in */
-static inline u64 kvp_row_of(const struct kvp_geometry *g, u64 block)
+static inline u64 kvp_row_of(const struct kvp_geometry *g, kvp_vblock_t block)
 {
-	return block / kvp_stripe_blocks(g) * g->chunk_blocks + block % g->chunk_blocks;
+	u64 nr = kvp_vblock_nr(block);
+
+	return nr / kvp_stripe_blocks(g) * g->chunk_blocks + nr % g->chunk_blocks;
 }
 
 /** kvp_row_block() - the block of piece @piece (1 to n - 1) in @row */
-static inline u64 kvp_row_block(const struct kvp_geometry *g, u64 row, u32 piece)
+static inline kvp_vblock_t kvp_row_block(const struct kvp_geometry *g, u64 row, u32 piece)
 {
-	return row / g->chunk_blocks * kvp_stripe_blocks(g) +
-	       (u64)(piece - 1) * g->chunk_blocks + row % g->chunk_blocks;
+	return kvp_vblock(row / g->chunk_blocks * kvp_stripe_blocks(g) +
+			  (u64)(piece - 1) * g->chunk_blocks + row % g->chunk_blocks);
 }
 
 /** kvp_piece_of() - the piece of its row that @block is */
-static inline u32 kvp_piece_of(const struct kvp_geometry *g, u64 block)
+static inline u32 kvp_piece_of(const struct kvp_geometry *g, kvp_vblock_t block)
 {
-	return 1 + (u32)(block % kvp_stripe_blocks(g)) / g->chunk_blocks;
+	return 1 + (u32)(kvp_vblock_nr(block) % kvp_stripe_blocks(g)) / g->chunk_blocks;
 }
 
 /** kvp_row_count() - rows of the vdev */
@@ -381,26 +385,26 @@ static inline u64 kvp_parity_addr(u64 row)
 }
 
 /** kvp_striped_place() - kvp_data_place() of a parity1 */
-struct kvp_place kvp_striped_place(const struct kvp_geometry *g, u64 block);
+struct kvp_place kvp_striped_place(const struct kvp_geometry *g, kvp_vblock_t block);
 
 /** kvp_data_place() - home of @block; of a mirror on every leg, and leg 0 is named */
-static inline struct kvp_place kvp_data_place(const struct kvp_geometry *g, u64 block)
+static inline struct kvp_place kvp_data_place(const struct kvp_geometry *g, kvp_vblock_t block)
 {
 	if (kvp_is_parity1(g))
 		return kvp_striped_place(g, block);
-	return (struct kvp_place){ 0, g->data_start + block };
+	return (struct kvp_place){ 0, g->data_start + kvp_vblock_nr(block) };
 }
 
 /** kvp_parity_place() - home of the parity of @row */
 struct kvp_place kvp_parity_place(const struct kvp_geometry *g, u64 row);
 
 /** kvp_striped_index() - kvp_entry_index() of a parity1 */
-u64 kvp_striped_index(const struct kvp_geometry *g, u64 block);
+u64 kvp_striped_index(const struct kvp_geometry *g, kvp_vblock_t block);
 
 /** kvp_entry_index() - place of @block's entry in the table: page << KVP_PTRS_SHIFT, and word */
-static inline u64 kvp_entry_index(const struct kvp_geometry *g, u64 block)
+static inline u64 kvp_entry_index(const struct kvp_geometry *g, kvp_vblock_t block)
 {
-	return kvp_is_parity1(g) ? kvp_striped_index(g, block) : block;
+	return kvp_is_parity1(g) ? kvp_striped_index(g, block) : kvp_vblock_nr(block);
 }
 
 /** kvp_parity_index() - the same for the parity of @row; the page is that of the row's data */
@@ -551,7 +555,7 @@ struct kvp_leg_info {
 	u32 in_sync_era;
 	u64 size_blocks;
 	u64 err_read, err_write, err_checksum, healed;
-	u64 cursor;		/* blocks of its vdev below are in sync as of @cursor_era */
+	kvp_vblock_t cursor;	/* blocks of its vdev below are in sync as of @cursor_era */
 	u64 in_sync_epoch;	/* of the superblock that called it in sync again; 0: never out */
 	u32 cursor_era;
 };
@@ -572,7 +576,7 @@ struct kvp_map_part {
 	u32 vdev;
 	u32 leaf;		/* blocks below a leaf of its table */
 	u32 at, width;		/* of its turn in a round */
-	u64 first;		/* block of the vdev with which it begins: a leaf's first */
+	kvp_vblock_t first;	/* block of the vdev with which it begins: a leaf's first */
 };
 
 struct kvp_map_region {

@@ -111,30 +111,31 @@ u64 kvp_log_region(const struct kvp_geometry *g)
 	return ((u64)g->segments + g->leg_count - 1) / g->leg_count * 2 * g->segment_blocks;
 }
 
-u64 kvp_striped_index(const struct kvp_geometry *g, u64 block)
+u64 kvp_striped_index(const struct kvp_geometry *g, kvp_vblock_t block)
 {
+	u64 nr = kvp_vblock_nr(block);
 	u32 leaf = kvp_leaf_blocks(g);
 
-	return (block / leaf << KVP_PTRS_SHIFT) + block % leaf;
+	return (nr / leaf << KVP_PTRS_SHIFT) + nr % leaf;
 }
 
 u64 kvp_parity_index(const struct kvp_geometry *g, u64 row)
 {
-	u64 first = kvp_row_block(g, row, 1), leaf = kvp_leaf_blocks(g);
+	u64 first = kvp_vblock_nr(kvp_row_block(g, row, 1)), leaf = kvp_leaf_blocks(g);
 	u64 rows = leaf / (g->leg_count - 1);
 
 	/* Behind the data of its leaf: there are as many rows in each. */
 	return (first / leaf << KVP_PTRS_SHIFT) + leaf + row % rows;
 }
 
-struct kvp_place kvp_striped_place(const struct kvp_geometry *g, u64 block)
+struct kvp_place kvp_striped_place(const struct kvp_geometry *g, kvp_vblock_t block)
 {
 	u32 stripe_blocks = kvp_stripe_blocks(g);
-	u64 stripe = block / stripe_blocks;
+	u64 nr = kvp_vblock_nr(block), stripe = nr / stripe_blocks;
 	struct kvp_stripe_at at;
 	struct kvp_piece piece;
 
-	at = kvp_stripe_at(g->leg_count, stripe_blocks, (u32)(block % stripe_blocks));
+	at = kvp_stripe_at(g->leg_count, stripe_blocks, (u32)(nr % stripe_blocks));
 	kvp_stripe_home(g->leg_count, g->chunk_blocks, stripe, at.piece, &piece);
 	return (struct kvp_place){ piece.leg, g->data_start + piece.block + at.row };
 }

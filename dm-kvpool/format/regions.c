@@ -24,7 +24,7 @@ static const char *add_part(const struct kvp_sb *sb, const struct kvp_region *r,
 	p->at = m->round;
 	p->width = r->share[vdev] * kvp_extent_blocks(g);
 	/* What lies below one leaf is of one region. */
-	p->first = (used->blocks[vdev] + p->leaf - 1) / p->leaf * p->leaf;
+	p->first = kvp_vblock((used->blocks[vdev] + p->leaf - 1) / p->leaf * p->leaf);
 	m->round += p->width;
 	return NULL;
 }
@@ -42,11 +42,11 @@ static const char *use_parts(const struct kvp_sb *sb, const struct kvp_map_regio
 	for (i = 0; i < m->nr; i++) {
 		const struct kvp_map_part *p = &m->part[i];
 		u64 need = m->nr > 1 ? blocks / m->round * p->width : blocks;
-		u64 all = sb->vdevs[p->vdev].data_blocks;
+		u64 all = sb->vdevs[p->vdev].data_blocks, first = kvp_vblock_nr(p->first);
 
-		if (p->first > all || need > all - p->first)
+		if (first > all || need > all - first)
 			return "size of a region";
-		used->blocks[p->vdev] = p->first + need;
+		used->blocks[p->vdev] = first + need;
 	}
 	return NULL;
 }
@@ -108,7 +108,7 @@ struct kvp_map_place kvp_map_find(const struct kvp_map *map, u64 block)
 {
 	const struct kvp_map_region *m = region_of(map, block);
 	const struct kvp_map_part *p = m->part;
-	u64 in = block - m->start, own = p->first + in, left = m->end - block;
+	u64 in = block - m->start, own = kvp_vblock_nr(p->first) + in, left = m->end - block;
 	u32 below;
 
 	if (m->nr > 1) {
@@ -117,11 +117,11 @@ struct kvp_map_place kvp_map_find(const struct kvp_map *map, u64 block)
 
 		while (rest >= p->at + p->width)
 			p++;
-		own = p->first + round * p->width + (rest - p->at);
+		own = kvp_vblock_nr(p->first) + round * p->width + (rest - p->at);
 		left = p->at + p->width - rest;
 	}
 	below = p->leaf - (u32)(own % p->leaf);
-	return (struct kvp_map_place){ p->vdev, left < below ? (u32)left : below, own };
+	return (struct kvp_map_place){ p->vdev, left < below ? (u32)left : below, kvp_vblock(own) };
 }
 
 static const struct kvp_map_part *part_of(const struct kvp_map_region *m, u32 vdev)
@@ -142,7 +142,7 @@ static u64 part_blocks(const struct kvp_map_region *m, const struct kvp_map_part
 	return m->nr > 1 ? blocks / m->round * p->width : blocks;
 }
 
-u64 kvp_map_block(const struct kvp_map *map, u32 vdev, u64 block)
+u64 kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t block)
 {
 	u32 i;
 
@@ -151,9 +151,10 @@ u64 kvp_map_block(const struct kvp_map *map, u32 vdev, u64 block)
 		const struct kvp_map_part *p = part_of(m, vdev);
 		u64 in;
 
-		if (!p || block < p->first || block - p->first >= part_blocks(m, p))
+		if (!p || kvp_vblock_before(block, p->first) ||
+		    kvp_vblock_since(block, p->first) >= part_blocks(m, p))
 			continue;
-		in = block - p->first;
+		in = kvp_vblock_since(block, p->first);
 		if (m->nr == 1)
 			return m->start + in;
 		return m->start + in / p->width * m->round + p->at + in % p->width;
@@ -161,21 +162,22 @@ u64 kvp_map_block(const struct kvp_map *map, u32 vdev, u64 block)
 	return kvp_map_blocks(map);
 }
 
-struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, u64 block)
+struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, kvp_vblock_t block)
 {
 	struct kvp_map_leaf leaf = {
 		.block = kvp_map_block(map, vdev, block), .own = block, .turn = 1,
 	};
 	const struct kvp_map_region *m = region_of(map, leaf.block);
 	const struct kvp_map_part *p = part_of(m, vdev);
-	u64 left;
+	u64 left, in;
 
 	if (!p || leaf.block >= m->end)
 		return leaf;
-	left = p->first + part_blocks(m, p) - block;
+	in = kvp_vblock_since(block, p->first);
+	left = part_blocks(m, p) - in;
 	leaf.blocks = left < p->leaf ? (u32)left : p->leaf;
 	if (m->nr > 1) {
-		leaf.in = (u32)((block - p->first) % p->width);
+		leaf.in = (u32)(in % p->width);
 		leaf.turn = p->width;
 		leaf.others = m->round - p->width;
 	}
@@ -209,9 +211,9 @@ static u64 blocks_before(const struct kvp_map_region *m, const struct kvp_map_pa
 	return round * p->width + (rest < p->width ? rest : p->width);
 }
 
-u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block)
+kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block)
 {
-	u64 from = 0;
+	kvp_vblock_t from = kvp_vblock(0);
 	u32 i;
 
 	for (i = 0; i < map->nr; i++) {
@@ -222,10 +224,10 @@ u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block)
 			continue;
 		if (block <= m->start)
 			return p->first;
-		from = p->first + part_blocks(m, p);
+		from = kvp_vblock_add(p->first, part_blocks(m, p));
 		/* Behind its last turn the next region counts, which begins with another leaf. */
 		if (block < m->end && blocks_before(m, p, block - m->start) < part_blocks(m, p))
-			return p->first + blocks_before(m, p, block - m->start);
+			return kvp_vblock_add(p->first, blocks_before(m, p, block - m->start));
 	}
 	return from;
 }

@@ -23,7 +23,7 @@
 /* Block @block of vdev @vdev, and @left that follow one another from it in one turn, below one leaf. */
 struct kvp_map_place {
 	u32 vdev, left;
-	u64 block;
+	kvp_vblock_t block;
 };
 
 /**
@@ -40,7 +40,7 @@ u64 kvp_map_blocks(const struct kvp_map *map);
 struct kvp_map_place kvp_map_find(const struct kvp_map *map, u64 block);
 
 /** kvp_map_block() - the pool's block that @block of @vdev is; kvp_map_blocks() if it is none */
-u64 kvp_map_block(const struct kvp_map *map, u32 vdev, u64 block);
+u64 kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t block);
 
 /*
  * What a leaf of a vdev's table covers, as the pool counts: the vdev has its turn,
@@ -48,29 +48,31 @@ u64 kvp_map_block(const struct kvp_map *map, u32 vdev, u64 block);
  */
 struct kvp_map_leaf {
 	u64 block;		/* the pool's block that its first entry is of */
-	u64 own;		/* the same as the vdev counts it */
+	kvp_vblock_t own;	/* the same as the vdev counts it */
 	u32 blocks;		/* that the pool has of it */
 	u32 in;			/* so many blocks of that turn are before it */
 	u32 turn, others;	/* blocks; others is 0 where there are none */
 };
 
 /** kvp_map_leaf() - of the leaf that begins at @block of @vdev; there is such a block of the pool */
-struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, u64 block);
+struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, kvp_vblock_t block);
 
 /** kvp_map_leaf_block() - the pool's block that @own, a block of the vdev below @l, is */
-static inline u64 kvp_map_leaf_block(const struct kvp_map_leaf *l, u64 own)
+static inline u64 kvp_map_leaf_block(const struct kvp_map_leaf *l, kvp_vblock_t own)
 {
-	u32 i = (u32)(own - l->own);
+	u32 i = (u32)kvp_vblock_since(own, l->own);
 
 	return l->block + i + (l->others ? (u64)((l->in + i) / l->turn) * l->others : 0);
 }
 
 /** kvp_map_leaf_own() - the block of the vdev that @block, one of the pool below @l, is */
-static inline u64 kvp_map_leaf_own(const struct kvp_map_leaf *l, u64 block)
+static inline kvp_vblock_t kvp_map_leaf_own(const struct kvp_map_leaf *l, u64 block)
 {
 	u64 i = block - l->block;
 
-	return l->own + i - (l->others ? (l->in + i) / (l->turn + l->others) * l->others : 0);
+	if (l->others)
+		i -= (l->in + i) / (l->turn + l->others) * l->others;
+	return kvp_vblock_add(l->own, i);
 }
 
 /**
@@ -80,7 +82,7 @@ static inline u64 kvp_map_leaf_own(const struct kvp_map_leaf *l, u64 block)
 u64 kvp_map_whole(const struct kvp_map *map, u64 end, u32 unit);
 
 /** kvp_map_from() - the first block of @vdev that is the pool's @block or a later one */
-u64 kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block);
+kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block);
 
 /**
  * kvp_regions_lay_out() - what each of sb->vdevs[] holds, and which carries the log

@@ -60,7 +60,7 @@ static void encode_leg(const struct kvp_leg_info *l, struct kvp_disk_leg *d)
 	d->err_write = cpu_to_le64(l->err_write);
 	d->err_checksum = cpu_to_le64(l->err_checksum);
 	d->healed = cpu_to_le64(l->healed);
-	d->cursor = cpu_to_le64(l->cursor);
+	d->cursor = cpu_to_le64(kvp_vblock_nr(l->cursor));
 	d->cursor_era = cpu_to_le32(l->cursor_era);
 	d->in_sync_epoch = cpu_to_le64(l->in_sync_epoch);
 }
@@ -75,7 +75,7 @@ static void decode_leg(const struct kvp_disk_leg *d, struct kvp_leg_info *l)
 	l->err_write = le64_to_cpu(d->err_write);
 	l->err_checksum = le64_to_cpu(d->err_checksum);
 	l->healed = le64_to_cpu(d->healed);
-	l->cursor = le64_to_cpu(d->cursor);
+	l->cursor = kvp_vblock(le64_to_cpu(d->cursor));
 	l->cursor_era = le32_to_cpu(d->cursor_era);
 	l->in_sync_epoch = le64_to_cpu(d->in_sync_epoch);
 }
@@ -373,7 +373,7 @@ static const char *resilver_fault(const struct kvp_sb *sb)
 			bool out = kvp_has_data(g) && l->state != KVP_LEG_IN_SYNC;
 			u64 end = out ? g->data_blocks : 0;
 
-			if (l->cursor > end || l->cursor_era > sb->era ||
+			if (kvp_vblock_nr(l->cursor) > end || l->cursor_era > sb->era ||
 			    (!l->cursor && l->cursor_era))
 				return "cursor of a leg";
 			/* The label of a leg that joins has no epoch. */

@@ -264,7 +264,7 @@ void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 unit = kvp_unit_blocks(at.v->g);
-	u64 first = block - at.block % unit;
+	u64 first = block - kvp_vblock_nr(at.block) % unit;
 
 	kvp_range_lock(&pool->ranges, range, first, first + unit - 1);
 }

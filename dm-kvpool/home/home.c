@@ -388,10 +388,10 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
  * region ends within a leaf, the leaf has no block of the next region: its other entries belong to
  * no block of the pool.
  */
-static u64 last_before(const struct kvp_vdev *v, u64 first, u64 behind)
+static u64 last_before(const struct kvp_vdev *v, u64 first, kvp_vblock_t behind)
 {
 	const struct kvp_map *map = &v->pool->sb->map;
-	u64 last = kvp_pool_block(v, behind - 1);
+	u64 last = kvp_pool_block(v, kvp_vblock(kvp_vblock_nr(behind) - 1));
 	u32 i;
 
 	for (i = 0; i < map->nr; i++)
@@ -400,7 +400,7 @@ static u64 last_before(const struct kvp_vdev *v, u64 first, u64 behind)
 	return last;
 }
 
-int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
+int kvp_home_discard_leaves(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end, u32 *leaves)
 {
 	struct kvp_pool *pool = v->pool;
 	struct kvp_range range;
@@ -408,14 +408,15 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 	u32 pointers = 0;
 	int ret = 0;
 
-	while (ret >= 0 && *own < end && *leaves) {
-		u64 behind, first, page;
+	while (ret >= 0 && kvp_vblock_before(*own, end) && *leaves) {
+		kvp_vblock_t behind;
+		u64 first, page;
 
 		ret = kvp_table_next_own(v, *own, end, own);
-		if (ret || *own >= end)
+		if (ret || !kvp_vblock_before(*own, end))
 			break;
-		behind = min(end, kvp_leaf_behind(v->g, *own));
-		page = *own / below;
+		behind = kvp_vblock_first(end, kvp_leaf_behind(v->g, *own));
+		page = kvp_vblock_nr(*own) / below;
 		first = kvp_pool_block(v, *own);
 		kvp_range_lock(&pool->ranges, &range, first, last_before(v, first, behind));
 		ret = kvp_table_discard_leaf(v, *own, behind);
@@ -430,8 +431,8 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves)
 	return min(ret, 0);
 }
 
-int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
-			  struct kvp_log_at behind, u32 *leaves)
+int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own,
+			  kvp_vblock_t end, struct kvp_log_at behind, u32 *leaves)
 {
 	return kvp_row_home_discard(h->rows, v, own, end, behind, leaves);
 }
@@ -443,14 +444,14 @@ int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct 
 	struct kvp_pool *pool = h->pool;
 	int ret = 0;
 
-	for (; !ret && at->vdev < pool->nr_vdevs; at->vdev++, at->own = 0) {
+	for (; !ret && at->vdev < pool->nr_vdevs; at->vdev++, at->own = kvp_vblock(0)) {
 		struct kvp_vdev *v = &pool->vdevs[at->vdev];
-		u64 end;
+		kvp_vblock_t end;
 
 		end = kvp_vdev_from(v, hole->block + hole->count);
-		at->own = max(at->own, kvp_vdev_from(v, hole->block));
+		at->own = kvp_vblock_last(at->own, kvp_vdev_from(v, hole->block));
 		ret = v->ops->discard(h, v, &at->own, end, behind, leaves);
-		if (!ret && at->own < end)
+		if (!ret && kvp_vblock_before(at->own, end))
 			return 1;
 		if (ret)
 			break;

@@ -41,7 +41,7 @@ struct kvp_discard_at {
 	struct kvp_log_at hole;		/* place of its record */
 	u64 seq;			/* its seq, since a log that moves begins anew */
 	u32 vdev;			/* all vdevs before this one are done */
-	u64 own;			/* on this vdev all before this block is done */
+	kvp_vblock_t own;		/* on this vdev all before this block is done */
 };
 
 /**
@@ -99,13 +99,14 @@ int __must_check kvp_home_discard(struct kvp_home *h, const struct kvp_version *
  * kvp_home_discard_leaves() - discard the blocks of @v from *@own to before @end, whole stripes of
  * a parity1; 0 or -errno
  */
-int __must_check kvp_home_discard_leaves(struct kvp_vdev *v, u64 *own, u64 end, u32 *leaves);
+int __must_check kvp_home_discard_leaves(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end,
+					 u32 *leaves);
 
 /**
  * kvp_home_discard_rows() - the same for a vdev with rows; a row in which the discard ends is
  * written, as older than @behind
  */
-int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
-			  struct kvp_log_at behind, u32 *leaves);
+int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own,
+			  kvp_vblock_t end, struct kvp_log_at behind, u32 *leaves);
 
 #endif /* KVP_HOME_H */

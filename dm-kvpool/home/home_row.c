@@ -935,7 +935,7 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 	struct kvp_version *d = list_first_entry(versions, struct kvp_version, list);
 	struct kvp_spot at = kvp_locate(h->pool, d->block);
 	const struct kvp_geometry *g = at.v->g;
-	u64 first = d->block - at.block % kvp_stripe_blocks(g);
+	u64 first = d->block - kvp_vblock_nr(at.block) % kvp_stripe_blocks(g);
 	u32 blocks = kvp_stripe_blocks(g), chunk = g->chunk_blocks, before;
 	struct stripe *s;
 	int error = 0;
@@ -999,26 +999,27 @@ static int discard_part(struct kvp_row_home *h, u64 block, u32 count, struct kvp
 }
 
 /* The same, if any entry below the leaf is written: null pointers stay null. */
-static int discard_edge(struct kvp_row_home *h, struct kvp_vdev *v, u64 own, u32 count,
+static int discard_edge(struct kvp_row_home *h, struct kvp_vdev *v, kvp_vblock_t own, u32 count,
 			struct kvp_log_at limit)
 {
-	u64 written;
-	int ret = kvp_table_next_own(v, own, own + count, &written);
+	kvp_vblock_t end = kvp_vblock_add(own, count), written;
+	int ret = kvp_table_next_own(v, own, end, &written);
 
-	if (ret || written >= own + count)
+	if (ret || !kvp_vblock_before(written, end))
 		return ret;
 	return discard_part(h, kvp_pool_block(v, own), count, limit);
 }
 
-int kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v, u64 *own, u64 end,
-			 struct kvp_log_at limit, u32 *leaves)
+int kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v, kvp_vblock_t *own,
+			 kvp_vblock_t end, struct kvp_log_at limit, u32 *leaves)
 {
 	u32 stripe = kvp_stripe_blocks(v->g);
-	u64 whole = end - end % stripe;
+	kvp_vblock_t whole = kvp_vblock(kvp_vblock_nr(end) - kvp_vblock_nr(end) % stripe);
 	int ret = 0;
 
-	while (!ret && *own < end && *leaves) {
-		u32 n = min_t(u64, stripe - *own % stripe, end - *own);
+	while (!ret && kvp_vblock_before(*own, end) && *leaves) {
+		u32 n = min_t(u64, stripe - kvp_vblock_nr(*own) % stripe,
+			      kvp_vblock_since(end, *own));
 
 		if (n == stripe) {
 			ret = kvp_home_discard_leaves(v, own, whole, leaves);
@@ -1026,7 +1027,7 @@ int kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v, u64 *own, u
 		}
 		ret = discard_edge(h, v, *own, n, limit);
 		if (!ret)
-			*own += n;
+			*own = kvp_vblock_add(*own, n);
 		--*leaves;
 	}
 	return ret;

@@ -34,7 +34,8 @@ int __must_check kvp_row_home_write(struct kvp_row_home *h, struct list_head *ve
  *
  * Caller holds pool->checkpoint_lock. Errors as kvp_home_write().
  */
-int __must_check kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+int __must_check kvp_row_home_discard(struct kvp_row_home *h, struct kvp_vdev *v,
+				      kvp_vblock_t *own, kvp_vblock_t end,
 				      struct kvp_log_at limit, u32 *leaves);
 
 #endif /* KVP_HOME_ROW_H */

@@ -169,7 +169,8 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, int bad,
 			struct page *page, struct page *scratch)
 {
-	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(leaf->v->g, own);
+	kvp_vblock_t own = kvp_vdev_block(leaf, block);
+	u64 row = kvp_row_of(leaf->v->g, own);
 	u32 piece = kvp_piece_of(leaf->v->g, own);
 	int ret = kvp_row_rebuild(pool, leaf, row, piece, page, scratch);
 
@@ -193,7 +194,7 @@ static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block
 int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, struct page *page,
 		      struct page *spare)
 {
-	u64 own = kvp_vdev_block(leaf, block);
+	kvp_vblock_t own = kvp_vdev_block(leaf, block);
 	int error = kvp_row_read(pool, leaf, kvp_row_of(leaf->v->g, own),
 				 kvp_piece_of(leaf->v->g, own), page);
 	struct page *scratch;

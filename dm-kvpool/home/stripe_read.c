@@ -94,11 +94,13 @@ static bool rows_change(const struct kvp_stripe_read *s)
 	for (base = base_of(s, s->first); base < s->end; base += kvp_stripe_blocks(g)) {
 		struct rows r = missing(s, base);
 
-		for (i = 0; r.from < r.to && i < g->leg_count - 1; i++)
-			if (kvp_wbuf_any(s->leaf->v->pool,
-					 kvp_leaf_block(s->leaf, base + i * g->chunk_blocks + r.from),
+		for (i = 0; r.from < r.to && i < g->leg_count - 1; i++) {
+			kvp_vblock_t own = kvp_vblock(base + i * g->chunk_blocks + r.from);
+
+			if (kvp_wbuf_any(s->leaf->v->pool, kvp_leaf_block(s->leaf, own),
 					 r.to - r.from))
 				return true;
+		}
 	}
 	return false;
 }
@@ -124,8 +126,8 @@ bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *le
 
 	*s = (struct kvp_stripe_read){
 		.leaf = leaf,
-		.first = kvp_vdev_block(leaf, block),
-		.end = kvp_vdev_block(leaf, block) + count,
+		.first = kvp_vblock_nr(kvp_vdev_block(leaf, block)),
+		.end = kvp_vblock_nr(kvp_vdev_block(leaf, block)) + count,
 		.out = v->nr_legs,
 		.changes = READ_ONCE(leaf->changes),
 	};
@@ -208,7 +210,7 @@ bool kvp_stripe_read_cut(const struct kvp_stripe_read *s, u32 leg,
 	if (leg == s->out)
 		return true;
 	for (; more && c.base < s->end; c.base += stripe) {
-		c.home = g->data_start + kvp_row_of(g, c.base);
+		c.home = g->data_start + kvp_row_of(g, kvp_vblock(c.base));
 		c.piece = kvp_stripe_piece_on(g->leg_count, c.base / stripe, leg);
 		more = c.piece ? add_data(&c) : add_parity(&c, &s->leaf->v->legs[leg]);
 	}
@@ -297,7 +299,7 @@ int kvp_stripe_read_make(const struct kvp_stripe_read *s,
 	int made = 0, n;
 
 	for (; s->rebuild && m.base < s->end; m.base += kvp_stripe_blocks(g)) {
-		m.row = kvp_row_of(g, m.base);
+		m.row = kvp_row_of(g, kvp_vblock(m.base));
 		m.piece = missing_piece(s, m.base);
 		n = m.piece ? make_stripe(&m) : 0;
 		if (n < 0)

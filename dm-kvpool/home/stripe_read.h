@@ -29,7 +29,7 @@ struct kvp_tpage;
 /**
  * struct kvp_stripe_read - one such read
  * @leaf: the leaf of all its blocks; the caller's reference
- * @first, @end: first block, and behind the last; blocks of the vdev
+ * @first, @end: number of the first block, and of the one behind the last, in the vdev
  * @out: the leg that is out, by its place in the vdev; the number of legs if none is
  * @lacking: the leg that is out has some of the blocks
  * @rebuild: those are made from the other legs; otherwise they are not read at all

@@ -95,7 +95,7 @@ struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
-	return chosen(at.v->ops->choose(at.v, at.block), at.block, nr);
+	return chosen(at.v->ops->choose(at.v, at.block), kvp_vblock_nr(at.block), nr);
 }
 
 struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr)

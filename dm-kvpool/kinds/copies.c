@@ -27,18 +27,23 @@ static void not_by_rows(struct kvp_version *d, struct list_head *rows)
 {
 }
 
-static const struct kvp_leg *no_only_leg(const struct kvp_vdev *v, u64 block)
+static struct kvp_leg *choose(const struct kvp_vdev *v, kvp_vblock_t block)
+{
+	return kvp_leg_best_copy(v, kvp_vblock_nr(block));
+}
+
+static const struct kvp_leg *no_only_leg(const struct kvp_vdev *v, kvp_vblock_t block)
 {
 	return NULL;
 }
 
-static int discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+static int discard(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end,
 		   struct kvp_log_at behind, u32 *leaves)
 {
 	return kvp_home_discard_leaves(v, own, end, leaves);
 }
 
-static u32 all_direct(const struct kvp_vdev *v, u64 block, u32 n)
+static u32 all_direct(const struct kvp_vdev *v, kvp_vblock_t block, u32 n)
 {
 	return n;
 }
@@ -52,7 +57,7 @@ static void nothing_lost(struct kvp_tpage *leaf, u64 poison)
 {
 }
 
-static void nothing_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 own)
+static void nothing_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_vblock_t own)
 {
 }
 
@@ -95,7 +100,7 @@ const struct kvp_vdev_ops kvp_copies_ops = {
 	.row_legs = kvp_none,
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
-	.choose = kvp_leg_best_copy,
+	.choose = choose,
 	.only_leg = no_only_leg,
 	.read = kvp_copies_read,
 	.lose = kvp_copies_lose,

@@ -36,7 +36,7 @@ u32 kvp_set_each_leg(const struct kvp_recovery *rec)
 	return rec->seg.nr;
 }
 
-int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end,
 		   struct kvp_log_at behind, u32 *leaves)
 {
 	return 0;
@@ -47,7 +47,7 @@ u32 kvp_none(const struct kvp_vdev *v)
 	return 0;
 }
 
-int kvp_no_redo(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end)
+int kvp_no_redo(struct kvp_recovery *rec, struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
 	return 0;
 }

@@ -41,10 +41,10 @@ u32 kvp_cache_needed(const struct kvp_vdev *v);
 u32 kvp_cache_survives(const struct kvp_vdev *v);
 
 /* Loops over all vdevs call these for a cache, too, which has no homes or rows. */
-int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, u64 *own, u64 end,
+int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end,
 		   struct kvp_log_at behind, u32 *leaves);
 u32 kvp_none(const struct kvp_vdev *v);
-int kvp_no_redo(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end);
+int kvp_no_redo(struct kvp_recovery *rec, struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end);
 int kvp_no_rows(struct kvp_recovery *rec, const struct kvp_vdev *v,
 		int (*fn)(struct kvp_recovery *rec));
 

@@ -26,12 +26,12 @@ static u32 row_legs(const struct kvp_vdev *v)
 	return v->nr_legs;
 }
 
-static const struct kvp_leg *only_leg(const struct kvp_vdev *v, u64 block)
+static const struct kvp_leg *only_leg(const struct kvp_vdev *v, kvp_vblock_t block)
 {
 	return &v->legs[kvp_data_place(v->g, block).leg];
 }
 
-static struct kvp_leg *choose(const struct kvp_vdev *v, u64 block)
+static struct kvp_leg *choose(const struct kvp_vdev *v, kvp_vblock_t block)
 {
 	struct kvp_leg *leg = &v->legs[kvp_data_place(v->g, block).leg];
 
@@ -46,7 +46,7 @@ static int read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u
 
 static int lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 {
-	u64 own = kvp_vdev_block(leaf, block);
+	kvp_vblock_t own = kvp_vdev_block(leaf, block);
 
 	kvp_row_poison(pool, leaf, kvp_row_of(leaf->v->g, own), kvp_piece_of(leaf->v->g, own));
 	return -EBADMSG;
@@ -71,11 +71,11 @@ static u32 no_gap(const struct kvp_vdev *v)
  * Whole stripes, while all legs are there (R7). Without one leg the write would overwrite the
  * parity that its blocks are made from, and a power cut alone would lose them.
  */
-static u32 may_be_direct(const struct kvp_vdev *v, u64 block, u32 n)
+static u32 may_be_direct(const struct kvp_vdev *v, kvp_vblock_t block, u32 n)
 {
 	u32 stripe = kvp_stripe_blocks(v->g);
 
-	if (block % stripe || kvp_vdev_usable(v) < v->nr_legs)
+	if (kvp_vblock_nr(block) % stripe || kvp_vdev_usable(v) < v->nr_legs)
 		return 0;
 	return n - n % stripe;
 }
@@ -129,7 +129,7 @@ static int plan(struct kvp_recovery *rec, const struct kvp_spot *spot, const str
 	struct kvp_log_at none = { 0, 0 };
 	struct kvp_rec own = *r;
 
-	own.block = spot->block;
+	own.block = kvp_vblock_nr(spot->block);
 	return kvp_history_add(&rec->history[spot->v->index], &own, at, payload, row, none);
 }
 

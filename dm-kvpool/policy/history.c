@@ -251,15 +251,15 @@ static bool discarded_after(struct kvp_history *h, u64 block, struct kvp_log_at 
 	return found;
 }
 
-const struct kvp_past_version *kvp_history_find(struct kvp_history *h, u64 block,
+const struct kvp_past_version *kvp_history_find(struct kvp_history *h, kvp_vblock_t block,
 					   struct kvp_log_at limit)
 {
-	const struct kvp_past_version *v = xa_load(&h->blocks, block);
+	const struct kvp_past_version *v = xa_load(&h->blocks, kvp_vblock_nr(block));
 	struct kvp_log_at at;
 
 	while (v && !kvp_log_before(v->at, limit))
 		v = v->older;
-	if (!discarded_after(h, block, limit, v, &at))
+	if (!discarded_after(h, kvp_vblock_nr(block), limit, v, &at))
 		return v;
 	h->discarded = (struct kvp_past_version){ .at = at, .kind = KVP_REC_DISCARD };
 	return &h->discarded;

@@ -93,7 +93,7 @@ int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *re
 				 u64 payload, u8 row, struct kvp_log_at limit);
 
 /** kvp_history_find() - the newest version of @block before @limit, or NULL; until the next call */
-const struct kvp_past_version *kvp_history_find(struct kvp_history *h, u64 block,
+const struct kvp_past_version *kvp_history_find(struct kvp_history *h, kvp_vblock_t block,
 					   struct kvp_log_at limit);
 
 /**

@@ -33,7 +33,7 @@ static int check_label(const struct kvp_pool *pool, const struct kvp_leg *leg,
 static void no_more_than(struct kvp_leg_info *has, const struct kvp_leg_info *own)
 {
 	has->in_sync_era = min(has->in_sync_era, own->in_sync_era);
-	has->cursor = min(has->cursor, own->cursor);
+	has->cursor = kvp_vblock_first(has->cursor, own->cursor);
 	has->cursor_era = has->cursor ? min(has->cursor_era, own->cursor_era) : 0;
 }
 

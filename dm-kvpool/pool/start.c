@@ -375,6 +375,14 @@ static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const 
 		leg->state = KVP_LEG_STALE;
 }
 
+/* Nothing is known of what the leg has. */
+static void forget(struct kvp_leg_info *info)
+{
+	info->in_sync_era = 0;
+	info->cursor = 0;
+	info->cursor_era = 0;
+}
+
 /* Settle the state of @leg, number @i in the superblock, by that and by its own label. */
 static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *label, struct kvp_sb *best)
 {
@@ -391,7 +399,7 @@ static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *lab
 	 */
 	leg->adopt = label && label->forked;
 	if (leg->adopt)
-		info->in_sync_era = info->cursor = info->cursor_era = 0;
+		forget(info);
 	if (leg->adopt && leg->state == KVP_LEG_IN_SYNC)
 		leg->state = KVP_LEG_STALE;
 	else if (leg->state == KVP_LEG_IN_SYNC)
@@ -617,7 +625,7 @@ static void forget_eras(struct kvp_pool *pool)
 		if (kvp_leg_in_sync(&pool->legs[i]))
 			continue;
 		pool->legs[i].has_era = 0;
-		info->in_sync_era = info->cursor = info->cursor_era = 0;
+		forget(info);
 	}
 }
 

@@ -42,17 +42,18 @@ int kvp_recovery_relieve(struct kvp_recovery *rec)
 	return ret;
 }
 
-int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own, u64 end)
+int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, kvp_vblock_t own,
+			 kvp_vblock_t end)
 {
 	int ret = 0;
 
-	while (!ret && own < end) {
-		u64 behind;
+	while (!ret && kvp_vblock_before(own, end)) {
+		kvp_vblock_t behind;
 
 		ret = kvp_table_next_own(v, own, end, &own);
-		if (ret || own >= end)
+		if (ret || !kvp_vblock_before(own, end))
 			break;
-		behind = min(end, kvp_leaf_behind(v->g, own));
+		behind = kvp_vblock_first(end, kvp_leaf_behind(v->g, own));
 		ret = min(kvp_table_discard_leaf(v, own, behind), 0) ?: kvp_recovery_relieve(rec);
 		own = behind;
 		cond_resched();

@@ -367,8 +367,8 @@ int __must_check kvp_recovery_discards(struct kvp_recovery *rec);
  *
  * Pages of the table in which nothing is written are not read. Return: 0 or -errno.
  */
-int __must_check kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, u64 own,
-				      u64 end);
+int __must_check kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v,
+				      kvp_vblock_t own, kvp_vblock_t end);
 
 /** kvp_recovery_data() - bring the newest data of each block home, and enter it in the table */
 int __must_check kvp_recovery_data(struct kvp_recovery *rec);

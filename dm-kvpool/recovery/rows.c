@@ -546,10 +546,11 @@ static int gather_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64
 	int ret = 0;
 
 	for (k = 0; !ret && k < g->chunk_blocks; k++) {
-		u64 row = kvp_row_of(g, first) + k;
+		u64 row = kvp_row_of(g, kvp_vblock(first)) + k;
 
 		for (i = 1; i < g->leg_count; i++)
-			if (xa_load(&rec->history[v->index].blocks, kvp_row_block(g, row, i)))
+			if (xa_load(&rec->history[v->index].blocks,
+				    kvp_vblock_nr(kvp_row_block(g, row, i))))
 				break;
 		if (i < g->leg_count)
 			ret = gather_row(rec, v, row, fn);
@@ -713,7 +714,8 @@ static int discard_stripes(struct kvp_recovery *rec, struct kvp_vdev *v)
 
 	list_for_each_entry(d, &rec->history[v->index].wide, list) {
 		if (kvp_log_before(d->at, rec->log_end))
-			ret = kvp_recovery_discard(rec, v, d->block, d->block + d->count);
+			ret = kvp_recovery_discard(rec, v, kvp_vblock(d->block),
+						   kvp_vblock(d->block + d->count));
 		if (ret)
 			break;
 	}

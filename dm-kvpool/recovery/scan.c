@@ -266,8 +266,8 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struc
 	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
 		struct kvp_vdev *v = &pool->vdevs[i];
 
-		part.block = kvp_vdev_from(v, r->block);
-		part.count = kvp_vdev_from(v, r->block + r->count) - part.block;
+		part.block = kvp_vblock_nr(kvp_vdev_from(v, r->block));
+		part.count = kvp_vblock_nr(kvp_vdev_from(v, r->block + r->count)) - part.block;
 		if (part.count)
 			ret = v->ops->plan_discard(rec, v, &part, at);
 	}

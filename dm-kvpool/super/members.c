@@ -497,7 +497,7 @@ static void set_state(struct kvp_leg *leg, u32 state)
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
-int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 cursor_era)
+int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor, u32 cursor_era)
 {
 	struct kvp_pool *pool = leg->pool;
 	struct kvp_leg_info *info = &pool->sb->legs[leg->index];

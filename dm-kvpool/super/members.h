@@ -119,7 +119,8 @@ int __must_check kvp_members_settle(struct kvp_pool *pool);
  * Caller holds checkpoint_lock and sb_lock. Return: 0; -EBUSY: the leg still has requests that lost
  * their waiters, and is out as before; -EIO: no superblock became durable, and the pool is faulted.
  */
-int __must_check kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 cursor_era);
+int __must_check kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor,
+				  u32 cursor_era);
 
 /**
  * kvp_legs_resilvered() - legs of @v that still resilver are in sync from now on

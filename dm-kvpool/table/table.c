@@ -30,9 +30,21 @@ static u64 span(const struct kvp_vdev *v, u32 level)
 }
 
 /* The page of @level that @block of the vdev is below. */
-static u64 index_of(const struct kvp_vdev *v, u32 level, u64 block)
+static u64 index_of(const struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
 	return kvp_entry_index(v->g, block) >> (KVP_PTRS_SHIFT * (level + 1));
+}
+
+/* The first block below page @index of @level; behind the last page, also one that there is not. */
+static kvp_vblock_t first_below(const struct kvp_vdev *v, u32 level, u64 index)
+{
+	return kvp_vblock(index * span(v, level));
+}
+
+/* The first block of the vdev that is behind the pool's end. */
+static kvp_vblock_t pool_end(const struct kvp_vdev *v)
+{
+	return kvp_vdev_from(v, v->pool->sb->pool_blocks);
 }
 
 static __le64 *words(const struct kvp_tpage *tp)
@@ -55,7 +67,7 @@ static struct hlist_head *bucket_of(const struct kvp_vdev *v, u32 level, u64 ind
 /* The word of @leaf that is the entry of @block of the pool: they are in order. */
 static u32 word_of(const struct kvp_tpage *leaf, u64 block)
 {
-	return (u32)(kvp_vdev_block(leaf, block) - leaf->at.own) % KVP_PTRS_PER_PAGE;
+	return (u32)kvp_vblock_since(kvp_vdev_block(leaf, block), leaf->at.own) % KVP_PTRS_PER_PAGE;
 }
 
 /* The same of the parity of @row. */
@@ -470,21 +482,28 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
  * The end of the pool's blocks below @leaf, as the vdev counts: its region, or the pool, may end
  * within it.
  */
-static u64 leaf_end(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
+static kvp_vblock_t leaf_end(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
 {
-	return min(leaf->own + leaf->blocks, kvp_vdev_from(v, v->pool->sb->pool_blocks));
+	return kvp_vblock_first(kvp_vblock_add(leaf->own, leaf->blocks), pool_end(v));
+}
+
+/* How many blocks that is. */
+static u64 leaf_used(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
+{
+	return kvp_vblock_since(leaf_end(v, leaf), leaf->own);
 }
 
 /* How many blocks the pool has below the page. */
 static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 {
-	u64 own = index * span(v, level), n = 0;
-	u64 end = min(own + span(v, level), kvp_vdev_from(v, v->pool->sb->pool_blocks));
+	kvp_vblock_t own = first_below(v, level, index);
+	kvp_vblock_t end = kvp_vblock_first(first_below(v, level, index + 1), pool_end(v));
+	u64 n = 0;
 
-	for (; own < end; own += span(v, 0)) {
+	for (; kvp_vblock_before(own, end); own = kvp_vblock_add(own, span(v, 0))) {
 		struct kvp_map_leaf leaf = kvp_map_leaf(&v->pool->sb->map, v->index, own);
 
-		n += leaf_end(v, &leaf) - own;
+		n += leaf_used(v, &leaf);
 	}
 	return n;
 }
@@ -493,16 +512,17 @@ static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 {
 	struct kvp_table_lost *lost = &pool->table->lost, was, now;
-	u64 first = tp->index * span(tp->v, tp->level);
+	kvp_vblock_t first = first_below(tp->v, tp->level, tp->index);
 
 	now = (struct kvp_table_lost){
 		.vdev = tp->v->index,
 		.level = tp->level,
 		.index = tp->index,
 		.first = kvp_pool_block(tp->v, first),
-		.blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - first),
+		.blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - kvp_vblock_nr(first)),
 	};
-	now.last = min(kvp_pool_block(tp->v, first + now.blocks - 1), pool->sb->pool_blocks - 1);
+	now.last = min(kvp_pool_block(tp->v, kvp_vblock_add(first, now.blocks - 1)),
+		       pool->sb->pool_blocks - 1);
 	mutex_lock(&pool->table->lock);
 	was = *lost;
 	*lost = now;
@@ -515,9 +535,11 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
 {
 	const struct kvp_geometry *g = leaf->v->g;
-	u64 own, end = min(leaf->at.own + span(leaf->v, 0), g->data_blocks);
+	kvp_vblock_t own = leaf->at.own;
+	kvp_vblock_t end = kvp_vblock_first(kvp_vblock_add(own, span(leaf->v, 0)),
+					    kvp_vblock(g->data_blocks));
 
-	for (own = leaf->at.own; own < end; own++)
+	for (; kvp_vblock_before(own, end); own = kvp_vblock_add(own, 1))
 		words(leaf)[parity_word(leaf, kvp_row_of(g, own))] = cpu_to_le64(poison);
 }
 
@@ -527,14 +549,14 @@ void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
  */
 static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool counted)
 {
-	u64 own, used = leaf_end(leaf->v, &leaf->at), poison;
+	u64 i, used = leaf_used(leaf->v, &leaf->at), poison;
 	struct kvp_table *t = pool->table;
 
 	mutex_lock(&t->lock);
 	poison = kvp_entry(0, t->era, KVP_ENTRY_POISONED);
 	clear_page(page_address(leaf->page));
-	for (own = leaf->at.own; own < used; own++) {
-		u64 block = kvp_leaf_block(leaf, own);
+	for (i = 0; i < used; i++) {
+		u64 block = kvp_leaf_block(leaf, kvp_vblock_add(leaf->at.own, i));
 
 		if (!counted) {
 			__set_data(pool, leaf, block, poison, NULL);
@@ -550,20 +572,24 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 	mutex_unlock(&t->lock);
 	if (counted)
 		return;
-	atomic64_add(used - leaf->at.own, &pool->work_stats.unrepaired);
-	atomic64_add(used - leaf->at.own, &pool->work_stats.leaf_lost);
+	atomic64_add(used, &pool->work_stats.unrepaired);
+	atomic64_add(used, &pool->work_stats.leaf_lost);
 }
 
 /* The same for a page above the leaves: it calls each page below it lost. */
 static void fill_lost(struct kvp_tpage *tp)
 {
 	const struct kvp_vdev *v = tp->v;
-	u64 first = tp->index << KVP_PTRS_SHIFT, used = kvp_vdev_from(v, v->pool->sb->pool_blocks);
+	u64 first = tp->index << KVP_PTRS_SHIFT;
+	kvp_vblock_t end = pool_end(v);
 	u32 i;
 
 	clear_page(page_address(tp->page));
-	for (i = 0; i < KVP_PTRS_PER_PAGE && (first + i) * span(v, tp->level - 1) < used; i++)
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
+		if (!kvp_vblock_before(first_below(v, tp->level - 1, first + i), end))
+			break;
 		words(tp)[i] = cpu_to_le64(KVP_PTR_LOST);
+	}
 }
 
 /*
@@ -574,6 +600,7 @@ static void fill_lost(struct kvp_tpage *tp)
  */
 static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
+	u64 first = kvp_pool_block(tp->v, first_below(tp->v, tp->level, tp->index));
 	u64 blocks = blocks_below(tp->v, tp->level, tp->index);
 	struct kvp_table *t = pool->table;
 
@@ -588,8 +615,7 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 	mutex_unlock(&t->lock);
 	atomic64_add(blocks, &pool->work_stats.unrepaired);
 	kvp_event(pool, "table_given_up level=%u index=%llu block=%llu blocks=%llu", tp->level,
-		  (unsigned long long)tp->index,
-		  (unsigned long long)kvp_pool_block(tp->v, tp->index * span(tp->v, tp->level)),
+		  (unsigned long long)tp->index, (unsigned long long)first,
 		  (unsigned long long)blocks);
 }
 
@@ -703,7 +729,7 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 	tp->level = level;
 	tp->index = index;
 	if (!level)
-		tp->at = kvp_map_leaf(&pool->sb->map, v->index, index * span(v, 0));
+		tp->at = kvp_map_leaf(&pool->sb->map, v->index, first_below(v, 0, index));
 	tp->parent = parent;
 	INIT_LIST_HEAD(&tp->list);
 	INIT_LIST_HEAD(&tp->writing);
@@ -789,7 +815,7 @@ struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, u64 block)
  * Give up the page of @level above @block of the vdev, if it is lost. 1: done; 0: it is not lost;
  * or -errno.
  */
-static int give_up_above(struct kvp_vdev *v, u32 level, u64 block)
+static int give_up_above(struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
 	struct kvp_tpage *tp = load(v, level, index_of(v, level, block));
 	bool lost = IS_ERR(tp);
@@ -905,7 +931,7 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32
 	kvp_table_unlock(pool);
 }
 
-void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 own)
+void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_vblock_t own)
 {
 	u64 row = kvp_row_of(leaf->v->g, own);
 
@@ -930,11 +956,12 @@ static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
 }
 
 /* Tell the caches of each block, after the change, as for a single entry. */
-static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, u64 end)
+static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, kvp_vblock_t end)
 {
-	u64 own, block;
+	kvp_vblock_t own;
+	u64 block;
 
-	for (own = leaf->own; own < end; own++) {
+	for (own = leaf->own; kvp_vblock_before(own, end); own = kvp_vblock_add(own, 1)) {
 		block = kvp_map_leaf_block(leaf, own);
 		kvp_rcache_forget(pool, block);
 		kvp_cache_forget(pool, block);
@@ -984,28 +1011,29 @@ out:
 }
 
 /* Discard a whole leaf without reading it. 1: done; 0: that is not possible; or -errno. */
-static int discard_whole(struct kvp_vdev *v, u64 own, u64 end)
+static int discard_whole(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
 	struct kvp_pool *pool = v->pool;
 	u64 index = index_of(v, 0, own);
-	struct kvp_map_leaf at = kvp_map_leaf(&pool->sb->map, v->index, index * span(v, 0));
+	struct kvp_map_leaf at = kvp_map_leaf(&pool->sb->map, v->index, first_below(v, 0, index));
 	struct kvp_tpage *parent;
 	bool done;
 
 	/* Pointers in a superblock are those of the last checkpoint. There are few. */
-	if (v->g->levels < 2 || own > at.own || end < leaf_end(v, &at))
+	if (v->g->levels < 2 || kvp_vblock_before(at.own, own) ||
+	    kvp_vblock_before(end, leaf_end(v, &at)))
 		return 0;
 	parent = __load(v, 1, index >> KVP_PTRS_SHIFT, true);
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
-	done = discard_unread(v, parent, index, leaf_end(v, &at) - at.own);
+	done = discard_unread(v, parent, index, leaf_used(v, &at));
 	kvp_table_put(pool, parent);
 	if (done)
 		forget_leaf(pool, &at, leaf_end(v, &at));
 	return done;
 }
 
-int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end)
+int kvp_table_discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
 	struct kvp_pool *pool = v->pool;
 	int ret = discard_whole(v, own, end);
@@ -1019,8 +1047,9 @@ int kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end)
 	leaf = __load(v, 0, index_of(v, 0, own), true);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
+	end = kvp_vblock_first(end, leaf_end(v, &leaf->at));
 	kvp_table_lock(pool, leaf);
-	for (; own < min(end, leaf_end(v, &leaf->at)); own++) {
+	for (; kvp_vblock_before(own, end); own = kvp_vblock_add(own, 1)) {
 		u64 block = kvp_leaf_block(leaf, own);
 
 		if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
@@ -1047,8 +1076,8 @@ struct walk {
 };
 
 /* True if nothing that @w looks for is below page (@level, index of @block). */
-static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level, u64 block,
-		    const struct walk *w)
+static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level,
+		    kvp_vblock_t block, const struct walk *w)
 {
 	u64 index = index_of(v, level, block), ptr = pointer_to(v, parent, index);
 	struct kvp_tpage *tp;
@@ -1075,21 +1104,21 @@ static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 leve
 }
 
 /* The first block behind those below the page of @level above @block. */
-static u64 next_below(const struct kvp_vdev *v, u32 level, u64 block)
+static kvp_vblock_t next_below(const struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
-	return (index_of(v, level, block) + 1) * span(v, level);
+	return first_below(v, level, index_of(v, level, block) + 1);
 }
 
 /*
  * Find the first block of one vdev, from @block on, under which anything changed: in @at, or @end.
  * An error is of the page above @at, which ends before @behind.
  */
-static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, const struct walk *w, u64 *at,
-			u64 *behind)
+static int next_of_vdev(struct kvp_vdev *v, kvp_vblock_t block, kvp_vblock_t end,
+			const struct walk *w, kvp_vblock_t *at, kvp_vblock_t *behind)
 {
 	u32 top = v->g->levels - 1, level;
 
-	while (block < end) {
+	while (kvp_vblock_before(block, end)) {
 		struct kvp_tpage *parent = NULL;
 
 		for (level = top; ; level--) {
@@ -1113,14 +1142,14 @@ static int next_of_vdev(struct kvp_vdev *v, u64 block, u64 end, const struct wal
 			kvp_table_put(v->pool, parent);
 		block = next_below(v, level, block);
 	}
-	*at = min(block, end);
+	*at = kvp_vblock_first(block, end);
 	return 0;
 }
 
-int kvp_table_next_own(struct kvp_vdev *v, u64 own, u64 end, u64 *next)
+int kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end, kvp_vblock_t *next)
 {
 	static const struct walk written = { .give_up = true };
-	u64 behind;
+	kvp_vblock_t behind;
 
 	return next_of_vdev(v, own, end, &written, next, &behind);
 }
@@ -1128,7 +1157,8 @@ int kvp_table_next_own(struct kvp_vdev *v, u64 own, u64 end, u64 *next)
 /* The same for the whole pool. */
 static int next_of_pool(struct kvp_pool *pool, u64 block, const struct walk *w, u64 *next)
 {
-	u64 end = pool->sb->pool_blocks, first = end, at, behind;
+	u64 end = pool->sb->pool_blocks, first = end, at;
+	kvp_vblock_t own, behind;
 	int ret = 0;
 	u32 i;
 
@@ -1139,9 +1169,9 @@ static int next_of_pool(struct kvp_pool *pool, u64 block, const struct walk *w, 
 
 		if (!kvp_home_blocks(v->g))
 			continue;
-		error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &at,
+		error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &own,
 				     &behind);
-		at = kvp_pool_block(v, at);
+		at = kvp_pool_block(v, own);
 		if (at >= first)
 			continue;
 		first = at;
@@ -1162,7 +1192,8 @@ int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *nex
 	return next_of_pool(pool, block, &w, next);
 }
 
-int kvp_table_next_of_vdev(struct kvp_vdev *v, u64 own, u64 end, u32 since, u64 *next, u64 *behind)
+int kvp_table_next_of_vdev(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end, u32 since,
+			   kvp_vblock_t *next, kvp_vblock_t *behind)
 {
 	const struct walk w = { .since = since };
 
@@ -1267,9 +1298,9 @@ int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct pag
  * and move @own below it. 1; 0: there is none before @end. -errno: a page above cannot be read, and
  * @own is behind it; or -ENOMEM.
  */
-static int next_page(struct kvp_vdev *v, u32 level, u64 *own, u64 end, u32 since)
+static int next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, kvp_vblock_t end, u32 since)
 {
-	while (*own < end) {
+	while (kvp_vblock_before(*own, end)) {
 		struct kvp_tpage *parent = NULL;
 		u32 l = v->g->levels - 1;
 		u64 ptr;
@@ -1309,14 +1340,15 @@ static void write_missed(const struct kvp_tpage *tp, struct page *page)
 	}
 }
 
-int kvp_table_copy_page(struct kvp_vdev *v, u32 level, u64 *own, u32 since, struct page *page)
+int kvp_table_copy_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
+			struct page *page)
 {
 	struct kvp_pool *pool = v->pool;
 	struct kvp_tpage *tp;
 	int ret;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
-	ret = next_page(v, level, own, kvp_vdev_from(v, pool->sb->pool_blocks), since);
+	ret = next_page(v, level, own, pool_end(v), since);
 	if (ret <= 0)
 		return ret;
 	tp = load(v, level, index_of(v, level, *own));

@@ -84,13 +84,13 @@ struct kvp_tpage {
 };
 
 /** kvp_leaf_block() - the pool's number of @own, a block of the vdev below @leaf */
-static inline u64 kvp_leaf_block(const struct kvp_tpage *leaf, u64 own)
+static inline u64 kvp_leaf_block(const struct kvp_tpage *leaf, kvp_vblock_t own)
 {
 	return kvp_map_leaf_block(&leaf->at, own);
 }
 
 /** kvp_vdev_block() - the vdev's number of @block, a block of the pool below @leaf */
-static inline u64 kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
+static inline kvp_vblock_t kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
 {
 	return kvp_map_leaf_own(&leaf->at, block);
 }
@@ -308,7 +308,7 @@ void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison);
  *
  * The parity, which is zeros then, is as unwritten as the data. Under kvp_table_lock().
  */
-void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 own);
+void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_vblock_t own);
 
 void kvp_table_unlock(struct kvp_pool *pool);
 
@@ -319,12 +319,15 @@ void kvp_table_unlock(struct kvp_pool *pool);
  * For discards: a null pointer stays null, and costs nothing per leaf. Caller holds
  * pool->checkpoint_lock. Return: 0, or -errno: of the page above *@next, which cannot be read.
  */
-int __must_check kvp_table_next_own(struct kvp_vdev *v, u64 own, u64 end, u64 *next);
+int __must_check kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end,
+				    kvp_vblock_t *next);
 
 /** kvp_leaf_behind() - the first block of @v behind those below the leaf of @own */
-static inline u64 kvp_leaf_behind(const struct kvp_geometry *g, u64 own)
+static inline kvp_vblock_t kvp_leaf_behind(const struct kvp_geometry *g, kvp_vblock_t own)
 {
-	return own - own % kvp_leaf_blocks(g) + kvp_leaf_blocks(g);
+	u64 nr = kvp_vblock_nr(own);
+
+	return kvp_vblock(nr - nr % kvp_leaf_blocks(g) + kvp_leaf_blocks(g));
 }
 
 /**
@@ -337,7 +340,7 @@ static inline u64 kvp_leaf_behind(const struct kvp_geometry *g, u64 own)
  *
  * Return: 1: the leaf is in memory, and may be dirty; 0: at most a pointer has changed; or -errno.
  */
-int __must_check kvp_table_discard_leaf(struct kvp_vdev *v, u64 own, u64 end);
+int __must_check kvp_table_discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end);
 
 /**
  * kvp_table_next_changed() - find the first block at or after @block under which anything changed
@@ -358,8 +361,8 @@ int __must_check kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 si
  * Return: 0 and the block of @v in *@next, or @end; or -errno: a page above *@next cannot be read,
  * which ends before *@behind.
  */
-int __must_check kvp_table_next_of_vdev(struct kvp_vdev *v, u64 own, u64 end, u32 since, u64 *next,
-					u64 *behind);
+int __must_check kvp_table_next_of_vdev(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end,
+					u32 since, kvp_vblock_t *next, kvp_vblock_t *behind);
 
 /** kvp_table_next_written() - the same for anything that was ever written */
 static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
@@ -398,7 +401,7 @@ void kvp_table_shrink(struct kvp_pool *pool, bool all);
  * Return: 1; 0: there is none from *@own on; -ENOMEM: try again; or -errno: the page, or one above
  * it, cannot be read. Then *@own is behind it. A leg that does not take the page is given up.
  */
-int __must_check kvp_table_copy_page(struct kvp_vdev *v, u32 level, u64 *own, u32 since,
+int __must_check kvp_table_copy_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
 				     struct page *page);
 
 /**

@@ -25,7 +25,8 @@ static bool may_cut(struct kvp_pool *pool, const struct kvp_version *a, const st
 {
 	struct kvp_spot x = kvp_locate(pool, a->block), y = kvp_locate(pool, b->block);
 
-	return x.v != y.v || x.block / kvp_unit_blocks(x.v->g) != y.block / kvp_unit_blocks(y.v->g);
+	return x.v != y.v || kvp_vblock_nr(x.block) / kvp_unit_blocks(x.v->g) !=
+			     kvp_vblock_nr(y.block) / kvp_unit_blocks(y.v->g);
 }
 
 /* Returns the number of slices. */

@@ -127,7 +127,7 @@ static void go_on(struct kvp_pool *pool, struct course *c, u64 block)
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 unit = kvp_unit_blocks(at.v->g);
 
-	c->border = block - at.block % unit + unit;
+	c->border = block - kvp_vblock_nr(at.block) % unit + unit;
 	if (!c->runs || block > c->last + 1 + at.v->ops->gap(at.v) ||
 	    block - c->first >= KVP_STRETCH_BLOCKS) {
 		c->runs++;

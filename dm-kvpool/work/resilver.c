@@ -25,7 +25,7 @@
 #define NAP_NS		(50 * NSEC_PER_MSEC)
 #define IDLE_MS		500u		/* without a request: the host is idle */
 #define MOST_REST	1u		/* s: while it is not, there is a step each second at least */
-#define NONE		(~0ull)
+#define NONE		kvp_vblock(~0ull)
 
 /* --- helpers -------------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ static u64 targets_of(const struct kvp_vdev *v)
 	return legs_of(v, true);
 }
 
-static u64 end_of(const struct kvp_vdev *v)
+static kvp_vblock_t end_of(const struct kvp_vdev *v)
 {
 	return kvp_vdev_from(v, v->pool->sb->pool_blocks);
 }
@@ -131,15 +131,16 @@ void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figur
 	*f = (struct kvp_resilver_figures){ .copied = READ_ONCE(r->copied) };
 	for (i = 0; i < pool->nr_vdevs; i++) {
 		const struct kvp_vdev *v = &pool->vdevs[i];
-		u64 least = NONE;
+		kvp_vblock_t least = NONE;
 
 		for (k = 0; k < v->nr_legs; k++)
 			if (kvp_leg_resilvers(&v->legs[k]))
-				least = min(least, READ_ONCE(r->next[v->legs[k].index]));
+				least = kvp_vblock_first(least,
+							 READ_ONCE(r->next[v->legs[k].index]));
 		if (least == NONE)
 			continue;
-		f->done += min(least, end_of(v));
-		f->total += end_of(v);
+		f->done += kvp_vblock_nr(kvp_vblock_first(least, end_of(v)));
+		f->total += kvp_vblock_nr(end_of(v));
 	}
 	for (i = 0; i < min(READ_ONCE(r->nr_holes), KVP_RESILVER_HOLES); i++)
 		f->unread += READ_ONCE(r->holes[i].n);
@@ -157,7 +158,7 @@ static int checkpoint(struct kvp_pool *pool)
 	return ret;
 }
 
-int kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, u64 cursor, u32 cursor_era)
+int kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor, u32 cursor_era)
 {
 	struct kvp_pool *pool = leg->pool;
 	struct kvp_resilver *r = pool->resilver;
@@ -232,11 +233,11 @@ static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
 /* --- the walk (2) --------------------------------------------------------------- */
 
 /* Entries of @own and later blocks that leg @i misses have this era or a later one. */
-static u32 since_of(const struct kvp_resilver *r, u32 i, u64 own)
+static u32 since_of(const struct kvp_resilver *r, u32 i, kvp_vblock_t own)
 {
 	const struct kvp_leg_info *s = &r->sync[i];
 
-	if (own < s->cursor)
+	if (kvp_vblock_before(own, s->cursor))
 		return s->cursor_era + 1;
 	return s->in_sync_era ? s->in_sync_era + 1 : 0;
 }
@@ -253,7 +254,8 @@ static u32 since_of(const struct kvp_resilver *r, u32 i, u64 own)
  */
 struct stretch {
 	struct kvp_vdev *v;
-	u64 legs, own, ahead, end;
+	u64 legs;
+	kvp_vblock_t own, ahead, end;
 	u32 since;
 	bool again;
 };
@@ -267,22 +269,22 @@ static bool next_stretch(const struct kvp_resilver *r, struct kvp_vdev *v, struc
 	*s = (struct stretch){ .v = v, .own = end_of(v), .end = end_of(v), .since = KVP_ERA_MAX };
 	for (i = 0; i < v->nr_legs; i++)
 		if (targets >> i & 1)
-			s->own = min(s->own, r->next[v->legs[i].index]);
+			s->own = kvp_vblock_first(s->own, r->next[v->legs[i].index]);
 	for (i = 0; i < v->nr_legs; i++) {
 		u32 leg = v->legs[i].index;
 
 		if (!(targets >> i & 1))
 			continue;
-		if (r->next[leg] > s->own) {
-			s->end = min(s->end, r->next[leg]);
+		if (kvp_vblock_before(s->own, r->next[leg])) {
+			s->end = kvp_vblock_first(s->end, r->next[leg]);
 			continue;
 		}
 		s->legs |= BIT_ULL(i);
 		s->since = min(s->since, since_of(r, leg, s->own));
-		if (r->sync[leg].cursor > s->own)
-			s->end = min(s->end, r->sync[leg].cursor);
+		if (kvp_vblock_before(s->own, r->sync[leg].cursor))
+			s->end = kvp_vblock_first(s->end, r->sync[leg].cursor);
 	}
-	return s->own < end_of(v);
+	return kvp_vblock_before(s->own, end_of(v));
 }
 
 /* The legs have everything below @s->own, but for holes. */
@@ -295,13 +297,18 @@ static void advance(struct kvp_resilver *r, const struct stretch *s)
 			WRITE_ONCE(r->next[s->v->legs[i].index], s->own);
 }
 
+static kvp_vblock_t hole_end(const struct kvp_resilver_hole *h)
+{
+	return kvp_vblock_add(h->own, h->n);
+}
+
 /* Make one hole of @a and @b of one vdev: what lies between them is copied again. */
 static void join_holes(struct kvp_resilver_hole *a, const struct kvp_resilver_hole *b)
 {
-	u64 end = max(a->own + a->n, b->own + b->n);
+	kvp_vblock_t end = kvp_vblock_last(hole_end(a), hole_end(b));
 
-	a->own = min(a->own, b->own);
-	a->n = end - a->own;
+	a->own = kvp_vblock_first(a->own, b->own);
+	a->n = kvp_vblock_since(end, a->own);
 	a->legs |= b->legs;
 }
 
@@ -324,12 +331,12 @@ static void save_hole(struct kvp_resilver *r)
 }
 
 /* @n blocks from @own on could not be copied. */
-static void note_hole(struct kvp_resilver *r, const struct stretch *s, u64 own, u64 n)
+static void note_hole(struct kvp_resilver *r, const struct stretch *s, kvp_vblock_t own, u64 n)
 {
-	struct kvp_resilver_hole hole = { s->v, s->legs, own, n };
+	struct kvp_resilver_hole hole = { .v = s->v, .own = own, .legs = s->legs, .n = n };
 	struct kvp_resilver_hole *last = r->nr_holes ? &r->holes[r->nr_holes - 1] : NULL;
 
-	if (last && last->v == s->v && last->own + last->n == own) {
+	if (last && last->v == s->v && hole_end(last) == own) {
 		join_holes(last, &hole);
 		return;
 	}
@@ -406,7 +413,7 @@ static int copy_closely(struct kvp_resilver *r, struct kvp_resilver_io *io, cons
 		if (ret == -ENOMEM)
 			return ret;
 		if (ret)
-			note_hole(r, s, step->own + i, 1);
+			note_hole(r, s, kvp_vblock_add(step->own, i), 1);
 		if (interrupted(r))
 			return -EINTR;
 	}
@@ -428,6 +435,11 @@ static u32 steps_at_once(struct kvp_resilver *r)
 	return alone ? 1 : KVP_RESILVER_STEPS;
 }
 
+static kvp_vblock_t step_end(const struct kvp_resilver_step *step)
+{
+	return kvp_vblock_add(step->own, step->n);
+}
+
 /*
  * Begin a step at s->ahead, or skip what has not changed. Returns 1 when that will do for now;
  * -ENOMEM. With steps in flight it waits for no lock, and leaves errors until those have ended.
@@ -435,17 +447,17 @@ static u32 steps_at_once(struct kvp_resilver *r)
 static int begin_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
 {
 	struct kvp_resilver_step *step = nth(io, io->nr);
-	u64 next, behind;
+	kvp_vblock_t next, behind;
 	int ret = kvp_table_next_of_vdev(s->v, s->ahead, s->end, s->since, &next, &behind);
 
 	if (ret && (io->nr || ret == -ENOMEM))
 		return io->nr ? 1 : ret;
 	if (ret) {
-		behind = min(behind, s->end);
-		note_hole(r, s, next, behind - next);
+		behind = kvp_vblock_first(behind, s->end);
+		note_hole(r, s, next, kvp_vblock_since(behind, next));
 		next = behind;
 	}
-	if (next > s->ahead) {
+	if (kvp_vblock_before(s->ahead, next)) {
 		s->ahead = next;
 		return !io->nr;
 	}
@@ -461,7 +473,7 @@ static int begin_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 		note_hole(r, s, step->own, step->n);
 	else
 		io->nr++;
-	s->ahead += step->n;
+	s->ahead = step_end(step);
 	return !io->nr;
 }
 
@@ -494,14 +506,14 @@ static int end_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct s
 	io->copied += max(copied, 0);
 	if (copied < 0) {
 		cancel_steps(r, io);
-		s->ahead = step->own + step->n;
+		s->ahead = step_end(step);
 		ret = copy_closely(r, io, s, step);
 	}
 	r->copied = io->copied;
 	kvp_resilver_put(r->pool, step);
 	if (ret)
 		return ret;
-	s->own = step->own + step->n;
+	s->own = step_end(step);
 	kvp_table_shrink(r->pool, false);
 	cond_resched();
 	if (!io->nr)
@@ -541,7 +553,8 @@ static int walk_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct st
 	do {
 		int begun = 0;
 
-		while (more && !begun && s->ahead < s->end && io->nr < steps_at_once(r))
+		while (more && !begun && kvp_vblock_before(s->ahead, s->end) &&
+		       io->nr < steps_at_once(r))
 			begun = begin_step(r, io, s);
 		if (io->nr)
 			ret = bring_on(r, io, s);
@@ -551,7 +564,7 @@ static int walk_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct st
 			s->own = s->ahead;
 		if (!ret && !s->again)
 			advance(r, s);
-		more = !ret && s->ahead < s->end && !must_stop(r, s);
+		more = !ret && kvp_vblock_before(s->ahead, s->end) && !must_stop(r, s);
 	} while (io->nr || more);
 	return ret;
 }
@@ -561,18 +574,19 @@ static void try_again(struct kvp_resilver *r, struct kvp_resilver_io *io,
 		      const struct kvp_resilver_hole *h)
 {
 	struct stretch s = { .v = h->v, .legs = h->legs & targets_of(h->v), .own = h->own,
-			     .end = h->own + h->n, .since = KVP_ERA_MAX, .again = true };
+			     .end = hole_end(h), .since = KVP_ERA_MAX, .again = true };
 	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < h->v->nr_legs; i++)
 		if (s.legs >> i & 1)
 			s.since = min3(s.since, since_of(r, h->v->legs[i].index, s.own),
-				       since_of(r, h->v->legs[i].index, s.end - 1));
-	while (s.legs && s.own < s.end && !ret)
+				       since_of(r, h->v->legs[i].index,
+						kvp_vblock_add(h->own, h->n - 1)));
+	while (s.legs && kvp_vblock_before(s.own, s.end) && !ret)
 		ret = interrupted(r) ? -EINTR : walk_on(r, io, &s);
-	if (s.legs && s.own < s.end)
-		note_hole(r, &s, s.own, s.end - s.own);
+	if (s.legs && kvp_vblock_before(s.own, s.end))
+		note_hole(r, &s, s.own, kvp_vblock_since(s.end, s.own));
 }
 
 /* Try the holes of @v again. Returns true if there is none any more. */
@@ -598,14 +612,14 @@ static bool fill_holes(struct kvp_resilver *r, struct kvp_resilver_io *io, struc
 /* --- the cursor (3) ------------------------------------------------------------- */
 
 /* The lowest block of @v in a hole; NONE: there is none. */
-static u64 first_hole(const struct kvp_resilver *r, const struct kvp_vdev *v)
+static kvp_vblock_t first_hole(const struct kvp_resilver *r, const struct kvp_vdev *v)
 {
-	u64 first = NONE;
+	kvp_vblock_t first = NONE;
 	u32 i;
 
 	for (i = 0; i < r->nr_holes; i++)
 		if (r->holes[i].v == v)
-			first = min(first, r->holes[i].own);
+			first = kvp_vblock_first(first, r->holes[i].own);
 	return first;
 }
 
@@ -619,12 +633,12 @@ static u64 first_hole(const struct kvp_resilver *r, const struct kvp_vdev *v)
 static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 {
 	struct kvp_pool *pool = r->pool;
-	u64 at[KVP_MAX_MIRROR_LEGS];
+	kvp_vblock_t at[KVP_MAX_MIRROR_LEGS];
 	u32 i;
 
 	/* A leg that returns meanwhile does not walk any more. */
 	for (i = 0; i < v->nr_legs; i++)
-		at[i] = min(r->next[v->legs[i].index], first_hole(r, v));
+		at[i] = kvp_vblock_first(r->next[v->legs[i].index], first_hole(r, v));
 	r->noted = jiffies;
 	r->noted_at = r->copied;
 	if (checkpoint(pool))
@@ -633,9 +647,10 @@ static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_leg_info *info = &pool->sb->legs[v->legs[i].index];
 
-		if (!(targets_of(v) >> i & 1) || at[i] <= info->cursor || !pool->sb->era)
+		if (!(targets_of(v) >> i & 1) || !kvp_vblock_before(info->cursor, at[i]) ||
+		    !pool->sb->era)
 			continue;
-		info->cursor = min(at[i], v->g->data_blocks);
+		info->cursor = kvp_vblock_first(at[i], kvp_vblock(v->g->data_blocks));
 		info->cursor_era = pool->sb->era - 1;
 	}
 	kvp_sb_note(pool);
@@ -656,7 +671,7 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 		if (targets >> i & 1)
 			since = min(since, since_of(r, v->legs[i].index, NONE));
 	for (level = 0; level < v->g->levels; level++) {
-		u64 own = 0;
+		kvp_vblock_t own = 0;
 		int ret = 1;
 
 		while (ret && !interrupted(r)) {

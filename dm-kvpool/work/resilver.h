@@ -42,7 +42,8 @@ struct kvp_resilver_io;
  */
 struct kvp_resilver_hole {
 	struct kvp_vdev *v;
-	u64 legs, own, n;
+	kvp_vblock_t own;
+	u64 legs, n;
 };
 
 /**
@@ -69,8 +70,8 @@ struct kvp_resilver {
 	bool quiesce;
 	bool walks[KVP_MAX_LEGS];
 	struct kvp_leg_info joined[KVP_MAX_LEGS], sync[KVP_MAX_LEGS];
-	u64 next[KVP_MAX_LEGS], copied_at[KVP_MAX_LEGS];
-	u64 copied, noted_at;
+	kvp_vblock_t next[KVP_MAX_LEGS];
+	u64 copied_at[KVP_MAX_LEGS], copied, noted_at;
 	struct kvp_resilver_hole holes[KVP_RESILVER_HOLES], again[KVP_RESILVER_HOLES];
 	u32 nr_holes, pause;
 	unsigned long noted;
@@ -88,7 +89,7 @@ void kvp_resilver_init(struct kvp_pool *pool);
  * pool is faulted, or the leg failed at once.
  * Context: process; waits for I/O. The caller holds no lock.
  */
-int __must_check kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, u64 cursor,
+int __must_check kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor,
 				   u32 cursor_era);
 
 /** kvp_resilver_runs() - true if some leg resilvers. Any context. */

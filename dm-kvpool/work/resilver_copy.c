@@ -94,10 +94,11 @@ struct kvp_resilver_io *kvp_resilver_alloc(struct kvp_pool *pool)
 
 /* --- steps ---------------------------------------------------------------------------- */
 
-/* Blocks from @own on that a step may have, before @end; of a parity1 whole stripes, if it can. */
-static u32 step_blocks(const struct kvp_resilver_step *step, u64 own, u64 end)
+/* Blocks that a step may have, before @end; of a parity1 whole stripes, if it can. */
+static u32 step_blocks(const struct kvp_resilver_step *step, kvp_vblock_t end)
 {
 	const struct kvp_geometry *g = step->v->g;
+	u64 own = kvp_vblock_nr(step->own);
 	u32 unit = kvp_unit_blocks(g), most = step->nr_pages, n;
 
 	if (unit > 1)
@@ -105,7 +106,7 @@ static u32 step_blocks(const struct kvp_resilver_step *step, u64 own, u64 end)
 	n = max(1u, min(STEP_BLOCKS, most) / kvp_unit_on_leg(g)) * unit;
 	if (own % unit)
 		n = unit;
-	n = min_t(u64, n - own % n, end - own);
+	n = min_t(u64, n - own % n, kvp_vblock_nr(end) - own);
 	return n > unit ? n - n % unit : n;
 }
 
@@ -116,7 +117,7 @@ static u32 step_blocks(const struct kvp_resilver_step *step, u64 own, u64 end)
 static int add_part(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 left, bool wait)
 {
 	struct kvp_resilver_part *p = &step->parts[step->nr_parts];
-	u64 block = kvp_pool_block(step->v, step->own + step->n);
+	u64 block = kvp_pool_block(step->v, kvp_vblock_add(step->own, step->n));
 	u64 last;
 
 	p->block = block;
@@ -137,9 +138,10 @@ static int add_part(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 l
 	return 0;
 }
 
-int kvp_resilver_begin(struct kvp_pool *pool, struct kvp_resilver_step *step, u64 end, bool wait)
+int kvp_resilver_begin(struct kvp_pool *pool, struct kvp_resilver_step *step, kvp_vblock_t end,
+		       bool wait)
 {
-	u32 n = step_blocks(step, step->own, end);
+	u32 n = step_blocks(step, end);
 	int ret = 0;
 
 	step->n = 0;
@@ -271,7 +273,7 @@ static bool add_copy(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 
 	const struct kvp_resilver_part *p = part_of(step, i);
 	u64 entry = entry_of(pool, step, i), block = p->block + i - p->first;
 	struct page *page = step->pages[i];
-	struct kvp_place at = { k, kvp_data_place(step->v->g, step->own + i).block };
+	struct kvp_place at = { k, kvp_data_place(step->v->g, kvp_vblock_add(step->own, i)).block };
 
 	if (!missed(entry, step->since))
 		return true;
@@ -394,7 +396,7 @@ bool kvp_resilver_read_rows(struct kvp_pool *pool, struct kvp_resilver_step *ste
 	const struct kvp_vdev *v = step->v;
 	u64 at = v->g->data_start + kvp_row_of(v->g, step->own);
 
-	if (step->own % stripe || step->n % stripe)
+	if (kvp_vblock_nr(step->own) % stripe || step->n % stripe)
 		return false;
 	while (first < rows && !row_changed(pool, step, first))
 		first++;
@@ -482,7 +484,8 @@ int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struc
 			u64 block)
 {
 	const struct kvp_vdev *v = leaf->v;
-	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(v->g, own);
+	kvp_vblock_t own = kvp_vdev_block(leaf, block);
+	u64 row = kvp_row_of(v->g, own);
 	struct kvp_place at = kvp_row_place(v->g, row, 0);
 	u64 entry = kvp_table_parity(pool, leaf, row);
 	int ret;

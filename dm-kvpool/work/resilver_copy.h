@@ -43,7 +43,8 @@ struct kvp_resilver_part {
  */
 struct kvp_resilver_step {
 	struct kvp_vdev *v;
-	u64 own, legs, began;
+	kvp_vblock_t own;
+	u64 legs, began;
 	u32 n, since, nr_parts, nr_pages;
 	bool good;
 	struct kvp_resilver_part parts[KVP_RESILVER_PARTS];
@@ -81,8 +82,8 @@ void kvp_resilver_free(struct kvp_resilver_io *io);
  * -ENOMEM. Another -errno: @step->n blocks have a leaf that cannot be read. Context: process; waits
  * for table pages.
  */
-int __must_check kvp_resilver_begin(struct kvp_pool *pool, struct kvp_resilver_step *step, u64 end,
-				    bool wait);
+int __must_check kvp_resilver_begin(struct kvp_pool *pool, struct kvp_resilver_step *step,
+				    kvp_vblock_t end, bool wait);
 
 /** kvp_resilver_write() - wait until @step is read, and begin to write it if it verifies */
 void kvp_resilver_write(struct kvp_pool *pool, struct kvp_resilver_step *step);

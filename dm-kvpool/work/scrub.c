@@ -138,12 +138,13 @@ static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct k
 bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 		    u64 block, u32 n)
 {
-	u64 own = kvp_vdev_block(leaf, block), row = kvp_row_of(leaf->v->g, own);
+	kvp_vblock_t own = kvp_vdev_block(leaf, block);
+	u64 row = kvp_row_of(leaf->v->g, own);
 	u32 stripe = kvp_stripe_blocks(leaf->v->g), rows, i;
 	const struct kvp_vdev *v = leaf->v;
 	bool good = true;
 
-	if (own % stripe || n % stripe)
+	if (kvp_vblock_nr(own) % stripe || n % stripe)
 		return false;
 	rows = n / (v->nr_legs - 1);
 	memset(s->ios, 0, sizeof(s->ios));
@@ -236,9 +237,9 @@ static u32 step_blocks(const struct kvp_spot *at)
 	u32 unit = kvp_unit_blocks(at->v->g);
 	u32 step = max(1u, STEP_BLOCKS / kvp_unit_on_leg(at->v->g)) * unit;
 
-	if (at->block % unit)
+	if (kvp_vblock_nr(at->block) % unit)
 		step = unit;
-	return min_t(u64, step - at->block % step, at->left);
+	return min_t(u64, step - kvp_vblock_nr(at->block) % step, at->left);
 }
 
 /*
@@ -343,7 +344,7 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 	info->unrepaired += lost;
 	if (lost)
 		kvp_poison_settle(pool);
-	if (!(at.block % kvp_leaf_blocks(at.v->g)))
+	if (!(kvp_vblock_nr(at.block) % kvp_leaf_blocks(at.v->g)))
 		kvp_table_shrink(pool, false);
 	*blocks = min_t(u64, step_blocks(&at), end - block);
 	return scrub_step(pool, s, block, *blocks);

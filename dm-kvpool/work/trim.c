@@ -39,7 +39,7 @@
 struct stretch {
 	struct kvp_range lock;
 	struct kvp_vdev *v;
-	u64 own;
+	kvp_vblock_t own;
 	u32 count;
 };
 
@@ -147,11 +147,11 @@ static void take(struct kvp_pool *pool, struct batch *b, u64 block, u32 count)
  * Of @n blocks from @block on, which is @own, the number in whole units; *@skip: blocks before the
  * first unit.
  */
-static u32 whole_units(const struct kvp_vdev *v, u64 own, u32 n, u32 *skip)
+static u32 whole_units(const struct kvp_vdev *v, kvp_vblock_t own, u32 n, u32 *skip)
 {
 	u32 unit = unit_of(v);
 
-	*skip = min_t(u32, n, (unit - own % unit) % unit);
+	*skip = min_t(u32, n, (unit - kvp_vblock_nr(own) % unit) % unit);
 	n -= *skip;
 	return n - n % unit;
 }
@@ -259,7 +259,7 @@ static void add_requests(struct batch *b, const struct stretch *s)
 		memset(io, 0, sizeof(*io));
 		io->leg = leg;
 		io->op = KVP_IO_DISCARD;
-		io->block = g->data_start + s->own / unit * on_leg;
+		io->block = g->data_start + kvp_vblock_nr(s->own) / unit * on_leg;
 		io->nr = s->count / unit * on_leg;
 		b->nr_ios++;
 	}

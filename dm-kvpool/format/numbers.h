@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Numbers that count different things, and so have types that cannot be mixed.
+ *
+ * The pool counts its blocks, each vdev counts its own, and each leg again counts its own. All of
+ * them are 64 bits wide, and a mix of two reads the wrong block. So a vdev's block has a type of its
+ * own, which sparse tells from a plain u64 (__bitwise). A block of the pool is a plain u64, and so
+ * is a block of a leg, which struct kvp_place keeps together with its leg.
+ *
+ * kvp_locate() leads from a block of the pool to a block of a vdev, kvp_pool_block() back, and
+ * kvp_data_place() on to a leg. Code that does arithmetic on numbers of one kind uses the
+ * functions here. The compiler makes the same code of them as of a plain u64.
+ *
+ * format/format.h includes this header, once it knows u64.
+ */
+#ifndef KVP_NUMBERS_H
+#define KVP_NUMBERS_H
+
+#ifndef __bitwise
+#define __bitwise
+#endif
+#ifndef __force
+#define __force
+#endif
+
+/** typedef kvp_vblock_t - a block as its vdev counts: those that hold the pool's data, from 0 on */
+typedef u64 __bitwise kvp_vblock_t;
+
+/** kvp_vblock() - the vdev's block with number @nr. Any context. */
+static inline kvp_vblock_t kvp_vblock(u64 nr)
+{
+	return (__force kvp_vblock_t)nr;
+}
+
+/** kvp_vblock_nr() - the number of @block: for arithmetic, and for what is written out */
+static inline u64 kvp_vblock_nr(kvp_vblock_t block)
+{
+	return (__force u64)block;
+}
+
+/** kvp_vblock_add() - the block @n blocks behind @block */
+static inline kvp_vblock_t kvp_vblock_add(kvp_vblock_t block, u64 n)
+{
+	return kvp_vblock(kvp_vblock_nr(block) + n);
+}
+
+/** kvp_vblock_since() - how many blocks @block is behind @from, which is not behind @block */
+static inline u64 kvp_vblock_since(kvp_vblock_t block, kvp_vblock_t from)
+{
+	return kvp_vblock_nr(block) - kvp_vblock_nr(from);
+}
+
+/** kvp_vblock_before() - true if @a is before @b */
+static inline bool kvp_vblock_before(kvp_vblock_t a, kvp_vblock_t b)
+{
+	return kvp_vblock_nr(a) < kvp_vblock_nr(b);
+}
+
+/** kvp_vblock_first() - @a or @b, whichever is first */
+static inline kvp_vblock_t kvp_vblock_first(kvp_vblock_t a, kvp_vblock_t b)
+{
+	return kvp_vblock_before(a, b) ? a : b;
+}
+
+/** kvp_vblock_last() - @a or @b, whichever is last */
+static inline kvp_vblock_t kvp_vblock_last(kvp_vblock_t a, kvp_vblock_t b)
+{
+	return kvp_vblock_before(a, b) ? b : a;
+}
+
+#endif /* KVP_NUMBERS_H */
