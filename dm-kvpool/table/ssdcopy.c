@@ -12,10 +12,13 @@
 u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index)
 {
 	u64 places = kvp_ssdcopy_blocks(v->g);
-	/* Multiplied by the golden ratio, neighbours spread (Knuth, The Art of Computer Programming 3, 6.4). */
+	/*
+	 * Multiplied by the golden ratio, neighbours spread (Knuth, The Art of Computer Programming
+	 * 3, 6.4). The high bits choose, since the low ones do not depend on vdev and level.
+	 */
 	u64 name = ((u64)vdev << 58 | (u64)level << 56 | index) * 0x9e3779b97f4a7c15ull;
 
-	return places ? v->g->table_start + (name >> 32) % places : 0;
+	return places ? v->g->table_start + ((name >> 32) * places >> 32) : 0;
 }
 
 /*

@@ -572,8 +572,9 @@ static void passed_down_in_part(struct discards *t)
 }
 
 /*
- * Writes that come home while passing down has batches in hand: there is always a dirty page of the
- * table.
+ * Writes that come home while passing down has batches in hand: there is soon a dirty page of the
+ * table again. No more than that, as a round of destage that takes much of the log makes a
+ * checkpoint of its own.
  */
 static void keep_busy(void *arg)
 {
@@ -581,6 +582,10 @@ static void keep_busy(void *arg)
 	u32 i;
 
 	for (i = 0; t->host.pool->passdown->ready; i++) {
+		if (kvp_table_dirty(t->host.pool->table)) {
+			host_sleep(1);
+			continue;
+		}
 		host_write(&t->host, 280 + i % 16, 1, false);
 		host_flush(&t->host);
 		host_try_home(&t->host);

@@ -558,10 +558,15 @@ static void expect_table(struct script *s, bool from_ssds)
 		sim_fail("%llu pages were read from SSDs, %llu from disks", ssds, disks);
 }
 
-/* Where the leaf of block 0 lies on the SSDs. */
-static u64 leaf_copy(struct script *s)
+/* Where the page above block 0 lies on the SSDs; level 0 is the leaf. */
+static u64 page_copy(struct script *s, u32 level)
 {
-	return kvp_ssdcopy_place(kvp_pool_cache(s->host.pool), 0, 0, 0);
+	return kvp_ssdcopy_place(kvp_pool_cache(s->host.pool), 0, level, 0);
+}
+
+static u32 levels(struct script *s)
+{
+	return s->host.pool->vdevs[0].g->levels;
 }
 
 static void on_all_ssds(struct script *s, u64 block, const void *what)
@@ -575,38 +580,49 @@ static void on_all_ssds(struct script *s, u64 block, const void *what)
 static void table_on_ssds(struct script *s)
 {
 	u8 junk[KVP_BLOCK_SIZE];
+	u32 i;
 
 	memset(junk, 0x55, sizeof(junk));
-	if (!leaf_copy(s))
+	if (!page_copy(s, 0))
 		sim_fail("a cache without room for copies");
 	write_small(s, 0, 39);
 	host_checkpoint(&s->host);
 	expect_table(s, true);
 	/* pages read from the disks are on the SSDs afterwards */
-	on_all_ssds(s, leaf_copy(s), junk);
+	for (i = 0; i < levels(s); i++)
+		on_all_ssds(s, page_copy(s, i), junk);
 	expect_table(s, false);
 	expect_table(s, true);
 }
 
-/* A copy of an older version of a leaf does not count. */
+static void keep_copy(struct script *s, u32 level, u8 *kept)
+{
+	struct blk *b = NULL;
+	u32 i;
+
+	for (i = 0; !b && i < s->start.cache; i++)
+		b = image_blk(&disks.img[ssd(s, i)->bdev - disks.bdev], page_copy(s, level));
+	if (!b)
+		sim_fail("no SSD has the page of level %u", level);
+	memcpy(kept, b->data, KVP_BLOCK_SIZE);
+}
+
+/* A copy of an older version of a page does not count. */
 static void older_table_on_ssds(struct script *s)
 {
-	u8 older[KVP_BLOCK_SIZE];
-	struct blk *b = NULL;
+	u8 older[KVP_MAX_LEVELS][KVP_BLOCK_SIZE];
 	u32 i;
 
 	write_small(s, 0, 39);
 	host_checkpoint(&s->host);
 	kvp_ssdcopy_drain(s->host.pool);
-	for (i = 0; !b && i < s->start.cache; i++)
-		b = image_blk(&disks.img[ssd(s, i)->bdev - disks.bdev], leaf_copy(s));
-	if (!b)
-		sim_fail("no SSD has the leaf");
-	memcpy(older, b->data, sizeof(older));
+	for (i = 0; i < levels(s); i++)
+		keep_copy(s, i, older[i]);
 	write_small(s, 12, 9);
 	host_checkpoint(&s->host);
 	kvp_ssdcopy_drain(s->host.pool);
-	on_all_ssds(s, leaf_copy(s), older);
+	for (i = 0; i < levels(s); i++)
+		on_all_ssds(s, page_copy(s, i), older[i]);
 	expect_table(s, false);
 	for (i = 0; i < s->start.legs; i++)
 		if (atomic64_read(&s->host.pool->legs[i].err_checksum))
@@ -622,8 +638,8 @@ static void table_ssds_fail(struct script *s)
 	host_checkpoint(&s->host);
 	kvp_ssdcopy_drain(s->host.pool);
 	for (i = 0; i < s->start.cache; i++)
-		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev, leaf_copy(s),
-			    leaf_copy(s));
+		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev,
+			    kvp_pool_cache(s->host.pool)->g->table_start, ~0ull);
 	expect_table(s, false);
 }
 
@@ -641,6 +657,24 @@ static void table_on_ssds_alone(struct script *s)
 		for (b = g->table_start; b < g->log_start; b++)
 			image_write_data(&disks.img[i], b, zeros);
 	expect_table(s, true);
+}
+
+/*
+ * Pages of the same number, of other levels and vdevs, do not take each other's place: a leaf is
+ * always read together with the page above it.
+ */
+static void table_pages_apart(struct script *s)
+{
+	u64 at[2 * KVP_MAX_LEVELS];
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		at[i] = kvp_ssdcopy_place(kvp_pool_cache(s->host.pool), i / KVP_MAX_LEVELS,
+					  i % KVP_MAX_LEVELS, 0);
+		for (j = 0; j < i; j++)
+			if (at[i] == at[j])
+				sim_fail("pages %u and %u share place %llu", j, i, at[i]);
+	}
 }
 
 /* For kind parity1: each place can be on any SSD; with too few SSDs, on none. */
@@ -693,6 +727,7 @@ static void run_ssdcopies(const struct host_start *shape)
 		return;
 	large.large = true;
 	run_case("table-on-ssds", &large, table_on_ssds);
+	run_case("table-pages-apart", &large, table_pages_apart);
 	if (large.writethrough)
 		return;
 	run_case("older-table-on-ssds", &large, older_table_on_ssds);
