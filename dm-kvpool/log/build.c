@@ -283,6 +283,7 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 	struct kvp_version *d;
 
 	kvp_wbuf_lock_lists(w);
+	__kvp_wbuf_order(w);
 	intents = intents_possible(pool, e);
 	while ((d = __kvp_wbuf_first(w))) {
 		u32 n = 0;
@@ -616,6 +617,7 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 	u32 data = 0, owed = 0;
 
 	kvp_wbuf_lock_lists(w);
+	__kvp_wbuf_order(w);
 	d = __kvp_wbuf_first(w);
 	if (d) {
 		data = !d->hole;

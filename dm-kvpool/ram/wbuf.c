@@ -248,6 +248,7 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 	spin_lock_init(&w->lock);
 	for (i = 0; i < ARRAY_SIZE(w->locks); i++)
 		spin_lock_init(&w->locks[i].lock);
+	init_llist_head(&w->accepted);
 	INIT_LIST_HEAD(&w->chunks);
 	INIT_LIST_HEAD(&w->whole);
 	INIT_LIST_HEAD(&w->partial);
@@ -436,27 +437,39 @@ struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struc
 	return d;
 }
 
-u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_version **spare)
+void __kvp_wbuf_order(struct kvp_wbuf *w)
 {
-	struct kvp_wbuf *w = pool->wbuf;
-	u64 seq;
+	struct llist_node *at = llist_reverse_order(llist_del_all(&w->accepted));
 
-	/*
-	 * Accepted before the bucket is unlocked: a rewrite that finds this
-	 * version, and the FLUSH behind it, must be able to wait for its seq.
-	 */
-	spin_lock(&w->lock);
-	if (!d->seq) {
-		d->seq = ++w->seq;
-		w->nr_buffered++;
+	lockdep_assert_held(&w->lock);
+	while (at) {
+		struct kvp_version *d = llist_entry(at, struct kvp_version, accepted);
+
+		at = at->next;	/* which the list overwrites */
+		WRITE_ONCE(d->seq, ++w->seq);
 		list_add_tail(&d->list, &w->buffered);
 	}
-	seq = w->seq;
-	if (spare && !*spare)
+}
+
+void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_version **spare)
+{
+	struct kvp_wbuf *w = pool->wbuf;
+
+	/*
+	 * Accepted before the bucket is unlocked: a rewrite that finds this version, and the FLUSH
+	 * behind it, must be able to wait for it.
+	 */
+	if (!d->seq) {
+		WRITE_ONCE(d->seq, KVP_SEQ_LATER);
+		atomic_inc(&w->nr_buffered);
+		llist_add(&d->accepted, &w->accepted);
+	}
+	if (spare && !*spare) {
+		spin_lock(&w->lock);
 		*spare = __take_page(w);
-	spin_unlock(&w->lock);
+		spin_unlock(&w->lock);
+	}
 	spin_unlock(lock_of(w, d->block));
-	return seq;
 }
 
 /*
@@ -466,11 +479,12 @@ u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_
 static bool __accept_renewed(struct kvp_wbuf *w, struct kvp_version *d)
 {
 	lockdep_assert_held(&w->lock);
-	if (w->nr_buffered >= w->renew_limit ||
+	if (kvp_wbuf_buffered(w) >= w->renew_limit ||
 	    interval_tree_iter_first(&w->holes, d->block, d->block))
 		return false;
+	__kvp_wbuf_order(w);
 	d->seq = ++w->seq;
-	w->nr_buffered++;
+	atomic_inc(&w->nr_buffered);
 	list_add_tail(&d->list, &w->buffered);
 	return true;
 }
@@ -523,6 +537,7 @@ u64 kvp_wbuf_seq(struct kvp_pool *pool)
 	u64 seq;
 
 	spin_lock(&pool->wbuf->lock);
+	__kvp_wbuf_order(pool->wbuf);
 	seq = pool->wbuf->seq;
 	spin_unlock(&pool->wbuf->lock);
 	return seq;
@@ -533,6 +548,7 @@ u64 kvp_wbuf_take_seq(struct kvp_wbuf *w)
 	u64 seq;
 
 	spin_lock(&w->lock);
+	__kvp_wbuf_order(w);
 	seq = ++w->seq;
 	spin_unlock(&w->lock);
 	return seq;
@@ -543,28 +559,27 @@ u64 kvp_wbuf_take_seq(struct kvp_wbuf *w)
 void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct list_head *to)
 {
 	lockdep_assert_held(&w->lock);
-	w->nr_buffered -= n;
+	atomic_sub(n, &w->nr_buffered);
 	/* All at once: a stream has thousands of versions. */
 	list_bulk_move_tail(to, w->buffered.next, &last->list);
 }
 
-/* Put @versions before all others on @list, which has @nr. */
-static void put_first(struct kvp_wbuf *w, struct list_head *versions, struct list_head *list, u32 *nr)
+static u32 length_of(const struct list_head *versions)
 {
 	struct kvp_version *d;
 	u32 n = 0;
 
 	list_for_each_entry(d, versions, list)
 		n++;
-	spin_lock(&w->lock);
-	list_splice_init(versions, list);
-	*nr += n;
-	spin_unlock(&w->lock);
+	return n;
 }
 
 void kvp_wbuf_put_back(struct kvp_wbuf *w, struct list_head *versions)
 {
-	put_first(w, versions, &w->buffered, &w->nr_buffered);
+	atomic_add(length_of(versions), &w->nr_buffered);
+	spin_lock(&w->lock);
+	list_splice_init(versions, &w->buffered);
+	spin_unlock(&w->lock);
 }
 
 void __kvp_wbuf_add_logged(struct kvp_wbuf *w, struct list_head *versions, u32 n)
@@ -581,7 +596,8 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions)
 
 /*
  * Versions in the range are no longer the newest. Those still BUFFERED could
- * be forgotten, but stay: their order before the hole is what matters.
+ * be forgotten, but stay: their order before the hole is what matters. A version that has no place
+ * in the order yet was accepted after the hole, whose own place came after all that were there.
  */
 static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 {
@@ -594,7 +610,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 		for (b = block; b < block + count; b++) {
 			spin_lock(lock_of(w, b));
 			d = __find(w, b);
-			if (d && d->seq < seq)
+			if (d && READ_ONCE(d->seq) < seq)
 				__supersede(w, d);
 			spin_unlock(lock_of(w, b));
 		}
@@ -605,7 +621,7 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 
 		spin_lock(lock);
 		hlist_for_each_entry_safe(d, next, &w->buckets[i], hash)
-			if (d->block >= block && d->block - block < count && d->seq < seq)
+			if (d->block >= block && d->block - block < count && READ_ONCE(d->seq) < seq)
 				__supersede(w, d);
 		spin_unlock(lock);
 	}
@@ -646,7 +662,7 @@ static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
 	__show_hole(w, h);
 	WRITE_ONCE(w->nr_holes, w->nr_holes + 1);
 	h->d.seq = *seq = ++w->seq;
-	w->nr_buffered++;
+	atomic_inc(&w->nr_buffered);
 	list_add_tail(&h->d.list, &w->buffered);
 }
 
@@ -693,10 +709,11 @@ int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
 	 * with its place in the order, so that versions accepted after it stay.
 	 */
 	spin_lock(&w->lock);
+	__kvp_wbuf_order(w);
 	grown = __grow_hole(w, block, count, seq);
 	/* One hole fits where data does not: it is only a record. */
 	full = !grown && (w->nr_holes >= w->most_holes ||
-			  (w->nr_buffered && w->nr_buffered >= w->commit_limit));
+			  (kvp_wbuf_buffered(w) && kvp_wbuf_to_be_committed(w)));
 	if (!grown && !full)
 		__add_hole(w, h, seq);
 	spin_unlock(&w->lock);
@@ -1046,7 +1063,12 @@ u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_hea
 
 void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions)
 {
-	put_first(w, versions, &w->parked, &w->nr_parked);
+	u32 n = length_of(versions);
+
+	spin_lock(&w->lock);
+	list_splice_init(versions, &w->parked);
+	w->nr_parked += n;
+	spin_unlock(&w->lock);
 }
 
 u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **first)

@@ -7,8 +7,8 @@
  * brings them home. In between the newest version of each block is found through a hash table,
  * older versions only through the list they are on.
  *
- *   BUFFERED   on wbuf->buffered, in order of acceptance; a rewrite of the block goes into the same
- *              page
+ *   BUFFERED   on wbuf->accepted, and then on wbuf->buffered, in order of acceptance; a rewrite of
+ *              the block goes into the same page
  *   COMMITTING in a log entry that is not yet durable; the page is fixed from here on, a rewrite
  *   makes a new version
  *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest may be on
@@ -18,6 +18,11 @@
  *
  * A discard is a version without a page: a hole of one or more blocks. Pending discards are also in
  * a tree by address, which readers look into.
+ *
+ * A writer puts its version on wbuf->accepted, a list that needs no lock. Code that must know the
+ * order of versions, such as the builder, a FLUSH or a discard, takes wbuf->lock and moves them to
+ * wbuf->buffered, in the order in which they came (__kvp_wbuf_order()). Only there a version gets
+ * its seq.
  */
 #ifndef KVP_WBUF_H
 #define KVP_WBUF_H
@@ -25,6 +30,7 @@
 #include <linux/atomic.h>
 #include <linux/interval_tree.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/minmax.h>
 #include <linux/rbtree.h>
 #include <linux/spinlock.h>
@@ -47,11 +53,13 @@ enum kvp_version_state {
  * struct kvp_version - one version of a block, or a hole
  * @hash: in its bucket while it is the newest version; by the bucket's lock
  * @list: on a free, buffered, entry, logged or home list; by the list's owner
+ * @accepted: on wbuf->accepted, before it is on a list
  * @block: first block
  * @count: 1, or the length of a hole
  * @crc: sum, from COMMITTING on
  * @by_block: if it is on wbuf->swept: in destage's sweep (work/elevator.h)
- * @seq: order of acceptance, given when it is put on the buffered list
+ * @seq: order of acceptance, given when it is put on the buffered list, by wbuf->lock; before that
+ *	KVP_SEQ_LATER, and 0 while its first write goes on, both by the bucket's lock
  * @lsn: of the entry that holds its record
  * @rec: number of the record there
  * @payload: if its record is data: the contents lie so many blocks behind @lsn
@@ -77,7 +85,10 @@ enum kvp_version_state {
  */
 struct kvp_version {
 	struct hlist_node hash;
-	struct list_head list;
+	union {
+		struct list_head list;
+		struct llist_node accepted;
+	};
 	struct rb_node by_block;
 	u64 block;
 	u64 seq;
@@ -110,6 +121,8 @@ struct kvp_hole {
 	struct kvp_version d;
 	struct interval_tree_node node;
 };
+
+#define KVP_SEQ_LATER	(~0ull)	/* it comes after all that have a seq */
 
 #define KVP_WBUF_MAX_HOLES	1024u	/* pending; there is memory for each */
 
@@ -148,10 +161,14 @@ struct kvp_wbuf_lock {
 struct kvp_wbuf {
 	struct hlist_head *buckets;	/* both change only while the pool is quiesced, and empty */
 	u32 bucket_bits;
-	atomic_t nr_live;		/* versions in the hash table */
 	struct kvp_wbuf_lock locks[1 << KVP_WBUF_LOCK_BITS];
 
-	spinlock_t lock;		/* for all below */
+	/* What each writer changes, without a lock. @accepted: not yet on @buffered; newest first */
+	struct llist_head accepted ____cacheline_aligned_in_smp;
+	atomic_t nr_live;		/* versions in the hash table */
+	atomic_t nr_buffered;		/* on @accepted and @buffered; counted before they are there */
+
+	spinlock_t lock ____cacheline_aligned_in_smp;	/* for all below */
 	struct list_head chunks;	/* all of them */
 	struct list_head whole, partial; /* chunks with all or some pages free, except @chunk */
 	struct kvp_chunk *chunk;	/* pages are taken from here */
@@ -166,7 +183,6 @@ struct kvp_wbuf {
 	u32 pages;			/* pages that exist, free ones included */
 	u32 used;			/* pages not on the free list */
 	bool scarce;			/* the last try to allocate a page failed */
-	u32 nr_buffered;
 	u32 most_holes;			/* the most that may be pending; set by the log */
 	/* limit of nr_buffered, for which the log has space; set by the log */
 	u32 commit_limit;
@@ -280,7 +296,7 @@ static inline u32 kvp_wbuf_nr_holes(const struct kvp_wbuf *w)
 static inline bool kvp_wbuf_is_empty(const struct kvp_wbuf *w)
 {
 	return !READ_ONCE(w->used) && !READ_ONCE(w->nr_lone) && !READ_ONCE(w->nr_holes) &&
-	       !READ_ONCE(w->nr_buffered);
+	       !atomic_read(&w->nr_buffered);
 }
 
 /**
@@ -295,7 +311,7 @@ static inline u32 kvp_wbuf_paged(const struct kvp_wbuf *w)
 /** kvp_wbuf_buffered() - versions and discards that are accepted, and in no entry of the log */
 static inline u32 kvp_wbuf_buffered(const struct kvp_wbuf *w)
 {
-	return READ_ONCE(w->nr_buffered);
+	return (u32)atomic_read(&w->nr_buffered);
 }
 
 /** kvp_wbuf_commit_limit() - so many buffered versions find space in the log */
@@ -330,7 +346,7 @@ static inline void kvp_wbuf_bound(struct kvp_wbuf *w, u32 commit_limit, u32 rene
 	WRITE_ONCE(w->most_holes, most_holes);
 }
 
-/** kvp_wbuf_last_seq() - the last seq that was given */
+/** kvp_wbuf_last_seq() - the last seq that was given; accepted versions may have none yet */
 static inline u64 kvp_wbuf_last_seq(const struct kvp_wbuf *w)
 {
 	return READ_ONCE(w->seq);
@@ -339,7 +355,7 @@ static inline u64 kvp_wbuf_last_seq(const struct kvp_wbuf *w)
 /** kvp_wbuf_to_be_committed() - true if no more may be buffered before a commit. Any context. */
 static inline bool kvp_wbuf_to_be_committed(const struct kvp_wbuf *w)
 {
-	return READ_ONCE(w->nr_buffered) >= READ_ONCE(w->commit_limit);
+	return kvp_wbuf_buffered(w) >= READ_ONCE(w->commit_limit);
 }
 
 /**
@@ -362,6 +378,13 @@ void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f);
  * Buffered versions, in order of acceptance. Context: caller holds the lists
  * (kvp_wbuf_lock_lists()).
  */
+
+/**
+ * __kvp_wbuf_order() - give all accepted versions their places among the buffered ones, and a seq
+ *
+ * To be called before the functions below. What is accepted later comes after these.
+ */
+void __kvp_wbuf_order(struct kvp_wbuf *w);
 
 /** __kvp_wbuf_first() - the first buffered version, or NULL */
 static inline struct kvp_version *__kvp_wbuf_first(struct kvp_wbuf *w)
@@ -421,9 +444,9 @@ struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_pool *pool, u6
  *	while the lock is held anyway, if there is one; NULL: none follows.
  *	kvp_wbuf_end_stream() gives back what was not used.
  *
- * Return: a seq that covers this write.
+ * From then on kvp_wbuf_seq() covers this write. Takes no lock of the whole buffer, unless @spare.
  */
-u64 kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_version **spare);
+void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_version **spare);
 
 /**
  * kvp_wbuf_end_stream() - give back the page that no write of the stream has used

@@ -236,7 +236,7 @@ static bool waits_in_vain(struct kvp_pool *pool)
 				   !READ_ONCE(pool->tunables[KVP_T_FAILMODE]));
 }
 
-/* Copy from where the bio stands; false when the buffer is full. */
+/* Copy from where the bio stands; false when the buffer is full. @seq: for a bio with FUA only. */
 static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
 	bool stream = data_of(bio)->stream;
@@ -249,10 +249,14 @@ static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 		if (stream)
 			WRITE_ONCE(d->stream, true);	/* the builder may look at it */
 		copy_from_bio(bio, &bio->bi_iter, page_address(d->page));
-		*seq = kvp_wbuf_end_write(pool, d, bio->bi_iter.bi_size ? &spare : NULL);
+		kvp_wbuf_end_write(pool, d, bio->bi_iter.bi_size ? &spare : NULL);
 	}
 	kvp_wbuf_end_stream(pool, &spare);
-	return !bio->bi_iter.bi_size;
+	if (bio->bi_iter.bi_size)
+		return false;
+	if (bio->bi_opf & REQ_FUA)
+		*seq = kvp_wbuf_seq(pool);
+	return true;
 }
 
 /*

@@ -185,7 +185,7 @@ static bool renewal_wanted(struct kvp_pool *pool)
 static bool writers_are_quiet(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
-	u64 seq = kvp_wbuf_last_seq(pool->wbuf);
+	u64 seq = kvp_wbuf_seq(pool);
 
 	if (seq != READ_ONCE(dg->seq)) {
 		WRITE_ONCE(dg->seq, seq);

@@ -99,6 +99,7 @@ static void advance(struct kvp_pool *pool, struct kvp_version *d, enum kvp_versi
 	if (state == KVP_VERSION_BUFFERED)
 		return;
 	if (d->state == KVP_VERSION_BUFFERED) {
+		kvp_wbuf_seq(pool);	/* all that is accepted is on a list then */
 		list_move_tail(&d->list, &entry);
 		kvp_wbuf_fix(pool, &entry);
 		list_move_tail(&d->list, &pool->wbuf->logged);
@@ -117,6 +118,7 @@ static struct kvp_version *punch(struct kunit *test, u64 block, u32 count)
 
 static void drop(struct kvp_pool *pool, struct kvp_version *d)
 {
+	kvp_wbuf_seq(pool);	/* all that is accepted is on a list then */
 	list_del(&d->list);
 	kvp_wbuf_drop(pool, d);
 }
@@ -158,7 +160,7 @@ static void a_rewrite_takes_the_same_page(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, first, second);
 	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
 	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 1);
-	KUNIT_EXPECT_EQ(test, pool->wbuf->nr_buffered, 1);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_buffered(pool->wbuf), 1u);
 	KUNIT_EXPECT_FALSE(test, kvp_wbuf_superseded(first));
 }
 
@@ -326,7 +328,8 @@ static void order_of_acceptance_is_kept(struct kunit *test)
 	punch(test, 3, 1);
 	write(pool, 5, 2);
 	write(pool, 3, 2);
-	KUNIT_EXPECT_EQ(test, pool->wbuf->nr_buffered, 4);
+	kvp_wbuf_seq(pool);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_buffered(pool->wbuf), 4u);
 	list_for_each_entry(d, &pool->wbuf->buffered, list) {
 		KUNIT_EXPECT_GT(test, d->seq, last);
 		last = d->seq;
@@ -339,12 +342,16 @@ static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
 	struct kvp_version *d = kvp_wbuf_begin_write(pool, 7, NULL);
-	u64 seq = kvp_wbuf_end_write(pool, d, NULL), again;
+	u64 seq, again;
 
+	kvp_wbuf_end_write(pool, d, NULL);
+	KUNIT_EXPECT_EQ(test, d->seq, KVP_SEQ_LATER);
+	seq = kvp_wbuf_seq(pool);
 	KUNIT_EXPECT_EQ(test, seq, d->seq);
 	d = kvp_wbuf_begin_write(pool, 7, NULL);
-	again = kvp_wbuf_end_write(pool, d, NULL);
-	KUNIT_EXPECT_GE(test, again, d->seq);
+	kvp_wbuf_end_write(pool, d, NULL);
+	again = kvp_wbuf_seq(pool);
+	KUNIT_EXPECT_EQ(test, again, seq);
 	KUNIT_EXPECT_EQ(test, d->seq, seq);
 }
 
@@ -431,6 +438,7 @@ static void a_full_buffer_takes_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, contents(pool, LIMIT), -1);
 	KUNIT_EXPECT_PTR_NE(test, write(pool, 5, 2), NULL);	/* in place */
 	KUNIT_EXPECT_EQ(test, told_of_space, 0);
+	kvp_wbuf_seq(pool);
 	drop(pool, list_first_entry(&pool->wbuf->buffered, struct kvp_version, list));
 	KUNIT_EXPECT_EQ(test, told_of_space, 1);
 	KUNIT_EXPECT_NOT_NULL(test, write(pool, LIMIT, 1));
@@ -462,6 +470,7 @@ static void a_lower_limit_frees_pages(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
 	kvp_wbuf_set_limit(pool, 10);
 	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
+	kvp_wbuf_seq(pool);
 	list_splice_init(&w->buffered, &all);
 	kvp_wbuf_drop_list(pool, &all);
 	/* In whole chunks. */
@@ -484,6 +493,7 @@ static void single_pages_do_as_well(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, block));
 	for (block = 0; block < LIMIT; block++)
 		KUNIT_EXPECT_EQ(test, contents(pool, block), block);
+	kvp_wbuf_seq(pool);
 	list_splice_init(&w->buffered, &all);
 	kvp_wbuf_drop_list(pool, &all);
 	KUNIT_EXPECT_EQ(test, w->used, 0);

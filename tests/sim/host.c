@@ -464,7 +464,7 @@ static struct kvp_version *begin_write(struct host *h, u64 block, struct kvp_ver
 	}
 }
 
-static int finish_write(struct host *h, u64 block, u32 count, bool fua, u64 seq, u64 mark)
+static int finish_write(struct host *h, u64 block, u32 count, bool fua, u64 mark)
 {
 	int ret;
 
@@ -472,7 +472,7 @@ static int finish_write(struct host *h, u64 block, u32 count, bool fua, u64 seq,
 		kvp_commit_kick(h->pool, true);
 		return 0;
 	}
-	ret = wait_durable(h, seq);
+	ret = wait_durable(h, kvp_wbuf_seq(h->pool));
 	if (!ret)
 		oracle_ack_blocks(h->o, block, count, mark);
 	return judge(h, "FUA write", ret);
@@ -491,7 +491,7 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 {
 	bool stream = kvp_pacing_stream(h->pool, block, count, 0);
 	struct kvp_version *spare = NULL;
-	u64 seq = 0, mark = 0;
+	u64 mark = 0;
 	u32 i;
 
 	/* A run of writes may become intents, whichever way it was cut into requests. */
@@ -506,10 +506,10 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 		mark = oracle_write(h->o, block + i, page_address(d->page));
 		if (whole_stripes_may_bypass(h, block + i))
 			oracle_losable(h->o, block + i);
-		seq = kvp_wbuf_end_write(h->pool, d, i + 1 < count ? &spare : NULL);
+		kvp_wbuf_end_write(h->pool, d, i + 1 < count ? &spare : NULL);
 	}
 	kvp_wbuf_end_stream(h->pool, &spare);
-	return finish_write(h, block, count, fua, seq, mark);
+	return finish_write(h, block, count, fua, mark);
 }
 
 int host_write_zeros(struct host *h, u64 block, u32 count)
@@ -525,7 +525,7 @@ int host_write_zeros(struct host *h, u64 block, u32 count)
 		oracle_write_zeros(h->o, block + i);
 		kvp_wbuf_end_write(h->pool, d, NULL);
 	}
-	return finish_write(h, block, count, false, 0, 0);
+	return finish_write(h, block, count, false, 0);
 }
 
 int host_write_special(struct host *h, u64 block, const u8 *data)
@@ -537,7 +537,7 @@ int host_write_special(struct host *h, u64 block, const u8 *data)
 	memcpy(page_address(d->page), data, KVP_BLOCK_SIZE);
 	oracle_write_special(h->o, block, data);
 	kvp_wbuf_end_write(h->pool, d, NULL);
-	return finish_write(h, block, 1, false, 0, 0);
+	return finish_write(h, block, 1, false, 0);
 }
 
 int host_flush(struct host *h)

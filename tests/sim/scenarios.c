@@ -1283,7 +1283,7 @@ static void flush_finds_space_after_a_storm(struct scenario *s)
 		sim_fail("a FLUSH waits for space in the log: %llu of %llu blocks are used, %u "
 			 "buffered",
 			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->vdevs[0].g),
-			 h->pool->wbuf->nr_buffered);
+			 kvp_wbuf_buffered(h->pool->wbuf));
 	release_all();
 	flush_end(s);
 	while (READ_ONCE(s->writes) < 3000)
@@ -1435,11 +1435,11 @@ static void loss_unrecorded_holds_the_log_up(struct scenario *s)
 		kvp_commit_kick(h->pool, true);
 		host_sleep(20);
 	}
-	if (!h->pool->wbuf->nr_buffered || kvp_log_is_full(h->pool->log))
+	if (!kvp_wbuf_buffered(h->pool->wbuf) || kvp_log_is_full(h->pool->log))
 		sim_fail("the log is not held up: the case was not set up");
 	release_all();
 	host_sleep(10);
-	if (h->pool->wbuf->nr_buffered)
+	if (kvp_wbuf_buffered(h->pool->wbuf))
 		sim_fail("the loss is recorded, and the log does not go on");
 	host_flush(h);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How often the work of a pool takes a lock of which the pool has only one. All processors meet at
- * such a lock. With one task at a time, and no switch by chance, the numbers of a caller depend on the
- * code alone. Those of background work also depend a little on the order in which requests end. Each
+ * such a lock. With one task at a time, and no switch by chance, the numbers of a caller depend on
+ * the code alone. Those of background work also depend a little on the order in which requests end. Each
  * has a bound. --verbose prints the numbers, and where the locks are taken.
  */
 #include "cache/scache.h"
@@ -142,11 +142,11 @@ static const struct work {
 	u64 first;
 	u32 most, most_cached;
 } works[] = {
-	{ "write", write_singles, 256, 129, 193 },
-	{ "rewrite", write_singles, 256, 64, 128 },
+	{ "write", write_singles, 256, 65, 129 },
+	{ "rewrite", write_singles, 256, 0, 64 },
 	{ "flush", flush, 0, 20, 20 },
 	{ "home", checkpoint, 0, 560, 560 },
-	{ "write-long", write_long, 384, 65, 66 },
+	{ "write-long", write_long, 384, 64, 65 },
 	{ "commit", commit, 256, 67, 67 },
 	{ "by-intent", by_intent, 64, 130, ~0u },
 	{ "read-ram", read_ram, 256, 0, 0 },
