@@ -908,6 +908,35 @@ static bool copied_leg_is_refused(struct story *s)
 	return refused(s, -EEXIST, "same leg UUID");
 }
 
+/* How far each half of a fork came, or began. */
+static u64 half_epoch[2], half_sequence[2];
+
+static void note_half(struct story *s)
+{
+	const struct kvp_sb *sb = s->host.pool->sb;
+	u32 half = !!host_leg(&s->host, 1);
+
+	half_epoch[half] = sb->epoch;
+	half_sequence[half] = sb->sequence;
+}
+
+static void live_many_superblocks(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < 24; i++) {
+		host_write(&s->host, 40 + i, 1, false);
+		host_checkpoint(&s->host);
+	}
+	note_half(s);
+}
+
+static void live_few_superblocks(struct story *s)
+{
+	note_half(s);
+	live_one_flush(s);
+}
+
 static void live_accept_fork(struct story *s)
 {
 	if (kvp_legs_usable(s->host.pool) != 1)
@@ -930,6 +959,30 @@ static void live_forked_leg_returns(struct story *s)
 	if (kvp_legs_usable(s->host.pool) != 2)
 		sim_fail("the leg is in state %u", host_leg(&s->host, !s->winner)->state);
 	host_flush(&s->host);
+}
+
+/* The half that was started more often has the higher epoch, and wins; it wrote fewer superblocks. */
+static bool epoch_comes_before_sequence(struct story *s)
+{
+	u32 half, i;
+
+	if (!run_life(s, live_two_eras))
+		return false;
+	s->start.degraded = true;
+	for (half = 0; half < 2; half++) {
+		s->start.missing = half ? 1 : 2;
+		for (i = 0; i < 1 + half; i++)
+			if (!run_life(s, half ? live_few_superblocks : live_many_superblocks))
+				return false;
+	}
+	s->start.degraded = false;
+	s->start.missing = 0;
+	s->start.accept_fork = true;
+	return expect(half_epoch[1] > half_epoch[0] && half_sequence[1] < half_sequence[0],
+		      "epochs %llu %llu, sequences %llu %llu: the case was not set up", half_epoch[0],
+		      half_epoch[1], half_sequence[0], half_sequence[1]) &&
+	       run_life(s, live_accept_fork) &&
+	       expect(s->winner == 1, "the half with the lower epoch won");
 }
 
 /* Both halves were started alone; the user keeps one. Later starts do not ask again. */
@@ -2315,6 +2368,7 @@ void run_stories(void)
 	TOLD(first_leg_is_lost_and_returns, 2);
 	TOLD(copied_leg_is_refused, 2);
 	TOLD(accepted_fork_is_settled_for_good, 2);
+	TOLD(epoch_comes_before_sequence, 2);
 	TOLD(target_of_a_lost_source_is_no_fork, 3);
 	TOLD(a_forced_start_more_than_can_be_listed, 2);
 	TOLD(clone_that_went_its_own_way_is_no_source, 2);
