@@ -204,7 +204,11 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 	h->pool = kvp_pool_alloc();
 	h->pool->requests = h;
 	h->pool->space = space_came_free;
+	sim_allocations = 0;
+	sim_refused_from = hs->refused_from;
+	sim_refused_until = hs->refused_until;
 	ret = kvp_pool_start(h->pool, s, &h->refusal);
+	sim_refused_until = 0;
 	kfree(s);
 	if (ret) {
 		if (!h->refusal.why[0])

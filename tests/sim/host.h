@@ -44,6 +44,7 @@ struct host_vdev {
 };
 
 struct host_start {
+	u32 refused_from, refused_until;	/* allocations of the start that fail, from 1 on */
 	u32 legs;		/* of all vdevs */
 	/* the vdevs, in place of all that is below; one without legs ends them */
 	const struct host_vdev *wide;

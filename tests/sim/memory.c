@@ -40,6 +40,7 @@ static u32 arena_used;
 static struct page *free_pages_of[MAX_ORDER + 1];
 
 u32 sim_memory_short;
+u32 sim_refused_from, sim_refused_until, sim_allocations;
 u32 sim_many_intents = 1u << 17;
 
 static struct shrinker *shrinkers;
@@ -72,6 +73,9 @@ static bool refuse(gfp_t gfp)
 {
 	if (gfp & __GFP_NOFAIL)
 		return false;
+	sim_allocations++;
+	if (sim_allocations >= sim_refused_from && sim_allocations < sim_refused_until)
+		return true;
 	if (gfp & __GFP_DIRECT_RECLAIM) {
 		sim_might_sleep("allocation");
 		if (shrinkers && sim_out_of_memory())
@@ -295,6 +299,8 @@ void sim_memory_reset(void)
 	shrinkers = NULL;
 	reclaiming = false;
 	sim_memory_short = 0;
+	sim_refused_from = 0;
+	sim_refused_until = 0;
 	sim_slow = NULL;
 	while (objects.next != &objects)
 		sim_free(objects.next + 1);

@@ -117,6 +117,8 @@ bool sim_atomic(void);
 extern u32 sim_many_intents;	/* KVP_MANY_INTENTS */
 /* per mille of allocations on the I/O path (GFP_NOIO and less) that fail now */
 extern u32 sim_memory_short;
+/* those with these numbers fail, whatever their flags, as with failslab; sim_allocations counts */
+extern u32 sim_refused_from, sim_refused_until, sim_allocations;
 
 /* work.c */
 void sim_work_reset(void);

@@ -5,7 +5,8 @@
  * home; or a recovery from that is cut. Then the start is repeated once for each of its requests.
  * That request fails, or all later ones too, or all later reads of that place, so that the start's
  * conclusions are written. Each such start has all expected data, or it is refused and the next one
- * has. Reads of labels, with which a start begins, have tests of their own.
+ * has. Reads of labels, with which a start begins, have stories of their own, too. Then the same
+ * with an allocation of the start that fails, or twenty in a row.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct unread {
 	struct image img[MAX_DISKS];
 	const char *name;
 	int refused;
-	u32 labels, requests, starts, refusals;
+	u32 labels, requests, starts, refusals, allocations;
 	u32 failed;		/* bit per disk: a write to it ended with an error */
 };
 
@@ -70,11 +71,14 @@ static void start_main(void *arg)
 	struct unread *t = arg;
 
 	t->refused = host_start(&t->host, &t->o, &t->start);
+	t->allocations = sim_allocations;
 	t->requests = disks.requests;
 	t->labels = disks.labels;
 	disks.hiccup.error = 0;
 	if (!t->refused)
 		host_stop(&t->host);
+	else if (sim_memory_in_use())
+		sim_fail("%u objects stay allocated after a refusal", sim_memory_in_use());
 }
 
 enum hiccup { ONE, ALL_BEHIND, READS_THERE, HICCUPS };
@@ -141,7 +145,7 @@ static bool one_start(struct unread *t, u32 first, enum hiccup how, int error)
 	return good;
 }
 
-static const int errors[] = { -EIO, -ENOMEM, -ETIMEDOUT, -EAGAIN };
+static const int errors[] = { -EIO, -ENOMEM, -ETIMEDOUT, -EAGAIN, -EREMOTEIO, -ENOLINK };
 
 /*
  * One request of @step: with all later reads of its place, and in one of the other ways, in turns.
@@ -170,6 +174,42 @@ static bool each_request(struct unread *t, u32 step)
 		}
 	return good && expect(t->starts && t->refusals, "%u starts, %u refused\n", t->starts,
 			      t->refusals);
+}
+
+/* Allocation @nth of a start fails, or @count from there on, as a kernel with failslab does it. */
+static bool one_without_memory(struct unread *t, u32 nth, u32 count)
+{
+	bool good;
+
+	t->start.refused_from = nth;
+	t->start.refused_until = nth + count;
+	good = run(t, start_main, t->img, 0, ONE, 0, 0);
+	t->start.refused_from = 0;
+	t->start.refused_until = 0;
+	t->starts += !t->refused;
+	t->refusals += !!t->refused;
+	good = good && expect(!t->refused || t->refused == -ENOMEM || t->refused == -EIO,
+			      "refused with %d %s\n", t->refused, t->host.refusal.why);
+	good = good && all_there(t, nth);
+	if (!good)
+		fprintf(stderr,
+			"  ^ %s: allocation %u and %u behind it failed, and the start with %d %s\n",
+			t->name, nth, count - 1, t->refused, t->host.refusal.why);
+	return good;
+}
+
+/* About @n of the allocations, others with each seed. */
+static bool each_allocation(struct unread *t, u32 n)
+{
+	bool good = run(t, start_main, t->img, 0, ONE, 0, 0);
+	u32 all = t->allocations, step = opt.thorough ? 1 : max(1u, all / n), i;
+
+	t->starts = 0;
+	t->refusals = 0;
+	for (i = 1 + (u32)(opt.seed % step); good && i <= all; i += step)
+		good = one_without_memory(t, i, 1) && one_without_memory(t, i, 20);
+	return good && expect(t->starts && t->refusals, "without memory: %u starts, %u refused\n",
+			      t->starts, t->refusals);
 }
 
 /* From the contents after a recovery that was cut at @percent of its writes. */
@@ -207,6 +247,7 @@ static void shape_test(const char *shape, const struct host_start *s)
 	copy_img(t->img, disks.img, s->legs);
 	good = good && each_request(t, s->legs > 4 ? 2 : 1) && each_request_again(t, 50) &&
 		each_request_again(t, 85);
+	good = good && each_allocation(t, 60);
 	free_img(t->img, s->legs);
 	oracle_free(&t->o);
 	result(name, good);
