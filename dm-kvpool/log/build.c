@@ -54,7 +54,18 @@ static bool leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
  */
 static bool bypass_allowed(const struct kvp_version *d, bool cache)
 {
-	return !d->hole && !d->follows && !d->superseded && (!cache || READ_ONCE(d->stream));
+	return !d->hole && !d->superseded && (!cache || READ_ONCE(d->stream));
+}
+
+/*
+ * True if @d, as an intent, may come home before older versions of its block. Those are durable
+ * data in the log, which R4 falls back on. When @d is home they are marked, and never go home
+ * (kvp_wbuf_passed()). A parity1 counts versions in the order of the log. On a cache older versions
+ * may be lost with it, while @d goes on to another log, which has none of them.
+ */
+static bool may_pass_older(const struct kvp_pool *pool, const struct kvp_version *d, bool cache)
+{
+	return !d->follows || (!cache && !kvp_log_may_owe(pool) && d->over <= KVP_OVER_MOST);
 }
 
 u32 kvp_log_legs_cutoff(const struct kvp_pool *pool)
@@ -120,7 +131,8 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max,
 	u32 n = 0;
 
 	for (; d; d = __kvp_wbuf_next(pool->wbuf, d)) {
-		if (n == max || d->block != first->block + n || !bypass_allowed(d, cache) || zeros_begin(pool, d))
+		if (n == max || d->block != first->block + n || !bypass_allowed(d, cache) ||
+		    !may_pass_older(pool, d, cache) || zeros_begin(pool, d))
 			break;
 		n++;
 	}

@@ -66,7 +66,14 @@ static void __leave(struct kvp_wbuf *w, struct kvp_version *d)
 	if (hlist_unhashed(&d->hash))
 		return;
 	hlist_del_init(&d->hash);
-	atomic_dec(&w->nr_live);
+	if (!d->superseded)
+		atomic_dec(&w->nr_live);
+}
+
+/* The bucket of superseded versions of @block. Blocks with one lock share few of them. */
+static struct hlist_head *older_of(struct kvp_wbuf *w, u64 block)
+{
+	return &w->older[bucket_number(w, block) & (KVP_WBUF_OLDER - 1)];
 }
 
 static struct kvp_version *__find(struct kvp_wbuf *w, u64 block)
@@ -261,6 +268,11 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
 	if (!w->buckets)
 		return -ENOMEM;
+	w->older = kvcalloc(KVP_WBUF_OLDER, sizeof(*w->older), GFP_KERNEL);
+	if (!w->older) {
+		kvp_wbuf_exit(pool);
+		return -ENOMEM;
+	}
 	w->limit = limit;
 	w->commit_limit = ~0u;
 	w->renew_limit = ~0u;
@@ -295,7 +307,9 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 		free_chunk(c);
 	w->chunk = NULL;
 	w->pages = 0;
+	kvfree(w->older);
 	kvfree(w->buckets);
+	w->older = NULL;
 	w->buckets = NULL;
 }
 
@@ -352,11 +366,43 @@ static struct kvp_version *take_free(struct kvp_wbuf *w)
 	return d;
 }
 
-/* @old leaves the hash table; its record keeps its meaning until its entry retires. */
+/*
+ * @old leaves the hash table; its record keeps its meaning until its entry retires. An intent that
+ * passes it must find it.
+ */
 static void __supersede(struct kvp_wbuf *w, struct kvp_version *old)
 {
-	old->superseded = true;
 	__leave(w, old);
+	old->superseded = true;
+	if (old->over < KVP_OVER_MOST)
+		hlist_add_head(&old->hash, older_of(w, old->block));
+}
+
+/*
+ * @d was an intent, and is home; or it is outlived. No older version of its block may go home after
+ * that, whatever is accepted or discarded meanwhile. Destage looks under the range lock, which the
+ * caller holds.
+ */
+static void __pass_older(struct kvp_wbuf *w, const struct kvp_version *d)
+{
+	struct kvp_version *old;
+
+	lockdep_assert_held(lock_of(w, d->block));
+	hlist_for_each_entry(old, older_of(w, d->block), hash)
+		if (old->block == d->block && old->seq < d->seq)
+			WRITE_ONCE(old->passed, true);
+}
+
+/* What 'over' is in a version that supersedes @old. */
+static u8 __over(const struct kvp_pool *pool, const struct kvp_version *old)
+{
+	if (kvp_pool_logs_on_cache(pool))
+		return KVP_OVER_UNKNOWN;
+	if (!old)
+		return 0;
+	if (READ_ONCE(old->state) < KVP_VERSION_LOGGED || old->intent || old->over >= KVP_OVER_MOST)
+		return KVP_OVER_UNKNOWN;
+	return old->over + 1;
 }
 
 /* A writer that found the buffer full meanwhile must learn that it is not full. */
@@ -407,6 +453,8 @@ static void begin_version(struct kvp_version *d, u64 block)
 	d->owed = false;
 	d->stream = false;
 	d->renewed = false;
+	d->passed = false;
+	d->over = KVP_OVER_UNKNOWN;
 }
 
 struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_version **spare)
@@ -430,6 +478,7 @@ struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struc
 	}
 	begin_version(d, block);
 	d->follows = old;
+	d->over = __over(pool, old);
 	/* In this order: see kvp_wbuf_any(). */
 	__enter(w, d);
 	if (old)
@@ -839,7 +888,7 @@ static bool hole_outlives(struct kvp_wbuf *w, u64 block)
 		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >= KVP_VERSION_LOGGED;
 	}
 	spin_unlock(&w->lock);
-	/* none is pending: a discard that superseded the version is home already */
+	/* none is pending: what superseded the version is home already */
 	return durable || !pending;
 }
 
@@ -868,6 +917,8 @@ static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 			continue;
 		lock = lock_next(w, lock, d->block);
 		__leave(w, d);
+		if (d->intent && d->follows)
+			__pass_older(w, d);
 	}
 	if (lock)
 		spin_unlock(lock);
@@ -971,7 +1022,7 @@ static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, u64 blo
 		INIT_HLIST_NODE(&p->hash);
 		/* In this order: see kvp_wbuf_any(). */
 		if (!hlist_unhashed(&d->hash)) {
-			hlist_add_head(&p->hash, bucket_of(w, block));
+			hlist_add_behind(&p->hash, &d->hash);
 			hlist_del_init(&d->hash);
 		}
 		__park(w, d, p);

@@ -51,7 +51,7 @@ enum kvp_version_state {
 
 /**
  * struct kvp_version - one version of a block, or a hole
- * @hash: in its bucket while it is the newest version; by the bucket's lock
+ * @hash: in its bucket while it is the newest version, then among wbuf->older; by the bucket's lock
  * @list: on a free, buffered, entry, logged or home list; by the list's owner
  * @accepted: on wbuf->accepted, before it is on a list
  * @block: first block
@@ -70,8 +70,12 @@ enum kvp_version_state {
  * @superseded: a newer version exists; set under the bucket's lock
  * @hole: a discard; @page is NULL
  * @intent: its record is an intent; set before COMMITTING
- * @follows: an older version is not yet home. So this one must be data, which destage brings home
- *	in log order
+ * @follows: an older version was not yet home when this one was accepted. Destage brings both home
+ *	in log order, if this one is data; as an intent it goes home before, and passes it
+ * @over: so many older versions there were at most, and each was durable data in a log on legs. Or
+ *	KVP_OVER_UNKNOWN: then this one must be data, if it follows one
+ * @passed: a newer version came home by intent, or is outlived itself. So this one must never go
+ *	home; by the bucket's lock
  * @zero: all zeros, recorded like a discard; the page stays for readers
  * @restored: a recovery has left it in the log, and it may be home already
  * @stream: of a write that should go home by intent, not to a cache (kvp_pacing_stream()); by the
@@ -107,10 +111,15 @@ struct kvp_version {
 	bool owed;
 	bool stream;
 	bool renewed;
+	bool passed;
+	u8 over;
 	u8 row;
 	struct page *page;
 	struct kvp_chunk *chunk;
 };
+
+#define KVP_OVER_MOST		8u	/* older versions of a block that an intent may pass */
+#define KVP_OVER_UNKNOWN	255u
 
 /**
  * struct kvp_hole - a discard
@@ -158,9 +167,13 @@ struct kvp_wbuf_lock {
 	spinlock_t lock;
 } ____cacheline_aligned_in_smp;
 
+/* Buckets of superseded versions: all of one have the same lock, however many buckets there are. */
+#define KVP_WBUF_OLDER		(1u << (KVP_WBUF_GROUP_BITS + KVP_WBUF_LOCK_BITS))
+
 struct kvp_wbuf {
 	struct hlist_head *buckets;	/* both change only while the pool is quiesced, and empty */
 	u32 bucket_bits;
+	struct hlist_head *older;	/* superseded versions that an intent may pass */
 	struct kvp_wbuf_lock locks[1 << KVP_WBUF_LOCK_BITS];
 
 	/* What each writer changes, without a lock. @accepted: not yet on @buffered; newest first */
@@ -691,17 +704,24 @@ static inline bool kvp_wbuf_superseded(const struct kvp_version *d)
 	return READ_ONCE(d->superseded);
 }
 
+/** kvp_wbuf_passed() - true if an intent passed it: a newer version is home (stable if true) */
+static inline bool kvp_wbuf_passed(const struct kvp_version *d)
+{
+	return READ_ONCE(d->passed);
+}
+
 bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
  * kvp_wbuf_outlived() - true if a newer version of @d's block is durable, other than by an open
  * intent
  *
- * Then @d need not go home: its record may die (R2). Caller holds the range lock.
+ * Then @d need not go home: its record may die (R2). Nor may it go home, if it was passed. Caller
+ * holds the range lock.
  */
 static inline bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d)
 {
-	return kvp_wbuf_superseded(d) && __kvp_wbuf_outlived(pool, d);
+	return kvp_wbuf_superseded(d) && (kvp_wbuf_passed(d) || __kvp_wbuf_outlived(pool, d));
 }
 
 #endif /* KVP_WBUF_H */

@@ -265,8 +265,8 @@ static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
 }
 
 /*
- * The older version is in the log. If it is damaged there, it may still be at home, where it was
- * before the newer write began. If a leg is silent, only a copy at home shows that no leg has the
+ * The older version is in the log. If it is damaged there, it may still be at home, unless the
+ * newer write passed it. If a leg is silent, only a copy at home shows that no leg has the
  * newest version.
  */
 static int resolve_by_log(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)

@@ -162,7 +162,8 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 	for (; d; d = next) {
 		if ((n >= max || c.runs >= runs) && d->block >= c.border)
 			break;
-		if (d->block >= c.border)
+		/* What was passed is dropped, and costs no request. */
+		if (d->block >= c.border && !kvp_wbuf_passed(d))
 			go_on(pool, &c, d->block);
 		next = next_of(d);
 		__take_out(pool, d, to);

@@ -2049,4 +2049,5 @@ void run_scenarios(void)
 		 2);
 	run_widths();
 	run_beside();
+	run_over();
 }

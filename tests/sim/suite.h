@@ -116,6 +116,8 @@ void run_parity(void);
 void run_vdevs(void);
 /** run_beside() - a part of run_scenarios() that is in beside.c */
 void run_beside(void);
+/** run_over() - a part of run_scenarios() that is in over.c */
+void run_over(void);
 /** run_widths() - a part of run_scenarios() that is in widths.c */
 void run_widths(void);
 /** run_mixed() - its part that is in mixed.c */

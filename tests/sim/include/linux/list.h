@@ -262,6 +262,15 @@ static inline void hlist_del(struct hlist_node *n)
 	n->pprev = (void *)0x122;
 }
 
+static inline void hlist_add_behind(struct hlist_node *n, struct hlist_node *prev)
+{
+	n->next = prev->next;
+	prev->next = n;
+	n->pprev = &prev->next;
+	if (n->next)
+		n->next->pprev = &n->next;
+}
+
 static inline void hlist_del_init(struct hlist_node *n)
 {
 	if (hlist_unhashed(n))

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * With the log on legs, a stream goes home by intent although older versions of its blocks wait for
+ * destage. Those keep their records until the stream is home, and never go home after it. Each case
+ * is cut everywhere, with second cuts, on one mirror, a single, and two mirrors.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+#include "ram/wbuf.h"
+#include "work/destage.h"
+
+#define FIRST		64u	/* the stream's first block, and how many it has */
+#define STREAM		40u
+#define ROUNDS		2u
+
+struct over {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct crash crash;
+	const char *name;
+	void (*run)(struct over *t);
+	u32 cuts_from;		/* position in the trace */
+	u32 positions;		/* 0: all */
+	u32 first;
+	u64 intents;
+	bool done;
+};
+
+/* Older versions that the log has, and that are not home: alone, in pairs, and at both ends. */
+static void write_older(struct over *t)
+{
+	static const u32 at[] = { 0, 5, 6, 17, 30, 39 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++)
+		host_write(&t->host, t->first + at[i], 1, false);
+	host_flush(&t->host);
+}
+
+static u32 waiting(struct over *t)
+{
+	flush_delayed_work(&t->host.pool->log->post_work);
+	return kvp_wbuf_nr_logged(t->host.pool->wbuf);
+}
+
+static void commit(struct over *t)
+{
+	kvp_commit_now(t->host.pool);
+	kvp_commit_kick(t->host.pool, true);
+}
+
+static void stream(struct over *t)
+{
+	t->intents = t->host.pool->log->intent_blocks;
+	host_write(&t->host, t->first, STREAM, false);
+	commit(t);
+	host_sleep(100);
+}
+
+static void expect_intents(struct over *t, u64 blocks)
+{
+	u64 went = t->host.pool->log->intent_blocks - t->intents;
+
+	if (went != blocks)
+		sim_fail("%llu blocks went by intent, not %llu", went, blocks);
+}
+
+static void expect_waiting(struct over *t, u32 n)
+{
+	if (waiting(t) != n)
+		sim_fail("%u versions wait, not %u: the case was not set up", waiting(t), n);
+}
+
+static void hold(struct over *t, u32 disk, u32 from, u32 count)
+{
+	u64 home = kvp_home_block(t->host.pool, t->first + from);
+
+	disks_stall(disk, home, home + count - 1);
+}
+
+/* The disk of leg @leg of the vdev that has the stream. */
+static u32 disk_of(const struct over *t, u32 leg)
+{
+	return t->start.second ? t->start.legs - t->start.second + leg : leg;
+}
+
+static void hold_everywhere(struct over *t, u32 from, u32 count)
+{
+	u32 i, n = t->start.second ?: t->start.legs;
+
+	for (i = 0; i < n; i++)
+		hold(t, disk_of(t, i), from, count);
+}
+
+static void release_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < disks.nr; i++)
+		disks_release(i);
+}
+
+static void begin(struct over *t)
+{
+	write_older(t);
+	expect_waiting(t, 6);
+	t->cuts_from = disks.trace.nr;
+}
+
+/* No older version goes home behind it: what is dropped costs the disks nothing. */
+static void older_are_dropped(struct over *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u64 before;
+
+	begin(t);
+	stream(t);
+	expect_intents(t, STREAM);
+	host_flush(&t->host);
+	expect_waiting(t, 6);
+	before = atomic64_read(&pool->work_stats.destage_blocks);
+	host_checkpoint(&t->host);
+	if (atomic64_read(&pool->work_stats.destage_blocks) != before)
+		sim_fail("versions that were passed went home");
+	host_read_each(&t->host, t->first, STREAM);
+}
+
+/* A write behind the stream is not durable: it must not hide that the older version was passed. */
+static void newer_is_only_buffered(struct over *t)
+{
+	begin(t);
+	stream(t);
+	expect_intents(t, STREAM);
+	host_flush(&t->host);
+	host_write(&t->host, t->first + 4, 3, false);
+	host_write(&t->host, t->first + 17, 1, false);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_read_each(&t->host, t->first, STREAM);
+	host_sleep(1500);
+	host_checkpoint(&t->host);
+}
+
+/* Nor must a discard, which covers some of the blocks and is not durable. */
+static void discard_is_only_buffered(struct over *t)
+{
+	begin(t);
+	stream(t);
+	expect_intents(t, STREAM);
+	host_flush(&t->host);
+	host_discard(&t->host, t->first + 5, 13);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_sleep(1500);
+	host_write(&t->host, t->first + 6, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* A FLUSH has answered for the older versions. The stream is half home, on no leg or on one. */
+static void torn_over_older(struct over *t)
+{
+	begin(t);
+	hold(t, disk_of(t, 0), 5, 20);
+	stream(t);
+	expect_intents(t, STREAM);
+	host_sleep(300);
+	host_write(&t->host, t->first + 6, 1, false);
+	commit(t);
+	host_sleep(300);
+	release_all();
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+}
+
+static void destage_task(void *arg)
+{
+	struct over *t = arg;
+
+	host_checkpoint(&t->host);
+	t->done = true;
+}
+
+static void await_destage(struct over *t)
+{
+	while (!t->done)
+		host_sleep(1);
+}
+
+/* Everything is to come home, and a checkpoint follows, while the stream is on its way. */
+static void destage_beside_it(struct over *t)
+{
+	begin(t);
+	hold_everywhere(t, 10, 1);
+	stream(t);
+	expect_intents(t, STREAM);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_write(&t->host, t->first + 17, 2, false);
+	host_sleep(300);
+	release_all();
+	host_flush(&t->host);
+	host_write(&t->host, t->first + 30, 1, true);
+	host_checkpoint(&t->host);
+}
+
+/* Older versions are on their way home when the stream is written. */
+static void destage_is_in_flight(struct over *t)
+{
+	begin(t);
+	hold_everywhere(t, 17, 1);
+	t->done = false;
+	sim_spawn("destage", destage_task, t);
+	while (!disks_wait())
+		host_sleep(1);
+	stream(t);
+	expect_intents(t, STREAM);
+	release_all();
+	await_destage(t);
+	host_flush(&t->host);
+	host_read_each(&t->host, t->first, STREAM);
+	host_checkpoint(&t->host);
+}
+
+/* Every block has several older versions. With too many, the stream breaks there. */
+static void many_older(struct over *t)
+{
+	u32 i;
+
+	begin(t);
+	for (i = 0; i < KVP_OVER_MOST; i++) {
+		host_write(&t->host, t->first + 5, 1, true);
+		expect_waiting(t, 7 + i);
+	}
+	stream(t);
+	/* One more than an intent may pass. */
+	expect_intents(t, STREAM - 6);
+	host_flush(&t->host);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_checkpoint(&t->host);
+}
+
+static void several_older(struct over *t)
+{
+	begin(t);
+	host_write(&t->host, t->first + 17, 2, true);
+	expect_waiting(t, 8);
+	write_older(t);
+	expect_waiting(t, 14);
+	stream(t);
+	expect_intents(t, STREAM);
+	host_flush(&t->host);
+	host_write(&t->host, t->first + 17, 1, false);
+	host_destage(&t->host);
+	host_sleep(1500);
+	host_checkpoint(&t->host);
+}
+
+/* Blocks of zeros are waiting too: they would make their blocks unwritten. */
+static void zeros_are_older(struct over *t)
+{
+	host_write(&t->host, t->first, 30, false);
+	host_checkpoint(&t->host);
+	host_write_zeros(&t->host, t->first + 3, 2);
+	host_write(&t->host, t->first + 20, 1, true);
+	expect_waiting(t, 3);
+	t->cuts_from = disks.trace.nr;
+	stream(t);
+	expect_intents(t, STREAM);
+	host_flush(&t->host);
+	host_write(&t->host, t->first + 4, 1, false);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_checkpoint(&t->host);
+}
+
+/* What is not durable yet, or goes home by intent itself, is passed by none. */
+static void stream_over_a_stream(struct over *t)
+{
+	begin(t);
+	hold_everywhere(t, 12, 2);
+	stream(t);
+	expect_intents(t, STREAM);
+	stream(t);
+	expect_intents(t, 0);
+	release_all();
+	host_flush(&t->host);
+	stream(t);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	host_read_each(&t->host, t->first, STREAM);
+}
+
+/* A leg has older versions at home, or nothing, and dies while the stream is on its way to it. */
+static void leg_dies_under_it(struct over *t)
+{
+	u32 disk = disk_of(t, 1);
+
+	begin(t);
+	hold(t, disk, 6, 30);
+	stream(t);
+	expect_intents(t, STREAM);
+	host_sleep(300);
+	t->crash.lost |= BIT(disk);
+	disks_kill(disk);
+	release_all();
+	host_flush(&t->host);
+	host_write(&t->host, t->first + 6, 1, false);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_checkpoint(&t->host);
+}
+
+/* No leg takes the stream, or a part of it, for a while. Destage may bring older versions home. */
+static void homes_fail_under_it(struct over *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u64 home = kvp_home_block(pool, t->first);
+	struct fault *faults[MAX_DISKS];
+	u32 i, n = t->start.second ?: t->start.legs;
+
+	begin(t);
+	for (i = 0; i < n; i++)
+		faults[i] = disks_fault(FAULT_WRITE_EIO, disk_of(t, i), home + 8, home + 20);
+	t->host.may_fail = true;
+	stream(t);
+	expect_intents(t, STREAM);
+	host_destage(&t->host);
+	host_sleep(300);
+	for (i = 0; i < n; i++)
+		faults[i]->kind = FAULT_NONE;
+	kvp_pool_clear(pool, -1);
+	host_sleep(300);
+	t->host.may_fail = false;
+	host_flush(&t->host);
+	host_write(&t->host, t->first + 17, 1, false);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_checkpoint(&t->host);
+	host_read_each(&t->host, t->first, STREAM);
+}
+
+/* The tail may pass older versions once the stream is home. */
+static void log_comes_round(struct over *t)
+{
+	u32 i;
+
+	t->positions = 12;
+	begin(t);
+	for (i = 0; i < 2 * disks.log_blocks / 16; i++) {
+		host_write(&t->host, t->first + i * 7 % STREAM, 1, false);
+		host_write(&t->host, i % 8 * 8, 8, true);
+		if (i % 5 == 0) {
+			host_write(&t->host, t->first, STREAM, false);
+			commit(t);
+		}
+		if (i % 11 == 0)
+			host_discard(&t->host, t->first + i % STREAM, 3);
+	}
+	host_flush(&t->host);
+	host_read_each(&t->host, t->first, STREAM);
+}
+
+/* A parity1 counts the versions of a row in the order of the log: there the stream is logged. */
+static void parity_passes_none(struct over *t)
+{
+	begin(t);
+	stream(t);
+	expect_intents(t, 0);
+	host_flush(&t->host);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_checkpoint(&t->host);
+	host_read_each(&t->host, t->first, STREAM);
+}
+
+/* --- running them --------------------------------------------------------------------------- */
+
+static void over_main(void *arg)
+{
+	struct over *t = arg;
+	u32 i;
+
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+	t->first = t->start.second ? (u32)host_boundary(&t->start) + 4 : FIRST;
+	/* Versions wait until a test asks for them. */
+	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
+	t->cuts_from = disks.trace.nr;
+	t->run(t);
+	host_cache_check(&t->host);
+	for (i = 0; i < t->start.legs; i++)
+		if (!kvp_leg_in_sync(host_leg(&t->host, i)))
+			t->crash.lost |= BIT(i);
+}
+
+static bool run_once(struct over *t, u64 seed)
+{
+	const struct base *base = t->start.second ? base_two(&t->start) :
+			    t->start.parity ? base_parity(t->start.legs, false) :
+					      base_pool(t->start.legs, false);
+	struct sim_config config;
+	bool good;
+
+	oracle_copy(&t->o, &base->o);
+	t->crash = (struct crash){ .legs = base->legs, .second = base->second, .o = &t->o,
+				   .parity = base->parity };
+	t->positions = 0;
+	check_seed_config(&config, seed);
+	disks_begin(base->img, base->legs);
+	good = sim_run(&config, over_main, t) == SIM_RETURNED;
+	disks_end();
+	if (good && t->positions)
+		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
+	else if (good)
+		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
+	oracle_free(&t->o);
+	return good;
+}
+
+static void over(const char *what, void (*run)(struct over *t), const struct host_start *shape)
+{
+	char name[80];
+	bool good = true;
+	struct over *t;
+	u32 i;
+
+	snprintf(name, sizeof(name), "over:%s:%s",
+		 shape->parity ? "parity1" : shape->second ? "mirrors" :
+		 shape->legs > 1 ? "mirror" : "single", what);
+	if (!wanted(name))
+		return;
+	t = calloc(1, sizeof(*t));
+	t->name = name;
+	t->run = run;
+	for (i = 0; good && i < (opt.rounds ?: ROUNDS); i++) {
+		t->start = *shape;
+		t->start.rotational = i % 2;
+		good = run_once(t, mix64(opt.seed, 9000 + i));
+	}
+	result(name, good);
+	free(t);
+}
+
+#define NAMED(function) #function, function
+
+void run_over(void)
+{
+	static const struct host_start shapes[] = {
+		{ .legs = 2 }, { .legs = 1 }, { .legs = 4, .second = 2 },
+	};
+	static const struct host_start parity = { .legs = 3, .parity = true };
+	u32 i;
+
+	over(NAMED(parity_passes_none), &parity);
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		over(NAMED(older_are_dropped), &shapes[i]);
+		over(NAMED(newer_is_only_buffered), &shapes[i]);
+		over(NAMED(torn_over_older), &shapes[i]);
+		over(NAMED(destage_beside_it), &shapes[i]);
+		if (shapes[i].legs > 1)
+			over(NAMED(leg_dies_under_it), &shapes[i]);
+		/* Of two mirrors all that is below is the same as of one. */
+		if (shapes[i].second)
+			continue;
+		over(NAMED(discard_is_only_buffered), &shapes[i]);
+		over(NAMED(destage_is_in_flight), &shapes[i]);
+		over(NAMED(many_older), &shapes[i]);
+		over(NAMED(several_older), &shapes[i]);
+		over(NAMED(zeros_are_older), &shapes[i]);
+		over(NAMED(stream_over_a_stream), &shapes[i]);
+		over(NAMED(homes_fail_under_it), &shapes[i]);
+		over(NAMED(log_comes_round), &shapes[i]);
+	}
+}
