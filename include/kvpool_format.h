@@ -110,7 +110,8 @@ struct kvp_disk_leg {
 	__le64	cursor;
 	__le64	in_sync_epoch;		/* of the superblock that called it in sync again; 0: never out */
 	__le32	cursor_era;
-	__u8	reserved[12];
+	__u8	replaces;		/* number, in its vdev, of the leg that leaves when this is in sync, + 1; 0: none */
+	__u8	reserved[11];
 } __packed;
 
 /* One vdev, 128 bytes. All its legs share this geometry. */

@@ -558,6 +558,7 @@ struct kvp_leg_info {
 	kvp_vblock_t cursor;	/* blocks of its vdev below are in sync as of @cursor_era */
 	u64 in_sync_epoch;	/* of the superblock that called it in sync again; 0: never out */
 	u32 cursor_era;
+	u8 replaces;		/* number in its vdev of the leg that it replaces, + 1; 0: none */
 };
 
 struct kvp_scrub_info {

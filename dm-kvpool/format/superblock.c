@@ -7,6 +7,7 @@
 #include "format/generations.h"
 #include "format/logplace.h"
 #include "format/regions.h"
+#include "format/replaces.h"
 
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot)
 {
@@ -63,6 +64,7 @@ static void encode_leg(const struct kvp_leg_info *l, struct kvp_disk_leg *d)
 	d->cursor = cpu_to_le64(kvp_vblock_nr(l->cursor));
 	d->cursor_era = cpu_to_le32(l->cursor_era);
 	d->in_sync_epoch = cpu_to_le64(l->in_sync_epoch);
+	d->replaces = l->replaces;
 }
 
 static void decode_leg(const struct kvp_disk_leg *d, struct kvp_leg_info *l)
@@ -78,6 +80,7 @@ static void decode_leg(const struct kvp_disk_leg *d, struct kvp_leg_info *l)
 	l->cursor = kvp_vblock(le64_to_cpu(d->cursor));
 	l->cursor_era = le32_to_cpu(d->cursor_era);
 	l->in_sync_epoch = le64_to_cpu(d->in_sync_epoch);
+	l->replaces = d->replaces;
 }
 
 static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
@@ -436,7 +439,7 @@ static const char *content_fault(struct kvp_sb *sb)
 	}
 	if (memcmp(sb->leg_uuid, sb->legs[sb->leg_index].uuid, 16))
 		return "UUID of this leg";
-	return resilver_fault(sb);
+	return resilver_fault(sb) ?: kvp_replaces_fault(sb);
 }
 
 static void decode_regions(const struct kvp_disk_sb *d, struct kvp_sb *sb)

@@ -34,6 +34,7 @@
 
 #include "core/core.h"
 #include "format/kind.h"
+#include "format/replaces.h"
 #include "io/flight.h"
 #include "log/log.h"
 #include "pool/add.h"
@@ -169,6 +170,42 @@ static int check_others(const struct kvp_pool *pool, const struct kvp_start *s, 
 	return 0;
 }
 
+/* The leg of @v that is to leave when the new one is in sync: its number there; v->nr_legs: none. */
+static u32 replaced_of(const struct kvp_vdev *v, const struct kvp_start *s)
+{
+	const struct kvp_sb *sb = v->pool->sb;
+	u32 i;
+
+	for (i = 0; s->replaces && i < v->nr_legs; i++)
+		if (!memcmp(sb->legs[v->legs[i].index].uuid, s->leaves, 16))
+			return i;
+	return v->nr_legs;
+}
+
+/* Only a source is replaced in this way, and by one leg at a time. */
+static int check_replaced(const struct kvp_vdev *v, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	const struct kvp_sb *sb = v->pool->sb;
+	u32 i = replaced_of(v, s);
+	const struct kvp_leg *old = &v->legs[i];
+
+	if (!s->replaces)
+		return 0;
+	if (i == v->nr_legs)
+		return kvp_refuse(r, -EINVAL, "name the UUID of a leg of the vdev that gets one more",
+				  "the leg that is to be replaced is none of that vdev");
+	if (!kvp_leg_in_sync(old))
+		return kvp_refuse(r, -EBUSY, "let the new one take its place at once, or wait",
+				  "%s is not in sync", old->path);
+	if (kvp_replaced_by(sb, old->index) < KVP_MAX_LEGS)
+		return kvp_refuse(r, -EBUSY, "wait for the end, or kvpoolctl cancel POOL replace",
+				  "%s is being replaced already", old->path);
+	if (kvp_replaces_leg(sb, old->index) < KVP_MAX_LEGS)
+		return kvp_refuse(r, -EBUSY, "wait for the end (kvpoolctl wait -t replace)",
+				  "%s replaces another leg, which has not left yet", old->path);
+	return 0;
+}
+
 int kvp_attach_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	u32 at = kvp_attach_at(pool, s);
@@ -191,7 +228,8 @@ int kvp_attach_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
 				  s->legs[at].path,
 				  (unsigned long long)s->legs[at].size_blocks << KVP_BLOCK_SHIFT,
 				  (unsigned long long)kvp_leg_least(g) << KVP_BLOCK_SHIFT);
-	return check_others(pool, s, at, r);
+	return check_others(pool, s, at, r) ?:
+	       check_replaced(&pool->vdevs[changed_vdev(pool->sb, s, true)], s, r);
 }
 
 /* A leg in use leaves only if all others are: the vdev has as many copies as it says then. */
@@ -233,6 +271,8 @@ static void write_next(const struct kvp_pool *pool, struct reshape *x)
 	u32 i;
 
 	*next = *pool->sb;
+	if (!x->comes)
+		kvp_replaces_without(next, x->at);
 	if (x->comes)
 		memmove(&legs[x->at + 1], &legs[x->at], (next->leg_count - x->at) * sizeof(*legs));
 	else
@@ -270,7 +310,10 @@ static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, struct re
 {
 	struct kvp_leg_info *info = &x->next->legs[x->at];
 	struct kvp_leg *leg = &pool->legs[x->at];
+	u32 old = replaced_of(&pool->vdevs[x->v], s);
 
+	if (old < pool->vdevs[x->v].nr_legs)
+		info->replaces = (u8)(old + 1);
 	memset(leg, 0, sizeof(*leg));
 	leg->pool = pool;
 	leg->bdev = s->legs[x->at].bdev;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A leg that is out is brought online: online.h. */
 #include "core/core.h"
+#include "format/replaces.h"
 #include "io/flight.h"
 #include "pool/online.h"
 #include "pool/start.h"
@@ -83,6 +84,9 @@ static int check_leg(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refu
 	if (!leg->bdev)
 		return kvp_refuse(r, -ENODEV, "connect it, and let kvpoolctl online name the device",
 				  "it is missing");
+	if (kvp_place_taken(pool->sb, leg->index) && !kvp_leg_in_sync(leg))
+		return kvp_refuse(r, -EBUSY, "kvpoolctl wait -t replace ends that; attach it again then",
+				  "another leg has taken its place");
 	if (kvp_leg_takes_writes(leg))
 		return kvp_refuse(r, -EALREADY, "nothing needs to be done", "%s",
 				  kvp_leg_in_sync(leg) ? "it is online" : "it is resilvering");
@@ -147,7 +151,8 @@ static bool returns_by_itself(const struct kvp_pool *pool, const struct kvp_leg 
 	u32 state = READ_ONCE(pool->sb->legs[leg->index].state);
 
 	/* A history that this start gave up is overwritten by order only. */
-	if (!leg->bdev || leg->adopt || kvp_leg_takes_writes(leg) || !kvp_vdev_needed(leg->v))
+	if (!leg->bdev || leg->adopt || kvp_leg_takes_writes(leg) || !kvp_vdev_needed(leg->v) ||
+	    kvp_place_taken(pool->sb, leg->index))
 		return false;
 	return state == KVP_LEG_RESILVERING ||
 	       (state != KVP_LEG_OFFLINE && READ_ONCE(pool->tunables[KVP_T_ONLINE_AUTO]));

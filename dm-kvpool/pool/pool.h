@@ -42,6 +42,8 @@ struct kvp_start {
 	 * or less.
 	 */
 	bool replace;
+	bool replaces;			/* the new leg of a mirror replaces the leg @leaves */
+	u8 leaves[16];			/* a UUID */
 	u8 uuid[16];
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];

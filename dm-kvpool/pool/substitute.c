@@ -28,6 +28,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "format/replaces.h"
 #include "io/flight.h"
 #include "pool/add.h"
 #include "pool/online.h"
@@ -95,6 +96,9 @@ static int check_old(const struct kvp_pool *pool, const struct kvp_leg *old, str
 		return kvp_refuse(r, -EBUSY,
 				  "wait for the end, or take it out first (kvpoolctl offline)",
 				  "%s is resilvering", old->path);
+	if (kvp_replaced_by(pool->sb, old->index) < KVP_MAX_LEGS)
+		return kvp_refuse(r, -EBUSY, "wait for the end, or kvpoolctl cancel POOL replace",
+				  "%s is being replaced already", old->path);
 	if (atomic_read(&old->in_flight) > 0)
 		return kvp_refuse(r, -EBUSY, "wait until it answers, or disconnect it",
 				  "%s has not answered all requests yet", old->path);
@@ -206,6 +210,8 @@ static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct sub
 	x->info = pool->sb->legs[x->at];
 	kvp_leg_words(&x->old, x->name);
 	put_new(pool, s, x->at);
+	/* If the old leg was to replace another, so is the new one. */
+	pool->sb->legs[x->at].replaces = x->info.replaces;
 	ret = label_and_commit(pool, x, r);
 	if (ret)
 		undo(pool, x);

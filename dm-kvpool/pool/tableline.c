@@ -136,6 +136,18 @@ static int parse_tunable(struct kvp_line *l, struct kvp_start *s, const char *ke
 	return kvp_refuse(l->refusal, ret, "give a value in that range", "%s", why.text);
 }
 
+/* "replaces=UUID", of the leg that leaves when the new one is in sync. */
+static int parse_replaces(struct kvp_line *l, struct kvp_start *s, const char *value)
+{
+	uuid_t uuid;
+
+	if (strlen(value) != UUID_STRING_LEN || uuid_parse(value, &uuid))
+		return bad(l, "replaces is no UUID of a leg");
+	export_uuid(s->leaves, &uuid);
+	s->replaces = true;
+	return 0;
+}
+
 static int parse_setting(struct kvp_line *l, struct kvp_start *s, const char *key, char *value)
 {
 	int ret;
@@ -153,6 +165,8 @@ static int parse_setting(struct kvp_line *l, struct kvp_start *s, const char *ke
 	}
 	if (!strcmp(key, "host"))
 		return parse_host(l, s, value);
+	if (!strcmp(key, "replaces"))
+		return parse_replaces(l, s, value);
 	ret = parse_size(l, s, key, value);
 	return ret > 0 ? parse_tunable(l, s, key, value) : ret;
 }

@@ -9,6 +9,7 @@
 #include "core/latency.h"
 #include "format/kind.h"
 #include "format/logstripe.h"
+#include "format/replaces.h"
 #include "home/speed.h"
 #include "io/flight.h"
 #include "log/log.h"
@@ -73,6 +74,30 @@ static char leg_letter(const struct kvp_leg *leg)
 	}
 }
 
+/*
+ * True if the leg is out and its place is not filled. A leg that replaces one in use is one more; so
+ * is one that was replaced, until it is detached.
+ */
+static bool is_missed(const struct kvp_leg *leg)
+{
+	const struct kvp_pool *pool = leg->pool;
+	u32 old = kvp_replaces_leg(pool->sb, leg->index), new = kvp_replaced_by(pool->sb, leg->index);
+
+	return !kvp_leg_in_sync(leg) &&
+	       !(old < KVP_MAX_LEGS && kvp_leg_in_sync(&pool->legs[old])) &&
+	       !(new < KVP_MAX_LEGS && kvp_leg_in_sync(&pool->legs[new]));
+}
+
+static bool any_missed(const struct kvp_leg *legs, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (is_missed(&legs[i]))
+			return true;
+	return false;
+}
+
 static const char *pool_state(const struct kvp_pool *pool)
 {
 	if (test_bit(KVP_POOL_QUIESCED, &pool->flags))
@@ -80,7 +105,7 @@ static const char *pool_state(const struct kvp_pool *pool)
 	/* No leg takes the log: nothing more becomes durable until one does. */
 	if (kvp_pool_failure(pool) != KVP_WORKS)
 		return "faulted";
-	return kvp_legs_usable(pool) < pool->nr_legs ? "degraded" : "online";
+	return any_missed(pool->legs, pool->nr_legs) ? "degraded" : "online";
 }
 
 static const char *pool_mode(const struct kvp_pool *pool)
@@ -238,7 +263,7 @@ static const char *vdev_state(const struct kvp_vdev *v)
 		return "faulted";
 	if (strcmp(of_pool, "degraded"))
 		return of_pool;
-	return kvp_vdev_usable(v) < v->nr_legs ? "degraded" : "online";
+	return any_missed(v->legs, v->nr_legs) ? "degraded" : "online";
 }
 
 static const char *const drains[] = {
@@ -325,6 +350,9 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 	say(p, "leg.%u.size=%llu\n", i, pool->sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
 	/* Also of one that is missing: the superblock keeps the order. */
 	say(p, "leg.%u.by_order=%u\n", i, READ_ONCE(leg->state) == KVP_LEG_OFFLINE);
+	if (kvp_replaces_leg(pool->sb, i) < KVP_MAX_LEGS)
+		say(p, "leg.%u.replaces=%pUb\n", i,
+		    pool->sb->legs[kvp_replaces_leg(pool->sb, i)].uuid);
 	say(p, "leg.%u.in_sync_era=%u\n", i,
 	    kvp_leg_in_sync(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
 }

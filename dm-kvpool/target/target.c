@@ -251,6 +251,9 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 	    t->start.readonly != kvp_pool_readonly(pool))
 		return kvp_refuse(r, -EINVAL, "load a table of this pool, in its mode",
 				  "the new table is of another pool or mode");
+	if (t->start.replaces && !attaches(t, pool))
+		return kvp_refuse(r, -EINVAL, "name the new leg behind the others of a mirror or single",
+				  "the table replaces a leg in use, and names no leg more");
 	if (adds_vdevs(t, pool))
 		return check_growth(t, pool, r);
 	if (substitutes(t, pool))

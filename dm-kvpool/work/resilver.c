@@ -12,6 +12,7 @@
 #include "log/log.h"
 #include "ram/wbuf.h"
 #include "super/events.h"
+#include "super/leaves.h"
 #include "super/members.h"
 #include "table/table.h"
 #include "work/destage.h"
@@ -803,10 +804,9 @@ static void resilver_all(struct kvp_resilver *r, struct kvp_resilver_io *io)
 	rest(r, (u64)r->pause * NSEC_PER_MSEC, false);
 }
 
-/* One worker; it waits for memory as long as that takes. */
-static void resilver_work(struct work_struct *work)
+/* It waits for memory as long as that takes. */
+static void resilver_legs(struct kvp_resilver *r)
 {
-	struct kvp_resilver *r = container_of(work, struct kvp_resilver, work);
 	struct kvp_pool *pool = r->pool;
 	struct kvp_resilver_io *io = NULL;
 
@@ -825,6 +825,22 @@ static void resilver_work(struct work_struct *work)
 	kvp_resilver_free(io);
 }
 
+/* Legs whose place is taken leave; while the pool is faulted they cannot. */
+static void let_leave(struct kvp_resilver *r)
+{
+	while (!interrupted(r) && !kvp_resilver_runs(r->pool) && kvp_replaced_leave(r->pool))
+		rest(r, MIN_PAUSE_MS * NSEC_PER_MSEC, true);
+}
+
+/* One worker. A leg that joins queues it again. */
+static void resilver_work(struct work_struct *work)
+{
+	struct kvp_resilver *r = container_of(work, struct kvp_resilver, work);
+
+	resilver_legs(r);
+	let_leave(r);
+}
+
 void kvp_resilver_quiesce(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->resilver->quiesce, true);
@@ -834,7 +850,7 @@ void kvp_resilver_quiesce(struct kvp_pool *pool)
 void kvp_resilver_unquiesce(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->resilver->quiesce, false);
-	if (kvp_resilver_runs(pool) && !kvp_pool_readonly(pool))
+	if ((kvp_resilver_runs(pool) || kvp_replaced_waits(pool)) && !kvp_pool_readonly(pool))
 		queue_work(pool->scrub_wq, &pool->resilver->work);
 }
 

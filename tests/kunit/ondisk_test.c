@@ -34,7 +34,8 @@ static const struct field leg_fields[] = {
 	FIELD(leg, cursor, 64, 8),
 	FIELD(leg, in_sync_epoch, 72, 8),
 	FIELD(leg, cursor_era, 80, 4),
-	FIELD(leg, reserved, 84, 12),
+	FIELD(leg, replaces, 84, 1),
+	FIELD(leg, reserved, 85, 11),
 };
 
 static const struct field vdev_fields[] = {

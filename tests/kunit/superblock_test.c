@@ -2,6 +2,8 @@
 /* Superblock codec: decoding returns what was encoded, and every wrong field is named. */
 #include "kvpool_kunit.h"
 #include "format/generations.c"
+#include "format/kind.c"
+#include "format/replaces.c"
 #include "format/superblock.c"
 
 #define LEG_BLOCKS	65536ull	/* 256 MiB */
@@ -32,6 +34,7 @@ static void fill_legs(struct kvp_sb *sb)
 		l->cursor = i ? 35 + i : 0;
 		l->cursor_era = i ? 36 + i : 0;
 		l->in_sync_epoch = 37 + i;
+		l->replaces = i == 1;
 	}
 	memcpy(sb->leg_uuid, sb->legs[sb->leg_index].uuid, sizeof(sb->leg_uuid));
 }
@@ -250,6 +253,10 @@ static const struct change changes[] = {
 	{ "cursor of a later era", SB(legs[1].cursor_era, ~0u), -EUCLEAN, "cursor of a leg" },
 	{ "in sync in an epoch to come", SB(legs[0].in_sync_epoch, ~0ull), -EUCLEAN, "epoch of a leg" },
 	{ "era without a cursor", SB(legs[1].cursor, 0), -EUCLEAN, "cursor of a leg" },
+	{ "leg that replaces itself", SB(legs[1].replaces, 2), -EUCLEAN, "leg that another replaces" },
+	{ "leg that replaces none there is", SB(legs[1].replaces, 3), -EUCLEAN, "leg that another replaces" },
+	{ "leg that replaces none", SB(legs[1].replaces, 0), 0, NULL },
+	{ "legs that replace each other", SB(legs[0].replaces, 2), 0, NULL },
 	{ "leg offline", SB(legs[0].state, KVP_LEG_OFFLINE), 0, NULL },
 	{ "two legs of one UUID", SB(legs[0].uuid[15], 1), -EUCLEAN, "one is there twice" },
 	{ "not the leg it says", SB(leg_uuid[15], 0), -EUCLEAN, "UUID of this leg" },

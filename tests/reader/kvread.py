@@ -319,7 +319,7 @@ class Vdev:
 # --- superblock: 2 --------------------------------------------------------------------------
 
 Generation = namedtuple("Generation", "nonce next_lsn last_lsn last_csum")
-LegInfo = namedtuple("LegInfo", "uuid state in_sync_era size_blocks cursor in_sync_epoch cursor_era")
+LegInfo = namedtuple("LegInfo", "uuid state in_sync_era size_blocks cursor in_sync_epoch cursor_era replaces")
 MAGIC = b"KVPOOL\r\n\x1asblk\0\0\0"
 
 
@@ -362,7 +362,7 @@ class Superblock:
         self.vdevs = [Vdev(raw[1024 + 128 * i:], i, default_window) for i in range(vdev_count)]
         self.regions = [(struct.unpack_from("<Q16H", raw, 3072 + 40 * i)) for i in range(region_count)]
         self.legs = [LegInfo(raw[at:at + 16], *struct.unpack_from("<IIQ", raw, at + 16),
-                             *struct.unpack_from("<QQI", raw, at + 64))
+                             *struct.unpack_from("<QQIB", raw, at + 64))
                      for at in range(3584, 3584 + 96 * leg_count, 96)]
         self.roots = struct.unpack_from("<%dQ" % root_count, raw, 8192)
         self._check(leg_blocks)
@@ -413,6 +413,12 @@ class Superblock:
                 raise Refused("cursor of a leg")
             if leg.in_sync_epoch > self.epoch and not self.flags & 8:
                 raise Refused("epoch of a leg")
+
+        replaced = [leg.replaces for leg in self.legs[v.first_leg:v.first_leg + v.leg_count] if leg.replaces]
+        if len(replaced) != len(set(replaced)) or any(
+                leg.replaces > v.leg_count or leg.replaces == i + 1 or leg.replaces and v.kind not in (1, 2)
+                for i, leg in enumerate(self.legs[v.first_leg:v.first_leg + v.leg_count])):
+            raise Refused("leg that another replaces")
 
     def _lay_regions(self):
         """1.4: regions as [Region]."""

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "format/replaces.h"
 #include "pool/online.h"
 #include "super/members.h"
 #include "table/table.h"
@@ -41,13 +42,13 @@ struct life {
 	u32 order;		/* number of this life, of several */
 	struct host host;
 	struct host_start start, before;	/* the pool as it is, and as it was */
-	u8 on[3][MAX_DISKS];	/* disk of each leg: at first, and after each change */
+	u8 on[5][MAX_DISKS];	/* disk of each leg: at first, and after each change */
 	u32 changes;
 	u32 disks, first, n;	/* so many; first leg of the vdev, and number of its legs */
 	struct oracle o;
 	struct crash crash;
 	struct rng rng;
-	u32 blocks, from, changes_at, back_at;
+	u32 blocks, from, changes_at, back_at, left_at;
 	bool writes, wrote, exchanged;
 };
 
@@ -204,6 +205,7 @@ static void changed(struct life *l, const struct host_start *hs, int more)
 {
 	l->before = l->start;
 	l->start = *hs;
+	l->start.replaces = NULL;
 	l->n += more;
 	l->changes++;
 	l->changes_at = disks.trace.nr;
@@ -672,6 +674,322 @@ static void not_detached_and_one_lacks_that(struct life *l)
 	host_flush(&l->host);
 }
 
+/* --- a leg in use is replaced --------------------------------------------------------------- */
+
+/* The leg @old of the vdev is to leave when the one on @disk is in sync. */
+static int try_replace(struct life *l, u32 old, u32 disk)
+{
+	struct host_start hs = with_one_more(l, disk);
+	u8 uuid[16];
+	int ret;
+
+	memcpy(uuid, l->host.pool->sb->legs[l->first + old].uuid, sizeof(uuid));
+	hs.replaces = uuid;
+	ret = host_attach(&l->host, &hs);
+	if (!ret)
+		changed(l, &hs, 1);
+	return ret;
+}
+
+/* As the last one, slowly enough to look at what is in the middle. */
+static void replace(struct life *l, u32 old, u32 disk)
+{
+	u32 survives = kvp_losses_survivable(l->host.pool);
+
+	set_rate(l, 64 << 10);
+	if (try_replace(l, old, disk))
+		sim_fail("not replaced: %s", l->host.refusal.why);
+	host_sleep(100);
+	if (!kvp_leg_resilvers(leg_of(l, l->n - 1)))
+		sim_fail("the leg does not resilver: the case was not set up");
+	if (!kvp_leg_in_sync(leg_of(l, old)))
+		sim_fail("the old leg is no source any more");
+	if (kvp_losses_survivable(l->host.pool) != survives)
+		sim_fail("the pool survives the loss of %u legs, not %u",
+			 kvp_losses_survivable(l->host.pool), survives);
+}
+
+/* The resilver ends, and leg @old leaves. */
+static void wait_left(struct life *l, u32 old)
+{
+	set_rate(l, 0);
+	host_wait_resilver(&l->host);
+	l->back_at = disks.trace.nr;
+	host_wait_replaced(&l->host);
+	l->left_at = disks.trace.nr;
+	if (!kvp_leg_in_sync(leg_of(l, l->n - 1)))
+		sim_fail("the new leg is in state %u", leg_of(l, l->n - 1)->state);
+	if (leg_of(l, old)->state != KVP_LEG_OFFLINE)
+		sim_fail("the old leg is in state %u", leg_of(l, old)->state);
+}
+
+/* And it is detached, as the tool does then. */
+static void end_replaced(struct life *l, u32 old)
+{
+	u32 i;
+
+	wait_left(l, old);
+	some_writes(l, 2);
+	detach(l, old);
+	for (i = 0; i < l->host.pool->nr_legs; i++)
+		if (kvp_replaces_leg(l->host.pool->sb, i) < KVP_MAX_LEGS)
+			sim_fail("leg %u replaces one that has left", i);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void again(struct life *l)
+{
+	stop(l);
+	begin(l);
+}
+
+static void replaced_in_use(struct life *l)
+{
+	u32 old = l->order % l->n;
+
+	some_writes(l, 10);
+	replace(l, old, l->disks - 1);
+	some_writes(l, 4);
+	if (kvp_leg_in_sync(leg_of(l, l->n - 1)))
+		sim_fail("the new leg is a source too early");
+	wait_left(l, old);
+	if (!host_online(&l->host, host_disk(&l->start, l->first + old)))
+		sim_fail("the old leg is a source again");
+	again(l);
+	host_wait_resilver(&l->host);
+	end_replaced(l, old);
+	again(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	stop(l);
+}
+
+static void replaced_beside_a_writer(struct life *l)
+{
+	u32 old = l->order % l->n;
+
+	some_writes(l, 10);
+	begin_writer(l);
+	replace(l, old, l->disks - 1);
+	wait_left(l, old);
+	host_sleep(100);
+	detach(l, old);
+	end_writer(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* The order is in the superblock: it is carried out by the next start. */
+static void replaced_after_a_restart(struct life *l)
+{
+	u32 old = l->order % l->n;
+
+	some_writes(l, 8);
+	replace(l, old, l->disks - 1);
+	again(l);
+	some_writes(l, 3);
+	end_replaced(l, old);
+}
+
+/* The new leg fails: the old one stays. The order waits until the new one is back, or is cancelled. */
+static void replacement_fails(struct life *l)
+{
+	u32 old = l->order / 2 % l->n, new = l->disks - 1;
+
+	some_writes(l, 10);
+	replace(l, old, new);
+	disks_kill(new);
+	some_writes(l, 4);
+	while (kvp_leg_takes_writes(leg_of(l, l->n - 1)))
+		host_sleep(10);
+	host_wait_replaced(&l->host);
+	if (!kvp_leg_in_sync(leg_of(l, old)))
+		sim_fail("the old leg has left, and the new one has failed");
+	disks.dead[new] = false;
+	if (l->order & 1) {
+		if (host_online(&l->host, new))
+			sim_fail("the new leg does not return: %s", l->host.refusal.why);
+	} else {
+		detach(l, l->n - 1);
+		expect_in_sync(l);
+		blank_disk(l, new);
+		replace(l, old, new);
+	}
+	end_replaced(l, old);
+}
+
+/* The new leg fails, and another takes its place: the order is still to replace the old one. */
+static void replacement_is_replaced(struct life *l)
+{
+	struct host_start hs;
+	u32 old = l->order % l->n, out = l->n;
+	u8 on[MAX_DISKS];
+
+	some_writes(l, 10);
+	replace(l, old, l->disks - 1);
+	disks_kill(l->disks - 1);
+	some_writes(l, 4);
+	while (kvp_leg_takes_writes(leg_of(l, out)))
+		host_sleep(10);
+	hs = l->start;
+	memcpy(on, hs.on, sizeof(on));
+	on[l->first + out] = (u8)(l->disks - 2);
+	hs.on = on;
+	if (host_replace(&l->host, &hs))
+		sim_fail("the new leg is not replaced: %s", l->host.refusal.why);
+	memcpy(l->on[l->changes], on, sizeof(on));
+	end_replaced(l, old);
+}
+
+/* The old leg fails: the new one gets all from the others, and takes its place. */
+static void replaced_one_fails(struct life *l)
+{
+	u32 old = l->order % l->n, disk = host_disk(&l->start, l->first + old);
+
+	some_writes(l, 10);
+	replace(l, old, l->disks - 1);
+	disks_kill(disk);
+	some_writes(l, 4);
+	while (kvp_leg_in_sync(leg_of(l, old)))
+		host_sleep(10);
+	if (l->order & 1) {
+		l->start.missing = BIT(l->first + old);
+		l->start.degraded = true;
+		again(l);
+	}
+	wait_left(l, old);
+	l->start.missing = 0;
+	l->start.degraded = false;
+	detach(l, old);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* It is cancelled: the new leg leaves. So does the order. */
+static void replace_is_cancelled(struct life *l)
+{
+	u32 old = l->order % l->n;
+
+	some_writes(l, 10);
+	replace(l, old, l->disks - 1);
+	detach(l, l->n - 1);
+	expect_in_sync(l);
+	again(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* Another leg is out: the old one stays until that is back, or the mirror would have a copy less. */
+static void replaced_beside_one_that_is_out(struct life *l)
+{
+	u32 old = l->order % 2, out = 1 - old;
+
+	if (kvp_leg_offline(l->host.pool, leg_of(l, out)))
+		sim_fail("the other leg does not leave");
+	some_writes(l, 10);
+	replace(l, old, l->disks - 1);
+	set_rate(l, 0);
+	host_wait_resilver(&l->host);
+	host_sleep(3000);
+	if (!kvp_leg_in_sync(leg_of(l, l->n - 1)) || !kvp_leg_in_sync(leg_of(l, old)))
+		sim_fail("a source leaves beside one that is out");
+	some_writes(l, 3);
+	if (l->order & 2) {
+		detach(l, out);
+		old -= old > out;
+	} else if (host_online(&l->host, host_disk(&l->start, l->first + out))) {
+		sim_fail("the other leg does not return: %s", l->host.refusal.why);
+	}
+	end_replaced(l, old);
+}
+
+/* Legs get other numbers; the one that leaves is still the same. */
+static void other_leaves_meanwhile(struct life *l)
+{
+	u32 old = 1 + l->order % (l->n - 1);
+
+	if (kvp_leg_offline(l->host.pool, leg_of(l, 0)))
+		sim_fail("the other leg does not leave");
+	some_writes(l, 10);
+	replace(l, old, l->disks - 1);
+	detach(l, 0);
+	some_writes(l, 3);
+	end_replaced(l, old - 1);
+}
+
+/* Two legs of a mirror at once: each leaves when all places are filled. */
+static void two_are_replaced(struct life *l)
+{
+	some_writes(l, 8);
+	replace(l, 0, l->disks - 2);
+	if (try_replace(l, 1, l->disks - 1))
+		sim_fail("no second one: %s", l->host.refusal.why);
+	some_writes(l, 3);
+	wait_left(l, 1);
+	wait_left(l, 0);
+	detach(l, 1);
+	end_replaced(l, 0);
+}
+
+static void refused_to_be_replaced_in_use(struct life *l)
+{
+	struct host_start hs = with_one_more(l, l->disks - 2);
+	u8 uuid[16] = { 0 }, on[MAX_DISKS];
+
+	hs.replaces = uuid;
+	if (host_attach(&l->host, &hs) != -EINVAL || !strstr(l->host.refusal.why, "none of that"))
+		sim_fail("a leg that is not there: %s", l->host.refusal.why);
+	some_writes(l, 10);
+	replace(l, 0, l->disks - 1);
+	if (try_replace(l, 0, l->disks - 2) != -EBUSY || !strstr(l->host.refusal.why, "already"))
+		sim_fail("replaced twice: %s", l->host.refusal.why);
+	if (try_replace(l, l->n - 1, l->disks - 2) != -EBUSY ||
+	    !strstr(l->host.refusal.why, "not in sync"))
+		sim_fail("the new one is replaced: %s", l->host.refusal.why);
+	if (l->n > 2) {
+		if (kvp_leg_offline(l->host.pool, leg_of(l, 0)))
+			sim_fail("the old leg does not leave");
+		hs = l->start;
+		memcpy(on, hs.on, sizeof(on));
+		on[l->first] = (u8)(l->disks - 2);
+		hs.on = on;
+		if (host_replace(&l->host, &hs) != -EBUSY ||
+		    !strstr(l->host.refusal.why, "already"))
+			sim_fail("replaced twice, when it is out: %s", l->host.refusal.why);
+	}
+	end_replaced(l, 0);
+}
+
+/* To be cut everywhere, until the old leg has left; and from then on, until it is detached. */
+static void cut_replaced_in_use(struct life *l)
+{
+	some_writes(l, 4);
+	l->from = disks.trace.nr;
+	if (try_replace(l, 0, l->disks - 1))
+		sim_fail("not replaced: %s", l->host.refusal.why);
+	some_writes(l, 1);
+	wait_left(l, 0);
+	some_writes(l, 2);
+	stop(l);
+}
+
+static void cut_replaced_and_detached(struct life *l)
+{
+	some_writes(l, 4);
+	if (try_replace(l, 0, l->disks - 1))
+		sim_fail("not replaced: %s", l->host.refusal.why);
+	wait_left(l, 0);
+	l->from = disks.trace.nr;
+	detach(l, 0);
+	some_writes(l, 2);
+	stop(l);
+}
+
 /* --- all of them ---------------------------------------------------------------------------- */
 
 /* To be cut everywhere. */
@@ -811,6 +1129,10 @@ static void cut_life(const char *what, void (*run)(struct life *l), const struct
 			l->crash.lost = l->crash.back = BIT(l->first + l->n - 1);
 			l->crash.back_at = l->back_at;
 		}
+		if (l->left_at && l->crash.lost) {
+			l->crash.leaves = BIT(l->first);
+			l->crash.left_at = l->left_at;
+		}
 		if (good)
 			good = !cut_sampled(name, &l->crash, l->from, CHECK_RECRASH,
 					    opt.thorough ? 16 * positions : positions);
@@ -837,6 +1159,28 @@ static void attach_of(const struct shape *s)
 	cut_life(NAMED(cut_attached), s, false, 6);
 }
 
+static void replace_of(const struct shape *s)
+{
+	u32 n = s->vdev ? s->start.second : s->start.legs - s->start.second - s->start.cache;
+
+	lives(NAMED(replaced_in_use), s, 2);
+	lives(NAMED(replaced_beside_a_writer), s, 2);
+	lives(NAMED(replaced_after_a_restart), s, 1);
+	lives(NAMED(replacement_fails), s, 2);
+	lives(NAMED(replacement_is_replaced), s, 1);
+	lives(NAMED(replace_is_cancelled), s, 1);
+	lives(NAMED(refused_to_be_replaced_in_use), s, 1);
+	if (n > 1) {
+		lives(NAMED(replaced_one_fails), s, 2);
+		lives(NAMED(replaced_beside_one_that_is_out), s, 4);
+		lives(NAMED(two_are_replaced), s, 1);
+	}
+	if (n > 2)
+		lives(NAMED(other_leaves_meanwhile), s, 2);
+	cut_life(NAMED(cut_replaced_in_use), s, false, 6);
+	cut_life(NAMED(cut_replaced_and_detached), s, false, 4);
+}
+
 static void detach_of(const struct shape *s)
 {
 	lives(NAMED(leg_is_detached), s, 3);
@@ -861,6 +1205,9 @@ void run_attach(void)
 
 	for (s = shapes; s < shapes + ARRAY_SIZE(shapes); s++) {
 		attach_of(s);
+		/* The others differ in what is beside the vdev, which attach and detach are held against. */
+		if (!s->start.second || s->start.second_parity)
+			replace_of(s);
 		if (s->start.legs - s->start.second - s->start.cache > 1)
 			detach_of(s);
 	}

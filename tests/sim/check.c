@@ -6,6 +6,7 @@
 #include "check.h"
 #include "suite.h"
 #include "cache/scache.h"
+#include "format/replaces.h"
 #include "home/row.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
@@ -237,13 +238,15 @@ static void bring_back(struct look *l)
 		struct kvp_leg *leg = &pool->legs[i];
 
 		if (kvp_has_data(leg->v->g) && leg->bdev && READ_ONCE(leg->state) == KVP_LEG_OFFLINE &&
+		    !kvp_place_taken(pool->sb, i) &&
 		    host_online(&l->host, leg->bdev->index))
 			sim_fail("leg %u does not return: %s", i, l->host.refusal.why);
 	}
 	host_wait_resilver(&l->host);
+	host_wait_replaced(&l->host);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (kvp_has_data(pool->legs[i].v->g) && pool->legs[i].bdev &&
-		    !kvp_leg_in_sync(&pool->legs[i]))
+		    kvp_leg_in_sync(&pool->legs[i]) == kvp_replaced_may_leave(pool->sb, i))
 			sim_fail("leg %u has not returned, but is in state %u", i,
 				 pool->legs[i].state);
 }
@@ -648,7 +651,7 @@ static u32 check_returned(const struct crash *c, const struct image *images, con
 	u32 i, bad = 0;
 
 	/* A leg that was being attached is none, or has all. */
-	whole.lost = c->before && c->at < c->changes_at ? c->back : 0;
+	whole.lost = c->leaves | (c->before && c->at < c->changes_at ? c->back : 0);
 	for (i = 0; !bad && i < c->legs - c->cache; i++) {
 		struct look l = { .crash = &whole, .start.missing = BIT(i), .start.degraded = true,
 				  .scrub = true, .expected = seen };

@@ -23,6 +23,8 @@ struct crash {
 	u32 lost;		/* bit per leg: died or was taken offline before the cut */
 	/* bit per leg: was lost, and from this position on is in sync again; 0: does not return */
 	u32 back, back_at;
+	/* bit per leg: was replaced, and from this position on is out; 0: none */
+	u32 leaves, left_at;
 	bool returns;		/* online_auto is set: legs that are out return at a start, and have all then */
 	u32 unreadable;		/* bit per leg: cannot be given as a source at all */
 	/* bit per leg: a write to it failed, and at some time that was recorded */

@@ -70,6 +70,8 @@ static void check_choice(struct walk *w, const u8 *fates)
 		c.at = w->cut->at;
 		if (c.back_at && c.at >= c.back_at)
 			c.lost &= ~c.back;
+		if (c.leaves && c.at >= c.left_at)
+			c.lost |= c.leaves;
 		c.seed = mix64(opt.seed, mix64(w->cut->at, w->checked));
 		/* the expensive checks, for some of them */
 		if (asked_for(w))

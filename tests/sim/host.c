@@ -17,6 +17,7 @@
 #include "pool/online.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
+#include "super/leaves.h"
 #include "table/table.h"
 #include "work/destage.h"
 #include "work/resilver.h"
@@ -127,6 +128,9 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->tunables[KVP_T_STRICT] = hs->strict;
 	/* Half of what the small pools have, so that blocks are evicted. */
 	s->tunables[KVP_T_RAM_CACHE] = 1ull << 20;
+	s->replaces = hs->replaces;
+	if (hs->replaces)
+		memcpy(s->leaves, hs->replaces, sizeof(s->leaves));
 	s->nr_legs = hs->legs;
 	for (i = 0; i < hs->legs; i++) {
 		if (hs->missing >> i & 1) {
@@ -689,6 +693,17 @@ void host_wait_resilver(struct host *h)
 		if (ms >= RESILVER_MS)
 			sim_fail("a resilver does not end");
 		host_sleep(20);
+	}
+}
+
+void host_wait_replaced(struct host *h)
+{
+	u32 ms;
+
+	for (ms = 0; kvp_replaced_waits(h->pool) || kvp_members_dirty(h->pool); ms += 5) {
+		if (ms >= RESILVER_MS)
+			sim_fail("a leg that was replaced does not leave");
+		host_sleep(5);
 	}
 }
 

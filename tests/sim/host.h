@@ -51,6 +51,7 @@ struct host_start {
 	bool format, degraded, readonly, accept_fork;
 	bool returns;		/* online_auto: legs that were lost return by themselves */
 	u64 missing;		/* bit per leg */
+	const u8 *replaces;	/* with one leg more: UUID of the leg that leaves later; NULL: none does */
 	const u8 *named;	/* UUID of the one that is, in a table of other SSDs; NULL: "-" */
 	bool strict;
 	bool rotational;	/* the legs say that they seek */
@@ -176,6 +177,8 @@ void host_sleep(u32 ms);
 int host_online(struct host *h, u32 disk);
 /** host_wait_resilver() - until no leg resilvers, nor waits to return by itself */
 void host_wait_resilver(struct host *h);
+/** host_wait_replaced() - until no leg is there that is to leave, as another has taken its place */
+void host_wait_replaced(struct host *h);
 /** host_lies_home() - true if the block's data is valid in the table and not in the buffer */
 struct kvp_leg *host_leg(struct host *h, u32 disk);
 
