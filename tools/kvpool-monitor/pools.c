@@ -58,6 +58,31 @@ static void tell_own(const char *pool, const char *uuid, const char *text)
 	tell(&t);
 }
 
+/* Has leg @leg left, as one that replaces it is in sync? */
+static bool has_left(const struct stats *s, unsigned int leg)
+{
+	const char *uuid = stats_text(s, "leg.%u.uuid", leg), *old;
+	unsigned int i;
+
+	for (i = 0; stats_number(s, "leg.%u.by_order", leg) && i < KVP_MAX_LEGS; i++) {
+		old = stats_text(s, "leg.%u.replaces", i);
+		if (old && is(uuid, old))
+			return is(stats_text(s, "leg.%u.state", i), "online");
+	}
+	return false;
+}
+
+/* A leg was replaced while it was in use, and has left: it is detached. */
+static void detach_left(const struct dm_entry *e)
+{
+	const char *argv[] = { config.kvpoolctl, "wait", "-t", "replace", "--", e->name, NULL };
+
+	/* No time limit: to kill it might leave the pool suspended. */
+	journal_say(PRI_NOTICE, "pool %s: a leg has left, as another has its place: detaching it",
+		    e->name);
+	jobs_add(job_new(e->uuid, argv));
+}
+
 /* A pool was started, or the monitor was: @tell_out: say if legs are out. */
 static void started(const struct dm_entry *e, bool tell_out, time_t now)
 {
@@ -65,7 +90,7 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 	const char *uuid;
 	struct stats s;
 	char text[64];
-	bool lost;
+	bool lost, left = false;
 
 	if (stats_load(e->name, &s, NULL)) {
 		stats_free(&s);
@@ -79,8 +104,11 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 		else
 			takes_settled(uuid);
 		out += lost;
+		left |= has_left(&s, i);
 	}
 	stats_free(&s);
+	if (left)
+		detach_left(e);
 	if (!out || !tell_out)
 		return;
 	snprintf(text, sizeof(text), "degraded legs_out=%u", out);
@@ -105,6 +133,8 @@ static void act(const struct dm_entry *e, const struct event_text *event, time_t
 
 	if (!strcmp(event->name, "imported"))
 		started(e, true, now);
+	else if (!strcmp(event->name, "leg_left"))
+		detach_left(e);
 	else if (leg && !strcmp(event->name, "leg_lost"))
 		leg_lost(e, leg, now);
 	else if (leg && (!strcmp(event->name, "leg_offline") ||

@@ -13,9 +13,18 @@ static const struct {
 	{ "missing", "it is not connected and misses later writes" },
 };
 
+/*
+ * A leg more than the mirror has places: it is to replace one in use, or has been replaced. Whether
+ * all places are filled the state of the pool says.
+ */
+static bool is_extra(json_object *leg)
+{
+	return json_at(leg, "replaces") || json_at(leg, "replaced_by");
+}
+
 static bool is_bad(json_object *leg)
 {
-	return strcmp(json_text_at(leg, "state"), "online");
+	return strcmp(json_text_at(leg, "state"), "online") && !is_extra(leg);
 }
 
 static bool resilvers(json_object *leg)
@@ -294,8 +303,8 @@ static bool takes_copy(json_object *pool, json_object *vdev)
 }
 
 /*
- * How to change a leg for another, while all legs of the pool are in sync. If a copy of a mirror is
- * made first, the pool survives no fewer losses meanwhile.
+ * How to change a leg for another, while all legs of the pool are in sync. One of a mirror stays in
+ * use until the new one is in sync.
  */
 static void about_change(json_object *pool, json_object *leg, char *buf, size_t size)
 {
@@ -305,14 +314,47 @@ static void about_change(json_object *pool, json_object *leg, char *buf, size_t 
 	if (is_ssd(pool, leg))
 		snprintf(buf, size, "kvpoolctl replace %.64s %.120s NEW", name, dev);
 	else if (takes_copy(pool, vdev))
-		snprintf(buf, size, "kvpoolctl attach --wait %.64s %.120s NEW, then kvpoolctl detach "
-			 "%.64s %.120s", name, dev, name, dev);
+		snprintf(buf, size, "kvpoolctl replace --wait %.64s %.120s NEW", name, dev);
 	else if (legs && json_object_array_length(legs) > 1)
 		snprintf(buf, size, "kvpoolctl offline %.64s %.120s, then kvpoolctl replace "
 			 "%.64s %.120s NEW", name, dev, name, dev);
 	else
 		snprintf(buf, size, "the disk is failing, and the pool cannot be without it: keep a "
 			 "backup");
+}
+
+static bool replaces(json_object *leg)
+{
+	return json_at(leg, "replaces");
+}
+
+static bool has_left(json_object *leg)
+{
+	return json_at(leg, "replaced_by") && json_flag_at(leg, "by_order");
+}
+
+/* A leg in use is being replaced. All places are filled. */
+static void about_replace(json_object *pool, json_object *new, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name"), *state = json_text_at(new, "state");
+	u64 done = json_number_at(pool, "resilver.done"),
+	    total = json_number_at(pool, "resilver.total");
+	unsigned int count;
+	json_object *old = find_leg(pool, has_left, &count);
+
+	if (!strcmp(state, "resilvering"))
+		snprintf(buf, size, "leg %s is resilvering, %" PRIu64 " %% done, to replace another, "
+			 "which is in use until then: kvpoolctl wait -t replace %s waits for that, "
+			 "kvpoolctl cancel %s replace undoes it", leg_name(new),
+			 total ? done * 100 / total : 0, name, name);
+	else if (strcmp(state, "online"))
+		snprintf(buf, size, "leg %s, which is to replace another, is %s, and that is in use as "
+			 "before: kvpoolctl online %s %s goes on, kvpoolctl cancel %s replace undoes it",
+			 leg_name(new), state, name, leg_name(new), name);
+	else if (old)
+		snprintf(buf, size, "leg %s has left, as %s has its place: kvpoolctl wait -t replace %s "
+			 "detaches it", leg_name(old), leg_name(new), name);
+	json_object_put(old);
 }
 
 /* A leg in use whose device had errors. */
@@ -362,6 +404,8 @@ bool advice_text(json_object *pool, char *buf, size_t size)
 	leg = find_leg(pool, is_out, &count);
 	if (leg) {
 		about_bad_leg(pool, leg, count, buf, size);
+	} else if (!strcmp(state, "online") && (leg = find_leg(pool, replaces, &count))) {
+		about_replace(pool, leg, buf, size);
 	} else if ((leg = find_leg(pool, resilvers, &count))) {
 		about_resilver(pool, leg, count, buf, size);
 	} else if (strcmp(state, "online")) {

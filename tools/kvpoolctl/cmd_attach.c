@@ -61,8 +61,8 @@ const struct command cmd_attach = {
 	.more = "NEW must be as large as the space that the vdev uses of its legs; more is not used. A "
 		"power cut or the loss of NEW interrupts a resilver; it goes on later where it was. If "
 		"the power goes at the very beginning, the pool is as it was: give the command again. "
-		"To change a leg of a mirror for another and never survive fewer losses: attach --wait, "
-		"then detach.",
+		"To change a leg of a mirror for another and never survive fewer losses: replace, which "
+		"remembers the order.",
 	.example = "kvpoolctl attach --wait tank /dev/sdb /dev/sdc\n"
 		"kvpoolctl attach tank /dev/nvme0n1 /dev/nvme1n1",
 	.options = options,

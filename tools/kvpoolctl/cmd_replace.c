@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl replace: put another device in the place of a leg. */
+#include <string.h>
+
+#include "legs.h"
 #include "pool_object.h"
 #include "resilver.h"
 #include "spare_devices.h"
@@ -8,12 +11,46 @@
 
 enum { WAIT };
 
+static bool is_in_use(const struct stats *s, unsigned int leg)
+{
+	const char *state = stats_text(s, "leg.%u.state", leg);
+
+	return state && !strcmp(state, "online");
+}
+
+/* It stays in use until NEW is in sync beside it. Of a parity1, a leg has a place, and no copy. */
+static int replace_in_use(struct ctl *ctl, const struct substitute_order *o)
+{
+	struct legs_order legs = { .e = o->e, .s = o->s, .leg = o->leg, .name = o->old,
+				   .new = o->new, .force = o->force, .wait = o->wait,
+				   .replaces = true };
+	struct err err;
+	char mend[200];
+
+	if (legs_copies(o->s, o->leg) && o->new)
+		return legs_change(ctl, &legs);
+	if (legs_copies(o->s, o->leg)) {
+		snprintf(mend, sizeof(mend), "name NEW; or remove a spare from pool %.64s, and name that",
+			 o->e->name);
+		err_set(&err, ERR_REFUSED, o->old, mend,
+			"it is in use, and a spare takes only the place of a leg that is out");
+	} else {
+		snprintf(mend, sizeof(mend), "kvpoolctl offline %.64s %.80s first, if the pool survives "
+			 "that", o->e->name, o->old);
+		err_set(&err, ERR_REFUSED, o->old, mend,
+			"it is in use, and of a parity1 only legs that are out are replaced");
+	}
+	return ctl_fail(ctl, &err);
+}
+
 /* Without NEW, a spare of the pool. */
 static int replace_leg(struct ctl *ctl, struct substitute_order *o)
 {
 	char path[PATH_MAX];
 	struct err err;
 
+	if (is_in_use(o->s, o->leg))
+		return replace_in_use(ctl, o);
 	if (!o->new && spares_choose(o->e, o->s, o->leg, path, &err))
 		return ctl_fail(ctl, &err);
 	o->new = o->new ?: path;
@@ -65,7 +102,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL, "even if NEW carries a foreign signature, which is wiped" },
 	{ WAIT, "wait", NULL,
-	  "return when NEW is in sync; for an SSD of a cache the command always does" },
+	  "return when NEW is in sync, and OLD has left; for an SSD of a cache the command "
+	  "always does" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -77,10 +115,15 @@ const struct command cmd_replace = {
 		"or offline) or an SSD of the cache. OLD is a path, or the UUID of the leg, which "
 		"status -v shows. A leg with data gets all that was written there while the pool "
 		"is in use; until then it is resilvering, and nothing is read from it. Writes wait "
-		"for a moment at the beginning. The label of OLD is wiped if OLD is there. To "
-		"replace a leg that is in use, take it out with offline first; until the resilver "
-		"ends the pool survives one loss less. Without NEW, a spare of the pool takes the "
-		"place: the smallest that is large enough.\n"
+		"for a moment at the beginning. The label of OLD is wiped if OLD is there. Without "
+		"NEW, a spare of the pool takes the place: the smallest that is large enough.\n"
+		"A leg of a single or a mirror may be in use. Then NEW gets all beside it, and OLD is "
+		"read, written and counts until that has ended: the pool survives as many losses as "
+		"before. Then OLD leaves by itself, and 'wait -t replace', --wait or kvpool-monitor "
+		"detaches it and wipes its label. The pool remembers the order over a power cut and an "
+		"export; 'cancel POOL replace' undoes it. If another leg of the mirror is out, OLD stays "
+		"until that is in sync. If NEW fails, OLD stays. Take a leg of a parity1 out with offline "
+		"first; until the resilver ends the pool survives one loss less.\n"
 		"An SSD of the cache may be in use, too. Data that only the cache has is written "
 		"home first, while the pool is in use. Nothing is copied: the new SSD fills as data "
 		"is written and read.",

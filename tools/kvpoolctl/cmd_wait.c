@@ -4,21 +4,26 @@
 #include <unistd.h>
 
 #include "drain.h"
+#include "replaced.h"
 #include "resilver.h"
 
 #define POLL_US		200000
 
-enum { SCRUB, RESILVER, DRAIN, TRIM, KINDS };
+enum { SCRUB, RESILVER, DRAIN, TRIM, REPLACE, KINDS };
 
 static const char *const words[KINDS] = {
 	[SCRUB] = "scrub", [RESILVER] = "resilver", [DRAIN] = "drain", [TRIM] = "trim",
+	[REPLACE] = "replace",
 };
 
 /* A paused scrub has not ended. */
 static bool runs(const struct stats *s, int kind)
 {
 	const char *state = stats_text(s, "%s.state", words[kind]);
+	struct replaced_pair pair;
 
+	if (kind == REPLACE)
+		return replaced_find(s, 0, &pair);
 	return state && (!strcmp(state, "running") || !strcmp(state, "paused"));
 }
 
@@ -46,8 +51,12 @@ static int wait_for_end(struct ctl *ctl, const char *pool, int kind, struct err 
 				"the %s failed", words[kind]) : 0;
 }
 
-static int wait_for(struct ctl *ctl, const char *pool, int kind, struct err *err)
+static int wait_for(struct ctl *ctl, const struct dm_entry *e, int kind, struct err *err)
 {
+	const char *pool = e->name;
+
+	if (kind == REPLACE)
+		return replaced_wait(ctl, e, err);
 	if (kind == DRAIN)
 		return drain_wait(ctl, pool, err);
 	if (kind == RESILVER)
@@ -133,7 +142,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (list)
 		kinds = parse(list);
 	if (list && !kinds)
-		return ctl_usage(ctl, "-t takes scrub, resilver, drain, trim, or several with commas");
+		return ctl_usage(ctl, "-t takes scrub, resilver, drain, trim, replace, or several with commas");
 	ctl_args(ctl, argc, 1, 1);
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
@@ -141,28 +150,32 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if ((!list && find_running(e.name, &kinds, &err)) || check_goes_on(&e, kinds, &err))
 		return ctl_fail(ctl, &err);
 	for (i = 0; i < KINDS; i++)
-		if (kinds >> i & 1 && wait_for(ctl, e.name, i, &err))
+		if (kinds >> i & 1 && wait_for(ctl, &e, i, &err))
 			return ctl_fail(ctl, &err);
 	return ctl_done(ctl);
 }
 
 static const struct ctl_option options[] = {
 	{ 't', NULL, "LIST",
-	  "wait for some of: scrub,resilver,drain,trim" },
+	  "wait for some of: scrub,resilver,drain,trim,replace" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_wait = {
 	.name = "wait",
-	.purpose = "wait until a scrub, a resilver, a drain or a trim has ended",
+	.purpose = "wait until a scrub, resilver, drain, trim or replace has ended",
 	.args = "[-t LIST] POOL",
 	.about = "Waits until operations of a pool have ended: a scrub, the resilver of legs, a move "
-		"of the log off the cache or onto it (drain), a trim. Without -t: all that run now.",
+		"of the log off the cache or onto it (drain), a trim, the replacement of a leg in use "
+		"(replace). Without -t: all that run now. At the end of a replace it detaches the leg "
+		"that has left, and wipes its label.",
 	.more = "It says nothing about the health of the pool: see 'kvpoolctl status'. It fails if a "
 		"leg does not resilver any more, and is not in sync; if a trim failed; or if the "
 		"move of the log was cancelled. If the log does not move, -t drain reports the last "
-		"move since the pool was started. A paused scrub has not ended. In a pool that was "
-		"imported read-only nothing goes on, so a scrub or resilver there is refused.",
+		"move since the pool was started. A paused scrub has not ended. -t replace fails if "
+		"the new leg is out, or if the old one must stay, as another leg of the mirror is out. "
+		"In a pool that was imported read-only nothing goes on, so a scrub or resilver there is "
+		"refused.",
 	.example = "kvpoolctl wait -t scrub,resilver tank",
 	.options = options,
 	.run = run,

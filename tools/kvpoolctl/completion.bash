@@ -108,12 +108,12 @@ _kvpoolctl_of() {
 		places='pool device' ;;
 	wait)
 		options='-t -j --json -p --plain -q --quiet -h --help -V --version'
-		valued='-t:scrub,resilver,drain,trim'
+		valued='-t:scrub,resilver,drain,trim,replace'
 		places='pool' ;;
 	cancel)
-		options='-j --json -p --plain -q --quiet -h --help -V --version'
+		options='-n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued=''
-		places='pool drain,' ;;
+		places='pool drain|replace,' ;;
 	get)
 		options='-j --json -p --plain -q --quiet -h --help -V --version'
 		valued=''

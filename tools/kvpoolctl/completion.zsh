@@ -38,8 +38,8 @@ _kvpoolctl_commands=(
 	'detach:take a leg out of a mirror, or an SSD out of a cache of several'
 	'offline:take a leg out of use, until online brings it back'
 	'online:take a leg that is out into use again'
-	'wait:wait until a scrub, a resilver, a drain or a trim has ended'
-	'cancel:stop a drain of the cache'
+	'wait:wait until a scrub, resilver, drain, trim or replace has ended'
+	'cancel:stop a drain of the cache, or undo the replacement of a leg in use'
 	'get:show tunables, with range, default and meaning'
 	'set:change a tunable'
 	'rename:give a running pool another name'
@@ -325,7 +325,7 @@ _kvpoolctl_of() {
 	replace)
 		_arguments -s \
 			'-f[even if NEW carries a foreign signature, which is wiped]' \
-			'--wait[return when NEW is in sync]' \
+			'--wait[return when NEW is in sync, and OLD has left]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
@@ -411,7 +411,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_device' ;;
 	wait)
 		_arguments -s \
-			'*-t[wait for some of]:LIST:(scrub resilver drain trim)' \
+			'*-t[wait for some of]:LIST:(scrub resilver drain trim replace)' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -425,6 +425,8 @@ _kvpoolctl_of() {
 			'1:argument:_kvpoolctl_pool' ;;
 	cancel)
 		_arguments -s \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -436,7 +438,7 @@ _kvpoolctl_of() {
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
-			'2:argument:(drain)' ;;
+			'2:argument:(drain|replace)' ;;
 	get)
 		_arguments -s \
 			'-j[machine-readable output]' \

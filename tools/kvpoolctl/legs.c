@@ -7,6 +7,7 @@
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "replaced.h"
 #include "resilver.h"
 #include "spares.h"
 #include "substitute.h"
@@ -88,7 +89,7 @@ static int write_tables(struct change *c, struct err *err)
 {
 	const struct legs_order *o = c->o;
 	dev_t rdev = o->new ? c->plan.legs[c->plan.first_leg].dev.rdev : 0;
-	char text[TABLE_LEN - 256], held[64];
+	char text[TABLE_LEN - 320], held[64];
 	bool gone = false;
 	unsigned int i;
 
@@ -96,7 +97,11 @@ static int write_tables(struct change *c, struct err *err)
 			table_device_gone, text, sizeof(text)))
 		return err_set(err, ERR_KERNEL, o->e->name, "see dmsetup table",
 			       "its table is unreadable");
-	snprintf(c->table, sizeof(c->table), "%s 1 replace%s", o->e->uuid, text);
+	if (o->replaces)
+		snprintf(c->table, sizeof(c->table), "%s 2 replace replaces=%s%s", o->e->uuid,
+			 stats_text(o->s, "leg.%u.uuid", o->leg), text);
+	else
+		snprintf(c->table, sizeof(c->table), "%s 1 replace%s", o->e->uuid, text);
 	table_again(o->e->uuid, c->params, c->before, sizeof(c->before));
 	for (i = 0; o->new && table_leg(table_vdevs(c->params), i, held, sizeof(held)); i++)
 		gone |= !resilver_is_ssd(o->s, i) && table_device_gone(held);
@@ -113,28 +118,67 @@ static bool is_online(const struct stats *s, unsigned int leg)
 	return !strcmp(stats_text(s, "leg.%u.state", leg) ?: "", "online");
 }
 
+/* The kind of the vdev that has leg @leg, or NULL. */
+static const char *kind_with(const struct stats *s, unsigned int leg, unsigned int *vdev,
+			     struct vdev_range *range)
+{
+	for (*vdev = 0; *vdev < KVP_MAX_VDEVS; ++*vdev) {
+		*range = vdev_range(s, *vdev);
+		if (leg >= range->first && leg < range->end)
+			return stats_text(s, "vdev.%u.kind", *vdev);
+	}
+	return NULL;
+}
+
+static bool is_of_copies(const char *kind)
+{
+	return kind && (!strcmp(kind, "single") || !strcmp(kind, "mirror"));
+}
+
+bool legs_copies(const struct stats *s, unsigned int leg)
+{
+	struct vdev_range range;
+	unsigned int vdev;
+
+	return is_of_copies(kind_with(s, leg, &vdev, &range));
+}
+
 static int find_vdev(struct change *c, struct err *err)
 {
 	const struct legs_order *o = c->o;
-	const char *kind = NULL;
+	const char *kind = kind_with(o->s, o->leg, &c->vdev, &c->range);
 
-	for (c->vdev = 0; c->vdev < KVP_MAX_VDEVS; c->vdev++) {
-		c->range = vdev_range(o->s, c->vdev);
-		if (o->leg < c->range.first || o->leg >= c->range.end)
-			continue;
-		kind = stats_text(o->s, "vdev.%u.kind", c->vdev);
-		break;
-	}
-	if (kind && (!strcmp(kind, "single") || !strcmp(kind, "mirror")))
+	if (is_of_copies(kind))
 		return 0;
 	return err_set(err, ERR_REFUSED, o->name, "name a leg of a single or a mirror; kvpoolctl add "
 		       "gives the pool another vdev", "the number of legs of a %s is fixed",
 		       kind ?: "vdev");
 }
 
+/* A leg is replaced by one at a time, and no leg that is to replace another. */
+static int check_replaced(const struct change *c, struct err *err)
+{
+	const struct legs_order *o = c->o;
+	struct replaced_pair p;
+	char mend[200];
+	unsigned int i;
+
+	snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s; or kvpoolctl cancel %.64s replace",
+		 o->e->name, o->e->name);
+	for (i = 0; o->replaces && replaced_find(o->s, i, &p); i = p.new + 1)
+		if (p.old == o->leg || p.new == o->leg)
+			return err_set(err, ERR_REFUSED, o->name, mend, p.old == o->leg ?
+				       "it is being replaced already" :
+				       "it replaces a leg that has not left yet");
+	return 0;
+}
+
 static int check_attach(const struct change *c, struct err *err)
 {
 	const struct legs_order *o = c->o;
+
+	if (check_replaced(c, err))
+		return -1;
 
 	if (c->range.end - c->range.first == KVP_MAX_MIRROR_LEGS)
 		return err_set(err, ERR_REFUSED, o->name, "detach one first",
@@ -176,7 +220,7 @@ static int plan_new(struct change *c, struct err *err)
 	c->plan.name = c->o->e->name;
 	c->plan.force = c->o->force;
 	snprintf(c->plan.uuid, sizeof(c->plan.uuid), "%s", c->o->e->uuid);
-	c->losses = losses_with_copy(c->o->s, c->vdev);
+	c->losses = c->o->replaces ? stats_losses(c->o->s) : losses_with_copy(c->o->s, c->vdev);
 	return plan_pool(&c->plan, c->o->s, &cache, &logs_there, err) ?:
 	       plan_substitute(&c->plan, c->o->leg, c->o->new, err);
 }
@@ -216,7 +260,7 @@ static json_object *plan_json(const struct change *c)
 	char table[TABLE_LEN + 64];
 
 	snprintf(table, sizeof(table), "0 %" PRIu64 " kvpool %s", c->sectors, c->table);
-	json_text(plan, "action", o->new ? "attach" : "detach");
+	json_text(plan, "action", o->replaces ? "replace" : o->new ? "attach" : "detach");
 	json_text(plan, "pool", o->e->name);
 	json_text(plan, "uuid", o->e->uuid);
 	json_text(plan, "leg", stats_text(o->s, "leg.%u.uuid", o->leg));
@@ -231,13 +275,27 @@ static void print_plan(const struct change *c, json_object *plan)
 {
 	const struct legs_order *o = c->o;
 
-	if (o->new)
+	if (o->replaces)
+		printf("would replace %s by %s, of pool %s\ncopies    all that was written there; then "
+		       "%s leaves\n", o->name, o->new, o->e->name, o->name);
+	else if (o->new)
 		printf("would attach %s to %s, of pool %s\ncopies    all that was written there\n",
 		       o->new, o->name, o->e->name);
 	else
 		printf("would detach %s, of pool %s, and wipe its label\n", o->name, o->e->name);
 	printf("survives  loss of %d leg(s) then, now %d\ntable     %s\n", c->losses,
 	       stats_losses(o->s), json_text_at(plan, "table"));
+}
+
+static void report_replaced(struct ctl *ctl, const struct legs_order *o)
+{
+	if (o->wait)
+		ctl_say(ctl, "%s has the place of %s, which is no leg of pool %s any more", o->new,
+			o->name, o->e->name);
+	else
+		ctl_say(ctl, "%s resilvers beside %s, which is in use until that ends, and then leaves. "
+			"kvpoolctl wait -t replace %s waits for that; kvpoolctl cancel %s replace "
+			"undoes it", o->new, o->name, o->e->name, o->e->name);
 }
 
 static void report(struct ctl *ctl, const struct change *c, json_object *root)
@@ -251,6 +309,8 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 	else if (!o->new)
 		ctl_say(ctl, "%s is no leg of pool %s any more; the pool survives the loss of %d "
 			"leg(s)", o->name, o->e->name, c->losses);
+	else if (o->replaces)
+		report_replaced(ctl, o);
 	else if (o->wait)
 		ctl_say(ctl, "%s is online; the pool survives the loss of %d leg(s)", o->new,
 			c->losses);
@@ -295,7 +355,32 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 		return 0;
 	ret = substitute_bring_online(c->o->e->name, c->range.end, c->o->new, "it is a leg now",
 				      uuid, err);
-	return ret || !c->o->wait ? ret : resilver_wait(ctl, c->o->e->name, uuid, err);
+	if (ret || !c->o->wait)
+		return ret;
+	return c->o->replaces ? replaced_wait(ctl, c->o->e, err) :
+				resilver_wait(ctl, c->o->e->name, uuid, err);
+}
+
+static void change_free(struct change *c)
+{
+	plan_close(&c->plan);
+	free(c->params);
+	free(c);
+}
+
+int legs_detach(struct ctl *ctl, const struct legs_order *o, struct err *err)
+{
+	struct change *c = calloc(1, sizeof(*c));
+	int ret;
+
+	if (!c)
+		abort();
+	c->o = o;
+	ret = make_plan(c, err);
+	if (!ret)
+		ret = execute(ctl, c, err);
+	change_free(c);
+	return ret;
 }
 
 int legs_change(struct ctl *ctl, const struct legs_order *o)
@@ -318,8 +403,6 @@ int legs_change(struct ctl *ctl, const struct legs_order *o)
 			report(ctl, c, plan);
 		json_object_put(plan);
 	}
-	plan_close(&c->plan);
-	free(c->params);
-	free(c);
+	change_free(c);
 	return ret ? ctl_fail(ctl, &err) : EXIT_DONE;
 }

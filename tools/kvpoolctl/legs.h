@@ -17,18 +17,25 @@
  * @name: that leg, as the user named it
  * @new: the new device; NULL: @leg leaves
  * @force: ignore foreign signatures on @new
- * @wait: return when the new leg is in sync
+ * @wait: return when the new leg is in sync; with @replaces, when @leg has left
+ * @replaces: @leg is to leave when the new one is in sync
  */
 struct legs_order {
 	const struct dm_entry *e;
 	const struct stats *s;
 	unsigned int leg;
 	const char *name, *new;
-	bool force, wait;
+	bool force, wait, replaces;
 };
 
 /** legs_change() - make the change, or print the plan; returns the exit status */
 int legs_change(struct ctl *ctl, const struct legs_order *o);
+
+/** legs_copies() - is leg @leg one of a single or a mirror? */
+bool legs_copies(const struct stats *s, unsigned int leg);
+
+/** legs_detach() - let a leg leave, and say nothing of that. Return: 0 or -1 with @err. */
+int legs_detach(struct ctl *ctl, const struct legs_order *o, struct err *err);
 
 /**
  * legs_table() - a pool's table with another number of legs

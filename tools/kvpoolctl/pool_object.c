@@ -36,6 +36,20 @@ const char *leg_path(const char *path, char *buf, size_t size)
 	return buf;
 }
 
+/* UUID of the leg that is to take the place of the leg @uuid, or NULL. */
+static const char *replaced_by(const struct stats *s, const char *uuid)
+{
+	const char *old;
+	unsigned int i;
+
+	for (i = 0; uuid && i < KVP_MAX_LEGS; i++) {
+		old = stats_text(s, "leg.%u.replaces", i);
+		if (old && !strcmp(old, uuid))
+			return stats_text(s, "leg.%u.uuid", i);
+	}
+	return NULL;
+}
+
 static json_object *leg_object(const struct stats *s, unsigned int i)
 {
 	const char *path = stats_text(s, "leg.%u.path", i);
@@ -47,6 +61,8 @@ static json_object *leg_object(const struct stats *s, unsigned int i)
 	json_text(leg, "uuid", stats_text(s, "leg.%u.uuid", i));
 	json_text(leg, "state", stats_text(s, "leg.%u.state", i));
 	json_flag(leg, "by_order", stats_number(s, "leg.%u.by_order", i));
+	json_text(leg, "replaces", stats_text(s, "leg.%u.replaces", i));
+	json_text(leg, "replaced_by", replaced_by(s, stats_text(s, "leg.%u.uuid", i)));
 	json_text(leg, "foreign", NULL);	/* null until foreign_note() has probed the leg */
 	json_number(leg, "size", stats_number(s, "leg.%u.size", i));
 	errors = json_child(leg, "errors");

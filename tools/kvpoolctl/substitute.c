@@ -118,14 +118,9 @@ static int check_old(const struct substitute_order *o, struct err *err)
 		return err_set(err, ERR_READ_ONLY, o->e->name,
 			       "export it and import it without --readonly",
 			       "it was imported read-only");
-	snprintf(mend, sizeof(mend), "kvpoolctl attach --wait %.64s LEG NEW, then detach, if it is one "
-		 "of a mirror; or offline first", o->e->name);
-	if (!state || !strcmp(state, "online"))
-		return err_set(err, ERR_REFUSED, o->old, mend,
-			       "it is in use, and this version replaces only legs that are out");
 	snprintf(mend, sizeof(mend), "kvpoolctl wait -t resilver %.64s; or kvpoolctl offline first",
 		 o->e->name);
-	if (!strcmp(state, "resilvering"))
+	if (!state || !strcmp(state, "resilvering"))
 		return err_set(err, ERR_REFUSED, o->old, mend,
 			       "it is resilvering, and this version replaces only legs that are "
 			       "out");

@@ -73,5 +73,35 @@ expect_eq "$(kind 0)" mirror
 simset c remove 1
 dmsetup message tank 0 drop_caches
 expect_eq "$(contents)" "$sum" "contents without /dev/c"
+
+echo "--- a leg in use is replaced: the order outlives an export, and the old leg leaves by itself"
+simset c power 1
+run 0 detach tank /dev/c
+run 0 set tank resilver_rate=1M
+refused 3 refused 'no leg in use is being replaced' cancel tank replace
+run 0 replace -f -n tank /dev/b /dev/d; has out 'would replace /dev/b by /dev/d, of pool tank'
+run 0 replace -f tank /dev/b /dev/d; has out 'kvpoolctl wait -t replace tank'
+run 0 status tank; has out 'advice: leg /dev/d is resilvering, .* to replace another, which is in use until then'
+expect_eq "$(state 0 0) $(state 0 1)" "online resilvering"
+run 3 replace tank /dev/b /dev/a; has err 'is being replaced already'
+run 0 cancel -n tank replace; has out 'would detach /dev/d'
+run 0 cancel tank replace
+expect_eq "$(kind 0) $(state 0 0)" "single online"
+run 0 replace -f -j tank /dev/b /dev/d
+expect_eq "$(json plan.action) $(json plan.redundancy.before) $(json plan.redundancy.after)" "replace 0 0"
+run 0 export tank
+run 0 import tank tonk
+run 0 rename tonk tank
+expect_eq "$(state 0 0) $(state 0 1)" "online resilvering"
+run 0 set tank resilver_rate=0
+run 0 wait -t replace tank
+expect_eq "$(kind 0) $(state 0 0)" "single online"
+run 0 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.0.path)" /dev/d
+run 0 events tank; has out 'leg_left leg=0 uuid='; has out 'leg_detached leg=0 uuid='
+expect_eq "$(blkid -p -o value -s TYPE /dev/b || true)" "" "the label of /dev/b"
+dmsetup message tank 0 drop_caches
+expect_eq "$(contents)" "$sum" "contents on /dev/d"
+run 0 replace --wait tank /dev/d /dev/b; has out '/dev/b has the place of /dev/d'
+expect_eq "$(kind 0) $(contents)" "single $sum"
 run 0 destroy tank
 check_json

@@ -13,7 +13,6 @@ numbers() { lsblk -dno MAJ:MIN "/dev/$1" | tr -d ' '; }
 
 refusals() {
 	echo "--- $1: what is refused"
-	refused 3 refused 'replaces only legs that are out' replace tank /dev/b /dev/d
 	run 0 offline tank /dev/b
 	refused 3 too_small 'a leg of that vdev needs' replace tank /dev/b /dev/f
 	refused 3 held 'tank' replace tank /dev/b /dev/a
@@ -100,6 +99,8 @@ replaced mirror
 old_disk_is_back
 destroy a
 new_pool parity1 /dev/a /dev/b /dev/c
+echo "--- a leg of a parity1 that is in use"
+refused 3 refused 'of a parity1 only legs that are out' replace tank /dev/b /dev/d
 replaced parity1
 destroy a b
 check_json

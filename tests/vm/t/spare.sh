@@ -44,7 +44,7 @@ run 0 remove -n -j tank /dev/c
 run 0 remove -j tank /dev/c
 spares /dev/d
 run 0 add tank spare /dev/c
-refused 3 refused 'replaces only legs that are out' replace tank /dev/b
+refused 3 refused 'a spare takes only the place of a leg that is out' replace tank /dev/b
 # a start does not need them, and takes none for a leg
 run 0 export tank
 run 0 import -j

@@ -24,7 +24,7 @@ is_degraded() { ! kvpoolctl status -j tank > /tmp/degraded && grep -q faulted /t
 
 echo "--- refused in words"
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
-refused 3 refused 'replaces only legs that are out' replace tank /dev/a /dev/e
+refused 3 refused 'a spare takes only the place of a leg that is out' replace tank /dev/a
 refused 3 too_small 'smaller than the space that the cache uses' replace tank /dev/c /dev/f
 refused 3 held 'tank' attach tank /dev/c /dev/d
 refused 2 usage '' replace tank /dev/c

@@ -18,7 +18,7 @@
 #include "stats.h"
 #include "substitute.h"
 
-extern const struct command cmd_attach, cmd_detach, cmd_online, cmd_offline, cmd_rename, cmd_replace,
+extern const struct command cmd_attach, cmd_cancel, cmd_detach, cmd_online, cmd_offline, cmd_rename, cmd_replace,
 	cmd_wait;
 
 static unsigned int passed, failed;
@@ -380,13 +380,17 @@ static void test_online_ssd(void)
 
 /* --- replace ---------------------------------------------------------------------------- */
 
-/* Only a leg that is out is replaced. Nothing is sent for any other. */
+/* What is not replaced. Nothing is sent for any other. */
 static void test_replace_refused(void)
 {
 	BEGIN(LEG_IS("online"));
+	script.kind = "parity1";
 	RUN(&cmd_replace, false, false, "replace", "tank", "8:16", "8:80");
 	expect(last.status == EXIT_REFUSED && said("it is in use") &&
-	       said("attach --wait tank LEG NEW, then detach"));
+	       said("of a parity1 only legs that are out are replaced") && said("offline tank 8:16 first"));
+	script.kind = NULL;
+	RUN(&cmd_replace, false, false, "replace", "tank", "8:16");
+	expect(last.status == EXIT_REFUSED && said("a spare takes only the place of a leg that is out"));
 	BEGIN(LEG_IS("resilvering"));
 	RUN(&cmd_replace, false, false, "replace", "tank", LEG(1), "8:80");
 	expect(last.status == EXIT_REFUSED && said("it is resilvering"));
@@ -481,6 +485,53 @@ static void test_legs_table(void)
 	expect(!legs_table(&s, table, 9, 0, 0, none_gone, small, sizeof(small)));
 	expect(losses_with_copy(&s, 0) == 1 && losses_with_copy(&s, 1) == 0);
 	stats_free(&s);
+}
+
+#define REPLACES	"leg.1.replaces=" LEG(0) "\n"
+#define LEFT		REPLACES "leg.0.by_order=1\n"
+
+/* A leg in use is being replaced. The one that has left is detached at the end. */
+static void test_wait_replaced(void)
+{
+	BEGIN({ .leg = { NULL, "resilvering" }, .more = DONE("40") REPLACES },
+	      { .leg = { NULL, NULL }, .more = REPLACES },
+	      { .leg = { "offline", NULL }, .more = LEFT });
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(last.status == EXIT_FAILED && script.naps == 2 && said("not in this test"));
+	/* the monitor has detached it */
+	BEGIN({ .leg = { NULL, "resilvering" }, .more = DONE("40") REPLACES }, { .leg = { NULL } });
+	RUN(&cmd_wait, false, false, "wait", "tank");
+	expect(last.status == EXIT_DONE && script.naps == 1);
+	BEGIN({ .leg = { NULL, "resilvering" }, .more = DONE("40") REPLACES },
+	      { .leg = { NULL, "faulted" }, .more = REPLACES });
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(last.status == EXIT_FAILED && said("it is faulted, and") &&
+	       said("cancel tank replace undoes it"));
+	/* the pool does not take it out, for another leg is out */
+	BEGIN({ .leg = { NULL, NULL }, .more = REPLACES });
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(last.status == EXIT_FAILED && said("but it stays"));
+	BEGIN(LEG_IS("online"));
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(last.status == EXIT_DONE && !script.naps);
+}
+
+static void test_cancel_replaced(void)
+{
+	BEGIN({ .leg = { NULL, "resilvering" }, .more = DONE("40") REPLACES });
+	RUN(&cmd_cancel, false, true, "cancel", "tank", "replace");
+	expect(last.status == EXIT_DONE && said("would detach") && said("single 1 8:0"));
+	RUN(&cmd_cancel, false, false, "cancel", "tank", "replace");
+	expect(last.status == EXIT_FAILED && said("not in this test"));
+	RUN(&cmd_replace, false, false, "replace", "tank", "8:0", "/dev/null");
+	expect(last.status == EXIT_REFUSED && said("it is being replaced already"));
+	BEGIN({ .leg = { "offline", NULL }, .more = LEFT });
+	RUN(&cmd_cancel, false, false, "cancel", "tank", "replace");
+	expect(last.status == EXIT_REFUSED && said("has left already"));
+	BEGIN(LEG_IS("online"));
+	RUN(&cmd_cancel, false, false, "cancel", "tank", "replace");
+	expect(last.status == EXIT_REFUSED && said("no leg in use is being replaced"));
+	expect(!script.sent_count);
 }
 
 static void test_attach_refused(void)
@@ -604,6 +655,8 @@ int main(int argc, char **argv)
 	test_substitute_table();
 	test_legs_table();
 	test_attach_refused();
+	test_wait_replaced();
+	test_cancel_replaced();
 	test_online_ssd();
 	test_losses_with_leg();
 	test_offline();

@@ -1322,6 +1322,10 @@ static void test_inspect(void)
 #define WITH_SSD(path, state)	",\"cache\":{\"legs\":[" LEG(path, state, "") "]}"
 #define IDLE(mode, on, drain, more)	",\"log\":{\"on\":\"" on "\"},\"cache\":{\"mode\":\"" mode "\",\"state\":\"online\","	\
 	"\"drain\":{\"state\":\"" drain "\"},\"legs\":[" LEG("\"/dev/c\"", "online", more) "]}"
+#define REPLACES(state)	",{\"path\":\"/dev/n\",\"uuid\":\"uuid-n\",\"state\":\"" state	\
+	"\",\"replaces\":\"uuid-o\",\"errors\":{}}"
+#define LEFT	",{\"path\":\"/dev/o\",\"uuid\":\"uuid-o\",\"state\":\"offline\",\"by_order\":true,"	\
+	"\"replaced_by\":\"uuid-n\",\"errors\":{}}"
 #define B_IS(state)	"," LEG("\"/dev/b\"", state, "")
 #define BAD_LEG		LEG("\"/dev/b\"", "online", "\"read\":1")
 #define FOUR_LEGS	GOOD_LEG "," GOOD_LEG "," GOOD_LEG "," GOOD_LEG ","
@@ -1393,6 +1397,16 @@ static const struct {
 	  "leg /dev/b is resilvering (and 1 more), 0 % done", "the loss of 1 more" },
 	{ POOL("degraded", ",\"resilver\":{\"unread\":8192}", B_IS("resilvering")), 4,
 	  "leg /dev/b is resilvering", "It cannot end while no leg in sync gives 2 block(s)" },
+	/* A leg in use is being replaced: all places are filled. */
+	{ POOL("online", ",\"resilver\":{\"done\":1,\"total\":4}", REPLACES("resilvering")), 0,
+	  "leg /dev/n is resilvering, 25 % done, to replace another, which is in use",
+	  "kvpoolctl cancel tank replace" },
+	{ POOL("online", "", REPLACES("faulted")), 0, "leg /dev/n, which is to replace another, is faulted",
+	  "kvpoolctl online tank /dev/n goes on" },
+	{ POOL("online", "", REPLACES("online") LEFT), 0, "leg /dev/o has left, as /dev/n has its place",
+	  "kvpoolctl wait -t replace tank" },
+	{ POOL("degraded", "", REPLACES("resilvering") B_IS("faulted")), 4, "leg /dev/b is faulted",
+	  "kvpoolctl online tank /dev/b" },
 	{ POOL("degraded", "", B_IS("resilvering") "," LEG("\"/dev/c\"", "offline", "")), 4,
 	  "leg /dev/c is offline: it was taken out", "kvpoolctl online tank /dev/c" },
 	{ POOL("degraded", ",\"readonly\":true", "," LEG("null", "missing", "")), 4,
@@ -1415,9 +1429,9 @@ static const struct {
 	  "kvpoolctl clear tank" },
 	/* No command that would be refused. What another vdev could lose does not count. */
 	{ VDEVS("single", ",\"losses_survivable\":0", BAD_LEG), 0, "(1 read,",
-	  "if errors return, kvpoolctl attach --wait tank /dev/b NEW, then kvpoolctl detach tank /dev/b" },
+	  "if errors return, kvpoolctl replace --wait tank /dev/b NEW" },
 	{ VDEVS("mirror", "", GOOD_LEG "," BAD_LEG), 0, "(1 read,",
-	  "if errors return, kvpoolctl attach --wait tank /dev/b NEW, then kvpoolctl detach tank /dev/b" },
+	  "if errors return, kvpoolctl replace --wait tank /dev/b NEW" },
 	{ VDEVS("mirror", "", BAD_LEG FIFTEEN_LEGS), 0, "(1 read,",
 	  "if errors return, kvpoolctl offline tank /dev/b, then kvpoolctl replace tank /dev/b NEW" },
 	{ VDEVS("parity1", ",\"losses_survivable\":0", GOOD_LEG "," BAD_LEG "," GOOD_LEG), 0, "(1 read,",

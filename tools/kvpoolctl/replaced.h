@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A leg in use is being replaced: the new one is a leg, and the old one leaves when that is in sync. */
+#ifndef KVPOOLCTL_REPLACED_H
+#define KVPOOLCTL_REPLACED_H
+
+#include "ctl.h"
+#include "stats.h"
+
+/**
+ * struct replaced_pair - the legs of such an order, by their numbers
+ * @new: it replaces
+ * @old: this one
+ */
+struct replaced_pair {
+	unsigned int new, old;
+};
+
+/** enum replaced_state - how far it is */
+enum replaced_state {
+	REPLACED_RUNS,		/* the new leg resilvers */
+	REPLACED_WAITS,		/* it is in sync; the old one stays, as another leg of the vdev is out */
+	REPLACED_STOPPED,	/* the new leg is out */
+	REPLACED_LEFT,		/* the new leg has the place; the old one is to be detached */
+};
+
+/** replaced_find() - the first order from leg @from on; false: there is none */
+bool replaced_find(const struct stats *s, unsigned int from, struct replaced_pair *pair);
+
+enum replaced_state replaced_state(const struct stats *s, const struct replaced_pair *pair);
+
+/**
+ * replaced_wait() - wait until no leg is being replaced, and detach those that have left
+ *
+ * Return: 0; or -1 with @err: a new leg is out, or another leg of its vdev.
+ */
+int replaced_wait(struct ctl *ctl, const struct dm_entry *e, struct err *err);
+
+/** replaced_cancel() - new legs leave, old ones stay, or print the plan; returns the exit status */
+int replaced_cancel(struct ctl *ctl, const struct dm_entry *e);
+
+#endif
