@@ -306,20 +306,11 @@ static u32 asks_write(const struct bio *bio)
 	       (bio->bi_opf & (REQ_FUA | REQ_SYNC) ? KVP_ASK_SYNC : 0);
 }
 
-/*
- * The buffer is not full, yet there is no page: make those in use come home. Not
- * where no more may be buffered before it is committed: that comes by itself,
- * if the log has space.
- */
 static void relieve_memory(struct kvp_pool *pool)
 {
 	const struct kvp_wbuf *w = pool->wbuf;
 
-	if (kvp_wbuf_used(w) < kvp_wbuf_limit(w) / 2 &&
-	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(w))) {
-		kvp_commit_now(pool);
-		kvp_destage_kick(pool, true);
-	}
+	kvp_destage_relieve(pool);
 	/*
 	 * Blocks that a cache has need not be in memory. Spilling them may have failed for want of
 	 * memory.

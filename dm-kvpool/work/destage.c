@@ -681,10 +681,21 @@ static int destage_and_checkpoint(struct kvp_pool *pool)
 	return 0;
 }
 
+/*
+ * What was logged a moment ago may be about to be spilled. So a buffer full of it is no need for a
+ * round: that would hold up renewals for as long as the disks take.
+ */
+static void spill_first(struct kvp_pool *pool)
+{
+	while (renews(pool) && kvp_spill(pool))
+		cond_resched();
+}
+
 static int destage_some(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark;
 
+	spill_first(pool);
 	if (round_delay(pool))
 		return 0;
 	current_mark(pool, &mark);
@@ -860,6 +871,18 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now)
 	if (now && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags))
 		set_bit(KVP_DESTAGE_HURRY, &pool->destage->flags);
 	kick(pool, now);
+}
+
+void kvp_destage_relieve(struct kvp_pool *pool)
+{
+	const struct kvp_wbuf *w = pool->wbuf;
+
+	if (kvp_wbuf_used(w) >= kvp_wbuf_limit(w) / 2 ||
+	    (kvp_wbuf_to_be_committed(w) && !kvp_log_short(pool)))
+		return;
+	kvp_commit_now(pool);
+	/* Unless no page can be had, the log may have got room just now, or renewal makes some. */
+	kvp_destage_kick(pool, kvp_wbuf_scarce(w) || !kvp_log_renews(pool));
 }
 
 /* Why everything is written back. */

@@ -103,6 +103,15 @@ static inline void kvp_destage_look(struct kvp_destage *dg)
 /** kvp_destage_kick() - start destage if it is time, or @now in any case */
 void kvp_destage_kick(struct kvp_pool *pool, bool now);
 
+/**
+ * kvp_destage_relieve() - a writer finds the buffer not full, and yet no page: make pages in use
+ *	come home
+ *
+ * Not where no more may be buffered before it is committed: that comes by itself if the log has
+ * space, or if renewal makes some. Context: process.
+ */
+void kvp_destage_relieve(struct kvp_pool *pool);
+
 /** kvp_destage_all() - bring everything accepted so far home, and take a checkpoint */
 int kvp_destage_all(struct kvp_pool *pool);
 

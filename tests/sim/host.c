@@ -445,11 +445,7 @@ static bool wait_for_space(struct host *h, u32 seen)
 
 	if (kvp_pool_faulted(pool))
 		return false;
-	if (READ_ONCE(pool->wbuf->used) < pool->wbuf->limit / 2 &&
-	    (kvp_log_short(pool) || !kvp_wbuf_to_be_committed(pool->wbuf))) {
-		kvp_commit_now(pool);
-		kvp_destage_kick(pool, true);
-	}
+	kvp_destage_relieve(pool);
 	kvp_commit_kick(pool, true);
 	wait_event(h->space, h->space_seq != seen || kvp_pool_faulted(pool));
 	return true;
