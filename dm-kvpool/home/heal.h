@@ -34,11 +34,11 @@ int __must_check kvp_home_read(struct kvp_pool *pool, u64 block, struct page *pa
  * kvp_copies_read() - kvp_home_read() for a block that is on all legs, and that the table calls
  * valid by @entry
  */
-int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
-		    struct page *page, struct page *spare);
+int __must_check kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
+				 u64 entry, struct page *page, struct page *spare);
 
 /** kvp_copies_lose() - no copy of such a block verifies: poison it until it is overwritten (R8) */
-int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
+int __must_check kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
 
 /**
  * kvp_block_lose() - a logged version that no SSD has any more: poison its block (R8)

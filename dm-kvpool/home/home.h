@@ -106,7 +106,7 @@ int __must_check kvp_home_discard_leaves(struct kvp_vdev *v, kvp_vblock_t *own, 
  * kvp_home_discard_rows() - the same for a vdev with rows; a row in which the discard ends is
  * written, as older than @behind
  */
-int kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own,
-			  kvp_vblock_t end, struct kvp_log_at behind, u32 *leaves);
+int __must_check kvp_home_discard_rows(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own,
+				       kvp_vblock_t end, struct kvp_log_at behind, u32 *leaves);
 
 #endif /* KVP_HOME_H */

@@ -54,15 +54,15 @@ struct kvp_spilled {
 };
 
 /** kvp_spill_read_copies() - kvp_spill_read() from a cache in which each SSD has all of the log */
-int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
-			  struct page *spare);
+int __must_check kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p,
+					struct page *page, struct page *spare);
 
 /**
  * kvp_spill_read_rows() - the same from a cache whose log lies in rows; makes the contents from the
  * row if need be
  */
-int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
-			struct page *spare);
+int __must_check kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p,
+				     struct page *page, struct page *spare);
 
 /**
  * kvp_spill_read() - read the contents of a spilled version

@@ -52,7 +52,7 @@ struct kvp_ghost {
  *
  * Return: 0 or -ENOMEM. Context: may sleep, as far as @gfp lets it.
  */
-int kvp_ghost_init(struct kvp_ghost *g, u32 capacity, u64 seed, gfp_t gfp);
+int __must_check kvp_ghost_init(struct kvp_ghost *g, u32 capacity, u64 seed, gfp_t gfp);
 
 /** kvp_ghost_exit() - free its memory. May sleep. */
 void kvp_ghost_exit(struct kvp_ghost *g);

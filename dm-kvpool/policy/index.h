@@ -126,7 +126,7 @@ struct kvp_index_entry {
  * Context: may sleep, and allocates with GFP_KERNEL: where I/O may wait for the caller,
  * in a memalloc_noio_save() section. The caller is the only user of @ix.
  */
-int kvp_index_init(struct kvp_index *ix, u32 most, u64 seed);
+int __must_check kvp_index_init(struct kvp_index *ix, u32 most, u64 seed);
 
 /** kvp_index_exit() - free its memory. May sleep. @ix must not be in use. */
 void kvp_index_exit(struct kvp_index *ix);

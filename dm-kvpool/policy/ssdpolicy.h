@@ -94,8 +94,8 @@ struct kvp_ssd_state {
  *
  * Return: 0, -EINVAL or -ENOMEM. Context: may sleep.
  */
-int kvp_ssd_init(struct kvp_ssd_policy *p, u32 capacity, u32 segment, u32 fill_percent, u64 now,
-		 u64 seed, gfp_t gfp);
+int __must_check kvp_ssd_init(struct kvp_ssd_policy *p, u32 capacity, u32 segment, u32 fill_percent,
+			      u64 now, u64 seed, gfp_t gfp);
 
 /** kvp_ssd_exit() - free its memory. May sleep. */
 void kvp_ssd_exit(struct kvp_ssd_policy *p);

@@ -200,7 +200,7 @@ void kvp_segment_load(struct kvp_recovery *rec, u64 lsn);
 void kvp_segment_load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks);
 
 /** kvp_recovery_alloc_ahead() - memory for reading ahead. Return: 0 in any case. */
-int kvp_recovery_alloc_ahead(struct kvp_recovery *rec);
+int __must_check kvp_recovery_alloc_ahead(struct kvp_recovery *rec);
 
 /** kvp_segment_load_begin() - read the first @blocks of the segment */
 void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks);
@@ -424,8 +424,8 @@ void kvp_recovery_rows_free(struct kvp_recovery *rec);
  * @fn: called for KVP_RECOVERY_ROWS rows at a time. The last rows, fewer than that, are left to the
  *	caller, and not resolved yet.
  */
-int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v,
-			  int (*fn)(struct kvp_recovery *rec));
+int __must_check kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v,
+				       int (*fn)(struct kvp_recovery *rec));
 
 /**
  * kvp_recovery_rows_log() - log parity that the log lacks, as a chain (R6), before anything goes

@@ -16,7 +16,7 @@
 #include "target/request.h"
 
 /** kvp_long_reads_init() - memory for them; 0 or -ENOMEM */
-int kvp_long_reads_init(struct kvp_requests *r);
+int __must_check kvp_long_reads_init(struct kvp_requests *r);
 void kvp_long_reads_exit(struct kvp_requests *r);
 
 /**

@@ -45,7 +45,7 @@ struct kvp_order {
 };
 
 /** kvp_orders_init() - 0 or -ENOMEM */
-int kvp_orders_init(struct kvp_orders *orders);
+int __must_check kvp_orders_init(struct kvp_orders *orders);
 
 /**
  * kvp_orders_exit() - wait for all orders, and free; none may be started any more. Does nothing if

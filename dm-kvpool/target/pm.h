@@ -16,7 +16,7 @@
 #define KVP_PM_H
 
 /** kvp_pm_init() - hear of sleep and hibernation; 0 or -errno. kvp_pm_exit() ends it. */
-int kvp_pm_init(void);
+int __must_check kvp_pm_init(void);
 void kvp_pm_exit(void);
 
 #endif /* KVP_PM_H */

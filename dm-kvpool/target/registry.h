@@ -44,8 +44,9 @@ struct kvp_instance *kvp_registry_get(struct mapped_device *md);
  * Return: what @check returns, or 0. Context: process; the registry's lock is
  * held around @check, so that the instance and its devices stay, and allocations are GFP_NOIO.
  */
-int kvp_registry_check(struct mapped_device *md,
-		       int (*check)(struct kvp_instance *inst, void *data), void *data);
+int __must_check kvp_registry_check(struct mapped_device *md,
+				    int (*check)(struct kvp_instance *inst, void *data),
+				    void *data);
 
 /**
  * kvp_registry_each() - call @fn for each pool that runs, until it returns something
@@ -59,7 +60,7 @@ int kvp_registry_each(int (*fn)(struct kvp_instance *inst, void *data), void *da
  *
  * Return: 0; -EBUSY, with *@pool the name of one that runs, starts or stops: nothing is barred. Context: process.
  */
-int kvp_registry_bar(char pool[KVP_NAME_LEN + 1]);
+int __must_check kvp_registry_bar(char pool[KVP_NAME_LEN + 1]);
 void kvp_registry_unbar(void);
 
 /** kvp_registry_started() - the instance that was claimed is complete, and has one reference */
@@ -92,7 +93,7 @@ void kvp_registry_leave(struct kvp_instance *inst);
  * kvp_registry_claim() - enter pool->owner, unless another device has the pool
  * or one of its legs, or no pool may start now; kvp_registry_started() or kvp_registry_leave() follows
  */
-int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
+int __must_check kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
 
 /**
  * kvp_registry_reserve() - keep others off the legs that @inst is to get, unless one has them
@@ -100,8 +101,8 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
  *
  * kvp_registry_reserved() ends it: the pool has them now, or does not want them any more.
  */
-int kvp_registry_reserve(struct kvp_instance *inst, const struct kvp_start *s,
-			 struct kvp_refusal *refusal);
+int __must_check kvp_registry_reserve(struct kvp_instance *inst, const struct kvp_start *s,
+				      struct kvp_refusal *refusal);
 void kvp_registry_reserved(struct kvp_instance *inst);
 
 /**

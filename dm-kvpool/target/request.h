@@ -96,7 +96,7 @@ struct kvp_bio {
 	struct work_struct work;	/* a read that has to wait */
 };
 
-int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool);
+int __must_check kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool);
 void kvp_requests_exit(struct kvp_requests *r);
 
 /**

@@ -135,11 +135,11 @@ bool kvp_resilver_add_rows(struct kvp_pool *pool, struct kvp_resilver_step *step
  * kvp_resilver_block() - copy one block, which is locked, if it changed; heals and poisons as
  * kvp_home_read(), and returns the same
  */
-int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-		       u64 block);
+int __must_check kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io,
+				    struct kvp_tpage *leaf, u64 block);
 
 /** kvp_resilver_parity() - rebuild the parity of the row whose first piece is @block; -errno */
-int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-			u64 block);
+int __must_check kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io,
+				     struct kvp_tpage *leaf, u64 block);
 
 #endif /* KVP_RESILVER_COPY_H */
