@@ -15,6 +15,7 @@
  *   table->lock
  *   pool->sb_lock             superblock and membership
  *   wbuf bucket locks         spinlocks from here on
+ *   a shelf of the wbuf
  *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
  *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave), fill->lock (irqsave),
  *   a stripe's lock of the SSD cache's index

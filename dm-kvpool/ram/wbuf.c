@@ -4,6 +4,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 
 #include "core/core.h"
 #include "policy/dirty.h"
@@ -161,7 +162,7 @@ static struct kvp_version *__take_page(struct kvp_wbuf *w)
 	}
 	i = __ffs(c->free);
 	__clear_bit(i, &c->free);
-	w->used++;
+	w->taken++;
 	return &c->dirty[i];
 }
 
@@ -171,7 +172,7 @@ static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_h
 	struct kvp_chunk *c = d->chunk;
 
 	lockdep_assert_held(&w->lock);
-	w->used--;
+	w->taken--;
 	__set_bit(d - c->dirty, &c->free);
 	if (c == w->chunk)
 		return;
@@ -185,6 +186,13 @@ static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_h
 	} else {
 		list_move(&c->list, &w->whole);
 	}
+}
+
+/* The same of a page that a version had. */
+static void __give_back_used(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *excess)
+{
+	__give_back(w, d, excess);
+	atomic_dec(&w->used);
 }
 
 static void free_chunks(struct list_head *chunks)
@@ -255,6 +263,10 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 	spin_lock_init(&w->lock);
 	for (i = 0; i < ARRAY_SIZE(w->locks); i++)
 		spin_lock_init(&w->locks[i].lock);
+	for (i = 0; i < ARRAY_SIZE(w->shelves); i++) {
+		spin_lock_init(&w->shelves[i].lock);
+		w->shelves[i].at = w->shelves[i].end = 0;
+	}
 	init_llist_head(&w->accepted);
 	INIT_LIST_HEAD(&w->chunks);
 	INIT_LIST_HEAD(&w->whole);
@@ -313,22 +325,12 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 	w->buckets = NULL;
 }
 
-void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
-{
-	struct kvp_wbuf *w = pool->wbuf;
-
-	spin_lock(&w->lock);
-	w->limit = limit;
-	spin_unlock(&w->lock);
-	kvp_pool_space(pool);
-}
-
 void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f)
 {
 	u32 lone = READ_ONCE(w->nr_lone) + READ_ONCE(w->nr_holes);
 
 	f->limit = READ_ONCE(w->limit);
-	f->used = READ_ONCE(w->used);
+	f->used = kvp_wbuf_used(w);
 	f->lone = READ_ONCE(w->nr_lone);
 	f->live = kvp_wbuf_live(w);
 	f->page_bytes = (u64)READ_ONCE(w->pages) *
@@ -338,32 +340,147 @@ void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f)
 			((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT);
 }
 
-/* Take a version with its page. Nests inside a bucket's lock, so it must not sleep. */
+/* So many pages a shelf gets at once: fewer while few are left, or there never were many. */
+static u32 __share(const struct kvp_wbuf *w)
+{
+	u32 left = w->limit - min(w->limit, w->taken);
+
+	lockdep_assert_held(&w->lock);
+	return clamp(left / 16, 1u, KVP_WBUF_SHELF_PAGES);
+}
+
+/* Put free pages on the shelf, which is empty. */
+static void __stock(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s)
+{
+	u32 most = __share(w), n = 0;
+
+	lockdep_assert_held(&s->lock);
+	while (n < most && (s->pages[n] = __take_page(w)))
+		n++;
+	WRITE_ONCE(s->at, 0);
+	WRITE_ONCE(s->end, n);
+}
+
+/* How many chunks to allocate, as no page is free. They count as pages that exist. */
+static u32 __to_grow(struct kvp_wbuf *w)
+{
+	u32 room = (w->limit - min(w->limit, w->pages)) / KVP_CHUNK_PAGES;
+	u32 n = min(room, max(1u, __share(w) / KVP_CHUNK_PAGES));
+
+	w->pages += n * KVP_CHUNK_PAGES;
+	return n;
+}
+
+/* Add @n chunks that __to_grow() has counted, and stock the shelf. */
+static void grow(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, u32 n)
+{
+	struct kvp_chunk *c, *next;
+	LIST_HEAD(chunks);
+
+	while (n && (c = new_chunk(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN))) {
+		list_add(&c->list, &chunks);
+		n--;
+	}
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(c, next, &chunks, list)
+		__add_chunk(w, c);
+	w->pages -= n * KVP_CHUNK_PAGES;
+	WRITE_ONCE(w->scarce, n);
+	__stock(w, s);
+	spin_unlock(&w->lock);
+}
+
+static void refill(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s)
+{
+	u32 n;
+
+	spin_lock(&w->lock);
+	__stock(w, s);
+	n = s->end ? 0 : __to_grow(w);
+	spin_unlock(&w->lock);
+	if (n)
+		grow(w, s, n);
+}
+
+static struct kvp_version *__from_shelf(struct kvp_wbuf_shelf *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->at == s->end)
+		return NULL;
+	WRITE_ONCE(s->at, s->at + 1);
+	return s->pages[s->at - 1];
+}
+
+/*
+ * No page is free but those on shelves of other processors. One that has left wbuf->lock is seen
+ * there: this caller has taken that lock since.
+ */
+static struct kvp_version *from_any_shelf(struct kvp_wbuf *w)
+{
+	struct kvp_version *d = NULL;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(w->shelves) && !d; i++) {
+		struct kvp_wbuf_shelf *s = &w->shelves[i];
+
+		if (READ_ONCE(s->at) == READ_ONCE(s->end))
+			continue;
+		spin_lock(&s->lock);
+		d = __from_shelf(s);
+		spin_unlock(&s->lock);
+	}
+	return d;
+}
+
+/*
+ * Take a version with its page. Nests inside a bucket's lock, so it must not sleep, and stays on
+ * its processor.
+ */
 static struct kvp_version *take_free(struct kvp_wbuf *w)
 {
-	struct kvp_chunk *c = NULL;
+	struct kvp_wbuf_shelf *s = &w->shelves[raw_smp_processor_id() % ARRAY_SIZE(w->shelves)];
 	struct kvp_version *d;
-	bool grow;
 
-	spin_lock(&w->lock);
-	d = __take_page(w);
-	grow = !d && w->pages + KVP_CHUNK_PAGES <= w->limit;
-	if (grow)
-		w->pages += KVP_CHUNK_PAGES;
-	spin_unlock(&w->lock);
-	if (!grow)
-		return d;
-
-	c = new_chunk(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
-	spin_lock(&w->lock);
-	if (c)
-		__add_chunk(w, c);
-	else
-		w->pages -= KVP_CHUNK_PAGES;
-	WRITE_ONCE(w->scarce, !c);
-	d = __take_page(w);
-	spin_unlock(&w->lock);
+	spin_lock(&s->lock);
+	if (s->at == s->end)
+		refill(w, s);
+	d = __from_shelf(s);
+	spin_unlock(&s->lock);
+	d = d ?: from_any_shelf(w);
+	if (d)
+		atomic_inc(&w->used);
 	return d;
+}
+
+/* Free pages of shelves go back into their chunks. */
+static void clear_shelves(struct kvp_wbuf *w)
+{
+	struct kvp_version *d;
+	LIST_HEAD(excess);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(w->shelves); i++) {
+		struct kvp_wbuf_shelf *s = &w->shelves[i];
+
+		spin_lock(&s->lock);
+		spin_lock(&w->lock);
+		while ((d = __from_shelf(s)))
+			__give_back(w, d, &excess);
+		spin_unlock(&w->lock);
+		spin_unlock(&s->lock);
+	}
+	free_chunks(&excess);
+}
+
+void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
+{
+	struct kvp_wbuf *w = pool->wbuf;
+
+	spin_lock(&w->lock);
+	w->limit = limit;
+	spin_unlock(&w->lock);
+	clear_shelves(w);
+	kvp_pool_space(pool);
 }
 
 /*
@@ -405,37 +522,6 @@ static u8 __over(const struct kvp_pool *pool, const struct kvp_version *old)
 	return old->over + 1;
 }
 
-/* A writer that found the buffer full meanwhile must learn that it is not full. */
-static void give_back_spare(struct kvp_pool *pool, struct kvp_version *d)
-{
-	struct kvp_wbuf *w = pool->wbuf;
-	LIST_HEAD(excess);
-
-	spin_lock(&w->lock);
-	__give_back(w, d, &excess);
-	spin_unlock(&w->lock);
-	free_chunks(&excess);
-	kvp_pool_space(pool);
-}
-
-void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_version **spare)
-{
-	if (*spare)
-		give_back_spare(pool, *spare);
-	*spare = NULL;
-}
-
-/* Take the spare page of the stream that writes, or any page. */
-static struct kvp_version *take_spare(struct kvp_wbuf *w, struct kvp_version **spare)
-{
-	struct kvp_version *d = spare ? *spare : NULL;
-
-	if (!d)
-		return take_free(w);
-	*spare = NULL;
-	return d;
-}
-
 static void begin_version(struct kvp_version *d, u64 block)
 {
 	d->block = block;
@@ -457,7 +543,7 @@ static void begin_version(struct kvp_version *d, u64 block)
 	d->over = KVP_OVER_UNKNOWN;
 }
 
-struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struct kvp_version **spare)
+struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d = NULL, *old;
@@ -471,7 +557,7 @@ struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block, struc
 		return old;
 	}
 	if (!kvp_wbuf_to_be_committed(w))
-		d = take_spare(w, spare);
+		d = take_free(w);
 	if (!d) {
 		spin_unlock(lock_of(w, block));
 		return NULL;
@@ -500,7 +586,7 @@ void __kvp_wbuf_order(struct kvp_wbuf *w)
 	}
 }
 
-void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_version **spare)
+void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 
@@ -512,11 +598,6 @@ void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp
 		WRITE_ONCE(d->seq, KVP_SEQ_LATER);
 		atomic_inc(&w->nr_buffered);
 		llist_add(&d->accepted, &w->accepted);
-	}
-	if (spare && !*spare) {
-		spin_lock(&w->lock);
-		*spare = __take_page(w);
-		spin_unlock(&w->lock);
 	}
 	spin_unlock(lock_of(w, d->block));
 }
@@ -547,7 +628,7 @@ static bool __renew(struct kvp_wbuf *w, struct kvp_version *old, struct kvp_vers
 	spin_lock(&w->lock);
 	accepted = __accept_renewed(w, d);
 	if (!accepted)
-		__give_back(w, d, &excess);
+		__give_back_used(w, d, &excess);
 	spin_unlock(&w->lock);
 	free_chunks(&excess);
 	if (!accepted)
@@ -827,7 +908,7 @@ bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
 	bool found;
 	u64 b;
 
-	if (READ_ONCE(w->used) || READ_ONCE(w->nr_lone))
+	if (kvp_wbuf_used(w) || READ_ONCE(w->nr_lone))
 		for (b = block; b < block + count; b++)
 			/*
 			 * An empty bucket needs no lock: a version that arrives now is concurrent
@@ -929,7 +1010,7 @@ static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head
 {
 	lockdep_assert_held(&w->lock);
 	if (d->chunk) {
-		__give_back(w, d, excess);
+		__give_back_used(w, d, excess);
 		return;
 	}
 	if (d->hole) {
@@ -1027,7 +1108,7 @@ static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, u64 blo
 		}
 		__park(w, d, p);
 		WRITE_ONCE(w->nr_lone, w->nr_lone + 1);
-		__give_back(w, d, &excess);
+		__give_back_used(w, d, &excess);
 	}
 	spin_unlock(&w->lock);
 	spin_unlock(lock_of(w, block));

@@ -162,7 +162,21 @@ struct kvp_chunk {
 #define KVP_WBUF_GROUP_BITS	4	/* neighbours under one lock */
 #define KVP_WBUF_LOCK_BITS	8
 
-/* Lock order: a bucket's lock, then wbuf->lock. */
+#define KVP_WBUF_SHELF_BITS	5
+#define KVP_WBUF_SHELF_PAGES	32u
+
+/**
+ * struct kvp_wbuf_shelf - free pages at hand, for the writers of one processor, or of a few
+ * @at, @end: those of @pages that are left, in order. Changed under @lock. @end grows under
+ *	wbuf->lock, too, so that a writer finds a page there that is free nowhere else
+ */
+struct kvp_wbuf_shelf {
+	spinlock_t lock;
+	u32 at, end;
+	struct kvp_version *pages[KVP_WBUF_SHELF_PAGES];
+} ____cacheline_aligned_in_smp;
+
+/* Lock order: a bucket's lock, then a shelf's, then wbuf->lock. */
 struct kvp_wbuf_lock {
 	spinlock_t lock;
 } ____cacheline_aligned_in_smp;
@@ -180,6 +194,8 @@ struct kvp_wbuf {
 	struct llist_head accepted ____cacheline_aligned_in_smp;
 	atomic_t nr_live;		/* versions in the hash table */
 	atomic_t nr_buffered;		/* on @accepted and @buffered; counted before they are there */
+	atomic_t used;			/* pages of versions */
+	struct kvp_wbuf_shelf shelves[1 << KVP_WBUF_SHELF_BITS];
 
 	spinlock_t lock ____cacheline_aligned_in_smp;	/* for all below */
 	struct list_head chunks;	/* all of them */
@@ -194,7 +210,7 @@ struct kvp_wbuf {
 	u64 seq;			/* last one given */
 	u32 limit;			/* the most pages that may exist */
 	u32 pages;			/* pages that exist, free ones included */
-	u32 used;			/* pages not on the free list */
+	u32 taken;			/* pages not free in their chunks: in use, or on shelves */
 	bool scarce;			/* the last try to allocate a page failed */
 	u32 most_holes;			/* the most that may be pending; set by the log */
 	/* limit of nr_buffered, for which the log has space; set by the log */
@@ -279,7 +295,7 @@ static inline u32 kvp_wbuf_limit(const struct kvp_wbuf *w)
 /** kvp_wbuf_used() - pages that are in use */
 static inline u32 kvp_wbuf_used(const struct kvp_wbuf *w)
 {
-	return READ_ONCE(w->used);
+	return (u32)atomic_read(&w->used);
 }
 
 /** kvp_wbuf_scarce() - true if the last try to allocate a page failed */
@@ -308,7 +324,7 @@ static inline u32 kvp_wbuf_nr_holes(const struct kvp_wbuf *w)
  */
 static inline bool kvp_wbuf_is_empty(const struct kvp_wbuf *w)
 {
-	return !READ_ONCE(w->used) && !READ_ONCE(w->nr_lone) && !READ_ONCE(w->nr_holes) &&
+	return !kvp_wbuf_used(w) && !READ_ONCE(w->nr_lone) && !READ_ONCE(w->nr_holes) &&
 	       !atomic_read(&w->nr_buffered);
 }
 
@@ -441,33 +457,17 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
  * kvp_wbuf_begin_write() - a page to copy a block's new contents into
- * @spare: of a stream of blocks, see kvp_wbuf_end_write(); or NULL
  *
  * Return: the version, its bucket locked, or NULL when the buffer is full, the log has no space for
  * more, or memory is short: try again after kvp_pool_space(). The caller fills the page, sets
  * @stream if it is part of a stream, and calls kvp_wbuf_end_write(). Context: any but interrupt;
- * between the two calls atomic.
+ * between the two calls atomic. Takes the lock of the whole buffer once for up to
+ * KVP_WBUF_SHELF_PAGES new versions.
  */
-struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block,
-						       struct kvp_version **spare);
+struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block);
 
-/**
- * kvp_wbuf_end_write() - accept and unlock
- * @spare: another write of the same stream follows: a page for it is taken
- *	while the lock is held anyway, if there is one; NULL: none follows.
- *	kvp_wbuf_end_stream() gives back what was not used.
- *
- * From then on kvp_wbuf_seq() covers this write. Takes no lock of the whole buffer, unless @spare.
- */
-void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d, struct kvp_version **spare);
-
-/**
- * kvp_wbuf_end_stream() - give back the page that no write of the stream has used
- *
- * Also before the stream waits for space: the page may be the last one. Calls
- * kvp_pool_space() then. Context: any but interrupt; holds no bucket.
- */
-void kvp_wbuf_end_stream(struct kvp_pool *pool, struct kvp_version **spare);
+/** kvp_wbuf_end_write() - accept and unlock. From then on kvp_wbuf_seq() covers this write. */
+void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
  * kvp_wbuf_renew() - accept the contents of @old once more, as a new version of its block

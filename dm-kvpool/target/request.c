@@ -240,18 +240,17 @@ static bool waits_in_vain(struct kvp_pool *pool)
 static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
 	bool stream = data_of(bio)->stream;
-	struct kvp_version *spare = NULL, *d;
+	struct kvp_version *d;
 
 	while (bio->bi_iter.bi_size) {
-		d = kvp_wbuf_begin_write(pool, first_block(bio), &spare);
+		d = kvp_wbuf_begin_write(pool, first_block(bio));
 		if (!d)
 			break;
 		if (stream)
 			WRITE_ONCE(d->stream, true);	/* the builder may look at it */
 		copy_from_bio(bio, &bio->bi_iter, page_address(d->page));
-		kvp_wbuf_end_write(pool, d, bio->bi_iter.bi_size ? &spare : NULL);
+		kvp_wbuf_end_write(pool, d);
 	}
-	kvp_wbuf_end_stream(pool, &spare);
 	if (bio->bi_iter.bi_size)
 		return false;
 	if (bio->bi_opf & REQ_FUA)

@@ -29,6 +29,9 @@ static struct page *scarce_alloc_pages(gfp_t gfp, unsigned int order)
 /* The place where waiters for space are woken. */
 static int told_of_space;
 
+/* The log is on a leg with data. */
+static const struct kvp_geometry with_data = { .data_blocks = 1024 };
+
 static void tell_of_space(struct kvp_pool *pool)
 {
 	told_of_space++;
@@ -46,6 +49,9 @@ static int make_pool(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, pool->stats);
 	pool->wbuf = kunit_kzalloc(test, sizeof(*pool->wbuf), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pool->wbuf);
+	pool->log_vdev = kunit_kzalloc(test, sizeof(*pool->log_vdev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pool->log_vdev);
+	pool->log_vdev->g = &with_data;
 	pool->space = tell_of_space;
 	test->priv = pool;
 	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT, 0), 0);
@@ -66,11 +72,11 @@ static void drop_pool(struct kunit *test)
 /* A write that fills the block with @fill. */
 static struct kvp_version *write(struct kvp_pool *pool, u64 block, u8 fill)
 {
-	struct kvp_version *d = kvp_wbuf_begin_write(pool, block, NULL);
+	struct kvp_version *d = kvp_wbuf_begin_write(pool, block);
 
 	if (d) {
 		memset(page_address(d->page), fill, PAGE_SIZE);
-		kvp_wbuf_end_write(pool, d, NULL);
+		kvp_wbuf_end_write(pool, d);
 	}
 	return d;
 }
@@ -159,7 +165,7 @@ static void a_rewrite_takes_the_same_page(struct kunit *test)
 
 	KUNIT_EXPECT_PTR_EQ(test, first, second);
 	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
-	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 1);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(pool->wbuf), 1u);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_buffered(pool->wbuf), 1u);
 	KUNIT_EXPECT_FALSE(test, kvp_wbuf_superseded(first));
 }
@@ -200,10 +206,10 @@ static void dropping_an_old_version_leaves_the_newest(struct kunit *test)
 	new = write(pool, 7, 2);
 	drop(pool, old);
 	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
-	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 1);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(pool->wbuf), 1u);
 	drop(pool, new);
 	KUNIT_EXPECT_EQ(test, contents(pool, 7), -1);
-	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 0);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(pool->wbuf), 0u);
 }
 
 /* While an older version is not yet home, the next one must not be written directly. */
@@ -239,12 +245,14 @@ static void nothing_is_left_of_the_last_use(struct kunit *test)
 	d->intent = true;
 	d->zero = true;
 	d->follows = true;
+	d->passed = true;
 	d->crc = 5;
 	d->lsn = 6;
 	drop(pool, d);
+	clear_shelves(pool->wbuf);	/* pages at hand would be taken first */
 	again = write(pool, 9, 2);
 	KUNIT_ASSERT_PTR_EQ(test, again, d);
-	KUNIT_EXPECT_FALSE(test, again->intent || again->zero || again->follows);
+	KUNIT_EXPECT_FALSE(test, again->intent || again->zero || again->follows || again->passed);
 	KUNIT_EXPECT_EQ(test, again->state, KVP_VERSION_BUFFERED);
 	KUNIT_EXPECT_EQ(test, again->crc, 0);
 	KUNIT_EXPECT_EQ(test, again->lsn, 0);
@@ -341,43 +349,41 @@ static void order_of_acceptance_is_kept(struct kunit *test)
 static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_version *d = kvp_wbuf_begin_write(pool, 7, NULL);
+	struct kvp_version *d = kvp_wbuf_begin_write(pool, 7);
 	u64 seq, again;
 
-	kvp_wbuf_end_write(pool, d, NULL);
+	kvp_wbuf_end_write(pool, d);
 	KUNIT_EXPECT_EQ(test, d->seq, KVP_SEQ_LATER);
 	seq = kvp_wbuf_seq(pool);
 	KUNIT_EXPECT_EQ(test, seq, d->seq);
-	d = kvp_wbuf_begin_write(pool, 7, NULL);
-	kvp_wbuf_end_write(pool, d, NULL);
+	d = kvp_wbuf_begin_write(pool, 7);
+	kvp_wbuf_end_write(pool, d);
 	again = kvp_wbuf_seq(pool);
 	KUNIT_EXPECT_EQ(test, again, seq);
 	KUNIT_EXPECT_EQ(test, d->seq, seq);
 }
 
-/* A page taken in advance serves the next new block, or is returned if there is none. */
-static void a_stream_keeps_no_page(struct kunit *test)
+/* What shelves of other processors have is found when no other page is free. */
+static void a_page_on_another_shelf_is_found(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
-	struct kvp_version *spare = NULL, *d, *ahead;
+	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf_shelf *mine, *other;
+	u64 block;
 
-	write(pool, 9, 1);
-	d = kvp_wbuf_begin_write(pool, 7, &spare);
-	kvp_wbuf_end_write(pool, d, &spare);
-	KUNIT_ASSERT_NOT_NULL(test, spare);
-	ahead = spare;
-	d = kvp_wbuf_begin_write(pool, 8, &spare);
-	KUNIT_EXPECT_PTR_EQ(test, d, ahead);
-	KUNIT_EXPECT_NULL(test, spare);
-	kvp_wbuf_end_write(pool, d, &spare);
-	ahead = spare;
-	d = kvp_wbuf_begin_write(pool, 9, &spare);	/* a rewrite has its page */
-	KUNIT_EXPECT_PTR_EQ(test, spare, ahead);
-	kvp_wbuf_end_write(pool, d, &spare);
-	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 4);
-	kvp_wbuf_end_stream(pool, &spare);
-	KUNIT_EXPECT_NULL(test, spare);
-	KUNIT_EXPECT_EQ(test, pool->wbuf->used, 3);
+	preempt_disable();
+	write(pool, 0, 1);
+	mine = &w->shelves[raw_smp_processor_id() % ARRAY_SIZE(w->shelves)];
+	other = &w->shelves[(raw_smp_processor_id() + 1) % ARRAY_SIZE(w->shelves)];
+	swap(mine->at, other->at);
+	swap(mine->end, other->end);
+	memcpy(other->pages, mine->pages, sizeof(mine->pages));
+	preempt_enable();
+	KUNIT_EXPECT_NE(test, other->at, other->end);
+	for (block = 1; block < LIMIT; block++)
+		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
+	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), LIMIT);
 }
 
 struct survival {
@@ -442,7 +448,7 @@ static void a_full_buffer_takes_no_more(struct kunit *test)
 	drop(pool, list_first_entry(&pool->wbuf->buffered, struct kvp_version, list));
 	KUNIT_EXPECT_EQ(test, told_of_space, 1);
 	KUNIT_EXPECT_NOT_NULL(test, write(pool, LIMIT, 1));
-	KUNIT_EXPECT_EQ(test, pool->wbuf->used, LIMIT);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(pool->wbuf), LIMIT);
 }
 
 static void a_full_buffer_does_not_lose_the_old_version(struct kunit *test)
@@ -475,7 +481,7 @@ static void a_lower_limit_frees_pages(struct kunit *test)
 	kvp_wbuf_drop_list(pool, &all);
 	/* In whole chunks. */
 	KUNIT_EXPECT_EQ(test, w->pages, KVP_CHUNK_PAGES);
-	KUNIT_EXPECT_EQ(test, w->used, 0);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), 0u);
 	KUNIT_EXPECT_EQ(test, told_of_space, 2);
 }
 
@@ -496,7 +502,7 @@ static void single_pages_do_as_well(struct kunit *test)
 	kvp_wbuf_seq(pool);
 	list_splice_init(&w->buffered, &all);
 	kvp_wbuf_drop_list(pool, &all);
-	KUNIT_EXPECT_EQ(test, w->used, 0);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), 0u);
 }
 
 static void without_memory_a_write_is_refused(struct kunit *test)
@@ -511,7 +517,7 @@ static void without_memory_a_write_is_refused(struct kunit *test)
 	memory_is_short = true;
 	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
 	KUNIT_EXPECT_EQ(test, w->pages, LIMIT);
-	KUNIT_EXPECT_EQ(test, w->used, LIMIT);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), LIMIT);
 	memory_is_short = false;
 	KUNIT_EXPECT_NOT_NULL(test, write(pool, LIMIT, 1));
 }
@@ -540,7 +546,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_write_into_a_hole_is_found),
 	KUNIT_CASE(order_of_acceptance_is_kept),
 	KUNIT_CASE(a_rewrite_is_covered_by_its_seq),
-	KUNIT_CASE(a_stream_keeps_no_page),
+	KUNIT_CASE(a_page_on_another_shelf_is_found),
 	KUNIT_CASE_PARAM(a_version_is_outlived_by_what_is_durable, survival_gen_params),
 	KUNIT_CASE(the_newest_version_is_not_outlived),
 	KUNIT_CASE(a_full_buffer_takes_no_more),

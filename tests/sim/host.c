@@ -451,18 +451,16 @@ static bool wait_for_space(struct host *h, u32 seen)
 	return true;
 }
 
-static struct kvp_version *begin_write(struct host *h, u64 block, struct kvp_version **spare)
+static struct kvp_version *begin_write(struct host *h, u64 block)
 {
 	struct kvp_pool *pool = h->pool;
 
 	for (;;) {
 		u32 seen = h->space_seq;
-		struct kvp_version *d = kvp_wbuf_begin_write(pool, block, spare);
+		struct kvp_version *d = kvp_wbuf_begin_write(pool, block);
 
 		if (d)
 			return d;
-		if (spare)
-			kvp_wbuf_end_stream(pool, spare);
 		if (!wait_for_space(h, seen))
 			return NULL;
 	}
@@ -494,7 +492,6 @@ static bool whole_stripes_may_bypass(struct host *h, u64 block)
 int host_write(struct host *h, u64 block, u32 count, bool fua)
 {
 	bool stream = kvp_pacing_stream(h->pool, block, count, 0);
-	struct kvp_version *spare = NULL;
 	u64 mark = 0;
 	u32 i;
 
@@ -502,7 +499,7 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 	if (!READ_ONCE(h->pool->tunables[KVP_T_STRICT]))
 		oracle_mixable(h->o, block, count >= 16 ? count : 0);
 	for (i = 0; i < count; i++) {
-		struct kvp_version *d = begin_write(h, block + i, &spare);
+		struct kvp_version *d = begin_write(h, block + i);
 
 		if (!d)
 			return judge(h, "write", -EIO);
@@ -510,9 +507,8 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 		mark = oracle_write(h->o, block + i, page_address(d->page));
 		if (whole_stripes_may_bypass(h, block + i))
 			oracle_losable(h->o, block + i);
-		kvp_wbuf_end_write(h->pool, d, i + 1 < count ? &spare : NULL);
+		kvp_wbuf_end_write(h->pool, d);
 	}
-	kvp_wbuf_end_stream(h->pool, &spare);
 	return finish_write(h, block, count, fua, mark);
 }
 
@@ -521,26 +517,26 @@ int host_write_zeros(struct host *h, u64 block, u32 count)
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		struct kvp_version *d = begin_write(h, block + i, NULL);
+		struct kvp_version *d = begin_write(h, block + i);
 
 		if (!d)
 			return judge(h, "write", -EIO);
 		memset(page_address(d->page), 0, KVP_BLOCK_SIZE);
 		oracle_write_zeros(h->o, block + i);
-		kvp_wbuf_end_write(h->pool, d, NULL);
+		kvp_wbuf_end_write(h->pool, d);
 	}
 	return finish_write(h, block, count, false, 0);
 }
 
 int host_write_special(struct host *h, u64 block, const u8 *data)
 {
-	struct kvp_version *d = begin_write(h, block, NULL);
+	struct kvp_version *d = begin_write(h, block);
 
 	if (!d)
 		return judge(h, "write", -EIO);
 	memcpy(page_address(d->page), data, KVP_BLOCK_SIZE);
 	oracle_write_special(h->o, block, data);
-	kvp_wbuf_end_write(h->pool, d, NULL);
+	kvp_wbuf_end_write(h->pool, d);
 	return finish_write(h, block, 1, false, 0);
 }
 

@@ -861,7 +861,7 @@ static void no_memory_to_park(struct scene *s)
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	host_write_each(&s->host, FIRST, 40);
 	sim_memory_short = 1000;
-	for (i = 40; w->used < w->pages; i++)
+	for (i = 40; kvp_wbuf_used(w) < w->pages; i++)
 		host_write_each(&s->host, FIRST + i, 1);
 	host_sleep(50);
 	if (w->nr_logged < w->pages / 2)
@@ -890,7 +890,7 @@ static void stream_behind_the_tail(struct scene *s)
 		host_write(&s->host, 256, 240, false);
 		kvp_commit_now(pool);
 		kvp_commit_kick(pool, true);
-		for (turns = 0; pool->wbuf->used > 8 && turns < 500; turns++)
+		for (turns = 0; kvp_wbuf_used(pool->wbuf) > 8 && turns < 500; turns++)
 			host_sleep(2);
 		if (kvp_log_intents_since(pool) > limit)
 			sim_fail("%llu intents behind the tail, and %llu at most",

@@ -923,9 +923,9 @@ static void order_ends_for_a_suspend(struct scenario *s)
 	host_write(h, 80, 3, false);
 	kvp_pool_suspending(h->pool);
 	kvp_pool_write_back(h->pool);
-	if (h->pool->wbuf->used)
+	if (kvp_wbuf_used(h->pool->wbuf))
 		sim_fail("%u blocks are left to bring home while all I/O waits",
-			 h->pool->wbuf->used);
+			 kvp_wbuf_used(h->pool->wbuf));
 	kvp_pool_quiesce(h->pool);
 	if (kvp_destage_order(h->pool) == -EINTR)
 		sim_fail("a pool that is suspended is said to be about to be");

@@ -13,6 +13,7 @@
 
 #include "sched.h"
 
+#include <linux/percpu.h>
 #include <linux/jiffies.h>
 
 #ifdef __SANITIZE_ADDRESS__
@@ -464,6 +465,12 @@ void sim_yield(void)
 	sim_might_sleep("cond_resched");
 	make_ready(sim_current);
 	switch_to(&scheduler);
+}
+
+/* Where tasks are preempted they also move. With a lock held there is no switch, so they stay. */
+u32 sim_processor(void)
+{
+	return config.preempt ? (u32)(sim_switches % SIM_PROCESSORS) : 0;
 }
 
 void sim_maybe_preempt(void)

@@ -142,13 +142,13 @@ static const struct work {
 	u64 first;
 	u32 most, most_cached;
 } works[] = {
-	{ "write", write_singles, 256, 65, 129 },
+	{ "write", write_singles, 256, 4, 68 },
 	{ "rewrite", write_singles, 256, 0, 64 },
 	{ "flush", flush, 0, 20, 20 },
 	{ "home", checkpoint, 0, 560, 560 },
-	{ "write-long", write_long, 384, 64, 65 },
+	{ "write-long", write_long, 384, 3, 4 },
 	{ "commit", commit, 256, 67, 67 },
-	{ "by-intent", by_intent, 64, 130, ~0u },
+	{ "by-intent", by_intent, 64, 68, ~0u },
 	{ "read-ram", read_ram, 256, 0, 0 },
 	{ "read-home", read_home, 256, OWN, ~0u },
 	{ "read-ssd", read_ssd, 256, ~0u, OWN },

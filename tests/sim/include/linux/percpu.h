@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stand-in: one processor. */
+/* Stand-in: variables of one processor, whichever a task is on. */
 #ifndef SIM_LINUX_PERCPU_H
 #define SIM_LINUX_PERCPU_H
 
@@ -16,7 +16,9 @@
 #define this_cpu_dec(x)			((void)((x)--))
 #define this_cpu_add(x, v)		((void)((x) += (v)))
 #define this_cpu_sub(x, v)		((void)((x) -= (v)))
-#define raw_smp_processor_id()		0
+#define SIM_PROCESSORS			3
+u32 sim_processor(void);
+#define raw_smp_processor_id()		sim_processor()
 #define smp_processor_id()		0
 #define num_possible_cpus()		1
 #define num_online_cpus()		1

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Stand-in: see percpu.h. */
+#include <linux/percpu.h>
