@@ -352,8 +352,12 @@ static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 	disks_end();
 	crash.lost = r->lost;
 	crash.returns = r->trouble == TROUBLE_RETURNS;
-	/* Damage that was there before is no fault of the recovery. */
-	crash.astray = r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_MISDIRECTED;
+	/*
+	 * Damage that was there before is no fault of the recovery. What has rotten under an open
+	 * intent of a parity1 looks like a write that was cut short. In a mirror the other leg tells.
+	 */
+	crash.astray = r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_MISDIRECTED ||
+		       (r->trouble == TROUBLE_ROT && r->start.parity);
 	crash.rotten = r->start.cache && r->trouble == TROUBLE_ROT;
 	crash.heal_allowed = silent || r->trouble == TROUBLE_BAD_SECTORS;
 	if (good)
