@@ -275,6 +275,7 @@ struct kvp_recovery_info {
 	u64 ms, worst_case_ms, replayed, torn_accepted;
 	u64 kept;			/* blocks that recovery left in the log */
 	bool went_back;		/* by order, to an older superblock: newer ones may be lost */
+	bool next_unread;		/* the next superblock, perhaps: kvp_sb_roll_forward() */
 	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
 	u64 discarded_lsn;		/* where the log that was given up began; 0: none was */
 	u64 discarded_mib;		/* kvp_log_counted_mib() of it */

@@ -53,6 +53,16 @@ u64 kvp_sb_rings_may_hold(const struct kvp_sb_rings *r, u64 newest)
 	return may;
 }
 
+bool kvp_sb_rings_unread(const struct kvp_sb_rings *r, u64 sequence)
+{
+	u32 ring;
+
+	for (ring = 0; ring < KVP_RINGS; ring++)
+		if (r->state[ring][sequence % KVP_SB_RING] == KVP_SLOT_UNREADABLE)
+			return true;
+	return false;
+}
+
 u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r)
 {
 	u32 ring, slot, n = 0;

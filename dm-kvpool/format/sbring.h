@@ -45,6 +45,9 @@ struct kvp_sb_rings {
  */
 u64 kvp_sb_rings_may_hold(const struct kvp_sb_rings *r, u64 newest);
 
+/** kvp_sb_rings_unread() - true if superblock @sequence may be in a slot that cannot be read */
+bool kvp_sb_rings_unread(const struct kvp_sb_rings *r, u64 sequence);
+
 /** kvp_sb_rings_unreadable() - number of slots that cannot be read */
 u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r);
 

@@ -612,6 +612,23 @@ static bool pass_unreadable(struct kvp_pool *pool, struct kvp_sb *sb)
 }
 
 /*
+ * The next superblock may be in one ring of a leg, where it cannot be read, and not in the other
+ * ring: the power went between the two. It counts for nothing, but may become readable later. True
+ * of any leg: it may be the superblock by which the leg returned.
+ */
+static bool next_is_unread(const struct kvp_pool *pool, const struct kvp_labels *l,
+			   const struct kvp_sb *sb)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (l->ordered_label[i] && !pool->legs[i].doubtful &&
+		    kvp_sb_rings_unread(&l->ordered_label[i]->rings, sb->sequence + 1))
+			return true;
+	return false;
+}
+
+/*
  * This start gives up a history, or parts from one. It is unknown up to which superblock of that a
  * leg had everything that is out now, or away. A leg that resilvered got writes of it, too.
  */
@@ -694,6 +711,7 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 		auto_start |= pool->sb->tunables[KVP_T_DEGRADED_START];
 	if (s->discard_log)
 		forget_eras(pool);
+	pool->recovery.next_unread = next_is_unread(pool, l, pool->sb);
 	return check_missing(pool, pool->sb, s, auto_start, r);
 }
 

@@ -265,7 +265,7 @@ static int roll_forward(struct kvp_pool *pool)
 	spin_lock_irqsave(&pool->members_lock, flags);
 	kvp_log_legs_keep(pool);
 	spin_unlock_irqrestore(&pool->members_lock, flags);
-	ret = kvp_sb_commit(pool);
+	ret = kvp_sb_roll_forward(pool);
 	mutex_unlock(&pool->sb_lock);
 	return ret;
 }

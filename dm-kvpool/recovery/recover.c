@@ -189,7 +189,7 @@ static int roll_forward(struct kvp_pool *pool)
 	int ret;
 
 	mutex_lock(&pool->sb_lock);
-	ret = kvp_sb_commit(pool);
+	ret = kvp_sb_roll_forward(pool);
 	mutex_unlock(&pool->sb_lock);
 	return ret;
 }

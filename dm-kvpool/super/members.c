@@ -297,6 +297,19 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	return 0;
 }
 
+int kvp_sb_roll_forward(struct kvp_pool *pool)
+{
+	struct kvp_sb *sb = pool->sb;
+
+	lockdep_assert_held(&pool->sb_lock);
+	if (pool->recovery.next_unread) {
+		WRITE_ONCE(sb->epoch, sb->epoch + 2 * KVP_SB_RING);
+		sb->sequence += KVP_SB_RING + 1;
+	}
+	pool->recovery.next_unread = false;
+	return kvp_sb_commit(pool);
+}
+
 void kvp_sb_note(struct kvp_pool *pool)
 {
 	int ret = kvp_sb_commit(pool);

@@ -62,6 +62,20 @@ extern const struct kvp_leg_client kvp_members_hear;
 int __must_check kvp_sb_commit(struct kvp_pool *pool);
 
 /**
+ * kvp_sb_roll_forward() - kvp_sb_commit() of the first superblock of a start
+ *
+ * A leg may have the next superblock in a ring that cannot be read (recovery.next_unread). It was
+ * cut, and counts for nothing. It may become readable when pages that it names were written over,
+ * so it must never be newer than this one, nor have the same number. So number and epoch pass it
+ * by. They are raised only here: until the log was read, an entry of a higher epoch than the
+ * superblock's must be noticed (R12). The slot is the one behind it, so that it is not written over
+ * either (R13).
+ *
+ * Context and return: as kvp_sb_commit().
+ */
+int __must_check kvp_sb_roll_forward(struct kvp_pool *pool);
+
+/**
  * kvp_sb_note() - kvp_sb_commit() where the caller does not depend on it
  *
  * If no leg takes the superblock, the pool is faulted by that, and stays so until a newer one is

@@ -59,6 +59,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	     (unsigned long long)may,
 	     (unsigned long long)newest);
 	sure(kvp_sb_rings_unreadable(&r) <= KVP_RINGS * KVP_SB_RING, "slots that cannot be read");
+	sure(!kvp_sb_rings_unread(&r, newest + 1) || kvp_sb_rings_unreadable(&r),
+	     "the next one cannot be read, and all slots can");
 	if (may > newest && newest && (answers(&r, KVP_RING_FRONT, newest) ||
 				       answers(&r, KVP_RING_BACK, newest)))
 		sure(in_doubt(&r), "all can be read, and yet there may be more");

@@ -6,12 +6,14 @@
  * That request fails, or all later ones too, or all later reads of that place, so that the start's
  * conclusions are written. Each such start has all expected data, or it is refused and the next one
  * has. Reads of labels, with which a start begins, have stories of their own, too. Then the same
- * with an allocation of the start that fails, or twenty in a row.
+ * with an allocation of the start that fails, or twenty in a row. At last starts of which a leg can
+ * neither read nor write one ring of superblocks, and that ring alone has one that was cut.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
+#include "format/format.h"
 
 struct unread {
 	struct host host;
@@ -23,6 +25,7 @@ struct unread {
 	int refused;
 	u32 labels, requests, starts, refusals, allocations;
 	u32 failed;		/* bit per disk: a write to it ended with an error */
+	u32 victim, silent;	/* bit per ring of that disk: it can be neither read nor written */
 };
 
 static void free_img(struct image *img, u32 nr)
@@ -66,10 +69,33 @@ static void live_main(void *arg)
 	host_sleep(1500);
 }
 
+/* Where slot @slot of a ring begins; the ring ends at that of KVP_SB_RING. */
+static u64 ring_block(u32 disk, u32 end, u32 slot)
+{
+	u64 start = kvp_sb_slot_offset(disks.img[disk].blocks, end, 0) >> KVP_BLOCK_SHIFT;
+
+	return start + slot * KVP_SB_BLOCKS;
+}
+
+static void silence_rings(u32 disk, u32 rings)
+{
+	u32 end;
+
+	for (end = 0; end < 2; end++) {
+		u64 first = ring_block(disk, end, 0), last = ring_block(disk, end, KVP_SB_RING) - 1;
+
+		if (!(rings >> end & 1))
+			continue;
+		disks_fault(FAULT_READ_EIO, disk, first, last);
+		disks_fault(FAULT_WRITE_EIO, disk, first, last);
+	}
+}
+
 static void start_main(void *arg)
 {
 	struct unread *t = arg;
 
+	silence_rings(t->victim, t->silent);
 	t->refused = host_start(&t->host, &t->o, &t->start);
 	t->allocations = sim_allocations;
 	t->requests = disks.requests;
@@ -147,6 +173,14 @@ static bool one_start(struct unread *t, u32 first, enum hiccup how, int error)
 
 static const int errors[] = { -EIO, -ENOMEM, -ETIMEDOUT, -EAGAIN, -EREMOTEIO, -ENOLINK };
 
+/* Each of the labels' in steps, then the first one of the log in any case, then in steps. */
+static u32 next_request(u32 i, u32 labels, u32 step)
+{
+	if (i < labels)
+		return min(i + step, labels);
+	return i + (i == labels ? 1 + (u32)(opt.seed % step) : step);
+}
+
 /*
  * One request of @step: with all later reads of its place, and in one of the other ways, in turns.
  * With --long each in all ways.
@@ -162,8 +196,7 @@ static bool each_request(struct unread *t, u32 step)
 	labels = t->labels;
 	if (opt.thorough)
 		step = 1;
-	/* The first one of the log in any case. */
-	for (i = labels; good && i < requests; i += i == labels ? 1 + (u32)(opt.seed % step) : step)
+	for (i = 0; good && i < requests; i = next_request(i, labels, step))
 		for (k = 0; good && k < HICCUPS * ARRAY_SIZE(errors); k++) {
 			u32 turn = i / step + (u32)opt.seed;
 
@@ -228,6 +261,140 @@ static bool each_request_again(struct unread *t, u32 percent)
 	return good;
 }
 
+/* --- a superblock in one ring ------------------------------------------------------------- */
+
+/* Superblocks of which each names other pages of the table. */
+static void checkpoints_main(void *arg)
+{
+	struct unread *t = arg;
+	struct host *h = &t->host;
+	u32 i;
+
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	for (i = 0; i < 2; i++) {
+		host_write_each(h, 20 + 40 * i, 3);
+		host_flush(h);
+		host_checkpoint(h);
+		host_write(h, 5, 2, true);
+		host_write(h, 24, 2, true);
+	}
+}
+
+static bool run_checkpoints(struct unread *t, u32 cut_at)
+{
+	oracle_free(&t->o);
+	oracle_copy(&t->o, &t->base->o);
+	return run(t, checkpoints_main, t->base->img, 0, ONE, 0, cut_at);
+}
+
+/* Superblock @nth that was sent to ring @end of @disk, or NULL. */
+static const struct trace_request *find_superblock(u32 disk, u32 nth, u32 end)
+{
+	u32 i;
+
+	for (i = 0; i < disks.trace.nr_requests; i++) {
+		const struct trace_request *r = &disks.trace.requests[i];
+
+		if (r->disk == disk && r->nr == KVP_SB_BLOCKS &&
+		    r->block >= ring_block(disk, end, 0) &&
+		    r->block < ring_block(disk, end, KVP_SB_RING) && !nth--)
+			return r;
+	}
+	return NULL;
+}
+
+/*
+ * A life is cut when superblock @nth of it has come to ring @end of the victim alone.
+ * Return: 0 if the life has no more superblocks; 1; or -1 if it failed.
+ */
+static int cut_in_superblock(struct unread *t, u32 nth, u32 end)
+{
+	u8 data[KVP_SB_BLOCKS][KVP_BLOCK_SIZE];
+	const struct trace_request *r;
+	u64 block;
+	u32 k;
+
+	if (!run_checkpoints(t, 0))
+		return -1;
+	r = find_superblock(t->victim, nth, end);
+	if (!r)
+		return 0;
+	block = r->block;
+	for (k = 0; k < KVP_SB_BLOCKS; k++)
+		memcpy(data[k], r->data[k]->data, KVP_BLOCK_SIZE);
+	if (!run_checkpoints(t, r->submitted))
+		return -1;
+	for (k = 0; k < KVP_SB_BLOCKS; k++)
+		image_write_data(&disks.img[t->victim], block + k, data[k]);
+	return 1;
+}
+
+static u32 last_submitted(void)
+{
+	u32 i, last = 0;
+
+	for (i = 0; i < disks.trace.nr_requests; i++)
+		last = max(last, disks.trace.requests[i].submitted);
+	return last;
+}
+
+/* A start without that ring, cut after @at events; 0: it is not. Then one with the ring. */
+static bool start_beside(struct unread *t, const struct image *img, u32 end, u32 at, u32 *events)
+{
+	bool good;
+
+	t->silent = BIT(end);
+	good = run(t, start_main, img, 0, ONE, 0, at);
+	t->silent = 0;
+	*events = last_submitted();
+	if (!at)
+		good = good && expect(!t->refused, "refused: %s\n", t->host.refusal.why);
+	return good && all_there(t, at);
+}
+
+/*
+ * The superblock that was cut cannot be read, and the other ring says that it is not there. The
+ * start goes on from the one before. It writes over pages of the table that the other one names,
+ * and is cut anywhere. When the ring can be read again, what was cut must not count.
+ */
+static bool beside_a_silent_ring(struct unread *t, u32 nth, u32 end, u32 step)
+{
+	struct image crash[MAX_DISKS];
+	u32 at, events, ignored;
+	bool good;
+
+	copy_img(crash, disks.img, t->start.legs);
+	good = start_beside(t, crash, end, 0, &events);
+	for (at = 1 + (u32)((opt.seed + nth) % step); good && at <= events; at += step)
+		good = start_beside(t, crash, end, at, &ignored);
+	if (!good)
+		fprintf(stderr, "  ^ %s: superblock %u is in ring %u of disk %u alone\n",
+			t->name, nth, end, t->victim);
+	free_img(crash, t->start.legs);
+	return good;
+}
+
+/* One ring of the first leg, and the other one of the last leg: that may be an SSD. */
+static bool each_superblock(struct unread *t, u32 step)
+{
+	u32 end, nth;
+
+	for (end = 0; end < 2; end++) {
+		int found = 1;
+
+		t->victim = (end + opt.seed) % 2 ? 0 : t->start.legs - 1;
+		for (nth = 0; found; nth++) {
+			found = cut_in_superblock(t, nth, end);
+			if (found < 0 || (found && !beside_a_silent_ring(t, nth, end, step)))
+				return false;
+		}
+		if (!expect(nth > 4, "%u superblocks in a life\n", nth - 1))
+			return false;
+	}
+	return true;
+}
+
 static void shape_test(const char *shape, const struct host_start *s)
 {
 	struct unread *t;
@@ -247,7 +414,7 @@ static void shape_test(const char *shape, const struct host_start *s)
 	copy_img(t->img, disks.img, s->legs);
 	good = good && each_request(t, s->legs > 4 ? 2 : 1) && each_request_again(t, 50) &&
 		each_request_again(t, 85);
-	good = good && each_allocation(t, 60);
+	good = good && each_allocation(t, 60) && each_superblock(t, opt.thorough ? 1 : 6);
 	free_img(t->img, s->legs);
 	oracle_free(&t->o);
 	result(name, good);
