@@ -37,6 +37,8 @@ static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 	d->row = r->row;
 	d->state = KVP_VERSION_LOGGED;
 	d->restored = true;
+	/* The cache may be lost, and its log move: an intent must not pass what no log has then. */
+	d->over = KVP_OVER_UNKNOWN;
 	return d;
 }
 

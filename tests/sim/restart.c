@@ -93,7 +93,7 @@ static void scrub_all(struct saga *s)
 
 /*
  * Versions that stay in the log are spilled in their order, or the tail would pass versions that
- * are not home.
+ * are not home. No intent may pass one that a recovery has left: it lies on a cache.
  */
 static void check_order(struct kvp_pool *pool)
 {
@@ -104,6 +104,8 @@ static void check_order(struct kvp_pool *pool)
 		if (before && (before->lsn > d->lsn || (before->lsn == d->lsn &&
 							before->rec >= d->rec)))
 			sim_fail("lsn %llu is parked before lsn %llu", before->lsn, d->lsn);
+		if (d->restored && d->over != KVP_OVER_UNKNOWN)
+			sim_fail("an intent may pass lsn %llu", d->lsn);
 		before = d;
 	}
 	spin_unlock(&pool->wbuf->lock);
