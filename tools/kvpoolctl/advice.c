@@ -129,9 +129,10 @@ static bool about_blocks(json_object *pool, char *buf, size_t size)
 
 	writable_first(pool, first, sizeof(first));
 	if (poisoned)
-		snprintf(buf, size, "%" PRIu64 " block%s lost: kvpoolctl status -v %s lists them; "
-			 "%swrite them anew from a backup, then kvpoolctl scrub --wait %s", poisoned,
-			 poisoned == 1 ? " is" : "s are", name, first, name);
+		snprintf(buf, size, "%" PRIu64 " block%s lost: kvpoolctl status -v %s lists them, "
+			 "kvpoolctl whois %s names their files; %swrite them anew from a backup, "
+			 "then kvpoolctl scrub --wait %s", poisoned,
+			 poisoned == 1 ? " is" : "s are", name, name, first, name);
 	else if (unrepaired)
 		snprintf(buf, size, "the last scrub found no good copy of %" PRIu64 " block%s, and "
 			 "none is known to be lost now: a disk did not answer, or they were written "

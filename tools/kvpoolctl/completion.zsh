@@ -28,6 +28,7 @@ _kvpoolctl_commands=(
 	'history:what was ordered of a pool, when, on which host, and by whom'
 	'metrics:all counters in the text format of Prometheus'
 	'scrub:verify all written data, and repair it'
+	'whois:the files that blocks of a pool belong to'
 	'trim:discard unused blocks on SSDs'
 	'clear:reset error counters, try failed parts again, resume a pool'
 	'giveup:give up a page of checksums that is bad in every copy'
@@ -244,6 +245,21 @@ _kvpoolctl_of() {
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
+	whois)
+		_arguments -s \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' \
+			'2:argument: ' \
+			'3:argument: ' ;;
 	trim)
 		_arguments -s \
 			'--wait[start it, or wait for the one that runs]' \

@@ -276,8 +276,7 @@ static bool is_swap(dev_t rdev)
 	return found;
 }
 
-/* mountinfo writes blanks, tabs, newlines and backslashes in octal: \\040. */
-static void unescape(char *text)
+void device_unescape(char *text)
 {
 	unsigned int code;
 	char *to = text;
@@ -307,7 +306,7 @@ bool device_mountpoint(dev_t rdev, char *buf, size_t size)
 	if (f)
 		fclose(f);
 	if (found) {
-		unescape(where);
+		device_unescape(where);
 		snprintf(buf, size, "mounted at %.200s", where);
 	}
 	if (!found && (found = is_swap(rdev)))

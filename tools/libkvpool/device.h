@@ -94,6 +94,9 @@ const char *device_word(const struct device *d, char buf[DEVICE_WORD]);
 /** device_find() - the number of the block device at @path; 0 or -errno */
 int device_find(const char *path, dev_t *rdev);
 
+/** device_unescape() - a path of mountinfo, which writes blanks and backslashes in octal: \\040 */
+void device_unescape(char *text);
+
 /** device_mountpoint() - where @rdev itself is mounted, or that it is swap; false: neither */
 bool device_mountpoint(dev_t rdev, char *buf, size_t size);
 

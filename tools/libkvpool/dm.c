@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The only file that uses libdevmapper. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libdevmapper.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
@@ -661,4 +663,99 @@ int module_load(struct err *err)
 		       "the module is not loaded and modprobe cannot load it%s%s",
 		       *said ? ": " : "",
 		       said);
+}
+
+/* --- what is stacked on a device ---------------------------------------------- */
+
+/* Is @rdev among the devices of a target? Words of its parameters are numbers of devices. */
+static bool target_has(const char *params, dev_t rdev)
+{
+	char number[32], *at;
+	size_t len = (size_t)snprintf(number, sizeof(number), "%u:%u", major(rdev), minor(rdev));
+
+	for (at = strstr(params, number); at; at = strstr(at + len, number))
+		if ((at == params || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return true;
+	return false;
+}
+
+/* One target of a device above: does it begin before the end of @a, or hold all of it? */
+static void above_target(const char *name, dev_t upper, const char *type, const char *params,
+			 u64 start, u64 length, dev_t rdev, u64 offset, struct dm_above *a)
+{
+	unsigned int ma, mi;
+	u64 from;
+
+	if (!target_has(params, rdev))
+		return;
+	if (strcmp(type, "linear") ||
+	    sscanf(params, "%u:%u %" SCNu64, &ma, &mi, &from) != 3) {
+		if (a->kind == DM_ABOVE_NONE) {
+			a->kind = DM_ABOVE_OTHER;
+			snprintf(a->what, sizeof(a->what), "%.128s (%.32s)", name, type);
+		}
+		return;
+	}
+	if (offset >= from * 512 && offset - from * 512 < length * 512) {
+		u64 inside = offset - from * 512;
+
+		a->kind = DM_ABOVE_LINEAR;
+		a->rdev = upper;
+		a->offset = start * 512 + inside;
+		if (length * 512 - inside < a->bytes)
+			a->bytes = length * 512 - inside;
+		snprintf(a->what, sizeof(a->what), "%.128s", name);
+	} else if (from * 512 > offset && from * 512 - offset < a->bytes) {
+		a->bytes = from * 512 - offset;
+	}
+}
+
+static void above_device(const char *name, dev_t rdev, u64 offset, struct dm_above *a)
+{
+	struct dm_task *t = task_new(DM_DEVICE_TABLE, name);
+	char *type = NULL, *params = NULL;
+	uint64_t start, length;
+	struct dm_info info;
+	void *next = NULL;
+
+	if (t && dm_task_run(t) && dm_task_get_info(t, &info) && info.exists) {
+		do {
+			next = dm_get_next_target(t, next, &start, &length, &type, &params);
+			if (type && params)
+				above_target(name, makedev(info.major, info.minor), type, params,
+					     start, length, rdev, offset, a);
+		} while (next);
+	}
+	if (t)
+		dm_task_destroy(t);
+}
+
+void dm_above(dev_t rdev, u64 offset, u64 bytes, struct dm_above *a)
+{
+	char path[384], name[256];
+	struct dirent *e;
+	DIR *dir;
+	FILE *f;
+
+	memset(a, 0, sizeof(*a));
+	a->bytes = bytes;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/holders", major(rdev), minor(rdev));
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		if (*e->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "/sys/class/block/%.255s/dm/name", e->d_name);
+		f = fopen(path, "re");
+		if (f && fgets(name, sizeof(name), f)) {
+			name[strcspn(name, "\n")] = 0;
+			above_device(name, rdev, offset, a);
+		} else if (a->kind == DM_ABOVE_NONE) {
+			a->kind = DM_ABOVE_OTHER;
+			snprintf(a->what, sizeof(a->what), "%.200s", e->d_name);
+		}
+		if (f)
+			fclose(f);
+	}
+	if (dir)
+		closedir(dir);
 }

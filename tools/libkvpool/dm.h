@@ -55,6 +55,24 @@ int dm_table(const char *name, u64 *sectors, char **params, struct err *err);
 int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
 	      struct err *err);
 
+enum dm_above_kind {
+	DM_ABOVE_NONE,		/* no device above has it */
+	DM_ABOVE_LINEAR,	/* a device has it at @offset, and may be above others again */
+	DM_ABOVE_OTHER,		/* a driver has it, @what, which may put it anywhere */
+};
+
+/* What is stacked on some bytes of a device. */
+struct dm_above {
+	enum dm_above_kind kind;
+	char what[256];		/* the device above, and its target */
+	dev_t rdev;
+	u64 offset;		/* on the device above, in bytes */
+	u64 bytes;		/* as far as this holds */
+};
+
+/** dm_above() - what is stacked on the @bytes at @offset of @rdev, or on the first of them */
+void dm_above(dev_t rdev, u64 offset, u64 bytes, struct dm_above *a);
+
 /** dm_rename() - give a mapped device another name; its users keep it */
 int dm_rename(const char *name, const char *to, struct err *err);
 

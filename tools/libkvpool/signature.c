@@ -139,3 +139,23 @@ int signature_wipe(int fd, const char *path, struct err *err)
 			       "its signatures cannot be wiped");
 	return 0;
 }
+
+int signature_partition(const char *path, unsigned long long offset)
+{
+	blkid_probe pr = blkid_new_probe_from_filename(path);
+	blkid_partlist list;
+	blkid_partition part;
+	long long start;
+	int i, found = 0;
+
+	list = pr ? blkid_probe_get_partitions(pr) : NULL;
+	for (i = 0; list && !found && i < blkid_partlist_numof_partitions(list); i++) {
+		part = blkid_partlist_get_partition(list, i);
+		start = blkid_partition_get_start(part);
+		if (!blkid_partition_is_extended(part) && offset / 512 >= (unsigned long long)start &&
+		    offset / 512 - (unsigned long long)start < (unsigned long long)blkid_partition_get_size(part))
+			found = blkid_partition_get_partno(part);
+	}
+	blkid_free_probe(pr);
+	return found;
+}

@@ -16,6 +16,9 @@
  */
 int signature_find(const char *path, char *type, size_t size, struct err *err);
 
+/** signature_partition() - number of the partition that has byte @offset of a device; 0: none */
+int signature_partition(const char *path, unsigned long long offset);
+
 #define SIGNATURE_TYPE	64	/* bytes of a signature's name */
 #define SIGNATURES_MAX	16
 

@@ -14,6 +14,8 @@
  * Under the sanitizers any misstep aborts. An alarm ends a loop over a count from an answer. The
  * seed is printed on a failure.
  *
+ * With WHOIS_ON=DEVICE, the pool's device has DEVICE above it from 1 MiB on, its second half first.
+ *
  * tests/fuzz/answers.c includes this file; there libFuzzer chooses instead of chance.
  */
 #include <fcntl.h>
@@ -31,7 +33,7 @@
 extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export,
 	cmd_get, cmd_history, cmd_iostat,
 	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub, cmd_status,
-	cmd_top, cmd_wait;
+	cmd_top, cmd_wait, cmd_whois;
 
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
 static bool all_sound;
@@ -327,6 +329,33 @@ bool dm_name_used(const char *name)
 	return !strcmp(name, "p");
 }
 
+/* The halves of the device WHOIS_ON change places on the pool's device; else no one can tell. */
+void dm_above(dev_t rdev, u64 offset, u64 bytes, struct dm_above *a)
+{
+	const char *path = getenv("WHOIS_ON");
+	struct err err;
+	struct device d;
+	u64 half;
+
+	memset(a, 0, sizeof(*a));
+	a->bytes = bytes;
+	a->kind = path ? DM_ABOVE_NONE : DM_ABOVE_OTHER;
+	if (!path || rdev != entry().rdev || offset < 1u << 20)
+		return;
+	if (device_open(path, false, &d, &err))
+		abort();
+	half = d.bytes / 2;
+	offset -= 1u << 20;
+	if (offset < d.bytes) {
+		a->kind = DM_ABOVE_LINEAR;
+		a->rdev = d.rdev;
+		a->offset = offset < half ? offset + half : offset - half;
+		if (a->bytes > half - offset % half)
+			a->bytes = half - offset % half;
+	}
+	device_close(&d);
+}
+
 bool dm_is_pool(dev_t rdev)
 {
 	(void)rdev;
@@ -396,6 +425,7 @@ static const struct trial {
 	{ &cmd_export, { "export", "p" }, true }, { &cmd_clear, { "clear", "p", "/dev/none2" },
 						    false },
 	{ &cmd_scrub, { "scrub", "p" }, false }, { &cmd_wait, { "wait", "p" }, false },
+	{ &cmd_whois, { "whois", "p" }, false }, { &cmd_whois, { "whois", "p", "17+4" }, false },
 	{ &view, { "view" }, false }, { &view, { "view", "p" }, false },
 	{ &cmd_online, { "online", "p", "/dev/none1" }, true },
 	{ &cmd_online, { "online", "p", UUID }, false }, { &cmd_online, { "online", "p", "/dev/none5" }, true },

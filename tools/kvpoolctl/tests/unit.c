@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Unit tests of the tool that need neither root nor the module. */
 #include <stdarg.h>
+#include <unistd.h>
 #include <uuid/uuid.h>
 
 #include "advice.h"
@@ -23,6 +24,7 @@
 #include "spares.h"
 #include "stats.h"
 #include "verify.h"
+#include "watched.h"
 
 static unsigned int passed, failed;
 
@@ -1717,6 +1719,44 @@ static void test_foreign_places(void)
 	free(sb);
 }
 
+/* --- work that may hang ------------------------------------------------------------ */
+
+static int hang(void *arg, FILE *out)
+{
+	(void)arg;
+	fputs("some of it", out);
+	fflush(out);
+	return pause();
+}
+
+static int give(void *arg, FILE *out)
+{
+	return fputs(arg, out) < 0;
+}
+
+static int give_up(void *arg, FILE *out)
+{
+	(void)arg, (void)out;
+	return 1;
+}
+
+static void test_watched(void)
+{
+	static char long_text[200001];
+	struct err err;
+	size_t size;
+	char *text;
+
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	expect(!watched_run(give, long_text, 30, "it", &text, &size, &err));
+	expect(size == sizeof(long_text) - 1 && !strcmp(text, long_text));
+	free(text);
+	expect(watched_run(hang, NULL, 1, "it", &text, &size, &err) == -1);
+	expect(!text && err.code == ERR_IO && strstr(err.why, "not answered for 1 s"));
+	expect(watched_run(give_up, NULL, 30, "it", &text, &size, &err) == -1);
+	expect(!text && err.code == ERR_FAILED);
+}
+
 /* Prints the status of a pool that does not run, for schema.py. */
 static void print_unasked(void)
 {
@@ -1743,6 +1783,7 @@ int main(int argc, char **argv)
 	test_time();
 	test_setting();
 	test_word_escape();
+	test_watched();
 	test_device_word();
 	test_stats();
 	test_spares();
