@@ -6,6 +6,7 @@
 #include "owner.h"
 #include "pool_object.h"
 #include "signature.h"
+#include "stats.h"
 #include "watched.h"
 
 #define RANGES_MAX	1000
@@ -353,29 +354,53 @@ static bool parse(const char *text, u64 *lba, u64 *blocks)
 	       strspn(text + end + 1, "0123456789") == strlen(text + end + 1) && *blocks;
 }
 
-static int add_named(struct ctl *ctl, struct whois *w, const struct dm_entry *e, u64 size,
-		     char **args)
+/* Asks the module for no more than its counters: that needs no disk. */
+static int add_named(struct ctl *ctl, struct whois *w, const struct dm_entry *e, char **args)
 {
-	u64 lba, blocks, end = size >> KVP_BLOCK_SHIFT;
+	u64 lba, blocks, end;
+	struct stats s;
+	struct err err;
 
+	if (stats_load(e->name, &s, &err))
+		return ctl_fail(ctl, &err);
+	end = stats_number(&s, "size") >> KVP_BLOCK_SHIFT;
+	stats_free(&s);
 	for (; *args; args++) {
 		if (!parse(*args, &lba, &blocks))
 			return ctl_usage(ctl, "'%s' is no block: a number, or FIRST+COUNT", *args);
 		if (lba >= end || blocks > end - lba)
-			return ctl_usage(ctl, "%s: the last block of the pool is %" PRIu64, *args,
-					 end - 1);
+			return ctl_usage(ctl, "%s: the pool has %" PRIu64 " blocks, from 0 on", *args,
+					 end);
 		add_range(w, e, lba, blocks);
 	}
 	return 0;
 }
 
-static int run(struct ctl *ctl, int argc, char **argv)
+static int add_poisoned(struct ctl *ctl, struct whois *w, const struct dm_entry *e)
 {
 	json_object *pool, *list, *range;
+	struct err err;
+	size_t i, n;
+
+	pool = pool_object(e, &err);
+	if (!pool)
+		return ctl_fail(ctl, &err);
+	list = json_at(pool, "poisoned");
+	n = list ? json_object_array_length(list) : 0;
+	for (i = 0; i < n; i++) {
+		range = json_object_array_get_idx(list, i);
+		add_range(w, e, json_number_at(range, "lba"), json_number_at(range, "blocks"));
+	}
+	if (!n)
+		ctl_say(ctl, "no block of pool %s is poisoned", e->name);
+	json_object_put(pool);
+	return 0;
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
 	struct whois w = { .count = 0 };
 	struct dm_entry e;
-	struct err err;
-	size_t i;
 	int ret;
 
 	ctl_getopt(ctl, argc, argv);
@@ -383,22 +408,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
-	pool = pool_object(&e, &err);
-	if (!pool)
-		return ctl_fail(ctl, &err);
-	list = json_at(pool, "poisoned");
-	if (argv[optind + 1]) {
-		ret = add_named(ctl, &w, &e, json_number_at(pool, "size"), argv + optind + 1);
-	} else {
-		for (i = 0; list && i < json_object_array_length(list); i++) {
-			range = json_object_array_get_idx(list, i);
-			add_range(&w, &e, json_number_at(range, "lba"),
-				  json_number_at(range, "blocks"));
-		}
-		if (!i)
-			ctl_say(ctl, "no block of pool %s is poisoned", e.name);
-	}
-	json_object_put(pool);
+	if (argv[optind + 1])
+		ret = add_named(ctl, &w, &e, argv + optind + 1);
+	else
+		ret = add_poisoned(ctl, &w, &e);
 	return ret ?: ask(ctl, &w, &e);
 }
 
