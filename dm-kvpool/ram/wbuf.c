@@ -281,7 +281,10 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 	if (!w->buckets)
 		return -ENOMEM;
 	w->older = kvcalloc(KVP_WBUF_OLDER, sizeof(*w->older), GFP_KERNEL);
-	if (!w->older) {
+	w->pending = kvmalloc(sizeof(*w->pending), GFP_KERNEL);
+	if (w->pending)
+		kvp_pending_init(w->pending, &w->lock);
+	if (!w->older || !w->pending) {
 		kvp_wbuf_exit(pool);
 		return -ENOMEM;
 	}
@@ -319,8 +322,10 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 		free_chunk(c);
 	w->chunk = NULL;
 	w->pages = 0;
+	kvfree(w->pending);
 	kvfree(w->older);
 	kvfree(w->buckets);
+	w->pending = NULL;
 	w->older = NULL;
 	w->buckets = NULL;
 }
@@ -767,7 +772,7 @@ static struct kvp_hole *hole_of(struct kvp_version *d)
 }
 
 /* Put the hole into the tree with the range of @h->d. */
-static void __show_hole(struct kvp_wbuf *w, struct kvp_hole *h)
+static void __plant_hole(struct kvp_wbuf *w, struct kvp_hole *h)
 {
 	lockdep_assert_held(&w->lock);
 	h->node.start = h->d.block;
@@ -776,8 +781,8 @@ static void __show_hole(struct kvp_wbuf *w, struct kvp_hole *h)
 }
 
 /*
- * A reader asks for versions first, then for holes, then the table. Without holes it takes no lock
- * and only looks at nr_holes. That changes at the right time:
+ * A reader asks for versions first, then for holes, then the table. It looks at nr_holes, and at
+ * their ranges (pending.h), and takes no lock. They change at the right time:
  *
  *   A hole is counted before any version that it covers leaves the hash table. A reader that misses
  *   the version there came to its bucket after that: by the bucket's lock (kvp_wbuf_find()), or, if
@@ -785,11 +790,13 @@ static void __show_hole(struct kvp_wbuf *w, struct kvp_hole *h)
  *   finds the hole counted, and gets zeros, not the block that home had before the version.
  *   The hole is uncounted after its blocks are unwritten in the table. A reader that finds it gone
  *   reads the table after that, by the same barrier.
+ *   The hole accepted last grows at once: no reader misses it meanwhile.
  *   A reader that came before all that reads at the same time as the discard: old or zeros.
  */
 static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
 {
-	__show_hole(w, h);
+	__plant_hole(w, h);
+	__kvp_pending_add(w->pending, h->node.start, h->node.last);
 	WRITE_ONCE(w->nr_holes, w->nr_holes + 1);
 	h->d.seq = *seq = ++w->seq;
 	atomic_inc(&w->nr_buffered);
@@ -813,10 +820,11 @@ static bool __grow_hole(struct kvp_wbuf *w, u64 block, u32 count, u64 *seq)
 	end = max(d->block + d->count, block + count);
 	if (block > d->block + d->count || d->block > block + count || end - first > HOLE_MOST)
 		return false;
+	__kvp_pending_grow(w->pending, d->block, d->block + d->count - 1, first, end - 1);
 	interval_tree_remove(&hole_of(d)->node, &w->holes);
 	d->block = first;
 	d->count = end - first;
-	__show_hole(w, hole_of(d));
+	__plant_hole(w, hole_of(d));
 	*seq = d->seq;
 	return true;
 }
@@ -870,14 +878,7 @@ u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count)
 
 static bool any_hole(struct kvp_wbuf *w, u64 block, u32 count)
 {
-	bool found;
-
-	if (!READ_ONCE(w->nr_holes))
-		return false;
-	spin_lock(&w->lock);
-	found = interval_tree_iter_first(&w->holes, block, block + count - 1);
-	spin_unlock(&w->lock);
-	return found;
+	return READ_ONCE(w->nr_holes) && kvp_pending_any(w->pending, block, block + count - 1);
 }
 
 struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
@@ -1015,6 +1016,7 @@ static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head
 	}
 	if (d->hole) {
 		interval_tree_remove(&hole_of(d)->node, &w->holes);
+		__kvp_pending_del(w->pending, d->block, d->block + d->count - 1);
 		WRITE_ONCE(w->nr_holes, w->nr_holes - 1);
 	} else {
 		WRITE_ONCE(w->nr_lone, w->nr_lone - 1);

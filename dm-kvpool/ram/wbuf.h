@@ -17,7 +17,7 @@
  *   HOMING     taken by destage or a direct worker
  *
  * A discard is a version without a page: a hole of one or more blocks. Pending discards are also in
- * a tree by address, which readers look into.
+ * a tree by address, and their ranges where readers find them without a lock (pending.h).
  *
  * A writer puts its version on wbuf->accepted, a list that needs no lock. Code that must know the
  * order of versions, such as the builder, a FLUSH or a discard, takes wbuf->lock and moves them to
@@ -37,6 +37,7 @@
 #include <linux/types.h>
 
 #include "policy/dirty.h"
+#include "ram/pending.h"
 
 struct kvp_log_at;
 struct kvp_pool;
@@ -133,7 +134,7 @@ struct kvp_hole {
 
 #define KVP_SEQ_LATER	(~0ull)	/* it comes after all that have a seq */
 
-#define KVP_WBUF_MAX_HOLES	1024u	/* pending; there is memory for each */
+#define KVP_WBUF_MAX_HOLES	KVP_PENDING_MAX	/* pending; there is memory for each */
 
 /*
  * Pages come in chunks of neighbours and are handed out in order, so that a
@@ -207,6 +208,7 @@ struct kvp_wbuf {
 	struct list_head parked;
 	struct list_head swept;		/* logged before all of @parked; changed by destage alone */
 	struct rb_root_cached holes;	/* pending, by address */
+	struct kvp_pending *pending;	/* their ranges; read without the lock */
 	u64 seq;			/* last one given */
 	u32 limit;			/* the most pages that may exist */
 	u32 pages;			/* pages that exist, free ones included */

@@ -216,6 +216,59 @@ static void beyond_the_limit(struct discards *t)
 	read_range(t, 300, 12);
 }
 
+/* Ranges over one another, in one another, twice, and next to one another: found, and no others. */
+static bool in_ranges(const u64 (*at)[2], u32 nr, u64 first, u64 last)
+{
+	while (nr--)
+		if (at[nr][0] <= last && at[nr][1] >= first)
+			return true;
+	return false;
+}
+
+static void change_ranges(struct kvp_pending *p, u64 (*at)[2], u32 *nr, u64 dice)
+{
+	u64 first = dice % 200, last = first + (dice >> 8) % ((dice >> 16) % 4 ? 5 : 100);
+	u32 i = *nr ? (dice >> 24) % *nr : 0;
+
+	if (!*nr || (*nr < KVP_PENDING_MAX && (dice >> 40) % 8 < 5)) {
+		__kvp_pending_add(p, first, last);
+		at[*nr][0] = first;
+		at[(*nr)++][1] = last;
+	} else if ((dice >> 40) % 8 == 7) {
+		__kvp_pending_grow(p, at[i][0], at[i][1], min(first, at[i][0]), max(last, at[i][1]));
+		at[i][0] = min(first, at[i][0]);
+		at[i][1] = max(last, at[i][1]);
+	} else {
+		__kvp_pending_del(p, at[i][0], at[i][1]);
+		memcpy(at[i], at[--*nr], sizeof(at[i]));
+	}
+}
+
+static void ranges_are_found(struct discards *t)
+{
+	static struct kvp_pending p;
+	static u64 at[KVP_PENDING_MAX][2];
+	spinlock_t lock;
+	u32 nr = 0, i;
+	u64 b;
+
+	spin_lock_init(&lock);
+	kvp_pending_init(&p, &lock);
+	for (i = 0; i < 3000; i++) {
+		spin_lock(&lock);
+		change_ranges(&p, at, &nr, mix64(t->start.rotational, i));
+		spin_unlock(&lock);
+		if (nr != p.nr)
+			sim_fail("%u ranges, not %u", p.nr, nr);
+		for (b = 0; i % 16 == 0 && b < 320; b++)
+			if (kvp_pending_any(&p, b, b + b % 3) != in_ranges(at, nr, b, b + b % 3))
+				sim_fail("block %llu of %u ranges, after %u changes", b, nr, i);
+	}
+	if (nr < KVP_PENDING_MAX / 2)
+		sim_fail("only %u ranges: the case was not set up", nr);
+	t->cuts_from = disks.trace.nr;
+}
+
 /*
  * --- zeros that are written ---------------------------------------------------------------------
  */
@@ -659,6 +712,7 @@ void run_discards(void)
 	ON("mirror", 2, false, acknowledged_before);
 	ON("mirror", 2, false, beyond_the_limit);
 	ON("parity", 3, true, beyond_the_limit);
+	ON("single", 1, false, ranges_are_found);
 	ON("mirror", 2, false, zeros_in_a_stream);
 	ON("parity", 3, true, zeros_in_a_stream);
 	ON("mirror", 2, false, zeros_only);

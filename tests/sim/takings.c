@@ -7,6 +7,7 @@
  */
 #include "cache/scache.h"
 #include "ram/rcache.h"
+#include "ram/wbuf.h"
 #include "suite.h"
 
 #define BLOCKS	64u	/* of each kind of work */
@@ -101,6 +102,21 @@ static void read_home(struct host *h, u64 first)
 	read_singles(h, first);
 }
 
+/* From RAM, and of blocks that are discarded, while many discards are pending. */
+static void read_beside(struct host *h, u64 first)
+{
+	u32 i;
+
+	lie_home(h, first);
+	read_singles(h, first);
+	for (i = 0; i < BLOCKS; i += 2)
+		host_discard(h, first + 2 * i, 1);
+	sim_count_takings();
+	read_singles(h, first);
+	if (kvp_wbuf_nr_holes(h->pool->wbuf) != BLOCKS / 2)
+		sim_fail("%u discards are pending", kvp_wbuf_nr_holes(h->pool->wbuf));
+}
+
 static void read_ssd(struct host *h, u64 first)
 {
 	u32 before = h->ssd_reads;
@@ -151,6 +167,7 @@ static const struct work {
 	{ "by-intent", by_intent, 64, 68, ~0u },
 	{ "read-ram", read_ram, 256, 0, 0 },
 	{ "read-home", read_home, 256, OWN, ~0u },
+	{ "read-beside", read_beside, 256, 0, 0 },
 	{ "read-ssd", read_ssd, 256, ~0u, OWN },
 	{ "fill-ssd", fill_ssd, 256, ~0u, OWN + 1400 },
 };

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bug.h>
+#include <linux/compiler.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "ram/pending.h"
+
+void kvp_pending_init(struct kvp_pending *p, spinlock_t *lock)
+{
+	seqcount_spinlock_init(&p->seq, lock);
+	p->nr = 0;
+}
+
+/* How many ranges, of the first @nr, begin at @block or before. */
+static u32 begun(const struct kvp_pending *p, u32 nr, u64 block)
+{
+	u32 low = 0;
+
+	while (low < nr) {
+		u32 mid = low + (nr - low) / 2;
+
+		if (READ_ONCE(p->at[mid].first) <= block)
+			low = mid + 1;
+		else
+			nr = mid;
+	}
+	return low;
+}
+
+static void set_reach(struct kvp_pending *p, u32 from)
+{
+	u64 reach = from ? p->at[from - 1].reach : 0;
+	u32 i;
+
+	for (i = from; i < p->nr; i++) {
+		reach = max(reach, p->at[i].last);
+		p->at[i].reach = reach;
+	}
+}
+
+static void insert(struct kvp_pending *p, u64 first, u64 last)
+{
+	u32 i = begun(p, p->nr, first);
+
+	if (WARN_ON_ONCE(p->nr == KVP_PENDING_MAX))
+		return;
+	memmove(&p->at[i + 1], &p->at[i], (p->nr - i) * sizeof(p->at[0]));
+	p->at[i].first = first;
+	p->at[i].last = last;
+	p->nr++;
+	set_reach(p, i);
+}
+
+static void cut_out(struct kvp_pending *p, u64 first, u64 last)
+{
+	u32 i = begun(p, p->nr, first);
+
+	while (i && p->at[i - 1].first == first && p->at[i - 1].last != last)
+		i--;
+	if (WARN_ON_ONCE(!i || p->at[i - 1].first != first))
+		return;
+	memmove(&p->at[i - 1], &p->at[i], (p->nr - i) * sizeof(p->at[0]));
+	p->nr--;
+	set_reach(p, i - 1);
+}
+
+void __kvp_pending_add(struct kvp_pending *p, u64 first, u64 last)
+{
+	write_seqcount_begin(&p->seq);
+	insert(p, first, last);
+	write_seqcount_end(&p->seq);
+}
+
+void __kvp_pending_del(struct kvp_pending *p, u64 first, u64 last)
+{
+	write_seqcount_begin(&p->seq);
+	cut_out(p, first, last);
+	write_seqcount_end(&p->seq);
+}
+
+void __kvp_pending_grow(struct kvp_pending *p, u64 first, u64 last, u64 to_first, u64 to_last)
+{
+	write_seqcount_begin(&p->seq);
+	cut_out(p, first, last);
+	insert(p, to_first, to_last);
+	write_seqcount_end(&p->seq);
+}
+
+bool kvp_pending_any(const struct kvp_pending *p, u64 first, u64 last)
+{
+	unsigned int seq;
+	bool found;
+	u32 n;
+
+	do {
+		seq = read_seqcount_begin(&p->seq);
+		n = begun(p, min(READ_ONCE(p->nr), KVP_PENDING_MAX), last);
+		found = n && READ_ONCE(p->at[n - 1].reach) >= first;
+	} while (read_seqcount_retry(&p->seq, seq));
+	return found;
+}
