@@ -431,7 +431,7 @@ static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 
 	memset(f->ring_ios, 0, sizeof(f->ring_ios));
 	for (k = 0; k < legs && k < f->ring_nr; k++) {
-		struct kvp_place at = kvp_log_place(v->g, f->ring_lsn + k, 0);
+		struct kvp_place at = kvp_log_place(v->g, kvp_lsn_add(f->ring_lsn, k), 0);
 
 		nr = kvp_ring_piece(legs, f->ring_nr, k);
 		/* All legs have the same blocks, or this leg has them. */
@@ -487,7 +487,7 @@ static bool ring_taken(struct kvp_pool *pool)
 	return taken && !failed;
 }
 
-static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io *e);
+static void enter_sent(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_entry_io *e);
 
 static void ring_work(struct work_struct *work)
 {
@@ -637,7 +637,7 @@ static void take_sent(struct kvp_admission *f, struct list_head *sent)
 }
 
 /* The block at @lsn is durable: it enters the index now, or is not needed. */
-static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
+static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, kvp_lsn_t lsn)
 {
 	struct kvp_index_entry x = { .key = c->block, .crc = c->crc, .meta = c->meta };
 	const atomic_t *changes = count_of(pool->fill, c->block);
@@ -659,7 +659,7 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, u64 lsn)
 }
 
 /* The sent blocks lie from @lsn on: in the log as the payload of @e, or in the ring. */
-static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io *e)
+static void enter_sent(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_entry_io *e)
 {
 	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *c;
@@ -668,7 +668,8 @@ static void enter_sent(struct kvp_pool *pool, u64 lsn, const struct kvp_entry_io
 
 	take_sent(f, &sent);
 	list_for_each_entry(c, &sent, list) {
-		enter(pool, c, lsn + (e ? kvp_log_payload_at(e->v->g, &e->hdr, i) : kvp_ring_at(legs, f->ring_nr, i)));
+		enter(pool, c, kvp_lsn_add(lsn, e ? kvp_log_payload_at(e->v->g, &e->hdr, i) :
+						    kvp_ring_at(legs, f->ring_nr, i)));
 		i++;
 	}
 	give_all_back(f, &sent, true);

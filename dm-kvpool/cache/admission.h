@@ -108,7 +108,7 @@ struct kvp_admission {
 	/* For the ring of a cache that does not carry the log. */
 	struct work_struct ring_work;
 	atomic_t ring_pending;
-	u64 ring_lsn;
+	kvp_lsn_t ring_lsn;
 	u32 ring_nr, ring_again;
 	struct page *ring_pages[KVP_ADMIT_ENTRY];
 	struct kvp_io ring_ios[KVP_MAX_MIRROR_LEGS];

@@ -24,7 +24,7 @@ static bool clean_on_its_way(const struct kvp_pool *pool)
 	return kvp_admit_busy(pool->fill);
 }
 
-static u64 passed(const struct kvp_pool *pool)
+static kvp_lsn_t passed(const struct kvp_pool *pool)
 {
 	return kvp_scache_passed(pool->scache);
 }

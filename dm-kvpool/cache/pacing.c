@@ -21,13 +21,14 @@ static u32 renew_mark(const struct kvp_pool *pool)
 u64 kvp_pacing_dirty(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
-	u64 head = kvp_log_head(pool->log), dirty = 0;
+	kvp_lsn_t head = kvp_log_head(pool->log);
+	u64 dirty = 0;
 	struct kvp_version *first;
 
 	kvp_wbuf_lock_lists(w);
 	first = __kvp_wbuf_oldest(w);
-	if (first && first->lsn < head)
-		dirty = head - first->lsn;
+	if (first && kvp_lsn_before(first->lsn, head))
+		dirty = kvp_lsn_since(head, first->lsn);
 	kvp_wbuf_unlock_lists(w);
 	return dirty ? dirty + kvp_log_reserved(pool) : 0;
 }

@@ -75,15 +75,15 @@ u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
  * Blocks behind the present place of the log, or the ring, are of the round before, and will be
  * overwritten next. A summary of the segment as it is now does not name those.
  */
-static bool summarise(struct kvp_pool *pool, u64 lsn, u32 era)
+static bool summarise(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era)
 {
 	struct kvp_rebuild *w = pool->warm;
 	u32 n, i, first = kvp_scache_place(pool, lsn), found = 0, most;
-	u64 end = READ_ONCE(pool->scache->wiped);
+	kvp_lsn_t end = READ_ONCE(pool->scache->wiped);
 
-	if (end <= lsn)
+	if (!kvp_lsn_before(lsn, end))
 		return false;
-	most = min_t(u64, end - lsn, summarised(pool));
+	most = min_t(u64, kvp_lsn_since(end, lsn), summarised(pool));
 	/*
 	 * The era first. A later change has that era, and the index has forgotten blocks that
 	 * changed before.
@@ -123,7 +123,7 @@ static bool flush_ring(struct kvp_vdev *v)
 	return flushed;
 }
 
-static void write_copy(struct kvp_pool *pool, u64 lsn, u32 copy)
+static void write_copy(struct kvp_pool *pool, kvp_lsn_t lsn, u32 copy)
 {
 	struct kvp_place at = kvp_summary_place(geometry(pool), lsn, copy);
 	struct kvp_leg *leg = &pool->scache->v->legs[at.leg];
@@ -146,7 +146,7 @@ static void write_copy(struct kvp_pool *pool, u64 lsn, u32 copy)
 }
 
 /* @era: as in summarise(); @ring: the ring may have written the segment */
-static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
+static void write_summary(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era, bool ring)
 {
 	const struct kvp_geometry *g = geometry(pool);
 	u32 copies = kvp_summary_copies(g), i;
@@ -166,17 +166,18 @@ static void write_summary(struct kvp_pool *pool, u64 lsn, u32 era, bool ring)
 }
 
 /* The position up to which all that the log wrote has entered the index, or become dirty. */
-static u64 left_until(const struct kvp_pool *pool)
+static kvp_lsn_t left_until(const struct kvp_pool *pool)
 {
 	return is_ring(pool) ? READ_ONCE(pool->scache->wiped) : kvp_log_passed_on(pool->log);
 }
 
 /* The number of whole segments between @at and @until. */
-static u64 whole_segments(const struct kvp_pool *pool, const u64 *at, u64 until)
+static u64 whole_segments(const struct kvp_pool *pool, const kvp_lsn_t *at, kvp_lsn_t until)
 {
-	u64 from = READ_ONCE(*at);
+	kvp_lsn_t from = READ_ONCE(*at);
 
-	return until > from ? div64_u64(until - from, segment(pool)) : 0;
+	return kvp_lsn_before(from, until) ?
+	       div64_u64(kvp_lsn_since(until, from), segment(pool)) : 0;
 }
 
 static u64 left_segments(const struct kvp_pool *pool)
@@ -186,11 +187,12 @@ static u64 left_segments(const struct kvp_pool *pool)
 
 static u64 home_segments(const struct kvp_pool *pool)
 {
-	return whole_segments(pool, &pool->warm->home, min(left_until(pool), READ_ONCE(pool->warm->settled)));
+	return whole_segments(pool, &pool->warm->home,
+			      kvp_lsn_first(left_until(pool), READ_ONCE(pool->warm->settled)));
 }
 
 /* The next segment to write a summary of; NULL: it is not time for any. */
-static u64 *next_to_seal(struct kvp_pool *pool)
+static kvp_lsn_t *next_to_seal(struct kvp_pool *pool)
 {
 	if (left_segments(pool))
 		return &pool->warm->left;
@@ -206,7 +208,7 @@ static void seal_work(struct work_struct *work)
 {
 	struct kvp_rebuild *w = container_of(to_delayed_work(work), struct kvp_rebuild, seal_work);
 	struct kvp_pool *pool = w->pool;
-	u64 *at, lsn;
+	kvp_lsn_t *at, lsn;
 	bool ring;
 	u32 era;
 
@@ -224,7 +226,7 @@ static void seal_work(struct work_struct *work)
 		lsn = *at;
 		write_summary(pool, lsn, era, ring);
 		/* Only if the log has not jumped meanwhile. */
-		cmpxchg64(at, lsn, lsn + segment(pool));
+		cmpxchg64(at, lsn, kvp_lsn_add(lsn, segment(pool)));
 		cond_resched();
 	}
 }
@@ -237,7 +239,8 @@ void kvp_rebuild_kick(struct kvp_pool *pool)
 		queue_delayed_work(pool->scrub_wq, &w->seal_work, 0);
 }
 
-void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail)
+void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
+			      const struct kvp_log_mark *tail)
 {
 	struct kvp_rebuild *w = pool->warm;
 
@@ -254,7 +257,7 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const 
 	kvp_rebuild_kick(pool);
 }
 
-void kvp_rebuild_jumped(struct kvp_pool *pool, u64 lsn)
+void kvp_rebuild_jumped(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	struct kvp_rebuild *w = pool->warm;
 
@@ -270,13 +273,13 @@ void kvp_rebuild_settle(struct kvp_pool *pool)
 {
 	struct kvp_rebuild *w = pool->warm;
 	u32 era = READ_ONCE(w->era);
-	u64 lsn, end;
+	kvp_lsn_t lsn, end;
 
 	if (!in_use(w) || kvp_pool_faulted(pool) || !kvp_scache_asked(pool, 1))
 		return;
 	end = pool->scache->wiped;
 	if (kvp_table_end_era(pool->table, era, true))
-		for (lsn = w->home; lsn < end; lsn += segment(pool))
+		for (lsn = w->home; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, segment(pool)))
 			write_summary(pool, lsn, era, is_ring(pool));
 	if (!is_ring(pool))
 		return;
@@ -295,7 +298,7 @@ struct kvp_rebuild_batch {
 	struct kvp_io ios[KVP_REBUILD_READS];
 	/* the leg of each; NULL: it did not answer */
 	struct kvp_leg *legs[KVP_REBUILD_READS];
-	u64 lsn;		/* behind the segment of the first one; the others lie before it */
+	kvp_lsn_t lsn;		/* behind the segment of the first one; the others lie before it */
 	u32 first, nr;				/* in w->in */
 };
 
@@ -305,7 +308,7 @@ static struct kvp_disk_summary *read_summary(struct kvp_rebuild *w, u32 i)
 }
 
 /* Choose a leg to read the summary of the segment at @lsn from, as kvp_leg_choose_log() does. */
-static struct kvp_leg *choose_leg(const struct kvp_pool *pool, u64 lsn, u64 *block)
+static struct kvp_leg *choose_leg(const struct kvp_pool *pool, kvp_lsn_t lsn, u64 *block)
 {
 	struct kvp_leg *leg = NULL;
 	u32 i;
@@ -323,7 +326,7 @@ static struct kvp_leg *choose_leg(const struct kvp_pool *pool, u64 lsn, u64 *blo
  * Begin to read some summaries, from the one below @next on downwards, each from some leg; returns
  * how many.
  */
-static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, u64 next)
+static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, kvp_lsn_t next)
 {
 	struct kvp_rebuild *w = pool->warm;
 	struct kvp_leg **legs = b->legs;
@@ -334,9 +337,10 @@ static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, u64 ne
 	b->lsn = next;
 	kvp_io_group_init(&b->group);
 	for (n = 0; n < KVP_REBUILD_READS; n++) {
-		u64 lsn = next - (n + 1) * segment(pool);
+		kvp_lsn_t lsn = kvp_lsn_back(next, (n + 1) * segment(pool));
 
-		if (lsn + pool->scache->blocks < pool->scache->doubt || lsn < pool->scache->blocks)
+		if (kvp_lsn_before(kvp_lsn_add(lsn, pool->scache->blocks), pool->scache->doubt) ||
+		    kvp_lsn_nr(lsn) < pool->scache->blocks)
 			break;
 		legs[n] = choose_leg(pool, lsn, &ios[n].block);
 		if (!legs[n])
@@ -366,7 +370,7 @@ static void end_some(struct kvp_rebuild_batch *b)
 	}
 }
 
-static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, u64 lsn)
+static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, kvp_lsn_t lsn)
 {
 	struct kvp_rebuild *w = pool->warm;
 
@@ -377,7 +381,7 @@ static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, u6
  * The summary of the segment at @lsn was read from @leg, if that answered. If it is no good, read
  * it from another leg.
  */
-static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn)
+static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, kvp_lsn_t lsn)
 {
 	const struct kvp_geometry *g = geometry(pool);
 	u32 n;
@@ -403,7 +407,7 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, u64 lsn
 }
 
 /* Enters the blocks that @d names in the segment at @lsn; false: the log has overwritten it. */
-static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, u64 lsn)
+static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, kvp_lsn_t lsn)
 {
 	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = summarised(pool);
 	struct kvp_rebuild *w = pool->warm;
@@ -441,7 +445,7 @@ static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *
 	u32 i;
 
 	for (i = 0; i < b->nr; i++) {
-		u64 lsn = w->next - segment(pool);
+		kvp_lsn_t lsn = kvp_lsn_back(w->next, segment(pool));
 
 		if (find_good(pool, b->legs[i], b->first + i, lsn) &&
 		    (!kvp_scache_make_room(pool, lsn) ||
@@ -463,7 +467,7 @@ static bool restore_all(struct kvp_pool *pool)
 	then->first = KVP_REBUILD_READS;
 	begin_some(pool, now, w->next);
 	while (now->nr && good && !READ_ONCE(w->stopped)) {
-		begin_some(pool, then, now->lsn - now->nr * segment(pool));
+		begin_some(pool, then, kvp_lsn_back(now->lsn, now->nr * segment(pool)));
 		end_some(now);
 		good = restore_some(pool, now);
 		swap(now, then);
@@ -492,21 +496,23 @@ static void restore_work(struct work_struct *work)
 
 bool kvp_rebuild_claimed(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->scache->wiped) + 2 * segment(pool) <= READ_ONCE(pool->warm->claimed);
+	return !kvp_lsn_before(READ_ONCE(pool->warm->claimed),
+			       kvp_lsn_add(READ_ONCE(pool->scache->wiped), 2 * segment(pool)));
 }
 
 bool kvp_rebuild_claim(struct kvp_pool *pool)
 {
 	u32 most = pool->scache->blocks / 8;
 	struct kvp_sb *sb = pool->sb;
-	u64 claim;
+	kvp_lsn_t claim;
 	int ret;
 
 	if (READ_ONCE(pool->log_vdev) == pool->scache->v || kvp_rebuild_claimed(pool))
 		return true;
-	claim = READ_ONCE(pool->scache->wiped) + 2 * segment(pool) + min(CLAIM * segment(pool), most);
+	claim = kvp_lsn_add(READ_ONCE(pool->scache->wiped),
+			    2 * segment(pool) + min(CLAIM * segment(pool), most));
 	mutex_lock(&pool->sb_lock);
-	sb->cache_lsn = max(sb->cache_lsn, claim);
+	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, claim);
 	ret = kvp_sb_commit(pool);
 	if (!ret)
 		WRITE_ONCE(pool->warm->claimed, claim);
@@ -560,7 +566,7 @@ int kvp_rebuild_start(struct kvp_pool *pool)
 	note_pages(w->in_pages, w->in, 2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS);
 	note_pages(w->out_pages, w->out, KVP_SUMMARY_BLOCKS);
 	kvp_log_lock_build(pool->log);
-	w->next = s->wiped - s->wiped % segment(pool);
+	w->next = kvp_lsn_down(s->wiped, segment(pool));
 	w->left = w->next;
 	w->home = w->next;
 	w->ring = pool->log_vdev != s->v;

@@ -28,7 +28,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "kvpool_format.h"
+#include "format/format.h"
 
 struct kvp_index_entry;
 struct kvp_log_mark;
@@ -72,7 +72,7 @@ struct kvp_rebuild {
 	struct kvp_rebuild_batch *batches;
 	struct page *in_pages[2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS], *out_pages[KVP_SUMMARY_BLOCKS];
 	struct kvp_index_entry *live;
-	u64 next, left, home, settled, claimed;
+	kvp_lsn_t next, left, home, settled, claimed;
 	u32 era, most;
 	bool ring, stopped, restoring;
 	u64 restored, summaries, ms;
@@ -118,7 +118,8 @@ void kvp_rebuild_kick(struct kvp_pool *pool);
  *
  * Context: process; under checkpoint_lock.
  */
-void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, u64 passed, const struct kvp_log_mark *tail);
+void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
+			      const struct kvp_log_mark *tail);
 
 /**
  * kvp_rebuild_unsealed() - summaries that should be written and are not yet. Context: as a reader
@@ -145,7 +146,7 @@ u64 kvp_rebuild_bytes(const struct kvp_pool *pool);
  * kvp_rebuild_jumped() - the log has moved to the cache, where it goes on at @lsn; or off it. Under
  * log->build_lock.
  */
-void kvp_rebuild_jumped(struct kvp_pool *pool, u64 lsn);
+void kvp_rebuild_jumped(struct kvp_pool *pool, kvp_lsn_t lsn);
 
 /**
  * kvp_rebuild_era() - an old block at @place is its newest version if the entry was born before

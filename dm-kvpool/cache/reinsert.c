@@ -29,7 +29,7 @@ static bool may_be_asked(const struct kvp_pool *pool)
 }
 
 /* The position where the cache is written next. */
-static u64 head_of(const struct kvp_pool *pool)
+static kvp_lsn_t head_of(const struct kvp_pool *pool)
 {
 	return log_is_there(pool) ? kvp_log_head(pool->log) : READ_ONCE(pool->scache->wiped);
 }
@@ -50,28 +50,30 @@ static bool log_is_short(struct kvp_pool *pool)
  * True if the head is close to the next segment to look at, and the log may go there as things are.
  * A ring may go anywhere; but blocks that it has just written are not ahead of it.
  */
-static bool is_time(struct kvp_pool *pool, u64 walked)
+static bool is_time(struct kvp_pool *pool, kvp_lsn_t walked)
 {
-	u64 head = head_of(pool), from = log_is_there(pool) ? kvp_log_tail(pool->log) : head;
+	kvp_lsn_t head = head_of(pool), from = log_is_there(pool) ? kvp_log_tail(pool->log) : head;
 	u32 seg = segment(pool);
 
-	return walked <= head + AHEAD * seg && walked + seg <= from - from % seg + pool->scache->blocks;
+	return !kvp_lsn_before(kvp_lsn_add(head, AHEAD * seg), walked) &&
+	       !kvp_lsn_before(kvp_lsn_add(kvp_lsn_down(from, seg), pool->scache->blocks),
+			       kvp_lsn_add(walked, seg));
 }
 
 /* Look at the next segment; false: it is not time for that. */
 static bool next_segment(struct kvp_pool *pool)
 {
 	struct kvp_reinsert *r = pool->reinsert;
-	u64 head = head_of(pool);
+	kvp_lsn_t head = head_of(pool);
 	u32 seg = segment(pool);
 
-	r->walked = max(r->walked, head - head % seg + seg);
+	r->walked = kvp_lsn_last(r->walked, kvp_lsn_add(kvp_lsn_down(head, seg), seg));
 	if (!is_time(pool, r->walked))
 		return false;
 	r->nr = kvp_scache_live(pool, r->walked, seg, r->e);
 	r->at = 0;
 	kvp_admit_keep(pool, r->e, r->nr, r->keep);
-	r->walked += seg;
+	r->walked = kvp_lsn_add(r->walked, seg);
 	if (log_is_short(pool))
 		r->at = r->nr;
 	return true;

@@ -33,7 +33,7 @@ struct kvp_reinsert {
 	struct kvp_index_entry *e;
 	bool *keep;
 	u32 nr, at;
-	u64 walked;
+	kvp_lsn_t walked;
 };
 
 /** kvp_reinsert_start() - with fills. Return: 0 or -ENOMEM: nothing is written again. Process, may sleep. */

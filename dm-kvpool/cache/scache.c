@@ -18,16 +18,16 @@
 
 #define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that exist before the log comes there */
 
-static u32 place_of(const struct kvp_scache *s, u64 lsn)
+static u32 place_of(const struct kvp_scache *s, kvp_lsn_t lsn)
 {
 	/* Up to a round before the base: what lay there when the pool was started. */
-	return (u32)((lsn + s->blocks - s->base) % s->blocks);
+	return (u32)((kvp_lsn_since(kvp_lsn_add(lsn, s->blocks), s->base)) % s->blocks);
 }
 
 /* The block of a place: on that leg, or on each. */
 static struct kvp_place spot_of(const struct kvp_scache *s, u32 place)
 {
-	return kvp_log_place(s->v->g, s->base + place, 0);
+	return kvp_log_place(s->v->g, kvp_lsn_add(s->base, place), 0);
 }
 
 /* --- life --------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static struct kvp_place spot_of(const struct kvp_scache *s, u32 place)
 /* The number of places that there should be now. */
 static u32 places_wanted(struct kvp_pool *pool)
 {
-	u64 passed = READ_ONCE(pool->scache->wiped) - pool->scache->base;
+	u64 passed = kvp_lsn_since(READ_ONCE(pool->scache->wiped), pool->scache->base);
 
 	return min_t(u64, passed + AHEAD, pool->scache->blocks);
 }
@@ -68,24 +68,25 @@ static void grow_work(struct work_struct *work)
  * The highest lsn that an append since the durable tail can have reached, in this start or the one
  * before.
  */
-static u64 most_written(const struct kvp_pool *pool)
+static kvp_lsn_t most_written(const struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
-	u64 tail = kvp_log_tail(pool->log);
+	kvp_lsn_t tail = kvp_log_tail(pool->log);
 
-	return tail - tail % g->segment_blocks + kvp_log_window(g);
+	return kvp_lsn_add(kvp_lsn_down(tail, g->segment_blocks), kvp_log_window(g));
 }
 
 /*
  * Entries behind the log's last one may have been in flight when the power went, and have torn what
  * lay there. So may entries of a recovery's chain, which may have any length.
  */
-static u64 may_be_torn(const struct kvp_pool *pool, u64 head)
+static kvp_lsn_t may_be_torn(const struct kvp_pool *pool, kvp_lsn_t head)
 {
 	u32 kept = kvp_log_kept(pool->log_vdev->g);
-	u64 most = most_written(pool), in_flight = head + KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept);
+	kvp_lsn_t most = most_written(pool), in_flight;
 
-	return max(head, kvp_log_may_owe(pool) ? most : min(most, in_flight));
+	in_flight = kvp_lsn_add(head, KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept));
+	return kvp_lsn_last(head, kvp_log_may_owe(pool) ? most : kvp_lsn_first(most, in_flight));
 }
 
 /*
@@ -104,7 +105,7 @@ static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
 {
 	struct kvp_scache *s = pool->scache;
 	u32 step = v->g->segment_blocks;
-	u64 at;
+	kvp_lsn_t at;
 
 	kvp_log_assert_build(pool->log);
 	if (pool->log_vdev == v) {
@@ -112,12 +113,12 @@ static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
 		s->doubt = may_be_torn(pool, s->wiped);
 	} else {
 		/* The ring has lsns of its own. */
-		at = max(kvp_log_blocks(v->g), pool->sb->cache_lsn) + step - 1;
-		s->wiped = at - at % step;
+		at = kvp_lsn_last(kvp_lsn(kvp_log_blocks(v->g)), pool->sb->cache_lsn);
+		s->wiped = kvp_lsn_down(kvp_lsn_add(at, step - 1), step);
 		s->doubt = s->wiped;
 	}
-	at = s->wiped - s->wiped % step;
-	s->base = at >= 2ull * s->blocks ? at : s->blocks;
+	at = kvp_lsn_down(s->wiped, step);
+	s->base = kvp_lsn_nr(at) >= 2ull * s->blocks ? at : kvp_lsn(s->blocks);
 	s->before = 0;
 }
 
@@ -145,7 +146,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 	return 0;
 }
 
-u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn)
+kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_t lsn)
 {
 	const struct kvp_scache *s = pool->scache;
 	u32 step = v->g->segment_blocks, to, at;
@@ -153,18 +154,18 @@ u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u
 	if (kvp_scache_in_use(s) != v)
 		return lsn;
 	/* By two rounds, so that a read of the old ring finds that the ring has gone on. */
-	lsn = max(lsn, s->wiped - s->wiped % step + 2ull * s->blocks);
-	to = place_of(s, s->wiped + step - 1);
+	lsn = kvp_lsn_last(lsn, kvp_lsn_add(kvp_lsn_down(s->wiped, step), 2ull * s->blocks));
+	to = place_of(s, kvp_lsn_back(kvp_lsn_add(s->wiped, step), 1));
 	at = place_of(s, lsn);
 	to -= to % step;
-	return lsn + (to >= at ? to - at : s->blocks - at + to);
+	return kvp_lsn_add(lsn, (to >= at ? to - at : s->blocks - at + to));
 }
 
 /*
  * Places keep their numbers, since the base moves on by whole rounds. A read of an old place finds
  * that the log has gone beyond it, since the log jumps by more than a round.
  */
-void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
+void kvp_scache_log_moved(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	struct kvp_scache *s = pool->scache;
 	u64 rounds;
@@ -174,8 +175,8 @@ void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn)
 		kvp_rebuild_jumped(pool, lsn);
 	if (!kvp_scache_in_use(s) || s->v != pool->log_vdev)
 		return;
-	rounds = div_u64(lsn - s->wiped, s->blocks);
-	WRITE_ONCE(s->base, s->base + rounds * s->blocks);
+	rounds = div_u64(kvp_lsn_since(lsn, s->wiped), s->blocks);
+	WRITE_ONCE(s->base, kvp_lsn_add(s->base, rounds * s->blocks));
 	smp_store_release(&s->wiped, lsn);
 }
 
@@ -214,12 +215,12 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 		kvp_admit_written(pool, d);
 		return;
 	}
-	e.place = place_of(s, d->lsn + d->payload);
+	e.place = place_of(s, kvp_lsn_add(d->lsn, d->payload));
 	if (e.place < READ_ONCE(s->index.places))
 		WARN_ON_ONCE(kvp_index_set(&s->index, &e, &old) < 0);
 }
 
-int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+int kvp_scache_fill(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen)
 {
 	struct kvp_scache *s = pool->scache;
@@ -233,7 +234,7 @@ int kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 	return kvp_index_fill_unless(&s->index, e, changes, seen);
 }
 
-int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+int kvp_scache_move(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen)
 {
 	struct kvp_scache *s = pool->scache;
@@ -249,7 +250,7 @@ int kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
 	return ret == -ENOENT ? kvp_scache_fill(pool, lsn, e, changes, seen) : ret;
 }
 
-u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_entry *e)
+u32 kvp_scache_live(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr, struct kvp_index_entry *e)
 {
 	struct kvp_scache *s = pool->scache;
 	u32 place = place_of(s, lsn), end = min(place + nr, READ_ONCE(s->index.places)), n = 0;
@@ -261,12 +262,12 @@ u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_ent
 	return n;
 }
 
-u32 kvp_scache_place(const struct kvp_pool *pool, u64 lsn)
+u32 kvp_scache_place(const struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	return place_of(pool->scache, lsn);
 }
 
-bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn)
+bool kvp_scache_make_room(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	struct kvp_scache *s = pool->scache;
 	u32 end = place_of(s, lsn) + s->v->g->segment_blocks;
@@ -281,7 +282,7 @@ bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn)
 	return READ_ONCE(s->index.places) >= end;
 }
 
-int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_entry *e, u32 n)
+int kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_index_entry *e, u32 n)
 {
 	struct kvp_scache *s = pool->scache;
 	int kept = 0;
@@ -289,11 +290,11 @@ int kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_en
 
 	/* an append reports the lsns that it overwrites under this lock */
 	kvp_log_lock_build(pool->log);
-	if (s->wiped > lsn + s->blocks)
+	if (kvp_lsn_before(kvp_lsn_add(lsn, s->blocks), s->wiped))
 		kept = -ESTALE;
 	for (i = 0; kept >= 0 && i < n; i++)
 		kept += is_there(s, e[i].place) && !kvp_index_fill(&s->index, &e[i]);
-	if (kept > 0 && lsn < s->base)
+	if (kept > 0 && kvp_lsn_before(lsn, s->base))
 		WRITE_ONCE(s->before, s->before + kept);
 	kvp_log_unlock_build(pool);
 	return kept;
@@ -317,7 +318,7 @@ static void forget_places(struct kvp_index *ix, u32 place, u32 end)
 		kvp_index_remove_at(ix, e.key, place++);
 }
 
-static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
+static void overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 {
 	struct kvp_scache *s = pool->scache;
 	u32 place;
@@ -330,14 +331,14 @@ static void overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 	 * A read that finds a block there has not seen this yet. It looks again when the block has
 	 * come.
 	 */
-	if (lsn + nr > s->wiped)
-		smp_store_release(&s->wiped, lsn + nr);
+	if (kvp_lsn_before(s->wiped, kvp_lsn_add(lsn, nr)))
+		smp_store_release(&s->wiped, kvp_lsn_add(lsn, nr));
 	WRITE_ONCE(s->wanted, max(s->wanted, places_wanted(pool)));
 	if (READ_ONCE(s->index.places) < s->wanted && time_after(jiffies, READ_ONCE(s->grow_at)))
 		queue_work(pool->scrub_wq, &s->grow_work);
 }
 
-void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
+void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 {
 	const struct kvp_vdev *v = kvp_scache_in_use(pool->scache);
 
@@ -345,12 +346,12 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr)
 		overwrite(pool, lsn, nr);
 }
 
-u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr)
+kvp_lsn_t kvp_scache_ring(struct kvp_pool *pool, u32 nr)
 {
 	struct kvp_scache *s = pool->scache;
-	u64 lsn = s->wiped, end = kvp_log_segment_end(s->v->g, lsn);
+	kvp_lsn_t lsn = s->wiped, end = kvp_log_segment_end(s->v->g, lsn);
 
-	if (lsn + nr + kvp_log_kept(s->v->g) > end)
+	if (kvp_lsn_before(end, kvp_lsn_add(lsn, nr + kvp_log_kept(s->v->g))))
 		lsn = end;
 	overwrite(pool, lsn, nr);
 	return lsn;
@@ -362,13 +363,13 @@ u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr)
  * The log stands at @wiped: the lsn up to which it may go before it overwrites @nr neighbours on a
  * leg.
  */
-static u64 safe_until(const struct kvp_scache *s, u64 wiped, u32 place, u32 nr)
+static kvp_lsn_t safe_until(const struct kvp_scache *s, kvp_lsn_t wiped, u32 place, u32 nr)
 {
 	u32 now = place_of(s, wiped);
 	u32 ahead = place >= now ? place - now : s->blocks - now + place;
 
 	nr = (nr - 1) * kvp_ring_legs(s->v->g) + 1;
-	return wiped + (ahead > s->blocks - nr ? 0 : ahead);
+	return kvp_lsn_add(wiped, ahead > s->blocks - nr ? 0 : ahead);
 }
 
 /*
@@ -395,7 +396,7 @@ u32 kvp_scache_find(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_s
 {
 	struct kvp_scache *s = pool->scache;
 	/* before the look-up: entries found later were not overwritten up to here */
-	u64 wiped = smp_load_acquire(&s->wiped);
+	kvp_lsn_t wiped = smp_load_acquire(&s->wiped);
 	struct kvp_index_entry e;
 	u32 first = 0, i;
 	bool here;
@@ -422,7 +423,7 @@ u32 kvp_scache_find(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_s
 
 bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at)
 {
-	return smp_load_acquire(&pool->scache->wiped) <= at->until;
+	return !kvp_lsn_before(at->until, smp_load_acquire(&pool->scache->wiped));
 }
 
 bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry)
@@ -543,12 +544,12 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *
 
 /* --- for status ---------------------------------------------------------------------------- */
 
-u64 kvp_scache_written(const struct kvp_pool *pool)
+kvp_lsn_t kvp_scache_written(const struct kvp_pool *pool)
 {
 	const struct kvp_scache *s = pool->scache;
 
 	if (kvp_scache_in_use(s))
-		return max(READ_ONCE(s->wiped), s->doubt);
+		return kvp_lsn_last(READ_ONCE(s->wiped), s->doubt);
 	/*
 	 * The position is recorded nowhere. While the log is there, recovery finds it. It counts
 	 * once the log has left.
@@ -561,7 +562,7 @@ u64 kvp_scache_written(const struct kvp_pool *pool)
 u32 kvp_scache_unused(const struct kvp_pool *pool)
 {
 	const struct kvp_scache *s = pool->scache;
-	u64 passed = READ_ONCE(s->wiped) - s->base + READ_ONCE(s->before);
+	u64 passed = kvp_lsn_since(READ_ONCE(s->wiped), s->base) + READ_ONCE(s->before);
 
 	return kvp_scache_in_use(s) && passed < s->blocks ? s->blocks - (u32)passed : 0;
 }

@@ -54,7 +54,8 @@ struct page;
  *	needed
  */
 struct kvp_on_ssd {
-	u64 block, until;
+	u64 block;
+	kvp_lsn_t until;
 	u32 before, leg;
 };
 
@@ -75,7 +76,7 @@ struct kvp_scache {
 	struct kvp_pool *pool;
 	struct kvp_vdev *v;
 	u32 blocks, wanted, before;
-	u64 base, wiped, doubt;
+	kvp_lsn_t base, wiped, doubt;
 	struct kvp_index index;
 	struct mutex grow_lock;
 	struct work_struct grow_work;
@@ -94,10 +95,10 @@ int __must_check kvp_scache_start(struct kvp_pool *pool);
  * On a cache with known blocks: the segment behind the one where its last log stood, so that the
  * oldest blocks are overwritten first. Context: process.
  */
-u64 kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn);
+kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_t lsn);
 
 /** kvp_scache_log_moved() - the log begins anew at @lsn of log->pool->log_vdev. Under log->build_lock. */
-void kvp_scache_log_moved(struct kvp_pool *pool, u64 lsn);
+void kvp_scache_log_moved(struct kvp_pool *pool, kvp_lsn_t lsn);
 
 /**
  * kvp_scache_renumber() - the cache may be another of pool->vdevs[] by now. The pool must be
@@ -121,7 +122,7 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
  * known already; -EINVAL: there is no memory for it, or no cache; -ENODEV: the SSD that should have
  * it is gone. Context: process.
  */
-int __must_check kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+int __must_check kvp_scache_fill(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry *e,
 				 const atomic_t *changes, u32 seen);
 
 /**
@@ -129,7 +130,7 @@ int __must_check kvp_scache_fill(struct kvp_pool *pool, u64 lsn, struct kvp_inde
  *
  * It counts wherever the block lies by now. Return: as kvp_scache_fill(). Context: process.
  */
-int __must_check kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_index_entry *e,
+int __must_check kvp_scache_move(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry *e,
 				 const atomic_t *changes, u32 seen);
 
 /**
@@ -139,7 +140,7 @@ int __must_check kvp_scache_move(struct kvp_pool *pool, u64 lsn, struct kvp_inde
  *
  * Return: how many. Context: process.
  */
-u32 kvp_scache_live(struct kvp_pool *pool, u64 lsn, u32 nr, struct kvp_index_entry *e);
+u32 kvp_scache_live(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr, struct kvp_index_entry *e);
 
 /**
  * kvp_scache_reread() - read a block from the SSD, to write it there again
@@ -153,13 +154,13 @@ int __must_check kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index
 				   u64 entry, struct page *page);
 
 /** kvp_scache_place() - the place of the segment at @lsn, of this round or the one before. Any context. */
-u32 kvp_scache_place(const struct kvp_pool *pool, u64 lsn);
+u32 kvp_scache_place(const struct kvp_pool *pool, kvp_lsn_t lsn);
 
 /**
  * kvp_scache_make_room() - allocate memory for the places of the segment at @lsn. Return: true if
  * there is enough. Context: process, may sleep, but does no I/O for it; without build_lock.
  */
-bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn);
+bool kvp_scache_make_room(struct kvp_pool *pool, kvp_lsn_t lsn);
 
 /**
  * kvp_scache_restore() - add blocks of the segment at @lsn that were written before the start
@@ -168,14 +169,14 @@ bool kvp_scache_make_room(struct kvp_pool *pool, u64 lsn);
  * A block enters if it is not known, and if the log has not come to that segment again. Return: how
  * many entered; -ESTALE: the log has. Context: process, may sleep.
  */
-int __must_check kvp_scache_restore(struct kvp_pool *pool, u64 lsn, const struct kvp_index_entry *e,
-				    u32 n);
+int __must_check kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn,
+				    const struct kvp_index_entry *e, u32 n);
 
 /** kvp_scache_forget() - the entry of @block in the table has changed. Process context. */
 void kvp_scache_forget(struct kvp_pool *pool, u64 block);
 
 /** kvp_scache_overwrite() - the log is about to write @nr blocks at @lsn. Under log->build_lock. */
-void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr);
+void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr);
 
 /**
  * kvp_scache_ring() - for a cache without the log: take a place to write @nr blocks to
@@ -183,13 +184,13 @@ void kvp_scache_overwrite(struct kvp_pool *pool, u64 lsn, u32 nr);
  * kvp_ring_at() says which block goes where. Old blocks at the place are forgotten. Under
  * log->build_lock; the cache is in use. Return: their lsn, for kvp_scache_fill().
  */
-u64 kvp_scache_ring(struct kvp_pool *pool, u32 nr);
+kvp_lsn_t kvp_scache_ring(struct kvp_pool *pool, u32 nr);
 
 /**
  * kvp_scache_passed() - lsn up to which the log, or the ring, has overwritten old blocks. Any
  * context.
  */
-static inline u64 kvp_scache_passed(const struct kvp_scache *s)
+static inline kvp_lsn_t kvp_scache_passed(const struct kvp_scache *s)
 {
 	return READ_ONCE(s->wiped);
 }
@@ -282,7 +283,7 @@ int __must_check kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, 
  * Call it also when the log moves off a cache without known blocks. Return: 0: as the superblock
  * says. Context: process, under sb_lock.
  */
-u64 kvp_scache_written(const struct kvp_pool *pool);
+kvp_lsn_t kvp_scache_written(const struct kvp_pool *pool);
 
 /** kvp_scache_unused() - how many of its blocks were never known, in this life. Any context. */
 u32 kvp_scache_unused(const struct kvp_pool *pool);

@@ -39,12 +39,13 @@ struct kvp_cache_client {
 	void (*clean_failed)(struct kvp_pool *pool);
 	bool (*clean_waits)(const struct kvp_pool *pool);
 	bool (*clean_on_its_way)(const struct kvp_pool *pool);
-	void (*overwrites)(struct kvp_pool *pool, u64 lsn, u32 nr);
-	void (*begins)(struct kvp_pool *pool, u64 lsn);
-	u64 (*next_place)(const struct kvp_pool *pool, const struct kvp_vdev *v, u64 lsn);
-	u64 (*written)(const struct kvp_pool *pool);
-	u64 (*passed)(const struct kvp_pool *pool);
-	void (*checkpointed)(struct kvp_pool *pool, u32 era, u64 passed,
+	void (*overwrites)(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr);
+	void (*begins)(struct kvp_pool *pool, kvp_lsn_t lsn);
+	kvp_lsn_t (*next_place)(const struct kvp_pool *pool, const struct kvp_vdev *v,
+				kvp_lsn_t lsn);
+	kvp_lsn_t (*written)(const struct kvp_pool *pool);
+	kvp_lsn_t (*passed)(const struct kvp_pool *pool);
+	void (*checkpointed)(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 			     const struct kvp_log_mark *tail);
 	void (*came_home)(struct kvp_pool *pool, const struct kvp_version *d);
 	void (*forget)(struct kvp_pool *pool, u64 block);
@@ -81,38 +82,38 @@ static inline bool kvp_cache_clean_on_its_way(const struct kvp_pool *pool)
 }
 
 /* Context: under log->build_lock. */
-static inline void kvp_cache_overwrites(struct kvp_pool *pool, u64 lsn, u32 nr)
+static inline void kvp_cache_overwrites(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 {
 	if (pool->cache_client)
 		pool->cache_client->overwrites(pool, lsn, nr);
 }
 
 /* Context: under log->build_lock. */
-static inline void kvp_cache_log_begins(struct kvp_pool *pool, u64 lsn)
+static inline void kvp_cache_log_begins(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	if (pool->cache_client)
 		pool->cache_client->begins(pool, lsn);
 }
 
-static inline u64 kvp_cache_next_place(const struct kvp_pool *pool, const struct kvp_vdev *v,
-				       u64 lsn)
+static inline kvp_lsn_t kvp_cache_next_place(const struct kvp_pool *pool, const struct kvp_vdev *v,
+				       kvp_lsn_t lsn)
 {
 	return pool->cache_client ? pool->cache_client->next_place(pool, v, lsn) : lsn;
 }
 
 /* Context: process, under sb_lock. */
-static inline u64 kvp_cache_written(const struct kvp_pool *pool)
+static inline kvp_lsn_t kvp_cache_written(const struct kvp_pool *pool)
 {
 	return pool->cache_client ? pool->cache_client->written(pool) : 0;
 }
 
-static inline u64 kvp_cache_passed(const struct kvp_pool *pool)
+static inline kvp_lsn_t kvp_cache_passed(const struct kvp_pool *pool)
 {
 	return pool->cache_client ? pool->cache_client->passed(pool) : 0;
 }
 
 /* Context: process, under checkpoint_lock. */
-static inline void kvp_cache_checkpointed(struct kvp_pool *pool, u32 era, u64 passed,
+static inline void kvp_cache_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 					  const struct kvp_log_mark *tail)
 {
 	if (pool->cache_client)

@@ -93,7 +93,7 @@ enum kvp_fault { KVP_FAULT_READ, KVP_FAULT_WRITE, KVP_FAULT_FLUSH, KVP_FAULTS };
  * @intents: recorded before it, since the pool was started or the log moved
  */
 struct kvp_log_mark {
-	u64 lsn, prev_lsn;
+	kvp_lsn_t lsn, prev_lsn;
 	u32 prev_csum;
 	u64 intents;
 };
@@ -277,7 +277,7 @@ struct kvp_recovery_info {
 	bool went_back;		/* by order, to an older superblock: newer ones may be lost */
 	bool next_unread;		/* the next superblock, perhaps: kvp_sb_roll_forward() */
 	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
-	u64 discarded_lsn;		/* where the log that was given up began; 0: none was */
+	kvp_lsn_t discarded_lsn;	/* where the log that was given up began; 0: none was */
 	u64 discarded_mib;		/* kvp_log_counted_mib() of it */
 	u64 discarded_blocks;		/* that are known to be lost with it, and were poisoned */
 	bool may_give_up, give_up;	/* the log of a cache may be given up; it must be */

@@ -18,10 +18,10 @@ static struct name name_of(const struct kvp_pool *pool)
 	return n;
 }
 
-void kvp_trace_commit(struct kvp_pool *pool, u64 lsn, u32 data, u32 intents)
+void kvp_trace_commit(struct kvp_pool *pool, kvp_lsn_t lsn, u32 data, u32 intents)
 {
 	if (trace_kvpool_commit_enabled())
-		trace_kvpool_commit(name_of(pool).text, lsn, data, intents);
+		trace_kvpool_commit(name_of(pool).text, kvp_lsn_nr(lsn), data, intents);
 }
 
 void kvp_trace_destage(struct kvp_pool *pool, u32 versions)
@@ -30,10 +30,10 @@ void kvp_trace_destage(struct kvp_pool *pool, u32 versions)
 		trace_kvpool_destage(name_of(pool).text, versions);
 }
 
-void kvp_trace_checkpoint(struct kvp_pool *pool, u64 tail, int error)
+void kvp_trace_checkpoint(struct kvp_pool *pool, kvp_lsn_t tail, int error)
 {
 	if (trace_kvpool_checkpoint_enabled())
-		trace_kvpool_checkpoint(name_of(pool).text, tail, error);
+		trace_kvpool_checkpoint(name_of(pool).text, kvp_lsn_nr(tail), error);
 }
 
 void kvp_trace_heal(struct kvp_pool *pool, u32 leg, u64 block)

@@ -481,13 +481,13 @@ static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
 bool kvp_log_holds_discard(const struct kvp_geometry *log, u32 chunk_blocks);
 
 /** kvp_log_pos() - block within the log region of @lsn */
-static inline u64 kvp_log_pos(const struct kvp_geometry *g, u64 lsn)
+static inline u64 kvp_log_pos(const struct kvp_geometry *g, kvp_lsn_t lsn)
 {
-	return lsn % kvp_log_blocks(g);
+	return kvp_lsn_nr(lsn) % kvp_log_blocks(g);
 }
 
 /** kvp_log_place() - where copy @copy, of kvp_log_copies(), of the log's @lsn lies */
-static inline struct kvp_place kvp_log_place(const struct kvp_geometry *g, u64 lsn, u32 copy)
+static inline struct kvp_place kvp_log_place(const struct kvp_geometry *g, kvp_lsn_t lsn, u32 copy)
 {
 	u64 pos = kvp_log_pos(g, lsn), segment = pos / g->segment_blocks;
 	u32 n = g->leg_count;
@@ -596,7 +596,8 @@ struct kvp_map {
 /* A superblock in host byte order. Large: 21 KiB; never on a stack. */
 /* What an older activation has left in the log: see struct kvp_disk_generation. */
 struct kvp_generation {
-	u64 nonce, next_lsn, last_lsn;
+	u64 nonce;
+	kvp_lsn_t next_lsn, last_lsn;
 	u32 last_csum;
 };
 
@@ -609,13 +610,15 @@ struct kvp_sb {
 	u64 write_time, create_time;
 	u32 leg_index, flags;
 	u64 nonce;
-	u64 log_nonce, log_tail, log_prev_lsn, log_commit;
+	u64 log_nonce;
+	kvp_lsn_t log_tail, log_prev_lsn, log_commit;
 	u32 log_prev_csum;
 	u32 era;
 	u64 checkpoint, written_blocks, poisoned_blocks, pool_blocks;
 	u32 vdev_count, leg_count, fork_count, root_count, event_seq;
 	u32 uncounted_leaves;
-	u64 redo_nonce, redo_lsn;
+	u64 redo_nonce;
+	kvp_lsn_t redo_lsn;
 	u32 redo_state;			/* enum kvp_redo_state */
 	u32 generation_count;
 	struct kvp_generation generations[KVP_MAX_GENERATIONS];	/* oldest first */
@@ -629,7 +632,7 @@ struct kvp_sb {
 	char host_name[KVP_NAME_LEN + 1];
 	u32 region_count;
 	u32 log_vdev, log_others;	/* whose legs carry the log; others that do, a bit each */
-	u64 cache_lsn;		/* kvp_disk_sb.cache_lsn */
+	kvp_lsn_t cache_lsn;		/* kvp_disk_sb.cache_lsn */
 	u32 behind;		/* kvp_disk_sb.behind, */
 	bool behind_known;	/* which a module that knew nothing of it did not say */
 	struct kvp_region regions[KVP_MAX_REGIONS];
@@ -786,9 +789,10 @@ static inline bool kvp_rec_counts(const struct kvp_rec *r)
 
 /* Header of a log entry in host byte order, without its records. */
 struct kvp_log_hdr {
-	u64 nonce, epoch, lsn, prev_lsn, durable, write_time, limit_lsn;
+	u64 nonce, epoch, write_time;
+	kvp_lsn_t lsn, prev_lsn, durable, limit_lsn;
 	u32 csum, prev_csum, blocks, hdr_blocks, rec_count, open_count, flags, limit_rec;
-	u64 open[KVP_MAX_OPEN_INTENTS];
+	kvp_lsn_t open[KVP_MAX_OPEN_INTENTS];
 	u32 payload;	/* blocks of it; not on disk, the records say so */
 };
 
@@ -800,9 +804,9 @@ static inline u32 kvp_log_hdr_blocks(u32 records)
 }
 
 /** kvp_log_segment_end() - first lsn after the segment that holds @lsn */
-static inline u64 kvp_log_segment_end(const struct kvp_geometry *g, u64 lsn)
+static inline kvp_lsn_t kvp_log_segment_end(const struct kvp_geometry *g, kvp_lsn_t lsn)
 {
-	return lsn - lsn % g->segment_blocks + g->segment_blocks;
+	return kvp_lsn_add(kvp_lsn_down(lsn, g->segment_blocks), g->segment_blocks);
 }
 
 void kvp_rec_encode(const struct kvp_rec *r, struct kvp_disk_rec *d);
@@ -841,7 +845,7 @@ u32 kvp_log_seal_over(void *buf, struct kvp_log_hdr *h, u64 pool_nonce, u32 writ
  * -EUCLEAN (an entry, but not sound).
  */
 int __must_check kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail,
-				u64 pool_nonce, u64 log_nonce, u64 lsn, u64 pool_blocks,
+				u64 pool_nonce, u64 log_nonce, kvp_lsn_t lsn, u64 pool_blocks,
 				struct kvp_log_hdr *h, struct kvp_why *why);
 
 /**
@@ -866,14 +870,14 @@ u32 kvp_log_hdr_claims(const void *buf);
 
 /* A place between two records of the log: versions are in order by it. */
 struct kvp_log_at {
-	u64 lsn;
+	kvp_lsn_t lsn;
 	u32 rec;
 };
 
 /** kvp_log_before() - true if @a comes before @b */
 static inline bool kvp_log_before(struct kvp_log_at a, struct kvp_log_at b)
 {
-	return a.lsn != b.lsn ? a.lsn < b.lsn : a.rec < b.rec;
+	return a.lsn != b.lsn ? kvp_lsn_before(a.lsn, b.lsn) : a.rec < b.rec;
 }
 
 /** kvp_log_same() - true if they are the same place */

@@ -3,12 +3,13 @@
 #include "format/logplace.h"
 
 /* True if the newest generation holds an entry, when the log's last one is at @last_lsn. */
-static bool newest_is_empty(const struct kvp_sb *sb, u64 last_lsn)
+static bool newest_is_empty(const struct kvp_sb *sb, kvp_lsn_t last_lsn)
 {
-	return sb->generation_count && last_lsn < sb->generations[sb->generation_count - 1].next_lsn;
+	return sb->generation_count &&
+	       kvp_lsn_before(last_lsn, sb->generations[sb->generation_count - 1].next_lsn);
 }
 
-bool kvp_generations_full(const struct kvp_sb *sb, u64 last_lsn)
+bool kvp_generations_full(const struct kvp_sb *sb, kvp_lsn_t last_lsn)
 {
 	return sb->generation_count == KVP_MAX_GENERATIONS && !newest_is_empty(sb, last_lsn);
 }
@@ -22,7 +23,7 @@ static void set_feature(struct kvp_sb *sb)
 		sb->incompat &= ~KVP_INCOMPAT_GENERATIONS;
 }
 
-void kvp_generation_end(struct kvp_sb *sb, u64 next_lsn, u64 last_lsn, u32 last_csum)
+void kvp_generation_end(struct kvp_sb *sb, kvp_lsn_t next_lsn, kvp_lsn_t last_lsn, u32 last_csum)
 {
 	if (newest_is_empty(sb, last_lsn)) {
 		sb->generations[sb->generation_count - 1].next_lsn = next_lsn;
@@ -38,7 +39,8 @@ void kvp_generations_trim(struct kvp_sb *sb)
 {
 	u32 passed = 0, i;
 
-	while (passed < sb->generation_count && sb->generations[passed].next_lsn <= sb->log_tail)
+	while (passed < sb->generation_count &&
+	       !kvp_lsn_before(sb->log_tail, sb->generations[passed].next_lsn))
 		passed++;
 	sb->generation_count -= passed;
 	for (i = 0; i < sb->generation_count; i++)
@@ -54,8 +56,9 @@ void kvp_generations_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 		const struct kvp_generation *g = &sb->generations[i];
 
 		d->generations[i].nonce = cpu_to_le64(g->nonce);
-		d->generations[i].next_lsn = cpu_to_le64(g->next_lsn);
-		d->generations[i].last_back = cpu_to_le32((u32)(g->next_lsn - g->last_lsn));
+		d->generations[i].next_lsn = cpu_to_le64(kvp_lsn_nr(g->next_lsn));
+		d->generations[i].last_back =
+			cpu_to_le32((u32)kvp_lsn_since(g->next_lsn, g->last_lsn));
 		d->generations[i].last_csum = cpu_to_le32(g->last_csum);
 	}
 }
@@ -69,25 +72,27 @@ void kvp_generations_decode(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 		struct kvp_generation *g = &sb->generations[sb->generation_count++];
 
 		g->nonce = le64_to_cpu(d->generations[i].nonce);
-		g->next_lsn = le64_to_cpu(d->generations[i].next_lsn);
-		g->last_lsn = g->next_lsn - le32_to_cpu(d->generations[i].last_back);
+		g->next_lsn = kvp_lsn(le64_to_cpu(d->generations[i].next_lsn));
+		g->last_lsn = kvp_lsn_back(g->next_lsn, le32_to_cpu(d->generations[i].last_back));
 		g->last_csum = le32_to_cpu(d->generations[i].last_csum);
 	}
 }
 
 /* Where a generation of this log may end, if what came before it ended at @before. */
-static bool end_sound(const struct kvp_sb *sb, const struct kvp_generation *g, u64 before)
+static bool end_sound(const struct kvp_sb *sb, const struct kvp_generation *g, kvp_lsn_t before)
 {
 	const struct kvp_geometry *log = &sb->vdevs[sb->log_vdev];
 
-	return g->next_lsn > before && g->next_lsn % log->segment_blocks == 0 &&
-	       g->next_lsn <= sb->log_commit && g->last_lsn < g->next_lsn &&
-	       (g->last_lsn >= before || g->last_lsn == sb->log_prev_lsn);
+	return kvp_lsn_before(before, g->next_lsn) &&
+	       kvp_lsn_nr(g->next_lsn) % log->segment_blocks == 0 &&
+	       !kvp_lsn_before(sb->log_commit, g->next_lsn) &&
+	       kvp_lsn_before(g->last_lsn, g->next_lsn) &&
+	       (!kvp_lsn_before(g->last_lsn, before) || g->last_lsn == sb->log_prev_lsn);
 }
 
 const char *kvp_generations_fault(const struct kvp_sb *sb)
 {
-	u64 before = sb->log_tail;
+	kvp_lsn_t before = sb->log_tail;
 	u32 i, v;
 
 	if (!sb->generation_count != !(sb->incompat & KVP_INCOMPAT_GENERATIONS))

@@ -22,12 +22,12 @@
  * If it holds no entry, nothing has to be remembered of it. The caller has seen to it that
  * there is room (kvp_generations_full()), and gives the log a new nonce.
  */
-void kvp_generation_end(struct kvp_sb *sb, u64 next_lsn, u64 last_lsn, u32 last_csum);
+void kvp_generation_end(struct kvp_sb *sb, kvp_lsn_t next_lsn, kvp_lsn_t last_lsn, u32 last_csum);
 
 /**
  * kvp_generations_full() - true if there is no room for one more, whose last entry is at @last_lsn
  */
-bool kvp_generations_full(const struct kvp_sb *sb, u64 last_lsn);
+bool kvp_generations_full(const struct kvp_sb *sb, kvp_lsn_t last_lsn);
 
 /** kvp_generations_trim() - forget those that sb->log_tail has passed */
 void kvp_generations_trim(struct kvp_sb *sb);

@@ -55,19 +55,19 @@ u32 kvp_log_seal_over(void *buf, struct kvp_log_hdr *h, u64 pool_nonce, u32 writ
 	d->magic = cpu_to_le32(KVP_LOG_MAGIC);
 	d->nonce = cpu_to_le64(h->nonce);
 	d->epoch = cpu_to_le64(h->epoch);
-	d->lsn = cpu_to_le64(h->lsn);
-	d->prev_lsn = cpu_to_le64(h->prev_lsn);
+	d->lsn = cpu_to_le64(kvp_lsn_nr(h->lsn));
+	d->prev_lsn = cpu_to_le64(kvp_lsn_nr(h->prev_lsn));
 	d->prev_csum = cpu_to_le32(h->prev_csum);
 	d->blocks = cpu_to_le32(h->blocks);
-	d->durable = cpu_to_le64(h->durable);
+	d->durable = cpu_to_le64(kvp_lsn_nr(h->durable));
 	d->hdr_blocks = cpu_to_le32(h->hdr_blocks);
 	d->rec_count = cpu_to_le32(h->rec_count);
 	d->open_count = cpu_to_le32(h->open_count);
 	d->flags = cpu_to_le32(h->flags);
 	for (i = 0; i < h->open_count; i++)
-		d->open[i] = cpu_to_le64(h->open[i]);
+		d->open[i] = cpu_to_le64(kvp_lsn_nr(h->open[i]));
 	d->write_time = cpu_to_le64(h->write_time);
-	d->limit_lsn = cpu_to_le64(h->limit_lsn);
+	d->limit_lsn = cpu_to_le64(kvp_lsn_nr(h->limit_lsn));
 	d->limit_rec = cpu_to_le32(h->limit_rec);
 	if (written > bytes)
 		memset((u8 *)buf + bytes, 0, written - bytes);
@@ -126,11 +126,11 @@ static void decode_hdr(const struct kvp_disk_log_hdr *d, struct kvp_log_hdr *h)
 
 	h->nonce = le64_to_cpu(d->nonce);
 	h->epoch = le64_to_cpu(d->epoch);
-	h->lsn = le64_to_cpu(d->lsn);
-	h->prev_lsn = le64_to_cpu(d->prev_lsn);
-	h->durable = le64_to_cpu(d->durable);
+	h->lsn = kvp_lsn(le64_to_cpu(d->lsn));
+	h->prev_lsn = kvp_lsn(le64_to_cpu(d->prev_lsn));
+	h->durable = kvp_lsn(le64_to_cpu(d->durable));
 	h->write_time = le64_to_cpu(d->write_time);
-	h->limit_lsn = le64_to_cpu(d->limit_lsn);
+	h->limit_lsn = kvp_lsn(le64_to_cpu(d->limit_lsn));
 	h->limit_rec = le32_to_cpu(d->limit_rec);
 	h->csum = le32_to_cpu(d->csum);
 	h->prev_csum = le32_to_cpu(d->prev_csum);
@@ -140,13 +140,13 @@ static void decode_hdr(const struct kvp_disk_log_hdr *d, struct kvp_log_hdr *h)
 	h->open_count = le32_to_cpu(d->open_count);
 	h->flags = le32_to_cpu(d->flags);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
-		h->open[i] = le64_to_cpu(d->open[i]);
+		h->open[i] = kvp_lsn(le64_to_cpu(d->open[i]));
 }
 
-static int refuse(struct kvp_why *why, u64 lsn, const char *what)
+static int refuse(struct kvp_why *why, kvp_lsn_t lsn, const char *what)
 {
 	snprintf(why->text, sizeof(why->text), "log entry %llu: bad %s",
-		 (unsigned long long)lsn, what);
+		 (unsigned long long)kvp_lsn_nr(lsn), what);
 	return -EUCLEAN;
 }
 
@@ -180,7 +180,7 @@ u32 kvp_log_hdr_claims(const void *buf)
 }
 
 int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64 pool_nonce,
-		   u64 log_nonce, u64 lsn, u64 pool_blocks, struct kvp_log_hdr *h,
+		   u64 log_nonce, kvp_lsn_t lsn, u64 pool_blocks, struct kvp_log_hdr *h,
 		   struct kvp_why *why)
 {
 	const struct kvp_disk_log_hdr *d = buf;
@@ -188,7 +188,7 @@ int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64
 
 	if (!avail || le32_to_cpu(d->magic) != KVP_LOG_MAGIC || le64_to_cpu(d->nonce) != log_nonce) {
 		snprintf(why->text, sizeof(why->text), "log entry %llu: none here",
-			 (unsigned long long)lsn);
+			 (unsigned long long)kvp_lsn_nr(lsn));
 		return -ENODATA;
 	}
 	decode_hdr(d, h);
@@ -198,9 +198,11 @@ int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64
 		return refuse(why, lsn, "sum");
 	if (h->lsn != lsn)
 		return refuse(why, lsn, "position");
-	if (h->blocks > KVP_MAX_ENTRY_BLOCKS || h->blocks > kvp_log_segment_end(g, lsn) - lsn)
+	if (h->blocks > KVP_MAX_ENTRY_BLOCKS ||
+	    h->blocks > kvp_lsn_since(kvp_log_segment_end(g, lsn), lsn))
 		return refuse(why, lsn, "length");
-	if (h->open_count > KVP_MAX_OPEN_INTENTS || h->durable > lsn || h->prev_lsn >= lsn)
+	if (h->open_count > KVP_MAX_OPEN_INTENTS || kvp_lsn_before(lsn, h->durable) ||
+	    !kvp_lsn_before(h->prev_lsn, lsn))
 		return refuse(why, lsn, "order");
 	fault = records_fault(g, buf, h, pool_blocks);
 	return fault ? refuse(why, lsn, fault) : 0;

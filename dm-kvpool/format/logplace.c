@@ -168,11 +168,11 @@ bool kvp_logs_hold_discard(const struct kvp_sb *sb, u32 chunk_blocks)
 void kvp_log_anew(struct kvp_sb *sb, u32 vdev, u32 others, u64 nonce)
 {
 	const struct kvp_geometry *old = &sb->vdevs[sb->log_vdev], *g = &sb->vdevs[vdev];
-	u64 lsn = sb->log_commit + kvp_log_blocks(old) + kvp_log_blocks(g);
+	kvp_lsn_t lsn = kvp_lsn_add(sb->log_commit, kvp_log_blocks(old) + kvp_log_blocks(g));
 
 	kvp_log_carry(sb, vdev, others);
 	sb->log_nonce = nonce;
-	sb->log_tail = lsn - lsn % g->segment_blocks;
+	sb->log_tail = kvp_lsn_down(lsn, g->segment_blocks);
 	sb->log_commit = sb->log_tail;
 	sb->log_prev_lsn = 0;
 	sb->log_prev_csum = 0;

@@ -85,9 +85,9 @@ void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track);
  * of a long stream's intents has 16, and two of the largest begin in each segment. Each is a prime
  * number of turns, 1, 11 and 353, or such numbers of it are, so that no vdev is passed over.
  */
-static inline u32 kvp_log_turn(const struct kvp_log_track *track, u64 lsn)
+static inline u32 kvp_log_turn(const struct kvp_log_track *track, kvp_lsn_t lsn)
 {
-	u64 turn = lsn / 2 + lsn / 16 * 3 + lsn / 512;
+	u64 turn = kvp_lsn_nr(lsn) / 2 + kvp_lsn_nr(lsn) / 16 * 3 + kvp_lsn_nr(lsn) / 512;
 
 	return track->vdev[track->nr > 1 ? turn % track->nr : 0];
 }
@@ -112,7 +112,7 @@ const char *kvp_log_place_fault(const struct kvp_sb *sb);
 /** kvp_log_counted_mib() - so much of the log counts by what the superblock knows, in MiB, rounded up */
 static inline u64 kvp_log_counted_mib(const struct kvp_sb *sb)
 {
-	return (sb->log_commit - sb->log_tail + 255) >> (20 - KVP_BLOCK_SHIFT);
+	return (kvp_lsn_since(sb->log_commit, sb->log_tail) + 255) >> (20 - KVP_BLOCK_SHIFT);
 }
 
 /**

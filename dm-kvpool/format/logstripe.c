@@ -45,7 +45,7 @@ u32 kvp_log_stripe_row(const struct kvp_log_stripe *s, u32 at, u32 *end)
 _Static_assert(2 * KVP_STRIPE_MAX_LEGS <= KVP_LOG_STRIPE_TRIES &&
 	       2 << KVP_LOG_STRIPE_MIXED <= KVP_LOG_STRIPE_TRIES, "a try for each way");
 
-bool kvp_log_stripe_mix(u32 legs, u64 lsn, u32 differ, u32 mix, u32 *second)
+bool kvp_log_stripe_mix(u32 legs, kvp_lsn_t lsn, u32 differ, u32 mix, u32 *second)
 {
 	u32 nr = 0, i;
 	bool all;
@@ -60,7 +60,7 @@ bool kvp_log_stripe_mix(u32 legs, u64 lsn, u32 differ, u32 mix, u32 *second)
 		if (!(differ >> i & 1))
 			continue;
 		/* A ring of rows has whole rows: the leg of an lsn is that of its remainder. */
-		if (all ? mix & 1 : (lsn + 2 * i) % legs == mix)
+		if (all ? mix & 1 : (kvp_lsn_nr(lsn) + 2 * i) % legs == mix)
 			*second |= 1u << i;
 		if (all)
 			mix >>= 1;
@@ -68,9 +68,9 @@ bool kvp_log_stripe_mix(u32 legs, u64 lsn, u32 differ, u32 mix, u32 *second)
 	return true;
 }
 
-struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn)
+struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, kvp_lsn_t lsn)
 {
-	u64 at = lsn % ring;
+	u64 at = kvp_lsn_nr(lsn) % ring;
 
 	return (struct kvp_place){ (u32)(at % legs), at / legs };
 }

@@ -60,7 +60,7 @@ u32 kvp_log_stripe_row(const struct kvp_log_stripe *s, u32 at, u32 *end);
  * kvp_log_stripe_place() - where the log's @lsn lies; the block is counted from the log's begin
  * @ring: lsns that the log has, on all legs together: a multiple of @legs
  */
-struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn);
+struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, kvp_lsn_t lsn);
 
 /*
  * Of a header block both copies may be there and not be the same: one is rotten, or of an entry that was
@@ -80,7 +80,7 @@ struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, u64 lsn);
  * Of a few such blocks all mixtures; of more those that one leg, which has nothing of it, explains.
  * Return: is there such a way?
  */
-bool kvp_log_stripe_mix(u32 legs, u64 lsn, u32 differ, u32 mix, u32 *second);
+bool kvp_log_stripe_mix(u32 legs, kvp_lsn_t lsn, u32 differ, u32 mix, u32 *second);
 
 /** kvp_ring_legs() - on so many legs lie neighbours by lsn in the ring of a cache: on each of them all, or row by row */
 static inline u32 kvp_ring_legs(const struct kvp_geometry *g)
@@ -154,9 +154,9 @@ u32 kvp_log_payload_at(const struct kvp_geometry *g, const struct kvp_log_hdr *h
 u8 kvp_log_row(const struct kvp_geometry *g, const struct kvp_log_hdr *h, u32 at);
 
 /** kvp_log_row_first() - the lsn of the parity of the row of what lies at @lsn */
-static inline u64 kvp_log_row_first(u64 lsn, u8 row)
+static inline kvp_lsn_t kvp_log_row_first(kvp_lsn_t lsn, u8 row)
 {
-	return lsn - (row >> 4);
+	return kvp_lsn_back(lsn, (row >> 4));
 }
 
 /** kvp_log_row_blocks() - blocks of the row, with its parity; they follow one another */

@@ -11,6 +11,10 @@
  * kvp_data_place() on to a leg. Code that does arithmetic on numbers of one kind uses the
  * functions here. The compiler makes the same code of them as of a plain u64.
  *
+ * The log counts its blocks from its begin on: a log sequence number (lsn). It never begins anew,
+ * unlike the place on a leg, and it has a type of its own too. What lies @n blocks behind an lsn,
+ * or how far two are apart, is a plain u64.
+ *
  * format/format.h includes this header, once it knows u64.
  */
 #ifndef KVP_NUMBERS_H
@@ -66,6 +70,66 @@ static inline kvp_vblock_t kvp_vblock_first(kvp_vblock_t a, kvp_vblock_t b)
 static inline kvp_vblock_t kvp_vblock_last(kvp_vblock_t a, kvp_vblock_t b)
 {
 	return kvp_vblock_before(a, b) ? b : a;
+}
+
+/** typedef kvp_lsn_t - a block of the log, as the log counts since it began */
+typedef u64 __bitwise kvp_lsn_t;
+
+/** kvp_lsn() - the lsn with number @nr. Any context. */
+static inline kvp_lsn_t kvp_lsn(u64 nr)
+{
+	return (__force kvp_lsn_t)nr;
+}
+
+/** kvp_lsn_nr() - the number of @lsn: for the place in a ring, and for what is written out */
+static inline u64 kvp_lsn_nr(kvp_lsn_t lsn)
+{
+	return (__force u64)lsn;
+}
+
+/** KVP_LSN_MAX - behind every entry that a log can have */
+#define KVP_LSN_MAX kvp_lsn(~0ull)
+
+/** kvp_lsn_add() - the lsn @n blocks behind @lsn */
+static inline kvp_lsn_t kvp_lsn_add(kvp_lsn_t lsn, u64 n)
+{
+	return kvp_lsn(kvp_lsn_nr(lsn) + n);
+}
+
+/** kvp_lsn_back() - the lsn @n blocks before @lsn, which is not less than @n */
+static inline kvp_lsn_t kvp_lsn_back(kvp_lsn_t lsn, u64 n)
+{
+	return kvp_lsn(kvp_lsn_nr(lsn) - n);
+}
+
+/** kvp_lsn_down() - @lsn or the last one before it that is a multiple of @unit */
+static inline kvp_lsn_t kvp_lsn_down(kvp_lsn_t lsn, u32 unit)
+{
+	return kvp_lsn(kvp_lsn_nr(lsn) - kvp_lsn_nr(lsn) % unit);
+}
+
+/** kvp_lsn_since() - how many blocks @lsn is behind @from, which is not behind @lsn */
+static inline u64 kvp_lsn_since(kvp_lsn_t lsn, kvp_lsn_t from)
+{
+	return kvp_lsn_nr(lsn) - kvp_lsn_nr(from);
+}
+
+/** kvp_lsn_before() - true if @a is before @b */
+static inline bool kvp_lsn_before(kvp_lsn_t a, kvp_lsn_t b)
+{
+	return kvp_lsn_nr(a) < kvp_lsn_nr(b);
+}
+
+/** kvp_lsn_first() - @a or @b, whichever is first */
+static inline kvp_lsn_t kvp_lsn_first(kvp_lsn_t a, kvp_lsn_t b)
+{
+	return kvp_lsn_before(a, b) ? a : b;
+}
+
+/** kvp_lsn_last() - @a or @b, whichever is last */
+static inline kvp_lsn_t kvp_lsn_last(kvp_lsn_t a, kvp_lsn_t b)
+{
+	return kvp_lsn_before(a, b) ? b : a;
 }
 
 #endif /* KVP_NUMBERS_H */

@@ -14,11 +14,11 @@ static u32 summary_sum(const struct kvp_disk_summary *d, u64 nonce, const u8 *le
 	return kvp_crc32c(crc, (const u8 *)d + after, sizeof(*d) - after);
 }
 
-void kvp_summary_begin(struct kvp_disk_summary *d, u64 lsn, u32 era)
+void kvp_summary_begin(struct kvp_disk_summary *d, kvp_lsn_t lsn, u32 era)
 {
 	memset(d, 0, sizeof(*d));
 	d->magic = cpu_to_le32(KVP_SUMMARY_MAGIC);
-	d->lsn = cpu_to_le64(lsn);
+	d->lsn = cpu_to_le64(kvp_lsn_nr(lsn));
 	d->era = cpu_to_le32(era);
 }
 
@@ -33,10 +33,10 @@ void kvp_summary_seal(struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid)
 	d->csum = cpu_to_le32(summary_sum(d, nonce, leg_uuid));
 }
 
-bool kvp_summary_valid(const struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid, u64 lsn,
-		       u32 most)
+bool kvp_summary_valid(const struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid,
+		       kvp_lsn_t lsn, u32 most)
 {
-	return le32_to_cpu(d->magic) == KVP_SUMMARY_MAGIC && le64_to_cpu(d->lsn) == lsn &&
+	return le32_to_cpu(d->magic) == KVP_SUMMARY_MAGIC && kvp_lsn(le64_to_cpu(d->lsn)) == lsn &&
 	       le32_to_cpu(d->era) <= most &&
 	       le32_to_cpu(d->csum) == summary_sum(d, nonce, leg_uuid);
 }

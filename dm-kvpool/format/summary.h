@@ -33,15 +33,17 @@ static inline u32 kvp_summary_copies(const struct kvp_geometry *g)
  * Its blocks are neighbours there. In rows a leg has every n-th block: of the n + 2 that are kept the first
  * and the last but one are copy 0, those behind them copy 1.
  */
-static inline struct kvp_place kvp_summary_place(const struct kvp_geometry *g, u64 lsn, u32 copy)
+static inline struct kvp_place kvp_summary_place(const struct kvp_geometry *g, kvp_lsn_t lsn,
+						 u32 copy)
 {
-	u64 at = kvp_log_segment_end(g, lsn) - kvp_log_kept(g);
+	kvp_lsn_t at = kvp_lsn_back(kvp_log_segment_end(g, lsn), kvp_log_kept(g));
 
-	return kvp_log_striped(g) ? kvp_log_place(g, at + copy, 0) : kvp_log_place(g, at, copy);
+	return kvp_log_striped(g) ? kvp_log_place(g, kvp_lsn_add(at, copy), 0) :
+	       kvp_log_place(g, at, copy);
 }
 
 /** kvp_summary_begin() - an empty summary of the segment at @lsn; @era as in kvp_disk_summary */
-void kvp_summary_begin(struct kvp_disk_summary *d, u64 lsn, u32 era);
+void kvp_summary_begin(struct kvp_disk_summary *d, kvp_lsn_t lsn, u32 era);
 
 /** kvp_summary_set() - block @at of the segment, below KVP_SUMMARY_RECORDS, holds @r */
 void kvp_summary_set(struct kvp_disk_summary *d, u32 at, const struct kvp_summary_rec *r);
@@ -65,7 +67,7 @@ void kvp_summary_seal(struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid)
  * kvp_summary_valid() - true if it is the summary of the segment at @lsn, as that leg has it
  * @most: the era that changes have now: it names none above
  */
-bool kvp_summary_valid(const struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid, u64 lsn,
-		       u32 most);
+bool kvp_summary_valid(const struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid,
+		       kvp_lsn_t lsn, u32 most);
 
 #endif /* KVP_SUMMARY_H */

@@ -86,10 +86,10 @@ static void decode_leg(const struct kvp_disk_leg *d, struct kvp_leg_info *l)
 static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 {
 	d->log_nonce = cpu_to_le64(sb->log_nonce);
-	d->log_tail = cpu_to_le64(sb->log_tail);
-	d->log_prev_lsn = cpu_to_le64(sb->log_prev_lsn);
+	d->log_tail = cpu_to_le64(kvp_lsn_nr(sb->log_tail));
+	d->log_prev_lsn = cpu_to_le64(kvp_lsn_nr(sb->log_prev_lsn));
 	d->log_prev_csum = cpu_to_le32(sb->log_prev_csum);
-	d->log_commit = cpu_to_le64(sb->log_commit);
+	d->log_commit = cpu_to_le64(kvp_lsn_nr(sb->log_commit));
 	d->era = cpu_to_le32(sb->era);
 	d->checkpoint = cpu_to_le64(sb->checkpoint);
 	d->written_blocks = cpu_to_le64(sb->written_blocks);
@@ -97,7 +97,7 @@ static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->uncounted_leaves = cpu_to_le32(sb->uncounted_leaves);
 	d->pool_blocks = cpu_to_le64(sb->pool_blocks);
 	d->redo_nonce = cpu_to_le64(sb->redo_nonce);
-	d->redo_lsn = cpu_to_le64(sb->redo_lsn);
+	d->redo_lsn = cpu_to_le64(kvp_lsn_nr(sb->redo_lsn));
 	d->redo_state = (u8)sb->redo_state;
 	d->checkpoint_time = cpu_to_le64(sb->checkpoint_time);
 	kvp_generations_encode(sb, d);
@@ -119,7 +119,7 @@ static void encode_regions(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 
 	d->region_count = cpu_to_le32(sb->region_count);
 	d->log_vdev = cpu_to_le32(sb->log_vdev);
-	d->cache_lsn = cpu_to_le64(sb->cache_lsn);
+	d->cache_lsn = cpu_to_le64(kvp_lsn_nr(sb->cache_lsn));
 	d->log_others = cpu_to_le32(sb->log_others);
 	d->behind = cpu_to_le32(sb->behind_known ? sb->behind + 1 : 0);
 	for (i = 0; i < sb->region_count; i++) {
@@ -209,10 +209,10 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->flags = le32_to_cpu(d->flags);
 	sb->nonce = le64_to_cpu(d->nonce);
 	sb->log_nonce = le64_to_cpu(d->log_nonce);
-	sb->log_tail = le64_to_cpu(d->log_tail);
-	sb->log_prev_lsn = le64_to_cpu(d->log_prev_lsn);
+	sb->log_tail = kvp_lsn(le64_to_cpu(d->log_tail));
+	sb->log_prev_lsn = kvp_lsn(le64_to_cpu(d->log_prev_lsn));
 	sb->log_prev_csum = le32_to_cpu(d->log_prev_csum);
-	sb->log_commit = le64_to_cpu(d->log_commit);
+	sb->log_commit = kvp_lsn(le64_to_cpu(d->log_commit));
 	sb->era = le32_to_cpu(d->era);
 	sb->checkpoint = le64_to_cpu(d->checkpoint);
 	sb->written_blocks = le64_to_cpu(d->written_blocks);
@@ -220,7 +220,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->uncounted_leaves = le32_to_cpu(d->uncounted_leaves);
 	sb->pool_blocks = le64_to_cpu(d->pool_blocks);
 	sb->redo_nonce = le64_to_cpu(d->redo_nonce);
-	sb->redo_lsn = le64_to_cpu(d->redo_lsn);
+	sb->redo_lsn = kvp_lsn(le64_to_cpu(d->redo_lsn));
 	sb->redo_state = d->redo_state;
 	sb->checkpoint_time = le64_to_cpu(d->checkpoint_time);
 	kvp_generations_decode(d, sb);
@@ -230,7 +230,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->root_count = le32_to_cpu(d->root_count);
 	sb->region_count = le32_to_cpu(d->region_count);
 	sb->log_vdev = le32_to_cpu(d->log_vdev);
-	sb->cache_lsn = le64_to_cpu(d->cache_lsn);
+	sb->cache_lsn = kvp_lsn(le64_to_cpu(d->cache_lsn));
 	sb->log_others = le32_to_cpu(d->log_others);
 	sb->behind_known = d->behind;
 	sb->behind = sb->behind_known ? le32_to_cpu(d->behind) - 1 : 0;
@@ -402,19 +402,20 @@ static const char *content_fault(struct kvp_sb *sb)
 		return "size of the pool";
 	if (sb->root_count != kvp_sb_roots(sb))
 		return "number of roots";
-	if (sb->log_tail < kvp_log_blocks(g) || sb->log_tail >> 56 ||
-	    sb->log_commit < sb->log_tail ||
-	    sb->log_commit - sb->log_tail > kvp_log_window(g))
+	if (kvp_lsn_nr(sb->log_tail) < kvp_log_blocks(g) || kvp_lsn_nr(sb->log_tail) >> 56 ||
+	    kvp_lsn_before(sb->log_commit, sb->log_tail) ||
+	    kvp_lsn_since(sb->log_commit, sb->log_tail) > kvp_log_window(g))
 		return "log position";
-	if (sb->cache_lsn >> 55)
+	if (kvp_lsn_nr(sb->cache_lsn) >> 55)
 		return "place in the cache";
 	if (sb->behind && sb->behind >= sb->sequence)
 		return "number of superblocks that legs lack";
 	if (kvp_generations_fault(sb))
 		return kvp_generations_fault(sb);
 	if (sb->redo_nonce &&
-	    (!largest_chunk(sb) || sb->redo_lsn % g->segment_blocks ||
-	     sb->redo_lsn < sb->log_tail || sb->redo_lsn - sb->log_tail >= kvp_log_window(g)))
+	    (!largest_chunk(sb) || kvp_lsn_nr(sb->redo_lsn) % g->segment_blocks ||
+	     kvp_lsn_before(sb->redo_lsn, sb->log_tail) ||
+	     kvp_lsn_since(sb->redo_lsn, sb->log_tail) >= kvp_log_window(g)))
 		return "place of a recovery's chain";
 	if (sb->redo_state > KVP_REDO_AGAIN || (sb->redo_state && !sb->redo_nonce))
 		return "state of a recovery's chain";

@@ -224,7 +224,7 @@ int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct pa
 static bool still_parked(struct kvp_pool *pool, const struct kvp_spilled *at)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, at->block);
-	bool same = d && !d->zero && !d->page && d->lsn + d->payload == at->lsn;
+	bool same = d && !d->zero && !d->page && kvp_lsn_add(d->lsn, d->payload) == at->lsn;
 
 	if (d)
 		kvp_wbuf_unlock(pool, at->block);
@@ -251,7 +251,7 @@ static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 	else if (!parked)
 		memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
 	else
-		at = (struct kvp_spilled){ block, d->lsn + d->payload, d->crc, d->row };
+		at = (struct kvp_spilled){ block, kvp_lsn_add(d->lsn, d->payload), d->crc, d->row };
 	if (d)
 		kvp_wbuf_unlock(pool, block);
 	if (!parked)

@@ -22,7 +22,7 @@ static u32 two_sets(const struct kvp_recovery *rec)
 }
 
 /* Nothing is read ahead: a segment is made from the blocks of all legs, after they were read. */
-static void load_segment(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+static void load_segment(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
 	rec->seg.lsn = lsn;
 	rec->seg.from = 0;

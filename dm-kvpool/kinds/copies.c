@@ -84,7 +84,7 @@ static int no_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct k
 }
 
 static int plan(struct kvp_recovery *rec, const struct kvp_spot *spot, const struct kvp_rec *r,
-		struct kvp_log_at at, u64 payload, u8 row)
+		struct kvp_log_at at, kvp_lsn_t payload, u8 row)
 {
 	return kvp_replay_add(&rec->replay, r, at, payload, row);
 }

@@ -124,7 +124,7 @@ static int scrub_row(const struct kvp_spot *at, u64 block, struct page *page, st
 }
 
 static int plan(struct kvp_recovery *rec, const struct kvp_spot *spot, const struct kvp_rec *r,
-		struct kvp_log_at at, u64 payload, u8 row)
+		struct kvp_log_at at, kvp_lsn_t payload, u8 row)
 {
 	struct kvp_log_at none = { 0, 0 };
 	struct kvp_rec own = *r;

@@ -339,15 +339,16 @@ static void __witness(struct kvp_pool *pool)
  */
 static bool near_witness(struct kvp_log *log)
 {
-	u64 head = READ_ONCE(log->head.lsn) + 32 + kvp_log_kept(log->pool->log_vdev->g);
+	kvp_lsn_t head = kvp_lsn_add(READ_ONCE(log->head.lsn),
+				     32 + kvp_log_kept(log->pool->log_vdev->g));
 	unsigned long flags;
 	bool near;
 
-	if (head <= READ_ONCE(log->witnessed) + KVP_LOG_UNWITNESSED)
+	if (!kvp_lsn_before(kvp_lsn_add(READ_ONCE(log->witnessed), KVP_LOG_UNWITNESSED), head))
 		return true;
 	spin_lock_irqsave(&log->lock, flags);
 	__witness(log->pool);
-	near = head <= log->witnessed + KVP_LOG_UNWITNESSED;
+	near = !kvp_lsn_before(kvp_lsn_add(log->witnessed, KVP_LOG_UNWITNESSED), head);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return near;
 }
@@ -508,7 +509,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	e->hdr_written = kvp_log_seal_over(e->hdr_buf, h, pool->sb->nonce, e->hdr_written);
 	log->head.prev_lsn = h->lsn;
 	log->head.prev_csum = h->csum;
-	log->head.lsn = h->lsn + h->blocks;
+	log->head.lsn = kvp_lsn_add(h->lsn, h->blocks);
 	WRITE_ONCE(log->head.intents, log->head.intents + e->intents);
 }
 
@@ -584,23 +585,23 @@ u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 	struct kvp_log *log = pool->log;
 	const struct kvp_geometry *g = log->pool->log_vdev->g;
 	u32 kept = kvp_log_kept(g);
-	u64 end = kvp_log_segment_end(g, log->head.lsn) - kept;
-	u64 limit = READ_ONCE(log->tail);
+	kvp_lsn_t end = kvp_lsn_back(kvp_log_segment_end(g, log->head.lsn), kept);
+	kvp_lsn_t limit = READ_ONCE(log->tail);
 
 	lockdep_assert_held(&log->build_lock);
-	limit = limit - limit % g->segment_blocks + kvp_log_window(g);
-	if (log->redo >= log->head.lsn) {
+	limit = kvp_lsn_add(kvp_lsn_down(limit, g->segment_blocks), kvp_log_window(g));
+	if (!kvp_lsn_before(log->redo, log->head.lsn)) {
 		log->head.lsn = log->redo;
-		end = kvp_log_segment_end(g, log->redo) - kept;
-	} else if (log->head.lsn + min_t(u32, want, 32) > end) {
-		log->head.lsn = end + kept;
-		end += g->segment_blocks;
+		end = kvp_lsn_back(kvp_log_segment_end(g, log->redo), kept);
+	} else if (kvp_lsn_before(end, kvp_lsn_add(log->head.lsn, min_t(u32, want, 32)))) {
+		log->head.lsn = kvp_lsn_add(end, kept);
+		end = kvp_lsn_add(end, g->segment_blocks);
 	}
 	*budget = 0;
-	if (end > limit)
+	if (kvp_lsn_before(limit, end))
 		return 0;
-	*budget = limit - log->head.lsn;
-	return min_t(u64, end - log->head.lsn, KVP_MAX_ENTRY_BLOCKS);
+	*budget = kvp_lsn_since(limit, log->head.lsn);
+	return min_t(u64, kvp_lsn_since(end, log->head.lsn), KVP_MAX_ENTRY_BLOCKS);
 }
 
 void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)

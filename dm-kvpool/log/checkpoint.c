@@ -33,7 +33,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	struct kvp_table *t = pool->table;
 	struct kvp_sb *sb = pool->sb;
 	unsigned long flags;
-	u64 durable;
+	kvp_lsn_t durable;
 
 	lockdep_assert_held(&pool->sb_lock);
 	if (pool->log->next)
@@ -48,8 +48,8 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	durable = pool->log->durable.lsn;
 	spin_unlock_irqrestore(&pool->log->lock, flags);
 	/* Never lower: a recovery's own checkpoints must not forget what was durable. */
-	sb->log_commit = max(sb->log_commit, max(durable, sb->log_tail));
-	sb->cache_lsn = max(sb->cache_lsn, kvp_cache_written(pool));
+	sb->log_commit = kvp_lsn_last(sb->log_commit, kvp_lsn_last(durable, sb->log_tail));
+	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, kvp_cache_written(pool));
 	sb->era = era;
 	sb->checkpoint++;
 	sb->checkpoint_time = ktime_get_real_seconds();
@@ -63,7 +63,8 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	struct kvp_generation old_generations[KVP_MAX_GENERATIONS];
 	u32 old_count;
 	struct kvp_log_mark old;
-	u64 old_time, old_commit, old_written, old_poisoned;
+	u64 old_time, old_written, old_poisoned;
+	kvp_lsn_t old_commit;
 	u32 old_era, old_uncounted;
 	int ret;
 
@@ -141,7 +142,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 {
 	struct kvp_intents home;
 	LIST_HEAD(pages);
-	u64 passed;
+	kvp_lsn_t passed;
 	u32 era;
 	int ret;
 

@@ -211,7 +211,7 @@ static bool __advance(struct kvp_pool *pool)
 		if (!entry_durable(e))
 			break;
 		list_move_tail(&e->list, &log->finished);
-		log->durable.lsn = e->hdr.lsn + e->hdr.blocks;
+		log->durable.lsn = kvp_lsn_add(e->hdr.lsn, e->hdr.blocks);
 		log->durable.prev_lsn = e->hdr.lsn;
 		log->durable.prev_csum = e->hdr.csum;
 		log->durable.intents += e->intents;
@@ -496,7 +496,7 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 	}
 	kvp_wbuf_lock_lists(w);
 	__kvp_wbuf_add_logged(w, &e->versions, n);
-	pool->log->logged.lsn = e->hdr.lsn + e->hdr.blocks;
+	pool->log->logged.lsn = kvp_lsn_add(e->hdr.lsn, e->hdr.blocks);
 	pool->log->logged.prev_lsn = e->hdr.lsn;
 	pool->log->logged.prev_csum = e->hdr.csum;
 	pool->log->logged.intents += e->intents;

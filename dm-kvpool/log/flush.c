@@ -124,7 +124,7 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 {
 	struct kvp_log *log = pool->log;
-	struct kvp_log_mark home = { .lsn = ~0ull };
+	struct kvp_log_mark home = { .lsn = KVP_LSN_MAX };
 	struct kvp_waiter *w, *next;
 	bool intents = false;
 
@@ -135,7 +135,7 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	 */
 	__kvp_log_floor(log, &home);
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
-		if (!w->flushed && w->lsn > home.lsn)
+		if (!w->flushed && kvp_lsn_before(home.lsn, w->lsn))
 			continue;
 		if (!w->flushed && !kvp_table_poison_settled(pool->table, w->poisonings)) {
 			queue_work(pool->work_wq, &pool->poison_work);

@@ -132,7 +132,7 @@ void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e);
  * __kvp_log_forgive() - the tail moves to @tail: what lies before it owes nothing; caller holds
  * log->lock
  */
-void __kvp_log_forgive(struct kvp_pool *pool, u64 tail);
+void __kvp_log_forgive(struct kvp_pool *pool, kvp_lsn_t tail);
 
 /** kvp_append_ended() - the parity of @e is durable, or, with @error, will not be; any context */
 void kvp_append_ended(struct kvp_entry_io *e, int error);

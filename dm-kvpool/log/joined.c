@@ -71,16 +71,17 @@ static bool must_go(struct kvp_log *log, const struct kvp_entry_io *e)
 static bool may_be_first(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	struct kvp_log *log = pool->log;
-	u64 next = e->hdr.lsn + e->hdr.blocks;
+	kvp_lsn_t next = kvp_lsn_add(e->hdr.lsn, e->hdr.blocks);
 
 	return e->bypass && e->intents == e->records && !e->due && !kvp_pool_logs_on_cache(pool) &&
-	       next + ROOM_FOR_LARGE <= kvp_log_segment_end(log->pool->log_vdev->g, e->hdr.lsn) &&
+	       !kvp_lsn_before(kvp_log_segment_end(log->pool->log_vdev->g, e->hdr.lsn),
+			       kvp_lsn_add(next, ROOM_FOR_LARGE)) &&
 	       kvp_log_vdev(pool, next) == kvp_log_vdev(pool, e->hdr.lsn);
 }
 
 static bool lies_behind(const struct kvp_entry_io *first, const struct kvp_entry_io *e)
 {
-	return first->hdr.lsn + first->hdr.blocks == e->hdr.lsn &&
+	return kvp_lsn_add(first->hdr.lsn, first->hdr.blocks) == e->hdr.lsn &&
 	       first->hdr.blocks + e->hdr.blocks <= KVP_MAX_ENTRY_BLOCKS;
 }
 

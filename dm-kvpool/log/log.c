@@ -201,11 +201,11 @@ void kvp_log_begin(struct kvp_pool *pool)
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
 }
 
-u64 kvp_log_include(struct kvp_leg *leg, u64 *nonce)
+kvp_lsn_t kvp_log_include(struct kvp_leg *leg, u64 *nonce)
 {
 	struct kvp_pool *pool = leg->pool;
 	struct kvp_log *log = pool->log;
-	u64 lsn;
+	kvp_lsn_t lsn;
 
 	kvp_log_lock_build(log);
 	WRITE_ONCE(leg->takes_log, true);
@@ -350,14 +350,14 @@ bool kvp_log_may_stay(struct kvp_pool *pool)
 
 u64 kvp_log_used(struct kvp_pool *pool)
 {
-	u64 head = READ_ONCE(pool->log->head.lsn), tail = READ_ONCE(pool->log->tail);
+	kvp_lsn_t head = READ_ONCE(pool->log->head.lsn), tail = READ_ONCE(pool->log->tail);
 
-	return head > tail ? head - tail : 0;
+	return kvp_lsn_before(tail, head) ? kvp_lsn_since(head, tail) : 0;
 }
 
 bool kvp_log_counts(struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->log->counts) > READ_ONCE(pool->log->tail);
+	return kvp_lsn_before(READ_ONCE(pool->log->tail), READ_ONCE(pool->log->counts));
 }
 
 /* Milestones are so far apart that the log holds half as many as there are places for. */
@@ -368,15 +368,16 @@ void __kvp_log_milestone(struct kvp_pool *pool)
 
 	kvp_wbuf_assert_locked(pool->wbuf);
 	if (log->nr_milestones &&
-	    log->logged.lsn - log->milestones[(log->nr_milestones - 1) % KVP_MILESTONES].lsn < step)
+	    kvp_lsn_since(log->logged.lsn,
+			  log->milestones[(log->nr_milestones - 1) % KVP_MILESTONES].lsn) < step)
 		return;
 	log->milestones[log->nr_milestones++ % KVP_MILESTONES] = log->logged;
 }
 
-u64 kvp_log_durable(struct kvp_log *log)
+kvp_lsn_t kvp_log_durable(struct kvp_log *log)
 {
 	unsigned long flags;
-	u64 lsn;
+	kvp_lsn_t lsn;
 
 	spin_lock_irqsave(&log->lock, flags);
 	lsn = log->durable.lsn;
@@ -409,7 +410,7 @@ void kvp_log_no_milestones(struct kvp_log *log)
 	log->nr_milestones = 0;
 }
 
-bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *mark)
+bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_mark *mark)
 {
 	struct kvp_log *log = pool->log;
 	struct kvp_version *first;
@@ -419,13 +420,13 @@ bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *ma
 	kvp_wbuf_lock_lists(pool->wbuf);
 	first = __kvp_wbuf_oldest(pool->wbuf);
 	if (first)
-		limit = min(limit, first->lsn);
+		limit = kvp_lsn_first(limit, first->lsn);
 	for (i = 1; i <= min_t(u32, log->nr_milestones, KVP_MILESTONES) && !found; i++) {
 		*mark = log->milestones[(log->nr_milestones - i) % KVP_MILESTONES];
-		found = mark->lsn <= limit;
+		found = !kvp_lsn_before(limit, mark->lsn);
 	}
 	kvp_wbuf_unlock_lists(pool->wbuf);
-	return found && mark->lsn > READ_ONCE(log->tail);
+	return found && kvp_lsn_before(READ_ONCE(log->tail), mark->lsn);
 }
 
 /*
@@ -525,7 +526,7 @@ void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark)
 	list_for_each_entry(b, &log->bypass, list) {
 		if (b->phase == KVP_DIRECT_HOME)
 			continue;
-		if (b->mark.lsn < mark->lsn)
+		if (kvp_lsn_before(b->mark.lsn, mark->lsn))
 			*mark = b->mark;
 		break;
 	}

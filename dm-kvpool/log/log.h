@@ -191,7 +191,7 @@ struct kvp_direct {
 struct kvp_waiter {
 	struct list_head list;
 	u64 seq;
-	u64 lsn;
+	kvp_lsn_t lsn;
 	u32 poisonings;
 	bool flushed;
 	bool internal;
@@ -231,8 +231,8 @@ struct kvp_log {
 
 	spinlock_t lock;			/* irqsave; for all below */
 	struct kvp_log_mark durable;		/* behind the last durable entry */
-	u64 witnessed;				/* headers may call the log durable up to here */
-	u64 tail;				/* of the last checkpoint: space before it is free */
+	kvp_lsn_t witnessed;	/* headers may call the log durable up to here */
+	kvp_lsn_t tail;		/* of the last checkpoint: space before it is free */
 	u64 built_seq, durable_seq;	/* accepted up to here: is in an entry; is durable */
 	struct list_head in_flight;
 	struct list_head finished;		/* durable entries whose versions must move on */
@@ -246,10 +246,11 @@ struct kvp_log {
 	bool full;				/* no space: destage must free some */
 	bool stopped;				/* nothing more is built */
 	bool held;				/* move.h; nothing is built while it moves in good order */
-	u64 renew_stuck;	/* renewal does not get on at this tail, plus 1; by destage (renew.h) */
+	/* renewal does not get on at this tail, plus 1; by destage (renew.h) */
+	kvp_lsn_t renew_stuck;
 	u64 squeeze;	/* while the log is emptied, users may have so many blocks of it; 0: all */
 	bool requeue;				/* a noflush suspend: no request waits for legs */
-	u64 redo;				/* place of an entry that failed; by build_lock */
+	kvp_lsn_t redo;				/* place of an entry that failed; by build_lock */
 	u64 rewound;			/* no header has a time before this second; by build_lock */
 
 	/* For a parity1 (parity.c), by lock. */
@@ -258,7 +259,8 @@ struct kvp_log {
 	wait_queue_head_t entry_wait;		/* for a free entry */
 
 	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
-	u64 counts;	/* the same for entries that hold more than clean blocks; by wbuf->lock */
+	/* as @logged, for entries that hold more than clean blocks; by wbuf->lock */
+	kvp_lsn_t counts;
 	/* earlier values of @logged; by wbuf->lock */
 	struct kvp_log_mark milestones[KVP_MILESTONES];
 	u32 nr_milestones;		/* noted so far; the place is this modulo KVP_MILESTONES */
@@ -318,7 +320,7 @@ void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
  * kvp_log_vdev() - the vdev whose legs have the entry at @lsn. Context: under build_lock, or
  * recovery.
  */
-static inline struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, u64 lsn)
+static inline struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	return &pool->vdevs[kvp_log_turn(&pool->log_track, lsn)];
 }
@@ -469,7 +471,7 @@ void kvp_log_unlock_build(struct kvp_pool *pool);
  * Return: the first lsn of which @leg has everything, as long as the log keeps its nonce. A new log
  * goes to @leg as a whole. Context: process; takes build_lock.
  */
-u64 kvp_log_include(struct kvp_leg *leg, u64 *nonce);
+kvp_lsn_t kvp_log_include(struct kvp_leg *leg, u64 *nonce);
 
 /**
  * kvp_post_kick() - let durable versions move on now, not with those of the next entries. Any
@@ -589,7 +591,8 @@ u32 kvp_log_legs_cutoff(const struct kvp_pool *pool);
  * @ssd_blocks: of a log on a cache, by cause: to each SSD; of kind parity1 to all together
  */
 struct kvp_log_figures {
-	u64 lsn, commits, flushes, data_blocks, intent_blocks;
+	kvp_lsn_t lsn;
+	u64 commits, flushes, data_blocks, intent_blocks;
 	u64 ssd_blocks[KVP_LOG_CAUSES];
 };
 
@@ -604,19 +607,19 @@ void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f);
 void kvp_log_count_ssd(struct kvp_log *log, enum kvp_log_cause cause, u64 blocks);
 
 /** kvp_log_head() - lsn of the next entry. Context: any; exact under build_lock. */
-static inline u64 kvp_log_head(const struct kvp_log *log)
+static inline kvp_lsn_t kvp_log_head(const struct kvp_log *log)
 {
 	return READ_ONCE(log->head.lsn);
 }
 
 /** kvp_log_tail() - lsn of the last checkpoint's tail: space before it is free. Context: any. */
-static inline u64 kvp_log_tail(const struct kvp_log *log)
+static inline kvp_lsn_t kvp_log_tail(const struct kvp_log *log)
 {
 	return READ_ONCE(log->tail);
 }
 
 /** kvp_log_durable() - lsn behind the last durable entry. Context: any; takes log->lock. */
-u64 kvp_log_durable(struct kvp_log *log);
+kvp_lsn_t kvp_log_durable(struct kvp_log *log);
 
 /**
  * kvp_log_set_durable() - what is durable ends at @head.
@@ -630,7 +633,7 @@ void kvp_log_set_durable(struct kvp_log *log, const struct kvp_log_mark *head);
  *
  * Context: any.
  */
-static inline u64 kvp_log_passed_on(const struct kvp_log *log)
+static inline kvp_lsn_t kvp_log_passed_on(const struct kvp_log *log)
 {
 	return READ_ONCE(log->logged.lsn);
 }
@@ -759,7 +762,7 @@ bool kvp_log_counts(struct kvp_pool *pool);
 void __kvp_log_milestone(struct kvp_pool *pool);
 
 /** kvp_log_home_mark() - the last milestone below which no data waits for destage, at most @limit */
-bool kvp_log_home_mark(struct kvp_pool *pool, u64 limit, struct kvp_log_mark *mark);
+bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_mark *mark);
 
 /** kvp_log_short() - true if a caller waits for space, or will soon */
 bool kvp_log_short(struct kvp_pool *pool);
@@ -769,7 +772,7 @@ void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark);
 
 /* Entries whose intents are home, by place. */
 struct kvp_intents {
-	u64 lsn[KVP_MAX_OPEN_INTENTS];
+	kvp_lsn_t lsn[KVP_MAX_OPEN_INTENTS];
 };
 
 /**

@@ -128,7 +128,7 @@ static bool all_entries_free(struct kvp_pool *pool)
  */
 static bool all_home(struct kvp_pool *pool)
 {
-	struct kvp_log_mark floor = { .lsn = ~0ull };
+	struct kvp_log_mark floor = { .lsn = KVP_LSN_MAX };
 	bool logged;
 
 	/* Some versions may be about to be spilled. */
@@ -140,7 +140,7 @@ static bool all_home(struct kvp_pool *pool)
 		return false;
 	}
 	kvp_log_floor(pool, &floor);
-	return floor.lsn == ~0ull;
+	return floor.lsn == KVP_LSN_MAX;
 }
 
 /* The superblock names the new log. Use it from here on. */
@@ -198,8 +198,9 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	struct kvp_log *log = pool->log;
 	const struct kvp_geometry *g = to->v->g;
-	u64 lsn = log->durable.lsn + kvp_log_blocks(log->pool->log_vdev->g) + kvp_log_blocks(g);
-	u64 at = kvp_cache_next_place(pool, to->v, lsn - lsn % g->segment_blocks);
+	kvp_lsn_t lsn = kvp_lsn_add(log->durable.lsn,
+				    kvp_log_blocks(log->pool->log_vdev->g) + kvp_log_blocks(g));
+	kvp_lsn_t at = kvp_cache_next_place(pool, to->v, kvp_lsn_down(lsn, g->segment_blocks));
 	struct kvp_log_mark head = { at, 0, 0 };
 	int ret;
 

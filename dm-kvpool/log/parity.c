@@ -53,12 +53,13 @@ bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed
 	return blocks + kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed) + owed) <= budget;
 }
 
-static u32 *__owed_at(struct kvp_pool *pool, u64 lsn)
+static u32 *__owed_at(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
 
 	lockdep_assert_held(&pool->log->lock);
-	return &pool->log->owed_of[lsn / g->segment_blocks % kvp_log_window_segments(g)];
+	return &pool->log->owed_of[kvp_lsn_nr(lsn) / g->segment_blocks %
+				   kvp_log_window_segments(g)];
 }
 
 void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
@@ -80,11 +81,11 @@ void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e)
 	e->owed = 0;
 }
 
-void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
+void __kvp_log_forgive(struct kvp_pool *pool, kvp_lsn_t tail)
 {
 	struct kvp_log *log = pool->log;
 	u32 step = log->pool->log_vdev->g->segment_blocks;
-	u64 lsn = log->tail - log->tail % step;
+	kvp_lsn_t lsn = kvp_lsn_down(log->tail, step);
 
 	if (!log->owed)
 		return;
@@ -98,7 +99,7 @@ void __kvp_log_forgive(struct kvp_pool *pool, u64 tail)
 		WRITE_ONCE(log->owed, 0);
 		return;
 	}
-	for (; lsn + step <= tail; lsn += step) {
+	for (; !kvp_lsn_before(tail, kvp_lsn_add(lsn, step)); lsn = kvp_lsn_add(lsn, step)) {
 		u32 *owed = __owed_at(pool, lsn);
 
 		WRITE_ONCE(log->owed, log->owed - *owed);

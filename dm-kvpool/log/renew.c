@@ -23,10 +23,10 @@ static bool is_closed(const struct kvp_pool *pool)
 
 bool kvp_log_renews(const struct kvp_pool *pool)
 {
-	u64 tail = kvp_log_tail(pool->log);
+	kvp_lsn_t tail = kvp_log_tail(pool->log);
 
 	return kvp_log_renew_kept(pool) && !is_closed(pool) &&
-	       READ_ONCE(pool->log->renew_stuck) != tail + 1 &&
+	       READ_ONCE(pool->log->renew_stuck) != kvp_lsn_add(tail, 1) &&
 	       kvp_renew_pays(kvp_log_window(pool->log_vdev->g), mark_of(pool),
 			      kvp_wbuf_live(pool->wbuf));
 }
@@ -39,23 +39,25 @@ u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
 				  kvp_wbuf_live(pool->wbuf), most);
 }
 
-u64 kvp_log_renew_below(const struct kvp_pool *pool)
+kvp_lsn_t kvp_log_renew_below(const struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
-	u64 head = kvp_log_head(pool->log);
+	kvp_lsn_t head = kvp_log_head(pool->log);
 	u64 span = kvp_renew_span(kvp_log_window(g), g->segment_blocks, kvp_wbuf_live(pool->wbuf));
 
-	return head > span ? head - span : 0;
+	return kvp_lsn_nr(head) > span ? kvp_lsn_back(head, span) : 0;
 }
 
 bool kvp_log_renew_due(struct kvp_pool *pool)
 {
-	u64 below = kvp_log_renew_below(pool), some = kvp_log_window(pool->log_vdev->g) / AT_ONCE;
+	kvp_lsn_t below = kvp_log_renew_below(pool);
+	u64 some = kvp_log_window(pool->log_vdev->g) / AT_ONCE;
 
-	return below > some && kvp_wbuf_waits_below(pool->wbuf, below - some);
+	return kvp_lsn_nr(below) > some &&
+	       kvp_wbuf_waits_below(pool->wbuf, kvp_lsn_back(below, some));
 }
 
 void kvp_log_renew_stuck(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->log->renew_stuck, kvp_log_tail(pool->log) + 1);
+	WRITE_ONCE(pool->log->renew_stuck, kvp_lsn_add(kvp_log_tail(pool->log), 1));
 }

@@ -13,6 +13,8 @@
 
 #include <linux/types.h>
 
+#include "format/format.h"
+
 struct kvp_pool;
 
 /**
@@ -30,7 +32,7 @@ bool kvp_log_renews(const struct kvp_pool *pool);
 u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most);
 
 /** kvp_log_renew_below() - what lies below this place is to be renewed; 0: nothing. Any context. */
-u64 kvp_log_renew_below(const struct kvp_pool *pool);
+kvp_lsn_t kvp_log_renew_below(const struct kvp_pool *pool);
 
 /**
  * kvp_log_renew_due() - true if a version lies so far below that that others are worth it, too.

@@ -131,7 +131,7 @@ u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev
 
 	/* Leg by leg. Each leg has every n-th block. */
 	for (first = 0; first < min(s.legs, h->blocks); first++) {
-		struct kvp_place to = kvp_log_place(g, h->lsn + first, 0);
+		struct kvp_place to = kvp_log_place(g, kvp_lsn_add(h->lsn, first), 0);
 		struct kvp_io *io = &ios[to.leg];
 
 		io->block = to.block;

@@ -135,7 +135,7 @@ static bool may_ask(const struct kvp_leg *leg)
 }
 
 /* If all SSDs have copies, this names the first one. */
-static struct kvp_place place_of(struct kvp_pool *pool, u64 lsn)
+static struct kvp_place place_of(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	return kvp_log_place(pool->log_vdev->g, lsn, 0);
 }
@@ -149,7 +149,7 @@ static bool is_it(struct kvp_pool *pool, const struct kvp_spilled *p, struct pag
  * Read the block at @lsn from one SSD. Counts errors, except lack of memory. -EILSEQ: the SSD does
  * not have it.
  */
-static int read_from(struct kvp_leg *leg, u64 lsn, struct page *page)
+static int read_from(struct kvp_leg *leg, kvp_lsn_t lsn, struct page *page)
 {
 	int error;
 
@@ -195,10 +195,11 @@ static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, str
 			 struct page *scratch)
 {
 	const struct kvp_vdev *v = pool->log_vdev;
-	u64 lsn = kvp_log_row_first(p->lsn, p->row), end = lsn + kvp_log_row_blocks(p->row);
+	kvp_lsn_t lsn = kvp_log_row_first(p->lsn, p->row);
+	kvp_lsn_t end = kvp_lsn_add(lsn, kvp_log_row_blocks(p->row));
 
 	clear_page(page_address(page));
-	for (; lsn < end; lsn++) {
+	for (; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, 1)) {
 		int error = lsn == p->lsn ? 0 : read_from(&v->legs[place_of(pool, lsn).leg], lsn, scratch);
 
 		if (error)
@@ -235,9 +236,9 @@ int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct pa
 
 /* --- back into memory ------------------------------------------------------------------- */
 
-static u64 contents_of(const struct kvp_version *d)
+static kvp_lsn_t contents_of(const struct kvp_version *d)
 {
-	return d->lsn + d->payload;
+	return kvp_lsn_add(d->lsn, d->payload);
 }
 
 static struct kvp_spilled parked_of(const struct kvp_version *d)

@@ -65,7 +65,7 @@ void kvp_history_exit(struct kvp_history *h)
 }
 
 static int add_version(struct kvp_history *h, u64 block, const struct kvp_rec *rec,
-		       struct kvp_log_at at, u64 payload, u8 row)
+		       struct kvp_log_at at, kvp_lsn_t payload, u8 row)
 {
 	struct kvp_past_version *v = kmalloc(sizeof(*v), GFP_KERNEL);
 	void *ret;
@@ -190,8 +190,8 @@ static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct 
 	return ret;
 }
 
-static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, u64 entry, u64 payload, u8 row,
-		      struct kvp_log_at limit)
+static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, kvp_lsn_t entry,
+		      kvp_lsn_t payload, u8 row, struct kvp_log_at limit)
 {
 	struct kvp_logged_parity *p = xa_load(&h->rows, rec->block);
 	void *ret;
@@ -215,7 +215,7 @@ static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, u64 entr
 }
 
 int kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at,
-		    u64 payload, u8 row, struct kvp_log_at limit)
+		    kvp_lsn_t payload, u8 row, struct kvp_log_at limit)
 {
 	h->records++;
 	switch (rec->kind) {
@@ -265,7 +265,7 @@ const struct kvp_past_version *kvp_history_find(struct kvp_history *h, kvp_vbloc
 	return &h->discarded;
 }
 
-const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, u64 tail)
+const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, kvp_lsn_t tail)
 {
 	const struct kvp_logged_parity *p = xa_load(&h->rows, row);
 	struct kvp_log_at at = { tail, 0 };

@@ -24,7 +24,7 @@
 struct kvp_past_version {
 	struct kvp_past_version *older;
 	struct kvp_log_at at;
-	u64 payload;
+	kvp_lsn_t payload;
 	u32 crc;
 	u8 kind;		/* enum kvp_rec_kind: data, intent or discard */
 	u8 row;
@@ -60,7 +60,7 @@ struct kvp_wide_cover {
  */
 struct kvp_logged_parity {
 	struct kvp_log_at limit;
-	u64 entry, payload;
+	kvp_lsn_t entry, payload;
 	u32 crc;
 	u8 log_row;
 };
@@ -90,7 +90,7 @@ void kvp_history_exit(struct kvp_history *h);
  * Return: 0 or -ENOMEM.
  */
 int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at,
-				 u64 payload, u8 row, struct kvp_log_at limit);
+				 kvp_lsn_t payload, u8 row, struct kvp_log_at limit);
 
 /** kvp_history_find() - the newest version of @block before @limit, or NULL; until the next call */
 const struct kvp_past_version *kvp_history_find(struct kvp_history *h, kvp_vblock_t block,
@@ -103,6 +103,6 @@ const struct kvp_past_version *kvp_history_find(struct kvp_history *h, kvp_vbloc
  * None of which the tail has passed all that it counts: that is home, and the
  * row may have been written as a whole since, which logs no parity.
  */
-const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, u64 tail);
+const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, kvp_lsn_t tail);
 
 #endif /* KVP_HISTORY_H */

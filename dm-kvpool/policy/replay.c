@@ -80,7 +80,7 @@ void kvp_replay_settled(struct kvp_replay *r, const struct kvp_rec *rec)
 }
 
 int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_log_at at,
-		   u64 payload, u8 row)
+		   kvp_lsn_t payload, u8 row)
 {
 	struct kvp_replay_rec *n, *old;
 	void *ret;

@@ -19,8 +19,8 @@ struct kvp_replay_rec {
 	struct kvp_replay_rec *older;
 	struct list_head list;	/* of what is newest of its block: in kvp_replay.data or .intents */
 	u64 block;
-	u64 lsn;		/* of its entry */
-	u64 payload;		/* lsn of its payload block; 0 for an intent */
+	kvp_lsn_t lsn;		/* of its entry */
+	kvp_lsn_t payload;		/* lsn of its payload block; 0 for an intent */
 	u32 crc;
 	u16 rec;		/* number of the record in its entry */
 	u8 kind;		/* enum kvp_rec_kind: data or intent */
@@ -45,7 +45,7 @@ void kvp_replay_exit(struct kvp_replay *r);
 
 /** kvp_replay_add() - the next record; @at: its place, @payload, @row: of its data. 0 or -ENOMEM. */
 int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec,
-				struct kvp_log_at at, u64 payload, u8 row);
+				struct kvp_log_at at, kvp_lsn_t payload, u8 row);
 
 /**
  * kvp_replay_settled() - an intent or a discard that an earlier recovery has resolved

@@ -79,7 +79,8 @@ u64 kvp_drain_rate(struct kvp_pool *pool)
 static int drain(struct kvp_pool *pool)
 {
 	struct kvp_drain *d = pool->drain;
-	u64 most = kvp_log_used(pool), tail = kvp_log_tail(pool->log), freed;
+	kvp_lsn_t tail = kvp_log_tail(pool->log);
+	u64 most = kvp_log_used(pool), freed;
 
 	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->log_moving)) {
 		if (given_up(d))
@@ -88,10 +89,10 @@ static int drain(struct kvp_pool *pool)
 			return -EIO;
 		kvp_destage_kick(pool, true);
 		wait_event_timeout(d->wait, given_up(d), LOOK_JIFFIES);
-		freed = kvp_log_tail(pool->log) - tail;
+		freed = kvp_lsn_since(kvp_log_tail(pool->log), tail);
 		if (!freed)
 			continue;
-		tail += freed;
+		tail = kvp_lsn_add(tail, freed);
 		/*
 		 * The log before the tail moved for the first time: until then no writer was held
 		 * back.

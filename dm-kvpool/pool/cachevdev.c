@@ -61,7 +61,7 @@ int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 				"the cache is missing, and its log, from lsn %llu on, may have "
 				"the only copy of data: %llu MiB counted by checkpoint %llu, and "
 				"all later writes",
-				(unsigned long long)sb->log_tail,
+				(unsigned long long)kvp_lsn_nr(sb->log_tail),
 				(unsigned long long)kvp_log_counted_mib(sb),
 				(unsigned long long)sb->checkpoint);
 		pool->recovery.give_up = true;

@@ -427,7 +427,9 @@ static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exc
 	 * old summary counts.
 	 */
 	if (x->next->cache_lsn)
-		x->next->cache_lsn += 2 * kvp_log_blocks(&x->next->vdevs[x->next->vdev_count - 1]);
+		x->next->cache_lsn =
+			kvp_lsn_add(x->next->cache_lsn,
+				    2 * kvp_log_blocks(&x->next->vdevs[x->next->vdev_count - 1]));
 	put_legs(pool, s, x);
 	kvp_take_shape(pool, x->next);
 	ret = label_and_commit(pool, x, r);

@@ -1065,14 +1065,14 @@ struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w)
 	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
 }
 
-bool kvp_wbuf_waits_below(struct kvp_wbuf *w, u64 lsn)
+bool kvp_wbuf_waits_below(struct kvp_wbuf *w, kvp_lsn_t lsn)
 {
 	struct kvp_version *d;
 	bool waits;
 
 	spin_lock(&w->lock);
 	d = __kvp_wbuf_oldest(w);
-	waits = d && d->lsn < lsn;
+	waits = d && kvp_lsn_before(d->lsn, lsn);
 	spin_unlock(&w->lock);
 	return waits;
 }
@@ -1146,14 +1146,14 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
 
 /* --- for destage ------------------------------------------------------------------------- */
 
-u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *to)
+u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct list_head *to)
 {
 	struct kvp_version *d, *next;
 	u32 n = 0;
 
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, &w->parked, list) {
-		if (!d->hole || d->lsn >= limit || n == max)
+		if (!d->hole || !kvp_lsn_before(d->lsn, limit) || n == max)
 			break;
 		list_move_tail(&d->list, to);
 		n++;
@@ -1164,16 +1164,16 @@ u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, u64 limit, u32 max, struct l
 }
 
 /* The same for @logged; a discard that comes after a version stays. */
-static u32 __take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *data,
+static u32 __take_logged(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct list_head *data,
 			 struct list_head *holes, struct kvp_log_at *next)
 {
 	struct kvp_version *d, *follows;
 	u32 n = 0;
 
 	list_for_each_entry_safe(d, follows, &w->logged, list) {
-		if (d->lsn < limit)
+		if (kvp_lsn_before(d->lsn, limit))
 			*next = (struct kvp_log_at){ d->lsn, d->rec };
-		if (d->lsn >= limit || n == max || (d->hole && !list_empty(data)))
+		if (!kvp_lsn_before(d->lsn, limit) || n == max || (d->hole && !list_empty(data)))
 			break;
 		list_move_tail(&d->list, d->hole ? holes : data);
 		*next = (struct kvp_log_at){ limit, 0 };
@@ -1182,7 +1182,7 @@ static u32 __take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_hea
 	return n;
 }
 
-u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *data,
+u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct list_head *data,
 			 struct list_head *holes, struct kvp_log_at *next)
 {
 	u32 n = 0;
@@ -1205,7 +1205,7 @@ void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions)
 	spin_unlock(&w->lock);
 }
 
-u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **first)
+u32 kvp_wbuf_sweep(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct kvp_version **first)
 {
 	struct kvp_version *d, *next;
 	u32 n = 0;
@@ -1213,7 +1213,7 @@ u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **
 	*first = NULL;
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, &w->parked, list) {
-		if (n == max || d->hole || d->lsn >= limit)
+		if (n == max || d->hole || !kvp_lsn_before(d->lsn, limit))
 			break;
 		list_move_tail(&d->list, &w->swept);
 		if (!n++)
@@ -1223,14 +1223,14 @@ u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **
 	return n;
 }
 
-void kvp_wbuf_pass_on(struct kvp_wbuf *w, u64 limit, u32 max)
+void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max)
 {
 	struct kvp_version *d, *next;
 	u32 n = 0;
 
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, &w->logged, list) {
-		if (n == max || d->hole || d->lsn >= limit)
+		if (n == max || d->hole || !kvp_lsn_before(d->lsn, limit))
 			break;
 		list_move_tail(&d->list, &w->parked);
 		n++;

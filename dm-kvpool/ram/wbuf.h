@@ -97,7 +97,7 @@ struct kvp_version {
 	struct rb_node by_block;
 	u64 block;
 	u64 seq;
-	u64 lsn;
+	kvp_lsn_t lsn;
 	u32 rec;
 	u32 count;
 	u32 crc;
@@ -492,7 +492,7 @@ static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
 /** kvp_version_after() - true if @a comes after @b in the log. Both are LOGGED. */
 static inline bool kvp_version_after(const struct kvp_version *a, const struct kvp_version *b)
 {
-	return a->lsn != b->lsn ? a->lsn > b->lsn : a->seq > b->seq;
+	return a->lsn != b->lsn ? kvp_lsn_before(b->lsn, a->lsn) : a->seq > b->seq;
 }
 
 /**
@@ -506,7 +506,7 @@ struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w);
  *
  * Versions that a round has taken do not count: the caller keeps rounds away. Context: process.
  */
-bool kvp_wbuf_waits_below(struct kvp_wbuf *w, u64 lsn);
+bool kvp_wbuf_waits_below(struct kvp_wbuf *w, kvp_lsn_t lsn);
 
 /**
  * kvp_wbuf_spill_oldest() - move the oldest version on @logged to @parked, without its page
@@ -535,7 +535,7 @@ u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
  * kvp_wbuf_take_spilled_holes() - move discards at the head of @parked, below @limit, up to @max,
  * to the end of @to; returns how many
  */
-u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *to);
+u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct list_head *to);
 
 /**
  * kvp_wbuf_take_logged() - take up to @max versions below @limit from the head of @logged, if
@@ -546,7 +546,7 @@ u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, u64 limit, u32 max, struct l
  *
  * Return: how many were taken.
  */
-u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_head *data,
+u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct list_head *data,
 			 struct list_head *holes, struct kvp_log_at *next);
 
 /**
@@ -555,7 +555,7 @@ u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, u64 limit, u32 max, struct list_hea
  *
  * They keep their pages. Stops before a discard. Context: destage alone.
  */
-void kvp_wbuf_pass_on(struct kvp_wbuf *w, u64 limit, u32 max);
+void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max);
 
 /**
  * kvp_wbuf_put_spilled() - put @versions, in log order, before all on @parked, with or without
@@ -570,7 +570,7 @@ void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions);
  *
  * Stops before a discard. Return: how many.
  */
-u32 kvp_wbuf_sweep(struct kvp_wbuf *w, u64 limit, u32 max, struct kvp_version **first);
+u32 kvp_wbuf_sweep(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct kvp_version **first);
 
 /**
  * kvp_wbuf_put_swept() - put @versions, in log order, into their places on @swept; empties it. May

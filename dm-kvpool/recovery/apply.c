@@ -146,12 +146,13 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 	for (i = 0; i < h->rec_count; i++) {
 		struct kvp_replay_rec *newest;
 		struct kvp_rec r;
-		u64 payload;
+		kvp_lsn_t payload;
 
 		kvp_recovery_record(rec, i, &r);
 		if (!kvp_rec_has_payload(&r))
 			continue;
-		payload = h->lsn + kvp_log_payload_at(rec->pool->log_vdev->g, h, payloads++);
+		payload = kvp_lsn_add(h->lsn,
+				      kvp_log_payload_at(rec->pool->log_vdev->g, h, payloads++));
 		if (r.kind != KVP_REC_DATA)
 			continue;
 		newest = kvp_replay_newest(&rec->replay, r.block);
@@ -176,18 +177,18 @@ static int apply_entries(struct kvp_recovery *rec)
 
 	kvp_recovery_rewind(rec);
 	rec->ahead_until = rec->scanned;
-	while (!ret && rec->end.lsn < rec->scanned) {
+	while (!ret && kvp_lsn_before(rec->end.lsn, rec->scanned)) {
 		leg = kvp_recovery_next(rec, &h);
 		if (leg < 0 && leg != -ENOENT)
 			return leg;
 		/* The loop may have passed on to a generation that is empty. */
-		if (leg < 0 && rec->end.lsn >= rec->scanned)
+		if (leg < 0 && !kvp_lsn_before(rec->end.lsn, rec->scanned))
 			break;
 		if (leg < 0)
 			return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
 					  "log entry %llu can no longer be read",
-					  (unsigned long long)rec->end.lsn);
-		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
+					  (unsigned long long)kvp_lsn_nr(rec->end.lsn));
+		rec->end = (struct kvp_log_mark){ kvp_lsn_add(h.lsn, h.blocks), h.lsn, h.csum };
 		ret = apply_entry(rec, leg, &h);
 	}
 	return ret;

@@ -80,12 +80,12 @@ int kvp_recovery_chain_alloc(struct kvp_recovery *rec)
 }
 
 /* The position at which the log is full. */
-static u64 log_limit(const struct kvp_recovery *rec)
+static kvp_lsn_t log_limit(const struct kvp_recovery *rec)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
-	u64 tail = rec->pool->sb->log_tail;
+	kvp_lsn_t tail = rec->pool->sb->log_tail;
 
-	return tail - tail % g->segment_blocks + kvp_log_window(g);
+	return kvp_lsn_add(kvp_lsn_down(tail, g->segment_blocks), kvp_log_window(g));
 }
 
 static int no_room(struct kvp_recovery *rec)
@@ -104,7 +104,7 @@ static int begin(struct kvp_recovery *rec)
 	int ret;
 
 	c->head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log_vdev->g, rec->end.lsn), 0, 0 };
-	if (c->head.lsn >= log_limit(rec))
+	if (!kvp_lsn_before(c->head.lsn, log_limit(rec)))
 		return no_room(rec);
 	get_random_bytes(&c->nonce, sizeof(c->nonce));
 	c->nonce |= 1;
@@ -165,15 +165,16 @@ static u32 room(struct kvp_recovery *rec, u32 nr)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 	struct kvp_recovery_chain *c = rec->chain;
-	u64 end = kvp_log_segment_end(g, c->head.lsn);
+	kvp_lsn_t end = kvp_log_segment_end(g, c->head.lsn);
 
-	if (end - c->head.lsn < kvp_log_entry_blocks(g, 1, 1)) {
+	if (kvp_lsn_since(end, c->head.lsn) < kvp_log_entry_blocks(g, 1, 1)) {
 		c->head.lsn = end;
-		end += g->segment_blocks;
+		end = kvp_lsn_add(end, g->segment_blocks);
 	}
-	if (end > log_limit(rec))
+	if (kvp_lsn_before(log_limit(rec), end))
 		return 0;
-	return min(nr, kvp_log_entry_most(g, 1, min_t(u64, end - c->head.lsn, KVP_MAX_ENTRY_BLOCKS)));
+	return min(nr, kvp_log_entry_most(g, 1, min_t(u64, kvp_lsn_since(end, c->head.lsn),
+						      KVP_MAX_ENTRY_BLOCKS)));
 }
 
 /* Seal the header, into pages[0]. */
@@ -203,7 +204,7 @@ static void seal(struct kvp_recovery *rec, u32 nr, bool last, struct kvp_log_hdr
 		kvp_rec_encode(&c->recs[i], &recs[i]);
 	kvp_log_seal(rec->hdr, h, rec->pool->sb->nonce);
 	memcpy(page_address(c->pages[0]), rec->hdr, KVP_BLOCK_SIZE);
-	c->head = (struct kvp_log_mark){ h->lsn + h->blocks, h->lsn, h->csum };
+	c->head = (struct kvp_log_mark){ kvp_lsn_add(h->lsn, h->blocks), h->lsn, h->csum };
 }
 
 /* Rows that were not written come first in the next entry. */
@@ -283,7 +284,7 @@ static int find_last(struct kvp_recovery *rec, bool *complete)
 
 	*complete = false;
 	while (!*complete && (leg = kvp_recovery_next(rec, &h)) >= 0) {
-		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
+		rec->end = (struct kvp_log_mark){ kvp_lsn_add(h.lsn, h.blocks), h.lsn, h.csum };
 		*complete = h.flags & KVP_LOG_LAST;
 		limit = (struct kvp_log_at){ h.limit_lsn, h.limit_rec };
 	}
@@ -301,7 +302,8 @@ static int damaged(struct kvp_recovery *rec)
 			"and what others have of the parity that an earlier recovery logged is damaged");
 	memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
 	rec->chain_lost = true;
-	kvp_event(rec->pool, "chain_damaged lsn=%llu", (unsigned long long)rec->end.lsn);
+	kvp_event(rec->pool, "chain_damaged lsn=%llu",
+		  (unsigned long long)kvp_lsn_nr(rec->end.lsn));
 	return 0;
 }
 
@@ -322,7 +324,7 @@ int kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete)
 	    (!ret || !kvp_unread_is_silent(&rec->end_unread)))
 		ret = damaged(rec);
 	if (*complete) {
-		u64 behind = rec->end.lsn;
+		kvp_lsn_t behind = rec->end.lsn;
 
 		rec->end = begin;
 		ret = kvp_recovery_take(rec, behind);

@@ -83,9 +83,10 @@ static void load_all(struct kvp_recovery *rec)
 	if (rec->stripes)
 		kvp_stripes_load(rec, v->g->segment_blocks, true);
 	for (i = 0; rec->stripes && i < v->g->segment_blocks; i++) {
-		struct kvp_place at = kvp_log_place(v->g, rec->seg.lsn + i, 0);
+		struct kvp_place at = kvp_log_place(v->g, kvp_lsn_add(rec->seg.lsn, i), 0);
 
-		note(rec, &v->legs[at.leg], at.block, kvp_stripes_error(rec, rec->seg.lsn + i));
+		note(rec, &v->legs[at.leg], at.block,
+		     kvp_stripes_error(rec, kvp_lsn_add(rec->seg.lsn, i)));
 	}
 	for (i = 0; !rec->stripes && i < v->nr_legs; i++)
 		if (v->legs[i].bdev)
@@ -116,7 +117,8 @@ static int refuse_silent(struct kvp_recovery *rec, bool all)
 }
 
 /* True if rec->hdr decodes as a header of any generation. */
-static bool decode_any(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h, bool *old)
+static bool decode_any(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn, struct kvp_log_hdr *h,
+		       bool *old)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 	const struct kvp_sb *sb = rec->pool->sb;
@@ -134,21 +136,24 @@ static bool decode_any(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_
 }
 
 /* Get the header at @lsn from @leg, in one piece in rec->hdr. */
-static bool header_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h, bool *old)
+static bool header_at(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kvp_log_hdr *h,
+		      bool *old)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
-	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
+	u64 left = kvp_lsn_since(kvp_log_segment_end(g, lsn), lsn);
+	u32 avail = min_t(u64, left, KVP_MAX_HDR_BLOCKS), i;
 	const __le32 *magic = page_address(kvp_segment_page(rec, leg, lsn));
 
 	if (le32_to_cpu(*magic) != KVP_LOG_MAGIC)
 		return false;
 	for (i = 0; i < avail; i++)
 		memcpy(rec->hdr + i * KVP_BLOCK_SIZE,
-		       page_address(kvp_segment_page(rec, leg, lsn + i)), KVP_BLOCK_SIZE);
+		       page_address(kvp_segment_page(rec, leg, kvp_lsn_add(lsn, i))),
+		       KVP_BLOCK_SIZE);
 	return decode_any(rec, avail, lsn, h, old);
 }
 
-static bool any_header_at(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, bool *old)
+static bool any_header_at(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h, bool *old)
 {
 	const struct kvp_vdev *v = rec->pool->log_vdev;
 	u32 i, blocks;
@@ -192,23 +197,27 @@ static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
 static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 {
 	const struct kvp_vdev *v = rec->pool->log_vdev;
-	u64 lsn = rec->pool->sb->log_tail, end = lsn + kvp_log_window(v->g);
+	kvp_lsn_t lsn = rec->pool->sb->log_tail, end = kvp_lsn_add(lsn, kvp_log_window(v->g));
 	u32 segment = v->g->segment_blocks;
 	int ret = 0;
 
-	for (rec->seg.lsn = lsn - lsn % segment; !ret && rec->seg.lsn < end; rec->seg.lsn += segment) {
+	for (rec->seg.lsn = kvp_lsn_down(lsn, segment);
+	     !ret && kvp_lsn_before(rec->seg.lsn, end);
+	     rec->seg.lsn = kvp_lsn_add(rec->seg.lsn, segment)) {
 		load_all(rec);
 		ret = refuse_silent(rec, false);
-		while (!ret && lsn < min(end, rec->seg.lsn + segment)) {
+		kvp_lsn_t until = kvp_lsn_first(end, kvp_lsn_add(rec->seg.lsn, segment));
+
+		while (!ret && kvp_lsn_before(lsn, until)) {
 			struct kvp_log_hdr h;
 			bool old;
 
 			if (!any_header_at(rec, lsn, &h, &old)) {
-				lsn++;
+				lsn = kvp_lsn_add(lsn, 1);
 				continue;
 			}
 			ret = note_entry(rec, found, &h, old);
-			lsn += h.blocks;
+			lsn = kvp_lsn_add(lsn, h.blocks);
 		}
 	}
 	rec->seg.lsn = KVP_NO_SEGMENT;

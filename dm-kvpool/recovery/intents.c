@@ -183,11 +183,11 @@ static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_re
 	return ret;
 }
 
-bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn)
+bool kvp_recovery_open(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
 	u32 i;
 
-	if (lsn >= rec->last.lsn)
+	if (!kvp_lsn_before(lsn, rec->last.lsn))
 		return true;
 	for (i = 0; i < rec->last.open_count; i++)
 		if (rec->last.open[i] == lsn)
@@ -212,7 +212,7 @@ static int refuse_silent(struct kvp_recovery *rec, u64 block)
 }
 
 /* No copy verifies. Keep the remains if the write was cut short, else poison the block. */
-static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
+static int accept_torn(struct kvp_recovery *rec, u64 block, kvp_lsn_t intent)
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_vdev *v = kvp_locate(pool, block).v;
@@ -238,7 +238,7 @@ static int accept_torn(struct kvp_recovery *rec, u64 block, u64 intent)
 }
 
 /* Resolve to the table's version: the one from before the log began. */
-static int resolve_by_table(struct kvp_recovery *rec, u64 block, u64 intent)
+static int resolve_by_table(struct kvp_recovery *rec, u64 block, kvp_lsn_t intent)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);

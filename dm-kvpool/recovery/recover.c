@@ -122,9 +122,10 @@ static int alloc_segment(struct kvp_recovery *rec)
 static struct kvp_log_mark next_generation(const struct kvp_recovery *rec)
 {
 	u32 segment = rec->pool->log_vdev->g->segment_blocks;
-	u64 lsn = rec->end.lsn + segment - 1;
+	kvp_lsn_t lsn = kvp_lsn_back(kvp_lsn_add(rec->end.lsn, segment), 1);
 
-	return (struct kvp_log_mark){ lsn - lsn % segment, rec->end.prev_lsn, rec->end.prev_csum };
+	return (struct kvp_log_mark){ kvp_lsn_down(lsn, segment), rec->end.prev_lsn,
+				      rec->end.prev_csum };
 }
 
 /*
@@ -335,7 +336,7 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 	info->torn_accepted = rec->torn;
 	if (info->discarded_lsn)
 		kvp_event(pool, "log_discarded lsn=%llu mib=%llu checkpoint=%llu lost=%llu",
-			  (unsigned long long)info->discarded_lsn,
+			  (unsigned long long)kvp_lsn_nr(info->discarded_lsn),
 			  (unsigned long long)info->discarded_mib,
 			  (unsigned long long)pool->sb->checkpoint,
 			  (unsigned long long)info->discarded_blocks);

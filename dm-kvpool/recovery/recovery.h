@@ -33,11 +33,11 @@
 #include "policy/history.h"
 #include "policy/replay.h"
 
-#define KVP_NO_SEGMENT	(~0ull)	/* no segment begins there */
+#define KVP_NO_SEGMENT	KVP_LSN_MAX	/* no segment begins there */
 
 /* One segment of the log, as each leg of the vdevs with the log has it. */
 struct kvp_segment {
-	u64 lsn;		/* of its first block */
+	kvp_lsn_t lsn;		/* of its first block */
 	u32 from, read;		/* blocks from @from up to @read are in memory */
 	/* pages for each leg: the segment size of the log that recovery began with */
 	u32 blocks;
@@ -84,7 +84,7 @@ struct kvp_recovery {
 	bool stays;			/* the log keeps its data: retain.c */
 	struct list_head parked;	/* the versions that it keeps: of each block the newest */
 	bool by_headers;		/* payload that was durable need not be read */
-	u64 known;			/* with @by_headers: all below was durable */
+	kvp_lsn_t known;			/* with @by_headers: all below was durable */
 	/* only the header is in memory of the entry that kvp_recovery_next() found */
 	bool unverified;
 	bool dense;		/* that entry is short: read the next one with all that follows */
@@ -92,12 +92,12 @@ struct kvp_recovery {
 	struct kvp_segment seg;
 	/* the next segment, being read; no pages: there was no memory for it */
 	struct kvp_segment ahead;
-	u64 ahead_until;		/* nothing is read ahead from there on; 0: nothing at all */
+	kvp_lsn_t ahead_until;		/* nothing is read ahead from there on; 0: nothing at all */
 	struct kvp_batch *batch;
 	struct page *scratch, *home;
 	void *hdr;			/* a header in one piece */
 	struct kvp_log_mark end;	/* behind the last accepted entry */
-	u64 scanned;		/* behind the log's last accepted entry, not counting chain.c's */
+	kvp_lsn_t scanned;	/* behind the log's last accepted entry, not counting chain.c's */
 	/* no record counts from there on; the same, except for chain.c's entries */
 	struct kvp_log_at log_end;
 	struct kvp_log_hdr last;	/* its header */
@@ -129,9 +129,9 @@ struct kvp_recovery {
  * The block at @lsn from a leg, given by its number in rec->seg or by kvp_recovery_next(). Its
  * segment is in memory.
  */
-static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, u64 lsn)
+static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn)
 {
-	return rec->seg.pages[leg][lsn - rec->seg.lsn];
+	return rec->seg.pages[leg][kvp_lsn_since(lsn, rec->seg.lsn)];
 }
 
 /* Record @i of the header in rec->hdr. */
@@ -186,24 +186,24 @@ int __must_check kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_
  * kvp_log_on_leg() - true if @leg has room for the log's @lsn; @block receives the place. Turns
  * decide whether it has that entry.
  */
-bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block);
+bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, u64 *block);
 
 /**
  * kvp_segment_load() - read all of the segment that holds @lsn into memory, from all legs in use
  */
-void kvp_segment_load(struct kvp_recovery *rec, u64 lsn);
+void kvp_segment_load(struct kvp_recovery *rec, kvp_lsn_t lsn);
 
 /**
  * kvp_segment_load_copies() - read the first @blocks at @lsn, from all legs in use; then the next
  * segment is read ahead
  */
-void kvp_segment_load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks);
+void kvp_segment_load_copies(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks);
 
 /** kvp_recovery_alloc_ahead() - memory for reading ahead. Return: 0 in any case. */
 int __must_check kvp_recovery_alloc_ahead(struct kvp_recovery *rec);
 
 /** kvp_segment_load_begin() - read the first @blocks of the segment */
-void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks);
+void kvp_segment_load_begin(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks);
 
 /**
  * kvp_segment_load_header() - read what may be a header at @lsn
@@ -211,13 +211,13 @@ void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks);
  *
  * Reads as many blocks as any leg claims the header to have. Not for a log of full stripes.
  */
-void kvp_segment_load_header(struct kvp_recovery *rec, u64 lsn, bool rest);
+void kvp_segment_load_header(struct kvp_recovery *rec, kvp_lsn_t lsn, bool rest);
 
 /**
  * kvp_segment_claims() - the length of the header at @lsn, from the first block of any leg; 0: no
  * header
  */
-u32 kvp_segment_claims(struct kvp_recovery *rec, u64 lsn);
+u32 kvp_segment_claims(struct kvp_recovery *rec, kvp_lsn_t lsn);
 
 /**
  * kvp_recovery_no_ahead() - end reading ahead, and forget what was read so: the log may be written
@@ -259,14 +259,14 @@ int __must_check kvp_recovery_scan(struct kvp_recovery *rec);
  *
  * Return: 0, or -errno with the refusal filled, also if the log ends before @behind.
  */
-int __must_check kvp_recovery_take(struct kvp_recovery *rec, u64 behind);
+int __must_check kvp_recovery_take(struct kvp_recovery *rec, kvp_lsn_t behind);
 
 /**
  * kvp_recovery_decode() - decode the header in rec->hdr, of which there are @avail blocks; errors
  * as kvp_log_decode()
  */
-int __must_check kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h,
-				     struct kvp_why *why);
+int __must_check kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn,
+				     struct kvp_log_hdr *h, struct kvp_why *why);
 
 /** kvp_recovery_follows() - true if the header names rec->end as its predecessor */
 static inline bool kvp_recovery_follows(const struct kvp_recovery *rec, const struct kvp_log_hdr *h)
@@ -294,7 +294,7 @@ void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated);
  *
  * Return: its blocks; 0: there is none, or no such way. Its sum shows whether it is a header.
  */
-u32 kvp_stripes_header(struct kvp_recovery *rec, u64 lsn, u32 try);
+u32 kvp_stripes_header(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 try);
 
 /* kvp_segment_page() has there each block as it should be */
 #define KVP_STRIPES_MADE	1
@@ -311,19 +311,20 @@ enum kvp_says {
  * kvp_stripes_entry() - find the entry at @lsn: it verifies, or can be made, and follows rec->end
  * @u: receives the block of it that could not be read
  */
-enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, struct kvp_unread *u);
+enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h,
+				struct kvp_unread *u);
 
 /**
  * kvp_stripes_error() - the error of reading the block at @lsn; 0: it was read. Its segment is in
  * memory
  */
-int __must_check kvp_stripes_error(const struct kvp_recovery *rec, u64 lsn);
+int __must_check kvp_stripes_error(const struct kvp_recovery *rec, kvp_lsn_t lsn);
 
 /**
  * kvp_stripes_unread() - true if no copy of a header's first block at @lsn could be read; notes
  * that in @u
  */
-bool kvp_stripes_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u);
+bool kvp_stripes_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u);
 
 /**
  * kvp_stripes_equalise() - write blocks of the entry that was made last to legs in use that differ,
@@ -337,7 +338,8 @@ int __must_check kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp
  * Only its sum shows whether it is right. Uses rec->home and rec->scratch; @page may be either.
  * Return: 0 or -EIO.
  */
-int __must_check kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *page);
+int __must_check kvp_stripes_make(struct kvp_recovery *rec, kvp_lsn_t lsn, u8 row,
+				  struct page *page);
 
 /** kvp_stripes_read() - get the data of @r into rec->home: read it, or make it; 0 or -EIO */
 int __must_check kvp_stripes_read(struct kvp_recovery *rec, u64 block,
@@ -412,7 +414,7 @@ void kvp_recovery_retain(struct kvp_recovery *rec);
 int __must_check kvp_recovery_intents(struct kvp_recovery *rec);
 
 /** kvp_recovery_open() - true if the intents of the entry at @lsn may have been cut short (R5) */
-bool kvp_recovery_open(struct kvp_recovery *rec, u64 lsn);
+bool kvp_recovery_open(struct kvp_recovery *rec, kvp_lsn_t lsn);
 
 /* --- rows.c, of a parity1 --------------------------------------------------------------- */
 

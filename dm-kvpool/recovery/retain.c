@@ -33,7 +33,7 @@ static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 	d->crc = r->crc;
 	d->lsn = r->lsn;
 	d->rec = r->rec;
-	d->payload = (u16)(r->payload - r->lsn);
+	d->payload = (u16)(kvp_lsn_since(r->payload, r->lsn));
 	d->row = r->row;
 	d->state = KVP_VERSION_LOGGED;
 	d->restored = true;

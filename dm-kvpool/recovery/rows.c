@@ -226,7 +226,7 @@ static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 
 /* Place and sum of a piece in the log; @row: the row of the log that it can be made from. */
 struct logged {
-	u64 entry, lsn;
+	kvp_lsn_t entry, lsn;
 	u32 crc;
 	u8 row;
 };
@@ -255,7 +255,8 @@ static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, 
 	    kvp_row_sum(r->leaf, r->row, piece, page) == l.crc)
 		return 0;
 	return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
-			  "log block %llu can no longer be read", (unsigned long long)l.lsn);
+			  "log block %llu can no longer be read",
+			  (unsigned long long)kvp_lsn_nr(l.lsn));
 }
 
 static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
@@ -309,7 +310,8 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 					(struct logged){ lp->entry, lp->payload, lp->crc, lp->log_row }, sum);
 		}
 	}
-	*limit = v ? (struct kvp_log_at){ v->at.lsn + 1, 0 } : (struct kvp_log_at){ 0, 0 };
+	*limit = v ? (struct kvp_log_at){ kvp_lsn_add(v->at.lsn, 1), 0 } :
+		 (struct kvp_log_at){ 0, 0 };
 	entry = kvp_table_parity(rec->pool, r->leaf, r->row);
 	if (!v && kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return -ENODATA;

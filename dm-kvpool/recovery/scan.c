@@ -53,7 +53,7 @@ static void pass_generations(struct kvp_recovery *rec)
 
 /* --- one entry ----------------------------------------------------------------------- */
 
-int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp_log_hdr *h,
+int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 			struct kvp_why *why)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -64,15 +64,17 @@ int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, u64 lsn, struct kvp
 }
 
 /* Get the header at @lsn from @leg, in one piece in rec->hdr. */
-static int decode_at(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
+static int decode_at(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 		     struct kvp_why *why)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
-	u32 avail = min_t(u64, kvp_log_segment_end(g, lsn) - lsn, KVP_MAX_HDR_BLOCKS), i;
+	u64 left = kvp_lsn_since(kvp_log_segment_end(g, lsn), lsn);
+	u32 avail = min_t(u64, left, KVP_MAX_HDR_BLOCKS), i;
 	u32 used = min(kvp_log_hdr_claims(page_address(kvp_segment_page(rec, leg, lsn))), avail);
 
 	for (i = 0; i < max(used, 1u); i++)
-		memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(kvp_segment_page(rec, leg, lsn + i)),
+		memcpy(rec->hdr + i * KVP_BLOCK_SIZE,
+		       page_address(kvp_segment_page(rec, leg, kvp_lsn_add(lsn, i))),
 		       KVP_BLOCK_SIZE);
 	return kvp_recovery_decode(rec, avail, lsn, h, why);
 }
@@ -85,9 +87,9 @@ u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void 
 }
 
 /* True if the block at @lsn could be read from @leg. If not, the error goes to @u. */
-static bool was_read(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_unread *u)
+static bool was_read(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kvp_unread *u)
 {
-	int error = rec->seg.errors[leg][lsn - rec->seg.lsn];
+	int error = rec->seg.errors[leg][kvp_lsn_since(lsn, rec->seg.lsn)];
 	u64 block = 0;
 
 	if (!error)
@@ -105,7 +107,7 @@ static bool was_read(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_unre
 static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h,
 				 struct kvp_unread *u)
 {
-	u64 at = h->lsn + h->hdr_blocks;
+	kvp_lsn_t at = kvp_lsn_add(h->lsn, h->hdr_blocks);
 	struct kvp_unread missed = { };
 	u32 i;
 
@@ -119,18 +121,18 @@ static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct
 					     page_address(kvp_segment_page(rec, leg, at))) != r.crc)
 				return KVP_SAYS_PART;
 		}
-		at += kvp_rec_has_payload(&r);
+		at = kvp_lsn_add(at, kvp_rec_has_payload(&r));
 	}
 	kvp_unread_note(u, missed.leg, missed.block, missed.error);
 	return missed.error ? KVP_SAYS_NOTHING : KVP_SAYS_ENTRY;
 }
 
 /* What @leg says about the next entry at @lsn. */
-static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, u64 lsn, struct kvp_log_hdr *h,
-			     struct kvp_unread *u)
+static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn,
+			     struct kvp_log_hdr *h, struct kvp_unread *u)
 {
 	const struct kvp_disk_log_hdr *d = page_address(kvp_segment_page(rec, leg, lsn));
-	u64 end = min(kvp_log_segment_end(rec->pool->log_vdev->g, lsn), lsn + KVP_MAX_HDR_BLOCKS), at;
+	kvp_lsn_t at, end = kvp_log_segment_end(rec->pool->log_vdev->g, lsn);
 	struct kvp_why why;
 	int error;
 
@@ -140,9 +142,10 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, u64 lsn, struct 
 	if (!error)
 		return kvp_recovery_follows(rec, h) ? ask_payload(rec, leg, h, u) : KVP_SAYS_NONE;
 	/* A header of this log, but of another place: it is from an earlier round. */
-	if (error != -EUCLEAN || le64_to_cpu(d->lsn) != lsn)
+	if (error != -EUCLEAN || kvp_lsn(le64_to_cpu(d->lsn)) != lsn)
 		return KVP_SAYS_NONE;
-	for (at = lsn + 1; at < min(end, lsn + kvp_log_hdr_claims(d)); at++)
+	end = kvp_lsn_first(end, kvp_lsn_add(lsn, min(kvp_log_hdr_claims(d), KVP_MAX_HDR_BLOCKS)));
+	for (at = kvp_lsn_add(lsn, 1); kvp_lsn_before(at, end); at = kvp_lsn_add(at, 1))
 		if (!was_read(rec, leg, at, u))
 			return KVP_SAYS_NOTHING;
 	return KVP_SAYS_PART;
@@ -152,7 +155,8 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, u64 lsn, struct 
  * Find a leg on which the whole entry at @lsn verifies and follows rec->end. -ENOENT: there is no
  * such entry; -EIO: that is unknown, because of @u (R27). unread.c says what counts as an answer.
  */
-static int good_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, struct kvp_unread *u)
+static int good_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h,
+		     struct kvp_unread *u)
 {
 	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
 	u32 nr = rec->stripes ? 1 : rec->seg.nr, i;
@@ -181,8 +185,9 @@ static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct 
 	u32 b;
 
 	for (b = 0; same && b < blocks; b++)
-		same = !memcmp(page_address(kvp_segment_page(rec, good, h->lsn + b)),
-			       page_address(kvp_segment_page(rec, leg, h->lsn + b)), KVP_BLOCK_SIZE);
+		same = !memcmp(page_address(kvp_segment_page(rec, good, kvp_lsn_add(h->lsn, b))),
+			       page_address(kvp_segment_page(rec, leg, kvp_lsn_add(h->lsn, b))),
+			       KVP_BLOCK_SIZE);
 	return same;
 }
 
@@ -191,7 +196,7 @@ static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct 
  * durable on all of them. Returns the leg whose header is in rec->hdr, or -1: the whole entry has
  * to be read.
  */
-static int known_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
+static int known_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h)
 {
 	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
 	struct kvp_segment *seg = &rec->seg;
@@ -205,7 +210,7 @@ static int known_copy(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h)
 			continue;
 		if (good < 0) {
 			if (decode_at(rec, i, lsn, h, &why) || !kvp_recovery_follows(rec, h) ||
-			    h->lsn + h->blocks > rec->known)
+			    kvp_lsn_before(rec->known, kvp_lsn_add(h->lsn, h->blocks)))
 				return -1;
 			good = (int)i;
 		} else if (!same_copy(rec, i, (u32)good, h, h->hdr_blocks)) {
@@ -230,7 +235,7 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 			.leg = seg->legs[i],
 			.op = KVP_IO_WRITE_FUA,
 			.nr = h->blocks,
-			.pages = &seg->pages[good][h->lsn - seg->lsn],
+			.pages = &seg->pages[good][kvp_lsn_since(h->lsn, seg->lsn)],
 		};
 
 		if (i == good || io.leg->v != seg->legs[good]->v || !seg->loaded[i] ||
@@ -245,8 +250,9 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 		}
 		/* In memory, too: later steps may use the pages of this leg. */
 		for (b = 0; b < h->blocks; b++)
-			memcpy(page_address(kvp_segment_page(rec, i, h->lsn + b)),
-			       page_address(kvp_segment_page(rec, good, h->lsn + b)), KVP_BLOCK_SIZE);
+			memcpy(page_address(kvp_segment_page(rec, i, kvp_lsn_add(h->lsn, b))),
+			       page_address(kvp_segment_page(rec, good, kvp_lsn_add(h->lsn, b))),
+			       KVP_BLOCK_SIZE);
 	}
 	return 0;
 }
@@ -276,7 +282,7 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struc
 
 /* A record of one block. */
 static int plan_block(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
-		      u64 payload, u8 row)
+		      kvp_lsn_t payload, u8 row)
 {
 	struct kvp_spot spot = kvp_locate(rec->pool, r->block);
 
@@ -284,10 +290,11 @@ static int plan_block(struct kvp_recovery *rec, const struct kvp_rec *r, struct 
 }
 
 static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 i,
-		       const struct kvp_rec *r, u64 payload)
+		       const struct kvp_rec *r, kvp_lsn_t payload)
 {
 	struct kvp_log_at at = { h->lsn, i }, limit = { h->limit_lsn, h->limit_rec };
-	u8 row = payload ? kvp_log_row(rec->pool->log_vdev->g, h, (u32)(payload - h->lsn)) : 0;
+	u8 row = payload ?
+		 kvp_log_row(rec->pool->log_vdev->g, h, (u32)kvp_lsn_since(payload, h->lsn)) : 0;
 
 	/*
 	 * Of an older generation: resolved, and in the table that the next generation began with.
@@ -310,11 +317,12 @@ static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 
 	for (i = 0; i < h->rec_count; i++) {
 		struct kvp_rec r;
-		u64 payload;
+		kvp_lsn_t payload;
 		int ret = 0;
 
 		kvp_recovery_record(rec, i, &r);
-		payload = kvp_rec_has_payload(&r) ? h->lsn + kvp_log_payload_at(g, h, n++) : 0;
+		payload = kvp_rec_has_payload(&r) ?
+			  kvp_lsn_add(h->lsn, kvp_log_payload_at(g, h, n++)) : 0;
 		if (kvp_rec_counts(&r))
 			ret = plan_record(rec, h, i, &r, payload);
 		if (ret)
@@ -339,17 +347,18 @@ void kvp_recovery_rewind(struct kvp_recovery *rec)
  * Places where the entry that follows rec->end may begin: there, or at the start of the next
  * segment.
  */
-static u32 next_places(const struct kvp_recovery *rec, u64 *places)
+static u32 next_places(const struct kvp_recovery *rec, kvp_lsn_t *places)
 {
 	const struct kvp_pool *pool = rec->pool;
 	const struct kvp_geometry *g = pool->log_vdev->g;
-	u64 limit = generation(rec) ? generation(rec)->next_lsn : pool->sb->log_tail + kvp_log_window(g);
-	u64 next = kvp_log_segment_end(g, rec->end.lsn);
+	kvp_lsn_t limit = generation(rec) ? generation(rec)->next_lsn :
+			  kvp_lsn_add(pool->sb->log_tail, kvp_log_window(g));
+	kvp_lsn_t next = kvp_log_segment_end(g, rec->end.lsn);
 	u32 n = 0;
 
-	if (rec->end.lsn < limit)
+	if (kvp_lsn_before(rec->end.lsn, limit))
 		places[n++] = rec->end.lsn;
-	if (next < limit && rec->end.lsn % g->segment_blocks)
+	if (kvp_lsn_before(next, limit) && kvp_lsn_nr(rec->end.lsn) % g->segment_blocks)
 		places[n++] = next;
 	return n;
 }
@@ -357,14 +366,14 @@ static u32 next_places(const struct kvp_recovery *rec, u64 *places)
 int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 {
 	struct kvp_unread open = { }, u;
-	u64 places[2];
+	kvp_lsn_t places[2];
 	u32 i, n;
 	int leg;
 
 	pass_generations(rec);
 	n = next_places(rec, places);
 	rec->unverified = true;
-	for (i = 0; i < n && places[i] < rec->known; i++) {
+	for (i = 0; i < n && kvp_lsn_before(places[i], rec->known); i++) {
 		leg = known_copy(rec, places[i], h);
 		if (leg >= 0)
 			return leg;
@@ -407,7 +416,7 @@ static int check_epoch(struct kvp_recovery *rec, u32 avail)
 }
 
 /* True if no leg that has the log now can read the block at @lsn. */
-static bool is_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
+static bool is_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
 	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
 	struct kvp_segment *seg = &rec->seg;
@@ -427,7 +436,7 @@ static bool is_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
 }
 
 /* It is an answer if a leg in sync was read, as at the end of the log. */
-static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn)
+static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t lsn)
 {
 	struct kvp_unread u = { }, none = { };
 
@@ -448,7 +457,7 @@ static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 /*
  * look_beyond() for a log of full stripes: with all copies of a header's blocks that can be read.
  */
-static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
+static int look_beyond_stripes(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_t *durable)
 {
 	struct kvp_log_hdr h;
 	struct kvp_why why;
@@ -460,7 +469,7 @@ static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
 		if (!blocks)
 			continue;
 		if (!kvp_recovery_decode(rec, blocks, lsn, &h, &why))
-			*durable = max(*durable, h.durable);
+			*durable = kvp_lsn_last(*durable, h.durable);
 		ret = check_epoch(rec, blocks);
 	}
 	return ret;
@@ -470,7 +479,7 @@ static int look_beyond_stripes(struct kvp_recovery *rec, u64 lsn, u64 *durable)
  * Read the first header of the segment at @lsn into memory. Most headers are one block, and that
  * block tells their length.
  */
-static void load_first_header(struct kvp_recovery *rec, u64 lsn)
+static void load_first_header(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
 	u32 most = kvp_log_first_header(rec->pool->log_vdev->g);
 
@@ -483,9 +492,10 @@ static void load_first_header(struct kvp_recovery *rec, u64 lsn)
  * See whether the block at @lsn has a header that shows more than was accepted; @a counts it as
  * near or far.
  */
-static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn, u64 *durable)
+static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t lsn,
+		       kvp_lsn_t *durable)
 {
-	u64 end = kvp_log_segment_end(rec->pool->log_vdev->g, lsn);
+	kvp_lsn_t end = kvp_log_segment_end(rec->pool->log_vdev->g, lsn);
 	struct kvp_log_hdr h;
 	struct kvp_why why;
 	int ret = 0;
@@ -507,20 +517,21 @@ static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, u64 lsn, u
 		if (le32_to_cpu(*magic) != KVP_LOG_MAGIC)
 			continue;
 		if (!decode_at(rec, i, lsn, &h, &why))
-			*durable = max(*durable, h.durable);
-		ret = check_epoch(rec, min_t(u64, end - lsn, KVP_MAX_HDR_BLOCKS));
+			*durable = kvp_lsn_last(*durable, h.durable);
+		ret = check_epoch(rec, min_t(u64, kvp_lsn_since(end, lsn), KVP_MAX_HDR_BLOCKS));
 	}
 	return ret;
 }
 
 /* See what the first headers of the segments from @lsn to @end show. */
-static int look_at_segments(struct kvp_recovery *rec, u64 lsn, u64 end, u64 *durable)
+static int look_at_segments(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_t end,
+			    kvp_lsn_t *durable)
 {
 	u32 segment = rec->pool->log_vdev->g->segment_blocks;
 	int ret = 0;
 
 	rec->ahead_until = end;
-	for (; !ret && lsn < end; lsn += segment) {
+	for (; !ret && kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, segment)) {
 		load_first_header(rec, lsn);
 		ret = look_beyond(rec, &rec->far, lsn, durable);
 	}
@@ -540,15 +551,16 @@ static int find_known(struct kvp_recovery *rec)
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_geometry *g = pool->log_vdev->g;
 	const struct kvp_sb *sb = pool->sb;
-	u64 begin = sb->generation_count ? sb->generations[sb->generation_count - 1].next_lsn :
+	kvp_lsn_t begin = sb->generation_count ?
+			  sb->generations[sb->generation_count - 1].next_lsn :
 					   kvp_log_segment_end(g, sb->log_tail);
-	u64 known = sb->generation_count ? begin : 0;
+	kvp_lsn_t known = sb->generation_count ? begin : 0;
 	int ret;
 
 	rec->known = 0;
 	rec->generation = sb->generation_count;
 	set_nonce(rec);
-	ret = look_at_segments(rec, begin, sb->log_tail + kvp_log_window(g), &known);
+	ret = look_at_segments(rec, begin, kvp_lsn_add(sb->log_tail, kvp_log_window(g)), &known);
 	kvp_recovery_no_ahead(rec);
 	rec->known = known;
 	return ret;
@@ -564,47 +576,49 @@ static int check_end(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_geometry *g = pool->log_vdev->g;
-	u64 limit = pool->sb->log_tail + kvp_log_window(g), lsn = rec->end.lsn;
-	u64 near = min(limit, kvp_log_segment_end(g, lsn + KVP_LOG_UNWITNESSED));
-	u64 durable = max(pool->sb->log_commit, rec->known);
+	kvp_lsn_t limit = kvp_lsn_add(pool->sb->log_tail, kvp_log_window(g)), lsn = rec->end.lsn;
+	kvp_lsn_t far = kvp_log_segment_end(g, kvp_lsn_add(lsn, KVP_LOG_UNWITNESSED));
+	kvp_lsn_t near = kvp_lsn_first(limit, far);
+	kvp_lsn_t durable = kvp_lsn_last(pool->sb->log_commit, rec->known);
 	const struct kvp_unread *unknown;
 	int ret = 0;
 
 	rec->ahead_until = near;
-	for (; !ret && lsn < near; lsn++) {
+	for (; !ret && kvp_lsn_before(lsn, near); lsn = kvp_lsn_add(lsn, 1)) {
 		kvp_segment_load(rec, lsn);
 		ret = look_beyond(rec, &rec->near, lsn, &durable);
 	}
 	/* A recovery by headers has looked there already, to find what was durable. */
 	if (!ret && !rec->by_headers)
 		ret = look_at_segments(rec, lsn, limit, &durable);
-	if (!ret && durable > rec->end.lsn && kvp_unread_is_silent(&rec->end_unread))
+	if (!ret && kvp_lsn_before(rec->end.lsn, durable) && kvp_unread_is_silent(&rec->end_unread))
 		return kvp_recovery_unread(rec, &rec->end_unread,
 					   "and what others have of the log there is damaged");
-	if (!ret && durable > rec->end.lsn)
+	if (!ret && kvp_lsn_before(rec->end.lsn, durable))
 		return kvp_refuse(rec->refusal, -EUCLEAN,
 			"connect every leg; kvpoolctl check shows what is readable",
 			"the log is damaged at %llu on every leg, but was durable up to %llu",
-			(unsigned long long)rec->end.lsn, (unsigned long long)durable);
+			(unsigned long long)kvp_lsn_nr(rec->end.lsn),
+			(unsigned long long)kvp_lsn_nr(durable));
 	unknown = ret ? NULL : beyond_unknown(rec);
 	return unknown ? kvp_recovery_unread(rec, unknown, "which may show that the log went on") : ret;
 }
 
-int kvp_recovery_take(struct kvp_recovery *rec, u64 behind)
+int kvp_recovery_take(struct kvp_recovery *rec, kvp_lsn_t behind)
 {
 	struct kvp_log_hdr h;
 	int leg, ret = 0;
 
-	while (!ret && rec->end.lsn < behind) {
+	while (!ret && kvp_lsn_before(rec->end.lsn, behind)) {
 		leg = kvp_recovery_next(rec, &h);
 		if (leg == -ENOENT)
 			return kvp_refuse(rec->refusal, -EIO, "check the legs and start again; nothing is lost by that",
 				"entries of an earlier recovery could be read once, and now they "
 				"cannot, at %llu",
-				(unsigned long long)rec->end.lsn);
+				(unsigned long long)kvp_lsn_nr(rec->end.lsn));
 		if (leg < 0)
 			return leg;
-		rec->end = (struct kvp_log_mark){ h.lsn + h.blocks, h.lsn, h.csum };
+		rec->end = (struct kvp_log_mark){ kvp_lsn_add(h.lsn, h.blocks), h.lsn, h.csum };
 		ret = plan_entry(rec, &h);
 		if (!ret && !kvp_pool_readonly(rec->pool))
 			ret = equalise(rec, leg, &h);
@@ -620,7 +634,7 @@ static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h
 
 	if (h->epoch > pool->sb->epoch)
 		return stale_root(rec, h->epoch);
-	rec->end = (struct kvp_log_mark){ h->lsn + h->blocks, h->lsn, h->csum };
+	rec->end = (struct kvp_log_mark){ kvp_lsn_add(h->lsn, h->blocks), h->lsn, h->csum };
 	rec->last = *h;
 	rec->entries++;
 	/* If the log stays, its tail can move in small steps from the start. */
@@ -646,7 +660,7 @@ static int scan(struct kvp_recovery *rec)
 	if (rec->by_headers)
 		ret = find_known(rec);
 	kvp_recovery_rewind(rec);
-	rec->ahead_until = pool->sb->log_tail + kvp_log_window(pool->log_vdev->g);
+	rec->ahead_until = kvp_lsn_add(pool->sb->log_tail, kvp_log_window(pool->log_vdev->g));
 	while (!ret && (leg = kvp_recovery_next(rec, &h)) >= 0)
 		ret = accept(rec, leg, &h);
 	if (!ret && leg != -ENOENT)

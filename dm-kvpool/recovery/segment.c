@@ -9,7 +9,7 @@
 #include "log/log.h"
 #include "recovery/recovery.h"
 
-bool kvp_log_on_leg(const struct kvp_leg *leg, u64 lsn, u64 *block)
+bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, u64 *block)
 {
 	const struct kvp_vdev *v = leg->v;
 	u32 copy;
@@ -40,7 +40,7 @@ static void load_slowly(struct kvp_recovery *rec, struct kvp_segment *seg, u32 l
 		silent = seg->ios[leg].error;
 	for (p = seg->from; p < seg->read; p++) {
 		errors[p] = silent;
-		if (!silent && !kvp_log_on_leg(seg->legs[leg], seg->lsn + p, &block))
+		if (!silent && !kvp_log_on_leg(seg->legs[leg], kvp_lsn_add(seg->lsn, p), &block))
 			errors[p] = -ENXIO;
 		else if (!silent)
 			errors[p] = kvp_recovery_page(rec, seg->legs[leg], block, pages[p]);
@@ -55,7 +55,7 @@ static void load_slowly(struct kvp_recovery *rec, struct kvp_segment *seg, u32 l
  * Begin to read @blocks from @from on, of the segment at @lsn, from every leg with room for it: any
  * may have an entry of the segment.
  */
-static void begin_copies(struct kvp_segment *seg, u64 lsn, u32 from, u32 blocks)
+static void begin_copies(struct kvp_segment *seg, kvp_lsn_t lsn, u32 from, u32 blocks)
 {
 	u32 i;
 
@@ -68,7 +68,7 @@ static void begin_copies(struct kvp_segment *seg, u64 lsn, u32 from, u32 blocks)
 		struct kvp_io *io = &seg->ios[i];
 
 		seg->loaded[i] = kvp_leg_in_sync(seg->legs[i]) &&
-				 kvp_log_on_leg(seg->legs[i], lsn + from, &io->block);
+				 kvp_log_on_leg(seg->legs[i], kvp_lsn_add(lsn, from), &io->block);
 		if (!seg->loaded[i])
 			continue;
 		io->leg = seg->legs[i];
@@ -104,11 +104,11 @@ void kvp_recovery_no_ahead(struct kvp_recovery *rec)
 }
 
 /* The disks read the next segment while the processor works on this one. */
-static void read_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+static void read_ahead(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
 	struct kvp_segment *a = &rec->ahead;
 
-	if (!a->nr || lsn >= rec->ahead_until || a->lsn == lsn)
+	if (!a->nr || !kvp_lsn_before(lsn, rec->ahead_until) || a->lsn == lsn)
 		return;
 	if (a->lsn != KVP_NO_SEGMENT)
 		kvp_io_group_wait(&a->group);
@@ -119,7 +119,7 @@ static void read_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
  * Use what was read ahead; false if something else is needed now. A leg that was lost meanwhile is
  * no source (R17).
  */
-static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+static bool take_ahead(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
 	struct kvp_segment *seg = &rec->seg, *a = &rec->ahead;
 	u32 i;
@@ -139,31 +139,31 @@ static bool take_ahead(struct kvp_recovery *rec, u64 lsn, u32 blocks)
 	return true;
 }
 
-void kvp_segment_load_copies(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+void kvp_segment_load_copies(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
 	if (!take_ahead(rec, lsn, blocks)) {
 		begin_copies(&rec->seg, lsn, 0, blocks);
 		end_copies(rec, &rec->seg);
 	}
-	read_ahead(rec, lsn + rec->pool->log_vdev->g->segment_blocks, blocks);
+	read_ahead(rec, kvp_lsn_add(lsn, rec->pool->log_vdev->g->segment_blocks), blocks);
 }
 
-void kvp_segment_load_begin(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+void kvp_segment_load_begin(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
 
-	lsn -= lsn % g->segment_blocks;
+	lsn = kvp_lsn_down(lsn, g->segment_blocks);
 	if (rec->seg.lsn == lsn && !rec->seg.from && rec->seg.read >= blocks)
 		return;
 	rec->pool->log_vdev->ops->load_segment(rec, lsn, blocks);
 }
 
-void kvp_segment_load(struct kvp_recovery *rec, u64 lsn)
+void kvp_segment_load(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
 	kvp_segment_load_begin(rec, lsn, rec->pool->log_vdev->g->segment_blocks);
 }
 
-u32 kvp_segment_claims(struct kvp_recovery *rec, u64 lsn)
+u32 kvp_segment_claims(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
 	u32 i, claims = 0;
 
@@ -173,20 +173,20 @@ u32 kvp_segment_claims(struct kvp_recovery *rec, u64 lsn)
 	return claims;
 }
 
-static void load_part(struct kvp_recovery *rec, u64 lsn, u32 blocks)
+static void load_part(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
 	struct kvp_segment *seg = &rec->seg;
-	u32 from = (u32)(lsn % rec->pool->log_vdev->g->segment_blocks);
+	u32 from = (u32)(kvp_lsn_nr(lsn) % rec->pool->log_vdev->g->segment_blocks);
 
-	if (seg->lsn == lsn - from && from >= seg->from && from + blocks <= seg->read)
+	if (seg->lsn == kvp_lsn_back(lsn, from) && from >= seg->from && from + blocks <= seg->read)
 		return;
-	begin_copies(seg, lsn - from, from, blocks);
+	begin_copies(seg, kvp_lsn_back(lsn, from), from, blocks);
 	end_copies(rec, seg);
 }
 
-void kvp_segment_load_header(struct kvp_recovery *rec, u64 lsn, bool rest)
+void kvp_segment_load_header(struct kvp_recovery *rec, kvp_lsn_t lsn, bool rest)
 {
-	u32 left = (u32)(kvp_log_segment_end(rec->pool->log_vdev->g, lsn) - lsn);
+	u32 left = (u32)(kvp_lsn_since(kvp_log_segment_end(rec->pool->log_vdev->g, lsn), lsn));
 
 	load_part(rec, lsn, rest ? left : 1);
 	load_part(rec, lsn, clamp(kvp_segment_claims(rec, lsn), 1u, min_t(u32, left, KVP_MAX_HDR_BLOCKS)));

@@ -53,23 +53,23 @@ static const struct kvp_vdev *log_vdev(const struct kvp_recovery *rec)
 	return rec->pool->log_vdev;
 }
 
-static struct page *page_at(struct kvp_recovery *rec, u32 which, u64 lsn)
+static struct page *page_at(struct kvp_recovery *rec, u32 which, kvp_lsn_t lsn)
 {
-	return rec->seg.pages[which][lsn - rec->seg.lsn];
+	return rec->seg.pages[which][kvp_lsn_since(lsn, rec->seg.lsn)];
 }
 
-int kvp_stripes_error(const struct kvp_recovery *rec, u64 lsn)
+int kvp_stripes_error(const struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
-	return rec->stripes->errors[lsn - rec->seg.lsn];
+	return rec->stripes->errors[kvp_lsn_since(lsn, rec->seg.lsn)];
 }
 
-static bool there(const struct kvp_recovery *rec, u64 lsn)
+static bool there(const struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
 	return !kvp_stripes_error(rec, lsn);
 }
 
 /* Note a block that is there, and could not be read. */
-static void note_unread(const struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
+static void note_unread(const struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
 	struct kvp_place at = kvp_log_place(log_vdev(rec)->g, lsn, 0);
 	int error = kvp_stripes_error(rec, lsn);
@@ -90,7 +90,7 @@ static u32 first_of(const struct kvp_recovery *rec, u32 leg)
 {
 	u32 legs = log_vdev(rec)->g->leg_count;
 
-	return (leg + legs - (u32)(rec->seg.lsn % legs)) % legs;
+	return (leg + legs - (u32)(kvp_lsn_nr(rec->seg.lsn) % legs)) % legs;
 }
 
 /*
@@ -102,7 +102,7 @@ static void plan_leg(struct kvp_recovery *rec, u32 leg, u32 blocks, struct page 
 	const struct kvp_geometry *g = log_vdev(rec)->g;
 	u32 first = first_of(rec, leg), at;
 
-	io->block = kvp_log_place(g, rec->seg.lsn + first, 0).block;
+	io->block = kvp_log_place(g, kvp_lsn_add(rec->seg.lsn, first), 0).block;
 	io->pages = order;
 	for (at = first; at < blocks; at += g->leg_count)
 		order[io->nr++] = rec->seg.pages[READ][at];
@@ -160,34 +160,37 @@ void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated)
  * Take one copy of block @i of the header at @lsn, the @second or the first; the other copy if that
  * was not read.
  */
-static bool take_copy(struct kvp_recovery *rec, u64 lsn, u32 i, bool second)
+static bool take_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 i, bool second)
 {
-	u64 at = lsn + 2 * i + second;
+	kvp_lsn_t at = kvp_lsn_add(lsn, 2 * i + second);
 
 	if (!there(rec, at))
-		at = lsn + 2 * i + !second;
+		at = kvp_lsn_add(lsn, 2 * i + !second);
 	if (!there(rec, at))
 		return false;
 	memcpy(rec->hdr + i * KVP_BLOCK_SIZE, page_address(page_at(rec, READ, at)), KVP_BLOCK_SIZE);
 	return true;
 }
 
-static bool copies_differ(struct kvp_recovery *rec, u64 lsn, u32 i)
+static bool copies_differ(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 i)
 {
-	return there(rec, lsn + 2 * i) && there(rec, lsn + 2 * i + 1) &&
-	       !same(page_at(rec, READ, lsn + 2 * i), page_at(rec, READ, lsn + 2 * i + 1));
+	return there(rec, kvp_lsn_add(lsn, 2 * i)) && there(rec, kvp_lsn_add(lsn, 2 * i + 1)) &&
+	       !same(page_at(rec, READ, kvp_lsn_add(lsn, 2 * i)),
+		     page_at(rec, READ, kvp_lsn_add(lsn, 2 * i + 1)));
 }
 
 /*
  * Take the header's first block, and return the length that it says, which must be below @most; 0:
  * there is none.
  */
-static u32 take_first(struct kvp_recovery *rec, u64 lsn, bool second, u32 most)
+static u32 take_first(struct kvp_recovery *rec, kvp_lsn_t lsn, bool second, u32 most)
 {
-	const struct kvp_disk_log_hdr *d = page_address(page_at(rec, READ, lsn + second));
+	const struct kvp_disk_log_hdr *d =
+		page_address(page_at(rec, READ, kvp_lsn_add(lsn, second)));
 	u32 blocks = le32_to_cpu(d->hdr_blocks);
 
-	if (!there(rec, lsn + second) || le32_to_cpu(d->magic) != KVP_LOG_MAGIC || !blocks || blocks > most)
+	if (!there(rec, kvp_lsn_add(lsn, second)) || le32_to_cpu(d->magic) != KVP_LOG_MAGIC ||
+	    !blocks || blocks > most)
 		return 0;
 	/* A second copy that equals the first one is nothing new. */
 	if (second && there(rec, lsn) && !copies_differ(rec, lsn, 0))
@@ -195,10 +198,11 @@ static u32 take_first(struct kvp_recovery *rec, u64 lsn, bool second, u32 most)
 	return take_copy(rec, lsn, 0, second) ? blocks : 0;
 }
 
-u32 kvp_stripes_header(struct kvp_recovery *rec, u64 lsn, u32 try)
+u32 kvp_stripes_header(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 try)
 {
 	const struct kvp_geometry *g = log_vdev(rec)->g;
-	u32 most = min_t(u64, (kvp_log_segment_end(g, lsn) - lsn) / 2, KVP_MAX_HDR_BLOCKS);
+	u32 most = min_t(u64, kvp_lsn_since(kvp_log_segment_end(g, lsn), lsn) / 2,
+			 KVP_MAX_HDR_BLOCKS);
 	u32 blocks = most ? take_first(rec, lsn, try & 1, most) : 0, differ = 0, second, i;
 
 	for (i = 1; i < blocks; i++)
@@ -253,20 +257,21 @@ static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 	u32 i, n = 0;
 
 	for (i = first; i < end; i++) {
-		if (i != at && !there(rec, h->lsn + i))
+		if (i != at && !there(rec, kvp_lsn_add(h->lsn, i)))
 			return false;
 		if (i != at)
-			sources[n++] = page_at(rec, READ, h->lsn + i);
+			sources[n++] = page_at(rec, READ, kvp_lsn_add(h->lsn, i));
 	}
 	kvp_xor_sum(rec->scratch, sources, n);
 	if (!is_right(rec, at, rec->scratch))
 		return false;
-	copy_page(page_address(page_at(rec, MADE, h->lsn + at)), page_address(rec->scratch));
+	copy_page(page_address(page_at(rec, MADE, kvp_lsn_add(h->lsn, at))),
+		  page_address(rec->scratch));
 	return true;
 }
 
 /* The block cannot be made right. Take what the leg has; if that is unknown, zeros. */
-static void take_as_it_is(struct kvp_recovery *rec, u64 lsn)
+static void take_as_it_is(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
 	if (there(rec, lsn))
 		copy_page(page_address(page_at(rec, MADE, lsn)), page_address(page_at(rec, READ, lsn)));
@@ -285,11 +290,11 @@ static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hd
 	bool wrong = false;
 
 	for (at = first; at < end; at++) {
-		note_unread(rec, h->lsn + at, u);
-		if (!there(rec, h->lsn + at))
+		note_unread(rec, kvp_lsn_add(h->lsn, at), u);
+		if (!there(rec, kvp_lsn_add(h->lsn, at)))
 			missing++;
 		else if (at != first)
-			wrong |= !is_right(rec, at, page_at(rec, READ, h->lsn + at));
+			wrong |= !is_right(rec, at, page_at(rec, READ, kvp_lsn_add(h->lsn, at)));
 	}
 	return wrong || missing < 2 ? KVP_SAYS_PART : KVP_SAYS_NOTHING;
 }
@@ -305,8 +310,9 @@ static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr
 	u32 at, bad = 0, which = 0;
 
 	for (at = first + 1; at < end; at++) {
-		take_as_it_is(rec, h->lsn + at);
-		if (there(rec, h->lsn + at) && is_right(rec, at, page_at(rec, READ, h->lsn + at)))
+		take_as_it_is(rec, kvp_lsn_add(h->lsn, at));
+		if (there(rec, kvp_lsn_add(h->lsn, at)) &&
+		    is_right(rec, at, page_at(rec, READ, kvp_lsn_add(h->lsn, at))))
 			continue;
 		needed |= is_needed(rec, at);
 		which = at;
@@ -314,8 +320,9 @@ static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr
 	}
 	if (bad && !(bad == 1 && make_block(rec, h, first, end, which)) && needed)
 		return judge_row(rec, h, first, end, u);
-	kvp_xor_sum(page_at(rec, MADE, h->lsn + first),
-		    &rec->seg.pages[MADE][h->lsn + first + 1 - rec->seg.lsn], end - first - 1);
+	kvp_xor_sum(page_at(rec, MADE, kvp_lsn_add(h->lsn, first)),
+		    &rec->seg.pages[MADE][kvp_lsn_since(kvp_lsn_add(h->lsn, first + 1),
+							rec->seg.lsn)], end - first - 1);
 	return KVP_SAYS_ENTRY;
 }
 
@@ -332,7 +339,7 @@ static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_h
 
 	note_records(rec, h);
 	for (at = 0; at < 2 * h->hdr_blocks; at++)
-		memcpy(page_address(page_at(rec, MADE, h->lsn + at)),
+		memcpy(page_address(page_at(rec, MADE, kvp_lsn_add(h->lsn, at))),
 		       rec->hdr + at / 2 * KVP_BLOCK_SIZE, KVP_BLOCK_SIZE);
 	for (; at < h->blocks; at = end) {
 		u32 first = kvp_log_stripe_row(&s, at, &end);
@@ -352,12 +359,13 @@ static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_h
 
 /* --- an entry -------------------------------------------------------------------------- */
 
-bool kvp_stripes_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
+bool kvp_stripes_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
 	struct kvp_unread missed = { };
-	u64 at, end = min(lsn + 2, kvp_log_segment_end(log_vdev(rec)->g, lsn));
+	kvp_lsn_t at, end = kvp_lsn_first(kvp_lsn_add(lsn, 2),
+				    kvp_log_segment_end(log_vdev(rec)->g, lsn));
 
-	for (at = lsn; at < end; at++) {
+	for (at = lsn; kvp_lsn_before(at, end); at = kvp_lsn_add(at, 1)) {
 		if (there(rec, at))
 			return false;
 		note_unread(rec, at, &missed);
@@ -370,27 +378,32 @@ bool kvp_stripes_unread(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
  * True if a part of the header of an entry at @lsn is there, by either copy of its first block.
  * Blocks of it that could not be read are noted in @u.
  */
-static bool is_part(struct kvp_recovery *rec, u64 lsn, struct kvp_unread *u)
+static bool is_part(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
-	u64 end = min(lsn + 2, kvp_log_segment_end(log_vdev(rec)->g, lsn)), at, behind;
+	kvp_lsn_t end = kvp_lsn_first(kvp_lsn_add(lsn, 2),
+				      kvp_log_segment_end(log_vdev(rec)->g, lsn)), at, behind;
 	bool part = false;
 
-	for (at = lsn; at < end; at++) {
+	for (at = lsn; kvp_lsn_before(at, end); at = kvp_lsn_add(at, 1)) {
 		const struct kvp_disk_log_hdr *d = page_address(page_at(rec, READ, at));
 
-		if (!there(rec, at) || le32_to_cpu(d->magic) != KVP_LOG_MAGIC || le64_to_cpu(d->lsn) != lsn ||
+		if (!there(rec, at) || le32_to_cpu(d->magic) != KVP_LOG_MAGIC ||
+		    kvp_lsn(le64_to_cpu(d->lsn)) != lsn ||
 		    le64_to_cpu(d->nonce) != rec->nonce)
 			continue;
 		part = true;
-		behind = lsn + 2ull * min(le32_to_cpu(d->hdr_blocks), KVP_MAX_HDR_BLOCKS);
-		end = max(end, min(behind, kvp_log_segment_end(log_vdev(rec)->g, lsn)));
+		behind = kvp_lsn_add(lsn,
+				     2ull * min(le32_to_cpu(d->hdr_blocks), KVP_MAX_HDR_BLOCKS));
+		behind = kvp_lsn_first(behind, kvp_log_segment_end(log_vdev(rec)->g, lsn));
+		end = kvp_lsn_last(end, behind);
 	}
-	for (at = lsn; part && at < end; at++)
+	for (at = lsn; part && kvp_lsn_before(at, end); at = kvp_lsn_add(at, 1))
 		note_unread(rec, at, u);
 	return part;
 }
 
-enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_log_hdr *h, struct kvp_unread *u)
+enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h,
+				struct kvp_unread *u)
 {
 	enum kvp_says says = KVP_SAYS_NONE, made;
 	struct kvp_why why;
@@ -423,9 +436,10 @@ enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, u64 lsn, struct kvp_lo
 int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
 	const struct kvp_vdev *v = log_vdev(rec);
-	u64 lsn;
+	kvp_lsn_t lsn;
 
-	for (lsn = h->lsn; lsn < h->lsn + h->blocks; lsn++) {
+	for (lsn = h->lsn; kvp_lsn_before(lsn, kvp_lsn_add(h->lsn, h->blocks));
+	     lsn = kvp_lsn_add(lsn, 1)) {
 		struct kvp_place at = kvp_log_place(v->g, lsn, 0);
 		struct page *read = page_at(rec, READ, lsn), *made = page_at(rec, MADE, lsn);
 		struct kvp_leg *leg = &v->legs[at.leg];
@@ -434,7 +448,7 @@ int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 			continue;
 		if (!kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, made)) {
 			copy_page(page_address(read), page_address(made));
-			rec->stripes->errors[lsn - rec->seg.lsn] = 0;
+			rec->stripes->errors[kvp_lsn_since(lsn, rec->seg.lsn)] = 0;
 			continue;
 		}
 		atomic64_inc(&leg->err_write);
@@ -444,12 +458,13 @@ int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 	return 0;
 }
 
-int kvp_stripes_make(struct kvp_recovery *rec, u64 lsn, u8 row, struct page *page)
+int kvp_stripes_make(struct kvp_recovery *rec, kvp_lsn_t lsn, u8 row, struct page *page)
 {
-	u64 first = kvp_log_row_first(lsn, row), end = first + kvp_log_row_blocks(row), i;
+	kvp_lsn_t first = kvp_log_row_first(lsn, row), i;
+	kvp_lsn_t end = kvp_lsn_add(first, kvp_log_row_blocks(row));
 
 	clear_page(page_address(rec->home));
-	for (i = first; i < end; i++) {
+	for (i = first; kvp_lsn_before(i, end); i = kvp_lsn_add(i, 1)) {
 		struct kvp_place at = kvp_log_place(log_vdev(rec)->g, i, 0);
 		struct kvp_leg *leg = &log_vdev(rec)->legs[at.leg];
 

@@ -373,7 +373,7 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.commits", f.commits);
 	say_number(p, "log.flushes", f.flushes);
-	say_number(p, "log.lsn", f.lsn);
+	say_number(p, "log.lsn", kvp_lsn_nr(f.lsn));
 	say_number(p, "log.data_blocks", f.data_blocks);
 	say_number(p, "log.intent_blocks", f.intent_blocks);
 	say_number(p, "log.failed", kvp_log_failed(pool->log));

@@ -140,7 +140,7 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 		return false;
 	current_mark(pool, mark);
 	return kvp_log_home_mark(pool, mark->lsn, mark) &&
-	       mark->lsn - kvp_log_tail(pool->log) >= step;
+	       kvp_lsn_since(mark->lsn, kvp_log_tail(pool->log)) >= step;
 }
 
 /*
@@ -283,7 +283,7 @@ static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
  * versions that they cover are outlived, and must never go home after them. Other versions do not
  * matter.
  */
-static void take_holes(struct kvp_pool *pool, u64 limit, struct round *r)
+static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 {
 	struct kvp_version *d;
 	LIST_HEAD(covered);
@@ -317,7 +317,7 @@ static bool legs_seek(const struct kvp_pool *pool)
  * With the log on legs, disks that seek and short turns take versions by address, too: so many of
  * the oldest at a time that the tail moves often.
  */
-static void pass_on(struct kvp_pool *pool, u64 limit)
+static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 {
 	u64 most = kvp_log_window(pool->log_vdev->g) / PASSED_ON;
 
@@ -327,7 +327,7 @@ static void pass_on(struct kvp_pool *pool, u64 limit)
 	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND));
 }
 
-static void begin_round(struct kvp_pool *pool, u64 limit, struct round *r)
+static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 {
 	INIT_LIST_HEAD(&r->data);
 	INIT_LIST_HEAD(&r->holes);
@@ -341,7 +341,7 @@ static void begin_round(struct kvp_pool *pool, u64 limit, struct round *r)
 }
 
 /* Step 3. Holes end a round that has data, and begin the next. */
-static void take_versions(struct kvp_pool *pool, u64 limit, struct round *r)
+static void take_versions(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 {
 	struct kvp_version *d;
 
@@ -420,7 +420,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 		ret = leaves ? kvp_home_discard(dg->home, d, discard_at(dg, d), &leaves) : 1;
 		if (ret)
 			break;
-		dg->discard.hole.lsn = ~0ull;
+		dg->discard.hole.lsn = KVP_LSN_MAX;
 		kvp_passdown_note(pool, d->block, d->count);
 		list_move_tail(&d->list, &done);
 	}
@@ -480,7 +480,7 @@ static void pace_sweep(struct kvp_pool *pool, unsigned long start)
 }
 
 /* Steps 3 to 6. Bring home a round of versions below @limit. */
-static int destage_round(struct kvp_pool *pool, u64 limit, u32 *taken)
+static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 {
 	struct kvp_destage *dg = pool->destage;
 	unsigned long start = jiffies;
@@ -534,7 +534,7 @@ static bool tail_is_wanted(struct kvp_pool *pool)
  * space in the log. Versions go home in log order. So all below the first one left is home, and so
  * are intents below @limit.
  */
-static int checkpoint_between(struct kvp_pool *pool, u64 limit)
+static int checkpoint_between(struct kvp_pool *pool, kvp_lsn_t limit)
 {
 	struct kvp_log_mark mark;
 
@@ -579,7 +579,7 @@ static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
  * dirty pages hold it: once they are written, they make room for others. So each
  * turn makes progress (R24).
  */
-static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
+static int destage_turn(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool *more)
 {
 	unsigned long start = jiffies;
 	u64 ns = ktime_get_ns();
@@ -606,7 +606,7 @@ static int destage_turn(struct kvp_pool *pool, u64 limit, bool all, bool *more)
  * Without parity a discard does not wait for a round, but only until the sweep knows all older
  * versions. After a restart those may be millions: others may take the lock in between.
  */
-static void gather_to_holes(struct kvp_pool *pool, u64 limit)
+static void gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 {
 	bool more = true;
 
@@ -622,7 +622,7 @@ static void gather_to_holes(struct kvp_pool *pool, u64 limit)
  * Between turns others may take a checkpoint: spilled versions may take minutes to come home.
  * -EINTR: the pool stops, and some are not home.
  */
-static int destage_below(struct kvp_pool *pool, u64 limit, bool all)
+static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 {
 	bool more;
 	int ret;
@@ -656,8 +656,9 @@ static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 	mutex_lock(&pool->checkpoint_lock);
 	if (kvp_wbuf_waits_below(pool->wbuf, mark->lsn))
 		ret = 1;
-	else if (mark->lsn > kvp_log_tail(pool->log) || kvp_table_dirty(pool->table))
-		ret = kvp_checkpoint(pool, mark->lsn < kvp_log_tail(pool->log) ? NULL : mark);
+	else if (kvp_lsn_before(kvp_log_tail(pool->log), mark->lsn) || kvp_table_dirty(pool->table))
+		ret = kvp_checkpoint(pool, kvp_lsn_before(mark->lsn, kvp_log_tail(pool->log)) ?
+				     NULL : mark);
 	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
 }
@@ -705,7 +706,7 @@ static int destage_some(struct kvp_pool *pool)
 /* --- renewal ----------------------------------------------------------------------- */
 
 /* Discards that come next, and would hold the tail, are applied, not renewed. */
-static int apply_next_holes(struct kvp_pool *pool, u64 limit, u32 *taken)
+static int apply_next_holes(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 {
 	struct round r;
 	int ret;
@@ -737,7 +738,7 @@ static int pass_renewed(struct kvp_pool *pool)
 static bool destage_renew(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
-	u64 tail = kvp_log_tail(pool->log);
+	kvp_lsn_t tail = kvp_log_tail(pool->log);
 	struct kvp_log_mark mark;
 	u32 holes = 0, done = 0;
 	bool got_on;
@@ -782,7 +783,7 @@ static void destage_work(struct work_struct *work)
 	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
 	struct kvp_pool *pool = dg->pool;
 	bool faulted, renewed;
-	u64 before;
+	kvp_lsn_t before;
 	u32 used;
 
 	do {
@@ -901,7 +902,7 @@ static bool must_give_up(const struct kvp_pool *pool, enum reason why)
  * Let the worker write back all below @target, or as much as it can in one run, which may take
  * minutes. The worker goes on after the caller gives up, since all I/O would wait for the caller.
  */
-static int run_worker(struct kvp_pool *pool, u64 target, enum reason why)
+static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 {
 	struct kvp_destage *dg = pool->destage;
 	u32 seen = READ_ONCE(dg->ended);
@@ -911,19 +912,20 @@ static int run_worker(struct kvp_pool *pool, u64 target, enum reason why)
 	if (why == QUIET)
 		flush_work(&dg->work);
 	else
-		wait_event(dg->wait, READ_ONCE(dg->ended) != seen || READ_ONCE(dg->done_lsn) >= target ||
+		wait_event(dg->wait, READ_ONCE(dg->ended) != seen ||
+			   !kvp_lsn_before(READ_ONCE(dg->done_lsn), target) ||
 			   must_give_up(pool, why) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
 	atomic_dec(&dg->awaited);
 	if (must_give_up(pool, why))
 		return -EINTR;
-	return why != QUIET && READ_ONCE(dg->done_lsn) >= target ? 0 : dg->error;
+	return why != QUIET && !kvp_lsn_before(READ_ONCE(dg->done_lsn), target) ? 0 : dg->error;
 }
 
 /* Write back all that was accepted before, and move the tail behind it. */
 static int destage_to_end(struct kvp_pool *pool, enum reason why)
 {
 	struct kvp_destage *dg = pool->destage;
-	u64 target;
+	kvp_lsn_t target;
 	int ret;
 
 	ret = kvp_commit_sync(pool);
@@ -937,10 +939,11 @@ static int destage_to_end(struct kvp_pool *pool, enum reason why)
 			kvp_wait_for_memory();
 			ret = 0;
 		}
-	} while (!ret && READ_ONCE(dg->done_lsn) < target && !kvp_pool_faulted(pool) &&
+	} while (!ret && kvp_lsn_before(READ_ONCE(dg->done_lsn), target) &&
+		 !kvp_pool_faulted(pool) &&
 		 !test_bit(KVP_DESTAGE_STOP, &dg->flags));
 	/* A stop of a log that stays came in between. */
-	if (!ret && READ_ONCE(dg->done_lsn) < target)
+	if (!ret && kvp_lsn_before(READ_ONCE(dg->done_lsn), target))
 		ret = -EINTR;
 	return kvp_pool_faulted(pool) ? -EIO : ret;
 }
@@ -991,7 +994,7 @@ int kvp_destage_settle(struct kvp_pool *pool)
 	mark = floor;
 	if (!moves)
 		moves = kvp_log_home_mark(pool, floor.lsn, &mark);
-	moves &= mark.lsn > kvp_log_tail(pool->log);
+	moves &= kvp_lsn_before(kvp_log_tail(pool->log), mark.lsn);
 	if (moves || kvp_table_dirty(pool->table))
 		ret = kvp_checkpoint(pool, moves ? &mark : NULL);
 	mutex_unlock(&pool->checkpoint_lock);

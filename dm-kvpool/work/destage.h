@@ -66,7 +66,7 @@ struct kvp_destage {
 	struct kvp_discard_at discard;	/* progress of the last discard that was begun */
 	u32 round;			/* versions to take in the next one, by kvp_pace() */
 	u32 runs, few_runs;		/* the most requests of the sweep for it, by the same; in a short turn */
-	u64 done_lsn;			/* everything below is home and checkpointed */
+	kvp_lsn_t done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
 	u32 ended;			/* runs of @work that have ended; by it */
 	wait_queue_head_t wait;		/* for @ended, @done_lsn, KVP_DESTAGE_STOP and KVP_POOL_SUSPENDING */

@@ -89,7 +89,7 @@ static void make_way(struct kvp_wbuf *w, u32 n)
 
 /* --- what is new ------------------------------------------------------------------- */
 
-bool kvp_elevator_gather(struct kvp_pool *pool, u64 limit)
+bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit)
 {
 	struct kvp_elevator *s = &pool->destage->sweep;
 	u32 left = s->part, max, n, i;
@@ -142,7 +142,7 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 	struct kvp_version *d;
 
 	d = __kvp_wbuf_first_unswept(w);
-	if (d && d->lsn < end->lsn)
+	if (d && kvp_lsn_before(d->lsn, end->lsn))
 		*end = (struct kvp_log_at){ d->lsn, d->rec };
 }
 
@@ -215,7 +215,8 @@ void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look)
 	look->pending = 0;
 	for (; d; d = next) {
 		next = kvp_wbuf_next_swept(w, d);
-		if (d->lsn >= look->below || look->nr == look->max || dropped == KVP_WBUF_AT_ONCE ||
+		if (!kvp_lsn_before(d->lsn, look->below) || look->nr == look->max ||
+		    dropped == KVP_WBUF_AT_ONCE ||
 		    look->pending == KVP_ELEVATOR_PENDING)
 			break;
 		if (!kvp_wbuf_superseded(d)) {

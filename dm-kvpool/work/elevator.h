@@ -43,7 +43,7 @@ void kvp_elevator_init(struct kvp_elevator *s);
  * if that was reached, and there may be more. Context: caller holds pool->checkpoint_lock; may
  * sleep.
  */
-bool kvp_elevator_gather(struct kvp_pool *pool, u64 limit);
+bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit);
 
 /**
  * kvp_elevator_take() - take the next versions by address, about @max, in about @runs requests to
@@ -83,7 +83,7 @@ void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, st
  *	are off the sweep
  */
 struct kvp_elevator_look {
-	u64 below;
+	kvp_lsn_t below;
 	u32 max, nr, pending;
 	struct kvp_version **of;
 	struct list_head outlived;

@@ -21,7 +21,7 @@ static bool buffer_has_room(struct kvp_pool *pool)
 }
 
 /* What lies below @below is old, although the buffer has not yet spilled it. */
-static void spill_below(struct kvp_pool *pool, u64 below)
+static void spill_below(struct kvp_pool *pool, kvp_lsn_t below)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
@@ -30,7 +30,7 @@ static void spill_below(struct kvp_pool *pool, u64 below)
 	while (old) {
 		kvp_wbuf_lock_lists(w);
 		d = __kvp_wbuf_first_logged(w);
-		old = d && d->lsn < below;
+		old = d && kvp_lsn_before(d->lsn, below);
 		kvp_wbuf_unlock_lists(w);
 		old = old && kvp_wbuf_spill_oldest(pool);
 		cond_resched();
@@ -54,7 +54,7 @@ static u32 renew_batch(struct kvp_pool *pool, u32 n)
 }
 
 /* Returns how many of the versions at the tail were renewed or dropped; *@more: there may be more. */
-static u32 renew_turn(struct kvp_pool *pool, u64 below, bool *more)
+static u32 renew_turn(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
 {
 	struct kvp_elevator_look look = {
 		.below = below, .max = KVP_RENEW_BATCH, .of = pool->destage->renew.of,
@@ -78,9 +78,9 @@ static u32 renew_turn(struct kvp_pool *pool, u64 below, bool *more)
 	return renewed + dropped;
 }
 
-u32 kvp_renew_some(struct kvp_pool *pool, u64 limit)
+u32 kvp_renew_some(struct kvp_pool *pool, kvp_lsn_t limit)
 {
-	u64 below = min(limit, kvp_log_renew_below(pool));
+	kvp_lsn_t below = kvp_lsn_first(limit, kvp_log_renew_below(pool));
 	u32 done = 0;
 	bool more;
 

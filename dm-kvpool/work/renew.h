@@ -42,6 +42,6 @@ struct kvp_renew {
  * Return: how many were renewed or dropped. Context: the destage worker, under checkpoint_lock;
  * waits for I/O of the SSDs.
  */
-u32 kvp_renew_some(struct kvp_pool *pool, u64 limit);
+u32 kvp_renew_some(struct kvp_pool *pool, kvp_lsn_t limit);
 
 #endif /* KVP_RENEW_H */

@@ -695,14 +695,14 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 }
 
 /* Entries of the log go to the legs from now on; returns the first lsn that all of them have. */
-static u64 include_in_log(struct kvp_vdev *v, u64 targets, u64 *nonce)
+static kvp_lsn_t include_in_log(struct kvp_vdev *v, u64 targets, u64 *nonce)
 {
-	u64 first = 0;
+	kvp_lsn_t first = 0;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
 		if (targets >> i & 1)
-			first = max(first, kvp_log_include(&v->legs[i], nonce));
+			first = kvp_lsn_last(first, kvp_log_include(&v->legs[i], nonce));
 	return first;
 }
 
@@ -718,7 +718,7 @@ static int close_log(struct kvp_pool *pool)
 }
 
 /* Step 6. -EAGAIN: the log has moved, or its tail has not passed @first. */
-static int end_resilver(struct kvp_vdev *v, u64 targets, u64 first, u64 nonce)
+static int end_resilver(struct kvp_vdev *v, u64 targets, kvp_lsn_t first, u64 nonce)
 {
 	struct kvp_pool *pool = v->pool;
 	const struct kvp_sb *sb = pool->sb;
@@ -727,7 +727,8 @@ static int end_resilver(struct kvp_vdev *v, u64 targets, u64 first, u64 nonce)
 	mutex_lock(&pool->sb_lock);
 	/* A leg that was lost, and returned, while this was under way, begins again. */
 	targets &= targets_of(v);
-	if (kvp_pool_logs_on_cache(pool) || (sb->log_nonce == nonce && sb->log_tail >= first))
+	if (kvp_pool_logs_on_cache(pool) ||
+	    (sb->log_nonce == nonce && !kvp_lsn_before(sb->log_tail, first)))
 		ret = kvp_legs_resilvered(v, targets);
 	mutex_unlock(&pool->sb_lock);
 	return ret;
@@ -748,7 +749,8 @@ static void tell_ended(struct kvp_resilver *r, struct kvp_vdev *v, u64 targets)
 /* The walk of @v has ended. 0, or -errno: not yet. */
 static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
 {
-	u64 targets = targets_of(v), first, nonce = 0;
+	u64 targets = targets_of(v), nonce = 0;
+	kvp_lsn_t first;
 	int ret;
 
 	if (!targets)

@@ -333,10 +333,11 @@ static int trim_some(struct kvp_pool *pool, struct batch *b)
 static int wait_for_homes(struct kvp_pool *pool)
 {
 	int ret = kvp_commit_sync(pool);
-	u64 target;
+	kvp_lsn_t target;
 
 	target = kvp_log_durable(pool->log);
-	while (!ret && !trim_interrupted(pool) && READ_ONCE(pool->destage->done_lsn) < target) {
+	while (!ret && !trim_interrupted(pool) &&
+	       kvp_lsn_before(READ_ONCE(pool->destage->done_lsn), target)) {
 		kvp_post_kick(pool);
 		kvp_destage_kick(pool, true);
 		schedule_timeout_uninterruptible(NAP);
