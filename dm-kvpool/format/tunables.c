@@ -45,7 +45,7 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"limit of a resilver, 0 for none" },
 	[KVP_T_ONLINE_AUTO] = { "online_auto", KVP_UNIT_WORD, 0, 1, 1, "0|1",
 		"1: a leg that was lost is brought online when it is there at a start" },
-	[KVP_T_RENEW_MARK] = { "renew_mark", KVP_UNIT_PERCENT, 0, 90, 0, NULL,
+	[KVP_T_RENEW_MARK] = { "renew_mark", KVP_UNIT_PERCENT, 0, 90, 60, NULL,
 		"so much of cache_dirty_max is renewed on the cache, not written home; 0: nothing" },
 };
 

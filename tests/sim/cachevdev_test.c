@@ -516,6 +516,9 @@ static void live_and_fill_the_log(struct tale *t)
 	const struct kvp_geometry *g = h->pool->log_vdev->g;
 	u32 i;
 
+	/* Writers may use what would be kept for renewal, too. */
+	if (kvp_pool_set(h->pool, KVP_T_RENEW_MARK, 0))
+		sim_fail("the tunable cannot be set");
 	for (i = 0; i < t->legs - t->start.cache; i++)
 		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
 	sim_spawn("filler", fill_task, t);
@@ -652,7 +655,8 @@ static void live_and_lose_everything(struct tale *t)
 	host_flush(h);
 	for (i = 0; i < t->legs; i++)
 		disks_kill(i);
-	host_sleep(8000);
+	/* The idle timer finds it: where blocks are renewed, when writers have been quiet. */
+	host_sleep(16000);
 	if (!kvp_pool_faulted(h->pool))
 		sim_fail("the loss was not noticed: the case was not set up");
 	for (i = t->legs - t->start.cache; i < t->legs; i++)

@@ -583,18 +583,29 @@ void host_destage(struct host *h)
 	kvp_destage_kick(h->pool, true);
 }
 
+void host_press(struct host *h, u32 limit)
+{
+	struct kvp_pool *pool = h->pool;
+	u64 mark = pool->tunables[KVP_T_RENEW_MARK];
+	u32 usual = pool->wbuf->limit;
+
+	flush_delayed_work(&pool->log->post_work);
+	/* While versions are renewed, a full buffer is spilled, and no round is due. */
+	WRITE_ONCE(pool->tunables[KVP_T_RENEW_MARK], 0);
+	kvp_wbuf_set_limit(pool, limit);
+	kvp_destage_kick(pool, false);
+	flush_work(&pool->destage->work);
+	kvp_wbuf_set_limit(pool, usual);
+	WRITE_ONCE(pool->tunables[KVP_T_RENEW_MARK], mark);
+}
+
 bool host_try_home(struct host *h)
 {
 	struct kvp_pool *pool = h->pool;
 	u64 checkpoints = pool->sb->checkpoint;
-	u32 limit = pool->wbuf->limit;
 
-	flush_delayed_work(&pool->log->post_work);
 	/* A log on a cache is at leisure while there is room for an eighth more. */
-	kvp_wbuf_set_limit(pool, kvp_has_data(pool->log_vdev->g) ? 3 : 0);
-	kvp_destage_kick(pool, false);
-	flush_work(&pool->destage->work);
-	kvp_wbuf_set_limit(pool, limit);
+	host_press(h, kvp_has_data(pool->log_vdev->g) ? 3 : 0);
 	if (kvp_wbuf_nr_logged(pool->wbuf))
 		sim_fail("%u versions are not home: the case was not set up",
 			 kvp_wbuf_nr_logged(pool->wbuf));

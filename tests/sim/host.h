@@ -122,6 +122,8 @@ int host_discard(struct host *h, u64 block, u32 count);
 int host_checkpoint(struct host *h);
 /** host_destage() - bring home all that is durable now, and take a checkpoint; in the background */
 void host_destage(struct host *h);
+/** host_press() - destage with room for @limit versions in the buffer, and without renewal */
+void host_press(struct host *h, u32 limit);
 /**
  * host_try_home() - write home logged data that takes space of the buffer
  * Return: false if there was a checkpoint, which the builder may cause if it runs at that time.

@@ -249,6 +249,9 @@ static void short_of_space(struct script *p)
 	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log_vdev->g);
 	u32 i, place;
 
+	/* What renewal keeps back is more than the rest of a window of six segments. */
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 0))
+		sim_fail("the tunable cannot be set");
 	fill(p);
 	go_round(p, begin, -(s32)(window / 8 * 5 + 2 * pool->log_vdev->g->segment_blocks));
 	if (again(p))

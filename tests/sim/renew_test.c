@@ -147,6 +147,19 @@ static void round_and_round(struct play *p)
 	host_read_each(&p->host, FIRST, COUNT);
 }
 
+/* A pool of which no tunable was set. */
+static void by_default(struct play *p)
+{
+	kvp_wbuf_set_limit(p->host.pool, 64);
+	no_rounds(p);
+	host_write_each(&p->host, FIRST, COUNT);
+	hold_homes(p);
+	go_on(p, 2 * window_of(p));
+	must_be_renewed(p);
+	disks_release_all();
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
 /* The tunable, while the pool serves: nothing is renewed, then it is. */
 static void by_tunable(struct play *p)
 {
@@ -518,6 +531,7 @@ void run_renew(void)
 		play("suspended", &shapes[i], suspended, 0);
 		play("restart", &shapes[i], restart, 4);
 	}
+	play("by-default", &shapes[0], by_default, 0);
 	play("by-tunable", &shapes[0], by_tunable, 0);
 	play("above-the-mark", &shapes[0], above_the_mark, 0);
 }

@@ -253,14 +253,7 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
  */
 static void home_without_tail(struct host *h)
 {
-	struct kvp_pool *pool = h->pool;
-	u32 limit = pool->wbuf->limit;
-
-	flush_delayed_work(&pool->log->post_work);
-	kvp_wbuf_set_limit(pool, 3);
-	kvp_destage_kick(pool, false);
-	flush_work(&pool->destage->work);
-	kvp_wbuf_set_limit(pool, limit);
+	host_press(h, 3);
 }
 
 static void some_operation(struct saga *s)

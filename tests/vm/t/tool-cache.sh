@@ -64,7 +64,7 @@ data=$(json cache.written.data /tmp/first) headers=$(json cache.written.headers 
 [ "$data" -ge $((4 << 20)) ] || fail "bytes of users: $data"
 [ "$headers" -gt 0 ] || fail "each fsync has its entry, and none has a header"
 all=$((headers + data))
-for cause in parity fills reinserted table; do all=$((all + $(json cache.written.$cause /tmp/first))); done
+for cause in parity fills reinserted renewed table; do all=$((all + $(json cache.written.$cause /tmp/first))); done
 expect_eq "$(json cache.amplification /tmp/first)" $(((200 * all + data) / (2 * data)))
 expect_eq "$(json cache.written.data /tmp/last)" 0
 run 0 status -j tank

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Renewal: what it writes to SSDs, in a model of a log whose blocks are overwritten at random. */
+#include "kvpool_kunit.h"
+#include "format/tunables.h"
+#include "policy/renew.c"
+
+#define WINDOW	4096u
+#define SEGMENT	64u
+#define AT_ONCE	(WINDOW / 64)	/* as log/renew.c */
+#define ENTRY	32u	/* users' writes in an entry: as many as wait at a time */
+#define BATCH	64u	/* renewed blocks in one */
+#define ROUNDS	40u
+
+struct model {
+	u64 at[WINDOW];		/* where the newest version of a block lies */
+	u32 block[WINDOW];	/* of what lies there, by lsn */
+	u64 head, tail, looked, written, renewed, most;
+	u32 live, seed;
+};
+
+static u32 any_below(struct model *m, u32 n)
+{
+	m->seed = m->seed * 1664525u + 1013904223u;
+	return (m->seed >> 8) % n;
+}
+
+/* @n: of the blocks that come together; each so many have a header. */
+static void append(struct model *m, u32 block, u64 n, u32 entry)
+{
+	if (!(n % entry))
+		m->block[m->head++ % WINDOW] = ~0u;
+	m->block[m->head % WINDOW] = block;
+	m->at[block] = m->head++;
+	m->most = max(m->most, m->head - m->tail);
+}
+
+/* What the destage worker does when it is due; the tail frees whole segments. */
+static void renew(struct model *m)
+{
+	u64 span = kvp_renew_span(WINDOW, SEGMENT, m->live), below, lsn, n = 0;
+
+	if (m->head < span + m->looked + AT_ONCE)
+		return;
+	below = m->head - span;
+	for (lsn = m->looked; lsn < below; lsn++) {
+		u32 block = m->block[lsn % WINDOW];
+
+		if (block == ~0u || m->at[block] != lsn)
+			continue;
+		append(m, block, n++, BATCH);
+	}
+	m->renewed += n;
+	m->looked = below;
+	if (below - m->tail >= step_of(WINDOW, SEGMENT))
+		m->tail = below - below % SEGMENT;
+}
+
+static void overwrite_at_random(struct kunit *test, struct model *m, u32 mark)
+{
+	u64 end;
+	u32 i;
+
+	m->seed = 1;
+	m->live = WINDOW * mark / 100;
+	for (i = 0; i < m->live; i++)
+		append(m, i, i, ENTRY);
+	KUNIT_ASSERT_TRUE(test, kvp_renew_pays(WINDOW, mark, m->live));
+	/* Two rounds until it is steady. */
+	for (end = 2 * WINDOW; m->head < ROUNDS * WINDOW;) {
+		if (m->head >= end) {
+			m->written = m->renewed = 0;
+			end = ~0ull;
+		}
+		append(m, any_below(m, m->live), m->written++, ENTRY);
+		renew(m);
+	}
+}
+
+/* Hundredths of a block, for each block that users wrote. */
+static u64 amplification(struct kunit *test, u32 mark)
+{
+	struct model *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	overwrite_at_random(test, m, mark);
+	KUNIT_EXPECT_GT(test, m->renewed, 0ull);
+	KUNIT_EXPECT_LE(test, m->most, (u64)WINDOW - SEGMENT);
+	return div64_u64(100 * (m->written + m->renewed), m->written);
+}
+
+/* Users' blocks and renewed ones, at the mark, where it is most. */
+static void the_default_mark_writes_each_block_at_most_two_and_a_half_times(struct kunit *test)
+{
+	u32 mark = (u32)kvp_tunables[KVP_T_RENEW_MARK].def;
+
+	KUNIT_ASSERT_GT(test, mark, 0u);
+	KUNIT_EXPECT_LE(test, amplification(test, mark), 250ull);
+}
+
+static void a_higher_mark_writes_more(struct kunit *test)
+{
+	u64 half = amplification(test, 50), more = amplification(test, 60);
+
+	KUNIT_EXPECT_GT(test, half, 100ull);
+	KUNIT_EXPECT_LT(test, half, more);
+	KUNIT_EXPECT_LT(test, more, amplification(test, 70));
+}
+
+static void nothing_is_renewed_above_the_mark_or_without_one(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, kvp_renew_pays(1000, 60, 600));
+	KUNIT_EXPECT_FALSE(test, kvp_renew_pays(1000, 60, 601));
+	KUNIT_EXPECT_FALSE(test, kvp_renew_pays(1000, 0, 0));
+}
+
+static void a_window_of_few_segments_keeps_nothing(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, kvp_renew_reserve(5 * SEGMENT, SEGMENT), 0ull);
+	KUNIT_EXPECT_EQ(test, kvp_renew_reserve(6 * SEGMENT, SEGMENT), (u64)SEGMENT + SEGMENT / 4);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(the_default_mark_writes_each_block_at_most_two_and_a_half_times),
+	KUNIT_CASE(a_higher_mark_writes_more),
+	KUNIT_CASE(nothing_is_renewed_above_the_mark_or_without_one),
+	KUNIT_CASE(a_window_of_few_segments_keeps_nothing),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "kvpool_renew",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
