@@ -34,7 +34,7 @@
  * @tries: so many failed
  * @nr: number of @pages
  * @resting: not with the leg, but until the next try, or until a worker sends its flush
- * @own: @pages are its own
+ * @own: @pages are its own: reads go there, and writes of a start are copied there
  * @apart: a write with FUA to a leg without FUA: a write first, and then a flush
  * @reserved: it belongs to the reserve of its leg, unless it is a stray; it has PIECE pages behind
  *	@pages
@@ -100,9 +100,16 @@ static bool get_pages(struct page **pages, u32 nr, gfp_t gfp)
 	return true;
 }
 
-/* True if a request to @leg may lose its waiter: the leg can be given up. */
+static bool starting(const struct kvp_pool *pool)
+{
+	return test_bit(KVP_POOL_STARTING, &pool->flags);
+}
+
+/* True if a request to @leg may lose its waiter: the leg can be given up, or a start can fail. */
 static bool may_be_given_up(const struct kvp_leg *leg)
 {
+	if (starting(leg->pool))
+		return true;
 	return leg->v && (!kvp_leg_in_sync(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
 }
 
@@ -122,12 +129,25 @@ static void fit_out(struct kvp_flight *f, struct kvp_io *io, u32 nr)
 	f->dev.done = flight_done;
 	f->nr = nr;
 	f->of = nr_pages(io);
-	f->own = io->op == KVP_IO_READ;
+	f->own = io->op == KVP_IO_READ || (nr && starting(f->pool));
 	f->apart = io->op == KVP_IO_WRITE_FUA && io->leg->bdev && kvp_io_fua_apart(io->leg);
 	if (f->apart)
 		f->dev.op = KVP_IO_WRITE;
 	INIT_LIST_HEAD(&f->list);
 	f->first = jiffies;
+}
+
+static bool reads(const struct kvp_flight *f)
+{
+	return f->dev.op == KVP_IO_READ;
+}
+
+static void copy_pages(struct page **to, struct page **from, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		copy_highpage(to[i], from[i]);
 }
 
 /* NULL: no memory. */
@@ -146,15 +166,19 @@ static struct kvp_flight *new_flight(struct kvp_io *io)
 	memset(f, 0, sizeof(*f));
 	fit_out(f, io, nr);
 	INIT_DELAYED_WORK(&f->again, try_again);
-	if (f->own) {
-		f->dev.flight = f;
-		if (!get_pages(f->pages, nr, gfp)) {
-			free_flight(f);
-			return NULL;
-		}
-	} else if (nr) {
-		memcpy(f->pages, io->pages, nr * sizeof(f->pages[0]));
+	if (!f->own) {
+		if (nr)
+			memcpy(f->pages, io->pages, nr * sizeof(f->pages[0]));
+		return f;
 	}
+	if (!get_pages(f->pages, nr, gfp)) {
+		free_flight(f);
+		return NULL;
+	}
+	if (reads(f))
+		f->dev.flight = f;
+	else
+		copy_pages(f->pages, io->pages, nr);
 	return f;
 }
 
@@ -251,6 +275,8 @@ static void __set_piece(struct kvp_flight *f)
 	f->dev.block = io->block + f->at;
 	f->dev.nr = f->nr;
 	memcpy(f->pages, f->own ? &f->pages[PIECE] : &io->pages[f->at], f->nr * sizeof(f->pages[0]));
+	if (f->own && !reads(f))
+		copy_pages(f->pages, &io->pages[f->at], f->nr);
 	f->first = jiffies;
 	f->tries = 0;
 }
@@ -336,7 +362,7 @@ static bool enter(struct kvp_flight *f)
 	if (wanted) {
 		smp_mb();	/* pairs with the one in watch_work() */
 		arm(all);
-		if (READ_ONCE(f->dev.leg->left_at))
+		if (READ_ONCE(f->dev.leg->left_at) || READ_ONCE(f->dev.leg->silent))
 			kvp_flights_kick(f->pool);
 	}
 	return wanted;
@@ -401,6 +427,8 @@ bool kvp_io_too_late(const struct kvp_io *io)
 {
 	const struct kvp_leg *leg = io->leg;
 
+	if (READ_ONCE(leg->silent))
+		return true;
 	if (kvp_leg_takes_writes(leg) || !leg->bdev || io->on_purpose || !READ_ONCE(leg->left_at))
 		return false;
 	return io->op != KVP_IO_READ || !kvp_leg_keeps_log(leg);
@@ -547,7 +575,7 @@ static void come_back(struct kvp_flight *f)
 	}
 	io->error = f->dev.error;
 	/* Its waiter copies what it has read. One of the reserve has given that already. */
-	if (f->own && !f->reserved)
+	if (f->own && reads(f) && !f->reserved)
 		io->flight = f;
 	else
 		put_flight(f);
@@ -595,7 +623,7 @@ static void piece_done(struct kvp_flight *f)
 /* True if a worker has to go on: with the next piece, or as its owner gets what was read. */
 static bool in_pieces(const struct kvp_flight *f)
 {
-	return f->reserved && f->nr && f->dev.pages && (f->own || f->at + f->nr < f->of);
+	return f->reserved && f->nr && f->dev.pages && (reads(f) || f->at + f->nr < f->of);
 }
 
 /*
@@ -607,12 +635,11 @@ static bool next_piece(struct kvp_flight *f)
 	struct kvp_flights *all = f->pool->flights;
 	unsigned long flags;
 	bool more;
-	u32 i;
 
 	spin_lock_irqsave(&all->lock, flags);
 	f->came = false;
-	for (i = 0; f->io && f->own && i < f->nr; i++)
-		copy_highpage(f->io->pages[f->at + i], f->pages[i]);
+	if (f->io && reads(f))
+		copy_pages(&f->io->pages[f->at], f->pages, f->nr);
 	f->at += f->nr;
 	more = f->io && f->at < f->of;
 	if (more)
@@ -648,13 +675,12 @@ static void try_again(struct work_struct *work)
 void kvp_io_land(struct kvp_io *io)
 {
 	struct kvp_flight *f = io->flight;
-	u32 i;
 
 	if (!f)
 		return;
 	io->flight = NULL;
-	for (i = 0; !io->error && i < io->nr; i++)
-		copy_highpage(io->pages[i], f->pages[i]);
+	if (!io->error)
+		copy_pages(io->pages, f->pages, io->nr);
 	free_flight(f);
 }
 
@@ -687,6 +713,8 @@ static bool __is_ripe(const struct kvp_flight *f)
 	const struct kvp_leg *leg = f->dev.leg;
 	unsigned long most = leg_timeout(f->pool) ?: msecs_to_jiffies(OUT_MS);
 
+	if (READ_ONCE(leg->silent))
+		return true;
 	if (kvp_leg_takes_writes(leg) || !leg->bdev)
 		return false;
 	return kvp_io_too_late(&f->dev) || time_after(jiffies, f->since + most);
@@ -782,7 +810,7 @@ static_assert(KVP_MAX_LEGS <= 64);
 
 /*
  * Not the last SSD with the log: giving it up loses what only that SSD has, which a person must
- * decide. Not while a pool starts, either: it waits.
+ * decide. Not while a pool starts, either: that hears an error, and decides.
  */
 static bool may_do_without(const struct kvp_leg *leg)
 {
@@ -805,6 +833,8 @@ static void look_at_legs(struct kvp_pool *pool)
 
 		WRITE_ONCE(leg->late, (late >> i & 1) ||
 				      keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
+		if (most && lost >> i & 1 && starting(pool))
+			WRITE_ONCE(leg->silent, true);
 		/* A starting pool finds out by itself: no flush of that leg ends well. */
 		if (READ_ONCE(leg->flush_lost) && kvp_leg_takes_writes(leg) &&
 		    test_bit(KVP_POOL_RUNNING, &pool->flags))
@@ -827,8 +857,9 @@ static void drop_unsent(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		if (leg->bdev && !kvp_leg_takes_writes(leg) && READ_ONCE(leg->left_at) &&
-		    !kvp_leg_keeps_log(leg))
+		if (leg->bdev && (READ_ONCE(leg->silent) ||
+				  (!kvp_leg_takes_writes(leg) && READ_ONCE(leg->left_at) &&
+				   !kvp_leg_keeps_log(leg))))
 			kvp_io_drop(leg);
 	}
 }
@@ -853,6 +884,11 @@ void kvp_flights_kick(struct kvp_pool *pool)
 {
 	set_bit(0, &pool->flights->armed);
 	mod_delayed_work(pool->flights->watch_wq, &pool->flights->watch, 0);
+}
+
+void kvp_flights_settle(struct kvp_pool *pool)
+{
+	flush_delayed_work(&pool->flights->watch);
 }
 
 /* --- strays ---------------------------------------------------------------------------------- */

@@ -26,7 +26,15 @@
  * and a read is copied piece by piece to its owner. A flight that becomes a stray leaves the
  * reserve, and the leg gets another one when there is memory.
  *
- * Only requests that the pool can do without are given up, so none of a leg in use. A read of a
+ * While a pool starts, no request is waited for without end, whatever leg it is for: the start can
+ * be refused. A leg that has kept one for leg_timeout is silent from there on: all its requests end
+ * with -ETIMEDOUT, also later ones. So the start decides as if the leg had only errors. When it has
+ * succeeded, a silent leg is recorded out, or the start is refused after all (leave_silent()):
+ * writes that come late could overwrite newer ones. After a refusal the leg may still be in sync. So
+ * what comes late must be what was sent, as after a power cut: writes of a start have pages of the
+ * flight, too.
+ *
+ * Else only requests that the pool can do without are given up, so none of a leg in use. A read of a
  * vdev that has no leg to spare has no pages of its own: the sender waits for it. The same holds
  * for a read that a user's bio makes itself: its pages are the user's. But a leg that keeps such
  * reads for a second gets no new one if another leg has the block, and is taken out after
@@ -145,6 +153,12 @@ static inline bool __must_check kvp_flights_put(struct kvp_flights *all)
 
 /** kvp_flights_kick() - a leg is not in use any more: give up its flights. Any context. */
 void kvp_flights_kick(struct kvp_pool *pool);
+
+/**
+ * kvp_flights_settle() - no request has a waiter now: wait until the watch does not look at legs.
+ * Context: process; waits for no leg.
+ */
+void kvp_flights_settle(struct kvp_pool *pool);
 
 /**
  * kvp_flights_watch() - kvp_leg_choose() has sent a leg a read that is no flight: watch the leg.

@@ -251,7 +251,7 @@ static void add_to_run(const struct kvp_leg_queue *q, struct run *run, struct bi
  */
 static void drop_if_left(const struct kvp_leg *leg)
 {
-	if (READ_ONCE(leg->left_at))
+	if (READ_ONCE(leg->left_at) || READ_ONCE(leg->silent))
 		kvp_flights_kick(leg->pool);
 }
 
@@ -261,7 +261,7 @@ static void drop_if_left(const struct kvp_leg *leg)
  */
 static bool was_left(const struct kvp_leg *leg, const struct block_device *bdev)
 {
-	return leg->bdev != bdev ||
+	return leg->bdev != bdev || READ_ONCE(leg->silent) ||
 	       (READ_ONCE(leg->left_at) && !kvp_leg_takes_writes(leg) && !kvp_leg_keeps_log(leg));
 }
 

@@ -145,6 +145,7 @@ static void take_legs(struct kvp_pool *pool, const struct kvp_start *s)
 		leg->bdev = s->legs[i].bdev;
 		leg->size_blocks = s->legs[i].size_blocks;
 		leg->rotational = s->legs[i].rotational;
+		leg->answered = jiffies;
 		memcpy(leg->path, s->legs[i].path, sizeof(leg->path));
 	}
 }
@@ -163,6 +164,15 @@ static void take_tunables(struct kvp_pool *pool)
 	}
 }
 
+/* Until a label tells how long a leg is waited for. */
+static void take_leg_timeout(struct kvp_pool *pool, const struct kvp_start *s)
+{
+	const unsigned int id = KVP_T_LEG_TIMEOUT;
+	bool given = s->format && s->tunable_mask & BIT_ULL(id);
+
+	pool->tunables[id] = given ? s->tunables[id] : kvp_tunables[id].def;
+}
+
 /*
  * Claim the legs, so that no other holder can open them (R25). A holder at the time when the labels
  * were read may have written since, and closed them. So read the labels again.
@@ -174,7 +184,7 @@ static int claim_legs(struct kvp_pool *pool, struct kvp_labels *labels, const st
 
 	if (!ret)
 		ret = s->claim(pool, refusal);
-	return ret ?: kvp_labels_read(labels, pool, refusal);
+	return ret ?: kvp_labels_read(labels, pool, s->format, refusal);
 }
 
 /* Superblock, legs and geometry: by format, or from the labels. */
@@ -187,7 +197,7 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	if (!labels)
 		return kvp_refuse(refusal, -ENOMEM, "free some memory and try again",
 				  "out of memory before reading labels");
-	ret = kvp_labels_read(labels, pool, refusal);
+	ret = kvp_labels_read(labels, pool, s->format, refusal);
 	if (!ret && s->claim)
 		ret = claim_legs(pool, labels, s, refusal);
 	if (!ret)
@@ -337,6 +347,72 @@ static void tell_outdated(struct kvp_pool *pool)
 				  (unsigned long long)pool->legs[i].lag, pool->legs[i].path);
 }
 
+static int refuse_silent(const struct kvp_leg *leg, int error, bool format,
+			 struct kvp_refusal *refusal)
+{
+	if (format)
+		return kvp_refuse(refusal, error, "use a device that answers",
+				  "%s does not answer", leg->path);
+	return kvp_refuse(refusal, error,
+		"see why, and start again; or give '-' in place of the device to start without it",
+		"%s does not answer; nothing is lost", leg->path);
+}
+
+/* A leg in sync that did not answer is left, unless the pool needs it. */
+static void leave_leg(struct kvp_leg *leg)
+{
+	if (!kvp_pool_readonly(leg->pool)) {
+		kvp_leg_give_up(leg, "does not answer");
+	} else if (kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v)) {
+		/* Nothing is recorded, as nothing is written. */
+		WRITE_ONCE(leg->left_at, jiffies | 1);
+		WRITE_ONCE(leg->state, KVP_LEG_STALE);
+	}
+}
+
+/* Record the losses before requests are answered (R16). */
+static int record_silent(struct kvp_pool *pool, struct kvp_refusal *refusal)
+{
+	int ret = 0;
+
+	if (kvp_pool_readonly(pool))
+		return 0;
+	mutex_lock(&pool->sb_lock);
+	ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret ? kvp_refuse(refusal, ret, "see why, and start again",
+				"no leg took the superblock; nothing is lost") : 0;
+}
+
+/*
+ * The start has succeeded. From here on a leg that hangs is left as in any running pool. One that
+ * did not answer may have kept writes that come late. So it must be out, or the start is refused.
+ */
+static int leave_silent(struct kvp_pool *pool, struct kvp_refusal *refusal)
+{
+	bool any = false;
+	int ret = 0;
+	u32 i;
+
+	clear_bit(KVP_POOL_STARTING, &pool->flags);
+	kvp_flights_settle(pool);
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (!leg->silent || !kvp_leg_in_sync(leg))
+			continue;
+		any = true;
+		leave_leg(leg);
+		if (kvp_leg_in_sync(leg))
+			return refuse_silent(leg, -EIO, false, refusal);
+	}
+	if (any)
+		ret = record_silent(pool, refusal);
+	for (i = 0; !ret && i < pool->nr_legs; i++)
+		WRITE_ONCE(pool->legs[i].silent, false);
+	return ret;
+}
+
 static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 			 struct kvp_refusal *refusal)
 {
@@ -353,6 +429,8 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 		ret = write_first_superblock(pool, refusal);
 	if (!ret)
 		ret = kvp_recover(pool, &head, refusal);
+	if (!ret)
+		ret = leave_silent(pool, refusal);
 	if (ret)
 		return ret;
 	kvp_estimate_recovery(pool);
@@ -376,17 +454,37 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	return 0;
 }
 
+/* A leg that did not answer is the better reason. */
+static void name_silent(struct kvp_pool *pool, const struct kvp_start *s, int error,
+			struct kvp_refusal *refusal)
+{
+	const struct kvp_leg *silent = NULL;
+	bool named = false;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].silent) {
+			silent = &pool->legs[i];
+			named |= !!strstr(refusal->why, silent->path);
+		}
+	if (silent && !named)
+		(void)refuse_silent(silent, error, s->format, refusal);
+}
+
 int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal)
 {
 	int ret;
 
 	memset(refusal, 0, sizeof(*refusal));
 	snprintf(refusal->what, sizeof(refusal->what), "pool %s", s->name[0] ? s->name : "start");
-	pool->flags = s->readonly ? BIT(KVP_POOL_READONLY) : 0;
+	pool->flags = BIT(KVP_POOL_STARTING) | (s->readonly ? BIT(KVP_POOL_READONLY) : 0);
 	pool->owner = s->owner;
 	take_legs(pool, s);
+	take_leg_timeout(pool, s);
 	kvp_finds_init(pool);
 	ret = kvp_events_init(pool);
+	if (!ret)
+		ret = kvp_flights_reserve(pool);
 	if (!ret)
 		ret = find_or_format(pool, s, refusal);
 	if (!ret)
@@ -397,7 +495,9 @@ int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 		return 0;
 	if (!refusal->why[0])
 		kvp_refuse(refusal, ret, "free some memory and try again", "out of memory");
+	name_silent(pool, s, ret, refusal);
 	free_parts(pool);
+	clear_bit(KVP_POOL_STARTING, &pool->flags);
 	return ret;
 }
 

@@ -13,6 +13,7 @@
 #include "format/regions.h"
 #include "format/sbring.h"
 #include "format/spare.h"
+#include "io/flight.h"
 #include "io/io.h"
 #include "pool/pool.h"
 #include "pool/start.h"
@@ -96,7 +97,8 @@ static int read_patiently(struct kvp_io *io, struct kvp_label *label)
 {
 	int ret = kvp_io_sync(io);
 
-	while (ret && kvp_error_kind(ret) != KVP_ERR_MEDIUM && label->pauses < READ_PAUSES) {
+	while (ret && kvp_error_kind(ret) != KVP_ERR_MEDIUM && label->pauses < READ_PAUSES &&
+	       !READ_ONCE(io->leg->silent)) {
 		label->pauses++;
 		msleep(READ_PAUSE_MS);
 		ret = kvp_io_sync(io);
@@ -116,7 +118,8 @@ static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label 
 	if (!ret)
 		return;
 	/* A running pool does not wait for each slot of a leg that was out. */
-	label->hangs = ret == -ETIMEDOUT && test_bit(KVP_POOL_RUNNING, &io->leg->pool->flags);
+	label->hangs = READ_ONCE(io->leg->silent) ||
+		       (ret == -ETIMEDOUT && test_bit(KVP_POOL_RUNNING, &io->leg->pool->flags));
 	/* Then slot by slot: one bad sector must not hide the others. */
 	io->nr = KVP_SB_BLOCKS;
 	for (i = 0; i < KVP_SB_RING; i++, io->block += KVP_SB_BLOCKS) {
@@ -222,16 +225,6 @@ int kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 at, struct kvp
 	return 0;
 }
 
-int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, struct kvp_refusal *r)
-{
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; !ret && i < pool->nr_legs; i++)
-		ret = kvp_label_read(l, &pool->legs[i], i, r);
-	return ret;
-}
-
 /* --- choosing --------------------------------------------------------------------- */
 
 int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
@@ -273,6 +266,35 @@ static struct kvp_label *newest_label(struct kvp_pool *pool, struct kvp_labels *
 		if (l->legs[i].found && (!best || kvp_sb_newer(l->legs[i].sb, best->sb)))
 			best = &l->legs[i];
 	return best;
+}
+
+/* The newest label that was read tells how long the other legs are waited for. */
+static void take_timeout(struct kvp_pool *pool, struct kvp_labels *l)
+{
+	const struct kvp_label *best = newest_label(pool, l);
+	const unsigned int id = KVP_T_LEG_TIMEOUT;
+
+	if (best && best->sb->tunable_mask & BIT_ULL(id) &&
+	    kvp_tunable_allows(id, best->sb->tunables[id]))
+		WRITE_ONCE(pool->tunables[id], best->sb->tunables[id]);
+}
+
+int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, struct kvp_refusal *r)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < pool->nr_legs; i++) {
+		ret = kvp_label_read(l, &pool->legs[i], i, r);
+		if (ret || format)
+			continue;
+		take_timeout(pool, l);
+		/* At once: each further leg that hangs would take as long. */
+		if (pool->legs[i].silent && !l->legs[i].found)
+			ret = kvp_label_missing(&pool->legs[i], &l->legs[i], r);
+	}
+	kvp_flights_settle(pool);
+	return ret;
 }
 
 /* Check that all labels belong together. */

@@ -31,8 +31,12 @@ struct kvp_labels {
 struct kvp_labels * __must_check kvp_labels_alloc(void);
 void kvp_labels_free(struct kvp_labels *l);
 
-/** kvp_labels_read() - read all rings of all legs that are present; may be repeated */
-int __must_check kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool,
+/**
+ * kvp_labels_read() - read all rings of all legs that are present; may be repeated
+ *
+ * The pool starts. Unless they are to be formatted, a leg that does not answer is refused at once.
+ */
+int __must_check kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format,
 				 struct kvp_refusal *r);
 
 /** kvp_label_read() - read all rings of one leg, if it is present, into l->legs[@at] */

@@ -537,7 +537,7 @@ static void discards_in_little_room(struct trouble *t)
 	while (!disks_wait())
 		host_sleep(1);
 	sim_spawn("checkpoint", begin_checkpoint, t);
-	host_sleep(1);
+	host_sleep(50);
 	/* The simulator's mutexes are free when released; the kernel's go to the waiter. */
 	sim_slow = "kvpool-work";
 	disks_release_all();

@@ -212,6 +212,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 	sim_refused_from = hs->refused_from;
 	sim_refused_until = hs->refused_until;
 	ret = kvp_pool_start(h->pool, s, &h->refusal);
+	h->seen = disks.nr_faults ? disks.faults[0].seen : 0;
 	sim_refused_until = 0;
 	kfree(s);
 	if (ret) {

@@ -8,12 +8,24 @@
  * has. Reads of labels, with which a start begins, have stories of their own, too. Then the same
  * with an allocation of the start that fails, or twenty in a row. At last starts of which a leg can
  * neither read nor write one ring of superblocks, and that ring alone has one that was cut.
+ *
+ * And starts of which a leg hangs: each of its requests, and all later ones, are not answered until
+ * the power goes, or late. Such a start ends in time. It is refused and names the leg, or goes on
+ * without it. What comes late does no harm, and the next start has all data.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
 #include "format/format.h"
+
+enum hang {
+	NEVER,			/* the leg answers nothing until the power goes */
+	AMID,			/* it answers as soon as the start has left it */
+	AFTERWARDS,		/* it answers when the start has ended */
+	BRIEFLY,		/* it answers before it is left */
+	HANGS,
+};
 
 struct unread {
 	struct host host;
@@ -26,6 +38,9 @@ struct unread {
 	u32 labels, requests, starts, refusals, allocations;
 	u32 failed;		/* bit per disk: a write to it ended with an error */
 	u32 victim, silent;	/* bit per ring of that disk: it can be neither read nor written */
+	enum hang hang;
+	u32 after;		/* requests of the victim, that it answers */
+	bool over;
 };
 
 static void free_img(struct image *img, u32 nr)
@@ -261,6 +276,160 @@ static bool each_request_again(struct unread *t, u32 percent)
 	return good;
 }
 
+/* --- a leg that hangs --------------------------------------------------------------------- */
+
+#define BRIEF_MS	20000
+#define LONGEST_MS	50000	/* of a start of which one leg hangs, with leg_timeout=30 */
+
+static void answer(void *arg)
+{
+	struct unread *t = arg;
+
+	while (!disks.hung[t->victim] && !t->over)
+		host_sleep(50);
+	if (t->hang == BRIEFLY)
+		host_sleep(BRIEF_MS);
+	while (t->hang == AMID && !t->over && !t->host.pool->legs[t->victim].silent)
+		host_sleep(5);
+	if (!t->over)
+		disks_wake(t->victim);
+}
+
+static void check_refusal(const struct unread *t)
+{
+	const char *why = t->host.refusal.why;
+	char path[16];
+
+	snprintf(path, sizeof(path), "disk%u", t->victim);
+	if (t->hang == BRIEFLY)
+		sim_fail("refused though the leg has answered: %s", why);
+	if (!strstr(why, "does not answer") || !strstr(why, path))
+		sim_fail("the refusal does not name the leg that hangs: %s", why);
+	disks_wake(t->victim);
+	host_sleep(1000);
+	if (sim_memory_in_use())
+		sim_fail("%u objects stay allocated after a refusal", sim_memory_in_use());
+	if (disks.bdev[t->victim].holds)
+		sim_fail("the disk is still held");
+}
+
+/* True if the running pool waits for the leg: it is the last one with data, or with the log. */
+static bool is_awaited(const struct unread *t)
+{
+	return t->start.legs == 1 || (t->start.cache == 1 && t->victim == t->start.legs - 1);
+}
+
+/* One that was left, but has answered since, stays out, too. */
+static void check_started(struct unread *t)
+{
+	struct kvp_leg *leg = host_leg(&t->host, t->victim);
+
+	if (t->hang != BRIEFLY) {
+		host_sleep(2 * LONGEST_MS);
+		if (kvp_leg_in_sync(leg) && !is_awaited(t))
+			sim_fail("a leg is in use that did not answer");
+		if (leg->silent)
+			sim_fail("a leg of a running pool is silent");
+	} else if (!kvp_leg_in_sync(leg)) {
+		sim_fail("a leg that was slow is out");
+	}
+}
+
+static void hang_main(void *arg)
+{
+	struct unread *t = arg;
+	struct fault *f = disks_fault(FAULT_HANG, t->victim, 0, ~0ull);
+	unsigned long since = jiffies;
+	bool hit;
+
+	f->after = t->after;
+	t->over = false;
+	if (t->hang == AMID || t->hang == BRIEFLY)
+		sim_spawn("answer", answer, t);
+	t->refused = host_start(&t->host, &t->o, &t->start);
+	t->over = true;
+	t->requests = t->host.seen;
+	hit = f->hit;
+	if (time_after(jiffies, since + msecs_to_jiffies(LONGEST_MS)))
+		sim_fail("the start took %u ms", jiffies_to_msecs(jiffies - since));
+	if (!hit && t->refused)
+		sim_fail("refused without a reason: %s", t->host.refusal.why);
+	if (hit && t->hang == NEVER && t->refused)
+		return;
+	if (t->refused) {
+		check_refusal(t);
+		return;
+	}
+	if (hit)
+		check_started(t);
+	if (t->hang != NEVER)
+		disks_wake(t->victim);
+	if (!hit || t->hang != NEVER)
+		host_stop(&t->host);
+}
+
+static bool one_hang(struct unread *t, u32 after, enum hang how)
+{
+	static const char * const what[HANGS] = { "never", "amid the start", "afterwards", "soon" };
+	bool good;
+
+	t->after = after;
+	t->hang = how;
+	good = run(t, hang_main, t->img, 0, ONE, 0, 0);
+	t->starts += !t->refused;
+	t->refusals += !!t->refused;
+	t->failed |= BIT(t->victim);
+	good = good && all_there(t, after);
+	if (!good)
+		fprintf(stderr, "  ^ %s: disk %u hangs from request %u on, answers %s, and the start ended with %d %s\n",
+			t->name, t->victim, after, what[how], t->refused, t->host.refusal.why);
+	return good;
+}
+
+/* Each request of a leg, in each of the ways. */
+static bool each_hang(struct unread *t, u32 victim)
+{
+	u32 n, i, k;
+	bool good;
+
+	t->victim = victim;
+	good = one_hang(t, ~0u, NEVER);
+	n = t->requests;
+	for (i = 0; good && i < n; i++)
+		for (k = 0; good && k < HANGS; k++)
+			good = one_hang(t, i, k);
+	return good && expect(n > 8, "only %u requests\n", n);
+}
+
+static void hang_test(const char *shape, const struct host_start *s)
+{
+	struct unread *t;
+	char name[64];
+	bool good;
+	u32 i;
+
+	snprintf(name, sizeof(name), "unread:%s:hangs", shape);
+	if (!wanted(name))
+		return;
+	t = calloc(1, sizeof(*t));
+	t->name = name;
+	t->start = *s;
+	t->base = s->cache ? base_cache(s) : s->parity ? base_parity(s->legs, false) :
+		base_pool(s->legs, false);
+	oracle_copy(&t->o, &t->base->o);
+	good = run(t, live_main, t->base->img, 0, ONE, 0, 0);
+	copy_img(t->img, disks.img, s->legs);
+	for (i = 0; good && i < s->legs; i += s->legs > 1 ? s->legs - 1 : 1)
+		good = each_hang(t, i);
+	good = good && expect(t->refusals && t->starts, "%u starts, %u refused\n", t->starts, t->refusals);
+	free_img(t->img, s->legs);
+	oracle_free(&t->o);
+	result(name, good);
+	if (opt.verbose)
+		printf("# %s: %u starts, %u refused\n", name, t->starts, t->refusals);
+	free(t);
+}
+
 /* --- a superblock in one ring ------------------------------------------------------------- */
 
 /* Superblocks of which each names other pages of the table. */
@@ -423,8 +592,20 @@ static void shape_test(const char *shape, const struct host_start *s)
 	free(t);
 }
 
+static void hangs(void)
+{
+	hang_test("single", &(struct host_start){ .legs = 1 });
+	hang_test("mirror", &(struct host_start){ .legs = 2 });
+	hang_test("parity1", &(struct host_start){ .legs = 3, .parity = true });
+	hang_test("mirror-ssd", &(struct host_start){ .legs = 3, .cache = 1 });
+	hang_test("mirror-ssds", &(struct host_start){ .legs = 4, .cache = 2 });
+	hang_test("mirror-stripes", &(struct host_start){ .legs = 5, .cache = 3,
+							  .cache_parity = true });
+}
+
 void run_unread(void)
 {
+	hangs();
 	shape_test("single", &(struct host_start){ .legs = 1 });
 	shape_test("mirror", &(struct host_start){ .legs = 2 });
 	shape_test("parity1", &(struct host_start){ .legs = 3, .parity = true });
