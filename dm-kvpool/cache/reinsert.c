@@ -7,6 +7,7 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "log/log.h"
+#include "log/renew.h"
 #include "policy/index.h"
 #include "table/table.h"
 
@@ -42,8 +43,7 @@ static u32 segment(const struct kvp_pool *pool)
 /* True if the log would have to drop the block anyway. A ring has room for all. */
 static bool log_is_short(struct kvp_pool *pool)
 {
-	return log_is_there(pool) &&
-	       kvp_log_used(pool) > kvp_log_window(pool->log_vdev->g) / 8 * 5;
+	return log_is_there(pool) && kvp_log_used(pool) > kvp_log_clean_limit(pool);
 }
 
 /*

@@ -10,7 +10,6 @@
 #include "format/logstripe.h"
 #include "log/internal.h"
 #include "log/log.h"
-#include "ram/wbuf.h"
 
 void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 		      struct kvp_log_at limit)
@@ -45,25 +44,6 @@ void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page
 
 	kvp_rec_encode(r, &recs[e->records]);
 	e->pages[e->hdr.hdr_blocks + e->records++] = page;
-}
-
-/*
- * A checkpoint comes when half of the log is used. Clean blocks may use that half: otherwise a log
- * with little else would get no checkpoint, and its tail would not move. While the checkpoint runs,
- * clean blocks may use another eighth, and no more.
- */
-bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
-{
-	struct kvp_log *log = pool->log;
-	const struct kvp_geometry *g = log->pool->log_vdev->g;
-	u64 window = kvp_log_window(g), used = kvp_log_used(pool);
-
-	lockdep_assert_held(&log->build_lock);
-	/* The entry may begin with the next segment, and leave so many blocks unused. */
-	blocks += 32;
-	used += kvp_log_reserved(pool);
-	return !READ_ONCE(log->full) && used + blocks <= window / 8 * 5 &&
-	       kvp_wbuf_buffered(pool->wbuf) + window / 16 <= kvp_log_limit_after(pool, blocks);
 }
 
 bool kvp_log_is_wanted(struct kvp_pool *pool)

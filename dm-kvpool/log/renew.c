@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/core.h"
+#include "log/internal.h"
 #include "log/log.h"
 #include "log/renew.h"
 #include "policy/renew.h"
@@ -37,6 +38,34 @@ u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
 		return kvp_log_taken(pool, most);
 	return kvp_renew_fullness(kvp_log_window(READ_ONCE(pool->log_vdev)->g), mark_of(pool),
 				  kvp_wbuf_live(pool->wbuf), most);
+}
+
+u64 kvp_log_clean_limit(const struct kvp_pool *pool)
+{
+	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
+	u64 window = kvp_log_window(g), usual = window / 8 * 5;
+
+	return kvp_log_renews(pool) ? max(usual, kvp_renew_clean(window, g->segment_blocks)) : usual;
+}
+
+/*
+ * A checkpoint comes when half of the log is used. Clean blocks may use that half: otherwise a log
+ * with little else would get no checkpoint, and its tail would not move. While the checkpoint runs,
+ * clean blocks may use another eighth, and no more. Where blocks are renewed, more is in use all the
+ * time (kvp_log_clean_limit()).
+ */
+bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
+{
+	struct kvp_log *log = pool->log;
+	u64 window = kvp_log_window(pool->log_vdev->g), used = kvp_log_used(pool);
+	u64 rest = kvp_log_renews(pool) ? window / 32 : window / 16;
+
+	lockdep_assert_held(&log->build_lock);
+	/* The entry may begin with the next segment, and leave so many blocks unused. */
+	blocks += 32;
+	used += kvp_log_reserved(pool);
+	return !READ_ONCE(log->full) && used + blocks <= kvp_log_clean_limit(pool) &&
+	       kvp_wbuf_buffered(pool->wbuf) + rest <= kvp_log_limit_after(pool, blocks);
 }
 
 kvp_lsn_t kvp_log_renew_below(const struct kvp_pool *pool)

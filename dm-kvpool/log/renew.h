@@ -31,6 +31,14 @@ bool kvp_log_renews(const struct kvp_pool *pool);
  */
 u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most);
 
+/**
+ * kvp_log_clean_limit() - so many blocks of the log may be in use when a clean one enters
+ *
+ * Five eighths of the window: then destage makes space in it. If renewal does, most of the window is
+ * in use all the time, and clean blocks may use more (kvp_renew_clean()). Any context.
+ */
+u64 kvp_log_clean_limit(const struct kvp_pool *pool);
+
 /** kvp_log_renew_below() - what lies below this place is to be renewed; 0: nothing. Any context. */
 kvp_lsn_t kvp_log_renew_below(const struct kvp_pool *pool);
 

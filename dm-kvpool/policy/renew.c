@@ -42,6 +42,11 @@ u64 kvp_renew_span(u64 window, u32 segment, u64 live)
 	return live < window / STEPS ? min(full, window / 2 - window / STEPS) : full;
 }
 
+u64 kvp_renew_clean(u64 window, u32 segment)
+{
+	return full_span(window, segment) + step_of(window, segment);
+}
+
 bool kvp_renew_pays(u64 window, u32 mark, u64 live)
 {
 	return live * 100 <= window * mark && mark;

@@ -39,6 +39,14 @@ u64 kvp_renew_reserve(u64 window, u32 segment);
 u64 kvp_renew_span(u64 window, u32 segment, u64 live);
 
 /**
+ * kvp_renew_clean() - blocks of the log that may be in use when a clean block enters
+ *
+ * Renewals keep more than kvp_renew_span() in use. Clean blocks stop a step before users' writes
+ * do. So they may make renewals come sooner, and never stop a writer. Context: any.
+ */
+u64 kvp_renew_clean(u64 window, u32 segment);
+
+/**
  * kvp_renew_pays() - true if renewals free more space than they take
  * @mark: per cent of the window that may be dirty; 0: nothing is renewed
  */

@@ -119,11 +119,26 @@ static void a_window_of_few_segments_keeps_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kvp_renew_reserve(6 * SEGMENT, SEGMENT), (u64)SEGMENT + SEGMENT / 4);
 }
 
+/* Else no block that was read would enter a log that has come round. */
+static void clean_blocks_enter_while_blocks_are_renewed(struct kunit *test)
+{
+	u64 window;
+
+	for (window = 16 * SEGMENT; window <= 1024 * SEGMENT; window *= 4) {
+		u64 clean = kvp_renew_clean(window, SEGMENT);
+		u64 users = window - SEGMENT - kvp_renew_reserve(window, SEGMENT);
+
+		KUNIT_EXPECT_GT(test, clean, kvp_renew_span(window, SEGMENT, window / 2) + window / 64);
+		KUNIT_EXPECT_LE(test, clean + window / 16, users);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(the_default_mark_writes_each_block_at_most_two_and_a_half_times),
 	KUNIT_CASE(a_higher_mark_writes_more),
 	KUNIT_CASE(nothing_is_renewed_above_the_mark_or_without_one),
 	KUNIT_CASE(a_window_of_few_segments_keeps_nothing),
+	KUNIT_CASE(clean_blocks_enter_while_blocks_are_renewed),
 	{}
 };
 
