@@ -351,7 +351,8 @@ static int refuse_silent(const struct kvp_leg *leg, int error, bool format,
 			 struct kvp_refusal *refusal)
 {
 	if (format)
-		return kvp_refuse(refusal, error, "use a device that answers",
+		return kvp_refuse(refusal, error,
+				  "use a device that answers; labelclear those that carry a label by now",
 				  "%s does not answer", leg->path);
 	return kvp_refuse(refusal, error,
 		"see why, and start again; or give '-' in place of the device to start without it",
@@ -384,30 +385,61 @@ static int record_silent(struct kvp_pool *pool, struct kvp_refusal *refusal)
 				"no leg took the superblock; nothing is lost") : 0;
 }
 
-/*
- * The start has succeeded. From here on a leg that hangs is left as in any running pool. One that
- * did not answer may have kept writes that come late. So it must be out, or the start is refused.
- */
-static int leave_silent(struct kvp_pool *pool, struct kvp_refusal *refusal)
+/* Leave the legs in sync that did not answer. Return: how many; or an error. */
+static int leave_those(struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
-	bool any = false;
-	int ret = 0;
+	int left = 0;
 	u32 i;
 
-	clear_bit(KVP_POOL_STARTING, &pool->flags);
-	kvp_flights_settle(pool);
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
 		if (!leg->silent || !kvp_leg_in_sync(leg))
 			continue;
-		any = true;
 		leave_leg(leg);
 		if (kvp_leg_in_sync(leg))
 			return refuse_silent(leg, -EIO, false, refusal);
+		left++;
 	}
-	if (any)
-		ret = record_silent(pool, refusal);
+	return left;
+}
+
+/* The last leg that did not answer; NULL: all have. */
+static const struct kvp_leg *silent_leg(const struct kvp_pool *pool)
+{
+	const struct kvp_leg *silent = NULL;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (READ_ONCE(pool->legs[i].silent))
+			silent = &pool->legs[i];
+	return silent;
+}
+
+/*
+ * The start has succeeded. One that did not answer may have kept writes that come late. So it must
+ * be out, or the start is refused. Another leg may hang in the superblock that says so: the start
+ * goes on until that is written. A new pool has all of its legs, or there is none.
+ */
+static int leave_silent(struct kvp_pool *pool, const struct kvp_start *s,
+			struct kvp_refusal *refusal)
+{
+	int left, ret = 0;
+	u32 i;
+
+	while (!ret) {
+		/* From here on a leg that hangs is left as in any running pool: none becomes silent. */
+		clear_bit(KVP_POOL_STARTING, &pool->flags);
+		kvp_flights_settle(pool);
+		if (s->format && silent_leg(pool))
+			left = refuse_silent(silent_leg(pool), -EIO, true, refusal);
+		else
+			left = leave_those(pool, refusal);
+		if (!left)
+			break;
+		set_bit(KVP_POOL_STARTING, &pool->flags);
+		ret = left < 0 ? left : record_silent(pool, refusal);
+	}
 	for (i = 0; !ret && i < pool->nr_legs; i++)
 		WRITE_ONCE(pool->legs[i].silent, false);
 	return ret;
@@ -430,7 +462,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	if (!ret)
 		ret = kvp_recover(pool, &head, refusal);
 	if (!ret)
-		ret = leave_silent(pool, refusal);
+		ret = leave_silent(pool, s, refusal);
 	if (ret)
 		return ret;
 	kvp_estimate_recovery(pool);
@@ -458,17 +490,14 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 static void name_silent(struct kvp_pool *pool, const struct kvp_start *s, int error,
 			struct kvp_refusal *refusal)
 {
-	const struct kvp_leg *silent = NULL;
 	bool named = false;
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].silent) {
-			silent = &pool->legs[i];
-			named |= !!strstr(refusal->why, silent->path);
-		}
-	if (silent && !named)
-		(void)refuse_silent(silent, error, s->format, refusal);
+		if (pool->legs[i].silent)
+			named |= !!strstr(refusal->why, pool->legs[i].path);
+	if (silent_leg(pool) && (s->format || !named))
+		(void)refuse_silent(silent_leg(pool), error, s->format, refusal);
 }
 
 int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal)

@@ -286,11 +286,10 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 
 	for (i = 0; !ret && i < pool->nr_legs; i++) {
 		ret = kvp_label_read(l, &pool->legs[i], i, r);
-		if (ret || format)
-			continue;
-		take_timeout(pool, l);
+		if (!ret && !format)
+			take_timeout(pool, l);
 		/* At once: each further leg that hangs would take as long. */
-		if (pool->legs[i].silent && !l->legs[i].found)
+		if (!ret && pool->legs[i].silent && (format || !l->legs[i].found))
 			ret = kvp_label_missing(&pool->legs[i], &l->legs[i], r);
 	}
 	kvp_flights_settle(pool);

@@ -34,7 +34,8 @@ void kvp_labels_free(struct kvp_labels *l);
 /**
  * kvp_labels_read() - read all rings of all legs that are present; may be repeated
  *
- * The pool starts. Unless they are to be formatted, a leg that does not answer is refused at once.
+ * The pool starts. A leg that does not answer, and has no label so far, is refused at once; so is any
+ * such leg if they are to be formatted.
  */
 int __must_check kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format,
 				 struct kvp_refusal *r);

@@ -35,6 +35,7 @@ struct in_flight {
 	int error;
 	bool redirected;
 	bool reserved;		/* it has a bio of the reserve */
+	bool of_start;		/* the pool was starting: if it comes late, it must be what was sent, too */
 };
 
 static struct in_flight in_flight[MAX_IN_FLIGHT];
@@ -354,7 +355,8 @@ static void start(struct kvp_io *io, bool reserved)
 	if (op == KVP_IO_DISCARD && io->block < disks.data_start)
 		sim_fail("block %llu of disk %u is discarded, which is no home", (u64)io->block, disk);
 	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u, .error = hiccup_error(disks.requests++, io),
-				 .reserved = reserved };
+				 .reserved = reserved,
+				 .of_start = test_bit(KVP_POOL_STARTING, &io->leg->pool->flags) };
 	nr_in_flight++;
 	if (disks.labels + 1 == disks.requests && io->op == KVP_IO_READ &&
 	    (io->block < KVP_LABEL_BLOCKS || io->block >= disks.img[disk].blocks - KVP_LABEL_BLOCKS))
@@ -493,7 +495,7 @@ static void end_write(const struct in_flight *f)
 	u32 i;
 
 	for (i = 0; i < r->nr; i++) {
-		if (r->op != KVP_IO_DISCARD && !f->io->stray &&
+		if (r->op != KVP_IO_DISCARD && (!f->io->stray || f->of_start) &&
 		    memcmp(r->data[i]->data, page_address(f->io->pages[i]), KVP_BLOCK_SIZE))
 			sim_fail("block %llu of disk %u changed while it was written",
 				 (u64)f->io->block + i, f->disk);

@@ -11,12 +11,15 @@
  *
  * And starts of which a leg hangs: each of its requests, and all later ones, are not answered until
  * the power goes, or late. Such a start ends in time. It is refused and names the leg, or goes on
- * without it. What comes late does no harm, and the next start has all data.
+ * without it. What comes late is what was sent, and the next start has all data. The same with a leg
+ * that keeps one superblock only and another one that hangs, with read-only starts, and with pools
+ * that are made: those have all legs, or are refused.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
+#include "io/flight.h"
 #include "format/format.h"
 
 enum hang {
@@ -40,6 +43,11 @@ struct unread {
 	u32 victim, silent;	/* bit per ring of that disk: it can be neither read nor written */
 	enum hang hang;
 	u32 after;		/* requests of the victim, that it answers */
+	bool stopped;		/* its life before has ended well, so the log is empty */
+	/* in place of that: it does not answer writes to this slot of the back ring; KVP_SB_RING: it does */
+	u32 slot;
+	u32 kept;		/* requests that it had kept when the start ended */
+	u32 also, also_after;	/* another leg that hangs, and what it answers before; 0: none does */
 	bool over;
 };
 
@@ -82,6 +90,10 @@ static void live_main(void *arg)
 	host_sleep(1500);
 	host_write(h, 200, 1, false);
 	host_sleep(1500);
+	if (!t->stopped)
+		return;
+	disks_release_all();
+	host_stop(h);
 }
 
 /* Where slot @slot of a ring begins; the ring ends at that of KVP_SB_RING. */
@@ -303,6 +315,8 @@ static void check_refusal(const struct unread *t)
 	snprintf(path, sizeof(path), "disk%u", t->victim);
 	if (t->hang == BRIEFLY)
 		sim_fail("refused though the leg has answered: %s", why);
+	if (t->start.format && !strstr(t->host.refusal.mend, "device that answers"))
+		sim_fail("the refusal does not ask for another device: %s", t->host.refusal.mend);
 	if (!strstr(why, "does not answer") || !strstr(why, path))
 		sim_fail("the refusal does not name the leg that hangs: %s", why);
 	disks_wake(t->victim);
@@ -325,6 +339,8 @@ static void check_started(struct unread *t)
 	struct kvp_leg *leg = host_leg(&t->host, t->victim);
 
 	if (t->hang != BRIEFLY) {
+		if (t->start.format)
+			sim_fail("a pool was made with a leg that does not answer");
 		host_sleep(2 * LONGEST_MS);
 		if (kvp_leg_in_sync(leg) && !is_awaited(t))
 			sim_fail("a leg is in use that did not answer");
@@ -335,6 +351,15 @@ static void check_started(struct unread *t)
 	}
 }
 
+/* Nothing was written, and what is left has all data. */
+static void check_readonly(struct unread *t, bool hit)
+{
+	if (disks.writes || disks.flushes)
+		sim_fail("a read-only start wrote %u times", disks.writes + disks.flushes);
+	if (!hit || t->hang == BRIEFLY || !is_awaited(t))
+		host_read_each(&t->host, 0, 40);
+}
+
 static void hang_main(void *arg)
 {
 	struct unread *t = arg;
@@ -343,14 +368,21 @@ static void hang_main(void *arg)
 	bool hit;
 
 	f->after = t->after;
+	if (t->slot < KVP_SB_RING) {
+		disks.stalls_writes = true;
+		disks_stall(t->victim, ring_block(t->victim, 1, t->slot), ring_block(t->victim, 1, t->slot + 1) - 1);
+	}
+	if (t->also)
+		disks_fault(FAULT_HANG, t->also, 0, ~0ull)->after = t->also_after;
 	t->over = false;
 	if (t->hang == AMID || t->hang == BRIEFLY)
 		sim_spawn("answer", answer, t);
 	t->refused = host_start(&t->host, &t->o, &t->start);
 	t->over = true;
 	t->requests = t->host.seen;
-	hit = f->hit;
-	if (time_after(jiffies, since + msecs_to_jiffies(LONGEST_MS)))
+	t->kept = t->refused ? 0 : kvp_strays(t->host.pool);
+	hit = f->hit || (t->slot < KVP_SB_RING && t->kept);
+	if (time_after(jiffies, since + msecs_to_jiffies(t->also ? 2 * LONGEST_MS : LONGEST_MS)))
 		sim_fail("the start took %u ms", jiffies_to_msecs(jiffies - since));
 	if (!hit && t->refused)
 		sim_fail("refused without a reason: %s", t->host.refusal.why);
@@ -362,8 +394,11 @@ static void hang_main(void *arg)
 	}
 	if (hit)
 		check_started(t);
+	if (t->start.readonly)
+		check_readonly(t, hit);
 	if (t->hang != NEVER)
 		disks_wake(t->victim);
+	disks_release(t->victim);
 	if (!hit || t->hang != NEVER)
 		host_stop(&t->host);
 }
@@ -378,12 +413,18 @@ static bool one_hang(struct unread *t, u32 after, enum hang how)
 	good = run(t, hang_main, t->img, 0, ONE, 0, 0);
 	t->starts += !t->refused;
 	t->refusals += !!t->refused;
-	t->failed |= BIT(t->victim);
-	good = good && all_there(t, after);
+	t->failed |= BIT(t->victim) | (t->also ? BIT(t->also) : 0);
+	good = good && (t->start.format || all_there(t, after));
 	if (!good)
 		fprintf(stderr, "  ^ %s: disk %u hangs from request %u on, answers %s, and the start ended with %d %s\n",
 			t->name, t->victim, after, what[how], t->refused, t->host.refusal.why);
 	return good;
+}
+
+/* Looking for blocks that are not blank takes hundreds of requests: one of those is like the next. */
+static u32 next_hang(const struct unread *t, u32 i)
+{
+	return t->start.format && i == 4 ? 2 * KVP_LABEL_BLOCKS : i + 1;
 }
 
 /* Each request of a leg, in each of the ways. */
@@ -395,39 +436,104 @@ static bool each_hang(struct unread *t, u32 victim)
 	t->victim = victim;
 	good = one_hang(t, ~0u, NEVER);
 	n = t->requests;
-	for (i = 0; good && i < n; i++)
+	for (i = 0; good && i < n; i = next_hang(t, i))
 		for (k = 0; good && k < HANGS; k++)
-			good = one_hang(t, i, k);
-	return good && expect(n > 8, "only %u requests\n", n);
+			good = one_hang(t, i, k) && expect(!i || !t->start.readonly || !t->refused,
+							   "refused for a leg that is not needed\n");
+	return good && expect(n > (t->start.readonly ? 2 : 8), "only %u requests\n", n);
 }
 
-static void hang_test(const char *shape, const struct host_start *s)
+static const struct base *base_of(const struct host_start *s)
+{
+	return s->cache ? base_cache(s) : s->parity ? base_parity(s->legs, false) :
+	       base_pool(s->legs, false);
+}
+
+/* Disks after a life of a pool, or blank ones. */
+static bool make_disks(struct unread *t, const struct host_start *s)
+{
+	bool good = true;
+
+	t->start = *s;
+	if (s->format) {
+		oracle_init(&t->o, POOL_BLOCKS);
+		blank_disks(t->img, s->legs, POOL_LEG_BLOCKS);
+		return true;
+	}
+	t->start.readonly = false;
+	t->stopped = s->readonly;
+	t->base = base_of(&t->start);
+	oracle_copy(&t->o, &t->base->o);
+	good = run(t, live_main, t->base->img, 0, ONE, 0, 0);
+	copy_img(t->img, disks.img, s->legs);
+	t->start.readonly = s->readonly;
+	return good;
+}
+
+static void hang_test(const char *shape, const struct host_start *s, bool (*test)(struct unread *t))
 {
 	struct unread *t;
 	char name[64];
 	bool good;
-	u32 i;
 
 	snprintf(name, sizeof(name), "unread:%s:hangs", shape);
 	if (!wanted(name))
 		return;
 	t = calloc(1, sizeof(*t));
 	t->name = name;
-	t->start = *s;
-	t->base = s->cache ? base_cache(s) : s->parity ? base_parity(s->legs, false) :
-		base_pool(s->legs, false);
-	oracle_copy(&t->o, &t->base->o);
-	good = run(t, live_main, t->base->img, 0, ONE, 0, 0);
-	copy_img(t->img, disks.img, s->legs);
-	for (i = 0; good && i < s->legs; i += s->legs > 1 ? s->legs - 1 : 1)
-		good = each_hang(t, i);
-	good = good && expect(t->refusals && t->starts, "%u starts, %u refused\n", t->starts, t->refusals);
+	t->slot = KVP_SB_RING;
+	good = make_disks(t, s) && test(t);
 	free_img(t->img, s->legs);
 	oracle_free(&t->o);
 	result(name, good);
 	if (opt.verbose)
 		printf("# %s: %u starts, %u refused\n", name, t->starts, t->refusals);
 	free(t);
+}
+
+static bool first_and_last(struct unread *t)
+{
+	u32 legs = t->start.legs, i;
+	bool good = true;
+
+	for (i = 0; good && i < legs; i += legs > 1 ? legs - 1 : 1)
+		good = each_hang(t, i);
+	return good && expect(t->refusals && t->starts, "%u starts, %u refused\n", t->starts, t->refusals);
+}
+
+/*
+ * A leg answers all but the writes to one slot of one ring. If that is the last superblock of the
+ * start, the leg has it in the other ring, and is in sync. It is recorded out nevertheless, also if
+ * another leg hangs by then. The third leg has all data.
+ */
+static bool one_slot(struct unread *t)
+{
+	bool good;
+	u32 n, k;
+
+	good = one_hang(t, ~0u, NEVER);
+	n = t->requests;
+	t->also = 1;
+	for (k = n / 2; good && t->kept && k < 2 * n; k++) {
+		t->also_after = k;
+		good = one_hang(t, ~0u, NEVER) && expect(!t->refused, "refused: %s\n", t->host.refusal.why);
+		t->kept = 1;
+	}
+	t->also = 0;
+	return good;
+}
+
+static bool each_slot(struct unread *t)
+{
+	bool good = true;
+	u32 kept = 0;
+
+	t->victim = 0;
+	for (t->slot = 0; good && t->slot < KVP_SB_RING; t->slot++) {
+		good = one_slot(t);
+		kept += t->kept;
+	}
+	return good && expect(kept > 1, "%u slots are written\n", kept);
 }
 
 /* --- a superblock in one ring ------------------------------------------------------------- */
@@ -594,13 +700,18 @@ static void shape_test(const char *shape, const struct host_start *s)
 
 static void hangs(void)
 {
-	hang_test("single", &(struct host_start){ .legs = 1 });
-	hang_test("mirror", &(struct host_start){ .legs = 2 });
-	hang_test("parity1", &(struct host_start){ .legs = 3, .parity = true });
-	hang_test("mirror-ssd", &(struct host_start){ .legs = 3, .cache = 1 });
-	hang_test("mirror-ssds", &(struct host_start){ .legs = 4, .cache = 2 });
-	hang_test("mirror-stripes", &(struct host_start){ .legs = 5, .cache = 3,
-							  .cache_parity = true });
+	hang_test("single", &(struct host_start){ .legs = 1 }, first_and_last);
+	hang_test("mirror", &(struct host_start){ .legs = 2 }, first_and_last);
+	hang_test("mirror-readonly", &(struct host_start){ .legs = 2, .readonly = true }, first_and_last);
+	hang_test("mirror-made", &(struct host_start){ .legs = 2, .format = true }, first_and_last);
+	hang_test("mirror3-slot", &(struct host_start){ .legs = 3 }, each_slot);
+	hang_test("parity1", &(struct host_start){ .legs = 3, .parity = true }, first_and_last);
+	hang_test("mirror-ssd", &(struct host_start){ .legs = 3, .cache = 1 }, first_and_last);
+	hang_test("parity1-readonly", &(struct host_start){ .legs = 3, .parity = true, .readonly = true },
+		  first_and_last);
+	hang_test("mirror-ssds", &(struct host_start){ .legs = 4, .cache = 2 }, first_and_last);
+	hang_test("mirror-stripes", &(struct host_start){ .legs = 5, .cache = 3, .cache_parity = true },
+		  first_and_last);
 }
 
 void run_unread(void)
