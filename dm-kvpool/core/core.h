@@ -274,7 +274,7 @@ enum kvp_pool_flags {
 };
 
 struct kvp_recovery_info {
-	u64 ms, worst_case_ms, replayed, torn_accepted;
+	u64 ms, replayed, torn_accepted;
 	u64 kept;			/* blocks that recovery left in the log */
 	bool went_back;		/* by order, to an older superblock: newer ones may be lost */
 	bool next_unread;		/* the next superblock, perhaps: kvp_sb_roll_forward() */

@@ -516,7 +516,6 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 		kvp_table_clear_roots(pool->table, known);
 		kvp_cache_begin(pool);
 		kvp_log_limit_buffered(pool);
-		kvp_estimate_recovery(pool);
 		kvp_event(pool, "grown vdevs=%u blocks=%llu", pool->nr_vdevs - vdevs,
 			  (unsigned long long)pool->sb->pool_blocks);
 	}

@@ -146,7 +146,6 @@ static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 		return ret;
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], mode);
 	kvp_cache_begin(pool);
-	kvp_estimate_recovery(pool);
 	return 0;
 }
 

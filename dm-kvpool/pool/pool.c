@@ -302,7 +302,17 @@ static u64 leaves_written(const struct kvp_pool *pool)
 	return min(leaves, t.written + t.poisoned + (u64)t.uncounted * KVP_PTRS_PER_PAGE);
 }
 
-void kvp_estimate_recovery(struct kvp_pool *pool)
+static bool any_rotates(const struct kvp_vdev *v)
+{
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (v->legs[i].rotational)
+			return true;
+	return false;
+}
+
+u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 {
 	struct kvp_recovery_work work = {
 		.window = kvp_log_window(pool->log_vdev->g),
@@ -315,13 +325,13 @@ void kvp_estimate_recovery(struct kvp_pool *pool)
 	};
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
-		const struct kvp_leg *leg = &pool->legs[i];
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		const struct kvp_vdev *v = &pool->vdevs[i];
 
-		work.home_rotates |= leg->rotational && kvp_home_blocks(leg->v->g);
-		work.log_rotates |= leg->rotational && leg->v == pool->log_vdev;
+		work.home_rotates |= kvp_home_blocks(v->g) && any_rotates(v);
+		work.log_rotates |= v == pool->log_vdev && any_rotates(v);
 	}
-	pool->recovery.worst_case_ms = kvp_recovery_worst_ms(&work);
+	return kvp_recovery_worst_ms(&work);
 }
 
 /* Write a new pool's first superblock; recovery writes the later ones. */
@@ -465,7 +475,6 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 		ret = leave_silent(pool, s, refusal);
 	if (ret)
 		return ret;
-	kvp_estimate_recovery(pool);
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
 	kvp_cache_begin(pool);
 	/*

@@ -129,11 +129,12 @@ void kvp_pool_unquiesce(struct kvp_pool *pool);
 void kvp_pool_stop(struct kvp_pool *pool);
 
 /**
- * kvp_estimate_recovery() - compute how long a recovery takes at worst (policy/estimate.h)
+ * kvp_pool_recovery_ms() - how many milliseconds a recovery would take at worst (policy/estimate.h)
  *
- * Call it when vdevs or legs have come or gone, and when the log has moved. Context: process.
+ * What was written since the start counts, as do the legs and the place of the log: so it is of
+ * now, and is not kept. Context: process.
  */
-void kvp_estimate_recovery(struct kvp_pool *pool);
+u64 kvp_pool_recovery_ms(struct kvp_pool *pool);
 
 /** kvp_pool_set() - change a tunable; durable when it returns 0. -ENOMEM: nothing changed. */
 int __must_check kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);

@@ -166,7 +166,6 @@ static void after(struct kvp_pool *pool, u32 legs, bool log_was_there)
 		kvp_label_wipe(pool, &pool->legs[i]);
 	kvp_forget_legs(pool);
 	kvp_log_limit_buffered(pool);
-	kvp_estimate_recovery(pool);
 	kvp_event(pool, "cache_removed legs=%u", legs - pool->nr_legs);
 }
 

@@ -479,7 +479,6 @@ static void after(struct kvp_pool *pool, struct exchange *x)
 		new += x->from[i] == NEW;
 	kvp_forget_legs(pool);
 	kvp_log_limit_buffered(pool);
-	kvp_estimate_recovery(pool);
 	kvp_event(pool, "cache_exchanged new=%u gone=%u", new, gone);
 }
 

@@ -580,7 +580,7 @@ static void say_scrub(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "scrub.started", info->started);
 	say_number(p, "scrub.finished", info->finished);
 	say_number(p, "recovery.last_ms", rec->ms);
-	say_number(p, "recovery.worst_case_ms", rec->worst_case_ms);
+	say_number(p, "recovery.worst_case_ms", kvp_pool_recovery_ms(pool));
 	say_number(p, "recovery.replayed", rec->replayed);
 	say_number(p, "recovery.kept", rec->kept);
 	say_number(p, "recovery.torn_accepted", rec->torn_accepted);

@@ -791,6 +791,26 @@ static void poison_is_found_by_pointers(struct trouble *t)
 	host_checkpoint(h);
 }
 
+/* Discards of all that was written since the start may be in the log: each of those leaves is read. */
+static void estimate_counts_what_was_written(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 before = kvp_pool_recovery_ms(h->pool), after;
+	u32 leaf;
+
+	for (leaf = 0; leaf < 50; leaf++)
+		host_write(h, leaf * LEAF, 1, false);
+	host_checkpoint(h);
+	after = kvp_pool_recovery_ms(h->pool);
+	/* 40 us each */
+	if (after < before + 2)
+		sim_fail("a recovery took %llu ms, and with 50 leaves more %llu", before, after);
+	host_discard(h, 0, 50 * LEAF);
+	host_checkpoint(h);
+	if (kvp_pool_recovery_ms(h->pool) >= after)
+		sim_fail("leaves that are not written any more count");
+}
+
 static void scrub_task(void *arg)
 {
 	struct trouble *t = arg;
@@ -885,6 +905,7 @@ void run_deep(void)
 		trouble(NAMED(events_tell_who), 2);
 		run_deep_discards();
 		trouble(NAMED(poison_is_found_by_pointers), 2);
+		trouble(NAMED(estimate_counts_what_was_written), 2);
 		trouble(NAMED(scrub_holds_up_no_write), 2);
 		run_trouble();
 	}
