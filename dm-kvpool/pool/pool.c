@@ -349,12 +349,14 @@ static int write_first_superblock(struct kvp_pool *pool, struct kvp_refusal *ref
 /* R29: tell the administrator which legs are outdated, and why. */
 static void tell_outdated(struct kvp_pool *pool)
 {
+	char name[KVP_LEG_WORDS];
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].lag)
-			kvp_event(pool, "leg_outdated leg=%u behind=%llu path=%s", i,
-				  (unsigned long long)pool->legs[i].lag, pool->legs[i].path);
+			kvp_event(pool, "leg_outdated leg=%u behind=%llu%s", i,
+				  (unsigned long long)pool->legs[i].lag,
+				  kvp_leg_words(&pool->legs[i], name));
 }
 
 static int refuse_silent(const struct kvp_leg *leg, int error, bool format,

@@ -1560,13 +1560,33 @@ static bool rotten_superblocks_are_not_absent(struct story *s)
 	return refused(s, -EIO, "superblock");
 }
 
+/* An event says how far the leg is behind, and names it: its number may be another's later. */
+static bool told_outdated(struct kvp_pool *pool, u32 leg)
+{
+	char text[KVP_EVENT_TEXT], name[KVP_LEG_WORDS];
+	struct kvp_disk_event e;
+	u64 seq;
+
+	snprintf(text, sizeof(text), "leg_outdated leg=%u behind=%llu%s", leg, pool->legs[leg].lag,
+		 kvp_leg_words(&pool->legs[leg], name));
+	for (seq = 0; seq < pool->events->next; seq++)
+		if (kvp_event_get(pool, seq, &e) && !strcmp((char *)e.text, text))
+			return true;
+	return false;
+}
+
 static void live_look_for_the_outdated(struct story *s)
 {
 	u32 i;
 
-	for (i = 0; i < s->legs; i++)
-		if (s->start.outdated >> i & 1 && kvp_leg_in_sync(host_leg(&s->host, i)))
+	for (i = 0; i < s->legs; i++) {
+		if (!(s->start.outdated >> i & 1))
+			continue;
+		if (kvp_leg_in_sync(host_leg(&s->host, i)))
 			sim_fail("leg %u was put back to an older state, and is in use", i);
+		if (!told_outdated(s->host.pool, i))
+			sim_fail("no event names leg %u, which was put back", i);
+	}
 	host_read_check(&s->host, 20);
 	host_stop(&s->host);
 }
