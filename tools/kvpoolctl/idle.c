@@ -1,16 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
+#include <string.h>
+
 #include "idle.h"
 #include "import.h"
 
 /* Should the pool run on this host? */
-static bool is_wanted(const struct found_pool *p, const struct host *self)
+static bool is_wanted(const struct kvp_sb *sb, const struct host *self)
 {
 	char uuid[UUID_BUF];
 	struct dm_entry e;
 
-	return !(p->sb->flags & (KVP_SB_EXPORTED | KVP_SB_DESTROYED | KVP_SB_JOINING)) &&
-	       !host_has_other(self, p->sb) && dm_find(uuid_print(p->sb->pool_uuid, uuid), &e,
-						       NULL);
+	return !(sb->flags & (KVP_SB_EXPORTED | KVP_SB_DESTROYED | KVP_SB_JOINING)) &&
+	       !host_has_other(self, sb) && dm_find(uuid_print(sb->pool_uuid, uuid), &e, NULL);
+}
+
+/*
+ * The superblock of leg @i if no leg of its pool has its full size, and no leg before @i is of that
+ * pool; else NULL. A dock may hide the last sectors of all disks in it.
+ */
+static const struct kvp_sb *all_small(struct scan *s, unsigned int i)
+{
+	const struct kvp_sb *sb = s->legs[i]->label.short_sb, *before;
+	unsigned int k;
+
+	if (!sb || scan_pool(s, sb->pool_uuid))
+		return NULL;
+	for (k = 0; k < i; k++) {
+		before = s->legs[k]->label.short_sb;
+		if (before && !memcmp(before->pool_uuid, sb->pool_uuid, 16))
+			return NULL;
+	}
+	return sb;
+}
+
+static void add_small(json_object *list, const struct kvp_sb *sb, const struct found_leg *leg)
+{
+	json_object *idle = json_item(list);
+	char uuid[UUID_BUF], why[PATH_MAX + 128];
+
+	snprintf(why, sizeof(why), "no leg has its full size: %s is %llu bytes smaller than when it "
+		 "became one", leg->dev.path, (unsigned long long)leg->label.short_by);
+	json_text(idle, "name", sb->name);
+	json_text(idle, "uuid", uuid_print(sb->pool_uuid, uuid));
+	json_text(idle, "why", why);
+	json_text(idle, "mend", IMPORT_FULL_SIZE);
 }
 
 static void add_pool(json_object *list, const struct found_pool *p, const struct import_options *o)
@@ -36,6 +70,7 @@ static void add_pool(json_object *list, const struct found_pool *p, const struct
 int idle_find(const char *const *where, unsigned int count, json_object *list, struct err *err)
 {
 	struct import_options o = { .readonly = false };
+	const struct kvp_sb *sb;
 	struct scan s;
 	unsigned int i;
 
@@ -43,8 +78,13 @@ int idle_find(const char *const *where, unsigned int count, json_object *list, s
 	if (scan_run(where, count, &s, err))
 		return -1;
 	for (i = 0; i < s.pool_count; i++)
-		if (is_wanted(&s.pools[i], &o.self))
+		if (is_wanted(s.pools[i].sb, &o.self))
 			add_pool(list, &s.pools[i], &o);
+	for (i = 0; i < s.leg_count; i++) {
+		sb = all_small(&s, i);
+		if (sb && is_wanted(sb, &o.self))
+			add_small(list, sb, s.legs[i]);
+	}
 	scan_free(&s);
 	return 0;
 }

@@ -196,9 +196,7 @@ static void name_small(const struct found_pool *p, struct refusals *r)
 		snprintf(e->why + n, sizeof(e->why) - n,
 			 "; %.200s is a leg of it, but %llu bytes smaller than when it became one",
 			 p->small->dev.path, (unsigned long long)p->small->label.short_by);
-		snprintf(e->mend, sizeof(e->mend), "connect that so that its full size is seen: "
-			 "another dock or controller, no host protected area, a partition as large "
-			 "as it was");
+		snprintf(e->mend, sizeof(e->mend), "%s", IMPORT_FULL_SIZE);
 	}
 }
 

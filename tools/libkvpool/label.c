@@ -65,8 +65,9 @@ static void note_valid(struct label *l, struct label_slot *s, struct kvp_sb **sb
  * it.
  */
 static void note_short(const struct device *d, struct label *l, struct label_slot *s,
-		       const struct kvp_disk_sb *raw, struct kvp_sb *sb)
+		       const struct kvp_disk_sb *raw, struct kvp_sb **sb)
 {
+	struct kvp_sb *old = l->short_sb;
 	u32 leg = le32_to_cpu(raw->leg_index);
 	struct kvp_why why;
 	u64 blocks;
@@ -75,14 +76,17 @@ static void note_short(const struct device *d, struct label *l, struct label_slo
 		return;
 	blocks = le64_to_cpu(raw->legs[leg].size_blocks);
 	if (blocks <= d->blocks || blocks >> (64 - KVP_BLOCK_SHIFT) ||
-	    kvp_sb_decode(raw, s->offset, blocks, sb, &why))
+	    kvp_sb_decode(raw, s->offset, blocks, *sb, &why))
 		return;
-	make_printable(sb->name);
+	make_printable((*sb)->name);
 	l->short_by = (blocks << KVP_BLOCK_SHIFT) - d->bytes;
-	memcpy(l->short_pool, sb->pool_uuid, sizeof(l->short_pool));
 	snprintf(s->why.text, sizeof(s->why.text),
 		 "%llu bytes smaller than when it became a leg of pool %s",
-		 (unsigned long long)l->short_by, sb->name);
+		 (unsigned long long)l->short_by, (*sb)->name);
+	if (!old || kvp_sb_newer(*sb, old)) {
+		l->short_sb = *sb;
+		*sb = old ?: malloc(sizeof(**sb));
+	}
 }
 
 /* Is the slot of a spare? It is no leg, and counts as bad. */
@@ -125,7 +129,7 @@ static void read_slot(const struct device *d, struct label *l, struct label_slot
 	else if (s->state != -ENODATA)
 		l->bad++;
 	if (s->state && !ret && s->state != -ENODATA)
-		note_short(d, l, s, raw, *sb);
+		note_short(d, l, s, raw, sb);
 	if (s->state == -EOPNOTSUPP)
 		note_spare(d, l, s, raw);
 }
@@ -175,7 +179,9 @@ int label_read(const struct device *d, struct label *l, struct err *err)
 void label_free(struct label *l)
 {
 	free(l->sb);
+	free(l->short_sb);
 	l->sb = NULL;
+	l->short_sb = NULL;
 }
 
 const char *label_fault(const struct label *l)

@@ -28,7 +28,7 @@ struct label {
 	struct kvp_sb *sb;	/* newest valid one, NULL if none */
 	/* bytes that the device lacks of its size as a leg; if not 0, no slot is valid */
 	u64 short_by;
-	u8 short_pool[16];	/* if short_by: the pool's UUID */
+	struct kvp_sb *short_sb;	/* if short_by: the newest superblock there */
 	/* the labels of a spare that are valid, 2 of a whole one; the slots count as bad */
 	unsigned int spare_valid;
 	struct kvp_spare spare;	/* if spare_valid */

@@ -202,7 +202,7 @@ static int group(struct scan *s, struct err *err)
 	}
 	for (i = 0; i < s->leg_count; i++) {
 		struct label *l = &s->legs[i]->label;
-		struct found_pool *p = l->short_by ? scan_pool(s, l->short_pool) : NULL;
+		struct found_pool *p = l->short_sb ? scan_pool(s, l->short_sb->pool_uuid) : NULL;
 
 		if (usable(s->legs[i]))
 			place_leg(scan_pool(s, l->sb->pool_uuid), s->legs[i]);
