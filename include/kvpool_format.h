@@ -82,6 +82,7 @@ enum kvp_vdev_kind {
 #define KVP_INCOMPAT_CACHE_PARITY1 0x40ull /* the cache is of kind parity1 */
 #define KVP_INCOMPAT_LOG_WINDOW	0x80ull	/* log_window of the cache is not zero */
 #define KVP_INCOMPAT_RESILVER	0x100ull /* some leg is resilvering */
+#define KVP_INCOMPAT_TABLE_BEHIND 0x200ull /* of some vdev the table lies behind the data */
 /* Never in the superblock of a pool: the label of a spare, which is in slot 0 of both rings and has no more than that. */
 #define KVP_SPARE_INCOMPAT	0x400ull
 

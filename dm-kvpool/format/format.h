@@ -428,6 +428,12 @@ static inline u32 kvp_table_copies(const struct kvp_geometry *g)
 	return g->table_copy ? 2 : 1;
 }
 
+/** kvp_table_behind() - true if the table lies behind the data: the vdev has grown */
+static inline bool kvp_table_behind(const struct kvp_geometry *g)
+{
+	return kvp_has_data(g) && g->table_start > g->data_start;
+}
+
 /** kvp_page_copy() - where copy @copy of what kvp_page_block() puts at @block lies on the leg */
 static inline u64 kvp_page_copy(const struct kvp_geometry *g, u64 block, u32 copy)
 {
@@ -653,7 +659,8 @@ struct kvp_sb {
 	each(KVP_INCOMPAT_LOG_WINDOW, "log-window")		\
 	each(KVP_INCOMPAT_LOG_TURNS, "log-turns")		\
 	each(KVP_INCOMPAT_GENERATIONS, "generations")		\
-	each(KVP_INCOMPAT_RESILVER, "resilver")
+	each(KVP_INCOMPAT_RESILVER, "resilver")			\
+	each(KVP_INCOMPAT_TABLE_BEHIND, "table-behind")
 #define KVP_OR_BIT(bit, name)	| (bit)
 #define KVP_INCOMPAT_KNOWN	(0ull KVP_INCOMPAT_NAMES(KVP_OR_BIT))
 
@@ -710,22 +717,32 @@ static inline u64 kvp_leg_room(u64 leg_blocks)
 	       leg_blocks - leg_blocks % KVP_SLACK_BLOCKS - KVP_SLACK_BLOCKS;
 }
 
+/** kvp_leg_least() - blocks that a device must have to be a leg of @g, a vdev with data */
+u64 kvp_leg_least(const struct kvp_geometry *g);
+
 /**
- * kvp_leg_used() - blocks of a leg up to the end of its homes, or of a cache's log; and one area for
- * a label
+ * kvp_leg_used() - blocks of a leg up to the end of its homes, or of a table behind them, or of a
+ * cache's log; and one area for a label
  */
 static inline u64 kvp_leg_used(const struct kvp_geometry *g)
 {
-	u64 homes = kvp_home_blocks(g);
-
-	return (homes ? g->data_start + homes : g->log_start + kvp_log_region(g)) + KVP_LABEL_BLOCKS;
+	return kvp_has_data(g) ? kvp_leg_least(g) :
+				 g->log_start + kvp_log_region(g) + KVP_LABEL_BLOCKS;
 }
 
-/** kvp_leg_least() - blocks that a device must have to be a leg of @g, a vdev with data */
-static inline u64 kvp_leg_least(const struct kvp_geometry *g)
-{
-	return g->data_start + kvp_home_blocks(g) + KVP_LABEL_BLOCKS;
-}
+/**
+ * kvp_layout_larger() - the geometry of vdev @old with more data, for larger legs
+ * @leg_blocks: so many of each leg may be used, with both labels
+ * @max_roots: so many roots may it have
+ *
+ * Log and data stay where they are, and the table goes behind the data, to the end. So none of its
+ * new places is one of @old, nor of @old's data.
+ *
+ * Return: 0; -ENOSPC: that is not enough for two more leaves of data and a table apart from the
+ * old one; -EOVERFLOW: more roots.
+ */
+int __must_check kvp_layout_larger(const struct kvp_geometry *old, u64 leg_blocks, u32 max_roots,
+				   struct kvp_geometry *g);
 
 /** kvp_sb_roots() - roots of all vdevs together; may be more than there is room for */
 static inline u64 kvp_sb_roots(const struct kvp_sb *sb)

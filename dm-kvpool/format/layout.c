@@ -45,9 +45,11 @@ u32 kvp_extent_blocks(const struct kvp_geometry *g)
 	return parts > 1 ? leaf / parts : leaf;
 }
 
+/* A vdev that has a table keeps its levels, or gets more. */
 static u32 levels_for(struct kvp_geometry g, u32 max_roots)
 {
-	g.levels = KVP_LEAST_LEVELS;
+	if (g.levels < KVP_LEAST_LEVELS)
+		g.levels = KVP_LEAST_LEVELS;
 	while (g.levels < KVP_MAX_LEVELS && kvp_pages_at(&g, g.levels - 1) > max_roots)
 		g.levels++;
 	return g.levels;
@@ -184,6 +186,12 @@ static int lay_log(u64 bytes, struct kvp_geometry *g, struct kvp_why *why)
 	return 0;
 }
 
+/* A single has no other leg with the table. A mirror that was one keeps what it has. */
+static bool has_two_copies(const struct kvp_geometry *g)
+{
+	return g->kind == KVP_VDEV_SINGLE || g->table_copy;
+}
+
 /* What the table takes, all its copies on the leg one behind the other. */
 static u64 table_region(const struct kvp_geometry *g, u64 data_blocks, u32 max_roots)
 {
@@ -191,7 +199,7 @@ static u64 table_region(const struct kvp_geometry *g, u64 data_blocks, u32 max_r
 
 	all.data_blocks = data_blocks;
 	all.levels = levels_for(all, max_roots);
-	return round_up_to((g->kind == KVP_VDEV_SINGLE ? 2 : 1) * kvp_table_blocks(&all), ALIGN_BLOCKS);
+	return round_up_to((has_two_copies(g) ? 2 : 1) * kvp_table_blocks(&all), ALIGN_BLOCKS);
 }
 
 /* Data and its table share what is left: 4 KiB of data cost 16 bytes a copy, and a little. */
@@ -282,6 +290,8 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 	g->kind = kind;
 	g->leg_count = legs;
 	g->log_window = 0;
+	g->levels = 0;
+	g->table_copy = 0;
 	if (!kvp_is_parity1(g))
 		g->chunk_blocks = 0;
 	else if (!g->chunk_blocks)
@@ -317,6 +327,37 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 	g->log_start = g->table_start + table_region(g, g->data_blocks, max_roots);
 	g->data_start = g->log_start + log;
 	return 0;
+}
+
+static u64 end_of_table(const struct kvp_geometry *g)
+{
+	return (g->table_copy ?: g->table_start) + kvp_table_blocks(g);
+}
+
+int kvp_layout_larger(const struct kvp_geometry *old, u64 leg_blocks, u32 max_roots,
+		      struct kvp_geometry *g)
+{
+	u64 end = leg_blocks > KVP_LABEL_BLOCKS ? leg_blocks - KVP_LABEL_BLOCKS : 0;
+
+	*g = *old;
+	end -= end % ALIGN_BLOCKS;
+	g->data_blocks = data_that_fits(g, g->data_start, end, max_roots);
+	if (g->data_blocks < old->data_blocks + 2 * kvp_leaf_blocks(g))
+		return -ENOSPC;
+	g->levels = levels_for(*g, max_roots);
+	if (kvp_pages_at(g, g->levels - 1) > max_roots)
+		return -EOVERFLOW;
+	g->table_start = end - table_region(g, g->data_blocks, max_roots);
+	g->table_copy = has_two_copies(g) ? g->table_start + kvp_table_blocks(g) : 0;
+	/* Pages are copied from one to the other. */
+	return kvp_table_behind(old) && g->table_start < end_of_table(old) ? -ENOSPC : 0;
+}
+
+u64 kvp_leg_least(const struct kvp_geometry *g)
+{
+	u64 homes = g->data_start + kvp_home_blocks(g);
+
+	return (kvp_table_behind(g) ? end_of_table(g) : homes) + KVP_LABEL_BLOCKS;
 }
 
 int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
@@ -389,16 +430,26 @@ static bool inside(u64 start, u64 blocks, u64 leg_blocks)
 	       blocks <= leg_blocks - KVP_LABEL_BLOCKS - start;
 }
 
-/* A second copy has a place of its own between the first one and the log. */
-static bool copy_fits(const struct kvp_geometry *g)
+/* A second copy has a place of its own between the first one and the log, or the end. */
+static bool copy_fits(const struct kvp_geometry *g, u64 leg_blocks)
 {
 	u64 blocks = kvp_table_blocks(g);
 
-	if (kvp_is_parity1(g) && g->table_copy)
+	if (!g->table_copy)
+		return true;
+	if (kvp_is_parity1(g) || g->table_copy < g->table_start + blocks)
 		return false;
-	return !g->table_copy ||
-	       (g->table_copy >= g->table_start + blocks && g->table_copy <= g->log_start &&
-		blocks <= g->log_start - g->table_copy);
+	return kvp_table_behind(g) ? inside(g->table_copy, blocks, leg_blocks) :
+	       g->table_copy <= g->log_start && blocks <= g->log_start - g->table_copy;
+}
+
+/* The table lies before the log, or behind the data. */
+static bool in_order(const struct kvp_geometry *g)
+{
+	if (g->log_start + kvp_log_region(g) > g->data_start)
+		return false;
+	return kvp_table_behind(g) ? g->table_start >= g->data_start + kvp_home_blocks(g) :
+	       g->table_start + kvp_table_blocks(g) <= g->log_start;
 }
 
 static bool log_sound(const struct kvp_geometry *g, u64 leg_blocks)
@@ -452,10 +503,9 @@ static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
 		return "log size for its chunks";
 	if (!inside(g->table_start, kvp_table_blocks(g), leg_blocks))
 		return "table region";
-	if (g->table_start + kvp_table_blocks(g) > g->log_start ||
-	    g->log_start + kvp_log_region(g) > g->data_start)
+	if (!in_order(g))
 		return "order of the regions";
-	if (!copy_fits(g))
+	if (!copy_fits(g, leg_blocks))
 		return "second copy of the table";
 	return NULL;
 }

@@ -288,6 +288,17 @@ static void share_once(const struct kvp_sb *sb, u64 *extents, struct kvp_region 
 	}
 }
 
+/* Regions until @extents are used up. */
+static int share_extents(struct kvp_sb *sb, u64 *extents)
+{
+	while (least(extents)) {
+		if (sb->region_count == KVP_MAX_REGIONS)
+			return -EINVAL;
+		share_once(sb, extents, &sb->regions[sb->region_count++]);
+	}
+	return 0;
+}
+
 /* Regions for all vdevs from @first on, until they are used up. */
 static int share_out(struct kvp_sb *sb, u32 first)
 {
@@ -298,12 +309,53 @@ static int share_out(struct kvp_sb *sb, u32 first)
 	count_extents(sb, extents);
 	for (v = 0; v < first; v++)
 		extents[v] = 0;
-	while (least(extents)) {
-		if (sb->region_count == KVP_MAX_REGIONS)
-			return -EINVAL;
-		share_once(sb, extents, &sb->regions[sb->region_count++]);
+	return share_extents(sb, extents);
+}
+
+/* The last region is of vdev @v alone. */
+static bool ends_with(const struct kvp_map *map, u32 v)
+{
+	const struct kvp_map_region *m = &map->region[map->nr - 1];
+
+	return m->nr == 1 && m->part[0].vdev == v;
+}
+
+/* Extents of the vdevs of @grown that no region has. A region begins with a whole leaf. */
+static void count_unused(const struct kvp_sb *sb, u32 grown, u64 *extents)
+{
+	u64 end = kvp_map_blocks(&sb->map), used, leaf;
+	u32 v;
+
+	for (v = 0; v < KVP_MAX_VDEVS; v++) {
+		extents[v] = 0;
+		if (!(grown >> v & 1))
+			continue;
+		leaf = kvp_leaf_blocks(&sb->vdevs[v]);
+		used = (kvp_vblock_nr(kvp_map_from(&sb->map, v, end)) + leaf - 1) / leaf * leaf;
+		extents[v] = (sb->vdevs[v].data_blocks - used) / kvp_extent_blocks(&sb->vdevs[v]);
 	}
-	return 0;
+}
+
+int kvp_regions_grow(struct kvp_sb *sb, u32 grown)
+{
+	u64 extents[KVP_MAX_VDEVS];
+	kvp_vblock_t first;
+	u32 v = 0;
+
+	if (!sb->region_count)
+		return kvp_map_build(sb, &sb->map) ? -EINVAL : 0;
+	while (!(grown >> v & 1))
+		v++;
+	if (grown >> v == 1 && ends_with(&sb->map, v)) {
+		first = sb->map.region[sb->map.nr - 1].part[0].first;
+		sb->regions[sb->region_count - 1].blocks =
+			sb->vdevs[v].data_blocks - kvp_vblock_nr(first);
+	} else {
+		count_unused(sb, grown, extents);
+		if (share_extents(sb, extents))
+			return -EINVAL;
+	}
+	return kvp_map_build(sb, &sb->map) ? -EINVAL : 0;
 }
 
 int kvp_regions_lay_out(struct kvp_sb *sb)

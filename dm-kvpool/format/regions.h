@@ -105,4 +105,14 @@ int __must_check kvp_regions_lay_out(struct kvp_sb *sb);
  */
 int __must_check kvp_regions_add(struct kvp_sb *sb, u32 first);
 
+/**
+ * kvp_regions_grow() - what vdevs hold that have become larger
+ * @grown: a bit for each of them; sb->map is still that of before, their data_blocks are not
+ *
+ * What the pool holds stays where it is. If the last region is of the only vdev that has grown, it
+ * becomes longer; otherwise they share regions behind it.
+ * Return: 0, or -EINVAL: too many regions would be needed.
+ */
+int __must_check kvp_regions_grow(struct kvp_sb *sb, u32 grown);
+
 #endif /* KVP_FORMAT_REGIONS_H */

@@ -345,6 +345,16 @@ static const char *cache_fault(const struct kvp_sb *sb)
 	       "feature bit of the cache" : NULL;
 }
 
+static bool any_table_behind(const struct kvp_sb *sb)
+{
+	u32 i;
+
+	for (i = 0; i < sb->vdev_count; i++)
+		if (kvp_table_behind(&sb->vdevs[i]))
+			return true;
+	return false;
+}
+
 static bool any_resilvers(const struct kvp_sb *sb)
 {
 	u32 i;
@@ -398,6 +408,8 @@ static const char *content_fault(struct kvp_sb *sb)
 
 	if (fault)
 		return fault;
+	if (any_table_behind(sb) != !!(sb->incompat & KVP_INCOMPAT_TABLE_BEHIND))
+		return "feature bit of a table behind the data";
 	if (!sb->pool_blocks || sb->pool_blocks > kvp_map_blocks(&sb->map))
 		return "size of the pool";
 	if (sb->root_count != kvp_sb_roots(sb))

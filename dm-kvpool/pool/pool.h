@@ -44,6 +44,7 @@ struct kvp_start {
 	bool replace;
 	bool replaces;			/* the new leg of a mirror replaces the leg @leaves */
 	u8 leaves[16];			/* a UUID */
+	bool grow;			/* legs of the running pool may be larger */
 	u8 uuid[16];
 	bool any_uuid;
 	char name[KVP_NAME_LEN + 1];

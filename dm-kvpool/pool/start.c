@@ -146,6 +146,26 @@ static void note_bad(struct kvp_label *label, int error, const struct kvp_why *w
 	label->why = *why;
 }
 
+/* A whole superblock, of when the device was larger. */
+static void note_cut(struct kvp_label *label, const struct kvp_sb *sb)
+{
+	if (sb->epoch < label->cut_epoch ||
+	    (sb->epoch == label->cut_epoch && sb->sequence < label->cut_sequence))
+		return;
+	label->cut_epoch = sb->epoch;
+	label->cut_sequence = sb->sequence;
+}
+
+/*
+ * True if the pool has grown since the newest superblock that fits: others know a larger device,
+ * and this one holds the state of before.
+ */
+static bool outgrown(const struct kvp_label *label)
+{
+	return label->cut_epoch > label->sb->epoch ||
+	       (label->cut_epoch == label->sb->epoch && label->cut_sequence > label->sb->sequence);
+}
+
 /* Judge one slot of a ring, which was read into l->slot. */
 static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset, u64 leg_blocks, u32 ring, u32 slot)
 {
@@ -162,6 +182,8 @@ static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset,
 					 ret == -EOPNOTSUPP ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
 	if (ret) {
 		note_bad(label, ret, &why);
+		if (ret == -ENOSPC)
+			note_cut(label, l->tmp);
 		return;
 	}
 	label->rings.sequence[ring][slot] = l->tmp->sequence;
@@ -206,6 +228,7 @@ static void read_label(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_lab
 	made = label->sb->legs[label->sb->leg_index].size_blocks;
 	if (made > 2 * KVP_LABEL_BLOCKS && made < leg->size_blocks)
 		take_ring(l, leg, label, KVP_RING_OLD_BACK, made, 1);
+	label->found = !outgrown(label);
 }
 
 int kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 at, struct kvp_refusal *r)

@@ -15,6 +15,7 @@ struct kvp_label {
 	int error, read_error;	/* of a bad slot; of a slot that cannot be read */
 	struct kvp_why why;
 	struct kvp_sb_rings rings;
+	u64 cut_epoch, cut_sequence;	/* of the newest whole one for a larger device; 0 */
 	struct kvp_sb *sb;	/* the newest valid one */
 };
 

@@ -186,6 +186,7 @@ static int parse_option(struct kvp_line *l, struct kvp_start *s, char *arg)
 		{ "add", offsetof(struct kvp_start, add) },
 		{ "remove", offsetof(struct kvp_start, remove) },
 		{ "replace", offsetof(struct kvp_start, replace) },
+		{ "grow", offsetof(struct kvp_start, grow) },
 	};
 	char *value = strchr(arg, '=');
 	u32 i;

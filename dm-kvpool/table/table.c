@@ -1340,6 +1340,32 @@ static void write_missed(const struct kvp_tpage *tp, struct page *page)
 	}
 }
 
+int kvp_table_next_clean(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, struct page *page,
+			 struct kvp_table_page *is)
+{
+	struct kvp_tpage *tp;
+	bool lost;
+	int ret;
+
+	lockdep_assert_held(&v->pool->checkpoint_lock);
+	for (;;) {
+		ret = next_page(v, level, own, kvp_vblock(v->g->data_blocks), 0);
+		if (ret <= 0)
+			return ret;
+		tp = load(v, level, index_of(v, level, *own));
+		if (IS_ERR(tp))
+			return PTR_ERR(tp);
+		*own = next_below(v, level, *own);
+		*is = (struct kvp_table_page){ .index = tp->index, .ptr = tp->durable };
+		lost = kvp_ptr_lost(tp->durable);
+		ret = copy_if_clean(v->pool->table, tp, page);
+		kvp_table_put(v->pool, tp);
+		/* Nothing is on disk of a page that was given up. */
+		if (!lost)
+			return ret ?: -EAGAIN;
+	}
+}
+
 int kvp_table_copy_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
 			struct page *page)
 {
@@ -1426,17 +1452,22 @@ static struct page *fixed_page(const struct kvp_tpage *tp)
 	return tp->fixed ?: tp->page;
 }
 
+u64 kvp_table_pointer(const struct kvp_vdev *v, u32 level, u64 index, const __le64 *w,
+		      unsigned int slot)
+{
+	bool poison = false;
+	u32 era = level ? newest_below(w, &poison) : newest_in_leaf(w, &poison);
+
+	/* Null, but it has the era of the discard. */
+	if (nothing_below(w, level))
+		return kvp_ptr(0, era, 0, false);
+	return kvp_ptr(kvp_page_sum(v->seed, level, index, w), era, slot, poison);
+}
+
 /* The pointer of a page summarises it: newest era, any poison. */
 static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 {
-	const __le64 *w = page_address(fixed_page(tp));
-	bool poison = false;
-	u32 era = tp->level ? newest_below(w, &poison) : newest_in_leaf(w, &poison);
-
-	/* Null, but it has the era of the discard. */
-	if (nothing_below(w, tp->level))
-		return kvp_ptr(0, era, 0, false);
-	return kvp_ptr(kvp_page_sum(tp->v->seed, tp->level, tp->index, w), era, slot, poison);
+	return kvp_table_pointer(tp->v, tp->level, tp->index, page_address(fixed_page(tp)), slot);
 }
 
 /* The parent changes with its child: it becomes part of the same checkpoint. */
@@ -1576,6 +1607,17 @@ void kvp_table_keep_roots(struct kvp_table *t, const struct kvp_sb *sb)
 void kvp_table_put_roots(const struct kvp_table *t, struct kvp_sb *sb)
 {
 	memcpy(sb->roots, t->old_roots, sizeof(sb->roots));
+}
+
+bool kvp_table_forget(struct kvp_pool *pool)
+{
+	kvp_table_shrink(pool, true);
+	return !READ_ONCE(pool->table->nr_pages) && !READ_ONCE(pool->table->nr_dirty);
+}
+
+void kvp_table_take_roots(struct kvp_table *t, const struct kvp_sb *sb)
+{
+	memcpy(t->roots, sb->roots, sizeof(t->roots));
 }
 
 void kvp_table_clear_roots(struct kvp_table *t, u32 from)

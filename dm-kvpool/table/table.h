@@ -404,6 +404,28 @@ void kvp_table_shrink(struct kvp_pool *pool, bool all);
 int __must_check kvp_table_copy_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
 				     struct page *page);
 
+/* A page as it is on disk: its number in its level, and the pointer that names it. */
+struct kvp_table_page {
+	u64 index, ptr;
+};
+
+/**
+ * kvp_table_next_clean() - copy the next table page of @v that was ever written
+ * @level: of the page
+ * @own: a block of @v; receives the first block behind the page that was found
+ * @page: to copy into
+ * @is: receives which one it is
+ *
+ * Pages that were given up are passed over. Caller holds checkpoint_lock. Return: 1; 0: there is
+ * none from *@own on; -EAGAIN: it is not clean; or -errno: it, or one above it, cannot be read.
+ */
+int __must_check kvp_table_next_clean(struct kvp_vdev *v, u32 level, kvp_vblock_t *own,
+				      struct page *page, struct kvp_table_page *is);
+
+/** kvp_table_pointer() - the pointer to a page of @v with @w in @slot; null: nothing is below */
+u64 kvp_table_pointer(const struct kvp_vdev *v, u32 level, u64 index, const __le64 *w,
+		      unsigned int slot);
+
 /**
  * kvp_table_scrub_page() - verify every copy of the page of @level above @block; heal
  * @good, @copy: pages to work with
@@ -441,6 +463,16 @@ void kvp_table_note(const struct kvp_table *t, struct kvp_sb *sb);
  */
 void kvp_table_keep_roots(struct kvp_table *t, const struct kvp_sb *sb);
 void kvp_table_put_roots(const struct kvp_table *t, struct kvp_sb *sb);
+
+/**
+ * kvp_table_forget() - drop all pages from memory
+ *
+ * Return: false: some are dirty or in use. Context: the pool is quiesced.
+ */
+bool __must_check kvp_table_forget(struct kvp_pool *pool);
+
+/** kvp_table_take_roots() - the roots are those of @sb. Context: no page is in memory. */
+void kvp_table_take_roots(struct kvp_table *t, const struct kvp_sb *sb);
 
 /**
  * kvp_table_clear_roots() - from root @from on there is no page yet.

@@ -16,6 +16,7 @@
 #include "io/flight.h"
 #include "io/io_bio.h"
 #include "pool/add.h"
+#include "pool/grow.h"
 #include "pool/online.h"
 #include "pool/pool.h"
 #include "pool/start.h"
@@ -244,6 +245,23 @@ static int check_growth(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 	return ret;
 }
 
+/* Check whether the pool can use more of its legs. */
+static int check_larger(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	struct kvp_sb *next;
+	int ret;
+
+	if (!kvp_vdevs_match(pool->sb, &t->start))
+		return kvp_refuse(r, -EINVAL, "grow first, or change its vdevs first",
+				  "the new table names other vdevs than the pool has");
+	next = kvzalloc(sizeof(*next), GFP_KERNEL);
+	if (!next)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	ret = kvp_pool_grow_plan(pool, &t->start, next, r);
+	kvfree(next);
+	return ret;
+}
+
 /* Check that the table is this pool's, whatever its legs are. */
 static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
@@ -254,6 +272,8 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 	if (t->start.replaces && !attaches(t, pool))
 		return kvp_refuse(r, -EINVAL, "name the new leg behind the others of a mirror or single",
 				  "the table replaces a leg in use, and names no leg more");
+	if (t->start.grow)
+		return check_larger(t, pool, r);
 	if (adds_vdevs(t, pool))
 		return check_growth(t, pool, r);
 	if (substitutes(t, pool))
@@ -588,6 +608,13 @@ static int detach(struct kvp_target *t, struct kvp_instance *inst, struct kvp_re
 	return kvp_pool_detach(inst->pool, &t->start, r);
 }
 
+/* And here. */
+static int grow(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	kvp_requests_settle(&inst->requests);
+	return kvp_pool_grow(inst->pool, &t->start, r);
+}
+
 /*
  * And here. A device that another pool has is left out: refused now, all I/O would wait. Of the
  * table only devices count that are no legs: a leg that hangs is no reason to leave out others.
@@ -628,6 +655,8 @@ static noinline_for_stack int change(struct kvp_target *t, struct kvp_instance *
 {
 	struct kvp_pool *pool = inst->pool;
 
+	if (t->start.grow)
+		return grow(t, inst, r);
 	if (substitutes(t, pool))
 		return take_device(t, inst, kvp_pool_substitute, r);
 	if (attaches(t, pool))

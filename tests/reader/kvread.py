@@ -28,7 +28,7 @@ REDO_BEGUN = 1
 REDO_BEGUN_ANEW = 3	# in place of a complete one that is damaged
 FLAG_LAST = 1
 FEATURES = {2: "cache", 4: "vdevs", 16: "generations", 32: "log turns", 64: "cache parity1", 128: "log window",
-            256: "resilver"}
+            256: "resilver", 512: "table-behind"}
 LOST_POINTER = 0xBFFFFFFF00000001
 
 
@@ -154,6 +154,7 @@ class Vdev:
          self.segment_blocks, self.data_start, self.data_blocks, self.chunk, self.own_window,
          self.table_copy) = struct.unpack_from("<IIIIQQIIQQIIQ", raw)
         self.index = index
+        self.behind = not self.is_cache and self.table_start > self.data_start
         self.default_window = default_window
         self.legs = []          # as many as leg_count; None: not here, or not in sync
         self.first_root = 0
@@ -308,10 +309,17 @@ class Vdev:
             return "table levels"
         groups = self.groups_before(self.levels)
         table = 64 * ceil(groups, n) if self.parity1 else 32 * groups
-        if self.table_start < 256 or self.table_start + table > self.log_start or \
-           self.log_start + region > self.data_start:
+        if self.log_start + region > self.data_start or not inside(self.table_start, table):
             return "order of the regions"
-        if self.table_copy and not (self.table_start + table <= self.table_copy <= self.log_start - table):
+        end = self.log_start
+        if self.behind:
+            if self.table_start < self.data_start + (self.data_blocks // (n - 1) if self.parity1 else self.data_blocks):
+                return "order of the regions"
+            end = leg_blocks - 256
+        elif self.table_start + table > end:
+            return "order of the regions"
+        if self.table_copy and (self.parity1 or
+                                not self.table_start + table <= self.table_copy <= end - table):
             return "second copy of the table"
         return None
 
@@ -393,7 +401,8 @@ class Superblock:
             raise Refused("caches")
         if bool(self.regions) != bool(self.incompat & 4) or bool(self.generations) != bool(self.incompat & 16) or \
            bool(self.log_others) != bool(self.incompat & 32) or \
-           any(leg.state == 5 for leg in self.legs) != bool(self.incompat & 256):
+           any(leg.state == 5 for leg in self.legs) != bool(self.incompat & 256) or \
+           any(v.behind for v in self.vdevs) != bool(self.incompat & 512):
             raise Refused("features")
         if self.log_tail < log.log_blocks or not self.log_tail <= self.log_commit <= self.log_tail + log.window:
             raise Refused("log position")
@@ -482,6 +491,16 @@ def extent(v):
 
 # --- which superblock and which legs count: 2.2 -------------------------------------------------
 
+def larger(raw, block, blocks, window):
+    """2.1, 7: the superblock is valid, but of when the device was larger."""
+    index = struct.unpack_from("<I", raw, 120)[0]
+    size = struct.unpack_from("<Q", raw, 3584 + 96 * index + 24)[0] if index < 48 else 0
+    try:
+        return size > blocks and bool(Superblock(raw, block * BLOCK, size, window))
+    except Refused:
+        return False
+
+
 def read_label(leg, window):
     """A leg's newest valid superblock: the first valid one in order of claimed age."""
     found = []
@@ -496,7 +515,8 @@ def read_label(leg, window):
             leg.sb = Superblock(raw, block * BLOCK, leg.blocks, window)
             return
         except Refused:
-            continue
+            if larger(raw, block, leg.blocks, window):
+                raise Refused(leg.path + ": too small")
     raise Refused(leg.path + ": no label")
 
 

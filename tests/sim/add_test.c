@@ -431,6 +431,7 @@ void run_grow(void)
 {
 	u32 i, victim, after;
 
+	run_larger();
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		const struct shape *s = &shapes[i];
 

@@ -285,6 +285,9 @@ static void look_main(void *arg)
 			sim_fail("start refused (%d): %s", l->refused, l->host.refusal.why);
 		return;
 	}
+	if (l->crash->at >= l->crash->grown_at &&
+	    l->host.pool->sb->pool_blocks <= l->crash->grown_from)
+		sim_fail("the pool had grown, and has %llu blocks", l->host.pool->sb->pool_blocks);
 	l->started = disks.trace.nr;
 	l->host.ssds_lie = l->crash->rotten;
 	l->written = l->host.pool->table->written;

@@ -35,6 +35,7 @@ struct crash {
 	u32 sound_at;
 	bool growing;		/* the second vdev was being added: */
 	u32 grown_at;		/* from this position on it must be there */
+	u64 grown_from;		/* and then it has more blocks than that; 0: a vdev was added */
 	/* from which on the cache has other SSDs; ~0: not known; 0: it does not */
 	u32 swaps_at;
 	/* a mirror gets one leg more or less: as it was; from this position on it is not */

@@ -14,6 +14,7 @@
 #include "policy/index.h"
 #include "policy/ssdpolicy.h"
 #include "pool/add.h"
+#include "pool/grow.h"
 #include "pool/online.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
@@ -100,6 +101,16 @@ static bool add_vdevs(struct kvp_start *s, const struct host_start *hs)
 	return parity;
 }
 
+/* Devices may become larger. 0: all of the disk. */
+static u32 blocks_of_leg(const struct host_start *hs, u32 leg)
+{
+	u32 data = hs->legs - hs->cache;
+
+	if (leg >= data)
+		return 0;
+	return (leg < data - hs->second ? hs->all_blocks : hs->second_blocks) ?: hs->leg_blocks;
+}
+
 static void fill_start(struct kvp_start *s, const struct host_start *hs)
 {
 	bool parity;
@@ -142,7 +153,7 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 		}
 		disk = host_disk(hs, i);
 		s->legs[i].bdev = &disks.bdev[disk];
-		s->legs[i].size_blocks = disks.img[disk].blocks;
+		s->legs[i].size_blocks = blocks_of_leg(hs, i) ?: disks.img[disk].blocks;
 		s->legs[i].rotational = hs->rotational;
 		snprintf(s->legs[i].path, sizeof(s->legs[i].path), "disk%u", disk);
 	}
@@ -314,7 +325,8 @@ static int load_table(struct host *h, const struct host_start *hs,
 
 	fill_start(s, hs);
 	s->pool_blocks = 0;
-	s->replace = true;
+	s->replace = change != kvp_pool_grow;
+	s->grow = !s->replace;
 	kvp_pool_quiesce(h->pool);
 	if (h->quiesced)
 		h->quiesced(h);
@@ -336,6 +348,11 @@ int host_attach(struct host *h, const struct host_start *hs)
 int host_detach(struct host *h, const struct host_start *hs)
 {
 	return load_table(h, hs, kvp_pool_detach);
+}
+
+int host_larger(struct host *h, const struct host_start *hs)
+{
+	return load_table(h, hs, kvp_pool_grow);
 }
 
 bool host_labelled(u32 disk)

@@ -71,6 +71,9 @@ struct host_start {
 	u32 blank;
 	bool writethrough;	/* without the log */
 	bool discard_log;
+	u32 leg_blocks;		/* so many of each disk with data are there for the pool; 0: all */
+	u32 all_blocks;		/* the same of legs of the first vdev; 0: leg_blocks */
+	u32 second_blocks;	/* the same of legs of the second vdev; 0: leg_blocks */
 	bool grown;		/* the second vdev was added: the size is what both have */
 	/* bit per leg: it was put back to an older state, and must be found stale */
 	u32 outdated;
@@ -104,6 +107,8 @@ int host_replace(struct host *h, const struct host_start *hs);
 int host_attach(struct host *h, const struct host_start *hs);
 /** host_detach() - the same with one leg less */
 int host_detach(struct host *h, const struct host_start *hs);
+/** host_larger() - suspend, use more of the legs, as @hs has them, resume; the engine's error */
+int host_larger(struct host *h, const struct host_start *hs);
 /** host_labelled() - true if some block of the disk's label is not zeros */
 bool host_labelled(u32 disk);
 /** host_disk() - the disk that leg @leg is on */

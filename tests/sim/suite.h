@@ -106,6 +106,8 @@ u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_dept
 		u32 positions);
 
 void run_golden(void);
+/** run_larger() - a part of run_grow() that is in larger_test.c */
+void run_larger(void);
 void run_sequences(void);
 void run_deep(void);
 /** run_deep_sequences() - its part that is in sequences.c */

@@ -33,6 +33,7 @@ _kvpoolctl_commands=(
 	'clear:reset error counters, try failed parts again, resume a pool'
 	'giveup:give up a page of checksums that is bad in every copy'
 	'add:make a pool larger, or add a cache or spares'
+	'grow:use the space of legs that have become larger'
 	'remove:take the cache, or a spare, out'
 	'replace:put another device in the place of a leg'
 	'attach:add one more leg to a mirror, or SSD to the cache, as a copy'
@@ -322,6 +323,21 @@ _kvpoolctl_of() {
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
 			'*:argument:_kvpoolctl_vdev' ;;
+	grow)
+		_arguments -s \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
 	remove)
 		_arguments -s \
 			'-n[print what would be done]' \

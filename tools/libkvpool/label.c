@@ -134,6 +134,15 @@ static void read_slot(const struct device *d, struct label *l, struct label_slot
 		note_spare(d, l, s, raw);
 }
 
+/* Has the pool grown since, and the device is small again? Then the label is of before. */
+static void drop_outgrown(struct label *l)
+{
+	if (!l->short_sb || !kvp_sb_newer(l->short_sb, l->sb))
+		return;
+	free(l->sb);
+	l->sb = NULL;
+}
+
 static u64 may_hold(const struct label *l)
 {
 	struct kvp_sb_rings r = { 0 };
@@ -167,6 +176,8 @@ int label_read(const struct device *d, struct label *l, struct err *err)
 	}
 	i = raw && sb;
 	if (i && l->sb)
+		drop_outgrown(l);
+	if (i && l->sb)
 		l->held = may_hold(l);
 	free(raw);
 	free(sb);
@@ -195,7 +206,7 @@ const char *label_fault(const struct label *l)
 	if (l->sb)
 		return NULL;
 	for (i = 0; i < LABEL_SLOTS; i++)
-		if (l->slots[i].state != -ENODATA)
+		if (l->slots[i].state && l->slots[i].state != -ENODATA)
 			return l->slots[i].why.text;
 	return "it has no kvpool label";
 }

@@ -26,7 +26,7 @@ struct label {
 	bool unsupported;	/* a newer format, or features this tool does not know */
 	bool ambiguous;		/* valid slots name different pools or legs */
 	struct kvp_sb *sb;	/* newest valid one, NULL if none */
-	/* bytes that the device lacks of its size as a leg; if not 0, no slot is valid */
+	/* bytes that the device lacks of its size as a leg; if not 0, no slot counts that is older */
 	u64 short_by;
 	struct kvp_sb *short_sb;	/* if short_by: the newest superblock there */
 	/* the labels of a spare that are valid, 2 of a whole one; the slots count as bad */

@@ -31,7 +31,7 @@
 #define ANSWER_MAX	(64u << 10)
 
 extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export,
-	cmd_get, cmd_history, cmd_iostat,
+	cmd_get, cmd_grow, cmd_history, cmd_iostat,
 	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub, cmd_status,
 	cmd_top, cmd_wait, cmd_whois;
 
@@ -422,6 +422,7 @@ static const struct trial {
 	{ &cmd_replace, { "replace", "p", "/dev/none6", "/dev/none8" }, true },
 	{ &cmd_attach, { "attach", "p", "/dev/none6", "/dev/none8" }, true },
 	{ &cmd_add, { "add", "p", "mirror", "/dev/none8", "/dev/none9" }, true },
+	{ &cmd_grow, { "grow", "p" }, true },
 	{ &cmd_export, { "export", "p" }, true }, { &cmd_clear, { "clear", "p", "/dev/none2" },
 						    false },
 	{ &cmd_scrub, { "scrub", "p" }, false }, { &cmd_wait, { "wait", "p" }, false },

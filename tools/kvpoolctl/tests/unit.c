@@ -109,7 +109,7 @@ static void test_features(void)
 	char text[KVP_FEATURES_LEN];
 
 	kvp_features_print(KVP_INCOMPAT_KNOWN, text);
-	expect(!strcmp(text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver"));
+	expect(!strcmp(text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver,table-behind"));
 	kvp_features_print(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_LOG_WINDOW, text);
 	expect(!strcmp(text, "vdevs,cache,log-window"));
 	kvp_features_print(0, text);
@@ -1611,6 +1611,34 @@ static bool drawn(json_object *pool, bool verbose, const char *want)
 	return same;
 }
 
+/* The layouts of @kind with so many MiB of each leg: at first, then larger, then that again with @least more. */
+static void larger_layouts(u32 kind, u32 legs, u64 mib, u64 more, u64 again, u64 least)
+{
+	struct kvp_geometry g = { .first_leg = 0 }, h, i;
+	struct kvp_why why;
+
+	expect(!kvp_layout_one(kind, legs, mib << 8, 0, 0, KVP_MAX_ROOTS, &g, &why));
+	expect(!kvp_table_behind(&g) && kvp_layout_larger(&g, mib << 8, KVP_MAX_ROOTS, &h) == -ENOSPC);
+	expect(!kvp_layout_larger(&g, more << 8, KVP_MAX_ROOTS, &h));
+	expect(kvp_table_behind(&h) && !kvp_geometry_check(&h, more << 8, &why));
+	expect(kvp_geometry_check(&h, (more << 8) - 256, &why));
+	expect(kvp_leg_least(&h) <= more << 8 && kvp_leg_least(&h) > h.table_start);
+	expect(h.data_start == g.data_start && h.log_start == g.log_start && h.levels >= g.levels);
+	/* Not before the whole new table lies behind the old one. */
+	expect(kvp_layout_larger(&h, (more + least - 1) << 8, KVP_MAX_ROOTS, &i) == -ENOSPC);
+	expect(!kvp_layout_larger(&h, again << 8, KVP_MAX_ROOTS, &i));
+	expect(i.table_start >= (h.table_copy ?: h.table_start) + kvp_table_blocks(&h));
+	expect(!kvp_geometry_check(&i, again << 8, &why));
+}
+
+static void test_larger_layouts(void)
+{
+	larger_layouts(KVP_VDEV_MIRROR, 2, 1 << 20, 2 << 20, 3 << 20, 8000);
+	larger_layouts(KVP_VDEV_SINGLE, 1, 1 << 20, 2 << 20, 3 << 20, 16000);
+	larger_layouts(KVP_VDEV_PARITY1, 5, 1 << 20, 2 << 20, 3 << 20, 8 << 10);
+	larger_layouts(KVP_VDEV_MIRROR, 2, 16, 64, 128, 2);
+}
+
 static void test_layout_tree(void)
 {
 	json_object *pool = json_tokener_parse(tree_pool);
@@ -1823,6 +1851,7 @@ int main(int argc, char **argv)
 	test_advice();
 	test_unasked();
 	test_columns();
+	test_larger_layouts();
 	test_layout_tree();
 	test_layout_of_cache();
 	test_cache_lines();

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * All legs of a vdev have become larger: other devices took their place, or the devices themselves
+ * grew. So the vdev becomes larger, and the pool.
+ *
+ * The pool is quiesced: everything is home and checkpointed, and its log empty. Log and data stay
+ * where they are. The table, which would be in the way of more data or has no room for its sums,
+ * goes to the end of the legs, behind the data (kvp_layout_larger()).
+ *
+ *   1. One superblock says how large the legs are. Each leg gets its second label at its end by
+ *      that, so the old one, which may lie in the middle of a device that grew, may be overwritten.
+ *   2. All pages of the table are written to their new places, on all legs, and flushed. Nothing
+ *      names these places: they lie behind data and table as they are.
+ *   3. One superblock under a new epoch has the new geometry, more roots, and more blocks of the
+ *      pool; and one more after it, so that the two newest ones have the same shape. Only then may
+ *      data come where the table was.
+ *
+ * If the power goes before 3, the pool is the old one. In 3 the newest superblock that is left
+ * decides (R13), and either is true: the old table is whole until the end of 3, and the new one was
+ * flushed on each leg before. A leg that fails before 3 ends the growth: the pool stays as it was.
+ * A leg that fails the superblock has all of the table in its new place, and is recorded out as
+ * ever. So what it misses is what is newer than its era, as for any leg.
+ *
+ * A leg that is out has none of the pages in their new places, and may have the old size. So all
+ * legs must be in sync.
+ */
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "format/grow.h"
+#include "io/mirror.h"
+#include "log/log.h"
+#include "pool/add.h"
+#include "pool/grow.h"
+#include "pool/pool.h"
+#include "super/events.h"
+#include "super/members.h"
+#include "table/move.h"
+#include "table/table.h"
+
+/**
+ * struct larger - a growth
+ * @old: superblock, with the new sizes of legs
+ * @next: superblock
+ * @w: the legs, and which vdevs grow
+ * @roots: of each vdev that grows
+ */
+struct larger {
+	struct kvp_sb *old, *next;
+	struct kvp_grow w;
+	u64 (*roots)[KVP_MAX_ROOTS];
+};
+
+/* --- the plan ------------------------------------------------------------------- */
+
+static u64 size_in_table(const struct kvp_leg *leg, const struct kvp_start *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nr_legs; i++)
+		if (s->legs[i].bdev && s->legs[i].bdev == leg->bdev)
+			return s->legs[i].size_blocks;
+	return leg->size_blocks;
+}
+
+static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+		struct kvp_grow *w, struct kvp_refusal *r)
+{
+	struct kvp_why why;
+	u32 i;
+	int ret;
+
+	w->sources = 0;
+	for (i = 0; i < pool->nr_legs; i++) {
+		w->leg_blocks[i] = size_in_table(&pool->legs[i], s);
+		if (kvp_leg_in_sync(&pool->legs[i]))
+			w->sources |= BIT_ULL(i);
+	}
+	ret = kvp_grow_plan(next, pool->sb, w, &why);
+	return ret ? kvp_refuse(r, ret, kvp_grow_mend(ret), "%s", why.text) : 0;
+}
+
+int kvp_pool_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+		       struct kvp_sb *next, struct kvp_refusal *r)
+{
+	struct kvp_grow w;
+	int ret = kvp_change_able(pool, r) ?: plan(pool, s, next, &w, r);
+
+	if (!ret && s->pool_blocks && s->pool_blocks != next->pool_blocks)
+		ret = kvp_refuse(r, -EINVAL, "use the length that the refusal names",
+				 "the table is %llu sectors long, the pool would be %llu",
+				 (unsigned long long)s->pool_blocks * KVP_BLOCK_SECTORS,
+				 (unsigned long long)next->pool_blocks * KVP_BLOCK_SECTORS);
+	return ret;
+}
+
+/* --- the steps ------------------------------------------------------------------------ */
+
+/* Step 1. */
+static int say_sizes(struct kvp_pool *pool, const struct larger *l, struct kvp_refusal *r)
+{
+	u32 i;
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	for (i = 0; i < pool->nr_legs; i++) {
+		if (!pool->legs[i].bdev || !kvp_leg_in_sync(&pool->legs[i]))
+			continue;
+		pool->legs[i].size_blocks = l->w.leg_blocks[i];
+		pool->sb->legs[i].size_blocks = l->w.leg_blocks[i];
+	}
+	ret = kvp_sb_commit(pool);
+	mutex_unlock(&pool->sb_lock);
+	return ret ? kvp_refuse(r, ret, "see kvpoolctl status",
+				"not enough legs took the superblock") : 0;
+}
+
+/* Step 2. */
+static int move_tables(struct kvp_pool *pool, struct larger *l, struct kvp_refusal *r)
+{
+	int ret = 0;
+	u32 v;
+
+	for (v = 0; !ret && v < pool->nr_vdevs; v++)
+		if (l->w.grown >> v & 1)
+			ret = kvp_table_move(&pool->vdevs[v], &l->next->vdevs[v], l->roots[v]);
+	if (!ret)
+		ret = kvp_legs_flush(pool);
+	if (!ret && !kvp_table_forget(pool))
+		ret = -EAGAIN;
+	return ret ? kvp_refuse(r, ret, "scrub the pool, then try again",
+				"not all of its table could be copied") : 0;
+}
+
+/* What was planned is true yet: no leg of a vdev that grows was lost. */
+static int plan_again(struct kvp_pool *pool, const struct kvp_start *s, struct larger *l,
+		      struct kvp_refusal *r)
+{
+	u32 grown = l->w.grown, v;
+	int ret = plan(pool, s, l->next, &l->w, r);
+
+	if (!ret && l->w.grown != grown)
+		ret = -EIO;
+	if (ret)
+		return kvp_refuse(r, ret, "see kvpoolctl status", "a leg was lost meanwhile");
+	for (v = 0; v < l->next->vdev_count; v++)
+		if (grown >> v & 1)
+			kvp_grow_take_roots(l->next, v, l->roots[v]);
+	return 0;
+}
+
+static void take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
+{
+	kvp_take_shape(pool, sb);
+	kvp_table_take_roots(pool->table, sb);
+}
+
+/* Some leg may have the new superblock: a newer one has the old shape, or the pool is faulted. */
+static void undo(struct kvp_pool *pool, const struct larger *l)
+{
+	take_shape(pool, l->old);
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	kvp_unfault(pool, true);
+}
+
+/* Step 3. */
+static int commit(struct kvp_pool *pool, const struct kvp_start *s, struct larger *l,
+		  struct kvp_refusal *r)
+{
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	ret = plan_again(pool, s, l, r);
+	if (ret)
+		goto out;
+	*l->old = *pool->sb;
+	take_shape(pool, l->next);
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	ret = kvp_sb_commit(pool) ?: kvp_sb_commit(pool);
+	if (!ret)
+		goto out;
+	kvp_refuse(r, ret, "see kvpoolctl status", "not enough legs took the superblock");
+	undo(pool, l);
+out:
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+static int grow(struct kvp_pool *pool, const struct kvp_start *s, struct larger *l,
+		struct kvp_refusal *r)
+{
+	u64 before = pool->sb->pool_blocks;
+	int ret = kvp_pool_grow_plan(pool, s, l->next, r) ?: plan(pool, s, l->next, &l->w, r);
+
+	if (ret)
+		return ret;
+	ret = say_sizes(pool, l, r) ?: move_tables(pool, l, r) ?: commit(pool, s, l, r);
+	if (ret)
+		return ret;
+	kvp_log_limit_buffered(pool);
+	kvp_event(pool, "legs_grown vdevs=%u blocks=%llu before=%llu", hweight32(l->w.grown),
+		  (unsigned long long)pool->sb->pool_blocks, (unsigned long long)before);
+	return 0;
+}
+
+int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	struct larger *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	int ret;
+
+	if (!l)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	l->old = kvzalloc(sizeof(*l->old), GFP_KERNEL);
+	l->next = kvzalloc(sizeof(*l->next), GFP_KERNEL);
+	l->roots = kvcalloc(KVP_MAX_VDEVS, sizeof(*l->roots), GFP_KERNEL);
+	/* What a stop has left in the log of a cache. If that fails, the next call says so. */
+	kvp_pool_empty(pool);
+	kvp_events_flush(pool);
+	if (l->old && l->next && l->roots)
+		ret = kvp_change_ready(pool, r) ?: grow(pool, s, l, r);
+	else
+		ret = kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	kvfree(l->roots);
+	kvfree(l->next);
+	kvfree(l->old);
+	kfree(l);
+	return ret;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A pool becomes larger because all legs of a vdev have. The head of grow.c has the steps. */
+#ifndef KVP_POOL_GROW_H
+#define KVP_POOL_GROW_H
+
+#include "pool/pool.h"
+
+/**
+ * kvp_pool_grow_plan() - check whether the pool can use more of the legs that @s names
+ * @next: receives the superblock, but for the roots of vdevs that grow
+ *
+ * Context: process, no I/O. Return: 0, or the error of the refusal.
+ */
+int __must_check kvp_pool_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+				    struct kvp_sb *next, struct kvp_refusal *r);
+
+/**
+ * kvp_pool_grow() - use more of the legs that @s names, durably
+ *
+ * Context: process, for long: all pages of the tables are copied; the pool is quiesced.
+ * Return: 0. After an error the pool is as it was, but for the sizes of its legs, or it is faulted.
+ */
+int __must_check kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s,
+			       struct kvp_refusal *r);
+
+#endif /* KVP_POOL_GROW_H */
