@@ -137,12 +137,37 @@ static int list_pools(struct ctl *ctl, struct scan *s, const struct request *q)
 
 /* --- importing ----------------------------------------------------------------- */
 
+#define UNREAD_TEXT	320
+
+/* What to add to "not found": a pool on a device that cannot be read is not absent. */
+static const char *unread_text(const struct scan *s, char buf[UNREAD_TEXT])
+{
+	const struct found_leg *leg = scan_unread(s);
+
+	*buf = 0;
+	if (leg)
+		snprintf(buf, UNREAD_TEXT, "; %.150s may be a leg of it: %.80s", leg->dev.path,
+			 label_fault(&leg->label));
+	return buf;
+}
+
+/* An import goes on without them. */
+static void note_unread(const struct ctl *ctl, const struct scan *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->leg_count; i++)
+		if (label_unread(&s->legs[i]->label))
+			ctl_say(ctl, "note: %s may be a leg: %s", s->legs[i]->dev.path,
+				label_fault(&s->legs[i]->label));
+}
+
 /* The pool with the name or UUID @which; a name must be unique. */
 static const struct found_pool *choose(const struct scan *s, const struct request *q,
 				       struct err *err)
 {
 	const struct found_pool *found = NULL;
-	char uuid[UUID_BUF];
+	char uuid[UUID_BUF], text[UNREAD_TEXT];
 	unsigned int i;
 
 	for (i = 0; i < s->pool_count; i++) {
@@ -164,7 +189,7 @@ static const struct found_pool *choose(const struct scan *s, const struct reques
 	}
 	if (!found)
 		err_set(err, ERR_NOT_FOUND, q->which, "'kvpoolctl import' lists all pools; "
-			"-d names where to look", "no such pool was found");
+			"-d names where to look", "no such pool was found%s", unread_text(s, text));
 	return found;
 }
 
@@ -382,6 +407,7 @@ static int import_boot(struct ctl *ctl, const struct request *q)
 		ctl_say(ctl, "left the pool of %s alone: %s", q->boot, why);
 		return ctl_done(ctl);
 	}
+	note_unread(ctl, &s);
 	ret = import_one(ctl, p, q);
 	scan_free(&s);
 	return ret;
@@ -461,6 +487,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return import_boot(ctl, &q);
 	if (scan_run(q.places, q.place_count, &s, &err))
 		return ctl_fail(ctl, &err);
+	if (q.all || q.which)
+		note_unread(ctl, &s);
 	if (q.all) {
 		ret = import_all(ctl, &s, &q);
 	} else if (!q.which) {
@@ -520,7 +548,9 @@ const struct command cmd_import = {
 		"the other host cannot write to them any more. A host is known by its "
 		"/etc/machine-id.\n"
 		"While legs are missing that may hold newer data, --boot waits for them. After "
-		"that it does the same as an import.",
+		"that it does the same as an import.\n"
+		"A device that does not answer for 30 seconds, or whose label cannot be read, may "
+		"be a leg of any pool. It is named, and pools that do not need it are imported.",
 	.example = "kvpoolctl import\n"
 		"kvpoolctl import tank\n"
 		"kvpoolctl import -d /dev/disk/by-id --degraded tank",

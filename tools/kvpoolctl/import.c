@@ -200,6 +200,21 @@ static void name_small(const struct found_pool *p, struct refusals *r)
 	}
 }
 
+/* Legs are missing, and a device cannot be read that may be one of them. */
+static void name_unread(const struct found_pool *p, struct refusals *r)
+{
+	struct err *e;
+	size_t n;
+
+	for (e = r->list; p->unread && e < r->list + r->count; e++) {
+		if (e->code != ERR_MISSING_LEGS && e->code != ERR_NO_CACHE)
+			continue;
+		n = strlen(e->why);
+		snprintf(e->why + n, sizeof(e->why) - n, "; %.150s may be a leg of it: %.80s",
+			 p->unread->dev.path, label_fault(&p->unread->label));
+	}
+}
+
 bool import_log_lost(const struct found_pool *p)
 {
 	const struct kvp_geometry *g = &p->sb->vdevs[p->sb->log_vdev];
@@ -316,6 +331,7 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 		       "its log holds writes that are not yet home");
 	check_legs(p, o, r);
 	name_small(p, r);
+	name_unread(p, r);
 	check_name(p, o->new_name ?: p->sb->name, r);
 }
 

@@ -11,8 +11,11 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "watched.h"
 
 #define MAX_DEPTH	8	/* of devices stacked on each other */
+
+unsigned int device_patience = WATCHED_PATIENCE;
 
 void *blocks_alloc(u32 count)
 {
@@ -47,7 +50,7 @@ static int probe_block(struct device *d, struct err *err)
 	return 0;
 }
 
-int device_open(const char *path, bool allow_file, struct device *d, struct err *err)
+int device_open_now(const char *path, bool allow_file, struct device *d, struct err *err)
 {
 	const char *mend = "check the path";
 	struct stat st;
@@ -79,6 +82,44 @@ int device_open(const char *path, bool allow_file, struct device *d, struct err 
 	}
 	d->blocks = d->bytes >> KVP_BLOCK_SHIFT;
 	return 0;
+}
+
+struct question {
+	const char *path;
+	bool allow_file;
+};
+
+/* In a process of its own. An error is an answer, too. */
+static int ask(void *arg, FILE *out)
+{
+	void *buf = blocks_alloc(1);
+	struct question *q = arg;
+	struct device d;
+
+	(void)out;
+	if (buf && !device_open_now(q->path, q->allow_file, &d, NULL)) {
+		device_read(&d, 0, 1, buf);
+		device_read(&d, d.blocks - 1, 1, buf);
+		device_close(&d);
+	}
+	free(buf);
+	return 0;
+}
+
+int device_open(const char *path, bool allow_file, struct device *d, struct err *err)
+{
+	struct question q = { path, allow_file };
+	struct watched w = { .work = ask, .arg = &q };
+
+	if (device_patience)
+		watched_all(&w, 1, (int)device_patience);
+	free(w.text);
+	if (w.error != ETIMEDOUT)
+		return device_open_now(path, allow_file, d, err);
+	memset(d, 0, sizeof(*d));
+	d->fd = -1;
+	return err_set(err, ERR_IO, path, "see the kernel log; reset the device or take it away",
+		       "it does not answer: given up after %u s", device_patience);
 }
 
 void device_close(struct device *d)

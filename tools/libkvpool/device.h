@@ -24,13 +24,21 @@ struct device {
 	int fd;			/* -1 while closed; for reading only */
 };
 
+/* how long a device may take to answer, in seconds; only tests change it; 0: for ever */
+extern unsigned int device_patience;
+
 /**
  * device_open() - open a device for reading
  * @allow_file: accept an image file
  *
  * Reads of a block device bypass the page cache, which does not see the writes of a running pool.
+ * First a process of its own reads from the device. If it has no answer after @device_patience, the
+ * device is not opened, and @err says so.
  */
 int device_open(const char *path, bool allow_file, struct device *d, struct err *err);
+
+/** device_open_now() - the same, but waits for a device that hangs, for ever if need be */
+int device_open_now(const char *path, bool allow_file, struct device *d, struct err *err);
 void device_close(struct device *d);
 
 /**

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "foreign.h"
+#include "watched.h"
 
-#define PATIENCE_MS	2000
+#define PATIENCE	2	/* seconds */
 
 static bool inside(u64 offset, u64 bytes, u64 first_block, u64 end_block)
 {
@@ -57,75 +54,30 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
 
 /* --- without waiting for disks that hang -------------------------------------------- */
 
-/*
- * Probes in a process of its own, which can be abandoned. The path of a leg that is missing may not
- * exist: then there is nothing to probe.
- */
-static int ask(const char *path, pid_t *pid)
+/* The path of a leg that is missing may not exist: then there is nothing to probe. */
+static int probe(void *arg, FILE *out)
 {
 	char type[SIGNATURE_TYPE];
-	int ends[2];
 	struct err err;
 
-	*pid = -1;
-	if (access(path, F_OK) || pipe2(ends, O_CLOEXEC))
-		return -1;
-	*pid = fork();
-	if (!*pid) {
-		if (signature_find(path, type, sizeof(type), &err) > 0 &&
-		    write(ends[1], type, strlen(type) + 1) < 0)
-			_exit(1);
-		_exit(0);
-	}
-	close(ends[1]);
-	if (*pid < 0) {
-		close(ends[0]);
-		return -1;
-	}
-	return ends[0];
-}
-
-static long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void hear(int fd, pid_t pid, long deadline, char type[SIGNATURE_TYPE])
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	long left = deadline - now_ms();
-	ssize_t n;
-
-	*type = 0;
-	if (fd < 0)
-		return;
-	if (poll(&p, 1, left > 0 ? (int)left : 0) == 1) {
-		n = read(fd, type, SIGNATURE_TYPE - 1);
-		type[n < 0 ? 0 : n] = 0;
-		waitpid(pid, NULL, 0);
-	}
-	close(fd);
+	return signature_find(arg, type, sizeof(type), &err) > 0 && fputs(type, out) < 0;
 }
 
 void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
 {
-	int fds[KVP_MAX_LEGS];
-	pid_t pids[KVP_MAX_LEGS];
+	struct watched *w = calloc(count + 1, sizeof(*w));
 	unsigned int i;
-	long deadline;
 
-	for (i = 0; i < count && i < KVP_MAX_LEGS; i++)
-		fds[i] = ask(paths[i], &pids[i]);
-	deadline = now_ms() + PATIENCE_MS;
+	for (i = 0; w && i < count; i++)
+		w[i] = (struct watched){ .work = probe, .arg = (void *)paths[i] };
+	if (w)
+		watched_all(w, count, PATIENCE);
 	for (i = 0; i < count; i++) {
-		if (i < KVP_MAX_LEGS)
-			hear(fds[i], pids[i], deadline, type[i]);
-		else
-			*type[i] = 0;
+		snprintf(type[i], sizeof(type[i]), "%s", w && w[i].text ? w[i].text : "");
+		if (w)
+			free(w[i].text);
 	}
+	free(w);
 }
 
 /* --- wiping ----------------------------------------------------------------------------- */

@@ -22,8 +22,8 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
 		  bool in_use);
 
 /**
- * foreign_find() - look for signatures on all devices at once, for two seconds at most
- * @type: the signature found on each; empty if there is none or the device did not answer
+ * foreign_find() - look for signatures on many devices at once
+ * @type: the signature found on each; empty if there is none or the device did not answer in 2 s
  *
  * A disk of a running pool may hang; a question about the pool's health must not.
  */

@@ -195,6 +195,24 @@ void label_free(struct label *l)
 	l->short_sb = NULL;
 }
 
+void label_silent(struct label *l)
+{
+	unsigned int i;
+
+	memset(l, 0, sizeof(*l));
+	l->bad = l->unreadable = LABEL_SLOTS;
+	for (i = 0; i < LABEL_SLOTS; i++) {
+		l->slots[i].state = -EIO;
+		snprintf(l->slots[i].why.text, sizeof(l->slots[i].why.text),
+			 "it does not answer: given up after %u s", device_patience);
+	}
+}
+
+bool label_unread(const struct label *l)
+{
+	return l->unreadable == LABEL_SLOTS;
+}
+
 const char *label_fault(const struct label *l)
 {
 	unsigned int i;

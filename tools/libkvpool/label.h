@@ -45,6 +45,12 @@ struct label {
 int label_read(const struct device *d, struct label *l, struct err *err);
 void label_free(struct label *l);
 
+/** label_silent() - make @l the label of a device that did not answer: no slot can be read */
+void label_silent(struct label *l);
+
+/** label_unread() - could no slot be read? Then the device may be a leg of any pool. */
+bool label_unread(const struct label *l);
+
 /** label_fault() - why a label cannot be used as that of a leg, NULL if it can */
 const char *label_fault(const struct label *l);
 

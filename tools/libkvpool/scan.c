@@ -7,6 +7,7 @@
 
 #include "dm.h"
 #include "scan.h"
+#include "watched.h"
 
 static int no_memory(struct err *err)
 {
@@ -58,37 +59,159 @@ static int keep(struct scan *s, struct found_leg *leg, struct err *err)
 	return 0;
 }
 
+/* --- reading the labels of many devices ----------------------------------------------- */
+
+/* What the process that reads a label writes: this, and the superblocks that the label has. */
+struct answer {
+	int ret;		/* of device_open_now() or label_read() */
+	bool opened;
+	struct err why;		/* if ret */
+	struct found_leg leg;
+};
+
+/* The devices to look at, closed. */
+struct places {
+	struct device *list;
+	unsigned int count;
+};
+
+static bool tell_sb(const struct kvp_sb *sb, FILE *out)
+{
+	return !sb || fwrite(sb, sizeof(*sb), 1, out) == 1;
+}
+
+static int look(void *arg, FILE *out)
+{
+	struct answer *a = calloc(1, sizeof(*a));
+	const struct device *d = arg;
+	bool whole;
+
+	if (!a)
+		return 1;
+	a->ret = device_open_now(d->path, true, &a->leg.dev, &a->why);
+	a->opened = !a->ret;
+	if (a->opened)
+		a->ret = label_read(&a->leg.dev, &a->leg.label, &a->why);
+	device_close(&a->leg.dev);
+	whole = fwrite(a, sizeof(*a), 1, out) == 1 && tell_sb(a->leg.label.sb, out) &&
+		tell_sb(a->leg.label.short_sb, out);
+	label_free(&a->leg.label);
+	free(a);
+	return !whole;
+}
+
+/* Put a copy of the superblock at *@text in place of *@sb, which is of another process. */
+static bool hear_sb(struct kvp_sb **sb, const char **text, const char *end)
+{
+	if (!*sb)
+		return true;
+	*sb = (size_t)(end - *text) >= sizeof(**sb) ? malloc(sizeof(**sb)) : NULL;
+	if (!*sb)
+		return false;
+	memcpy(*sb, *text, sizeof(**sb));
+	*text += sizeof(**sb);
+	return true;
+}
+
+/* The leg in an answer; NULL without memory. */
+static struct found_leg *leg_of(const char *text, size_t size)
+{
+	struct found_leg *leg = malloc(sizeof(*leg));
+	const struct answer *a = (const struct answer *)text;
+	const char *end = text + size;
+	bool whole;
+
+	if (!leg)
+		return NULL;
+	*leg = a->leg;
+	text += sizeof(*a);
+	whole = hear_sb(&leg->label.sb, &text, end);
+	if (!whole)
+		leg->label.short_sb = NULL;
+	if (whole && hear_sb(&leg->label.short_sb, &text, end))
+		return leg;
+	label_free(&leg->label);
+	free(leg);
+	return NULL;
+}
+
+static struct found_leg *silent(const struct device *d)
+{
+	struct found_leg *leg = malloc(sizeof(*leg));
+
+	if (!leg)
+		return NULL;
+	leg->dev = *d;
+	label_silent(&leg->label);
+	return leg;
+}
+
 /*
  * Leaves out a device that cannot be opened: a scan takes all that it finds. Without the right to
  * open any device there is no scan at all.
  */
-static int add_path(struct scan *s, const char *path, struct err *err)
+static int take(struct scan *s, const struct device *d, const struct watched *w, struct err *err)
 {
-	struct found_leg *leg = calloc(1, sizeof(*leg));
-	struct err why;
-	int ret;
+	const struct answer *a = (const struct answer *)w->text;
+	struct found_leg *leg;
 
-	if (!leg)
-		return no_memory(err);
-	if (device_open(path, true, &leg->dev, &why)) {
-		free(leg);
-		return why.code == ERR_PERMISSION && geteuid() ?
-		       err_set(err, why.code, path, why.mend, "%s", why.why) : 0;
-	}
-	if (hidden(&leg->dev) || known(s, &leg->dev)) {
-		device_close(&leg->dev);
-		free(leg);
+	if (w->error && w->error != ETIMEDOUT)
+		return err_set(err, ERR_FAILED, d->path, "free some memory", "cannot be looked at");
+	if (!w->error && !a->opened)
+		return a->why.code == ERR_PERMISSION && geteuid() ?
+		       err_set(err, a->why.code, d->path, a->why.mend, "%s", a->why.why) : 0;
+	if (!w->error && a->ret)
+		return err_set(err, a->why.code, d->path, a->why.mend, "%s", a->why.why);
+	if (known(s, w->error ? d : &a->leg.dev))
 		return 0;
+	leg = w->error ? silent(d) : leg_of(w->text, w->size);
+	return leg ? keep(s, leg, err) : no_memory(err);
+}
+
+static int look_at(struct scan *s, struct places *p, struct err *err)
+{
+	struct watched *w = calloc(p->count + 1, sizeof(*w));
+	unsigned int i;
+	int ret = 0;
+
+	if (!w)
+		return no_memory(err);
+	for (i = 0; i < p->count; i++)
+		w[i] = (struct watched){ .work = look, .arg = &p->list[i] };
+	watched_all(w, p->count, (int)device_patience);
+	for (i = 0; i < p->count; i++) {
+		if (!ret)
+			ret = take(s, &p->list[i], &w[i], err);
+		free(w[i].text);
 	}
-	ret = label_read(&leg->dev, &leg->label, err);
-	device_close(&leg->dev);
-	if (!ret)
-		return keep(s, leg, err);
-	free(leg);
+	free(w);
 	return ret;
 }
 
-static int add_folder(struct scan *s, const char *dir, struct err *err)
+/* --- where to look -------------------------------------------------------------------------- */
+
+static int add_path(struct places *p, const char *path, struct err *err)
+{
+	struct device *d, *list;
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0;
+	list = realloc(p->list, (p->count + 1) * sizeof(*list));
+	if (!list)
+		return no_memory(err);
+	p->list = list;
+	d = memset(&list[p->count], 0, sizeof(*list));
+	snprintf(d->path, sizeof(d->path), "%s", path);
+	d->fd = -1;
+	d->rdev = S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+	d->file_dev = st.st_dev;
+	d->file_ino = st.st_ino;
+	p->count += !hidden(d);
+	return 0;
+}
+
+static int add_folder(struct places *p, const char *dir, struct err *err)
 {
 	char path[PATH_MAX];
 	struct dirent **names;
@@ -101,14 +224,14 @@ static int add_folder(struct scan *s, const char *dir, struct err *err)
 		if (!ret && (size_t)snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) <
 		    sizeof(path) && !stat(path, &st) &&
 		    (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode)))
-			ret = add_path(s, path, err);
+			ret = add_path(p, path, err);
 		free(names[i]);
 	}
 	free(names);
 	return ret;
 }
 
-static int add_all(struct scan *s, struct err *err)
+static int add_all(struct places *p, struct err *err)
 {
 	char path[PATH_MAX], text[64];
 	struct dirent **names;
@@ -124,7 +247,7 @@ static int add_all(struct scan *s, struct err *err)
 		f = ret || *names[i]->d_name == '.' ? NULL : fopen(path, "re");
 		if (f && fgets(text, sizeof(text), f) && sscanf(text, "%u:%u", &ma, &mi) == 2) {
 			device_name(device_make(ma, mi), path, sizeof(path));
-			ret = add_path(s, path, err);
+			ret = add_path(p, path, err);
 		}
 		if (f)
 			fclose(f);
@@ -211,28 +334,35 @@ static int group(struct scan *s, struct err *err)
 		else if (p)
 			p->small = s->legs[i];
 	}
+	for (i = 0; i < s->pool_count; i++)
+		if (scan_missing(&s->pools[i]))
+			s->pools[i].unread = scan_unread(s);
 	return 0;
 }
 
 int scan_run(const char *const *where, unsigned int count, struct scan *s, struct err *err)
 {
+	struct places p = { NULL, 0 };
 	unsigned int i;
 	struct stat st;
 	int ret = 0;
 
 	memset(s, 0, sizeof(*s));
 	if (!count)
-		ret = add_all(s, err);
+		ret = add_all(&p, err);
 	for (i = 0; !ret && i < count; i++) {
 		if (stat(where[i], &st))
 			ret = err_set(err, ERR_NOT_FOUND, where[i], "check the path", "%s",
 				      strerror(errno));
 		else
-			ret = S_ISDIR(st.st_mode) ? add_folder(s, where[i], err) :
-						    add_path(s, where[i], err);
+			ret = S_ISDIR(st.st_mode) ? add_folder(&p, where[i], err) :
+						    add_path(&p, where[i], err);
 	}
 	if (!ret)
+		ret = look_at(s, &p, err);
+	if (!ret)
 		ret = group(s, err);
+	free(p.list);
 	if (ret)
 		scan_free(s);
 	return ret;
@@ -249,6 +379,16 @@ void scan_free(struct scan *s)
 	free(s->legs);
 	free(s->pools);
 	memset(s, 0, sizeof(*s));
+}
+
+struct found_leg *scan_unread(const struct scan *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->leg_count; i++)
+		if (label_unread(&s->legs[i]->label))
+			return s->legs[i];
+	return NULL;
 }
 
 unsigned int scan_missing(const struct found_pool *p)

@@ -26,6 +26,8 @@ struct found_pool {
 	struct found_leg *outdated;
 	/* a leg with unreadable slots, which may hold a newer superblock */
 	struct found_leg *doubtful;
+	/* if legs are missing: a device whose label cannot be read, so it may be one of them */
+	struct found_leg *unread;
 	/* its spares, which no superblock lists; further ones are left out */
 	struct found_leg *spares[MAX_SPARES];
 	unsigned int spare_count;
@@ -43,13 +45,18 @@ struct scan {
  * @where: folders, devices or image files; none: all block devices
  *
  * Leaves out pools' own devices, and devices that are only part of another device. Such a part has
- * a holder that is no pool.
+ * a holder that is no pool. Reads many devices at once, each in a process of its own. A device that
+ * does not answer in @device_patience is found with a label that cannot be read; see
+ * label_silent().
  */
 int scan_run(const char *const *where, unsigned int count, struct scan *s, struct err *err);
 void scan_free(struct scan *s);
 
 /** scan_pool() - the pool of this UUID; NULL if none of its legs was found */
 struct found_pool *scan_pool(struct scan *s, const u8 uuid[16]);
+
+/** scan_unread() - the first device whose label cannot be read at all; NULL: there is none */
+struct found_leg *scan_unread(const struct scan *s);
 
 /** scan_missing() - number of legs that were not found */
 unsigned int scan_missing(const struct found_pool *p);

@@ -13,21 +13,36 @@
 
 #include "watched.h"
 
-struct heard {
-	char *text;
-	size_t size;
-};
+#define AT_ONCE		64	/* processes */
+#define TICK_MS		1000
 
-static void __attribute__((noreturn))
-child(int (*work)(void *arg, FILE *out), void *arg, int fd)
+/*
+ * A process that hangs must not keep the caller's output open: who reads that would wait for its
+ * end.
+ */
+static void let_go_of_output(void)
 {
-	FILE *out = fdopen(fd, "w");
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
+		_exit(1);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+static void __attribute__((noreturn)) child(const struct watched *w, int fd)
+{
+	FILE *out;
 	int ret;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* not one of the standard ones, if the caller has closed those */
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
 		_exit(1);
-	ret = work(arg, out);
+	let_go_of_output();
+	ret = w->work(w->arg, out);
 	_exit(fclose(out) || ret ? 1 : 0);
 }
 
@@ -42,87 +57,178 @@ static long long used(pid_t pid)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* Return: as read(): 0 at the end. */
-static ssize_t take(int fd, struct heard *h)
+static long long now_ms(void)
 {
-	char *more = realloc(h->text, h->size + 65536 + 1);
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+/* Return: true if it runs. */
+static bool start(struct watched *w)
+{
+	int ends[2];
+
+	w->text = NULL;
+	w->size = 0;
+	w->used = -1;
+	w->quiet = w->error = 0;
+	if (pipe2(ends, O_CLOEXEC)) {
+		w->error = errno;
+		return false;
+	}
+	w->pid = fork();
+	if (!w->pid)
+		child(w, ends[1]);
+	if (w->pid < 0)
+		w->error = errno;
+	close(ends[1]);
+	w->fd = ends[0];
+	if (w->pid < 0)
+		close(w->fd);
+	return w->pid > 0;
+}
+
+static void end(struct watched *w, int error)
+{
+	int status = 0;
+
+	close(w->fd);
+	w->fd = -1;
+	if (error == ETIMEDOUT)
+		kill(w->pid, SIGKILL);	/* it dies when the device answers; not waited for */
+	else if ((waitpid(w->pid, &status, 0) != w->pid || status) && !error)
+		error = ECANCELED;
+	w->error = error;
+	if (error) {
+		free(w->text);
+		w->text = NULL;
+		w->size = 0;
+	} else if (w->text) {
+		w->text = realloc(w->text, w->size + 1) ?: w->text;
+	}
+}
+
+/* Return: as read(): 0 at the end. */
+static ssize_t take(struct watched *w)
+{
+	char *more = realloc(w->text, w->size + 65536 + 1);
 	ssize_t n;
 
 	if (!more) {
 		errno = ENOMEM;
 		return -1;
 	}
-	h->text = more;
-	n = read(fd, h->text + h->size, 65536);
+	w->text = more;
+	n = read(w->fd, w->text + w->size, 65536);
 	if (n > 0)
-		h->size += (size_t)n;
-	h->text[h->size] = 0;
+		w->size += (size_t)n;
+	w->text[w->size] = 0;
 	return n;
 }
 
-/* Return: 0 when the process has ended its output, else an error number. */
-static int hear(int fd, pid_t pid, int patience, struct heard *h)
+static void hear(struct watched *w)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	long long before = -1, now;
-	int waited = 0, ret;
-	ssize_t n;
+	ssize_t n = take(w);
 
-	while (waited < patience) {
-		ret = poll(&p, 1, 1000);
-		n = ret > 0 ? take(fd, h) : 1;
-		if (n <= 0)
-			return n ? errno : 0;
-		now = used(pid);
-		waited = ret > 0 || now != before ? 0 : waited + 1;
-		before = now;
-	}
-	return ETIMEDOUT;
+	w->quiet = 0;
+	if (n <= 0)
+		end(w, n ? errno : 0);
 }
 
-static int end(int fd, pid_t pid, int patience, struct heard *h, const char *what,
-	       struct err *err)
+/* A second has passed. */
+static void tick(struct watched *w, int patience)
 {
-	int e = hear(fd, pid, patience, h), status = 0;
+	long long now = used(w->pid);
 
-	close(fd);
-	if (e == ETIMEDOUT) {
-		kill(pid, SIGKILL);	/* it dies when the device answers; not waited for */
-		return err_set(err, ERR_IO, what, "see kvpoolctl status, and the kernel log",
-			       "it has not answered for %d s", patience);
+	w->quiet = now != w->used ? 0 : w->quiet + 1;
+	w->used = now;
+	if (w->quiet >= patience)
+		end(w, ETIMEDOUT);
+}
+
+/* Waits for some of them, a second at most. */
+static void hear_all(struct watched **run, unsigned int n)
+{
+	struct pollfd p[AT_ONCE];
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		p[i] = (struct pollfd){ .fd = run[i]->fd, .events = POLLIN };
+	if (poll(p, n, TICK_MS) <= 0)
+		return;
+	for (i = 0; i < n; i++)
+		if (p[i].revents)
+			hear(run[i]);
+}
+
+/* Return: how many still run. */
+static unsigned int leave_out_ended(struct watched **run, unsigned int n)
+{
+	unsigned int i, left = 0;
+
+	for (i = 0; i < n; i++)
+		if (run[i]->fd >= 0)
+			run[left++] = run[i];
+	return left;
+}
+
+static void do_here(struct watched *w)
+{
+	FILE *out = open_memstream(&w->text, &w->size);
+	int ret;
+
+	w->error = out ? 0 : ENOMEM;
+	if (!out)
+		return;
+	ret = w->work(w->arg, out);
+	if (fclose(out) || ret) {
+		free(w->text);
+		w->text = NULL;
+		w->size = 0;
+		w->error = ECANCELED;
 	}
-	if (waitpid(pid, &status, 0) == pid && !status && !e)
-		return 0;
-	return err_set(err, ERR_FAILED, what, "free some memory, then try again",
-		       "what it holds cannot be looked up: %s", e ? strerror(e) : "it failed");
+}
+
+void watched_all(struct watched *jobs, unsigned int count, int patience)
+{
+	struct watched *run[AT_ONCE];
+	unsigned int next = 0, n = 0, i;
+	long long last = now_ms();
+
+	for (; !patience && next < count; next++)
+		do_here(&jobs[next]);
+	fflush(NULL);
+	while (n || next < count) {
+		for (; n < AT_ONCE && next < count; next++)
+			if (start(&jobs[next]))
+				run[n++] = &jobs[next];
+		hear_all(run, n);
+		n = leave_out_ended(run, n);
+		if (now_ms() - last < TICK_MS)
+			continue;
+		last = now_ms();
+		for (i = 0; i < n; i++)
+			tick(run[i], patience);
+		n = leave_out_ended(run, n);
+	}
 }
 
 int watched_run(int (*work)(void *arg, FILE *out), void *arg, int patience, const char *what,
 		char **text, size_t *size, struct err *err)
 {
-	struct heard h = { NULL, 0 };
-	int ends[2], ret;
-	pid_t pid;
+	struct watched w = { .work = work, .arg = arg };
 
-	*text = NULL;
-	if (pipe2(ends, O_CLOEXEC))
-		return err_set(err, ERR_FAILED, what, "-", "no pipe: %s", strerror(errno));
-	fflush(NULL);
-	pid = fork();
-	if (!pid)
-		child(work, arg, ends[1]);
-	close(ends[1]);
-	if (pid < 0) {
-		close(ends[0]);
-		return err_set(err, ERR_FAILED, what, "free some memory", "no process: %s",
-			       strerror(errno));
-	}
-	ret = end(ends[0], pid, patience, &h, what, err);
-	if (ret) {
-		free(h.text);
-		return ret;
-	}
-	*text = h.text;
-	*size = h.size;
-	return 0;
+	watched_all(&w, 1, patience);
+	*text = w.text;
+	*size = w.size;
+	if (!w.error)
+		return 0;
+	if (w.error == ETIMEDOUT)
+		return err_set(err, ERR_IO, what, "see kvpoolctl status, and the kernel log",
+			       "it has not answered for %d s", patience);
+	return err_set(err, ERR_FAILED, what, "free some memory, then try again",
+		       "what it holds cannot be looked up: %s",
+		       w.error == ECANCELED ? "it failed" : strerror(w.error));
 }

@@ -694,6 +694,7 @@ int main(int argc, char **argv)
 	unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
 	static struct image images[IMAGES];
 
+	device_patience = 0;	/* no image hangs, and processes take time */
 	signal(SIGABRT, on_abort);
 	signal(SIGALRM, on_abort);
 	make_images(images);

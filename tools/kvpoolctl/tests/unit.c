@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Unit tests of the tool that need neither root nor the module. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
 
@@ -706,6 +710,76 @@ static void test_import_missing(void)
 	expect(refused(&s, &o, ERR_MISSING_LEGS));
 	scan_free(&s);
 	m.legs = 2;
+	image_free(&m);
+}
+
+static ino_t silent;	/* this image does not answer */
+
+/* In the place of the C library's: a read of that image hangs. */
+ssize_t pread(int fd, void *buf, size_t size, off_t at)
+{
+	struct stat st;
+
+	while (silent && !fstat(fd, &st) && st.st_ino == silent)
+		pause();
+	return syscall(SYS_pread64, fd, buf, size, at);
+}
+
+static void image_hangs(const struct image *m, u32 leg)
+{
+	struct stat st;
+
+	expect(!fstat(m->fd[leg], &st));
+	silent = st.st_ino;
+	device_patience = 4;
+}
+
+static void image_answers(void)
+{
+	silent = 0;
+	device_patience = WATCHED_PATIENCE;
+}
+
+/* What does not answer is named, and never absent; what answers is found. */
+static void test_import_silent(void)
+{
+	struct import_options o = { .readonly = false };
+	const struct found_leg *leg;
+	struct refusals r;
+	struct image m;
+	struct scan s;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	image_hangs(&m, 1);
+	scan(&m, &s);
+	leg = scan_unread(&s);
+	expect(s.leg_count == 2 && leg == s.legs[1] && !strcmp(leg->dev.path, m.path[1]));
+	expect(leg && strstr(label_fault(&leg->label), "does not answer"));
+	expect(s.pool_count == 1 && scan_missing(&s.pools[0]) == 1 && s.pools[0].unread == leg);
+	import_check(&s.pools[0], &o, &r);
+	expect(r.count && r.list[0].code == ERR_MISSING_LEGS);
+	expect(strstr(r.list[0].why, m.path[1]) && strstr(r.list[0].why, "does not answer"));
+	scan_free(&s);
+	image_answers();
+	scan(&m, &s);
+	expect(!scan_unread(&s) && !scan_missing(&s.pools[0]) && !s.pools[0].unread);
+	scan_free(&s);
+	image_free(&m);
+}
+
+static void test_open_silent(void)
+{
+	struct image m;
+	struct device d;
+	struct err err;
+
+	image_standard(&m, 1, IMAGE_SMALL);
+	image_hangs(&m, 0);
+	expect(device_open(m.path[0], true, &d, &err) == -1 && d.fd == -1);
+	expect(err.code == ERR_IO && strstr(err.why, "does not answer"));
+	image_answers();
+	expect(!device_open(m.path[0], true, &d, &err));
+	device_close(&d);
 	image_free(&m);
 }
 
@@ -1768,6 +1842,39 @@ static int give_up(void *arg, FILE *out)
 	return 1;
 }
 
+/* Also shows that it has no way to the caller's output. */
+static int is_output_gone(void *arg, FILE *out)
+{
+	struct stat null, st;
+
+	(void)arg;
+	if (stat("/dev/null", &null) || fstat(STDOUT_FILENO, &st) || st.st_rdev != null.st_rdev ||
+	    fstat(STDERR_FILENO, &st) || st.st_rdev != null.st_rdev)
+		return 1;
+	return fputs("gone", out) < 0;
+}
+
+/* More than run at once, and some of them hang. */
+static void test_watched_many(void)
+{
+	struct watched w[150];
+	unsigned int i, given = 0, silent = 0, failures = 0;
+
+	memset(w, 0, sizeof(w));
+	for (i = 0; i < 150; i++) {
+		w[i].work = i % 50 == 1 ? hang : i % 50 == 2 ? give_up : is_output_gone;
+		w[i].arg = NULL;
+	}
+	watched_all(w, 150, 3);
+	for (i = 0; i < 150; i++) {
+		given += !w[i].error && w[i].size == 4 && !strcmp(w[i].text, "gone");
+		silent += w[i].work == hang && w[i].error == ETIMEDOUT && !w[i].text;
+		failures += w[i].work == give_up && w[i].error == ECANCELED && !w[i].text;
+		free(w[i].text);
+	}
+	expect(given == 144 && silent == 3 && failures == 3);
+}
+
 static void test_watched(void)
 {
 	static char long_text[200001];
@@ -1812,6 +1919,7 @@ int main(int argc, char **argv)
 	test_setting();
 	test_word_escape();
 	test_watched();
+	test_watched_many();
 	test_device_word();
 	test_stats();
 	test_spares();
@@ -1829,6 +1937,8 @@ int main(int argc, char **argv)
 	test_import_whole();
 	test_import_host();
 	test_import_missing();
+	test_import_silent();
+	test_open_silent();
 	test_import_fork();
 	test_import_put_back();
 	test_import_parted();
