@@ -210,6 +210,20 @@ static bool share_a_device(const struct kvp_instance *inst, const struct kvp_poo
 	return false;
 }
 
+/*
+ * Another start may have claimed these devices, and left them with requests that they have not
+ * answered, after kvp_registry_answered(). Its writes would come amid this start.
+ */
+static int check_answered(const struct kvp_pool *pool, struct kvp_refusal *refusal)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev && has_strays(pool->legs[i].bdev))
+			return refuse_strays(refusal, pool->legs[i].path);
+	return 0;
+}
+
 int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
 	struct kvp_instance *inst;
@@ -229,6 +243,8 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 				 "the pool '%s' is in use by another device", sb->name);
 		break;
 	}
+	if (!ret)
+		ret = check_answered(pool, refusal);
 	/* Entered at once: two devices that start at the same time must see each other. */
 	if (!ret) {
 		struct kvp_instance *mine = pool->owner;

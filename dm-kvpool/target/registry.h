@@ -91,7 +91,8 @@ void kvp_registry_leave(struct kvp_instance *inst);
 
 /**
  * kvp_registry_claim() - enter pool->owner, unless another device has the pool
- * or one of its legs, or no pool may start now; kvp_registry_started() or kvp_registry_leave() follows
+ * or one of its legs, or a leg has not answered all requests of a pool before, or no pool may start
+ * now; kvp_registry_started() or kvp_registry_leave() follows
  */
 int __must_check kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
 
