@@ -126,7 +126,7 @@ struct kvp_leg {
 	u32 unreadable;			/* slots of its label that cannot be read, or do not verify, at the start */
 	bool flush_lost;		/* a flush failed for good, and its cache may be lost */
 	bool late;			/* has not answered for a second */
-	bool silent;			/* at the start: it has kept a request for leg_timeout (R27, R28) */
+	bool silent;			/* at a start: has kept a request for leg_timeout (R28) */
 	unsigned long answered;		/* jiffies: some request */
 	unsigned long left_at;		/* jiffies, odd: not in use since; 0: since before the start */
 	struct kvp_leg_queue *queue;	/* of leg_queue.c; NULL: none yet */
@@ -266,7 +266,7 @@ struct kvp_work_stats {
 enum kvp_pool_flags {
 	KVP_POOL_READONLY,
 	KVP_POOL_RUNNING,	/* between start and stop */
-	KVP_POOL_STARTING,	/* a leg that does not answer is silent from there on (io/flight.h) */
+	KVP_POOL_STARTING,	/* a leg that does not answer becomes silent (io/flight.h) */
 	KVP_POOL_SUSPENDING,	/* about to be quiesced: orders end early */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
 	/* in kvp_pool_empty(): blocks on legs that do not answer are not given up */

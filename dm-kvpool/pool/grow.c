@@ -128,6 +128,8 @@ static int move_tables(struct kvp_pool *pool, struct larger *l, struct kvp_refus
 		ret = kvp_legs_flush(pool);
 	if (!ret && !kvp_table_forget(pool))
 		ret = -EAGAIN;
+	if (ret == -ENOMEM)
+		return kvp_refuse(r, ret, "free some memory and try again", "out of memory");
 	return ret ? kvp_refuse(r, ret, "scrub the pool, then try again",
 				"not all of its table could be copied") : 0;
 }

@@ -364,7 +364,7 @@ static int refuse_silent(const struct kvp_leg *leg, int error, bool format,
 {
 	if (format)
 		return kvp_refuse(refusal, error,
-				  "use a device that answers; labelclear those that carry a label by now",
+				  "use a device that answers; labelclear those that have a label now",
 				  "%s does not answer", leg->path);
 	return kvp_refuse(refusal, error,
 		"see why, and start again; or give '-' in place of the device to start without it",
@@ -429,7 +429,7 @@ static const struct kvp_leg *silent_leg(const struct kvp_pool *pool)
 }
 
 /*
- * The start has succeeded. One that did not answer may have kept writes that come late. So it must
+ * The start has succeeded. A leg that did not answer may have kept writes that come late. So it must
  * be out, or the start is refused. Another leg may hang in the superblock that says so: the start
  * goes on until that is written. A new pool has all of its legs, or there is none.
  */
@@ -440,7 +440,7 @@ static int leave_silent(struct kvp_pool *pool, const struct kvp_start *s,
 	u32 i;
 
 	while (!ret) {
-		/* From here on a leg that hangs is left as in any running pool: none becomes silent. */
+		/* From here on no leg becomes silent: one that hangs is left as in a running pool. */
 		clear_bit(KVP_POOL_STARTING, &pool->flags);
 		kvp_flights_settle(pool);
 		if (s->format && silent_leg(pool))

@@ -16,7 +16,8 @@
 #define KVP_PENDING_MAX	1024u
 
 /**
- * struct kvp_pending_range - blocks from @first to @last; @reach: the largest @last from the first range on
+ * struct kvp_pending_range - blocks from @first to @last
+ * @reach: the largest @last of this range and all before it
  */
 struct kvp_pending_range {
 	u64 first, last, reach;

@@ -370,7 +370,8 @@ static void hang_main(void *arg)
 	f->after = t->after;
 	if (t->slot < KVP_SB_RING) {
 		disks.stalls_writes = true;
-		disks_stall(t->victim, ring_block(t->victim, 1, t->slot), ring_block(t->victim, 1, t->slot + 1) - 1);
+		disks_stall(t->victim, ring_block(t->victim, 1, t->slot),
+			    ring_block(t->victim, 1, t->slot + 1) - 1);
 	}
 	if (t->also)
 		disks_fault(FAULT_HANG, t->also, 0, ~0ull)->after = t->also_after;
@@ -416,7 +417,9 @@ static bool one_hang(struct unread *t, u32 after, enum hang how)
 	t->failed |= BIT(t->victim) | (t->also ? BIT(t->also) : 0);
 	good = good && (t->start.format || all_there(t, after));
 	if (!good)
-		fprintf(stderr, "  ^ %s: disk %u hangs from request %u on, answers %s, and the start ended with %d %s\n",
+		fprintf(stderr,
+			"  ^ %s: disk %u hangs from request %u on, answers %s, and the start ended "
+			"with %d %s\n",
 			t->name, t->victim, after, what[how], t->refused, t->host.refusal.why);
 	return good;
 }
@@ -498,7 +501,8 @@ static bool first_and_last(struct unread *t)
 
 	for (i = 0; good && i < legs; i += legs > 1 ? legs - 1 : 1)
 		good = each_hang(t, i);
-	return good && expect(t->refusals && t->starts, "%u starts, %u refused\n", t->starts, t->refusals);
+	return good && expect(t->refusals && t->starts, "%u starts, %u refused\n", t->starts,
+			      t->refusals);
 }
 
 /*
@@ -702,7 +706,8 @@ static void hangs(void)
 {
 	hang_test("single", &(struct host_start){ .legs = 1 }, first_and_last);
 	hang_test("mirror", &(struct host_start){ .legs = 2 }, first_and_last);
-	hang_test("mirror-readonly", &(struct host_start){ .legs = 2, .readonly = true }, first_and_last);
+	hang_test("mirror-readonly", &(struct host_start){ .legs = 2, .readonly = true },
+		  first_and_last);
 	hang_test("mirror-made", &(struct host_start){ .legs = 2, .format = true }, first_and_last);
 	hang_test("mirror3-slot", &(struct host_start){ .legs = 3 }, each_slot);
 	hang_test("parity1", &(struct host_start){ .legs = 3, .parity = true }, first_and_last);

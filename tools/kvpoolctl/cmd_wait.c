@@ -142,7 +142,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (list)
 		kinds = parse(list);
 	if (list && !kinds)
-		return ctl_usage(ctl, "-t takes scrub, resilver, drain, trim, replace, or several with commas");
+		return ctl_usage(ctl, "-t takes scrub, resilver, drain, trim, replace, "
+				 "or several with commas");
 	ctl_args(ctl, argc, 1, 1);
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)

@@ -17,8 +17,8 @@
 #define TICK_MS		1000
 
 /*
- * A process that hangs must not keep the caller's output open: who reads that would wait for its
- * end.
+ * A process that hangs must not keep the caller's output open: the reader of that output would wait
+ * for the end of the process.
  */
 static void let_go_of_output(void)
 {
