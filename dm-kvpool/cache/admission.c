@@ -25,16 +25,18 @@
 
 /* An admission is not worth a reclaim, nor the reserves for reclaim. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
-#define NOTHING		(~0ull)
+#define NOTHING		KVP_BLOCK_NONE
 
 /* --- changes ------------------------------------------------------------------------ */
 
-static atomic_t *count_of(const struct kvp_admission *f, u64 block)
+static atomic_t *count_of(const struct kvp_admission *f, kvp_block_t block)
 {
-	return &f->changes[hash_64(block >> KVP_ADMIT_REGION_SHIFT, KVP_ADMIT_COUNT_BITS)];
+	u64 region = kvp_block_nr(block) >> KVP_ADMIT_REGION_SHIFT;
+
+	return &f->changes[hash_64(region, KVP_ADMIT_COUNT_BITS)];
 }
 
-void kvp_admit_changed(struct kvp_pool *pool, u64 block)
+void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block)
 {
 	/* A full barrier on both sides: the entry before; the index, and the buffer, after. */
 	if (kvp_admit_in_use(pool->fill))
@@ -42,13 +44,14 @@ void kvp_admit_changed(struct kvp_pool *pool, u64 block)
 }
 
 /* Counts only grow: the sum is the same if and only if all of them are. */
-static u32 changes_of(const struct kvp_admission *f, u64 first, u32 count)
+static u32 changes_of(const struct kvp_admission *f, kvp_block_t first, u32 count)
 {
-	u64 region = first >> KVP_ADMIT_REGION_SHIFT;
+	u64 region = kvp_block_nr(first) >> KVP_ADMIT_REGION_SHIFT;
+	u64 last = kvp_block_nr(kvp_block_add(first, count - 1)) >> KVP_ADMIT_REGION_SHIFT;
 	u32 sum = 0;
 
-	for (; region <= (first + count - 1) >> KVP_ADMIT_REGION_SHIFT; region++)
-		sum += (u32)atomic_read(count_of(f, region << KVP_ADMIT_REGION_SHIFT));
+	for (; region <= last; region++)
+		sum += (u32)atomic_read(count_of(f, kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
 	return sum;
 }
 
@@ -68,7 +71,7 @@ static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why, const 
 
 /* --- candidates ------------------------------------------------------------------------ */
 
-bool kvp_admit_consider(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
+bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32 ask,
 			struct kvp_admit_plan *plan)
 {
 	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]) >> KVP_BLOCK_SHIFT;
@@ -79,8 +82,8 @@ bool kvp_admit_consider(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
 	if (READ_ONCE(f->stopped))
 		return false;
 	spin_lock_irqsave(&f->lock, flags);
-	fills = !kvp_ssd_bypass(ask, false, count, kvp_run_note(&f->runs, first, count, false),
-				cutoff);
+	fills = !kvp_ssd_bypass(ask, false, count,
+				kvp_run_note(&f->runs, kvp_block_nr(first), count, false), cutoff);
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!fills)
 		refuse(pool, KVP_ADMIT_STREAM, count);
@@ -95,7 +98,7 @@ bool kvp_admit_consider(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
 }
 
 /* True if another read has brought the block, and it is waiting or being written. */
-static bool __is_known(const struct kvp_admission *f, u64 block)
+static bool __is_known(const struct kvp_admission *f, kvp_block_t block)
 {
 	u32 i;
 
@@ -112,7 +115,7 @@ static u32 budget(const struct kvp_pool *pool)
 	return (u32)READ_ONCE(pool->tunables[KVP_T_FILL_DWPD]);
 }
 
-static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
+static bool __admitted(struct kvp_pool *pool, kvp_block_t block, u32 ask)
 {
 	struct kvp_admission *f = pool->fill;
 	struct kvp_ssd_state st = {
@@ -124,7 +127,7 @@ static bool __admitted(struct kvp_pool *pool, u64 block, u32 ask)
 
 	lockdep_assert_held(&f->lock);
 	kvp_ssd_set_budget(&f->policy, budget(pool));
-	verdict = kvp_ssd_admit(&f->policy, block, ask, &st);
+	verdict = kvp_ssd_admit(&f->policy, kvp_block_nr(block), ask, &st);
 	if (verdict != KVP_SSD_ADMIT)
 		refuse(pool, verdict == KVP_SSD_BUDGET ? KVP_ADMIT_BUDGET : KVP_ADMIT_EVIDENCE, 1);
 	return verdict == KVP_SSD_ADMIT;
@@ -144,7 +147,7 @@ static void give_back(struct kvp_admission *f, struct kvp_candidate *c, bool wri
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-static struct kvp_candidate *take_free(struct kvp_pool *pool, u64 block, u32 ask)
+static struct kvp_candidate *take_free(struct kvp_pool *pool, kvp_block_t block, u32 ask)
 {
 	struct kvp_admission *f = pool->fill;
 	struct kvp_candidate *c;
@@ -166,7 +169,7 @@ static struct kvp_candidate *take_free(struct kvp_pool *pool, u64 block, u32 ask
 	return c;
 }
 
-struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, u64 block,
+struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
 				     const struct kvp_admit_plan *plan)
 {
 	struct kvp_admission *f = pool->fill;
@@ -221,10 +224,10 @@ struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct 
 	c = list_first_entry_or_null(&f->free, struct kvp_candidate, list);
 	if (c) {
 		list_del(&c->list);
-		c->block = e->key;
+		c->block = kvp_block(e->key);
 		c->from = e->place;
 		c->meta = e->meta;
-		c->changes = (u32)atomic_read(count_of(f, e->key));
+		c->changes = (u32)atomic_read(count_of(f, kvp_block(e->key)));
 	}
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!c)
@@ -378,7 +381,8 @@ static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head
 	e->clean = true;
 	list_for_each_entry(c, taken, list) {
 		struct kvp_rec r = {
-			.block = c->block, .count = 1, .crc = c->crc, .kind = KVP_REC_CLEAN,
+			.block = kvp_block_nr(c->block), .count = 1, .crc = c->crc,
+			.kind = KVP_REC_CLEAN,
 		};
 
 		e->again += c->from != KVP_FROM_HOME;
@@ -409,7 +413,8 @@ static void ring_io_done(struct kvp_io *io)
 }
 
 /* Send @nr pages from @first on to the leg, unless it is gone: then no read would ask it. */
-static void send_to_leg(struct kvp_admission *f, struct kvp_leg *leg, struct kvp_io *io, u64 block, u32 first, u32 nr)
+static void send_to_leg(struct kvp_admission *f, struct kvp_leg *leg, struct kvp_io *io,
+			u64 block, u32 first, u32 nr)
 {
 	if (!nr || !kvp_leg_in_sync(leg))
 		return;
@@ -639,7 +644,9 @@ static void take_sent(struct kvp_admission *f, struct list_head *sent)
 /* The block at @lsn is durable: it enters the index now, or is not needed. */
 static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, kvp_lsn_t lsn)
 {
-	struct kvp_index_entry x = { .key = c->block, .crc = c->crc, .meta = c->meta };
+	struct kvp_index_entry x = {
+		.key = kvp_block_nr(c->block), .crc = c->crc, .meta = c->meta,
+	};
 	const atomic_t *changes = count_of(pool->fill, c->block);
 	bool again = c->from != KVP_FROM_HOME;
 	int ret = -ESTALE;

@@ -53,7 +53,7 @@ struct page;
  * @ask: KVP_ASK_*
  */
 struct kvp_admit_plan {
-	u64 first;
+	kvp_block_t first;
 	u32 count, token;
 	u8 ask;
 };
@@ -71,7 +71,7 @@ struct kvp_admit_plan {
  */
 struct kvp_candidate {
 	struct list_head list;
-	u64 block;
+	kvp_block_t block;
 	u32 crc, changes, from;
 	bool meta, written;
 	struct page *page;
@@ -137,7 +137,7 @@ void kvp_admit_unstop(struct kvp_pool *pool);
  * Call it before the block is taken out of the index, and before the version that the entry names
  * leaves the buffer. Context: any.
  */
-void kvp_admit_changed(struct kvp_pool *pool, u64 block);
+void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block);
 
 /** kvp_admit_in_use() - true once blocks can be admitted to an SSD. Any context. */
 static inline bool kvp_admit_in_use(const struct kvp_admission *f)
@@ -147,7 +147,7 @@ static inline bool kvp_admit_in_use(const struct kvp_admission *f)
 }
 
 /** kvp_admit_consider() - kvp_admit_plan() if kvp_admit_in_use() */
-bool kvp_admit_consider(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
+bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32 ask,
 			struct kvp_admit_plan *plan);
 
 /**
@@ -158,7 +158,7 @@ bool kvp_admit_consider(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
  * Call it before reading them, and their entries. Return: true if some of them may fill. Context:
  * any.
  */
-static inline bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u32 ask,
+static inline bool kvp_admit_plan(struct kvp_pool *pool, kvp_block_t first, u32 count, u32 ask,
 				  struct kvp_admit_plan *plan)
 {
 	return kvp_admit_in_use(pool->fill) && kvp_admit_consider(pool, first, count, ask, plan);
@@ -171,7 +171,7 @@ static inline bool kvp_admit_plan(struct kvp_pool *pool, u64 first, u32 count, u
  * verifies it there (R23), and calls kvp_admit_add(), or kvp_admit_drop(). Return: NULL: it must
  * not enter. Context: any.
  */
-struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, u64 block,
+struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
 				     const struct kvp_admit_plan *plan);
 
 /** kvp_admit_keep() - kvp_ssd_reinsert(), by the policy of fills. Context: process. */

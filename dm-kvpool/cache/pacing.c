@@ -54,7 +54,7 @@ u32 kvp_pacing_room(const struct kvp_pool *pool)
 }
 
 /* kvp_pacing_stream() of a pool whose log is on a cache. */
-bool kvp_pacing_joins_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
+bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask)
 {
 	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 	u32 run;

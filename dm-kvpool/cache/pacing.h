@@ -48,7 +48,7 @@ static inline u32 kvp_pacing_left(const struct kvp_pool *pool)
 	return kvp_pool_logs_on_cache(pool) ? kvp_pacing_room(pool) : 100;
 }
 
-bool kvp_pacing_joins_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask);
+bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask);
 
 /**
  * kvp_pacing_stream() - true if a write of @blocks from @first on should go home by intent, past a
@@ -60,7 +60,7 @@ bool kvp_pacing_joins_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 a
  * Never without the log on a cache: then its run in the buffer decides (log/build.c). Context: any;
  * once for each write.
  */
-static inline bool kvp_pacing_stream(struct kvp_pool *pool, u64 first, u32 blocks, u32 ask)
+static inline bool kvp_pacing_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask)
 {
 	return kvp_pool_logs_on_cache(pool) && kvp_pacing_joins_stream(pool, first, blocks, ask);
 }

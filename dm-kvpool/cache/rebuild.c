@@ -93,7 +93,9 @@ static bool summarise(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era)
 	n = kvp_scache_live(pool, lsn, segment(pool), w->live);
 	for (i = 0; i < n; i++) {
 		const struct kvp_index_entry *e = &w->live[i];
-		struct kvp_summary_rec r = { .block = e->key, .crc = e->crc, .meta = e->meta };
+		struct kvp_summary_rec r = {
+			.block = kvp_block(e->key), .crc = e->crc, .meta = e->meta,
+		};
 
 		if (e->old || e->place - first >= most)
 			continue;
@@ -423,7 +425,8 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
 			if (!kvp_summary_get(d, at, pool->sb->pool_blocks, &r))
 				continue;
 			e[n++] = (struct kvp_index_entry){
-				.key = r.block, .place = first + at, .crc = r.crc, .meta = r.meta, .old = true,
+				.key = kvp_block_nr(r.block), .place = first + at, .crc = r.crc,
+				.meta = r.meta, .old = true,
 			};
 		}
 		kept = n ? kvp_scache_restore(pool, lsn, e, n) : 0;

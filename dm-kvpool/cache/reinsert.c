@@ -80,7 +80,7 @@ static bool next_segment(struct kvp_pool *pool)
 }
 
 /* The table's entry of @block; false: it has no sum. */
-static bool entry_of(struct kvp_pool *pool, u64 block, u64 *entry)
+static bool entry_of(struct kvp_pool *pool, kvp_block_t block, u64 *entry)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
 
@@ -100,7 +100,8 @@ static bool reinsert(struct kvp_pool *pool, const struct kvp_index_entry *e)
 	c = kvp_admit_begin_again(pool, e);
 	if (!c)
 		return false;
-	if (entry_of(pool, e->key, &entry) && !kvp_scache_reread(pool, e, entry, c->page))
+	if (entry_of(pool, kvp_block(e->key), &entry) &&
+	    !kvp_scache_reread(pool, e, entry, c->page))
 		kvp_admit_add(pool, c, kvp_entry_crc(entry));
 	else
 		kvp_admit_drop(pool, c);

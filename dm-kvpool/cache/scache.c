@@ -206,7 +206,7 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	struct kvp_scache *s = pool->scache;
 	struct kvp_vdev *v = kvp_scache_in_use(s);
-	struct kvp_index_entry old, e = { .key = d->block, .crc = d->crc };
+	struct kvp_index_entry old, e = { .key = kvp_block_nr(d->block), .crc = d->crc };
 
 	/* Once the log has moved, its lsns do not apply to the cache. */
 	if (!v || d->hole || d->intent || d->zero)
@@ -300,13 +300,13 @@ int kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_in
 	return kept;
 }
 
-void kvp_scache_forget(struct kvp_pool *pool, u64 block)
+void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_index_entry old;
 
 	kvp_admit_changed(pool, block);
 	if (kvp_scache_in_use(pool->scache))
-		kvp_index_remove(&pool->scache->index, block, &old);
+		kvp_index_remove(&pool->scache->index, kvp_block_nr(block), &old);
 }
 
 static void forget_places(struct kvp_index *ix, u32 place, u32 end)
@@ -376,13 +376,13 @@ static kvp_lsn_t safe_until(const struct kvp_scache *s, kvp_lsn_t wiped, u32 pla
  * Finds @block. If its SSD is gone, the entry counts as forgotten, and the block can be admitted
  * again.
  */
-static bool find(struct kvp_scache *s, u64 block, struct kvp_index_entry *e)
+static bool find(struct kvp_scache *s, kvp_block_t block, struct kvp_index_entry *e)
 {
-	if (!kvp_index_find(&s->index, block, e))
+	if (!kvp_index_find(&s->index, kvp_block_nr(block), e))
 		return false;
 	if (is_there(s, e->place))
 		return true;
-	kvp_index_remove_at(&s->index, block, e->place);
+	kvp_index_remove_at(&s->index, kvp_block_nr(block), e->place);
 	return false;
 }
 
@@ -392,7 +392,7 @@ static bool is_behind(struct kvp_place to, const struct kvp_on_ssd *at, u32 i)
 	return to.leg == at->leg && to.block == at->block + i;
 }
 
-u32 kvp_scache_find(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at)
+u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct kvp_on_ssd *at)
 {
 	struct kvp_scache *s = pool->scache;
 	/* before the look-up: entries found later were not overwritten up to here */
@@ -404,7 +404,7 @@ u32 kvp_scache_find(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_s
 	at->block = 0;
 	at->before = ~0u;
 	for (i = 0; i < count; i++) {
-		here = find(s, block + i, &e);
+		here = find(s, kvp_block_add(block, i), &e);
 		if (i && (here != !!at->block || (here && !is_behind(spot_of(s, e.place), at, i))))
 			break;
 		if (here && !i) {
@@ -415,7 +415,7 @@ u32 kvp_scache_find(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_s
 		if (here && e.old)
 			at->before = min(at->before, kvp_rebuild_era(pool, e.place));
 		if (here)
-			kvp_index_hit(&s->index, block + i, e.place);
+			kvp_index_hit(&s->index, kvp_block_nr(block) + i, e.place);
 	}
 	at->until = safe_until(s, wiped, first, i);
 	return i;
@@ -433,25 +433,26 @@ bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_en
 }
 
 /* Forget a block of an earlier life if it is not the newest: it never will be. */
-static void forget_if_older(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+static void forget_if_older(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	struct kvp_index_entry e;
 
-	if (kvp_index_find(&pool->scache->index, block, &e) &&
+	if (kvp_index_find(&pool->scache->index, kvp_block_nr(block), &e) &&
 	    !kvp_scache_is_newest(pool, &e, kvp_table_entry(pool, leaf, block)))
-		kvp_index_remove_at(&pool->scache->index, block, e.place);
+		kvp_index_remove_at(&pool->scache->index, kvp_block_nr(block), e.place);
 }
 
-bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block, u32 count,
-			const struct kvp_on_ssd *at)
+bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
+			u32 count, const struct kvp_on_ssd *at)
 {
 	bool newest = true;
 	u32 i;
 
 	for (i = 0; newest && at->before != ~0u && i < count; i++)
-		newest = kvp_entry_era(kvp_table_entry(pool, leaf, block + i)) < at->before;
+		newest = kvp_entry_era(kvp_table_entry(pool, leaf, kvp_block_add(block, i))) <
+			 at->before;
 	for (i = 0; !newest && i < count; i++)
-		forget_if_older(pool, leaf, block + i);
+		forget_if_older(pool, leaf, kvp_block_add(block, i));
 	return newest;
 }
 
@@ -461,12 +462,12 @@ struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd
 				  (struct kvp_place){ at->leg, at->block }, nr);
 }
 
-void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count)
+void kvp_scache_mistrust(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++)
-		kvp_scache_forget(pool, block + i);
+		kvp_scache_forget(pool, kvp_block_add(block, i));
 }
 
 int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,
@@ -489,12 +490,12 @@ int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u6
 	kvp_leg_unchoose(leg);
 	if (error || !kvp_scache_intact(pool, &at))
 		return error ?: -ENOENT;
-	return kvp_block_sum(pool->seed, e->key, page_address(page)) == kvp_entry_crc(entry) ? 0 :
-											-EILSEQ;
+	return kvp_block_sum(pool->seed, kvp_block(e->key), page_address(page)) ==
+	       kvp_entry_crc(entry) ? 0 : -EILSEQ;
 }
 
 /* Reads one SSD's copy. A fault of the copy is counted; lack of memory is no fault. */
-static int rescue_from(struct kvp_leg *leg, u64 at, u64 block, u32 crc, struct page *page)
+static int rescue_from(struct kvp_leg *leg, u64 at, kvp_block_t block, u32 crc, struct page *page)
 {
 	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
 
@@ -511,7 +512,7 @@ static int rescue_from(struct kvp_leg *leg, u64 at, u64 block, u32 crc, struct p
 }
 
 /* Each SSD that has it is tried: one of them may be damaged, too. */
-int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
+int kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page)
 {
 	struct kvp_scache *s = pool->scache;
 	struct kvp_vdev *v = kvp_scache_in_use(s);
@@ -521,7 +522,7 @@ int kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *
 	int ret = -ENOENT;
 	u32 i;
 
-	if (!kvp_scache_asked(pool, 1) || !kvp_index_find(&s->index, block, &e) ||
+	if (!kvp_scache_asked(pool, 1) || !kvp_index_find(&s->index, kvp_block_nr(block), &e) ||
 	    !kvp_scache_is_newest(pool, &e, entry))
 		return -ENOENT;
 	at.until = safe_until(s, at.until, e.place, 1);

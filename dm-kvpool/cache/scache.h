@@ -173,7 +173,7 @@ int __must_check kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn,
 				    const struct kvp_index_entry *e, u32 n);
 
 /** kvp_scache_forget() - the entry of @block in the table has changed. Process context. */
-void kvp_scache_forget(struct kvp_pool *pool, u64 block);
+void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block);
 
 /** kvp_scache_overwrite() - the log is about to write @nr blocks at @lsn. Under log->build_lock. */
 void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr);
@@ -215,7 +215,7 @@ static inline bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 }
 
 /** kvp_scache_find() - kvp_scache_alike() if kvp_scache_asked() */
-u32 kvp_scache_find(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_ssd *at);
+u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct kvp_on_ssd *at);
 
 /**
  * kvp_scache_alike() - find how many blocks from @block on are on the SSD together, or are not
@@ -227,7 +227,7 @@ u32 kvp_scache_find(struct kvp_pool *pool, u64 block, u32 count, struct kvp_on_s
  * they verify against the table. Return: so many are there one behind the other; or so many from
  * the first on are not. Context: process.
  */
-static inline u32 kvp_scache_alike(struct kvp_pool *pool, u64 block, u32 count,
+static inline u32 kvp_scache_alike(struct kvp_pool *pool, kvp_block_t block, u32 count,
 				   struct kvp_on_ssd *at)
 {
 	if (kvp_scache_asked(pool, count))
@@ -247,8 +247,8 @@ bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at)
  *
  * Ask before reading them. Forgets blocks that are not. Context: process.
  */
-bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block, u32 count,
-			const struct kvp_on_ssd *at);
+bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
+			u32 count, const struct kvp_on_ssd *at);
 
 /**
  * kvp_scache_is_newest() - the same for @e, which is in the index, by its @entry in the table. Any
@@ -264,7 +264,7 @@ bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_en
 struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd *at, u32 nr);
 
 /** kvp_scache_mistrust() - these blocks did not verify: forget them. Process context. */
-void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);
+void kvp_scache_mistrust(struct kvp_pool *pool, kvp_block_t block, u32 count);
 
 /**
  * kvp_scache_rescue() - no leg has @block any more, nor can it be rebuilt: read it from an SSD
@@ -275,7 +275,8 @@ void kvp_scache_mistrust(struct kvp_pool *pool, u64 block, u32 count);
  * anything: -ENOENT: no SSD has it; -EIO or -ENOMEM: one that may have it did not answer. Context:
  * process, waits for I/O; under the block's range lock.
  */
-int __must_check kvp_scache_rescue(struct kvp_pool *pool, u64 block, u64 entry, struct page *page);
+int __must_check kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry,
+				   struct page *page);
 
 /**
  * kvp_scache_written() - behind this lsn nothing was ever written to the cache

@@ -48,8 +48,8 @@ struct kvp_cache_client {
 	void (*checkpointed)(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 			     const struct kvp_log_mark *tail);
 	void (*came_home)(struct kvp_pool *pool, const struct kvp_version *d);
-	void (*forget)(struct kvp_pool *pool, u64 block);
-	int (*rescue)(struct kvp_pool *pool, u64 block, u64 entry, struct page *page);
+	void (*forget)(struct kvp_pool *pool, kvp_block_t block);
+	int (*rescue)(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page);
 };
 
 static inline void kvp_cache_moved_on(struct kvp_pool *pool)
@@ -128,14 +128,14 @@ static inline void kvp_cache_came_home(struct kvp_pool *pool, const struct kvp_v
 }
 
 /* Context: process. */
-static inline void kvp_cache_forget(struct kvp_pool *pool, u64 block)
+static inline void kvp_cache_forget(struct kvp_pool *pool, kvp_block_t block)
 {
 	if (pool->cache_client)
 		pool->cache_client->forget(pool, block);
 }
 
 /* Context: process, under the range lock of the block; waits for I/O. */
-static inline int __must_check kvp_cache_rescue(struct kvp_pool *pool, u64 block, u64 entry,
+static inline int __must_check kvp_cache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry,
 						struct page *page)
 {
 	return pool->cache_client ? pool->cache_client->rescue(pool, block, entry, page) : -ENOENT;

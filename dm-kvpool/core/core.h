@@ -476,8 +476,14 @@ static inline void kvp_pool_space(struct kvp_pool *pool)
 		pool->space(pool);
 }
 
+/** kvp_pool_end() - the block behind the last one of the pool. Any context. */
+static inline kvp_block_t kvp_pool_end(const struct kvp_pool *pool)
+{
+	return kvp_block(pool->sb->pool_blocks);
+}
+
 /** kvp_home_block() - the place of @block on its leg; in a single or mirror, on every leg */
-static inline u64 kvp_home_block(struct kvp_pool *pool, u64 block)
+static inline u64 kvp_home_block(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 

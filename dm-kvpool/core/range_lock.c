@@ -11,14 +11,15 @@ void kvp_range_locks_init(struct kvp_range_locks *locks)
 	init_waitqueue_head(&locks->wait);
 }
 
-bool kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last)
+bool kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, kvp_block_t first,
+		       kvp_block_t last)
 {
 	bool free;
 
-	r->node.start = first;
-	r->node.last = last;
+	r->node.start = kvp_block_nr(first);
+	r->node.last = kvp_block_nr(last);
 	spin_lock(&locks->lock);
-	free = !interval_tree_iter_first(&locks->held, first, last);
+	free = !interval_tree_iter_first(&locks->held, r->node.start, r->node.last);
 	if (free) {
 		r->number = locks->taken++;
 		interval_tree_insert(&r->node, &locks->held);
@@ -27,7 +28,8 @@ bool kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, u64 f
 	return free;
 }
 
-void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last)
+void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, kvp_block_t first,
+		    kvp_block_t last)
 {
 	wait_event(locks->wait, kvp_range_trylock(locks, r, first, last));
 }

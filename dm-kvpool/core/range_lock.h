@@ -13,6 +13,8 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
+#include "format/format.h"
+
 struct kvp_range_locks {
 	spinlock_t lock;
 	u64 taken;			/* ranges locked so far; by @lock */
@@ -28,11 +30,12 @@ struct kvp_range {
 void kvp_range_locks_init(struct kvp_range_locks *locks);
 
 /** kvp_range_trylock() - lock blocks @first .. @last; false if any is held */
-bool __must_check kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first,
-				    u64 last);
+bool __must_check kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r,
+				    kvp_block_t first, kvp_block_t last);
 
 /** kvp_range_lock() - the same, waiting. Context: process, holding no other range. */
-void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, u64 first, u64 last);
+void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, kvp_block_t first,
+		    kvp_block_t last);
 
 void kvp_range_unlock(struct kvp_range_locks *locks, struct kvp_range *r);
 

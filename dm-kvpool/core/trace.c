@@ -36,10 +36,10 @@ void kvp_trace_checkpoint(struct kvp_pool *pool, kvp_lsn_t tail, int error)
 		trace_kvpool_checkpoint(name_of(pool).text, kvp_lsn_nr(tail), error);
 }
 
-void kvp_trace_heal(struct kvp_pool *pool, u32 leg, u64 block)
+void kvp_trace_heal(struct kvp_pool *pool, u32 leg, kvp_block_t block)
 {
 	if (trace_kvpool_heal_enabled())
-		trace_kvpool_heal(name_of(pool).text, leg, block);
+		trace_kvpool_heal(name_of(pool).text, leg, kvp_block_nr(block));
 }
 
 void kvp_trace_recovery(struct kvp_pool *pool, u64 entries, u64 records)

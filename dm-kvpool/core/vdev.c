@@ -39,21 +39,22 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 	kvp_log_take_place(pool);
 }
 
-struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block)
+struct kvp_spot kvp_locate(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_map_place at = kvp_map_find(&pool->sb->map, block);
 
 	return (struct kvp_spot){ &pool->vdevs[at.vdev], at.block, at.left };
 }
 
-kvp_vblock_t kvp_vdev_from(const struct kvp_vdev *v, u64 block)
+kvp_vblock_t kvp_vdev_from(const struct kvp_vdev *v, kvp_block_t block)
 {
 	return kvp_map_from(&v->pool->sb->map, v->index, block);
 }
 
-u64 kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block)
+kvp_block_t kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block)
 {
-	return min(kvp_map_block(&v->pool->sb->map, v->index, block), v->pool->sb->pool_blocks);
+	return kvp_block_first(kvp_map_block(&v->pool->sb->map, v->index, block),
+			       kvp_pool_end(v->pool));
 }
 
 u32 kvp_vdev_usable(const struct kvp_vdev *v)

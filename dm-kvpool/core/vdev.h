@@ -55,18 +55,18 @@ struct kvp_spot {
 void kvp_vdevs_init(struct kvp_pool *pool);
 
 /** kvp_locate() - the place of @block of the pool. Any context. */
-struct kvp_spot kvp_locate(struct kvp_pool *pool, u64 block);
+struct kvp_spot kvp_locate(struct kvp_pool *pool, kvp_block_t block);
 
 /**
  * kvp_vdev_from() - the first block of @v that is the pool's @block, or a later one. Any context.
  */
-kvp_vblock_t kvp_vdev_from(const struct kvp_vdev *v, u64 block);
+kvp_vblock_t kvp_vdev_from(const struct kvp_vdev *v, kvp_block_t block);
 
 /**
  * kvp_pool_block() - the pool's number of @block of @v; the pool's size if it has none. Any
  * context.
  */
-u64 kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block);
+kvp_block_t kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block);
 
 /** kvp_vdev_usable() - legs of @v that are in use */
 u32 kvp_vdev_usable(const struct kvp_vdev *v);

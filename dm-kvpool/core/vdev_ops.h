@@ -109,10 +109,10 @@ struct kvp_vdev_ops {
 
 	struct kvp_leg *(*choose)(const struct kvp_vdev *v, kvp_vblock_t block);
 	const struct kvp_leg *(*only_leg)(const struct kvp_vdev *v, kvp_vblock_t block);
-	int (*read)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry, struct page *page,
-		    struct page *spare);
-	int (*lose)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
-	void (*poison)(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
+	int (*read)(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
+		    struct page *page, struct page *spare);
+	int (*lose)(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block);
+	void (*poison)(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block);
 	void (*take)(struct kvp_version *d, struct list_head *rows);
 	int (*discard)(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end,
 		       struct kvp_log_at behind, u32 *leaves);
@@ -129,20 +129,22 @@ struct kvp_vdev_ops {
 	int (*read_spilled)(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			    struct page *spare);
 
-	bool (*row_is_empty)(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block);
+	bool (*row_is_empty)(struct kvp_pool *pool, const struct kvp_tpage *leaf,
+			     kvp_block_t block);
 	void (*leaf_lost)(struct kvp_tpage *leaf, u64 poison);
 	void (*unwritten)(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_vblock_t own);
 	bool (*add_page)(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy,
 			 struct page *page);
 
 	bool (*verify)(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
-		       u64 block, u32 n);
-	int (*scrub_row)(const struct kvp_spot *at, u64 block, struct page *page, struct page *spare);
+		       kvp_block_t block, u32 n);
+	int (*scrub_row)(const struct kvp_spot *at, kvp_block_t block, struct page *page,
+			 struct page *spare);
 
 	bool (*read_missed)(struct kvp_pool *pool, struct kvp_resilver_step *step);
 	bool (*add_missed)(struct kvp_pool *pool, struct kvp_resilver_step *step);
 	int (*copy_missed_parity)(struct kvp_pool *pool, struct kvp_resilver_io *io,
-				  struct kvp_tpage *leaf, u64 block);
+				  struct kvp_tpage *leaf, kvp_block_t block);
 
 	u32 (*segment_sets)(const struct kvp_recovery *rec);
 	int (*alloc_reader)(struct kvp_recovery *rec);

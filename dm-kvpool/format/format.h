@@ -57,7 +57,7 @@ u32 kvp_sum_seed(u64 nonce, u32 vdev);
 bool kvp_text_valid(const char *text);
 
 /** kvp_block_sum() - sum of one 4 KiB block of data at physical block @block */
-u32 kvp_block_sum(u32 seed, u64 block, const void *data);
+u32 kvp_block_sum(u32 seed, kvp_block_t block, const void *data);
 
 /**
  * kvp_zeros_sum() - kvp_block_sum() of a block of zeros, without a look at one
@@ -379,9 +379,9 @@ static inline u64 kvp_row_count(const struct kvp_geometry *g)
 }
 
 /** kvp_parity_addr() - what seeds the sum of a row's parity: an address that no block has */
-static inline u64 kvp_parity_addr(u64 row)
+static inline kvp_block_t kvp_parity_addr(u64 row)
 {
-	return row | 1ull << 55;
+	return kvp_block(row | 1ull << 55);
 }
 
 /** kvp_striped_place() - kvp_data_place() of a parity1 */
@@ -568,7 +568,8 @@ struct kvp_leg_info {
 };
 
 struct kvp_scrub_info {
-	u64 cursor, started, finished, healed, unrepaired;
+	kvp_block_t cursor;
+	u64 started, finished, healed, unrepaired;
 	u32 state;		/* enum kvp_scrub_state */
 };
 
@@ -587,7 +588,7 @@ struct kvp_map_part {
 };
 
 struct kvp_map_region {
-	u64 start, end;		/* in the pool */
+	kvp_block_t start, end;
 	u32 round;		/* blocks; of one vdev by itself of no meaning */
 	u32 nr;
 	struct kvp_map_part part[KVP_MAX_VDEVS];
@@ -780,12 +781,30 @@ bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any
 /* --- log ------------------------------------------------------------------- */
 
 struct kvp_rec {
-	u64 block;		/* first block of the pool's device; of a parity the row */
+	u64 block;		/* as kvp_rec_block(), kvp_rec_row() or kvp_rec_own() says */
 	u32 count;
 	u32 crc;
 	unsigned int kind;	/* enum kvp_rec_kind */
 	u32 vdev;		/* of a parity; 0 for all others */
 };
+
+/** kvp_rec_block() - the first block of the pool that a record names; not one of a parity */
+static inline kvp_block_t kvp_rec_block(const struct kvp_rec *r)
+{
+	return kvp_block(r->block);
+}
+
+/** kvp_rec_row() - the row of a record of a parity */
+static inline u64 kvp_rec_row(const struct kvp_rec *r)
+{
+	return r->block;
+}
+
+/** kvp_rec_own() - the vdev's block, of a record as the history of its vdev keeps it */
+static inline kvp_vblock_t kvp_rec_own(const struct kvp_rec *r)
+{
+	return kvp_vblock(r->block);
+}
 
 /** kvp_rec_has_payload() - true if a block of payload follows for this record */
 static inline bool kvp_rec_has_payload(const struct kvp_rec *r)

@@ -211,7 +211,7 @@ int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64
 static bool row_known(const struct kvp_sb *sb, const struct kvp_rec *r)
 {
 	return r->vdev < sb->vdev_count && kvp_is_parity1(&sb->vdevs[r->vdev]) &&
-	       r->block < kvp_row_count(&sb->vdevs[r->vdev]);
+	       kvp_rec_row(r) < kvp_row_count(&sb->vdevs[r->vdev]);
 }
 
 bool kvp_log_rows_known(const struct kvp_sb *sb, const void *buf, const struct kvp_log_hdr *h)

@@ -3,13 +3,15 @@
  * Numbers that count different things, and so have types that cannot be mixed.
  *
  * The pool counts its blocks, each vdev counts its own, and each leg again counts its own. All of
- * them are 64 bits wide, and a mix of two reads the wrong block. So a vdev's block has a type of its
- * own, which sparse tells from a plain u64 (__bitwise). A block of the pool is a plain u64, and so
- * is a block of a leg, which struct kvp_place keeps together with its leg.
+ * them are 64 bits wide, and a mix of two reads the wrong block. So a block of the pool and a block
+ * of a vdev have types of their own, which sparse tells from each other and from a plain u64
+ * (__bitwise). A plain u64 are counts of blocks, rows of a parity1, and a block of a leg, which
+ * struct kvp_place keeps together with its leg.
  *
  * kvp_locate() leads from a block of the pool to a block of a vdev, kvp_pool_block() back, and
  * kvp_data_place() on to a leg. Code that does arithmetic on numbers of one kind uses the
- * functions here. The compiler makes the same code of them as of a plain u64.
+ * functions here. The compiler makes the same code of them as of a plain u64. To the policies a
+ * block is a key, which is a plain u64: kvp_block_nr() leads there, and kvp_block() back.
  *
  * The log counts its blocks from its begin on: a log sequence number (lsn). It never begins anew,
  * unlike the place on a leg, and it has a type of its own too. What lies @n blocks behind an lsn,
@@ -26,6 +28,60 @@
 #ifndef __force
 #define __force
 #endif
+
+/** typedef kvp_block_t - a block of the pool, as its users count: 4 KiB each, from 0 on */
+typedef u64 __bitwise kvp_block_t;
+
+/** kvp_block() - the pool's block with number @nr. Any context. */
+static inline kvp_block_t kvp_block(u64 nr)
+{
+	return (__force kvp_block_t)nr;
+}
+
+/** kvp_block_nr() - the number of @block: for arithmetic, and for what is written out */
+static inline u64 kvp_block_nr(kvp_block_t block)
+{
+	return (__force u64)block;
+}
+
+/** KVP_BLOCK_NONE - behind every block that a pool can have */
+#define KVP_BLOCK_NONE kvp_block(~0ull)
+
+/** kvp_block_add() - the block @n blocks behind @block */
+static inline kvp_block_t kvp_block_add(kvp_block_t block, u64 n)
+{
+	return kvp_block(kvp_block_nr(block) + n);
+}
+
+/** kvp_block_back() - the block @n blocks before @block, which is not less than @n */
+static inline kvp_block_t kvp_block_back(kvp_block_t block, u64 n)
+{
+	return kvp_block(kvp_block_nr(block) - n);
+}
+
+/** kvp_block_since() - how many blocks @block is behind @from, which is not behind @block */
+static inline u64 kvp_block_since(kvp_block_t block, kvp_block_t from)
+{
+	return kvp_block_nr(block) - kvp_block_nr(from);
+}
+
+/** kvp_block_before() - true if @a is before @b */
+static inline bool kvp_block_before(kvp_block_t a, kvp_block_t b)
+{
+	return kvp_block_nr(a) < kvp_block_nr(b);
+}
+
+/** kvp_block_first() - @a or @b, whichever is first */
+static inline kvp_block_t kvp_block_first(kvp_block_t a, kvp_block_t b)
+{
+	return kvp_block_before(a, b) ? a : b;
+}
+
+/** kvp_block_last() - @a or @b, whichever is last */
+static inline kvp_block_t kvp_block_last(kvp_block_t a, kvp_block_t b)
+{
+	return kvp_block_before(a, b) ? b : a;
+}
 
 /** typedef kvp_vblock_t - a block as its vdev counts: those that hold the pool's data, from 0 on */
 typedef u64 __bitwise kvp_vblock_t;

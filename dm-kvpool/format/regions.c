@@ -33,7 +33,7 @@ static const char *add_part(const struct kvp_sb *sb, const struct kvp_region *r,
 static const char *use_parts(const struct kvp_sb *sb, const struct kvp_map_region *m,
 			     struct used *used)
 {
-	u64 blocks = m->end - m->start;
+	u64 blocks = kvp_block_since(m->end, m->start);
 	u32 i;
 
 	/* One vdev by itself may end anywhere. */
@@ -59,8 +59,8 @@ static const char *build_region(const struct kvp_sb *sb, const struct kvp_region
 	u32 v;
 
 	memset(m, 0, sizeof(*m));
-	m->start = kvp_map_blocks(map);
-	m->end = m->start + r->blocks;
+	m->start = kvp_map_end(map);
+	m->end = kvp_block_add(m->start, r->blocks);
 	for (v = 0; !fault && v < KVP_MAX_VDEVS; v++)
 		if (r->share[v])
 			fault = add_part(sb, r, v, m, used);
@@ -88,27 +88,33 @@ const char *kvp_map_build(const struct kvp_sb *sb, struct kvp_map *map)
 	return fault;
 }
 
+kvp_block_t kvp_map_end(const struct kvp_map *map)
+{
+	return map->nr ? map->region[map->nr - 1].end : kvp_block(0);
+}
+
 u64 kvp_map_blocks(const struct kvp_map *map)
 {
-	return map->nr ? map->region[map->nr - 1].end : 0;
+	return kvp_block_nr(kvp_map_end(map));
 }
 
 /* --- from the pool to a vdev, and back --------------------------------------------- */
 
-static const struct kvp_map_region *region_of(const struct kvp_map *map, u64 block)
+static const struct kvp_map_region *region_of(const struct kvp_map *map, kvp_block_t block)
 {
 	const struct kvp_map_region *m = map->region;
 
-	while (m < &map->region[map->nr - 1] && block >= m->end)
+	while (m < &map->region[map->nr - 1] && !kvp_block_before(block, m->end))
 		m++;
 	return m;
 }
 
-struct kvp_map_place kvp_map_find(const struct kvp_map *map, u64 block)
+struct kvp_map_place kvp_map_find(const struct kvp_map *map, kvp_block_t block)
 {
 	const struct kvp_map_region *m = region_of(map, block);
 	const struct kvp_map_part *p = m->part;
-	u64 in = block - m->start, own = kvp_vblock_nr(p->first) + in, left = m->end - block;
+	u64 in = kvp_block_since(block, m->start), own = kvp_vblock_nr(p->first) + in;
+	u64 left = kvp_block_since(m->end, block);
 	u32 below;
 
 	if (m->nr > 1) {
@@ -137,12 +143,12 @@ static const struct kvp_map_part *part_of(const struct kvp_map_region *m, u32 vd
 /* Blocks of a vdev that a region has. */
 static u64 part_blocks(const struct kvp_map_region *m, const struct kvp_map_part *p)
 {
-	u64 blocks = m->end - m->start;
+	u64 blocks = kvp_block_since(m->end, m->start);
 
 	return m->nr > 1 ? blocks / m->round * p->width : blocks;
 }
 
-u64 kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t block)
+kvp_block_t kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t block)
 {
 	u32 i;
 
@@ -156,10 +162,10 @@ u64 kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t block)
 			continue;
 		in = kvp_vblock_since(block, p->first);
 		if (m->nr == 1)
-			return m->start + in;
-		return m->start + in / p->width * m->round + p->at + in % p->width;
+			return kvp_block_add(m->start, in);
+		return kvp_block_add(m->start, in / p->width * m->round + p->at + in % p->width);
 	}
-	return kvp_map_blocks(map);
+	return kvp_map_end(map);
 }
 
 struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, kvp_vblock_t block)
@@ -171,7 +177,7 @@ struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, kvp_vblock
 	const struct kvp_map_part *p = part_of(m, vdev);
 	u64 left, in;
 
-	if (!p || leaf.block >= m->end)
+	if (!p || !kvp_block_before(leaf.block, m->end))
 		return leaf;
 	in = kvp_vblock_since(block, p->first);
 	left = part_blocks(m, p) - in;
@@ -184,9 +190,9 @@ struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, kvp_vblock
 	return leaf;
 }
 
-u64 kvp_map_whole(const struct kvp_map *map, u64 end, u32 unit)
+kvp_block_t kvp_map_whole(const struct kvp_map *map, kvp_block_t end, u32 unit)
 {
-	const struct kvp_map_region *m = region_of(map, end ? end - 1 : 0);
+	const struct kvp_map_region *m = region_of(map, end ? kvp_block_back(end, 1) : end);
 	u64 step = unit;
 	u32 i, rounds = 1;
 
@@ -197,7 +203,7 @@ u64 kvp_map_whole(const struct kvp_map *map, u64 end, u32 unit)
 				rounds *= 2;
 		step = (u64)rounds * m->round;
 	}
-	return end - (end - m->start) % step;
+	return kvp_block_back(end, kvp_block_since(end, m->start) % step);
 }
 
 /* The same of one region: how many blocks of the part lie before @in, counted from its start. */
@@ -211,7 +217,7 @@ static u64 blocks_before(const struct kvp_map_region *m, const struct kvp_map_pa
 	return round * p->width + (rest < p->width ? rest : p->width);
 }
 
-kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block)
+kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, kvp_block_t block)
 {
 	kvp_vblock_t from = kvp_vblock(0);
 	u32 i;
@@ -222,12 +228,16 @@ kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block)
 
 		if (!p)
 			continue;
-		if (block <= m->start)
+		if (!kvp_block_before(m->start, block))
 			return p->first;
 		from = kvp_vblock_add(p->first, part_blocks(m, p));
 		/* Behind its last turn the next region counts, which begins with another leaf. */
-		if (block < m->end && blocks_before(m, p, block - m->start) < part_blocks(m, p))
-			return kvp_vblock_add(p->first, blocks_before(m, p, block - m->start));
+		if (kvp_block_before(block, m->end)) {
+			u64 before = blocks_before(m, p, kvp_block_since(block, m->start));
+
+			if (before < part_blocks(m, p))
+				return kvp_vblock_add(p->first, before);
+		}
 	}
 	return from;
 }
@@ -323,7 +333,8 @@ static bool ends_with(const struct kvp_map *map, u32 v)
 /* Extents of the vdevs of @grown that no region has. A region begins with a whole leaf. */
 static void count_unused(const struct kvp_sb *sb, u32 grown, u64 *extents)
 {
-	u64 end = kvp_map_blocks(&sb->map), used, leaf;
+	kvp_block_t end = kvp_map_end(&sb->map);
+	u64 used, leaf;
 	u32 v;
 
 	for (v = 0; v < KVP_MAX_VDEVS; v++) {

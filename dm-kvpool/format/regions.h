@@ -33,21 +33,24 @@ struct kvp_map_place {
  */
 const char *kvp_map_build(const struct kvp_sb *sb, struct kvp_map *map);
 
+/** kvp_map_end() - the block behind the last one of all regions */
+kvp_block_t kvp_map_end(const struct kvp_map *map);
+
 /** kvp_map_blocks() - blocks of all regions together */
 u64 kvp_map_blocks(const struct kvp_map *map);
 
 /** kvp_map_find() - where @block of the pool lies; it is below kvp_map_blocks() */
-struct kvp_map_place kvp_map_find(const struct kvp_map *map, u64 block);
+struct kvp_map_place kvp_map_find(const struct kvp_map *map, kvp_block_t block);
 
-/** kvp_map_block() - the pool's block that @block of @vdev is; kvp_map_blocks() if it is none */
-u64 kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t block);
+/** kvp_map_block() - the pool's block that @block of @vdev is; kvp_map_end() if it is none */
+kvp_block_t kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t block);
 
 /*
  * What a leaf of a vdev's table covers, as the pool counts: the vdev has its turn,
  * then @others blocks are of others, and so on.
  */
 struct kvp_map_leaf {
-	u64 block;		/* the pool's block that its first entry is of */
+	kvp_block_t block;		/* the pool's block that its first entry is of */
 	kvp_vblock_t own;	/* the same as the vdev counts it */
 	u32 blocks;		/* that the pool has of it */
 	u32 in;			/* so many blocks of that turn are before it */
@@ -58,17 +61,18 @@ struct kvp_map_leaf {
 struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, kvp_vblock_t block);
 
 /** kvp_map_leaf_block() - the pool's block that @own, a block of the vdev below @l, is */
-static inline u64 kvp_map_leaf_block(const struct kvp_map_leaf *l, kvp_vblock_t own)
+static inline kvp_block_t kvp_map_leaf_block(const struct kvp_map_leaf *l, kvp_vblock_t own)
 {
 	u32 i = (u32)kvp_vblock_since(own, l->own);
+	u64 others = l->others ? (u64)((l->in + i) / l->turn) * l->others : 0;
 
-	return l->block + i + (l->others ? (u64)((l->in + i) / l->turn) * l->others : 0);
+	return kvp_block_add(l->block, i + others);
 }
 
 /** kvp_map_leaf_own() - the block of the vdev that @block, one of the pool below @l, is */
-static inline kvp_vblock_t kvp_map_leaf_own(const struct kvp_map_leaf *l, u64 block)
+static inline kvp_vblock_t kvp_map_leaf_own(const struct kvp_map_leaf *l, kvp_block_t block)
 {
-	u64 i = block - l->block;
+	u64 i = kvp_block_since(block, l->block);
 
 	if (l->others)
 		i -= (l->in + i) / (l->turn + l->others) * l->others;
@@ -79,10 +83,10 @@ static inline kvp_vblock_t kvp_map_leaf_own(const struct kvp_map_leaf *l, u64 bl
  * kvp_map_whole() - the last block of the pool, up to @end, before which all vdevs of its region end a unit
  * @unit: blocks of a vdev, a power of two
  */
-u64 kvp_map_whole(const struct kvp_map *map, u64 end, u32 unit);
+kvp_block_t kvp_map_whole(const struct kvp_map *map, kvp_block_t end, u32 unit);
 
 /** kvp_map_from() - the first block of @vdev that is the pool's @block or a later one */
-kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, u64 block);
+kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, kvp_block_t block);
 
 /**
  * kvp_regions_lay_out() - what each of sb->vdevs[] holds, and which carries the log

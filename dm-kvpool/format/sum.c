@@ -16,9 +16,9 @@ u32 kvp_sum_seed(u64 nonce, u32 vdev)
 	return kvp_crc32c(kvp_crc32c(~0u, &n, sizeof(n)), &v, sizeof(v));
 }
 
-u32 kvp_block_sum(u32 seed, u64 block, const void *data)
+u32 kvp_block_sum(u32 seed, kvp_block_t block, const void *data)
 {
-	__le64 b = cpu_to_le64(block);
+	__le64 b = cpu_to_le64(kvp_block_nr(block));
 
 	return kvp_crc32c(kvp_crc32c(seed, &b, sizeof(b)), data, KVP_BLOCK_SIZE);
 }

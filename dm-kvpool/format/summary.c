@@ -24,7 +24,8 @@ void kvp_summary_begin(struct kvp_disk_summary *d, kvp_lsn_t lsn, u32 era)
 
 void kvp_summary_set(struct kvp_disk_summary *d, u32 at, const struct kvp_summary_rec *r)
 {
-	d->recs[at].addr = cpu_to_le64(KVP_SUMMARY_LIVE | (r->meta ? KVP_SUMMARY_META : 0) | r->block);
+	d->recs[at].addr = cpu_to_le64(KVP_SUMMARY_LIVE | (r->meta ? KVP_SUMMARY_META : 0) |
+				       kvp_block_nr(r->block));
 	d->recs[at].crc = cpu_to_le32(r->crc);
 }
 

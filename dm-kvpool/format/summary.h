@@ -16,7 +16,7 @@
  * @meta: it is metadata
  */
 struct kvp_summary_rec {
-	u64 block;
+	kvp_block_t block;
 	u32 crc;
 	bool meta;
 };
@@ -54,10 +54,10 @@ static inline bool kvp_summary_get(const struct kvp_disk_summary *d, u32 at, u64
 {
 	u64 addr = le64_to_cpu(d->recs[at].addr);
 
-	r->block = addr & ((1ull << KVP_REC_ADDR_BITS) - 1);
+	r->block = kvp_block(addr & ((1ull << KVP_REC_ADDR_BITS) - 1));
 	r->meta = addr & KVP_SUMMARY_META;
 	r->crc = le32_to_cpu(d->recs[at].crc);
-	return addr & KVP_SUMMARY_LIVE && r->block < pool_blocks;
+	return addr & KVP_SUMMARY_LIVE && kvp_block_nr(r->block) < pool_blocks;
 }
 
 /** kvp_summary_seal() - sum it: for the leg @leg_uuid of the pool with @nonce */

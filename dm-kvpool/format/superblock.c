@@ -105,7 +105,7 @@ static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 
 static void encode_scrub(const struct kvp_scrub_info *s, struct kvp_disk_sb *d)
 {
-	d->scrub_cursor = cpu_to_le64(s->cursor);
+	d->scrub_cursor = cpu_to_le64(kvp_block_nr(s->cursor));
 	d->scrub_started = cpu_to_le64(s->started);
 	d->scrub_finished = cpu_to_le64(s->finished);
 	d->scrub_healed = cpu_to_le64(s->healed);
@@ -240,7 +240,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 		sb->forks[i] = le64_to_cpu(d->forks[i]);
 	for (i = 0; i < KVP_MAX_TUNABLES; i++)
 		sb->tunables[i] = le64_to_cpu(d->tunables[i]);
-	sb->scrub.cursor = le64_to_cpu(d->scrub_cursor);
+	sb->scrub.cursor = kvp_block(le64_to_cpu(d->scrub_cursor));
 	sb->scrub.started = le64_to_cpu(d->scrub_started);
 	sb->scrub.finished = le64_to_cpu(d->scrub_finished);
 	sb->scrub.healed = le64_to_cpu(d->scrub_healed);
@@ -433,7 +433,7 @@ static const char *content_fault(struct kvp_sb *sb)
 		return "state of a recovery's chain";
 	if (!kvp_log_holds_discard(g, largest_chunk(sb)))
 		return "log size for the chunks";
-	if (sb->scrub.cursor > kvp_map_blocks(&sb->map))
+	if (kvp_block_nr(sb->scrub.cursor) > kvp_map_blocks(&sb->map))
 		return "scrub cursor";
 	if (!kvp_text_valid(sb->name))
 		return "name: control characters";

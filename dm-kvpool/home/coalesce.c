@@ -32,7 +32,8 @@
  */
 struct stretch {
 	struct kvp_tpage *leaf;
-	u64 first, home;
+	kvp_block_t first;
+	u64 home;
 	u32 nr;
 	struct kvp_io io;
 	struct page *pages[KVP_STRETCH_BLOCKS];
@@ -106,28 +107,32 @@ u32 kvp_coalesce_gap(const struct kvp_vdev *v)
 	return kvp_vdev_usable(v) > 1 ? MAX_GAP : 0;
 }
 
-u64 kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions)
+kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions)
 {
 	const struct kvp_version *d = list_first_entry(versions, struct kvp_version, list);
 	struct kvp_spot at = kvp_locate(b->pool, d->block);
-	u64 first = d->block, last = first;
+	kvp_block_t first = d->block, last = first;
 	u32 runs = 1, gap;
 
 	if (!b->nr)
 		b->losses = atomic_read_acquire(&b->pool->losses);
 	gap = at.v->ops->gap(at.v);
 	if (!gap)
-		return 0;
+		return kvp_block(0);
 	list_for_each_entry(d, versions, list) {
-		if (d->block - first >= min(at.left, KVP_STRETCH_BLOCKS) || d->block > last + 1 + gap)
+		kvp_block_t behind = kvp_block_add(last, 1);
+
+		if (kvp_block_since(d->block, first) >= min(at.left, KVP_STRETCH_BLOCKS) ||
+		    kvp_block_before(kvp_block_add(behind, gap), d->block))
 			break;
-		runs += d->block > last + 1;
+		runs += kvp_block_before(behind, d->block);
 		last = d->block;
 	}
-	return runs >= MIN_RUNS && have_pages(&b->stretches[b->nr]) ? last : 0;
+	return runs >= MIN_RUNS && have_pages(&b->stretches[b->nr]) ? last : kvp_block(0);
 }
 
-void kvp_coalesce_read(struct kvp_coalesce *b, struct kvp_tpage *leaf, u64 first, u64 last)
+void kvp_coalesce_read(struct kvp_coalesce *b, struct kvp_tpage *leaf, kvp_block_t first,
+		       kvp_block_t last)
 {
 	struct stretch *s = &b->stretches[b->nr];
 
@@ -136,7 +141,7 @@ void kvp_coalesce_read(struct kvp_coalesce *b, struct kvp_tpage *leaf, u64 first
 	s->leaf = leaf;
 	s->first = first;
 	s->home = kvp_home_block(b->pool, first);
-	s->nr = last - first + 1;
+	s->nr = kvp_block_since(last, first) + 1;
 	memset(&s->io, 0, sizeof(s->io));
 	s->io.leg = kvp_leg_choose_copy(leaf->v, s->home, s->nr);
 	if (!s->io.leg)
@@ -165,10 +170,11 @@ bool kvp_coalesce_wait(struct kvp_coalesce *b)
 /* True if block @i of the stretch has the table's sum. If not, a read or a scrub finds out why. */
 static bool is_sound(const struct kvp_coalesce *b, const struct stretch *s, u32 i)
 {
-	u64 entry = kvp_table_entry(b->pool, s->leaf, s->first + i);
+	u64 entry = kvp_table_entry(b->pool, s->leaf, kvp_block_add(s->first, i));
 
 	return s->io.leg && !s->io.error && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
-	       kvp_block_sum(b->pool->seed, s->first + i, page_address(s->pages[i])) == kvp_entry_crc(entry);
+	       kvp_block_sum(b->pool->seed, kvp_block_add(s->first, i),
+			     page_address(s->pages[i])) == kvp_entry_crc(entry);
 }
 
 /*
@@ -197,7 +203,7 @@ bool kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions, 
 
 	batch->losses = b->losses;
 	list_for_each_entry(d, versions, list) {
-		i = d->block - s->first;
+		i = kvp_block_since(d->block, s->first);
 		if (behind && !add_gap(b, s, behind, i, batch))
 			return false;
 		/*

@@ -40,7 +40,7 @@ u32 kvp_coalesce_gap(const struct kvp_vdev *v);
  * Return: the last block of the stretch, which is on @versions; 0: a stretch does not pay, or
  * cannot be made. Context: process; may allocate memory, but does not wait for it.
  */
-u64 kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions);
+kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions);
 
 /**
  * kvp_coalesce_read() - begin to read a stretch that is to be written
@@ -48,7 +48,8 @@ u64 kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions);
  * @first: block
  * @last: from kvp_coalesce_last(). No other stretch was begun since
  */
-void kvp_coalesce_read(struct kvp_coalesce *b, struct kvp_tpage *leaf, u64 first, u64 last);
+void kvp_coalesce_read(struct kvp_coalesce *b, struct kvp_tpage *leaf, kvp_block_t first,
+		       kvp_block_t last);
 
 /** kvp_coalesce_is_full() - true if there is no place for another stretch */
 bool kvp_coalesce_is_full(const struct kvp_coalesce *b);

@@ -31,7 +31,7 @@
 #include "super/members.h"
 #include "table/table.h"
 
-static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *page)
+static bool verifies(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page)
 {
 	return kvp_block_sum(pool->seed, block, page_address(page)) == kvp_entry_crc(entry);
 }
@@ -40,7 +40,7 @@ static bool verifies(struct kvp_pool *pool, u64 block, u64 entry, struct page *p
  * Read and verify the copy of one leg; counts errors. If a device had no memory for the request
  * (-ENOMEM), that says nothing about the copy.
  */
-static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 entry,
+static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_block_t block, u64 entry,
 		     struct page *page)
 {
 	int error = kvp_io_page(leg, KVP_IO_READ, kvp_home_block(pool, block), page);
@@ -58,7 +58,7 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 
 }
 
 /* Rewrite a bad copy and read it back. A leg that cannot be repaired is given up. */
-static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64 entry,
+static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_block_t block, u64 entry,
 		      struct page *good, struct page *scratch)
 {
 	u64 at = kvp_home_block(pool, block);
@@ -73,14 +73,14 @@ static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 block, u64
 	atomic64_inc(&leg->healed);
 	atomic64_inc(&pool->work_stats.healed);
 	kvp_trace_heal(pool, leg->index, block);
-	kvp_found(pool, KVP_FIND_HEALED, leg, 0, block);
+	kvp_found_block(pool, KVP_FIND_HEALED, leg, block);
 }
 
 /*
  * Step 4. @spare: a page to read rewritten copies into, or NULL to get one. 0, or -ENOMEM: not
  * done.
  */
-static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u64 entry,
+static int heal_copies(const struct kvp_vdev *v, unsigned long bad, kvp_block_t block, u64 entry,
 		       struct page *good, struct page *spare)
 {
 	struct kvp_pool *pool = v->pool;
@@ -101,10 +101,10 @@ static int heal_copies(const struct kvp_vdev *v, unsigned long bad, u64 block, u
 }
 
 /* Step 5. No copy verifies. The block is lost: reads of it fail until it is overwritten (R8). */
-int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block)
 {
 	atomic64_inc(&pool->work_stats.unrepaired);
-	kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
+	kvp_found_block(pool, KVP_FIND_LOST, NULL, block);
 	if (kvp_pool_readonly(pool))
 		return -EIO;
 	kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
@@ -149,7 +149,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 }
 
 /* Step 3. 0, or the reason why no copy is good. */
-int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
+int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
 		    struct page *page, struct page *spare)
 {
 	bool silent = false, found = false, no_memory = false;
@@ -161,7 +161,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u6
 	for (n = 0; n < v->nr_legs && (!found || spare); n++) {
 		int error;
 
-		i = (n + (u32)(block >> 8)) % v->nr_legs;
+		i = (n + (u32)(kvp_block_nr(block) >> 8)) % v->nr_legs;
 		if (!kvp_leg_in_sync(&v->legs[i]))
 			continue;
 		error = read_copy(pool, &v->legs[i], block, entry, found ? spare : page);
@@ -192,7 +192,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u6
 	return silent || !bad ? -EIO : kvp_copies_lose(pool, leaf, block);
 }
 
-int kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page, struct page *spare)
+int kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page, struct page *spare)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
 	u64 entry;
@@ -235,7 +235,7 @@ static bool still_parked(struct kvp_pool *pool, const struct kvp_spilled *at)
  * Step 2. Read the newest version if it is in the buffer, or spilled; -ENOENT: neither. -EAGAIN:
  * the newest version has changed.
  */
-static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
+static int read_buffered(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, block);
 	struct kvp_spilled at;
@@ -260,17 +260,17 @@ static int read_buffered(struct kvp_pool *pool, u64 block, struct page *page)
 	return ret && ret != -ENOMEM && !still_parked(pool, &at) ? -EAGAIN : ret;
 }
 
-void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block)
+void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 unit = kvp_unit_blocks(at.v->g);
-	u64 first = block - kvp_vblock_nr(at.block) % unit;
+	kvp_block_t first = kvp_block_back(block, kvp_vblock_nr(at.block) % unit);
 
-	kvp_range_lock(&pool->ranges, range, first, first + unit - 1);
+	kvp_range_lock(&pool->ranges, range, first, kvp_block_add(first, unit - 1));
 }
 
 /* Step 1. One attempt, under the block's lock. */
-static int read_once(struct kvp_pool *pool, u64 block, struct page *page)
+static int read_once(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 {
 	struct kvp_range range;
 	int ret;
@@ -285,7 +285,7 @@ static int read_once(struct kvp_pool *pool, u64 block, struct page *page)
 	return ret;
 }
 
-int kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page)
+int kvp_block_read(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 {
 	int ret;
 

@@ -15,7 +15,7 @@ struct page;
  * Locks the block; in a parity1 its stripe, from which it may have to be rebuilt. Release with
  * kvp_range_unlock(). Context: as kvp_range_lock().
  */
-void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block);
+void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, kvp_block_t block);
 
 /**
  * kvp_home_read() - one block from its home, verified, healed (heal.c)
@@ -27,18 +27,18 @@ void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, u64 block);
  * is known (with @spare: not of every copy); -EBADMSG: no copy verifies, and the block is poisoned
  * now. The caller releases the lock, and calls kvp_poison_settle() before it answers.
  */
-int __must_check kvp_home_read(struct kvp_pool *pool, u64 block, struct page *page,
+int __must_check kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page,
 			       struct page *spare);
 
 /**
  * kvp_copies_read() - kvp_home_read() for a block that is on all legs, and that the table calls
  * valid by @entry
  */
-int __must_check kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
+int __must_check kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block,
 				 u64 entry, struct page *page, struct page *spare);
 
 /** kvp_copies_lose() - no copy of such a block verifies: poison it until it is overwritten (R8) */
-int __must_check kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block);
+int __must_check kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block);
 
 /**
  * kvp_block_lose() - a logged version that no SSD has any more: poison its block (R8)
@@ -55,6 +55,6 @@ int __must_check kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d);
  * Return: 0; -EBADMSG: it is lost; -EIO: some leg does not answer. Context: process; takes the
  * range lock; waits for I/O, and for memory.
  */
-int __must_check kvp_block_read(struct kvp_pool *pool, u64 block, struct page *page);
+int __must_check kvp_block_read(struct kvp_pool *pool, kvp_block_t block, struct page *page);
 
 #endif /* KVP_HEAL_H */

@@ -136,6 +136,7 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 	h->batch->in_turns = h->bridge && kvp_coalesce_wait(h->bridge);
 	for (i = 0; i < h->nr_locked; i++) {
 		struct locked *l = &h->locked[i];
+		kvp_block_t first;
 		u64 home;
 
 		if (l->bridged && !kvp_coalesce_add(h->bridge, &l->versions, h->batch))
@@ -144,11 +145,13 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 			continue;
 		/* In one turn, and below one leaf, the homes of neighbours are neighbours. */
 		d = list_first_entry(&l->versions, struct kvp_version, list);
-		home = kvp_home_block(h->pool, d->block) - d->block;
+		first = d->block;
+		home = kvp_home_block(h->pool, first);
 		list_for_each_entry(d, &l->versions, list) {
 			*n += !d->zero;
 			if (!l->bridged && !d->zero &&
-			    !kvp_batch_add(h->batch, l->leaf->v, home + d->block, d->page))
+			    !kvp_batch_add(h->batch, l->leaf->v,
+					   home + kvp_block_since(d->block, first), d->page))
 				return false;
 		}
 	}
@@ -195,23 +198,24 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 }
 
 /* The last block of the run at the head of @versions: adjacent, one turn, one leaf, one request. */
-static u64 run_last(struct kvp_pool *pool, struct list_head *versions)
+static kvp_block_t run_last(struct kvp_pool *pool, struct list_head *versions)
 {
 	struct kvp_version *d, *first = list_first_entry(versions, struct kvp_version, list);
 	u32 left = kvp_locate(pool, first->block).left;
-	u64 last = first->block;
+	kvp_block_t last = first->block;
 
 	list_for_each_entry(d, versions, list) {
-		if (d->block > last + 1 || d->block - first->block >= KVP_BATCH_RUN_PAGES ||
-		    d->block - first->block >= left)
+		if (kvp_block_before(kvp_block_add(last, 1), d->block) ||
+		    kvp_block_since(d->block, first->block) >= KVP_BATCH_RUN_PAGES ||
+		    kvp_block_since(d->block, first->block) >= left)
 			break;
 		last = d->block;
 	}
 	return last;
 }
 
-static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, u64 first, u64 last,
-			       int *error)
+static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, kvp_block_t first,
+			       kvp_block_t last, int *error)
 {
 	struct locked *l = &h->locked[h->nr_locked];
 	struct kvp_tpage *leaf = kvp_table_load_home(h->pool, first);
@@ -249,9 +253,9 @@ static bool repeated(struct kvp_version *d, struct list_head *versions)
 static int take_run(struct kvp_home *h, struct list_head *versions)
 {
 	struct kvp_version *d = list_first_entry(versions, struct kvp_version, list), *next;
-	u64 last = h->bridge ? kvp_coalesce_last(h->bridge, versions) : 0;
+	kvp_block_t last = h->bridge ? kvp_coalesce_last(h->bridge, versions) : kvp_block(0);
 	struct list_head *end = versions;
-	u64 goes_on = 0;		/* behind the last block of a run; 0: there is none */
+	kvp_block_t goes_on = kvp_block(0);	/* behind the last block of a run; 0: there is none */
 	bool bridged = last;
 	struct locked *l;
 	LIST_HEAD(taken);
@@ -265,9 +269,9 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 	l->bridged = bridged;
 	if (bridged)
 		kvp_coalesce_read(h->bridge, l->leaf, d->block, last);
-	h->nr_pages += last - d->block + 1;
+	h->nr_pages += kvp_block_since(last, d->block) + 1;
 	list_for_each_entry_safe(d, next, versions, list) {
-		if (d->block > last) {
+		if (kvp_block_before(last, d->block)) {
 			end = &d->list;
 			break;
 		}
@@ -278,7 +282,7 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 		if (d->zero && !bridged)
 			continue;
 		h->nr_runs += d->block != goes_on || !goes_on;
-		goes_on = d->block + 1;
+		goes_on = kvp_block_add(d->block, 1);
 	}
 	list_cut_before(&taken, versions, end);
 	list_splice_tail(&taken, &l->versions);
@@ -322,14 +326,15 @@ static void take_striped(struct kvp_pool *pool, struct list_head *versions, stru
 {
 	struct kvp_version *d, *next;
 	struct kvp_spot at = { NULL };
-	u64 from = 0;
+	kvp_block_t from = kvp_block(0);
 
 	if (pool->nr_by_rows == pool->nr_with_data) {
 		list_splice_init(versions, striped);
 		return;
 	}
 	list_for_each_entry_safe(d, next, versions, list) {
-		if (!at.v || d->block < from || d->block - from >= at.left) {
+		if (!at.v || kvp_block_before(d->block, from) ||
+		    kvp_block_since(d->block, from) >= at.left) {
 			at = kvp_locate(pool, d->block);
 			from = d->block;
 		}
@@ -343,17 +348,17 @@ static int by_block(void *priv, const struct list_head *a, const struct list_hea
 	const struct kvp_version *y = list_entry(b, struct kvp_version, list);
 
 	/* list_sort() is stable: versions of one block stay in order */
-	return x->block > y->block;
+	return kvp_block_before(y->block, x->block);
 }
 
 /* Versions of a stream are in order already. */
 void kvp_home_sort(struct list_head *versions)
 {
 	struct kvp_version *d;
-	u64 last = 0;
+	kvp_block_t last = kvp_block(0);
 
 	list_for_each_entry(d, versions, list) {
-		if (d->block < last) {
+		if (kvp_block_before(d->block, last)) {
 			list_sort(NULL, versions, by_block);
 			return;
 		}
@@ -388,15 +393,15 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
  * region ends within a leaf, the leaf has no block of the next region: its other entries belong to
  * no block of the pool.
  */
-static u64 last_before(const struct kvp_vdev *v, u64 first, kvp_vblock_t behind)
+static kvp_block_t last_before(const struct kvp_vdev *v, kvp_block_t first, kvp_vblock_t behind)
 {
 	const struct kvp_map *map = &v->pool->sb->map;
-	u64 last = kvp_pool_block(v, kvp_vblock(kvp_vblock_nr(behind) - 1));
+	kvp_block_t last = kvp_pool_block(v, kvp_vblock(kvp_vblock_nr(behind) - 1));
 	u32 i;
 
 	for (i = 0; i < map->nr; i++)
-		if (first < map->region[i].end)
-			return min(last, map->region[i].end - 1);
+		if (kvp_block_before(first, map->region[i].end))
+			return kvp_block_first(last, kvp_block_back(map->region[i].end, 1));
 	return last;
 }
 
@@ -410,7 +415,8 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t 
 
 	while (ret >= 0 && kvp_vblock_before(*own, end) && *leaves) {
 		kvp_vblock_t behind;
-		u64 first, page;
+		kvp_block_t first;
+		u64 page;
 
 		ret = kvp_table_next_own(v, *own, end, own);
 		if (ret || !kvp_vblock_before(*own, end))
@@ -448,7 +454,7 @@ int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct 
 		struct kvp_vdev *v = &pool->vdevs[at->vdev];
 		kvp_vblock_t end;
 
-		end = kvp_vdev_from(v, hole->block + hole->count);
+		end = kvp_vdev_from(v, kvp_block_add(hole->block, hole->count));
 		at->own = kvp_vblock_last(at->own, kvp_vdev_from(v, hole->block));
 		ret = v->ops->discard(h, v, &at->own, end, behind, leaves);
 		if (!ret && kvp_vblock_before(at->own, end))

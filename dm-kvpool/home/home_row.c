@@ -67,7 +67,8 @@ struct stripe {
 	struct kvp_range range;
 	struct kvp_tpage *leaf;
 	struct list_head versions;
-	u64 first, row, end;
+	kvp_block_t first;
+	u64 row, end;
 	u32 parity_leg, next;
 	bool repeated;
 };
@@ -279,9 +280,9 @@ static const struct kvp_vdev *vdev_of(const struct row *r)
 }
 
 /* The row that @block, a block of the pool, is in. */
-static u64 row_number(const struct stripe *s, u64 block)
+static u64 row_number(const struct stripe *s, kvp_block_t block)
 {
-	return s->row + (u32)(block - s->first) % s->leaf->v->g->chunk_blocks;
+	return s->row + (u32)kvp_block_since(block, s->first) % s->leaf->v->g->chunk_blocks;
 }
 
 /* --- the new parity -------------------------------------------------------------------- */
@@ -552,13 +553,13 @@ static u32 sum_of_new(const struct kvp_row_home *h, const struct row *r)
 {
 	const struct kvp_vdev *v = vdev_of(r);
 	u32 i, sum = 0, seed = v->seed;
-	u64 where = kvp_parity_addr(r->row);
+	u64 where = kvp_block_nr(kvp_parity_addr(r->row));
 
 	for (i = 1; i < v->nr_legs; i++)
 		if (has_contents(r->new[i])) {
 			sum ^= r->new[i]->crc;
 			seed ^= h->pool->seed;
-			where ^= r->new[i]->block;
+			where ^= kvp_block_nr(r->new[i]->block);
 		}
 	return sum ^ kvp_zeros_sum(seed, where);
 }
@@ -840,7 +841,7 @@ static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp
 
 /* --- taking stripes ------------------------------------------------------------------------------ */
 
-static void begin_stripe(struct stripe *s, struct kvp_tpage *leaf, u64 first)
+static void begin_stripe(struct stripe *s, struct kvp_tpage *leaf, kvp_block_t first)
 {
 	const struct kvp_geometry *g = leaf->v->g;
 
@@ -853,10 +854,11 @@ static void begin_stripe(struct stripe *s, struct kvp_tpage *leaf, u64 first)
 	s->repeated = false;
 }
 
-static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *versions, u64 first,
-				  struct kvp_log_at limit, int *error)
+static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *versions,
+				  kvp_block_t first, struct kvp_log_at limit, int *error)
 {
-	u64 last = first + kvp_stripe_blocks(kvp_locate(h->pool, first).v->g) - 1;
+	u32 blocks = kvp_stripe_blocks(kvp_locate(h->pool, first).v->g);
+	kvp_block_t last = kvp_block_add(first, blocks - 1);
 	struct kvp_tpage *leaf = kvp_table_load_home(h->pool, first);
 	struct stripe *s = &h->stripes[h->nr_stripes];
 
@@ -935,8 +937,8 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 	struct kvp_version *d = list_first_entry(versions, struct kvp_version, list);
 	struct kvp_spot at = kvp_locate(h->pool, d->block);
 	const struct kvp_geometry *g = at.v->g;
-	u64 first = d->block - kvp_vblock_nr(at.block) % kvp_stripe_blocks(g);
 	u32 blocks = kvp_stripe_blocks(g), chunk = g->chunk_blocks, before;
+	kvp_block_t first = kvp_block_back(d->block, kvp_vblock_nr(at.block) % blocks);
 	struct stripe *s;
 	int error = 0;
 
@@ -945,10 +947,10 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 		return error;
 	before = h->nr_rows;
 	list_for_each_entry(d, versions, list) {
-		u32 in = d->block - first;
+		u32 in = kvp_block_since(d->block, first);
 		struct kvp_version **new;
 
-		if (d->block - first >= blocks)
+		if (kvp_block_since(d->block, first) >= blocks)
 			break;
 		new = &row_of(h, s, s->row + in % chunk)->new[1 + in / chunk];
 		s->repeated |= !!*new;
@@ -981,7 +983,8 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 /* --- discards ---------------------------------------------------------------------------------------- */
 
 /* Discard a part of a stripe, as if zeros overwrote it. */
-static int discard_part(struct kvp_row_home *h, u64 block, u32 count, struct kvp_log_at limit)
+static int discard_part(struct kvp_row_home *h, kvp_block_t block, u32 count,
+			struct kvp_log_at limit)
 {
 	LIST_HEAD(versions);
 	u32 i;
@@ -990,7 +993,7 @@ static int discard_part(struct kvp_row_home *h, u64 block, u32 count, struct kvp
 		struct kvp_version *d = &h->edge[i];
 
 		memset(d, 0, sizeof(*d));
-		d->block = block + i;
+		d->block = kvp_block_add(block, i);
 		d->count = 1;
 		d->zero = true;
 		list_add_tail(&d->list, &versions);

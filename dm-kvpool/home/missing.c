@@ -135,7 +135,7 @@ static int rebuild_rows(struct missing *m)
 }
 
 /* Under the stripe's lock home and table agree. Versions in the buffer are not read here. */
-static int read_locked(struct missing *m, u64 block)
+static int read_locked(struct missing *m, kvp_block_t block)
 {
 	int error;
 
@@ -149,21 +149,21 @@ static int read_locked(struct missing *m, u64 block)
 	return error;
 }
 
-const struct kvp_leg *kvp_block_leg(struct kvp_pool *pool, u64 block)
+const struct kvp_leg *kvp_block_leg(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
 	return at.v->ops->only_leg(at.v, at.block);
 }
 
-bool kvp_block_missing(struct kvp_pool *pool, u64 block)
+bool kvp_block_missing(struct kvp_pool *pool, kvp_block_t block)
 {
 	const struct kvp_leg *leg = kvp_block_leg(pool, block);
 
 	return leg && !kvp_leg_in_sync(leg);
 }
 
-int kvp_missing_read(struct kvp_pool *pool, u64 block, u32 nr,
+int kvp_missing_read(struct kvp_pool *pool, kvp_block_t block, u32 nr,
 		     void (*give)(void *to, struct page *page), void *to)
 {
 	struct kvp_spot at = kvp_locate(pool, block);

@@ -13,13 +13,13 @@ struct page;
  * kvp_block_leg() - the leg that @block of the pool lies on; NULL: all legs of its vdev. Any
  * context.
  */
-const struct kvp_leg *kvp_block_leg(struct kvp_pool *pool, u64 block);
+const struct kvp_leg *kvp_block_leg(struct kvp_pool *pool, kvp_block_t block);
 
 /**
  * kvp_block_missing() - true if @block of the pool lies on a leg of a parity1 that is out. Any
  * context.
  */
-bool kvp_block_missing(struct kvp_pool *pool, u64 block);
+bool kvp_block_missing(struct kvp_pool *pool, kvp_block_t block);
 
 /**
  * kvp_missing_read() - make blocks whose leg is out from all other legs, in one round
@@ -31,7 +31,7 @@ bool kvp_block_missing(struct kvp_pool *pool, u64 block);
  * for memory, heals, and finds lost blocks. Context: process, waits for I/O; takes the stripe's
  * range lock.
  */
-int __must_check kvp_missing_read(struct kvp_pool *pool, u64 block, u32 nr, void (*give)(void *to,
-				  struct page *page), void *to);
+int __must_check kvp_missing_read(struct kvp_pool *pool, kvp_block_t block, u32 nr, void (*give)(void *to,
+												 struct page *page), void *to);
 
 #endif /* KVP_MISSING_H */

@@ -21,7 +21,7 @@ struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece)
 	return (struct kvp_place){ (piece + stripe) % g->leg_count, g->data_start + row };
 }
 
-u64 kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece)
+kvp_block_t kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece)
 {
 	return kvp_leaf_block(leaf, kvp_row_block(leaf->v->g, row, piece));
 }
@@ -147,17 +147,17 @@ void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 	atomic64_inc(&leg->healed);
 	atomic64_inc(&pool->work_stats.healed);
 	if (piece)
-		kvp_found(pool, KVP_FIND_HEALED, leg, 0, kvp_row_block_at(leaf, row, piece));
+		kvp_found_block(pool, KVP_FIND_HEALED, leg, kvp_row_block_at(leaf, row, piece));
 	else
 		kvp_found(pool, KVP_FIND_HEALED_ROW, leg, 0, row);
 }
 
 void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 piece)
 {
-	u64 block = kvp_row_block_at(leaf, row, piece);
+	kvp_block_t block = kvp_row_block_at(leaf, row, piece);
 
 	atomic64_inc(&pool->work_stats.unrepaired);
-	kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
+	kvp_found_block(pool, KVP_FIND_LOST, NULL, block);
 	kvp_table_lock(pool, leaf);
 	__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
 	/* The parity counts the lost block, and that cannot be undone. */
@@ -166,7 +166,7 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 }
 
 /* The block's own copy is bad. Make it from the others, and heal it. */
-static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, int bad,
+static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, int bad,
 			struct page *page, struct page *scratch)
 {
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
@@ -184,15 +184,15 @@ static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block
 		return -EIO;
 	if (kvp_pool_readonly(pool)) {
 		atomic64_inc(&pool->work_stats.unrepaired);
-		kvp_found(pool, KVP_FIND_LOST, NULL, 0, block);
+		kvp_found_block(pool, KVP_FIND_LOST, NULL, block);
 		return -EIO;
 	}
 	kvp_row_poison(pool, leaf, row, piece);
 	return -EBADMSG;
 }
 
-int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, struct page *page,
-		      struct page *spare)
+int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block,
+		      struct page *page, struct page *spare)
 {
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
 	int error = kvp_row_read(pool, leaf, kvp_row_of(leaf->v->g, own),

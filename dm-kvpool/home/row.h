@@ -24,7 +24,7 @@ struct page;
 struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece);
 
 /** kvp_row_block_at() - the block of the pool that is piece @piece of @row; not for the parity */
-u64 kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece);
+kvp_block_t kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece);
 
 /** kvp_row_sum() - the sum of @page as that piece */
 u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page);
@@ -73,7 +73,7 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 /**
  * kvp_row_home_read() - kvp_home_read() for a block of a parity1 that the table calls valid
  */
-int __must_check kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block,
+int __must_check kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block,
 				   struct page *page, struct page *spare);
 
 /**

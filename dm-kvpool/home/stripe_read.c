@@ -118,8 +118,8 @@ static bool any_missing(const struct kvp_stripe_read *s)
 	return false;
 }
 
-bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *leaf, u64 block,
-			   u32 count)
+bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *leaf,
+			   kvp_block_t block, u32 count)
 {
 	const struct kvp_vdev *v = leaf->v;
 	u32 i, nr_out = 0;

@@ -49,8 +49,8 @@ struct kvp_stripe_read {
  *
  * Return: false if more than one leg is out. Context: any.
  */
-bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *leaf, u64 block,
-			   u32 count);
+bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *leaf,
+			   kvp_block_t block, u32 count);
 
 /**
  * kvp_stripe_read_own() - how many slots there may be above the reader's; the read uses few of them

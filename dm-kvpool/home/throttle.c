@@ -37,14 +37,14 @@ bool kvp_throttle_is_slow(const struct kvp_pool *pool)
 	return kvp_throttle_slows(most, used);
 }
 
-u32 kvp_throttle_run(struct kvp_pool *pool, u64 first, u32 blocks)
+u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 {
 	struct kvp_throttle *t = pool->throttle;
 	unsigned long flags;
 	u32 run;
 
 	spin_lock_irqsave(&t->lock, flags);
-	run = max(kvp_run_note(&t->runs, first, blocks, true), blocks);
+	run = max(kvp_run_note(&t->runs, kvp_block_nr(first), blocks, true), blocks);
 	spin_unlock_irqrestore(&t->lock, flags);
 	return run;
 }

@@ -62,7 +62,7 @@ bool kvp_throttle_is_slow(const struct kvp_pool *pool);
  * An overlap with another write counts once there; a write alone counts whole. Context: any; once
  * for each write.
  */
-u32 kvp_throttle_run(struct kvp_pool *pool, u64 first, u32 blocks);
+u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks);
 
 /**
  * kvp_throttle_passes() - true if writes of streams are accepted without delay

@@ -91,7 +91,7 @@ static struct kvp_leg *chosen(struct kvp_leg *leg, u64 block, u32 nr)
 	return leg;
 }
 
-struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr)
+struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, kvp_block_t block, u32 nr)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 

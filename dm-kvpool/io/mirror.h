@@ -16,7 +16,7 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, u64 block);
  *
  * In a parity1 the blocks are all in one chunk.
  */
-struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, u64 block, u32 nr);
+struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, kvp_block_t block, u32 nr);
 void kvp_leg_unchoose(struct kvp_leg *leg);
 
 /** kvp_leg_choose_copy() - the same for legs of @v that all have the same at @block */

@@ -18,7 +18,7 @@
 #include "work/resilver_copy.h"
 #include "work/scrub.h"
 
-static void poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+static void poison(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block)
 {
 	kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
 }
@@ -48,7 +48,7 @@ static u32 all_direct(const struct kvp_vdev *v, kvp_vblock_t block, u32 n)
 	return n;
 }
 
-static bool nothing_beside(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+static bool nothing_beside(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	return true;
 }
@@ -71,14 +71,14 @@ static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, 
 	return kvp_batch_add(b, v, at.block, page);
 }
 
-static int nothing_to_scrub(const struct kvp_spot *at, u64 block, struct page *page,
+static int nothing_to_scrub(const struct kvp_spot *at, kvp_block_t block, struct page *page,
 			    struct page *spare)
 {
 	return 0;
 }
 
 static int no_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-		     u64 block)
+		     kvp_block_t block)
 {
 	return 0;
 }

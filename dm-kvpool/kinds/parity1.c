@@ -38,13 +38,13 @@ static struct kvp_leg *choose(const struct kvp_vdev *v, kvp_vblock_t block)
 	return kvp_leg_in_sync(leg) ? leg : NULL;
 }
 
-static int read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
+static int read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
 		     struct page *page, struct page *spare)
 {
 	return kvp_row_home_read(pool, leaf, block, page, spare);
 }
 
-static int lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+static int lose(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block)
 {
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
 
@@ -52,7 +52,7 @@ static int lose(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
 	return -EBADMSG;
 }
 
-static void poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block)
+static void poison(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block)
 {
 	lose(pool, leaf, block);
 }
@@ -90,7 +90,8 @@ static u32 owes_a_row(const struct kvp_vdev *v)
 	return 1;
 }
 
-static bool parity_is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+static bool parity_is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf,
+				kvp_block_t block)
 {
 	u64 row = kvp_row_of(leaf->v->g, kvp_vdev_block(leaf, block));
 
@@ -107,7 +108,8 @@ static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, 
 }
 
 /* The scrub of a row's first block covers its parity. */
-static int scrub_row(const struct kvp_spot *at, u64 block, struct page *page, struct page *spare)
+static int scrub_row(const struct kvp_spot *at, kvp_block_t block, struct page *page,
+		     struct page *spare)
 {
 	struct kvp_pool *pool = at->v->pool;
 	struct kvp_tpage *leaf;

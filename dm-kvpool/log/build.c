@@ -102,11 +102,12 @@ static bool all_zero(const void *page)
  */
 static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
 {
-	u64 first = d->block;
+	kvp_block_t first = d->block;
 	u32 n = 0;
 
 	for (; d; d = __kvp_wbuf_next(pool->wbuf, d))
-		if (d->hole || d->block != first + n || !all_zero(page_address(d->page)) || ++n == ZEROS_RUN)
+		if (d->hole || d->block != kvp_block_add(first, n) ||
+		    !all_zero(page_address(d->page)) || ++n == ZEROS_RUN)
 			break;
 	return n == ZEROS_RUN;
 }
@@ -131,8 +132,9 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max,
 	u32 n = 0;
 
 	for (; d; d = __kvp_wbuf_next(pool->wbuf, d)) {
-		if (n == max || d->block != first->block + n || !bypass_allowed(d, cache) ||
-		    !may_pass_older(pool, d, cache) || zeros_begin(pool, d))
+		if (n == max || d->block != kvp_block_add(first->block, n) ||
+		    !bypass_allowed(d, cache) || !may_pass_older(pool, d, cache) ||
+		    zeros_begin(pool, d))
 			break;
 		n++;
 	}
@@ -144,15 +146,15 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max,
  * With parity it ends where a slice of a direct write ends; slices are counted from the start of
  * the run.
  */
-static u32 whole_requests(struct kvp_pool *pool, u64 block, u32 max)
+static u32 whole_requests(struct kvp_pool *pool, kvp_block_t block, u32 max)
 {
 	u32 slice = kvp_direct_slice(pool);
-	u64 end;
+	kvp_block_t end;
 
 	if (slice)
 		return max - max % slice;
-	end = kvp_map_whole(&pool->sb->map, block + max, KVP_BATCH_RUN_PAGES);
-	return end > block ? (u32)(end - block) : 0;
+	end = kvp_map_whole(&pool->sb->map, kvp_block_add(block, max), KVP_BATCH_RUN_PAGES);
+	return kvp_block_before(block, end) ? (u32)kvp_block_since(end, block) : 0;
 }
 
 /* True if this entry may hold intents. */
@@ -163,12 +165,12 @@ static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e
 }
 
 /* How many of @n blocks from @block on may go home by intent. */
-static u32 may_bypass(struct kvp_pool *pool, u64 block, u32 n)
+static u32 may_bypass(struct kvp_pool *pool, kvp_block_t block, u32 n)
 {
 	u32 may = 0;
 
 	while (may < n) {
-		struct kvp_spot at = kvp_locate(pool, block + may);
+		struct kvp_spot at = kvp_locate(pool, kvp_block_add(block, may));
 		u32 part = at.v->ops->may_be_direct(at.v, at.block, min(n - may, at.left));
 
 		if (!part)
@@ -240,7 +242,8 @@ static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
 	if (!run_may_wait(pool, e, first, n) || list_empty(&e->versions))
 		return false;
 	last = list_last_entry(&e->versions, struct kvp_version, list);
-	return last->intent && last->block + 1 == first->block && n < kvp_direct_slice(pool);
+	return last->intent && kvp_block_add(last->block, 1) == first->block &&
+	       n < kvp_direct_slice(pool);
 }
 
 /*
@@ -379,7 +382,7 @@ static struct kvp_direct *free_bypass(struct kvp_log *log)
 /* The version is fixed. Sum it, and make a record that says what it is. */
 static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct kvp_rec *r)
 {
-	r->block = d->block;
+	r->block = kvp_block_nr(d->block);
 	r->vdev = 0;
 	r->count = d->count;
 	r->crc = 0;

@@ -178,10 +178,10 @@ int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, st
 {
 	const struct kvp_vdev *v = pool->log_vdev;
 	int ret = -EILSEQ, error;
-	u32 i;
+	u32 i, first = (u32)(kvp_block_nr(p->block) >> 8);
 
 	for (i = 0; i < v->nr_legs; i++) {
-		error = read_copy(&v->legs[(i + (u32)(p->block >> 8)) % v->nr_legs], p, page);
+		error = read_copy(&v->legs[(i + first) % v->nr_legs], p, page);
 		if (!error)
 			return 0;
 		if (error == -ENOMEM || ret == -EILSEQ)

@@ -48,7 +48,7 @@ bool kvp_spill(struct kvp_pool *pool);
  * @row: kvp_version.row
  */
 struct kvp_spilled {
-	u64 block;
+	kvp_block_t block;
 	kvp_lsn_t lsn;
 	u32 crc;
 	u8 row;

@@ -174,7 +174,7 @@ static int add_wide(struct kvp_history *h, u64 block, u64 count, struct kvp_log_
 static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at)
 {
 	u32 stripe = kvp_stripe_blocks(h->g);
-	u64 block = rec->block, end = rec->block + rec->count;
+	u64 block = kvp_vblock_nr(kvp_rec_own(rec)), end = block + rec->count;
 	int ret = 0;
 
 	while (!ret && block < end) {
@@ -193,14 +193,14 @@ static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct 
 static int add_parity(struct kvp_history *h, const struct kvp_rec *rec, kvp_lsn_t entry,
 		      kvp_lsn_t payload, u8 row, struct kvp_log_at limit)
 {
-	struct kvp_logged_parity *p = xa_load(&h->rows, rec->block);
+	struct kvp_logged_parity *p = xa_load(&h->rows, kvp_rec_row(rec));
 	void *ret;
 
 	if (!p) {
 		p = kmalloc(sizeof(*p), GFP_KERNEL);
 		if (!p)
 			return -ENOMEM;
-		ret = xa_store(&h->rows, rec->block, p, GFP_KERNEL);
+		ret = xa_store(&h->rows, kvp_rec_row(rec), p, GFP_KERNEL);
 		if (xa_is_err(ret)) {
 			kfree(p);
 			return xa_err(ret);
@@ -224,7 +224,7 @@ int kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp
 	case KVP_REC_PARITY:
 		return add_parity(h, rec, at.lsn, payload, row, limit);
 	default:
-		return add_version(h, rec->block, rec, at, payload, row);
+		return add_version(h, kvp_vblock_nr(kvp_rec_own(rec)), rec, at, payload, row);
 	}
 }
 

@@ -49,7 +49,7 @@ void kvp_replay_exit(struct kvp_replay *r)
 /* Records of blocks in the range are history. */
 static void forget_range(struct kvp_replay *r, const struct kvp_rec *rec)
 {
-	unsigned long last = rec->block + rec->count - 1, block = rec->block;
+	unsigned long block = kvp_block_nr(kvp_rec_block(rec)), last = block + rec->count - 1;
 	struct kvp_replay_rec *old;
 
 	for (old = xa_find(&r->blocks, &block, last, XA_PRESENT); old;
@@ -67,7 +67,7 @@ static int add_discard(struct kvp_replay *r, const struct kvp_rec *rec)
 	if (!d)
 		return -ENOMEM;
 	forget_range(r, rec);
-	d->block = rec->block;
+	d->block = kvp_rec_block(rec);
 	d->count = rec->count;
 	list_add_tail(&d->list, &r->discards);
 	return 0;
@@ -91,17 +91,17 @@ int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_l
 	n = kmalloc(sizeof(*n), GFP_KERNEL);
 	if (!n)
 		return -ENOMEM;
-	n->block = rec->block;
+	n->block = kvp_rec_block(rec);
 	n->lsn = at.lsn;
 	n->rec = at.rec;
 	n->payload = payload;
 	n->crc = rec->crc;
 	n->kind = rec->kind;
 	n->row = row;
-	old = xa_load(&r->blocks, rec->block);
+	old = xa_load(&r->blocks, kvp_block_nr(n->block));
 	/* Data supersedes all before it; an intent only once it turns out to be home. */
 	n->older = rec->kind == KVP_REC_INTENT ? old : NULL;
-	ret = xa_store(&r->blocks, rec->block, n, GFP_KERNEL);
+	ret = xa_store(&r->blocks, kvp_block_nr(n->block), n, GFP_KERNEL);
 	if (xa_is_err(ret)) {
 		kfree(n);
 		return xa_err(ret);
@@ -114,7 +114,7 @@ int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_l
 	return 0;
 }
 
-struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, u64 block)
+struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, kvp_block_t block)
 {
-	return xa_load(&r->blocks, block);
+	return xa_load(&r->blocks, kvp_block_nr(block));
 }

@@ -18,7 +18,7 @@
 struct kvp_replay_rec {
 	struct kvp_replay_rec *older;
 	struct list_head list;	/* of what is newest of its block: in kvp_replay.data or .intents */
-	u64 block;
+	kvp_block_t block;
 	kvp_lsn_t lsn;		/* of its entry */
 	kvp_lsn_t payload;		/* lsn of its payload block; 0 for an intent */
 	u32 crc;
@@ -29,7 +29,7 @@ struct kvp_replay_rec {
 
 struct kvp_replay_discard {
 	struct list_head list;
-	u64 block;
+	kvp_block_t block;
 	u32 count;
 };
 
@@ -55,6 +55,6 @@ int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec,
 void kvp_replay_settled(struct kvp_replay *r, const struct kvp_rec *rec);
 
 /** kvp_replay_newest() - the newest record of @block, or NULL */
-struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, u64 block);
+struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, kvp_block_t block);
 
 #endif /* KVP_REPLAY_H */

@@ -13,14 +13,14 @@ void kvp_pending_init(struct kvp_pending *p, spinlock_t *lock)
 }
 
 /* How many ranges, of the first @nr, begin at @block or before. */
-static u32 begun(const struct kvp_pending *p, u32 nr, u64 block)
+static u32 begun(const struct kvp_pending *p, u32 nr, kvp_block_t block)
 {
 	u32 low = 0;
 
 	while (low < nr) {
 		u32 mid = low + (nr - low) / 2;
 
-		if (READ_ONCE(p->at[mid].first) <= block)
+		if (!kvp_block_before(block, READ_ONCE(p->at[mid].first)))
 			low = mid + 1;
 		else
 			nr = mid;
@@ -30,16 +30,16 @@ static u32 begun(const struct kvp_pending *p, u32 nr, u64 block)
 
 static void set_reach(struct kvp_pending *p, u32 from)
 {
-	u64 reach = from ? p->at[from - 1].reach : 0;
+	kvp_block_t reach = from ? p->at[from - 1].reach : kvp_block(0);
 	u32 i;
 
 	for (i = from; i < p->nr; i++) {
-		reach = max(reach, p->at[i].last);
+		reach = kvp_block_last(reach, p->at[i].last);
 		p->at[i].reach = reach;
 	}
 }
 
-static void insert(struct kvp_pending *p, u64 first, u64 last)
+static void insert(struct kvp_pending *p, kvp_block_t first, kvp_block_t last)
 {
 	u32 i = begun(p, p->nr, first);
 
@@ -52,7 +52,7 @@ static void insert(struct kvp_pending *p, u64 first, u64 last)
 	set_reach(p, i);
 }
 
-static void cut_out(struct kvp_pending *p, u64 first, u64 last)
+static void cut_out(struct kvp_pending *p, kvp_block_t first, kvp_block_t last)
 {
 	u32 i = begun(p, p->nr, first);
 
@@ -65,21 +65,22 @@ static void cut_out(struct kvp_pending *p, u64 first, u64 last)
 	set_reach(p, i - 1);
 }
 
-void __kvp_pending_add(struct kvp_pending *p, u64 first, u64 last)
+void __kvp_pending_add(struct kvp_pending *p, kvp_block_t first, kvp_block_t last)
 {
 	write_seqcount_begin(&p->seq);
 	insert(p, first, last);
 	write_seqcount_end(&p->seq);
 }
 
-void __kvp_pending_del(struct kvp_pending *p, u64 first, u64 last)
+void __kvp_pending_del(struct kvp_pending *p, kvp_block_t first, kvp_block_t last)
 {
 	write_seqcount_begin(&p->seq);
 	cut_out(p, first, last);
 	write_seqcount_end(&p->seq);
 }
 
-void __kvp_pending_grow(struct kvp_pending *p, u64 first, u64 last, u64 to_first, u64 to_last)
+void __kvp_pending_grow(struct kvp_pending *p, kvp_block_t first, kvp_block_t last,
+			kvp_block_t to_first, kvp_block_t to_last)
 {
 	write_seqcount_begin(&p->seq);
 	cut_out(p, first, last);
@@ -87,7 +88,7 @@ void __kvp_pending_grow(struct kvp_pending *p, u64 first, u64 last, u64 to_first
 	write_seqcount_end(&p->seq);
 }
 
-bool kvp_pending_any(const struct kvp_pending *p, u64 first, u64 last)
+bool kvp_pending_any(const struct kvp_pending *p, kvp_block_t first, kvp_block_t last)
 {
 	unsigned int seq;
 	bool found;
@@ -96,7 +97,7 @@ bool kvp_pending_any(const struct kvp_pending *p, u64 first, u64 last)
 	do {
 		seq = read_seqcount_begin(&p->seq);
 		n = begun(p, min(READ_ONCE(p->nr), KVP_PENDING_MAX), last);
-		found = n && READ_ONCE(p->at[n - 1].reach) >= first;
+		found = n && !kvp_block_before(READ_ONCE(p->at[n - 1].reach), first);
 	} while (read_seqcount_retry(&p->seq, seq));
 	return found;
 }

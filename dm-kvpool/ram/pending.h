@@ -13,6 +13,8 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "format/format.h"
+
 #define KVP_PENDING_MAX	1024u
 
 /**
@@ -20,7 +22,7 @@
  * @reach: the largest @last of this range and all before it
  */
 struct kvp_pending_range {
-	u64 first, last, reach;
+	kvp_block_t first, last, reach;
 };
 
 /**
@@ -36,23 +38,24 @@ struct kvp_pending {
 void kvp_pending_init(struct kvp_pending *p, spinlock_t *lock);
 
 /** __kvp_pending_add() - one more range, at most KVP_PENDING_MAX. Caller holds the lock. */
-void __kvp_pending_add(struct kvp_pending *p, u64 first, u64 last);
+void __kvp_pending_add(struct kvp_pending *p, kvp_block_t first, kvp_block_t last);
 
 /** __kvp_pending_del() - a range that was added is gone. Caller holds the lock. */
-void __kvp_pending_del(struct kvp_pending *p, u64 first, u64 last);
+void __kvp_pending_del(struct kvp_pending *p, kvp_block_t first, kvp_block_t last);
 
 /**
  * __kvp_pending_grow() - a range that was added becomes a larger one
  *
  * At once: no look misses it in between. Caller holds the lock.
  */
-void __kvp_pending_grow(struct kvp_pending *p, u64 first, u64 last, u64 to_first, u64 to_last);
+void __kvp_pending_grow(struct kvp_pending *p, kvp_block_t first, kvp_block_t last,
+			kvp_block_t to_first, kvp_block_t to_last);
 
 /**
  * kvp_pending_any() - true if a range has a block of those from @first to @last
  *
  * Reads of memory before it, and behind it, stay there. Context: any but interrupts; no lock.
  */
-bool kvp_pending_any(const struct kvp_pending *p, u64 first, u64 last);
+bool kvp_pending_any(const struct kvp_pending *p, kvp_block_t first, kvp_block_t last);
 
 #endif

@@ -18,12 +18,12 @@
 #define EVICT_AT_ONCE	64u	/* with interrupts off */
 #define RESIZE_KEEPS	16384u	/* of a shard: copied with interrupts off, for a millisecond */
 
-static u32 count_of(u64 block)
+static u32 count_of(kvp_block_t block)
 {
-	return hash_64(block >> KVP_RCACHE_REGION_SHIFT, KVP_RCACHE_COUNT_BITS);
+	return hash_64(kvp_block_nr(block) >> KVP_RCACHE_REGION_SHIFT, KVP_RCACHE_COUNT_BITS);
 }
 
-static struct kvp_rshard *shard_of(struct kvp_rcache *rc, u64 block)
+static struct kvp_rshard *shard_of(struct kvp_rcache *rc, kvp_block_t block)
 {
 	return &rc->shards[count_of(block) % KVP_RCACHE_SHARDS];
 }
@@ -59,7 +59,7 @@ static void __free_spare(struct kvp_rshard *s)
 }
 
 /* @block has left the queues. */
-static void __dropped(struct kvp_rcache *rc, u64 block)
+static void __dropped(struct kvp_rcache *rc, kvp_block_t block)
 {
 	struct kvp_rcount *c = &rc->counts[count_of(block)];
 
@@ -69,7 +69,7 @@ static void __dropped(struct kvp_rcache *rc, u64 block)
 
 static void drop_block(void *arg, const struct kvp_s3_block *victim)
 {
-	__dropped(arg, victim->key);
+	__dropped(arg, kvp_block(victim->key));
 	put_page(victim->value);
 }
 
@@ -103,7 +103,7 @@ static void evict_down_to(struct kvp_rcache *rc, struct kvp_rshard *s, u32 keep)
 	} while (more);
 }
 
-struct page *kvp_rcache_page(struct kvp_pool *pool, u64 block)
+struct page *kvp_rcache_page(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_rshard *s = shard_of(pool->rcache, block);
 	struct page *page;
@@ -116,7 +116,7 @@ struct page *kvp_rcache_page(struct kvp_pool *pool, u64 block)
 	return page ?: alloc_page(FILL_GFP);
 }
 
-void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page)
+void kvp_rcache_unpage(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 {
 	struct kvp_rshard *s = shard_of(pool->rcache, block);
 	unsigned long flags;
@@ -128,7 +128,7 @@ void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-struct page *kvp_rcache_get(struct kvp_pool *pool, u64 block)
+struct page *kvp_rcache_get(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_rcache *rc = pool->rcache;
 	struct page *page;
@@ -140,11 +140,11 @@ struct page *kvp_rcache_get(struct kvp_pool *pool, u64 block)
 		return NULL;
 	s3 = &shard_of(rc, block)->s3;
 	rcu_read_lock();
-	page = kvp_s3_find(s3, block, &slot);
+	page = kvp_s3_find(s3, kvp_block_nr(block), &slot);
 	/* Until there is a reference, the page may have been reused: then find it again. */
 	if (page && !get_page_unless_zero(page))	/* full barrier; pairs with __recycle() */
 		page = NULL;
-	if (page && kvp_s3_find(s3, block, &slot) != page) {
+	if (page && kvp_s3_find(s3, kvp_block_nr(block), &slot) != page) {
 		put_page(page);
 		page = NULL;
 	}
@@ -162,13 +162,13 @@ void kvp_rcache_put(struct page *page)
 /* --- filling and forgetting --------------------------------------------------------- */
 
 /* Counts only grow: the sum is the same if and only if both are. */
-static u32 changes(const struct kvp_rcache *rc, u64 block, u32 count)
+static u32 changes(const struct kvp_rcache *rc, kvp_block_t block, u32 count)
 {
 	return (u32)atomic_read(&rc->counts[count_of(block)].changes) +
-	       (u32)atomic_read(&rc->counts[count_of(block + count - 1)].changes);
+	       (u32)atomic_read(&rc->counts[count_of(kvp_block_add(block, count - 1))].changes);
 }
 
-u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count)
+u32 kvp_rcache_token(const struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	u32 token = changes(pool->rcache, block, count);
 
@@ -180,8 +180,8 @@ u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count)
  * The block is counted as held already. @fill: the read that it comes from. NULL: it was written,
  * and counts as asked for once more if it was there. True if it is in the cache now.
  */
-static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, u64 block, struct page *page,
-		     const struct kvp_rfill *fill)
+static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, kvp_block_t block,
+		     struct page *page, const struct kvp_rfill *fill)
 {
 	struct kvp_s3_block victim;
 	u32 slot;
@@ -189,13 +189,13 @@ static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, u64 block, str
 	lockdep_assert_held(&s->lock);
 	if (fill && changes(rc, fill->first, fill->count) != fill->token)
 		return false;
-	slot = kvp_s3_insert(&s->s3, block, page, &victim);
+	slot = kvp_s3_insert(&s->s3, kvp_block_nr(block), page, &victim);
 	if (slot == KVP_S3_NONE)
 		return false;
-	if (fill ? fill->favoured : victim.value && victim.key == block)
+	if (fill ? fill->favoured : victim.value && victim.key == kvp_block_nr(block))
 		kvp_s3_hit(&s->s3, slot);
 	if (victim.value) {
-		__dropped(rc, victim.key);
+		__dropped(rc, kvp_block(victim.key));
 		__recycle(s, victim.value);
 	}
 	return true;
@@ -214,7 +214,7 @@ static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, u64 block, str
  * Either this read sees the change, or the change sees the block, waits for the
  * lock, and takes the block out.
  */
-static bool put_in(struct kvp_rcache *rc, u64 block, struct page *page,
+static bool put_in(struct kvp_rcache *rc, kvp_block_t block, struct page *page,
 		   const struct kvp_rfill *fill)
 {
 	struct kvp_rcount *c = &rc->counts[count_of(block)];
@@ -234,14 +234,14 @@ static bool put_in(struct kvp_rcache *rc, u64 block, struct page *page,
 	return in;
 }
 
-void kvp_rcache_insert(struct kvp_pool *pool, u64 block, struct page *page,
+void kvp_rcache_insert(struct kvp_pool *pool, kvp_block_t block, struct page *page,
 		       const struct kvp_rfill *fill)
 {
 	if (put_in(pool->rcache, block, page, fill))
 		this_cpu_inc(pool->stats->ram_fills);
 }
 
-static void take_out(struct kvp_rcache *rc, u64 block)
+static void take_out(struct kvp_rcache *rc, kvp_block_t block)
 {
 	struct kvp_rshard *s = shard_of(rc, block);
 	unsigned long flags;
@@ -249,7 +249,7 @@ static void take_out(struct kvp_rcache *rc, u64 block)
 	u32 slot;
 
 	spin_lock_irqsave(&s->lock, flags);
-	slot = kvp_s3_lookup(&s->s3, block);
+	slot = kvp_s3_lookup(&s->s3, kvp_block_nr(block));
 	if (slot != KVP_S3_NONE) {
 		page = kvp_s3_remove(&s->s3, slot);
 		__dropped(rc, block);
@@ -258,7 +258,7 @@ static void take_out(struct kvp_rcache *rc, u64 block)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-void kvp_rcache_forget(struct kvp_pool *pool, u64 block)
+void kvp_rcache_forget(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_rcache *rc = pool->rcache;
 	struct kvp_rcount *c;

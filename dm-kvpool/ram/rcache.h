@@ -132,7 +132,7 @@ static inline u64 kvp_rcache_capacity(const struct kvp_rcache *rc)
  * Ask the buffer first. The page does not change until kvp_rcache_put(), though
  * it may be evicted. Context: any; no lock.
  */
-struct page *kvp_rcache_get(struct kvp_pool *pool, u64 block);
+struct page *kvp_rcache_get(struct kvp_pool *pool, kvp_block_t block);
 void kvp_rcache_put(struct page *page);
 
 /**
@@ -142,14 +142,14 @@ void kvp_rcache_put(struct page *page);
  * Take it before reading the blocks from home, and before reading the entries to verify them
  * against. Context: any; no lock.
  */
-u32 kvp_rcache_token(const struct kvp_pool *pool, u64 block, u32 count);
+u32 kvp_rcache_token(const struct kvp_pool *pool, kvp_block_t block, u32 count);
 
 /**
  * struct kvp_rfill - the read that brings a block: its blocks, the token taken before it, and
  * whether it is favoured
  */
 struct kvp_rfill {
-	u64 first;
+	kvp_block_t first;
 	u32 count, token;
 	bool favoured;		/* enters as if it had been hit */
 };
@@ -160,17 +160,17 @@ struct kvp_rfill {
  * The caller verifies the contents of this page, not those that it was copied from (R23), and
  * passes it to kvp_rcache_insert() or kvp_rcache_unpage(). Context: any.
  */
-struct page *kvp_rcache_page(struct kvp_pool *pool, u64 block);
+struct page *kvp_rcache_page(struct kvp_pool *pool, kvp_block_t block);
 
 /**
  * kvp_rcache_insert() - the page holds @block, verified: keep it, unless the block was forgotten
  * since
  */
-void kvp_rcache_insert(struct kvp_pool *pool, u64 block, struct page *page,
+void kvp_rcache_insert(struct kvp_pool *pool, kvp_block_t block, struct page *page,
 		       const struct kvp_rfill *fill);
 
 /** kvp_rcache_unpage() - the page does not verify: free it */
-void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page);
+void kvp_rcache_unpage(struct kvp_pool *pool, kvp_block_t block, struct page *page);
 
 /**
  * kvp_rcache_forget() - the table's entry of @block has changed
@@ -178,7 +178,7 @@ void kvp_rcache_unpage(struct kvp_pool *pool, u64 block, struct page *page);
  * Call it after that, and before the version that the entry names leaves the buffer. Switching the
  * cache on makes all tokens void, so changes are not counted while it is off. Context: any.
  */
-void kvp_rcache_forget(struct kvp_pool *pool, u64 block);
+void kvp_rcache_forget(struct kvp_pool *pool, kvp_block_t block);
 
 /**
  * kvp_rcache_came_home() - the entry of @d's block has changed: it names @d, which is home

@@ -18,14 +18,15 @@
  * once for many of them. The group decides which of its buckets a block has: otherwise blocks at a
  * fixed distance would share few buckets.
  */
-static u32 bucket_number(const struct kvp_wbuf *w, u64 block)
+static u32 bucket_number(const struct kvp_wbuf *w, kvp_block_t block)
 {
-	u32 hash = hash_64(block >> KVP_WBUF_GROUP_BITS, w->bucket_bits);
+	u64 nr = kvp_block_nr(block);
+	u32 hash = hash_64(nr >> KVP_WBUF_GROUP_BITS, w->bucket_bits);
 
-	return hash ^ (block & ((1 << KVP_WBUF_GROUP_BITS) - 1));
+	return hash ^ (nr & ((1 << KVP_WBUF_GROUP_BITS) - 1));
 }
 
-static struct hlist_head *bucket_of(struct kvp_wbuf *w, u64 block)
+static struct hlist_head *bucket_of(struct kvp_wbuf *w, kvp_block_t block)
 {
 	return &w->buckets[bucket_number(w, block)];
 }
@@ -37,13 +38,13 @@ static spinlock_t *lock_of_bucket(struct kvp_wbuf *w, u32 bucket)
 	return &w->locks[group & ((1 << KVP_WBUF_LOCK_BITS) - 1)].lock;
 }
 
-static spinlock_t *lock_of(struct kvp_wbuf *w, u64 block)
+static spinlock_t *lock_of(struct kvp_wbuf *w, kvp_block_t block)
 {
 	return lock_of_bucket(w, bucket_number(w, block));
 }
 
 /* Take the lock of @block, while walking a list with the lock of the block before held. */
-static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, u64 block)
+static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, kvp_block_t block)
 {
 	spinlock_t *lock = lock_of(w, block);
 
@@ -72,12 +73,12 @@ static void __leave(struct kvp_wbuf *w, struct kvp_version *d)
 }
 
 /* The bucket of superseded versions of @block. Blocks with one lock share few of them. */
-static struct hlist_head *older_of(struct kvp_wbuf *w, u64 block)
+static struct hlist_head *older_of(struct kvp_wbuf *w, kvp_block_t block)
 {
 	return &w->older[bucket_number(w, block) & (KVP_WBUF_OLDER - 1)];
 }
 
-static struct kvp_version *__find(struct kvp_wbuf *w, u64 block)
+static struct kvp_version *__find(struct kvp_wbuf *w, kvp_block_t block)
 {
 	struct kvp_version *d;
 
@@ -527,7 +528,7 @@ static u8 __over(const struct kvp_pool *pool, const struct kvp_version *old)
 	return old->over + 1;
 }
 
-static void begin_version(struct kvp_version *d, u64 block)
+static void begin_version(struct kvp_version *d, kvp_block_t block)
 {
 	d->block = block;
 	d->count = 1;
@@ -548,7 +549,7 @@ static void begin_version(struct kvp_version *d, u64 block)
 	d->over = KVP_OVER_UNKNOWN;
 }
 
-struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block)
+struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d = NULL, *old;
@@ -607,6 +608,13 @@ void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d)
 	spin_unlock(lock_of(w, d->block));
 }
 
+/* The first hole in the buffer that has a block of those from @first to @last; NULL: none. */
+static struct interval_tree_node *first_hole(struct kvp_wbuf *w, kvp_block_t first,
+					     kvp_block_t last)
+{
+	return interval_tree_iter_first(&w->holes, kvp_block_nr(first), kvp_block_nr(last));
+}
+
 /*
  * Give the renewed version its place in the order, unless a discard of its block has one already.
  * Within one lock: a discard that comes later finds it in the hash table, and supersedes it.
@@ -614,8 +622,7 @@ void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d)
 static bool __accept_renewed(struct kvp_wbuf *w, struct kvp_version *d)
 {
 	lockdep_assert_held(&w->lock);
-	if (kvp_wbuf_buffered(w) >= w->renew_limit ||
-	    interval_tree_iter_first(&w->holes, d->block, d->block))
+	if (kvp_wbuf_buffered(w) >= w->renew_limit || first_hole(w, d->block, d->block))
 		return false;
 	__kvp_wbuf_order(w);
 	d->seq = ++w->seq;
@@ -734,15 +741,15 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions)
  * be forgotten, but stay: their order before the hole is what matters. A version that has no place
  * in the order yet was accepted after the hole, whose own place came after all that were there.
  */
-static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
+static void supersede_range(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 seq)
 {
 	struct kvp_version *d;
+	kvp_block_t b, end = kvp_block_add(block, count);
 	struct hlist_node *next;
-	u64 b;
 	u32 i;
 
 	if (count <= 1u << w->bucket_bits) {
-		for (b = block; b < block + count; b++) {
+		for (b = block; kvp_block_before(b, end); b = kvp_block_add(b, 1)) {
 			spin_lock(lock_of(w, b));
 			d = __find(w, b);
 			if (d && READ_ONCE(d->seq) < seq)
@@ -756,7 +763,8 @@ static void supersede_range(struct kvp_wbuf *w, u64 block, u32 count, u64 seq)
 
 		spin_lock(lock);
 		hlist_for_each_entry_safe(d, next, &w->buckets[i], hash)
-			if (d->block >= block && d->block - block < count && READ_ONCE(d->seq) < seq)
+			if (!kvp_block_before(d->block, block) && kvp_block_before(d->block, end) &&
+			    READ_ONCE(d->seq) < seq)
 				__supersede(w, d);
 		spin_unlock(lock);
 	}
@@ -772,11 +780,17 @@ static struct kvp_hole *hole_of(struct kvp_version *d)
 }
 
 /* Put the hole into the tree with the range of @h->d. */
+/* The last block of a hole. */
+static kvp_block_t last_of(const struct kvp_version *hole)
+{
+	return kvp_block_add(hole->block, hole->count - 1);
+}
+
 static void __plant_hole(struct kvp_wbuf *w, struct kvp_hole *h)
 {
 	lockdep_assert_held(&w->lock);
-	h->node.start = h->d.block;
-	h->node.last = h->d.block + h->d.count - 1;
+	h->node.start = kvp_block_nr(h->d.block);
+	h->node.last = h->node.start + h->d.count - 1;
 	interval_tree_insert(&h->node, &w->holes);
 }
 
@@ -796,7 +810,7 @@ static void __plant_hole(struct kvp_wbuf *w, struct kvp_hole *h)
 static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
 {
 	__plant_hole(w, h);
-	__kvp_pending_add(w->pending, h->node.start, h->node.last);
+	__kvp_pending_add(w->pending, h->d.block, last_of(&h->d));
 	WRITE_ONCE(w->nr_holes, w->nr_holes + 1);
 	h->d.seq = *seq = ++w->seq;
 	atomic_inc(&w->nr_buffered);
@@ -807,29 +821,31 @@ static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
  * If a hole touches the one that was accepted last, with nothing accepted in between, then that one
  * grows. No version is newer than it, so its place in the order is right for both.
  */
-static bool __grow_hole(struct kvp_wbuf *w, u64 block, u32 count, u64 *seq)
+static bool __grow_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 *seq)
 {
 	struct kvp_version *d = list_empty(&w->buffered) ? NULL :
 			      list_last_entry(&w->buffered, struct kvp_version, list);
-	u64 first, end;
+	kvp_block_t first, end;
 
 	lockdep_assert_held(&w->lock);
 	if (!d || !d->hole)
 		return false;
-	first = min(d->block, block);
-	end = max(d->block + d->count, block + count);
-	if (block > d->block + d->count || d->block > block + count || end - first > HOLE_MOST)
+	first = kvp_block_first(d->block, block);
+	end = kvp_block_last(kvp_block_add(d->block, d->count), kvp_block_add(block, count));
+	if (kvp_block_before(kvp_block_add(d->block, d->count), block) ||
+	    kvp_block_before(kvp_block_add(block, count), d->block) ||
+	    kvp_block_since(end, first) > HOLE_MOST)
 		return false;
-	__kvp_pending_grow(w->pending, d->block, d->block + d->count - 1, first, end - 1);
+	__kvp_pending_grow(w->pending, d->block, last_of(d), first, kvp_block_back(end, 1));
 	interval_tree_remove(&hole_of(d)->node, &w->holes);
 	d->block = first;
-	d->count = end - first;
+	d->count = kvp_block_since(end, first);
 	__plant_hole(w, hole_of(d));
 	*seq = d->seq;
 	return true;
 }
 
-int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
+int kvp_wbuf_discard(struct kvp_pool *pool, kvp_block_t block, u32 count, u64 *seq)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_hole *h = kzalloc(sizeof(*h), GFP_NOIO);
@@ -864,24 +880,25 @@ int kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq)
 	return 0;
 }
 
-u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count)
+u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 {
 	struct interval_tree_node *n;
-	u64 end = block + count;
+	kvp_block_t end = kvp_block_add(block, count);
 
 	lockdep_assert_held(&w->lock);
 	/* Each look cuts a found hole off, so the next look goes no further than that. */
-	while (end > block && (n = interval_tree_iter_first(&w->holes, block, end - 1)))
-		end = max_t(u64, n->start, block);
-	return end - block;
+	while (kvp_block_before(block, end) && (n = first_hole(w, block, kvp_block_back(end, 1))))
+		end = kvp_block_last(kvp_block(n->start), block);
+	return kvp_block_since(end, block);
 }
 
-static bool any_hole(struct kvp_wbuf *w, u64 block, u32 count)
+static bool any_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 {
-	return READ_ONCE(w->nr_holes) && kvp_pending_any(w->pending, block, block + count - 1);
+	return READ_ONCE(w->nr_holes) &&
+	       kvp_pending_any(w->pending, block, kvp_block_add(block, count - 1));
 }
 
-struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
+struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
@@ -893,24 +910,24 @@ struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, u64 block)
 	return d;
 }
 
-void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block)
+void kvp_wbuf_unlock(struct kvp_pool *pool, kvp_block_t block)
 {
 	spin_unlock(lock_of(pool->wbuf, block));
 }
 
-bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block)
+bool kvp_wbuf_in_hole(struct kvp_pool *pool, kvp_block_t block)
 {
 	return any_hole(pool->wbuf, block, 1);
 }
 
-bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count)
+bool kvp_wbuf_any(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	bool found;
-	u64 b;
+	kvp_block_t b, end = kvp_block_add(block, count);
 
 	if (kvp_wbuf_used(w) || READ_ONCE(w->nr_lone))
-		for (b = block; b < block + count; b++)
+		for (b = block; kvp_block_before(b, end); b = kvp_block_add(b, 1))
 			/*
 			 * An empty bucket needs no lock: a version that arrives now is concurrent
 			 * with this caller. A new version is added before the old one goes, so that
@@ -958,14 +975,14 @@ void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions)
  * No newer version is in the hash table. True if the discard that superseded a version of @block is
  * durable.
  */
-static bool hole_outlives(struct kvp_wbuf *w, u64 block)
+static bool hole_outlives(struct kvp_wbuf *w, kvp_block_t block)
 {
 	struct interval_tree_node *n;
 	bool pending = false, durable = false;
 
 	spin_lock(&w->lock);
-	n = interval_tree_iter_first(&w->holes, block, block);
-	for (; n; n = interval_tree_iter_next(n, block, block)) {
+	n = first_hole(w, block, block);
+	for (; n; n = interval_tree_iter_next(n, kvp_block_nr(block), kvp_block_nr(block))) {
 		pending = true;
 		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >= KVP_VERSION_LOGGED;
 	}
@@ -1016,7 +1033,7 @@ static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head
 	}
 	if (d->hole) {
 		interval_tree_remove(&hole_of(d)->node, &w->holes);
-		__kvp_pending_del(w->pending, d->block, d->block + d->count - 1);
+		__kvp_pending_del(w->pending, d->block, last_of(d));
 		WRITE_ONCE(w->nr_holes, w->nr_holes - 1);
 	} else {
 		WRITE_ONCE(w->nr_lone, w->nr_lone - 1);
@@ -1088,7 +1105,8 @@ static void __park(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_version
 }
 
 /* True if @first is still the oldest with a page. Then @p takes its place, and its page is free. */
-static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, u64 block, struct kvp_version *p)
+static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, kvp_block_t block,
+			  struct kvp_version *p)
 {
 	struct kvp_version *d;
 	LIST_HEAD(excess);
@@ -1122,7 +1140,7 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *p, *d;
-	u64 block = 0;
+	kvp_block_t block = 0;
 	bool as_is;
 
 	spin_lock(&w->lock);

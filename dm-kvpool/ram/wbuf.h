@@ -95,7 +95,7 @@ struct kvp_version {
 		struct llist_node accepted;
 	};
 	struct rb_node by_block;
-	u64 block;
+	kvp_block_t block;
 	u64 seq;
 	kvp_lsn_t lsn;
 	u32 rec;
@@ -466,7 +466,7 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
  * between the two calls atomic. Takes the lock of the whole buffer once for up to
  * KVP_WBUF_SHELF_PAGES new versions.
  */
-struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_pool *pool, u64 block);
+struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_pool *pool, kvp_block_t block);
 
 /** kvp_wbuf_end_write() - accept and unlock. From then on kvp_wbuf_seq() covers this write. */
 void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d);
@@ -655,29 +655,29 @@ u64 kvp_wbuf_take_seq(struct kvp_wbuf *w);
  * space for more: try again after kvp_pool_space(). Context: any but interrupt; may sleep for
  * memory.
  */
-int __must_check kvp_wbuf_discard(struct kvp_pool *pool, u64 block, u32 count, u64 *seq);
+int __must_check kvp_wbuf_discard(struct kvp_pool *pool, kvp_block_t block, u32 count, u64 *seq);
 
 /**
  * kvp_wbuf_find() - the newest version of @block, its bucket locked, or NULL
  *
  * Release with kvp_wbuf_unlock(). Never returns holes: see kvp_wbuf_in_hole().
  */
-struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, u64 block);
-void kvp_wbuf_unlock(struct kvp_pool *pool, u64 block);
+struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, kvp_block_t block);
+void kvp_wbuf_unlock(struct kvp_pool *pool, kvp_block_t block);
 
 /** kvp_wbuf_any() - true if any of the blocks may be in the buffer or a hole */
-bool kvp_wbuf_any(struct kvp_pool *pool, u64 block, u32 count);
+bool kvp_wbuf_any(struct kvp_pool *pool, kvp_block_t block, u32 count);
 
 /**
  * kvp_wbuf_in_hole() - true if @block is in a pending hole. Ask only after kvp_wbuf_find() said no.
  */
-bool kvp_wbuf_in_hole(struct kvp_pool *pool, u64 block);
+bool kvp_wbuf_in_hole(struct kvp_pool *pool, kvp_block_t block);
 
 /**
  * __kvp_wbuf_up_to_hole() - how many of @count blocks, from @block on, come before any pending
  * hole. By @w->lock.
  */
-u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, u64 block, u32 count);
+u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count);
 
 /** kvp_wbuf_drop() - the version is home or superseded: unhash it and free its page */
 void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_version *d);

@@ -19,7 +19,8 @@ int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *le
 			  (unsigned long long)at);
 }
 
-int kvp_recovery_set(struct kvp_recovery *rec, u64 block, u32 crc, enum kvp_entry_state state)
+int kvp_recovery_set(struct kvp_recovery *rec, kvp_block_t block, u32 crc,
+		     enum kvp_entry_state state)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
@@ -65,7 +66,7 @@ int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, kvp_vbloc
  * Discard what lies between two blocks of the pool, on all vdevs without parity; rows.c deals with
  * the others.
  */
-static int discard_plain(struct kvp_recovery *rec, u64 block, u64 end)
+static int discard_plain(struct kvp_recovery *rec, kvp_block_t block, kvp_block_t end)
 {
 	struct kvp_pool *pool = rec->pool;
 	int ret = 0;
@@ -80,15 +81,15 @@ static int discard_plain(struct kvp_recovery *rec, u64 block, u64 end)
 }
 
 /* The first block of [@block, @end) whose newest record is data, or @end. */
-static u64 next_data(struct kvp_recovery *rec, u64 block, u64 end)
+static kvp_block_t next_data(struct kvp_recovery *rec, kvp_block_t block, kvp_block_t end)
 {
-	unsigned long at = block;
+	unsigned long at = kvp_block_nr(block), last = kvp_block_nr(end) - 1;
 	struct kvp_replay_rec *r;
 
-	for (r = xa_find(&rec->replay.blocks, &at, end - 1, XA_PRESENT); r;
-	     r = xa_find_after(&rec->replay.blocks, &at, end - 1, XA_PRESENT)) {
+	for (r = xa_find(&rec->replay.blocks, &at, last, XA_PRESENT); r;
+	     r = xa_find_after(&rec->replay.blocks, &at, last, XA_PRESENT)) {
 		if (r->kind == KVP_REC_DATA)
-			return at;
+			return kvp_block(at);
 		cond_resched();
 	}
 	return end;
@@ -101,14 +102,14 @@ static u64 next_data(struct kvp_recovery *rec, u64 block, u64 end)
  */
 static int apply_discard(struct kvp_recovery *rec, const struct kvp_replay_discard *d)
 {
-	u64 block = d->block, end = block + d->count, data;
+	kvp_block_t block = d->block, end = kvp_block_add(block, d->count), data;
 	int ret = 0;
 
-	while (!ret && block < end) {
+	while (!ret && kvp_block_before(block, end)) {
 		data = next_data(rec, block, end);
-		if (data > block)
+		if (kvp_block_before(block, data))
 			ret = discard_plain(rec, block, data);
-		block = data + 1;
+		block = kvp_block_add(data, 1);
 		cond_resched();
 	}
 	return ret;
@@ -128,7 +129,8 @@ int kvp_recovery_discards(struct kvp_recovery *rec)
 }
 
 /* Pages of the batch go home, and then their entries into the table. */
-static int apply_data_batch(struct kvp_recovery *rec, const u64 *blocks, const u32 *crcs, u32 n)
+static int apply_data_batch(struct kvp_recovery *rec, const kvp_block_t *blocks,
+			    const u32 *crcs, u32 n)
 {
 	int ret = kvp_batch_write(rec->batch);
 	u32 i;
@@ -145,6 +147,7 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 
 	for (i = 0; i < h->rec_count; i++) {
 		struct kvp_replay_rec *newest;
+		kvp_block_t block;
 		struct kvp_rec r;
 		kvp_lsn_t payload;
 
@@ -155,14 +158,15 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 				      kvp_log_payload_at(rec->pool->log_vdev->g, h, payloads++));
 		if (r.kind != KVP_REC_DATA)
 			continue;
-		newest = kvp_replay_newest(&rec->replay, r.block);
+		block = kvp_rec_block(&r);
+		newest = kvp_replay_newest(&rec->replay, block);
 		if (newest && newest->kind == KVP_REC_DATA && newest->payload == payload) {
 			/* A batch has room for all blocks of an entry. */
-			if (WARN_ON_ONCE(!kvp_batch_add(rec->batch, kvp_locate(rec->pool, r.block).v,
-							kvp_home_block(rec->pool, r.block),
+			if (WARN_ON_ONCE(!kvp_batch_add(rec->batch, kvp_locate(rec->pool, block).v,
+							kvp_home_block(rec->pool, block),
 							kvp_segment_page(rec, leg, payload))))
 				return -EIO;
-			rec->blocks[n] = r.block;
+			rec->blocks[n] = block;
 			rec->crcs[n++] = r.crc;
 		}
 	}

@@ -226,7 +226,7 @@ static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 
 /* --- what is lost ------------------------------------------------------------------------ */
 
-static int lose(struct kvp_recovery *rec, u64 block, u32 crc)
+static int lose(struct kvp_recovery *rec, kvp_block_t block, u32 crc)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
@@ -254,7 +254,7 @@ static int poison_lost(struct kvp_recovery *rec, struct kvp_replay *found)
 
 	xa_for_each(&found->blocks, block, r) {
 		if (r->kind == KVP_REC_DATA)
-			ret = lose(rec, block, r->crc);
+			ret = lose(rec, r->block, r->crc);
 		if (ret)
 			break;
 	}

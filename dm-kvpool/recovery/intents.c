@@ -25,16 +25,17 @@
  * How many blocks the window that begins at @block may have: all of them intents, and a place for
  * each request.
  */
-static u32 window_blocks(struct kvp_recovery *rec, u64 block)
+static u32 window_blocks(struct kvp_recovery *rec, kvp_block_t block)
 {
 	struct kvp_pool *pool = rec->pool;
 	u32 max = min(pool->log_vdev->g->segment_blocks, KVP_BATCH_RUN_PAGES * pool->nr_with_data);
 	u32 n = 0, ios = 0, until = 0;
 	struct kvp_replay_rec *r;
 
-	while (n < max && (r = kvp_replay_newest(&rec->replay, block + n)) && r->kind == KVP_REC_INTENT) {
+	while (n < max && (r = kvp_replay_newest(&rec->replay, kvp_block_add(block, n))) &&
+	       r->kind == KVP_REC_INTENT) {
 		if (n == until) {
-			struct kvp_spot at = kvp_locate(pool, block + n);
+			struct kvp_spot at = kvp_locate(pool, kvp_block_add(block, n));
 
 			ios += at.v->nr_legs;
 			if (ios > KVP_WINDOW_IOS)
@@ -56,7 +57,8 @@ static u32 add_turns(struct kvp_recovery *rec, struct kvp_leg *leg, u32 n)
 	u32 part, i;
 
 	for (i = 0; i < rec->window_nr; i += part) {
-		struct kvp_spot at = kvp_locate(pool, rec->window + i);
+		kvp_block_t block = kvp_block_add(rec->window, i);
+		struct kvp_spot at = kvp_locate(pool, block);
 		struct kvp_io *io = &rec->window_ios[n];
 
 		part = min(at.left, rec->window_nr - i);
@@ -65,7 +67,7 @@ static u32 add_turns(struct kvp_recovery *rec, struct kvp_leg *leg, u32 n)
 		memset(io, 0, sizeof(*io));
 		io->leg = leg;
 		io->op = KVP_IO_READ;
-		io->block = kvp_home_block(pool, rec->window + i);
+		io->block = kvp_home_block(pool, block);
 		io->nr = part;
 		io->pages = &rec->seg.pages[leg - at.v->legs][i];
 		n++;
@@ -77,7 +79,7 @@ static u32 add_turns(struct kvp_recovery *rec, struct kvp_leg *leg, u32 n)
  * Intents come in long runs. Read their homes in windows, from all legs of all vdevs side by side,
  * into the pages that held segments. Leg by leg, so that neighbours can make one request.
  */
-static void load_window(struct kvp_recovery *rec, u64 block)
+static void load_window(struct kvp_recovery *rec, kvp_block_t block)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_io_group group;
@@ -101,25 +103,31 @@ static void load_window(struct kvp_recovery *rec, u64 block)
 			rec->window_good[rec->window_ios[i].leg->index] = false;
 }
 
+static bool in_window(const struct kvp_recovery *rec, kvp_block_t block)
+{
+	return !kvp_block_before(block, rec->window) &&
+	       kvp_block_since(block, rec->window) < rec->window_nr;
+}
+
 /*
  * The block at @block's home on a leg: from the window, or read by itself. NULL if the leg does not
  * answer.
  */
 static struct page *home_copy(struct kvp_recovery *rec, const struct kvp_vdev *v, u32 leg,
-			      u64 block)
+			      kvp_block_t block)
 {
 	u64 at = kvp_home_block(rec->pool, block);
 	int error;
 
-	if (rec->window_good[v->legs[leg].index] && block >= rec->window && block - rec->window < rec->window_nr)
-		return rec->seg.pages[leg][block - rec->window];
+	if (rec->window_good[v->legs[leg].index] && in_window(rec, block))
+		return rec->seg.pages[leg][kvp_block_since(block, rec->window)];
 	error = kvp_recovery_page(rec, &v->legs[leg], at, rec->scratch);
 	kvp_unread_note(&rec->silent, &v->legs[leg], at, error);
 	return error ? NULL : rec->scratch;
 }
 
 /* Legs whose copy of @block matches @crc, as bits; rec->home has one such copy. */
-static unsigned long copies_matching(struct kvp_recovery *rec, u64 block, u32 crc)
+static unsigned long copies_matching(struct kvp_recovery *rec, kvp_block_t block, u32 crc)
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_vdev *v = kvp_locate(pool, block).v;
@@ -142,7 +150,7 @@ static unsigned long copies_matching(struct kvp_recovery *rec, u64 block, u32 cr
 }
 
 /* Write rec->home to all legs but those in @match, which have it. */
-static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match)
+static int write_others(struct kvp_recovery *rec, kvp_block_t block, unsigned long match)
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_vdev *v = kvp_locate(pool, block).v;
@@ -161,7 +169,7 @@ static int write_others(struct kvp_recovery *rec, u64 block, unsigned long match
 }
 
 /* Read the payload of @r. -EIO: a leg that may have it does not answer. -EILSEQ: none has it. */
-static int read_payload(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
+static int read_payload(struct kvp_recovery *rec, kvp_block_t block, const struct kvp_replay_rec *r)
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_vdev *v = kvp_log_vdev(pool, r->lsn);
@@ -195,24 +203,24 @@ bool kvp_recovery_open(struct kvp_recovery *rec, kvp_lsn_t lsn)
 	return false;
 }
 
-static int poison(struct kvp_recovery *rec, u64 block)
+static int poison(struct kvp_recovery *rec, kvp_block_t block)
 {
-	kvp_found(rec->pool, KVP_FIND_LOST, NULL, 0, block);
+	kvp_found_block(rec->pool, KVP_FIND_LOST, NULL, block);
 	return kvp_recovery_set(rec, block, 0, KVP_ENTRY_POISONED);
 }
 
 /* A leg that did not answer may have the acknowledged version. */
-static int refuse_silent(struct kvp_recovery *rec, u64 block)
+static int refuse_silent(struct kvp_recovery *rec, kvp_block_t block)
 {
 	char what[96];
 
 	snprintf(what, sizeof(what), "which may be the only copy of the last write to block %llu",
-		 (unsigned long long)block);
+		 kvp_block_nr(block));
 	return kvp_recovery_unread(rec, &rec->silent, what);
 }
 
 /* No copy verifies. Keep the remains if the write was cut short, else poison the block. */
-static int accept_torn(struct kvp_recovery *rec, u64 block, kvp_lsn_t intent)
+static int accept_torn(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t intent)
 {
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_vdev *v = kvp_locate(pool, block).v;
@@ -238,7 +246,7 @@ static int accept_torn(struct kvp_recovery *rec, u64 block, kvp_lsn_t intent)
 }
 
 /* Resolve to the table's version: the one from before the log began. */
-static int resolve_by_table(struct kvp_recovery *rec, u64 block, kvp_lsn_t intent)
+static int resolve_by_table(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t intent)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
@@ -269,7 +277,8 @@ static int resolve_by_table(struct kvp_recovery *rec, u64 block, kvp_lsn_t inten
  * newer write passed it. If a leg is silent, only a copy at home shows that no leg has the
  * newest version.
  */
-static int resolve_by_log(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
+static int resolve_by_log(struct kvp_recovery *rec, kvp_block_t block,
+			  const struct kvp_replay_rec *r)
 {
 	bool silent = kvp_unread_is_silent(&rec->silent);
 	int ret = silent ? -EILSEQ : read_payload(rec, block, r);
@@ -286,11 +295,11 @@ static int resolve_by_log(struct kvp_recovery *rec, u64 block, const struct kvp_
 	if (ret)
 		return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
 				  "block %llu can no longer be read from the log",
-				  (unsigned long long)block);
+				  kvp_block_nr(block));
 	return write_others(rec, block, match) ?: kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
 }
 
-static int resolve_block(struct kvp_recovery *rec, u64 block, struct kvp_replay_rec *newest)
+static int resolve_block(struct kvp_recovery *rec, kvp_block_t block, struct kvp_replay_rec *newest)
 {
 	struct kvp_replay_rec *r;
 	unsigned long match;
@@ -324,10 +333,10 @@ int kvp_recovery_intents(struct kvp_recovery *rec)
 	xa_for_each(&rec->replay.blocks, block, r) {
 		if (r->kind != KVP_REC_INTENT)
 			continue;
-		if (block < rec->window || block - rec->window >= rec->window_nr)
-			load_window(rec, block);
+		if (!in_window(rec, r->block))
+			load_window(rec, r->block);
 		memset(&rec->silent, 0, sizeof(rec->silent));
-		ret = resolve_block(rec, block, r);
+		ret = resolve_block(rec, r->block, r);
 		if (!ret)
 			ret = kvp_recovery_relieve(rec);
 		if (ret)

@@ -168,8 +168,8 @@ static void explain(struct kvp_recovery *rec, int error)
 		kvp_refuse(rec->refusal, error, "connect every leg; kvpoolctl check shows what is readable",
 			   "page %llu of level %u of the checksum table is damaged on every leg (blocks %llu to %llu), and the log holds writes below it",
 			   (unsigned long long)lost->index, lost->level,
-			   (unsigned long long)lost->first,
-			   (unsigned long long)lost->last);
+			   kvp_block_nr(lost->first),
+			   kvp_block_nr(lost->last));
 	else if (kvp_pool_faulted(pool))
 		kvp_refuse(rec->refusal, error, "check the leg and try again; nothing is lost by that",
 			   "the last leg in use failed a flush or a write that recovery needs (error %d)",

@@ -102,7 +102,7 @@ struct kvp_recovery {
 	struct kvp_log_at log_end;
 	struct kvp_log_hdr last;	/* its header */
 	u64 entries, torn;
-	u64 window;			/* homes of so many blocks from here on are in seg.pages */
+	kvp_block_t window;		/* homes of so many blocks from here on are in seg.pages */
 	u32 window_nr;
 	bool window_good[KVP_MAX_LEGS];	/* by leg of the pool */
 	struct kvp_io window_ios[KVP_WINDOW_IOS];
@@ -121,7 +121,7 @@ struct kvp_recovery {
 	struct kvp_recovery_row *rows;	/* KVP_RECOVERY_ROWS of them */
 	struct kvp_recovery_reads *reads;
 	u32 nr_rows;
-	u64 blocks[KVP_MAX_ENTRY_BLOCKS];
+	kvp_block_t blocks[KVP_MAX_ENTRY_BLOCKS];
 	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
 };
 
@@ -342,7 +342,7 @@ int __must_check kvp_stripes_make(struct kvp_recovery *rec, kvp_lsn_t lsn, u8 ro
 				  struct page *page);
 
 /** kvp_stripes_read() - get the data of @r into rec->home: read it, or make it; 0 or -EIO */
-int __must_check kvp_stripes_read(struct kvp_recovery *rec, u64 block,
+int __must_check kvp_stripes_read(struct kvp_recovery *rec, kvp_block_t block,
 				  const struct kvp_replay_rec *r);
 
 /* --- discard_log.c --------------------------------------------------------------------------- */
@@ -376,7 +376,7 @@ int __must_check kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev 
 int __must_check kvp_recovery_data(struct kvp_recovery *rec);
 
 /** kvp_recovery_set() - set an entry of the table */
-int __must_check kvp_recovery_set(struct kvp_recovery *rec, u64 block, u32 crc,
+int __must_check kvp_recovery_set(struct kvp_recovery *rec, kvp_block_t block, u32 crc,
 				  enum kvp_entry_state state);
 
 /** kvp_recovery_relieve() - write the table before it outgrows its budget; the tail stays where it is */

@@ -384,7 +384,7 @@ static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row
 	char what[96];
 
 	snprintf(what, sizeof(what), "without which the last write to block %llu is lost",
-		 (unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
+		 kvp_block_nr(kvp_row_block_at(r->leaf, r->row, i)));
 	return kvp_recovery_unread(rec, &rec->silent, what);
 }
 
@@ -407,7 +407,7 @@ static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 		return 0;
 	return kvp_refuse(rec->refusal, -EUCLEAN, "connect every leg, and start again",
 		"the parity that an earlier recovery logged is damaged, and without it block %llu would be lost",
-		(unsigned long long)kvp_row_block_at(r->leaf, r->row, i));
+		kvp_block_nr(kvp_row_block_at(r->leaf, r->row, i)));
 }
 
 /*
@@ -540,7 +540,8 @@ static int gather_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 ro
 }
 
 /* Gather the rows of one stripe that have a block in the log; @block is the first of those. */
-static int gather_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 block, rows_fn fn)
+static int gather_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 block,
+			 rows_fn fn)
 {
 	const struct kvp_geometry *g = v->g;
 	u64 first = block - block % kvp_stripe_blocks(g);
@@ -652,7 +653,7 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 
 	kvp_table_lock(pool, r->leaf);
 	for (i = 1; i < n; i++) {
-		u64 block = kvp_row_block_at(r->leaf, r->row, i);
+		kvp_block_t block = kvp_row_block_at(r->leaf, r->row, i);
 		struct piece *p = &r->p[i];
 
 		if (p->kind == PIECE_LOST)
@@ -667,7 +668,8 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	kvp_table_unlock(pool);
 	for (i = 1; i < n; i++)
 		if (r->p[i].kind == PIECE_LOST)
-			kvp_found(pool, KVP_FIND_LOST, NULL, 0, kvp_row_block_at(r->leaf, r->row, i));
+			kvp_found_block(pool, KVP_FIND_LOST, NULL,
+					kvp_row_block_at(r->leaf, r->row, i));
 }
 
 /* True if the parity at home is right already, as for most rows that were written by intent. */

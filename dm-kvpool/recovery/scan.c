@@ -82,8 +82,8 @@ static int decode_at(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kv
 u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void *data)
 {
 	return r->kind == KVP_REC_PARITY ?
-	       kvp_block_sum(pool->vdevs[r->vdev].seed, kvp_parity_addr(r->block), data) :
-	       kvp_block_sum(pool->seed, r->block, data);
+	       kvp_block_sum(pool->vdevs[r->vdev].seed, kvp_parity_addr(kvp_rec_row(r)), data) :
+	       kvp_block_sum(pool->seed, kvp_rec_block(r), data);
 }
 
 /* True if the block at @lsn could be read from @leg. If not, the error goes to @u. */
@@ -266,14 +266,15 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struc
 	struct kvp_pool *pool = rec->pool;
 	bool copies = pool->nr_by_rows < pool->nr_with_data;
 	int ret = copies ? kvp_replay_add(&rec->replay, r, at, 0, 0) : 0;
+	kvp_block_t first = kvp_rec_block(r), end = kvp_block_add(first, r->count);
 	struct kvp_rec part = *r;
 	u32 i;
 
 	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
 		struct kvp_vdev *v = &pool->vdevs[i];
 
-		part.block = kvp_vblock_nr(kvp_vdev_from(v, r->block));
-		part.count = kvp_vblock_nr(kvp_vdev_from(v, r->block + r->count)) - part.block;
+		part.block = kvp_vblock_nr(kvp_vdev_from(v, first));
+		part.count = kvp_vblock_nr(kvp_vdev_from(v, end)) - part.block;
 		if (part.count)
 			ret = v->ops->plan_discard(rec, v, &part, at);
 	}
@@ -284,7 +285,7 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struc
 static int plan_block(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
 		      kvp_lsn_t payload, u8 row)
 {
-	struct kvp_spot spot = kvp_locate(rec->pool, r->block);
+	struct kvp_spot spot = kvp_locate(rec->pool, kvp_rec_block(r));
 
 	return spot.v->ops->plan(rec, &spot, r, at, payload, row);
 }

@@ -479,7 +479,7 @@ int kvp_stripes_make(struct kvp_recovery *rec, kvp_lsn_t lsn, u8 row, struct pag
 	return 0;
 }
 
-int kvp_stripes_read(struct kvp_recovery *rec, u64 block, const struct kvp_replay_rec *r)
+int kvp_stripes_read(struct kvp_recovery *rec, kvp_block_t block, const struct kvp_replay_rec *r)
 {
 	struct kvp_place at = kvp_log_place(log_vdev(rec)->g, r->payload, 0);
 	struct kvp_leg *leg = &log_vdev(rec)->legs[at.leg];

@@ -34,7 +34,7 @@ static void __tell(struct kvp_pool *pool, struct kvp_find_run *run)
 	else if (run->kind != KVP_FIND_LOST)
 		snprintf(where, sizeof(where), " leg=%u", run->leg);
 	if (run->kind == KVP_FIND_LOST_PAGE)
-		snprintf(below, sizeof(below), " block=%llu blocks=%llu", (unsigned long long)run->block,
+		snprintf(below, sizeof(below), " block=%llu blocks=%llu", kvp_block_nr(run->block),
 			 (unsigned long long)run->blocks);
 	if (run->count > 1)
 		snprintf(range, sizeof(range), " last=%llu %s=%llu", (unsigned long long)run->last,

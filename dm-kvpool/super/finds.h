@@ -16,6 +16,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "format/format.h"
 #include "super/events.h"
 
 struct kvp_leg;
@@ -27,7 +28,8 @@ struct kvp_pool;
  */
 struct kvp_table_lost {
 	u32 vdev, level;
-	u64 index, first, last, blocks;
+	u64 index, blocks;
+	kvp_block_t first, last;
 };
 
 enum kvp_find {
@@ -48,7 +50,8 @@ struct kvp_find_run {
 	u32 interval_ms;		/* until the next event */
 	u64 due;			/* jiffies */
 	u64 first, last, count;		/* count 0: none is pending */
-	u64 block, blocks;		/* below the page @first, if that is lost */
+	kvp_block_t block;		/* the first one below the page @first, if that is lost */
+	u64 blocks;			/* below that page */
 	char name[KVP_LEG_WORDS];	/* the leg's name at the beginning: the leg may leave */
 };
 
@@ -70,6 +73,13 @@ void kvp_finds_init(struct kvp_pool *pool);
  * Context: any.
  */
 void kvp_found(struct kvp_pool *pool, enum kvp_find kind, struct kvp_leg *leg, u32 level, u64 at);
+
+/** kvp_found_block() - kvp_found() of a block of the pool */
+static inline void kvp_found_block(struct kvp_pool *pool, enum kvp_find kind, struct kvp_leg *leg,
+				   kvp_block_t block)
+{
+	kvp_found(pool, kind, leg, 0, kvp_block_nr(block));
+}
 
 /** kvp_found_lost() - the same for a page of the table that no leg has. Context: any. */
 void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page);

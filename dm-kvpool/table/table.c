@@ -44,7 +44,7 @@ static kvp_vblock_t first_below(const struct kvp_vdev *v, u32 level, u64 index)
 /* The first block of the vdev that is behind the pool's end. */
 static kvp_vblock_t pool_end(const struct kvp_vdev *v)
 {
-	return kvp_vdev_from(v, v->pool->sb->pool_blocks);
+	return kvp_vdev_from(v, kvp_pool_end(v->pool));
 }
 
 static __le64 *words(const struct kvp_tpage *tp)
@@ -65,7 +65,7 @@ static struct hlist_head *bucket_of(const struct kvp_vdev *v, u32 level, u64 ind
 }
 
 /* The word of @leaf that is the entry of @block of the pool: they are in order. */
-static u32 word_of(const struct kvp_tpage *leaf, u64 block)
+static u32 word_of(const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	return (u32)kvp_vblock_since(kvp_vdev_block(leaf, block), leaf->at.own) % KVP_PTRS_PER_PAGE;
 }
@@ -125,7 +125,7 @@ void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp)
 	WARN_ON_ONCE(refcount_dec_and_test(&tp->ref));
 }
 
-struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block)
+struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
@@ -281,7 +281,7 @@ static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 ent
  * Change the entry of data: it is counted, and the caches forget the old block.
  * @home: the version that is home from now on, or NULL
  */
-static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u64 entry,
+static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
 		       const struct kvp_version *home)
 {
 	u32 word = word_of(leaf, block);
@@ -521,8 +521,8 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 		.first = kvp_pool_block(tp->v, first),
 		.blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - kvp_vblock_nr(first)),
 	};
-	now.last = min(kvp_pool_block(tp->v, kvp_vblock_add(first, now.blocks - 1)),
-		       pool->sb->pool_blocks - 1);
+	now.last = kvp_block_first(kvp_pool_block(tp->v, kvp_vblock_add(first, now.blocks - 1)),
+				   kvp_block_back(kvp_pool_end(pool), 1));
 	mutex_lock(&pool->table->lock);
 	was = *lost;
 	*lost = now;
@@ -556,7 +556,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 	poison = kvp_entry(0, t->era, KVP_ENTRY_POISONED);
 	clear_page(page_address(leaf->page));
 	for (i = 0; i < used; i++) {
-		u64 block = kvp_leaf_block(leaf, kvp_vblock_add(leaf->at.own, i));
+		kvp_block_t block = kvp_leaf_block(leaf, kvp_vblock_add(leaf->at.own, i));
 
 		if (!counted) {
 			__set_data(pool, leaf, block, poison, NULL);
@@ -600,7 +600,7 @@ static void fill_lost(struct kvp_tpage *tp)
  */
 static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
-	u64 first = kvp_pool_block(tp->v, first_below(tp->v, tp->level, tp->index));
+	kvp_block_t first = kvp_pool_block(tp->v, first_below(tp->v, tp->level, tp->index));
 	u64 blocks = blocks_below(tp->v, tp->level, tp->index);
 	struct kvp_table *t = pool->table;
 
@@ -615,8 +615,7 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 	mutex_unlock(&t->lock);
 	atomic64_add(blocks, &pool->work_stats.unrepaired);
 	kvp_event(pool, "table_given_up level=%u index=%llu block=%llu blocks=%llu", tp->level,
-		  (unsigned long long)tp->index, (unsigned long long)first,
-		  (unsigned long long)blocks);
+		  (unsigned long long)tp->index, kvp_block_nr(first), (unsigned long long)blocks);
 }
 
 /*
@@ -797,14 +796,14 @@ static struct kvp_tpage *load(struct kvp_vdev *v, u32 level, u64 index)
 	return __load(v, level, index, false);
 }
 
-struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, u64 block)
+struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
 	return load(at.v, 0, index_of(at.v, 0, at.block));
 }
 
-struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, u64 block)
+struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
@@ -830,7 +829,7 @@ static int give_up_above(struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 	return lost;
 }
 
-int kvp_table_give_up(struct kvp_pool *pool, u64 block, bool force)
+int kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, bool force)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 level = at.v->g->levels;
@@ -863,7 +862,7 @@ static u64 entry_at(const struct kvp_tpage *leaf, u32 word)
 	return le64_to_cpu(READ_ONCE(words(leaf)[word]));
 }
 
-u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	return entry_at(leaf, word_of(leaf, block));
 }
@@ -895,7 +894,7 @@ void kvp_table_unlock(struct kvp_pool *pool)
 	mutex_unlock(&pool->table->lock);
 }
 
-void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
+void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		     enum kvp_entry_state state)
 {
 	struct kvp_table *t = pool->table;
@@ -923,7 +922,7 @@ void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 r
 	      kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
 }
 
-void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
+void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		   enum kvp_entry_state state)
 {
 	kvp_table_lock(pool, leaf);
@@ -959,7 +958,7 @@ static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
 static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, kvp_vblock_t end)
 {
 	kvp_vblock_t own;
-	u64 block;
+	kvp_block_t block;
 
 	for (own = leaf->own; kvp_vblock_before(own, end); own = kvp_vblock_add(own, 1)) {
 		block = kvp_map_leaf_block(leaf, own);
@@ -1050,7 +1049,7 @@ int kvp_table_discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t en
 	end = kvp_vblock_first(end, leaf_end(v, &leaf->at));
 	kvp_table_lock(pool, leaf);
 	for (; kvp_vblock_before(own, end); own = kvp_vblock_add(own, 1)) {
-		u64 block = kvp_leaf_block(leaf, own);
+		kvp_block_t block = kvp_leaf_block(leaf, own);
 
 		if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
 			__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_UNWRITTEN);
@@ -1155,9 +1154,10 @@ int kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end, k
 }
 
 /* The same for the whole pool. */
-static int next_of_pool(struct kvp_pool *pool, u64 block, const struct walk *w, u64 *next)
+static int next_of_pool(struct kvp_pool *pool, kvp_block_t block, const struct walk *w,
+			kvp_block_t *next)
 {
-	u64 end = pool->sb->pool_blocks, first = end, at;
+	kvp_block_t end = kvp_pool_end(pool), first = end, at;
 	kvp_vblock_t own, behind;
 	int ret = 0;
 	u32 i;
@@ -1172,7 +1172,7 @@ static int next_of_pool(struct kvp_pool *pool, u64 block, const struct walk *w, 
 		error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &own,
 				     &behind);
 		at = kvp_pool_block(v, own);
-		if (at >= first)
+		if (!kvp_block_before(at, first))
 			continue;
 		first = at;
 		ret = error;
@@ -1180,12 +1180,12 @@ static int next_of_pool(struct kvp_pool *pool, u64 block, const struct walk *w, 
 		/* With several vdevs, other vdevs have their turns behind the page. */
 		if (error)
 			*next = pool->nr_vdevs == 1 ? kvp_pool_block(v, behind) :
-						      at + kvp_locate(pool, at).left;
+						      kvp_block_add(at, kvp_locate(pool, at).left);
 	}
 	return ret;
 }
 
-int kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next)
+int kvp_table_next_changed(struct kvp_pool *pool, kvp_block_t block, u32 since, kvp_block_t *next)
 {
 	const struct walk w = { .since = since };
 
@@ -1200,40 +1200,41 @@ int kvp_table_next_of_vdev(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t en
 	return next_of_vdev(v, own, end, &w, next, behind);
 }
 
-int kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next)
+int kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block, kvp_block_t *next)
 {
 	static const struct walk w = { .poison = true };
-	u64 end = pool->sb->pool_blocks;
+	kvp_block_t end = kvp_pool_end(pool);
 	int ret = 0;
 
 	/* Most pools have no poison: then the counter saves the walk. */
 	if (!READ_ONCE(pool->table->poisoned))
 		block = end;
-	while (!ret && block < end) {
+	while (!ret && kvp_block_before(block, end)) {
 		struct kvp_tpage *leaf;
-		u64 behind;
+		kvp_block_t behind;
 
 		/* The caller can ask again. A suspend would wait for it with all I/O stopped. */
 		if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
 			return -EINTR;
 		ret = next_of_pool(pool, block, &w, &block);
-		if (ret || block >= end)
+		if (ret || !kvp_block_before(block, end))
 			break;
 		leaf = kvp_table_load(pool, block);
 		if (IS_ERR(leaf))
 			return PTR_ERR(leaf);
-		behind = block + kvp_locate(pool, block).left;
+		behind = kvp_block_add(block, kvp_locate(pool, block).left);
 		do {
 			if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) == KVP_ENTRY_POISONED) {
 				kvp_table_put(pool, leaf);
 				*next = block;
 				return 0;
 			}
-		} while (++block < behind);
+			block = kvp_block_add(block, 1);
+		} while (kvp_block_before(block, behind));
 		kvp_table_put(pool, leaf);
 		kvp_table_shrink(pool, false);
 	}
-	*next = min(block, end);
+	*next = kvp_block_first(block, end);
 	return ret;
 }
 
@@ -1270,7 +1271,7 @@ static bool copy_if_clean(struct kvp_table *t, const struct kvp_tpage *tp, struc
 	return clean;
 }
 
-int kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level, struct page *good,
+int kvp_table_scrub_page(struct kvp_pool *pool, kvp_block_t block, u32 level, struct page *good,
 			 struct page *copy)
 {
 	struct kvp_table *t = pool->table;

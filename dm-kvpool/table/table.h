@@ -84,13 +84,13 @@ struct kvp_tpage {
 };
 
 /** kvp_leaf_block() - the pool's number of @own, a block of the vdev below @leaf */
-static inline u64 kvp_leaf_block(const struct kvp_tpage *leaf, kvp_vblock_t own)
+static inline kvp_block_t kvp_leaf_block(const struct kvp_tpage *leaf, kvp_vblock_t own)
 {
 	return kvp_map_leaf_block(&leaf->at, own);
 }
 
 /** kvp_vdev_block() - the vdev's number of @block, a block of the pool below @leaf */
-static inline kvp_vblock_t kvp_vdev_block(const struct kvp_tpage *leaf, u64 block)
+static inline kvp_vblock_t kvp_vdev_block(const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	return kvp_map_leaf_own(&leaf->at, block);
 }
@@ -216,7 +216,7 @@ int __must_check kvp_table_init(struct kvp_pool *pool);
 void kvp_table_exit(struct kvp_pool *pool);
 
 /** kvp_table_find() - the leaf of @block if it is in memory, with a reference, or NULL. Any context. */
-struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block);
+struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, kvp_block_t block);
 
 /**
  * kvp_table_load() - the leaf of @block, read and verified if need be
@@ -229,7 +229,7 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, u64 block);
  * page above is lost; -ENOMEM: every page is dirty or in use, so a checkpoint may help.
  * Context: process, may wait for I/O.
  */
-struct kvp_tpage * __must_check kvp_table_load(struct kvp_pool *pool, u64 block);
+struct kvp_tpage * __must_check kvp_table_load(struct kvp_pool *pool, kvp_block_t block);
 
 /**
  * kvp_table_load_home() - the same for a write back of accepted blocks, which must not fail
@@ -237,7 +237,7 @@ struct kvp_tpage * __must_check kvp_table_load(struct kvp_pool *pool, u64 block)
  * A lost page above the leaf is given up: all blocks below it are poisoned, except those that are
  * written.
  */
-struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_pool *pool, u64 block);
+struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_pool *pool, kvp_block_t block);
 
 /**
  * kvp_table_give_up() - by order: poison all blocks below the lost page above @block, durably
@@ -249,12 +249,12 @@ struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_pool *pool, u64 b
  * Return: 0; -ENOENT: no page above @block is lost; -EBUSY: legs are out; -EIO: one does not
  * answer; -EROFS; -ENOMEM.
  */
-int __must_check kvp_table_give_up(struct kvp_pool *pool, u64 block, bool force);
+int __must_check kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, bool force);
 
 void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp);
 
 /** kvp_table_entry() - the entry of @block in its leaf. Any context. */
-u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block);
+u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block);
 
 /**
  * kvp_table_parity() - the entry of the parity of @row, in the leaf of the row's data. Any context.
@@ -273,7 +273,7 @@ u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 ro
  * The entry is born in the era of the next checkpoint. Caller holds the
  * block's range lock. Context: process; waits while a checkpoint writes the page.
  */
-void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
+void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		   enum kvp_entry_state state);
 
 /**
@@ -283,7 +283,7 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32
  * kvp_table_unlock(): change the blocks of a request, no more.
  */
 void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf);
-void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 crc,
+void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		     enum kvp_entry_state state);
 
 /**
@@ -352,7 +352,8 @@ int __must_check kvp_table_discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kv
  * be read. *@next is then the first block behind those below that page or, with several vdevs,
  * behind this turn.
  */
-int __must_check kvp_table_next_changed(struct kvp_pool *pool, u64 block, u32 since, u64 *next);
+int __must_check kvp_table_next_changed(struct kvp_pool *pool, kvp_block_t block, u32 since,
+					kvp_block_t *next);
 
 /**
  * kvp_table_next_of_vdev() - kvp_table_next_changed() for one vdev
@@ -365,13 +366,15 @@ int __must_check kvp_table_next_of_vdev(struct kvp_vdev *v, kvp_vblock_t own, kv
 					u32 since, kvp_vblock_t *next, kvp_vblock_t *behind);
 
 /** kvp_table_next_written() - the same for anything that was ever written */
-static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, u64 block, u64 *next)
+static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, kvp_block_t block,
+						      kvp_block_t *next)
 {
 	return kvp_table_next_changed(pool, block, 0, next);
 }
 
 /** kvp_table_next_poisoned() - the same for the first poisoned block itself */
-int __must_check kvp_table_next_poisoned(struct kvp_pool *pool, u64 block, u64 *next);
+int __must_check kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block,
+					 kvp_block_t *next);
 
 /**
  * kvp_table_poison_settled() - true if all poison is durable that existed when @poisonings was read
@@ -433,7 +436,7 @@ u64 kvp_table_pointer(const struct kvp_vdev *v, u32 level, u64 index, const __le
  * Caller holds pool->checkpoint_lock; entries may change meanwhile.
  * Return: number of copies repaired, -EIO when no copy verifies, or -ENOMEM.
  */
-int __must_check kvp_table_scrub_page(struct kvp_pool *pool, u64 block, u32 level,
+int __must_check kvp_table_scrub_page(struct kvp_pool *pool, kvp_block_t block, u32 level,
 				      struct page *good, struct page *copy);
 
 /* Parts of a checkpoint; caller holds pool->checkpoint_lock. */

@@ -260,7 +260,7 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 	struct cut c = { .r = r, .bio = bio, .count = bio_sectors(bio) >> KVP_SECTORS_SHIFT };
 	u32 nr;
 
-	if (!kvp_stripe_read_begin(&c.read, leaf, bio->bi_iter.bi_sector >> KVP_SECTORS_SHIFT, c.count))
+	if (!kvp_stripe_read_begin(&c.read, leaf, kvp_bio_block(bio->bi_iter), c.count))
 		return false;
 	while (!cut_for_legs(&c)) {
 		/*

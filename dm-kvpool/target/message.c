@@ -113,7 +113,8 @@ static int msg_poisoned(struct message *m)
 {
 	u64 from;
 
-	return number(m, 1, &from) ?: kvp_print_poisoned(m->pool, from, m->result, m->maxlen);
+	return number(m, 1, &from) ?:
+	       kvp_print_poisoned(m->pool, kvp_block(from), m->result, m->maxlen);
 }
 
 static int msg_give_up(struct message *m)
@@ -128,7 +129,7 @@ static int msg_give_up(struct message *m)
 		return refused(m, "unknown word", "use force, or leave it out", -EINVAL);
 	if (block >= READ_ONCE(m->pool->sb->pool_blocks))
 		return refused(m, "the pool has no such block", "see the event table_lost", -ERANGE);
-	ret = kvp_table_give_up(m->pool, block, force);
+	ret = kvp_table_give_up(m->pool, kvp_block(block), force);
 	if (ret == -ENOENT)
 		return refused(m, "no page of the checksum table above that block is lost",
 			       "see the event table_lost", ret);

@@ -25,7 +25,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio);
  * While writers are slowed down only: else it does not matter. kvp_pacing_stream() is the same for
  * a cache.
  */
-bool kvp_paced_stream(struct kvp_pool *pool, u64 first, u32 blocks);
+bool kvp_paced_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks);
 
 /** kvp_paced_init() - before the first bio */
 void kvp_paced_init(struct kvp_requests *r);

@@ -69,9 +69,9 @@ static struct bio *bio_of(struct kvp_bio *k)
 	return dm_bio_from_per_bio_data(k, sizeof(struct kvp_bio));
 }
 
-static u64 first_block(const struct bio *bio)
+static kvp_block_t first_block(const struct bio *bio)
 {
-	return bio->bi_iter.bi_sector >> KVP_SECTORS_SHIFT;
+	return kvp_bio_block(bio->bi_iter);
 }
 
 static u32 block_count(const struct bio *bio)
@@ -161,9 +161,9 @@ static void copy_to_bio(struct bio *bio, struct bvec_iter *iter, const void *blo
 	}
 }
 
-static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, u32 seed, u64 block)
+static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, u32 seed, kvp_block_t block)
 {
-	__le64 b = cpu_to_le64(block);
+	__le64 b = cpu_to_le64(kvp_block_nr(block));
 	u32 left = KVP_BLOCK_SIZE, crc = kvp_crc32c(seed, &b, sizeof(b));
 
 	while (left) {
@@ -539,7 +539,7 @@ enum buffered { BUFFER_LACKS, BUFFER_HAD, BUFFER_HAS_NO_PAGE };
  * interrupts.
  */
 static enum buffered copy_buffered(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
-				   u64 block)
+				   kvp_block_t block)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, block);
 
@@ -571,7 +571,7 @@ static void give_block(void *to, struct page *page)
 }
 
 /* How many blocks from @block on, of @count, lie in its chunk? Of a mirror, all. */
-static u32 in_chunk(struct kvp_pool *pool, u64 block, u32 count)
+static u32 in_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
@@ -579,7 +579,7 @@ static u32 in_chunk(struct kvp_pool *pool, u64 block, u32 count)
 }
 
 /* Of a parity1: blocks of one leg. */
-static bool in_one_chunk(struct kvp_pool *pool, u64 block, u32 count)
+static bool in_one_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	return in_chunk(pool, block, count) == count;
 }
@@ -588,15 +588,16 @@ static bool in_one_chunk(struct kvp_pool *pool, u64 block, u32 count)
  * What a leg had that is out, as much at once as lies together: how many blocks were read, or 0.
  * Where it fails once, what is left of that chunk, up to @tried, is read block by block.
  */
-static u32 read_missing(struct kvp_requests *r, struct bio *bio, struct bvec_iter *iter, u64 block,
-			u64 *tried)
+static u32 read_missing(struct kvp_requests *r, struct bio *bio, struct bvec_iter *iter,
+			kvp_block_t block, kvp_block_t *tried)
 {
 	struct reader reader = { bio, *iter };
 	u32 n = in_chunk(r->pool, block, iter->bi_size >> KVP_BLOCK_SHIFT);
 
-	if (n < 2 || block < *tried || data_of(bio)->mixed || !kvp_block_missing(r->pool, block))
+	if (n < 2 || kvp_block_before(block, *tried) || data_of(bio)->mixed ||
+	    !kvp_block_missing(r->pool, block))
 		return 0;
-	*tried = block + n;
+	*tried = kvp_block_add(block, n);
 	if (kvp_missing_read(r->pool, block, n, give_block, &reader))
 		return 0;
 	*iter = reader.iter;
@@ -607,7 +608,8 @@ static u32 read_missing(struct kvp_requests *r, struct bio *bio, struct bvec_ite
  * True if the block at @iter was read and has the table's sum; @iter then moves behind it. Other
  * blocks of the same read may be bad.
  */
-static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter, u64 block)
+static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
+			kvp_block_t block)
 {
 	const struct kvp_bio *k = data_of(bio);
 	struct bvec_iter behind = *iter;
@@ -647,12 +649,12 @@ static bool read_anew(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
 	struct bvec_iter iter = k->iter;
-	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT, tried = 0;
+	kvp_block_t block = kvp_bio_block(iter), tried = kvp_block(0);
 	struct page *page = mempool_alloc(&r->pages, GFP_NOIO);
 	blk_status_t status = BLK_STS_OK;
 	u32 n;
 
-	for (; iter.bi_size; block += n) {
+	for (; iter.bi_size; block = kvp_block_add(block, n)) {
 		int error;
 
 		n = 1;
@@ -681,7 +683,7 @@ static bool read_anew(struct kvp_requests *r, struct bio *bio)
 static void read_anew_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
-	u64 block = k->iter.bi_sector >> KVP_SECTORS_SHIFT;
+	kvp_block_t block = kvp_bio_block(k->iter);
 	u32 count = k->iter.bi_size >> KVP_BLOCK_SHIFT;
 	struct kvp_requests *r = k->requests;
 	struct kvp_pool *pool = r->pool;
@@ -748,14 +750,15 @@ static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good);
 /* How blocks are to be read: what is not valid among others is seen when they have come. */
 enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
 
-static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block,
-				u32 count)
+static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *leaf,
+				kvp_block_t block, u32 count)
 {
 	enum home_class class = HOME_ZERO;
-	u64 b;
+	u32 i;
 
-	for (b = block; b < block + count; b++) {
-		unsigned int state = kvp_entry_state(kvp_table_entry(pool, leaf, b));
+	for (i = 0; i < count; i++) {
+		u64 entry = kvp_table_entry(pool, leaf, kvp_block_add(block, i));
+		unsigned int state = kvp_entry_state(entry);
 
 		if (state == KVP_ENTRY_VALID)
 			return HOME_READ;
@@ -786,7 +789,7 @@ static bool point_at(struct bio *bio, struct kvp_leg *leg, u64 at)
 /* Point the bio at the leg that has all of it, or one that has; false if there is none. */
 static bool point_at_leg(struct kvp_pool *pool, struct bio *bio)
 {
-	u64 block = first_block(bio);
+	kvp_block_t block = first_block(bio);
 
 	return point_at(bio, kvp_leg_choose(pool, block, block_count(bio)),
 			kvp_home_block(pool, block));
@@ -817,7 +820,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 {
 	struct kvp_pool *pool = r->pool;
 	struct kvp_bio *k = data_of(bio);
-	u64 block = first_block(bio);
+	kvp_block_t block = first_block(bio);
 	u32 count = block_count(bio);
 	enum home_class class = classify(pool, leaf, block, count);
 
@@ -875,9 +878,9 @@ static void read_home_work(struct work_struct *work)
 static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 {
 	struct bvec_iter iter = bio->bi_iter;
-	u64 block = first_block(bio);
+	kvp_block_t block = first_block(bio);
 
-	for (; iter.bi_size; block++)
+	for (; iter.bi_size; block = kvp_block_add(block, 1))
 		if (copy_buffered(pool, bio, &iter, block) != BUFFER_HAD)
 			return false;
 	return true;
@@ -895,12 +898,12 @@ static bool read_cached(struct kvp_pool *pool, struct bio *bio)
 {
 	u32 count = block_count(bio), i;
 	struct bvec_iter iter = bio->bi_iter;
-	u64 block = first_block(bio);
+	kvp_block_t block = first_block(bio);
 
 	if (count > CACHED_BLOCKS)
 		return false;
 	for (i = 0; i < count; i++) {
-		struct page *page = kvp_rcache_get(pool, block + i);
+		struct page *page = kvp_rcache_get(pool, kvp_block_add(block, i));
 
 		if (!page)
 			return false;
@@ -918,7 +921,8 @@ static bool read_cached(struct kvp_pool *pool, struct bio *bio)
  */
 static enum kvp_ram_bypass worth_keeping(struct kvp_pool *pool, struct bio *bio, bool whole)
 {
-	u32 run = kvp_streams_read(&pool->streams, first_block(bio), block_count(bio));
+	u32 run = kvp_streams_read(&pool->streams, kvp_block_nr(first_block(bio)),
+				   block_count(bio));
 	u64 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]);
 
 	if (!whole || block_count(bio) > CACHED_BLOCKS)
@@ -960,7 +964,7 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
  *
  * The number of blocks from the first on that are served the same way; @buffered: from the buffer.
  */
-static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
+static u32 alike(struct kvp_pool *pool, kvp_block_t block, u32 count, bool *buffered)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 n = min(count, at.left), i;	/* below one leaf */
@@ -969,7 +973,7 @@ static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
 	if (!*buffered && !kvp_wbuf_any(pool, block, n))
 		return n;
 	for (i = 1; i < n; i++)
-		if (kvp_wbuf_any(pool, block + i, 1) != *buffered)
+		if (kvp_wbuf_any(pool, kvp_block_add(block, i), 1) != *buffered)
 			break;
 	return i;
 }
@@ -981,7 +985,7 @@ static u32 alike(struct kvp_pool *pool, u64 block, u32 count, bool *buffered)
  * request although others of them are buffered: @n for none. A disk reads them along in the time
  * that a second request would take to come round.
  */
-static u32 mixed_blocks(struct kvp_pool *pool, u64 block, u32 count, u32 n)
+static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32 n)
 {
 	u32 all = min(count, kvp_locate(pool, block).left);
 
@@ -1078,7 +1082,7 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
  * where the reader cannot change it any more (R23).
  */
 static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
-			 u64 block, u32 crc)
+			 kvp_block_t block, u32 crc)
 {
 	const struct kvp_bio *k = data_of(bio);
 	struct page *page = k->fill ? kvp_rcache_page(pool, block) : NULL;
@@ -1086,7 +1090,7 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 	void *kept = page ? page_address(page) : c ? page_address(c->page) : NULL;
 	bool good;
 	struct kvp_rfill fill = {
-		.first = k->iter.bi_sector >> KVP_SECTORS_SHIFT,
+		.first = kvp_bio_block(k->iter),
 		.count = k->iter.bi_size >> KVP_BLOCK_SHIFT,
 		.token = k->token,
 		.favoured = k->favoured,
@@ -1114,9 +1118,9 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpage *leaf)
 {
 	struct bvec_iter iter = data_of(bio)->iter;
-	u64 block = iter.bi_sector >> KVP_SECTORS_SHIFT;
+	kvp_block_t block = kvp_bio_block(iter);
 
-	for (; iter.bi_size; block++) {
+	for (; iter.bi_size; block = kvp_block_add(block, 1)) {
 		enum buffered had = BUFFER_LACKS;
 		u64 entry;
 

@@ -34,6 +34,12 @@
 #include "core/latency.h"
 #include "log/log.h"
 
+/** kvp_bio_block() - the first of the pool's blocks that a bio has left */
+static inline kvp_block_t kvp_bio_block(struct bvec_iter iter)
+{
+	return kvp_block(iter.bi_sector >> KVP_SECTORS_SHIFT);
+}
+
 /**
  * struct kvp_requests - bios that could not be served at once
  * @writes: bios that wait for buffer pages, in order of arrival; by @lock

@@ -117,7 +117,8 @@ static u64 scrub_done(const struct kvp_pool *pool)
 {
 	const struct kvp_scrub_info *info = kvp_scrub_progress(pool);
 
-	return READ_ONCE(info->state) == KVP_SCRUB_NONE ? 0 : READ_ONCE(info->cursor);
+	return READ_ONCE(info->state) == KVP_SCRUB_NONE ? 0 :
+	       kvp_block_nr(READ_ONCE(info->cursor));
 }
 
 static const char *vdev_state(const struct kvp_vdev *v);
@@ -547,7 +548,7 @@ static void say_trim(struct printer *p, struct kvp_pool *pool)
 
 	kvp_trim_figures(pool->trim, pool->passdown, &f);
 	say(p, "trim.state=%s\n", states[f.state]);
-	say_number(p, "trim.done", f.cursor);
+	say_number(p, "trim.done", kvp_block_nr(f.cursor));
 	say_number(p, "trim.total", pool->sb->pool_blocks);
 	say_number(p, "trim.blocks", f.blocks);
 	say_number(p, "passdown.blocks", f.passed);
@@ -643,47 +644,57 @@ int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
 #define MAX_POISONED_LEAVES	16384u	/* 32 GiB */
 
 /* How many blocks from @block on are poisoned, of those that are neighbours below one leaf; or -errno. */
-static int poisoned_run(struct kvp_pool *pool, u64 block)
+static int poisoned_run(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
 	u32 left = kvp_locate(pool, block).left, run = 0;
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	while (run < left && kvp_entry_state(kvp_table_entry(pool, leaf, block + run)) == KVP_ENTRY_POISONED)
-		run++;
+	for (; run < left; run++) {
+		u64 entry = kvp_table_entry(pool, leaf, kvp_block_add(block, run));
+
+		if (kvp_entry_state(entry) != KVP_ENTRY_POISONED)
+			break;
+	}
 	kvp_table_put(pool, leaf);
 	return run;
 }
 
-int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
+static void say_blocks(struct printer *p, kvp_block_t first, kvp_block_t end)
 {
-	u64 block = from, first = from, end = from, size = pool->sb->pool_blocks;
+	say(p, "%llu %llu\n", kvp_block_nr(first), kvp_block_since(end, first));
+}
+
+int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, unsigned int maxlen)
+{
+	kvp_block_t block = from, first = from, end = from, size = kvp_pool_end(pool);
 	struct printer p = { result, maxlen, 0 };
 	u32 lines = 0, leaves = 0;
 	int run;
 
 	*result = 0;
 	/* What was given up together is one line; and a message comes to an end. */
-	for (; block < size && lines < MAX_POISONED && leaves < MAX_POISONED_LEAVES; leaves++) {
+	for (; kvp_block_before(block, size) && lines < MAX_POISONED &&
+	       leaves < MAX_POISONED_LEAVES; leaves++) {
 		run = kvp_table_next_poisoned(pool, block, &block);
 		if (run)
 			return run == -EINTR ? run : -EIO;
-		run = block < size ? poisoned_run(pool, block) : 0;
+		run = kvp_block_before(block, size) ? poisoned_run(pool, block) : 0;
 		if (run < 0)
 			return run;
-		if (block != end && end > first) {
-			say(&p, "%llu %llu\n", first, end - first);
+		if (block != end && kvp_block_before(first, end)) {
+			say_blocks(&p, first, end);
 			lines++;
 		}
 		if (block != end)
 			first = block;
-		block += run;
+		block = kvp_block_add(block, run);
 		end = block;
 		kvp_table_shrink(pool, false);
 	}
-	if (end > first && first < size && lines < MAX_POISONED)
-		say(&p, "%llu %llu\n", first, end - first);
+	if (kvp_block_before(first, end) && kvp_block_before(first, size) && lines < MAX_POISONED)
+		say_blocks(&p, first, end);
 	return 1;
 }
 

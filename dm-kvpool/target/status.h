@@ -12,7 +12,7 @@ void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, ch
 /* Answers of messages: text into @result; 1, as device-mapper wants it. */
 int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen);
 int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen);
-int kvp_print_poisoned(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen);
+int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, unsigned int maxlen);
 int kvp_print_events(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen);
 
 #endif /* KVP_STATUS_H */

@@ -16,7 +16,7 @@
 void kvp_elevator_init(struct kvp_elevator *s)
 {
 	s->known = RB_ROOT;
-	s->hand = 0;
+	s->hand = kvp_block(0);
 	s->nr = 0;
 	s->part = PART;
 }
@@ -31,7 +31,8 @@ static bool comes_before(struct rb_node *a, const struct rb_node *b)
 {
 	const struct kvp_version *x = by_block_entry(a), *y = by_block_entry(b);
 
-	return x->block != y->block ? x->block < y->block : kvp_version_after(y, x);
+	return x->block != y->block ? kvp_block_before(x->block, y->block) :
+				      kvp_version_after(y, x);
 }
 
 static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
@@ -40,16 +41,16 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
 }
 
 /* The first version of @block, or of a later block; or NULL. */
-static struct kvp_version *first_from(const struct kvp_elevator *s, u64 block)
+static struct kvp_version *first_from(const struct kvp_elevator *s, kvp_block_t block)
 {
 	struct rb_node *at = s->known.rb_node;
 	struct kvp_version *d, *first = NULL;
 
 	while (at) {
 		d = by_block_entry(at);
-		if (d->block >= block)
+		if (!kvp_block_before(d->block, block))
 			first = d;
-		at = d->block >= block ? at->rb_left : at->rb_right;
+		at = kvp_block_before(d->block, block) ? at->rb_right : at->rb_left;
 	}
 	return first;
 }
@@ -117,19 +118,19 @@ bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit)
  * @runs: requests to each leg, with parity at least
  */
 struct course {
-	u64 border, first, last;
+	kvp_block_t border, first, last;
 	u32 runs;
 };
 
 /* Note that @block comes next, and is not in the unit that was taken last. */
-static void go_on(struct kvp_pool *pool, struct course *c, u64 block)
+static void go_on(struct kvp_pool *pool, struct course *c, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 unit = kvp_unit_blocks(at.v->g);
 
-	c->border = block - kvp_vblock_nr(at.block) % unit + unit;
-	if (!c->runs || block > c->last + 1 + at.v->ops->gap(at.v) ||
-	    block - c->first >= KVP_STRETCH_BLOCKS) {
+	c->border = kvp_block_add(kvp_block_back(block, kvp_vblock_nr(at.block) % unit), unit);
+	if (!c->runs || kvp_block_before(kvp_block_add(c->last, 1 + at.v->ops->gap(at.v)), block) ||
+	    kvp_block_since(block, c->first) >= KVP_STRETCH_BLOCKS) {
 		c->runs++;
 		c->first = block;
 	}
@@ -156,14 +157,14 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 
 	if (!d) {
 		d = first_from(s, 0);
-		s->hand = 0;
+		s->hand = kvp_block(0);
 	}
 	kvp_wbuf_lock_lists(w);
 	for (; d; d = next) {
-		if ((n >= max || c.runs >= runs) && d->block >= c.border)
+		if ((n >= max || c.runs >= runs) && !kvp_block_before(d->block, c.border))
 			break;
 		/* What was passed is dropped, and costs no request. */
-		if (d->block >= c.border && !kvp_wbuf_passed(d))
+		if (!kvp_block_before(d->block, c.border) && !kvp_wbuf_passed(d))
 			go_on(pool, &c, d->block);
 		next = next_of(d);
 		__take_out(pool, d, to);
@@ -171,7 +172,7 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 	}
 	find_end(w, end);
 	kvp_wbuf_unlock_lists(w);
-	s->hand = max(s->hand, c.border);
+	s->hand = kvp_block_last(s->hand, c.border);
 	list_sort(NULL, to, by_lsn);
 	return n;
 }
@@ -185,7 +186,7 @@ void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions)
 
 	list_for_each_entry(d, versions, list) {
 		add(s, d);
-		s->hand = min(s->hand, d->block);
+		s->hand = kvp_block_first(s->hand, d->block);
 	}
 	kvp_wbuf_put_swept(pool->wbuf, versions);
 }
@@ -197,7 +198,7 @@ void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, st
 	u32 n = 0;
 
 	kvp_wbuf_lock_lists(w);
-	for (; d && d->block - hole->block < hole->count; d = next) {
+	for (; d && kvp_block_since(d->block, hole->block) < hole->count; d = next) {
 		next = next_of(d);
 		__take_out(pool, d, to);
 		make_way(w, ++n);

@@ -29,7 +29,7 @@ struct kvp_pool;
  */
 struct kvp_elevator {
 	struct rb_root known;
-	u64 hand;
+	kvp_block_t hand;
 	u32 nr, part;
 };
 

@@ -111,7 +111,7 @@ static u64 targets_of(const struct kvp_vdev *v)
 
 static kvp_vblock_t end_of(const struct kvp_vdev *v)
 {
-	return kvp_vdev_from(v, v->pool->sb->pool_blocks);
+	return kvp_vdev_from(v, kvp_pool_end(v->pool));
 }
 
 bool kvp_resilver_runs(const struct kvp_pool *pool)
@@ -348,7 +348,7 @@ static void note_hole(struct kvp_resilver *r, const struct stretch *s, kvp_vbloc
 }
 
 /* True if the newest version of @block was in the log before the start, and is not home yet. */
-static bool is_restored(struct kvp_pool *pool, u64 block)
+static bool is_restored(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, block);
 	bool restored = d && d->restored;
@@ -364,7 +364,7 @@ static bool is_restored(struct kvp_pool *pool, u64 block)
  * to the leg by itself. If it is not the newest any more, -EAGAIN: later.
  */
 static int copy_data(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-		     u64 block)
+		     kvp_block_t block)
 {
 	struct kvp_pool *pool = r->pool;
 
@@ -377,7 +377,7 @@ static int copy_data(struct kvp_resilver *r, struct kvp_resilver_io *io, struct 
 
 /* One block, with the parity that belongs to it. */
 static int copy_block(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-		      u64 block)
+		      kvp_block_t block)
 {
 	struct kvp_pool *pool = r->pool;
 	struct kvp_range range;
@@ -410,7 +410,7 @@ static int copy_closely(struct kvp_resilver *r, struct kvp_resilver_io *io, cons
 
 		if (i == p->first + p->n)
 			p++;
-		ret = copy_block(r, io, p->leaf, p->block + i - p->first);
+		ret = copy_block(r, io, p->leaf, kvp_block_add(p->block, i - p->first));
 		if (ret == -ENOMEM)
 			return ret;
 		if (ret)

@@ -117,8 +117,8 @@ static u32 step_blocks(const struct kvp_resilver_step *step, kvp_vblock_t end)
 static int add_part(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 left, bool wait)
 {
 	struct kvp_resilver_part *p = &step->parts[step->nr_parts];
-	u64 block = kvp_pool_block(step->v, kvp_vblock_add(step->own, step->n));
-	u64 last;
+	kvp_block_t block = kvp_pool_block(step->v, kvp_vblock_add(step->own, step->n));
+	kvp_block_t last;
 
 	p->block = block;
 	p->first = step->n;
@@ -126,7 +126,7 @@ static int add_part(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 l
 	p->leaf = kvp_table_load(pool, block);
 	if (IS_ERR(p->leaf))
 		return PTR_ERR(p->leaf);
-	last = block + p->n - 1;
+	last = kvp_block_add(block, p->n - 1);
 	if (wait) {
 		kvp_range_lock(&pool->ranges, &p->range, block, last);
 	} else if (!kvp_range_trylock(&pool->ranges, &p->range, block, last)) {
@@ -215,7 +215,7 @@ static u64 entry_of(struct kvp_pool *pool, const struct kvp_resilver_step *step,
 {
 	const struct kvp_resilver_part *p = part_of(step, i);
 
-	return kvp_table_entry(pool, p->leaf, p->block + (i - p->first));
+	return kvp_table_entry(pool, p->leaf, kvp_block_add(p->block, i - p->first));
 }
 
 /* Read @nr blocks of @leg into @pages, without waiting. */
@@ -271,7 +271,8 @@ bool kvp_resilver_read_copies(struct kvp_pool *pool, struct kvp_resilver_step *s
 static bool add_copy(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 i, u32 k)
 {
 	const struct kvp_resilver_part *p = part_of(step, i);
-	u64 entry = entry_of(pool, step, i), block = p->block + i - p->first;
+	kvp_block_t block = kvp_block_add(p->block, i - p->first);
+	u64 entry = entry_of(pool, step, i);
 	struct page *page = step->pages[i];
 	struct kvp_place at = { k, kvp_data_place(step->v->g, kvp_vblock_add(step->own, i)).block };
 
@@ -435,7 +436,7 @@ static void write_block(struct kvp_resilver_io *io, struct kvp_leg *leg, u64 at,
 }
 
 int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-		       u64 block)
+		       kvp_block_t block)
 {
 	const struct kvp_vdev *v = leaf->v;
 	const struct kvp_leg *only = v->ops->only_leg(v, kvp_vdev_block(leaf, block));
@@ -481,7 +482,7 @@ static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct k
 }
 
 int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
-			u64 block)
+			kvp_block_t block)
 {
 	const struct kvp_vdev *v = leaf->v;
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);

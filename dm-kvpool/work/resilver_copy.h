@@ -23,7 +23,7 @@ struct kvp_tpage;
 struct kvp_resilver_part {
 	struct kvp_range range;
 	struct kvp_tpage *leaf;
-	u64 block;
+	kvp_block_t block;
 	u32 first, n;
 };
 
@@ -136,10 +136,10 @@ bool kvp_resilver_add_rows(struct kvp_pool *pool, struct kvp_resilver_step *step
  * kvp_home_read(), and returns the same
  */
 int __must_check kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io,
-				    struct kvp_tpage *leaf, u64 block);
+				    struct kvp_tpage *leaf, kvp_block_t block);
 
 /** kvp_resilver_parity() - rebuild the parity of the row whose first piece is @block; -errno */
 int __must_check kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io,
-				     struct kvp_tpage *leaf, u64 block);
+				     struct kvp_tpage *leaf, kvp_block_t block);
 
 #endif /* KVP_RESILVER_COPY_H */

@@ -74,7 +74,7 @@ static struct kvp_scrub_io *alloc_buffer(struct kvp_pool *pool)
 
 /* True if one leg's copies of a step are good. If not, each block must be read by itself. */
 static bool leg_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_leg *leg,
-			 struct kvp_tpage *leaf, u64 block, u32 n)
+			 struct kvp_tpage *leaf, kvp_block_t block, u32 n)
 {
 	u32 i;
 
@@ -88,18 +88,18 @@ static bool leg_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct k
 	if (kvp_io_sync(&s->io))
 		return false;
 	for (i = 0; i < n; i++) {
-		u64 entry = kvp_table_entry(pool, leaf, block + i);
+		u64 entry = kvp_table_entry(pool, leaf, kvp_block_add(block, i));
 
 		if (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
-		    kvp_block_sum(pool->seed, block + i, page_address(s->pages[i])) !=
-		    kvp_entry_crc(entry))
+		    kvp_block_sum(pool->seed, kvp_block_add(block, i),
+				  page_address(s->pages[i])) != kvp_entry_crc(entry))
 			return false;
 	}
 	return true;
 }
 
 bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
-		      u64 block, u32 n)
+		      kvp_block_t block, u32 n)
 {
 	const struct kvp_vdev *v = leaf->v;
 	bool good = true;
@@ -136,7 +136,7 @@ static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct k
 
 /* In whole stripes the rows follow one another on every leg. */
 bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
-		    u64 block, u32 n)
+		    kvp_block_t block, u32 n)
 {
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
 	u64 row = kvp_row_of(leaf->v->g, own);
@@ -167,12 +167,13 @@ bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tp
 }
 
 /* True if any of @n blocks must be verified, with changes from era @since on. */
-static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, u32 n, u32 since)
+static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 n,
+		      u32 since)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		u64 entry = kvp_table_entry(pool, leaf, block + i);
+		u64 entry = kvp_table_entry(pool, leaf, kvp_block_add(block, i));
 
 		if (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= since)
 			return true;
@@ -181,7 +182,7 @@ static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 block, 
 }
 
 /* Scrub the parity of the block's row, which is no block itself. */
-static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block)
+static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 
@@ -192,7 +193,7 @@ static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block)
  * True if a newer version is going home. If the log stays over a restart, destage may have been cut
  * short. Then home has neither the table's version nor the newer one, and no leg is at fault.
  */
-static bool about_to_change(struct kvp_pool *pool, u64 block)
+static bool about_to_change(struct kvp_pool *pool, kvp_block_t block)
 {
 	return !kvp_home_has_rows(pool) && kvp_wbuf_any(pool, block, 1);
 }
@@ -201,7 +202,7 @@ static bool about_to_change(struct kvp_pool *pool, u64 block)
  * Step 5. Read every copy, block by block, and heal; counts blocks that stay bad. The cursor moves
  * along, so that nothing is counted twice when memory is short half way.
  */
-static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, u32 n)
+static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t block, u32 n)
 {
 	struct kvp_scrub_info *info = &pool->scrub->info;
 	u64 healed = atomic64_read(&pool->work_stats.healed);
@@ -210,12 +211,13 @@ static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 bloc
 	u32 i;
 
 	for (i = 0; i < n; i++) {
+		kvp_block_t one = kvp_block_add(block, i);
 		struct kvp_range range;
 
-		kvp_block_lock(pool, &range, block + i);
-		ret = about_to_change(pool, block + i) ? 0 :
-		      kvp_home_read(pool, block + i, s->pages[0], s->pages[1]);
-		if (ret != -ENOMEM && scrub_row(pool, s, block + i) == -ENOMEM)
+		kvp_block_lock(pool, &range, one);
+		ret = about_to_change(pool, one) ? 0 :
+		      kvp_home_read(pool, one, s->pages[0], s->pages[1]);
+		if (ret != -ENOMEM && scrub_row(pool, s, one) == -ENOMEM)
 			ret = -ENOMEM;
 		kvp_range_unlock(&pool->ranges, &range);
 		if (ret == -ENOMEM)
@@ -223,7 +225,7 @@ static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 bloc
 		if (ret == -EBADMSG || ret == -EIO)
 			info->unrepaired++;
 		poisoned |= ret == -EBADMSG;
-		WRITE_ONCE(info->cursor, block + i + 1);
+		WRITE_ONCE(info->cursor, kvp_block_add(one, 1));
 	}
 	info->healed += atomic64_read(&pool->work_stats.healed) - healed;
 	if (poisoned)
@@ -246,7 +248,7 @@ static u32 step_blocks(const struct kvp_spot *at)
  * Step 4. Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from the
  * cursor.
  */
-static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, u32 n)
+static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t block, u32 n)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
 	struct kvp_range range;
@@ -258,7 +260,7 @@ static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, 
 		pool->scrub->info.unrepaired += n;
 		goto done;
 	}
-	kvp_range_lock(&pool->ranges, &range, block, block + n - 1);
+	kvp_range_lock(&pool->ranges, &range, block, kvp_block_add(block, n - 1));
 	if (any_valid(pool, leaf, block, n, pool->scrub->since))
 		good = leaf->v->ops->verify(pool, s, leaf, block, n);
 	kvp_range_unlock(&pool->ranges, &range);
@@ -266,7 +268,7 @@ static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, u64 block, 
 	if (!good)
 		return scrub_closely(pool, s, block, n);
 done:
-	WRITE_ONCE(pool->scrub->info.cursor, block + n);
+	WRITE_ONCE(pool->scrub->info.cursor, kvp_block_add(block, n));
 	return 0;
 }
 
@@ -274,7 +276,8 @@ done:
  * The table pages above @block that the cursor has just entered: those that were not above the last
  * block of that vdev. The first leaf below a page may be unwritten, and then is never visited.
  */
-static int scrub_pages(struct kvp_pool *pool, u64 block, struct page *good, struct page *copy)
+static int scrub_pages(struct kvp_pool *pool, kvp_block_t block, struct page *good,
+		       struct page *copy)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	u64 *entered = &pool->scrub->entered[at.v->index];
@@ -322,7 +325,7 @@ static void throttle(struct kvp_pool *pool, u32 blocks)
 static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks)
 {
 	struct kvp_scrub_info *info = &pool->scrub->info;
-	u64 block = info->cursor, end = pool->sb->pool_blocks, next;
+	kvp_block_t block = info->cursor, end = kvp_pool_end(pool), next;
 	struct kvp_spot at = kvp_locate(pool, block);
 	u64 lost = atomic64_read(&pool->work_stats.leaf_lost);
 	int ret = kvp_table_next_changed(pool, block, pool->scrub->since, &next);
@@ -330,9 +333,9 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 	*blocks = 0;
 	if (ret == -ENOMEM)
 		return ret;
-	next = min(next, end);
+	next = kvp_block_first(next, end);
 	if (ret)
-		info->unrepaired += next - block;
+		info->unrepaired += kvp_block_since(next, block);
 	if (next != block) {
 		WRITE_ONCE(info->cursor, next);
 		return 0;
@@ -346,7 +349,7 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 		kvp_poison_settle(pool);
 	if (!(kvp_vblock_nr(at.block) % kvp_leaf_blocks(at.v->g)))
 		kvp_table_shrink(pool, false);
-	*blocks = min_t(u64, step_blocks(&at), end - block);
+	*blocks = min_t(u64, step_blocks(&at), kvp_block_since(end, block));
 	return scrub_step(pool, s, block, *blocks);
 }
 
@@ -359,7 +362,7 @@ static void scrub_from_cursor(struct kvp_pool *pool, struct kvp_scrub_io *s)
 	struct kvp_scrub *sc = pool->scrub;
 	u32 blocks;
 
-	while (sc->info.cursor < pool->sb->pool_blocks && !interrupted(sc)) {
+	while (kvp_block_before(sc->info.cursor, kvp_pool_end(pool)) && !interrupted(sc)) {
 		if (scrub_some(pool, s, &blocks) == -ENOMEM)
 			kvp_wait_for_memory();
 		else if (blocks)
@@ -408,7 +411,7 @@ static void scrub_work(struct work_struct *work)
 	if (s)
 		scrub_from_cursor(pool, s);
 	free_buffer(s);
-	if (READ_ONCE(sc->stop) || sc->info.cursor >= pool->sb->pool_blocks)
+	if (READ_ONCE(sc->stop) || !kvp_block_before(sc->info.cursor, kvp_pool_end(pool)))
 		scrub_ended(pool);
 	else if (READ_ONCE(sc->pause))
 		note_scrub(pool);

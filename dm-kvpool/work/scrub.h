@@ -41,11 +41,11 @@ void kvp_scrub_unquiesce(struct kvp_pool *pool);
  * The blocks are locked, and lie below @leaf. Context: process; waits for I/O.
  */
 bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
-		      u64 block, u32 n);
+		      kvp_block_t block, u32 n);
 
 /** kvp_scrub_rows() - the same for rows with their parity; false if they are no whole stripes */
 bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
-		    u64 block, u32 n);
+		    kvp_block_t block, u32 n);
 
 /**
  * kvp_scrub_note() - write the progress of a running scrub into the superblock; caller holds

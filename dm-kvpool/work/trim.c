@@ -74,7 +74,7 @@ static u32 unit_of(const struct kvp_vdev *v)
 	return kvp_unit_blocks(v->g);
 }
 
-static bool is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block)
+static bool is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
 		return false;
@@ -82,36 +82,37 @@ static bool is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, u6
 }
 
 /* How many blocks from @block on, of @max, are unwritten. */
-static u32 run_length(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 block, u32 max)
+static u32 run_length(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
+		      u32 max)
 {
 	u32 n = 0;
 
-	while (n < max && is_unwritten(pool, leaf, block + n))
+	while (n < max && is_unwritten(pool, leaf, kvp_block_add(block, n)))
 		n++;
 	return n;
 }
 
 /* True if all blocks are unwritten, with or without pages of the table. The stretch is locked. */
-static bool all_unwritten(struct kvp_pool *pool, u64 block, u64 count)
+static bool all_unwritten(struct kvp_pool *pool, kvp_block_t block, u64 count)
 {
-	u64 end = block + count, next;
+	kvp_block_t end = kvp_block_add(block, count), next;
 	struct kvp_tpage *leaf;
 	bool good = true;
 	u32 n;
 
-	while (good && block < end) {
+	while (good && kvp_block_before(block, end)) {
 		if (kvp_table_next_written(pool, block, &next))
 			return false;
-		if (next > block) {
+		if (kvp_block_before(block, next)) {
 			block = next;
 			continue;
 		}
 		leaf = kvp_table_load(pool, block);
 		if (IS_ERR(leaf))
 			return false;
-		n = min_t(u64, kvp_locate(pool, block).left, end - block);
+		n = min_t(u64, kvp_locate(pool, block).left, kvp_block_since(end, block));
 		good = run_length(pool, leaf, block, n) == n;
-		block += n;
+		block = kvp_block_add(block, n);
 		kvp_table_put(pool, leaf);
 	}
 	return good;
@@ -123,12 +124,12 @@ static bool is_full(const struct batch *b)
 }
 
 /* Add a range to the batch, if all of its locks are free, and it is still unwritten. */
-static void take(struct kvp_pool *pool, struct batch *b, u64 block, u32 count)
+static void take(struct kvp_pool *pool, struct batch *b, kvp_block_t block, u32 count)
 {
 	struct stretch *s = &b->stretches[b->nr];
 	struct kvp_spot at = kvp_locate(pool, block);
 
-	if (!kvp_range_trylock(&pool->ranges, &s->lock, block, block + count - 1)) {
+	if (!kvp_range_trylock(&pool->ranges, &s->lock, block, kvp_block_add(block, count - 1))) {
 		b->skipped += count;
 		return;
 	}
@@ -157,24 +158,26 @@ static u32 whole_units(const struct kvp_vdev *v, kvp_vblock_t own, u32 n, u32 *s
 }
 
 /* There are no table pages from @block to @next: add that. Returns the end of what was added. */
-static u64 take_nothing_there(struct kvp_pool *pool, struct batch *b, u64 block, u64 next)
+static kvp_block_t take_nothing_there(struct kvp_pool *pool, struct batch *b, kvp_block_t block,
+				      kvp_block_t next)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 most = pool->nr_vdevs == 1 ? TRIM_BLOCKS : at.left, skip, whole;
-	u32 n = min_t(u64, next - block, most);
+	u32 n = min_t(u64, kvp_block_since(next, block), most);
 
 	whole = whole_units(at.v, at.block, n, &skip);
 	if (!whole)
-		return block + n;
-	take(pool, b, block + skip, whole);
-	return block + skip + whole;
+		return kvp_block_add(block, n);
+	take(pool, b, kvp_block_add(block, skip), whole);
+	return kvp_block_add(block, skip + whole);
 }
 
 /*
  * Add unwritten runs below one leaf, before @end: a leaf may go beyond that. Returns the block
  * reached, or an error in *@error.
  */
-static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, u64 end, int *error)
+static kvp_block_t take_runs(struct kvp_pool *pool, struct batch *b, kvp_block_t block,
+			     kvp_block_t end, int *error)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
@@ -185,12 +188,13 @@ static u64 take_runs(struct kvp_pool *pool, struct batch *b, u64 block, u64 end,
 		*error = PTR_ERR(leaf);
 		return block;
 	}
-	end = min_t(u64, block + at.left, end);
-	for (; block < end && b->nr < TRIM_RANGES; block += max(n, 1u)) {
-		n = run_length(pool, leaf, block, end - block);
+	end = kvp_block_first(kvp_block_add(block, at.left), end);
+	for (; kvp_block_before(block, end) && b->nr < TRIM_RANGES;
+	     block = kvp_block_add(block, max(n, 1u))) {
+		n = run_length(pool, leaf, block, kvp_block_since(end, block));
 		whole = whole_units(at.v, kvp_vdev_block(leaf, block), n, &skip);
 		if (whole >= least)
-			take(pool, b, block + skip, whole);
+			take(pool, b, kvp_block_add(block, skip), whole);
 	}
 	kvp_table_put(pool, leaf);
 	return block;
@@ -206,31 +210,33 @@ static void begin_batch(struct batch *b)
  * Put blocks from *@cursor on, before @end, into the batch. -ENOMEM: not now, and the batch is
  * empty. Blocks whose table page cannot be read are left out.
  */
-static int collect(struct kvp_pool *pool, struct batch *b, u64 *cursor, u64 end)
+static int collect(struct kvp_pool *pool, struct batch *b, kvp_block_t *cursor,
+		   kvp_block_t end)
 {
-	u64 block = *cursor, next;
+	kvp_block_t block = *cursor, next;
 	int ret = 0;
 
-	while (!ret && block < end && !is_full(b) && !interrupted(pool, b)) {
+	while (!ret && kvp_block_before(block, end) && !is_full(b) && !interrupted(pool, b)) {
 		ret = kvp_table_next_written(pool, block, &next);
-		next = min(next, end);
+		next = kvp_block_first(next, end);
 		if (ret && ret != -ENOMEM) {
 			ret = 0;
-			b->skipped += next - block;
+			b->skipped += kvp_block_since(next, block);
 			block = next;
-		} else if (!ret && next > block) {
+		} else if (!ret && kvp_block_before(block, next)) {
 			block = take_nothing_there(pool, b, block, next);
 		} else if (!ret) {
-			next = min(block + kvp_locate(pool, block).left, end);
+			next = kvp_block_first(kvp_block_add(block, kvp_locate(pool, block).left),
+					       end);
 			block = take_runs(pool, b, block, end, &ret);
 			if (ret && ret != -ENOMEM) {
 				ret = 0;
-				b->skipped += next - block;
+				b->skipped += kvp_block_since(next, block);
 				block = next;
 			}
 		}
 	}
-	WRITE_ONCE(*cursor, min(block, end));
+	WRITE_ONCE(*cursor, kvp_block_first(block, end));
 	return b->nr ? 0 : ret;
 }
 
@@ -301,11 +307,11 @@ static int tell(struct kvp_pool *pool, struct batch *b, u64 *told)
 static int trim_batch(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_trim *t = pool->trim;
-	u64 from = t->cursor;
+	kvp_block_t from = t->cursor;
 	int ret;
 
 	begin_batch(b);
-	ret = collect(pool, b, &t->cursor, pool->sb->pool_blocks);
+	ret = collect(pool, b, &t->cursor, kvp_pool_end(pool));
 	if (!ret)
 		ret = tell(pool, b, &t->blocks);
 	if (ret)
@@ -364,7 +370,7 @@ static int trim_from_cursor(struct kvp_pool *pool, struct batch *b)
 	struct kvp_trim *t = pool->trim;
 	int ret = t->cursor || trim_interrupted(pool) ? 0 : wait_for_homes(pool);
 
-	while (!ret && t->cursor < pool->sb->pool_blocks && !trim_interrupted(pool)) {
+	while (!ret && kvp_block_before(t->cursor, kvp_pool_end(pool)) && !trim_interrupted(pool)) {
 		ret = trim_some(pool, b);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
@@ -397,7 +403,7 @@ static void trim_work(struct work_struct *work)
 		trim_ended(pool, KVP_TRIM_FAILED);
 	else if (READ_ONCE(t->stop))
 		trim_ended(pool, KVP_TRIM_STOPPED);
-	else if (t->cursor >= pool->sb->pool_blocks)
+	else if (!kvp_block_before(t->cursor, kvp_pool_end(pool)))
 		trim_ended(pool, KVP_TRIM_FINISHED);
 }
 
@@ -426,7 +432,8 @@ int kvp_trim_start(struct kvp_pool *pool)
 	} else {
 		/* The last trim has ended, and its work may be about to return. */
 		flush_work(&t->work);
-		t->cursor = t->blocks = 0;
+		t->cursor = kvp_block(0);
+		t->blocks = 0;
 		WRITE_ONCE(t->stop, false);
 		WRITE_ONCE(t->state, KVP_TRIM_RUNNING);
 		kvp_event(pool, "trim_started");
@@ -459,7 +466,13 @@ static bool passes_down(const struct kvp_pool *pool)
 	return READ_ONCE(pool->tunables[KVP_T_DISCARD_PASSDOWN]);
 }
 
-void kvp_passdown_note(struct kvp_pool *pool, u64 block, u64 count)
+/* Behind the last block of range @i. */
+static kvp_block_t range_end(const struct kvp_passdown *p, u32 i)
+{
+	return kvp_block_add(p->ranges[i].block, p->ranges[i].count);
+}
+
+void kvp_passdown_note(struct kvp_pool *pool, kvp_block_t block, u64 count)
 {
 	struct kvp_passdown *p = pool->passdown;
 
@@ -467,7 +480,7 @@ void kvp_passdown_note(struct kvp_pool *pool, u64 block, u64 count)
 	if (!passes_down(pool) || !any_leg_can(pool, true))
 		return;
 	/* Do not extend a range that a checkpoint has made ready by one that it has not. */
-	if (p->nr > p->ready && p->ranges[p->nr - 1].block + p->ranges[p->nr - 1].count == block) {
+	if (p->nr > p->ready && range_end(p, p->nr - 1) == block) {
 		p->ranges[p->nr - 1].count += count;
 	} else if (p->nr < KVP_PASSDOWN_RANGES) {
 		p->ranges[p->nr].block = block;
@@ -495,13 +508,13 @@ void kvp_passdown_checkpointed(struct kvp_pool *pool)
 }
 
 /* Drop the oldest @n ranges, and the part of the next one before @block. */
-static void __drop_first(struct kvp_passdown *p, u32 n, u64 block)
+static void __drop_first(struct kvp_passdown *p, u32 n, kvp_block_t block)
 {
 	p->nr -= n;
 	WRITE_ONCE(p->ready, p->ready - n);
 	memmove(&p->ranges[0], &p->ranges[n], p->nr * sizeof(p->ranges[0]));
-	if (p->ready && block > p->ranges[0].block) {
-		p->ranges[0].count -= block - p->ranges[0].block;
+	if (p->ready && kvp_block_before(p->ranges[0].block, block)) {
+		p->ranges[0].count -= kvp_block_since(block, p->ranges[0].block);
 		p->ranges[0].block = block;
 	}
 }
@@ -521,8 +534,8 @@ static bool __lies_over(const struct kvp_passdown *p, u32 n)
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		if (p->ranges[i].block < p->ranges[n].block + p->ranges[n].count &&
-		    p->ranges[n].block < p->ranges[i].block + p->ranges[i].count)
+		if (kvp_block_before(p->ranges[i].block, range_end(p, n)) &&
+		    kvp_block_before(p->ranges[n].block, range_end(p, i)))
 			return true;
 	return false;
 }
@@ -533,7 +546,7 @@ static bool __lies_over(const struct kvp_passdown *p, u32 n)
  */
 struct progress {
 	u32 done, begun;
-	u64 block;
+	kvp_block_t block;
 };
 
 /* Make a batch of the oldest ranges. */
@@ -545,7 +558,7 @@ static int collect_ranges(struct kvp_pool *pool, struct batch *b, struct progres
 	begin_batch(b);
 	*at = (struct progress){ 0 };
 	while (!ret && at->done == at->begun && at->done < p->ready && !is_full(b) && !__lies_over(p, at->done)) {
-		u64 end = p->ranges[at->done].block + p->ranges[at->done].count;
+		kvp_block_t end = range_end(p, at->done);
 
 		at->block = p->ranges[at->done].block;
 		at->begun++;

@@ -35,7 +35,8 @@ struct kvp_trim {
 	struct work_struct work;
 	struct mutex lock;
 	enum kvp_trim_state state;
-	u64 cursor, blocks;
+	kvp_block_t cursor;
+	u64 blocks;
 	bool stop, quiesce;
 };
 
@@ -57,7 +58,8 @@ struct kvp_passdown {
 	spinlock_t lock;
 	bool quiesce;
 	struct {
-		u64 block, count;
+		kvp_block_t block;
+		u64 count;
 	} ranges[KVP_PASSDOWN_RANGES];
 	u32 nr, ready;
 	u64 blocks, dropped;
@@ -70,7 +72,7 @@ void kvp_trim_init(struct kvp_pool *pool);
  *
  * Forgotten if there is no place for it. Context: process; caller holds pool->checkpoint_lock.
  */
-void kvp_passdown_note(struct kvp_pool *pool, u64 block, u64 count);
+void kvp_passdown_note(struct kvp_pool *pool, kvp_block_t block, u64 count);
 
 /** kvp_passdown_checkpointed() - a checkpoint is durable; caller holds pool->checkpoint_lock */
 void kvp_passdown_checkpointed(struct kvp_pool *pool);
@@ -93,7 +95,8 @@ int __must_check kvp_trim_stop(struct kvp_pool *pool);
  */
 struct kvp_trim_figures {
 	enum kvp_trim_state state;
-	u64 cursor, blocks;
+	kvp_block_t cursor;
+	u64 blocks;
 	u64 passed, dropped;
 };
 
