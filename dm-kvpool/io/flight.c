@@ -446,11 +446,7 @@ static void send_later(struct kvp_flight *f, unsigned int pause)
 	queue_delayed_work(f->pool->flights->again_wq, &f->again, msecs_to_jiffies(pause));
 }
 
-/*
- * A flight of the reserve must not wait on its sender's own list of bios, while that waits for
- * another one: so a worker sends it.
- */
-static void start_reserved(struct kvp_flight *f)
+static void start_by_worker(struct kvp_flight *f)
 {
 	struct kvp_flights *all = f->pool->flights;
 	unsigned long flags;
@@ -481,11 +477,24 @@ void kvp_io_submit(struct kvp_io *io)
 	} else if (!f) {
 		end_late(io);
 	} else if (f->reserved) {
-		start_reserved(f);
+		/*
+		 * It must not wait on its sender's own list of bios, while that waits for another
+		 * one.
+		 */
+		start_by_worker(f);
 	} else {
 		enter(f);
 		kvp_io_start(&f->dev);
 	}
+}
+
+bool kvp_io_probe(struct kvp_io *io)
+{
+	struct kvp_flight *f = new_flight(io);
+
+	if (f)
+		start_by_worker(f);
+	return f;
 }
 
 /* --- what a leg refuses --------------------------------------------------------------------- */
@@ -575,7 +584,7 @@ static void come_back(struct kvp_flight *f)
 	}
 	io->error = f->dev.error;
 	/* Its waiter copies what it has read. One of the reserve has given that already. */
-	if (f->own && reads(f) && !f->reserved)
+	if (f->own && reads(f) && !f->reserved && !io->probe)
 		io->flight = f;
 	else
 		put_flight(f);
@@ -766,9 +775,9 @@ static void give_up(struct kvp_pool *pool)
 /*
  * Legs that have kept a request for longer than @most, and have answered none meanwhile, as bits. A
  * leg that answers others is only slow, and may have a long queue; but there is a limit for that,
- * too. Requests to the former device of a leg do not count.
+ * too. Requests to the former device of a leg do not count, nor do probes without @probes.
  */
-static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
+static u64 slow_legs(struct kvp_pool *pool, unsigned long most, bool probes)
 {
 	struct kvp_flights *all = pool->flights;
 	struct kvp_flight *f;
@@ -777,10 +786,25 @@ static u64 slow_legs(struct kvp_pool *pool, unsigned long most)
 
 	spin_lock_irqsave(&all->lock, flags);
 	list_for_each_entry(f, &all->list, list)
-		if (!f->resting && is_slow(f, most))
+		if (!f->resting && (probes || !f->dev.probe) && is_slow(f, most))
 			slow |= BIT_ULL(f->dev.leg->index);
 	spin_unlock_irqrestore(&all->lock, flags);
 	return slow;
+}
+
+/* Legs that have requests, as bits. */
+static u64 busy_legs(struct kvp_pool *pool)
+{
+	struct kvp_flights *all = pool->flights;
+	struct kvp_flight *f;
+	unsigned long flags;
+	u64 busy = 0;
+
+	spin_lock_irqsave(&all->lock, flags);
+	list_for_each_entry(f, &all->list, list)
+		busy |= BIT_ULL(f->dev.leg->index);
+	spin_unlock_irqrestore(&all->lock, flags);
+	return busy;
 }
 
 /*
@@ -824,10 +848,12 @@ static bool may_do_without(const struct kvp_leg *leg)
 static void look_at_legs(struct kvp_pool *pool)
 {
 	unsigned long most = leg_timeout(pool);
-	u64 late = slow_legs(pool, msecs_to_jiffies(LATE_MS));
-	u64 lost = slow_legs(pool, most ?: msecs_to_jiffies(OUT_MS));
+	u64 late = slow_legs(pool, msecs_to_jiffies(LATE_MS), false);
+	u64 lost = slow_legs(pool, most ?: msecs_to_jiffies(OUT_MS), true);
 	u32 i;
 
+	if (most && starting(pool))
+		kvp_probes_look(pool, late, busy_legs(pool));
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 

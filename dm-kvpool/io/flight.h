@@ -30,7 +30,8 @@
  * be refused. A leg that has kept one for leg_timeout is silent from there on: all its requests end
  * with -ETIMEDOUT, also later ones. So the start decides as if the leg had only errors. When it has
  * succeeded, a silent leg is recorded out, or the start is refused after all (leave_silent()):
- * writes that come late could overwrite newer ones. After a refusal the leg may still be in sync. So
+ * writes that come late could overwrite newer ones. Legs that hang at the same time are silent at
+ * the same time, whether the start has asked them or not (io/probe.h). After a refusal the leg may still be in sync. So
  * what comes late must be what was sent, as after a power cut: writes of a start have pages of the
  * flight, too.
  *
@@ -77,6 +78,7 @@
 
 #include "format/format.h"
 #include "io/io.h"
+#include "io/probe.h"
 
 struct block_device;
 struct kvp_pool;
@@ -100,6 +102,7 @@ struct kvp_flight_share {
  * @strays: requests in flight without a waiter; by @lock
  * @shares: the reserve, by index of the leg
  * @back: senders wait here for a flight of the reserve
+ * @probes: of legs, while the pool starts
  * @refs: of struct kvp_pool: its owner's, and one of each stray
  * @watch: finds legs that do not answer, while there are flights
  * @armed: bit 0: @watch is queued
@@ -113,6 +116,7 @@ struct kvp_flights {
 	struct list_head list, strays;
 	struct kvp_flight_share shares[KVP_MAX_LEGS];
 	wait_queue_head_t back;
+	struct kvp_probes probes;
 	atomic_t refs;
 	struct delayed_work watch;
 	unsigned long armed;
@@ -188,6 +192,13 @@ u32 kvp_strays(const struct kvp_pool *pool);
  */
 bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
 		   bool (*same)(struct block_device *a, struct block_device *b));
+
+/**
+ * kvp_io_probe() - of probe.c: a worker sends the read @io, with pages of its flight
+ *
+ * Return: false without memory for a flight. Context: process; waits for nothing.
+ */
+bool __must_check kvp_io_probe(struct kvp_io *io);
 
 /* --- of the implementation: io_bio.c, or the simulator's disks -------------------------------- */
 

@@ -75,6 +75,7 @@ struct kvp_flight;
  * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is not tried again
  * @private: the submitter's
  * @grouped, @next: for the group
+ * @probe: nothing is done with what it reads, and @pages name no page (io/probe.h)
  * @flight: for io/flight.c: the flight, whose own pages are read into. In the flight's request:
  *	@pages are its own
  * @stray: in flight on a leg, and no caller waits for it
@@ -93,7 +94,7 @@ struct kvp_io {
 	int error;
 	atomic_t parts;
 	void *queue;
-	bool doomed, grouped, stray;
+	bool doomed, grouped, stray, probe;
 	struct kvp_io *next;
 	struct kvp_flight *flight;
 	void *private;

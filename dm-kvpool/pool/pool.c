@@ -200,6 +200,8 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	ret = kvp_labels_read(labels, pool, s->format, refusal);
 	if (!ret && s->claim)
 		ret = claim_legs(pool, labels, s, refusal);
+	if (s->format)
+		kvp_probes_begin(pool);	/* the legs have their places */
 	if (!ret)
 		ret = s->format ? kvp_format(pool, labels, s, refusal) :
 				  kvp_choose(pool, labels, s, s->auto_degraded, refusal);
@@ -359,16 +361,43 @@ static void tell_outdated(struct kvp_pool *pool)
 				  kvp_leg_words(&pool->legs[i], name));
 }
 
-static int refuse_silent(const struct kvp_leg *leg, int error, bool format,
+static u32 count_silent(const struct kvp_pool *pool)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		n += READ_ONCE(pool->legs[i].silent);
+	return n;
+}
+
+/* Name the legs that are silent, as far as there is room. */
+static void silent_words(const struct kvp_pool *pool, char *buf, size_t size)
+{
+	u32 i, named = 0, n = count_silent(pool);
+	size_t len = 0;
+
+	for (i = 0; i < pool->nr_legs && len + KVP_PATH_LEN + 24 < size; i++)
+		if (READ_ONCE(pool->legs[i].silent))
+			len += scnprintf(buf + len, size - len, "%s%s", named++ ? ", " : "",
+					 pool->legs[i].path);
+	scnprintf(buf + len, size - len, n > named ? " and %u more do not answer" :
+		  n > 1 ? " do not answer" : " does not answer", n - named);
+}
+
+/* Some leg is silent. */
+static int refuse_silent(const struct kvp_pool *pool, int error, bool format,
 			 struct kvp_refusal *refusal)
 {
+	char words[sizeof(refusal->why) - 32];
+
+	silent_words(pool, words, sizeof(words));
 	if (format)
 		return kvp_refuse(refusal, error,
 				  "use a device that answers; labelclear those that have a label now",
-				  "%s does not answer", leg->path);
+				  "%s", words);
 	return kvp_refuse(refusal, error,
-		"see why, and start again; or give '-' in place of the device to start without it",
-		"%s does not answer; nothing is lost", leg->path);
+		"see why, and start again; or give '-' in place of a device to start without it",
+		"%s; nothing is lost", words);
 }
 
 /* A leg in sync that did not answer is left, unless the pool needs it. */
@@ -410,22 +439,10 @@ static int leave_those(struct kvp_pool *pool, struct kvp_refusal *refusal)
 			continue;
 		leave_leg(leg);
 		if (kvp_leg_in_sync(leg))
-			return refuse_silent(leg, -EIO, false, refusal);
+			return refuse_silent(pool, -EIO, false, refusal);
 		left++;
 	}
 	return left;
-}
-
-/* The last leg that did not answer; NULL: all have. */
-static const struct kvp_leg *silent_leg(const struct kvp_pool *pool)
-{
-	const struct kvp_leg *silent = NULL;
-	u32 i;
-
-	for (i = 0; i < pool->nr_legs; i++)
-		if (READ_ONCE(pool->legs[i].silent))
-			silent = &pool->legs[i];
-	return silent;
 }
 
 /*
@@ -439,12 +456,13 @@ static int leave_silent(struct kvp_pool *pool, const struct kvp_start *s,
 	int left, ret = 0;
 	u32 i;
 
+	kvp_probes_end(pool);
 	while (!ret) {
 		/* From here on no leg becomes silent: one that hangs is left as in a running pool. */
 		clear_bit(KVP_POOL_STARTING, &pool->flags);
 		kvp_flights_settle(pool);
-		if (s->format && silent_leg(pool))
-			left = refuse_silent(silent_leg(pool), -EIO, true, refusal);
+		if (s->format && count_silent(pool))
+			left = refuse_silent(pool, -EIO, true, refusal);
 		else
 			left = leave_those(pool, refusal);
 		if (!left)
@@ -497,18 +515,17 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	return 0;
 }
 
-/* A leg that did not answer is the better reason. */
+/* A leg that did not answer is the better reason. If there are several, all are named. */
 static void name_silent(struct kvp_pool *pool, const struct kvp_start *s, int error,
 			struct kvp_refusal *refusal)
 {
-	bool named = false;
-	u32 i;
+	u32 i, named = 0, n = count_silent(pool);
 
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].silent)
-			named |= !!strstr(refusal->why, pool->legs[i].path);
-	if (silent_leg(pool) && (s->format || !named))
-		(void)refuse_silent(silent_leg(pool), error, s->format, refusal);
+			named += !!strstr(refusal->why, pool->legs[i].path);
+	if (n && (s->format || named < n))
+		(void)refuse_silent(pool, error, s->format, refusal);
 }
 
 int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal)
@@ -528,6 +545,8 @@ int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 	if (!ret)
 		ret = find_or_format(pool, s, refusal);
 	if (!ret)
+		kvp_probes_begin(pool);
+	if (!ret)
 		ret = alloc_parts(pool);
 	if (!ret)
 		ret = start_serving(pool, s, refusal);
@@ -535,6 +554,7 @@ int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 		return 0;
 	if (!refusal->why[0])
 		kvp_refuse(refusal, ret, "free some memory and try again", "out of memory");
+	kvp_probes_end(pool);
 	name_silent(pool, s, ret, refusal);
 	free_parts(pool);
 	clear_bit(KVP_POOL_STARTING, &pool->flags);

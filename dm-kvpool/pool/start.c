@@ -307,6 +307,7 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 	int ret = 0;
 	u32 i;
 
+	kvp_probes_begin(pool);
 	for (i = 0; !ret && i < pool->nr_legs; i++) {
 		ret = kvp_label_read(l, &pool->legs[i], i, r);
 		if (!ret && !format)
@@ -315,6 +316,7 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 		if (!ret && pool->legs[i].silent && (format || !l->legs[i].found))
 			ret = kvp_label_missing(&pool->legs[i], &l->legs[i], r);
 	}
+	kvp_probes_end(pool);
 	kvp_flights_settle(pool);
 	return ret;
 }

@@ -13,7 +13,8 @@
  * the power goes, or late. Such a start ends in time. It is refused and names the leg, or goes on
  * without it. What comes late is what was sent, and the next start has all data. The same with a leg
  * that keeps one superblock only and another one that hangs, with read-only starts, and with pools
- * that are made: those have all legs, or are refused.
+ * that are made: those have all legs, or are refused. And with several legs that hang from the same
+ * moment on: the start takes as long as with one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ struct unread {
 	u32 slot;
 	u32 kept;		/* requests that it had kept when the start ended */
 	u32 also, also_after;	/* another leg that hangs, and what it answers before; 0: none does */
+	u32 together;		/* bit per disk: hangs as soon as the victim does */
 	bool over;
 };
 
@@ -307,18 +309,42 @@ static void answer(void *arg)
 		disks_wake(t->victim);
 }
 
-static void check_refusal(const struct unread *t)
+static void hang_together(void *arg)
+{
+	struct unread *t = arg;
+	u32 i;
+
+	while (!disks.hung[t->victim] && !t->over)
+		host_sleep(1);
+	for (i = 0; !t->over && i < t->start.legs; i++)
+		disks.hung[i] |= t->together >> i & 1;
+}
+
+/* All of them are named at once: people need not find them one by one. */
+static void check_named(const struct unread *t)
 {
 	const char *why = t->host.refusal.why;
 	char path[16];
+	u32 i;
 
-	snprintf(path, sizeof(path), "disk%u", t->victim);
+	for (i = 0; i < t->start.legs; i++) {
+		snprintf(path, sizeof(path), "disk%u", i);
+		if (((t->together | BIT(t->victim)) >> i & 1) && !strstr(why, path))
+			sim_fail("the refusal does not name %s: %s", path, why);
+	}
+}
+
+static void check_refusal(const struct unread *t)
+{
+	const char *why = t->host.refusal.why;
+
 	if (t->hang == BRIEFLY)
 		sim_fail("refused though the leg has answered: %s", why);
 	if (t->start.format && !strstr(t->host.refusal.mend, "device that answers"))
 		sim_fail("the refusal does not ask for another device: %s", t->host.refusal.mend);
-	if (!strstr(why, "does not answer") || !strstr(why, path))
-		sim_fail("the refusal does not name the leg that hangs: %s", why);
+	if (!strstr(why, "does not answer"))
+		sim_fail("the refusal does not say that a leg hangs: %s", why);
+	check_named(t);
 	disks_wake(t->victim);
 	host_sleep(1000);
 	if (sim_memory_in_use())
@@ -330,7 +356,8 @@ static void check_refusal(const struct unread *t)
 /* True if the running pool waits for the leg: it is the last one with data, or with the log. */
 static bool is_awaited(const struct unread *t)
 {
-	return t->start.legs == 1 || (t->start.cache == 1 && t->victim == t->start.legs - 1);
+	return t->start.legs == 1 || (t->start.cache == 1 && t->victim == t->start.legs - 1) ||
+	       (t->together | BIT(t->victim)) == BIT(t->start.legs) - 1;
 }
 
 /* One that was left, but has answered since, stays out, too. */
@@ -378,6 +405,8 @@ static void hang_main(void *arg)
 	t->over = false;
 	if (t->hang == AMID || t->hang == BRIEFLY)
 		sim_spawn("answer", answer, t);
+	if (t->together)
+		sim_spawn("together", hang_together, t);
 	t->refused = host_start(&t->host, &t->o, &t->start);
 	t->over = true;
 	t->requests = t->host.seen;
@@ -387,8 +416,10 @@ static void hang_main(void *arg)
 		sim_fail("the start took %u ms", jiffies_to_msecs(jiffies - since));
 	if (!hit && t->refused)
 		sim_fail("refused without a reason: %s", t->host.refusal.why);
-	if (hit && t->hang == NEVER && t->refused)
+	if (hit && t->hang == NEVER && t->refused) {
+		check_named(t);
 		return;
+	}
 	if (t->refused) {
 		check_refusal(t);
 		return;
@@ -414,7 +445,7 @@ static bool one_hang(struct unread *t, u32 after, enum hang how)
 	good = run(t, hang_main, t->img, 0, ONE, 0, 0);
 	t->starts += !t->refused;
 	t->refusals += !!t->refused;
-	t->failed |= BIT(t->victim) | (t->also ? BIT(t->also) : 0);
+	t->failed |= BIT(t->victim) | (t->also ? BIT(t->also) : 0) | t->together;
 	good = good && (t->start.format || all_there(t, after));
 	if (!good)
 		fprintf(stderr,
@@ -538,6 +569,31 @@ static bool each_slot(struct unread *t)
 		kept += t->kept;
 	}
 	return good && expect(kept > 1, "%u slots are written\n", kept);
+}
+
+/*
+ * From each request of the first leg on, it and others hang at the same time: all other legs, all
+ * but one, or one. Each is found within the time that one takes.
+ */
+static bool at_once(struct unread *t)
+{
+	u32 all = BIT(t->start.legs) - 2, n, i, one;
+	bool good;
+
+	t->victim = 0;
+	good = one_hang(t, ~0u, NEVER);
+	n = t->requests;
+	for (i = 0; good && i < n; i = next_hang(t, i)) {
+		one = BIT(1 + i % (t->start.legs - 1));
+		t->together = all;
+		good = one_hang(t, i, NEVER);
+		t->together = all & ~one;
+		good = good && one_hang(t, i, NEVER);
+		t->together = one;
+		good = good && one_hang(t, i, NEVER);
+	}
+	t->together = 0;
+	return good && expect(n > 8 && t->refusals, "%u requests, %u refused\n", n, t->refusals);
 }
 
 /* --- a superblock in one ring ------------------------------------------------------------- */
@@ -710,6 +766,10 @@ static void hangs(void)
 		  first_and_last);
 	hang_test("mirror-made", &(struct host_start){ .legs = 2, .format = true }, first_and_last);
 	hang_test("mirror3-slot", &(struct host_start){ .legs = 3 }, each_slot);
+	hang_test("mirror3-together", &(struct host_start){ .legs = 3 }, at_once);
+	hang_test("parity1-together", &(struct host_start){ .legs = 3, .parity = true }, at_once);
+	hang_test("made-together", &(struct host_start){ .legs = 3, .format = true }, at_once);
+	hang_test("mirror-ssds-together", &(struct host_start){ .legs = 4, .cache = 2 }, at_once);
 	hang_test("parity1", &(struct host_start){ .legs = 3, .parity = true }, first_and_last);
 	hang_test("mirror-ssd", &(struct host_start){ .legs = 3, .cache = 1 }, first_and_last);
 	hang_test("parity1-readonly", &(struct host_start){ .legs = 3, .parity = true, .readonly = true },
