@@ -12,6 +12,8 @@
 #define LATE_MS		1000
 /* for requests sent to a leg that is out on purpose, with leg_timeout=0 */
 #define OUT_MS		30000
+/* for those that nothing depends on: a disk may have to spin up */
+#define BRIEF_MS	5000
 
 #define RESOURCE_MS	10000	/* so long without memory, or space below */
 #define RESOURCE_PAUSE	100	/* ms */
@@ -724,6 +726,8 @@ static bool __is_ripe(const struct kvp_flight *f)
 
 	if (READ_ONCE(leg->silent))
 		return true;
+	if (f->dev.brief)
+		return time_after(jiffies, f->since + min(most, msecs_to_jiffies(BRIEF_MS)));
 	if (kvp_leg_takes_writes(leg) || !leg->bdev)
 		return false;
 	return kvp_io_too_late(&f->dev) || time_after(jiffies, f->since + most);

@@ -64,6 +64,7 @@ struct kvp_flight;
  * @urgent: a caller waits for it. It must not queue behind requests without a
  *	waiter (the log, behind destage)
  * @on_purpose: the sender knows that the leg is out of use, and sends it anyway
+ * @brief: a write that nothing depends on, while all others wait: given up after some seconds
  * @chosen: @leg was chosen to be read from, and kvp_leg_unchoose() is due when the request ends.
  *	Only in a group
  * @block: first block on the leg
@@ -85,7 +86,7 @@ struct kvp_flight;
 struct kvp_io {
 	struct kvp_leg *leg;
 	enum kvp_io_op op;
-	bool background, urgent, on_purpose, chosen;
+	bool background, urgent, on_purpose, brief, chosen;
 	u64 block;
 	u32 nr;
 	struct page **pages;

@@ -154,8 +154,11 @@ int __must_check kvp_pool_detach(struct kvp_pool *pool, const struct kvp_start *
 /* --- for attach.c, remove.c, replace.c and substitute.c --- */
 
 /**
- * kvp_label_wipe() - wipe the labels at both ends, whether or not the SSD was in use; false, and an
- * event, if that fails
+ * kvp_label_wipe() - wipe the labels at both ends, whether or not the leg was in use
+ *
+ * False, and an event, if that fails. The pool is suspended, so a device that hangs must not hold
+ * it up: if one has not answered other requests, it is not asked; if it does not answer now, it is
+ * given up after five seconds. Then zeros may come late, while the device is held.
  */
 bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
 

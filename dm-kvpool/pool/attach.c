@@ -416,19 +416,6 @@ static int change(struct kvp_pool *pool, const struct kvp_start *s, struct resha
 	return ret;
 }
 
-/* Step 2 of detach. A device that hangs must not hold up the pool, which is suspended. */
-static void wipe(struct kvp_pool *pool, struct kvp_leg *leg)
-{
-	/* A write that hangs is given up. */
-	leg->state = KVP_LEG_OFFLINE;
-	if (!leg->bdev)
-		return;
-	if (kvp_leg_has_strays(leg))
-		kvp_event(pool, "label_left leg=%u path=%s", leg->index, leg->path);
-	else
-		kvp_label_wipe(pool, leg);
-}
-
 static void after(struct kvp_pool *pool, struct reshape *x)
 {
 	kvp_parts_use(pool, &x->parts);
@@ -441,7 +428,9 @@ static void after(struct kvp_pool *pool, struct reshape *x)
 		return;
 	}
 	kvp_event(pool, "leg_detached leg=%u%s", x->at, x->name);
-	wipe(pool, &x->legs[x->at]);
+	/* Step 2 of detach. */
+	if (x->legs[x->at].bdev)
+		kvp_label_wipe(pool, &x->legs[x->at]);
 }
 
 static int reshape(struct kvp_pool *pool, const struct kvp_start *s, struct reshape *x,

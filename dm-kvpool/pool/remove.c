@@ -23,6 +23,7 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "format/logplace.h"
+#include "io/flight.h"
 #include "io/io.h"
 #include "log/log.h"
 #include "pool/add.h"
@@ -115,7 +116,7 @@ static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_
 
 static int wipe_end(struct kvp_leg *leg, u64 first, struct page **zeros)
 {
-	struct kvp_io io = { .leg = leg, .op = KVP_IO_WRITE_FUA, .on_purpose = true,
+	struct kvp_io io = { .leg = leg, .op = KVP_IO_WRITE_FUA, .on_purpose = true, .brief = true,
 			     .nr = WIPE_PAGES, .pages = zeros };
 	int ret = 0;
 
@@ -127,7 +128,7 @@ static int wipe_end(struct kvp_leg *leg, u64 first, struct page **zeros)
 bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 {
 	struct page *zeros[WIPE_PAGES], *zero = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	bool wiped = zero && leg->bdev;
+	bool wiped = zero && leg->bdev && !kvp_leg_has_strays(leg);
 	u32 i;
 
 	/* If the leg has left, its queue may belong to another device by now. */

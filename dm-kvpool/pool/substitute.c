@@ -29,7 +29,6 @@
 
 #include "core/core.h"
 #include "format/replaces.h"
-#include "io/flight.h"
 #include "pool/add.h"
 #include "pool/online.h"
 #include "pool/pool.h"
@@ -219,17 +218,6 @@ static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct sub
 	return ret;
 }
 
-/* Step 3. A device that hangs must not hold up the pool, which is suspended. */
-static void wipe_old(struct kvp_pool *pool, struct substitute *x)
-{
-	if (!x->old.bdev)
-		return;
-	if (kvp_leg_has_strays(&x->old))
-		kvp_event(pool, "label_left leg=%u path=%s", x->at, x->old.path);
-	else
-		kvp_label_wipe(pool, &x->old);
-}
-
 static void after(struct kvp_pool *pool, struct substitute *x)
 {
 	char name[KVP_LEG_WORDS];
@@ -238,7 +226,9 @@ static void after(struct kvp_pool *pool, struct substitute *x)
 	/* The words of the old leg begin with its UUID. */
 	kvp_event(pool, "leg_replaced leg=%u%s old=%.36s", x->at,
 		  kvp_leg_words(&pool->legs[x->at], name), x->name + strlen(" uuid="));
-	wipe_old(pool, x);
+	/* Step 3. */
+	if (x->old.bdev)
+		kvp_label_wipe(pool, &x->old);
 }
 
 static int substitute(struct kvp_pool *pool, const struct kvp_start *s, struct substitute *x,

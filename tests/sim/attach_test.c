@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "io/flight.h"
 #include "format/replaces.h"
 #include "pool/online.h"
 #include "super/members.h"
@@ -235,12 +236,14 @@ static int try_detach(struct life *l, u32 out)
 	u32 disk = host_disk(&l->start, l->first + out);
 	struct host_start hs = without_one(l, out);
 	int ret = host_detach(&l->host, &hs);
+	bool kept;
 
 	if (ret)
 		return ret;
 	changed(l, &hs, -1);
-	if (host_labelled(disk) != disks.dead[disk])
-		sim_fail("the label of the old disk is %s", disks.dead[disk] ? "gone" : "there");
+	kept = disks.dead[disk] || disks.stalled[disk][0].end;
+	if (host_labelled(disk) != kept)
+		sim_fail("the label of the old disk is %s", kept ? "gone" : "there");
 	return 0;
 }
 
@@ -502,6 +505,27 @@ static void leg_is_detached(struct life *l)
 	if (!host_start(&l->host, &l->o, &old))
 		sim_fail("started with a leg that has left");
 	begin(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	stop(l);
+}
+
+/* It answers all but the write that is to wipe its label. */
+static void detached_one_hangs(struct life *l)
+{
+	u32 out = l->order % l->n, disk = host_disk(&l->start, l->first + out);
+	unsigned long since;
+
+	some_writes(l, 6);
+	disks_stall(disk, 0, 3);
+	since = jiffies;
+	detach(l, out);
+	if (time_after(jiffies, since + 10 * HZ))
+		sim_fail("the pool was held up for %u ms", jiffies_to_msecs(jiffies - since));
+	some_writes(l, 4);
+	if (kvp_strays(l->host.pool) != 1)
+		sim_fail("%u requests are left with the disk", kvp_strays(l->host.pool));
+	disks_release(disk);
 	expect_in_sync(l);
 	expect_sound(l);
 	stop(l);
@@ -1184,6 +1208,7 @@ static void replace_of(const struct shape *s)
 static void detach_of(const struct shape *s)
 {
 	lives(NAMED(leg_is_detached), s, 3);
+	lives(NAMED(detached_one_hangs), s, 2);
 	lives(NAMED(detached_beside_a_writer), s, 2);
 	lives(NAMED(refused_to_be_detached), s, 1);
 	lives(NAMED(detached_one_comes_back), s, 1);

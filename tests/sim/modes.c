@@ -645,6 +645,31 @@ static void silent_main(void *arg)
 	host_stop(h);
 }
 
+/* The first SSD that leaves does not answer the write that is to wipe its label. */
+static void leaving_hangs_main(void *arg)
+{
+	struct change *c = arg;
+	struct host *h = &c->host;
+	struct host_start less = without(c);
+	u32 ssd = data_legs(c);
+	unsigned long since;
+
+	begin(c);
+	some_writes(c);
+	disks_stall(ssd, 0, 3);
+	since = jiffies;
+	if (host_shrink(h, &less))
+		sim_fail("not without its cache: %s", h->refusal.why);
+	if (time_after(jiffies, since + 15 * HZ))
+		sim_fail("the pool was held up for %u ms", jiffies_to_msecs(jiffies - since));
+	if (!host_labelled(ssd))
+		sim_fail("the label is gone: the case was not set up");
+	some_writes(c);
+	disks_release(ssd);
+	host_read_check(h, 22);
+	host_stop(h);
+}
+
 /* Old labels show an old state: a start with them is refused. */
 static void left_main(void *arg)
 {
@@ -780,6 +805,7 @@ void run_modes(void)
 			0);
 		case_of("drain", &shapes[i], &courses[0], drain_main, NO_DISK, 0, 0);
 		case_of("left", &shapes[i], &courses[0], left_main, NO_DISK, 0, 0);
+		case_of("leaving-hangs", &shapes[i], &courses[0], leaving_hangs_main, NO_DISK, 0, 0);
 		if (!shapes[i].parity)
 			case_of("silent", &shapes[i], &courses[0], silent_main, NO_DISK, 0, 0);
 		case_of("refused", &shapes[i], &courses[1], refusal_main, NO_DISK, 0, 0);

@@ -192,6 +192,28 @@ static void expect_same(struct exchange *x, const struct kvp_sb *sb, u32 before,
 		sim_fail("leg %u is not the one that was leg %u", now, before);
 }
 
+/* The SSD that leaves does not answer the write that is to wipe its label. */
+static void hanging_main(void *arg)
+{
+	struct exchange *x = arg;
+	struct host *h = &x->host;
+	u32 ssd = x->swap->leg ?: x->old.legs - 1;
+	unsigned long since;
+
+	get_ready(x);
+	disks_stall(ssd, 0, 3);
+	since = jiffies;
+	if (host_exchange(h, &x->new))
+		sim_fail("not exchanged: %s", h->refusal.why);
+	if (time_after(jiffies, since + 15 * HZ))
+		sim_fail("the pool was held up for %u ms", jiffies_to_msecs(jiffies - since));
+	if (!host_labelled(ssd))
+		sim_fail("the label is gone: the case was not set up");
+	more_writes(x);
+	disks_release(ssd);
+	host_stop(h);
+}
+
 /* Of two missing SSDs the one that is not named leaves. */
 static void missing_main(void *arg)
 {
@@ -337,6 +359,8 @@ void run_exchange(void)
 		case_of("exchange", &swaps[i], exchange_main, NO_DISK, 0,
 			opt.thorough ? ~0u : swaps[i].start.cache_parity ? 40 : 80);
 		case_of("exchange-whole", &swaps[i], whole_main, NO_DISK, 0, 0);
+		if (!swaps[i].anew && !swaps[i].lost && strcmp(swaps[i].name, "attach"))
+			case_of("exchange-hanging", &swaps[i], hanging_main, NO_DISK, 0, 0);
 		if (swaps[i].start.cache_parity)
 			case_of("exchange-drained", &swaps[i], drained_main, NO_DISK, 0,
 				opt.thorough ? ~0u : 30);

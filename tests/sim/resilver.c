@@ -1430,6 +1430,7 @@ static void ssd_is_refused(struct life *l)
 static int try_replace(struct life *l)
 {
 	struct host_start hs = l->start;
+	bool kept;
 	int ret;
 
 	hs.swapped = l->victim;
@@ -1438,9 +1439,9 @@ static int try_replace(struct life *l)
 		return ret;
 	l->start.swapped = l->victim;
 	l->crash.swaps_at = disks.trace.nr;
-	if (host_labelled(l->victim) != disks.dead[l->victim])
-		sim_fail("the label of the old disk is %s",
-			 disks.dead[l->victim] ? "gone" : "there");
+	kept = disks.dead[l->victim] || disks.stalled[l->victim][0].end;
+	if (host_labelled(l->victim) != kept)
+		sim_fail("the label of the old disk is %s", kept ? "gone" : "there");
 	return 0;
 }
 
@@ -1463,6 +1464,26 @@ static void leg_is_replaced(struct life *l)
 	stop(l);
 	begin(l);
 	expect_in_sync(l);
+	stop(l);
+}
+
+/* The old leg does not answer the write that is to wipe its label. */
+static void replaced_one_hangs(struct life *l)
+{
+	unsigned long since;
+
+	some_writes(l, 6);
+	leave(l);
+	some_writes(l, 2);
+	disks_stall(l->victim, 0, 3);
+	since = jiffies;
+	replace(l);
+	if (time_after(jiffies, since + 10 * HZ))
+		sim_fail("the pool was held up for %u ms", jiffies_to_msecs(jiffies - since));
+	some_writes(l, 4);
+	disks_release(l->victim);
+	wait_in_sync(l);
+	expect_sound(l);
 	stop(l);
 }
 
@@ -1909,6 +1930,7 @@ static void replaced_of(const struct shape *s)
 {
 	lives(NAMED(leg_is_replaced), s, 2);
 	lives(NAMED(replaced_in_an_idle_pool), s, 2);
+	lives(NAMED(replaced_one_hangs), s, 1);
 	lives(NAMED(replaced_beside_a_writer), s, 2);
 	lives(NAMED(missing_leg_is_replaced), s, 1);
 	lives(NAMED(replaced_by_one_that_fails), s, s->start.legs <= 3 && !s->levels ? 12 : 4);
