@@ -16,6 +16,7 @@
 #include "log/log.h"
 #include "log/move.h"
 #include "policy/estimate.h"
+#include "pool/add.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
 #include "pool/pool.h"
@@ -384,8 +385,8 @@ static void silent_words(const struct kvp_pool *pool, char *buf, size_t size)
 		  n > 1 ? " do not answer" : " does not answer", n - named);
 }
 
-/* Some leg is silent. */
-static int refuse_silent(const struct kvp_pool *pool, int error, bool format,
+/* Some leg is silent. @left: a create has left labels. */
+static int refuse_silent(const struct kvp_pool *pool, int error, bool format, bool left,
 			 struct kvp_refusal *refusal)
 {
 	char words[sizeof(refusal->why) - 32];
@@ -393,8 +394,8 @@ static int refuse_silent(const struct kvp_pool *pool, int error, bool format,
 	silent_words(pool, words, sizeof(words));
 	if (format)
 		return kvp_refuse(refusal, error,
-				  "use a device that answers; labelclear those that have a label now",
-				  "%s", words);
+				  left ? "use a device that answers; labelclear those that have a label now" :
+					 "use a device that answers", "%s", words);
 	return kvp_refuse(refusal, error,
 		"see why, and start again; or give '-' in place of a device to start without it",
 		"%s; nothing is lost", words);
@@ -439,7 +440,7 @@ static int leave_those(struct kvp_pool *pool, struct kvp_refusal *refusal)
 			continue;
 		leave_leg(leg);
 		if (kvp_leg_in_sync(leg))
-			return refuse_silent(pool, -EIO, false, refusal);
+			return refuse_silent(pool, -EIO, false, false, refusal);
 		left++;
 	}
 	return left;
@@ -462,7 +463,7 @@ static int leave_silent(struct kvp_pool *pool, const struct kvp_start *s,
 		clear_bit(KVP_POOL_STARTING, &pool->flags);
 		kvp_flights_settle(pool);
 		if (s->format && count_silent(pool))
-			left = refuse_silent(pool, -EIO, true, refusal);
+			left = refuse_silent(pool, -EIO, true, false, refusal);
 		else
 			left = leave_those(pool, refusal);
 		if (!left)
@@ -516,7 +517,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 }
 
 /* A leg that did not answer is the better reason. If there are several, all are named. */
-static void name_silent(struct kvp_pool *pool, const struct kvp_start *s, int error,
+static void name_silent(struct kvp_pool *pool, const struct kvp_start *s, int error, bool left,
 			struct kvp_refusal *refusal)
 {
 	u32 i, named = 0, n = count_silent(pool);
@@ -525,11 +526,32 @@ static void name_silent(struct kvp_pool *pool, const struct kvp_start *s, int er
 		if (pool->legs[i].silent)
 			named += !!strstr(refusal->why, pool->legs[i].path);
 	if (n && (s->format || named < n))
-		(void)refuse_silent(pool, error, s->format, refusal);
+		(void)refuse_silent(pool, error, s->format, left, refusal);
+}
+
+/*
+ * A create is refused after a leg may have its label: all that answer are blank again. Before the
+ * first superblock the areas of the labels were zeros. What a leg gets late is a label that no
+ * other leg has. If the power goes amid this, some legs have one, as if it had gone before.
+ *
+ * Return: true if a leg that answers may have kept its label.
+ */
+static bool unmake(struct kvp_pool *pool)
+{
+	bool left = false;
+	u32 i;
+
+	/* A worker may be about to record a loss. */
+	flush_workqueue(pool->work_wq);
+	for (i = 0; i < pool->nr_legs; i++)
+		if (!READ_ONCE(pool->legs[i].silent))
+			left |= !kvp_label_wipe(pool, &pool->legs[i]);
+	return left;
 }
 
 int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *refusal)
 {
+	bool left = false;
 	int ret;
 
 	memset(refusal, 0, sizeof(*refusal));
@@ -548,14 +570,17 @@ int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 		kvp_probes_begin(pool);
 	if (!ret)
 		ret = alloc_parts(pool);
-	if (!ret)
+	if (!ret) {
 		ret = start_serving(pool, s, refusal);
+		if (ret && s->format)
+			left = unmake(pool);
+	}
 	if (!ret)
 		return 0;
 	if (!refusal->why[0])
 		kvp_refuse(refusal, ret, "free some memory and try again", "out of memory");
 	kvp_probes_end(pool);
-	name_silent(pool, s, ret, refusal);
+	name_silent(pool, s, ret, left, refusal);
 	free_parts(pool);
 	clear_bit(KVP_POOL_STARTING, &pool->flags);
 	return ret;

@@ -334,6 +334,18 @@ static void check_named(const struct unread *t)
 	}
 }
 
+/* A create that was refused left no label, but perhaps on legs that hang. */
+static void check_unmade(const struct unread *t)
+{
+	u32 i;
+
+	if (t->start.format && strstr(t->host.refusal.mend, "labelclear"))
+		sim_fail("labels are left: %s", t->host.refusal.mend);
+	for (i = 0; t->start.format && i < t->start.legs; i++)
+		if (host_labelled(i) && !((t->together | BIT(t->victim)) >> i & 1))
+			sim_fail("disk %u has a label, and no pool was made", i);
+}
+
 static void check_refusal(const struct unread *t)
 {
 	const char *why = t->host.refusal.why;
@@ -345,6 +357,7 @@ static void check_refusal(const struct unread *t)
 	if (!strstr(why, "does not answer"))
 		sim_fail("the refusal does not say that a leg hangs: %s", why);
 	check_named(t);
+	check_unmade(t);
 	disks_wake(t->victim);
 	host_sleep(1000);
 	if (sim_memory_in_use())
@@ -418,6 +431,7 @@ static void hang_main(void *arg)
 		sim_fail("refused without a reason: %s", t->host.refusal.why);
 	if (hit && t->hang == NEVER && t->refused) {
 		check_named(t);
+		check_unmade(t);
 		return;
 	}
 	if (t->refused) {
