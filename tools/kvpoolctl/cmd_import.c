@@ -353,8 +353,7 @@ static int import_one(struct ctl *ctl, const struct found_pool *p, const struct 
 	int lock = ctl->dry_run ? -1 : import_lock(ctl, p->sb->pool_uuid);
 	int ret = check_and_start(ctl, p, q);
 
-	if (lock >= 0)
-		close(lock);
+	import_unlock(lock);
 	return ret;
 }
 

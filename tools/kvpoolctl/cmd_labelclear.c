@@ -32,12 +32,8 @@ static int check(const struct device *d, const struct label *l, bool force, stru
 
 static int clear(const struct device *d, const struct label *l, struct err *err)
 {
-	int fd = device_claim(d, err), ret;
+	int ret = label_clear(d, l, err);
 
-	if (fd < 0)
-		return -1;
-	ret = label_clear(d, l, fd, err);
-	close(fd);
 	device_announce(d->rdev);
 	return ret;
 }
@@ -123,30 +119,48 @@ static void report_foreign(struct ctl *ctl, const struct device *d, const struct
 		ctl_say(ctl, "%s carries no signature of other tools", d->path);
 }
 
+struct wiping {
+	const struct device *d;
+	const struct label *l;
+	bool in_use, dry_run;
+	struct {
+		struct signature_list done, left;
+	} found;
+};
+
+static int wipe_some(void *arg, struct err *err)
+{
+	struct wiping *w = arg;
+	int fd = w->dry_run ? -1 : open_to_wipe(w->d, w->in_use, err), ret;
+
+	if (!w->dry_run && fd < 0)
+		return -1;
+	ret = foreign_wipe(w->d, w->l, fd, w->in_use, &w->found.done, &w->found.left, err);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
 static int wipe_foreign(struct ctl *ctl, const struct device *d, const struct label *l)
 {
-	struct signature_list done, left;
-	bool in_use = held_by_pool(d);
+	struct wiping w = { .d = d, .l = l, .in_use = held_by_pool(d), .dry_run = ctl->dry_run };
 	struct err err;
-	int fd = -1, ret;
+	int ret;
 
 	if (label_fault(l)) {
 		err_set(&err, ERR_NO_LABEL, d->path, "wipefs, if it is not a leg of a pool", "%s",
 			label_fault(l));
 		return ctl_fail(ctl, &err);
 	}
-	if ((!in_use && device_unused(d, &err)) ||
-	    (!ctl->dry_run && (fd = open_to_wipe(d, in_use, &err)) < 0))
+	if (!w.in_use && device_unused(d, &err))
 		return ctl_fail(ctl, &err);
-	ret = foreign_wipe(d, l, fd, in_use, &done, &left, &err);
-	if (fd >= 0) {
-		close(fd);
+	ret = device_apart(d->path, wipe_some, &w, &w.found, sizeof(w.found), &err);
+	if (!ctl->dry_run)
 		device_announce(d->rdev);
-	}
 	if (ret)
 		return ctl_fail(ctl, &err);
-	report_foreign(ctl, d, l, &done, &left);
-	return left.count ? EXIT_FAILED : EXIT_DONE;
+	report_foreign(ctl, d, l, &w.found.done, &w.found.left);
+	return w.found.left.count ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int run_foreign(struct ctl *ctl, const char *path)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "import_lock.h"
+#include "watched.h"
 
 /*
  * The lock file stays. If it were removed, two processes could hold a lock: one on the old file and
@@ -21,6 +22,7 @@ int import_lock(const struct ctl *ctl, const u8 uuid[16])
 	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -1;
+	watched_private(fd);
 	ret = flock(fd, LOCK_EX | LOCK_NB);
 	if (!ret)
 		return fd;
@@ -31,6 +33,13 @@ int import_lock(const struct ctl *ctl, const u8 uuid[16])
 	ctl_busy_end();
 	if (!ret)
 		return fd;
-	close(fd);
+	import_unlock(fd);
 	return -1;
+}
+
+void import_unlock(int fd)
+{
+	watched_private(-1);
+	if (fd >= 0)
+		close(fd);
 }

@@ -16,8 +16,11 @@
  * So two imports at once could both fail, where one alone would succeed. Without IMPORT_LOCK_DIR,
  * or the right to write there, there is no waiting: the module lets at most one start.
  *
- * Return: a descriptor, to be closed when the import has ended; or -1 without a lock.
+ * The lock is this process's: one that is given up, as its disk hangs, does not keep it.
+ *
+ * Return: a descriptor, for import_unlock() when the import has ended; or -1 without a lock.
  */
 int import_lock(const struct ctl *ctl, const u8 uuid[16]);
+void import_unlock(int fd);
 
 #endif

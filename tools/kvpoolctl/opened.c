@@ -30,6 +30,7 @@ static int check_devices(char **paths, int count, struct err *err)
 
 int opened_scan(char **paths, int count, struct scan *s, struct err *err)
 {
+	device_ask((const char *const *)paths, (unsigned int)count);
 	return check_devices(paths, count, err) ||
 	       scan_run((const char *const *)paths, (unsigned int)count, s, err) ? -1 : 0;
 }

@@ -373,16 +373,23 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 	return ret;
 }
 
+static int find_signature(void *arg, struct err *err)
+{
+	struct plan_leg *leg = arg;
+
+	return signature_find(leg->dev.path, leg->signature, sizeof(leg->signature), err) < 0;
+}
+
 static int check_signature(struct plan *p, struct plan_leg *leg, struct err *err)
 {
-	int found = signature_find(leg->dev.path, leg->signature, sizeof(leg->signature),
-				   err);
-
-	if (found > 0 && !p->force)
+	if (device_apart(leg->dev.path, find_signature, leg, leg->signature,
+			 sizeof(leg->signature), err))
+		return -1;
+	if (*leg->signature && !p->force)
 		return err_set(err, ERR_SIGNATURE, leg->dev.path,
 			       "-f, if its data is not needed any more",
 			       "it holds a signature: %s", leg->signature);
-	return found < 0 ? -1 : 0;
+	return 0;
 }
 
 static int open_device(struct device *d, struct err *err)
@@ -639,9 +646,24 @@ int plan_spares(struct plan *p, struct err *err)
 	return 0;
 }
 
+/* All at once: those that hang are refused after one wait. */
+static void ask_devices(const struct plan *p)
+{
+	const char *paths[KVP_MAX_LEGS + MAX_SPARES];
+	unsigned int i, n = 0;
+
+	for (i = p->first_leg; i < p->leg_count; i++)
+		paths[n++] = p->legs[i].dev.path;
+	for (i = 0; i < p->spare_count; i++)
+		paths[n++] = p->spares[i].dev.path;
+	device_ask(paths, n);
+}
+
 int plan_devices(struct plan *p, struct err *err)
 {
 	unsigned int i;
+
+	ask_devices(p);
 
 	for (i = p->first_leg; i < p->leg_count; i++)
 		if (open_leg(p, i, err))

@@ -16,8 +16,15 @@ static int write_failed(const struct device *d, struct err *err)
 		       strerror(errno));
 }
 
-static int write_labels(const struct device *d, const struct kvp_spare *s, struct err *err)
+struct labelling {
+	const struct device *d;
+	const struct kvp_spare *spare;
+};
+
+static int write_labels(void *arg, struct err *err)
 {
+	const struct labelling *l = arg;
+	const struct device *d = l->d;
 	int fd = device_claim(d, err), ret = fd < 0 ? -1 : 0;
 	struct kvp_disk_sb label;
 	unsigned int end;
@@ -25,7 +32,7 @@ static int write_labels(const struct device *d, const struct kvp_spare *s, struc
 	for (end = 0; !ret && end < 2; end++) {
 		u64 at = kvp_spare_offset(d->blocks, end);
 
-		kvp_spare_encode(s, at, &label);
+		kvp_spare_encode(l->spare, at, &label);
 		if (pwrite(fd, &label, sizeof(label), (off_t)at) != sizeof(label))
 			ret = write_failed(d, err);
 	}
@@ -47,12 +54,13 @@ int spares_write(struct plan *p, struct err *err)
 	snprintf(s.name, sizeof(s.name), "%s", p->name);
 	for (i = 0; !ret && i < p->spare_count; i++) {
 		struct device *d = &p->spares[i].dev;
+		struct labelling l = { d, &s };
 
 		uuid_generate_random(s.uuid);
 		s.size_blocks = d->blocks;
 		ret = plan_wipe_leg(p, &p->spares[i], err);
 		if (!ret)
-			ret = write_labels(d, &s, err);
+			ret = device_apart(d->path, write_labels, &l, NULL, 0, err);
 		device_close(d);
 		device_announce(d->rdev);
 	}
@@ -61,12 +69,8 @@ int spares_write(struct plan *p, struct err *err)
 
 int spares_clear(const struct device *d, const struct label *l, struct err *err)
 {
-	int fd = device_claim(d, err), ret;
+	int ret = label_clear(d, l, err);
 
-	if (fd < 0)
-		return -1;
-	ret = label_clear(d, l, fd, err);
-	close(fd);
 	device_announce(d->rdev);
 	return ret;
 }

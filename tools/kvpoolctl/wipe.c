@@ -20,13 +20,20 @@ static int zero_label(int fd, u64 at, const struct device *d, struct err *err)
 	return 0;
 }
 
-int plan_wipe_leg(const struct plan *p, const struct plan_leg *leg, struct err *err)
+struct wiping {
+	const struct plan *p;
+	const struct plan_leg *leg;
+};
+
+static int wipe_leg(void *arg, struct err *err)
 {
+	const struct wiping *w = arg;
+	const struct plan_leg *leg = w->leg;
 	int fd = device_claim(&leg->dev, err), ret = 0;
 
 	if (fd < 0)
 		return -1;
-	if (p->force)
+	if (w->p->force)
 		ret = signature_wipe(fd, leg->dev.path, err);
 	if (!ret)
 		ret = zero_label(fd, 0, &leg->dev, err);
@@ -41,6 +48,13 @@ int plan_wipe_leg(const struct plan *p, const struct plan_leg *leg, struct err *
 		errno = 0;
 	close(fd);
 	return ret;
+}
+
+int plan_wipe_leg(const struct plan *p, const struct plan_leg *leg, struct err *err)
+{
+	struct wiping w = { p, leg };
+
+	return device_apart(leg->dev.path, wipe_leg, &w, NULL, 0, err);
 }
 
 int plan_wipe(const struct plan *p, struct err *err)

@@ -8,9 +8,11 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "device.h"
+#include "reader.h"
 #include "watched.h"
 
 #define MAX_DEPTH	8	/* of devices stacked on each other */
@@ -84,20 +86,97 @@ int device_open_now(const char *path, bool allow_file, struct device *d, struct 
 	return 0;
 }
 
-struct question {
-	const char *path;
-	bool allow_file;
-};
+/* --- devices that hang -------------------------------------------------------------- */
+
+#define SILENT_MAX	KVP_MAX_LEGS
+
+/* Those that have not answered this process lately. */
+static struct silent {
+	char path[PATH_MAX];
+	dev_t rdev, file_dev;	/* @rdev 0: a file */
+	ino_t file_ino;
+	time_t when;
+} *silent;
+static unsigned int silent_count;
+
+static time_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+static bool is_silent(const struct silent *s, const struct stat *st)
+{
+	if (now() - s->when > (time_t)device_patience)
+		return false;
+	if (S_ISBLK(st->st_mode))
+		return s->rdev == st->st_rdev;
+	return !s->rdev && s->file_dev == st->st_dev && s->file_ino == st->st_ino;
+}
+
+void device_note(const char *path, bool hangs)
+{
+	struct silent *list;
+	struct stat st;
+	unsigned int i;
+
+	if (stat(path, &st))
+		return;
+	for (i = 0; i < silent_count; i++)
+		if (is_silent(&silent[i], &st))
+			silent[i--] = silent[--silent_count];
+	if (!hangs || silent_count == SILENT_MAX)
+		return;
+	list = realloc(silent, (silent_count + 1) * sizeof(*list));
+	if (!list)
+		return;
+	silent = list;
+	list = memset(&silent[silent_count++], 0, sizeof(*list));
+	snprintf(list->path, sizeof(list->path), "%s", path);
+	list->rdev = S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+	list->file_dev = st.st_dev;
+	list->file_ino = st.st_ino;
+	list->when = now();
+}
+
+static const struct silent *find_silent(const char *path)
+{
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; silent_count && !stat(path, &st) && i < silent_count; i++)
+		if (is_silent(&silent[i], &st))
+			return &silent[i];
+	return NULL;
+}
+
+/* Names the others, too, so that a user need not find them one by one. */
+static int refuse_silent(const char *path, struct err *err)
+{
+	const struct silent *this = find_silent(path);
+	char others[300] = "";
+	unsigned int i;
+	size_t len = 0;
+
+	for (i = 0; i < silent_count; i++)
+		if (&silent[i] != this && now() - silent[i].when <= (time_t)device_patience &&
+		    len + strlen(silent[i].path) + 16 < sizeof(others))
+			len += (size_t)snprintf(others + len, sizeof(others) - len, "%s %s",
+						len ? "," : "; nor does", silent[i].path);
+	return err_set(err, ERR_IO, path, "see the kernel log; reset the device or take it away",
+		       "it does not answer: given up after %u s%s", device_patience, others);
+}
 
 /* In a process of its own. An error is an answer, too. */
 static int ask(void *arg, FILE *out)
 {
 	void *buf = blocks_alloc(1);
-	struct question *q = arg;
 	struct device d;
 
 	(void)out;
-	if (buf && !device_open_now(q->path, q->allow_file, &d, NULL)) {
+	if (buf && !device_open_now(arg, true, &d, NULL)) {
 		device_read(&d, 0, 1, buf);
 		device_read(&d, d.blocks - 1, 1, buf);
 		device_close(&d);
@@ -106,27 +185,107 @@ static int ask(void *arg, FILE *out)
 	return 0;
 }
 
+void device_ask(const char *const *paths, unsigned int count)
+{
+	struct watched *w = device_patience && count > 1 ? calloc(count, sizeof(*w)) : NULL;
+	unsigned int i;
+
+	for (i = 0; w && i < count; i++)
+		w[i] = (struct watched){ .work = ask, .arg = (void *)paths[i] };
+	if (w)
+		watched_all(w, count, (int)device_patience);
+	for (i = 0; w && i < count; i++) {
+		device_note(paths[i], w[i].error == ETIMEDOUT);
+		free(w[i].text);
+	}
+	free(w);
+}
+
+struct apart {
+	int (*work)(void *arg, struct err *err);
+	void *arg, *result;
+	size_t size;
+};
+
+static int work_apart(void *arg, FILE *out)
+{
+	const struct apart *a = arg;
+	struct err err = { 0 };
+	int ret = a->work(a->arg, &err);
+
+	return fwrite(&ret, sizeof(ret), 1, out) != 1 || fwrite(&err, sizeof(err), 1, out) != 1 ||
+	       (a->size && fwrite(a->result, a->size, 1, out) != 1);
+}
+
+int device_apart(const char *path, int (*work)(void *arg, struct err *err), void *arg, void *result,
+		 size_t size, struct err *err)
+{
+	struct apart a = { work, arg, result, size };
+	struct watched w = { .work = work_apart, .arg = &a };
+	struct err said;
+	int ret = -1;
+
+	if (!device_patience)
+		return work(arg, err);
+	if (find_silent(path))
+		return refuse_silent(path, err);
+	watched_all(&w, 1, (int)device_patience);
+	if (w.error == ETIMEDOUT) {
+		device_note(path, true);
+		refuse_silent(path, err);
+	} else if (w.error || w.size != sizeof(ret) + sizeof(said) + size) {
+		err_set(err, ERR_FAILED, path, "free some memory, then try again",
+			"what is to be done there failed");
+	} else {
+		memcpy(&ret, w.text, sizeof(ret));
+		memcpy(&said, w.text + sizeof(ret), sizeof(said));
+		if (size)
+			memcpy(result, w.text + sizeof(ret) + sizeof(said), size);
+		if (ret && err)
+			*err = said;
+	}
+	free(w.text);
+	return ret;
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
 int device_open(const char *path, bool allow_file, struct device *d, struct err *err)
 {
-	struct question q = { path, allow_file };
-	struct watched w = { .work = ask, .arg = &q };
+	bool hangs;
 
-	if (device_patience)
-		watched_all(&w, 1, (int)device_patience);
-	free(w.text);
-	if (w.error != ETIMEDOUT)
+	if (!device_patience)
 		return device_open_now(path, allow_file, d, err);
 	memset(d, 0, sizeof(*d));
 	d->fd = -1;
-	return err_set(err, ERR_IO, path, "see the kernel log; reset the device or take it away",
-		       "it does not answer: given up after %u s", device_patience);
+	if (find_silent(path))
+		return refuse_silent(path, err);
+	if (!reader_start(path, allow_file, d, &hangs, err))
+		return 0;
+	if (!hangs)
+		return -1;
+	device_note(path, true);
+	return refuse_silent(path, err);
 }
 
 void device_close(struct device *d)
 {
+	if (d->reader)
+		reader_stop(d->reader);
+	d->reader = NULL;
 	if (d->fd >= 0)
 		close(d->fd);
 	d->fd = -1;
+}
+
+static int read_by_reader(const struct device *d, u64 block, u32 count, void *buf)
+{
+	bool hung = reader_hangs(d->reader);
+	int ret = reader_read(d->reader, block, count, buf);
+
+	if (!hung && reader_hangs(d->reader))
+		device_note(d->path, true);
+	return ret;
 }
 
 int device_read(const struct device *d, u64 block, u32 count, void *buf)
@@ -138,6 +297,8 @@ int device_read(const struct device *d, u64 block, u32 count, void *buf)
 
 	if (block > d->blocks || count > d->blocks - block)
 		return -EINVAL;
+	if (d->reader)
+		return read_by_reader(d, block, count, buf);
 	while (left) {
 		n = pread(d->fd, p, left, at);
 		if (n < 0 && errno == EINTR)
@@ -487,10 +648,23 @@ static int refuse_held(const struct device *d, const char *holder, const char *u
 		       "it is a leg of pool %s, which is active", name);
 }
 
+static int hold(void *arg, struct err *err)
+{
+	const struct device *d = arg;
+	int fd = open(d->path, O_RDONLY | O_EXCL | O_CLOEXEC);
+
+	if (fd < 0 && errno == EBUSY)
+		return err_set(err, ERR_HELD, d->path, "see what uses it: lsblk, fuser",
+			       "another driver or program holds it");
+	if (fd < 0)
+		return err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
+	close(fd);
+	return 0;
+}
+
 int device_unused(const struct device *d, struct err *err)
 {
 	char text[768], uuid[160];
-	int fd;
 
 	if (!d->rdev)
 		return 0;
@@ -499,14 +673,7 @@ int device_unused(const struct device *d, struct err *err)
 			       text);
 	if (device_holder(d->rdev, text, sizeof(text), uuid, sizeof(uuid)))
 		return refuse_held(d, text, uuid, err);
-	fd = open(d->path, O_RDONLY | O_EXCL | O_CLOEXEC);
-	if (fd < 0 && errno == EBUSY)
-		return err_set(err, ERR_HELD, d->path, "see what uses it: lsblk, fuser",
-			       "another driver or program holds it");
-	if (fd < 0)
-		return err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
-	close(fd);
-	return 0;
+	return device_apart(d->path, hold, (void *)d, NULL, 0, err);
 }
 
 int device_claim(const struct device *d, struct err *err)

@@ -21,7 +21,8 @@ struct device {
 	u64 blocks;		/* whole 4 KiB blocks */
 	unsigned int sector;	/* logical block size */
 	bool readonly;
-	int fd;			/* -1 while closed; for reading only */
+	int fd;			/* of device_open_now(), for reading only; else -1 */
+	struct reader *reader;	/* of device_open(); NULL: none */
 };
 
 /* how long a device may take to answer, in seconds; only tests change it; 0: for ever */
@@ -32,8 +33,9 @@ extern unsigned int device_patience;
  * @allow_file: accept an image file
  *
  * Reads of a block device bypass the page cache, which does not see the writes of a running pool.
- * First a process of its own reads from the device. If it has no answer after @device_patience, the
- * device is not opened, and @err says so.
+ * A process of its own reads the device (reader.h). If the device has not answered its first reads
+ * after @device_patience, it is not opened, and @err says so. A device that has not answered to
+ * this process a short time ago is refused at once.
  */
 int device_open(const char *path, bool allow_file, struct device *d, struct err *err);
 
@@ -42,10 +44,34 @@ int device_open_now(const char *path, bool allow_file, struct device *d, struct 
 void device_close(struct device *d);
 
 /**
+ * device_ask() - find out which of many devices answer, at once
+ *
+ * device_open() of one that hangs is then refused without another wait, and names all.
+ */
+void device_ask(const char *const *paths, unsigned int count);
+
+/** device_note() - a device hangs, or answers again. A path that does not exist is ignored. */
+void device_note(const char *path, bool hangs);
+
+/**
+ * device_apart() - work that may hang on a device, in a process of its own
+ * @path: the device
+ * @work: returns 0; or another number, with its @err. What it changes in memory is lost, but for
+ *	@result
+ * @result: of @size bytes; NULL: none
+ *
+ * Return: as @work; or -1 with @err if it has not ended, and used no processor for
+ * @device_patience.
+ */
+int device_apart(const char *path, int (*work)(void *arg, struct err *err), void *arg, void *result,
+		 size_t size, struct err *err);
+
+/**
  * device_read() - read whole blocks
  * @buf: aligned to a block, as from blocks_alloc()
  *
- * Return: 0, -EINVAL (outside the device) or -errno.
+ * Return: 0, -EINVAL (outside the device), -ETIMEDOUT (it hangs: later reads fail at once) or
+ * -errno.
  */
 int device_read(const struct device *d, u64 block, u32 count, void *buf);
 
@@ -124,7 +150,7 @@ bool device_suspended(dev_t rdev);
  * device_unused() - refuse a device that is in use
  *
  * In use means: mounted or swap, by itself, by its partitions or by devices stacked on them; held
- * by a driver; or opened exclusively by a program.
+ * by a driver; or opened exclusively by a program. Does not wait for a device that hangs.
  */
 int device_unused(const struct device *d, struct err *err);
 
@@ -132,7 +158,7 @@ int device_unused(const struct device *d, struct err *err);
 void device_announce(dev_t rdev);
 
 /**
- * device_claim() - open exclusively, for reading and writing
+ * device_claim() - open exclusively, for reading and writing; for device_apart()
  *
  * Return: a file descriptor, or -1 with @err.
  */

@@ -112,6 +112,12 @@ static void note_spare(const struct device *d, struct label *l, struct label_slo
 	snprintf(s->why.text, sizeof(s->why.text), "it is a spare of pool %s", spare.name);
 }
 
+static void say_silent(struct label_slot *s)
+{
+	snprintf(s->why.text, sizeof(s->why.text), "it does not answer: given up after %u s",
+		 device_patience);
+}
+
 static void read_slot(const struct device *d, struct label *l, struct label_slot *s,
 		      struct kvp_disk_sb *raw, struct kvp_sb **sb)
 {
@@ -120,7 +126,10 @@ static void read_slot(const struct device *d, struct label *l, struct label_slot
 	if (ret) {
 		s->state = -EIO;
 		l->unreadable++;
-		snprintf(s->why.text, sizeof(s->why.text), "cannot be read: %s", strerror(-ret));
+		if (ret == -ETIMEDOUT)
+			say_silent(s);
+		else
+			snprintf(s->why.text, sizeof(s->why.text), "cannot be read: %s", strerror(-ret));
 	} else {
 		s->state = kvp_sb_decode(raw, s->offset, d->blocks, *sb, &s->why);
 	}
@@ -203,8 +212,7 @@ void label_silent(struct label *l)
 	l->bad = l->unreadable = LABEL_SLOTS;
 	for (i = 0; i < LABEL_SLOTS; i++) {
 		l->slots[i].state = -EIO;
-		snprintf(l->slots[i].why.text, sizeof(l->slots[i].why.text),
-			 "it does not answer: given up after %u s", device_patience);
+		say_silent(&l->slots[i]);
 	}
 }
 
@@ -234,7 +242,7 @@ bool label_is_spare(const struct label *l)
 	return l->spare_valid == 2 && l->bad == 2 && !l->valid && !l->ambiguous;
 }
 
-int label_clear(const struct device *d, const struct label *l, int fd, struct err *err)
+static int clear_slots(const struct device *d, const struct label *l, int fd, struct err *err)
 {
 	static const char zeros[KVP_SB_SIZE];
 	unsigned int i;
@@ -251,4 +259,28 @@ int label_clear(const struct device *d, const struct label *l, int fd, struct er
 		return err_set(err, ERR_IO, d->path, "check the device, then try again", "%s",
 			       strerror(errno));
 	return 0;
+}
+
+struct clearing {
+	const struct device *d;
+	const struct label *l;
+};
+
+static int claim_and_clear(void *arg, struct err *err)
+{
+	const struct clearing *c = arg;
+	int fd = device_claim(c->d, err), ret;
+
+	if (fd < 0)
+		return -1;
+	ret = clear_slots(c->d, c->l, fd, err);
+	close(fd);
+	return ret;
+}
+
+int label_clear(const struct device *d, const struct label *l, struct err *err)
+{
+	struct clearing c = { d, l };
+
+	return device_apart(d->path, claim_and_clear, &c, NULL, 0, err);
 }

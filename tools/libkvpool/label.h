@@ -57,8 +57,8 @@ const char *label_fault(const struct label *l);
 /** label_is_spare() - are these the labels of a spare, whole, and nothing else? */
 bool label_is_spare(const struct label *l);
 
-/** label_clear() - zero every slot that carries our magic; @fd open for writing */
-int label_clear(const struct device *d, const struct label *l, int fd, struct err *err);
+/** label_clear() - zero every slot that carries our magic. Does not wait for a device that hangs. */
+int label_clear(const struct device *d, const struct label *l, struct err *err);
 
 /** vdev_word(), leg_word() - names of enum kvp_vdev_kind and enum kvp_leg_state */
 const char *vdev_word(u32 kind);

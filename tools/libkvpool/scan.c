@@ -179,6 +179,8 @@ static int look_at(struct scan *s, struct places *p, struct err *err)
 	for (i = 0; i < p->count; i++)
 		w[i] = (struct watched){ .work = look, .arg = &p->list[i] };
 	watched_all(w, p->count, (int)device_patience);
+	for (i = 0; i < p->count; i++)
+		device_note(p->list[i].path, w[i].error == ETIMEDOUT);
 	for (i = 0; i < p->count; i++) {
 		if (!ret)
 			ret = take(s, &p->list[i], &w[i], err);

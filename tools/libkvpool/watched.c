@@ -16,6 +16,13 @@
 #define AT_ONCE		64	/* processes */
 #define TICK_MS		1000
 
+static int private_fd = -1;
+
+void watched_private(int fd)
+{
+	private_fd = fd;
+}
+
 /*
  * A process that hangs must not keep the caller's output open: the reader of that output would wait
  * for the end of the process.
@@ -30,18 +37,25 @@ static void let_go_of_output(void)
 		close(fd);
 }
 
+void watched_begin(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	let_go_of_output();
+	if (private_fd >= 0)
+		close(private_fd);
+}
+
 static void __attribute__((noreturn)) child(const struct watched *w, int fd)
 {
 	FILE *out;
 	int ret;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* not one of the standard ones, if the caller has closed those */
 	fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
 		_exit(1);
-	let_go_of_output();
+	watched_begin();
 	ret = w->work(w->arg, out);
 	_exit(fclose(out) || ret ? 1 : 0);
 }
@@ -63,6 +77,29 @@ static long long now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
+}
+
+bool watched_wait(pid_t pid, int fd, int patience)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	long long last = -1, now;
+	int quiet;
+
+	for (quiet = 0; quiet < patience; quiet++) {
+		int n = poll(&p, 1, TICK_MS);
+
+		if (n > 0)
+			return true;
+		if (n < 0 && errno == EINTR) {
+			quiet--;
+			continue;
+		}
+		now = used(pid);
+		if (now != last)
+			quiet = 0;
+		last = now;
+	}
+	return false;
 }
 
 /* Return: true if it runs. */

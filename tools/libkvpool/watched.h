@@ -3,6 +3,7 @@
 #ifndef KVPOOLCTL_WATCHED_H
 #define KVPOOLCTL_WATCHED_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -28,6 +29,23 @@ struct watched {
 	long long used;		/* nanoseconds of a processor */
 	int quiet;		/* seconds */
 };
+
+/**
+ * watched_private() - children do not keep @fd, which holds a lock; -1: it is closed
+ *
+ * One at a time. A child that hangs would hold the lock until its device answers.
+ */
+void watched_private(int fd);
+
+/** watched_begin() - in a child: it ends with its parent, and keeps neither output nor lock */
+void watched_begin(void);
+
+/**
+ * watched_wait() - wait until @fd can be read, which @pid writes
+ *
+ * Return: false if the process has used no processor for @patience seconds.
+ */
+bool watched_wait(pid_t pid, int fd, int patience);
 
 /**
  * watched_all() - call each @jobs's work in a process of its own, many at once

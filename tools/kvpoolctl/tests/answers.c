@@ -492,6 +492,7 @@ int main(int argc, char **argv)
 	signal(SIGABRT, on_abort);
 	signal(SIGALRM, on_abort);
 	dup2(null, STDOUT_FILENO);
+	device_patience = 0;	/* no device hangs, and processes take time */
 	if (!mkdtemp(empty))
 		return 2;
 	/* for the output of the commands; the sanitizers keep the descriptor */

@@ -2,7 +2,9 @@
 /* Unit tests of the tool that need neither root nor the module. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -713,30 +715,48 @@ static void test_import_missing(void)
 	image_free(&m);
 }
 
-static ino_t silent;	/* this image does not answer */
+/* These images do not answer reads from byte @from to @to; seen by all processes. */
+static struct silent {
+	unsigned int count;
+	ino_t images[IMAGE_MAX_LEGS];
+	off_t from, to;
+} *silent;
 
-/* In the place of the C library's: a read of that image hangs. */
+/* In the place of the C library's: a read of such an image hangs. */
 ssize_t pread(int fd, void *buf, size_t size, off_t at)
 {
 	struct stat st;
+	unsigned int i;
 
-	while (silent && !fstat(fd, &st) && st.st_ino == silent)
-		pause();
+	for (i = 0; silent && i < silent->count; i++)
+		while (!fstat(fd, &st) && st.st_ino == silent->images[i] && i < silent->count &&
+		       at + (off_t)size > silent->from && at < silent->to)
+			pause();
 	return syscall(SYS_pread64, fd, buf, size, at);
+}
+
+static void image_hangs_at(const struct image *m, u32 leg, off_t from, off_t to)
+{
+	struct stat st;
+
+	if (!silent)
+		silent = mmap(NULL, sizeof(*silent), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	expect(silent != MAP_FAILED && !fstat(m->fd[leg], &st));
+	silent->from = from;
+	silent->to = to;
+	silent->images[silent->count++] = st.st_ino;
+	device_patience = 3;
 }
 
 static void image_hangs(const struct image *m, u32 leg)
 {
-	struct stat st;
-
-	expect(!fstat(m->fd[leg], &st));
-	silent = st.st_ino;
-	device_patience = 4;
+	image_hangs_at(m, leg, 0, INT64_MAX);
 }
 
 static void image_answers(void)
 {
-	silent = 0;
+	silent->count = 0;
 	device_patience = WATCHED_PATIENCE;
 }
 
@@ -778,8 +798,118 @@ static void test_open_silent(void)
 	expect(device_open(m.path[0], true, &d, &err) == -1 && d.fd == -1);
 	expect(err.code == ERR_IO && strstr(err.why, "does not answer"));
 	image_answers();
+	device_note(m.path[0], false);
 	expect(!device_open(m.path[0], true, &d, &err));
 	device_close(&d);
+	image_free(&m);
+}
+
+static time_t seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+/* It answers, and later it does not: one read waits, and what it had before is there. */
+static void test_read_silent(void)
+{
+	void *buf = blocks_alloc(300);
+	struct device d, other;
+	struct image m;
+	struct err err;
+	time_t since;
+
+	image_standard(&m, 1, IMAGE_SMALL);
+	expect(buf && !device_open(m.path[0], true, &d, &err) && d.blocks > 300);
+	/* more than a reader reads at once */
+	expect(!device_read(&d, 0, 300, buf) && device_read(&d, d.blocks, 1, buf) == -EINVAL);
+	image_hangs(&m, 0);
+	expect(device_read(&d, 0, 1, buf) == -ETIMEDOUT);
+	since = seconds();
+	expect(device_read(&d, 0, 1, buf) == -ETIMEDOUT && device_read(&d, 9, 2, buf) == -ETIMEDOUT);
+	/* nor is it asked in another way */
+	expect(device_open(m.path[0], true, &other, &err) == -1);
+	expect(seconds() - since < 3);
+	device_close(&d);
+	image_answers();
+	device_note(m.path[0], false);
+	free(buf);
+	image_free(&m);
+}
+
+/* Several that hang are waited for at once, and an error names all. */
+static void test_ask_silent(void)
+{
+	const char *paths[4];
+	struct device d;
+	struct image m;
+	struct err err;
+	unsigned int i;
+	time_t since;
+
+	image_standard(&m, 4, IMAGE_SMALL);
+	for (i = 0; i < 4; i++)
+		paths[i] = m.path[i];
+	for (i = 0; i < 3; i++)
+		image_hangs(&m, i);
+	since = seconds();
+	device_ask(paths, 4);
+	expect(device_open(paths[1], true, &d, &err) == -1 && strstr(err.why, "does not answer"));
+	expect(strstr(err.why, paths[0]) && strstr(err.why, paths[2]) && !strstr(err.why, paths[3]));
+	expect(device_open(paths[0], true, &d, &err) == -1);
+	expect(device_open(paths[2], true, &d, &err) == -1);
+	expect(!device_open(paths[3], true, &d, &err));
+	device_close(&d);
+	/* three times as long, one after the other */
+	expect(seconds() - since < 2 * (time_t)device_patience);
+	image_answers();
+	device_ask(paths, 4);
+	for (i = 0; i < 4; i++) {
+		expect(!device_open(paths[i], true, &d, &err));
+		device_close(&d);
+	}
+	image_free(&m);
+}
+
+struct errand {
+	bool hangs, fails;
+	int result;
+};
+
+static int run_errand(void *arg, struct err *err)
+{
+	struct errand *e = arg;
+
+	e->result = 7;
+	while (e->hangs)
+		pause();
+	return e->fails ? err_set(err, ERR_BUSY, "it", "wait", "it is busy") : 0;
+}
+
+static void test_apart(void)
+{
+	struct errand e = { .fails = true };
+	struct image m;
+	struct err err;
+
+	image_standard(&m, 1, IMAGE_SMALL);
+	device_patience = 2;
+	expect(device_apart(m.path[0], run_errand, &e, &e.result, sizeof(e.result), &err) == -1);
+	expect(err.code == ERR_BUSY && !strcmp(err.why, "it is busy"));
+	e = (struct errand){ 0 };
+	expect(!device_apart(m.path[0], run_errand, &e, NULL, 0, &err) && !e.result);
+	expect(!device_apart(m.path[0], run_errand, &e, &e.result, sizeof(e.result), &err));
+	expect(e.result == 7);
+	e.hangs = true;
+	expect(device_apart(m.path[0], run_errand, &e, NULL, 0, &err) == -1);
+	expect(err.code == ERR_IO && strstr(err.why, "does not answer"));
+	/* not asked again */
+	e.hangs = false;
+	expect(device_apart(m.path[0], run_errand, &e, NULL, 0, &err) == -1);
+	device_patience = WATCHED_PATIENCE;
+	device_note(m.path[0], false);
 	image_free(&m);
 }
 
@@ -1294,6 +1424,31 @@ static void test_check_missing(void)
 		       "missing"));
 	json_object_put(o);
 	m.legs = 2;
+	image_free(&m);
+}
+
+/* A leg answers until its data is read: the other one has all of it, and the check ends. */
+static void test_check_hangs(void)
+{
+	time_t since = seconds();
+	struct image m;
+	json_object *o;
+	off_t data;
+	int status;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	image_seal(&m);
+	data = (off_t)(m.sb.vdevs[0].data_start << KVP_BLOCK_SHIFT);
+	image_hangs_at(&m, 1, data, data + KVP_BLOCK_SIZE);
+	o = check(&m, &status);
+	expect(status == EXIT_DEGRADED || status == EXIT_FAILED);
+	expect(json_number_at(o, "blocks.valid") == 3 && !json_number_at(o, "blocks.unrepaired"));
+	expect(leg_number(o, 1, "read_errors") && !leg_number(o, 0, "read_errors"));
+	json_object_put(o);
+	expect(seconds() - since < 3 * (time_t)device_patience);
+	image_answers();
+	device_note(m.path[1], false);
 	image_free(&m);
 }
 
@@ -1836,6 +1991,14 @@ static int give(void *arg, FILE *out)
 	return fputs(arg, out) < 0;
 }
 
+/* Has it the descriptor at @arg? */
+static int has(void *arg, FILE *out)
+{
+	const int *fd = arg;
+
+	return fputs(fcntl(*fd, F_GETFD) < 0 ? "no" : "yes", out) < 0;
+}
+
 static int give_up(void *arg, FILE *out)
 {
 	(void)arg, (void)out;
@@ -1877,6 +2040,7 @@ static void test_watched_many(void)
 
 static void test_watched(void)
 {
+	int lock = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	static char long_text[200001];
 	struct err err;
 	size_t size;
@@ -1890,6 +2054,14 @@ static void test_watched(void)
 	expect(!text && err.code == ERR_IO && strstr(err.why, "not answered for 1 s"));
 	expect(watched_run(give_up, NULL, 30, "it", &text, &size, &err) == -1);
 	expect(!text && err.code == ERR_FAILED);
+	/* a lock is not kept by what is given up */
+	watched_private(lock);
+	expect(!watched_run(has, &lock, 30, "it", &text, &size, &err) && !strcmp(text, "no"));
+	free(text);
+	watched_private(-1);
+	expect(!watched_run(has, &lock, 30, "it", &text, &size, &err) && !strcmp(text, "yes"));
+	free(text);
+	close(lock);
 }
 
 /* Prints the status of a pool that does not run, for schema.py. */
@@ -1939,6 +2111,9 @@ int main(int argc, char **argv)
 	test_import_missing();
 	test_import_silent();
 	test_open_silent();
+	test_read_silent();
+	test_ask_silent();
+	test_apart();
 	test_import_fork();
 	test_import_put_back();
 	test_import_parted();
@@ -1955,6 +2130,7 @@ int main(int argc, char **argv)
 	test_check_stale_root();
 	test_log_generations();
 	test_check_missing();
+	test_check_hangs();
 	test_label_leg();
 	test_check_resilvering();
 	test_inspect();
