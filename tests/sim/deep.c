@@ -536,15 +536,14 @@ static void discards_in_little_room(struct trouble *t)
 	host_destage(h);
 	while (!disks_wait())
 		host_sleep(1);
+	sim_hands_over = true;
 	sim_spawn("checkpoint", begin_checkpoint, t);
 	host_sleep(50);
-	/* The simulator's mutexes are free when released; the kernel's go to the waiter. */
-	sim_slow = "kvpool-work";
 	disks_release_all();
 	host_checkpoint(h);
 	while (!t->checkpointed)
 		host_sleep(1);
-	sim_slow = NULL;
+	sim_hands_over = false;
 	if (h->pool->sb->checkpoint - checkpoints < (LEAVES - 1) / 32)
 		sim_fail("%llu checkpoints for %u leaves", h->pool->sb->checkpoint - checkpoints,
 			 LEAVES);

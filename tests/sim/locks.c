@@ -163,6 +163,7 @@ void sim_assert_spin(const struct spinlock *lock, const char *where)
 void sim_mutex_init(struct mutex *m, const char *name)
 {
 	m->owner = NULL;
+	m->heir = NULL;
 	m->name = name;
 	m->ready = true;
 }
@@ -180,9 +181,10 @@ bool sim_mutex_trylock(struct mutex *m, const char *where)
 		sim_fail("%s: mutex was not initialised", where);
 	if (sim_current->irq)
 		sim_fail("%s: mutex in interrupt", where);
-	if (m->owner)
+	if (m->owner || (m->heir && m->heir != sim_current))
 		return false;
 	m->owner = sim_current;
+	m->heir = NULL;
 	taken(m->name, where);
 	remember(m, where);
 	return true;
@@ -194,8 +196,11 @@ void sim_mutex_lock(struct mutex *m, const char *where)
 	sim_maybe_preempt();
 	if (m->owner == sim_current)
 		sim_fail("%s: deadlock on a mutex that it holds", where);
-	while (!sim_mutex_trylock(m, where))
+	while (!sim_mutex_trylock(m, where)) {
+		if (sim_hands_over && !m->heir)
+			m->heir = sim_current;
 		sim_block(m, where);
+	}
 }
 
 void sim_mutex_unlock(struct mutex *m, const char *where)

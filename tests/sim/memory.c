@@ -302,6 +302,7 @@ void sim_memory_reset(void)
 	sim_refused_from = 0;
 	sim_refused_until = 0;
 	sim_slow = NULL;
+	sim_hands_over = false;
 	while (objects.next != &objects)
 		sim_free(objects.next + 1);
 	for (i = 0; i < arena_used; i += 1u << pages[i].order) {

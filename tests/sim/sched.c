@@ -44,6 +44,7 @@ struct task_sim *sim_current;
 struct rng sim_rng;
 bool sim_verbose;
 const char *sim_slow;
+bool sim_hands_over;
 char sim_failure[1024];
 u64 sim_switches;
 

@@ -79,6 +79,8 @@ extern struct rng sim_rng;		/* of the machine that runs */
 extern bool sim_verbose;
 /* tasks of this name are held up now and then, while others get far */
 extern const char *sim_slow;
+/* a mutex that a task has waited for in vain goes to it next, as the kernel's does */
+extern bool sim_hands_over;
 
 /** sim_count_takings() - begin to count how often locks are taken of which a pool has only one */
 void sim_count_takings(void);

@@ -9,7 +9,7 @@
 struct task_sim;
 
 struct mutex {
-	struct task_sim *owner;
+	struct task_sim *owner, *heir;
 	const char *name;
 	bool ready;
 };
