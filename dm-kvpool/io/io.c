@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Groups and synchronous requests, built on kvp_io_submit() alone; and the meaning of errors. */
+#include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -24,6 +25,11 @@ enum kvp_error_kind kvp_error_kind(int error)
 	default:
 		return KVP_ERR_TRANSPORT;
 	}
+}
+
+void kvp_io_note_error(struct kvp_io *io, int error)
+{
+	cmpxchg(&io->error, 0, error);
 }
 
 void kvp_io_group_init(struct kvp_io_group *group)

@@ -102,6 +102,13 @@ struct kvp_io {
 };
 
 /**
+ * kvp_io_note_error() - a part of the request has ended with @error, a negative errno
+ *
+ * The first error stays: that of another part could hide that a flush failed. Context: any.
+ */
+void kvp_io_note_error(struct kvp_io *io, int error);
+
+/**
  * kvp_io_submit() - start a request
  *
  * A write that fails is tried again, if that is of use. It ends with -ETIMEDOUT when its leg is

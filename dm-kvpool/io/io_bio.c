@@ -26,9 +26,8 @@ static void bio_done(struct bio *bio)
 	struct kvp_io *io = bio->bi_private;
 	struct kvp_leg_queue *q = io->queue;
 
-	/* Keep the first error: the error of another part could hide that a flush failed. */
-	if (bio->bi_status && !READ_ONCE(io->error))
-		WRITE_ONCE(io->error, blk_status_to_errno(bio->bi_status));
+	if (bio->bi_status)
+		kvp_io_note_error(io, blk_status_to_errno(bio->bi_status));
 	if (op_is_write(bio_op(bio)))
 		kvp_leg_sent(q);
 	kvp_leg_put_bio(q, bio);
@@ -128,7 +127,7 @@ static void submit_parts(struct kvp_io *io)
 	do {
 		nr = min(io->nr - at, most);
 		if (!submit_part(io, at, nr)) {
-			WRITE_ONCE(io->error, -ETIMEDOUT);
+			kvp_io_note_error(io, -ETIMEDOUT);
 			return;
 		}
 		at += nr;

@@ -138,6 +138,17 @@ static void neighbours_are_one(struct discards *t)
 {
 	struct host *h = &t->host;
 
+	/* These are at home: a reader that does not find the discard gets them from there. */
+	host_write(h, 230, 10, false);
+	host_checkpoint(h);
+	host_discard(h, 234, 2);
+	host_discard(h, 236, 2);
+	host_discard(h, 232, 2);
+	host_discard(h, 238, 1);
+	read_range(t, 230, 10);
+	host_flush(h);
+	host_checkpoint(h);
+	t->cuts_from = disks.trace.nr;
 	host_write(h, 196, 10, false);
 	host_write(h, 300, 6, false);
 	host_flush(h);

@@ -543,7 +543,9 @@ void sim_io_end_one(void)
 	}
 	if (f.reserved)
 		put_reserved(f.disk);
-	f.io->error = f.error;
+	f.io->error = 0;
+	if (f.error)
+		kvp_io_note_error(f.io, f.error);
 	f.io->done(f.io);
 }
 

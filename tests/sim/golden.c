@@ -10,6 +10,7 @@
 #include "format/spare.h"
 #include "format/tunables.h"
 #include "golden_data.h"
+#include "io/io.h"
 #include "suite.h"
 
 static void test(const char *name, bool (*fn)(void))
@@ -572,6 +573,26 @@ static bool tunables_test(void)
 	return good;
 }
 
+/* Of a request in two parts, a flush that failed is told, whatever the other part met. */
+static bool first_error_test(void)
+{
+	static const int errors[][2] = {
+		{ -EIO, -ENOMEM }, { -EIO, -ETIMEDOUT }, { -ENODATA, -EIO }, { -ENOMEM, -EIO },
+	};
+	bool good = true;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		struct kvp_io io = { .error = 0 };
+
+		kvp_io_note_error(&io, errors[i][0]);
+		kvp_io_note_error(&io, errors[i][1]);
+		good &= expect(io.error == errors[i][0], "%d, then %d: told is %d", errors[i][0],
+			       errors[i][1], io.error);
+	}
+	return good;
+}
+
 void run_golden(void)
 {
 	test("golden_superblock", golden_superblock_test);
@@ -601,4 +622,5 @@ void run_golden(void)
 	test("turns_are_shared", turns_share_test);
 	test("streams_length", streams_length_test);
 	test("streams_crowd", streams_crowd_test);
+	test("first_error_of_a_request", first_error_test);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "ram/rcache.h"
 #include "ram/wbuf.h"
 #include "work/destage.h"
 
@@ -221,6 +222,29 @@ static void destage_is_in_flight(struct over *t)
 	await_destage(t);
 	host_flush(&t->host);
 	host_read_each(&t->host, t->first, STREAM);
+	host_checkpoint(&t->host);
+}
+
+/*
+ * A round of destage waits for the locks that the direct worker holds. It must not get them before
+ * the table knows the stream, nor before the buffer has marked the older versions as passed.
+ */
+static void destage_waits_for_it(struct over *t)
+{
+	begin(t);
+	hold_everywhere(t, 10, 1);
+	stream(t);
+	expect_intents(t, STREAM);
+	host_destage(&t->host);
+	host_sleep(300);
+	expect_waiting(t, 0);
+	sim_slow = "kvpool-work";
+	release_all();
+	host_sleep(1000);
+	sim_slow = NULL;
+	kvp_rcache_drop(t->host.pool);
+	host_read_each(&t->host, t->first, STREAM);
+	host_flush(&t->host);
 	host_checkpoint(&t->host);
 }
 
@@ -468,6 +492,7 @@ void run_over(void)
 			continue;
 		over(NAMED(discard_is_only_buffered), &shapes[i]);
 		over(NAMED(destage_is_in_flight), &shapes[i]);
+		over(NAMED(destage_waits_for_it), &shapes[i]);
 		over(NAMED(many_older), &shapes[i]);
 		over(NAMED(several_older), &shapes[i]);
 		over(NAMED(zeros_are_older), &shapes[i]);

@@ -1166,6 +1166,62 @@ static void wide_read_amid_a_write(struct parity_test *t)
 		sim_fail("a block was made of a row that is being written");
 }
 
+static struct {
+	struct host *host;
+	u64 block;
+	bool done;
+} row_readers[8];
+
+static void row_reader(void *arg)
+{
+	u32 i = (u32)(unsigned long)arg;
+
+	host_read_check(row_readers[i].host, row_readers[i].block);
+	row_readers[i].done = true;
+}
+
+/*
+ * Readers of blocks that the missing leg would have wait for the locks of rows of which a neighbour
+ * comes home. They must not get them before the table knows that: of the new contents and the old
+ * sum no block can be made.
+ */
+static void readers_wait_for_rows(struct parity_test *t)
+{
+	u64 block = 64, other;
+	u32 i, done;
+
+	t->nothing_to_cut = true;
+	host_write(&t->host, 64, 64, true);
+	host_checkpoint(&t->host);
+	for (i = 0; i < ARRAY_SIZE(row_readers); i++, block++) {
+		block = missing_block(t, block, &other);
+		row_readers[i].host = &t->host;
+		row_readers[i].block = block;
+		row_readers[i].done = false;
+		host_write(&t->host, other, 1, true);
+	}
+	kvp_rcache_drop(t->host.pool);
+	disks_hold_homes(disks.nr, POOL_BLOCKS);
+	host_destage(&t->host);
+	while (!disks_wait())
+		host_sleep(1);
+	for (i = 0; i < ARRAY_SIZE(row_readers); i++)
+		sim_spawn("reader", row_reader, (void *)(unsigned long)i);
+	host_sleep(300);
+	sim_slow = "kvpool-work";
+	for (i = done = 0; i < ARRAY_SIZE(row_readers); i++)
+		done += row_readers[i].done;
+	if (done == ARRAY_SIZE(row_readers))
+		sim_fail("no reader waits: the case was not set up");
+	disks_release_all();
+	for (i = 0; i < ARRAY_SIZE(row_readers); i++)
+		while (!row_readers[i].done)
+			host_sleep(1);
+	sim_slow = NULL;
+	host_checkpoint(&t->host);
+	host_read_each(&t->host, 64, 64);
+}
+
 /* Parity that counts a lost block: only this parity would rebuild a block with the right sum. */
 static void wide_read_of_unknown_parity(struct parity_test *t)
 {
@@ -1618,6 +1674,7 @@ void run_parity(void)
 	test_without(NAMED_WITHOUT_WIDE(wide_reads_of_bad_blocks), 5, 1, 1);
 	test_without(NAMED_WITHOUT(wide_read_across_a_write), 3, 1, 2);
 	test_without(NAMED_WITHOUT(wide_read_amid_a_write), 3, 2, 2);
+	test_without(NAMED_WITHOUT(readers_wait_for_rows), 4, 2, 2);
 	test_without(NAMED_WITHOUT(wide_read_of_unknown_parity), 3, 4, 1);
 	parity_test(NAMED_WIDE(silent_beside_a_write), 5, 1);
 	test_without(NAMED_WITHOUT_WIDE(silent_parity_for_a_time), 5, 4, 1);

@@ -263,13 +263,14 @@ static void discard_on_its_way(struct play *p)
 }
 
 /* Writers who do not wait fill all of the log that is theirs, and no disk helps. No write is a stream. */
-static void crowd(struct play *p)
+static void crowd_of(struct play *p, u32 buffer)
 {
 	u64 end;
 	u32 i;
 
 	set_up(p);
 	hold_homes(p);
+	kvp_wbuf_set_limit(p->host.pool, buffer);
 	end = head_of(p) + 4 * window_of(p);
 	for (i = 0; head_of(p) < end; i++) {
 		no_rounds(p);
@@ -286,6 +287,17 @@ static void crowd(struct play *p)
 	disks_release_all();
 	host_checkpoint(&p->host);
 	host_read_each(&p->host, FIRST, COUNT);
+}
+
+static void crowd(struct play *p)
+{
+	crowd_of(p, 256);
+}
+
+/* The log is short while the buffer is not half full. The writer must not order all home. */
+static void crowd_in_a_large_buffer(struct play *p)
+{
+	crowd_of(p, 1024);
 }
 
 /* Renewed blocks are rewritten and discarded while their new records are on their way. */
@@ -496,7 +508,7 @@ static void play(const char *what, const struct host_start *shape, void (*scene)
 	if (!wanted(name))
 		return;
 	opt.images = min(opt.images, 2u);
-	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : scene == crowd ? 8 : 2); i++) {
+	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : strstr(what, "crowd") ? 8 : 2); i++) {
 		struct play p = { .start = *shape, .scene = scene };
 
 		good = play_once(name, &p, mix64(opt.seed, i), cuts);
@@ -520,6 +532,7 @@ void run_renew(void)
 		play("race", &shapes[i], race, 8);
 		play("discard-on-its-way", &shapes[i], discard_on_its_way, 0);
 		play("crowd", &shapes[i], crowd, 0);
+		play("crowd-in-a-large-buffer", &shapes[i], crowd_in_a_large_buffer, 0);
 		play("change-renewed", &shapes[i], change_renewed, 8);
 		play("zeros-and-discards", &shapes[i], zeros_and_discards, 0);
 		if (!shapes[i].cache_parity)

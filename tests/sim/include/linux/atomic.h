@@ -36,6 +36,8 @@ typedef atomic64_t atomic_long_t;
 #define atomic_add_unless(a, v, u) ((a)->counter != (u) ? (a)->counter += (v), true : false)
 #define atomic_cmpxchg(a, o, n)	({ __typeof__((a)->counter) __o = (a)->counter;	\
 				   if (__o == (o)) (a)->counter = (n); __o; })
+#define cmpxchg(p, o, n)	({ __typeof__(*(p)) __o = *(p);	\
+				   if (__o == (o)) *(p) = (n); __o; })
 #define atomic_xchg(a, n)	({ __typeof__((a)->counter) __o = (a)->counter;	\
 				   (a)->counter = (n); __o; })
 #define atomic_read_acquire	atomic_read
