@@ -77,6 +77,7 @@ struct kvp_speed;
 struct kvp_ssdcopies;
 struct kvp_table;
 struct kvp_table_client;
+struct kvp_ahead;
 struct kvp_trim;
 struct kvp_wbuf;
 
@@ -337,6 +338,7 @@ struct kvp_pool {
 	struct kvp_scrub *scrub;
 	struct kvp_resilver *resilver;
 	struct kvp_returns *returns;	/* legs that wait to be brought online */
+	struct kvp_ahead *ahead;
 	struct kvp_trim *trim;
 	struct kvp_passdown *passdown;
 	struct kvp_drain *drain;

@@ -10,7 +10,8 @@
  *   1. One superblock says how large the legs are. Each leg gets its second label at its end by
  *      that, so the old one, which may lie in the middle of a device that grew, may be overwritten.
  *   2. All pages of the table are written to their new places, on all legs, and flushed. Nothing
- *      names these places: they lie behind data and table as they are.
+ *      names these places: they lie behind data and table as they are. Most of them may have been
+ *      written before, while the pool was in use: kvp_pool_grow_ahead() begins that with step 1.
  *   3. One superblock under a new epoch has the new geometry, more roots, and more blocks of the
  *      pool; and one more after it, so that the two newest ones have the same shape. Only then may
  *      data come where the table was.
@@ -31,6 +32,7 @@
 #include "io/mirror.h"
 #include "log/log.h"
 #include "pool/add.h"
+#include "pool/ahead.h"
 #include "pool/grow.h"
 #include "pool/pool.h"
 #include "super/events.h"
@@ -44,11 +46,13 @@
  * @next: superblock
  * @w: the legs, and which vdevs grow
  * @roots: of each vdev that grows
+ * @pages: of tables, copied while all requests waited
  */
 struct larger {
 	struct kvp_sb *old, *next;
 	struct kvp_grow w;
 	u64 (*roots)[KVP_MAX_ROOTS];
+	u64 pages;
 };
 
 /* --- the plan ------------------------------------------------------------------- */
@@ -63,21 +67,30 @@ static u64 size_in_table(const struct kvp_leg *leg, const struct kvp_start *s)
 	return leg->size_blocks;
 }
 
-static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
-		struct kvp_grow *w, struct kvp_refusal *r)
+/* @w has the sizes of the legs. */
+static int plan_sizes(const struct kvp_pool *pool, struct kvp_sb *next, struct kvp_grow *w,
+		      struct kvp_refusal *r)
 {
 	struct kvp_why why;
 	u32 i;
 	int ret;
 
 	w->sources = 0;
-	for (i = 0; i < pool->nr_legs; i++) {
-		w->leg_blocks[i] = size_in_table(&pool->legs[i], s);
+	for (i = 0; i < pool->nr_legs; i++)
 		if (kvp_leg_in_sync(&pool->legs[i]))
 			w->sources |= BIT_ULL(i);
-	}
 	ret = kvp_grow_plan(next, pool->sb, w, &why);
 	return ret ? kvp_refuse(r, ret, kvp_grow_mend(ret), "%s", why.text) : 0;
+}
+
+static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
+		struct kvp_grow *w, struct kvp_refusal *r)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		w->leg_blocks[i] = size_in_table(&pool->legs[i], s);
+	return plan_sizes(pool, next, w, r);
 }
 
 int kvp_pool_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
@@ -97,7 +110,7 @@ int kvp_pool_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
 /* --- the steps ------------------------------------------------------------------------ */
 
 /* Step 1. */
-static int say_sizes(struct kvp_pool *pool, const struct larger *l, struct kvp_refusal *r)
+static int say_sizes(struct kvp_pool *pool, const struct kvp_grow *w, struct kvp_refusal *r)
 {
 	u32 i;
 	int ret;
@@ -106,8 +119,8 @@ static int say_sizes(struct kvp_pool *pool, const struct larger *l, struct kvp_r
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (!pool->legs[i].bdev || !kvp_leg_in_sync(&pool->legs[i]))
 			continue;
-		pool->legs[i].size_blocks = l->w.leg_blocks[i];
-		pool->sb->legs[i].size_blocks = l->w.leg_blocks[i];
+		pool->legs[i].size_blocks = w->leg_blocks[i];
+		pool->sb->legs[i].size_blocks = w->leg_blocks[i];
 	}
 	ret = kvp_sb_commit(pool);
 	mutex_unlock(&pool->sb_lock);
@@ -115,15 +128,28 @@ static int say_sizes(struct kvp_pool *pool, const struct larger *l, struct kvp_r
 				"not enough legs took the superblock") : 0;
 }
 
+static int move_table(struct kvp_pool *pool, struct larger *l, u32 v, u32 since)
+{
+	struct kvp_table_move m = {
+		.v = &pool->vdevs[v],
+		.to = &l->next->vdevs[v],
+		.since = since,
+	};
+	int ret = kvp_table_move(&m, l->roots[v]);
+
+	l->pages += m.written;
+	return ret;
+}
+
 /* Step 2. */
 static int move_tables(struct kvp_pool *pool, struct larger *l, struct kvp_refusal *r)
 {
+	u32 since = kvp_ahead_since(pool, &l->w), v;
 	int ret = 0;
-	u32 v;
 
 	for (v = 0; !ret && v < pool->nr_vdevs; v++)
 		if (l->w.grown >> v & 1)
-			ret = kvp_table_move(&pool->vdevs[v], &l->next->vdevs[v], l->roots[v]);
+			ret = move_table(pool, l, v, since);
 	if (!ret)
 		ret = kvp_legs_flush(pool);
 	if (!ret && !kvp_table_forget(pool))
@@ -196,12 +222,14 @@ static int grow(struct kvp_pool *pool, const struct kvp_start *s, struct larger 
 
 	if (ret)
 		return ret;
-	ret = say_sizes(pool, l, r) ?: move_tables(pool, l, r) ?: commit(pool, s, l, r);
+	ret = say_sizes(pool, &l->w, r) ?: move_tables(pool, l, r) ?: commit(pool, s, l, r);
+	kvp_ahead_grown(pool, l->pages);
 	if (ret)
 		return ret;
 	kvp_log_limit_buffered(pool);
-	kvp_event(pool, "legs_grown vdevs=%u blocks=%llu before=%llu", hweight32(l->w.grown),
-		  (unsigned long long)pool->sb->pool_blocks, (unsigned long long)before);
+	kvp_event(pool, "legs_grown vdevs=%u blocks=%llu before=%llu pages=%llu",
+		  hweight32(l->w.grown), (unsigned long long)pool->sb->pool_blocks,
+		  (unsigned long long)before, (unsigned long long)l->pages);
 	return 0;
 }
 
@@ -227,4 +255,23 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 	kvfree(l->old);
 	kfree(l);
 	return ret;
+}
+
+/* --- ahead ------------------------------------------------------------------------------ */
+
+int kvp_pool_grow_ahead(struct kvp_pool *pool, struct kvp_grow *w, struct kvp_refusal *r)
+{
+	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
+	int ret;
+
+	if (!next)
+		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+	ret = kvp_change_able(pool, r) ?: plan_sizes(pool, next, w, r) ?: say_sizes(pool, w, r);
+	if (ret) {
+		kvfree(next);
+		return ret;
+	}
+	ret = kvp_ahead_start(pool, next, w);
+	return ret ? kvp_refuse(r, ret, "stop it or let it end",
+				"the checksum table is being copied already") : 0;
 }

@@ -3,6 +3,7 @@
 #ifndef KVP_POOL_GROW_H
 #define KVP_POOL_GROW_H
 
+#include "format/grow.h"
 #include "pool/pool.h"
 
 /**
@@ -15,9 +16,22 @@ int __must_check kvp_pool_grow_plan(const struct kvp_pool *pool, const struct kv
 				    struct kvp_sb *next, struct kvp_refusal *r);
 
 /**
+ * kvp_pool_grow_ahead() - copy the checksum table to where it will be, while the pool is in use
+ * @w: leg_blocks has the present sizes of all legs
+ *
+ * Begins with step 1: the legs have those sizes from then on, also if the pool does not grow.
+ *
+ * Context: process, waits for a superblock. Return: 0: the copy runs (kvp_ahead_written()); or the
+ * error of the refusal.
+ */
+int __must_check kvp_pool_grow_ahead(struct kvp_pool *pool, struct kvp_grow *w,
+				     struct kvp_refusal *r);
+
+/**
  * kvp_pool_grow() - use more of the legs that @s names, durably
  *
- * Context: process, for long: all pages of the tables are copied; the pool is quiesced.
+ * Context: process, for long: all pages of the tables are copied that were not copied ahead; the
+ * pool is quiesced.
  * Return: 0. After an error the pool is as it was, but for the sizes of its legs, or it is faulted.
  */
 int __must_check kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s,

@@ -17,6 +17,7 @@
 #include "log/move.h"
 #include "policy/estimate.h"
 #include "pool/add.h"
+#include "pool/ahead.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
 #include "pool/pool.h"
@@ -56,6 +57,7 @@ struct parts {
 	struct kvp_scrub scrub;
 	struct kvp_resilver resilver;
 	struct kvp_returns returns;
+	struct kvp_ahead ahead;
 	struct kvp_trim trim;
 	struct kvp_passdown passdown;
 	struct kvp_drain drain;
@@ -83,6 +85,7 @@ static void assemble(struct parts *parts)
 	pool->scrub = &parts->scrub;
 	pool->resilver = &parts->resilver;
 	pool->returns = &parts->returns;
+	pool->ahead = &parts->ahead;
 	pool->trim = &parts->trim;
 	pool->passdown = &parts->passdown;
 	pool->drain = &parts->drain;
@@ -271,6 +274,7 @@ static void free_parts(struct kvp_pool *pool)
 	if (pool->scrub_wq)
 		destroy_workqueue(pool->scrub_wq);
 	pool->scrub_wq = NULL;
+	kvp_ahead_exit(pool);
 	kvp_finds_stop(pool);
 	if (pool->work_wq) {
 		/* The stop itself may have noted the loss of a leg or an event. */
@@ -487,6 +491,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_scrub_init(pool);
 	kvp_resilver_init(pool);
 	kvp_returns_init(pool);
+	kvp_ahead_init(pool);
 	kvp_trim_init(pool);
 	if (s->format)
 		ret = write_first_superblock(pool, refusal);
@@ -513,6 +518,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_resilver_unquiesce(pool);
 	kvp_returns_unquiesce(pool);
 	kvp_trim_unquiesce(pool);
+	kvp_ahead_unquiesce(pool);
 	return 0;
 }
 
@@ -610,6 +616,7 @@ void kvp_pool_suspending(struct kvp_pool *pool)
 	kvp_returns_quiesce(pool);
 	kvp_resilver_quiesce(pool);
 	kvp_trim_quiesce(pool);
+	kvp_ahead_quiesce(pool);
 }
 
 void kvp_pool_not_suspending(struct kvp_pool *pool)
@@ -620,6 +627,7 @@ void kvp_pool_not_suspending(struct kvp_pool *pool)
 	kvp_resilver_unquiesce(pool);
 	kvp_returns_unquiesce(pool);
 	kvp_trim_unquiesce(pool);
+	kvp_ahead_unquiesce(pool);
 }
 
 /*
@@ -643,6 +651,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	kvp_returns_quiesce(pool);
 	kvp_resilver_quiesce(pool);
 	kvp_trim_quiesce(pool);
+	kvp_ahead_quiesce(pool);
 	kvp_drain_quiesce(pool);
 	set_bit(KVP_POOL_QUIESCED, &pool->flags);
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
@@ -705,6 +714,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 	kvp_resilver_unquiesce(pool);
 	kvp_returns_unquiesce(pool);
 	kvp_trim_unquiesce(pool);
+	kvp_ahead_unquiesce(pool);
 }
 
 void kvp_pool_stop(struct kvp_pool *pool)

@@ -6,73 +6,142 @@
 #include "table/move.h"
 #include "table/table.h"
 
-#define MOVE_PAGES	128	/* that are written together */
+#define MOST_LOOKS	512	/* at pages, for one batch: the checkpoint lock is held */
 
-struct move {
-	struct kvp_vdev *v;
-	const struct kvp_geometry *to;
-	struct kvp_batch *batch;
-	struct page *pages[MOVE_PAGES];
+struct kvp_move_pages {
+	struct kvp_batch *batch;	/* of the table, under checkpoint_lock */
+	struct page *pages[KVP_MOVE_PAGES];
 	u32 nr;		/* pages with contents; their writes may be waiting in the batch */
 };
 
-static int write_batch(struct move *m)
+void kvp_move_pages_free(struct kvp_move_pages *p)
 {
-	int ret = kvp_batch_write(m->batch);
+	u32 i;
 
-	kvp_batch_reset(m->batch);
-	m->nr = 0;
-	return ret;
+	for (i = 0; p && i < KVP_MOVE_PAGES; i++)
+		if (p->pages[i])
+			__free_page(p->pages[i]);
+	kvfree(p);
+}
+
+struct kvp_move_pages *kvp_move_pages_alloc(void)
+{
+	struct kvp_move_pages *p = kvzalloc(sizeof(*p), GFP_KERNEL);
+	u32 i;
+
+	for (i = 0; p && i < KVP_MOVE_PAGES; i++) {
+		p->pages[i] = alloc_page(GFP_KERNEL);
+		if (p->pages[i])
+			continue;
+		kvp_move_pages_free(p);
+		p = NULL;
+	}
+	return p;
+}
+
+/* --- writing ------------------------------------------------------------------------- */
+
+/* -EIO for any error: what was added is lost. */
+static int write_batch(struct kvp_table_move *m, struct kvp_move_pages *p)
+{
+	int ret = kvp_batch_write(p->batch);
+
+	kvp_batch_reset(p->batch);
+	if (!ret)
+		WRITE_ONCE(m->written, m->written + p->nr);
+	p->nr = 0;
+	return ret ? -EIO : 0;
 }
 
 /* The next page is filled: it goes to each place that it has. */
-static int add_page(struct move *m, u32 level, u64 index, unsigned int slot)
+static int add_page(struct kvp_table_move *m, struct kvp_move_pages *p, u32 level, u64 index,
+		    unsigned int slot)
 {
-	struct page *page = m->pages[m->nr++];
+	struct page *page = p->pages[p->nr++];
 	int ret = 0;
 	u32 copy;
 
 	for (copy = 0; !ret && copy < kvp_page_copies(m->to); copy++) {
 		struct kvp_place at = kvp_page_place(m->to, level, index, slot, copy);
 
-		if (kvp_batch_add_at(m->batch, m->v, at, page))
+		if (kvp_batch_add_at(p->batch, m->v, at, page))
 			continue;
-		ret = kvp_batch_write(m->batch);
-		if (!ret && WARN_ON_ONCE(!kvp_batch_add_at(m->batch, m->v, at, page)))
+		ret = kvp_batch_write(p->batch);
+		if (!ret && WARN_ON_ONCE(!kvp_batch_add_at(p->batch, m->v, at, page)))
 			ret = -EIO;
 	}
-	return !ret && m->nr == MOVE_PAGES ? write_batch(m) : ret;
+	return ret ? -EIO : 0;
 }
 
-static int move_level(struct move *m, u32 level)
+/* --- pages that are on disk --------------------------------------------------------------- */
+
+/* The next page. 1; 0: there are no more; or -errno. *@dirty: a dirty one was passed over. */
+static int move_page(struct kvp_table_move *m, struct kvp_move_pages *p, bool *dirty)
 {
 	struct kvp_table_page is;
-	kvp_vblock_t own = kvp_vblock(0);
 	int ret;
 
-	while ((ret = kvp_table_next_clean(m->v, level, &own, m->pages[m->nr], &is)) > 0) {
-		ret = add_page(m, level, is.index, kvp_ptr_slot(is.ptr));
+	for (; m->level < m->v->g->levels; m->level++, m->own = kvp_vblock(0)) {
+		ret = kvp_table_next_page(m->v, m->level, &m->own, m->since, p->pages[p->nr], &is);
+		if (ret < 0)
+			return ret;
+		*dirty |= ret && is.dirty;
+		if (ret && !is.dirty)
+			ret = add_page(m, p, m->level, is.index, kvp_ptr_slot(is.ptr)) ?: 1;
 		if (ret)
 			return ret;
 	}
+	return 0;
+}
+
+/* Fill a batch, and write it. Also after an error: @m is behind the pages that were added. */
+static int move_some(struct kvp_table_move *m, struct kvp_move_pages *p, u32 most, bool *dirty)
+{
+	u32 looked = 0;
+	int ret = 1, error;
+
+	while (ret > 0 && p->nr < most && looked++ < MOST_LOOKS)
+		ret = move_page(m, p, dirty);
+	error = write_batch(m, p);
+	return error ?: ret;
+}
+
+int kvp_table_move_some(struct kvp_table_move *m, struct kvp_move_pages *p, u32 most)
+{
+	struct kvp_pool *pool = m->v->pool;
+	bool dirty = false;
+	int ret;
+
+	mutex_lock(&pool->checkpoint_lock);
+	p->batch = pool->table->batch;
+	ret = move_some(m, p, most, &dirty);
+	kvp_batch_reset(p->batch);
+	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
 }
 
+/* --- pages above the old top level --------------------------------------------------------- */
+
 /* A page of the new level @level, above those that @below name. */
-static int make_page(struct move *m, u32 level, u32 index, const u64 *below, u32 nr, u64 *ptr)
+static int make_page(struct kvp_table_move *m, struct kvp_move_pages *p, u32 level, u32 index,
+		     const u64 *below, u32 nr, u64 *ptr)
 {
-	__le64 *w = page_address(m->pages[m->nr]);
+	__le64 *w = page_address(p->pages[p->nr]);
+	int ret;
 	u32 i;
 
 	clear_page(w);
 	for (i = 0; i < KVP_PTRS_PER_PAGE && i < nr; i++)
 		w[i] = cpu_to_le64(below[i]);
 	*ptr = kvp_table_pointer(m->v, level, index, w, 0);
-	return kvp_ptr_null(*ptr) ? 0 : add_page(m, level, index, 0);
+	if (kvp_ptr_null(*ptr))
+		return 0;
+	ret = add_page(m, p, level, index, 0);
+	return !ret && p->nr == KVP_MOVE_PAGES ? write_batch(m, p) : ret;
 }
 
 /* @roots has @nr pointers of the old top level; those of the new one take their place. */
-static int add_levels(struct move *m, u64 *roots, u32 nr)
+static int add_levels(struct kvp_table_move *m, struct kvp_move_pages *p, u64 *roots, u32 nr)
 {
 	u32 level, i;
 	int ret = 0;
@@ -81,7 +150,7 @@ static int add_levels(struct move *m, u64 *roots, u32 nr)
 		u32 pages = DIV_ROUND_UP(nr, KVP_PTRS_PER_PAGE);
 
 		for (i = 0; !ret && i < pages; i++)
-			ret = make_page(m, level, i, &roots[i * KVP_PTRS_PER_PAGE],
+			ret = make_page(m, p, level, i, &roots[i * KVP_PTRS_PER_PAGE],
 					nr - i * KVP_PTRS_PER_PAGE, &roots[i]);
 		memset(&roots[pages], 0, (nr - pages) * sizeof(*roots));
 		nr = pages;
@@ -89,60 +158,36 @@ static int add_levels(struct move *m, u64 *roots, u32 nr)
 	return ret;
 }
 
-static int move_all(struct move *m, u64 *roots)
+static int move_all(struct kvp_table_move *m, struct kvp_move_pages *p, u64 *roots)
 {
-	u32 nr = kvp_root_count(m->v->g), level;
-	int ret = 0;
+	u32 nr = kvp_root_count(m->v->g);
+	bool dirty = false;
+	int ret = 1;
 
 	memset(roots, 0, KVP_MAX_ROOTS * sizeof(*roots));
 	memcpy(roots, &m->v->pool->table->roots[m->v->first_root], nr * sizeof(*roots));
-	for (level = 0; !ret && level < m->v->g->levels; level++)
-		ret = move_level(m, level);
+	while (ret > 0)
+		ret = move_some(m, p, KVP_MOVE_PAGES, &dirty);
+	if (!ret && dirty)
+		ret = -EAGAIN;
 	if (!ret)
-		ret = add_levels(m, roots, nr);
-	return ret ?: write_batch(m);
+		ret = add_levels(m, p, roots, nr);
+	return ret ?: write_batch(m, p);
 }
 
-static void free_move(struct move *m)
+int kvp_table_move(struct kvp_table_move *m, u64 roots[KVP_MAX_ROOTS])
 {
-	u32 i;
-
-	for (i = 0; i < MOVE_PAGES; i++)
-		if (m->pages[i])
-			__free_page(m->pages[i]);
-	kvfree(m);
-}
-
-static struct move *alloc_move(void)
-{
-	struct move *m = kvzalloc(sizeof(*m), GFP_KERNEL);
-	u32 i;
-
-	for (i = 0; m && i < MOVE_PAGES; i++) {
-		m->pages[i] = alloc_page(GFP_KERNEL);
-		if (m->pages[i])
-			continue;
-		free_move(m);
-		m = NULL;
-	}
-	return m;
-}
-
-int kvp_table_move(struct kvp_vdev *v, const struct kvp_geometry *to, u64 roots[KVP_MAX_ROOTS])
-{
-	struct kvp_pool *pool = v->pool;
-	struct move *m = alloc_move();
+	struct kvp_pool *pool = m->v->pool;
+	struct kvp_move_pages *p = kvp_move_pages_alloc();
 	int ret;
 
-	if (!m)
+	if (!p)
 		return -ENOMEM;
-	m->v = v;
-	m->to = to;
 	mutex_lock(&pool->checkpoint_lock);
-	m->batch = pool->table->batch;
-	ret = move_all(m, roots);
-	kvp_batch_reset(m->batch);
+	p->batch = pool->table->batch;
+	ret = move_all(m, p, roots);
+	kvp_batch_reset(p->batch);
 	mutex_unlock(&pool->checkpoint_lock);
-	free_move(m);
+	kvp_move_pages_free(p);
 	return ret;
 }

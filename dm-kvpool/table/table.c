@@ -1341,8 +1341,8 @@ static void write_missed(const struct kvp_tpage *tp, struct page *page)
 	}
 }
 
-int kvp_table_next_clean(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, struct page *page,
-			 struct kvp_table_page *is)
+int kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
+			struct page *page, struct kvp_table_page *is)
 {
 	struct kvp_tpage *tp;
 	bool lost;
@@ -1350,7 +1350,7 @@ int kvp_table_next_clean(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, struc
 
 	lockdep_assert_held(&v->pool->checkpoint_lock);
 	for (;;) {
-		ret = next_page(v, level, own, kvp_vblock(v->g->data_blocks), 0);
+		ret = next_page(v, level, own, kvp_vblock(v->g->data_blocks), since);
 		if (ret <= 0)
 			return ret;
 		tp = load(v, level, index_of(v, level, *own));
@@ -1359,11 +1359,11 @@ int kvp_table_next_clean(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, struc
 		*own = next_below(v, level, *own);
 		*is = (struct kvp_table_page){ .index = tp->index, .ptr = tp->durable };
 		lost = kvp_ptr_lost(tp->durable);
-		ret = copy_if_clean(v->pool->table, tp, page);
+		is->dirty = !copy_if_clean(v->pool->table, tp, page);
 		kvp_table_put(v->pool, tp);
 		/* Nothing is on disk of a page that was given up. */
 		if (!lost)
-			return ret ?: -EAGAIN;
+			return 1;
 	}
 }
 

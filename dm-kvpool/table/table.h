@@ -407,23 +407,30 @@ void kvp_table_shrink(struct kvp_pool *pool, bool all);
 int __must_check kvp_table_copy_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
 				     struct page *page);
 
-/* A page as it is on disk: its number in its level, and the pointer that names it. */
+/**
+ * struct kvp_table_page - a page of the table
+ * @index: its number in its level
+ * @ptr: the pointer that names it on disk
+ * @dirty: it is not as it is on disk; the next checkpoint writes it
+ */
 struct kvp_table_page {
 	u64 index, ptr;
+	bool dirty;
 };
 
 /**
- * kvp_table_next_clean() - copy the next table page of @v that was ever written
+ * kvp_table_next_page() - find the next table page of @v that changed, and copy it unless it is dirty
  * @level: of the page
  * @own: a block of @v; receives the first block behind the page that was found
+ * @since: era; pages whose newest change on disk is older are skipped. 0: none
  * @page: to copy into
  * @is: receives which one it is
  *
  * Pages that were given up are passed over. Caller holds checkpoint_lock. Return: 1; 0: there is
- * none from *@own on; -EAGAIN: it is not clean; or -errno: it, or one above it, cannot be read.
+ * none from *@own on; -ENOMEM: try again; or -errno: it, or one above it, cannot be read.
  */
-int __must_check kvp_table_next_clean(struct kvp_vdev *v, u32 level, kvp_vblock_t *own,
-				      struct page *page, struct kvp_table_page *is);
+int __must_check kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
+				     struct page *page, struct kvp_table_page *is);
 
 /** kvp_table_pointer() - the pointer to a page of @v with @w in @slot; null: nothing is below */
 u64 kvp_table_pointer(const struct kvp_vdev *v, u32 level, u64 index, const __le64 *w,

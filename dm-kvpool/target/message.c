@@ -10,7 +10,9 @@
 #include "core/core.h"
 #include "io/inject.h"
 #include "log/log.h"
+#include "pool/ahead.h"
 #include "pool/cachemode.h"
+#include "pool/grow.h"
 #include "pool/online.h"
 #include "pool/pool.h"
 #include "ram/rcache.h"
@@ -204,6 +206,51 @@ static int msg_trim(struct message *m)
 		return refused(m, "no trim is running", "start one first", ret);
 	if (ret == -EOPNOTSUPP)
 		return refused(m, "no leg with data offers discards", "nothing needs to be done", ret);
+	return ret;
+}
+
+/* A leg without a device has the size that it had. */
+static void leg_sizes(const struct kvp_pool *pool, struct kvp_grow *w)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+
+		w->leg_blocks[i] = leg->bdev ? bdev_nr_sectors(leg->bdev) >> KVP_SECTORS_SHIFT :
+					       leg->size_blocks;
+	}
+}
+
+static int grow_ahead(struct message *m)
+{
+	struct kvp_refusal r = { .what = "message grow" };
+	struct kvp_grow *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	int ret;
+
+	if (!w)
+		return -ENOMEM;
+	leg_sizes(m->pool, w);
+	ret = kvp_pool_grow_ahead(m->pool, w, &r);
+	kfree(w);
+	if (ret) {
+		kvp_registry_refused(&r, false);
+		m->refused = true;
+	}
+	return ret;
+}
+
+static int msg_grow(struct message *m)
+{
+	int ret;
+
+	if (!strcmp(m->argv[1], "start"))
+		return grow_ahead(m);
+	if (strcmp(m->argv[1], "stop"))
+		return refused(m, "unknown word", "use start or stop", -EINVAL);
+	ret = kvp_ahead_stop(m->pool);
+	if (ret == -ENOENT)
+		return refused(m, "no checksum table is being copied", "start that first", ret);
 	return ret;
 }
 
@@ -441,6 +488,7 @@ static const struct kind {
 	{ "give_up", 2, 3, msg_give_up, true },
 	{ "scrub", 2, 3, msg_scrub, true },
 	{ "trim", 2, 2, msg_trim, true },
+	{ "grow", 2, 2, msg_grow, true },
 	{ "offline", 2, 2, msg_offline, true, true },
 	{ "online", 2, 2, msg_online, true },
 	{ "set", 2, 4, msg_set, true, true },

@@ -13,6 +13,7 @@
 #include "home/speed.h"
 #include "io/flight.h"
 #include "log/log.h"
+#include "pool/ahead.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
 #include "pool/online.h"
@@ -555,6 +556,18 @@ static void say_trim(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "passdown.dropped", f.dropped);
 }
 
+static void say_ahead(struct printer *p, struct kvp_pool *pool)
+{
+	static const char *const states[] = {
+		[KVP_AHEAD_NONE] = "none", [KVP_AHEAD_RUNNING] = "running",
+		[KVP_AHEAD_READY] = "ready", [KVP_AHEAD_STOPPED] = "stopped",
+		[KVP_AHEAD_FAILED] = "failed",
+	};
+
+	say(p, "grow.state=%s\n", states[kvp_ahead_state(pool->ahead)]);
+	say_number(p, "grow.pages", kvp_ahead_written(pool->ahead));
+}
+
 static void say_resilver(struct printer *p, struct kvp_pool *pool)
 {
 	struct kvp_resilver_figures f;
@@ -615,6 +628,7 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	say_scrub(&p, pool);
 	say_resilver(&p, pool);
 	say_trim(&p, pool);
+	say_ahead(&p, pool);
 	say_tunables(&p, pool);
 	return 1;
 }

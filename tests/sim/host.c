@@ -355,6 +355,22 @@ int host_larger(struct host *h, const struct host_start *hs)
 	return load_table(h, hs, kvp_pool_grow);
 }
 
+int host_grow_ahead(struct host *h, const struct host_start *hs)
+{
+	struct kvp_grow *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int ret;
+	u32 i;
+
+	fill_start(s, hs);
+	for (i = 0; i < s->nr_legs; i++)
+		w->leg_blocks[i] = s->legs[i].size_blocks;
+	ret = kvp_pool_grow_ahead(h->pool, w, &h->refusal);
+	kfree(s);
+	kfree(w);
+	return ret;
+}
+
 bool host_labelled(u32 disk)
 {
 	const struct image *img = &disks.img[disk];

@@ -109,6 +109,9 @@ int host_attach(struct host *h, const struct host_start *hs);
 int host_detach(struct host *h, const struct host_start *hs);
 /** host_larger() - suspend, use more of the legs, as @hs has them, resume; the engine's error */
 int host_larger(struct host *h, const struct host_start *hs);
+
+/** host_grow_ahead() - begin to copy the table for that; the engine's error */
+int host_grow_ahead(struct host *h, const struct host_start *hs);
 /** host_labelled() - true if some block of the disk's label is not zeros */
 bool host_labelled(u32 disk);
 /** host_disk() - the disk that leg @leg is on */

@@ -8,6 +8,7 @@
 
 #include "suite.h"
 #include "format/regions.h"
+#include "pool/ahead.h"
 #include "pool/pool.h"
 #include "super/members.h"
 #include "table/table.h"
@@ -152,6 +153,170 @@ static void grow_main(void *arg)
 	host_write(h, 3, 70, false);
 	host_flush(h);
 	note_lost(g);
+}
+
+/* --- the table is copied ahead -------------------------------------------------------- */
+
+static void ahead_begins(struct larger *g, u32 blocks)
+{
+	u32 least = sim_least_levels;
+
+	become(g, blocks);
+	if (g->shape->levels)
+		sim_least_levels = g->shape->levels;
+	if (host_grow_ahead(&g->host, &g->hs))
+		sim_fail("not copied ahead: %s", g->host.refusal.why);
+	sim_least_levels = least;
+}
+
+static void wait_for_ahead(struct larger *g)
+{
+	const struct kvp_ahead *a = g->host.pool->ahead;
+
+	while (READ_ONCE(a->state) == KVP_AHEAD_RUNNING)
+		host_sleep(1);
+	if (a->state != KVP_AHEAD_READY && g->victim == NO_DISK)
+		sim_fail("not copied ahead: state %u", a->state);
+}
+
+/* Each block has what was written last, from the disks alone. */
+static void read_all(struct larger *g)
+{
+	u64 block;
+
+	host_stop(&g->host);
+	start(g, false);
+	for (block = 0; block < g->host.pool->sb->pool_blocks; block++)
+		host_read_check(&g->host, block);
+}
+
+/* A pool of several leaves, which may grow once more. */
+static u64 start_larger(struct larger *g)
+{
+	u64 blocks;
+
+	start(g, true);
+	grow(g, MORE);
+	blocks = g->host.pool->sb->pool_blocks;
+	fill(&g->host, 3, blocks);
+	g->host.pool->ahead->step = 1;
+	return blocks;
+}
+
+/*
+ * The host goes on while the table is copied: pages that were copied change, others are dirty when
+ * their turn comes, and some leave the table. Eras do not end meanwhile.
+ */
+static void ahead_main(void *arg)
+{
+	struct larger *g = arg;
+	struct host *h = &g->host;
+	u64 before = start_larger(g);
+
+	host_write(h, 300, 5, true);
+	g->from = disks.trace.nr;
+	if (g->victim != NO_DISK) {
+		disks_fault(FAULT_DEATH, g->victim, 0, ~0ull)->after = g->after;
+		h->may_fail = true;
+	}
+	ahead_begins(g, MOST);
+	host_write(h, 40, 3, true);
+	host_discard(h, 512, 512);
+	host_checkpoint(h);
+	host_write(h, before - 9, 9, false);
+	wait_for_ahead(g);
+	host_write(h, 60, 3, true);
+	host_checkpoint(h);
+	host_write(h, 1100, 2, false);
+	if (grow(g, MOST)) {
+		g->crash.grown_at = disks.trace.nr;
+		g->crash.grown_from = before;
+		host_write(h, before - 4, 30, true);
+	}
+	host_write(h, 21, 4, true);
+	host_checkpoint(h);
+	host_write(h, 3, 70, false);
+	host_flush(h);
+	note_lost(g);
+}
+
+/* What changed so far is of an era before the durable one. */
+static void end_era(struct host *h)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		host_sleep(1500);
+		host_write(h, 40, 3, true);
+		host_checkpoint(h);
+	}
+}
+
+/*
+ * Pages go to their places once: in a second pass only those that changed, and in the growth those
+ * that changed after that. A suspend in between interrupts a pass.
+ */
+static void ahead_twice_main(void *arg)
+{
+	struct larger *g = arg;
+	struct host *h = &g->host;
+	u64 whole, again;
+
+	start_larger(g);
+	end_era(h);
+	ahead_begins(g, MOST);
+	kvp_pool_suspending(h->pool);
+	kvp_pool_quiesce(h->pool);
+	if (h->pool->ahead->state != KVP_AHEAD_RUNNING)
+		sim_fail("state %u: the case was not set up", h->pool->ahead->state);
+	kvp_pool_unquiesce(h->pool);
+	wait_for_ahead(g);
+	whole = kvp_ahead_written(h->pool->ahead);
+	end_era(h);
+	ahead_begins(g, MOST);
+	wait_for_ahead(g);
+	again = kvp_ahead_written(h->pool->ahead);
+	if (!again || again * 2 > whole)
+		sim_fail("%llu pages of %llu in the second pass", again, whole);
+	host_write(h, 1100, 3, true);
+	host_discard(h, 40, 2);
+	grow(g, MOST);
+	if (!h->pool->ahead->grown || h->pool->ahead->grown * 2 > whole)
+		sim_fail("%llu pages of %llu in the growth", h->pool->ahead->grown, whole);
+	read_all(g);
+	host_stop(h);
+}
+
+/*
+ * What was copied ahead does not count for a leg that was out for a while: it may have lost what it
+ * had not flushed.
+ */
+static void ahead_away_main(void *arg)
+{
+	struct larger *g = arg;
+	struct host *h = &g->host;
+	u64 whole;
+
+	start_larger(g);
+	end_era(h);
+	ahead_begins(g, MOST);
+	wait_for_ahead(g);
+	whole = kvp_ahead_written(h->pool->ahead);
+	h->may_fail = true;
+	if (kvp_leg_offline(h->pool, &h->pool->legs[1]))
+		sim_fail("leg 1 stays: %s", h->refusal.why);
+	if (host_online(h, 1))
+		sim_fail("leg 1 does not return: %s", h->refusal.why);
+	host_wait_resilver(h);
+	grow(g, MOST);
+	if (h->pool->ahead->grown < whole)
+		sim_fail("%llu pages of %llu in the growth", h->pool->ahead->grown, whole);
+	host_stop(h);
+	g->hs.missing = BIT(0);
+	g->hs.degraded = true;
+	start(g, false);
+	read_all(g);
+	host_stop(h);
 }
 
 /* And once more: data comes to where the table was. */
@@ -372,12 +537,18 @@ void run_larger(void)
 
 		case_of("larger", s, grow_main, NO_DISK, 0, opt.thorough ? ~0u : 60);
 		case_of("larger-whole", s, whole_main, NO_DISK, 0, 0);
+		case_of("larger-ahead", s, ahead_main, NO_DISK, 0, opt.thorough ? ~0u : 10);
 		if (!s->first && !s->second)
 			case_of("larger-again", s, again_main, NO_DISK, 0, 24);
 		if (s->hs.legs > 1 && !s->hs.second && !s->hs.cache)
 			case_of("larger-away", s, away_main, NO_DISK, 0, 0);
 		case_of("larger-small-leg", s, small_leg_main, NO_DISK, 0, 0);
 	}
+	case_of("larger-ahead-twice", &shapes[1], ahead_twice_main, NO_DISK, 0, 0);
+	case_of("larger-ahead-away", &shapes[1], ahead_away_main, NO_DISK, 0, 0);
+	for (victim = 0; victim < 2; victim++)
+		for (after = 0; after < 40; after += 5)
+			case_of("larger-ahead-lost", &shapes[1], ahead_main, victim, after, 4);
 	case_of("larger-replaced", &shapes[1], replaced_main, NO_DISK, 0, 0);
 	for (victim = 0; victim < 2; victim++)
 		for (after = 0; after < 24; after++)

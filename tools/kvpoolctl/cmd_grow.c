@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drain.h"
 #include "format/grow.h"
@@ -11,6 +12,7 @@
 #include "reload.h"
 
 #define TABLE_LEN	8192
+#define POLL_US		200000
 
 struct change {
 	struct dm_entry e;
@@ -145,7 +147,7 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 		ctl_json(json_object_get(root));
 	else if (ctl->dry_run)
 		printf("would grow pool %s\nusable    %s, now %s\ncopies    at most %s of its "
-		       "checksum table, while requests wait\ntable     %s\n", c->e.name, is, was,
+		       "checksum table, while the pool is in use\ntable     %s\n", c->e.name, is, was,
 		       ctl_size(ctl, most_to_copy(c), most),
 		       json_text_at(json_at(root, "plan"), "table"));
 	else
@@ -154,15 +156,47 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 
 /* --- the run ------------------------------------------------------------------------ */
 
-/* Data that only the cache has is written home while the pool is in use. */
+/*
+ * Most of the checksum table is copied while the pool is in use. If that fails, or the module does
+ * not know it, all of it is copied while requests wait.
+ */
+static void copy_ahead(struct ctl *ctl, const struct change *c)
+{
+	const char *state;
+	struct stats s;
+	struct err err;
+	bool running;
+
+	if (dm_message(c->e.name, "grow start", NULL, NULL))
+		return;
+	do {
+		usleep(POLL_US);
+		if (stats_load(c->e.name, &s, &err))
+			break;
+		state = stats_text(&s, "grow.state");
+		running = state && !strcmp(state, "running");
+		ctl_progress(ctl, "copying the checksum table", stats_number(&s, "grow.pages"),
+			     most_to_copy(c) >> KVP_BLOCK_SHIFT);
+		stats_free(&s);
+	} while (running);
+	ctl_progress(ctl, "copying the checksum table", 0, 0);
+}
+
+/*
+ * Data that only the cache has is written home while the pool is in use. That changes the table, so
+ * what changed is copied once more.
+ */
 static int execute(struct ctl *ctl, const struct change *c, struct err *err)
 {
 	int ret;
 
+	copy_ahead(ctl, c);
 	if (c->logs_there && drain_for_a_while(ctl, c->e.name, err))
 		return -1;
 	drain_shield();
-	ctl_busy(ctl, "writing memory home, and copying the checksum table");
+	dm_message(c->e.name, "checkpoint", NULL, NULL);
+	copy_ahead(ctl, c);
+	ctl_busy(ctl, "writing memory home, and copying the rest of the checksum table");
 	dm_message(c->e.name, "checkpoint", NULL, NULL);
 	ret = dm_reload(c->e.name, new_sectors(c), c->table, c->sectors, c->before, err);
 	ctl_busy_end();
@@ -212,8 +246,9 @@ const struct command cmd_grow = {
 		"place or the devices themselves grew, this makes the vdev and the pool larger. "
 		"Each vdev that can grow does. Its device grows at once; a file system on it can "
 		"grow afterwards (resize2fs, xfs_growfs). Existing data stays in place, at its "
-		"address. The checksum table goes to the end of the legs: requests wait while it is "
-		"copied; -n says how much that is at most.",
+		"address. The checksum table goes to the end of the legs. It is copied while the pool "
+		"is in use; requests wait while the rest is, which changed meanwhile. -n says how "
+		"much is copied at most.",
 	.more = "All legs of the vdev must be in sync. The smallest decides. A cache does not grow: "
 		"replace its SSDs. A power cut at any time leaves the pool as it was, or the larger "
 		"one. An older version of the module does not start a pool that has grown.",

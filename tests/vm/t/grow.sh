@@ -3,7 +3,7 @@
 # test: a mirror and a parity1 grow in use: disks are enlarged, or others take their place; a file system follows; restarted
 # kernels: 6.12
 # timeout: 300
-# turn: legs-replaced */pool/grow.c */table/move.c *kvpoolctl/cmd_grow.c
+# turn: legs-replaced */pool/grow.c */pool/ahead.c */table/move.c *kvpoolctl/cmd_grow.c
 # needs: gcc python3 fio
 . "$KVPOOL_TOP/tests/vm/legs.sh"
 for i in 0 1 2 3 4; do
@@ -36,6 +36,7 @@ begin_load
 run 0 grow -n tank; has out 'would grow pool tank'; has out '1 grow mirror 2 '
 expect_eq "$(size)" "$was"
 run 0 grow -j tank
+[ "$(stat_of tank grow.pages)" -gt 0 ] || fail "no page of the table was copied ahead"
 expect_eq "$(json plan.action) $(json plan.size_before) $(json plan.size)" "grow $was $(size)"
 [ "$(size)" -gt $((was + (40 << 20))) ] || fail "it has grown to $(size) only"
 wait_more tank io.write_blocks 256

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Before a pool grows, while it is in use, the pages of its checksum table are written to their new
+ * places. The head of ahead.c has the steps.
+ */
+#ifndef KVP_POOL_AHEAD_H
+#define KVP_POOL_AHEAD_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "format/grow.h"
+#include "table/move.h"
+
+struct kvp_pool;
+
+enum kvp_ahead_state {
+	KVP_AHEAD_NONE,
+	KVP_AHEAD_RUNNING,
+	KVP_AHEAD_READY,
+	KVP_AHEAD_STOPPED,
+	KVP_AHEAD_FAILED,
+};
+
+/**
+ * struct kvp_ahead - pages of tables that are written ahead of a growth; not kept over a restart
+ * @lock: start, stop, and what is known of the last pass
+ * @w: the growth, and @next its superblock
+ * @epoch: of the pool, when the first of the passes began that build on one another
+ * @era: what is not in its new place after the passes that have ended changed in this era or later;
+ *	0: none has ended
+ * @next_era: the same after the pass that runs
+ * @step: pages that are written under one lock; tests have fewer
+ * @vdev, @move: how far the pass is
+ * @before: pages that earlier vdevs of the pass had
+ * @grown: pages that the last growth had to copy itself
+ * @stop: it must end
+ * @quiesce: the pool is suspended, or stops. The pass goes on after a suspend
+ */
+struct kvp_ahead {
+	struct kvp_pool *pool;
+	struct work_struct work;
+	struct mutex lock;
+	enum kvp_ahead_state state;
+	struct kvp_grow w;
+	struct kvp_sb *next;
+	u64 epoch;
+	u32 era, next_era;
+	u32 step;
+	u32 vdev;
+	struct kvp_table_move move;
+	u64 before, grown;
+	bool stop, quiesce;
+};
+
+void kvp_ahead_init(struct kvp_pool *pool);
+void kvp_ahead_exit(struct kvp_pool *pool);
+
+/**
+ * kvp_ahead_start() - begin a pass
+ * @next: superblock of the growth; the pass owns it from now on, also after an error
+ * @w: the growth. If it is that of the last pass, only what changed since then is written
+ *
+ * Return: 0; -EBUSY: one runs. Context: process; does not wait for I/O.
+ */
+int __must_check kvp_ahead_start(struct kvp_pool *pool, struct kvp_sb *next,
+				 const struct kvp_grow *w);
+
+/** kvp_ahead_stop() - end the pass; -ENOENT: none runs. Context: process, waits for half a MiB. */
+int __must_check kvp_ahead_stop(struct kvp_pool *pool);
+
+/**
+ * kvp_ahead_since() - the era since which pages have to be written for growth @w
+ *
+ * Return: 0: all of them. Context: process; the pool is quiesced.
+ */
+u32 kvp_ahead_since(struct kvp_pool *pool, const struct kvp_grow *w);
+
+/** kvp_ahead_grown() - the pool has grown, or was to: it copied @pages; none are ahead any more */
+void kvp_ahead_grown(struct kvp_pool *pool, u64 pages);
+
+/** kvp_ahead_written() - pages that the pass has written. Context: any; takes no lock. */
+u64 kvp_ahead_written(const struct kvp_ahead *a);
+
+/** kvp_ahead_state() - what the last pass does. Context: any; takes no lock. */
+enum kvp_ahead_state kvp_ahead_state(const struct kvp_ahead *a);
+
+void kvp_ahead_quiesce(struct kvp_pool *pool);
+void kvp_ahead_unquiesce(struct kvp_pool *pool);
+
+#endif /* KVP_POOL_AHEAD_H */
