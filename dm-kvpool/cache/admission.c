@@ -76,15 +76,12 @@ bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32
 {
 	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]) >> KVP_BLOCK_SHIFT;
 	struct kvp_admission *f = pool->fill;
-	unsigned long flags;
 	bool fills;
 
 	if (READ_ONCE(f->stopped))
 		return false;
-	spin_lock_irqsave(&f->lock, flags);
 	fills = !kvp_ssd_bypass(ask, false, count,
 				kvp_run_note(&f->runs, kvp_block_nr(first), count, false), cutoff);
-	spin_unlock_irqrestore(&f->lock, flags);
 	if (!fills)
 		refuse(pool, KVP_ADMIT_STREAM, count);
 	if (!fills || !kvp_scache_asked(pool, count))
@@ -745,6 +742,7 @@ int kvp_admit_start(struct kvp_pool *pool)
 	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool) || kvp_admit_in_use(f))
 		return 0;
 	spin_lock_init(&f->lock);
+	kvp_runs_init(&f->runs);
 	INIT_LIST_HEAD(&f->free);
 	INIT_LIST_HEAD(&f->waiting);
 	INIT_LIST_HEAD(&f->sent);

@@ -79,9 +79,9 @@ struct kvp_candidate {
 
 /**
  * struct kvp_admission - fills of a pool
- * @lock: irqsave; for all down to @count
+ * @lock: irqsave; for all down to @count, but @runs
  * @free, @waiting, @sent: candidates; the last are in the entry in flight, in its order
- * @runs: finds out which reads are parts of long streams
+ * @runs: finds out which reads are parts of long streams; it has locks of its own
  * @nr_waiting: how many wait
  * @count: of the index
  * @counted: the second of that count; by @work

@@ -59,7 +59,7 @@ bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 block
 	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 	u32 run;
 
-	/* Finding a stream takes a microsecond: skip it for a write that could not use it. */
+	/* Finding a stream takes time: skip it for a write that could not use it. */
 	if (!kvp_ssd_may_bypass(ask, true, blocks))
 		return false;
 	run = kvp_throttle_run(pool, first, blocks);

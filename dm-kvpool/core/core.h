@@ -18,7 +18,7 @@
  *   a shelf of the wbuf
  *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
  *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave), fill->lock (irqsave),
- *   a stripe's lock of the SSD cache's index
+ *   a stripe's lock of the SSD cache's index, a set's lock of runs (irqsave)
  *   flights->lock (irqsave)
  */
 #ifndef KVP_CORE_H

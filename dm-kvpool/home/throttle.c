@@ -14,6 +14,7 @@
 void kvp_throttle_init(struct kvp_pool *pool)
 {
 	spin_lock_init(&pool->throttle->lock);
+	kvp_runs_init(&pool->throttle->runs);
 }
 
 /* The blocks in use, of @most, of what is fuller: the log, or the buffer. */
@@ -39,14 +40,7 @@ bool kvp_throttle_is_slow(const struct kvp_pool *pool)
 
 u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 {
-	struct kvp_throttle *t = pool->throttle;
-	unsigned long flags;
-	u32 run;
-
-	spin_lock_irqsave(&t->lock, flags);
-	run = max(kvp_run_note(&t->runs, kvp_block_nr(first), blocks, true), blocks);
-	spin_unlock_irqrestore(&t->lock, flags);
-	return run;
+	return max(kvp_run_note(&pool->throttle->runs, kvp_block_nr(first), blocks, true), blocks);
 }
 
 bool kvp_throttle_passes(const struct kvp_pool *pool)

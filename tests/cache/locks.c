@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's spinlocks with one thread: taking a held lock is a fault. */
+/* The kernel's spinlocks with one thread: taking a held lock is a fault. And damaged lists are one. */
+#include <stdarg.h>
 #include <stdlib.h>
 
+#include <linux/bug.h>
 #include <linux/spinlock.h>
 
 #include "suite.h"
@@ -39,4 +41,15 @@ void sim_spin_unlock(spinlock_t *lock, const char *where)
 /* with one thread there is no waiting */
 void sim_yield(void)
 {
+}
+
+void sim_fail(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	abort();
 }

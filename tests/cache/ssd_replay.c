@@ -45,6 +45,7 @@ static void ssd_make(struct ssd *s, u32 capacity, u32 span, struct ssd_cell *cel
 {
 	memset(s, 0, sizeof(*s));
 	s->cell = cell;
+	kvp_runs_init(&s->streams);
 	s->places = max(DIV_ROUND_UP(capacity, SEGMENT), 3u) * SEGMENT + SEGMENT;
 	must(!kvp_index_init(&s->index, s->places, 0x5eed));
 	while (s->index.places < s->places)

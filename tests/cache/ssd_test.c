@@ -35,7 +35,7 @@ static bool test_run(void)
 	bool good = true;
 	u32 i;
 
-	memset(&streams, 0, sizeof(streams));
+	kvp_runs_init(&streams);
 	for (i = 0; i < 100; i++)
 		good &= note(1000 + 8 * i, 8, false, 8 * (i + 1));
 	good &= note(1800 + 32, 8, false, 808);		/* a gap of 32 blocks */
@@ -50,15 +50,33 @@ static bool test_run(void)
 	return good;
 }
 
+/* Sets of runs have borders every 512 blocks. A stream does not feel them, on neither side. */
+static bool test_border(void)
+{
+	bool good = true;
+	u64 border;
+	u32 i;
+
+	kvp_runs_init(&streams);
+	for (i = 0; i < 400; i++)
+		good &= note(100 + 12 * i, 12, false, 12 * (i + 1));
+	for (border = 1ull << 30; border < (1ull << 30) + 40 * 512; border += 2 * 512) {
+		good &= note(border - 20, 10, true, 10);
+		good &= note(border + 15, 10, true, 20);	/* behind the border, the run before */
+		good &= note(border - 5, 10, true, 20);		/* the other way round: late */
+	}
+	return good;
+}
+
 /* As many streams as fit, in turns. With one more, the oldest is forgotten. */
-static bool test_runs(void)
+static bool test_runs_that(u32 wraps)
 {
 	bool good = true;
 	u64 stream;
 	u32 i;
 
-	memset(&streams, 0, sizeof(streams));
-	streams.clock = ~0u - 19 * KVP_RUNS - KVP_RUNS / 2;	/* it wraps */
+	kvp_runs_init(&streams);
+	atomic_set(&streams.clock, ~0u - 19 * KVP_RUNS - wraps);
 	for (i = 0; i < 20; i++)
 		for (stream = 0; stream < KVP_RUNS; stream++)
 			good &= note(stream << 30 | 16 * i, 16, stream % 2, 16 * (i + 1));
@@ -69,13 +87,19 @@ static bool test_runs(void)
 	return good;
 }
 
+/* The clock wraps in the last round: in the middle, or early, between the sets' oldest. */
+static bool test_runs(void)
+{
+	return test_runs_that(KVP_RUNS / 2) & test_runs_that(4);
+}
+
 /* A hot part of the device is no stream, however often it is read. */
 static bool test_no_run(void)
 {
 	struct rng rng = { seed };
 	u32 i, run, longest = 0;
 
-	memset(&streams, 0, sizeof(streams));
+	kvp_runs_init(&streams);
 	for (i = 0; i < 100000; i++) {
 		run = kvp_run_note(&streams, 5000 + rng_below(&rng, 200), 1, false);
 		longest = max(longest, run);
@@ -688,6 +712,7 @@ static bool test_amplification(void)
 
 const struct test tests[] = {
 	{ "run", test_run },
+	{ "border", test_border },
 	{ "runs", test_runs },
 	{ "no-run", test_no_run },
 	{ "bypass", test_bypass },

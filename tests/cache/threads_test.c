@@ -9,44 +9,12 @@
  * of an entry names its block and its place, so a mixture of two entries is noticed.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <linux/compiler.h>
-#include <linux/spinlock.h>
-
 #include "suite.h"
 #include "trace.h"
-
-#undef READ_ONCE
-#undef WRITE_ONCE
-#undef smp_load_acquire
-#undef smp_store_release
-#undef spin_lock
-#undef spin_unlock
-#define READ_ONCE(x)			__atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define WRITE_ONCE(x, v)		__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
-#define smp_load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define smp_store_release(p, v)		__atomic_store_n(p, v, __ATOMIC_RELEASE)
-#define spin_lock(l)			real_lock(l)
-#define spin_unlock(l)			real_unlock(l)
-
-static void real_lock(spinlock_t *lock)
-{
-	while (__atomic_exchange_n(&lock->usage, 1, __ATOMIC_ACQUIRE))
-		sched_yield();
-}
-
-/* Lets other threads run often, so that they meet accesses without the lock. */
-static void real_unlock(spinlock_t *lock)
-{
-	static __thread unsigned int unlocks;
-
-	__atomic_store_n(&lock->usage, 0, __ATOMIC_RELEASE);
-	if (++unlocks % 4 == 0)
-		sched_yield();
-}
+#include "threads.h"
 
 #include "policy/index.c"
 

@@ -91,6 +91,7 @@ static void a_stream_grows(struct kunit *test)
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, s);
+	kvp_runs_init(s);
 	for (i = 0; i < 100; i++)
 		KUNIT_EXPECT_EQ(test, kvp_run_note(s, 5000 + 8 * i, 8, false), 8 * (i + 1));
 	KUNIT_EXPECT_EQ(test, kvp_run_note(s, 0, 8, false), 8);

@@ -158,18 +158,18 @@ static const struct work {
 	u64 first;
 	u32 most, most_cached;
 } works[] = {
-	{ "write", write_singles, 256, 4, 68 },
-	{ "rewrite", write_singles, 256, 0, 64 },
+	{ "write", write_singles, 256, 4, 4 },
+	{ "rewrite", write_singles, 256, 0, 0 },
 	{ "flush", flush, 0, 20, 20 },
 	{ "home", checkpoint, 0, 560, 560 },
-	{ "write-long", write_long, 384, 3, 4 },
+	{ "write-long", write_long, 384, 3, 3 },
 	{ "commit", commit, 256, 67, 67 },
 	{ "by-intent", by_intent, 64, 68, ~0u },
 	{ "read-ram", read_ram, 256, 0, 0 },
 	{ "read-home", read_home, 256, OWN, ~0u },
 	{ "read-beside", read_beside, 256, 0, 0 },
 	{ "read-ssd", read_ssd, 256, ~0u, OWN },
-	{ "fill-ssd", fill_ssd, 256, ~0u, OWN + 1400 },
+	{ "fill-ssd", fill_ssd, 256, ~0u, OWN + 1000 },
 };
 
 static struct {
