@@ -19,7 +19,7 @@
  *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
  *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave), fill->lock (irqsave),
  *   a stripe's lock of the SSD cache's index, a set's lock of runs (irqsave)
- *   flights->lock (irqsave)
+ *   a set's lock of flights (irqsave), then flights->lock (irqsave)
  */
 #ifndef KVP_CORE_H
 #define KVP_CORE_H

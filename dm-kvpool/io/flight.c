@@ -25,9 +25,10 @@
 /**
  * struct kvp_flight - a request as a leg has it
  * @pool: a stray may hold a reference to it
- * @io: its owner's request; NULL: it has no waiter any more; by flights.lock
+ * @set: of the processor on which it began
+ * @io: its owner's request; NULL: it has no waiter any more; by set->lock
  * @dev: the request that the leg has
- * @list: on flights.list, or flights.strays; by flights.lock
+ * @list: on set->list, or set->strays, by set->lock; or in the reserve, by flights.lock
  * @bdev: of a stray
  * @first: jiffies: sent for the first time
  * @since: jiffies: sent for the last time
@@ -47,6 +48,7 @@
  */
 struct kvp_flight {
 	struct kvp_pool *pool;
+	struct kvp_flight_set *set;
 	struct kvp_io *io;
 	struct kvp_io dev;
 	struct list_head list;
@@ -125,6 +127,7 @@ static bool goes_bare(const struct kvp_io *io)
 static void fit_out(struct kvp_flight *f, struct kvp_io *io, u32 nr)
 {
 	f->pool = io->leg->pool;
+	f->set = &f->pool->flights->sets[raw_smp_processor_id() % KVP_FLIGHT_SETS];
 	f->io = io;
 	f->dev = *io;
 	f->dev.pages = nr ? f->pages : NULL;
@@ -268,7 +271,7 @@ static void put_flight(struct kvp_flight *f)
 		free_flight(f);
 }
 
-/* The next piece of its owner's request; @f->io is there. By flights->lock. */
+/* The next piece of its owner's request; @f->io is there. By set->lock, or on no list yet. */
 static void __set_piece(struct kvp_flight *f)
 {
 	const struct kvp_io *io = f->io;
@@ -350,20 +353,20 @@ void kvp_flights_watch(struct kvp_pool *pool)
  */
 static bool enter(struct kvp_flight *f)
 {
-	struct kvp_flights *all = f->pool->flights;
+	struct kvp_flight_set *set = f->set;
 	unsigned long flags;
 	bool wanted;
 
-	spin_lock_irqsave(&all->lock, flags);
+	spin_lock_irqsave(&set->lock, flags);
 	wanted = f->io;
 	f->resting = false;
 	f->since = jiffies;
 	if (wanted)
-		list_move_tail(&f->list, &all->list);
-	spin_unlock_irqrestore(&all->lock, flags);
+		list_move_tail(&f->list, &set->list);
+	spin_unlock_irqrestore(&set->lock, flags);
 	if (wanted) {
 		smp_mb();	/* pairs with the one in watch_work() */
-		arm(all);
+		arm(f->pool->flights);
 		if (READ_ONCE(f->dev.leg->left_at) || READ_ONCE(f->dev.leg->silent))
 			kvp_flights_kick(f->pool);
 	}
@@ -450,13 +453,13 @@ static void send_later(struct kvp_flight *f, unsigned int pause)
 
 static void start_by_worker(struct kvp_flight *f)
 {
-	struct kvp_flights *all = f->pool->flights;
+	struct kvp_flight_set *set = f->set;
 	unsigned long flags;
 
 	enter(f);
-	spin_lock_irqsave(&all->lock, flags);
+	spin_lock_irqsave(&set->lock, flags);
 	f->resting = true;
-	spin_unlock_irqrestore(&all->lock, flags);
+	spin_unlock_irqrestore(&set->lock, flags);
 	send_later(f, 0);
 }
 
@@ -527,12 +530,12 @@ static bool of_use(const struct kvp_flight *f)
 /* True if it will be tried again. */
 static bool rest(struct kvp_flight *f)
 {
-	struct kvp_flights *all = f->pool->flights;
+	struct kvp_flight_set *set = f->set;
 	unsigned int pause = 10u << (3 * f->tries);
 	unsigned long flags;
 	bool rests;
 
-	spin_lock_irqsave(&all->lock, flags);
+	spin_lock_irqsave(&set->lock, flags);
 	/* Without a waiter, the leg may be gone. */
 	if (f->io)
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
@@ -542,7 +545,7 @@ static bool rest(struct kvp_flight *f)
 	else
 		f->tries++;
 	f->resting = rests;
-	spin_unlock_irqrestore(&all->lock, flags);
+	spin_unlock_irqrestore(&set->lock, flags);
 	if (rests)
 		send_later(f, pause);
 	return rests;
@@ -566,11 +569,11 @@ static void stray_gone(struct work_struct *work)
 /* The flight has ended: end its request. */
 static void come_back(struct kvp_flight *f)
 {
-	struct kvp_flights *all = f->pool->flights;
+	struct kvp_flight_set *set = f->set;
 	unsigned long flags;
 	struct kvp_io *io;
 
-	spin_lock_irqsave(&all->lock, flags);
+	spin_lock_irqsave(&set->lock, flags);
 	io = f->io;
 	if (io) {
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
@@ -578,7 +581,7 @@ static void come_back(struct kvp_flight *f)
 	}
 	f->io = NULL;
 	list_del_init(&f->list);
-	spin_unlock_irqrestore(&all->lock, flags);
+	spin_unlock_irqrestore(&set->lock, flags);
 	if (!io) {
 		INIT_WORK(&f->gone, stray_gone);
 		queue_work(kvp_strays_wq ?: system_wq, &f->gone);
@@ -599,10 +602,10 @@ static void come_back(struct kvp_flight *f)
  */
 static void flush_behind(struct kvp_flight *f)
 {
-	struct kvp_flights *all = f->pool->flights;
+	struct kvp_flight_set *set = f->set;
 	unsigned long flags;
 
-	spin_lock_irqsave(&all->lock, flags);
+	spin_lock_irqsave(&set->lock, flags);
 	if (f->io)
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
 	f->dev.op = KVP_IO_FLUSH;
@@ -612,22 +615,22 @@ static void flush_behind(struct kvp_flight *f)
 	f->first = jiffies;
 	f->tries = 0;
 	f->resting = true;
-	spin_unlock_irqrestore(&all->lock, flags);
+	spin_unlock_irqrestore(&set->lock, flags);
 	send_later(f, 0);
 }
 
 /* Of a flight of the reserve a piece has come: a worker goes on. */
 static void piece_done(struct kvp_flight *f)
 {
-	struct kvp_flights *all = f->pool->flights;
+	struct kvp_flight_set *set = f->set;
 	unsigned long flags;
 
-	spin_lock_irqsave(&all->lock, flags);
+	spin_lock_irqsave(&set->lock, flags);
 	if (f->io)
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
 	f->came = true;
 	f->resting = true;
-	spin_unlock_irqrestore(&all->lock, flags);
+	spin_unlock_irqrestore(&set->lock, flags);
 	send_later(f, 0);
 }
 
@@ -643,11 +646,11 @@ static bool in_pieces(const struct kvp_flight *f)
  */
 static bool next_piece(struct kvp_flight *f)
 {
-	struct kvp_flights *all = f->pool->flights;
+	struct kvp_flight_set *set = f->set;
 	unsigned long flags;
 	bool more;
 
-	spin_lock_irqsave(&all->lock, flags);
+	spin_lock_irqsave(&set->lock, flags);
 	f->came = false;
 	if (f->io && reads(f))
 		copy_pages(&f->io->pages[f->at], f->pages, f->nr);
@@ -655,7 +658,7 @@ static bool next_piece(struct kvp_flight *f)
 	more = f->io && f->at < f->of;
 	if (more)
 		__set_piece(f);
-	spin_unlock_irqrestore(&all->lock, flags);
+	spin_unlock_irqrestore(&set->lock, flags);
 	return more;
 }
 
@@ -733,6 +736,17 @@ static bool __is_ripe(const struct kvp_flight *f)
 	return kvp_io_too_late(&f->dev) || time_after(jiffies, f->since + most);
 }
 
+static void leave_reserve(struct kvp_flight *f)
+{
+	struct kvp_flights *all = f->pool->flights;
+	unsigned long flags;
+
+	spin_lock_irqsave(&all->lock, flags);
+	share_of(f)->nr--;
+	spin_unlock_irqrestore(&all->lock, flags);
+}
+
+/* By its set's lock. */
 static struct kvp_io *__stray(struct kvp_flight *f)
 {
 	struct kvp_io *io = f->io;
@@ -743,8 +757,8 @@ static struct kvp_io *__stray(struct kvp_flight *f)
 	f->bdev = f->dev.leg->bdev;
 	/* The leg gets another one when there is memory. */
 	if (f->reserved)
-		share_of(f)->nr--;
-	list_move(&f->list, &f->pool->flights->strays);
+		leave_reserve(f);
+	list_move(&f->list, &f->set->strays);
 	for (i = 0; !f->own && i < f->nr; i++)
 		get_page(f->pages[i]);
 	atomic_inc(&f->pool->flights->refs);
@@ -752,28 +766,44 @@ static struct kvp_io *__stray(struct kvp_flight *f)
 	return io;
 }
 
-static struct kvp_io *next_ripe(struct kvp_flights *all)
+static struct kvp_io *next_ripe(struct kvp_flight_set *set)
 {
 	struct kvp_flight *f;
 	struct kvp_io *io = NULL;
 	unsigned long flags;
 
-	spin_lock_irqsave(&all->lock, flags);
-	list_for_each_entry(f, &all->list, list)
+	spin_lock_irqsave(&set->lock, flags);
+	list_for_each_entry(f, &set->list, list)
 		if (__is_ripe(f)) {
 			io = __stray(f);
 			break;
 		}
-	spin_unlock_irqrestore(&all->lock, flags);
+	spin_unlock_irqrestore(&set->lock, flags);
 	return io;
 }
 
 static void give_up(struct kvp_pool *pool)
 {
 	struct kvp_io *io;
+	u32 i;
 
-	while ((io = next_ripe(pool->flights)))
-		end_late(io);
+	for (i = 0; i < KVP_FLIGHT_SETS; i++)
+		while ((io = next_ripe(&pool->flights->sets[i])))
+			end_late(io);
+}
+
+static u64 slow_in_set(struct kvp_flight_set *set, unsigned long most, bool probes)
+{
+	struct kvp_flight *f;
+	unsigned long flags;
+	u64 slow = 0;
+
+	spin_lock_irqsave(&set->lock, flags);
+	list_for_each_entry(f, &set->list, list)
+		if (!f->resting && (probes || !f->dev.probe) && is_slow(f, most))
+			slow |= BIT_ULL(f->dev.leg->index);
+	spin_unlock_irqrestore(&set->lock, flags);
+	return slow;
 }
 
 /*
@@ -783,31 +813,28 @@ static void give_up(struct kvp_pool *pool)
  */
 static u64 slow_legs(struct kvp_pool *pool, unsigned long most, bool probes)
 {
-	struct kvp_flights *all = pool->flights;
-	struct kvp_flight *f;
-	unsigned long flags;
 	u64 slow = 0;
+	u32 i;
 
-	spin_lock_irqsave(&all->lock, flags);
-	list_for_each_entry(f, &all->list, list)
-		if (!f->resting && (probes || !f->dev.probe) && is_slow(f, most))
-			slow |= BIT_ULL(f->dev.leg->index);
-	spin_unlock_irqrestore(&all->lock, flags);
+	for (i = 0; i < KVP_FLIGHT_SETS; i++)
+		slow |= slow_in_set(&pool->flights->sets[i], most, probes);
 	return slow;
 }
 
 /* Legs that have requests, as bits. */
 static u64 busy_legs(struct kvp_pool *pool)
 {
-	struct kvp_flights *all = pool->flights;
+	struct kvp_flight_set *set = pool->flights->sets;
 	struct kvp_flight *f;
 	unsigned long flags;
 	u64 busy = 0;
 
-	spin_lock_irqsave(&all->lock, flags);
-	list_for_each_entry(f, &all->list, list)
-		busy |= BIT_ULL(f->dev.leg->index);
-	spin_unlock_irqrestore(&all->lock, flags);
+	for (; set < pool->flights->sets + KVP_FLIGHT_SETS; set++) {
+		spin_lock_irqsave(&set->lock, flags);
+		list_for_each_entry(f, &set->list, list)
+			busy |= BIT_ULL(f->dev.leg->index);
+		spin_unlock_irqrestore(&set->lock, flags);
+	}
 	return busy;
 }
 
@@ -822,6 +849,16 @@ static bool keeps_reads(const struct kvp_leg *leg, unsigned long most)
 	smp_rmb();	/* pairs with kvp_leg_choose_this() */
 	return time_after(jiffies, READ_ONCE(leg->asked) + most) &&
 	       time_after(jiffies, READ_ONCE(leg->answered) + most);
+}
+
+static bool any_flights(const struct kvp_flights *all)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_FLIGHT_SETS; i++)
+		if (!list_empty(&all->sets[i].list))
+			return true;
+	return false;
 }
 
 static bool any_reads(const struct kvp_pool *pool)
@@ -906,7 +943,7 @@ static void watch_work(struct work_struct *work)
 	(void)fill_shares(pool, GFP_NOWAIT | __GFP_NOWARN);
 	clear_bit(0, &all->armed);
 	smp_mb();	/* pairs with the ones in enter() and kvp_leg_choose_this() */
-	if (!list_empty(&all->list) || any_reads(pool))
+	if (any_flights(all) || any_reads(pool))
 		arm(all);
 }
 
@@ -933,15 +970,17 @@ u32 kvp_strays(const struct kvp_pool *pool)
 bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
 		   bool (*same)(struct block_device *a, struct block_device *b))
 {
-	struct kvp_flights *all = pool->flights;
+	struct kvp_flight_set *set = pool->flights->sets;
 	struct kvp_flight *f;
 	unsigned long flags;
 	bool found = false;
 
-	spin_lock_irqsave(&all->lock, flags);
-	list_for_each_entry(f, &all->strays, list)
-		found = found || same(f->bdev, bdev);
-	spin_unlock_irqrestore(&all->lock, flags);
+	for (; set < pool->flights->sets + KVP_FLIGHT_SETS; set++) {
+		spin_lock_irqsave(&set->lock, flags);
+		list_for_each_entry(f, &set->strays, list)
+			found = found || same(f->bdev, bdev);
+		spin_unlock_irqrestore(&set->lock, flags);
+	}
 	return found;
 }
 
@@ -967,8 +1006,11 @@ int kvp_flights_init(struct kvp_pool *pool)
 		INIT_LIST_HEAD(&all->shares[i].idle);
 	init_waitqueue_head(&all->back);
 	spin_lock_init(&all->lock);
-	INIT_LIST_HEAD(&all->list);
-	INIT_LIST_HEAD(&all->strays);
+	for (i = 0; i < KVP_FLIGHT_SETS; i++) {
+		spin_lock_init(&all->sets[i].lock);
+		INIT_LIST_HEAD(&all->sets[i].list);
+		INIT_LIST_HEAD(&all->sets[i].strays);
+	}
 	atomic_set(&all->refs, 1);
 	INIT_DELAYED_WORK(&all->watch, watch_work);
 	all->watch_wq = alloc_workqueue("kvpool-watch", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);

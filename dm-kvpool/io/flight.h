@@ -84,6 +84,7 @@ struct block_device;
 struct kvp_pool;
 
 #define KVP_FLIGHT_SHARE	2	/* flights of the reserve that a leg has */
+#define KVP_FLIGHT_SETS	16u
 
 /**
  * struct kvp_flight_share - a leg's share of the reserve; all by flights->lock
@@ -96,10 +97,20 @@ struct kvp_flight_share {
 };
 
 /**
+ * struct kvp_flight_set - flights that began on some processors
+ * @lock: irqsave. For the lists, and for what struct kvp_flight says
+ * @list: requests in flight that have a waiter, the oldest first
+ * @strays: requests in flight without a waiter
+ */
+struct kvp_flight_set {
+	spinlock_t lock;
+	struct list_head list, strays;
+} ____cacheline_aligned_in_smp;
+
+/**
  * struct kvp_flights - flights of a pool
- * @lock: irqsave; innermost
- * @list: requests in flight that have a waiter, the oldest first; by @lock
- * @strays: requests in flight without a waiter; by @lock
+ * @sets: by processor, so that those do not meet at a lock for each request
+ * @lock: of the reserve; irqsave, inside a set's, innermost
  * @shares: the reserve, by index of the leg
  * @back: senders wait here for a flight of the reserve
  * @probes: of legs, while the pool starts
@@ -112,8 +123,8 @@ struct kvp_flight_share {
  */
 struct kvp_flights {
 	struct kvp_pool *pool;
+	struct kvp_flight_set sets[KVP_FLIGHT_SETS];
 	spinlock_t lock;
-	struct list_head list, strays;
 	struct kvp_flight_share shares[KVP_MAX_LEGS];
 	wait_queue_head_t back;
 	struct kvp_probes probes;

@@ -15,7 +15,7 @@
  * 4. When the device has answered, flight.c tries again what is worth it, by kvp_error_kind().
  * 5. The request ends. A read into pages of the flight is copied once its waiter has woken.
  *
- * Locks: a sender may hold any mutex, and no spinlock. flights->lock is the innermost of all.
+ * Locks: a sender may hold any mutex, and no spinlock. Those of flights are the innermost of all.
  * @done runs in any context, and takes only locks that are irqsave.
  *
  * A leg that fails does not fail by itself: the sender knows whether the pool can do without its

@@ -11,11 +11,6 @@
 #include "suite.h"
 
 #define BLOCKS	64u	/* of each kind of work */
-/*
- * Takings of reads from a leg that only the simulator has: it sends a request of the pool and hears
- * of its end, where request.c points the bio at the leg.
- */
-#define OWN	(2 * BLOCKS)
 
 /* --- the work ------------------------------------------------------------------------ */
 
@@ -160,16 +155,16 @@ static const struct work {
 } works[] = {
 	{ "write", write_singles, 256, 4, 4 },
 	{ "rewrite", write_singles, 256, 0, 0 },
-	{ "flush", flush, 0, 20, 20 },
-	{ "home", checkpoint, 0, 560, 560 },
+	{ "flush", flush, 0, 16, 16 },
+	{ "home", checkpoint, 0, 250, 250 },
 	{ "write-long", write_long, 384, 3, 3 },
-	{ "commit", commit, 256, 67, 67 },
-	{ "by-intent", by_intent, 64, 68, ~0u },
+	{ "commit", commit, 256, 56, 56 },
+	{ "by-intent", by_intent, 64, 52, ~0u },
 	{ "read-ram", read_ram, 256, 0, 0 },
-	{ "read-home", read_home, 256, OWN, ~0u },
+	{ "read-home", read_home, 256, 0, ~0u },
 	{ "read-beside", read_beside, 256, 0, 0 },
-	{ "read-ssd", read_ssd, 256, ~0u, OWN },
-	{ "fill-ssd", fill_ssd, 256, ~0u, OWN + 1000 },
+	{ "read-ssd", read_ssd, 256, ~0u, 0 },
+	{ "fill-ssd", fill_ssd, 256, ~0u, 1000 },
 };
 
 static struct {
