@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/minmax.h>
 #include <linux/sched.h>
 
 #include "core/range_lock.h"
@@ -11,21 +12,26 @@ void kvp_range_locks_init(struct kvp_range_locks *locks)
 	init_waitqueue_head(&locks->wait);
 }
 
+u32 kvp_range_trylock_each(struct kvp_range_locks *locks, struct kvp_range *r, u32 n)
+{
+	u32 i;
+
+	spin_lock(&locks->lock);
+	for (i = 0; i < n; i++) {
+		if (interval_tree_iter_first(&locks->held, r[i].node.start, r[i].node.last))
+			break;
+		r[i].number = locks->taken++;
+		interval_tree_insert(&r[i].node, &locks->held);
+	}
+	spin_unlock(&locks->lock);
+	return i;
+}
+
 bool kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r, kvp_block_t first,
 		       kvp_block_t last)
 {
-	bool free;
-
-	r->node.start = kvp_block_nr(first);
-	r->node.last = kvp_block_nr(last);
-	spin_lock(&locks->lock);
-	free = !interval_tree_iter_first(&locks->held, r->node.start, r->node.last);
-	if (free) {
-		r->number = locks->taken++;
-		interval_tree_insert(&r->node, &locks->held);
-	}
-	spin_unlock(&locks->lock);
-	return free;
+	kvp_range_set(r, first, last);
+	return kvp_range_trylock_each(locks, r, 1);
 }
 
 void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, kvp_block_t first,
@@ -34,13 +40,24 @@ void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, kvp_bloc
 	wait_event(locks->wait, kvp_range_trylock(locks, r, first, last));
 }
 
+void kvp_range_unlock_each(struct kvp_range_locks *locks, struct kvp_range *r, u32 n)
+{
+	u32 i, some;
+
+	for (; n; n -= some, r += some) {
+		some = min(n, KVP_RANGES_AT_ONCE);
+		spin_lock(&locks->lock);
+		for (i = 0; i < some; i++)
+			interval_tree_remove(&r[i].node, &locks->held);
+		spin_unlock(&locks->lock);
+		/* waitqueue_active() would need a barrier here; waking an empty queue is cheap. */
+		wake_up_all(&locks->wait);
+	}
+}
+
 void kvp_range_unlock(struct kvp_range_locks *locks, struct kvp_range *r)
 {
-	spin_lock(&locks->lock);
-	interval_tree_remove(&r->node, &locks->held);
-	spin_unlock(&locks->lock);
-	/* waitqueue_active() would need a barrier here; waking an empty queue is cheap. */
-	wake_up_all(&locks->wait);
+	kvp_range_unlock_each(locks, r, 1);
 }
 
 static u64 ranges_taken(struct kvp_range_locks *locks)

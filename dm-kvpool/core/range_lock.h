@@ -39,6 +39,38 @@ void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, kvp_bloc
 
 void kvp_range_unlock(struct kvp_range_locks *locks, struct kvp_range *r);
 
+/* Ranges that are locked at a time: other processors wait for the lock of all ranges meanwhile. */
+#define KVP_RANGES_AT_ONCE	32u
+
+/** kvp_range_set() - the blocks of a range that kvp_range_trylock_each() is to lock */
+static inline void kvp_range_set(struct kvp_range *r, kvp_block_t first, kvp_block_t last)
+{
+	r->node.start = kvp_block_nr(first);
+	r->node.last = kvp_block_nr(last);
+}
+
+/** kvp_range_first(), kvp_range_last() - the blocks of a range that was set, or locked */
+static inline kvp_block_t kvp_range_first(const struct kvp_range *r)
+{
+	return kvp_block(r->node.start);
+}
+
+static inline kvp_block_t kvp_range_last(const struct kvp_range *r)
+{
+	return kvp_block(r->node.last);
+}
+
+/**
+ * kvp_range_trylock_each() - kvp_range_trylock() for each of @n ranges, in their order
+ * @n: at most KVP_RANGES_AT_ONCE
+ *
+ * Return: how many it locked. The next one is held by another user, or by one of them.
+ */
+u32 __must_check kvp_range_trylock_each(struct kvp_range_locks *locks, struct kvp_range *r, u32 n);
+
+/** kvp_range_unlock_each() - the same as kvp_range_unlock(), for each of @n ranges, any number */
+void kvp_range_unlock_each(struct kvp_range_locks *locks, struct kvp_range *r, u32 n);
+
 /**
  * kvp_range_wait_all() - wait until each range is released that is locked now
  *

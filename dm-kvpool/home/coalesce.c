@@ -107,9 +107,9 @@ u32 kvp_coalesce_gap(const struct kvp_vdev *v)
 	return kvp_vdev_usable(v) > 1 ? MAX_GAP : 0;
 }
 
-kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions)
+kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions,
+			      const struct kvp_version *d)
 {
-	const struct kvp_version *d = list_first_entry(versions, struct kvp_version, list);
 	struct kvp_spot at = kvp_locate(b->pool, d->block);
 	kvp_block_t first = d->block, last = first;
 	u32 runs = 1, gap;
@@ -119,7 +119,7 @@ kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *ve
 	gap = at.v->ops->gap(at.v);
 	if (!gap)
 		return kvp_block(0);
-	list_for_each_entry(d, versions, list) {
+	list_for_each_entry_from(d, versions, list) {
 		kvp_block_t behind = kvp_block_add(last, 1);
 
 		if (kvp_block_since(d->block, first) >= min(at.left, KVP_STRETCH_BLOCKS) ||

@@ -20,6 +20,7 @@ struct kvp_coalesce;
 struct kvp_pool;
 struct kvp_tpage;
 struct kvp_vdev;
+struct kvp_version;
 
 #define KVP_STRETCH_BLOCKS	256u	/* at most; a request of 1 MiB */
 
@@ -35,12 +36,14 @@ u32 kvp_coalesce_gap(const struct kvp_vdev *v);
 
 /**
  * kvp_coalesce_last() - find how far a stretch should reach
- * @versions: sorted by block; the stretch begins with the first
+ * @versions: sorted by block
+ * @d: the first of the stretch, on @versions
  *
  * Return: the last block of the stretch, which is on @versions; 0: a stretch does not pay, or
  * cannot be made. Context: process; may allocate memory, but does not wait for it.
  */
-kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions);
+kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions,
+			      const struct kvp_version *d);
 
 /**
  * kvp_coalesce_read() - begin to read a stretch that is to be written

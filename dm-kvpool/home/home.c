@@ -17,9 +17,11 @@
 /* after so long the locks are released for readers, and the memory is free */
 #define BATCH_JIFFIES	(HZ / 4)
 
+/* blocks that change under one lock of the table: about a request's */
+#define TABLE_AT_ONCE	64u
+
 /* A locked range of adjacent blocks of one turn below one leaf, or a stretch with gaps, and its versions. */
 struct locked {
-	struct kvp_range range;
 	struct kvp_tpage *leaf;
 	struct list_head versions;
 	bool bridged;
@@ -36,6 +38,7 @@ struct kvp_home {
 	struct list_head dead;		/* outlived by newer versions */
 	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
 	struct locked locked[MAX_LOCKED];
+	struct kvp_range ranges[MAX_LOCKED];	/* of @locked; behind those, of runs that are planned */
 };
 
 static bool alloc_rows(struct kvp_home *h, bool whole)
@@ -80,33 +83,38 @@ void kvp_home_free(struct kvp_home *h)
 	kvfree(h);
 }
 
-static void unlock_one(struct kvp_home *h, struct locked *l)
-{
-	kvp_range_unlock(&h->pool->ranges, &l->range);
-	kvp_table_put(h->pool, l->leaf);
-}
-
 /* The blocks are home. Enter them in the table. */
 static void update_table(struct kvp_home *h, struct list_head *done)
 {
 	struct kvp_version *d;
-	u32 i;
+	bool held = false;
+	u32 i, n = 0;
 
 	for (i = 0; i < h->nr_locked; i++) {
 		struct locked *l = &h->locked[i];
 
-		kvp_table_lock(h->pool, l->leaf);
-		list_for_each_entry(d, &l->versions, list)
+		if (held)
+			kvp_table_lock_next(h->pool, l->leaf);
+		else
+			kvp_table_lock(h->pool, l->leaf);
+		list_for_each_entry(d, &l->versions, list) {
 			__kvp_table_set_home(h->pool, l->leaf, d);
-		kvp_table_unlock(h->pool);
+			n++;
+		}
 		list_splice_tail_init(&l->versions, done);
+		held = n < TABLE_AT_ONCE && i + 1 < h->nr_locked;
+		if (held)
+			continue;
+		kvp_table_unlock(h->pool);
+		n = 0;
 	}
 }
 
 static void unlock_all(struct kvp_home *h)
 {
+	kvp_range_unlock_each(&h->pool->ranges, h->ranges, h->nr_locked);
 	while (h->nr_locked)
-		unlock_one(h, &h->locked[--h->nr_locked]);
+		kvp_table_put(h->pool, h->locked[--h->nr_locked].leaf);
 	h->nr_pages = 0;
 	h->nr_runs = 0;
 }
@@ -197,47 +205,89 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 	return 0;
 }
 
-/* The last block of the run at the head of @versions: adjacent, one turn, one leaf, one request. */
-static kvp_block_t run_last(struct kvp_pool *pool, struct list_head *versions)
+/* The last block of the run that begins with @d: adjacent, one turn, one leaf, one request. */
+static kvp_block_t run_last(struct kvp_pool *pool, struct list_head *versions,
+			    const struct kvp_version *d)
 {
-	struct kvp_version *d, *first = list_first_entry(versions, struct kvp_version, list);
-	u32 left = kvp_locate(pool, first->block).left;
-	kvp_block_t last = first->block;
+	u32 left = kvp_locate(pool, d->block).left;
+	kvp_block_t first = d->block, last = first;
 
-	list_for_each_entry(d, versions, list) {
+	list_for_each_entry_from(d, versions, list) {
 		if (kvp_block_before(kvp_block_add(last, 1), d->block) ||
-		    kvp_block_since(d->block, first->block) >= KVP_BATCH_RUN_PAGES ||
-		    kvp_block_since(d->block, first->block) >= left)
+		    kvp_block_since(d->block, first) >= KVP_BATCH_RUN_PAGES ||
+		    kvp_block_since(d->block, first) >= left)
 			break;
 		last = d->block;
 	}
 	return last;
 }
 
-static struct locked *lock_run(struct kvp_home *h, struct list_head *versions, kvp_block_t first,
-			       kvp_block_t last, int *error)
+/* True if @planned more ranges with up to so many pages and runs in all leave no room for another. */
+static bool is_full(const struct kvp_home *h, u32 planned, u32 pages, u32 runs)
 {
-	struct locked *l = &h->locked[h->nr_locked];
-	struct kvp_tpage *leaf = kvp_table_load_home(h->pool, first);
+	/* blocks that are left out cut a run: every second one at worst */
+	return h->nr_locked + planned == h->max_locked ||
+	       (h->bridge && kvp_coalesce_is_full(h->bridge)) ||
+	       pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
+	       runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
+}
 
-	if (IS_ERR(leaf)) {
-		*error = PTR_ERR(leaf);
-		return NULL;
+static bool batch_full(const struct kvp_home *h)
+{
+	return is_full(h, 0, h->nr_pages, h->nr_runs);
+}
+
+/*
+ * Plan the @n-th range that is to be locked next: the run, or the stretch, that begins with @d. Return
+ * its last block. *@error: there is no leaf, or -EAGAIN: a stretch, which is planned alone.
+ */
+static kvp_block_t plan_one(struct kvp_home *h, struct list_head *versions,
+			    const struct kvp_version *d, u32 n, int *error)
+{
+	kvp_block_t last = h->bridge ? kvp_coalesce_last(h->bridge, versions, d) : kvp_block(0);
+	struct locked *l = &h->locked[h->nr_locked + n];
+
+	l->bridged = last;
+	if (l->bridged && n) {
+		*error = -EAGAIN;
+		return last;
 	}
-	if (!kvp_range_trylock(&h->pool->ranges, &l->range, first, last)) {
-		/* Its holder may wait for ranges that this caller holds: finish those first. */
-		*error = finish(h, versions);
-		if (*error) {
-			kvp_table_put(h->pool, leaf);
-			return NULL;
-		}
-		l = &h->locked[0];
-		kvp_range_lock(&h->pool->ranges, &l->range, first, last);
+	if (!l->bridged)
+		last = run_last(h->pool, versions, d);
+	l->leaf = kvp_table_load_home(h->pool, d->block);
+	if (IS_ERR(l->leaf))
+		*error = PTR_ERR(l->leaf);
+	kvp_range_set(&h->ranges[h->nr_locked + n], d->block, last);
+	return last;
+}
+
+/*
+ * Plan what is to be locked next, under one lock of all ranges, as far as it surely fits into the batch.
+ * Return the number of ranges; 0 or an error if it is none.
+ */
+static int plan(struct kvp_home *h, struct list_head *versions)
+{
+	struct kvp_version *d = list_first_entry(versions, struct kvp_version, list);
+	u32 n = 0, blocks, pages = h->nr_pages, runs = h->nr_runs;
+	kvp_block_t last;
+	int error = 0;
+
+	while (!n || (n < KVP_RANGES_AT_ONCE && !list_entry_is_head(d, versions, list) &&
+		      !is_full(h, n, pages, runs))) {
+		last = plan_one(h, versions, d, n, &error);
+		if (error)
+			break;
+		blocks = (u32)kvp_block_since(last, d->block) + 1;
+		pages += blocks;
+		runs += blocks / 2 + 1;
+		list_for_each_entry_from(d, versions, list)
+			if (kvp_block_before(last, d->block))
+				break;
+		if (h->locked[h->nr_locked + n++].bridged)
+			break;
 	}
-	l->leaf = leaf;
-	l->bridged = false;
-	h->nr_locked++;
-	return l;
+	/* What has no leaf is the first of the next plan. */
+	return n ?: error;
 }
 
 /* True if a later version of the same block follows @d on the sorted list. */
@@ -246,30 +296,20 @@ static bool repeated(struct kvp_version *d, struct list_head *versions)
 	return !list_is_last(&d->list, versions) && list_next_entry(d, list)->block == d->block;
 }
 
-/*
- * Lock the run, or the stretch, at the head of @versions, and take its versions that must be
- * written.
- */
-static int take_run(struct kvp_home *h, struct list_head *versions)
+/* The next range that was planned is locked: take its versions that must be written. */
+static void take_range(struct kvp_home *h, struct list_head *versions)
 {
-	struct kvp_version *d = list_first_entry(versions, struct kvp_version, list), *next;
-	kvp_block_t last = h->bridge ? kvp_coalesce_last(h->bridge, versions) : kvp_block(0);
+	struct kvp_range *range = &h->ranges[h->nr_locked];
+	kvp_block_t first = kvp_range_first(range), last = kvp_range_last(range);
+	struct locked *l = &h->locked[h->nr_locked++];
 	struct list_head *end = versions;
+	struct kvp_version *d, *next;
 	kvp_block_t goes_on = kvp_block(0);	/* behind the last block of a run; 0: there is none */
-	bool bridged = last;
-	struct locked *l;
 	LIST_HEAD(taken);
-	int error = 0;
 
-	if (!bridged)
-		last = run_last(h->pool, versions);
-	l = lock_run(h, versions, d->block, last, &error);
-	if (!l)
-		return error;
-	l->bridged = bridged;
-	if (bridged)
-		kvp_coalesce_read(h->bridge, l->leaf, d->block, last);
-	h->nr_pages += kvp_block_since(last, d->block) + 1;
+	if (l->bridged)
+		kvp_coalesce_read(h->bridge, l->leaf, first, last);
+	h->nr_pages += kvp_block_since(last, first) + 1;
 	list_for_each_entry_safe(d, next, versions, list) {
 		if (kvp_block_before(last, d->block)) {
 			end = &d->list;
@@ -279,22 +319,54 @@ static int take_run(struct kvp_home *h, struct list_head *versions)
 			list_move_tail(&d->list, &h->dead);
 			continue;
 		}
-		if (d->zero && !bridged)
+		if (d->zero && !l->bridged)
 			continue;
 		h->nr_runs += d->block != goes_on || !goes_on;
 		goes_on = kvp_block_add(d->block, 1);
 	}
 	list_cut_before(&taken, versions, end);
 	list_splice_tail(&taken, &l->versions);
+}
+
+/*
+ * The first range that was planned is held. Its holder may wait for ranges that this caller holds:
+ * finish those, then wait for it.
+ */
+static int wait_for_range(struct kvp_home *h, struct list_head *versions)
+{
+	struct kvp_range *range = &h->ranges[h->nr_locked];
+	kvp_block_t first = kvp_range_first(range), last = kvp_range_last(range);
+	struct kvp_tpage *leaf = h->locked[h->nr_locked].leaf;
+	bool bridged = h->locked[h->nr_locked].bridged;
+	int error = finish(h, versions);
+
+	if (error) {
+		kvp_table_put(h->pool, leaf);
+		return error;
+	}
+	h->locked[0].leaf = leaf;
+	h->locked[0].bridged = bridged;
+	kvp_range_lock(&h->pool->ranges, h->ranges, first, last);
+	take_range(h, versions);
 	return 0;
 }
 
-static bool batch_full(const struct kvp_home *h)
+/* Lock some runs, or the stretch, at the head of @versions, and take their versions. */
+static int take_some(struct kvp_home *h, struct list_head *versions)
 {
-	/* blocks that are left out cut a run: every second one at worst */
-	return h->nr_locked == h->max_locked || (h->bridge && kvp_coalesce_is_full(h->bridge)) ||
-	       h->nr_pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
-	       h->nr_runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
+	int planned = plan(h, versions), locked, i;
+
+	if (planned < 0)
+		return planned;
+	locked = kvp_range_trylock_each(&h->pool->ranges, &h->ranges[h->nr_locked], planned);
+	/* What is behind the one that is held is planned again; so is that one, after the others. */
+	for (i = locked ?: 1; i < planned; i++)
+		kvp_table_put(h->pool, h->locked[h->nr_locked + i].leaf);
+	if (!locked)
+		return wait_for_range(h, versions);
+	for (i = 0; i < locked; i++)
+		take_range(h, versions);
+	return 0;
 }
 
 /* All versions are of blocks without parity. */
@@ -303,7 +375,7 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 	int ret = 0;
 
 	while (!ret && !list_empty(versions)) {
-		ret = take_run(h, versions);
+		ret = take_some(h, versions);
 		if (!ret && batch_full(h))
 			ret = finish(h, versions);
 	}

@@ -872,12 +872,18 @@ u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 ro
 	return entry_at(leaf, parity_word(leaf, row));
 }
 
-/* Lock the table while @tp is not being written, or a copy of it is. */
+/* True while @tp is not being written, or a copy of it is. By t->lock. */
+static bool may_change(const struct kvp_tpage *tp)
+{
+	return !test_bit(KVP_TPAGE_WRITING, &tp->flags) || tp->fixed;
+}
+
+/* Lock the table while @tp may change. */
 static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	for (;;) {
 		mutex_lock(&t->lock);
-		if (!test_bit(KVP_TPAGE_WRITING, &tp->flags) || tp->fixed)
+		if (may_change(tp))
 			return;
 		mutex_unlock(&t->lock);
 		wait_event(t->wait, !test_bit(KVP_TPAGE_WRITING, &tp->flags));
@@ -886,6 +892,15 @@ static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
 
 void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf)
 {
+	lock_for_change(pool->table, leaf);
+}
+
+void kvp_table_lock_next(struct kvp_pool *pool, struct kvp_tpage *leaf)
+{
+	lockdep_assert_held(&pool->table->lock);
+	if (may_change(leaf))
+		return;
+	mutex_unlock(&pool->table->lock);
 	lock_for_change(pool->table, leaf);
 }
 

@@ -280,9 +280,17 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t bl
  * kvp_table_lock() - begin several changes to @leaf by __kvp_table_set()
  *
  * Context: process; waits while a checkpoint writes the page. A checkpoint waits until
- * kvp_table_unlock(): change the blocks of a request, no more.
+ * kvp_table_unlock(): change the blocks of a request, no more, or as many.
  */
 void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf);
+
+/**
+ * kvp_table_lock_next() - after changes to another leaf, go on with @leaf
+ *
+ * As kvp_table_unlock() and kvp_table_lock(), but under one lock, unless a checkpoint writes the
+ * page.
+ */
+void kvp_table_lock_next(struct kvp_pool *pool, struct kvp_tpage *leaf);
 void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		     enum kvp_entry_state state);
 

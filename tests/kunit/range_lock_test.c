@@ -96,6 +96,29 @@ static void many_ranges_are_held_at_once(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&locks->held.rb_root));
 }
 
+static void ranges_are_locked_up_to_one_that_is_held(struct kunit *test)
+{
+	struct kvp_range_locks *locks = test->priv;
+	struct kvp_range *r = kunit_kcalloc(test, KVP_RANGES_AT_ONCE, sizeof(*r), GFP_KERNEL), held;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	for (i = 0; i < KVP_RANGES_AT_ONCE; i++)
+		kvp_range_set(&r[i], i * 10, i * 10 + 8);
+	KUNIT_ASSERT_TRUE(test, kvp_range_trylock(locks, &held, 205, 205));
+	KUNIT_ASSERT_EQ(test, kvp_range_trylock_each(locks, r, KVP_RANGES_AT_ONCE), 20u);
+	KUNIT_EXPECT_EQ(test, kvp_range_trylock_each(locks, &r[20], 4), 0u);
+	kvp_range_unlock(locks, &held);
+	KUNIT_EXPECT_EQ(test, kvp_range_trylock_each(locks, &r[20], KVP_RANGES_AT_ONCE - 20),
+			KVP_RANGES_AT_ONCE - 20);
+	kvp_range_unlock_each(locks, r, KVP_RANGES_AT_ONCE);
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&locks->held.rb_root));
+	/* Two that overlap: the first is held. */
+	kvp_range_set(&r[1], 8, 9);
+	KUNIT_EXPECT_EQ(test, kvp_range_trylock_each(locks, r, 2), 1u);
+	kvp_range_unlock(locks, r);
+}
+
 struct waiter {
 	struct kvp_range_locks *locks;
 	u64 first, last;
@@ -209,6 +232,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(a_range_is_free_after_unlock, pair_gen_params),
 	KUNIT_CASE(a_refused_range_is_not_held),
 	KUNIT_CASE(many_ranges_are_held_at_once),
+	KUNIT_CASE(ranges_are_locked_up_to_one_that_is_held),
 	KUNIT_CASE(who_waits_gets_it),
 	KUNIT_CASE(nobody_is_ever_two),
 	{}

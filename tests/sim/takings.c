@@ -156,7 +156,7 @@ static const struct work {
 	{ "write", write_singles, 256, 4, 4 },
 	{ "rewrite", write_singles, 256, 0, 0 },
 	{ "flush", flush, 0, 16, 16 },
-	{ "home", checkpoint, 0, 250, 250 },
+	{ "home", checkpoint, 0, 44, 52 },
 	{ "write-long", write_long, 384, 3, 3 },
 	{ "commit", commit, 256, 56, 56 },
 	{ "by-intent", by_intent, 64, 52, ~0u },

@@ -15,6 +15,7 @@
 #include "trouble.h"
 #include "io/mirror.h"
 #include "ram/rcache.h"
+#include "ram/wbuf.h"
 #include "table/table.h"
 #include "work/scrub.h"
 
@@ -842,6 +843,91 @@ static void degraded_without_memory(struct trouble *t)
 	sim_memory_short = 0;
 }
 
+/* --- a page that is being written ------------------------------------------------------- */
+
+static void checkpoint_main(void *arg)
+{
+	struct trouble *t = arg;
+
+	host_checkpoint(&t->host);
+	t->over = true;
+}
+
+/* No copy of the leaf could be made for the checkpoint, so the leaf itself is written. */
+static void begin_to_write_leaf(struct trouble *t, u64 block)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	host_write(h, block, 30, false);
+	host_flush(h);
+	for (i = 0; i < t->start.legs; i++)
+		disks_stall(i, disks.table_start, disks.log_start - 1);
+	sim_memory_short = 1000;
+	t->over = false;
+	sim_spawn("checkpoint", checkpoint_main, t);
+	while (!disks_wait())
+		host_sleep(1);
+	sim_memory_short = 0;
+}
+
+/*
+ * One write goes home below two leaves. The first may change; the second is being written, and must
+ * not change meanwhile.
+ */
+static void second_of_two_leaves_is_being_written(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct kvp_tpage *leaf;
+	u64 border = 6 * LEAF;
+
+	begin_to_write_leaf(t, border);
+	host_write_by_intent(h, border - 32, 128);
+	leaf = kvp_table_load(h->pool, border);
+	if (IS_ERR(leaf) || !test_bit(KVP_TPAGE_WRITING, &leaf->flags) || leaf->fixed)
+		sim_fail("the leaf is not being written: the case was not set up");
+	if (kvp_entry_state(kvp_table_entry(h->pool, leaf, border + 31)) != KVP_ENTRY_UNWRITTEN)
+		sim_fail("the leaf changes while it is being written");
+	disks_release_all();
+	while (!t->over)
+		host_sleep(1);
+	host_checkpoint(h);
+	if (kvp_entry_state(kvp_table_entry(h->pool, leaf, border + 31)) != KVP_ENTRY_VALID)
+		sim_fail("the write did not come home");
+	kvp_table_put(h->pool, leaf);
+	host_read_check(h, border - 32);
+	host_read_check(h, border + 31);
+}
+
+/* Of many blocks that go home, one is held: those before it come home, and it does not. */
+static void destage_meets_a_held_range(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct kvp_range range;
+	u32 i;
+
+	for (i = 0; i < 60; i++)
+		host_write(h, 100 + 20 * i, 1, false);
+	host_flush(h);
+	kvp_range_lock(&h->pool->ranges, &range, 90 + 20 * 50, 110 + 20 * 50);
+	t->over = false;
+	sim_spawn("checkpoint", checkpoint_main, t);
+	host_sleep(500);
+	for (i = 0; i < 60; i++) {
+		bool waits = kvp_wbuf_any(h->pool, 100 + 20 * i, 1);
+
+		if (waits != (i >= 50))
+			sim_fail("version %u is %s", i, waits ? "not home" : "home");
+	}
+	kvp_range_unlock(&h->pool->ranges, &range);
+	while (!t->over)
+		host_sleep(1);
+	for (i = 0; i < 60; i++)
+		host_read_check(h, 100 + 20 * i);
+	if (kvp_wbuf_any(h->pool, 100, 20 * 60))
+		sim_fail("not all came home");
+}
+
 void run_trouble(void)
 {
 	static const struct host_start parity = { .legs = 3, .parity = true, .grown = true };
@@ -855,6 +941,8 @@ void run_trouble(void)
 	sim_fua = FUA_OWN;
 	trouble(NAMED(long_requests_without_memory), 2);
 	trouble(NAMED(degraded_without_memory), 2);
+	trouble(NAMED(second_of_two_leaves_is_being_written), 2);
+	trouble(NAMED(destage_meets_a_held_range), 2);
 	lives_of("degraded_without_memory_on_a_parity1", degraded_without_memory, NULL, &parity,
 		 LEG_BLOCKS);
 	lives_of("progress_without_memory_on_a_parity1", progress_without_memory, NULL, &parity,

@@ -25,7 +25,7 @@ struct trouble {
 	struct crash crash;		/* the allowed results then; legs and contents are known */
 	u64 checkpointed;		/* set by a task that runs beside the test */
 	int checkpoint_error;
-	bool scrubbed;
+	bool scrubbed, over;
 	void (*run)(struct trouble *t);
 	/* With @then the first life ends without a clean stop; its damage is for the second. */
 	void (*then)(struct trouble *t);
