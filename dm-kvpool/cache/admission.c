@@ -130,17 +130,38 @@ static bool __admitted(struct kvp_pool *pool, kvp_block_t block, u32 ask)
 	return verdict == KVP_SSD_ADMIT;
 }
 
-/* Returns the credit of blocks that were not written. */
-static void give_back(struct kvp_admission *f, struct kvp_candidate *c, bool written)
+/* It is on no list. Returns the credit of a block that was not written. */
+static void __give_back(struct kvp_admission *f, struct kvp_candidate *c, bool written)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&f->lock, flags);
+	lockdep_assert_held(&f->lock);
 	if (!written && !c->written && c->from == KVP_FROM_HOME)
 		kvp_ssd_refund(&f->policy);
 	c->block = NOTHING;
 	c->written = false;
 	list_add(&c->list, &f->free);
+}
+
+static void give_all_back(struct kvp_admission *f, struct list_head *list, bool written)
+{
+	struct kvp_candidate *c, *next;
+	unsigned long flags;
+
+	if (list_empty(list))
+		return;
+	spin_lock_irqsave(&f->lock, flags);
+	list_for_each_entry_safe(c, next, list, list) {
+		list_del(&c->list);
+		__give_back(f, c, written);
+	}
+	spin_unlock_irqrestore(&f->lock, flags);
+}
+
+static void give_back(struct kvp_admission *f, struct kvp_candidate *c)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&f->lock, flags);
+	__give_back(f, c, false);
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
@@ -193,7 +214,7 @@ struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
 	if (c->page)
 		return c;
 	refuse(pool, KVP_ADMIT_MEMORY, 1);
-	give_back(f, c, false);
+	give_back(f, c);
 	return NULL;
 }
 
@@ -234,25 +255,23 @@ struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct 
 		c->page = alloc_page(FILL_GFP);
 	if (c->page)
 		return c;
-	give_back(f, c, false);
+	give_back(f, c);
 	return NULL;
 }
 
 void kvp_admit_drop(struct kvp_pool *pool, struct kvp_candidate *c)
 {
-	give_back(pool->fill, c, false);
+	give_back(pool->fill, c);
 }
 
 void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 {
 	struct kvp_admission *f = pool->fill;
-	unsigned long flags;
 
 	c->crc = crc;
-	spin_lock_irqsave(&f->lock, flags);
-	list_add_tail(&c->list, &f->waiting);
-	WRITE_ONCE(f->nr_waiting, f->nr_waiting + 1);
-	spin_unlock_irqrestore(&f->lock, flags);
+	/* Counted first: what is taken from the list has been counted. */
+	atomic_inc(&f->nr_waiting);
+	llist_add(&c->added, &f->added);
 	kvp_admit_kick(pool);
 }
 
@@ -270,7 +289,7 @@ void kvp_admit_kick(struct kvp_pool *pool)
 	 * other.
 	 */
 	smp_mb();
-	waiting = READ_ONCE(f->nr_waiting);
+	waiting = (u32)atomic_read(&f->nr_waiting);
 	if (!waiting || READ_ONCE(f->busy) || READ_ONCE(f->stopped))
 		return;
 	if (waiting >= KVP_ADMIT_ENTRY)
@@ -294,16 +313,6 @@ static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
 	       (c->written || !kvp_wbuf_any(pool, c->block, 1));
 }
 
-static void give_all_back(struct kvp_admission *f, struct list_head *list, bool written)
-{
-	struct kvp_candidate *c, *next;
-
-	list_for_each_entry_safe(c, next, list, list) {
-		list_del(&c->list);
-		give_back(f, c, written);
-	}
-}
-
 static void refuse_all(struct kvp_pool *pool, struct list_head *list)
 {
 	struct kvp_candidate *c;
@@ -322,34 +331,63 @@ static u32 most_of_entry(const struct kvp_pool *pool)
 	return kvp_log_entry_most(pool->scache->v->g, 1, KVP_ADMIT_ENTRY + 1);
 }
 
+/* Candidates that were added come behind those that wait, in their order. */
+static void __gather(struct kvp_admission *f)
+{
+	struct llist_node *at = llist_reverse_order(llist_del_all(&f->added));
+
+	lockdep_assert_held(&f->lock);
+	while (at) {
+		struct kvp_candidate *c = llist_entry(at, struct kvp_candidate, added);
+
+		at = at->next;
+		list_add_tail(&c->list, &f->waiting);
+	}
+}
+
+/* Takes up to @most candidates from the head of the waiting ones. Returns their number. */
+static u32 take_some(struct kvp_admission *f, struct list_head *to, u32 most)
+{
+	struct kvp_candidate *c, *next;
+	unsigned long flags;
+	u32 n = 0;
+
+	spin_lock_irqsave(&f->lock, flags);
+	__gather(f);
+	list_for_each_entry_safe(c, next, &f->waiting, list) {
+		if (n == most)
+			break;
+		list_move_tail(&c->list, to);
+		n++;
+	}
+	atomic_sub(n, &f->nr_waiting);
+	spin_unlock_irqrestore(&f->lock, flags);
+	return n;
+}
+
 /*
  * Takes useful candidates from the head of the waiting ones, up to an entry. Returns their number.
  */
 static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 {
 	struct kvp_admission *f = pool->fill;
-	u32 n = 0, most = most_of_entry(pool);
-	struct kvp_candidate *c;
-	unsigned long flags;
+	u32 n = 0, most = most_of_entry(pool), some;
+	struct kvp_candidate *c, *next;
+	LIST_HEAD(these);
+	LIST_HEAD(stale);
 
-	while (n < most) {
-		spin_lock_irqsave(&f->lock, flags);
-		c = list_first_entry_or_null(&f->waiting, struct kvp_candidate, list);
-		if (c) {
-			list_del(&c->list);
-			WRITE_ONCE(f->nr_waiting, f->nr_waiting - 1);
+	do {
+		some = take_some(f, &these, most - n);
+		list_for_each_entry_safe(c, next, &these, list) {
+			bool good = is_current(pool, c);
+
+			if (!good)
+				refuse_one(pool, KVP_ADMIT_CHANGED, c);
+			list_move_tail(&c->list, good ? taken : &stale);
+			n += good;
 		}
-		spin_unlock_irqrestore(&f->lock, flags);
-		if (!c)
-			break;
-		if (!is_current(pool, c)) {
-			refuse_one(pool, KVP_ADMIT_CHANGED, c);
-			give_back(f, c, false);
-			continue;
-		}
-		list_add_tail(&c->list, taken);
-		n++;
-	}
+	} while (some && n < most);
+	give_all_back(f, &stale, false);
 	return n;
 }
 
@@ -359,7 +397,7 @@ static void put_back(struct kvp_admission *f, struct list_head *taken, u32 n)
 
 	spin_lock_irqsave(&f->lock, flags);
 	list_splice_init(taken, &f->waiting);
-	WRITE_ONCE(f->nr_waiting, f->nr_waiting + n);
+	atomic_add(n, &f->nr_waiting);
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
@@ -538,7 +576,7 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 		c->page = alloc_page(FILL_GFP);
 	if (!c->page) {
 		refuse(pool, KVP_ADMIT_MEMORY, 1);
-		give_back(f, c, false);
+		give_back(f, c);
 		return;
 	}
 	memcpy(page_address(c->page), page_address(d->page), KVP_BLOCK_SIZE);
@@ -708,10 +746,7 @@ void kvp_admit_stop(struct kvp_pool *pool)
 	kvp_reinsert_stop(pool);
 	cancel_delayed_work_sync(&f->work);
 	kvp_log_wait(pool->log, !READ_ONCE(f->busy));
-	spin_lock_irq(&f->lock);
-	list_splice_init(&f->waiting, &waiting);
-	WRITE_ONCE(f->nr_waiting, 0);
-	spin_unlock_irq(&f->lock);
+	(void)take_some(f, &waiting, KVP_ADMIT_BLOCKS);
 	give_all_back(f, &waiting, false);
 }
 
@@ -745,6 +780,8 @@ int kvp_admit_start(struct kvp_pool *pool)
 	kvp_runs_init(&f->runs);
 	INIT_LIST_HEAD(&f->free);
 	INIT_LIST_HEAD(&f->waiting);
+	init_llist_head(&f->added);
+	atomic_set(&f->nr_waiting, 0);
 	INIT_LIST_HEAD(&f->sent);
 	f->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
 	f->pool = pool;

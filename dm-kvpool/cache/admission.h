@@ -23,6 +23,7 @@
 #define KVP_ADMISSION_H
 
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -61,6 +62,7 @@ struct kvp_admit_plan {
 /**
  * struct kvp_candidate - a block that may enter
  * @list: free ones, waiting ones, or those of the entry in flight; by kvp_admission.lock
+ * @added: of kvp_admission.added
  * @block: ~0: none
  * @crc: sum of the page
  * @changes: counted in its region before it was read
@@ -71,6 +73,7 @@ struct kvp_admit_plan {
  */
 struct kvp_candidate {
 	struct list_head list;
+	struct llist_node added;
 	kvp_block_t block;
 	u32 crc, changes, from;
 	bool meta, written;
@@ -82,8 +85,9 @@ struct kvp_candidate {
  * @lock: irqsave; for all down to @count, but @runs
  * @free, @waiting, @sent: candidates; the last are in the entry in flight, in its order
  * @runs: finds out which reads are parts of long streams; it has locks of its own
- * @nr_waiting: how many wait
  * @count: of the index
+ * @added: candidates that wait behind @waiting, the newest first; added without the lock
+ * @nr_waiting: how many wait, in both lists; never less than in the lists
  * @counted: the second of that count; by @work
  * @candidates: KVP_ADMIT_BLOCKS of them; NULL: nothing is ever filled
  * @changes: counted, by region
@@ -95,10 +99,11 @@ struct kvp_admission {
 	struct kvp_pool *pool;
 	spinlock_t lock;
 	struct list_head free, waiting, sent;
-	u32 nr_waiting;
 	struct kvp_ssd_policy policy;
 	struct kvp_runs runs;
 	struct kvp_index_count count;
+	struct llist_head added;
+	atomic_t nr_waiting;
 	u64 counted;
 	struct kvp_candidate *candidates;
 	atomic_t *changes;
@@ -195,7 +200,7 @@ void kvp_admit_drop(struct kvp_pool *pool, struct kvp_candidate *c);
 /** kvp_admit_waiting() - true if candidates wait to be appended. Any context. */
 static inline bool kvp_admit_waiting(const struct kvp_admission *f)
 {
-	return READ_ONCE(f->nr_waiting);
+	return atomic_read(&f->nr_waiting);
 }
 
 /** kvp_admit_busy() - true if blocks are being written to a cache, by fills. Any context. */

@@ -5,6 +5,7 @@
  * the code alone. Those of background work also depend a little on the order in which requests end. Each
  * has a bound. --verbose prints the numbers, and where the locks are taken.
  */
+#include "cache/admission.h"
 #include "cache/scache.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
@@ -130,6 +131,7 @@ static void fill_ssd(struct host *h, u64 first)
 	write_singles(h, first);
 	host_checkpoint(h);
 	kvp_scache_mistrust(h->pool, first, 2 * BLOCKS);
+	h->pool->fill->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
 	kvp_rcache_drop(h->pool);
 	sim_count_takings();
 	read_singles(h, first);
@@ -164,7 +166,7 @@ static const struct work {
 	{ "read-home", read_home, 256, 0, ~0u },
 	{ "read-beside", read_beside, 256, 0, 0 },
 	{ "read-ssd", read_ssd, 256, ~0u, 0 },
-	{ "fill-ssd", fill_ssd, 256, ~0u, 1000 },
+	{ "fill-ssd", fill_ssd, 256, ~0u, 118 },
 };
 
 static struct {
