@@ -38,7 +38,7 @@ struct kvp_home {
 	struct list_head dead;		/* outlived by newer versions */
 	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
 	struct locked locked[MAX_LOCKED];
-	struct kvp_range ranges[MAX_LOCKED];	/* of @locked; behind those, of runs that are planned */
+	struct kvp_range ranges[MAX_LOCKED];	/* of @locked; behind those, planned ones */
 };
 
 static bool alloc_rows(struct kvp_home *h, bool whole)
@@ -222,7 +222,7 @@ static kvp_block_t run_last(struct kvp_pool *pool, struct list_head *versions,
 	return last;
 }
 
-/* True if @planned more ranges with up to so many pages and runs in all leave no room for another. */
+/* True if @planned more ranges, with so many pages and runs in all, leave no room for another. */
 static bool is_full(const struct kvp_home *h, u32 planned, u32 pages, u32 runs)
 {
 	/* blocks that are left out cut a run: every second one at worst */
@@ -238,8 +238,8 @@ static bool batch_full(const struct kvp_home *h)
 }
 
 /*
- * Plan the @n-th range that is to be locked next: the run, or the stretch, that begins with @d. Return
- * its last block. *@error: there is no leaf, or -EAGAIN: a stretch, which is planned alone.
+ * Plan the @n-th range that is to be locked next: the run, or the stretch, that begins with @d.
+ * Return its last block. *@error: there is no leaf, or -EAGAIN: a stretch, which is planned alone.
  */
 static kvp_block_t plan_one(struct kvp_home *h, struct list_head *versions,
 			    const struct kvp_version *d, u32 n, int *error)
@@ -262,8 +262,8 @@ static kvp_block_t plan_one(struct kvp_home *h, struct list_head *versions,
 }
 
 /*
- * Plan what is to be locked next, under one lock of all ranges, as far as it surely fits into the batch.
- * Return the number of ranges; 0 or an error if it is none.
+ * Plan what is to be locked next, under one lock of all ranges, as far as it surely fits into the
+ * batch. Return the number of ranges, at least 1; or an error.
  */
 static int plan(struct kvp_home *h, struct list_head *versions)
 {

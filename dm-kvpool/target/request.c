@@ -27,6 +27,7 @@
  *    it first (read_home_work()).
  * 5. kvp_requests_end_io() compares what came with the table as it is now (came_well()).
  * 6. What does not fit is read by read_anew(), block by block, under its range lock; that heals.
+ *    After an error of a leg, piece by piece first (home/pieces.h).
  *
  * A noflush suspend gives back every bio that waits here (kvp_requests_requeue()).
  *
@@ -43,6 +44,7 @@
 #include "core/latency.h"
 #include "home/heal.h"
 #include "home/missing.h"
+#include "home/pieces.h"
 #include "io/inject.h"
 #include "io/leg_queue.h"
 #include "io/mirror.h"
@@ -578,6 +580,12 @@ static u32 in_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 	return kvp_side_by_side(at.v->g, at.block, count);
 }
 
+/* What is left to repeat of a read that failed; @tried: no piece begins before that block. */
+struct repeat {
+	kvp_block_t tried;
+	struct kvp_pieces pieces;
+};
+
 /* Of a parity1: blocks of one leg. */
 static bool in_one_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
@@ -585,20 +593,28 @@ static bool in_one_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 }
 
 /*
- * What a leg had that is out, as much at once as lies together: how many blocks were read, or 0.
- * Where it fails once, what is left of that chunk, up to @tried, is read block by block.
+ * What a leg had that is out, as much at once as lies together; or a piece of a read that a leg
+ * answered with an error: how many blocks were read, or 0. Where it fails once, what is left of
+ * that chunk, or piece, is read block by block.
  */
-static u32 read_missing(struct kvp_requests *r, struct bio *bio, struct bvec_iter *iter,
-			kvp_block_t block, kvp_block_t *tried)
+static u32 read_together(struct kvp_requests *r, struct bio *bio, struct bvec_iter *iter,
+			 kvp_block_t block, struct repeat *rep)
 {
+	bool missing = kvp_block_missing(r->pool, block);
+	u32 left = iter->bi_size >> KVP_BLOCK_SHIFT;
 	struct reader reader = { bio, *iter };
-	u32 n = in_chunk(r->pool, block, iter->bi_size >> KVP_BLOCK_SHIFT);
+	u32 n = missing ? in_chunk(r->pool, block, left) : kvp_piece_blocks(r->pool, block, left);
+	int error;
 
-	if (n < 2 || kvp_block_before(block, *tried) || data_of(bio)->mixed ||
-	    !kvp_block_missing(r->pool, block))
+	if (n < 2 || kvp_block_before(block, rep->tried) ||
+	    (missing ? data_of(bio)->mixed : data_of(bio)->came))
 		return 0;
-	*tried = kvp_block_add(block, n);
-	if (kvp_missing_read(r->pool, block, n, give_block, &reader))
+	rep->tried = kvp_block_add(block, n);
+	if (missing)
+		error = kvp_missing_read(r->pool, block, n, give_block, &reader);
+	else
+		error = kvp_piece_read(r->pool, &rep->pieces, block, n, give_block, &reader);
+	if (error)
 		return 0;
 	*iter = reader.iter;
 	return n;
@@ -649,7 +665,8 @@ static bool read_anew(struct kvp_requests *r, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
 	struct bvec_iter iter = k->iter;
-	kvp_block_t block = kvp_bio_block(iter), tried = kvp_block(0);
+	struct repeat rep = { .tried = kvp_block(0), .pieces.failed = k->leg };
+	kvp_block_t block = kvp_bio_block(iter);
 	struct page *page = mempool_alloc(&r->pages, GFP_NOIO);
 	blk_status_t status = BLK_STS_OK;
 	u32 n;
@@ -660,7 +677,7 @@ static bool read_anew(struct kvp_requests *r, struct bio *bio)
 		n = 1;
 		if (is_in_place(r->pool, bio, &iter, block))
 			continue;
-		n = read_missing(r, bio, &iter, block, &tried);
+		n = read_together(r, bio, &iter, block, &rep);
 		if (n)
 			continue;
 		n = 1;
@@ -1260,6 +1277,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 {
 	data_of(bio)->leaf = NULL;
+	data_of(bio)->leg = NULL;
 	data_of(bio)->rebuild = NULL;
 	data_of(bio)->lacks = NULL;
 	data_of(bio)->came = false;

@@ -10,6 +10,7 @@
 #include <linux/completion.h>
 #include <linux/mm.h>
 
+#include "home/pieces.h"
 #include "io/flight.h"
 #include "suite.h"
 #include "trouble.h"
@@ -928,6 +929,116 @@ static void destage_meets_a_held_range(struct trouble *t)
 		sim_fail("not all came home");
 }
 
+/* --- a long read that failed, piece by piece ----------------------------------------------- */
+
+#define A_MIB		256u	/* blocks of it, within a leaf */
+
+struct again {
+	struct kvp_pieces p;
+	u8 data[KVP_PIECE_BLOCKS][KVP_BLOCK_SIZE];
+	u32 nr, good, bad;		/* blocks given; pieces */
+};
+
+static void give_one(void *to, struct page *page)
+{
+	struct again *a = to;
+
+	memcpy(a->data[a->nr++], page_address(page), KVP_BLOCK_SIZE);
+}
+
+/* What a piece gives is the same as block by block. Of a piece that is not given nothing is. */
+static void read_again(struct host *h, struct again *a, u64 first, u32 requests)
+{
+	u32 before = disks.reads, n, i;
+	char why[160];
+	u64 block;
+
+	a->good = a->bad = 0;
+	for (block = first; block < first + A_MIB; block += n) {
+		n = kvp_piece_blocks(h->pool, block, (u32)(first + A_MIB - block));
+		a->nr = 0;
+		if (kvp_piece_read(h->pool, &a->p, block, n, give_one, a))
+			a->bad++;
+		else
+			a->good++;
+		for (i = 0; i < a->nr; i++)
+			if (!oracle_current(h->o, block + i, a->data[i], oracle_accepted(h->o, block + i), why))
+				sim_fail("a piece: %s", why);
+		if (a->nr && a->nr != n)
+			sim_fail("%u of %u blocks were given", a->nr, n);
+	}
+	if (disks.reads - before > requests)
+		sim_fail("%u requests, not %u", disks.reads - before, requests);
+}
+
+static void expect_pieces(const struct again *a, u32 good, u32 bad)
+{
+	if (a->good != good || a->bad != bad)
+		sim_fail("%u pieces are good, %u are not; not %u and %u", a->good, a->bad, good, bad);
+}
+
+static void write_long(struct host *h, u64 first)
+{
+	u32 i;
+
+	for (i = 0; i < A_MIB; i += 32)
+		host_write(h, first + i, 32, false);
+	host_checkpoint(h);
+	host_discard(h, first + 3, 2);
+	host_checkpoint(h);
+}
+
+/* Of a mirror: one bad sector, then a leg that gives nothing, then a block in the buffer. */
+static void pieces_of_a_long_read(struct trouble *t)
+{
+	struct again *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	struct host *h = &t->host;
+	u64 first = 2 * LEAF + 64;
+
+	write_long(h, first);
+	a->p.failed = &h->pool->legs[1];
+	disks_fault(FAULT_READ_EIO, 1, disks.data_start + first + 100, disks.data_start + first + 100);
+	read_again(h, a, first, 8);
+	expect_pieces(a, 7, 1);
+	if (a->p.failed != &h->pool->legs[1] || a->p.strikes != 1)
+		sim_fail("the leg has %u strikes", a->p.strikes);
+	a->p.strikes = 0;
+	host_write(h, first + 200, 1, false);
+	read_again(h, a, first, 7);
+	expect_pieces(a, 6, 2);
+	host_checkpoint(h);
+	/* From the third piece on the other leg is asked. */
+	disks_fault(FAULT_READ_EIO, 1, disks.data_start, ~0ull);
+	a->p.strikes = 0;
+	read_again(h, a, first, 8);
+	expect_pieces(a, 6, 2);
+	/* It has rotten blocks, and nothing else is there. */
+	rot(0, disks.data_start + first + 250);
+	read_again(h, a, first, 8);
+	expect_pieces(a, 7, 1);
+	disks.nr_faults = 0;
+	kfree(a);
+}
+
+/* Of a parity1: what a leg does not give is made from the others. */
+static void pieces_of_a_long_read_of_rows(struct trouble *t)
+{
+	struct again *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	struct host *h = &t->host;
+	u64 first = 2 * LEAF;
+
+	write_long(h, first);
+	read_again(h, a, first, A_MIB);
+	expect_pieces(a, a->good, 0);
+	disks_fault(FAULT_READ_EIO, 1, 0, ~0ull);
+	read_again(h, a, first, 3 * A_MIB);
+	expect_pieces(a, a->good, 2);
+	if (a->p.failed != &h->pool->legs[1])
+		sim_fail("another leg failed");
+	disks.nr_faults = 0;
+	kfree(a);
+}
+
 void run_trouble(void)
 {
 	static const struct host_start parity = { .legs = 3, .parity = true, .grown = true };
@@ -943,6 +1054,8 @@ void run_trouble(void)
 	trouble(NAMED(degraded_without_memory), 2);
 	trouble(NAMED(second_of_two_leaves_is_being_written), 2);
 	trouble(NAMED(destage_meets_a_held_range), 2);
+	trouble(NAMED(pieces_of_a_long_read), 2);
+	lives_of("pieces_of_a_long_read_of_rows", pieces_of_a_long_read_of_rows, NULL, &parity, LEG_BLOCKS);
 	lives_of("degraded_without_memory_on_a_parity1", degraded_without_memory, NULL, &parity,
 		 LEG_BLOCKS);
 	lives_of("progress_without_memory_on_a_parity1", progress_without_memory, NULL, &parity,

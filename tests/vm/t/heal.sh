@@ -62,6 +62,22 @@ expect_stat p leg.0.state online
 expect_stat p leg.1.state online
 same_home 48 24
 
+echo "--- a long read beside a latent error"
+# reads NAME: requests that the disk has answered
+reads() { awk '{ print $1 }' "/sys/class/block/$(basename "$(readlink -f "/dev/$1")")/stat"; }
+# Each leg has one, as either may be asked. 256 single requests are too many.
+sick a bad 300 1; sick b bad 400 1
+before=$(($(reads a) + $(reads b)))
+retries=$(stat_of p read.retries)
+expect_eq "$(oracle show /dev/mapper/p 256 256 bs=256)" "256 256 v1"
+[ "$(stat_of p read.retries)" -gt "$retries" ] || fail "no read failed"
+requests=$(($(reads a) + $(reads b) - before))
+[ "$requests" -ge 8 ] || fail "$requests requests: they are not counted"
+[ "$requests" -le 80 ] || fail "$requests requests for a read of 1 MiB"
+dmsetup message p 0 scrub start; wait_stat p scrub.state finished
+expect_eq "$(simget a faults)$(simget b faults)" "" "latent errors left"
+same_home 256 256
+
 echo "--- lost and misdirected writes"
 dmsetup message p 0 clear
 expect_stat p leg.0.healed 0
