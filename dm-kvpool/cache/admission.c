@@ -36,11 +36,14 @@ static atomic_t *count_of(const struct kvp_admission *f, kvp_block_t block)
 	return &f->changes[hash_64(region, KVP_ADMIT_COUNT_BITS)];
 }
 
-void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block)
+void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
-	/* A full barrier on both sides: the entry before; the index, and the buffer, after. */
-	if (kvp_admit_in_use(pool->fill))
-		atomic_inc_return(count_of(pool->fill, block));
+	u64 first = kvp_block_nr(block), region = first >> KVP_ADMIT_REGION_SHIFT;
+	u64 last = (first + count - 1) >> KVP_ADMIT_REGION_SHIFT;
+
+	/* A full barrier on both sides: the entries before; the index, and the buffer, after. */
+	for (; kvp_admit_in_use(pool->fill) && region <= last; region++)
+		atomic_inc_return(count_of(pool->fill, kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
 }
 
 /* Counts only grow: the sum is the same if and only if all of them are. */

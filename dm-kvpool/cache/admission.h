@@ -137,12 +137,12 @@ void kvp_admit_stop(struct kvp_pool *pool);
 void kvp_admit_unstop(struct kvp_pool *pool);
 
 /**
- * kvp_admit_changed() - the entry of @block in the table has changed
+ * kvp_admit_changed() - entries of @count blocks from @block on in the table have changed
  *
- * Call it before the block is taken out of the index, and before the version that the entry names
+ * Call it before a block is taken out of the index, and before the version that the entry names
  * leaves the buffer. Context: any.
  */
-void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block);
+void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block, u32 count);
 
 /** kvp_admit_in_use() - true once blocks can be admitted to an SSD. Any context. */
 static inline bool kvp_admit_in_use(const struct kvp_admission *f)

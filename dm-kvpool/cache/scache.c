@@ -300,13 +300,14 @@ int kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_in
 	return kept;
 }
 
-void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block)
+void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	struct kvp_index_entry old;
 
-	kvp_admit_changed(pool, block);
+	kvp_admit_changed(pool, block, count);
 	if (kvp_scache_in_use(pool->scache))
-		kvp_index_remove(&pool->scache->index, kvp_block_nr(block), &old);
+		for (; count--; block = kvp_block_add(block, 1))
+			kvp_index_remove(&pool->scache->index, kvp_block_nr(block), &old);
 }
 
 static void forget_places(struct kvp_index *ix, u32 place, u32 end)
@@ -464,10 +465,7 @@ struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd
 
 void kvp_scache_mistrust(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
-	u32 i;
-
-	for (i = 0; i < count; i++)
-		kvp_scache_forget(pool, kvp_block_add(block, i));
+	kvp_scache_forget(pool, block, count);
 }
 
 int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,

@@ -172,8 +172,11 @@ bool kvp_scache_make_room(struct kvp_pool *pool, kvp_lsn_t lsn);
 int __must_check kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn,
 				    const struct kvp_index_entry *e, u32 n);
 
-/** kvp_scache_forget() - the entry of @block in the table has changed. Process context. */
-void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block);
+/**
+ * kvp_scache_forget() - entries of @count blocks from @block on in the table have changed. Process
+ * context.
+ */
+void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block, u32 count);
 
 /** kvp_scache_overwrite() - the log is about to write @nr blocks at @lsn. Under log->build_lock. */
 void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr);

@@ -48,7 +48,7 @@ struct kvp_cache_client {
 	void (*checkpointed)(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 			     const struct kvp_log_mark *tail);
 	void (*came_home)(struct kvp_pool *pool, const struct kvp_version *d);
-	void (*forget)(struct kvp_pool *pool, kvp_block_t block);
+	void (*forget)(struct kvp_pool *pool, kvp_block_t block, u32 count);
 	int (*rescue)(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page);
 };
 
@@ -127,11 +127,17 @@ static inline void kvp_cache_came_home(struct kvp_pool *pool, const struct kvp_v
 		pool->cache_client->came_home(pool, d);
 }
 
+/* Entries of @count blocks from @block on have changed. Context: process. */
+static inline void kvp_cache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count)
+{
+	if (pool->cache_client)
+		pool->cache_client->forget(pool, block, count);
+}
+
 /* Context: process. */
 static inline void kvp_cache_forget(struct kvp_pool *pool, kvp_block_t block)
 {
-	if (pool->cache_client)
-		pool->cache_client->forget(pool, block);
+	kvp_cache_forget_range(pool, block, 1);
 }
 
 /* Context: process, under the range lock of the block; waits for I/O. */

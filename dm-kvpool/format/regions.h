@@ -69,6 +69,14 @@ static inline kvp_block_t kvp_map_leaf_block(const struct kvp_map_leaf *l, kvp_v
 	return kvp_block_add(l->block, i + others);
 }
 
+/** kvp_map_leaf_run() - so many blocks from @own on, if @l has them, lie side by side in the pool */
+static inline u32 kvp_map_leaf_run(const struct kvp_map_leaf *l, kvp_vblock_t own)
+{
+	u32 i = (u32)kvp_vblock_since(own, l->own);
+
+	return l->others ? l->turn - (l->in + i) % l->turn : ~0u;
+}
+
 /** kvp_map_leaf_own() - the block of the vdev that @block, one of the pool below @l, is */
 static inline kvp_vblock_t kvp_map_leaf_own(const struct kvp_map_leaf *l, kvp_block_t block)
 {

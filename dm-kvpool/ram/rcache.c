@@ -258,19 +258,33 @@ static void take_out(struct kvp_rcache *rc, kvp_block_t block)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
+/* Entries of blocks from @block to before @end, all of one region, have changed. */
+static void forget_region(struct kvp_rcache *rc, kvp_block_t block, kvp_block_t end)
+{
+	struct kvp_rcount *c = &rc->counts[count_of(block)];
+
+	/* A full barrier on both sides: the entries before, what is held, and the buffer, after. */
+	atomic_inc_return(&c->changes);
+	for (; kvp_block_before(block, end) && READ_ONCE(c->held); block = kvp_block_add(block, 1))
+		take_out(rc, block);
+}
+
+void kvp_rcache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count)
+{
+	kvp_block_t end = kvp_block_add(block, count), next;
+	struct kvp_rcache *rc = pool->rcache;
+
+	smp_mb();	/* the entries, then the look; pairs with switch_on() */
+	for (; kvp_rcache_enabled(rc) && kvp_block_before(block, end); block = next) {
+		next = kvp_block((kvp_block_nr(block) | (KVP_RCACHE_REGION - 1)) + 1);
+		next = kvp_block_first(next, end);
+		forget_region(rc, block, next);
+	}
+}
+
 void kvp_rcache_forget(struct kvp_pool *pool, kvp_block_t block)
 {
-	struct kvp_rcache *rc = pool->rcache;
-	struct kvp_rcount *c;
-
-	smp_mb();	/* the entry, then the look; pairs with switch_on() */
-	if (!kvp_rcache_enabled(rc))
-		return;
-	c = &rc->counts[count_of(block)];
-	/* A full barrier on both sides: the entry before, what is held, and the buffer, after. */
-	atomic_inc_return(&c->changes);
-	if (READ_ONCE(c->held))
-		take_out(rc, block);
+	kvp_rcache_forget_range(pool, block, 1);
 }
 
 /*

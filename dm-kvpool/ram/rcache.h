@@ -181,6 +181,15 @@ void kvp_rcache_unpage(struct kvp_pool *pool, kvp_block_t block, struct page *pa
 void kvp_rcache_forget(struct kvp_pool *pool, kvp_block_t block);
 
 /**
+ * kvp_rcache_forget_range() - the same for @count blocks from @block on, all entries of which have
+ * changed
+ *
+ * Changes are counted for KVP_RCACHE_REGION blocks at once, so this costs as much for all of those
+ * as for one, if none is held. Context: any.
+ */
+void kvp_rcache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count);
+
+/**
  * kvp_rcache_came_home() - the entry of @d's block has changed: it names @d, which is home
  *
  * Instead of kvp_rcache_forget(), and at the same moment. Then a copy of @d's page is in the cache.

@@ -969,16 +969,21 @@ static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
 		t->uncounted++;
 }
 
-/* Tell the caches of each block, after the change, as for a single entry. */
+/*
+ * Tell the caches of all blocks, after the change, as for a single entry. At once of those that lie
+ * side by side: a TiB has 268 million.
+ */
 static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, kvp_vblock_t end)
 {
-	kvp_vblock_t own;
-	kvp_block_t block;
+	kvp_vblock_t own = leaf->own;
 
-	for (own = leaf->own; kvp_vblock_before(own, end); own = kvp_vblock_add(own, 1)) {
-		block = kvp_map_leaf_block(leaf, own);
-		kvp_rcache_forget(pool, block);
-		kvp_cache_forget(pool, block);
+	while (kvp_vblock_before(own, end)) {
+		kvp_block_t block = kvp_map_leaf_block(leaf, own);
+		u32 n = min_t(u64, kvp_map_leaf_run(leaf, own), kvp_vblock_since(end, own));
+
+		kvp_rcache_forget_range(pool, block, n);
+		kvp_cache_forget_range(pool, block, n);
+		own = kvp_vblock_add(own, n);
 	}
 }
 

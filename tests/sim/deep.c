@@ -9,6 +9,7 @@
 
 #include "suite.h"
 #include "trouble.h"
+#include "cache/scache.h"
 #include "log/checkpoint.h"
 #include "ram/rcache.h"
 #include "super/events.h"
@@ -614,6 +615,58 @@ static void discards_read_no_leaf(struct trouble *t)
 	host_read_each(h, 30 * LEAF, 10);
 }
 
+/* What the RAM cache was told of, and what it holds. */
+static void rcache_figures(struct host *h, u64 *told, u64 *held)
+{
+	const struct kvp_rcache *rc = h->pool->rcache;
+	u32 i;
+
+	*told = *held = 0;
+	for (i = 0; i < ARRAY_SIZE(rc->counts); i++) {
+		*told += (u32)atomic_read(&rc->counts[i].changes);
+		*held += rc->counts[i].held;
+	}
+}
+
+/* Caches forget the blocks of leaves that are not read, wherever they lie, and are told of many at once. */
+static void caches_forget_unread_leaves(struct trouble *t)
+{
+	static const u32 at[] = { 0, 15, 16, 33, 300, LEAF - 17, LEAF - 1 };
+	struct host *h = &t->host;
+	struct kvp_index_entry e;
+	u64 before, told, held;
+	u32 leaf, i;
+
+	spread(h);
+	for (leaf = 10; leaf < 18; leaf++)
+		for (i = 0; i < ARRAY_SIZE(at); i++)
+			host_write(h, leaf * LEAF + at[i], 1, false);
+	host_checkpoint(h);
+	kvp_table_shrink(h->pool, true);
+	for (leaf = 10; leaf < 18; leaf++)
+		for (i = 0; i < ARRAY_SIZE(at); i++)
+			host_read_check(h, leaf * LEAF + at[i]);
+	kvp_table_shrink(h->pool, true);
+	rcache_figures(h, &before, &held);
+	if (held < 8 * ARRAY_SIZE(at))
+		sim_fail("%llu blocks are in RAM: the case was not set up", held);
+	for (i = 0; t->start.cache && i < ARRAY_SIZE(at); i++)
+		if (!kvp_index_find(&h->pool->scache->index, 10 * LEAF + at[i], &e))
+			sim_fail("block %u is on no SSD: the case was not set up", 10 * LEAF + at[i]);
+	host_discard(h, 10 * LEAF, 8 * LEAF);
+	host_checkpoint(h);
+	rcache_figures(h, &told, &held);
+	/* those at the edges, amid a leaf of a vdev, one by one */
+	if (told - before > 8 * LEAF / KVP_RCACHE_REGION + (t->start.second ? 2 * LEAF : 0))
+		sim_fail("the cache was told %llu times of eight leaves", told - before);
+	for (leaf = 10; leaf < 18; leaf++)
+		for (i = 0; i < ARRAY_SIZE(at); i++)
+			host_read_check(h, leaf * LEAF + at[i]);
+	for (i = 0; t->start.cache && i < ARRAY_SIZE(at); i++)
+		if (kvp_index_find(&h->pool->scache->index, 10 * LEAF + at[i], &e))
+			sim_fail("block %u is unwritten, and on an SSD", 10 * LEAF + at[i]);
+}
+
 /*
  * A slot that counts until the checkpoint is not overwritten by a leaf that is made again earlier.
  */
@@ -850,7 +903,8 @@ static void run_deep_discards(void)
 {
 	static const struct host_start mirror = { .legs = 2 },
 		parity = { .legs = 3, .parity = true, .grown = true },
-		mixed = { .legs = 5, .parity = true, .second = 2, .grown = true };
+		mixed = { .legs = 5, .parity = true, .second = 2, .grown = true },
+		cached = { .legs = 3, .cache = 1 };
 
 	lives_of(NAMED(discards_of_nothing_cost_nothing), discards_stay_after_a_restart, &mirror,
 		 LEG_BLOCKS);
@@ -869,6 +923,11 @@ static void run_deep_discards(void)
 		 LEG_BLOCKS);
 	lives_of("discards_read_no_leaf_on_two_vdevs", discards_read_no_leaf, NULL, &mixed,
 		 LEG_BLOCKS);
+	trouble(NAMED(caches_forget_unread_leaves), 2);
+	lives_of("caches_forget_unread_leaves_on_two_vdevs", caches_forget_unread_leaves, NULL,
+		 &mixed, LEG_BLOCKS);
+	lives_of("caches_forget_unread_leaves_with_an_ssd", caches_forget_unread_leaves, NULL,
+		 &cached, LEG_BLOCKS);
 	trouble(NAMED(discarded_leaf_is_made_again), 2);
 	trouble(NAMED(discard_beside_a_reader), 2);
 	trouble(NAMED(discards_of_poison), 2);
