@@ -452,7 +452,7 @@ static void ring_io_done(struct kvp_io *io)
 
 /* Send @nr pages from @first on to the leg, unless it is gone: then no read would ask it. */
 static void send_to_leg(struct kvp_admission *f, struct kvp_leg *leg, struct kvp_io *io,
-			u64 block, u32 first, u32 nr)
+			kvp_lblock_t block, u32 first, u32 nr)
 {
 	if (!nr || !kvp_leg_in_sync(leg))
 		return;

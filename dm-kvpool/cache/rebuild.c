@@ -310,7 +310,7 @@ static struct kvp_disk_summary *read_summary(struct kvp_rebuild *w, u32 i)
 }
 
 /* Choose a leg to read the summary of the segment at @lsn from, as kvp_leg_choose_log() does. */
-static struct kvp_leg *choose_leg(const struct kvp_pool *pool, kvp_lsn_t lsn, u64 *block)
+static struct kvp_leg *choose_leg(const struct kvp_pool *pool, kvp_lsn_t lsn, kvp_lblock_t *block)
 {
 	struct kvp_leg *leg = NULL;
 	u32 i;

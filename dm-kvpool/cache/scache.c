@@ -390,7 +390,7 @@ static bool find(struct kvp_scache *s, kvp_block_t block, struct kvp_index_entry
 /* True if @to lies @i blocks behind @at, on the same leg. */
 static bool is_behind(struct kvp_place to, const struct kvp_on_ssd *at, u32 i)
 {
-	return to.leg == at->leg && to.block == at->block + i;
+	return to.leg == at->leg && to.block == kvp_lblock_add(at->block, i);
 }
 
 u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct kvp_on_ssd *at)
@@ -493,7 +493,8 @@ int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u6
 }
 
 /* Reads one SSD's copy. A fault of the copy is counted; lack of memory is no fault. */
-static int rescue_from(struct kvp_leg *leg, u64 at, kvp_block_t block, u32 crc, struct page *page)
+static int rescue_from(struct kvp_leg *leg, kvp_lblock_t at, kvp_block_t block, u32 crc,
+		       struct page *page)
 {
 	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
 

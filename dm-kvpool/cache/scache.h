@@ -54,7 +54,7 @@ struct page;
  *	needed
  */
 struct kvp_on_ssd {
-	u64 block;
+	kvp_lblock_t block;
 	kvp_lsn_t until;
 	u32 before, leg;
 };

@@ -133,7 +133,7 @@ struct kvp_leg {
 	struct kvp_leg_queue *queue;	/* of leg_queue.c; NULL: none yet */
 	unsigned long asked;		/* jiffies: the last read while @in_flight was 0 */
 	atomic_t in_flight;
-	u64 next_block;
+	kvp_lblock_t next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;
 	atomic_t faults[KVP_FAULTS];
 };
@@ -485,7 +485,7 @@ static inline kvp_block_t kvp_pool_end(const struct kvp_pool *pool)
 }
 
 /** kvp_home_block() - the place of @block on its leg; in a single or mirror, on every leg */
-static inline u64 kvp_home_block(struct kvp_pool *pool, kvp_block_t block)
+static inline kvp_lblock_t kvp_home_block(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
 

@@ -248,7 +248,7 @@ static inline u32 kvp_log_kept(const struct kvp_geometry *g)
 /* A block of a leg. */
 struct kvp_place {
 	u32 leg;		/* of the vdev */
-	u64 block;		/* from the start of the leg */
+	kvp_lblock_t block;		/* from the start of the leg */
 };
 
 #define KVP_CHUNK_BLOCKS	16u	/* of a parity1 if nothing else is asked for: 64 KiB */
@@ -392,7 +392,7 @@ static inline struct kvp_place kvp_data_place(const struct kvp_geometry *g, kvp_
 {
 	if (kvp_is_parity1(g))
 		return kvp_striped_place(g, block);
-	return (struct kvp_place){ 0, g->data_start + kvp_vblock_nr(block) };
+	return (struct kvp_place){ 0, kvp_lblock(g->data_start + kvp_vblock_nr(block)) };
 }
 
 /** kvp_parity_place() - home of the parity of @row */
@@ -420,7 +420,7 @@ static inline u32 kvp_root_count(const struct kvp_geometry *g)
 }
 
 /** kvp_page_block() - block on a leg of slot @slot of table page (@level, @index), first copy */
-u64 kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot);
+kvp_lblock_t kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot);
 
 /** kvp_table_copies() - copies of each table page on one leg; a parity1 has two, on different legs */
 static inline u32 kvp_table_copies(const struct kvp_geometry *g)
@@ -435,9 +435,9 @@ static inline bool kvp_table_behind(const struct kvp_geometry *g)
 }
 
 /** kvp_page_copy() - where copy @copy of what kvp_page_block() puts at @block lies on the leg */
-static inline u64 kvp_page_copy(const struct kvp_geometry *g, u64 block, u32 copy)
+static inline kvp_lblock_t kvp_page_copy(const struct kvp_geometry *g, kvp_lblock_t block, u32 copy)
 {
-	return copy ? block - g->table_start + g->table_copy : block;
+	return copy ? kvp_lblock(kvp_lblock_nr(block) - g->table_start + g->table_copy) : block;
 }
 
 /** kvp_page_copies() - copies of each table page on all legs together */
@@ -499,13 +499,13 @@ static inline struct kvp_place kvp_log_place(const struct kvp_geometry *g, kvp_l
 	u32 n = g->leg_count;
 
 	if (kvp_log_striped(g))
-		return (struct kvp_place){ (u32)(pos % n), g->log_start + pos / n };
+		return (struct kvp_place){ (u32)(pos % n), kvp_lblock(g->log_start + pos / n) };
 	if (!kvp_is_parity1(g))
-		return (struct kvp_place){ copy, g->log_start + pos };
+		return (struct kvp_place){ copy, kvp_lblock(g->log_start + pos) };
 	return (struct kvp_place){
 		(u32)((segment + copy) % n),
-		g->log_start + (segment / n * 2 + copy) * g->segment_blocks +
-			pos % g->segment_blocks,
+		kvp_lblock(g->log_start + (segment / n * 2 + copy) * g->segment_blocks +
+			   pos % g->segment_blocks),
 	};
 }
 

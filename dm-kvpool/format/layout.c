@@ -81,7 +81,7 @@ u64 kvp_table_blocks(const struct kvp_geometry *g)
 	return (groups + g->leg_count - 1) / g->leg_count * 2 * 2 * KVP_SLOT_GROUP;
 }
 
-u64 kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot)
+kvp_lblock_t kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot)
 {
 	return kvp_page_place(g, level, index, slot, 0).block;
 }
@@ -96,11 +96,13 @@ struct kvp_place kvp_page_place(const struct kvp_geometry *g, u32 level, u64 ind
 
 	if (kvp_is_parity1(g)) {
 		p.leg = (u32)((group + copy) % n);
-		p.block = g->table_start + (group / n * 2 + copy) * 2 * KVP_SLOT_GROUP + within;
+		p.block = kvp_lblock(g->table_start +
+				     (group / n * 2 + copy) * 2 * KVP_SLOT_GROUP + within);
 		return p;
 	}
 	p.leg = copy % n;
-	p.block = kvp_page_copy(g, g->table_start + group * 2 * KVP_SLOT_GROUP + within, copy / n);
+	p.block = kvp_lblock(g->table_start + group * 2 * KVP_SLOT_GROUP + within);
+	p.block = kvp_page_copy(g, p.block, copy / n);
 	return p;
 }
 
@@ -139,7 +141,7 @@ struct kvp_place kvp_striped_place(const struct kvp_geometry *g, kvp_vblock_t bl
 
 	at = kvp_stripe_at(g->leg_count, stripe_blocks, (u32)(nr % stripe_blocks));
 	kvp_stripe_home(g->leg_count, g->chunk_blocks, stripe, at.piece, &piece);
-	return (struct kvp_place){ piece.leg, g->data_start + piece.block + at.row };
+	return (struct kvp_place){ piece.leg, kvp_lblock(g->data_start + piece.block + at.row) };
 }
 
 struct kvp_place kvp_parity_place(const struct kvp_geometry *g, u64 row)
@@ -147,7 +149,7 @@ struct kvp_place kvp_parity_place(const struct kvp_geometry *g, u64 row)
 	struct kvp_piece piece;
 
 	kvp_stripe_home(g->leg_count, g->chunk_blocks, row / g->chunk_blocks, 0, &piece);
-	return (struct kvp_place){ piece.leg, g->data_start + row };
+	return (struct kvp_place){ piece.leg, kvp_lblock(g->data_start + row) };
 }
 
 /* --- laying out -------------------------------------------------------------- */

@@ -72,7 +72,7 @@ struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, kvp_lsn_t lsn)
 {
 	u64 at = kvp_lsn_nr(lsn) % ring;
 
-	return (struct kvp_place){ (u32)(at % legs), at / legs };
+	return (struct kvp_place){ (u32)(at % legs), kvp_lblock(at / legs) };
 }
 
 u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)

@@ -3,15 +3,15 @@
  * Numbers that count different things, and so have types that cannot be mixed.
  *
  * The pool counts its blocks, each vdev counts its own, and each leg again counts its own. All of
- * them are 64 bits wide, and a mix of two reads the wrong block. So a block of the pool and a block
- * of a vdev have types of their own, which sparse tells from each other and from a plain u64
- * (__bitwise). A plain u64 are counts of blocks, rows of a parity1, and a block of a leg, which
- * struct kvp_place keeps together with its leg.
+ * them are 64 bits wide, and a mix of two reads the wrong block. So each kind has a type of its
+ * own, which sparse tells from the others and from a plain u64 (__bitwise). Counts of blocks and
+ * rows of a parity1 are plain u64s, and so is where struct kvp_geometry lets a region begin.
  *
  * kvp_locate() leads from a block of the pool to a block of a vdev, kvp_pool_block() back, and
- * kvp_data_place() on to a leg. Code that does arithmetic on numbers of one kind uses the
- * functions here. The compiler makes the same code of them as of a plain u64. To the policies a
- * block is a key, which is a plain u64: kvp_block_nr() leads there, and kvp_block() back.
+ * kvp_data_place() on to a leg: struct kvp_place is a leg and its block. Code that does arithmetic
+ * on numbers of one kind uses the functions here. The compiler makes the same code of them as of a
+ * plain u64. To the policies a block is a key, which is a plain u64: kvp_block_nr() leads there,
+ * and kvp_block() back.
  *
  * The log counts its blocks from its begin on: a log sequence number (lsn). It never begins anew,
  * unlike the place on a leg, and it has a type of its own too. What lies @n blocks behind an lsn,
@@ -126,6 +126,39 @@ static inline kvp_vblock_t kvp_vblock_first(kvp_vblock_t a, kvp_vblock_t b)
 static inline kvp_vblock_t kvp_vblock_last(kvp_vblock_t a, kvp_vblock_t b)
 {
 	return kvp_vblock_before(a, b) ? b : a;
+}
+
+/** typedef kvp_lblock_t - a block as its leg counts: all of the device, from 0 on */
+typedef u64 __bitwise kvp_lblock_t;
+
+/** kvp_lblock() - the leg's block with number @nr. Any context. */
+static inline kvp_lblock_t kvp_lblock(u64 nr)
+{
+	return (__force kvp_lblock_t)nr;
+}
+
+/** kvp_lblock_nr() - the number of @block: for sectors, and for what is written out */
+static inline u64 kvp_lblock_nr(kvp_lblock_t block)
+{
+	return (__force u64)block;
+}
+
+/** kvp_lblock_add() - the block @n blocks behind @block */
+static inline kvp_lblock_t kvp_lblock_add(kvp_lblock_t block, u64 n)
+{
+	return kvp_lblock(kvp_lblock_nr(block) + n);
+}
+
+/** kvp_lblock_since() - how many blocks @block is behind @from, which is not behind @block */
+static inline u64 kvp_lblock_since(kvp_lblock_t block, kvp_lblock_t from)
+{
+	return kvp_lblock_nr(block) - kvp_lblock_nr(from);
+}
+
+/** kvp_lblock_before() - true if @a is before @b */
+static inline bool kvp_lblock_before(kvp_lblock_t a, kvp_lblock_t b)
+{
+	return kvp_lblock_nr(a) < kvp_lblock_nr(b);
 }
 
 /** typedef kvp_lsn_t - a block of the log, as the log counts since it began */

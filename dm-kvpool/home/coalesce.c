@@ -33,7 +33,7 @@
 struct stretch {
 	struct kvp_tpage *leaf;
 	kvp_block_t first;
-	u64 home;
+	kvp_lblock_t home;
 	u32 nr;
 	struct kvp_io io;
 	struct page *pages[KVP_STRETCH_BLOCKS];
@@ -190,7 +190,7 @@ static bool add_gap(struct kvp_coalesce *b, struct stretch *s, u32 i, u32 end, s
 		if (!is_sound(b, s, k))
 			return true;
 	for (k = i; k < end; k++)
-		if (!kvp_batch_add(batch, s->leaf->v, s->home + k, s->pages[k]))
+		if (!kvp_batch_add(batch, s->leaf->v, kvp_lblock_add(s->home, k), s->pages[k]))
 			return false;
 	return true;
 }
@@ -211,7 +211,7 @@ bool kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions, 
 		 * write from there.
 		 */
 		memcpy(page_address(s->pages[i]), page_address(d->page), KVP_BLOCK_SIZE);
-		if (!kvp_batch_add(batch, s->leaf->v, s->home + i, s->pages[i]))
+		if (!kvp_batch_add(batch, s->leaf->v, kvp_lblock_add(s->home, i), s->pages[i]))
 			return false;
 		behind = i + 1;
 	}

@@ -15,6 +15,8 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+#include "format/format.h"
+
 struct kvp_batch;
 struct kvp_coalesce;
 struct kvp_pool;

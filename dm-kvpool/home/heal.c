@@ -61,7 +61,7 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_block_t blo
 static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_block_t block, u64 entry,
 		      struct page *good, struct page *scratch)
 {
-	u64 at = kvp_home_block(pool, block);
+	kvp_lblock_t at = kvp_home_block(pool, block);
 
 	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at, good) ||
 	    kvp_io_read_back(leg, at, scratch) ||

@@ -145,7 +145,7 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 	for (i = 0; i < h->nr_locked; i++) {
 		struct locked *l = &h->locked[i];
 		kvp_block_t first;
-		u64 home;
+		kvp_lblock_t home;
 
 		if (l->bridged && !kvp_coalesce_add(h->bridge, &l->versions, h->batch))
 			return false;
@@ -159,7 +159,8 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 			*n += !d->zero;
 			if (!l->bridged && !d->zero &&
 			    !kvp_batch_add(h->batch, l->leaf->v,
-					   home + kvp_block_since(d->block, first), d->page))
+					   kvp_lblock_add(home, kvp_block_since(d->block, first)),
+					   d->page))
 				return false;
 		}
 	}

@@ -106,7 +106,7 @@ struct row {
  */
 struct input {
 	struct kvp_leg *leg;
-	u64 block;
+	kvp_lblock_t block;
 	u32 io;
 };
 
@@ -378,7 +378,7 @@ static void ask_for(struct kvp_row_home *h, struct kvp_leg *leg, const struct in
 {
 	struct kvp_io *io = h->nr_ios ? &h->ios[h->nr_ios - 1] : NULL;
 
-	if (io && io->leg == leg && io->block + io->nr == in->block) {
+	if (io && io->leg == leg && kvp_lblock_add(io->block, io->nr) == in->block) {
 		io->nr++;
 		return;
 	}
@@ -678,6 +678,7 @@ static int add_pieces(struct kvp_row_home *h, u32 first, u32 end, u32 leg)
 	const struct row *r = &h->rows[first], *behind = &h->rows[end];
 	const struct kvp_vdev *v = r->stripe->leaf->v;
 	u32 from = r->stripe->parity_leg, piece = leg >= from ? leg - from : leg + v->nr_legs - from;
+	struct kvp_place at = { .leg = leg };
 	u64 start = v->g->data_start;
 	int ret = 0;
 
@@ -686,8 +687,9 @@ static int add_pieces(struct kvp_row_home *h, u32 first, u32 end, u32 leg)
 	for (; !ret && r < behind; r++) {
 		struct page *page = new_contents(r, piece);
 
+		at.block = kvp_lblock(start + r->row);
 		if (page)
-			ret = add_page(h, v, (struct kvp_place){ leg, start + r->row }, page);
+			ret = add_page(h, v, at, page);
 	}
 	return ret;
 }

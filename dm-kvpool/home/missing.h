@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "format/format.h"
+
 struct kvp_leg;
 struct kvp_pool;
 struct page;

@@ -17,8 +17,9 @@
 struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece)
 {
 	u32 stripe = row / g->chunk_blocks % g->leg_count;
+	u32 leg = (piece + stripe) % g->leg_count;
 
-	return (struct kvp_place){ (piece + stripe) % g->leg_count, g->data_start + row };
+	return (struct kvp_place){ leg, kvp_lblock(g->data_start + row) };
 }
 
 kvp_block_t kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece)
@@ -48,7 +49,7 @@ static bool verifies(const struct kvp_tpage *leaf, u64 row, u32 piece, u64 entry
 }
 
 /* Lack of memory says nothing about the block. */
-int kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page)
+int kvp_row_load(struct kvp_leg *leg, kvp_lblock_t block, struct page *page)
 {
 	int error;
 

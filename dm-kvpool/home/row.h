@@ -35,7 +35,7 @@ u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 /**
  * kvp_row_load() - read @block of a leg, and wait for memory as long as it takes; returns its error
  */
-int __must_check kvp_row_load(struct kvp_leg *leg, u64 block, struct page *page);
+int __must_check kvp_row_load(struct kvp_leg *leg, kvp_lblock_t block, struct page *page);
 
 /**
  * kvp_row_read() - read one piece from its home, and verify it; counts errors

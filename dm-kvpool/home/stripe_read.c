@@ -154,16 +154,17 @@ bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *le
 /* The parts that are read from one leg. */
 struct cut {
 	const struct kvp_stripe_read *s;
-	u64 base, home;		/* of the stripe: its first block; its first row on the leg */
+	u64 base;		/* of the stripe: its first block */
+	kvp_lblock_t home;	/* its first row on the leg */
 	u32 piece;		/* the leg's piece of the stripe */
-	bool (*add)(void *to, u64 at, u32 slot, u32 nr);
+	bool (*add)(void *to, kvp_lblock_t at, u32 slot, u32 nr);
 	void *to;
 };
 
 static bool add_rows(const struct cut *c, u32 piece, u32 from, u32 to)
 {
-	return from >= to || c->add(c->to, c->home + from, slot_of(c->s, c->base, piece, from),
-				    to - from);
+	return from >= to || c->add(c->to, kvp_lblock_add(c->home, from),
+				    slot_of(c->s, c->base, piece, from), to - from);
 }
 
 /*
@@ -200,7 +201,7 @@ static bool add_data(const struct cut *c)
 }
 
 bool kvp_stripe_read_cut(const struct kvp_stripe_read *s, u32 leg,
-			 bool (*add)(void *to, u64 at, u32 slot, u32 nr), void *to)
+			 bool (*add)(void *to, kvp_lblock_t at, u32 slot, u32 nr), void *to)
 {
 	const struct kvp_geometry *g = geometry(s);
 	u32 stripe = kvp_stripe_blocks(g);
@@ -210,7 +211,7 @@ bool kvp_stripe_read_cut(const struct kvp_stripe_read *s, u32 leg,
 	if (leg == s->out)
 		return true;
 	for (; more && c.base < s->end; c.base += stripe) {
-		c.home = g->data_start + kvp_row_of(g, kvp_vblock(c.base));
+		c.home = kvp_lblock(g->data_start + kvp_row_of(g, kvp_vblock(c.base)));
 		c.piece = kvp_stripe_piece_on(g->leg_count, c.base / stripe, leg);
 		more = c.piece ? add_data(&c) : add_parity(&c, &s->leaf->v->legs[leg]);
 	}

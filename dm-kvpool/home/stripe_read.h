@@ -21,6 +21,8 @@
 
 #include <linux/types.h>
 
+#include "format/format.h"
+
 struct kvp_pool;
 struct kvp_tpage;
 
@@ -68,7 +70,7 @@ u32 kvp_stripe_read_own(const struct kvp_stripe_read *s);
  * Context: any.
  */
 bool kvp_stripe_read_cut(const struct kvp_stripe_read *s, u32 leg,
-			 bool (*add)(void *to, u64 at, u32 slot, u32 nr), void *to);
+			 bool (*add)(void *to, kvp_lblock_t at, u32 slot, u32 nr), void *to);
 
 /**
  * kvp_stripe_read_make() - all reads ended without an error: make the blocks of the leg that is out

@@ -15,6 +15,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "format/format.h"
 #include "policy/runs.h"
 #include "policy/throttle.h"
 

@@ -31,15 +31,15 @@ void kvp_batch_free(struct kvp_batch *b)
 	kvfree(b);
 }
 
-static bool add(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_leg *leg, u64 block,
-		struct page *page)
+static bool add(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_leg *leg,
+		kvp_lblock_t block, struct page *page)
 {
 	struct kvp_batch_run *run = b->nr_runs ? &b->runs[b->nr_runs - 1] : NULL;
 
 	if (b->nr_pages == KVP_BATCH_PAGES)
 		return false;
-	if (!run || run->v != v || run->leg != leg || run->block + run->nr != block ||
-	    run->nr == KVP_BATCH_RUN_PAGES) {
+	if (!run || run->v != v || run->leg != leg || run->nr == KVP_BATCH_RUN_PAGES ||
+	    kvp_lblock_add(run->block, run->nr) != block) {
 		if (b->nr_runs == KVP_BATCH_RUNS)
 			return false;
 		run = &b->runs[b->nr_runs++];
@@ -55,7 +55,8 @@ static bool add(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_leg *l
 	return true;
 }
 
-bool kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, u64 block, struct page *page)
+bool kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, kvp_lblock_t block,
+		   struct page *page)
 {
 	return add(b, v, NULL, block, page);
 }
@@ -74,13 +75,14 @@ static int by_place(const void *a, const void *b)
 		return x->v < y->v ? -1 : 1;
 	if (x->leg != y->leg)
 		return x->leg < y->leg ? -1 : 1;
-	return x->block < y->block ? -1 : x->block > y->block;
+	return kvp_lblock_before(x->block, y->block) ? -1 : x->block != y->block;
 }
 
 /* How many pages of @next, whose pages lie behind those of @run, are part of the same request. */
 static u32 joins(const struct kvp_batch_run *run, const struct kvp_batch_run *next)
 {
-	if (run->v != next->v || run->leg != next->leg || run->block + run->nr != next->block)
+	if (run->v != next->v || run->leg != next->leg ||
+	    kvp_lblock_add(run->block, run->nr) != next->block)
 		return 0;
 	return min(next->nr, KVP_BATCH_RUN_PAGES - run->nr);
 }
@@ -104,7 +106,7 @@ static void gather(struct kvp_batch *b)
 			last->nr += joined;
 		run.first = n + joined;
 		n += run.nr;
-		run.block += joined;
+		run.block = kvp_lblock_add(run.block, joined);
 		run.nr -= joined;
 		if (!run.nr)
 			continue;
@@ -224,8 +226,10 @@ static void find_span(const struct kvp_batch *b, u64 *first, u64 *end)
 	*first = U64_MAX;
 	*end = 0;
 	for (i = 0; i < b->nr_runs; i++) {
-		*first = min(*first, b->runs[i].block);
-		*end = max(*end, b->runs[i].block + b->runs[i].nr);
+		u64 at = kvp_lblock_nr(b->runs[i].block);
+
+		*first = min(*first, at);
+		*end = max(*end, at + b->runs[i].nr);
 	}
 }
 

@@ -32,7 +32,7 @@ struct kvp_batch {
 		const struct kvp_vdev *v;
 		struct kvp_leg *leg;	/* NULL: every leg of the vdev */
 		struct kvp_leg *led;	/* in turns: the leg that has it already, or NULL */
-		u64 block;		/* on the leg */
+		kvp_lblock_t block;	/* on the leg */
 		u32 first, nr;		/* of pages[] */
 	} runs[KVP_BATCH_RUNS];
 	struct kvp_io *ios;		/* runs times legs of a vdev */
@@ -43,7 +43,7 @@ struct kvp_batch * __must_check kvp_batch_alloc(struct kvp_pool *pool);
 void kvp_batch_free(struct kvp_batch *b);
 
 /** kvp_batch_add() - add @page for @block of every leg of @v; false when the batch is full */
-bool __must_check kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, u64 block,
+bool __must_check kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, kvp_lblock_t block,
 				struct page *page);
 
 /** kvp_batch_add_at() - add @page for one place of @v; if its leg is out it is not written */

@@ -277,7 +277,7 @@ static void __set_piece(struct kvp_flight *f)
 	const struct kvp_io *io = f->io;
 
 	f->nr = min_t(u32, f->of - f->at, PIECE);
-	f->dev.block = io->block + f->at;
+	f->dev.block = kvp_lblock_add(io->block, f->at);
 	f->dev.nr = f->nr;
 	memcpy(f->pages, f->own ? &f->pages[PIECE] : &io->pages[f->at], f->nr * sizeof(f->pages[0]));
 	if (f->own && !reads(f))

@@ -97,7 +97,7 @@ int kvp_io_sync(struct kvp_io *io)
 	return io->error;
 }
 
-int kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, struct page *page)
+int kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, kvp_lblock_t block, struct page *page)
 {
 	struct kvp_io io = {
 		.leg = leg,
@@ -114,7 +114,7 @@ int kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, struct page *
 #define READ_BACK_MS	10000	/* so long without memory below */
 #define RESOURCE_PAUSE	100	/* ms */
 
-int kvp_io_read_back(struct kvp_leg *leg, u64 block, struct page *page)
+int kvp_io_read_back(struct kvp_leg *leg, kvp_lblock_t block, struct page *page)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(READ_BACK_MS);
 	u32 tries = 0;

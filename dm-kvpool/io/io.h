@@ -32,6 +32,8 @@
 #include <linux/errno.h>
 #include <linux/types.h>
 
+#include "format/format.h"
+
 struct kvp_leg;
 struct page;
 
@@ -87,7 +89,7 @@ struct kvp_io {
 	struct kvp_leg *leg;
 	enum kvp_io_op op;
 	bool background, urgent, on_purpose, brief, chosen;
-	u64 block;
+	kvp_lblock_t block;
 	u32 nr;
 	struct page **pages;
 	void (*done)(struct kvp_io *io);
@@ -173,7 +175,8 @@ void kvp_io_group_wait(struct kvp_io_group *group);
 int __must_check kvp_io_sync(struct kvp_io *io);
 
 /** kvp_io_page() - read or write one page; returns the error */
-int __must_check kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, struct page *page);
+int __must_check kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, kvp_lblock_t block,
+			     struct page *page);
 
 /**
  * kvp_io_read_back() - read a page that was just written, to see whether it stayed
@@ -181,6 +184,6 @@ int __must_check kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, u64 block, 
  * One error is no proof that it did not, and costs no leg: it is tried again, as a write is
  * (kvp_error_kind()). Returns the last error. Context: process; waits.
  */
-int __must_check kvp_io_read_back(struct kvp_leg *leg, u64 block, struct page *page);
+int __must_check kvp_io_read_back(struct kvp_leg *leg, kvp_lblock_t block, struct page *page);
 
 #endif /* KVP_IO_H */

@@ -98,7 +98,7 @@ static bool submit_part(struct kvp_io *io, u32 first, u32 nr)
 
 	if (!bio)
 		return false;
-	bio->bi_iter.bi_sector = (io->block + first) << KVP_SECTORS_SHIFT;
+	bio->bi_iter.bi_sector = (kvp_lblock_nr(io->block) + first) << KVP_SECTORS_SHIFT;
 	bio->bi_private = io;
 	bio->bi_end_io = bio_done;
 	/* mq-deadline, the usual scheduler of disks that seek, serves this class first. */

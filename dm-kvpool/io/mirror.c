@@ -19,7 +19,7 @@
  * in steps of 1 MiB: so a long stream goes to all legs, and to each in long pieces. A stream of
  * small requests stays with its leg for such a piece, so that waiting ones can go as one request.
  */
-static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
+static bool better(const struct kvp_leg *a, const struct kvp_leg *b, kvp_lblock_t block)
 {
 	int x = atomic_read(&a->in_flight), y = atomic_read(&b->in_flight);
 
@@ -33,20 +33,26 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, u64 block)
 	return false;
 }
 
+/* How far @block is behind the first home, or, on a cache, which has no homes, on the SSD. */
+static u64 distance(const struct kvp_vdev *v, kvp_lblock_t block)
+{
+	return kvp_lblock_nr(block) - v->g->data_start;
+}
+
 /*
  * True if @leg, a disk that seeks, reads the blocks right before @block, within a step, and is not
  * too busy. Legs that do not seek gain more by sharing.
  */
-static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, u64 block)
+static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, kvp_lblock_t block)
 {
-	return leg->rotational && READ_ONCE(leg->next_block) == block && block % STEP_BLOCKS &&
-	       !READ_ONCE(leg->late) &&
+	return leg->rotational && READ_ONCE(leg->next_block) == block &&
+	       distance(leg->v, block) % STEP_BLOCKS && !READ_ONCE(leg->late) &&
 	       atomic_read(&leg->in_flight) <= atomic_read(&best->in_flight) + STREAM_AHEAD;
 }
 
-struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, u64 block)
+struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block)
 {
-	u32 n = v->nr_legs, first = n > 1 ? (u32)(block / STEP_BLOCKS) % n : 0, i;
+	u32 n = v->nr_legs, first = n > 1 ? (u32)(distance(v, block) / STEP_BLOCKS) % n : 0, i;
 	struct kvp_leg *best = NULL;
 
 	for (i = 0; i < n; i++) {
@@ -82,11 +88,11 @@ void kvp_leg_unchoose(struct kvp_leg *leg)
 	atomic_dec(&leg->in_flight);
 }
 
-static struct kvp_leg *chosen(struct kvp_leg *leg, u64 block, u32 nr)
+static struct kvp_leg *chosen(struct kvp_leg *leg, kvp_lblock_t block, u32 nr)
 {
 	if (leg) {
 		kvp_leg_choose_this(leg);
-		WRITE_ONCE(leg->next_block, block + nr);
+		WRITE_ONCE(leg->next_block, kvp_lblock_add(block, nr));
 	}
 	return leg;
 }
@@ -94,11 +100,12 @@ static struct kvp_leg *chosen(struct kvp_leg *leg, u64 block, u32 nr)
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, kvp_block_t block, u32 nr)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
+	kvp_lblock_t home = kvp_data_place(at.v->g, at.block).block;
 
-	return chosen(at.v->ops->choose(at.v, at.block), kvp_vblock_nr(at.block), nr);
+	return chosen(at.v->ops->choose(at.v, at.block), home, nr);
 }
 
-struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr)
+struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, kvp_lblock_t block, u32 nr)
 {
 	return chosen(kvp_leg_best_copy(v, block), block, nr);
 }

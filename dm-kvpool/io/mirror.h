@@ -9,7 +9,7 @@
  * kvp_leg_best_copy() - the leg of @v to read @block from, if all legs have it; NULL: none is in
  * use. Any context.
  */
-struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, u64 block);
+struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block);
 
 /**
  * kvp_leg_choose() - the leg to read @nr blocks at @block from, or NULL; counts it as in flight
@@ -20,7 +20,7 @@ struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, kvp_block_t block, u32 nr)
 void kvp_leg_unchoose(struct kvp_leg *leg);
 
 /** kvp_leg_choose_copy() - the same for legs of @v that all have the same at @block */
-struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, u64 block, u32 nr);
+struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, kvp_lblock_t block, u32 nr);
 
 /**
  * kvp_leg_choose_log() - the same for blocks at kvp_log_place() on a cache; they may be on that leg

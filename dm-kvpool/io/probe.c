@@ -30,7 +30,7 @@ static void probe(struct kvp_leg *leg)
 	*io = (struct kvp_io) {
 		.leg = leg,
 		.op = KVP_IO_READ,
-		.block = kvp_sb_slot_offset(leg->size_blocks, 0, 0) >> KVP_BLOCK_SHIFT,
+		.block = kvp_lblock(kvp_sb_slot_offset(leg->size_blocks, 0, 0) >> KVP_BLOCK_SHIFT),
 		.nr = 1,
 		.pages = p->nowhere,
 		.done = probe_done,

@@ -29,7 +29,7 @@ static void not_by_rows(struct kvp_version *d, struct list_head *rows)
 
 static struct kvp_leg *choose(const struct kvp_vdev *v, kvp_vblock_t block)
 {
-	return kvp_leg_best_copy(v, kvp_vblock_nr(block));
+	return kvp_leg_best_copy(v, kvp_data_place(v->g, block).block);
 }
 
 static const struct kvp_leg *no_only_leg(const struct kvp_vdev *v, kvp_vblock_t block)

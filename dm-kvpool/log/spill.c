@@ -255,7 +255,7 @@ static bool goes_on(const struct kvp_reload *r, const struct kvp_version *d)
 	if (!last || last->zero)
 		return false;
 	before = place_of(r->pool, contents_of(last));
-	return at.leg == before.leg && at.block == before.block + 1;
+	return at.leg == before.leg && at.block == kvp_lblock_add(before.block, 1);
 }
 
 /* Add @d to the batch; false: there is no page, or no room for one more. */

@@ -23,6 +23,8 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+#include "format/format.h"
+
 struct kvp_pool;
 struct kvp_reload;
 struct kvp_version;

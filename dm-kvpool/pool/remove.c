@@ -114,13 +114,16 @@ static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_
 	return ret;
 }
 
-static int wipe_end(struct kvp_leg *leg, u64 first, struct page **zeros)
+/* Wipe the label of @leg that begins at @first. */
+static int wipe_end(struct kvp_leg *leg, kvp_lblock_t first, struct page **zeros)
 {
+	kvp_lblock_t end = kvp_lblock_add(first, KVP_LABEL_BLOCKS);
 	struct kvp_io io = { .leg = leg, .op = KVP_IO_WRITE_FUA, .on_purpose = true, .brief = true,
 			     .nr = WIPE_PAGES, .pages = zeros };
 	int ret = 0;
 
-	for (io.block = first; !ret && io.block < first + KVP_LABEL_BLOCKS; io.block += WIPE_PAGES)
+	for (io.block = first; !ret && kvp_lblock_before(io.block, end);
+	     io.block = kvp_lblock_add(io.block, WIPE_PAGES))
 		ret = kvp_io_sync(&io);
 	return ret;
 }
@@ -135,8 +138,8 @@ bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 	WRITE_ONCE(leg->queue, NULL);
 	for (i = 0; i < WIPE_PAGES; i++)
 		zeros[i] = zero;
-	wiped = wiped && !wipe_end(leg, 0, zeros);
-	wiped = wiped && !wipe_end(leg, leg->size_blocks - KVP_LABEL_BLOCKS, zeros);
+	wiped = wiped && !wipe_end(leg, kvp_lblock(0), zeros);
+	wiped = wiped && !wipe_end(leg, kvp_lblock(leg->size_blocks - KVP_LABEL_BLOCKS), zeros);
 	if (!wiped)
 		kvp_event(pool, "label_left leg=%u path=%s", leg->index, leg->path);
 	if (zero)

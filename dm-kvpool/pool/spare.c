@@ -9,11 +9,12 @@
 
 static int read_label(struct kvp_leg *leg, u64 offset, struct page *page, struct kvp_disk_sb *d)
 {
+	kvp_lblock_t first = kvp_lblock(offset >> KVP_BLOCK_SHIFT);
 	int ret = 0;
 	u32 i;
 
 	for (i = 0; !ret && i < KVP_SB_BLOCKS; i++) {
-		ret = kvp_io_page(leg, KVP_IO_READ, (offset >> KVP_BLOCK_SHIFT) + i, page);
+		ret = kvp_io_page(leg, KVP_IO_READ, kvp_lblock_add(first, i), page);
 		if (!ret)
 			memcpy((u8 *)d + i * KVP_BLOCK_SIZE, page_address(page), KVP_BLOCK_SIZE);
 	}

@@ -122,7 +122,7 @@ static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label 
 		       (ret == -ETIMEDOUT && test_bit(KVP_POOL_RUNNING, &io->leg->pool->flags));
 	/* Then slot by slot: one bad sector must not hide the others. */
 	io->nr = KVP_SB_BLOCKS;
-	for (i = 0; i < KVP_SB_RING; i++, io->block += KVP_SB_BLOCKS) {
+	for (i = 0; i < KVP_SB_RING; i++, io->block = kvp_lblock_add(io->block, KVP_SB_BLOCKS)) {
 		io->pages = &l->pages[i * KVP_SB_BLOCKS];
 		ret = label->hangs ? -ETIMEDOUT : read_patiently(io, label);
 		if (!ret)
@@ -202,7 +202,7 @@ static void take_ring(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_labe
 		.leg = leg,
 		.op = KVP_IO_READ,
 		.on_purpose = true,
-		.block = kvp_sb_slot_offset(leg_blocks, end, 0) >> KVP_BLOCK_SHIFT,
+		.block = kvp_lblock(kvp_sb_slot_offset(leg_blocks, end, 0) >> KVP_BLOCK_SHIFT),
 	};
 	u32 slot;
 
@@ -778,7 +778,7 @@ int kvp_check_unused(struct kvp_leg *leg, struct page *page, bool spare, struct 
 		for (block = starts[end]; block < starts[end] + KVP_LABEL_BLOCKS; block++) {
 			if (spare && in_label_of_spare(leg, end, block))
 				continue;
-			if (kvp_io_page(leg, KVP_IO_READ, block, page))
+			if (kvp_io_page(leg, KVP_IO_READ, kvp_lblock(block), page))
 				return kvp_refuse(r, -EIO, "use a device that can be read",
 						  "%s: block %llu cannot be read", leg->path,
 						  (unsigned long long)block);

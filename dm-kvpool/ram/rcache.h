@@ -38,6 +38,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 
+#include "format/format.h"
 #include "policy/s3fifo.h"
 
 struct kvp_version;

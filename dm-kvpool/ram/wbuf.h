@@ -36,6 +36,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "format/format.h"
 #include "policy/dirty.h"
 #include "ram/pending.h"
 

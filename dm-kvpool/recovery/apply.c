@@ -10,13 +10,13 @@
 #include "recovery/recovery.h"
 #include "table/table.h"
 
-int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 at)
+int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, kvp_lblock_t at)
 {
 	return kvp_refuse(rec->refusal, -EIO, "check the leg and try again; nothing is lost by that",
 			  "%s, %s, does not accept writes to its block %llu", leg->path,
 			  kvp_vdev_needed(leg->v) > 1 ? "without which too few of its vdev are left" :
 							"the last leg in use",
-			  (unsigned long long)at);
+			  kvp_lblock_nr(at));
 }
 
 int kvp_recovery_set(struct kvp_recovery *rec, kvp_block_t block, u32 crc,

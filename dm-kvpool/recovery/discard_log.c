@@ -46,7 +46,7 @@
 
 /* --- what can be read ------------------------------------------------------------------ */
 
-static void note(struct kvp_recovery *rec, const struct kvp_leg *leg, u64 block, int error)
+static void note(struct kvp_recovery *rec, const struct kvp_leg *leg, kvp_lblock_t block, int error)
 {
 	struct kvp_unread u = { leg, block, error };
 
@@ -67,9 +67,11 @@ static void load_leg(struct kvp_recovery *rec, u32 leg)
 	io.pages = pages;
 	read = kvp_log_on_leg(&v->legs[leg], rec->seg.lsn, &io.block) && !kvp_io_sync(&io);
 	for (p = 0; p < n; p++) {
+		kvp_lblock_t at = kvp_lblock_add(io.block, p);
+
 		if (!read && (!error || kvp_error_may_be_place(error)))
-			error = kvp_recovery_page(rec, io.leg, io.block + p, pages[p]);
-		note(rec, io.leg, io.block + p, error);
+			error = kvp_recovery_page(rec, io.leg, at, pages[p]);
+		note(rec, io.leg, at, error);
 		if (error)
 			clear_page(page_address(pages[p]));
 	}

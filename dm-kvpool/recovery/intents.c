@@ -116,7 +116,7 @@ static bool in_window(const struct kvp_recovery *rec, kvp_block_t block)
 static struct page *home_copy(struct kvp_recovery *rec, const struct kvp_vdev *v, u32 leg,
 			      kvp_block_t block)
 {
-	u64 at = kvp_home_block(rec->pool, block);
+	kvp_lblock_t at = kvp_home_block(rec->pool, block);
 	int error;
 
 	if (rec->window_good[v->legs[leg].index] && in_window(rec, block))
@@ -174,7 +174,7 @@ static int read_payload(struct kvp_recovery *rec, kvp_block_t block, const struc
 	struct kvp_pool *pool = rec->pool;
 	const struct kvp_vdev *v = kvp_log_vdev(pool, r->lsn);
 	int ret = -EILSEQ, error;
-	u64 at;
+	kvp_lblock_t at;
 	u32 i;
 
 	if (rec->stripes)

@@ -59,7 +59,7 @@ struct kvp_segment {
 /* Of several failed reads, the one that is most worth a retry. */
 struct kvp_unread {
 	const struct kvp_leg *leg;
-	u64 block;		/* on the leg */
+	kvp_lblock_t block;		/* on the leg */
 	int error;		/* 0: all was read */
 };
 
@@ -150,11 +150,12 @@ static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct k
  * Tries again for half a second at most if the kind of error says that this may help. Return: 0 or
  * the error of the last try, which is counted for the leg. Context: process, waits for I/O.
  */
-int __must_check kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, u64 block,
-				   struct page *page);
+int __must_check kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg,
+				   kvp_lblock_t block, struct page *page);
 
 /** kvp_unread_note() - note that @block of @leg could not be read, because of @error */
-void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block, int error);
+void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, kvp_lblock_t block,
+		     int error);
 
 /**
  * kvp_unread_is_silent() - true if a later start may read it, as the medium has not lost it for
@@ -186,7 +187,7 @@ int __must_check kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_
  * kvp_log_on_leg() - true if @leg has room for the log's @lsn; @block receives the place. Turns
  * decide whether it has that entry.
  */
-bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, u64 *block);
+bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, kvp_lblock_t *block);
 
 /**
  * kvp_segment_load() - read all of the segment that holds @lsn into memory, from all legs in use
@@ -386,7 +387,7 @@ int __must_check kvp_recovery_relieve(struct kvp_recovery *rec);
  * kvp_recovery_cannot_write() - refuse because a leg that cannot be given up does not take a block
  */
 int __must_check kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg,
-					   u64 at);
+					   kvp_lblock_t at);
 
 /* --- retain.c ------------------------------------------------------------------------------ */
 

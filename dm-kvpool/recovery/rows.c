@@ -154,7 +154,7 @@ static void add_read(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 p
 
 	if (!kvp_leg_in_sync(leg))
 		return;
-	if (!io || io->leg != leg || io->block + io->nr != at.block) {
+	if (!io || io->leg != leg || kvp_lblock_add(io->block, io->nr) != at.block) {
 		io = &q->ios[q->nr_ios++];
 		memset(io, 0, sizeof(*io));
 		io->leg = leg;

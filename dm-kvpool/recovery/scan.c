@@ -90,7 +90,7 @@ u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void 
 static bool was_read(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kvp_unread *u)
 {
 	int error = rec->seg.errors[leg][kvp_lsn_since(lsn, rec->seg.lsn)];
-	u64 block = 0;
+	kvp_lblock_t block = kvp_lblock(0);
 
 	if (!error)
 		return true;

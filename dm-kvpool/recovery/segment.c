@@ -9,7 +9,7 @@
 #include "log/log.h"
 #include "recovery/recovery.h"
 
-bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, u64 *block)
+bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, kvp_lblock_t *block)
 {
 	const struct kvp_vdev *v = leg->v;
 	u32 copy;
@@ -33,7 +33,7 @@ static void load_slowly(struct kvp_recovery *rec, struct kvp_segment *seg, u32 l
 {
 	struct page **pages = seg->pages[leg];
 	int *errors = seg->errors[leg], silent = 0;
-	u64 block;
+	kvp_lblock_t block;
 	u32 p;
 
 	if (rec->deaf[seg->legs[leg]->index] && !kvp_error_may_be_place(seg->ios[leg].error))

@@ -122,7 +122,8 @@ static void note_leg(struct kvp_recovery *rec, u32 leg, struct kvp_io *io)
 	ask &= kvp_error_may_be_place(error) || !rec->deaf[log_vdev(rec)->legs[leg].index];
 	for (i = 0; i < io->nr; i++) {
 		if (ask)
-			error = kvp_recovery_page(rec, io->leg, io->block + i, io->pages[i]);
+			error = kvp_recovery_page(rec, io->leg, kvp_lblock_add(io->block, i),
+						  io->pages[i]);
 		ask &= !error || kvp_error_may_be_place(error);
 		rec->stripes->errors[first + i * g->leg_count] = error;
 	}

@@ -40,7 +40,7 @@ static u32 rank(int error)
 	return kvp_error_may_be_place(error) ? 2 : 3;
 }
 
-void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, u64 block, int error)
+void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, kvp_lblock_t block, int error)
 {
 	if (rank(error) > rank(u->error))
 		*u = (struct kvp_unread){ leg, block, error };
@@ -67,7 +67,8 @@ bool kvp_asked_in_vain(const struct kvp_asked *a)
 	return !kvp_error_may_be_place(a->unread.error) || (a->missed > 1 && a->missed > a->asked / 2);
 }
 
-int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, u64 block, struct page *page)
+int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, kvp_lblock_t block,
+		      struct page *page)
 {
 	bool *deaf = &rec->deaf[leg->index];
 	u32 tries = 0;
@@ -106,5 +107,5 @@ int kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_unread *u, co
 		"connect or repair it, and start again; the admin guide has advice if that block "
 		"is gone for good",
 		"%s does not answer for its block %llu (error %d), %s; nothing is lost", u->leg->path,
-		(unsigned long long)u->block, u->error, what);
+		kvp_lblock_nr(u->block), u->error, what);
 }

@@ -37,10 +37,16 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 	       slot % KVP_EVENTS_PER_BLOCK;
 }
 
+/* Block @nr of the ring, on a leg. */
+static kvp_lblock_t place_of(u32 nr)
+{
+	return kvp_lblock(KVP_EVENTS_BLOCK + nr);
+}
+
 static void write_block(struct kvp_leg *leg, u32 block, struct page *page)
 {
 	if (kvp_leg_takes_writes(leg) &&
-	    kvp_io_page(leg, KVP_IO_WRITE_FUA, KVP_EVENTS_BLOCK + block, page))
+	    kvp_io_page(leg, KVP_IO_WRITE_FUA, place_of(block), page))
 		atomic64_inc(&leg->err_write);
 }
 
@@ -205,7 +211,8 @@ static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg, void *ring)
 	struct kvp_events *ev = pool->events;
 	struct page *pages[KVP_EVENTS_BLOCKS];
 	struct kvp_io io = {
-		.leg = leg, .op = KVP_IO_READ, .block = KVP_EVENTS_BLOCK, .nr = KVP_EVENTS_BLOCKS, .pages = pages,
+		.leg = leg, .op = KVP_IO_READ, .block = place_of(0), .nr = KVP_EVENTS_BLOCKS,
+		.pages = pages,
 	};
 	bool whole;
 	u32 i;
@@ -216,7 +223,7 @@ static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg, void *ring)
 	for (i = 0; i < KVP_EVENTS_BLOCKS; i++) {
 		if (whole)
 			merge_block(pool, i, ring + i * KVP_BLOCK_SIZE);
-		else if (!kvp_io_page(leg, KVP_IO_READ, KVP_EVENTS_BLOCK + i, ev->out))
+		else if (!kvp_io_page(leg, KVP_IO_READ, place_of(i), ev->out))
 			merge_block(pool, i, page_address(ev->out));
 	}
 }

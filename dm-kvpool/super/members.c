@@ -63,7 +63,7 @@ static void submit_sb(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg 
 	encode_for(pool, leg, end);
 	io->leg = leg;
 	io->op = KVP_IO_WRITE_FUA;
-	io->block = pool->sb->self_offset >> KVP_BLOCK_SHIFT;
+	io->block = kvp_lblock(pool->sb->self_offset >> KVP_BLOCK_SHIFT);
 	io->nr = KVP_SB_BLOCKS;
 	io->pages = sb_pages(pool, leg->index, end);
 	kvp_io_group_submit(&w->group, io);

@@ -9,7 +9,7 @@
 
 /* --- where ------------------------------------------------------------------------- */
 
-u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index)
+kvp_lblock_t kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index)
 {
 	u64 places = kvp_ssdcopy_blocks(v->g);
 	/*
@@ -18,7 +18,7 @@ u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index)
 	 */
 	u64 name = ((u64)vdev << 58 | (u64)level << 56 | index) * 0x9e3779b97f4a7c15ull;
 
-	return places ? v->g->table_start + ((name >> 32) * places >> 32) : 0;
+	return kvp_lblock(places ? v->g->table_start + ((name >> 32) * places >> 32) : 0);
 }
 
 /*
@@ -26,12 +26,12 @@ u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index)
  * another one is chosen: then the page is not found, or another page overwrites its place. NULL if
  * too few SSDs are left for a cache.
  */
-static struct kvp_leg *leg_of(const struct kvp_vdev *v, u64 place)
+static struct kvp_leg *leg_of(const struct kvp_vdev *v, kvp_lblock_t place)
 {
 	u32 i;
 
 	for (i = 0; kvp_vdev_has_log(v) && i < v->nr_legs; i++) {
-		struct kvp_leg *leg = &v->legs[(place + i) % v->nr_legs];
+		struct kvp_leg *leg = &v->legs[(kvp_lblock_nr(place) + i) % v->nr_legs];
 
 		if (kvp_leg_in_sync(leg))
 			return leg;
@@ -43,7 +43,7 @@ static struct kvp_leg *leg_of(const struct kvp_vdev *v, u64 place)
 
 int kvp_ssdcopy_read_from(const struct kvp_vdev *v, struct kvp_tpage *tp)
 {
-	u64 place = kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index);
+	kvp_lblock_t place = kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index);
 	struct kvp_leg *leg = leg_of(v, place);
 
 	if (!leg)
@@ -83,7 +83,8 @@ static void write_done(struct kvp_io *io)
 }
 
 /* A place is written once at a time: of two writes in flight, it is unknown which one stays. */
-static bool __on_its_way(const struct kvp_ssdcopies *all, const struct kvp_leg *leg, u64 place)
+static bool __on_its_way(const struct kvp_ssdcopies *all, const struct kvp_leg *leg,
+			 kvp_lblock_t place)
 {
 	u32 i;
 
@@ -95,7 +96,7 @@ static bool __on_its_way(const struct kvp_ssdcopies *all, const struct kvp_leg *
 }
 
 /* Take a free copy for that place, or return NULL. */
-static struct kvp_ssdcopy *take(struct kvp_ssdcopies *all, struct kvp_leg *leg, u64 place)
+static struct kvp_ssdcopy *take(struct kvp_ssdcopies *all, struct kvp_leg *leg, kvp_lblock_t place)
 {
 	struct kvp_ssdcopy *c = NULL;
 	unsigned long flags;
@@ -140,7 +141,7 @@ void kvp_ssdcopy_write_to(const struct kvp_vdev *v, const struct kvp_tpage *tp, 
 	struct kvp_ssdcopies *all = pool->ssdcopies;
 	struct kvp_ssdcopy *c;
 	struct kvp_leg *leg;
-	u64 place;
+	kvp_lblock_t place;
 
 	if (kvp_pool_readonly(pool))
 		return;

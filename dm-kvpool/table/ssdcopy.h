@@ -74,7 +74,7 @@ void kvp_ssdcopy_exit(struct kvp_pool *pool);
 /**
  * kvp_ssdcopy_place() - the block of a leg of cache @v for page (@vdev, @level, @index); 0: none
  */
-u64 kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index);
+kvp_lblock_t kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index);
 
 /* kvp_ssdcopy_read() and kvp_ssdcopy_write() of a pool whose cache, @v, has copies. */
 int __must_check kvp_ssdcopy_read_from(const struct kvp_vdev *v, struct kvp_tpage *tp);

@@ -354,8 +354,8 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
  * Read one copy of the page that tp->durable names into @page. 0; -EBADMSG: it is another page; or
  * the error.
  */
-static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, u64 at, const struct kvp_tpage *tp,
-		     struct page *page)
+static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_lblock_t at,
+		     const struct kvp_tpage *tp, struct page *page)
 {
 	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
 

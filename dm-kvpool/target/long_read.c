@@ -42,7 +42,7 @@ struct cut {
 	struct bvec_iter iter;		/* of @bio, at slot @at */
 	u32 at;
 	struct part *part;		/* the last one, if it may go on */
-	u64 next;			/* on the leg, where it would go on */
+	kvp_lblock_t next;			/* on the leg, where it would go on */
 	struct bio_list parts;
 };
 
@@ -82,7 +82,7 @@ static bool alloc_rebuild(struct cut *c)
 /* --- making parts ----------------------------------------------------------------------- */
 
 /* A part that begins at @block of the leg. */
-static struct part *new_part(struct cut *c, u64 block)
+static struct part *new_part(struct cut *c, kvp_lblock_t block)
 {
 	/* A block may lie in two segments. */
 	struct bio *bio = bio_alloc_bioset(c->leg->bdev, min_t(u32, 2 * (c->count + c->own), BIO_MAX_VECS),
@@ -93,7 +93,7 @@ static struct part *new_part(struct cut *c, u64 block)
 		return NULL;
 	bio_clone_blkg_association(bio, c->bio);
 	bio->bi_ioprio = c->bio->bi_ioprio;
-	bio->bi_iter.bi_sector = block << KVP_SECTORS_SHIFT;
+	bio->bi_iter.bi_sector = kvp_lblock_nr(block) << KVP_SECTORS_SHIFT;
 	part_of(bio)->leg = c->leg;
 	part_of(bio)->data = false;
 	bio_list_add(&c->parts, bio);
@@ -151,7 +151,7 @@ static bool add_own(struct cut *c, u32 slot, u32 blocks)
 }
 
 /* A stretch of the leg: what follows the one before is part of the same request. */
-static bool add_stretch(void *to, u64 at, u32 slot, u32 nr)
+static bool add_stretch(void *to, kvp_lblock_t at, u32 slot, u32 nr)
 {
 	struct cut *c = to;
 
@@ -159,7 +159,7 @@ static bool add_stretch(void *to, u64 at, u32 slot, u32 nr)
 		c->part = new_part(c, at);
 	if (!c->part)
 		return false;
-	c->next = at + nr;
+	c->next = kvp_lblock_add(at, nr);
 	if (slot == KVP_SLOT_JUNK)
 		return add_junk(c, nr);
 	c->part->data = true;

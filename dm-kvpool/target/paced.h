@@ -6,6 +6,8 @@
 #include <linux/hrtimer.h>
 #include <linux/types.h>
 
+#include "format/format.h"
+
 struct bio;
 struct kvp_requests;
 struct work_struct;

@@ -793,13 +793,13 @@ static void read_zeros(struct kvp_pool *pool, struct bio *bio)
 }
 
 /* Point the bio at @leg, unless there is none. */
-static bool point_at(struct bio *bio, struct kvp_leg *leg, u64 at)
+static bool point_at(struct bio *bio, struct kvp_leg *leg, kvp_lblock_t at)
 {
 	data_of(bio)->leg = leg;
 	if (!leg)
 		return false;
 	bio_set_dev(bio, leg->bdev);
-	bio->bi_iter.bi_sector = at << KVP_SECTORS_SHIFT;
+	bio->bi_iter.bi_sector = kvp_lblock_nr(at) << KVP_SECTORS_SHIFT;
 	return true;
 }
 

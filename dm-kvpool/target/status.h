@@ -4,6 +4,8 @@
 
 #include <linux/device-mapper.h>
 
+#include "format/format.h"
+
 struct kvp_pool;
 
 void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, char *result,

@@ -16,6 +16,8 @@
 #include <linux/rbtree.h>
 #include <linux/types.h>
 
+#include "format/format.h"
+
 struct kvp_version;
 struct kvp_log_at;
 struct kvp_pool;

@@ -219,8 +219,8 @@ static u64 entry_of(struct kvp_pool *pool, const struct kvp_resilver_step *step,
 }
 
 /* Read @nr blocks of @leg into @pages, without waiting. */
-static void read_leg(struct kvp_resilver_step *step, u32 i, struct kvp_leg *leg, u64 block, u32 nr,
-		     struct page **pages)
+static void read_leg(struct kvp_resilver_step *step, u32 i, struct kvp_leg *leg, kvp_lblock_t block,
+		     u32 nr, struct page **pages)
 {
 	struct kvp_io *r = &step->ios[i];
 
@@ -256,12 +256,13 @@ static bool next_run(struct kvp_pool *pool, const struct kvp_resilver_step *step
 /* Block i of the step goes to page i. */
 bool kvp_resilver_read_copies(struct kvp_pool *pool, struct kvp_resilver_step *step)
 {
-	u64 home = kvp_home_block(pool, step->parts[0].block);
+	kvp_lblock_t home = kvp_home_block(pool, step->parts[0].block);
 	struct kvp_leg *leg = kvp_leg_best_copy(step->v, home);
 	u32 from = 0, end, nr = 0, last = ARRAY_SIZE(step->ios) - 1;
 
 	while (leg && nr <= last && next_run(pool, step, nr == last, &from, &end)) {
-		read_leg(step, nr++, leg, home + from, end - from, &step->pages[from]);
+		read_leg(step, nr++, leg, kvp_lblock_add(home, from), end - from,
+			  &step->pages[from]);
 		from = end;
 	}
 	return leg;
@@ -395,7 +396,7 @@ bool kvp_resilver_read_rows(struct kvp_pool *pool, struct kvp_resilver_step *ste
 {
 	u32 stripe = kvp_stripe_blocks(step->v->g), rows = rows_of(step), first = 0, end = rows, i;
 	const struct kvp_vdev *v = step->v;
-	u64 at = v->g->data_start + kvp_row_of(v->g, step->own);
+	kvp_lblock_t at = kvp_lblock(v->g->data_start + kvp_row_of(v->g, step->own));
 
 	if (kvp_vblock_nr(step->own) % stripe || step->n % stripe)
 		return false;
@@ -405,7 +406,7 @@ bool kvp_resilver_read_rows(struct kvp_pool *pool, struct kvp_resilver_step *ste
 		end--;
 	for (i = 0; i < v->nr_legs && first < end; i++)
 		if (kvp_leg_in_sync(&v->legs[i]))
-			read_leg(step, i, &v->legs[i], at + first, end - first,
+			read_leg(step, i, &v->legs[i], kvp_lblock_add(at, first), end - first,
 				 &step->pages[i * rows + first]);
 	return true;
 }
@@ -423,7 +424,8 @@ bool kvp_resilver_add_rows(struct kvp_pool *pool, struct kvp_resilver_step *step
 /* --- block by block ---------------------------------------------------------------------- */
 
 /* Write @page, of block @at of @leg, which resilvers. */
-static void write_block(struct kvp_resilver_io *io, struct kvp_leg *leg, u64 at, struct page *page)
+static void write_block(struct kvp_resilver_io *io, struct kvp_leg *leg, kvp_lblock_t at,
+			struct page *page)
 {
 	if (!kvp_leg_resilvers(leg))
 		return;
@@ -440,7 +442,7 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 {
 	const struct kvp_vdev *v = leaf->v;
 	const struct kvp_leg *only = v->ops->only_leg(v, kvp_vdev_block(leaf, block));
-	u64 home = kvp_home_block(pool, block);
+	kvp_lblock_t home = kvp_home_block(pool, block);
 	u32 i;
 	int ret;
 

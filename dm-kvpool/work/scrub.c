@@ -155,7 +155,7 @@ bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tp
 		s->ios[i].leg = &v->legs[i];
 		s->ios[i].op = KVP_IO_READ;
 		s->ios[i].background = true;
-		s->ios[i].block = v->g->data_start + row;
+		s->ios[i].block = kvp_lblock(v->g->data_start + row);
 		s->ios[i].nr = rows;
 		s->ios[i].pages = &s->pages[i * rows];
 		kvp_io_group_submit(&s->group, &s->ios[i]);

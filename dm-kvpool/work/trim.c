@@ -265,7 +265,8 @@ static void add_requests(struct batch *b, const struct stretch *s)
 		memset(io, 0, sizeof(*io));
 		io->leg = leg;
 		io->op = KVP_IO_DISCARD;
-		io->block = g->data_start + kvp_vblock_nr(s->own) / unit * on_leg;
+		io->block = kvp_lblock(g->data_start +
+				       kvp_vblock_nr(s->own) / unit * on_leg);
 		io->nr = s->count / unit * on_leg;
 		b->nr_ios++;
 	}

@@ -12,6 +12,8 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "format/format.h"
+
 struct kvp_pool;
 
 enum kvp_trim_state {

@@ -1964,10 +1964,30 @@ void run_deep_scenarios(void)
 		 superblock_that_failed_may_be_there_all_the_same, 1, false, 1);
 }
 
+/*
+ * Destage has read a gap from a disk that seeks, up to where another leg has its turn. A read that
+ * goes on from there goes to the same disk: its head is there.
+ */
+static void a_read_follows_the_head_of_a_disk(struct scenario *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	struct kvp_vdev *v = &pool->vdevs[0];
+	struct kvp_leg *first, *next;
+
+	first = kvp_leg_choose_copy(v, kvp_home_block(pool, 252), 4);
+	kvp_leg_unchoose(first);
+	next = kvp_leg_choose(pool, 256, 4);
+	kvp_leg_unchoose(next);
+	if ((first == next) != s->start.rotational)
+		sim_fail("leg %u read blocks 252 to 255, and leg %u those behind", first->index,
+			 next->index);
+}
+
 void run_scenarios(void)
 {
 	scenario(NAMED(flush_while_bypass_supersedes_acknowledged), 2, false, 3);
 	scenario(NAMED(flushes_beside_each_other), 2, false, 2);
+	scenario(NAMED(a_read_follows_the_head_of_a_disk), 2, false, 2);
 	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 8);
 	scenario(NAMED(checkpoint_snapshot_without_memory_beside_unflushed_bypass), 2, false, 8);
 	scenario(NAMED(leaf_changes_before_it_is_summed), 2, false, 2);
