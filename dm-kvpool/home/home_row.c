@@ -33,6 +33,7 @@
 #define MAX_WHOLE_ROWS	(2 * WHOLE_ROWS)
 #define MIN_STRIPES	16
 #define MAX_STRIPES	256
+#define ROWS_AT_ONCE	32u	/* that change under one lock of the table */
 #define BATCH_JIFFIES	(HZ / 4)	/* after so long, readers of these stripes get their turn */
 #ifndef KVP_ROW_INPUTS		/* the simulator has small pools */
 #define KVP_ROW_INPUTS	256	/* pieces that are read at once; enough for one row at least */
@@ -53,7 +54,6 @@ static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chun
 
 /**
  * struct stripe - a locked stripe, and the versions that go home to it
- * @range: the lock
  * @leaf: the leaf with its entries
  * @versions: in order of blocks
  * @first: its first block, as the pool counts
@@ -64,7 +64,6 @@ static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chun
  * @repeated: there is more than one version of some block
  */
 struct stripe {
-	struct kvp_range range;
 	struct kvp_tpage *leaf;
 	struct list_head versions;
 	kvp_block_t first;
@@ -129,6 +128,7 @@ struct kvp_row_home {
 	u32 most_stripes;		/* the most at a time, by kvp_pace() */
 	u32 max_legs, max_stripe;	/* the largest of all vdevs; blocks */
 	struct stripe stripes[MAX_STRIPES];
+	struct kvp_range ranges[MAX_STRIPES];	/* the locks of @stripes */
 	struct row *rows;
 	struct run_pages parity;	/* a page for each row */
 	struct kvp_row_parity *records;
@@ -724,20 +724,40 @@ static void __update_row(struct kvp_pool *pool, struct kvp_tpage *leaf, const st
 	__kvp_table_set_parity(pool, leaf, r->row, r->crc, r->state);
 }
 
-/* Enter the rows from @first to @end, which are of one stripe, in the table. */
-static void update_rows(struct kvp_row_home *h, u32 first, u32 end)
+static void poison_lost(struct kvp_row_home *h)
 {
-	struct kvp_tpage *leaf = h->rows[first].stripe->leaf;
 	u32 r, i;
 
-	for (r = first; r < end; r++)
-		for (i = 1; h->rows[r].lost && i < leaf->v->nr_legs; i++)
+	for (r = 0; r < h->nr_rows; r++)
+		for (i = 1; h->rows[r].lost && i < vdev_of(&h->rows[r])->nr_legs; i++)
 			if (h->rows[r].lost & BIT(i))
-				kvp_row_poison(h->pool, leaf, h->rows[r].row, i);
-	kvp_table_lock(h->pool, leaf);
-	for (r = first; r < end; r++)
-		__update_row(h->pool, leaf, &h->rows[r]);
-	kvp_table_unlock(h->pool);
+				kvp_row_poison(h->pool, h->rows[r].stripe->leaf, h->rows[r].row, i);
+}
+
+/* Enter all rows in the table: those of one stripe under one lock, or of several that have few. */
+static void update_rows(struct kvp_row_home *h)
+{
+	struct kvp_tpage *leaf;
+	u32 i, end, r, n = 0;
+	bool held = false;
+
+	poison_lost(h);
+	for (i = 0; i < h->nr_rows; i = end) {
+		leaf = h->rows[i].stripe->leaf;
+		end = end_of_stripe(h, i);
+		if (held)
+			kvp_table_lock_next(h->pool, leaf);
+		else
+			kvp_table_lock(h->pool, leaf);
+		for (r = i; r < end; r++)
+			__update_row(h->pool, leaf, &h->rows[r]);
+		n += end - i;
+		held = n < ROWS_AT_ONCE && end < h->nr_rows;
+		if (held)
+			continue;
+		kvp_table_unlock(h->pool);
+		n = 0;
+	}
 }
 
 /* Count all versions of the row as covered; new[] has only the newest. */
@@ -775,10 +795,9 @@ static void unlock_all(struct kvp_row_home *h)
 {
 	u32 i;
 
-	for (i = 0; i < h->nr_stripes; i++) {
-		kvp_range_unlock(&h->pool->ranges, &h->stripes[i].range);
+	kvp_range_unlock_each(&h->pool->ranges, h->ranges, h->nr_stripes);
+	for (i = 0; i < h->nr_stripes; i++)
 		kvp_table_put(h->pool, h->stripes[i].leaf);
-	}
 	h->nr_stripes = 0;
 	h->nr_rows = 0;
 }
@@ -813,7 +832,7 @@ static void forget_versions(struct kvp_row_home *h)
 static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
 	unsigned long start = jiffies;
-	u32 i, end, stripes = h->nr_stripes;
+	u32 stripes = h->nr_stripes;
 	int ret;
 
 	if (!stripes)
@@ -829,10 +848,7 @@ static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp
 		put_back(h, versions);
 		return ret;
 	}
-	for (i = 0; i < h->nr_rows; i = end) {
-		end = end_of_stripe(h, i);
-		update_rows(h, i, end);
-	}
+	update_rows(h);
 	forget_versions(h);
 	unlock_all(h);
 	if (stripes * 2 > h->most_stripes)
@@ -868,7 +884,7 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 		*error = PTR_ERR(leaf);
 		return NULL;
 	}
-	if (!kvp_range_trylock(&h->pool->ranges, &s->range, first, last)) {
+	if (!kvp_range_trylock(&h->pool->ranges, &h->ranges[h->nr_stripes], first, last)) {
 		/* Its holder may wait for ranges that this caller holds: finish those first. */
 		*error = finish(h, versions, limit);
 		if (*error) {
@@ -876,7 +892,7 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 			return NULL;
 		}
 		s = &h->stripes[0];
-		kvp_range_lock(&h->pool->ranges, &s->range, first, last);
+		kvp_range_lock(&h->pool->ranges, &h->ranges[0], first, last);
 	}
 	begin_stripe(s, leaf, first);
 	h->nr_stripes++;

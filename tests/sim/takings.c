@@ -147,26 +147,27 @@ static void fill_ssd(struct host *h, u64 first)
  * @name: after those of the suite and the pool
  * @go: does it; may begin to count anew
  * @first: of its blocks
- * @most: takings of all that it does; of a pool with a cache, @most_cached; ~0u: it has no such work
+ * @most: takings of all that it does; of a pool with a cache, @most_cached; of a parity1, @most_rows; ~0u:
+ *	it has no such work, or it is not counted
  */
 static const struct work {
 	const char *name;
 	void (*go)(struct host *h, u64 first);
 	u64 first;
-	u32 most, most_cached;
+	u32 most, most_cached, most_rows;
 } works[] = {
-	{ "write", write_singles, 256, 4, 4 },
-	{ "rewrite", write_singles, 256, 0, 0 },
-	{ "flush", flush, 0, 16, 16 },
-	{ "home", checkpoint, 0, 44, 52 },
-	{ "write-long", write_long, 384, 3, 3 },
-	{ "commit", commit, 256, 56, 56 },
-	{ "by-intent", by_intent, 64, 52, ~0u },
-	{ "read-ram", read_ram, 256, 0, 0 },
-	{ "read-home", read_home, 256, 0, ~0u },
-	{ "read-beside", read_beside, 256, 0, 0 },
-	{ "read-ssd", read_ssd, 256, ~0u, 0 },
-	{ "fill-ssd", fill_ssd, 256, ~0u, 118 },
+	{ "write", write_singles, 256, 4, 4, 4 },
+	{ "rewrite", write_singles, 256, 0, 0, 0 },
+	{ "flush", flush, 0, 16, 16, ~0u },
+	{ "home", checkpoint, 0, 44, 52, 88 },
+	{ "write-long", write_long, 384, 3, 3, ~0u },
+	{ "commit", commit, 256, 56, 56, ~0u },
+	{ "by-intent", by_intent, 64, 52, ~0u, ~0u },
+	{ "read-ram", read_ram, 256, 0, 0, 0 },
+	{ "read-home", read_home, 256, 0, ~0u, 0 },
+	{ "read-beside", read_beside, 256, 0, 0, ~0u },
+	{ "read-ssd", read_ssd, 256, ~0u, 0, ~0u },
+	{ "fill-ssd", fill_ssd, 256, ~0u, 118, ~0u },
 };
 
 static struct {
@@ -177,7 +178,7 @@ static struct {
 
 static bool take_one(struct host *h, const struct work *k)
 {
-	u32 most = own.start->cache ? k->most_cached : k->most, n;
+	u32 most = own.start->cache ? k->most_cached : own.start->parity ? k->most_rows : k->most, n;
 
 	if (most == ~0u)
 		return true;
@@ -232,7 +233,9 @@ static void run_pool(const char *pool, const struct host_start *start, const str
 void run_takings(void)
 {
 	static const struct host_start mirror = { .legs = 2 }, cache = { .legs = 3, .cache = 1 };
+	static const struct host_start rows = { .legs = 3, .parity = true };
 
 	run_pool("mirror", &mirror, base_pool(2, false));
 	run_pool("cache", &cache, base_cache(&cache));
+	run_pool("parity1", &rows, base_parity(3, false));
 }
