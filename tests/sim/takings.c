@@ -147,8 +147,8 @@ static void fill_ssd(struct host *h, u64 first)
  * @name: after those of the suite and the pool
  * @go: does it; may begin to count anew
  * @first: of its blocks
- * @most: takings of all that it does; of a pool with a cache, @most_cached; of a parity1, @most_rows; ~0u:
- *	it has no such work, or it is not counted
+ * @most: takings of all that it does; of a pool with a cache, @most_cached; of a parity1, @most_rows;
+ *	~0u: it has no such work, or it is not counted
  */
 static const struct work {
 	const char *name;
