@@ -231,7 +231,8 @@ struct kvp_disk_sb {
 	__le32	log_others;		/* other vdevs that carry it by turns, a bit each */
 	__le32	behind;			/* legs in sync may lack one superblock less than that beside this one; 0: not known */
 	__le32	uncounted_leaves;	/* discarded as if they were full: written_blocks may be too low by what they were not */
-	__u8	reserved1[3];
+	__u8	log_discards;		/* how often the log of a cache was given up by order; wraps */
+	__u8	reserved1[2];
 	__u8	redo_state;		/* enum kvp_redo_state */
 	struct kvp_disk_leg legs[KVP_MAX_LEGS];
 	__le64	roots[KVP_MAX_ROOTS];	/* table pointers, of one vdev behind those of the other */

@@ -278,6 +278,8 @@ struct kvp_recovery_info {
 	u64 ms, replayed, torn_accepted;
 	u64 kept;			/* blocks that recovery left in the log */
 	bool went_back;		/* by order, to an older superblock: newer ones may be lost */
+	/* read-only, by order, without legs that may hold newer data: no fork id tells that */
+	bool parted;
 	bool next_unread;		/* the next superblock, perhaps: kvp_sb_roll_forward() */
 	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
 	kvp_lsn_t discarded_lsn;	/* where the log that was given up began; 0: none was */

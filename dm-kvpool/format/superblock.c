@@ -99,6 +99,7 @@ static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	d->redo_nonce = cpu_to_le64(sb->redo_nonce);
 	d->redo_lsn = cpu_to_le64(kvp_lsn_nr(sb->redo_lsn));
 	d->redo_state = (u8)sb->redo_state;
+	d->log_discards = sb->log_discards;
 	d->checkpoint_time = cpu_to_le64(sb->checkpoint_time);
 	kvp_generations_encode(sb, d);
 }
@@ -222,6 +223,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->redo_nonce = le64_to_cpu(d->redo_nonce);
 	sb->redo_lsn = kvp_lsn(le64_to_cpu(d->redo_lsn));
 	sb->redo_state = d->redo_state;
+	sb->log_discards = d->log_discards;
 	sb->checkpoint_time = le64_to_cpu(d->checkpoint_time);
 	kvp_generations_decode(d, sb);
 	sb->vdev_count = le32_to_cpu(d->vdev_count);

@@ -716,6 +716,7 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 		return 0;
 	pool->recovery.went_back = passed;
 	forget_eras(pool);
+	pool->recovery.parted = s->readonly;
 	if (s->readonly)
 		return 0;
 	if (sb->fork_count == KVP_MAX_FORKS)

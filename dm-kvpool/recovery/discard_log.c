@@ -292,6 +292,8 @@ static void begin_anew(struct kvp_recovery *rec)
 	get_random_bytes(&nonce, sizeof(nonce));
 	mutex_lock(&pool->sb_lock);
 	pool->recovery.log_moved = to != pool->log_vdev;
+	/* The pool goes back: points of the history that is given up count no more (format/point.h). */
+	sb->log_discards++;
 	kvp_log_anew(sb, to->index, kvp_log_others(pool, to), nonce);
 	kvp_log_take_place(pool);
 	WRITE_ONCE(pool->log_moving, false);

@@ -1220,6 +1220,80 @@ int kvp_table_next_of_vdev(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t en
 	return next_of_vdev(v, own, end, &w, next, behind);
 }
 
+/* What kvp_table_next_born() looks for in one vdev, and finds; blocks of that vdev. */
+struct born {
+	u32 since;
+	kvp_vblock_t first, end;
+	bool whole;
+};
+
+/* True if there is no page that tells block by block what is below the pointer. */
+static bool tells_all(u64 ptr)
+{
+	return kvp_ptr_null(ptr) || kvp_ptr_lost(ptr);
+}
+
+/* Look below one pointer after the other, from the top, to the lowest that has anything to say. */
+static int next_born(struct kvp_vdev *v, kvp_vblock_t end, struct born *b)
+{
+	kvp_vblock_t at = b->first;
+
+	for (; kvp_vblock_before(at, end); at = b->end) {
+		u32 level = v->g->levels - 1;
+		struct kvp_tpage *page = NULL;
+		u64 ptr;
+
+		for (;; level--) {
+			ptr = pointer_to(v, page, index_of(v, level, at));
+			if (page)
+				kvp_table_put(v->pool, page);
+			if (!level || kvp_ptr_era(ptr) < b->since || tells_all(ptr))
+				break;
+			page = load(v, level, index_of(v, level, at));
+			if (page == ERR_PTR(-ENOMEM))
+				return -ENOMEM;
+			if (IS_ERR(page))
+				break;
+		}
+		b->end = next_below(v, level, at);
+		b->whole = IS_ERR(page) || tells_all(ptr);
+		if (kvp_ptr_era(ptr) >= b->since)
+			break;
+	}
+	b->first = kvp_vblock_first(at, end);
+	return 0;
+}
+
+int kvp_table_next_born(struct kvp_pool *pool, kvp_block_t block, u32 since, struct kvp_stretch *s)
+{
+	kvp_block_t end = kvp_pool_end(pool), first;
+	u32 i;
+
+	*s = (struct kvp_stretch){ .first = end, .end = end };
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		struct kvp_vdev *v = &pool->vdevs[i];
+		struct born b = { .since = since, .first = kvp_vdev_from(v, block) };
+		int ret;
+
+		if (!kvp_home_blocks(v->g))
+			continue;
+		ret = next_born(v, kvp_vdev_from(v, end), &b);
+		if (ret)
+			return ret;
+		first = kvp_pool_block(v, b.first);
+		if (!kvp_block_before(first, s->first))
+			continue;
+		/* With several vdevs, others have their turns behind this one's. */
+		s->end = pool->nr_with_data == 1 ?
+				 kvp_pool_block(v, b.end) :
+				 kvp_block_add(first, kvp_locate(pool, first).left);
+		s->end = kvp_block_first(s->end, end);
+		s->first = first;
+		s->whole = b.whole;
+	}
+	return 0;
+}
+
 int kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block, kvp_block_t *next)
 {
 	static const struct walk w = { .poison = true };

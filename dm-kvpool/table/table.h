@@ -373,14 +373,38 @@ int __must_check kvp_table_next_changed(struct kvp_pool *pool, kvp_block_t block
 int __must_check kvp_table_next_of_vdev(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end,
 					u32 since, kvp_vblock_t *next, kvp_vblock_t *behind);
 
-/** kvp_table_next_written() - the same for anything that was ever written */
+/**
+ * struct kvp_stretch - neighbouring blocks of the pool
+ * @first, @end: the first one, and the one behind the last
+ * @whole: nothing says which of them changed, so all count: the pointer above is null and has the
+ *	era of a discard; or the page was given up, or cannot be read
+ */
+struct kvp_stretch {
+	kvp_block_t first, end;
+	bool whole;
+};
+
+/**
+ * kvp_table_next_born() - find the first blocks at or after @block under which anything was
+ * written, discarded or poisoned in era @since or later
+ * @since: era, from 1 on; as of the last checkpoint
+ * @s: receives them, all below one pointer or one leaf; first is the size of the pool if there is
+ *	none
+ *
+ * Costs a look at each pointer that it comes to; pages whose newest change is older are not read.
+ * Return: 0 or -ENOMEM. Context: process, may wait for I/O; takes no lock over that.
+ */
+int __must_check kvp_table_next_born(struct kvp_pool *pool, kvp_block_t block, u32 since,
+				     struct kvp_stretch *s);
+
+/** kvp_table_next_written() - kvp_table_next_changed() for anything that was ever written */
 static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, kvp_block_t block,
 						      kvp_block_t *next)
 {
 	return kvp_table_next_changed(pool, block, 0, next);
 }
 
-/** kvp_table_next_poisoned() - the same for the first poisoned block itself */
+/** kvp_table_next_poisoned() - kvp_table_next_changed() for the first poisoned block itself */
 int __must_check kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block,
 					 kvp_block_t *next);
 

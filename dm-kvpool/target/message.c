@@ -25,6 +25,7 @@
 #include "target/status.h"
 #include "target/target.h"
 #include "target/who.h"
+#include "work/changed.h"
 #include "work/destage.h"
 #include "work/scrub.h"
 #include "work/trim.h"
@@ -151,18 +152,67 @@ static int msg_events(struct message *m)
 	return number(m, 1, &from) ?: kvp_print_events(m->pool, from, m->result, m->maxlen);
 }
 
-static int scrub_start(struct message *m)
+/* Why the changes since a point cannot be told. */
+static int point_refused(struct message *m, int error)
 {
-	u64 since;
-	int ret = number(m, 2, &since);
+	switch (error) {
+	case -EINVAL:
+		return refused(m, "that is no checkpoint", "name it as NUMBER or NUMBER@TAG", error);
+	case -ERANGE:
+		return refused(m, "that checkpoint is still to come",
+			       "name one that was taken; if this one was, an older state of the disks was put back: copy all of the pool",
+			       error);
+	case -ESTALE:
+		return refused(m, "that checkpoint is of another pool, or of a history that was given up",
+			       "copy all of the pool (--since 0), and go on from there", error);
+	case -ENOTUNIQ:
+		return refused(m, "this pool has gone back once, so the number may be from before that",
+			       "name the checkpoint with its tag, NUMBER@TAG; or copy all of the pool (--since 0)",
+			       error);
+	case -EPERM:
+		return refused(m, "the pool was started read-only, without legs that may hold newer data",
+			       "start it with them, or copy all of it", error);
+	}
+	return error;
+}
+
+/* The point that argument @i names. */
+static int point(struct message *m, unsigned int i, struct kvp_point *p)
+{
+	int ret = kvp_point_parse(m->argv[i], p) ?: kvp_changed_check(m->pool, p);
+
+	return ret ? point_refused(m, ret) : 0;
+}
+
+static int msg_point(struct message *m)
+{
+	struct kvp_point p;
+	int ret = kvp_changed_point(m->pool, &p);
 
 	if (ret)
-		return ret;
-	ret = kvp_scrub_start(m->pool, min_t(u64, since, U32_MAX));
-	if (ret == -ERANGE)
-		return refused(m, "that checkpoint is still to come",
-			       "name the number of one that was taken, as status -v shows it", ret);
-	return ret;
+		return ret == -EPERM ? point_refused(m, ret) : ret;
+	return kvp_print_point(&p, m->result, m->maxlen);
+}
+
+static int msg_changed(struct message *m)
+{
+	struct kvp_point p;
+	u64 from;
+
+	return point(m, 1, &p) ?: number(m, 2, &from) ?:
+	       kvp_print_changed(m->pool, p.era, kvp_block(from), m->result, m->maxlen);
+}
+
+/* A number without a tag will do: more is verified, or less, and nothing depends on it. */
+static int scrub_start(struct message *m)
+{
+	struct kvp_point p = { 0 };
+	int ret = m->argc > 2 ? kvp_point_parse(m->argv[2], &p) : 0;
+
+	if (!ret && p.tagged)
+		ret = kvp_changed_check(m->pool, &p);
+	ret = ret ?: kvp_scrub_start(m->pool, p.era);
+	return m->argc > 2 && ret != -EBUSY && ret != -EROFS ? point_refused(m, ret) : ret;
 }
 
 static int msg_scrub(struct message *m)
@@ -178,8 +228,11 @@ static int msg_scrub(struct message *m)
 	int ret = -EINVAL;
 	u32 i;
 
-	if (!strcmp(m->argv[1], "start"))
+	if (!strcmp(m->argv[1], "start")) {
 		ret = scrub_start(m);
+		if (m->refused)
+			return ret;
+	}
 	for (i = 0; m->argc == 2 && i < ARRAY_SIZE(acts); i++)
 		if (!strcmp(m->argv[1], acts[i].word))
 			ret = acts[i].act(m->pool);
@@ -188,7 +241,7 @@ static int msg_scrub(struct message *m)
 	if (ret == -ENOENT)
 		return refused(m, "there is no such scrub", "start one first", ret);
 	if (ret == -EINVAL)
-		return refused(m, "unknown word", "use start [ERA], stop, pause or resume", ret);
+		return refused(m, "unknown word", "use start [CHECKPOINT], stop, pause or resume", ret);
 	return ret;
 }
 
@@ -485,6 +538,8 @@ static const struct kind {
 	{ "latency", 1, 1, msg_latency },
 	{ "poisoned", 1, 2, msg_poisoned, true },
 	{ "events", 1, 2, msg_events },
+	{ "point", 1, 1, msg_point, true },
+	{ "changed", 2, 3, msg_changed, true },
 	{ "give_up", 2, 3, msg_give_up, true },
 	{ "scrub", 2, 3, msg_scrub, true },
 	{ "trim", 2, 2, msg_trim, true },

@@ -27,6 +27,7 @@
 #include "target/request.h"
 #include "target/status.h"
 #include "target/target.h"
+#include "work/changed.h"
 #include "work/resilver.h"
 #include "work/scrub.h"
 #include "work/trim.h"
@@ -709,6 +710,54 @@ int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, un
 	}
 	if (kvp_block_before(first, end) && kvp_block_before(first, size) && lines < MAX_POISONED)
 		say_blocks(&p, first, end);
+	return 1;
+}
+
+int kvp_print_point(const struct kvp_point *point, char *result, unsigned int maxlen)
+{
+	struct printer p = { result, maxlen, 0 };
+	char text[KVP_POINT_LEN];
+
+	kvp_point_print(point->era, point->tag, text);
+	say(&p, "%s\n", text);
+	return 1;
+}
+
+#define CHANGED_LINE	64	/* bytes, more than a line and the last one have */
+#define CHANGED_TIME	(HZ / 2)	/* an answer that looks for longer ends */
+
+int kvp_print_changed(struct kvp_pool *pool, u32 since, kvp_block_t from, char *result,
+		      unsigned int maxlen)
+{
+	kvp_block_t first = from, end = from, at;
+	unsigned long until = jiffies + CHANGED_TIME;
+	struct printer p = { result, maxlen, 0 };
+	u64 count;
+	int ret = 1;
+
+	*result = 0;
+	/* What lies side by side is one line; and a message comes to an end. */
+	while (p.sz + CHANGED_LINE < maxlen && time_before(jiffies, until)) {
+		ret = kvp_changed_next(pool, since, &from, &at, &count);
+		if (ret <= 0)
+			break;
+		if (count && at != end) {
+			if (first != end)
+				say_blocks(&p, first, end);
+			first = at;
+		}
+		if (count)
+			end = kvp_block_add(at, count);
+		cond_resched();
+	}
+	if (ret < 0)
+		return ret;
+	if (first != end)
+		say_blocks(&p, first, end);
+	if (ret)
+		say(&p, "next %llu\n", kvp_block_nr(from));
+	else
+		say(&p, "end\n");
 	return 1;
 }
 

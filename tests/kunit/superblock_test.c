@@ -82,6 +82,7 @@ static void fill(struct kvp_sb *sb)
 	sb->written_blocks = 12;
 	sb->poisoned_blocks = 13;
 	sb->uncounted_leaves = 19;
+	sb->log_discards = 3;
 	sb->pool_blocks = 14;
 	sb->vdev_count = 1;
 	sb->leg_count = 2;

@@ -116,6 +116,7 @@ static const struct suite {
 	{ "legs", run_legs },
 	{ "resilver", run_resilver },
 	{ "attach", run_attach },
+	{ "changed", run_changed },
 	{ "trip", run_trip },
 	{ "locks", run_takings },
 };

@@ -4,6 +4,7 @@
 
 #include "advice.h"
 #include "pool_object.h"
+#include "since.h"
 
 #define POLL_US		200000
 
@@ -64,11 +65,6 @@ static bool running(const char *name)
 	return ret;
 }
 
-static bool is_number(const char *text)
-{
-	return *text && strlen(text) < 11 && !text[strspn(text, "0123456789")];
-}
-
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	static const char *const messages[] = {
@@ -76,7 +72,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	};
 	enum action action = START;
 	const char *since = NULL;
-	char message[32];
+	char message[48];
 	struct dm_entry e;
 	struct err err;
 	int c, ret;
@@ -91,8 +87,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	}
 	if (since && action > WAIT)
 		return ctl_usage(ctl, "--since goes with the start of a scrub");
-	if (since && !is_number(since))
-		return ctl_usage(ctl, "--since takes the number of a checkpoint");
+	ret = since ? since_usage(ctl, since) : 0;
+	if (ret)
+		return ret;
 	ctl_args(ctl, argc, 1, 1);
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
@@ -113,7 +110,7 @@ static const struct ctl_option options[] = {
 	{ RESUME, "resume", NULL, "go on" },
 	{ SINCE, "since", "CHECKPOINT",
 	  "verify only changes since then; status -v and list -o checkpoint show the number "
-	  "of the newest one" },
+	  "of the newest one, diff one with its tag" },
 	{ 0, NULL, NULL, NULL }
 };
 

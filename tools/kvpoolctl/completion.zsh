@@ -28,6 +28,7 @@ _kvpoolctl_commands=(
 	'history:what was ordered of a pool, when, on which host, and by whom'
 	'metrics:all counters in the text format of Prometheus'
 	'scrub:verify all written data, and repair it'
+	'diff:the parts of a pool that changed, for a backup of only those'
 	'whois:the files that blocks of a pool belong to'
 	'trim:discard unused blocks on SSDs'
 	'clear:reset error counters, try failed parts again, resume a pool'
@@ -235,6 +236,20 @@ _kvpoolctl_of() {
 			'--pause[interrupt it]' \
 			'--resume[go on]' \
 			'*--since[verify only changes since then]:CHECKPOINT: ' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
+	diff)
+		_arguments -s \
+			'*--since[what changed since then]:CHECKPOINT: ' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \

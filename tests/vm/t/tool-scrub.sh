@@ -105,6 +105,8 @@ run 0 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.0.errors.healed)" 0
 
 echo "--- only changes since a checkpoint"
 run 0 list -H -o checkpoint; old=$(cat /tmp/out)
+run 0 diff --since 0 tank; full=$(sed -n 's/^next //p' /tmp/out)
+has out '^0 4096$'
 newer() { dd if=/dev/urandom of=/dev/mapper/tank bs=4K seek=3000 count=1 oflag=direct conv=fsync status=none
 	settle tank; [ "$(stat_of tank era)" -gt $((old + 1)) ]; }
 retry 60 newer
@@ -116,6 +118,20 @@ quiet
 refused 3 refused 'still to come' scrub --since 999999999 tank
 run 0 scrub --wait tank; has out 'healed 1, unrepaired 0'
 run 0 clear tank
+# What waits in the log counts as well.
+dd if=/dev/zero of=/dev/mapper/tank bs=4K seek=500 count=2 oflag=direct status=none
+run 0 diff -j --since "$full" tank
+expect_eq "$(json diff.ranges.0.lba) $(json diff.ranges.0.blocks) $(json diff.ranges.1.lba)" "500 2 3000" "what changed"
+expect_eq "$(json diff.changed)" 12288 "bytes that changed"
+next=$(json diff.next)
+blkdiscard -o $((100 * 4096)) -l $((3 * 4096)) /dev/mapper/tank
+run 0 diff -p --since "$next" tank; has out "^$((100 * 4096)) $((3 * 4096))\$"
+expect_eq "$(wc -l < /tmp/out)" 2 "lines of a discard"
+run 0 scrub --wait --since "$next" tank
+quiet
+refused 3 refused 'still to come' diff --since "999999999@${next#*@}" tank
+refused 3 refused 'of another pool' diff --since "${next%@*}@00000000" tank
+refused 3 refused 'of another pool' scrub --since "${next%@*}@00000000" tank
 
 echo "--- events were followed over the restarts, and are kept"
 retry 60 grep -q 'tank unrepaired block=200$' /tmp/follow.all

@@ -30,7 +30,7 @@
 
 #define ANSWER_MAX	(64u << 10)
 
-extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_events, cmd_export,
+extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_diff, cmd_events, cmd_export,
 	cmd_get, cmd_grow, cmd_history, cmd_iostat,
 	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub, cmd_status,
 	cmd_top, cmd_wait, cmd_whois;
@@ -105,6 +105,8 @@ static const char *const stats[] = {
 static const char latency[] = "flush sum 123456\nflush 1000 4\nflush 2000 5\nflush 4000 1\n"
 	"flush 18446744073709551615 1\n";
 static const char poisoned[] = "17 1\n100 2\n4096 8\n";
+static const char changed[] = "17 1\n100 2\nnext 102\n", changed_more[] = "102 2\n4096 8\nend\n";
+static const char point[] = "58@1f2e3d4c\n";
 static const char events[] = "1 1700000000 recovered replayed=0 kept=0 torn_accepted=0 ms=4\n"
 	"2 1700000001 leg_lost leg=1 path=/dev/b why=write error\n3 1700000002 healed leg=0 "
 	"block=77\n";
@@ -273,6 +275,11 @@ int dm_message(const char *name, const char *message, char **text, struct err *e
 		*text = answer(latency);
 	} else if (!strncmp(message, "poisoned", 8)) {
 		*text = answer(poisoned);
+	} else if (!strncmp(message, "changed", 7)) {
+		*text = answer(strstr(message, " 262144") ? "end\n" :
+			       strcmp(message + strlen(message) - 2, " 0") ? changed_more : changed);
+	} else if (!strcmp(message, "point")) {
+		*text = answer(point);
 	} else if (!strncmp(message, "events", 6)) {
 		*text = answer(sound_events ?: events);
 	} else {
@@ -426,6 +433,7 @@ static const struct trial {
 	{ &cmd_export, { "export", "p" }, true }, { &cmd_clear, { "clear", "p", "/dev/none2" },
 						    false },
 	{ &cmd_scrub, { "scrub", "p" }, false }, { &cmd_wait, { "wait", "p" }, false },
+	{ &cmd_diff, { "diff", "--since", "57@1f2e3d4c", "p" }, false },
 	{ &cmd_whois, { "whois", "p" }, false }, { &cmd_whois, { "whois", "p", "17+4" }, false },
 	{ &view, { "view" }, false }, { &view, { "view", "p" }, false },
 	{ &cmd_online, { "online", "p", "/dev/none1" }, true },

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/core.h"
+#include "log/checkpoint.h"
+#include "table/table.h"
+#include "work/changed.h"
+#include "work/destage.h"
+
+int kvp_changed_check(const struct kvp_pool *pool, const struct kvp_point *p)
+{
+	const struct kvp_sb *sb = pool->sb;
+
+	if (pool->recovery.parted)
+		return -EPERM;
+	if (!p->tagged && !p->era)
+		return 0;
+	if (p->tagged && p->tag != kvp_history_tag(sb))
+		return -ESTALE;
+	if (!p->tagged && !kvp_history_straight(sb))
+		return -ENOTUNIQ;
+	return p->era > READ_ONCE(sb->era) ? -ERANGE : 0;
+}
+
+/* Later changes belong to another era than those of this checkpoint, if its era was a second old. */
+static int end_with_checkpoint(struct kvp_pool *pool)
+{
+	int ret;
+
+	mutex_lock(&pool->checkpoint_lock);
+	kvp_table_end_era(pool->table, READ_ONCE(pool->sb->era), false);
+	ret = kvp_checkpoint(pool, NULL);
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
+}
+
+int kvp_changed_point(struct kvp_pool *pool, struct kvp_point *p)
+{
+	int ret = 0;
+
+	if (pool->recovery.parted)
+		return -EPERM;
+	if (!kvp_pool_readonly(pool))
+		ret = kvp_destage_order(pool) ?: end_with_checkpoint(pool);
+	*p = (struct kvp_point){
+		.era = READ_ONCE(pool->sb->era),
+		.tag = kvp_history_tag(pool->sb),
+		.tagged = true,
+	};
+	return ret;
+}
+
+static bool changed(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block, u32 since)
+{
+	return kvp_entry_era(kvp_table_entry(pool, leaf, block)) >= since;
+}
+
+/* Narrow @s, below @leaf, to the first neighbours that changed; there may be none. */
+static void look_closely(struct kvp_pool *pool, const struct kvp_tpage *leaf, u32 since,
+			 struct kvp_stretch *s)
+{
+	kvp_block_t end = s->end, at;
+
+	for (at = s->first; kvp_block_before(at, end) && !changed(pool, leaf, at, since);)
+		at = kvp_block_add(at, 1);
+	s->first = at;
+	while (kvp_block_before(at, end) && changed(pool, leaf, at, since))
+		at = kvp_block_add(at, 1);
+	s->end = at;
+}
+
+int kvp_changed_next(struct kvp_pool *pool, u32 since, kvp_block_t *from, kvp_block_t *first,
+		     u64 *count)
+{
+	struct kvp_tpage *leaf = NULL;
+	struct kvp_stretch s;
+	int ret;
+
+	/* Entries of era 0 were never written. */
+	since = max(since, 1u);
+	/* The caller can ask again. A suspend would wait for it with all I/O stopped. */
+	if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
+		return -EINTR;
+	if (!kvp_block_before(*from, kvp_pool_end(pool)))
+		return 0;
+	ret = kvp_table_next_born(pool, *from, since, &s);
+	if (ret || !kvp_block_before(s.first, s.end))
+		return ret;
+	if (!s.whole)
+		leaf = kvp_table_load(pool, s.first);
+	if (leaf == ERR_PTR(-ENOMEM))
+		return -ENOMEM;
+	/* What cannot be read may have changed. */
+	if (!IS_ERR_OR_NULL(leaf)) {
+		look_closely(pool, leaf, since, &s);
+		kvp_table_put(pool, leaf);
+		kvp_table_shrink(pool, false);
+	}
+	*first = s.first;
+	*count = kvp_block_since(s.end, s.first);
+	*from = s.end;
+	return 1;
+}
