@@ -28,8 +28,9 @@
  *	oracle scribble-write DEV FIRST COUNT SECONDS [BLOCKS]
  *	oracle scribble-read DEV FIRST COUNT SECONDS [BLOCKS]
  *		Direct I/O whose buffer another thread changes all the while.
- *	oracle hog MIB PASSES
- *		Touches that much memory and checks it, over and over.
+ *	oracle hog MIB PASSES [FILE PROGRAMS]
+ *		Touches that much memory and checks it, over and over. With FILE, it goes on after the
+ *		first pass only when so many programs with the same FILE have their memory.
  *	oracle sync DEV
  *		fdatasync, status 3 if it fails.
  */
@@ -883,6 +884,22 @@ static int cmd_scribble(int argc, char **argv, bool write)
 
 /* --- memory ------------------------------------------------------------ */
 
+/* Wait until @programs of them have come so far. */
+static void meet(const char *file, uint64_t programs)
+{
+	int fd = open(file, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	struct stat st;
+
+	if (fd < 0 || write(fd, "+", 1) != 1)
+		die("%s: %s", file, strerror(errno));
+	do {
+		usleep(10000);
+		if (fstat(fd, &st))
+			die("%s: %s", file, strerror(errno));
+	} while ((uint64_t)st.st_size < programs);
+	close(fd);
+}
+
 static int cmd_hog(int argc, char **argv)
 {
 	size_t pages, i;
@@ -890,7 +907,7 @@ static int cmd_hog(int argc, char **argv)
 	char *p;
 
 	if (argc < 2)
-		die("hog MIB PASSES");
+		die("hog MIB PASSES [FILE PROGRAMS]");
 	pages = number(argv[0]) << 20 >> 12;
 	passes = number(argv[1]);
 	p = mmap(NULL, pages * BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -906,6 +923,8 @@ static int cmd_hog(int argc, char **argv)
 			w[511] = ~w[0];
 			w[100] = w[0] * 3;
 		}
+		if (pass == 1 && argc > 3)
+			meet(argv[2], number(argv[3]));
 	}
 	printf("hog: %zu pages, %llu passes\n", pages, (unsigned long long)passes);
 	return 0;
