@@ -220,6 +220,14 @@ static inline bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 /** kvp_scache_find() - kvp_scache_alike() if kvp_scache_asked() */
 u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct kvp_on_ssd *at);
 
+/** kvp_scache_has() - true if the index has @block; that is no hit. Any context. */
+static inline bool kvp_scache_has(struct kvp_pool *pool, u64 block)
+{
+	struct kvp_index_entry e;
+
+	return kvp_scache_in_use(pool->scache) && kvp_index_find(&pool->scache->index, block, &e);
+}
+
 /**
  * kvp_scache_alike() - find how many blocks from @block on are on the SSD together, or are not
  * there. Those that are there count as hit.

@@ -27,6 +27,7 @@
 
 struct kvp_pool;
 struct kvp_reload;
+struct kvp_spilled_read;
 struct kvp_version;
 struct page;
 
@@ -101,5 +102,26 @@ int __must_check kvp_reload(struct kvp_pool *pool, struct list_head *versions,
  * requests were short. Context: the destage worker, under checkpoint_lock; waits for I/O.
  */
 u32 kvp_recall(struct kvp_pool *pool, struct kvp_version **of, struct page **pages, u32 n);
+
+/**
+ * kvp_spilled_read() - read spilled versions of @count blocks from @block on, many at once
+ * @end: result: the first block that was not looked at
+ *
+ * For readers. It holds no range lock, counts no errors, waits for no memory, and may leave out
+ * versions: kvp_block_read() gets those. Return: for kvp_spilled_page() and kvp_spilled_free(); NULL:
+ * nothing was read. Context: process, waits for I/O.
+ */
+struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, u64 block, u32 count, u64 *end);
+
+/**
+ * kvp_spilled_page() - the contents of @block's version, if that is still the newest one
+ *
+ * Blocks must be asked for in order. NULL: it was not read, it has changed meanwhile, or what came
+ * has not its sum. The page stays until kvp_spilled_free(). Context: process.
+ */
+struct page *kvp_spilled_page(struct kvp_spilled_read *r, u64 block);
+
+/** kvp_spilled_free() - @r may be NULL */
+void kvp_spilled_free(struct kvp_spilled_read *r);
 
 #endif /* KVP_SPILL_H */

@@ -49,6 +49,7 @@
 #include "io/leg_queue.h"
 #include "io/mirror.h"
 #include "log/log.h"
+#include "log/spill.h"
 #include "policy/ssdpolicy.h"
 #include "policy/streams.h"
 #include "ram/rcache.h"
@@ -654,6 +655,28 @@ static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter
 	return good;
 }
 
+/* Spilled versions among the blocks that are read anew: those of @r, up to block @end. */
+struct spilled {
+	struct kvp_spilled_read *r;
+	u64 end;
+};
+
+/* True if the block at @iter is spilled and was read together with others; @iter then moves behind it. */
+static bool read_spilled(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter, u64 block,
+			 struct spilled *s)
+{
+	struct page *page;
+
+	if (block >= s->end) {
+		kvp_spilled_free(s->r);
+		s->r = kvp_spilled_read(pool, block, iter->bi_size >> KVP_BLOCK_SHIFT, &s->end);
+	}
+	page = kvp_spilled_page(s->r, block);
+	if (page)
+		copy_to_bio(bio, iter, page_address(page));
+	return page;
+}
+
 /*
  * Read, step 6.
  *
@@ -668,6 +691,7 @@ static bool read_anew(struct kvp_requests *r, struct bio *bio)
 	struct repeat rep = { .tried = kvp_block(0), .pieces.failed = k->leg };
 	kvp_block_t block = kvp_bio_block(iter);
 	struct page *page = mempool_alloc(&r->pages, GFP_NOIO);
+	struct spilled spilled = { NULL, block };
 	blk_status_t status = BLK_STS_OK;
 	u32 n;
 
@@ -675,7 +699,8 @@ static bool read_anew(struct kvp_requests *r, struct bio *bio)
 		int error;
 
 		n = 1;
-		if (is_in_place(r->pool, bio, &iter, block))
+		if (is_in_place(r->pool, bio, &iter, block) ||
+		    read_spilled(r->pool, bio, &iter, block, &spilled))
 			continue;
 		n = read_together(r, bio, &iter, block, &rep);
 		if (n)
@@ -689,6 +714,7 @@ static bool read_anew(struct kvp_requests *r, struct bio *bio)
 		copy_to_bio(bio, &iter, error ? NULL : page_address(page));
 	}
 	mempool_free(page, &r->pages);
+	kvp_spilled_free(spilled.r);
 	if (iter.bi_size) {
 		hold_read(r, bio);
 		return false;
@@ -997,16 +1023,29 @@ static u32 alike(struct kvp_pool *pool, kvp_block_t block, u32 count, bool *buff
 
 #define MIXED_LEAST	16u	/* so many blocks that would be cut off are worth a worker */
 
+/* True if a block is neither in the buffer nor on the SSD cache. */
+static bool needs_home(struct kvp_pool *pool, u64 block, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (!kvp_wbuf_any(pool, block + i, 1) && !kvp_scache_has(pool, block + i))
+			return true;
+	return false;
+}
+
 /*
  * How many of @count blocks from @block on, of which the first @n are not buffered, go home in one
  * request although others of them are buffered: @n for none. A disk reads them along in the time
- * that a second request would take to come round.
+ * that a second request would take to come round. With an SSD cache, only if that is not asked.
  */
 static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32 n)
 {
 	u32 all = min(count, kvp_locate(pool, block).left);
 
-	return !pool->cache_client && all - n >= MIXED_LEAST ? all : n;
+	if (all - n < MIXED_LEAST)
+		return n;
+	return !pool->cache_client || (all > KVP_SCACHE_READ && needs_home(pool, block, all)) ? all : n;
 }
 
 /*

@@ -11,6 +11,7 @@
 #include "io/flight.h"
 #include "io/io.h"
 #include "io/mirror.h"
+#include "log/spill.h"
 #include "policy/index.h"
 #include "policy/ssdpolicy.h"
 #include "pool/add.h"
@@ -937,6 +938,27 @@ int host_read_slowly(struct host *h, u64 block, u8 *data)
 	return ret;
 }
 
+/* As a long read of the module does: this block together with neighbours. Every other time. */
+static bool read_spilled(struct host *h, u64 block, struct page *page)
+{
+	u32 before = min_t(u64, block, h->spilled_reads % 3), count = before + 1 + block % 4;
+	struct kvp_spilled_read *r;
+	struct page *found;
+	u64 end;
+
+	if (h->spilled_tries++ % 2)
+		return false;
+	count = min_t(u64, count, h->pool->sb->pool_blocks - (block - before));
+	r = kvp_spilled_read(h->pool, block - before, count, &end);
+	sim_maybe_preempt();
+	found = kvp_spilled_page(r, block);
+	if (found)
+		memcpy(page_address(page), page_address(found), KVP_BLOCK_SIZE);
+	h->spilled_reads += !!found;
+	kvp_spilled_free(r);
+	return found;
+}
+
 int host_read(struct host *h, u64 block, u8 *data)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
@@ -944,7 +966,7 @@ int host_read(struct host *h, u64 block, u8 *data)
 	int ret = 0;
 
 	/* As request.c does. */
-	if (!read_fast(h, block, page, &doubt))
+	if (!read_fast(h, block, page, &doubt) && !read_spilled(h, block, page))
 		ret = kvp_block_read(h->pool, block, page) ? -EIO : 0;
 	if (doubt && !ret)
 		kvp_scache_mistrust(h->pool, block, 1);

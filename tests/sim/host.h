@@ -25,6 +25,7 @@ struct host {
 	u32 space_seq;
 	u32 ssd_reads;		/* that were answered by the SSD cache */
 	u32 mistrusted;		/* of those, that did not verify */
+	u32 spilled_tries, spilled_reads;	/* to read a block of the log with neighbours; that worked */
 	u32 seen;		/* by the first fault, until the pool had started */
 	bool stopped;
 	bool ssds_lie;		/* the SSD cache may not hold what was written there */

@@ -184,6 +184,49 @@ static void read_back(struct scene *s)
 	host_stop(&s->host);
 }
 
+/* What a reader of many blocks got of them, at once; NULL: it has to read @block by itself. */
+static void expect_page(struct scene *s, struct kvp_spilled_read *r, u64 block, bool want)
+{
+	struct page *page = kvp_spilled_page(r, block);
+	u8 data[KVP_BLOCK_SIZE];
+
+	if (!!page != want)
+		sim_fail("block %llu was %s with others", block, page ? "read" : "not read");
+	if (page && (host_read_slowly(&s->host, block, data) ||
+		     memcmp(data, page_address(page), KVP_BLOCK_SIZE)))
+		sim_fail("block %llu is not what it should be", block);
+}
+
+/*
+ * Spilled versions are read many at once. Of those that have changed, or are home, when the reader
+ * comes to them, nothing is believed.
+ */
+static void read_together(struct scene *s)
+{
+	struct kvp_spilled_read *r;
+	u64 at, block, end;
+
+	park(s);
+	block = some_parked(s, &at);
+	r = kvp_spilled_read(s->host.pool, block, 8, &end);
+	if (end != block + 8)
+		sim_fail("%llu blocks were looked at, not 8", end - block);
+	expect_page(s, r, block, true);
+	expect_page(s, r, block + 1, true);
+	host_write_each(&s->host, block + 2, 1);
+	expect_page(s, r, block + 2, false);
+	host_discard(&s->host, block + 3, 1);
+	expect_page(s, r, block + 3, false);
+	expect_page(s, r, block + 4, true);
+	come_home(s);
+	expect_page(s, r, block + 5, false);
+	kvp_spilled_free(r);
+	if (kvp_spilled_read(s->host.pool, block, 8, &end) || end != block + 8)
+		sim_fail("nothing is spilled, and something was read");
+	host_read_each(&s->host, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
 /* Blocks of zeros have nothing in the log. */
 static void zeros(struct scene *s)
 {
@@ -221,6 +264,8 @@ static void rotten(struct scene *s)
 	rot(s, at, 1);
 	if (s->start.cache > 1) {
 		host_read_each(&s->host, FIRST, COUNT);
+		if (host_read_slowly(&s->host, block, data))
+			sim_fail("block %llu has a good copy, and was not read", block);
 		disks_release_all();
 		host_checkpoint(&s->host);
 		expect_none_lost(s);
@@ -1061,6 +1106,7 @@ void run_park(void)
 	scene("discard-before-rounds", &shapes[0], discard_before_rounds, look_again);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		scene("read-back", &shapes[i], read_back, NULL);
+		scene("read-together", &shapes[i], read_together, NULL);
 		scene("zeros", &shapes[i], zeros, NULL);
 		scene("rotten", &shapes[i], rotten, NULL);
 		scene("rotten-and-overwritten", &shapes[i], rotten_and_overwritten, NULL);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Readers get spilled versions together: one by one, a stream would wait for the SSD at each block.
+ *
+ * They take no range lock. A version that is in the buffer both before and after its contents are
+ * read was not home in between. So the tail has not passed it, and nothing else was written there.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "core/core.h"
+#include "io/io.h"
+#include "io/mirror.h"
+#include "log/log.h"
+#include "log/spill.h"
+#include "ram/wbuf.h"
+
+#define BLOCKS	64u	/* at a time */
+#define EASY	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)	/* readers can do without */
+
+/* A version, and where its contents were read to. */
+struct found {
+	struct kvp_spilled of;
+	u32 request;
+};
+
+/* A request for neighbours on an SSD. */
+struct run {
+	struct kvp_io io;
+	struct kvp_place at;
+};
+
+/**
+ * struct kvp_spilled_read - versions that were read together
+ * @pool: their pool
+ * @v: the vdev that had the log before they were found
+ * @nr: versions, in order of their blocks
+ * @max: there is memory for so many
+ * @next: the caller asks for them in order: the first that it has not asked for
+ * @nr_runs: requests
+ * @found: the versions
+ * @pages: with their contents
+ * @runs: the requests
+ */
+struct kvp_spilled_read {
+	struct kvp_pool *pool;
+	const struct kvp_vdev *v;
+	u32 nr, max, next, nr_runs;
+	struct found *found;
+	struct page **pages;
+	struct run *runs;
+};
+
+/* True if the newest version of @block is spilled; then *@p says where it is. */
+static bool find(struct kvp_pool *pool, u64 block, struct kvp_spilled *p)
+{
+	struct kvp_version *d = kvp_wbuf_find(pool, block);
+	bool spilled = d && !d->page && !d->zero;
+
+	if (spilled)
+		*p = (struct kvp_spilled){ block, kvp_lsn_add(d->lsn, d->payload), d->crc, d->row };
+	if (d)
+		kvp_wbuf_unlock(pool, block);
+	return spilled;
+}
+
+/* True if the version is still the newest, and not home, and its log has not moved. */
+static bool is_still_there(const struct kvp_spilled_read *r, const struct kvp_spilled *p)
+{
+	struct kvp_spilled now;
+
+	return find(r->pool, p->block, &now) && now.lsn == p->lsn && READ_ONCE(r->pool->log_vdev) == r->v;
+}
+
+void kvp_spilled_free(struct kvp_spilled_read *r)
+{
+	u32 i;
+
+	if (!r)
+		return;
+	for (i = 0; i < r->nr; i++)
+		__free_page(r->pages[i]);
+	kfree(r->found);
+	kfree(r->pages);
+	kfree(r->runs);
+	kfree(r);
+}
+
+static struct kvp_spilled_read *alloc_read(struct kvp_pool *pool, u32 max)
+{
+	struct kvp_spilled_read *r = kzalloc(sizeof(*r), EASY);
+
+	if (!r)
+		return NULL;
+	r->pool = pool;
+	r->max = max;
+	r->found = kcalloc(max, sizeof(*r->found), EASY);
+	r->pages = kcalloc(max, sizeof(*r->pages), EASY);
+	r->runs = kcalloc(max, sizeof(*r->runs), EASY);
+	if (r->found && r->pages && r->runs)
+		return r;
+	kvp_spilled_free(r);
+	return NULL;
+}
+
+/* False: there is no page. */
+static bool add(struct kvp_spilled_read *r, const struct kvp_spilled *p)
+{
+	struct kvp_place at = kvp_log_place(r->v->g, p->lsn, 0);
+	struct run *run = r->nr_runs ? &r->runs[r->nr_runs - 1] : NULL;
+	struct page *page = alloc_page(EASY);
+
+	if (!page)
+		return false;
+	if (!run || at.leg != run->at.leg || at.block != run->io.block + run->io.nr) {
+		run = &r->runs[r->nr_runs++];
+		run->at = at;
+		run->io.op = KVP_IO_READ;
+		run->io.block = at.block;
+		run->io.pages = &r->pages[r->nr];
+	}
+	run->io.nr++;
+	r->pages[r->nr] = page;
+	r->found[r->nr++] = (struct found){ *p, r->nr_runs - 1 };
+	return true;
+}
+
+static void read_all(struct kvp_spilled_read *r)
+{
+	struct kvp_io_group group;
+	u32 i;
+
+	kvp_io_group_init(&group);
+	for (i = 0; i < r->nr_runs; i++) {
+		struct run *run = &r->runs[i];
+
+		run->io.leg = kvp_leg_choose_log(r->v, run->at, run->io.nr);
+		run->io.chosen = run->io.leg;
+		if (run->io.leg)
+			kvp_io_group_submit(&group, &run->io);
+	}
+	kvp_io_group_wait(&group);
+}
+
+struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, u64 block, u32 count, u64 *end)
+{
+	/* Before versions are found: while one is there, its log does not move. */
+	const struct kvp_vdev *v = READ_ONCE(pool->log_vdev);
+	struct kvp_spilled_read *r = NULL;
+	struct kvp_spilled p;
+	u32 i;
+
+	*end = block + count;
+	if (!kvp_pool_logs_on_cache(pool) || !kvp_wbuf_any(pool, block, count))
+		return NULL;
+	r = alloc_read(pool, min(count, BLOCKS));
+	if (!r)
+		return NULL;
+	r->v = v;
+	for (i = 0; i < count && r->nr < r->max; i++)
+		if (find(pool, block + i, &p) && !add(r, &p))
+			break;
+	/* Without a page, the caller reads this one by itself. */
+	*end = block + max(i, 1u);
+	if (r->nr)
+		read_all(r);
+	return r;
+}
+
+/* The sum alone would not do, as crc32c is linear. */
+struct page *kvp_spilled_page(struct kvp_spilled_read *r, u64 block)
+{
+	const struct kvp_io *io;
+	const struct found *f;
+	struct page *page;
+
+	while (r && r->next < r->nr && r->found[r->next].of.block < block)
+		r->next++;
+	if (!r || r->next == r->nr || r->found[r->next].of.block != block)
+		return NULL;
+	f = &r->found[r->next];
+	page = r->pages[r->next];
+	io = &r->runs[f->request].io;
+	if (!io->leg || io->error || !is_still_there(r, &f->of) ||
+	    kvp_block_sum(r->pool->seed, block, page_address(page)) != f->of.crc)
+		return NULL;
+	return page;
+}
