@@ -441,7 +441,7 @@ static void undo(struct kvp_pool *pool, struct growth *w)
 	if (!w->tried)
 		return;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	kvp_unfault(pool, true);
+	kvp_sb_undone(pool);
 }
 
 /* Events go to all legs, without a lock: wait for code that saw the larger number. */

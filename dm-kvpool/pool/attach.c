@@ -389,7 +389,7 @@ static void undo(struct kvp_pool *pool, struct reshape *x)
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	if (!x->comes && pool->sb->legs[x->at].state == KVP_LEG_IN_SYNC)
 		pool->sb->legs[x->at].in_sync_epoch = pool->sb->epoch;
-	kvp_unfault(pool, true);
+	kvp_sb_undone(pool);
 }
 
 static int change(struct kvp_pool *pool, const struct kvp_start *s, struct reshape *x,

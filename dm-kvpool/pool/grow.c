@@ -188,7 +188,7 @@ static void undo(struct kvp_pool *pool, const struct larger *l)
 {
 	take_shape(pool, l->old);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	kvp_unfault(pool, true);
+	kvp_sb_undone(pool);
 }
 
 /* Step 3. */

@@ -641,6 +641,7 @@ static bool must_go_home(struct kvp_pool *pool)
 
 void kvp_pool_write_back(struct kvp_pool *pool)
 {
+	/* kvp_pool_quiesce() follows, and tries again what fails here. */
 	if (!kvp_pool_readonly(pool) && !kvp_pool_faulted(pool) && must_go_home(pool))
 		kvp_destage_beside(pool);
 }
@@ -659,11 +660,13 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 		return;
 	kvp_rebuild_stop(pool);
 	kvp_admit_stop(pool);
+	/* What fails stays in the log: mark_clean() then does not call the pool clean. */
 	if (must_go_home(pool))
 		kvp_destage_all(pool);
 	kvp_log_stop(pool);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
+	/* If it fails, the older tail is durable, and the next start reads more of the log. */
 	if (kvp_log_may_stay(pool))
 		kvp_destage_settle(pool);
 	kvp_rebuild_settle(pool);
@@ -673,23 +676,21 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	kvp_events_flush(pool);
 }
 
-int kvp_pool_empty(struct kvp_pool *pool)
+void kvp_pool_empty(struct kvp_pool *pool)
 {
-	int ret;
-
 	if (pool->sb->flags & KVP_SB_CLEAN)
-		return 0;
+		return;
 	kvp_destage_start(pool);
 	kvp_log_unstop(pool);
 	set_bit(KVP_POOL_EMPTYING, &pool->flags);
-	ret = kvp_destage_all(pool);
+	/* What fails stays in the log, and mark_clean() sees that. */
+	kvp_destage_all(pool);
 	kvp_log_stop(pool);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
 	clear_bit(KVP_POOL_EMPTYING, &pool->flags);
 	mark_clean(pool);
 	kvp_ssdcopy_drain(pool);
-	return ret;
 }
 
 void kvp_pool_unquiesce(struct kvp_pool *pool)

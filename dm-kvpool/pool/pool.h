@@ -121,9 +121,10 @@ void kvp_pool_quiesce(struct kvp_pool *pool);
  * kvp_pool_empty() - bring home what the log of a quiesced pool holds, and say so in the label
  *
  * Versions on SSDs that do not answer are not given up, other than while the pool runs: the SSDs
- * may answer later. Return: 0, or -errno: not all is home. Context: process, waits for I/O.
+ * may answer later. If not all comes home, the label does not call the pool clean, and
+ * kvp_change_ready() refuses. Context: process, waits for I/O.
  */
-int kvp_pool_empty(struct kvp_pool *pool);
+void kvp_pool_empty(struct kvp_pool *pool);
 void kvp_pool_unquiesce(struct kvp_pool *pool);
 
 /** kvp_pool_stop() - free all that start has made; after quiesce */

@@ -90,7 +90,7 @@ static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
 {
 	kvp_take_shape(pool, old);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	kvp_unfault(pool, true);
+	kvp_sb_undone(pool);
 }
 
 /* Step 1. After an error the pool is as before. */

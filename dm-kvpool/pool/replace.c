@@ -404,7 +404,7 @@ static void undo(struct kvp_pool *pool, struct exchange *x)
 	/* The last SSD of the new set may have failed. */
 	WRITE_ONCE(pool->log_moving, false);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	kvp_unfault(pool, true);
+	kvp_sb_undone(pool);
 }
 
 static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,

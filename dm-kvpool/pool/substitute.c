@@ -196,7 +196,7 @@ static void undo(struct kvp_pool *pool, struct substitute *x)
 	if (!x->tried)
 		return;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	kvp_unfault(pool, true);
+	kvp_sb_undone(pool);
 }
 
 static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct substitute *x,

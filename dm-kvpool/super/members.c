@@ -400,6 +400,13 @@ int kvp_unfault(struct kvp_pool *pool, bool anew)
 	return ret;
 }
 
+void kvp_sb_undone(struct kvp_pool *pool)
+{
+	int ret = kvp_unfault(pool, true);
+
+	WARN_ON_ONCE(ret && !kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK));
+}
+
 static void pool_faulted(struct kvp_pool *pool, const char *why)
 {
 	kvp_event(pool, "suspended why=%s", why);

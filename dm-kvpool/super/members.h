@@ -92,7 +92,17 @@ void kvp_sb_note(struct kvp_pool *pool);
  * faulted. Caller holds sb_lock. Return: 0, or -EIO: no superblock became durable, and the pool
  * stays faulted.
  */
-int kvp_unfault(struct kvp_pool *pool, bool anew);
+int __must_check kvp_unfault(struct kvp_pool *pool, bool anew);
+
+/**
+ * kvp_sb_undone() - a change of pool->sb was undone: write a newer superblock
+ *
+ * Some leg may have the superblock of the change. If no newer one becomes durable, the pool is
+ * faulted by that, and kvp_unfault() tries again before the pool goes on. So the caller, whose
+ * change has failed anyway, does not depend on it. The caller has raised the epoch, and holds
+ * sb_lock.
+ */
+void kvp_sb_undone(struct kvp_pool *pool);
 
 /**
  * kvp_sb_join() - label @nr legs from legs[@first] on as about to join the pool

@@ -488,6 +488,7 @@ static void cancel_steps(struct kvp_resilver *r, struct kvp_resilver_io *io)
 
 		if (i >= io->writing)
 			kvp_resilver_cancel(step);
+		/* Whatever was copied, the cursor is before it: it is copied again. */
 		kvp_resilver_end(r->pool, step);
 		kvp_resilver_put(r->pool, step);
 	}
