@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kinds of vdev: one table of operations each (core/vdev_ops.h), in a file of the kind's name.
+ * The kinds of vdev. Each has a table of operations (core/vdev_ops.h): copies.c for single and
+ * mirror, parity1.c, and cache.c and cache_parity1.c for a cache of either kind. kinds.c has what
+ * several of them share, and the list of tables.
+ *
+ * This floor exists so that the floors below need not ask which kind a vdev is. They call v->ops.
+ * What a kind does in its own way is here, or in a file below that only its table names: the rows
+ * of a parity1 in home/home_row.c and home/row.c, the SSD cache in cache/. Numbers of the geometry
+ * are not operations: those are in format/, as codecs and the tool need them, too.
+ *
+ * An operation may call all floors below: home, cache, work, recovery. It must not call pool/ or
+ * target/. It takes what its caller already knows, and looks up no other vdev.
+ *
+ * Locks: an operation takes none of its own. The comment in core/vdev_ops.h says which ones its
+ * caller holds, and in which context it runs.
+ *
+ * A new kind of vdev:
+ * 1. Its name, legs and geometry: format/kind.c, format/layout.c.
+ * 2. Its table here, in a file of its own. Callers do not ask whether there is an operation. One that
+ *    the kind does not need does nothing, as kvp_no_rows() does. Only a cache, which has no homes,
+ *    leaves out what is called for a block at home.
+ * 3. A line in kvp_vdev_kinds[], and sequences of tests/sim.
  */
 #ifndef KVP_KINDS_H
 #define KVP_KINDS_H

@@ -1,5 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A table's view of its pool; shared by the files of device-mapper glue. */
+/*
+ * The glue to device-mapper: the only floor that knows bios and struct dm_target.
+ *
+ * A table line makes a struct kvp_target. The pool itself is a struct kvp_instance (registry.h),
+ * which outlives the line: when a new line is loaded, both are there for a while, and the new one
+ * takes over the running pool.
+ *
+ * The life of a line, in target.c:
+ * 1. ctr takes the line apart, opens the devices, and checks what can be checked without a write.
+ * 2. preresume starts the pool, or gives a running one the shape that the line asks for. resume lets
+ *    waiting bios go on.
+ * 3. map serves bios: request.c has the steps of reads, writes and discards, long_read.c cuts reads
+ *    over several legs, paced.c slows writers down.
+ * 4. A message either answers at once or gives an order to a worker (message.c, order.c). status.c
+ *    writes status, statistics and events.
+ * 5. presuspend ends the orders, and writes back while bios are still served. Then device-mapper
+ *    stops all I/O, and postsuspend quiesces the pool. pm.c deals with a machine that sleeps.
+ * 6. dtr leaves the pool. The last line that leaves frees it.
+ *
+ * This floor may call all others. They call it only through what is registered with the pool, as
+ * pool->space. Nothing here decides what is durable or in sync. map runs in any process that does
+ * I/O: it allocates with GFP_NOIO, and never waits for the pool's own I/O.
+ *
+ * Locks: the registry's mutex guards the list of pools and their references; no I/O is done under
+ * it. The lock of kvp_requests (irqsave) guards bios that wait.
+ */
 #ifndef KVP_TARGET_H
 #define KVP_TARGET_H
 
