@@ -50,6 +50,7 @@ struct unread {
 	u32 kept;		/* requests that it had kept when the start ended */
 	u32 also, also_after;	/* another leg that hangs, and what it answers before; 0: none does */
 	u32 together;		/* bit per disk: hangs as soon as the victim does */
+	u32 sent;		/* requests to the victim, just before it is left; 0: it is not yet */
 	bool over;
 };
 
@@ -309,6 +310,19 @@ static void answer(void *arg)
 		disks_wake(t->victim);
 }
 
+/* A start sends nothing more to a leg that it waits for, nor when it has left it. */
+static void count_sent(void *arg)
+{
+	struct unread *t = arg;
+
+	while (!disks.hung[t->victim] && !t->over)
+		host_sleep(5);
+	if (!t->over)
+		host_sleep(29000);
+	if (!t->over)
+		t->sent = disks.faults[0].seen;
+}
+
 static void hang_together(void *arg)
 {
 	struct unread *t = arg;
@@ -416,12 +430,17 @@ static void hang_main(void *arg)
 	if (t->also)
 		disks_fault(FAULT_HANG, t->also, 0, ~0ull)->after = t->also_after;
 	t->over = false;
+	t->sent = 0;
+	if (t->hang == NEVER && !t->also)
+		sim_spawn("count", count_sent, t);
 	if (t->hang == AMID || t->hang == BRIEFLY)
 		sim_spawn("answer", answer, t);
 	if (t->together)
 		sim_spawn("together", hang_together, t);
 	t->refused = host_start(&t->host, &t->o, &t->start);
 	t->over = true;
+	if (t->sent && f->seen != t->sent)
+		sim_fail("%u requests were sent to a leg that did not answer", f->seen - t->sent);
 	t->requests = t->host.seen;
 	t->kept = t->refused ? 0 : kvp_strays(t->host.pool);
 	hit = f->hit || (t->slot < KVP_SB_RING && t->kept);
