@@ -294,6 +294,7 @@ static bool each_request_again(struct unread *t, u32 percent)
 /* --- a leg that hangs --------------------------------------------------------------------- */
 
 #define BRIEF_MS	20000
+#define PROBES		40	/* more than a leg gets while another one is waited for */
 #define LONGEST_MS	50000	/* of a start of which one leg hangs, with leg_timeout=30 */
 
 static void answer(void *arg)
@@ -572,7 +573,8 @@ static bool first_and_last(struct unread *t)
 /*
  * A leg answers all but the writes to one slot of one ring. If that is the last superblock of the
  * start, the leg has it in the other ring, and is in sync. It is recorded out nevertheless, also if
- * another leg hangs by then. The third leg has all data.
+ * another leg hangs by then: in a probe, of which it gets one each second, or in the superblock that
+ * records the first one out. The third leg has all data.
  */
 static bool one_slot(struct unread *t)
 {
@@ -582,7 +584,7 @@ static bool one_slot(struct unread *t)
 	good = one_hang(t, ~0u, NEVER);
 	n = t->requests;
 	t->also = 1;
-	for (k = n / 2; good && t->kept && k < 2 * n; k++) {
+	for (k = n / 2; good && t->kept && k < 2 * n + PROBES; k++) {
 		t->also_after = k;
 		good = one_hang(t, ~0u, NEVER) && expect(!t->refused, "refused: %s\n", t->host.refusal.why);
 		t->kept = 1;
