@@ -61,9 +61,7 @@ refused 3 refused 'no such scrub' scrub --resume tank
 refused 3 refused 'no such scrub' scrub --stop tank
 refused 2 usage 'only one of' scrub --stop --wait tank
 refused 3 refused 'still to come' scrub --since 99 tank
-for c in grow diff upgrade; do
-	refused 2 usage "'$c' is not a command" $c tank
-done
+refused 2 usage "'upgrade' is not a command" upgrade tank
 for c in remove attach detach replace online cancel rename; do
 	refused 2 usage 'an argument is missing' $c tank
 done
