@@ -46,6 +46,7 @@ _kvpoolctl_commands=(
 	'get:show tunables, with range, default and meaning'
 	'set:change a tunable'
 	'rename:give a running pool another name'
+	'upgrade:on-disk features, and those that a pool uses'
 	'inspect:show labels, log and table of one device'
 	'check:verify a whole pool, offline and read-only'
 	'extract:copy a whole pool to a file, offline and verified'
@@ -532,6 +533,21 @@ _kvpoolctl_of() {
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
 			'2:argument: ' ;;
+	upgrade)
+		_arguments -s \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
+			'-j[machine-readable output]' \
+			'--json[machine-readable output]' \
+			'-p[sizes in plain bytes]' \
+			'--plain[sizes in plain bytes]' \
+			'-q[no messages but errors]' \
+			'--quiet[no messages but errors]' \
+			'-h[this text]' \
+			'--help[this text]' \
+			'-V[version of the tool]' \
+			'--version[version of the tool]' \
+			'1:argument:_kvpoolctl_pool' ;;
 	inspect)
 		_arguments -s \
 			'--udev[only the pool of the leg, for a udev rule]' \

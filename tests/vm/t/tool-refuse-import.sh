@@ -61,7 +61,7 @@ refused 3 refused 'no such scrub' scrub --resume tank
 refused 3 refused 'no such scrub' scrub --stop tank
 refused 2 usage 'only one of' scrub --stop --wait tank
 refused 3 refused 'still to come' scrub --since 99 tank
-refused 2 usage "'upgrade' is not a command" upgrade tank
+refused 2 usage 'too many' upgrade tank lake
 for c in remove attach detach replace online cancel rename; do
 	refused 2 usage 'an argument is missing' $c tank
 done

@@ -33,7 +33,7 @@
 extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_diff, cmd_events, cmd_export,
 	cmd_get, cmd_grow, cmd_history, cmd_iostat,
 	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub, cmd_status,
-	cmd_top, cmd_wait, cmd_whois;
+	cmd_top, cmd_upgrade, cmd_wait, cmd_whois;
 
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
 static bool all_sound;
@@ -433,6 +433,7 @@ static const struct trial {
 	{ &cmd_export, { "export", "p" }, true }, { &cmd_clear, { "clear", "p", "/dev/none2" },
 						    false },
 	{ &cmd_scrub, { "scrub", "p" }, false }, { &cmd_wait, { "wait", "p" }, false },
+	{ &cmd_upgrade, { "upgrade", "p" }, false }, { &cmd_upgrade, { "upgrade" }, false },
 	{ &cmd_diff, { "diff", "--since", "57@1f2e3d4c", "p" }, false },
 	{ &cmd_whois, { "whois", "p" }, false }, { &cmd_whois, { "whois", "p", "17+4" }, false },
 	{ &view, { "view" }, false }, { &view, { "view", "p" }, false },

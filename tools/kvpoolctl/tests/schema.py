@@ -81,7 +81,7 @@ def wanted(words, obj):
         return "defaults" if obj.get("pool") is None else "get" if "comment" in obj else "getOne"
     if command == "iostat":
         return "iostatOfLegs" if "-v" in words else "iostat"
-    return {"diff": "diff", "events": "event", "history": "history", "help": "help", "inspect": "inspect", "check": "check", "extract": "extract", "whois": "whois", "version": "version"}.get(
+    return {"diff": "diff", "events": "event", "history": "history", "help": "help", "inspect": "inspect", "check": "check", "extract": "extract", "whois": "whois", "version": "version", "upgrade": "upgrade"}.get(
         command, "done")
 
 

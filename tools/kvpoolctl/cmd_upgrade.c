@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* kvpoolctl upgrade: the on-disk features that this version has, and those that a pool uses. */
+#include <string.h>
+
+#include "ctl.h"
+#include "stats.h"
+
+/* Each feature is set by what makes use of it; none is to be turned on. */
+static const struct feature {
+	u64 bit;
+	const char *set, *clears;	/* when; NULL: never */
+} features[] = {
+	{ KVP_INCOMPAT_VDEVS, "create or add with more than one vdev, a cache included", NULL },
+	{ KVP_INCOMPAT_CACHE, "create or add with a cache", "remove POOL cache" },
+	{ KVP_INCOMPAT_CACHE_PARITY1, "create or add with a cache of kind parity1",
+	  "remove POOL cache" },
+	{ KVP_INCOMPAT_LOG_WINDOW, "create or add of a cache with cache_dirty_max",
+	  "remove POOL cache" },
+	{ KVP_INCOMPAT_LOG_TURNS, "a log on the legs of several vdevs",
+	  "the log moves to a cache, or to one vdev" },
+	{ KVP_INCOMPAT_GENERATIONS, "a start that leaves older entries in the log of a cache",
+	  "the tail passes them" },
+	{ KVP_INCOMPAT_RESILVER, "a leg resilvers", "it is in sync, or out" },
+	{ KVP_INCOMPAT_TABLE_BEHIND, "grow, which moves the table behind the data", NULL },
+};
+
+/* A bit that this version knows, and the list here does not, is a fault of the build. */
+#define BIT_OF(bit, name)	+ 1
+_Static_assert(sizeof(features) / sizeof(*features) == 0 KVP_INCOMPAT_NAMES(BIT_OF),
+	       "each feature has a line");
+
+static const char *name_of(u64 bit, char text[KVP_FEATURES_LEN])
+{
+	kvp_features_print(bit, text);
+	return text;
+}
+
+static bool has(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *list; list += strcspn(list, ","), list += *list == ',')
+		if (!strncmp(list, name, n) && (!list[n] || list[n] == ','))
+			return true;
+	return false;
+}
+
+/* @used: the features of the pool @name, by commas; NULL: no pool was named. */
+static void print(const char *name, const char *used)
+{
+	char text[KVP_FEATURES_LEN];
+	size_t i;
+
+	printf("%-14s %-4s %-58s %s\n", "FEATURE", used ? "USED" : "", "SET BY", "CLEARED BY");
+	for (i = 0; i < sizeof(features) / sizeof(*features); i++) {
+		name_of(features[i].bit, text);
+		printf("%-14s %-4s %-58s %s\n", text, !used ? "" : has(used, text) ? "yes" : "no",
+		       features[i].set, features[i].clears ?: "-");
+	}
+	if (used)
+		printf("pool %s has nothing to turn on: nothing was changed\n", name);
+}
+
+static void print_json(const char *name, const char *used)
+{
+	json_object *root = json_root(), *o = json_child(root, "upgrade"), *list, *one;
+	char text[KVP_FEATURES_LEN];
+	size_t i;
+
+	json_text(o, "pool", name);
+	json_number(o, "format", KVP_FORMAT_VERSION);
+	list = json_list(o, "features");
+	for (i = 0; i < sizeof(features) / sizeof(*features); i++) {
+		one = json_item(list);
+		json_text(one, "name", name_of(features[i].bit, text));
+		if (used)
+			json_flag(one, "used", has(used, text));
+		else
+			json_object_object_add(one, "used", NULL);
+		json_text(one, "set_by", features[i].set);
+		json_text(one, "cleared_by", features[i].clears);
+	}
+	json_list(o, "turned_on");
+	ctl_json(root);
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	const char *name = NULL, *used = NULL;
+	struct dm_entry e;
+	struct stats s;
+	struct err err;
+	int ret;
+
+	ctl_getopt(ctl, argc, argv);
+	ctl_args(ctl, argc, 0, 1);
+	if (argv[optind]) {
+		ret = ctl_find(ctl, argv[optind], &e);
+		if (ret)
+			return ret;
+		if (stats_load(e.name, &s, &err))
+			return ctl_fail(ctl, &err);
+		name = e.name;
+		used = stats_text(&s, "features") ?: "";
+	}
+	if (ctl->json)
+		print_json(name, used);
+	else
+		print(name, used);
+	if (name)
+		stats_free(&s);
+	return EXIT_DONE;
+}
+
+const struct command cmd_upgrade = {
+	.name = "upgrade",
+	.purpose = "on-disk features, and those that a pool uses",
+	.args = "[POOL]",
+	.about = "Lists the features of the on-disk format that this version knows, what "
+		"sets each of them, and what clears it; and which of them the pool uses. "
+		"A module that does not know a feature cannot start a pool that uses it. "
+		"No version adds a feature to a pool by itself: only what makes use of it "
+		"does. In this version none is left for upgrade to turn on, so it changes "
+		"nothing, with -n or without.",
+	.more = "Where a later version has features to be turned on in place, this "
+		"command will do that. It will then say that it cannot be undone. Until "
+		"then a pool can go back to an older module that knows all features that "
+		"it uses.",
+	.example = "kvpoolctl upgrade\nkvpoolctl upgrade tank",
+	.dry_run = true,
+	.run = run,
+};
