@@ -221,11 +221,12 @@ static inline bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
 u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct kvp_on_ssd *at);
 
 /** kvp_scache_has() - true if the index has @block; that is no hit. Any context. */
-static inline bool kvp_scache_has(struct kvp_pool *pool, u64 block)
+static inline bool kvp_scache_has(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_index_entry e;
 
-	return kvp_scache_in_use(pool->scache) && kvp_index_find(&pool->scache->index, block, &e);
+	return kvp_scache_in_use(pool->scache) &&
+	       kvp_index_find(&pool->scache->index, kvp_block_nr(block), &e);
 }
 
 /**

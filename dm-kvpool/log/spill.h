@@ -111,7 +111,8 @@ u32 kvp_recall(struct kvp_pool *pool, struct kvp_version **of, struct page **pag
  * versions: kvp_block_read() gets those. Return: for kvp_spilled_page() and kvp_spilled_free(); NULL:
  * nothing was read. Context: process, waits for I/O.
  */
-struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, u64 block, u32 count, u64 *end);
+struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, kvp_block_t block, u32 count,
+					  kvp_block_t *end);
 
 /**
  * kvp_spilled_page() - the contents of @block's version, if that is still the newest one
@@ -119,7 +120,7 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, u64 block, u32 
  * Blocks must be asked for in order. NULL: it was not read, it has changed meanwhile, or what came
  * has not its sum. The page stays until kvp_spilled_free(). Context: process.
  */
-struct page *kvp_spilled_page(struct kvp_spilled_read *r, u64 block);
+struct page *kvp_spilled_page(struct kvp_spilled_read *r, kvp_block_t block);
 
 /** kvp_spilled_free() - @r may be NULL */
 void kvp_spilled_free(struct kvp_spilled_read *r);

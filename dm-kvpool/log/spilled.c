@@ -53,7 +53,7 @@ struct kvp_spilled_read {
 };
 
 /* True if the newest version of @block is spilled; then *@p says where it is. */
-static bool find(struct kvp_pool *pool, u64 block, struct kvp_spilled *p)
+static bool find(struct kvp_pool *pool, kvp_block_t block, struct kvp_spilled *p)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, block);
 	bool spilled = d && !d->page && !d->zero;
@@ -113,7 +113,7 @@ static bool add(struct kvp_spilled_read *r, const struct kvp_spilled *p)
 
 	if (!page)
 		return false;
-	if (!run || at.leg != run->at.leg || at.block != run->io.block + run->io.nr) {
+	if (!run || at.leg != run->at.leg || at.block != kvp_lblock_add(run->io.block, run->io.nr)) {
 		run = &r->runs[r->nr_runs++];
 		run->at = at;
 		run->io.op = KVP_IO_READ;
@@ -143,7 +143,8 @@ static void read_all(struct kvp_spilled_read *r)
 	kvp_io_group_wait(&group);
 }
 
-struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, u64 block, u32 count, u64 *end)
+struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, kvp_block_t block, u32 count,
+					  kvp_block_t *end)
 {
 	/* Before versions are found: while one is there, its log does not move. */
 	const struct kvp_vdev *v = READ_ONCE(pool->log_vdev);
@@ -151,7 +152,7 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, u64 block, u32 
 	struct kvp_spilled p;
 	u32 i;
 
-	*end = block + count;
+	*end = kvp_block_add(block, count);
 	if (!kvp_pool_logs_on_cache(pool) || !kvp_wbuf_any(pool, block, count))
 		return NULL;
 	r = alloc_read(pool, min(count, BLOCKS));
@@ -159,23 +160,23 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, u64 block, u32 
 		return NULL;
 	r->v = v;
 	for (i = 0; i < count && r->nr < r->max; i++)
-		if (find(pool, block + i, &p) && !add(r, &p))
+		if (find(pool, kvp_block_add(block, i), &p) && !add(r, &p))
 			break;
 	/* Without a page, the caller reads this one by itself. */
-	*end = block + max(i, 1u);
+	*end = kvp_block_add(block, max(i, 1u));
 	if (r->nr)
 		read_all(r);
 	return r;
 }
 
 /* The sum alone would not do, as crc32c is linear. */
-struct page *kvp_spilled_page(struct kvp_spilled_read *r, u64 block)
+struct page *kvp_spilled_page(struct kvp_spilled_read *r, kvp_block_t block)
 {
 	const struct kvp_io *io;
 	const struct found *f;
 	struct page *page;
 
-	while (r && r->next < r->nr && r->found[r->next].of.block < block)
+	while (r && r->next < r->nr && kvp_block_before(r->found[r->next].of.block, block))
 		r->next++;
 	if (!r || r->next == r->nr || r->found[r->next].of.block != block)
 		return NULL;

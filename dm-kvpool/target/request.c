@@ -658,16 +658,16 @@ static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter
 /* Spilled versions among the blocks that are read anew: those of @r, up to block @end. */
 struct spilled {
 	struct kvp_spilled_read *r;
-	u64 end;
+	kvp_block_t end;
 };
 
 /* True if the block at @iter is spilled and was read together with others; @iter then moves behind it. */
-static bool read_spilled(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter, u64 block,
-			 struct spilled *s)
+static bool read_spilled(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
+			 kvp_block_t block, struct spilled *s)
 {
 	struct page *page;
 
-	if (block >= s->end) {
+	if (!kvp_block_before(block, s->end)) {
 		kvp_spilled_free(s->r);
 		s->r = kvp_spilled_read(pool, block, iter->bi_size >> KVP_BLOCK_SHIFT, &s->end);
 	}
@@ -1024,13 +1024,16 @@ static u32 alike(struct kvp_pool *pool, kvp_block_t block, u32 count, bool *buff
 #define MIXED_LEAST	16u	/* so many blocks that would be cut off are worth a worker */
 
 /* True if a block is neither in the buffer nor on the SSD cache. */
-static bool needs_home(struct kvp_pool *pool, u64 block, u32 count)
+static bool needs_home(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	u32 i;
 
-	for (i = 0; i < count; i++)
-		if (!kvp_wbuf_any(pool, block + i, 1) && !kvp_scache_has(pool, block + i))
+	for (i = 0; i < count; i++) {
+		kvp_block_t b = kvp_block_add(block, i);
+
+		if (!kvp_wbuf_any(pool, b, 1) && !kvp_scache_has(pool, b))
 			return true;
+	}
 	return false;
 }
 
