@@ -51,7 +51,8 @@ static void help(void)
 	       "  --kvpoolctl PROGRAM, --sendmail PROGRAM\n"
 	       "                     run these; default: %s, %s\n"
 	       "  --help, --version\n",
-	       config.hooks, TAKE_GRACE, config.state, config.journal, config.kvpoolctl, config.sendmail);
+	       config.hooks, TAKE_GRACE, config.state, config.journal, config.kvpoolctl,
+	       config.sendmail);
 }
 
 static unsigned int seconds_of(const char *value)

@@ -12,7 +12,8 @@ struct config {
 	const char *journal;	/* socket */
 	const char *kvpoolctl, *sendmail;	/* programs */
 	bool no_return;		/* bring no leg back */
-	unsigned int spare_after;	/* seconds until a spare takes the place of a leg; 0: never */
+	/* seconds until a spare takes the place of a leg; 0: never */
+	unsigned int spare_after;
 };
 
 extern struct config config;

@@ -144,7 +144,8 @@ static void start(struct job *job, time_t now)
 static void report(const struct job *job, int status)
 {
 	if (WIFSIGNALED(status))
-		journal_say(PRI_WARNING, "%s was ended by signal %d", job->argv[0], WTERMSIG(status));
+		journal_say(PRI_WARNING, "%s was ended by signal %d", job->argv[0],
+			    WTERMSIG(status));
 	else if (WEXITSTATUS(status))
 		journal_say(PRI_WARNING, "%s ended with status %d", job->argv[0],
 			    WEXITSTATUS(status));

@@ -58,7 +58,7 @@ time_t jobs_deadline(void);
 /** jobs_busy() - does a job of this lane wait or run? */
 bool jobs_busy(const char *lane);
 
-/** jobs_waits() - the lowest seq of a job of @subject that has not begun; UINT64_MAX: there is none */
+/** jobs_waits() - the lowest seq of a job of @subject that has not begun; UINT64_MAX: none */
 u64 jobs_waits(const char *lane, const char *subject);
 
 /**

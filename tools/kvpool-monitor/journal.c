@@ -80,7 +80,8 @@ void journal_field(struct journal_entry *e, const char *key, const char *value)
 static void print(const struct journal_entry *e)
 {
 	const char *message = memmem(e->data, e->len, "MESSAGE", 7);
-	const char *end = message ? memchr(message + 8, '\n', e->len - (size_t)(message + 8 - e->data))
+	const char *end = message ? memchr(message + 8, '\n',
+					   e->len - (size_t)(message + 8 - e->data))
 				  : NULL;
 
 	if (end)

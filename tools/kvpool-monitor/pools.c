@@ -98,7 +98,8 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 	}
 	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(&s, "leg.%u.uuid", i)); i++) {
 		lost = is_lost(&s, i);
-		returns_started(uuid, lost && is(stats_text(&s, "leg.%u.state", i), "missing"), now);
+		returns_started(uuid, lost && is(stats_text(&s, "leg.%u.state", i), "missing"),
+				now);
 		if (lost)
 			takes_lost(e->uuid, uuid, config.spare_after, now);
 		else

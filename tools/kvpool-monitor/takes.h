@@ -32,7 +32,7 @@ struct lost_leg {
 	struct lost_leg *next;
 };
 
-/** takes_lost() - a leg is out; @grace: seconds in which it may return, 0: no spare is ever taken */
+/** takes_lost() - a leg is out; @grace: seconds in which it may return, 0: no spare is taken */
 void takes_lost(const char *pool, const char *leg, unsigned int grace, time_t now);
 
 /** takes_settled() - the leg is in use, was taken out on purpose, or is no leg any more */

@@ -83,9 +83,9 @@ static bool about_state(json_object *pool, char *buf, size_t size)
 
 	if (!strcmp(state, "suspended") && !json_at(pool, "vdevs"))
 		snprintf(buf, size,
-			 "all I/O waits, and the pool does not run: its table could not be started. "
-			 "Connect its devices, then kvpoolctl clear %s, or else dmsetup resume %s; "
-			 "the kernel log names what is missing", name, name);
+			 "all I/O waits, and the pool does not run: its table could not be "
+			 "started. Connect its devices, then kvpoolctl clear %s, or else dmsetup "
+			 "resume %s; the kernel log names what is missing", name, name);
 	else if (!strcmp(state, "suspended"))
 		snprintf(buf, size, "all I/O waits: kvpoolctl clear %s resumes it", name);
 	else if (!strcmp(state, "faulted"))
@@ -135,8 +135,9 @@ static bool about_blocks(json_object *pool, char *buf, size_t size)
 			 poisoned == 1 ? " is" : "s are", name, name, first, name);
 	else if (unrepaired)
 		snprintf(buf, size, "the last scrub found no good copy of %" PRIu64 " block%s, and "
-			 "none is known to be lost now: a disk did not answer, or they were written "
-			 "since. Check disks and cables; then %skvpoolctl scrub --wait %s", unrepaired,
+			 "none is known to be lost now: a disk did not answer, or they were "
+			 "written since. Check disks and cables; then %skvpoolctl scrub --wait %s",
+			 unrepaired,
 			 unrepaired == 1 ? "" : "s", first, name);
 	return poisoned || unrepaired;
 }
@@ -188,8 +189,8 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 			 "; if it works again, kvpoolctl online %s %s starts it empty", name,
 			 leg_name(leg));
 	snprintf(buf, size,
-		 "SSD %s of the cache is %s%s: %s. %skvpoolctl replace %s %s NEW puts another in its "
-		 "place%s%s", leg_name(leg), state, more, because,
+		 "SSD %s of the cache is %s%s: %s. %skvpoolctl replace %s %s NEW puts another in "
+		 "its place%s%s", leg_name(leg), state, more, because,
 		 writable_first(pool, first, sizeof(first)), name, leg_name(leg), none, again);
 }
 
@@ -201,10 +202,12 @@ static void about_return(json_object *pool, json_object *leg, char *buf, size_t 
 	char another[256] = "", first[224];
 
 	if (faulted)
-		snprintf(another, sizeof(another), "kvpoolctl replace %.64s %.120s NEW puts another in "
-			 "its place", name, leg_name(leg));
-	snprintf(buf, size, "%s%skvpoolctl online %s %s brings it back, and copies only what it missed%s%s",
-		 faulted ? "Check its cable; then " : "", writable_first(pool, first, sizeof(first)),
+		snprintf(another, sizeof(another), "kvpoolctl replace %.64s %.120s NEW puts "
+			 "another in its place", name, leg_name(leg));
+	snprintf(buf, size, "%s%skvpoolctl online %s %s brings it back, and copies only what it "
+		 "missed%s%s",
+		 faulted ? "Check its cable; then " : "",
+		 writable_first(pool, first, sizeof(first)),
 		 name, leg_name(leg),
 		 !faulted ? "" : "; if it fails again, ", faulted ? another : "");
 }
@@ -213,9 +216,9 @@ static void about_missing_leg(json_object *pool, json_object *leg, char *buf, si
 {
 	const char *name = json_text_at(pool, "name");
 
-	snprintf(buf, size, "Connect it, then kvpoolctl online %s DEV brings it back, and copies only "
-		 "what it missed. If it is gone for good, kvpoolctl replace %s %s NEW puts another in "
-		 "its place", name, name, leg_name(leg));
+	snprintf(buf, size, "Connect it, then kvpoolctl online %s DEV brings it back, and copies "
+		 "only what it missed. If it is gone for good, kvpoolctl replace %s %s NEW puts "
+		 "another in its place", name, name, leg_name(leg));
 }
 
 static void about_bad_leg(json_object *pool, json_object *leg, unsigned int count, char *buf,
@@ -262,8 +265,9 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 	if (count > 1)
 		snprintf(more, sizeof(more), " (and %u more)", count - 1);
 	if (is_readonly(pool)) {
-		snprintf(buf, size, "leg %s is not in sync%s: its resilver goes on once the pool takes "
-			 "writes: kvpoolctl export %s, then kvpoolctl import %s without --readonly",
+		snprintf(buf, size, "leg %s is not in sync%s: its resilver goes on once the pool "
+			 "takes writes: kvpoolctl export %s, then kvpoolctl import %s without "
+			 "--readonly",
 			 leg_name(leg), more, json_text_at(pool, "name"),
 			 json_text_at(pool, "name"));
 		return;
@@ -271,8 +275,9 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 	if (unread)
 		snprintf(lacks, sizeof(lacks), ". It cannot end while no leg in sync gives %" PRIu64
 			 " block(s): check the other disks", unread / KVP_BLOCK_SIZE);
-	snprintf(buf, size, "leg %s is resilvering%s, %" PRIu64 " %% done; until then the pool would "
-		 "survive the loss of %" PRIu64 " more. kvpoolctl wait -t resilver %s waits for that%s",
+	snprintf(buf, size, "leg %s is resilvering%s, %" PRIu64 " %% done; until then the pool "
+		 "would survive the loss of %" PRIu64 " more. kvpoolctl wait -t resilver %s waits "
+		 "for that%s",
 		 leg_name(leg), more, total ? done * 100 / total : 0,
 		 json_number_at(pool, "losses_survivable"), json_text_at(pool, "name"), lacks);
 }
@@ -320,8 +325,8 @@ static void about_change(json_object *pool, json_object *leg, char *buf, size_t 
 		snprintf(buf, size, "kvpoolctl offline %.64s %.120s, then kvpoolctl replace "
 			 "%.64s %.120s NEW", name, dev, name, dev);
 	else
-		snprintf(buf, size, "the disk is failing, and the pool cannot be without it: keep a "
-			 "backup");
+		snprintf(buf, size, "the disk is failing, and the pool cannot be without it: keep "
+			 "a backup");
 }
 
 static bool replaces(json_object *leg)
@@ -344,17 +349,18 @@ static void about_replace(json_object *pool, json_object *new, char *buf, size_t
 	json_object *old = find_leg(pool, has_left, &count);
 
 	if (!strcmp(state, "resilvering"))
-		snprintf(buf, size, "leg %s is resilvering, %" PRIu64 " %% done, to replace another, "
-			 "which is in use until then: kvpoolctl wait -t replace %s waits for that, "
-			 "kvpoolctl cancel %s replace undoes it", leg_name(new),
+		snprintf(buf, size, "leg %s is resilvering, %" PRIu64 " %% done, to replace "
+			 "another, which is in use until then: kvpoolctl wait -t replace %s waits "
+			 "for that, kvpoolctl cancel %s replace undoes it", leg_name(new),
 			 total ? done * 100 / total : 0, name, name);
 	else if (strcmp(state, "online"))
-		snprintf(buf, size, "leg %s, which is to replace another, is %s, and that is in use as "
-			 "before: kvpoolctl online %s %s goes on, kvpoolctl cancel %s replace undoes it",
+		snprintf(buf, size, "leg %s, which is to replace another, is %s, and that is in "
+			 "use as before: kvpoolctl online %s %s goes on, kvpoolctl cancel %s "
+			 "replace undoes it",
 			 leg_name(new), state, name, leg_name(new), name);
 	else if (old)
-		snprintf(buf, size, "leg %s has left, as %s has its place: kvpoolctl wait -t replace %s "
-			 "detaches it", leg_name(old), leg_name(new), name);
+		snprintf(buf, size, "leg %s has left, as %s has its place: kvpoolctl wait -t "
+			 "replace %s detaches it", leg_name(old), leg_name(new), name);
 	json_object_put(old);
 }
 
@@ -389,8 +395,8 @@ static void about_idle_cache(json_object *pool, char *buf, size_t size)
 	    json_flag_at(pool, "readonly"))
 		return;
 	snprintf(buf, size,
-		 "the log belongs on the cache, but is on the legs since SSDs were changed or lost: "
-		 "kvpoolctl set %s cache_mode=writeback moves it to the cache", name);
+		 "the log belongs on the cache, but is on the legs since SSDs were changed or "
+		 "lost: kvpoolctl set %s cache_mode=writeback moves it to the cache", name);
 }
 
 bool advice_text(json_object *pool, char *buf, size_t size)

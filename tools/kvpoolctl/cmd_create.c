@@ -177,8 +177,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
 	  "wipe foreign signatures (file systems, partition tables, RAID); accept one SSD for the "
-	  "log of a pool that survives more losses (-o cache_mode=writeback); accept an SSD of less "
-	  "than 64 MiB in a cache" },
+	  "log of a pool that survives more losses (-o cache_mode=writeback); accept an SSD of "
+	  "less than 64 MiB in a cache" },
 	{ 'o', NULL, "KEY=VALUE",
 	  "set a tunable, or the comment; log_size= (of the log, 4M to 64G), size= (use only so "
 	  "much of each leg), chunk= (neighbouring blocks on one leg of a parity1; 64K) and "

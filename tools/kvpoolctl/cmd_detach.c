@@ -42,12 +42,12 @@ const struct command cmd_detach = {
 	.purpose = "take a leg out of a mirror, or an SSD out of a cache of several",
 	.args = "[-n] POOL LEG",
 	.about = "Takes LEG out for good, and wipes its label. LEG is a path, or its UUID if it is "
-		"missing. A leg of a mirror, in use or out; a mirror of two becomes a single. One that "
-		"is in use leaves only if all others of its mirror are in sync. One of several SSDs of "
-		"the cache: as with replace, data that only the cache has is written home first. If the "
-		"SSDs that remain survive fewer losses than the legs, the cache becomes write-through. "
-		"'kvpoolctl remove POOL cache' takes out the last SSD. A parity1, or a cache of that "
-		"kind, keeps its number of legs.",
+		"missing. A leg of a mirror, in use or out; a mirror of two becomes a single. One "
+		"that is in use leaves only if all others of its mirror are in sync. One of "
+		"several SSDs of the cache: as with replace, data that only the cache has is "
+		"written home first. If the SSDs that remain survive fewer losses than the legs, "
+		"the cache becomes write-through. 'kvpoolctl remove POOL cache' takes out the last "
+		"SSD. A parity1, or a cache of that kind, keeps its number of legs.",
 	.more = "Writes wait for a moment. A power cut at any time leaves the pool with the leg or "
 		"without. A disk that was not wiped is no leg any more: import leaves it out, and "
 		"labelclear -f makes it free.",

@@ -25,7 +25,8 @@ struct diff {
 
 static int odd(const struct diff *d, struct err *err)
 {
-	return err_set(err, ERR_KERNEL, d->e.name, "see kvpoolctl version: module and tool belong together",
+	return err_set(err, ERR_KERNEL, d->e.name, "see kvpoolctl version: module and tool belong "
+		       "together",
 		       "the module's answer makes no sense");
 }
 
@@ -46,7 +47,8 @@ static int add(struct diff *d, u64 first, u64 count, struct err *err)
 		room = d->room ? 2 * d->room : 1024;
 		more = reallocarray(d->list, room, sizeof(*more));
 		if (!more)
-			return err_set(err, ERR_FAILED, d->e.name, "free some memory", "out of memory");
+			return err_set(err, ERR_FAILED, d->e.name, "free some memory",
+				       "out of memory");
 		d->list = more;
 		d->room = room;
 	}
@@ -187,7 +189,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	while (ctl_getopt(ctl, argc, argv) == SINCE)
 		d.since = optarg;
 	if (!d.since)
-		return ctl_usage(ctl, "--since is missing; --since 0 lists all that was ever written");
+		return ctl_usage(ctl, "--since is missing; --since 0 lists all that was ever "
+				 "written");
 	ret = since_usage(ctl, d.since);
 	if (ret)
 		return ret;
@@ -220,16 +223,18 @@ const struct command cmd_diff = {
 		"The last line is 'next' and the checkpoint up to which the list is complete. Give "
 		"that to the next diff. Nothing is printed unless the list is whole.",
 	.more = "It first brings home what waits in the log, as everything that is accepted before "
-		"counts. With a large cache that may take minutes. I/O goes on meanwhile. A signal ends "
-		"it. The time of the rest depends on what changed, not on the size of the pool.\n"
+		"counts. With a large cache that may take minutes. I/O goes on meanwhile. A signal "
+		"ends it. The time of the rest depends on what changed, not on the size of the "
+		"pool.\n"
 		"The list may have more than what changed: blocks that changed in the last second "
 		"before the checkpoint, that a recovery looked at, and that lie beside a discard.\n"
-		"CHECKPOINT is NUMBER@TAG. The tag tells the pool, and how often it went back: by a "
-		"start with --degraded that may lack newer data, or with --discard-log. A checkpoint "
-		"from before that is refused. A number alone, as list -o checkpoint shows it, will do "
-		"as long as the pool never went back; it cannot tell one pool from another.\n"
-		"Copy while nothing writes: freeze the file system, or stop the service, before diff, "
-		"and until the copy has ended. The admin guide has the steps.",
+		"CHECKPOINT is NUMBER@TAG. The tag tells the pool, and how often it went back: by "
+		"a start with --degraded that may lack newer data, or with --discard-log. A "
+		"checkpoint from before that is refused. A number alone, as list -o checkpoint "
+		"shows it, will do as long as the pool never went back; it cannot tell one pool "
+		"from another.\n"
+		"Copy while nothing writes: freeze the file system, or stop the service, before "
+		"diff, and until the copy has ended. The admin guide has the steps.",
 	.example = "kvpoolctl diff --since 0 tank\nkvpoolctl diff -p --since 57@1f2e3d4c tank",
 	.options = options,
 	.run = run,

@@ -62,7 +62,8 @@ static int write_tables(struct change *c, struct err *err)
 {
 	const char *vdevs = table_vdevs(c->params);
 
-	if (!vdevs || (size_t)snprintf(c->table, sizeof(c->table), "%s 1 grow%s", c->e.uuid, vdevs) >=
+	if (!vdevs || (size_t)snprintf(c->table, sizeof(c->table), "%s 1 grow%s", c->e.uuid,
+				       vdevs) >=
 		      sizeof(c->table))
 		return err_set(err, ERR_KERNEL, c->e.name, "see dmsetup table",
 			       "its table is unreadable");
@@ -147,8 +148,8 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 		ctl_json(json_object_get(root));
 	else if (ctl->dry_run)
 		printf("would grow pool %s\nusable    %s, now %s\ncopies    at most %s of its "
-		       "checksum table, while the pool is in use\ntable     %s\n", c->e.name, is, was,
-		       ctl_size(ctl, most_to_copy(c), most),
+		       "checksum table, while the pool is in use\ntable     %s\n",
+		       c->e.name, is, was, ctl_size(ctl, most_to_copy(c), most),
 		       json_text_at(json_at(root, "plan"), "table"));
 	else
 		ctl_say(ctl, "grown pool %s: %s, was %s", c->e.name, is, was);
@@ -206,7 +207,8 @@ static int execute(struct ctl *ctl, const struct change *c, struct err *err)
 		drain_undo(c->e.name, NULL);
 		return -1;
 	}
-	return drain_undo(c->e.name, err) ? drain_stays_off(c->e.name, "the pool has grown", err) : 0;
+	return drain_undo(c->e.name, err) ? drain_stays_off(c->e.name, "the pool has grown", err) :
+	       0;
 }
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -246,12 +248,12 @@ const struct command cmd_grow = {
 		"place or the devices themselves grew, this makes the vdev and the pool larger. "
 		"Each vdev that can grow does. Its device grows at once; a file system on it can "
 		"grow afterwards (resize2fs, xfs_growfs). Existing data stays in place, at its "
-		"address. The checksum table goes to the end of the legs. It is copied while the pool "
-		"is in use; requests wait while the rest is, which changed meanwhile. -n says how "
-		"much is copied at most.",
-	.more = "All legs of the vdev must be in sync. The smallest decides. A cache does not grow: "
-		"replace its SSDs. A power cut at any time leaves the pool as it was, or the larger "
-		"one. An older version of the module does not start a pool that has grown.",
+		"address. The checksum table goes to the end of the legs. It is copied while the "
+		"pool is in use; requests wait while the rest is, which changed meanwhile. -n says "
+		"how much is copied at most.",
+	.more = "All legs of the vdev must be in sync. The smallest decides. A cache does not "
+		"grow: replace its SSDs. A power cut at any time leaves the pool as it was, or the "
+		"larger one. An older version of the module does not start a pool that has grown.",
 	.example = "kvpoolctl grow -n tank\n"
 		"kvpoolctl grow tank && resize2fs /dev/mapper/tank",
 	.dry_run = true,

@@ -288,8 +288,8 @@ static void note_degraded(struct ctl *ctl, const struct found_pool *p, const cha
 
 	if (out)
 		ctl_say(ctl, "note: it is degraded: %u of its %u legs are not in use, %u of them "
-			"missing; it survives the loss of %d more. kvpoolctl status %s tells what to "
-			"do", out, p->sb->leg_count, scan_missing(p), import_losses(p), name);
+			"missing; it survives the loss of %d more. kvpoolctl status %s tells what "
+			"to do", out, p->sb->leg_count, scan_missing(p), import_losses(p), name);
 }
 
 static void note_left_out(struct ctl *ctl, const struct found_pool *p,

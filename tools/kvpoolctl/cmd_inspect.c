@@ -56,7 +56,8 @@ static void print_what_it_has(json_object *leg)
 
 	printf(", has all up to era %" PRIu64, json_number_at(leg, "in_sync_era"));
 	if (cursor)
-		printf(", and of the first %" PRIu64 " blocks of its vdev up to era %" PRIu64, cursor,
+		printf(", and of the first %" PRIu64 " blocks of its vdev up to era %" PRIu64,
+		       cursor,
 		       json_number_at(leg, "cursor_era"));
 }
 
@@ -85,8 +86,8 @@ static void print_entries(json_object *log)
 	for (i = 0; i < n; i++) {
 		e = json_object_array_get_idx(list, i);
 		printf("  lsn %" PRIu64 ": %" PRIu64 " blocks, data %" PRIu64 ", intents %" PRIu64
-		       ", discards %" PRIu64 ", parity %" PRIu64 ", clean %" PRIu64 ", open %" PRIu64
-		       ", durable %" PRIu64 "\n",
+		       ", discards %" PRIu64 ", parity %" PRIu64 ", clean %" PRIu64
+		       ", open %" PRIu64 ", durable %" PRIu64 "\n",
 		       json_number_at(e, "lsn"), json_number_at(e, "blocks"),
 		       json_number_at(e, "data"), json_number_at(e, "intents"),
 		       json_number_at(e, "discards"), json_number_at(e, "parity"),

@@ -276,10 +276,10 @@ const struct command cmd_iostat = {
 	.name = "iostat",
 	.purpose = "activity of a pool: requests, bytes, flush times, cache hits",
 	.args = "[-v] POOL [INTERVAL [COUNT]]",
-	.about = "Shows the activity of a pool: requests and bytes a second, flush times, RAM cache "
-		"hits, and data that is not yet home. The first line is the average since the pool "
-		"was started. With INTERVAL, in seconds, more lines follow, each about the time "
-		"since the line before: COUNT lines in all, or until interrupted.",
+	.about = "Shows the activity of a pool: requests and bytes a second, flush times, RAM "
+		 "cache hits, and data that is not yet home. The first line is the average since "
+		 "the pool was started. With INTERVAL, in seconds, more lines follow, each about "
+		 "the time since the line before: COUNT lines in all, or until interrupted.",
 	.more = "A flush is a request for durability, so each fsync is one. The flush times are "
 		"upper bounds of half, 99 % and 99.9 % of them, in milliseconds. -j has more: data "
 		"that bypassed the caches, with the reason, and data written to the SSDs, with the "

@@ -113,7 +113,8 @@ static void report_foreign(struct ctl *ctl, const struct device *d, const struct
 			ctl->dry_run ? "would wipe" : "wiped",
 			done->list[i].type, done->list[i].offset, d->path);
 	for (i = 0; i < left->count; i++)
-		ctl_say(ctl, "left the signature of %s at byte %llu of %s: the pool uses that place",
+		ctl_say(ctl,
+			"left the signature of %s at byte %llu of %s: the pool uses that place",
 			left->list[i].type, left->list[i].offset, d->path);
 	if (!done->count && !left->count)
 		ctl_say(ctl, "%s carries no signature of other tools", d->path);

@@ -155,7 +155,8 @@ static const struct ctl_option options[] = {
 	{ 'H', NULL, NULL, "no titles, tabs between the columns" },
 	{ 'o', NULL, "COLUMNS",
 	  "some of: "
-	  "name,size,written,state,losses,poisoned,scrub,readonly,uuid,checkpoint,log,ram,comment" },
+	  "name,size,written,state,losses,poisoned,scrub,readonly,uuid,checkpoint,log,ram,"
+	  "comment" },
 	{ 0, NULL, NULL, NULL }
 };
 

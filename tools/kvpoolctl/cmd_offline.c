@@ -15,8 +15,8 @@ static int check(const struct dm_entry *e, const struct stats *s, unsigned int l
 			       "it was imported read-only");
 	if (leg_is_needed(s, leg))
 		return err_set(err, ERR_LAST_LEG, dev,
-			       "it must stay; bring another leg of its vdev back first, or attach one; "
-			       "or export the pool to stop it",
+			       "it must stay; bring another leg of its vdev back first, or attach "
+			       "one; or export the pool to stop it",
 			       "its vdev cannot be without it: no leg in sync is to spare there");
 	return 0;
 }
@@ -59,13 +59,16 @@ static void report(struct ctl *ctl, json_object *root, const char *dev, bool mov
 		ctl_json(json_object_get(root));
 	} else if (ctl->dry_run) {
 		printf("would take %s out of pool %s\nsurvives  loss of %" PRIu64
-		       " leg(s), now %" PRIu64 "\n%sundone by %s\n", dev, json_text_at(plan, "pool"),
+		       " leg(s), now %" PRIu64 "\n%sundone by %s\n", dev,
+		       json_text_at(plan, "pool"),
 		       json_number_at(plan, "redundancy.after"),
 		       json_number_at(plan, "redundancy.before"),
 		       moves ? "log       moves to the legs\n" : "", undone_by(plan));
 	} else {
-		ctl_say(ctl, "%s is offline; the pool survives the loss of %" PRIu64 " leg(s) now, before %" PRIu64
-			"%s; undone by %s", dev, json_number_at(plan, "redundancy.after"),
+		ctl_say(ctl,
+			"%s is offline; the pool survives the loss of %" PRIu64 " leg(s) now, "
+			"before %" PRIu64 "%s; undone by %s",
+			dev, json_number_at(plan, "redundancy.after"),
 			json_number_at(plan, "redundancy.before"),
 			moves ? "; the log moves to the legs" : "", undone_by(plan));
 	}
@@ -114,9 +117,9 @@ const struct command cmd_offline = {
 		"survives. DEV is a path, or the leg's UUID. 'kvpoolctl online' undoes it, also "
 		"after restarts: it copies what the leg missed, and nothing else. An SSD of a "
 		"cache starts again empty.",
-	.more = "A leg that its vdev cannot be without stays: the last one in sync of a mirror, and of "
-		"a parity1 any, if another is out. Of a leg that is resilvering it stops the "
-		"resilver, and the progress is kept.",
+	.more = "A leg that its vdev cannot be without stays: the last one in sync of a mirror, "
+		"and of a parity1 any, if another is out. Of a leg that is resilvering it stops "
+		"the resilver, and the progress is kept.",
 	.example = "kvpoolctl offline tank /dev/sdc",
 	.dry_run = true,
 	.run = run,

@@ -97,8 +97,8 @@ const struct command cmd_rename = {
 	.args = "[-n] POOL NEWNAME",
 	.about = "Gives a running pool and its device another name, while it is in use. The name "
 		"is in the labels, durable when the command returns. What has the device open goes "
-		"on; change the name in fstab and other files. The name of another pool, also of one "
-		"that does not run, is refused.",
+		"on; change the name in fstab and other files. The name of another pool, also of "
+		"one that does not run, is refused.",
 	.more = "A pool that does not run gets another name by 'kvpoolctl import POOL NEWNAME'.",
 	.example = "kvpoolctl rename tank archive",
 	.dry_run = true,

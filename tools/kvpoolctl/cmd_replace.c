@@ -30,13 +30,14 @@ static int replace_in_use(struct ctl *ctl, const struct substitute_order *o)
 	if (legs_copies(o->s, o->leg) && o->new)
 		return legs_change(ctl, &legs);
 	if (legs_copies(o->s, o->leg)) {
-		snprintf(mend, sizeof(mend), "name NEW; or remove a spare from pool %.64s, and name that",
+		snprintf(mend, sizeof(mend), "name NEW; or remove a spare from pool %.64s, and "
+			 "name that",
 			 o->e->name);
 		err_set(&err, ERR_REFUSED, o->old, mend,
 			"it is in use, and a spare takes only the place of a leg that is out");
 	} else {
-		snprintf(mend, sizeof(mend), "kvpoolctl offline %.64s %.80s first, if the pool survives "
-			 "that", o->e->name, o->old);
+		snprintf(mend, sizeof(mend), "kvpoolctl offline %.64s %.80s first, if the pool "
+			 "survives that", o->e->name, o->old);
 		err_set(&err, ERR_REFUSED, o->old, mend,
 			"it is in use, and of a parity1 only legs that are out are replaced");
 	}
@@ -111,27 +112,29 @@ const struct command cmd_replace = {
 	.name = "replace",
 	.purpose = "put another device in the place of a leg",
 	.args = "[-n] [-f] [--wait] POOL OLD [NEW]",
-	.about = "Puts NEW in the place of OLD, a leg with data that is out (missing, faulted, stale "
-		"or offline) or an SSD of the cache. OLD is a path, or the UUID of the leg, which "
-		"status -v shows. A leg with data gets all that was written there while the pool "
-		"is in use; until then it is resilvering, and nothing is read from it. Writes wait "
-		"for a moment at the beginning. The label of OLD is wiped if OLD is there. Without "
-		"NEW, a spare of the pool takes the place: the smallest that is large enough.\n"
-		"A leg of a single or a mirror may be in use. Then NEW gets all beside it, and OLD is "
-		"read, written and counts until that has ended: the pool survives as many losses as "
-		"before. Then OLD leaves by itself, and 'wait -t replace', --wait or kvpool-monitor "
-		"detaches it and wipes its label. The pool remembers the order over a power cut and an "
-		"export; 'cancel POOL replace' undoes it. If another leg of the mirror is out, OLD stays "
-		"until that is in sync. If NEW fails, OLD stays. Take a leg of a parity1 out with offline "
-		"first; until the resilver ends the pool survives one loss less.\n"
+	.about = "Puts NEW in the place of OLD, a leg with data that is out (missing, faulted, "
+		 "stale or offline) or an SSD of the cache. OLD is a path, or the UUID of the leg, "
+		 "which status -v shows. A leg with data gets all that was written there while the "
+		 "pool is in use; until then it is resilvering, and nothing is read from it. "
+		 "Writes wait for a moment at the beginning. The label of OLD is wiped if OLD is "
+		 "there. Without NEW, a spare of the pool takes the place: the smallest that is "
+		 "large enough.\n"
+		"A leg of a single or a mirror may be in use. Then NEW gets all beside it, and OLD "
+		"is read, written and counts until that has ended: the pool survives as many "
+		"losses as before. Then OLD leaves by itself, and 'wait -t replace', --wait or "
+		"kvpool-monitor detaches it and wipes its label. The pool remembers the order over "
+		"a power cut and an export; 'cancel POOL replace' undoes it. If another leg of the "
+		"mirror is out, OLD stays until that is in sync. If NEW fails, OLD stays. Take a "
+		"leg of a parity1 out with offline first; until the resilver ends the pool "
+		"survives one loss less.\n"
 		"An SSD of the cache may be in use, too. Data that only the cache has is written "
-		"home first, while the pool is in use. Nothing is copied: the new SSD fills as data "
-		"is written and read.",
-	.more = "NEW must be as large as the space that the vdev uses of its legs; more is not used. "
-		"A power cut or the loss of NEW interrupts a resilver; it goes on later where it "
-		"was. If the power goes at the very beginning, the pool has the old leg, which is "
-		"out: give the command again. An old disk that was not wiped is no leg any more: "
-		"import leaves it out, and labelclear -f makes it free.\n"
+		"home first, while the pool is in use. Nothing is copied: the new SSD fills as "
+		"data is written and read.",
+	.more = "NEW must be as large as the space that the vdev uses of its legs; more is not "
+		"used. A power cut or the loss of NEW interrupts a resilver; it goes on later "
+		"where it was. If the power goes at the very beginning, the pool has the old leg, "
+		"which is out: give the command again. An old disk that was not wiped is no leg "
+		"any more: import leaves it out, and labelclear -f makes it free.\n"
 		"Of a cache: at the end the log is back on the cache, redundant again, if it was "
 		"there. If the command is interrupted (SIGINT, SIGTERM, SIGHUP) while data is "
 		"written home, nothing has changed, and the log stays on the cache. After that "

@@ -78,7 +78,8 @@ static const char *blocks_at(const struct ctl *ctl, json_object *pool, const cha
 
 static void print_ssd_counts(const struct ctl *ctl, json_object *pool)
 {
-	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF], d[SIZE_BUF], e[SIZE_BUF], f[SIZE_BUF], g[SIZE_BUF];
+	char a[SIZE_BUF], b[SIZE_BUF], c[SIZE_BUF], d[SIZE_BUF];
+	char e[SIZE_BUF], f[SIZE_BUF], g[SIZE_BUF];
 
 	printf("  refused: by the SSD cache: %s seen too seldom, %s of streams, %s for want of "
 	       "budget, %s of memory, %s of log, %s changed\n",
@@ -216,7 +217,8 @@ static void print_idle(json_object *idle, bool more)
 
 	for (i = 0; idle && i < json_object_array_length(idle); i++) {
 		o = json_object_array_get_idx(idle, i);
-		printf("%s     pool: %s\n     uuid: %s\n    state: not running\n   advice: %s: %s\n",
+		printf("%s     pool: %s\n     uuid: %s\n    state: not running\n"
+		       "   advice: %s: %s\n",
 		       i || more ? "\n" : "", json_text_at(o, "name"), json_text_at(o, "uuid"),
 		       json_text_at(o, "why"), json_text_at(o, "mend"));
 	}

@@ -109,7 +109,7 @@ static bool leg_resilvers(const struct stats *s)
 	return false;
 }
 
-/* A pool that was imported read-only keeps its scrub and its resilver for later: there is no end. */
+/* A pool that was imported read-only keeps its scrub and its resilver for later: without end. */
 static int check_goes_on(const struct dm_entry *e, unsigned int kinds, struct err *err)
 {
 	struct stats s;
@@ -166,17 +166,17 @@ const struct command cmd_wait = {
 	.name = "wait",
 	.purpose = "wait until a scrub, resilver, drain, trim or replace has ended",
 	.args = "[-t LIST] POOL",
-	.about = "Waits until operations of a pool have ended: a scrub, the resilver of legs, a move "
-		"of the log off the cache or onto it (drain), a trim, the replacement of a leg in use "
-		"(replace). Without -t: all that run now. At the end of a replace it detaches the leg "
-		"that has left, and wipes its label.",
-	.more = "It says nothing about the health of the pool: see 'kvpoolctl status'. It fails if a "
-		"leg does not resilver any more, and is not in sync; if a trim failed; or if the "
-		"move of the log was cancelled. If the log does not move, -t drain reports the last "
-		"move since the pool was started. A paused scrub has not ended. -t replace fails if "
-		"the new leg is out, or if the old one must stay, as another leg of the mirror is out. "
-		"In a pool that was imported read-only nothing goes on, so a scrub or resilver there is "
-		"refused.",
+	.about = "Waits until operations of a pool have ended: a scrub, the resilver of legs, a "
+		 "move of the log off the cache or onto it (drain), a trim, the replacement of a "
+		 "leg in use (replace). Without -t: all that run now. At the end of a replace it "
+		 "detaches the leg that has left, and wipes its label.",
+	.more = "It says nothing about the health of the pool: see 'kvpoolctl status'. It fails if "
+		"a leg does not resilver any more, and is not in sync; if a trim failed; or if the "
+		"move of the log was cancelled. If the log does not move, -t drain reports the "
+		"last move since the pool was started. A paused scrub has not ended. -t replace "
+		"fails if the new leg is out, or if the old one must stay, as another leg of the "
+		"mirror is out. In a pool that was imported read-only nothing goes on, so a scrub "
+		"or resilver there is refused.",
 	.example = "kvpoolctl wait -t scrub,resilver tank",
 	.options = options,
 	.run = run,

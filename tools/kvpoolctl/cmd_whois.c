@@ -369,7 +369,8 @@ static int add_named(struct ctl *ctl, struct whois *w, const struct dm_entry *e,
 		if (!parse(*args, &lba, &blocks))
 			return ctl_usage(ctl, "'%s' is no block: a number, or FIRST+COUNT", *args);
 		if (lba >= end || blocks > end - lba)
-			return ctl_usage(ctl, "%s: the pool has %" PRIu64 " blocks, from 0 on", *args,
+			return ctl_usage(ctl, "%s: the pool has %" PRIu64 " blocks, from 0 on",
+					 *args,
 					 end);
 		add_range(w, e, lba, blocks);
 	}
@@ -419,15 +420,15 @@ const struct command cmd_whois = {
 	.name = "whois",
 	.purpose = "the files that blocks of a pool belong to",
 	.args = "POOL [LBA[+COUNT]]...",
-	.about = "Tells which file has a block of the pool, as 'kvpoolctl status' lists blocks that "
-		"are lost: LBA counts blocks of 4 KiB of the pool's device. Without LBA it takes all "
-		"blocks that are poisoned, up to 1000 ranges. It only reads. Exit status 1: it cannot "
-		"tell for some block, and says why.",
-	.more = "The file system has to be mounted, and be ext4 or XFS. It may lie on the pool, on a "
-		"partition of it, or on a linear volume of LVM. Where the file system does not know "
-		"the owner, all its files are gone through, which takes time. Files that share a "
-		"block, and all names of a file, are listed. Files below another mount are not "
-		"found. A device that does not answer for 30 s is given up.",
+	.about = "Tells which file has a block of the pool, as 'kvpoolctl status' lists blocks "
+		 "that are lost: LBA counts blocks of 4 KiB of the pool's device. Without LBA it "
+		 "takes all blocks that are poisoned, up to 1000 ranges. It only reads. Exit "
+		 "status 1: it cannot tell for some block, and says why.",
+	.more = "The file system has to be mounted, and be ext4 or XFS. It may lie on the pool, on "
+		"a partition of it, or on a linear volume of LVM. Where the file system does not "
+		"know the owner, all its files are gone through, which takes time. Files that "
+		"share a block, and all names of a file, are listed. Files below another mount are "
+		"not found. A device that does not answer for 30 s is given up.",
 	.example = "kvpoolctl whois tank\nkvpoolctl whois tank 70144 80000+16",
 	.run = run,
 };

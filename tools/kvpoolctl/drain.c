@@ -149,7 +149,8 @@ int drain_for_a_while(struct ctl *ctl, const char *pool, struct err *err)
 	if (!ret && drain_undo(pool, &why))
 		return err_set(err, ERR_FAILED, pool,
 			       "kvpoolctl set -f POOL cache_mode=writeback, once that is mended",
-			       "the command was interrupted, and the cache is write-through: %.300s",
+			       "the command was interrupted, and the cache is write-through: "
+			       "%.300s",
 			       why.why);
 	return err_set(err, ERR_FAILED, pool, "ask for it again",
 		       "the command was interrupted; nothing has changed, and the cache is in use "

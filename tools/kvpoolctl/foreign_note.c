@@ -32,9 +32,9 @@ unsigned int foreign_note(json_object *legs, json_object **leg)
 const char *foreign_text(json_object *leg, char buf[FOREIGN_TEXT])
 {
 	snprintf(buf, FOREIGN_TEXT,
-		 "leg %.200s carries a signature of %.60s as well, and another tool may take the leg "
-		 "for its own at the next boot: kvpoolctl labelclear --foreign %.200s wipes only "
-		 "the signature; kvpoolctl scrub finds other damage",
+		 "leg %.200s carries a signature of %.60s as well, and another tool may take the "
+		 "leg for its own at the next boot: kvpoolctl labelclear --foreign %.200s wipes "
+		 "only the signature; kvpoolctl scrub finds other damage",
 		 json_text_at(leg, "path"), json_text_at(leg, "foreign"),
 		 json_text_at(leg, "path"));
 	return buf;

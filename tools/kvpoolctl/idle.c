@@ -39,8 +39,8 @@ static void add_small(json_object *list, const struct kvp_sb *sb, const struct f
 	json_object *idle = json_item(list);
 	char uuid[UUID_BUF], why[PATH_MAX + 128];
 
-	snprintf(why, sizeof(why), "no leg has its full size: %s is %llu bytes smaller than when it "
-		 "became one", leg->dev.path, (unsigned long long)leg->label.short_by);
+	snprintf(why, sizeof(why), "no leg has its full size: %s is %llu bytes smaller than when "
+		 "it became one", leg->dev.path, (unsigned long long)leg->label.short_by);
 	json_text(idle, "name", sb->name);
 	json_text(idle, "uuid", uuid_print(sb->pool_uuid, uuid));
 	json_text(idle, "why", why);

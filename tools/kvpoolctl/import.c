@@ -133,7 +133,8 @@ int import_losses(const struct found_pool *p)
 
 	for (i = 0; i < p->sb->vdev_count; i++) {
 		if (!kvp_has_data(&p->sb->vdevs[i])) {
-			left = (int)in_sync(p, &p->sb->vdevs[i]) - (int)kvp_log_needs(&p->sb->vdevs[i]);
+			left = (int)in_sync(p, &p->sb->vdevs[i]) -
+			       (int)kvp_log_needs(&p->sb->vdevs[i]);
 			if (i == p->sb->log_vdev && left >= 0)
 				least = left < least ? left : least;
 			continue;

@@ -23,7 +23,8 @@ struct refusals {
 
 /* What to do about a leg that is smaller than it was. */
 #define IMPORT_FULL_SIZE \
-	"connect that so that its full size is seen: another dock or controller, no host protected " \
+	"connect that so that its full size is seen: another dock or controller, no host " \
+	"protected " \
 	"area, a partition as large as it was"
 
 /** import_check() - all reasons against importing @p with these options */

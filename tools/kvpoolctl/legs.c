@@ -21,7 +21,7 @@ struct change {
 	struct plan plan;		/* of the new device */
 	u64 sectors;
 	char *params;			/* of the pool's table */
-	dev_t old;			/* the device of the leg that leaves, if it is there; else 0 */
+	dev_t old;		/* the device of the leg that leaves, if it is there; else 0 */
 	int losses;			/* that the pool survives then */
 	char before[TABLE_LEN], table[TABLE_LEN];
 	char without[TABLE_LEN];	/* if devices in the table have gone, that without them */
@@ -150,7 +150,8 @@ static int find_vdev(struct change *c, struct err *err)
 
 	if (is_of_copies(kind))
 		return 0;
-	return err_set(err, ERR_REFUSED, o->name, "name a leg of a single or a mirror; kvpoolctl add "
+	return err_set(err, ERR_REFUSED, o->name, "name a leg of a single or a mirror; kvpoolctl "
+		       "add "
 		       "gives the pool another vdev", "the number of legs of a %s is fixed",
 		       kind ?: "vdev");
 }
@@ -163,7 +164,8 @@ static int check_replaced(const struct change *c, struct err *err)
 	char mend[200];
 	unsigned int i;
 
-	snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s; or kvpoolctl cancel %.64s replace",
+	snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s; or kvpoolctl cancel %.64s "
+		 "replace",
 		 o->e->name, o->e->name);
 	for (i = 0; o->replaces && replaced_find(o->s, i, &p); i = p.new + 1)
 		if (p.old == o->leg || p.new == o->leg)
@@ -202,8 +204,8 @@ static int check_detach(const struct change *c, struct err *err)
 	for (i = c->range.first; is_online(o->s, o->leg) && i < c->range.end; i++) {
 		if (is_online(o->s, i))
 			continue;
-		snprintf(mend, sizeof(mend), "kvpoolctl online --wait %.64s LEG brings that back; or "
-			 "detach that one first", o->e->name);
+		snprintf(mend, sizeof(mend), "kvpoolctl online --wait %.64s LEG brings that back; "
+			 "or detach that one first", o->e->name);
 		return err_set(err, ERR_REFUSED, o->name, mend,
 			       "it is in use, and leg %.200s of its vdev is %s",
 			       stats_text(o->s, "leg.%u.path", i) ?: "-",
@@ -276,8 +278,8 @@ static void print_plan(const struct change *c, json_object *plan)
 	const struct legs_order *o = c->o;
 
 	if (o->replaces)
-		printf("would replace %s by %s, of pool %s\ncopies    all that was written there; then "
-		       "%s leaves\n", o->name, o->new, o->e->name, o->name);
+		printf("would replace %s by %s, of pool %s\ncopies    all that was written there; "
+		       "then %s leaves\n", o->name, o->new, o->e->name, o->name);
 	else if (o->new)
 		printf("would attach %s to %s, of pool %s\ncopies    all that was written there\n",
 		       o->new, o->name, o->e->name);
@@ -293,9 +295,9 @@ static void report_replaced(struct ctl *ctl, const struct legs_order *o)
 		ctl_say(ctl, "%s has the place of %s, which is no leg of pool %s any more", o->new,
 			o->name, o->e->name);
 	else
-		ctl_say(ctl, "%s resilvers beside %s, which is in use until that ends, and then leaves. "
-			"kvpoolctl wait -t replace %s waits for that; kvpoolctl cancel %s replace "
-			"undoes it", o->new, o->name, o->e->name, o->e->name);
+		ctl_say(ctl, "%s resilvers beside %s, which is in use until that ends, and then "
+			"leaves. kvpoolctl wait -t replace %s waits for that; kvpoolctl cancel %s "
+			"replace undoes it", o->new, o->name, o->e->name, o->e->name);
 }
 
 static void report(struct ctl *ctl, const struct change *c, json_object *root)
@@ -315,8 +317,9 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 		ctl_say(ctl, "%s is online; the pool survives the loss of %d leg(s)", o->new,
 			c->losses);
 	else
-		ctl_say(ctl, "%s resilvers beside %s; then the pool survives the loss of %d leg(s). "
-			"kvpoolctl wait -t resilver %s waits for that", o->new, o->name, c->losses,
+		ctl_say(ctl, "%s resilvers beside %s; then the pool survives the loss of %d "
+			"leg(s). kvpoolctl wait -t resilver %s waits for that",
+			o->new, o->name, c->losses,
 			o->e->name);
 }
 

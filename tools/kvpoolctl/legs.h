@@ -47,8 +47,8 @@ int legs_detach(struct ctl *ctl, const struct legs_order *o, struct err *err);
  * @buf: receives the vdevs, with a blank before them
  *
  * All legs with data are in the order of the superblock; SSDs stay as they are. If a leg leaves,
- * others without a device are named by their UUIDs. Return: false if @params is no table, or @buf is
- * too small.
+ * others without a device are named by their UUIDs. Return: false if @params is no table, or @buf
+ * is too small.
  */
 bool legs_table(const struct stats *s, const char *params, unsigned int vdev, unsigned int out,
 		dev_t rdev, bool (*gone)(const char *word), char *buf, size_t size);

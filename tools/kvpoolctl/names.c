@@ -15,7 +15,8 @@ static int taken(const char *name, const char *by, struct err *err)
 	else
 		snprintf(mend, sizeof(mend), "choose another name, or give that pool one: "
 			 "kvpoolctl import %s NEWNAME", by);
-	return err_set(err, ERR_NAME_IN_USE, name, mend, "the pool %s has this name in its labels", by);
+	return err_set(err, ERR_NAME_IN_USE, name, mend, "the pool %s has this name in its labels",
+		       by);
 }
 
 int names_check(const char *name, const char *uuid, struct err *err)

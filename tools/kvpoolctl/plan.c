@@ -479,8 +479,8 @@ static int check_cache(const struct plan *p, struct err *err)
 	if (kvp_log_on_cache(&p->sb) && kvp_cache_lowers(&p->sb) && !p->force)
 		return err_set(err, ERR_REFUSED, "cache_mode",
 			       "make the cache a mirror; or give -f to accept this",
-			       "with its log on one SSD the pool would not survive the loss of that "
-			       "SSD and a power cut");
+			       "with its log on one SSD the pool would not survive the loss of "
+			       "that SSD and a power cut");
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The plan of a create, an add, or a change of SSDs or of a leg. Every refusal is checked while the plan is
- * made; the run follows the plan and does nothing else.
+ * The plan of a create, an add, or a change of SSDs or of a leg. Every refusal is checked while the
+ * plan is made; the run follows the plan and does nothing else.
  */
 #ifndef KVPOOLCTL_PLAN_H
 #define KVPOOLCTL_PLAN_H
@@ -69,7 +69,7 @@ int plan_devices(struct plan *p, struct err *err);
  */
 int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct err *err);
 
-/** plan_spares() - open and check the new spares, for the vdevs of the plan; a part of plan_devices() */
+/** plan_spares() - a part of plan_devices(): open and check the new spares, for its vdevs */
 int plan_spares(struct plan *p, struct err *err);
 
 /** plan_write() - append to the table line */

@@ -30,7 +30,7 @@ bool table_leg(const char *vdevs, unsigned int leg, char *word, size_t size);
 void table_again(const char *uuid, const char *params, char *buf, size_t size);
 
 /**
- * table_holds() - does the pool's table name the device @rdev? It may name the legs of a vdev in any
+ * table_holds() - does the pool's table name the device @rdev? It may name a vdev's legs in any
  * order
  */
 bool table_holds(const char *params, dev_t rdev);

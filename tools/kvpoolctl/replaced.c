@@ -62,14 +62,15 @@ enum replaced_state replaced_state(const struct stats *s, const struct replaced_
 
 /* --- waiting -------------------------------------------------------------------------------- */
 
-static int stopped(const struct dm_entry *e, const struct stats *s, const struct replaced_pair *pair,
+static int stopped(const struct dm_entry *e, const struct stats *s,
+		   const struct replaced_pair *pair,
 		   struct err *err)
 {
 	char mend[400], new[PATH_MAX], old[PATH_MAX];
 
 	leg_name(s, pair->new, new);
-	snprintf(mend, sizeof(mend), "kvpoolctl online --wait %.64s %.120s goes on; kvpoolctl cancel "
-		 "%.64s replace undoes it", e->name, new, e->name);
+	snprintf(mend, sizeof(mend), "kvpoolctl online --wait %.64s %.120s goes on; kvpoolctl "
+		 "cancel %.64s replace undoes it", e->name, new, e->name);
 	return err_set(err, ERR_FAILED, new, mend,
 		       "it is %s, and %s, which it is to replace, is a leg as before",
 		       leg_text(s, pair->new, "state"), leg_name(s, pair->old, old));
@@ -80,10 +81,11 @@ static int waits(const struct dm_entry *e, const struct stats *s, const struct r
 {
 	char mend[300], new[PATH_MAX], old[PATH_MAX];
 
-	snprintf(mend, sizeof(mend), "bring it online, or detach it; then kvpoolctl wait -t replace "
-		 "%.64s", e->name);
+	snprintf(mend, sizeof(mend), "bring it online, or detach it; then kvpoolctl wait -t "
+		 "replace %.64s", e->name);
 	return err_set(err, ERR_FAILED, leg_name(s, pair->old, old), mend,
-		       "%s is in sync in its place, but it stays, as another leg of the mirror is out",
+		       "%s is in sync in its place, but it stays, as another leg of the mirror is "
+		       "out",
 		       leg_name(s, pair->new, new));
 }
 
@@ -172,9 +174,11 @@ static int cancel_one(struct ctl *ctl, const struct dm_entry *e, const struct st
 	if (replaced_state(s, p) != REPLACED_LEFT)
 		return legs_change(ctl, &o);
 	leg_name(s, p->old, old);
-	snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s ends it; attach %.60s again then",
+	snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s ends it; attach %.60s again "
+		 "then",
 		 e->name, old);
-	err_set(&err, ERR_REFUSED, e->name, mend, "%s has left already, as %s is in sync in its place",
+	err_set(&err, ERR_REFUSED, e->name, mend, "%s has left already, as %s is in sync in its "
+		"place",
 		old, new);
 	return ctl_fail(ctl, &err);
 }

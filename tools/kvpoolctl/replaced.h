@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A leg in use is being replaced: the new one is a leg, and the old one leaves when that is in sync. */
+/* A leg in use is being replaced: the new one is a leg, and the old one leaves then. */
 #ifndef KVPOOLCTL_REPLACED_H
 #define KVPOOLCTL_REPLACED_H
 
@@ -18,7 +18,7 @@ struct replaced_pair {
 /** enum replaced_state - how far it is */
 enum replaced_state {
 	REPLACED_RUNS,		/* the new leg resilvers */
-	REPLACED_WAITS,		/* it is in sync; the old one stays, as another leg of the vdev is out */
+	REPLACED_WAITS,		/* it is in sync; the old one stays: another leg is out */
 	REPLACED_STOPPED,	/* the new leg is out */
 	REPLACED_LEFT,		/* the new leg has the place; the old one is to be detached */
 };

@@ -68,7 +68,7 @@ struct order {
 	dev_t rdev;			/* this one, */
 	u64 sectors;
 	char old[TABLE_LEN], table[TABLE_LEN];	/* and its table, and that with the device; */
-	char without[TABLE_LEN];	/* if a device that has gone is in its place, that without */
+	char without[TABLE_LEN]; /* if a device that has gone is in its place, that without */
 };
 
 /* Does some leg of the pool use the device @rdev, by its path? */
@@ -153,7 +153,8 @@ bool resilver_table(const struct stats *s, unsigned int leg, dev_t rdev, const c
  */
 static int write_tables(struct order *o, const char *params, struct err *err)
 {
-	char text[TABLE_LEN - 256], none[TABLE_LEN - 256];	/* the name of this host comes to it */
+	/* the name of this host comes to it */
+	char text[TABLE_LEN - 256], none[TABLE_LEN - 256];
 
 	if (!resilver_table(o->s, o->leg, o->rdev, params, table_device_gone, text, sizeof(text)) ||
 	    !resilver_table(o->s, o->leg, 0, params, table_device_gone, none, sizeof(none)))

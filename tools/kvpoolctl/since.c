@@ -7,5 +7,6 @@ int since_usage(struct ctl *ctl, const char *text)
 
 	if (kvp_point_parse(text, &p) != -EINVAL)
 		return 0;	/* the module knows which are still to come */
-	return ctl_usage(ctl, "--since takes a checkpoint: its number, or NUMBER@TAG as diff prints it");
+	return ctl_usage(ctl, "--since takes a checkpoint: its number, or NUMBER@TAG as diff "
+			 "prints it");
 }

@@ -151,7 +151,8 @@ int spares_choose(const struct dm_entry *e, const struct stats *stats, unsigned 
 		return -1;
 	p = find(&s, e->uuid);
 	for (i = 0; p && i < p->spare_count; i++, count++) {
-		if (!fits(p->spares[i], geometry_of(p->sb, leg), &d) || (least && d.blocks >= least))
+		if (!fits(p->spares[i], geometry_of(p->sb, leg), &d) || (least &&
+									 d.blocks >= least))
 			continue;
 		least = d.blocks;
 		snprintf(path, PATH_MAX, "%s", d.path);

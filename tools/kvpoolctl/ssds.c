@@ -104,8 +104,8 @@ static int check_out(const struct exchange *x, const struct stats *s, struct err
 		return err_set(err, ERR_REFUSED, x->o->leg, mend, "it is missing");
 	if (!path_holds(x, s, x->leg))
 		return err_set(err, ERR_REFUSED, x->o->leg, mend,
-			       "the device that the pool holds (%s) has gone; if it is back, it has "
-			       "other numbers now",
+			       "the device that the pool holds (%s) has gone; if it is back, it "
+			       "has other numbers now",
 			       x->held[x->leg - x->cache.first_leg]);
 	for (i = x->cache.first_leg; i < x->cache.first_leg + x->cache.leg_count; i++) {
 		state = stats_text(s, "leg.%u.state", i);

@@ -234,8 +234,8 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 		/* a refusal would say that nothing was changed */
 		if (err_exit(err->code) == EXIT_REFUSED)
 			err->code = ERR_FAILED;
-		snprintf(why, sizeof(why), "%.340s (the pool has its old leg; first and last MiB of "
-			 "the new device may be overwritten)", err->why);
+		snprintf(why, sizeof(why), "%.340s (the pool has its old leg; first and last MiB "
+			 "of the new device may be overwritten)", err->why);
 		memcpy(err->why, why, sizeof(why));
 		return -1;
 	}

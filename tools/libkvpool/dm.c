@@ -658,8 +658,8 @@ int module_load(struct err *err)
 	if (module_version(version, sizeof(version)))
 		return 0;
 	return err_set(err, ERR_MODULE, "dm-kvpool",
-		       "install it for this kernel (make install or DKMS), with Secure Boot signed, "
-		       "then modprobe dm-kvpool",
+		       "install it for this kernel (make install or DKMS), with Secure Boot "
+		       "signed, then modprobe dm-kvpool",
 		       "the module is not loaded and modprobe cannot load it%s%s",
 		       *said ? ": " : "",
 		       said);

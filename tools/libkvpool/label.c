@@ -129,7 +129,8 @@ static void read_slot(const struct device *d, struct label *l, struct label_slot
 		if (ret == -ETIMEDOUT)
 			say_silent(s);
 		else
-			snprintf(s->why.text, sizeof(s->why.text), "cannot be read: %s", strerror(-ret));
+			snprintf(s->why.text, sizeof(s->why.text), "cannot be read: %s",
+				 strerror(-ret));
 	} else {
 		s->state = kvp_sb_decode(raw, s->offset, d->blocks, *sb, &s->why);
 	}

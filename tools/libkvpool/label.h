@@ -26,7 +26,7 @@ struct label {
 	bool unsupported;	/* a newer format, or features this tool does not know */
 	bool ambiguous;		/* valid slots name different pools or legs */
 	struct kvp_sb *sb;	/* newest valid one, NULL if none */
-	/* bytes that the device lacks of its size as a leg; if not 0, no slot counts that is older */
+	/* bytes that the device lacks of its size as a leg; if not 0, no older slot counts */
 	u64 short_by;
 	struct kvp_sb *short_sb;	/* if short_by: the newest superblock there */
 	/* the labels of a spare that are valid, 2 of a whole one; the slots count as bad */
@@ -57,7 +57,7 @@ const char *label_fault(const struct label *l);
 /** label_is_spare() - are these the labels of a spare, whole, and nothing else? */
 bool label_is_spare(const struct label *l);
 
-/** label_clear() - zero every slot that carries our magic. Does not wait for a device that hangs. */
+/** label_clear() - zero every slot with our magic. Does not wait for a device that hangs. */
 int label_clear(const struct device *d, const struct label *l, struct err *err);
 
 /** vdev_word(), leg_word() - names of enum kvp_vdev_kind and enum kvp_leg_state */

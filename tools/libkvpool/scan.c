@@ -407,7 +407,8 @@ bool scan_leg_in_sync(const struct found_pool *p, u32 i)
 {
 	const struct label *l = p->legs[i] ? &p->legs[i]->label : NULL;
 
-	return l && p->sb->legs[i].state == KVP_LEG_IN_SYNC && !kvp_sb_forked(l->sb, p->sb, false) &&
+	return l && p->sb->legs[i].state == KVP_LEG_IN_SYNC && !kvp_sb_forked(l->sb, p->sb,
+									      false) &&
 	       !kvp_sb_lag(p->sb, l->sb, l->held);
 }
 

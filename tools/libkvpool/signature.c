@@ -152,8 +152,10 @@ int signature_partition(const char *path, unsigned long long offset)
 	for (i = 0; list && !found && i < blkid_partlist_numof_partitions(list); i++) {
 		part = blkid_partlist_get_partition(list, i);
 		start = blkid_partition_get_start(part);
-		if (!blkid_partition_is_extended(part) && offset / 512 >= (unsigned long long)start &&
-		    offset / 512 - (unsigned long long)start < (unsigned long long)blkid_partition_get_size(part))
+		if (!blkid_partition_is_extended(part) &&
+		    offset / 512 >= (unsigned long long)start &&
+		    offset / 512 - (unsigned long long)start <
+		    (unsigned long long)blkid_partition_get_size(part))
 			found = blkid_partition_get_partno(part);
 	}
 	blkid_free_probe(pr);
