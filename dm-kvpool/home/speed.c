@@ -10,7 +10,6 @@
 #define SHOWN_NS	(16ull * NSEC_PER_SEC)
 /* versions a second, until the first have gone home */
 #define UNKNOWN		(1u << 20)
-#define FEW		32u			/* too few versions to measure a rate */
 
 void kvp_speed_init(struct kvp_pool *pool)
 {
@@ -29,14 +28,14 @@ static void add(u64 *what, u64 *ns, u64 more, u64 more_ns, u64 window)
 	WRITE_ONCE(*ns, n);
 }
 
-void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, bool alone)
+void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_turn turn)
 {
 	struct kvp_speed *s = pool->speed;
 	u64 now = ktime_get_ns();
 
-	if (alone && versions >= FEW)
+	if (turn == KVP_SPEED_FULL)
 		add(&s->worked, &s->work_ns, versions, ns, LATELY_NS);
-	else if (!alone)
+	else if (turn == KVP_SPEED_BESIDE)
 		add(&s->beside, &s->beside_ns, versions, ns, LATELY_NS);
 	add(&s->home, &s->wall_ns, versions, now - s->ended, SHOWN_NS);
 	WRITE_ONCE(s->ended, now);

@@ -21,16 +21,23 @@ struct kvp_speed {
 	u64 home, wall_ns, ended;
 };
 
+/* What a turn of destage tells of the legs. */
+enum kvp_speed_turn {
+	KVP_SPEED_FULL,		/* what they can take */
+	KVP_SPEED_BESIDE,	/* a guess that is low: the host had its part */
+	KVP_SPEED_NOTHING,	/* there was too little to do */
+};
+
 /** kvp_speed_init() - nothing is measured yet */
 void kvp_speed_init(struct kvp_pool *pool);
 
 /**
  * kvp_speed_note() - a turn of destage is over: it took @versions and @ns nanoseconds
- * @alone: the turn was not a short one beside the host, so it tells what the legs can take
+ * @turn: what it tells
  *
  * Context: destage alone.
  */
-void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, bool alone);
+void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_turn turn);
 
 /**
  * kvp_speed_full() - versions a second that the data vdevs take; a guess that is high until it is

@@ -17,6 +17,7 @@
 #include "io/io.h"
 #include "log/internal.h"
 #include "log/log.h"
+#include "log/renew.h"
 #include "policy/ssdpolicy.h"
 #include "ram/wbuf.h"
 
@@ -58,14 +59,20 @@ static bool bypass_allowed(const struct kvp_version *d, bool cache)
 }
 
 /*
- * True if @d, as an intent, may come home before older versions of its block. Those are durable
- * data in the log, which R4 falls back on. When @d is home they are marked, and never go home
- * (kvp_wbuf_passed()). A parity1 counts versions in the order of the log. On a cache older versions
- * may be lost with it, while @d goes on to another log, which has none of them.
+ * True if intents of this entry may come home before older versions of their blocks. Those are
+ * durable data in the log, which R4 falls back on. When an intent is home they are marked, and never
+ * go home (kvp_wbuf_passed()). A parity1 counts versions in the order of the log. On a cache a stream
+ * over dirty blocks stays there as long as those may.
  */
-static bool may_pass_older(const struct kvp_pool *pool, const struct kvp_version *d, bool cache)
+static bool passes_older(const struct kvp_pool *pool)
 {
-	return !d->follows || (!cache && !kvp_log_may_owe(pool) && d->over <= KVP_OVER_MOST);
+	return !kvp_log_may_owe(pool) &&
+	       (!kvp_pool_logs_on_cache(pool) || kvp_log_streams_pass(pool));
+}
+
+static bool may_pass_older(const struct kvp_version *d, bool passes)
+{
+	return !d->follows || (passes && d->over <= KVP_OVER_MOST);
 }
 
 u32 kvp_log_legs_cutoff(const struct kvp_pool *pool)
@@ -126,14 +133,14 @@ static bool are_zeros(struct kvp_pool *pool, struct kvp_version *d, bool after)
  * places discards and direct writes do not meet: their blocks differ, and on a parity1 so do their
  * rows, as only whole stripes go by intent.
  */
-static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max, bool cache)
+static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max, bool cache, bool passes)
 {
 	struct kvp_version *d = first;
 	u32 n = 0;
 
 	for (; d; d = __kvp_wbuf_next(pool->wbuf, d)) {
 		if (n == max || d->block != kvp_block_add(first->block, n) ||
-		    !bypass_allowed(d, cache) || !may_pass_older(pool, d, cache) ||
+		    !bypass_allowed(d, cache) || !may_pass_older(d, passes) ||
 		    zeros_begin(pool, d))
 			break;
 		n++;
@@ -271,7 +278,7 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 	bool cache = kvp_pool_logs_on_cache(pool);
 	u32 cutoff = least_run(pool, e, d, cache);
 	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents, KVP_ENTRY_MAX_RECORDS - e->records);
-	u32 n = run_length(pool, d, max_t(u32, max, cutoff), cache), run = n;
+	u32 n = run_length(pool, d, max_t(u32, max, cutoff), cache, e->passes), run = n;
 
 	/* A stream that is longer than this entry must not become data because of that. */
 	if (n >= max && n >= cutoff) {
@@ -300,6 +307,7 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 	kvp_wbuf_lock_lists(w);
 	__kvp_wbuf_order(w);
 	intents = intents_possible(pool, e);
+	e->passes = intents && passes_older(pool);
 	while ((d = __kvp_wbuf_first(w))) {
 		u32 n = 0;
 

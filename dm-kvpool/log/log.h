@@ -112,6 +112,7 @@ enum kvp_entry_phase {
  * @owed: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
  * @wanted: a caller waits for all that was accepted up to here
+ * @passes: its intents may come home before older versions of their blocks
  * @bypass: its intents; NULL: it holds none
  * @joined: the next entry, if it is sent with this one (joined.c)
  * @due: log->due was set when it was built
@@ -139,6 +140,7 @@ struct kvp_entry_io {
 	atomic_t pending;
 	unsigned long sent, extra, failed;
 	u32 needed;
+	bool passes;
 	struct kvp_direct *bypass;
 	struct kvp_entry_io *joined;
 	bool due;

@@ -4,6 +4,7 @@
 #include "log/log.h"
 #include "log/renew.h"
 #include "policy/renew.h"
+#include "policy/throttle.h"
 #include "ram/wbuf.h"
 
 #define AT_ONCE		64u	/* so large a part of the window is looked at together */
@@ -22,12 +23,17 @@ static bool is_closed(const struct kvp_pool *pool)
 	       test_bit(KVP_POOL_EMPTYING, &pool->flags);
 }
 
-bool kvp_log_renews(const struct kvp_pool *pool)
+bool kvp_log_may_renew(const struct kvp_pool *pool)
 {
 	kvp_lsn_t tail = kvp_log_tail(pool->log);
 
 	return kvp_log_renew_kept(pool) && !is_closed(pool) &&
-	       READ_ONCE(pool->log->renew_stuck) != kvp_lsn_add(tail, 1) &&
+	       READ_ONCE(pool->log->renew_stuck) != kvp_lsn_add(tail, 1);
+}
+
+bool kvp_log_renews(const struct kvp_pool *pool)
+{
+	return kvp_log_may_renew(pool) &&
 	       kvp_renew_pays(kvp_log_window(pool->log_vdev->g), mark_of(pool),
 			      kvp_wbuf_live(pool->wbuf));
 }
@@ -38,6 +44,13 @@ u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
 		return kvp_log_taken(pool, most);
 	return kvp_renew_fullness(kvp_log_window(READ_ONCE(pool->log_vdev)->g), mark_of(pool),
 				  kvp_wbuf_live(pool->wbuf), most);
+}
+
+bool kvp_log_streams_pass(const struct kvp_pool *pool)
+{
+	u64 most = kvp_log_limit_empty(pool);
+
+	return !kvp_log_renews(pool) || kvp_throttle_slows(most, kvp_log_fullness(pool, most));
 }
 
 u64 kvp_log_clean_limit(const struct kvp_pool *pool)

@@ -24,6 +24,16 @@ struct kvp_pool;
  */
 bool kvp_log_renews(const struct kvp_pool *pool);
 
+/** kvp_log_may_renew() - true if they are, or would be if less were dirty. Context: any. */
+bool kvp_log_may_renew(const struct kvp_pool *pool);
+
+/**
+ * kvp_log_streams_pass() - true if a stream should go home by intent over dirty blocks of a cache
+ *
+ * Those cannot stay: nothing is renewed, or writers are slowed down. Context: any.
+ */
+bool kvp_log_streams_pass(const struct kvp_pool *pool);
+
 /**
  * kvp_log_fullness() - kvp_log_taken() for writers: if renewal makes space, only what is dirty counts
  *

@@ -4,6 +4,10 @@
 
 #include "policy/renew.h"
 
+#define MOST_OVER	66u	/* per cent of the window: so much is renewed above a lower mark */
+/* per cent of a full log, as policy/throttle.c: where writers are slowed down, and as fast as destage */
+#define SLOWER_FROM	75u
+#define AS_DESTAGE	90u
 #define STEPS	16u	/* of the tail, on its way round; or a segment, if that is more */
 
 static u64 step_of(u64 window, u32 segment)
@@ -47,12 +51,23 @@ u64 kvp_renew_clean(u64 window, u32 segment)
 	return full_span(window, segment) + step_of(window, segment);
 }
 
+/* The part of the window up to which blocks are renewed while writers are slowed down. */
+static u32 limit_of(u32 mark)
+{
+	return max(mark, min(mark + mark / 10, MOST_OVER));
+}
+
 bool kvp_renew_pays(u64 window, u32 mark, u64 live)
 {
-	return live * 100 <= window * mark && mark;
+	return live * 100 <= window * limit_of(mark) && mark;
 }
 
 u64 kvp_renew_fullness(u64 window, u32 mark, u64 live, u64 most)
 {
-	return min(most, div64_u64(live * 75 * most, max(window * mark, 1ull)));
+	u64 at_mark = div_u64(window * mark, 100), over = div_u64(window * limit_of(mark), 100) - at_mark;
+
+	if (live <= at_mark || !over)
+		return min(most, div64_u64(live * SLOWER_FROM * most, max(at_mark * 100, 1ull)));
+	return min(most, div_u64(most * SLOWER_FROM, 100) +
+			 div64_u64((live - at_mark) * most * (AS_DESTAGE - SLOWER_FROM), over * 100));
 }

@@ -47,15 +47,19 @@ u64 kvp_renew_span(u64 window, u32 segment, u64 live);
 u64 kvp_renew_clean(u64 window, u32 segment);
 
 /**
- * kvp_renew_pays() - true if renewals free more space than they take
+ * kvp_renew_pays() - true if renewals free enough space
  * @mark: per cent of the window that may be dirty; 0: nothing is renewed
+ *
+ * It does up to a tenth above the mark, but not above 66 %. There writers are slowed down, step by
+ * step, to what destage brings home. Without that stretch they would stop at once at the mark.
  */
 bool kvp_renew_pays(u64 window, u32 mark, u64 live);
 
 /**
  * kvp_renew_fullness() - how full a log of @most blocks is for its writers, if renewals make space
  *
- * Three quarters of @most at the mark: above it, writers are slowed down. Context: any.
+ * Three quarters of @most at the mark: above it, writers are slowed down. Nine tenths where
+ * kvp_renew_pays() ends: there they are as fast as destage. Context: any.
  */
 u64 kvp_renew_fullness(u64 window, u32 mark, u64 live, u64 most);
 

@@ -517,10 +517,8 @@ static void __pass_older(struct kvp_wbuf *w, const struct kvp_version *d)
 }
 
 /* What 'over' is in a version that supersedes @old. */
-static u8 __over(const struct kvp_pool *pool, const struct kvp_version *old)
+static u8 __over(const struct kvp_version *old)
 {
-	if (kvp_pool_logs_on_cache(pool))
-		return KVP_OVER_UNKNOWN;
 	if (!old)
 		return 0;
 	if (READ_ONCE(old->state) < KVP_VERSION_LOGGED || old->intent || old->over >= KVP_OVER_MOST)
@@ -570,7 +568,7 @@ struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, kvp_block_t bloc
 	}
 	begin_version(d, block);
 	d->follows = old;
-	d->over = __over(pool, old);
+	d->over = __over(old);
 	/* In this order: see kvp_wbuf_any(). */
 	__enter(w, d);
 	if (old)
@@ -664,6 +662,7 @@ bool kvp_wbuf_renew(struct kvp_pool *pool, struct kvp_version *old, struct page 
 		begin_version(d, old->block);
 		d->follows = true;
 		d->renewed = true;
+		d->over = __over(old);
 		copy_page(page_address(d->page), page_address(page));
 		renewed = __renew(w, old, d);
 	}

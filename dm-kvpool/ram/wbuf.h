@@ -74,7 +74,7 @@ enum kvp_version_state {
  * @intent: its record is an intent; set before COMMITTING
  * @follows: an older version was not yet home when this one was accepted. Destage brings both home
  *	in log order, if this one is data; as an intent it goes home before, and passes it
- * @over: so many older versions there were at most, and each was durable data in a log on legs. Or
+ * @over: so many older versions there were at most, and each was durable data in the log. Or
  *	KVP_OVER_UNKNOWN: then this one must be data, if it follows one
  * @passed: a newer version came home by intent, or is outlived itself. So this one must never go
  *	home; by the bucket's lock

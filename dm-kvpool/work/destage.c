@@ -61,6 +61,7 @@
 #define SWEEP_JIFFIES	(HZ / 4)
 #define SHORT_JIFFIES	(HZ / 20)	/* while the host waits beside it */
 #define SHORT_RUNS	4
+#define FEW		32u	/* versions, which tell nothing of the legs' speed */
 #define PASSED_ON	8u	/* parts of the log: so much is taken by address at a time */
 #define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
 #define MANY_HOLES	64u	/* discards wait when more are pending */
@@ -114,13 +115,19 @@ static bool renews(struct kvp_pool *pool)
 	return kvp_log_renews(pool) && !atomic_read(&pool->destage->orders);
 }
 
+/* True if they do, or would if less were dirty. Then not all has to come home. */
+static bool may_renew(struct kvp_pool *pool)
+{
+	return kvp_log_may_renew(pool) && !atomic_read(&pool->destage->orders);
+}
+
 /* True if all must come home, and then the tail must move. */
 static bool checkpoint_wanted(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
 
 	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || many_intents(pool) ||
-	    (kvp_log_is_full(pool->log) && !renews(pool)))
+	    (kvp_log_is_full(pool->log) && !may_renew(pool)))
 		return true;
 	return !kvp_pool_logs_on_cache(pool) &&
 	       (log_half_full(pool) || kvp_table_half_dirty(pool->table));
@@ -574,6 +581,18 @@ static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 	dg->intents = intents;
 }
 
+/* With the log on a cache, short turns leave no more to the host than others. */
+static enum kvp_speed_turn turn_tells(const struct kvp_pool *pool, u32 taken)
+{
+	const struct kvp_destage *dg = pool->destage;
+
+	if (!kvp_turn_is_short(pool))
+		return taken >= FEW ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
+	if (!kvp_pool_logs_on_cache(pool))
+		return KVP_SPEED_BESIDE;
+	return taken >= min(dg->few_runs, FEW) ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
+}
+
 /*
  * A round, and a checkpoint if one is needed. If there is no memory for a table page,
  * dirty pages hold it: once they are written, they make room for others. So each
@@ -595,7 +614,7 @@ static int destage_turn(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool *
 	if (!ret)
 		ret = checkpoint_between(pool, limit);
 	ns = ktime_get_ns() - ns;
-	kvp_speed_note(pool, taken, ns, !kvp_turn_is_short(pool));
+	kvp_speed_note(pool, taken, ns, turn_tells(pool, taken));
 	kvp_turn_end(pool, ns);
 	set_pace(pool, taken, start);
 	*more = taken && (all || (!round_delay(pool) && !renewal_wanted(pool)));
@@ -883,7 +902,7 @@ void kvp_destage_relieve(struct kvp_pool *pool)
 		return;
 	kvp_commit_now(pool);
 	/* Unless no page can be had, the log may have got room just now, or renewal makes some. */
-	kvp_destage_kick(pool, kvp_wbuf_scarce(w) || !kvp_log_renews(pool));
+	kvp_destage_kick(pool, kvp_wbuf_scarce(w) || !kvp_log_may_renew(pool));
 }
 
 /* Why everything is written back. */

@@ -4,6 +4,7 @@
 #include "core/core.h"
 #include "core/host.h"
 #include "log/log.h"
+#include "log/renew.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
 #include "work/destage.h"
@@ -40,6 +41,16 @@ static bool is_awaited_now(void *pool)
 	return is_awaited(pool) || !kvp_yield_others(full_percent(pool));
 }
 
+/*
+ * With the log on a cache, renewals make its space, and cannot while a turn lasts. So turns are
+ * short from the mark on, where writers need both.
+ */
+static bool renewals_wait(struct kvp_pool *pool)
+{
+	return kvp_log_may_renew(pool) && kvp_log_streams_pass(pool) && !pool->destage->hurries &&
+	       !atomic_read(&pool->destage->orders);
+}
+
 void kvp_turn_begin(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -47,7 +58,7 @@ void kvp_turn_begin(struct kvp_pool *pool)
 
 	/* A look at the host each time, so that the next one knows what is new. */
 	busy = kvp_host_busy(pool, &dg->host, KVP_HOST_QUIET_MS);
-	dg->brief = busy && !kvp_pool_logs_on_cache(pool) && !is_awaited_now(pool);
+	dg->brief = kvp_pool_logs_on_cache(pool) ? renewals_wait(pool) : busy && !is_awaited_now(pool);
 }
 
 bool kvp_turn_is_short(const struct kvp_pool *pool)
@@ -59,7 +70,8 @@ void kvp_turn_end(struct kvp_pool *pool, u64 ns)
 {
 	struct kvp_destage *dg = pool->destage;
 
-	dg->rest = dg->brief ? kvp_yield_rest(ns, kvp_yield_others(full_percent(pool)), MOST_REST) : 0;
+	dg->rest = dg->brief && !kvp_pool_logs_on_cache(pool) ?
+		   kvp_yield_rest(ns, kvp_yield_others(full_percent(pool)), MOST_REST) : 0;
 }
 
 void kvp_turn_rest(struct kvp_pool *pool)

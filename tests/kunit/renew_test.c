@@ -3,6 +3,7 @@
 #include "kvpool_kunit.h"
 #include "format/tunables.h"
 #include "policy/renew.c"
+#include "policy/throttle.h"
 
 #define WINDOW	4096u
 #define SEGMENT	64u
@@ -106,11 +107,35 @@ static void a_higher_mark_writes_more(struct kunit *test)
 	KUNIT_EXPECT_LT(test, more, amplification(test, 70));
 }
 
-static void nothing_is_renewed_above_the_mark_or_without_one(struct kunit *test)
+/* A tenth above the mark, where writers are slowed down, but not above 66 per cent. */
+static void little_is_renewed_above_the_mark_and_nothing_without_one(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, kvp_renew_pays(1000, 60, 600));
-	KUNIT_EXPECT_FALSE(test, kvp_renew_pays(1000, 60, 601));
+	KUNIT_EXPECT_TRUE(test, kvp_renew_pays(1000, 60, 660));
+	KUNIT_EXPECT_FALSE(test, kvp_renew_pays(1000, 60, 661));
+	KUNIT_EXPECT_TRUE(test, kvp_renew_pays(1000, 20, 220));
+	KUNIT_EXPECT_FALSE(test, kvp_renew_pays(1000, 20, 221));
+	KUNIT_EXPECT_TRUE(test, kvp_renew_pays(1000, 70, 700));
+	KUNIT_EXPECT_FALSE(test, kvp_renew_pays(1000, 70, 701));
 	KUNIT_EXPECT_FALSE(test, kvp_renew_pays(1000, 0, 0));
+}
+
+/* Step by step, to the rate of destage where renewals end. */
+static void writers_are_slowed_down_from_the_mark_on(struct kunit *test)
+{
+	u32 mark, live;
+
+	for (mark = 10; mark < 65; mark += 5) {
+		u64 at = 10 * mark, end = at;
+
+		while (kvp_renew_pays(1000, mark, end + 1))
+			end++;
+		KUNIT_EXPECT_FALSE(test, kvp_throttle_slows(10000, kvp_renew_fullness(1000, mark, at, 10000)));
+		KUNIT_EXPECT_TRUE(test, kvp_throttle_slows(10000, kvp_renew_fullness(1000, mark, at + 1, 10000)));
+		KUNIT_EXPECT_EQ(test, kvp_throttle_rate(10000, kvp_renew_fullness(1000, mark, end, 10000), 500), 500ull);
+		for (live = 1; live <= end; live++)
+			KUNIT_EXPECT_LE(test, kvp_renew_fullness(1000, mark, live - 1, 10000),
+					kvp_renew_fullness(1000, mark, live, 10000));
+	}
 }
 
 static void a_window_of_few_segments_keeps_nothing(struct kunit *test)
@@ -136,7 +161,8 @@ static void clean_blocks_enter_while_blocks_are_renewed(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(the_default_mark_writes_each_block_at_most_two_and_a_half_times),
 	KUNIT_CASE(a_higher_mark_writes_more),
-	KUNIT_CASE(nothing_is_renewed_above_the_mark_or_without_one),
+	KUNIT_CASE(little_is_renewed_above_the_mark_and_nothing_without_one),
+	KUNIT_CASE(writers_are_slowed_down_from_the_mark_on),
 	KUNIT_CASE(a_window_of_few_segments_keeps_nothing),
 	KUNIT_CASE(clean_blocks_enter_while_blocks_are_renewed),
 	{}

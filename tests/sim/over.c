@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * With the log on legs, a stream goes home by intent although older versions of its blocks wait for
- * destage. Those keep their records until the stream is home, and never go home after it. Each case
- * is cut everywhere, with second cuts, on one mirror, a single, and two mirrors.
+ * A stream goes home by intent although older versions of its blocks wait for destage: with the log
+ * on legs, and on a cache that renews nothing. Those keep their records until the stream is home,
+ * and never go home after it. Each case is cut everywhere, with second cuts, on one mirror, a single,
+ * two mirrors, and a mirror with a cache, where older versions are spilled.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "suite.h"
+#include "pool/cachemode.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
+#include "table/table.h"
 #include "work/destage.h"
 
 #define FIRST		64u	/* the stream's first block, and how many it has */
@@ -43,8 +46,12 @@ static void write_older(struct over *t)
 
 static u32 waiting(struct over *t)
 {
-	flush_delayed_work(&t->host.pool->log->post_work);
-	return kvp_wbuf_nr_logged(t->host.pool->wbuf);
+	struct kvp_pool *pool = t->host.pool;
+
+	flush_delayed_work(&pool->log->post_work);
+	while (kvp_pool_logs_on_cache(pool) && kvp_wbuf_spill_oldest(pool))
+		;
+	return kvp_wbuf_nr_logged(pool->wbuf);
 }
 
 static void commit(struct over *t)
@@ -90,7 +97,7 @@ static u32 disk_of(const struct over *t, u32 leg)
 
 static void hold_everywhere(struct over *t, u32 from, u32 count)
 {
-	u32 i, n = t->start.second ?: t->start.legs;
+	u32 i, n = t->start.second ?: t->start.legs - t->start.cache;
 
 	for (i = 0; i < n; i++)
 		hold(t, disk_of(t, i), from, count);
@@ -344,7 +351,7 @@ static void homes_fail_under_it(struct over *t)
 	struct kvp_pool *pool = t->host.pool;
 	u64 home = kvp_home_block(pool, t->first);
 	struct fault *faults[MAX_DISKS];
-	u32 i, n = t->start.second ?: t->start.legs;
+	u32 i, n = t->start.second ?: t->start.legs - t->start.cache;
 
 	begin(t);
 	for (i = 0; i < n; i++)
@@ -388,6 +395,117 @@ static void log_comes_round(struct over *t)
 	host_read_each(&t->host, t->first, STREAM);
 }
 
+static void kill_ssds(struct over *t)
+{
+	u32 i;
+
+	for (i = t->start.legs - t->start.cache; i < t->start.legs; i++)
+		disks_kill(i);
+}
+
+static void expect_moved(struct over *t)
+{
+	host_flush(&t->host);
+	if (kvp_pool_logs_on_cache(t->host.pool))
+		sim_fail("the log has not moved");
+	if (t->host.pool->table->poisoned)
+		sim_fail("%llu blocks are lost", t->host.pool->table->poisoned);
+	host_read_each(&t->host, t->first, STREAM);
+	host_write(&t->host, t->first + 17, 1, false);
+	host_checkpoint(&t->host);
+	host_read_each(&t->host, t->first, STREAM);
+}
+
+/* Older versions that RAM still has. */
+static void begin_with_pages(struct over *t)
+{
+	write_older(t);
+	flush_delayed_work(&t->host.pool->log->post_work);
+	t->cuts_from = disks.trace.nr;
+}
+
+/* The cache is lost, and the log moves, while the stream is on its way home. */
+static void cache_dies_under_it(struct over *t)
+{
+	begin_with_pages(t);
+	hold_everywhere(t, 5, 20);
+	stream(t);
+	expect_intents(t, STREAM);
+	kill_ssds(t);
+	host_write(&t->host, t->first + 6, 1, false);
+	commit(t);
+	host_sleep(300);
+	release_all();
+	expect_moved(t);
+}
+
+/* It is lost when the stream was accepted, and the new log has its intents. */
+static void cache_dies_before_it(struct over *t)
+{
+	begin_with_pages(t);
+	kill_ssds(t);
+	stream(t);
+	host_sleep(300);
+	expect_moved(t);
+}
+
+/*
+ * The same, and no SSD gives the older versions, which RAM does not have: they are lost. A power cut
+ * then may leave a block of the stream, or an error, but not what was there before those.
+ */
+static void cache_dies_with_older_ones(struct over *t)
+{
+	begin(t);
+	t->crash.poison_allowed = true;
+	kill_ssds(t);
+	hold(t, 0, 5, 20);
+	stream(t);
+	host_sleep(5000);
+	release_all();
+	host_flush(&t->host);
+	if (kvp_pool_logs_on_cache(t->host.pool))
+		sim_fail("the log has not moved");
+	if (!atomic64_read(&t->host.pool->work_stats.unrepaired))
+		sim_fail("no older version was lost: the case was not set up");
+	host_read_each(&t->host, t->first, STREAM);
+	host_checkpoint(&t->host);
+}
+
+/* The log leaves the cache by order, with the stream half home, or only accepted; and returns. */
+static void mode_changes_under_it(struct over *t)
+{
+	begin(t);
+	hold(t, 0, 5, 20);
+	stream(t);
+	expect_intents(t, STREAM);
+	host_write(&t->host, t->first, STREAM, false);
+	release_all();
+	if (kvp_cache_set_mode(t->host.pool, KVP_CACHE_WRITETHROUGH, true, &t->host.refusal))
+		sim_fail("the log does not leave the cache: %s", t->host.refusal.why);
+	host_read_each(&t->host, t->first, STREAM);
+	write_older(t);
+	stream(t);
+	if (kvp_cache_set_mode(t->host.pool, KVP_CACHE_WRITEBACK, true, &t->host.refusal))
+		sim_fail("the log does not return: %s", t->host.refusal.why);
+	write_older(t);
+	stream(t);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	host_read_each(&t->host, t->first, STREAM);
+}
+
+/* While dirty blocks are renewed, what is written over them stays on the cache. */
+static void renewed_are_not_passed(struct over *t)
+{
+	if (kvp_pool_set(t->host.pool, KVP_T_RENEW_MARK, 60))
+		sim_fail("the mark cannot be set");
+	begin(t);
+	stream(t);
+	expect_intents(t, 0);
+	host_flush(&t->host);
+	host_read_each(&t->host, t->first, STREAM);
+}
+
 /* A parity1 counts the versions of a row in the order of the log: there the stream is logged. */
 static void parity_passes_none(struct over *t)
 {
@@ -411,19 +529,23 @@ static void over_main(void *arg)
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
 	t->first = t->start.second ? (u32)host_boundary(&t->start) + 4 : FIRST;
+	if (t->start.cache && (kvp_pool_set(t->host.pool, KVP_T_RENEW_MARK, 0) ||
+			       kvp_pool_set(t->host.pool, KVP_T_SEQ_CUTOFF_WRITE, STREAM * KVP_BLOCK_SIZE)))
+		sim_fail("a tunable cannot be set");
 	/* Versions wait until a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
 	t->cuts_from = disks.trace.nr;
 	t->run(t);
 	host_cache_check(&t->host);
-	for (i = 0; i < t->start.legs; i++)
+	for (i = 0; i < t->start.legs - t->start.cache; i++)
 		if (!kvp_leg_in_sync(host_leg(&t->host, i)))
 			t->crash.lost |= BIT(i);
 }
 
 static bool run_once(struct over *t, u64 seed)
 {
-	const struct base *base = t->start.second ? base_two(&t->start) :
+	const struct base *base = t->start.cache ? base_cache(&t->start) :
+			    t->start.second ? base_two(&t->start) :
 			    t->start.parity ? base_parity(t->start.legs, false) :
 					      base_pool(t->start.legs, false);
 	struct sim_config config;
@@ -431,7 +553,7 @@ static bool run_once(struct over *t, u64 seed)
 
 	oracle_copy(&t->o, &base->o);
 	t->crash = (struct crash){ .legs = base->legs, .second = base->second, .o = &t->o,
-				   .parity = base->parity };
+				   .parity = base->parity, .cache = t->start.cache };
 	t->positions = 0;
 	check_seed_config(&config, seed);
 	disks_begin(base->img, base->legs);
@@ -453,7 +575,7 @@ static void over(const char *what, void (*run)(struct over *t), const struct hos
 	u32 i;
 
 	snprintf(name, sizeof(name), "over:%s:%s",
-		 shape->parity ? "parity1" : shape->second ? "mirrors" :
+		 shape->cache ? "cache" : shape->parity ? "parity1" : shape->second ? "mirrors" :
 		 shape->legs > 1 ? "mirror" : "single", what);
 	if (!wanted(name))
 		return;
@@ -477,9 +599,28 @@ void run_over(void)
 		{ .legs = 2 }, { .legs = 1 }, { .legs = 4, .second = 2 },
 	};
 	static const struct host_start parity = { .legs = 3, .parity = true };
+	static const struct host_start cache = { .legs = 3, .cache = 1, .cache_dirty = WIDE_WINDOW };
 	u32 i;
 
 	over(NAMED(parity_passes_none), &parity);
+	over(NAMED(older_are_dropped), &cache);
+	over(NAMED(newer_is_only_buffered), &cache);
+	over(NAMED(torn_over_older), &cache);
+	over(NAMED(destage_beside_it), &cache);
+	over(NAMED(leg_dies_under_it), &cache);
+	over(NAMED(discard_is_only_buffered), &cache);
+	over(NAMED(destage_is_in_flight), &cache);
+	over(NAMED(many_older), &cache);
+	over(NAMED(several_older), &cache);
+	over(NAMED(zeros_are_older), &cache);
+	over(NAMED(stream_over_a_stream), &cache);
+	over(NAMED(homes_fail_under_it), &cache);
+	over(NAMED(log_comes_round), &cache);
+	over(NAMED(cache_dies_under_it), &cache);
+	over(NAMED(cache_dies_before_it), &cache);
+	over(NAMED(cache_dies_with_older_ones), &cache);
+	over(NAMED(mode_changes_under_it), &cache);
+	over(NAMED(renewed_are_not_passed), &cache);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		over(NAMED(older_are_dropped), &shapes[i]);
 		over(NAMED(newer_is_only_buffered), &shapes[i]);
