@@ -8,6 +8,7 @@
  * Lock order, outermost first:
  *
  *   pool->drain->lock          one change of the cache's mode at a time
+ *   pool->ahead->lock         one copy of the table ahead of a growth at a time
  *   pool->checkpoint_lock     one checkpoint at a time
  *   range locks               (core/range_lock.h: how to hold several)
  *   log->build_lock

@@ -33,7 +33,7 @@ bool kvp_block_missing(struct kvp_pool *pool, kvp_block_t block);
  * for memory, heals, and finds lost blocks. Context: process, waits for I/O; takes the stripe's
  * range lock.
  */
-int __must_check kvp_missing_read(struct kvp_pool *pool, kvp_block_t block, u32 nr, void (*give)(void *to,
-												 struct page *page), void *to);
+int __must_check kvp_missing_read(struct kvp_pool *pool, kvp_block_t block, u32 nr,
+				  void (*give)(void *to, struct page *page), void *to);
 
 #endif /* KVP_MISSING_H */

@@ -31,9 +31,9 @@
  * with -ETIMEDOUT, also later ones. So the start decides as if the leg had only errors. When it has
  * succeeded, a silent leg is recorded out, or the start is refused after all (leave_silent()):
  * writes that come late could overwrite newer ones. Legs that hang at the same time are silent at
- * the same time, whether the start has asked them or not (io/probe.h). After a refusal the leg may still be in sync. So
- * what comes late must be what was sent, as after a power cut: writes of a start have pages of the
- * flight, too.
+ * the same time, whether the start has asked them or not (io/probe.h). After a refusal the leg may
+ * still be in sync. So what comes late must be what was sent, as after a power cut: writes of a
+ * start have pages of the flight, too.
  *
  * Else only requests that the pool can do without are given up, so none of a leg in use. A read of a
  * vdev that has no leg to spare has no pages of its own: the sender waits for it. The same holds

@@ -133,7 +133,8 @@ static bool are_zeros(struct kvp_pool *pool, struct kvp_version *d, bool after)
  * places discards and direct writes do not meet: their blocks differ, and on a parity1 so do their
  * rows, as only whole stripes go by intent.
  */
-static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max, bool cache, bool passes)
+static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max, bool cache,
+		      bool passes)
 {
 	struct kvp_version *d = first;
 	u32 n = 0;

@@ -70,7 +70,8 @@ static bool is_still_there(const struct kvp_spilled_read *r, const struct kvp_sp
 {
 	struct kvp_spilled now;
 
-	return find(r->pool, p->block, &now) && now.lsn == p->lsn && READ_ONCE(r->pool->log_vdev) == r->v;
+	return find(r->pool, p->block, &now) && now.lsn == p->lsn &&
+	       READ_ONCE(r->pool->log_vdev) == r->v;
 }
 
 void kvp_spilled_free(struct kvp_spilled_read *r)

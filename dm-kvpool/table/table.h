@@ -451,7 +451,7 @@ struct kvp_table_page {
 };
 
 /**
- * kvp_table_next_page() - find the next table page of @v that changed, and copy it unless it is dirty
+ * kvp_table_next_page() - find the next table page of @v that changed; copy it if it is clean
  * @level: of the page
  * @own: a block of @v; receives the first block behind the page that was found
  * @since: era; pages whose newest change on disk is older are skipped. 0: none

@@ -661,7 +661,7 @@ struct spilled {
 	kvp_block_t end;
 };
 
-/* True if the block at @iter is spilled and was read together with others; @iter then moves behind it. */
+/* True if the block at @iter is spilled, and was read with others; @iter then moves behind it. */
 static bool read_spilled(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
 			 kvp_block_t block, struct spilled *s)
 {

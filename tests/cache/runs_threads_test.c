@@ -24,7 +24,7 @@ static struct kvp_runs runs;
 
 static struct stream {
 	u32 held;
-	u32 blocks;	/* by whoever holds it */
+	u32 blocks;	/* by the thread that holds it */
 } streams[STREAMS];
 
 struct thread {
