@@ -8,7 +8,7 @@
 #include "io/flight.h"
 #include "io/mirror.h"
 
-#define FLUSH_LEGS	16u	/* at once: what a stack has room for */
+#define FLUSH_LEGS	12u	/* at once: what a stack has room for, also with KASAN */
 #define STEP_BLOCKS	256u	/* 1 MiB: so much of a stream is read from one leg */
 /* requests that a stream's leg may have more than the least busy one */
 #define STREAM_AHEAD	32

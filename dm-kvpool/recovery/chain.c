@@ -49,6 +49,7 @@ struct kvp_recovery_chain {
 	u32 nr;				/* rows that wait for the next entry */
 	struct kvp_rec recs[KVP_ENTRY_MAX_DATA];
 	struct page *pages[KVP_ENTRY_MAX_DATA + 1];	/* [0]: the header's block */
+	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];		/* of the entry that is written */
 };
 
 void kvp_recovery_chain_free(struct kvp_recovery *rec)
@@ -135,10 +136,10 @@ static int say_complete(struct kvp_recovery *rec)
 static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
 	struct kvp_vdev *v = kvp_log_vdev(rec->pool, h->lsn);
-	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
+	struct kvp_io *ios = rec->chain->ios;
 	u32 i, taken = 0, needed;
 
-	memset(ios, 0, sizeof(ios));
+	memset(ios, 0, sizeof(rec->chain->ios));
 	/* No other entry is in flight, so the memory of any entry will do. */
 	needed = v->ops->lay(rec->pool->log, 0, v, h, rec->chain->pages, h->blocks, ios);
 	for (i = 0; i < v->nr_legs; i++) {

@@ -344,8 +344,8 @@ static void space_waits_for_the_superblock(struct scenario *s)
 	host_sleep(5000);
 	if (!disks_wait() || h->pool->log->head.lsn - tail < disks.log_blocks / 2)
 		sim_fail("no superblock is held up: the case was not set up");
-	if (h->pool->log->head.lsn - tail > disks.log_blocks)
-		sim_fail("the log goes on where a superblock would make it free that is not durable");
+	if (h->pool->log->tail != tail || h->pool->log->head.lsn - tail > disks.log_blocks)
+		sim_fail("space of the log is free before the superblock that says so is durable");
 	s->positions = 20;
 	release_all();
 	wait_for_completion(&s->flushed);
