@@ -251,6 +251,91 @@ static void bring_back(struct look *l)
 				 pool->legs[i].state);
 }
 
+/* Too few of one vdev: bits @legs on from @first. */
+static bool vdev_lost(u32 have, u32 first, u32 legs, bool parity)
+{
+	u32 mine = have >> first & (BIT(legs) - 1);
+
+	return hweight_long(mine) < (parity ? legs - 1 : 1);
+}
+
+/* True if a pool with only @others, less the lost ones, may lose anything. */
+static bool too_many(const struct crash *c, u32 others)
+{
+	u32 cache = c->legs - c->cache, first = cache - c->second, have = others & ~c->lost;
+
+	/*
+	 * Until the exchange, a single SSD may have the log that is needed; of parity1, all that
+	 * are left may.
+	 */
+	if (c->at < c->swaps_at && (!c->cache_parity || c->old_lost) && ~have >> cache & (BIT(c->cache) - 1))
+		return true;
+	/* With the power and the last SSD the log is lost, and --discard-log is not asked for here. */
+	if (c->cache && vdev_lost(have, cache, c->cache, c->cache_parity))
+		return true;
+
+	return vdev_lost(have, 0, first, c->parity) ||
+	       (c->second && vdev_lost(have, first, c->second, c->second_parity));
+}
+
+/*
+ * True if @disk has a superblock by which leg @i is out, and the one that replaces it in sync. What
+ * is acknowledged from then on is on that one alone.
+ */
+static bool calls_out(const struct look *l, u32 disk, u32 i)
+{
+	static struct kvp_disk_sb d;
+	static struct kvp_sb sb;
+	const struct image *img = &disks.img[disk];
+	struct kvp_why why;
+	u32 slot, b;
+
+	for (slot = 0; slot < 2 * KVP_SB_RING; slot++) {
+		u64 at = kvp_sb_slot_offset(img->blocks, slot & 1, slot / 2);
+
+		for (b = 0; b < KVP_SB_BLOCKS; b++)
+			image_read(img, (at >> KVP_BLOCK_SHIFT) + b, (u8 *)&d + b * KVP_BLOCK_SIZE);
+		if (!kvp_sb_decode(&d, at, img->blocks, &sb, &why) &&
+		    sb.leg_count == l->crash->legs && sb.legs[i].state != KVP_LEG_IN_SYNC &&
+		    kvp_place_taken(&sb, i))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True if the vdev has no source without the missing legs, since the leg that was replaced is out.
+ * A superblock of another leg must say so: the leg that leaves does not get it itself. It may not
+ * have been durable when the power went. But that cannot be told without the new leg.
+ */
+static bool has_left(const struct look *l)
+{
+	struct crash left = *l->crash;
+	u32 i, there = (BIT(left.legs) - 1) & ~l->start.missing;
+
+	left.lost |= left.leaves;
+	if (!left.leaves || !too_many(&left, there))
+		return false;
+	for (i = 0; i < left.legs; i++)
+		if ((there & ~left.leaves) >> i & 1 &&
+		    calls_out(l, host_disk(&l->start, i), __ffs(left.leaves)))
+			return true;
+	return false;
+}
+
+/* A refusal must be one that is allowed here, and be for that reason. */
+static void expect_refusal(const struct look *l)
+{
+	bool out = !l->may_refuse && has_left(l);
+
+	/*
+	 * A leg may have been recorded out by then, and no other leg have the blocks that it lacks.
+	 */
+	if ((!l->may_refuse && !out) ||
+	    ((out || l->crash->given_up) && !strstr(l->host.refusal.why, "in sync")))
+		sim_fail("start refused (%d): %s", l->refused, l->host.refusal.why);
+}
+
 static void look_main(void *arg)
 {
 	struct look *l = arg;
@@ -277,12 +362,7 @@ static void look_main(void *arg)
 	if (l->refused && (l->crash->at < l->crash->joins_at || l->crash->leaves_at))
 		l->refused = start_without_cache(l);
 	if (l->refused) {
-		/*
-		 * It may have been recorded out by then, and no other leg have the blocks that it
-		 * lacks.
-		 */
-		if (!l->may_refuse || (l->crash->given_up && !strstr(l->host.refusal.why, "in sync")))
-			sim_fail("start refused (%d): %s", l->refused, l->host.refusal.why);
+		expect_refusal(l);
 		return;
 	}
 	if (l->crash->at >= l->crash->grown_at &&
@@ -441,33 +521,6 @@ static u8 *seen_for_dump(const struct crash *c)
 }
 
 /* --- without legs -------------------------------------------------------------------- */
-
-/* Too few of one vdev: bits @legs on from @first. */
-static bool vdev_lost(u32 have, u32 first, u32 legs, bool parity)
-{
-	u32 mine = have >> first & (BIT(legs) - 1);
-
-	return hweight_long(mine) < (parity ? legs - 1 : 1);
-}
-
-/* True if a pool with only @others, less the lost ones, may lose anything. */
-static bool too_many(const struct crash *c, u32 others)
-{
-	u32 cache = c->legs - c->cache, first = cache - c->second, have = others & ~c->lost;
-
-	/*
-	 * Until the exchange, a single SSD may have the log that is needed; of parity1, all that
-	 * are left may.
-	 */
-	if (c->at < c->swaps_at && (!c->cache_parity || c->old_lost) && ~have >> cache & (BIT(c->cache) - 1))
-		return true;
-	/* With the power and the last SSD the log is lost, and --discard-log is not asked for here. */
-	if (c->cache && vdev_lost(have, cache, c->cache, c->cache_parity))
-		return true;
-
-	return vdev_lost(have, 0, first, c->parity) ||
-	       (c->second && vdev_lost(have, first, c->second, c->second_parity));
-}
 
 /* Without leg @i: by force, and then contents are allowed; or on its own, where that is safe. */
 static u32 check_without(const struct crash *c, u32 i, u8 *seen)
