@@ -369,7 +369,7 @@ static void look_main(void *arg)
 	    l->host.pool->sb->pool_blocks <= l->crash->grown_from)
 		sim_fail("the pool had grown, and has %llu blocks", l->host.pool->sb->pool_blocks);
 	l->started = disks.trace.nr;
-	l->host.ssds_lie = l->crash->rotten;
+	l->host.lying = l->crash->rotten;
 	l->written = l->host.pool->table->written;
 	l->poisoned = l->host.pool->table->poisoned;
 	l->torn = l->host.pool->recovery.torn_accepted;

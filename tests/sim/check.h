@@ -53,7 +53,7 @@ struct crash {
 	bool each_leg;		/* look at every image without each of the legs, too */
 	bool astray;		/* home writes were lost or went elsewhere, unnoticed: */
 				/* blocks in flight by intent may hold anything (R5) */
-	bool rotten;		/* an SSD has rotten blocks, not noticed yet */
+	u64 rotten;		/* bit per disk: has blocks with wrong contents, not noticed yet */
 	bool heal_allowed;	/* the scrub may find something: faults were about */
 };
 

@@ -28,7 +28,7 @@ struct host {
 	u32 spilled_tries, spilled_reads;	/* to read a block of the log with neighbours; that worked */
 	u32 seen;		/* by the first fault, until the pool had started */
 	bool stopped;
-	bool ssds_lie;		/* the SSD cache may not hold what was written there */
+	u64 lying;		/* bit per disk: an SSD that may not hold what was written there */
 	bool may_fail;		/* faults are about: errors are no failure of the test */
 	void (*quiesced)(struct host *h);	/* what happens once, before the next table */
 	/* What happens once, in the middle of the next read: */

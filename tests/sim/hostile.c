@@ -256,7 +256,7 @@ static void hostile_main(void *arg)
 		return;
 	}
 	hs->host.may_fail = true;
-	hs->host.ssds_lie = true;
+	hs->host.lying = ~0ull;
 	read_all(hs);
 	host_write(&hs->host, 5, 2, true);
 	host_stop(&hs->host);

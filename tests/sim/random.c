@@ -248,6 +248,18 @@ static void leave_and_return(struct run *r)
 		host_wait_resilver(h);
 }
 
+/* True of those that damage what the last leg holds, without a word. */
+static bool is_silent(enum trouble t)
+{
+	return t == TROUBLE_ROT || t == TROUBLE_LOST_WRITES || t == TROUBLE_MISDIRECTED;
+}
+
+/* The SSD that may not hold what was written there: the last leg, in the run and after a cut. */
+static u64 lying(const struct run *r)
+{
+	return r->start.cache && is_silent(r->trouble) ? BIT(r->start.legs - 1) : 0;
+}
+
 static void run_main(void *arg)
 {
 	struct run *r = arg;
@@ -260,10 +272,7 @@ static void run_main(void *arg)
 	if (r->trouble == TROUBLE_RETURNS && kvp_pool_set(r->host.pool, KVP_T_ONLINE_AUTO, 1))
 		sim_fail("online_auto cannot be set");
 	r->served = disks.trace.nr;
-	/* The last leg is one. */
-	r->host.ssds_lie = r->start.cache && (r->trouble == TROUBLE_LOST_WRITES ||
-					      r->trouble == TROUBLE_ROT ||
-					      r->trouble == TROUBLE_MISDIRECTED);
+	r->host.lying = lying(r);
 	/* So that versions are parked. */
 	if (r->start.cache && rng_chance(&r->rng, 700))
 		kvp_wbuf_set_limit(r->host.pool, 12 + rng_below(&r->rng, 60));
@@ -332,7 +341,7 @@ static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 	const struct base *base = r->start.cache ? base_cache(&r->start) :
 				  r->start.parity ? base_parity(legs, r->start.strict) :
 				  base_pool(legs, r->start.strict);
-	bool silent = r->trouble >= TROUBLE_ROT && r->trouble <= TROUBLE_MISDIRECTED;
+	bool silent = is_silent(r->trouble);
 	struct image img[MAX_DISKS];
 	struct sim_config config;
 	struct crash crash = { .legs = legs, .parity = base->parity, .cache = r->start.cache,
@@ -358,7 +367,7 @@ static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 	 */
 	crash.astray = r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_MISDIRECTED ||
 		       (r->trouble == TROUBLE_ROT && r->start.parity);
-	crash.rotten = r->start.cache && r->trouble == TROUBLE_ROT;
+	crash.rotten = lying(r);
 	crash.heal_allowed = silent || r->trouble == TROUBLE_BAD_SECTORS;
 	if (good)
 		good = !cut_sampled(name, &crash, r->served,

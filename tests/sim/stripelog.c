@@ -231,7 +231,7 @@ static void life_main(void *arg)
 	l->log_nonce = l->host.pool->log->nonce;
 	l->generations = l->host.pool->sb->generation_count;
 	kvp_admit_stop(l->host.pool);
-	l->host.ssds_lie = l->look;
+	l->host.lying = l->look ? ~0ull : 0;
 	if (l->look)
 		look_at_all(l);
 	if (l->live)
