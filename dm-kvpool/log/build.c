@@ -632,8 +632,8 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 }
 
 /*
- * True if the first version in the buffer can be appended now, with room left for the parity that
- * must come first.
+ * In a pool with a parity1: true if the first version in the buffer can be appended now, with room
+ * left for the parity that must come first.
  */
 static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 {
@@ -649,7 +649,7 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 		owed = owed_by(pool, d);
 	}
 	kvp_wbuf_unlock_lists(w);
-	return leaves_room(pool, budget, entry_blocks(pool, 1, data), owed);
+	return kvp_log_leaves_room(pool, budget, entry_blocks(pool, 1, data), owed);
 }
 
 /* The newest seq that a caller waits for. */
@@ -679,7 +679,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	WRITE_ONCE(log->full, true);
 	smp_mb();	/* pairs with the one in kvp_log_retire() */
 	cap = kvp_log_room(pool, want, &e->budget);
-	if (!cap || !first_leaves_room(pool, e->budget)) {
+	if (!cap || (kvp_log_may_owe(pool) && !first_leaves_room(pool, e->budget))) {
 		pool->log_client->destage(pool, true);
 		return false;
 	}

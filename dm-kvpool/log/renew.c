@@ -23,7 +23,7 @@ static bool is_closed(const struct kvp_pool *pool)
 	       test_bit(KVP_POOL_EMPTYING, &pool->flags);
 }
 
-bool kvp_log_may_renew(const struct kvp_pool *pool)
+bool kvp_log_of_cache_may_renew(const struct kvp_pool *pool)
 {
 	kvp_lsn_t tail = kvp_log_tail(pool->log);
 
@@ -31,14 +31,14 @@ bool kvp_log_may_renew(const struct kvp_pool *pool)
 	       READ_ONCE(pool->log->renew_stuck) != kvp_lsn_add(tail, 1);
 }
 
-bool kvp_log_renews(const struct kvp_pool *pool)
+bool kvp_log_of_cache_renews(const struct kvp_pool *pool)
 {
 	return kvp_log_may_renew(pool) &&
 	       kvp_renew_pays(kvp_log_window(pool->log_vdev->g), mark_of(pool),
 			      kvp_wbuf_live(pool->wbuf));
 }
 
-u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
+u64 kvp_log_of_cache_fullness(const struct kvp_pool *pool, u64 most)
 {
 	if (!kvp_log_renews(pool))
 		return kvp_log_taken(pool, most);

@@ -13,19 +13,34 @@
 
 #include <linux/types.h>
 
+#include "core/core.h"
 #include "format/format.h"
+#include "log/log.h"
 
-struct kvp_pool;
+/* Of a log on a cache: the functions without "of_cache" ask for that first. */
+bool kvp_log_of_cache_renews(const struct kvp_pool *pool);
+bool kvp_log_of_cache_may_renew(const struct kvp_pool *pool);
+u64 kvp_log_of_cache_fullness(const struct kvp_pool *pool, u64 most);
 
 /**
  * kvp_log_renews() - true if renewal makes space in the log, and destage need not
  *
- * False while the log is closed, above the mark, or if renewal does not get on. Any context.
+ * False without a cache, while the log is closed, above the mark, or if renewal does not get on. Any
+ * context.
  */
-bool kvp_log_renews(const struct kvp_pool *pool);
+static inline bool kvp_log_renews(const struct kvp_pool *pool)
+{
+	return kvp_pool_logs_on_cache(pool) && kvp_log_of_cache_renews(pool);
+}
 
-/** kvp_log_may_renew() - true if they are, or would be if less were dirty. Context: any. */
-bool kvp_log_may_renew(const struct kvp_pool *pool);
+/**
+ * kvp_log_may_renew() - true if kvp_log_renews(), or if it would be true with less dirty. Context:
+ * any.
+ */
+static inline bool kvp_log_may_renew(const struct kvp_pool *pool)
+{
+	return kvp_pool_logs_on_cache(pool) && kvp_log_of_cache_may_renew(pool);
+}
 
 /**
  * kvp_log_streams_pass() - true if a stream should go home by intent over dirty blocks of a cache
@@ -39,7 +54,11 @@ bool kvp_log_streams_pass(const struct kvp_pool *pool);
  *
  * Return: blocks, of @most, which is kvp_log_limit_empty(). Any context.
  */
-u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most);
+static inline u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
+{
+	return kvp_pool_logs_on_cache(pool) ? kvp_log_of_cache_fullness(pool, most) :
+					      kvp_log_taken(pool, most);
+}
 
 /**
  * kvp_log_clean_limit() - so many blocks of the log may be in use when a clean one enters

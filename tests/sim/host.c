@@ -518,8 +518,12 @@ static int finish_write(struct host *h, u64 block, u32 count, bool fua, u64 mark
 /* R7: a parity1 that lacks a leg logs everything, and so does one that is strict. */
 static bool whole_stripes_may_bypass(struct host *h, u64 block)
 {
-	const struct kvp_vdev *v = kvp_locate(h->pool, block).v;
+	const struct kvp_vdev *v;
 
+	/* The trip of a write to a mirror has no call that the engine would not make. */
+	if (!h->pool->widest_row)
+		return false;
+	v = kvp_locate(h->pool, block).v;
 	return kvp_is_parity1(v->g) && !READ_ONCE(h->pool->tunables[KVP_T_STRICT]) &&
 	       kvp_vdev_usable(v) == v->nr_legs;
 }
