@@ -42,8 +42,8 @@ void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block, u32 count)
 	u64 last = (first + count - 1) >> KVP_ADMIT_REGION_SHIFT;
 
 	/* A full barrier on both sides: the entries before; the index, and the buffer, after. */
-	for (; kvp_admit_in_use(pool->fill) && region <= last; region++)
-		atomic_inc_return(count_of(pool->fill, kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
+	for (; kvp_admit_in_use(pool->admission) && region <= last; region++)
+		atomic_inc_return(count_of(pool->admission, kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
 }
 
 /* Counts only grow: the sum is the same if and only if all of them are. */
@@ -78,7 +78,7 @@ bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32
 			struct kvp_admit_plan *plan)
 {
 	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]) >> KVP_BLOCK_SHIFT;
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	bool fills;
 
 	if (READ_ONCE(f->stopped))
@@ -117,7 +117,7 @@ static u32 budget(const struct kvp_pool *pool)
 
 static bool __admitted(struct kvp_pool *pool, kvp_block_t block, u32 ask)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_ssd_state st = {
 		.now = ktime_get_seconds(),
 		.unused = kvp_scache_unused(pool),
@@ -170,7 +170,7 @@ static void give_back(struct kvp_admission *f, struct kvp_candidate *c)
 
 static struct kvp_candidate *take_free(struct kvp_pool *pool, kvp_block_t block, u32 ask)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -193,7 +193,7 @@ static struct kvp_candidate *take_free(struct kvp_pool *pool, kvp_block_t block,
 struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
 				     const struct kvp_admit_plan *plan)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	u32 changes = (u32)atomic_read(count_of(f, block));
 	struct kvp_candidate *c;
 
@@ -223,7 +223,7 @@ struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
 
 u32 kvp_admit_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n, bool *keep)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_ssd_state st = { .now = ktime_get_seconds() };
 	unsigned long flags;
 	u32 kept;
@@ -237,7 +237,7 @@ u32 kvp_admit_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n
 
 struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct kvp_index_entry *e)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -264,12 +264,12 @@ struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct 
 
 void kvp_admit_drop(struct kvp_pool *pool, struct kvp_candidate *c)
 {
-	give_back(pool->fill, c);
+	give_back(pool->admission, c);
 }
 
 void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 
 	c->crc = crc;
 	/* Counted first: what is taken from the list has been counted. */
@@ -282,7 +282,7 @@ void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 
 void kvp_admit_kick(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	u32 waiting;
 
 	if (!kvp_admit_in_use(f))
@@ -304,7 +304,7 @@ void kvp_admit_kick(struct kvp_pool *pool)
 /* True if nothing may be appended, now and for some time. */
 static bool log_is_closed(struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->fill->stopped) || kvp_pool_faulted(pool) ||
+	return READ_ONCE(pool->admission->stopped) || kvp_pool_faulted(pool) ||
 	       kvp_log_is_closed(pool->log) || !kvp_scache_asked(pool, 1);
 }
 
@@ -312,7 +312,7 @@ static bool log_is_closed(struct kvp_pool *pool)
 static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
 {
 	/* the version may still be in the buffer */
-	return (u32)atomic_read(count_of(pool->fill, c->block)) == c->changes &&
+	return (u32)atomic_read(count_of(pool->admission, c->block)) == c->changes &&
 	       (c->written || !kvp_wbuf_any(pool, c->block, 1));
 }
 
@@ -322,7 +322,7 @@ static void refuse_all(struct kvp_pool *pool, struct list_head *list)
 
 	list_for_each_entry(c, list, list)
 		refuse_one(pool, KVP_ADMIT_LOG, c);
-	give_all_back(pool->fill, list, false);
+	give_all_back(pool->admission, list, false);
 }
 
 /*
@@ -373,7 +373,7 @@ static u32 take_some(struct kvp_admission *f, struct list_head *to, u32 most)
  */
 static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	u32 n = 0, most = most_of_entry(pool), some;
 	struct kvp_candidate *c, *next;
 	LIST_HEAD(these);
@@ -411,7 +411,7 @@ static void put_back(struct kvp_admission *f, struct list_head *taken, u32 n)
 static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *taken, u32 n)
 {
 	struct kvp_log_at none = { 0, 0 };
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -488,7 +488,7 @@ static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 /* No request waits for the write, so it has no FUA. Caller holds build_lock. */
 static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	u32 i = 0;
 
@@ -514,7 +514,7 @@ static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
  */
 static bool ring_taken(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	bool taken = false, failed = false;
 	u32 i;
 
@@ -553,7 +553,7 @@ static void ring_work(struct work_struct *work)
 
 void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -600,7 +600,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	if (log_is_closed(pool))
 		return NEVER;
 	if (pool->log_vdev != pool->scache->v) {
-		if (pool->fill->busy || !kvp_rebuild_claimed(pool))
+		if (pool->admission->busy || !kvp_rebuild_claimed(pool))
 			return LATER;
 		send_to_ring(pool, taken, n);
 		return SENT;
@@ -608,7 +608,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	if (!kvp_log_has_spare(pool, blocks))
 		return NEVER;
 	e = kvp_log_free_entry(log);
-	if (!e || pool->fill->busy || kvp_log_is_wanted(pool))
+	if (!e || pool->admission->busy || kvp_log_is_wanted(pool))
 		return LATER;
 	/* kvp_log_room() leaves a segment with too few blocks, up to 32. */
 	if (kvp_log_room(pool, blocks, &budget) < blocks)
@@ -620,7 +620,7 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 /* Tell the policy how much the index holds; once a second. */
 static void count_index(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_index_count count;
 	unsigned long flags;
 	u64 now = ktime_get_seconds();
@@ -685,7 +685,7 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, kvp_lsn_
 	struct kvp_index_entry x = {
 		.key = kvp_block_nr(c->block), .crc = c->crc, .meta = c->meta,
 	};
-	const atomic_t *changes = count_of(pool->fill, c->block);
+	const atomic_t *changes = count_of(pool->admission, c->block);
 	bool again = c->from != KVP_FROM_HOME;
 	int ret = -ESTALE;
 
@@ -706,7 +706,7 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, kvp_lsn_
 /* The sent blocks lie from @lsn on: in the log as the payload of @e, or in the ring. */
 static void enter_sent(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_entry_io *e)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	LIST_HEAD(sent);
 	u32 i = 0, legs = kvp_ring_legs(pool->scache->v->g);
@@ -728,7 +728,7 @@ void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
 
 void kvp_admit_failed(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	LIST_HEAD(sent);
 
 	take_sent(f, &sent);
@@ -740,7 +740,7 @@ void kvp_admit_failed(struct kvp_pool *pool)
 
 void kvp_admit_stop(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	LIST_HEAD(waiting);
 
 	if (!kvp_admit_in_use(f))
@@ -755,7 +755,7 @@ void kvp_admit_stop(struct kvp_pool *pool)
 
 void kvp_admit_unstop(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->fill->stopped, false);
+	WRITE_ONCE(pool->admission->stopped, false);
 }
 
 static int alloc_policy(struct kvp_pool *pool)
@@ -767,13 +767,13 @@ static int alloc_policy(struct kvp_pool *pool)
 	 */
 	gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 
-	return kvp_ssd_init(&pool->fill->policy, s->blocks, s->v->g->segment_blocks, budget(pool),
+	return kvp_ssd_init(&pool->admission->policy, s->blocks, s->v->g->segment_blocks, budget(pool),
 			    ktime_get_seconds(), get_random_u64(), gfp);
 }
 
 int kvp_admit_start(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *candidates;
 	u32 i;
 
@@ -808,7 +808,7 @@ int kvp_admit_start(struct kvp_pool *pool)
 
 void kvp_admit_exit(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	u32 i;
 
 	if (!kvp_admit_in_use(f))
@@ -827,7 +827,7 @@ void kvp_admit_exit(struct kvp_pool *pool)
 
 u64 kvp_admit_bytes(const struct kvp_pool *pool)
 {
-	const struct kvp_admission *f = pool->fill;
+	const struct kvp_admission *f = pool->admission;
 	u64 bytes = 0;
 	u32 i;
 
@@ -843,7 +843,7 @@ u64 kvp_admit_bytes(const struct kvp_pool *pool)
 
 const char *kvp_admit_check(struct kvp_pool *pool)
 {
-	struct kvp_admission *f = pool->fill;
+	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	u32 n = 0;
 

@@ -166,7 +166,8 @@ bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32
 static inline bool kvp_admit_plan(struct kvp_pool *pool, kvp_block_t first, u32 count, u32 ask,
 				  struct kvp_admit_plan *plan)
 {
-	return kvp_admit_in_use(pool->fill) && kvp_admit_consider(pool, first, count, ask, plan);
+	return kvp_admit_in_use(pool->admission) &&
+	       kvp_admit_consider(pool, first, count, ask, plan);
 }
 
 /**

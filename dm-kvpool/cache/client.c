@@ -16,12 +16,12 @@ static void moved_on(struct kvp_pool *pool)
 
 static bool clean_waits(const struct kvp_pool *pool)
 {
-	return kvp_admit_waiting(pool->fill);
+	return kvp_admit_waiting(pool->admission);
 }
 
 static bool clean_on_its_way(const struct kvp_pool *pool)
 {
-	return kvp_admit_busy(pool->fill);
+	return kvp_admit_busy(pool->admission);
 }
 
 static kvp_lsn_t passed(const struct kvp_pool *pool)

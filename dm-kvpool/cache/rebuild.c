@@ -45,7 +45,7 @@ static u32 segment(const struct kvp_pool *pool)
  */
 static bool is_ring(const struct kvp_pool *pool)
 {
-	return READ_ONCE(pool->warm->ring) || READ_ONCE(pool->log_vdev) != pool->scache->v;
+	return READ_ONCE(pool->rebuild->ring) || READ_ONCE(pool->log_vdev) != pool->scache->v;
 }
 
 /* The number of blocks of a segment that its summary may name. */
@@ -61,7 +61,7 @@ static const u8 *uuid_of(const struct kvp_pool *pool, const struct kvp_leg *leg)
 
 u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
 {
-	return in_use(pool->warm) ? READ_ONCE(pool->warm->eras[place / segment(pool)]) : 0;
+	return in_use(pool->rebuild) ? READ_ONCE(pool->rebuild->eras[place / segment(pool)]) : 0;
 }
 
 /* --- writing -------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
  */
 static bool summarise(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 	u32 n, i, first = kvp_scache_place(pool, lsn), found = 0, most;
 	kvp_lsn_t end = READ_ONCE(pool->scache->wiped);
 
@@ -129,7 +129,7 @@ static void write_copy(struct kvp_pool *pool, kvp_lsn_t lsn, u32 copy)
 {
 	struct kvp_place at = kvp_summary_place(geometry(pool), lsn, copy);
 	struct kvp_leg *leg = &pool->scache->v->legs[at.leg];
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 	struct kvp_io io = {
 		.leg = leg,
 		.op = KVP_IO_WRITE_FUA,
@@ -184,26 +184,26 @@ static u64 whole_segments(const struct kvp_pool *pool, const kvp_lsn_t *at, kvp_
 
 static u64 left_segments(const struct kvp_pool *pool)
 {
-	return whole_segments(pool, &pool->warm->left, left_until(pool));
+	return whole_segments(pool, &pool->rebuild->left, left_until(pool));
 }
 
 static u64 home_segments(const struct kvp_pool *pool)
 {
-	return whole_segments(pool, &pool->warm->home,
-			      kvp_lsn_first(left_until(pool), READ_ONCE(pool->warm->settled)));
+	return whole_segments(pool, &pool->rebuild->home,
+			      kvp_lsn_first(left_until(pool), READ_ONCE(pool->rebuild->all_home)));
 }
 
 /* The next segment to write a summary of; NULL: it is not time for any. */
 static kvp_lsn_t *next_to_seal(struct kvp_pool *pool)
 {
 	if (left_segments(pool))
-		return &pool->warm->left;
-	return home_segments(pool) ? &pool->warm->home : NULL;
+		return &pool->rebuild->left;
+	return home_segments(pool) ? &pool->rebuild->home : NULL;
 }
 
 u64 kvp_rebuild_unsealed(const struct kvp_pool *pool)
 {
-	return in_use(pool->warm) ? left_segments(pool) + home_segments(pool) : 0;
+	return in_use(pool->rebuild) ? left_segments(pool) + home_segments(pool) : 0;
 }
 
 static void seal_work(struct work_struct *work)
@@ -219,7 +219,7 @@ static void seal_work(struct work_struct *work)
 		at = next_to_seal(pool);
 		if (!at)
 			return;
-		smp_rmb();	/* the settled lsn comes with its era: kvp_rebuild_checkpointed() */
+		smp_rmb();	/* all_home comes with its era: kvp_rebuild_checkpointed() */
 		era = READ_ONCE(w->era);
 		if (!kvp_table_end_era(pool->table, era, false)) {
 			queue_delayed_work(pool->scrub_wq, &w->seal_work, HZ);
@@ -235,7 +235,7 @@ static void seal_work(struct work_struct *work)
 
 void kvp_rebuild_kick(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 
 	if (in_use(w) && !READ_ONCE(w->stopped) && next_to_seal(pool))
 		queue_delayed_work(pool->scrub_wq, &w->seal_work, 0);
@@ -244,7 +244,7 @@ void kvp_rebuild_kick(struct kvp_pool *pool)
 void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 			      const struct kvp_log_mark *tail)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
 	/* no entry below the new tail is of a later era */
@@ -253,15 +253,15 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 	if (!in_use(w))
 		return;
 	if (kvp_log_begins_anew(pool->log) || is_ring(pool))
-		WRITE_ONCE(w->settled, passed);
+		WRITE_ONCE(w->all_home, passed);
 	else if (tail)
-		WRITE_ONCE(w->settled, tail->lsn);
+		WRITE_ONCE(w->all_home, tail->lsn);
 	kvp_rebuild_kick(pool);
 }
 
 void kvp_rebuild_jumped(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 
 	kvp_log_assert_build(pool->log);
 	WRITE_ONCE(w->ring, pool->log_vdev != pool->scache->v);
@@ -271,9 +271,9 @@ void kvp_rebuild_jumped(struct kvp_pool *pool, kvp_lsn_t lsn)
 	WRITE_ONCE(w->home, lsn);
 }
 
-void kvp_rebuild_settle(struct kvp_pool *pool)
+void kvp_rebuild_write_rest(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 	u32 era = READ_ONCE(w->era);
 	kvp_lsn_t lsn, end;
 
@@ -330,7 +330,7 @@ static struct kvp_leg *choose_leg(const struct kvp_pool *pool, kvp_lsn_t lsn, kv
  */
 static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, kvp_lsn_t next)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 	struct kvp_leg **legs = b->legs;
 	struct kvp_io *ios = b->ios;
 	u32 n;
@@ -374,7 +374,7 @@ static void end_some(struct kvp_rebuild_batch *b)
 
 static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, kvp_lsn_t lsn)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 
 	return kvp_summary_valid(read_summary(w, i), pool->sb->nonce, uuid_of(pool, leg), lsn, w->most);
 }
@@ -398,7 +398,7 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, kvp_lsn
 			.background = true,
 			.block = at.block,
 			.nr = KVP_SUMMARY_BLOCKS,
-			.pages = &pool->warm->in_pages[i * KVP_SUMMARY_BLOCKS],
+			.pages = &pool->rebuild->in_pages[i * KVP_SUMMARY_BLOCKS],
 		};
 
 		if (io.leg != leg && kvp_leg_in_sync(io.leg) && !kvp_io_sync(&io) &&
@@ -412,7 +412,7 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, kvp_lsn
 static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, kvp_lsn_t lsn)
 {
 	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = summarised(pool);
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 	struct kvp_index_entry e[CHUNK];
 	struct kvp_summary_rec r;
 	int kept;
@@ -444,7 +444,7 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
  */
 static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *b)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 	u32 i;
 
 	for (i = 0; i < b->nr; i++) {
@@ -462,7 +462,7 @@ static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *
 /* Restore all that are left, unless it is stopped; false: it was. */
 static bool restore_all(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 	struct kvp_rebuild_batch *now = w->batches, *then = now + 1;
 	bool good = true;
 
@@ -499,7 +499,7 @@ static void restore_work(struct work_struct *work)
 
 bool kvp_rebuild_claimed(const struct kvp_pool *pool)
 {
-	return !kvp_lsn_before(READ_ONCE(pool->warm->claimed),
+	return !kvp_lsn_before(READ_ONCE(pool->rebuild->claimed),
 			       kvp_lsn_add(READ_ONCE(pool->scache->wiped), 2 * segment(pool)));
 }
 
@@ -518,7 +518,7 @@ bool kvp_rebuild_claim(struct kvp_pool *pool)
 	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, claim);
 	ret = kvp_sb_commit(pool);
 	if (!ret)
-		WRITE_ONCE(pool->warm->claimed, claim);
+		WRITE_ONCE(pool->rebuild->claimed, claim);
 	mutex_unlock(&pool->sb_lock);
 	return !ret;
 }
@@ -548,7 +548,7 @@ static void free_all(struct kvp_rebuild *w, u32 *eras)
 
 int kvp_rebuild_start(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 	struct kvp_scache *s = pool->scache;
 	u32 *eras;
 
@@ -587,7 +587,7 @@ int kvp_rebuild_start(struct kvp_pool *pool)
 
 u64 kvp_rebuild_bytes(const struct kvp_pool *pool)
 {
-	const struct kvp_rebuild *w = pool->warm;
+	const struct kvp_rebuild *w = pool->rebuild;
 
 	if (!in_use(w))
 		return 0;
@@ -597,7 +597,7 @@ u64 kvp_rebuild_bytes(const struct kvp_pool *pool)
 
 void kvp_rebuild_stop(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 
 	if (!in_use(w))
 		return;
@@ -608,7 +608,7 @@ void kvp_rebuild_stop(struct kvp_pool *pool)
 
 void kvp_rebuild_unstop(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 
 	if (!in_use(w))
 		return;
@@ -620,7 +620,7 @@ void kvp_rebuild_unstop(struct kvp_pool *pool)
 
 void kvp_rebuild_exit(struct kvp_pool *pool)
 {
-	struct kvp_rebuild *w = pool->warm;
+	struct kvp_rebuild *w = pool->rebuild;
 
 	if (!in_use(w))
 		return;

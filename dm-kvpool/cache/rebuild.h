@@ -54,7 +54,7 @@ struct page;
  * @most: no summary that was written before the start names an era above this
  * @left, @home: the next segments to summarise, because the log has left them, because they are
  *	home; as @out
- * @settled: all that lies below this lsn was home at the last checkpoint
+ * @all_home: all that lies below this lsn was home at the last checkpoint
  * @claimed: lsn up to which the ring may write: a durable superblock says so
  * @era: of the newest checkpoint that is durable
  * @ring: the log is elsewhere, or about to come
@@ -72,7 +72,7 @@ struct kvp_rebuild {
 	struct kvp_rebuild_batch *batches;
 	struct page *in_pages[2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS], *out_pages[KVP_SUMMARY_BLOCKS];
 	struct kvp_index_entry *live;
-	kvp_lsn_t next, left, home, settled, claimed;
+	kvp_lsn_t next, left, home, all_home, claimed;
 	u32 era, most;
 	bool ring, stopped, restoring;
 	u64 restored, summaries, ms;
@@ -100,12 +100,12 @@ void kvp_rebuild_stop(struct kvp_pool *pool);
 void kvp_rebuild_unstop(struct kvp_pool *pool);
 
 /**
- * kvp_rebuild_settle() - write the summaries that are left, also of the segment that the log is in
+ * kvp_rebuild_write_rest() - write the summaries that are left, also of the log's present segment
  *
  * Call it after kvp_rebuild_stop(), when nothing is in flight, and nothing changes. Context:
  * process, waits for I/O.
  */
-void kvp_rebuild_settle(struct kvp_pool *pool);
+void kvp_rebuild_write_rest(struct kvp_pool *pool);
 
 /** kvp_rebuild_kick() - the log has gone on: write summaries, if it is time. Any context. */
 void kvp_rebuild_kick(struct kvp_pool *pool);

@@ -26,7 +26,7 @@ static bool log_is_there(const struct kvp_pool *pool)
 /* True if blocks may be written again, by the log, or by the ring of a cache without it. */
 static bool may_be_asked(const struct kvp_pool *pool)
 {
-	return !READ_ONCE(pool->fill->stopped) && kvp_scache_asked(pool, 1);
+	return !READ_ONCE(pool->admission->stopped) && kvp_scache_asked(pool, 1);
 }
 
 /* The position where the cache is written next. */
@@ -137,7 +137,7 @@ int kvp_reinsert_start(struct kvp_pool *pool)
 	struct kvp_reinsert *r = pool->reinsert;
 	struct kvp_index_entry *e;
 
-	if (!pool->fill->candidates || in_use(r))
+	if (!pool->admission->candidates || in_use(r))
 		return 0;
 	r->pool = pool;
 	INIT_WORK(&r->work, reinsert_work);

@@ -86,7 +86,7 @@ static kvp_lsn_t may_be_torn(const struct kvp_pool *pool, kvp_lsn_t head)
 	kvp_lsn_t most = most_written(pool), in_flight;
 
 	in_flight = kvp_lsn_add(head, KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept));
-	return kvp_lsn_last(head, kvp_log_may_owe(pool) ? most : kvp_lsn_first(most, in_flight));
+	return kvp_lsn_last(head, kvp_log_reserves(pool) ? most : kvp_lsn_first(most, in_flight));
 }
 
 /*

@@ -300,7 +300,7 @@ struct kvp_pool {
 	/* What operations of the vdevs say, all together: kvp_vdevs_init(). */
 	u32 nr_by_rows;			/* vdevs with data that go home by rows */
 	u32 widest_row;			/* legs of the longest row; 0: there are no rows */
-	u32 most_owed;			/* rows of parity that a record may owe the log */
+	u32 most_reserved;		/* rows of parity that the log reserves for a record */
 	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	atomic_t failure;		/* bits of enum kvp_fail_reason; only of core/failure.c */
@@ -330,8 +330,8 @@ struct kvp_pool {
 	struct kvp_throttle *throttle;
 	struct kvp_speed *speed;	/* at which versions go home */
 	struct kvp_reinsert *reinsert;
-	struct kvp_rebuild *warm;
-	struct kvp_admission *fill;		/* of blocks that are read from home, to @scache */
+	struct kvp_rebuild *rebuild;
+	struct kvp_admission *admission;	/* of blocks that are read from home, to @scache */
 	struct kvp_log *log;
 	struct kvp_table *table;
 	struct kvp_ssdcopies *ssdcopies;	/* of its pages */
@@ -352,7 +352,7 @@ struct kvp_pool {
 	struct work_struct members_work, poison_work;
 
 	struct workqueue_struct *commit_wq;	/* commit, post, flush: must not wait for destage */
-	struct workqueue_struct *work_wq;	/* destage, bypass, members, events */
+	struct workqueue_struct *work_wq;	/* destage, direct writes, members, events */
 	struct workqueue_struct *scrub_wq;	/* scrub, which must never delay those */
 
 	struct kvp_flights *flights;		/* requests that legs have */

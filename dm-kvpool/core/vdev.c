@@ -12,7 +12,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 	pool->nr_with_data = 0;
 	pool->nr_by_rows = 0;
 	pool->widest_row = 0;
-	pool->most_owed = 0;
+	pool->most_reserved = 0;
 	pool->cache_client = NULL;
 	pool->max_legs = 0;
 	pool->max_chunk = 0;
@@ -30,7 +30,7 @@ void kvp_vdevs_init(struct kvp_pool *pool)
 		root += v->ops->join(pool, v);
 		pool->nr_by_rows += v->ops->row_legs(v) > 0;
 		pool->widest_row = max(pool->widest_row, v->ops->row_legs(v));
-		pool->most_owed = max(pool->most_owed, v->ops->owes(v));
+		pool->most_reserved = max(pool->most_reserved, v->ops->reserves(v));
 		pool->max_legs = max(pool->max_legs, v->nr_legs);
 		pool->max_chunk = max(pool->max_chunk, v->g->chunk_blocks);
 		for (k = 0; k < v->nr_legs; k++)

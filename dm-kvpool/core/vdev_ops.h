@@ -65,7 +65,8 @@ struct page;
  * @only_log_leg: the one leg that has the log's block at @at; NULL: others have it too. Context:
  *	any.
  * @read_spilled: kvp_spill_read()
- * @owes: rows whose parity must be in the log before a record of one block goes home. Context: any.
+ * @reserves: rows whose parity must be in the log before a record of one block goes home. Any
+ *	context.
  *
  * The table:
  * @row_is_empty: for an unwritten block: true if its row is unwritten, too. Context: process.
@@ -120,7 +121,7 @@ struct kvp_vdev_ops {
 
 	u32 (*may_be_direct)(const struct kvp_vdev *v, kvp_vblock_t block, u32 n);
 	u32 (*slice)(const struct kvp_vdev *v);
-	u32 (*owes)(const struct kvp_vdev *v);
+	u32 (*reserves)(const struct kvp_vdev *v);
 	u32 (*lay)(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
 		   const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios);
 	void (*place_payload)(const struct kvp_vdev *v, struct kvp_entry_io *e);

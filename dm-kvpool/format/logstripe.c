@@ -75,11 +75,11 @@ struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, kvp_lsn_t lsn)
 	return (struct kvp_place){ (u32)(at % legs), kvp_lblock(at / legs) };
 }
 
-u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed)
+u64 kvp_log_reserve(const struct kvp_geometry *g, u32 reserved)
 {
 	/* An entry may hold one row only, and must not cross the end of a segment. */
 	u32 least = kvp_log_entry_blocks(g, 1, 1), left = least + kvp_log_kept(g);
-	u64 blocks = (u64)least * owed;
+	u64 blocks = (u64)least * reserved;
 
 	/* A recovery begins its chain with a segment. */
 	return blocks + left * (blocks / (g->segment_blocks - left) + 1) + g->segment_blocks;

@@ -133,10 +133,10 @@ static inline u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blo
 }
 
 /**
- * kvp_log_reserve() - blocks of the log of @g to be left free for the parity of @owed rows, by
+ * kvp_log_reserve() - blocks of the log of @g to be left free for the parity of @reserved rows, by
  * destage or a recovery
  */
-u64 kvp_log_reserve(const struct kvp_geometry *g, u32 owed);
+u64 kvp_log_reserve(const struct kvp_geometry *g, u32 reserved);
 
 /** kvp_log_entry_most() - the most payload for which an entry with so long a header takes at most @room lsns there */
 u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room);

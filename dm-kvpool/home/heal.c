@@ -14,7 +14,7 @@
  *    after leg, and an SSD if no leg has it; in a parity1, kvp_row_home_read() (row.c) does.
  * 4. heal_copies() rewrites bad copies with the good one.
  * 5. Without a good one, kvp_copies_lose() marks the block lost, unless a silent leg may have it.
- * 6. Before the answer, kvp_poison_settle() makes that durable, without the lock.
+ * 6. Before the answer, kvp_poison_make_durable() makes that durable, without the lock.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -221,7 +221,7 @@ int kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page, s
  * durable meanwhile, and this one was dropped: then the log has come round to its place, and no SSD
  * is at fault.
  */
-static bool still_parked(struct kvp_pool *pool, const struct kvp_spilled *at)
+static bool still_spilled(struct kvp_pool *pool, const struct kvp_spilled *at)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, at->block);
 	bool same = d && !d->zero && !d->page && kvp_lsn_add(d->lsn, d->payload) == at->lsn;
@@ -239,25 +239,25 @@ static int read_buffered(struct kvp_pool *pool, kvp_block_t block, struct page *
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, block);
 	struct kvp_spilled at;
-	bool zero, parked;
+	bool zero, spilled;
 	int ret;
 
 	if (!d && !kvp_wbuf_in_hole(pool, block))
 		return -ENOENT;
 	zero = !d || d->zero;
-	parked = !zero && !d->page;
+	spilled = !zero && !d->page;
 	if (zero)
 		clear_page(page_address(page));
-	else if (!parked)
+	else if (!spilled)
 		memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
 	else
 		at = (struct kvp_spilled){ block, kvp_lsn_add(d->lsn, d->payload), d->crc, d->row };
 	if (d)
 		kvp_wbuf_unlock(pool, block);
-	if (!parked)
+	if (!spilled)
 		return 0;
 	ret = kvp_spill_read(pool, &at, page, NULL);
-	return ret && ret != -ENOMEM && !still_parked(pool, &at) ? -EAGAIN : ret;
+	return ret && ret != -ENOMEM && !still_spilled(pool, &at) ? -EAGAIN : ret;
 }
 
 void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, kvp_block_t block)
@@ -297,7 +297,7 @@ int kvp_block_read(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 	 * loss first.
 	 */
 	if (ret == -EBADMSG || ret == -ENODATA)
-		kvp_poison_settle(pool);
+		kvp_poison_make_durable(pool);
 	if (ret == -EBADMSG || ret == -ENODATA)
 		return -EBADMSG;
 	return ret ? -EIO : 0;

@@ -25,7 +25,7 @@ void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, kvp_block_t 
  * Caller holds the lock of kvp_block_lock() and has looked into the buffer. Return: 0; -ENODATA:
  * poisoned; -EIO: some leg does not answer and no other has the block; -ENOMEM: try again, nothing
  * is known (with @spare: not of every copy); -EBADMSG: no copy verifies, and the block is poisoned
- * now. The caller releases the lock, and calls kvp_poison_settle() before it answers.
+ * now. The caller releases the lock, and calls kvp_poison_make_durable() before it answers.
  */
 int __must_check kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page,
 			       struct page *spare);

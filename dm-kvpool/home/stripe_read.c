@@ -284,7 +284,7 @@ static int make_stripe(const struct make *m)
  * True if no write to these rows was going home since the beginning. Such a version would still be
  * in the buffer, or its entry would have changed before it left the buffer.
  */
-static bool settled(const struct kvp_stripe_read *s)
+static bool undisturbed(const struct kvp_stripe_read *s)
 {
 	if (rows_change(s))
 		return false;
@@ -308,5 +308,5 @@ int kvp_stripe_read_make(const struct kvp_stripe_read *s,
 		made += n;
 	}
 	/* Last, since the entries that were used must not have changed either. */
-	return settled(s) ? made : -EAGAIN;
+	return undisturbed(s) ? made : -EAGAIN;
 }

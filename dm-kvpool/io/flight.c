@@ -953,7 +953,7 @@ void kvp_flights_kick(struct kvp_pool *pool)
 	mod_delayed_work(pool->flights->watch_wq, &pool->flights->watch, 0);
 }
 
-void kvp_flights_settle(struct kvp_pool *pool)
+void kvp_flights_wait_watch(struct kvp_pool *pool)
 {
 	flush_delayed_work(&pool->flights->watch);
 }

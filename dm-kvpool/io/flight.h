@@ -170,10 +170,11 @@ static inline bool __must_check kvp_flights_put(struct kvp_flights *all)
 void kvp_flights_kick(struct kvp_pool *pool);
 
 /**
- * kvp_flights_settle() - no request has a waiter now: wait until the watch does not look at legs.
+ * kvp_flights_wait_watch() - wait until the watch looks at no leg. No request may have a waiter.
+ *
  * Context: process; waits for no leg.
  */
-void kvp_flights_settle(struct kvp_pool *pool);
+void kvp_flights_wait_watch(struct kvp_pool *pool);
 
 /**
  * kvp_flights_watch() - kvp_leg_choose() has sent a leg a read that is no flight: watch the leg.

@@ -82,7 +82,7 @@ void kvp_probes_end(struct kvp_pool *pool)
 		return;
 	WRITE_ONCE(p->on, false);
 	/* The watch may be about to send one. */
-	kvp_flights_settle(pool);
+	kvp_flights_wait_watch(pool);
 	put(p);
 	wait_for_completion(&p->ended);
 }

@@ -85,7 +85,7 @@ static u32 slice(const struct kvp_vdev *v)
 	return (v->nr_legs - 1) * KVP_DIRECT_ROWS;
 }
 
-static u32 owes_a_row(const struct kvp_vdev *v)
+static u32 reserves_a_row(const struct kvp_vdev *v)
 {
 	return 1;
 }
@@ -158,7 +158,7 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.gap = no_gap,
 	.may_be_direct = may_be_direct,
 	.slice = slice,
-	.owes = owes_a_row,
+	.reserves = reserves_a_row,
 	.lay = kvp_log_lay_copies,
 	.too_few_took = kvp_too_few_homes,
 	.only_log_leg = kvp_log_on_all,

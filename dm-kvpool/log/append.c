@@ -21,9 +21,9 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	e->data = 0;
 	e->intents = 0;
 	e->records = 0;
-	e->owed = 0;
+	e->reserved = 0;
 	e->last_seq = pool->log->built_seq;
-	e->bypass = NULL;
+	e->direct = NULL;
 	e->appended = true;
 	e->append = NULL;
 	e->clean = false;

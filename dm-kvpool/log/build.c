@@ -30,17 +30,18 @@ static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 }
 
 /* The most rows whose parity @d makes necessary. */
-static u32 owed_by(struct kvp_pool *pool, const struct kvp_version *d)
+static u32 rows_of(struct kvp_pool *pool, const struct kvp_version *d)
 {
-	return kvp_log_may_owe(pool) ? kvp_log_owed_by(pool, d) : 0;
+	return kvp_log_reserves(pool) ? kvp_log_rows_of(pool, d) : 0;
 }
 
 /*
- * True if an entry of @blocks, whose records owe @owed rows, may begin where @budget is left (R24).
+ * True if an entry of @blocks may begin where @budget is left, and @reserved rows for its records
+ * (R24).
  */
-static bool leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
+static bool leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 reserved)
 {
-	return !kvp_log_may_owe(pool) || kvp_log_leaves_room(pool, budget, blocks, owed);
+	return !kvp_log_reserves(pool) || kvp_log_leaves_room(pool, budget, blocks, reserved);
 }
 
 /* least blocks of a run for intents, with the log on legs; a tunable overrides it */
@@ -53,7 +54,7 @@ static bool leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
  * when a write is accepted: in the buffer it may lie between other writes. With the log on legs
  * every long run may. The disks have to write it sooner or later.
  */
-static bool bypass_allowed(const struct kvp_version *d, bool cache)
+static bool may_be_intent(const struct kvp_version *d, bool cache)
 {
 	return !d->hole && !d->superseded && (!cache || READ_ONCE(d->stream));
 }
@@ -66,7 +67,7 @@ static bool bypass_allowed(const struct kvp_version *d, bool cache)
  */
 static bool passes_older(const struct kvp_pool *pool)
 {
-	return !kvp_log_may_owe(pool) &&
+	return !kvp_log_reserves(pool) &&
 	       (!kvp_pool_logs_on_cache(pool) || kvp_log_streams_pass(pool));
 }
 
@@ -141,7 +142,7 @@ static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max,
 
 	for (; d; d = __kvp_wbuf_next(pool->wbuf, d)) {
 		if (n == max || d->block != kvp_block_add(first->block, n) ||
-		    !bypass_allowed(d, cache) || !may_pass_older(d, passes) ||
+		    !may_be_intent(d, cache) || !may_pass_older(d, passes) ||
 		    zeros_begin(pool, d))
 			break;
 		n++;
@@ -169,11 +170,11 @@ static u32 whole_requests(struct kvp_pool *pool, kvp_block_t block, u32 max)
 static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	kvp_wbuf_assert_locked(pool->wbuf);
-	return e->bypass && kvp_log_takes_intents(pool);
+	return e->direct && kvp_log_takes_intents(pool);
 }
 
 /* How many of @n blocks from @block on may go home by intent. */
-static u32 may_bypass(struct kvp_pool *pool, kvp_block_t block, u32 n)
+static u32 may_be_direct(struct kvp_pool *pool, kvp_block_t block, u32 n)
 {
 	u32 may = 0;
 
@@ -200,7 +201,7 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 		if (!intent && !d->hole)
 			e->data++;
 		if (!intent)
-			e->owed += owed_by(pool, d);
+			e->reserved += rows_of(pool, d);
 		last = d;
 		d = __kvp_wbuf_next(pool->wbuf, d);
 	}
@@ -215,7 +216,7 @@ static bool intents_fit(struct kvp_pool *pool, const struct kvp_entry_io *e, u32
 {
 	u32 blocks = entry_blocks(pool, e->records + n, e->data);
 
-	return blocks <= cap && leaves_room(pool, e->budget, blocks, e->owed);
+	return blocks <= cap && leaves_room(pool, e->budget, blocks, e->reserved);
 }
 
 /* The same with @d, which becomes data or a discard. */
@@ -225,7 +226,7 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 	u32 blocks = entry_blocks(pool, e->records + 1, e->data + !d->hole);
 
 	return e->data < KVP_ENTRY_MAX_DATA && e->records < KVP_ENTRY_MAX_RECORDS && blocks <= cap &&
-	       leaves_room(pool, e->budget, blocks, e->owed + owed_by(pool, d));
+	       leaves_room(pool, e->budget, blocks, e->reserved + rows_of(pool, d));
 }
 
 /*
@@ -235,7 +236,8 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 static bool run_may_wait(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			 const struct kvp_version *first, u32 n)
 {
-	return kvp_log_may_owe(pool) && n == kvp_wbuf_buffered(pool->wbuf) && first->seq > e->wanted;
+	return kvp_log_reserves(pool) && n == kvp_wbuf_buffered(pool->wbuf) &&
+	       first->seq > e->wanted;
 }
 
 /*
@@ -292,9 +294,9 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 		return 0;
 	}
 	if (n >= cutoff)
-		n = whole_slices(pool, e, d, may_bypass(pool, d->block, n), run);
+		n = whole_slices(pool, e, d, may_be_direct(pool, d->block, n), run);
 	while (n && n >= cutoff && !intents_fit(pool, e, n, cap))
-		n = may_bypass(pool, d->block, n / 2);
+		n = may_be_direct(pool, d->block, n / 2);
 	return n >= cutoff ? n : 0;
 }
 
@@ -377,14 +379,14 @@ struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log)
 	return NULL;
 }
 
-static struct kvp_direct *free_bypass(struct kvp_log *log)
+static struct kvp_direct *free_direct(struct kvp_log *log)
 {
 	u32 i;
 
 	/* one stays free, so that a header can list all others */
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS - 1; i++)
-		if (READ_ONCE(log->bypasses[i].phase) == KVP_DIRECT_FREE)
-			return &log->bypasses[i];
+		if (READ_ONCE(log->directs[i].phase) == KVP_DIRECT_FREE)
+			return &log->directs[i];
 	return NULL;
 }
 
@@ -501,17 +503,17 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	e->due = log->due;
 	__witness(pool);
 	h->durable = log->witnessed;
-	list_for_each_entry(b, &log->bypass, list)
+	list_for_each_entry(b, &log->open, list)
 		h->open[h->open_count++] = b->mark.lsn;
-	if (e->bypass) {
-		e->bypass->mark = log->head;
-		e->bypass->phase = KVP_DIRECT_COMMITTING;
-		list_add_tail(&e->bypass->list, &log->bypass);
-		log->nr_bypass++;
+	if (e->direct) {
+		e->direct->mark = log->head;
+		e->direct->phase = KVP_DIRECT_COMMITTING;
+		list_add_tail(&e->direct->list, &log->open);
+		log->nr_open++;
 	}
 	list_add_tail(&e->list, &log->in_flight);
-	if (e->owed)
-		__kvp_log_owe(pool, e);
+	if (e->reserved)
+		__kvp_log_reserve_rows(pool, e);
 	log->built_seq = e->last_seq;
 	if (!e->appended)
 		WRITE_ONCE(log->due, false);
@@ -625,7 +627,7 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 	kvp_cache_overwrites(pool, e->hdr.lsn, e->hdr.blocks);
 	e->joined = NULL;
 	/* Only entries of intents are joined. */
-	if (e->bypass || pool->log->unsent)
+	if (e->direct || pool->log->unsent)
 		kvp_log_send_or_keep(pool, e);
 	else
 		kvp_log_submit(pool, e);
@@ -639,17 +641,17 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
-	u32 data = 0, owed = 0;
+	u32 data = 0, reserved = 0;
 
 	kvp_wbuf_lock_lists(w);
 	__kvp_wbuf_order(w);
 	d = __kvp_wbuf_first(w);
 	if (d) {
 		data = !d->hole;
-		owed = owed_by(pool, d);
+		reserved = rows_of(pool, d);
 	}
 	kvp_wbuf_unlock_lists(w);
-	return kvp_log_leaves_room(pool, budget, entry_blocks(pool, 1, data), owed);
+	return kvp_log_leaves_room(pool, budget, entry_blocks(pool, 1, data), reserved);
 }
 
 /* The newest seq that a caller waits for. */
@@ -679,7 +681,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	WRITE_ONCE(log->full, true);
 	smp_mb();	/* pairs with the one in kvp_log_retire() */
 	cap = kvp_log_room(pool, want, &e->budget);
-	if (!cap || (kvp_log_may_owe(pool) && !first_leaves_room(pool, e->budget))) {
+	if (!cap || (kvp_log_reserves(pool) && !first_leaves_room(pool, e->budget))) {
 		pool->log_client->destage(pool, true);
 		return false;
 	}
@@ -688,19 +690,19 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	e->data = 0;
 	e->intents = 0;
 	e->records = 0;
-	e->owed = 0;
+	e->reserved = 0;
 	e->appended = false;
 	e->append = NULL;
 	e->clean = false;
 	e->again = 0;
 	e->last_seq = log->built_seq;
 	e->wanted = newest_wanted(log);
-	e->bypass = free_bypass(log);
+	e->direct = free_direct(log);
 	e->hdr.limit_lsn = 0;
 	e->hdr.limit_rec = 0;
 	collect(pool, e, cap);
 	if (!e->intents)
-		e->bypass = NULL;
+		e->direct = NULL;
 	fill_entry(pool, e);
 	kvp_log_send(pool, e);
 	return true;

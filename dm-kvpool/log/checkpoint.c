@@ -179,28 +179,28 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	return 0;
 }
 
-static int settle_poison(struct kvp_pool *pool)
+static int make_poison_durable(struct kvp_pool *pool)
 {
 	u32 now = kvp_table_poisonings(pool->table);
 	int ret = 0;
 
 	mutex_lock(&pool->checkpoint_lock);
-	if (!kvp_table_poison_settled(pool->table, now))
+	if (!kvp_table_poison_durable(pool->table, now))
 		ret = kvp_checkpoint(pool, NULL);
 	mutex_unlock(&pool->checkpoint_lock);
 	return ret;
 }
 
-int kvp_poison_settle(struct kvp_pool *pool)
+int kvp_poison_make_durable(struct kvp_pool *pool)
 {
 	if (kvp_pool_readonly(pool))
 		return 0;
 	/* The event that names the block becomes durable with the poison. */
 	kvp_events_flush(pool);
-	return settle_poison(pool);
+	return make_poison_durable(pool);
 }
 
 void kvp_poison_work(struct work_struct *work)
 {
-	settle_poison(container_of(work, struct kvp_pool, poison_work));
+	make_poison_durable(container_of(work, struct kvp_pool, poison_work));
 }

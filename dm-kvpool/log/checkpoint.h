@@ -19,13 +19,13 @@ struct kvp_pool;
 int __must_check kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail);
 
 /**
- * kvp_poison_settle() - make poison durable before a read of it is answered
+ * kvp_poison_make_durable() - make poison durable before a read of it is answered
  *
  * Return: 0 or -EIO. A read fails either way, so it need not look at that: the poison stays in
  * memory, and the next read that finds poison tries again, as does the next FLUSH. Caller holds no
  * range lock. Context: process, waits for I/O.
  */
-int kvp_poison_settle(struct kvp_pool *pool);
+int kvp_poison_make_durable(struct kvp_pool *pool);
 
 /** kvp_poison_work() - the same for a FLUSH, which must not wait on the commit's work queue */
 void kvp_poison_work(struct work_struct *work);

@@ -18,10 +18,10 @@
  * 3. kvp_log_send() sends a copy to each leg that is in use (build.c).
  * 4. kvp_entry_io_done() notes each copy that ends. After the last one, entry_ended() lets
  *    __advance() count what is durable, and answers the waiters.
- * 5. kvp_post_work() deals with copies that failed. settle_failures() gives their legs up, or, if
+ * 5. kvp_post_work() deals with copies that failed. handle_failures() gives their legs up, or, if
  *    too few legs took an entry, rewind_log() puts all of it back into the buffer.
  * 6. take_finished() waits until a leg that lacks an entry is recorded out.
- * 7. bypass_ready() hands intents to the direct workers, hand_to_destage() all else to destage.
+ * 7. direct_ready() hands intents to the direct workers, hand_to_destage() all else to destage.
  */
 #include "core/cache_client.h"
 #include "core/core.h"
@@ -256,7 +256,7 @@ static bool __may_gather(struct kvp_pool *pool)
 
 	lockdep_assert_held(&log->lock);
 	list_for_each_entry(e, &log->finished, list)
-		if (++n == GATHERED || e->bypass || e->clean || e->append)
+		if (++n == GATHERED || e->direct || e->clean || e->append)
 			return false;
 	return list_empty(&log->in_flight) && !READ_ONCE(log->unsent) && __no_space_waiter(pool);
 }
@@ -351,13 +351,13 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 		kvp_cache_clean_failed(pool);
 	list_splice_tail_init(&e->versions, back);
 	spin_lock_irqsave(&log->lock, flags);
-	if (e->bypass) {
-		list_del(&e->bypass->list);
-		log->nr_bypass--;
-		e->bypass->phase = KVP_DIRECT_FREE;
+	if (e->direct) {
+		list_del(&e->direct->list);
+		log->nr_open--;
+		e->direct->phase = KVP_DIRECT_FREE;
 	}
 	list_del(&e->list);
-	__kvp_log_unowe(pool, e);
+	__kvp_log_unreserve_rows(pool, e);
 	if (e->append)
 		kvp_append_ended(e, -EIO);
 	WRITE_ONCE(e->phase, KVP_ENTRY_FREE);
@@ -417,7 +417,7 @@ static bool all_ended(struct kvp_log *log)
 }
 
 /* Step 5. Deal with entries that ended with an error. */
-static void settle_failures(struct kvp_pool *pool)
+static void handle_failures(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e;
@@ -461,7 +461,7 @@ static void settle_failures(struct kvp_pool *pool)
 /* --- moving on ----------------------------------------------------------------------- */
 
 /* Step 7, for intents: direct workers write them home. */
-static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
+static void direct_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = pool->log;
 	bool all = e->intents == e->records;
@@ -473,12 +473,12 @@ static void bypass_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 			continue;
 		kvp_wbuf_advance(d, KVP_VERSION_HOMING);
 		if (!all)
-			list_move_tail(&d->list, &e->bypass->versions);
+			list_move_tail(&d->list, &e->direct->versions);
 	}
 	if (all)
-		list_splice_tail_init(&e->versions, &e->bypass->versions);
+		list_splice_tail_init(&e->versions, &e->direct->versions);
 	spin_lock_irqsave(&log->lock, flags);
-	e->bypass->phase = KVP_DIRECT_READY;
+	e->direct->phase = KVP_DIRECT_READY;
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_direct_kick(pool);
 }
@@ -548,14 +548,14 @@ void kvp_post_work(struct work_struct *work)
 	struct kvp_pool *pool = log->pool;
 	struct kvp_entry_io *e;
 
-	settle_failures(pool);
+	handle_failures(pool);
 	while ((e = take_finished(pool))) {
 		/*
 		 * The intents first: code that sees the new mark must also see the intents below
 		 * it.
 		 */
-		if (e->bypass)
-			bypass_ready(pool, e);
+		if (e->direct)
+			direct_ready(pool, e);
 		/*
 		 * Now, as the tail cannot pass these blocks yet, and so the log cannot overwrite
 		 * them.

@@ -29,8 +29,8 @@ static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)
 {
 	lockdep_assert_held(&pool->log->lock);
 	return kvp_members_dirty(pool) ||
-	       (!w->flushed && (!list_empty(&pool->log->bypass) ||
-				!kvp_table_poison_settled(pool->table, w->poisonings)));
+	       (!w->flushed && (!list_empty(&pool->log->open) ||
+				!kvp_table_poison_durable(pool->table, w->poisonings)));
 }
 
 /* Step 2. Take waiters whose seq is durable: to @done, or to the longer way. */
@@ -137,7 +137,7 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
 		if (!w->flushed && kvp_lsn_before(home.lsn, w->lsn))
 			continue;
-		if (!w->flushed && !kvp_table_poison_settled(pool->table, w->poisonings)) {
+		if (!w->flushed && !kvp_table_poison_durable(pool->table, w->poisonings)) {
 			queue_work(pool->work_wq, &pool->poison_work);
 			continue;
 		}

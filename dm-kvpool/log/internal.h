@@ -113,26 +113,26 @@ bool kvp_log_is_wanted(struct kvp_pool *pool);
  */
 u32 kvp_log_most_holes(struct kvp_pool *pool);
 
-/** kvp_log_owed_by() - the most rows whose parity @d makes necessary */
-u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d);
+/** kvp_log_rows_of() - the most rows whose parity @d makes necessary */
+u32 kvp_log_rows_of(struct kvp_pool *pool, const struct kvp_version *d);
 
 /**
- * kvp_log_leaves_room() - true if an entry of @blocks, whose records owe @owed rows, may begin
- * where @budget is left
+ * kvp_log_leaves_room() - true if an entry of @blocks may begin where @budget is left, and @reserved
+ * rows for its records
  */
-bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed);
+bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 reserved);
 
-/** __kvp_log_owe() - @e is built, and its versions owe parity; caller holds log->lock */
-void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e);
+/** __kvp_log_reserve_rows() - @e is built: reserve rows for its versions; caller holds log->lock */
+void __kvp_log_reserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e);
 
-/** __kvp_log_unowe() - @e was unbuilt, and owes nothing; caller holds log->lock */
-void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e);
+/** __kvp_log_unreserve_rows() - @e was unbuilt, and needs no rows; caller holds log->lock */
+void __kvp_log_unreserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e);
 
 /**
- * __kvp_log_forgive() - the tail moves to @tail: what lies before it owes nothing; caller holds
+ * __kvp_log_release_rows() - the tail moves to @tail: versions before it need no rows; caller holds
  * log->lock
  */
-void __kvp_log_forgive(struct kvp_pool *pool, kvp_lsn_t tail);
+void __kvp_log_release_rows(struct kvp_pool *pool, kvp_lsn_t tail);
 
 /** kvp_append_ended() - the parity of @e is durable, or, with @error, will not be; any context */
 void kvp_append_ended(struct kvp_entry_io *e, int error);

@@ -23,7 +23,7 @@
  * - All legs fail it: neither entry counts. Both go back into the buffer. The entry that is built
  *   anew at the first one's place has another sum. So if the second is on a leg, it follows
  *   nothing.
- * - An entry before it fails: settle_failures() sends the kept one before it waits for all to end.
+ * - An entry before it fails: handle_failures() sends the kept one before it waits for all to end.
  * - A caller waits for accepted blocks, or the interval is over: the entry that is built then goes
  *   with the kept one. If there is none to build, the kept one goes alone. It also goes alone when
  *   no intents are going home any more: when the last of them end, kvp_commit_kick() looks for a
@@ -50,8 +50,8 @@ static bool __homes_on_their_way(const struct kvp_log *log, const struct kvp_ent
 {
 	const struct kvp_direct *b;
 
-	list_for_each_entry(b, &log->bypass, list)
-		if (b != e->bypass && b->phase != KVP_DIRECT_HOME)
+	list_for_each_entry(b, &log->open, list)
+		if (b != e->direct && b->phase != KVP_DIRECT_HOME)
 			return true;
 	return false;
 }
@@ -73,7 +73,7 @@ static bool may_be_first(struct kvp_pool *pool, const struct kvp_entry_io *e)
 	struct kvp_log *log = pool->log;
 	kvp_lsn_t next = kvp_lsn_add(e->hdr.lsn, e->hdr.blocks);
 
-	return e->bypass && e->intents == e->records && !e->due && !kvp_pool_logs_on_cache(pool) &&
+	return e->direct && e->intents == e->records && !e->due && !kvp_pool_logs_on_cache(pool) &&
 	       !kvp_lsn_before(kvp_log_segment_end(log->pool->log_vdev->g, e->hdr.lsn),
 			       kvp_lsn_add(next, ROOM_FOR_LARGE)) &&
 	       kvp_log_vdev(pool, next) == kvp_log_vdev(pool, e->hdr.lsn);

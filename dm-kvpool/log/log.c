@@ -58,7 +58,7 @@ u32 kvp_log_max_segments(const struct kvp_pool *pool)
 	return most;
 }
 
-static void init_bypass(struct kvp_direct *b)
+static void init_direct(struct kvp_direct *b)
 {
 	u32 i;
 
@@ -71,9 +71,9 @@ int kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m)
 {
 	bool cache = kvp_pool_cache(pool);
 
-	m->owed_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*m->owed_of), GFP_KERNEL);
+	m->reserved_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*m->reserved_of), GFP_KERNEL);
 	m->reload = cache ? kvp_reload_alloc(pool) : NULL;
-	if (!kvp_log_rows_alloc(pool, &m->rows) && m->owed_of && (m->reload || !cache))
+	if (!kvp_log_rows_alloc(pool, &m->rows) && m->reserved_of && (m->reload || !cache))
 		return 0;
 	kvp_log_memory_free(m);
 	return -ENOMEM;
@@ -81,14 +81,14 @@ int kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m)
 
 void kvp_log_memory_swap(struct kvp_log *log, struct kvp_log_memory *m)
 {
-	swap(log->owed_of, m->owed_of);
+	swap(log->reserved_of, m->reserved_of);
 	swap(log->rows, m->rows);
 	swap(log->reload, m->reload);
 }
 
 void kvp_log_memory_free(struct kvp_log_memory *m)
 {
-	kvfree(m->owed_of);
+	kvfree(m->reserved_of);
 	kvp_log_rows_free(m->rows);
 	kvp_reload_free(m->reload);
 	*m = (struct kvp_log_memory){ 0 };
@@ -114,7 +114,7 @@ int kvp_log_init(struct kvp_pool *pool)
 	init_waitqueue_head(&log->entry_wait);
 	INIT_LIST_HEAD(&log->in_flight);
 	INIT_LIST_HEAD(&log->finished);
-	INIT_LIST_HEAD(&log->bypass);
+	INIT_LIST_HEAD(&log->open);
 	INIT_LIST_HEAD(&log->waiters);
 	INIT_LIST_HEAD(&log->flush_waiters);
 	INIT_WORK(&log->commit_work, kvp_commit_work);
@@ -123,7 +123,7 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_WORK(&log->move_work, kvp_log_move_work);
 	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
-		init_bypass(&log->bypasses[i]);
+		init_direct(&log->directs[i]);
 	if (kvp_log_memory_alloc(pool, &memory))
 		return -ENOMEM;
 	kvp_log_memory_swap(log, &memory);
@@ -150,8 +150,8 @@ void kvp_log_exit(struct kvp_pool *pool)
 	 * buffer frees them.
 	 */
 	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++) {
-		kvp_direct_collect(&log->bypasses[i]);
-		kvp_wbuf_abandon(pool->wbuf, &log->bypasses[i].versions);
+		kvp_direct_collect(&log->directs[i]);
+		kvp_wbuf_abandon(pool->wbuf, &log->directs[i].versions);
 	}
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		if (log->entries[i].pool)
@@ -196,8 +196,8 @@ void kvp_log_begin(struct kvp_pool *pool)
 	log->unsent = NULL;
 	kvp_fail_ended(pool, KVP_FAIL_COMMIT);
 	WRITE_ONCE(log->pool->log_moving, false);
-	WRITE_ONCE(log->owed, 0);
-	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
+	WRITE_ONCE(log->reserved, 0);
+	memset(log->reserved_of, 0, kvp_log_max_segments(pool) * sizeof(*log->reserved_of));
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
 }
 
@@ -261,7 +261,7 @@ bool kvp_log_idle(struct kvp_pool *pool)
 
 	spin_lock_irqsave(&log->lock, flags);
 	idle = log->tail == log->durable.lsn && list_empty(&log->in_flight) &&
-	       list_empty(&log->finished) && list_empty(&log->bypass);
+	       list_empty(&log->finished) && list_empty(&log->open);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return idle && kvp_wbuf_is_empty(pool->wbuf) && !kvp_table_dirty(pool->table);
 }
@@ -323,7 +323,8 @@ void kvp_log_recorded(struct kvp_pool *pool)
  */
 u64 kvp_log_most_intents(const struct kvp_pool *pool)
 {
-	return min(KVP_MOST_INTENTS, KVP_MANY_INTENTS * (kvp_log_may_owe(pool) ? 1 : pool->nr_with_data));
+	return min(KVP_MOST_INTENTS,
+		   KVP_MANY_INTENTS * (kvp_log_reserves(pool) ? 1 : pool->nr_with_data));
 }
 
 u64 kvp_log_intents_since(const struct kvp_pool *pool)
@@ -344,7 +345,7 @@ bool kvp_log_takes_intents(const struct kvp_pool *pool)
 
 bool kvp_log_may_stay(struct kvp_pool *pool)
 {
-	return kvp_pool_logs_on_cache(pool) && !kvp_log_may_owe(pool) && !READ_ONCE(pool->log_moving) &&
+	return kvp_pool_logs_on_cache(pool) && !kvp_log_reserves(pool) && !READ_ONCE(pool->log_moving) &&
 	       !kvp_pool_faulted(pool);
 }
 
@@ -431,14 +432,14 @@ bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_ma
 
 /*
  * So many versions fit into @blocks of the log, if entries are large. If the log lies in rows, some
- * blocks are their parity. In a pool with a parity1 each version owes a row, at worst with a header
+ * blocks are their parity. In a pool with a parity1 each version needs a row, at worst with a header
  * of its own.
  */
 static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry *g, u64 blocks)
 {
 	u32 row = kvp_ring_legs(g), data = max(1u, row - 1);
 
-	if (kvp_log_may_owe(pool))
+	if (kvp_log_reserves(pool))
 		row += data * kvp_log_entry_blocks(g, 1, 1);
 	return div_u64(blocks, row) * data;
 }
@@ -447,7 +448,8 @@ u64 kvp_log_renew_kept(const struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
 
-	if (!kvp_pool_logs_on_cache(pool) || kvp_log_may_owe(pool) || !READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]))
+	if (!kvp_pool_logs_on_cache(pool) || kvp_log_reserves(pool) ||
+	    !READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]))
 		return 0;
 	return kvp_renew_reserve(kvp_log_window(g), g->segment_blocks);
 }
@@ -493,7 +495,7 @@ u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
 
 void kvp_log_limit_buffered(struct kvp_pool *pool)
 {
-	u32 holes = kvp_log_may_owe(pool) ? kvp_log_most_holes(pool) : KVP_WBUF_MAX_HOLES;
+	u32 holes = kvp_log_reserves(pool) ? kvp_log_most_holes(pool) : KVP_WBUF_MAX_HOLES;
 	unsigned long flags;
 
 	/*
@@ -523,7 +525,7 @@ void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark)
 	struct kvp_direct *b;
 
 	lockdep_assert_held(&log->lock);
-	list_for_each_entry(b, &log->bypass, list) {
+	list_for_each_entry(b, &log->open, list) {
 		if (b->phase == KVP_DIRECT_HOME)
 			continue;
 		if (kvp_lsn_before(b->mark.lsn, mark->lsn))
@@ -549,8 +551,8 @@ void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home)
 
 	spin_lock_irqsave(&log->lock, flags);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
-		home->lsn[i] = log->bypasses[i].phase == KVP_DIRECT_HOME ?
-			log->bypasses[i].mark.lsn : 0;
+		home->lsn[i] = log->directs[i].phase == KVP_DIRECT_HOME ?
+			log->directs[i].mark.lsn : 0;
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
@@ -562,13 +564,13 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 
 	spin_lock_irqsave(&log->lock, flags);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++) {
-		struct kvp_direct *b = &log->bypasses[i];
+		struct kvp_direct *b = &log->directs[i];
 
 		/* Another flush may have closed it, and newer intents may have taken its place. */
 		if (!home->lsn[i] || b->phase != KVP_DIRECT_HOME || b->mark.lsn != home->lsn[i])
 			continue;
 		list_del(&b->list);
-		log->nr_bypass--;
+		log->nr_open--;
 		b->phase = KVP_DIRECT_FREE;
 	}
 	spin_unlock_irqrestore(&log->lock, flags);
@@ -583,9 +585,9 @@ static bool begin_to_close(struct kvp_log *log)
 	bool begin;
 
 	spin_lock_irqsave(&log->lock, flags);
-	list_for_each_entry(b, &log->bypass, list)
+	list_for_each_entry(b, &log->open, list)
 		home += b->phase == KVP_DIRECT_HOME;
-	begin = log->nr_bypass >= CLOSE_FROM && home >= CLOSE_AT_LEAST && !log->closing;
+	begin = log->nr_open >= CLOSE_FROM && home >= CLOSE_AT_LEAST && !log->closing;
 	log->closing |= begin;
 	spin_unlock_irqrestore(&log->lock, flags);
 	return begin;
@@ -622,7 +624,7 @@ void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
-	__kvp_log_forgive(pool, tail->lsn);
+	__kvp_log_release_rows(pool, tail->lsn);
 	log->tail = tail->lsn;
 	WRITE_ONCE(log->tail_intents, tail->intents);
 	spin_unlock_irqrestore(&log->lock, flags);

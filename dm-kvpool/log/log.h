@@ -109,11 +109,11 @@ enum kvp_entry_phase {
  * @extra: of @sent: legs that resilver, whose part does not count
  * @needed: so many legs must take their part for the entry to be durable
  * @renewed: so many blocks of its data are renewed ones (renew.h)
- * @owed: log space that its records keep for parity, in rows
+ * @reserved: log space that its records keep for parity, in rows
  * @budget: blocks from its place to where the log is full
  * @wanted: a caller waits for all that was accepted up to here
  * @passes: its intents may come home before older versions of their blocks
- * @bypass: its intents; NULL: it holds none
+ * @direct: its intents; NULL: it holds none
  * @joined: the next entry, if it is sent with this one (joined.c)
  * @due: log->due was set when it was built
  * @appended: it takes nothing from the buffer (append.c)
@@ -135,13 +135,13 @@ struct kvp_entry_io {
 	struct list_head versions;
 	u64 last_seq, wanted;
 	u32 data, intents, records, renewed;
-	u32 owed;
+	u32 reserved;
 	u64 budget;
 	atomic_t pending;
 	unsigned long sent, extra, failed;
 	u32 needed;
 	bool passes;
-	struct kvp_direct *bypass;
+	struct kvp_direct *direct;
 	struct kvp_entry_io *joined;
 	bool due;
 	bool appended;
@@ -161,7 +161,7 @@ enum kvp_direct_phase {
 
 /**
  * struct kvp_direct - the intents of one entry, until they are durable at home
- * @list: on log->bypass, in lsn order; by log->lock
+ * @list: on log->open, in lsn order; by log->lock
  * @mark: place of the entry; the tail must not pass it
  * @versions: the versions that go home
  * @slices: @versions, cut up for several workers, while the phase is KVP_DIRECT_HOMING
@@ -224,7 +224,7 @@ struct kvp_log {
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
 	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); by destage */
 	struct kvp_log_rows *rows;		/* NULL if there is no cache of kind parity1 */
-	struct kvp_direct bypasses[KVP_MAX_OPEN_INTENTS];
+	struct kvp_direct directs[KVP_MAX_OPEN_INTENTS];
 	struct kvp_direct_worker workers[KVP_DIRECT_WORKERS];
 
 	struct mutex build_lock;		/* one builder at a time */
@@ -238,10 +238,10 @@ struct kvp_log {
 	u64 built_seq, durable_seq;	/* accepted up to here: is in an entry; is durable */
 	struct list_head in_flight;
 	struct list_head finished;		/* durable entries whose versions must move on */
-	struct list_head bypass;		/* intents not known to be durable at home */
-	u32 nr_bypass;
+	struct list_head open;			/* intents not known to be durable at home */
+	u32 nr_open;
 	struct list_head waiters;
-	/* durable in the log; intents, poison or membership are to settle */
+	/* durable in the log; but intents, poison or a loss must become durable first */
 	struct list_head flush_waiters;
 	bool due;	/* commit what is buffered: the interval is over, or memory is short */
 	bool closing;				/* intents that are home are about to be closed */
@@ -256,8 +256,8 @@ struct kvp_log {
 	u64 rewound;			/* no header has a time before this second; by build_lock */
 
 	/* For a parity1 (parity.c), by lock. */
-	u32 *owed_of;		/* by segment: rows whose parity the log must have room for */
-	u32 owed;				/* the sum over all segments */
+	u32 *reserved_of;	/* by segment: rows whose parity the log must have room for */
+	u32 reserved;				/* the sum over all segments */
 	wait_queue_head_t entry_wait;		/* for a free entry */
 
 	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
@@ -329,12 +329,12 @@ static inline struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, kvp_lsn_t lsn
 
 /**
  * struct kvp_log_memory - memory of the log that depends on the vdevs of the pool
- * @owed_of: by segment: rows whose parity the log must have room for
+ * @reserved_of: by segment: rows whose parity the log must have room for
  * @rows: from kvp_log_rows_alloc()
  * @reload: from kvp_reload_alloc(), if there is a cache; else NULL
  */
 struct kvp_log_memory {
-	u32 *owed_of;
+	u32 *reserved_of;
 	struct kvp_log_rows *rows;
 	struct kvp_reload *reload;
 };
@@ -665,10 +665,10 @@ static inline u64 kvp_log_intent_blocks(const struct kvp_log *log)
 	return READ_ONCE(log->intent_blocks);
 }
 
-/** kvp_log_owed() - for a parity1: rows whose parity the log must have room for. Context: any. */
-static inline u32 kvp_log_owed(const struct kvp_log *log)
+/** kvp_log_reserved_rows() - rows of a parity1 whose parity the log has room for. Context: any. */
+static inline u32 kvp_log_reserved_rows(const struct kvp_log *log)
 {
-	return READ_ONCE(log->owed);
+	return READ_ONCE(log->reserved);
 }
 
 /**
@@ -806,7 +806,7 @@ struct kvp_row_parity {
  * @rows: @nr of them; the pages must stay until it returns
  * @limit: the parity counts all versions before it, and none from it on
  *
- * There is room for a block of parity and a header for each version that owes, until
+ * There is room for a block of parity and a header for each version that has a reserved row, until
  * kvp_log_covered() is called for it. Return: 0 or -EIO. Context: process, waits for I/O; not under
  * log->build_lock.
  */
@@ -820,21 +820,21 @@ int __must_check kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_pari
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
- * kvp_log_may_owe() - true if versions may owe the log parity, so that it reserves room (parity.c)
+ * kvp_log_reserves() - true if the log reserves room for the parity of versions (parity.c)
  *
  * Context: any.
  */
-static inline bool kvp_log_may_owe(const struct kvp_pool *pool)
+static inline bool kvp_log_reserves(const struct kvp_pool *pool)
 {
-	return pool->most_owed;
+	return pool->most_reserved;
 }
 
-/** kvp_log_reserved() - blocks that are reserved now; 0 where none may be owed. Context: any. */
+/** kvp_log_reserved() - blocks that are reserved now, or 0. Context: any. */
 static inline u64 kvp_log_reserved(const struct kvp_pool *pool)
 {
-	if (!kvp_log_may_owe(pool))
+	if (!kvp_log_reserves(pool))
 		return 0;
-	return kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed));
+	return kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->reserved));
 }
 
 /**

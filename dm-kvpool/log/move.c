@@ -170,8 +170,8 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->tail_intents = head->intents;
 	WRITE_ONCE(log->full, false);
 	log->built_seq = log->durable_seq;
-	memset(log->owed_of, 0, kvp_log_max_segments(pool) * sizeof(*log->owed_of));
-	WRITE_ONCE(log->owed, 0);
+	memset(log->reserved_of, 0, kvp_log_max_segments(pool) * sizeof(*log->reserved_of));
+	WRITE_ONCE(log->reserved, 0);
 	/* If the new log is on a cache, that cache may have been lost since. */
 	if (kvp_home_blocks(to->v->g))
 		WRITE_ONCE(log->pool->log_moving, false);

@@ -5,9 +5,9 @@
  * Before a row is written in part at home, its new parity must be durable in the log. Destage
  * writes it when the log may be as good as full, and a recovery may have to write it behind the
  * log's end. So appends for users leave room for the parity of every row that the log makes
- * necessary: the parity is owed. Each version owes one row. A discard owes the rows of the stripes
- * that it begins and ends in. The debt is paid when parity that counts the version is durable. It
- * is forgiven when the tail passes the segment of the version's record, or the whole log.
+ * necessary. The log reserves one row for each version, and for a discard the rows of the stripes
+ * that it begins and ends in. It releases them when parity that counts the version is durable, or
+ * when the tail passes the segment of the version's record, or the whole log.
  */
 #include <linux/completion.h>
 #include <linux/mm.h>
@@ -29,7 +29,7 @@ struct kvp_parity_append {
 
 /* --- room ------------------------------------------------------------------------- */
 
-u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d)
+u32 kvp_log_rows_of(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	const struct kvp_vdev *v;
 
@@ -37,7 +37,7 @@ u32 kvp_log_owed_by(struct kvp_pool *pool, const struct kvp_version *d)
 	if (d->hole)
 		return min(d->count, 2 * pool->max_chunk);
 	v = kvp_locate(pool, d->block).v;
-	return v->ops->owes(v);
+	return v->ops->reserves(v);
 }
 
 u32 kvp_log_most_holes(struct kvp_pool *pool)
@@ -48,62 +48,63 @@ u32 kvp_log_most_holes(struct kvp_pool *pool)
 	return clamp_t(u64, div_u64(kvp_log_window(g) / 4, each), 1, KVP_WBUF_MAX_HOLES);
 }
 
-bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 owed)
+bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 reserved)
 {
-	return blocks + kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->owed) + owed) <= budget;
+	reserved += READ_ONCE(pool->log->reserved);
+	return blocks + kvp_log_reserve(pool->log_vdev->g, reserved) <= budget;
 }
 
-static u32 *__owed_at(struct kvp_pool *pool, kvp_lsn_t lsn)
+static u32 *__reserved_at(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
 
 	lockdep_assert_held(&pool->log->lock);
-	return &pool->log->owed_of[kvp_lsn_nr(lsn) / g->segment_blocks %
+	return &pool->log->reserved_of[kvp_lsn_nr(lsn) / g->segment_blocks %
 				   kvp_log_window_segments(g)];
 }
 
-void __kvp_log_owe(struct kvp_pool *pool, struct kvp_entry_io *e)
+void __kvp_log_reserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_version *d;
 
-	*__owed_at(pool, e->hdr.lsn) += e->owed;
-	WRITE_ONCE(pool->log->owed, pool->log->owed + e->owed);
+	*__reserved_at(pool, e->hdr.lsn) += e->reserved;
+	WRITE_ONCE(pool->log->reserved, pool->log->reserved + e->reserved);
 	list_for_each_entry(d, &e->versions, list)
-		d->owed = !d->intent;
+		d->reserved = !d->intent;
 }
 
-void __kvp_log_unowe(struct kvp_pool *pool, struct kvp_entry_io *e)
+void __kvp_log_unreserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
-	if (!e->owed)
+	if (!e->reserved)
 		return;
-	*__owed_at(pool, e->hdr.lsn) -= e->owed;
-	WRITE_ONCE(pool->log->owed, pool->log->owed - e->owed);
-	e->owed = 0;
+	*__reserved_at(pool, e->hdr.lsn) -= e->reserved;
+	WRITE_ONCE(pool->log->reserved, pool->log->reserved - e->reserved);
+	e->reserved = 0;
 }
 
-void __kvp_log_forgive(struct kvp_pool *pool, kvp_lsn_t tail)
+void __kvp_log_release_rows(struct kvp_pool *pool, kvp_lsn_t tail)
 {
 	struct kvp_log *log = pool->log;
 	u32 step = log->pool->log_vdev->g->segment_blocks;
 	kvp_lsn_t lsn = kvp_lsn_down(log->tail, step);
 
-	if (!log->owed)
+	if (!log->reserved)
 		return;
 	/*
 	 * The log is empty. The loop would not see that: it skips the segment with the tail in its
 	 * middle.
 	 */
 	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
-		memset(log->owed_of, 0,
-		       kvp_log_window_segments(log->pool->log_vdev->g) * sizeof(*log->owed_of));
-		WRITE_ONCE(log->owed, 0);
+		memset(log->reserved_of, 0,
+		       kvp_log_window_segments(log->pool->log_vdev->g) * sizeof(*log->reserved_of));
+		WRITE_ONCE(log->reserved, 0);
 		return;
 	}
 	for (; !kvp_lsn_before(tail, kvp_lsn_add(lsn, step)); lsn = kvp_lsn_add(lsn, step)) {
-		u32 *owed = __owed_at(pool, lsn);
+		u32 *reserved = __reserved_at(pool, lsn);
 
-		WRITE_ONCE(log->owed, log->owed - *owed);
-		*owed = 0;
+		WRITE_ONCE(log->reserved, log->reserved - *reserved);
+		*reserved = 0;
 	}
 }
 
@@ -113,12 +114,12 @@ void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d)
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
-	if (d->owed) {
-		u32 rows = kvp_log_owed_by(pool, d);
+	if (d->reserved) {
+		u32 rows = kvp_log_rows_of(pool, d);
 
-		*__owed_at(pool, d->lsn) -= rows;
-		WRITE_ONCE(log->owed, log->owed - rows);
-		d->owed = false;
+		*__reserved_at(pool, d->lsn) -= rows;
+		WRITE_ONCE(log->reserved, log->reserved - rows);
+		d->reserved = false;
 	}
 	spin_unlock_irqrestore(&log->lock, flags);
 }

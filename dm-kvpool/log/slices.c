@@ -22,7 +22,7 @@ static struct kvp_direct *__oldest(struct kvp_log *log)
 {
 	struct kvp_direct *b;
 
-	list_for_each_entry(b, &log->bypass, list)
+	list_for_each_entry(b, &log->open, list)
 		if (b->phase == KVP_DIRECT_READY ||
 		    (b->phase == KVP_DIRECT_HOMING && b->taken < b->nr_slices))
 			return b;

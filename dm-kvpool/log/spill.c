@@ -82,7 +82,7 @@ void kvp_reload_free(struct kvp_reload *r)
  * would start this again. So queue it here. Within the lock, as in entry_ended(), since
  * kvp_log_stop() flushes this.
  */
-static void park_later(struct kvp_pool *pool)
+static void spill_later(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
 	unsigned long flags;
@@ -112,7 +112,7 @@ bool kvp_spill(struct kvp_pool *pool)
 		kvp_pool_space(pool);
 	if (n < SHARE && kvp_wbuf_used(w) > limit - limit / 4 && kvp_wbuf_paged(w) &&
 	    !READ_ONCE(pool->log_moving))
-		park_later(pool);
+		spill_later(pool);
 	return n == SHARE;
 }
 
@@ -241,7 +241,7 @@ static kvp_lsn_t contents_of(const struct kvp_version *d)
 	return kvp_lsn_add(d->lsn, d->payload);
 }
 
-static struct kvp_spilled parked_of(const struct kvp_version *d)
+static struct kvp_spilled spilled_of(const struct kvp_version *d)
 {
 	return (struct kvp_spilled){ d->block, contents_of(d), d->crc, d->row };
 }
@@ -288,7 +288,7 @@ static bool add_version(struct kvp_reload *r, struct kvp_version *d)
 	return true;
 }
 
-/* A block that comes wrong, or not at all, is read once more by itself, in settle(). */
+/* A block that comes wrong, or not at all, is read once more by itself, in check_one(). */
 static void read_all(struct kvp_reload *r)
 {
 	struct kvp_io_group group;
@@ -307,11 +307,11 @@ static void read_all(struct kvp_reload *r)
 }
 
 /* If version @i did not come as it was written, ask each SSD. */
-static int settle(struct kvp_reload *r, u32 i)
+static int check_one(struct kvp_reload *r, u32 i)
 {
 	const struct kvp_io *io = &r->ios[r->io_of[i]];
 	const struct kvp_version *d = r->of[i];
-	struct kvp_spilled p = parked_of(d);
+	struct kvp_spilled p = spilled_of(d);
 	struct page *page = r->pages[i];
 
 	if (d->zero) {
@@ -334,7 +334,7 @@ static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 
 	read_all(r);
 	for (i = 0; i < r->nr; i++) {
-		int error = ret ?: settle(r, i);
+		int error = ret ?: check_one(r, i);
 
 		/*
 		 * Readers find the version with the bucket locked, and then must see the page's
@@ -354,7 +354,7 @@ static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 	return ret;
 }
 
-u32 kvp_recall(struct kvp_pool *pool, struct kvp_version **of, struct page **pages, u32 n)
+u32 kvp_reload_copies(struct kvp_pool *pool, struct kvp_version **of, struct page **pages, u32 n)
 {
 	struct kvp_reload *r = pool->log->reload;
 	u32 i;
@@ -365,7 +365,7 @@ u32 kvp_recall(struct kvp_pool *pool, struct kvp_version **of, struct page **pag
 	read_all(r);
 	for (i = 0; i < n; i++) {
 		pages[i] = r->pages[i];
-		if (!settle(r, i))
+		if (!check_one(r, i))
 			continue;
 		kvp_wbuf_lone_page_free(pool, r->pages[i]);
 		pages[i] = NULL;
@@ -376,7 +376,7 @@ u32 kvp_recall(struct kvp_pool *pool, struct kvp_version **of, struct page **pag
 }
 
 /* Read from the first version on; *@stop is the first that has no page then, if any. */
-static int recall_some(struct kvp_reload *r, struct list_head *versions, struct kvp_version **stop)
+static int reload_some(struct kvp_reload *r, struct list_head *versions, struct kvp_version **stop)
 {
 	struct kvp_version *d;
 	int ret = 0;
@@ -421,7 +421,7 @@ static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_
 	struct kvp_version *d, *next;
 
 	list_for_each_entry_safe(d, next, rest, list) {
-		struct kvp_spilled p = parked_of(d);
+		struct kvp_spilled p = spilled_of(d);
 
 		if (!list_empty(lost) &&
 		    (!page || d->page || d->zero ||
@@ -438,7 +438,7 @@ int kvp_reload(struct kvp_pool *pool, struct list_head *versions, struct list_he
 {
 	struct kvp_reload *r = pool->log->reload;
 	struct kvp_version *stop;
-	int ret = recall_some(r, versions, &stop);
+	int ret = reload_some(r, versions, &stop);
 	LIST_HEAD(good);
 
 	if (!ret) {

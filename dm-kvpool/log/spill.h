@@ -8,7 +8,7 @@
  * orders. So nothing else about it changes: a later version supersedes it, and it goes home in log
  * order.
  *
- * The oldest versions are spilled first: all on wbuf->parked were logged before all on
+ * The oldest versions are spilled first: all on wbuf->spilled were logged before all on
  * wbuf->logged. A place in the log is not written again before the tail has passed it, and the tail
  * does not pass a version that is not home. Nothing comes home without the block's range lock. So
  * under that lock, the contents of a version found in the buffer lie where they were written.
@@ -94,14 +94,14 @@ int __must_check kvp_reload(struct kvp_pool *pool, struct list_head *versions,
 			    struct list_head *lost, struct list_head *rest);
 
 /**
- * kvp_recall() - read the contents of spilled versions, which stay spilled
+ * kvp_reload_copies() - read the contents of spilled versions, which stay spilled
  * @of: @n of them, which the caller keeps from going home and from being dropped
  * @pages: result: for kvp_wbuf_lone_page_free(); NULL: no SSD has given the contents
  *
  * Waits for no SSD that does not answer. Return: how many it asked for: fewer than @n if pages or
  * requests were short. Context: the destage worker, under checkpoint_lock; waits for I/O.
  */
-u32 kvp_recall(struct kvp_pool *pool, struct kvp_version **of, struct page **pages, u32 n);
+u32 kvp_reload_copies(struct kvp_pool *pool, struct kvp_version **of, struct page **pages, u32 n);
 
 /**
  * kvp_spilled_read() - read spilled versions of @count blocks from @block on, many at once

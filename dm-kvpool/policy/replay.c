@@ -73,7 +73,7 @@ static int add_discard(struct kvp_replay *r, const struct kvp_rec *rec)
 	return 0;
 }
 
-void kvp_replay_settled(struct kvp_replay *r, const struct kvp_rec *rec)
+void kvp_replay_resolved(struct kvp_replay *r, const struct kvp_rec *rec)
 {
 	r->records++;
 	forget_range(r, rec);

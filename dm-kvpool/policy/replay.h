@@ -48,11 +48,11 @@ int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec,
 				struct kvp_log_at at, kvp_lsn_t payload, u8 row);
 
 /**
- * kvp_replay_settled() - an intent or a discard that an earlier recovery has resolved
+ * kvp_replay_resolved() - an intent or a discard that an earlier recovery has resolved
  *
  * The table says what there is; no record before this one counts.
  */
-void kvp_replay_settled(struct kvp_replay *r, const struct kvp_rec *rec);
+void kvp_replay_resolved(struct kvp_replay *r, const struct kvp_rec *rec);
 
 /** kvp_replay_newest() - the newest record of @block, or NULL */
 struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, kvp_block_t block);

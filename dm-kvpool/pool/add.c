@@ -339,7 +339,7 @@ static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 static void use_parts(struct kvp_pool *pool, struct growth *w)
 {
 	kvp_parts_use(pool, &w->parts);
-	/* The log is empty, so it owes no parity. */
+	/* The log is empty, so it needs no parity. */
 	kvp_log_memory_swap(pool->log, &w->log);
 	if (w->buckets)
 		w->buckets = kvp_wbuf_use_buckets(pool, w->buckets, w->bucket_bits);

@@ -37,7 +37,7 @@ static const struct kvp_leg *outdated_ssd(const struct kvp_pool *pool)
 	return NULL;
 }
 
-int kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+int kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct kvp_sb *sb = pool->sb;
 	struct kvp_vdev *refuge;

@@ -6,14 +6,14 @@
 #include "pool/pool.h"
 
 /**
- * kvp_cache_settle() - check that the cache with the log is there, before a start reads the log
+ * kvp_cache_check() - check that the cache with the log is there, before a start reads the log
  * (R14)
  *
  * If no leg of that cache is there, pool->sb gets an empty log on the vdevs with data; nothing is
  * written yet. That is for a log that was empty. One that was not is given up only by order, by the
  * recovery. Return: 0, or -errno with @r filled in.
  */
-int __must_check kvp_cache_settle(struct kvp_pool *pool, const struct kvp_start *s,
+int __must_check kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s,
 				  struct kvp_refusal *r);
 
 #endif /* KVP_CACHEVDEV_H */

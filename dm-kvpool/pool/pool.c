@@ -48,8 +48,8 @@ struct parts {
 	struct kvp_throttle throttle;
 	struct kvp_speed speed;
 	struct kvp_reinsert reinsert;
-	struct kvp_rebuild warm;
-	struct kvp_admission fill;
+	struct kvp_rebuild rebuild;
+	struct kvp_admission admission;
 	struct kvp_log log;
 	struct kvp_table table;
 	struct kvp_ssdcopies ssdcopies;
@@ -76,8 +76,8 @@ static void assemble(struct parts *parts)
 	pool->throttle = &parts->throttle;
 	pool->speed = &parts->speed;
 	pool->reinsert = &parts->reinsert;
-	pool->warm = &parts->warm;
-	pool->fill = &parts->fill;
+	pool->rebuild = &parts->rebuild;
+	pool->admission = &parts->admission;
 	pool->log = &parts->log;
 	pool->table = &parts->table;
 	pool->ssdcopies = &parts->ssdcopies;
@@ -213,7 +213,7 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	if (ret)
 		return ret;
 	kvp_vdevs_init(pool);
-	ret = kvp_cache_settle(pool, s, refusal);
+	ret = kvp_cache_check(pool, s, refusal);
 	if (ret)
 		return ret;
 	pool->seed = kvp_sum_seed(pool->sb->nonce, 0);
@@ -465,7 +465,7 @@ static int leave_silent(struct kvp_pool *pool, const struct kvp_start *s,
 	while (!ret) {
 		/* From here on no leg becomes silent: one that hangs is left as in a running pool. */
 		clear_bit(KVP_POOL_STARTING, &pool->flags);
-		kvp_flights_settle(pool);
+		kvp_flights_wait_watch(pool);
 		if (s->format && count_silent(pool))
 			left = refuse_silent(pool, -EIO, true, false, refusal);
 		else
@@ -668,8 +668,8 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	flush_workqueue(pool->work_wq);
 	/* If it fails, the older tail is durable, and the next start reads more of the log. */
 	if (kvp_log_may_stay(pool))
-		kvp_destage_settle(pool);
-	kvp_rebuild_settle(pool);
+		kvp_destage_last_tail(pool);
+	kvp_rebuild_write_rest(pool);
 	mark_clean(pool);
 	kvp_ssdcopy_drain(pool);
 	kvp_finds_stop(pool);

@@ -317,7 +317,7 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 			ret = kvp_label_missing(&pool->legs[i], &l->legs[i], r);
 	}
 	kvp_probes_end(pool);
-	kvp_flights_settle(pool);
+	kvp_flights_wait_watch(pool);
 	return ret;
 }
 

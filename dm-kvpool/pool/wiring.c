@@ -34,7 +34,7 @@ static const struct kvp_members_client members_client = {
 };
 
 static const struct kvp_table_client table_client = {
-	.settle_poison = kvp_poison_settle,
+	.make_poison_durable = kvp_poison_make_durable,
 };
 
 static const struct kvp_log_client log_client = {

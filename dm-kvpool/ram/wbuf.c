@@ -274,7 +274,7 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 	INIT_LIST_HEAD(&w->partial);
 	INIT_LIST_HEAD(&w->buffered);
 	INIT_LIST_HEAD(&w->logged);
-	INIT_LIST_HEAD(&w->parked);
+	INIT_LIST_HEAD(&w->spilled);
 	INIT_LIST_HEAD(&w->swept);
 	w->holes = RB_ROOT_CACHED;
 	w->bucket_bits = kvp_wbuf_bucket_bits(window);
@@ -315,7 +315,7 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 		return;	/* a refused start: not even the lists were set up */
 	free_all(&w->buffered);
 	free_all(&w->logged);
-	free_all(&w->parked);
+	free_all(&w->spilled);
 	free_all(&w->swept);
 	while (w->nr_reserve)
 		__free_page(w->reserve[--w->nr_reserve]);
@@ -540,7 +540,7 @@ static void begin_version(struct kvp_version *d, kvp_block_t block)
 	d->follows = false;
 	d->zero = false;
 	d->restored = false;
-	d->owed = false;
+	d->reserved = false;
 	d->stream = false;
 	d->renewed = false;
 	d->passed = false;
@@ -1077,7 +1077,7 @@ struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w)
 {
 	lockdep_assert_held(&w->lock);
 	return list_first_entry_or_null(&w->swept, struct kvp_version, list) ?:
-	       list_first_entry_or_null(&w->parked, struct kvp_version, list) ?:
+	       list_first_entry_or_null(&w->spilled, struct kvp_version, list) ?:
 	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
 }
 
@@ -1093,14 +1093,14 @@ bool kvp_wbuf_waits_below(struct kvp_wbuf *w, kvp_lsn_t lsn)
 	return waits;
 }
 
-/* Put @p at the end of @parked, in place of @d, or @d itself. */
-static void __park(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_version *p)
+/* Put @p at the end of @spilled, in place of @d, or @d itself. */
+static void __spill(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_version *p)
 {
 	lockdep_assert_held(&w->lock);
 	list_del(&d->list);
-	list_add_tail(&p->list, &w->parked);
+	list_add_tail(&p->list, &w->spilled);
 	w->nr_logged--;
-	WRITE_ONCE(w->nr_parked, w->nr_parked + 1);
+	WRITE_ONCE(w->nr_spilled, w->nr_spilled + 1);
 }
 
 /* True if @first is still the oldest with a page. Then @p takes its place, and its page is free. */
@@ -1125,7 +1125,7 @@ static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, kvp_blo
 			hlist_add_behind(&p->hash, &d->hash);
 			hlist_del_init(&d->hash);
 		}
-		__park(w, d, p);
+		__spill(w, d, p);
 		WRITE_ONCE(w->nr_lone, w->nr_lone + 1);
 		__give_back_used(w, d, &excess);
 	}
@@ -1146,7 +1146,7 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
 	d = list_first_entry_or_null(&w->logged, struct kvp_version, list);
 	as_is = d && (d->hole || !d->chunk);
 	if (as_is)
-		__park(w, d, d);
+		__spill(w, d, d);
 	else if (d)
 		block = d->block;
 	spin_unlock(&w->lock);
@@ -1169,13 +1169,13 @@ u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, st
 	u32 n = 0;
 
 	spin_lock(&w->lock);
-	list_for_each_entry_safe(d, next, &w->parked, list) {
+	list_for_each_entry_safe(d, next, &w->spilled, list) {
 		if (!d->hole || !kvp_lsn_before(d->lsn, limit) || n == max)
 			break;
 		list_move_tail(&d->list, to);
 		n++;
 	}
-	w->nr_parked -= n;
+	w->nr_spilled -= n;
 	spin_unlock(&w->lock);
 	return n;
 }
@@ -1205,7 +1205,7 @@ u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct li
 	u32 n = 0;
 
 	spin_lock(&w->lock);
-	if (list_empty(&w->parked))
+	if (list_empty(&w->spilled))
 		n = __take_logged(w, limit, max, data, holes, next);
 	w->nr_logged -= n;
 	spin_unlock(&w->lock);
@@ -1217,8 +1217,8 @@ void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions)
 	u32 n = length_of(versions);
 
 	spin_lock(&w->lock);
-	list_splice_init(versions, &w->parked);
-	w->nr_parked += n;
+	list_splice_init(versions, &w->spilled);
+	w->nr_spilled += n;
 	spin_unlock(&w->lock);
 }
 
@@ -1229,7 +1229,7 @@ u32 kvp_wbuf_sweep(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct kvp_vers
 
 	*first = NULL;
 	spin_lock(&w->lock);
-	list_for_each_entry_safe(d, next, &w->parked, list) {
+	list_for_each_entry_safe(d, next, &w->spilled, list) {
 		if (n == max || d->hole || !kvp_lsn_before(d->lsn, limit))
 			break;
 		list_move_tail(&d->list, &w->swept);
@@ -1249,11 +1249,11 @@ void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max)
 	list_for_each_entry_safe(d, next, &w->logged, list) {
 		if (n == max || d->hole || !kvp_lsn_before(d->lsn, limit))
 			break;
-		list_move_tail(&d->list, &w->parked);
+		list_move_tail(&d->list, &w->spilled);
 		n++;
 	}
 	w->nr_logged -= n;
-	w->nr_parked += n;
+	w->nr_spilled += n;
 	spin_unlock(&w->lock);
 }
 
@@ -1272,7 +1272,7 @@ static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list
 			continue;
 		}
 		list_move_tail(&d->list, *at);
-		w->nr_parked++;
+		w->nr_spilled++;
 	}
 	spin_unlock(&w->lock);
 	cond_resched();
@@ -1302,8 +1302,8 @@ u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
 	}
 	spin_lock(&w->lock);
 	w->seq += n;
-	list_splice_tail_init(versions, &w->parked);
-	w->nr_parked += n;
+	list_splice_tail_init(versions, &w->spilled);
+	w->nr_spilled += n;
 	w->nr_lone += n;
 	spin_unlock(&w->lock);
 	return n;

@@ -12,7 +12,7 @@
  *   COMMITTING in a log entry that is not yet durable; the page is fixed from here on, a rewrite
  *   makes a new version
  *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest may be on
- *              wbuf->parked instead, and have no page (spill.h); and the oldest of those on
+ *              wbuf->spilled instead, and have no page (spill.h); and the oldest of those on
  *              wbuf->swept, which destage takes by address
  *   HOMING     taken by destage or a direct worker
  *
@@ -84,7 +84,7 @@ enum kvp_version_state {
  *	bucket's lock
  * @renewed: nothing was written; it has the contents of an older version (kvp_wbuf_renew()); by the
  *	bucket's lock
- * @owed: in a parity1: log space is kept for its row's parity; by log->lock
+ * @reserved: in a parity1: log space is kept for its row's parity; by log->lock
  * @page: contents; NULL: it is spilled (spill.h), or a hole. Changed by the bucket's lock
  * @chunk: the chunk of its page; NULL for a hole, and for a version that was spilled once: that has
  *	memory of its own, and a page of its own if any
@@ -110,7 +110,7 @@ struct kvp_version {
 	bool follows;
 	bool zero;
 	bool restored;
-	bool owed;
+	bool reserved;
 	bool stream;
 	bool renewed;
 	bool passed;
@@ -206,8 +206,8 @@ struct kvp_wbuf {
 	struct list_head buffered;
 	struct list_head logged;
 	/* spilled versions: logged before all of @logged; most have no page */
-	struct list_head parked;
-	struct list_head swept;		/* logged before all of @parked; changed by destage alone */
+	struct list_head spilled;
+	struct list_head swept;		/* logged before all of @spilled; changed by destage alone */
 	struct rb_root_cached holes;	/* pending, by address */
 	struct kvp_pending *pending;	/* their ranges; read without the lock */
 	u64 seq;			/* last one given */
@@ -220,7 +220,7 @@ struct kvp_wbuf {
 	u32 commit_limit;
 	u32 renew_limit;		/* the same for renewed versions; set by the log */
 	u32 nr_logged;
-	u32 nr_parked;			/* on @parked and @swept */
+	u32 nr_spilled;			/* on @spilled and @swept */
 	u32 nr_lone;			/* versions with memory of their own, discards left out */
 	u32 nr_reserve;
 	struct page *reserve[KVP_WBUF_RESERVE];	/* for lone versions that must go home */
@@ -487,7 +487,7 @@ bool kvp_wbuf_renew(struct kvp_pool *pool, struct kvp_version *old, struct page 
 /** kvp_wbuf_nr_logged() - versions and discards that are durable in the log, and wait for destage */
 static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
 {
-	return READ_ONCE(w->nr_logged) + READ_ONCE(w->nr_parked);
+	return READ_ONCE(w->nr_logged) + READ_ONCE(w->nr_spilled);
 }
 
 /** kvp_version_after() - true if @a comes after @b in the log. Both are LOGGED. */
@@ -510,7 +510,7 @@ struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w);
 bool kvp_wbuf_waits_below(struct kvp_wbuf *w, kvp_lsn_t lsn);
 
 /**
- * kvp_wbuf_spill_oldest() - move the oldest version on @logged to @parked, without its page
+ * kvp_wbuf_spill_oldest() - move the oldest version on @logged to @spilled, without its page
  *
  * A discard goes there as it is. Return: false if there is none, or no memory. Context: process;
  * does not wait. The caller calls kvp_pool_space().
@@ -526,21 +526,21 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
 u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
 
 /*
- * Versions that wait for destage: @swept, then @parked, then @logged, in log order. Only destage
+ * Versions that wait for destage: @swept, then @spilled, then @logged, in log order. Only destage
  * takes from these.
  */
 
 #define KVP_WBUF_AT_ONCE	256u	/* versions moved while others wait for the lists */
 
 /**
- * kvp_wbuf_take_spilled_holes() - move discards at the head of @parked, below @limit, up to @max,
+ * kvp_wbuf_take_spilled_holes() - move discards at the head of @spilled, below @limit, up to @max,
  * to the end of @to; returns how many
  */
 u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct list_head *to);
 
 /**
  * kvp_wbuf_take_logged() - take up to @max versions below @limit from the head of @logged, if
- * @parked is empty
+ * @spilled is empty
  * @data, @holes: versions, and the discards that come before them, go to the ends of these
  * @next: out: the first version that stays, if it is below @limit; or @limit. Unchanged if @logged
  *	is empty
@@ -552,20 +552,20 @@ u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct li
 
 /**
  * kvp_wbuf_pass_on() - move up to @max versions below @limit from the head of @logged to the end of
- * @parked, as they are
+ * @spilled, as they are
  *
  * They keep their pages. Stops before a discard. Context: destage alone.
  */
 void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max);
 
 /**
- * kvp_wbuf_put_spilled() - put @versions, in log order, before all on @parked, with or without
+ * kvp_wbuf_put_spilled() - put @versions, in log order, before all on @spilled, with or without
  * pages; empties it
  */
 void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
- * kvp_wbuf_sweep() - move up to @max versions below @limit from the head of @parked to the end of
+ * kvp_wbuf_sweep() - move up to @max versions below @limit from the head of @spilled to the end of
  * @swept
  * @first: out: the first of them, which the others follow on their list; NULL: none was moved
  *
@@ -589,7 +589,7 @@ static inline void __kvp_wbuf_take_swept(struct kvp_wbuf *w, struct kvp_version 
 {
 	kvp_wbuf_assert_locked(w);
 	list_move_tail(&d->list, to);
-	w->nr_parked--;
+	w->nr_spilled--;
 }
 
 /**
@@ -613,7 +613,7 @@ static inline struct kvp_version *kvp_wbuf_next_swept(struct kvp_wbuf *w, struct
 static inline struct kvp_version *__kvp_wbuf_first_unswept(struct kvp_wbuf *w)
 {
 	kvp_wbuf_assert_locked(w);
-	return list_first_entry_or_null(&w->parked, struct kvp_version, list) ?:
+	return list_first_entry_or_null(&w->spilled, struct kvp_version, list) ?:
 	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
 }
 

@@ -188,7 +188,7 @@ static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
 			continue;
 		/* Intents and discards of an older generation are resolved, and in the table. */
 		if (old && r.kind != KVP_REC_DATA)
-			kvp_replay_settled(found, &r);
+			kvp_replay_resolved(found, &r);
 		else
 			ret = kvp_replay_add(found, &r, at, 0, 0);
 	}

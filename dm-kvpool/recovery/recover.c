@@ -383,7 +383,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->pool = pool;
 	rec->refusal = refusal;
 	rec->ahead.lsn = KVP_NO_SEGMENT;
-	INIT_LIST_HEAD(&rec->parked);
+	INIT_LIST_HEAD(&rec->kept);
 	kvp_replay_init(&rec->replay);
 	rec->history = kvcalloc(pool->nr_vdevs, sizeof(*rec->history), GFP_KERNEL);
 	for (i = 0; rec->history && i < pool->nr_vdevs; i++)

@@ -82,7 +82,7 @@ struct kvp_recovery {
 	/* of the entry that is read: index in the superblock; behind those, the newest */
 	u32 generation;
 	bool stays;			/* the log keeps its data: retain.c */
-	struct list_head parked;	/* the versions that it keeps: of each block the newest */
+	struct list_head kept;	/* the versions that it keeps: of each block the newest */
 	bool by_headers;		/* payload that was durable need not be read */
 	kvp_lsn_t known;			/* with @by_headers: all below was durable */
 	/* only the header is in memory of the entry that kvp_recovery_next() found */
@@ -394,7 +394,7 @@ int __must_check kvp_recovery_cannot_write(struct kvp_recovery *rec, const struc
 /**
  * kvp_recovery_spill() - the log was read: prepare to leave its data there, to come home later
  *
- * If so, rec->parked has a version of each block whose newest record is data. Return: true if the
+ * If so, rec->kept has a version of each block whose newest record is data. Return: true if the
  * data may stay. False also without memory for all versions: then kvp_recovery_data() has to bring
  * the data home.
  */

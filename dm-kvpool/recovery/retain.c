@@ -46,7 +46,7 @@ void kvp_recovery_unspill(struct kvp_recovery *rec)
 {
 	struct kvp_version *d, *next;
 
-	list_for_each_entry_safe(d, next, &rec->parked, list) {
+	list_for_each_entry_safe(d, next, &rec->kept, list) {
 		list_del(&d->list);
 		kfree(d);
 		cond_resched();
@@ -70,7 +70,7 @@ bool kvp_recovery_spill(struct kvp_recovery *rec)
 			kvp_recovery_unspill(rec);
 			return false;
 		}
-		list_add_tail(&d->list, &rec->parked);
+		list_add_tail(&d->list, &rec->kept);
 		cond_resched();
 	}
 	return true;
@@ -78,6 +78,6 @@ bool kvp_recovery_spill(struct kvp_recovery *rec)
 
 void kvp_recovery_retain(struct kvp_recovery *rec)
 {
-	rec->stays = !list_empty(&rec->parked);
-	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &rec->parked);
+	rec->stays = !list_empty(&rec->kept);
+	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &rec->kept);
 }

@@ -301,7 +301,7 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 	 * Of an older generation: resolved, and in the table that the next generation began with.
 	 */
 	if (generation(rec) && r->kind != KVP_REC_DATA) {
-		kvp_replay_settled(&rec->replay, r);
+		kvp_replay_resolved(&rec->replay, r);
 		return 0;
 	}
 	if (!kvp_home_has_rows(rec->pool))

@@ -142,7 +142,7 @@ void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-void kvp_finds_settle(struct kvp_pool *pool)
+void kvp_finds_report(struct kvp_pool *pool)
 {
 	struct kvp_find_run *run;
 	unsigned long flags;
@@ -155,7 +155,7 @@ void kvp_finds_settle(struct kvp_pool *pool)
 
 void kvp_finds_stop(struct kvp_pool *pool)
 {
-	kvp_finds_settle(pool);
+	kvp_finds_report(pool);
 	cancel_delayed_work_sync(&pool->finds->work);
 	memset(pool->finds->runs, 0, sizeof(pool->finds->runs));
 }

@@ -84,8 +84,8 @@ static inline void kvp_found_block(struct kvp_pool *pool, enum kvp_find kind, st
 /** kvp_found_lost() - the same for a page of the table that no leg has. Context: any. */
 void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page);
 
-/** kvp_finds_settle() - pending finds become events now. Context: any. */
-void kvp_finds_settle(struct kvp_pool *pool);
+/** kvp_finds_report() - pending finds become events now. Context: any. */
+void kvp_finds_report(struct kvp_pool *pool);
 
 /** kvp_finds_stop() - the same, and no work is left behind. Context: process. */
 void kvp_finds_stop(struct kvp_pool *pool);

@@ -852,7 +852,7 @@ int kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, bool force)
 	}
 	if (!ret)
 		return -ENOENT;
-	return ret < 0 ? ret : pool->table_client->settle_poison(pool);
+	return ret < 0 ? ret : pool->table_client->make_poison_durable(pool);
 }
 
 /* --- entries ------------------------------------------------------------------------------ */

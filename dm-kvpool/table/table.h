@@ -104,10 +104,10 @@ static inline kvp_vblock_t kvp_vdev_block(const struct kvp_tpage *leaf, kvp_bloc
 
 /**
  * struct kvp_table_client - calls on changes of the table; registered with the pool
- * @settle_poison: kvp_poison_settle()
+ * @make_poison_durable: kvp_poison_make_durable()
  */
 struct kvp_table_client {
-	int (*settle_poison)(struct kvp_pool *pool);
+	int (*make_poison_durable)(struct kvp_pool *pool);
 };
 
 struct kvp_table {
@@ -193,7 +193,7 @@ static inline bool kvp_table_half_dirty(const struct kvp_table *t)
 }
 
 /**
- * kvp_table_poisonings() - how often a block was poisoned, for kvp_table_poison_settled().
+ * kvp_table_poisonings() - how often a block was poisoned, for kvp_table_poison_durable().
  *
  * Context: any.
  */
@@ -222,7 +222,7 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, kvp_block_t block);
  * kvp_table_load() - the leaf of @block, read and verified if need be
  *
  * A leaf of which no copy verifies comes back with its blocks poisoned. Before a
- * read is answered by that, kvp_poison_settle() makes it durable.
+ * read is answered by that, kvp_poison_make_durable() makes it durable.
  *
  * Return: the leaf with a reference, or an error pointer: -EIO when a leg does
  * not answer and no other has the page, when the pool is read-only, or when a
@@ -409,9 +409,9 @@ int __must_check kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t bloc
 					 kvp_block_t *next);
 
 /**
- * kvp_table_poison_settled() - true if all poison is durable that existed when @poisonings was read
+ * kvp_table_poison_durable() - true if all poison is durable that existed when @poisonings was read
  */
-static inline bool kvp_table_poison_settled(const struct kvp_table *t, u32 poisonings)
+static inline bool kvp_table_poison_durable(const struct kvp_table *t, u32 poisonings)
 {
 	return (s32)(READ_ONCE(t->durable_poisonings) - poisonings) >= 0;
 }

@@ -58,7 +58,7 @@ void kvp_orders_end(struct kvp_orders *orders)
 	wake_up_all(&orders->wait);
 }
 
-void kvp_orders_settle(struct kvp_orders *orders)
+void kvp_orders_drain(struct kvp_orders *orders)
 {
 	flush_workqueue(orders->wq);
 }

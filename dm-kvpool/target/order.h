@@ -68,10 +68,10 @@ void kvp_order_put(struct kvp_order *order);
 /**
  * kvp_orders_end() - make all waiters return, also new ones, until kvp_orders_again()
  *
- * kvp_orders_settle() waits until no worker works on an order. Context: process.
+ * kvp_orders_drain() waits until no worker works on an order. Context: process.
  */
 void kvp_orders_end(struct kvp_orders *orders);
-void kvp_orders_settle(struct kvp_orders *orders);
+void kvp_orders_drain(struct kvp_orders *orders);
 void kvp_orders_again(struct kvp_orders *orders);
 
 /**

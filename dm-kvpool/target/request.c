@@ -917,7 +917,7 @@ static void read_home_work(struct work_struct *work)
 		kvp_leg_send(data_of(bio)->leg, bio);
 }
 
-/* Read, step 2. Serve from the buffer; false when a block has left it meanwhile, or is parked. */
+/* Read, step 2. Serve from the buffer; false when a block has left it meanwhile, or is spilled. */
 static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 {
 	struct bvec_iter iter = bio->bi_iter;
@@ -1209,7 +1209,7 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 
 /*
  * Read, step 5. What legs were read for has come, if it was @good. If it is not what it should
- * be the device need not be at fault: destage or a bypass may have written
+ * be the device need not be at fault: destage or a direct write may have written
  * the block meanwhile, or the reader its buffer. From scratch, then: false.
  */
 static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
@@ -1368,7 +1368,7 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 	return 0;
 }
 
-void kvp_requests_settle(struct kvp_requests *r)
+void kvp_requests_drain(struct kvp_requests *r)
 {
 	flush_workqueue(r->wq);
 }

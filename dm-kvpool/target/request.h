@@ -106,10 +106,10 @@ int __must_check kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool
 void kvp_requests_exit(struct kvp_requests *r);
 
 /**
- * kvp_requests_settle() - wait for workers of reads that were answered; no other requests may be in
+ * kvp_requests_drain() - wait for workers of reads that were answered; no other requests may be in
  * flight
  */
-void kvp_requests_settle(struct kvp_requests *r);
+void kvp_requests_drain(struct kvp_requests *r);
 
 /** kvp_requests_map() - serve a bio; a DM_MAPIO_* value. Never waits for the pool's I/O. */
 int kvp_requests_map(struct kvp_requests *r, struct bio *bio);

@@ -443,7 +443,7 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 	struct kvp_log_figures f;
 	u32 i;
 
-	kvp_rebuild_figures(pool->warm, &rebuild);
+	kvp_rebuild_figures(pool->rebuild, &rebuild);
 	kvp_wbuf_figures(pool->wbuf, &w);
 	kvp_log_figures(pool->log, &f);
 	say_number(p, "ssd.hits", sum->ssd_hits);

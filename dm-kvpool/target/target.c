@@ -532,7 +532,7 @@ static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp
 
 	if (ret)
 		return ret;
-	kvp_requests_settle(&inst->requests);
+	kvp_requests_drain(&inst->requests);
 	ret = kvp_pool_add(inst->pool, &t->start, r);
 	kvp_registry_reserved(inst);
 	return ret;
@@ -541,7 +541,7 @@ static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp
 /* The device is suspended here, too. */
 static int remove_cache(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
-	kvp_requests_settle(&inst->requests);
+	kvp_requests_drain(&inst->requests);
 	return kvp_pool_remove(inst->pool, &t->start, r);
 }
 
@@ -552,7 +552,7 @@ static int replace_ssds(struct kvp_target *t, struct kvp_instance *inst, struct 
 
 	if (ret)
 		return ret;
-	kvp_requests_settle(&inst->requests);
+	kvp_requests_drain(&inst->requests);
 	ret = kvp_pool_replace(inst->pool, &t->start, r);
 	kvp_registry_reserved(inst);
 	return ret;
@@ -593,7 +593,7 @@ static int take_device(struct kvp_target *t, struct kvp_instance *inst,
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
 	ret = kvp_registry_reserve(inst, s, r);
 	if (!ret) {
-		kvp_requests_settle(&inst->requests);
+		kvp_requests_drain(&inst->requests);
 		ret = take(inst->pool, &t->start, r);
 		kvp_registry_reserved(inst);
 	}
@@ -604,14 +604,14 @@ static int take_device(struct kvp_target *t, struct kvp_instance *inst,
 /* And here. */
 static int detach(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
-	kvp_requests_settle(&inst->requests);
+	kvp_requests_drain(&inst->requests);
 	return kvp_pool_detach(inst->pool, &t->start, r);
 }
 
 /* And here. */
 static int grow(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
-	kvp_requests_settle(&inst->requests);
+	kvp_requests_drain(&inst->requests);
 	return kvp_pool_grow(inst->pool, &t->start, r);
 }
 
@@ -716,7 +716,7 @@ static int bind(struct dm_target *ti, struct kvp_target *t)
 	/*
 	 * Messages that the old table got after it was suspended. The new table has had none yet.
 	 */
-	kvp_orders_settle(&inst->orders);
+	kvp_orders_drain(&inst->orders);
 	ret = rebind(ti, t, inst);
 	if (ret && kvp_registry_put(inst))
 		free_instance(inst);
@@ -846,7 +846,7 @@ static void kvp_postsuspend(struct dm_target *ti)
 	 * Orders were told to end, and end soon. While the pool is quiesced nothing else may use
 	 * it.
 	 */
-	kvp_orders_settle(&inst->orders);
+	kvp_orders_drain(&inst->orders);
 	if (!test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
 		kvp_pool_quiesce(inst->pool);
 	kvp_orders_again(&inst->orders);

@@ -7,7 +7,7 @@
  * order, but none at or above the first intent that is not yet home, so that
  * versions of one block go home in order. It sorts them by address and writes
  * them. A discard ends a round that has data already, and comes first in the
- * next: so table entries change in log order. What is parked is taken by
+ * next: so table entries change in log order. What is spilled is taken by
  * address instead (elevator.h).
  *
  * While a writer waits for space in the log, a checkpoint follows each round,
@@ -18,7 +18,7 @@
  * 1. kvp_destage_kick() starts the worker, at once or when destage_delay() is over.
  * 2. destage_work() runs rounds up to the mark, and a checkpoint behind them if one is wanted.
  * 3. take_versions() chooses the versions of a round. apply_holes() brings discards to the table.
- * 4. recall() has in memory what was spilled.
+ * 4. reload() has in memory what was spilled.
  * 5. kvp_home_write() writes the versions home, under their range locks (home/home.c).
  * 6. put_back() returns to the buffer what could not be written.
  * 7. move_tail() takes a checkpoint, which makes space in the log free.
@@ -86,7 +86,7 @@ static bool log_half_full(struct kvp_pool *pool)
 	 * Little of the reserve is ever used. On a cache, records that are not needed reach that
 	 * far, and wait for a checkpoint.
 	 */
-	if (kvp_log_may_owe(pool) && !kvp_pool_logs_on_cache(pool))
+	if (kvp_log_reserves(pool) && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
 	return used > window / 2;
 }
@@ -454,7 +454,7 @@ static int give_up(struct kvp_pool *pool, struct list_head *lost)
  * read now, and begins with lost ones. So the table changes, and parity counts, in log order all
  * the same.
  */
-static int recall(struct kvp_pool *pool, struct round *r)
+static int reload(struct kvp_pool *pool, struct round *r)
 {
 	struct kvp_version *first;
 	LIST_HEAD(lost);
@@ -502,7 +502,7 @@ static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 	ret = apply_holes(pool, &r.holes);
 	drop_outlived(pool, &r);
 	if (!ret)
-		ret = recall(pool, &r);
+		ret = reload(pool, &r);
 	if (!ret && !list_empty(&r.data)) {
 		kvp_home_sort(&r.data);
 		ret = kvp_home_write(pool->destage->home, &r.data, r.next);
@@ -978,7 +978,7 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 	wait_event(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, why));
 	ret = destage_to_end(pool, why);
 	/* Parity was logged meanwhile, behind the tail. Bring it home as well. */
-	if (!ret && kvp_log_may_owe(pool))
+	if (!ret && kvp_log_reserves(pool))
 		ret = destage_to_end(pool, why);
 	atomic_dec(&dg->orders);
 	return ret;
@@ -999,7 +999,7 @@ int kvp_destage_order(struct kvp_pool *pool)
 	return destage_all(pool, ORDER);
 }
 
-int kvp_destage_settle(struct kvp_pool *pool)
+int kvp_destage_last_tail(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark, floor;
 	bool moves;

@@ -125,12 +125,13 @@ int kvp_destage_beside(struct kvp_pool *pool);
 int __must_check kvp_destage_order(struct kvp_pool *pool);
 
 /**
- * kvp_destage_settle() - take a checkpoint with the tail as far as it can be; brings nothing home
- * for that
+ * kvp_destage_last_tail() - take a checkpoint with the tail as far as it can be
+ *
+ * Brings nothing home for that.
  *
  * Destage, direct workers and builder are stopped. Return: 0 or -errno. Context: process, waits for
  * I/O.
  */
-int kvp_destage_settle(struct kvp_pool *pool);
+int kvp_destage_last_tail(struct kvp_pool *pool);
 
 #endif /* KVP_DESTAGE_H */

@@ -41,7 +41,7 @@ static void spill_below(struct kvp_pool *pool, kvp_lsn_t below)
 static u32 renew_batch(struct kvp_pool *pool, u32 n)
 {
 	struct kvp_renew *r = &pool->destage->renew;
-	u32 asked = kvp_recall(pool, r->of, r->pages, n), i, renewed = 0;
+	u32 asked = kvp_reload_copies(pool, r->of, r->pages, n), i, renewed = 0;
 
 	for (i = 0; i < asked; i++) {
 		if (!r->pages[i])

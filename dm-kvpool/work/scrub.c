@@ -229,7 +229,7 @@ static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_bloc
 	}
 	info->healed += atomic64_read(&pool->work_stats.healed) - healed;
 	if (poisoned)
-		kvp_poison_settle(pool);
+		kvp_poison_make_durable(pool);
 	return ret == -ENOMEM ? ret : 0;
 }
 
@@ -346,7 +346,7 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 	lost = atomic64_read(&pool->work_stats.leaf_lost) - lost;
 	info->unrepaired += lost;
 	if (lost)
-		kvp_poison_settle(pool);
+		kvp_poison_make_durable(pool);
 	if (!(kvp_vblock_nr(at.block) % kvp_leaf_blocks(at.v->g)))
 		kvp_table_shrink(pool, false);
 	*blocks = min_t(u64, step_blocks(&at), kvp_block_since(end, block));
@@ -385,7 +385,7 @@ static void scrub_ended(struct kvp_pool *pool)
 	struct kvp_scrub_info *info = &pool->scrub->info;
 
 	info->finished = ktime_get_real_seconds();
-	kvp_finds_settle(pool);
+	kvp_finds_report(pool);
 	if (READ_ONCE(pool->scrub->stop)) {
 		info->state = KVP_SCRUB_STOPPED;
 		kvp_event(pool, "scrub_stopped");

@@ -163,7 +163,7 @@ static int feed(struct kvp_replay *replay, const struct kvp_sb *sb, const struct
 		k->at = (struct kvp_log_at){ h->lsn, i };
 		k->settled = flags & SETTLED && k->rec.kind != KVP_REC_DATA;
 		if (k->settled) {
-			kvp_replay_settled(replay, &k->rec);
+			kvp_replay_resolved(replay, &k->rec);
 		} else {
 			ret = kvp_replay_add(replay, &k->rec, k->at, at ? h->lsn + at : 0,
 					     at ? kvp_log_row(g, h, at) : 0);

@@ -67,7 +67,7 @@ static void stall_log(struct script *p)
 
 static void expect_in_flight(struct script *p)
 {
-	if (!p->host.pool->fill->busy)
+	if (!p->host.pool->admission->busy)
 		sim_fail("no fill is in flight: the case was not set up");
 }
 
@@ -110,7 +110,7 @@ static void gather(struct script *p)
 	u64 before = pool->log->ssd_blocks[KVP_LOG_HEADERS];
 	u32 copies = kvp_log_striped(g) ? 2 : 1, i;
 
-	pool->fill->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
+	pool->admission->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
 	for (i = 0; i < 8; i++) {
 		read_anew(p, FIRST + i, 1);
 		host_sleep(KVP_ADMIT_GATHER_MS / 20);

@@ -203,7 +203,7 @@ static void come_home(struct script *s)
 {
 	disks_release_all();
 	host_checkpoint(&s->host);
-	if (s->host.pool->wbuf->nr_lone || s->host.pool->wbuf->nr_parked)
+	if (s->host.pool->wbuf->nr_lone || s->host.pool->wbuf->nr_spilled)
 		sim_fail("some are still parked");
 	host_cache_check(&s->host);
 }
@@ -353,7 +353,7 @@ static void parked_on_two_that_fail(struct script *s)
 }
 
 /* One that is parked, with its row: lsns. */
-static struct kvp_spilled some_parked(struct script *s)
+static struct kvp_spilled some_spilled(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_spilled p = { 0 };
@@ -387,7 +387,7 @@ static void one_is_rotten(struct script *s)
 	struct kvp_spilled p;
 
 	park(s);
-	p = some_parked(s);
+	p = some_spilled(s);
 	rot(s, kvp_log_row_first(p.lsn, p.row) + s->seed % kvp_log_row_blocks(p.row));
 	host_read_each(&s->host, FIRST, COUNT);
 	disks_release_all();
@@ -406,7 +406,7 @@ static void two_are_rotten(struct script *s)
 	u64 poisoned = 0;
 
 	park(s);
-	p = some_parked(s);
+	p = some_spilled(s);
 	rot(s, p.lsn);
 	/* The parity, so that no other version is touched. */
 	rot(s, kvp_log_row_first(p.lsn, p.row));

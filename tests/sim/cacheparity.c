@@ -207,8 +207,8 @@ static void full_log_has_room_for_parity(struct both *t)
 	hold_homes(false);
 	wait_for_completion(&t->done);
 	host_checkpoint(&t->host);
-	if (log->owed)
-		sim_fail("the log is empty, and owes %u rows", log->owed);
+	if (log->reserved)
+		sim_fail("the log is empty, and owes %u rows", log->reserved);
 }
 
 /*
@@ -241,7 +241,7 @@ static void test_main(void *arg)
 
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
-	if (!kvp_log_striped(t->host.pool->log_vdev->g) || !kvp_log_may_owe(t->host.pool))
+	if (!kvp_log_striped(t->host.pool->log_vdev->g) || !kvp_log_reserves(t->host.pool))
 		sim_fail("the log is on vdev %u: the case was not set up",
 			 t->host.pool->log_vdev->index);
 	kvp_admit_stop(t->host.pool);

@@ -629,7 +629,7 @@ static void live_and_lose_open_intents(struct tale *t)
 		disks_stall(i, disks.data_start + 36, disks.data_start + 36 + 36);
 	host_write(h, 64, 48, false);
 	host_sleep(1500);
-	if (list_empty(&h->pool->log->bypass))
+	if (list_empty(&h->pool->log->open))
 		sim_fail("no intent is open: the case was not set up");
 	lose_the_ssds_by_order(t);
 	host_sleep(400);

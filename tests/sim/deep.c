@@ -166,7 +166,7 @@ static void lost_pages_share_events(struct trouble *t)
 		lose_page(h, 0, i * LEAF);
 	for (i = 10; i < 60; i++)
 		expect_eio(h, i * LEAF + 300);
-	kvp_finds_settle(pool);
+	kvp_finds_report(pool);
 	for (; seq < pool->events->next; seq++) {
 		if (!kvp_event_get(pool, seq, &e) || strncmp((char *)e.text,
 							     "table_lost level=0 index=", 25))
@@ -763,7 +763,7 @@ static void discards_of_poison(struct trouble *t)
 	leaf = kvp_table_load(h->pool, 77 * LEAF + 9);
 	kvp_table_set(h->pool, leaf, 77 * LEAF + 9, 0, KVP_ENTRY_POISONED);
 	kvp_table_put(h->pool, leaf);
-	if (kvp_poison_settle(h->pool))
+	if (kvp_poison_make_durable(h->pool))
 		sim_fail("poison cannot be made durable");
 	kvp_table_shrink(h->pool, true);
 	host_discard(h, 70 * LEAF, 10 * LEAF);
@@ -828,7 +828,7 @@ static void poison_is_found_by_pointers(struct trouble *t)
 	kvp_table_put(h->pool, leaf);
 	if (kvp_table_next_poisoned(h->pool, 0, &next) || next != 77 * LEAF + 9)
 		sim_fail("fresh poison is not found, but %llu", next);
-	if (kvp_poison_settle(h->pool))
+	if (kvp_poison_make_durable(h->pool))
 		sim_fail("poison cannot be made durable");
 	kvp_table_shrink(h->pool, true);
 	reads = atomic64_read(&h->pool->work_stats.page_reads);

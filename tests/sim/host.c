@@ -235,7 +235,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 		return ret;
 	}
 	/* A scene that is about a race of a fill means one that is under way. */
-	h->pool->fill->gather = 0;
+	h->pool->admission->gather = 0;
 	kvp_pool_unquiesce(h->pool);
 	note_geometry(h->pool);
 	check_boundary(h->pool, hs);
@@ -440,7 +440,7 @@ static void sync_done(struct kvp_waiter *w, int error)
 /* R20, whatever the power spares: of what went past the log, and @w had to wait for, nothing is open any more. */
 static void expect_closed(struct host *h, const struct kvp_waiter *w)
 {
-	const struct kvp_direct *b = h->pool->log->bypasses;
+	const struct kvp_direct *b = h->pool->log->directs;
 	u32 i;
 
 	for (i = 0; w->flushed && i < KVP_MAX_OPEN_INTENTS; i++)
@@ -698,7 +698,7 @@ void host_scrub_since(struct host *h, u32 since, u64 *healed, u64 *unrepaired)
 
 void host_warm_up(struct host *h)
 {
-	while (READ_ONCE(h->pool->warm->restoring) && !READ_ONCE(h->pool->warm->stopped))
+	while (READ_ONCE(h->pool->rebuild->restoring) && !READ_ONCE(h->pool->rebuild->stopped))
 		msleep(1);
 }
 
@@ -834,7 +834,7 @@ static void plan_read(struct host *h, u64 block, struct read_plan *plan)
 	fill->favoured = rng_chance(&sim_rng, 100);
 	kvp_scache_alike(h->pool, block, 1, &plan->at);
 	sim_maybe_preempt();
-	plan->may_fill = h->pool->fill->candidates && !plan->at.block &&
+	plan->may_fill = h->pool->admission->candidates && !plan->at.block &&
 			 kvp_admit_plan(h->pool, fill->first, fill->count, random_ask(), &plan->ssd);
 	fill->token = kvp_rcache_token(h->pool, fill->first, fill->count);
 }

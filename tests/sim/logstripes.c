@@ -219,15 +219,15 @@ bool log_stripes_room_test(void)
 }
 
 /*
- * The lsns that @owed entries of one row each use from @at on, in a segment whose first @kept lsns
+ * The lsns that @reserved entries of one row each use from @at on, in a segment whose first @kept lsns
  * are outside.
  */
-static u64 rows_use(const struct kvp_geometry *g, u32 at, u32 owed, u32 kept)
+static u64 rows_use(const struct kvp_geometry *g, u32 at, u32 reserved, u32 kept)
 {
 	u32 size = g->segment_blocks, least = kvp_log_entry_blocks(g, 1, 1);
 	u64 lsn = at;
 
-	for (; owed; owed--) {
+	for (; reserved; reserved--) {
 		if (size - lsn % size < least + kept)
 			lsn += size - lsn % size;
 		lsn += least;
@@ -239,20 +239,20 @@ static u64 rows_use(const struct kvp_geometry *g, u32 at, u32 owed, u32 kept)
  * The space reserved for parity is enough, whether destage logs it or a recovery, after the end of
  * a segment (R24).
  */
-static bool reserve_is_enough(const struct kvp_geometry *g, u32 owed)
+static bool reserve_is_enough(const struct kvp_geometry *g, u32 reserved)
 {
-	u64 kept = kvp_log_reserve(g, owed);
+	u64 kept = kvp_log_reserve(g, reserved);
 	bool good = true;
 	u32 at;
 
 	for (at = 0; good && at < g->segment_blocks; at += 17) {
 		u32 rest = g->segment_blocks - at;
 
-		good = expect(rows_use(g, at, owed, kvp_log_kept(g)) <= kept &&
-			      rest + rows_use(g, 0, owed, 0) <= kept,
+		good = expect(rows_use(g, at, reserved, kvp_log_kept(g)) <= kept &&
+			      rest + rows_use(g, 0, reserved, 0) <= kept,
 			      "kind %u, %u legs: %llu blocks are kept for %u rows, from %u on",
 			      g->kind, g->leg_count,
-			      kept, owed, at);
+			      kept, reserved, at);
 	}
 	return good;
 }
@@ -261,17 +261,17 @@ bool log_reserve_test(void)
 {
 	struct kvp_geometry g = { .kind = KVP_VDEV_CACHE, .leg_count = 2, .segments = 64 };
 	bool good = true;
-	u32 owed;
+	u32 reserved;
 
 	for (g.segment_blocks = 256; g.segment_blocks <= KVP_SEGMENT_BLOCKS; g.segment_blocks *= 2)
-		for (owed = 0; good && owed < 40000; owed += 1 + owed / 3) {
+		for (reserved = 0; good && reserved < 40000; reserved += 1 + reserved / 3) {
 			g.kind = KVP_VDEV_CACHE;
-			good = reserve_is_enough(&g, owed);
+			good = reserve_is_enough(&g, reserved);
 			g.kind = KVP_VDEV_PARITY1;
 			g.leg_count = 3;
-			good = good && reserve_is_enough(&g, owed);
+			good = good && reserve_is_enough(&g, reserved);
 			g.kind = KVP_VDEV_CACHE_PARITY1;
-			good = good && reserve_is_enough(&g, owed);
+			good = good && reserve_is_enough(&g, reserved);
 		}
 	return good;
 }

@@ -158,9 +158,9 @@ static void data_over_open_intents(struct mixed *t)
 	host_write(&t->host, parity_away(t, 5), 1, false);
 	/* No FLUSH, which would close them. */
 	host_sleep(1500);
-	if (t->host.pool->log->nr_bypass != 1)
+	if (t->host.pool->log->nr_open != 1)
 		sim_fail("%u intents are open: the case was not set up",
-			 t->host.pool->log->nr_bypass);
+			 t->host.pool->log->nr_open);
 	t->cuts_from = disks.trace.nr;
 	if (!home_without_checkpoint(t))
 		return;

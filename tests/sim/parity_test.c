@@ -350,8 +350,8 @@ static void whole_stripes_for_long(struct parity_test *t)
 		host_flush(&t->host);
 	}
 	host_checkpoint(&t->host);
-	if (t->host.pool->log->owed)
-		sim_fail("the log is empty, and owes %u rows", t->host.pool->log->owed);
+	if (t->host.pool->log->reserved)
+		sim_fail("the log is empty, and owes %u rows", t->host.pool->log->reserved);
 }
 
 /* One leg is given up for its labels. Of the two that are left, both must take the superblock. */
@@ -541,8 +541,8 @@ static void intents_closed_without_a_checkpoint(struct parity_test *t)
 		host_sleep(20);
 	}
 	if (pool->sb->checkpoint != checkpoint || pool->log->intent_blocks != intents + 12 * 40 ||
-	    pool->log->nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
-		sim_fail("%u intents are open: the case was not set up", pool->log->nr_bypass);
+	    pool->log->nr_open > KVP_MAX_OPEN_INTENTS / 2)
+		sim_fail("%u intents are open: the case was not set up", pool->log->nr_open);
 }
 
 /* The log says that whole stripes are discarded; then they are written by intent. */

@@ -38,7 +38,7 @@ static u32 first_ssd(const struct scene *s)
 }
 
 /* While homes are held. In a parity1, destage has locked whole stripes. */
-static void read_parked(struct scene *s)
+static void read_spilled(struct scene *s)
 {
 	if (!s->start.parity)
 		host_read_each(&s->host, FIRST, COUNT);
@@ -60,7 +60,9 @@ static void park(struct scene *s)
  */
 static void check_order(struct kvp_pool *pool)
 {
-	struct list_head *lists[] = { &pool->wbuf->swept, &pool->wbuf->parked, &pool->wbuf->logged };
+	struct list_head *lists[] = {
+		&pool->wbuf->swept, &pool->wbuf->spilled, &pool->wbuf->logged
+	};
 	struct kvp_version *d, *before = NULL, *first = NULL;
 	struct kvp_log_mark mark;
 	u32 i;
@@ -106,13 +108,13 @@ static void come_home(struct scene *s)
 {
 	disks_release_all();
 	host_checkpoint(&s->host);
-	if (s->host.pool->wbuf->nr_lone || s->host.pool->wbuf->nr_parked)
+	if (s->host.pool->wbuf->nr_lone || s->host.pool->wbuf->nr_spilled)
 		sim_fail("some are still parked");
 	host_cache_check(&s->host);
 }
 
 /* A block whose newest version is spilled, and the place of its contents on each SSD. */
-static u64 some_parked(struct scene *s, u64 *at)
+static u64 some_spilled(struct scene *s, u64 *at)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 block;
@@ -167,7 +169,7 @@ static void expect_none_lost(struct scene *s)
 static void read_back(struct scene *s)
 {
 	park(s);
-	read_parked(s);
+	read_spilled(s);
 	/* Its log has no room for more. */
 	if (s->start.parity)
 		disks_release_all();
@@ -178,7 +180,7 @@ static void read_back(struct scene *s)
 	host_write_zeros(&s->host, FIRST + 90, 2);
 	host_flush(&s->host);
 	host_write_each(&s->host, FIRST + 91, 1);
-	read_parked(s);
+	read_spilled(s);
 	come_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
@@ -207,7 +209,7 @@ static void read_together(struct scene *s)
 	u64 at, block, end;
 
 	park(s);
-	block = some_parked(s, &at);
+	block = some_spilled(s, &at);
 	r = kvp_spilled_read(s->host.pool, block, 8, &end);
 	if (end != block + 8)
 		sim_fail("%llu blocks were looked at, not 8", end - block);
@@ -245,7 +247,7 @@ static void zeros(struct scene *s)
 	}
 	if (h->pool->wbuf->nr_lone < COUNT / 2)
 		sim_fail("%u are parked: the case was not set up", h->pool->wbuf->nr_lone);
-	read_parked(s);
+	read_spilled(s);
 	come_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(h);
@@ -260,7 +262,7 @@ static void rotten(struct scene *s)
 	u64 at = 0, block;
 
 	park(s);
-	block = some_parked(s, &at);
+	block = some_spilled(s, &at);
 	rot(s, at, 1);
 	if (s->start.cache > 1) {
 		host_read_each(&s->host, FIRST, COUNT);
@@ -292,10 +294,10 @@ static void rotten_and_overwritten(struct scene *s)
 	u64 at = 0, block;
 
 	park(s);
-	block = some_parked(s, &at);
+	block = some_spilled(s, &at);
 	host_write_each(&s->host, block, 1);
 	rot(s, at, s->start.cache);
-	read_parked(s);
+	read_spilled(s);
 	come_home(s);
 	expect_none_lost(s);
 	if (atomic64_read(&s->host.pool->work_stats.unrepaired))
@@ -405,7 +407,7 @@ static void write_much(struct scene *s)
 }
 
 /* The next life begins with whatever is in the log. */
-static void leave_parked(struct scene *s)
+static void leave_spilled(struct scene *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_log_mark mark;
@@ -413,7 +415,7 @@ static void leave_parked(struct scene *s)
 	park(s);
 	/* The tail may not pass them. */
 	if (kvp_log_home_mark(pool, ~0ull, &mark) &&
-	    mark.lsn > list_first_entry(&pool->wbuf->parked, struct kvp_version, list)->lsn)
+	    mark.lsn > list_first_entry(&pool->wbuf->spilled, struct kvp_version, list)->lsn)
 		sim_fail("a place behind spilled versions may become the tail");
 }
 
@@ -1098,7 +1100,7 @@ void run_park(void)
 	scene("no-memory-to-park", &shapes[0], no_memory_to_park, NULL);
 	scene("stream-behind-the-tail", &wide, stream_behind_the_tail, NULL);
 	scene("log-is-full", &wide, write_much, look_again);
-	scene("power-cut", &wide, leave_parked, look_again);
+	scene("power-cut", &wide, leave_spilled, look_again);
 	scene("many-versions", &wide, many_versions, NULL);
 	scene("many-versions-in-parts", &shapes[0], many_versions_in_parts, NULL);
 	scene("many-versions-in-parts", &shapes[2], many_versions_in_parts, NULL);
@@ -1114,7 +1116,7 @@ void run_park(void)
 		scene("ssds-die", &shapes[i], ssds_die, still_lost);
 		scene("no-more-writes", &shapes[i], no_more_writes, NULL);
 		scene("log-is-full", &shapes[i], write_much, look_again);
-		scene("power-cut", &shapes[i], leave_parked, look_again);
+		scene("power-cut", &shapes[i], leave_spilled, look_again);
 		scene("many-versions", &shapes[i], many_versions, NULL);
 		if (shapes[i].rotational)
 			scene("gaps-in-a-row", &shapes[i], gaps_in_a_row, NULL);

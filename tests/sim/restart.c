@@ -100,7 +100,7 @@ static void check_order(struct kvp_pool *pool)
 	struct kvp_version *d, *before = NULL;
 
 	spin_lock(&pool->wbuf->lock);
-	list_for_each_entry(d, &pool->wbuf->parked, list) {
+	list_for_each_entry(d, &pool->wbuf->spilled, list) {
 		if (before && (before->lsn > d->lsn || (before->lsn == d->lsn &&
 							before->rec >= d->rec)))
 			sim_fail("lsn %llu is parked before lsn %llu", before->lsn, d->lsn);
@@ -725,7 +725,7 @@ static void open_intents(struct saga *s)
 		disks_stall(i, disks.data_start + WIDE + 10, disks.data_start + WIDE + 50);
 	host_write(h, WIDE, 48, false);
 	host_sleep(1500);
-	if (list_empty(&h->pool->log->bypass))
+	if (list_empty(&h->pool->log->open))
 		sim_fail("no intent is open: the case was not set up");
 }
 
@@ -1060,7 +1060,7 @@ static void fill_segments(struct saga *s)
 	write_each(s, 100, 200);
 	host_checkpoint(&s->host);
 	until_sealed(s->host.pool);
-	if (READ_ONCE(s->host.pool->warm->home) == s->host.pool->warm->next)
+	if (READ_ONCE(s->host.pool->rebuild->home) == s->host.pool->rebuild->next)
 		sim_fail("no segment has a summary");
 }
 
@@ -1268,12 +1268,12 @@ static void lose_unflushed(struct saga *s)
 	pool->sb->cache_lsn = end + 4 * step;
 	if (kvp_sb_commit(pool))
 		sim_fail("no leg took the superblock");
-	WRITE_ONCE(pool->warm->claimed, pool->sb->cache_lsn);
+	WRITE_ONCE(pool->rebuild->claimed, pool->sb->cache_lsn);
 	kvp_leg_give_up(&c->v->legs[0], "a saga");
 	while (c->wiped < end + 8)
 		read_into_ring(s, 200, 100);
 	host_sleep(2500);
-	if (READ_ONCE(pool->warm->left) < end)
+	if (READ_ONCE(pool->rebuild->left) < end)
 		sim_fail("it is not time for a summary: the case was not set up");
 	if (!kvp_members_dirty(pool))
 		sim_fail("the loss is recorded: the case was not set up");
@@ -1371,7 +1371,7 @@ static void leave_a_summary(struct saga *s)
 		write_each(s, 1, 1);
 	host_checkpoint(h);
 	until_sealed(pool);
-	if (READ_ONCE(pool->warm->home) < left_at + g->segment_blocks)
+	if (READ_ONCE(pool->rebuild->home) < left_at + g->segment_blocks)
 		sim_fail("there is no summary: the case was not set up");
 	if (kvp_cache_set_mode(pool, KVP_CACHE_WRITETHROUGH, true, &h->refusal))
 		sim_fail("mode not set: %s", h->refusal.why);
@@ -1470,7 +1470,7 @@ static void come_to_old_segment(struct saga *s)
 	 * All before it has its summaries: no late one is written where that of this segment goes.
 	 */
 	until_sealed(pool);
-	if (READ_ONCE(pool->warm->home) < begin + kvp_log_blocks(g))
+	if (READ_ONCE(pool->rebuild->home) < begin + kvp_log_blocks(g))
 		sim_fail("summaries are missing: the case was not set up");
 	expect_from_ssd(s, 140, 60, 50, 60);
 }
@@ -1555,7 +1555,7 @@ static void overtake(struct saga *s)
 	u64 begin = pool->log->head.lsn;
 	u32 i;
 
-	if (!pool->warm->restoring)
+	if (!pool->rebuild->restoring)
 		sim_fail("nothing is held up: the case was not set up");
 	while (pool->log->head.lsn - begin < kvp_log_blocks(pool->scache->v->g))
 		write_each(s, 310, 64);

@@ -273,7 +273,7 @@ static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
 	host_write(&t->host, block, 40, false);
 	commit(t);
 	host_sleep(200);
-	if (list_empty(&pool->log->bypass))
+	if (list_empty(&pool->log->open))
 		sim_fail("nothing goes home by intent: the case was not set up");
 	/* The next entry is on the other vdev. */
 	for (i = 0; kvp_log_vdev(pool, pool->log->head.lsn) == &pool->vdevs[0]; i++) {

@@ -700,7 +700,7 @@ static void table_without_ssds(struct script *s)
 static void gather_rows(struct script *s)
 {
 	if (s->start.cache_parity && s->start.writethrough)
-		s->host.pool->fill->gather = msecs_to_jiffies(20);
+		s->host.pool->admission->gather = msecs_to_jiffies(20);
 }
 
 static void run_case(const char *what, const struct host_start *shape, void (*act)(struct script *s))

@@ -156,7 +156,7 @@ static void cure_all(void)
 /*
  * Old contents are acknowledged; new ones go home by intent and are half there when a FLUSH comes.
  */
-static void flush_while_bypass_supersedes_acknowledged(struct scenario *s)
+static void flush_while_direct_write_supersedes_acknowledged(struct scenario *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -219,7 +219,7 @@ static void checkpoint_task(void *arg)
 	complete_all(&s->flushed);
 }
 
-static void snapshot_beside_unflushed_bypass(struct scenario *s, bool copies)
+static void snapshot_beside_unflushed_direct_write(struct scenario *s, bool copies)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -244,15 +244,15 @@ static void snapshot_beside_unflushed_bypass(struct scenario *s, bool copies)
 	host_sleep(1200);
 }
 
-static void checkpoint_snapshot_beside_unflushed_bypass(struct scenario *s)
+static void checkpoint_snapshot_beside_unflushed_direct_write(struct scenario *s)
 {
-	snapshot_beside_unflushed_bypass(s, true);
+	snapshot_beside_unflushed_direct_write(s, true);
 }
 
 /* Then the leaf itself is written, and a change of it waits. */
-static void checkpoint_snapshot_without_memory_beside_unflushed_bypass(struct scenario *s)
+static void checkpoint_snapshot_without_memory_beside_unflushed_direct_write(struct scenario *s)
 {
-	snapshot_beside_unflushed_bypass(s, false);
+	snapshot_beside_unflushed_direct_write(s, false);
 }
 
 /*
@@ -1071,8 +1071,8 @@ static void intents_survive_a_suspend_that_failed(struct scenario *s)
 		host_write(h, 100 * i, 40, false);
 		host_sleep(1500);
 	}
-	if (h->pool->log->nr_bypass < 3)
-		sim_fail("%u intents: the case was not set up", h->pool->log->nr_bypass);
+	if (h->pool->log->nr_open < 3)
+		sim_fail("%u intents: the case was not set up", h->pool->log->nr_open);
 	fail_writes(s, disks.log_start, disks.log_start + disks.log_blocks - 1, 0);
 	host_write(h, 450, 1, false);
 	sim_spawn("suspend", suspend_task, s);
@@ -1114,9 +1114,9 @@ static void intents_are_closed_without_a_checkpoint(struct scenario *s)
 	}
 	if (h->pool->sb->checkpoint != checkpoint ||
 	    h->pool->log->intent_blocks != intents + 12 * 40 ||
-	    h->pool->log->nr_bypass > KVP_MAX_OPEN_INTENTS / 2)
+	    h->pool->log->nr_open > KVP_MAX_OPEN_INTENTS / 2)
 		sim_fail("%u intents are open: the case was not set up",
-			 h->pool->log->nr_bypass);
+			 h->pool->log->nr_open);
 	host_write(h, 490, 1, true);
 }
 
@@ -1954,7 +1954,7 @@ static void a_stream_that_ends_has_nothing_kept(struct scenario *s)
 /* Scenarios of checkpoints. */
 void run_deep_scenarios(void)
 {
-	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 2);
+	scenario(NAMED(checkpoint_snapshot_beside_unflushed_direct_write), 2, false, 2);
 	scenario(NAMED(leaf_changes_before_it_is_summed), 2, false, 2);
 	scenario(NAMED(pages_that_failed_are_no_checkpoint), 2, false, 2);
 	scenario("pages_that_failed_are_no_checkpoint_on_a_single",
@@ -1985,11 +1985,11 @@ static void a_read_follows_the_head_of_a_disk(struct scenario *s)
 
 void run_scenarios(void)
 {
-	scenario(NAMED(flush_while_bypass_supersedes_acknowledged), 2, false, 3);
+	scenario(NAMED(flush_while_direct_write_supersedes_acknowledged), 2, false, 3);
 	scenario(NAMED(flushes_beside_each_other), 2, false, 2);
 	scenario(NAMED(a_read_follows_the_head_of_a_disk), 2, false, 2);
-	scenario(NAMED(checkpoint_snapshot_beside_unflushed_bypass), 2, false, 8);
-	scenario(NAMED(checkpoint_snapshot_without_memory_beside_unflushed_bypass), 2, false, 8);
+	scenario(NAMED(checkpoint_snapshot_beside_unflushed_direct_write), 2, false, 8);
+	scenario(NAMED(checkpoint_snapshot_without_memory_beside_unflushed_direct_write), 2, false, 8);
 	scenario(NAMED(leaf_changes_before_it_is_summed), 2, false, 2);
 	scenario(NAMED(pages_that_failed_are_no_checkpoint), 2, false, 2);
 	scenario(NAMED(legs_diverge_under_intent_while_one_is_lost_and_returns), 2, false, 3);

@@ -2028,7 +2028,7 @@ static void live_rotting(struct story *s)
 		if (i % 200 == 0)
 			host_sleep(i == 10000 ? 100000 : 1000);
 	}
-	kvp_finds_settle(pool);
+	kvp_finds_report(pool);
 	if (!kvp_event_get(pool, s->noted[0], &e) || strcmp((char *)e.text, "told"))
 		sim_fail("older events are pushed out of the ring");
 	n = finds_of(s, s->noted[0], "healed leg=0 block=", &lines);

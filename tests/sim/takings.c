@@ -131,7 +131,7 @@ static void fill_ssd(struct host *h, u64 first)
 	write_singles(h, first);
 	host_checkpoint(h);
 	kvp_scache_mistrust(h->pool, first, 2 * BLOCKS);
-	h->pool->fill->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
+	h->pool->admission->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
 	kvp_rcache_drop(h->pool);
 	sim_count_takings();
 	read_singles(h, first);
