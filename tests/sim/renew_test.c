@@ -239,6 +239,89 @@ static void race(struct play *p)
 	host_read_each(&p->host, FIRST, COUNT);
 }
 
+/* The log takes nothing more from now on, and what hung before goes on. */
+static void log_takes_nothing(struct play *p)
+{
+	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
+	kvp_lsn_t head = kvp_log_head(p->host.pool->log);
+	u64 first = kvp_log_place(g, head, 0).block;
+	u64 next = kvp_log_place(g, kvp_log_segment_end(g, head), 0).block;
+	u32 i;
+
+	for (i = p->start.legs - p->start.cache; i < p->start.legs; i++) {
+		disks_release(i);
+		disks_stall(i, first, first + COUNT + 1);
+		disks_stall(i, next, next + COUNT + 1);
+	}
+}
+
+/* Renewed blocks of which the new version is not durable. */
+static u32 pending(struct play *p)
+{
+	u32 n = 0, block;
+
+	for (block = FIRST; block < FIRST + COUNT; block++) {
+		struct kvp_version *d = kvp_wbuf_find(p->host.pool, block);
+
+		n += d && d->renewed && d->state < KVP_VERSION_LOGGED;
+		if (d)
+			kvp_wbuf_unlock(p->host.pool, block);
+	}
+	return n;
+}
+
+static void wait_for_renewed(struct play *p)
+{
+	u32 i;
+
+	for (i = 0; !renewed(p) || p->host.pool->destage->renewing; i++, host_sleep(1))
+		if (i == 2000)
+			sim_fail("nothing is renewed: the case was not set up");
+	if (!pending(p))
+		sim_fail("all renewed blocks are durable: the case was not set up");
+}
+
+/*
+ * Old versions go home, and the tail passes them, while their new ones are on their way to the log.
+ * Those are written over, discarded, and go home in their turn.
+ */
+static void destage_beside_renewals(struct play *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 before;
+	u32 i;
+
+	set_up(p);
+	begin_to_renew(p);
+	before = atomic64_read(&pool->work_stats.destage_blocks);
+	p->served = disks.trace.nr;
+	log_takes_nothing(p);
+	wait_for_renewed(p);
+	kvp_destage_kick(pool, true);
+	for (i = 0; old_one_waits(pool, FIRST); i++, host_sleep(1))
+		if (i == 5000)
+			sim_fail("old versions do not go home");
+	host_sleep(50);
+	if (!pending(p) || atomic64_read(&pool->work_stats.destage_blocks) == before)
+		sim_fail("destage and renewal did not meet: the case was not set up");
+	host_write(&p->host, FIRST, 2, false);
+	host_discard(&p->host, FIRST + 4, 2);
+	host_write(&p->host, FIRST + 5, 1, false);
+	host_read_each(&p->host, FIRST, COUNT);
+	disks_release_all();
+	host_flush(&p->host);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
+static void destage_beside_and_on(struct play *p)
+{
+	destage_beside_renewals(p);
+	go_on(p, window_of(p));
+	host_read_each(&p->host, FIRST, COUNT);
+	host_checkpoint(&p->host);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
 /*
  * A discard has its place in the order, and comes to its blocks one by one: those that it has not
  * come to yet are not renewed behind it.
@@ -535,8 +618,11 @@ void run_renew(void)
 		play("crowd-in-a-large-buffer", &shapes[i], crowd_in_a_large_buffer, 0);
 		play("change-renewed", &shapes[i], change_renewed, 8);
 		play("zeros-and-discards", &shapes[i], zeros_and_discards, 0);
-		if (!shapes[i].cache_parity)
+		if (!shapes[i].cache_parity) {
 			play("rotten", &shapes[i], rotten, 0);
+			play("destage-beside", &shapes[i], destage_beside_renewals, 16);
+			play("destage-beside-and-on", &shapes[i], destage_beside_and_on, 0);
+		}
 		play("all-ssds-die", &shapes[i], all_die, 0);
 		if (shapes[i].cache > 1)
 			play("an-ssd-dies", &shapes[i], one_dies, 0);
