@@ -2,10 +2,9 @@
 /*
  * Codecs of the on-disk format, and the arithmetic on it.
  *
- * Pure: no I/O, no allocation, no locks; callable from any context, in the
- * module, in kvpoolctl and in the userspace tests. Whatever comes from a
- * device is treated as hostile: a decoder checks every count and range before
- * it uses it and names what it found.
+ * Pure: no I/O, no allocation, no locks. Any context may call them, in the module, in kvpoolctl
+ * and in the userspace tests. All that comes from a device is hostile: a decoder checks every
+ * count and range before it uses it, and names what it found.
  */
 #ifndef KVP_FORMAT_CODEC_H
 #define KVP_FORMAT_CODEC_H
@@ -53,17 +52,17 @@ typedef uint64_t u64;
  */
 u32 kvp_sum_seed(u64 nonce, u32 vdev);
 
-/** kvp_text_valid() - a name or comment without control characters? */
+/** kvp_text_valid() - true for a name or comment without control characters */
 bool kvp_text_valid(const char *text);
 
 /** kvp_block_sum() - sum of one 4 KiB block of data at physical block @block */
 u32 kvp_block_sum(u32 seed, kvp_block_t block, const void *data);
 
 /**
- * kvp_zeros_sum() - kvp_block_sum() of a block of zeros, without a look at one
+ * kvp_zeros_sum() - kvp_block_sum() of a block of zeros, without reading one
  *
- * Sums are linear. Of blocks that are added up by XOR the sum at any block, with any seed, is the XOR of
- * their sums, and of kvp_zeros_sum() of what all the seeds and all the block numbers add up to.
+ * Sums are linear. Let a block be the XOR of other blocks. Then its sum is the XOR of their sums
+ * and of one kvp_zeros_sum(), for the XOR of all the seeds and of all the block numbers.
  */
 u32 kvp_zeros_sum(u32 seed, u64 block);
 
@@ -126,8 +125,8 @@ static inline bool kvp_ptr_poison(u64 p)
 }
 
 /*
- * What a page says of one below it that was lost and given up: everything below that is poisoned. Nothing is read by it; that
- * it names no page any sum can make sure of, as no checkpoint has its era.
+ * The pointer to a page that was lost and given up: everything below it is poisoned. No reader
+ * follows it. Its era makes sure that it names no page, since no checkpoint has that era.
  */
 #define KVP_PTR_LOST	kvp_ptr(1, KVP_ERA_MAX, 0, true)
 
@@ -148,8 +147,8 @@ struct kvp_geometry {
 	u32 segments, segment_blocks;
 	u64 data_start, data_blocks;
 	u32 chunk_blocks;
-	u64 table_copy;		/* where the table is once more, as it is; 0: nowhere */
-	u64 log_window;		/* of a cache: kvp_log_window(), if it is not what a cache has by default; else 0 */
+	u64 table_copy;		/* a second place of the table, as it is; 0: nowhere */
+	u64 log_window;		/* of a cache: kvp_log_window(); 0: the default */
 };
 
 #define KVP_MAX_TABLE_COPIES	2	/* on one leg */
@@ -172,13 +171,17 @@ static inline bool kvp_is_cache(const struct kvp_geometry *g)
 	return kvp_cache_kind(g->kind);
 }
 
-/** kvp_log_striped() - do entries of its log lie as full stripes (logstripe.h)? Of a cache of kind parity1 */
+/**
+ * kvp_log_striped() - true if entries of its log lie as full stripes (logstripe.h)
+ *
+ * So they do on a cache of kind parity1.
+ */
 static inline bool kvp_log_striped(const struct kvp_geometry *g)
 {
 	return g->kind == KVP_VDEV_CACHE_PARITY1;
 }
 
-/** kvp_log_blocks() - size of the log in blocks: it begins anew where lsn is a multiple of that */
+/** kvp_log_blocks() - size of the log in blocks; its ring begins anew at each multiple of that */
 static inline u64 kvp_log_blocks(const struct kvp_geometry *g)
 {
 	return (u64)g->segments * g->segment_blocks;
@@ -187,17 +190,17 @@ static inline u64 kvp_log_blocks(const struct kvp_geometry *g)
 #ifndef KVP_LOG_WINDOW		/* the simulator's disks are small */
 #define KVP_LOG_WINDOW		(1u << 18)	/* blocks, whole segments: 1 GiB */
 #endif
-#ifndef KVP_LOG_WINDOW_LEAST	/* nor does a window of its own have to be as large there */
+#ifndef KVP_LOG_WINDOW_LEAST	/* and neither must the smallest window be as large there */
 #define KVP_LOG_WINDOW_LEAST	(1u << 14)	/* blocks, whole segments: 64 MiB */
 #endif
 #define KVP_LOG_WINDOW_MOST	(1u << 24)	/* 64 GiB */
 
 /**
- * kvp_log_window() - so many blocks, from the segment of the tail on, may hold what counts
+ * kvp_log_window() - the most blocks, from the segment of the tail on, that may hold records that
+ * count
  *
- * A cache's log is as large as the cache, and most of it is there to be read from. A
- * recovery need not look at more than the window. It is chosen when the cache is made, and
- * stays the same as long as there is that cache.
+ * A cache's log is as large as the cache, and most of it is there to be read from. A recovery
+ * looks at the window only. The window is chosen when the cache is made, and stays the same.
  */
 static inline u64 kvp_log_window(const struct kvp_geometry *g)
 {
@@ -206,7 +209,11 @@ static inline u64 kvp_log_window(const struct kvp_geometry *g)
 	return kvp_is_cache(g) && blocks > window ? window : blocks;
 }
 
-/** kvp_chunk_asked() - a chunk of @bytes, for kvp_layout_one(): blocks; ~0, which it refuses: that is none; 0 stays 0 */
+/**
+ * kvp_chunk_asked() - a chunk of @bytes in blocks, for kvp_layout_one()
+ *
+ * Returns 0 for 0, and ~0, which kvp_layout_one() refuses, for what is no chunk.
+ */
 static inline u32 kvp_chunk_asked(u64 bytes)
 {
 	u64 blocks = bytes >> KVP_BLOCK_SHIFT;
@@ -214,7 +221,7 @@ static inline u32 kvp_chunk_asked(u64 bytes)
 	return bytes % KVP_BLOCK_SIZE || blocks > ~0u ? ~0u : (u32)blocks;
 }
 
-/** kvp_log_window_asked() - @bytes that may be dirty, for kvp_layout_cache(): blocks; 0 stays 0 */
+/** kvp_log_window_asked() - @bytes that may be dirty, in blocks, for kvp_layout_cache(); 0 for 0 */
 static inline u64 kvp_log_window_asked(u64 bytes)
 {
 	u64 blocks = bytes >> KVP_BLOCK_SHIFT;
@@ -223,7 +230,10 @@ static inline u64 kvp_log_window_asked(u64 bytes)
 }
 
 #ifndef KVP_LOG_UNWITNESSED	/* the simulator's logs are small */
-/* Blocks: 10 MiB. Less than so far behind what its header names as durable each entry begins. */
+/*
+ * Blocks: 10 MiB. An entry begins less than this behind the place that its header names as
+ * durable.
+ */
 #define KVP_LOG_UNWITNESSED	2560u
 #endif
 
@@ -234,9 +244,9 @@ static inline u32 kvp_log_first_header(const struct kvp_geometry *g)
 }
 
 /**
- * kvp_log_kept() - blocks at the end of each segment that no entry gets: for its summary
+ * kvp_log_kept() - blocks at the end of each segment that no entry gets: they are for its summary
  *
- * Where they are counted row by row, so many that two legs have room for one each (kvp_summary_place()).
+ * Where lsns are counted row by row, two legs have room for a summary each (kvp_summary_place()).
  */
 static inline u32 kvp_log_kept(const struct kvp_geometry *g)
 {
@@ -251,7 +261,7 @@ struct kvp_place {
 	kvp_lblock_t block;		/* from the start of the leg */
 };
 
-#define KVP_CHUNK_BLOCKS	16u	/* of a parity1 if nothing else is asked for: 64 KiB */
+#define KVP_CHUNK_BLOCKS	16u	/* of a parity1, by default: 64 KiB */
 
 static inline bool kvp_is_parity1(const struct kvp_geometry *g)
 {
@@ -264,13 +274,15 @@ static inline bool kvp_has_data(const struct kvp_geometry *g)
 	return !kvp_is_cache(g);
 }
 
-/** kvp_losses() - so many of its legs may be lost */
+/** kvp_losses() - the number of its legs that may be lost */
 static inline u32 kvp_losses(const struct kvp_geometry *g)
 {
 	return kvp_is_parity1(g) || kvp_log_striped(g) ? 1 : g->leg_count - 1;
 }
 
-/** kvp_log_needs() - so many of its legs must be left, whichever they are, for all of its log to be readable */
+/**
+ * kvp_log_needs() - the number of its legs that must be left, any of them, to read all of its log
+ */
 static inline u32 kvp_log_needs(const struct kvp_geometry *g)
 {
 	return g->leg_count - kvp_losses(g);
@@ -282,25 +294,19 @@ static inline u32 kvp_stripe_blocks(const struct kvp_geometry *g)
 	return (g->leg_count - 1) * g->chunk_blocks;
 }
 
-/**
- * kvp_unit_blocks() - blocks that are locked, and go home, together: a stripe, or one where there
- * are none
- */
+/** kvp_unit_blocks() - blocks that are locked, and go home, together: those of a stripe, or one */
 static inline u32 kvp_unit_blocks(const struct kvp_geometry *g)
 {
 	return kvp_is_parity1(g) ? kvp_stripe_blocks(g) : 1;
 }
 
-/** kvp_unit_on_leg() - so many of its blocks a leg has of that, parity included */
+/** kvp_unit_on_leg() - blocks that such a unit has on one leg, parity included */
 static inline u32 kvp_unit_on_leg(const struct kvp_geometry *g)
 {
 	return kvp_is_parity1(g) ? g->chunk_blocks : 1;
 }
 
-/**
- * kvp_side_by_side() - so many of @count blocks from @block on lie side by side on the legs that
- * have them
- */
+/** kvp_side_by_side() - how many of @count blocks from @block on lie side by side on their legs */
 static inline u32 kvp_side_by_side(const struct kvp_geometry *g, kvp_vblock_t block, u32 count)
 {
 	u32 left;
@@ -312,8 +318,7 @@ static inline u32 kvp_side_by_side(const struct kvp_geometry *g, kvp_vblock_t bl
 }
 
 /**
- * kvp_homes_need() - so many of its legs must be in use for its blocks to be there: none of a
- * cache
+ * kvp_homes_need() - the number of its legs that must be in use to read its blocks; 0 for a cache
  */
 static inline u32 kvp_homes_need(const struct kvp_geometry *g)
 {
@@ -323,8 +328,8 @@ static inline u32 kvp_homes_need(const struct kvp_geometry *g)
 /**
  * kvp_leaf_blocks() - blocks whose entries are in one leaf of the table
  *
- * Of a parity1 the blocks of as many whole stripes as have room there together
- * with their parity: so a row and its parity are below one leaf.
+ * A leaf of a parity1 has the blocks of whole stripes, and their parity. So a row and its parity
+ * are below one leaf.
  */
 static inline u32 kvp_leaf_blocks(const struct kvp_geometry *g)
 {
@@ -334,9 +339,9 @@ static inline u32 kvp_leaf_blocks(const struct kvp_geometry *g)
 }
 
 /**
- * kvp_extent_blocks() - of several vdevs, each has so many blocks, or a few times as many, in its turn
+ * kvp_extent_blocks() - blocks of an extent: each of several vdevs has one or a few in its turn
  *
- * Few, so that what is in flight of a stream is on all of them; a whole part of a leaf.
+ * Few blocks, so that all vdevs work for one stream. They are a whole part of a leaf.
  */
 u32 kvp_extent_blocks(const struct kvp_geometry *g);
 
@@ -378,7 +383,7 @@ static inline u64 kvp_row_count(const struct kvp_geometry *g)
 	return kvp_home_blocks(g);
 }
 
-/** kvp_parity_addr() - what seeds the sum of a row's parity: an address that no block has */
+/** kvp_parity_addr() - the address that seeds the sum of a row's parity; no block has it */
 static inline kvp_block_t kvp_parity_addr(u64 row)
 {
 	return kvp_block(row | 1ull << 55);
@@ -387,7 +392,7 @@ static inline kvp_block_t kvp_parity_addr(u64 row)
 /** kvp_striped_place() - kvp_data_place() of a parity1 */
 struct kvp_place kvp_striped_place(const struct kvp_geometry *g, kvp_vblock_t block);
 
-/** kvp_data_place() - home of @block; of a mirror on every leg, and leg 0 is named */
+/** kvp_data_place() - home of @block; of a mirror, which has it on every leg, the one on leg 0 */
 static inline struct kvp_place kvp_data_place(const struct kvp_geometry *g, kvp_vblock_t block)
 {
 	if (kvp_is_parity1(g))
@@ -422,7 +427,9 @@ static inline u32 kvp_root_count(const struct kvp_geometry *g)
 /** kvp_page_block() - block on a leg of slot @slot of table page (@level, @index), first copy */
 kvp_lblock_t kvp_page_block(const struct kvp_geometry *g, u32 level, u64 index, unsigned int slot);
 
-/** kvp_table_copies() - copies of each table page on one leg; a parity1 has two, on different legs */
+/**
+ * kvp_table_copies() - copies of each table page on one leg; a parity1 has two, on different legs
+ */
 static inline u32 kvp_table_copies(const struct kvp_geometry *g)
 {
 	return g->table_copy ? 2 : 1;
@@ -434,7 +441,9 @@ static inline bool kvp_table_behind(const struct kvp_geometry *g)
 	return kvp_has_data(g) && g->table_start > g->data_start;
 }
 
-/** kvp_page_copy() - where copy @copy of what kvp_page_block() puts at @block lies on the leg */
+/**
+ * kvp_page_copy() - the leg's block of copy @copy, of a slot that kvp_page_block() puts at @block
+ */
 static inline kvp_lblock_t kvp_page_copy(const struct kvp_geometry *g, kvp_lblock_t block, u32 copy)
 {
 	return copy ? kvp_lblock(kvp_lblock_nr(block) - g->table_start + g->table_copy) : block;
@@ -446,20 +455,20 @@ static inline u32 kvp_page_copies(const struct kvp_geometry *g)
 	return kvp_is_parity1(g) ? 2 : g->leg_count * kvp_table_copies(g);
 }
 
-/** kvp_page_rounds() - requests that write all of those: to one leg each, or to all legs at once */
+/** kvp_page_rounds() - requests that write all copies: to one leg each, or to all legs at once */
 static inline u32 kvp_page_rounds(const struct kvp_geometry *g)
 {
 	return kvp_is_parity1(g) ? 2 : kvp_table_copies(g);
 }
 
-/** kvp_page_place() - where copy @copy, of kvp_page_copies(), of a page lies */
+/** kvp_page_place() - where copy @copy of a page lies; there are kvp_page_copies() */
 struct kvp_place kvp_page_place(const struct kvp_geometry *g, u32 level, u64 index,
 				unsigned int slot, u32 copy);
 
 /** kvp_table_blocks() - size on a leg of the table region, or of the first of two */
 u64 kvp_table_blocks(const struct kvp_geometry *g);
 
-/** kvp_log_copies() - copies of each log segment; 1: what is lost is made from its row (kvp_log_striped()) */
+/** kvp_log_copies() - copies of each log segment; with 1, a lost block is made from its row */
 static inline u32 kvp_log_copies(const struct kvp_geometry *g)
 {
 	if (kvp_log_striped(g))
@@ -472,17 +481,19 @@ u64 kvp_log_region(const struct kvp_geometry *g);
 
 #define KVP_SSDCOPY_SHARE	64	/* a 64th of what a leg has of a cache's log is there for table pages */
 
-/** kvp_ssdcopy_blocks() - of a cache: blocks of a leg, from table_start on, for copies of table pages */
+/**
+ * kvp_ssdcopy_blocks() - blocks of a cache's leg, from table_start on, for copies of table pages
+ */
 static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
 {
 	return g->table_start ? kvp_log_region(g) / KVP_SSDCOPY_SHARE : 0;
 }
 
 /**
- * kvp_log_holds_discard() - true if the log is large enough for chunks of so many blocks; 0: there
- * are none
+ * kvp_log_holds_discard() - true if the log is large enough for a parity1 with such chunks; 0: no
+ * parity1
  *
- * The parity of the rows that one discard begins and ends in must fit into it with that.
+ * The parity of the rows that one discard begins and ends in must fit into the log.
  */
 bool kvp_log_holds_discard(const struct kvp_geometry *log, u32 chunk_blocks);
 
@@ -492,7 +503,7 @@ static inline u64 kvp_log_pos(const struct kvp_geometry *g, kvp_lsn_t lsn)
 	return kvp_lsn_nr(lsn) % kvp_log_blocks(g);
 }
 
-/** kvp_log_place() - where copy @copy, of kvp_log_copies(), of the log's @lsn lies */
+/** kvp_log_place() - where copy @copy of the log's @lsn lies; there are kvp_log_copies() */
 static inline struct kvp_place kvp_log_place(const struct kvp_geometry *g, kvp_lsn_t lsn, u32 copy)
 {
 	u64 pos = kvp_log_pos(g, lsn), segment = pos / g->segment_blocks;
@@ -514,9 +525,9 @@ static inline struct kvp_place kvp_log_place(const struct kvp_geometry *g, kvp_l
  * @kind: single, mirror or parity1
  * @legs: number of legs
  * @leg_blocks: size of the smallest leg
- * @use_blocks: use only so much of each leg, 0 for all
- * @log_bytes: wanted log size, 0 for the default
- * @g: result; first_leg is left alone, and chunk_blocks of a parity1 if it is not 0; of a cache see there
+ * @use_blocks: use only this much of each leg; 0: all
+ * @log_bytes: wanted log size; 0: the default
+ * @g: result; first_leg stays as it is, and so does chunk_blocks of a parity1 if it is not 0
  * @why: on error, the reason
  *
  * Return: 0, -ENOSPC (too small), -EINVAL (kind, count, log size).
@@ -526,20 +537,21 @@ int __must_check kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks,
 
 /**
  * kvp_layout_one() - the same for one of several vdevs, which may be a cache
- * @max_roots: so many roots may its table have: they share those of the superblock
+ * @max_roots: the most roots of its table: all vdevs share those of the superblock
  *
- * Return: as kvp_layout(); of a cache also -ERANGE (the window of its log, log_window of @g, is none that it may have).
+ * Return: as kvp_layout(); of a cache also -ERANGE: its log cannot have the window log_window of
+ * @g.
  */
 int __must_check kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes,
 				u32 max_roots, struct kvp_geometry *g, struct kvp_why *why);
 
 /**
- * kvp_layout_cache() - lay out a cache vdev: its log takes what it can use of the device
+ * kvp_layout_cache() - lay out a cache vdev, whose log takes all that it can use of the device
  * @kind: KVP_VDEV_CACHE, whose legs all hold the same, or KVP_VDEV_CACHE_PARITY1
  * @legs: number of legs
  * @leg_blocks: size of the smallest leg
- * @g: result; first_leg is left alone. In log_window so many blocks as may be dirty, 0 for the default:
- *	receives whole segments, no more than there are, and 0 if that is what the default gives
+ * @g: result; first_leg stays as it is. log_window has the blocks that may be dirty, 0 for the
+ *	default. It receives whole segments, no more than there are, and 0 if that is the default
  * @why: on error, the reason
  *
  * Return: 0, -ENOSPC (too small), -EINVAL (count), -ERANGE (log_window).
@@ -579,12 +591,12 @@ struct kvp_region {
 	u16 share[KVP_MAX_VDEVS];	/* extents in each round */
 };
 
-/* The share of one vdev in a region; blocks, those of the pool but for @first. */
+/* The share of one vdev in a region. Counts blocks of the pool, but @first those of the vdev. */
 struct kvp_map_part {
 	u32 vdev;
 	u32 leaf;		/* blocks below a leaf of its table */
 	u32 at, width;		/* of its turn in a round */
-	kvp_vblock_t first;	/* block of the vdev with which it begins: a leaf's first */
+	kvp_vblock_t first;	/* block of the vdev with which it begins: the first of a leaf */
 };
 
 struct kvp_map_region {
@@ -601,7 +613,7 @@ struct kvp_map {
 };
 
 /* A superblock in host byte order. Large: 21 KiB; never on a stack. */
-/* What an older activation has left in the log: see struct kvp_disk_generation. */
+/* What an older activation left in the log: see struct kvp_disk_generation. */
 struct kvp_generation {
 	u64 nonce;
 	kvp_lsn_t next_lsn, last_lsn;
@@ -650,10 +662,10 @@ struct kvp_sb {
 	u64 roots[KVP_MAX_ROOTS];
 };
 
-/* Features this code knows; a bit beyond them has the usual consequence. */
+/* Features that this code knows. It treats an unknown bit as the format says. */
 #define KVP_COMPAT_KNOWN	0ull
 #define KVP_RO_COMPAT_KNOWN	0ull
-/* A bit that has no name here is not known. Programs go by the names; docs/json-schema.md has them. */
+/* A bit without a name here is unknown. Programs go by the names; docs/json-schema.md has them. */
 #define KVP_INCOMPAT_NAMES(each)				\
 	each(KVP_INCOMPAT_VDEVS, "vdevs")			\
 	each(KVP_INCOMPAT_CACHE, "cache")			\
@@ -669,16 +681,23 @@ struct kvp_sb {
 #define KVP_ADD_LEN(bit, name)	+ sizeof(name)
 #define KVP_FEATURES_LEN	(0 KVP_INCOMPAT_NAMES(KVP_ADD_LEN))	/* a comma each, and the NUL */
 
-/** kvp_features_print() - names of the incompatible features @bits, by commas, into KVP_FEATURES_LEN bytes; none: "" */
+/**
+ * kvp_features_print() - print the names of incompatible features, with commas between them
+ * @bits: of kvp_sb.incompat
+ * @text: KVP_FEATURES_LEN bytes; receives "" if there are none
+ */
 void kvp_features_print(u64 bits, char *text);
 
-/* The last era there is: it does not end. The decoder takes a larger one for damage. */
+/* The last era. It does not end. The decoder takes a larger one for damage. */
 #define KVP_ERA_LAST		(KVP_ERA_MAX - 1)
 
-/* Epoch, sequence and number of a checkpoint stay below: nothing that a pool does comes near, or may wrap around. */
+/*
+ * Epoch, sequence and number of a checkpoint stay below this. No pool comes near it, so none of
+ * them wraps around.
+ */
 #define KVP_SB_COUNT_END	(1ull << 62)
 
-/** kvp_sb_note_resilver() - set the feature bit that the states of the legs ask for. Pure. */
+/** kvp_sb_note_resilver() - set the feature bit that the states of the legs need. Pure. */
 void kvp_sb_note_resilver(struct kvp_sb *sb);
 
 /** kvp_sb_slot_offset() - byte offset of ring slot @slot at end @end (0 front, 1 back) of a leg */
@@ -690,29 +709,29 @@ void kvp_sb_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d);
 /**
  * kvp_sb_decode() - check a superblock slot and take it apart
  * @d: 16 KiB as read
- * @offset: bytes, where it was read
+ * @offset: where it was read, in bytes
  * @leg_blocks: size of the device
  * @sb: result
  * @why: on error, what was found and what was expected
  *
- * Checked in this order: magic, sum, version, incompatible features, own
- * location, counts, geometry, states. Return: 0; -ENODATA no label here (no
- * magic, all the rest unread); -EUCLEAN magic but a bad sum or content;
- * -EOPNOTSUPP a newer version or unknown incompatible feature; -ENOSPC all is well
- * but for the device, which is smaller than it was, and too small: @sb is filled in.
+ * Checks in this order: magic, sum, version, incompatible features, own location, counts,
+ * geometry, states. Return: 0; -ENODATA: no label here (no magic, the rest is not read); -EUCLEAN:
+ * magic, but a bad sum or content; -EOPNOTSUPP: a newer version or an unknown incompatible
+ * feature; -ENOSPC: the device has become too small, all else is well, and @sb is filled in.
  */
 int __must_check kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 			       struct kvp_sb *sb, struct kvp_why *why);
 
 /*
- * What a leg has at its end beyond what is laid out, 1 to 2 MiB, if it is no small one. Docks, controllers and partition
- * tables take the end of a disk, and another disk of the same size has a few sectors less: then all that was laid out
- * still fits. The label lies at the end of the device, whichever that is.
+ * The end of a leg that is laid out for nothing: 1 to 2 MiB, but of a small leg nothing. Docks,
+ * controllers and partition tables take the end of a disk. Another disk of the same size may have
+ * a few sectors less. In both cases all that was laid out still fits. The label lies at the end of
+ * the device as it is.
  */
 #define KVP_SLACK_BLOCKS	256u
 #define KVP_SLACK_FROM		(1u << 18)	/* 1 GiB */
 
-/** kvp_leg_room() - so many blocks of a new leg of @leg_blocks are there to be laid out */
+/** kvp_leg_room() - the blocks of a new leg of @leg_blocks that can be laid out */
 static inline u64 kvp_leg_room(u64 leg_blocks)
 {
 	return leg_blocks < KVP_SLACK_FROM ? leg_blocks :
@@ -723,8 +742,9 @@ static inline u64 kvp_leg_room(u64 leg_blocks)
 u64 kvp_leg_least(const struct kvp_geometry *g);
 
 /**
- * kvp_leg_used() - blocks of a leg up to the end of its homes, or of a table behind them, or of a
- * cache's log; and one area for a label
+ * kvp_leg_used() - blocks of a leg up to the end of all that is laid out, and one area for a label
+ *
+ * Its homes, a table behind them, or a cache's log come last.
  */
 static inline u64 kvp_leg_used(const struct kvp_geometry *g)
 {
@@ -734,19 +754,19 @@ static inline u64 kvp_leg_used(const struct kvp_geometry *g)
 
 /**
  * kvp_layout_larger() - the geometry of vdev @old with more data, for larger legs
- * @leg_blocks: so many of each leg may be used, with both labels
- * @max_roots: so many roots may it have
+ * @leg_blocks: how much of each leg may be used, with both labels
+ * @max_roots: the most roots that it may have
  *
- * Log and data stay where they are, and the table goes behind the data, to the end. So none of its
- * new places is one of @old, nor of @old's data.
+ * Log and data stay where they are. The table goes behind the data, to the end. So no new place of
+ * it lies on the table or the data of @old.
  *
- * Return: 0; -ENOSPC: that is not enough for two more leaves of data and a table apart from the
- * old one; -EOVERFLOW: more roots.
+ * Return: 0; -ENOSPC: not enough for two more leaves of data and a table apart from the old one;
+ * -EOVERFLOW: more roots.
  */
 int __must_check kvp_layout_larger(const struct kvp_geometry *old, u64 leg_blocks, u32 max_roots,
 				   struct kvp_geometry *g);
 
-/** kvp_sb_roots() - roots of all vdevs together; may be more than there is room for */
+/** kvp_sb_roots() - roots of all vdevs together; may exceed the room for them */
 static inline u64 kvp_sb_roots(const struct kvp_sb *sb)
 {
 	u64 n = 0;
@@ -773,9 +793,10 @@ bool kvp_sb_knows_forks(const struct kvp_sb *sb, const struct kvp_sb *of);
  * @any: it parted from any leg that @best calls in sync; else from the leg that has @best, if that
  *	is in sync
  *
- * @own knows a forced start that @best does not, or went on without such a leg: it calls that leg
- * out, or its vdev with data has others. It did not if that leg was resilvered since, or attached.
- * Nor did a leg that calls itself stale: the others wrote its label. Pure.
+ * @own knows a forced start that @best does not. Or @own went on without such a leg: it calls that
+ *	leg out, or its vdev with data has others. The leg did not part if that other leg was
+ *	resilvered or attached since. Nor did a leg that calls itself stale: the others wrote its
+ *	label. Pure.
  */
 bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any);
 
@@ -816,7 +837,7 @@ static inline bool kvp_rec_has_payload(const struct kvp_rec *r)
 /**
  * kvp_rec_counts() - true if the record still says something about the pool's data
  *
- * A reader of a log passes over a record that does not, and does not look at its payload:
+ * A reader of a log passes over a record that does not count, and does not look at its payload:
  * that block is at home, or was superseded since.
  */
 static inline bool kvp_rec_counts(const struct kvp_rec *r)
@@ -852,16 +873,16 @@ void kvp_rec_decode(const struct kvp_disk_rec *d, struct kvp_rec *r);
 /**
  * kvp_log_seal() - fill in and sum a header whose records lie behind it in @buf
  *
- * The sum is seeded with the pool's nonce and the log's: no user of the
- * device knows either, so data in a payload cannot pose as an entry.
+ * The pool's nonce and the log's seed the sum. No user of the device knows either of them. So data
+ * in a payload cannot pose as an entry.
  */
 void kvp_log_seal(void *buf, struct kvp_log_hdr *h, u64 pool_nonce);
 
 /**
  * kvp_log_seal_over() - the same in a buffer that is zeros from @written bytes on
  *
- * So that a header of one record need not have a whole block cleared each time.
- * Return: bytes of header and records; behind those the buffer's @written bytes are zeros again.
+ * So a header of one record need not have a whole block cleared each time. Return: bytes of header
+ * and records. It clears the other bytes up to @written.
  */
 u32 kvp_log_seal_over(void *buf, struct kvp_log_hdr *h, u64 pool_nonce, u32 written);
 
@@ -876,10 +897,9 @@ u32 kvp_log_seal_over(void *buf, struct kvp_log_hdr *h, u64 pool_nonce, u32 writ
  * @h: result
  * @why: on error, the reason
  *
- * Payload is not looked at; records can be read with kvp_rec_decode() from
- * buf + KVP_LOG_HDR_SIZE. Whether there are the rows of parity records, the caller
- * asks with kvp_log_rows_known(). Return: 0, -ENODATA (no entry of this log here),
- * -EUCLEAN (an entry, but not sound).
+ * Does not look at payload. kvp_rec_decode() reads the records from buf + KVP_LOG_HDR_SIZE on. The
+ * caller asks kvp_log_rows_known() whether the rows of parity records exist. Return: 0, -ENODATA
+ * (no entry of this log here), -EUCLEAN (an entry, but not sound).
  */
 int __must_check kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail,
 				u64 pool_nonce, u64 log_nonce, kvp_lsn_t lsn, u64 pool_blocks,
@@ -892,8 +912,7 @@ int __must_check kvp_log_decode(const struct kvp_geometry *g, const void *buf, u
 bool kvp_log_rows_known(const struct kvp_sb *sb, const void *buf, const struct kvp_log_hdr *h);
 
 /**
- * kvp_log_epoch() - find out whether an entry header is here that this pool wrote, in any
- * activation
+ * kvp_log_epoch() - look for the header of an entry that this pool wrote, in any activation
  * @buf: @avail blocks
  * @pool_nonce: of the pool
  * @epoch: result
@@ -902,7 +921,7 @@ bool kvp_log_rows_known(const struct kvp_sb *sb, const void *buf, const struct k
  */
 bool kvp_log_epoch(const void *buf, u32 avail, u64 pool_nonce, u64 *epoch);
 
-/** kvp_log_hdr_claims() - blocks that the header in the one block @buf says it has; 0: it is none. Not verified. */
+/** kvp_log_hdr_claims() - blocks of the header that block @buf begins; 0: none. Not verified. */
 u32 kvp_log_hdr_claims(const void *buf);
 
 /* A place between two records of the log: versions are in order by it. */

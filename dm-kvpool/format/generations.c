@@ -78,7 +78,7 @@ void kvp_generations_decode(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	}
 }
 
-/* Where a generation of this log may end, if what came before it ended at @before. */
+/* Where a generation of this log may end, if the one before it ended at @before. */
 static bool end_sound(const struct kvp_sb *sb, const struct kvp_generation *g, kvp_lsn_t before)
 {
 	const struct kvp_geometry *log = &sb->vdevs[sb->log_vdev];

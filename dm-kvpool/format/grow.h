@@ -6,7 +6,7 @@
 #include "format/format.h"
 
 /**
- * struct kvp_grow - what is known of the legs, and what follows from it
+ * struct kvp_grow - facts about the legs, and the vdevs that can grow
  * @leg_blocks: number of blocks of each device, in the order of the superblock
  * @sources: a bit for each leg that is in sync
  * @grown: a bit for each vdev that becomes larger
@@ -18,11 +18,11 @@ struct kvp_grow {
 };
 
 /**
- * kvp_grow_plan() - make @sb that of pool @old with all space of its legs
+ * kvp_grow_plan() - make @sb the superblock of pool @old with all space of its legs
  *
  * A vdev becomes larger if all of its legs are in sync, and are larger by enough. Addresses of the
- * pool do not change (kvp_regions_grow()). Roots, regions, features, and sizes of legs are those of
- * then; the roots of a vdev that has grown are null, of the others they are what they were.
+ * pool do not change (kvp_regions_grow()). Roots, regions, features, and sizes of legs are those
+ * of the larger pool. The roots of a vdev that has grown are null, and the others are as before.
  *
  * Return: 0. -ENOSPC: no vdev has larger legs; -EOVERFLOW: too many roots or regions; @why says
  * which vdev and leg.
@@ -30,10 +30,10 @@ struct kvp_grow {
 int __must_check kvp_grow_plan(struct kvp_sb *sb, const struct kvp_sb *old, struct kvp_grow *w,
 			       struct kvp_why *why);
 
-/** kvp_grow_take_roots() - vdev @v of @sb, which has grown, has @roots */
+/** kvp_grow_take_roots() - set the roots of vdev @v of @sb, which has grown, to @roots */
 void kvp_grow_take_roots(struct kvp_sb *sb, u32 v, const u64 *roots);
 
-/** kvp_grow_mend() - what to do after that error of kvp_grow_plan() */
+/** kvp_grow_mend() - advice for that error of kvp_grow_plan() */
 const char *kvp_grow_mend(int error);
 
 #endif /* KVP_FORMAT_GROW_H */

@@ -14,13 +14,13 @@ const char *kvp_kind_word(u32 kind);
 /** kvp_kind_find() - the kind of that name; 0: there is none */
 u32 kvp_kind_find(const char *word);
 
-/** kvp_kind_takes() - true if a vdev of that kind, which must exist, may have so many legs */
+/** kvp_kind_takes() - true if a vdev of that kind, which must exist, may have this many legs */
 bool kvp_kind_takes(u32 kind, u32 nr_legs);
 
 /** kvp_kind_copies() - true if every leg of a vdev of that kind has every block */
 bool kvp_kind_copies(u32 kind);
 
-/** kvp_kind_of_copies() - the kind of such a vdev that has so many legs */
+/** kvp_kind_of_copies() - the kind of such a vdev with this many legs */
 u32 kvp_kind_of_copies(u32 nr_legs);
 
 #endif /* KVP_KIND_H */

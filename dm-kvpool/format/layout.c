@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where things lie on a leg: one layout for every leg of a vdev, computed
- * once when the vdev is made and kept in the superblock.
+ * Where things lie on a leg. All legs of a vdev have one layout. It is computed once, when the
+ * vdev is made, and is in the superblock.
  */
 #include "format/format.h"
 #include "format/logstripe.h"
@@ -128,7 +128,7 @@ u64 kvp_parity_index(const struct kvp_geometry *g, u64 row)
 	u64 first = kvp_vblock_nr(kvp_row_block(g, row, 1)), leaf = kvp_leaf_blocks(g);
 	u64 rows = leaf / (g->leg_count - 1);
 
-	/* Behind the data of its leaf: there are as many rows in each. */
+	/* The parity lies behind the data of its leaf: each leg has as many rows of it. */
 	return (first / leaf << KVP_PTRS_SHIFT) + leaf + row % rows;
 }
 
@@ -194,7 +194,7 @@ static bool has_two_copies(const struct kvp_geometry *g)
 	return g->kind == KVP_VDEV_SINGLE || g->table_copy;
 }
 
-/* What the table takes, all its copies on the leg one behind the other. */
+/* What the table takes. Its copies on the leg follow one another. */
 static u64 table_region(const struct kvp_geometry *g, u64 data_blocks, u32 max_roots)
 {
 	struct kvp_geometry all = *g;
@@ -204,7 +204,7 @@ static u64 table_region(const struct kvp_geometry *g, u64 data_blocks, u32 max_r
 	return round_up_to((has_two_copies(g) ? 2 : 1) * kvp_table_blocks(&all), ALIGN_BLOCKS);
 }
 
-/* Data and its table share what is left: 4 KiB of data cost 16 bytes a copy, and a little. */
+/* Data and its table share the rest: 4 KiB of data cost 16 bytes a copy, and a little more. */
 static u64 data_that_fits(const struct kvp_geometry *g, u64 start, u64 end, u32 max_roots)
 {
 	/* a unit of data takes so much of a leg: a block, or a stripe and its chunk */
@@ -379,13 +379,13 @@ static void cut_cache(struct kvp_geometry *g, u64 blocks)
 	if (kvp_log_striped(g))
 		blocks *= g->leg_count;
 	cut_segments(blocks < CACHE_MAX_BLOCKS ? blocks : CACHE_MAX_BLOCKS, g);
-	/* Where it begins anew a row does too. */
+	/* Where the log begins anew, a row does too. */
 	if (kvp_log_striped(g))
 		g->segments -= g->segments % g->leg_count;
 	g->table_start = copies ? g->log_start + kvp_log_region(g) : 0;
 }
 
-/* What is asked for, as it is noted: in whole segments, and only if it is not what there is by default. */
+/* The window as it is noted: in whole segments, and 0 if it is the default. */
 static int choose_window(u64 blocks, struct kvp_geometry *g, struct kvp_why *why)
 {
 	u64 usual = kvp_log_window(g), all = kvp_log_blocks(g);
@@ -424,7 +424,7 @@ int kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g,
 	return choose_window(window, g, why);
 }
 
-/* Is @start .. @start + @blocks between the labels, without overflow? */
+/* True if @start .. @start + @blocks lies between the labels, without overflow. */
 static bool inside(u64 start, u64 blocks, u64 leg_blocks)
 {
 	return start >= KVP_LABEL_BLOCKS && leg_blocks > 2 * KVP_LABEL_BLOCKS &&
@@ -461,7 +461,7 @@ static bool log_sound(const struct kvp_geometry *g, u64 leg_blocks)
 	       kvp_log_blocks(g) <= CACHE_MAX_BLOCKS && inside(g->log_start, kvp_log_region(g), leg_blocks);
 }
 
-/* Whole segments of the log, and enough of them, or what there is by default. */
+/* True if the log has whole segments, and enough of them, or the default number. */
 static bool window_sound(const struct kvp_geometry *g)
 {
 	u64 window = g->log_window;

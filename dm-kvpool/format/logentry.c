@@ -17,7 +17,10 @@ void kvp_rec_decode(const struct kvp_disk_rec *d, struct kvp_rec *r)
 {
 	u64 addr = le64_to_cpu(d->addr);
 
-	/* Bits between address and kind are reserved: left in, so that the range check refuses them. */
+	/*
+	 * The bits between address and kind are reserved. They stay in, so that the range check
+	 * refuses them.
+	 */
 	r->block = addr & ((1ull << KVP_REC_KIND_SHIFT) - 1);
 	r->kind = (unsigned int)(addr >> KVP_REC_KIND_SHIFT);
 	r->vdev = 0;

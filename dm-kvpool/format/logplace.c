@@ -39,7 +39,7 @@ void kvp_cache_say(struct kvp_sb *sb)
 	sb->incompat |= kvp_cache_features(sb);
 }
 
-/* So many legs may be lost, whichever they are, of the vdevs with data. */
+/* How many legs of the vdevs with data may be lost, any of them. */
 static u32 data_losses(const struct kvp_sb *sb)
 {
 	u32 least = KVP_MAX_LEGS, v;
@@ -90,7 +90,10 @@ u32 kvp_log_mates(const struct kvp_sb *sb, u32 vdev, const u32 *spare)
 	return mates;
 }
 
-/* True if more vdevs can carry the log together with @a than with @b. Both can spare the same. */
+/*
+ * True if more vdevs can carry the log together with @a than with @b. Both can lose equally many
+ * legs.
+ */
 static bool leads_before(const struct kvp_geometry *a, const struct kvp_geometry *b)
 {
 	if (a->segment_blocks != b->segment_blocks)
@@ -114,14 +117,14 @@ void kvp_log_carry(struct kvp_sb *sb, u32 vdev, u32 others)
 {
 	sb->log_vdev = vdev;
 	sb->log_others = others;
-	/* An older module must not look for all of it on one. */
+	/* An older module must not look for all of it on one vdev. */
 	if (others)
 		sb->incompat |= KVP_INCOMPAT_LOG_TURNS;
 	else
 		sb->incompat &= ~KVP_INCOMPAT_LOG_TURNS;
 }
 
-/* What they can spare may have been another matter when they were chosen, but not their shape. */
+/* What these vdevs can lose may have changed since they were chosen. Their shape has not. */
 const char *kvp_log_place_fault(const struct kvp_sb *sb)
 {
 	u32 spare[KVP_MAX_VDEVS] = { 0 };

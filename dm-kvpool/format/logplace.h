@@ -2,14 +2,13 @@
 /*
  * Which vdevs carry the log. Pure.
  *
- * A cache does, in the mode writeback: what is acknowledged is on its SSDs until
- * it is home. That lowers the redundancy of the pool if the cache has none and the
- * vdevs with data have some, so it must have been asked for then. Without a cache
- * that may, the log is on the vdev that survives most, and on all others that
- * survive as much: entry by entry it is another one's turn.
+ * In the mode writeback a cache does: acknowledged writes are on its SSDs until they are home. If
+ * the cache has less redundancy than the vdevs with data, that lowers the redundancy of the pool,
+ * and a user must have asked for it. Otherwise the log is on the vdev that survives the most
+ * losses, and on all others that survive as many. These take the entries by turns.
  *
- * Such a log is no larger than one of them has room for. An entry lies where it would
- * if its vdev had all of the log; what the others have at that place is nothing.
+ * Such a log is no larger than the smallest of them has room for. An entry lies where it would lie
+ * if its vdev had all of the log. The other vdevs have nothing at that place.
  */
 #ifndef KVP_LOGPLACE_H
 #define KVP_LOGPLACE_H
@@ -24,7 +23,7 @@ struct kvp_vdev_asked {
 	u32 kind, nr_legs;
 };
 
-/** kvp_caches_asked() - so many of those @nr vdevs are caches */
+/** kvp_caches_asked() - the number of caches among those @nr vdevs */
 u32 kvp_caches_asked(const struct kvp_vdev_asked *v, u32 nr);
 
 /**
@@ -37,7 +36,7 @@ bool kvp_cache_lowers(const struct kvp_sb *sb);
 /** kvp_cache_features() - the feature bits that a pool with these vdevs has for its cache */
 u64 kvp_cache_features(const struct kvp_sb *sb);
 
-/** kvp_cache_say() - set them, so that a module that does not know such a cache leaves the pool alone */
+/** kvp_cache_say() - set these bits, so that a module without such caches leaves the pool alone */
 void kvp_cache_say(struct kvp_sb *sb);
 
 /** kvp_log_on_cache() - true if a cache carries the log */
@@ -50,15 +49,15 @@ static inline bool kvp_log_on_cache(const struct kvp_sb *sb)
  * kvp_log_stays() - true if the log may keep its data over a restart, and bring it home later
  *
  * True for the log of a cache. False for a pool with a parity1: its rows may be half written at
- * home, and without a leg one would have to know which (R6).
+ * home. Without a leg one would have to know which (R6).
  */
 bool kvp_log_stays(const struct kvp_sb *sb);
 
 /**
- * kvp_log_by_headers() - true if a recovery reads headers only, and payload is verified when it is
- * read
+ * kvp_log_by_headers() - true if a recovery reads headers only, and readers verify the payload
+ * later
  *
- * Of a log that stays; but not of one of full stripes, where no SSD has a header by itself.
+ * So it is with a log that stays, but not with full stripes, where no SSD has a header by itself.
  */
 static inline bool kvp_log_by_headers(const struct kvp_sb *sb)
 {
@@ -78,12 +77,12 @@ struct kvp_log_track {
 void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track);
 
 /**
- * kvp_log_turn() - the vdev that has the entry whose header is at @lsn, all of it
+ * kvp_log_turn() - the vdev that has all of the entry whose header is at @lsn
  *
- * Where there, kvp_log_place() says. Small entries and large ones, and headers of a long
- * stream's intents, come to all of them alike. The smallest entries have a block or two, a header
- * of a long stream's intents has 16, and two of the largest begin in each segment. Each is a prime
- * number of turns, 1, 11 and 353, or such numbers of it are, so that no vdev is passed over.
+ * kvp_log_place() says where on that vdev. All vdevs get small entries, large ones, and headers of
+ * a long stream's intents alike. The smallest entries have one or two blocks, such a header has
+ * 16, and two of the largest entries begin in each segment. Each of these is a prime number of
+ * turns (1, 11, 353), or a number of them is. So no vdev is passed over.
  */
 static inline u32 kvp_log_turn(const struct kvp_log_track *track, kvp_lsn_t lsn)
 {
@@ -94,22 +93,22 @@ static inline u32 kvp_log_turn(const struct kvp_log_track *track, kvp_lsn_t lsn)
 
 /**
  * kvp_log_mates() - the vdevs that may carry a log together with @vdev, a bit each
- * @spare: of each vdev, so many legs it can lose
+ * @spare: for each vdev, the number of legs that it can lose
  *
- * No entry may be on one that can lose fewer legs; the log is as large as @vdev has room for.
+ * No entry may be on a vdev that can lose fewer legs. The log is as large as @vdev has room for.
  */
 u32 kvp_log_mates(const struct kvp_sb *sb, u32 vdev, const u32 *spare);
 
-/** kvp_log_leader() - the vdev with data that can lose most by @spare; of several the one to begin a track with */
+/** kvp_log_leader() - of the vdevs with data that can lose most by @spare, the first for a track */
 u32 kvp_log_leader(const struct kvp_sb *sb, const u32 *spare);
 
-/** kvp_log_carry() - the superblock says that the log is on @vdev, and on @others by turns */
+/** kvp_log_carry() - note in the superblock that the log is on @vdev, and on @others by turns */
 void kvp_log_carry(struct kvp_sb *sb, u32 vdev, u32 others);
 
 /** kvp_log_place_fault() - what is wrong with the vdevs that are to carry the log, or NULL */
 const char *kvp_log_place_fault(const struct kvp_sb *sb);
 
-/** kvp_log_counted_mib() - so much of the log counts by what the superblock knows, in MiB, rounded up */
+/** kvp_log_counted_mib() - MiB of the log that count by the superblock, rounded up */
 static inline u64 kvp_log_counted_mib(const struct kvp_sb *sb)
 {
 	return (kvp_lsn_since(sb->log_commit, sb->log_tail) + 255) >> (20 - KVP_BLOCK_SHIFT);
@@ -118,15 +117,17 @@ static inline u64 kvp_log_counted_mib(const struct kvp_sb *sb)
 /**
  * kvp_log_choose() - choose the vdevs of a new pool's log
  *
- * By what tunables say of cache_mode; if they say nothing, and the cache must not
- * carry the log, they say writethrough afterwards.
+ * Follows cache_mode of the tunables. If it is not set, and the cache must not carry the log, it
+ * is writethrough afterwards.
  */
 void kvp_log_choose(struct kvp_sb *sb);
 
 /** kvp_logs_hold_discard() - kvp_log_holds_discard() of each vdev that may have to carry the log */
 bool kvp_logs_hold_discard(const struct kvp_sb *sb, u32 chunk_blocks);
 
-/** kvp_log_anew() - the log is an empty one of @nonce on @vdev and @others, behind all positions there were */
+/**
+ * kvp_log_anew() - note an empty log of @nonce on @vdev and @others, behind all earlier positions
+ */
 void kvp_log_anew(struct kvp_sb *sb, u32 vdev, u32 others, u64 nonce);
 
 #endif /* KVP_LOGPLACE_H */

@@ -27,7 +27,7 @@ enum kvp_log_part kvp_log_stripe_part(const struct kvp_log_stripe *s, u32 at, u3
 	}
 	at -= 2 * s->hdr_blocks;
 	row = at / s->legs;
-	/* Pieces have the same lengths wherever the request lies. */
+	/* The lengths of pieces do not depend on where the request lies. */
 	kvp_stripe_piece(s->legs, 0, s->payload, at % s->legs, &p);
 	*index = at % s->legs ? p.first + row : row;
 	return at % s->legs ? KVP_LOG_PART_PAYLOAD : KVP_LOG_PART_PARITY;

@@ -2,7 +2,7 @@
 /*
  * A point in the history of a pool, as people name it: "57@1f2e3d4c", or "57".
  *
- * The number is the era of a checkpoint. It alone does not name a point for ever: a pool may go
+ * The number is the era of a checkpoint. It alone does not name a point for ever. A pool may go
  * back, and then counts the same eras again with other contents. So the tag behind the '@' tells
  * the pool, and how often it went back:
  *

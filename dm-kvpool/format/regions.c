@@ -23,7 +23,7 @@ static const char *add_part(const struct kvp_sb *sb, const struct kvp_region *r,
 	p->leaf = kvp_leaf_blocks(g);
 	p->at = m->round;
 	p->width = r->share[vdev] * kvp_extent_blocks(g);
-	/* What lies below one leaf is of one region. */
+	/* All blocks below one leaf are of one region. */
 	p->first = kvp_vblock((used->blocks[vdev] + p->leaf - 1) / p->leaf * p->leaf);
 	m->round += p->width;
 	return NULL;
@@ -74,7 +74,7 @@ static const char *build_region(const struct kvp_sb *sb, const struct kvp_region
 
 const char *kvp_map_build(const struct kvp_sb *sb, struct kvp_map *map)
 {
-	/* A pool that was made with one vdev has no regions on disk: that vdev is all. */
+	/* A pool that was made with one vdev has no regions on disk: that vdev has all blocks. */
 	struct kvp_region all = { .blocks = sb->vdevs[0].data_blocks, .share = { 1 } };
 	struct used used = { { 0 } };
 	const char *fault = NULL;
@@ -197,7 +197,10 @@ kvp_block_t kvp_map_whole(const struct kvp_map *map, kvp_block_t end, u32 unit)
 	u32 i, rounds = 1;
 
 	if (m->nr > 1) {
-		/* Each has its width in a round: so many rounds until all are whole units. */
+		/*
+		 * Each vdev has its width in a round. This many rounds are whole units for all of
+		 * them.
+		 */
 		for (i = 0; i < m->nr; i++)
 			while ((u64)rounds * m->part[i].width % unit && rounds < unit)
 				rounds *= 2;
@@ -206,7 +209,7 @@ kvp_block_t kvp_map_whole(const struct kvp_map *map, kvp_block_t end, u32 unit)
 	return kvp_block_back(end, kvp_block_since(end, m->start) % step);
 }
 
-/* The same of one region: how many blocks of the part lie before @in, counted from its start. */
+/* The same in one region: how many blocks of the part lie before @in, counted from its start. */
 static u64 blocks_before(const struct kvp_map_region *m, const struct kvp_map_part *p, u64 in)
 {
 	u64 round = in / m->round, rest = in % m->round;
@@ -231,7 +234,7 @@ kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, kvp_block_t block
 		if (!kvp_block_before(m->start, block))
 			return p->first;
 		from = kvp_vblock_add(p->first, part_blocks(m, p));
-		/* Behind its last turn the next region counts, which begins with another leaf. */
+		/* Behind the last turn comes the next region, which begins with another leaf. */
 		if (kvp_block_before(block, m->end)) {
 			u64 before = blocks_before(m, p, kvp_block_since(block, m->start));
 
@@ -265,7 +268,7 @@ static u64 least(const u64 *extents)
 	return n;
 }
 
-/* Of @left extents, when so many more are used: what a leaf that is begun has yet is lost. */
+/* What remains of @left extents after using this many: the rest of a leaf that is begun is lost. */
 static u64 unbegun(const struct kvp_geometry *g, u64 left, u64 used)
 {
 	u64 each = kvp_leaf_blocks(g) / kvp_extent_blocks(g);
@@ -274,7 +277,7 @@ static u64 unbegun(const struct kvp_geometry *g, u64 left, u64 used)
 	return used < left ? left - used : 0;
 }
 
-/* A region of all that have extents left, by size; takes what it uses of them. */
+/* Make a region of all vdevs that have extents left, by size, and take from them what it uses. */
 static void share_once(const struct kvp_sb *sb, u64 *extents, struct kvp_region *r)
 {
 	u64 smallest = least(extents), rounds = ~0ull;
@@ -384,7 +387,7 @@ int kvp_regions_add(struct kvp_sb *sb, u32 first)
 {
 	if (kvp_sb_roots(sb) > KVP_MAX_ROOTS)
 		return -EINVAL;
-	/* Until now there was no need to say that the only vdev is all. */
+	/* Before, the superblock need not say that the only vdev has all blocks. */
 	if (!sb->region_count)
 		sb->regions[sb->region_count++] =
 			(struct kvp_region){ .blocks = sb->vdevs[0].data_blocks, .share = { 1 } };

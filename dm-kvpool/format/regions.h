@@ -46,14 +46,14 @@ struct kvp_map_place kvp_map_find(const struct kvp_map *map, kvp_block_t block);
 kvp_block_t kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t block);
 
 /*
- * What a leaf of a vdev's table covers, as the pool counts: the vdev has its turn,
- * then @others blocks are of others, and so on.
+ * What a leaf of a vdev's table covers, as the pool counts. A turn of the vdev is followed by
+ * @others blocks of other vdevs, and so on.
  */
 struct kvp_map_leaf {
-	kvp_block_t block;		/* the pool's block that its first entry is of */
+	kvp_block_t block;		/* the pool's block of its first entry */
 	kvp_vblock_t own;	/* the same as the vdev counts it */
-	u32 blocks;		/* that the pool has of it */
-	u32 in;			/* so many blocks of that turn are before it */
+	u32 blocks;		/* number of blocks that the pool has of it */
+	u32 in;			/* blocks of that turn before it */
 	u32 turn, others;	/* blocks; others is 0 where there are none */
 };
 
@@ -69,7 +69,7 @@ static inline kvp_block_t kvp_map_leaf_block(const struct kvp_map_leaf *l, kvp_v
 	return kvp_block_add(l->block, i + others);
 }
 
-/** kvp_map_leaf_run() - so many blocks from @own on, if @l has them, lie side by side in the pool */
+/** kvp_map_leaf_run() - how many blocks from @own on, of @l, lie side by side in the pool */
 static inline u32 kvp_map_leaf_run(const struct kvp_map_leaf *l, kvp_vblock_t own)
 {
 	u32 i = (u32)kvp_vblock_since(own, l->own);
@@ -88,7 +88,7 @@ static inline kvp_vblock_t kvp_map_leaf_own(const struct kvp_map_leaf *l, kvp_bl
 }
 
 /**
- * kvp_map_whole() - the last block of the pool, up to @end, before which all vdevs of its region end a unit
+ * kvp_map_whole() - the last block up to @end at which all vdevs of its region have whole units
  * @unit: blocks of a vdev, a power of two
  */
 kvp_block_t kvp_map_whole(const struct kvp_map *map, kvp_block_t end, u32 unit);
@@ -97,33 +97,32 @@ kvp_block_t kvp_map_whole(const struct kvp_map *map, kvp_block_t end, u32 unit);
 kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, kvp_block_t block);
 
 /**
- * kvp_regions_lay_out() - what each of sb->vdevs[] holds, and which carries the log
+ * kvp_regions_lay_out() - decide what each of sb->vdevs[] holds, and which carries the log
  *
- * For a new pool, whose vdevs are laid out and counted. They share in proportion
- * to their sizes, roughly; what is left over by that makes further regions. Less
- * than a leaf of a vdev stays unused by each region. logplace.h says where the log goes. Fills in
- * regions, map, features and the log's vdev.
+ * For a new pool, whose vdevs are laid out and counted. They share roughly in proportion to their
+ * sizes. What is left over makes further regions. Each region leaves less than a leaf of a vdev
+ * unused. logplace.h says where the log goes. Fills in regions, map, features and the log's vdev.
  *
  * Return: 0, or -EINVAL: there are too many roots, or too many regions would be needed.
  */
 int __must_check kvp_regions_lay_out(struct kvp_sb *sb);
 
 /**
- * kvp_regions_add() - what vdevs hold that a pool gets later
+ * kvp_regions_add() - decide what vdevs hold that a pool gets later
  * @first: number of the first new one; they are laid out and counted
  *
- * What the pool holds stays where it is: the new vdevs share regions behind it.
- * Return: as kvp_regions_lay_out().
+ * What the pool holds stays where it is: the new vdevs share regions behind it. Return: as
+ * kvp_regions_lay_out().
  */
 int __must_check kvp_regions_add(struct kvp_sb *sb, u32 first);
 
 /**
- * kvp_regions_grow() - what vdevs hold that have become larger
- * @grown: a bit for each of them; sb->map is still that of before, their data_blocks are not
+ * kvp_regions_grow() - decide what vdevs hold that have become larger
+ * @grown: a bit for each of them; sb->map is still the old one, but their data_blocks are new
  *
- * What the pool holds stays where it is. If the last region is of the only vdev that has grown, it
- * becomes longer; otherwise they share regions behind it.
- * Return: 0, or -EINVAL: too many regions would be needed.
+ * What the pool holds stays where it is. If only one vdev has grown, and the last region is its
+ * own, that region becomes longer. Otherwise the vdevs share regions behind it. Return: 0, or
+ * -EINVAL: too many regions would be needed.
  */
 int __must_check kvp_regions_grow(struct kvp_sb *sb, u32 grown);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "format/sbring.h"
 
-/* True if the ring holds anything, or may do so. */
+/* True if the ring holds something, or may do so. */
 static bool in_use(const struct kvp_sb_rings *r, u32 ring)
 {
 	u32 slot;
@@ -13,8 +13,8 @@ static bool in_use(const struct kvp_sb_rings *r, u32 ring)
 }
 
 /*
- * Was the ring written with the newest superblock, or the one before? The back ring of before the device grew was
- * not, from when there was another one; it may still have the newest that can be read.
+ * True if the ring was written with the newest superblock, or the one before. Since the device
+ * grew, the old back ring was not. But it may still have the newest superblock that can be read.
  */
 static bool answers(const struct kvp_sb_rings *r, u32 ring, u64 newest)
 {

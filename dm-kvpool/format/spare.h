@@ -3,9 +3,9 @@
  * The label of a spare: a blank device that waits for a leg of its pool to be lost. Pure.
  *
  * It has the form of a superblock, in the first slot of both rings. The pool's own superblocks do
- * not know the spare: it has no vdev, no geometry and no epoch, and nothing of the pool lies on it.
- * Its feature bit is none that a superblock of a pool may have. So kvp_sb_decode() refuses it, as
- * an older module does, and no start ever takes it for a leg.
+ * not know the spare. It has no vdev, no geometry and no epoch, and nothing of the pool lies on
+ * it. No superblock of a pool may have its feature bit. So kvp_sb_decode() refuses it, as an older
+ * module does, and no start ever takes it for a leg.
  */
 #ifndef KVP_SPARE_H
 #define KVP_SPARE_H

@@ -2,15 +2,14 @@
 /*
  * Parity1: how a request of any size lies on the legs as full stripes.
  *
- * A request of s blocks at physical block offset o on n legs is cut into n
- * pieces, the first of them parity. Piece i lies on leg (o+i) mod n from its
- * block floor((o+i)/n) on, one block a row. So each request is a number of full
- * rows, the last of which may be narrower, and the next request goes on right
- * behind it. Row r of the parity is the XOR of row r of all other pieces that
- * have one.
+ * A request of s blocks at physical block offset o on n legs is cut into n pieces. The first piece
+ * is parity. Piece i lies on leg (o+i) mod n, from its block floor((o+i)/n) on, one block a row.
+ * So each request is a number of full rows, of which the last may be narrower. The next request
+ * follows right behind it. Row r of the parity is the XOR of row r of all other pieces that have
+ * one.
  *
- * Home uses it with the stripes of the vdev, all of one size, whose parity goes
- * from leg to leg. A log of parity1 would use it with the size of each write.
+ * Home uses this with the stripes of the vdev, which all have one size, and whose parity goes from
+ * leg to leg. The log of a cache of kind parity1 uses it with the size of each entry.
  */
 #ifndef KVP_STRIPE_H
 #define KVP_STRIPE_H
@@ -24,8 +23,8 @@
  * struct kvp_piece - what one leg holds of a request
  * @leg: 0 to legs - 1
  * @block: on the leg, relative to the region
- * @blocks: how many; may be 0
- * @first: of them, the first block of the request; piece 0 is parity and has none
+ * @blocks: number of its blocks; may be 0
+ * @first: which block of the request it begins with; piece 0 is parity and has none
  */
 struct kvp_piece {
 	u32 leg;

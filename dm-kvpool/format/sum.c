@@ -2,9 +2,8 @@
 /*
  * The sums of blocks and table pages.
  *
- * The address goes in first, so that a block written to the wrong place does
- * not verify there. Continuing from a seed costs eight bytes a block instead
- * of twenty.
+ * The address goes into the sum first. So a block that was written to a wrong place does not
+ * verify there. A sum that continues from a seed costs eight bytes a block instead of twenty.
  */
 #include "format/format.h"
 

@@ -2,7 +2,7 @@
 /*
  * Summaries of the segments of an SSD cache: which blocks of the pool they hold. Pure.
  *
- * Of use to a cache of reads only. When one may be believed, cache/rebuild.h says.
+ * Only a cache of reads uses them. cache/rebuild.h says when one may be believed.
  */
 #ifndef KVP_SUMMARY_H
 #define KVP_SUMMARY_H
@@ -21,7 +21,7 @@ struct kvp_summary_rec {
 	bool meta;
 };
 
-/** kvp_summary_copies() - a segment's summary is there so many times, each by itself on another leg */
+/** kvp_summary_copies() - copies of a segment's summary, each on another leg */
 static inline u32 kvp_summary_copies(const struct kvp_geometry *g)
 {
 	return kvp_log_striped(g) ? 2 : g->leg_count;
@@ -30,8 +30,8 @@ static inline u32 kvp_summary_copies(const struct kvp_geometry *g)
 /**
  * kvp_summary_place() - where copy @copy of the summary of the segment at @lsn lies
  *
- * Its blocks are neighbours there. In rows a leg has every n-th block: of the n + 2 that are kept the first
- * and the last but one are copy 0, those behind them copy 1.
+ * Its blocks are neighbours there. In rows a leg has every n-th block. Of the n + 2 blocks that
+ * are kept, copy 0 is the first and the last but one. Copy 1 is the block behind each of these.
  */
 static inline struct kvp_place kvp_summary_place(const struct kvp_geometry *g, kvp_lsn_t lsn,
 						 u32 copy)
@@ -48,7 +48,7 @@ void kvp_summary_begin(struct kvp_disk_summary *d, kvp_lsn_t lsn, u32 era);
 /** kvp_summary_set() - block @at of the segment, below KVP_SUMMARY_RECORDS, holds @r */
 void kvp_summary_set(struct kvp_disk_summary *d, u32 at, const struct kvp_summary_rec *r);
 
-/** kvp_summary_get() - what block @at holds. Return: is there anything, of a pool of @pool_blocks? */
+/** kvp_summary_get() - what block @at holds. Return: false if it holds nothing of @pool_blocks. */
 static inline bool kvp_summary_get(const struct kvp_disk_summary *d, u32 at, u64 pool_blocks,
 				   struct kvp_summary_rec *r)
 {
@@ -60,7 +60,7 @@ static inline bool kvp_summary_get(const struct kvp_disk_summary *d, u32 at, u64
 	return addr & KVP_SUMMARY_LIVE && kvp_block_nr(r->block) < pool_blocks;
 }
 
-/** kvp_summary_seal() - sum it: for the leg @leg_uuid of the pool with @nonce */
+/** kvp_summary_seal() - sum it for leg @leg_uuid of the pool with @nonce */
 void kvp_summary_seal(struct kvp_disk_summary *d, u64 nonce, const u8 *leg_uuid);
 
 /**

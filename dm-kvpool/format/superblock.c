@@ -311,7 +311,10 @@ static int check_vdevs(const struct kvp_sb *sb, u64 leg_blocks, struct kvp_why *
 
 			smallest = blocks < smallest ? blocks : smallest;
 		}
-		/* Of a single vdev it is the leg itself that counts: the others answer for themselves. */
+		/*
+		 * A single vdev needs only this leg to be large enough: the others answer for
+		 * themselves.
+		 */
 		ret = kvp_geometry_check(g, sb->vdev_count == 1 ? leg_blocks : smallest, why);
 		sound &= g->first_leg == next && g->leg_count <= sb->leg_count - next;
 		next = l;
@@ -334,7 +337,7 @@ static u32 largest_chunk(const struct kvp_sb *sb)
 	return chunk;
 }
 
-/* One cache at most, behind a vdev with data; an older module must know of it. */
+/* At most one cache, behind a vdev with data. An older module must notice it. */
 static const char *cache_fault(const struct kvp_sb *sb)
 {
 	u32 i, n = 0;
@@ -593,9 +596,10 @@ static u32 vdev_of(const struct kvp_sb *sb, u32 i)
 }
 
 /*
- * True if vdev @v with data is the same one in @own and in @best: they have a leg in common, or all
- * of @own's have taken the place of others since. Such a leg resilvers, or is out, or did once. If
- * neither holds, @own names legs that were to be added in an attempt that was undone.
+ * True if vdev @v with data is the same one in @own and in @best. Then they have a leg in common,
+ * or all of @own's legs were replaced by others since. Such another leg resilvers, or is out, or
+ * did so once. If neither holds, @own names legs that were to be added in an attempt that was
+ * undone.
  */
 static bool same_vdev(const struct kvp_sb *own, const struct kvp_sb *best, u32 v)
 {
@@ -614,7 +618,7 @@ static bool same_vdev(const struct kvp_sb *own, const struct kvp_sb *best, u32 v
 /*
  * True if @own's leg went on without leg @i, which @best calls in sync: it calls that leg out, or
  * its vdev has others. A leg that came to the vdev later is in sync since an epoch that @own does
- * not know. SSDs of a cache come and go without that.
+ * not know. That does not hold for SSDs of a cache, which come and go.
  */
 static bool went_on_without(const struct kvp_sb *own, const struct kvp_sb *best, u32 i)
 {

@@ -46,7 +46,7 @@ struct kvp_tunable {
 	u64 min, max, def;
 	const char *words;	/* KVP_UNIT_WORD: "a|b", value 0, 1, ... */
 	const char *meaning;
-	bool by_itself;		/* 0 is a value, too, whatever @min is: the module decides */
+	bool by_itself;		/* 0 is allowed, too, below @min */
 };
 
 extern const struct kvp_tunable kvp_tunables[KVP_TUNABLES];
@@ -55,9 +55,9 @@ extern const struct kvp_tunable kvp_tunables[KVP_TUNABLES];
 int kvp_tunable_find(const char *key);
 
 /**
- * kvp_tunable_parse() - read a value: a number, with a suffix K M G T for
- * sizes, with a point and up to two digits behind it for drive writes a day, or
- * one of the words
+ * kvp_tunable_parse() - read a value: a number, or one of the tunable's words
+ *
+ * Sizes may have a suffix K, M, G or T. Drive writes a day may have a point and up to two digits.
  *
  * Return: 0, -EINVAL (not of its kind; @why says what it takes), -ERANGE.
  */
@@ -65,9 +65,9 @@ int __must_check kvp_tunable_parse(unsigned int id, const char *text, u64 *value
 				   struct kvp_why *why);
 
 /**
- * kvp_bytes_parse() - a number of bytes, with a suffix K, M, G or T or without
+ * kvp_bytes_parse() - read a number of bytes, with a suffix K, M, G or T or without
  *
- * Return: 0, -EINVAL (nothing of the kind), -ERANGE (64 bits do not hold it).
+ * Return: 0, -EINVAL (no such number), -ERANGE (64 bits do not hold it).
  */
 int __must_check kvp_bytes_parse(const char *text, u64 *bytes);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What it takes to know of all that is dirty on a cache. Also for the tool, which says so before. */
+/* How much memory the dirty blocks of a cache take. The tool asks too, before it makes a cache. */
 #ifndef KVP_DIRTY_H
 #define KVP_DIRTY_H
 
 #include "format/format.h"
 
-#define KVP_DIRTY_BYTES		128u	/* of memory for a version without its page (struct kvp_version) */
+#define KVP_DIRTY_BYTES		128u	/* memory of a struct kvp_version */
 #define KVP_WBUF_BUCKET_BITS	14	/* of the hash table, at least */
-#define KVP_WBUF_CHAIN		8u	/* blocks a bucket, if all of a large window is dirty */
+#define KVP_WBUF_CHAIN		8u	/* blocks of a bucket, if all of a large window is dirty */
 
 /** kvp_wbuf_bucket_bits() - of the hash table, if @window blocks may be dirty on a cache; 0: there is none */
 static inline u32 kvp_wbuf_bucket_bits(u64 window)

@@ -9,7 +9,10 @@
 #define HOME_US		40	/* alone, somewhere */
 #define HOME_DISK_US	5000
 
-/* How often the log is read: to know what counts, and to bring that home; before that, to verify what headers were enough for. */
+/*
+ * How often a recovery reads the log. It reads once to know what counts, and once to write that
+ * home. If headers were enough, it reads once more before that, to verify the payload.
+ */
 static u32 readings(const struct kvp_recovery_work *w)
 {
 	if (w->stays)
@@ -17,7 +20,10 @@ static u32 readings(const struct kvp_recovery_work *w)
 	return w->by_headers ? 3 : 2;
 }
 
-/* Every block of the log alone. With parity a third of it is data; each block's row is read twice, and written. */
+/*
+ * The time to write home each block of the log alone. With parity, a third of them is data. The
+ * row of each block is read twice, and written.
+ */
 static u64 home_us(const struct kvp_recovery_work *w)
 {
 	u64 us = w->home_rotates ? HOME_DISK_US : HOME_US;

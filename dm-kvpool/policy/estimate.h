@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long a recovery may take at worst, told before there is one. Pure.
+ * How long a recovery may take at worst. The pool tells that before there is one. Pure.
  *
- * The work of a recovery is known, and the amount is taken as the largest possible. The speed is
- * unknown, and is taken as that of devices that are slow for their kind: about half as fast as
- * those of docs/benchmarks.md.
+ * The estimate takes the largest amount of work that there may be. The speed is unknown. The
+ * estimate takes that of devices that are slow for their kind: about half as fast as those of
+ * docs/benchmarks.md.
  */
 #ifndef KVP_ESTIMATE_H
 #define KVP_ESTIMATE_H
@@ -14,14 +14,15 @@
 /**
  * struct kvp_recovery_work - what a recovery may find, and where
  * @window: blocks of the log that may count
- * @intents: blocks whose newest version may have gone home by intent: they are read there
- * @leaves: of the table, with anything in them: discards of all of that may be in the log, and each is read for it
- * @row_legs: of the widest parity1; 0: there is none
- * @stays: nothing goes home, kvp_log_stays() with a generation left
+ * @intents: blocks that may have gone home by intent: a recovery reads them there
+ * @leaves: leaves of the table with any entry. The log may have discards of all of them, and a
+ *	recovery reads each leaf for that
+ * @row_legs: legs of the widest parity1; 0: there is none
+ * @stays: nothing goes home, as kvp_log_stays() is true and a generation is left
  * @by_headers: headers are enough, kvp_log_by_headers()
  * @on_cache: the log is on a cache
- * @log_rotates: a leg that has the log does
- * @home_rotates: a leg with data does
+ * @log_rotates: a leg that has the log rotates
+ * @home_rotates: a leg with data rotates
  */
 struct kvp_recovery_work {
 	u64 window, intents, leaves;
@@ -30,11 +31,11 @@ struct kvp_recovery_work {
 };
 
 /**
- * kvp_recovery_worst_ms() - milliseconds that it may take
+ * kvp_recovery_worst_ms() - milliseconds that a recovery may take at most
  *
- * Also where headers are enough the log counts as read once, since its entries may be so small that each segment is
- * read as a whole: then most of it is headers. What is clean on a cache is known again only after the start, and costs it nothing.
- * Context: any.
+ * The log counts as read once even where headers are enough. Entries may be so small that most of
+ * the log is headers, and each segment is read as a whole. Clean blocks of a cache are found after
+ * the start, and cost it nothing. Context: any.
  */
 u64 kvp_recovery_worst_ms(const struct kvp_recovery_work *w);
 

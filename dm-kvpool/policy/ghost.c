@@ -12,7 +12,7 @@
 #define SHARE		59	/* fingerprints for a hundred blocks of the cache */
 #define MOST_BYTES	(1u << 30)	/* kvmalloc() gives less than twice that, however much there is */
 
-/* A word: a fingerprint, never 0, and above it how often the block was seen. */
+/* A word has a fingerprint, never 0, and above it the count of sightings. */
 #define PRINT		0x3ffu
 #define SEEN_SHIFT	10
 
@@ -31,7 +31,7 @@ static struct kvp_ghost_set *set_of(const struct kvp_ghost *g, u64 hash)
 	return &g->set[reciprocal_scale(hash >> 32, g->sets)];
 }
 
-/* Of bits that did not choose the set. */
+/* The fingerprint: bits of the hash that did not choose the set. */
 static u16 print_of(u64 hash)
 {
 	return (hash & PRINT) ?: 1;

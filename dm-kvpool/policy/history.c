@@ -28,7 +28,7 @@ void kvp_history_exit(struct kvp_history *h)
 	struct kvp_past_version *v;
 	unsigned long i;
 
-	/* One by one: there may be millions, and xa_destroy() keeps interrupts off. */
+	/* Free them one by one. There may be millions, and xa_destroy() keeps interrupts off. */
 	xa_for_each(&h->blocks, i, v) {
 		xa_erase(&h->blocks, i);
 		while (v) {
@@ -86,15 +86,16 @@ static int add_version(struct kvp_history *h, u64 block, const struct kvp_rec *r
 	return 0;
 }
 
-/* Which stretch of @level @stripe is in. */
+/* The number of the stretch of @level that @stripe is in. */
 static unsigned long cover_key(u32 level, u64 stripe)
 {
 	return (unsigned long)level << COVER_LEVEL_SHIFT | stripe >> (COVER_SHIFT * level);
 }
 
 /*
- * As far as two jumps of the next older one, if those are equally long; else that one itself. So
- * the lengths of jumps are those of a skew binary number.
+ * The next older one has a jump, and that jump's target has one. If both are equally long, jump as
+ * far as both together; else only to the next older one. So the lengths are those of a skew binary
+ * number.
  */
 static struct kvp_wide_cover *jump_behind(struct kvp_wide_cover *older)
 {
@@ -105,7 +106,7 @@ static struct kvp_wide_cover *jump_behind(struct kvp_wide_cover *older)
 	return older;
 }
 
-/* The newest one before @limit. */
+/* The newest one of a list before @limit. */
 static const struct kvp_wide_cover *cover_before(struct kvp_history *h,
 						 const struct kvp_wide_cover *c,
 						 struct kvp_log_at limit)
@@ -136,7 +137,10 @@ static int add_cover(struct kvp_history *h, u32 level, u64 stripe, struct kvp_lo
 	return 0;
 }
 
-/* Stripes from @first to before @end: the largest aligned stretch that fits, and on behind it. */
+/*
+ * Cut the stripes from @first to before @end: take the largest aligned stretch that fits, and go
+ * on behind it.
+ */
 static int cover(struct kvp_history *h, u64 first, u64 end, struct kvp_log_at at)
 {
 	int ret = 0;
@@ -170,7 +174,7 @@ static int add_wide(struct kvp_history *h, u64 block, u64 count, struct kvp_log_
 	return cover(h, div_u64(block, stripe), div_u64(block + count, stripe), at);
 }
 
-/* Block by block where it begins and ends within a stripe. */
+/* A discard begins and ends within stripes: there it is noted block by block. */
 static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at)
 {
 	u32 stripe = kvp_stripe_blocks(h->g);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All versions of blocks and rows that the log of a parity1 has. Pure planning: no I/O.
+ * All versions of blocks and rows in the log of a parity1. Pure planning: no I/O.
  *
- * Fed with the records of all accepted entries in log order. Unlike replay.h it
- * forgets nothing: parity counts the versions of its row before a certain place
- * in the log. To take a block out of parity, one must know which those were.
+ * A recovery adds the records of all accepted entries, in log order. Unlike replay.h, a history
+ * forgets none. A parity counts all versions of its row before a certain place in the log. To take
+ * a block out of a parity, a recovery must know which versions those were.
  */
 #ifndef KVP_HISTORY_H
 #define KVP_HISTORY_H
@@ -18,8 +18,8 @@
 /**
  * struct kvp_past_version - what one record says of one block
  * @at: the record
- * @payload: lsn of its contents; of a discard there are none
- * @row: what they can be made from, in a log of full stripes (format/logstripe.h)
+ * @payload: lsn of its contents; a discard has none
+ * @row: where they can be made from, in a log of full stripes (format/logstripe.h)
  */
 struct kvp_past_version {
 	struct kvp_past_version *older;
@@ -38,25 +38,26 @@ struct kvp_wide_discard {
 };
 
 /*
- * That one covers a stretch of 16^n stripes, n being its level, aligned to that. Each discard is
- * cut into as few of those as possible. So a lookup of a block looks at one stretch a level,
- * however many discards there are.
+ * One that covers a stretch of 16^n stripes. n is its level, and the stretch is aligned to its
+ * length. A discard is cut into as few of them as possible. So a lookup of a block looks at one
+ * stretch of each level, however many discards there are.
  *
- * Many discards may cover the same stretch. @jump is an older one, further away the longer the list
- * is, so that the newest one before a limit is found in steps as the logarithm of that length.
+ * Many discards may cover the same stretch. @jump is an older one. The jumps get longer with the
+ * list. So the newest discard before a limit is found in steps as the logarithm of the list's
+ * length.
  */
 struct kvp_wide_cover {
 	struct kvp_wide_cover *older, *jump;
-	u32 depth;			/* how many are older */
+	u32 depth;			/* number of older ones */
 	struct kvp_log_at at;
 };
 
 /**
  * struct kvp_logged_parity - the newest parity of a row in the log
- * @limit: it counts the versions before this
- * @entry: where the entry is that has it
+ * @limit: it counts the versions before this place
+ * @entry: where its entry is
  * @payload: lsn of its contents
- * @log_row: what they can be made from, as of a version
+ * @log_row: where they can be made from, as for a version
  */
 struct kvp_logged_parity {
 	struct kvp_log_at limit;
@@ -72,8 +73,8 @@ struct kvp_history {
 	struct list_head wide;		/* discards of whole stripes, in log order */
 	struct xarray covers;		/* level and stretch -> struct kvp_wide_cover, newest first */
 	u32 levels;			/* of stretches */
-	u64 looks;			/* how many of those were looked at, for tests */
-	struct kvp_past_version discarded;	/* what kvp_history_find() returns for those */
+	u64 looks;			/* stretches that a lookup looked at, for tests */
+	struct kvp_past_version discarded;	/* the result of kvp_history_find() for these */
 	u64 records;
 };
 
@@ -81,27 +82,31 @@ void kvp_history_init(struct kvp_history *h, const struct kvp_geometry *g);
 void kvp_history_exit(struct kvp_history *h);
 
 /**
- * kvp_history_add() - the next record
+ * kvp_history_add() - add the next record
  * @at: its place
  * @payload: lsn of its payload, if it has one
- * @row: of that, kvp_log_row()
- * @limit: of its entry, if it is parity
+ * @row: kvp_log_row() of its payload
+ * @limit: limit of its entry, if the record is parity
  *
  * Return: 0 or -ENOMEM.
  */
 int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at,
 				 kvp_lsn_t payload, u8 row, struct kvp_log_at limit);
 
-/** kvp_history_find() - the newest version of @block before @limit, or NULL; until the next call */
+/**
+ * kvp_history_find() - the newest version of @block before @limit, or NULL
+ *
+ * Valid until the next call.
+ */
 const struct kvp_past_version *kvp_history_find(struct kvp_history *h, kvp_vblock_t block,
 					   struct kvp_log_at limit);
 
 /**
- * kvp_history_parity() - the newest parity of @row that says anything of what is at home, or NULL
- * @tail: of the log
+ * kvp_history_parity() - the newest parity of @row that still says something of home, or NULL
+ * @tail: tail of the log
  *
- * None of which the tail has passed all that it counts: that is home, and the
- * row may have been written as a whole since, which logs no parity.
+ * If the tail has passed all that a parity counts, all of that is home. The row may have been
+ * written as a whole since, and that logs no parity. So such a parity is not returned.
  */
 const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, kvp_lsn_t tail);
 

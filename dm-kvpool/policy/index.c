@@ -24,10 +24,10 @@
 
 static_assert(KVP_INDEX_KEY_BITS - 32 == 10);
 
-/* Beside a chunk itself: areas and page pointers of vmalloc(), about. */
+/* Memory beside the chunk itself: vmalloc()'s areas and page pointers, about. */
 #define VMALLOC_BYTES	(160 + sizeof(struct kvp_index_chunk) / 4096 * sizeof(void *))
 
-/* One stripe for so many places. */
+/* One stripe for this many places. */
 #define STRIPE_PLACES	1024u
 
 /* --- slots ------------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ static __always_inline void write_slot(struct kvp_index_chunk *c, u32 i, const s
 			       (e->old ? REST_OLD : 0));
 }
 
-/* True if the caller may write there. Without the lock of the block that is there, if any. */
+/* True if the caller may write to this slot. A block that is there may be under another lock. */
 static bool is_free(const struct kvp_index *ix, u32 place)
 {
 	return !(READ_ONCE(*rest_of(ix, place)) & REST_LIVE);
@@ -117,18 +117,21 @@ static struct kvp_index_stripe *lock_key(struct kvp_index *ix, u64 key, u32 *has
 	return s;
 }
 
-/* The largest power of two that is not above @n: buckets when the present round began. */
+/*
+ * The largest power of two that is not above @n: the number of buckets when the present round
+ * began.
+ */
 static u32 round_of(u32 n)
 {
 	return 1u << (fls(n) - 1);
 }
 
 /*
- * Buckets below round_of(@buckets) that have been split have given half of their blocks
- * to one that is round_of(@buckets) further on: one more bit of the hash decides.
+ * Some buckets below round_of(@buckets) have been split: each gave half of its blocks to the
+ * bucket that is round_of(@buckets) further on. There one more bit of the hash decides.
  *
- * The caller holds the lock of the hash's stripe, and may see a number of buckets that is
- * out of date only as to buckets of other stripes: to this hash they make no difference.
+ * The caller holds the lock of the hash's stripe. It may see an old number of buckets. Then only
+ * buckets of other stripes were added since, which make no difference to this hash.
  */
 static u32 bucket_of(u32 buckets, u32 hash)
 {
@@ -151,7 +154,7 @@ static __always_inline u32 *link_to(const struct kvp_index *ix, u64 key, u32 has
 		struct kvp_index_chunk *c = chunk_of(ix, *link);
 		u32 i = *link % KVP_INDEX_CHUNK;
 
-		/* Of most others the lower part says it. */
+		/* In most cases the lower part tells two blocks apart. */
 		if (c->key[i] == (u32)key && whole_key(c->key[i], c->rest[i]) == key)
 			break;
 		link = &c->next[i];
@@ -178,7 +181,7 @@ static void take_out(struct kvp_index *ix, struct kvp_index_stripe *s, u32 *link
 	count(s, e, -1);
 }
 
-/* It is in the index from now on, at @link. Caller holds the lock of @s. */
+/* Put the slot at @link: from now on its block is in the index. Caller holds the lock of @s. */
 static __always_inline void put_in(struct kvp_index *ix, struct kvp_index_stripe *s, u32 *link,
 				   const struct kvp_index_entry *e)
 {
@@ -260,7 +263,7 @@ static __always_inline int fill_unless(struct kvp_index *ix, const struct kvp_in
 	return ret;
 }
 
-/* A start does this for all that is clean: in one piece. */
+/* A start counts all clean blocks like this, in one piece. */
 int kvp_index_fill(struct kvp_index *ix, const struct kvp_index_entry *e)
 {
 	return fill_unless(ix, e, NULL, 0);
@@ -368,9 +371,9 @@ void kvp_index_hit(struct kvp_index *ix, u64 key, u32 place)
 }
 
 /*
- * Whose lock protects a slot is only known by the key that is in it. So that is read
- * without a lock, perhaps from two blocks that follow one another there; but if the chain
- * of such a key leads to this very place, then the block is there.
+ * Only the key in a slot says whose lock protects the slot. So the key is read without a lock,
+ * perhaps half from one block and half from the next. But if the chain of that key leads to this
+ * very place, the block is there.
  */
 static bool read_place(struct kvp_index *ix, u32 place, struct kvp_index_entry *e)
 {
@@ -428,7 +431,7 @@ u64 kvp_index_bytes(u32 places, u32 most)
 
 static struct kvp_index_chunk *alloc_chunk(void)
 {
-	/* The caller can do without a chunk, so no process must be killed for it. */
+	/* The caller can do without a chunk, so the allocator must kill no process for it. */
 	struct kvp_index_chunk *c = __vmalloc(sizeof(*c), GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 
 	if (!c)
@@ -438,7 +441,7 @@ static struct kvp_index_chunk *alloc_chunk(void)
 	return c;
 }
 
-/* One more bucket, with the blocks of an older one whose hashes lead to it from now on. */
+/* Add a bucket. It gets the blocks of an older one whose hashes lead to it from now on. */
 static void split_bucket(struct kvp_index *ix)
 {
 	u32 new = ix->buckets, place;
@@ -470,7 +473,7 @@ int kvp_index_grow(struct kvp_index *ix)
 	c = alloc_chunk();
 	if (!c)
 		return -ENOMEM;
-	ix->chunk[n] = c;	/* seen by others with @buckets, by a lock, or with @places */
+	ix->chunk[n] = c;	/* readers see this with @buckets, by a lock, or with @places */
 	for (i = 0; i < KVP_INDEX_BUCKETS; i++) {
 		split_bucket(ix);
 		cond_resched();
@@ -495,7 +498,7 @@ int kvp_index_init(struct kvp_index *ix, u32 most, u64 seed)
 		goto no_memory;
 	for (i = 0; i <= ix->stripe_mask; i++)
 		spin_lock_init(&ix->stripe[i].lock);
-	/* The first buckets have nothing to be split from. */
+	/* The first buckets have no older bucket to take blocks from. */
 	ix->chunk[0] = alloc_chunk();
 	if (!ix->chunk[0])
 		goto no_memory;
@@ -521,7 +524,7 @@ void kvp_index_exit(struct kvp_index *ix)
 
 /* --- for tests -------------------------------------------------------------------- */
 
-/* What is in a chain belongs there, and is live. Adds up how much there is. */
+/* Check that each block in a chain belongs there, and is live. Counts them. */
 static bool chain_is_good(const struct kvp_index *ix, u32 bucket, struct kvp_index_count *sum)
 {
 	struct kvp_index_entry e;

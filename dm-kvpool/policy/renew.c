@@ -24,8 +24,8 @@ static u64 kept(u64 window, u32 segment)
 }
 
 /*
- * Users stop where the reserve begins, and the segment of the tail is not free, either. Two steps
- * before that renewals begin, so that the tail moves before users stop.
+ * Users stop where the reserve begins. The segment of the tail is not free, either. Renewals begin
+ * two steps before that, so that the tail moves before users stop.
  */
 static u64 full_span(u64 window, u32 segment)
 {

@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /**
- * kvp_renew_reserve() - blocks of the log that are kept for renewals, and users do not get
+ * kvp_renew_reserve() - blocks of the log that only renewals may use
  * @window: blocks that may lie between tail and head
  * @segment: blocks of a segment; the tail frees whole ones
  *
@@ -30,11 +30,11 @@
 u64 kvp_renew_reserve(u64 window, u32 segment);
 
 /**
- * kvp_renew_span() - blocks behind the head that stay as they are: what is older is renewed
+ * kvp_renew_span() - blocks behind the head that are not renewed; older ones are
  * @live: blocks that are dirty
  *
- * The window must not be too small (kvp_renew_reserve()). Short if little is dirty: then renewals
- * cost nothing, and clean blocks find space in the log. Context: any.
+ * The window must be large enough (kvp_renew_reserve()). The span is short if little is dirty:
+ * then renewals cost nothing, and clean blocks find space in the log. Context: any.
  */
 u64 kvp_renew_span(u64 window, u32 segment, u64 live);
 
@@ -42,7 +42,7 @@ u64 kvp_renew_span(u64 window, u32 segment, u64 live);
  * kvp_renew_clean() - blocks of the log that may be in use when a clean block enters
  *
  * Renewals keep more than kvp_renew_span() in use. Clean blocks stop a step before users' writes
- * do. So they may make renewals come sooner, and never stop a writer. Context: any.
+ * do. So they may make renewals come sooner, but never stop a writer. Context: any.
  */
 u64 kvp_renew_clean(u64 window, u32 segment);
 
@@ -50,8 +50,8 @@ u64 kvp_renew_clean(u64 window, u32 segment);
  * kvp_renew_pays() - true if renewals free enough space
  * @mark: per cent of the window that may be dirty; 0: nothing is renewed
  *
- * It does up to a tenth above the mark, but not above 66 %. There writers are slowed down, step by
- * step, to what destage brings home. Without that stretch they would stop at once at the mark.
+ * True up to a tenth above the mark, but not above 66 %. In that tenth writers are slowed down,
+ * step by step, to the speed of destage. Without it they would stop at once at the mark.
  */
 bool kvp_renew_pays(u64 window, u32 mark, u64 live);
 

@@ -24,8 +24,7 @@ static void free_chain(struct kvp_replay_rec *rec)
 }
 
 /*
- * There may be millions of them, and xa_destroy() keeps interrupts off for as long as it takes: so they leave
- * one by one.
+ * Free them one by one. There may be millions, and xa_destroy() keeps interrupts off all the time.
  */
 void kvp_replay_exit(struct kvp_replay *r)
 {
@@ -46,7 +45,7 @@ void kvp_replay_exit(struct kvp_replay *r)
 	}
 }
 
-/* Records of blocks in the range are history. */
+/* Drop the records of blocks in the range: a discard supersedes them. */
 static void forget_range(struct kvp_replay *r, const struct kvp_rec *rec)
 {
 	unsigned long block = kvp_block_nr(kvp_rec_block(rec)), last = block + rec->count - 1;
@@ -99,7 +98,7 @@ int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_l
 	n->kind = rec->kind;
 	n->row = row;
 	old = xa_load(&r->blocks, kvp_block_nr(n->block));
-	/* Data supersedes all before it; an intent only once it turns out to be home. */
+	/* Data supersedes all before it. An intent does so only if a recovery finds it at home. */
 	n->older = rec->kind == KVP_REC_INTENT ? old : NULL;
 	ret = xa_store(&r->blocks, kvp_block_nr(n->block), n, GFP_KERNEL);
 	if (xa_is_err(ret)) {

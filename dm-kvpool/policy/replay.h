@@ -2,9 +2,9 @@
 /*
  * Which record of the log counts for each block (R4). Pure planning: no I/O.
  *
- * Fed with the records of all accepted entries in log order. Afterwards each
- * block has at most one chain, newest first: a data record ends it, an intent
- * is followed by what was there before.
+ * A recovery adds the records of all accepted entries, in log order. In the end each block has at
+ * most one chain, newest first. A data record ends the chain. Behind an intent comes the version
+ * before it.
  */
 #ifndef KVP_REPLAY_H
 #define KVP_REPLAY_H
@@ -17,14 +17,14 @@
 
 struct kvp_replay_rec {
 	struct kvp_replay_rec *older;
-	struct list_head list;	/* of what is newest of its block: in kvp_replay.data or .intents */
+	struct list_head list;	/* of the newest of a block: on kvp_replay.data or .intents */
 	kvp_block_t block;
-	kvp_lsn_t lsn;		/* of its entry */
+	kvp_lsn_t lsn;		/* lsn of its entry */
 	kvp_lsn_t payload;		/* lsn of its payload block; 0 for an intent */
 	u32 crc;
 	u16 rec;		/* number of the record in its entry */
 	u8 kind;		/* enum kvp_rec_kind: data or intent */
-	u8 row;			/* kvp_log_row() of its payload */
+	u8 row;			/* kvp_log_row() of the payload */
 };
 
 struct kvp_replay_discard {
@@ -35,7 +35,7 @@ struct kvp_replay_discard {
 
 struct kvp_replay {
 	struct xarray blocks;		/* block -> struct kvp_replay_rec */
-	struct list_head data, intents;	/* what is newest of each block, by kind, in log order */
+	struct list_head data, intents;	/* the newest record of each block, by kind, in log order */
 	struct list_head discards;	/* in log order */
 	u64 records;
 };
@@ -43,14 +43,14 @@ struct kvp_replay {
 void kvp_replay_init(struct kvp_replay *r);
 void kvp_replay_exit(struct kvp_replay *r);
 
-/** kvp_replay_add() - the next record; @at: its place, @payload, @row: of its data. 0 or -ENOMEM. */
+/** kvp_replay_add() - add the record at @at, with its @payload and @row. Return: 0 or -ENOMEM. */
 int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec,
 				struct kvp_log_at at, kvp_lsn_t payload, u8 row);
 
 /**
- * kvp_replay_resolved() - an intent or a discard that an earlier recovery has resolved
+ * kvp_replay_resolved() - add an intent or a discard that an earlier recovery has resolved
  *
- * The table says what there is; no record before this one counts.
+ * The table tells what the block is. No record before this one counts.
  */
 void kvp_replay_resolved(struct kvp_replay *r, const struct kvp_rec *rec);
 

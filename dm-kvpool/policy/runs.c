@@ -5,7 +5,7 @@
 #include "policy/runs.h"
 
 #define SETS		(1u << KVP_RUN_SET_BITS)
-#define PLACE_SHIFT	9	/* 2 MiB: few requests look into two sets, few runs change theirs */
+#define PLACE_SHIFT	9	/* 2 MiB: few requests look into two sets */
 
 /* A request, and when it came. */
 struct asked {
@@ -45,7 +45,7 @@ static struct kvp_run *find_run(const struct kvp_run_set *set, u64 first, bool w
 
 static void note_oldest(struct kvp_run_set *set)
 {
-	/* Pairs with age_of(): the clock was at least here before. */
+	/* Pairs with age_of(), which thus sees the clock at least as it was here. */
 	if (set->nr)
 		smp_store_release(&set->oldest, list_last_entry(&set->runs, struct kvp_run, list)->used);
 }
@@ -78,7 +78,7 @@ static void enter(struct kvp_runs *s, struct kvp_run *run)
 
 static void grow(struct kvp_run *run, const struct asked *q)
 {
-	/* What overlaps has been counted. */
+	/* Blocks that overlap have been counted. */
 	u32 blocks = min_t(u64, q->blocks, q->end - run->end);
 
 	run->blocks += min(blocks, ~0u - run->blocks);
@@ -86,7 +86,9 @@ static void grow(struct kvp_run *run, const struct asked *q)
 	run->used = q->now;
 }
 
-/* Blocks of the run of the set that the request belongs to; 0: none. A run that grew may move. */
+/*
+ * Blocks of the set's run that the request belongs to; 0: there is none. A run that grew may move.
+ */
 static u32 go_on(struct kvp_runs *s, u32 nr, const struct asked *q)
 {
 	struct kvp_run_set *set = &s->set[nr];
@@ -113,8 +115,8 @@ static u32 go_on(struct kvp_runs *s, u32 nr, const struct asked *q)
 }
 
 /*
- * How long ago the last run of the set grew. The clock is read after it, so it is not behind:
- * pairs with note_oldest().
+ * The age of the last run of the set. The clock is read after it, so the clock is not behind.
+ * Pairs with note_oldest().
  */
 static u32 age_of(struct kvp_runs *s, const struct kvp_run_set *set)
 {
@@ -123,7 +125,7 @@ static u32 age_of(struct kvp_runs *s, const struct kvp_run_set *set)
 	return (u32)atomic_read(&s->clock) - oldest;
 }
 
-/* The set with the run that has not grown for the longest time. NULL: all are on their way. */
+/* The set with the run that has not grown for the longest time. NULL: all runs are moving. */
 static struct kvp_run_set *oldest_set(struct kvp_runs *s)
 {
 	struct kvp_run_set *set, *old = NULL;
@@ -141,7 +143,7 @@ static struct kvp_run_set *oldest_set(struct kvp_runs *s)
 	return old;
 }
 
-/* Take the run that has not grown for the longest time. NULL: other requests were faster. */
+/* Take the run that has not grown for the longest time. NULL: other requests took it first. */
 static struct kvp_run *take_oldest(struct kvp_runs *s)
 {
 	struct kvp_run_set *set = oldest_set(s);
@@ -173,7 +175,10 @@ static u32 begin(struct kvp_runs *s, const struct asked *q)
 	return q->blocks;
 }
 
-/* The set beside that of @first in which a run may end that the request belongs to; or the same. */
+/*
+ * A run that the request belongs to may end in the set beside that of @first. Returns that set, or
+ * the same.
+ */
 static u32 beside(u64 first)
 {
 	u32 own = place_of(first), before = place_of(first - min_t(u64, first, KVP_RUN_SLACK));
