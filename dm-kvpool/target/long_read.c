@@ -20,15 +20,15 @@
 /* A request to one leg. */
 struct part {
 	struct kvp_leg *leg;
-	bool data;			/* not only parity that is not needed */
+	bool data;			/* it has more than parity that is not needed */
 	struct bio bio;
 };
 
-/* What has to be known of a read until a leg's blocks are made that is out. */
+/* What a read must remember until the blocks of the leg that is out are made. */
 struct kvp_row_pages {
 	struct kvp_stripe_read read;
-	u32 nr_own;			/* pages of @own that there are */
-	struct page *own[];		/* by slot, from that behind the reader's on; or NULL */
+	u32 nr_own;			/* number of pages of @own */
+	struct page *own[];		/* by slot, from the one behind the reader's on; or NULL */
 };
 
 /* A read being cut into parts. */
@@ -36,13 +36,13 @@ struct cut {
 	struct kvp_requests *r;
 	struct bio *bio;
 	struct kvp_stripe_read read;
-	struct kvp_row_pages *rebuild;	/* or NULL: all comes from the legs that have it */
+	struct kvp_row_pages *rebuild;	/* or NULL: all blocks come from the legs that have them */
 	u32 count, own;			/* slots: of the reader, and above */
-	struct kvp_leg *leg;		/* that parts are made for */
-	struct bvec_iter iter;		/* of @bio, at slot @at */
+	struct kvp_leg *leg;		/* the one whose parts are cut now */
+	struct bvec_iter iter;		/* place in @bio, at slot @at */
 	u32 at;
-	struct part *part;		/* the last one, if it may go on */
-	kvp_lblock_t next;			/* on the leg, where it would go on */
+	struct part *part;		/* the last one, if it may be extended */
+	kvp_lblock_t next;			/* block of the leg where it would continue */
 	struct bio_list parts;
 };
 
@@ -112,7 +112,7 @@ static bool add_junk(struct cut *c, u32 blocks)
 	return true;
 }
 
-/* The reader's blocks, which follow those added for this leg before. */
+/* The reader's blocks, which follow those that were added for this leg before. */
 static bool add_readers(struct cut *c, u32 slot, u32 blocks)
 {
 	u32 left = blocks * KVP_BLOCK_SIZE;
@@ -150,7 +150,7 @@ static bool add_own(struct cut *c, u32 slot, u32 blocks)
 	return true;
 }
 
-/* A stretch of the leg: what follows the one before is part of the same request. */
+/* A stretch of the leg. If it follows the one before, it is part of the same request. */
 static bool add_stretch(void *to, kvp_lblock_t at, u32 slot, u32 nr)
 {
 	struct cut *c = to;
@@ -195,7 +195,7 @@ static bool cut_for_legs(struct cut *c)
 	return false;
 }
 
-/* A read of one stripe wants nothing of the leg that has its parity. */
+/* A read of one stripe needs nothing of the leg that has its parity. */
 static u32 drop_junk_alone(struct bio_list *parts)
 {
 	struct bio_list all = *parts;
@@ -264,8 +264,8 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 		return false;
 	while (!cut_for_legs(&c)) {
 		/*
-		 * With less memory: without the blocks of the leg that is out. read_anew() makes
-		 * them.
+		 * With less memory, read without the blocks of the leg that is out. read_anew()
+		 * makes those.
 		 */
 		if (!c.read.rebuild)
 			return false;
@@ -293,7 +293,7 @@ struct xor {
 	const struct kvp_row_pages *rebuild;
 };
 
-/* Vector instructions want their data aligned, which a reader's buffer need not be. */
+/* Vector instructions want aligned data, and a reader's buffer need not be aligned. */
 static void xor_bytes(u8 *to, u8 *from, u32 n)
 {
 	void *source = from;
@@ -313,7 +313,10 @@ static void xor_bytes(u8 *to, u8 *from, u32 n)
 		*to++ ^= *from++;
 }
 
-/* Add what is at @from to what the reader has at @iter, as far as that is one piece; its bytes. */
+/*
+ * XOR what is at @from into the reader's bytes at @iter, as far as those are one piece; returns
+ * how many.
+ */
 static u32 xor_from(struct bio *bio, const struct bvec_iter *iter, u8 *from, u32 n)
 {
 	struct bio_vec bv = bio_iter_iovec(bio, *iter);
@@ -394,8 +397,8 @@ int kvp_long_reads_init(struct kvp_requests *r)
 	u32 order = JUNK_ORDER;
 
 	/*
-	 * Also where no vdev has parity: one that has may be added while this runs.
-	 * One for all: what comes there is not looked at.
+	 * Also if no vdev has parity: one that has may be added while the pool runs. One page for
+	 * all of it, as no code looks at what comes there.
 	 */
 	for (; !r->junk; order--) {
 		r->junk = alloc_pages(GFP_KERNEL | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);

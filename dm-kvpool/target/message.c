@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dmsetup message: one function a message, found in one table. What waits for I/O is
- * done by a worker, see order.h.
+ * dmsetup message: one function a message, found in one table. A worker does what waits for I/O
+ * (order.h).
  */
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -30,7 +30,9 @@
 #include "work/scrub.h"
 #include "work/trim.h"
 
-/* @pool stays as long as the message does, the table that it came by need not. */
+/*
+ * @pool stays as long as the message does. The table through which it came need not stay.
+ */
 struct message {
 	struct kvp_pool *pool;
 	unsigned int argc;
@@ -53,7 +55,7 @@ static int refused(struct message *m, const char *why, const char *mend, int err
 	return error;
 }
 
-/* The answer to a failure without a reason of its own. */
+/* The answer to a failure that gave no reason. */
 static int failed(struct message *m, int error)
 {
 	if (error == -EROFS)
@@ -71,7 +73,7 @@ static int failed(struct message *m, int error)
 		       "see status and events; mend what is wrong, then 'clear'", error);
 }
 
-/* Argument @i as a number, 0 if it is not there. */
+/* Argument @i as a number; 0 if there is no such argument. */
 static int number(const struct message *m, unsigned int i, u64 *value)
 {
 	*value = 0;
@@ -152,7 +154,7 @@ static int msg_events(struct message *m)
 	return number(m, 1, &from) ?: kvp_print_events(m->pool, from, m->result, m->maxlen);
 }
 
-/* Why the changes since a point cannot be told. */
+/* Why the pool cannot tell the changes since a point. */
 static int point_refused(struct message *m, int error)
 {
 	switch (error) {
@@ -203,7 +205,9 @@ static int msg_changed(struct message *m)
 	       kvp_print_changed(m->pool, p.era, kvp_block(from), m->result, m->maxlen);
 }
 
-/* A number without a tag will do: more is verified, or less, and nothing depends on it. */
+/*
+ * A number without a tag is enough: it decides how much is verified, and nothing depends on that.
+ */
 static int scrub_start(struct message *m)
 {
 	struct kvp_point p = { 0 };
@@ -262,7 +266,7 @@ static int msg_trim(struct message *m)
 	return ret;
 }
 
-/* A leg without a device has the size that it had. */
+/* A leg without a device counts with its old size. */
 static void leg_sizes(const struct kvp_pool *pool, struct kvp_grow *w)
 {
 	u32 i;
@@ -341,7 +345,7 @@ static int msg_online(struct message *m)
 	return ret;
 }
 
-/* Without a text there is no comment any more. */
+/* Without a text the comment goes. */
 static int set_comment(struct message *m)
 {
 	int ret = kvp_pool_set_comment(m->pool, m->argc > 2 ? m->argv[2] : "");
@@ -532,7 +536,7 @@ static const struct kind {
 	unsigned int min, max;		/* words, this one included */
 	int (*act)(struct message *m);
 	bool waits;			/* for I/O, or for another waiter */
-	bool helps;			/* may end something that a suspend waits for */
+	bool helps;			/* it may end something that a suspend waits for */
 } messages[] = {
 	{ "stats", 1, 1, msg_stats },
 	{ "latency", 1, 1, msg_latency },
@@ -629,10 +633,16 @@ static int carry_out(struct message *m, const struct kind *kind, struct kvp_orde
 	struct ordered *o;
 	int ret;
 
-	/* A suspend may wait for held writes in a file system that it freezes: 'clear' lets them go on. */
+	/*
+	 * A suspend may wait for held writes in a file system that it freezes. 'clear' lets them
+	 * go on.
+	 */
 	if (READ_ONCE(orders->ending) && !kind->helps)
 		return refused(m, "the device is being suspended", "ask again when that is done", -EBUSY);
-	/* A suspend waits for us: we must not wait for memory that comes free by writing to the device. */
+	/*
+	 * A suspend waits for this message. So it must not wait for memory that a write to the
+	 * device would free.
+	 */
 	noio = memalloc_noio_save();
 	o = copy_message(m, kind);
 	memalloc_noio_restore(noio);

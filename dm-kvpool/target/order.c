@@ -28,7 +28,7 @@ void kvp_order_start(struct kvp_orders *orders, struct kvp_order *order)
 {
 	order->orders = orders;
 	order->done = false;
-	refcount_set(&order->refs, 2);	/* the waiter's and the worker's */
+	refcount_set(&order->refs, 2);	/* references of the waiter and of the worker */
 	INIT_WORK(&order->work, order_work);
 	queue_work(orders->wq, &order->work);
 }
@@ -73,8 +73,8 @@ int kvp_orders_init(struct kvp_orders *orders)
 	init_waitqueue_head(&orders->wait);
 	orders->ending = false;
 	/*
-	 * Any number at once, since one may wait for another. No reclaim of memory waits for an
-	 * order.
+	 * Any number may run at once, since one may wait for another. No reclaim of memory waits
+	 * for an order.
 	 */
 	orders->wq = alloc_workqueue("kvpool-orders", WQ_UNBOUND, 0);
 	return orders->wq ? 0 : -ENOMEM;

@@ -30,7 +30,10 @@ bool kvp_paced_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 	       kvp_throttle_run(pool, first, blocks) >= kvp_log_legs_cutoff(pool);
 }
 
-/* In blocks of the log: of what goes home by intent there are only records, some 240 in a block. */
+/*
+ * In blocks of the log: a block that goes home by intent needs only a record, of which a block has
+ * some 240.
+ */
 static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
 {
 	u32 blocks = blocks_of(bio);
@@ -50,13 +53,15 @@ static enum hrtimer_restart time_is_up(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* True if no space will come free. Then writes do not wait here: failmode decides about them. */
+/*
+ * True if no space will come free. Then writes do not wait here, and failmode decides about them.
+ */
 static bool in_vain(const struct kvp_pool *pool)
 {
 	return kvp_pool_failure(pool) != KVP_WORKS;
 }
 
-/* False: they are all given back. */
+/* False if all go back to device-mapper. */
 static bool put(struct kvp_requests *r, struct bio *bio)
 {
 	unsigned long flags;
@@ -90,7 +95,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	if (!put(r, bio))
 		return false;
 	kvp_throttle_note_waiting(pool->throttle, true);
-	/* A timer that is set must not be put off by each write that comes behind. */
+	/* Each write that comes behind must not put off a timer that is set. */
 	if (!hrtimer_is_queued(&r->pace_timer))
 		come_back(r, wait);
 	if (!behind)
@@ -98,7 +103,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	return true;
 }
 
-/* None once they are given back. */
+/* No write is kept once they have gone back. */
 static struct bio *first(struct kvp_requests *r)
 {
 	struct bio *bio;
@@ -158,7 +163,7 @@ void kvp_paced_init(struct kvp_requests *r)
 
 void kvp_paced_stop(struct kvp_requests *r)
 {
-	/* The one may start the other, but finds no bio then, and does not start it again. */
+	/* The timer may start the work again. Then it finds no bio, and ends. */
 	hrtimer_cancel(&r->pace_timer);
 	cancel_work_sync(&r->pace_work);
 	hrtimer_cancel(&r->pace_timer);

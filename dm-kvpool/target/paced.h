@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writes that are kept for a moment, so that log and buffer do not get full (home/throttle.h). */
+/* Writes that wait for a moment, so that log and buffer do not get full (home/throttle.h). */
 #ifndef KVP_PACED_H
 #define KVP_PACED_H
 
@@ -13,31 +13,29 @@ struct kvp_requests;
 struct work_struct;
 
 /**
- * kvp_paced_keep() - keep @bio, a write, if writers are slowed down and it is not its turn
+ * kvp_paced_keep() - keep write @bio, if writers are slowed down and it is not its turn
  *
- * Return: is it kept? Then it comes to the end of r->writes in time, or goes back with a noflush
- * suspend. A REQ_NOWAIT write has ended instead. Context: map; does not sleep.
+ * Return: true if it is kept. Then it comes to the end of r->writes in time, or goes back with a
+ * noflush suspend. A REQ_NOWAIT write has ended instead. Context: map; does not sleep.
  */
 bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio);
 
 /**
- * kvp_paced_stream() - true if a write belongs to a stream, with the log on legs. Context: any; once
- * for each write.
+ * kvp_paced_stream() - true if a write belongs to a stream, with the log on legs
  *
- * While writers are slowed down only: else it does not matter. kvp_pacing_stream() is the same for
- * a cache.
+ * Call it once for each write. It looks only while writers are slowed down, since the answer does
+ * not matter otherwise. kvp_pacing_stream() is the same for a cache. Context: any.
  */
 bool kvp_paced_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks);
 
-/** kvp_paced_init() - before the first bio */
+/** kvp_paced_init() - call it before the first bio */
 void kvp_paced_init(struct kvp_requests *r);
 
 /** kvp_paced_go_on() - look at the writes that are kept. Any context. */
 void kvp_paced_go_on(struct kvp_requests *r);
 
 /**
- * kvp_paced_stop() - let none in any more. Context: process; none is kept any more, or they are all
- * given back.
+ * kvp_paced_stop() - keep no more writes. Context: process; no write is kept now, or all go back.
  */
 void kvp_paced_stop(struct kvp_requests *r);
 

@@ -262,7 +262,8 @@ static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 }
 
 /*
- * Write, step 3. Take a write or discard into the buffer; false when it is full, or memory short.
+ * Write, step 3. Take a write or discard into the buffer. False if the buffer is full, or memory
+ * short.
  */
 static bool accept(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
@@ -314,7 +315,7 @@ static void relieve_memory(struct kvp_pool *pool)
 
 	kvp_destage_relieve(pool);
 	/*
-	 * Blocks that a cache has need not be in memory. Spilling them may have failed for want of
+	 * Blocks that a cache has need not be in memory. But spilling them may fail for want of
 	 * memory.
 	 */
 	if (kvp_wbuf_scarce(w) || kvp_wbuf_used(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 4)
@@ -327,7 +328,7 @@ static int wait_for_space(struct kvp_requests *r, struct bio *bio, u32 count, st
 			  struct work_struct *work)
 {
 	if (kvp_requests_nowait(bio) && block_count(bio) == count) {
-		/* A request that waits makes space come free. This one does not wait. */
+		/* A request that waits makes the pool free space. This one does not wait. */
 		relieve_memory(r->pool);
 		return kvp_requests_again(r, bio, count);
 	}
@@ -433,7 +434,7 @@ static void space_came_free(struct kvp_pool *pool)
 
 /*
  * Device-mapper takes bios back only while it suspends. If the suspend is interrupted, it ends
- * later ones with an error, and tells the target only after that. So it is asked each time. In map
+ * later bios with an error, and tells the target only after that. So this asks each time. In map
  * the answer holds, since a suspend waits for map before it gives up. A worker may be too late by
  * an instruction, as in every target.
  */
@@ -444,7 +445,7 @@ bool kvp_requests_give_back(struct kvp_requests *r)
 	return ti && dm_noflush_suspending(ti);
 }
 
-/* What was kept after the suspend had been interrupted, and before that was known. */
+/* Bios that were kept after the suspend was interrupted, before the target knew of that. */
 static void go_on(struct kvp_requests *r)
 {
 	if (!bio_list_empty(&r->paced))
@@ -466,11 +467,11 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 		go_on(r);
 		return;
 	}
-	/* A pool that faults from here on finds it set. Pairs with the one in hold_read(). */
+	/* If the pool fails later, it finds this set. Pairs with the one in hold_read(). */
 	smp_mb();
 	/*
-	 * Space that comes free may start it again, but it takes nothing any more:
-	 * only one that had begun before must be waited for.
+	 * Space that comes free may start the worker again, but it finds nothing. So it is enough
+	 * to wait for one that had begun before.
 	 */
 	kvp_paced_stop(r);
 	cancel_work_sync(&r->write_work);
@@ -538,7 +539,7 @@ static void hold_read(struct kvp_requests *r, struct bio *bio)
 enum buffered { BUFFER_LACKS, BUFFER_HAD, BUFFER_HAS_NO_PAGE };
 
 /*
- * Copy a block from the buffer to @iter, if it is there; @iter then moves behind it. Not in
+ * Copy a block from the buffer to @iter, if it is there, and move @iter behind it. Not in
  * interrupts.
  */
 static enum buffered copy_buffered(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
@@ -560,7 +561,7 @@ static enum buffered copy_buffered(struct kvp_pool *pool, struct bio *bio, struc
 	return BUFFER_HAD;
 }
 
-/* Where the blocks of a read go that come from elsewhere. */
+/* Where a read puts blocks that come from elsewhere. */
 struct reader {
 	struct bio *bio;
 	struct bvec_iter iter;
@@ -573,7 +574,7 @@ static void give_block(void *to, struct page *page)
 	copy_to_bio(reader->bio, &reader->iter, page_address(page));
 }
 
-/* How many blocks from @block on, of @count, lie in its chunk? Of a mirror, all. */
+/* How many of @count blocks from @block on lie in its chunk; of a mirror all. */
 static u32 in_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
@@ -581,7 +582,7 @@ static u32 in_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 	return kvp_side_by_side(at.v->g, at.block, count);
 }
 
-/* What is left to repeat of a read that failed; @tried: no piece begins before that block. */
+/* The part of a failed read that is left to repeat; @tried: no piece begins before that block. */
 struct repeat {
 	kvp_block_t tried;
 	struct kvp_pieces pieces;
@@ -594,9 +595,9 @@ static bool in_one_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 }
 
 /*
- * What a leg had that is out, as much at once as lies together; or a piece of a read that a leg
- * answered with an error: how many blocks were read, or 0. Where it fails once, what is left of
- * that chunk, or piece, is read block by block.
+ * Read as many blocks at once as lie together: those of a leg that is out, or a piece of a read
+ * that a leg answered with an error. Returns how many were read, or 0. If that fails once, the
+ * rest of the chunk, or of the piece, is read block by block.
  */
 static u32 read_together(struct kvp_requests *r, struct bio *bio, struct bvec_iter *iter,
 			 kvp_block_t block, struct repeat *rep)
@@ -622,8 +623,8 @@ static u32 read_together(struct kvp_requests *r, struct bio *bio, struct bvec_it
 }
 
 /*
- * True if the block at @iter was read and has the table's sum; @iter then moves behind it. Other
- * blocks of the same read may be bad.
+ * True if the block at @iter was read and has the table's sum. Moves @iter behind it. Other blocks
+ * of the same read may be bad.
  */
 static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
 			kvp_block_t block)
@@ -636,7 +637,7 @@ static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter
 
 	if (!k->came || (k->lacks && kvp_block_leg(pool, block) == k->lacks))
 		return false;
-	/* First the buffer, then the table: what has left the one is in the other. */
+	/* The buffer first, then the table: a block that has left the one is in the other. */
 	if (k->mixed && kvp_wbuf_any(pool, block, 1))
 		return false;
 	leaf = kvp_table_load(pool, block);
@@ -661,7 +662,7 @@ struct spilled {
 	kvp_block_t end;
 };
 
-/* True if the block at @iter is spilled, and was read with others; @iter then moves behind it. */
+/* True if the block at @iter is spilled, and was read with others. Moves @iter behind it. */
 static bool read_spilled(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
 			 kvp_block_t block, struct spilled *s)
 {
@@ -680,9 +681,8 @@ static bool read_spilled(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 /*
  * Read, step 6.
  *
- * Every block from scratch that is not what it should be, each under its lock, through a
- * private page. That a block is lost is an answer, whatever becomes of the legs. False: not
- * all was read.
+ * Read each block again that does not fit, under its lock, through a private page. If a block is
+ * lost, that is an answer, whatever becomes of the legs. False if not all was read.
  */
 static bool read_anew(struct kvp_requests *r, struct bio *bio)
 {
@@ -734,9 +734,9 @@ static void read_anew_work(struct work_struct *work)
 
 	k->ssd.block = 0;
 	/*
-	 * After this the bio is gone. What came from the SSD cache was not what it should be: to be
-	 * forgotten once home has been read, for which another SSD may have been needed, and
-	 * which, as long as home does not give it, may be needed once more.
+	 * After this the bio is gone. If a block from the SSD cache did not fit, the cache must
+	 * forget it, but only after home was read. That may need another SSD, or this block once
+	 * more if home does not give it.
 	 */
 	if (!read_anew(r, bio_of(k)) || !ssd)
 		return;
@@ -790,7 +790,10 @@ static void read_work(struct work_struct *work)
 
 static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good);
 
-/* How blocks are to be read: what is not valid among others is seen when they have come. */
+/*
+ * The ways to read blocks. Blocks without a valid entry among others are found when they have
+ * come.
+ */
 enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
 
 static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *leaf,
@@ -829,7 +832,7 @@ static bool point_at(struct bio *bio, struct kvp_leg *leg, kvp_lblock_t at)
 	return true;
 }
 
-/* Point the bio at the leg that has all of it, or one that has; false if there is none. */
+/* Point the bio at the leg that has all of it, or one of those; false if there is none. */
 static bool point_at_leg(struct kvp_pool *pool, struct bio *bio)
 {
 	kvp_block_t block = first_block(bio);
@@ -856,8 +859,8 @@ static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
 }
 
 /*
- * Read, step 4. Point the bio at a leg, or read it from several; takes over the leaf's
- * reference. False: nothing is to be submitted any more.
+ * Read, step 4. Point the bio at a leg, or read it from several. Takes over the leaf's reference.
+ * False: there is nothing to submit any more.
  */
 static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage *leaf)
 {
@@ -894,10 +897,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	return false;
 }
 
-/*
- * Read, step 4, once the leaf is in memory. Load the table page, which is not in memory, and then
- * read.
- */
+/* Read, step 4, if the leaf is not in memory. Load it, and then read. */
 static void read_home_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
@@ -917,7 +917,7 @@ static void read_home_work(struct work_struct *work)
 		kvp_leg_send(data_of(bio)->leg, bio);
 }
 
-/* Read, step 2. Serve from the buffer; false when a block has left it meanwhile, or is spilled. */
+/* Read, step 2. Serve from the buffer. False if a block has left it meanwhile, or is spilled. */
 static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 {
 	struct bvec_iter iter = bio->bi_iter;
@@ -934,8 +934,8 @@ static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 #define CACHED_BLOCKS	KVP_RCACHE_REGION
 
 /*
- * Read, step 2, for blocks that are not buffered. After the buffer was asked. Blocks are copied
- * while they may be evicted.
+ * Read, step 2, for blocks that are not buffered; the buffer was asked before. Copies blocks while
+ * they may be evicted.
  */
 static bool read_cached(struct kvp_pool *pool, struct bio *bio)
 {
@@ -958,9 +958,9 @@ static bool read_cached(struct kvp_pool *pool, struct bio *bio)
 }
 
 /*
- * Are the blocks to be kept, if they come from home? What a file system calls
- * important, in any case; not what is read ahead, which the kernel keeps by itself,
- * nor long streams, nor what was cut. Hits belong to streams, too.
+ * Whether the RAM cache should keep the blocks, if they come from home. It keeps what a file
+ * system calls important. Else it keeps no blocks that are read ahead, which the kernel keeps by
+ * itself, and none of long streams or of reads that were cut. Hits belong to streams, too.
  */
 static enum kvp_ram_bypass worth_keeping(struct kvp_pool *pool, struct bio *bio, bool whole)
 {
@@ -984,7 +984,7 @@ static u32 ask_of(const struct bio *bio)
 	       (bio->bi_opf & (REQ_RAHEAD | REQ_BACKGROUND) ? KVP_ASK_AHEAD : 0);
 }
 
-/* It comes from home, or the SSD: prepare that it is kept, or not. */
+/* The read comes from home, or from the SSD: decide whether a cache keeps its blocks. */
 static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypass why)
 {
 	bool keep = why == KVP_RAM_KEEP && kvp_rcache_enabled(pool->rcache);
@@ -1005,7 +1005,7 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 /*
  * Read, step 1.
  *
- * The number of blocks from the first on that are served the same way; @buffered: from the buffer.
+ * Returns how many blocks, from the first on, are served the same way; @buffered: from the buffer.
  */
 static u32 alike(struct kvp_pool *pool, kvp_block_t block, u32 count, bool *buffered)
 {
@@ -1021,7 +1021,7 @@ static u32 alike(struct kvp_pool *pool, kvp_block_t block, u32 count, bool *buff
 	return i;
 }
 
-#define MIXED_LEAST	16u	/* so many blocks that would be cut off are worth a worker */
+#define MIXED_LEAST	16u	/* a worker pays for itself if this many blocks would be cut off */
 
 /* True if a block is neither in the buffer nor on the SSD cache. */
 static bool needs_home(struct kvp_pool *pool, kvp_block_t block, u32 count)
@@ -1038,9 +1038,10 @@ static bool needs_home(struct kvp_pool *pool, kvp_block_t block, u32 count)
 }
 
 /*
- * How many of @count blocks from @block on, of which the first @n are not buffered, go home in one
- * request although others of them are buffered: @n for none. A disk reads them along in the time
- * that a second request would take to come round. With an SSD cache, only if that is not asked.
+ * How many of @count blocks from @block on go home in one request, if the first @n are not
+ * buffered and others of them are; @n if it is not worth it. A disk reads the buffered ones along
+ * in the time that a second request would take to come round. With an SSD cache, only if that is
+ * not asked.
  */
 static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32 n)
 {
@@ -1052,8 +1053,8 @@ static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32
 }
 
 /*
- * Read, step 3. Cut @bio so that all of it lies on the SSD cache, or nothing. False: it must not be
- * cut.
+ * Read, step 3. Cut @bio so that all of it lies on the SSD cache, or nothing. False if it must not
+ * be cut.
  */
 static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
 {
@@ -1081,7 +1082,7 @@ static int map_unbuffered(struct kvp_requests *r, struct bio *bio, bool whole)
 		if (!cut_for_ssd(r->pool, bio))
 			return kvp_requests_again(r, bio, block_count(bio));
 		leaf = kvp_table_find(r->pool, first_block(bio));
-		/* The caches are not told yet: the same read comes again. */
+		/* The same read comes again, so the caches are not told yet. */
 		if (!leaf && kvp_requests_nowait(bio))
 			return kvp_requests_again(r, bio, block_count(bio));
 	}
@@ -1137,8 +1138,8 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 }
 
 /*
- * One block of those that came back. What the caches are to keep is verified there,
- * where the reader cannot change it any more (R23).
+ * Verify one block that came back. A block for the caches is verified in their own page, where the
+ * reader cannot change it any more (R23).
  */
 static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
 			 kvp_block_t block, u32 crc)
@@ -1208,9 +1209,9 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 }
 
 /*
- * Read, step 5. What legs were read for has come, if it was @good. If it is not what it should
- * be the device need not be at fault: destage or a direct write may have written
- * the block meanwhile, or the reader its buffer. From scratch, then: false.
+ * Read, step 5. The blocks have come, if @good. If a block does not fit, the device need not be at
+ * fault: destage or a direct write may have written it meanwhile, or the reader wrote to its
+ * buffer. Then false, and it is read anew.
  */
 static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 {
@@ -1228,7 +1229,10 @@ static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 	return false;
 }
 
-/* What a leg had that is out; in a worker, since vector instructions may not be used everywhere. */
+/*
+ * Make the blocks of the leg that is out. In a worker, since vector instructions may not be used
+ * everywhere.
+ */
 static void rebuild_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
@@ -1241,7 +1245,9 @@ static void rebuild_work(struct work_struct *work)
 	end_bio(bio_of(k), BLK_STS_OK);
 }
 
-/* All came from home, good or not. In a worker, as the locks of the buffer are not for interrupts. */
+/*
+ * All has come from home, good or not. In a worker, as interrupts may not take the buffer's locks.
+ */
 static void mixed_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
@@ -1284,7 +1290,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	struct kvp_bio *k = data_of(bio);
 	bool again = *error == BLK_STS_AGAIN, good = !*error;
 
-	/* The pool itself has ended it: it was served from RAM, or read anew after a first try. */
+	/* The pool itself has ended it: from RAM, or by reading anew after a first try. */
 	if (!k->leaf)
 		return DM_ENDIO_DONE;
 	kvp_leg_unchoose(k->leg);
@@ -1299,7 +1305,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	/* An error of a leg counts when read_anew() sees it again. */
 	if (!good && !again && k->ssd.block)
 		atomic64_inc(&k->leg->err_read);
-	/* The log has come round and overwritten the block: not an error of the SSD. */
+	/* The log has come round and has overwritten the block. That is no error of the SSD. */
 	if (good && k->ssd.block && !kvp_scache_intact(r->pool, &k->ssd)) {
 		good = false;
 		k->ssd.block = 0;

@@ -61,7 +61,7 @@ struct kvp_requests {
 	struct work_struct write_work, discard_work, read_work;
 	struct work_struct pace_work;	/* looks at @paced, now or when @pace_timer has run out */
 	struct hrtimer pace_timer;
-	mempool_t pages;		/* for reads through a private page */
+	mempool_t pages;		/* for reads that go through a private page */
 	struct dm_target *suspending;
 	ktime_t since;
 	struct kvp_latency flushes;
@@ -79,13 +79,13 @@ struct kvp_row_pages;
 /* Per-bio data; kept small. */
 struct kvp_bio {
 	struct kvp_waiter waiter;	/* FLUSH, FUA */
-	u64 since;			/* waits since then; ns of ktime_get_ns() */
+	u64 since;			/* ns of ktime_get_ns() when its wait began */
 	struct kvp_requests *requests;
-	bool stream;			/* of a write: it goes home past a cache, if it can */
+	bool stream;			/* a write that goes home past a cache, if possible */
 	struct bvec_iter iter;		/* as it arrived; reads only */
 	bool mixed;			/* some of its blocks were buffered, and all are read from home */
-	struct kvp_leg *leg;		/* read from home: from this leg */
-	struct kvp_tpage *leaf;		/* and verified against this leaf */
+	struct kvp_leg *leg;		/* the leg that is read from home */
+	struct kvp_tpage *leaf;		/* the leaf to verify against */
 	atomic_t parts;			/* of a long read: requests that have not ended, */
 	bool failed;			/* one that failed, */
 	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
