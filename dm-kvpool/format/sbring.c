@@ -73,6 +73,22 @@ u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r)
 	return n;
 }
 
+u32 kvp_sb_rings_torn(const struct kvp_sb_rings *r)
+{
+	u32 ring, slot, torn = 0;
+
+	for (ring = 0; ring < KVP_RINGS; ring++)
+		for (slot = 0; slot < KVP_SB_RING; slot++)
+			if (r->state[ring][slot] == KVP_SLOT_BAD)
+				torn |= 1u << slot;
+	return torn;
+}
+
+bool kvp_sb_beside_torn(u32 torn, u64 sequence)
+{
+	return torn & (1u << (sequence + 1) % KVP_SB_RING | 1u << (sequence - 1) % KVP_SB_RING);
+}
+
 u64 kvp_sb_lag(const struct kvp_sb *best, const struct kvp_sb *sb, u64 held)
 {
 	if (held > best->sequence)

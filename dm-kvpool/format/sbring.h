@@ -15,8 +15,10 @@
  * that got another size was not.
  *
  * A slot with a magic and a wrong sum in both rings is a superblock that was being written when
- * the power went. There is at most one of these. A second one was written behind it, and has
- * rotted.
+ * the power went. There are no two of these in a row: the first was complete when the second was
+ * begun, so it has rotted. But another leg may have the superblock that was cut. Then the next start
+ * writes the slot behind it, and may be cut as well. So a superblock beside such a slot goes to one
+ * ring after the other. The ring that was not cut tells that it is not there.
  */
 #ifndef KVP_SBRING_H
 #define KVP_SBRING_H
@@ -51,6 +53,12 @@ bool kvp_sb_rings_unread(const struct kvp_sb_rings *r, u64 sequence);
 
 /** kvp_sb_rings_unreadable() - number of slots that cannot be read */
 u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r);
+
+/** kvp_sb_rings_torn() - bit per slot: it has a superblock that does not verify, in some ring */
+u32 kvp_sb_rings_torn(const struct kvp_sb_rings *r);
+
+/** kvp_sb_beside_torn() - true if the slot of superblock @sequence is beside one of @torn */
+bool kvp_sb_beside_torn(u32 torn, u64 sequence);
 
 /**
  * kvp_sb_lag() - how many superblocks a leg is behind, beyond what one in sync may be (R29)

@@ -437,6 +437,7 @@ static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *lab
 
 	leg->pool = pool;
 	leg->index = i;
+	leg->torn = label ? kvp_sb_rings_torn(&label->rings) : 0;
 	/* Its resilver ended with the last run of the pool. */
 	leg->state = info->state == KVP_LEG_RESILVERING ? KVP_LEG_STALE : info->state;
 	/*

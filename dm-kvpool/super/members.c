@@ -10,6 +10,7 @@
 
 #include "core/core.h"
 #include "core/vdev_ops.h"
+#include "format/sbring.h"
 #include "io/flight.h"
 #include "io/io.h"
 #include "super/events.h"
@@ -184,6 +185,8 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 			atomic64_inc(&leg->err_write);
 		if (!w->ios[i].error || !w->ios[i + 1].error) {
 			leg->has_sequence = pool->sb->sequence;
+			if (!w->ios[i].error && !w->ios[i + 1].error)
+				leg->torn &= ~BIT(pool->sb->sequence % KVP_SB_RING);
 			leg->taken++;
 			ok += kvp_leg_in_sync(leg);
 			continue;
@@ -212,17 +215,27 @@ static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 }
 
 /*
- * Write to such a leg: the back ring only if the front ring took it. After an error it is unknown
- * what that slot of the front ring holds. The back ring may have the only copy of the newest
- * superblock then, and stays as it is. If the pool can spare the leg it is given up, as it has
- * lacked superblocks for long. If not, the next attempt has the next number, and so another slot.
+ * R27: two superblocks in a row that verify in neither ring look as if one of them had been durable.
+ * So beside one that was cut, the next one must not be cut in both rings at once.
+ */
+static bool goes_in_turn(const struct kvp_pool *pool, const struct kvp_leg *leg)
+{
+	return comes_round(pool, leg) || kvp_sb_beside_torn(leg->torn, pool->sb->sequence);
+}
+
+/*
+ * Write to such a leg: if it comes round, the back ring only if the front ring took it. After an
+ * error it is unknown what that slot of the front ring holds. The back ring may have the only copy
+ * of the newest superblock then, and stays as it is. If the pool can spare the leg it is given up,
+ * as it has lacked superblocks for long. If not, the next attempt has the next number, and so
+ * another slot.
  */
 static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg)
 {
 	kvp_io_group_init(&w->group);
 	submit_sb(pool, w, leg, 0);
 	kvp_io_group_wait(&w->group);
-	if (w->ios[w->nr - 1].error) {
+	if (w->ios[w->nr - 1].error && comes_round(pool, leg)) {
 		w->ios[w->nr] = w->ios[w->nr - 1];
 		w->nr++;
 		return;
@@ -251,14 +264,14 @@ static u32 write_round(struct kvp_pool *pool)
 	memset(w->ios, 0, sizeof(w->ios));
 	kvp_io_group_init(&w->group);
 	for (i = 0; i < pool->nr_legs; i++) {
-		if (!gets_superblocks(&pool->legs[i]) || comes_round(pool, &pool->legs[i]))
+		if (!gets_superblocks(&pool->legs[i]) || goes_in_turn(pool, &pool->legs[i]))
 			continue;
 		submit_sb(pool, w, &pool->legs[i], 0);
 		submit_sb(pool, w, &pool->legs[i], 1);
 	}
 	kvp_io_group_wait(&w->group);
 	for (i = 0; i < pool->nr_legs; i++)
-		if (gets_superblocks(&pool->legs[i]) && comes_round(pool, &pool->legs[i]))
+		if (gets_superblocks(&pool->legs[i]) && goes_in_turn(pool, &pool->legs[i]))
 			write_in_turn(pool, w, &pool->legs[i]);
 	return count_taken(pool, w);
 }

@@ -1560,6 +1560,61 @@ static bool rotten_superblocks_are_not_absent(struct story *s)
 	return refused(s, -EIO, "superblock");
 }
 
+/* The superblock that the next start writes is cut on leg 1: what is on its way there is torn. */
+static bool tear_first_superblock(struct story *s)
+{
+	const struct trace *t = &disks.trace;
+	u32 i, b, torn = 0;
+
+	s->stalled = BIT(1);
+	if (!run_life(s, NULL))
+		return false;
+	s->stalled = 0;
+	for (i = 0; i < t->nr_requests; i++) {
+		const struct trace_request *r = &t->requests[i];
+
+		if (r->disk != 1 || r->nr != KVP_SB_BLOCKS || r->ended)
+			continue;
+		for (b = 0; b < KVP_SB_BLOCKS; b++)
+			image_write(&s->img[1], r->block + b, r->data[b], ALL_SECTORS);
+		damage(&s->img[1], r->block, DAMAGE_BIT);
+		torn++;
+	}
+	return expect(torn, "no superblock was on its way: the case was not set up\n");
+}
+
+/* Two starts are cut. None of their superblocks was durable, so leg 1 may be alone afterwards. */
+static bool superblocks_that_are_cut_in_a_row_were_not_durable(struct story *s)
+{
+	return run_life(s, live_superblocks) && tear_first_superblock(s) &&
+	       tear_first_superblock(s) && tear_first_superblock(s) && all_there(s, 0) &&
+	       starts(s) && all_there(s, 0);
+}
+
+/* Until the next one has the slot of the one that was cut. */
+static void live_most_of_a_round(struct story *s)
+{
+	struct host *h = &s->host;
+
+	while (h->pool->sb->sequence + 1 < s->noted[1] + KVP_SB_RING - 1) {
+		host_write(h, 10, 2, false);
+		host_flush(h);
+		host_checkpoint(h);
+	}
+	if (h->pool->sb->sequence + 1 != s->noted[1] + KVP_SB_RING - 1)
+		sim_fail("the next superblock is not the one before: the case was not set up");
+}
+
+/* One was cut, and a round later the one that comes before its slot is cut. */
+static bool superblocks_that_are_cut_a_round_apart_were_not_durable(struct story *s)
+{
+	if (!run_life(s, live_superblocks) || !tear_first_superblock(s))
+		return false;
+	note(s, newest_sequence(&s->img[0]));
+	return run_life(s, live_most_of_a_round) && tear_first_superblock(s) && all_there(s, 0) &&
+	       starts(s) && all_there(s, 0);
+}
+
 /* An event says how far the leg is behind, and names it: its number may be another's later. */
 static bool told_outdated(struct kvp_pool *pool, u32 leg)
 {
@@ -2335,6 +2390,10 @@ static void tell_of_labels(void)
 	TOLD(superblocks_are_asked_for_again, 2);
 	TOLD(rotten_superblocks_are_not_absent, 1);
 	TOLD(rotten_superblocks_are_not_absent, 2);
+	TOLD(superblocks_that_are_cut_in_a_row_were_not_durable, 2);
+	TOLD_OF_PARITY(superblocks_that_are_cut_in_a_row_were_not_durable);
+	TOLD(superblocks_that_are_cut_a_round_apart_were_not_durable, 2);
+	TOLD_OF_PARITY(superblocks_that_are_cut_a_round_apart_were_not_durable);
 	TOLD(leg_put_back_is_stale, 2);
 	TOLD(leg_put_back_is_stale, 3);
 	TOLD_OF_TWO(leg_put_back_is_stale);
