@@ -89,9 +89,11 @@ static int parse_number(const char *text, bool suffix, u64 *value)
 	u64 n = 0;
 
 	for (; *p >= '0' && *p <= '9'; p++) {
-		if (n > (~0ull - 9) / 10)
+		u64 digit = (u64)(*p - '0');
+
+		if (n > (~0ull - digit) / 10)
 			return -ERANGE;
-		n = n * 10 + (u64)(*p - '0');
+		n = n * 10 + digit;
 	}
 	if (p == text)
 		return -EINVAL;

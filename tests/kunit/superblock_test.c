@@ -238,6 +238,11 @@ static const struct change changes[] = {
 	{ "log tail beyond all", SB(log_tail, 1ull << 56), -EUCLEAN, "log position" },
 	{ "commit before the tail", SB(log_commit, 1), -EUCLEAN, "log position" },
 	{ "commit a round away", SB(log_commit, ~0ull), -EUCLEAN, "log position" },
+	{ "place in the cache that wraps", SB(cache_lsn, 1ull << 55), -EUCLEAN, "place in the cache" },
+	{ "chain without rows", SB(redo_nonce, 1), -EUCLEAN, "place of a recovery's chain" },
+	{ "state of no chain", SB(redo_state, KVP_REDO_BEGUN), -EUCLEAN, "state of a recovery's chain" },
+	{ "feature of a table behind the data", SB(incompat, KVP_INCOMPAT_TABLE_BEHIND), -EUCLEAN,
+	  "feature bit of a table behind the data" },
 	{ "scrub beyond the end", SB(scrub_cursor, LEG_BLOCKS), -EUCLEAN, "scrub cursor" },
 	{ "control character in the name", SB(name[1], '\n'), -EUCLEAN, "name: control characters" },
 	{ "control character in the comment", SB(comment[3], 127), -EUCLEAN, "comment: control" },
@@ -286,6 +291,47 @@ static void nothing_is_believed_before_the_sum(struct kunit *test)
 	poke(&s->disk, &c->poke);
 	KUNIT_EXPECT_EQ(test, decode(s), -EUCLEAN);
 	EXPECT_WHY(test, &s->why, "superblock: sum is");
+}
+
+/* The same in a pool with a parity1, whose recovery has written a chain into segment 1 of its window. */
+#define CHAIN_SEGMENT	512	/* blocks */
+
+static const struct change chain_changes[] = {
+	{ "the chain of a recovery", SB(redo_state, KVP_REDO_AGAIN), 0, NULL },
+	{ "amid a segment", SB(redo_lsn, 1), -EUCLEAN, "place of a recovery's chain" },
+	{ "before the tail", SB(redo_lsn, -(u64)CHAIN_SEGMENT), -EUCLEAN, "place of a recovery's chain" },
+	{ "behind the window", SB(redo_lsn, 1ull << 40), -EUCLEAN, "place of a recovery's chain" },
+	{ "unknown state", SB(redo_state, KVP_REDO_AGAIN + 1), -EUCLEAN, "state of a recovery's chain" },
+	{ "state without a chain", SB(redo_nonce, 0), -EUCLEAN, "state of a recovery's chain" },
+};
+KUNIT_ARRAY_PARAM_DESC(chain_change, chain_changes, name);
+
+static void a_wrong_chain_is_named(struct kunit *test)
+{
+	const struct change *c = test->param_value;
+	struct slot *s = test->priv;
+	struct poke change = c->poke;
+
+	memset(&s->in, 0, sizeof(s->in));
+	KUNIT_ASSERT_EQ(test, kvp_layout(KVP_VDEV_PARITY1, 3, LEG_BLOCKS, 0, 0, &s->in.vdevs[0],
+					 &s->why), 0);
+	fill(&s->in);
+	s->in.leg_count = 3;
+	fill_legs(&s->in);
+	s->in.legs[1].replaces = 0;
+	KUNIT_ASSERT_EQ(test, s->in.vdevs[0].segment_blocks, CHAIN_SEGMENT);
+	s->in.redo_nonce = 9;
+	s->in.redo_lsn = kvp_log_blocks(&s->in.vdevs[0]) + s->in.vdevs[0].segment_blocks;
+	s->in.redo_state = KVP_REDO_COMPLETE;
+	kvp_sb_encode(&s->in, &s->disk);
+	/* Places are counted from that of the chain. */
+	if (change.at == offsetof(struct kvp_disk_sb, redo_lsn))
+		change.value += s->in.redo_lsn;
+	poke(&s->disk, &change);
+	seal(&s->disk);
+	KUNIT_EXPECT_EQ_MSG(test, decode(s), c->err, "%s", s->why.text);
+	if (c->words)
+		EXPECT_WHY(test, &s->why, c->words);
 }
 
 static void any_changed_bit_is_noticed(struct kunit *test)
@@ -401,6 +447,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(encoding_is_little_endian),
 	KUNIT_CASE_PARAM(a_wrong_field_is_named, change_gen_params),
 	KUNIT_CASE_PARAM(nothing_is_believed_before_the_sum, change_gen_params),
+	KUNIT_CASE_PARAM(a_wrong_chain_is_named, chain_change_gen_params),
 	KUNIT_CASE(any_changed_bit_is_noticed),
 	KUNIT_CASE(a_copy_of_another_place_is_refused),
 	KUNIT_CASE(every_known_feature_has_a_name),
