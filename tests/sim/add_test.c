@@ -256,17 +256,13 @@ static void lost_leaf_main(void *arg)
 static void lost_leaf_case(void)
 {
 	struct growing *g = calloc(1, sizeof(*g));
-	struct sim_config config;
 	u32 i;
 
 	g->old = (struct host_start){ .legs = 2 };
 	g->new = (struct host_start){ .legs = 4, .second = 2, .grown = true };
 	oracle_init(&g->o, MOST_BLOCKS);
 	blank_disks(g->img, 4, POOL_LEG_BLOCKS + 300);
-	check_seed_config(&config, opt.seed);
-	disks_begin(g->img, 4);
-	result("grow-lost-leaf", sim_run(&config, lost_leaf_main, g) == SIM_RETURNED);
-	disks_end();
+	result("grow-lost-leaf", run_machine(g->img, 4, opt.seed, lost_leaf_main, g));
 	for (i = 0; i < 4; i++)
 		image_free(&g->img[i]);
 	oracle_free(&g->o);
@@ -328,17 +324,13 @@ static void discard_beside_main(void *arg)
 static void discard_beside_case(void)
 {
 	struct growing *g = calloc(1, sizeof(*g));
-	struct sim_config config;
 	u32 i;
 
 	g->new = (struct host_start){ .legs = 4, .second = 2, .format = true, .grown = true };
 	oracle_init(&g->o, MOST_BLOCKS);
 	blank_disks(g->img, 2, POOL_LEG_BLOCKS + 600);
 	blank_disks(g->img + 2, 2, POOL_LEG_BLOCKS + 300);
-	check_seed_config(&config, opt.seed);
-	disks_begin(g->img, 4);
-	result("grow-discard-beside", sim_run(&config, discard_beside_main, g) == SIM_RETURNED);
-	disks_end();
+	result("grow-discard-beside", run_machine(g->img, 4, opt.seed, discard_beside_main, g));
 	for (i = 0; i < 4; i++)
 		image_free(&g->img[i]);
 	oracle_free(&g->o);
@@ -397,7 +389,6 @@ static void case_of(const char *what, const struct shape *s, void (*main)(void *
 		    u32 after, bool cut)
 {
 	struct growing *g = calloc(1, sizeof(*g));
-	struct sim_config config;
 	char name[64];
 	bool good;
 	u32 i;
@@ -409,10 +400,8 @@ static void case_of(const char *what, const struct shape *s, void (*main)(void *
 		g->victim = victim;
 		g->after = after;
 		g->crash.heal_allowed = victim != NO_DISK;
-		check_seed_config(&config, mix64(opt.seed, 700 + 100 * victim + after));
-		disks_begin(g->img, g->new.legs);
-		good = sim_run(&config, main, g) == SIM_RETURNED;
-		disks_end();
+		good = run_machine(g->img, g->new.legs,
+				   mix64(opt.seed, 700 + 100 * victim + after), main, g);
 		if (good && cut)
 			good = main == full_main ?
 				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 40) :

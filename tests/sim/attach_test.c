@@ -1071,19 +1071,14 @@ static void set_up(struct life *l, const struct shape *s, u64 seed)
 static bool live(struct life *l, u64 seed)
 {
 	struct image img[MAX_DISKS];
-	struct sim_config config;
-	enum sim_end end;
+	bool good;
 	u32 i;
 
-	check_seed_config(&config, seed);
 	blank_disks(img, l->disks, POOL_LEG_BLOCKS);
-	disks_begin(img, l->disks);
-	end = sim_run(&config, life_main, l);
-	disks_end();
+	good = run_machine(img, l->disks, seed, life_main, l);
 	for (i = 0; i < l->disks; i++)
 		image_free(&img[i]);
-	check_stats.machines++;
-	return end == SIM_RETURNED;
+	return good;
 }
 
 /* As the life ended. */

@@ -158,16 +158,12 @@ static bool run_once(struct beside *b, const char *name, void (*run)(void *arg),
 {
 	const struct base *base = b->start.parity ? base_parity(b->start.legs, b->start.strict) :
 						    base_pool(b->start.legs, b->start.strict);
-	struct sim_config config;
 	bool good;
 
 	oracle_copy(&b->o, &base->o);
 	b->rng.s = seed;
 	b->crash = (struct crash){ .legs = base->legs, .o = &b->o, .parity = base->parity };
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, run, b) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(base->img, base->legs, seed, run, b);
 	if (good)
 		good = !cut_sampled(name, &b->crash, b->cuts_from, CHECK_RECRASH, POSITIONS);
 	oracle_free(&b->o);

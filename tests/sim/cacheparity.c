@@ -254,15 +254,7 @@ static void test_main(void *arg)
 
 static bool live(struct both *t, const struct image *img, u64 seed)
 {
-	struct sim_config config;
-	bool good;
-
-	check_seed_config(&config, seed);
-	disks_begin(img, t->start.legs);
-	good = sim_run(&config, test_main, t) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	return good;
+	return run_machine(img, t->start.legs, seed, test_main, t);
 }
 
 static void begin(struct both *t)
@@ -435,7 +427,6 @@ static bool cut_the_chain(struct both *t, const struct trace *trace)
 static bool chain_test(struct both *t, void (*recover)(void *arg))
 {
 	struct image logged[MAX_DISKS];
-	struct sim_config config;
 	struct trace trace;
 	bool good;
 
@@ -445,10 +436,7 @@ static bool chain_test(struct both *t, void (*recover)(void *arg))
 	cut_at(&trace, trace.nr, logged);
 	trace_free(&trace);
 	t->run = NULL;
-	check_seed_config(&config, mix64(opt.seed, 2));
-	disks_begin(logged, t->start.legs);
-	good = good && sim_run(&config, recover, t) == SIM_RETURNED;
-	disks_end();
+	good = good && run_machine(logged, t->start.legs, mix64(opt.seed, 2), recover, t);
 	trace = take_trace();
 	if (recover != test_main)
 		t->crash.lost |= BIT(LEGS + 1);

@@ -92,17 +92,9 @@ static void tale_main(void *arg)
 static bool run_on(struct tale *t, const struct image *img, void (*live)(struct tale *t),
 		   const struct oracle *expected)
 {
-	struct sim_config config;
-	bool good;
-
-	check_seed_config(&config, mix64(t->seed, ++t->lives));
 	t->live = live;
 	t->expected = expected;
-	disks_begin(img, t->legs);
-	good = sim_run(&config, tale_main, t) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	return good;
+	return run_machine(img, t->legs, mix64(t->seed, ++t->lives), tale_main, t);
 }
 
 /* The same; the disks keep the contents. The pool must start. */

@@ -170,18 +170,13 @@ static void end_life(struct play *p)
 
 static bool live(struct play *p, void (*what)(struct play *p), bool cut)
 {
-	struct sim_config config;
 	bool good;
 
 	p->live = what;
 	p->life++;
 	p->cut = cut;
 	p->stops = !cut;
-	check_seed_config(&config, mix64(p->seed, p->life));
-	disks_begin(p->img, p->legs);
-	good = sim_run(&config, life_main, p) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
+	good = run_machine(p->img, p->legs, mix64(p->seed, p->life), life_main, p);
 	if (good)
 		end_life(p);
 	return good;

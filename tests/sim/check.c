@@ -27,6 +27,19 @@ void check_seed_config(struct sim_config *c, u64 seed)
 	c->io_bias = biases[rng_below(&r, 3)];
 }
 
+bool run_machine(const struct image *img, u32 legs, u64 seed, void (*main)(void *arg), void *arg)
+{
+	struct sim_config config;
+	enum sim_end end;
+
+	check_seed_config(&config, seed);
+	disks_begin(img, legs);
+	end = sim_run(&config, main, arg);
+	disks_end();
+	check_stats.machines++;
+	return end == SIM_RETURNED;
+}
+
 /* One start and look at everything. */
 struct look {
 	const struct crash *crash;

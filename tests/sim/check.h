@@ -75,4 +75,11 @@ extern struct check_stats check_stats;
 /** check_seed_config() - a machine's habits from a seed */
 void check_seed_config(struct sim_config *c, u64 seed);
 
+/**
+ * run_machine() - a machine: @main runs on the disks @img, with habits from @seed
+ *
+ * Its trace and its disks stay in @disks. Return: false if @main failed, or the power went.
+ */
+bool run_machine(const struct image *img, u32 legs, u64 seed, void (*main)(void *arg), void *arg);
+
 #endif

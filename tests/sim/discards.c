@@ -42,15 +42,11 @@ static bool run_once(struct discards *t, u64 seed)
 {
 	const struct base *base = t->start.parity ? base_parity(t->start.legs, false) :
 						    base_pool(t->start.legs, false);
-	struct sim_config config;
 	bool good;
 
 	oracle_copy(&t->o, &base->o);
 	t->crash = (struct crash){ .legs = base->legs, .parity = t->start.parity, .o = &t->o };
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, discards_main, t) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(base->img, base->legs, seed, discards_main, t);
 	if (good && t->positions)
 		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
 	else if (good)

@@ -512,7 +512,6 @@ static void case_of(const char *what, const struct shape *s, void (*main)(void *
 		    u32 after, u32 positions)
 {
 	struct larger *g = calloc(1, sizeof(*g));
-	struct sim_config config;
 	char name[64];
 	bool good;
 	u32 i;
@@ -525,10 +524,8 @@ static void case_of(const char *what, const struct shape *s, void (*main)(void *
 		g->victim = victim;
 		g->after = after;
 		g->crash.heal_allowed = victim != NO_DISK;
-		check_seed_config(&config, mix64(opt.seed, 900 + 100 * victim + after));
-		disks_begin(g->img, g->hs.legs + g->spare);
-		good = sim_run(&config, main, g) == SIM_RETURNED;
-		disks_end();
+		good = run_machine(g->img, g->hs.legs + g->spare,
+				   mix64(opt.seed, 900 + 100 * victim + after), main, g);
 		if (good && positions)
 			good = !cut_sampled(name, &g->crash, g->from, CHECK_LEGS, positions);
 		result(name, good);

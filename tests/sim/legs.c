@@ -220,17 +220,12 @@ static void life_main(void *arg)
 
 static bool one_life(struct life *l, const struct base *base, const char *name, u64 seed)
 {
-	struct sim_config config;
 	bool good;
 
 	oracle_copy(&l->o, &base->o);
 	l->crash = (struct crash){ .legs = l->start.legs, .parity = l->start.parity,
 				   .cache = l->start.cache, .o = &l->o, .heal_allowed = true };
-	check_seed_config(&config, seed);
-	disks_begin(base->img, l->start.legs);
-	good = sim_run(&config, life_main, l) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
+	good = run_machine(base->img, l->start.legs, seed, life_main, l);
 	if (good && l->trouble != NONE)
 		good = !cut_sampled(name, &l->crash, l->from, CHECK_CONTENTS, 2);
 	oracle_free(&l->o);

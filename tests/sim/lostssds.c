@@ -290,16 +290,9 @@ static void loss_main(void *arg)
 
 static bool live(struct loss *l, const struct image *img, void (*play)(struct loss *l))
 {
-	struct sim_config config;
-	bool good;
-
-	check_seed_config(&config, mix64(l->seed, l->cut ? 2 : play == look));
 	l->play = play;
-	disks_begin(img, l->start.legs);
-	good = sim_run(&config, loss_main, l) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	return good;
+	return run_machine(img, l->start.legs, mix64(l->seed, l->cut ? 2 : play == look),
+			   loss_main, l);
 }
 
 static bool may_be_refused(const struct loss *l, u32 missing)

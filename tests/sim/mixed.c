@@ -261,7 +261,6 @@ static void test_main(void *arg)
 static bool run_one(struct mixed *t, u64 seed)
 {
 	const struct base *base = base_two(&t->start);
-	struct sim_config config;
 	bool good;
 
 	oracle_copy(&t->o, &base->o);
@@ -269,10 +268,7 @@ static bool run_one(struct mixed *t, u64 seed)
 	t->crash = (struct crash){ .legs = base->legs, .parity = base->parity,
 				   .second = base->second, .second_parity = base->second_parity,
 				   .cache = base->cache, .o = &t->o, .each_leg = true };
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, test_main, t) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(base->img, base->legs, seed, test_main, t);
 	/*
 	 * Each image is started once for each leg: where few are asked for, not at every position.
 	 */

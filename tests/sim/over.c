@@ -548,17 +548,13 @@ static bool run_once(struct over *t, u64 seed)
 			    t->start.second ? base_two(&t->start) :
 			    t->start.parity ? base_parity(t->start.legs, false) :
 					      base_pool(t->start.legs, false);
-	struct sim_config config;
 	bool good;
 
 	oracle_copy(&t->o, &base->o);
 	t->crash = (struct crash){ .legs = base->legs, .second = base->second, .o = &t->o,
 				   .parity = base->parity, .cache = t->start.cache };
 	t->positions = 0;
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, over_main, t) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(base->img, base->legs, seed, over_main, t);
 	if (good && t->positions)
 		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
 	else if (good)

@@ -45,7 +45,6 @@ static void test_main(void *arg)
 static bool run_one(struct parity_test *t, u64 seed)
 {
 	const struct base *base = base_parity(t->start.legs, t->start.strict);
-	struct sim_config config;
 	bool good;
 
 	oracle_copy(&t->o, &base->o);
@@ -56,10 +55,7 @@ static bool run_one(struct parity_test *t, u64 seed)
 	 */
 	t->positions = opt.images < 3 ? 25 : 0;
 	t->nothing_to_cut = false;
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, test_main, t) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(base->img, base->legs, seed, test_main, t);
 	if (t->nothing_to_cut)
 		;
 	else if (good && t->positions)
@@ -1274,14 +1270,7 @@ static void only_start(void *arg)
 
 static bool live(struct parity_test *t, void (*life)(void *arg), const struct image *img, u32 n)
 {
-	struct sim_config config;
-	bool good;
-
-	check_seed_config(&config, mix64(opt.seed, n));
-	disks_begin(img, 3);
-	good = sim_run(&config, life, t) == SIM_RETURNED;
-	disks_end();
-	return good;
+	return run_machine(img, 3, mix64(opt.seed, n), life, t);
 }
 
 /* The last machine's contents, cut at @at, with all writes in flight. */
@@ -1433,17 +1422,13 @@ static bool chain_start_without(struct chain_test *c, u32 missing, const char *w
 {
 	struct crash crash = { .legs = 3, .parity = true, .o = &c->t->o, .at = ~0u,
 			       .seed = opt.seed };
-	struct sim_config config;
 	struct image img[MAX_DISKS];
 	bool good;
 	u32 i;
 
 	c->t->start.missing = missing;
 	c->t->start.degraded = missing;
-	check_seed_config(&config, opt.seed);
-	disks_begin(c->img, 3);
-	good = sim_run(&config, chain_start, c) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(c->img, 3, opt.seed, chain_start, c);
 	for (i = 0; i < 3; i++)
 		image_copy(&img[i], &disks.img[i]);
 	c->refusals += !!c->refused;

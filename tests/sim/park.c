@@ -1007,16 +1007,8 @@ static void cut_power(struct scene *s, u32 at)
 /* On what the last life has left; without @play it only starts. */
 static bool run(struct scene *s, void (*play)(struct scene *s))
 {
-	struct sim_config config;
-	bool good;
-
-	check_seed_config(&config, mix64(s->seed, ++s->lives));
 	s->play = play;
-	disks_begin(s->img, s->legs);
-	good = sim_run(&config, scene_main, s) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	return good;
+	return run_machine(s->img, s->legs, mix64(s->seed, ++s->lives), scene_main, s);
 }
 
 /* A life; the power goes in its end, or anywhere. */

@@ -565,15 +565,10 @@ static bool play_once(const char *name, struct play *p, u64 seed, u32 cuts)
 	const struct base *base = base_cache(&p->start);
 	struct crash crash = { .legs = p->start.legs, .cache = p->start.cache,
 			       .cache_parity = p->start.cache_parity, .o = &p->o };
-	struct sim_config config;
 	bool good;
 
 	oracle_copy(&p->o, &base->o);
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, life, p) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
+	good = run_machine(base->img, base->legs, seed, life, p);
 	if (good && cuts)
 		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH,
 				    opt.thorough ? 40 * cuts : cuts);

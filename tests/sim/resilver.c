@@ -335,15 +335,7 @@ static void clean_up(struct life *l)
 /* One machine. Its trace and its disks stay. */
 static bool live(struct life *l, u64 seed)
 {
-	struct sim_config config;
-	enum sim_end end;
-
-	check_seed_config(&config, seed);
-	disks_begin(l->img, l->start.legs + l->replaced);
-	end = sim_run(&config, life_main, l);
-	disks_end();
-	check_stats.machines++;
-	return end == SIM_RETURNED;
+	return run_machine(l->img, l->start.legs + l->replaced, seed, life_main, l);
 }
 
 /* What the life left, with each leg, and without any one; exchanged disks have no trace. */

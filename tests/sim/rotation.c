@@ -325,17 +325,13 @@ static void test_main(void *arg)
 static bool run_one(struct turns *t, const char *name, u64 seed)
 {
 	const struct base *base = base_two(&t->start);
-	struct sim_config config;
 	bool good;
 
 	oracle_copy(&t->o, &base->o);
 	t->crash = (struct crash){ .legs = base->legs, .parity = base->parity,
 				   .second = base->second, .second_parity = base->second_parity,
 				   .o = &t->o, .each_leg = true };
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, test_main, t) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(base->img, base->legs, seed, test_main, t);
 	if (good)
 		good = !cut_everywhere(name, &t->crash, t->cuts_from, CHECK_LEGS);
 	oracle_free(&t->o);

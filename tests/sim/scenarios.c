@@ -54,17 +54,13 @@ static void scenario_main(void *arg)
 static bool run_once(struct scenario *s, u64 seed)
 {
 	const struct base *base = base_pool(s->start.legs, s->start.strict);
-	struct sim_config config;
 	bool good;
 
 	oracle_copy(&s->o, &base->o);
 	s->crash = (struct crash){ .legs = base->legs, .o = &s->o };
 	s->depth = CHECK_RECRASH;
 	s->flush_over = false;
-	check_seed_config(&config, seed);
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, scenario_main, s) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(base->img, base->legs, seed, scenario_main, s);
 	if (good && s->positions)
 		good = !cut_sampled(s->name, &s->crash, s->cuts_from, s->depth, s->positions);
 	else if (good)

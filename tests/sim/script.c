@@ -19,17 +19,9 @@ static void script_main(void *arg)
 
 bool script_live(struct script *s, void (*act)(struct script *s), bool leave)
 {
-	struct sim_config config;
-	bool good;
-
 	s->act = act;
 	s->stop = !leave;
-	check_seed_config(&config, s->seed);
-	disks_begin(s->img, s->legs);
-	good = sim_run(&config, script_main, s) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	return good;
+	return run_machine(s->img, s->legs, s->seed, script_main, s);
 }
 
 static bool cut_first_life(const struct script_case *c, struct script *s)

@@ -226,7 +226,6 @@ static bool run_one(struct sequence *s, const char *name)
 				  s->start.second ? base_two(&s->start) :
 				  s->start.parity ? base_parity(s->start.legs, s->start.strict) :
 				  base_pool(s->start.legs, s->start.strict);
-	struct sim_config config;
 	struct crash crash = { .legs = base->legs, .parity = base->parity,
 			       .second = base->second, .cache = base->cache,
 			       .cache_parity = s->start.cache_parity,
@@ -237,10 +236,8 @@ static bool run_one(struct sequence *s, const char *name)
 	oracle_copy(&o, &base->o);
 	s->o = &o;
 	s->lost = s->back_at = 0;
-	check_seed_config(&config, mix64(opt.seed, (u64)s->tail_ms));
-	disks_begin(base->img, base->legs);
-	good = sim_run(&config, sequence_main, s) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(base->img, base->legs, mix64(opt.seed, (u64)s->tail_ms), sequence_main,
+			   s);
 	if (good) {
 		crash.o = &o;
 		crash.lost = s->lost;

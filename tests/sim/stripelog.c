@@ -242,16 +242,11 @@ static void life_main(void *arg)
 static bool run_life(struct life *l, const struct image *img, void (*live)(struct life *l),
 		     bool look)
 {
-	struct sim_config config;
 	bool good;
 
-	check_seed_config(&config, mix64(opt.seed, ++l->lives));
 	l->live = live;
 	l->look = look;
-	disks_begin(img, l->start.legs);
-	good = sim_run(&config, life_main, l) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
+	good = run_machine(img, l->start.legs, mix64(opt.seed, ++l->lives), life_main, l);
 	if (l->refused == -EIO && l->may_refuse)
 		return good;
 	if (good && l->refused != l->expected)

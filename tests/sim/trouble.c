@@ -93,10 +93,7 @@ static bool run_once(struct trouble *t, u64 seed)
 
 	oracle_init(&t->o, t->leg_blocks * (t->start.parity ? 4 : 1));
 	blank_disks(blank, t->start.legs, t->leg_blocks);
-	check_seed_config(&config, seed);
-	disks_begin(blank, t->start.legs);
-	good = sim_run(&config, trouble_main, t) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(blank, t->start.legs, seed, trouble_main, t);
 	if (good && t->then)
 		good = run_second(t, &config);
 	for (i = 0; i < t->start.legs; i++)

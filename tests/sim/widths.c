@@ -163,7 +163,6 @@ static bool cut_some(struct wide *w)
 static void wide(const char *name, const struct host_vdev *vdevs, u32 blocks)
 {
 	struct image blank[MAX_DISKS];
-	struct sim_config config;
 	struct wide *w;
 	bool good;
 	u32 i;
@@ -176,10 +175,7 @@ static void wide(const char *name, const struct host_vdev *vdevs, u32 blocks)
 	w->start = (struct host_start){ .legs = legs_of(vdevs), .wide = vdevs, .format = true };
 	oracle_init(&w->o, blocks);
 	blank_disks(blank, w->start.legs, POOL_LEG_BLOCKS);
-	check_seed_config(&config, mix64(opt.seed, blocks));
-	disks_begin(blank, w->start.legs);
-	good = sim_run(&config, live, w) == SIM_RETURNED;
-	disks_end();
+	good = run_machine(blank, w->start.legs, mix64(opt.seed, blocks), live, w);
 	good = good && cut_some(w);
 	result(name, good);
 	for (i = 0; i < w->start.legs; i++)
