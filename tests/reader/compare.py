@@ -102,13 +102,16 @@ def same_contents(got, want):
 def compare(tool, name):
     """The faults of one crash: a list of lines."""
     with open(name + ".result", encoding="ascii") as f:
-        missing = int(f.read().split()[3])
+        missing, tag = map(int, f.read().split()[3:])
     legs = sorted(glob.glob(name + ".leg*"))
     with tempfile.NamedTemporaryFile(suffix=".contents") as out:
         mine = read(legs, out)
         out.flush()
         faults = ["the reader refuses"] if not mine or "blocks" not in mine else \
             same_contents(out.name, name + ".data")
+    # A start without a leg may go back, and then makes a fork id.
+    if mine and not missing and int(mine["tag"], 16) != tag:
+        faults.append(f"tag: reader {mine['tag']}, engine {tag:08x}")
     faults += differences(mine, tool_says(tool, legs))
     for i in range(0 if missing else len(legs)):
         less = legs[:i] + legs[i + 1:]

@@ -145,6 +145,17 @@ def superblock(_):
     expect(([leg.state for leg in sb.legs], sb.tunables), ([1, 2], {0: 1 << 22, 2: 1 << 23}), "lists")
 
 
+def history(text):
+    uuid, fork, discards, want = re.search(r"`pool_uuid` ([0-9a-f-]+), the fork 0x(\w+) and (\d+) `log_discards` it is (\w+)",
+                                           text).groups()
+    got = kvread.history_tag(bytes.fromhex(uuid.replace("-", "")), (1, int(fork, 16)), int(discards))
+    expect(f"{got:08x}", want, "tag")
+    raw = bytearray(golden())
+    raw[3580] = 5
+    struct.pack_into("<I", raw, 16, kvread.without_sum(bytes(raw), 16))
+    expect(kvread.Superblock(bytes(raw), LABEL, 2304).log_discards, 5, "log_discards")
+
+
 def refusals(_):
     """2.1: the decoder refuses faults even if the sum matches."""
     lies = (("version", 20, "I", 2), ("feature", 40, "Q", 1), ("place", 80, "Q", LABEL + 16384), ("legs", 212, "I", 49),
@@ -165,7 +176,7 @@ def refusals(_):
 def run():
     """[(name, fault or None)]"""
     text, results = document(), []
-    for test in (sums, layout, places, entry, log_places, superblock, refusals):
+    for test in (sums, layout, places, entry, log_places, superblock, history, refusals):
         try:
             test(text)
             results.append((test.__name__, None))

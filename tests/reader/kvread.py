@@ -326,6 +326,11 @@ class Vdev:
 
 # --- superblock: 2 --------------------------------------------------------------------------
 
+def history_tag(pool_uuid, forks, log_discards):
+    """2.1: it tells the pool, and how often that went back."""
+    return crc32c(0xFFFFFFFF, pool_uuid + struct.pack("<QB", forks[-1] if forks else 0, log_discards))
+
+
 Generation = namedtuple("Generation", "nonce next_lsn last_lsn last_csum")
 LegInfo = namedtuple("LegInfo", "uuid state in_sync_era size_blocks cursor in_sync_epoch cursor_era replaces")
 MAGIC = b"KVPOOL\r\n\x1asblk\0\0\0"
@@ -352,7 +357,7 @@ class Superblock:
             raise Refused("place")
         region_count, self.log_vdev, self.cache_lsn, self.log_others, self.behind = \
             struct.unpack_from("<IIQII", raw, 3552)
-        self.redo_state = raw[3583]
+        self.log_discards, self.redo_state = raw[3580], raw[3583]
         if not 1 <= vdev_count <= 16 or not 1 <= leg_count <= 48 or fork_count > 16 or root_count > 1024 or \
            region_count > 12 or self.log_vdev >= vdev_count or self.leg_index >= leg_count:
             raise Refused("counts")
@@ -1158,7 +1163,8 @@ def report(pool, out=None):
     """The pool's report; contents to @out, a file."""
     sb, log = pool.sb, pool.log
     answer = {
-        "pool": sb.name, "uuid": sb.pool_uuid.hex(), "epoch": sb.epoch, "sequence": sb.sequence, "era": sb.era,
+        "pool": sb.name, "uuid": sb.pool_uuid.hex(),
+        "tag": f"{history_tag(sb.pool_uuid, sb.forks, sb.log_discards):08x}", "epoch": sb.epoch, "sequence": sb.sequence, "era": sb.era,
         "blocks_of_pool": sb.pool_blocks, "features": [name for bit, name in FEATURES.items() if sb.incompat & bit],
         "legs": [{"uuid": info.uuid.hex(), "state": info.state,
                   "read": any(leg and leg.sb.leg_uuid == info.uuid for v in sb.vdevs for leg in v.legs)}

@@ -635,6 +635,24 @@ static bool parses(const char *text, int with, u32 era, bool tagged, u32 tag)
 	return good & expect(!tagged || !strcmp(text, again), "'%s': printed '%s'", text, again);
 }
 
+/* The example of docs/on-disk-format.md, 2.1. */
+static bool tag_of_a_history(void)
+{
+	struct kvp_sb *sb = calloc(1, sizeof(*sb));
+	bool good;
+	u32 i;
+
+	for (i = 0; i < sizeof(sb->pool_uuid); i++)
+		sb->pool_uuid[i] = (u8)i;
+	sb->fork_count = 2;
+	sb->forks[0] = 1;
+	sb->forks[1] = 0x0123456789abcdef;
+	sb->log_discards = 2;
+	good = expect(kvp_history_tag(sb) == 0xf5aa8707, "the tag is %x", kvp_history_tag(sb));
+	free(sb);
+	return good;
+}
+
 static bool points_in_words(void)
 {
 	bool good = parses("57@1f2e3d4c", 0, 57, true, 0x1f2e3d4c);
@@ -703,7 +721,7 @@ void run_changed(void)
 	u32 least = sim_least_levels, levels;
 
 	if (wanted("changed:words"))
-		result("changed:words", points_in_words());
+		result("changed:words", points_in_words() & tag_of_a_history());
 	for (levels = least; levels <= max(least, 2u); levels++) {
 		sim_least_levels = levels;
 		plays();

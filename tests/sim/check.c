@@ -6,6 +6,7 @@
 #include "check.h"
 #include "suite.h"
 #include "cache/scache.h"
+#include "format/point.h"
 #include "format/replaces.h"
 #include "home/row.h"
 #include "ram/wbuf.h"
@@ -53,6 +54,7 @@ struct look {
 	bool returns;		/* legs that are out are brought back, and the resilver ends */
 	u32 started;		/* position in the trace when recovery was over */
 	u64 written, poisoned, torn;	/* blocks, after the recovery; written: not all zeros */
+	u32 tag;			/* of the history */
 	u64 blocks;			/* that were looked at */
 };
 
@@ -386,6 +388,7 @@ static void look_main(void *arg)
 	l->written = l->host.pool->table->written;
 	l->poisoned = l->host.pool->table->poisoned;
 	l->torn = l->host.pool->recovery.torn_accepted;
+	l->tag = kvp_history_tag(l->host.pool->sb);
 	l->blocks = blocks_of(l);
 	data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
 	for (block = 0; block < l->blocks; block++) {
@@ -520,7 +523,8 @@ static void dump(const struct crash *c, const struct look *l)
 	f = fopen(path, "w");
 	if (!f)
 		exit(2);
-	fprintf(f, "%llu %llu %llu %llu\n", l->written, l->poisoned, l->torn, (u64)l->start.missing);
+	fprintf(f, "%llu %llu %llu %llu %u\n", l->written, l->poisoned, l->torn,
+		(u64)l->start.missing, l->tag);
 	fclose(f);
 	/* So many were asked for: nothing else is waited for. */
 	if (dumped == opt.dump_most)
