@@ -21,9 +21,9 @@ int __must_check kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark
 /**
  * kvp_poison_make_durable() - make poison durable before a read of it is answered
  *
- * Return: 0 or -EIO. A read fails either way, so it need not look at that: the poison stays in
- * memory, and the next read that finds poison tries again, as does the next FLUSH. Caller holds no
- * range lock. Context: process, waits for I/O.
+ * Return: 0 or -EIO. A read fails in both cases, and need not look at it. After an error the
+ * poison stays in memory. The next read that finds poison tries again, and so does the next FLUSH.
+ * Caller holds no range lock. Context: process, waits for I/O.
  */
 int kvp_poison_make_durable(struct kvp_pool *pool);
 

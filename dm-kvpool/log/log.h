@@ -74,7 +74,7 @@ struct page;
 #define KVP_MANY_INTENTS	(1u << 17)
 #endif
 #define KVP_MOST_INTENTS	(4 * KVP_MANY_INTENTS)
-#define KVP_MILESTONES		64	/* twice as many as lie in the log at once */
+#define KVP_MILESTONES		64	/* values: twice as many as lie in the log at once */
 
 /** enum kvp_log_cause - why blocks were written to a log; for statistics */
 enum kvp_log_cause {
@@ -235,7 +235,7 @@ struct kvp_log {
 	struct kvp_log_mark durable;		/* behind the last durable entry */
 	kvp_lsn_t witnessed;	/* headers may call the log durable up to here */
 	kvp_lsn_t tail;		/* of the last checkpoint: space before it is free */
-	u64 built_seq, durable_seq;	/* accepted up to here: is in an entry; is durable */
+	u64 built_seq, durable_seq;	/* seqs accepted up to here: are in an entry; are durable */
 	struct list_head in_flight;
 	struct list_head finished;		/* durable entries whose versions must move on */
 	struct list_head open;			/* intents not known to be durable at home */
@@ -250,7 +250,7 @@ struct kvp_log {
 	bool held;				/* move.h; nothing is built while it moves in good order */
 	/* renewal does not get on at this tail, plus 1; by destage (renew.h) */
 	kvp_lsn_t renew_stuck;
-	u64 squeeze;	/* while the log is emptied, users may have so many blocks of it; 0: all */
+	u64 squeeze;	/* while the log is emptied: blocks that users may have of it; 0: all */
 	bool requeue;				/* a noflush suspend: no request waits for legs */
 	kvp_lsn_t redo;				/* place of an entry that failed; by build_lock */
 	u64 rewound;			/* no header has a time before this second; by build_lock */
@@ -305,9 +305,7 @@ u64 kvp_log_rows_bytes(const struct kvp_pool *pool);
 u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
 		     const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios);
 
-/**
- * kvp_log_lay_copies() - the same for a log of which a leg has whole entries, of @nr blocks each
- */
+/** kvp_log_lay_copies() - the same for a log whose legs have whole entries, of @nr blocks each */
 u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
 		       const struct kvp_log_hdr *h, struct page **pages, u32 nr,
 		       struct kvp_io *ios);
@@ -376,8 +374,8 @@ int __must_check kvp_log_init(struct kvp_pool *pool);
 void kvp_log_exit(struct kvp_pool *pool);
 
 /**
- * kvp_log_start() - begin to append at @head of the log with this @nonce; the superblock has its
- * tail
+ * kvp_log_start() - begin to append at @head of the log with this @nonce; its tail is in the
+ * superblock
  */
 void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head);
 
@@ -427,11 +425,10 @@ static inline struct kvp_direct_worker *kvp_direct_worker(struct kvp_log *log, u
 }
 
 /**
- * kvp_direct_slice() - versions of a slice, or a few more, up to the end of a stripe; 0 without
- * parity
+ * kvp_direct_slice() - versions of a slice; 0 without parity
  *
- * Each leg gets as long a request as there is: a disk that seeks takes nearly as long for half of
- * it.
+ * A slice goes up to the end of a stripe, so it may have a few more. It is large, since each leg
+ * gets one request for it: a disk that seeks takes nearly as long for half of that.
  */
 u32 kvp_direct_slice(const struct kvp_pool *pool);
 
@@ -461,8 +458,8 @@ static inline void kvp_log_assert_build(const struct kvp_log *log)
 /**
  * kvp_log_unlock_build() - release log->build_lock, and look again whether to build an entry
  *
- * A caller that found the lock taken relies on that (kvp_commit_kick()). Context: process; may send
- * an entry.
+ * A caller that found the lock taken relies on the second look (kvp_commit_kick()). Context:
+ * process; may send an entry.
  */
 void kvp_log_unlock_build(struct kvp_pool *pool);
 
@@ -470,8 +467,8 @@ void kvp_log_unlock_build(struct kvp_pool *pool);
  * kvp_log_include() - entries go to @leg, which resilvers, from now on
  * @nonce: receives the log's nonce
  *
- * Return: the first lsn of which @leg has everything, as long as the log keeps its nonce. A new log
- * goes to @leg as a whole. Context: process; takes build_lock.
+ * Return: the first lsn from which on @leg has everything, as long as the log keeps its nonce. A
+ * new log goes to @leg as a whole. Context: process; takes build_lock.
  */
 kvp_lsn_t kvp_log_include(struct kvp_leg *leg, u64 *nonce);
 
@@ -510,8 +507,9 @@ static inline void kvp_flush_kick(struct kvp_pool *pool)
 void kvp_log_limit_buffered(struct kvp_pool *pool);
 
 /**
- * kvp_commit_keep_none() - a noflush suspend begins, or, if not @on, ends: no request waits for
- * legs. Any context.
+ * kvp_commit_keep_none() - from now on no request waits for legs, or, if not @on, they may again
+ *
+ * A noflush suspend calls it as it begins and as it ends. Any context.
  */
 static inline void kvp_commit_keep_none(struct kvp_log *log, bool on)
 {
@@ -554,8 +552,8 @@ static inline bool kvp_log_is_full(struct kvp_log *log)
 }
 
 /**
- * kvp_log_most_intents() - a checkpoint is wanted after so many blocks by intent, if not much else
- * is dirty
+ * kvp_log_most_intents() - with more blocks by intent a checkpoint is wanted, if little else is
+ * dirty
  */
 u64 kvp_log_most_intents(const struct kvp_pool *pool);
 
@@ -566,7 +564,7 @@ u64 kvp_log_most_intents(const struct kvp_pool *pool);
 u64 kvp_log_intents_since(const struct kvp_pool *pool);
 
 /**
- * kvp_log_intents_limit() - so many intents are recorded behind the tail at most
+ * kvp_log_intents_limit() - the most intents that are recorded behind the tail
  *
  * A checkpoint is wanted at half of that. The other half is for intents that come while it waits
  * for blocks to go home. A recovery has all of them in memory, and reads their blocks.
@@ -580,7 +578,7 @@ u64 kvp_log_intents_limit(const struct kvp_pool *pool);
 bool kvp_log_takes_intents(const struct kvp_pool *pool);
 
 /**
- * kvp_log_legs_cutoff() - blocks of a run that goes home by intent, with the log on legs. Any
+ * kvp_log_legs_cutoff() - the least run that goes home by intent, with the log on legs. Any
  * context.
  */
 u32 kvp_log_legs_cutoff(const struct kvp_pool *pool);
@@ -650,9 +648,7 @@ void kvp_log_passed_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
  */
 void kvp_log_set_passed(struct kvp_pool *pool, const struct kvp_log_mark *end);
 
-/**
- * kvp_log_no_milestones() - recovery reads anew: forget milestones that kvp_log_set_passed() noted
- */
+/** kvp_log_no_milestones() - recovery reads anew: forget what kvp_log_set_passed() noted */
 void kvp_log_no_milestones(struct kvp_log *log);
 
 /**
@@ -750,8 +746,8 @@ u64 kvp_log_taken(const struct kvp_pool *pool, u64 most);
 u64 kvp_log_used(struct kvp_pool *pool);
 
 /**
- * kvp_log_counts() - true if the log holds anything that a recovery would miss. It may not be
- * durable yet.
+ * kvp_log_counts() - true if the log has records that a recovery needs. They may not be durable
+ * yet.
  */
 bool kvp_log_counts(struct kvp_pool *pool);
 

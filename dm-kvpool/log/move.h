@@ -73,8 +73,9 @@ struct kvp_log_new {
 };
 
 /**
- * kvp_log_new_fill() - let pool->sb name log->next, which is set; caller holds sb_lock and fills in
- * the tail
+ * kvp_log_new_fill() - name log->next, which is set, in pool->sb
+ *
+ * Caller holds sb_lock, and fills in the tail.
  */
 void kvp_log_new_fill(struct kvp_pool *pool);
 
@@ -100,7 +101,7 @@ bool kvp_log_lost(struct kvp_pool *pool);
 /** kvp_log_move_on() - kvp_log_move_kick() of a log that is to move. Any context. */
 void kvp_log_move_on(struct kvp_pool *pool);
 
-/** kvp_log_move_kick() - work ended that a move may have waited for. Any context. */
+/** kvp_log_move_kick() - call it when work has ended that a move may wait for. Any context. */
 static inline void kvp_log_move_kick(struct kvp_pool *pool)
 {
 	if (READ_ONCE(pool->log_moving) || READ_ONCE(pool->log->held))

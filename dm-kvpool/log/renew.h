@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Renewal, as the log sees it: what is to be renewed now. The log keeps space for it
+ * Renewal, as the log sees it: which blocks must be renewed now. The log keeps space for that
  * (kvp_log_renew_kept()).
  *
  * policy/renew.h says why; work/renew.h does it.
  *
- * Only with the log on a cache, and without a parity1 in the pool: there each record counts for the
- * parity of a row.
+ * Only with the log on a cache, and without a parity1 in the pool: there each record counts for
+ * the parity of a row.
  */
 #ifndef KVP_LOG_RENEW_H
 #define KVP_LOG_RENEW_H
@@ -68,17 +68,20 @@ static inline u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
  */
 u64 kvp_log_clean_limit(const struct kvp_pool *pool);
 
-/** kvp_log_renew_below() - what lies below this place is to be renewed; 0: nothing. Any context. */
+/** kvp_log_renew_below() - dirty blocks below this place must be renewed; 0: none. Any context. */
 kvp_lsn_t kvp_log_renew_below(const struct kvp_pool *pool);
 
 /**
- * kvp_log_renew_due() - true if a version lies so far below that that others are worth it, too.
+ * kvp_log_renew_due() - true if a version lies so far below that place that a round is worth it
+ *
  * Context: process; takes wbuf->lock.
  */
 bool kvp_log_renew_due(struct kvp_pool *pool);
 
 /**
- * kvp_log_renew_stuck() - renewal did not get on: destage makes space, until the tail has moved.
+ * kvp_log_renew_stuck() - note that renewal did not get on: destage makes space until the tail
+ * moves
+ *
  * Context: the destage worker.
  */
 void kvp_log_renew_stuck(struct kvp_pool *pool);
