@@ -19,7 +19,6 @@
  * tests/fuzz/answers.c includes this file; there libFuzzer chooses instead of chance.
  */
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -50,28 +49,7 @@ const char *const *command_names(void)
 #ifdef FUZZ_INPUT
 static u64 rnd(u64 below);
 #else
-static u64 state;
-static unsigned long current_seed;
-
-/* xorshift64*: the same on every machine. */
-static u64 rnd(u64 below)
-{
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (state * 2685821657736338717ull >> 11) % below;
-}
-
-static void on_abort(int sig)
-{
-	char text[64];
-	int n = snprintf(text, sizeof(text), "answers: failed with seed %lu\n", current_seed);
-
-	if (write(STDERR_FILENO, text, (size_t)n) < 0)
-		_exit(2);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
+#include "seeded.h"
 #endif
 
 /* --- sound answers -------------------------------------------------------------- */
@@ -498,8 +476,7 @@ int main(int argc, char **argv)
 		all_sound = true;
 		return cmd_top.run(&ctl, argc - 1, argv + 1);
 	}
-	signal(SIGABRT, on_abort);
-	signal(SIGALRM, on_abort);
+	print_seed_on_failure("answers");
 	dup2(null, STDOUT_FILENO);
 	device_patience = 0;	/* no device hangs, and processes take time */
 	if (!mkdtemp(empty))
@@ -507,8 +484,7 @@ int main(int argc, char **argv)
 	/* for the output of the commands; the sanitizers keep the descriptor */
 	stderr = fdopen(null, "w");
 	for (i = 0; i < runs; i++) {
-		current_seed = first + i;
-		state = current_seed * 0x9e3779b97f4a7c15ull | 1;
+		seed(first + i);
 		alarm(20);
 		run_one();
 	}

@@ -11,7 +11,6 @@
  *
  * tests/fuzz/image.c includes this file; there libFuzzer chooses instead of chance.
  */
-#include <signal.h>
 #include <unistd.h>
 
 #include "format/logplace.h"
@@ -52,28 +51,7 @@ const char *const *command_names(void)
 static u64 state;	/* position in the input */
 static u64 rnd(u64 below);
 #else
-static u64 state;
-static unsigned long current_seed;
-
-/* xorshift64*: the same on every machine. */
-static u64 rnd(u64 below)
-{
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (state * 2685821657736338717ull >> 11) % below;
-}
-
-static void on_abort(int sig)
-{
-	char text[64];
-	int n = snprintf(text, sizeof(text), "fuzz: failed with seed %lu\n", current_seed);
-
-	if (write(STDERR_FILENO, text, (size_t)n) < 0)
-		_exit(2);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
+#include "seeded.h"
 #endif
 
 /* Writes bytes, and keeps the old ones. */
@@ -695,12 +673,10 @@ int main(int argc, char **argv)
 	static struct image images[IMAGES];
 
 	device_patience = 0;	/* no image hangs, and processes take time */
-	signal(SIGABRT, on_abort);
-	signal(SIGALRM, on_abort);
+	print_seed_on_failure("fuzz");
 	make_images(images);
 	for (i = 0; i < runs; i++) {
-		current_seed = first + i;
-		state = current_seed * 0x9e3779b97f4a7c15ull | 1;
+		seed(first + i);
 		alarm(60);	/* a hanging parser is a fault too */
 		run_one(images);
 	}
