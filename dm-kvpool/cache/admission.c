@@ -43,7 +43,8 @@ void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block, u32 count)
 
 	/* A full barrier on both sides: the entries before; the index, and the buffer, after. */
 	for (; kvp_admit_in_use(pool->admission) && region <= last; region++)
-		atomic_inc_return(count_of(pool->admission, kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
+		atomic_inc_return(count_of(pool->admission,
+					   kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
 }
 
 /* Counts only grow: the sum is the same if and only if all of them are. */
@@ -67,7 +68,8 @@ static void refuse(struct kvp_pool *pool, enum kvp_admit_refusal why, u32 blocks
  * Count a refused block from home. A reinsertion that is refused does not count: its block leaves
  * the cache.
  */
-static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why, const struct kvp_candidate *c)
+static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why,
+		       const struct kvp_candidate *c)
 {
 	refuse(pool, why, c->from == KVP_FROM_HOME);
 }
@@ -767,7 +769,8 @@ static int alloc_policy(struct kvp_pool *pool)
 	 */
 	gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 
-	return kvp_ssd_init(&pool->admission->policy, s->blocks, s->v->g->segment_blocks, budget(pool),
+	return kvp_ssd_init(&pool->admission->policy, s->blocks, s->v->g->segment_blocks,
+			    budget(pool),
 			    ktime_get_seconds(), get_random_u64(), gfp);
 }
 
@@ -839,7 +842,7 @@ u64 kvp_admit_bytes(const struct kvp_pool *pool)
 	       ((u64)sizeof(*f->changes) << KVP_ADMIT_COUNT_BITS) + kvp_ghost_bytes(&f->policy.ghost);
 }
 
-/* --- for tests ---------------------------------------------------------------------------------- */
+/* --- for tests ------------------------------------------------------------------------- */
 
 const char *kvp_admit_check(struct kvp_pool *pool)
 {

@@ -132,7 +132,9 @@ int __must_check kvp_admit_start(struct kvp_pool *pool);
  */
 void kvp_admit_exit(struct kvp_pool *pool);
 
-/** kvp_admit_stop() - append nothing more, and wait until what is in flight has ended. May sleep. */
+/**
+ * kvp_admit_stop() - append nothing more, and wait until what is in flight has ended. May sleep.
+ */
 void kvp_admit_stop(struct kvp_pool *pool);
 void kvp_admit_unstop(struct kvp_pool *pool);
 

@@ -39,9 +39,13 @@ u64 kvp_pacing_wants(struct kvp_pool *pool)
 	u64 window = kvp_log_window(READ_ONCE(pool->log_vdev)->g), full = kvp_speed_full(pool);
 	u32 mark = renew_mark(pool);
 
-	/* Where the oldest block lies says nothing if it can be renewed. As fast as possible at the mark. */
+	/*
+	 * Where the oldest block lies says nothing if it can be renewed. As fast as possible at
+	 * the mark.
+	 */
 	if (mark)
-		return kvp_ssd_destage(div_u64(window * mark, 50), floor ?: DIV_ROUND_UP_ULL(window, 3600),
+		return kvp_ssd_destage(div_u64(window * mark, 50),
+				       floor ?: DIV_ROUND_UP_ULL(window, 3600),
 				       kvp_wbuf_live(pool->wbuf), full);
 	return kvp_ssd_destage(window, floor, kvp_pacing_dirty(pool), full);
 }

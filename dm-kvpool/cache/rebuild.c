@@ -376,7 +376,8 @@ static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, kv
 {
 	struct kvp_rebuild *w = pool->rebuild;
 
-	return kvp_summary_valid(read_summary(w, i), pool->sb->nonce, uuid_of(pool, leg), lsn, w->most);
+	return kvp_summary_valid(read_summary(w, i), pool->sb->nonce, uuid_of(pool, leg), lsn,
+				 w->most);
 }
 
 /*

@@ -36,7 +36,10 @@ struct kvp_reinsert {
 	kvp_lsn_t walked;
 };
 
-/** kvp_reinsert_start() - with fills. Return: 0 or -ENOMEM: nothing is written again. Process, may sleep. */
+/**
+ * kvp_reinsert_start() - with fills. Return: 0 or -ENOMEM: nothing is written again. Process, may
+ * sleep.
+ */
 int __must_check kvp_reinsert_start(struct kvp_pool *pool);
 
 /** kvp_reinsert_exit() - after the last other user of the pool is gone. May sleep. */
@@ -45,7 +48,10 @@ void kvp_reinsert_exit(struct kvp_pool *pool);
 /** kvp_reinsert_stop() - call it once fills are stopped: it takes no more candidates. May sleep. */
 void kvp_reinsert_stop(struct kvp_pool *pool);
 
-/** kvp_reinsert_kick() - the log has gone on: look at what is ahead of it, if it is time. Any context. */
+/**
+ * kvp_reinsert_kick() - the log has gone on: look at what is ahead of it, if it is time. Any
+ * context.
+ */
 void kvp_reinsert_kick(struct kvp_pool *pool);
 
 #endif /* KVP_REINSERT_H */

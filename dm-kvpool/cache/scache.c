@@ -429,7 +429,8 @@ bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at)
 
 bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry)
 {
-	return !e->old || (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == e->crc &&
+	return !e->old ||
+	       (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == e->crc &&
 			   kvp_entry_era(entry) < kvp_rebuild_era(pool, e->place));
 }
 
@@ -531,7 +532,8 @@ int kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struc
 
 		if (!kvp_leg_in_sync(&v->legs[i]) || (only && &v->legs[i] != only))
 			continue;
-		error = rescue_from(&v->legs[i], spot_of(s, e.place).block, block, kvp_entry_crc(entry), page);
+		error = rescue_from(&v->legs[i], spot_of(s, e.place).block, block,
+				    kvp_entry_crc(entry), page);
 		if (!kvp_scache_intact(pool, &at))
 			return -ENOENT;
 		if (!error)

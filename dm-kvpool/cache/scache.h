@@ -97,7 +97,10 @@ int __must_check kvp_scache_start(struct kvp_pool *pool);
  */
 kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_t lsn);
 
-/** kvp_scache_log_moved() - the log begins anew at @lsn of log->pool->log_vdev. Under log->build_lock. */
+/**
+ * kvp_scache_log_moved() - the log begins anew at @lsn of log->pool->log_vdev. Under
+ * log->build_lock.
+ */
 void kvp_scache_log_moved(struct kvp_pool *pool, kvp_lsn_t lsn);
 
 /**
@@ -113,7 +116,8 @@ void kvp_scache_exit(struct kvp_pool *pool);
 void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
 
 /**
- * kvp_scache_fill() - @e->key lies at @lsn of the log, in a durable entry that the tail has not passed
+ * kvp_scache_fill() - @e->key lies at @lsn of the log, in a durable entry that the tail has not
+ * passed
  * @e: all but the place is set
  * @changes: of the block's table entry, a count
  * @seen: that count before the block was read
@@ -153,7 +157,10 @@ u32 kvp_scache_live(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr, struct kvp_ind
 int __must_check kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e,
 				   u64 entry, struct page *page);
 
-/** kvp_scache_place() - the place of the segment at @lsn, of this round or the one before. Any context. */
+/**
+ * kvp_scache_place() - the place of the segment at @lsn, of this round or the one before. Any
+ * context.
+ */
 u32 kvp_scache_place(const struct kvp_pool *pool, kvp_lsn_t lsn);
 
 /**

@@ -40,7 +40,8 @@ static inline void kvp_compat_discard_limits(struct queue_limits *limits, unsign
 }
 
 /**
- * kvp_compat_io_hints() - what requests the device likes best, in bytes, and how much is read ahead by that
+ * kvp_compat_io_hints() - what requests the device likes best, in bytes, and how much is read
+ * ahead by that
  *
  * Device-mapper has set all limits before. Context: process; the device is suspended.
  */

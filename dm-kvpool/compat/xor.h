@@ -13,7 +13,10 @@
 
 #define KVP_XOR_SOURCES	MAX_XOR_BLOCKS
 
-/** kvp_compat_xor() - add up to KVP_XOR_SOURCES @sources to @sum, @bytes of each, whole words. Context: process. */
+/**
+ * kvp_compat_xor() - add up to KVP_XOR_SOURCES @sources to @sum, @bytes of each, whole words.
+ * Context: process.
+ */
 static inline void kvp_compat_xor(void *sum, void **sources, unsigned int nr, unsigned int bytes)
 {
 	xor_blocks(nr, bytes, sum, sources);

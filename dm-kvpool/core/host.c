@@ -28,7 +28,8 @@ bool kvp_host_busy(const struct kvp_pool *pool, struct kvp_yield *y, u32 ms)
 	return kvp_yield_busy(y, kvp_host_asked(pool), ktime_get_ns(), (u64)ms * NSEC_PER_MSEC);
 }
 
-bool kvp_host_rest(const struct kvp_pool *pool, struct kvp_yield *y, u64 ns, bool (*stop)(void *arg),
+bool kvp_host_rest(const struct kvp_pool *pool, struct kvp_yield *y, u64 ns,
+		   bool (*stop)(void *arg),
 		   void *arg)
 {
 	bool rested = false;
@@ -37,7 +38,8 @@ bool kvp_host_rest(const struct kvp_pool *pool, struct kvp_yield *y, u64 ns, boo
 	for (slept = 0; slept < ns && kvp_host_busy(pool, y, KVP_HOST_QUIET_MS); slept += NAP_NS) {
 		if (stop(arg))
 			break;
-		schedule_timeout_uninterruptible(max(nsecs_to_jiffies(min(ns - slept, NAP_NS)), 1ul));
+		schedule_timeout_uninterruptible(max(nsecs_to_jiffies(min(ns - slept, NAP_NS)),
+						     1ul));
 		rested = true;
 	}
 	return rested;

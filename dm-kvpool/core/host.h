@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the host asks the pool for, and background work that rests meanwhile. policy/yield.h says for
- * how long.
+ * What the host asks the pool for, and background work that rests meanwhile. policy/yield.h says
+ * for how long.
  */
 #ifndef KVP_HOST_H
 #define KVP_HOST_H
@@ -29,7 +29,8 @@ bool kvp_host_busy(const struct kvp_pool *pool, struct kvp_yield *y, u32 ms);
  *
  * Return: did it rest? Context: process; the caller holds no lock that a request may need.
  */
-bool kvp_host_rest(const struct kvp_pool *pool, struct kvp_yield *y, u64 ns, bool (*stop)(void *arg),
+bool kvp_host_rest(const struct kvp_pool *pool, struct kvp_yield *y, u64 ns,
+		   bool (*stop)(void *arg),
 		   void *arg);
 
 #endif /* KVP_HOST_H */

@@ -152,7 +152,8 @@ struct kvp_vdev_ops {
 	void (*load_segment)(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks);
 	int (*plan)(struct kvp_recovery *rec, const struct kvp_spot *spot, const struct kvp_rec *r,
 		    struct kvp_log_at at, kvp_lsn_t payload, u8 row);
-	int (*plan_discard)(struct kvp_recovery *rec, const struct kvp_vdev *v, const struct kvp_rec *r,
+	int (*plan_discard)(struct kvp_recovery *rec, const struct kvp_vdev *v,
+			    const struct kvp_rec *r,
 			    struct kvp_log_at at);
 	int (*redo_discard)(struct kvp_recovery *rec, struct kvp_vdev *v, kvp_vblock_t own,
 			    kvp_vblock_t end);

@@ -304,7 +304,8 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 	if (ret)
 		return ret;
 	if (!kvp_log_holds_discard(g, g->chunk_blocks)) {
-		snprintf(why->text, sizeof(why->text), "a log of %llu KiB is too small for chunks of %u KiB",
+		snprintf(why->text, sizeof(why->text),
+			 "a log of %llu KiB is too small for chunks of %u KiB",
 			 (unsigned long long)kvp_log_blocks(g) * 4, g->chunk_blocks * 4);
 		return -EINVAL;
 	}
@@ -402,7 +403,8 @@ static int choose_window(u64 blocks, struct kvp_geometry *g, struct kvp_why *why
 	return 0;
 }
 
-int kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g, struct kvp_why *why)
+int kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g,
+		     struct kvp_why *why)
 {
 	u64 window = g->log_window;
 	u64 blocks = leg_blocks > 2 * KVP_LABEL_BLOCKS ? leg_blocks - 2 * KVP_LABEL_BLOCKS : 0;
@@ -456,7 +458,8 @@ static bool in_order(const struct kvp_geometry *g)
 
 static bool log_sound(const struct kvp_geometry *g, u64 leg_blocks)
 {
-	return g->segment_blocks >= KVP_MAX_ENTRY_BLOCKS && g->segment_blocks <= KVP_SEGMENT_BLOCKS &&
+	return g->segment_blocks >= KVP_MAX_ENTRY_BLOCKS &&
+	       g->segment_blocks <= KVP_SEGMENT_BLOCKS &&
 	       !(g->segment_blocks & (g->segment_blocks - 1)) && g->segments >= KVP_MIN_SEGMENTS &&
 	       kvp_log_blocks(g) <= CACHE_MAX_BLOCKS && inside(g->log_start, kvp_log_region(g), leg_blocks);
 }

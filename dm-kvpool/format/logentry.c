@@ -102,7 +102,8 @@ static const char *rec_fault(const struct kvp_rec *r, u64 pool_blocks)
 	}
 }
 
-static const char *records_fault(const struct kvp_geometry *g, const void *buf, struct kvp_log_hdr *h,
+static const char *records_fault(const struct kvp_geometry *g, const void *buf,
+				 struct kvp_log_hdr *h,
 				 u64 pool_blocks)
 {
 	const struct kvp_disk_rec *d =
@@ -189,7 +190,8 @@ int kvp_log_decode(const struct kvp_geometry *g, const void *buf, u32 avail, u64
 	const struct kvp_disk_log_hdr *d = buf;
 	const char *fault;
 
-	if (!avail || le32_to_cpu(d->magic) != KVP_LOG_MAGIC || le64_to_cpu(d->nonce) != log_nonce) {
+	if (!avail || le32_to_cpu(d->magic) != KVP_LOG_MAGIC ||
+	    le64_to_cpu(d->nonce) != log_nonce) {
 		snprintf(why->text, sizeof(why->text), "log entry %llu: none here",
 			 (unsigned long long)kvp_lsn_nr(lsn));
 		return -ENODATA;

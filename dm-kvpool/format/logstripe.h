@@ -147,7 +147,10 @@ u64 kvp_log_reserve(const struct kvp_geometry *g, u32 reserved);
 /** kvp_log_entry_most() - the most payload of an entry with this header in @room lsns there */
 u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room);
 
-/** kvp_log_payload_at() - where block @i of the payload of @h lies in the log of @g, counted from the entry's lsn */
+/**
+ * kvp_log_payload_at() - where block @i of the payload of @h lies in the log of @g, counted from
+ * the entry's lsn
+ */
 u32 kvp_log_payload_at(const struct kvp_geometry *g, const struct kvp_log_hdr *h, u32 i);
 
 /*

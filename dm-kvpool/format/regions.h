@@ -20,7 +20,10 @@
 
 #include "format/format.h"
 
-/* Block @block of vdev @vdev, and @left that follow one another from it in one turn, below one leaf. */
+/*
+ * Block @block of vdev @vdev, and @left that follow one another from it in one turn, below one
+ * leaf.
+ */
 struct kvp_map_place {
 	u32 vdev, left;
 	kvp_vblock_t block;
@@ -57,7 +60,9 @@ struct kvp_map_leaf {
 	u32 turn, others;	/* blocks; others is 0 where there are none */
 };
 
-/** kvp_map_leaf() - of the leaf that begins at @block of @vdev; there is such a block of the pool */
+/**
+ * kvp_map_leaf() - of the leaf that begins at @block of @vdev; there is such a block of the pool
+ */
 struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, kvp_vblock_t block);
 
 /** kvp_map_leaf_block() - the pool's block that @own, a block of the vdev below @l, is */

@@ -58,7 +58,10 @@ struct kvp_stripe_at {
 	u32 piece, row;
 };
 
-/** kvp_stripe_at() - where in a request of @blocks its block @block is; the parity is in the same row */
+/**
+ * kvp_stripe_at() - where in a request of @blocks its block @block is; the parity is in the same
+ * row
+ */
 struct kvp_stripe_at kvp_stripe_at(u32 legs, u32 blocks, u32 block);
 
 /**

@@ -408,7 +408,8 @@ static const char *resilver_fault(const struct kvp_sb *sb)
 static const char *content_fault(struct kvp_sb *sb)
 {
 	const struct kvp_geometry *g = &sb->vdevs[sb->log_vdev];
-	const char *fault = cache_fault(sb) ?: kvp_log_place_fault(sb) ?: kvp_map_build(sb, &sb->map);
+	const char *fault = cache_fault(sb) ?: kvp_log_place_fault(sb) ?:
+			    kvp_map_build(sb, &sb->map);
 	u32 i, j;
 
 	if (fault)
@@ -495,7 +496,8 @@ static int check_size(const struct kvp_sb *sb, u64 leg_blocks, struct kvp_why *w
 
 	if (!ret || made <= leg_blocks || check_vdevs(sb, made, why))
 		return ret;
-	snprintf(why->text, sizeof(why->text), "%llu KiB of the end are gone since the label was made",
+	snprintf(why->text, sizeof(why->text),
+		 "%llu KiB of the end are gone since the label was made",
 		 (unsigned long long)(made - leg_blocks) * (KVP_BLOCK_SIZE / 1024));
 	return -ENOSPC;
 }

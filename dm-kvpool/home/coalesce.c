@@ -182,7 +182,8 @@ static bool is_sound(const struct kvp_coalesce *b, const struct stretch *s, u32 
  * All of them, or none: pieces of a gap would make more requests, not fewer, and more than the
  * batch may have room for.
  */
-static bool add_gap(struct kvp_coalesce *b, struct stretch *s, u32 i, u32 end, struct kvp_batch *batch)
+static bool add_gap(struct kvp_coalesce *b, struct stretch *s, u32 i, u32 end,
+		    struct kvp_batch *batch)
 {
 	u32 k;
 
@@ -195,7 +196,8 @@ static bool add_gap(struct kvp_coalesce *b, struct stretch *s, u32 i, u32 end, s
 	return true;
 }
 
-bool kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions, struct kvp_batch *batch)
+bool kvp_coalesce_add(struct kvp_coalesce *b, const struct list_head *versions,
+		      struct kvp_batch *batch)
 {
 	struct stretch *s = &b->stretches[b->added++];
 	const struct kvp_version *d;

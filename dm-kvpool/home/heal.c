@@ -117,7 +117,8 @@ int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
  * not say in which era @d was written, and @d may have come home in the same era. So the sum
  * decides, as for every reader.
  */
-static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_version *d)
+static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf,
+			     const struct kvp_version *d)
 {
 	u64 entry = kvp_table_entry(pool, leaf, d->block);
 

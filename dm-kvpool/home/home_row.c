@@ -48,7 +48,8 @@
 #define PAUSE_MS	200
 
 static_assert(KVP_DIRECT_ROWS <= WHOLE_ROWS);
-static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG && KVP_ROW_INPUTS / RUN_PAGES <= BITS_PER_LONG);
+static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG &&
+	      KVP_ROW_INPUTS / RUN_PAGES <= BITS_PER_LONG);
 static_assert(KVP_ROW_INPUTS >= KVP_STRIPE_MAX_LEGS);
 static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chunks are powers of two */
 
@@ -481,9 +482,9 @@ static bool subtract_changing(struct kvp_row_home *h, struct row *r)
 }
 
 /*
- * True if a piece that did not answer may be asked for again. Locks are held, and the log waits: so
- * none is asked again after some seconds, nor for the next rows. One request may take as long as the
- * leg lets it.
+ * True if a piece that did not answer may be asked for again. Locks are held, and the log waits:
+ * so none is asked again after some seconds, nor for the next rows. One request may take as long
+ * as the leg lets it.
  */
 static bool may_ask_again(struct kvp_row_home *h)
 {
@@ -677,7 +678,8 @@ static int add_pieces(struct kvp_row_home *h, u32 first, u32 end, u32 leg)
 {
 	const struct row *r = &h->rows[first], *behind = &h->rows[end];
 	const struct kvp_vdev *v = r->stripe->leaf->v;
-	u32 from = r->stripe->parity_leg, piece = leg >= from ? leg - from : leg + v->nr_legs - from;
+	u32 from = r->stripe->parity_leg;
+	u32 piece = leg >= from ? leg - from : leg + v->nr_legs - from;
 	struct kvp_place at = { .leg = leg };
 	u64 start = v->g->data_start;
 	int ret = 0;
@@ -857,7 +859,7 @@ static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp
 	return 0;
 }
 
-/* --- taking stripes ------------------------------------------------------------------------------ */
+/* --- taking stripes -------------------------------------------------------------------- */
 
 static void begin_stripe(struct stripe *s, struct kvp_tpage *leaf, kvp_block_t first)
 {
@@ -998,7 +1000,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 	return ret;
 }
 
-/* --- discards ---------------------------------------------------------------------------------------- */
+/* --- discards -------------------------------------------------------------------------- */
 
 /* Discard a part of a stripe, as if zeros overwrote it. */
 static int discard_part(struct kvp_row_home *h, kvp_block_t block, u32 count,

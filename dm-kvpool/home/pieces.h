@@ -7,9 +7,9 @@
  * each under its range lock and into private pages, and verified as a whole. What is not right in a
  * piece is read block by block (heal.h), which heals.
  *
- * The first pieces are read from the leg that failed: a bad sector lies in one piece, and the others
- * are sound. Two pieces that the leg does not give either are read block by block, too. From there
- * on the leg is not asked: what it does not give, the others have.
+ * The first pieces are read from the leg that failed: a bad sector lies in one piece, and the
+ * others are sound. Two pieces that the leg does not give either are read block by block, too.
+ * From there on the leg is not asked: what it does not give, the others have.
  */
 #ifndef KVP_PIECES_H
 #define KVP_PIECES_H

@@ -11,8 +11,8 @@
 /**
  * struct kvp_speed - the rate of a pool; changed by destage alone
  * @worked, @work_ns: versions that destage took lately, and the time that it needed
- * @beside, @beside_ns: the same of short turns beside the host: a guess that is low, until there are
- *	others
+ * @beside, @beside_ns: the same of short turns beside the host: a guess that is low, until there
+ *	are others
  * @home, @wall_ns, @ended: the same of all the time, and when that ended (ns); for statistics
  */
 struct kvp_speed {

@@ -25,8 +25,8 @@ struct kvp_pool;
  * struct kvp_throttle - of a pool
  * @lock: irqsave; for @bucket
  * @bucket: the rate of writers
- * @runs: finds out which writes are parts of long streams: on a cache always, else while writers are
- *	slowed down. It has locks of its own
+ * @runs: finds out which writes are parts of long streams: on a cache always, else while writers
+ *	are slowed down. It has locks of its own
  * @waiting: writes are kept waiting; set by the code that keeps them
  */
 struct kvp_throttle {

@@ -35,12 +35,12 @@
  * still be in sync. So what comes late must be what was sent, as after a power cut: writes of a
  * start have pages of the flight, too.
  *
- * Else only requests that the pool can do without are given up, so none of a leg in use. A read of a
- * vdev that has no leg to spare has no pages of its own: the sender waits for it. The same holds
+ * Else only requests that the pool can do without are given up, so none of a leg in use. A read of
+ * a vdev that has no leg to spare has no pages of its own: the sender waits for it. The same holds
  * for a read that a user's bio makes itself: its pages are the user's. But a leg that keeps such
  * reads for a second gets no new one if another leg has the block, and is taken out after
- * leg_timeout like any other. Reads that still wait in its queue (io/leg_queue.h) are not sent then,
- * but go to another leg.
+ * leg_timeout like any other. Reads that still wait in its queue (io/leg_queue.h) are not sent
+ * then, but go to another leg.
  *
  * A request that a leg refuses is tried again, here and nowhere else, if that is of use
  * (kvp_error_kind()): writes, and flushes that were never issued. If a flush failed on its way or
@@ -157,7 +157,8 @@ void kvp_flights_stop(struct kvp_pool *pool);
 void kvp_flights_exit(struct kvp_pool *pool);
 
 /**
- * kvp_flights_put() - drop a reference to the pool, which its owner and each stray have. Context: any.
+ * kvp_flights_put() - drop a reference to the pool, which its owner and each stray have. Context:
+ * any.
  *
  * Return: true if it was the last one: the caller frees the pool.
  */

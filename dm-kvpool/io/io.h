@@ -75,7 +75,8 @@ struct kvp_flight;
  * @done: called once, from any context including hard interrupt
  * @error: 0 or a negative errno, set before @done
  * @then: for io/flight.c: the caller's @done, if flight.c has set its own
- * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is not tried again
+ * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is
+ *	not tried again
  * @private: the submitter's
  * @grouped, @next: for the group
  * @probe: nothing is done with what it reads, and @pages name no page (io/probe.h)
@@ -159,7 +160,10 @@ struct kvp_io_group {
 
 void kvp_io_group_init(struct kvp_io_group *group);
 
-/** kvp_io_group_submit() - start @io as part of @group; overwrites done, private and next. One task at a time. */
+/**
+ * kvp_io_group_submit() - start @io as part of @group; overwrites done, private and next. One task
+ * at a time.
+ */
 void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io);
 
 /** kvp_io_group_submit_all() - start all @nr of @ios as part of @group, see kvp_io_submit_all() */

@@ -52,7 +52,8 @@ static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 	for (i = 0; i < KVP_MAX_LEGS; i++)
 		if (pool->legs[i].bdev == q->bdev)
 			return false;
-	return !atomic_read(&q->in_flight) && !atomic_read(&q->sent) && !kvp_share_used(&q->share) &&
+	return !atomic_read(&q->in_flight) && !atomic_read(&q->sent) &&
+	       !kvp_share_used(&q->share) &&
 	       bio_list_empty(&q->reads) && bio_list_empty(&q->writes) &&
 	       bio_list_empty(&q->alone) && bio_list_empty(&q->first);
 }
@@ -276,7 +277,8 @@ static void joined_done(struct bio *bio)
 
 	/* ordered: pairs with has_room(), after waiting bios were added */
 	atomic_dec_return(&q->sent);
-	if (status && parts.head != parts.tail && !was_left(READ_ONCE(q->leg), parts.head->bi_bdev)) {
+	if (status && parts.head != parts.tail &&
+	    !was_left(READ_ONCE(q->leg), parts.head->bi_bdev)) {
 		/* it is unknown which bio is bad; perhaps only the gap is */
 		bio_put(bio);
 		spin_lock_irqsave(&q->lock, flags);
@@ -464,7 +466,8 @@ bool kvp_leg_crowded(struct kvp_leg *leg)
 {
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);
 
-	return is_frozen(leg) || is_full(leg) || !bio_list_empty(&q->reads) || !bio_list_empty(&q->writes);
+	return is_frozen(leg) || is_full(leg) || !bio_list_empty(&q->reads) ||
+	       !bio_list_empty(&q->writes);
 }
 
 static void enqueue(struct kvp_leg *leg, struct bio *bio)
@@ -506,11 +509,12 @@ void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio)
 	if (is_write(bio))
 		atomic_inc(&kvp_leg_queue(leg)->in_flight);
 	/*
-	 * A worker waits for a request to be free on the device: it may never answer, and locks are
-	 * held here. A bio of the reserve must not wait on its sender's own list, while that waits for
-	 * another one.
+	 * A worker waits for a request to be free on the device: it may never answer, and locks
+	 * are held here. A bio of the reserve must not wait on its sender's own list, while that
+	 * waits for another one.
 	 */
-	if (READ_ONCE(leg->late) || is_frozen(leg) || is_full(leg) || is_reserved(kvp_leg_queue(leg), bio))
+	if (READ_ONCE(leg->late) || is_frozen(leg) || is_full(leg) ||
+	    is_reserved(kvp_leg_queue(leg), bio))
 		enqueue_first(leg, bio);
 	else
 		submit_bio_noacct(bio);

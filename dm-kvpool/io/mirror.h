@@ -31,7 +31,9 @@ struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at
 /** kvp_leg_choose_this() - count a read of @leg as in flight, if there is no choice */
 void kvp_leg_choose_this(struct kvp_leg *leg);
 
-/** kvp_legs_flush() - flush all in-sync legs; one that fails is given up. 0, or -EIO: none is left. */
+/**
+ * kvp_legs_flush() - flush all in-sync legs; one that fails is given up. 0, or -EIO: none is left.
+ */
 int __must_check kvp_legs_flush(struct kvp_pool *pool);
 
 #endif /* KVP_MIRROR_H */

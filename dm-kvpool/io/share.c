@@ -34,6 +34,7 @@ static bool is_wanted(const struct kvp_io *io)
 
 bool kvp_share_wait(struct kvp_share *s, const struct kvp_io *io)
 {
-	wait_event_timeout(s->back, atomic_read(&s->out) < KVP_BIO_SHARE || !is_wanted(io), HZ / 10);
+	wait_event_timeout(s->back, atomic_read(&s->out) < KVP_BIO_SHARE || !is_wanted(io),
+			   HZ / 10);
 	return is_wanted(io);
 }

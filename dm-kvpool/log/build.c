@@ -61,9 +61,9 @@ static bool may_be_intent(const struct kvp_version *d, bool cache)
 
 /*
  * True if intents of this entry may come home before older versions of their blocks. Those are
- * durable data in the log, which R4 falls back on. When an intent is home they are marked, and never
- * go home (kvp_wbuf_passed()). A parity1 counts versions in the order of the log. On a cache a stream
- * over dirty blocks stays there as long as those may.
+ * durable data in the log, which R4 falls back on. When an intent is home they are marked, and
+ * never go home (kvp_wbuf_passed()). A parity1 counts versions in the order of the log. On a cache
+ * a stream over dirty blocks stays there as long as those may.
  */
 static bool passes_older(const struct kvp_pool *pool)
 {
@@ -84,7 +84,8 @@ u32 kvp_log_legs_cutoff(const struct kvp_pool *pool)
 }
 
 /* The least length of a run that goes home by intent, if it begins with @d. */
-static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e, const struct kvp_version *d,
+static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e,
+		     const struct kvp_version *d,
 		     bool cache)
 {
 	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
@@ -225,7 +226,8 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 {
 	u32 blocks = entry_blocks(pool, e->records + 1, e->data + !d->hole);
 
-	return e->data < KVP_ENTRY_MAX_DATA && e->records < KVP_ENTRY_MAX_RECORDS && blocks <= cap &&
+	return e->data < KVP_ENTRY_MAX_DATA && e->records < KVP_ENTRY_MAX_RECORDS &&
+	       blocks <= cap &&
 	       leaves_room(pool, e->budget, blocks, e->reserved + rows_of(pool, d));
 }
 
@@ -280,7 +282,8 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 {
 	bool cache = kvp_pool_logs_on_cache(pool);
 	u32 cutoff = least_run(pool, e, d, cache);
-	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents, KVP_ENTRY_MAX_RECORDS - e->records);
+	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents,
+			KVP_ENTRY_MAX_RECORDS - e->records);
 	u32 n = run_length(pool, d, max_t(u32, max, cutoff), cache, e->passes), run = n;
 
 	/* A stream that is longer than this entry must not become data because of that. */
@@ -466,7 +469,8 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 
 static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 {
-	enum kvp_log_cause payload = e->clean ? KVP_LOG_FILLS : e->append ? KVP_LOG_PARITY : KVP_LOG_DATA;
+	enum kvp_log_cause payload = e->clean ? KVP_LOG_FILLS : e->append ? KVP_LOG_PARITY :
+				     KVP_LOG_DATA;
 	u32 headers;
 
 	lockdep_assert_held(&log->lock);

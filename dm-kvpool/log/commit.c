@@ -235,7 +235,8 @@ static bool __no_space_waiter(struct kvp_pool *pool)
 	const struct kvp_wbuf *w = pool->wbuf;
 
 	lockdep_assert_held(&log->lock);
-	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due && !READ_ONCE(log->full) &&
+	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due &&
+	       !READ_ONCE(log->full) &&
 	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) &&
 	       !kvp_cache_clean_waits(pool) &&
 	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) &&

@@ -345,7 +345,8 @@ bool kvp_log_takes_intents(const struct kvp_pool *pool)
 
 bool kvp_log_may_stay(struct kvp_pool *pool)
 {
-	return kvp_pool_logs_on_cache(pool) && !kvp_log_reserves(pool) && !READ_ONCE(pool->log_moving) &&
+	return kvp_pool_logs_on_cache(pool) && !kvp_log_reserves(pool) &&
+	       !READ_ONCE(pool->log_moving) &&
 	       !kvp_pool_faulted(pool);
 }
 
@@ -431,9 +432,9 @@ bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_ma
 }
 
 /*
- * So many versions fit into @blocks of the log, if entries are large. If the log lies in rows, some
- * blocks are their parity. In a pool with a parity1 each version needs a row, at worst with a header
- * of its own.
+ * So many versions fit into @blocks of the log, if entries are large. If the log lies in rows,
+ * some blocks are their parity. In a pool with a parity1 each version needs a row, at worst with a
+ * header of its own.
  */
 static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry *g, u64 blocks)
 {

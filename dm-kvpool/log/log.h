@@ -733,7 +733,10 @@ static inline bool kvp_log_is_closed(const struct kvp_log *log)
  */
 bool kvp_log_may_stay(struct kvp_pool *pool);
 
-/** kvp_log_renew_kept() - blocks of the log that only renewed versions may use; 0: none. Any context. */
+/**
+ * kvp_log_renew_kept() - blocks of the log that only renewed versions may use; 0: none. Any
+ * context.
+ */
 u64 kvp_log_renew_kept(const struct kvp_pool *pool);
 
 /** kvp_log_limit_empty() - the most blocks that may be buffered while the log is empty */
@@ -759,7 +762,9 @@ bool kvp_log_counts(struct kvp_pool *pool);
  */
 void __kvp_log_milestone(struct kvp_pool *pool);
 
-/** kvp_log_home_mark() - the last milestone below which no data waits for destage, at most @limit */
+/**
+ * kvp_log_home_mark() - the last milestone below which no data waits for destage, at most @limit
+ */
 bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_mark *mark);
 
 /** kvp_log_short() - true if a caller waits for space, or will soon */

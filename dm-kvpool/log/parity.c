@@ -192,7 +192,8 @@ static int append_and_wait(struct kvp_pool *pool, const struct kvp_row_parity *r
 		return -EIO;
 	if (!*done) {
 		/* Entries of a faulted pool stay if a loss is not recorded (settle_losses()). */
-		wait_event(pool->log->entry_wait, kvp_log_free_entry(pool->log) || kvp_pool_faulted(pool));
+		wait_event(pool->log->entry_wait,
+			   kvp_log_free_entry(pool->log) || kvp_pool_faulted(pool));
 		return kvp_log_free_entry(pool->log) ? 0 : -EIO;
 	}
 	wait_for_completion(&a.done);

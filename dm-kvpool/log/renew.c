@@ -63,9 +63,9 @@ u64 kvp_log_clean_limit(const struct kvp_pool *pool)
 
 /*
  * A checkpoint comes when half of the log is used. Clean blocks may use that half: otherwise a log
- * with little else would get no checkpoint, and its tail would not move. While the checkpoint runs,
- * clean blocks may use another eighth, and no more. Where blocks are renewed, more is in use all the
- * time (kvp_log_clean_limit()).
+ * with little else would get no checkpoint, and its tail would not move. While the checkpoint
+ * runs, clean blocks may use another eighth, and no more. Where blocks are renewed, more is in use
+ * all the time (kvp_log_clean_limit()).
  */
 bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 {

@@ -25,8 +25,8 @@ u64 kvp_log_of_cache_fullness(const struct kvp_pool *pool, u64 most);
 /**
  * kvp_log_renews() - true if renewal makes space in the log, and destage need not
  *
- * False without a cache, while the log is closed, above the mark, or if renewal does not get on. Any
- * context.
+ * False without a cache, while the log is closed, above the mark, or if renewal does not get on.
+ * Any context.
  */
 static inline bool kvp_log_renews(const struct kvp_pool *pool)
 {
@@ -50,7 +50,8 @@ static inline bool kvp_log_may_renew(const struct kvp_pool *pool)
 bool kvp_log_streams_pass(const struct kvp_pool *pool);
 
 /**
- * kvp_log_fullness() - kvp_log_taken() for writers: if renewal makes space, only what is dirty counts
+ * kvp_log_fullness() - kvp_log_taken() for writers: if renewal makes space, only what is dirty
+ * counts
  *
  * Return: blocks, of @most, which is kvp_log_limit_empty(). Any context.
  */
@@ -63,8 +64,8 @@ static inline u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
 /**
  * kvp_log_clean_limit() - so many blocks of the log may be in use when a clean one enters
  *
- * Five eighths of the window: then destage makes space in it. If renewal does, most of the window is
- * in use all the time, and clean blocks may use more (kvp_renew_clean()). Any context.
+ * Five eighths of the window: then destage makes space in it. If renewal does, most of the window
+ * is in use all the time, and clean blocks may use more (kvp_renew_clean()). Any context.
  */
 u64 kvp_log_clean_limit(const struct kvp_pool *pool);
 

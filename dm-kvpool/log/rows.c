@@ -90,7 +90,8 @@ int kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows)
 }
 
 /* The parity of a row of one block is a copy. The page of that block serves as parity. */
-static struct page *make_parity(struct page **pages, const struct kvp_log_stripe *s, u32 at, struct page *parity)
+static struct page *make_parity(struct page **pages, const struct kvp_log_stripe *s, u32 at,
+				struct page *parity)
 {
 	struct page *from[KVP_STRIPE_MAX_LEGS];
 	u32 end, index, n = 0;

@@ -200,7 +200,8 @@ static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, str
 
 	clear_page(page_address(page));
 	for (; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, 1)) {
-		int error = lsn == p->lsn ? 0 : read_from(&v->legs[place_of(pool, lsn).leg], lsn, scratch);
+		int error = lsn == p->lsn ? 0 :
+			    read_from(&v->legs[place_of(pool, lsn).leg], lsn, scratch);
 
 		if (error)
 			return error;

@@ -108,8 +108,8 @@ u32 kvp_reload_copies(struct kvp_pool *pool, struct kvp_version **of, struct pag
  * @end: result: the first block that was not looked at
  *
  * For readers. It holds no range lock, counts no errors, waits for no memory, and may leave out
- * versions: kvp_block_read() gets those. Return: for kvp_spilled_page() and kvp_spilled_free(); NULL:
- * nothing was read. Context: process, waits for I/O.
+ * versions: kvp_block_read() gets those. Return: for kvp_spilled_page() and kvp_spilled_free();
+ * NULL: nothing was read. Context: process, waits for I/O.
  */
 struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, kvp_block_t block, u32 count,
 					  kvp_block_t *end);

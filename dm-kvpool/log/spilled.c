@@ -114,7 +114,8 @@ static bool add(struct kvp_spilled_read *r, const struct kvp_spilled *p)
 
 	if (!page)
 		return false;
-	if (!run || at.leg != run->at.leg || at.block != kvp_lblock_add(run->io.block, run->io.nr)) {
+	if (!run || at.leg != run->at.leg ||
+	    at.block != kvp_lblock_add(run->io.block, run->io.nr)) {
 		run = &r->runs[r->nr_runs++];
 		run->at = at;
 		run->io.op = KVP_IO_READ;

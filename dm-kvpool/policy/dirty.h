@@ -9,7 +9,10 @@
 #define KVP_WBUF_BUCKET_BITS	14	/* of the hash table, at least */
 #define KVP_WBUF_CHAIN		8u	/* blocks of a bucket, if all of a large window is dirty */
 
-/** kvp_wbuf_bucket_bits() - of the hash table, if @window blocks may be dirty on a cache; 0: there is none */
+/**
+ * kvp_wbuf_bucket_bits() - of the hash table, if @window blocks may be dirty on a cache; 0: there
+ * is none
+ */
 static inline u32 kvp_wbuf_bucket_bits(u64 window)
 {
 	u32 bits = KVP_WBUF_BUCKET_BITS;

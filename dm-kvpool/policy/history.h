@@ -90,7 +90,8 @@ void kvp_history_exit(struct kvp_history *h);
  *
  * Return: 0 or -ENOMEM.
  */
-int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at,
+int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec,
+				 struct kvp_log_at at,
 				 kvp_lsn_t payload, u8 row, struct kvp_log_at limit);
 
 /**

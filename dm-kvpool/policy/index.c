@@ -76,7 +76,8 @@ static void read_slot(const struct kvp_index *ix, u32 place, struct kvp_index_en
 }
 
 /* The slot is not in use yet, but kvp_index_next() may look at it. */
-static __always_inline void write_slot(struct kvp_index_chunk *c, u32 i, const struct kvp_index_entry *e)
+static __always_inline void write_slot(struct kvp_index_chunk *c, u32 i,
+				       const struct kvp_index_entry *e)
 {
 	c->crc[i] = e->crc;
 	WRITE_ONCE(c->key[i], (u32)e->key);
@@ -145,7 +146,10 @@ static u32 *bucket_at(const struct kvp_index *ix, u32 bucket)
 	return &ix->chunk[bucket / KVP_INDEX_BUCKETS]->bucket[bucket % KVP_INDEX_BUCKETS];
 }
 
-/* The word that leads to block @key of @hash, or that ends its chain. Caller holds the stripe's lock. */
+/*
+ * The word that leads to block @key of @hash, or that ends its chain. Caller holds the stripe's
+ * lock.
+ */
 static __always_inline u32 *link_to(const struct kvp_index *ix, u64 key, u32 hash)
 {
 	u32 *link = bucket_at(ix, bucket_of(READ_ONCE(ix->buckets), hash));
@@ -432,7 +436,8 @@ u64 kvp_index_bytes(u32 places, u32 most)
 static struct kvp_index_chunk *alloc_chunk(void)
 {
 	/* The caller can do without a chunk, so the allocator must kill no process for it. */
-	struct kvp_index_chunk *c = __vmalloc(sizeof(*c), GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	struct kvp_index_chunk *c = __vmalloc(sizeof(*c),
+					      GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 
 	if (!c)
 		return NULL;

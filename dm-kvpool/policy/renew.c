@@ -5,7 +5,10 @@
 #include "policy/renew.h"
 
 #define MOST_OVER	66u	/* per cent of the window: so much is renewed above a lower mark */
-/* per cent of a full log, as policy/throttle.c: where writers are slowed down, and as fast as destage */
+/*
+ * per cent of a full log, as policy/throttle.c: where writers are slowed down, and as fast as
+ * destage
+ */
 #define SLOWER_FROM	75u
 #define AS_DESTAGE	90u
 #define STEPS	16u	/* of the tail, on its way round; or a segment, if that is more */

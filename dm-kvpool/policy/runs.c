@@ -47,7 +47,8 @@ static void note_oldest(struct kvp_run_set *set)
 {
 	/* Pairs with age_of(), which thus sees the clock at least as it was here. */
 	if (set->nr)
-		smp_store_release(&set->oldest, list_last_entry(&set->runs, struct kvp_run, list)->used);
+		smp_store_release(&set->oldest,
+				  list_last_entry(&set->runs, struct kvp_run, list)->used);
 }
 
 static void put_first(struct kvp_run_set *set, struct kvp_run *run)

@@ -156,15 +156,17 @@ enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
  * kvp_ssd_set_budget() - fills may write another part of the cache a day from now on
  * @fill_percent: at most KVP_SSD_MAX_FILL
  *
- * What was saved up counts as far as it is no more than a day's of the new budget. So a
- * lower one is kept to at once, as by a new cache: at most twice as much in any 24 hours;
- * and since there are no debts, nothing waits any longer than by the new one. The time since a block
- * was last asked for counts by the new one, too.
- * Context: any.
+ * What was saved up counts as far as it is no more than a day's of the new budget. So a lower one
+ * is kept to at once, as by a new cache: at most twice as much in any 24 hours; and since there
+ * are no debts, nothing waits any longer than by the new one. The time since a block was last
+ * asked for counts by the new one, too. Context: any.
  */
 void kvp_ssd_set_budget(struct kvp_ssd_policy *p, u32 fill_percent);
 
-/** kvp_ssd_refund() - a block that was admitted was not written after all: the budget has it back. Any context. */
+/**
+ * kvp_ssd_refund() - a block that was admitted was not written after all: the budget has it back.
+ * Any context.
+ */
 void kvp_ssd_refund(struct kvp_ssd_policy *p);
 
 /**

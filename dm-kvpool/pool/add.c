@@ -69,7 +69,8 @@ static int lay_out_vdev(const struct kvp_start *s, u32 max_roots, struct kvp_sb 
 
 	for (i = first; i < first + n; i++) {
 		if (!s->legs[i].bdev)
-			return kvp_refuse(r, -EINVAL, "give every leg", "a new vdev cannot miss a leg");
+			return kvp_refuse(r, -EINVAL, "give every leg",
+					  "a new vdev cannot miss a leg");
 		smallest = min(smallest, s->legs[i].size_blocks);
 		memset(&next->legs[i], 0, sizeof(next->legs[i]));
 		next->legs[i].state = KVP_LEG_IN_SYNC;
@@ -79,7 +80,8 @@ static int lay_out_vdev(const struct kvp_start *s, u32 max_roots, struct kvp_sb 
 	g->first_leg = first;
 	g->chunk_blocks = kvp_chunk_asked(s->chunk_bytes);
 	g->log_window = kvp_log_window_asked(s->dirty_bytes);
-	ret = kvp_layout_one(s->vdevs[index].kind, n, kvp_leg_room(smallest), s->leg_bytes >> KVP_BLOCK_SHIFT,
+	ret = kvp_layout_one(s->vdevs[index].kind, n, kvp_leg_room(smallest),
+			     s->leg_bytes >> KVP_BLOCK_SHIFT,
 			     s->log_bytes, max_roots, g, &why);
 	if (ret)
 		return kvp_refuse(r, ret, kvp_layout_mend(ret), "%s", why.text);
@@ -154,7 +156,8 @@ static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struc
 		return kvp_refuse(r, -EOPNOTSUPP, "add them first, then the cache",
 				  "vdevs with data and a cache cannot be added at once");
 	if (s->dirty_bytes && (there || !asked))
-		return kvp_refuse(r, -EINVAL, "leave out cache_dirty_max; it is chosen when a cache is added",
+		return kvp_refuse(r, -EINVAL,
+				  "leave out cache_dirty_max; it is chosen when a cache is added",
 				  "no cache is added");
 	return 0;
 }

@@ -98,7 +98,8 @@ int __must_check kvp_pool_substitute(struct kvp_pool *pool, const struct kvp_sta
 				     struct kvp_refusal *r);
 
 /**
- * kvp_attach_at() - the number that the new leg gets if @s names a mirror or single with one leg more
+ * kvp_attach_at() - the number that the new leg gets if @s names a mirror or single with one leg
+ * more
  *
  * Return: KVP_MAX_LEGS: @s is no such table. Context: any.
  */
@@ -115,8 +116,8 @@ int __must_check kvp_attach_plan(const struct kvp_pool *pool, const struct kvp_s
 				 struct kvp_refusal *r);
 
 /**
- * kvp_pool_attach() - let that device become a leg, durably; it is brought online when the pool goes
- * on
+ * kvp_pool_attach() - let that device become a leg, durably; it is brought online when the pool
+ * goes on
  *
  * As kvp_pool_substitute(). Legs behind it get other numbers.
  */

@@ -72,7 +72,8 @@ u64 kvp_drain_rate(struct kvp_pool *pool)
 	const struct kvp_drain *d = pool->drain;
 	u64 ms = ms_since_boot() - READ_ONCE(d->began);
 
-	return ms ? div64_u64((atomic64_read(&pool->work_stats.destage_blocks) - d->home) * 1000, ms) : 0;
+	return ms ? div64_u64((atomic64_read(&pool->work_stats.destage_blocks) - d->home) * 1000,
+			      ms) : 0;
 }
 
 /* Nothing is lost if the drain ends early. Waiters for durability only wait longer. */
@@ -124,8 +125,9 @@ void kvp_cache_begin(struct kvp_pool *pool)
 /* From here on the move ends or fails. A cancel came in time, or gets -EBUSY. */
 static int begin_to_move(struct kvp_pool *pool)
 {
-	return cmpxchg(&pool->drain->order, KVP_DRAIN_WANTED, KVP_DRAIN_MOVES) == KVP_DRAIN_WANTED ? 0 :
-	       -ECANCELED;
+	enum kvp_drain_order was = cmpxchg(&pool->drain->order, KVP_DRAIN_WANTED, KVP_DRAIN_MOVES);
+
+	return was == KVP_DRAIN_WANTED ? 0 : -ECANCELED;
 }
 
 static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
@@ -160,7 +162,8 @@ static bool lowers(struct kvp_pool *pool, const struct kvp_vdev *cache)
 	for (i = 0; i < pool->nr_vdevs; i++)
 		if (&pool->vdevs[i] != cache)
 			least = min(least, kvp_vdev_spare(&pool->vdevs[i]));
-	return kvp_cache_lowers(pool->sb) || (least && kvp_vdev_usable(cache) == kvp_log_needs(cache->g));
+	return kvp_cache_lowers(pool->sb) ||
+	       (least && kvp_vdev_usable(cache) == kvp_log_needs(cache->g));
 }
 
 static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 mode, bool force,
@@ -306,7 +309,8 @@ int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 		return busy_draining(r);
 	if (!mutex_trylock(&d->lock)) {
 		clear_bit(0, &d->queued);
-		return kvp_refuse(r, -EBUSY, "kvpoolctl cancel POOL drain; or wait for that", "the mode is being changed");
+		return kvp_refuse(r, -EBUSY, "kvpoolctl cancel POOL drain; or wait for that",
+				  "the mode is being changed");
 	}
 	/* From here on status must not show the result of the last drain. */
 	WRITE_ONCE(d->state, KVP_DRAIN_DONE);

@@ -82,16 +82,19 @@ static int check_leg(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refu
 		return kvp_refuse(r, -EINVAL, "load a table that names all SSDs as they are",
 				  "it is an SSD of a cache, which begins anew");
 	if (!leg->bdev)
-		return kvp_refuse(r, -ENODEV, "connect it, and let kvpoolctl online name the device",
+		return kvp_refuse(r, -ENODEV,
+				  "connect it, and let kvpoolctl online name the device",
 				  "it is missing");
 	if (kvp_place_taken(pool->sb, leg->index) && !kvp_leg_in_sync(leg))
-		return kvp_refuse(r, -EBUSY, "kvpoolctl wait -t replace ends that; attach it again then",
+		return kvp_refuse(r, -EBUSY,
+				  "kvpoolctl wait -t replace ends that; attach it again then",
 				  "another leg has taken its place");
 	if (kvp_leg_takes_writes(leg))
 		return kvp_refuse(r, -EALREADY, "nothing needs to be done", "%s",
 				  kvp_leg_in_sync(leg) ? "it is online" : "it is resilvering");
 	if (kvp_pool_faulted(pool))
-		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'", "the pool is faulted");
+		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'",
+				  "the pool is faulted");
 	return 0;
 }
 
@@ -107,7 +110,8 @@ static int join(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_labels *l
 				  "%s has not answered all requests yet", leg->path);
 	/* Its eras are noted when its loss is recorded. */
 	if (kvp_members_settle(pool))
-		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'", "the pool is faulted");
+		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'",
+				  "the pool is faulted");
 	ret = kvp_label_read(l, leg, 0, r) ?: check_label(pool, leg, &l->legs[0], r);
 	if (ret)
 		return ret;

@@ -451,9 +451,9 @@ static int leave_those(struct kvp_pool *pool, struct kvp_refusal *refusal)
 }
 
 /*
- * The start has succeeded. A leg that did not answer may have kept writes that come late. So it must
- * be out, or the start is refused. Another leg may hang in the superblock that says so: the start
- * goes on until that is written. A new pool has all of its legs, or there is none.
+ * The start has succeeded. A leg that did not answer may have kept writes that come late. So it
+ * must be out, or the start is refused. Another leg may hang in the superblock that says so: the
+ * start goes on until that is written. A new pool has all of its legs, or there is none.
  */
 static int leave_silent(struct kvp_pool *pool, const struct kvp_start *s,
 			struct kvp_refusal *refusal)
@@ -463,7 +463,9 @@ static int leave_silent(struct kvp_pool *pool, const struct kvp_start *s,
 
 	kvp_probes_end(pool);
 	while (!ret) {
-		/* From here on no leg becomes silent: one that hangs is left as in a running pool. */
+		/*
+		 * From here on no leg becomes silent: one that hangs is left as in a running pool.
+		 */
 		clear_bit(KVP_POOL_STARTING, &pool->flags);
 		kvp_flights_wait_watch(pool);
 		if (s->format && count_silent(pool))

@@ -141,7 +141,10 @@ u64 kvp_pool_recovery_ms(struct kvp_pool *pool);
 /** kvp_pool_set() - change a tunable; durable when it returns 0. -ENOMEM: nothing changed. */
 int __must_check kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value);
 
-/** kvp_pool_set_comment() - the pool's comment; durable at 0; -ERANGE: too long; -EINVAL: control characters */
+/**
+ * kvp_pool_set_comment() - the pool's comment; durable at 0; -ERANGE: too long; -EINVAL: control
+ * characters
+ */
 int __must_check kvp_pool_set_comment(struct kvp_pool *pool, const char *text);
 
 /**

@@ -35,8 +35,8 @@ void kvp_labels_free(struct kvp_labels *l);
 /**
  * kvp_labels_read() - read all rings of all legs that are present; may be repeated
  *
- * The pool starts. A leg that does not answer, and has no label so far, is refused at once; so is any
- * such leg if they are to be formatted.
+ * The pool starts. A leg that does not answer, and has no label so far, is refused at once; so is
+ * any such leg if they are to be formatted.
  */
 int __must_check kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format,
 				 struct kvp_refusal *r);
@@ -77,7 +77,8 @@ static inline const char *kvp_layout_mend(int error)
 int __must_check kvp_check_blank(struct kvp_leg *leg, struct page *page, struct kvp_refusal *r);
 
 /**
- * kvp_check_unused() - the same; if @spare, the two places of the label of a spare may hold anything
+ * kvp_check_unused() - the same; if @spare, the two places of the label of a spare may hold
+ * anything
  */
 int __must_check kvp_check_unused(struct kvp_leg *leg, struct page *page, bool spare,
 				  struct kvp_refusal *r);

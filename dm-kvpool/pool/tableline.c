@@ -159,7 +159,8 @@ static int parse_setting(struct kvp_line *l, struct kvp_start *s, const char *ke
 		return 0;
 	}
 	if (!strcmp(key, "comment")) {
-		if (strscpy(s->comment, value, sizeof(s->comment)) < 0 || !kvp_text_valid(s->comment))
+		if (strscpy(s->comment, value, sizeof(s->comment)) < 0 ||
+		    !kvp_text_valid(s->comment))
 			return bad(l, "comment is longer than 128 characters, or has control characters");
 		return 0;
 	}

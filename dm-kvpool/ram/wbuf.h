@@ -192,7 +192,9 @@ struct kvp_wbuf {
 	struct hlist_head *older;	/* superseded versions that an intent may pass */
 	struct kvp_wbuf_lock locks[1 << KVP_WBUF_LOCK_BITS];
 
-	/* What each writer changes, without a lock. @accepted: not yet on @buffered; newest first */
+	/*
+	 * What each writer changes, without a lock. @accepted: not yet on @buffered; newest first
+	 */
 	struct llist_head accepted ____cacheline_aligned_in_smp;
 	atomic_t nr_live;		/* versions in the hash table */
 	atomic_t nr_buffered;		/* on @accepted and @buffered; counted before they are there */
@@ -255,7 +257,8 @@ struct hlist_head *kvp_wbuf_buckets(u32 bits);
  *
  * Return: the old one, for kvfree(). Context: the pool is quiesced, and the buffer empty.
  */
-struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets, u32 bits);
+struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets,
+					u32 bits);
 
 /** kvp_wbuf_set_limit() - change the number of pages; takes effect as pages come free */
 void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
@@ -477,14 +480,16 @@ void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d);
  * @old: LOGGED, data or zeros; the caller keeps it from going home and from being dropped
  * @page: its contents
  *
- * The new version is data, and buffered behind all that was accepted. @old keeps its place, and its
- * record counts until the new one is durable, as if a user had written the block. Return: false: @old
- * is not the newest version any more, a discard of the block is pending, or there is no room. Context:
- * process; does not wait. The caller lets the log commit.
+ * The new version is data, and buffered behind all that was accepted. @old keeps its place, and
+ * its record counts until the new one is durable, as if a user had written the block. Return:
+ * false: @old is not the newest version any more, a discard of the block is pending, or there is
+ * no room. Context: process; does not wait. The caller lets the log commit.
  */
 bool kvp_wbuf_renew(struct kvp_pool *pool, struct kvp_version *old, struct page *page);
 
-/** kvp_wbuf_nr_logged() - versions and discards that are durable in the log, and wait for destage */
+/**
+ * kvp_wbuf_nr_logged() - versions and discards that are durable in the log, and wait for destage
+ */
 static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
 {
 	return READ_ONCE(w->nr_logged) + READ_ONCE(w->nr_spilled);
@@ -593,8 +598,8 @@ static inline void __kvp_wbuf_take_swept(struct kvp_wbuf *w, struct kvp_version 
 }
 
 /**
- * kvp_wbuf_next_swept() - the version that follows @d on @swept, or the first one, if @d is NULL; or
- * NULL
+ * kvp_wbuf_next_swept() - the version that follows @d on @swept, or the first one, if @d is NULL;
+ * or NULL
  *
  * Context: the destage worker, which alone changes @swept.
  */

@@ -12,7 +12,8 @@
 
 int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, kvp_lblock_t at)
 {
-	return kvp_refuse(rec->refusal, -EIO, "check the leg and try again; nothing is lost by that",
+	return kvp_refuse(rec->refusal, -EIO,
+			  "check the leg and try again; nothing is lost by that",
 			  "%s, %s, does not accept writes to its block %llu", leg->path,
 			  kvp_vdev_needed(leg->v) > 1 ? "without which too few of its vdev are left" :
 							"the last leg in use",

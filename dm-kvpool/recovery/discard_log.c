@@ -286,13 +286,17 @@ static void begin_anew(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_sb *sb = pool->sb;
-	struct kvp_vdev *to = kvp_vdev_usable(pool->log_vdev) ? pool->log_vdev : kvp_log_refuge(pool);
+	struct kvp_vdev *to = kvp_vdev_usable(pool->log_vdev) ? pool->log_vdev :
+			      kvp_log_refuge(pool);
 	u64 nonce;
 
 	get_random_bytes(&nonce, sizeof(nonce));
 	mutex_lock(&pool->sb_lock);
 	pool->recovery.log_moved = to != pool->log_vdev;
-	/* The pool goes back: points of the history that is given up count no more (format/point.h). */
+	/*
+	 * The pool goes back: points of the history that is given up count no more
+	 * (format/point.h).
+	 */
 	sb->log_discards++;
 	kvp_log_anew(sb, to->index, kvp_log_others(pool, to), nonce);
 	kvp_log_take_place(pool);

@@ -185,7 +185,8 @@ static int read_payload(struct kvp_recovery *rec, kvp_block_t block, const struc
 		error = kvp_recovery_page(rec, &v->legs[i], at, rec->home);
 		if (error && !kvp_error_is_loss(error))
 			ret = -EIO;
-		else if (!error && kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
+		else if (!error &&
+			 kvp_block_sum(pool->seed, block, page_address(rec->home)) == r->crc)
 			return 0;
 	}
 	return ret;
@@ -229,7 +230,8 @@ static int accept_torn(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t in
 	if (kvp_unread_is_silent(&rec->silent))
 		return refuse_silent(rec, block);
 	for (i = 0; kvp_recovery_open(rec, intent) && i < v->nr_legs; i++) {
-		struct page *copy = kvp_leg_in_sync(&v->legs[i]) ? home_copy(rec, v, i, block) : NULL;
+		struct page *copy = kvp_leg_in_sync(&v->legs[i]) ? home_copy(rec, v, i, block) :
+				    NULL;
 
 		if (!copy)
 			continue;
@@ -296,7 +298,8 @@ static int resolve_by_log(struct kvp_recovery *rec, kvp_block_t block,
 		return kvp_refuse(rec->refusal, -EIO, "check the legs and try again",
 				  "block %llu can no longer be read from the log",
 				  kvp_block_nr(block));
-	return write_others(rec, block, match) ?: kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
+	return write_others(rec, block, match) ?:
+	       kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
 }
 
 static int resolve_block(struct kvp_recovery *rec, kvp_block_t block, struct kvp_replay_rec *newest)

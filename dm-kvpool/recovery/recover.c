@@ -165,17 +165,20 @@ static void explain(struct kvp_recovery *rec, int error)
 		kvp_refuse(rec->refusal, error, "free some memory and try again",
 			   "out of memory while writing the log's data home");
 	else if (lost->blocks && lost->level)
-		kvp_refuse(rec->refusal, error, "connect every leg; kvpoolctl check shows what is readable",
+		kvp_refuse(rec->refusal, error,
+			   "connect every leg; kvpoolctl check shows what is readable",
 			   "page %llu of level %u of the checksum table is damaged on every leg (blocks %llu to %llu), and the log holds writes below it",
 			   (unsigned long long)lost->index, lost->level,
 			   kvp_block_nr(lost->first),
 			   kvp_block_nr(lost->last));
 	else if (kvp_pool_faulted(pool))
-		kvp_refuse(rec->refusal, error, "check the leg and try again; nothing is lost by that",
+		kvp_refuse(rec->refusal, error,
+			   "check the leg and try again; nothing is lost by that",
 			   "the last leg in use failed a flush or a write that recovery needs (error %d)",
 			   error);
 	else
-		kvp_refuse(rec->refusal, error, "check the legs and try again; nothing is lost by that",
+		kvp_refuse(rec->refusal, error,
+			   "check the legs and try again; nothing is lost by that",
 			   "a leg does not answer where recovery must read a page of the checksum table, and no other has it (error %d)",
 			   error);
 }
@@ -341,7 +344,8 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 			  (unsigned long long)pool->sb->checkpoint,
 			  (unsigned long long)info->discarded_blocks);
 	if (info->log_moved)
-		kvp_event(pool, "log_moved vdev=%u why=the cache is missing", pool->log_vdev->index);
+		kvp_event(pool, "log_moved vdev=%u why=the cache is missing",
+			  pool->log_vdev->index);
 	if (rec->unclean)
 		kvp_event(pool, "recovered replayed=%llu kept=%llu torn_accepted=%llu ms=%llu",
 			  (unsigned long long)info->replayed, (unsigned long long)info->kept,
@@ -392,7 +396,8 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->scratch = alloc_page(GFP_KERNEL);
 	rec->home = alloc_page(GFP_KERNEL);
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
-	if (!rec->history || alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home || !rec->hdr ||
+	if (!rec->history || alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home ||
+	    !rec->hdr ||
 	    pool->log_vdev->ops->alloc_reader(rec) ||
 	    (kvp_home_has_rows(pool) &&
 	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {

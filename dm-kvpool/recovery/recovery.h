@@ -380,7 +380,10 @@ int __must_check kvp_recovery_data(struct kvp_recovery *rec);
 int __must_check kvp_recovery_set(struct kvp_recovery *rec, kvp_block_t block, u32 crc,
 				  enum kvp_entry_state state);
 
-/** kvp_recovery_relieve() - write the table before it outgrows its budget; the tail stays where it is */
+/**
+ * kvp_recovery_relieve() - write the table before it outgrows its budget; the tail stays where it
+ * is
+ */
 int __must_check kvp_recovery_relieve(struct kvp_recovery *rec);
 
 /**

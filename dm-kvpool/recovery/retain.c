@@ -23,7 +23,8 @@
  */
 static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 {
-	struct kvp_version *d = kzalloc(sizeof(*d), GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	struct kvp_version *d = kzalloc(sizeof(*d),
+					GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 
 	if (!d)
 		return NULL;
@@ -61,7 +62,8 @@ bool kvp_recovery_spill(struct kvp_recovery *rec)
 {
 	struct kvp_replay_rec *r;
 
-	if (!kvp_log_stays(rec->pool->sb) || !rec->entries || kvp_generations_full(rec->pool->sb, rec->end.prev_lsn))
+	if (!kvp_log_stays(rec->pool->sb) || !rec->entries ||
+	    kvp_generations_full(rec->pool->sb, rec->end.prev_lsn))
 		return false;
 	list_for_each_entry(r, &rec->replay.data, list) {
 		struct kvp_version *d = new_version(r);

@@ -200,7 +200,8 @@ static int load_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 p
 	struct piece *p = &r->p[piece];
 
 	if (!p->loaded) {
-		p->error = kvp_leg_in_sync(leg) ? kvp_recovery_page(rec, leg, at.block, p->home) : -ENXIO;
+		p->error = kvp_leg_in_sync(leg) ? kvp_recovery_page(rec, leg, at.block, p->home) :
+			   -ENXIO;
 		p->loaded = true;
 	}
 	if (p->error != -ENXIO)
@@ -237,7 +238,8 @@ static struct logged logged_version(const struct kvp_past_version *v)
 }
 
 /* Read @piece of the row from the log. */
-static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece, struct logged l,
+static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece,
+		    struct logged l,
 		    struct page *page)
 {
 	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, l.entry);
@@ -353,7 +355,8 @@ static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	p->kind = PIECE_LOST;
 	p->crc = v ? v->crc : kvp_entry_crc(entry);
 	if (!v && kvp_entry_state(entry) != KVP_ENTRY_VALID)
-		p->kind = kvp_entry_state(entry) == KVP_ENTRY_POISONED ? PIECE_POISONED : PIECE_ZERO;
+		p->kind = kvp_entry_state(entry) == KVP_ENTRY_POISONED ? PIECE_POISONED :
+			  PIECE_ZERO;
 	else if (home_is(rec, r, i, p->crc))
 		p->kind = PIECE_HOME;
 	else
@@ -421,7 +424,8 @@ static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r
 	if (!kvp_unread_is_silent(&rec->silent))
 		return true;
 	if (!older)
-		return kvp_entry_state(kvp_row_entry(rec->pool, r->leaf, r->row, i)) == KVP_ENTRY_VALID;
+		return kvp_entry_state(kvp_row_entry(rec->pool, r->leaf, r->row,
+						     i)) == KVP_ENTRY_VALID;
 	return older->kind == KVP_REC_INTENT ||
 	       (older->kind == KVP_REC_DATA && home_is(rec, r, i, older->crc));
 }
@@ -664,7 +668,8 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 			__kvp_table_set(pool, r->leaf, block, 0, KVP_ENTRY_UNWRITTEN);
 		rec->torn += p->kind == PIECE_TORN;
 	}
-	__kvp_table_set_parity(pool, r->leaf, r->row, crc, zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
+	__kvp_table_set_parity(pool, r->leaf, r->row, crc,
+			       zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
 	kvp_table_unlock(pool);
 	for (i = 1; i < n; i++)
 		if (r->p[i].kind == PIECE_LOST)
@@ -688,9 +693,11 @@ static int add_row(struct kvp_recovery *rec, struct kvp_recovery_row *r, bool ze
 
 	for (i = 1; i < v->nr_legs; i++)
 		if (r->p[i].kind == PIECE_LOG || r->p[i].kind == PIECE_REBUILT)
-			room &= kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, i), r->p[i].page);
+			room &= kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, i),
+						 r->p[i].page);
 	if (!zero && !parity_is_home(r))
-		room &= kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, 0), r->p[0].page);
+		room &= kvp_batch_add_at(rec->batch, v, kvp_row_place(v->g, r->row, 0),
+					 r->p[0].page);
 	return WARN_ON_ONCE(!room) ? -EIO : 0;
 }
 

@@ -57,7 +57,8 @@ int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn, stru
 			struct kvp_why *why)
 {
 	struct kvp_pool *pool = rec->pool;
-	int ret = kvp_log_decode(pool->log_vdev->g, rec->hdr, avail, pool->sb->nonce, rec->nonce, lsn,
+	int ret = kvp_log_decode(pool->log_vdev->g, rec->hdr, avail, pool->sb->nonce, rec->nonce,
+				 lsn,
 				 pool->sb->pool_blocks, h, why);
 
 	return ret || kvp_log_rows_known(pool->sb, rec->hdr, h) ? ret : -EUCLEAN;
@@ -167,7 +168,8 @@ static int good_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr
 
 		if (!rec->stripes && (!rec->seg.loaded[i] || rec->seg.legs[i]->v != v))
 			continue;
-		says = rec->stripes ? kvp_stripes_entry(rec, lsn, h, u) : ask_leg(rec, i, lsn, h, u);
+		says = rec->stripes ? kvp_stripes_entry(rec, lsn, h, u) :
+		       ask_leg(rec, i, lsn, h, u);
 		if (says == KVP_SAYS_ENTRY)
 			return rec->stripes ? KVP_STRIPES_MADE : (int)i;
 		none |= says == KVP_SAYS_NONE;
@@ -179,7 +181,8 @@ static int good_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr
 }
 
 /* True if the first @blocks of the entry on @leg and on @good are equal. */
-static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct kvp_log_hdr *h, u32 blocks)
+static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct kvp_log_hdr *h,
+		      u32 blocks)
 {
 	bool same = true;
 	u32 b;
@@ -308,7 +311,8 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 		return kvp_replay_add(&rec->replay, r, at, payload, row);
 	if (r->kind == KVP_REC_PARITY)
 		return kvp_history_add(&rec->history[r->vdev], r, at, payload, row, limit);
-	return r->kind == KVP_REC_DISCARD ? plan_discard(rec, r, at) : plan_block(rec, r, at, payload, row);
+	return r->kind == KVP_REC_DISCARD ? plan_discard(rec, r, at) :
+	       plan_block(rec, r, at, payload, row);
 }
 
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
@@ -395,7 +399,8 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 	 * The other place has no entry. So the next entry may be at the place that could not be
 	 * read.
 	 */
-	return open.error ? kvp_recovery_unread(rec, &open, "and the log may go on there") : -ENOENT;
+	return open.error ? kvp_recovery_unread(rec, &open, "and the log may go on there") :
+	       -ENOENT;
 }
 
 /* R12: the writer of this entry knew a superblock that no leg here has. */
@@ -602,7 +607,8 @@ static int check_end(struct kvp_recovery *rec)
 			(unsigned long long)kvp_lsn_nr(rec->end.lsn),
 			(unsigned long long)kvp_lsn_nr(durable));
 	unknown = ret ? NULL : beyond_unknown(rec);
-	return unknown ? kvp_recovery_unread(rec, unknown, "which may show that the log went on") : ret;
+	return unknown ? kvp_recovery_unread(rec, unknown, "which may show that the log went on") :
+	       ret;
 }
 
 int kvp_recovery_take(struct kvp_recovery *rec, kvp_lsn_t behind)
@@ -613,7 +619,8 @@ int kvp_recovery_take(struct kvp_recovery *rec, kvp_lsn_t behind)
 	while (!ret && kvp_lsn_before(rec->end.lsn, behind)) {
 		leg = kvp_recovery_next(rec, &h);
 		if (leg == -ENOENT)
-			return kvp_refuse(rec->refusal, -EIO, "check the legs and start again; nothing is lost by that",
+			return kvp_refuse(rec->refusal, -EIO,
+					  "check the legs and start again; nothing is lost by that",
 				"entries of an earlier recovery could be read once, and now they "
 				"cannot, at %llu",
 				(unsigned long long)kvp_lsn_nr(rec->end.lsn));
@@ -641,7 +648,8 @@ static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h
 	/* If the log stays, its tail can move in small steps from the start. */
 	kvp_log_set_passed(pool, &rec->end);
 	if (kvp_pool_readonly(pool))
-		return kvp_refuse(rec->refusal, -EROFS, "import it without --readonly, then export it with --drain",
+		return kvp_refuse(rec->refusal, -EROFS,
+				  "import it without --readonly, then export it with --drain",
 				  "the log holds writes that are not yet home");
 	ret = plan_entry(rec, h);
 	rec->skipped += rec->unverified ? h->payload : 0;

@@ -189,5 +189,6 @@ void kvp_segment_load_header(struct kvp_recovery *rec, kvp_lsn_t lsn, bool rest)
 	u32 left = (u32)(kvp_lsn_since(kvp_log_segment_end(rec->pool->log_vdev->g, lsn), lsn));
 
 	load_part(rec, lsn, rest ? left : 1);
-	load_part(rec, lsn, clamp(kvp_segment_claims(rec, lsn), 1u, min_t(u32, left, KVP_MAX_HDR_BLOCKS)));
+	load_part(rec, lsn,
+		  clamp(kvp_segment_claims(rec, lsn), 1u, min_t(u32, left, KVP_MAX_HDR_BLOCKS)));
 }

@@ -97,7 +97,8 @@ static u32 first_of(const struct kvp_recovery *rec, u32 leg)
  * Plan a read of those among the segment's first @blocks that lie on @leg, side by side: their
  * place, and their pages, at @order.
  */
-static void plan_leg(struct kvp_recovery *rec, u32 leg, u32 blocks, struct page **order, struct kvp_io *io)
+static void plan_leg(struct kvp_recovery *rec, u32 leg, u32 blocks, struct page **order,
+		     struct kvp_io *io)
 {
 	const struct kvp_geometry *g = log_vdev(rec)->g;
 	u32 first = first_of(rec, leg), at;
@@ -252,7 +253,8 @@ static bool is_needed(struct kvp_recovery *rec, u32 at)
  * In the row from @first to @end make the block @at from all others, parity included. True if it
  * has its sum.
  */
-static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end, u32 at)
+static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end,
+		       u32 at)
 {
 	struct page *sources[KVP_STRIPE_MAX_LEGS];
 	u32 i, n = 0;
@@ -275,7 +277,8 @@ static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 static void take_as_it_is(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
 	if (there(rec, lsn))
-		copy_page(page_address(page_at(rec, MADE, lsn)), page_address(page_at(rec, READ, lsn)));
+		copy_page(page_address(page_at(rec, MADE, lsn)),
+			  page_address(page_at(rec, READ, lsn)));
 	else
 		clear_page(page_address(page_at(rec, MADE, lsn)));
 }
@@ -284,7 +287,8 @@ static void take_as_it_is(struct kvp_recovery *rec, kvp_lsn_t lsn)
  * Judge a row that could not be made. It was torn, or is damaged, if one block has another sum, or
  * all others make a block with another sum. Else too many blocks could not be read.
  */
-static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end,
+static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first,
+			       u32 end,
 			       struct kvp_unread *u)
 {
 	u32 at, missing = 0;
@@ -304,7 +308,8 @@ static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hd
  * Make one row as it should be, its parity last. Not KVP_SAYS_ENTRY: a needed block can be neither
  * read nor made.
  */
-static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end,
+static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first,
+			      u32 end,
 			      struct kvp_unread *u)
 {
 	bool needed = false;
@@ -331,7 +336,8 @@ static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr
  * Make all blocks of the entry in rec->hdr as they should be. Not KVP_SAYS_ENTRY: a block that
  * counts can be neither read nor made.
  */
-static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h, struct kvp_unread *u)
+static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h,
+				struct kvp_unread *u)
 {
 	const struct kvp_log_stripe s = { log_vdev(rec)->g->leg_count, h->hdr_blocks, h->payload };
 	enum kvp_says says = KVP_SAYS_ENTRY;

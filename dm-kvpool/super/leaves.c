@@ -6,7 +6,8 @@
 
 static bool is_to_leave(const struct kvp_pool *pool, u32 i)
 {
-	return READ_ONCE(pool->legs[i].state) != KVP_LEG_OFFLINE && kvp_replaced_may_leave(pool->sb, i);
+	return READ_ONCE(pool->legs[i].state) != KVP_LEG_OFFLINE &&
+	       kvp_replaced_may_leave(pool->sb, i);
 }
 
 bool kvp_replaced_waits(const struct kvp_pool *pool)

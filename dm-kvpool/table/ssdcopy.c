@@ -90,7 +90,8 @@ static bool __on_its_way(const struct kvp_ssdcopies *all, const struct kvp_leg *
 
 	lockdep_assert_held(&all->lock);
 	for (i = 0; i < KVP_SSDCOPIES; i++)
-		if (test_bit(i, all->busy) && all->copies[i].io.leg == leg && all->copies[i].io.block == place)
+		if (test_bit(i, all->busy) && all->copies[i].io.leg == leg &&
+		    all->copies[i].io.block == place)
 			return true;
 	return false;
 }

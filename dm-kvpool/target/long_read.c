@@ -85,7 +85,8 @@ static bool alloc_rebuild(struct cut *c)
 static struct part *new_part(struct cut *c, kvp_lblock_t block)
 {
 	/* A block may lie in two segments. */
-	struct bio *bio = bio_alloc_bioset(c->leg->bdev, min_t(u32, 2 * (c->count + c->own), BIO_MAX_VECS),
+	struct bio *bio = bio_alloc_bioset(c->leg->bdev,
+					   min_t(u32, 2 * (c->count + c->own), BIO_MAX_VECS),
 					   REQ_OP_READ | (c->bio->bi_opf & (REQ_SYNC | REQ_META | REQ_PRIO)),
 					   GFP_NOWAIT | __GFP_NOWARN, &c->r->long_bios);
 
@@ -401,7 +402,8 @@ int kvp_long_reads_init(struct kvp_requests *r)
 	 * all of it, as no code looks at what comes there.
 	 */
 	for (; !r->junk; order--) {
-		r->junk = alloc_pages(GFP_KERNEL | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY, order);
+		r->junk = alloc_pages(GFP_KERNEL | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY,
+				      order);
 		r->junk_blocks = 1u << order;
 		if (!order)
 			break;

@@ -133,7 +133,8 @@ static int msg_give_up(struct message *m)
 	if (force && strcmp(m->argv[2], "force"))
 		return refused(m, "unknown word", "use force, or leave it out", -EINVAL);
 	if (block >= READ_ONCE(m->pool->sb->pool_blocks))
-		return refused(m, "the pool has no such block", "see the event table_lost", -ERANGE);
+		return refused(m, "the pool has no such block", "see the event table_lost",
+			       -ERANGE);
 	ret = kvp_table_give_up(m->pool, kvp_block(block), force);
 	if (ret == -ENOENT)
 		return refused(m, "no page of the checksum table above that block is lost",
@@ -159,7 +160,8 @@ static int point_refused(struct message *m, int error)
 {
 	switch (error) {
 	case -EINVAL:
-		return refused(m, "that is no checkpoint", "name it as NUMBER or NUMBER@TAG", error);
+		return refused(m, "that is no checkpoint", "name it as NUMBER or NUMBER@TAG",
+			       error);
 	case -ERANGE:
 		return refused(m, "that checkpoint is still to come",
 			       "name one that was taken; if this one was, an older state of the disks was put back: copy all of the pool",
@@ -245,7 +247,8 @@ static int msg_scrub(struct message *m)
 	if (ret == -ENOENT)
 		return refused(m, "there is no such scrub", "start one first", ret);
 	if (ret == -EINVAL)
-		return refused(m, "unknown word", "use start [CHECKPOINT], stop, pause or resume", ret);
+		return refused(m, "unknown word", "use start [CHECKPOINT], stop, pause or resume",
+			       ret);
 	return ret;
 }
 
@@ -262,7 +265,8 @@ static int msg_trim(struct message *m)
 	if (ret == -ENOENT)
 		return refused(m, "no trim is running", "start one first", ret);
 	if (ret == -EOPNOTSUPP)
-		return refused(m, "no leg with data offers discards", "nothing needs to be done", ret);
+		return refused(m, "no leg with data offers discards", "nothing needs to be done",
+			       ret);
 	return ret;
 }
 
@@ -353,7 +357,8 @@ static int set_comment(struct message *m)
 	if (ret == -ERANGE)
 		return refused(m, "a comment has at most 128 characters", "shorten it", ret);
 	if (ret == -EINVAL)
-		return refused(m, "a comment cannot have control characters", "leave them out", ret);
+		return refused(m, "a comment cannot have control characters", "leave them out",
+			       ret);
 	return ret;
 }
 
@@ -405,7 +410,8 @@ static int msg_set(struct message *m)
 	int ret = set(m);
 
 	if (!ret)
-		kvp_event(m->pool, "set key=%s value=%s", m->argv[1], m->argc > 2 ? m->argv[2] : "");
+		kvp_event(m->pool, "set key=%s value=%s", m->argv[1],
+			  m->argc > 2 ? m->argv[2] : "");
 	return ret;
 }
 
@@ -638,7 +644,8 @@ static int carry_out(struct message *m, const struct kind *kind, struct kvp_orde
 	 * go on.
 	 */
 	if (READ_ONCE(orders->ending) && !kind->helps)
-		return refused(m, "the device is being suspended", "ask again when that is done", -EBUSY);
+		return refused(m, "the device is being suspended", "ask again when that is done",
+			       -EBUSY);
 	/*
 	 * A suspend waits for this message. So it must not wait for memory that a write to the
 	 * device would free.

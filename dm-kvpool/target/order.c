@@ -10,7 +10,9 @@ static void order_work(struct work_struct *work)
 	struct kvp_orders *orders = order->orders;
 	unsigned int noio;
 
-	/* The device may be suspended, or about to be: memory must not come free by writing to it. */
+	/*
+	 * The device may be suspended, or about to be: memory must not come free by writing to it.
+	 */
 	noio = memalloc_noio_save();
 	order->result = order->act(order);
 	memalloc_noio_restore(noio);

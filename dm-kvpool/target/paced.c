@@ -41,7 +41,9 @@ static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
 	return is_stream(bio) && kvp_log_takes_intents(pool) ? 1 + blocks / 256 : blocks;
 }
 
-/* A jiffy is too long: SSDs write a hundred blocks in it, and all of them would wait for its end. */
+/*
+ * A jiffy is too long: SSDs write a hundred blocks in it, and all of them would wait for its end.
+ */
 static void come_back(struct kvp_requests *r, u64 ns)
 {
 	hrtimer_start(&r->pace_timer, ns_to_ktime(max(ns, LEAST_NS)), HRTIMER_MODE_REL);

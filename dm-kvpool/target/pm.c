@@ -57,7 +57,8 @@ static void release_sync(struct kvp_order *order)
 /* Without memory for an order, the pool stays as durable as it is at any other time. */
 static int begin_sync(struct kvp_instance *inst, void *data)
 {
-	struct sync_order *s = kvp_pool_readonly(inst->pool) ? NULL : kzalloc(sizeof(*s), GFP_KERNEL);
+	struct sync_order *s = kvp_pool_readonly(inst->pool) ? NULL :
+			       kzalloc(sizeof(*s), GFP_KERNEL);
 	struct waiter *w = data;
 
 	if (!s)

@@ -58,7 +58,8 @@ int kvp_registry_each(int (*fn)(struct kvp_instance *inst, void *data), void *da
 /**
  * kvp_registry_bar() - no pool may start until kvp_registry_unbar(), unless one is there
  *
- * Return: 0; -EBUSY, with *@pool the name of one that runs, starts or stops: nothing is barred. Context: process.
+ * Return: 0; -EBUSY, with *@pool the name of one that runs, starts or stops: nothing is barred.
+ * Context: process.
  */
 int __must_check kvp_registry_bar(char pool[KVP_NAME_LEN + 1]);
 void kvp_registry_unbar(void);
@@ -81,8 +82,8 @@ void kvp_registry_gone(struct kvp_pool *pool);
 /**
  * kvp_registry_answered() - true if each of these devices has answered all requests of pools
  *
- * To be asked before anything is read: one that has not would be waited for. Return: 0, or -EBUSY, in words.
- * Context: process.
+ * To be asked before anything is read: one that has not would be waited for. Return: 0, or -EBUSY,
+ * in words. Context: process.
  */
 int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal);
 

@@ -189,7 +189,10 @@ static void waiter_done(struct kvp_waiter *w, int error)
 {
 	struct kvp_bio *k = container_of(w, struct kvp_bio, waiter);
 
-	/* -EAGAIN: to be given back for the time after a noflush suspend, if that was not interrupted. */
+	/*
+	 * -EAGAIN: to be given back for the time after a noflush suspend, if that was not
+	 * interrupted.
+	 */
 	if (error == -EAGAIN && !kvp_requests_give_back(k->requests)) {
 		kvp_commit_wait_async(k->requests->pool, w);
 		return;

@@ -129,7 +129,9 @@ bool kvp_requests_nowait(const struct bio *bio);
  */
 int kvp_requests_again(struct kvp_requests *r, struct bio *bio, u32 count);
 
-/** kvp_requests_requeue() - @ti is suspended: give bios that wait back to device-mapper; until NULL */
+/**
+ * kvp_requests_requeue() - @ti is suspended: give bios that wait back to device-mapper; until NULL
+ */
 void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti);
 
 /**

@@ -20,7 +20,9 @@ int kvp_changed_check(const struct kvp_pool *pool, const struct kvp_point *p)
 	return p->era > READ_ONCE(sb->era) ? -ERANGE : 0;
 }
 
-/* Later changes belong to another era than those of this checkpoint, if its era was a second old. */
+/*
+ * Later changes belong to another era than those of this checkpoint, if its era was a second old.
+ */
 static int end_with_checkpoint(struct kvp_pool *pool)
 {
 	int ret;
@@ -48,7 +50,8 @@ int kvp_changed_point(struct kvp_pool *pool, struct kvp_point *p)
 	return ret;
 }
 
-static bool changed(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block, u32 since)
+static bool changed(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
+		    u32 since)
 {
 	return kvp_entry_era(kvp_table_entry(pool, leaf, block)) >= since;
 }

@@ -11,9 +11,9 @@
  *   2. kvp_changed_next() walks the table for all that was born in era S or later.
  *
  * Whatever was accepted before 1 began and changed since S is in the table, and in the pointers of
- * that checkpoint: 2 finds it. Whatever is not in that checkpoint gets the era A or a later one: the
- * next walk, from A on, finds it. A is durable before anything learns of it, so after a power cut
- * later changes still have later eras.
+ * that checkpoint: 2 finds it. Whatever is not in that checkpoint gets the era A or a later one:
+ * the next walk, from A on, finds it. A is durable before anything learns of it, so after a power
+ * cut later changes still have later eras.
  *
  * More than what changed may be found: blocks of the era S that changed before S was taken, what a
  * recovery resolved to the same contents, and blocks below a pointer that tells only of all of them
@@ -29,8 +29,8 @@ struct kvp_pool;
 /**
  * kvp_changed_check() - is @p a point of this pool's history, from which changes can be told?
  *
- * Return: 0; -ERANGE: it is still to come; -ESTALE: it belongs to another pool, or to a history that
- * was given up; -ENOTUNIQ: it has no tag, and the pool went back, so it may belong to either
+ * Return: 0; -ERANGE: it is still to come; -ESTALE: it belongs to another pool, or to a history
+ * that was given up; -ENOTUNIQ: it has no tag, and the pool went back, so it may belong to either
  * history; -EPERM: this start, read-only and by order, may itself be one that goes back. Context:
  * any.
  */
@@ -52,8 +52,8 @@ int __must_check kvp_changed_point(struct kvp_pool *pool, struct kvp_point *p);
  * @first, @count: receive neighbours that changed; a count of 0: none, but there may be more behind
  *	@from
  *
- * Looks into one leaf at most. Return: 1; 0: there is none from *@from on; -EINTR: the pool is about
- * to be suspended; -ENOMEM. Context: process, may wait for I/O; takes no lock over that.
+ * Looks into one leaf at most. Return: 1; 0: there is none from *@from on; -EINTR: the pool is
+ * about to be suspended; -ENOMEM. Context: process, may wait for I/O; takes no lock over that.
  */
 int __must_check kvp_changed_next(struct kvp_pool *pool, u32 since, kvp_block_t *from,
 				  kvp_block_t *first, u64 *count);

@@ -109,7 +109,9 @@ static bool many_intents(struct kvp_pool *pool)
 	return kvp_log_intents_since(pool) > most;
 }
 
-/* True if renewals make space in the log. An order wants all at home, and would find new versions. */
+/*
+ * True if renewals make space in the log. An order wants all at home, and would find new versions.
+ */
 static bool renews(struct kvp_pool *pool)
 {
 	return kvp_log_renews(pool) && !atomic_read(&pool->destage->orders);
@@ -156,7 +158,8 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
  */
 static bool few_hold_the_tail(struct kvp_pool *pool)
 {
-	return kvp_pool_logs_on_cache(pool) && few_are_logged(pool) && kvp_wbuf_nr_logged(pool->wbuf) &&
+	return kvp_pool_logs_on_cache(pool) && few_are_logged(pool) &&
+	       kvp_wbuf_nr_logged(pool->wbuf) &&
 	       log_half_full(pool);
 }
 
@@ -251,7 +254,9 @@ static u32 round_versions(struct kvp_pool *pool)
 	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
 		n = pool->destage->yields ? MIN_ROUND :
 		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
-	return kvp_log_short(pool) ? min_t(u64, kvp_log_window(pool->log_vdev->g) / (cache ? 8 : 4), n) : n;
+	if (!kvp_log_short(pool))
+		return n;
+	return min_t(u64, kvp_log_window(pool->log_vdev->g) / (cache ? 8 : 4), n);
 }
 
 /**
@@ -355,7 +360,8 @@ static void take_versions(struct kvp_pool *pool, kvp_lsn_t limit, struct round *
 	begin_round(pool, limit, r);
 	r->swept = !r->nr && pool->destage->sweep.nr;
 	if (r->swept)
-		r->nr = kvp_elevator_take(pool, round_versions(pool), sweep_runs(pool), &r->data, &r->next);
+		r->nr = kvp_elevator_take(pool, round_versions(pool), sweep_runs(pool), &r->data,
+					  &r->next);
 	else if (!r->nr)
 		r->nr = kvp_wbuf_take_logged(pool->wbuf, limit, round_versions(pool), &r->data,
 					     &r->holes, &r->next);
@@ -365,7 +371,8 @@ static void take_versions(struct kvp_pool *pool, kvp_lsn_t limit, struct round *
 
 static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
 {
-	return kvp_version_after(list_entry(a, struct kvp_version, list), list_entry(b, struct kvp_version, list));
+	return kvp_version_after(list_entry(a, struct kvp_version, list),
+				 list_entry(b, struct kvp_version, list));
 }
 
 /*
@@ -404,7 +411,8 @@ static void drop_outlived(struct kvp_pool *pool, struct round *r)
 /* Where to go on with a discard that an earlier turn began. */
 static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kvp_version *d)
 {
-	if (dg->discard.hole.lsn != d->lsn || dg->discard.hole.rec != d->rec || dg->discard.seq != d->seq)
+	if (dg->discard.hole.lsn != d->lsn || dg->discard.hole.rec != d->rec ||
+	    dg->discard.seq != d->seq)
 		dg->discard = (struct kvp_discard_at){ .hole = { d->lsn, d->rec }, .seq = d->seq };
 	return &dg->discard;
 }
@@ -481,7 +489,8 @@ static void pace_sweep(struct kvp_pool *pool, unsigned long start)
 	struct kvp_destage *dg = pool->destage;
 
 	if (kvp_turn_is_short(pool))
-		dg->few_runs = kvp_pace(dg->few_runs, start, SHORT_JIFFIES, SHORT_RUNS, MAX_RECALLED);
+		dg->few_runs = kvp_pace(dg->few_runs, start, SHORT_JIFFIES, SHORT_RUNS,
+					MAX_RECALLED);
 	else
 		dg->runs = kvp_pace(dg->runs, start, SWEEP_JIFFIES, MIN_RUNS, MAX_RECALLED);
 }
@@ -827,7 +836,8 @@ static void destage_work(struct work_struct *work)
 		 * No progress: intents that are going home are in the way. They kick when they are
 		 * home.
 		 */
-		if (!renewed && before == kvp_log_tail(pool->log) && used <= kvp_wbuf_nr_logged(pool->wbuf))
+		if (!renewed && before == kvp_log_tail(pool->log) &&
+		    used <= kvp_wbuf_nr_logged(pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool, false);

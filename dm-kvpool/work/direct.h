@@ -5,7 +5,10 @@
 
 struct kvp_pool;
 
-/** kvp_direct_init() - the log's workers; after kvp_log_init(). Return: 0 or -ENOMEM. Context: process. */
+/**
+ * kvp_direct_init() - the log's workers; after kvp_log_init(). Return: 0 or -ENOMEM. Context:
+ * process.
+ */
 int __must_check kvp_direct_init(struct kvp_pool *pool);
 
 /** kvp_direct_exit() - free the workers, which have no work any more; before kvp_log_exit() */

@@ -37,7 +37,8 @@ static bool comes_before(struct rb_node *a, const struct rb_node *b)
 
 static int by_lsn(void *priv, const struct list_head *a, const struct list_head *b)
 {
-	return kvp_version_after(list_entry(a, struct kvp_version, list), list_entry(b, struct kvp_version, list));
+	return kvp_version_after(list_entry(a, struct kvp_version, list),
+				 list_entry(b, struct kvp_version, list));
 }
 
 /* The first version of @block, or of a later block; or NULL. */
@@ -147,7 +148,8 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 		*end = (struct kvp_log_at){ d->lsn, d->rec };
 }
 
-u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to, struct kvp_log_at *end)
+u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to,
+		      struct kvp_log_at *end)
 {
 	struct kvp_elevator *s = &pool->destage->sweep;
 	struct kvp_version *d = first_from(s, s->hand), *next;

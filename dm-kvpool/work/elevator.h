@@ -57,7 +57,8 @@ bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit);
  * All versions of a block, or of a stripe, are taken together. Return: how many. Context: caller
  * holds pool->checkpoint_lock; may sleep.
  */
-u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to, struct kvp_log_at *end);
+u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to,
+		      struct kvp_log_at *end);
 
 /**
  * kvp_elevator_put_back() - put back @versions, which were taken last, are in log order, and did
@@ -94,8 +95,8 @@ struct kvp_elevator_look {
 /**
  * kvp_elevator_look() - look at the oldest versions of the sweep; fills in @look
  *
- * Stops after KVP_ELEVATOR_PENDING pending ones. Only in a pool without parity, where nothing counts
- * outlived versions. Context: the destage worker, under checkpoint_lock.
+ * Stops after KVP_ELEVATOR_PENDING pending ones. Only in a pool without parity, where nothing
+ * counts outlived versions. Context: the destage worker, under checkpoint_lock.
  */
 #define KVP_ELEVATOR_PENDING	1024u
 void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look);

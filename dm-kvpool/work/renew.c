@@ -53,7 +53,9 @@ static u32 renew_batch(struct kvp_pool *pool, u32 n)
 	return renewed;
 }
 
-/* Returns how many of the versions at the tail were renewed or dropped; *@more: there may be more. */
+/*
+ * Returns how many of the versions at the tail were renewed or dropped; *@more: there may be more.
+ */
 static u32 renew_turn(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
 {
 	struct kvp_elevator_look look = {
@@ -73,7 +75,8 @@ static u32 renew_turn(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
 	if (look.nr && look.pending < KVP_ELEVATOR_PENDING && room)
 		renewed = renew_batch(pool, look.nr);
 	/* What is buffered leaves room when it is committed. */
-	pool->destage->renew.pending = look.pending + renewed + (room ? 0 : kvp_wbuf_buffered(pool->wbuf));
+	pool->destage->renew.pending = look.pending + renewed +
+				       (room ? 0 : kvp_wbuf_buffered(pool->wbuf));
 	*more = renewed || dropped;
 	return renewed + dropped;
 }

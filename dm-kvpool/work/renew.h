@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Renewal: the oldest dirty blocks of a cache's log are read, and appended again behind its head, so
- * that the tail can pass. policy/renew.h says why.
+ * Renewal: the oldest dirty blocks of a cache's log are read, and appended again behind its head,
+ * so that the tail can pass. policy/renew.h says why.
  *
  * A renewed block is a new version with the contents of the old one, accepted like a write
  * (kvp_wbuf_renew()). So the rules for writes hold for it, at any cut. The old version stays where
  * it is, and its record counts, until the new one is durable: then it is outlived. If the new one
  * does not become durable, since the log moves or no SSD takes it, the old one goes home as ever.
  *
- * The destage worker renews, under checkpoint_lock. So nothing goes home meanwhile, the tail does not
- * move, and the contents of versions that are not home lie where they were written.
+ * The destage worker renews, under checkpoint_lock. So nothing goes home meanwhile, the tail does
+ * not move, and the contents of versions that are not home lie where they were written.
  */
 #ifndef KVP_RENEW_H
 #define KVP_RENEW_H

@@ -20,8 +20,9 @@
  * are in the superblock, and a later resilver copies only what they do not cover. The same holds if
  * the leg is lost. docs/design/resilver.md has the reasons, docs/cases/resilver.md the cases.
  *
- * Locks: a step holds range locks, a page checkpoint_lock. A few steps are in flight at a time: what
- * is locked while others are is only tried. The worker rests, and does all else, while none is.
+ * Locks: a step holds range locks, a page checkpoint_lock. A few steps are in flight at a time:
+ * what is locked while others are is only tried. The worker rests, and does all else, while none
+ * is.
  */
 #ifndef KVP_RESILVER_H
 #define KVP_RESILVER_H

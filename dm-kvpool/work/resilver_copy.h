@@ -15,7 +15,8 @@ struct kvp_tpage;
 #define KVP_RESILVER_PAGES	1024u	/* the most of a step */
 
 /**
- * struct kvp_resilver_part - blocks of a step that lie below one leaf, and in one turn of their vdev
+ * struct kvp_resilver_part - blocks of a step that lie below one leaf, and in one turn of their
+ * vdev
  * @block: of the pool
  * @first: so many blocks of the step come before
  * @n: blocks

@@ -609,7 +609,7 @@ static void passdown_work(struct work_struct *work)
 	kvfree(b);
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------ */
 
 void kvp_trim_quiesce(struct kvp_pool *pool)
 {

@@ -18,7 +18,8 @@ static u32 full_percent(const struct kvp_pool *pool)
 {
 	u64 most = kvp_log_limit_empty(pool), intents = kvp_log_intents_limit(pool);
 	u64 log = div64_u64(100 * min(most, kvp_log_taken(pool, most)), max(most, 1ull));
-	u64 buffer = div_u64(100ull * kvp_wbuf_nr_logged(pool->wbuf), max(kvp_wbuf_limit(pool->wbuf), 1u));
+	u64 buffer = div_u64(100ull * kvp_wbuf_nr_logged(pool->wbuf),
+			     max(kvp_wbuf_limit(pool->wbuf), 1u));
 	/* Beyond the limit streams go through the log. */
 	u64 past = div64_u64(100 * min(intents, kvp_log_intents_since(pool)), max(intents, 1ull));
 

@@ -17,7 +17,9 @@ struct kvp_pool;
 /** kvp_turn_begin() - a turn of destage begins. Context: destage alone. */
 void kvp_turn_begin(struct kvp_pool *pool);
 
-/** kvp_turn_is_short() - true if this turn should be short: the host, or a renewal, waits beside it */
+/**
+ * kvp_turn_is_short() - true if this turn should be short: the host, or a renewal, waits beside it
+ */
 bool kvp_turn_is_short(const struct kvp_pool *pool);
 
 /** kvp_turn_end() - the turn is over; it took @ns */
