@@ -462,20 +462,42 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 #define POINTERS_A_LEAF	64u
 
 /*
- * The last block of the pool that lies before @behind and below the same leaf as @first. If a
- * region ends within a leaf, the leaf has no block of the next region: its other entries belong to
- * no block of the pool.
+ * The last block of the pool that a discard from @own to before @behind covers. If a region ends
+ * within a leaf, the leaf has no block of the next region: its other entries belong to no block of
+ * the pool. More than a leaf ends with a block of the pool.
  */
-static kvp_block_t last_before(const struct kvp_vdev *v, kvp_block_t first, kvp_vblock_t behind)
+static kvp_block_t last_before(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t behind)
 {
-	const struct kvp_map *map = &v->pool->sb->map;
 	kvp_block_t last = kvp_pool_block(v, kvp_vblock(kvp_vblock_nr(behind) - 1));
+	const struct kvp_map *map = &v->pool->sb->map;
+	kvp_block_t first = kvp_pool_block(v, own);
 	u32 i;
 
+	if (kvp_vblock_before(kvp_leaf_behind(v->g, own), behind))
+		return last;
 	for (i = 0; i < map->nr; i++)
 		if (kvp_block_before(first, map->region[i].end))
 			return kvp_block_first(last, kvp_block_back(map->region[i].end, 1));
 	return last;
+}
+
+/*
+ * Lock what kvp_table_discard() may discard at once from @own on; returns the block behind. Of more
+ * than a leaf some range may always be locked by another holder, so that is only tried.
+ */
+static kvp_vblock_t lock_for_discard(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end,
+				     struct kvp_range *range)
+{
+	kvp_vblock_t leaf = kvp_vblock_first(end, kvp_leaf_behind(v->g, own));
+	kvp_vblock_t behind = kvp_table_discard_reach(v, own, end);
+	struct kvp_range_locks *locks = &v->pool->ranges;
+	kvp_block_t first = kvp_pool_block(v, own);
+
+	if (kvp_vblock_before(leaf, behind) &&
+	    kvp_range_trylock(locks, range, first, last_before(v, own, behind)))
+		return behind;
+	kvp_range_lock(locks, range, first, last_before(v, own, leaf));
+	return leaf;
 }
 
 int kvp_home_discard_leaves(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end, u32 *leaves)
@@ -488,20 +510,15 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t 
 
 	while (ret >= 0 && kvp_vblock_before(*own, end) && *leaves) {
 		kvp_vblock_t behind;
-		kvp_block_t first;
 		u64 page;
 
 		ret = kvp_table_next_own(v, *own, end, own);
 		if (ret || !kvp_vblock_before(*own, end))
 			break;
-		behind = kvp_vblock_first(end, kvp_leaf_behind(v->g, *own));
 		page = kvp_vblock_nr(*own) / below;
-		first = kvp_pool_block(v, *own);
-		kvp_range_lock(&pool->ranges, &range, first, last_before(v, first, behind));
-		ret = kvp_table_discard_leaf(v, *own, behind);
+		behind = lock_for_discard(v, *own, end, &range);
+		ret = kvp_table_discard(v, own, behind);
 		kvp_range_unlock(&pool->ranges, &range);
-		if (ret >= 0)
-			*own = behind;
 		if (ret || page != above || !(pointers++ % POINTERS_A_LEAF))
 			--*leaves;
 		above = page;

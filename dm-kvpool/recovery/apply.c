@@ -50,14 +50,11 @@ int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, kvp_vbloc
 	int ret = 0;
 
 	while (!ret && kvp_vblock_before(own, end)) {
-		kvp_vblock_t behind;
-
 		ret = kvp_table_next_own(v, own, end, &own);
 		if (ret || !kvp_vblock_before(own, end))
 			break;
-		behind = kvp_vblock_first(end, kvp_leaf_behind(v->g, own));
-		ret = min(kvp_table_discard_leaf(v, own, behind), 0) ?: kvp_recovery_relieve(rec);
-		own = behind;
+		ret = kvp_table_discard(v, &own, kvp_table_discard_reach(v, own, end));
+		ret = min(ret, 0) ?: kvp_recovery_relieve(rec);
 		cond_resched();
 	}
 	return ret;

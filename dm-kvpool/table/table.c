@@ -445,8 +445,9 @@ static bool read_from_ssd(struct kvp_pool *pool, struct kvp_tpage *tp)
 /*
  * Read a copy that the pointer names, from any leg (R9). -EBADMSG: every leg
  * in use answers and none has it; -EIO: some do not answer; -ENOMEM.
+ * @keep: the page is there to stay, so bad copies are repaired, and an SSD gets one
  */
-static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
+static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
 {
 	/*
 	 * each page begins with another leg; a second copy on the same leg comes after all others
@@ -463,11 +464,12 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 		if (!kvp_leg_in_sync(&tp->v->legs[at.leg]))
 			continue;
 		error = read_copy(pool, &tp->v->legs[at.leg], at.block, tp, tp->page);
-		if (!error) {
+		if (!error && keep) {
 			repair_copies(pool, tp, bad, tp->page);
 			kvp_ssdcopy_write(pool, tp, tp->page, false);
-			return 0;
 		}
+		if (!error)
+			return 0;
 		no_memory |= error == -ENOMEM;
 		silent |= error != -EBADMSG;
 		if (error != -ENOMEM)
@@ -630,10 +632,10 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
  */
 static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give_up)
 {
-	int ret = read_from_ssd(pool, tp) ? 0 : read_page(pool, tp);
+	int ret = read_from_ssd(pool, tp) ? 0 : read_page(pool, tp, true);
 
 	if (ret == -EBADMSG)
-		ret = read_page(pool, tp);
+		ret = read_page(pool, tp, true);
 	if (ret != -EBADMSG)
 		return ret;
 	note_lost(pool, tp);
@@ -736,14 +738,81 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 	return tp;
 }
 
+/* The page is complete: lookup() finds it from now on. */
+static void enter_tpage(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	spin_lock(&t->lru_lock);
+	hlist_add_head_rcu(&tp->hash, bucket_of(tp->v, tp->level, tp->index));
+	__add_to_lru(t, tp);
+	spin_unlock(&t->lru_lock);
+}
+
+/* Null pointers of @tp get the slot that does not count, by the @old contents of the page. */
+static void take_slots(struct kvp_table *t, struct kvp_tpage *tp, const __le64 *old)
+{
+	u32 i;
+
+	mutex_lock(&t->lock);
+	for (i = 0; old && i < KVP_PTRS_PER_PAGE; i++) {
+		u64 was = le64_to_cpu(old[i]), now = le64_to_cpu(words(tp)[i]);
+
+		now = kvp_ptr(0, kvp_ptr_era(now), kvp_ptr_slot(was) ^ !kvp_ptr_null(was), false);
+		WRITE_ONCE(words(tp)[i], cpu_to_le64(now));
+	}
+	clear_bit(KVP_TPAGE_UNREAD, &tp->flags);
+	mutex_unlock(&t->lock);
+}
+
+/*
+ * Something below page @tp is asked for, and the page was discarded unread. If its old contents
+ * still count, read them: they say which slots no new page below may have. If no leg has them, they
+ * lead to nothing, also after a power cut, and either slot will do.
+ *
+ * Nothing below @tp is in memory before this has ended, so @tp is not written meanwhile. A
+ * checkpoint that ends meanwhile has written a null pointer to it; then slots do not matter.
+ */
+static int learn_slots(struct kvp_tpage *tp)
+{
+	struct mutex *lock = load_lock(tp->v, tp->level, tp->index);
+	struct kvp_pool *pool = tp->v->pool;
+	struct kvp_table *t = pool->table;
+	struct kvp_tpage *old = NULL;
+	int ret = 0;
+	u64 ptr;
+
+	if (!test_bit(KVP_TPAGE_UNREAD, &tp->flags))
+		return 0;
+	mutex_lock_nested(lock, tp->level);
+	mutex_lock(&t->lock);
+	ptr = test_bit(KVP_TPAGE_UNREAD, &tp->flags) ? tp->durable : 0;
+	mutex_unlock(&t->lock);
+	if (!kvp_ptr_null(ptr)) {
+		old = new_tpage(tp->v, tp->level, tp->index, NULL);
+		ret = -ENOMEM;
+	}
+	if (old) {
+		old->durable = ptr;
+		ret = read_from_ssd(pool, old) ? 0 : read_page(pool, old, false);
+	}
+	if (!ret || ret == -EBADMSG)
+		take_slots(t, tp, old && !ret ? words(old) : NULL);
+	if (old)
+		release_tpage(t, old);
+	mutex_unlock(lock);
+	return ret == -EBADMSG ? 0 : ret;
+}
+
 /* Make a page that is not in memory; holds its load lock. Takes over the parent's reference. */
 static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct kvp_tpage *parent,
 			       bool give_up)
 {
 	struct kvp_table *t = v->pool->table;
-	struct kvp_tpage *tp = new_tpage(v, level, index, parent);
-	int ret = 0;
+	int ret = parent ? learn_slots(parent) : 0;
+	struct kvp_tpage *tp;
 
+	if (ret)
+		return ERR_PTR(ret);
+	tp = new_tpage(v, level, index, parent);
 	if (!tp)
 		return ERR_PTR(-ENOMEM);
 	tp->durable = pointer_to(v, parent, index);
@@ -753,10 +822,7 @@ static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct 
 		release_tpage(t, tp);
 		return ERR_PTR(ret);
 	}
-	spin_lock(&t->lru_lock);
-	hlist_add_head_rcu(&tp->hash, bucket_of(v, level, index));
-	__add_to_lru(t, tp);
-	spin_unlock(&t->lru_lock);
+	enter_tpage(t, tp);
 	return tp;
 }
 
@@ -1029,6 +1095,139 @@ out:
 	return null;
 }
 
+/* True if the page of level 1 above @own is in memory. */
+static bool above_in_memory(const struct kvp_vdev *v, kvp_vblock_t own)
+{
+	struct kvp_tpage *tp = lookup(v, 1, index_of(v, 1, own));
+
+	if (tp)
+		kvp_table_put(v->pool, tp);
+	return tp;
+}
+
+/*
+ * If a discard from @own to before @end is of all that is below one page of level 1 that is not in
+ * memory: the block behind that; otherwise @own. First and last block must be of the pool, since
+ * their range has to be locked.
+ */
+static kvp_vblock_t behind_whole(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
+{
+	u64 index = index_of(v, 1, own);
+	kvp_vblock_t behind = kvp_vblock_first(first_below(v, 1, index + 1), pool_end(v));
+	kvp_block_t of_pool = kvp_pool_end(v->pool);
+
+	if (v->g->levels < 2 || kvp_vblock_nr(own) != kvp_vblock_nr(first_below(v, 1, index)) ||
+	    kvp_vblock_before(end, behind) || !kvp_vblock_before(own, behind) ||
+	    !kvp_block_before(kvp_pool_block(v, own), of_pool) ||
+	    !kvp_block_before(kvp_pool_block(v, kvp_vblock(kvp_vblock_nr(behind) - 1)), of_pool))
+		return own;
+	return above_in_memory(v, own) ? own : behind;
+}
+
+kvp_vblock_t kvp_table_discard_reach(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
+{
+	kvp_vblock_t behind = behind_whole(v, own, end);
+
+	return kvp_vblock_before(own, behind) ? behind :
+						kvp_vblock_first(end, kvp_leaf_behind(v->g, own));
+}
+
+/* How many leaves there are below page @index of level 1. */
+static u32 leaves_below(const struct kvp_vdev *v, u64 index)
+{
+	u64 first = index << KVP_PTRS_SHIFT;
+
+	return (u32)min_t(u64, KVP_PTRS_PER_PAGE, kvp_pages_at(v->g, 0) - first);
+}
+
+/* As __uncount_leaf(), of all leaves below page @index of level 1: any of them may be null. */
+static void __uncount_page(struct kvp_table *t, const struct kvp_vdev *v, u64 index)
+{
+	u32 leaves = leaves_below(v, index);
+
+	lockdep_assert_held(&t->lock);
+	t->written -= min(t->written, blocks_below(v, 1, index));
+	t->uncounted = t->uncounted < U32_MAX - leaves ? t->uncounted + leaves : U32_MAX;
+}
+
+/* A page takes the place of the one that @ptr names, and has null pointers only. */
+static int replace_unread(struct kvp_vdev *v, u64 index, struct kvp_tpage *parent, u64 ptr)
+{
+	struct kvp_tpage *tp = new_tpage(v, 1, index, parent);
+	struct kvp_table *t = v->pool->table;
+	u32 i;
+
+	if (!tp)
+		return -ENOMEM;
+	tp->durable = ptr;
+	set_bit(KVP_TPAGE_UNREAD, &tp->flags);
+	mutex_lock(&t->lock);
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++)
+		words(tp)[i] = cpu_to_le64(kvp_ptr(0, t->era, 0, false));
+	__uncount_page(t, v, index);
+	__mark_dirty(t, tp);
+	mutex_unlock(&t->lock);
+	enter_tpage(t, tp);
+	kvp_table_put(v->pool, tp);
+	return 1;
+}
+
+/*
+ * Discard all that is below page @index of level 1 without reading the page. 1: done, and a page is
+ * dirty; 0: not if the page is in memory, or has poison below, which must be counted; or -errno.
+ *
+ * As with a leaf, what is made again before a checkpoint is durable must not overwrite what the
+ * durable root still leads to. Which slots that are is unknown, so they are learned when something
+ * below is asked for: learn_slots().
+ */
+static int discard_page(struct kvp_vdev *v, u64 index)
+{
+	struct mutex *lock = load_lock(v, 1, index);
+	struct kvp_tpage *tp, *parent = NULL;
+	int ret = 0;
+	u64 ptr;
+
+	lockdep_assert_held(&v->pool->checkpoint_lock);
+	mutex_lock_nested(lock, 1);
+	tp = lookup(v, 1, index);
+	if (tp) {
+		kvp_table_put(v->pool, tp);
+		goto out;
+	}
+	if (v->g->levels > 2)
+		parent = __load(v, 2, index >> KVP_PTRS_SHIFT, true);
+	if (IS_ERR(parent)) {
+		ret = PTR_ERR(parent);
+		goto out;
+	}
+	ptr = pointer_to(v, parent, index);
+	/* A page that was given up has poison below. */
+	if (!kvp_ptr_null(ptr) && !kvp_ptr_poison(ptr))
+		ret = replace_unread(v, index, parent, ptr);
+	if (ret <= 0 && parent)
+		kvp_table_put(v->pool, parent);
+out:
+	mutex_unlock(lock);
+	return ret;
+}
+
+/* The same, and tell the caches, of the blocks from @own to before @behind. */
+static int discard_whole_page(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t behind)
+{
+	struct kvp_pool *pool = v->pool;
+	int ret = discard_page(v, index_of(v, 1, own));
+
+	if (ret <= 0)
+		return ret;
+	for (; kvp_vblock_before(own, behind); own = kvp_leaf_behind(v->g, own)) {
+		struct kvp_map_leaf at = kvp_map_leaf(&pool->sb->map, v->index, own);
+
+		forget_leaf(pool, &at, leaf_end(v, &at));
+		cond_resched();
+	}
+	return ret;
+}
+
 /* Discard a whole leaf without reading it. 1: done; 0: that is not possible; or -errno. */
 static int discard_whole(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
@@ -1052,7 +1251,8 @@ static int discard_whole(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 	return done;
 }
 
-int kvp_table_discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
+/* Discard from @own to before @end, below one leaf. Returns as kvp_table_discard(). */
+static int discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
 	struct kvp_pool *pool = v->pool;
 	int ret = discard_whole(v, own, end);
@@ -1080,6 +1280,24 @@ int kvp_table_discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t en
 	return 1;
 }
 
+int kvp_table_discard(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t behind)
+{
+	kvp_vblock_t leaf = kvp_vblock_first(behind, kvp_leaf_behind(v->g, *own));
+	int ret = 0;
+
+	if (kvp_vblock_before(leaf, behind))
+		ret = discard_whole_page(v, *own, behind);
+	if (ret > 0)
+		atomic64_inc(&v->pool->work_stats.leaf_discards);
+	if (!ret) {
+		ret = discard_leaf(v, *own, leaf);
+		behind = leaf;
+	}
+	if (ret >= 0)
+		*own = behind;
+	return ret;
+}
+
 /* --- walking ------------------------------------------------------------------------------- */
 
 /**
@@ -1087,11 +1305,12 @@ int kvp_table_discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t en
  * @since: changes in this era or later, as of the last checkpoint; 0: anything that was ever
  *	written
  * @poison: poisoned blocks
- * @give_up: give up lost pages above the leaves
+ * @discard: all of it is to be discarded: give up lost pages above the leaves, and do not read a
+ *	page that kvp_table_discard() need not read
  */
 struct walk {
 	u32 since;
-	bool poison, give_up;
+	bool poison, discard;
 };
 
 /* True if nothing that @w looks for is below page (@level, index of @block). */
@@ -1122,6 +1341,12 @@ static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 leve
 	return skip;
 }
 
+/* True if kvp_table_discard() takes all that is below the page of level 1 above @own at once. */
+static bool is_whole(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
+{
+	return kvp_vblock_before(own, behind_whole(v, own, end));
+}
+
 /* The first block behind those below the page of @level above @block. */
 static kvp_vblock_t next_below(const struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
@@ -1141,11 +1366,12 @@ static int next_of_vdev(struct kvp_vdev *v, kvp_vblock_t block, kvp_vblock_t end
 		struct kvp_tpage *parent = NULL;
 
 		for (level = top; ; level--) {
-			if (skipped(v, parent, level, block, w) || !level)
+			if (skipped(v, parent, level, block, w) || !level ||
+			    (level == 1 && w->discard && is_whole(v, block, end)))
 				break;
 			if (parent)
 				kvp_table_put(v->pool, parent);
-			parent = __load(v, level, index_of(v, level, block), w->give_up);
+			parent = __load(v, level, index_of(v, level, block), w->discard);
 			if (IS_ERR(parent)) {
 				*at = block;
 				*behind = next_below(v, level, block);
@@ -1167,7 +1393,7 @@ static int next_of_vdev(struct kvp_vdev *v, kvp_vblock_t block, kvp_vblock_t end
 
 int kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end, kvp_vblock_t *next)
 {
-	static const struct walk written = { .give_up = true };
+	static const struct walk written = { .discard = true };
 	kvp_vblock_t behind;
 
 	return next_of_vdev(v, own, end, &written, next, &behind);

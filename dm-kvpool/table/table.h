@@ -42,6 +42,11 @@ enum kvp_tpage_flags {
 	KVP_TPAGE_REFERENCED,	/* used since the last look of eviction */
 	/* a block below was poisoned since the page came into memory; by table->lock */
 	KVP_TPAGE_POISON,
+	/*
+	 * discarded without being read: the slots of its null pointers are not known. Set before
+	 * the page is found; cleared under table->lock and its load lock
+	 */
+	KVP_TPAGE_UNREAD,
 };
 
 /**
@@ -324,8 +329,10 @@ void kvp_table_unlock(struct kvp_pool *pool);
  * kvp_table_next_own() - find the first block of @v, from @own on, with anything written below the
  * same leaf; or @end
  *
- * For discards: a null pointer stays null, and costs nothing per leaf. Caller holds
- * pool->checkpoint_lock. Return: 0, or -errno: of the page above *@next, which cannot be read.
+ * For discards: a null pointer stays null, and costs nothing per leaf. If all blocks below a page
+ * of level 1 are before @end, and it is not in memory, it is not read: the block is the first one
+ * below it. Caller holds pool->checkpoint_lock. Return: 0, or -errno: of the page above *@next,
+ * which cannot be read.
  */
 int __must_check kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end,
 				    kvp_vblock_t *next);
@@ -339,16 +346,27 @@ static inline kvp_vblock_t kvp_leaf_behind(const struct kvp_geometry *g, kvp_vbl
 }
 
 /**
- * kvp_table_discard_leaf() - make blocks of @v from @own to before @end unwritten
+ * kvp_table_discard_reach() - how far kvp_table_discard() may go from @own on, before @end
  *
- * All of them lie below one leaf. In a parity1 they are whole stripes, whose parity becomes
- * unwritten, too. Caller holds the range lock and pool->checkpoint_lock. An empty leaf becomes a
- * null pointer with the next checkpoint. A leaf that is not in memory, and is discarded as a whole,
- * becomes one at once, and is not read for that.
- *
- * Return: 1: the leaf is in memory, and may be dirty; 0: at most a pointer has changed; or -errno.
+ * Behind all that is below one page of level 1, if that is not in memory, or below one leaf. First
+ * and last block are then of the pool. Any context.
  */
-int __must_check kvp_table_discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end);
+kvp_vblock_t kvp_table_discard_reach(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end);
+
+/**
+ * kvp_table_discard() - make blocks of @v from *@own on unwritten, before @behind
+ * @own: receives how far it came
+ * @behind: by kvp_table_discard_reach()
+ *
+ * In a parity1 they are whole stripes, whose parity becomes unwritten, too. Caller holds the range
+ * lock and pool->checkpoint_lock. An empty leaf becomes a null pointer with the next checkpoint. A
+ * leaf that is not in memory, and is discarded as a whole, becomes one at once, and is not read for
+ * that. Nor is a page of level 1 that is discarded as a whole, while it is not in memory, and
+ * nothing is poisoned below it.
+ *
+ * Return: 1: a page may be dirty; 0: at most a pointer in a page above has changed; or -errno.
+ */
+int __must_check kvp_table_discard(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t behind);
 
 /**
  * kvp_table_next_changed() - find the first block at or after @block under which anything changed

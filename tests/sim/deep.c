@@ -753,22 +753,33 @@ static void discard_beside_a_reader(struct trouble *t)
 	expect_scrub(h, 0, 0);
 }
 
-/* Discarded poison is counted in all cases, also given up blocks. */
-static void discards_of_poison(struct trouble *t)
+/* Poison one block, durably; nothing of the table stays in memory. */
+static void poison_block(struct host *h, u64 block)
 {
-	struct host *h = &t->host;
-	struct kvp_tpage *leaf;
+	struct kvp_tpage *leaf = kvp_table_load(h->pool, block);
 
-	spread(h);
-	leaf = kvp_table_load(h->pool, 77 * LEAF + 9);
-	kvp_table_set(h->pool, leaf, 77 * LEAF + 9, 0, KVP_ENTRY_POISONED);
+	kvp_table_set(h->pool, leaf, block, 0, KVP_ENTRY_POISONED);
 	kvp_table_put(h->pool, leaf);
 	if (kvp_poison_make_durable(h->pool))
 		sim_fail("poison cannot be made durable");
 	kvp_table_shrink(h->pool, true);
+}
+
+/* Discarded poison is counted in all cases, also given up blocks. */
+static void discards_of_poison(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	spread(h);
+	poison_block(h, 77 * LEAF + 9);
 	host_discard(h, 70 * LEAF, 10 * LEAF);
 	host_checkpoint(h);
 	expect_poisoned(h, 0);
+	poison_block(h, 90 * LEAF);
+	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
+	host_checkpoint(h);
+	expect_poisoned(h, 0);
+	spread(h);
 	lose_page(h, 1, 0);
 	if (kvp_table_give_up(h->pool, 5 * LEAF, false))
 		sim_fail("the lost page was not given up");
@@ -809,6 +820,207 @@ static void discard_and_write_again(struct trouble *t)
 	host_write(h, 3 * LEAF + 4, 3, false);
 	host_checkpoint(h);
 	host_discard(h, 2 * LEAF, 3 * LEAF);
+	host_write(h, 4 * LEAF, 2, true);
+	host_checkpoint(h);
+}
+
+/* --- pages above the leaves that are discarded unread -------------------------------- */
+
+/* So many pages are read to discard one of level 1 as a whole: those above it. */
+static void expect_reads_above(struct host *h, u64 before)
+{
+	u64 reads = page_reads(h) - before, most = 0;
+	u32 v;
+
+	for (v = 0; v < h->pool->nr_vdevs; v++)
+		most += h->pool->vdevs[v].g->levels > 2;
+	if (reads > most)
+		sim_fail("%llu pages were read, not %llu", reads, most);
+}
+
+/* A page with all that is below it is discarded, and one beside it is not; then all of the pool. */
+static void discards_read_no_page_above(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 reads;
+
+	levels(h);
+	spread(h);
+	host_write(h, BESIDE + 7, 2, false);
+	host_checkpoint(h);
+	kvp_table_shrink(h->pool, true);
+	kvp_rcache_drop(h->pool);
+	reads = page_reads(h);
+	host_discard(h, 0, BELOW);
+	host_checkpoint(h);
+	expect_reads_above(h, reads);
+	/* It is taken for full, with each of its leaves. */
+	expect_written(h, 0, 512);
+	host_read_check(h, 5 * LEAF + 300);
+	host_read_each(h, BESIDE + 5, 5);
+	kvp_table_shrink(h->pool, true);
+	kvp_rcache_drop(h->pool);
+	host_read_check(h, 5 * LEAF + 300);
+	spread(h);
+	reads = page_reads(h);
+	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
+	host_checkpoint(h);
+	expect_reads_above(h, reads);
+	expect_written(h, 0, 0);
+	expect_nothing_written(h);
+	host_read_each(h, BESIDE + 5, 5);
+	expect_scrub(h, 0, 0);
+}
+
+/* As discarded_leaf_is_made_again(), of all of the pool: the page above is not read for that. */
+static void discarded_page_is_made_again(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 at[8], leaf;
+	u32 again;
+
+	spread(h);
+	for (leaf = 0; leaf < 8; leaf += 2)
+		host_write(h, leaf * LEAF + 77, 1, false);
+	host_checkpoint(h);
+	for (again = 0; again < 3; again++) {
+		for (leaf = 0; leaf < 8; leaf++)
+			at[leaf] = page_at(h, 0, leaf * LEAF);
+		kvp_table_shrink(h->pool, true);
+		host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
+		host_flush(h);
+		for (leaf = 0; leaf < 8; leaf++)
+			host_write(h, leaf * LEAF + 5, 2, false);
+		host_checkpoint(h);
+		kvp_table_shrink(h->pool, true);
+		for (leaf = 0; leaf < 8; leaf++) {
+			if (page_at(h, 0, leaf * LEAF) == at[leaf])
+				sim_fail("leaf %llu was written over while it counted", leaf);
+			host_read_each(h, leaf * LEAF, 10);
+		}
+		host_read_check(h, 60 * LEAF + 300);
+	}
+	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
+	host_checkpoint(h);
+	for (leaf = 0; leaf < 8; leaf++)
+		host_write(h, leaf * LEAF + 6, 1, false);
+	host_checkpoint(h);
+	kvp_table_shrink(h->pool, true);
+	host_read_each(h, 0, 10);
+	expect_scrub(h, 0, 0);
+}
+
+/* Bring a discard of all of the pool to the table, as destage does, but without a checkpoint. */
+static kvp_vblock_t discard_in_table(struct host *h, kvp_vblock_t behind)
+{
+	kvp_vblock_t own = 0;
+
+	mutex_lock(&h->pool->checkpoint_lock);
+	if (kvp_table_discard(&h->pool->vdevs[0], &own, behind) < 0)
+		sim_fail("the discard failed");
+	mutex_unlock(&h->pool->checkpoint_lock);
+	return own;
+}
+
+static void load_below(struct host *h, int error)
+{
+	struct kvp_tpage *leaf = kvp_table_load(h->pool, 5 * LEAF);
+
+	if (PTR_ERR_OR_ZERO(leaf) != error)
+		sim_fail("a leaf below it: %d, not %d", (int)PTR_ERR_OR_ZERO(leaf), error);
+	if (error)
+		return;
+	if (kvp_entry_state(kvp_table_entry(h->pool, leaf, 5 * LEAF + 300)) != KVP_ENTRY_UNWRITTEN)
+		sim_fail("a discarded block is written");
+	kvp_table_put(h->pool, leaf);
+}
+
+/*
+ * The old contents of a page that was discarded unread are wanted: a leg does not answer, then it
+ * does; or no leg has them.
+ */
+static void discarded_page_is_gone(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct kvp_vdev *v = &h->pool->vdevs[0];
+	u64 all = h->pool->sb->pool_blocks, at, leaf;
+	u32 i, lost;
+
+	for (lost = 0; lost < 2; lost++) {
+		spread(h);
+		at = page_at(h, 1, 0);
+		leaf = page_at(h, 0, 5 * LEAF);
+		kvp_table_shrink(h->pool, true);
+		host_discard(h, 0, (u32)all);
+		host_flush(h);
+		for (i = 0; i < 2 && lost; i++)
+			rot(i, at);
+		for (i = 0; i < 2 && !lost; i++)
+			disks_fault(FAULT_READ_EIO, i, at, at);
+		if (discard_in_table(h, kvp_table_discard_reach(v, 0, all)) != all)
+			sim_fail("the page was read");
+		if (!lost)
+			load_below(h, -EIO);
+		disks.nr_faults = 0;
+		load_below(h, 0);
+		host_write(h, 5 * LEAF + 7, 1, false);
+		host_checkpoint(h);
+		if (!lost && page_at(h, 0, 5 * LEAF) == leaf)
+			sim_fail("a leaf was written over while it counted");
+		host_read_check(h, 5 * LEAF + 300);
+		host_discard(h, 0, (u32)all);
+		host_checkpoint(h);
+		expect_nothing_written(h);
+		expect_scrub(h, 0, 0);
+	}
+}
+
+/*
+ * A reader has come to the page, and to a leaf below it: they count, and the discard goes on leaf by
+ * leaf.
+ */
+static void discarded_page_is_read(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 all = h->pool->sb->pool_blocks;
+	kvp_vblock_t behind;
+	struct kvp_tpage *leaf;
+
+	spread(h);
+	host_discard(h, 0, (u32)all);
+	host_flush(h);
+	behind = kvp_table_discard_reach(&h->pool->vdevs[0], 0, all);
+	leaf = kvp_table_load(h->pool, 7 * LEAF);
+	if (discard_in_table(h, behind) != LEAF)
+		sim_fail("a page was discarded that a reader has");
+	host_checkpoint(h);
+	if (kvp_entry_state(kvp_table_entry(h->pool, leaf, 7 * LEAF + 300)) != KVP_ENTRY_UNWRITTEN)
+		sim_fail("a leaf that a reader has was not changed");
+	kvp_table_put(h->pool, leaf);
+	expect_nothing_written(h);
+	host_read_check(h, 7 * LEAF + 300);
+}
+
+/* Cut everywhere: all of the pool, and some of it is written again at once. */
+static void discard_all_and_write_again(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u32 all;
+
+	t->start.format = false;
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	all = (u32)h->pool->sb->pool_blocks;
+	t->cuts_from = disks.trace.nr;
+	host_discard(h, 0, all);
+	host_flush(h);
+	host_write(h, 2 * LEAF + 2, 3, false);
+	host_write(h, 3 * LEAF + 2, 3, true);
+	host_try_home(h);
+	host_write(h, 3 * LEAF + 4, 3, false);
+	host_checkpoint(h);
+	kvp_table_shrink(h->pool, true);
+	host_discard(h, 0, all);
 	host_write(h, 4 * LEAF, 2, true);
 	host_checkpoint(h);
 }
@@ -931,10 +1143,20 @@ static void run_deep_discards(void)
 	trouble(NAMED(discarded_leaf_is_made_again), 2);
 	trouble(NAMED(discard_beside_a_reader), 2);
 	trouble(NAMED(discards_of_poison), 2);
-	if (opt.thorough || sim_least_levels == 2)
-		cut_lives("discard_and_write_again", spread_in_both_slots, discard_and_write_again,
-			  2,
-			  SMALL_LEGS);
+	two_lives(NAMED(discards_read_no_page_above), NULL, 2, WIDE_LEGS);
+	trouble(NAMED(discarded_page_is_made_again), 2);
+	lives_of("discarded_page_is_made_again_on_a_parity1", discarded_page_is_made_again, NULL,
+		 &parity, LEG_BLOCKS);
+	lives_of("discarded_page_is_made_again_on_two_vdevs", discarded_page_is_made_again, NULL,
+		 &mixed, LEG_BLOCKS);
+	trouble(NAMED(discarded_page_is_gone), 2);
+	trouble(NAMED(discarded_page_is_read), 2);
+	if (!opt.thorough && sim_least_levels != 2)
+		return;
+	cut_lives("discard_and_write_again", spread_in_both_slots, discard_and_write_again, 2,
+		  SMALL_LEGS);
+	cut_lives("discard_all_and_write_again", spread_in_both_slots, discard_all_and_write_again,
+		  2, SMALL_LEGS);
 }
 
 void run_deep(void)
