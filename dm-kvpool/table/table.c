@@ -480,6 +480,14 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
 	return silent || !bad ? -EIO : -EBADMSG;
 }
 
+/* Read the page from an SSD, or from any leg. None has it: only if they are asked twice. */
+static int read_copies(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
+{
+	int ret = read_from_ssd(pool, tp) ? 0 : read_page(pool, tp, keep);
+
+	return ret == -EBADMSG ? read_page(pool, tp, keep) : ret;
+}
+
 /*
  * The end of the pool's blocks below @leaf, as the vdev counts: its region, or the pool, may end
  * within it.
@@ -632,10 +640,8 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
  */
 static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give_up)
 {
-	int ret = read_from_ssd(pool, tp) ? 0 : read_page(pool, tp, true);
+	int ret = read_copies(pool, tp, true);
 
-	if (ret == -EBADMSG)
-		ret = read_page(pool, tp, true);
 	if (ret != -EBADMSG)
 		return ret;
 	note_lost(pool, tp);
@@ -759,7 +765,7 @@ static void take_slots(struct kvp_table *t, struct kvp_tpage *tp, const __le64 *
 		now = kvp_ptr(0, kvp_ptr_era(now), kvp_ptr_slot(was) ^ !kvp_ptr_null(was), false);
 		WRITE_ONCE(words(tp)[i], cpu_to_le64(now));
 	}
-	clear_bit(KVP_TPAGE_UNREAD, &tp->flags);
+	clear_bit_unlock(KVP_TPAGE_UNREAD, &tp->flags);	/* the slots before the bit */
 	mutex_unlock(&t->lock);
 }
 
@@ -780,8 +786,10 @@ static int learn_slots(struct kvp_tpage *tp)
 	int ret = 0;
 	u64 ptr;
 
-	if (!test_bit(KVP_TPAGE_UNREAD, &tp->flags))
+	if (!test_bit(KVP_TPAGE_UNREAD, &tp->flags)) {
+		smp_rmb();	/* the bit, then the slots; pairs with take_slots() */
 		return 0;
+	}
 	mutex_lock_nested(lock, tp->level);
 	mutex_lock(&t->lock);
 	ptr = test_bit(KVP_TPAGE_UNREAD, &tp->flags) ? tp->durable : 0;
@@ -792,7 +800,7 @@ static int learn_slots(struct kvp_tpage *tp)
 	}
 	if (old) {
 		old->durable = ptr;
-		ret = read_from_ssd(pool, old) ? 0 : read_page(pool, old, false);
+		ret = read_copies(pool, old, false);
 	}
 	if (!ret || ret == -EBADMSG)
 		take_slots(t, tp, old && !ret ? words(old) : NULL);

@@ -935,37 +935,51 @@ static void load_below(struct host *h, int error)
 	kvp_table_put(h->pool, leaf);
 }
 
-/*
- * The old contents of a page that was discarded unread are wanted: a leg does not answer, then it
- * does; or no leg has them.
- */
+/* How a page that was discarded unread is found: no leg answers; none has it, once; none has it. */
+enum found { SILENT, LOST_ONCE, LOST };
+
+static void spoil_page(u64 at, enum found how)
+{
+	struct fault *f;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		if (how == LOST) {
+			rot(i, at);
+			continue;
+		}
+		f = disks_fault(FAULT_READ_EIO, i, at, at);
+		f->times = how == LOST_ONCE;
+		f->error = how == LOST_ONCE ? -ENODATA : -EIO;
+	}
+}
+
+/* The old contents of a page that was discarded unread are wanted, and are found in each way. */
 static void discarded_page_is_gone(struct trouble *t)
 {
 	struct host *h = &t->host;
 	struct kvp_vdev *v = &h->pool->vdevs[0];
-	u64 all = h->pool->sb->pool_blocks, at, leaf;
-	u32 i, lost;
+	u64 all = h->pool->sb->pool_blocks, leaf;
+	enum found how;
 
-	for (lost = 0; lost < 2; lost++) {
+	for (how = SILENT; how <= LOST; how++) {
+		u64 at;
+
 		spread(h);
 		at = page_at(h, 1, 0);
 		leaf = page_at(h, 0, 5 * LEAF);
 		kvp_table_shrink(h->pool, true);
 		host_discard(h, 0, (u32)all);
 		host_flush(h);
-		for (i = 0; i < 2 && lost; i++)
-			rot(i, at);
-		for (i = 0; i < 2 && !lost; i++)
-			disks_fault(FAULT_READ_EIO, i, at, at);
+		spoil_page(at, how);
 		if (discard_in_table(h, kvp_table_discard_reach(v, 0, all)) != all)
 			sim_fail("the page was read");
-		if (!lost)
-			load_below(h, -EIO);
+		load_below(h, how == SILENT ? -EIO : 0);
 		disks.nr_faults = 0;
 		load_below(h, 0);
 		host_write(h, 5 * LEAF + 7, 1, false);
 		host_checkpoint(h);
-		if (!lost && page_at(h, 0, 5 * LEAF) == leaf)
+		if (how != LOST && page_at(h, 0, 5 * LEAF) == leaf)
 			sim_fail("a leaf was written over while it counted");
 		host_read_check(h, 5 * LEAF + 300);
 		host_discard(h, 0, (u32)all);
