@@ -460,6 +460,8 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
  * that page becomes dirty.
  */
 #define POINTERS_A_LEAF	64u
+/* A page above the leaves that need not be read: caches are told of so much as below all of them. */
+#define LEAVES_A_PAGE	(1u + KVP_PTRS_PER_PAGE / POINTERS_A_LEAF)
 
 /*
  * The last block of the pool that a discard from @own to before @behind covers. If a region ends
@@ -509,17 +511,20 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t 
 	int ret = 0;
 
 	while (ret >= 0 && kvp_vblock_before(*own, end) && *leaves) {
-		kvp_vblock_t behind;
+		kvp_vblock_t behind, leaf;
 		u64 page;
 
 		ret = kvp_table_next_own(v, *own, end, own);
 		if (ret || !kvp_vblock_before(*own, end))
 			break;
 		page = kvp_vblock_nr(*own) / below;
+		leaf = kvp_leaf_behind(v->g, *own);
 		behind = lock_for_discard(v, *own, end, &range);
 		ret = kvp_table_discard(v, own, behind);
 		kvp_range_unlock(&pool->ranges, &range);
-		if (ret || page != above || !(pointers++ % POINTERS_A_LEAF))
+		if (kvp_vblock_before(leaf, *own))
+			*leaves -= min(*leaves, LEAVES_A_PAGE);
+		else if (ret || page != above || !(pointers++ % POINTERS_A_LEAF))
 			--*leaves;
 		above = page;
 		cond_resched();
