@@ -334,6 +334,63 @@ static void a_wrong_chain_is_named(struct kunit *test)
 		EXPECT_WHY(test, &s->why, c->words);
 }
 
+/* A pool with its log on a cache, which has two generations behind the tail. */
+static void fill_generations(struct kvp_sb *sb)
+{
+	u64 from = 20 * CHAIN_SEGMENT;
+
+	memset(sb, 0, sizeof(*sb));
+	sb->vdev_count = 2;
+	sb->vdevs[0].kind = KVP_VDEV_MIRROR;
+	sb->vdevs[1].kind = KVP_VDEV_CACHE;
+	sb->vdevs[1].segment_blocks = CHAIN_SEGMENT;
+	sb->log_vdev = 1;
+	sb->incompat = KVP_INCOMPAT_GENERATIONS;
+	sb->log_tail = from + 5;
+	sb->log_commit = from + 4 * CHAIN_SEGMENT;
+	sb->generation_count = 2;
+	sb->generations[0] = (struct kvp_generation){ 1, from + CHAIN_SEGMENT, from + 9 };
+	sb->generations[1] = (struct kvp_generation){ 2, from + 3 * CHAIN_SEGMENT,
+						      from + 2 * CHAIN_SEGMENT };
+}
+
+/* One field is another one: the fault has these words, or there is none. */
+#define EXPECT_GENERATIONS(field, value, words) do {					\
+	const char *fault;								\
+											\
+	fill_generations(sb);								\
+	sb->field = (value);								\
+	fault = kvp_generations_fault(sb);						\
+	KUNIT_EXPECT_EQ_MSG(test, strcmp(fault ?: "none", words), 0, #field ": %s",	\
+			    fault ?: "none");						\
+} while (0)
+
+static void generations_that_lie_are_named(struct kunit *test)
+{
+	static const char end[] = "end of a generation of the log";
+	static const char none[] = "generations of a log that has none";
+	static const char bit[] = "feature bit of the log's generations";
+	struct slot *s = test->priv;
+	struct kvp_sb *sb = &s->in;
+	u64 from = 20 * CHAIN_SEGMENT;
+
+	EXPECT_GENERATIONS(log_vdev, 1, "none");
+	EXPECT_GENERATIONS(incompat, 0, bit);
+	EXPECT_GENERATIONS(generation_count, 0, bit);
+	EXPECT_GENERATIONS(log_vdev, 0, none);
+	EXPECT_GENERATIONS(vdevs[0].kind, KVP_VDEV_PARITY1, none);
+	EXPECT_GENERATIONS(generations[0].next_lsn, from + CHAIN_SEGMENT + 1, end);
+	EXPECT_GENERATIONS(generations[0].next_lsn, from, end);
+	EXPECT_GENERATIONS(generations[0].next_lsn, from + 3 * CHAIN_SEGMENT, end);
+	EXPECT_GENERATIONS(generations[1].next_lsn, from + 5 * CHAIN_SEGMENT, end);
+	EXPECT_GENERATIONS(generations[1].last_lsn, from + 3 * CHAIN_SEGMENT, end);
+	EXPECT_GENERATIONS(generations[1].last_lsn, from + CHAIN_SEGMENT - 1, end);
+	EXPECT_GENERATIONS(generations[0].last_lsn, from + 4, end);
+	/* That is right if it is the entry before the tail. */
+	sb->log_prev_lsn = from + 4;
+	KUNIT_EXPECT_NULL(test, kvp_generations_fault(sb));
+}
+
 static void any_changed_bit_is_noticed(struct kunit *test)
 {
 	struct slot *s = test->priv;
@@ -448,6 +505,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(a_wrong_field_is_named, change_gen_params),
 	KUNIT_CASE_PARAM(nothing_is_believed_before_the_sum, change_gen_params),
 	KUNIT_CASE_PARAM(a_wrong_chain_is_named, chain_change_gen_params),
+	KUNIT_CASE(generations_that_lie_are_named),
 	KUNIT_CASE(any_changed_bit_is_noticed),
 	KUNIT_CASE(a_copy_of_another_place_is_refused),
 	KUNIT_CASE(every_known_feature_has_a_name),

@@ -184,6 +184,10 @@ static bool golden_spare_test(void)
 	good &= expect(kvp_sb_decode(d, at, 2304, sb, &why) == -EOPNOTSUPP,
 		       "taken for a leg of a pool: %s", why.text);
 	good &= spare_bytes_count(d, at);
+	s.name[1] = '\n';
+	kvp_spare_encode(&s, at, d);
+	good &= expect(kvp_spare_decode(d, at, 2304, &back, &why) == -EUCLEAN,
+		       "a control character in the pool's name is accepted");
 	free(sb);
 	sb = golden_sb();
 	kvp_sb_encode(sb, d);
