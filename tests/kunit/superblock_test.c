@@ -293,7 +293,7 @@ static void nothing_is_believed_before_the_sum(struct kunit *test)
 	EXPECT_WHY(test, &s->why, "superblock: sum is");
 }
 
-/* The same in a pool with a parity1, whose recovery has written a chain into segment 1 of its window. */
+/* The same in a pool with a parity1, whose recovery has written a chain. */
 #define CHAIN_SEGMENT	512	/* blocks */
 
 static const struct change chain_changes[] = {
