@@ -29,6 +29,11 @@ static kvp_lsn_t passed(const struct kvp_pool *pool)
 	return kvp_scache_passed(pool->scache);
 }
 
+static bool has(struct kvp_pool *pool, kvp_block_t block)
+{
+	return kvp_scache_has(pool, block);
+}
+
 const struct kvp_cache_client kvp_cache_client_calls = {
 	.moved_on = moved_on,
 	.clean_durable = kvp_admit_durable,
@@ -43,5 +48,6 @@ const struct kvp_cache_client kvp_cache_client_calls = {
 	.checkpointed = kvp_rebuild_checkpointed,
 	.came_home = kvp_scache_came_home,
 	.forget = kvp_scache_forget,
+	.has = has,
 	.rescue = kvp_scache_rescue,
 };

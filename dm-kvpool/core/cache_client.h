@@ -31,6 +31,7 @@ struct page;
  * @checkpointed: kvp_rebuild_checkpointed()
  * @came_home: kvp_scache_came_home()
  * @forget: kvp_scache_forget()
+ * @has: kvp_scache_has()
  * @rescue: kvp_scache_rescue()
  */
 struct kvp_cache_client {
@@ -49,6 +50,7 @@ struct kvp_cache_client {
 			     const struct kvp_log_mark *tail);
 	void (*came_home)(struct kvp_pool *pool, const struct kvp_version *d);
 	void (*forget)(struct kvp_pool *pool, kvp_block_t block, u32 count);
+	bool (*has)(struct kvp_pool *pool, kvp_block_t block);
 	int (*rescue)(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page);
 };
 
@@ -138,6 +140,12 @@ static inline void kvp_cache_forget_range(struct kvp_pool *pool, kvp_block_t blo
 static inline void kvp_cache_forget(struct kvp_pool *pool, kvp_block_t block)
 {
 	kvp_cache_forget_range(pool, block, 1);
+}
+
+/* Context: any but interrupt. */
+static inline bool kvp_cache_has(struct kvp_pool *pool, kvp_block_t block)
+{
+	return pool->cache_client && pool->cache_client->has(pool, block);
 }
 
 /* Context: process, under the range lock of the block; waits for I/O. */

@@ -60,6 +60,15 @@ static bool may_be_intent(const struct kvp_version *d, bool cache)
 }
 
 /*
+ * True if a stream takes no block off the cache: what is written there can stay, dirty or not. From
+ * the mark on it cannot, nor where nothing is renewed.
+ */
+static bool keeps_cached(const struct kvp_pool *pool)
+{
+	return kvp_pool_logs_on_cache(pool) && !kvp_log_streams_pass(pool);
+}
+
+/*
  * True if intents of this entry may come home before older versions of their blocks. Those are
  * durable data in the log, which R4 falls back on. When an intent is home they are marked, and
  * never go home (kvp_wbuf_passed()). A parity1 counts versions in the order of the log. On a cache
@@ -135,16 +144,17 @@ static bool are_zeros(struct kvp_pool *pool, struct kvp_version *d, bool after)
  * places discards and direct writes do not meet: their blocks differ, and on a parity1 so do their
  * rows, as only whole stripes go by intent.
  */
-static u32 run_length(struct kvp_pool *pool, struct kvp_version *first, u32 max, bool cache,
-		      bool passes)
+static u32 run_length(struct kvp_pool *pool, const struct kvp_entry_io *e,
+		      struct kvp_version *first, u32 max)
 {
+	bool cache = kvp_pool_logs_on_cache(pool);
 	struct kvp_version *d = first;
 	u32 n = 0;
 
 	for (; d; d = __kvp_wbuf_next(pool->wbuf, d)) {
 		if (n == max || d->block != kvp_block_add(first->block, n) ||
-		    !may_be_intent(d, cache) || !may_pass_older(d, passes) ||
-		    zeros_begin(pool, d))
+		    !may_be_intent(d, cache) || !may_pass_older(d, e->passes) ||
+		    (e->keeps && kvp_cache_has(pool, d->block)) || zeros_begin(pool, d))
 			break;
 		n++;
 	}
@@ -284,7 +294,7 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 	u32 cutoff = least_run(pool, e, d, cache);
 	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents,
 			KVP_ENTRY_MAX_RECORDS - e->records);
-	u32 n = run_length(pool, d, max_t(u32, max, cutoff), cache, e->passes), run = n;
+	u32 n = run_length(pool, e, d, max_t(u32, max, cutoff)), run = n;
 
 	/* A stream that is longer than this entry must not become data because of that. */
 	if (n >= max && n >= cutoff) {
@@ -314,6 +324,7 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 	__kvp_wbuf_order(w);
 	intents = intents_possible(pool, e);
 	e->passes = intents && passes_older(pool);
+	e->keeps = intents && keeps_cached(pool);
 	while ((d = __kvp_wbuf_first(w))) {
 		u32 n = 0;
 

@@ -113,6 +113,7 @@ enum kvp_entry_phase {
  * @budget: blocks from its place to where the log is full
  * @wanted: a caller waits for all that was accepted up to here
  * @passes: its intents may come home before older versions of their blocks
+ * @keeps: a stream leaves blocks in the cache that are there
  * @direct: its intents; NULL: it holds none
  * @joined: the next entry, if it is sent with this one (joined.c)
  * @due: log->due was set when it was built
@@ -140,7 +141,7 @@ struct kvp_entry_io {
 	atomic_t pending;
 	unsigned long sent, extra, failed;
 	u32 needed;
-	bool passes;
+	bool passes, keeps;
 	struct kvp_direct *direct;
 	struct kvp_entry_io *joined;
 	bool due;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "suite.h"
+#include "cache/scache.h"
 #include "pool/cachemode.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
@@ -506,6 +507,53 @@ static void renewed_are_not_passed(struct over *t)
 	host_read_each(&t->host, t->first, STREAM);
 }
 
+static void write_clean(struct over *t, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		host_write(&t->host, t->first + i, 1, false);
+	host_checkpoint(&t->host);
+}
+
+static void expect_cached(struct over *t, u32 from, u32 count, bool cached)
+{
+	u32 i;
+
+	for (i = from; i < from + count; i++)
+		if (kvp_scache_has(t->host.pool, t->first + i) != cached)
+			sim_fail("block %u is %son the cache", i, cached ? "not " : "");
+}
+
+/*
+ * A stream takes no clean block off the cache while what is dirty may stay there; what the cache has
+ * not goes past it. Where nothing may stay, all of it goes home.
+ */
+static void clean_ones_stay(struct over *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 60))
+		sim_fail("the mark cannot be set");
+	write_clean(t, STREAM / 2);
+	expect_cached(t, 0, STREAM / 2, true);
+	expect_cached(t, STREAM / 2, STREAM / 2, false);
+	t->cuts_from = disks.trace.nr;
+	stream(t);
+	expect_intents(t, STREAM / 2);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	expect_cached(t, 0, STREAM / 2, true);
+	expect_cached(t, STREAM / 2, STREAM / 2, false);
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 0))
+		sim_fail("the mark cannot be set");
+	stream(t);
+	expect_intents(t, STREAM);
+	host_flush(&t->host);
+	expect_cached(t, 0, STREAM, false);
+	host_read_each(&t->host, t->first, STREAM);
+}
+
 /* A parity1 counts the versions of a row in the order of the log: there the stream is logged. */
 static void parity_passes_none(struct over *t)
 {
@@ -617,6 +665,7 @@ void run_over(void)
 	over(NAMED(cache_dies_with_older_ones), &cache);
 	over(NAMED(mode_changes_under_it), &cache);
 	over(NAMED(renewed_are_not_passed), &cache);
+	over(NAMED(clean_ones_stay), &cache);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		over(NAMED(older_are_dropped), &shapes[i]);
 		over(NAMED(newer_is_only_buffered), &shapes[i]);

@@ -930,6 +930,9 @@ static void stream_behind_the_tail(struct scene *s)
 	sim_many_intents = 4096;
 	limit = kvp_log_intents_limit(pool);
 	kvp_wbuf_set_limit(pool, 1024);
+	/* The cache has none of its blocks: those would stay there. */
+	host_discard(&s->host, 256, 240);
+	host_checkpoint(&s->host);
 	for (i = 0; i < first_ssd(s); i++)
 		disks_stall(i, disks.data_start, disks.data_start);
 	host_occupy_destage(&s->host);
