@@ -146,6 +146,15 @@ static void __add_chunk(struct kvp_wbuf *w, struct kvp_chunk *c)
 	list_add(&c->list, &w->whole);
 }
 
+/* All pages of @c are free. It goes to @excess, for free_chunks(). */
+static void __remove_chunk(struct kvp_wbuf *w, struct kvp_chunk *c, struct list_head *excess)
+{
+	lockdep_assert_held(&w->lock);
+	w->pages -= KVP_CHUNK_PAGES;
+	list_del(&c->all);
+	list_move(&c->list, excess);
+}
+
 /* Take the next free page in order, if there is one. */
 static struct kvp_version *__take_page(struct kvp_wbuf *w)
 {
@@ -181,9 +190,7 @@ static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_h
 		if (list_empty(&c->list))
 			list_add(&c->list, &w->partial);
 	} else if (w->pages > w->limit) {
-		w->pages -= KVP_CHUNK_PAGES;
-		list_del(&c->all);
-		list_move(&c->list, excess);
+		__remove_chunk(w, c, excess);
 	} else {
 		list_move(&c->list, &w->whole);
 	}
@@ -478,6 +485,25 @@ static void clear_shelves(struct kvp_wbuf *w)
 	free_chunks(&excess);
 }
 
+/* Free some of the chunks beyond the limit that have no page in use; false: those were all. */
+static bool free_some_beyond(struct kvp_wbuf *w)
+{
+	struct kvp_chunk *c;
+	LIST_HEAD(excess);
+	u32 n = 0;
+
+	spin_lock(&w->lock);
+	while (n < KVP_WBUF_AT_ONCE && w->pages > w->limit && !list_empty(&w->whole)) {
+		c = list_first_entry(&w->whole, struct kvp_chunk, list);
+		__remove_chunk(w, c, &excess);
+		n++;
+	}
+	spin_unlock(&w->lock);
+	free_chunks(&excess);
+	cond_resched();
+	return n == KVP_WBUF_AT_ONCE;
+}
+
 void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
 {
 	struct kvp_wbuf *w = pool->wbuf;
@@ -486,6 +512,9 @@ void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
 	w->limit = limit;
 	spin_unlock(&w->lock);
 	clear_shelves(w);
+	/* Or writers would take them, and hold more than the limit. */
+	while (free_some_beyond(w))
+		;
 	kvp_pool_space(pool);
 }
 

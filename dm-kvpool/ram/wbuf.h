@@ -260,7 +260,12 @@ struct hlist_head *kvp_wbuf_buckets(u32 bits);
 struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets,
 					u32 bits);
 
-/** kvp_wbuf_set_limit() - change the number of pages; takes effect as pages come free */
+/**
+ * kvp_wbuf_set_limit() - change the number of pages that may exist
+ *
+ * Chunks beyond a lower limit are freed now, or when the last of their pages comes free. Context:
+ * process, may sleep.
+ */
 void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
 
 /**

@@ -486,6 +486,24 @@ static void a_lower_limit_frees_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, told_of_space, 2);
 }
 
+/* Pages that no version has are not handed out first. */
+static void a_lower_limit_frees_unused_pages(struct kunit *test)
+{
+	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = pool->wbuf;
+	u32 limit = LIMIT - 2 * KVP_CHUNK_PAGES, n;
+
+	KUNIT_ASSERT_NOT_NULL(test, write(pool, 0, 1));
+	KUNIT_ASSERT_EQ(test, w->pages, LIMIT);
+	kvp_wbuf_set_limit(pool, limit);
+	KUNIT_EXPECT_EQ(test, w->pages, limit);
+	for (n = 1; n < LIMIT && write(pool, n, 1);)
+		n++;
+	KUNIT_EXPECT_EQ(test, n, limit);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), limit);
+	KUNIT_EXPECT_EQ(test, contents(pool, 0), 1);
+}
+
 static void single_pages_do_as_well(struct kunit *test)
 {
 	struct kvp_pool *pool = test->priv;
@@ -553,6 +571,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_full_buffer_takes_no_more),
 	KUNIT_CASE(a_full_buffer_does_not_lose_the_old_version),
 	KUNIT_CASE(a_lower_limit_frees_pages),
+	KUNIT_CASE(a_lower_limit_frees_unused_pages),
 	KUNIT_CASE(single_pages_do_as_well),
 	KUNIT_CASE(without_memory_a_write_is_refused),
 	KUNIT_CASE(without_memory_there_is_no_buffer),

@@ -52,6 +52,9 @@ static void park(struct scene *s)
 	if (s->host.pool->wbuf->nr_lone < COUNT / 2)
 		sim_fail("%u of %u versions are parked: the case was not set up",
 			 s->host.pool->wbuf->nr_lone, COUNT);
+	if (s->host.pool->wbuf->pages > BUFFER)
+		sim_fail("the buffer may have %u pages, and has %u", BUFFER,
+			 s->host.pool->wbuf->pages);
 }
 
 /*
@@ -371,7 +374,7 @@ static void ssds_die(struct scene *s)
 		if (!s->lost[FIRST + i])
 			host_read_check(h, FIRST + i);
 	}
-	/* Until they are found dead, some more may be spilled. */
+	/* Until they are found dead, a full buffer may be spilled once more, until half of it is free. */
 	if (!lost || lost > parked + BUFFER / 2 || lost != h->pool->table->poisoned)
 		sim_fail("%u were parked, %u are lost, %llu poisoned", parked, lost,
 			 h->pool->table->poisoned);
