@@ -122,7 +122,7 @@ struct kvp_leg {
 	u32 taken;	/* superblocks since it began to resilver; by sb_lock */
 	bool takes_log;		/* while it resilvers: entries of the log go there; by build_lock */
 	u64 has_sequence;	/* of the newest superblock that it is known to have; by sb_lock */
-	u32 torn;	/* bit per slot of its label: does not verify, in some ring; by sb_lock */
+	u32 torn;	/* bit per slot of its label: may not verify, in some ring; by sb_lock */
 	u32 has_era;	/* of the newest durable one that found it in use; 0: none; by sb_lock */
 	u64 lag;			/* at the start: so many superblocks behind, so stale (R29) */
 	bool doubtful;			/* at the start: may have a newer, unreadable superblock (R27) */

@@ -161,6 +161,15 @@ static void note_eras(struct kvp_pool *pool)
 			pool->legs[i].has_era = pool->sb->era;
 }
 
+/* A write that failed may have come half: then its slot is torn, as if the power had gone. */
+static void note_torn(struct kvp_leg *leg, u64 sequence, bool whole)
+{
+	if (whole)
+		leg->torn &= ~BIT(sequence % KVP_SB_RING);
+	else
+		leg->torn |= BIT(sequence % KVP_SB_RING);
+}
+
 /*
  * How many legs in sync took it; 0: a leg that the pool needs did not. One bad sector in a ring is no
  * reason to give up a leg: the other ring has it.
@@ -183,10 +192,9 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 			atomic64_inc(&leg->err_write);
 		if (w->ios[i + 1].error)
 			atomic64_inc(&leg->err_write);
+		note_torn(leg, pool->sb->sequence, !w->ios[i].error && !w->ios[i + 1].error);
 		if (!w->ios[i].error || !w->ios[i + 1].error) {
 			leg->has_sequence = pool->sb->sequence;
-			if (!w->ios[i].error && !w->ios[i + 1].error)
-				leg->torn &= ~BIT(pool->sb->sequence % KVP_SB_RING);
 			leg->taken++;
 			ok += kvp_leg_in_sync(leg);
 			continue;

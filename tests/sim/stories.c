@@ -1560,27 +1560,43 @@ static bool rotten_superblocks_are_not_absent(struct story *s)
 	return refused(s, -EIO, "superblock");
 }
 
+/* Half of what this write of a superblock had came to @leg. */
+static void tear(struct story *s, u32 leg, const struct trace_request *r)
+{
+	u32 b;
+
+	for (b = 0; b < KVP_SB_BLOCKS; b++)
+		image_write(&s->img[leg], r->block + b, r->data[b], ALL_SECTORS);
+	damage(&s->img[leg], r->block, DAMAGE_BIT);
+}
+
+/* Tear the superblocks of @leg whose writes have failed, or have not ended; returns how many. */
+static u32 tear_superblocks(struct story *s, u32 leg)
+{
+	const struct trace *t = &disks.trace;
+	u32 i, torn = 0;
+
+	for (i = 0; i < t->nr_requests; i++) {
+		const struct trace_request *r = &t->requests[i];
+
+		if (r->disk != leg || r->nr != KVP_SB_BLOCKS || r->op == KVP_IO_READ ||
+		    (r->ended && !r->error))
+			continue;
+		tear(s, leg, r);
+		torn++;
+	}
+	return torn;
+}
+
 /* The superblock that the next start writes is cut on leg 1: what is on its way there is torn. */
 static bool tear_first_superblock(struct story *s)
 {
-	const struct trace *t = &disks.trace;
-	u32 i, b, torn = 0;
-
 	s->stalled = BIT(1);
 	if (!run_life(s, NULL))
 		return false;
 	s->stalled = 0;
-	for (i = 0; i < t->nr_requests; i++) {
-		const struct trace_request *r = &t->requests[i];
-
-		if (r->disk != 1 || r->nr != KVP_SB_BLOCKS || r->ended)
-			continue;
-		for (b = 0; b < KVP_SB_BLOCKS; b++)
-			image_write(&s->img[1], r->block + b, r->data[b], ALL_SECTORS);
-		damage(&s->img[1], r->block, DAMAGE_BIT);
-		torn++;
-	}
-	return expect(torn, "no superblock was on its way: the case was not set up\n");
+	return expect(tear_superblocks(s, 1),
+		      "no superblock was on its way: the case was not set up\n");
 }
 
 /* Two starts are cut. None of their superblocks was durable, so leg 1 may be alone afterwards. */
@@ -1613,6 +1629,38 @@ static bool superblocks_that_are_cut_a_round_apart_were_not_durable(struct story
 	note(s, newest_sequence(&s->img[0]));
 	return run_life(s, live_most_of_a_round) && tear_first_superblock(s) && all_there(s, 0) &&
 	       starts(s) && all_there(s, 0);
+}
+
+/* The only leg fails a superblock in both rings. The next one is on its way when the power goes. */
+static void live_superblock_behind_one_that_failed(struct story *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u64 last = disks.img[0].blocks - 1;
+
+	live_superblocks(s);
+	s->host.may_fail = true;
+	mutex_lock(&pool->sb_lock);
+	disks_fault(FAULT_WRITE_EIO, 0, 0, KVP_LABEL_BLOCKS - 1);
+	disks_fault(FAULT_WRITE_EIO, 0, last - KVP_LABEL_BLOCKS + 1, last);
+	if (!kvp_sb_commit(pool))
+		sim_fail("a superblock that no leg has counts: the case was not set up");
+	disks.nr_faults = 0;
+	hold_labels(0);
+	mutex_unlock(&pool->sb_lock);
+	sim_spawn("superblock", superblock_task, s);
+	host_sleep(500);
+}
+
+/* A write that fails may be torn, like one that is cut. None of the two superblocks was durable. */
+static bool superblocks_that_fail_and_are_cut_were_not_durable(struct story *s)
+{
+	u32 torn;
+
+	if (!run_life(s, live_superblock_behind_one_that_failed))
+		return false;
+	torn = tear_superblocks(s, 0);
+	return expect(torn > 2, "%u slots are torn: the case was not set up\n", torn) &&
+	       all_there(s, 0) && starts(s) && all_there(s, 0);
 }
 
 /* An event says how far the leg is behind, and names it: its number may be another's later. */
@@ -2394,6 +2442,7 @@ static void tell_of_labels(void)
 	TOLD_OF_PARITY(superblocks_that_are_cut_in_a_row_were_not_durable);
 	TOLD(superblocks_that_are_cut_a_round_apart_were_not_durable, 2);
 	TOLD_OF_PARITY(superblocks_that_are_cut_a_round_apart_were_not_durable);
+	TOLD(superblocks_that_fail_and_are_cut_were_not_durable, 1);
 	TOLD(leg_put_back_is_stale, 2);
 	TOLD(leg_put_back_is_stale, 3);
 	TOLD_OF_TWO(leg_put_back_is_stale);
