@@ -506,6 +506,18 @@ static void end_write(const struct in_flight *f)
 		cure(f->disk, f->io);
 }
 
+/* The images have it. */
+static void forget_data(struct trace_request *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->nr; i++)
+		blk_put(r->data[i]);
+	free(r->data);
+	r->data = NULL;
+	r->nr = 0;
+}
+
 static void show(const struct in_flight *f)
 {
 	static const char * const names[] = { "read", "write", "write-fua", "flush", "discard" };
@@ -540,6 +552,8 @@ void sim_io_end_one(void)
 		disks.trace.requests[f.id].error = f.error;
 		disks.trace.requests[f.id].ended = trace_event(&disks.trace, TRACE_END, f.id);
 		watch_end(&disks.trace.requests[f.id]);
+		if (disks.forgets)
+			forget_data(&disks.trace.requests[f.id]);
 	}
 	if (f.reserved)
 		put_reserved(f.disk);

@@ -112,6 +112,7 @@ struct disks {
 	struct fault faults[MAX_FAULTS];
 	u32 nr_faults;
 	struct trace trace;
+	bool forgets;			/* what was written: a trace that is very long, and not cut */
 	u32 cut_at;			/* power cut when the trace is that long; 0: never */
 	enum sabotage sabotage;
 	/* for sabotage, and watch.c */

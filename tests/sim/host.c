@@ -1061,8 +1061,8 @@ static u64 wanted_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at)
 /*
  * A block in the index is the version that the table names, on every SSD in use that should have
  * it. A restored block lies there as it was noted, whether or not the table has a newer version by
- * now, and whether or not its leaf is in memory. What a disk holds that lies is not looked at: a
- * read that gets it finds a wrong sum, and goes on.
+ * now, and whether or not its leaf is in memory. What a disk holds that lies, or what a test has made
+ * rotten, is not looked at: a read that gets it finds a wrong sum, and goes on.
  */
 static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at, struct page *page)
 {
@@ -1077,6 +1077,7 @@ static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at,
 		struct kvp_leg *leg = &pool->scache->v->legs[i];
 
 		if (!kvp_leg_in_sync(leg) || h->lying >> leg->bdev->index & 1 ||
+		    at->block == h->rotten ||
 		    (kvp_log_striped(pool->scache->v->g) && i != at->leg))
 			continue;
 		image_read(&disks.img[leg->bdev->index], at->block, page_address(page));

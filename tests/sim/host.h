@@ -29,6 +29,7 @@ struct host {
 	u32 seen;		/* by the first fault, until the pool had started */
 	bool stopped;
 	u64 lying;		/* bit per disk: an SSD that may not hold what was written there */
+	u64 rotten;		/* block of each SSD that the test has made rotten; 0: none */
 	bool may_fail;		/* faults are about: errors are no failure of the test */
 	void (*quiesced)(struct host *h);	/* what happens once, before the next table */
 	/* What happens once, in the middle of the next read: */

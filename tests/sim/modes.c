@@ -332,6 +332,8 @@ static void overload_main(void *arg)
 	struct change *c = arg;
 	struct host *h = &c->host;
 
+	/* Gigabytes are written. */
+	disks.forgets = true;
 	begin(c);
 	c->busy = true;
 	c->writers = 1;

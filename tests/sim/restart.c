@@ -55,6 +55,7 @@ struct saga {
 	u32 back_at;
 	u32 gone, lie_on[MAX_DISKS];	/* a missing SSD of several; number of blocks on each */
 	bool mistrusts;			/* something clean is rotten on an SSD */
+	u64 rotten;			/* block of each SSD that may be clean, too; 0: none */
 	u64 eio;			/* this block, and no other, cannot be read; 0: none */
 	struct kvp_geometry g;		/* of the cache */
 };
@@ -151,6 +152,7 @@ static void saga_main(void *arg)
 	WRITE_ONCE(s->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
 	if (!s->fills)
 		kvp_admit_stop(s->host.pool);
+	s->host.rotten = s->rotten;
 	check_order(s->host.pool);
 	s->generations = s->host.pool->sb->generation_count;
 	if (s->scrub)
@@ -410,6 +412,14 @@ static bool ssd_lost_between(struct saga *s)
 	       life(s, all_home, true);
 }
 
+/* Renewed versions leave the oldest generation, and a checkpoint may drop it from the list. */
+static void write_to_stay(struct saga *s)
+{
+	if (kvp_pool_set(s->host.pool, KVP_T_RENEW_MARK, 0))
+		sim_fail("the tunable cannot be set");
+	write_one(s);
+}
+
 /* When no more generations can be named a recovery brings all home. */
 static bool list_is_full(struct saga *s)
 {
@@ -417,7 +427,7 @@ static bool list_is_full(struct saga *s)
 	u32 i;
 
 	s->hold = true;
-	good = life(s, write_one, false);
+	good = life(s, write_to_stay, false);
 	for (i = 1; good && i < KVP_MAX_GENERATIONS; i++)
 		good = life(s, write_one, false) && expect_generations(s, i);
 	/* The window is small: there is no room for more data. */
@@ -620,6 +630,10 @@ static void write_wide_over_worn(struct saga *s)
 /*
  * The write was cut short, and home has @home there; the version before is rotten in the log. With
  * @eio the block is lost.
+ *
+ * The index may name the rotten block: the version was clean in the life before, and if its segment
+ * was summarised after that, it comes back unread. No read may get as far as the SSD: what the
+ * intent came to is younger than the summary.
  */
 static bool cut_over_worn(struct saga *s, const void *home, u64 eio)
 {
@@ -632,6 +646,7 @@ static bool cut_over_worn(struct saga *s, const void *home, u64 eio)
 		image_write_data(&s->img[i], s->data_start + WORN, home);
 	rot_at = worn.payload;
 	rot(s, s->start.cache);
+	s->rotten = rot_at;
 	s->eio = eio;
 	return life(s, nothing, false) && life(s, all_home, true) && life(s, nothing, true);
 }
