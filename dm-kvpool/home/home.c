@@ -460,7 +460,10 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
  * that page becomes dirty.
  */
 #define POINTERS_A_LEAF	64u
-/* A page above the leaves that need not be read: caches are told of so much as below all of them. */
+/*
+ * A page above the leaves that is discarded unread counts as if it had been read: caches are told of
+ * as many blocks.
+ */
 #define LEAVES_A_PAGE	(1u + KVP_PTRS_PER_PAGE / POINTERS_A_LEAF)
 
 /*

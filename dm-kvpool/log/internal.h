@@ -117,8 +117,8 @@ u32 kvp_log_most_holes(struct kvp_pool *pool);
 u32 kvp_log_rows_of(struct kvp_pool *pool, const struct kvp_version *d);
 
 /**
- * kvp_log_leaves_room() - true if an entry of @blocks may begin where @budget is left, and
- * @reserved rows for its records
+ * kvp_log_leaves_room() - true if an entry of @blocks may begin where @budget is left, with room
+ * for @reserved rows of its records
  */
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 reserved);
 

@@ -67,7 +67,8 @@ bool kvp_renew_pays(u64 window, u32 mark, u64 live)
 
 u64 kvp_renew_fullness(u64 window, u32 mark, u64 live, u64 most)
 {
-	u64 at_mark = div_u64(window * mark, 100), over = div_u64(window * limit_of(mark), 100) - at_mark;
+	u64 at_mark = div_u64(window * mark, 100);
+	u64 over = div_u64(window * limit_of(mark), 100) - at_mark;
 
 	if (live <= at_mark || !over)
 		return min(most, div64_u64(live * SLOWER_FROM * most, max(at_mark * 100, 1ull)));

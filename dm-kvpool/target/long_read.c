@@ -85,9 +85,9 @@ static bool alloc_rebuild(struct cut *c)
 static struct part *new_part(struct cut *c, kvp_lblock_t block)
 {
 	/* A block may lie in two segments. */
-	struct bio *bio = bio_alloc_bioset(c->leg->bdev,
-					   min_t(u32, 2 * (c->count + c->own), BIO_MAX_VECS),
-					   REQ_OP_READ | (c->bio->bi_opf & (REQ_SYNC | REQ_META | REQ_PRIO)),
+	u32 segments = min_t(u32, 2 * (c->count + c->own), BIO_MAX_VECS);
+	blk_opf_t opf = REQ_OP_READ | (c->bio->bi_opf & (REQ_SYNC | REQ_META | REQ_PRIO));
+	struct bio *bio = bio_alloc_bioset(c->leg->bdev, segments, opf,
 					   GFP_NOWAIT | __GFP_NOWARN, &c->r->long_bios);
 
 	if (!bio)

@@ -119,6 +119,12 @@ static void little_is_renewed_above_the_mark_and_nothing_without_one(struct kuni
 	KUNIT_EXPECT_FALSE(test, kvp_renew_pays(1000, 0, 0));
 }
 
+/* Of a log of 10000 blocks, by a window of 1000. */
+static u64 fullness(u32 mark, u64 live)
+{
+	return kvp_renew_fullness(1000, mark, live, 10000);
+}
+
 /* Step by step, to the rate of destage where renewals end. */
 static void writers_are_slowed_down_from_the_mark_on(struct kunit *test)
 {
@@ -129,12 +135,11 @@ static void writers_are_slowed_down_from_the_mark_on(struct kunit *test)
 
 		while (kvp_renew_pays(1000, mark, end + 1))
 			end++;
-		KUNIT_EXPECT_FALSE(test, kvp_throttle_slows(10000, kvp_renew_fullness(1000, mark, at, 10000)));
-		KUNIT_EXPECT_TRUE(test, kvp_throttle_slows(10000, kvp_renew_fullness(1000, mark, at + 1, 10000)));
-		KUNIT_EXPECT_EQ(test, kvp_throttle_rate(10000, kvp_renew_fullness(1000, mark, end, 10000), 500), 500ull);
+		KUNIT_EXPECT_FALSE(test, kvp_throttle_slows(10000, fullness(mark, at)));
+		KUNIT_EXPECT_TRUE(test, kvp_throttle_slows(10000, fullness(mark, at + 1)));
+		KUNIT_EXPECT_EQ(test, kvp_throttle_rate(10000, fullness(mark, end), 500), 500ull);
 		for (live = 1; live <= end; live++)
-			KUNIT_EXPECT_LE(test, kvp_renew_fullness(1000, mark, live - 1, 10000),
-					kvp_renew_fullness(1000, mark, live, 10000));
+			KUNIT_EXPECT_LE(test, fullness(mark, live - 1), fullness(mark, live));
 	}
 }
 

@@ -238,9 +238,11 @@ static const struct change changes[] = {
 	{ "log tail beyond all", SB(log_tail, 1ull << 56), -EUCLEAN, "log position" },
 	{ "commit before the tail", SB(log_commit, 1), -EUCLEAN, "log position" },
 	{ "commit a round away", SB(log_commit, ~0ull), -EUCLEAN, "log position" },
-	{ "place in the cache that wraps", SB(cache_lsn, 1ull << 55), -EUCLEAN, "place in the cache" },
+	{ "place in the cache that wraps", SB(cache_lsn, 1ull << 55), -EUCLEAN,
+	  "place in the cache" },
 	{ "chain without rows", SB(redo_nonce, 1), -EUCLEAN, "place of a recovery's chain" },
-	{ "state of no chain", SB(redo_state, KVP_REDO_BEGUN), -EUCLEAN, "state of a recovery's chain" },
+	{ "state of no chain", SB(redo_state, KVP_REDO_BEGUN), -EUCLEAN,
+	  "state of a recovery's chain" },
 	{ "feature of a table behind the data", SB(incompat, KVP_INCOMPAT_TABLE_BEHIND), -EUCLEAN,
 	  "feature bit of a table behind the data" },
 	{ "scrub beyond the end", SB(scrub_cursor, LEG_BLOCKS), -EUCLEAN, "scrub cursor" },
@@ -299,9 +301,11 @@ static void nothing_is_believed_before_the_sum(struct kunit *test)
 static const struct change chain_changes[] = {
 	{ "the chain of a recovery", SB(redo_state, KVP_REDO_AGAIN), 0, NULL },
 	{ "amid a segment", SB(redo_lsn, 1), -EUCLEAN, "place of a recovery's chain" },
-	{ "before the tail", SB(redo_lsn, -(u64)CHAIN_SEGMENT), -EUCLEAN, "place of a recovery's chain" },
+	{ "before the tail", SB(redo_lsn, -(u64)CHAIN_SEGMENT), -EUCLEAN,
+	  "place of a recovery's chain" },
 	{ "behind the window", SB(redo_lsn, 1ull << 40), -EUCLEAN, "place of a recovery's chain" },
-	{ "unknown state", SB(redo_state, KVP_REDO_AGAIN + 1), -EUCLEAN, "state of a recovery's chain" },
+	{ "unknown state", SB(redo_state, KVP_REDO_AGAIN + 1), -EUCLEAN,
+	  "state of a recovery's chain" },
 	{ "state without a chain", SB(redo_nonce, 0), -EUCLEAN, "state of a recovery's chain" },
 };
 KUNIT_ARRAY_PARAM_DESC(chain_change, chain_changes, name);

@@ -283,9 +283,10 @@ static bool too_many(const struct crash *c, u32 others)
 	 * Until the exchange, a single SSD may have the log that is needed; of parity1, all that
 	 * are left may.
 	 */
-	if (c->at < c->swaps_at && (!c->cache_parity || c->old_lost) && ~have >> cache & (BIT(c->cache) - 1))
+	if (c->at < c->swaps_at && (!c->cache_parity || c->old_lost) &&
+	    ~have >> cache & (BIT(c->cache) - 1))
 		return true;
-	/* With the power and the last SSD the log is lost, and --discard-log is not asked for here. */
+	/* With the power and the last SSD the log is lost, and no --discard-log is given here. */
 	if (c->cache && vdev_lost(have, cache, c->cache, c->cache_parity))
 		return true;
 

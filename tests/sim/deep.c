@@ -668,9 +668,10 @@ static void caches_forget_unread_leaves(struct trouble *t)
 }
 
 /*
- * A slot that counts until the checkpoint is not overwritten by a leaf that is made again earlier.
+ * Discard @count blocks from the first on, again and again, and write there at once. A slot that
+ * counts until the checkpoint is not overwritten by a leaf that is made again earlier.
  */
-static void discarded_leaf_is_made_again(struct trouble *t)
+static void discard_and_make_again(struct trouble *t, u32 count)
 {
 	struct host *h = &t->host;
 	u64 at[8], leaf;
@@ -684,7 +685,7 @@ static void discarded_leaf_is_made_again(struct trouble *t)
 		for (leaf = 0; leaf < 8; leaf++)
 			at[leaf] = page_at(h, 0, leaf * LEAF);
 		kvp_table_shrink(h->pool, true);
-		host_discard(h, 0, 8 * LEAF);
+		host_discard(h, 0, count);
 		host_flush(h);
 		for (leaf = 0; leaf < 8; leaf++)
 			host_write(h, leaf * LEAF + 5, 2, false);
@@ -695,9 +696,10 @@ static void discarded_leaf_is_made_again(struct trouble *t)
 				sim_fail("leaf %llu was written over while it counted", leaf);
 			host_read_each(h, leaf * LEAF, 10);
 		}
+		host_read_check(h, 60 * LEAF + 300);
 	}
 	/* in between all of it is null, durably: either slot is free, and neither counts */
-	host_discard(h, 0, 8 * LEAF);
+	host_discard(h, 0, count);
 	host_checkpoint(h);
 	for (leaf = 0; leaf < 8; leaf++)
 		host_write(h, leaf * LEAF + 6, 1, false);
@@ -705,6 +707,17 @@ static void discarded_leaf_is_made_again(struct trouble *t)
 	kvp_table_shrink(h->pool, true);
 	host_read_each(h, 0, 10);
 	expect_scrub(h, 0, 0);
+}
+
+static void discarded_leaf_is_made_again(struct trouble *t)
+{
+	discard_and_make_again(t, 8 * LEAF);
+}
+
+/* Of all of the pool: the page above is not read for that. */
+static void discarded_page_is_made_again(struct trouble *t)
+{
+	discard_and_make_again(t, (u32)t->host.pool->sb->pool_blocks);
 }
 
 static void read_a_block(void *arg)
@@ -869,44 +882,6 @@ static void discards_read_no_page_above(struct trouble *t)
 	expect_written(h, 0, 0);
 	expect_nothing_written(h);
 	host_read_each(h, BESIDE + 5, 5);
-	expect_scrub(h, 0, 0);
-}
-
-/* As discarded_leaf_is_made_again(), of all of the pool: the page above is not read for that. */
-static void discarded_page_is_made_again(struct trouble *t)
-{
-	struct host *h = &t->host;
-	u64 at[8], leaf;
-	u32 again;
-
-	spread(h);
-	for (leaf = 0; leaf < 8; leaf += 2)
-		host_write(h, leaf * LEAF + 77, 1, false);
-	host_checkpoint(h);
-	for (again = 0; again < 3; again++) {
-		for (leaf = 0; leaf < 8; leaf++)
-			at[leaf] = page_at(h, 0, leaf * LEAF);
-		kvp_table_shrink(h->pool, true);
-		host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
-		host_flush(h);
-		for (leaf = 0; leaf < 8; leaf++)
-			host_write(h, leaf * LEAF + 5, 2, false);
-		host_checkpoint(h);
-		kvp_table_shrink(h->pool, true);
-		for (leaf = 0; leaf < 8; leaf++) {
-			if (page_at(h, 0, leaf * LEAF) == at[leaf])
-				sim_fail("leaf %llu was written over while it counted", leaf);
-			host_read_each(h, leaf * LEAF, 10);
-		}
-		host_read_check(h, 60 * LEAF + 300);
-	}
-	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
-	host_checkpoint(h);
-	for (leaf = 0; leaf < 8; leaf++)
-		host_write(h, leaf * LEAF + 6, 1, false);
-	host_checkpoint(h);
-	kvp_table_shrink(h->pool, true);
-	host_read_each(h, 0, 10);
 	expect_scrub(h, 0, 0);
 }
 

@@ -2,8 +2,8 @@
 /*
  * A stream goes home by intent although older versions of its blocks wait for destage: with the log
  * on legs, and on a cache that renews nothing. Those keep their records until the stream is home,
- * and never go home after it. Each case is cut everywhere, with second cuts, on one mirror, a single,
- * two mirrors, and a mirror with a cache, where older versions are spilled.
+ * and never go home after it. Each case is cut everywhere, with second cuts, on one mirror, a
+ * single, two mirrors, and a mirror with a cache, where older versions are spilled.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -451,8 +451,8 @@ static void cache_dies_before_it(struct over *t)
 }
 
 /*
- * The same, and no SSD gives the older versions, which RAM does not have: they are lost. A power cut
- * then may leave a block of the stream, or an error, but not what was there before those.
+ * The same, and no SSD gives the older versions, which RAM does not have: they are lost. A power
+ * cut then may leave a block of the stream, or an error, but not what was there before those.
  */
 static void cache_dies_with_older_ones(struct over *t)
 {
@@ -526,8 +526,8 @@ static void expect_cached(struct over *t, u32 from, u32 count, bool cached)
 }
 
 /*
- * A stream takes no clean block off the cache while what is dirty may stay there; what the cache has
- * not goes past it. Where nothing may stay, all of it goes home.
+ * A stream takes no clean block off the cache while dirty blocks may stay there. Blocks that the
+ * cache does not have go past it. Where nothing may stay, all of the stream goes home.
  */
 static void clean_ones_stay(struct over *t)
 {
@@ -578,7 +578,8 @@ static void over_main(void *arg)
 		sim_fail("start: %s", t->host.refusal.why);
 	t->first = t->start.second ? (u32)host_boundary(&t->start) + 4 : FIRST;
 	if (t->start.cache && (kvp_pool_set(t->host.pool, KVP_T_RENEW_MARK, 0) ||
-			       kvp_pool_set(t->host.pool, KVP_T_SEQ_CUTOFF_WRITE, STREAM * KVP_BLOCK_SIZE)))
+			       kvp_pool_set(t->host.pool, KVP_T_SEQ_CUTOFF_WRITE,
+					    STREAM * KVP_BLOCK_SIZE)))
 		sim_fail("a tunable cannot be set");
 	/* Versions wait until a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
@@ -643,7 +644,9 @@ void run_over(void)
 		{ .legs = 2 }, { .legs = 1 }, { .legs = 4, .second = 2 },
 	};
 	static const struct host_start parity = { .legs = 3, .parity = true };
-	static const struct host_start cache = { .legs = 3, .cache = 1, .cache_dirty = WIDE_WINDOW };
+	static const struct host_start cache = {
+		.legs = 3, .cache = 1, .cache_dirty = WIDE_WINDOW,
+	};
 	u32 i;
 
 	over(NAMED(parity_passes_none), &parity);
