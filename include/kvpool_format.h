@@ -130,7 +130,16 @@ struct kvp_disk_vdev {
 	__le32	chunk_blocks;		/* parity1; 0 for the others */
 	__le32	log_window;		/* of a cache: blocks of its log that may count; 0: 1 GiB, or all of it */
 	__le64	table_copy;		/* a second copy of the table on the same leg; 0: none */
-	__u8	reserved[56];
+	/*
+	 * parity1: a device that is to take the place of a leg in use, and is no leg yet. Blocks of
+	 * the vdev below @shadow_cursor are on it as of @shadow_era, and nothing else.
+	 */
+	__u8	shadow_uuid[16];
+	__le64	shadow_blocks;		/* size of the device */
+	__le64	shadow_cursor;
+	__le32	shadow_era;
+	__u8	shadow_of;		/* number, in the vdev, of the leg that leaves then, + 1; 0: there is no such device */
+	__u8	reserved[19];
 } __packed;
 
 /*

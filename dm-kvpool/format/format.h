@@ -579,6 +579,16 @@ struct kvp_leg_info {
 	u8 replaces;		/* number in its vdev of the leg that it replaces, + 1; 0: none */
 };
 
+/* A device that is to take the place of a leg of a parity1: shadow.h. */
+struct kvp_shadow_info {
+	u8 uuid[16];
+	u64 size_blocks;
+	kvp_vblock_t cursor;	/* blocks of its vdev below are on it as of @cursor_era */
+	u32 cursor_era;
+	u32 vdev;
+	u32 of;			/* number in the vdev of the leg, + 1; 0: there is none */
+};
+
 struct kvp_scrub_info {
 	kvp_block_t cursor;
 	u64 started, finished, healed, unrepaired;
@@ -659,6 +669,7 @@ struct kvp_sb {
 	struct kvp_map map;	/* of these; not on disk */
 	struct kvp_geometry vdevs[KVP_MAX_VDEVS];
 	struct kvp_leg_info legs[KVP_MAX_LEGS];
+	struct kvp_shadow_info shadow;
 	u64 roots[KVP_MAX_ROOTS];
 };
 

@@ -8,6 +8,7 @@
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "format/replaces.h"
+#include "format/shadow.h"
 
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot)
 {
@@ -145,6 +146,7 @@ static void encode_lists(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 		d->tunables[i] = cpu_to_le64(sb->tunables[i]);
 	for (i = 0; i < sb->vdev_count; i++)
 		encode_vdev(&sb->vdevs[i], &d->vdevs[i]);
+	kvp_shadow_encode(&sb->shadow, d);
 	encode_regions(sb, d);
 	for (i = 0; i < sb->leg_count; i++)
 		encode_leg(&sb->legs[i], &d->legs[i]);
@@ -458,7 +460,7 @@ static const char *content_fault(struct kvp_sb *sb)
 	}
 	if (memcmp(sb->leg_uuid, sb->legs[sb->leg_index].uuid, 16))
 		return "UUID of this leg";
-	return resilver_fault(sb) ?: kvp_replaces_fault(sb);
+	return resilver_fault(sb) ?: kvp_replaces_fault(sb) ?: kvp_shadow_fault(sb);
 }
 
 static void decode_regions(const struct kvp_disk_sb *d, struct kvp_sb *sb)
@@ -478,6 +480,7 @@ static void decode_lists(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 
 	for (i = 0; i < sb->vdev_count; i++)
 		decode_vdev(&d->vdevs[i], &sb->vdevs[i]);
+	kvp_shadow_decode(d, sb);
 	decode_regions(d, sb);
 	for (i = 0; i < sb->leg_count; i++)
 		decode_leg(&d->legs[i], &sb->legs[i]);

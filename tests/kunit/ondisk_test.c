@@ -52,7 +52,12 @@ static const struct field vdev_fields[] = {
 	FIELD(vdev, chunk_blocks, 56, 4),
 	FIELD(vdev, log_window, 60, 4),
 	FIELD(vdev, table_copy, 64, 8),
-	FIELD(vdev, reserved, 72, 56),
+	FIELD(vdev, shadow_uuid, 72, 16),
+	FIELD(vdev, shadow_blocks, 88, 8),
+	FIELD(vdev, shadow_cursor, 96, 8),
+	FIELD(vdev, shadow_era, 104, 4),
+	FIELD(vdev, shadow_of, 108, 1),
+	FIELD(vdev, reserved, 109, 19),
 };
 
 static const struct field sb_fields[] = {

@@ -4,6 +4,7 @@
 #include "format/generations.c"
 #include "format/kind.c"
 #include "format/replaces.c"
+#include "format/shadow.c"
 #include "format/superblock.c"
 
 #define LEG_BLOCKS	65536ull	/* 256 MiB */
@@ -265,6 +266,8 @@ static const struct change changes[] = {
 	{ "leg that replaces none there is", SB(legs[1].replaces, 3), -EUCLEAN, "leg that another replaces" },
 	{ "leg that replaces none", SB(legs[1].replaces, 0), 0, NULL },
 	{ "legs that replace each other", SB(legs[0].replaces, 2), 0, NULL },
+	{ "a shadow of a mirror's leg", SB(vdevs[0].shadow_of, 1), -EUCLEAN, "leg whose place is to be taken" },
+	{ "the rest of no shadow", SB(vdevs[0].shadow_cursor, ~0ull), 0, NULL },
 	{ "leg offline", SB(legs[0].state, KVP_LEG_OFFLINE), 0, NULL },
 	{ "two legs of one UUID", SB(legs[0].uuid[15], 1), -EUCLEAN, "one is there twice" },
 	{ "not the leg it says", SB(leg_uuid[15], 0), -EUCLEAN, "UUID of this leg" },
@@ -435,6 +438,59 @@ static void every_known_feature_has_a_name(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver,table-behind");
 }
 
+/* The superblock of a parity1 of three legs; the second one is to leave. */
+static void shadow_slot(struct slot *s)
+{
+	memset(&s->in.legs[2], 0, sizeof(s->in.legs[2]));
+	s->in.legs[1].replaces = 0;
+	s->in.legs[2].state = KVP_LEG_IN_SYNC;
+	s->in.legs[2].size_blocks = LEG_BLOCKS;
+	s->in.leg_count = 3;
+	s->in.root_count = (u32)kvp_sb_roots(&s->in);
+	s->in.log_tail = kvp_lsn(kvp_log_blocks(&s->in.vdevs[0]) + 8);
+	s->in.log_prev_lsn = kvp_lsn(kvp_log_blocks(&s->in.vdevs[0]) + 1);
+	s->in.log_commit = s->in.log_tail;
+	s->in.shadow = (struct kvp_shadow_info){ .size_blocks = LEG_BLOCKS, .cursor = kvp_vblock(5),
+						 .cursor_era = 6, .of = 2 };
+	memset(s->in.shadow.uuid, 0x5d, sizeof(s->in.shadow.uuid));
+	kvp_map_build(&s->in, &s->in.map);
+	kvp_sb_encode(&s->in, &s->disk);
+}
+
+static void a_shadow_of_a_parity1(struct kunit *test)
+{
+	static const struct change wrong[] = {
+		{ "beyond the legs", SB(vdevs[0].shadow_of, 4), 0, "leg whose place is to be taken" },
+		{ "cursor beyond the vdev", SB(vdevs[0].shadow_cursor, ~0ull), 0, "cursor of a device" },
+		{ "later era", SB(vdevs[0].shadow_era, ~0u), 0, "cursor of a device" },
+		{ "era without a cursor", SB(vdevs[0].shadow_cursor, 0), 0, "cursor of a device" },
+	};
+	struct slot *s = test->priv;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, kvp_layout(KVP_VDEV_PARITY1, 3, LEG_BLOCKS, 0, 0, &s->in.vdevs[0],
+					 &s->why), 0);
+	shadow_slot(s);
+	KUNIT_EXPECT_EQ_MSG(test, decode(s), 0, "%s", s->why.text);
+	KUNIT_EXPECT_MEMEQ(test, &s->out, &s->in, sizeof(s->in));
+	KUNIT_EXPECT_EQ(test, kvp_shadow_leg(&s->out), 1u);
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		kvp_sb_encode(&s->in, &s->disk);
+		poke(&s->disk, &wrong[i].poke);
+		seal(&s->disk);
+		KUNIT_EXPECT_EQ_MSG(test, decode(s), -EUCLEAN, "%s", wrong[i].name);
+		EXPECT_WHY(test, &s->why, wrong[i].words);
+	}
+	memcpy(s->in.shadow.uuid, s->in.legs[2].uuid, sizeof(s->in.shadow.uuid));
+	kvp_sb_encode(&s->in, &s->disk);
+	KUNIT_EXPECT_EQ(test, decode(s), -EUCLEAN);
+	EXPECT_WHY(test, &s->why, "UUID of a device");
+	s->in.shadow.of = 0;
+	kvp_sb_encode(&s->in, &s->disk);
+	KUNIT_EXPECT_EQ(test, decode(s), 0);
+	KUNIT_EXPECT_EQ(test, kvp_shadow_leg(&s->out), (u32)KVP_MAX_LEGS);
+}
+
 static void a_shrunken_device_is_refused(struct kunit *test)
 {
 	struct slot *s = test->priv;
@@ -513,6 +569,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(any_changed_bit_is_noticed),
 	KUNIT_CASE(a_copy_of_another_place_is_refused),
 	KUNIT_CASE(every_known_feature_has_a_name),
+	KUNIT_CASE(a_shadow_of_a_parity1),
 	KUNIT_CASE(a_shrunken_device_is_refused),
 	KUNIT_CASE(slots_lie_in_their_label_area),
 	KUNIT_CASE_PARAM(epoch_comes_before_sequence, rivals_gen_params),

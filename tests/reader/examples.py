@@ -18,7 +18,7 @@ def document():
 def vdev(**fields):
     names = ("kind first_leg leg_count levels table_start log_start segments segment_blocks data_start data_blocks "
              "chunk own_window table_copy").split()
-    raw = struct.pack("<IIIIQQIIQQIIQ", *(fields.get(name, 0) for name in names))
+    raw = struct.pack("<IIIIQQIIQQIIQ", *(fields.get(name, 0) for name in names)).ljust(128, b"\0")
     return kvread.Vdev(raw, fields.get("index", 0), 1 << 18)
 
 

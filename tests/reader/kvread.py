@@ -153,6 +153,8 @@ class Vdev:
         (self.kind, self.first_leg, self.leg_count, self.levels, self.table_start, self.log_start, self.segments,
          self.segment_blocks, self.data_start, self.data_blocks, self.chunk, self.own_window,
          self.table_copy) = struct.unpack_from("<IIIIQQIIQQIIQ", raw)
+        (self.shadow_uuid, self.shadow_cursor, self.shadow_era,
+         self.shadow_of) = struct.unpack_from("<16s8xQIB", raw, 72)
         self.index = index
         self.behind = not self.is_cache and self.table_start > self.data_start
         self.default_window = default_window
@@ -417,6 +419,14 @@ class Superblock:
             raise Refused("UUID of this leg")
         for v in self.vdevs:
             self._check_legs(v)
+        self._check_shadow([v for v in self.vdevs if v.shadow_of])
+
+    def _check_shadow(self, having):
+        for v in having:
+            if len(having) > 1 or v.kind != 3 or v.shadow_of > v.leg_count or v.shadow_cursor > v.data_blocks or \
+               v.shadow_era > self.era or v.shadow_era and not v.shadow_cursor or \
+               any(leg.uuid == v.shadow_uuid for leg in self.legs):
+                raise Refused("device that is to take a place")
 
     def _check_legs(self, v):
         for leg in self.legs[v.first_leg:v.first_leg + v.leg_count]:
