@@ -47,6 +47,7 @@
 #include "core/vdev.h"
 #include "format/format.h"
 #include "format/logplace.h"
+#include "format/shadow.h"
 #include "format/tunables.h"
 #include "policy/streams.h"
 
@@ -227,6 +228,12 @@ static inline bool kvp_leg_keeps_log(const struct kvp_leg *leg)
 	return READ_ONCE(leg->keeps_log);
 }
 
+/** kvp_leg_is_shadow() - true if @leg is no leg, but the pool's shadow. Context: any. */
+static inline bool kvp_leg_is_shadow(const struct kvp_leg *leg)
+{
+	return leg->index == KVP_SHADOW;
+}
+
 /** enum kvp_ram_bypass - why blocks of a read are not kept; for statistics */
 enum kvp_ram_bypass {
 	KVP_RAM_KEEP,		/* they are kept */
@@ -294,6 +301,13 @@ struct kvp_pool {
 	/* Fixed while running. */
 	struct kvp_leg legs[KVP_MAX_LEGS];
 	u32 nr_legs;
+	/*
+	 * None of these: it is never read, counts for nothing, and code that goes through the legs
+	 * does not meet it. Its state is stale, resilvering, or faulted. @v is NULL if there is none.
+	 */
+	struct kvp_leg shadow;
+	u32 shadow_of;		/* number in its vdev of the leg that is to leave */
+	bool shadow_ready;	/* it has all that leg has, while it resilvers; by members_lock */
 	struct kvp_vdev vdevs[KVP_MAX_VDEVS];
 	u32 nr_vdevs;
 	u32 nr_with_data;		/* of those: all but a cache */
@@ -389,6 +403,39 @@ struct kvp_pool {
 static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
 {
 	return !READ_ONCE(pool->log_vdev)->g->data_blocks;
+}
+
+/**
+ * kvp_shadowed() - the leg whose place the pool's shadow is to take; NULL: there is none. Context: any.
+ */
+static inline struct kvp_leg *kvp_shadowed(const struct kvp_pool *pool)
+{
+	return pool->shadow.v ? &pool->shadow.v->legs[pool->shadow_of] : NULL;
+}
+
+/**
+ * kvp_leg_shadow() - the shadow, if home writes and table pages for @leg go there, too; or NULL
+ *
+ * Not what heals a copy on @leg: the shadow has that version already, and a write that a power cut
+ * tears would spoil it. Context: any.
+ */
+static inline struct kvp_leg *kvp_leg_shadow(const struct kvp_leg *leg)
+{
+	struct kvp_pool *pool = leg->pool;
+
+	return kvp_shadowed(pool) == leg && kvp_leg_resilvers(&pool->shadow) ? &pool->shadow : NULL;
+}
+
+/** kvp_legs_beside() - how many legs there are, and the shadow's device. Context: any. */
+static inline u32 kvp_legs_beside(const struct kvp_pool *pool)
+{
+	return pool->nr_legs + (pool->shadow.bdev ? 1 : 0);
+}
+
+/** kvp_leg_beside() - leg @i of kvp_legs_beside(); the last one is the shadow. Context: any. */
+static inline struct kvp_leg *kvp_leg_beside(struct kvp_pool *pool, u32 i)
+{
+	return i < pool->nr_legs ? &pool->legs[i] : &pool->shadow;
 }
 
 static inline bool kvp_pool_readonly(const struct kvp_pool *pool)

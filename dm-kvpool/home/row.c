@@ -211,6 +211,14 @@ int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t
 	return error;
 }
 
+static void write_shadow(const struct kvp_leg *leg, kvp_lblock_t block, struct page *page)
+{
+	struct kvp_leg *shadow = kvp_leg_shadow(leg);
+
+	if (shadow && kvp_io_page(shadow, KVP_IO_WRITE, block, page))
+		kvp_leg_give_up(shadow, "a write failed");
+}
+
 /* The old parity is unknown. Write the right one, then enter it in the table. */
 static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *good)
 {
@@ -223,6 +231,7 @@ static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, 
 	if (kvp_leg_takes_writes(leg) && kvp_io_page(leg, KVP_IO_WRITE, at.block, good) &&
 	    !kvp_leg_fail(leg, "a write failed"))
 		return -EIO;
+	write_shadow(leg, at.block, good);
 	kvp_table_lock(pool, leaf);
 	__kvp_table_set_parity(pool, leaf, row, crc, KVP_ENTRY_VALID);
 	kvp_table_unlock(pool);

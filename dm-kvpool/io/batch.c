@@ -61,6 +61,11 @@ bool kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, kvp_lblock_t b
 	return add(b, v, NULL, block, page);
 }
 
+bool kvp_batch_add_shadow(struct kvp_batch *b, kvp_lblock_t block, struct page *page)
+{
+	return add(b, b->pool->shadow.v, &b->pool->shadow, block, page);
+}
+
 bool kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_place at,
 		      struct page *page)
 {
@@ -204,6 +209,17 @@ static bool add_for_leg(struct kvp_batch *b, u32 l)
 	return somewhere;
 }
 
+/* What goes to the leg that the shadow is to replace goes to the shadow, too, or only there. */
+static void add_for_shadow(struct kvp_batch *b)
+{
+	struct kvp_leg *shadow = &b->pool->shadow, *leg = kvp_shadowed(b->pool);
+	u32 i;
+
+	for (i = 0; leg && i < b->nr_runs && kvp_leg_resilvers(shadow); i++)
+		if (b->runs[i].leg == leg || b->runs[i].leg == shadow)
+			add_io(b, &b->runs[i], shadow);
+}
+
 /*
  * Send runs that one leg has to all others, and a run that is for one leg to that one. Leg by leg:
  * they are sent together.
@@ -215,6 +231,7 @@ static bool add_all(struct kvp_batch *b)
 
 	for (l = 0; l < b->pool->max_legs; l++)
 		somewhere |= add_for_leg(b, l);
+	add_for_shadow(b);
 	return somewhere;
 }
 

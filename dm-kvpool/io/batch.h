@@ -50,6 +50,10 @@ bool __must_check kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, k
 bool __must_check kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v,
 				   struct kvp_place at, struct page *page);
 
+/** kvp_batch_add_shadow() - add @page for one place of the shadow, which is there, and of no leg */
+bool __must_check kvp_batch_add_shadow(struct kvp_batch *b, kvp_lblock_t block,
+				       struct page *page);
+
 /** kvp_batch_reset() - forget all added runs */
 void kvp_batch_reset(struct kvp_batch *b);
 

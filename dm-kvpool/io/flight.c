@@ -233,8 +233,8 @@ static int fill_shares(struct kvp_pool *pool, gfp_t gfp)
 	struct kvp_flight *f;
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
-		s = &pool->flights->shares[i];
+	for (i = 0; i < kvp_legs_beside(pool); i++) {
+		s = &pool->flights->shares[kvp_leg_beside(pool, i)->index];
 		while (READ_ONCE(s->nr) < KVP_FLIGHT_SHARE) {
 			f = new_reserved(gfp);
 			if (!f)
@@ -702,11 +702,16 @@ void kvp_io_land(struct kvp_io *io)
 
 #define SLOW_TIMES	4	/* times the limit, for a leg that answers other requests */
 
+static bool is_of_pool(const struct kvp_leg *leg)
+{
+	return leg == (kvp_leg_is_shadow(leg) ? &leg->pool->shadow : &leg->pool->legs[leg->index]);
+}
+
 static bool is_slow(const struct kvp_flight *f, unsigned long most)
 {
 	const struct kvp_leg *leg = f->dev.leg;
 
-	if (leg != &f->pool->legs[leg->index] || !time_after(jiffies, f->since + most))
+	if (!is_of_pool(leg) || !time_after(jiffies, f->since + most))
 		return false;
 	return time_after(jiffies, READ_ONCE(leg->answered) + most) ||
 	       time_after(jiffies, f->since + SLOW_TIMES * most);
@@ -871,7 +876,7 @@ static bool any_reads(const struct kvp_pool *pool)
 	return false;
 }
 
-static_assert(KVP_MAX_LEGS <= 64);
+static_assert(KVP_LEGS_BESIDE <= 64);
 
 /*
  * Not the last SSD with the log: giving it up loses what only that SSD has, which a person must
@@ -895,19 +900,19 @@ static void look_at_legs(struct kvp_pool *pool)
 
 	if (most && starting(pool))
 		kvp_probes_look(pool, late, busy_legs(pool));
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
+	for (i = 0; i < kvp_legs_beside(pool); i++) {
+		struct kvp_leg *leg = kvp_leg_beside(pool, i);
 
-		WRITE_ONCE(leg->late, (late >> i & 1) ||
+		WRITE_ONCE(leg->late, (late >> leg->index & 1) ||
 				      keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
-		if (most && lost >> i & 1 && starting(pool))
+		if (most && lost >> leg->index & 1 && starting(pool))
 			WRITE_ONCE(leg->silent, true);
 		/* A starting pool finds out by itself: no flush of that leg ends well. */
 		if (READ_ONCE(leg->flush_lost) && kvp_leg_takes_writes(leg) &&
 		    test_bit(KVP_POOL_RUNNING, &pool->flags))
 			kvp_leg_flush_failed(leg);
 		/* Without a limit, one that resilvers is not waited for without end, either. */
-		if ((((most || kvp_leg_resilvers(leg)) && lost >> i & 1) ||
+		if ((((most || kvp_leg_resilvers(leg)) && lost >> leg->index & 1) ||
 		     (most && keeps_reads(leg, most))) && may_do_without(leg))
 			kvp_leg_give_up(leg, "does not answer");
 	}
@@ -921,8 +926,8 @@ static void drop_unsent(struct kvp_pool *pool)
 {
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
+	for (i = 0; i < kvp_legs_beside(pool); i++) {
+		struct kvp_leg *leg = kvp_leg_beside(pool, i);
 
 		if (leg->bdev && (READ_ONCE(leg->silent) ||
 				  (!kvp_leg_takes_writes(leg) && READ_ONCE(leg->left_at) &&
@@ -1002,7 +1007,7 @@ int kvp_flights_init(struct kvp_pool *pool)
 	u32 i;
 
 	all->pool = pool;
-	for (i = 0; i < KVP_MAX_LEGS; i++)
+	for (i = 0; i < KVP_LEGS_BESIDE; i++)
 		INIT_LIST_HEAD(&all->shares[i].idle);
 	init_waitqueue_head(&all->back);
 	spin_lock_init(&all->lock);
@@ -1037,7 +1042,7 @@ void kvp_flights_exit(struct kvp_pool *pool)
 {
 	u32 i;
 
-	for (i = 0; i < KVP_MAX_LEGS; i++)
+	for (i = 0; i < KVP_LEGS_BESIDE; i++)
 		free_share(&pool->flights->shares[i]);
 	if (pool->flights->watch_wq)
 		cancel_delayed_work_sync(&pool->flights->watch);

@@ -76,7 +76,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "format/format.h"
+#include "format/shadow.h"
 #include "io/io.h"
 #include "io/probe.h"
 
@@ -125,7 +125,7 @@ struct kvp_flights {
 	struct kvp_pool *pool;
 	struct kvp_flight_set sets[KVP_FLIGHT_SETS];
 	spinlock_t lock;
-	struct kvp_flight_share shares[KVP_MAX_LEGS];
+	struct kvp_flight_share shares[KVP_LEGS_BESIDE];
 	wait_queue_head_t back;
 	struct kvp_probes probes;
 	atomic_t refs;

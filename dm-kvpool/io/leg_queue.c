@@ -41,7 +41,7 @@ struct kvp_leg_queues {
 	struct page *junk;	/* for the gaps that are read along; 1 << @junk_order blocks */
 	unsigned int junk_order;
 	spinlock_t lock;		/* irqsave; for the devices of queues */
-	struct kvp_leg_queue leg[KVP_MAX_LEGS + SPARE_QUEUES];
+	struct kvp_leg_queue leg[KVP_LEGS_BESIDE + SPARE_QUEUES];
 };
 
 /* True if the queue's device is no leg any more, and has ended all requests. */

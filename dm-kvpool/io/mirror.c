@@ -132,10 +132,12 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 	memset(ios, 0, sizeof(ios));
 	kvp_io_group_init(&group);
 	for (i = first; i < end; i++) {
+		struct kvp_leg *leg = kvp_leg_beside(pool, i);
+
 		/* All blocks on a cache were written with FUA. */
-		if (!kvp_leg_takes_writes(&pool->legs[i]) || !kvp_home_blocks(pool->legs[i].v->g))
+		if (!kvp_leg_takes_writes(leg) || !kvp_home_blocks(leg->v->g))
 			continue;
-		ios[n].leg = &pool->legs[i];
+		ios[n].leg = leg;
 		ios[n].op = KVP_IO_FLUSH;
 		kvp_io_group_submit(&group, &ios[n++]);
 	}
@@ -153,9 +155,9 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 int kvp_legs_flush(struct kvp_pool *pool)
 {
 	int ret = kvp_legs_usable(pool) ? 0 : -EIO;
-	u32 i;
+	u32 i, legs = kvp_legs_beside(pool);
 
-	for (i = 0; !ret && i < pool->nr_legs; i += FLUSH_LEGS)
-		ret = flush_some(pool, i, min(i + FLUSH_LEGS, pool->nr_legs));
+	for (i = 0; !ret && i < legs; i += FLUSH_LEGS)
+		ret = flush_some(pool, i, min(i + FLUSH_LEGS, legs));
 	return ret;
 }

@@ -97,8 +97,14 @@ int kvp_pool_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
 		       struct kvp_sb *next, struct kvp_refusal *r)
 {
 	struct kvp_grow w;
-	int ret = kvp_change_able(pool, r) ?: plan(pool, s, next, &w, r);
+	int ret = kvp_change_able(pool, r);
 
+	/* The shadow has no table in the new place. */
+	if (!ret && pool->sb->shadow.of)
+		ret = kvp_refuse(r, -EBUSY, "wait for the end, or kvpoolctl cancel POOL replace",
+				 "a leg of a parity1 is being replaced");
+	if (!ret)
+		ret = plan(pool, s, next, &w, r);
 	if (!ret && s->pool_blocks && s->pool_blocks != next->pool_blocks)
 		ret = kvp_refuse(r, -EINVAL, "use the length that the refusal names",
 				 "the table is %llu sectors long, the pool would be %llu",

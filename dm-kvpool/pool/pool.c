@@ -135,23 +135,28 @@ void kvp_pool_free(struct kvp_pool *pool)
 
 /* --- start ------------------------------------------------------------------------ */
 
+static void take_leg(struct kvp_pool *pool, struct kvp_leg *leg, u32 index,
+		     const struct kvp_start_leg *s)
+{
+	memset(leg, 0, sizeof(*leg));
+	leg->pool = pool;
+	leg->index = index;
+	leg->bdev = s->bdev;
+	leg->size_blocks = s->size_blocks;
+	leg->rotational = s->rotational;
+	leg->answered = jiffies;
+	memcpy(leg->path, s->path, sizeof(leg->path));
+}
+
 static void take_legs(struct kvp_pool *pool, const struct kvp_start *s)
 {
 	u32 i;
 
 	pool->nr_legs = s->nr_legs;
 	memset(pool->legs, 0, sizeof(pool->legs));
-	for (i = 0; i < s->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
-
-		leg->pool = pool;
-		leg->index = i;
-		leg->bdev = s->legs[i].bdev;
-		leg->size_blocks = s->legs[i].size_blocks;
-		leg->rotational = s->legs[i].rotational;
-		leg->answered = jiffies;
-		memcpy(leg->path, s->legs[i].path, sizeof(leg->path));
-	}
+	for (i = 0; i < s->nr_legs; i++)
+		take_leg(pool, &pool->legs[i], i, &s->legs[i]);
+	take_leg(pool, &pool->shadow, KVP_SHADOW, &s->shadow);
 }
 
 static void take_tunables(struct kvp_pool *pool)

@@ -64,13 +64,13 @@ struct kvp_start {
 	int (*claim)(struct kvp_pool *pool, struct kvp_refusal *refusal);
 	void *owner;
 	u32 nr_legs;	/* legs of all vdevs, as the table names them, missing ones included */
-	struct {
+	struct kvp_start_leg {
 		struct block_device *bdev;	/* NULL: missing */
 		char path[KVP_PATH_LEN];
 		u64 size_blocks;
 		bool rotational, named;	/* named: a missing leg with its UUID (with replace) */
 		u8 uuid[16];
-	} legs[KVP_MAX_LEGS];
+	} legs[KVP_MAX_LEGS], shadow;	/* @shadow: to take the place of a leg of a parity1 */
 };
 
 struct kvp_pool * __must_check kvp_pool_alloc(void);

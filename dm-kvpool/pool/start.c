@@ -34,7 +34,7 @@ void kvp_labels_free(struct kvp_labels *l)
 	kvfree(l->pages);
 	kvfree(l->slot);
 	kvfree(l->tmp);
-	for (i = 0; i < KVP_MAX_LEGS; i++)
+	for (i = 0; i < KVP_LEGS_BESIDE; i++)
 		kvfree(l->legs[i].sb);
 	kvfree(l);
 }
@@ -316,6 +316,9 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 		if (!ret && pool->legs[i].silent && (format || !l->legs[i].found))
 			ret = kvp_label_missing(&pool->legs[i], &l->legs[i], r);
 	}
+	/* The pool starts without it as well: settle_shadow(). */
+	if (!ret)
+		ret = kvp_label_read(l, &pool->shadow, KVP_SHADOW, r);
 	kvp_probes_end(pool);
 	kvp_flights_wait_watch(pool);
 	return ret;
@@ -691,6 +694,8 @@ static void forget_eras(struct kvp_pool *pool)
 		pool->legs[i].has_era = 0;
 		forget(info);
 	}
+	pool->sb->shadow.cursor = 0;
+	pool->sb->shadow.cursor_era = 0;
 }
 
 static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp_start *s,
@@ -741,6 +746,41 @@ int kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal
 	return 0;
 }
 
+/* Nothing is on the shadow but what both its label and the superblock say. */
+static void take_cursor(struct kvp_shadow_info *order, const struct kvp_leg_info *own)
+{
+	order->cursor = kvp_vblock_first(order->cursor, own->cursor);
+	order->cursor_era = order->cursor ? min(order->cursor_era, own->cursor_era) : 0;
+}
+
+/*
+ * The device that the table names as the shadow is it only if its label says so, and does not say
+ * more: it may have been made a leg by a superblock that no other leg has. Else nothing is done with
+ * it, and the order waits.
+ */
+static void settle_shadow(struct kvp_pool *pool, const struct kvp_label *label, bool readonly)
+{
+	struct kvp_shadow_info *order = &pool->sb->shadow;
+	struct kvp_leg *shadow = &pool->shadow;
+	const struct kvp_sb *own = label->sb;
+
+	shadow->v = NULL;
+	if (!order->of || !shadow->bdev || readonly || shadow->silent || !label->found ||
+	    !(own->flags & KVP_SB_JOINING) || memcmp(own->pool_uuid, pool->sb->pool_uuid, 16) ||
+	    memcmp(own->leg_uuid, order->uuid, 16))
+		return;
+	take_cursor(order, &own->legs[own->leg_index]);
+	if (kvp_sb_rings_may_hold(&label->rings, own->sequence) > own->sequence) {
+		order->cursor = 0;
+		order->cursor_era = 0;
+	}
+	shadow->has_sequence = own->sequence;
+	shadow->state = KVP_LEG_STALE;
+	shadow->v = &pool->vdevs[order->vdev];
+	pool->shadow_of = order->of - 1;
+	pool->shadow_ready = false;
+}
+
 int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
 	       bool auto_start, struct kvp_refusal *r)
 {
@@ -760,6 +800,7 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 	if (s->discard_log)
 		forget_eras(pool);
 	pool->recovery.next_unread = next_is_unread(pool, l, pool->sb);
+	settle_shadow(pool, &l->legs[KVP_SHADOW], s->readonly);
 	return check_missing(pool, pool->sb, s, auto_start, r);
 }
 

@@ -24,7 +24,7 @@ struct kvp_labels {
 	struct page **pages;
 	struct kvp_disk_sb *slot;
 	struct kvp_sb *tmp;
-	struct kvp_label legs[KVP_MAX_LEGS];
+	struct kvp_label legs[KVP_LEGS_BESIDE];		/* the last one: of the shadow */
 	struct kvp_leg ordered[KVP_MAX_LEGS];
 	const struct kvp_label *ordered_label[KVP_MAX_LEGS];
 };

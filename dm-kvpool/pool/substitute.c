@@ -98,6 +98,10 @@ static int check_old(const struct kvp_pool *pool, const struct kvp_leg *old, str
 	if (kvp_replaced_by(pool->sb, old->index) < KVP_MAX_LEGS)
 		return kvp_refuse(r, -EBUSY, "wait for the end, or kvpoolctl cancel POOL replace",
 				  "%s is being replaced already", old->path);
+	if (kvp_shadow_leg(old->pool->sb) == old->index)
+		return kvp_refuse(r, -EBUSY,
+				  "kvpoolctl wait -t replace, or kvpoolctl cancel POOL replace",
+				  "another device has part of what %s had", old->path);
 	if (atomic_read(&old->in_flight) > 0)
 		return kvp_refuse(r, -EBUSY, "wait until it answers, or disconnect it",
 				  "%s has not answered all requests yet", old->path);

@@ -161,7 +161,8 @@ void kvp_event(struct kvp_pool *pool, const char *fmt, ...)
 
 const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS])
 {
-	const u8 *uuid = leg->pool->sb->legs[leg->index].uuid;
+	const struct kvp_sb *sb = leg->pool->sb;
+	const u8 *uuid = kvp_leg_is_shadow(leg) ? sb->shadow.uuid : sb->legs[leg->index].uuid;
 	const char *path = leg->path[0] && strlen(leg->path) <= 64 && !strchr(leg->path, ' ') ?
 		leg->path : "-";
 	int n = scnprintf(buf, KVP_LEG_WORDS, " uuid="), i;

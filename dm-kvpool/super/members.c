@@ -41,15 +41,21 @@ static struct page **sb_pages(struct kvp_pool *pool, u32 leg, u32 end)
 	return &pool->sb_pages[(leg * 2 + end) * KVP_SB_BLOCKS];
 }
 
+/* The shadow's label is that of the leg whose place it is to take: kvp_sb_label_shadow(). */
+static u32 place_of(const struct kvp_leg *leg)
+{
+	return kvp_leg_is_shadow(leg) ? kvp_shadowed(leg->pool)->index : leg->index;
+}
+
 /* Encode for one place, through a contiguous buffer. */
 static void encode_for(struct kvp_pool *pool, struct kvp_leg *leg, u32 end)
 {
 	struct kvp_sb *sb = pool->sb;
-	struct page **pages = sb_pages(pool, leg->index, end);
-	u32 i;
+	u32 at = place_of(leg), i;
+	struct page **pages = sb_pages(pool, at, end);
 
-	memcpy(sb->leg_uuid, sb->legs[leg->index].uuid, sizeof(sb->leg_uuid));
-	sb->leg_index = leg->index;
+	memcpy(sb->leg_uuid, sb->legs[at].uuid, sizeof(sb->leg_uuid));
+	sb->leg_index = at;
 	sb->self_offset = kvp_sb_slot_offset(leg->size_blocks, end, sb->sequence % KVP_SB_RING);
 	kvp_sb_encode(sb, pool->sb_disk);
 	for (i = 0; i < KVP_SB_BLOCKS; i++)
@@ -66,7 +72,7 @@ static void submit_sb(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg 
 	io->op = KVP_IO_WRITE_FUA;
 	io->block = kvp_lblock(pool->sb->self_offset >> KVP_BLOCK_SHIFT);
 	io->nr = KVP_SB_BLOCKS;
-	io->pages = sb_pages(pool, leg->index, end);
+	io->pages = sb_pages(pool, place_of(leg), end);
 	kvp_io_group_submit(&w->group, io);
 }
 
@@ -338,35 +344,95 @@ void kvp_sb_note(struct kvp_pool *pool)
 	WARN_ON_ONCE(ret && !kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK));
 }
 
-int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
+/* A label that says JOINING is older than any superblock of a pool. Returns the epoch of that. */
+static u64 begin_joining(struct kvp_sb *sb, struct sb_write *w)
 {
-	struct kvp_sb *sb = pool->sb;
-	struct sb_write *w = pool->sb_write;
 	u64 epoch = sb->epoch;
-	int ret = 0;
-	u32 i;
 
-	lockdep_assert_held(&pool->sb_lock);
-	/*
-	 * Older than any superblock of a pool; and in a slot that the pool's next ones do not use.
-	 */
 	sb->epoch = 0;
 	sb->flags |= KVP_SB_JOINING;
 	sb->write_time = ktime_get_real_seconds();
 	w->nr = 0;
 	memset(w->ios, 0, sizeof(w->ios));
-	kvp_io_group_init(&w->group);
-	for (i = first; i < first + nr; i++) {
-		submit_sb(pool, w, &pool->legs[i], 0);
-		submit_sb(pool, w, &pool->legs[i], 1);
-	}
-	kvp_io_group_wait(&w->group);
+	return epoch;
+}
+
+/* Return: 0, or the first error. */
+static int end_joining(struct kvp_sb *sb, struct sb_write *w, u64 epoch)
+{
+	int ret = 0;
+	u32 i;
+
 	for (i = 0; i < w->nr; i++) {
 		w->ios[i].leg->has_sequence = sb->sequence;
 		ret = ret ?: w->ios[i].error;
 	}
 	sb->flags &= ~KVP_SB_JOINING;
 	sb->epoch = epoch;
+	return ret;
+}
+
+int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
+{
+	struct sb_write *w = pool->sb_write;
+	u64 epoch;
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	/* In a slot that the pool's next superblocks do not use. */
+	epoch = begin_joining(pool->sb, w);
+	kvp_io_group_init(&w->group);
+	for (i = first; i < first + nr; i++) {
+		submit_sb(pool, w, &pool->legs[i], 0);
+		submit_sb(pool, w, &pool->legs[i], 1);
+	}
+	kvp_io_group_wait(&w->group);
+	return end_joining(pool->sb, w, epoch);
+}
+
+/* Let @sb say of its leg @at what the shadow has, which is to be that leg. */
+static void say_shadow(struct kvp_sb *sb, u32 at)
+{
+	struct kvp_leg_info *info = &sb->legs[at];
+
+	memset(info, 0, sizeof(*info));
+	memcpy(info->uuid, sb->shadow.uuid, sizeof(info->uuid));
+	info->state = KVP_LEG_STALE;
+	info->size_blocks = sb->shadow.size_blocks;
+	info->cursor = sb->shadow.cursor;
+	info->cursor_era = sb->shadow.cursor_era;
+	memset(&sb->shadow, 0, sizeof(sb->shadow));
+}
+
+/* Under the number @sequence. It may have the slot of the newest one. */
+static int write_label(struct kvp_pool *pool, u64 sequence)
+{
+	u64 epoch = begin_joining(pool->sb, pool->sb_write);
+
+	pool->sb->sequence = sequence;
+	write_in_turn(pool, pool->sb_write, &pool->shadow);
+	return end_joining(pool->sb, pool->sb_write, epoch);
+}
+
+int kvp_sb_label_shadow(struct kvp_pool *pool, bool last)
+{
+	const struct kvp_leg *shadow = &pool->shadow;
+	struct kvp_sb *sb = pool->sb;
+	u32 at = kvp_shadowed(pool)->index;
+	struct kvp_shadow_info order = sb->shadow;
+	struct kvp_leg_info old = sb->legs[at];
+	u64 sequence = sb->sequence;
+	int ret;
+
+	lockdep_assert_held(&pool->sb_lock);
+	say_shadow(sb, at);
+	if (last)
+		ret = write_label(pool, sequence - 1) ?: write_label(pool, sequence);
+	else
+		ret = write_label(pool, shadow->has_sequence ? shadow->has_sequence + 1 : sequence);
+	sb->legs[at] = old;
+	sb->shadow = order;
+	sb->sequence = sequence;
 	return ret;
 }
 
@@ -438,6 +504,19 @@ static void pool_faulted(struct kvp_pool *pool, const char *why)
 /* --- losing legs -------------------------------------------------------------------- */
 
 /*
+ * Stop writing to the shadow. If the leg that it is to replace is left, this comes before that: no
+ * write that skips that leg may find the shadow in use, and no cursor be noted then.
+ */
+static void __leave_shadow(struct kvp_pool *pool, u32 state)
+{
+	lockdep_assert_held(&pool->members_lock);
+	WRITE_ONCE(pool->shadow.left_at, jiffies | 1);
+	WRITE_ONCE(pool->shadow_ready, false);
+	WRITE_ONCE(pool->shadow.state, state);
+	smp_wmb();	/* the state of that leg comes later */
+}
+
+/*
  * Stop using @leg. With @keeps_log the log is lost with it, and moves: no more is acknowledged from
  * that log, and note_losses() skips the legs that go now or later.
  */
@@ -454,6 +533,8 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 	/* Before the leg is left out: work without it then sees the loss as not recorded. */
 	atomic_inc(&pool->losses);
 	smp_mb__after_atomic();
+	if (leg == kvp_shadowed(pool) && kvp_leg_resilvers(&pool->shadow))
+		__leave_shadow(pool, KVP_LEG_STALE);
 	WRITE_ONCE(leg->left_at, jiffies | 1);
 	WRITE_ONCE(leg->state, state);
 	/* And after, since a record may have been written in between. */
@@ -471,7 +552,12 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	spin_lock_irqsave(&pool->members_lock, flags);
 	usable = kvp_vdev_usable(leg->v);
 	taken = kvp_leg_in_sync(leg) && usable > kvp_vdev_needed(leg->v);
-	if (kvp_leg_resilvers(leg)) {
+	if (kvp_leg_is_shadow(leg)) {
+		/* No leg, so no loss that anything waits for (R16): what it has is noted later. */
+		taken = kvp_leg_resilvers(leg);
+		if (taken)
+			__leave_shadow(pool, state);
+	} else if (kvp_leg_resilvers(leg)) {
 		__take_out(leg, state, false);
 		taken = true;
 	} else if (taken) {
@@ -490,6 +576,10 @@ static void leg_lost(struct kvp_leg *leg, const char *why)
 	struct kvp_pool *pool = leg->pool;
 	char name[KVP_LEG_WORDS];
 
+	if (kvp_leg_is_shadow(leg)) {
+		kvp_event(pool, "shadow_lost%s why=%s", kvp_leg_words(leg, name), why);
+		return;
+	}
 	kvp_event(pool, "leg_lost leg=%u%s why=%s", leg->index, kvp_leg_words(leg, name), why);
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
 		queue_work(pool->work_wq, &pool->members_work);
@@ -571,6 +661,53 @@ int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor, 
 	info->cursor_era = cursor_era;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	return kvp_sb_commit(pool);
+}
+
+bool kvp_shadow_resilver(struct kvp_pool *pool)
+{
+	struct kvp_leg *shadow = &pool->shadow;
+	unsigned long flags;
+	bool joins;
+
+	spin_lock_irqsave(&pool->members_lock, flags);
+	joins = shadow->v && READ_ONCE(shadow->state) == KVP_LEG_STALE &&
+		kvp_leg_in_sync(kvp_shadowed(pool));
+	if (joins) {
+		WRITE_ONCE(shadow->flush_lost, false);
+		WRITE_ONCE(shadow->late, false);
+		WRITE_ONCE(shadow->left_at, 0);
+		WRITE_ONCE(pool->shadow_ready, false);
+		WRITE_ONCE(shadow->state, KVP_LEG_RESILVERING);
+	}
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+	/* As kvp_leg_resilver(): from here on no request loses its waiter. */
+	if (joins && kvp_leg_has_strays(shadow)) {
+		kvp_shadow_leave(pool);
+		return false;
+	}
+	return joins;
+}
+
+void kvp_shadow_leave(struct kvp_pool *pool)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->members_lock, flags);
+	__leave_shadow(pool, KVP_LEG_STALE);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+	kvp_flights_kick(pool);
+}
+
+bool kvp_shadow_complete(struct kvp_pool *pool)
+{
+	unsigned long flags;
+	bool complete;
+
+	spin_lock_irqsave(&pool->members_lock, flags);
+	complete = kvp_leg_resilvers(&pool->shadow);
+	WRITE_ONCE(pool->shadow_ready, complete);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+	return complete;
 }
 
 int kvp_legs_resilvered(struct kvp_vdev *v, u64 which)

@@ -113,6 +113,16 @@ void kvp_sb_undone(struct kvp_pool *pool);
 int __must_check kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr);
 
 /**
+ * kvp_sb_label_shadow() - write the shadow's label: that of a leg in the place of the one that it is
+ * to replace, which has what pool->sb->shadow says
+ * @last: the next superblock makes it a leg. Two labels have the numbers before that, so that those
+ *	two are the last on the device, as on any leg (R13). Else its labels have numbers of their own
+ *
+ * As kvp_sb_join(). The legs get nothing.
+ */
+int __must_check kvp_sb_label_shadow(struct kvp_pool *pool, bool last);
+
+/**
  * kvp_log_legs_fail() - too few legs of the cache @v took an entry: the log is lost
  * @which: bit per leg of @v: those that did not take it
  *
@@ -145,6 +155,25 @@ int __must_check kvp_members_settle(struct kvp_pool *pool);
  */
 int __must_check kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor,
 				  u32 cursor_era);
+
+/**
+ * kvp_shadow_resilver() - home writes and table pages of its leg go to the shadow from now on
+ *
+ * Requests that were on their way before do not: the caller waits for those. No superblock says so,
+ * as nothing depends on it. Caller holds checkpoint_lock and sb_lock. Return: false: its leg is not
+ * in sync, the shadow has failed, or has not answered all requests.
+ */
+bool kvp_shadow_resilver(struct kvp_pool *pool);
+
+/** kvp_shadow_leave() - nothing goes to the shadow any more; it may resilver again. Any context. */
+void kvp_shadow_leave(struct kvp_pool *pool);
+
+/**
+ * kvp_shadow_complete() - the shadow has all that its leg has, durably; as long as it resilvers
+ *
+ * Return: false: it was left meanwhile. Caller holds sb_lock.
+ */
+bool kvp_shadow_complete(struct kvp_pool *pool);
 
 /**
  * kvp_legs_resilvered() - legs of @v that still resilver are in sync from now on

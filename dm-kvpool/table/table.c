@@ -1653,7 +1653,7 @@ static int next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, kvp_vbloc
 	return 0;
 }
 
-/* Write @page, which is clean page @tp, to each leg that resilvers and has a copy. */
+/* Write @page, which is clean page @tp, to each leg, or its shadow, that resilvers and has a copy. */
 static void write_missed(const struct kvp_tpage *tp, struct page *page)
 {
 	u32 copy;
@@ -1662,6 +1662,8 @@ static void write_missed(const struct kvp_tpage *tp, struct page *page)
 		struct kvp_place at = durable_copy(tp, copy);
 		struct kvp_leg *leg = &tp->v->legs[at.leg];
 
+		if (kvp_leg_shadow(leg) && !READ_ONCE(leg->pool->shadow_ready))
+			leg = kvp_leg_shadow(leg) ?: leg;
 		if (!kvp_leg_resilvers(leg) || !kvp_io_page(leg, KVP_IO_WRITE, at.block, page))
 			continue;
 		atomic64_inc(&leg->err_write);

@@ -35,6 +35,44 @@ static bool interrupted(const struct kvp_resilver *r)
 	return READ_ONCE(r->quiesce);
 }
 
+/*
+ * Leg @i of @v; the shadow of one of them comes behind them, as bit v->nr_legs of a mask. NULL: the
+ * shadow is of another vdev's leg, or there is none.
+ */
+static struct kvp_leg *leg_at(const struct kvp_vdev *v, u32 i)
+{
+	struct kvp_leg *shadow = &v->pool->shadow;
+
+	return i < v->nr_legs ? &v->legs[i] : shadow->v == v ? shadow : NULL;
+}
+
+static u32 number_at(const struct kvp_vdev *v, u32 i)
+{
+	return i < v->nr_legs ? v->legs[i].index : KVP_SHADOW;
+}
+
+static bool some_leg_resilvers(const struct kvp_vdev *v)
+{
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (kvp_leg_resilvers(&v->legs[i]))
+			return true;
+	return false;
+}
+
+/*
+ * True if @leg is walked for. A leg of the vdev comes before the shadow, whose walk begins again
+ * behind it (begin_walk()).
+ */
+static bool is_walked_for(const struct kvp_leg *leg)
+{
+	if (!leg || !kvp_leg_resilvers(leg))
+		return false;
+	return !kvp_leg_is_shadow(leg) ||
+	       (!READ_ONCE(leg->pool->shadow_ready) && !some_leg_resilvers(leg->v));
+}
+
 /* True if some leg has joined, and its walk has not begun. */
 static bool some_joined(const struct kvp_resilver *r)
 {
@@ -43,7 +81,8 @@ static bool some_joined(const struct kvp_resilver *r)
 	for (i = 0; i < r->pool->nr_legs; i++)
 		if (kvp_leg_resilvers(&r->pool->legs[i]) && !READ_ONCE(r->walks[i]))
 			return true;
-	return false;
+	return r->pool->shadow.v && is_walked_for(&r->pool->shadow) &&
+	       !READ_ONCE(r->walks[KVP_SHADOW]);
 }
 
 /* In short naps, so that a suspend need not wait, nor, with @cut_short, a leg that joins. */
@@ -97,9 +136,8 @@ static u64 legs_of(const struct kvp_vdev *v, bool begun)
 	u64 legs = 0;
 	u32 i;
 
-	for (i = 0; i < v->nr_legs; i++)
-		if (kvp_leg_resilvers(&v->legs[i]) &&
-		    READ_ONCE(r->walks[v->legs[i].index]) == begun)
+	for (i = 0; i <= v->nr_legs; i++)
+		if (is_walked_for(leg_at(v, i)) && READ_ONCE(r->walks[number_at(v, i)]) == begun)
 			legs |= BIT_ULL(i);
 	return legs;
 }
@@ -114,6 +152,13 @@ static kvp_vblock_t end_of(const struct kvp_vdev *v)
 	return kvp_vdev_from(v, kvp_pool_end(v->pool));
 }
 
+/* True if the shadow is there, and all but the walk's own order keeps it from joining. */
+static bool shadow_may_join(const struct kvp_pool *pool)
+{
+	return pool->shadow.v && READ_ONCE(pool->shadow.state) == KVP_LEG_STALE &&
+	       kvp_leg_in_sync(kvp_shadowed(pool));
+}
+
 bool kvp_resilver_runs(const struct kvp_pool *pool)
 {
 	u32 i;
@@ -121,7 +166,9 @@ bool kvp_resilver_runs(const struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++)
 		if (kvp_leg_resilvers(&pool->legs[i]))
 			return true;
-	return false;
+	if (!pool->shadow.v || READ_ONCE(pool->shadow_ready))
+		return false;
+	return kvp_leg_resilvers(&pool->shadow) || shadow_may_join(pool);
 }
 
 void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figures *f)
@@ -134,10 +181,10 @@ void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figur
 		const struct kvp_vdev *v = &pool->vdevs[i];
 		kvp_vblock_t least = NONE;
 
-		for (k = 0; k < v->nr_legs; k++)
-			if (kvp_leg_resilvers(&v->legs[k]))
+		for (k = 0; k <= v->nr_legs; k++)
+			if (is_walked_for(leg_at(v, k)))
 				least = kvp_vblock_first(least,
-							 READ_ONCE(r->next[v->legs[k].index]));
+							 READ_ONCE(r->next[number_at(v, k)]));
 		if (least == NONE)
 			continue;
 		f->done += kvp_vblock_nr(kvp_vblock_first(least, end_of(v)));
@@ -187,6 +234,34 @@ int kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor,
 	return 0;
 }
 
+/*
+ * The shadow joins as a leg does, but no superblock says so. Its leg has all, so nothing depends on
+ * the shadow before it has all, too.
+ */
+static int join_shadow(struct kvp_resilver *r)
+{
+	const struct kvp_shadow_info *order = &r->pool->sb->shadow;
+	struct kvp_pool *pool = r->pool;
+	char name[KVP_LEG_WORDS];
+	bool joins;
+
+	if (!shadow_may_join(pool))
+		return 0;
+	mutex_lock(&pool->checkpoint_lock);
+	mutex_lock(&pool->sb_lock);
+	WRITE_ONCE(r->walks[KVP_SHADOW], false);
+	WRITE_ONCE(r->next[KVP_SHADOW], 0);
+	r->joined[KVP_SHADOW] = (struct kvp_leg_info){ .cursor = order->cursor,
+						       .cursor_era = order->cursor_era };
+	joins = kvp_shadow_resilver(pool);
+	mutex_unlock(&pool->sb_lock);
+	mutex_unlock(&pool->checkpoint_lock);
+	if (joins)
+		kvp_event(pool, "shadow_started leg=%u%s", kvp_shadowed(pool)->index,
+			  kvp_leg_words(&pool->shadow, name));
+	return joins ? 0 : -EAGAIN;
+}
+
 /* The legs that missed these blocks are lost, and begin again when they return. */
 static void forget_holes(struct kvp_resilver *r, const struct kvp_vdev *v)
 {
@@ -196,6 +271,23 @@ static void forget_holes(struct kvp_resilver *r, const struct kvp_vdev *v)
 		if (r->holes[i].v != v)
 			r->holes[others++] = r->holes[i];
 	WRITE_ONCE(r->nr_holes, others);
+}
+
+/*
+ * A leg of @v joins while the shadow of another one walks. That begins again later, at the noted
+ * cursor: what it has left for later would be forgotten.
+ */
+static void stop_for_legs(struct kvp_resilver *r, const struct kvp_vdev *v)
+{
+	const struct kvp_shadow_info *order = &r->pool->sb->shadow;
+
+	lockdep_assert_held(&r->pool->sb_lock);
+	if (r->pool->shadow.v != v || !some_leg_resilvers(v))
+		return;
+	WRITE_ONCE(r->walks[KVP_SHADOW], false);
+	WRITE_ONCE(r->next[KVP_SHADOW], 0);
+	r->joined[KVP_SHADOW] = (struct kvp_leg_info){ .cursor = order->cursor,
+						       .cursor_era = order->cursor_era };
 }
 
 /*
@@ -212,8 +304,9 @@ static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
 	if (!targets_of(v))
 		forget_holes(r, v);
 	mutex_lock(&pool->sb_lock);
-	for (i = 0; i < v->nr_legs; i++) {
-		u32 leg = v->legs[i].index;
+	stop_for_legs(r, v);
+	for (i = 0; i <= v->nr_legs; i++) {
+		u32 leg = number_at(v, i);
 
 		if (!(legs >> i & 1))
 			continue;
@@ -225,9 +318,9 @@ static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
 	mutex_unlock(&pool->sb_lock);
 	kvp_range_wait_all(&pool->ranges);
 	ret = checkpoint(pool);
-	for (i = 0; ret && i < v->nr_legs; i++)
+	for (i = 0; ret && i <= v->nr_legs; i++)
 		if (legs >> i & 1)
-			WRITE_ONCE(r->walks[v->legs[i].index], false);
+			WRITE_ONCE(r->walks[number_at(v, i)], false);
 	return ret;
 }
 
@@ -268,11 +361,11 @@ static bool next_stretch(const struct kvp_resilver *r, struct kvp_vdev *v, struc
 	u32 i;
 
 	*s = (struct stretch){ .v = v, .own = end_of(v), .end = end_of(v), .since = KVP_ERA_MAX };
-	for (i = 0; i < v->nr_legs; i++)
+	for (i = 0; i <= v->nr_legs; i++)
 		if (targets >> i & 1)
-			s->own = kvp_vblock_first(s->own, r->next[v->legs[i].index]);
-	for (i = 0; i < v->nr_legs; i++) {
-		u32 leg = v->legs[i].index;
+			s->own = kvp_vblock_first(s->own, r->next[number_at(v, i)]);
+	for (i = 0; i <= v->nr_legs; i++) {
+		u32 leg = number_at(v, i);
 
 		if (!(targets >> i & 1))
 			continue;
@@ -293,9 +386,9 @@ static void advance(struct kvp_resilver *r, const struct stretch *s)
 {
 	u32 i;
 
-	for (i = 0; i < s->v->nr_legs; i++)
+	for (i = 0; i <= s->v->nr_legs; i++)
 		if (s->legs >> i & 1)
-			WRITE_ONCE(r->next[s->v->legs[i].index], s->own);
+			WRITE_ONCE(r->next[number_at(s->v, i)], s->own);
 }
 
 static kvp_vblock_t hole_end(const struct kvp_resilver_hole *h)
@@ -580,10 +673,10 @@ static void try_again(struct kvp_resilver *r, struct kvp_resilver_io *io,
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < h->v->nr_legs; i++)
+	for (i = 0; i <= h->v->nr_legs; i++)
 		if (s.legs >> i & 1)
-			s.since = min3(s.since, since_of(r, h->v->legs[i].index, s.own),
-				       since_of(r, h->v->legs[i].index,
+			s.since = min3(s.since, since_of(r, number_at(h->v, i), s.own),
+				       since_of(r, number_at(h->v, i),
 						kvp_vblock_add(h->own, h->n - 1)));
 	while (s.legs && kvp_vblock_before(s.own, s.end) && !ret)
 		ret = interrupted(r) ? -EINTR : walk_on(r, io, &s);
@@ -625,6 +718,28 @@ static kvp_vblock_t first_hole(const struct kvp_resilver *r, const struct kvp_vd
 	return first;
 }
 
+/* Leg @leg of @v has all below @at that was born before the era of the last checkpoint. */
+static void note_cursor_of(const struct kvp_vdev *v, u32 leg, kvp_vblock_t at)
+{
+	struct kvp_pool *pool = v->pool;
+	struct kvp_shadow_info *order = &pool->sb->shadow;
+	struct kvp_leg_info *info = &pool->sb->legs[leg];
+	kvp_vblock_t *cursor = leg == KVP_SHADOW ? &order->cursor : &info->cursor;
+	u32 *era = leg == KVP_SHADOW ? &order->cursor_era : &info->cursor_era;
+
+	if (!kvp_vblock_before(*cursor, at))
+		return;
+	*cursor = kvp_vblock_first(at, kvp_vblock(v->g->data_blocks));
+	*era = pool->sb->era - 1;
+}
+
+/* The shadow's label says how far it is, too: an older state that is put back has less. */
+static void note_on_shadow(struct kvp_pool *pool)
+{
+	if (kvp_sb_label_shadow(pool, false))
+		kvp_leg_give_up(&pool->shadow, "its label cannot be written");
+}
+
 /*
  * The legs have all that lies below @next, but perhaps not durably. A checkpoint flushes them. All
  * that was born before its era was at home, and in the table, before that flush.
@@ -635,27 +750,23 @@ static kvp_vblock_t first_hole(const struct kvp_resilver *r, const struct kvp_vd
 static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 {
 	struct kvp_pool *pool = r->pool;
-	kvp_vblock_t at[KVP_MAX_MIRROR_LEGS];
+	kvp_vblock_t at[KVP_MAX_MIRROR_LEGS + 1];
 	u32 i;
 
 	/* A leg that returns meanwhile does not walk any more. */
-	for (i = 0; i < v->nr_legs; i++)
-		at[i] = kvp_vblock_first(r->next[v->legs[i].index], first_hole(r, v));
+	for (i = 0; i <= v->nr_legs; i++)
+		at[i] = kvp_vblock_first(r->next[number_at(v, i)], first_hole(r, v));
 	r->noted = jiffies;
 	r->noted_at = r->copied;
 	if (checkpoint(pool))
 		return;
 	mutex_lock(&pool->sb_lock);
-	for (i = 0; i < v->nr_legs; i++) {
-		struct kvp_leg_info *info = &pool->sb->legs[v->legs[i].index];
-
-		if (!(targets_of(v) >> i & 1) || !kvp_vblock_before(info->cursor, at[i]) ||
-		    !pool->sb->era)
-			continue;
-		info->cursor = kvp_vblock_first(at[i], kvp_vblock(v->g->data_blocks));
-		info->cursor_era = pool->sb->era - 1;
-	}
+	for (i = 0; i <= v->nr_legs; i++)
+		if (targets_of(v) >> i & 1 && pool->sb->era)
+			note_cursor_of(v, number_at(v, i), at[i]);
 	kvp_sb_note(pool);
+	if (targets_of(v) >> v->nr_legs & 1)
+		note_on_shadow(pool);
 	mutex_unlock(&pool->sb_lock);
 }
 
@@ -669,9 +780,9 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 	u32 i, level, since = KVP_ERA_MAX;
 	int error = 0;
 
-	for (i = 0; i < v->nr_legs; i++)
+	for (i = 0; i <= v->nr_legs; i++)
 		if (targets >> i & 1)
-			since = min(since, since_of(r, v->legs[i].index, NONE));
+			since = min(since, since_of(r, number_at(v, i), NONE));
 	for (level = 0; level < v->g->levels; level++) {
 		kvp_vblock_t own = 0;
 		int ret = 1;
@@ -747,6 +858,38 @@ static void tell_ended(struct kvp_resilver *r, struct kvp_vdev *v, u64 targets)
 				  kvp_leg_words(&v->legs[i], name));
 }
 
+/*
+ * The shadow has all blocks and pages, and what changes goes there by itself. A checkpoint writes
+ * the pages that are dirty, and flushes it. It gets no log: it takes its place when the log is empty
+ * (pool/shadow.c).
+ */
+static int finish_shadow(struct kvp_resilver *r, struct kvp_vdev *v)
+{
+	struct kvp_pool *pool = r->pool;
+	char name[KVP_LEG_WORDS];
+	bool complete = false;
+	int ret = checkpoint(pool);
+
+	if (ret)
+		return ret;
+	mutex_lock(&pool->sb_lock);
+	/* One that was left, and joined again, while this was under way, begins again. */
+	if (targets_of(v) >> v->nr_legs & 1)
+		complete = kvp_shadow_complete(pool);
+	if (complete && pool->sb->era)
+		note_cursor_of(v, KVP_SHADOW, kvp_vblock(v->g->data_blocks));
+	if (complete)
+		kvp_sb_note(pool);
+	if (complete)
+		note_on_shadow(pool);
+	mutex_unlock(&pool->sb_lock);
+	if (complete)
+		kvp_event(pool, "shadow_complete leg=%u copied=%llu%s", kvp_shadowed(pool)->index,
+			  (unsigned long long)(r->copied - r->copied_at[KVP_SHADOW]),
+			  kvp_leg_words(&pool->shadow, name));
+	return 0;
+}
+
 /* The walk of @v has ended. 0, or -errno: not yet. */
 static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
 {
@@ -761,6 +904,8 @@ static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp
 	ret = copy_pages(r, io, v);
 	if (ret)
 		return ret;
+	if (targets >> v->nr_legs & 1)
+		return finish_shadow(r, v);
 	kvp_events_rewrite(r->pool);
 	first = include_in_log(v, targets, &nonce);
 	ret = close_log(r->pool) ?: end_resilver(v, targets, first, nonce);
@@ -801,6 +946,7 @@ static void resilver_all(struct kvp_resilver *r, struct kvp_resilver_io *io)
 	int error = 0;
 	u32 i;
 
+	error = join_shadow(r);
 	for (i = 0; i < pool->nr_vdevs; i++)
 		error = resilver_vdev(r, io, &pool->vdevs[i]) ?: error;
 	r->pause = error ? clamp(2 * r->pause, MIN_PAUSE_MS, MAX_PAUSE_MS) : 0;
@@ -873,6 +1019,10 @@ void kvp_resilver_renumber(struct kvp_pool *pool)
 						      .cursor = info->cursor,
 						      .cursor_era = info->cursor_era };
 	}
+	WRITE_ONCE(r->walks[KVP_SHADOW], false);
+	WRITE_ONCE(r->next[KVP_SHADOW], 0);
+	r->joined[KVP_SHADOW] = (struct kvp_leg_info){ .cursor = pool->sb->shadow.cursor,
+						       .cursor_era = pool->sb->shadow.cursor_era };
 }
 
 void kvp_resilver_init(struct kvp_pool *pool)

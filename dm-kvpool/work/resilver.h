@@ -69,10 +69,10 @@ struct kvp_resilver {
 	struct kvp_pool *pool;
 	struct work_struct work;
 	bool quiesce;
-	bool walks[KVP_MAX_LEGS];
-	struct kvp_leg_info joined[KVP_MAX_LEGS], sync[KVP_MAX_LEGS];
-	kvp_vblock_t next[KVP_MAX_LEGS];
-	u64 copied_at[KVP_MAX_LEGS], copied, noted_at;
+	bool walks[KVP_LEGS_BESIDE];
+	struct kvp_leg_info joined[KVP_LEGS_BESIDE], sync[KVP_LEGS_BESIDE];
+	kvp_vblock_t next[KVP_LEGS_BESIDE];
+	u64 copied_at[KVP_LEGS_BESIDE], copied, noted_at;
 	struct kvp_resilver_hole holes[KVP_RESILVER_HOLES], again[KVP_RESILVER_HOLES];
 	u32 nr_holes, pause;
 	unsigned long noted;

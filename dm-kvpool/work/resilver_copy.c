@@ -348,6 +348,40 @@ static bool is_unknown(u64 parity, u32 since)
 	return kvp_entry_state(parity) == KVP_ENTRY_POISONED && kvp_entry_era(parity) >= since;
 }
 
+/* True if the step is for the shadow alone (resilver.c), which misses what its leg has. */
+static bool is_for_shadow(const struct kvp_vdev *v, u64 legs)
+{
+	return legs >> v->nr_legs & 1;
+}
+
+/* The legs of the vdev whose pieces are missed. */
+static u64 pieces_of(const struct kvp_vdev *v, u64 legs)
+{
+	return is_for_shadow(v, legs) ? BIT_ULL(v->pool->shadow_of) : legs;
+}
+
+/* Row @k: the shadow gets the piece of its leg, if that verifies. */
+static bool add_for_shadow(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k)
+{
+	const struct kvp_vdev *v = step->v;
+	const struct kvp_tpage *leaf = leaf_of(step, k);
+	u64 row = kvp_row_of(v->g, step->own) + k, entry;
+	struct kvp_place at;
+	struct page *page;
+	u32 i = 0;
+
+	while (kvp_row_place(v->g, row, i).leg != pool->shadow_of)
+		i++;
+	at = kvp_row_place(v->g, row, i);
+	entry = kvp_row_entry(pool, leaf, row, i);
+	page = step->pages[at.leg * rows_of(step) + k];
+	if (!missed(entry, step->since))
+		return true;
+	return step->ios[at.leg].leg && !step->ios[at.leg].error &&
+	       kvp_row_sum(leaf, row, i, page) == kvp_entry_crc(entry) &&
+	       kvp_batch_add_shadow(step->batch, at.block, page);
+}
+
 /* Row @k: rebuild what the legs of the step miss, and add it to the batch. */
 static bool add_row(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k)
 {
@@ -355,6 +389,8 @@ static bool add_row(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k
 	u64 row = kvp_row_of(v->g, step->own) + k;
 	u32 i;
 
+	if (is_for_shadow(v, step->legs))
+		return add_for_shadow(pool, step, k);
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_place at = kvp_row_place(v->g, row, i);
 
@@ -384,7 +420,7 @@ static bool row_changed(struct kvp_pool *pool, const struct kvp_resilver_step *s
 	for (i = 0; i < v->nr_legs; i++) {
 		u64 entry = kvp_row_entry(pool, leaf_of(step, k), row, i);
 
-		if (step->legs >> kvp_row_place(v->g, row, i).leg & 1)
+		if (pieces_of(v, step->legs) >> kvp_row_place(v->g, row, i).leg & 1)
 			changed |= missed(entry, step->since) ||
 				   (!i && is_unknown(entry, step->since));
 	}
@@ -405,7 +441,8 @@ bool kvp_resilver_read_rows(struct kvp_pool *pool, struct kvp_resilver_step *ste
 	while (end > first && !row_changed(pool, step, end - 1))
 		end--;
 	for (i = 0; i < v->nr_legs && first < end; i++)
-		if (kvp_leg_in_sync(&v->legs[i]))
+		if (kvp_leg_in_sync(&v->legs[i]) &&
+		    (!is_for_shadow(v, step->legs) || i == v->pool->shadow_of))
 			read_leg(step, i, &v->legs[i], kvp_lblock_add(at, first), end - first,
 				 &step->pages[i * rows + first]);
 	return true;
@@ -447,9 +484,11 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 	int ret;
 
 	if (!missed(kvp_table_entry(pool, leaf, block), io->since) ||
-	    (only && !(io->legs >> (only - v->legs) & 1)))
+	    (only && !(pieces_of(v, io->legs) >> (only - v->legs) & 1)))
 		return 0;
 	ret = kvp_home_read(pool, block, io->page, NULL);
+	if (!ret && is_for_shadow(v, io->legs))
+		write_block(io, &pool->shadow, home, io->page);
 	for (i = 0; !ret && i < v->nr_legs; i++)
 		if ((io->legs >> i & 1) && (!only || only == &v->legs[i]))
 			write_block(io, &v->legs[i], home, io->page);
@@ -483,6 +522,28 @@ static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct k
 	return -EBADMSG;
 }
 
+/* The shadow gets its leg's parity. One that is bad is healed there first. Returns as renew_row(). */
+static int copy_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
+		       u64 row)
+{
+	const struct kvp_vdev *v = leaf->v;
+	struct kvp_place at = kvp_row_place(v->g, row, 0);
+	u64 entry = kvp_table_parity(pool, leaf, row);
+	int ret;
+
+	if (!missed(entry, io->since))
+		return 0;
+	ret = kvp_row_read(pool, leaf, row, 0, io->page);
+	if (ret) {
+		ret = kvp_row_scrub_parity(pool, leaf, row, io->page, io->spare) ?:
+		      kvp_row_read(pool, leaf, row, 0, io->page);
+	}
+	if (ret)
+		return ret == -ENOMEM ? ret : renew_row(pool, io, leaf, row);
+	write_block(io, &pool->shadow, at.block, io->page);
+	return 0;
+}
+
 int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 			kvp_block_t block)
 {
@@ -493,8 +554,10 @@ int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struc
 	u64 entry = kvp_table_parity(pool, leaf, row);
 	int ret;
 
-	if (kvp_piece_of(v->g, own) != 1 || !(io->legs >> at.leg & 1))
+	if (kvp_piece_of(v->g, own) != 1 || !(pieces_of(v, io->legs) >> at.leg & 1))
 		return 0;
+	if (is_for_shadow(v, io->legs))
+		return copy_parity(pool, io, leaf, row);
 	if (is_unknown(entry, io->since))
 		return renew_row(pool, io, leaf, row);
 	if (!missed(entry, io->since))

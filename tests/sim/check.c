@@ -52,6 +52,7 @@ struct look {
 	bool may_refuse;
 	bool scrub, stop;
 	bool returns;		/* legs that are out are brought back, and the resilver ends */
+	bool taken;		/* the shadow has taken the place of its leg */
 	u32 started;		/* position in the trace when recovery was over */
 	u64 written, poisoned, torn;	/* blocks, after the recovery; written: not all zeros */
 	u32 tag;			/* of the history */
@@ -231,6 +232,28 @@ static int start_with_other_legs(struct look *l)
 	return host_start(&l->host, l->crash->o, &old);
 }
 
+/* The shadow may have taken its place. */
+static int start_as_taken(struct look *l)
+{
+	struct host_start hs = l->start;
+
+	hs.on = l->crash->taken_on;
+	hs.shadow = 0;
+	l->taken = true;
+	return host_start(&l->host, l->crash->o, &hs);
+}
+
+/* It takes its place when it is complete, or when its leg is out. */
+static void take_place(struct look *l)
+{
+	if (!l->host.pool->shadow.v)
+		return;
+	if (host_take_place(&l->host))
+		sim_fail("the shadow does not take its place: %s", l->host.refusal.why);
+	l->taken = true;
+	host_wait_resilver(&l->host);
+}
+
 /* An SSD that begins anew may have no label for a moment, but not once the others name it. */
 static void expect_old(const struct look *l)
 {
@@ -258,6 +281,7 @@ static void bring_back(struct look *l)
 			sim_fail("leg %u does not return: %s", i, l->host.refusal.why);
 	}
 	host_wait_resilver(&l->host);
+	take_place(l);
 	host_wait_replaced(&l->host);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (kvp_has_data(pool->legs[i].v->g) && pool->legs[i].bdev &&
@@ -373,6 +397,8 @@ static void look_main(void *arg)
 	}
 	if (l->refused && l->crash->before && l->crash->at < l->crash->changes_at)
 		l->refused = start_with_other_legs(l);
+	if (l->refused && l->crash->shadow)
+		l->refused = start_as_taken(l);
 	if (!l->refused && l->crash->leaves_at && l->crash->at >= l->crash->leaves_at)
 		sim_fail("started with a cache that has left");
 	if (l->refused && (l->crash->at < l->crash->joins_at || l->crash->leaves_at))
@@ -435,6 +461,7 @@ static bool look(struct look *l, const struct image *images, u64 seed)
 	disks_begin(images, l->crash->legs + l->crash->spare);
 	l->start.swapped = l->crash->swapped;
 	l->start.on = l->crash->on;
+	l->start.shadow = l->crash->shadow;
 	l->start.legs = l->crash->legs;
 	l->start.parity = l->crash->parity;
 	l->start.second = l->crash->second;
@@ -719,10 +746,15 @@ static u32 check_pairs(const struct crash *c, u32 count)
 /* --- legs that return ---------------------------------------------------------------- */
 
 /* After a resilver, @images must have all, without any one leg of each vdev. */
-static u32 check_returned(const struct crash *c, const struct image *images, const u8 *seen)
+static u32 check_returned(const struct crash *c, const struct image *images, const u8 *seen, bool taken)
 {
 	struct crash whole = *c;
 	u32 i, bad = 0;
+
+	if (taken) {
+		whole.on = c->taken_on;
+		whole.shadow = 0;
+	}
 
 	/* A leg that was being attached is none, or has all. */
 	whole.lost = c->leaves | (c->before && c->at < c->changes_at ? c->back : 0);
@@ -779,7 +811,7 @@ static u32 check_return(const struct crash *c, const u8 *seen, u32 count)
 		image_copy(&images[i], &disks.img[i]);
 	t = disks.trace;
 	memset(&disks.trace, 0, sizeof(disks.trace));
-	bad = check_returned(c, images, seen);
+	bad = check_returned(c, images, seen, l.taken);
 	if (!bad)
 		bad = check_return_again(c, &t, l.started, seen, count);
 	trace_free(&t);

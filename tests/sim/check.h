@@ -42,6 +42,12 @@ struct crash {
 	const struct host_start *before;
 	u32 changes_at;
 	const u8 *on;		/* struct host_start */
+	/*
+	 * Number of a disk, + 1, that is to take the place of a leg of a parity1, or 0; and the disks of
+	 * the legs when it has.
+	 */
+	u32 shadow;
+	const u8 *taken_on;
 	/* so many it had; struct host_start; disks that are no legs */
 	u32 old_cache, swapped, spare;
 	/* bit per leg: an SSD that was out of use, and has no label for a moment */

@@ -14,6 +14,7 @@
 #include "log/spill.h"
 #include "policy/index.h"
 #include "policy/ssdpolicy.h"
+#include "pool/shadow.h"
 #include "pool/add.h"
 #include "pool/grow.h"
 #include "pool/online.h"
@@ -112,6 +113,13 @@ static u32 blocks_of_leg(const struct host_start *hs, u32 leg)
 	return (leg < data - hs->second ? hs->all_blocks : hs->second_blocks) ?: hs->leg_blocks;
 }
 
+static void name_disk(struct kvp_start_leg *leg, u32 disk)
+{
+	leg->bdev = &disks.bdev[disk];
+	leg->size_blocks = disks.img[disk].blocks;
+	snprintf(leg->path, sizeof(leg->path), "disk%u", disk);
+}
+
 static void fill_start(struct kvp_start *s, const struct host_start *hs)
 {
 	bool parity;
@@ -143,6 +151,8 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->replaces = hs->replaces;
 	if (hs->replaces)
 		memcpy(s->leaves, hs->replaces, sizeof(s->leaves));
+	if (hs->shadow)
+		name_disk(&s->shadow, hs->shadow - 1);
 	s->nr_legs = hs->legs;
 	for (i = 0; i < hs->legs; i++) {
 		if (hs->missing >> i & 1) {
@@ -370,6 +380,35 @@ int host_grow_ahead(struct host *h, const struct host_start *hs)
 	kfree(s);
 	kfree(w);
 	return ret;
+}
+
+int host_shadow(struct host *h, const struct host_start *hs)
+{
+	return load_table(h, hs, kvp_pool_shadow);
+}
+
+static int take_place(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	return kvp_pool_take_place(pool, r);
+}
+
+static int forget_shadow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	return kvp_pool_forget_shadow(pool, r);
+}
+
+int host_take_place(struct host *h)
+{
+	struct host_start none = { .legs = 1 };
+
+	return load_table(h, &none, take_place);
+}
+
+int host_forget_shadow(struct host *h)
+{
+	struct host_start none = { .legs = 1 };
+
+	return load_table(h, &none, forget_shadow);
 }
 
 bool host_labelled(u32 disk)

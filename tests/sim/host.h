@@ -71,6 +71,7 @@ struct host_start {
 	const u8 *on;		/* the disk of each leg, in place of all that; NULL: by its number */
 	/* number of disks before those of the cache that do not belong to the pool */
 	u32 blank;
+	u32 shadow;		/* number of the disk of the shadow, + 1; 0: none is named */
 	bool writethrough;	/* without the log */
 	bool discard_log;
 	u32 leg_blocks;		/* so many of each disk with data are there for the pool; 0: all */
@@ -109,6 +110,15 @@ int host_replace(struct host *h, const struct host_start *hs);
 int host_attach(struct host *h, const struct host_start *hs);
 /** host_detach() - the same with one leg less */
 int host_detach(struct host *h, const struct host_start *hs);
+/**
+ * host_shadow() - suspend, let the disk hs->shadow be the shadow of the leg hs->replaces, resume; the
+ * engine's error
+ */
+int host_shadow(struct host *h, const struct host_start *hs);
+/** host_take_place() - suspend, let the shadow take its place, resume; the engine's error */
+int host_take_place(struct host *h);
+/** host_forget_shadow() - suspend, cancel that, resume; the engine's error */
+int host_forget_shadow(struct host *h);
 /** host_larger() - suspend, use more of the legs, as @hs has them, resume; the engine's error */
 int host_larger(struct host *h, const struct host_start *hs);
 

@@ -117,6 +117,7 @@ static const struct suite {
 	{ "resilver", run_resilver },
 	{ "attach", run_attach },
 	{ "changed", run_changed },
+	{ "shadow", run_shadow },
 	{ "trip", run_trip },
 	{ "locks", run_takings },
 };

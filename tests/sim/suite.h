@@ -159,6 +159,7 @@ void run_legs(void);
 void run_resilver(void);
 void run_attach(void);
 void run_changed(void);
+void run_shadow(void);
 void run_trip(void);
 void run_takings(void);
 void run_exchange(void);

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A leg of a parity1 that is in use is replaced: shadow.h has the steps. */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "io/flight.h"
+#include "io/mirror.h"
+#include "pool/add.h"
+#include "pool/online.h"
+#include "pool/shadow.h"
+#include "pool/spare.h"
+#include "pool/start.h"
+#include "super/events.h"
+#include "super/members.h"
+
+static int out_of_memory(struct kvp_refusal *r)
+{
+	return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+}
+
+static int no_superblock(struct kvp_refusal *r)
+{
+	return kvp_refuse(r, -EIO, "see kvpoolctl status", "not enough legs took the superblock");
+}
+
+static int is_faulted(struct kvp_refusal *r)
+{
+	return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'", "the pool is faulted");
+}
+
+/* The pool is quiesced, and all losses are recorded. */
+static int check_ready(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
+		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
+	/* None must come after a label is wiped. */
+	kvp_events_flush(pool);
+	if (kvp_members_settle(pool))
+		return is_faulted(r);
+	return 0;
+}
+
+/* A device that hangs must not hold up the pool, which is suspended. */
+static void wipe(struct kvp_pool *pool, struct kvp_leg *leg)
+{
+	if (!leg->bdev)
+		return;
+	if (kvp_leg_has_strays(leg))
+		kvp_event(pool, "label_left leg=%u path=%s", leg->index, leg->path);
+	else
+		kvp_label_wipe(pool, leg);
+}
+
+/* --- the shadow comes (1) ------------------------------------------------------- */
+
+/* The leg that @s names by its UUID; NULL: there is none. */
+static const struct kvp_leg *leg_that_leaves(const struct kvp_pool *pool, const struct kvp_start *s)
+{
+	u32 i;
+
+	for (i = 0; s->replaces && i < pool->nr_legs; i++)
+		if (!memcmp(pool->sb->legs[i].uuid, s->leaves, 16))
+			return &pool->legs[i];
+	return NULL;
+}
+
+static int check_device(const struct kvp_leg *old, const struct kvp_start_leg *new,
+			struct kvp_refusal *r)
+{
+	const struct kvp_geometry *g = old->v->g;
+	struct kvp_why why;
+
+	if (!new->bdev || kvp_pool_has_leg_on(old->pool, new->bdev))
+		return kvp_refuse(r, -EINVAL, "name it with shadow=",
+				  "the table names no new device");
+	if (kvp_geometry_check(g, new->size_blocks, &why))
+		return kvp_refuse(r, -ENOSPC, "use a larger one",
+				  "%s has %llu bytes, and a leg of that vdev needs %llu", new->path,
+				  (unsigned long long)new->size_blocks << KVP_BLOCK_SHIFT,
+				  (unsigned long long)kvp_leg_least(g) << KVP_BLOCK_SHIFT);
+	return 0;
+}
+
+int kvp_shadow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	const struct kvp_leg *old = leg_that_leaves(pool, s);
+	int ret = kvp_change_able(pool, r);
+
+	if (ret)
+		return ret;
+	if (!kvp_vdevs_match(pool->sb, s))
+		return kvp_refuse(r, -EINVAL, "name all vdevs as they are",
+				  "the table names other vdevs than the pool has");
+	if (!old || kvp_vdev_needed(old->v) < 2)
+		return kvp_refuse(r, -EINVAL, "name the UUID of a leg of a parity1",
+				  "the leg that is to be replaced is of no parity1");
+	if (pool->sb->shadow.of)
+		return kvp_refuse(r, -EBUSY, "wait for the end, or kvpoolctl cancel POOL replace",
+				  "a leg of a parity1 is being replaced already");
+	if (!kvp_leg_in_sync(old))
+		return kvp_refuse(r, -EBUSY, "let the new one take its place at once, or wait",
+				  "%s is not in sync", old->path);
+	return check_device(old, &s->shadow, r);
+}
+
+static void put_shadow(struct kvp_pool *pool, const struct kvp_leg *old,
+		       const struct kvp_start_leg *new)
+{
+	struct kvp_shadow_info *order = &pool->sb->shadow;
+	struct kvp_leg *shadow = &pool->shadow;
+
+	memset(shadow, 0, sizeof(*shadow));
+	shadow->pool = pool;
+	shadow->index = KVP_SHADOW;
+	shadow->v = old->v;
+	shadow->bdev = new->bdev;
+	shadow->size_blocks = new->size_blocks;
+	shadow->rotational = new->rotational;
+	shadow->state = KVP_LEG_STALE;
+	memcpy(shadow->path, new->path, sizeof(shadow->path));
+	pool->shadow_of = (u32)(old - old->v->legs);
+	pool->shadow_ready = false;
+	*order = (struct kvp_shadow_info){ .size_blocks = new->size_blocks, .vdev = old->v->index,
+					   .of = pool->shadow_of + 1 };
+	kvp_random_uuid(order->uuid);
+}
+
+static void drop_shadow(struct kvp_pool *pool)
+{
+	memset(&pool->sb->shadow, 0, sizeof(pool->sb->shadow));
+	memset(&pool->shadow, 0, sizeof(pool->shadow));
+	pool->shadow.pool = pool;
+	pool->shadow.index = KVP_SHADOW;
+	pool->shadow_ready = false;
+}
+
+/* A spare loses its own label first, as in substitute.c. */
+static int make_blank(struct kvp_pool *pool, struct page *page, struct kvp_refusal *r)
+{
+	struct kvp_leg *shadow = &pool->shadow;
+	bool spare = kvp_spare_is_ours(pool, shadow, page);
+	int ret = kvp_check_unused(shadow, page, spare, r);
+
+	if (!ret && spare && !kvp_label_wipe(pool, shadow))
+		ret = kvp_refuse(r, -EIO, "use another device", "%s cannot be written",
+				 shadow->path);
+	return ret;
+}
+
+static int label_and_commit(struct kvp_pool *pool, struct page *page, struct kvp_refusal *r)
+{
+	int ret = make_blank(pool, page, r);
+
+	if (ret)
+		return ret;
+	if (kvp_sb_label_shadow(pool, false))
+		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label",
+				  pool->shadow.path);
+	return kvp_sb_commit(pool) ? no_superblock(r) : 0;
+}
+
+/* A superblock that failed may name the device: a newer one does not. */
+static int begin(struct kvp_pool *pool, const struct kvp_start *s, struct page *page,
+		 struct kvp_refusal *r)
+{
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	put_shadow(pool, leg_that_leaves(pool, s), &s->shadow);
+	ret = label_and_commit(pool, page, r);
+	if (ret) {
+		drop_shadow(pool);
+		if (kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK))
+			kvp_sb_undone(pool);
+	}
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+int kvp_pool_shadow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+{
+	char name[KVP_LEG_WORDS];
+	struct page *page;
+	int ret = check_ready(pool, r) ?: kvp_shadow_plan(pool, s, r);
+
+	if (ret)
+		return ret;
+	page = alloc_page(GFP_KERNEL);
+	ret = page ? begin(pool, s, page, r) : out_of_memory(r);
+	if (page)
+		__free_page(page);
+	if (!ret)
+		kvp_event(pool, "shadow_added leg=%u%s", kvp_shadowed(pool)->index,
+			  kvp_leg_words(&pool->shadow, name));
+	return ret;
+}
+
+/* --- it takes the place (4) ----------------------------------------------------- */
+
+/**
+ * struct taking - the shadow takes the place of a leg
+ * @at: number of the leg
+ * @whole: the shadow is complete, and will be a source; else it is out, as the leg was
+ * @old: the leg, as it was
+ * @info: the same, in the superblock
+ * @shadow: as it was
+ * @order: the same, in the superblock
+ * @words: of the leg, in events
+ */
+struct taking {
+	u32 at;
+	bool whole;
+	struct kvp_leg old, shadow;
+	struct kvp_leg_info info;
+	struct kvp_shadow_info order;
+	char words[KVP_LEG_WORDS];
+};
+
+int kvp_take_place_plan(const struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	const struct kvp_leg *old = kvp_shadowed(pool);
+	int ret = kvp_change_able(pool, r);
+
+	if (ret)
+		return ret;
+	if (!old)
+		return kvp_refuse(r, -EINVAL, "name a leg and a device to replace it",
+				  "no device is to take the place of a leg, or it is not there");
+	if (kvp_leg_resilvers(old))
+		return kvp_refuse(r, -EBUSY, "wait for the end (kvpoolctl wait -t resilver)",
+				  "%s is resilvering", old->path);
+	if (kvp_leg_in_sync(old) &&
+	    (!kvp_leg_resilvers(&pool->shadow) || !READ_ONCE(pool->shadow_ready)))
+		return kvp_refuse(r, -EBUSY, "wait for the end (kvpoolctl wait -t replace)",
+				  "%s does not have all that %s has", pool->shadow.path, old->path);
+	return 0;
+}
+
+/* All that the leg has is durable on the shadow, too, and no log is on either. */
+static int settle(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	int ret = 0;
+
+	if (!kvp_pool_logs_on_cache(pool)) {
+		/* If that fails, the next call says so. */
+		kvp_pool_empty(pool);
+		ret = kvp_change_ready(pool, r);
+	}
+	if (ret)
+		return ret;
+	if (kvp_legs_flush(pool) || kvp_members_settle(pool))
+		return is_faulted(r);
+	return kvp_take_place_plan(pool, r);
+}
+
+/* The pool has the new shape in memory. */
+static void exchange(struct kvp_pool *pool, struct taking *x)
+{
+	struct kvp_leg *leg = &pool->legs[x->at];
+	struct kvp_leg_info *info = &pool->sb->legs[x->at];
+
+	x->shadow = pool->shadow;
+	memset(info, 0, sizeof(*info));
+	memcpy(info->uuid, x->order.uuid, sizeof(info->uuid));
+	info->state = x->whole ? KVP_LEG_IN_SYNC : KVP_LEG_STALE;
+	info->size_blocks = x->order.size_blocks;
+	info->in_sync_epoch = x->whole ? pool->sb->epoch + 1 : 0;
+	info->cursor = x->whole ? 0 : x->order.cursor;
+	info->cursor_era = x->whole ? 0 : x->order.cursor_era;
+	*leg = x->shadow;
+	leg->index = x->at;
+	leg->queue = NULL;
+	leg->state = info->state;
+	leg->left_at = 0;
+	leg->has_era = 0;
+	drop_shadow(pool);
+}
+
+static int commit(struct kvp_pool *pool, struct taking *x, struct kvp_refusal *r)
+{
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	if (kvp_sb_commit(pool))
+		return no_superblock(r);
+	if (x->whole && !kvp_leg_in_sync(&pool->legs[x->at]))
+		return kvp_refuse(r, -EIO, "kvpoolctl cancel POOL replace; use another device",
+				  "%s did not take the superblock", x->shadow.path);
+	return 0;
+}
+
+/*
+ * The leg has its place, as it had. A leg that has the other superblock did not go on without it: it
+ * is in sync as of the newer one. The shadow may have that superblock, and is of no use any more.
+ */
+static void undo(struct kvp_pool *pool, struct taking *x)
+{
+	pool->legs[x->at] = x->old;
+	pool->legs[x->at].queue = NULL;
+	pool->sb->legs[x->at] = x->info;
+	pool->shadow = x->shadow;
+	pool->shadow.queue = NULL;
+	pool->shadow.state = KVP_LEG_FAULTED;
+	pool->shadow.left_at = jiffies | 1;
+	pool->sb->shadow = x->order;
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	if (x->info.state == KVP_LEG_IN_SYNC)
+		pool->sb->legs[x->at].in_sync_epoch = pool->sb->epoch;
+	kvp_sb_undone(pool);
+}
+
+static int change(struct kvp_pool *pool, struct taking *x, struct kvp_refusal *r)
+{
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	x->at = kvp_shadowed(pool)->index;
+	x->old = pool->legs[x->at];
+	x->info = pool->sb->legs[x->at];
+	x->order = pool->sb->shadow;
+	x->whole = kvp_leg_in_sync(&x->old);
+	kvp_leg_words(&x->old, x->words);
+	if (x->whole && kvp_sb_label_shadow(pool, true)) {
+		ret = kvp_refuse(r, -EIO, "kvpoolctl cancel POOL replace; use another device",
+				 "%s did not take its label", pool->shadow.path);
+	} else {
+		exchange(pool, x);
+		ret = commit(pool, x, r);
+		if (ret)
+			undo(pool, x);
+	}
+	mutex_unlock(&pool->sb_lock);
+	return ret;
+}
+
+static int take_place(struct kvp_pool *pool, struct taking *x, struct kvp_refusal *r)
+{
+	char name[KVP_LEG_WORDS];
+	int ret = change(pool, x, r);
+
+	if (ret)
+		return ret;
+	kvp_return_wanted(&pool->legs[x->at], !x->whole);
+	/* The words of the old leg begin with its UUID. */
+	kvp_event(pool, "leg_replaced leg=%u%s old=%.36s", x->at,
+		  kvp_leg_words(&pool->legs[x->at], name), x->words + strlen(" uuid="));
+	/* A write that hangs is given up. */
+	x->old.state = KVP_LEG_OFFLINE;
+	wipe(pool, &x->old);
+	return 0;
+}
+
+int kvp_pool_take_place(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	struct taking *x;
+	int ret = check_ready(pool, r) ?: kvp_take_place_plan(pool, r);
+
+	if (!ret && kvp_leg_in_sync(kvp_shadowed(pool)))
+		ret = settle(pool, r);
+	if (ret)
+		return ret;
+	x = kzalloc(sizeof(*x), GFP_KERNEL);
+	ret = x ? take_place(pool, x, r) : out_of_memory(r);
+	kfree(x);
+	return ret;
+}
+
+/* --- it leaves ------------------------------------------------------------------ */
+
+/* @shadow: as it was. If the superblock fails, the order stays, and the device is not used. */
+static int forget(struct kvp_pool *pool, struct kvp_leg *shadow, struct kvp_refusal *r)
+{
+	struct kvp_shadow_info order;
+	int ret;
+
+	mutex_lock(&pool->sb_lock);
+	order = pool->sb->shadow;
+	*shadow = pool->shadow;
+	drop_shadow(pool);
+	ret = kvp_sb_commit(pool);
+	if (ret) {
+		pool->sb->shadow = order;
+		kvp_sb_undone(pool);
+	}
+	mutex_unlock(&pool->sb_lock);
+	return ret ? no_superblock(r) : 0;
+}
+
+int kvp_pool_forget_shadow(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	struct kvp_leg *shadow;
+	char name[KVP_LEG_WORDS];
+	int ret = check_ready(pool, r) ?: kvp_change_able(pool, r);
+
+	if (ret)
+		return ret;
+	if (!pool->sb->shadow.of)
+		return kvp_refuse(r, -EINVAL, "nothing needs to be done",
+				  "no leg of a parity1 is being replaced");
+	shadow = kmalloc(sizeof(*shadow), GFP_KERNEL);
+	if (!shadow)
+		return out_of_memory(r);
+	kvp_leg_words(&pool->shadow, name);
+	ret = forget(pool, shadow, r);
+	if (!ret) {
+		kvp_event(pool, "shadow_removed%s", name);
+		shadow->state = KVP_LEG_OFFLINE;
+		wipe(pool, shadow);
+	}
+	kfree(shadow);
+	return ret;
+}

@@ -1,0 +1,802 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A leg of a parity1 that is in use is replaced: a shadow gets all that it has, and takes its place.
+ * Lives like that are cut everywhere. The leg is a source until then, and nothing is read from the
+ * shadow. Afterwards any leg can be lost.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite.h"
+#include "core/vdev.h"
+#include "super/members.h"
+#include "table/table.h"
+#include "work/resilver.h"
+
+#define NAMED(function) #function, function
+
+/* The pool, and the first leg of its parity1. */
+static const struct shape {
+	const char *name;
+	struct host_start start;
+	u32 first, n;
+} shapes[] = {
+	{ "parity1", { .legs = 3, .parity = true }, 0, 3 },
+	{ "parity1-of-4", { .legs = 4, .parity = true }, 0, 4 },
+	{ "parity1-and-mirror", { .legs = 5, .parity = true, .second = 2 }, 0, 3 },
+	{ "mirror-and-parity1", { .legs = 5, .second = 3, .second_parity = true }, 2, 3 },
+	{ "parity1-and-cache", { .legs = 4, .parity = true, .cache = 1 }, 0, 3 },
+};
+
+struct life {
+	const struct shape *shape;
+	void (*run)(struct life *l);
+	u32 order;		/* number of this life, of several */
+	struct host host;
+	struct host_start start, before;
+	u8 on[MAX_DISKS], taken_on[MAX_DISKS];
+	u32 at, old, new, disks;	/* the leg, its disk, the new one, and how many there are */
+	struct oracle o;
+	struct crash crash;
+	struct rng rng;
+	u32 blocks, from, taken_at;
+	bool writes, wrote, exchanged;
+};
+
+/* --- a life ------------------------------------------------------------------------- */
+
+static void begin(struct life *l)
+{
+	if (host_start(&l->host, &l->o, &l->start))
+		sim_fail("start: %s", l->host.refusal.why);
+}
+
+static void stop(struct life *l)
+{
+	host_flush(&l->host);
+	host_stop(&l->host);
+}
+
+static void again(struct life *l)
+{
+	stop(l);
+	begin(l);
+}
+
+static struct kvp_leg *old_leg(struct life *l)
+{
+	return &l->host.pool->legs[l->at];
+}
+
+static struct kvp_leg *shadow(struct life *l)
+{
+	return &l->host.pool->shadow;
+}
+
+static void write_somewhere(struct life *l)
+{
+	u32 n = 1 + rng_below(&l->rng, rng_chance(&l->rng, 300) ? 40 : 6);
+	u64 block = rng_below(&l->rng, l->blocks - n);
+
+	if (rng_chance(&l->rng, 150))
+		host_discard(&l->host, block, n);
+	else
+		host_write(&l->host, block, n, rng_chance(&l->rng, 100));
+}
+
+/* Eras advance once a second. */
+static void some_writes(struct life *l, u32 n)
+{
+	while (n--) {
+		write_somewhere(l);
+		if (rng_chance(&l->rng, 200))
+			host_checkpoint(&l->host);
+		if (rng_chance(&l->rng, 200))
+			host_sleep(1100);
+	}
+	host_flush(&l->host);
+}
+
+static void writer(void *arg)
+{
+	struct life *l = arg;
+
+	while (l->writes) {
+		write_somewhere(l);
+		host_sleep(rng_below(&l->rng, 30));
+	}
+	l->wrote = true;
+}
+
+static void begin_writer(struct life *l)
+{
+	l->writes = true;
+	l->wrote = false;
+	sim_spawn("writer", writer, l);
+}
+
+static void end_writer(struct life *l)
+{
+	l->writes = false;
+	while (!l->wrote)
+		host_sleep(5);
+}
+
+static void set_rate(struct life *l, u64 rate)
+{
+	if (kvp_pool_set(l->host.pool, KVP_T_RESILVER_RATE, rate))
+		sim_fail("resilver_rate is not set");
+}
+
+static void expect_in_sync(struct life *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (!kvp_leg_in_sync(&pool->legs[i]) || pool->legs[i].index != i ||
+		    pool->legs[i].bdev != &disks.bdev[host_disk(&l->start, i)])
+			sim_fail("leg %u is %s, in state %u", i, pool->legs[i].path, pool->legs[i].state);
+}
+
+static void expect_sound(struct life *l)
+{
+	u64 healed, unrepaired, block;
+
+	kvp_table_shrink(l->host.pool, true);
+	host_scrub(&l->host, &healed, &unrepaired);
+	if (healed || unrepaired)
+		sim_fail("a scrub healed %llu, found %llu beyond repair", healed, unrepaired);
+	for (block = 0; block < l->blocks; block += 7)
+		host_read_check(&l->host, block);
+}
+
+static void blank_disk(struct life *l, u32 disk)
+{
+	struct image blank;
+
+	image_init(&blank, disks.img[disk].blocks);
+	l->exchanged = true;
+	image_free(&disks.img[disk]);
+	disks.img[disk] = blank;
+	watch_forget(disk);
+}
+
+/* --- the changes ----------------------------------------------------------------- */
+
+static int try_shadow(struct life *l, u32 leg, u32 disk)
+{
+	struct host_start hs = l->start;
+	u8 uuid[16];
+	int ret;
+
+	memcpy(uuid, l->host.pool->sb->legs[leg].uuid, sizeof(uuid));
+	hs.replaces = uuid;
+	hs.shadow = disk + 1;
+	ret = host_shadow(&l->host, &hs);
+	if (!ret)
+		l->start.shadow = disk + 1;
+	return ret;
+}
+
+static void add_shadow(struct life *l)
+{
+	u32 survives = kvp_losses_survivable(l->host.pool);
+
+	if (try_shadow(l, l->at, l->new))
+		sim_fail("no shadow: %s", l->host.refusal.why);
+	if (kvp_losses_survivable(l->host.pool) != survives || !kvp_leg_in_sync(old_leg(l)))
+		sim_fail("the pool survives the loss of %u legs, not %u",
+			 kvp_losses_survivable(l->host.pool), survives);
+}
+
+/* As before, slowly enough to look at what is in the middle. */
+static void add_shadow_slowly(struct life *l)
+{
+	set_rate(l, 64 << 10);
+	add_shadow(l);
+	host_sleep(300);
+	if (!kvp_leg_resilvers(shadow(l)) || l->host.pool->shadow_ready)
+		sim_fail("the shadow does not resilver: the case was not set up");
+	if (!host_take_place(&l->host))
+		sim_fail("the shadow takes the place before it is complete");
+}
+
+static void wait_complete(struct life *l)
+{
+	set_rate(l, 0);
+	host_wait_resilver(&l->host);
+	if (!kvp_leg_resilvers(shadow(l)) || !l->host.pool->shadow_ready)
+		sim_fail("the shadow is in state %u, and %scomplete", shadow(l)->state,
+			 l->host.pool->shadow_ready ? "" : "not ");
+	if (!kvp_leg_in_sync(old_leg(l)))
+		sim_fail("the old leg is no source any more");
+}
+
+static void taken(struct life *l)
+{
+	l->before = l->start;
+	l->start.on = l->taken_on;
+	l->start.shadow = 0;
+	l->taken_at = disks.trace.nr;
+}
+
+static void take_place(struct life *l)
+{
+	if (host_take_place(&l->host))
+		sim_fail("the shadow does not take its place: %s", l->host.refusal.why);
+	taken(l);
+	if (host_labelled(l->old) != disks.dead[l->old])
+		sim_fail("the label of the old disk is %s", disks.dead[l->old] ? "gone" : "there");
+}
+
+static void end_well(struct life *l)
+{
+	wait_complete(l);
+	some_writes(l, 3);
+	take_place(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	some_writes(l, 3);
+	again(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	stop(l);
+}
+
+/* --- lives ------------------------------------------------------------------------ */
+
+/* Nothing is read from the shadow but its label. */
+static void leg_is_replaced(struct life *l)
+{
+	struct fault *f;
+
+	some_writes(l, 12);
+	if (l->order & 1) {
+		add_shadow(l);
+	} else {
+		add_shadow_slowly(l);
+	}
+	f = disks_fault(FAULT_READ_EIO, l->new, KVP_LABEL_BLOCKS, disks.img[l->new].blocks - KVP_LABEL_BLOCKS);
+	some_writes(l, 6);
+	wait_complete(l);
+	some_writes(l, 3);
+	expect_sound(l);
+	if (f->hit)
+		sim_fail("the shadow was read");
+	disks.nr_faults = 0;
+	end_well(l);
+}
+
+static void replaced_beside_a_writer(struct life *l)
+{
+	some_writes(l, 10);
+	begin_writer(l);
+	add_shadow_slowly(l);
+	wait_complete(l);
+	host_sleep(200);
+	take_place(l);
+	end_writer(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* It is in the superblock, with a cursor: the next start goes on. */
+static void replaced_after_a_restart(struct life *l)
+{
+	some_writes(l, 12);
+	add_shadow_slowly(l);
+	host_sleep(l->order & 1 ? 11000 : 100);
+	some_writes(l, 3);
+	again(l);
+	some_writes(l, 3);
+	if (l->order & 2) {
+		wait_complete(l);
+		again(l);
+		some_writes(l, 3);
+	}
+	end_well(l);
+}
+
+/* It is another device for a while, is not there, or hangs: the order waits. */
+static void shadow_is_away(struct life *l)
+{
+	u32 how = l->order % 3, named[] = { l->new + 2, 0, l->new + 1 };
+
+	some_writes(l, 10);
+	add_shadow_slowly(l);
+	stop(l);
+	l->start.shadow = named[how];
+	if (how == 2)
+		disks_fault(FAULT_HANG, l->new, 0, ~0ull);
+	begin(l);
+	some_writes(l, 4);
+	host_wait_resilver(&l->host);
+	if (shadow(l)->v || !l->host.pool->sb->shadow.of)
+		sim_fail("another device is taken, or the order is gone");
+	disks_wake(l->new);
+	disks.nr_faults = 0;
+	stop(l);
+	l->start.shadow = l->new + 1;
+	begin(l);
+	end_well(l);
+}
+
+/* The new disk fails as it is looked at, labelled, or written to. The old leg stays. */
+static void shadow_fails(struct life *l)
+{
+	static const u32 steps[] = { 0, 2 * KVP_LABEL_BLOCKS, 2 * KVP_LABEL_BLOCKS + 1,
+				     2 * KVP_LABEL_BLOCKS + 2, 2 * KVP_LABEL_BLOCKS + 9,
+				     2 * KVP_LABEL_BLOCKS + 30 };
+	static const enum fault_kind kinds[] = { FAULT_WRITE_EIO, FAULT_FLUSH_EIO, FAULT_DEATH,
+						 FAULT_HANG };
+	bool there;
+
+	some_writes(l, 8);
+	disks_fault(kinds[l->order % 4], l->new, 0, ~0ull)->after =
+		steps[(l->order + l->order / 4) % ARRAY_SIZE(steps)];
+	there = !try_shadow(l, l->at, l->new);
+	some_writes(l, 4);
+	host_wait_resilver(&l->host);
+	expect_in_sync(l);
+	disks_wake(l->new);
+	disks.nr_faults = 0;
+	disks.dead[l->new] = false;
+	host_sleep(50);
+	if (there && !kvp_leg_resilvers(shadow(l)) && !host_take_place(&l->host))
+		sim_fail("a shadow that has failed takes a place");
+	if (there && host_forget_shadow(&l->host))
+		sim_fail("not cancelled: %s", l->host.refusal.why);
+	l->start.shadow = 0;
+	expect_in_sync(l);
+	blank_disk(l, l->new);
+	add_shadow(l);
+	end_well(l);
+}
+
+/* The old leg is lost: the shadow has what its cursor says, and gets the rest from the others. */
+static void old_leg_fails(struct life *l)
+{
+	some_writes(l, 10);
+	if (l->order & 1)
+		add_shadow(l);
+	else
+		add_shadow_slowly(l);
+	if (l->order & 1)
+		wait_complete(l);
+	disks_kill(l->old);
+	some_writes(l, 6);
+	while (kvp_leg_in_sync(old_leg(l)))
+		host_sleep(10);
+	if (kvp_leg_resilvers(shadow(l)))
+		sim_fail("the shadow is written to, and its leg is not");
+	some_writes(l, 3);
+	if (l->order & 2) {
+		l->start.missing = BIT(l->at);
+		again(l);
+		l->start.missing = 0;
+		some_writes(l, 2);
+	}
+	take_place(l);
+	set_rate(l, 0);
+	host_wait_resilver(&l->host);
+	expect_in_sync(l);
+	expect_sound(l);
+	again(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* It is out for a while, and returns: then the shadow goes on. */
+static void old_leg_returns(struct life *l)
+{
+	some_writes(l, 10);
+	if (l->order & 1) {
+		add_shadow(l);
+		wait_complete(l);
+	} else {
+		add_shadow_slowly(l);
+	}
+	if (kvp_leg_offline(l->host.pool, old_leg(l)))
+		sim_fail("the leg does not leave");
+	some_writes(l, 6);
+	host_sleep(1100);
+	some_writes(l, 3);
+	if (host_online(&l->host, l->old))
+		sim_fail("the leg does not return: %s", l->host.refusal.why);
+	end_well(l);
+}
+
+/* Another leg is out: the shadow goes on, and takes its place beside it. */
+static void other_leg_is_out(struct life *l)
+{
+	u32 other = l->shape->first + (l->at - l->shape->first + 1) % l->shape->n;
+
+	some_writes(l, 10);
+	if (l->order & 1)
+		add_shadow_slowly(l);
+	if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[other]))
+		sim_fail("the leg does not leave");
+	some_writes(l, 6);
+	if (!(l->order & 1))
+		add_shadow_slowly(l);
+	if (l->order & 2) {
+		wait_complete(l);
+		take_place(l);
+		some_writes(l, 3);
+	}
+	if (host_online(&l->host, host_disk(&l->start, other)))
+		sim_fail("the leg does not return: %s", l->host.refusal.why);
+	some_writes(l, 3);
+	if (!(l->order & 2)) {
+		end_well(l);
+		return;
+	}
+	set_rate(l, 0);
+	host_wait_resilver(&l->host);
+	expect_in_sync(l);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* Bad blocks on the old leg: the shadow gets good ones. */
+static void old_leg_is_rotten(struct life *l)
+{
+	const struct kvp_geometry *g = l->host.pool->legs[l->at].v->g;
+	u8 rot[KVP_BLOCK_SIZE];
+	u64 block;
+
+	some_writes(l, 14);
+	host_destage(&l->host);
+	host_sleep(2000);
+	memset(rot, 0x5a, sizeof(rot));
+	for (block = g->data_start; block < g->data_start + g->data_blocks / (l->shape->n - 1); block += 3)
+		if (image_blk(&disks.img[l->old], block))
+			image_write_data(&disks.img[l->old], block, rot);
+	kvp_table_shrink(l->host.pool, true);
+	l->exchanged = true;
+	add_shadow(l);
+	end_well(l);
+}
+
+/* The old disk is back with its label when its place is taken. */
+static void old_disk_comes_back(struct life *l)
+{
+	struct host_start hs;
+
+	some_writes(l, 8);
+	add_shadow(l);
+	wait_complete(l);
+	disks_kill(l->old);
+	if (!kvp_leg_in_sync(old_leg(l)))
+		sim_fail("the leg has left: the case was not set up");
+	/* Its loss may be noticed first. */
+	if (host_take_place(&l->host))
+		sim_fail("the shadow does not take its place: %s", l->host.refusal.why);
+	taken(l);
+	host_wait_resilver(&l->host);
+	expect_in_sync(l);
+	some_writes(l, 3);
+	stop(l);
+	disks.dead[l->old] = false;
+	hs = l->before;
+	if (!host_start(&l->host, &l->o, &hs))
+		sim_fail("started with a leg that has left");
+	hs.degraded = true;
+	if (!host_start(&l->host, &l->o, &hs))
+		sim_fail("started by force with a leg that has left");
+	begin(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	stop(l);
+}
+
+static void replace_is_cancelled(struct life *l)
+{
+	some_writes(l, 8);
+	if (l->order & 1) {
+		add_shadow(l);
+		wait_complete(l);
+	} else {
+		add_shadow_slowly(l);
+	}
+	if (host_forget_shadow(&l->host))
+		sim_fail("not cancelled: %s", l->host.refusal.why);
+	l->start.shadow = 0;
+	if (host_labelled(l->new))
+		sim_fail("the label of the new disk is there");
+	some_writes(l, 3);
+	expect_in_sync(l);
+	again(l);
+	expect_in_sync(l);
+	expect_sound(l);
+	blank_disk(l, l->new);
+	add_shadow(l);
+	end_well(l);
+}
+
+static void expect_refused(int ret, int error, const char *word, const struct life *l)
+{
+	if (ret != error || !strstr(l->host.refusal.why, word))
+		sim_fail("%d, not %d: %s", ret, error, l->host.refusal.why);
+}
+
+static void refused_to_be_shadow(struct life *l)
+{
+	struct image *new = &disks.img[l->new];
+	u64 blocks = new->blocks;
+	u8 data[KVP_BLOCK_SIZE] = { 1 };
+
+	expect_refused(host_take_place(&l->host), -EINVAL, "no device", l);
+	expect_refused(host_forget_shadow(&l->host), -EINVAL, "no leg", l);
+	expect_refused(try_shadow(l, l->at, host_disk(&l->start, (l->at + 1) % l->start.legs)), -EINVAL,
+		       "no new device", l);
+	if (l->start.second || l->start.cache)
+		expect_refused(try_shadow(l, l->shape->first ? 0 : l->shape->n, l->new), -EINVAL,
+			       "no parity1", l);
+	new->blocks = kvp_leg_least(old_leg(l)->v->g) - 1;
+	expect_refused(try_shadow(l, l->at, l->new), -ENOSPC, "needs", l);
+	new->blocks = blocks;
+	image_write_data(new, blocks - 3, data);
+	expect_refused(try_shadow(l, l->at, l->new), -EEXIST, "not blank", l);
+	blank_disk(l, l->new);
+	some_writes(l, 10);
+	add_shadow_slowly(l);
+	expect_refused(try_shadow(l, l->at, l->new + 1), -EBUSY, "already", l);
+	end_well(l);
+}
+
+/* --- superblocks that fail ---------------------------------------------------------- */
+
+/* The superblock after the next @skip fails on @leg. */
+static void fail_superblock(const struct kvp_leg *leg, u32 skip)
+{
+	u64 sequence = leg->pool->sb->sequence + 1 + skip;
+	u32 end;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = kvp_sb_slot_offset(leg->size_blocks, end, sequence % KVP_SB_RING) >>
+			 KVP_BLOCK_SHIFT;
+
+		disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
+	}
+}
+
+/* The next superblock fails on all legs of the parity1 that stay. */
+static void fail_on_all(struct host *h)
+{
+	const struct kvp_leg *old = kvp_shadowed(h->pool);
+	u32 i;
+
+	for (i = 0; i < old->v->nr_legs; i++)
+		if (&old->v->legs[i] != old)
+			fail_superblock(&old->v->legs[i], 0);
+}
+
+static void fail_on_shadow(struct host *h)
+{
+	fail_superblock(&h->pool->shadow, 0);
+}
+
+/* And another leg does not get the one that undoes that: it did not go on without the old leg. */
+static void fail_on_shadow_and_then_on_another(struct host *h)
+{
+	const struct kvp_leg *old = kvp_shadowed(h->pool), *legs = old->v->legs;
+
+	fail_on_shadow(h);
+	fail_superblock(old == legs ? &legs[1] : legs, 2);
+}
+
+static void not_taken_as_superblocks_fail(struct life *l)
+{
+	static void (*const fail[])(struct host *h) = {
+		fail_on_all, fail_on_shadow, fail_on_shadow_and_then_on_another,
+	};
+
+	some_writes(l, 8);
+	add_shadow(l);
+	wait_complete(l);
+	l->host.quiesced = fail[l->order % ARRAY_SIZE(fail)];
+	if (!host_take_place(&l->host))
+		sim_fail("the place is taken without a superblock");
+	if (kvp_pool_faulted(l->host.pool))
+		sim_fail("the pool is faulted: %s", l->host.refusal.why);
+	disks.nr_faults = 0;
+	/* One leg that the pool can spare is out by that. */
+	again(l);
+	host_wait_resilver(&l->host);
+	expect_in_sync(l);
+	some_writes(l, 3);
+	expect_sound(l);
+	if (host_forget_shadow(&l->host))
+		sim_fail("not cancelled: %s", l->host.refusal.why);
+	l->start.shadow = 0;
+	blank_disk(l, l->new);
+	add_shadow(l);
+	end_well(l);
+}
+
+/* --- to be cut everywhere ------------------------------------------------------------ */
+
+static void cut_shadowed(struct life *l)
+{
+	some_writes(l, 4);
+	l->from = disks.trace.nr;
+	add_shadow(l);
+	some_writes(l, 2);
+	wait_complete(l);
+	some_writes(l, 2);
+	stop(l);
+}
+
+/* With a cursor in the middle. */
+static void cut_shadowed_slowly(struct life *l)
+{
+	some_writes(l, 6);
+	add_shadow_slowly(l);
+	l->from = disks.trace.nr;
+	host_sleep(11000);
+	some_writes(l, 3);
+	wait_complete(l);
+	stop(l);
+}
+
+static void cut_taken(struct life *l)
+{
+	some_writes(l, 4);
+	add_shadow(l);
+	wait_complete(l);
+	some_writes(l, 2);
+	l->from = disks.trace.nr;
+	take_place(l);
+	some_writes(l, 2);
+	stop(l);
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
+static void life_main(void *arg)
+{
+	struct life *l = arg;
+
+	l->start.format = true;
+	begin(l);
+	l->start.format = false;
+	if (kvp_pool_set(l->host.pool, KVP_T_ONLINE_AUTO, 1))
+		sim_fail("online_auto is not set");
+	l->blocks = min_t(u64, l->o.blocks, l->host.pool->sb->pool_blocks);
+	l->run(l);
+}
+
+static void set_up(struct life *l, const struct shape *s, u64 seed)
+{
+	const struct host_start *hs = &s->start;
+	u32 i;
+
+	l->shape = s;
+	l->start = *hs;
+	l->at = s->first + l->order % s->n;
+	l->disks = hs->legs + 2;
+	l->old = l->at;
+	l->new = hs->legs;
+	l->rng.s = mix64(seed, 47);
+	for (i = 0; i < MAX_DISKS; i++)
+		l->on[i] = l->taken_on[i] = (u8)i;
+	l->taken_on[l->at] = (u8)l->new;
+	l->start.on = l->on;
+	oracle_init(&l->o, hs->second ? host_boundary(hs) + 64 : POOL_BLOCKS);
+}
+
+static bool live(struct life *l, u64 seed)
+{
+	struct image img[MAX_DISKS];
+	struct sim_config config;
+	enum sim_end end;
+	u32 i;
+
+	check_seed_config(&config, seed);
+	blank_disks(img, l->disks, POOL_LEG_BLOCKS);
+	disks_begin(img, l->disks);
+	end = sim_run(&config, life_main, l);
+	disks_end();
+	for (i = 0; i < l->disks; i++)
+		image_free(&img[i]);
+	check_stats.machines++;
+	return end == SIM_RETURNED;
+}
+
+/* As the life ended. */
+static void set_crash(struct life *l)
+{
+	const struct host_start *hs = &l->start;
+
+	l->crash = (struct crash){ .legs = hs->legs, .parity = hs->parity, .second = hs->second,
+				   .second_parity = hs->second_parity, .cache = hs->cache,
+				   .on = hs->on, .shadow = hs->shadow, .taken_on = l->taken_on,
+				   .spare = l->disks - hs->legs, .o = &l->o, .returns = true };
+}
+
+/* @run on shape @s, some times, in other orders; any leg can be lost after it. */
+static void lives(const char *what, void (*run)(struct life *l), const struct shape *s, u32 times)
+{
+	struct life *l = calloc(1, sizeof(*l));
+	char name[96];
+	bool good = true;
+	u32 i;
+
+	snprintf(name, sizeof(name), "shadow:%s:%s", s->name, what);
+	for (i = 0; wanted(name) && good && i < (opt.thorough ? 8 * times : times); i++) {
+		memset(l, 0, sizeof(*l));
+		l->run = run;
+		l->order = i;
+		set_up(l, s, mix64(opt.seed, 8600 + i));
+		good = live(l, mix64(opt.seed, 8600 + i));
+		set_crash(l);
+		if (good && !l->exchanged)
+			good = !cut_sampled(name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
+		if (!good)
+			fprintf(stderr, "# %s: order %u\n", name, i);
+		oracle_free(&l->o);
+	}
+	if (wanted(name))
+		result(name, good);
+	free(l);
+}
+
+/* Cut what @run left at about @positions, from l->from on. */
+static void cut_life(const char *what, void (*run)(struct life *l), const struct shape *s,
+		     u32 positions)
+{
+	struct life *l = calloc(1, sizeof(*l));
+	char name[96];
+	bool good;
+
+	snprintf(name, sizeof(name), "shadow:%s:%s-cut", s->name, what);
+	if (wanted(name)) {
+		l->run = run;
+		l->order = opt.seed % s->n;
+		set_up(l, s, opt.seed);
+		good = live(l, mix64(opt.seed, 8700));
+		set_crash(l);
+		if (l->taken_at) {
+			l->crash.before = &l->before;
+			l->crash.changes_at = l->taken_at;
+		}
+		if (good)
+			good = !cut_sampled(name, &l->crash, l->from, CHECK_RECRASH,
+					    opt.thorough ? 16 * positions : positions);
+		result(name, good);
+		oracle_free(&l->o);
+	}
+	free(l);
+}
+
+static void shadow_of(const struct shape *s)
+{
+	lives(NAMED(leg_is_replaced), s, 3);
+	lives(NAMED(replaced_beside_a_writer), s, 2);
+	lives(NAMED(replaced_after_a_restart), s, 4);
+	lives(NAMED(shadow_is_away), s, 3);
+	lives(NAMED(shadow_fails), s, s->start.legs == 3 ? 16 : 2);
+	lives(NAMED(old_leg_fails), s, 4);
+	lives(NAMED(old_leg_returns), s, 2);
+	lives(NAMED(other_leg_is_out), s, 4);
+	lives(NAMED(old_leg_is_rotten), s, 2);
+	lives(NAMED(old_disk_comes_back), s, 1);
+	lives(NAMED(replace_is_cancelled), s, 2);
+	lives(NAMED(refused_to_be_shadow), s, 1);
+	lives(NAMED(not_taken_as_superblocks_fail), s, 3);
+	cut_life(NAMED(cut_shadowed), s, 6);
+	cut_life(NAMED(cut_shadowed_slowly), s, 4);
+	cut_life(NAMED(cut_taken), s, 6);
+}
+
+void run_shadow(void)
+{
+	const struct shape *s;
+
+	for (s = shapes; s < shapes + ARRAY_SIZE(shapes); s++)
+		shadow_of(s);
+}
