@@ -37,7 +37,7 @@
  * @tries: so many failed
  * @nr: number of @pages
  * @resting: not with the leg, but until the next try, or until a worker sends its flush
- * @own: @pages are its own: reads go there, and writes of a start are copied there
+ * @own: @pages are its own: reads go there; writes of a start, and what must be (@copied), are copied there
  * @apart: a write with FUA to a leg without FUA: a write first, and then a flush
  * @reserved: it belongs to the reserve of its leg, unless it is a stray; it has PIECE pages behind
  *	@pages
@@ -134,7 +134,7 @@ static void fit_out(struct kvp_flight *f, struct kvp_io *io, u32 nr)
 	f->dev.done = flight_done;
 	f->nr = nr;
 	f->of = nr_pages(io);
-	f->own = io->op == KVP_IO_READ || (nr && starting(f->pool));
+	f->own = io->op == KVP_IO_READ || (nr && (io->copied || starting(f->pool)));
 	f->apart = io->op == KVP_IO_WRITE_FUA && io->leg->bdev && kvp_io_fua_apart(io->leg);
 	if (f->apart)
 		f->dev.op = KVP_IO_WRITE;

@@ -69,6 +69,8 @@ struct kvp_flight;
  * @brief: a write that nothing depends on, while all others wait: given up after some seconds
  * @chosen: @leg was chosen to be read from, and kvp_leg_unchoose() is due when the request ends.
  *	Only in a group
+ * @copied: a write from pages of its own: @pages may change when the request ends, even if the leg was
+ *	left and has not answered
  * @block: first block on the leg
  * @nr: number of pages, each one block; for a discard, blocks
  * @pages: the pages; must stay until @done
@@ -89,7 +91,7 @@ struct kvp_flight;
 struct kvp_io {
 	struct kvp_leg *leg;
 	enum kvp_io_op op;
-	bool background, urgent, on_purpose, brief, chosen;
+	bool background, urgent, on_purpose, brief, chosen, copied;
 	kvp_lblock_t block;
 	u32 nr;
 	struct page **pages;

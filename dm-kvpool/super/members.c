@@ -30,10 +30,17 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
 
 /* --- writing superblocks ---------------------------------------------------------- */
 
+/**
+ * struct sb_write - superblocks being written
+ * @sb: what is written: the pool's, or @label
+ * @label: as the pool's, for legs that join. The pool goes on by its own meanwhile
+ * @group, @ios, @nr: the requests
+ */
 struct sb_write {
 	struct kvp_io_group group;
 	struct kvp_io ios[KVP_MAX_LEGS * 2];
 	u32 nr;
+	struct kvp_sb *sb, label;
 };
 
 static struct page **sb_pages(struct kvp_pool *pool, u32 leg, u32 end)
@@ -47,10 +54,9 @@ static u32 place_of(const struct kvp_leg *leg)
 	return kvp_leg_is_shadow(leg) ? kvp_shadowed(leg->pool)->index : leg->index;
 }
 
-/* Encode for one place, through a contiguous buffer. */
-static void encode_for(struct kvp_pool *pool, struct kvp_leg *leg, u32 end)
+/* Encode @sb for one place, through a contiguous buffer. */
+static void encode_for(struct kvp_pool *pool, struct kvp_sb *sb, struct kvp_leg *leg, u32 end)
 {
-	struct kvp_sb *sb = pool->sb;
 	u32 at = place_of(leg), i;
 	struct page **pages = sb_pages(pool, at, end);
 
@@ -63,14 +69,19 @@ static void encode_for(struct kvp_pool *pool, struct kvp_leg *leg, u32 end)
 		       KVP_BLOCK_SIZE);
 }
 
+/*
+ * Copied: a device that is left may take the write much later. By then another device may have the
+ * place of that leg, and these pages its superblock. With that the device would pass for the other.
+ */
 static void submit_sb(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg, u32 end)
 {
 	struct kvp_io *io = &w->ios[w->nr++];
 
-	encode_for(pool, leg, end);
+	encode_for(pool, w->sb, leg, end);
 	io->leg = leg;
 	io->op = KVP_IO_WRITE_FUA;
-	io->block = kvp_lblock(pool->sb->self_offset >> KVP_BLOCK_SHIFT);
+	io->copied = true;
+	io->block = kvp_lblock(w->sb->self_offset >> KVP_BLOCK_SHIFT);
 	io->nr = KVP_SB_BLOCKS;
 	io->pages = sb_pages(pool, place_of(leg), end);
 	kvp_io_group_submit(&w->group, io);
@@ -268,14 +279,20 @@ static bool gets_superblocks(const struct kvp_leg *leg)
 	return kvp_leg_takes_writes(leg) || (leg->bdev && leg->adopt);
 }
 
+static void begin_write(struct sb_write *w, struct kvp_sb *sb)
+{
+	w->sb = sb;
+	w->nr = 0;
+	memset(w->ios, 0, sizeof(w->ios));
+}
+
 /* Write both rings of every leg in use. Returns how many legs took it; 0: too few. */
 static u32 write_round(struct kvp_pool *pool)
 {
 	struct sb_write *w = pool->sb_write;
 	u32 i;
 
-	w->nr = 0;
-	memset(w->ios, 0, sizeof(w->ios));
+	begin_write(w, pool->sb);
 	kvp_io_group_init(&w->group);
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (!gets_superblocks(&pool->legs[i]) || goes_in_turn(pool, &pool->legs[i]))
@@ -344,50 +361,44 @@ void kvp_sb_note(struct kvp_pool *pool)
 	WARN_ON_ONCE(ret && !kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK));
 }
 
-/* A label that says JOINING is older than any superblock of a pool. Returns the epoch of that. */
-static u64 begin_joining(struct kvp_sb *sb, struct sb_write *w)
+/* A label that says JOINING is older than any superblock of a pool. */
+static void begin_joining(struct kvp_pool *pool, struct sb_write *w)
 {
-	u64 epoch = sb->epoch;
-
-	sb->epoch = 0;
-	sb->flags |= KVP_SB_JOINING;
-	sb->write_time = ktime_get_real_seconds();
-	w->nr = 0;
-	memset(w->ios, 0, sizeof(w->ios));
-	return epoch;
+	w->label = *pool->sb;
+	w->label.epoch = 0;
+	w->label.flags |= KVP_SB_JOINING;
+	w->label.write_time = ktime_get_real_seconds();
+	begin_write(w, &w->label);
 }
 
 /* Return: 0, or the first error. */
-static int end_joining(struct kvp_sb *sb, struct sb_write *w, u64 epoch)
+static int end_joining(struct sb_write *w)
 {
 	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < w->nr; i++) {
-		w->ios[i].leg->has_sequence = sb->sequence;
+		w->ios[i].leg->has_sequence = w->label.sequence;
 		ret = ret ?: w->ios[i].error;
 	}
-	sb->flags &= ~KVP_SB_JOINING;
-	sb->epoch = epoch;
 	return ret;
 }
 
 int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 {
 	struct sb_write *w = pool->sb_write;
-	u64 epoch;
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
 	/* In a slot that the pool's next superblocks do not use. */
-	epoch = begin_joining(pool->sb, w);
+	begin_joining(pool, w);
 	kvp_io_group_init(&w->group);
 	for (i = first; i < first + nr; i++) {
 		submit_sb(pool, w, &pool->legs[i], 0);
 		submit_sb(pool, w, &pool->legs[i], 1);
 	}
 	kvp_io_group_wait(&w->group);
-	return end_joining(pool->sb, w, epoch);
+	return end_joining(w);
 }
 
 /* Let @sb say of its leg @at what the shadow has, which is to be that leg. */
@@ -407,33 +418,24 @@ static void say_shadow(struct kvp_sb *sb, u32 at)
 /* Under the number @sequence. It may have the slot of the newest one. */
 static int write_label(struct kvp_pool *pool, u64 sequence)
 {
-	u64 epoch = begin_joining(pool->sb, pool->sb_write);
+	struct sb_write *w = pool->sb_write;
 
-	pool->sb->sequence = sequence;
-	write_in_turn(pool, pool->sb_write, &pool->shadow);
-	return end_joining(pool->sb, pool->sb_write, epoch);
+	begin_joining(pool, w);
+	say_shadow(&w->label, kvp_shadowed(pool)->index);
+	w->label.sequence = sequence;
+	write_in_turn(pool, w, &pool->shadow);
+	return end_joining(w);
 }
 
 int kvp_sb_label_shadow(struct kvp_pool *pool, bool last)
 {
 	const struct kvp_leg *shadow = &pool->shadow;
-	struct kvp_sb *sb = pool->sb;
-	u32 at = kvp_shadowed(pool)->index;
-	struct kvp_shadow_info order = sb->shadow;
-	struct kvp_leg_info old = sb->legs[at];
-	u64 sequence = sb->sequence;
-	int ret;
+	u64 sequence = pool->sb->sequence;
 
 	lockdep_assert_held(&pool->sb_lock);
-	say_shadow(sb, at);
 	if (last)
-		ret = write_label(pool, sequence - 1) ?: write_label(pool, sequence);
-	else
-		ret = write_label(pool, shadow->has_sequence ? shadow->has_sequence + 1 : sequence);
-	sb->legs[at] = old;
-	sb->shadow = order;
-	sb->sequence = sequence;
-	return ret;
+		return write_label(pool, sequence - 1) ?: write_label(pool, sequence);
+	return write_label(pool, shadow->has_sequence ? shadow->has_sequence + 1 : sequence);
 }
 
 /* Keeps buffers that exist: a pool may get more legs. */
@@ -442,7 +444,7 @@ int kvp_sb_buffers_alloc(struct kvp_pool *pool)
 	u32 i;
 
 	if (!pool->sb_write)
-		pool->sb_write = kzalloc(sizeof(*pool->sb_write), GFP_KERNEL);
+		pool->sb_write = kvzalloc(sizeof(*pool->sb_write), GFP_KERNEL);
 	if (!pool->sb_disk)
 		pool->sb_disk = kvzalloc(sizeof(*pool->sb_disk), GFP_KERNEL);
 	if (!pool->sb_write || !pool->sb_disk)
@@ -465,7 +467,7 @@ void kvp_sb_buffers_free(struct kvp_pool *pool)
 			__free_page(pool->sb_pages[i]);
 	memset(pool->sb_pages, 0, sizeof(pool->sb_pages));
 	kvfree(pool->sb_disk);
-	kfree(pool->sb_write);
+	kvfree(pool->sb_write);
 	pool->sb_disk = NULL;
 	pool->sb_write = NULL;
 }

@@ -73,6 +73,15 @@ static struct kvp_leg *shadow(struct life *l)
 	return &l->host.pool->shadow;
 }
 
+/* What the pool says of itself holds while a label of the new disk is on its way, too. */
+static void expect_own_superblock(struct life *l)
+{
+	const struct kvp_sb *sb = l->host.pool->sb;
+
+	if (!sb->epoch || sb->flags & KVP_SB_JOINING || sb->legs[l->at].state != KVP_LEG_IN_SYNC)
+		sim_fail("the pool's superblock has become the label of the new disk");
+}
+
 static void write_somewhere(struct life *l)
 {
 	u32 n = 1 + rng_below(&l->rng, rng_chance(&l->rng, 300) ? 40 : 6);
@@ -493,6 +502,82 @@ static void old_disk_comes_back(struct life *l)
 	stop(l);
 }
 
+/* Superblocks, until one has the slot of @sequence; then the new disk takes what it has kept. */
+static void take_late(struct life *l, u64 sequence)
+{
+	struct kvp_pool *pool = l->host.pool;
+	struct host_start hs;
+
+	while (pool->sb->sequence % KVP_SB_RING != sequence % KVP_SB_RING)
+		if (kvp_pool_set_comment(pool, "x"))
+			sim_fail("no superblock");
+	disks_release(l->new);
+	host_sleep(50);
+	stop(l);
+	disks.nr_faults = 0;
+	hs = l->start;
+	hs.on = l->taken_on;
+	hs.shadow = 0;
+	if (!host_start(&l->host, &l->o, &hs))
+		sim_fail("the shadow passes for the leg that it is to replace");
+	begin(l);
+	expect_in_sync(l);
+	stop(l);
+}
+
+static void keep_superblock(struct life *l, u64 sequence)
+{
+	u64 blocks = disks.img[l->new].blocks, at;
+	u32 end;
+
+	for (end = 0; end < 2; end++) {
+		at = kvp_sb_slot_offset(blocks, end, sequence % KVP_SB_RING) >> KVP_BLOCK_SHIFT;
+		disks_stall(l->new, at, at + KVP_SB_BLOCKS - 1);
+	}
+}
+
+/* The new disk keeps the write of a label, and takes it late: it must not carry another leg's label. */
+static void label_comes_late(struct life *l)
+{
+	u64 label;
+	u32 i;
+
+	some_writes(l, 10);
+	add_shadow_slowly(l);
+	label = shadow(l)->has_sequence + 1;
+	keep_superblock(l, label);
+	for (i = 0; i < 200 && kvp_leg_resilvers(shadow(l)); i++) {
+		expect_own_superblock(l);
+		host_sleep(1000);
+	}
+	if (kvp_leg_resilvers(shadow(l)))
+		sim_fail("the shadow is not left: the case was not set up");
+	take_late(l, label);
+}
+
+static u64 kept;
+
+static void keep_the_last(struct host *h)
+{
+	struct life *l = container_of(h, struct life, host);
+
+	kept = h->pool->sb->sequence + 1;
+	keep_superblock(l, kept);
+}
+
+/* It keeps the superblock that makes it a leg, so that is undone. */
+static void superblock_comes_late(struct life *l)
+{
+	some_writes(l, 10);
+	add_shadow(l);
+	wait_complete(l);
+	l->host.quiesced = keep_the_last;
+	if (!host_take_place(&l->host))
+		sim_fail("the place is taken, and the new leg has no superblock");
+	expect_in_sync(l);
+	take_late(l, kept);
+}
+
 static void replace_is_cancelled(struct life *l)
 {
 	some_writes(l, 8);
@@ -785,6 +870,8 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(other_leg_is_out), s, 4);
 	lives(NAMED(old_leg_is_rotten), s, 2);
 	lives(NAMED(old_disk_comes_back), s, 1);
+	lives(NAMED(label_comes_late), s, 1);
+	lives(NAMED(superblock_comes_late), s, 1);
 	lives(NAMED(replace_is_cancelled), s, 2);
 	lives(NAMED(refused_to_be_shadow), s, 1);
 	lives(NAMED(not_taken_as_superblocks_fail), s, 3);
