@@ -132,14 +132,17 @@ struct kvp_disk_vdev {
 	__le64	table_copy;		/* a second copy of the table on the same leg; 0: none */
 	/*
 	 * parity1: a device that is to take the place of a leg in use, and is no leg yet. Blocks of
-	 * the vdev below @shadow_cursor are on it as of @shadow_era, and nothing else.
+	 * the vdev below @shadow_cursor are on it as of @shadow_era, and nothing else. That holds
+	 * only if its newest label has the number @shadow_label, or the one before.
 	 */
 	__u8	shadow_uuid[16];
 	__le64	shadow_blocks;		/* size of the device */
 	__le64	shadow_cursor;
 	__le32	shadow_era;
 	__u8	shadow_of;		/* number, in the vdev, of the leg that leaves then, + 1; 0: there is no such device */
-	__u8	reserved[19];
+	__u8	reserved1[3];
+	__le64	shadow_label;
+	__u8	reserved[8];
 } __packed;
 
 /*

@@ -587,6 +587,7 @@ struct kvp_shadow_info {
 	u32 cursor_era;
 	u32 vdev;
 	u32 of;			/* number in the vdev of the leg, + 1; 0: there is none */
+	u64 label;		/* number of its newest label, which may not be written yet */
 };
 
 struct kvp_scrub_info {

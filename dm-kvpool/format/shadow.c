@@ -41,6 +41,7 @@ void kvp_shadow_encode(const struct kvp_shadow_info *shadow, struct kvp_disk_sb 
 	v->shadow_cursor = cpu_to_le64(kvp_vblock_nr(shadow->cursor));
 	v->shadow_era = cpu_to_le32(shadow->cursor_era);
 	v->shadow_of = (u8)shadow->of;
+	v->shadow_label = cpu_to_le64(shadow->label);
 }
 
 void kvp_shadow_decode(const struct kvp_disk_sb *d, struct kvp_sb *sb)
@@ -59,5 +60,6 @@ void kvp_shadow_decode(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 		s->size_blocks = le64_to_cpu(v->shadow_blocks);
 		s->cursor = kvp_vblock(le64_to_cpu(v->shadow_cursor));
 		s->cursor_era = le32_to_cpu(v->shadow_era);
+		s->label = le64_to_cpu(v->shadow_label);
 	}
 }

@@ -122,7 +122,8 @@ static void put_shadow(struct kvp_pool *pool, const struct kvp_leg *old,
 	pool->shadow_of = (u32)(old - old->v->legs);
 	pool->shadow_ready = false;
 	*order = (struct kvp_shadow_info){ .size_blocks = new->size_blocks, .vdev = old->v->index,
-					   .of = pool->shadow_of + 1 };
+					   .of = pool->shadow_of + 1,
+					   .label = pool->sb->sequence };
 	kvp_random_uuid(order->uuid);
 }
 

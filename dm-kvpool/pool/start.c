@@ -754,6 +754,19 @@ static void take_cursor(struct kvp_shadow_info *order, const struct kvp_leg_info
 }
 
 /*
+ * The superblock has the number of each label of the shadow before that is written. So the newest
+ * one on the device has that number, or the one before if the power went between the two. If it is
+ * a later one, the shadow was written to in a history that the legs do not know: they were put back
+ * to an older state together. If it is an earlier one, the shadow was.
+ *
+ * @newest: number of the newest label that can be read; @held: of the newest that may be there
+ */
+static bool knows_label(const struct kvp_shadow_info *order, u64 newest, u64 held)
+{
+	return held <= order->label && newest + 1 >= order->label;
+}
+
+/*
  * The device that the table names as the shadow is it only if its label says so, and does not say
  * more: it may have been made a leg by a superblock that no other leg has. Else nothing is done with
  * it, and the order waits.
@@ -770,11 +783,13 @@ static void settle_shadow(struct kvp_pool *pool, const struct kvp_label *label, 
 	    memcmp(own->leg_uuid, order->uuid, 16))
 		return;
 	take_cursor(order, &own->legs[own->leg_index]);
-	if (kvp_sb_rings_may_hold(&label->rings, own->sequence) > own->sequence) {
+	shadow->has_sequence = kvp_sb_rings_may_hold(&label->rings, own->sequence);
+	if (!knows_label(order, own->sequence, shadow->has_sequence)) {
 		order->cursor = 0;
 		order->cursor_era = 0;
+		/* The number of its next label is unknown in the other history. */
+		shadow->has_sequence++;
 	}
-	shadow->has_sequence = own->sequence;
 	shadow->state = KVP_LEG_STALE;
 	shadow->v = &pool->vdevs[order->vdev];
 	pool->shadow_of = order->of - 1;

@@ -429,13 +429,12 @@ static int write_label(struct kvp_pool *pool, u64 sequence)
 
 int kvp_sb_label_shadow(struct kvp_pool *pool, bool last)
 {
-	const struct kvp_leg *shadow = &pool->shadow;
 	u64 sequence = pool->sb->sequence;
 
 	lockdep_assert_held(&pool->sb_lock);
 	if (last)
 		return write_label(pool, sequence - 1) ?: write_label(pool, sequence);
-	return write_label(pool, shadow->has_sequence ? shadow->has_sequence + 1 : sequence);
+	return write_label(pool, pool->sb->shadow.label);
 }
 
 /* Keeps buffers that exist: a pool may get more legs. */
@@ -665,39 +664,62 @@ int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor, 
 	return kvp_sb_commit(pool);
 }
 
+static void leave_shadow(struct kvp_pool *pool, u32 state)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->members_lock, flags);
+	__leave_shadow(pool, state);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+	kvp_flights_kick(pool);
+}
+
+bool kvp_sb_note_shadow(struct kvp_pool *pool)
+{
+	pool->sb->shadow.label = pool->shadow.has_sequence + 1;
+	kvp_sb_note(pool);
+	if (!kvp_sb_label_shadow(pool, false))
+		return true;
+	leave_shadow(pool, KVP_LEG_FAULTED);
+	leg_lost(&pool->shadow, "its label cannot be written");
+	return false;
+}
+
+bool kvp_shadow_may_join(const struct kvp_pool *pool)
+{
+	return pool->shadow.v && READ_ONCE(pool->shadow.state) == KVP_LEG_STALE &&
+	       kvp_leg_in_sync(kvp_shadowed(pool));
+}
+
 bool kvp_shadow_resilver(struct kvp_pool *pool)
 {
 	struct kvp_leg *shadow = &pool->shadow;
 	unsigned long flags;
 	bool joins;
 
+	lockdep_assert_held(&pool->sb_lock);
+	if (!kvp_shadow_may_join(pool) || kvp_leg_has_strays(shadow))
+		return false;
+	/* Or its label would be too late at once. */
+	WRITE_ONCE(shadow->left_at, 0);
+	/* What it gets from now on no older label may vouch for: the legs may be put back. */
+	if (!kvp_sb_note_shadow(pool))
+		return false;
 	spin_lock_irqsave(&pool->members_lock, flags);
-	joins = shadow->v && READ_ONCE(shadow->state) == KVP_LEG_STALE &&
-		kvp_leg_in_sync(kvp_shadowed(pool));
+	joins = kvp_shadow_may_join(pool);
 	if (joins) {
 		WRITE_ONCE(shadow->flush_lost, false);
 		WRITE_ONCE(shadow->late, false);
-		WRITE_ONCE(shadow->left_at, 0);
 		WRITE_ONCE(pool->shadow_ready, false);
 		WRITE_ONCE(shadow->state, KVP_LEG_RESILVERING);
 	}
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 	/* As kvp_leg_resilver(): from here on no request loses its waiter. */
 	if (joins && kvp_leg_has_strays(shadow)) {
-		kvp_shadow_leave(pool);
+		leave_shadow(pool, KVP_LEG_STALE);
 		return false;
 	}
 	return joins;
-}
-
-void kvp_shadow_leave(struct kvp_pool *pool)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&pool->members_lock, flags);
-	__leave_shadow(pool, KVP_LEG_STALE);
-	spin_unlock_irqrestore(&pool->members_lock, flags);
-	kvp_flights_kick(pool);
 }
 
 bool kvp_shadow_complete(struct kvp_pool *pool)

@@ -113,6 +113,14 @@ void kvp_sb_undone(struct kvp_pool *pool);
 int __must_check kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr);
 
 /**
+ * kvp_sb_note_shadow() - commit a superblock that knows the shadow's next label, and then write that
+ *
+ * So the device never has a label that no leg knows. Context: as kvp_sb_note(). Return: false: the
+ * label cannot be written, and the shadow is given up.
+ */
+bool kvp_sb_note_shadow(struct kvp_pool *pool);
+
+/**
  * kvp_sb_label_shadow() - write the shadow's label: that of a leg in the place of the one that it is
  * to replace, which has what pool->sb->shadow says
  * @last: the next superblock makes it a leg. Two labels have the numbers before that, so that those
@@ -156,17 +164,17 @@ int __must_check kvp_members_settle(struct kvp_pool *pool);
 int __must_check kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor,
 				  u32 cursor_era);
 
+/** kvp_shadow_may_join() - true if the shadow is there, does not resilver, and may. Context: any. */
+bool kvp_shadow_may_join(const struct kvp_pool *pool);
+
 /**
  * kvp_shadow_resilver() - home writes and table pages of its leg go to the shadow from now on
  *
  * Requests that were on their way before do not: the caller waits for those. No superblock says so,
- * as nothing depends on it. Caller holds checkpoint_lock and sb_lock. Return: false: its leg is not
+ * as nothing depends on it; but its label gets a new number before. Caller holds checkpoint_lock and sb_lock. Return: false: its leg is not
  * in sync, the shadow has failed, or has not answered all requests.
  */
 bool kvp_shadow_resilver(struct kvp_pool *pool);
-
-/** kvp_shadow_leave() - nothing goes to the shadow any more; it may resilver again. Any context. */
-void kvp_shadow_leave(struct kvp_pool *pool);
 
 /**
  * kvp_shadow_complete() - the shadow has all that its leg has, durably; as long as it resilvers

@@ -152,13 +152,6 @@ static kvp_vblock_t end_of(const struct kvp_vdev *v)
 	return kvp_vdev_from(v, kvp_pool_end(v->pool));
 }
 
-/* True if the shadow is there, and all but the walk's own order keeps it from joining. */
-static bool shadow_may_join(const struct kvp_pool *pool)
-{
-	return pool->shadow.v && READ_ONCE(pool->shadow.state) == KVP_LEG_STALE &&
-	       kvp_leg_in_sync(kvp_shadowed(pool));
-}
-
 bool kvp_resilver_runs(const struct kvp_pool *pool)
 {
 	u32 i;
@@ -168,7 +161,7 @@ bool kvp_resilver_runs(const struct kvp_pool *pool)
 			return true;
 	if (!pool->shadow.v || READ_ONCE(pool->shadow_ready))
 		return false;
-	return kvp_leg_resilvers(&pool->shadow) || shadow_may_join(pool);
+	return kvp_leg_resilvers(&pool->shadow) || kvp_shadow_may_join(pool);
 }
 
 void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figures *f)
@@ -245,7 +238,7 @@ static int join_shadow(struct kvp_resilver *r)
 	char name[KVP_LEG_WORDS];
 	bool joins;
 
-	if (!shadow_may_join(pool))
+	if (!kvp_shadow_may_join(pool))
 		return 0;
 	mutex_lock(&pool->checkpoint_lock);
 	mutex_lock(&pool->sb_lock);
@@ -733,13 +726,6 @@ static void note_cursor_of(const struct kvp_vdev *v, u32 leg, kvp_vblock_t at)
 	*era = pool->sb->era - 1;
 }
 
-/* The shadow's label says how far it is, too: an older state that is put back has less. */
-static void note_on_shadow(struct kvp_pool *pool)
-{
-	if (kvp_sb_label_shadow(pool, false))
-		kvp_leg_give_up(&pool->shadow, "its label cannot be written");
-}
-
 /*
  * The legs have all that lies below @next, but perhaps not durably. A checkpoint flushes them. All
  * that was born before its era was at home, and in the table, before that flush.
@@ -764,9 +750,11 @@ static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 	for (i = 0; i <= v->nr_legs; i++)
 		if (targets_of(v) >> i & 1 && pool->sb->era)
 			note_cursor_of(v, number_at(v, i), at[i]);
-	kvp_sb_note(pool);
+	/* The shadow's label says how far it is, too: an older state that is put back has less. */
 	if (targets_of(v) >> v->nr_legs & 1)
-		note_on_shadow(pool);
+		kvp_sb_note_shadow(pool);
+	else
+		kvp_sb_note(pool);
 	mutex_unlock(&pool->sb_lock);
 }
 
@@ -878,10 +866,7 @@ static int finish_shadow(struct kvp_resilver *r, struct kvp_vdev *v)
 		complete = kvp_shadow_complete(pool);
 	if (complete && pool->sb->era)
 		note_cursor_of(v, KVP_SHADOW, kvp_vblock(v->g->data_blocks));
-	if (complete)
-		kvp_sb_note(pool);
-	if (complete)
-		note_on_shadow(pool);
+	complete = complete && kvp_sb_note_shadow(pool);
 	mutex_unlock(&pool->sb_lock);
 	if (complete)
 		kvp_event(pool, "shadow_complete leg=%u copied=%llu%s", kvp_shadowed(pool)->index,

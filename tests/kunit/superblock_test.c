@@ -451,7 +451,7 @@ static void shadow_slot(struct slot *s)
 	s->in.log_prev_lsn = kvp_lsn(kvp_log_blocks(&s->in.vdevs[0]) + 1);
 	s->in.log_commit = s->in.log_tail;
 	s->in.shadow = (struct kvp_shadow_info){ .size_blocks = LEG_BLOCKS, .cursor = kvp_vblock(5),
-						 .cursor_era = 6, .of = 2 };
+						 .cursor_era = 6, .of = 2, .label = 7 };
 	memset(s->in.shadow.uuid, 0x5d, sizeof(s->in.shadow.uuid));
 	kvp_map_build(&s->in, &s->in.map);
 	kvp_sb_encode(&s->in, &s->disk);

@@ -148,14 +148,21 @@ static void expect_in_sync(struct life *l)
 			sim_fail("leg %u is %s, in state %u", i, pool->legs[i].path, pool->legs[i].state);
 }
 
-static void expect_sound(struct life *l)
+static void expect_scrubbed(struct life *l)
 {
-	u64 healed, unrepaired, block;
+	u64 healed, unrepaired;
 
 	kvp_table_shrink(l->host.pool, true);
 	host_scrub(&l->host, &healed, &unrepaired);
 	if (healed || unrepaired)
 		sim_fail("a scrub healed %llu, found %llu beyond repair", healed, unrepaired);
+}
+
+static void expect_sound(struct life *l)
+{
+	u64 block;
+
+	expect_scrubbed(l);
 	for (block = 0; block < l->blocks; block += 7)
 		host_read_check(&l->host, block);
 }
@@ -578,6 +585,55 @@ static void superblock_comes_late(struct life *l)
 	take_late(l, kept);
 }
 
+/* It is written to, and its walk does not end. */
+static void go_on_for_a_while(struct life *l)
+{
+	u32 i;
+
+	sim_slow = "kvpool-scrub";
+	begin(l);
+	while (!kvp_leg_resilvers(shadow(l)))
+		host_sleep(1);
+	for (i = 0; i < 30; i++)
+		write_somewhere(l);
+	host_destage(&l->host);
+	if (l->host.pool->shadow_ready)
+		sim_fail("the shadow is complete: the case was not set up");
+	sim_slow = NULL;
+	/* By then it is complete, and has another label for that. */
+	if (l->order & 1)
+		host_sleep(11000);
+	stop(l);
+}
+
+/* The legs are put back to an older state together, and the shadow is not. */
+static void legs_are_put_back(struct life *l)
+{
+	struct image img[MAX_DISKS];
+	u64 block;
+	u32 i;
+
+	for (block = 0; block + 32 <= l->blocks; block += 32)
+		host_write(&l->host, block, 32, false);
+	add_shadow(l);
+	wait_complete(l);
+	stop(l);
+	for (i = 0; i < l->start.legs; i++)
+		image_copy(&img[i], &disks.img[i]);
+	go_on_for_a_while(l);
+	for (i = 0; i < l->start.legs; i++) {
+		image_free(&disks.img[i]);
+		disks.img[i] = img[i];
+		watch_forget(i);
+	}
+	l->exchanged = true;
+	begin(l);
+	wait_complete(l);
+	take_place(l);
+	expect_scrubbed(l);
+	stop(l);
+}
+
 static void replace_is_cancelled(struct life *l)
 {
 	some_writes(l, 8);
@@ -872,6 +928,7 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(old_disk_comes_back), s, 1);
 	lives(NAMED(label_comes_late), s, 1);
 	lives(NAMED(superblock_comes_late), s, 1);
+	lives(NAMED(legs_are_put_back), s, 2);
 	lives(NAMED(replace_is_cancelled), s, 2);
 	lives(NAMED(refused_to_be_shadow), s, 1);
 	lives(NAMED(not_taken_as_superblocks_fail), s, 3);
