@@ -304,6 +304,7 @@ struct kvp_pool {
 	/*
 	 * None of these: it is never read, counts for nothing, and code that goes through the legs
 	 * does not meet it. Its state is stale, resilvering, or faulted. @v is NULL if there is none.
+	 * Status and the watch look at it at any time: pool/shadow.c changes it with @v NULL.
 	 */
 	struct kvp_leg shadow;
 	u32 shadow_of;		/* number in its vdev of the leg that is to leave */
@@ -410,7 +411,9 @@ static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
  */
 static inline struct kvp_leg *kvp_shadowed(const struct kvp_pool *pool)
 {
-	return pool->shadow.v ? &pool->shadow.v->legs[pool->shadow_of] : NULL;
+	const struct kvp_vdev *v = smp_load_acquire(&pool->shadow.v);	/* show() in pool/shadow.c */
+
+	return v ? &v->legs[pool->shadow_of] : NULL;
 }
 
 /**
@@ -429,7 +432,7 @@ static inline struct kvp_leg *kvp_leg_shadow(const struct kvp_leg *leg)
 /** kvp_legs_beside() - how many legs there are, and the shadow's device. Context: any. */
 static inline u32 kvp_legs_beside(const struct kvp_pool *pool)
 {
-	return pool->nr_legs + (pool->shadow.bdev ? 1 : 0);
+	return pool->nr_legs + (READ_ONCE(pool->shadow.bdev) ? 1 : 0);
 }
 
 /** kvp_leg_beside() - leg @i of kvp_legs_beside(); the last one is the shadow. Context: any. */

@@ -209,15 +209,26 @@ static bool add_for_leg(struct kvp_batch *b, u32 l)
 	return somewhere;
 }
 
-/* What goes to the leg that the shadow is to replace goes to the shadow, too, or only there. */
-static void add_for_shadow(struct kvp_batch *b)
+/*
+ * What goes to the leg that the shadow is to replace goes to the shadow, too, or only there. Returns
+ * true if some run is for the shadow alone: if that was left, the run has nowhere to go.
+ */
+static bool add_for_shadow(struct kvp_batch *b)
 {
 	struct kvp_leg *shadow = &b->pool->shadow, *leg = kvp_shadowed(b->pool);
+	bool somewhere = false;
 	u32 i;
 
-	for (i = 0; leg && i < b->nr_runs && kvp_leg_resilvers(shadow); i++)
-		if (b->runs[i].leg == leg || b->runs[i].leg == shadow)
-			add_io(b, &b->runs[i], shadow);
+	for (i = 0; leg && i < b->nr_runs; i++) {
+		struct kvp_batch_run *run = &b->runs[i];
+
+		if (run->leg != leg && run->leg != shadow)
+			continue;
+		somewhere |= run->leg == shadow;
+		if (kvp_leg_resilvers(shadow))
+			add_io(b, run, shadow);
+	}
+	return somewhere;
 }
 
 /*
@@ -231,8 +242,7 @@ static bool add_all(struct kvp_batch *b)
 
 	for (l = 0; l < b->pool->max_legs; l++)
 		somewhere |= add_for_leg(b, l);
-	add_for_shadow(b);
-	return somewhere;
+	return add_for_shadow(b) || somewhere;
 }
 
 /* The lowest and the highest place of the batch on any leg. */

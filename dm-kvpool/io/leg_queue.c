@@ -52,6 +52,8 @@ static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 	for (i = 0; i < KVP_MAX_LEGS; i++)
 		if (pool->legs[i].bdev == q->bdev)
 			return false;
+	if (READ_ONCE(pool->shadow.bdev) == q->bdev)
+		return false;
 	return !atomic_read(&q->in_flight) && !atomic_read(&q->sent) &&
 	       !kvp_share_used(&q->share) &&
 	       bio_list_empty(&q->reads) && bio_list_empty(&q->writes) &&

@@ -52,6 +52,35 @@ static void wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 		kvp_label_wipe(pool, leg);
 }
 
+/*
+ * The watch, status and events look at the shadow at any time. What says that it is there goes
+ * before the rest changes, and comes when that is done. @pool and @index never change.
+ */
+#define CHANGES	offsetof(struct kvp_leg, path)	/* all from there on */
+
+static_assert(offsetof(struct kvp_leg, pool) < CHANGES && offsetof(struct kvp_leg, v) < CHANGES &&
+	      offsetof(struct kvp_leg, index) < CHANGES && offsetof(struct kvp_leg, bdev) < CHANGES &&
+	      offsetof(struct kvp_leg, state) > CHANGES);
+
+static void hide(struct kvp_pool *pool)
+{
+	struct kvp_leg *shadow = &pool->shadow;
+
+	WRITE_ONCE(pool->shadow_ready, false);
+	WRITE_ONCE(shadow->state, KVP_LEG_OFFLINE);
+	WRITE_ONCE(shadow->v, NULL);
+	WRITE_ONCE(shadow->bdev, NULL);
+	kvp_flights_wait_watch(pool);
+	memset((u8 *)shadow + CHANGES, 0, sizeof(*shadow) - CHANGES);
+	shadow->state = KVP_LEG_OFFLINE;
+}
+
+static void show(struct kvp_pool *pool, struct kvp_vdev *v, struct block_device *bdev)
+{
+	WRITE_ONCE(pool->shadow.bdev, bdev);
+	smp_store_release(&pool->shadow.v, v);	/* pairs with kvp_shadowed() */
+}
+
 /* --- the shadow comes (1) ------------------------------------------------------- */
 
 /* The leg that @s names by its UUID; NULL: there is none. */
@@ -110,30 +139,24 @@ static void put_shadow(struct kvp_pool *pool, const struct kvp_leg *old,
 	struct kvp_shadow_info *order = &pool->sb->shadow;
 	struct kvp_leg *shadow = &pool->shadow;
 
-	memset(shadow, 0, sizeof(*shadow));
-	shadow->pool = pool;
-	shadow->index = KVP_SHADOW;
-	shadow->v = old->v;
-	shadow->bdev = new->bdev;
+	hide(pool);
 	shadow->size_blocks = new->size_blocks;
 	shadow->rotational = new->rotational;
+	shadow->answered = jiffies;
 	shadow->state = KVP_LEG_STALE;
 	memcpy(shadow->path, new->path, sizeof(shadow->path));
 	pool->shadow_of = (u32)(old - old->v->legs);
-	pool->shadow_ready = false;
 	*order = (struct kvp_shadow_info){ .size_blocks = new->size_blocks, .vdev = old->v->index,
 					   .of = pool->shadow_of + 1,
 					   .label = pool->sb->sequence };
 	kvp_random_uuid(order->uuid);
+	show(pool, old->v, new->bdev);
 }
 
 static void drop_shadow(struct kvp_pool *pool)
 {
+	hide(pool);
 	memset(&pool->sb->shadow, 0, sizeof(pool->sb->shadow));
-	memset(&pool->shadow, 0, sizeof(pool->shadow));
-	pool->shadow.pool = pool;
-	pool->shadow.index = KVP_SHADOW;
-	pool->shadow_ready = false;
 }
 
 /* A spare loses its own label first, as in substitute.c. */
@@ -149,12 +172,32 @@ static int make_blank(struct kvp_pool *pool, struct page *page, struct kvp_refus
 	return ret;
 }
 
-static int label_and_commit(struct kvp_pool *pool, struct page *page, struct kvp_refusal *r)
-{
-	int ret = make_blank(pool, page, r);
+/**
+ * struct coming - a device is to be a shadow
+ * @page: to look at the device
+ * @lost: the shadow, as it was when that failed
+ * @labelled: it may have its label
+ */
+struct coming {
+	struct page *page;
+	struct kvp_leg lost;
+	bool labelled;
+};
 
+static int label_and_commit(struct kvp_pool *pool, struct coming *x, struct kvp_refusal *r)
+{
+	int ret;
+
+	/* A write that it has kept, of another shadow or leg, could come later than the label. */
+	if (kvp_leg_has_strays(&pool->shadow))
+		return kvp_refuse(r, -EBUSY, "wait until it answers, or use another device",
+				  "%s has not answered all requests yet", pool->shadow.path);
+	if (kvp_flights_reserve(pool))
+		return out_of_memory(r);
+	ret = make_blank(pool, x->page, r);
 	if (ret)
 		return ret;
+	x->labelled = true;
 	if (kvp_sb_label_shadow(pool, false))
 		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label",
 				  pool->shadow.path);
@@ -162,35 +205,43 @@ static int label_and_commit(struct kvp_pool *pool, struct page *page, struct kvp
 }
 
 /* A superblock that failed may name the device: a newer one does not. */
-static int begin(struct kvp_pool *pool, const struct kvp_start *s, struct page *page,
+static int begin(struct kvp_pool *pool, const struct kvp_start *s, struct coming *x,
 		 struct kvp_refusal *r)
 {
 	int ret;
 
 	mutex_lock(&pool->sb_lock);
 	put_shadow(pool, leg_that_leaves(pool, s), &s->shadow);
-	ret = label_and_commit(pool, page, r);
+	ret = label_and_commit(pool, x, r);
 	if (ret) {
+		x->lost = pool->shadow;
 		drop_shadow(pool);
 		if (kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK))
 			kvp_sb_undone(pool);
 	}
 	mutex_unlock(&pool->sb_lock);
+	if (ret && x->labelled) {
+		x->lost.state = KVP_LEG_OFFLINE;
+		wipe(pool, &x->lost);
+	}
 	return ret;
 }
 
 int kvp_pool_shadow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	char name[KVP_LEG_WORDS];
-	struct page *page;
+	struct coming *x;
 	int ret = check_ready(pool, r) ?: kvp_shadow_plan(pool, s, r);
 
 	if (ret)
 		return ret;
-	page = alloc_page(GFP_KERNEL);
-	ret = page ? begin(pool, s, page, r) : out_of_memory(r);
-	if (page)
-		__free_page(page);
+	x = kzalloc(sizeof(*x), GFP_KERNEL);
+	if (x)
+		x->page = alloc_page(GFP_KERNEL);
+	ret = x && x->page ? begin(pool, s, x, r) : out_of_memory(r);
+	if (x && x->page)
+		__free_page(x->page);
+	kfree(x);
 	if (!ret)
 		kvp_event(pool, "shadow_added leg=%u%s", kvp_shadowed(pool)->index,
 			  kvp_leg_words(&pool->shadow, name));
@@ -298,11 +349,13 @@ static void undo(struct kvp_pool *pool, struct taking *x)
 	pool->legs[x->at] = x->old;
 	pool->legs[x->at].queue = NULL;
 	pool->sb->legs[x->at] = x->info;
-	pool->shadow = x->shadow;
+	memcpy((u8 *)&pool->shadow + CHANGES, (u8 *)&x->shadow + CHANGES,
+	       sizeof(pool->shadow) - CHANGES);
 	pool->shadow.queue = NULL;
 	pool->shadow.state = KVP_LEG_FAULTED;
 	pool->shadow.left_at = jiffies | 1;
 	pool->sb->shadow = x->order;
+	show(pool, x->shadow.v, x->shadow.bdev);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	if (x->info.state == KVP_LEG_IN_SYNC)
 		pool->sb->legs[x->at].in_sync_epoch = pool->sb->epoch;
@@ -341,6 +394,8 @@ static int take_place(struct kvp_pool *pool, struct taking *x, struct kvp_refusa
 	if (ret)
 		return ret;
 	kvp_return_wanted(&pool->legs[x->at], !x->whole);
+	/* The shadow has no events. */
+	kvp_events_rewrite(pool);
 	/* The words of the old leg begin with its UUID. */
 	kvp_event(pool, "leg_replaced leg=%u%s old=%.36s", x->at,
 		  kvp_leg_words(&pool->legs[x->at], name), x->words + strlen(" uuid="));

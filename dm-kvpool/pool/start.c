@@ -784,7 +784,8 @@ static void settle_shadow(struct kvp_pool *pool, const struct kvp_label *label, 
 		return;
 	take_cursor(order, &own->legs[own->leg_index]);
 	shadow->has_sequence = kvp_sb_rings_may_hold(&label->rings, own->sequence);
-	if (!knows_label(order, own->sequence, shadow->has_sequence)) {
+	if (!knows_label(order, own->sequence, shadow->has_sequence) ||
+	    !kvp_sb_knows_forks(own, pool->sb)) {
 		order->cursor = 0;
 		order->cursor_era = 0;
 		/* The number of its next label is unknown in the other history. */

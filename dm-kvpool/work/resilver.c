@@ -932,6 +932,9 @@ static void resilver_all(struct kvp_resilver *r, struct kvp_resilver_io *io)
 	u32 i;
 
 	error = join_shadow(r);
+	/* It may be long before the shadow has answered. Other vdevs' legs leave meanwhile. */
+	if (error)
+		error = kvp_replaced_leave(pool) ?: error;
 	for (i = 0; i < pool->nr_vdevs; i++)
 		error = resilver_vdev(r, io, &pool->vdevs[i]) ?: error;
 	r->pause = error ? clamp(2 * r->pause, MIN_PAUSE_MS, MAX_PAUSE_MS) : 0;

@@ -634,6 +634,79 @@ static void legs_are_put_back(struct life *l)
 	stop(l);
 }
 
+static void keep_from_joining(struct host *h)
+{
+	mutex_lock(&h->pool->checkpoint_lock);
+}
+
+/*
+ * A write by intent is with the old leg, and not with the shadow, when that joins. The walk would pass
+ * its blocks.
+ */
+static void home_write_is_held(struct life *l)
+{
+	const struct kvp_geometry *g = old_leg(l)->v->g;
+	struct kvp_pool *pool = l->host.pool;
+	u32 i;
+
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	host_checkpoint(&l->host);
+	l->host.quiesced = keep_from_joining;
+	add_shadow(l);
+	if (kvp_leg_resilvers(shadow(l)))
+		sim_fail("the shadow has joined: the case was not set up");
+	disks_stall(l->old, g->data_start, g->data_start + g->data_blocks / (l->shape->n - 1));
+	disks.stalls_writes = true;
+	host_write(&l->host, l->shape->first ? l->blocks - 64 : 64, 40, false);
+	for (i = 0; i < 100 && !disks_wait(); i++)
+		host_sleep(50);
+	if (!disks_wait())
+		sim_fail("no write is on its way home: the case was not set up");
+	mutex_unlock(&pool->checkpoint_lock);
+	while (!kvp_leg_resilvers(shadow(l)))
+		host_sleep(1);
+	host_sleep(200);
+	if (pool->shadow_ready)
+		sim_fail("the shadow is complete, and a write for it is not home");
+	disks_release(l->old);
+	disks.stalls_writes = false;
+	wait_complete(l);
+	take_place(l);
+	expect_sound(l);
+	stop(l);
+}
+
+/* Blocks that no leg gives now are left for later; another leg joins before that. */
+static void other_leg_joins_over_holes(struct life *l)
+{
+	u32 other = l->shape->first + (l->at - l->shape->first + 1) % l->shape->n;
+	const struct kvp_geometry *g = old_leg(l)->v->g;
+	u32 i;
+
+	for (i = 0; i + 32 <= l->blocks; i += 32)
+		host_write(&l->host, i, 32, false);
+	host_destage(&l->host);
+	host_sleep(1100);
+	some_writes(l, 2);
+	for (i = 0; i < 2; i++)
+		disks_fault(FAULT_READ_EIO, host_disk(&l->start, i ? other : l->at), g->data_start,
+			    g->data_start + 3);
+	kvp_table_shrink(l->host.pool, true);
+	add_shadow(l);
+	for (i = 0; i < 100 && !l->host.pool->resilver->nr_holes; i++)
+		host_sleep(10);
+	if (!l->host.pool->resilver->nr_holes)
+		sim_fail("nothing is left for later: the case was not set up");
+	if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[other]))
+		sim_fail("the leg does not leave");
+	host_write(&l->host, l->blocks / 2, 20, false);
+	disks.nr_faults = 0;
+	if (host_online(&l->host, host_disk(&l->start, other)))
+		sim_fail("the leg does not return: %s", l->host.refusal.why);
+	end_well(l);
+}
+
 static void replace_is_cancelled(struct life *l)
 {
 	some_writes(l, 8);
@@ -664,6 +737,22 @@ static void expect_refused(int ret, int error, const char *word, const struct li
 		sim_fail("%d, not %d: %s", ret, error, l->host.refusal.why);
 }
 
+/* Another device does not take the place at once: the shadow has more. */
+static void refused_to_be_substituted(struct life *l)
+{
+	struct host_start hs = l->start;
+	u8 on[MAX_DISKS];
+
+	memcpy(on, l->on, sizeof(on));
+	on[l->at] = (u8)(l->new + 1);
+	hs.on = on;
+	if (kvp_leg_offline(l->host.pool, old_leg(l)))
+		sim_fail("the leg does not leave");
+	expect_refused(host_replace(&l->host, &hs), -EBUSY, "another device has part", l);
+	if (host_online(&l->host, l->old))
+		sim_fail("the leg does not return: %s", l->host.refusal.why);
+}
+
 static void refused_to_be_shadow(struct life *l)
 {
 	struct image *new = &disks.img[l->new];
@@ -686,6 +775,8 @@ static void refused_to_be_shadow(struct life *l)
 	some_writes(l, 10);
 	add_shadow_slowly(l);
 	expect_refused(try_shadow(l, l->at, l->new + 1), -EBUSY, "already", l);
+	expect_refused(host_larger(&l->host, &l->start), -EBUSY, "being replaced", l);
+	refused_to_be_substituted(l);
 	end_well(l);
 }
 
@@ -754,6 +845,96 @@ static void not_taken_as_superblocks_fail(struct life *l)
 	if (host_forget_shadow(&l->host))
 		sim_fail("not cancelled: %s", l->host.refusal.why);
 	l->start.shadow = 0;
+	blank_disk(l, l->new);
+	add_shadow(l);
+	end_well(l);
+}
+
+/* No leg of the parity1 but the old one takes a superblock any more: that is not undone, either. */
+static void fail_for_good(struct host *h)
+{
+	const struct kvp_leg *old = kvp_shadowed(h->pool);
+	u32 i;
+
+	for (i = 0; i < old->v->nr_legs; i++)
+		if (&old->v->legs[i] != old) {
+			u64 blocks = old->v->legs[i].size_blocks;
+			u32 disk = old->v->legs[i].bdev->index;
+
+			disks_fault(FAULT_WRITE_EIO, disk, 0, KVP_LABEL_BLOCKS - 1);
+			disks_fault(FAULT_WRITE_EIO, disk, blocks - KVP_LABEL_BLOCKS, blocks - 1);
+		}
+}
+
+static void not_undone_as_superblocks_fail(struct life *l)
+{
+	some_writes(l, 8);
+	add_shadow(l);
+	wait_complete(l);
+	l->host.quiesced = fail_for_good;
+	if (!host_take_place(&l->host))
+		sim_fail("the place is taken without a superblock");
+	if (!kvp_pool_faulted(l->host.pool))
+		sim_fail("the pool goes on without a superblock");
+	host_stop(&l->host);
+	disks.nr_faults = 0;
+	begin(l);
+	host_wait_resilver(&l->host);
+	expect_in_sync(l);
+	some_writes(l, 3);
+	expect_sound(l);
+	if (host_forget_shadow(&l->host))
+		sim_fail("not cancelled: %s", l->host.refusal.why);
+	l->start.shadow = 0;
+	blank_disk(l, l->new);
+	add_shadow(l);
+	end_well(l);
+}
+
+/* The superblock with the order comes to too few legs. */
+static void fail_order(struct host *h)
+{
+	struct life *l = container_of(h, struct life, host);
+	const struct kvp_leg *old = old_leg(l);
+	u32 i;
+
+	for (i = 0; i < old->v->nr_legs; i++)
+		if (&old->v->legs[i] != old)
+			fail_superblock(&old->v->legs[i], 0);
+}
+
+static void order_fails(struct life *l)
+{
+	some_writes(l, 8);
+	l->host.quiesced = fail_order;
+	if (!try_shadow(l, l->at, l->new))
+		sim_fail("there is an order without a superblock");
+	disks.nr_faults = 0;
+	if (host_labelled(l->new))
+		sim_fail("the label of the new disk is there");
+	again(l);
+	host_wait_resilver(&l->host);
+	expect_in_sync(l);
+	/* As it is: it is blank. */
+	add_shadow(l);
+	end_well(l);
+}
+
+static void keep_label(struct host *h)
+{
+	keep_superblock(container_of(h, struct life, host), h->pool->sb->sequence);
+}
+
+/* It has kept a write since it was to be a shadow before. */
+static void shadow_has_strays(struct life *l)
+{
+	some_writes(l, 8);
+	l->host.quiesced = keep_label;
+	if (!try_shadow(l, l->at, l->new))
+		sim_fail("there is a shadow without a label");
+	expect_refused(try_shadow(l, l->at, l->new), -EBUSY, "has not answered", l);
+	disks_release(l->new);
+	host_sleep(50);
 	blank_disk(l, l->new);
 	add_shadow(l);
 	end_well(l);
@@ -929,9 +1110,14 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(label_comes_late), s, 1);
 	lives(NAMED(superblock_comes_late), s, 1);
 	lives(NAMED(legs_are_put_back), s, 2);
+	lives(NAMED(home_write_is_held), s, 1);
+	lives(NAMED(other_leg_joins_over_holes), s, 1);
 	lives(NAMED(replace_is_cancelled), s, 2);
 	lives(NAMED(refused_to_be_shadow), s, 1);
 	lives(NAMED(not_taken_as_superblocks_fail), s, 3);
+	lives(NAMED(not_undone_as_superblocks_fail), s, 1);
+	lives(NAMED(order_fails), s, 1);
+	lives(NAMED(shadow_has_strays), s, 1);
 	cut_life(NAMED(cut_shadowed), s, 6);
 	cut_life(NAMED(cut_shadowed_slowly), s, 4);
 	cut_life(NAMED(cut_taken), s, 6);
