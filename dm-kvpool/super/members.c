@@ -32,9 +32,11 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
 
 /**
  * struct sb_write - superblocks being written
+ * @group: the requests, which are waited for together
+ * @ios: two for each leg
+ * @nr: so many are there
  * @sb: what is written: the pool's, or @label
  * @label: as the pool's, for legs that join. The pool goes on by its own meanwhile
- * @group, @ios, @nr: the requests
  */
 struct sb_write {
 	struct kvp_io_group group;
