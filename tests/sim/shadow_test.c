@@ -677,22 +677,33 @@ static void home_write_is_held(struct life *l)
 	stop(l);
 }
 
+static u32 next_leg(const struct life *l)
+{
+	return l->shape->first + (l->at - l->shape->first + 1) % l->shape->n;
+}
+
+/* Some rows, on two legs. All is home: nothing needs their blocks to write others. */
+static void rows_cannot_be_read(struct host *h)
+{
+	struct life *l = container_of(h, struct life, host);
+	u64 start = old_leg(l)->v->g->data_start;
+
+	disks_fault(FAULT_READ_EIO, l->old, start, start + 3);
+	disks_fault(FAULT_READ_EIO, host_disk(&l->start, next_leg(l)), start, start + 3);
+}
+
 /* Blocks that no leg gives now are left for later; another leg joins before that. */
 static void other_leg_joins_over_holes(struct life *l)
 {
-	u32 other = l->shape->first + (l->at - l->shape->first + 1) % l->shape->n;
-	const struct kvp_geometry *g = old_leg(l)->v->g;
-	u32 i;
+	u32 other = next_leg(l), i;
 
 	for (i = 0; i + 32 <= l->blocks; i += 32)
 		host_write(&l->host, i, 32, false);
 	host_destage(&l->host);
 	host_sleep(1100);
 	some_writes(l, 2);
-	for (i = 0; i < 2; i++)
-		disks_fault(FAULT_READ_EIO, host_disk(&l->start, i ? other : l->at), g->data_start,
-			    g->data_start + 3);
 	kvp_table_shrink(l->host.pool, true);
+	l->host.quiesced = rows_cannot_be_read;
 	add_shadow(l);
 	for (i = 0; i < 100 && !l->host.pool->resilver->nr_holes; i++)
 		host_sleep(10);
