@@ -42,7 +42,8 @@ struct kvp_start {
 	 * or less.
 	 */
 	bool replace;
-	bool replaces;			/* the new leg of a mirror replaces the leg @leaves */
+	bool replaces;			/* the new leg of a mirror, or @shadow, replaces the leg @leaves */
+	bool shadow_named;		/* @shadow is; without a device: it is not there */
 	u8 leaves[16];			/* a UUID */
 	bool grow;			/* legs of the running pool may be larger */
 	u8 uuid[16];

@@ -422,6 +422,28 @@ int kvp_pool_take_place(struct kvp_pool *pool, struct kvp_refusal *r)
 
 /* --- it leaves ------------------------------------------------------------------ */
 
+void kvp_shadow_let_go(struct kvp_pool *pool)
+{
+	if (pool->shadow.bdev)
+		hide(pool);
+}
+
+int kvp_forget_shadow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+			   struct kvp_refusal *r)
+{
+	int ret = kvp_change_able(pool, r);
+
+	if (ret)
+		return ret;
+	if (!pool->sb->shadow.of)
+		return kvp_refuse(r, -EINVAL, "nothing needs to be done",
+				  "no leg of a parity1 is being replaced");
+	if (!kvp_vdevs_match(pool->sb, s))
+		return kvp_refuse(r, -EINVAL, "name all vdevs as they are",
+				  "the table names other vdevs than the pool has");
+	return 0;
+}
+
 /* @shadow: as it was. If the superblock fails, the order stays, and the device is not used. */
 static int forget(struct kvp_pool *pool, struct kvp_leg *shadow, struct kvp_refusal *r)
 {

@@ -59,6 +59,21 @@ int __must_check kvp_take_place_plan(const struct kvp_pool *pool, struct kvp_ref
 int __must_check kvp_pool_take_place(struct kvp_pool *pool, struct kvp_refusal *r);
 
 /**
+ * kvp_shadow_let_go() - the device is not there any more; the order waits for a start with it
+ *
+ * The pool is quiesced. Without a shadow nothing happens. Context: process.
+ */
+void kvp_shadow_let_go(struct kvp_pool *pool);
+
+/**
+ * kvp_forget_shadow_plan() - check whether the order may be cancelled; @s names all vdevs as they are
+ *
+ * Return: 0, or -errno with @r filled in. Context: any.
+ */
+int __must_check kvp_forget_shadow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+					struct kvp_refusal *r);
+
+/**
  * kvp_pool_forget_shadow() - cancel the order, durably, and wipe the label of the device, if it is
  * there; as kvp_pool_shadow()
  */

@@ -780,8 +780,11 @@ static void settle_shadow(struct kvp_pool *pool, const struct kvp_label *label, 
 	shadow->v = NULL;
 	if (!order->of || !shadow->bdev || readonly || shadow->silent || !label->found ||
 	    !(own->flags & KVP_SB_JOINING) || memcmp(own->pool_uuid, pool->sb->pool_uuid, 16) ||
-	    memcmp(own->leg_uuid, order->uuid, 16))
+	    memcmp(own->leg_uuid, order->uuid, 16)) {
+		/* It may be a leg of another pool. A cancel must not wipe its label. */
+		WRITE_ONCE(shadow->bdev, NULL);
 		return;
+	}
 	take_cursor(order, &own->legs[own->leg_index]);
 	shadow->has_sequence = kvp_sb_rings_may_hold(&label->rings, own->sequence);
 	if (!knows_label(order, own->sequence, shadow->has_sequence) ||

@@ -7,6 +7,7 @@
 #include "core/core.h"
 #include "format/kind.h"
 #include "format/logplace.h"
+#include "format/shadow.h"
 #include "format/tunables.h"
 #include "pool/pool.h"
 #include "pool/start.h"
@@ -148,6 +149,21 @@ static int parse_replaces(struct kvp_line *l, struct kvp_start *s, const char *v
 	return 0;
 }
 
+/*
+ * "shadow=DEV", the device that is to take the place of a leg of a parity1; "-": it is not there, or,
+ * with replace, it is not to do so any more. Once: an open device must not be forgotten.
+ */
+static int parse_shadow(struct kvp_line *l, struct kvp_start *s, const char *value)
+{
+	if (s->shadow_named)
+		return bad(l, "shadow is named twice");
+	s->shadow_named = true;
+	strscpy(s->shadow.path, value, sizeof(s->shadow.path));
+	if (!strcmp(value, "-"))
+		return 0;
+	return *value ? l->open(l, s, KVP_SHADOW, value) : bad(l, "shadow is no device");
+}
+
 static int parse_setting(struct kvp_line *l, struct kvp_start *s, const char *key, char *value)
 {
 	int ret;
@@ -168,6 +184,8 @@ static int parse_setting(struct kvp_line *l, struct kvp_start *s, const char *ke
 		return parse_host(l, s, value);
 	if (!strcmp(key, "replaces"))
 		return parse_replaces(l, s, value);
+	if (!strcmp(key, "shadow"))
+		return parse_shadow(l, s, value);
 	ret = parse_size(l, s, key, value);
 	return ret > 0 ? parse_tunable(l, s, key, value) : ret;
 }
@@ -263,6 +281,8 @@ int kvp_line_parse(struct kvp_line *l, struct kvp_start *s)
 		ret = parse_option(l, s, next_word(l));
 	if (ret)
 		return ret;
+	if (s->format && s->shadow_named)
+		return bad(l, "shadow is for a pool that exists");
 	do
 		ret = parse_vdev(l, s);
 	while (!ret && l->argc);

@@ -14,7 +14,7 @@ struct kvp_line {
 	char **argv;			/* the words that are left to parse; they are changed */
 	const char *error;		/* the error, for ti->error; lives on */
 	struct kvp_refusal *refusal;	/* the same, with more detail if there is any */
-	/* Open leg @leg of @s, which is not missing. 0 or -errno, with error set. */
+	/* Open leg @leg of @s, which is not missing, or KVP_SHADOW. 0 or -errno, with error set. */
 	int (*open)(struct kvp_line *line, struct kvp_start *s, u32 leg, const char *path);
 };
 

@@ -161,6 +161,8 @@ int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal
 	for (i = 0; !ret && i < s->nr_legs; i++)
 		if (s->legs[i].bdev && has_strays(s->legs[i].bdev))
 			ret = refuse_strays(refusal, s->legs[i].path);
+	if (!ret && s->shadow.bdev && has_strays(s->shadow.bdev))
+		ret = refuse_strays(refusal, s->shadow.path);
 	mutex_unlock(&lock);
 	return ret;
 }
@@ -182,19 +184,26 @@ static bool share_a_leg(const struct kvp_sb *a, const struct kvp_sb *b)
 	return false;
 }
 
-/* A leg of it, or about to be one? */
+static bool overlap(struct block_device *a, struct block_device *b)
+{
+	return a && b && kvp_bdevs_overlap(a, b);
+}
+
+/* A leg of it, its shadow, or about to be one? */
 static bool has_device(const struct kvp_instance *inst, struct block_device *bdev)
 {
+	const struct kvp_start *joining = inst->joining;
 	const struct kvp_pool *pool = inst->pool;
 	u32 i;
 
+	if (overlap(pool->shadow.bdev, bdev) || (joining && overlap(joining->shadow.bdev, bdev)))
+		return true;
 	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].bdev && kvp_bdevs_overlap(pool->legs[i].bdev, bdev))
+		if (overlap(pool->legs[i].bdev, bdev))
 			return true;
 	/* Some of these it may have by now. */
-	for (i = 0; inst->joining && i < inst->joining->nr_legs; i++)
-		if (inst->joining->legs[i].bdev &&
-		    kvp_bdevs_overlap(inst->joining->legs[i].bdev, bdev))
+	for (i = 0; joining && i < joining->nr_legs; i++)
+		if (overlap(joining->legs[i].bdev, bdev))
 			return true;
 	return false;
 }
@@ -207,7 +216,7 @@ static bool share_a_device(const struct kvp_instance *inst, const struct kvp_poo
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev && has_device(inst, pool->legs[i].bdev))
 			return true;
-	return false;
+	return pool->shadow.bdev && has_device(inst, pool->shadow.bdev);
 }
 
 /*
@@ -221,6 +230,8 @@ static int check_answered(const struct kvp_pool *pool, struct kvp_refusal *refus
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev && has_strays(pool->legs[i].bdev))
 			return refuse_strays(refusal, pool->legs[i].path);
+	if (pool->shadow.bdev && has_strays(pool->shadow.bdev))
+		return refuse_strays(refusal, pool->shadow.path);
 	return 0;
 }
 
@@ -269,7 +280,7 @@ static const char *stray_among_new(const struct kvp_instance *mine, const struct
 		if (!has && has_strays(bdev))
 			return s->legs[i].path;
 	}
-	return NULL;
+	return s->shadow.bdev && has_strays(s->shadow.bdev) ? s->shadow.path : NULL;
 }
 
 /* The other device that has one of the legs that @s names, or NULL. */
@@ -279,10 +290,15 @@ static const struct kvp_instance *holder_of_new(const struct kvp_instance *mine,
 	const struct kvp_instance *inst;
 	u32 i;
 
-	list_for_each_entry(inst, &instances, list)
-		for (i = 0; inst != mine && i < s->nr_legs; i++)
+	list_for_each_entry(inst, &instances, list) {
+		if (inst == mine)
+			continue;
+		if (s->shadow.bdev && has_device(inst, s->shadow.bdev))
+			return inst;
+		for (i = 0; i < s->nr_legs; i++)
 			if (s->legs[i].bdev && has_device(inst, s->legs[i].bdev))
 				return inst;
+	}
 	return NULL;
 }
 

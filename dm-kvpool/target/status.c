@@ -76,6 +76,17 @@ static char leg_letter(const struct kvp_leg *leg)
 	}
 }
 
+/* "online": it has all that its leg has. "stale": it waits, as its leg is out, or resilvers. */
+static const char *shadow_state(const struct kvp_pool *pool)
+{
+	const struct kvp_leg *shadow = &pool->shadow;
+
+	if (!shadow->v)
+		return "missing";
+	return kvp_leg_resilvers(shadow) && READ_ONCE(pool->shadow_ready) ? "online" :
+									    leg_state(shadow);
+}
+
 /*
  * True if the leg is out and its place is not filled. A leg that replaces one in use is one more; so
  * is one that was replaced, until it is detached.
@@ -167,10 +178,17 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 }
 
+/* The shadow's device; NULL: there is none, or the pool does not take the one that the table names. */
+static const struct dm_dev *shadow_of(const struct kvp_target *t)
+{
+	return t->inst && !READ_ONCE(t->inst->pool->shadow.bdev) ? NULL : t->devs[KVP_SHADOW];
+}
+
 static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
 {
 	const struct kvp_start *s = &t->start;
-	unsigned int sz = 0, options = s->readonly;
+	const struct dm_dev *shadow = shadow_of(t);
+	unsigned int sz = 0, options = s->readonly + !!shadow;
 	u32 i, v, leg = 0;
 
 	if (t->inst)
@@ -180,6 +198,8 @@ static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
 	else
 		DMEMIT("%pUb", s->uuid);
 	DMEMIT(" %u%s", options, s->readonly ? " readonly" : "");
+	if (shadow)
+		DMEMIT(" shadow=%s", shadow->name);
 	for (v = 0; v < s->nr_vdevs; v++) {
 		DMEMIT(" %s %u", kvp_kind_word(s->vdevs[v].kind), s->vdevs[v].nr_legs);
 		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
@@ -206,6 +226,8 @@ static void ima_line(struct dm_target *ti, struct kvp_target *t, char *result, u
 		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
 			DMEMIT(",leg_%u=%s", leg, t->devs[leg] ? t->devs[leg]->name : "-");
 	}
+	if (t->devs[KVP_SHADOW])
+		DMEMIT(",shadow=%s", t->devs[KVP_SHADOW]->name);
 	DMEMIT(";");
 }
 
@@ -358,6 +380,25 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 		    pool->sb->legs[kvp_replaces_leg(pool->sb, i)].uuid);
 	say(p, "leg.%u.in_sync_era=%u\n", i,
 	    kvp_leg_in_sync(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
+}
+
+/* Of a device that is to take the place of a leg of a parity1; it is no leg. */
+static void say_shadow(struct printer *p, struct kvp_pool *pool)
+{
+	const struct kvp_shadow_info *order = &pool->sb->shadow;
+	const struct kvp_leg *shadow = &pool->shadow;
+	u32 leg = kvp_shadow_leg(pool->sb);
+
+	if (!order->of)
+		return;
+	say(p, "shadow.uuid=%pUb\nshadow.path=%s\nshadow.state=%s\n", order->uuid,
+	    shadow->v ? shadow->path : "-", shadow_state(pool));
+	say(p, "shadow.leg=%u\nshadow.replaces=%pUb\n", leg, pool->sb->legs[leg].uuid);
+	say_number(p, "shadow.size", order->size_blocks << KVP_BLOCK_SHIFT);
+	say(p, "shadow.err_read=%lld\nshadow.err_write=%lld\n", atomic64_read(&shadow->err_read),
+	    atomic64_read(&shadow->err_write));
+	say(p, "shadow.err_checksum=%lld\nshadow.healed=%lld\n",
+	    atomic64_read(&shadow->err_checksum), atomic64_read(&shadow->healed));
 }
 
 static void say_log(struct printer *p, struct kvp_pool *pool)
@@ -621,6 +662,7 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	say_pool(&p, pool);
 	for (i = 0; i < pool->nr_legs; i++)
 		say_leg(&p, pool, i);
+	say_shadow(&p, pool);
 	mutex_unlock(&pool->sb_lock);
 	say_log(&p, pool);
 	say_work(&p, pool);

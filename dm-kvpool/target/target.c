@@ -19,6 +19,7 @@
 #include "pool/grow.h"
 #include "pool/online.h"
 #include "pool/pool.h"
+#include "pool/shadow.h"
 #include "pool/start.h"
 #include "pool/tableline.h"
 #include "ram/shrinker.h"
@@ -54,29 +55,45 @@ static const char *open_mend(int error)
 	}
 }
 
-/* Leg @i is there: may it be one beside those before it? */
+/* Leg @i of the table, or its shadow. */
+static struct kvp_start_leg *named_leg(struct kvp_start *s, u32 i)
+{
+	return i == KVP_SHADOW ? &s->shadow : &s->legs[i];
+}
+
+/* @leg is there: may it be one beside @other, which the table has before it? */
+static int check_beside(struct kvp_line *line, struct kvp_target *t,
+			const struct kvp_start_leg *other, const struct kvp_start_leg *leg)
+{
+	if (other == leg || !other->bdev || !kvp_bdevs_overlap(other->bdev, leg->bdev))
+		return 0;
+	line->error = "a leg is named twice";
+	return kvp_refuse(&t->refusal, -EINVAL, "name each device once",
+			  "%s and %s are the same device, or one is a partition of the other",
+			  other->path, leg->path);
+}
+
 static int check_leg(struct kvp_line *line, struct kvp_target *t, u32 i)
 {
 	struct kvp_start *s = &t->start;
+	const struct kvp_start_leg *leg = named_leg(s, i);
+	/* The option of the shadow comes before all legs. */
+	int ret = check_beside(line, t, &s->shadow, leg);
 	u32 j;
 
-	for (j = 0; j < i; j++)
-		if (s->legs[j].bdev && kvp_bdevs_overlap(s->legs[j].bdev, s->legs[i].bdev)) {
-			line->error = "a leg is named twice";
-			return kvp_refuse(&t->refusal, -EINVAL, "name each device once",
-				"%s and %s are the same device, or one is a partition of the other",
-				s->legs[j].path, s->legs[i].path);
-		}
-	if (bdev_logical_block_size(s->legs[i].bdev) > KVP_BLOCK_SIZE) {
+	for (j = 0; !ret && i != KVP_SHADOW && j < i; j++)
+		ret = check_beside(line, t, &s->legs[j], leg);
+	if (!ret && bdev_logical_block_size(leg->bdev) > KVP_BLOCK_SIZE) {
 		line->error = "logical blocks of a leg are larger than 4096 bytes";
-		return -EINVAL;
+		ret = -EINVAL;
 	}
-	return 0;
+	return ret;
 }
 
 static int open_leg(struct kvp_line *line, struct kvp_start *s, u32 i, const char *arg)
 {
 	struct kvp_target *t = container_of(s, struct kvp_target, start);
+	struct kvp_start_leg *leg = named_leg(s, i);
 	struct dm_target *ti = t->ti;
 	int ret;
 
@@ -87,11 +104,11 @@ static int open_leg(struct kvp_line *line, struct kvp_start *s, u32 i, const cha
 				  arg, ERR_PTR(ret));
 	}
 	/* Cut off, it would be the name of something else. */
-	if (strlen(arg) >= sizeof(s->legs[i].path))
-		strscpy(s->legs[i].path, t->devs[i]->name, sizeof(s->legs[i].path));
-	s->legs[i].bdev = t->devs[i]->bdev;
-	s->legs[i].size_blocks = bdev_nr_sectors(t->devs[i]->bdev) >> KVP_SECTORS_SHIFT;
-	s->legs[i].rotational = !bdev_nonrot(t->devs[i]->bdev);
+	if (strlen(arg) >= sizeof(leg->path))
+		strscpy(leg->path, t->devs[i]->name, sizeof(leg->path));
+	leg->bdev = t->devs[i]->bdev;
+	leg->size_blocks = bdev_nr_sectors(t->devs[i]->bdev) >> KVP_SECTORS_SHIFT;
+	leg->rotational = !bdev_nonrot(t->devs[i]->bdev);
 	return check_leg(line, t, i);
 }
 
@@ -150,6 +167,39 @@ static struct block_device *same_device(struct kvp_target *t, struct block_devic
 	return NULL;
 }
 
+static bool is_device(const struct block_device *a, const struct block_device *b)
+{
+	return a && b && a->bd_dev == b->bd_dev;
+}
+
+/* True if the table names a device that is to take the place of a leg of a parity1 in use. */
+static bool begins_shadow(const struct kvp_target *t)
+{
+	return t->start.replaces && t->start.shadow_named;
+}
+
+/* True if the table says that no device is to do so any more. */
+static bool forgets_shadow(const struct kvp_target *t, const struct kvp_pool *pool)
+{
+	return t->start.replace && !t->start.replaces && t->start.shadow_named &&
+	       !t->start.shadow.bdev && kvp_substitute_at(pool, &t->start) == KVP_MAX_LEGS;
+}
+
+/* True if the table names the pool's shadow in the place of its leg. */
+static bool takes_place(const struct kvp_target *t, const struct kvp_pool *pool)
+{
+	const struct kvp_leg *old = kvp_shadowed(pool);
+	u32 at = kvp_substitute_at(pool, &t->start);
+
+	return old && at == old->index && is_device(t->start.legs[at].bdev, pool->shadow.bdev);
+}
+
+/* True if the table is about the shadow, and the legs are those that it has. */
+static bool about_shadow(const struct kvp_target *t, const struct kvp_pool *pool)
+{
+	return begins_shadow(t) || forgets_shadow(t, pool);
+}
+
 /* True if the table names more vdevs than the pool has, as it should. */
 static bool adds_vdevs(const struct kvp_target *t, const struct kvp_pool *pool)
 {
@@ -180,17 +230,23 @@ static bool reshapes(const struct kvp_target *t, const struct kvp_pool *pool)
 	return attaches(t, pool) || kvp_detaches(pool, &t->start);
 }
 
-/* A leg's label may be wiped, so leg @at of the table must have nothing of that device. */
+/*
+ * A leg's label may be wiped, so leg @at of the table, or its shadow, must have nothing of that
+ * device.
+ */
 static int check_apart(struct kvp_target *t, struct kvp_pool *pool, u32 at, struct kvp_refusal *r)
 {
+	const struct kvp_start_leg *new = named_leg(&t->start, at);
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].bdev &&
-		    kvp_bdevs_overlap(pool->legs[i].bdev, t->start.legs[at].bdev))
+	for (i = 0; i < kvp_legs_beside(pool); i++) {
+		const struct kvp_leg *leg = kvp_leg_beside(pool, i);
+
+		if (leg->bdev && kvp_bdevs_overlap(leg->bdev, new->bdev))
 			return kvp_refuse(r, -EINVAL, "name another device",
 					  "%s is, or shares a disk with, the leg %s of the pool",
-					  t->start.legs[at].path, pool->legs[i].path);
+					  new->path, leg->path);
+	}
 	return 0;
 }
 
@@ -204,6 +260,48 @@ static int check_attach(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 {
 	return kvp_attach_plan(pool, &t->start, r) ?:
 	       check_apart(t, pool, kvp_attach_at(pool, &t->start), r);
+}
+
+/* The old leg stands nowhere else: its label is wiped. */
+static int check_taking(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	const struct kvp_leg *old = kvp_shadowed(pool);
+	u32 i;
+
+	for (i = 0; i < t->start.nr_legs; i++)
+		if (is_device(t->start.legs[i].bdev, old->bdev))
+			return kvp_refuse(r, -EINVAL, "name the legs in the order of status",
+					  "%s stands in the place of %s, which the table names elsewhere",
+					  pool->shadow.path, old->path);
+	return kvp_take_place_plan(pool, r);
+}
+
+/* What the table says of a shadow that the pool goes on with. */
+static int check_same_shadow(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	const struct kvp_leg *shadow = &pool->shadow;
+
+	if (t->start.shadow.bdev && !is_device(t->start.shadow.bdev, shadow->bdev))
+		return kvp_refuse(r, -EINVAL,
+				  "kvpoolctl cancel POOL replace, and begin again; or export and import",
+				  "%s is not the device that is to take the place of a leg",
+				  t->start.shadow.path);
+	/* One that is written to, or may be in a moment, is not let go of. */
+	if (shadow->v && !t->start.shadow.bdev && READ_ONCE(shadow->state) != KVP_LEG_FAULTED)
+		return kvp_refuse(r, -EINVAL, "name it with shadow=",
+				  "the new table lacks %s, which is to take the place of a leg",
+				  shadow->path);
+	return 0;
+}
+
+/* Not all changes have been thought through together with a shadow. */
+static int check_no_shadow(const struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if (!pool->sb->shadow.of)
+		return 0;
+	return kvp_refuse(r, -EBUSY,
+			  "wait for the end (kvpoolctl wait -t replace), or kvpoolctl cancel POOL replace",
+			  "a leg of a parity1 is being replaced");
 }
 
 /* Check whether the cache may go, or have other SSDs. */
@@ -262,28 +360,55 @@ static int check_larger(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 	return ret;
 }
 
-/* Check that the table is this pool's, whatever its legs are. */
-static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+/* Check the changes that other legs, or other vdevs, are named for. */
+static int check_change(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
-	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
-	    t->start.readonly != kvp_pool_readonly(pool))
-		return kvp_refuse(r, -EINVAL, "load a table of this pool, in its mode",
-				  "the new table is of another pool or mode");
-	if (t->start.replaces && !attaches(t, pool))
-		return kvp_refuse(r, -EINVAL, "name the new leg behind the others of a mirror or single",
-				  "the table replaces a leg in use, and names no leg more");
+	int ret = check_no_shadow(pool, r);
+
+	if (ret)
+		return ret;
 	if (t->start.grow)
 		return check_larger(t, pool, r);
 	if (adds_vdevs(t, pool))
 		return check_growth(t, pool, r);
-	if (substitutes(t, pool))
-		return check_substitute(t, pool, r);
 	if (attaches(t, pool))
 		return check_attach(t, pool, r);
 	if (kvp_detaches(pool, &t->start))
 		return kvp_detach_plan(pool, &t->start, r);
-	if (t->start.replace || removes_cache(t, pool))
-		return check_removal(t, pool, r);
+	return check_removal(t, pool, r);
+}
+
+/* Check a change of the shadow. */
+static int check_shadow(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if (begins_shadow(t))
+		return kvp_shadow_plan(pool, &t->start, r) ?: check_apart(t, pool, KVP_SHADOW, r);
+	if (takes_place(t, pool))
+		return check_taking(t, pool, r);
+	return kvp_forget_shadow_plan(pool, &t->start, r);
+}
+
+/* Check that the table is this pool's, whatever its legs are. */
+static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	int ret;
+
+	if ((!t->start.any_uuid && memcmp(t->start.uuid, pool->sb->pool_uuid, 16)) ||
+	    t->start.readonly != kvp_pool_readonly(pool))
+		return kvp_refuse(r, -EINVAL, "load a table of this pool, in its mode",
+				  "the new table is of another pool or mode");
+	if (about_shadow(t, pool) || takes_place(t, pool))
+		return check_shadow(t, pool, r);
+	ret = check_same_shadow(t, pool, r);
+	if (ret)
+		return ret;
+	if (t->start.replaces && !attaches(t, pool))
+		return kvp_refuse(r, -EINVAL, "name the new leg behind the others of a mirror or single",
+				  "the table replaces a leg in use, and names no leg more");
+	if (substitutes(t, pool))
+		return check_substitute(t, pool, r);
+	if (t->start.grow || t->start.replace || adds_vdevs(t, pool) || removes_cache(t, pool))
+		return check_change(t, pool, r);
 	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
 		return kvp_refuse(r, -EINVAL, "load a table that names them; kvpoolctl add adds vdevs",
 				  "the new table names other vdevs than the pool has, or another size");
@@ -293,8 +418,11 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 /* True if the table need not name the device: the leg is out, and may be back as another one. */
 static bool may_go(const struct kvp_target *t, const struct kvp_leg *leg)
 {
+	const struct kvp_pool *pool = leg->pool;
+
 	if (t->start.add || t->start.remove ||
-	    (t->start.replace && !substitutes(t, leg->pool) && !reshapes(t, leg->pool)))
+	    (t->start.replace && !substitutes(t, pool) && !reshapes(t, pool) &&
+	     !about_shadow(t, pool)))
 		return false;
 	return !kvp_leg_takes_writes(leg) && kvp_vdev_needed(leg->v);
 }
@@ -308,6 +436,8 @@ static bool leaves(const struct kvp_target *t, const struct kvp_leg *leg)
 		return leg->index == kvp_substitute_at(pool, &t->start);
 	if (reshapes(t, pool))
 		return leg->index == kvp_detach_at(pool, &t->start);
+	if (about_shadow(t, pool))
+		return false;
 	return (t->start.replace || removes_cache(t, pool)) && !kvp_home_blocks(leg->v->g);
 }
 
@@ -469,6 +599,18 @@ static void note_start(struct kvp_pool *pool, const struct kvp_start *s)
 	kvp_events_by_end(pool, &by);
 }
 
+/* The order waits if the device is not there, or is another one. Read-only, nothing is copied. */
+static void note_shadow(struct kvp_pool *pool, const struct kvp_start *s)
+{
+	if (s->readonly)
+		return;
+	if (s->shadow.bdev && !pool->shadow.bdev)
+		kvp_event(pool, "device_ignored path=%.64s", s->shadow.path);
+	if (pool->sb->shadow.of && !pool->shadow.v)
+		kvp_event(pool, "shadow_missing leg=%u uuid=%pUb", kvp_shadow_leg(pool->sb),
+			  pool->sb->shadow.uuid);
+}
+
 static int new_instance(struct dm_target *ti, struct kvp_target *t)
 {
 	struct kvp_instance *inst = kzalloc(sizeof(*inst), GFP_KERNEL);
@@ -508,6 +650,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	inst->table = ti->table;
 	t->inst = inst;
 	note_start(inst->pool, &t->start);
+	note_shadow(inst->pool, &t->start);
 	/* Formatting is done once. */
 	t->start.format = false;
 	kvp_registry_started(inst);
@@ -569,10 +712,13 @@ static struct kvp_start *new_devices(const struct kvp_target *t, const struct kv
 	if (s)
 		*s = t->start;
 	for (i = 0; s && i < s->nr_legs; i++) {
-		if (s->legs[i].bdev && kvp_pool_has_leg_on(pool, s->legs[i].bdev))
+		if (s->legs[i].bdev && (kvp_pool_has_leg_on(pool, s->legs[i].bdev) ||
+					is_device(s->legs[i].bdev, pool->shadow.bdev)))
 			s->legs[i].bdev = NULL;
 		*new += !!s->legs[i].bdev;
 	}
+	if (s && is_device(s->shadow.bdev, pool->shadow.bdev))
+		s->shadow.bdev = NULL;
 	return s;
 }
 
@@ -609,6 +755,20 @@ static int detach(struct kvp_target *t, struct kvp_instance *inst, struct kvp_re
 }
 
 /* And here. */
+static int take_place(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	kvp_requests_drain(&inst->requests);
+	return kvp_pool_take_place(inst->pool, r);
+}
+
+/* And here. */
+static int forget_shadow(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
+{
+	kvp_requests_drain(&inst->requests);
+	return kvp_pool_forget_shadow(inst->pool, r);
+}
+
+/* And here. */
 static int grow(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
 	kvp_requests_drain(&inst->requests);
@@ -637,11 +797,30 @@ out:
 	kvfree(s);
 }
 
+/*
+ * The shadow's device is that of the new table. A cancel keeps the old table's until its label is
+ * wiped; what takes the place of a leg stands among the legs.
+ */
+static void take_shadow(struct kvp_target *t, struct kvp_pool *pool)
+{
+	struct block_device *named = t->start.shadow.bdev;
+
+	if (about_shadow(t, pool))
+		return;
+	if (takes_place(t, pool))
+		named = t->start.legs[kvp_shadowed(pool)->index].bdev;
+	if (named)
+		WRITE_ONCE(pool->shadow.bdev, named);
+	else
+		kvp_shadow_let_go(pool);
+}
+
 /* The legs are those of the new table. A leg that is out may have another device, or none. */
-static void take_devices(struct kvp_pool *pool, struct block_device **devs)
+static void take_devices(struct kvp_target *t, struct kvp_pool *pool, struct block_device **devs)
 {
 	u32 i;
 
+	take_shadow(t, pool);
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (pool->legs[i].bdev != devs[i])
 			WRITE_ONCE(pool->legs[i].queue, NULL);
@@ -655,6 +834,12 @@ static noinline_for_stack int change(struct kvp_target *t, struct kvp_instance *
 {
 	struct kvp_pool *pool = inst->pool;
 
+	if (begins_shadow(t))
+		return take_device(t, inst, kvp_pool_shadow, r);
+	if (takes_place(t, pool))
+		return take_place(t, inst, r);
+	if (forgets_shadow(t, pool))
+		return forget_shadow(t, inst, r);
 	if (t->start.grow)
 		return grow(t, inst, r);
 	if (substitutes(t, pool))
@@ -693,7 +878,7 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	t->resuming = true;
 	ret = check_reload(t, pool, devs, &refusal);
 	if (!ret)
-		take_devices(pool, devs);
+		take_devices(t, pool, devs);
 	if (!ret)
 		ret = change(t, inst, &refusal);
 	kvp_events_by_end(pool, &by);
@@ -898,6 +1083,9 @@ static int kvp_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn 
 		if (t->devs[i])
 			ret = fn(ti, t->devs[i], 0,
 				 t->start.legs[i].size_blocks << KVP_SECTORS_SHIFT, data);
+	if (!ret && t->devs[KVP_SHADOW])
+		ret = fn(ti, t->devs[KVP_SHADOW], 0,
+			 t->start.shadow.size_blocks << KVP_SECTORS_SHIFT, data);
 	return ret;
 }
 

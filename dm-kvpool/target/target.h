@@ -38,7 +38,7 @@ struct kvp_target {
 	struct kvp_start start;			/* the line, taken apart */
 	struct kvp_refusal refusal;		/* of the line, if more can be said than ti->error */
 	struct dm_target *ti;			/* while the line is taken apart */
-	struct dm_dev *devs[KVP_MAX_LEGS];
+	struct dm_dev *devs[KVP_LEGS_BESIDE];	/* the last one: the shadow */
 	struct kvp_instance *inst;		/* NULL until resumed */
 	bool resuming;				/* it has been loaded, and was found good then */
 };

@@ -329,7 +329,8 @@ static void shadow_is_away(struct life *l)
 	begin(l);
 	some_writes(l, 4);
 	host_wait_resilver(&l->host);
-	if (shadow(l)->v || !l->host.pool->sb->shadow.of)
+	/* A cancel wipes the label of the device that the pool has. */
+	if (shadow(l)->v || shadow(l)->bdev || !l->host.pool->sb->shadow.of)
 		sim_fail("another device is taken, or the order is gone");
 	disks_wake(l->new);
 	disks.nr_faults = 0;

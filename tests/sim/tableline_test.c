@@ -9,6 +9,7 @@
 
 #include <linux/errno.h>
 
+#include "format/shadow.h"
 #include "pool/tableline.h"
 #include "suite.h"
 
@@ -29,7 +30,7 @@ static int open_leg(struct kvp_line *line, struct kvp_start *s, u32 leg, const c
 	struct trial *t = container_of(line, struct trial, line);
 
 	t->opened++;
-	if (!*path || leg >= KVP_MAX_LEGS || s->nr_legs != leg + 1) {
+	if (!*path || (leg != KVP_SHADOW && (leg >= KVP_MAX_LEGS || s->nr_legs != leg + 1))) {
 		line->error = "no such leg";
 		return -ENODEV;
 	}
@@ -91,6 +92,15 @@ static const struct {
 	{ "- 2 format size=4096 mirror 2 /dev/a /dev/b", NULL, 0, 4096 },
 	{ "- 3 format chunk=64K size=1T parity1 3 a b c", NULL, 0, 1ull << 40, 65536 },
 	{ "- 1 cache_dirty_max=2G mirror 2 a b cache 1 c", NULL, 0, 0, 0, 2ull << 30 },
+	{ UUID " 1 shadow=/dev/d parity1 3 a b c" },
+	{ UUID " 2 replace shadow=- parity1 3 a b c" },
+	{ UUID " 3 replace replaces=" UUID " shadow=8:1 parity1 3 a - c" },
+	{ "- 2 shadow=a shadow=b parity1 3 a b c", "shadow is named twice" },
+	{ "- 2 shadow=- shadow=b parity1 3 a b c", "shadow is named twice" },
+	{ "- 1 shadow= parity1 3 a b c", "shadow is no device" },
+	{ "- 1 shadow parity1 3 a b c", "unknown option" },
+	{ "- 2 format shadow=d parity1 3 a b c", "shadow is for a pool that exists" },
+	{ "- 2 shadow=- format parity1 3 a b c", "shadow is for a pool that exists" },
 	{ "- 1 size=18446744073709551609 single 1 a", NULL, 0, 18446744073709551609ull },
 	{ "- 1 size=18446744073709551615 single 1 a", NULL, 0, 18446744073709551615ull },
 	{ "- 1 size=17592186044415M single 1 a", NULL, 0, 17592186044415ull << 20 },
@@ -185,7 +195,7 @@ static const char *const numbers[] = {
 
 static const char *const keys[] = {
 	"log_size", "size", "chunk", "cache_dirty_max", "name", "comment", "host", "write_buffer",
-	"fill_dwpd",
+	"fill_dwpd", "shadow",
 	"commit_interval_ms", "strict", "failmode", "nonsense", "", "sizes", "siz",
 };
 
@@ -229,7 +239,8 @@ static void some_line(struct trial *t, struct rng *rng)
 	static const char *const good[] = {
 		"- 2 format size=1G mirror 2 a b", UUID " 0 parity1 3 a - c cache-parity1 3 d e f",
 		"- 3 log_size=8M chunk=64K name=p parity1 4 a b c d mirror 2 e f cache 2 g h",
-		UUID " 1 replace mirror 2 a b cache 2 " UUID " c", "- 1 host=ff:name single 1 a",
+		UUID " 1 replace mirror 2 a b cache 2 " UUID " c",
+		"- 2 replace shadow=8:1 parity1 3 a b c", "- 1 host=ff:name single 1 a",
 	};
 	u32 n = rng_below(rng, 3), at;
 
@@ -279,12 +290,19 @@ static bool as_said(const struct trial *t)
 	const u64 *at[] = { &t->s.log_bytes, &t->s.leg_bytes, &t->s.chunk_bytes,
 			    &t->s.dirty_bytes };
 	u32 options = (u32)number_of(t->words[1] + (*t->words[1] == '+')), i, k, vdev = 0, legs = 0;
+	const char *shadow = NULL;
 	__int128 want[4] = { 0 };
 
-	for (i = 2; i < 2 + options; i++)
+	for (i = 2; i < 2 + options; i++) {
+		if (!strcmp(t->words[i], "shadow"))
+			shadow = t->words[i] + strlen("shadow") + 1;
 		for (k = 0; k < 4; k++)
 			if (!strcmp(t->words[i], keys[k]))
 				want[k] = number_of(t->words[i] + strlen(keys[k]) + 1);
+	}
+	if (!expect(t->s.shadow_named == !!shadow && !strcmp(t->s.shadow.path, shadow ?: ""),
+		    "the shadow is '%s'", t->s.shadow.path))
+		return false;
 	for (k = 0; k < 4; k++)
 		if (!expect(*at[k] == want[k], "%s is %llu", keys[k], *at[k]))
 			return false;
@@ -299,7 +317,7 @@ static bool as_said(const struct trial *t)
 	}
 	return expect(i == t->nr && vdev == t->s.nr_vdevs && legs == t->s.nr_legs &&
 		      legs <= KVP_MAX_LEGS &&
-		      t->opened <= legs, "%u vdevs, %u legs", vdev, legs);
+		      t->opened <= legs + !!shadow, "%u vdevs, %u legs", vdev, legs);
 }
 
 static bool by_chance(struct rng *rng, u32 *taken)
