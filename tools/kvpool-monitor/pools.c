@@ -72,13 +72,25 @@ static bool has_left(const struct stats *s, unsigned int leg)
 	return false;
 }
 
-/* A leg was replaced while it was in use, and has left: it is detached. */
-static void detach_left(const struct dm_entry *e)
+/* Is leg @uuid one of a parity1 that a device is to replace which is there? */
+static bool is_shadowed(const struct stats *s, const char *uuid)
+{
+	const char *state = stats_text(s, "shadow.state");
+
+	return state && !is(state, "missing") && !is(state, "faulted") &&
+	       is(stats_text(s, "shadow.replaces"), uuid);
+}
+
+/*
+ * A leg was replaced while it was in use, and has left: it is detached. Or, of a parity1, the new
+ * device takes its place: it has everything, or the leg was lost.
+ */
+static void end_replace(const struct dm_entry *e)
 {
 	const char *argv[] = { config.kvpoolctl, "wait", "-t", "replace", "--", e->name, NULL };
 
 	/* No time limit: to kill it might leave the pool suspended. */
-	journal_say(PRI_NOTICE, "pool %s: a leg has left, as another has its place: detaching it",
+	journal_say(PRI_NOTICE, "pool %s: another device has the place of a leg: detaching that",
 		    e->name);
 	jobs_add(job_new(e->uuid, argv));
 }
@@ -105,11 +117,12 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 		else
 			takes_settled(uuid);
 		out += lost;
-		left |= has_left(&s, i);
+		left |= has_left(&s, i) || (lost && is_shadowed(&s, uuid));
 	}
+	left |= is(stats_text(&s, "shadow.state"), "online");
 	stats_free(&s);
 	if (left)
-		detach_left(e);
+		end_replace(e);
 	if (!out || !tell_out)
 		return;
 	snprintf(text, sizeof(text), "degraded legs_out=%u", out);
@@ -118,6 +131,13 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 
 static void leg_lost(const struct dm_entry *e, const char *leg, time_t now)
 {
+	struct stats s;
+
+	if (!stats_load(e->name, &s, NULL)) {
+		if (is_shadowed(&s, leg))
+			end_replace(e);
+		stats_free(&s);
+	}
 	returns_lost(leg, now);
 	takes_lost(e->uuid, leg, config.spare_after, now);
 }
@@ -134,8 +154,8 @@ static void act(const struct dm_entry *e, const struct event_text *event, time_t
 
 	if (!strcmp(event->name, "imported"))
 		started(e, true, now);
-	else if (!strcmp(event->name, "leg_left"))
-		detach_left(e);
+	else if (!strcmp(event->name, "leg_left") || !strcmp(event->name, "shadow_complete"))
+		end_replace(e);
 	else if (leg && !strcmp(event->name, "leg_lost"))
 		leg_lost(e, leg, now);
 	else if (leg && (!strcmp(event->name, "leg_offline") ||

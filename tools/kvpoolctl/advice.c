@@ -297,20 +297,28 @@ static json_object *vdev_of(json_object *pool, json_object *leg)
 	return NULL;
 }
 
-/* Is there room for a copy of a leg of @vdev? */
+static bool is_of_parity1(json_object *pool, json_object *leg)
+{
+	json_object *vdev = vdev_of(pool, leg);
+
+	return vdev && !strcmp(json_text_at(vdev, "kind"), "parity1");
+}
+
+/* Can a leg of @vdev stay in use until another has everything? A mirror gets one leg more. */
 static bool takes_copy(json_object *pool, json_object *vdev)
 {
 	json_object *all = pool_legs(pool), *legs = vdev ? json_at(vdev, "legs") : NULL;
 	bool room = json_object_array_length(all) < KVP_MAX_LEGS;
 
 	json_object_put(all);
-	return room && legs && json_object_array_length(legs) < KVP_MAX_MIRROR_LEGS &&
-	       strcmp(json_text_at(vdev, "kind"), "parity1");
+	if (vdev && !strcmp(json_text_at(vdev, "kind"), "parity1"))
+		return true;
+	return room && legs && json_object_array_length(legs) < KVP_MAX_MIRROR_LEGS;
 }
 
 /*
- * How to change a leg for another, while all legs of the pool are in sync. One of a mirror stays in
- * use until the new one is in sync.
+ * How to change a leg for another, while all legs of the pool are in sync. It stays in use until
+ * the new one is in sync.
  */
 static void about_change(json_object *pool, json_object *leg, char *buf, size_t size)
 {
@@ -339,16 +347,74 @@ static bool has_left(json_object *leg)
 	return json_at(leg, "replaced_by") && json_flag_at(leg, "by_order");
 }
 
+/* A device that is no leg until it takes the place. It does not go on, or has everything. */
+static void about_shadow(json_object *pool, json_object *new, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name"), *state = json_text_at(new, "state");
+
+	if (!strcmp(state, "online"))
+		snprintf(buf, size, "leg %s has all that another has, which it is to replace: "
+			 "kvpoolctl wait -t replace %s lets it take the place", leg_name(new),
+			 name);
+	else if (!is_readonly(pool))
+		snprintf(buf, size, "leg %s, which is to replace another, is %s, and that is in "
+			 "use as before: connect it, then kvpoolctl export %s and kvpoolctl import "
+			 "%s go on with it; or kvpoolctl cancel %s replace undoes it",
+			 leg_name(new), state, name, name, name);
+}
+
+static bool is_replaced(json_object *leg)
+{
+	return json_at(leg, "replaced_by") && strcmp(json_text_at(leg, "state"), "online") &&
+	       !resilvers(leg);
+}
+
+/* A leg of a parity1 that is out, while another has part of what it had: a reference, or NULL. */
+static json_object *find_replaced(json_object *pool)
+{
+	unsigned int count;
+	json_object *leg = find_leg(pool, is_replaced, &count);
+
+	if (leg && is_of_parity1(pool, leg))
+		return leg;
+	json_object_put(leg);
+	return NULL;
+}
+
+static void about_replaced(json_object *pool, json_object *old, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name");
+	unsigned int count;
+	json_object *new = find_leg(pool, replaces, &count);
+	const char *state = new ? json_text_at(new, "state") : "missing";
+	bool stopped = !strcmp(state, "missing") || !strcmp(state, "faulted");
+
+	snprintf(buf, size, "leg %s is %s, and %s, which is to replace it, %s; the pool would "
+		 "survive the loss of %" PRIu64 " more. kvpoolctl %s", leg_name(old),
+		 json_text_at(old, "state"), new ? leg_name(new) : "a device",
+		 stopped ? "is out, too" : "has part of what it had",
+		 json_number_at(pool, "losses_survivable"),
+		 stopped ? "cancel" : "wait -t replace");
+	count = (unsigned int)strlen(buf);
+	snprintf(buf + count, size - count, stopped ?
+		 " %s replace, then kvpoolctl status %s tells how to go on" :
+		 " %s lets that take the place, and waits for the rest", name, name);
+	json_object_put(new);
+}
+
 /* A leg in use is being replaced. All places are filled. */
 static void about_replace(json_object *pool, json_object *new, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name"), *state = json_text_at(new, "state");
 	u64 done = json_number_at(pool, "resilver.done"),
 	    total = json_number_at(pool, "resilver.total");
+	bool shadow = is_of_parity1(pool, new);
 	unsigned int count;
 	json_object *old = find_leg(pool, has_left, &count);
 
-	if (!strcmp(state, "resilvering"))
+	if (shadow && strcmp(state, "resilvering") && strcmp(state, "stale"))
+		about_shadow(pool, new, buf, size);
+	else if (!strcmp(state, "resilvering") || shadow)
 		snprintf(buf, size, "leg %s is resilvering, %" PRIu64 " %% done, to replace "
 			 "another, which is in use until then: kvpoolctl wait -t replace %s waits "
 			 "for that, kvpoolctl cancel %s replace undoes it", leg_name(new),
@@ -413,6 +479,8 @@ bool advice_text(json_object *pool, char *buf, size_t size)
 		about_bad_leg(pool, leg, count, buf, size);
 	} else if (!strcmp(state, "online") && (leg = find_leg(pool, replaces, &count))) {
 		about_replace(pool, leg, buf, size);
+	} else if (strcmp(state, "online") && (leg = find_replaced(pool))) {
+		about_replaced(pool, leg, buf, size);
 	} else if ((leg = find_leg(pool, resilvers, &count))) {
 		about_resilver(pool, leg, count, buf, size);
 	} else if (strcmp(state, "online")) {

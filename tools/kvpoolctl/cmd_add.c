@@ -8,6 +8,7 @@
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "shadow.h"
 #include "spare_devices.h"
 #include "spares.h"
 
@@ -310,7 +311,8 @@ static int check_cache_log(const struct plan *p, const struct before *b, struct 
 
 static int make_plan(struct plan *p, struct before *b, int count, char **words, struct err *err)
 {
-	if (find_pool(p, b, err) || plan_vdevs(p, count, words, err) || check_words(p, b, err) ||
+	if (find_pool(p, b, err) || shadow_check_none(&b->entry, err) ||
+	    plan_vdevs(p, count, words, err) || check_words(p, b, err) ||
 	    check_redundancy(p, b, err) || plan_devices(p, err) || plan_cache_size(p, err) ||
 	    check_cache_log(p, b, err))
 		return -1;

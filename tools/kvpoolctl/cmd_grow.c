@@ -10,6 +10,7 @@
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "shadow.h"
 
 #define TABLE_LEN	8192
 #define POLL_US		200000
@@ -84,7 +85,8 @@ static int make_plan(struct change *c, struct err *err)
 	c->plan.name = c->e.name;
 	if (dm_table(c->e.name, &c->sectors, &c->params, err) || stats_load(c->e.name, &s, err))
 		return -1;
-	ret = plan_pool(&c->plan, &s, &c->cache, &c->logs_there, err);
+	ret = shadow_none(&c->e, &s, err) ?:
+	      plan_pool(&c->plan, &s, &c->cache, &c->logs_there, err);
 	for (i = 0; !ret && i < c->plan.sb.leg_count; i++)
 		measure(c, &s, i);
 	stats_free(&s);

@@ -292,6 +292,21 @@ static void note_degraded(struct ctl *ctl, const struct found_pool *p, const cha
 			"to do", out, p->sb->leg_count, scan_missing(p), import_losses(p), name);
 }
 
+/* What is to take the place of a leg is not there: the leg stays, and the order waits. */
+static void note_shadow(struct ctl *ctl, const struct found_pool *p, const struct request *q,
+			const char *name)
+{
+	char uuid[UUID_BUF];
+
+	if (!p->sb->shadow.of || q->o.readonly || import_has_shadow(p))
+		return;
+	ctl_say(ctl, "note: %s, which is to replace another leg, %s. The other one stays in use. "
+		"Connect it, then kvpoolctl export %s and import it; or kvpoolctl cancel %s "
+		"replace undoes the order",
+		p->shadow ? p->shadow->dev.path : uuid_print(p->sb->shadow.uuid, uuid),
+		p->shadow ? "cannot be used" : "is missing", name, name);
+}
+
 static void note_left_out(struct ctl *ctl, const struct found_pool *p,
 			  const struct found_pool *without)
 {
@@ -345,6 +360,7 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 	note_lost(ctl, name, given_up);
 	ctl_say(ctl, "imported pool %s at /dev/mapper/%s", name, name);
 	note_degraded(ctl, p, name);
+	note_shadow(ctl, p, q, name);
 	return EXIT_DONE;
 }
 

@@ -117,6 +117,8 @@ static void print_leg(json_object *o)
 		return;
 	print_object("superblock", json_at(o, "superblock"));
 	print_legs(json_at(o, "superblock.legs"));
+	if (json_at(o, "superblock.shadow"))
+		print_object("to replace a leg", json_at(o, "superblock.shadow"));
 	print_object("geometry, in blocks", json_at(o, "superblock.geometry"));
 	print_object("tunables", json_at(o, "superblock.tunables"));
 	if (json_at(o, "log")) {

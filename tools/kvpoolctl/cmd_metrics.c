@@ -251,6 +251,29 @@ static void print_legs(const struct pool *pools, unsigned int count)
 			       stats_number(&pools[i].stats, "leg.%u.healed", leg));
 }
 
+/* It is no leg, and no redundancy. */
+static void print_shadows(const struct pool *pools, unsigned int count)
+{
+	char path[LABEL_BUF], label[2 * LABEL_BUF + 128];
+	const char *uuid;
+	unsigned int i;
+
+	head("replacement_state", "gauge",
+	     "1 for the current state of a device that is to replace a leg of a parity1.");
+	for (i = 0; i < count; i++) {
+		const struct stats *s = &pools[i].stats;
+
+		uuid = stats_text(s, "shadow.uuid");
+		if (!uuid)
+			continue;
+		snprintf(label, sizeof(label), "%s,leg=\"%s\",uuid=\"%s\",path=\"%s\"",
+			 pools[i].label, stats_text(s, "shadow.leg") ?: "-", uuid,
+			 escape(stats_text(s, "shadow.path") ?: "-", path, sizeof(path)));
+		print_words("replacement_state", label, "state", stats_text(s, "shadow.state"),
+			    leg_states);
+	}
+}
+
 static void print_flushes(const struct pool *pools, unsigned int count)
 {
 	unsigned int i, b;
@@ -337,6 +360,7 @@ static void print_all(const struct pool *pools, unsigned int count, unsigned int
 	print_amplification(pools, count);
 	print_flushes(pools, count);
 	print_legs(pools, count);
+	print_shadows(pools, count);
 }
 
 static int load(const struct dm_entry *e, struct pool *p, struct err *err)

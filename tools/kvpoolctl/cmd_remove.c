@@ -7,6 +7,7 @@
 #include "drain.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "shadow.h"
 #include "spare_devices.h"
 #include "spares.h"
 
@@ -76,7 +77,9 @@ static int look(struct removal *r, struct err *err)
 	r->drain_ms = r->dirty ? stats_number(&s, "destage.drain_ms") : 0;
 	r->losses = stats_losses(&s);
 	r->losses_after = losses_without_cache(&s);
-	if (!stats_text(&s, "cache.vdev"))
+	if (shadow_none(&r->entry, &s, err))
+		ret = -1;
+	else if (!stats_text(&s, "cache.vdev"))
 		ret = err_set(err, ERR_REFUSED, r->entry.name, "see kvpoolctl status",
 			      "the pool has no cache");
 	else

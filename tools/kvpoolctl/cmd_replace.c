@@ -5,6 +5,7 @@
 #include "legs.h"
 #include "pool_object.h"
 #include "resilver.h"
+#include "shadow.h"
 #include "spare_devices.h"
 #include "ssds.h"
 #include "substitute.h"
@@ -18,7 +19,7 @@ static bool is_in_use(const struct stats *s, unsigned int leg)
 	return state && !strcmp(state, "online");
 }
 
-/* It stays in use until NEW is in sync beside it. Of a parity1, a leg has a place, and no copy. */
+/* It stays in use until NEW has everything beside it. Of a parity1, NEW is no leg until then. */
 static int replace_in_use(struct ctl *ctl, const struct substitute_order *o)
 {
 	struct legs_order legs = { .e = o->e, .s = o->s, .leg = o->leg, .name = o->old,
@@ -27,20 +28,13 @@ static int replace_in_use(struct ctl *ctl, const struct substitute_order *o)
 	struct err err;
 	char mend[200];
 
-	if (legs_copies(o->s, o->leg) && o->new)
-		return legs_change(ctl, &legs);
-	if (legs_copies(o->s, o->leg)) {
-		snprintf(mend, sizeof(mend), "name NEW; or remove a spare from pool %.64s, and "
-			 "name that",
-			 o->e->name);
-		err_set(&err, ERR_REFUSED, o->old, mend,
-			"it is in use, and a spare takes only the place of a leg that is out");
-	} else {
-		snprintf(mend, sizeof(mend), "kvpoolctl offline %.64s %.80s first, if the pool "
-			 "survives that", o->e->name, o->old);
-		err_set(&err, ERR_REFUSED, o->old, mend,
-			"it is in use, and of a parity1 only legs that are out are replaced");
-	}
+	if (o->new)
+		return legs_copies(o->s, o->leg) ? legs_change(ctl, &legs) :
+						   shadow_replace(ctl, o);
+	snprintf(mend, sizeof(mend), "name NEW; or remove a spare from pool %.64s, and name that",
+		 o->e->name);
+	err_set(&err, ERR_REFUSED, o->old, mend,
+		"it is in use, and a spare takes only the place of a leg that is out");
 	return ctl_fail(ctl, &err);
 }
 
@@ -119,14 +113,12 @@ const struct command cmd_replace = {
 		 "Writes wait for a moment at the beginning. The label of OLD is wiped if OLD is "
 		 "there. Without NEW, a spare of the pool takes the place: the smallest that is "
 		 "large enough.\n"
-		"A leg of a single or a mirror may be in use. Then NEW gets all beside it, and OLD "
-		"is read, written and counts until that has ended: the pool survives as many "
-		"losses as before. Then OLD leaves by itself, and 'wait -t replace', --wait or "
-		"kvpool-monitor detaches it and wipes its label. The pool remembers the order over "
-		"a power cut and an export; 'cancel POOL replace' undoes it. If another leg of the "
-		"mirror is out, OLD stays until that is in sync. If NEW fails, OLD stays. Take a "
-		"leg of a parity1 out with offline first; until the resilver ends the pool "
-		"survives one loss less.\n"
+		"A leg may be in use. Then NEW gets all beside it, and OLD is read, written and "
+		"counts until that has ended: the pool survives as many losses as before. Then "
+		"OLD leaves, and 'wait -t replace', --wait or kvpool-monitor detaches it and wipes "
+		"its label. The pool remembers the order over a power cut and an export; 'cancel "
+		"POOL replace' undoes it. If another leg of a mirror is out, OLD stays until that "
+		"is in sync. If NEW fails, OLD stays.\n"
 		"An SSD of the cache may be in use, too. Data that only the cache has is written "
 		"home first, while the pool is in use. Nothing is copied: the new SSD fills as "
 		"data is written and read.",
@@ -135,6 +127,11 @@ const struct command cmd_replace = {
 		"where it was. If the power goes at the very beginning, the pool has the old leg, "
 		"which is out: give the command again. An old disk that was not wiped is no leg "
 		"any more: import leaves it out, and labelclear -f makes it free.\n"
+		"Of a parity1 in use, one leg of the pool at a time is replaced. If OLD is lost "
+		"meanwhile, 'wait -t replace', --wait or kvpool-monitor lets NEW take its place at "
+		"once, and what is missing is made from the other legs. Until the end the pool "
+		"takes no other change of legs or vdevs, except that a leg that is out is "
+		"replaced.\n"
 		"Of a cache: at the end the log is back on the cache, redundant again, if it was "
 		"there. If the command is interrupted (SIGINT, SIGTERM, SIGHUP) while data is "
 		"written home, nothing has changed, and the log stays on the cache. After that "

@@ -6,6 +6,7 @@
 #include "drain.h"
 #include "replaced.h"
 #include "resilver.h"
+#include "shadow.h"
 
 #define POLL_US		200000
 
@@ -23,7 +24,7 @@ static bool runs(const struct stats *s, int kind)
 	struct replaced_pair pair;
 
 	if (kind == REPLACE)
-		return replaced_find(s, 0, &pair);
+		return shadow_is_there(s) || replaced_find(s, 0, &pair);
 	return state && (!strcmp(state, "running") || !strcmp(state, "paused"));
 }
 
@@ -169,7 +170,8 @@ const struct command cmd_wait = {
 	.about = "Waits until operations of a pool have ended: a scrub, the resilver of legs, a "
 		 "move of the log off the cache or onto it (drain), a trim, the replacement of a "
 		 "leg in use (replace). Without -t: all that run now. At the end of a replace it "
-		 "detaches the leg that has left, and wipes its label.",
+		 "detaches the leg that has left, and wipes its label. Of a parity1 it lets the "
+		 "new leg take the place, as soon as that has everything, or the old one is lost.",
 	.more = "It says nothing about the health of the pool: see 'kvpoolctl status'. It fails if "
 		"a leg does not resilver any more, and is not in sync; if a trim failed; or if the "
 		"move of the log was cancelled. If the log does not move, -t drain reports the "

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "format/logplace.h"
+#include "format/shadow.h"
 #include "format/tunables.h"
 #include "import.h"
 #include "log.h"
@@ -67,7 +68,7 @@ bool import_complete(const struct found_pool *p)
 	for (i = 0; i < p->sb->leg_count; i++)
 		if (!p->legs[i] && p->sb->legs[i].state == KVP_LEG_IN_SYNC)
 			return false;
-	return true;
+	return !p->sb->shadow.of || p->shadow;
 }
 
 /* The value that was set, or the default. */
@@ -393,6 +394,15 @@ static bool add(char *buf, size_t size, const char *text)
 	return (size_t)snprintf(buf + len, size - len, "%s%s", len ? " " : "", text) < size - len;
 }
 
+/* The pool starts without one that cannot be used: that is told, and the order waits. */
+bool import_has_shadow(const struct found_pool *p)
+{
+	struct err ignored;
+
+	return p->shadow && p->shadow->dev.rdev && !p->shadow->dev.readonly &&
+	       !device_unused(&p->shadow->dev, &ignored);
+}
+
 bool import_params(const struct found_pool *p, const struct import_options *o, char *buf,
 		   size_t size)
 {
@@ -404,6 +414,10 @@ bool import_params(const struct found_pool *p, const struct import_options *o, c
 	n += *host_word(&o->self, host) && add(words, sizeof(words), host);
 	if (o->new_name) {
 		snprintf(head, sizeof(head), "name=%s", o->new_name);
+		n += add(words, sizeof(words), head);
+	}
+	if (import_has_shadow(p) && !o->readonly) {
+		snprintf(head, sizeof(head), "shadow=%s", device_word(&p->shadow->dev, word));
 		n += add(words, sizeof(words), head);
 	}
 	n += o->readonly && add(words, sizeof(words), "readonly");
@@ -440,8 +454,8 @@ static const char *state_word(const struct found_pool *p, const struct refusals 
 static void add_vdev(json_object *vdevs, const struct found_pool *p, const struct kvp_geometry *g)
 {
 	json_object *vdev = json_item(vdevs), *legs, *leg;
+	u32 i, shadowed = kvp_shadow_leg(p->sb);
 	char uuid[UUID_BUF];
-	u32 i;
 
 	json_text(vdev, "kind", vdev_word(g->kind));
 	legs = json_list(vdev, "legs");
@@ -451,6 +465,13 @@ static void add_vdev(json_object *vdevs, const struct found_pool *p, const struc
 		json_text(leg, "uuid", uuid_print(p->sb->legs[i].uuid, uuid));
 		json_text(leg, "state", p->legs[i] ? leg_word(p->sb->legs[i].state) : "missing");
 		/* null until foreign_note() has probed the leg */
+		json_text(leg, "foreign", NULL);
+	}
+	if (shadowed >= g->first_leg && shadowed < g->first_leg + g->leg_count) {
+		leg = json_item(legs);
+		json_text(leg, "path", p->shadow ? p->shadow->dev.path : NULL);
+		json_text(leg, "uuid", uuid_print(p->sb->shadow.uuid, uuid));
+		json_text(leg, "state", p->shadow ? "resilvering" : "missing");
 		json_text(leg, "foreign", NULL);
 	}
 }

@@ -54,7 +54,10 @@ bool import_log_damaged(const struct found_pool *p);
 /** import_losses() - number of legs that may still be lost, whichever they are */
 int import_losses(const struct found_pool *p);
 
-/** import_complete() - are all legs here that may hold newer data than the others? */
+/**
+ * import_complete() - are all legs here that may hold newer data than the others, and the device
+ * that is to replace one?
+ */
 bool import_complete(const struct found_pool *p);
 
 /**
@@ -63,6 +66,9 @@ bool import_complete(const struct found_pool *p);
  * Only if they could have run the pool alone: enough legs of every vdev are missing.
  */
 bool import_may_lack(const struct found_pool *p);
+
+/** import_has_shadow() - is a device there, and usable, that is to take the place of a leg? */
+bool import_has_shadow(const struct found_pool *p);
 
 /** import_automatic() - may the pool start without its name being given? */
 bool import_automatic(const struct kvp_sb *sb);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Describes one leg without the module. */
+#include "format/shadow.h"
 #include "format/tunables.h"
 #include "host.h"
 #include "inspect.h"
@@ -81,6 +82,26 @@ static void add_legs(json_object *sb_object, const struct kvp_sb *sb)
 		json_number(errors, "checksum", l->err_checksum);
 		json_number(errors, "healed", l->healed);
 	}
+}
+
+/* A device that is to take the place of a leg of a parity1. */
+static void add_shadow(json_object *sb_object, const struct kvp_sb *sb)
+{
+	const struct kvp_shadow_info *s = &sb->shadow;
+	char uuid[UUID_BUF];
+	json_object *o;
+
+	if (!s->of) {
+		json_object_object_add(sb_object, "shadow", NULL);
+		return;
+	}
+	o = json_child(sb_object, "shadow");
+	json_text(o, "uuid", uuid_print(s->uuid, uuid));
+	json_text(o, "replaces", uuid_print(sb->legs[kvp_shadow_leg(sb)].uuid, uuid));
+	json_number(o, "cursor", s->cursor);
+	json_number(o, "cursor_era", s->cursor_era);
+	json_number(o, "label", s->label);
+	json_number(o, "size", s->size_blocks << KVP_BLOCK_SHIFT);
 }
 
 static void add_tunables(json_object *sb_object, const struct kvp_sb *sb)
@@ -165,6 +186,7 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	json_number(o, "scrub_cursor", sb->scrub.cursor);
 	add_forks(o, sb);
 	add_legs(o, sb);
+	add_shadow(o, sb);
 	add_geometry(o, &sb->vdevs[own_vdev(sb)]);
 	json_number(o, "vdev", own_vdev(sb));
 	json_number(o, "vdevs", sb->vdev_count);

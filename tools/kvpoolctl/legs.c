@@ -9,6 +9,7 @@
 #include "reload.h"
 #include "replaced.h"
 #include "resilver.h"
+#include "shadow.h"
 #include "spares.h"
 #include "substitute.h"
 
@@ -245,7 +246,8 @@ static int make_plan(struct change *c, struct err *err)
 		return err_set(err, ERR_READ_ONLY, o->e->name,
 			       "export it and import it without --readonly",
 			       "it was imported read-only");
-	if (find_vdev(c, err) || (o->new ? check_attach(c, err) : check_detach(c, err)) ||
+	if (shadow_none(o->e, o->s, err) || find_vdev(c, err) ||
+	    (o->new ? check_attach(c, err) : check_detach(c, err)) ||
 	    dm_table(o->e->name, &c->sectors, &c->params, err))
 		return -1;
 	if (!o->new)

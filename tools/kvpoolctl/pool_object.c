@@ -4,6 +4,7 @@
 #include "device.h"
 #include "flush_latency.h"
 #include "pool_object.h"
+#include "shadow.h"
 #include "spares.h"
 #include "ssd_counts.h"
 
@@ -39,9 +40,11 @@ const char *leg_path(const char *path, char *buf, size_t size)
 /* UUID of the leg that is to take the place of the leg @uuid, or NULL. */
 static const char *replaced_by(const struct stats *s, const char *uuid)
 {
-	const char *old;
+	const char *old = stats_text(s, "shadow.replaces");
 	unsigned int i;
 
+	if (uuid && old && !strcmp(old, uuid))
+		return stats_text(s, "shadow.uuid");
 	for (i = 0; uuid && i < KVP_MAX_LEGS; i++) {
 		old = stats_text(s, "leg.%u.replaces", i);
 		if (old && !strcmp(old, uuid))
@@ -50,36 +53,45 @@ static const char *replaced_by(const struct stats *s, const char *uuid)
 	return NULL;
 }
 
-static json_object *leg_object(const struct stats *s, unsigned int i)
+/* @what: "leg.NUMBER", or "shadow" */
+static json_object *leg_object(const struct stats *s, const char *what)
 {
-	const char *path = stats_text(s, "leg.%u.path", i);
+	const char *path = stats_text(s, "%s.path", what);
 	json_object *leg = json_object_new_object(), *errors;
 	char buf[PATH_MAX];
 
 	json_text(leg, "path", path && *path && strcmp(path, "-") ?
 		  leg_path(path, buf, sizeof(buf)) : NULL);
-	json_text(leg, "uuid", stats_text(s, "leg.%u.uuid", i));
-	json_text(leg, "state", stats_text(s, "leg.%u.state", i));
-	json_flag(leg, "by_order", stats_number(s, "leg.%u.by_order", i));
-	json_text(leg, "replaces", stats_text(s, "leg.%u.replaces", i));
-	json_text(leg, "replaced_by", replaced_by(s, stats_text(s, "leg.%u.uuid", i)));
+	json_text(leg, "uuid", stats_text(s, "%s.uuid", what));
+	json_text(leg, "state", stats_text(s, "%s.state", what));
+	json_flag(leg, "by_order", stats_number(s, "%s.by_order", what));
+	json_text(leg, "replaces", stats_text(s, "%s.replaces", what));
+	json_text(leg, "replaced_by", replaced_by(s, stats_text(s, "%s.uuid", what)));
 	json_text(leg, "foreign", NULL);	/* null until foreign_note() has probed the leg */
-	json_number(leg, "size", stats_number(s, "leg.%u.size", i));
+	json_number(leg, "size", stats_number(s, "%s.size", what));
 	errors = json_child(leg, "errors");
-	json_number(errors, "read", stats_number(s, "leg.%u.err_read", i));
-	json_number(errors, "write", stats_number(s, "leg.%u.err_write", i));
-	json_number(errors, "checksum", stats_number(s, "leg.%u.err_checksum", i));
-	json_number(errors, "healed", stats_number(s, "leg.%u.healed", i));
+	json_number(errors, "read", stats_number(s, "%s.err_read", what));
+	json_number(errors, "write", stats_number(s, "%s.err_write", what));
+	json_number(errors, "checksum", stats_number(s, "%s.err_checksum", what));
+	json_number(errors, "healed", stats_number(s, "%s.healed", what));
 	return leg;
 }
 
+/* A device that is to take the place of a leg comes last, as in a mirror. */
 static void add_legs(json_object *o, const struct stats *s, unsigned int vdev)
 {
 	struct vdev_range range = vdev_range(s, vdev);
 	json_object *legs = json_list(o, "legs");
+	unsigned int i;
+	char what[32];
 
-	for (; range.first < range.end; range.first++)
-		json_object_array_add(legs, leg_object(s, range.first));
+	for (i = range.first; i < range.end; i++) {
+		snprintf(what, sizeof(what), "leg.%u", i);
+		json_object_array_add(legs, leg_object(s, what));
+	}
+	i = (unsigned int)stats_number(s, "shadow.leg");
+	if (stats_text(s, "shadow.uuid") && i >= range.first && i < range.end)
+		json_object_array_add(legs, leg_object(s, "shadow"));
 }
 
 static void add_vdevs(json_object *pool, const struct stats *s)
@@ -376,6 +388,10 @@ int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid
 		*index = i;
 		return 0;
 	}
+	if (shadow_is(s, dev))
+		return err_set(err, ERR_REFUSED, dev,
+			       "kvpoolctl wait -t replace POOL, or kvpoolctl cancel POOL replace",
+			       "it is no leg of pool %s yet: it is to take the place of one", pool);
 	return err_set(err, ERR_NOT_FOUND, dev, "'kvpoolctl status' lists the legs by path, "
 		       "with -v by UUID", "not a leg of pool %s", pool);
 }

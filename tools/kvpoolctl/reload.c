@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "ctl.h"
@@ -46,15 +47,41 @@ bool table_leg(const char *vdevs, unsigned int leg, char *word, size_t size)
 	return false;
 }
 
+/* Options stand before the vdevs. */
+dev_t table_shadow(const char *params)
+{
+	const char *at = strstr(params, " shadow="), *vdevs = table_vdevs(params);
+	char word[64];
+
+	if (!at || !vdevs || at >= vdevs)
+		return 0;
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(at + 8, " "), at + 8);
+	return table_device_gone(word) ? 0 : leg_device(word);
+}
+
+void table_options(const char *params, const char *options, char *buf, size_t size)
+{
+	dev_t shadow = table_shadow(params);
+	char word[64] = "";
+	const char *p;
+	unsigned int n = 0;
+
+	if (shadow)
+		snprintf(word, sizeof(word), " shadow=%u:%u", major(shadow), minor(shadow));
+	for (p = options; *p; p += strcspn(p, " "), p += strspn(p, " "))
+		n++;
+	snprintf(buf, size, "%u%s%s%s", n + !!shadow, n ? " " : "", options, word);
+}
+
 void table_again(const char *uuid, const char *params, char *buf, size_t size)
 {
-	char word[HOST_WORD];
+	char word[HOST_WORD], options[HOST_WORD + 80];
 	struct host self;
 
 	host_self(&self);
 	host_word(&self, word);
-	snprintf(buf, size, "%s %u%s%s%s", uuid, !!*word, *word ? " " : "", word,
-		 table_vdevs(params));
+	table_options(params, word, options, sizeof(options));
+	snprintf(buf, size, "%s %s%s", uuid, options, table_vdevs(params));
 }
 
 bool table_holds(const char *params, dev_t rdev)

@@ -26,6 +26,18 @@ const char *table_cache(const char *vdevs);
  */
 bool table_leg(const char *vdevs, unsigned int leg, char *word, size_t size);
 
+/**
+ * table_shadow() - the device that is to take the place of a leg of a parity1; 0: the table has
+ * none, or it has gone
+ */
+dev_t table_shadow(const char *params);
+
+/**
+ * table_options() - number and words of a changed table's options
+ * @options: separated by single blanks; the option for table_shadow() of @params comes behind them
+ */
+void table_options(const char *params, const char *options, char *buf, size_t size);
+
 /** table_again() - the pool's present table, fit to start the pool again: with this host's name */
 void table_again(const char *uuid, const char *params, char *buf, size_t size);
 

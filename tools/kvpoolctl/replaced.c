@@ -6,6 +6,8 @@
 #include "legs.h"
 #include "pool_object.h"
 #include "replaced.h"
+#include "resilver.h"
+#include "shadow.h"
 
 #define POLL_US		200000
 #define SETTLES		50	/* polls: the pool takes the old leg out by itself meanwhile */
@@ -110,6 +112,31 @@ static int detach(struct ctl *ctl, const struct dm_entry *e, const struct stats 
 	return there ? -1 : 0;
 }
 
+/* If the leg was lost, the new one has its place, and resilvers. */
+static int end_and_wait(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+			struct err *err)
+{
+	bool whole = !strcmp(stats_text(s, "shadow.state"), "online");
+
+	if (shadow_end(ctl, e, s, err))
+		return -1;
+	return !whole && resilver_wait(ctl, e->name, NULL, err) ? -1 : 1;
+}
+
+/* 1: look again. A shadow comes before all others: until it has ended, no leg is detached. */
+static int look_at_shadow(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+			  struct err *err)
+{
+	switch (shadow_state(s)) {
+	case REPLACED_LEFT:
+		return end_and_wait(ctl, e, s, err);
+	case REPLACED_STOPPED:
+		return shadow_stopped(e, s, err);
+	default:
+		return 1;
+	}
+}
+
 /* 1: look again; 0: all have ended. */
 static int look(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 		unsigned int *settles, struct err *err)
@@ -120,6 +147,8 @@ static int look(struct ctl *ctl, const struct dm_entry *e, const struct stats *s
 		    !strcmp(stats_text(s, "resilver.state"), "running");
 	unsigned int i;
 
+	if (shadow_is_there(s))
+		return look_at_shadow(ctl, e, s, err);
 	for (i = 0; replaced_find(s, i, &p); i = p.new + 1) {
 		any = true;
 		switch (replaced_state(s, &p)) {
@@ -192,7 +221,9 @@ int replaced_cancel(struct ctl *ctl, const struct dm_entry *e)
 
 	if (stats_load(e->name, &s, &err))
 		return ctl_fail(ctl, &err);
-	if (replaced_find(&s, 0, &p)) {
+	if (shadow_is_there(&s)) {
+		ret = shadow_cancel(ctl, e, &s);
+	} else if (replaced_find(&s, 0, &p)) {
 		ret = cancel_one(ctl, e, &s, &p);
 	} else {
 		err_set(&err, ERR_REFUSED, e->name, "see kvpoolctl status",

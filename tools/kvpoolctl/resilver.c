@@ -128,10 +128,12 @@ bool resilver_table(const struct stats *s, unsigned int leg, dev_t rdev, const c
 {
 	const char *at = table_vdevs(params);
 	unsigned int place = at ? place_of(s, leg, at) : 0, i = 0, legs;
-	size_t n = (size_t)snprintf(buf, size, "- 0");
 	char word[64], kind[32];
 	int used;
+	size_t n;
 
+	table_options(params, "", word, sizeof(word));
+	n = (size_t)snprintf(buf, size, "- %s", word);
 	while (at && sscanf(at, " %31s %u%n", kind, &legs, &used) == 2) {
 		at += used;
 		n += n < size ? (size_t)snprintf(buf + n, size - n, " %s %u", kind, legs) : 0;

@@ -7,6 +7,7 @@
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "shadow.h"
 #include "spares.h"
 #include "ssds.h"
 
@@ -187,7 +188,8 @@ static int look(struct exchange *x, struct err *err)
 	x->losses = stats_losses(&s);
 	mode = stats_text(&s, "cache.mode");
 	x->writeback = mode && !strcmp(mode, "writeback");
-	ret = plan_pool(&x->plan, &s, &x->cache, &x->logs_there, err);
+	ret = shadow_none(&x->entry, &s, err) ?:
+	      plan_pool(&x->plan, &s, &x->cache, &x->logs_there, err);
 	if (!ret)
 		ret = check_leg(x, &s, err);
 	if (!ret)

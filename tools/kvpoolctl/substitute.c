@@ -7,6 +7,7 @@
 #include "pool_object.h"
 #include "reload.h"
 #include "resilver.h"
+#include "shadow.h"
 #include "spares.h"
 #include "substitute.h"
 
@@ -81,7 +82,7 @@ bool substitute_table(const struct stats *s, unsigned int leg, dev_t rdev, const
 static int write_tables(struct change *c, struct err *err)
 {
 	const char *path = stats_text(c->o->s, "leg.%u.path", c->o->leg);
-	char text[TABLE_LEN - 256], held[64];
+	char text[TABLE_LEN - 256], held[64], options[80];
 	dev_t rdev = c->plan.legs[c->plan.first_leg].dev.rdev;
 	bool gone = false;
 	unsigned int i;
@@ -90,7 +91,8 @@ static int write_tables(struct change *c, struct err *err)
 			      sizeof(text)))
 		return err_set(err, ERR_KERNEL, c->o->e->name, "see dmsetup table",
 			       "its table is unreadable");
-	snprintf(c->table, sizeof(c->table), "%s 1 replace%s", c->o->e->uuid, text);
+	table_options(c->params, "replace", options, sizeof(options));
+	snprintf(c->table, sizeof(c->table), "%s %s%s", c->o->e->uuid, options, text);
 	table_again(c->o->e->uuid, c->params, c->before, sizeof(c->before));
 	c->old = path ? leg_device(path) : 0;
 	if (c->old && !table_holds(c->params, c->old))
@@ -103,7 +105,8 @@ static int write_tables(struct change *c, struct err *err)
 			      sizeof(text)))
 		return err_set(err, ERR_KERNEL, c->o->e->name, "see dmsetup table",
 			       "its table is unreadable");
-	snprintf(c->without, sizeof(c->without), "%s 0%s", c->o->e->uuid, text);
+	table_options(c->params, "", options, sizeof(options));
+	snprintf(c->without, sizeof(c->without), "%s %s%s", c->o->e->uuid, options, text);
 	return 0;
 }
 
@@ -124,7 +127,7 @@ static int check_old(const struct substitute_order *o, struct err *err)
 		return err_set(err, ERR_REFUSED, o->old, mend,
 			       "it is resilvering, and this version replaces only legs that are "
 			       "out");
-	return 0;
+	return shadow_replaces(o->s, o->leg) ? shadow_none(o->e, o->s, err) : 0;
 }
 
 static int make_plan(struct change *c, struct err *err)

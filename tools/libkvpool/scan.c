@@ -269,6 +269,13 @@ struct found_pool *scan_pool(struct scan *s, const u8 uuid[16])
 	return NULL;
 }
 
+/* Its label says so, and no more: it may have been made a leg by a superblock that no leg has. */
+static bool is_shadow(const struct kvp_sb *pool, const struct kvp_sb *own)
+{
+	return pool->shadow.of && own->flags & KVP_SB_JOINING &&
+	       !memcmp(pool->shadow.uuid, own->leg_uuid, 16);
+}
+
 static void place_leg(struct found_pool *p, struct found_leg *leg)
 {
 	const struct kvp_sb *sb = leg->label.sb;
@@ -278,7 +285,7 @@ static void place_leg(struct found_pool *p, struct found_leg *leg)
 		if (!memcmp(p->sb->legs[i].uuid, sb->leg_uuid, 16))
 			break;
 	if (i == p->sb->leg_count) {
-		p->odd = leg;
+		*(is_shadow(p->sb, sb) ? &p->shadow : &p->odd) = leg;
 		return;
 	}
 	if (p->legs[i])

@@ -22,6 +22,8 @@ struct found_pool {
 	/* a leg on a device smaller than the leg was; it counts as missing */
 	struct found_leg *small;
 	struct found_leg *odd;			/* a leg that the newest superblock does not name */
+	/* the device that is to take the place of a leg of a parity1 */
+	struct found_leg *shadow;
 	/* a leg that was put back to an older state: not in sync */
 	struct found_leg *outdated;
 	/* a leg with unreadable slots, which may hold a newer superblock */

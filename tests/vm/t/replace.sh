@@ -99,8 +99,6 @@ replaced mirror
 old_disk_is_back
 destroy a
 new_pool parity1 /dev/a /dev/b /dev/c
-echo "--- a leg of a parity1 that is in use"
-refused 3 refused 'of a parity1 only legs that are out' replace tank /dev/b /dev/d
 replaced parity1
 destroy a b
 check_json

@@ -259,6 +259,8 @@ static void test_alarms(void)
 	expect(is_alarm("unrepaired block=7"));
 	expect(is_alarm("suspended why=no leg is left"));
 	expect(is_alarm("commit_failed why=x"));
+	expect(is_alarm("shadow_lost uuid=u path=/dev/sdd why=does not answer"));
+	expect(!is_alarm("shadow_complete leg=1 copied=4 uuid=u path=/dev/sdd"));
 	expect(is_alarm("scrub_finished healed=0 unrepaired=1"));
 	expect(!is_alarm("scrub_finished healed=5 unrepaired=0"));
 	expect(!is_alarm("scrub_finished"));
@@ -879,6 +881,46 @@ static void test_spare_for_flapping(void)
 	expect(!tries_after(100000));
 }
 
+#define SHADOW(state)	"shadow.replaces=" LEG(1) "\nshadow.state=" state "\n"
+#define ENDS		"wait -t replace -- tank\n"
+
+/* A leg of a parity1 in use is replaced: what ends that, and what does not. */
+static void test_replace_ends(void)
+{
+	begin();
+	strcat(pool.stats, SHADOW("resilvering"));
+	event(1, 2000, "shadow_added leg=1 uuid=" LEG(5) " path=/dev/y");
+	look();
+	expect(!*take_file("online"));
+	event(2, 2000, "shadow_complete leg=1 copied=4 uuid=" LEG(5) " path=/dev/y");
+	look();
+	expect(!strcmp(take_file("online"), ENDS));
+	/* the leg is lost, or missing at a start */
+	begin();
+	set_legs("online", "faulted", "online");
+	strcat(pool.stats, SHADOW("stale"));
+	event(1, 2000, "leg_lost leg=1 uuid=" LEG(1) " path=/dev/x");
+	look();
+	expect(strstr(take_file("online"), ENDS));
+	event(2, 2000, "leg_lost leg=0 uuid=" LEG(0) " path=/dev/z");
+	look();
+	expect(!*take_file("online"));
+	begin();
+	set_legs("online", "missing", "online");
+	strcat(pool.stats, SHADOW("stale"));
+	event(1, 2000, "imported epoch=4 legs=2");
+	look();
+	expect(strstr(take_file("online"), ENDS));
+	/* the device is lost, or not there */
+	begin();
+	set_legs("online", "faulted", "online");
+	strcat(pool.stats, SHADOW("missing"));
+	event(1, 2000, "leg_lost leg=1 uuid=" LEG(1) " path=/dev/x");
+	event(2, 2000, "shadow_lost uuid=" LEG(5) " path=/dev/y why=does not answer");
+	look();
+	expect(!*take_file("online"));
+}
+
 static void test_spare_not_taken(void)
 {
 	/* taken out by order, also if its device is missing since */
@@ -987,6 +1029,7 @@ int main(void)
 	test_spare_taken();
 	test_spare_for_flapping();
 	test_spare_not_taken();
+	test_replace_ends();
 	test_spare_at_start();
 	test_spare_fails();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);

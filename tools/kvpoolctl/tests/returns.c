@@ -6,6 +6,8 @@
  * returns		the tests
  * returns plan		the plan of `online -n -j`, for schema.py
  */
+#define _GNU_SOURCE
+#include <dirent.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "dm.h"
 #include "legs.h"
 #include "names.h"
+#include "reload.h"
 #include "resilver.h"
 #include "spares.h"
 #include "stats.h"
@@ -56,10 +59,12 @@ static struct script {
 	struct scene scenes[MAX_SCENES];
 	unsigned int count, at, naps;
 	const char *kind;	/* of the first vdev, if it is no mirror */
+	const char *options;	/* of the table: their number and words; NULL: 0 */
+	char loaded[512];	/* the last table */
 	const char *path[4];
 	const char *refusal;	/* of a message; NULL: it is carried out */
 	const char *label;	/* the name in the labels; NULL: tank */
-	bool readonly;
+	bool readonly, reloads;
 	char sent[8][64];	/* messages */
 	unsigned int sent_count;
 } script;
@@ -130,14 +135,19 @@ int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
 {
 	(void)name, (void)err;
 	*sectors = 2097152;
-	*params = strdup(table);
+	if (asprintf(params, "%s %s%s", POOL_UUID, script.options ?: "0",
+		     table + strlen(POOL_UUID " 0")) < 0)
+		abort();
 	return 0;
 }
 
 int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
 	      struct err *err)
 {
-	(void)sectors, (void)params, (void)old_sectors, (void)old;
+	(void)sectors, (void)old_sectors, (void)old;
+	snprintf(script.loaded, sizeof(script.loaded), "%s", params);
+	if (script.reloads)
+		return 0;
 	return err_set(err, ERR_KERNEL, name, "-", "not in this test");
 }
 
@@ -380,15 +390,113 @@ static void test_online_ssd(void)
 
 /* --- replace ---------------------------------------------------------------------------- */
 
+/* Leg 1 is one of a parity1, and a device is to take its place. */
+#define SHADOW_UUID	"2f0e0d0c-0b0a-0908-0706-050403020100"
+#define SHADOW(state)	"shadow.uuid=" SHADOW_UUID "\nshadow.path=8:80\nshadow.state=" state	\
+	"\nshadow.leg=1\nshadow.replaces=" LEG(1) "\n"
+
+/* A device of this machine, which is not gone. False: it has none. */
+static bool some_device(char word[64])
+{
+	DIR *dir = opendir("/sys/dev/block");
+	struct dirent *d;
+
+	*word = 0;
+	while (dir && !*word && (d = readdir(dir)))
+		if (*d->d_name != '.')
+			snprintf(word, 64, "%.60s", d->d_name);
+	if (dir)
+		closedir(dir);
+	return *word;
+}
+
+/* The option stays in each table while the device is there. */
+static void test_shadow_table(void)
+{
+	char word[64], params[128], want[128], buf[128];
+
+	table_options("u 1 host=1:h mirror 2 8:0 8:1", "replace", buf, sizeof(buf));
+	expect(!strcmp(buf, "1 replace"));
+	table_options("u 1 shadow=4095:1048575 mirror 2 8:0 8:1", "", buf, sizeof(buf));
+	expect(!strcmp(buf, "0"));
+	table_options("u 0 mirror 2 8:0 shadow=8:1", "", buf, sizeof(buf));
+	expect(!strcmp(buf, "0"));
+	if (!some_device(word))
+		return;
+	snprintf(params, sizeof(params), "u 2 host=1:h shadow=%s parity1 3 8:0 8:1 8:2", word);
+	table_options(params, "", buf, sizeof(buf));
+	snprintf(want, sizeof(want), "1 shadow=%s", word);
+	expect(!strcmp(buf, want));
+	table_options(params, "replace a=b", buf, sizeof(buf));
+	snprintf(want, sizeof(want), "3 replace a=b shadow=%s", word);
+	expect(!strcmp(buf, want));
+}
+
+static void test_shadow_refused(void)
+{
+	BEGIN({ .more = SHADOW("resilvering") });
+	script.kind = "parity1";
+	RUN(&cmd_replace, false, false, "replace", "tank", "8:16", "8:96");
+	expect(last.status == EXIT_REFUSED && said("is being replaced") &&
+	       said("cancel tank replace"));
+	RUN(&cmd_offline, false, false, "offline", "tank", "8:80");
+	expect(last.status == EXIT_REFUSED && said("it is no leg of pool tank yet"));
+	RUN(&cmd_detach, false, false, "detach", "tank", "8:16");
+	expect(last.status == EXIT_REFUSED && said("is being replaced"));
+	BEGIN({ .leg = { NULL, "faulted" }, .more = SHADOW("stale") });
+	script.kind = "parity1";
+	RUN(&cmd_replace, false, false, "replace", "tank", LEG(1), "8:96");
+	expect(last.status == EXIT_REFUSED && said("is being replaced"));
+	BEGIN({ .more = SHADOW("resilvering") });
+	script.kind = "parity1";
+	script.readonly = true;
+	RUN(&cmd_cancel, false, false, "cancel", "tank", "replace");
+	expect(said("it was imported read-only"));
+	expect(!*script.loaded && !script.sent_count);
+}
+
+/* It is waited for until it has everything, or cannot go on. Then a table lets it take the place. */
+static void test_shadow_waited(void)
+{
+	char word[64], options[80], want[200];
+
+	BEGIN({ .more = SHADOW("resilvering") }, { .more = SHADOW("faulted") });
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(script.naps == 1 && last.status == EXIT_FAILED && said("it is faulted, and ") &&
+	       said("cancel tank replace undoes it") && !*script.loaded);
+	BEGIN({ .leg = { NULL, "resilvering" }, .more = SHADOW("stale") },
+	      { .more = SHADOW("missing") });
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(script.naps == 1 && said("it is missing, and ") && !*script.loaded);
+	BEGIN({ .more = SHADOW("resilvering") });
+	RUN(&cmd_cancel, false, true, "cancel", "tank", "replace");
+	expect(last.status == EXIT_DONE && said("would detach") && said(" 2 replace shadow=- mirror 2 "));
+	if (!some_device(word))
+		return;
+	snprintf(options, sizeof(options), "1 shadow=%s", word);
+	snprintf(want, sizeof(want), " 1 replace mirror 2 8:0 %s cache", word);
+	BEGIN({ .more = SHADOW("resilvering") }, { .more = SHADOW("online") }, { .more = "" });
+	script.options = options;
+	script.reloads = true;
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(!last.status && script.naps == 2 && strstr(script.loaded, want));
+	/* at once, if the leg is lost; and then for its resilver */
+	BEGIN({ .leg = { NULL, "faulted" }, .more = SHADOW("stale") },
+	      { .leg = { NULL, "resilvering" }, .more = "resilver.state=running\n" }, { .more = "" });
+	script.options = options;
+	script.reloads = true;
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(!last.status && script.naps <= 2 && strstr(script.loaded, want));
+	BEGIN({ .more = SHADOW("online") });
+	script.options = options;
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(last.status == EXIT_FAILED && said("not in this test"));
+}
+
 /* What is not replaced. Nothing is sent for any other. */
 static void test_replace_refused(void)
 {
 	BEGIN(LEG_IS("online"));
-	script.kind = "parity1";
-	RUN(&cmd_replace, false, false, "replace", "tank", "8:16", "8:80");
-	expect(last.status == EXIT_REFUSED && said("it is in use") &&
-	       said("of a parity1 only legs that are out are replaced") && said("offline tank 8:16 first"));
-	script.kind = NULL;
 	RUN(&cmd_replace, false, false, "replace", "tank", "8:16");
 	expect(last.status == EXIT_REFUSED && said("a spare takes only the place of a leg that is out"));
 	BEGIN(LEG_IS("resilvering"));
@@ -652,6 +760,9 @@ int main(int argc, char **argv)
 	test_online_refused();
 	test_table();
 	test_replace_refused();
+	test_shadow_table();
+	test_shadow_refused();
+	test_shadow_waited();
 	test_substitute_table();
 	test_legs_table();
 	test_attach_refused();

@@ -636,6 +636,39 @@ static void test_import_whole(void)
 	image_free(&m);
 }
 
+/* A boot waits for the device that is to replace a leg. An image file is not taken for it. */
+static void test_import_shadow(void)
+{
+	struct import_options o = { .readonly = false };
+	struct kvp_sb *sb = malloc(sizeof(*sb));
+	struct found_pool with;
+	struct refusals r = { .count = 0 };
+	json_object *found, *vdev;
+	char params[512];
+	struct image m;
+	struct scan s;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	scan(&m, &s);
+	expect(import_complete(&s.pools[0]));
+	with = s.pools[0];
+	*sb = *with.sb;
+	sb->shadow.of = 1;
+	with.sb = sb;
+	expect(!import_complete(&with) && !import_has_shadow(&with));
+	found = import_object(&with, &r);
+	expect(json_object_array_length(json_at(found, "vdevs")) == 1);
+	vdev = json_object_array_get_idx(json_at(found, "vdevs"), 0);
+	expect(json_object_array_length(json_at(vdev, "legs")) == 3);
+	json_object_put(found);
+	with.shadow = with.legs[0];
+	expect(import_complete(&with) && !import_has_shadow(&with));
+	expect(import_params(&with, &o, params, sizeof(params)) && !strstr(params, "shadow="));
+	free(sb);
+	scan_free(&s);
+	image_free(&m);
+}
+
 /* The question is asked only about other known hosts that did not stop the pool. */
 static void test_import_host(void)
 {
@@ -1564,6 +1597,11 @@ static void test_inspect(void)
 /* Two vdevs: a single, and one of @kind. */
 #define VDEVS(kind, more, legs)	"{\"name\":\"tank\",\"state\":\"online\"" more ",\"vdevs\":["	\
 	"{\"kind\":\"single\",\"legs\":[" GOOD_LEG "]},{\"kind\":\"" kind "\",\"legs\":[" legs "]}]}"
+/* Of a parity1: /dev/o is replaced by /dev/n. */
+#define SHADOWED(state, old, new)	"{\"name\":\"tank\",\"losses_survivable\":1,\"state\":\"" state	\
+	"\",\"resilver\":{\"done\":1,\"total\":4},\"vdevs\":[{\"kind\":\"parity1\",\"legs\":["	\
+	GOOD_LEG ",{\"path\":\"/dev/o\",\"uuid\":\"uuid-o\",\"state\":\"" old	\
+	"\",\"replaced_by\":\"uuid-n\",\"errors\":{}}," GOOD_LEG REPLACES(new) "]}]}"
 #define LEAVE	"kvpoolctl export tank, then kvpoolctl import tank without --readonly; then "
 
 static const struct {
@@ -1636,6 +1674,24 @@ static const struct {
 	  "kvpoolctl online tank /dev/n goes on" },
 	{ POOL("online", "", REPLACES("online") LEFT), 0, "leg /dev/o has left, as /dev/n has its place",
 	  "kvpoolctl wait -t replace tank" },
+	{ SHADOWED("online", "online", "resilvering"), 0,
+	  "leg /dev/n is resilvering, 25 % done, to replace another, which is in use",
+	  "kvpoolctl cancel tank replace" },
+	{ SHADOWED("online", "online", "stale"), 0, "leg /dev/n is resilvering", "kvpoolctl wait -t replace tank" },
+	{ SHADOWED("online", "online", "online"), 0, "leg /dev/n has all that another has",
+	  "kvpoolctl wait -t replace tank lets it take the place" },
+	{ SHADOWED("online", "online", "faulted"), 0, "leg /dev/n, which is to replace another, is faulted",
+	  "kvpoolctl export tank and kvpoolctl import tank go on with it" },
+	{ SHADOWED("online", "online", "missing"), 0, "leg /dev/n, which is to replace another, is missing",
+	  "kvpoolctl cancel tank replace undoes it" },
+	{ SHADOWED("degraded", "faulted", "stale"), 4,
+	  "leg /dev/o is faulted, and /dev/n, which is to replace it, has part of what it had",
+	  "kvpoolctl wait -t replace tank lets that take the place" },
+	{ SHADOWED("degraded", "missing", "faulted"), 4,
+	  "leg /dev/o is missing, and /dev/n, which is to replace it, is out, too",
+	  "kvpoolctl cancel tank replace" },
+	{ SHADOWED("degraded", "resilvering", "stale"), 4, "leg /dev/o is resilvering",
+	  "kvpoolctl wait -t resilver tank" },
 	{ POOL("degraded", "", REPLACES("resilvering") B_IS("faulted")), 4, "leg /dev/b is faulted",
 	  "kvpoolctl online tank /dev/b" },
 	{ POOL("degraded", "", B_IS("resilvering") "," LEG("\"/dev/c\"", "offline", "")), 4,
@@ -1666,7 +1722,7 @@ static const struct {
 	{ VDEVS("mirror", "", BAD_LEG FIFTEEN_LEGS), 0, "(1 read,",
 	  "if errors return, kvpoolctl offline tank /dev/b, then kvpoolctl replace tank /dev/b NEW" },
 	{ VDEVS("parity1", ",\"losses_survivable\":0", GOOD_LEG "," BAD_LEG "," GOOD_LEG), 0, "(1 read,",
-	  "if errors return, kvpoolctl offline tank /dev/b, then kvpoolctl replace tank /dev/b NEW" },
+	  "if errors return, kvpoolctl replace --wait tank /dev/b NEW" },
 	{ VDEVS("single", "", BAD_LEG "]},{\"kind\":\"mirror\",\"legs\":[" GOOD_LEG FIFTEEN_LEGS
 		"]},{\"kind\":\"mirror\",\"legs\":[" GOOD_LEG FIFTEEN_LEGS
 		"]},{\"kind\":\"mirror\",\"legs\":[" FOUR_LEGS FOUR_LEGS FOUR_LEGS GOOD_LEG "," GOOD_LEG), 0,
@@ -2107,6 +2163,7 @@ int main(int argc, char **argv)
 	test_chunk();
 	test_label();
 	test_import_whole();
+	test_import_shadow();
 	test_import_host();
 	test_import_missing();
 	test_import_silent();

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A leg of a parity1 in use is replaced: the new device is no leg until it takes the place. The
+ * module tells of it as shadow.*; users see it as a leg that replaces another, as in a mirror.
+ */
+#ifndef KVPOOLCTL_SHADOW_H
+#define KVPOOLCTL_SHADOW_H
+
+#include <stdbool.h>
+
+#include "ctl.h"
+#include "replaced.h"
+#include "substitute.h"
+
+/** shadow_is_there() - is a leg of a parity1 being replaced? */
+bool shadow_is_there(const struct stats *s);
+
+/** shadow_replaces() - is it leg @leg? */
+bool shadow_replaces(const struct stats *s, unsigned int leg);
+
+/**
+ * shadow_state() - how far it is
+ *
+ * REPLACED_LEFT: shadow_end() may let it take the place. It has all that the leg has, or the leg is
+ * out. REPLACED_WAITS: the leg resilvers.
+ */
+enum replaced_state shadow_state(const struct stats *s);
+
+/** shadow_is() - does @dev, a path or a UUID, name the device? */
+bool shadow_is(const struct stats *s, const char *dev);
+
+/** shadow_none() - refuse if a leg of a parity1 is being replaced; 0 or -1 with @err */
+int shadow_none(const struct dm_entry *e, const struct stats *s, struct err *err);
+
+/** shadow_check_none() - the same for a pool whose stats have not been asked for */
+int shadow_check_none(const struct dm_entry *e, struct err *err);
+
+/** shadow_replace() - let a device replace a leg in use, or print that; exit status */
+int shadow_replace(struct ctl *ctl, const struct substitute_order *o);
+
+/** shadow_end() - let the device take the place, and say nothing. Return: 0 or -1 with @err. */
+int shadow_end(struct ctl *ctl, const struct dm_entry *e, const struct stats *s, struct err *err);
+
+/** shadow_stopped() - say in @err why it does not go on, and what to do. Returns -1. */
+int shadow_stopped(const struct dm_entry *e, const struct stats *s, struct err *err);
+
+/** shadow_cancel() - the device leaves, the leg stays, or print that; returns the exit status */
+int shadow_cancel(struct ctl *ctl, const struct dm_entry *e, const struct stats *s);
+
+#endif
