@@ -73,6 +73,33 @@ u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r)
 	return n;
 }
 
+/* True if slot @slot of @ring has one of the newest two of that ring. */
+static bool has_newest(const struct kvp_sb_rings *r, u32 ring, u32 slot)
+{
+	u32 i, newer = 0;
+
+	if (r->state[ring][slot] != KVP_SLOT_VALID)
+		return false;
+	for (i = 0; i < KVP_SB_RING; i++)
+		newer += r->state[ring][i] == KVP_SLOT_VALID &&
+			 r->sequence[ring][i] > r->sequence[ring][slot];
+	return newer < 2;
+}
+
+u64 kvp_sb_rings_next(const struct kvp_sb_rings *r, u64 sequence)
+{
+	u32 ring = 0;
+
+	/* Fewer slots than there are have one of the newest two of a ring. */
+	while (ring < KVP_RINGS) {
+		if (has_newest(r, ring++, sequence % KVP_SB_RING)) {
+			sequence++;
+			ring = 0;
+		}
+	}
+	return sequence;
+}
+
 u32 kvp_sb_rings_torn(const struct kvp_sb_rings *r)
 {
 	u32 ring, slot, torn = 0;

@@ -54,6 +54,14 @@ bool kvp_sb_rings_unread(const struct kvp_sb_rings *r, u64 sequence);
 /** kvp_sb_rings_unreadable() - number of slots that cannot be read */
 u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r);
 
+/**
+ * kvp_sb_rings_next() - the first number from @sequence on whose slot has none of the newest two of
+ * a ring (R13)
+ *
+ * Numbers of one leg are consecutive, so only a label whose numbers are not has to ask.
+ */
+u64 kvp_sb_rings_next(const struct kvp_sb_rings *r, u64 sequence);
+
 /** kvp_sb_rings_torn() - bit per slot: it has a superblock that does not verify, in some ring */
 u32 kvp_sb_rings_torn(const struct kvp_sb_rings *r);
 

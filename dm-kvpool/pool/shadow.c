@@ -326,6 +326,7 @@ static void exchange(struct kvp_pool *pool, struct taking *x)
 	leg->state = info->state;
 	leg->left_at = 0;
 	leg->has_era = 0;
+	leg->torn = ~0u;	/* any of its labels may have been cut */
 	drop_shadow(pool);
 }
 

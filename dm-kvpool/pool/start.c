@@ -794,6 +794,8 @@ static void settle_shadow(struct kvp_pool *pool, const struct kvp_label *label, 
 		/* The number of its next label is unknown in the other history. */
 		shadow->has_sequence++;
 	}
+	/* The last labels before an exchange have the pool's numbers, so the newest two lie apart. */
+	shadow->has_sequence = kvp_sb_rings_next(&label->rings, shadow->has_sequence + 1) - 1;
 	shadow->state = KVP_LEG_STALE;
 	shadow->v = &pool->vdevs[order->vdev];
 	pool->shadow_of = order->of - 1;

@@ -251,18 +251,18 @@ static bool goes_in_turn(const struct kvp_pool *pool, const struct kvp_leg *leg)
 }
 
 /*
- * Write to such a leg: if it comes round, the back ring only if the front ring took it. After an
- * error it is unknown what that slot of the front ring holds. The back ring may have the only copy
- * of the newest superblock then, and stays as it is. If the pool can spare the leg it is given up,
- * as it has lacked superblocks for long. If not, the next attempt has the next number, and so
- * another slot.
+ * Write to such a leg. With @over the slot may be that of one of the newest, and the back ring is
+ * written only if the front ring took it. After an error it is unknown what that slot of the front
+ * ring holds. The back ring may have the only copy of the newest superblock then, and stays as it
+ * is. If the pool can spare the leg it is given up, as it has lacked superblocks for long. If not,
+ * the next attempt has the next number, and so another slot.
  */
-static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg)
+static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg, bool over)
 {
 	kvp_io_group_init(&w->group);
 	submit_sb(pool, w, leg, 0);
 	kvp_io_group_wait(&w->group);
-	if (w->ios[w->nr - 1].error && comes_round(pool, leg)) {
+	if (w->ios[w->nr - 1].error && over) {
 		w->ios[w->nr] = w->ios[w->nr - 1];
 		w->nr++;
 		return;
@@ -305,7 +305,7 @@ static u32 write_round(struct kvp_pool *pool)
 	kvp_io_group_wait(&w->group);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (gets_superblocks(&pool->legs[i]) && goes_in_turn(pool, &pool->legs[i]))
-			write_in_turn(pool, w, &pool->legs[i]);
+			write_in_turn(pool, w, &pool->legs[i], comes_round(pool, &pool->legs[i]));
 	return count_taken(pool, w);
 }
 
@@ -425,7 +425,7 @@ static int write_label(struct kvp_pool *pool, u64 sequence)
 	begin_joining(pool, w);
 	say_shadow(&w->label, kvp_shadowed(pool)->index);
 	w->label.sequence = sequence;
-	write_in_turn(pool, w, &pool->shadow);
+	write_in_turn(pool, w, &pool->shadow, true);
 	return end_joining(w);
 }
 
