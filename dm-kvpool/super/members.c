@@ -553,7 +553,8 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	bool taken;
 
 	spin_lock_irqsave(&pool->members_lock, flags);
-	usable = kvp_vdev_usable(leg->v);
+	/* The watch may have looked at a shadow that is gone by now, and has no vdev any more. */
+	usable = leg->v ? kvp_vdev_usable(leg->v) : 0;
 	taken = kvp_leg_in_sync(leg) && usable > kvp_vdev_needed(leg->v);
 	if (kvp_leg_is_shadow(leg)) {
 		/* No leg, so no loss that anything waits for (R16): what it has is noted later. */
