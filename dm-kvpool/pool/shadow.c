@@ -41,6 +41,18 @@ static int check_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 	return 0;
 }
 
+int kvp_shadow_table_fits(const struct kvp_pool *pool, const struct kvp_start *s,
+			  struct kvp_refusal *r)
+{
+	if (!kvp_vdevs_match(pool->sb, s))
+		return kvp_refuse(r, -EINVAL, "name all vdevs as they are",
+				  "the table names other vdevs than the pool has");
+	if (s->pool_blocks && s->pool_blocks != pool->sb->pool_blocks)
+		return kvp_refuse(r, -EINVAL, "use the length that the pool has",
+				  "the table is not as long as the pool");
+	return 0;
+}
+
 /* A device that hangs must not hold up the pool, which is suspended. */
 static void wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 {
@@ -114,13 +126,10 @@ static int check_device(const struct kvp_leg *old, const struct kvp_start_leg *n
 int kvp_shadow_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	const struct kvp_leg *old = leg_that_leaves(pool, s);
-	int ret = kvp_change_able(pool, r);
+	int ret = kvp_change_able(pool, r) ?: kvp_shadow_table_fits(pool, s, r);
 
 	if (ret)
 		return ret;
-	if (!kvp_vdevs_match(pool->sb, s))
-		return kvp_refuse(r, -EINVAL, "name all vdevs as they are",
-				  "the table names other vdevs than the pool has");
 	if (!old || kvp_vdev_needed(old->v) < 2)
 		return kvp_refuse(r, -EINVAL, "name the UUID of a leg of a parity1",
 				  "the leg that is to be replaced is of no parity1");
@@ -439,10 +448,7 @@ int kvp_forget_shadow_plan(const struct kvp_pool *pool, const struct kvp_start *
 	if (!pool->sb->shadow.of)
 		return kvp_refuse(r, -EINVAL, "nothing needs to be done",
 				  "no leg of a parity1 is being replaced");
-	if (!kvp_vdevs_match(pool->sb, s))
-		return kvp_refuse(r, -EINVAL, "name all vdevs as they are",
-				  "the table names other vdevs than the pool has");
-	return 0;
+	return kvp_shadow_table_fits(pool, s, r);
 }
 
 /* @shadow: as it was. If the superblock fails, the order stays, and the device is not used. */

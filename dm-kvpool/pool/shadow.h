@@ -31,6 +31,15 @@
 #include "pool/pool.h"
 
 /**
+ * kvp_shadow_table_fits() - check that @s names all vdevs as they are, and is as long as the pool
+ *
+ * A longer device would take requests for blocks that the pool has not. 0 blocks: any length.
+ * Return: 0, or -EINVAL with @r filled in. Context: any.
+ */
+int __must_check kvp_shadow_table_fits(const struct kvp_pool *pool, const struct kvp_start *s,
+				       struct kvp_refusal *r);
+
+/**
  * kvp_shadow_plan() - check whether @s->shadow may become the shadow of the leg @s->leaves
  *
  * @s names all vdevs as they are; legs that are out may be missing. Does no I/O, and changes nothing

@@ -273,7 +273,7 @@ static int check_taking(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 			return kvp_refuse(r, -EINVAL, "name the legs in the order of status",
 					  "%s stands in the place of %s, which the table names elsewhere",
 					  pool->shadow.path, old->path);
-	return kvp_take_place_plan(pool, r);
+	return kvp_shadow_table_fits(pool, &t->start, r) ?: kvp_take_place_plan(pool, r);
 }
 
 /* What the table says of a shadow that the pool goes on with. */

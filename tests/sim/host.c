@@ -335,7 +335,7 @@ static int load_table(struct host *h, const struct host_start *hs,
 	int ret;
 
 	fill_start(s, hs);
-	s->pool_blocks = 0;
+	s->pool_blocks = hs->table_blocks;
 	s->replace = change != kvp_pool_grow;
 	s->grow = !s->replace;
 	kvp_pool_quiesce(h->pool);

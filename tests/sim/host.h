@@ -72,6 +72,7 @@ struct host_start {
 	/* number of disks before those of the cache that do not belong to the pool */
 	u32 blank;
 	u32 shadow;		/* number of the disk of the shadow, + 1; 0: none is named */
+	u64 table_blocks;	/* length of a table that changes the pool; 0: any */
 	bool writethrough;	/* without the log */
 	bool discard_log;
 	u32 leg_blocks;		/* so many of each disk with data are there for the pool; 0: all */

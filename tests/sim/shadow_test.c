@@ -767,12 +767,21 @@ static void refused_to_be_substituted(struct life *l)
 		sim_fail("the leg does not return: %s", l->host.refusal.why);
 }
 
+/* The device would take requests for blocks that the pool has not. */
+static void refused_as_table_is_longer(struct life *l)
+{
+	l->start.table_blocks = l->host.pool->sb->pool_blocks + 1;
+	expect_refused(try_shadow(l, l->at, l->new), -EINVAL, "not as long", l);
+	l->start.table_blocks = 0;
+}
+
 static void refused_to_be_shadow(struct life *l)
 {
 	struct image *new = &disks.img[l->new];
 	u64 blocks = new->blocks;
 	u8 data[KVP_BLOCK_SIZE] = { 1 };
 
+	refused_as_table_is_longer(l);
 	expect_refused(host_take_place(&l->host), -EINVAL, "no device", l);
 	expect_refused(host_forget_shadow(&l->host), -EINVAL, "no leg", l);
 	expect_refused(try_shadow(l, l->at, host_disk(&l->start, (l->at + 1) % l->start.legs)), -EINVAL,

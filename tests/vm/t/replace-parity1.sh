@@ -41,6 +41,14 @@ table=$(dmsetup table tank)
 [[ $table = *' 1 shadow='* ]] || fail "the table is $table"
 expect_fail dmsetup load tank --table "$(sed -E 's/ 1 shadow=[0-9:]+/ 0/' <<< "$table")"
 [[ $(last_refusal) = *'the new table lacks '*'to take the place'* ]] || fail "refused, but: $(last_refusal)"
+# A longer device would take requests for blocks that the pool has not.
+read -r _ length _ uuid _ <<< "$table"
+b=$(lsblk -dno MAJ:MIN /dev/b | tr -d " ") d=$(lsblk -dno MAJ:MIN /dev/d | tr -d " ")
+for change in "1 replace ${table#* shadow=* }" "2 replace shadow=- ${table#* shadow=* }"; do
+	[[ $change = 2* ]] || change=${change/ $b / $d }
+	expect_fail dmsetup load tank --table "0 $((length + 8)) kvpool $uuid $change"
+	[[ $(last_refusal) = *'the table is not as long as the pool'* ]] || fail "refused, but: $(last_refusal)"
+done
 
 echo "--- it is cancelled, and begins again; another leg is pulled out"
 run 0 cancel -n tank replace; has out 'would detach /dev/d'
