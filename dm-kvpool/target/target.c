@@ -24,6 +24,7 @@
 #include "pool/tableline.h"
 #include "ram/shrinker.h"
 #include "super/events.h"
+#include "super/members.h"
 #include "table/shrinker.h"
 #include "target/message.h"
 #include "target/order.h"
@@ -287,7 +288,7 @@ static int check_same_shadow(struct kvp_target *t, struct kvp_pool *pool, struct
 				  "%s is not the device that is to take the place of a leg",
 				  t->start.shadow.path);
 	/* One that is written to, or may be in a moment, is not let go of. */
-	if (shadow->v && !t->start.shadow.bdev && READ_ONCE(shadow->state) != KVP_LEG_FAULTED)
+	if (!t->start.shadow.bdev && (kvp_leg_resilvers(shadow) || kvp_shadow_may_join(pool)))
 		return kvp_refuse(r, -EINVAL, "name it with shadow=",
 				  "the new table lacks %s, which is to take the place of a leg",
 				  shadow->path);

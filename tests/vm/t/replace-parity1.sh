@@ -94,8 +94,25 @@ expect_eq "$(contents)" "$sum" "contents with /dev/d"
 run 0 clear tank
 sound
 
-echo "--- the old disk is lost meanwhile: the new one takes its place at once"
+echo "--- the old disk goes, and then the new one, which waits: the order can be cancelled"
 run 0 set tank resilver_rate=1M
+run 0 replace tank /dev/c /dev/b
+simset c remove 1
+oracle write $dev 100 200 2 fsync bs=8
+wait_stat tank leg.2.state faulted
+expect_eq "$(stat_of tank shadow.state)" stale
+simset b remove 1
+run 0 cancel tank replace
+expect_eq "$(stat_of tank shadow.uuid)" "" "the order"
+simset c power 1
+simset b power 1
+run 0 labelclear -f /dev/b
+run 0 export tank
+run 0 import tank
+run 0 wait -t resilver tank
+expect_eq "$(state 0 2)" online
+
+echo "--- the old disk is lost meanwhile: the new one takes its place at once"
 run 0 replace tank /dev/c /dev/b
 simset c remove 1
 oracle write $dev 100 200 3 fsync bs=8
