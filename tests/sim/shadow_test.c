@@ -206,9 +206,11 @@ static void add_shadow(struct life *l)
 			 kvp_losses_survivable(l->host.pool), survives);
 }
 
-/* As before, slowly enough to look at what is in the middle. */
+/* As before, slowly enough to look at what is in the middle. Its vdev has something to read. */
 static void add_shadow_slowly(struct life *l)
 {
+	host_write(&l->host, l->shape->first ? l->blocks - 64 : 64, 40, false);
+	host_flush(&l->host);
 	set_rate(l, 64 << 10);
 	add_shadow(l);
 	host_sleep(300);
