@@ -23,7 +23,7 @@
 #include "ram/wbuf.h"
 #include "super/members.h"
 
-/* An admission is not worth a reclaim, nor the reserves for reclaim. */
+/* Admission is not worth a reclaim, nor the reserves for reclaim. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 #define NOTHING		KVP_BLOCK_NONE
 
@@ -41,13 +41,16 @@ void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block, u32 count)
 	u64 first = kvp_block_nr(block), region = first >> KVP_ADMIT_REGION_SHIFT;
 	u64 last = (first + count - 1) >> KVP_ADMIT_REGION_SHIFT;
 
-	/* A full barrier on both sides: the entries before; the index, and the buffer, after. */
+	/*
+	 * A full barrier on both sides. Before it: the changes of the entries. After it: the
+	 * changes of the index, and of the buffer.
+	 */
 	for (; kvp_admit_in_use(pool->admission) && region <= last; region++)
 		atomic_inc_return(count_of(pool->admission,
 					   kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
 }
 
-/* Counts only grow: the sum is the same if and only if all of them are. */
+/* Counts only grow: their sum is unchanged if and only if each of them is. */
 static u32 changes_of(const struct kvp_admission *f, kvp_block_t first, u32 count)
 {
 	u64 region = kvp_block_nr(first) >> KVP_ADMIT_REGION_SHIFT;
@@ -65,8 +68,8 @@ static void refuse(struct kvp_pool *pool, enum kvp_admit_refusal why, u32 blocks
 }
 
 /*
- * Count a refused block from home. A reinsertion that is refused does not count: its block leaves
- * the cache.
+ * Count a refused block from home. A refused reinsertion does not count here: its block leaves the
+ * cache.
  */
 static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why,
 		       const struct kvp_candidate *c)
@@ -95,11 +98,11 @@ bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32
 	plan->count = count;
 	plan->ask = ask;
 	plan->token = changes_of(f, first, count);
-	smp_rmb();	/* before the entries are read; pairs with kvp_admit_changed() */
+	smp_rmb();	/* the counts before the table's entries; pairs with kvp_admit_changed() */
 	return true;
 }
 
-/* True if another read has brought the block, and it is waiting or being written. */
+/* True if another read has brought the block, and it waits or is being written. */
 static bool __is_known(const struct kvp_admission *f, kvp_block_t block)
 {
 	u32 i;
@@ -111,7 +114,7 @@ static bool __is_known(const struct kvp_admission *f, kvp_block_t block)
 	return false;
 }
 
-/* Percent of the cache a day; a message may have changed it. */
+/* Per cent of the cache a day; a message may have changed it. */
 static u32 budget(const struct kvp_pool *pool)
 {
 	return (u32)READ_ONCE(pool->tunables[KVP_T_FILL_DWPD]);
@@ -135,7 +138,7 @@ static bool __admitted(struct kvp_pool *pool, kvp_block_t block, u32 ask)
 	return verdict == KVP_SSD_ADMIT;
 }
 
-/* It is on no list. Returns the credit of a block that was not written. */
+/* Free @c, which is on no list. Admission gets the credit of a block back that was not @written. */
 static void __give_back(struct kvp_admission *f, struct kvp_candidate *c, bool written)
 {
 	lockdep_assert_held(&f->lock);
@@ -200,8 +203,8 @@ struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
 	struct kvp_candidate *c;
 
 	/*
-	 * The count belongs to the block only if no count of the read's blocks has moved since
-	 * before it.
+	 * @changes is valid for the block only if no count of the read's blocks has changed since
+	 *	before the read.
 	 */
 	smp_rmb();
 	if (READ_ONCE(f->stopped))
@@ -255,7 +258,7 @@ struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct 
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!c)
 		return NULL;
-	smp_rmb();	/* before the entry for its verification is read; pairs with kvp_admit_changed() */
+	smp_rmb();	/* the count before the table's entry; pairs with kvp_admit_changed() */
 	if (!c->page)
 		c->page = alloc_page(FILL_GFP);
 	if (c->page)
@@ -274,7 +277,7 @@ void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
 	struct kvp_admission *f = pool->admission;
 
 	c->crc = crc;
-	/* Counted first: what is taken from the list has been counted. */
+	/* Counted first, so that @nr_waiting is never less than the lists have. */
 	atomic_inc(&f->nr_waiting);
 	llist_add(&c->added, &f->added);
 	kvp_admit_kick(pool);
@@ -290,8 +293,8 @@ void kvp_admit_kick(struct kvp_pool *pool)
 	if (!kvp_admit_in_use(f))
 		return;
 	/*
-	 * An adder looks after adding; the end of an entry looks after ending. One of them sees the
-	 * other.
+	 * kvp_admit_add() looks here after it has added, and the end of an entry after it has
+	 * ended. So one of them sees the other.
 	 */
 	smp_mb();
 	waiting = (u32)atomic_read(&f->nr_waiting);
@@ -310,7 +313,10 @@ static bool log_is_closed(struct kvp_pool *pool)
 	       kvp_log_is_closed(pool->log) || !kvp_scache_asked(pool, 1);
 }
 
-/* True if the block would be of use in the log. */
+/*
+ * True if the block would be of use in the log: it has not changed, and the buffer has no newer
+ * one.
+ */
 static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
 {
 	/* the version may still be in the buffer */
@@ -336,7 +342,7 @@ static u32 most_of_entry(const struct kvp_pool *pool)
 	return kvp_log_entry_most(pool->scache->v->g, 1, KVP_ADMIT_ENTRY + 1);
 }
 
-/* Candidates that were added come behind those that wait, in their order. */
+/* Move the candidates of @added behind those that wait, in the order in which they were added. */
 static void __gather(struct kvp_admission *f)
 {
 	struct llist_node *at = llist_reverse_order(llist_del_all(&f->added));
@@ -350,7 +356,7 @@ static void __gather(struct kvp_admission *f)
 	}
 }
 
-/* Takes up to @most candidates from the head of the waiting ones. Returns their number. */
+/* Take up to @most candidates from the head of the waiting ones. Returns how many. */
 static u32 take_some(struct kvp_admission *f, struct list_head *to, u32 most)
 {
 	struct kvp_candidate *c, *next;
@@ -371,7 +377,8 @@ static u32 take_some(struct kvp_admission *f, struct list_head *to, u32 most)
 }
 
 /*
- * Takes useful candidates from the head of the waiting ones, up to an entry. Returns their number.
+ * Take useful candidates from the head of the waiting ones, as many as fit into an entry. Returns
+ * how many.
  */
 static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 {
@@ -408,7 +415,7 @@ static void put_back(struct kvp_admission *f, struct list_head *taken, u32 n)
 
 /*
  * Put the candidates into an entry, and send it. Caller holds build_lock, and has made sure that
- * there is room.
+ * there is room in the log.
  */
 static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *taken, u32 n)
 {
@@ -452,7 +459,7 @@ static void ring_io_done(struct kvp_io *io)
 	ring_put(io->private);
 }
 
-/* Send @nr pages from @first on to the leg, unless it is gone: then no read would ask it. */
+/* Send @nr pages from @first on to the leg. Not if the leg is gone: then no read would ask it. */
 static void send_to_leg(struct kvp_admission *f, struct kvp_leg *leg, struct kvp_io *io,
 			kvp_lblock_t block, u32 first, u32 nr)
 {
@@ -469,7 +476,7 @@ static void send_to_leg(struct kvp_admission *f, struct kvp_leg *leg, struct kvp
 	kvp_io_submit(io);
 }
 
-/* Sends the blocks from ring_lsn on, one request for each leg that gets some (kvp_ring_at()). */
+/* Send the blocks from ring_lsn on, one request for each leg that gets some (kvp_ring_at()). */
 static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 {
 	u32 legs = kvp_ring_legs(v->g), k, i, first = 0, nr;
@@ -479,7 +486,7 @@ static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 		struct kvp_place at = kvp_log_place(v->g, kvp_lsn_add(f->ring_lsn, k), 0);
 
 		nr = kvp_ring_piece(legs, f->ring_nr, k);
-		/* All legs have the same blocks, or this leg has them. */
+		/* Either all legs have the same blocks, or only this one has them. */
 		for (i = 0; i < v->nr_legs; i++)
 			if (legs == 1 || i == at.leg)
 				send_to_leg(f, &v->legs[i], &f->ring_ios[i], at.block, first, nr);
@@ -487,7 +494,10 @@ static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 	}
 }
 
-/* No request waits for the write, so it has no FUA. Caller holds build_lock. */
+/*
+ * Send the candidates to the ring. No request waits for the write, so it has no FUA. Caller holds
+ * build_lock.
+ */
 static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
 	struct kvp_admission *f = pool->admission;
@@ -511,8 +521,8 @@ static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 }
 
 /*
- * An SSD that did not take it has other blocks there. It is given up, like one that fails a log
- * write.
+ * True if all SSDs asked took the write, and at least one was asked. An SSD that failed has other
+ * blocks there. It is given up, like one that fails a log write.
  */
 static bool ring_taken(struct kvp_pool *pool)
 {
@@ -590,7 +600,7 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 
 enum outcome { SENT, LATER, NEVER };
 
-/* No request waits for it, so it must not delay one. */
+/* Append the candidates, or say why not. No request waits for them, so they must not delay one. */
 static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n)
 {
 	u32 blocks = kvp_log_entry_blocks(pool->scache->v->g, 1, n);
@@ -612,14 +622,14 @@ static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n
 	e = kvp_log_free_entry(log);
 	if (!e || pool->admission->busy || kvp_log_is_wanted(pool))
 		return LATER;
-	/* kvp_log_room() leaves a segment with too few blocks, up to 32. */
+	/* kvp_log_room() leaves a segment in which only a few blocks are left, up to 32. */
 	if (kvp_log_room(pool, blocks, &budget) < blocks)
 		return NEVER;
 	send(pool, e, taken, n);
 	return SENT;
 }
 
-/* Tell the policy how much the index holds; once a second. */
+/* Tell the policy how much the index holds, once a second. */
 static void count_index(struct kvp_pool *pool)
 {
 	struct kvp_admission *f = pool->admission;
@@ -636,7 +646,7 @@ static void count_index(struct kvp_pool *pool)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-/* One entry at a time. Its completion looks for more. */
+/* Append one entry: only one is in flight at a time. Its completion looks for more. */
 static void fill_work(struct work_struct *work)
 {
 	struct kvp_admission *f = container_of(to_delayed_work(work), struct kvp_admission, work);
@@ -661,12 +671,15 @@ static void fill_work(struct work_struct *work)
 	kvp_log_unlock_build(pool);
 	if (outcome == LATER) {
 		put_back(f, &taken, n);
-		/* an obstacle may be gone, and its waker may have found no waiting candidate */
+		/*
+		 * The obstacle may be gone, and the code that removed it may have found no waiting
+		 * candidate.
+		 */
 		smp_mb();
 		if (kvp_log_free_entry(pool->log) && !kvp_log_is_wanted(pool))
 			kvp_admit_kick(pool);
 	} else if (outcome == NEVER) {
-		/* The waiting candidates would fail, too. */
+		/* All others that wait would be refused, too. */
 		for (; n; n = take_waiting(pool, &taken))
 			refuse_all(pool, &taken);
 	}
@@ -681,7 +694,7 @@ static void take_sent(struct kvp_admission *f, struct list_head *sent)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-/* The block at @lsn is durable: it enters the index now, or is not needed. */
+/* The block at @lsn is durable: it enters the index now, unless it has changed. */
 static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, kvp_lsn_t lsn)
 {
 	struct kvp_index_entry x = {
@@ -692,7 +705,9 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, kvp_lsn_
 	int ret = -ESTALE;
 
 	x.place = c->from;
-	/* a newer version in the buffer takes it out again when it is written home */
+	/*
+	 * If the buffer has a newer version, that would take the block out again as it comes home.
+	 */
 	if (!kvp_wbuf_any(pool, c->block, 1))
 		ret = again ? kvp_scache_move(pool, lsn, &x, changes, c->changes) :
 			      kvp_scache_fill(pool, lsn, &x, changes, c->changes);
@@ -705,7 +720,10 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, kvp_lsn_
 		this_cpu_inc(pool->stats->ssd_fills);
 }
 
-/* The sent blocks lie from @lsn on: in the log as the payload of @e, or in the ring. */
+/*
+ * The sent candidates enter the index. They lie from @lsn on: in the log as the payload of @e, or
+ * in the ring if @e is NULL.
+ */
 static void enter_sent(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_entry_io *e)
 {
 	struct kvp_admission *f = pool->admission;
@@ -764,8 +782,7 @@ static int alloc_policy(struct kvp_pool *pool)
 {
 	struct kvp_scache *s = pool->scache;
 	/*
-	 * Two bytes for each block of the cache. There may be no such memory, and that does no
-	 * harm.
+	 * Two bytes for each block of the cache. If there is no memory for them, that does no harm.
 	 */
 	gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 
@@ -839,7 +856,8 @@ u64 kvp_admit_bytes(const struct kvp_pool *pool)
 	for (i = 0; i < KVP_ADMIT_BLOCKS; i++)
 		bytes += READ_ONCE(f->candidates[i].page) ? KVP_BLOCK_SIZE : 0;
 	return bytes + KVP_ADMIT_BLOCKS * sizeof(*f->candidates) +
-	       ((u64)sizeof(*f->changes) << KVP_ADMIT_COUNT_BITS) + kvp_ghost_bytes(&f->policy.ghost);
+	       ((u64)sizeof(*f->changes) << KVP_ADMIT_COUNT_BITS) +
+	       kvp_ghost_bytes(&f->policy.ghost);
 }
 
 /* --- for tests ------------------------------------------------------------------------- */

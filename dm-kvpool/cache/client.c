@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which file of the SSD cache serves each call of the lower floors. */
+/*
+ * The table at the end of this file says which function of the SSD cache serves each call of the
+ * lower floors.
+ */
 #include "cache/admission.h"
 #include "cache/client.h"
 #include "cache/rebuild.h"

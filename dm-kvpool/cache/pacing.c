@@ -12,7 +12,7 @@
 
 /* --- the wanted rate ------------------------------------------------------------------- */
 
-/* The part of the window that may be dirty; 0: it is not renewed. */
+/* Per cent of the window that may be dirty; 0: the log is not renewed. */
 static u32 renew_mark(const struct kvp_pool *pool)
 {
 	return kvp_log_renew_kept(pool) ? (u32)READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]) : 0;
@@ -40,8 +40,8 @@ u64 kvp_pacing_wants(struct kvp_pool *pool)
 	u32 mark = renew_mark(pool);
 
 	/*
-	 * Where the oldest block lies says nothing if it can be renewed. As fast as possible at
-	 * the mark.
+	 * The place of the oldest block does not matter if that block can be renewed. At the mark,
+	 * destage goes as fast as possible.
 	 */
 	if (mark)
 		return kvp_ssd_destage(div_u64(window * mark, 50),
@@ -63,11 +63,11 @@ bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 block
 	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 	u32 run;
 
-	/* Finding a stream takes time: skip it for a write that could not use it. */
+	/* Finding a stream takes time: skip it for a write that could not use the answer. */
 	if (!kvp_ssd_may_bypass(ask, true, blocks))
 		return false;
 	run = kvp_throttle_run(pool, first, blocks);
-	/* kvp_throttle_is_slow() is rarely reached. */
+	/* The first test uses the lower cutoff. So kvp_throttle_is_slow() is rarely called. */
 	return run >= kvp_ssd_cutoff_write(set, true) &&
 	       run >= kvp_ssd_cutoff_write(set, kvp_throttle_is_slow(pool));
 }

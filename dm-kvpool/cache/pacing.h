@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How fast dirty data on an SSD cache goes home.
+ * Pacing: how fast dirty data on an SSD cache goes home.
  *
- * The speed of the data vdevs is measured: how much destage has written back while it ran
- * (home/speed.h). ssdpolicy.h decides the rest from how full the log's window is. Destage asks
- * kvp_pacing_destage(). How writers are slowed down is in home/throttle.h.
+ * home/speed.h measures the speed of the data vdevs: how much destage has written back while it
+ * ran. ssdpolicy.h decides the rest from how full the log's window is. Destage asks
+ * kvp_pacing_destage(). home/throttle.h slows writers down.
  *
  * A log on legs has no pace (work/turn.h).
  */
@@ -19,8 +19,10 @@
 struct kvp_pool;
 
 /**
- * kvp_pacing_dirty() - blocks of the log from the first version that is not home on, and the
- * reservation for parity
+ * kvp_pacing_dirty() - blocks of the log from the first version that is not home on, and those
+ * reserved for parity
+ *
+ * 0 if nothing is dirty. Context: any but interrupt; takes wbuf->lock.
  */
 u64 kvp_pacing_dirty(struct kvp_pool *pool);
 
@@ -31,7 +33,7 @@ u32 kvp_pacing_room(const struct kvp_pool *pool);
 /**
  * kvp_pacing_destage() - versions a second that should go home now
  *
- * 0: nothing is dirty, or the log is on legs, and has no pace. At least kvp_speed_full(): as fast
+ * 0: nothing is dirty, or the log is on legs, which has no pace. kvp_speed_full() or more: as fast
  * as possible. Context: any but interrupt.
  */
 static inline u64 kvp_pacing_destage(struct kvp_pool *pool)
@@ -41,7 +43,9 @@ static inline u64 kvp_pacing_destage(struct kvp_pool *pool)
 
 /**
  * kvp_pacing_left() - per cent of the limit of buffered blocks that are left; 100 if the log is on
- * legs. Any context.
+ * legs
+ *
+ * Any context.
  */
 static inline u32 kvp_pacing_left(const struct kvp_pool *pool)
 {
@@ -56,9 +60,9 @@ bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 block
  * @ask: KVP_ASK_*
  *
  * It should if it belongs to a stream that has gone on for long enough. That is decided when the
- * write comes, since in the buffer it may lie alone; and kept in its versions (struct kvp_version).
- * Never without the log on a cache: then its run in the buffer decides (log/build.c). Context: any;
- * once for each write.
+ * write comes, since it may lie alone in the buffer. The answer is kept in its versions (struct
+ * kvp_version). It is false if the log is on legs: then the run in the buffer decides
+ * (log/build.c). Context: any; call it once for each write.
  */
 static inline bool kvp_pacing_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask)
 {

@@ -17,8 +17,8 @@
 #include "super/members.h"
 #include "table/table.h"
 
-#define CHUNK		64u	/* blocks that enter while the builder of entries has to wait */
-/* segments that the ring may overwrite before it claims more; at most an eighth of them */
+#define CHUNK		64u	/* blocks that enter the index under build_lock at once */
+/* segments that one claim adds for the ring; at most an eighth of them all */
 #define CLAIM		64u
 
 static_assert(sizeof(struct kvp_disk_summary) == KVP_SUMMARY_BLOCKS * KVP_BLOCK_SIZE);
@@ -40,8 +40,8 @@ static u32 segment(const struct kvp_pool *pool)
 }
 
 /*
- * True while the cache is a ring. While the log moves there it still is, until the log's positions
- * are those of its new place.
+ * True while the cache is a ring. While the log moves to the cache, the cache is still a ring,
+ * until the log's positions are those of its new place.
  */
 static bool is_ring(const struct kvp_pool *pool)
 {
@@ -67,13 +67,12 @@ u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
 /* --- writing -------------------------------------------------------------------------- */
 
 /*
- * Make the summary of the segment at @lsn from all of this life in the index; false: there is
- * nothing.
- * @era: an era that kvp_table_end_era() has ended. Not the newest now, which the table may not have
- *	ended.
+ * Make the summary of the segment at @lsn from all its blocks in the index that were written since
+ * the start. Returns false if there are none.
+ * @era: an era that kvp_table_end_era() has ended; the newest now may not have ended
  *
- * Blocks behind the present place of the log, or the ring, are of the round before, and will be
- * overwritten next. A summary of the segment as it is now does not name those.
+ * Blocks behind the present place of the log, or of the ring, are of the round before. They will be
+ * overwritten next. A summary of the segment as it is now does not name them.
  */
 static bool summarise(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era)
 {
@@ -85,7 +84,7 @@ static bool summarise(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era)
 		return false;
 	most = min_t(u64, kvp_lsn_since(end, lsn), summarised(pool));
 	/*
-	 * The era first. A later change has that era, and the index has forgotten blocks that
+	 * The era comes first. A later change has that era, and the index has forgotten blocks that
 	 * changed before.
 	 */
 	kvp_summary_begin(w->out, lsn, era + 1);
@@ -106,8 +105,9 @@ static bool summarise(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era)
 }
 
 /*
- * Make durable what the ring has written, as no other code has flushed it: on every SSD before any
- * SSD has the summary, since the summary speaks for all of them.
+ * Make durable what the ring has written, since no other code has flushed it. Every SSD is flushed
+ * before any SSD gets the summary, since the summary speaks for all of them. Returns false if a
+ * flush failed.
  */
 static bool flush_ring(struct kvp_vdev *v)
 {
@@ -142,12 +142,16 @@ static void write_copy(struct kvp_pool *pool, kvp_lsn_t lsn, u32 copy)
 	if (!kvp_leg_in_sync(leg))
 		return;
 	kvp_summary_seal(w->out, pool->sb->nonce, uuid_of(pool, leg));
-	/* If it fails, the segment is still there: only the summary is lost. */
+	/* If the write fails, the segment is still there: only the summary is lost. */
 	if (kvp_io_sync(&io))
 		atomic64_inc(&leg->err_write);
 }
 
-/* @era: as in summarise(); @ring: the ring may have written the segment */
+/*
+ * Write the summary of the segment at @lsn to its SSDs.
+ * @era: as in summarise()
+ * @ring: the ring may have written the segment
+ */
 static void write_summary(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era, bool ring)
 {
 	const struct kvp_geometry *g = geometry(pool);
@@ -156,13 +160,14 @@ static void write_summary(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era, bool ri
 	if (!summarise(pool, lsn, era) || (ring && !flush_ring(pool->scache->v)))
 		return;
 	/*
-	 * A lost SSD may lack the segment, and be back after a crash, unless the loss is recorded.
+	 * A lost SSD may lack blocks of the segment. Unless its loss is recorded, it may be in use
+	 * again after a crash.
 	 */
 	if (ring && kvp_members_dirty(pool))
 		return;
 	for (i = 0; i < copies; i++)
 		write_copy(pool, lsn, i);
-	/* a part that all legs have counts once */
+	/* a copy that all legs have counts once */
 	kvp_log_count_ssd(pool->log, KVP_LOG_HEADERS,
 			  KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g));
 }
@@ -193,7 +198,7 @@ static u64 home_segments(const struct kvp_pool *pool)
 			      kvp_lsn_first(left_until(pool), READ_ONCE(pool->rebuild->all_home)));
 }
 
-/* The next segment to write a summary of; NULL: it is not time for any. */
+/* The next segment to write a summary of; NULL if no summary can be written now. */
 static kvp_lsn_t *next_to_seal(struct kvp_pool *pool)
 {
 	if (left_segments(pool))
@@ -219,7 +224,7 @@ static void seal_work(struct work_struct *work)
 		at = next_to_seal(pool);
 		if (!at)
 			return;
-		smp_rmb();	/* all_home comes with its era: kvp_rebuild_checkpointed() */
+		smp_rmb();	/* all_home before its era; pairs with kvp_rebuild_checkpointed() */
 		era = READ_ONCE(w->era);
 		if (!kvp_table_end_era(pool->table, era, false)) {
 			queue_delayed_work(pool->scrub_wq, &w->seal_work, HZ);
@@ -227,7 +232,7 @@ static void seal_work(struct work_struct *work)
 		}
 		lsn = *at;
 		write_summary(pool, lsn, era, ring);
-		/* Only if the log has not jumped meanwhile. */
+		/* Move on only if the log has not jumped meanwhile. */
 		cmpxchg64(at, lsn, kvp_lsn_add(lsn, segment(pool)));
 		cond_resched();
 	}
@@ -247,7 +252,7 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 	struct kvp_rebuild *w = pool->rebuild;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
-	/* no entry below the new tail is of a later era */
+	/* No entry of the log below the new tail has a later era. */
 	WRITE_ONCE(w->era, era);
 	smp_wmb();
 	if (!in_use(w))
@@ -285,7 +290,7 @@ void kvp_rebuild_write_rest(struct kvp_pool *pool)
 			write_summary(pool, lsn, era, is_ring(pool));
 	if (!is_ring(pool))
 		return;
-	/* The ring has written no further. */
+	/* The ring has written no further than the superblock says now. */
 	mutex_lock(&pool->sb_lock);
 	pool->sb->cache_lsn = kvp_scache_written(pool);
 	w->claimed = pool->sb->cache_lsn;
@@ -294,14 +299,14 @@ void kvp_rebuild_write_rest(struct kvp_pool *pool)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* Summaries that are read together, while those before them enter the index. */
+/* Summaries that are read together, while the blocks of those before them enter the index. */
 struct kvp_rebuild_batch {
 	struct kvp_io_group group;
 	struct kvp_io ios[KVP_REBUILD_READS];
 	/* the leg of each; NULL: it did not answer */
 	struct kvp_leg *legs[KVP_REBUILD_READS];
-	kvp_lsn_t lsn;		/* behind the segment of the first one; the others lie before it */
-	u32 first, nr;				/* in w->in */
+	kvp_lsn_t lsn;		/* behind the segment of the first; the others lie before it */
+	u32 first, nr;				/* of them in w->in */
 };
 
 static struct kvp_disk_summary *read_summary(struct kvp_rebuild *w, u32 i)
@@ -325,7 +330,7 @@ static struct kvp_leg *choose_leg(const struct kvp_pool *pool, kvp_lsn_t lsn, kv
 }
 
 /*
- * Begin to read some summaries, from the one below @next on downwards, each from some leg; returns
+ * Begin to read some summaries from the one below @next on downwards, each from some leg. Returns
  * how many.
  */
 static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, kvp_lsn_t next)
@@ -381,8 +386,8 @@ static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, kv
 }
 
 /*
- * The summary of the segment at @lsn was read from @leg, if that answered. If it is no good, read
- * it from another leg.
+ * True if a good summary of the segment at @lsn is in w->in[@i]. It was read from @leg, unless that
+ * is NULL. If it is no good, read the copies of other legs.
  */
 static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, kvp_lsn_t lsn)
 {
@@ -409,7 +414,10 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, kvp_lsn
 	return false;
 }
 
-/* Enters the blocks that @d names in the segment at @lsn; false: the log has overwritten it. */
+/*
+ * Enter the blocks that @d names in the segment at @lsn into the index. Returns false if the log
+ * has overwritten the segment.
+ */
 static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, kvp_lsn_t lsn)
 {
 	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = summarised(pool);
@@ -419,7 +427,7 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
 	int kept;
 
 	WRITE_ONCE(w->eras[first / segment(pool)], le32_to_cpu(d->era));
-	smp_wmb();	/* before a reader finds an entry of it */
+	smp_wmb();	/* the era before the blocks: a reader that finds a block needs its era */
 	w->summaries++;
 	while (at < end) {
 		for (n = 0; n < CHUNK && at < end; at++) {
@@ -440,8 +448,8 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
 }
 
 /*
- * Enters the blocks of the summaries that were read. False: the log has overwritten them, memory is
- * short, or the rebuild is to stop.
+ * Enter the blocks of the summaries that were read into the index. Returns false if the log has
+ * overwritten them, or memory is short.
  */
 static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *b)
 {
@@ -460,7 +468,7 @@ static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *
 	return true;
 }
 
-/* Restore all that are left, unless it is stopped; false: it was. */
+/* Read all summaries that are left. Returns false if the rebuild was stopped before the end. */
 static bool restore_all(struct kvp_pool *pool)
 {
 	struct kvp_rebuild *w = pool->rebuild;
@@ -487,7 +495,7 @@ static void restore_work(struct work_struct *work)
 
 	if (!restore_all(pool))
 		return;
-	/* Until then it is 0. */
+	/* Until here w->ms is 0. */
 	WRITE_ONCE(w->ms, max_t(u64, 1, ktime_ms_delta(ktime_get(), w->since)));
 	WRITE_ONCE(w->restoring, false);
 	if (w->restored)
@@ -593,7 +601,8 @@ u64 kvp_rebuild_bytes(const struct kvp_pool *pool)
 	if (!in_use(w))
 		return 0;
 	return DIV_ROUND_UP(pool->scache->blocks, segment(pool)) * sizeof(*w->eras) +
-	       (2 * KVP_REBUILD_READS + 1) * sizeof(*w->in) + 2 * sizeof(*w->batches) + segment(pool) * sizeof(*w->live);
+	       (2 * KVP_REBUILD_READS + 1) * sizeof(*w->in) + 2 * sizeof(*w->batches) +
+	       segment(pool) * sizeof(*w->live);
 }
 
 void kvp_rebuild_stop(struct kvp_pool *pool)

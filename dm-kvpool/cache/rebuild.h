@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Clean blocks on the SSD cache are known again after a restart.
+ * Rebuild: clean blocks on the SSD cache are known again after a restart.
  *
- * Behind each segment of a cache lies a summary: which blocks of the pool the segment holds that
- * were home when the summary was written (format/summary.h). A worker writes it when the log has
- * left the segment, and once more when all that the segment holds is home. A stop writes the
- * summaries that are left. Each SSD has one of its own; in a cache of kind parity1, where a segment
- * is on all SSDs, two have one. After a start another worker reads them, newest first, and their
- * blocks enter the index as *old*. The pool serves meanwhile.
+ * Behind each segment of a cache lies a summary (format/summary.h). It names the blocks of the pool
+ * that the segment holds and that were home when the summary was written. A worker writes it when
+ * the log has left the segment. It writes it once more when all blocks of the segment are home. A
+ * stop writes the summaries that are left. Each SSD has a summary of its own. In a cache of kind
+ * parity1 a segment is on all SSDs, and two of them have its summary. After a start another worker
+ * reads the summaries, newest first. Their blocks enter the index as *old*. The pool serves
+ * requests meanwhile.
  *
  * Two things may have happened to a block since. Each has an exact test, as sums are not exact:
  *
- *   - Its contents have changed: then its entry in the table was born in the summary's era or a
- *     later one (kvp_rebuild_era()). That era was chosen so that all later changes have at least
- *     it, and so have changes by a later recovery. Readers test this, as they have the entry at
- *     hand: so a restart reads no page of the table for it.
- *   - Its place was overwritten: then the log, or the ring, has been there since, and the summary's
+ *   - Its contents have changed. Then its entry in the table was born in the summary's era or a
+ *     later one (kvp_rebuild_era()). That era was chosen so that every later change has at least
+ *     it, also a change by a later recovery. Readers test this, since they have the entry at hand.
+ *     So a restart reads no page of the table for it.
+ *   - Its place was overwritten. Then the log, or the ring, has been there since. So the summary's
  *     lsn is not the last one of this segment before their present place.
  *
- * No request waits for any of this, and no promise depends on it. If a summary is not written, or
- * cannot be read, its blocks are lost to the cache, and lie at home.
+ * No request waits for any of this, and no promise depends on it. If a summary is not written or
+ * cannot be read, the cache loses its blocks; they still lie at home.
  */
 #ifndef KVP_REBUILD_H
 #define KVP_REBUILD_H
@@ -36,32 +37,33 @@ struct kvp_pool;
 struct kvp_rebuild_batch;
 struct page;
 
-/* summaries that are read together, while as many enter the index */
+/* summaries that are read together, while the blocks of as many others enter the index */
 #define KVP_REBUILD_READS	4u
 
 /**
  * struct kvp_rebuild - reading and writing summaries of a pool
  * @pool: the pool
- * @eras: by segment: era of the summary that was read; NULL: nothing is ever restored, nor written
+ * @eras: by segment: era of the summary that was read; NULL: summaries are never read, nor written
  * @restore_work: reads summaries after a start
- * @seal_work: writes them
+ * @seal_work: writes summaries
  * @in, @in_pages: twice KVP_REBUILD_READS summaries that are being read, and their pages; by
  *	@restore_work
- * @batches: the two halves of those
- * @out, @out_pages: one that is being written; by @seal_work, or after it was stopped
- * @live: the blocks of its segment; as @out
+ * @batches: the two halves of @in
+ * @out, @out_pages: the summary that is being written, and its pages; by @seal_work, or by the code
+ *	that has stopped it
+ * @live: the known blocks of its segment; locked as @out
  * @next: lsn behind the segment that is restored next; by @restore_work
  * @most: no summary that was written before the start names an era above this
- * @left, @home: the next segments to summarise, because the log has left them, because they are
- *	home; as @out
- * @all_home: all that lies below this lsn was home at the last checkpoint
+ * @left, @home: the next segment to summarise because the log has left it, and because all its
+ *	blocks are home; locked as @out
+ * @all_home: all blocks below this lsn were home at the last checkpoint
  * @claimed: lsn up to which the ring may write: a durable superblock says so
  * @era: of the newest checkpoint that is durable
- * @ring: the log is elsewhere, or about to come
- * @stopped: nothing may be read or written
- * @restoring: not all was read yet
- * @restored, @summaries: blocks that are known again, from so many segments; for statistics
- * @ms: how long that took, from the start on
+ * @ring: the log is elsewhere, or about to move here
+ * @stopped: no summary may be read or written
+ * @restoring: not all summaries were read yet
+ * @restored, @summaries: blocks that are known again, and segments that they are in; for statistics
+ * @ms: how long the rebuild took, from the start on; 0 until it has ended
  */
 struct kvp_rebuild {
 	struct kvp_pool *pool;
@@ -70,7 +72,8 @@ struct kvp_rebuild {
 	struct delayed_work seal_work;
 	struct kvp_disk_summary *in, *out;
 	struct kvp_rebuild_batch *batches;
-	struct page *in_pages[2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS], *out_pages[KVP_SUMMARY_BLOCKS];
+	struct page *in_pages[2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS],
+		    *out_pages[KVP_SUMMARY_BLOCKS];
 	struct kvp_index_entry *live;
 	kvp_lsn_t next, left, home, all_home, claimed;
 	u32 era, most;
@@ -81,20 +84,24 @@ struct kvp_rebuild {
 
 /**
  * kvp_rebuild_start() - begin to read summaries, and to write them, if there is a cache
- * (kvp_scache_start()) Return: 0, or -ENOMEM: the pool runs without summaries. Context: process,
- * may sleep.
+ * (kvp_scache_start())
+ *
+ * Return: 0, or -ENOMEM: the pool runs without summaries. Context: process, may sleep.
  */
 int __must_check kvp_rebuild_start(struct kvp_pool *pool);
 
 /**
- * kvp_rebuild_exit() - call it after the last other user of the pool is gone, before
- * kvp_scache_exit(). May sleep.
+ * kvp_rebuild_exit() - stop, and free the memory
+ *
+ * Call it after the last other user of the pool is gone, before kvp_scache_exit(). May sleep.
  */
 void kvp_rebuild_exit(struct kvp_pool *pool);
 
 /**
  * kvp_rebuild_stop() - read and write nothing more, and wait for running work; kvp_rebuild_unstop()
  * goes on
+ *
+ * Context: process, may sleep.
  */
 void kvp_rebuild_stop(struct kvp_pool *pool);
 void kvp_rebuild_unstop(struct kvp_pool *pool);
@@ -107,14 +114,17 @@ void kvp_rebuild_unstop(struct kvp_pool *pool);
  */
 void kvp_rebuild_write_rest(struct kvp_pool *pool);
 
-/** kvp_rebuild_kick() - the log has gone on: write summaries, if it is time. Any context. */
+/**
+ * kvp_rebuild_kick() - the log has gone on: queue the worker if a summary can be written. Any
+ * context.
+ */
 void kvp_rebuild_kick(struct kvp_pool *pool);
 
 /**
  * kvp_rebuild_checkpointed() - a checkpoint is durable
  * @era: its era
- * @passed: where the log on the cache, or the ring, stood before it took its snapshot
- * @tail: the tail that it has moved, or NULL
+ * @passed: where the log on the cache, or the ring, stood before the checkpoint took its snapshot
+ * @tail: the new tail, or NULL if the checkpoint has not moved it
  *
  * Context: process; under checkpoint_lock.
  */
@@ -122,8 +132,9 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 			      const struct kvp_log_mark *tail);
 
 /**
- * kvp_rebuild_unsealed() - summaries that should be written and are not yet. Context: as a reader
- * of stats.
+ * kvp_rebuild_unsealed() - number of summaries that should be written and are not yet
+ *
+ * Context: as a reader of stats.
  */
 u64 kvp_rebuild_unsealed(const struct kvp_pool *pool);
 
@@ -139,31 +150,36 @@ static inline void kvp_rebuild_figures(const struct kvp_rebuild *w, struct kvp_r
 	f->ms = READ_ONCE(w->ms);
 }
 
-/** kvp_rebuild_bytes() - memory of summaries. Context: as a reader of stats. */
+/** kvp_rebuild_bytes() - bytes of memory for summaries. Context: as a reader of stats. */
 u64 kvp_rebuild_bytes(const struct kvp_pool *pool);
 
 /**
- * kvp_rebuild_jumped() - the log has moved to the cache, where it goes on at @lsn; or off it. Under
- * log->build_lock.
+ * kvp_rebuild_jumped() - the log has moved to the cache, where it goes on at @lsn; or off the cache
+ *
+ * Caller holds log->build_lock.
  */
 void kvp_rebuild_jumped(struct kvp_pool *pool, kvp_lsn_t lsn);
 
 /**
- * kvp_rebuild_era() - an old block at @place is its newest version if the entry was born before
- * this era. Any context.
+ * kvp_rebuild_era() - the era of the summary that an old block at @place comes from
+ *
+ * The block is the newest version if its entry in the table was born before this era. Any context.
  */
 u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place);
 
 /**
  * kvp_rebuild_claim() - for a cache without the log: record durably that the ring may go on
  *
- * After a crash the record shows how far the ring may have written. Return: true if it is recorded,
- * or the cache carries the log; false: no leg took the superblock. Context: process, waits for I/O.
+ * After a crash the record shows how far the ring may have written. Return: true if the record is
+ * durable, or if the cache carries the log; false: no leg took the superblock. Context: process,
+ * waits for I/O.
  */
 bool kvp_rebuild_claim(struct kvp_pool *pool);
 
 /**
- * kvp_rebuild_claimed() - true if that covers the next request of the ring. Under log->build_lock.
+ * kvp_rebuild_claimed() - true if the claim covers the next request of the ring
+ *
+ * Caller holds log->build_lock, or takes the answer as a hint.
  */
 bool kvp_rebuild_claimed(const struct kvp_pool *pool);
 

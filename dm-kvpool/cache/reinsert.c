@@ -11,7 +11,7 @@
 #include "policy/index.h"
 #include "table/table.h"
 
-#define AHEAD	2u	/* segments before the log comes there */
+#define AHEAD	2u	/* segments between the log's head and the one that is looked at */
 
 static bool in_use(const struct kvp_reinsert *r)
 {
@@ -23,7 +23,7 @@ static bool log_is_there(const struct kvp_pool *pool)
 	return READ_ONCE(pool->log_vdev) == pool->scache->v;
 }
 
-/* True if blocks may be written again, by the log, or by the ring of a cache without it. */
+/* True if blocks may be written again, by the log or by the ring. */
 static bool may_be_asked(const struct kvp_pool *pool)
 {
 	return !READ_ONCE(pool->admission->stopped) && kvp_scache_asked(pool, 1);
@@ -40,15 +40,16 @@ static u32 segment(const struct kvp_pool *pool)
 	return pool->scache->v->g->segment_blocks;
 }
 
-/* True if the log would have to drop the block anyway. A ring has room for all. */
+/* True if the log is so short of space that it would drop the blocks. A ring has room for all. */
 static bool log_is_short(struct kvp_pool *pool)
 {
 	return log_is_there(pool) && kvp_log_used(pool) > kvp_log_clean_limit(pool);
 }
 
 /*
- * True if the head is close to the next segment to look at, and the log may go there as things are.
- * A ring may go anywhere; but blocks that it has just written are not ahead of it.
+ * True if it is time to look at the segment at @walked: the head is close to it, and the log may
+ * already go there. A ring may go anywhere, but the blocks that it has just written are not ahead
+ * of it.
  */
 static bool is_time(struct kvp_pool *pool, kvp_lsn_t walked)
 {
@@ -60,7 +61,7 @@ static bool is_time(struct kvp_pool *pool, kvp_lsn_t walked)
 			       kvp_lsn_add(walked, seg));
 }
 
-/* Look at the next segment; false: it is not time for that. */
+/* Look at the next segment. Returns false if it is not time for that. */
 static bool next_segment(struct kvp_pool *pool)
 {
 	struct kvp_reinsert *r = pool->reinsert;
@@ -79,7 +80,7 @@ static bool next_segment(struct kvp_pool *pool)
 	return true;
 }
 
-/* The table's entry of @block; false: it has no sum. */
+/* Get the table's entry of @block. Returns false if it has no sum. */
 static bool entry_of(struct kvp_pool *pool, kvp_block_t block, u64 *entry)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
@@ -91,7 +92,7 @@ static bool entry_of(struct kvp_pool *pool, kvp_block_t block, u64 *entry)
 	return kvp_entry_state(*entry) == KVP_ENTRY_VALID;
 }
 
-/* Make a candidate of the next block, if all is well; false: no candidate is free now. */
+/* Make a candidate of block @e, if it is still right. Returns false if no candidate is free now. */
 static bool reinsert(struct kvp_pool *pool, const struct kvp_index_entry *e)
 {
 	struct kvp_candidate *c;
@@ -115,7 +116,7 @@ static void reinsert_work(struct work_struct *work)
 
 	while (may_be_asked(pool)) {
 		if (r->at < r->nr && r->keep[r->at] && !reinsert(pool, &r->e[r->at]))
-			return;	/* the end of an entry looks again */
+			return;	/* the end of an entry kicks again */
 		if (r->at < r->nr)
 			r->at++;
 		else if (!next_segment(pool))

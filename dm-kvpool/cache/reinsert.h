@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Before the log of an SSD cache, or the ring of one without it, comes round to a segment, blocks
- * there that are worth it are written again.
+ * Reinsertion: before the log of an SSD cache comes round to a segment, blocks there that are worth
+ * it are written again. The same holds for the ring of a cache that does not carry the log.
  *
  * A worker looks at the segments ahead of the head, one after the other. ssdpolicy.h says which
- * blocks should stay. Each is read from the SSD, verified against the table, and becomes a clean
- * record like a fill, when no request waits for the log and the log has room. When that is durable,
- * the index gets the new place, if the block has not changed since before it was read.
+ * blocks should stay. The worker reads each of them from the SSD and verifies it against the table.
+ * Like an admitted block, it becomes a clean record when no request waits for the log and the log
+ * has room. When that record is durable, the index gets the new place, if the block has not changed
+ * since before it was read.
  *
- * No request waits for any of this, and nothing is reserved for it. A block that is not done when
- * the log gets there is lost to the cache, and lies at home.
+ * No request waits for any of this, and no space is reserved for it. If a block is not written
+ * again before the log gets there, the cache loses it; it still lies at home.
  */
 #ifndef KVP_REINSERT_H
 #define KVP_REINSERT_H
@@ -21,10 +22,10 @@ struct kvp_index_entry;
 struct kvp_pool;
 
 /**
- * struct kvp_reinsert - of a pool; all by @work
- * @e: live blocks of the segment that was looked at last; NULL: nothing is ever written again
- * @keep: whether each should stay
- * @nr, @at: number of blocks in @e; the next one
+ * struct kvp_reinsert - reinsertion of a pool; all fields by @work
+ * @e: known blocks of the segment that was looked at last; NULL: nothing is ever written again
+ * @keep: for each block in @e, whether it should stay
+ * @nr, @at: number of blocks in @e; the next one to look at
  * @walked: place in the log behind that segment
  */
 struct kvp_reinsert {
@@ -37,20 +38,28 @@ struct kvp_reinsert {
 };
 
 /**
- * kvp_reinsert_start() - with fills. Return: 0 or -ENOMEM: nothing is written again. Process, may
- * sleep.
+ * kvp_reinsert_start() - begin reinsertion, if there is admission (kvp_admit_start())
+ *
+ * Return: 0, or -ENOMEM: nothing is written again. Context: process, may sleep.
  */
 int __must_check kvp_reinsert_start(struct kvp_pool *pool);
 
-/** kvp_reinsert_exit() - after the last other user of the pool is gone. May sleep. */
+/**
+ * kvp_reinsert_exit() - stop, and free the memory. Call it after the last other user of the pool is
+ * gone. May sleep.
+ */
 void kvp_reinsert_exit(struct kvp_pool *pool);
 
-/** kvp_reinsert_stop() - call it once fills are stopped: it takes no more candidates. May sleep. */
+/**
+ * kvp_reinsert_stop() - cancel the worker, and wait for it. Call it when admission is stopped: then
+ * the worker takes no more candidates. May sleep.
+ */
 void kvp_reinsert_stop(struct kvp_pool *pool);
 
 /**
- * kvp_reinsert_kick() - the log has gone on: look at what is ahead of it, if it is time. Any
- * context.
+ * kvp_reinsert_kick() - the log has gone on: queue the worker if it is time to look ahead
+ *
+ * Context: any.
  */
 void kvp_reinsert_kick(struct kvp_pool *pool);
 

@@ -16,15 +16,18 @@
 #include "ram/wbuf.h"
 #include "table/table.h"
 
-#define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that exist before the log comes there */
+#define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that the index has before the log comes there */
 
 static u32 place_of(const struct kvp_scache *s, kvp_lsn_t lsn)
 {
-	/* Up to a round before the base: what lay there when the pool was started. */
+	/*
+	 * The lsn may lie up to a round before the base: blocks that lay there at the start of the
+	 * pool.
+	 */
 	return (u32)((kvp_lsn_since(kvp_lsn_add(lsn, s->blocks), s->base)) % s->blocks);
 }
 
-/* The block of a place: on that leg, or on each. */
+/* The block of a place on the leg that has it, or on each leg. */
 static struct kvp_place spot_of(const struct kvp_scache *s, u32 place)
 {
 	return kvp_log_place(s->v->g, kvp_lsn_add(s->base, place), 0);
@@ -32,7 +35,7 @@ static struct kvp_place spot_of(const struct kvp_scache *s, u32 place)
 
 /* --- life --------------------------------------------------------------------------- */
 
-/* The number of places that there should be now. */
+/* The number of places that the index should have now. */
 static u32 places_wanted(struct kvp_pool *pool)
 {
 	u64 passed = kvp_lsn_since(READ_ONCE(pool->scache->wiped), pool->scache->base);
@@ -41,8 +44,9 @@ static u32 places_wanted(struct kvp_pool *pool)
 }
 
 /*
- * Until there is memory, blocks that are written back are not noted. A suspend waits for this
- * function (kvp_rebuild_stop()). So reclaim here must not write to the device that is suspended.
+ * Allocate memory for the wanted places. Until there is memory, blocks that come home are not
+ * noted. A suspend waits for this function (kvp_rebuild_stop()). So reclaim here must not write to
+ * the device that is suspended.
  */
 static void grow(struct kvp_scache *s)
 {
@@ -58,7 +62,9 @@ static void grow(struct kvp_scache *s)
 	memalloc_noio_restore(noio);
 }
 
-/* In a work queue that destage does not wait for: under memory pressure this may last. */
+/*
+ * This runs in a work queue that destage does not wait for: under memory pressure it may last long.
+ */
 static void grow_work(struct work_struct *work)
 {
 	grow(container_of(work, struct kvp_scache, grow_work));
@@ -77,8 +83,9 @@ static kvp_lsn_t most_written(const struct kvp_pool *pool)
 }
 
 /*
- * Entries behind the log's last one may have been in flight when the power went, and have torn what
- * lay there. So may entries of a recovery's chain, which may have any length.
+ * The lsn up to which blocks may be torn. Entries behind the log's last one may have been in flight
+ * when the power went, and have torn the blocks that lay there. So may the entries of a recovery's
+ * chain, which may have any length.
  */
 static kvp_lsn_t may_be_torn(const struct kvp_pool *pool, kvp_lsn_t head)
 {
@@ -90,7 +97,7 @@ static kvp_lsn_t may_be_torn(const struct kvp_pool *pool, kvp_lsn_t head)
 }
 
 /*
- * True if an SSD is there to read it from. In a cache of kind parity1 the one that has it may be
+ * True if the place can be read from an SSD. In a cache of kind parity1 the SSD that has it may be
  * gone.
  */
 static bool is_there(const struct kvp_scache *s, u32 place)
@@ -138,7 +145,7 @@ int kvp_scache_start(struct kvp_pool *pool)
 	ret = kvp_index_init(&s->index, s->blocks, get_random_u64());
 	if (ret)
 		return ret;
-	/* from here on, an append reports the lsns that it overwrites */
+	/* From here on, an append calls kvp_scache_overwrite(). */
 	kvp_log_lock_build(pool->log);
 	find_place(pool, v);
 	smp_store_release(&s->v, v);
@@ -153,7 +160,7 @@ kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev
 
 	if (kvp_scache_in_use(s) != v)
 		return lsn;
-	/* By two rounds, so that a read of the old ring finds that the ring has gone on. */
+	/* Two rounds on, so that a read of the old ring finds that the ring has gone on. */
 	lsn = kvp_lsn_last(lsn, kvp_lsn_add(kvp_lsn_down(s->wiped, step), 2ull * s->blocks));
 	to = place_of(s, kvp_lsn_back(kvp_lsn_add(s->wiped, step), 1));
 	at = place_of(s, lsn);
@@ -162,8 +169,8 @@ kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev
 }
 
 /*
- * Places keep their numbers, since the base moves on by whole rounds. A read of an old place finds
- * that the log has gone beyond it, since the log jumps by more than a round.
+ * Places keep their numbers, since the base moves on by whole rounds. The log jumps by more than a
+ * round. So a read of an old place finds that the log has gone beyond it.
  */
 void kvp_scache_log_moved(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
@@ -208,9 +215,9 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 	struct kvp_vdev *v = kvp_scache_in_use(s);
 	struct kvp_index_entry old, e = { .key = kvp_block_nr(d->block), .crc = d->crc };
 
-	/* Once the log has moved, its lsns do not apply to the cache. */
 	if (!v || d->hole || d->intent || d->zero)
 		return;
+	/* Once the log has moved off the cache, its lsns are no places there. */
 	if (v != READ_ONCE(pool->log_vdev)) {
 		kvp_admit_written(pool, d);
 		return;
@@ -246,7 +253,10 @@ int kvp_scache_move(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry
 	if (!is_there(s, place_of(s, lsn)))
 		return -ENODEV;
 	ret = kvp_index_move_unless(&s->index, e->key, e->place, place_of(s, lsn), changes, seen);
-	/* The log may have overwritten the old place meanwhile: then nothing is known of it. */
+	/*
+	 * The log may have overwritten the old place meanwhile: then the index does not know the
+	 * block.
+	 */
 	return ret == -ENOENT ? kvp_scache_fill(pool, lsn, e, changes, seen) : ret;
 }
 
@@ -288,7 +298,7 @@ int kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_in
 	int kept = 0;
 	u32 i;
 
-	/* an append reports the lsns that it overwrites under this lock */
+	/* An append calls kvp_scache_overwrite() under this lock. */
 	kvp_log_lock_build(pool->log);
 	if (kvp_lsn_before(kvp_lsn_add(lsn, s->blocks), s->wiped))
 		kept = -ESTALE;
@@ -325,12 +335,12 @@ static void overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 	u32 place;
 
 	kvp_log_assert_build(pool->log);
-	/* All these blocks are in one segment. */
+	/* All these blocks lie in one segment. */
 	place = place_of(s, lsn);
 	forget_places(&s->index, place, place + nr);
 	/*
-	 * A read that finds a block there has not seen this yet. It looks again when the block has
-	 * come.
+	 * A read that has found a block there before does not know of this. It calls
+	 * kvp_scache_intact() when the block has come.
 	 */
 	if (kvp_lsn_before(s->wiped, kvp_lsn_add(lsn, nr)))
 		smp_store_release(&s->wiped, kvp_lsn_add(lsn, nr));
@@ -361,8 +371,8 @@ kvp_lsn_t kvp_scache_ring(struct kvp_pool *pool, u32 nr)
 /* --- reading ---------------------------------------------------------------------------- */
 
 /*
- * The log stands at @wiped: the lsn up to which it may go before it overwrites @nr neighbours on a
- * leg.
+ * The lsn up to which the log, which stands at @wiped, may go before it overwrites @nr neighbouring
+ * blocks on a leg.
  */
 static kvp_lsn_t safe_until(const struct kvp_scache *s, kvp_lsn_t wiped, u32 place, u32 nr)
 {
@@ -373,10 +383,7 @@ static kvp_lsn_t safe_until(const struct kvp_scache *s, kvp_lsn_t wiped, u32 pla
 	return kvp_lsn_add(wiped, ahead > s->blocks - nr ? 0 : ahead);
 }
 
-/*
- * Finds @block. If its SSD is gone, the entry counts as forgotten, and the block can be admitted
- * again.
- */
+/* Find @block. If its SSD is gone, forget its entry, so that the block can be admitted again. */
 static bool find(struct kvp_scache *s, kvp_block_t block, struct kvp_index_entry *e)
 {
 	if (!kvp_index_find(&s->index, kvp_block_nr(block), e))
@@ -396,7 +403,7 @@ static bool is_behind(struct kvp_place to, const struct kvp_on_ssd *at, u32 i)
 u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct kvp_on_ssd *at)
 {
 	struct kvp_scache *s = pool->scache;
-	/* before the look-up: entries found later were not overwritten up to here */
+	/* Before the look-up: blocks that are found later were not overwritten up to here. */
 	kvp_lsn_t wiped = smp_load_acquire(&s->wiped);
 	struct kvp_index_entry e;
 	u32 first = 0, i;
@@ -434,7 +441,7 @@ bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_en
 			   kvp_entry_era(entry) < kvp_rebuild_era(pool, e->place));
 }
 
-/* Forget a block of an earlier life if it is not the newest: it never will be. */
+/* Forget a block of before the start if it is not the newest version: it will never be. */
 static void forget_if_older(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	struct kvp_index_entry e;
@@ -493,7 +500,7 @@ int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u6
 	       kvp_entry_crc(entry) ? 0 : -EILSEQ;
 }
 
-/* Reads one SSD's copy. A fault of the copy is counted; lack of memory is no fault. */
+/* Read one SSD's copy. A fault of the copy is counted; lack of memory is no fault. */
 static int rescue_from(struct kvp_leg *leg, kvp_lblock_t at, kvp_block_t block, u32 crc,
 		       struct page *page)
 {
@@ -511,7 +518,7 @@ static int rescue_from(struct kvp_leg *leg, kvp_lblock_t at, kvp_block_t block, 
 	return -ENOENT;
 }
 
-/* Each SSD that has it is tried: one of them may be damaged, too. */
+/* Each SSD that has the block is tried, since a copy may be damaged as well. */
 int kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page)
 {
 	struct kvp_scache *s = pool->scache;
@@ -553,8 +560,8 @@ kvp_lsn_t kvp_scache_written(const struct kvp_pool *pool)
 	if (kvp_scache_in_use(s))
 		return kvp_lsn_last(READ_ONCE(s->wiped), s->doubt);
 	/*
-	 * The position is recorded nowhere. While the log is there, recovery finds it. It counts
-	 * once the log has left.
+	 * The position is recorded nowhere. While the log is on the cache, recovery finds it. It
+	 * matters once the log has left.
 	 */
 	if (kvp_log_begins_anew(pool->log) && kvp_pool_logs_on_cache(pool))
 		return most_written(pool);
