@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Recovery brings home what the log holds as data, and enters it in the table. */
+/* Recovery writes the data of the log home, and enters it in the table. */
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
@@ -15,8 +15,8 @@ int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *le
 	return kvp_refuse(rec->refusal, -EIO,
 			  "check the leg and try again; nothing is lost by that",
 			  "%s, %s, does not accept writes to its block %llu", leg->path,
-			  kvp_vdev_needed(leg->v) > 1 ? "without which too few of its vdev are left" :
-							"the last leg in use",
+			  kvp_vdev_needed(leg->v) > 1 ?
+			  "without which too few of its vdev are left" : "the last leg in use",
 			  kvp_lblock_nr(at));
 }
 
@@ -61,8 +61,8 @@ int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, kvp_vbloc
 }
 
 /*
- * Discard what lies between two blocks of the pool, on all vdevs without parity; rows.c deals with
- * the others.
+ * Discard the range from @block to before @end, blocks of the pool, on all vdevs without parity.
+ * rows.c does that for the others.
  */
 static int discard_plain(struct kvp_recovery *rec, kvp_block_t block, kvp_block_t end)
 {
@@ -94,9 +94,10 @@ static kvp_block_t next_data(struct kvp_recovery *rec, kvp_block_t block, kvp_bl
 }
 
 /*
- * Skips blocks that have data behind the discard: the data may be home, and in the table. To
- * unwrite its entry would become durable long before the data comes home again (retain.c). Or this
- * recovery is cut, and the data does not come home before the entry is read.
+ * Apply a discard. It skips blocks that have newer data in the log, since that data may be home,
+ * and in the table. If the entry were made unwritten, that could become durable long before the
+ * data comes home again (retain.c). Or this recovery is cut, and the entry is read before the data
+ * comes home.
  */
 static int apply_discard(struct kvp_recovery *rec, const struct kvp_replay_discard *d)
 {
@@ -126,7 +127,7 @@ int kvp_recovery_discards(struct kvp_recovery *rec)
 	return ret;
 }
 
-/* Pages of the batch go home, and then their entries into the table. */
+/* The pages of the batch go home, and then their entries into the table. */
 static int apply_data_batch(struct kvp_recovery *rec, const kvp_block_t *blocks,
 			    const u32 *crcs, u32 n)
 {
@@ -138,7 +139,7 @@ static int apply_data_batch(struct kvp_recovery *rec, const kvp_block_t *blocks,
 	return ret ?: kvp_recovery_relieve(rec);
 }
 
-/* Bring home each record of the entry at @h that is the newest of its block. */
+/* Write each record of the entry at @h home that is the newest of its block. */
 static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h)
 {
 	u32 i, n = 0, payloads = 0;
@@ -183,7 +184,7 @@ static int apply_entries(struct kvp_recovery *rec)
 		leg = kvp_recovery_next(rec, &h);
 		if (leg < 0 && leg != -ENOENT)
 			return leg;
-		/* The loop may have passed on to a generation that is empty. */
+		/* The loop may have gone on to a generation that is empty. */
 		if (leg < 0 && !kvp_lsn_before(rec->end.lsn, rec->scanned))
 			break;
 		if (leg < 0)

@@ -3,31 +3,33 @@
  * The chain of parity that a recovery of a parity1 appends to the log before it writes anything
  * home.
  *
- * It begins with the segment behind the log's end, and has a nonce of its own, which the superblock
- * names before the first entry is written (R11). Its last entry says that it is the last. When that
- * is durable, the superblock says that the chain is complete, and only when that is durable
- * anything goes home. Until then the chain does not count, and the next recovery begins it anew, at
- * the same place under another nonce. From then on the chain holds all that the next recovery
- * needs. So there are never more than log and chain, however often recoveries are cut short.
+ * The chain begins with the segment behind the log's end. It has a nonce of its own, which the
+ * superblock names before the first entry is written (R11). Its last entry says that it is the
+ * last. When that entry is durable, the superblock says that the chain is complete. Only when that
+ * is durable, anything goes home. Until then the chain does not count. The next recovery begins it
+ * anew, at the same place under another nonce. From then on the chain holds all that the next
+ * recovery needs. So there are never more than the log and one chain, however often recoveries are
+ * cut short.
  *
  * Recovery never concludes from the blocks that it can read whether the chain is complete (R27):
  *
  *   not complete, by the superblock  It is not read. No row is home for which it was made.
  *   complete, and read to its end    Its parity is used. Used twice, it gives the same result.
- *   complete, and a leg is silent    Refused: the chain is there, and a later start finds it.
+ *   complete, and a leg is silent    The start is refused: the chain is there, and a later start
+ *       finds it.
  *   complete, and damaged in all copies, or lost by their medium  It is needed only for a row that
- *       is half written and has a block to be rebuilt. So recovery first resolves all rows without
- *       it, and writes nothing. If no row loses a block, it begins another chain. Else the start is
- *       refused until the leg with the block is back.
- *   begun anew in place of that, by the superblock  It is not read. But rows may be half written,
- *       as the chain before was complete, and a leg may be missing now that was there then. So
- *       recovery first tries all rows again.
- *   of an older module               The superblock does not say. As before: the chain is complete
- *       if its last entry is found.
+ *       is half written and has a block that must be rebuilt. So recovery first resolves all rows
+ *       without the chain, and writes nothing. If no row loses a block, it begins another chain.
+ *       Else the start is refused until the leg with the block is back.
+ *   begun anew in place of a damaged one, by the superblock  It is not read. But rows may be half
+ *       written, since the chain before it was complete. And a leg may be missing now that was
+ *       there then. So recovery first tries to resolve all rows again.
+ *   of an older module               The superblock does not say whether it is complete. It is
+ *       complete if its last entry is found.
  *
- * A crash between the last entry and that superblock: the chain is not complete, and is written
- * once more. A superblock that only some legs have: if it is chosen, the chain is complete; if
- * another one is, nothing was home (R13).
+ * After a crash between the last entry and the superblock that says so, the chain is not complete,
+ * and is written once more. That superblock may be on some legs only. If it is chosen, the chain is
+ * complete. If another one is chosen, nothing was home (R13).
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -49,7 +51,7 @@ struct kvp_recovery_chain {
 	u32 nr;				/* rows that wait for the next entry */
 	struct kvp_rec recs[KVP_ENTRY_MAX_DATA];
 	struct page *pages[KVP_ENTRY_MAX_DATA + 1];	/* [0]: the header's block */
-	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];		/* of the entry that is written */
+	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];		/* of the entry that is being written */
 };
 
 void kvp_recovery_chain_free(struct kvp_recovery *rec)
@@ -80,7 +82,7 @@ int kvp_recovery_chain_alloc(struct kvp_recovery *rec)
 	return c ? 0 : -ENOMEM;
 }
 
-/* The position at which the log is full. */
+/* The lsn at which the log is full. */
 static kvp_lsn_t log_limit(const struct kvp_recovery *rec)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
@@ -104,7 +106,9 @@ static int begin(struct kvp_recovery *rec)
 	struct kvp_pool *pool = rec->pool;
 	int ret;
 
-	c->head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log_vdev->g, rec->end.lsn), 0, 0 };
+	c->head = (struct kvp_log_mark){
+		kvp_log_segment_end(pool->log_vdev->g, rec->end.lsn), 0, 0
+	};
 	if (!kvp_lsn_before(c->head.lsn, log_limit(rec)))
 		return no_room(rec);
 	get_random_bytes(&c->nonce, sizeof(c->nonce));
@@ -120,7 +124,7 @@ static int begin(struct kvp_recovery *rec)
 	return ret;
 }
 
-/* The superblock says that the chain is complete, durably, before anything goes home. */
+/* Let the superblock say that the chain is complete, durably, before anything goes home. */
 static int say_complete(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -140,7 +144,7 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 	u32 i, taken = 0, needed;
 
 	memset(ios, 0, sizeof(rec->chain->ios));
-	/* No other entry is in flight, so the memory of any entry will do. */
+	/* No other entry is in flight, so the memory of any entry of the log will do. */
 	needed = v->ops->lay(rec->pool->log, 0, v, h, rec->chain->pages, h->blocks, ios);
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_io *io = &ios[i];
@@ -157,11 +161,14 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 		if (!kvp_leg_fail(io->leg, "a log write failed"))
 			return kvp_recovery_cannot_write(rec, io->leg, io->block);
 	}
-	/* A leg that was given up is recorded out before recovery relies on the others. */
+	/* A leg that was given up is recorded out before recovery relies on the other legs. */
 	return taken >= needed ? kvp_members_settle(rec->pool) : -EIO;
 }
 
-/* How many of @nr rows fit at the chain's head, or at the next segment's start. */
+/*
+ * The number of rows, @nr at most, that fit into an entry at the chain's head, or at the next
+ * segment's start.
+ */
 static u32 room(struct kvp_recovery *rec, u32 nr)
 {
 	const struct kvp_geometry *g = rec->pool->log_vdev->g;
@@ -178,7 +185,7 @@ static u32 room(struct kvp_recovery *rec, u32 nr)
 						      KVP_MAX_ENTRY_BLOCKS)));
 }
 
-/* Seal the header, into pages[0]. */
+/* Make the header of the next entry in pages[0], and move the head behind the entry. */
 static void seal(struct kvp_recovery *rec, u32 nr, bool last, struct kvp_log_hdr *h)
 {
 	struct kvp_recovery_chain *c = rec->chain;
@@ -208,7 +215,7 @@ static void seal(struct kvp_recovery *rec, u32 nr, bool last, struct kvp_log_hdr
 	c->head = (struct kvp_log_mark){ kvp_lsn_add(h->lsn, h->blocks), h->lsn, h->csum };
 }
 
-/* Rows that were not written come first in the next entry. */
+/* Drop the first @nr rows, which were written: the others come first in the next entry. */
 static void shift_rows(struct kvp_recovery_chain *c, u32 nr)
 {
 	u32 i;
@@ -219,7 +226,7 @@ static void shift_rows(struct kvp_recovery_chain *c, u32 nr)
 		swap(c->pages[1 + i], c->pages[1 + i + nr]);
 }
 
-/* Append the waiting rows; with @last all of them, and the mark of the last entry. */
+/* Append an entry with waiting rows. With @last, append all rows, and mark the last entry. */
 static int append(struct kvp_recovery *rec, bool last)
 {
 	struct kvp_recovery_chain *c = rec->chain;
@@ -262,7 +269,7 @@ int kvp_recovery_chain_end(struct kvp_recovery *rec)
 	struct kvp_recovery_chain *c = rec->chain;
 	int ret;
 
-	/* No row was added, or the last rows go into the entry with the mark. */
+	/* No row was added. Else the last rows wait for the entry with the mark. */
 	if (!c->nr)
 		return 0;
 	ret = append(rec, true) ?: say_complete(rec);
@@ -274,8 +281,8 @@ int kvp_recovery_chain_end(struct kvp_recovery *rec)
 /* --- reading ------------------------------------------------------------------------------ */
 
 /*
- * Find out whether at least one leg has the whole chain, up to its last entry. -errno: it cannot be
- * read.
+ * Find out whether at least one leg has the whole chain, up to its last entry. Returns -errno if it
+ * cannot be read.
  */
 static int find_last(struct kvp_recovery *rec, bool *complete)
 {
@@ -289,7 +296,10 @@ static int find_last(struct kvp_recovery *rec, bool *complete)
 		*complete = h.flags & KVP_LOG_LAST;
 		limit = (struct kvp_log_at){ h.limit_lsn, h.limit_rec };
 	}
-	/* An entry that could not be read then, and so did not count, must not count now. */
+	/*
+	 * The log ends where the recovery of the chain saw it. An entry that could not be read then
+	 * did not count, and must not count now.
+	 */
 	if (*complete)
 		rec->log_end = limit;
 	return leg >= 0 || leg == -ENOENT ? 0 : leg;
@@ -300,7 +310,8 @@ static int damaged(struct kvp_recovery *rec)
 {
 	if (kvp_unread_is_silent(&rec->end_unread))
 		return kvp_recovery_unread(rec, &rec->end_unread,
-			"and what others have of the parity that an earlier recovery logged is damaged");
+			"and what others have of the parity that an earlier recovery logged is "
+			"damaged");
 	memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
 	rec->chain_lost = true;
 	kvp_event(rec->pool, "chain_damaged lsn=%llu",

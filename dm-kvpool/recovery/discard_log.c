@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log of a cache is given up, by order: no SSD with it is there, or it is damaged on all that
- * are (R14). Versions that only this log held are lost.
+ * The log of a cache is discarded, by order. No SSD with it is there, or it is damaged on all SSDs
+ * that are (R14). Versions that only this log held are lost.
  *
  * If no header can be read, recovery does not know which blocks are lost. A header may be readable
  * on an SSD that was recorded out before the end, or behind a damaged entry. It names blocks and
- * sums. If the newest record found of a block is data, and its table entry has another sum, then a
- * newer version than the one at home was acknowledged. That block is poisoned (R8). Recovery never
- * takes contents from there (R17). So an outdated SSD can turn a block into EIO, but never into an
- * old version.
+ * their sums. Suppose that the newest record found of a block is data, and that the block's entry
+ * in the table has another sum. Then a newer version than the one at home was acknowledged. That
+ * block is poisoned (R8). Recovery never takes contents from there (R17). So an outdated SSD can
+ * turn a block into EIO, but never into an old version.
  *
- *   intents   the block is at home or is not: its sum shows which
+ *   intents   the block is at home, or it is not: its sum shows which
  *   discards  contents older than the discard may be back
  *
- * If an SSD in use does not answer, it may name lost blocks, so nothing is given up yet (R27). A
- * bad sector is given up, and so is an SSD that was recorded out, which may never answer again.
- * Plain -EIO may be either, so it is counted, SSD by SSD:
+ * If an SSD in use does not answer, it may name lost blocks, so nothing is discarded yet (R27). A
+ * bad sector is given up. So is an SSD that was recorded out, which may never answer again. Plain
+ * -EIO may come from a bad sector or from an SSD that does not answer. So errors are counted for
+ * each SSD:
  *
  *   some blocks of an SSD in use     bad sectors: skipped
  *   most of its blocks               the SSD does not answer: the start is refused, with its name,
@@ -23,11 +24,13 @@
  *       out
  *   all, and the medium has lost it  no later start can read it: skipped
  *
+ * Steps:
+ *
  *   1. The superblock that was chosen goes to all legs (R13). It still names the log.
- *   2. Blocks are poisoned, in memory; a checkpoint on the way still names the log.
+ *   2. Blocks are poisoned, in memory. A checkpoint on the way still names the log.
  *   3. The checkpoint that has all poison names an empty log under a new nonce and epoch. Until it
- *      is durable nothing was given up: with the SSDs the next start replays the log. Without them
- *      it does the same again, with the same result.
+ *      is durable, nothing was discarded: with the SSDs, the next start replays the log. Without
+ *      them, it does the same steps again, with the same result.
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -96,9 +99,9 @@ static void load_all(struct kvp_recovery *rec)
 }
 
 /*
- * Refuse if an SSD in use does not answer, and so may name lost blocks. Before all of it was read
- * (@all), only an error that is not one of a place shows that: each further read may take as long
- * as a request may take.
+ * Refuse if an SSD in use does not answer, and so may name lost blocks. Before all of the log was
+ * read (@all), only an error that is not one of a place shows that. It is tested then since each
+ * further read may take as long as a request can take.
  */
 static int refuse_silent(struct kvp_recovery *rec, bool all)
 {
@@ -111,8 +114,10 @@ static int refuse_silent(struct kvp_recovery *rec, bool all)
 		if (!kvp_asked_in_vain(a) || (!all && kvp_error_may_be_place(a->unread.error)))
 			continue;
 		return kvp_refuse(rec->refusal, -EIO,
-			"connect or repair it, and start again; or give '-' in its place, and what only it can tell is lost",
-			"%s does not answer (error %d): of %u blocks of the log that is given up it gave %u, and it may name blocks that are lost; nothing is lost yet",
+			"connect or repair it, and start again; or give '-' in its place, and what "
+			"only it can tell is lost",
+			"%s does not answer (error %d): of %u blocks of the log that is given up "
+			"it gave %u, and it may name blocks that are lost; nothing is lost yet",
 			a->unread.leg->path, a->unread.error, a->asked, a->asked - a->missed);
 	}
 	return 0;
@@ -137,7 +142,7 @@ static bool decode_any(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn, struc
 	return false;
 }
 
-/* Get the header at @lsn from @leg, in one piece in rec->hdr. */
+/* Get the header at @lsn from @leg, in one piece, in rec->hdr. */
 static bool header_at(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 		      bool *old)
 {
@@ -264,8 +269,8 @@ static int poison_lost(struct kvp_recovery *rec, struct kvp_replay *found)
 }
 
 /*
- * The superblock must not say that the SSDs are out as long as it names their log: if the
- * power goes, they may be there again, and have all of it.
+ * The superblock must not say that the SSDs are out as long as it names their log: after a power
+ * cut they may be there again, and have all of it.
  */
 static int roll_forward(struct kvp_pool *pool)
 {
@@ -281,7 +286,10 @@ static int roll_forward(struct kvp_pool *pool)
 	return ret;
 }
 
-/* On the cache, if an SSD of it is in use: its log was damaged, but it is there. */
+/*
+ * Begin an empty log. It is on the cache if an SSD of it is in use: then its log was damaged, but
+ * the cache is there.
+ */
 static void begin_anew(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -294,8 +302,7 @@ static void begin_anew(struct kvp_recovery *rec)
 	mutex_lock(&pool->sb_lock);
 	pool->recovery.log_moved = to != pool->log_vdev;
 	/*
-	 * The pool goes back: points of the history that is given up count no more
-	 * (format/point.h).
+	 * The pool goes back: points of the discarded history are no longer valid (format/point.h).
 	 */
 	sb->log_discards++;
 	kvp_log_anew(sb, to->index, kvp_log_others(pool, to), nonce);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Recovery of blocks whose newest record is an intent (R4, R5). The block at home shows whether the
- * write got there. If it did not, an older version counts. If there is no older version, the
+ * direct write got there. If it did not, an older version counts. If there is no older version, the
  * remains of the write count, or the block is lost.
  *
  * Only a block that was read can show that the write did not get there (unread.c, R27). As long as
  * a leg in sync did not give its copy, that leg may have the newest version. Then an older version
- * counts only if another leg has it whole at home: a durable newest version would have replaced it
+ * counts only if another leg has it whole at home. A durable newest version would have replaced it
  * there too (R15, R20).
  */
 #include <linux/mm.h>
@@ -22,8 +22,8 @@
 #include "table/table.h"
 
 /*
- * How many blocks the window that begins at @block may have: all of them intents, and a place for
- * each request.
+ * The number of blocks of a window that begins at @block. All of them are intents, and there is a
+ * request for each turn and leg.
  */
 static u32 window_blocks(struct kvp_recovery *rec, kvp_block_t block)
 {
@@ -48,8 +48,8 @@ static u32 window_blocks(struct kvp_recovery *rec, kvp_block_t block)
 }
 
 /*
- * Plan reads of the window from @leg, turn by turn, into rec->window_ios from @n on. Returns the
- * new number of requests.
+ * Plan reads of the window from @leg, turn by turn, in rec->window_ios from @n on. Returns the new
+ * number of requests.
  */
 static u32 add_turns(struct kvp_recovery *rec, struct kvp_leg *leg, u32 n)
 {
@@ -76,8 +76,9 @@ static u32 add_turns(struct kvp_recovery *rec, struct kvp_leg *leg, u32 n)
 }
 
 /*
- * Intents come in long runs. Read their homes in windows, from all legs of all vdevs side by side,
- * into the pages that held segments. Leg by leg, so that neighbours can make one request.
+ * Read the homes of intents, which come in long runs. A window of them is read from all legs of all
+ * vdevs side by side, into the pages that held segments. The requests are planned leg by leg, so
+ * that neighbours can make one request.
  */
 static void load_window(struct kvp_recovery *rec, kvp_block_t block)
 {
@@ -110,8 +111,8 @@ static bool in_window(const struct kvp_recovery *rec, kvp_block_t block)
 }
 
 /*
- * The block at @block's home on a leg: from the window, or read by itself. NULL if the leg does not
- * answer.
+ * The copy of @block at home on leg number @leg: from the window, or read by itself. NULL if the
+ * leg does not answer.
  */
 static struct page *home_copy(struct kvp_recovery *rec, const struct kvp_vdev *v, u32 leg,
 			      kvp_block_t block)
@@ -126,7 +127,7 @@ static struct page *home_copy(struct kvp_recovery *rec, const struct kvp_vdev *v
 	return error ? NULL : rec->scratch;
 }
 
-/* Legs whose copy of @block matches @crc, as bits; rec->home has one such copy. */
+/* Legs whose copy of @block has sum @crc, as bits. rec->home receives one such copy. */
 static unsigned long copies_matching(struct kvp_recovery *rec, kvp_block_t block, u32 crc)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -149,7 +150,7 @@ static unsigned long copies_matching(struct kvp_recovery *rec, kvp_block_t block
 	return match;
 }
 
-/* Write rec->home to all legs but those in @match, which have it. */
+/* Write rec->home to all legs but those in @match, which have it already. */
 static int write_others(struct kvp_recovery *rec, kvp_block_t block, unsigned long match)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -168,7 +169,10 @@ static int write_others(struct kvp_recovery *rec, kvp_block_t block, unsigned lo
 	return 0;
 }
 
-/* Read the payload of @r. -EIO: a leg that may have it does not answer. -EILSEQ: none has it. */
+/*
+ * Read the payload of @r into rec->home. -EIO: a leg that may have it does not answer. -EILSEQ: no
+ * leg has it.
+ */
 static int read_payload(struct kvp_recovery *rec, kvp_block_t block, const struct kvp_replay_rec *r)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -210,7 +214,7 @@ static int poison(struct kvp_recovery *rec, kvp_block_t block)
 	return kvp_recovery_set(rec, block, 0, KVP_ENTRY_POISONED);
 }
 
-/* A leg that did not answer may have the acknowledged version. */
+/* Refuse: a leg that did not answer may have the acknowledged version. */
 static int refuse_silent(struct kvp_recovery *rec, kvp_block_t block)
 {
 	char what[96];
@@ -220,7 +224,7 @@ static int refuse_silent(struct kvp_recovery *rec, kvp_block_t block)
 	return kvp_recovery_unread(rec, &rec->silent, what);
 }
 
-/* No copy verifies. Keep the remains if the write was cut short, else poison the block. */
+/* No copy verifies. Keep the remains if the write was cut short; else poison the block. */
 static int accept_torn(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t intent)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -247,7 +251,7 @@ static int accept_torn(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t in
 	return poison(rec, block);
 }
 
-/* Resolve to the table's version: the one from before the log began. */
+/* Resolve the block to the table's version: that is the one from before the log began. */
 static int resolve_by_table(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t intent)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -259,7 +263,7 @@ static int resolve_by_table(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn
 		return PTR_ERR(leaf);
 	entry = kvp_table_entry(pool, leaf, block);
 	kvp_table_put(pool, leaf);
-	/* No copy can show that the block was so before. */
+	/* Here no copy at home can show that the write did not get there. */
 	if (kvp_entry_state(entry) != KVP_ENTRY_VALID && kvp_unread_is_silent(&rec->silent))
 		return refuse_silent(rec, block);
 	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED)
@@ -269,15 +273,18 @@ static int resolve_by_table(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn
 	match = copies_matching(rec, block, kvp_entry_crc(entry));
 	if (!match)
 		return accept_torn(rec, block, intent);
-	/* With the recovery's era, so that a leg that comes back gets it again (R17). */
+	/*
+	 * The entry gets the recovery's era, so that a leg that comes back later gets the block
+	 * again (R17).
+	 */
 	return write_others(rec, block, match) ?:
 	       kvp_recovery_set(rec, block, kvp_entry_crc(entry), KVP_ENTRY_VALID);
 }
 
 /*
- * The older version is in the log. If it is damaged there, it may still be at home, unless the
- * newer write passed it. If a leg is silent, only a copy at home shows that no leg has the
- * newest version.
+ * Resolve the block to an older version, which is in the log. If it is damaged there, it may still
+ * be at home, unless the newer write passed it. If a leg is silent, only a copy at home shows that
+ * no leg has the newest version.
  */
 static int resolve_by_log(struct kvp_recovery *rec, kvp_block_t block,
 			  const struct kvp_replay_rec *r)
@@ -315,8 +322,7 @@ static int resolve_block(struct kvp_recovery *rec, kvp_block_t block, struct kvp
 			return write_others(rec, block, match) ?:
 			       kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
 		/*
-		 * A closed intent was durable at home, so an older version cannot be there any
-		 * more.
+		 * A closed intent was durable at home. So no older version can be there any more.
 		 */
 		if (!kvp_recovery_open(rec, r->lsn))
 			return accept_torn(rec, block, newest->lsn);
@@ -332,7 +338,7 @@ int kvp_recovery_intents(struct kvp_recovery *rec)
 
 	if (list_empty(&rec->replay.intents))
 		return 0;
-	/* In order of address, so that neighbours are read in one request. */
+	/* Go on in order of address, so that neighbours are read in one request. */
 	xa_for_each(&rec->replay.blocks, block, r) {
 		if (r->kind != KVP_REC_INTENT)
 			continue;

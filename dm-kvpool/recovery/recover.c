@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery: bring home what the log holds.
+ * Recovery: what the log holds goes home.
  *
- * 1 scan      walk the chain of entries from the tail. An entry counts when header and payload
- *             verify on any leg and it names its predecessor. The first that does not ends the log,
- *             but only if nothing shows that it was durable (R10).
- * 2 equalise  legs whose copy of an accepted entry differs get the good one, so that losing a leg
- *             during recovery loses nothing (R15)
- * 3 apply     discards to the table; the newest data of each block home; then intents, by what is
- *             found at home (R4, R5)
+ * 1 scan      walk the chain of entries from the tail. An entry counts if its header and payload
+ *             verify on any leg, and if it names its predecessor. The first entry that does not
+ *             ends the log, but only if nothing shows that it was durable (R10).
+ * 2 equalise  legs whose copy of an accepted entry differs get the good copy. So losing a leg
+ *             during recovery loses nothing (R15).
+ * 3 apply     discards go to the table, and the newest data of each block goes home. Then intents
+ *             are resolved by the blocks at home (R4, R5).
  * 4 finish    a checkpoint with an empty log under a new nonce and epoch (R11)
  *
- * The log of a cache may keep its data, and go on behind it: retain.c. Or an order gives it up:
+ * The log of a cache may keep its data, and go on behind it: retain.c. Or it is discarded by order:
  * discard_log.c.
  *
- * Until that checkpoint is durable the old log counts. After a crash at any point the next recovery
- * does it all again, from the same records to the same result.
+ * Until the checkpoint of step 4 is durable, the old log counts. After a crash at any point the
+ * next recovery does all steps again, from the same records to the same result.
  */
 #include <linux/gfp.h>
 #include <linux/random.h>
@@ -56,8 +56,8 @@ static void free_segment(struct kvp_segment *seg)
 }
 
 /*
- * As many as the log's kind of vdev reads a segment with. They also serve reads of the homes of any
- * vdev.
+ * The number of sets of pages. The log's kind of vdev reads a segment with that many. They also
+ * serve reads of the homes of any vdev.
  */
 static u32 page_sets(const struct kvp_recovery *rec)
 {
@@ -87,7 +87,7 @@ static int alloc_pages_of(struct kvp_segment *seg, u32 sets, gfp_t gfp)
 	return 0;
 }
 
-/* Reading ahead is optional. */
+/* Reading ahead is optional: if there is no memory, recovery goes on without it. */
 int kvp_recovery_alloc_ahead(struct kvp_recovery *rec)
 {
 	struct kvp_segment *a = &rec->ahead;
@@ -129,8 +129,8 @@ static struct kvp_log_mark next_generation(const struct kvp_recovery *rec)
 }
 
 /*
- * Step 4. A log under a new identity, empty, or behind the data that stays. One superblock makes it
- * so.
+ * Step 4. The log gets a new identity. It is empty, or goes on behind the data that stays. One
+ * superblock makes it so.
  */
 static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
@@ -139,7 +139,9 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	if (rec->stays)
 		*head = next_generation(rec);
 	else
-		*head = (struct kvp_log_mark){ kvp_log_segment_end(pool->log_vdev->g, rec->end.lsn), 0, 0 };
+		*head = (struct kvp_log_mark){
+			kvp_log_segment_end(pool->log_vdev->g, rec->end.lsn), 0, 0
+		};
 	mutex_lock(&pool->sb_lock);
 	pool->sb->epoch++;
 	if (rec->stays)
@@ -155,7 +157,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	return kvp_checkpoint(pool, rec->stays ? NULL : head);
 }
 
-/* No earlier code has given a reason. Give what is known. */
+/* No earlier code has given a reason for the refusal. Give the known facts. */
 static void explain(struct kvp_recovery *rec, int error)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -167,26 +169,29 @@ static void explain(struct kvp_recovery *rec, int error)
 	else if (lost->blocks && lost->level)
 		kvp_refuse(rec->refusal, error,
 			   "connect every leg; kvpoolctl check shows what is readable",
-			   "page %llu of level %u of the checksum table is damaged on every leg (blocks %llu to %llu), and the log holds writes below it",
+			   "page %llu of level %u of the checksum table is damaged on every leg "
+			   "(blocks %llu to %llu), and the log holds writes below it",
 			   (unsigned long long)lost->index, lost->level,
 			   kvp_block_nr(lost->first),
 			   kvp_block_nr(lost->last));
 	else if (kvp_pool_faulted(pool))
 		kvp_refuse(rec->refusal, error,
 			   "check the leg and try again; nothing is lost by that",
-			   "the last leg in use failed a flush or a write that recovery needs (error %d)",
+			   "the last leg in use failed a flush or a write that recovery needs "
+			   "(error %d)",
 			   error);
 	else
 		kvp_refuse(rec->refusal, error,
 			   "check the legs and try again; nothing is lost by that",
-			   "a leg does not answer where recovery must read a page of the checksum table, and no other has it (error %d)",
+			   "a leg does not answer where recovery must read a page of the checksum "
+			   "table, and no other has it (error %d)",
 			   error);
 }
 
 /*
  * R13: the superblock that was chosen goes to every leg in use before anything else is written. A
- * leg that lacks it, or has it in one ring only, may be the only one to come back after the next
- * crash. Its superblock may name the slots that the checkpoint is about to write.
+ * leg that lacks it, or has it in one ring only, may be the only one that comes back after the next
+ * crash. The older superblock of that leg may name the slots that the checkpoint is about to write.
  */
 static int roll_forward(struct kvp_pool *pool)
 {
@@ -198,7 +203,7 @@ static int roll_forward(struct kvp_pool *pool)
 	return ret;
 }
 
-/* Step 3 for singles and mirrors: the contents of the log go home and to the table. */
+/* Step 3 for singles and mirrors: the contents of the log go home and into the table. */
 static int apply(struct kvp_recovery *rec)
 {
 	int ret;
@@ -215,8 +220,8 @@ static int apply(struct kvp_recovery *rec)
 }
 
 /*
- * Step 3 for vdevs with parity; @complete: an earlier recovery had logged its chain and begun to
- * write home.
+ * Step 3 for vdevs with parity.
+ * @complete: an earlier recovery has logged its chain and begun to write home
  */
 static int apply_rows(struct kvp_recovery *rec, bool complete)
 {
@@ -225,7 +230,7 @@ static int apply_rows(struct kvp_recovery *rec, bool complete)
 	return ret ?: kvp_recovery_rows_home(rec);
 }
 
-/* Begin as if nothing was read yet. */
+/* Forget what was read, to begin anew. */
 static void read_anew(struct kvp_recovery *rec)
 {
 	kvp_replay_exit(&rec->replay);
@@ -235,7 +240,7 @@ static void read_anew(struct kvp_recovery *rec)
 }
 
 /*
- * Read the log. If it stays, each read of a block verifies that block later. If it cannot stay, for
+ * Read the log. If it stays, each later read of a block verifies that block. If it cannot stay, for
  * lack of memory or of generations, all of it is verified now, before anything goes home.
  */
 static int read_log(struct kvp_recovery *rec)
@@ -257,7 +262,9 @@ static int read_log(struct kvp_recovery *rec)
 	return kvp_recovery_scan(rec);
 }
 
-/* Steps 1 and 2. Read the log; or note that it cannot be read, and that an order gives it up. */
+/*
+ * Steps 1 and 2. Read the log. Or note that it cannot be read, and that it is discarded by order.
+ */
 static int look(struct kvp_recovery *rec)
 {
 	struct kvp_recovery_info *info = &rec->pool->recovery;
@@ -279,7 +286,7 @@ static int look(struct kvp_recovery *rec)
 	return info->give_up ? 0 : ret;
 }
 
-/* Enter only lost blocks in the table. */
+/* The log is discarded: only its lost blocks enter the table. */
 static int go_on_without_log(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
 	int ret = kvp_recovery_give_up(rec);
@@ -305,7 +312,7 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	rec->scanned = rec->end.lsn;
 	if (!ret)
 		ret = kvp_recovery_chain_read(rec, &complete);
-	/* Before a missing leg is recorded out: it may have a copy of the chain. */
+	/* Do this before a missing leg is recorded out: it may have a copy of the chain. */
 	if (!ret && rec->chain_lost && !kvp_pool_readonly(rec->pool))
 		ret = kvp_recovery_rows_try(rec);
 	if (ret && !rec->refusal->why[0])

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by the files of this folder. Recovery is one thread.
+ * Declarations that the files of this folder share. Recovery runs in one thread.
  *
  * kvp_recover() is called once, by kvp_pool_start(), after the labels were chosen and before a
- * request is served. recover.c has the list of steps. Until its last superblock is durable the old
- * log stays as it is, so a cut at any point leads to the same result again.
+ * request is served. recover.c has the list of steps. Until the last superblock of recovery is
+ * durable, the old log stays as it is. So after a cut at any point the next recovery has the same
+ * result.
  *
  *   scan.c         which entries count, and where the log ends (R10)
  *   segment.c      a segment of the log in memory, as each leg has it
@@ -35,35 +36,37 @@
 
 #define KVP_NO_SEGMENT	KVP_LSN_MAX	/* no segment begins there */
 
-/* One segment of the log, as each leg of the vdevs with the log has it. */
+/* One segment of the log in memory, as each leg of the vdevs with the log has it. */
 struct kvp_segment {
-	kvp_lsn_t lsn;		/* of its first block */
+	kvp_lsn_t lsn;		/* of the segment's first block */
 	u32 from, read;		/* blocks from @from up to @read are in memory */
-	/* pages for each leg: the segment size of the log that recovery began with */
+	/* number of pages for each leg: the segment size of the log that recovery began with */
 	u32 blocks;
-	u32 nr;			/* legs; there may be more pages, for other reads */
+	u32 nr;			/* legs; there may be more sets of pages, for other reads */
 	struct kvp_leg *legs[KVP_MAX_LEGS];
 	struct page **pages[KVP_MAX_LEGS];
-	/* by block: 0: it was read; else the error of the read, and its page is zeros (R27) */
+	/*
+	 * for each block: 0: it was read; else the error of the read, and its page is zeros (R27)
+	 */
 	int *errors[KVP_MAX_LEGS];
 	bool loaded[KVP_MAX_LEGS];
 	struct kvp_io ios[KVP_MAX_LEGS];
 	struct kvp_io_group group;
 };
 
-#define KVP_WINDOW_IOS		64	/* reads of homes at once: one for each turn and leg */
+#define KVP_WINDOW_IOS		64	/* reads of homes at once: one for each turn and each leg */
 #define KVP_RECOVERY_ROWS	16	/* rows of a parity1 that go home together */
-/* blocks; an SSD takes longer for one more request than for these */
+/* blocks; an SSD takes longer for one more request than for these blocks */
 #define KVP_DENSE_ENTRY		8
 
-/* Of several failed reads, the one that is most worth a retry. */
+/* Of several failed reads, the one that is most likely to succeed later. */
 struct kvp_unread {
 	const struct kvp_leg *leg;
 	kvp_lblock_t block;		/* on the leg */
 	int error;		/* 0: all was read */
 };
 
-/* Of many blocks, any of which may be a bad sector: how many could not be read. */
+/* How many of several blocks could not be read. Any of them may be a bad sector. */
 struct kvp_asked {
 	u32 asked, missed;
 	struct kvp_unread unread;
@@ -79,42 +82,45 @@ struct kvp_recovery {
 	struct kvp_refusal *refusal;
 	struct kvp_replay replay;
 	u64 nonce;			/* of the chain.c chain that is being read */
-	/* of the entry that is read: index in the superblock; behind those, the newest */
+	/*
+	 * of the entry that is read: its index in the superblock; the newest has the index behind
+	 * those
+	 */
 	u32 generation;
 	bool stays;			/* the log keeps its data: retain.c */
-	struct list_head kept;	/* the versions that it keeps: of each block the newest */
-	bool by_headers;		/* payload that was durable need not be read */
-	kvp_lsn_t known;			/* with @by_headers: all below was durable */
-	/* only the header is in memory of the entry that kvp_recovery_next() found */
+	struct list_head kept;	/* the versions that the log keeps: the newest of each block */
+	bool by_headers;		/* payload of durable entries need not be read */
+	kvp_lsn_t known;			/* with by_headers: entries below were durable */
+	/* of the entry that kvp_recovery_next() found, only the header is in memory */
 	bool unverified;
-	bool dense;		/* that entry is short: read the next one with all that follows */
+	bool dense;		/* that entry is short: read the next header with what follows it */
 	u64 skipped;			/* blocks of payload that were not read */
 	struct kvp_segment seg;
-	/* the next segment, being read; no pages: there was no memory for it */
+	/* the next segment, which is being read; without pages: there was no memory for it */
 	struct kvp_segment ahead;
 	kvp_lsn_t ahead_until;		/* nothing is read ahead from there on; 0: nothing at all */
 	struct kvp_batch *batch;
 	struct page *scratch, *home;
-	void *hdr;			/* a header in one piece */
-	struct kvp_log_mark end;	/* behind the last accepted entry */
-	kvp_lsn_t scanned;	/* behind the log's last accepted entry, not counting chain.c's */
-	/* no record counts from there on; the same, except for chain.c's entries */
+	void *hdr;			/* a header, in one piece */
+	struct kvp_log_mark end;	/* behind the last accepted entry, also of a chain */
+	kvp_lsn_t scanned;	/* behind the log's last accepted entry, not of a chain */
+	/* no record counts from there on: as the scan found, or as a complete chain says */
 	struct kvp_log_at log_end;
-	struct kvp_log_hdr last;	/* its header */
+	struct kvp_log_hdr last;	/* header of the last accepted entry */
 	u64 entries, torn;
-	kvp_block_t window;		/* homes of so many blocks from here on are in seg.pages */
+	kvp_block_t window;		/* homes of window_nr blocks from here are in seg.pages */
 	u32 window_nr;
 	bool window_good[KVP_MAX_LEGS];	/* by leg of the pool */
 	struct kvp_io window_ios[KVP_WINDOW_IOS];
 	bool unclean;			/* the label did not say that the log is empty */
 	bool deaf[KVP_MAX_LEGS];	/* by leg of the pool: recovery has waited for it in vain */
 	struct kvp_unread end_unread;	/* of the place where no entry was found last */
-	/* behind the end: of all blocks near it; of first headers of segments */
+	/* behind the end of the log: all blocks near it; first headers of segments further on */
 	struct kvp_asked near, far;
-	/* by leg of the pool: of a log that is given up */
+	/* by leg of the pool: blocks of a log that is discarded */
 	struct kvp_asked given_up[KVP_MAX_LEGS];
-	struct kvp_unread silent;	/* of the block, or row, that is being resolved */
-	bool chain_lost;		/* a chain was complete, and is damaged: chain.c */
+	struct kvp_unread silent;	/* of the block or row that is being resolved */
+	bool chain_lost;		/* a chain was complete, and is damaged (chain.c) */
 	struct kvp_history *history;	/* one for each vdev; a parity1 has it instead of replay */
 	struct kvp_recovery_chain *chain;
 	struct kvp_recovery_stripes *stripes;	/* for a log of full stripes */
@@ -126,15 +132,15 @@ struct kvp_recovery {
 };
 
 /*
- * The block at @lsn from a leg, given by its number in rec->seg or by kvp_recovery_next(). Its
- * segment is in memory.
+ * The page with the block at @lsn. @leg is its number in rec->seg, or what kvp_recovery_next()
+ * returned. The segment is in memory.
  */
 static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn)
 {
 	return rec->seg.pages[leg][kvp_lsn_since(lsn, rec->seg.lsn)];
 }
 
-/* Record @i of the header in rec->hdr. */
+/* Get record @i of the header in rec->hdr. */
 static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct kvp_rec *r)
 {
 	const struct kvp_disk_rec *d = rec->hdr + KVP_LOG_HDR_SIZE;
@@ -147,36 +153,42 @@ static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct k
 /**
  * kvp_recovery_page() - read one block, with patience (R27)
  *
- * Tries again for half a second at most if the kind of error says that this may help. Return: 0 or
- * the error of the last try, which is counted for the leg. Context: process, waits for I/O.
+ * It tries again, for half a second at most, if the kind of error says that this may help. Return:
+ * 0, or the error of the last try, which is counted for the leg. Context: process, waits for I/O.
  */
 int __must_check kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg,
 				   kvp_lblock_t block, struct page *page);
 
-/** kvp_unread_note() - note that @block of @leg could not be read, because of @error */
+/**
+ * kvp_unread_note() - note in @u that @block of @leg could not be read; the error most worth a
+ * retry stays
+ */
 void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, kvp_lblock_t block,
 		     int error);
 
 /**
- * kvp_unread_is_silent() - true if a later start may read it, as the medium has not lost it for
+ * kvp_unread_is_silent() - true if a later start may read the block: the medium has not lost it for
  * good
  */
 bool kvp_unread_is_silent(const struct kvp_unread *u);
 
-/** kvp_asked_note() - count one block more: @u has its error, or none */
+/** kvp_asked_note() - count one block more; @u has the error of its read, or none */
 void kvp_asked_note(struct kvp_asked *a, const struct kvp_unread *u);
 
 /**
- * kvp_asked_in_vain() - true if the leg does not answer, rather than has bad sectors
+ * kvp_asked_in_vain() - true if the leg does not answer; false if it may only have bad sectors
  *
- * True if an error is not one of a place, or if more than half of the blocks, and more than one,
- * could not be read. False if the medium has lost all of it for good: no later start can read it.
+ * True if an error is not one of a place. True if more than one block, and more than half of them,
+ * could not be read. False if the medium has lost all that could not be read: no later start can
+ * read it.
  */
 bool kvp_asked_in_vain(const struct kvp_asked *a);
 
 /**
- * kvp_recovery_unread() - refuse because the result depends on @u; @what: how, in words. Returns
- * -EIO
+ * kvp_recovery_unread() - refuse the start because its result depends on @u
+ * @what: in words, how it depends on that
+ *
+ * Return: -EIO.
  */
 int __must_check kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_unread *u,
 				     const char *what);
@@ -184,45 +196,52 @@ int __must_check kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_
 /* --- segment.c -------------------------------------------------------------------------- */
 
 /**
- * kvp_log_on_leg() - true if @leg has room for the log's @lsn; @block receives the place. Turns
- * decide whether it has that entry.
+ * kvp_log_on_leg() - true if @leg has room for the log's @lsn; @block receives the place
+ *
+ * Whether the leg has that entry depends on which vdev's turn it was.
  */
 bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, kvp_lblock_t *block);
 
 /**
  * kvp_segment_load() - read all of the segment that holds @lsn into memory, from all legs in use
+ *
+ * Context, of all functions here that read: process, waits for I/O. They return no error: errors
+ * are in seg.errors.
  */
 void kvp_segment_load(struct kvp_recovery *rec, kvp_lsn_t lsn);
 
 /**
- * kvp_segment_load_copies() - read the first @blocks at @lsn, from all legs in use; then the next
- * segment is read ahead
+ * kvp_segment_load_copies() - read the first @blocks of the segment at @lsn from all legs in use;
+ * then begin to read the next segment ahead
  */
 void kvp_segment_load_copies(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks);
 
-/** kvp_recovery_alloc_ahead() - memory for reading ahead. Return: 0 in any case. */
+/**
+ * kvp_recovery_alloc_ahead() - allocate memory for reading ahead. Return: 0, also if there is none.
+ */
 int __must_check kvp_recovery_alloc_ahead(struct kvp_recovery *rec);
 
-/** kvp_segment_load_begin() - read the first @blocks of the segment */
+/** kvp_segment_load_begin() - read the first @blocks of the segment that holds @lsn */
 void kvp_segment_load_begin(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks);
 
 /**
  * kvp_segment_load_header() - read what may be a header at @lsn
- * @rest: and the rest of its segment, in one request
+ * @rest: read the rest of its segment as well, in one request
  *
- * Reads as many blocks as any leg claims the header to have. Not for a log of full stripes.
+ * It reads as many blocks as the longest header that any leg has there. Not for a log of full
+ * stripes.
  */
 void kvp_segment_load_header(struct kvp_recovery *rec, kvp_lsn_t lsn, bool rest);
 
 /**
- * kvp_segment_claims() - the length of the header at @lsn, from the first block of any leg; 0: no
+ * kvp_segment_claims() - the blocks of the header at @lsn, by the first block of any leg; 0: no
  * header
  */
 u32 kvp_segment_claims(struct kvp_recovery *rec, kvp_lsn_t lsn);
 
 /**
- * kvp_recovery_no_ahead() - end reading ahead, and forget what was read so: the log may be written
- * to
+ * kvp_recovery_no_ahead() - end reading ahead, and forget what was read ahead: the log may change
+ * now
  */
 void kvp_recovery_no_ahead(struct kvp_recovery *rec);
 
@@ -235,47 +254,53 @@ void kvp_recovery_rewind(struct kvp_recovery *rec);
  * kvp_recovery_next() - find the entry that follows rec->end, there or at the start of the next
  * segment
  *
- * Then its segment is in memory, and its header in rec->hdr. If rec->unverified, only the header
- * was read: it is the same on all legs, and durable positions show that the entry is as well.
- * Return: a leg on which all of it verifies, for kvp_segment_page(). For a log of full stripes the
- * number is no leg, but of pages with the entry as it should be. -ENOENT: there is no such entry,
- * and rec->end_unread has what could not be read of the places where it might be. Another error,
- * with the refusal filled: this is unknown, since the places that would show it could not be read
- * (R27).
+ * Then the entry's segment is in memory, and its header in rec->hdr. If rec->unverified, only the
+ * header was read. It is the same on all legs, and durable positions of later headers show that the
+ * entry was durable.
+ *
+ * Return: a leg on which all of the entry verifies, for kvp_segment_page(). For a log of full
+ * stripes the number is no leg: it stands for pages with the entry as it should be. -ENOENT: there
+ * is no such entry. rec->end_unread has the block that could not be read where the entry might be.
+ * Another error, with the refusal filled: it is unknown whether there is one, since the blocks that
+ * would show it could not be read (R27).
  */
 int __must_check kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
 
 /**
- * kvp_recovery_scan() - read the log to its end; fills rec->replay
+ * kvp_recovery_scan() - read the log to its end; fills rec->replay and rec->history
  *
  * With rec->by_headers, durable entries count by their headers, and rec->skipped says how many
- * blocks were not verified. Afterwards entries that count are equal on all legs, as far as they
- * were read. Return: 0, or -errno with the refusal filled.
+ * blocks were not verified. Afterwards the entries that count are equal on all legs, as far as they
+ * were read. Return: 0, or -errno with the refusal filled. Context: process, waits for I/O.
  */
 int __must_check kvp_recovery_scan(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_take() - note what the entries from rec->end to @behind hold; they are equal on all
- * legs then
+ * kvp_recovery_take() - note the records of the entries from rec->end to @behind, and make those
+ * entries equal on all legs
  *
  * Return: 0, or -errno with the refusal filled, also if the log ends before @behind.
  */
 int __must_check kvp_recovery_take(struct kvp_recovery *rec, kvp_lsn_t behind);
 
 /**
- * kvp_recovery_decode() - decode the header in rec->hdr, of which there are @avail blocks; errors
- * as kvp_log_decode()
+ * kvp_recovery_decode() - decode the header in rec->hdr, of which there are @avail blocks
+ *
+ * Return: as kvp_log_decode().
  */
 int __must_check kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn,
 				     struct kvp_log_hdr *h, struct kvp_why *why);
 
-/** kvp_recovery_follows() - true if the header names rec->end as its predecessor */
+/** kvp_recovery_follows() - true if header @h names the entry before rec->end as its predecessor */
 static inline bool kvp_recovery_follows(const struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
 	return h->prev_lsn == rec->end.prev_lsn && h->prev_csum == rec->end.prev_csum;
 }
 
-/** kvp_recovery_sum() - the sum of a record's payload; parity of a row is summed by its vdev */
+/**
+ * kvp_recovery_sum() - compute the sum of a record's payload @data; parity of a row has its vdev's
+ * seed
+ */
 u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void *data);
 
 /* --- stripes.c, of the log of a cache of kind parity1 -------------------------------------- */
@@ -284,27 +309,29 @@ int __must_check kvp_stripes_alloc(struct kvp_recovery *rec);
 void kvp_stripes_free(struct kvp_recovery *rec);
 
 /**
- * kvp_stripes_load() - read @blocks of the segment at rec->seg.lsn
+ * kvp_stripes_load() - read the first @blocks of the segment at rec->seg.lsn
  * @outdated: also from legs that were recorded out
+ *
+ * Context: process, waits for I/O.
  */
 void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated);
 
 /**
  * kvp_stripes_header() - put what may be the header at @lsn into rec->hdr, in one piece
- * @try: 0 to KVP_LOG_STRIPE_TRIES - 1: which way to combine its copies
+ * @try: 0 to KVP_LOG_STRIPE_TRIES - 1: the way in which to combine its copies
  *
- * Return: its blocks; 0: there is none, or no such way. Its sum shows whether it is a header.
+ * Return: its blocks; 0: there is no header, or no such way. Its sum shows whether it is a header.
  */
 u32 kvp_stripes_header(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 try);
 
-/* kvp_segment_page() has there each block as it should be */
+/* number for kvp_segment_page(): each block as it should be */
 #define KVP_STRIPES_MADE	1
 
-/* What the blocks read at a place say about the next entry. */
+/* What the blocks that were read at a place say about the next entry. */
 enum kvp_says {
 	KVP_SAYS_ENTRY,		/* it is there: all of it verifies, and it follows rec->end */
-	KVP_SAYS_NONE,		/* no part of it is there */
-	KVP_SAYS_PART,		/* a part of it is there: it is torn, or damaged */
+	KVP_SAYS_NONE,		/* no part of the entry is there */
+	KVP_SAYS_PART,		/* a part of it is there: it is torn or damaged */
 	KVP_SAYS_NOTHING,	/* the blocks that would tell could not be read */
 };
 
@@ -316,20 +343,22 @@ enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, kvp_lsn_t lsn, struct 
 				struct kvp_unread *u);
 
 /**
- * kvp_stripes_error() - the error of reading the block at @lsn; 0: it was read. Its segment is in
- * memory
+ * kvp_stripes_error() - the error of reading the block at @lsn, whose segment is in memory; 0: it
+ * was read
  */
 int __must_check kvp_stripes_error(const struct kvp_recovery *rec, kvp_lsn_t lsn);
 
 /**
- * kvp_stripes_unread() - true if no copy of a header's first block at @lsn could be read; notes
- * that in @u
+ * kvp_stripes_unread() - true if no copy of the first block of a header at @lsn could be read
+ *
+ * @u receives one of these blocks.
  */
 bool kvp_stripes_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u);
 
 /**
- * kvp_stripes_equalise() - write blocks of the entry that was made last to legs in use that differ,
- * durably
+ * kvp_stripes_equalise() - write blocks of the entry that was made last to legs in use that differ
+ *
+ * The blocks are durable then. Return: 0, or -errno with the refusal filled.
  */
 int __must_check kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h);
 
@@ -337,57 +366,69 @@ int __must_check kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp
  * kvp_stripes_make() - make the payload block at @lsn from all others of its @row, parity included
  *
  * Only its sum shows whether it is right. Uses rec->home and rec->scratch; @page may be either.
- * Return: 0 or -EIO.
+ * Return: 0, or -EIO: another block could not be read.
  */
 int __must_check kvp_stripes_make(struct kvp_recovery *rec, kvp_lsn_t lsn, u8 row,
 				  struct page *page);
 
-/** kvp_stripes_read() - get the data of @r into rec->home: read it, or make it; 0 or -EIO */
+/**
+ * kvp_stripes_read() - get the payload of @r into rec->home: read it, or make it from its row
+ *
+ * Return: 0, or -EIO.
+ */
 int __must_check kvp_stripes_read(struct kvp_recovery *rec, kvp_block_t block,
 				  const struct kvp_replay_rec *r);
 
 /* --- discard_log.c --------------------------------------------------------------------------- */
 
 /**
- * kvp_recovery_give_up() - give up the log of a cache that is lost, or damaged; by order
+ * kvp_recovery_give_up() - discard the log of a cache that is lost or damaged, by order
  *
- * Poisons blocks that are known to be lost with it, in the table. rec->end names an empty log,
- * which the next checkpoint makes durable together with the poison. Return: 0; -errno: nothing was
- * given up. Context: process, waits for I/O.
+ * It poisons, in the table, the blocks that are known to be lost with the log. rec->end names an
+ * empty log then. The next checkpoint makes that log durable together with the poison. Return: 0;
+ * -errno: nothing was discarded. Context: process, waits for I/O.
  */
 int __must_check kvp_recovery_give_up(struct kvp_recovery *rec);
 
 /* --- apply.c ---------------------------------------------------------------------------- */
 
 /**
- * kvp_recovery_discards() - enter discards in the table, except for blocks with data behind them
+ * kvp_recovery_discards() - enter discards in the table, except for blocks that have newer data in
+ * the log
+ *
+ * Return: 0 or -errno.
  */
 int __must_check kvp_recovery_discards(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_discard() - make blocks of @v from @own to before @end unwritten; whole stripes of a
- * parity1
+ * kvp_recovery_discard() - make blocks of @v from @own to before @end unwritten; of a parity1,
+ * whole stripes
  *
  * Pages of the table in which nothing is written are not read. Return: 0 or -errno.
  */
 int __must_check kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v,
 				      kvp_vblock_t own, kvp_vblock_t end);
 
-/** kvp_recovery_data() - bring the newest data of each block home, and enter it in the table */
+/**
+ * kvp_recovery_data() - write the newest data of each block home, and enter it in the table
+ *
+ * Reads the log once more. Return: 0 or -errno.
+ */
 int __must_check kvp_recovery_data(struct kvp_recovery *rec);
 
-/** kvp_recovery_set() - set an entry of the table */
+/** kvp_recovery_set() - set the entry of @block in the table. Return: 0 or -errno. */
 int __must_check kvp_recovery_set(struct kvp_recovery *rec, kvp_block_t block, u32 crc,
 				  enum kvp_entry_state state);
 
 /**
- * kvp_recovery_relieve() - write the table before it outgrows its budget; the tail stays where it
- * is
+ * kvp_recovery_relieve() - write the table before it outgrows its budget of memory; the log's tail
+ * does not move. Return: 0 or -errno.
  */
 int __must_check kvp_recovery_relieve(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_cannot_write() - refuse because a leg that cannot be given up does not take a block
+ * kvp_recovery_cannot_write() - refuse the start: @leg, which cannot be given up, does not take
+ * block @at. Return: -EIO.
  */
 int __must_check kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg,
 					   kvp_lblock_t at);
@@ -395,26 +436,31 @@ int __must_check kvp_recovery_cannot_write(struct kvp_recovery *rec, const struc
 /* --- retain.c ------------------------------------------------------------------------------ */
 
 /**
- * kvp_recovery_spill() - the log was read: prepare to leave its data there, to come home later
+ * kvp_recovery_spill() - prepare to keep the data in the log that was read, to go home later
  *
- * If so, rec->kept has a version of each block whose newest record is data. Return: true if the
- * data may stay. False also without memory for all versions: then kvp_recovery_data() has to bring
- * the data home.
+ * If that works, rec->kept has a version of each block whose newest record is data. Return: true if
+ * the data may stay. False also if there is no memory for all versions: then kvp_recovery_data()
+ * has to write the data home.
  */
 bool kvp_recovery_spill(struct kvp_recovery *rec);
 
-/** kvp_recovery_unspill() - free those versions */
+/** kvp_recovery_unspill() - free the versions in rec->kept */
 void kvp_recovery_unspill(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_retain() - put those versions into the write buffer. Clears rec->stays if there are
- * none.
+ * kvp_recovery_retain() - put the versions in rec->kept into the write buffer
+ *
+ * Clears rec->stays if there are none.
  */
 void kvp_recovery_retain(struct kvp_recovery *rec);
 
 /* --- intents.c -------------------------------------------------------------------------- */
 
-/** kvp_recovery_intents() - resolve blocks whose newest record is an intent, by what is at home */
+/**
+ * kvp_recovery_intents() - resolve blocks whose newest record is an intent, by the block at home
+ *
+ * Return: 0, or -errno, with the refusal filled unless explain() is to fill it.
+ */
 int __must_check kvp_recovery_intents(struct kvp_recovery *rec);
 
 /** kvp_recovery_open() - true if the intents of the entry at @lsn may have been cut short (R5) */
@@ -427,27 +473,27 @@ void kvp_recovery_rows_free(struct kvp_recovery *rec);
 
 /**
  * kvp_recovery_each_row() - resolve all rows of @v that the log knows of
- * @fn: called for KVP_RECOVERY_ROWS rows at a time. The last rows, fewer than that, are left to the
- *	caller, and not resolved yet.
+ * @fn: called for KVP_RECOVERY_ROWS rows at a time. Fewer rows than that, the last ones, are not
+ *	resolved yet: the caller does that.
  */
 int __must_check kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v,
 				       int (*fn)(struct kvp_recovery *rec));
 
 /**
- * kvp_recovery_rows_log() - log parity that the log lacks, as a chain (R6), before anything goes
+ * kvp_recovery_rows_log() - append parity that the log lacks, as a chain (R6), before anything goes
  * home
  */
 int __must_check kvp_recovery_rows_log(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_rows_try() - try to resolve all rows without parity that is lost
+ * kvp_recovery_rows_try() - try to resolve all rows without the parity that is lost
  *
  * Writes nothing. Return: 0, or -errno with the refusal filled: a block would be lost.
  */
 int __must_check kvp_recovery_rows_try(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_rows_home() - bring all rows that the log knows of home, and enter them in the table
+ * kvp_recovery_rows_home() - write all rows that the log knows of home, and enter them in the table
  */
 int __must_check kvp_recovery_rows_home(struct kvp_recovery *rec);
 
@@ -457,20 +503,26 @@ int __must_check kvp_recovery_chain_alloc(struct kvp_recovery *rec);
 void kvp_recovery_chain_free(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_chain_read() - if the superblock names a chain with its last entry, note what the
- * chain holds
+ * kvp_recovery_chain_read() - note the records of the chain that the superblock names, if it is
+ * complete
+ * @complete: set to whether the chain was read up to its last entry
+ *
+ * Return: 0, or -errno with the refusal filled. Sets rec->chain_lost if a complete chain is
+ * damaged.
  */
 int __must_check kvp_recovery_chain_read(struct kvp_recovery *rec, bool *complete);
 
 /**
- * kvp_recovery_chain_add() - add a copy of a row's parity; durable after kvp_recovery_chain_end()
+ * kvp_recovery_chain_add() - add a copy of a row's parity; it is durable after
+ * kvp_recovery_chain_end()
  */
 int __must_check kvp_recovery_chain_add(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 row,
 					u32 crc, struct page *page);
 
 /**
- * kvp_recovery_chain_end() - all is added: make the chain durable and complete, and move rec->end
- * behind it
+ * kvp_recovery_chain_end() - make the chain durable and complete, and move rec->end behind it
+ *
+ * Call it when all parity is added. Return: 0 or -errno.
  */
 int __must_check kvp_recovery_chain_end(struct kvp_recovery *rec);
 

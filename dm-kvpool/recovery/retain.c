@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The log of an SSD cache keeps its data over a restart. The newest version of each block becomes a
- * spilled version in the write buffer (log/spill.h), which is read from the SSD and goes home
- * later. Intents and discards are resolved, as in any recovery. The resulting table is durable with
- * the superblock that begins the next generation of the log (format/generations.h). So in the next
- * recovery, intents and discards of this generation mean: the table counts, and no older record in
- * the log.
+ * spilled version in the write buffer (log/spill.h). It is read from the SSD, and goes home later.
+ * Intents and discards are resolved, as in any recovery. The resulting table is durable with the
+ * superblock that begins the next generation of the log (format/generations.h). So for the next
+ * recovery, an intent or discard of this generation means: the table counts for its block, and no
+ * older record in the log does.
  */
 #include <linux/slab.h>
 
@@ -18,8 +18,8 @@
 #include "recovery/recovery.h"
 
 /*
- * There may be very many versions, and no process must be killed for them: the log can be written
- * back instead.
+ * Make a version of record @r; NULL: there is no memory. There may be very many versions, and no
+ * process must be killed for them: the log can be written home instead.
  */
 static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 {
@@ -38,7 +38,7 @@ static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 	d->row = r->row;
 	d->state = KVP_VERSION_LOGGED;
 	d->restored = true;
-	/* The cache may be lost, and its log move: an intent must not pass what no log has then. */
+	/* The cache may be lost, or its log move. No log has this then: no intent must pass it. */
 	d->over = KVP_OVER_UNKNOWN;
 	return d;
 }
@@ -55,8 +55,8 @@ void kvp_recovery_unspill(struct kvp_recovery *rec)
 }
 
 /*
- * In log order, as destage and the tail need it. Not if the superblock cannot name another
- * generation.
+ * In log order, as destage and the tail need it. Nothing is kept if the superblock cannot name
+ * another generation.
  */
 bool kvp_recovery_spill(struct kvp_recovery *rec)
 {

@@ -3,14 +3,15 @@
  * Recovery of a parity1, row by row (docs/design/recovery.md).
  *
  * First, recovery finds each block of a row: the newest version in the log, or else the version
- * that the table names, at home. An intent's version is at home, or it is not. A block that only
- * its home has, and that cannot be read there, is computed from the row's parity. That is the
- * newest parity in the log, together with the versions that it counts. If it does not count the
- * block, it is the parity at home: then no part of the row was written after it.
+ * that the table names, at home. An intent's version is at home, or it is not. Suppose that only
+ * its home has a block, and the block cannot be read there. Then it is computed from the row's
+ * parity. That is the newest parity in the log, together with the versions that it counts. If that
+ * parity does not count the block, the parity at home is right: then no part of the row was written
+ * after it.
  *
- * There are two phases. First the parity of all rows of which a part will be written goes into the
- * log, as a chain of its own (chain.c), unless it is there. Then the rows go home, and into the
- * table. Several rows are resolved together, and their homes are read together.
+ * There are two phases. First the parity of all rows that will be written in part goes into the
+ * log, as a chain of its own (chain.c), unless it is there already. Then the rows go home, and into
+ * the table. Several rows are resolved together, and their homes are read together.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -30,10 +31,10 @@
 
 enum piece_kind {
 	PIECE_ZERO,		/* unwritten */
-	PIECE_POISONED,		/* the table says so */
-	PIECE_LOG,		/* the log has it */
-	PIECE_HOME,		/* its home has it */
-	PIECE_REBUILT,		/* its home should have it, and does not */
+	PIECE_POISONED,		/* poisoned, by the table */
+	PIECE_LOG,		/* the log has the block */
+	PIECE_HOME,		/* the block's home has it */
+	PIECE_REBUILT,		/* the block's home lacks it: it was made from the parity */
 	/* no source has it: its home has the remains of a write that was cut short (R5) */
 	PIECE_TORN,
 	PIECE_LOST,		/* no source has it */
@@ -41,12 +42,12 @@ enum piece_kind {
 
 struct piece {
 	enum piece_kind kind;
-	bool logged;		/* the log names it */
-	bool loaded;		/* its home was read: */
-	int error;		/* 0, and @home has the block there; or the error */
+	bool logged;		/* the log names the block */
+	bool loaded;		/* its home was read */
+	int error;		/* of that read; 0: @home has the block */
 	u32 crc;
-	struct page *page;	/* contents of LOG and REBUILT; for [0] the new parity */
-	struct page *home;	/* the block at home, whatever it is: contents of HOME and TORN */
+	struct page *page;	/* contents, if LOG or REBUILT; for [0] the new parity */
+	struct page *home;	/* the block at home as it is; contents, if HOME or TORN */
 };
 
 /* A row that the log knows of. */
@@ -54,8 +55,8 @@ struct kvp_recovery_row {
 	u64 row;
 	struct kvp_tpage *leaf;
 	bool changes;		/* the log has data or discards that home may lack */
-	struct kvp_log_at newest;	/* the newest of those */
-	bool in_flight;		/* an intent that may have been cut short covered all of it */
+	struct kvp_log_at newest;	/* the newest of these records */
+	bool in_flight;		/* an intent that may have been cut short was for all of it */
 	struct piece p[KVP_STRIPE_MAX_LEGS];	/* [0]: parity */
 };
 
@@ -119,7 +120,7 @@ static struct kvp_history *history_of(struct kvp_recovery *rec, const struct kvp
 	return &rec->history[vdev_of(r)->index];
 }
 
-/* The last version before @limit of a piece of data in the log, or NULL. */
+/* The last version in the log before @limit of data piece @piece, or NULL. */
 static const struct kvp_past_version *version_before(struct kvp_recovery *rec,
 						const struct kvp_recovery_row *r, u32 piece,
 						struct kvp_log_at limit)
@@ -129,7 +130,8 @@ static const struct kvp_past_version *version_before(struct kvp_recovery *rec,
 }
 
 /*
- * True if the home of this piece will probably be needed; for the parity: if data may be missing.
+ * True if the home of this piece will probably be needed. Of the parity: true if data may be
+ * missing.
  */
 static bool home_wanted(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece)
 {
@@ -144,7 +146,7 @@ static bool home_wanted(struct kvp_recovery *rec, const struct kvp_recovery_row 
 	return kvp_entry_state(kvp_row_entry(rec->pool, r->leaf, r->row, piece)) == KVP_ENTRY_VALID;
 }
 
-/* Read rows that follow one another on a leg as one request. */
+/* Plan the read of a piece's home. Rows that follow one another on a leg make one request. */
 static void add_read(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
 	struct kvp_place at = kvp_row_place(vdev_of(r)->g, r->row, piece);
@@ -192,7 +194,9 @@ static void read_homes(struct kvp_recovery *rec)
 			q->pieces[n++]->loaded = !q->ios[i].error;
 }
 
-/* Read a piece's home into p->home: 0, or -errno, and rec->silent is set if its leg is silent. */
+/*
+ * Read a piece's home into p->home. Returns 0 or -errno; notes in rec->silent if its leg is silent.
+ */
 static int load_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
 	struct kvp_place at = kvp_row_place(vdev_of(r)->g, r->row, piece);
@@ -209,14 +213,14 @@ static int load_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 p
 	return p->error;
 }
 
-/* True if the block at home has the sum @crc. */
+/* True if the piece's block at home has the sum @crc. */
 static bool home_is(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece, u32 crc)
 {
 	return !load_home(rec, r, piece) &&
 	       kvp_row_sum(r->leaf, r->row, piece, r->p[piece].home) == crc;
 }
 
-/* The same with the sum in the table, by which a leg can be judged. */
+/* True if it has the sum that the table has for it. */
 static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
 	return home_is(rec, r, piece,
@@ -225,7 +229,7 @@ static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 
 /* --- contents ------------------------------------------------------------------------- */
 
-/* Place and sum of a piece in the log; @row: the row of the log that it can be made from. */
+/* Place and sum of a piece in the log. @row is the row of the log that it can be made from. */
 struct logged {
 	kvp_lsn_t entry, lsn;
 	u32 crc;
@@ -267,7 +271,10 @@ static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
 	return kvp_history_parity(history_of(rec, r), r->row, rec->pool->sb->log_tail);
 }
 
-/* Add to @sum the version of @piece that the parity counts. -ENODATA: it is unknown. */
+/*
+ * Add to @sum the version of @piece that the parity counts. Returns -ENODATA if that version is
+ * unknown.
+ */
 static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       struct kvp_log_at limit, struct page *sum)
 {
@@ -292,10 +299,10 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 }
 
 /*
- * Get parity that counts version @v of a piece, or with NULL the table's version, and the limit of
- * the other versions that it counts. It comes from the log; or from home, if the row was written as
- * a whole with @v. There its own sum is unknown, but the sum of the block made from it is known.
- * -ENODATA: there is none.
+ * Get parity that counts version @v of a piece, or the table's version if @v is NULL. @limit
+ * receives the limit of the other versions that it counts. The parity comes from the log; or from
+ * home, if the row was written as a whole with @v. The sum of the parity at home is unknown then,
+ * but the sum of the block made from it is known. Returns -ENODATA if there is no such parity.
  */
 static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       const struct kvp_past_version *v, struct kvp_log_at *limit, struct page *sum)
@@ -309,7 +316,8 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 		if (v ? counted && kvp_log_same(counted->at, v->at) : !counted) {
 			*limit = lp->limit;
 			return read_log(rec, r, 0,
-					(struct logged){ lp->entry, lp->payload, lp->crc, lp->log_row }, sum);
+					(struct logged){ lp->entry, lp->payload, lp->crc,
+							 lp->log_row }, sum);
 		}
 	}
 	*limit = v ? (struct kvp_log_at){ kvp_lsn_add(v->at.lsn, 1), 0 } :
@@ -323,7 +331,10 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 	return 0;
 }
 
-/* Only its home has version @v of a piece, and cannot be read: compute it from the parity. */
+/*
+ * Compute version @v of a piece from the parity: only its home has that version, and it cannot be
+ * read there.
+ */
 static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		   const struct kvp_past_version *v)
 {
@@ -343,8 +354,8 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 }
 
 /*
- * Find version @v of a piece at home, or the table's version if @v is NULL. PIECE_LOST if no source
- * has it.
+ * Find version @v of a piece at home, or the table's version if @v is NULL. The piece becomes
+ * PIECE_LOST if no source has it.
  */
 static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
 			const struct kvp_past_version *v)
@@ -364,7 +375,7 @@ static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	return 0;
 }
 
-/* The log has data or a discard, so no older version counts. */
+/* The newest version of the piece is data or a discard in the log, so no older version counts. */
 static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
 			  const struct kvp_past_version *v)
 {
@@ -381,7 +392,9 @@ static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 	return read_log(rec, r, i, logged_version(v), p->page);
 }
 
-/* A leg that did not answer may have the newest version, or a block to make it from (R27). */
+/*
+ * Refuse: a leg that did not answer may have the newest version, or a block to make it from (R27).
+ */
 static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 i)
 {
 	char what[96];
@@ -392,8 +405,8 @@ static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row
 }
 
 /*
- * No source has the newest version, nor an older one. See whether a write that was cut short left
- * it (R5).
+ * No source has the newest version, nor an older one. Take what is at home if a write that was cut
+ * short may have left it (R5).
  */
 static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i, bool open)
 {
@@ -409,14 +422,16 @@ static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	if (!rec->chain_lost)
 		return 0;
 	return kvp_refuse(rec->refusal, -EUCLEAN, "connect every leg, and start again",
-		"the parity that an earlier recovery logged is damaged, and without it block %llu would be lost",
+		"the parity that an earlier recovery logged is damaged, and without it block %llu "
+		"would be lost",
 		kvp_block_nr(kvp_row_block_at(r->leaf, r->row, i)));
 }
 
 /*
  * The newest version of a piece was not found. True if @older, the next older one, may count; NULL
- * is the table's version. As long as a leg is silent, it counts only if it is found whole at home,
- * on its own leg or made from the others; data in the log, only on its own leg.
+ * means the table's version. As long as a leg is silent, an older version counts only if it is
+ * found whole at home, on its own leg or made from the others. Data in the log counts then only if
+ * it is on its own leg at home.
  */
 static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
 			    const struct kvp_past_version *older)
@@ -431,8 +446,8 @@ static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r
 }
 
 /*
- * R4: find the newest version of a piece. If it is an intent that was cut short and is not home,
- * find the next older one.
+ * R4: find the newest version of a piece. If it is an intent that was cut short and that is not
+ * home, find the next older one.
  */
 static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i)
 {
@@ -444,7 +459,7 @@ static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u
 
 	p->logged = found;
 	do {
-		/* kvp_history_find() may use the same memory again */
+		/* kvp_history_find() may use that memory again. */
 		if (found)
 			v = *found;
 		if (open && !older_may_count(rec, r, i, found ? &v : NULL))
@@ -483,8 +498,8 @@ static struct page *contents(const struct piece *p)
 }
 
 /*
- * Compute the parity into the page of piece 0. Returns its sum; or 0 and @zero if no block of the
- * row is written.
+ * Compute the parity of a row into the page of piece 0. Returns its sum. Sets @zero if no block of
+ * the row is written.
  */
 static u32 compute_parity(struct kvp_recovery *rec, struct kvp_recovery_row *r, bool *zero)
 {
@@ -509,7 +524,7 @@ static void put_rows(struct kvp_recovery *rec)
 		kvp_table_put(rec->pool, rec->rows[--rec->nr_rows].leaf);
 }
 
-/* A function for the gathered rows. */
+/* A function that works on the gathered rows. */
 typedef int (*rows_fn)(struct kvp_recovery *rec);
 
 /* Resolve the gathered rows, and call @fn for them. */
@@ -543,7 +558,9 @@ static int gather_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 ro
 	return ++rec->nr_rows == KVP_RECOVERY_ROWS ? end_rows(rec, fn) : 0;
 }
 
-/* Gather the rows of one stripe that have a block in the log; @block is the first of those. */
+/*
+ * Gather the rows of one stripe that have a block in the log. @block is the first of these blocks.
+ */
 static int gather_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 block,
 			 rows_fn fn)
 {
@@ -578,7 +595,10 @@ int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v, ro
 	return ret;
 }
 
-/* Resolve all rows that the log knows of, and call @fn for some of them at a time. */
+/*
+ * Resolve all rows that the log knows of, and call @fn for up to KVP_RECOVERY_ROWS of them at a
+ * time.
+ */
 static int each_rows(struct kvp_recovery *rec, rows_fn fn)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -597,8 +617,8 @@ static int each_rows(struct kvp_recovery *rec, rows_fn fn)
 
 /*
  * True if the row has blocks that only their homes have, and the log lacks parity that counts all
- * its versions. Not if all of the row was under an intent that was cut short: that may be lost with
- * a leg. Nor if home lacks nothing of the log: then the row is written as it is.
+ * versions of the row. False if all of the row was under an intent that was cut short: that may be
+ * lost with a leg. False also if home lacks nothing of the log: then the row is written as it is.
  */
 static bool needs_parity(struct kvp_recovery *rec, const struct kvp_recovery_row *r)
 {
@@ -677,14 +697,14 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 					kvp_row_block_at(r->leaf, r->row, i));
 }
 
-/* True if the parity at home is right already, as for most rows that were written by intent. */
+/* True if the parity at home is right already. It is for most rows that were written by intent. */
 static bool parity_is_home(const struct kvp_recovery_row *r)
 {
 	return r->p[0].loaded && !r->p[0].error &&
 	       !memcmp(page_address(r->p[0].home), page_address(r->p[0].page), KVP_BLOCK_SIZE);
 }
 
-/* A batch has room for all pieces of KVP_RECOVERY_ROWS rows. */
+/* Add the row's blocks to the batch, which has room for all pieces of KVP_RECOVERY_ROWS rows. */
 static int add_row(struct kvp_recovery *rec, struct kvp_recovery_row *r, bool zero)
 {
 	const struct kvp_vdev *v = vdev_of(r);

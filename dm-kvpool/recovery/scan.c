@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery reads the log, a segment at a time from all legs, and finds which entries count, and
- * what they hold.
+ * Recovery reads the log, a segment at a time from all legs. It finds which entries count, and
+ * notes their records.
  */
 #include <linux/mm.h>
 
@@ -19,7 +19,7 @@
 
 /* --- generations -------------------------------------------------------------------- */
 
-/* The generation that is being read, if it is not the newest. */
+/* The generation that is being read, or NULL if that is the newest. */
 static const struct kvp_generation *generation(const struct kvp_recovery *rec)
 {
 	const struct kvp_sb *sb = rec->pool->sb;
@@ -35,8 +35,8 @@ static void set_nonce(struct kvp_recovery *rec)
 }
 
 /*
- * The next generation begins behind the last entry of the one before. The superblock says which
- * entry is the last. So an older generation does not end where it cannot be read (R10), and does
+ * Go on to the next generation behind the last entry of the one before. The superblock says which
+ * entry is the last. So an older generation does not end where it cannot be read (R10). And it does
  * not go on because a block becomes readable.
  */
 static void pass_generations(struct kvp_recovery *rec)
@@ -64,7 +64,7 @@ int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn, stru
 	return ret || kvp_log_rows_known(pool->sb, rec->hdr, h) ? ret : -EUCLEAN;
 }
 
-/* Get the header at @lsn from @leg, in one piece in rec->hdr. */
+/* Get the header at @lsn from @leg, in one piece, in rec->hdr. */
 static int decode_at(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 		     struct kvp_why *why)
 {
@@ -87,7 +87,7 @@ u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void 
 	       kvp_block_sum(pool->seed, kvp_rec_block(r), data);
 }
 
-/* True if the block at @lsn could be read from @leg. If not, the error goes to @u. */
+/* True if the block at @lsn was read from @leg. If not, @u notes the error. */
 static bool was_read(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kvp_unread *u)
 {
 	int error = rec->seg.errors[leg][kvp_lsn_since(lsn, rec->seg.lsn)];
@@ -102,8 +102,8 @@ static bool was_read(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kv
 
 /*
  * Judge the payload of the entry in rec->hdr. One block with another sum says more than all blocks
- * that could not be read: a durable entry has none. Clean blocks do not count: a damaged or torn
- * one must not end the log (R10).
+ * that could not be read: a durable entry has no such block. Clean blocks are not judged: a damaged
+ * or torn one must not end the log (R10).
  */
 static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h,
 				 struct kvp_unread *u)
@@ -128,7 +128,7 @@ static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct
 	return missed.error ? KVP_SAYS_NOTHING : KVP_SAYS_ENTRY;
 }
 
-/* What @leg says about the next entry at @lsn. */
+/* What @leg says about the next entry, if that is at @lsn. */
 static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn,
 			     struct kvp_log_hdr *h, struct kvp_unread *u)
 {
@@ -142,7 +142,7 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn,
 	error = decode_at(rec, leg, lsn, h, &why);
 	if (!error)
 		return kvp_recovery_follows(rec, h) ? ask_payload(rec, leg, h, u) : KVP_SAYS_NONE;
-	/* A header of this log, but of another place: it is from an earlier round. */
+	/* A header of this log that belongs to another place is from an earlier round. */
 	if (error != -EUCLEAN || kvp_lsn(le64_to_cpu(d->lsn)) != lsn)
 		return KVP_SAYS_NONE;
 	end = kvp_lsn_first(end, kvp_lsn_add(lsn, min(kvp_log_hdr_claims(d), KVP_MAX_HDR_BLOCKS)));
@@ -154,7 +154,8 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn,
 
 /*
  * Find a leg on which the whole entry at @lsn verifies and follows rec->end. -ENOENT: there is no
- * such entry; -EIO: that is unknown, because of @u (R27). unread.c says what counts as an answer.
+ * such entry; -EIO: that is unknown, because of the block in @u (R27). unread.c says what counts as
+ * an answer.
  */
 static int good_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 		     struct kvp_unread *u)
@@ -195,9 +196,9 @@ static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct 
 }
 
 /*
- * Accept the entry at @lsn by its header alone. The header has to be the same on all legs: it was
- * durable on all of them. Returns the leg whose header is in rec->hdr, or -1: the whole entry has
- * to be read.
+ * Accept the entry at @lsn by its header alone. The header must be the same on all legs, since the
+ * entry was durable on all of them. Returns the leg whose header is in rec->hdr; or -1: the whole
+ * entry must be read.
  */
 static int known_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h)
 {
@@ -220,12 +221,15 @@ static int known_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hd
 			return -1;
 		}
 	}
-	/* Read a header by itself only if much payload follows that need not be read. */
+	/* Read the next header by itself only if much payload follows this one. */
 	rec->dense = good >= 0 && h->blocks <= KVP_DENSE_ENTRY;
 	return good;
 }
 
-/* Legs of its vdev with another copy get the good one, durable before anything goes home. */
+/*
+ * Legs of the entry's vdev whose copy differs get the good copy. It is durable before anything goes
+ * home.
+ */
 static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr *h)
 {
 	struct kvp_segment *seg = &rec->seg;
@@ -251,7 +255,7 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 				return kvp_recovery_cannot_write(rec, io.leg, io.block);
 			continue;
 		}
-		/* In memory, too: later steps may use the pages of this leg. */
+		/* Copy it in memory as well: later steps may use the pages of this leg. */
 		for (b = 0; b < h->blocks; b++)
 			memcpy(page_address(kvp_segment_page(rec, i, kvp_lsn_add(h->lsn, b))),
 			       page_address(kvp_segment_page(rec, good, kvp_lsn_add(h->lsn, b))),
@@ -261,8 +265,8 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 }
 
 /*
- * A discard may cover several vdevs. It counts once for each vdev with parity, however often that
- * has its turn, and once for all others.
+ * Note a discard, which may cover several vdevs. It counts once for each vdev with parity, however
+ * often that has its turn, and once for all others.
  */
 static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at)
 {
@@ -284,7 +288,7 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struc
 	return ret;
 }
 
-/* A record of one block. */
+/* Note a record of one block. */
 static int plan_block(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
 		      kvp_lsn_t payload, u8 row)
 {
@@ -301,7 +305,8 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 		 kvp_log_row(rec->pool->log_vdev->g, h, (u32)kvp_lsn_since(payload, h->lsn)) : 0;
 
 	/*
-	 * Of an older generation: resolved, and in the table that the next generation began with.
+	 * A record of an older generation is resolved, and in the table with which the next
+	 * generation began.
 	 */
 	if (generation(rec) && r->kind != KVP_REC_DATA) {
 		kvp_replay_resolved(&rec->replay, r);
@@ -349,8 +354,8 @@ void kvp_recovery_rewind(struct kvp_recovery *rec)
 }
 
 /*
- * Places where the entry that follows rec->end may begin: there, or at the start of the next
- * segment.
+ * Get the places where the entry that follows rec->end may begin: there, or at the start of the
+ * next segment. Returns their number.
  */
 static u32 next_places(const struct kvp_recovery *rec, kvp_lsn_t *places)
 {
@@ -396,14 +401,14 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 			kvp_unread_note(&open, u.leg, u.block, u.error);
 	}
 	/*
-	 * The other place has no entry. So the next entry may be at the place that could not be
-	 * read.
+	 * The other place, if there is one, has no entry. So the next entry may be at the place
+	 * that could not be read.
 	 */
 	return open.error ? kvp_recovery_unread(rec, &open, "and the log may go on there") :
 	       -ENOENT;
 }
 
-/* R12: the writer of this entry knew a superblock that no leg here has. */
+/* Refuse (R12): the writer of this entry knew a superblock that no leg here has. */
 static int stale_root(struct kvp_recovery *rec, u64 epoch)
 {
 	return kvp_refuse(rec->refusal, -ESTALE, "connect the legs that were in use last",
@@ -411,7 +416,7 @@ static int stale_root(struct kvp_recovery *rec, u64 epoch)
 		(unsigned long long)epoch, (unsigned long long)rec->pool->sb->epoch);
 }
 
-/* Refuse if rec->hdr has a header that shows that the superblock is old. */
+/* Refuse if the header in rec->hdr shows that the superblock is old. */
 static int check_epoch(struct kvp_recovery *rec, u32 avail)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -421,7 +426,7 @@ static int check_epoch(struct kvp_recovery *rec, u32 avail)
 	       stale_root(rec, epoch) : 0;
 }
 
-/* True if no leg that has the log now can read the block at @lsn. */
+/* True if the block at @lsn was read from no leg that has the log now. */
 static bool is_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
 	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
@@ -441,7 +446,10 @@ static bool is_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread
 	return asked;
 }
 
-/* It is an answer if a leg in sync was read, as at the end of the log. */
+/*
+ * Count the block at @lsn in @a. It was answered if a leg in sync was read, as at the end of the
+ * log.
+ */
 static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t lsn)
 {
 	struct kvp_unread u = { }, none = { };
@@ -450,8 +458,8 @@ static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t
 }
 
 /*
- * Bad sectors are few, and some may exist for years. If most reads failed, or an error says so, the
- * leg does not answer. Then the end of the log is unknown (R27).
+ * The block because of which the end of the log is unknown (R27), or NULL. Bad sectors are few, and
+ * some may exist for years. But if most reads failed, or an error says so, the leg does not answer.
  */
 static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 {
@@ -461,7 +469,7 @@ static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 }
 
 /*
- * look_beyond() for a log of full stripes: with all copies of a header's blocks that can be read.
+ * look_beyond() for a log of full stripes, with all copies of a header's blocks that can be read.
  */
 static int look_beyond_stripes(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_t *durable)
 {
@@ -482,8 +490,8 @@ static int look_beyond_stripes(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_
 }
 
 /*
- * Read the first header of the segment at @lsn into memory. Most headers are one block, and that
- * block tells their length.
+ * Read the first header of the segment at @lsn into memory. Most headers are one block. That block
+ * tells whether there are more.
  */
 static void load_first_header(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
@@ -495,8 +503,8 @@ static void load_first_header(struct kvp_recovery *rec, kvp_lsn_t lsn)
 }
 
 /*
- * See whether the block at @lsn has a header that shows more than was accepted; @a counts it as
- * near or far.
+ * See whether the block at @lsn has a header that shows that more was durable than was accepted. @a
+ * counts the block as near or far.
  */
 static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t lsn,
 		       kvp_lsn_t *durable)
@@ -511,7 +519,7 @@ static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t 
 	if (rec->stripes)
 		return look_beyond_stripes(rec, lsn, durable);
 	/*
-	 * On any vdev: a header of an older activation may be from before the log was on these
+	 * Look on any vdev: a header of an older activation may be from before the log was on these
 	 * vdevs.
 	 */
 	for (i = 0; !ret && i < rec->seg.nr; i++) {
@@ -529,7 +537,7 @@ static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t 
 	return ret;
 }
 
-/* See what the first headers of the segments from @lsn to @end show. */
+/* Look at the first headers of the segments from @lsn to @end. */
 static int look_at_segments(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_t end,
 			    kvp_lsn_t *durable)
 {
@@ -545,9 +553,9 @@ static int look_at_segments(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_t e
 }
 
 /*
- * For a log that may stay: find up to where it was durable, as below that position headers are
- * enough. The newest first header is at most a segment and KVP_LOG_UNWITNESSED before the end. All
- * of an older generation was durable.
+ * For a log that may stay: find rec->known, up to which the log was durable. Below that position
+ * headers are enough. The newest first header of a segment is at most a segment and
+ * KVP_LOG_UNWITNESSED before the end. All of an older generation was durable.
  *
  * The superblock's log_commit will not do: when it was taken, a leg that lacks an entry may not
  * have been recorded out yet.
@@ -573,10 +581,11 @@ static int find_known(struct kvp_recovery *rec)
 }
 
 /*
- * R10: a bad entry may end the log only if nothing shows that it was durable. Checks R12, too.
+ * R10: a bad entry may end the log only if nothing shows that it was durable. This function checks
+ * R12, too.
  *
- * If the log went on, its next entries may lie within KVP_LOG_UNWITNESSED blocks and the rest of
- * the segment there. If it went on further, each segment begins with an entry that shows it.
+ * If the log went on, its next entries lie within KVP_LOG_UNWITNESSED blocks and the rest of the
+ * segment there. If it went on further, each later segment begins with an entry that shows it.
  */
 static int check_end(struct kvp_recovery *rec)
 {
@@ -594,7 +603,7 @@ static int check_end(struct kvp_recovery *rec)
 		kvp_segment_load(rec, lsn);
 		ret = look_beyond(rec, &rec->near, lsn, &durable);
 	}
-	/* A recovery by headers has looked there already, to find what was durable. */
+	/* A recovery by headers has looked there already, in find_known(). */
 	if (!ret && !rec->by_headers)
 		ret = look_at_segments(rec, lsn, limit, &durable);
 	if (!ret && kvp_lsn_before(rec->end.lsn, durable) && kvp_unread_is_silent(&rec->end_unread))
@@ -634,7 +643,7 @@ int kvp_recovery_take(struct kvp_recovery *rec, kvp_lsn_t behind)
 	return ret;
 }
 
-/* The entry counts: note what it holds. */
+/* The entry counts: note its records. */
 static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -645,7 +654,7 @@ static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h
 	rec->end = (struct kvp_log_mark){ kvp_lsn_add(h->lsn, h->blocks), h->lsn, h->csum };
 	rec->last = *h;
 	rec->entries++;
-	/* If the log stays, its tail can move in small steps from the start. */
+	/* If the log stays, these notes let its tail move in small steps from the start. */
 	kvp_log_set_passed(pool, &rec->end);
 	if (kvp_pool_readonly(pool))
 		return kvp_refuse(rec->refusal, -EROFS,

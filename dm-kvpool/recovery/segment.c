@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The log in memory, for recovery: the parts of a segment that are needed, as each leg has them. */
+/*
+ * The log in memory, for recovery: the parts of a segment that recovery needs, as each leg has
+ * them.
+ */
 #include <linux/mm.h>
 
 #include "core/core.h"
@@ -25,9 +28,9 @@ bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, kvp_lblock_t *bloc
 }
 
 /*
- * Read block by block, as one request for all failed. A block that cannot be read must not look
- * like anything, and its error is noted. If a leg does not answer at all, its blocks are not read
- * one by one.
+ * Read block by block, since the request for all blocks failed. A block that cannot be read becomes
+ * zeros, so that it does not look like anything, and its error is noted. If a leg does not answer
+ * at all, its blocks are not read one by one.
  */
 static void load_slowly(struct kvp_recovery *rec, struct kvp_segment *seg, u32 leg)
 {
@@ -52,8 +55,8 @@ static void load_slowly(struct kvp_recovery *rec, struct kvp_segment *seg, u32 l
 }
 
 /*
- * Begin to read @blocks from @from on, of the segment at @lsn, from every leg with room for it: any
- * may have an entry of the segment.
+ * Begin to read @blocks from @from on, of the segment at @lsn, from every leg with room for them.
+ * Any such leg may have an entry of the segment.
  */
 static void begin_copies(struct kvp_segment *seg, kvp_lsn_t lsn, u32 from, u32 blocks)
 {
@@ -103,7 +106,10 @@ void kvp_recovery_no_ahead(struct kvp_recovery *rec)
 	rec->ahead_until = 0;
 }
 
-/* The disks read the next segment while the processor works on this one. */
+/*
+ * Begin to read the segment at @lsn, so that the disks read it while the processor works on the
+ * present one.
+ */
 static void read_ahead(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
 	struct kvp_segment *a = &rec->ahead;
@@ -116,8 +122,8 @@ static void read_ahead(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 }
 
 /*
- * Use what was read ahead; false if something else is needed now. A leg that was lost meanwhile is
- * no source (R17).
+ * Use the segment that was read ahead. Returns false if another one, or more of it, is needed now.
+ * A leg that was lost meanwhile is no source (R17).
  */
 static bool take_ahead(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
@@ -169,7 +175,9 @@ u32 kvp_segment_claims(struct kvp_recovery *rec, kvp_lsn_t lsn)
 
 	for (i = 0; i < rec->seg.nr; i++)
 		if (rec->seg.loaded[i])
-			claims = max(claims, kvp_log_hdr_claims(page_address(kvp_segment_page(rec, i, lsn))));
+			claims = max(claims,
+				     kvp_log_hdr_claims(
+					     page_address(kvp_segment_page(rec, i, lsn))));
 	return claims;
 }
 

@@ -2,10 +2,10 @@
 /*
  * The log of a cache of kind parity1, as a recovery reads it (format/logstripe.h).
  *
- * A segment is in memory twice, in order of lsn. One copy has the blocks as the legs have them,
- * with the error of each block that could not be read. The other has the blocks as they should be,
- * made from the first one entry by entry. Equalise writes the difference. So if one leg is missing,
- * or outdated, the blocks of the other legs in the same entry are enough.
+ * A segment is in memory twice, in order of lsn. The first copy has the blocks as the legs have
+ * them, with the error of each block that could not be read. The second copy has the blocks as they
+ * should be, made from the first one entry by entry. Equalise writes the difference. So if one leg
+ * is missing or outdated, the blocks of the other legs in the same entry are enough.
  */
 #include <linux/bits.h>
 #include <linux/mm.h>
@@ -21,15 +21,15 @@
 #include "recovery/recovery.h"
 #include "super/members.h"
 
-#define READ	0		/* pages of rec->seg: as the legs have it */
+#define READ	0		/* pages of rec->seg: blocks as the legs have them */
 #define MADE	KVP_STRIPES_MADE
 
 /**
  * struct kvp_recovery_stripes - memory of such a recovery
- * @errors: by block of the segment: 0: a leg that counts has it, and it was read; -ENXIO: no leg
+ * @errors: for each block of the segment: 0: it was read from a leg that counts; -ENXIO: no leg
  *	that is there has it; else the error of the read
  * @order: the segment's pages leg by leg, for its I/O
- * @rec: by block of the entry, if it is payload: its record
+ * @rec: for each block of the entry that is payload: the number of its record
  */
 struct kvp_recovery_stripes {
 	int errors[KVP_SEGMENT_BLOCKS];
@@ -68,7 +68,7 @@ static bool there(const struct kvp_recovery *rec, kvp_lsn_t lsn)
 	return !kvp_stripes_error(rec, lsn);
 }
 
-/* Note a block that is there, and could not be read. */
+/* Note in @u the block at @lsn, if a leg has it and it could not be read. */
 static void note_unread(const struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
 	struct kvp_place at = kvp_log_place(log_vdev(rec)->g, lsn, 0);
@@ -85,7 +85,7 @@ static bool same(struct page *a, struct page *b)
 
 /* --- a segment ------------------------------------------------------------------------- */
 
-/* The leg's first block in the segment, counted from the segment's start. */
+/* The first block of the segment that lies on @leg, counted from the segment's start. */
 static u32 first_of(const struct kvp_recovery *rec, u32 leg)
 {
 	u32 legs = log_vdev(rec)->g->leg_count;
@@ -94,8 +94,8 @@ static u32 first_of(const struct kvp_recovery *rec, u32 leg)
 }
 
 /*
- * Plan a read of those among the segment's first @blocks that lie on @leg, side by side: their
- * place, and their pages, at @order.
+ * Plan a read of those blocks that lie on @leg among the segment's first @blocks. They lie side by
+ * side there. Their pages go into @order.
  */
 static void plan_leg(struct kvp_recovery *rec, u32 leg, u32 blocks, struct page **order,
 		     struct kvp_io *io)
@@ -109,7 +109,10 @@ static void plan_leg(struct kvp_recovery *rec, u32 leg, u32 blocks, struct page 
 		order[io->nr++] = rec->seg.pages[READ][at];
 }
 
-/* Note the result. A block that cannot be read must not be taken for anything. */
+/*
+ * Note the errors of the leg's blocks. A block that could not be read must not be taken for
+ * anything. If the request failed, its blocks are read one by one.
+ */
 static void note_leg(struct kvp_recovery *rec, u32 leg, struct kvp_io *io)
 {
 	const struct kvp_geometry *g = log_vdev(rec)->g;
@@ -119,7 +122,7 @@ static void note_leg(struct kvp_recovery *rec, u32 leg, struct kvp_io *io)
 
 	if (ask)
 		atomic64_inc(&io->leg->err_read);
-	/* As for a leg that does not answer at all: load_slowly() in segment.c. */
+	/* Not if the leg does not answer at all, as in load_slowly() of segment.c. */
 	ask &= kvp_error_may_be_place(error) || !rec->deaf[log_vdev(rec)->legs[leg].index];
 	for (i = 0; i < io->nr; i++) {
 		if (ask)
@@ -159,8 +162,8 @@ void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated)
 /* --- a header -------------------------------------------------------------------------- */
 
 /*
- * Take one copy of block @i of the header at @lsn, the @second or the first; the other copy if that
- * was not read.
+ * Take one copy of block @i of the header at @lsn: the second copy if @second, else the first. If
+ * that one was not read, take the other one.
  */
 static bool take_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 i, bool second)
 {
@@ -182,8 +185,8 @@ static bool copies_differ(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 i)
 }
 
 /*
- * Take the header's first block, and return the length that it says, which must be below @most; 0:
- * there is none.
+ * Take the header's first block. Returns the length that it says; 0: there is no header, or it says
+ * more than @most.
  */
 static u32 take_first(struct kvp_recovery *rec, kvp_lsn_t lsn, bool second, u32 most)
 {
@@ -194,7 +197,7 @@ static u32 take_first(struct kvp_recovery *rec, kvp_lsn_t lsn, bool second, u32 
 	if (!there(rec, kvp_lsn_add(lsn, second)) || le32_to_cpu(d->magic) != KVP_LOG_MAGIC ||
 	    !blocks || blocks > most)
 		return 0;
-	/* A second copy that equals the first one is nothing new. */
+	/* A second copy that equals the first one gives nothing new. */
 	if (second && there(rec, lsn) && !copies_differ(rec, lsn, 0))
 		return 0;
 	return take_copy(rec, lsn, 0, second) ? blocks : 0;
@@ -240,7 +243,7 @@ static bool is_right(struct kvp_recovery *rec, u32 at, struct page *page)
 	return kvp_recovery_sum(rec->pool, &r, page_address(page)) == r.crc;
 }
 
-/* False for clean blocks: a damaged or torn one must not end the log (R10). */
+/* False for a clean block: if it is damaged or torn, that must not end the log (R10). */
 static bool is_needed(struct kvp_recovery *rec, u32 at)
 {
 	struct kvp_rec r;
@@ -250,7 +253,7 @@ static bool is_needed(struct kvp_recovery *rec, u32 at)
 }
 
 /*
- * In the row from @first to @end make the block @at from all others, parity included. True if it
+ * Make the block @at of the row from @first to @end from all others, parity included. True if it
  * has its sum.
  */
 static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first, u32 end,
@@ -273,7 +276,10 @@ static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 	return true;
 }
 
-/* The block cannot be made right. Take what the leg has; if that is unknown, zeros. */
+/*
+ * Take the block as the leg has it, or zeros if it was not read. It stays so if it cannot be made
+ * right.
+ */
 static void take_as_it_is(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
 	if (there(rec, lsn))
@@ -284,7 +290,7 @@ static void take_as_it_is(struct kvp_recovery *rec, kvp_lsn_t lsn)
 }
 
 /*
- * Judge a row that could not be made. It was torn, or is damaged, if one block has another sum, or
+ * Judge a row that could not be made. It was torn or is damaged if one block has another sum, or if
  * all others make a block with another sum. Else too many blocks could not be read.
  */
 static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first,
@@ -305,8 +311,8 @@ static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hd
 }
 
 /*
- * Make one row as it should be, its parity last. Not KVP_SAYS_ENTRY: a needed block can be neither
- * read nor made.
+ * Make one row as it should be, its parity last. Returns another value than KVP_SAYS_ENTRY if a
+ * needed block can be neither read nor made.
  */
 static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first,
 			      u32 end,
@@ -333,8 +339,8 @@ static enum kvp_says make_row(struct kvp_recovery *rec, const struct kvp_log_hdr
 }
 
 /*
- * Make all blocks of the entry in rec->hdr as they should be. Not KVP_SAYS_ENTRY: a block that
- * counts can be neither read nor made.
+ * Make all blocks of the entry in rec->hdr as they should be. Returns another value than
+ * KVP_SAYS_ENTRY if a block that counts can be neither read nor made.
  */
 static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h,
 				struct kvp_unread *u)
@@ -353,7 +359,7 @@ static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_h
 		struct kvp_unread of_row = { };
 		enum kvp_says row = make_row(rec, h, first, end, &of_row);
 
-		/* A torn row is answer enough, if all of it was read. */
+		/* A torn row is answer enough if all of it was read. */
 		if (row == KVP_SAYS_PART && !of_row.error)
 			return row;
 		if (row != KVP_SAYS_ENTRY && says != KVP_SAYS_PART)
@@ -382,8 +388,8 @@ bool kvp_stripes_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unre
 }
 
 /*
- * True if a part of the header of an entry at @lsn is there, by either copy of its first block.
- * Blocks of it that could not be read are noted in @u.
+ * True if a part of the header of an entry at @lsn is there, by either copy of its first block. @u
+ * receives a block of it that could not be read.
  */
 static bool is_part(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
@@ -437,7 +443,7 @@ enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, kvp_lsn_t lsn, struct 
 }
 
 /*
- * A block at a time: only blocks that a power cut, or a loss, left different. None of them is
+ * Write block by block, and only blocks that a power cut or a loss left different. None of them is
  * needed to make the others.
  */
 int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)

@@ -2,23 +2,25 @@
 /*
  * What cannot be read now is not absent (R27).
  *
- * A recovery reads with patience, and notes the places that it could not read. Before it concludes
- * anything, it looks whether those places matter:
+ * A recovery reads with patience, and notes the blocks that it could not read. Before it concludes
+ * anything, it looks whether those blocks matter:
  *
  *   a place in the log   A durable entry is on all legs in sync (R15). So if one of them was read,
  *                        and has no part of a next entry there, that is an answer, whatever the
  *                        other legs say. If all legs that were read have a part of it, torn or
- *                        damaged, a leg that was not read may have it whole: no answer, unless the
- *                        medium has lost it. If no leg was read, there is no answer.
- *   a home under an intent  The newest version, if it is found, is an answer. Its absence is one if
- *                           a leg that was read has an older version whole. A mixture shows nothing
- *                           as long as a leg is silent.
+ *                        damaged, a leg that was not read may have it whole. Then there is no
+ *                        answer, unless the medium has lost that leg's copy. If no leg was read,
+ *                        there is no answer.
+ *   a home under an intent  If the newest version is found, that is an answer. That it is absent is
+ *                           an answer if a leg that was read has an older version whole. A mixture
+ *                           shows nothing as long as a leg is silent.
  *   blocks behind the end  They only tell damage from a torn end, and by many headers (R10, R12). A
  *                          bad sector among them, which may be there for years, is no reason to
- *                          refuse. A host without memory, or a leg that does not answer, is: it
+ *                          refuse. A host without memory, or a leg that does not answer, is one: it
  *                          costs nothing to try again. Near headers and far headers are counted
- *                          apart: the near ones are many more.
- *   a log that is given up   discard_log.c. Counted by SSD, as blocks behind the end
+ *                          apart, since there are many more near ones.
+ *   a log that is discarded   discard_log.c. Blocks are counted for each SSD, as those behind the
+ *                             end are.
  *   a recovery's chain   chain.c
  *
  * Without an answer the start is refused. Nothing was made final then, and a later start finds all
@@ -30,7 +32,7 @@
 
 #define TRIES		5	/* 100 ms apart, if that may help */
 
-/* How much a later try may bring; least if the block is lost for good. */
+/* How likely it is that a later try brings the block. Least if the medium has lost it for good. */
 static u32 rank(int error)
 {
 	if (!error)
@@ -64,7 +66,8 @@ bool kvp_asked_in_vain(const struct kvp_asked *a)
 {
 	if (!kvp_unread_is_silent(&a->unread))
 		return false;
-	return !kvp_error_may_be_place(a->unread.error) || (a->missed > 1 && a->missed > a->asked / 2);
+	return !kvp_error_may_be_place(a->unread.error) ||
+	       (a->missed > 1 && a->missed > a->asked / 2);
 }
 
 int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, kvp_lblock_t block,
@@ -80,16 +83,16 @@ int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, kvp_lblock_
 			return 0;
 		tries++;
 		/*
-		 * Plain -EIO may come from the path to the device: try once more, and at once, as
-		 * there may be many bad sectors.
+		 * Plain -EIO may come from the path to the device. So try once more, and at once,
+		 * as there may be many bad sectors.
 		 */
 		if (kvp_error_may_be_place(error) && tries > 1)
 			break;
 		if (kvp_error_may_be_place(error))
 			continue;
 		/*
-		 * If a leg has used up its patience, the recovery does not wait for each of its
-		 * blocks.
+		 * If recovery has waited in vain for a leg once, it does not wait for each of the
+		 * leg's blocks.
 		 */
 		*deaf |= tries >= TRIES;
 		if (*deaf)
@@ -106,6 +109,6 @@ int kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_unread *u, co
 	return kvp_refuse(rec->refusal, -EIO,
 		"connect or repair it, and start again; the admin guide has advice if that block "
 		"is gone for good",
-		"%s does not answer for its block %llu (error %d), %s; nothing is lost", u->leg->path,
-		kvp_lblock_nr(u->block), u->error, what);
+		"%s does not answer for its block %llu (error %d), %s; nothing is lost",
+		u->leg->path, kvp_lblock_nr(u->block), u->error, what);
 }
