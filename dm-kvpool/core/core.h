@@ -290,11 +290,12 @@ struct kvp_recovery_info {
 	/* read-only, by order, without legs that may hold newer data: no fork id tells that */
 	bool parted;
 	bool next_unread;		/* the next superblock, perhaps: kvp_sb_roll_forward() */
-	bool log_moved;			/* a cache was missing: its log is given up, or was empty */
-	kvp_lsn_t discarded_lsn;	/* where the log that was given up began; 0: none was */
+	bool log_moved;			/* a cache was missing: its log is discarded, or was empty */
+	kvp_lsn_t discarded_lsn;	/* where the discarded log began; 0: none was discarded */
 	u64 discarded_mib;		/* kvp_log_counted_mib() of it */
-	u64 discarded_blocks;		/* that are known to be lost with it, and were poisoned */
-	bool may_give_up, give_up;	/* the log of a cache may be given up; it must be */
+	u64 discarded_blocks;		/* blocks known to be lost with it, and poisoned */
+	/* the log of a cache may be discarded by order; it is */
+	bool may_discard_log, discard_log;
 };
 
 struct kvp_pool {

@@ -43,7 +43,7 @@ int kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 	struct kvp_vdev *refuge;
 	u64 nonce;
 
-	pool->recovery.may_give_up = s->discard_log && !s->format && kvp_log_on_cache(sb);
+	pool->recovery.may_discard_log = s->discard_log && !s->format && kvp_log_on_cache(sb);
 	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->log_vdev))
 		return 0;
 	if (!(sb->flags & KVP_SB_CLEAN)) {
@@ -64,7 +64,7 @@ int kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 				(unsigned long long)kvp_lsn_nr(sb->log_tail),
 				(unsigned long long)kvp_log_counted_mib(sb),
 				(unsigned long long)sb->checkpoint);
-		pool->recovery.give_up = true;
+		pool->recovery.discard_log = true;
 		return 0;
 	}
 	refuge = kvp_log_refuge(pool);

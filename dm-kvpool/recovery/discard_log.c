@@ -54,7 +54,7 @@ static void note(struct kvp_recovery *rec, const struct kvp_leg *leg, kvp_lblock
 	struct kvp_unread u = { leg, block, error };
 
 	if (kvp_leg_in_sync(leg))
-		kvp_asked_note(&rec->given_up[leg->index], &u);
+		kvp_asked_note(&rec->discarded[leg->index], &u);
 }
 
 static void load_leg(struct kvp_recovery *rec, u32 leg)
@@ -109,7 +109,7 @@ static int refuse_silent(struct kvp_recovery *rec, bool all)
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++) {
-		const struct kvp_asked *a = &rec->given_up[v->legs[i].index];
+		const struct kvp_asked *a = &rec->discarded[v->legs[i].index];
 
 		if (!kvp_asked_in_vain(a) || (!all && kvp_error_may_be_place(a->unread.error)))
 			continue;
@@ -312,7 +312,7 @@ static void begin_anew(struct kvp_recovery *rec)
 	rec->end = (struct kvp_log_mark){ sb->log_tail, 0, 0 };
 }
 
-int kvp_recovery_give_up(struct kvp_recovery *rec)
+int kvp_recovery_discard_log(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_recovery_info *info = &pool->recovery;

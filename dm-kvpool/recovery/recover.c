@@ -271,25 +271,25 @@ static int look(struct kvp_recovery *rec)
 	int ret = 0;
 
 	rec->unclean = !(rec->pool->sb->flags & KVP_SB_CLEAN);
-	if (rec->unclean && !info->give_up)
+	if (rec->unclean && !info->discard_log)
 		ret = read_log(rec);
 	if (ret != -EUCLEAN)
 		return ret;
 	/* The log ends in the middle: R10. */
-	info->give_up = info->may_give_up;
-	if (info->give_up)
+	info->discard_log = info->may_discard_log;
+	if (info->discard_log)
 		memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
 	else if (kvp_log_on_cache(rec->pool->sb))
 		snprintf(rec->refusal->mend, sizeof(rec->refusal->mend),
 			 "connect every SSD; or discard_log (import --discard-log), which loses "
 			 "the log's data");
-	return info->give_up ? 0 : ret;
+	return info->discard_log ? 0 : ret;
 }
 
 /* The log is discarded: only its lost blocks enter the table. */
 static int go_on_without_log(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
-	int ret = kvp_recovery_give_up(rec);
+	int ret = kvp_recovery_discard_log(rec);
 
 	*head = rec->end;
 	if (!ret && !kvp_pool_readonly(rec->pool))
@@ -306,7 +306,7 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 
 	kvp_recovery_rewind(rec);
 	ret = look(rec);
-	if (!ret && rec->pool->recovery.give_up)
+	if (!ret && rec->pool->recovery.discard_log)
 		return go_on_without_log(rec, head);
 	rec->log_end = (struct kvp_log_at){ rec->end.lsn, 0 };
 	rec->scanned = rec->end.lsn;

@@ -118,7 +118,7 @@ struct kvp_recovery {
 	/* behind the end of the log: all blocks near it; first headers of segments further on */
 	struct kvp_asked near, far;
 	/* by leg of the pool: blocks of a log that is discarded */
-	struct kvp_asked given_up[KVP_MAX_LEGS];
+	struct kvp_asked discarded[KVP_MAX_LEGS];
 	struct kvp_unread silent;	/* of the block or row that is being resolved */
 	bool chain_lost;		/* a chain was complete, and is damaged (chain.c) */
 	struct kvp_history *history;	/* one for each vdev; a parity1 has it instead of replay */
@@ -382,13 +382,13 @@ int __must_check kvp_stripes_read(struct kvp_recovery *rec, kvp_block_t block,
 /* --- discard_log.c --------------------------------------------------------------------------- */
 
 /**
- * kvp_recovery_give_up() - discard the log of a cache that is lost or damaged, by order
+ * kvp_recovery_discard_log() - discard the log of a cache that is lost or damaged, by order
  *
  * It poisons, in the table, the blocks that are known to be lost with the log. rec->end names an
  * empty log then. The next checkpoint makes that log durable together with the poison. Return: 0;
  * -errno: nothing was discarded. Context: process, waits for I/O.
  */
-int __must_check kvp_recovery_give_up(struct kvp_recovery *rec);
+int __must_check kvp_recovery_discard_log(struct kvp_recovery *rec);
 
 /* --- apply.c ---------------------------------------------------------------------------- */
 
