@@ -12,23 +12,23 @@
 #include "ram/wbuf.h"
 #include "table/table.h"
 
-#define STRETCHES	8u	/* at a time */
+#define STRETCHES	8u	/* stretches at a time */
 #define MAX_GAP		32u	/* the longest gap between two blocks that go home, in blocks */
-/* on one leg, two requests and half of a read cost less than three */
+/* runs of a stretch, at least: on one leg, two requests and half of a read cost less than three */
 #define MIN_RUNS	3u
-/* of pages side by side in memory, so that a request has few segments */
+/* order of a piece of pages side by side in memory, so that a request has few segments */
 #define ORDER		4u
 #define CHUNK		(1u << ORDER)
 #define CHUNKS		(KVP_STRETCH_BLOCKS / CHUNK)
 
 /**
- * struct stretch - blocks that are written as one
+ * struct stretch - blocks that are written as one request
  * @leaf: the leaf with their entries
- * @first: block of the pool
- * @home: of @first, on the legs
- * @nr: blocks
- * @io: reads them; leg NULL: no leg can be read
- * @pages: for the most blocks of a stretch; NULL: not yet allocated
+ * @first: the first block, as the pool counts
+ * @home: home of @first, on each leg
+ * @nr: number of blocks
+ * @io: the request that reads them; leg NULL: no leg can be read
+ * @pages: as many as a stretch can have blocks; NULL: not yet allocated
  */
 struct stretch {
 	struct kvp_tpage *leaf;
@@ -43,9 +43,10 @@ struct stretch {
  * struct kvp_coalesce - stretches that go home
  * @pool: their pool
  * @nr: stretches that were begun
- * @added: so many of those were added to a batch
- * @losses: losses of legs, noted before the test whether the first stretch has two legs
- * @group: their reads
+ * @added: number of those that were added to a batch
+ * @losses: count of losses of legs, noted before the test whether the vdev of the first stretch has
+ *	two legs
+ * @group: reads of the stretches
  * @stretches: the first @nr are in use
  */
 struct kvp_coalesce {
@@ -76,7 +77,9 @@ void kvp_coalesce_free(struct kvp_coalesce *b)
 	kvfree(b);
 }
 
-/* The pages stay once they are allocated: such disks need them again. */
+/*
+ * Allocate the pages of a stretch. They stay once they are allocated: such disks need them again.
+ */
 static bool have_pages(struct stretch *s)
 {
 	gfp_t gfp = GFP_NOIO | __GFP_COMP | __GFP_NORETRY | __GFP_NOWARN;
@@ -94,8 +97,8 @@ static bool have_pages(struct stretch *s)
 }
 
 /*
- * Gaps are for mirrors of disks that seek. While one leg is written, another must have the same
- * blocks.
+ * Gaps are written to mirrors of disks that seek. While one leg is written, another must have the
+ * same blocks.
  */
 u32 kvp_coalesce_gap(const struct kvp_vdev *v)
 {
@@ -167,7 +170,10 @@ bool kvp_coalesce_wait(struct kvp_coalesce *b)
 	return true;
 }
 
-/* True if block @i of the stretch has the table's sum. If not, a read or a scrub finds out why. */
+/*
+ * True if block @i of the stretch has the table's sum. If it does not, a read or a scrub finds out
+ * why.
+ */
 static bool is_sound(const struct kvp_coalesce *b, const struct stretch *s, u32 i)
 {
 	u64 entry = kvp_table_entry(b->pool, s->leaf, kvp_block_add(s->first, i));
@@ -178,9 +184,9 @@ static bool is_sound(const struct kvp_coalesce *b, const struct stretch *s, u32 
 }
 
 /*
- * Add the blocks from the @i-th on before the @end-th: they lie between two blocks that go home.
- * All of them, or none: pieces of a gap would make more requests, not fewer, and more than the
- * batch may have room for.
+ * Add the blocks from the @i-th on before the @end-th. They lie between two blocks that go home.
+ * Either all are added, or none: pieces of a gap would make more requests, not fewer, and more than
+ * the batch may have room for.
  */
 static bool add_gap(struct kvp_coalesce *b, struct stretch *s, u32 i, u32 end,
 		    struct kvp_batch *batch)

@@ -4,17 +4,18 @@
  *
  * Everything here happens under the block's range lock. Neither destage nor a direct write nor
  * another healer can change home or table entry meanwhile. So a block that does not verify is the
- * device's fault (R19), and rewriting a bad copy with the version that the table names needs no
- * record (R1).
+ * device's fault (R19). And rewriting a bad copy with the version that the table names needs no
+ * record in the log (R1).
  *
  * kvp_block_read():
  * 1. read_once() takes the block's range lock.
  * 2. read_buffered() looks for a version that is not home yet.
  * 3. kvp_home_read() asks the table for the state and sum of the block. kvp_copies_read() asks leg
- *    after leg, and an SSD if no leg has it; in a parity1, kvp_row_home_read() (row.c) does.
+ *    after leg, and an SSD if no leg has it. In a parity1, kvp_row_home_read() (row.c) does that.
  * 4. heal_copies() rewrites bad copies with the good one.
- * 5. Without a good one, kvp_copies_lose() marks the block lost, unless a silent leg may have it.
- * 6. Before the answer, kvp_poison_make_durable() makes that durable, without the lock.
+ * 5. If there is no good copy, kvp_copies_lose() marks the block lost, unless a silent leg may have
+ *    it.
+ * 6. Before the answer, kvp_poison_make_durable() makes that mark durable, without the lock.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -37,8 +38,8 @@ static bool verifies(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct
 }
 
 /*
- * Read and verify the copy of one leg; counts errors. If a device had no memory for the request
- * (-ENOMEM), that says nothing about the copy.
+ * Read and verify the copy of one leg, and count errors. -ENOMEM: the device had no memory for the
+ * request, which says nothing about the copy.
  */
 static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_block_t block, u64 entry,
 		     struct page *page)
@@ -77,8 +78,9 @@ static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_block_t bl
 }
 
 /*
- * Step 4. @spare: a page to read rewritten copies into, or NULL to get one. 0, or -ENOMEM: not
- * done.
+ * Step 4. Returns 0, or -ENOMEM: not done.
+ * @bad: legs whose copies are bad, as bits
+ * @spare: a page to read rewritten copies into, or NULL to get one
  */
 static int heal_copies(const struct kvp_vdev *v, unsigned long bad, kvp_block_t block, u64 entry,
 		       struct page *good, struct page *spare)
@@ -112,10 +114,10 @@ int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
 }
 
 /*
- * True if @d was written home in an earlier start of the pool, and the log still had it. Its table
- * entry says so, and a reader of the block verifies it. The entry's era does not help: the log does
- * not say in which era @d was written, and @d may have come home in the same era. So the sum
- * decides, as for every reader.
+ * True if @d was written home in an earlier start of the pool, and the log still had it. Then its
+ * entry in the table says so, and a reader of the block verifies it. The entry's era does not help.
+ * The log does not say in which era @d was written, and @d may have come home in the same era. So
+ * the sum decides, as for every reader.
  */
 static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf,
 			     const struct kvp_version *d)
@@ -139,8 +141,8 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	else
 		leaf->v->ops->lose(pool, leaf, d->block);
 	/*
-	 * Still locked, so that the next holder of the lock does not find the version as not yet
-	 * home.
+	 * Do this under the lock, so that the next holder of the lock does not find the version as
+	 * not yet home.
 	 */
 	list_del(&d->list);
 	kvp_wbuf_drop(pool, d);
@@ -149,7 +151,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	return 0;
 }
 
-/* Step 3. 0, or the reason why no copy is good. */
+/* Step 3. Returns 0, or the reason why no copy is good. */
 int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
 		    struct page *page, struct page *spare)
 {
@@ -158,7 +160,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
 	unsigned long bad = 0;
 	u32 n, i;
 
-	/* With @spare read every copy: those after the first good one go to @spare. */
+	/* With @spare, read every copy: those after the first good one go to @spare. */
 	for (n = 0; n < v->nr_legs && (!found || spare); n++) {
 		int error;
 
@@ -185,7 +187,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
 	}
 	if (found)
 		no_memory |= !!heal_copies(v, bad, block, entry, page, spare);
-	/* A reader has a good copy. The next reader, or a scrub, heals the others. */
+	/* Without @spare, a good copy is enough. The next reader, or a scrub, heals the others. */
 	if (no_memory && (spare || !found))
 		return -ENOMEM;
 	if (found)
@@ -218,9 +220,9 @@ int kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page, s
 }
 
 /*
- * True if the version that could not be read is still the newest. If not, a newer one has become
- * durable meanwhile, and this one was dropped: then the log has come round to its place, and no SSD
- * is at fault.
+ * True if the version that could not be read is still the newest. If it is not, a newer one has
+ * become durable meanwhile, and this one was dropped. Then the log has come round to its place, and
+ * no SSD is at fault.
  */
 static bool still_spilled(struct kvp_pool *pool, const struct kvp_spilled *at)
 {
@@ -233,8 +235,8 @@ static bool still_spilled(struct kvp_pool *pool, const struct kvp_spilled *at)
 }
 
 /*
- * Step 2. Read the newest version if it is in the buffer, or spilled; -ENOENT: neither. -EAGAIN:
- * the newest version has changed.
+ * Step 2. Read the newest version if it is in the buffer, or spilled. -ENOENT: there is none;
+ * -EAGAIN: the newest version has changed.
  */
 static int read_buffered(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 {
@@ -270,7 +272,7 @@ void kvp_block_lock(struct kvp_pool *pool, struct kvp_range *range, kvp_block_t 
 	kvp_range_lock(&pool->ranges, range, first, kvp_block_add(first, unit - 1));
 }
 
-/* Step 1. One attempt, under the block's lock. */
+/* Step 1. Make one attempt, under the block's lock. */
 static int read_once(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 {
 	struct kvp_range range;
@@ -290,12 +292,12 @@ int kvp_block_read(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 {
 	int ret;
 
-	/* Destage frees memory, if anything can still be brought home. */
+	/* Destage frees memory, as long as anything can go home. */
 	while ((ret = read_once(pool, block, page)) == -ENOMEM && !kvp_pool_faulted(pool))
 		kvp_wait_for_memory();
 	/*
-	 * A power cut must not undo this answer. It must not either if another reader found the
-	 * loss first.
+	 * A power cut must not undo this answer. That holds also if another reader found the loss
+	 * first.
 	 */
 	if (ret == -EBADMSG || ret == -ENODATA)
 		kvp_poison_make_durable(pool);

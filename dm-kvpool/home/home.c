@@ -14,31 +14,34 @@
 
 #define MAX_LOCKED	KVP_BATCH_RUNS
 #define MIN_LOCKED	64
-/* after so long the locks are released for readers, and the memory is free */
+/* after this time the locks are released for readers, and the memory is free */
 #define BATCH_JIFFIES	(HZ / 4)
 
-/* blocks that change under one lock of the table: about a request's */
+/* blocks that change under one lock of the table: about those of a request */
 #define TABLE_AT_ONCE	64u
 
-/* A locked range of adjacent blocks of one turn below one leaf, or a stretch with gaps, and its versions. */
+/*
+ * A locked range of adjacent blocks of one turn below one leaf, or a stretch with gaps; and its
+ * versions.
+ */
 struct locked {
 	struct kvp_tpage *leaf;
 	struct list_head versions;
-	bool bridged;
+	bool is_stretch;
 };
 
 struct kvp_home {
 	struct kvp_pool *pool;
-	/* for blocks of a parity1, which use no other field below */
+	/* for blocks of a parity1, which use none of the fields below */
 	struct kvp_row_home *rows;
 	struct kvp_batch *batch;
-	struct kvp_coalesce *bridge;	/* NULL for direct writes, which have no gaps */
-	/* the most pages and runs that the locked blocks can add to the batch */
+	struct kvp_coalesce *coalesce;	/* NULL for direct writes, which have no gaps */
+	/* the most pages and runs that the locked ranges can add to the batch */
 	u32 nr_pages, nr_runs;
-	struct list_head dead;		/* outlived by newer versions */
-	u32 nr_locked, max_locked;	/* the most at a time, by kvp_pace() */
+	struct list_head dead;		/* versions that newer ones have outlived */
+	u32 nr_locked, max_locked;	/* ranges; the most at a time, by kvp_pace() */
 	struct locked locked[MAX_LOCKED];
-	struct kvp_range ranges[MAX_LOCKED];	/* of @locked; behind those, planned ones */
+	struct kvp_range ranges[MAX_LOCKED];	/* of @locked; behind those, the planned ones */
 };
 
 static bool alloc_rows(struct kvp_home *h, bool whole)
@@ -65,8 +68,8 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 	good = alloc_rows(h, whole);
 	h->batch = kvp_batch_alloc(pool);
 	if (!whole)
-		h->bridge = kvp_coalesce_alloc(pool);
-	if (!good || !h->batch || (!whole && !h->bridge)) {
+		h->coalesce = kvp_coalesce_alloc(pool);
+	if (!good || !h->batch || (!whole && !h->coalesce)) {
 		kvp_home_free(h);
 		return NULL;
 	}
@@ -79,11 +82,11 @@ void kvp_home_free(struct kvp_home *h)
 		return;
 	kvp_row_home_free(h->rows);
 	kvp_batch_free(h->batch);
-	kvp_coalesce_free(h->bridge);
+	kvp_coalesce_free(h->coalesce);
 	kvfree(h);
 }
 
-/* The blocks are home. Enter them in the table. */
+/* The blocks are home: enter them in the table, and move their versions to @done. */
 static void update_table(struct kvp_home *h, struct list_head *done)
 {
 	struct kvp_version *d;
@@ -131,9 +134,9 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
 }
 
 /*
- * Add the locked versions to the batch, as runs; @n: number of blocks. Callers call finish() before
- * the batch could be full. False if it is full anyway: then the locked versions must not be taken
- * for home.
+ * Add the locked versions to the batch, as runs. @n receives the number of blocks. Callers call
+ * finish() before the batch could be full. Returns false if it is full anyway: then the locked
+ * versions must not be taken for home.
  */
 static bool fill_batch(struct kvp_home *h, u32 *n)
 {
@@ -141,23 +144,23 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 	u32 i;
 
 	*n = 0;
-	h->batch->in_turns = h->bridge && kvp_coalesce_wait(h->bridge);
+	h->batch->in_turns = h->coalesce && kvp_coalesce_wait(h->coalesce);
 	for (i = 0; i < h->nr_locked; i++) {
 		struct locked *l = &h->locked[i];
 		kvp_block_t first;
 		kvp_lblock_t home;
 
-		if (l->bridged && !kvp_coalesce_add(h->bridge, &l->versions, h->batch))
+		if (l->is_stretch && !kvp_coalesce_add(h->coalesce, &l->versions, h->batch))
 			return false;
 		if (list_empty(&l->versions))
 			continue;
-		/* In one turn, and below one leaf, the homes of neighbours are neighbours. */
+		/* The homes of neighbours in one turn, and below one leaf, are neighbours. */
 		d = list_first_entry(&l->versions, struct kvp_version, list);
 		first = d->block;
 		home = kvp_home_block(h->pool, first);
 		list_for_each_entry(d, &l->versions, list) {
 			*n += !d->zero;
-			if (!l->bridged && !d->zero &&
+			if (!l->is_stretch && !d->zero &&
 			    !kvp_batch_add(h->batch, l->leaf->v,
 					   kvp_lblock_add(home, kvp_block_since(d->block, first)),
 					   d->page))
@@ -167,7 +170,7 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 	return true;
 }
 
-/* Nothing is home. Put all versions back. */
+/* Nothing is home: put all versions back. */
 static int give_back(struct kvp_home *h, struct list_head *versions, int error)
 {
 	kvp_batch_reset(h->batch);
@@ -186,11 +189,12 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 
 	ios = h->batch->nr_runs;
 	ret = WARN_ON_ONCE(!all) ? -ENOMEM : kvp_batch_write(h->batch);
-	if (h->bridge)
-		kvp_coalesce_reset(h->bridge);
+	if (h->coalesce)
+		kvp_coalesce_reset(h->coalesce);
 	/* A batch that did not use the limit says nothing about it. */
 	if (ios * 2 > h->max_locked)
-		h->max_locked = kvp_pace(h->max_locked, start, BATCH_JIFFIES, MIN_LOCKED, MAX_LOCKED);
+		h->max_locked = kvp_pace(h->max_locked, start, BATCH_JIFFIES, MIN_LOCKED,
+					 MAX_LOCKED);
 	if (ret)
 		return give_back(h, versions, ret);
 	atomic64_add(blocks, &h->pool->work_stats.destage_blocks);
@@ -198,15 +202,18 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 	update_table(h, &done);
 	list_splice_tail_init(&h->dead, &done);
 	/*
-	 * Still locked: the holder of an older version that waits for the lock must not find these
-	 * as not yet home.
+	 * Do this under the locks: the holder of an older version that waits for a lock must not
+	 * find these versions as not yet home.
 	 */
 	kvp_wbuf_drop_list(h->pool, &done);
 	unlock_all(h);
 	return 0;
 }
 
-/* The last block of the run that begins with @d: adjacent, one turn, one leaf, one request. */
+/*
+ * The last block of the run that begins with @d. Its blocks are adjacent, of one turn, below one
+ * leaf, and fit into one request.
+ */
 static kvp_block_t run_last(struct kvp_pool *pool, struct list_head *versions,
 			    const struct kvp_version *d)
 {
@@ -223,12 +230,15 @@ static kvp_block_t run_last(struct kvp_pool *pool, struct list_head *versions,
 	return last;
 }
 
-/* True if @planned more ranges, with so many pages and runs in all, leave no room for another. */
+/*
+ * True if there is no room for another range beside @planned more ranges, with @pages and @runs in
+ * all.
+ */
 static bool is_full(const struct kvp_home *h, u32 planned, u32 pages, u32 runs)
 {
-	/* blocks that are left out cut a run: every second one at worst */
+	/* Blocks that are left out cut a run, every second one at worst. */
 	return h->nr_locked + planned == h->max_locked ||
-	       (h->bridge && kvp_coalesce_is_full(h->bridge)) ||
+	       (h->coalesce && kvp_coalesce_is_full(h->coalesce)) ||
 	       pages + KVP_BATCH_RUN_PAGES > KVP_BATCH_PAGES ||
 	       runs + KVP_BATCH_RUN_PAGES / 2 + 1 > KVP_BATCH_RUNS;
 }
@@ -239,21 +249,22 @@ static bool batch_full(const struct kvp_home *h)
 }
 
 /*
- * Plan the @n-th range that is to be locked next: the run, or the stretch, that begins with @d.
- * Return its last block. *@error: there is no leaf, or -EAGAIN: a stretch, which is planned alone.
+ * Plan the @n-th range that is to be locked next: the run or stretch that begins with @d. Returns
+ * its last block. *@error receives why there is no leaf; or -EAGAIN: it is a stretch, which is
+ * planned alone.
  */
 static kvp_block_t plan_one(struct kvp_home *h, struct list_head *versions,
 			    const struct kvp_version *d, u32 n, int *error)
 {
-	kvp_block_t last = h->bridge ? kvp_coalesce_last(h->bridge, versions, d) : kvp_block(0);
+	kvp_block_t last = h->coalesce ? kvp_coalesce_last(h->coalesce, versions, d) : kvp_block(0);
 	struct locked *l = &h->locked[h->nr_locked + n];
 
-	l->bridged = last;
-	if (l->bridged && n) {
+	l->is_stretch = last;
+	if (l->is_stretch && n) {
 		*error = -EAGAIN;
 		return last;
 	}
-	if (!l->bridged)
+	if (!l->is_stretch)
 		last = run_last(h->pool, versions, d);
 	l->leaf = kvp_table_load_home(h->pool, d->block);
 	if (IS_ERR(l->leaf))
@@ -263,8 +274,8 @@ static kvp_block_t plan_one(struct kvp_home *h, struct list_head *versions,
 }
 
 /*
- * Plan what is to be locked next, under one lock of all ranges, as far as it surely fits into the
- * batch. Return the number of ranges, at least 1; or an error.
+ * Plan the ranges that are to be locked next, under one lock of all ranges, as many as surely fit
+ * into the batch. Returns their number, at least 1; or an error.
  */
 static int plan(struct kvp_home *h, struct list_head *versions)
 {
@@ -284,10 +295,10 @@ static int plan(struct kvp_home *h, struct list_head *versions)
 		list_for_each_entry_from(d, versions, list)
 			if (kvp_block_before(last, d->block))
 				break;
-		if (h->locked[h->nr_locked + n++].bridged)
+		if (h->locked[h->nr_locked + n++].is_stretch)
 			break;
 	}
-	/* What has no leaf is the first of the next plan. */
+	/* A range without a leaf is the first of the next plan. */
 	return n ?: error;
 }
 
@@ -305,11 +316,12 @@ static void take_range(struct kvp_home *h, struct list_head *versions)
 	struct locked *l = &h->locked[h->nr_locked++];
 	struct list_head *end = versions;
 	struct kvp_version *d, *next;
-	kvp_block_t goes_on = kvp_block(0);	/* behind the last block of a run; 0: there is none */
+	/* behind the last block of a run; 0: there is none */
+	kvp_block_t goes_on = kvp_block(0);
 	LIST_HEAD(taken);
 
-	if (l->bridged)
-		kvp_coalesce_read(h->bridge, l->leaf, first, last);
+	if (l->is_stretch)
+		kvp_coalesce_read(h->coalesce, l->leaf, first, last);
 	h->nr_pages += kvp_block_since(last, first) + 1;
 	list_for_each_entry_safe(d, next, versions, list) {
 		if (kvp_block_before(last, d->block)) {
@@ -320,7 +332,7 @@ static void take_range(struct kvp_home *h, struct list_head *versions)
 			list_move_tail(&d->list, &h->dead);
 			continue;
 		}
-		if (d->zero && !l->bridged)
+		if (d->zero && !l->is_stretch)
 			continue;
 		h->nr_runs += d->block != goes_on || !goes_on;
 		goes_on = kvp_block_add(d->block, 1);
@@ -330,15 +342,15 @@ static void take_range(struct kvp_home *h, struct list_head *versions)
 }
 
 /*
- * The first range that was planned is held. Its holder may wait for ranges that this caller holds:
- * finish those, then wait for it.
+ * The first range that was planned is held by another caller. That one may wait for ranges that
+ * this caller holds: finish those, then wait for it.
  */
 static int wait_for_range(struct kvp_home *h, struct list_head *versions)
 {
 	struct kvp_range *range = &h->ranges[h->nr_locked];
 	kvp_block_t first = kvp_range_first(range), last = kvp_range_last(range);
 	struct kvp_tpage *leaf = h->locked[h->nr_locked].leaf;
-	bool bridged = h->locked[h->nr_locked].bridged;
+	bool is_stretch = h->locked[h->nr_locked].is_stretch;
 	int error = finish(h, versions);
 
 	if (error) {
@@ -346,13 +358,13 @@ static int wait_for_range(struct kvp_home *h, struct list_head *versions)
 		return error;
 	}
 	h->locked[0].leaf = leaf;
-	h->locked[0].bridged = bridged;
+	h->locked[0].is_stretch = is_stretch;
 	kvp_range_lock(&h->pool->ranges, h->ranges, first, last);
 	take_range(h, versions);
 	return 0;
 }
 
-/* Lock some runs, or the stretch, at the head of @versions, and take their versions. */
+/* Lock some runs, or a stretch, at the head of @versions, and take their versions. */
 static int take_some(struct kvp_home *h, struct list_head *versions)
 {
 	int planned = plan(h, versions), locked, i;
@@ -360,7 +372,10 @@ static int take_some(struct kvp_home *h, struct list_head *versions)
 	if (planned < 0)
 		return planned;
 	locked = kvp_range_trylock_each(&h->pool->ranges, &h->ranges[h->nr_locked], planned);
-	/* What is behind the one that is held is planned again; so is that one, after the others. */
+	/*
+	 * The ranges behind the first one that is held are planned again. So is that one, after the
+	 * others.
+	 */
 	for (i = locked ?: 1; i < planned; i++)
 		kvp_table_put(h->pool, h->locked[h->nr_locked + i].leaf);
 	if (!locked)
@@ -370,7 +385,7 @@ static int take_some(struct kvp_home *h, struct list_head *versions)
 	return 0;
 }
 
-/* All versions are of blocks without parity. */
+/* Write versions home that are all of blocks without parity. */
 static int write_plain(struct kvp_home *h, struct list_head *versions)
 {
 	int ret = 0;
@@ -380,22 +395,23 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 		if (!ret && batch_full(h))
 			ret = finish(h, versions);
 	}
-	/* Without memory for one more page, bring the others home: that may free memory. */
+	/* If there is no memory for one more page, write the others home: that may free memory. */
 	if (!ret || (ret == -ENOMEM && h->nr_locked))
 		ret = finish(h, versions) ?: ret;
 	else
 		put_back(h, versions);
-	/* The next call must not write what was added but not written. */
+	/* The next call must not write blocks that were added here and not written. */
 	kvp_batch_reset(h->batch);
-	if (h->bridge && kvp_coalesce_wait(h->bridge))
-		kvp_coalesce_reset(h->bridge);
+	if (h->coalesce && kvp_coalesce_wait(h->coalesce))
+		kvp_coalesce_reset(h->coalesce);
 	if (ret)
 		list_splice_init(&h->dead, versions);
 	return ret;
 }
 
 /* Move versions whose blocks have parity from @versions to @striped. */
-static void take_striped(struct kvp_pool *pool, struct list_head *versions, struct list_head *striped)
+static void take_striped(struct kvp_pool *pool, struct list_head *versions,
+			 struct list_head *striped)
 {
 	struct kvp_version *d, *next;
 	struct kvp_spot at = { NULL };
@@ -420,7 +436,7 @@ static int by_block(void *priv, const struct list_head *a, const struct list_hea
 	const struct kvp_version *x = list_entry(a, struct kvp_version, list);
 	const struct kvp_version *y = list_entry(b, struct kvp_version, list);
 
-	/* list_sort() is stable: versions of one block stay in order */
+	/* list_sort() is stable: versions of one block stay in order. */
 	return kvp_block_before(y->block, x->block);
 }
 
@@ -456,20 +472,20 @@ int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_lo
 }
 
 /*
- * So many leaves that need not be read count as one if the same page above has their pointers: only
- * that page becomes dirty.
+ * Leaves that need not be read, and that count as one leaf if one page above has their pointers:
+ * only that page becomes dirty.
  */
 #define POINTERS_A_LEAF	64u
 /*
- * A page above the leaves that is discarded unread counts as if it had been read: caches are told of
- * as many blocks.
+ * A page above the leaves that is discarded unread counts as many leaves as if it had been read:
+ * caches are told of as many blocks.
  */
 #define LEAVES_A_PAGE	(1u + KVP_PTRS_PER_PAGE / POINTERS_A_LEAF)
 
 /*
  * The last block of the pool that a discard from @own to before @behind covers. If a region ends
  * within a leaf, the leaf has no block of the next region: its other entries belong to no block of
- * the pool. More than a leaf ends with a block of the pool.
+ * the pool. More than one leaf always ends with a block of the pool.
  */
 static kvp_block_t last_before(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t behind)
 {
@@ -487,8 +503,9 @@ static kvp_block_t last_before(const struct kvp_vdev *v, kvp_vblock_t own, kvp_v
 }
 
 /*
- * Lock what kvp_table_discard() may discard at once from @own on; returns the block behind. Of more
- * than a leaf some range may always be locked by another holder, so that is only tried.
+ * Lock the blocks that kvp_table_discard() may discard at once from @own on. Returns the block
+ * behind them. In a range of more than one leaf, some part may always be locked by another holder.
+ * So such a range is only tried.
  */
 static kvp_vblock_t lock_for_discard(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end,
 				     struct kvp_range *range)

@@ -3,8 +3,9 @@
  * The way home of a parity1. Whole stripes are locked, and the new parity of each row that changes
  * is computed. Then:
  *
- *   rows of which every block at home is replaced: data and parity go home
- *   all others: parity goes into the log, durable (R6); then data and parity go home
+ *   - In rows of which every block at home is replaced, data and parity go home.
+ *   - Of all other rows, parity first goes into the log, and is durable there (R6). Then data and
+ *     parity go home.
  *
  * The entries of data and parity change in the table together. Until then, the log tells what was
  * at home: docs/design/parity.md.
@@ -27,22 +28,22 @@
 #include "ram/wbuf.h"
 #include "table/table.h"
 
-#define CHUNK_ROWS	128	/* a chunk has no more */
-#define MAX_ROWS	256	/* their parity fills about one entry of the log */
-#define WHOLE_ROWS	256	/* of a vdev, for a direct write: a request of 1 MiB to each leg */
+#define CHUNK_ROWS	128	/* the most rows of a chunk */
+#define MAX_ROWS	256	/* rows at a time; their parity fills about one entry of the log */
+#define WHOLE_ROWS	256	/* rows of a vdev, for a direct write: 1 MiB to each leg at once */
 #define MAX_WHOLE_ROWS	(2 * WHOLE_ROWS)
 #define MIN_STRIPES	16
 #define MAX_STRIPES	256
-#define ROWS_AT_ONCE	32u	/* that change under one lock of the table */
-#define BATCH_JIFFIES	(HZ / 4)	/* after so long, readers of these stripes get their turn */
+#define ROWS_AT_ONCE	32u	/* rows that change under one lock of the table */
+#define BATCH_JIFFIES	(HZ / 4)	/* then readers of these stripes get their turn */
 #ifndef KVP_ROW_INPUTS		/* the simulator has small pools */
 #define KVP_ROW_INPUTS	256	/* pieces that are read at once; enough for one row at least */
 #endif
-#define WHOLE_INPUTS	min(64, KVP_ROW_INPUTS)	/* for a direct write: few of its rows need any */
-/* so many pages for parity lie side by side in memory, if possible */
+#define WHOLE_INPUTS	min(64, KVP_ROW_INPUTS)	/* of a direct write: few of its rows need any */
+/* pages that lie side by side in memory, if possible */
 #define RUN_ORDER	4u
 #define RUN_PAGES	(1u << RUN_ORDER)
-/* a piece that does not answer is asked for again; then not for any row, for a while */
+/* for this time a piece that does not answer is asked for again; then, for a while, none is */
 #define PATIENCE	(3 * HZ)
 #define NO_PATIENCE	(60 * HZ)
 #define PAUSE_MS	200
@@ -51,7 +52,8 @@ static_assert(KVP_DIRECT_ROWS <= WHOLE_ROWS);
 static_assert(MAX_WHOLE_ROWS / RUN_PAGES <= BITS_PER_LONG &&
 	      KVP_ROW_INPUTS / RUN_PAGES <= BITS_PER_LONG);
 static_assert(KVP_ROW_INPUTS >= KVP_STRIPE_MAX_LEGS);
-static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chunks are powers of two */
+/* chunks are powers of two */
+static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);
 
 /**
  * struct stripe - a locked stripe, and the versions that go home to it
@@ -62,7 +64,7 @@ static_assert(KVP_PTRS_PER_PAGE / KVP_STRIPE_MIN_LEGS < 2 * CHUNK_ROWS);	/* chun
  * @parity_leg: the leg with the parity; piece i is on the i-th leg after it, around
  * @end: behind its last row that changes
  * @next: index of the row that row_of() will probably return next
- * @repeated: there is more than one version of some block
+ * @repeated: some block has more than one version
  */
 struct stripe {
 	struct kvp_tpage *leaf;
@@ -77,14 +79,14 @@ struct stripe {
  * struct row - a row that changes
  * @row: its number
  * @stripe: its stripe
- * @new: of each piece of data the newest version that goes home; NULL: the piece stays
+ * @new: for each piece of data, the newest version that goes home; NULL: the piece stays
  * @lost: bit per piece: it stays, but its contents are lost
- * @inputs: bit per piece: it is read to compute the parity
- * @first_input: number of the first of those
+ * @inputs: bit per piece: it is read, to compute the parity
+ * @first_input: number of the row's first input
  * @parity: the new parity
  * @crc: its sum
  * @state: valid; unwritten if nothing of the row is written; poisoned if it is not known
- * @partial: a piece stays that only the homes have, and parity counts it
+ * @partial: a piece stays that only its home has, and that the parity counts
  */
 struct row {
 	u64 row;
@@ -100,7 +102,7 @@ struct row {
 
 /**
  * struct input - a piece that is read to compute parity
- * @leg: the leg with it; NULL: a request reads it already
+ * @leg: the leg that has it; NULL: a request for it was planned
  * @block: on the leg
  * @io: index of that request
  */
@@ -111,8 +113,8 @@ struct input {
 };
 
 /**
- * struct run_pages - pages, neighbours in memory if possible
- * @page: one after the other
+ * struct run_pages - pages that are neighbours in memory if possible
+ * @page: the pages, in order
  * @nr: how many
  * @together: bit per RUN_PAGES of them: they were allocated together
  */
@@ -126,20 +128,20 @@ struct kvp_row_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
 	u32 nr_stripes, nr_rows, max_rows;
-	u32 most_stripes;		/* the most at a time, by kvp_pace() */
-	u32 max_legs, max_stripe;	/* the largest of all vdevs; blocks */
+	u32 most_stripes;		/* stripes; the most at a time, by kvp_pace() */
+	u32 max_legs, max_stripe;	/* the largest of all vdevs; @max_stripe in blocks */
 	struct stripe stripes[MAX_STRIPES];
 	struct kvp_range ranges[MAX_STRIPES];	/* the locks of @stripes */
 	struct row *rows;
 	struct run_pages parity;	/* a page for each row */
 	struct kvp_row_parity *records;
 	struct run_pages input;
-	struct input inputs[KVP_ROW_INPUTS];	/* each has a page of @input, by number */
+	struct input inputs[KVP_ROW_INPUTS];	/* each has the page of @input with its number */
 	struct kvp_io ios[KVP_ROW_INPUTS];
-	struct page *asked[KVP_ROW_INPUTS];	/* pages in order of requests */
+	struct page *asked[KVP_ROW_INPUTS];	/* pages, in the order of requests */
 	u32 nr_inputs, nr_ios;
-	struct page *piece, *scratch;	/* for reading one piece after another */
-	unsigned long asks_until;	/* a piece is asked for again; 0: none was */
+	struct page *piece, *scratch;	/* for reading pieces one after another */
+	unsigned long asks_until;	/* jiffies; a piece is asked for until then; 0: none was */
 	struct kvp_version *edge;	/* versions for blocks that a discard makes unwritten */
 };
 
@@ -158,8 +160,8 @@ static int alloc_pages_of(struct page **pages, u32 n)
 }
 
 /*
- * Pages for the parity of rows, neighbours in memory if possible. A long request of scattered pages
- * has more segments than many a device takes, and becomes two.
+ * Allocate pages that are neighbours in memory if possible. A long request of scattered pages has
+ * more segments than many devices take, and is split in two.
  */
 static int alloc_run_pages(struct run_pages *pages, u32 nr)
 {
@@ -197,7 +199,7 @@ static void note_sizes(struct kvp_row_home *h)
 	}
 }
 
-/* So many rows make one batch. */
+/* The number of rows that make one batch of whole stripes. */
 static u32 whole_rows(const struct kvp_row_home *h)
 {
 	u32 i, rows = 0;
@@ -280,7 +282,7 @@ static const struct kvp_vdev *vdev_of(const struct row *r)
 	return r->stripe->leaf->v;
 }
 
-/* The row that @block, a block of the pool, is in. */
+/* The number of the row that has @block, a block of the pool. */
 static u64 row_number(const struct stripe *s, kvp_block_t block)
 {
 	return s->row + (u32)kvp_block_since(block, s->first) % s->leaf->v->g->chunk_blocks;
@@ -294,7 +296,10 @@ static bool is_valid(struct kvp_row_home *h, const struct row *r, u32 piece)
 	       KVP_ENTRY_VALID;
 }
 
-/* Pieces of data that are valid at home now, and that change, or that stay: a bit each. */
+/*
+ * Pieces of data that are valid at home now, as bits: those that change if @change, else those that
+ * stay.
+ */
 static unsigned long valid_pieces(struct kvp_row_home *h, const struct row *r, bool change)
 {
 	unsigned long pieces = 0;
@@ -319,15 +324,15 @@ static bool readable(const struct row *r, unsigned long pieces)
 }
 
 /*
- * The pieces to read in order to compute the parity: either those that stay, or the old parity and
- * those that change. The choice is the smaller set that can be read. None: neither can.
+ * Choose the pieces to read in order to compute the parity: either those that stay, or the old
+ * parity and those that change. The choice is the smaller set that can be read. 0: neither set can.
  */
 static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r, unsigned long stays)
 {
 	bool reconstruct = readable(r, stays);
 	unsigned long changes;
 
-	/* Fewer than one piece is impossible. */
+	/* No set is smaller than one piece. */
 	if (reconstruct && hweight_long(stays) == 1)
 		return stays;
 	changes = valid_pieces(h, r, true) | BIT(0);
@@ -367,7 +372,9 @@ static void begin_row(struct kvp_row_home *h, struct row *r)
 		if (!(r->inputs & BIT(i)))
 			continue;
 		at = kvp_row_place(v->g, r->row, i);
-		h->inputs[h->nr_inputs++] = (struct input){ .leg = &v->legs[at.leg], .block = at.block };
+		h->inputs[h->nr_inputs++] = (struct input){
+			.leg = &v->legs[at.leg], .block = at.block
+		};
 	}
 }
 
@@ -392,7 +399,7 @@ static void ask_for(struct kvp_row_home *h, struct kvp_leg *leg, const struct in
 	io->pages = &h->asked[n];
 }
 
-/* Read all inputs, leg by leg. Neighbours make one request. */
+/* Read all inputs, leg by leg, so that neighbours make one request. */
 static void read_inputs(struct kvp_row_home *h)
 {
 	struct kvp_io_group group;
@@ -417,8 +424,8 @@ static void read_inputs(struct kvp_row_home *h)
 }
 
 /*
- * Put the pages that were read into @sources. Returns how many; 0: one of them is not what it
- * should be.
+ * Put the row's pages that were read into @sources. Returns how many; 0: one of them could not be
+ * read, or does not have its sum.
  */
 static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sources)
 {
@@ -437,8 +444,9 @@ static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sour
 }
 
 /*
- * Add a piece that stays to the parity. It is read, or rebuilt from the others where need be (R8).
- * Else it is lost; or it may still be there, as a leg does not answer: then it is in @silent.
+ * Add a piece that stays to the parity. It is read, or rebuilt from the others if it must be (R8).
+ * If neither works, it is lost. Or it may still be there, as a leg does not answer: then @silent
+ * gets its bit.
  */
 static int add_staying(struct kvp_row_home *h, struct row *r, u32 piece, unsigned long *silent)
 {
@@ -461,7 +469,10 @@ static int add_staying(struct kvp_row_home *h, struct row *r, u32 piece, unsigne
 	return 0;
 }
 
-/* The other way: take out of the old parity what changes. What stays is not needed then. */
+/*
+ * The other way: take the pieces that change out of the old parity. The pieces that stay are not
+ * needed then.
+ */
 static bool subtract_changing(struct kvp_row_home *h, struct row *r)
 {
 	unsigned long pieces = valid_pieces(h, r, true);
@@ -482,9 +493,9 @@ static bool subtract_changing(struct kvp_row_home *h, struct row *r)
 }
 
 /*
- * True if a piece that did not answer may be asked for again. Locks are held, and the log waits:
- * so none is asked again after some seconds, nor for the next rows. One request may take as long
- * as the leg lets it.
+ * True if a piece that did not answer may be asked for again. Locks are held, and the log waits. So
+ * no piece is asked for again after some seconds, nor for the next rows. One request may take as
+ * long as the leg lets it.
  */
 static bool may_ask_again(struct kvp_row_home *h)
 {
@@ -504,13 +515,15 @@ static bool parity_is_kept(const struct row *r)
 }
 
 /*
- * An input is not what it should be. A piece that stays and does not answer is not lost (R27):
+ * An input could not be read, or does not have its sum. A piece that stays and does not answer is
+ * not lost (R27):
  *
- *   the old parity and the old contents of what changes are there    they give the new parity
- *   else                                                             asked for again, for a while
- *   the leg of the parity is out                                     it need not be known
+ *   - If the old parity and the old contents of the pieces that change can be read, they give the
+ *     new parity.
+ *   - Else the silent piece is asked for again, for a while.
+ *   - If the leg of the parity is out, the parity need not be known.
  *
- * Else it is given up: one bad sector would hold the tail until the log is full.
+ * Otherwise the piece is given up: else one bad sector would hold the tail until the log is full.
  */
 static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 {
@@ -546,9 +559,9 @@ static bool has_contents(const struct kvp_version *d)
 }
 
 /*
- * The sum of parity that is made of new contents alone, computed from their sums. If a page has
- * changed in memory since it was summed, the parity does not match its sum. That is better than a
- * match.
+ * The sum of parity that is made of new contents alone, computed from their sums. Suppose that a
+ * page has changed in memory since it was summed. Then the parity does not match this sum, which is
+ * better than a match.
  */
 static u32 sum_of_new(const struct kvp_row_home *h, const struct row *r)
 {
@@ -566,8 +579,8 @@ static u32 sum_of_new(const struct kvp_row_home *h, const struct row *r)
 }
 
 /*
- * The inputs were read. Compute the parity. If @last, it may take the page of the first input,
- * since no later row needs that.
+ * The inputs of the row were read: compute its parity. If @last, the parity may take the page of
+ * the first input, since no later row needs that.
  */
 static int end_row(struct kvp_row_home *h, struct row *r, bool last)
 {
@@ -596,14 +609,17 @@ static int end_row(struct kvp_row_home *h, struct row *r, bool last)
 	kvp_xor_sum(r->parity, sources, n);
 	r->state = n ? KVP_ENTRY_VALID : KVP_ENTRY_UNWRITTEN;
 	/*
-	 * Parity for the log is summed itself: a recovery refuses a log with a block that does not
+	 * Parity for the log is summed anew: a recovery refuses a log with a block that does not
 	 * match its record.
 	 */
 	r->crc = r->partial ? kvp_row_sum(r->stripe->leaf, r->row, 0, r->parity) : sum_of_new(h, r);
 	return ret;
 }
 
-/* Compute as many rows at once as there are pages for their inputs. */
+/*
+ * Compute the parity of all rows. As many rows are read at once as there are pages for their
+ * inputs.
+ */
 static int compute_rows(struct kvp_row_home *h)
 {
 	u32 first = 0, next, i;
@@ -626,7 +642,7 @@ static int compute_rows(struct kvp_row_home *h)
 
 /* --- log, home, table ------------------------------------------------------------------------ */
 
-/* R6: before any block of these rows is written at home. */
+/* R6: log the parity of partial rows before any block of these rows is written at home. */
 static int log_parity(struct kvp_row_home *h, struct kvp_log_at limit)
 {
 	u32 i, n = 0;
@@ -651,7 +667,7 @@ static int add_page(struct kvp_row_home *h, const struct kvp_vdev *v, struct kvp
 	ret = kvp_batch_write(h->batch);
 	if (ret)
 		return ret;
-	/* It is empty now. */
+	/* The batch is empty now. */
 	return WARN_ON_ONCE(!kvp_batch_add_at(h->batch, v, at, page)) ? -EIO : 0;
 }
 
@@ -673,7 +689,10 @@ static u32 end_of_stripe(const struct kvp_row_home *h, u32 i)
 	return i;
 }
 
-/* Add the pieces on @leg of the rows from @first to @end, which are of one stripe. */
+/*
+ * Add the pieces that lie on @leg, of the rows from @first to before @end. The rows are of one
+ * stripe.
+ */
 static int add_pieces(struct kvp_row_home *h, u32 first, u32 end, u32 leg)
 {
 	const struct row *r = &h->rows[first], *behind = &h->rows[end];
@@ -696,7 +715,10 @@ static int add_pieces(struct kvp_row_home *h, u32 first, u32 end, u32 leg)
 	return ret;
 }
 
-/* Leg by leg, so that stripes that follow one another make one request. */
+/*
+ * Write all pieces home. They are added leg by leg, so that stripes that follow one another make
+ * one request.
+ */
 static int write_home(struct kvp_row_home *h)
 {
 	u32 leg, i, end;
@@ -710,7 +732,7 @@ static int write_home(struct kvp_row_home *h)
 	if (!ret)
 		ret = kvp_batch_write(h->batch);
 	kvp_batch_reset(h->batch);
-	/* Half a row may be at home now. Only a recovery can repair that from the log. */
+	/* Half a row may be at home now. Only a recovery can repair that, from the log. */
 	if (ret)
 		kvp_fail(h->pool, KVP_FAIL_LOST, "a row may be half at home");
 	return ret;
@@ -736,7 +758,10 @@ static void poison_lost(struct kvp_row_home *h)
 				kvp_row_poison(h->pool, h->rows[r].stripe->leaf, h->rows[r].row, i);
 }
 
-/* Enter all rows in the table: those of one stripe under one lock, or of several that have few. */
+/*
+ * Enter all rows in the table, under one lock for the rows of a stripe, or of several stripes with
+ * few rows.
+ */
 static void update_rows(struct kvp_row_home *h)
 {
 	struct kvp_tpage *leaf;
@@ -762,8 +787,8 @@ static void update_rows(struct kvp_row_home *h)
 	}
 }
 
-/* Count all versions of the row as covered; new[] has only the newest. */
-static void pay_all(struct kvp_row_home *h, const struct row *r)
+/* Count all versions of the row as covered, since new[] has only the newest ones. */
+static void cover_versions(struct kvp_row_home *h, const struct row *r)
 {
 	struct kvp_version *d;
 
@@ -773,10 +798,10 @@ static void pay_all(struct kvp_row_home *h, const struct row *r)
 }
 
 /*
- * The parity of partial rows is in the log, so they need no more room there. The other rows keep
- * their room until the tail has passed.
+ * The parity of partial rows is in the log. So their versions need no more room there. Versions of
+ * other rows keep their room until the tail has passed them.
  */
-static void pay(struct kvp_row_home *h)
+static void cover_rows(struct kvp_row_home *h)
 {
 	u32 i, piece;
 
@@ -789,7 +814,7 @@ static void pay(struct kvp_row_home *h)
 			if (r->new[piece])
 				kvp_log_covered(h->pool, r->new[piece]);
 		if (r->stripe->repeated)
-			pay_all(h, r);
+			cover_versions(h, r);
 	}
 }
 
@@ -815,7 +840,10 @@ static void put_back(struct kvp_row_home *h, struct list_head *versions)
 	list_splice(&back, versions);
 }
 
-/* Still locked, so that the next holder of a lock does not find these versions as not yet home. */
+/*
+ * Do this under the locks, so that the next holder of a lock does not find these versions as not
+ * yet home.
+ */
 static void forget_versions(struct kvp_row_home *h)
 {
 	struct kvp_version *d, *next;
@@ -826,11 +854,11 @@ static void forget_versions(struct kvp_row_home *h)
 		list_splice_tail_init(&h->stripes[i].versions, &done);
 	list_for_each_entry_safe(d, next, &done, list)
 		if (!d->page)
-			list_del(&d->list);	/* the edge of a discard */
+			list_del(&d->list);	/* of the edge of a discard */
 	kvp_wbuf_drop_list(h->pool, &done);
 }
 
-/* Bring all that is locked home. */
+/* Write all rows home that are locked. */
 static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
 	unsigned long start = jiffies;
@@ -843,7 +871,7 @@ static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp
 	if (!ret)
 		ret = log_parity(h, limit);
 	if (!ret) {
-		pay(h);
+		cover_rows(h);
 		ret = write_home(h);
 	}
 	if (ret) {
@@ -887,7 +915,7 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 		return NULL;
 	}
 	if (!kvp_range_trylock(&h->pool->ranges, &h->ranges[h->nr_stripes], first, last)) {
-		/* Its holder may wait for ranges that this caller holds: finish those first. */
+		/* The holder may wait for ranges that this caller holds: finish those first. */
 		*error = finish(h, versions, limit);
 		if (*error) {
 			kvp_table_put(h->pool, leaf);
@@ -913,7 +941,10 @@ static struct row *add_row(struct kvp_row_home *h, struct stripe *s, u64 number)
 	return r;
 }
 
-/* Callers ask in order of blocks: chunk after chunk, and within each row after row. */
+/*
+ * The row with @number of the stripe; it is added if there is none. Callers ask in order of blocks:
+ * chunk after chunk, and within each row after row.
+ */
 static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
 {
 	u32 i = s->next;
@@ -933,8 +964,8 @@ static struct row *row_of(struct kvp_row_home *h, struct stripe *s, u64 number)
 }
 
 /*
- * Rows that only a later chunk changes were added last. In order of rows, neighbours on a leg make
- * one request.
+ * Sort the rows of a stripe: those that only a later chunk changes were added last. In order of
+ * rows, neighbours on a leg make one request.
  */
 static void sort_rows(struct row *rows, u32 nr)
 {
@@ -974,7 +1005,7 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 			break;
 		new = &row_of(h, s, s->row + in % chunk)->new[1 + in / chunk];
 		s->repeated |= !!*new;
-		/* Of several versions of a block the last one counts: it is the newest. */
+		/* Of several versions of a block the last one counts, which is the newest. */
 		*new = d;
 	}
 	list_cut_before(&s->versions, versions, &d->list);
@@ -992,7 +1023,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 			     h->nr_rows + h->pool->max_chunk > h->max_rows))
 			ret = finish(h, versions, limit);
 	}
-	/* Without memory for one more page, bring the others home: that may free memory. */
+	/* If there is no memory for one more page, write the others home: that may free memory. */
 	if (!ret || ret == -ENOMEM)
 		ret = finish(h, versions, limit) ?: ret;
 	else
@@ -1021,7 +1052,7 @@ static int discard_part(struct kvp_row_home *h, kvp_block_t block, u32 count,
 	return kvp_row_home_write(h, &versions, limit);
 }
 
-/* The same, if any entry below the leaf is written: null pointers stay null. */
+/* The same, but only if any of the part's entries is written: null pointers stay null. */
 static int discard_edge(struct kvp_row_home *h, struct kvp_vdev *v, kvp_vblock_t own, u32 count,
 			struct kvp_log_at limit)
 {

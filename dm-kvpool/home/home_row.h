@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bringing versions home to a parity1, by stripes: home.h for vdevs with parity. */
+/* Writing versions home to a parity1, by stripes: what home.h is for vdevs without parity. */
 #ifndef KVP_HOME_ROW_H
 #define KVP_HOME_ROW_H
 
@@ -16,12 +16,13 @@ struct kvp_row_home * __must_check kvp_row_home_alloc(struct kvp_pool *pool, boo
 void kvp_row_home_free(struct kvp_row_home *h);
 
 /**
- * kvp_row_home_write() - bring versions home, with their parity
+ * kvp_row_home_write() - write versions home, with their parity
  * @versions: sorted by block; emptied on success
- * @limit: place in the log; every version before it is on @versions or home,
- *	and none from it on is on @versions
+ * @limit: place in the log; every version before it is on @versions or home, and none from it on is
+ *	on @versions
  *
- * All are blocks of one or several parity1 vdevs. Errors and context as kvp_home_write().
+ * All are blocks of one or several parity1 vdevs. Errors and context as kvp_home_write(). If parity
+ * has to be logged, waits for its entry.
  */
 int __must_check kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions,
 				    struct kvp_log_at limit);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A block of a leg that is out is the XOR of the other blocks in its row. A stream asks for the
- * blocks of a chunk together, and their rows lie side by side on every leg: one request for each
- * leg.
+ * blocks of a chunk together. Their rows lie side by side on every leg, so there is one request for
+ * each leg.
  *
  * This works only if nothing else is wrong. Otherwise heal.c reads block by block.
  */
@@ -21,16 +21,16 @@
 #include "ram/wbuf.h"
 #include "table/table.h"
 
-/* A read of neighbours. */
+/* A read of neighbouring blocks. */
 struct missing {
 	struct kvp_pool *pool;
 	struct kvp_tpage *leaf;
-	u64 row;			/* the first of @nr */
-	u32 nr, piece;			/* @piece is missing */
+	u64 row;			/* the first of nr rows */
+	u32 nr, piece;			/* number of rows; the piece that is missing */
 	struct kvp_io_group group;
 	struct kvp_io ios[KVP_STRIPE_MAX_LEGS];
 	u32 nr_pages;
-	struct page *pages[];		/* piece i begins at pages[i * nr] */
+	struct page *pages[];		/* pieces of number i begin at pages[i * nr] */
 };
 
 static void free_missing(struct missing *m)
@@ -42,7 +42,7 @@ static void free_missing(struct missing *m)
 	kvfree(m);
 }
 
-/* Only memory that is easy to get: heal.c can read the blocks, too. */
+/* Allocate only memory that is easy to get: heal.c can read the blocks as well. */
 static struct missing *alloc_missing(struct kvp_pool *pool, const struct kvp_spot *at, u32 nr)
 {
 	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN;
@@ -96,7 +96,7 @@ static int read_others(struct missing *m)
 	return error;
 }
 
-/* Row @k: make the missing piece from all others, after verifying them (R8). */
+/* Make the missing piece of row @k from all others, after verifying them (R8). */
 static bool rebuild_row(struct missing *m, u32 k)
 {
 	struct page *sum = m->pages[m->piece * m->nr + k];
@@ -134,7 +134,10 @@ static int rebuild_rows(struct missing *m)
 	return error;
 }
 
-/* Under the stripe's lock home and table agree. Versions in the buffer are not read here. */
+/*
+ * Under the stripe's lock, home and table agree. Blocks of which the buffer has versions are not
+ * read here.
+ */
 static int read_locked(struct missing *m, kvp_block_t block)
 {
 	int error;
@@ -177,7 +180,7 @@ int kvp_missing_read(struct kvp_pool *pool, kvp_block_t block, u32 nr,
 	kvp_block_lock(pool, &range, block);
 	error = read_locked(m, block);
 	kvp_range_unlock(&pool->ranges, &range);
-	/* The sum of an unwritten row is zeros. */
+	/* The missing piece is zeros if it is unwritten. */
 	for (k = 0; !error && k < nr; k++)
 		give(to, m->pages[m->piece * nr + k]);
 	free_missing(m);

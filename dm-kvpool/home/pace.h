@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How much to do at a time, learned from how long the last batch took. What a disk reports about
- * itself does not help: a slow one may be behind a virtual disk, and an array of disks that seek is
+ * How much to do at a time, learned from how long the last batch took. Reports of a disk about
+ * itself do not help: a slow disk may be behind a virtual one, and an array of disks that seek is
  * fast.
  */
 #ifndef KVP_PACE_H
@@ -11,11 +11,12 @@
 #include <linux/minmax.h>
 
 /**
- * kvp_pace() - how much to do next, after @n units that were begun at @start (jiffies)
+ * kvp_pace() - how much to do next, after @n units that were begun at @start
+ * @start: in jiffies
  * @slow: jiffies that they should take at most
  *
- * Return: half of @n if they took longer, twice @n if they took less than a quarter of @slow;
- * between @low and @high.
+ * Return: half of @n if they took longer than @slow, twice @n if they took less than a quarter of
+ * it, else @n; between @low and @high. Any context.
  */
 static inline u32 kvp_pace(u32 n, unsigned long start, unsigned long slow, u32 low, u32 high)
 {

@@ -28,7 +28,7 @@ static void free_piece(struct piece *m)
 	kfree(m);
 }
 
-/* Only memory that is easy to get: the blocks can be read one by one, too. */
+/* Allocate only memory that is easy to get: the blocks can be read one by one as well. */
 static struct piece *alloc_piece(u32 nr)
 {
 	gfp_t gfp = GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN;
@@ -50,7 +50,7 @@ static bool gave_up_on(const struct kvp_pieces *p, const struct kvp_leg *leg)
 	return leg == p->failed && p->strikes >= MOST_STRIKES;
 }
 
-/* The leg that failed, or another one that has the piece; NULL: there is none to ask. */
+/* Choose the leg that failed, or another one that has the piece; NULL: there is none to ask. */
 static struct kvp_leg *choose(const struct kvp_pieces *p, struct kvp_vdev *v,
 			      const struct kvp_leg *only)
 {
@@ -80,7 +80,7 @@ static bool is_readable(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp
 	return true;
 }
 
-/* Under the range lock entries do not change. */
+/* Verify a piece that was read. Under the range lock, entries of the table do not change. */
 static int verify(struct kvp_pool *pool, const struct kvp_tpage *leaf, struct piece *m,
 		  kvp_block_t block, u32 nr)
 {
@@ -123,7 +123,9 @@ static int read_from(struct kvp_pool *pool, struct kvp_pieces *p, struct piece *
 	return error;
 }
 
-/* Home and table agree under the lock. Versions in the buffer are not read here. */
+/*
+ * Under the lock, home and table agree. Blocks of which the buffer has versions are not read here.
+ */
 static int read_locked(struct kvp_pool *pool, struct kvp_pieces *p, struct piece *m,
 		       kvp_block_t block, u32 nr)
 {
@@ -161,10 +163,10 @@ int kvp_piece_read(struct kvp_pool *pool, struct kvp_pieces *p, kvp_block_t bloc
 	int error;
 	u32 i;
 
-	/* Of a parity1, the other legs make what one does not give. */
+	/* In a parity1, the other legs make the blocks that this one does not give. */
 	if (only && gave_up_on(p, only))
 		return kvp_missing_read(pool, block, nr, give, to);
-	/* Spares the memory; looked at again under the lock. */
+	/* This spares the memory. The buffer is asked again under the lock. */
 	if (kvp_wbuf_any(pool, block, nr))
 		return -EAGAIN;
 	m = alloc_piece(nr);

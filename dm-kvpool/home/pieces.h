@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A long read that failed, piece by piece.
+ * A long read that failed is repeated piece by piece.
  *
- * A device that answers a read of a MiB with an error may have one bad sector, or be about to die.
- * Block by block that would be 256 requests, one after the other. So pieces of it are read at once,
- * each under its range lock and into private pages, and verified as a whole. What is not right in a
- * piece is read block by block (heal.h), which heals.
+ * A device that answers a read of a MiB with an error may have one bad sector, or may be about to
+ * die. Read block by block, that would be 256 requests, one after the other. So pieces are read,
+ * one request each, under their range lock and into private pages. A piece is verified as a whole.
+ * The blocks of a piece that is not right are read one by one (heal.h), which heals.
  *
  * The first pieces are read from the leg that failed: a bad sector lies in one piece, and the
- * others are sound. Two pieces that the leg does not give either are read block by block, too.
- * From there on the leg is not asked: what it does not give, the others have.
+ * others are sound. Two pieces that this leg does not give either are read block by block, too.
+ * From then on the leg is not asked: the other legs have what it does not give.
  */
 #ifndef KVP_PIECES_H
 #define KVP_PIECES_H
@@ -27,14 +27,14 @@ struct page;
 /**
  * struct kvp_pieces - a long read that failed
  * @failed: the leg that answered with an error; NULL: it is not known
- * @strikes: pieces that it did not give since
+ * @strikes: pieces that it has not given since
  */
 struct kvp_pieces {
 	const struct kvp_leg *failed;
 	u32 strikes;
 };
 
-/** kvp_piece_blocks() - how many of @count blocks from @block on are one piece. Context: any. */
+/** kvp_piece_blocks() - how many of @count blocks from @block on make one piece. Any context. */
 u32 kvp_piece_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count);
 
 /**

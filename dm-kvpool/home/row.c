@@ -13,7 +13,10 @@
 #include "super/members.h"
 #include "table/table.h"
 
-/* As kvp_data_place() and kvp_parity_place(), but faster: all of a row lies at one height. */
+/*
+ * As kvp_data_place() and kvp_parity_place(), but faster: all pieces of a row lie at the same block
+ * of their legs.
+ */
 struct kvp_place kvp_row_place(const struct kvp_geometry *g, u64 row, u32 piece)
 {
 	u32 stripe = row / g->chunk_blocks % g->leg_count;
@@ -112,7 +115,7 @@ static int rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
 	return unknown || verifies(leaf, row, piece, entry, page) ? 0 : -EBADMSG;
 }
 
-/* The SSD cache may have a block that the others cannot make. */
+/* The SSD cache may have a data block that the other pieces cannot make. */
 int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		    struct page *page, struct page *scratch)
 {
@@ -140,7 +143,8 @@ void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 	if (!kvp_leg_in_sync(leg) || kvp_pool_readonly(pool))
 		return;
 	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, good) ||
-	    kvp_io_read_back(leg, at.block, scratch) || !verifies(leaf, row, piece, entry, scratch)) {
+	    kvp_io_read_back(leg, at.block, scratch) ||
+	    !verifies(leaf, row, piece, entry, scratch)) {
 		atomic64_inc(&leg->err_write);
 		kvp_leg_give_up(leg, "a bad block cannot be repaired");
 		return;
@@ -161,12 +165,12 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 	kvp_found_block(pool, KVP_FIND_LOST, NULL, block);
 	kvp_table_lock(pool, leaf);
 	__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
-	/* The parity counts the lost block, and that cannot be undone. */
+	/* The parity counts the lost block, and that block cannot be taken out of it. */
 	__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_POISONED);
 	kvp_table_unlock(pool);
 }
 
-/* The block's own copy is bad. Make it from the others, and heal it. */
+/* The block's own copy is bad, by error @bad. Make the block from the others, and heal it. */
 static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, int bad,
 			struct page *page, struct page *scratch)
 {
@@ -180,7 +184,7 @@ static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block
 			kvp_row_heal(pool, leaf, row, piece, page, scratch);
 		return 0;
 	}
-	/* In a pool that lost too many legs, the homes may be in any state. */
+	/* In a pool that has lost too many legs, the homes may be in any state. */
 	if (ret == -EIO || kvp_row_silent(bad) || kvp_pool_faulted(pool))
 		return -EIO;
 	if (kvp_pool_readonly(pool)) {
@@ -219,7 +223,7 @@ static void write_shadow(const struct kvp_leg *leg, kvp_lblock_t block, struct p
 		kvp_leg_give_up(shadow, "a write failed");
 }
 
-/* The old parity is unknown. Write the right one, then enter it in the table. */
+/* The old parity is unknown. Write the right one, and then enter it in the table. */
 static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *good)
 {
 	struct kvp_place at = kvp_parity_place(leaf->v->g, row);
@@ -251,6 +255,6 @@ int kvp_row_scrub_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row,
 		return renew_parity(pool, leaf, row, page);
 	if (!ret)
 		kvp_row_heal(pool, leaf, row, 0, page, scratch);
-	/* Bad data is found, and counted, when the scrub reads it as data. */
+	/* A bad block of data is found, and counted, when the scrub reads it as data. */
 	return 0;
 }

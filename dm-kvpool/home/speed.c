@@ -6,9 +6,9 @@
 #include "home/speed.h"
 #include "ram/wbuf.h"
 
-#define LATELY_NS	(8ull * NSEC_PER_SEC)	/* of work: older work counts half, and so on */
+#define LATELY_NS	(8ull * NSEC_PER_SEC)	/* ns of work; older work counts half, and so on */
 #define SHOWN_NS	(16ull * NSEC_PER_SEC)
-/* versions a second, until the first have gone home */
+/* versions a second, until the first rounds are over */
 #define UNKNOWN		(1u << 20)
 
 void kvp_speed_init(struct kvp_pool *pool)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The measured rate at which versions go home: no disk tells its own. Status shows it, and it sets
- * the pace of a cache (cache/pacing.h), and of writers that are slowed down (throttle.h).
+ * The rate at which versions go home. It is measured, since no disk tells its own. Status shows it.
+ * It sets the pace of a cache (cache/pacing.h), and that of writers that are slowed down
+ * (throttle.h).
  */
 #ifndef KVP_SPEED_H
 #define KVP_SPEED_H
@@ -9,11 +10,12 @@
 #include "core/core.h"
 
 /**
- * struct kvp_speed - the rate of a pool; changed by destage alone
- * @worked, @work_ns: versions that destage took lately, and the time that it needed
- * @beside, @beside_ns: the same of short turns beside the host: a guess that is low, until there
- *	are others
- * @home, @wall_ns, @ended: the same of all the time, and when that ended (ns); for statistics
+ * struct kvp_speed - the rate of a pool; only destage changes it
+ * @worked, @work_ns: versions that destage took lately, and the time that it needed for them
+ * @beside, @beside_ns: the same of short rounds beside the host: a guess that is low, used until
+ *	there are others
+ * @home, @wall_ns, @ended: versions, all the time that passed, and when the last round ended (ns);
+ *	for statistics
  */
 struct kvp_speed {
 	u64 worked, work_ns;
@@ -21,36 +23,38 @@ struct kvp_speed {
 	u64 home, wall_ns, ended;
 };
 
-/* What a turn of destage tells of the legs. */
+/* What a round of destage tells of the legs. */
 enum kvp_speed_turn {
-	KVP_SPEED_FULL,		/* what they can take */
-	KVP_SPEED_BESIDE,	/* a guess that is low: the host had its part */
-	KVP_SPEED_NOTHING,	/* there was too little to do */
+	KVP_SPEED_FULL,		/* its rate is that which the legs can take */
+	KVP_SPEED_BESIDE,	/* its rate is a guess that is low: the host had its part */
+	KVP_SPEED_NOTHING,	/* nothing: there was too little to do */
 };
 
-/** kvp_speed_init() - nothing is measured yet */
+/** kvp_speed_init() - begin, with nothing measured yet */
 void kvp_speed_init(struct kvp_pool *pool);
 
 /**
- * kvp_speed_note() - a turn of destage is over: it took @versions and @ns nanoseconds
+ * kvp_speed_note() - a round of destage is over: it took @versions, in @ns nanoseconds
  * @turn: what it tells
  *
- * Context: destage alone.
+ * Context: the destage worker alone.
  */
 void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_turn turn);
 
 /**
- * kvp_speed_full() - versions a second that the data vdevs take; a guess that is high until it is
- *	known
+ * kvp_speed_full() - versions a second that the data vdevs can take; a guess that is high until it
+ * is measured
+ *
+ * Any context.
  */
 u64 kvp_speed_full(const struct kvp_pool *pool);
 
-/** kvp_speed_drain_ms() - how long it takes to bring home all that waits; for statistics */
+/** kvp_speed_drain_ms() - ms that it takes to write all versions home that wait; for statistics */
 u64 kvp_speed_drain_ms(const struct kvp_pool *pool);
 
 /**
  * kvp_speed_shown() - versions a second that went home in the last half minute or so; for
- *	statistics
+ * statistics
  */
 u64 kvp_speed_shown(const struct kvp_pool *pool);
 

@@ -9,7 +9,7 @@
 #include "log/renew.h"
 #include "ram/wbuf.h"
 
-#define SLOWEST		16ull			/* writers are never slower, blocks a second */
+#define SLOWEST		16ull			/* blocks a second; writers are never slower */
 
 void kvp_throttle_init(struct kvp_pool *pool)
 {
@@ -17,14 +17,14 @@ void kvp_throttle_init(struct kvp_pool *pool)
 	kvp_runs_init(&pool->throttle->runs);
 }
 
-/* The blocks in use, of @most, of what is fuller: the log, or the buffer. */
+/* The blocks in use of the log or the buffer, the one that is fuller; @most receives its limit. */
 static u64 in_use(const struct kvp_pool *pool, u64 *most)
 {
 	u64 used, pages = kvp_wbuf_limit(pool->wbuf), logged = kvp_wbuf_nr_logged(pool->wbuf);
 
 	*most = kvp_log_limit_empty(pool);
 	used = kvp_log_fullness(pool, *most);
-	/* On a cache, versions need no pages: they are spilled. */
+	/* With the log on a cache, versions need no pages: they are spilled. */
 	if (kvp_pool_logs_on_cache(pool) || logged * *most <= used * pages)
 		return used;
 	*most = pages;
@@ -59,7 +59,10 @@ u64 kvp_throttle_admit(struct kvp_pool *pool, u32 blocks)
 	rate = kvp_throttle_rate(most, used, full);
 	if (rate == ~0ull)
 		return 0;
-	/* The log is never full for long, so the reservation here must not stop a writer. */
+	/*
+	 * The log is never full for long, so its reservation for parity must not stop a writer
+	 * here.
+	 */
 	rate = max3(rate, full / 8, SLOWEST);
 	spin_lock_irqsave(&t->lock, flags);
 	wait = kvp_bucket_take(&t->bucket, ktime_get_ns(), blocks, rate);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writers are slowed down while what they write to fills up, for pools with and without a cache.
+ * Writers are slowed down while the log fills up, for pools with and without a cache.
  *
- * It is the log; and with the log on legs the buffer, too, where all versions wait that are not yet
- * home. policy/throttle.h decides by how much, from the measured speed of destage (home/speed.h).
- * Before a write is accepted, its caller asks kvp_throttle_is_slow(), which is cheap, then
- * kvp_throttle_admit(), and keeps the write for the time that this returns, without sleeping. If
- * there is no room anyway, writers wait as they do without all this.
+ * With the log on legs, they are also slowed down while the buffer fills up, where all versions
+ * wait that are not yet home. policy/throttle.h decides by how much, from the measured speed of
+ * destage (home/speed.h). Before a write is accepted, its caller asks kvp_throttle_is_slow(), which
+ * is cheap. Then it asks kvp_throttle_admit(), and keeps the write for the time that this returns,
+ * without sleeping. If there is no room anyway, writers wait as they do without all this.
  */
 #ifndef KVP_THROTTLE_H
 #define KVP_THROTTLE_H
@@ -22,11 +22,11 @@
 struct kvp_pool;
 
 /**
- * struct kvp_throttle - of a pool
- * @lock: irqsave; for @bucket
+ * struct kvp_throttle - throttle of a pool's writers
+ * @lock: irqsave; protects @bucket
  * @bucket: the rate of writers
- * @runs: finds out which writes are parts of long streams: on a cache always, else while writers
- *	are slowed down. It has locks of its own
+ * @runs: finds out which writes are parts of long streams: with the log on a cache always, else
+ *	while writers are slowed down. It has locks of its own
  * @waiting: writes are kept waiting; set by the code that keeps them
  */
 struct kvp_throttle {
@@ -39,7 +39,7 @@ struct kvp_throttle {
 void kvp_throttle_init(struct kvp_pool *pool);
 
 /**
- * kvp_throttle_note_waiting() - note whether any write is kept waiting.
+ * kvp_throttle_note_waiting() - note whether any write is kept waiting
  *
  * Context: the code that keeps writes.
  */
@@ -58,17 +58,17 @@ static inline bool kvp_throttle_any_waits(const struct kvp_throttle *t)
 bool kvp_throttle_is_slow(const struct kvp_pool *pool);
 
 /**
- * kvp_throttle_run() - how many blocks long the stream of writes is that these belong to
+ * kvp_throttle_run() - the length, in blocks, of the stream of writes that this write belongs to
  *
- * An overlap with another write counts once there; a write alone counts whole. Context: any; once
- * for each write.
+ * An overlap with another write counts once there; a write alone counts whole. Context: any; call
+ * it once for each write.
  */
 u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks);
 
 /**
  * kvp_throttle_passes() - true if writes of streams are accepted without delay
  *
- * They fill the log a hundred times more slowly, so they are not slowed down, as long as there is
+ * They fill the log a hundred times more slowly. So they are not slowed down as long as there is
  * some room. Context: any.
  */
 bool kvp_throttle_passes(const struct kvp_pool *pool);
@@ -76,8 +76,8 @@ bool kvp_throttle_passes(const struct kvp_pool *pool);
 /**
  * kvp_throttle_admit() - ask whether a write of @blocks may be accepted now
  *
- * Return: 0: yes, and they are counted; else ask again after so many ns. At most a second, as the
- * pace changes. Context: any.
+ * Return: 0: yes, and its blocks are counted; else the ns after which to ask again. That is at most
+ * a second, since the pace changes. Context: any.
  */
 u64 kvp_throttle_admit(struct kvp_pool *pool, u32 blocks);
 
