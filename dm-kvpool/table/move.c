@@ -6,10 +6,11 @@
 #include "table/move.h"
 #include "table/table.h"
 
-#define MOST_LOOKS	512	/* at pages, for one batch: the checkpoint lock is held */
+/* pages looked at for one batch: the checkpoint lock is held meanwhile */
+#define MOST_LOOKS	512
 
 struct kvp_move_pages {
-	struct kvp_batch *batch;	/* of the table, under checkpoint_lock */
+	struct kvp_batch *batch;	/* the table's, under checkpoint_lock */
 	struct page *pages[KVP_MOVE_PAGES];
 	u32 nr;		/* pages with contents; their writes may be waiting in the batch */
 };
@@ -41,7 +42,7 @@ struct kvp_move_pages *kvp_move_pages_alloc(void)
 
 /* --- writing ------------------------------------------------------------------------- */
 
-/* -EIO for any error: what was added is lost. */
+/* Write the batch. Returns -EIO for any error: the pages added to the batch are not moved then. */
 static int write_batch(struct kvp_table_move *m, struct kvp_move_pages *p)
 {
 	int ret = kvp_batch_write(p->batch);
@@ -53,7 +54,7 @@ static int write_batch(struct kvp_table_move *m, struct kvp_move_pages *p)
 	return ret ? -EIO : 0;
 }
 
-/* The next page is filled: it goes to each place that it has. */
+/* The next page is filled: add it to the batch for each place that it has. */
 static int add_page(struct kvp_table_move *m, struct kvp_move_pages *p, u32 level, u64 index,
 		    unsigned int slot)
 {
@@ -75,7 +76,10 @@ static int add_page(struct kvp_table_move *m, struct kvp_move_pages *p, u32 leve
 
 /* --- pages that are on disk --------------------------------------------------------------- */
 
-/* The next page. 1; 0: there are no more; or -errno. *@dirty: a dirty one was passed over. */
+/*
+ * Move the next page. 1: done; 0: there are no more; or -errno. Sets *@dirty if a dirty page was
+ * passed over.
+ */
 static int move_page(struct kvp_table_move *m, struct kvp_move_pages *p, bool *dirty)
 {
 	struct kvp_table_page is;
@@ -94,7 +98,7 @@ static int move_page(struct kvp_table_move *m, struct kvp_move_pages *p, bool *d
 	return 0;
 }
 
-/* Fill a batch, and write it. Also after an error: @m is behind the pages that were added. */
+/* Fill a batch and write it, also after an error: @m is behind the pages that were added. */
 static int move_some(struct kvp_table_move *m, struct kvp_move_pages *p, u32 most, bool *dirty)
 {
 	u32 looked = 0;
@@ -122,7 +126,10 @@ int kvp_table_move_some(struct kvp_table_move *m, struct kvp_move_pages *p, u32 
 
 /* --- pages above the old top level --------------------------------------------------------- */
 
-/* A page of the new level @level, above those that @below name. */
+/*
+ * Make page @index of new level @level, above the pages that @below names; *@ptr receives its
+ * pointer.
+ */
 static int make_page(struct kvp_table_move *m, struct kvp_move_pages *p, u32 level, u32 index,
 		     const u64 *below, u32 nr, u64 *ptr)
 {
@@ -140,7 +147,7 @@ static int make_page(struct kvp_table_move *m, struct kvp_move_pages *p, u32 lev
 	return !ret && p->nr == KVP_MOVE_PAGES ? write_batch(m, p) : ret;
 }
 
-/* @roots has @nr pointers of the old top level; those of the new one take their place. */
+/* @roots has the @nr pointers of the old top level. Replace them by those of the new top level. */
 static int add_levels(struct kvp_table_move *m, struct kvp_move_pages *p, u64 *roots, u32 nr)
 {
 	u32 level, i;

@@ -12,7 +12,7 @@ static unsigned long count_pages(struct shrinker *shrinker, struct shrink_contro
 	return all > dirty ? all - dirty : SHRINK_EMPTY;
 }
 
-/* Takes only trylocks and allocates nothing. */
+/* Called under memory pressure: it only tries locks, and allocates nothing. */
 static unsigned long scan_pages(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct kvp_pool *pool = kvp_shrinker_private(shrinker);

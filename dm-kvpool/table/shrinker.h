@@ -6,7 +6,11 @@
 
 struct kvp_pool;
 
-/** kvp_table_shrinker_add() - give clean table pages back when memory is short; 0 or -ENOMEM */
+/**
+ * kvp_table_shrinker_add() - let the kernel free clean table pages when memory is short
+ *
+ * Return: 0 or -ENOMEM. Context: process.
+ */
 int __must_check kvp_table_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
 void kvp_table_shrinker_remove(struct kvp_shrinker *s);
 

@@ -13,8 +13,9 @@ kvp_lblock_t kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u6
 {
 	u64 places = kvp_ssdcopy_blocks(v->g);
 	/*
-	 * Multiplied by the golden ratio, neighbours spread (Knuth, The Art of Computer Programming
-	 * 3, 6.4). The high bits choose, since the low ones do not depend on vdev and level.
+	 * Multiplying by the golden ratio spreads neighbours (Knuth, The Art of Computer
+	 * Programming 3, 6.4). The high bits choose the place, since the low ones do not depend on
+	 * vdev and level.
 	 */
 	u64 name = ((u64)vdev << 58 | (u64)level << 56 | index) * 0x9e3779b97f4a7c15ull;
 
@@ -22,9 +23,9 @@ kvp_lblock_t kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u6
 }
 
 /*
- * One SSD has the copy, so that two SSDs have twice the room. When an SSD is lost or comes back,
- * another one is chosen: then the page is not found, or another page overwrites its place. NULL if
- * too few SSDs are left for a cache.
+ * The SSD for a copy at @place: one SSD only, so that two SSDs have twice the room. When an SSD is
+ * lost or comes back, another one is chosen for some places. Then the page is not found there, or
+ * another page overwrites the place. Returns NULL if too few SSDs are left for a cache.
  */
 static struct kvp_leg *leg_of(const struct kvp_vdev *v, kvp_lblock_t place)
 {
@@ -62,8 +63,8 @@ static void put_back(struct kvp_ssdcopy *c)
 	unsigned long flags;
 
 	/*
-	 * kvp_ssdcopy_drain() takes the lock to see that none is busy, so that this function has
-	 * left it.
+	 * Clear the bit under the lock: kvp_ssdcopy_drain() takes it to see that no copy is busy.
+	 * So when it returns, this function no longer uses @all.
 	 */
 	spin_lock_irqsave(&all->lock, flags);
 	__clear_bit(c - all->copies, all->busy);
@@ -74,15 +75,18 @@ static void put_back(struct kvp_ssdcopy *c)
 static void write_done(struct kvp_io *io)
 {
 	/*
-	 * A later read finds another page there, or nothing. The next append to the log judges the
-	 * SSD.
+	 * No more is to be done: a later read finds another page there, or none. The next append to
+	 * the log decides whether the SSD is given up.
 	 */
 	if (io->error)
 		atomic64_inc(&io->leg->err_write);
 	put_back(io->private);
 }
 
-/* A place is written once at a time: of two writes in flight, it is unknown which one stays. */
+/*
+ * True if a copy to @place is in flight. There is one at a time for each place: of two writes in
+ * flight, either may be the last.
+ */
 static bool __on_its_way(const struct kvp_ssdcopies *all, const struct kvp_leg *leg,
 			 kvp_lblock_t place)
 {
@@ -96,7 +100,9 @@ static bool __on_its_way(const struct kvp_ssdcopies *all, const struct kvp_leg *
 	return false;
 }
 
-/* Take a free copy for that place, or return NULL. */
+/*
+ * Take a free copy for @place of @leg. Returns NULL if none is free, or the place is being written.
+ */
 static struct kvp_ssdcopy *take(struct kvp_ssdcopies *all, struct kvp_leg *leg, kvp_lblock_t place)
 {
 	struct kvp_ssdcopy *c = NULL;

@@ -2,15 +2,15 @@
 /*
  * Copies of table pages on the SSDs of a cache, so that a disk need not seek for them.
  *
- * Behind its log a cache has a region for them. Each page of a table has one place there, given by
- * its name. Other pages share the place, which holds the last one that was written there. Nothing
- * records which: a page counts if it is the one that the pointer names (R9), by its sum, which
- * covers its name. So copies need not be flushed, made durable or forgotten. After a restart or a
- * crash they are as good as before.
+ * A cache has a region for the copies behind its log. Each table page has one place there, which
+ * follows from the page's name. Several pages share a place, and the page written last is in it.
+ * Nothing records which page that is. The reader checks the sum, which covers the name: a copy
+ * counts only if it is the page that the pointer names (R9). So copies need not be flushed, made
+ * durable or invalidated. After a restart or a crash they are as good as before.
  *
- * Pages that were read from disks are copied there, and pages that a checkpoint has written. Only
- * the pages on the disks count. No request waits for a copy to be written. A checkpoint waits, for
- * room, while the log lies on the same SSDs.
+ * A page is copied when it was read from a disk, and when a checkpoint has written it. Only the
+ * pages on the disks count. No request waits until a copy is written. A checkpoint waits for a free
+ * copy while the log lies on the same SSDs.
  */
 #ifndef KVP_TABLE_SSDCOPY_H
 #define KVP_TABLE_SSDCOPY_H
@@ -36,11 +36,11 @@ struct kvp_ssdcopy {
 
 /**
  * struct kvp_ssdcopies - copies of table pages
- * @v: the cache for them; NULL: there is none
+ * @v: the cache that they are on; NULL: there is none
  * @copies: KVP_SSDCOPIES of them
  * @lock: irqsave; for @busy, and for the places of busy copies
- * @busy: a bit for each that is in flight, or being filled
- * @wait: for one that is free, or for all
+ * @busy: a bit for each copy that is in flight, or being filled
+ * @wait: woken when a copy becomes free
  */
 struct kvp_ssdcopies {
 	struct kvp_vdev *v;
@@ -50,15 +50,16 @@ struct kvp_ssdcopies {
 	wait_queue_head_t wait;
 };
 
-/** kvp_ssdcopy_init() - begin without copies */
+/** kvp_ssdcopy_init() - begin without copies. Context: any. */
 void kvp_ssdcopy_init(struct kvp_pool *pool);
 
-/** kvp_ssdcopy_start() - use the pool's cache, if it has one with room for copies; may sleep */
+/** kvp_ssdcopy_start() - use the pool's cache, if it has room for copies. Context: process. */
 void kvp_ssdcopy_start(struct kvp_pool *pool);
 
 /**
- * kvp_ssdcopy_renumber() - vdevs have got other numbers; call kvp_ssdcopy_exit() if the cache has
- * left
+ * kvp_ssdcopy_renumber() - the pool's vdevs have new numbers: take the cache's new pointer
+ *
+ * If the cache has left the pool, call kvp_ssdcopy_exit() instead.
  */
 void kvp_ssdcopy_renumber(struct kvp_pool *pool);
 
@@ -68,15 +69,17 @@ void kvp_ssdcopy_renumber(struct kvp_pool *pool);
  */
 void kvp_ssdcopy_drain(struct kvp_pool *pool);
 
-/** kvp_ssdcopy_exit() - drain, and use copies no more */
+/** kvp_ssdcopy_exit() - drain, and stop using copies. Context: process; waits for I/O. */
 void kvp_ssdcopy_exit(struct kvp_pool *pool);
 
 /**
- * kvp_ssdcopy_place() - the block of a leg of cache @v for page (@vdev, @level, @index); 0: none
+ * kvp_ssdcopy_place() - the place for the copy of page (@vdev, @level, @index)
+ *
+ * Return: a block of a leg of cache @v; 0: @v has no room for copies. Context: any.
  */
 kvp_lblock_t kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index);
 
-/* kvp_ssdcopy_read() and kvp_ssdcopy_write() of a pool whose cache, @v, has copies. */
+/* kvp_ssdcopy_read() and kvp_ssdcopy_write() of a pool with copies on cache @v. */
 int __must_check kvp_ssdcopy_read_from(const struct kvp_vdev *v, struct kvp_tpage *tp);
 void kvp_ssdcopy_write_to(const struct kvp_vdev *v, const struct kvp_tpage *tp, struct page *page,
 			  bool wait);
@@ -84,8 +87,8 @@ void kvp_ssdcopy_write_to(const struct kvp_vdev *v, const struct kvp_tpage *tp, 
 /**
  * kvp_ssdcopy_read() - read the place of @tp on an SSD into tp->page
  *
- * The caller verifies whether that is the page that tp->durable names. Return: 0, or -ENOENT:
- * nothing. Context: process, waits for I/O.
+ * The caller verifies that it is the page that tp->durable names. Return: 0; -ENOENT: there are no
+ * copies, or the read failed. Context: process, waits for I/O.
  */
 static inline int __must_check kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -95,8 +98,10 @@ static inline int __must_check kvp_ssdcopy_read(struct kvp_pool *pool, struct kv
 }
 
 /**
- * kvp_ssdcopy_write() - keep a copy of @page, which is @tp on the disks
- * @wait: wait for room; else no copy is kept if there is no room
+ * kvp_ssdcopy_write() - write a copy of @page, the contents of @tp on the disks, to an SSD
+ * @wait: wait for a free copy; else @page is not copied if none is free
+ *
+ * Context: process; waits for a free copy only with @wait, and not for the write.
  */
 static inline void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp,
 				     struct page *page, bool wait)

@@ -20,28 +20,28 @@
 #include "table/ssdcopy.h"
 #include "table/table.h"
 
-/* at most half of the pages are dirty, so a few looks find a clean one */
+/* pages looked at: at most half of them are dirty, so a few looks find a clean one */
 #define BUDGET_LOOKS	64
 
-/* Blocks below one pointer at @level: a leaf's is 2 MiB, of a parity1 a little less. */
+/* Blocks below one pointer at @level: for a leaf 2 MiB, in a parity1 a little less. */
 static u64 span(const struct kvp_vdev *v, u32 level)
 {
 	return (u64)kvp_leaf_blocks(v->g) << (KVP_PTRS_SHIFT * level);
 }
 
-/* The page of @level that @block of the vdev is below. */
+/* The index of the page of @level above @block of the vdev. */
 static u64 index_of(const struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
 	return kvp_entry_index(v->g, block) >> (KVP_PTRS_SHIFT * (level + 1));
 }
 
-/* The first block below page @index of @level; behind the last page, also one that there is not. */
+/* The first block below page @index of @level. @index may be behind the last page. */
 static kvp_vblock_t first_below(const struct kvp_vdev *v, u32 level, u64 index)
 {
 	return kvp_vblock(index * span(v, level));
 }
 
-/* The first block of the vdev that is behind the pool's end. */
+/* The end of the pool as a block of the vdev. */
 static kvp_vblock_t pool_end(const struct kvp_vdev *v)
 {
 	return kvp_vdev_from(v, kvp_pool_end(v->pool));
@@ -64,13 +64,13 @@ static struct hlist_head *bucket_of(const struct kvp_vdev *v, u32 level, u64 ind
 	return &t->buckets[hash_64((u64)v->index << 58 | index << 2 | level, t->bucket_bits)];
 }
 
-/* The word of @leaf that is the entry of @block of the pool: they are in order. */
+/* The word of @leaf that is the entry of @block of the pool. Entries are in the vdev's order. */
 static u32 word_of(const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	return (u32)kvp_vblock_since(kvp_vdev_block(leaf, block), leaf->at.own) % KVP_PTRS_PER_PAGE;
 }
 
-/* The same of the parity of @row. */
+/* The word of @leaf that is the entry of the parity of @row. */
 static u32 parity_word(const struct kvp_tpage *leaf, u64 row)
 {
 	return (u32)kvp_parity_index(leaf->v->g, row) % KVP_PTRS_PER_PAGE;
@@ -101,8 +101,8 @@ static void free_tpage(struct kvp_tpage *tp)
 }
 
 /*
- * The page cannot be found any more, though a reader may still use it. So it goes to the reserve
- * first.
+ * Keep a page that was taken out of the hash table for the reserve, or free it. A reader may still
+ * use it: whatever reuses it waits for a grace period first (reserved_tpage()).
  */
 static void release_tpage(struct kvp_table *t, struct kvp_tpage *tp)
 {
@@ -133,8 +133,9 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, kvp_block_t block)
 }
 
 /*
- * Forget a page that is not in use. Its load lock keeps a reader from reading it in too early. The
- * load of another page may call this, so it only tries.
+ * Forget a page that is not in use. Its load lock keeps another task from reading the page in
+ * before it has left the hash table. The load of another page may call this with its own load lock
+ * held, so this lock is only tried.
  */
 static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -158,7 +159,7 @@ static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 	return true;
 }
 
-/* Take the oldest page that was not used since the last look off the list. */
+/* Take the oldest page that was not used since the last look off table->lru. */
 static struct kvp_tpage *next_victim(struct kvp_table *t, u32 *looks)
 {
 	struct kvp_tpage *tp = NULL;
@@ -219,7 +220,7 @@ void kvp_table_shrink(struct kvp_pool *pool, bool all)
 	u32 pages = READ_ONCE(t->nr_pages), budget = READ_ONCE(t->budget);
 
 	if (all)
-		/* leaves keep their ancestors: a round for each level */
+		/* a leaf keeps its ancestors in memory: each round frees one level */
 		while (kvp_table_reclaim(pool, ~0u))
 			;
 	else if (pages > budget)
@@ -239,8 +240,8 @@ static void __mark_dirty(struct kvp_table *t, struct kvp_tpage *tp)
 }
 
 /*
- * From the next checkpoint on, pointers show the poison. Until then a search for poison looks into
- * the pages.
+ * Mark the page and its ancestors: poison is below. Pointers show the poison from the next
+ * checkpoint on. Until then a search for poison looks at the pages with this mark.
  */
 static void __mark_poison(struct kvp_tpage *tp)
 {
@@ -253,8 +254,8 @@ static void __count(struct kvp_table *t, u64 entry, int change)
 	switch (kvp_entry_state(entry)) {
 	case KVP_ENTRY_VALID:
 		/*
-		 * Leaves that were not counted were taken for full, so more blocks may leave than
-		 * are counted.
+		 * @t->written was lowered for leaves that were dropped unread, as if they had been
+		 * full. So more blocks may leave the state than are counted.
 		 */
 		if (change > 0 || t->written)
 			t->written += change;
@@ -265,20 +266,20 @@ static void __count(struct kvp_table *t, u64 entry, int change)
 	}
 }
 
-/* Change word @word of the leaf. The only place where an entry changes. */
+/* Change word @word of the leaf. No other function changes an entry that readers can find. */
 static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 entry)
 {
 	lockdep_assert_held(&t->lock);
 	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED)
 		__mark_poison(leaf);
 	WRITE_ONCE(words(leaf)[word], cpu_to_le64(entry));
-	smp_wmb();	/* pairs with those in stripe_read.c */
+	smp_wmb();	/* entry, then counter; pairs with those in stripe_read.c */
 	WRITE_ONCE(leaf->changes, leaf->changes + 1);
 	__mark_dirty(t, leaf);
 }
 
 /*
- * Change the entry of data: it is counted, and the caches forget the old block.
+ * Change the entry of a data block: count it, and let the caches forget the old contents.
  * @home: the version that is home from now on, or NULL
  */
 static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
@@ -302,7 +303,7 @@ static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_
 
 /* --- reading ------------------------------------------------------------------------- */
 
-/* The pointer to page (@level, @index): in its parent, or in the root. */
+/* The pointer to page @index below @parent, or among the roots if @parent is NULL. */
 static u64 pointer_to(const struct kvp_vdev *v, struct kvp_tpage *parent, u64 index)
 {
 	return parent ? le64_to_cpu(READ_ONCE(words(parent)[index % KVP_PTRS_PER_PAGE])) :
@@ -315,7 +316,7 @@ static bool page_verifies(const struct kvp_tpage *tp, struct page *page)
 	       kvp_ptr_sum(tp->durable);
 }
 
-/* Copies of a page, all legs together: a bit for each in masks. */
+/* A mask has a bit for each copy of a page, those of all legs together. */
 static_assert(KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS <= 32);
 
 /* The place of copy @copy of the page that tp->durable names. */
@@ -324,7 +325,7 @@ static struct kvp_place durable_copy(const struct kvp_tpage *tp, u32 copy)
 	return kvp_page_place(tp->v->g, tp->level, tp->index, kvp_ptr_slot(tp->durable), copy);
 }
 
-/* Overwrite bad copies with the good one, @page; returns how many took it. */
+/* Overwrite the copies in mask @bad with @page, which is good. Returns how many were repaired. */
 static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsigned long bad,
 			 struct page *page)
 {
@@ -351,8 +352,8 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
 }
 
 /*
- * Read one copy of the page that tp->durable names into @page. 0; -EBADMSG: it is another page; or
- * the error.
+ * Read one copy of the page that tp->durable names into @page. Returns 0; -EBADMSG: the contents
+ * are not that page; or the error of the read.
  */
 static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_lblock_t at,
 		     const struct kvp_tpage *tp, struct page *page)
@@ -366,11 +367,11 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_lblock_t at
 		atomic64_inc(&leg->err_checksum);
 	else if (error != -ENOMEM)
 		atomic64_inc(&leg->err_read);
-	/* A sector that is gone for good counts like one with other contents. */
+	/* A sector that is gone for good counts as one with wrong contents. */
 	return !error || error == -ENODATA ? -EBADMSG : error;
 }
 
-/* Every written leaf comes here with 512 entries, so none of them is decoded. */
+/* A checkpoint calls this for every leaf that it writes. For speed it decodes no entry. */
 static u32 newest_in_leaf(const __le64 *words, bool *poison)
 {
 	const u64 era = kvp_entry(0, KVP_ERA_MAX, KVP_ENTRY_UNWRITTEN);
@@ -396,8 +397,8 @@ static u32 newest_below(const __le64 *words, bool *poison)
 		u64 word = le64_to_cpu(words[i]);
 
 		/*
-		 * No checkpoint has the era of a page that was given up, and this page must not
-		 * look like one.
+		 * No checkpoint ever has KVP_ERA_MAX, the era of a page that was given up. The
+		 * pointer to this page must not look like one to such a page.
 		 */
 		era = max(era, kvp_ptr_lost(word) ? KVP_ERA_MAX - 1 : kvp_ptr_era(word));
 		*poison |= kvp_ptr_poison(word);
@@ -417,8 +418,8 @@ static bool nothing_below(const __le64 *words, u32 level)
 }
 
 /*
- * The page has the right sum. True if it also has the era that the pointer names, and poison if the
- * pointer says so.
+ * True if the page, whose sum is right, also has the era that the pointer names, and has poison if
+ * and only if the pointer says so.
  */
 static bool fits_pointer(const struct kvp_tpage *tp)
 {
@@ -430,9 +431,9 @@ static bool fits_pointer(const struct kvp_tpage *tp)
 }
 
 /*
- * True if an SSD has the page that the pointer names. If not, that is no error of the SSD, and
- * common: other pages share the place, and older versions of this one. So the sum alone is not
- * enough.
+ * True if an SSD has the page that the pointer names. If it does not, that is common, and no error
+ * of the SSD: other pages, and older versions of this page, share the place. The sum alone is not
+ * enough for so many candidates.
  */
 static bool read_from_ssd(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -443,14 +444,15 @@ static bool read_from_ssd(struct kvp_pool *pool, struct kvp_tpage *tp)
 }
 
 /*
- * Read a copy that the pointer names, from any leg (R9). -EBADMSG: every leg
- * in use answers and none has it; -EIO: some do not answer; -ENOMEM.
- * @keep: the page is there to stay, so bad copies are repaired, and an SSD gets one
+ * Read a copy that the pointer names, from any leg (R9). Returns 0; -EBADMSG: every leg in use
+ * answers and none has the page; -EIO: some legs do not answer; -ENOMEM.
+ * @keep: the page stays in memory, so repair bad copies, and write a copy to an SSD
  */
 static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
 {
 	/*
-	 * each page begins with another leg; a second copy on the same leg comes after all others
+	 * The first leg to ask depends on the page. A second copy on the same leg comes after the
+	 * first copies on all legs.
 	 */
 	u32 copies = kvp_page_copies(tp->v->g), legs = min(copies, tp->v->nr_legs), n;
 	bool silent = false, no_memory = false;
@@ -480,7 +482,7 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
 	return silent || !bad ? -EIO : -EBADMSG;
 }
 
-/* Read the page from an SSD, or from any leg. None has it: only if they are asked twice. */
+/* Read the page from an SSD, or from any leg. The legs are asked twice before the page is lost. */
 static int read_copies(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
 {
 	int ret = read_from_ssd(pool, tp) ? 0 : read_page(pool, tp, keep);
@@ -489,21 +491,21 @@ static int read_copies(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
 }
 
 /*
- * The end of the pool's blocks below @leaf, as the vdev counts: its region, or the pool, may end
- * within it.
+ * The end of the pool's blocks below @leaf, as a block of the vdev. The vdev's region, or the pool,
+ * may end within the leaf.
  */
 static kvp_vblock_t leaf_end(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
 {
 	return kvp_vblock_first(kvp_vblock_add(leaf->own, leaf->blocks), pool_end(v));
 }
 
-/* How many blocks that is. */
+/* How many blocks of the pool are below @leaf. */
 static u64 leaf_used(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
 {
 	return kvp_vblock_since(leaf_end(v, leaf), leaf->own);
 }
 
-/* How many blocks the pool has below the page. */
+/* How many blocks of the pool are below page @index of @level. */
 static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 {
 	kvp_vblock_t own = first_below(v, level, index);
@@ -518,7 +520,7 @@ static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 	return n;
 }
 
-/* No leg has this page. Report it once, and note it for a refusal that has to name it. */
+/* No leg has this page. Report it once, and note it for a refusal that names it. */
 static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 {
 	struct kvp_table_lost *lost = &pool->table->lost, was, now;
@@ -541,7 +543,10 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 		kvp_found_lost(pool, &now);
 }
 
-/* The parity's version is unknown, too. All blocks that it counts are poisoned, that is, zeros. */
+/*
+ * The version of the parity is unknown, too. All blocks that it covers are poisoned, and count as
+ * zeros.
+ */
 void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
 {
 	const struct kvp_geometry *g = leaf->v->g;
@@ -554,8 +559,9 @@ void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
 }
 
 /*
- * Fill in for a lost leaf: every block is poisoned. No reader can find it yet. @counted: the page
- * above was given up, so the poison is counted, and is no change.
+ * Fill in for a lost leaf: poison every block. Readers cannot find the leaf yet.
+ * @counted: the page above was given up, so this poison is counted already, and the leaf does not
+ *	become dirty
  */
 static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool counted)
 {
@@ -586,7 +592,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 	atomic64_add(used, &pool->work_stats.leaf_lost);
 }
 
-/* The same for a page above the leaves: it calls each page below it lost. */
+/* The same for a page above the leaves: mark the pointer to each page below as lost. */
 static void fill_lost(struct kvp_tpage *tp)
 {
 	const struct kvp_vdev *v = tp->v;
@@ -603,10 +609,10 @@ static void fill_lost(struct kvp_tpage *tp)
 }
 
 /*
- * No leg has this page above the leaves, and a block below it must be written home, or an order
- * gave the page up. A new page takes its place, which calls all pages below it lost. So all blocks
- * below are poisoned at once, without writing a leaf: each leaf is made when it is needed. As with
- * a lost leaf, the bad page counts until a checkpoint has replaced it.
+ * Replace a lost page above the leaves by a new page that calls all pages below it lost. It is
+ * called when a block below must be written home, or by order. So all blocks below are poisoned at
+ * once, and no leaf is written: each leaf is made when it is needed. As with a lost leaf, the bad
+ * page counts until a checkpoint has replaced it.
  */
 static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -620,7 +626,8 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 	__mark_dirty(t, tp);
 	t->poisoned += blocks;
 	WRITE_ONCE(t->poisonings, t->poisonings + 1);
-	if (t->lost.level == tp->level && t->lost.index == tp->index && t->lost.vdev == tp->v->index)
+	if (t->lost.level == tp->level && t->lost.index == tp->index &&
+	    t->lost.vdev == tp->v->index)
 		t->lost.blocks = 0;
 	mutex_unlock(&t->lock);
 	atomic64_add(blocks, &pool->work_stats.unrepaired);
@@ -629,14 +636,16 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 }
 
 /*
- * Read the page that the pointer names. If every leg in use answers, twice, and none has it, then
- * the sums of the blocks below it are lost: they are poisoned, each until it is overwritten or
- * discarded (R8). The leaf is dirty then, and the bad one counts until a checkpoint has replaced
- * it: after a power cut before that, the bad one is found again.
+ * Read the page that the pointer names. If every leg in use answers, twice, and none has the page,
+ * then the sums of the blocks below are lost.
  *
- * Too much lies below a page above the leaves: a read gets EIO, and nothing changes. A write back
- * of accepted blocks must give the page up (@give_up), since the log could never forget these
- * blocks, and would be full in the end.
+ * A lost leaf: its blocks are poisoned, each until it is overwritten or discarded (R8). The leaf is
+ * dirty then. The bad leaf counts until a checkpoint has replaced it: after a power cut before
+ * that, it is found again.
+ *
+ * A lost page above the leaves: too many blocks are below it. A read gets EIO, and nothing changes.
+ * With @give_up, for a write of accepted blocks to their home, the page is given up. Otherwise the
+ * log could never release these blocks, and would be full in the end.
  */
 static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give_up)
 {
@@ -655,8 +664,9 @@ static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give
 }
 
 /*
- * Fill in the page from the pointer alone: nothing is written below, and @durable may have the era
- * of the discard; or the page was given up. Returns false if there is a page to read.
+ * Fill in the page from the pointer alone, if that is possible: nothing is written below it, and
+ * its pointer may have the era of the discard; or the page was given up. Returns false if the page
+ * must be read.
  */
 static bool made_of_pointer(struct kvp_pool *pool, struct kvp_tpage *tp)
 {
@@ -692,8 +702,8 @@ static struct kvp_tpage *alloc_tpage(gfp_t gfp)
 }
 
 /*
- * Memory is short. Take a page from the reserve; for that, a clean page may have to go. No reader
- * that found it under its old name may still use it.
+ * Memory is short: take a page from the reserve. If the reserve is empty, reclaim a clean page.
+ * Wait until no reader can still use the page under its old name.
  */
 static struct kvp_tpage *reserved_tpage(struct kvp_pool *pool)
 {
@@ -721,14 +731,14 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp;
 
-	/* Two, to catch up with earlier failures to reclaim. */
+	/* Two, so that earlier failures to reclaim are made up for. */
 	if (READ_ONCE(t->nr_pages) >= READ_ONCE(t->budget))
 		reclaim(pool, 2, BUDGET_LOOKS);
-	/* no wait for memory here: the work that frees some may be waiting for this caller */
+	/* do not wait for memory: the work that frees memory may be waiting for this caller */
 	tp = alloc_tpage(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?: reserved_tpage(pool);
 	if (!tp)
 		return NULL;
-	refcount_set(&tp->ref, 2);	/* the tree's and the caller's */
+	refcount_set(&tp->ref, 2);	/* one for the tree, one for the caller */
 	tp->flags = 0;
 	tp->durable = 0;
 	tp->pending = 0;
@@ -744,7 +754,7 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 	return tp;
 }
 
-/* The page is complete: lookup() finds it from now on. */
+/* Enter the complete page: from now on lookup() finds it. */
 static void enter_tpage(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	spin_lock(&t->lru_lock);
@@ -753,7 +763,10 @@ static void enter_tpage(struct kvp_table *t, struct kvp_tpage *tp)
 	spin_unlock(&t->lru_lock);
 }
 
-/* Null pointers of @tp get the slot that does not count, by the @old contents of the page. */
+/*
+ * Give null pointers of @tp the slots that do not count by @old, the page's contents on disk. @old
+ * may be NULL.
+ */
 static void take_slots(struct kvp_table *t, struct kvp_tpage *tp, const __le64 *old)
 {
 	u32 i;
@@ -765,17 +778,19 @@ static void take_slots(struct kvp_table *t, struct kvp_tpage *tp, const __le64 *
 		now = kvp_ptr(0, kvp_ptr_era(now), kvp_ptr_slot(was) ^ !kvp_ptr_null(was), false);
 		WRITE_ONCE(words(tp)[i], cpu_to_le64(now));
 	}
-	clear_bit_unlock(KVP_TPAGE_UNREAD, &tp->flags);	/* the slots before the bit */
+	/* after the slots; pairs with learn_slots() */
+	clear_bit_unlock(KVP_TPAGE_UNREAD, &tp->flags);
 	mutex_unlock(&t->lock);
 }
 
 /*
- * Something below page @tp is asked for, and the page was discarded unread. If its old contents
- * still count, read them: they say which slots no new page below may have. If no leg has them, they
- * lead to nothing, also after a power cut, and either slot will do.
+ * Page @tp was discarded unread, and something below it is needed now. While the durable tree names
+ * the old contents, read them: they say which slots new pages below must not use. If no leg has the
+ * old contents, they lead to nothing, also after a power cut, and either slot will do.
  *
- * Nothing below @tp is in memory before this has ended, so @tp is not written meanwhile. A
- * checkpoint that ends meanwhile has written a null pointer to it; then slots do not matter.
+ * Nothing below @tp is in memory before this has ended, so no checkpoint changes its pointers
+ * meanwhile. If a checkpoint ends meanwhile, it has written a null pointer to @tp; then the slots
+ * do not matter.
  */
 static int learn_slots(struct kvp_tpage *tp)
 {
@@ -810,7 +825,9 @@ static int learn_slots(struct kvp_tpage *tp)
 	return ret == -EBADMSG ? 0 : ret;
 }
 
-/* Make a page that is not in memory; holds its load lock. Takes over the parent's reference. */
+/*
+ * Make a page that is not in memory. Caller holds its load lock. Takes over the parent's reference.
+ */
 static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct kvp_tpage *parent,
 			       bool give_up)
 {
@@ -835,8 +852,8 @@ static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct 
 }
 
 /*
- * Load page (@level, @index) with a reference, and all pages above it. Recursion is three deep at
- * most.
+ * Load page (@level, @index), and all pages above it. Returns it with a reference. The recursion is
+ * at most three deep.
  * @give_up: give up lost pages above the leaves
  */
 static struct kvp_tpage *__load(struct kvp_vdev *v, u32 level, u64 index, bool give_up)
@@ -885,8 +902,8 @@ struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, kvp_block_t block)
 }
 
 /*
- * Give up the page of @level above @block of the vdev, if it is lost. 1: done; 0: it is not lost;
- * or -errno.
+ * Give up the page of @level above @block of the vdev, if it is lost. Returns 1: done; 0: it is not
+ * lost; or -errno.
  */
 static int give_up_above(struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
@@ -914,7 +931,7 @@ int kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, bool force)
 	while (!ret && level-- > 1) {
 		struct kvp_tpage *tp;
 
-		/* A leg that is out may have the page that the others lost. */
+		/* A leg that is out may have the page that the other legs lost. */
 		if (force || kvp_vdev_usable(at.v) == at.v->nr_legs) {
 			ret = give_up_above(at.v, level, at.block);
 			continue;
@@ -946,13 +963,13 @@ u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 ro
 	return entry_at(leaf, parity_word(leaf, row));
 }
 
-/* True while @tp is not being written, or a copy of it is. By t->lock. */
+/* True if @tp is not being written, or only a copy of it is. By t->lock. */
 static bool may_change(const struct kvp_tpage *tp)
 {
 	return !test_bit(KVP_TPAGE_WRITING, &tp->flags) || tp->fixed;
 }
 
-/* Lock the table while @tp may change. */
+/* Take t->lock when @tp may change; wait while a checkpoint writes it. */
 static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	for (;;) {
@@ -994,11 +1011,13 @@ void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t 
 		   kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state), NULL);
 }
 
-void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf, const struct kvp_version *d)
+void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf,
+			  const struct kvp_version *d)
 {
 	enum kvp_entry_state state = d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID;
 
-	__set_data(pool, leaf, d->block, kvp_entry(d->zero ? 0 : d->crc, pool->table->era, state), d);
+	__set_data(pool, leaf, d->block,
+		   kvp_entry(d->zero ? 0 : d->crc, pool->table->era, state), d);
 	kvp_cache_came_home(pool, d);
 }
 
@@ -1028,8 +1047,9 @@ void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, kv
 }
 
 /*
- * Uncount the blocks of a leaf that is dropped unread. All blocks of a page that was given up were
- * counted as poisoned. Of another leaf it is unknown how many were written: it counts as full.
+ * Correct the counts for a leaf that is dropped unread. If the page was given up, all its blocks
+ * were counted as poisoned. Otherwise it is unknown how many of its blocks were written: it counts
+ * as full.
  */
 static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
 {
@@ -1044,8 +1064,8 @@ static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
 }
 
 /*
- * Tell the caches of all blocks, after the change, as for a single entry. At once of those that lie
- * side by side: a TiB has 268 million.
+ * Tell the caches of all blocks, after the change, as for a single entry. Do so in runs of
+ * neighbouring blocks: a TiB has 268 million blocks.
  */
 static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, kvp_vblock_t end)
 {
@@ -1063,14 +1083,15 @@ static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, 
 
 /*
  * Make the pointer to leaf @index, which is discarded as a whole, null in @parent, without reading
- * the leaf. Not if the leaf is in memory, since the leaf counts then. Nor if there is poison in it,
- * which must be counted.
+ * the leaf. Returns false, and does nothing, if the leaf is in memory, since its contents count
+ * then; or if there is poison in it, which must be counted.
  *
- * Until a checkpoint is durable the durable root still names the leaf. So if a new leaf is made
- * before, it must not overwrite the old one: a null pointer has the slot that the next page goes
- * to.
+ * Until the next checkpoint is durable, the durable tree still has the leaf. If a new leaf is made
+ * before, it must not overwrite the old one. So the null pointer names the slot that the next page
+ * goes to.
  *
- * A reader of the leaf at this moment holds its load lock, and then has it in memory.
+ * A task that reads the leaf at this moment holds its load lock. This function waits for the lock,
+ * and then finds the leaf in memory.
  */
 static bool discard_unread(struct kvp_vdev *v, struct kvp_tpage *parent, u64 index, u64 blocks)
 {
@@ -1114,9 +1135,9 @@ static bool above_in_memory(const struct kvp_vdev *v, kvp_vblock_t own)
 }
 
 /*
- * If a discard from @own to before @end is of all that is below one page of level 1 that is not in
- * memory: the block behind that; otherwise @own. First and last block must be of the pool, since
- * their range has to be locked.
+ * If a discard from @own to before @end covers all that is below one page of level 1, and the page
+ * is not in memory, return the block behind that; otherwise @own. First and last block must be
+ * blocks of the pool, since the caller locks their range.
  */
 static kvp_vblock_t behind_whole(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
@@ -1148,7 +1169,7 @@ static u32 leaves_below(const struct kvp_vdev *v, u64 index)
 	return (u32)min_t(u64, KVP_PTRS_PER_PAGE, kvp_pages_at(v->g, 0) - first);
 }
 
-/* As __uncount_leaf(), of all leaves below page @index of level 1: any of them may be null. */
+/* As __uncount_leaf(), for all leaves below page @index of level 1. Any of them may be null. */
 static void __uncount_page(struct kvp_table *t, const struct kvp_vdev *v, u64 index)
 {
 	u32 leaves = leaves_below(v, index);
@@ -1158,7 +1179,10 @@ static void __uncount_page(struct kvp_table *t, const struct kvp_vdev *v, u64 in
 	t->uncounted = t->uncounted < U32_MAX - leaves ? t->uncounted + leaves : U32_MAX;
 }
 
-/* A page takes the place of the one that @ptr names, and has null pointers only. */
+/*
+ * Enter a new page with null pointers only, in place of the page that @ptr names. Returns 1 or
+ * -ENOMEM.
+ */
 static int replace_unread(struct kvp_vdev *v, u64 index, struct kvp_tpage *parent, u64 ptr)
 {
 	struct kvp_tpage *tp = new_tpage(v, 1, index, parent);
@@ -1181,12 +1205,13 @@ static int replace_unread(struct kvp_vdev *v, u64 index, struct kvp_tpage *paren
 }
 
 /*
- * Discard all that is below page @index of level 1 without reading the page. 1: done, and a page is
- * dirty; 0: not if the page is in memory, or has poison below, which must be counted; or -errno.
+ * Discard all that is below page @index of level 1 without reading the page. Returns 1: done, and a
+ * page is dirty; 0: not done, since the page is in memory, or null, or has poison below, which must
+ * be counted; or -errno.
  *
- * As with a leaf, what is made again before a checkpoint is durable must not overwrite what the
- * durable root still leads to. Which slots that are is unknown, so they are learned when something
- * below is asked for: learn_slots().
+ * As with a leaf, a page that is made again before the checkpoint is durable must not overwrite
+ * what the durable tree has. Which slots that are is unknown here. learn_slots() reads them when
+ * something below is needed.
  */
 static int discard_page(struct kvp_vdev *v, u64 index)
 {
@@ -1209,7 +1234,7 @@ static int discard_page(struct kvp_vdev *v, u64 index)
 		goto out;
 	}
 	ptr = pointer_to(v, parent, index);
-	/* A page that was given up has poison below. */
+	/* The pointer to a page that was given up has the poison flag, too. */
 	if (!kvp_ptr_null(ptr) && !kvp_ptr_poison(ptr))
 		ret = replace_unread(v, index, parent, ptr);
 	if (ret <= 0 && parent)
@@ -1219,7 +1244,7 @@ out:
 	return ret;
 }
 
-/* The same, and tell the caches, of the blocks from @own to before @behind. */
+/* The same for the blocks from @own to before @behind, and tell the caches of them. */
 static int discard_whole_page(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t behind)
 {
 	struct kvp_pool *pool = v->pool;
@@ -1236,7 +1261,7 @@ static int discard_whole_page(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t
 	return ret;
 }
 
-/* Discard a whole leaf without reading it. 1: done; 0: that is not possible; or -errno. */
+/* Discard a whole leaf without reading it. Returns 1: done; 0: that is not possible; or -errno. */
 static int discard_whole(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
 	struct kvp_pool *pool = v->pool;
@@ -1245,7 +1270,7 @@ static int discard_whole(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 	struct kvp_tpage *parent;
 	bool done;
 
-	/* Pointers in a superblock are those of the last checkpoint. There are few. */
+	/* Roots are not changed here: in the superblock they are those of the last checkpoint. */
 	if (v->g->levels < 2 || kvp_vblock_before(at.own, own) ||
 	    kvp_vblock_before(end, leaf_end(v, &at)))
 		return 0;
@@ -1259,7 +1284,7 @@ static int discard_whole(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 	return done;
 }
 
-/* Discard from @own to before @end, below one leaf. Returns as kvp_table_discard(). */
+/* Discard blocks below one leaf, from @own to before @end. Returns as kvp_table_discard(). */
 static int discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
 	struct kvp_pool *pool = v->pool;
@@ -1309,19 +1334,18 @@ int kvp_table_discard(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t behind
 /* --- walking ------------------------------------------------------------------------------- */
 
 /**
- * struct walk - a search through the table
- * @since: changes in this era or later, as of the last checkpoint; 0: anything that was ever
- *	written
+ * struct walk - what a search through the table looks for
+ * @since: changes in this era or later, as of the last checkpoint; 0: all that was ever written
  * @poison: poisoned blocks
- * @discard: all of it is to be discarded: give up lost pages above the leaves, and do not read a
- *	page that kvp_table_discard() need not read
+ * @discard: the caller discards all of it: give up lost pages above the leaves, and do not read
+ *	pages that kvp_table_discard() need not read
  */
 struct walk {
 	u32 since;
 	bool poison, discard;
 };
 
-/* True if nothing that @w looks for is below page (@level, index of @block). */
+/* True if nothing that @w looks for is below the page of @level above @block. */
 static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level,
 		    kvp_vblock_t block, const struct walk *w)
 {
@@ -1334,7 +1358,7 @@ static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 leve
 	if (w->poison ? kvp_ptr_poison(ptr) : !kvp_ptr_null(ptr))
 		return false;
 	/*
-	 * A change may be in memory only, until the next checkpoint. A clean leaf is as its pointer
+	 * Until the next checkpoint a change may be in memory only. A clean leaf is as its pointer
 	 * says.
 	 */
 	tp = lookup(v, level, index);
@@ -1349,21 +1373,22 @@ static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 leve
 	return skip;
 }
 
-/* True if kvp_table_discard() takes all that is below the page of level 1 above @own at once. */
+/* True if kvp_table_discard() discards all that is below the page of level 1 above @own at once. */
 static bool is_whole(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
 	return kvp_vblock_before(own, behind_whole(v, own, end));
 }
 
-/* The first block behind those below the page of @level above @block. */
+/* The first block behind all blocks below the page of @level above @block. */
 static kvp_vblock_t next_below(const struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
 	return first_below(v, level, index_of(v, level, block) + 1);
 }
 
 /*
- * Find the first block of one vdev, from @block on, under which anything changed: in @at, or @end.
- * An error is of the page above @at, which ends before @behind.
+ * Find the first block of one vdev, from @block on, with a change below its leaf. *@at receives it,
+ * or @end. After an error, *@at is below the page that could not be read, and *@behind is behind
+ * all blocks below that page.
  */
 static int next_of_vdev(struct kvp_vdev *v, kvp_vblock_t block, kvp_vblock_t end,
 			const struct walk *w, kvp_vblock_t *at, kvp_vblock_t *behind)
@@ -1407,7 +1432,7 @@ int kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end, k
 	return next_of_vdev(v, own, end, &written, next, &behind);
 }
 
-/* The same for the whole pool. */
+/* The same for the whole pool, by the pool's block numbers. */
 static int next_of_pool(struct kvp_pool *pool, kvp_block_t block, const struct walk *w,
 			kvp_block_t *next)
 {
@@ -1431,7 +1456,10 @@ static int next_of_pool(struct kvp_pool *pool, kvp_block_t block, const struct w
 		first = at;
 		ret = error;
 		*next = at;
-		/* With several vdevs, other vdevs have their turns behind the page. */
+		/*
+		 * With several vdevs, other vdevs have their turns among the blocks below the page:
+		 * go on behind this turn.
+		 */
 		if (error)
 			*next = pool->nr_vdevs == 1 ? kvp_pool_block(v, behind) :
 						      kvp_block_add(at, kvp_locate(pool, at).left);
@@ -1454,20 +1482,20 @@ int kvp_table_next_of_vdev(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t en
 	return next_of_vdev(v, own, end, &w, next, behind);
 }
 
-/* What kvp_table_next_born() looks for in one vdev, and finds; blocks of that vdev. */
+/* What kvp_table_next_born() looks for in one vdev, and what it finds, in blocks of that vdev. */
 struct born {
 	u32 since;
 	kvp_vblock_t first, end;
 	bool whole;
 };
 
-/* True if there is no page that tells block by block what is below the pointer. */
+/* True if there is no page below @ptr that tells which blocks changed. */
 static bool tells_all(u64 ptr)
 {
 	return kvp_ptr_null(ptr) || kvp_ptr_lost(ptr);
 }
 
-/* Look below one pointer after the other, from the top, to the lowest that has anything to say. */
+/* Follow pointers from the top to the lowest that names a page which may have changed. */
 static int next_born(struct kvp_vdev *v, kvp_vblock_t end, struct born *b)
 {
 	kvp_vblock_t at = b->first;
@@ -1517,7 +1545,7 @@ int kvp_table_next_born(struct kvp_pool *pool, kvp_block_t block, u32 since, str
 		first = kvp_pool_block(v, b.first);
 		if (!kvp_block_before(first, s->first))
 			continue;
-		/* With several vdevs, others have their turns behind this one's. */
+		/* With several vdevs, other vdevs have their turns next: end with this turn. */
 		s->end = pool->nr_with_data == 1 ?
 				 kvp_pool_block(v, b.end) :
 				 kvp_block_add(first, kvp_locate(pool, first).left);
@@ -1534,14 +1562,16 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block, kvp_block_
 	kvp_block_t end = kvp_pool_end(pool);
 	int ret = 0;
 
-	/* Most pools have no poison: then the counter saves the walk. */
+	/* Most pools have no poison, and the counter saves the walk. */
 	if (!READ_ONCE(pool->table->poisoned))
 		block = end;
 	while (!ret && kvp_block_before(block, end)) {
 		struct kvp_tpage *leaf;
 		kvp_block_t behind;
 
-		/* The caller can ask again. A suspend would wait for it with all I/O stopped. */
+		/*
+		 * A suspend waits for this search, with all I/O stopped. The caller can ask again.
+		 */
 		if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
 			return -EINTR;
 		ret = next_of_pool(pool, block, &w, &block);
@@ -1552,7 +1582,8 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block, kvp_block_
 			return PTR_ERR(leaf);
 		behind = kvp_block_add(block, kvp_locate(pool, block).left);
 		do {
-			if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) == KVP_ENTRY_POISONED) {
+			if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) ==
+			    KVP_ENTRY_POISONED) {
 				kvp_table_put(pool, leaf);
 				*next = block;
 				return 0;
@@ -1568,7 +1599,7 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block, kvp_block_
 
 /* --- scrub ------------------------------------------------------------------------------------ */
 
-/* Copies of the clean page @tp, which is in memory, that differ from it. */
+/* A mask of the copies on disk that differ from @tp, a clean page in memory. */
 static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *tp,
 				struct page *into)
 {
@@ -1585,7 +1616,7 @@ static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *t
 	return bad;
 }
 
-/* Copy page @tp to @page if it is clean: then its durable copies have the same. */
+/* Copy page @tp to @page if it is clean: then its copies on disk have the same contents. */
 static bool copy_if_clean(struct kvp_table *t, const struct kvp_tpage *tp, struct page *page)
 {
 	bool clean;
@@ -1611,8 +1642,8 @@ int kvp_table_scrub_page(struct kvp_pool *pool, kvp_block_t block, u32 level, st
 		return PTR_ERR(tp);
 	lockdep_assert_held(&pool->checkpoint_lock);
 	/*
-	 * A page that is dirty or being written gets new copies anyway. It may become dirty from
-	 * now on, but @good does not change.
+	 * A page that is dirty or being written gets new copies anyway. From now on it may become
+	 * dirty, but @good does not change.
 	 */
 	if (copy_if_clean(t, tp, good))
 		repaired = repair_copies(pool, tp, bad_copies(pool, tp, copy), good);
@@ -1623,9 +1654,9 @@ int kvp_table_scrub_page(struct kvp_pool *pool, kvp_block_t block, u32 level, st
 /* --- resilver --------------------------------------------------------------------------------- */
 
 /*
- * Find the first page of @level, from the one above @own on, that changed in era @since or later,
- * and move @own below it. 1; 0: there is none before @end. -errno: a page above cannot be read, and
- * @own is behind it; or -ENOMEM.
+ * Find the first page of @level, from the one above *@own on, that changed in era @since or later,
+ * and move *@own to a block below it. Returns 1; 0: there is none before @end; -ENOMEM; or -errno:
+ * a page above cannot be read, and *@own is behind it.
  */
 static int next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, kvp_vblock_t end, u32 since)
 {
@@ -1653,7 +1684,10 @@ static int next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, kvp_vbloc
 	return 0;
 }
 
-/* Write @page, which is clean page @tp, to each leg, or its shadow, that resilvers and has a copy. */
+/*
+ * Write @page, the contents of clean page @tp, to each leg with a copy that resilvers, or whose
+ * shadow does.
+ */
 static void write_missed(const struct kvp_tpage *tp, struct page *page)
 {
 	u32 copy;
@@ -1691,7 +1725,7 @@ int kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 si
 		lost = kvp_ptr_lost(tp->durable);
 		is->dirty = !copy_if_clean(v->pool->table, tp, page);
 		kvp_table_put(v->pool, tp);
-		/* Nothing is on disk of a page that was given up. */
+		/* A page that was given up is not on disk. */
 		if (!lost)
 			return 1;
 	}
@@ -1720,9 +1754,9 @@ int kvp_table_copy_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 si
 	return 1;
 }
 
-/* --- snapshot ------------------------------------------------------------------------------------ */
+/* --- snapshot ----------------------------------------------------------------------------- */
 
-/* Copy the leaf, so that a write home does not wait for the whole checkpoint. */
+/* Copy the leaf, so that writes home need not wait for the whole checkpoint. */
 static bool __copy_leaf(struct kvp_tpage *tp)
 {
 	tp->fixed = alloc_page(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
@@ -1777,7 +1811,7 @@ bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now)
 	return past;
 }
 
-/* The stable contents of @tp, which are written. */
+/* The contents of @tp that are written; they do not change. */
 static struct page *fixed_page(const struct kvp_tpage *tp)
 {
 	return tp->fixed ?: tp->page;
@@ -1789,19 +1823,22 @@ u64 kvp_table_pointer(const struct kvp_vdev *v, u32 level, u64 index, const __le
 	bool poison = false;
 	u32 era = level ? newest_below(w, &poison) : newest_in_leaf(w, &poison);
 
-	/* Null, but it has the era of the discard. */
+	/* The pointer is null, but has the era of the discard. */
 	if (nothing_below(w, level))
 		return kvp_ptr(0, era, 0, false);
 	return kvp_ptr(kvp_page_sum(v->seed, level, index, w), era, slot, poison);
 }
 
-/* The pointer of a page summarises it: newest era, any poison. */
+/* Make the pointer to a page: it has the page's newest era, and whether there is any poison. */
 static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 {
 	return kvp_table_pointer(tp->v, tp->level, tp->index, page_address(fixed_page(tp)), slot);
 }
 
-/* The parent changes with its child: it becomes part of the same checkpoint. */
+/*
+ * Set the pointer to @tp in its parent, or in the roots. The parent becomes part of the same
+ * checkpoint.
+ */
 static void set_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, u64 ptr,
 			struct list_head *pages)
 {
@@ -1842,11 +1879,11 @@ static int add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
 	ret = kvp_batch_write(b);
 	if (ret)
 		return ret;
-	/* It is empty now. */
+	/* The batch is empty now. */
 	return WARN_ON_ONCE(!batch_page(b, tp, copy)) ? -EIO : 0;
 }
 
-/* Copy after copy, so that neighbours make one request. */
+/* Write all first copies, then all second copies, so that neighbouring pages make one request. */
 static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 {
 	struct kvp_batch *b = pool->table->batch;
@@ -1881,8 +1918,8 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
 	list_sort(NULL, &mine, by_index);
 	list_for_each_entry(tp, &mine, writing) {
 		/*
-		 * The slot that the durable root does not name. A null pointer has it
-		 * (discard_unread()).
+		 * Use the slot that the durable tree does not name. A null pointer has the number
+		 * of that slot (discard_unread()).
 		 */
 		unsigned int slot = kvp_ptr_slot(tp->durable) ^ !kvp_ptr_null(tp->durable);
 
@@ -1894,8 +1931,8 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
 }
 
 /*
- * All roots are null. So nothing was written at the snapshot, and the counter has only later
- * changes.
+ * If all roots are null, nothing was written at the snapshot, and t->written counts only later
+ * changes. So it is exact again.
  */
 static void count_nothing(struct kvp_pool *pool)
 {
@@ -1967,11 +2004,12 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp, *next;
 
-	/* Before they may change again. */
+	/* Copy them before they may change again. */
 	if (!error)
 		list_for_each_entry(tp, pages, writing)
 			if (!kvp_ptr_null(tp->pending))
-				kvp_ssdcopy_write(pool, tp, fixed_page(tp), kvp_pool_logs_on_cache(pool));
+				kvp_ssdcopy_write(pool, tp, fixed_page(tp),
+						  kvp_pool_logs_on_cache(pool));
 
 	mutex_lock(&t->lock);
 	list_for_each_entry_safe(tp, next, pages, writing) {
@@ -1992,9 +2030,9 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 	wake_up_all(&t->wait);
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------------- */
 
-/* Allocate the reserve, and the hash table. Nothing else that a load needs may run out. */
+/* Allocate the reserve and the hash table. A load that gets its page needs no other memory. */
 static int alloc_pages_and_places(struct kvp_pool *pool)
 {
 	struct kvp_table *t = pool->table;
@@ -2054,7 +2092,7 @@ static void free_tpages(struct list_head *pages)
 	INIT_LIST_HEAD(pages);
 }
 
-/* All references are gone. */
+/* Free the table. The caller has dropped all references. */
 void kvp_table_exit(struct kvp_pool *pool)
 {
 	struct kvp_table *t = pool->table;
