@@ -37,7 +37,7 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 	       slot % KVP_EVENTS_PER_BLOCK;
 }
 
-/* Block @nr of the ring, on a leg. */
+/* Block @nr of the ring as a block of a leg. */
 static kvp_lblock_t place_of(u32 nr)
 {
 	return kvp_lblock(KVP_EVENTS_BLOCK + nr);
@@ -51,8 +51,8 @@ static void write_block(struct kvp_leg *leg, u32 block, struct page *page)
 }
 
 /*
- * Write the blocks with new events, durably: they may tell the reason for a power cut. Losing a
- * line is no failure.
+ * Write the blocks with new events, durably: an event may tell the reason for a power cut. A line
+ * that cannot be written is no failure of the leg.
  */
 static void events_work(struct work_struct *work)
 {
@@ -68,7 +68,7 @@ static void events_work(struct work_struct *work)
 		u32 block = seq % KVP_EVENT_RING / KVP_EVENTS_PER_BLOCK;
 		unsigned long flags;
 
-		/* A copy: the ring may change while the legs read it. */
+		/* Write from a copy: the ring may change during the write. */
 		spin_lock_irqsave(&ev->lock, flags);
 		memcpy(page_address(ev->out), page_address(ring_page(ev, block)), KVP_BLOCK_SIZE);
 		spin_unlock_irqrestore(&ev->lock, flags);
@@ -80,7 +80,10 @@ static void events_work(struct work_struct *work)
 		pool->notify(pool);
 }
 
-/* Only the last value of an event may have blanks, or be anything that a user gave. */
+/*
+ * The last value of an event may have blanks, or be any text of a user. Returns where that begins:
+ * new fields go before it.
+ */
 static char *before_the_last(char *text)
 {
 	static const char *const last[] = { " value=", " why=", " host=" };
@@ -95,7 +98,10 @@ static char *before_the_last(char *text)
 	return text + strlen(text);
 }
 
-/* Say who ordered it, if this task carries out an order. An interrupt is no part of that. */
+/*
+ * Name the user if this task carries out an order. An interrupt during the task does not belong to
+ * it.
+ */
 static void add_by(struct kvp_events *ev, char *text)
 {
 	const struct kvp_event_by *by;
@@ -185,7 +191,7 @@ bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e)
 	return event_sound(pool, e, seq % KVP_EVENT_RING) && le64_to_cpu(e->seq) == seq;
 }
 
-/* Take events from a block of one leg's ring that are newer than those of other legs. */
+/* Take over the events of @in, block @block of one leg's ring, where they are newer. */
 static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_event *in)
 {
 	struct kvp_events *ev = pool->events;
@@ -204,8 +210,8 @@ static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_
 }
 
 /*
- * Read the ring at once, into @ring: a disk takes as long for one block. Block by block if that
- * fails, or without memory.
+ * Read the ring into @ring by one request: a disk takes as long for one block. Read block by block
+ * if that fails, or without memory (@ring is NULL).
  */
 static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg, void *ring)
 {

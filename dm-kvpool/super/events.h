@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events: a device-mapper event, a line in the kernel log, and a line in the
- * ring on the legs, where it can be read after a reboot.
+ * Events. An event is a device-mapper event, a line in the kernel log, and a line in the ring on
+ * the legs, where it can be read after a reboot.
  */
 #ifndef KVP_EVENTS_H
 #define KVP_EVENTS_H
@@ -21,11 +21,12 @@ struct task_struct;
 #define KVP_EVENT_RING		(KVP_EVENTS_BLOCKS * KVP_EVENTS_PER_BLOCK)
 #define KVP_EVENT_TEXT		216
 
-#define KVP_EVENT_BY		40	/* " uid=10 login=10", its end */
+#define KVP_EVENT_BY		40	/* " uid=10 login=10" and its end */
 
 /**
- * struct kvp_event_by - who ordered what a task does now: kvp_events_by()
- * @words: what the task's events say of that; @task, @list: private
+ * struct kvp_event_by - the user whose order a task carries out: kvp_events_by()
+ * @words: what the task's events say of that user
+ * @task, @list: private
  */
 struct kvp_event_by {
 	char words[KVP_EVENT_BY];
@@ -36,48 +37,53 @@ struct kvp_event_by {
 struct kvp_events {
 	struct kvp_pool *pool;
 	spinlock_t lock;			/* irqsave */
-	struct list_head by;			/* tasks that carry out an order; under @lock */
+	/* tasks that carry out a user's order; under @lock */
+	struct list_head by;
 	struct page *pages[KVP_EVENTS_BLOCKS];	/* the ring, as on disk */
 	struct page *out;			/* a block that is being written to the legs */
-	u64 next;				/* seq of the next event */
+	u64 next;				/* sequence number (seq) of the next event */
 	u64 written;				/* events below are on disk */
-	bool rewrite;				/* all of the ring is to be written */
+	bool rewrite;				/* all of the ring must be written */
 	struct work_struct work;
 };
 
 int __must_check kvp_events_init(struct kvp_pool *pool);
 void kvp_events_exit(struct kvp_pool *pool);
 
-/** kvp_events_load() - read the ring from the legs; damaged lines are left out */
+/**
+ * kvp_events_load() - read the ring from the legs in sync; damaged lines are left out
+ *
+ * Context: process, waits for I/O. The pool is not in use.
+ */
 void kvp_events_load(struct kvp_pool *pool);
 
 /** kvp_event() - note an event. Context: any. */
 __printf(2, 3) void kvp_event(struct kvp_pool *pool, const char *fmt, ...);
 
 /**
- * kvp_events_by() - until kvp_events_by_end(), events of the calling task tell who ordered it
- * @by: of the caller; @by->words, fields with a blank before each, is set
+ * kvp_events_by() - until kvp_events_by_end(), events of the calling task name the user
+ * @by: memory of the caller; @by->words is set: fields, with a blank before each
  *
- * What other tasks do for the order later, as the worker of a scrub, does not tell it. A text that
- * is too long goes without. Context: process.
+ * The fields are not added to what other tasks do for the order later, as the worker of a scrub,
+ * nor to a text that would become too long. Context: process.
  */
 void kvp_events_by(struct kvp_pool *pool, struct kvp_event_by *by);
 void kvp_events_by_end(struct kvp_pool *pool, struct kvp_event_by *by);
 
-#define KVP_LEG_WORDS		120	/* " uuid=36 path=64", its end */
+#define KVP_LEG_WORDS		120	/* " uuid=36 path=64" and its end */
 
 /**
  * kvp_leg_words() - " uuid=UUID path=PATH" of a leg, for an event: leg numbers may change later
  *
- * A path that is longer than 64 characters, or has blanks, becomes "-": cut off, it would name
- * another device. Return: @buf. Context: any.
+ * A path that is longer than 64 characters, or has blanks, becomes "-": if it were cut off, it
+ * would name another device. Return: @buf. Context: any.
  */
 const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS]);
 
-/** kvp_event_get() - event @seq; false if the ring does not have it any more */
+/** kvp_event_get() - get event @seq; false if the ring has no such event. Context: any. */
 bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e);
 
-/** kvp_events_next() - seq that the next event will have. Any context. */
+/** kvp_events_next() - seq of the next event. Context: any. */
 static inline u64 kvp_events_next(const struct kvp_events *ev)
 {
 	return READ_ONCE(ev->next);
@@ -86,10 +92,14 @@ static inline u64 kvp_events_next(const struct kvp_events *ev)
 /** kvp_events_kick() - write noted events to the legs soon. Context: any. */
 void kvp_events_kick(struct kvp_pool *pool);
 
-/** kvp_events_rewrite() - write all of the ring again, for a leg that lacks some; waits */
+/**
+ * kvp_events_rewrite() - write all of the ring again, for a leg that lacks some of it
+ *
+ * Context: process, waits for I/O.
+ */
 void kvp_events_rewrite(struct kvp_pool *pool);
 
-/** kvp_events_flush() - wait until all noted events are on disk, as far as that is possible */
+/** kvp_events_flush() - wait until all noted events are on disk, or their writes have failed */
 void kvp_events_flush(struct kvp_pool *pool);
 
 #endif /* KVP_EVENTS_H */

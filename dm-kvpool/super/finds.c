@@ -8,7 +8,7 @@
 #define FIRST_INTERVAL_MS	1000u
 #define LONGEST_INTERVAL_MS	600000u
 
-/* Names of events and of what they count, by enum kvp_find. */
+/* Names of the events, and of what they count, by enum kvp_find. */
 static const struct {
 	const char *event, *at, *many;
 } words[] = {
@@ -19,7 +19,7 @@ static const struct {
 	[KVP_FIND_LOST_PAGE] = { "table_lost", "index", "pages" },
 };
 
-/* Make an event of the pending finds; a single find gives only its place. Caller holds the lock. */
+/* Make one event of all pending finds of @run. A single find gives only its place. */
 static void __tell(struct kvp_pool *pool, struct kvp_find_run *run)
 {
 	char where[48] = "", below[56] = "", range[96] = "";
@@ -77,7 +77,9 @@ static void finds_work(struct work_struct *work)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-/* The run of these finds; else a free one; else the one that is due first makes room. */
+/*
+ * The run of these finds; else a free one; else the one that is due first, after its event is made.
+ */
 static struct kvp_find_run *__run_of(struct kvp_pool *pool, u8 kind, u32 leg, u8 level)
 {
 	struct kvp_find_run *run, *best = NULL;
@@ -94,13 +96,16 @@ static struct kvp_find_run *__run_of(struct kvp_pool *pool, u8 kind, u32 leg, u8
 	return best;
 }
 
-/* One more find at @at; the first event of a run is told at once. */
+/* Add a find at @at to @run. The first find of a run becomes an event at once. */
 static void __add(struct kvp_pool *pool, struct kvp_find_run *run, u64 at)
 {
 	run->first = run->count ? min(run->first, at) : at;
 	run->last = run->count ? max(run->last, at) : at;
 	run->count++;
-	/* Each read below a lost page above the leaves finds it again. */
+	/*
+	 * A read below a lost page finds the page again: do not count more finds than there are
+	 * places.
+	 */
 	if (run->kind == KVP_FIND_LOST_PAGE)
 		run->count = min(run->count, run->last - run->first + 1);
 	if (run->used)

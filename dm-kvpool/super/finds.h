@@ -3,11 +3,11 @@
  * Bad places that were found, and healed or lost, as events.
  *
  * A disk that rots has thousands of bad blocks. The ring of events has 1024 lines, and must keep
- * the line that tells how it began. So the first find of a kind is an event at once. Finds of the
- * same kind within the next second make one more event together, with their number and range. Then
- * those of the next two seconds make one, of the next four, and so on up to ten minutes. After such
- * a time without a find it begins anew. Pending finds are not in the ring when the power goes:
- * counters and the table have them.
+ * the line that tells how it began. So the first find of a kind is an event at once. All finds of
+ * the same kind within the next second make one more event, with their number and range. Then those
+ * of the next two seconds make one, those of the next four, and so on up to ten minutes. After an
+ * interval without a find, all begins anew. Finds that are pending when the power goes do not reach
+ * the ring: the counters and the table have them.
  */
 #ifndef KVP_FINDS_H
 #define KVP_FINDS_H
@@ -22,9 +22,9 @@
 struct kvp_leg;
 struct kvp_pool;
 /*
- * A page of the table that was found lost: no leg in use has it. @blocks of the vdev are below it;
- * 0: no page was lost. They lie from @first to @last of the pool, where other vdevs have their
- * turns, too.
+ * A page of the table of which no leg in use has a copy. @blocks: how many blocks of the vdev are
+ * below it; 0: no page was lost. They lie from @first to @last of the pool, among those of other
+ * vdevs.
  */
 struct kvp_table_lost {
 	u32 vdev, level;
@@ -40,24 +40,26 @@ enum kvp_find {
 	KVP_FIND_LOST_PAGE,		/* a table page of a vdev */
 };
 
-#define KVP_FIND_RUNS	32		/* of different kinds or legs at once */
+#define KVP_FIND_RUNS	32		/* of different kinds or legs at a time */
 
-/* Finds of one kind on one leg since their last event; of lost pages, on one vdev. */
+/* Finds of one kind since their last event: on one leg; those of lost pages on one vdev. */
 struct kvp_find_run {
 	bool used;
 	u8 kind, level;			/* level: of a table page */
-	u32 leg;			/* leg, or vdev */
+	u32 leg;			/* number of the leg, or of the vdev */
 	u32 interval_ms;		/* until the next event */
-	u64 due;			/* jiffies */
+	u64 due;			/* jiffies: time of the next event */
 	u64 first, last, count;		/* count 0: none is pending */
-	kvp_block_t block;		/* the first one below the page @first, if that is lost */
-	u64 blocks;			/* below that page */
-	char name[KVP_LEG_WORDS];	/* the leg's name at the beginning: the leg may leave */
+	/* the first block below page @first, if that page is lost */
+	kvp_block_t block;
+	u64 blocks;			/* how many blocks are below that page */
+	/* the leg's name when the run began, since the leg may leave */
+	char name[KVP_LEG_WORDS];
 };
 
 struct kvp_finds {
 	struct kvp_pool *pool;
-	spinlock_t lock;		/* irqsave; outside that of events */
+	spinlock_t lock;		/* irqsave; taken before the lock of events */
 	struct kvp_find_run runs[KVP_FIND_RUNS];
 	struct delayed_work work;
 };
@@ -65,7 +67,7 @@ struct kvp_finds {
 void kvp_finds_init(struct kvp_pool *pool);
 
 /**
- * kvp_found() - note that something was found bad
+ * kvp_found() - note a bad place
  * @leg: the leg that had it; NULL if no leg is good
  * @level: of a table page, else 0
  * @at: block of the pool, row, or index of the page
@@ -84,10 +86,10 @@ static inline void kvp_found_block(struct kvp_pool *pool, enum kvp_find kind, st
 /** kvp_found_lost() - the same for a page of the table that no leg has. Context: any. */
 void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page);
 
-/** kvp_finds_report() - pending finds become events now. Context: any. */
+/** kvp_finds_report() - make events of pending finds now. Context: any. */
 void kvp_finds_report(struct kvp_pool *pool);
 
-/** kvp_finds_stop() - the same, and no work is left behind. Context: process. */
+/** kvp_finds_stop() - the same, and leave no work queued. Context: process. */
 void kvp_finds_stop(struct kvp_pool *pool);
 
 #endif /* KVP_FINDS_H */

@@ -20,7 +20,7 @@ bool kvp_replaced_waits(const struct kvp_pool *pool)
 	return false;
 }
 
-/* True if leg @i is to leave, by a superblock that is durable. */
+/* True if leg @i must leave, and the superblock that says so is durable. */
 static bool check(struct kvp_pool *pool, u32 i)
 {
 	bool may;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Superblock writes, and the loss of legs.
+ * Writing superblocks, and the loss of legs.
  *
- * A leg that did not take a required write is marked at once, so that nothing is read from it any
- * more. Then kvp_members_work() writes its state, under a new epoch, to all legs that are left.
- * Until that is durable no FLUSH and no FUA is acknowledged (R16).
+ * A leg that did not take a required write is marked at once, so that it is not read any more. Then
+ * kvp_members_work() records its state, under a new epoch, on all legs that are left. Until that is
+ * durable no FLUSH and no FUA is acknowledged (R16).
  */
 #include <linux/mm.h>
 
@@ -32,11 +32,11 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
 
 /**
  * struct sb_write - superblocks being written
- * @group: the requests, which are waited for together
+ * @group: the requests, for one wait
  * @ios: two for each leg
- * @nr: so many are there
- * @sb: what is written: the pool's, or @label
- * @label: as the pool's, for legs that join. The pool goes on by its own meanwhile
+ * @nr: number of @ios in use
+ * @sb: what is written: the pool's superblock, or @label
+ * @label: for legs that join: made from the pool's superblock, which stays as it is
  */
 struct sb_write {
 	struct kvp_io_group group;
@@ -50,13 +50,13 @@ static struct page **sb_pages(struct kvp_pool *pool, u32 leg, u32 end)
 	return &pool->sb_pages[(leg * 2 + end) * KVP_SB_BLOCKS];
 }
 
-/* The shadow's label is that of the leg whose place it is to take: kvp_sb_label_shadow(). */
+/* The shadow's label is that of the leg that it is to replace: kvp_sb_label_shadow(). */
 static u32 place_of(const struct kvp_leg *leg)
 {
 	return kvp_leg_is_shadow(leg) ? kvp_shadowed(leg->pool)->index : leg->index;
 }
 
-/* Encode @sb for one place, through a contiguous buffer. */
+/* Encode @sb for ring @end of @leg, through a contiguous buffer. */
 static void encode_for(struct kvp_pool *pool, struct kvp_sb *sb, struct kvp_leg *leg, u32 end)
 {
 	u32 at = place_of(leg), i;
@@ -72,8 +72,9 @@ static void encode_for(struct kvp_pool *pool, struct kvp_sb *sb, struct kvp_leg 
 }
 
 /*
- * Copied: a device that is left may take the write much later. By then another device may have the
- * place of that leg, and these pages its superblock. With that the device would pass for the other.
+ * Write w->sb to ring @end of @leg, from a copy of the pages (copied). A device that was given up
+ * may take the write much later. By then another device may have that place, and its superblock may
+ * be in these pages: with it the old device would pass for the other one.
  */
 static void submit_sb(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg, u32 end)
 {
@@ -93,7 +94,7 @@ static void note_counters(struct kvp_pool *pool)
 {
 	u32 i;
 
-	/* Progress of a scrub survives with every superblock, if not to the last block. */
+	/* So every superblock has the progress of a scrub, if not to the last block. */
 	pool->members_client->note(pool);
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg_info *info = &pool->sb->legs[i];
@@ -108,19 +109,21 @@ static void note_counters(struct kvp_pool *pool)
 
 /*
  * While the log moves off a cache, only its SSDs have all that was acknowledged. SSDs that have all
- * of it are recorded out by the superblock that names the new log, not before: if the power goes
- * first, they may be there again. SSDs that were lost earlier lack later entries. They are recorded
- * out at once, or they would pass for a log that ends there (R1).
+ * of it are not recorded out before the superblock that names the new log: if the power goes first,
+ * the next start may find them again. SSDs that were lost earlier lack later entries. They are
+ * recorded out at once, or they would pass for a log that ends there (R1).
  */
 static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
-	return READ_ONCE(pool->log_moving) && READ_ONCE(leg->keeps_log) && leg->v->index == pool->sb->log_vdev;
+	return READ_ONCE(pool->log_moving) && READ_ONCE(leg->keeps_log) &&
+	       leg->v->index == pool->sb->log_vdev;
 }
 
 /*
- * A leg in sync is lost: note the era of the last durable superblock that found it in use. Not of
- * this one, which may name a new era and fail. A later change may have the same era, which lasts a
- * second. A leg that was lost while it resilvered keeps its eras and its cursor (R17).
+ * A leg that was in sync is lost: note the era of the last durable superblock that had it in use.
+ * This superblock may name a new era and fail, so its era is not taken. Changes that come later may
+ * have the noted era, since an era lasts a second. A leg that was lost while it resilvered keeps
+ * its eras and its cursor (R17).
  */
 static void note_era(struct kvp_leg_info *info, const struct kvp_leg *leg)
 {
@@ -129,7 +132,7 @@ static void note_era(struct kvp_leg_info *info, const struct kvp_leg *leg)
 	info->cursor_era = 0;
 }
 
-/* Record legs out that were given up since the last superblock, under a new epoch. */
+/* Record out the legs that were given up since the last superblock, under a new epoch. */
 static void note_losses(struct kvp_pool *pool)
 {
 	struct kvp_sb *sb = pool->sb;
@@ -139,7 +142,7 @@ static void note_losses(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		u32 state = READ_ONCE(pool->legs[i].state);
 
-		smp_rmb();	/* pairs with the one in take_out() */
+		smp_rmb();	/* state, then keeps_log; pairs with the one in __take_out() */
 		if (sb->legs[i].state == state || still_needed(pool, &pool->legs[i]))
 			continue;
 		if (sb->legs[i].state == KVP_LEG_IN_SYNC)
@@ -152,10 +155,10 @@ static void note_losses(struct kvp_pool *pool)
 }
 
 /*
- * R29: note how far behind a leg may be that the next superblock calls in sync. Each leg has the
- * superblock before, unless that failed on a leg which the pool needs, or a recovery is cut each
- * time it writes its first superblock, or an SSD is kept whose log moves. A leg that is further
- * behind was put back to an older state.
+ * R29: note how far behind a leg may be that the next superblock calls in sync. Normally each leg
+ * has the superblock before. It does not if that superblock failed on a leg that the pool needs, if
+ * recoveries are cut each time they write their first superblock, or if an SSD is kept whose log
+ * moves. A leg that is further behind was put back to an older state.
  */
 static void note_behind(struct kvp_pool *pool)
 {
@@ -170,7 +173,7 @@ static void note_behind(struct kvp_pool *pool)
 	sb->behind_known = true;
 }
 
-/* The superblock counts: note its era for the legs in use. */
+/* The superblock counts: note its era for each leg in use. */
 static void note_eras(struct kvp_pool *pool)
 {
 	u32 i;
@@ -180,7 +183,7 @@ static void note_eras(struct kvp_pool *pool)
 			pool->legs[i].has_era = pool->sb->era;
 }
 
-/* A write that failed may have come half: then its slot is torn, as if the power had gone. */
+/* A write that failed may be half done: note that its slot is torn, as after a power cut. */
 static void note_torn(struct kvp_leg *leg, u64 sequence, bool whole)
 {
 	if (whole)
@@ -190,8 +193,8 @@ static void note_torn(struct kvp_leg *leg, u64 sequence, bool whole)
 }
 
 /*
- * How many legs in sync took it; 0: a leg that the pool needs did not. One bad sector in a ring is no
- * reason to give up a leg: the other ring has it.
+ * Count the legs in sync that took the superblock; 0: a leg that the pool needs did not. One bad
+ * sector in a ring is no reason to give up a leg: the other ring has the superblock.
  */
 static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 {
@@ -203,8 +206,9 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 
 		if (!kvp_leg_takes_writes(leg)) {
 			leg->adopt &= w->ios[i].error || w->ios[i + 1].error;
-			/* A leg that hangs must not hold up each superblock. */
-			leg->adopt &= w->ios[i].error != -ETIMEDOUT && w->ios[i + 1].error != -ETIMEDOUT;
+			/* A leg that hangs must not delay every superblock. */
+			leg->adopt &= w->ios[i].error != -ETIMEDOUT &&
+				      w->ios[i + 1].error != -ETIMEDOUT;
 			continue;
 		}
 		if (w->ios[i].error)
@@ -224,11 +228,11 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 }
 
 /*
- * R13: the newest two superblocks of a leg must not be overwritten in both rings at once. That
- * would happen if the leg lacks so many that the next one has the same slot: superblocks failed on
- * it, or starts were cut before it got theirs. If the history of a leg was given up, it is unknown
- * which superblocks it has. A leg that returns has two of its own, and the next two may go to their
- * slots.
+ * R13: the newest two superblocks of a leg must not be overwritten in both rings at once. That can
+ * happen if the leg lacks so many superblocks that the next one has the same slot: superblocks
+ * failed on it, or starts were cut before it got theirs. If the history of a leg was given up, it
+ * is unknown which superblocks it has. A leg that returns has two of its own, and the next two
+ * superblocks may have their slots.
  */
 static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
@@ -242,8 +246,8 @@ static bool comes_round(const struct kvp_pool *pool, const struct kvp_leg *leg)
 }
 
 /*
- * R27: two superblocks in a row that verify in neither ring look as if one of them had been durable.
- * So beside one that was cut, the next one must not be cut in both rings at once.
+ * R27: two superblocks in a row that verify in neither ring look as if one of them had been
+ * durable. So next to a torn slot, both rings must not be written at once.
  */
 static bool goes_in_turn(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
@@ -251,11 +255,11 @@ static bool goes_in_turn(const struct kvp_pool *pool, const struct kvp_leg *leg)
 }
 
 /*
- * Write to such a leg. With @over the slot may be that of one of the newest, and the back ring is
- * written only if the front ring took it. After an error it is unknown what that slot of the front
- * ring holds. The back ring may have the only copy of the newest superblock then, and stays as it
- * is. If the pool can spare the leg it is given up, as it has lacked superblocks for long. If not,
- * the next attempt has the next number, and so another slot.
+ * Write to one ring of @leg after the other. With @over the slot may be that of one of the newest
+ * superblocks, and the back ring is written only if the front ring took this one. After an error it
+ * is unknown what the slot of the front ring holds. The back ring may then have the only copy of
+ * the newest superblock, and stays as it is. If the pool can spare the leg, it is given up: it has
+ * lacked superblocks for long. If not, the next attempt has the next sequence, and so another slot.
  */
 static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg, bool over)
 {
@@ -273,8 +277,8 @@ static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_
 }
 
 /*
- * A leg whose history was given up gets superblocks, too: otherwise the next start would ask for
- * the order again.
+ * True if @leg is written. A leg whose history was given up gets superblocks, too: otherwise the
+ * next start would ask for the order again.
  */
 static bool gets_superblocks(const struct kvp_leg *leg)
 {
@@ -288,7 +292,7 @@ static void begin_write(struct sb_write *w, struct kvp_sb *sb)
 	memset(w->ios, 0, sizeof(w->ios));
 }
 
-/* Write both rings of every leg in use. Returns how many legs took it; 0: too few. */
+/* Write both rings of every leg in use. Returns how many legs in sync took it; 0: too few. */
 static u32 write_round(struct kvp_pool *pool)
 {
 	struct sb_write *w = pool->sb_write;
@@ -317,7 +321,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 
 	lockdep_assert_held(&pool->sb_lock);
 	do {
-		/* Read before the states, so that a loss in between causes one more round. */
+		/* Read before the states, so that a loss in between causes another round. */
 		losses = atomic_read_acquire(&pool->losses);
 		pool->members_client->about_to_write(pool);
 		note_losses(pool);
@@ -338,7 +342,8 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	}
 	kvp_fail_ended(pool, KVP_FAIL_SUPERBLOCK);
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
-	if (atomic_xchg(&pool->recorded, losses) != losses && test_bit(KVP_POOL_RUNNING, &pool->flags))
+	if (atomic_xchg(&pool->recorded, losses) != losses &&
+	    test_bit(KVP_POOL_RUNNING, &pool->flags))
 		pool->members_client->recorded(pool);
 	return 0;
 }
@@ -363,7 +368,7 @@ void kvp_sb_note(struct kvp_pool *pool)
 	WARN_ON_ONCE(ret && !kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK));
 }
 
-/* A label that says JOINING is older than any superblock of a pool. */
+/* Begin a label that says JOINING. It has epoch 0, so any superblock of a pool is newer. */
 static void begin_joining(struct kvp_pool *pool, struct sb_write *w)
 {
 	w->label = *pool->sb;
@@ -373,7 +378,7 @@ static void begin_joining(struct kvp_pool *pool, struct sb_write *w)
 	begin_write(w, &w->label);
 }
 
-/* Return: 0, or the first error. */
+/* Note the sequence of the labels for their legs. Returns 0, or the first error. */
 static int end_joining(struct sb_write *w)
 {
 	int ret = 0;
@@ -392,7 +397,7 @@ int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
-	/* In a slot that the pool's next superblocks do not use. */
+	/* The label goes to a slot that the pool's next superblocks do not use. */
 	begin_joining(pool, w);
 	kvp_io_group_init(&w->group);
 	for (i = first; i < first + nr; i++) {
@@ -403,7 +408,7 @@ int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 	return end_joining(w);
 }
 
-/* Let @sb say of its leg @at what the shadow has, which is to be that leg. */
+/* Let @sb describe the shadow as its leg @at: the shadow is to take that place. */
 static void say_shadow(struct kvp_sb *sb, u32 at)
 {
 	struct kvp_leg_info *info = &sb->legs[at];
@@ -417,7 +422,7 @@ static void say_shadow(struct kvp_sb *sb, u32 at)
 	memset(&sb->shadow, 0, sizeof(sb->shadow));
 }
 
-/* Under the number @sequence. It may have the slot of the newest one. */
+/* Write the shadow's label under @sequence. Its slot may be that of the newest label. */
 static int write_label(struct kvp_pool *pool, u64 sequence)
 {
 	struct sb_write *w = pool->sb_write;
@@ -439,7 +444,7 @@ int kvp_sb_label_shadow(struct kvp_pool *pool, bool last)
 	return write_label(pool, pool->sb->shadow.label);
 }
 
-/* Keeps buffers that exist: a pool may get more legs. */
+/* Allocates only the buffers that are missing: a pool may have got more legs. */
 int kvp_sb_buffers_alloc(struct kvp_pool *pool)
 {
 	u32 i;
@@ -475,8 +480,8 @@ void kvp_sb_buffers_free(struct kvp_pool *pool)
 
 /*
  * A superblock that failed may be on some leg anyway, and say that the log is empty, or begins
- * elsewhere. If a request were answered before a newer superblock is durable, and the power went,
- * the next start would not look for its blocks. So the superblock comes first.
+ * elsewhere. If a request were answered and the power went before a newer superblock is durable,
+ * the next start would not look for the blocks of that request. So the superblock comes first.
  */
 int kvp_unfault(struct kvp_pool *pool, bool anew)
 {
@@ -507,8 +512,9 @@ static void pool_faulted(struct kvp_pool *pool, const char *why)
 /* --- losing legs -------------------------------------------------------------------- */
 
 /*
- * Stop writing to the shadow. If the leg that it is to replace is left, this comes before that: no
- * write that skips that leg may find the shadow in use, and no cursor be noted then.
+ * Stop writing to the shadow. If the leg that it is to replace is given up, too, this must come
+ * first: code that sees that leg out, and so does not write to it, must not find the shadow in use,
+ * nor note a cursor for it.
  */
 static void __leave_shadow(struct kvp_pool *pool, u32 state)
 {
@@ -516,12 +522,12 @@ static void __leave_shadow(struct kvp_pool *pool, u32 state)
 	WRITE_ONCE(pool->shadow.left_at, jiffies | 1);
 	WRITE_ONCE(pool->shadow_ready, false);
 	WRITE_ONCE(pool->shadow.state, state);
-	smp_wmb();	/* the state of that leg comes later */
+	smp_wmb();	/* before the state of that leg */
 }
 
 /*
- * Stop using @leg. With @keeps_log the log is lost with it, and moves: no more is acknowledged from
- * that log, and note_losses() skips the legs that go now or later.
+ * Stop using @leg. With @keeps_log the log is lost with this leg, and moves: nothing more is
+ * acknowledged from that log, and note_losses() skips the legs that are given up now or later.
  */
 static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 {
@@ -531,20 +537,21 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 	if (keeps_log) {
 		WRITE_ONCE(leg->keeps_log, true);
 		WRITE_ONCE(pool->log_moving, true);
-		smp_wmb();	/* pairs with readers of the state: note_losses(), kvp_leg_keeps_log() */
+		/* pairs with readers of the state: note_losses(), kvp_leg_keeps_log() */
+		smp_wmb();
 	}
-	/* Before the leg is left out: work without it then sees the loss as not recorded. */
+	/* Count before the state changes: work that skips the leg then sees an unrecorded loss. */
 	atomic_inc(&pool->losses);
 	smp_mb__after_atomic();
 	if (leg == kvp_shadowed(pool) && kvp_leg_resilvers(&pool->shadow))
 		__leave_shadow(pool, KVP_LEG_STALE);
 	WRITE_ONCE(leg->left_at, jiffies | 1);
 	WRITE_ONCE(leg->state, state);
-	/* And after, since a record may have been written in between. */
+	/* Count again: a superblock may have been written in between. */
 	atomic_inc_return_release(&pool->losses);
 }
 
-/* Take @leg out as @state unless its vdev cannot do without it. No vdev needs one that resilvers. */
+/* Take @leg out as @state unless its vdev needs it. No vdev needs a leg that resilvers. */
 static bool take_out(struct kvp_leg *leg, u32 state)
 {
 	struct kvp_pool *pool = leg->pool;
@@ -553,11 +560,13 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	bool taken;
 
 	spin_lock_irqsave(&pool->members_lock, flags);
-	/* The watch may have looked at a shadow that is gone by now, and has no vdev any more. */
+	/* The watch may report a shadow that is gone by now, and has no vdev any more. */
 	usable = leg->v ? kvp_vdev_usable(leg->v) : 0;
 	taken = kvp_leg_in_sync(leg) && usable > kvp_vdev_needed(leg->v);
 	if (kvp_leg_is_shadow(leg)) {
-		/* No leg, so no loss that anything waits for (R16): what it has is noted later. */
+		/*
+		 * It is no leg, so nothing waits for this loss (R16). What it has is noted later.
+		 */
 		taken = kvp_leg_resilvers(leg);
 		if (taken)
 			__leave_shadow(pool, state);
@@ -565,10 +574,11 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 		__take_out(leg, state, false);
 		taken = true;
 	} else if (taken) {
-		__take_out(leg, state, leg->v == pool->log_vdev && usable <= kvp_log_needs(leg->v->g));
+		__take_out(leg, state,
+			   leg->v == pool->log_vdev && usable <= kvp_log_needs(leg->v->g));
 	}
 	spin_unlock_irqrestore(&pool->members_lock, flags);
-	/* No request waits for the leg any more. */
+	/* Let requests to the leg end: their senders need not wait any more. */
 	if (taken)
 		kvp_flights_kick(pool);
 	pool->members_client->left(pool);
@@ -592,7 +602,7 @@ static void leg_lost(struct kvp_leg *leg, const char *why)
 static bool leg_fail(struct kvp_leg *leg, const char *why)
 {
 	if (!take_out(leg, KVP_LEG_FAULTED))
-		/* Another task may have given it up already. */
+		/* Another task may have given up the leg before. */
 		return READ_ONCE(leg->state) != KVP_LEG_IN_SYNC;
 	leg_lost(leg, why);
 	return true;
@@ -606,20 +616,22 @@ static bool leg_flush_failed(struct kvp_leg *leg)
 		return true;
 	/*
 	 * The flush was never issued, for lack of memory. Nothing has changed on the leg, and a
-	 * later flush can make it durable.
+	 * later flush can make the writes durable.
 	 */
 	if (leg->bdev && !READ_ONCE(leg->flush_lost)) {
 		kvp_fail(pool, KVP_FAIL_LEGS, "a flush could not be issued on the last leg");
 		return false;
 	}
-	/* It is unknown which writes it lost: nothing more may be acknowledged. */
+	/* It is unknown which writes were lost: nothing more may be acknowledged. */
 	kvp_fail(pool, KVP_FAIL_LOST, "a flush failed on the last leg");
 	return false;
 }
 
 /* --- legs that return ---------------------------------------------------------------- */
 
-/* Both states change together, or note_losses() would take the difference for a loss. */
+/*
+ * Change both states under one lock. Otherwise note_losses() would take the difference for a loss.
+ */
 static void set_state(struct kvp_leg *leg, u32 state)
 {
 	struct kvp_pool *pool = leg->pool;
@@ -642,8 +654,8 @@ int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor, 
 
 	lockdep_assert_held(&pool->sb_lock);
 	/*
-	 * Before the state: a leg in use whose flush is lost is given up at once, and one that is
-	 * given up at once must keep the time of that.
+	 * Clear these before the state changes. A leg in use whose flush is lost would be given up
+	 * at once. And a leg that is given up at once must keep the time of that.
 	 */
 	WRITE_ONCE(leg->takes_log, false);
 	WRITE_ONCE(leg->keeps_log, false);
@@ -651,7 +663,10 @@ int kvp_leg_resilver(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor, 
 	WRITE_ONCE(leg->late, false);
 	WRITE_ONCE(leg->left_at, 0);
 	set_state(leg, KVP_LEG_RESILVERING);
-	/* From here on no request loses its waiter. One that has lost it could overwrite later ones. */
+	/*
+	 * From here on no request to the leg becomes a stray. An older stray could overwrite later
+	 * writes.
+	 */
 	if (kvp_leg_has_strays(leg)) {
 		set_state(leg, state);
 		WRITE_ONCE(leg->flush_lost, flush_lost);
@@ -703,9 +718,12 @@ bool kvp_shadow_resilver(struct kvp_pool *pool)
 	lockdep_assert_held(&pool->sb_lock);
 	if (!kvp_shadow_may_join(pool) || kvp_leg_has_strays(shadow))
 		return false;
-	/* Or its label would be too late at once. */
+	/* Otherwise kvp_io_too_late() would end the write of its label. */
 	WRITE_ONCE(shadow->left_at, 0);
-	/* What it gets from now on no older label may vouch for: the legs may be put back. */
+	/*
+	 * The device gets new contents from now on. Give it a new label first, so that no older
+	 * label of it matches: the legs may be put back to an older state.
+	 */
 	if (!kvp_sb_note_shadow(pool))
 		return false;
 	spin_lock_irqsave(&pool->members_lock, flags);
@@ -717,7 +735,7 @@ bool kvp_shadow_resilver(struct kvp_pool *pool)
 		WRITE_ONCE(shadow->state, KVP_LEG_RESILVERING);
 	}
 	spin_unlock_irqrestore(&pool->members_lock, flags);
-	/* As kvp_leg_resilver(): from here on no request loses its waiter. */
+	/* As in kvp_leg_resilver(): from here on no request to it becomes a stray. */
 	if (joins && kvp_leg_has_strays(shadow)) {
 		leave_shadow(pool, KVP_LEG_STALE);
 		return false;
@@ -789,8 +807,8 @@ void kvp_log_legs_keep(struct kvp_pool *pool)
 	lockdep_assert_held(&pool->sb_lock);
 	lockdep_assert_held(&pool->members_lock);
 	/*
-	 * Not a leg that was put back, or went its own way: its log is not the one that is given
-	 * up.
+	 * Leave out a leg that was put back to an older state or has another history: its log is
+	 * not the log that is lost.
 	 */
 	for (i = 0; i < v->nr_legs; i++)
 		if (!kvp_leg_in_sync(&v->legs[i]) && !v->legs[i].lag && !v->legs[i].adopt &&
@@ -823,8 +841,9 @@ int kvp_members_settle(struct kvp_pool *pool)
 }
 
 /*
- * A leg that is out does not return by itself any more. It is recorded as any other loss: under a
- * new epoch, and not before the log has moved off an SSD that has all of it. False: it is in sync.
+ * Set a leg that is out to OFFLINE: it does not return by itself any more. That is recorded as any
+ * loss: under a new epoch, and not before the log has moved off an SSD that has all of it. Returns
+ * false if the leg is in sync.
  */
 static bool keep_out(struct kvp_leg *leg)
 {
