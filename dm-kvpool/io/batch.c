@@ -12,7 +12,9 @@ struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
 
 	if (!b)
 		return NULL;
-	/* The arrays behind are written before they are read: no need to clear so much. */
+	/*
+	 * The arrays behind are written before they are read. They are large, so do not clear them.
+	 */
 	memset(b, 0, offsetof(struct kvp_batch, pages));
 	b->pool = pool;
 	b->ios = kvmalloc_array(KVP_BATCH_RUNS * pool->max_legs, sizeof(*b->ios), GFP_KERNEL);
@@ -83,7 +85,7 @@ static int by_place(const void *a, const void *b)
 	return kvp_lblock_before(x->block, y->block) ? -1 : x->block != y->block;
 }
 
-/* How many pages of @next, whose pages lie behind those of @run, are part of the same request. */
+/* How many pages of @next become part of @run's request. Its pages lie behind those of @run. */
 static u32 joins(const struct kvp_batch_run *run, const struct kvp_batch_run *next)
 {
 	if (run->v != next->v || run->leg != next->leg ||
@@ -93,8 +95,8 @@ static u32 joins(const struct kvp_batch_run *run, const struct kvp_batch_run *ne
 }
 
 /*
- * A stream goes to the vdevs in turns, and its parts for one vdev lie together there: make long
- * requests of them.
+ * Sort the runs, and join neighbours to long requests. A stream goes to the vdevs in turns, but its
+ * parts for one vdev are neighbours there.
  */
 static void gather(struct kvp_batch *b)
 {
@@ -146,7 +148,7 @@ static void submit_and_wait(struct kvp_batch *b)
 	kvp_io_group_wait(&b->group);
 }
 
-/* One more try for each write that failed: a disk may have found a spare sector by now. */
+/* Try each failed write once more: the disk may have found a spare sector by now. */
 static int retry_failed(struct kvp_batch *b)
 {
 	u32 i;
@@ -176,7 +178,7 @@ void kvp_batch_reset(struct kvp_batch *b)
 	b->in_turns = false;
 }
 
-/* The leg that gets @run first: the @turn-th in sync, around. */
+/* The leg that gets @run first: the first leg in sync from the @turn-th on, round and round. */
 static struct kvp_leg *leading(const struct kvp_batch_run *run, u32 turn)
 {
 	u32 i;
@@ -190,7 +192,10 @@ static struct kvp_leg *leading(const struct kvp_batch_run *run, u32 turn)
 	return NULL;
 }
 
-/* Add the requests of all runs for the @l-th leg of their vdev. */
+/*
+ * Add the requests of all runs for the @l-th leg of their vdev. Returns true if some run is for one
+ * leg alone, or some leg has it already.
+ */
 static bool add_for_leg(struct kvp_batch *b, u32 l)
 {
 	bool somewhere = false;
@@ -210,8 +215,9 @@ static bool add_for_leg(struct kvp_batch *b, u32 l)
 }
 
 /*
- * What goes to the leg that the shadow is to replace goes to the shadow, too, or only there. Returns
- * true if some run is for the shadow alone: if that was left, the run has nowhere to go.
+ * Add requests for the shadow: runs for the leg that it is to replace, and runs for the shadow
+ * alone. Returns true if some run is for the shadow alone. If the shadow was given up, such a run
+ * is not written.
  */
 static bool add_for_shadow(struct kvp_batch *b)
 {
@@ -232,8 +238,8 @@ static bool add_for_shadow(struct kvp_batch *b)
 }
 
 /*
- * Send runs that one leg has to all others, and a run that is for one leg to that one. Leg by leg:
- * they are sent together.
+ * Add the requests of a run for all legs that lack it, or for the one leg that it is for. Go leg by
+ * leg, since requests for one leg are sent together. Returns as add_for_leg().
  */
 static bool add_all(struct kvp_batch *b)
 {
@@ -245,7 +251,7 @@ static bool add_all(struct kvp_batch *b)
 	return add_for_shadow(b) || somewhere;
 }
 
-/* The lowest and the highest place of the batch on any leg. */
+/* The lowest and the highest block of the batch on any leg. */
 static void find_span(const struct kvp_batch *b, u64 *first, u64 *end)
 {
 	u32 i;
@@ -261,9 +267,9 @@ static void find_span(const struct kvp_batch *b, u64 *first, u64 *end)
 }
 
 /*
- * Blocks that the last batch gave to the other legs may be in their caches, or on the way from
- * there to the medium, when the power goes. Until they are flushed, the same place of the leg that
- * has them must not be written. For other places the flush of write_leading() is soon enough.
+ * When the power goes, blocks that the last batch sent to the other legs may be in their caches, or
+ * on the way to the medium. Until they are flushed, the same blocks must not be written on the leg
+ * that has them. For other blocks the flush of write_leading() is early enough.
  */
 static int flush_before(struct kvp_batch *b)
 {
@@ -294,15 +300,15 @@ static int write_leading(struct kvp_batch *b)
 }
 
 /*
- * In turns: fail if a leg was lost, since no other one may have the blocks that are being written
- * if the power goes.
+ * In turns: fail if a leg was lost. If the power goes, no other leg may have the blocks that are
+ * being written.
  */
 static int check_losses(const struct kvp_batch *b)
 {
 	return atomic_read_acquire(&b->pool->losses) != b->losses ? -ENOMEM : 0;
 }
 
-/* Begin to write to all legs, or all but those that have it. */
+/* Begin to write to all legs, or to all that do not have the run yet. */
 static void begin(struct kvp_batch *b)
 {
 	b->nr_ios = 0;
@@ -313,7 +319,10 @@ static void begin(struct kvp_batch *b)
 static int end(struct kvp_batch *b)
 {
 	kvp_io_group_wait(&b->group);
-	/* The parity of the row covers blocks of a leg that is out. */
+	/*
+	 * Without requests, @somewhere is no error: the parity of the row covers blocks of a leg
+	 * that is out.
+	 */
 	return b->nr_ios || b->somewhere ? retry_failed(b) : -EIO;
 }
 

@@ -7,44 +7,45 @@
 #include "io/flight.h"
 #include "io/io.h"
 
-#define WATCH_MS	1000	/* between two looks, while legs have requests */
-/* a leg that is silent for so long gets no more requests of tasks that must not wait */
+#define WATCH_MS	1000	/* between two looks of the watch, while legs have requests */
+/* a leg silent for so long gets no more requests of tasks that must not wait */
 #define LATE_MS		1000
 /* for requests sent to a leg that is out on purpose, with leg_timeout=0 */
 #define OUT_MS		30000
-/* for those that nothing depends on: a disk may have to spin up */
+/* for requests that nothing depends on: a disk may have to spin up */
 #define BRIEF_MS	5000
 
-#define RESOURCE_MS	10000	/* so long without memory, or space below */
+#define RESOURCE_MS	10000	/* limit of retries while memory, or space below, is short */
 #define RESOURCE_PAUSE	100	/* ms */
 #define TRANSPORT_TRIES	3
 #define MEDIUM_TRIES	1
 
-#define PIECE	8	/* pages of a flight of the reserve: longer requests go piece by piece */
+#define PIECE	8	/* pages of a flight of the reserve: longer requests go in pieces */
 
 /**
- * struct kvp_flight - a request as a leg has it
+ * struct kvp_flight - a request as its leg has it
  * @pool: a stray may hold a reference to it
  * @set: of the processor on which it began
  * @io: its owner's request; NULL: it has no waiter any more; by set->lock
  * @dev: the request that the leg has
  * @list: on set->list, or set->strays, by set->lock; or in the reserve, by flights.lock
- * @bdev: of a stray
+ * @bdev: of a stray: its device
  * @first: jiffies: sent for the first time
  * @since: jiffies: sent for the last time
  * @again: its next try
- * @gone: frees a stray that is back
- * @tries: so many failed
+ * @gone: frees a stray that has ended
+ * @tries: how many have failed
  * @nr: number of @pages
- * @resting: not with the leg, but until the next try, or until a worker sends its flush
- * @own: @pages are its own: reads go there; writes of a start, and what must be (@copied), are copied there
+ * @resting: not sent now: it waits for the next try, or for a worker to send its flush
+ * @own: @pages belong to the flight: a read goes there; a write of a start, or with @copied, is
+ *	copied there
  * @apart: a write with FUA to a leg without FUA: a write first, and then a flush
  * @reserved: it belongs to the reserve of its leg, unless it is a stray; it has PIECE pages behind
  *	@pages
- * @came: a piece of it has come, and a worker has to go on
- * @at: so many of its owner's pages are done; a flight of the reserve alone
+ * @came: a piece of it has ended, and a worker has to go on
+ * @at: of the reserve: how many of its owner's pages are done
  * @of: number of its owner's pages
- * @pages: that it reads into, or writes
+ * @pages: the pages that it reads into, or writes
  */
 struct kvp_flight {
 	struct kvp_pool *pool;
@@ -67,7 +68,7 @@ static void try_again(struct work_struct *work);
 
 /* --- life of a flight --------------------------------------------------------------------- */
 
-/* A flush has no pages, and a discard has blocks only. */
+/* 0 for a flush and for a discard: the latter has blocks, but no pages. */
 static u32 nr_pages(const struct kvp_io *io)
 {
 	return io->pages ? io->nr : 0;
@@ -90,7 +91,7 @@ static void free_flight(struct kvp_flight *f)
 	kfree(f);
 }
 
-/* False: no memory. Those that it got are freed along with the flight. */
+/* Returns false without memory. The caller frees the pages that it got, along with the flight. */
 static bool get_pages(struct page **pages, u32 nr, gfp_t gfp)
 {
 	u32 i;
@@ -109,21 +110,25 @@ static bool starting(const struct kvp_pool *pool)
 	return test_bit(KVP_POOL_STARTING, &pool->flags);
 }
 
-/* True if a request to @leg may lose its waiter: the leg can be given up, or a start can fail. */
+/* True if a request to @leg may become a stray: the leg can be given up, or a start can fail. */
 static bool may_be_given_up(const struct kvp_leg *leg)
 {
 	if (starting(leg->pool))
 		return true;
-	return leg->v && (!kvp_leg_in_sync(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
+	return leg->v &&
+	       (!kvp_leg_in_sync(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
 }
 
-/* True if a copy would not help: the request itself goes to the leg, and is waited for. */
+/* True if no flight is made: the request itself goes to the leg, and its sender waits for it. */
 static bool goes_bare(const struct kvp_io *io)
 {
 	return io->op == KVP_IO_READ && (!io->grouped || !may_be_given_up(io->leg));
 }
 
-/* @f has room for @nr pages, and is all zeros but for what a flight of the reserve keeps. */
+/*
+ * Set up @f for @io. It has room for @nr pages, and is zeros except for what a flight of the
+ * reserve keeps.
+ */
 static void fit_out(struct kvp_flight *f, struct kvp_io *io, u32 nr)
 {
 	f->pool = io->leg->pool;
@@ -155,11 +160,11 @@ static void copy_pages(struct page **to, struct page **from, u32 nr)
 		copy_highpage(to[i], from[i]);
 }
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 static struct kvp_flight *new_flight(struct kvp_io *io)
 {
 	/*
-	 * NORETRY: otherwise the allocator would wait for memory that only this request frees
+	 * NORETRY: otherwise the allocator might wait for memory that only this request frees
 	 * (R24).
 	 */
 	gfp_t gfp = GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY;
@@ -194,7 +199,7 @@ static struct kvp_flight_share *share_of(const struct kvp_flight *f)
 	return &f->pool->flights->shares[f->dev.leg->index];
 }
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 static struct kvp_flight *new_reserved(gfp_t gfp)
 {
 	struct kvp_flight *f = kmalloc(sizeof(*f) + 2 * PIECE * sizeof(f->pages[0]), gfp);
@@ -210,7 +215,7 @@ static struct kvp_flight *new_reserved(gfp_t gfp)
 	return NULL;
 }
 
-/* One more for this share; false if it has them all, and @f was not needed. */
+/* Add @f to the share; false if the share is complete, and @f was not added. */
 static bool add_reserved(struct kvp_flights *all, struct kvp_flight_share *s, struct kvp_flight *f)
 {
 	unsigned long flags;
@@ -251,7 +256,7 @@ int kvp_flights_reserve(struct kvp_pool *pool)
 	return fill_shares(pool, GFP_KERNEL);
 }
 
-/* The flight has a leg's share back, and a sender that waits may have it. */
+/* Put the flight back into its leg's share, and wake a sender that waits for it. */
 static void give_back(struct kvp_flight *f)
 {
 	struct kvp_flights *all = f->pool->flights;
@@ -271,7 +276,7 @@ static void put_flight(struct kvp_flight *f)
 		free_flight(f);
 }
 
-/* The next piece of its owner's request; @f->io is there. By set->lock, or on no list yet. */
+/* Set up the next piece of the owner's request, @f->io. By set->lock, or on no list yet. */
 static void __set_piece(struct kvp_flight *f)
 {
 	const struct kvp_io *io = f->io;
@@ -279,14 +284,15 @@ static void __set_piece(struct kvp_flight *f)
 	f->nr = min_t(u32, f->of - f->at, PIECE);
 	f->dev.block = kvp_lblock_add(io->block, f->at);
 	f->dev.nr = f->nr;
-	memcpy(f->pages, f->own ? &f->pages[PIECE] : &io->pages[f->at], f->nr * sizeof(f->pages[0]));
+	memcpy(f->pages, f->own ? &f->pages[PIECE] : &io->pages[f->at],
+	       f->nr * sizeof(f->pages[0]));
 	if (f->own && !reads(f))
 		copy_pages(f->pages, &io->pages[f->at], f->nr);
 	f->first = jiffies;
 	f->tries = 0;
 }
 
-/* NULL: the leg's share is in use. */
+/* Returns NULL if all of the leg's share is in use. */
 static struct kvp_flight *take_reserved(struct kvp_io *io)
 {
 	struct kvp_flights *all = io->leg->pool->flights;
@@ -308,8 +314,9 @@ static struct kvp_flight *take_reserved(struct kvp_io *io)
 }
 
 /*
- * There is no memory for a flight: wait for one of the reserve, or for memory. All of this leg's
- * reserve comes back, or the leg is left. NULL: it was left, or (*@bare) it has no reserve now.
+ * There is no memory for a flight: wait for one of the reserve, or for memory. In the end all of
+ * the leg's reserve comes back, or the leg is given up. Returns NULL: it was given up; or *@bare is
+ * set: the leg has no reserve now, so send the request itself.
  */
 static struct kvp_flight *wait_for_flight(struct kvp_io *io, bool *bare)
 {
@@ -322,7 +329,7 @@ static struct kvp_flight *wait_for_flight(struct kvp_io *io, bool *bare)
 		f = take_reserved(io) ?: new_flight(io);
 		if (f)
 			return f;
-		/* In this order: of a leg that was left, all of the reserve may be strays. */
+		/* Read nr first: when a leg is given up, all of its reserve may become strays. */
 		*bare = !READ_ONCE(s->nr);
 		smp_rmb();	/* pairs with the lock in next_ripe() */
 		late = kvp_io_too_late(io);
@@ -348,8 +355,8 @@ void kvp_flights_watch(struct kvp_pool *pool)
 }
 
 /*
- * Put the flight on the list, unless its sender has given up. If the leg was left just now, the
- * watch may have looked at the list already: then it looks again.
+ * Put the flight on the list; false if its sender does not wait any more. If the leg was given up
+ * just now, the watch may have looked at the list before: let it look again.
  */
 static bool enter(struct kvp_flight *f)
 {
@@ -373,7 +380,7 @@ static bool enter(struct kvp_flight *f)
 	return wanted;
 }
 
-/* True if it may have flushed other writes from the cache of the device. */
+/* True if the request may have flushed other writes from the device's cache. */
 static bool flushes(const struct kvp_io *io)
 {
 	return io->op == KVP_IO_FLUSH ||
@@ -383,7 +390,7 @@ static bool flushes(const struct kvp_io *io)
 /*
  * True if it is certain that no device below began the request: it had no memory, or a thin device
  * had no space for the write. Then a flush in it has lost nothing. A flush alone needs no space: a
- * device that reports that has lost the contents of its cache.
+ * device that reports a lack of space for it has lost the contents of its cache.
  */
 static bool unissued(const struct kvp_io *io)
 {
@@ -391,10 +398,10 @@ static bool unissued(const struct kvp_io *io)
 }
 
 /*
- * A flush that failed may have lost anything in the leg's cache, and no later one would report
- * that. The sender of this one may only lose an event by that. So from here on no flush of the leg
- * ends well, and the watch gives it up (R20). A flush that was never issued, for lack of memory,
- * has lost nothing. @io has a waiter, so the leg is there.
+ * A flush that failed may have lost anything in the leg's cache, and no later flush would report
+ * that. Its sender may not care: perhaps only an event is lost. So from here on all flushes of the
+ * leg fail, and the watch gives the leg up (R20). A flush that was never issued, for lack of
+ * memory, has lost nothing. @io has a waiter, so the leg exists.
  */
 static void judge_flush(struct kvp_io *io)
 {
@@ -417,7 +424,7 @@ static void bare_done(struct kvp_io *io)
 	io->done(io);
 }
 
-/* Without a flight: the request itself, without retries. */
+/* Send the request itself, without a flight and without retries. */
 static void start_bare(struct kvp_io *io)
 {
 	if (io->op == KVP_IO_FLUSH || io->op == KVP_IO_WRITE_FUA) {
@@ -427,7 +434,7 @@ static void start_bare(struct kvp_io *io)
 	kvp_io_start(io);
 }
 
-/* Reads of an SSD that has the only copy of the log are sent on purpose. */
+/* Reads of an SSD that has the only copy of the log are sent although it is out. */
 bool kvp_io_too_late(const struct kvp_io *io)
 {
 	const struct kvp_leg *leg = io->leg;
@@ -445,7 +452,7 @@ static void end_late(struct kvp_io *io)
 	io->done(io);
 }
 
-/* A worker sends it, after @pause ms. */
+/* Let a worker send it, after @pause ms. */
 static void send_later(struct kvp_flight *f, unsigned int pause)
 {
 	queue_delayed_work(f->pool->flights->again_wq, &f->again, msecs_to_jiffies(pause));
@@ -483,8 +490,8 @@ void kvp_io_submit(struct kvp_io *io)
 		end_late(io);
 	} else if (f->reserved) {
 		/*
-		 * It must not wait on its sender's own list of bios, while that waits for another
-		 * one.
+		 * Let a worker send it. The sender may be in map: the bio would wait on the
+		 * sender's own list, while the sender waits for another flight.
 		 */
 		start_by_worker(f);
 	} else {
@@ -508,7 +515,7 @@ static bool of_use(const struct kvp_flight *f)
 {
 	bool flush;
 
-	/* Nothing depends on a discard. */
+	/* Nothing depends on a discard, so it is not tried again. */
 	if (f->dev.op == KVP_IO_READ || f->dev.op == KVP_IO_DISCARD || f->dev.doomed ||
 	    !kvp_leg_takes_writes(f->dev.leg))
 		return false;
@@ -516,7 +523,7 @@ static bool of_use(const struct kvp_flight *f)
 	flush = flushes(&f->dev);
 	switch (kvp_error_kind(f->dev.error)) {
 	case KVP_ERR_RESOURCE:
-		/* other errors may come from a device below */
+		/* Other errors of a flush may come from a device below. */
 		return (!flush || unissued(&f->dev)) &&
 		       time_before(jiffies, f->first + msecs_to_jiffies(RESOURCE_MS));
 	case KVP_ERR_TRANSPORT:
@@ -527,7 +534,7 @@ static bool of_use(const struct kvp_flight *f)
 	}
 }
 
-/* True if it will be tried again. */
+/* Let a failed request wait for its next try; false if it is not tried again. */
 static bool rest(struct kvp_flight *f)
 {
 	struct kvp_flight_set *set = f->set;
@@ -536,7 +543,7 @@ static bool rest(struct kvp_flight *f)
 	bool rests;
 
 	spin_lock_irqsave(&set->lock, flags);
-	/* Without a waiter, the leg may be gone. */
+	/* Without a waiter, the leg may not exist any more. */
 	if (f->io)
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
 	rests = f->io && of_use(f);
@@ -566,7 +573,7 @@ static void stray_gone(struct work_struct *work)
 	pool->put(pool);
 }
 
-/* The flight has ended: end its request. */
+/* The flight has ended: end its request too, or free the stray. */
 static void come_back(struct kvp_flight *f)
 {
 	struct kvp_flight_set *set = f->set;
@@ -588,7 +595,10 @@ static void come_back(struct kvp_flight *f)
 		return;
 	}
 	io->error = f->dev.error;
-	/* Its waiter copies what it has read. One of the reserve has given that already. */
+	/*
+	 * The waiter copies what the flight has read. A flight of the reserve has copied it
+	 * already.
+	 */
 	if (f->own && reads(f) && !f->reserved && !io->probe)
 		io->flight = f;
 	else
@@ -597,8 +607,8 @@ static void come_back(struct kvp_flight *f)
 }
 
 /*
- * The write has ended well. A worker sends the flush: it may have to wait for the device, which an
- * interrupt cannot. The block layer makes one flush of several for one leg.
+ * The write has ended well. Let a worker send the flush: that may have to wait for the device,
+ * which is impossible in an interrupt. The block layer makes one flush of several for one leg.
  */
 static void flush_behind(struct kvp_flight *f)
 {
@@ -619,7 +629,7 @@ static void flush_behind(struct kvp_flight *f)
 	send_later(f, 0);
 }
 
-/* Of a flight of the reserve a piece has come: a worker goes on. */
+/* A piece of a flight of the reserve has ended: let a worker go on. */
 static void piece_done(struct kvp_flight *f)
 {
 	struct kvp_flight_set *set = f->set;
@@ -634,15 +644,17 @@ static void piece_done(struct kvp_flight *f)
 	send_later(f, 0);
 }
 
-/* True if a worker has to go on: with the next piece, or as its owner gets what was read. */
+/*
+ * True if a worker has to go on after this piece: to send the next one, or to copy what was read.
+ */
 static bool in_pieces(const struct kvp_flight *f)
 {
 	return f->reserved && f->nr && f->dev.pages && (reads(f) || f->at + f->nr < f->of);
 }
 
 /*
- * A piece has come: its owner gets what was read. Under the lock, as the owner has its pages only
- * until its request ends. True: there is another piece.
+ * A piece has ended: copy what was read to its owner. Hold the lock for that, since the owner keeps
+ * its pages only until its request ends. Returns true if there is another piece.
  */
 static bool next_piece(struct kvp_flight *f)
 {
@@ -717,15 +729,15 @@ static bool is_slow(const struct kvp_flight *f, unsigned long most)
 	       time_after(jiffies, f->since + SLOW_TIMES * most);
 }
 
-/* Longest that a leg may take, in jiffies; 0: as long as it likes. */
+/* The longest time that a leg may take for a request, in jiffies; 0: no limit. */
 static unsigned long leg_timeout(const struct kvp_pool *pool)
 {
 	return (unsigned long)READ_ONCE(pool->tunables[KVP_T_LEG_TIMEOUT]) * HZ;
 }
 
 /*
- * True if its waiter must wait no longer, since the leg was left. A request that was sent to such a
- * leg on purpose gets more time.
+ * True if the waiter must not wait any more, since the leg was given up. A request that was sent on
+ * purpose to a leg that is out gets more time.
  */
 static bool __is_ripe(const struct kvp_flight *f)
 {
@@ -751,7 +763,7 @@ static void leave_reserve(struct kvp_flight *f)
 	spin_unlock_irqrestore(&all->lock, flags);
 }
 
-/* By its set's lock. */
+/* Make the flight a stray. Returns the request that its waiter must get back. By its set's lock. */
 static struct kvp_io *__stray(struct kvp_flight *f)
 {
 	struct kvp_io *io = f->io;
@@ -760,7 +772,7 @@ static struct kvp_io *__stray(struct kvp_flight *f)
 	f->io = NULL;
 	WRITE_ONCE(f->dev.stray, true);
 	f->bdev = f->dev.leg->bdev;
-	/* The leg gets another one when there is memory. */
+	/* The leg gets another flight when there is memory. */
 	if (f->reserved)
 		leave_reserve(f);
 	list_move(&f->list, &f->set->strays);
@@ -813,8 +825,8 @@ static u64 slow_in_set(struct kvp_flight_set *set, unsigned long most, bool prob
 
 /*
  * Legs that have kept a request for longer than @most, and have answered none meanwhile, as bits. A
- * leg that answers others is only slow, and may have a long queue; but there is a limit for that,
- * too. Requests to the former device of a leg do not count, nor do probes without @probes.
+ * leg that answers other requests is only slow, and may have a long queue; but there is a limit for
+ * that, too. Requests to a former device of a leg do not count, nor do probes without @probes.
  */
 static u64 slow_legs(struct kvp_pool *pool, unsigned long most, bool probes)
 {
@@ -844,14 +856,14 @@ static u64 busy_legs(struct kvp_pool *pool)
 }
 
 /*
- * For reads by users' bios only their number and the start of the first are known. So this does not
- * find a leg that answers some and keeps one.
+ * True if the leg keeps reads by users' bios for longer than @most. Only their number and the start
+ * of the first are known. So a leg that answers some and keeps one is not found.
  */
 static bool keeps_reads(const struct kvp_leg *leg, unsigned long most)
 {
 	if (atomic_read(&leg->in_flight) <= 0)
 		return false;
-	smp_rmb();	/* pairs with kvp_leg_choose_this() */
+	smp_rmb();	/* number, then time; pairs with kvp_leg_choose_this() */
 	return time_after(jiffies, READ_ONCE(leg->asked) + most) &&
 	       time_after(jiffies, READ_ONCE(leg->answered) + most);
 }
@@ -879,8 +891,9 @@ static bool any_reads(const struct kvp_pool *pool)
 static_assert(KVP_LEGS_BESIDE <= 64);
 
 /*
- * Not the last SSD with the log: giving it up loses what only that SSD has, which a person must
- * decide. Not while a pool starts, either: that hears an error, and decides.
+ * True if the watch may give up the leg. Not the last SSD with the log: that would lose what only
+ * this SSD has, which a person must decide. Not while a pool starts: the start gets an error, and
+ * decides.
  */
 static bool may_do_without(const struct kvp_leg *leg)
 {
@@ -907,11 +920,11 @@ static void look_at_legs(struct kvp_pool *pool)
 				      keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
 		if (most && lost >> leg->index & 1 && starting(pool))
 			WRITE_ONCE(leg->silent, true);
-		/* A starting pool finds out by itself: no flush of that leg ends well. */
+		/* A pool that starts learns of it by its own flushes: all of that leg fail. */
 		if (READ_ONCE(leg->flush_lost) && kvp_leg_takes_writes(leg) &&
 		    test_bit(KVP_POOL_RUNNING, &pool->flags))
 			kvp_leg_flush_failed(leg);
-		/* Without a limit, one that resilvers is not waited for without end, either. */
+		/* Without leg_timeout, a leg that resilvers still has a limit. */
 		if ((((most || kvp_leg_resilvers(leg)) && lost >> leg->index & 1) ||
 		     (most && keeps_reads(leg, most))) && may_do_without(leg))
 			kvp_leg_give_up(leg, "does not answer");
@@ -919,8 +932,8 @@ static void look_at_legs(struct kvp_pool *pool)
 }
 
 /*
- * Requests that were not yet sent to a leg that was left are dropped, except reads of the only copy
- * of the log.
+ * Drop requests that were not yet sent to legs that were given up, except reads of the only copy of
+ * the log.
  */
 static void drop_unsent(struct kvp_pool *pool)
 {
@@ -944,7 +957,7 @@ static void watch_work(struct work_struct *work)
 	look_at_legs(pool);
 	give_up(pool);
 	drop_unsent(pool);
-	/* Without memory: later. */
+	/* Without memory, the next run fills them. */
 	(void)fill_shares(pool, GFP_NOWAIT | __GFP_NOWARN);
 	clear_bit(0, &all->armed);
 	smp_mb();	/* pairs with the ones in enter() and kvp_leg_choose_this() */
@@ -1019,7 +1032,7 @@ int kvp_flights_init(struct kvp_pool *pool)
 	atomic_set(&all->refs, 1);
 	INIT_DELAYED_WORK(&all->watch, watch_work);
 	all->watch_wq = alloc_workqueue("kvpool-watch", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	/* Each flush behind a write has a waiter. */
+	/* High priority, since each flush after a write has a waiter. */
 	all->again_wq = alloc_workqueue("kvpool-again",
 					WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	return all->watch_wq && all->again_wq ? 0 : -ENOMEM;

@@ -1,72 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Requests in flight to legs, and strays: those that no caller waits for any more (R28).
+ * Requests in flight to legs, and strays: requests that no caller waits for any more (R28).
  *
- * The sender of a request owns its struct kvp_io and the pages, and reuses both as soon as it has
- * ended. A leg that hangs ends no request. So the leg gets a copy: a flight. When the leg is
- * recorded out, or about to be, its flights are given up: their requests end with -ETIMEDOUT, as an
- * error of the leg. Each flight becomes a stray, which is kept until the leg answers, or for ever.
- * So it needs its own references:
+ * The sender of a request owns its struct kvp_io and the pages, and uses both again as soon as the
+ * request has ended. A leg that hangs ends no request. So the leg gets a copy of the request: a
+ * flight. When the leg is recorded out, or is about to be, its flights are given up: their requests
+ * end with -ETIMEDOUT, as by an error of the leg. Each of these flights becomes a stray. It is kept
+ * until the leg answers, or for ever, and so it needs references of its own:
  *
- *  - It has the pages' pointers, and holds a reference to each page that it writes. The page may be
- *    used again anyway, so the leg may write anything in the end, at the place that was being
- *    written. That does no harm: nothing on a leg that is out is a source (R17), all blocks there
- *    have a sum that covers their place, and the block that was being written has changed since the
- *    leg was left.
+ *  - It has the pointers to the pages, and holds a reference to each page that it writes. The page
+ *    may have another use by then, so the leg may in the end write anything to the blocks of the
+ *    request. That does no harm: a leg that is out is no source (R17), all its blocks have a sum
+ *    that covers their place, and the block that was being written has changed since the leg was
+ *    given up.
  *  - A leg that answers late must not change memory that has another use by now. So reads go into
  *    pages of the flight, and their waiter copies them (kvp_io_group_wait()).
  *  - It holds the device, the module, and struct kvp_pool with its bios: kvp_pool_free() leaves all
- *    of those to the last stray. While there is one, no pool may start on that device.
+ *    of those to the last stray. While there is a stray, no pool may start on its device.
  *  - It may have a bio of the reserve, but only of its device's share (io/share.h).
  *
- * Without memory, a request takes a flight of its leg's share of a reserve. If those are in use the
- * sender waits for one: they come back when the leg answers. If it does not, it is left, and the
- * sender's request ends like any other of that leg. So no leg uses up what others need. A flight of
- * the reserve has 8 pages: a longer request goes in pieces, one after the other, sent by a worker,
- * and a read is copied piece by piece to its owner. A flight that becomes a stray leaves the
- * reserve, and the leg gets another one when there is memory.
+ * Without memory, a request takes a flight from its leg's share of a reserve. If all of the share
+ * is in use, the sender waits for a flight to come back. If the leg does not answer, it is given
+ * up, and the sender's request ends as any other of that leg. So no leg uses up what other legs
+ * need. A flight of the reserve has 8 pages. A longer request goes in pieces, one after the other:
+ * a worker sends them, and copies what a piece has read to its owner. A flight that becomes a stray
+ * leaves the reserve, and the leg gets another one when there is memory.
  *
- * While a pool starts, no request is waited for without end, whatever leg it is for: the start can
- * be refused. A leg that has kept one for leg_timeout is silent from there on: all its requests end
- * with -ETIMEDOUT, also later ones. So the start decides as if the leg had only errors. When it has
- * succeeded, a silent leg is recorded out, or the start is refused after all (leave_silent()):
- * writes that come late could overwrite newer ones. Legs that hang at the same time are silent at
- * the same time, whether the start has asked them or not (io/probe.h). After a refusal the leg may
- * still be in sync. So what comes late must be what was sent, as after a power cut: writes of a
- * start have pages of the flight, too.
+ * While a pool starts, each request has a time limit, whatever leg it is for, since the start can
+ * be refused. A leg that has kept a request for leg_timeout is silent from then on: all its
+ * requests end with -ETIMEDOUT, later ones too. So the start decides as if the leg had only errors.
+ * When the start has succeeded, a silent leg is recorded out, or the start is refused after all
+ * (leave_silent()): late writes could overwrite newer ones. Legs that hang at the same time become
+ * silent at the same time, whether the start has asked them or not (io/probe.h). After a refusal
+ * the leg may still be in sync. So a late write must write what was sent, as after a power cut:
+ * writes of a start have pages of the flight, too.
  *
- * Else only requests that the pool can do without are given up, so none of a leg in use. A read of
- * a vdev that has no leg to spare has no pages of its own: the sender waits for it. The same holds
- * for a read that a user's bio makes itself: its pages are the user's. But a leg that keeps such
- * reads for a second gets no new one if another leg has the block, and is taken out after
- * leg_timeout like any other. Reads that still wait in its queue (io/leg_queue.h) are not sent
- * then, but go to another leg.
+ * At other times, only requests that the pool can do without are given up, so none of a leg that
+ * the pool needs. A read of a vdev that has no leg to spare has no pages of its own: its sender
+ * waits for it. The same holds for a read by a user's bio: its pages are the user's. But if a leg
+ * keeps such reads for a second, new reads go to another leg that has the block. After leg_timeout
+ * the leg is taken out as any other. Reads that still wait in its queue (io/leg_queue.h) are then
+ * not sent, but go to another leg.
  *
- * A request that a leg refuses is tried again, here and nowhere else, if that is of use
- * (kvp_error_kind()): writes, and flushes that were never issued. If a flush failed on its way or
- * on the medium, it is unknown what was lost (R20). So no later flush of that leg ends well,
- * whatever the device says, and the leg is given up, even if the sender could do without its flush.
+ * Only this file tries again a request that a leg refused, if that may help (kvp_error_kind()):
+ * writes, and flushes that were never issued. If a flush failed in transport or on the medium, it
+ * is unknown what was lost (R20). So all later flushes of that leg fail, whatever the device
+ * answers, and the leg is given up, even if the sender could do without its flush.
  *
  * Most disks have a volatile cache and no FUA. For a write with FUA the block layer then sends a
- * write and a flush, and reports an error without saying of which. So here a flight sends the two
- * itself: first the write; when that has ended well, the flush. After an error of the write, its
- * kind decides about a retry. An error of the flush counts as one of a flush. The cases:
+ * write and a flush, and does not say which of them had an error. So a flight sends the two itself:
+ * first the write, and after its success the flush. After an error of the write, the kind of error
+ * decides about a retry. An error of the flush counts as that of any flush. The cases:
  *
- *  - The power goes between the two: no request was answered. The write may be there or not, like
- *    any that was in flight.
+ *  - The power goes between the two: no request was answered. The write may be on the disk or not,
+ *    as any write in flight.
  *  - The write fails, and is tried again: no flush was sent. Other flights of the leg may have sent
- *    theirs meanwhile. Those cover writes that had ended, and this one had not.
+ *    theirs meanwhile. Those cover writes that had ended, and this write had not.
  *  - The flush fails: all writes that had ended on this leg since its last good flush may be lost,
- *    also others'. If the device ends another flush well that was sent before or after, that does
- *    not count any more.
- *  - The leg is left between the two: the request ends like any other of that leg, and the flush is
- *    dropped or becomes a stray.
- *  - Two writes of one leg have ended, each sends its flush: neither waits for the other. The block
- *    layer makes one flush of those that wait together.
- *  - There is no memory for a flight, and it goes in pieces: all of them are written before the
- *    flush is sent.
- *  - A stacked device (dm, md) that offers FUA: it may be its own, or made of a write and a flush
- *    below. The request goes whole, and its error may be one of a flush: it is not tried again.
+ *    also those of other flights. Another flush, sent before or after, may end well on the device.
+ *    That does not count any more.
+ *  - The leg is given up between the two: the request ends as any other of that leg. The flush is
+ *    not sent, or becomes a stray.
+ *  - Two writes of one leg have ended, and each sends its flush: neither waits for the other. The
+ *    block layer makes one flush of flushes that wait together.
+ *  - There is no memory for a flight, and the request goes in pieces: all of them are written
+ *    before the flush is sent.
+ *  - A stacked device (dm, md) offers FUA: that may be its own, or made of a write and a flush
+ *    below. The request goes as one write with FUA. Its error may be that of a flush: it is not
+ *    tried again.
  */
 #ifndef KVP_FLIGHT_H
 #define KVP_FLIGHT_H
@@ -83,13 +84,13 @@
 struct block_device;
 struct kvp_pool;
 
-#define KVP_FLIGHT_SHARE	2	/* flights of the reserve that a leg has */
+#define KVP_FLIGHT_SHARE	2	/* flights of the reserve for each leg */
 #define KVP_FLIGHT_SETS	16u
 
 /**
  * struct kvp_flight_share - a leg's share of the reserve; all by flights->lock
- * @idle: those that are not in flight
- * @nr: all of them, without strays: KVP_FLIGHT_SHARE, but for times without memory
+ * @idle: flights that are not in flight
+ * @nr: number of flights, without strays: KVP_FLIGHT_SHARE, or fewer while memory is short
  */
 struct kvp_flight_share {
 	struct list_head idle;
@@ -98,7 +99,7 @@ struct kvp_flight_share {
 
 /**
  * struct kvp_flight_set - flights that began on some processors
- * @lock: irqsave. For the lists, and for what struct kvp_flight says
+ * @lock: irqsave. For the lists, and for the fields of struct kvp_flight that name it
  * @list: requests in flight that have a waiter, the oldest first
  * @strays: requests in flight without a waiter
  */
@@ -109,17 +110,17 @@ struct kvp_flight_set {
 
 /**
  * struct kvp_flights - flights of a pool
- * @sets: by processor, so that those do not meet at a lock for each request
- * @lock: of the reserve; irqsave, inside a set's, innermost
+ * @sets: by processor, so that processors do not contend for one lock at each request
+ * @lock: of the reserve; irqsave, taken inside a set's, innermost
  * @shares: the reserve, by index of the leg
  * @back: senders wait here for a flight of the reserve
  * @probes: of legs, while the pool starts
- * @refs: of struct kvp_pool: its owner's, and one of each stray
+ * @refs: to struct kvp_pool: one of its owner, and one of each stray
  * @watch: finds legs that do not answer, while there are flights
  * @armed: bit 0: @watch is queued
  * @watch_wq: for @watch
- * @again_wq: for retries, and for a flush behind its write. Both have no other work, since other
- *	work may be waiting for a leg, and a sender may have to wait for the device
+ * @again_wq: for retries, and for a flush after its write. Neither queue has other work: that work
+ *	may be waiting for a leg. And a sender may have to wait for the device
  */
 struct kvp_flights {
 	struct kvp_pool *pool;
@@ -135,117 +136,121 @@ struct kvp_flights {
 };
 
 /*
- * Strays that are back are freed on this queue of the module, which waits for it when it is
- * unloaded; NULL: system_wq.
+ * Strays that have ended are freed on this queue. The module waits for the queue when it is
+ * unloaded. NULL: system_wq.
  */
 extern struct workqueue_struct *kvp_strays_wq;
 
-/** kvp_flights_init() - before a pool's first I/O; 0 or -ENOMEM */
+/** kvp_flights_init() - prepare for a pool's first I/O; 0 or -ENOMEM. Context: process. */
 int __must_check kvp_flights_init(struct kvp_pool *pool);
 
 /**
- * kvp_flights_reserve() - the pool has its legs: allocate the reserve
+ * kvp_flights_reserve() - allocate the reserve: the pool has its legs
  *
- * Legs that come later get theirs when they have requests. 0 or -ENOMEM. Context: process.
+ * The watch fills the shares of legs that come later. Return: 0 or -ENOMEM. Context: process.
  */
 int __must_check kvp_flights_reserve(struct kvp_pool *pool);
 
-/** kvp_flights_stop() - the pool stops, and no request has a waiter any more. Context: process. */
+/**
+ * kvp_flights_stop() - stop the watch: the pool stops, and no request has a waiter. Context:
+ * process.
+ */
 void kvp_flights_stop(struct kvp_pool *pool);
 
-/** kvp_flights_exit() - with the last reference to the pool */
+/** kvp_flights_exit() - free all of it, with the last reference to the pool. Context: process. */
 void kvp_flights_exit(struct kvp_pool *pool);
 
 /**
- * kvp_flights_put() - drop a reference to the pool, which its owner and each stray have. Context:
- * any.
+ * kvp_flights_put() - drop a reference to the pool, of its owner or of a stray. Context: any.
  *
- * Return: true if it was the last one: the caller frees the pool.
+ * Return: true if it was the last reference: the caller frees the pool.
  */
 static inline bool __must_check kvp_flights_put(struct kvp_flights *all)
 {
 	return atomic_dec_and_test(&all->refs);
 }
 
-/** kvp_flights_kick() - a leg is not in use any more: give up its flights. Any context. */
+/** kvp_flights_kick() - run the watch now: a leg is out, so give up its flights. Any context. */
 void kvp_flights_kick(struct kvp_pool *pool);
 
 /**
- * kvp_flights_wait_watch() - wait until the watch looks at no leg. No request may have a waiter.
+ * kvp_flights_wait_watch() - wait until a queued run of the watch has ended
  *
- * Context: process; waits for no leg.
+ * No request may have a waiter. Context: process; waits for no leg.
  */
 void kvp_flights_wait_watch(struct kvp_pool *pool);
 
 /**
- * kvp_flights_watch() - kvp_leg_choose() has sent a leg a read that is no flight: watch the leg.
- * Any context.
+ * kvp_flights_watch() - arm the watch: kvp_leg_choose() counts a read that is no flight. Any
+ * context.
  */
 void kvp_flights_watch(struct kvp_pool *pool);
 
 /**
- * kvp_io_too_late() - true if @io is for a leg that was left, by a sender that did not know that.
- * Any context.
+ * kvp_io_too_late() - true if @io must not be sent, since its leg was given up. Any context.
  *
- * @io has a waiter, so the leg is there.
+ * @io has a waiter, so the leg exists.
  */
 bool kvp_io_too_late(const struct kvp_io *io);
 
 /**
- * kvp_io_land() - copy a read of a group to its owner's pages; no effect on other requests.
- * Context: process.
+ * kvp_io_land() - copy what a read of a group has read to its owner's pages. Context: process.
+ *
+ * No effect on other requests.
  */
 void kvp_io_land(struct kvp_io *io);
 
-/** kvp_strays() - the number of requests in flight without a waiter. Any context. */
+/** kvp_strays() - the number of strays. Any context. */
 u32 kvp_strays(const struct kvp_pool *pool);
 
 /**
- * kvp_strays_of() - true if a stray is on a device that is @bdev according to @same. Any context.
+ * kvp_strays_of() - true if there is a stray on a device for which @same is true. Any context.
  */
 bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
 		   bool (*same)(struct block_device *a, struct block_device *b));
 
 /**
- * kvp_io_probe() - of probe.c: a worker sends the read @io, with pages of its flight
+ * kvp_io_probe() - for probe.c: let a worker send the read @io, into pages of its flight
  *
- * Return: false without memory for a flight. Context: process; waits for nothing.
+ * Return: false: there is no memory for a flight. Context: process; waits for nothing.
  */
 bool __must_check kvp_io_probe(struct kvp_io *io);
 
-/* --- of the implementation: io_bio.c, or the simulator's disks -------------------------------- */
+/*
+ * --- implemented by io_bio.c, or by the simulator's disks
+ * -----------------------------------------
+ */
 
 /** kvp_io_start() - send a request to its leg; as kvp_io_submit(), but may wait for the device */
 void kvp_io_start(struct kvp_io *io);
 
 /**
- * kvp_io_drop() - end requests with -ETIMEDOUT that were not yet sent to this leg, which was left
+ * kvp_io_drop() - end requests to @leg that were not yet sent, with -ETIMEDOUT: it was given up
  *
- * Also reads that users' bios make themselves. Context: process.
+ * That includes reads by users' bios. Context: process.
  */
 void kvp_io_drop(struct kvp_leg *leg);
 
 /**
- * kvp_io_fua_flushes() - true if a write with FUA to this leg may flush all of the device's cache.
- * Any context.
+ * kvp_io_fua_flushes() - true if a write with FUA may flush all of the device's cache. Any context.
  */
 bool kvp_io_fua_flushes(const struct kvp_leg *leg);
 
 /**
- * kvp_io_fua_apart() - true if a write with FUA to this leg must be sent as a write, and then a
- * flush. Any context.
+ * kvp_io_fua_apart() - true if a write with FUA must be sent as a write and then a flush
  *
- * Such a device has a volatile cache, and no FUA. Then kvp_io_fua_flushes() is true as well.
+ * Such a device has a volatile cache, and no FUA. Then kvp_io_fua_flushes() is true as well. Any
+ * context.
  */
 bool kvp_io_fua_apart(const struct kvp_leg *leg);
 
-/** kvp_io_hold() - a stray is on this device: keep the device and the module. Any context. */
+/** kvp_io_hold() - keep the device and the module for a stray. Any context. */
 void kvp_io_hold(struct block_device *bdev);
 
-/** kvp_io_unhold() - the stray is back. Context: process. */
+/** kvp_io_unhold() - the stray has ended: release both. Context: process. */
 void kvp_io_unhold(struct block_device *bdev);
 
-/** kvp_leg_has_strays() - true if @leg's device has requests without a waiter. Any context. */
+/** kvp_leg_has_strays() - true if @leg's device has strays. Any context. */
 bool kvp_leg_has_strays(const struct kvp_leg *leg);
 
 #endif /* KVP_FLIGHT_H */

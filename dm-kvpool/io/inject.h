@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Faults by order: requests to a leg that end with an error, so that an administrator
- * can see how a pool and its monitoring react. Only if the module was loaded for it;
- * the engine has nothing of it.
+ * Faults by order: requests to a leg end with an error, so that an administrator can see how a pool
+ * and its monitoring react. Only if the module was loaded with fault_injection=1. The engine does
+ * not know of them.
  */
 #ifndef KVP_INJECT_H
 #define KVP_INJECT_H
@@ -15,15 +15,16 @@
 bool kvp_inject_allowed(void);
 
 /**
- * kvp_inject() - the next @count requests of a kind to @leg end with an I/O error
+ * kvp_inject() - let the next @count requests of a kind to @leg end with an I/O error
  * @kind: "read", "write" or "flush"
+ * @count: replaces that of an earlier order; 0 ends it
  *
- * Replaces an earlier order; 0 ends it. Such a request does not reach the device, except a read
- * that a caller's bio makes itself. Return: 0, or -EINVAL.
+ * Such a request does not reach the device, except a read by a user's bio. Return: 0, or -EINVAL.
+ * Context: any.
  */
 int __must_check kvp_inject(struct kvp_leg *leg, const char *kind, u32 count);
 
-/** kvp_injected() - true if this request must fail. It is counted. Context: any. */
+/** kvp_injected() - true if this request must fail: counts it as one of the order. Context: any. */
 static inline bool kvp_injected(struct kvp_leg *leg, enum kvp_fault kind)
 {
 	atomic_t *left = &leg->faults[kind];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Groups and synchronous requests, built on kvp_io_submit() alone; and the meaning of errors. */
+/* Groups and synchronous requests, built on kvp_io_submit() alone; and the kinds of errors. */
 #include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -16,7 +16,7 @@ enum kvp_error_kind kvp_error_kind(int error)
 	case -ENOMEM:		/* also BLK_STS_RESOURCE */
 	case -EBUSY:		/* BLK_STS_DEV_RESOURCE */
 	case -EAGAIN:
-	case -ENOSPC:		/* of a thin device, which may grow */
+	case -ENOSPC:		/* of a thin device, which may be extended */
 		return KVP_ERR_RESOURCE;
 	case -ENODATA:		/* BLK_STS_MEDIUM */
 	case -EILSEQ:		/* BLK_STS_PROTECTION */
@@ -35,7 +35,7 @@ void kvp_io_note_error(struct kvp_io *io, int error)
 void kvp_io_group_init(struct kvp_io_group *group)
 {
 	group->ios = NULL;
-	atomic_set(&group->pending, 1);	/* the waiter's own share */
+	atomic_set(&group->pending, 1);	/* one for the waiter */
 	init_completion(&group->done);
 }
 
@@ -48,8 +48,8 @@ static void group_put(struct kvp_io_group *group)
 static void group_done(struct kvp_io *io)
 {
 	/*
-	 * Not when the group has ended: the answer of one leg must not count for another that
-	 * hangs.
+	 * Do this now, and not when the group has ended: the answer of one leg must not count as
+	 * one of another leg that hangs.
 	 */
 	if (io->chosen)
 		kvp_leg_unchoose(io->leg);
@@ -111,7 +111,7 @@ int kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, kvp_lblock_t block, stru
 }
 
 #define READ_BACK_TRIES	3
-#define READ_BACK_MS	10000	/* so long without memory below */
+#define READ_BACK_MS	10000	/* limit of retries while memory below is short */
 #define RESOURCE_PAUSE	100	/* ms */
 
 int kvp_io_read_back(struct kvp_leg *leg, kvp_lblock_t block, struct page *page)

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * I/O to one leg, in whole blocks and pages. The engine knows nothing of
- * struct bio: io_bio.c turns a request into bios, the simulator into steps of its
- * modelled disks.
+ * I/O to one leg, in whole blocks and pages. The engine does not know struct bio: io_bio.c makes
+ * bios of a request, and the simulator makes steps of its modelled disks.
  *
  * Every floor above sends requests through this header. The sender owns struct kvp_io and its pages
- * until the request has ended. It may wait, alone (kvp_io_sync()) or for a group
+ * until the request has ended. It may wait, for one request (kvp_io_sync()) or for a group
  * (kvp_io_group_wait()), or be called back (@done).
  *
  * The way of a request:
  * 1. kvp_io_submit_all() makes a copy of it, a flight, with references of its own (flight.c).
  * 2. A leg queue decides when the device gets it, and joins neighbours (leg_queue.c, module only).
  * 3. io_bio.c makes bios of it.
- * 4. When the device has answered, flight.c tries again what is worth it, by kvp_error_kind().
- * 5. The request ends. A read into pages of the flight is copied once its waiter has woken.
+ * 4. When the device has answered with an error, flight.c decides by kvp_error_kind() whether to
+ *    try again.
+ * 5. The request ends. What a read has put into pages of the flight is copied when its waiter
+ *    wakes.
  *
- * Locks: a sender may hold any mutex, and no spinlock. Those of flights are the innermost of all.
- * @done runs in any context, and takes only locks that are irqsave.
+ * Locks: a sender may hold any mutex, and no spinlock. The locks of flights are the innermost of
+ * all. @done runs in any context, and takes only locks that are irqsave.
  *
- * A leg that fails does not fail by itself: the sender knows whether the pool can do without its
- * request, and calls kvp_leg_fail().
+ * A request that fails does not take its leg out: the sender knows whether the pool can do without
+ * the leg, and calls kvp_leg_fail().
  *
  * To change which leg a read asks, begin in mirror.c; how home writes are gathered, in batch.c;
  * retries, hanging legs and strays, in flight.c; faults by order, in inject.c.
@@ -42,18 +43,18 @@ enum kvp_io_op {
 	KVP_IO_WRITE,
 	KVP_IO_WRITE_FUA,
 	KVP_IO_FLUSH,		/* no pages */
-	KVP_IO_DISCARD,	/* no pages either: @nr blocks hold nothing, and may read as anything */
+	KVP_IO_DISCARD,	/* no pages: @nr blocks have no contents, and may read as anything */
 };
 
-/* What an error of a device tells about another try. */
+/* What an error says about the chances of another try. */
 enum kvp_error_kind {
-	/* no memory, tags, or space below: nothing was done, and a later try may work */
+	/* No memory, tags or space below: nothing was done, and a later try may work. */
 	KVP_ERR_RESOURCE,
-	KVP_ERR_TRANSPORT,	/* the way to the medium, or unknown: one error is no proof */
+	KVP_ERR_TRANSPORT,	/* the transport, or unknown: a single error proves nothing */
 	KVP_ERR_MEDIUM,		/* the medium: another try will probably fail, too */
 };
 
-/** kvp_error_kind() - of a negative errno that a request ended with. Pure. */
+/** kvp_error_kind() - the kind of a negative errno with which a request ended. Pure. */
 enum kvp_error_kind kvp_error_kind(int error);
 
 struct kvp_flight;
@@ -63,27 +64,28 @@ struct kvp_flight;
  * @leg: the leg that it goes to
  * @op: the operation
  * @background: not urgent (scrub)
- * @urgent: a caller waits for it. It must not queue behind requests without a
- *	waiter (the log, behind destage)
+ * @urgent: a caller waits for it. It must not queue behind requests without a waiter (the log,
+ *	behind destage)
  * @on_purpose: the sender knows that the leg is out of use, and sends it anyway
- * @brief: a write that nothing depends on, while all others wait: given up after some seconds
- * @chosen: @leg was chosen to be read from, and kvp_leg_unchoose() is due when the request ends.
- *	Only in a group
- * @copied: a write from pages of its own: @pages may change when the request ends, even if the leg was
- *	left and has not answered
+ * @brief: a write that nothing depends on, but all other writes wait for it: given up after some
+ *	seconds
+ * @chosen: @leg was chosen for a read, and kvp_leg_unchoose() is due when the request ends. Only in
+ *	a group
+ * @copied: a write from pages of its own: the sender may change @pages after the request has ended,
+ *	even if the leg was given up and has not answered
  * @block: first block on the leg
- * @nr: number of pages, each one block; for a discard, blocks
+ * @nr: number of pages, each of one block; for a discard, number of blocks
  * @pages: the pages; must stay until @done
  * @done: called once, from any context including hard interrupt
  * @error: 0 or a negative errno, set before @done
  * @then: for io/flight.c: the caller's @done, if flight.c has set its own
- * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, which is
- *	not tried again
+ * @parts, @queue, @doomed: private to the implementation; @doomed: it failed by order, and is not
+ *	tried again
  * @private: the submitter's
  * @grouped, @next: for the group
- * @probe: nothing is done with what it reads, and @pages name no page (io/probe.h)
- * @flight: for io/flight.c: the flight, whose own pages are read into. In the flight's request:
- *	@pages are its own
+ * @probe: its data is not used, and @pages name no page (io/probe.h)
+ * @flight: for io/flight.c: the flight that was read into. In the flight's own request: its @pages
+ *	are the flight's
  * @stray: in flight on a leg, and no caller waits for it
  *
  * The caller owns the memory. Requests in flight are not ordered.
@@ -109,26 +111,28 @@ struct kvp_io {
 /**
  * kvp_io_note_error() - a part of the request has ended with @error, a negative errno
  *
- * The first error stays: that of another part could hide that a flush failed. Context: any.
+ * Keeps the first error: that of another part could hide that a flush failed. Context: any.
  */
 void kvp_io_note_error(struct kvp_io *io, int error);
 
 /**
  * kvp_io_submit() - start a request
  *
- * A write that fails is tried again, if that is of use. It ends with -ETIMEDOUT when its leg is
- * left, whether that has answered or not (io/flight.h). So does a read of a group. Context:
- * process; also from map, where the bios are queued on the submitter's list. Without memory it may
- * wait for other requests of @io's leg, until the leg is left (io/flight.h, io/share.h). Else it
- * never waits for I/O.
+ * A write that fails is tried again, if that may help. When the leg is given up, a write ends with
+ * -ETIMEDOUT, whether the leg has answered or not (io/flight.h). So does a read of a group.
+ *
+ * Context: process; also from map, where bios are queued on the submitter's list. Without memory it
+ * may wait for other requests of @io's leg, until that is given up (io/flight.h, io/share.h).
+ * Otherwise it does not wait for I/O.
  */
 void kvp_io_submit(struct kvp_io *io);
 
 /**
- * kvp_io_submit_all() - start @nr requests that are known together
+ * kvp_io_submit_all() - start @nr requests at once
  *
- * As kvp_io_submit() for each of them. Put requests for one leg side by side: the device then gets
- * them at once, which costs the processor less. The first ones may have ended when this returns.
+ * As kvp_io_submit() for each of them. Put requests for one leg next to each other: the device then
+ * gets them together, which costs less processor time. The first ones may have ended when this
+ * returns.
  */
 void kvp_io_submit_all(struct kvp_io *ios, u32 nr);
 
@@ -136,8 +140,9 @@ void kvp_io_submit_all(struct kvp_io *ios, u32 nr);
 bool kvp_io_can_discard(const struct kvp_leg *leg);
 
 /**
- * kvp_error_is_loss() - true if the medium has lost it for good, beyond doubt. Plain -EIO does not
- * say so. Any context.
+ * kvp_error_is_loss() - true if the medium has lost the data for good, without doubt. Any context.
+ *
+ * -EIO alone does not say so.
  */
 static inline bool kvp_error_is_loss(int error)
 {
@@ -145,26 +150,29 @@ static inline bool kvp_error_is_loss(int error)
 }
 
 /**
- * kvp_error_may_be_place() - true if perhaps only this place is bad, so that others can be read.
- * Plain -EIO may be anything.
+ * kvp_error_may_be_place() - true if perhaps only this place is bad, and others can be read
+ *
+ * -EIO alone may mean anything. Any context.
  */
 static inline bool kvp_error_may_be_place(int error)
 {
 	return error == -EIO || kvp_error_kind(error) == KVP_ERR_MEDIUM;
 }
 
-/* Requests that are waited for together. */
+/* Requests that one caller waits for together. */
 struct kvp_io_group {
 	atomic_t pending;
-	struct kvp_io *ios;		/* all of it; by the submitter */
+	struct kvp_io *ios;		/* list of all its requests; by the submitter */
 	struct completion done;
 };
 
 void kvp_io_group_init(struct kvp_io_group *group);
 
 /**
- * kvp_io_group_submit() - start @io as part of @group; overwrites done, private and next. One task
- * at a time.
+ * kvp_io_group_submit() - start @io as part of @group
+ *
+ * Overwrites done, private and next of @io. One task at a time. Context: process, as
+ * kvp_io_submit().
  */
 void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io);
 
@@ -172,23 +180,24 @@ void kvp_io_group_submit(struct kvp_io_group *group, struct kvp_io *io);
 void kvp_io_group_submit_all(struct kvp_io_group *group, struct kvp_io *ios, u32 nr);
 
 /**
- * kvp_io_group_wait() - wait until every request of the group has ended; before that no read has
- * its data
+ * kvp_io_group_wait() - wait until every request of the group has ended
+ *
+ * The pages of reads have their data only when this returns. Context: process.
  */
 void kvp_io_group_wait(struct kvp_io_group *group);
 
-/** kvp_io_sync() - submit one request and wait; returns its error */
+/** kvp_io_sync() - submit one request and wait; returns its error. Context: process. */
 int __must_check kvp_io_sync(struct kvp_io *io);
 
-/** kvp_io_page() - read or write one page; returns the error */
+/** kvp_io_page() - read or write one page, and wait; returns the error. Context: process. */
 int __must_check kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, kvp_lblock_t block,
 			     struct page *page);
 
 /**
- * kvp_io_read_back() - read a page that was just written, to see whether it stayed
+ * kvp_io_read_back() - read a page that was just written, to see whether it is there
  *
- * One error is no proof that it did not, and costs no leg: it is tried again, as a write is
- * (kvp_error_kind()). Returns the last error. Context: process; waits.
+ * One error does not prove that it is not, and does not cost the leg. The read is tried again as a
+ * write is (kvp_error_kind()). Returns the last error. Context: process; waits.
  */
 int __must_check kvp_io_read_back(struct kvp_leg *leg, kvp_lblock_t block, struct page *page);
 

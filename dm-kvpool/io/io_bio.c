@@ -40,7 +40,7 @@ static blk_opf_t io_flags(const struct kvp_io *io)
 	case KVP_IO_READ:
 		return REQ_OP_READ | (io->background ? REQ_BACKGROUND : 0);
 	case KVP_IO_WRITE:
-		/* without REQ_IDLE, writeback throttling holds destage back */
+		/* without REQ_IDLE, writeback throttling would slow down destage */
 		return REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 	case KVP_IO_WRITE_FUA:
 		return REQ_OP_WRITE | REQ_SYNC | REQ_IDLE | REQ_FUA;
@@ -51,7 +51,7 @@ static blk_opf_t io_flags(const struct kvp_io *io)
 	}
 }
 
-/* How many of the pages lie side by side in memory, and so are one segment. */
+/* How many of the pages are neighbours in memory, and so make one segment. */
 static u32 neighbours(struct page **pages, u32 max)
 {
 	u32 n = 1;
@@ -62,9 +62,9 @@ static u32 neighbours(struct page **pages, u32 max)
 }
 
 /*
- * Get a bio from the cache of the processor, while there is memory. The reserve is separate: a bio
- * of the reserve must come back to its waiter, whatever processor that runs on (R24). NULL: @io
- * need not be sent any more.
+ * Get a bio from the processor's cache, while there is memory. The reserve is separate: a bio of
+ * the reserve must come back to its waiter, on whatever processor that runs (R24). Returns NULL:
+ * @io need not be sent any more.
  */
 static struct bio *alloc_bio(const struct kvp_io *io, struct block_device *bdev, u32 vecs)
 {
@@ -90,7 +90,7 @@ static void add_blocks(struct bio *bio, struct page **pages, u32 nr)
 	}
 }
 
-/* False: @io need not be sent any more. */
+/* Returns false if @io need not be sent any more. */
 static bool submit_part(struct kvp_io *io, u32 first, u32 nr)
 {
 	bool discard = io->op == KVP_IO_DISCARD;
@@ -101,7 +101,7 @@ static bool submit_part(struct kvp_io *io, u32 first, u32 nr)
 	bio->bi_iter.bi_sector = (kvp_lblock_nr(io->block) + first) << KVP_SECTORS_SHIFT;
 	bio->bi_private = io;
 	bio->bi_end_io = bio_done;
-	/* mq-deadline, the usual scheduler of disks that seek, serves this class first. */
+	/* mq-deadline, the usual scheduler for disks that seek, serves this class first. */
 	if (io->urgent)
 		bio->bi_ioprio = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, IOPRIO_NORM);
 	if (discard)
@@ -117,7 +117,10 @@ static bool submit_part(struct kvp_io *io, u32 first, u32 nr)
 	return true;
 }
 
-/* A flush is one part, without blocks. The device splits a discard where it wants. */
+/*
+ * Submit the request in parts. A flush is one part without blocks. The device splits a discard
+ * itself.
+ */
 static void submit_parts(struct kvp_io *io)
 {
 	u32 most = io->op == KVP_IO_DISCARD ? UINT_MAX / KVP_BLOCK_SIZE : BIO_MAX_VECS;
@@ -145,14 +148,14 @@ static enum kvp_fault fault_of(enum kvp_io_op op)
 	       op == KVP_IO_FLUSH ? KVP_FAULT_FLUSH : KVP_FAULT_WRITE;
 }
 
-/* A failure by order is not tried again. */
+/* End the request with an error by order; it is not tried again. */
 static void doom(struct kvp_io *io)
 {
 	io->doomed = true;
 	io->error = -EIO;
 }
 
-/* True if the device sends its requests on to others: device-mapper, md, bcache. */
+/* True if the device sends its requests on to other devices: device-mapper, md, bcache. */
 static bool is_stacked(const struct block_device *bdev)
 {
 #ifdef CONFIG_BLOCK_HOLDER_DEPRECATED
@@ -164,8 +167,7 @@ static bool is_stacked(const struct block_device *bdev)
 
 /*
  * A stacked device may offer FUA where the device below has none, and makes two requests of one. A
- * disk with FUA of its own gets a single command, and one that fails has lost nothing but its own
- * data.
+ * disk with FUA of its own gets a single command. If that fails, only its own data is lost.
  */
 bool kvp_io_fua_flushes(const struct kvp_leg *leg)
 {
@@ -205,8 +207,8 @@ void kvp_io_start(struct kvp_io *io)
 }
 
 /*
- * The block layer hands plugged requests over as a list only if all are for one device: so go leg
- * by leg. A single request gains nothing.
+ * The block layer passes plugged requests on as a list only if all are for one device: so go leg by
+ * leg. A single request gains nothing by a plug.
  */
 void kvp_io_submit_all(struct kvp_io *ios, u32 nr)
 {

@@ -5,10 +5,10 @@
 struct kvp_pool;
 
 /**
- * kvp_io_bio_init() - a pool's own reserve of bios, before its first I/O; 0 or -ENOMEM
+ * kvp_io_bio_init() - allocate a pool's own reserve of bios, before its first I/O; 0 or -ENOMEM
  *
- * Not one reserve for all pools: with a pool as a leg of another, waiters for the lower pool would
- * hold the bios that it needs to serve them.
+ * Pools do not share a reserve: with a pool as a leg of another, requests that wait for the lower
+ * pool would hold the bios that it needs to serve them. Context: process.
  */
 int __must_check kvp_io_bio_init(struct kvp_pool *pool);
 void kvp_io_bio_exit(struct kvp_pool *pool);

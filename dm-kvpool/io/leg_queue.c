@@ -10,23 +10,24 @@
 #include "io/share.h"
 
 #define JOINED_RESERVE	4
-#define SPARE_QUEUES	8	/* for devices that are no legs any more, and have not answered */
-/* 64 KiB: passing over that takes a disk less time than another request */
+#define SPARE_QUEUES	8	/* for devices that are no legs any more, and still have requests */
+/* 64 KiB: a disk passes over that in less time than another request takes */
 #define GAP_BLOCKS	16u
 
 /*
- * The queue of one device. A leg that replaces it in its place has another queue, as requests that
- * the old device got last may never end.
+ * The queue of one device. A device that takes its place as a leg has another queue, since the last
+ * requests of the old device may never end.
  */
 struct kvp_leg_queue {
 	struct block_device *bdev;	/* NULL: no device yet; by all->lock */
 	spinlock_t lock;		/* irqsave */
-	struct bio_list reads, writes;	/* bios that no worker has sent yet; by lock */
-	struct bio_list alone;		/* bios of requests that failed: sent one by one; by lock */
-	/* bios with a waiter, whose task must not wait for the device; by lock */
+	struct bio_list reads, writes;	/* not yet sent by a worker; by lock */
+	/* of joined requests that failed: sent one by one; by lock */
+	struct bio_list alone;
+	/* Bios with a waiter whose task must not wait for the device. By lock. */
 	struct bio_list first;
-	struct work_struct soon, at_once, now; /* see kick(); and for @first alone */
-	bool wrote;			/* a write was taken last; by lock */
+	struct work_struct soon, at_once, now; /* see kick(); @now: for @first alone */
+	bool wrote;			/* the last run taken had writes; by lock */
 	bool rotational;		/* the leg seeks; by lock */
 	struct kvp_leg *leg;		/* leg of the last bio; by lock */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
@@ -38,13 +39,13 @@ struct kvp_leg_queue {
 struct kvp_leg_queues {
 	struct workqueue_struct *wq, *urgent;
 	struct bio_set joined, reserve;
-	struct page *junk;	/* for the gaps that are read along; 1 << @junk_order blocks */
+	struct page *junk;	/* target for gaps that are read along: 1 << @junk_order blocks */
 	unsigned int junk_order;
-	spinlock_t lock;		/* irqsave; for the devices of queues */
+	spinlock_t lock;		/* irqsave; for bdev of the queues */
 	struct kvp_leg_queue leg[KVP_LEGS_BESIDE + SPARE_QUEUES];
 };
 
-/* True if the queue's device is no leg any more, and has ended all requests. */
+/* True if the queue's device is no leg any more, and all its requests have ended. */
 static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 {
 	u32 i;
@@ -61,8 +62,8 @@ static bool is_left(const struct kvp_pool *pool, const struct kvp_leg_queue *q)
 }
 
 /*
- * The queue of the leg's device, or a free one. If there is none, a queue that another device may
- * use, too.
+ * Find the queue of the leg's device, or a free one. If there is none, return a queue that another
+ * device may use, too.
  */
 static struct kvp_leg_queue *__find_queue(const struct kvp_leg *leg)
 {
@@ -106,7 +107,7 @@ static bool is_write(const struct bio *bio)
 
 /* --- the reserve ----------------------------------------------------------------------- */
 
-/* A vector of the reserve is a full one: smaller ones are not kept for times without memory. */
+/* A bio of the reserve has a vector of full size: the reserve has no smaller ones. */
 struct bio *kvp_leg_reserved_bio(struct kvp_leg_queue *q, struct block_device *bdev, u32 vecs,
 				 blk_opf_t opf)
 {
@@ -116,7 +117,7 @@ struct bio *kvp_leg_reserved_bio(struct kvp_leg_queue *q, struct block_device *b
 		return NULL;
 	bio = bio_alloc_bioset(bdev, vecs ? BIO_MAX_VECS : 0, opf, GFP_NOWAIT | __GFP_NOWARN,
 			       &q->all->reserve);
-	/* The reserve is as large as all shares. */
+	/* The reserve is as large as all shares together. */
 	if (WARN_ON_ONCE(!bio))
 		kvp_share_put(&q->share);
 	return bio;
@@ -142,10 +143,10 @@ void kvp_leg_put_bio(struct kvp_leg_queue *q, struct bio *bio)
 }
 
 /*
- * Writes are sent at once: copying or summing the next ones takes the processor milliseconds, and
- * the device would be idle. Reads are sent later: readers that have just been answered will soon
- * ask for the next blocks, which then go in one request. Both workers may send at the same time,
- * either kind.
+ * Queue a worker. Writes are sent at once: copying or summing the next ones takes the processor
+ * milliseconds, and the device would be idle. Reads are sent later: readers that have just been
+ * answered will soon ask for the next blocks, which then go in one request. Both workers send reads
+ * and writes, and may send at the same time.
  */
 static void kick(struct kvp_leg_queue *q)
 {
@@ -156,8 +157,9 @@ static void kick(struct kvp_leg_queue *q)
 }
 
 /*
- * True if the device has room for one more of the workers' requests. Until then more bios can still
- * join it: a request that was made sooner would only wait in line, and so would the next one.
+ * True if the device has room for another request of the workers. Until then more bios can still
+ * join the next request. If the request were made earlier, it would only wait, and so would the one
+ * after it.
  */
 static bool has_room(const struct kvp_leg_queue *q, const struct bio *bio)
 {
@@ -173,8 +175,8 @@ struct run {
 };
 
 /*
- * One request for all of a run, which may be one bio. No bio in it is polled, see enqueue(): a
- * poller looks for the request of its own bio, and would not find this one.
+ * One request for all bios of a run, which may be a single bio. None of them is polled, see
+ * enqueue(): a poller looks for the request of its own bio, and would not find this one.
  */
 struct joined {
 	struct kvp_leg_queue *q;
@@ -195,8 +197,9 @@ static unsigned int vecs_of(struct bio *bio)
 
 /*
  * Sectors between the run and @bio that may be read along: a disk that seeks passes over them in
- * less time than it takes to come round again. So parts of a stream on a leg of a parity1, with
- * parity between them, are one request. ~0: too many, or @bio lies before the run.
+ * less time than it takes to come round again. So the parts of a stream on a leg of a parity1, with
+ * parity between them, become one request. Returns ~0 if there are too many, or @bio lies before
+ * the run.
  */
 static sector_t gap_before(const struct kvp_leg_queue *q, const struct run *run,
 			   const struct bio *bio)
@@ -221,7 +224,7 @@ static bool goes_on(const struct kvp_leg_queue *q, const struct run *run, struct
 	const struct bio *last = run->bios.tail;
 	sector_t gap = gap_before(q, run, bio);
 
-	/* Short bios come from a cache. That is no difference. */
+	/* Short bios come from a cache, and have its flag: ignore it. */
 	return gap != ~0ull && !((bio->bi_opf ^ last->bi_opf) & ~KVP_BIO_CACHE) &&
 	       !(bio->bi_opf & (REQ_PREFLUSH | REQ_FUA)) &&
 	       bio->bi_ioprio == last->bi_ioprio && bio->bi_bdev == last->bi_bdev &&
@@ -249,8 +252,8 @@ static void add_to_run(const struct kvp_leg_queue *q, struct run *run, struct bi
 }
 
 /*
- * If the leg was left just now, its waiting requests may have been dropped before this one came:
- * drop them again.
+ * If the leg was given up just now, its waiting requests may have been dropped before this one was
+ * queued: drop them again.
  */
 static void drop_if_left(const struct kvp_leg *leg)
 {
@@ -259,8 +262,8 @@ static void drop_if_left(const struct kvp_leg *leg)
 }
 
 /*
- * True if the requests of @leg have no waiter any more, as in drop_unsent(), or the leg has another
- * device by now.
+ * True if requests of @leg on @bdev have no waiter any more, as in drop_unsent(): the leg was given
+ * up, or has another device by now.
  */
 static bool was_left(const struct kvp_leg *leg, const struct block_device *bdev)
 {
@@ -277,11 +280,11 @@ static void joined_done(struct bio *bio)
 	struct bio *part;
 	unsigned long flags;
 
-	/* ordered: pairs with has_room(), after waiting bios were added */
+	/* ordered: pairs with next_run(), which looks for room after it has put bios back */
 	atomic_dec_return(&q->sent);
 	if (status && parts.head != parts.tail &&
 	    !was_left(READ_ONCE(q->leg), parts.head->bi_bdev)) {
-		/* it is unknown which bio is bad; perhaps only the gap is */
+		/* it is unknown which bio failed; perhaps only the gap did */
 		bio_put(bio);
 		spin_lock_irqsave(&q->lock, flags);
 		bio_list_merge(&q->alone, &parts);
@@ -292,8 +295,8 @@ static void joined_done(struct bio *bio)
 	}
 	kick(q);
 	/*
-	 * The last part may be the last request of the pool: then the bios' set goes, and so does
-	 * @q.
+	 * The last part may be the last request of the pool. Then the set of bios is freed, and @q
+	 * too.
 	 */
 	bio_put(bio);
 	while ((part = bio_list_pop(&parts))) {
@@ -304,7 +307,8 @@ static void joined_done(struct bio *bio)
 
 static void add_bio(const struct kvp_leg_queue *q, struct bio *to, struct bio *bio)
 {
-	unsigned int left = (unsigned int)(bio->bi_iter.bi_sector - bio_end_sector(to)) << SECTOR_SHIFT;
+	unsigned int left = (unsigned int)(bio->bi_iter.bi_sector - bio_end_sector(to))
+			    << SECTOR_SHIFT;
 	unsigned int n, most = KVP_BLOCK_SIZE << q->all->junk_order;
 	struct bvec_iter iter;
 	struct bio_vec bv;
@@ -317,7 +321,9 @@ static void add_bio(const struct kvp_leg_queue *q, struct bio *to, struct bio *b
 		__bio_add_page(to, bv.bv_page, bv.bv_len, bv.bv_offset);
 }
 
-/* Without memory for it the bios go one by one. */
+/*
+ * Send the run as one request. Returns false without memory: the caller sends the bios one by one.
+ */
 static bool send_joined(struct kvp_leg_queue *q, struct run *run)
 {
 	struct bio *first = run->bios.head, *bio, *part;
@@ -353,7 +359,7 @@ static struct bio_list *next_list(struct kvp_leg_queue *q)
 	return &q->reads;
 }
 
-/* Take a run to send now. False if there is nothing, or *@first has to wait for room. */
+/* Take a run to send now. False if there is none; or *@first is set, and waits for room. */
 static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **first)
 {
 	struct bio_list *from;
@@ -369,7 +375,7 @@ static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **firs
 	       (bio_list_empty(&run->bios) ||
 		(from != &q->alone && goes_on(q, run, bio_list_peek(from)))))
 		add_to_run(q, run, bio_list_pop(from));
-	/* a run that cannot grow any more may wait for the device */
+	/* A run that cannot grow any more may wait for the device. */
 	if (bio_list_empty(from) && may_grow(run) && !has_room(q, run->bios.head)) {
 		*first = run->bios.head;
 		bio_list_merge(from, &run->bios);
@@ -382,8 +388,8 @@ static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **firs
 }
 
 /*
- * While a worker had bios in hand, the end of a request saw none waiting. So the worker looks again
- * for room when they are back on the list: one of the two sees the other.
+ * While a worker holds bios, a request that ends finds none waiting. So when the worker has put
+ * them back, it looks for room again: one of the two finds the other.
  */
 static bool next_run(struct kvp_leg_queue *q, struct run *run)
 {
@@ -398,8 +404,9 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 }
 
 /*
- * One at a time: the device may block this worker because of requests of others. If it does not, it
- * gets all of them at once: a task that has to wait for it hands over its plug first.
+ * Send run after run: other requests on the device may block this worker at any of them. If they do
+ * not, the plug collects the runs, and the device gets them together. If the worker has to wait,
+ * its plug is sent first.
  */
 static void send(struct kvp_leg_queue *q)
 {
@@ -445,8 +452,8 @@ static void send_now(struct work_struct *work)
 /* --- what others call ----------------------------------------------------------------------- */
 
 /*
- * True if the device has all the requests that it can have. A request that was counted already is
- * one of them.
+ * True if the device has all the requests that it can have. The request to be sent may be counted
+ * already.
  */
 static bool is_full(struct kvp_leg *leg)
 {
@@ -456,8 +463,8 @@ static bool is_full(struct kvp_leg *leg)
 }
 
 /*
- * True if submitting would block until a change or a reset of the device is done. The device may be
- * frozen just after this look.
+ * True if submitting would block until a change or a reset of the device is done. The device may
+ * also be frozen just after this.
  */
 static bool is_frozen(const struct kvp_leg *leg)
 {
@@ -492,7 +499,7 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	drop_if_left(leg);
 }
 
-/* Queue it before all that waits here, for a worker of its own. */
+/* Queue it for a worker that sends it before all other bios here. */
 static void enqueue_first(struct kvp_leg *leg, struct bio *bio)
 {
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);
@@ -511,9 +518,9 @@ void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio)
 	if (is_write(bio))
 		atomic_inc(&kvp_leg_queue(leg)->in_flight);
 	/*
-	 * A worker waits for a request to be free on the device: it may never answer, and locks
-	 * are held here. A bio of the reserve must not wait on its sender's own list, while that
-	 * waits for another one.
+	 * Let a worker wait until the device has a free request: the device may never answer, and
+	 * the caller holds locks. A bio of the reserve must not wait on its sender's own list,
+	 * while the sender waits for another one.
 	 */
 	if (READ_ONCE(leg->late) || is_frozen(leg) || is_full(leg) ||
 	    is_reserved(kvp_leg_queue(leg), bio))
@@ -569,7 +576,7 @@ void kvp_io_drop(struct kvp_leg *leg)
 	}
 }
 
-/* Allocate as many blocks in one piece as possible. */
+/* Allocate as many blocks in one piece as possible, up to GAP_BLOCKS. */
 static struct page *alloc_junk(unsigned int *order)
 {
 	struct page *page;
@@ -590,12 +597,13 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 	pool->leg_queues = qs;
 	if (!qs)
 		return -ENOMEM;
-	/* Separate queues: a worker that waits for its device must not delay other work. */
+	/* Separate workqueues: a worker that waits for its device must not delay other work. */
 	qs->wq = alloc_workqueue("kvpool-legs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	qs->urgent = alloc_workqueue("kvpool-legs-w", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);
 	qs->junk = alloc_junk(&qs->junk_order);
 	if (!qs->wq || !qs->urgent || !qs->junk ||
-	    bioset_init(&qs->joined, JOINED_RESERVE, offsetof(struct joined, bio), BIOSET_NEED_BVECS) ||
+	    bioset_init(&qs->joined, JOINED_RESERVE, offsetof(struct joined, bio),
+			BIOSET_NEED_BVECS) ||
 	    bioset_init(&qs->reserve, KVP_BIO_SHARE * ARRAY_SIZE(qs->leg), 0, BIOSET_NEED_BVECS)) {
 		kvp_leg_queues_exit(pool);
 		return -ENOMEM;

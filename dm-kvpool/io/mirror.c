@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Choosing a leg to read from, and flushing all of them.
- */
+/* Choosing a leg to read from, and flushing all legs. */
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "io/io.h"
 #include "io/flight.h"
 #include "io/mirror.h"
 
-#define FLUSH_LEGS	12u	/* at once: what a stack has room for, also with KASAN */
-#define STEP_BLOCKS	256u	/* 1 MiB: so much of a stream is read from one leg */
-/* requests that a stream's leg may have more than the least busy one */
+/* flushed at once: the stack has room for so many requests, also with KASAN */
+#define FLUSH_LEGS	12u
+#define STEP_BLOCKS	256u	/* 1 MiB: piece of a stream that is read from one leg */
+/* how many more requests a stream's leg may have than the least busy leg */
 #define STREAM_AHEAD	32
 
 /*
- * A leg that answers wins over one that has not for a second. Then the one with less in flight
- * wins. Between equals a disk whose head is there already wins. Else the block's address decides,
- * in steps of 1 MiB: so a long stream goes to all legs, and to each in long pieces. A stream of
- * small requests stays with its leg for such a piece, so that waiting ones can go as one request.
+ * True if @a is the better leg to read @block from. A leg that answers wins over one that has not
+ * for a second. Then the leg with less in flight wins. Between equals, a disk wins whose head is
+ * there already. Otherwise the caller's order decides, which depends on the block's address in
+ * steps of 1 MiB. So a long stream goes to all legs, and to each in long pieces. A stream of small
+ * requests stays with its leg for such a piece, so that waiting requests can be joined.
  */
 static bool better(const struct kvp_leg *a, const struct kvp_leg *b, kvp_lblock_t block)
 {
@@ -33,15 +33,15 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, kvp_lblock_
 	return false;
 }
 
-/* How far @block is behind the first home, or, on a cache, which has no homes, on the SSD. */
+/* How far @block is behind the first home; on a cache, which has no homes, its block on the SSD. */
 static u64 distance(const struct kvp_vdev *v, kvp_lblock_t block)
 {
 	return kvp_lblock_nr(block) - v->g->data_start;
 }
 
 /*
- * True if @leg, a disk that seeks, reads the blocks right before @block, within a step, and is not
- * too busy. Legs that do not seek gain more by sharing.
+ * True if @leg, a disk that seeks, reads the blocks right before @block within the same step, and
+ * is not too busy. Legs that do not seek gain more when they share the stream.
  */
 static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, kvp_lblock_t block)
 {
@@ -67,15 +67,15 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block)
 	return best;
 }
 
-/* A read by a user's bio is no flight: the watch looks at these numbers. */
+/* A read by a user's bio is no flight. The watch looks at these numbers instead. */
 void kvp_leg_choose_this(struct kvp_leg *leg)
 {
-	/* First the time: an old one would look as if the leg hangs. */
+	/* Set the time first: with an old one the leg would seem to hang. */
 	if (!atomic_read(&leg->in_flight))
 		WRITE_ONCE(leg->asked, jiffies);
 	/*
-	 * Ordered: pairs with keeps_reads(), and before the look at whether the watch is armed with
-	 * watch_work().
+	 * Ordered: after the time, which pairs with keeps_reads(); and before the look at whether
+	 * the watch is armed, which pairs with watch_work().
 	 */
 	atomic_inc_return(&leg->in_flight);
 	kvp_flights_watch(leg->pool);
@@ -120,8 +120,8 @@ struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at
 }
 
 /*
- * A device whose flush failed may have lost any write since the last good one, so it cannot stay
- * (R20), unless it is the last one.
+ * Flush the legs from @first to before @end. A device whose flush failed may have lost any write
+ * since its last good flush, so it is given up (R20), unless the pool needs it.
  */
 static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 {

@@ -19,7 +19,7 @@ static void probe_done(struct kvp_io *io)
 	struct kvp_probes *p = io->private;
 
 	clear_bit(io - p->ios, p->out);
-	put(p);		/* the pool may be gone from here on */
+	put(p);		/* the pool may be freed from here on */
 }
 
 static void probe(struct kvp_leg *leg)
@@ -46,7 +46,7 @@ static void probe(struct kvp_leg *leg)
 	put(p);
 }
 
-/* True if the start may ask the leg. Before labels were read, it may ask any. */
+/* True if the start may ask the leg. Before it has read the labels, it may ask any leg. */
 static bool is_asked(const struct kvp_leg *leg)
 {
 	return leg->bdev && !READ_ONCE(leg->silent) && leg->size_blocks > 2 * KVP_LABEL_BLOCKS &&
@@ -81,7 +81,7 @@ void kvp_probes_end(struct kvp_pool *pool)
 	if (!READ_ONCE(p->on))
 		return;
 	WRITE_ONCE(p->on, false);
-	/* The watch may be about to send one. */
+	/* The watch may be about to send a probe. */
 	kvp_flights_wait_watch(pool);
 	put(p);
 	wait_for_completion(&p->ended);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Probes: a start in which several legs hang waits for all of them at once.
+ * Probes: a start in which several legs hang waits for all of them at the same time.
  *
- * A start often asks one leg after the other: labels, the log, pages, homes. Each leg that hangs
- * would be found only when it is asked, and would take leg_timeout then. So as soon as one leg has
- * kept a request for a second, all others that have no request get a probe: a read of their first
- * label slot. Nothing is done with what it reads, nor with its error. A leg that keeps its probe
- * for leg_timeout becomes silent like one that keeps any other request (io/flight.h). While a leg
- * is late, legs that have answered are probed again each second, since they may hang by then.
+ * A start often asks one leg after the other: for labels, the log, pages, homes. Each leg that
+ * hangs would be found only when it is asked, and would take leg_timeout then. So as soon as one
+ * leg has kept a request for a second, all legs that have no request get a probe: a read of their
+ * first label slot. Its data and its error are not used. A leg that keeps its probe for leg_timeout
+ * becomes silent, as one that keeps any other request (io/flight.h). While a leg is late, legs that
+ * have answered are probed again each second, since they may hang by then.
  *
- * Only requests of the start make a leg late for this: a probe that is late causes no others.
+ * Only requests of the start make a leg late for this purpose: a late probe causes no other probes.
  *
- *  - A leg answers its probe, and hangs later: it gets another probe as long as some leg is late;
- *    else it is found when it is asked.
+ *  - A leg answers its probe, and hangs later: it gets another probe as long as some leg is late.
+ *    Otherwise it is found when it is asked.
  *  - A leg answers reads of its label, and hangs in other requests: it is found when it is asked.
  *  - A leg that is out, or silent, is not asked by the start, and gets no probe.
- *  - The start ends, or legs change places, while a probe is out: kvp_probes_end() waits until it
- *    is back, or its leg is silent. It was sent a second or two after the request that is late, so
- *    that is how much longer the start takes.
- *  - No memory for a flight: there is no probe this time.
+ *  - The start ends, or legs change places, while a probe is in flight: kvp_probes_end() waits
+ *    until it has ended, or its leg is silent. The probe was sent a second or two after the request
+ *    that is late, so the start takes that much longer.
+ *  - There is no memory for a flight: no probe is sent this time.
  */
 #ifndef KVP_PROBE_H
 #define KVP_PROBE_H
@@ -34,12 +34,13 @@ struct kvp_pool;
 
 /**
  * struct kvp_probes - probes of a pool's legs; all zeros: none are sent
- * @on: they may be sent; by the starter
- * @out: bits of legs whose probe is in flight. Set by the watch, cleared as the probe ends
- * @pending: probes in flight, and one of the starter
- * @ended: the starter waits here
+ * @on: probes may be sent; set by the task that starts the pool
+ * @out: bits of legs whose probe is in flight. The watch sets them; they are cleared as the probe
+ *	ends
+ * @pending: probes in flight, and one of the starting task
+ * @ended: the starting task waits here
  * @ios: by index of the leg
- * @nowhere: what a probe reads is not copied
+ * @nowhere: the pages of a probe; its data is not copied
  */
 struct kvp_probes {
 	bool on;
@@ -51,25 +52,22 @@ struct kvp_probes {
 };
 
 /**
- * kvp_probes_begin() - the pool starts, and its legs stay in their places until kvp_probes_end()
+ * kvp_probes_begin() - allow probes: the pool starts
  *
- * No effect before that, if it is called again.
+ * Its legs stay in their places until kvp_probes_end(). A second call before that has no effect.
+ * Context: process.
  */
 void kvp_probes_begin(struct kvp_pool *pool);
 
 /**
- * kvp_probes_end() - send no more, and wait for those that are out. Context: process.
+ * kvp_probes_end() - send no more probes, and wait for those in flight. Context: process.
  *
- * Then each leg that kept its probe is silent. No effect without kvp_probes_begin().
+ * After that each leg that kept its probe is silent. No effect without kvp_probes_begin().
  */
 void kvp_probes_end(struct kvp_pool *pool);
 
 /**
- * kvp_probes_look() - of the watch: probe legs, if need be
- * @late: legs that have kept a request of the start for a second, as bits
- * @busy: legs that have requests, as bits
- *
- * Context: process; waits for no leg.
+ * kvp_probes_look() - for the watch: probe legs, if any leg is late
  */
 void kvp_probes_look(struct kvp_pool *pool, u64 late, u64 busy);
 

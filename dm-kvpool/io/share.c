@@ -26,7 +26,7 @@ bool kvp_share_used(const struct kvp_share *s)
 	return atomic_read(&s->out);
 }
 
-/* The leg of a stray may be another device by now. */
+/* Ask @stray first: the leg of a stray may have another device by now. */
 static bool is_wanted(const struct kvp_io *io)
 {
 	return !READ_ONCE(io->stray) && !kvp_io_too_late(io);

@@ -4,9 +4,9 @@
  *
  * Without memory a request is sent with a bio of the reserve. A device that hangs keeps its bios,
  * also when its leg is out. So each device has at most its share, and the reserve is as large as
- * the shares of all: no device waits for bios that another one keeps (R28). A sender whose device
- * has its whole share waits until one of those bios is back, until there is memory, or until its
- * request need not be sent any more.
+ * all shares together: no device waits for bios that another device keeps (R28). A sender whose
+ * device has its whole share waits until one of those bios is back, until there is memory, or until
+ * its request need not be sent any more.
  */
 #ifndef KVP_SHARE_H
 #define KVP_SHARE_H
@@ -18,11 +18,11 @@
 
 struct kvp_io;
 
-#define KVP_BIO_SHARE	2	/* bios of the reserve that a device may have at a time */
+#define KVP_BIO_SHARE	2	/* bios of the reserve that a device may have at the same time */
 
 /**
  * struct kvp_share - the share of one device
- * @out: bios of the reserve that it has
+ * @out: bios of the reserve that the device has
  * @back: its senders wait here
  */
 struct kvp_share {
@@ -32,20 +32,20 @@ struct kvp_share {
 
 void kvp_share_init(struct kvp_share *s);
 
-/** kvp_share_take() - take one more; false if the device has its share. Never waits. */
+/** kvp_share_take() - take a bio's place; false if the device has its whole share. Never waits. */
 bool kvp_share_take(struct kvp_share *s);
 
-/** kvp_share_put() - a bio is back in the reserve. Any context. */
+/** kvp_share_put() - give the place back: the bio is in the reserve again. Any context. */
 void kvp_share_put(struct kvp_share *s);
 
 /** kvp_share_used() - true if the device has a bio of the reserve. Any context. */
 bool kvp_share_used(const struct kvp_share *s);
 
 /**
- * kvp_share_wait() - wait until the device may have one more, 100 ms at most
+ * kvp_share_wait() - wait until the device may have another bio, 100 ms at most
  *
- * False: @io need not be sent any more. Its leg was left, and its waiter has gone on, or must.
- * Context: process.
+ * Return: false: @io need not be sent any more. Its leg was given up, and its waiter has gone on,
+ * or must. Context: process.
  */
 bool kvp_share_wait(struct kvp_share *s, const struct kvp_io *io);
 

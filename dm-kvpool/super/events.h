@@ -53,7 +53,7 @@ void kvp_events_exit(struct kvp_pool *pool);
 /**
  * kvp_events_load() - read the ring from the legs in sync; damaged lines are left out
  *
- * Context: process, waits for I/O. The pool is not in use.
+ * Context: process, waits for I/O.
  */
 void kvp_events_load(struct kvp_pool *pool);
 

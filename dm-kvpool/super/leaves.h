@@ -12,9 +12,9 @@
  * takes the old leg out. Before 4: the old leg is out, and kvpoolctl or the monitor detaches it
  * then.
  *
- * Why not one superblock for both: after a power cut it could be on the old leg alone. By the new
- * leg's own label the new leg is not a source yet. A start without the old leg would then have no
- * source.
+ * Why not one superblock for both: after a power cut it could be on the old leg alone, which it
+ * calls offline. By its own label the new leg is no source yet. So a start without the new leg
+ * would have no source at all.
  */
 #ifndef KVP_LEAVES_H
 #define KVP_LEAVES_H

@@ -140,7 +140,6 @@ int __must_check kvp_sb_label_shadow(struct kvp_pool *pool, bool last);
  * @which: a bit for each leg of @v that did not take it
  *
  * All of them are taken out together, so each of them has all that counts. Caller holds build_lock.
- * Context: any.
  */
 void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which);
 
