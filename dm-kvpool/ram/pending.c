@@ -12,7 +12,7 @@ void kvp_pending_init(struct kvp_pending *p, spinlock_t *lock)
 	p->nr = 0;
 }
 
-/* How many ranges, of the first @nr, begin at @block or before. */
+/* The number of ranges, of the first @nr, that begin at @block or before. */
 static u32 begun(const struct kvp_pending *p, u32 nr, kvp_block_t block)
 {
 	u32 low = 0;

@@ -15,8 +15,8 @@
 /* A page of the cache is not worth a reclaim, nor the reserves for reclaim. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 
-#define EVICT_AT_ONCE	64u	/* with interrupts off */
-#define RESIZE_KEEPS	16384u	/* of a shard: copied with interrupts off, for a millisecond */
+#define EVICT_AT_ONCE	64u	/* blocks that are evicted with interrupts off */
+#define RESIZE_KEEPS	16384u	/* blocks of a shard, copied with interrupts off: a millisecond */
 
 static u32 count_of(kvp_block_t block)
 {
@@ -36,14 +36,14 @@ static u32 used_by(const struct kvp_rshard *s)
 /* --- pages ------------------------------------------------------------------------ */
 
 /*
- * The block of this page has left the cache. If the cache has the only reference, no reader uses
- * the page, and it can be filled anew. A reader that found it before notices that after taking its
+ * Use the page of a block again that has left the cache, or free it. If the cache has the only
+ * reference, no reader uses the page. A reader that found it before notices that after taking its
  * reference.
  */
 static void __recycle(struct kvp_rshard *s, struct page *page)
 {
 	lockdep_assert_held(&s->lock);
-	smp_mb();	/* the block's removal, then the look; pairs with kvp_rcache_get() */
+	smp_mb();	/* the block's removal before the test; pairs with kvp_rcache_get() */
 	if (!s->spare && s->s3.table->capacity && page_ref_count(page) == 1)
 		s->spare = page;
 	else
@@ -58,7 +58,7 @@ static void __free_spare(struct kvp_rshard *s)
 	s->spare = NULL;
 }
 
-/* @block has left the queues. */
+/* Count that @block has left the queues. */
 static void __dropped(struct kvp_rcache *rc, kvp_block_t block)
 {
 	struct kvp_rcount *c = &rc->counts[count_of(block)];
@@ -73,7 +73,10 @@ static void drop_block(void *arg, const struct kvp_s3_block *victim)
 	put_page(victim->value);
 }
 
-/* Free up to @nr blocks of the shard and, if there are fewer, its spare page. */
+/*
+ * Evict up to @nr blocks of the shard. If there are fewer, free its spare page as well. Returns how
+ * many blocks.
+ */
 static u32 __evict(struct kvp_rcache *rc, struct kvp_rshard *s, u32 nr)
 {
 	struct kvp_s3_block victim;
@@ -87,7 +90,7 @@ static u32 __evict(struct kvp_rcache *rc, struct kvp_rshard *s, u32 nr)
 	return n;
 }
 
-/* Evict until @keep are left. Others may take the lock in between. */
+/* Evict until @keep blocks are left. Others may take the lock in between. */
 static void evict_down_to(struct kvp_rcache *rc, struct kvp_rshard *s, u32 keep)
 {
 	unsigned long flags;
@@ -141,7 +144,7 @@ struct page *kvp_rcache_get(struct kvp_pool *pool, kvp_block_t block)
 	s3 = &shard_of(rc, block)->s3;
 	rcu_read_lock();
 	page = kvp_s3_find(s3, kvp_block_nr(block), &slot);
-	/* Until there is a reference, the page may have been reused: then find it again. */
+	/* Without a reference the page may have been used again: so find it once more. */
 	if (page && !get_page_unless_zero(page))	/* full barrier; pairs with __recycle() */
 		page = NULL;
 	if (page && kvp_s3_find(s3, kvp_block_nr(block), &slot) != page) {
@@ -161,7 +164,7 @@ void kvp_rcache_put(struct page *page)
 
 /* --- filling and forgetting --------------------------------------------------------- */
 
-/* Counts only grow: the sum is the same if and only if both are. */
+/* Counts only grow: the sum is unchanged if and only if both are. */
 static u32 changes(const struct kvp_rcache *rc, kvp_block_t block, u32 count)
 {
 	return (u32)atomic_read(&rc->counts[count_of(block)].changes) +
@@ -172,13 +175,14 @@ u32 kvp_rcache_token(const struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	u32 token = changes(pool->rcache, block, count);
 
-	smp_rmb();	/* before the entries are read; pairs with kvp_rcache_forget() */
+	smp_rmb();	/* the counts before the entries; pairs with kvp_rcache_forget() */
 	return token;
 }
 
 /*
- * The block is counted as held already. @fill: the read that it comes from. NULL: it was written,
- * and counts as asked for once more if it was there. True if it is in the cache now.
+ * Put the block, which is counted as held already, into the queues. True if it is in the cache now.
+ * @fill: the read that it comes from; NULL: it was written, and counts as asked for once more if it
+ *	was there
  */
 static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, kvp_block_t block,
 		     struct page *page, const struct kvp_rfill *fill)
@@ -202,8 +206,8 @@ static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, kvp_block_t bl
 }
 
 /*
- * Beside kvp_rcache_forget(), which looks without the lock whether there is
- * anything to forget:
+ * Put a block into the cache, while kvp_rcache_forget() may run. That function looks without the
+ * lock whether there is anything to forget:
  *
  *   forget                            insert
  *   change the entry                  count the block as held
@@ -211,8 +215,8 @@ static bool __insert(struct kvp_rcache *rc, struct kvp_rshard *s, kvp_block_t bl
  *   full barrier                      no change counted since the token?
  *   is a block held? then lock        then it is in the cache
  *
- * Either this read sees the change, or the change sees the block, waits for the
- * lock, and takes the block out.
+ * Either this read sees the change. Or the change sees the block, waits for the lock, and takes the
+ * block out.
  */
 static bool put_in(struct kvp_rcache *rc, kvp_block_t block, struct page *page,
 		   const struct kvp_rfill *fill)
@@ -224,7 +228,7 @@ static bool put_in(struct kvp_rcache *rc, kvp_block_t block, struct page *page,
 
 	spin_lock_irqsave(&s->lock, flags);
 	WRITE_ONCE(c->held, c->held + 1);
-	smp_mb();	/* pairs with the one in kvp_rcache_forget() */
+	smp_mb();	/* pairs with the barrier in kvp_rcache_forget() */
 	in = __insert(rc, s, block, page, fill);
 	if (!in) {
 		__dropped(rc, block);
@@ -263,7 +267,10 @@ static void forget_region(struct kvp_rcache *rc, kvp_block_t block, kvp_block_t 
 {
 	struct kvp_rcount *c = &rc->counts[count_of(block)];
 
-	/* A full barrier on both sides: the entries before, what is held, and the buffer, after. */
+	/*
+	 * A full barrier on both sides. Before it: the changes of the entries. After it: the look
+	 * at held, and the buffer.
+	 */
 	atomic_inc_return(&c->changes);
 	for (; kvp_block_before(block, end) && READ_ONCE(c->held); block = kvp_block_add(block, 1))
 		take_out(rc, block);
@@ -274,7 +281,7 @@ void kvp_rcache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count
 	kvp_block_t end = kvp_block_add(block, count), next;
 	struct kvp_rcache *rc = pool->rcache;
 
-	smp_mb();	/* the entries, then the look; pairs with switch_on() */
+	smp_mb();	/* the entries before the look; pairs with switch_on() */
 	for (; kvp_rcache_enabled(rc) && kvp_block_before(block, end); block = next) {
 		next = kvp_block((kvp_block_nr(block) | (KVP_RCACHE_REGION - 1)) + 1);
 		next = kvp_block_first(next, end);
@@ -288,9 +295,9 @@ void kvp_rcache_forget(struct kvp_pool *pool, kvp_block_t block)
 }
 
 /*
- * Unlike a fill, this needs no token: entries change under the table's lock only, so the next
- * change of this one sees that the block is held. But it is a change itself, counted before the
- * block enters: a fill with an older token must not put an older page in its place.
+ * A written block needs no token, unlike a read one. Entries change under the table's lock only, so
+ * the next change of this entry sees that the block is held. But this is a change itself, counted
+ * before the block enters: a read with an older token must not put an older page in its place.
  */
 void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
@@ -309,7 +316,7 @@ void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 	atomic_inc_return(&rc->counts[count_of(d->block)].changes);
 	if (put_in(rc, d->block, page, NULL))
 		this_cpu_inc(pool->stats->ram_written);
-	/* first out of the cache, then out of the buffer; pairs with kvp_rcache_get() */
+	/* The cache changes before the version leaves the buffer; pairs with kvp_rcache_get(). */
 	smp_wmb();
 }
 
@@ -338,8 +345,8 @@ static int alloc_tables(struct kvp_s3_table **tables, u32 capacity)
 }
 
 /*
- * From here on changes are counted. Tokens from before are void. Called before the tables have
- * room: nothing enters the cache until then.
+ * Count changes from here on, and make tokens from before void. Called before the tables have room:
+ * nothing enters the cache until then.
  */
 static void switch_on(struct kvp_rcache *rc, u64 blocks)
 {
@@ -381,7 +388,7 @@ int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
 	}
 	if (!capacity)
 		WRITE_ONCE(rc->blocks, 0);
-	synchronize_rcu();	/* readers of the old tables */
+	synchronize_rcu();	/* wait for readers of the old tables */
 	free_tables(tables);
 out:
 	mutex_unlock(&rc->resize_lock);

@@ -8,7 +8,7 @@ static unsigned long count_pages(struct shrinker *shrinker, struct shrink_contro
 	return kvp_rcache_used(kvp_shrinker_private(shrinker)) ?: SHRINK_EMPTY;
 }
 
-/* Takes only trylocks and allocates nothing. */
+/* Reclaim may call this anywhere, so it only tries locks, and allocates nothing. */
 static unsigned long scan_pages(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	u32 nr = min_t(unsigned long, sc->nr_to_scan, U32_MAX);

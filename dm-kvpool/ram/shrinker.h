@@ -6,7 +6,11 @@
 
 struct kvp_pool;
 
-/** kvp_rcache_shrinker_add() - give pages back when memory is short; 0 or -ENOMEM */
+/**
+ * kvp_rcache_shrinker_add() - let the kernel take pages of the RAM cache when memory is short
+ *
+ * Return: 0 or -ENOMEM. Context: process, may sleep.
+ */
 int __must_check kvp_rcache_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
 void kvp_rcache_shrinker_remove(struct kvp_shrinker *s);
 

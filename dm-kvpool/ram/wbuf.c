@@ -10,13 +10,15 @@
 #include "policy/dirty.h"
 #include "ram/wbuf.h"
 
-/* Allocated at start, so that writes make progress whatever the state of memory. */
+/*
+ * Pages that are allocated at the start, so that writes make progress whatever the state of memory.
+ */
 #define RESERVE_PAGES	512
 
 /*
- * Neighbours lie in neighbouring buckets under one lock, so work on a stream of blocks takes a lock
- * once for many of them. The group decides which of its buckets a block has: otherwise blocks at a
- * fixed distance would share few buckets.
+ * The bucket of a block. Neighbouring blocks lie in neighbouring buckets under one lock. So work on
+ * a stream of blocks takes a lock once for many of them. The number of the group decides which
+ * bucket a block has there: otherwise blocks at a fixed distance would share few buckets.
  */
 static u32 bucket_number(const struct kvp_wbuf *w, kvp_block_t block)
 {
@@ -43,7 +45,9 @@ static spinlock_t *lock_of(struct kvp_wbuf *w, kvp_block_t block)
 	return lock_of_bucket(w, bucket_number(w, block));
 }
 
-/* Take the lock of @block, while walking a list with the lock of the block before held. */
+/*
+ * Take the lock of @block, in a walk over a list. @held is the lock of the block before, or NULL.
+ */
 static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, kvp_block_t block)
 {
 	spinlock_t *lock = lock_of(w, block);
@@ -56,7 +60,7 @@ static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, kvp_block_t b
 	return lock;
 }
 
-/* The newest version of its block enters the hash table, or leaves it. */
+/* A version enters the hash table as the newest of its block, or leaves the table. */
 static void __enter(struct kvp_wbuf *w, struct kvp_version *d)
 {
 	hlist_add_head(&d->hash, bucket_of(w, d->block));
@@ -72,7 +76,7 @@ static void __leave(struct kvp_wbuf *w, struct kvp_version *d)
 		atomic_dec(&w->nr_live);
 }
 
-/* The bucket of superseded versions of @block. Blocks with one lock share few of them. */
+/* The bucket of superseded versions of @block. Blocks with one lock share a few of these. */
 static struct hlist_head *older_of(struct kvp_wbuf *w, kvp_block_t block)
 {
 	return &w->older[bucket_number(w, block) & (KVP_WBUF_OLDER - 1)];
@@ -126,7 +130,7 @@ static struct kvp_chunk *new_chunk(gfp_t gfp)
 
 	if (!c)
 		return NULL;
-	/* Neighbours are optional: the kernel must not compact memory for them. */
+	/* Neighbours in memory are optional: the kernel must not compact memory for them. */
 	page = alloc_pages((gfp & ~__GFP_RECLAIM) | __GFP_COMP | __GFP_NOWARN, KVP_CHUNK_ORDER);
 	for (i = 0; page && i < KVP_CHUNK_PAGES; i++)
 		c->dirty[i].page = virt_to_page(page_address(page) + i * KVP_BLOCK_SIZE);
@@ -146,7 +150,7 @@ static void __add_chunk(struct kvp_wbuf *w, struct kvp_chunk *c)
 	list_add(&c->list, &w->whole);
 }
 
-/* All pages of @c are free. It goes to @excess, for free_chunks(). */
+/* Remove a chunk whose pages are all free. It goes to @excess, for free_chunks(). */
 static void __remove_chunk(struct kvp_wbuf *w, struct kvp_chunk *c, struct list_head *excess)
 {
 	lockdep_assert_held(&w->lock);
@@ -176,7 +180,7 @@ static struct kvp_version *__take_page(struct kvp_wbuf *w)
 	return &c->dirty[i];
 }
 
-/* Give a page back; a chunk beyond the limit goes to @excess. */
+/* Give a page back to its chunk. A chunk beyond the limit goes to @excess. */
 static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *excess)
 {
 	struct kvp_chunk *c = d->chunk;
@@ -196,7 +200,7 @@ static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_h
 	}
 }
 
-/* The same of a page that a version had. */
+/* The same for a page that a version had. */
 static void __give_back_used(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *excess)
 {
 	__give_back(w, d, excess);
@@ -220,7 +224,7 @@ static void free_one(struct kvp_version *d)
 	kfree(d);
 }
 
-/* Frees discards and spilled versions, which are part of no chunk. */
+/* Free the versions that are part of no chunk: discards, and spilled versions. */
 static void free_lone(struct list_head *list)
 {
 	struct kvp_version *d, *next;
@@ -230,7 +234,7 @@ static void free_lone(struct list_head *list)
 	INIT_LIST_HEAD(list);
 }
 
-/* Free a list. A stop may leave millions in the log. May sleep. */
+/* Free the versions of a list. A stop may leave millions in the log. May sleep. */
 static void free_all(struct list_head *list)
 {
 	struct kvp_version *d, *next;
@@ -244,7 +248,7 @@ static void free_all(struct list_head *list)
 
 /* --- the hash table ------------------------------------------------------------------- */
 
-/* kmalloc() gives that much for one. */
+/* kmalloc() takes that much for one. */
 static_assert(sizeof(struct kvp_version) <= KVP_DIRTY_BYTES);
 
 struct hlist_head *kvp_wbuf_buckets(u32 bits)
@@ -319,7 +323,7 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 	struct kvp_chunk *c, *next;
 
 	if (!w->buckets)
-		return;	/* a refused start: not even the lists were set up */
+		return;	/* a refused start: the lists were not set up either */
 	free_all(&w->buffered);
 	free_all(&w->logged);
 	free_all(&w->spilled);
@@ -353,7 +357,10 @@ void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f)
 			((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT);
 }
 
-/* So many pages a shelf gets at once: fewer while few are left, or there never were many. */
+/*
+ * The number of pages that a shelf gets at once. It is smaller while few pages are left, or if the
+ * limit is low.
+ */
 static u32 __share(const struct kvp_wbuf *w)
 {
 	u32 left = w->limit - min(w->limit, w->taken);
@@ -374,7 +381,9 @@ static void __stock(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s)
 	WRITE_ONCE(s->end, n);
 }
 
-/* How many chunks to allocate, as no page is free. They count as pages that exist. */
+/*
+ * The number of chunks to allocate, as no page is free. They count as pages that exist from now on.
+ */
 static u32 __to_grow(struct kvp_wbuf *w)
 {
 	u32 room = (w->limit - min(w->limit, w->pages)) / KVP_CHUNK_PAGES;
@@ -384,7 +393,7 @@ static u32 __to_grow(struct kvp_wbuf *w)
 	return n;
 }
 
-/* Add @n chunks that __to_grow() has counted, and stock the shelf. */
+/* Allocate @n chunks, which __to_grow() has counted, and stock the shelf. */
 static void grow(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, u32 n)
 {
 	struct kvp_chunk *c, *next;
@@ -425,8 +434,8 @@ static struct kvp_version *__from_shelf(struct kvp_wbuf_shelf *s)
 }
 
 /*
- * No page is free but those on shelves of other processors. One that has left wbuf->lock is seen
- * there: this caller has taken that lock since.
+ * No page is free except those on shelves of other processors. This caller has taken wbuf->lock in
+ * refill(). So it sees every page that was put on a shelf under that lock before.
  */
 static struct kvp_version *from_any_shelf(struct kvp_wbuf *w)
 {
@@ -446,8 +455,8 @@ static struct kvp_version *from_any_shelf(struct kvp_wbuf *w)
 }
 
 /*
- * Take a version with its page. Nests inside a bucket's lock, so it must not sleep, and stays on
- * its processor.
+ * Take a free version with its page. The caller holds a bucket's lock, so this must not sleep, and
+ * stays on its processor.
  */
 static struct kvp_version *take_free(struct kvp_wbuf *w)
 {
@@ -465,7 +474,7 @@ static struct kvp_version *take_free(struct kvp_wbuf *w)
 	return d;
 }
 
-/* Free pages of shelves go back into their chunks. */
+/* Move the free pages of shelves back into their chunks. */
 static void clear_shelves(struct kvp_wbuf *w)
 {
 	struct kvp_version *d;
@@ -485,7 +494,10 @@ static void clear_shelves(struct kvp_wbuf *w)
 	free_chunks(&excess);
 }
 
-/* Free some of the chunks beyond the limit that have no page in use; false: those were all. */
+/*
+ * Free some of the chunks beyond the limit that have no page in use. Returns false if those were
+ * all.
+ */
 static bool free_some_beyond(struct kvp_wbuf *w)
 {
 	struct kvp_chunk *c;
@@ -512,15 +524,15 @@ void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
 	w->limit = limit;
 	spin_unlock(&w->lock);
 	clear_shelves(w);
-	/* Or writers would take them, and hold more than the limit. */
+	/* Otherwise writers would take these pages, and hold more than the limit. */
 	while (free_some_beyond(w))
 		;
 	kvp_pool_space(pool);
 }
 
 /*
- * @old leaves the hash table; its record keeps its meaning until its entry retires. An intent that
- * passes it must find it.
+ * @old leaves the hash table. Its record keeps its meaning until its entry retires. An intent that
+ *	may pass @old finds it among wbuf->older.
  */
 static void __supersede(struct kvp_wbuf *w, struct kvp_version *old)
 {
@@ -531,9 +543,9 @@ static void __supersede(struct kvp_wbuf *w, struct kvp_version *old)
 }
 
 /*
- * @d was an intent, and is home; or it is outlived. No older version of its block may go home after
- * that, whatever is accepted or discarded meanwhile. Destage looks under the range lock, which the
- * caller holds.
+ * @d was an intent and is home, or it is outlived. Mark the older versions of its block as passed:
+ *	none of them may go home after that, whatever is accepted or discarded meanwhile. Destage
+ *	looks at the mark under the range lock, which the caller holds.
  */
 static void __pass_older(struct kvp_wbuf *w, const struct kvp_version *d)
 {
@@ -545,7 +557,7 @@ static void __pass_older(struct kvp_wbuf *w, const struct kvp_version *d)
 			WRITE_ONCE(old->passed, true);
 }
 
-/* What 'over' is in a version that supersedes @old. */
+/* The value of over for a version that supersedes @old. */
 static u8 __over(const struct kvp_version *old)
 {
 	if (!old)
@@ -613,7 +625,7 @@ void __kvp_wbuf_order(struct kvp_wbuf *w)
 	while (at) {
 		struct kvp_version *d = llist_entry(at, struct kvp_version, accepted);
 
-		at = at->next;	/* which the list overwrites */
+		at = at->next;	/* read it first: the list overwrites it */
 		WRITE_ONCE(d->seq, ++w->seq);
 		list_add_tail(&d->list, &w->buffered);
 	}
@@ -624,8 +636,8 @@ void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d)
 	struct kvp_wbuf *w = pool->wbuf;
 
 	/*
-	 * Accepted before the bucket is unlocked: a rewrite that finds this version, and the FLUSH
-	 * behind it, must be able to wait for it.
+	 * The version is accepted before the bucket is unlocked. A rewrite that finds this version,
+	 * and the FLUSH behind that rewrite, must be able to wait for it.
 	 */
 	if (!d->seq) {
 		WRITE_ONCE(d->seq, KVP_SEQ_LATER);
@@ -644,7 +656,8 @@ static struct interval_tree_node *first_hole(struct kvp_wbuf *w, kvp_block_t fir
 
 /*
  * Give the renewed version its place in the order, unless a discard of its block has one already.
- * Within one lock: a discard that comes later finds it in the hash table, and supersedes it.
+ * This happens under one lock. So a discard that comes later finds the version in the hash table,
+ * and supersedes it.
  */
 static bool __accept_renewed(struct kvp_wbuf *w, struct kvp_version *d)
 {
@@ -658,7 +671,7 @@ static bool __accept_renewed(struct kvp_wbuf *w, struct kvp_version *d)
 	return true;
 }
 
-/* The bucket of @old is locked, and @d has the contents. */
+/* Replace @old by @d, which has the contents. The bucket of @old is locked. */
 static bool __renew(struct kvp_wbuf *w, struct kvp_version *old, struct kvp_version *d)
 {
 	LIST_HEAD(excess);
@@ -730,7 +743,7 @@ void __kvp_wbuf_take(struct kvp_wbuf *w, struct kvp_version *last, u32 n, struct
 {
 	lockdep_assert_held(&w->lock);
 	atomic_sub(n, &w->nr_buffered);
-	/* All at once: a stream has thousands of versions. */
+	/* Move them all at once: a stream has thousands of versions. */
 	list_bulk_move_tail(to, w->buffered.next, &last->list);
 }
 
@@ -765,9 +778,9 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions)
 }
 
 /*
- * Versions in the range are no longer the newest. Those still BUFFERED could
- * be forgotten, but stay: their order before the hole is what matters. A version that has no place
- * in the order yet was accepted after the hole, whose own place came after all that were there.
+ * Mark the versions in the range as superseded by the hole with @seq. Those still BUFFERED could be
+ * forgotten, but stay: only their order before the hole matters. A version that has no place in the
+ * order yet was accepted after the hole, which was put behind all that were there.
  */
 static void supersede_range(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 seq)
 {
@@ -800,20 +813,20 @@ static void supersede_range(struct kvp_wbuf *w, kvp_block_t block, u32 count, u6
 
 /* --- holes ------------------------------------------------------------------------------ */
 
-#define HOLE_MOST	(1u << 18)	/* blocks; 1 GiB: the most that a request has */
+#define HOLE_MOST	(1u << 18)	/* blocks; 1 GiB, the most that a request has */
 
 static struct kvp_hole *hole_of(struct kvp_version *d)
 {
 	return container_of(d, struct kvp_hole, d);
 }
 
-/* Put the hole into the tree with the range of @h->d. */
 /* The last block of a hole. */
 static kvp_block_t last_of(const struct kvp_version *hole)
 {
 	return kvp_block_add(hole->block, hole->count - 1);
 }
 
+/* Put the hole into the tree, with the range of @h->d. */
 static void __plant_hole(struct kvp_wbuf *w, struct kvp_hole *h)
 {
 	lockdep_assert_held(&w->lock);
@@ -823,17 +836,21 @@ static void __plant_hole(struct kvp_wbuf *w, struct kvp_hole *h)
 }
 
 /*
- * A reader asks for versions first, then for holes, then the table. It looks at nr_holes, and at
- * their ranges (pending.h), and takes no lock. They change at the right time:
+ * Add a hole, and count it.
  *
- *   A hole is counted before any version that it covers leaves the hash table. A reader that misses
- *   the version there came to its bucket after that: by the bucket's lock (kvp_wbuf_find()), or, if
- *   it only saw that the bucket is empty, by the barrier here and the one in kvp_wbuf_any(). So it
- *   finds the hole counted, and gets zeros, not the block that home had before the version.
- *   The hole is uncounted after its blocks are unwritten in the table. A reader that finds it gone
- *   reads the table after that, by the same barrier.
- *   The hole accepted last grows at once: no reader misses it meanwhile.
- *   A reader that came before all that reads at the same time as the discard: old or zeros.
+ * A reader asks for versions first, then for holes, then the table. It looks at nr_holes, and at
+ * the ranges of holes (pending.h), and takes no lock. These change at the right times:
+ *
+ *   - A hole is counted before any version that it covers leaves the hash table. A reader that
+ *     misses the version there came to its bucket after that: by the bucket's lock
+ *     (kvp_wbuf_find()), or, if it only saw that the bucket is empty, by the barriers in
+ *     kvp_wbuf_discard() and kvp_wbuf_any(). So it finds the hole counted. It gets zeros, and not
+ *     the block that home had before the version.
+ *   - The hole is uncounted after its blocks are unwritten in the table. A reader that finds the
+ *     hole gone reads the table after that, by the same barrier.
+ *   - The hole that was accepted last grows at once: no reader misses it meanwhile.
+ *   - A reader that came before all that reads at the same time as the discard: it may get the old
+ *     block or zeros.
  */
 static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
 {
@@ -846,8 +863,8 @@ static void __add_hole(struct kvp_wbuf *w, struct kvp_hole *h, u64 *seq)
 }
 
 /*
- * If a hole touches the one that was accepted last, with nothing accepted in between, then that one
- * grows. No version is newer than it, so its place in the order is right for both.
+ * Let the hole that was accepted last grow, if the new one touches it, and nothing was accepted in
+ * between. No version is newer than that hole. So its place in the order is right for both.
  */
 static bool __grow_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 *seq)
 {
@@ -887,13 +904,13 @@ int kvp_wbuf_discard(struct kvp_pool *pool, kvp_block_t block, u32 count, u64 *s
 	INIT_HLIST_NODE(&h->d.hash);
 
 	/*
-	 * Readers ask the hash table first. So the hole must be there before versions vanish; and
-	 * with its place in the order, so that versions accepted after it stay.
+	 * Readers ask the hash table first. So the hole must be there before versions leave that
+	 * table. And it must have its place in the order, so that versions accepted after it stay.
 	 */
 	spin_lock(&w->lock);
 	__kvp_wbuf_order(w);
 	grown = __grow_hole(w, block, count, seq);
-	/* One hole fits where data does not: it is only a record. */
+	/* One hole fits where data does not, since it is only a record. */
 	full = !grown && (w->nr_holes >= w->most_holes ||
 			  (kvp_wbuf_buffered(w) && kvp_wbuf_to_be_committed(w)));
 	if (!grown && !full)
@@ -903,7 +920,7 @@ int kvp_wbuf_discard(struct kvp_pool *pool, kvp_block_t block, u32 count, u64 *s
 		kfree(h);
 	if (full)
 		return -EAGAIN;
-	smp_wmb();	/* pairs with the one in kvp_wbuf_any() */
+	smp_wmb();	/* the hole before versions leave; pairs with kvp_wbuf_any() */
 	supersede_range(w, block, count, *seq);
 	return 0;
 }
@@ -914,7 +931,9 @@ u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 	kvp_block_t end = kvp_block_add(block, count);
 
 	lockdep_assert_held(&w->lock);
-	/* Each look cuts a found hole off, so the next look goes no further than that. */
+	/*
+	 * Each look cuts off a hole that it has found, so the next look goes no further than that.
+	 */
 	while (kvp_block_before(block, end) && (n = first_hole(w, block, kvp_block_back(end, 1))))
 		end = kvp_block_last(kvp_block(n->start), block);
 	return kvp_block_since(end, block);
@@ -958,17 +977,18 @@ bool kvp_wbuf_any(struct kvp_pool *pool, kvp_block_t block, u32 count)
 		for (b = block; kvp_block_before(b, end); b = kvp_block_add(b, 1))
 			/*
 			 * An empty bucket needs no lock: a version that arrives now is concurrent
-			 * with this caller. A new version is added before the old one goes, so that
-			 * no bucket ever looks empty in between.
+			 * with this caller. A new version is added before the old one leaves. So no
+			 * bucket ever looks empty in between.
 			 */
 			if (!hlist_empty(bucket_of(w, b)) && kvp_wbuf_find(pool, b)) {
 				kvp_wbuf_unlock(pool, b);
 				return true;
 			}
-	smp_rmb();	/* versions, then holes: pairs with the one in kvp_wbuf_discard() */
+	smp_rmb();	/* versions before holes; pairs with kvp_wbuf_discard() */
 	found = any_hole(w, block, count);
 	/*
-	 * then the table; pairs with the locks of the code that sets an entry and then drops these
+	 * Holes before the table. Pairs with the locks of code that sets an entry of the table, and
+	 * then drops versions or holes.
 	 */
 	smp_rmb();
 	return found;
@@ -980,7 +1000,7 @@ static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_
 	struct kvp_version *d;
 
 	list_for_each_entry(d, versions, list) {
-		/* a hole is not rewritten */
+		/* A hole is never rewritten, so it needs no lock. */
 		if (!d->hole)
 			lock = lock_next(w, lock, d->block);
 		WRITE_ONCE(d->state, state);
@@ -1000,8 +1020,8 @@ void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions)
 }
 
 /*
- * No newer version is in the hash table. True if the discard that superseded a version of @block is
- * durable.
+ * No newer version of @block is in the hash table. True if the discard that superseded the version
+ * is durable.
  */
 static bool hole_outlives(struct kvp_wbuf *w, kvp_block_t block)
 {
@@ -1012,10 +1032,11 @@ static bool hole_outlives(struct kvp_wbuf *w, kvp_block_t block)
 	n = first_hole(w, block, block);
 	for (; n; n = interval_tree_iter_next(n, kvp_block_nr(block), kvp_block_nr(block))) {
 		pending = true;
-		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >= KVP_VERSION_LOGGED;
+		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >=
+			   KVP_VERSION_LOGGED;
 	}
 	spin_unlock(&w->lock);
-	/* none is pending: what superseded the version is home already */
+	/* If no hole is pending, the one that superseded the version is in the table already. */
 	return durable || !pending;
 }
 
@@ -1085,7 +1106,7 @@ void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 	list_for_each_entry_safe(d, next, list, list)
 		__retire(w, d, &lone, &excess);
 	spin_unlock(&w->lock);
-	/* Versions that are free are on no list. */
+	/* Versions of chunks that are free are on no list. */
 	INIT_LIST_HEAD(list);
 	free_lone(&lone);
 	free_chunks(&excess);
@@ -1122,7 +1143,7 @@ bool kvp_wbuf_waits_below(struct kvp_wbuf *w, kvp_lsn_t lsn)
 	return waits;
 }
 
-/* Put @p at the end of @spilled, in place of @d, or @d itself. */
+/* Put @p, which is @d or replaces it, at the end of @spilled. */
 static void __spill(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_version *p)
 {
 	lockdep_assert_held(&w->lock);
@@ -1132,7 +1153,10 @@ static void __spill(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_versio
 	WRITE_ONCE(w->nr_spilled, w->nr_spilled + 1);
 }
 
-/* True if @first is still the oldest with a page. Then @p takes its place, and its page is free. */
+/*
+ * If @first is still the oldest version with a page, let @p take its place, and free its page.
+ * Returns whether it was.
+ */
 static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, kvp_block_t block,
 			  struct kvp_version *p)
 {
@@ -1184,7 +1208,7 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
 	p = kmalloc(sizeof(*p), GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
 	if (!p)
 		return false;
-	/* Destage may have come first: then there is another oldest one. */
+	/* Destage may have taken it meanwhile. Then another version is the oldest. */
 	if (!replace_first(w, d, block, p))
 		kfree(p);
 	return true;
@@ -1209,7 +1233,7 @@ u32 kvp_wbuf_take_spilled_holes(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, st
 	return n;
 }
 
-/* The same for @logged; a discard that comes after a version stays. */
+/* Take versions from @logged. A discard that comes after a version stays. */
 static u32 __take_logged(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct list_head *data,
 			 struct list_head *holes, struct kvp_log_at *next)
 {
@@ -1286,7 +1310,10 @@ void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max)
 	spin_unlock(&w->lock);
 }
 
-/* Put some of @versions into their places on @swept, from @at on; false: all are there. */
+/*
+ * Put some of @versions into their places on @swept, from *@at on. Returns false when all are
+ * there.
+ */
 static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list_head **at)
 {
 	struct kvp_version *d, *there;
