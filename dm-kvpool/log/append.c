@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries that take nothing from the write buffer: parity (parity.c), and clean blocks for the SSD
- * cache. No write of a user becomes durable with them.
+ * Entries that take no version from the write buffer: parity (parity.c), and clean blocks for the
+ * SSD cache. No write of a user becomes durable with them.
  */
 #include <linux/mm.h>
 #include <linux/vmalloc.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Building an entry. Versions leave the buffer in order of acceptance, and become records and
- * payload. The entry goes to every leg in use as one FUA write, never a PREFLUSH. On a cache of
- * kind parity1 each leg gets a part of it (rows.c).
+ * payload. The entry goes to every leg in use as one FUA write, never with a PREFLUSH. On a cache
+ * of kind parity1 each leg gets a part of it (rows.c).
  */
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -23,36 +23,36 @@
 
 /* --- taking from the buffer ------------------------------------------------ */
 
-/* Blocks of an entry with so many records and data blocks. */
+/* The length, in blocks, of an entry with @records and @data blocks of payload. */
 static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 {
 	return kvp_log_entry_blocks(pool->log_vdev->g, kvp_log_hdr_blocks(records), data);
 }
 
-/* The most rows whose parity @d makes necessary. */
+/* The most rows whose parity @d may need in the log. */
 static u32 rows_of(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	return kvp_log_reserves(pool) ? kvp_log_rows_of(pool, d) : 0;
 }
 
 /*
- * True if an entry of @blocks may begin where @budget is left, and @reserved rows for its records
- * (R24).
+ * True if an entry of @blocks may begin where @budget blocks are left, with @reserved rows for its
+ * records (R24).
  */
 static bool leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 reserved)
 {
 	return !kvp_log_reserves(pool) || kvp_log_leaves_room(pool, budget, blocks, reserved);
 }
 
-/* least blocks of a run for intents, with the log on legs; a tunable overrides it */
+/* the least run, in blocks, that becomes intents with the log on legs; a tunable overrides it */
 #define LEGS_CUTOFF	64u
 
-#define ZEROS_RUN	16u	/* so many blocks of zeros in a row become discards, not intents */
+#define ZEROS_RUN	16u	/* blocks; so many zeros in a row become discards, not intents */
 
 /*
- * With the log on a cache, only blocks of a long stream may go home by intent. The stream is noted
- * when a write is accepted: in the buffer it may lie between other writes. With the log on legs
- * every long run may. The disks have to write it sooner or later.
+ * True if @d may go home by intent. With the log on a cache, only blocks of a long stream may. The
+ * stream is noted when a write is accepted, since in the buffer it may lie between other writes.
+ * With the log on legs every long run may: the disks have to write it sooner or later.
  */
 static bool may_be_intent(const struct kvp_version *d, bool cache)
 {
@@ -60,8 +60,8 @@ static bool may_be_intent(const struct kvp_version *d, bool cache)
 }
 
 /*
- * True if a stream takes no block off the cache: what is written there can stay, dirty or not. From
- * the mark on it cannot, nor where nothing is renewed.
+ * True if a stream takes no block off the cache: the blocks that it writes there can stay, dirty or
+ * not. From the mark of renewal on they cannot, nor where nothing is renewed.
  */
 static bool keeps_cached(const struct kvp_pool *pool)
 {
@@ -70,9 +70,9 @@ static bool keeps_cached(const struct kvp_pool *pool)
 
 /*
  * True if intents of this entry may come home before older versions of their blocks. Those are
- * durable data in the log, which R4 falls back on. When an intent is home they are marked, and
- * never go home (kvp_wbuf_passed()). A parity1 counts versions in the order of the log. On a cache
- * a stream over dirty blocks stays there as long as those may.
+ * durable data in the log, which R4 falls back on. When an intent is home, they are marked, and
+ * never go home (kvp_wbuf_passed()). Not with a parity1, which counts versions in the order of the
+ * log. On a cache, a stream over dirty blocks stays there as long as they may.
  */
 static bool passes_older(const struct kvp_pool *pool)
 {
@@ -92,7 +92,7 @@ u32 kvp_log_legs_cutoff(const struct kvp_pool *pool)
 	return min(set ?: LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
 }
 
-/* The least length of a run that goes home by intent, if it begins with @d. */
+/* The least length, in blocks, of a run that begins with @d and goes home by intent. */
 static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e,
 		     const struct kvp_version *d,
 		     bool cache)
@@ -113,10 +113,10 @@ static bool all_zero(const void *page)
 
 /*
  * True if ZEROS_RUN blocks of zeros in a row begin with @d. They must become data, which the log
- * records as discards: an intent would write them home, and cannot say that a block is zeros. A
+ * records as discards. An intent would write them home, and cannot say that a block is zeros. A
  * rewrite may change a page during or after this test. That costs time only, since record_version()
- * looks again when the version is fixed. Of a block that is not zeros this reads one word in most
- * cases.
+ * looks again when the version is fixed. Of a block that is not zeros this function reads one or
+ * two words in most cases.
  */
 static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
 {
@@ -130,19 +130,19 @@ static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
 	return n == ZEROS_RUN;
 }
 
-/* The same; with @after, blocks of zeros precede @d, and it is enough that @d is zeros itself. */
+/* The same. With @after, blocks of zeros precede @d, and it is enough that @d is zeros itself. */
 static bool are_zeros(struct kvp_pool *pool, struct kvp_version *d, bool after)
 {
 	return !d->hole && (after ? all_zero(page_address(d->page)) : zeros_begin(pool, d));
 }
 
 /*
- * Length of the run of adjacent blocks that begins with @first, up to @max. The run ends before
- * many zeros, and before a pending discard. Destage applies a discard in log order, but a direct
- * write goes home as soon as its intents are durable: the discard would then wipe the new table
- * entry. So a write over a hole is data, which destage brings home after the discard. In other
- * places discards and direct writes do not meet: their blocks differ, and on a parity1 so do their
- * rows, as only whole stripes go by intent.
+ * The length, in blocks, of the run of adjacent blocks that begins with @first, up to @max. The run
+ * ends before many zeros. It also ends before a pending discard. Destage applies a discard in log
+ * order, but a direct write goes home as soon as its intents are durable. The discard would then
+ * wipe the new entry of the table. So a write over a hole is data, which destage writes home after
+ * the discard. In other places discards and direct writes do not meet. Their blocks differ, and on
+ * a parity1 so do their rows, as only whole stripes go by intent.
  */
 static u32 run_length(struct kvp_pool *pool, const struct kvp_entry_io *e,
 		      struct kvp_version *first, u32 max)
@@ -158,13 +158,14 @@ static u32 run_length(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			break;
 		n++;
 	}
-	return kvp_wbuf_nr_holes(pool->wbuf) ? __kvp_wbuf_up_to_hole(pool->wbuf, first->block, n) : n;
+	return kvp_wbuf_nr_holes(pool->wbuf) ?
+	       __kvp_wbuf_up_to_hole(pool->wbuf, first->block, n) : n;
 }
 
 /*
- * The longest part of a run from @block on, up to @max, that ends where requests to all legs end.
- * With parity it ends where a slice of a direct write ends; slices are counted from the start of
- * the run.
+ * The longest part, in blocks, of a run from @block on, up to @max, that ends where requests to all
+ * legs end. With parity it ends where a slice of a direct write ends. Slices are counted from the
+ * start of the run.
  */
 static u32 whole_requests(struct kvp_pool *pool, kvp_block_t block, u32 max)
 {
@@ -184,7 +185,7 @@ static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e
 	return e->direct && kvp_log_takes_intents(pool);
 }
 
-/* How many of @n blocks from @block on may go home by intent. */
+/* The number of blocks, of @n from @block on, that may go home by intent. */
 static u32 may_be_direct(struct kvp_pool *pool, kvp_block_t block, u32 n)
 {
 	u32 may = 0;
@@ -242,7 +243,7 @@ static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
 }
 
 /*
- * With parity: true if the run of @n from @first on is all that the buffer holds, and no caller
+ * With parity: true if the run of @n blocks from @first on is all that is buffered, and no caller
  * waits for any of it.
  */
 static bool run_may_wait(struct kvp_pool *pool, const struct kvp_entry_io *e,
@@ -253,8 +254,8 @@ static bool run_may_wait(struct kvp_pool *pool, const struct kvp_entry_io *e,
 }
 
 /*
- * True for the last part of a stream, if it is shorter than a slice, or a stripe, of a direct
- * write, and no caller waits for it. With the next blocks of the stream it may become a whole one.
+ * True for the last part of a stream, if it is shorter than a slice of a direct write, and no
+ * caller waits for it. With the next blocks of the stream it may become a whole slice.
  */
 static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			   const struct kvp_version *first, u32 n)
@@ -269,9 +270,9 @@ static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
 }
 
 /*
- * Of @n blocks that may go by intent, how many to take now. If no caller waits for them and nothing
- * follows in the buffer, the blocks beyond whole slices can wait. Not on a mirror, where those
- * blocks might become data.
+ * The number of blocks to take now, of @n that may go by intent. If no caller waits for them and
+ * nothing follows in the buffer, the blocks beyond whole slices can wait. Not on a mirror, where
+ * those blocks might become data later.
  */
 static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
 			const struct kvp_version *first, u32 n, u32 run)
@@ -284,8 +285,8 @@ static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
 }
 
 /*
- * How many blocks from @d on become intents; 0: @d becomes data. *@stop: nothing more belongs into
- * this entry.
+ * The number of blocks from @d on that become intents; 0: @d becomes data. *@stop is set if nothing
+ * more belongs into this entry.
  */
 static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct kvp_version *d,
 			 u32 cap, bool *stop)
@@ -296,7 +297,10 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 			KVP_ENTRY_MAX_RECORDS - e->records);
 	u32 n = run_length(pool, e, d, max_t(u32, max, cutoff)), run = n;
 
-	/* A stream that is longer than this entry must not become data because of that. */
+	/*
+	 * A stream that is longer than this entry has room for must not become data because of
+	 * that.
+	 */
 	if (n >= max && n >= cutoff) {
 		n = whole_requests(pool, d->block, max);
 		*stop = n < cutoff && e->records;
@@ -313,7 +317,7 @@ static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct k
 	return n >= cutoff ? n : 0;
 }
 
-/* Take versions from the head of the buffer, as many as fit into @cap blocks. */
+/* Take versions from the head of the buffer, as many as fit into an entry of @cap blocks. */
 static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 {
 	bool intents, zeros = false, stop = false;
@@ -349,9 +353,10 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
 /* --- building ---------------------------------------------------------------- */
 
 /*
- * Note what headers may call durable. A leg that lacks an entry is given up before that entry is
- * durable. Until it is recorded out, the leg counts as in sync. No caller was told of the entry so
- * far, so a start from that leg alone loses nothing.
+ * Note up to where headers may call the log durable. A leg that lacks an entry is given up before
+ * that entry is durable. Until it is recorded out, the leg counts as in sync. No caller was told of
+ * the entry so far. So a start from that leg alone loses nothing, as long as no header names the
+ * entry as durable.
  */
 static void __witness(struct kvp_pool *pool)
 {
@@ -361,9 +366,9 @@ static void __witness(struct kvp_pool *pool)
 }
 
 /*
- * True if the header of an entry at the head, or in the next segment, can name as durable a
- * position at most KVP_LOG_UNWITNESSED before it. Recovery relies on that (R10): so far behind a
- * hole it looks for witnesses in few places.
+ * True if the header of an entry at the head, or in the next segment, can name a durable position
+ * at most KVP_LOG_UNWITNESSED before it. Recovery relies on that (R10): further behind a bad entry
+ * it looks for such headers in few places.
  */
 static bool near_witness(struct kvp_log *log)
 {
@@ -404,7 +409,7 @@ static struct kvp_direct *free_direct(struct kvp_log *log)
 	return NULL;
 }
 
-/* The version is fixed. Sum it, and make a record that says what it is. */
+/* Sum a version, which is fixed now, and make its record. */
 static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct kvp_rec *r)
 {
 	r->block = kvp_block_nr(d->block);
@@ -422,7 +427,10 @@ static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct 
 	r->kind = d->intent ? KVP_REC_INTENT : KVP_REC_DATA;
 }
 
-/* In rows, the place of a version's contents depends on how many blocks of payload there are. */
+/*
+ * Set the places of the versions' contents in a log of rows. They depend on how many blocks of
+ * payload there are.
+ */
 void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e)
 {
 	const struct kvp_geometry *g = v->g;
@@ -438,7 +446,7 @@ void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e)
 	}
 }
 
-/* Put records into the header buffer, and payload pages behind those of the header. */
+/* Put records into the header buffer, and payload pages behind the header's pages. */
 static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_disk_rec *recs = e->hdr_buf + KVP_LOG_HDR_SIZE;
@@ -464,7 +472,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 			e->renewed += d->renewed;
 		}
 		/*
-		 * A checksum takes a microsecond; a task that waits for a disk needs the processor
+		 * A checksum takes a microsecond. A task that waits for a disk needs the processor
 		 * sooner.
 		 */
 		if (!(i % 64))
@@ -497,7 +505,7 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	log->ssd_blocks[KVP_LOG_RENEWED] += e->renewed;
 }
 
-/* Put the entry among those in flight, and fill in its header. */
+/* Fill in the entry's header, and put the entry among those in flight. */
 static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = pool->log;
@@ -542,7 +550,10 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	WRITE_ONCE(log->head.intents, log->head.intents + e->intents);
 }
 
-/* Each leg that has a copy gets all of the entry, and of the joined one. One leg is enough. */
+/*
+ * Each leg that has a copy gets all of the entry, and of the joined one. One leg is enough for the
+ * entry to count.
+ */
 u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
 		       const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios)
 {
@@ -558,7 +569,7 @@ u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vd
 	return 1;
 }
 
-/* Put the joined entry behind @e. Returns the blocks of both. */
+/* Put the joined entry, if there is one, behind @e. Returns the blocks of both. */
 static u32 take_joined(struct kvp_entry_io *e)
 {
 	u32 nr = e->hdr.blocks;
@@ -605,9 +616,10 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 }
 
 /*
- * Blocks that an entry at log->head may have. If few are left of a segment, the head moves to the
- * next one. But not after a failure: an entry that no leg is known to have taken may still be on
- * one. The next entry must overwrite it, or recovery would take the failed one for the successor.
+ * The blocks that an entry at log->head may have. If few are left of a segment, the head moves to
+ * the next one. But not after a failure: an entry that no leg is known to have taken may still be
+ * on one. The next entry must overwrite it, or recovery would take the failed one for the
+ * successor.
  */
 u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 {
@@ -649,8 +661,8 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 }
 
 /*
- * In a pool with a parity1: true if the first version in the buffer can be appended now, with room
- * left for the parity that must come first.
+ * In a pool with a parity1: true if the first version in the buffer can be appended now, and leaves
+ * room for the parity that must come before it goes home.
  */
 static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 {
@@ -692,9 +704,12 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	lockdep_assert_held(&log->build_lock);
 	if (!e)
 		return false;
-	/* Before the tail is read. Code that moves the tail later clears it again, and kicks. */
+	/*
+	 * Set it before the tail is read. Code that moves the tail later clears it again, and
+	 * kicks.
+	 */
 	WRITE_ONCE(log->full, true);
-	smp_mb();	/* pairs with the one in kvp_log_retire() */
+	smp_mb();	/* pairs with kvp_log_retire() */
 	cap = kvp_log_room(pool, want, &e->budget);
 	if (!cap || (kvp_log_reserves(pool) && !first_leaves_room(pool, e->budget))) {
 		pool->log_client->destage(pool, true);

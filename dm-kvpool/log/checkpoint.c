@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Checkpoint (rule R3): home writes -> flush legs -> table pages into the
- * slots that the durable root does not name -> flush -> superblock with FUA
- * on all in-sync legs -> only then may log space and old slots be used again.
+ * Checkpoint (R3). The order of writes is:
  *
- * The pages are fixed before the first flush begins, so they hold no entry
- * whose home write that flush does not cover.
+ *   - homes, and a flush of the legs;
+ *   - table pages, into slots that the durable root does not name, and another flush;
+ *   - the superblock, with FUA, on all legs in sync.
+ *
+ * Only then log space and old slots may be used again.
+ *
+ * The pages are fixed before the first flush begins. So they hold no entry whose home write that
+ * flush does not cover.
  *
  * kvp_checkpoint(), under checkpoint_lock:
  * 1. ready_for_checkpoint() refuses while the pool is faulted.
- * 2. kvp_log_home_intents() notes intents that are home; kvp_table_snapshot() fixes pages and era.
- * 3. flush_homes() makes durable what those pages name, and records losses. Intents are closed.
- * 4. kvp_table_write() writes the pages, bottom up; the legs are flushed again.
+ * 2. kvp_log_home_intents() notes intents that are home. kvp_table_snapshot() fixes pages and era.
+ * 3. flush_homes() makes durable the homes that those pages name, and records losses. Then intents
+ *    are closed.
+ * 4. kvp_table_write() writes the pages, bottom up. The legs are flushed again.
  * 5. write_superblock() names roots and tail. From here on the checkpoint counts.
- * 6. kvp_table_written() frees the old slots, or, after an error, keeps the pages dirty.
+ * 6. kvp_table_written() frees the old slots; or, after an error, it keeps the pages dirty.
  * 7. kvp_log_retire() frees the space of the log below the tail.
  */
 #include "core/cache_client.h"
@@ -27,7 +32,7 @@
 #include "super/members.h"
 #include "table/table.h"
 
-/* Fill in everything that changes in the new superblock. */
+/* Fill in all fields that change in the new superblock. */
 static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
 {
 	struct kvp_table *t = pool->table;
@@ -47,7 +52,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	spin_lock_irqsave(&pool->log->lock, flags);
 	durable = pool->log->durable.lsn;
 	spin_unlock_irqrestore(&pool->log->lock, flags);
-	/* Never lower: a recovery's own checkpoints must not forget what was durable. */
+	/* It never becomes lower: a recovery's own checkpoints must not forget what was durable. */
 	sb->log_commit = kvp_lsn_last(sb->log_commit, kvp_lsn_last(durable, sb->log_tail));
 	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, kvp_cache_written(pool));
 	sb->era = era;
@@ -56,7 +61,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	kvp_table_note(t, sb);
 }
 
-/* Step 5. After an error, memory says what the durable superblock says. */
+/* Step 5. After an error, the superblock in memory is as the durable one again. */
 static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
 {
 	struct kvp_sb *sb = pool->sb;
@@ -89,16 +94,16 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		memcpy(sb->generations, old_generations, sizeof(old_generations));
 		sb->generation_count = old_count;
 		sb->era = old_era;
-		/* In the old log this would be a position that the old log has not reached. */
+		/* For the old log, this is a position that it has not reached. */
 		if (pool->log->next) {
 			kvp_log_new_undo(pool);
 			sb->log_commit = old_commit;
 		}
-		kvp_generations_trim(sb);	/* removes none; sets the feature bit right */
+		kvp_generations_trim(sb);	/* removes none; corrects the feature bit */
 		sb->checkpoint_time = old_time;
 		/*
-		 * These counts belong to the old roots: a recovery counts again what it brings
-		 * home.
+		 * These counts belong to the old roots: a recovery counts again the blocks that it
+		 * writes home.
 		 */
 		sb->written_blocks = old_written;
 		sb->poisoned_blocks = old_poisoned;
@@ -113,10 +118,10 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 }
 
 /*
- * Step 1. No checkpoint after a flush failed on the last leg: the leg may have dropped blocks that
- * only the log has now, and the next flush would not report that. And no table pages into slots
- * that a superblock may name that failed and yet reached some leg: first another superblock must be
- * durable ('clear' writes it).
+ * Step 1. No checkpoint is made after a flush failed on the last leg. That leg may have dropped
+ * blocks that only the log has now, and the next flush would not report that. Nor are pages written
+ * after a superblock failed: it may yet have reached some leg, and the pages would go into slots
+ * that it names. First another superblock must be durable ('clear' writes it).
  */
 static int ready_for_checkpoint(struct kvp_pool *pool)
 {
@@ -126,8 +131,8 @@ static int ready_for_checkpoint(struct kvp_pool *pool)
 /*
  * Step 3.
  *
- * A leg that the flush gives up is recorded out before intents are closed. Until then the leg may
- * be taken for one in sync, and it may still have the old blocks. A header that calls the new
+ * A leg that the flush gives up is recorded out before intents are closed. Until then a start may
+ * take the leg for one in sync, and it may still have the old blocks. A header that calls the new
  * blocks home would stop recovery from looking at them. A recovery builds no headers, and its
  * superblock must not be durable yet.
  */
@@ -152,7 +157,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 		return ret;
 	kvp_log_home_intents(pool, &home);
 	passed = kvp_cache_passed(pool);
-	smp_rmb();	/* the table, fixed next, has all that lies before it */
+	smp_rmb();	/* the table is fixed next, and has all that lies below @passed */
 	era = kvp_table_snapshot(pool, &pages);
 	ret = flush_homes(pool);
 	if (!ret)

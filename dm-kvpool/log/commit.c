@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Commit: from the write buffer into the log.
+ * Commit: versions go from the write buffer into the log.
  *
- * One builder at a time makes entries (build.c); several may be in flight. An entry counts as
- * durable when all its copies have ended, every entry before it is durable, and each leg that
- * failed its copy was given up. Then the waiters for its sequence numbers are answered (flush.c).
- * The completion itself does so, unless it must wait for something else. post_work passes the
- * versions on: data to destage, intents home.
+ * One builder at a time makes entries (build.c). Several may be in flight. An entry is durable when
+ * all its copies have ended, every entry before it is durable, and each leg that failed its copy
+ * was given up. Then the waiters for its sequence numbers are answered (flush.c). The completion
+ * itself answers them, unless it must wait for something else. kvp_post_work() passes the versions
+ * on: data goes to destage, intents go home.
  *
- * If no leg took an entry, everything not durable goes back into the buffer in its old order. The
- * next attempt writes the same place again. Until an attempt succeeds, FLUSH and FUA fail. But a
- * log on a cache moves (move.h).
+ * If no leg took an entry, all versions that are not durable go back into the buffer in their old
+ * order. The next attempt writes the same place again. Until an attempt succeeds, FLUSH and FUA
+ * fail. But a log on a cache moves (move.h).
  *
  * The way of an entry:
  * 1. kvp_commit_kick() builds one if build_wanted() says so. If it may not sleep, commit_work does.
  * 2. kvp_log_build_entry() takes versions from the buffer, and fixes their pages (build.c).
  * 3. kvp_log_send() sends a copy to each leg that is in use (build.c).
  * 4. kvp_entry_io_done() notes each copy that ends. After the last one, entry_ended() lets
- *    __advance() count what is durable, and answers the waiters.
- * 5. kvp_post_work() deals with copies that failed. handle_failures() gives their legs up, or, if
- *    too few legs took an entry, rewind_log() puts all of it back into the buffer.
+ *    __advance() count the durable entries, and answers the waiters.
+ * 5. kvp_post_work() deals with copies that failed. handle_failures() gives their legs up. If too
+ *    few legs took an entry, rewind_log() instead puts all of it back into the buffer.
  * 6. take_finished() waits until a leg that lacks an entry is recorded out.
- * 7. direct_ready() hands intents to the direct workers, hand_to_destage() all else to destage.
+ * 7. direct_ready() hands intents to the direct workers, and hand_to_destage() all other versions
+ *    to destage.
  */
 #include "core/cache_client.h"
 #include "core/core.h"
@@ -40,8 +41,8 @@
 /* --- when to build ---------------------------------------------------------------- */
 
 /*
- * So many buffered blocks are committed without a request for it. Near all of the limit, not half
- * of it: with a parity1 the limit is far below what an entry of intents holds.
+ * The number of buffered blocks that are committed without a request for it. It is near the whole
+ * limit, not half of it: with a parity1 the limit is far below the number of intents of an entry.
  */
 static u32 commit_batch(struct kvp_pool *pool)
 {
@@ -66,8 +67,8 @@ static bool __nothing_in_flight(struct kvp_log *log)
 }
 
 /*
- * Most writes have no waiter and do not fill an entry. They need no lock to find that out. Code
- * that changes one of these values kicks after that.
+ * True if an entry may be wanted. Most writes have no waiter and do not fill an entry, and this
+ * finds that out without a lock. Code that changes one of these values kicks after that.
  */
 static bool could_be_wanted(struct kvp_pool *pool)
 {
@@ -92,27 +93,31 @@ static bool build_wanted(struct kvp_pool *pool)
 	spin_lock_irqsave(&log->lock, flags);
 	w = list_empty(&log->waiters) ? NULL :
 		list_last_entry(&log->waiters, struct kvp_waiter, list);
-	/* Flushes that arrive while a commit is in flight share the next one. */
+	/* FLUSHes that arrive while a commit is in flight share the next one. */
 	wanted = __nothing_in_flight(log) && (log->due || (w && w->seq > log->built_seq));
-	/* After a failure one entry at a time, and only for a waiter. */
+	/* After a failure, one entry is built at a time, and only for a waiter or the timer. */
 	if (!kvp_log_failed(log))
 		wanted |= kvp_wbuf_buffered(pool->wbuf) >= commit_batch(pool);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
 }
 
-/* The lock decides, so that no timer is armed after kvp_log_stop() has cancelled it. */
+/*
+ * Arm the timer of the interval. It is decided under the lock, so that no timer is armed after
+ * kvp_log_stop() has cancelled it.
+ */
 static void arm_interval(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
 	unsigned long flags;
+	u64 ms;
 
 	if (!kvp_wbuf_buffered(pool->wbuf) || READ_ONCE(log->stopped) || test_bit(0, &log->armed))
 		return;
+	ms = READ_ONCE(pool->tunables[KVP_T_COMMIT_INTERVAL_MS]);
 	spin_lock_irqsave(&log->lock, flags);
 	if (!READ_ONCE(log->stopped) && !test_and_set_bit(0, &log->armed))
-		queue_delayed_work(pool->commit_wq, &log->interval_work,
-				   msecs_to_jiffies(READ_ONCE(pool->tunables[KVP_T_COMMIT_INTERVAL_MS])));
+		queue_delayed_work(pool->commit_wq, &log->interval_work, msecs_to_jiffies(ms));
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
@@ -144,7 +149,7 @@ static bool unsent_must_go(struct kvp_pool *pool)
 	return e && kvp_log_must_go(pool, e);
 }
 
-/* Step 1. The caller builds if it may sleep, and commit_work if not. */
+/* Step 1. This caller builds if it may sleep; commit_work does if not. */
 void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 {
 	struct kvp_log *log = pool->log;
@@ -158,8 +163,8 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 			return;
 		}
 		/*
-		 * The holder of the lock looks again after giving it back. This caller's changes
-		 * are visible to the holder before the caller finds the lock taken.
+		 * The holder of the lock looks again after it has released it. This caller's
+		 * changes are visible to the holder before this caller finds the lock taken.
 		 */
 		smp_mb();
 		if (!mutex_trylock(&log->build_lock))
@@ -168,7 +173,7 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 		if (unsent_must_go(pool))
 			kvp_log_send_unsent(pool);
 		mutex_unlock(&log->build_lock);
-		smp_mb();	/* pairs with the one above */
+		smp_mb();	/* pairs with the barrier above */
 		/* Writes may wait for buffered blocks to be committed. */
 		if (built)
 			kvp_pool_space(pool);
@@ -180,7 +185,7 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 void kvp_log_unlock_build(struct kvp_pool *pool)
 {
 	mutex_unlock(&pool->log->build_lock);
-	smp_mb();	/* pairs with the one in kvp_commit_kick() */
+	smp_mb();	/* pairs with the barrier in kvp_commit_kick() */
 	kvp_commit_kick(pool, true);
 }
 
@@ -245,9 +250,9 @@ static bool __no_space_waiter(struct kvp_pool *pool)
 
 /*
  * True if durable versions may move on together with those of the next entries. After a commit of a
- * single block, waking a worker costs more than the work that it then does. Not while more is in
- * flight, since the builder may want a free entry. Nor for intents, parity or clean blocks, which
- * have waiters.
+ * single block, waking a worker costs more than the work that it then does. They may not while more
+ * is in flight, since the builder may want a free entry. Nor if there are intents, parity or clean
+ * blocks among them, which have waiters.
  */
 static bool __may_gather(struct kvp_pool *pool)
 {
@@ -262,7 +267,7 @@ static bool __may_gather(struct kvp_pool *pool)
 	return list_empty(&log->in_flight) && !READ_ONCE(log->unsent) && __no_space_waiter(pool);
 }
 
-/* Step 4, for the last copy: count what is durable, and answer. */
+/* Step 4, for the last copy: count the durable entries, and answer their waiters. */
 static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_log *log = pool->log;
@@ -277,7 +282,7 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 		__kvp_collect_waiters(pool, &done);
 	/*
 	 * Queue the work before the answer, since the caller may look for its effect. Queue it
-	 * within the lock, so that kvp_log_stop() flushes it: after that none is armed.
+	 * under the lock, so that kvp_log_stop() flushes it: after a stop none is armed.
 	 */
 	if (__may_gather(pool))
 		queue_delayed_work(pool->commit_wq, &log->post_work, 1);
@@ -306,9 +311,9 @@ void kvp_entry_io_done(struct kvp_io *io)
 }
 
 /*
- * Give up the legs that did not take their part before the entry counts, unless too few legs took
- * theirs. True if the entry at the head of the queue can count now. It cannot if a leg lacks it
- * that is not recorded out, since the log was lost with that leg.
+ * Give up the legs that did not take their part, before the entry counts; but not if too few legs
+ * took theirs. True if the entry at the head of the queue can count now. It cannot if a leg lacks
+ * it that is not recorded out because the log was lost with it.
  */
 static bool give_up_failed(struct kvp_entry_io *e)
 {
@@ -367,8 +372,8 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 }
 
 /*
- * Step 5, without enough legs. All entries in flight have ended, and the first one is on no leg.
- * Start over behind the last durable entry.
+ * Step 5, if too few legs took the entry. All entries in flight have ended, and the first one does
+ * not count. Start over behind the last durable entry.
  */
 static void rewind_log(struct kvp_pool *pool)
 {
@@ -381,7 +386,8 @@ static void rewind_log(struct kvp_pool *pool)
 
 	log->redo = list_first_entry(&log->in_flight, struct kvp_entry_io, list)->hdr.lsn;
 	/*
-	 * No new entry may have the sum of a failed one: the successor of that may be on some leg.
+	 * No new entry may have the sum of a failed one, whose successor may be on some leg. The
+	 * time in its header makes it differ.
 	 */
 	log->rewound = max_t(u64, ktime_get_real_seconds(), log->rewound) + 1;
 	list_for_each_entry_safe(e, next, &log->in_flight, list)
@@ -400,7 +406,7 @@ static void rewind_log(struct kvp_pool *pool)
 		return;
 	kvp_event(pool, "commit_failed why=no leg took the log entry");
 	kvp_answer(&waiters, -EIO);
-	/* With failmode=wait, waiters wait on until 'clear'. */
+	/* With failmode=wait, waiters wait until 'clear'. */
 	if (READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
 		kvp_fail(pool, KVP_FAIL_LEGS, "no leg took the log entry");
 	kvp_log_limit_buffered(pool);
@@ -433,7 +439,7 @@ static void handle_failures(struct kvp_pool *pool)
 	if (!rewind)
 		return;
 
-	/* The builder appends to the queue and moves the head: keep it out. */
+	/* The builder appends to the queue, and moves the head: keep it out. */
 	mutex_lock(&log->build_lock);
 	kvp_log_send_unsent(pool);
 	for (;;) {
@@ -509,11 +515,11 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 
 /*
  * True if no leg that lacks an entry still counts as in sync. Such a leg must be recorded out
- * before any version of the entry goes home: unrecorded it would pass for a sound log, by itself,
- * beside other legs that have the entry's versions at home (R1). An SSD has no homes at all. With
- * several vdevs, or a parity1, other legs have the homes. Only in a mirror by itself the homes of
- * such a leg stay behind as well. False: no superblock that records the loss became durable. The
- * pool is faulted then, and its entries stay until `clear` has written one.
+ * before any version of the entry goes home. Otherwise a start from that leg alone would take its
+ * log for sound, beside other legs that have the entry's versions at home (R1). An SSD has no homes
+ * at all. With several vdevs, or a parity1, other legs have the homes. Only in a pool of one mirror
+ * the homes of such a leg stay behind as its log does. False: no superblock that records the loss
+ * became durable. The pool is faulted then, and its entries stay until `clear` has written one.
  */
 static bool settle_losses(struct kvp_pool *pool)
 {
@@ -523,7 +529,7 @@ static bool settle_losses(struct kvp_pool *pool)
 }
 
 /*
- * Step 6. The first durable entry, whose versions may go home; NULL: there is none. Only
+ * Step 6. Take the first durable entry, whose versions may go home now; NULL: there is none. Only
  * kvp_post_work() takes entries.
  */
 static struct kvp_entry_io *take_finished(struct kvp_pool *pool)
@@ -552,14 +558,14 @@ void kvp_post_work(struct work_struct *work)
 	handle_failures(pool);
 	while ((e = take_finished(pool))) {
 		/*
-		 * The intents first: code that sees the new mark must also see the intents below
-		 * it.
+		 * The intents move on first: code that sees the new mark must also see the intents
+		 * below it.
 		 */
 		if (e->direct)
 			direct_ready(pool, e);
 		/*
-		 * Now, as the tail cannot pass these blocks yet, and so the log cannot overwrite
-		 * them.
+		 * Clean blocks enter the index now. The tail cannot pass them yet, so the log
+		 * cannot overwrite them.
 		 */
 		if (e->clean)
 			kvp_cache_clean_durable(pool, e);

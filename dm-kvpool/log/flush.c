@@ -2,19 +2,19 @@
 /*
  * Waiters for durability: FLUSH, FUA, and the pool itself.
  *
- * A FLUSH that finds intents open takes the longer way through flush_work: wait until the blocks
- * are home, flush the legs, and commit once more, so that a durable header calls the intents
- * closed. A FLUSH also takes it if the loss of a leg is not yet recorded, or poison not yet
- * durable.
+ * A FLUSH that finds intents open takes the long way, through flush_work. It waits until the blocks
+ * are home, flushes the legs, and commits once more, so that a durable header calls the intents
+ * closed. A FLUSH also takes that way if the loss of a leg is not yet recorded, or poison is not
+ * yet durable.
  *
  * The way of a waiter:
  * 1. kvp_commit_wait_async() puts it among log->waiters, by the seq that it waits for.
- * 2. __kvp_collect_waiters() finds its seq durable, after each entry. It is answered, or, if
- *    needs_flush(), goes among log->flush_waiters.
+ * 2. After each entry, __kvp_collect_waiters() looks whether its seq is durable. It is answered
+ *    then; or, if needs_flush(), it goes among log->flush_waiters.
  * 3. kvp_long_flush_work() takes it from there. flush_intents() flushes the legs.
  * 4. kvp_members_settle() records the loss of a leg.
  * 5. commit_closing() lets it wait once more, for an entry that calls the intents closed.
- * 6. kvp_answer() ends it. A pool that is faulted ends it in fail_waiters(), by failmode.
+ * 6. kvp_answer() ends it. In a faulted pool fail_waiters() ends it, by failmode.
  */
 #include "core/core.h"
 #include "io/mirror.h"
@@ -33,7 +33,7 @@ static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)
 				!kvp_table_poison_durable(pool->table, w->poisonings)));
 }
 
-/* Step 2. Take waiters whose seq is durable: to @done, or to the longer way. */
+/* Step 2. Move waiters whose seq is durable to @done, or to the long way. */
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 {
 	struct kvp_log *log = pool->log;
@@ -41,8 +41,8 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 
 	lockdep_assert_held(&log->lock);
 	/*
-	 * What was durable may have been so in a log that is lost. It counts again when the log has
-	 * moved.
+	 * Entries that were durable may have been so in a log that is lost. They count again when
+	 * the log has moved.
 	 */
 	if (READ_ONCE(log->pool->log_moving))
 		return;
@@ -80,7 +80,7 @@ static int flush_intents(struct kvp_pool *pool)
 	return ret;
 }
 
-/* Waiters are answered from the head on, so they stand in order of seq. */
+/* Add a waiter in order of seq, since waiters are answered from the head on. */
 static void __add_waiter(struct kvp_log *log, struct kvp_waiter *w)
 {
 	struct kvp_waiter *before;
@@ -92,7 +92,7 @@ static void __add_waiter(struct kvp_log *log, struct kvp_waiter *w)
 	list_add(&w->list, &before->list);
 }
 
-/* Step 5. Waiters for the flush now wait for a header that calls the intents closed. */
+/* Step 5. The flushed waiters now wait for a header that calls the intents closed. */
 static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 {
 	u64 seq = kvp_wbuf_take_seq(pool->wbuf);
@@ -108,7 +108,9 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 		list_del(&w->list);
 		__add_waiter(log, w);
 	}
-	/* An entry that was built since has taken this seq, and may be durable by now. */
+	/*
+	 * An entry that was built since the seq was taken may have it, and may be durable by now.
+	 */
 	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_answer(&done, 0);
@@ -118,8 +120,8 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 /*
  * Take waiters whose intents are home and whose poison is durable, and waiters for membership
  * alone. True if there are intents to flush. The others stay on the list: the direct write, or the
- * checkpoint, queues this work again. It must not wait here: under memory pressure one thread may
- * have to do all work.
+ * checkpoint, that they wait for queues this work again. This work must not wait here: under memory
+ * pressure one thread may have to do all work.
  */
 static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 {
@@ -130,8 +132,8 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 
 	spin_lock_irq(&log->lock);
 	/*
-	 * The lock is not dropped in between: a waiter that joined the list then might wait for
-	 * intents that this floor does not know.
+	 * The lock is held throughout. Otherwise a waiter that joins the list in between might wait
+	 * for intents that are not in this floor.
 	 */
 	__kvp_log_floor(log, &home);
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
@@ -148,7 +150,7 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	return intents;
 }
 
-/* Put all waiters on one list. */
+/* Move all waiters to log->waiters. */
 static void __gather_waiters(struct kvp_log *log)
 {
 	struct kvp_waiter *w, *next;
@@ -161,8 +163,9 @@ static void __gather_waiters(struct kvp_log *log)
 }
 
 /*
- * No leg is left. Requests wait on only under failmode=wait, and a noflush suspend sends them back.
- * The pool's own waiters are answered in any case, or the pool could not be suspended.
+ * Answer waiters of a pool that has no leg left. Requests wait on only under failmode=wait, and a
+ * noflush suspend sends them back. The pool's own waiters are answered in any case: otherwise the
+ * pool could not be suspended.
  */
 static void fail_waiters(struct kvp_pool *pool)
 {
@@ -210,7 +213,7 @@ void kvp_commit_requeue(struct kvp_pool *pool)
 	answer_waiters(pool, false, -EAGAIN);
 }
 
-/* Steps 3 and 4. One worker, for all waiters. */
+/* Steps 3 and 4. One worker does this for all waiters. */
 void kvp_long_flush_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, flush_work);
@@ -238,7 +241,7 @@ void kvp_long_flush_work(struct work_struct *work)
 		kvp_answer(&waiters, ret);
 }
 
-/* Step 1. The answer may come at once. */
+/* Step 1. The answer may come before this returns. */
 void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 {
 	struct kvp_log *log = pool->log;
@@ -252,9 +255,9 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 	__add_waiter(log, w);
 	__kvp_collect_waiters(pool, &done);
 	/*
-	 * @taken: answered, or on the longer way. The waiter may be gone once @done is answered.
-	 *	While the log moves no waiter is taken: if the pool is faulted by now, the move does
-	 *	not end.
+	 * True if the waiter was answered, or is on the long way. It may be gone once @done is
+	 * answered. While the log moves, no waiter is taken. If the pool is faulted by now, that
+	 * move does not end.
 	 */
 	taken = w->seq <= log->durable_seq && !READ_ONCE(log->pool->log_moving);
 	internal = w->internal;

@@ -3,31 +3,33 @@
  * Two entries of a stream's intents go to a leg as one request.
  *
  * The records of 15 MiB are 16 blocks. A disk that seeks takes as long for those as for a MiB of
- * data. On a parity1 of three legs, 15 MiB are 7.5 MiB for each leg, so the records take a twelfth
+ * data. On a parity1 of three legs, 15 MiB are 7.5 MiB for each leg. So the records take a twelfth
  * of its time. An entry cannot hold more intents, and the block layer does not join requests with
- * FUA. So an entry is sealed and kept (@unsent, by build_lock) if it has nothing but intents, no
- * caller waits for it, and other intents are still going home, so that its own could not yet. The
- * next entry is sent with it, if it lies behind it.
+ * FUA.
+ *
+ * So an entry is sealed and kept (@unsent, by build_lock) if three things hold. It has nothing but
+ * intents. No caller waits for it. And other intents are still going home, so that its own intents
+ * could not go yet. The next entry is sent with it, if it lies behind it.
  *
  * Only the request is one. Each entry has its own place, header and chain. It is in flight from
  * when it was sealed, and counts by itself. The cases:
  *
- * - The power goes while an entry is kept: as if it were in flight, and had not arrived. No caller
- *   was told of it.
+ * - The power goes while an entry is kept: it is as if it were in flight, and had not arrived. No
+ *   caller was told of it.
  * - The power goes during the request, or before a leg has flushed it: any part of the request may
  *   be there, torn at any place. The chain ends before the first entry, before the second, or
  *   behind it, as it does with two requests. No leg was known to have one durable and not the
  *   other.
- * - A leg fails the request: it lacks both entries. The leg is given up, then the first entry
+ * - A leg fails the request: it lacks both entries. The leg is given up; then the first entry
  *   counts, then the second.
  * - All legs fail it: neither entry counts. Both go back into the buffer. The entry that is built
- *   anew at the first one's place has another sum. So if the second is on a leg, it follows
- *   nothing.
+ *   anew at the first one's place has another sum. So if the second is on a leg, it follows no
+ *   entry.
  * - An entry before it fails: handle_failures() sends the kept one before it waits for all to end.
  * - A caller waits for accepted blocks, or the interval is over: the entry that is built then goes
  *   with the kept one. If there is none to build, the kept one goes alone. It also goes alone when
  *   no intents are going home any more: when the last of them end, kvp_commit_kick() looks for a
- *   kept entry. Nothing that goes home waits for a kept entry.
+ *   kept entry. No block that goes home waits for a kept entry.
  * - Pages run out: pages of intents that are going home come free, and then the kept one is sent.
  * - The pool stops: in an orderly stop every entry was sent before. Else the entry stays in RAM.
  * - The next entry will lie in another segment, or on another vdev: then this one is not kept. With
@@ -35,9 +37,9 @@
  * - Parity of rows, or clean blocks, are appended: they count as a next entry. Callers wait for
  *   them.
  *
- * Not with the log on a cache: SSDs do not seek, and there intents go home at the pace of the
- * disks. What recovery reads, KVP_LOG_UNWITNESSED, R24 and the limit of open intents go by entries,
- * and there are no more entries than before.
+ * It is not done with the log on a cache: SSDs do not seek, and there intents go home at the pace
+ * of the disks. The work of recovery, KVP_LOG_UNWITNESSED, R24 and the limit of open intents go by
+ * entries. There are no more entries than before.
  */
 #include "core/core.h"
 #include "log/internal.h"
@@ -62,12 +64,13 @@ static bool must_go(struct kvp_log *log, const struct kvp_entry_io *e)
 	bool must;
 
 	spin_lock_irqsave(&log->lock, flags);
-	must = log->due || kvp_log_failed(log) || !list_empty(&log->waiters) || !__homes_on_their_way(log, e);
+	must = log->due || kvp_log_failed(log) || !list_empty(&log->waiters) ||
+	       !__homes_on_their_way(log, e);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return must;
 }
 
-/* True if the next entry can go with it. */
+/* True if the next entry can go with @e. */
 static bool may_be_first(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
 	struct kvp_log *log = pool->log;

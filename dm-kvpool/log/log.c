@@ -17,8 +17,8 @@
 #include "table/table.h"
 
 /*
- * A flush to close intents is worth it with so many open, of KVP_MAX_OPEN_INTENTS - 1, and so many
- * of those home.
+ * A flush to close intents is worth it if at least CLOSE_FROM of the KVP_MAX_OPEN_INTENTS - 1
+ * places are open, and the intents of at least CLOSE_AT_LEAST of those are home.
  */
 #define CLOSE_FROM	12
 #define CLOSE_AT_LEAST	6
@@ -146,8 +146,8 @@ void kvp_log_exit(struct kvp_pool *pool)
 	u32 i;
 
 	/*
-	 * A pool that lost its legs may stop while versions are in entries or direct writes. The
-	 * buffer frees them.
+	 * A pool that has lost its legs may stop while versions are in entries or direct writes.
+	 * The buffer frees them.
 	 */
 	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++) {
 		kvp_direct_collect(&log->directs[i]);
@@ -175,7 +175,7 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	log->logged = *head;
 	log->counts = head->lsn;
 	/*
-	 * If a recovery has left something in the log, it has noted milestones, and all of it is
+	 * If a recovery has kept data in the log, it has noted milestones, and all of that data is
 	 * durable.
 	 */
 	log->tail = pool->sb->log_tail;
@@ -221,8 +221,8 @@ void kvp_log_stop(struct kvp_pool *pool)
 	u32 i;
 
 	/*
-	 * From here on nothing is built, and no timer is armed: entry_ended() decides that within
-	 * the lock.
+	 * From here on nothing is built, and no timer is armed: entry_ended() and arm_interval()
+	 * decide that under the lock.
 	 */
 	spin_lock_irq(&log->lock);
 	WRITE_ONCE(log->stopped, true);
@@ -238,7 +238,7 @@ void kvp_log_stop(struct kvp_pool *pool)
 	cancel_delayed_work_sync(&log->interval_work);
 	clear_bit(0, &log->armed);
 	kvp_log_move_cancel(pool);
-	/* Messages may still wait, after a commit that failed. A removal would wait for those. */
+	/* Messages may still wait, after a commit that failed. A removal would wait for them. */
 	kvp_commit_fail_internal(pool);
 }
 
@@ -246,7 +246,8 @@ void kvp_log_unstop(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->log->stopped, false);
 	/*
-	 * kvp_log_stop() cancelled workers that still had intents to bring home if legs had failed.
+	 * If legs had failed, kvp_log_stop() has cancelled workers that still had intents to write
+	 * home.
 	 */
 	kvp_direct_kick(pool);
 	kvp_log_move_kick(pool);
@@ -299,7 +300,7 @@ void kvp_direct_kick(struct kvp_pool *pool)
 
 void kvp_log_faulted(struct kvp_pool *pool)
 {
-	/* A move of the log does not go on, either. */
+	/* A move of the log does not go on either. */
 	kvp_log_move_kick(pool);
 	if (!test_bit(KVP_POOL_RUNNING, &pool->flags))
 		return;
@@ -317,9 +318,9 @@ void kvp_log_recorded(struct kvp_pool *pool)
 /* --- tail and intents ------------------------------------------------------------------------ */
 
 /*
- * A recovery reads the vdevs of a pool without parity side by side, so there may be this many for
- * each vdev. A limit for all together would leave each of several vdevs less to write between two
- * checkpoints, and a checkpoint takes each disk as long as if it were alone.
+ * A recovery reads the vdevs of a pool without parity side by side. So there may be this many
+ * intents for each vdev. A limit for all together would leave each of several vdevs less to write
+ * between two checkpoints, and a checkpoint takes each disk as long as if it were alone.
  */
 u64 kvp_log_most_intents(const struct kvp_pool *pool)
 {
@@ -362,7 +363,9 @@ bool kvp_log_counts(struct kvp_pool *pool)
 	return kvp_lsn_before(READ_ONCE(pool->log->tail), READ_ONCE(pool->log->counts));
 }
 
-/* Milestones are so far apart that the log holds half as many as there are places for. */
+/*
+ * Note a milestone. They are so far apart that the log holds half as many as there are places for.
+ */
 void __kvp_log_milestone(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -432,9 +435,9 @@ bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_ma
 }
 
 /*
- * So many versions fit into @blocks of the log, if entries are large. If the log lies in rows,
- * some blocks are their parity. In a pool with a parity1 each version needs a row, at worst with a
- * header of its own.
+ * The number of versions that fit into @blocks of the log, if entries are large. If the log lies in
+ * rows, some blocks are their parity. In a pool with a parity1 each version needs a row, at worst
+ * with a header of its own.
  */
 static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry *g, u64 blocks)
 {
@@ -472,8 +475,9 @@ u64 kvp_log_taken(const struct kvp_pool *pool, u64 most)
 }
 
 /*
- * The tail's segment is not free, headers take a little, and an entry may leave the end of a
- * segment unused. @kept more blocks are not for this caller.
+ * The number of versions that may be buffered once @more blocks of the log are used. The tail's
+ * segment is not free. Headers take a little, and an entry may leave the end of a segment unused.
+ * @kept further blocks are not for this caller.
  */
 static u32 limit_after(struct kvp_pool *pool, u32 more, u64 kept)
 {
@@ -500,8 +504,8 @@ void kvp_log_limit_buffered(struct kvp_pool *pool)
 	unsigned long flags;
 
 	/*
-	 * Builder and checkpoint may both be here: with the lock, the last one sees what the other
-	 * moved.
+	 * Builder and checkpoint may both be here. With the lock, the last one sees the other's
+	 * change.
 	 */
 	spin_lock_irqsave(&pool->log->lock, flags);
 	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), limit_after(pool, 0, 0), holes);
@@ -567,7 +571,7 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++) {
 		struct kvp_direct *b = &log->directs[i];
 
-		/* Another flush may have closed it, and newer intents may have taken its place. */
+		/* Another flush may have closed it, and newer intents may have its place now. */
 		if (!home->lsn[i] || b->phase != KVP_DIRECT_HOME || b->mark.lsn != home->lsn[i])
 			continue;
 		list_del(&b->list);
@@ -577,7 +581,7 @@ void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-/* True for the first caller, if open intents are nearly used up, and some are home. */
+/* True, for one caller at a time, if open intents are nearly used up, and some are home. */
 static bool begin_to_close(struct kvp_log *log)
 {
 	u32 home = 0;
@@ -600,9 +604,9 @@ static bool begin_to_close(struct kvp_log *log)
  *
  * - The power goes before the flush has ended, or before a header is durable that does not list
  *   them: they are open, as before.
- * - The power goes after that: they are closed, and have been durable at home since before.
+ * - The power goes after that: they are closed, and they were durable at home before.
  * - A leg failed: the flush gives it up, and the loss is recorded first (R16). Intents that the leg
- *   lacks are not closed as long as it may be taken for a leg in sync.
+ *   lacks are not closed as long as a start may take it for a leg in sync.
  *
  * Their records stay where they are: the table on disk learns of them at the next checkpoint.
  */
@@ -610,7 +614,9 @@ void kvp_log_close_some(struct kvp_pool *pool)
 {
 	struct kvp_intents home;
 
-	/* A flush that succeeds after a failed one does not tell what the failed one lost. */
+	/*
+	 * A flush that succeeds after a failed one does not tell which blocks the failed one lost.
+	 */
 	if (kvp_pool_faulted(pool) || !begin_to_close(pool->log))
 		return;
 	kvp_log_home_intents(pool, &home);
@@ -629,7 +635,7 @@ void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	log->tail = tail->lsn;
 	WRITE_ONCE(log->tail_intents, tail->intents);
 	spin_unlock_irqrestore(&log->lock, flags);
-	smp_mb();	/* pairs with the one in kvp_log_build_entry() */
+	smp_mb();	/* pairs with kvp_log_build_entry() */
 	WRITE_ONCE(log->full, false);
 	kvp_log_limit_buffered(pool);
 	kvp_pool_space(pool);

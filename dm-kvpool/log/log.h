@@ -229,7 +229,8 @@ struct kvp_log {
 	struct kvp_direct_worker workers[KVP_DIRECT_WORKERS];
 
 	struct mutex build_lock;		/* one builder at a time */
-	struct kvp_entry_io *unsent;		/* sealed, and kept for the next one (joined.c); by build_lock */
+	/* sealed, and kept to be sent with the next one (joined.c); by build_lock */
+	struct kvp_entry_io *unsent;
 	struct kvp_log_mark head;		/* place of the next entry; by build_lock */
 
 	spinlock_t lock;			/* irqsave; for all below */
@@ -248,7 +249,7 @@ struct kvp_log {
 	bool closing;				/* intents that are home are about to be closed */
 	bool full;				/* no space: destage must free some */
 	bool stopped;				/* nothing more is built */
-	bool held;				/* move.h; nothing is built while it moves in good order */
+	bool held;		/* nothing is built while the log moves in good order (move.h) */
 	/* renewal does not get on at this tail, plus 1; by destage (renew.h) */
 	kvp_lsn_t renew_stuck;
 	u64 squeeze;	/* while the log is emptied: blocks that users may have of it; 0: all */
@@ -261,7 +262,7 @@ struct kvp_log {
 	u32 reserved;				/* the sum over all segments */
 	wait_queue_head_t entry_wait;		/* for a free entry */
 
-	struct kvp_log_mark logged;		/* behind the last entry on wbuf->logged; by wbuf->lock */
+	struct kvp_log_mark logged;	/* behind the last entry on wbuf->logged; by wbuf->lock */
 	/* as @logged, for entries that hold more than clean blocks; by wbuf->lock */
 	kvp_lsn_t counts;
 	/* earlier values of @logged; by wbuf->lock */

@@ -79,7 +79,7 @@ void kvp_log_new_check(struct kvp_pool *pool)
 	if (!to || !to->in_sb || kvp_vdev_has_log(to->v))
 		return;
 	kvp_log_new_undo(pool);
-	/* All contents of the old log are home. */
+	/* All data of the old log is home. */
 	spin_lock_irqsave(&log->lock, flags);
 	sb->log_tail = log->durable.lsn;
 	sb->log_prev_lsn = log->durable.prev_lsn;
@@ -89,8 +89,8 @@ void kvp_log_new_check(struct kvp_pool *pool)
 }
 
 /*
- * Before any other superblock is written. If the SSDs were lost just now, the log is lost with
- * them, though it is empty, and they are not recorded out until it has moved.
+ * Do this before any other superblock is written. If the SSDs of the new log were lost just now,
+ * that log is lost with them, though it is empty. They are not recorded out until it has moved.
  */
 void kvp_log_new_adopt(struct kvp_pool *pool)
 {
@@ -107,7 +107,9 @@ void kvp_log_new_adopt(struct kvp_pool *pool)
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
-/* True if every entry has ended, and its versions have moved on. No other is built. */
+/*
+ * True if every entry has ended, and its versions have moved on. No other entry is built meanwhile.
+ */
 static bool all_entries_free(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -123,15 +125,15 @@ static bool all_entries_free(struct kvp_pool *pool)
 }
 
 /*
- * True if all that the log holds is home. If not, start the work that brings it there, and that
- * kicks in the end.
+ * True if all data of the log is home. If it is not, start the work that writes it home, and that
+ * kicks the move when it ends.
  */
 static bool all_home(struct kvp_pool *pool)
 {
 	struct kvp_log_mark floor = { .lsn = KVP_LSN_MAX };
 	bool logged;
 
-	/* Some versions may be about to be spilled. */
+	/* The oldest of all lists: some versions may be about to be spilled. */
 	kvp_wbuf_lock_lists(pool->wbuf);
 	logged = __kvp_wbuf_oldest(pool->wbuf);
 	kvp_wbuf_unlock_lists(pool->wbuf);
@@ -143,7 +145,7 @@ static bool all_home(struct kvp_pool *pool)
 	return floor.lsn == KVP_LSN_MAX;
 }
 
-/* The superblock names the new log. Use it from here on. */
+/* Use the new log from here on: the superblock names it. */
 static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 		      const struct kvp_log_mark *head)
 {
@@ -178,14 +180,14 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	mutex_unlock(&log->build_lock);
-	/* Before any answer: a waiter for the move then finds it among the events. */
+	/* Do this before any answer: a waiter for the move then finds it among the events. */
 	kvp_event(pool, "log_moved vdev=%u why=%s", to->v->index,
 		  lost || !to->by_order ? "the cache was lost" : "by order");
 	kvp_answer(&done, 0);
 	kvp_log_limit_buffered(pool);
 }
 
-/* The move of the log sets it. Each writer of a superblock reads it. */
+/* Set log->next. The move of the log does; each writer of a superblock reads it. */
 static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	mutex_lock(&pool->sb_lock);
@@ -193,7 +195,10 @@ static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
 	mutex_unlock(&pool->sb_lock);
 }
 
-/* All is home, and stays so, as nothing is built. The checkpoint that says so names the new log. */
+/*
+ * Move the log. All its data is home, and stays so, as nothing is built. The checkpoint that says
+ * so names the new log.
+ */
 static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	struct kvp_log *log = pool->log;
@@ -215,12 +220,14 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 		take_over(pool, to, &head);
 		return 0;
 	}
-	/* It is still a checkpoint of the old log. */
+	/* The new log could not be used: this was a checkpoint of the old one. */
 	kvp_log_retire(pool, &log->durable);
 	return -ENODEV;
 }
 
-/* Move the log if a move is wanted and all is home; -EAGAIN: not yet. */
+/*
+ * Move the log if a move is wanted and all data is home. Returns -EAGAIN if it cannot be moved yet.
+ */
 static int try_to_move(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
@@ -231,12 +238,10 @@ static int try_to_move(struct kvp_pool *pool)
 		return -EAGAIN;
 	if (kvp_pool_faulted(pool))
 		return to ? -EIO : -EAGAIN;
-	/*
-	 * Clean blocks must not be on their way to the cache, either: the log would overtake them.
-	 */
+	/* No clean block may be on its way to the cache either: the log would overtake it. */
 	if (!all_entries_free(pool) || kvp_cache_clean_on_its_way(pool) || !all_home(pool))
 		return -EAGAIN;
-	/* An order from before the SSDs were lost will do, too, if it names a vdev with data. */
+	/* An order from before the SSDs were lost will do as well, if it names a vdev with data. */
 	if (!to || (READ_ONCE(log->pool->log_moving) && !kvp_home_blocks(to->v->g))) {
 		own.v = kvp_log_refuge(pool);
 		to = &own;
@@ -279,7 +284,7 @@ void kvp_log_move_work(struct work_struct *work)
 	}
 	if (ret && lost)
 		kvp_fail(pool, KVP_FAIL_LEGS, "the log cannot be moved off the cache");
-	/* A log that was lost again just now has to move again. */
+	/* A log that was lost again in the meantime has to move again. */
 	kvp_log_move_kick(pool);
 	queue_work(pool->commit_wq, &log->flush_work);
 	kvp_commit_kick(pool, true);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Parity in the log of a parity1 (R6), and the room for it (R24).
+ * Parity of a parity1 in the log (R6), and the room for it (R24).
  *
  * Before a row is written in part at home, its new parity must be durable in the log. Destage
- * writes it when the log may be as good as full, and a recovery may have to write it behind the
- * log's end. So appends for users leave room for the parity of every row that the log makes
- * necessary. The log reserves one row for each version, and for a discard the rows of the stripes
- * that it begins and ends in. It releases them when parity that counts the version is durable, or
+ * writes it when the log may be nearly full, and a recovery may have to write it behind the log's
+ * end. So appends for users leave room for the parity of every row that may need it.
+ *
+ * The log reserves one row for each version, and for a discard the rows of the stripes that it
+ * begins and ends in. It releases them when parity that counts the version is durable. It also does
  * when the tail passes the segment of the version's record, or the whole log.
  */
 #include <linux/completion.h>
@@ -33,7 +34,7 @@ u32 kvp_log_rows_of(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	const struct kvp_vdev *v;
 
-	/* On vdevs between its ends a discard covers whole stripes. */
+	/* On vdevs between those of its ends, a discard covers whole stripes. */
 	if (d->hole)
 		return min(d->count, 2 * pool->max_chunk);
 	v = kvp_locate(pool, d->block).v;
@@ -91,8 +92,8 @@ void __kvp_log_release_rows(struct kvp_pool *pool, kvp_lsn_t tail)
 	if (!log->reserved)
 		return;
 	/*
-	 * The log is empty. The loop would not see that: it skips the segment with the tail in its
-	 * middle.
+	 * Then the log is empty. The loop would not see that: it skips the segment with the tail in
+	 * its middle.
 	 */
 	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
 		memset(log->reserved_of, 0,
@@ -156,16 +157,18 @@ static void add_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows
 static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
 		       struct kvp_log_at limit, struct kvp_parity_append *a, bool *full)
 {
+	const struct kvp_geometry *g;
 	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e;
 	u64 budget;
 	u32 most;
 
 	mutex_lock(&log->build_lock);
+	g = log->pool->log_vdev->g;
 	e = kvp_log_free_entry(log);
-	/* a header and one row: these may use a segment up to its last block */
-	most = e ? kvp_log_entry_most(log->pool->log_vdev->g, 1,
-				      kvp_log_room(pool, kvp_log_entry_blocks(log->pool->log_vdev->g, 1, 1), &budget)) : 0;
+	/* A header and one row: these may use a segment up to its last block. */
+	most = e ? kvp_log_entry_most(g, 1, kvp_log_room(pool, kvp_log_entry_blocks(g, 1, 1),
+							 &budget)) : 0;
 	*full = e && !most;
 	nr = min3(nr, most, (u32)KVP_ENTRY_MAX_DATA);
 	if (nr) {
@@ -191,7 +194,9 @@ static int append_and_wait(struct kvp_pool *pool, const struct kvp_row_parity *r
 	if (full)
 		return -EIO;
 	if (!*done) {
-		/* Entries of a faulted pool stay if a loss is not recorded (settle_losses()). */
+		/*
+		 * In a faulted pool, entries stay if a loss cannot be recorded (settle_losses()).
+		 */
 		wait_event(pool->log->entry_wait,
 			   kvp_log_free_entry(pool->log) || kvp_pool_faulted(pool));
 		return kvp_log_free_entry(pool->log) ? 0 : -EIO;
@@ -206,7 +211,7 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 	u32 done;
 	int ret = 0;
 
-	/* A lost log protects nothing any more: its contents must get home (move.h). */
+	/* A lost log protects nothing any more: its data must get home (move.h). */
 	while (!ret && nr && !READ_ONCE(pool->log_moving)) {
 		ret = append_and_wait(pool, rows, nr, limit, &done);
 		rows += done;
@@ -214,6 +219,6 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 	}
 	if (READ_ONCE(pool->log_moving))
 		return 0;
-	/* A leg that failed its copy is recorded out before any code relies on the other copy. */
+	/* A leg that failed its copy is recorded out before any code relies on the other copies. */
 	return ret ?: kvp_members_settle(pool);
 }

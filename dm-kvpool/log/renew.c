@@ -7,7 +7,7 @@
 #include "policy/throttle.h"
 #include "ram/wbuf.h"
 
-#define AT_ONCE		64u	/* so large a part of the window is looked at together */
+#define AT_ONCE		64u	/* a 64th of the window is renewed together */
 
 static u32 mark_of(const struct kvp_pool *pool)
 {
@@ -58,14 +58,15 @@ u64 kvp_log_clean_limit(const struct kvp_pool *pool)
 	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
 	u64 window = kvp_log_window(g), usual = window / 8 * 5;
 
-	return kvp_log_renews(pool) ? max(usual, kvp_renew_clean(window, g->segment_blocks)) : usual;
+	return kvp_log_renews(pool) ? max(usual, kvp_renew_clean(window, g->segment_blocks)) :
+				      usual;
 }
 
 /*
- * A checkpoint comes when half of the log is used. Clean blocks may use that half: otherwise a log
- * with little else would get no checkpoint, and its tail would not move. While the checkpoint
- * runs, clean blocks may use another eighth, and no more. Where blocks are renewed, more is in use
- * all the time (kvp_log_clean_limit()).
+ * A checkpoint is taken when half of the log is used. Clean blocks may use that half. Otherwise a
+ * log with little else would get no checkpoint, and its tail would not move. While the checkpoint
+ * runs, clean blocks may use another eighth, and no more. Where blocks are renewed, more of the log
+ * is in use all the time (kvp_log_clean_limit()).
  */
 bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 {
@@ -74,7 +75,7 @@ bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 	u64 rest = kvp_log_renews(pool) ? window / 32 : window / 16;
 
 	lockdep_assert_held(&log->build_lock);
-	/* The entry may begin with the next segment, and leave so many blocks unused. */
+	/* The entry may begin with the next segment, and leave this many blocks unused. */
 	blocks += 32;
 	used += kvp_log_reserved(pool);
 	return !READ_ONCE(log->full) && used + blocks <= kvp_log_clean_limit(pool) &&

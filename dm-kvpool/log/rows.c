@@ -3,8 +3,8 @@
  * Entries on a cache of kind parity1 (format/logstripe.h): which blocks of an entry each leg gets,
  * and the parity of its rows.
  *
- * Nothing is read for that. Parity is made anew from the entry's blocks each time it is sent. An
- * earlier attempt at the same place leaves nothing that is used.
+ * Nothing is read for that. Parity is made anew from the entry's blocks each time the entry is
+ * sent. So no block of an earlier attempt at the same place is used.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -16,14 +16,14 @@
 #include "io/io.h"
 #include "log/log.h"
 
-/* struct kvp_entry_io has so many ios */
+/* struct kvp_entry_io has this many ios */
 static_assert(KVP_STRIPE_MAX_LEGS <= KVP_MAX_MIRROR_LEGS);
 
 #define MAX_ROWS	DIV_ROUND_UP(KVP_MAX_ENTRY_BLOCKS, KVP_STRIPE_MIN_LEGS)
 
 /**
  * struct entry_rows - memory of one entry in flight
- * @parity: a page for each row that it can have
+ * @parity: a page for each row that the entry can have
  * @laid: all blocks of the entry, those of the first leg first
  */
 struct entry_rows {
@@ -89,7 +89,10 @@ int kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows)
 	return -ENOMEM;
 }
 
-/* The parity of a row of one block is a copy. The page of that block serves as parity. */
+/*
+ * Make the parity of the row at @at. In a row of one block, parity is a copy: the page of that
+ * block serves as parity.
+ */
 static struct page *make_parity(struct page **pages, const struct kvp_log_stripe *s, u32 at,
 				struct page *parity)
 {
@@ -130,7 +133,7 @@ u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev
 	struct entry_rows *rows = &log->rows->of[entry];
 	u32 first, at, n = 0, parts = 0;
 
-	/* Leg by leg. Each leg has every n-th block. */
+	/* Go leg by leg. Each leg has every n-th block. */
 	for (first = 0; first < min(s.legs, h->blocks); first++) {
 		struct kvp_place to = kvp_log_place(g, kvp_lsn_add(h->lsn, first), 0);
 		struct kvp_io *io = &ios[to.leg];
@@ -143,7 +146,8 @@ u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev
 		parts++;
 	}
 	/*
-	 * Any one leg can be lost: the header is on two, and the rest can be made from the others.
+	 * Any one leg can be lost: the header is on two, and other blocks can be made from the rest
+	 * of their row.
 	 */
 	return parts - 1;
 }

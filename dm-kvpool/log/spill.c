@@ -14,14 +14,15 @@
 #include "log/spill.h"
 #include "ram/wbuf.h"
 
-#define BATCH	256u	/* versions that are read at a time */
+#define BATCH	256u	/* versions that are read at once */
 #define RUNS	32u	/* requests that read them */
-#define SHARE	256u	/* versions that are spilled at a time */
+#define SHARE	256u	/* versions that are spilled at once */
 
 /*
- * How long to wait for an SSD that does not answer. A dead SSD stays silent, and while the log
- * moves no read is answered. But RAM never had a copy of blocks that a recovery has left in the
- * log: the SSDs may have the only ones.
+ * How long, in jiffies, to wait for an SSD that does not answer. A dead SSD stays silent, and no
+ * read is answered while the log moves, so that wait is short. But RAM never had a copy of blocks
+ * that a recovery has left in the log: the SSDs may have the only copies. For these the wait is
+ * always long.
  */
 #define PATIENCE	(60 * HZ)
 #define PATIENCE_MOVING	(3 * HZ)
@@ -31,14 +32,14 @@
  * @pool: their pool
  * @silent: an SSD has not answered since @since, and no version came back meanwhile
  * @since: jiffies
- * @nr: versions that are being read
- * @nr_ios: requests for them
+ * @nr: number of versions that are being read
+ * @nr_ios: number of requests for them
  * @of: the versions
  * @pages: their new pages
- * @io_of: the request of each version; not valid for zeros
+ * @io_of: number of the request of each version; not valid for zeros
  * @ios: the requests
- * @at: where each begins; if all SSDs have copies, on the first SSD
- * @scratch: to rebuild a block that cannot be read
+ * @at: the place where each request begins; if all SSDs have copies, on the first SSD
+ * @scratch: used to make a block that cannot be read
  */
 struct kvp_reload {
 	struct kvp_pool *pool;
@@ -78,9 +79,9 @@ void kvp_reload_free(struct kvp_reload *r)
 /* --- spilling ---------------------------------------------------------------------- */
 
 /*
- * There was no memory to spill. If no entry is in flight, none ends, and only waiters for pages
- * would start this again. So queue it here. Within the lock, as in entry_ended(), since
- * kvp_log_stop() flushes this.
+ * Try again later, as there was no memory to spill. If no entry is in flight, none ends, and only
+ * waiters for pages would start this again. It is queued under the lock, as in entry_ended(), since
+ * kvp_log_stop() flushes this work.
  */
 static void spill_later(struct kvp_pool *pool)
 {
@@ -97,14 +98,14 @@ bool kvp_spill(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	/*
-	 * The pages that exist, while no more can be had: waiters wait for those, not for disks
-	 * (R24).
+	 * While no more pages can be had, this is the number that exist: waiters wait for those,
+	 * not for disks (R24).
 	 */
 	u32 limit = kvp_wbuf_attainable(w), n = 0;
 
 	if (!kvp_pool_logs_on_cache(pool) || kvp_wbuf_used(w) <= limit - limit / 4)
 		return false;
-	/* Once the SSDs are found dead, RAM keeps its pages. */
+	/* Once the SSDs are found dead, versions in RAM keep their pages. */
 	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(pool->log_moving) && n < SHARE &&
 	       kvp_wbuf_spill_oldest(pool))
 		n++;
@@ -119,9 +120,9 @@ bool kvp_spill(struct kvp_pool *pool)
 /* --- reading ------------------------------------------------------------------------- */
 
 /*
- * True if @leg may be read. A leg that failed a write may be, too, as long as the log has not
- * moved: all that was acknowledged is there, superblocks say so, and SSDs often fail by taking no
- * writes any more.
+ * True if @leg may be read. So may a leg that failed a write, as long as the log has not moved. It
+ * has all that was acknowledged, superblocks still count it in, and SSDs often fail by taking no
+ * more writes.
  */
 static bool may_ask(const struct kvp_leg *leg)
 {
@@ -129,12 +130,12 @@ static bool may_ask(const struct kvp_leg *leg)
 
 	if (kvp_leg_in_sync(leg))
 		return true;
-	smp_rmb();	/* pairs with the write barrier in take_out(): the state is changed last */
+	smp_rmb();	/* pairs with the write barrier in take_out(): the state changes last */
 	return leg->bdev && READ_ONCE(pool->log_moving) &&
 	       READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
 }
 
-/* If all SSDs have copies, this names the first one. */
+/* The place of the block at @lsn; if all SSDs have copies, on the first one. */
 static struct kvp_place place_of(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	return kvp_log_place(pool->log_vdev->g, lsn, 0);
@@ -147,7 +148,7 @@ static bool is_it(struct kvp_pool *pool, const struct kvp_spilled *p, struct pag
 
 /*
  * Read the block at @lsn from one SSD. Counts errors, except lack of memory. -EILSEQ: the SSD does
- * not have it.
+ * not have the block; -EIO: it does not answer.
  */
 static int read_from(struct kvp_leg *leg, kvp_lsn_t lsn, struct page *page)
 {
@@ -172,7 +173,7 @@ static int read_copy(struct kvp_leg *leg, const struct kvp_spilled *p, struct pa
 	return -EILSEQ;
 }
 
-/* All SSDs have copies. */
+/* Read a version from an SSD; all of them have copies. */
 int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			  struct page *spare)
 {
@@ -190,7 +191,7 @@ int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, st
 	return ret;
 }
 
-/* Make the block from all others in its row. It counts only if it has the sum. */
+/* Make the block from all others in its row. It counts only if it has its sum. */
 static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			 struct page *scratch)
 {
@@ -225,7 +226,7 @@ int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, stru
 	made = make_from_row(pool, p, page, scratch);
 	if (!spare)
 		__free_page(scratch);
-	/* The SSD that should have it may answer later. */
+	/* If the others cannot make it, the SSD that should have it may answer later. */
 	return made == -EILSEQ ? error : made;
 }
 
@@ -247,7 +248,7 @@ static struct kvp_spilled spilled_of(const struct kvp_version *d)
 	return (struct kvp_spilled){ d->block, contents_of(d), d->crc, d->row };
 }
 
-/* True if @d lies behind the version before it, on the same SSD. */
+/* True if @d lies behind the version that was added last, on the same SSD. */
 static bool goes_on(const struct kvp_reload *r, const struct kvp_version *d)
 {
 	const struct kvp_version *last = r->nr ? r->of[r->nr - 1] : NULL;
@@ -259,7 +260,7 @@ static bool goes_on(const struct kvp_reload *r, const struct kvp_version *d)
 	return at.leg == before.leg && at.block == kvp_lblock_add(before.block, 1);
 }
 
-/* Add @d to the batch; false: there is no page, or no room for one more. */
+/* Add @d to the batch. Returns false if there is no page, or no room for one more. */
 static bool add_version(struct kvp_reload *r, struct kvp_version *d)
 {
 	bool own = !d->zero && !goes_on(r, d);
@@ -289,7 +290,10 @@ static bool add_version(struct kvp_reload *r, struct kvp_version *d)
 	return true;
 }
 
-/* A block that comes wrong, or not at all, is read once more by itself, in check_one(). */
+/*
+ * Read all versions of the batch. check_one() reads a block by itself once more if it comes wrong,
+ * or not at all.
+ */
 static void read_all(struct kvp_reload *r)
 {
 	struct kvp_io_group group;
@@ -307,7 +311,7 @@ static void read_all(struct kvp_reload *r)
 	kvp_io_group_wait(&group);
 }
 
-/* If version @i did not come as it was written, ask each SSD. */
+/* If version @i did not come as it was written, ask each SSD for it. */
 static int check_one(struct kvp_reload *r, u32 i)
 {
 	const struct kvp_io *io = &r->ios[r->io_of[i]];
@@ -325,8 +329,8 @@ static int check_one(struct kvp_reload *r, u32 i)
 }
 
 /*
- * Read the versions that were added. Return: 0, or the error of the first one that failed, which is
- * in *@first.
+ * Read the versions that were added. Returns 0; or the error of the first one that failed, which
+ * *@first receives.
  */
 static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 {
@@ -338,7 +342,7 @@ static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 		int error = ret ?: check_one(r, i);
 
 		/*
-		 * Readers find the version with the bucket locked, and then must see the page's
+		 * Readers find the version with its bucket locked, and then must see the page's
 		 * contents.
 		 */
 		if (!error) {
@@ -376,7 +380,10 @@ u32 kvp_reload_copies(struct kvp_pool *pool, struct kvp_version **of, struct pag
 	return n;
 }
 
-/* Read from the first version on; *@stop is the first that has no page then, if any. */
+/*
+ * Read all versions that have no page, from the first on. *@stop is the first one that has no page
+ * after an error, or NULL.
+ */
 static int reload_some(struct kvp_reload *r, struct list_head *versions, struct kvp_version **stop)
 {
 	struct kvp_version *d;
@@ -397,7 +404,10 @@ static int reload_some(struct kvp_reload *r, struct list_head *versions, struct 
 	return r->nr ? finish_batch(r, stop) : 0;
 }
 
-/* An SSD did not answer. True if none has for long; it stays true until an SSD is of use again. */
+/*
+ * An SSD did not answer. True if none has answered for long. It stays true until an SSD gives a
+ * version again.
+ */
 static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 {
 	bool hurry = READ_ONCE(r->pool->log_moving) && !d->restored;
@@ -409,13 +419,16 @@ static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 	return time_after(jiffies, r->since + patience);
 }
 
-/* True if no SSD is going to give @d, for which @error is the answer now. */
+/* True if no SSD is going to give @d any more. @error is the answer now. */
 static bool is_lost(struct kvp_reload *r, const struct kvp_version *d, int error)
 {
 	return error == -EILSEQ || (error == -EIO && gave_up_waiting(r, d));
 }
 
-/* The first version is lost. Take it, and those that follow it and are lost, too. */
+/*
+ * The first version of @rest is lost. Move it to @lost, and with it those that follow and are lost,
+ * too.
+ */
 static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_head *lost)
 {
 	struct page *page = kvp_wbuf_lone_page(r->pool);
@@ -454,7 +467,7 @@ int kvp_reload(struct kvp_pool *pool, struct list_head *versions, struct list_he
 		return 0;
 	}
 	/*
-	 * An SSD that does not answer may do so later. But all other versions cannot wait for that
+	 * An SSD that does not answer may do so later. But all other versions cannot wait for it
 	 * for ever.
 	 */
 	if (!is_lost(r, stop, ret))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Readers get spilled versions together: one by one, a stream would wait for the SSD at each block.
+ * Readers get spilled versions together. One by one, a stream would wait for the SSD at each block.
  *
  * They take no range lock. A version that is in the buffer both before and after its contents are
- * read was not home in between. So the tail has not passed it, and nothing else was written there.
+ * read was not home in between. So the tail has not passed it, and no other block was written
+ * there.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -16,16 +17,16 @@
 #include "log/spill.h"
 #include "ram/wbuf.h"
 
-#define BLOCKS	64u	/* at a time */
-#define EASY	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)	/* readers can do without */
+#define BLOCKS	64u	/* versions at a time */
+#define EASY	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)	/* readers can do without memory */
 
-/* A version, and where its contents were read to. */
+/* A version, and the request that reads its contents. */
 struct found {
 	struct kvp_spilled of;
 	u32 request;
 };
 
-/* A request for neighbours on an SSD. */
+/* A request for neighbouring blocks on an SSD. */
 struct run {
 	struct kvp_io io;
 	struct kvp_place at;
@@ -35,12 +36,12 @@ struct run {
  * struct kvp_spilled_read - versions that were read together
  * @pool: their pool
  * @v: the vdev that had the log before they were found
- * @nr: versions, in order of their blocks
- * @max: there is memory for so many
- * @next: the caller asks for them in order: the first that it has not asked for
- * @nr_runs: requests
+ * @nr: number of versions, which are in order of their blocks
+ * @max: number of versions that there is memory for
+ * @next: the first version that the caller has not asked for; it asks in order
+ * @nr_runs: number of requests
  * @found: the versions
- * @pages: with their contents
+ * @pages: pages with their contents
  * @runs: the requests
  */
 struct kvp_spilled_read {
@@ -52,7 +53,7 @@ struct kvp_spilled_read {
 	struct run *runs;
 };
 
-/* True if the newest version of @block is spilled; then *@p says where it is. */
+/* True if the newest version of @block is spilled; then *@p receives its place and sum. */
 static bool find(struct kvp_pool *pool, kvp_block_t block, struct kvp_spilled *p)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, block);
@@ -65,7 +66,7 @@ static bool find(struct kvp_pool *pool, kvp_block_t block, struct kvp_spilled *p
 	return spilled;
 }
 
-/* True if the version is still the newest, and not home, and its log has not moved. */
+/* True if the version is still the newest and not home, and its log has not moved. */
 static bool is_still_there(const struct kvp_spilled_read *r, const struct kvp_spilled *p)
 {
 	struct kvp_spilled now;
@@ -105,7 +106,7 @@ static struct kvp_spilled_read *alloc_read(struct kvp_pool *pool, u32 max)
 	return NULL;
 }
 
-/* False: there is no page. */
+/* Add a version to those that are read. Returns false if there is no page. */
 static bool add(struct kvp_spilled_read *r, const struct kvp_spilled *p)
 {
 	struct kvp_place at = kvp_log_place(r->v->g, p->lsn, 0);
@@ -148,7 +149,7 @@ static void read_all(struct kvp_spilled_read *r)
 struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, kvp_block_t block, u32 count,
 					  kvp_block_t *end)
 {
-	/* Before versions are found: while one is there, its log does not move. */
+	/* Read this before versions are found: while one is there, its log does not move. */
 	const struct kvp_vdev *v = READ_ONCE(pool->log_vdev);
 	struct kvp_spilled_read *r = NULL;
 	struct kvp_spilled p;
@@ -164,14 +165,17 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, kvp_block_t blo
 	for (i = 0; i < count && r->nr < r->max; i++)
 		if (find(pool, kvp_block_add(block, i), &p) && !add(r, &p))
 			break;
-	/* Without a page, the caller reads this one by itself. */
+	/* Without a page for the first one, the caller reads that block by itself. */
 	*end = kvp_block_add(block, max(i, 1u));
 	if (r->nr)
 		read_all(r);
 	return r;
 }
 
-/* The sum alone would not do, as crc32c is linear. */
+/*
+ * The sum alone does not show that the contents are right, as crc32c is linear. So the version must
+ * still be there.
+ */
 struct page *kvp_spilled_page(struct kvp_spilled_read *r, kvp_block_t block)
 {
 	const struct kvp_io *io;
