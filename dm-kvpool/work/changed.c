@@ -20,9 +20,7 @@ int kvp_changed_check(const struct kvp_pool *pool, const struct kvp_point *p)
 	return p->era > READ_ONCE(sb->era) ? -ERANGE : 0;
 }
 
-/*
- * Later changes belong to another era than those of this checkpoint, if its era was a second old.
- */
+/* If the era was a second old, changes after this checkpoint have a later era than those in it. */
 static int end_with_checkpoint(struct kvp_pool *pool)
 {
 	int ret;
@@ -56,7 +54,7 @@ static bool changed(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_blo
 	return kvp_entry_era(kvp_table_entry(pool, leaf, block)) >= since;
 }
 
-/* Narrow @s, below @leaf, to the first neighbours that changed; there may be none. */
+/* Narrow @s, which is below @leaf, to the first neighbours that changed. It may become empty. */
 static void look_closely(struct kvp_pool *pool, const struct kvp_tpage *leaf, u32 since,
 			 struct kvp_stretch *s)
 {
@@ -77,9 +75,9 @@ int kvp_changed_next(struct kvp_pool *pool, u32 since, kvp_block_t *from, kvp_bl
 	struct kvp_stretch s;
 	int ret;
 
-	/* Entries of era 0 were never written. */
+	/* Era 0 is that of entries that were never written. */
 	since = max(since, 1u);
-	/* The caller can ask again. A suspend would wait for it with all I/O stopped. */
+	/* A suspend waits for this search, with all I/O stopped. The caller can ask again. */
 	if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
 		return -EINTR;
 	if (!kvp_block_before(*from, kvp_pool_end(pool)))
@@ -91,7 +89,7 @@ int kvp_changed_next(struct kvp_pool *pool, u32 since, kvp_block_t *from, kvp_bl
 		leaf = kvp_table_load(pool, s.first);
 	if (leaf == ERR_PTR(-ENOMEM))
 		return -ENOMEM;
-	/* What cannot be read may have changed. */
+	/* If the leaf cannot be read, all blocks of @s count as changed. */
 	if (!IS_ERR_OR_NULL(leaf)) {
 		look_closely(pool, leaf, since, &s);
 		kvp_table_put(pool, leaf);

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Destage: what the log holds goes home in the background, and a checkpoint
- * makes the log's space free.
+ * Destage writes what the log holds home, in the background. A checkpoint then frees the log's
+ * space.
  *
- * One worker. A round takes versions from the head of wbuf->logged, in log
- * order, but none at or above the first intent that is not yet home, so that
- * versions of one block go home in order. It sorts them by address and writes
- * them. A discard ends a round that has data already, and comes first in the
- * next: so table entries change in log order. What is spilled is taken by
- * address instead (elevator.h).
+ * There is one worker. A round takes versions from the head of wbuf->logged, in log order. It takes
+ * none at or above the first intent that is not home yet, so that versions of one block go home in
+ * order. It sorts them by address and writes them. A discard ends a round that has data already,
+ * and comes first in the next round: so table entries change in log order. Spilled versions are
+ * taken by address instead (elevator.h).
  *
- * While a writer waits for space in the log, a checkpoint follows each round,
- * with the tail where the next one begins: space comes by rounds, not when the
- * whole log is home.
+ * While a writer waits for space in the log, a checkpoint follows each round, and moves the tail to
+ * where the next round begins. So space is freed round by round, and not when the whole log is
+ * home.
  *
  * The way of a round:
- * 1. kvp_destage_kick() starts the worker, at once or when destage_delay() is over.
- * 2. destage_work() runs rounds up to the mark, and a checkpoint behind them if one is wanted.
- * 3. take_versions() chooses the versions of a round. apply_holes() brings discards to the table.
- * 4. reload() has in memory what was spilled.
+ * 1. kvp_destage_kick() starts the worker, at once or after destage_delay().
+ * 2. destage_work() runs rounds up to the mark, and a checkpoint after them if one is wanted.
+ * 3. take_versions() chooses the versions of a round. apply_holes() applies discards to the table.
+ * 4. reload() reads spilled versions back into memory.
  * 5. kvp_home_write() writes the versions home, under their range locks (home/home.c).
  * 6. put_back() returns to the buffer what could not be written.
- * 7. move_tail() takes a checkpoint, which makes space in the log free.
- * 8. set_timers() says when there is more to do.
+ * 7. move_tail() takes a checkpoint, which frees space in the log.
+ * 8. set_timers() sets the time of the next work.
  *
- * One function decides whether there is work: destage_wanted(). The code that
- * starts the worker asks it, and so does the worker before it stops.
+ * One function decides whether there is work: destage_wanted(). The code that starts the worker
+ * asks it, and so does the worker before it stops.
  */
 #include <linux/list_sort.h>
 
@@ -52,23 +51,24 @@
 #include "work/turn.h"
 
 #define MAX_ROUND	4096	/* versions */
-/* in a pool with a cache, where each may need a page for the way home */
+/* in a pool with a cache, where each may need a page on the way home */
 #define MAX_RECALLED	2048
 #define MIN_ROUND	128
 #define ROUND_JIFFIES	HZ
-/* requests to a leg; a sweep learns of new versions between two rounds */
+/* requests to a leg; between two rounds the elevator learns of new versions */
 #define MIN_RUNS	32
 #define SWEEP_JIFFIES	(HZ / 4)
-#define SHORT_JIFFIES	(HZ / 20)	/* while the host waits beside it */
+#define SHORT_JIFFIES	(HZ / 20)	/* while the host has requests */
 #define SHORT_RUNS	4
-#define FEW		32u	/* versions, which tell nothing of the legs' speed */
-#define PASSED_ON	8u	/* parts of the log: so much is taken by address at a time */
-#define DROPPED_AT_ONCE	256u	/* while others wait for locks of the buffer */
-#define MANY_HOLES	64u	/* discards wait when more are pending */
-#define DISCARD_LEAVES	1024u	/* of a turn, at most */
+#define FEW		32u	/* versions: too few to tell the legs' speed */
+#define PASSED_ON	8u	/* one of so many parts of the log is taken by address at a time */
+#define DROPPED_AT_ONCE	256u	/* then other tasks may take the locks of the buffer */
+#define MANY_HOLES	64u	/* discards wait while more than this are pending */
+#define DISCARD_LEAVES	1024u	/* the most leaves that a turn changes */
 #define NEVER		(~0ul)
-#define TAIL_STEPS	16u	/* in so many steps the tail goes round a log that is more than half full */
-/* while streams go home by intent, they get 19 of 20 parts of the time, or less */
+/* the tail moves by such a part of the window while more than half of it is used */
+#define TAIL_STEPS	16u
+/* parts of the time for streams that go home by intent, for one of destage; or fewer */
 #define YIELD		19u
 
 static unsigned long idle_jiffies(struct kvp_pool *pool)
@@ -80,25 +80,25 @@ static bool log_half_full(struct kvp_pool *pool)
 {
 	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log_vdev->g);
 
-	/* Space that is reserved for parity is free for nothing else. */
+	/* Space that is reserved for parity cannot be used otherwise. */
 	used += kvp_log_reserved(pool);
 	/*
-	 * Little of the reserve is ever used. On a cache, records that are not needed reach that
-	 * far, and wait for a checkpoint.
+	 * Normally little of the reserve is used. But on a cache, records that are not needed any
+	 * more fill that space too, until a checkpoint.
 	 */
 	if (kvp_log_reserves(pool) && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
 	return used > window / 2;
 }
 
-/* True if too few versions wait to be worth a round for their own sake. */
+/* True if the versions that wait are too few for a round. */
 static bool few_are_logged(struct kvp_pool *pool)
 {
 	return kvp_wbuf_nr_logged(pool->wbuf) < MIN_ROUND;
 }
 
 /*
- * True if many intents lie behind the tail. If many versions are dirty as well, those take most of
+ * True if many intents lie behind the tail. If many versions are dirty as well, these take most of
  * a recovery's time, so more intents are allowed.
  */
 static bool many_intents(struct kvp_pool *pool)
@@ -110,20 +110,21 @@ static bool many_intents(struct kvp_pool *pool)
 }
 
 /*
- * True if renewals make space in the log. An order wants all at home, and would find new versions.
+ * True if renewals make space in the log. Not during an order: it waits until all is home, and
+ * would find the renewed versions.
  */
 static bool renews(struct kvp_pool *pool)
 {
 	return kvp_log_renews(pool) && !atomic_read(&pool->destage->orders);
 }
 
-/* True if they do, or would if less were dirty. Then not all has to come home. */
+/* True if renewals make space, or would with fewer dirty blocks. Then not all has to go home. */
 static bool may_renew(struct kvp_pool *pool)
 {
 	return kvp_log_may_renew(pool) && !atomic_read(&pool->destage->orders);
 }
 
-/* True if all must come home, and then the tail must move. */
+/* True if everything must go home, and the tail must then move. */
 static bool checkpoint_wanted(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -138,8 +139,8 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
 
 /*
- * True if a checkpoint would free enough of a log of which too much is used. So writers are not
- * slowed down until all of it is home.
+ * True if too much of the log is used, and a checkpoint would free enough of it. So writers are not
+ * slowed down until all of the log is home.
  */
 static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
@@ -154,7 +155,7 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 
 /*
  * True if clean blocks fill half of a log on a cache, and a few dirty ones may lie at its tail. If
- * those waited until there are enough for a round, no clean block could enter meanwhile.
+ * these waited until there are enough for a round, no clean block could enter the log meanwhile.
  */
 static bool few_hold_the_tail(struct kvp_pool *pool)
 {
@@ -163,13 +164,13 @@ static bool few_hold_the_tail(struct kvp_pool *pool)
 	       log_half_full(pool);
 }
 
-/* True if destage must run as fast as possible, whatever else there is to do. */
+/* True if destage must run as fast as possible, whatever other work there is. */
 static bool destage_pressed(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_log_mark mark;
 
-	/* The number of pending discards is limited, and one beyond the limit waits. */
+	/* The number of pending discards is limited, and a discard beyond the limit waits. */
 	if (checkpoint_wanted(pool) ||
 	    kvp_wbuf_nr_holes(w) > min(MANY_HOLES, kvp_wbuf_most_holes(w) / 2))
 		return true;
@@ -183,7 +184,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 					 few_hold_the_tail(pool));
 }
 
-/* True if renewals, or a checkpoint behind them, make space in the log now. */
+/* True if renewals make space in the log now, or a checkpoint after them does. */
 static bool renewal_wanted(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark;
@@ -191,7 +192,7 @@ static bool renewal_wanted(struct kvp_pool *pool)
 	return renews(pool) && (kvp_log_renew_due(pool) || tail_is_worth_it(pool, &mark));
 }
 
-/* True if nothing was written for long. Notes the newest seq for the next call. */
+/* True if no write came for destage_idle_ms. Notes the newest seq for the next call. */
 static bool writers_are_quiet(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -205,7 +206,10 @@ static bool writers_are_quiet(struct kvp_pool *pool)
 	return time_after(jiffies, READ_ONCE(dg->seq_at) + idle_jiffies(pool));
 }
 
-/* Jiffies until the next round; 0: now. Less than a round is left to the idle timer. */
+/*
+ * Jiffies until the next round; 0: now. If too few versions wait for a round, the idle timer takes
+ * them.
+ */
 static unsigned long round_delay(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -224,7 +228,7 @@ static unsigned long round_delay(struct kvp_pool *pool)
 	return quiet || !time_after(at, now) ? 0 : at - now;
 }
 
-/* The same of a round, or of renewals. */
+/* Jiffies until the next round or renewal. */
 static unsigned long destage_delay(struct kvp_pool *pool)
 {
 	return renewal_wanted(pool) ? 0 : round_delay(pool);
@@ -238,16 +242,16 @@ static bool destage_wanted(struct kvp_pool *pool)
 /* --- a round ------------------------------------------------------------------- */
 
 /*
- * How many versions a round takes. Fewer while a writer waits for the space that the round frees,
- * if the log is small; and fewer at a slow pace. Of many versions more are neighbours, and the
- * checkpoint behind them writes each leaf for more of them.
+ * How many versions a round takes. Fewer at a slow pace, and fewer if the log is small and a writer
+ * waits for the space that the round frees. A larger round has more neighbours, and the checkpoint
+ * after it writes each leaf for more versions.
  */
 static u32 round_versions(struct kvp_pool *pool)
 {
 	bool cache = kvp_log_spills(pool->log);
 	u32 n = min(pool->destage->round, cache ? MAX_RECALLED : MAX_ROUND);
 
-	/* Their pages are in memory. The number of requests limits the round. */
+	/* Versions of the sweep have pages here. The number of requests limits the round. */
 	if (pool->destage->sweep.nr && !cache)
 		return MAX_ROUND;
 
@@ -263,10 +267,10 @@ static u32 round_versions(struct kvp_pool *pool)
  * struct round - the versions of a round
  * @data: versions, in log order until they are sorted to go home
  * @holes: discards that come before those, in log order
- * @rest: versions that were taken, and did not come home
+ * @rest: versions that were taken, and not written home
  * @nr: number taken
  * @next: place in the log of the first version that stays, in the rows of those taken
- * @swept: they are from the sweep
+ * @swept: they are from the elevator
  */
 struct round {
 	struct list_head data, holes, rest;
@@ -275,7 +279,7 @@ struct round {
 	bool swept;
 };
 
-/* In parts, as discards may cover all spilled versions. */
+/* Drop the versions in parts: discards may cover all spilled versions. */
 static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
 {
 	LIST_HEAD(part);
@@ -290,10 +294,10 @@ static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
 }
 
 /*
- * Take the discards that come next among spilled versions; all that the sweep knows is older. With
- * parity all of that goes home first, since a row is written where a discard ends. Without parity,
- * versions that they cover are outlived, and must never go home after them. Other versions do not
- * matter.
+ * Take the discards that come next among spilled versions. All versions that the elevator knows are
+ * older. With parity all of these go home first, since a row is written where a discard ends.
+ * Without parity, versions that the discards cover are outlived, and must never go home after them.
+ * Other versions do not matter.
  */
 static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 {
@@ -308,13 +312,13 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	drop_in_parts(pool, &covered);
 }
 
-/* How many requests to a leg a round of the sweep has. */
+/* How many requests to a leg a round of the elevator has. */
 static u32 sweep_runs(const struct kvp_pool *pool)
 {
 	return kvp_turn_is_short(pool) ? pool->destage->few_runs : pool->destage->runs;
 }
 
-/* True if a leg seeks. */
+/* True if any leg is a disk that seeks. */
 static bool legs_seek(const struct kvp_pool *pool)
 {
 	u32 i;
@@ -326,8 +330,8 @@ static bool legs_seek(const struct kvp_pool *pool)
 }
 
 /*
- * With the log on legs, disks that seek and short turns take versions by address, too: so many of
- * the oldest at a time that the tail moves often.
+ * With the log on legs, disks that seek and short turns take versions by address, too. Pass some of
+ * the oldest versions to the elevator, so few at a time that the tail moves often.
  */
 static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 {
@@ -352,7 +356,7 @@ static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	take_holes(pool, limit, r);
 }
 
-/* Step 3. Holes end a round that has data, and begin the next. */
+/* Step 3. Discards end a round that has data, and begin the next one. */
 static void take_versions(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 {
 	struct kvp_version *d;
@@ -376,8 +380,8 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
 }
 
 /*
- * Step 6. Put versions back before all others; versions of the sweep, before those that it does not
- * know. With pages or without, they are among the spilled ones.
+ * Step 6. Put versions back before all others. Versions of the elevator go before those that it
+ * does not know. With pages or without, all of them are then among the spilled ones.
  */
 static void put_back(struct kvp_pool *pool, struct round *r)
 {
@@ -391,8 +395,8 @@ static void put_back(struct kvp_pool *pool, struct round *r)
 }
 
 /*
- * A newer version is durable, so these need not be read. With parity all are counted, in their
- * order.
+ * Drop versions of which a newer one is durable: they need not be read. With parity all versions
+ * count, in log order.
  */
 static void drop_outlived(struct kvp_pool *pool, struct round *r)
 {
@@ -408,7 +412,7 @@ static void drop_outlived(struct kvp_pool *pool, struct round *r)
 		kvp_wbuf_drop_list(pool, &outlived);
 }
 
-/* Where to go on with a discard that an earlier turn began. */
+/* The progress of discard @d, if an earlier turn has begun it; else a new one. */
 static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kvp_version *d)
 {
 	if (dg->discard.hole.lsn != d->lsn || dg->discard.hole.rec != d->rec ||
@@ -418,10 +422,11 @@ static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kv
 }
 
 /*
- * A discard of 1 GiB changes 512 pages, and it may be larger. A turn takes as many pages as the
- * table has room for beside others, and puts the rest of the discard back. So pages are written
- * before they outgrow the budget, and a checkpoint can run in between. Returns 1 if something is
- * left; this is not an errno, since a device may end a request with any errno.
+ * Apply discards to the table. A discard of 1 GiB changes 512 pages, and it may be larger. A turn
+ * changes as many pages as the table has room for beside others, and the rest of the discard is put
+ * back. So pages are written before they exceed the budget, and a checkpoint can run in between.
+ * Returns 0; 1: some is left; or -errno. 1 is no errno, as a device may end a request with any
+ * errno.
  */
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {
@@ -443,7 +448,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 	return ret;
 }
 
-/* No SSD has these versions any more. Their blocks are lost, unless a newer version is durable. */
+/* No SSD has these versions any more: their blocks are lost, unless a newer version is durable. */
 static int give_up(struct kvp_pool *pool, struct list_head *lost)
 {
 	struct kvp_version *d, *next;
@@ -458,9 +463,9 @@ static int give_up(struct kvp_pool *pool, struct list_head *lost)
 }
 
 /*
- * Step 4. Read spilled versions back into memory. The round ends before a version that cannot be
- * read now, and begins with lost ones. So the table changes, and parity counts, in log order all
- * the same.
+ * Step 4. Read spilled versions back into memory. A version that cannot be read now ends the round
+ * before it. Lost versions come first in the round. So the table changes, and parity counts, in log
+ * order.
  */
 static int reload(struct kvp_pool *pool, struct round *r)
 {
@@ -471,7 +476,7 @@ static int reload(struct kvp_pool *pool, struct round *r)
 	if (!kvp_log_spills(pool->log))
 		return 0;
 	ret = kvp_reload(pool, &r->data, &lost, &r->rest);
-	/* The pool has not failed, and goes on. The drain reports this. */
+	/* The pool has not failed, and goes on. Stop the drain, which returns -EINTR. */
 	if (ret == -EINTR)
 		set_bit(KVP_DESTAGE_STOP, &pool->destage->flags);
 	if (!ret)
@@ -483,7 +488,9 @@ static int reload(struct kvp_pool *pool, struct round *r)
 	return ret;
 }
 
-/* Learn how many requests the next round of the sweep may have, from this one, begun at @start. */
+/*
+ * Set how many requests the next round of the elevator has, from this round, which began at @start.
+ */
 static void pace_sweep(struct kvp_pool *pool, unsigned long start)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -495,7 +502,7 @@ static void pace_sweep(struct kvp_pool *pool, unsigned long start)
 		dg->runs = kvp_pace(dg->runs, start, SWEEP_JIFFIES, MIN_RUNS, MAX_RECALLED);
 }
 
-/* Steps 3 to 6. Bring home a round of versions below @limit. */
+/* Steps 3 to 6. Write a round of versions below @limit home. */
 static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -529,7 +536,7 @@ static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 
 /* --- the worker -------------------------------------------------------------------- */
 
-/* The place that the tail may move to once everything below is home; @limit bounds the rounds. */
+/* The place where the tail may move once everything below it is home. Its lsn limits the rounds. */
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
 	kvp_log_passed_mark(pool, mark);
@@ -537,8 +544,8 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 }
 
 /*
- * True if a writer waits for space in the log, or a stream past a cache will soon need places of
- * old intents.
+ * True if a writer waits for space in the log, or if a stream past a cache will soon need the space
+ * of old intents.
  */
 static bool tail_is_wanted(struct kvp_pool *pool)
 {
@@ -546,9 +553,9 @@ static bool tail_is_wanted(struct kvp_pool *pool)
 }
 
 /*
- * A checkpoint between two rounds, if the table needs it for its dirty pages, or the builder for
- * space in the log. Versions go home in log order. So all below the first one left is home, and so
- * are intents below @limit.
+ * Take a checkpoint between two rounds, if the table has too many dirty pages, or the builder needs
+ * space in the log. Versions go home in log order. So all below the first one that is left is home,
+ * and so are intents below @limit.
  */
 static int checkpoint_between(struct kvp_pool *pool, kvp_lsn_t limit)
 {
@@ -562,9 +569,9 @@ static int checkpoint_between(struct kvp_pool *pool, kvp_lsn_t limit)
 }
 
 /*
- * Streams that go home by intent get most of the time: one request of destage costs a disk that
- * seeks as much as one of theirs. But their records fill the log, too, if more slowly. So their
- * share shrinks to a half when no room is left.
+ * Streams that go home by intent get most of the time: on a disk that seeks, one request of destage
+ * costs as much as one of theirs. But their records fill the log, too, only more slowly. So their
+ * share shrinks to a half when no space is left.
  */
 static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
 {
@@ -573,7 +580,7 @@ static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
 	return min_t(unsigned long, took * min(1 + 2 * left, YIELD), 10 * HZ);
 }
 
-/* Set the time of the next round, after one of @taken versions that began at @start. */
+/* Set the time of the next round, after a round of @taken versions that began at @start. */
 static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 {
 	u64 intents = kvp_log_intent_blocks(pool->log), rate = kvp_pacing_destage(pool);
@@ -581,7 +588,7 @@ static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 	unsigned long took = jiffies - start, next = start;
 
 	if (!taken)
-		next = jiffies + HZ / 4;	/* it took none: something is in the way */
+		next = jiffies + HZ / 4;	/* no version could be taken: try again later */
 	else if (rate && rate < kvp_speed_full(pool))
 		next += min_t(u64, div64_u64((u64)taken * HZ, rate), 60 * HZ);
 	WRITE_ONCE(dg->next, next);
@@ -590,7 +597,10 @@ static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 	dg->intents = intents;
 }
 
-/* With the log on a cache, short turns leave no more to the host than others. */
+/*
+ * What the turn tells about the legs' speed. With the log on a cache, short turns use the legs like
+ * others.
+ */
 static enum kvp_speed_turn turn_tells(const struct kvp_pool *pool, u32 taken)
 {
 	const struct kvp_destage *dg = pool->destage;
@@ -603,9 +613,9 @@ static enum kvp_speed_turn turn_tells(const struct kvp_pool *pool, u32 taken)
 }
 
 /*
- * A round, and a checkpoint if one is needed. If there is no memory for a table page,
- * dirty pages hold it: once they are written, they make room for others. So each
- * turn makes progress (R24).
+ * Run a round, and take a checkpoint if one is needed. If there is no memory for a table page,
+ * dirty pages hold it. A checkpoint writes them, and then they can be reused. So each turn makes
+ * progress (R24).
  */
 static int destage_turn(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool *more)
 {
@@ -631,8 +641,8 @@ static int destage_turn(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool *
 }
 
 /*
- * Without parity a discard does not wait for a round, but only until the sweep knows all older
- * versions. After a restart those may be millions: others may take the lock in between.
+ * Without parity a discard need not wait for a round, but only until the elevator knows all older
+ * versions. After a restart these may be millions: release the lock in between.
  */
 static void gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 {
@@ -647,8 +657,8 @@ static void gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 }
 
 /*
- * Between turns others may take a checkpoint: spilled versions may take minutes to come home.
- * -EINTR: the pool stops, and some are not home.
+ * Write all below @limit home; other tasks may take a checkpoint between turns, as spilled versions
+ * may take minutes. Returns -EINTR if the pool stops and some versions are not home.
  */
 static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 {
@@ -668,14 +678,13 @@ static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 }
 
 /*
- * Step 7.
+ * Step 7. Move the tail to @mark, if all below is home. If the log has moved since, @mark is no
+ * tail of it any more: take a checkpoint without it.
  *
- * All below @mark should be home, for good. Or the log has moved since: then @mark is no tail any
- * more.
- *
- * A round that takes nothing does not prove that. Versions may be spilled between its looks at the
- * two lists, and then it finds neither. So look at the lists here, under the lock that keeps rounds
- * away (R2). Return: 1 if a version below @mark still waits, and the tail stays; 0; or -errno.
+ * A round that takes no version does not prove that all is home. Versions may be spilled between
+ * its looks at the two lists, and it then finds them on neither. So look at the lists here, under
+ * the lock that keeps rounds away (R2). Return: 1: a version below @mark still waits, and the tail
+ * stays; 0; or -errno.
  */
 static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 {
@@ -691,7 +700,7 @@ static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 	return ret;
 }
 
-/* Everything below the current mark goes home; then the mark becomes the tail. */
+/* Write everything below the current mark home, and move the tail to the mark. */
 static int destage_and_checkpoint(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark;
@@ -711,8 +720,8 @@ static int destage_and_checkpoint(struct kvp_pool *pool)
 }
 
 /*
- * What was logged a moment ago may be about to be spilled. So a buffer full of it is no need for a
- * round: that would hold up renewals for as long as the disks take.
+ * Versions logged a moment ago may be about to be spilled. So a buffer full of them is no reason
+ * for a round: renewals would wait for it as long as the disks take.
  */
 static void spill_first(struct kvp_pool *pool)
 {
@@ -733,7 +742,7 @@ static int destage_some(struct kvp_pool *pool)
 
 /* --- renewal ----------------------------------------------------------------------- */
 
-/* Discards that come next, and would hold the tail, are applied, not renewed. */
+/* Apply the discards that come next, so that they do not hold the tail: they are not renewed. */
 static int apply_next_holes(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 {
 	struct round r;
@@ -746,7 +755,7 @@ static int apply_next_holes(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 	return min(ret, 0);
 }
 
-/* The tail passes what was renewed. */
+/* Move the tail past what was renewed. */
 static int pass_renewed(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark;
@@ -760,8 +769,9 @@ static int pass_renewed(struct kvp_pool *pool)
 }
 
 /*
- * Make space in the log of a cache without the disks. Returns true if it got on. If not, and users
- * wait for space, destage makes it: old versions may be unreadable, or memory may be short.
+ * Make space in the log of a cache without the disks. Returns true if it made progress. If it did
+ * not, and users wait for space, destage must make it: old versions may be unreadable, or memory
+ * short.
  */
 static bool destage_renew(struct kvp_pool *pool)
 {
@@ -772,7 +782,7 @@ static bool destage_renew(struct kvp_pool *pool)
 	bool got_on;
 
 	mutex_lock(&pool->checkpoint_lock);
-	/* An order that comes now waits until this has ended, or this sees the order. */
+	/* An order that begins now waits until this has ended; or renews() sees the order. */
 	WRITE_ONCE(dg->renewing, true);
 	smp_mb();	/* pairs with the one in destage_all() */
 	current_mark(pool, &mark);
@@ -790,7 +800,7 @@ static bool destage_renew(struct kvp_pool *pool)
 	return got_on;
 }
 
-/* Step 8. Set the timers for the next work, after @error, or none. */
+/* Step 8. Set the timers for the next work, after @error or without one. */
 static void set_timers(struct kvp_pool *pool, int error)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -805,7 +815,7 @@ static void set_timers(struct kvp_pool *pool, int error)
 		queue_delayed_work(pool->work_wq, &dg->pace_work, delay);
 }
 
-/* Step 2. Until there is no more work, or no progress. */
+/* Step 2. Work until there is no more to do, or no progress. */
 static void destage_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
@@ -833,27 +843,30 @@ static void destage_work(struct work_struct *work)
 			break;
 		}
 		/*
-		 * No progress: intents that are going home are in the way. They kick when they are
-		 * home.
+		 * No progress: intents that are going home are in the way. Their workers kick when
+		 * they are home.
 		 */
 		if (!renewed && before == kvp_log_tail(pool->log) &&
 		    used <= kvp_wbuf_nr_logged(pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool, false);
-	/* In a pool without a leg this is no news, and it may have a leg again by now. */
+	/*
+	 * Without its legs the pool is faulted already. It may have been mended by now: do not
+	 * fault it again.
+	 */
 	if (dg->error && dg->error != -ENOMEM && !faulted)
 		kvp_fail(pool, KVP_FAIL_LEGS, "blocks cannot be written home");
 	set_timers(pool, dg->error);
 	if (!dg->error)
 		kvp_log_move_kick(pool);
-	/* The builder may have found the log full just before there was space. */
+	/* The builder may have found the log full just before space was freed. */
 	kvp_commit_kick(pool, true);
 	WRITE_ONCE(dg->ended, dg->ended + 1);
 	wake_up_all(&dg->wait);
 }
 
-/* @now: everything, and a checkpoint. */
+/* Start the worker. @now: write everything home, and take a checkpoint. */
 static void kick(struct kvp_pool *pool, bool now)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -874,13 +887,16 @@ static void kick(struct kvp_pool *pool, bool now)
 		queue_delayed_work(pool->work_wq, &dg->idle_work, idle_jiffies(pool));
 }
 
-/* Bring everything home from time to time, so that the log is short when power goes. */
+/* Write everything home from time to time, so that the log is short when the power goes. */
 static void idle_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
 	struct kvp_pool *pool = dg->pool;
 
-	/* Destage at a pace brings these home; or few are renewed as long as there are writers. */
+	/*
+	 * Not all: destage at its pace writes these home; or they are few, and renewed while there
+	 * are writers.
+	 */
 	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) &&
 	    (!few_are_logged(pool) || renews(pool)))
 		kick(pool, false);
@@ -895,7 +911,7 @@ static void pace_work(struct work_struct *work)
 	kick(dg->pool, false);
 }
 
-/* Step 1. @now: everything, and a checkpoint; the caller waits for that. */
+/* Step 1. @now: write everything home, and take a checkpoint; the caller waits for that. */
 void kvp_destage_kick(struct kvp_pool *pool, bool now)
 {
 	if (now && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags))
@@ -911,15 +927,18 @@ void kvp_destage_relieve(struct kvp_pool *pool)
 	    (kvp_wbuf_to_be_committed(w) && !kvp_log_short(pool)))
 		return;
 	kvp_commit_now(pool);
-	/* Unless no page can be had, the log may have got room just now, or renewal makes some. */
+	/*
+	 * The log may have got space just now, or renewal makes some. If no page can be had, write
+	 * all home.
+	 */
 	kvp_destage_kick(pool, kvp_wbuf_scarce(w) || !kvp_log_may_renew(pool));
 }
 
-/* Why everything is written back. */
+/* Why everything is written home. */
 enum reason {
 	QUIET,		/* there are no writers: wait until the worker has stopped */
-	BESIDE,		/* there are writers, so the worker may go on for ever */
-	ORDER,		/* as BESIDE, and give up when the pool is about to be suspended */
+	BESIDE,		/* there are writers, so the worker may never stop */
+	ORDER,		/* as BESIDE, but give up when the pool is about to be suspended */
 };
 
 static bool must_give_up(const struct kvp_pool *pool, enum reason why)
@@ -928,8 +947,9 @@ static bool must_give_up(const struct kvp_pool *pool, enum reason why)
 }
 
 /*
- * Let the worker write back all below @target, or as much as it can in one run, which may take
- * minutes. The worker goes on after the caller gives up, since all I/O would wait for the caller.
+ * Let the worker write home all below @target, or as much as it can in one run, which may take
+ * minutes. A caller that gives up does not stop the worker. It gives up since all I/O would wait
+ * for it.
  */
 static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 {
@@ -950,7 +970,7 @@ static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 	return why != QUIET && !kvp_lsn_before(READ_ONCE(dg->done_lsn), target) ? 0 : dg->error;
 }
 
-/* Write back all that was accepted before, and move the tail behind it. */
+/* Write home all that was accepted before, and move the tail past it. */
 static int destage_to_end(struct kvp_pool *pool, enum reason why)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -971,7 +991,7 @@ static int destage_to_end(struct kvp_pool *pool, enum reason why)
 	} while (!ret && kvp_lsn_before(READ_ONCE(dg->done_lsn), target) &&
 		 !kvp_pool_faulted(pool) &&
 		 !test_bit(KVP_DESTAGE_STOP, &dg->flags));
-	/* A stop of a log that stays came in between. */
+	/* A stop with a retained log came in between. */
 	if (!ret && kvp_lsn_before(READ_ONCE(dg->done_lsn), target))
 		ret = -EINTR;
 	return kvp_pool_faulted(pool) ? -EIO : ret;
@@ -984,10 +1004,10 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 
 	atomic_inc(&dg->orders);
 	smp_mb__after_atomic();	/* pairs with the one in destage_renew() */
-	/* A renewal that has begun ends first: what it accepts is then committed with all else. */
+	/* A renewal that has begun ends first: what it accepts is committed below with all else. */
 	wait_event(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, why));
 	ret = destage_to_end(pool, why);
-	/* Parity was logged meanwhile, behind the tail. Bring it home as well. */
+	/* Parity was logged meanwhile, behind the tail. Write it home as well. */
 	if (!ret && kvp_log_reserves(pool))
 		ret = destage_to_end(pool, why);
 	atomic_dec(&dg->orders);

@@ -2,14 +2,14 @@
 /*
  * Large writes go home by intent, once the intents are durable in the log.
  *
- * A few workers do it. With parity, the versions of one entry are cut into slices, so that the
- * workers share them. While one computes, or waits for its slowest leg, the others keep the other
- * legs busy. Whole stripes, and all versions of a block, are in one slice. Intents are home when
- * all their slices are, those of mirrors beside a parity1, too.
+ * A few workers do that. With parity, the versions of one entry are cut into slices, which the
+ * workers share. While one worker computes, or waits for its slowest leg, the others keep the other
+ * legs busy. A stripe, and all versions of a block, are in one slice. The intents of an entry are
+ * home when all slices are, also those of mirrors beside a parity1.
  *
  * If there are only mirrors, an entry is not cut: its parts for a disk would be requests of any
- * length. Two workers are enough for one mirror, and where the processor is the limit more of them
- * cost 2 %. Of several mirrors, which do not end at the same time, some would wait for the others.
+ * length. For one mirror two workers are enough, and where the processor is the limit more of them
+ * cost 2 %. With several mirrors, which do not end at the same time, some would wait for others.
  */
 #include "core/core.h"
 #include "home/home.h"
@@ -20,7 +20,7 @@
 #include "work/destage.h"
 #include "work/direct.h"
 
-/* True if one worker may bring home @a, and what comes before, and another one @b. */
+/* True if a slice may end with @a, and the next one begin with @b. */
 static bool may_cut(struct kvp_pool *pool, const struct kvp_version *a, const struct kvp_version *b)
 {
 	struct kvp_spot x = kvp_locate(pool, a->block), y = kvp_locate(pool, b->block);
@@ -29,7 +29,7 @@ static bool may_cut(struct kvp_pool *pool, const struct kvp_version *a, const st
 			     kvp_vblock_nr(y.block) / kvp_unit_blocks(y.v->g);
 }
 
-/* Returns the number of slices. */
+/* Cut the versions of @b into slices. Returns the number of slices. */
 static u32 cut(struct kvp_pool *pool, struct kvp_direct *b)
 {
 	u32 n = 0, in = 0, most = kvp_direct_slice(pool);
@@ -61,7 +61,7 @@ static void make_slices(struct kvp_pool *pool, struct kvp_direct *b)
 		kvp_direct_kick(pool);
 }
 
-/* A slice to bring home; cuts what has not been cut. NULL: there is nothing to do. */
+/* The next slice to write home; entries are cut as needed. NULL: there is none. */
 static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_direct **of)
 {
 	struct list_head *slice;
@@ -76,7 +76,7 @@ static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_direct **o
 	return slice;
 }
 
-/* False if it is useless to go on. */
+/* Handle the error of a slice. Returns false if it is useless to go on. */
 static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 {
 	if (error != -ENOMEM) {
@@ -84,7 +84,7 @@ static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 			kvp_fail(pool, KVP_FAIL_LEGS, "large writes cannot be written home");
 		return false;
 	}
-	/* It takes a checkpoint. After that, table pages are free again. */
+	/* Destage takes a checkpoint, after which table pages are free again. */
 	kvp_destage_kick(pool, true);
 	kvp_wait_for_memory();
 	return true;

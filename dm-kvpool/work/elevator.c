@@ -10,7 +10,7 @@
 #include "work/destage.h"
 #include "work/elevator.h"
 
-/* versions gathered at a time; then others may take checkpoint_lock */
+/* versions gathered at a time; then other tasks may take checkpoint_lock */
 #define PART		32768u
 
 void kvp_elevator_init(struct kvp_elevator *s)
@@ -26,7 +26,7 @@ static struct kvp_version *by_block_entry(const struct rb_node *at)
 	return rb_entry(at, struct kvp_version, by_block);
 }
 
-/* Versions of one block are in the order of the log. */
+/* Order by block; versions of one block are in log order. */
 static bool comes_before(struct rb_node *a, const struct rb_node *b)
 {
 	const struct kvp_version *x = by_block_entry(a), *y = by_block_entry(b);
@@ -69,7 +69,7 @@ static void add(struct kvp_elevator *s, struct kvp_version *d)
 	s->nr++;
 }
 
-/* @d is not spilled any more: take it out. */
+/* Take out @d, which goes to @to. */
 static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list_head *to)
 {
 	struct kvp_elevator *s = &pool->destage->sweep;
@@ -79,7 +79,7 @@ static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list
 	__kvp_wbuf_take_swept(pool->wbuf, d, to);
 }
 
-/* After every KVP_WBUF_AT_ONCE of @n others may take the lock. */
+/* After every KVP_WBUF_AT_ONCE of @n versions let other tasks take the lock. */
 static void make_way(struct kvp_wbuf *w, u32 n)
 {
 	if (n % KVP_WBUF_AT_ONCE)
@@ -100,7 +100,7 @@ bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit)
 	do {
 		max = min(left, KVP_WBUF_AT_ONCE);
 		n = kvp_wbuf_sweep(pool->wbuf, limit, max, &d);
-		/* Only this worker changes @swept. */
+		/* Only this worker changes @swept, so it needs no lock for that. */
 		for (i = 0; i < n; i++, d = list_next_entry(d, list))
 			add(s, d);
 		left -= n;
@@ -113,17 +113,17 @@ bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit)
 
 /**
  * struct course - the versions that were taken so far
- * @border: behind the last one's unit, which must go home together: its stripe, or itself
- * @first: where the last request begins
- * @last: block
- * @runs: requests to each leg, with parity at least
+ * @border: behind the unit of the last one: its stripe, or its block. A unit goes home together
+ * @first: block where the last request begins
+ * @last: the last block
+ * @runs: requests to each leg; with parity, at least
  */
 struct course {
 	kvp_block_t border, first, last;
 	u32 runs;
 };
 
-/* Note that @block comes next, and is not in the unit that was taken last. */
+/* Note that @block is taken next, and is not in the unit taken last. */
 static void go_on(struct kvp_pool *pool, struct course *c, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
@@ -138,7 +138,10 @@ static void go_on(struct kvp_pool *pool, struct course *c, kvp_block_t block)
 	c->last = block;
 }
 
-/* Find the first version that the sweep does not know: each older one it knows, or it is home. */
+/*
+ * Find the first version that the elevator does not know. It knows all older ones, or they are
+ * home.
+ */
 static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 {
 	struct kvp_version *d;
@@ -165,7 +168,7 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 	for (; d; d = next) {
 		if ((n >= max || c.runs >= runs) && !kvp_block_before(d->block, c.border))
 			break;
-		/* What was passed is dropped, and costs no request. */
+		/* A version that was passed is dropped, and costs no request. */
 		if (!kvp_block_before(d->block, c.border) && !kvp_wbuf_passed(d))
 			go_on(pool, &c, d->block);
 		next = next_of(d);

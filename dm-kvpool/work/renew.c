@@ -8,7 +8,7 @@
 #include "work/elevator.h"
 #include "work/renew.h"
 
-/* True if users' versions leave room in the buffer for renewed ones. */
+/* True if the buffer has room for renewed versions beside those of users. */
 static bool buffer_has_room(struct kvp_pool *pool)
 {
 	const struct kvp_wbuf *w = pool->wbuf;
@@ -20,7 +20,7 @@ static bool buffer_has_room(struct kvp_pool *pool)
 	return kvp_wbuf_used(w) < limit - limit / 8;
 }
 
-/* What lies below @below is old, although the buffer has not yet spilled it. */
+/* Spill versions below @below: they are old, although the buffer has not yet spilled them. */
 static void spill_below(struct kvp_pool *pool, kvp_lsn_t below)
 {
 	struct kvp_wbuf *w = pool->wbuf;
@@ -37,7 +37,7 @@ static void spill_below(struct kvp_pool *pool, kvp_lsn_t below)
 	}
 }
 
-/* Returns how many of the versions were renewed. */
+/* Renew the @n versions in r->of. Returns how many were renewed. */
 static u32 renew_batch(struct kvp_pool *pool, u32 n)
 {
 	struct kvp_renew *r = &pool->destage->renew;
@@ -53,9 +53,7 @@ static u32 renew_batch(struct kvp_pool *pool, u32 n)
 	return renewed;
 }
 
-/*
- * Returns how many of the versions at the tail were renewed or dropped; *@more: there may be more.
- */
+/* Renew or drop versions at the tail. Returns how many; sets *@more if there may be more. */
 static u32 renew_turn(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
 {
 	struct kvp_elevator_look look = {
@@ -74,7 +72,7 @@ static u32 renew_turn(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
 	room = buffer_has_room(pool);
 	if (look.nr && look.pending < KVP_ELEVATOR_PENDING && room)
 		renewed = renew_batch(pool, look.nr);
-	/* What is buffered leaves room when it is committed. */
+	/* Buffered versions make room when they are committed. */
 	pool->destage->renew.pending = look.pending + renewed +
 				       (room ? 0 : kvp_wbuf_buffered(pool->wbuf));
 	*more = renewed || dropped;
@@ -92,7 +90,8 @@ u32 kvp_renew_some(struct kvp_pool *pool, kvp_lsn_t limit)
 	do {
 		done += renew_turn(pool, below, &more);
 		cond_resched();
-	} while (more && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags) && kvp_log_renews(pool));
+	} while (more && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags) &&
+		 kvp_log_renews(pool));
 	if (kvp_wbuf_buffered(pool->wbuf)) {
 		kvp_commit_now(pool);
 		kvp_commit_kick(pool, true);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Renewal: the oldest dirty blocks of a cache's log are read, and appended again behind its head,
- * so that the tail can pass. policy/renew.h says why.
+ * Renewal: the oldest dirty blocks of a cache's log are read, and appended again at its head, so
+ * that the tail can pass. policy/renew.h says why.
  *
  * A renewed block is a new version with the contents of the old one, accepted like a write
  * (kvp_wbuf_renew()). So the rules for writes hold for it, at any cut. The old version stays where
- * it is, and its record counts, until the new one is durable: then it is outlived. If the new one
- * does not become durable, since the log moves or no SSD takes it, the old one goes home as ever.
+ * it is, and its record counts, until the new version is durable: then the old one is outlived. If
+ * the new version does not become durable, since the log moves or no SSD takes it, the old one goes
+ * home as usual.
  *
- * The destage worker renews, under checkpoint_lock. So nothing goes home meanwhile, the tail does
- * not move, and the contents of versions that are not home lie where they were written.
+ * The destage worker renews, under checkpoint_lock. So no version goes home meanwhile, the tail
+ * does not move, and the contents of versions that are not home stay where they were written.
  */
 #ifndef KVP_RENEW_H
 #define KVP_RENEW_H
@@ -20,14 +21,14 @@ struct kvp_pool;
 struct kvp_version;
 struct page;
 
-#define KVP_RENEW_BATCH		64u	/* versions that are read at a time */
+#define KVP_RENEW_BATCH		64u	/* versions read at a time */
 
 /**
- * struct kvp_renew - memory for it; by pool->checkpoint_lock
- * @of: versions that are renewed now
+ * struct kvp_renew - memory for renewal; by pool->checkpoint_lock
+ * @of: versions that are being renewed
  * @pages: their contents
- * @pending: versions at the tail of which a newer one is not durable yet, and those that have to be
- *	committed before others find room in the buffer; at the last look
+ * @pending: at the last look: versions at the tail of which a newer one is not durable yet, and
+ *	versions that must be committed before renewed ones have room in the buffer
  */
 struct kvp_renew {
 	struct kvp_version *of[KVP_RENEW_BATCH];
@@ -36,8 +37,8 @@ struct kvp_renew {
 };
 
 /**
- * kvp_renew_some() - renew what is to be renewed, and drop old versions whose new ones are durable
- * @limit: versions below it may be touched; no intent that is not home lies below
+ * kvp_renew_some() - renew old versions that are due, and drop those whose new versions are durable
+ * @limit: only versions below it; no intent that is not home lies below
  *
  * Return: how many were renewed or dropped. Context: the destage worker, under checkpoint_lock;
  * waits for I/O of the SSDs.

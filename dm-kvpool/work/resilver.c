@@ -19,13 +19,14 @@
 #include "work/resilver.h"
 #include "work/resilver_copy.h"
 
-#define NOTE_MS		10000u		/* the cursor is noted so often, */
+#define NOTE_MS		10000u		/* the cursor is noted after this time, */
 #define NOTE_BLOCKS	(1u << 18)	/* or after so many blocks */
-#define MIN_PAUSE_MS	1000u		/* after an error; the double after the next */
+#define MIN_PAUSE_MS	1000u		/* after an error; doubled after each further one */
 #define MAX_PAUSE_MS	60000u
 #define NAP_NS		(50 * NSEC_PER_MSEC)
-#define IDLE_MS		500u		/* without a request: the host is idle */
-#define MOST_REST	1u		/* s: while it is not, there is a step each second at least */
+#define IDLE_MS		500u		/* without a request for so long, the host counts as idle */
+/* seconds: while the host is busy, a step begins at least this often */
+#define MOST_REST	1u
 #define NONE		kvp_vblock(~0ull)
 
 /* --- helpers -------------------------------------------------------------------- */
@@ -36,8 +37,8 @@ static bool interrupted(const struct kvp_resilver *r)
 }
 
 /*
- * Leg @i of @v; the shadow of one of them comes behind them, as bit v->nr_legs of a mask. NULL: the
- * shadow is of another vdev's leg, or there is none.
+ * Leg @i of @v. Number v->nr_legs is the shadow of one of them, as in masks of legs. Returns NULL
+ * if there is no shadow, or its leg is in another vdev.
  */
 static struct kvp_leg *leg_at(const struct kvp_vdev *v, u32 i)
 {
@@ -62,8 +63,8 @@ static bool some_leg_resilvers(const struct kvp_vdev *v)
 }
 
 /*
- * True if @leg is walked for. A leg of the vdev comes before the shadow, whose walk begins again
- * behind it (begin_walk()).
+ * True if the walk is for @leg. The legs of a vdev come before the shadow. Its walk begins again
+ * after theirs (begin_walk()).
  */
 static bool is_walked_for(const struct kvp_leg *leg)
 {
@@ -85,7 +86,7 @@ static bool some_joined(const struct kvp_resilver *r)
 	       !READ_ONCE(r->walks[KVP_SHADOW]);
 }
 
-/* In short naps, so that a suspend need not wait, nor, with @cut_short, a leg that joins. */
+/* Rest in short naps, so that a suspend need not wait; nor, with @cut_short, a leg that joins. */
 static void rest(const struct kvp_resilver *r, u64 ns, bool cut_short)
 {
 	u64 slept;
@@ -104,7 +105,7 @@ static bool wants_to_go_on(void *arg)
 	return interrupted(r) || some_joined(r);
 }
 
-/* The legs belong to the host, until it is quiet. */
+/* Rest while the host uses the legs, until it is quiet. */
 static void yield_to_host(struct kvp_resilver *r, u64 took)
 {
 	if (kvp_host_busy(r->pool, &r->host, KVP_HOST_QUIET_MS))
@@ -113,7 +114,7 @@ static void yield_to_host(struct kvp_resilver *r, u64 took)
 		      wants_to_go_on, r);
 }
 
-/* After a step of @blocks that took @ns; none is in flight. */
+/* Rest after a step of @blocks that took @ns. No step is in flight. */
 static void rest_after(struct kvp_resilver *r, u32 blocks, u64 ns)
 {
 	u64 rate = READ_ONCE(r->pool->tunables[KVP_T_RESILVER_RATE]);
@@ -129,7 +130,7 @@ static bool cursor_is_due(const struct kvp_resilver *r)
 	       time_after_eq(jiffies, r->noted + msecs_to_jiffies(NOTE_MS));
 }
 
-/* Legs of @v that resilver, and have begun or not, a bit each. */
+/* Mask of the legs of @v that resilver, and whose walk has begun, or has not. */
 static u64 legs_of(const struct kvp_vdev *v, bool begun)
 {
 	const struct kvp_resilver *r = v->pool->resilver;
@@ -206,7 +207,7 @@ int kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor,
 	char name[KVP_LEG_WORDS];
 	int ret;
 
-	/* A checkpoint that is under way does not write its pages to the leg. */
+	/* Otherwise a checkpoint that is running would not write its pages to the leg. */
 	mutex_lock(&pool->checkpoint_lock);
 	mutex_lock(&pool->sb_lock);
 	WRITE_ONCE(r->walks[leg->index], false);
@@ -218,7 +219,7 @@ int kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor,
 	mutex_unlock(&pool->checkpoint_lock);
 	if (ret == -EBUSY)
 		return ret;
-	/* Even after an error: the pool goes on after 'clear', and so does this. */
+	/* Do so even after an error: the pool goes on after 'clear', and so does the resilver. */
 	if (kvp_leg_resilvers(leg) && !interrupted(r))
 		queue_work(pool->scrub_wq, &r->work);
 	if (ret || !kvp_leg_resilvers(leg))
@@ -228,8 +229,8 @@ int kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor,
 }
 
 /*
- * The shadow joins as a leg does, but no superblock says so. Its leg has all, so nothing depends on
- * the shadow before it has all, too.
+ * The shadow joins as a leg does, but no superblock says so. Its leg has everything, so nothing
+ * depends on the shadow until it has everything, too.
  */
 static int join_shadow(struct kvp_resilver *r)
 {
@@ -255,7 +256,10 @@ static int join_shadow(struct kvp_resilver *r)
 	return joins ? 0 : -EAGAIN;
 }
 
-/* The legs that missed these blocks are lost, and begin again when they return. */
+/*
+ * Forget the holes of @v: the legs that missed these blocks are lost, and begin again when they
+ * return.
+ */
 static void forget_holes(struct kvp_resilver *r, const struct kvp_vdev *v)
 {
 	u32 i, others = 0;
@@ -267,8 +271,8 @@ static void forget_holes(struct kvp_resilver *r, const struct kvp_vdev *v)
 }
 
 /*
- * A leg of @v joins while the shadow of another one walks. That begins again later, at the noted
- * cursor: what it has left for later would be forgotten.
+ * A leg of @v joins while the walk is for the shadow of another one. That walk begins again later,
+ * at the noted cursor. Otherwise its holes would be forgotten.
  */
 static void stop_for_legs(struct kvp_resilver *r, const struct kvp_vdev *v)
 {
@@ -284,9 +288,9 @@ static void stop_for_legs(struct kvp_resilver *r, const struct kvp_vdev *v)
 }
 
 /*
- * Begin the walk of legs that joined. A write that was on its way home holds its range lock, and
- * has entered its blocks in the table when it releases that. The checkpoint is for the walk, which
- * skips what the pointers of the table on disk call old.
+ * Begin the walk of legs that joined. A write that was on its way home before holds its range lock,
+ * and has changed the table when it releases the lock. The checkpoint is for the walk, which skips
+ * what the pointers of the table on disk call old.
  */
 static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
 {
@@ -319,7 +323,7 @@ static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
 
 /* --- the walk (2) --------------------------------------------------------------- */
 
-/* Entries of @own and later blocks that leg @i misses have this era or a later one. */
+/* Entries of @own and later blocks that leg @i misses are of this era or a later one. */
 static u32 since_of(const struct kvp_resilver *r, u32 i, kvp_vblock_t own)
 {
 	const struct kvp_leg_info *s = &r->sync[i];
@@ -332,10 +336,10 @@ static u32 since_of(const struct kvp_resilver *r, u32 i, kvp_vblock_t own)
 /**
  * struct stretch - blocks of a vdev that are walked over for the same legs
  * @v: the vdev
- * @legs: legs that this is for, a bit each: all that have got so far
- * @own: all blocks below are done, as the vdev counts
+ * @legs: mask of the legs that this is for: all whose walk has reached @own
+ * @own: all blocks of the vdev below are done
  * @ahead: all blocks below are done, or belong to steps in flight
- * @end: it ends here: some leg has got further, or has another era from there
+ * @end: some leg has got further, or has another era from here on
  * @since: the oldest era that one of @legs misses
  * @again: it is a hole, and the walk has passed it
  */
@@ -347,7 +351,7 @@ struct stretch {
 	bool again;
 };
 
-/* The next stretch of @v. False: all legs that resilver are at the end. */
+/* The next stretch of @v. Returns false if all legs that resilver are at the end. */
 static bool next_stretch(const struct kvp_resilver *r, struct kvp_vdev *v, struct stretch *s)
 {
 	u64 targets = targets_of(v);
@@ -374,7 +378,7 @@ static bool next_stretch(const struct kvp_resilver *r, struct kvp_vdev *v, struc
 	return kvp_vblock_before(s->own, end_of(v));
 }
 
-/* The legs have everything below @s->own, but for holes. */
+/* The legs have everything below @s->own, except holes. */
 static void advance(struct kvp_resilver *r, const struct stretch *s)
 {
 	u32 i;
@@ -389,7 +393,7 @@ static kvp_vblock_t hole_end(const struct kvp_resilver_hole *h)
 	return kvp_vblock_add(h->own, h->n);
 }
 
-/* Make one hole of @a and @b of one vdev: what lies between them is copied again. */
+/* Make one hole of @a and @b, of one vdev. Blocks between them are copied again. */
 static void join_holes(struct kvp_resilver_hole *a, const struct kvp_resilver_hole *b)
 {
 	kvp_vblock_t end = kvp_vblock_last(hole_end(a), hole_end(b));
@@ -401,7 +405,7 @@ static void join_holes(struct kvp_resilver_hole *a, const struct kvp_resilver_ho
 
 static_assert(KVP_RESILVER_HOLES > KVP_MAX_VDEVS);
 
-/* Make room for one more. Some vdev has two of so many. */
+/* Make room for one more hole. There are more holes than vdevs, so some vdev has two. */
 static void save_hole(struct kvp_resilver *r)
 {
 	struct kvp_resilver_hole *h = r->holes;
@@ -417,7 +421,7 @@ static void save_hole(struct kvp_resilver *r)
 			}
 }
 
-/* @n blocks from @own on could not be copied. */
+/* Note that @n blocks from @own on could not be copied. */
 static void note_hole(struct kvp_resilver *r, const struct stretch *s, kvp_vblock_t own, u64 n)
 {
 	struct kvp_resilver_hole hole = { .v = s->v, .own = own, .legs = s->legs, .n = n };
@@ -433,7 +437,7 @@ static void note_hole(struct kvp_resilver *r, const struct stretch *s, kvp_vbloc
 	WRITE_ONCE(r->nr_holes, r->nr_holes + 1);
 }
 
-/* True if the newest version of @block was in the log before the start, and is not home yet. */
+/* True if the newest version of @block was in a retained log at the start, and is not home yet. */
 static bool is_restored(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool, block);
@@ -445,9 +449,10 @@ static bool is_restored(struct kvp_pool *pool, kvp_block_t block)
 }
 
 /*
- * If the log stayed over a restart, destage may have been cut short: home has neither the table's
- * version nor the newer one, and no leg is at fault. That one is durable in the log, and goes home
- * to the leg by itself. If it is not the newest any more, -EAGAIN: later.
+ * Copy the data of @block. If the log was retained over a restart, destage may have been cut short:
+ * home has neither the table's version nor the newer one, and no leg is at fault. The newer version
+ * is durable in the log, and goes home to the leg as well. If it is not the newest any more, return
+ * -EAGAIN: later.
  */
 static int copy_data(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		     kvp_block_t block)
@@ -461,7 +466,7 @@ static int copy_data(struct kvp_resilver *r, struct kvp_resilver_io *io, struct 
 	return kvp_resilver_block(pool, io, leaf, block);
 }
 
-/* One block, with the parity that belongs to it. */
+/* Copy one block, and the parity that belongs to it. */
 static int copy_block(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		      kvp_block_t block)
 {
@@ -474,7 +479,7 @@ static int copy_block(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 	if (ret != -ENOMEM)
 		parity = leaf->v->ops->copy_missed_parity(pool, io, leaf, block);
 	kvp_range_unlock(&pool->ranges, &range);
-	/* What no leg has is poisoned now, or was before. */
+	/* A block that no leg has is poisoned now, or was before. */
 	if (ret == -EBADMSG || ret == -ENODATA || parity == -EBADMSG)
 		kvp_poison_make_durable(pool);
 	if (ret == -EBADMSG || ret == -ENODATA)
@@ -482,7 +487,7 @@ static int copy_block(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 	return ret ?: parity == -EBADMSG ? 0 : parity;
 }
 
-/* Block by block. -ENOMEM, -EINTR: the step is not done. */
+/* Copy a step block by block. -ENOMEM, -EINTR: the step is not done. */
 static int copy_closely(struct kvp_resilver *r, struct kvp_resilver_io *io, const struct stretch *s,
 			const struct kvp_resilver_step *step)
 {
@@ -513,7 +518,7 @@ static struct kvp_resilver_step *nth(struct kvp_resilver_io *io, u32 i)
 	return &io->steps[(io->first + i) % KVP_RESILVER_STEPS];
 }
 
-/* Steps that may be in flight: one if the walk must rest behind it. */
+/* How many steps may be in flight: one if the walk must rest after it. */
 static u32 steps_at_once(struct kvp_resilver *r)
 {
 	bool alone = READ_ONCE(r->pool->tunables[KVP_T_RESILVER_RATE]) ||
@@ -528,8 +533,9 @@ static kvp_vblock_t step_end(const struct kvp_resilver_step *step)
 }
 
 /*
- * Begin a step at s->ahead, or skip what has not changed. Returns 1 when that will do for now;
- * -ENOMEM. With steps in flight it waits for no lock, and leaves errors until those have ended.
+ * Begin a step at s->ahead, or skip what has not changed. Returns 0; 1: do not begin another one
+ * now; or -ENOMEM. With steps in flight it waits for no lock, and does not handle errors before
+ * those have ended.
  */
 static int begin_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
 {
@@ -574,7 +580,7 @@ static void cancel_steps(struct kvp_resilver *r, struct kvp_resilver_io *io)
 
 		if (i >= io->writing)
 			kvp_resilver_cancel(step);
-		/* Whatever was copied, the cursor is before it: it is copied again. */
+		/* The cursor is before these blocks, so all of them are copied again. */
 		kvp_resilver_end(r->pool, step);
 		kvp_resilver_put(r->pool, step);
 	}
@@ -582,7 +588,7 @@ static void cancel_steps(struct kvp_resilver *r, struct kvp_resilver_io *io)
 	io->writing = 0;
 }
 
-/* The oldest step in flight ends. -ENOMEM, -EINTR: it does not, and must begin again. */
+/* End the oldest step in flight. -ENOMEM, -EINTR: it is not done, and must begin again. */
 static int end_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
 {
 	struct kvp_resilver_step *step = nth(io, 0);
@@ -609,7 +615,10 @@ static int end_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct s
 	return 0;
 }
 
-/* The next step that is read begins to write, while the one before writes; or the oldest ends. */
+/*
+ * Begin to write the next step that is read, while the one before is written; or end the oldest
+ * step.
+ */
 static int bring_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
 {
 	if (io->writing < io->nr)
@@ -618,7 +627,7 @@ static int bring_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct s
 }
 
 /*
- * True if something else comes first; no step is in flight then. A hole is tried again as a whole:
+ * True if other work comes first; then no step may be in flight. A hole is tried again as a whole:
  * the cursor stays below it.
  */
 static bool must_stop(const struct kvp_resilver *r, const struct stretch *s)
@@ -629,8 +638,8 @@ static bool must_stop(const struct kvp_resilver *r, const struct stretch *s)
 }
 
 /*
- * Walk on, at least a step, and to the end of @s at most. Steps are begun in order, and end in
- * order. -ENOMEM, -EINTR: again, or not now.
+ * Walk on, at least a step, and at most to the end of @s. Steps begin in order, and end in order.
+ * -ENOMEM: try again; -EINTR: not now.
  */
 static int walk_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
 {
@@ -657,7 +666,7 @@ static int walk_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct st
 	return ret;
 }
 
-/* Walk over a hole. What still cannot be copied becomes a hole again. */
+/* Walk over a hole again. What still cannot be copied becomes a hole again. */
 static void try_again(struct kvp_resilver *r, struct kvp_resilver_io *io,
 		      const struct kvp_resilver_hole *h)
 {
@@ -677,7 +686,7 @@ static void try_again(struct kvp_resilver *r, struct kvp_resilver_io *io,
 		note_hole(r, &s, s.own, kvp_vblock_since(s.end, s.own));
 }
 
-/* Try the holes of @v again. Returns true if there is none any more. */
+/* Try the holes of @v again. Returns true if no hole is left. */
 static bool fill_holes(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
 {
 	u32 i, n = 0, others = 0;
@@ -699,7 +708,7 @@ static bool fill_holes(struct kvp_resilver *r, struct kvp_resilver_io *io, struc
 
 /* --- the cursor (3) ------------------------------------------------------------- */
 
-/* The lowest block of @v in a hole; NONE: there is none. */
+/* The lowest block of @v in a hole; NONE if there is no hole. */
 static kvp_vblock_t first_hole(const struct kvp_resilver *r, const struct kvp_vdev *v)
 {
 	kvp_vblock_t first = NONE;
@@ -711,7 +720,9 @@ static kvp_vblock_t first_hole(const struct kvp_resilver *r, const struct kvp_vd
 	return first;
 }
 
-/* Leg @leg of @v has all below @at that was born before the era of the last checkpoint. */
+/*
+ * Note that leg @leg of @v has all below @at that was born before the era of the last checkpoint.
+ */
 static void note_cursor_of(const struct kvp_vdev *v, u32 leg, kvp_vblock_t at)
 {
 	struct kvp_pool *pool = v->pool;
@@ -727,11 +738,11 @@ static void note_cursor_of(const struct kvp_vdev *v, u32 leg, kvp_vblock_t at)
 }
 
 /*
- * The legs have all that lies below @next, but perhaps not durably. A checkpoint flushes them. All
- * that was born before its era was at home, and in the table, before that flush.
+ * Note how far the legs of @v are. They have all below @next, but perhaps not durably. A checkpoint
+ * flushes them. What was born before its era was at home, and in the table, before that flush.
  *
- * A cursor that is further on stays until the walk has passed it: there are two eras, not three. Nor
- * may it pass a block that could not be copied.
+ * A cursor that is further on stays until the walk has passed it: a superblock has room for two
+ * eras, not three. The cursor must not pass a block that could not be copied.
  */
 static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 {
@@ -739,7 +750,7 @@ static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 	kvp_vblock_t at[KVP_MAX_MIRROR_LEGS + 1];
 	u32 i;
 
-	/* A leg that returns meanwhile does not walk any more. */
+	/* Read these first: a leg that returns meanwhile must not count by its new walk. */
 	for (i = 0; i <= v->nr_legs; i++)
 		at[i] = kvp_vblock_first(r->next[number_at(v, i)], first_hole(r, v));
 	r->noted = jiffies;
@@ -750,7 +761,10 @@ static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 	for (i = 0; i <= v->nr_legs; i++)
 		if (targets_of(v) >> i & 1 && pool->sb->era)
 			note_cursor_of(v, number_at(v, i), at[i]);
-	/* The shadow's label says how far it is, too: an older state that is put back has less. */
+	/*
+	 * The shadow's label says how far it is, too. So if an older state is put back, it is
+	 * noticed.
+	 */
 	if (targets_of(v) >> v->nr_legs & 1)
 		kvp_sb_note_shadow(pool);
 	else
@@ -783,7 +797,10 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 			mutex_unlock(&pool->checkpoint_lock);
 			if (ret == -ENOMEM)
 				return ret;
-			/* A page that no leg has is on no leg. One that may be there is copied. */
+			/*
+			 * A page that no leg has cannot be copied. After other errors a leg may
+			 * have it: try again.
+			 */
 			if (ret < 0 && ret != -EBADMSG)
 				error = ret;
 			kvp_table_shrink(pool, false);
@@ -794,7 +811,9 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 	return interrupted(r) ? -EINTR : error;
 }
 
-/* Entries of the log go to the legs from now on; returns the first lsn that all of them have. */
+/*
+ * Let entries of the log go to the legs from now on. Returns the first lsn that all of them have.
+ */
 static kvp_lsn_t include_in_log(struct kvp_vdev *v, u64 targets, u64 *nonce)
 {
 	kvp_lsn_t first = 0;
@@ -807,7 +826,7 @@ static kvp_lsn_t include_in_log(struct kvp_vdev *v, u64 targets, u64 *nonce)
 }
 
 /*
- * Step 5. Everything older than @first must be home, unless the log is on a cache: then the legs
+ * Step 5. Everything older than @first must be home, unless the log is on a cache: then these legs
  * have no log. The last checkpoint flushes the legs.
  */
 static int close_log(struct kvp_pool *pool)
@@ -817,7 +836,7 @@ static int close_log(struct kvp_pool *pool)
 	return ret ?: checkpoint(pool);
 }
 
-/* Step 6. -EAGAIN: the log has moved, or its tail has not passed @first. */
+/* Step 6. Returns -EAGAIN if the log has moved, or its tail has not passed @first. */
 static int end_resilver(struct kvp_vdev *v, u64 targets, kvp_lsn_t first, u64 nonce)
 {
 	struct kvp_pool *pool = v->pool;
@@ -825,7 +844,7 @@ static int end_resilver(struct kvp_vdev *v, u64 targets, kvp_lsn_t first, u64 no
 	int ret = -EAGAIN;
 
 	mutex_lock(&pool->sb_lock);
-	/* A leg that was lost, and returned, while this was under way, begins again. */
+	/* A leg that was lost meanwhile, and has returned, begins again. */
 	targets &= targets_of(v);
 	if (kvp_pool_logs_on_cache(pool) ||
 	    (sb->log_nonce == nonce && !kvp_lsn_before(sb->log_tail, first)))
@@ -841,14 +860,15 @@ static void tell_ended(struct kvp_resilver *r, struct kvp_vdev *v, u64 targets)
 
 	for (i = 0; i < v->nr_legs; i++)
 		if ((targets >> i & 1) && kvp_leg_in_sync(&v->legs[i]))
-			kvp_event(r->pool, "resilver_finished leg=%u copied=%llu%s", v->legs[i].index,
+			kvp_event(r->pool, "resilver_finished leg=%u copied=%llu%s",
+				  v->legs[i].index,
 				  (unsigned long long)(r->copied - r->copied_at[v->legs[i].index]),
 				  kvp_leg_words(&v->legs[i], name));
 }
 
 /*
- * The shadow has all blocks and pages, and what changes goes there by itself. A checkpoint writes
- * the pages that are dirty, and flushes it. It gets no log: it takes its place when the log is empty
+ * The shadow has all blocks and pages, and changes go there as well. A checkpoint writes the pages
+ * that are dirty, and flushes it. It gets no log: it takes its place when the log is empty
  * (pool/shadow.c).
  */
 static int finish_shadow(struct kvp_resilver *r, struct kvp_vdev *v)
@@ -861,7 +881,7 @@ static int finish_shadow(struct kvp_resilver *r, struct kvp_vdev *v)
 	if (ret)
 		return ret;
 	mutex_lock(&pool->sb_lock);
-	/* One that was left, and joined again, while this was under way, begins again. */
+	/* If the shadow was given up meanwhile, and has joined again, it begins again. */
 	if (targets_of(v) >> v->nr_legs & 1)
 		complete = kvp_shadow_complete(pool);
 	if (complete && pool->sb->era)
@@ -875,7 +895,7 @@ static int finish_shadow(struct kvp_resilver *r, struct kvp_vdev *v)
 	return 0;
 }
 
-/* The walk of @v has ended. 0, or -errno: not yet. */
+/* The walk of @v has ended: do steps 4 to 6. Returns 0, or -errno: not yet. */
 static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
 {
 	u64 targets = targets_of(v), nonce = 0;
@@ -901,14 +921,14 @@ static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp
 
 /* --- the worker ----------------------------------------------------------------- */
 
-/* Go on with one vdev until none of its legs resilvers. -errno: it must wait. */
+/* Go on with one vdev until none of its legs resilvers. Returns -errno if it must wait. */
 static int resilver_vdev(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
 {
 	struct stretch s;
 	int ret = 0;
 
 	while (!ret && !interrupted(r) && (targets_of(v) || legs_of(v, false))) {
-		/* A leg of another vdev joins first. */
+		/* Let a leg of another vdev join first. */
 		if (!legs_of(v, false) && some_joined(r))
 			return 0;
 		if (legs_of(v, false)) {
@@ -924,7 +944,7 @@ static int resilver_vdev(struct kvp_resilver *r, struct kvp_resilver_io *io, str
 	return ret;
 }
 
-/* All vdevs in turn. One that must wait does not keep the others from being whole again. */
+/* Resilver all vdevs in turn. A vdev that must wait does not stop the others. */
 static void resilver_all(struct kvp_resilver *r, struct kvp_resilver_io *io)
 {
 	struct kvp_pool *pool = r->pool;
@@ -932,7 +952,7 @@ static void resilver_all(struct kvp_resilver *r, struct kvp_resilver_io *io)
 	u32 i;
 
 	error = join_shadow(r);
-	/* It may be long before the shadow has answered. Other vdevs' legs leave meanwhile. */
+	/* The shadow may not answer for long. Legs of other vdevs can leave meanwhile. */
 	if (error)
 		error = kvp_replaced_leave(pool) ?: error;
 	for (i = 0; i < pool->nr_vdevs; i++)
@@ -941,7 +961,7 @@ static void resilver_all(struct kvp_resilver *r, struct kvp_resilver_io *io)
 	rest(r, (u64)r->pause * NSEC_PER_MSEC, false);
 }
 
-/* It waits for memory as long as that takes. */
+/* Wait for memory, as long as that takes, then resilver. */
 static void resilver_legs(struct kvp_resilver *r)
 {
 	struct kvp_pool *pool = r->pool;
@@ -962,14 +982,14 @@ static void resilver_legs(struct kvp_resilver *r)
 	kvp_resilver_free(io);
 }
 
-/* Legs whose place is taken leave; while the pool is faulted they cannot. */
+/* Let legs leave whose new leg is in sync. While the pool is faulted they cannot. */
 static void let_leave(struct kvp_resilver *r)
 {
 	while (!interrupted(r) && !kvp_resilver_runs(r->pool) && kvp_replaced_leave(r->pool))
 		rest(r, MIN_PAUSE_MS * NSEC_PER_MSEC, true);
 }
 
-/* One worker. A leg that joins queues it again. */
+/* The one worker. A leg that joins queues it again. */
 static void resilver_work(struct work_struct *work)
 {
 	struct kvp_resilver *r = container_of(work, struct kvp_resilver, work);
@@ -1017,6 +1037,6 @@ void kvp_resilver_init(struct kvp_pool *pool)
 {
 	pool->resilver->pool = pool;
 	INIT_WORK(&pool->resilver->work, resilver_work);
-	/* Until kvp_resilver_unquiesce(). */
+	/* Quiesced until kvp_resilver_unquiesce(). */
 	pool->resilver->quiesce = true;
 }

@@ -3,26 +3,28 @@
  * Resilver: a leg that was out gets what it missed, while the pool is in use (R17, R18).
  *
  * The words: a leg in sync is a source. A leg that resilvers is a target: home writes, table pages,
- * superblocks and flushes go to it, and nothing is read from it. It does not count for redundancy.
+ * superblocks and flushes go to it, and it is never read. It does not count for redundancy.
  *
  * 1. kvp_resilver_join(): a superblock under a new epoch says that the leg resilvers. The worker
  *    waits for all that was on its way home before, and takes a checkpoint. From here on the table
- *    on disk names all that the leg misses, and newer versions go to the leg by themselves.
- * 2. It walks the vdev by address, and copies what was born since (resilver_copy.c). One walk serves
- *    all legs of a vdev. What no leg in sync gives now is a hole, and tried again until one does.
- * 3. Every ten seconds, or GiB, it notes the cursor: a checkpoint has flushed the leg before.
- * 4. Behind the walk it copies the table pages that changed.
- * 5. Entries of the log go to the leg from here on. Another checkpoint waits until the tail has
- *    passed all older ones, if the log is on such legs, and flushes the leg.
+ *    on disk names all that the leg misses, and newer versions go to the leg as well.
+ * 2. The worker walks the vdev by address, and copies what was born since (resilver_copy.c). One
+ *    walk serves all legs of a vdev. Blocks that no leg in sync gives now become a hole. The worker
+ *    tries holes again until a leg gives the blocks.
+ * 3. Every ten seconds, or GiB, it notes the cursor, after a checkpoint that has flushed the leg.
+ * 4. After the walk it copies the table pages that changed.
+ * 5. From here on, entries of the log go to the leg. If the log is on such legs, destage moves the
+ *    tail past all older entries. Another checkpoint flushes the leg.
  * 6. kvp_legs_resilvered(): one superblock says that the leg is in sync.
  *
- * A power cut before 6: the leg is out, and nothing depends on what it has. Its eras and its cursor
- * are in the superblock, and a later resilver copies only what they do not cover. The same holds if
- * the leg is lost. docs/design/resilver.md has the reasons, docs/cases/resilver.md the cases.
+ * A power cut before 6: the leg is out, and nothing depends on its contents. Its eras and its
+ * cursor are in the superblock, and a later resilver copies only what they do not cover. The same
+ * holds if the leg is lost. docs/design/resilver.md has the reasons, docs/cases/resilver.md the
+ * cases.
  *
- * Locks: a step holds range locks, a page checkpoint_lock. A few steps are in flight at a time:
- * what is locked while others are is only tried. The worker rests, and does all else, while none
- * is.
+ * Locks: a step holds range locks, a page checkpoint_lock. A few steps are in flight at a time.
+ * While any is in flight, other locks are only tried. The worker rests, and does all other work,
+ * only while none is in flight.
  */
 #ifndef KVP_RESILVER_H
 #define KVP_RESILVER_H
@@ -37,8 +39,8 @@ struct kvp_resilver_io;
 /**
  * struct kvp_resilver_hole - blocks that could not be copied yet
  * @v: their vdev
- * @legs: a bit per leg of @v that misses them
- * @own: the first one, as the vdev counts
+ * @legs: a bit for each leg of @v that misses them
+ * @own: the first one, as a block of the vdev
  * @n: how many; blocks between them may be copied already
  */
 struct kvp_resilver_hole {
@@ -49,21 +51,21 @@ struct kvp_resilver_hole {
 
 /**
  * struct kvp_resilver - the resilver of a pool
- * @walks: of each leg that resilvers: the worker has begun, and may go on. The worker sets it;
- *	kvp_resilver_join() clears it under sb_lock, as the leg may return while the worker is busy
- *	with what it was before
+ * @walks: of each leg that resilvers: its walk has begun, and may go on. The worker sets it;
+ *	kvp_resilver_join() clears it under sb_lock, since the leg may return while the worker is
+ *	still busy with its earlier resilver
  * @joined: of each leg: what it had when it joined; by sb_lock
  * @sync: the same, of legs that walk; this and all below by the worker
- * @next: of each leg: blocks of its vdev below are in sync, but for holes
+ * @next: of each leg: blocks of its vdev below are in sync, except holes
  * @copied: blocks that were copied since the pool was started
  * @copied_at: of each leg: @copied when its walk began
  * @holes: @nr_holes of them; @again: those of a vdev, while they are tried again
- * @pause: ms: before the next try
+ * @pause: ms before the next try
  * @noted: jiffies: when the cursor was noted
- * @noted_at: @copied then
- * @host: what the host was seen to do
- * @begun_ahead: steps that were begun while others were in flight
- * @yields: steps that were followed by a rest because the host was busy
+ * @noted_at: @copied at that time
+ * @host: what was learned of the host's requests
+ * @begun_ahead: steps that were begun while other steps were in flight
+ * @yields: steps after which the worker rested because the host was busy
  */
 struct kvp_resilver {
 	struct kvp_pool *pool;
@@ -86,38 +88,41 @@ void kvp_resilver_init(struct kvp_pool *pool);
  * kvp_resilver_join() - let @leg, which is out, get what it missed
  * @in_sync_era, @cursor, @cursor_era: what it has, as its label and the superblock say
  *
- * Return: 0: the worker does the rest; -EBUSY: the leg has not answered all requests yet; -EIO: the
- * pool is faulted, or the leg failed at once.
- * Context: process; waits for I/O. The caller holds no lock.
+ * Return: 0: the worker does the rest; -EBUSY: the leg still has strays; -EIO: the pool is faulted,
+ * or the leg failed at once. Context: process; waits for I/O. The caller holds no lock.
  */
 int __must_check kvp_resilver_join(struct kvp_leg *leg, u32 in_sync_era, kvp_vblock_t cursor,
 				   u32 cursor_era);
 
-/** kvp_resilver_runs() - true if some leg resilvers. Any context. */
+/** kvp_resilver_runs() - true if a leg, or the shadow, resilvers or may begin to. Any context. */
 bool kvp_resilver_runs(const struct kvp_pool *pool);
 
 /**
  * struct kvp_resilver_figures - progress, in blocks
  * @done, @total: of the vdevs with a leg that resilvers
  * @copied: since the pool was started
- * @unread: left for later, as no leg in sync has given them; 0 at the end of each resilver
+ * @unread: in holes: no leg in sync has given them yet; 0 at the end of each resilver
  */
 struct kvp_resilver_figures {
 	u64 done, total, copied, unread;
 };
 
-/** kvp_resilver_figures() - how far it is. Context: any. */
+/** kvp_resilver_figures() - fill in @f. Context: any. */
 void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figures *f);
 
 /**
- * kvp_resilver_renumber() - legs have other numbers: all walks begin anew, at the noted cursors
+ * kvp_resilver_renumber() - legs have new numbers: begin all walks again, at the noted cursors
  *
- * What was written since a leg joined is on it, as nothing is in flight. Context: process; the pool
- * is quiesced, sb_lock is held.
+ * What was written since a leg joined is on it, as no request is in flight. Context: process; the
+ * pool is quiesced, sb_lock is held.
  */
 void kvp_resilver_renumber(struct kvp_pool *pool);
 
-/** kvp_resilver_quiesce() - the worker stops soon, and goes on after kvp_resilver_unquiesce() */
+/**
+ * kvp_resilver_quiesce() - stop the worker until kvp_resilver_unquiesce()
+ *
+ * Context: process; waits for the steps in flight.
+ */
 void kvp_resilver_quiesce(struct kvp_pool *pool);
 void kvp_resilver_unquiesce(struct kvp_pool *pool);
 

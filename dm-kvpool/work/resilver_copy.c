@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a resilver copies (R8, R18): only versions that verify, under the range lock of their
- * blocks, so that no newer version can go home meanwhile. A home write goes to the leg by itself.
+ * Copying for a resilver (R8, R18). Only versions that verify are copied, under the range lock of
+ * their blocks, so that no newer version can go home meanwhile. A home write goes to the leg as
+ * well.
  *
- * A step is read, verified, and written. Its caller may begin the next ones meanwhile.
+ * A step is read, verified, and written. Its caller may begin further steps meanwhile.
  */
 #include <linux/gfp.h>
 #include <linux/ktime.h>
@@ -19,9 +20,12 @@
 #include "table/table.h"
 #include "work/resilver_copy.h"
 
-#define STEP_BLOCKS	256u	/* of each leg: 1 MiB */
-#define GAP_BLOCKS	16u	/* to read 64 KiB along is cheaper than another request */
-/* Pages lie together, as a disk takes so many segments: 256 single pages would be two requests. */
+#define STEP_BLOCKS	256u	/* on each leg: 1 MiB */
+#define GAP_BLOCKS	16u	/* reading 64 KiB along costs less than another request */
+/*
+ * Pages are allocated in chunks. A disk takes a limited number of segments: 256 single pages would
+ * be two requests.
+ */
 #define CHUNK_ORDER	3u
 #define CHUNK		(1u << CHUNK_ORDER)
 
@@ -94,7 +98,7 @@ struct kvp_resilver_io *kvp_resilver_alloc(struct kvp_pool *pool)
 
 /* --- steps ---------------------------------------------------------------------------- */
 
-/* Blocks that a step may have, before @end; of a parity1 whole stripes, if it can. */
+/* The number of blocks of a step, before @end; in a parity1 whole stripes, if possible. */
 static u32 step_blocks(const struct kvp_resilver_step *step, kvp_vblock_t end)
 {
 	const struct kvp_geometry *g = step->v->g;
@@ -111,8 +115,8 @@ static u32 step_blocks(const struct kvp_resilver_step *step, kvp_vblock_t end)
 }
 
 /*
- * Look up and lock the next part, of at most @left blocks. As a range is held already, or others are
- * in flight, it does not wait for the lock.
+ * Look up and lock the next part, of at most @left blocks. Without @wait it only tries the lock: a
+ * range is held already, or other steps are in flight.
  */
 static int add_part(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 left, bool wait)
 {
@@ -173,7 +177,9 @@ int kvp_resilver_end(struct kvp_pool *pool, struct kvp_resilver_step *step)
 	int blocks = step->batch->nr_pages, ret = -EBADMSG;
 	u32 i;
 
-	/* A leg that fails a write is given up, so an error concerns legs in sync. */
+	/*
+	 * A leg that resilvers is given up if a write fails, so an error here is of a leg in sync.
+	 */
 	if (step->good && !kvp_batch_end(step->batch))
 		ret = blocks;
 	for (i = 0; i < step->nr_parts; i++)
@@ -193,7 +199,7 @@ void kvp_resilver_put(struct kvp_pool *pool, struct kvp_resilver_step *step)
 		kvp_table_put(pool, step->parts[--step->nr_parts].leaf);
 }
 
-/* The part that has block @i of the step. */
+/* The part that block @i of the step is in. */
 static const struct kvp_resilver_part *part_of(const struct kvp_resilver_step *step, u32 i)
 {
 	const struct kvp_resilver_part *p = step->parts;
@@ -205,7 +211,9 @@ static const struct kvp_resilver_part *part_of(const struct kvp_resilver_step *s
 
 /* --- blocks of a mirror --------------------------------------------------------------- */
 
-/* True if @entry names a version that legs miss which have all that is older than @since. */
+/*
+ * True if @entry names a version that is missed by legs which have all that is older than @since.
+ */
 static bool missed(u64 entry, u32 since)
 {
 	return kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= since;
@@ -218,7 +226,7 @@ static u64 entry_of(struct kvp_pool *pool, const struct kvp_resilver_step *step,
 	return kvp_table_entry(pool, p->leaf, kvp_block_add(p->block, i - p->first));
 }
 
-/* Read @nr blocks of @leg into @pages, without waiting. */
+/* Begin to read @nr blocks of @leg into @pages. */
 static void read_leg(struct kvp_resilver_step *step, u32 i, struct kvp_leg *leg, kvp_lblock_t block,
 		     u32 nr, struct page **pages)
 {
@@ -234,8 +242,9 @@ static void read_leg(struct kvp_resilver_step *step, u32 i, struct kvp_leg *leg,
 }
 
 /*
- * The next run of blocks to read, from block @from of the step on: it begins and ends with a block
- * that changed. Short gaps are read along, and with @rest all that is left. False: there is none.
+ * Find the next run of blocks to read, from block @from of the step on. It begins and ends with a
+ * changed block. Short gaps are read along; with @rest all gaps are. Returns false if there is
+ * none.
  */
 static bool next_run(struct kvp_pool *pool, const struct kvp_resilver_step *step, bool rest,
 		     u32 *from, u32 *end)
@@ -253,7 +262,7 @@ static bool next_run(struct kvp_pool *pool, const struct kvp_resilver_step *step
 	return *end;
 }
 
-/* Block i of the step goes to page i. */
+/* Block i of the step is read into page i. */
 bool kvp_resilver_read_copies(struct kvp_pool *pool, struct kvp_resilver_step *step)
 {
 	kvp_lblock_t home = kvp_home_block(pool, step->parts[0].block);
@@ -268,7 +277,7 @@ bool kvp_resilver_read_copies(struct kvp_pool *pool, struct kvp_resilver_step *s
 	return leg;
 }
 
-/* Block @i, for leg @k. */
+/* Add block @i for leg @k to the batch, if it changed. Returns false if it does not verify. */
 static bool add_copy(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 i, u32 k)
 {
 	const struct kvp_resilver_part *p = part_of(step, i);
@@ -299,7 +308,7 @@ bool kvp_resilver_add_copies(struct kvp_pool *pool, struct kvp_resilver_step *st
 
 /* --- rows of a parity1 ------------------------------------------------------------------ */
 
-/* Row @k of a step that has whole stripes. */
+/* The leaf of row @k of a step that has whole stripes. */
 static const struct kvp_tpage *leaf_of(const struct kvp_resilver_step *step, u32 k)
 {
 	const struct kvp_geometry *g = step->v->g;
@@ -313,8 +322,8 @@ static u32 rows_of(const struct kvp_resilver_step *step)
 }
 
 /*
- * Row @k: make @piece, whose leg misses it, in its own page, from the other pieces. False if that
- * cannot be done without reading them again.
+ * Make @piece of row @k, which its leg misses, in the page of that piece, from the other pieces.
+ * Returns false if a piece would have to be read again.
  */
 static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k, u32 piece)
 {
@@ -342,25 +351,28 @@ static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_step *step,
 	       kvp_entry_crc(kvp_row_entry(pool, leaf, row, piece));
 }
 
-/* True if parity that legs of the step should have is not known, as its leg was out. */
+/* True if parity that legs of the step should have is unknown, since its leg was out. */
 static bool is_unknown(u64 parity, u32 since)
 {
 	return kvp_entry_state(parity) == KVP_ENTRY_POISONED && kvp_entry_era(parity) >= since;
 }
 
-/* True if the step is for the shadow alone (resilver.c), which misses what its leg has. */
+/* True if the step is for the shadow alone (resilver.c): it misses pieces that its leg has. */
 static bool is_for_shadow(const struct kvp_vdev *v, u64 legs)
 {
 	return legs >> v->nr_legs & 1;
 }
 
-/* The legs of the vdev whose pieces are missed. */
+/* Mask of the legs of the vdev whose pieces are missed. */
 static u64 pieces_of(const struct kvp_vdev *v, u64 legs)
 {
 	return is_for_shadow(v, legs) ? BIT_ULL(v->pool->shadow_of) : legs;
 }
 
-/* Row @k: the shadow gets the piece of its leg, if that verifies. */
+/*
+ * Add the piece of row @k that the shadow's leg has, for the shadow. Returns false if it does not
+ * verify.
+ */
 static bool add_for_shadow(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k)
 {
 	const struct kvp_vdev *v = step->v;
@@ -382,7 +394,7 @@ static bool add_for_shadow(struct kvp_pool *pool, struct kvp_resilver_step *step
 	       kvp_batch_add_shadow(step->batch, at.block, page);
 }
 
-/* Row @k: rebuild what the legs of the step miss, and add it to the batch. */
+/* Rebuild what the legs of the step miss of row @k, and add it to the batch. */
 static bool add_row(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k)
 {
 	const struct kvp_vdev *v = step->v;
@@ -427,7 +439,7 @@ static bool row_changed(struct kvp_pool *pool, const struct kvp_resilver_step *s
 	return changed;
 }
 
-/* Row k of leg i goes to page i * rows + k. */
+/* Row k of leg i is read into page i * rows + k. */
 bool kvp_resilver_read_rows(struct kvp_pool *pool, struct kvp_resilver_step *step)
 {
 	u32 stripe = kvp_stripe_blocks(step->v->g), rows = rows_of(step), first = 0, end = rows, i;
@@ -460,7 +472,7 @@ bool kvp_resilver_add_rows(struct kvp_pool *pool, struct kvp_resilver_step *step
 
 /* --- block by block ---------------------------------------------------------------------- */
 
-/* Write @page, of block @at of @leg, which resilvers. */
+/* Write @page to block @at of @leg, if the leg resilvers. */
 static void write_block(struct kvp_resilver_io *io, struct kvp_leg *leg, kvp_lblock_t at,
 			struct page *page)
 {
@@ -496,9 +508,10 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 }
 
 /*
- * The parity of the row is not known, or cannot be rebuilt, as a piece is lost. Reading the pieces
- * poisons that one. Then the parity of all others can be computed, and goes to the leg, too.
- * -EBADMSG: done. -EIO: a piece did not answer after all.
+ * The parity of the row is unknown, or cannot be rebuilt since a piece is lost. Reading the pieces
+ * poisons the lost one. Then the parity of all others can be computed, and goes to the leg as well.
+ * Returns -EBADMSG: done; -EAGAIN: all pieces can be read now; -EIO: a piece did not answer; or
+ * another -errno.
  */
 static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		     u64 row)
@@ -511,7 +524,7 @@ static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct k
 		if (ret == -ENOMEM || ret == -EIO)
 			return ret;
 	}
-	/* Now all of them can be read. */
+	/* No piece is lost after all: all of them can be read. */
 	if (kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_VALID)
 		return -EAGAIN;
 	ret = kvp_row_scrub_parity(pool, leaf, row, io->page, io->spare);
@@ -522,7 +535,10 @@ static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct k
 	return -EBADMSG;
 }
 
-/* The shadow gets its leg's parity. One that is bad is healed there first. Returns as renew_row(). */
+/*
+ * Copy its leg's parity to the shadow. Bad parity is healed on the leg first. Returns as
+ * renew_row().
+ */
 static int copy_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		       u64 row)
 {

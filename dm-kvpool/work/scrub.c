@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scrub: read and verify every copy of every written block and of every table page, online; heal
- * what is bad. Progress survives a restart. A scrub of what changed since an era becomes a scrub of
- * everything after a restart.
+ * Scrub: read and verify every copy of every written block and of every table page, while the pool
+ * is in use; heal bad copies. Its progress survives a restart. A scrub of what changed since an era
+ * becomes a scrub of everything by a restart.
  *
  * 1. kvp_scrub_start(), or kvp_scrub_resume(), starts the worker.
  * 2. scrub_work() runs from the cursor to the end of the pool, or until it is stopped.
  * 3. scrub_some() skips blocks that were never written, and verifies the table pages above.
  * 4. scrub_step() reads some blocks of each leg, in long requests, and verifies them.
- * 5. scrub_closely() does it block by block where step 4 found something, and heals.
+ * 5. If step 4 found a bad one, scrub_closely() does the same block by block, and heals.
  * 6. scrub_ended() counts, raises the event, and notes the result in the superblock.
  */
 #include <linux/gfp.h>
@@ -30,9 +30,9 @@
 #include "work/destage.h"
 #include "work/scrub.h"
 
-#define STEP_BLOCKS	128u	/* of each leg, under one range lock: 512 KiB */
+#define STEP_BLOCKS	128u	/* on each leg, under one range lock: 512 KiB */
 
-/* The most pieces of a parity1 in a step: as many as have their entries in one leaf. */
+/* The most pieces of a parity1 in a step: those with entries in one leaf. */
 #define MAX_PAGES	KVP_PTRS_PER_PAGE
 
 struct kvp_scrub_io {
@@ -72,7 +72,7 @@ static struct kvp_scrub_io *alloc_buffer(struct kvp_pool *pool)
 	return s;
 }
 
-/* True if one leg's copies of a step are good. If not, each block must be read by itself. */
+/* True if one leg's copies of a step are good. If not, each block must be read separately. */
 static bool leg_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_leg *leg,
 			 struct kvp_tpage *leaf, kvp_block_t block, u32 n)
 {
@@ -111,7 +111,9 @@ bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_
 	return good;
 }
 
-/* The same for one row of a parity1: all its pieces; those of leg i begin at pages[i * rows]. */
+/*
+ * The same for one row of a parity1, with all its pieces. Those of leg i begin at pages[i * rows].
+ */
 static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 			 u64 row, u32 rows, u32 number)
 {
@@ -122,19 +124,20 @@ static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct k
 		u64 entry = kvp_row_entry(pool, leaf, row, i);
 		u32 leg = kvp_row_place(v->g, row, i).leg;
 
-		/* Poisoned parity can be computed anew. */
+		/* Poisoned parity can be computed again: scrub_closely() does that. */
 		if (!i && kvp_entry_state(entry) == KVP_ENTRY_POISONED)
 			return false;
 		if (kvp_entry_state(entry) != KVP_ENTRY_VALID || !s->ios[leg].leg)
 			continue;
 		if (s->ios[leg].error ||
-		    kvp_row_sum(leaf, row, i, s->pages[leg * rows + number]) != kvp_entry_crc(entry))
+		    kvp_row_sum(leaf, row, i, s->pages[leg * rows + number]) !=
+		    kvp_entry_crc(entry))
 			return false;
 	}
 	return true;
 }
 
-/* In whole stripes the rows follow one another on every leg. */
+/* In whole stripes the rows are neighbours on every leg. */
 bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 		    kvp_block_t block, u32 n)
 {
@@ -166,7 +169,7 @@ bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tp
 	return good;
 }
 
-/* True if any of @n blocks must be verified, with changes from era @since on. */
+/* True if any of @n blocks is valid, and changed in era @since or later. */
 static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 n,
 		      u32 since)
 {
@@ -181,7 +184,7 @@ static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t
 	return false;
 }
 
-/* Scrub the parity of the block's row, which is no block itself. */
+/* Scrub the parity of the block's row, which has no block number of its own. */
 static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
@@ -190,8 +193,9 @@ static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t 
 }
 
 /*
- * True if a newer version is going home. If the log stays over a restart, destage may have been cut
- * short. Then home has neither the table's version nor the newer one, and no leg is at fault.
+ * True if a newer version is going home. If the log was retained over a restart, destage may have
+ * been cut short. Then home has neither the table's version nor the newer one, and no leg is at
+ * fault.
  */
 static bool about_to_change(struct kvp_pool *pool, kvp_block_t block)
 {
@@ -199,8 +203,8 @@ static bool about_to_change(struct kvp_pool *pool, kvp_block_t block)
 }
 
 /*
- * Step 5. Read every copy, block by block, and heal; counts blocks that stay bad. The cursor moves
- * along, so that nothing is counted twice when memory is short half way.
+ * Step 5. Read every copy, block by block, and heal; count blocks that stay bad. The cursor moves
+ * with each block, so that no block is counted twice if memory runs short half way.
  */
 static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t block, u32 n)
 {
@@ -233,7 +237,7 @@ static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_bloc
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Blocks of a step from @at on; in a parity1 whole stripes, so that rows are seen as a whole. */
+/* The blocks of a step from @at on; in a parity1 whole stripes, so that whole rows are verified. */
 static u32 step_blocks(const struct kvp_spot *at)
 {
 	u32 unit = kvp_unit_blocks(at->v->g);
@@ -245,8 +249,8 @@ static u32 step_blocks(const struct kvp_spot *at)
 }
 
 /*
- * Step 4. Verify @n blocks, all below one leaf; moves the cursor. -ENOMEM: try again from the
- * cursor.
+ * Step 4. Verify @n blocks, all below one leaf, and move the cursor. Returns -ENOMEM: try again
+ * from the cursor.
  */
 static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t block, u32 n)
 {
@@ -273,8 +277,9 @@ done:
 }
 
 /*
- * The table pages above @block that the cursor has just entered: those that were not above the last
- * block of that vdev. The first leaf below a page may be unwritten, and then is never visited.
+ * Scrub the table pages above @block that the cursor has just entered: those that were not above
+ * the last block of that vdev. The first leaf below a page cannot tell that: it may be unwritten,
+ * and is then never visited.
  */
 static int scrub_pages(struct kvp_pool *pool, kvp_block_t block, struct page *good,
 		       struct page *copy)
@@ -308,7 +313,7 @@ static bool interrupted(struct kvp_scrub *sc)
 	return READ_ONCE(sc->stop) || READ_ONCE(sc->pause) || READ_ONCE(sc->quiesce);
 }
 
-/* In short naps, so that a stop or a new rate takes effect soon. */
+/* Rest in short naps, so that a stop or a new rate has an effect soon. */
 static void throttle(struct kvp_pool *pool, u32 blocks)
 {
 	u64 ns = 0, nap = 50 * NSEC_PER_MSEC, rate;
@@ -321,7 +326,7 @@ static void throttle(struct kvp_pool *pool, u32 blocks)
 	}
 }
 
-/* Step 3. Go on at the cursor: skip unwritten blocks, or do a step. -ENOMEM: not now. */
+/* Step 3. Go on at the cursor: skip unwritten blocks, or do a step. Returns -ENOMEM: not now. */
 static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks)
 {
 	struct kvp_scrub_info *info = &pool->scrub->info;
@@ -355,7 +360,7 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 
 /*
  * Scrub from the cursor to the end, or until it is stopped. Lack of memory is not damage: blocks
- * that could not be read for that reason are read later, however long it takes.
+ * that could not be read for that reason are read later, however long that takes.
  */
 static void scrub_from_cursor(struct kvp_pool *pool, struct kvp_scrub_io *s)
 {
@@ -379,7 +384,7 @@ static void note_scrub(struct kvp_pool *pool)
 	mutex_unlock(&pool->sb_lock);
 }
 
-/* Step 6. Stopped, or at the end. */
+/* Step 6. The scrub was stopped, or is at the end. */
 static void scrub_ended(struct kvp_pool *pool)
 {
 	struct kvp_scrub_info *info = &pool->scrub->info;
@@ -397,7 +402,7 @@ static void scrub_ended(struct kvp_pool *pool)
 	note_scrub(pool);
 }
 
-/* Step 2. One worker; it waits for memory as long as that takes. */
+/* Step 2. The one worker. It waits for memory as long as that takes. */
 static void scrub_work(struct work_struct *work)
 {
 	struct kvp_scrub *sc = container_of(work, struct kvp_scrub, work);
@@ -437,7 +442,7 @@ int kvp_scrub_start(struct kvp_pool *pool, u32 since)
 		return -EROFS;
 	if (since > READ_ONCE(pool->sb->era))
 		return -ERANGE;
-	/* Blocks that are not home yet have no era yet. */
+	/* Blocks that are not home have no era yet. */
 	if (since)
 		ret = kvp_destage_order(pool);
 	if (ret)
@@ -543,6 +548,6 @@ void kvp_scrub_init(struct kvp_pool *pool)
 	mutex_init(&sc->lock);
 	INIT_WORK(&sc->work, scrub_work);
 	sc->info = pool->sb->scrub;
-	/* Until kvp_scrub_unquiesce(). */
+	/* Quiesced until kvp_scrub_unquiesce(). */
 	sc->quiesce = true;
 }

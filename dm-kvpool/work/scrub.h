@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Scrub: read and verify all that is written. */
+/* Scrub: read and verify all blocks that are written. */
 #ifndef KVP_SCRUB_H
 #define KVP_SCRUB_H
 
@@ -11,10 +11,10 @@ struct kvp_tpage;
 struct kvp_scrub {
 	struct kvp_pool *pool;
 	struct work_struct work;
-	struct mutex lock;		/* start, stop, pause, resume */
-	struct kvp_scrub_info info;	/* cursor etc.: by the worker while running */
-	u32 since;			/* era; 0: everything */
-	/* of each vdev: entry behind the one whose table pages were scrubbed last; 0: none was */
+	struct mutex lock;		/* for start, stop, pause, resume */
+	struct kvp_scrub_info info;	/* the worker changes cursor and counts while it runs */
+	u32 since;			/* era: only entries since then; 0: all */
+	/* Of each vdev: the entry behind the one whose table pages were scrubbed last; 0: none. */
 	u64 entered[KVP_MAX_VDEVS];
 	bool stop, pause, quiesce;
 };
@@ -24,8 +24,9 @@ void kvp_scrub_init(struct kvp_pool *pool);
 /**
  * kvp_scrub_start() - verify everything, or what changed in era @since and later
  *
- * Return: 0; -EBUSY: one runs; -ERANGE: @since lies in the future; -EROFS; -EIO. Context: process;
- * with @since waits until everything is home.
+ * Return: 0; -EBUSY: a scrub runs; -ERANGE: @since lies in the future; -EROFS; -EINTR: with @since:
+ * the pool is about to be suspended; -EIO. Context: process; with @since waits until everything is
+ * home.
  */
 int __must_check kvp_scrub_start(struct kvp_pool *pool, u32 since);
 int __must_check kvp_scrub_stop(struct kvp_pool *pool);
@@ -35,27 +36,27 @@ void kvp_scrub_quiesce(struct kvp_pool *pool);
 void kvp_scrub_unquiesce(struct kvp_pool *pool);
 
 /**
- * kvp_scrub_copies() - true if all copies are good of those of @n blocks that the table calls
- * valid. Each leg in use is read.
+ * kvp_scrub_copies() - true if all copies are good of the blocks that the table calls valid
  *
- * The blocks are locked, and lie below @leaf. Context: process; waits for I/O.
+ * Reads @n blocks from each leg in use. The blocks are locked, and lie below @leaf. Context:
+ * process; waits for I/O.
  */
 bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 		      kvp_block_t block, u32 n);
 
-/** kvp_scrub_rows() - the same for rows with their parity; false if they are no whole stripes */
+/** kvp_scrub_rows() - the same for rows with their parity; false if they are not whole stripes */
 bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
 		    kvp_block_t block, u32 n);
 
 /**
- * kvp_scrub_note() - write the progress of a running scrub into the superblock; caller holds
- * sb_lock
+ * kvp_scrub_note() - put the progress of a running scrub into pool->sb. Caller holds sb_lock.
  */
 void kvp_scrub_note(struct kvp_pool *pool);
 
 /**
- * kvp_scrub_progress() - progress of the running scrub, or the last one. Its worker changes it, so
- * use READ_ONCE().
+ * kvp_scrub_progress() - progress of the running scrub, or of the last one
+ *
+ * The worker changes it, so use READ_ONCE(). Context: any.
  */
 static inline const struct kvp_scrub_info *kvp_scrub_progress(const struct kvp_pool *pool)
 {

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A block that a leg was told to discard may read as anything from then on: as before, as zeros, as
- * data that never was there, and differently on each leg. So a leg is only told of blocks that the
- * pool will not read, whatever happens next: the table says that they are unwritten, in memory and
- * in the durable root, and stays so until the leg has answered. A batch is
+ * After a discard, a block of a leg may read as anything: as before, as zeros, as data that was
+ * never there, and differently on each leg. So a leg is told only of blocks that the pool will not
+ * read, whatever happens next. That is so if the table calls them unwritten, in memory and in the
+ * durable tree, and cannot change until the leg has answered. So a batch takes these steps:
  *
- *   checkpoint_lock, so that no checkpoint is under way, and no discard is being applied;
- *   range locks, as far as they are free: nothing is written home there, and no entry changes;
- *   under these, the entries once more; of a parity1 of whole stripes, parity included;
- *   a checkpoint, unless no page of the table is dirty: then what memory says is durable;
- *   the legs are told; when all have answered, the locks are given back.
+ * 1. It takes checkpoint_lock: no checkpoint is running, and no discard is being applied.
+ * 2. It takes range locks, those that are free: no block is written home there, and no entry
+ *    changes.
+ * 3. Under these locks it looks at the entries again; in a parity1, of whole stripes with their
+ *    parity.
+ * 4. It takes a checkpoint, unless no page of the table is dirty: then memory and disk agree.
+ * 5. It tells the legs, and releases the locks when all have answered.
  *
- * Passing a discard down does the same: it does not take a range for unwritten because it was
- * discarded. It waits for the next checkpoint, since mostly nothing is dirty right after one. On a
- * busy pool some page is dirty even then, and each batch takes a checkpoint of its own. So a batch
- * has as many ranges as there is room for.
+ * Passing a discard down does the same: it does not assume that a range is still unwritten because
+ * it was discarded. It waits for the next checkpoint, since right after one normally no page is
+ * dirty. On a busy pool some page is dirty even then, and each batch takes a checkpoint of its own.
+ * So a batch has as many ranges as it has room for.
  *
  * The cases are in docs/cases/destage.md.
  */
@@ -30,12 +32,13 @@
 #include "work/trim.h"
 
 #define TRIM_RANGES	64u		/* of a batch */
-#define TRIM_BLOCKS	(1u << 16)	/* the same: 256 MiB, then others may have the locks */
-#define TRIM_LEAVES	16u		/* the same: each may have to be read */
-#define TRIM_LEAST	16u		/* blocks side by side that are worth a request, without parity */
+/* of a batch: 256 MiB; then other tasks may have the locks */
+#define TRIM_BLOCKS	(1u << 16)
+#define TRIM_LEAVES	16u		/* of a batch: each leaf may have to be read */
+#define TRIM_LEAST	16u		/* neighbours that are worth a request, without parity */
 #define NAP		(HZ / 20)
 
-/* A locked stretch: @count blocks of @v from @own on. */
+/* A locked range: @count blocks of @v from @own on. */
 struct stretch {
 	struct kvp_range lock;
 	struct kvp_vdev *v;
@@ -44,8 +47,8 @@ struct stretch {
 };
 
 /*
- * @pass: pass discards down, so only SSDs are told. @skipped: blocks that were in use, or whose
- *	table page was unreadable.
+ * @pass: pass discards down, so only SSDs are told
+ * @skipped: blocks that were in use, or whose table page was unreadable
  */
 struct batch {
 	bool pass;
@@ -53,7 +56,7 @@ struct batch {
 	u64 blocks, skipped;
 	struct kvp_io_group group;
 	struct stretch stretches[TRIM_RANGES];
-	struct kvp_io ios[];	/* a request to each leg for each stretch */
+	struct kvp_io ios[];	/* one for each stretch and leg */
 };
 
 static bool trim_interrupted(const struct kvp_pool *pool)
@@ -68,7 +71,7 @@ static bool interrupted(const struct kvp_pool *pool, const struct batch *b)
 
 /* --- choosing blocks ------------------------------------------------------------------ */
 
-/* Stretches begin and end at multiples of this, as the vdev counts. */
+/* Stretches begin and end at multiples of this, in blocks of the vdev. */
 static u32 unit_of(const struct kvp_vdev *v)
 {
 	return kvp_unit_blocks(v->g);
@@ -81,7 +84,7 @@ static bool is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, kv
 	return leaf->v->ops->row_is_empty(pool, leaf, block);
 }
 
-/* How many blocks from @block on, of @max, are unwritten. */
+/* How many blocks from @block on are unwritten, up to @max. */
 static u32 run_length(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
 		      u32 max)
 {
@@ -92,7 +95,7 @@ static u32 run_length(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_b
 	return n;
 }
 
-/* True if all blocks are unwritten, with or without pages of the table. The stretch is locked. */
+/* True if all blocks are unwritten, with or without pages of the table. The range is locked. */
 static bool all_unwritten(struct kvp_pool *pool, kvp_block_t block, u64 count)
 {
 	kvp_block_t end = kvp_block_add(block, count), next;
@@ -123,7 +126,7 @@ static bool is_full(const struct batch *b)
 	return b->nr == TRIM_RANGES || b->blocks >= TRIM_BLOCKS || b->leaves == TRIM_LEAVES;
 }
 
-/* Add a range to the batch, if all of its locks are free, and it is still unwritten. */
+/* Add a range to the batch, if its locks are free and it is still unwritten. */
 static void take(struct kvp_pool *pool, struct batch *b, kvp_block_t block, u32 count)
 {
 	struct stretch *s = &b->stretches[b->nr];
@@ -145,8 +148,7 @@ static void take(struct kvp_pool *pool, struct batch *b, kvp_block_t block, u32 
 }
 
 /*
- * Of @n blocks from @block on, which is @own, the number in whole units; *@skip: blocks before the
- * first unit.
+ * How many of @n blocks from @own on lie in whole units. *@skip: the blocks before the first unit.
  */
 static u32 whole_units(const struct kvp_vdev *v, kvp_vblock_t own, u32 n, u32 *skip)
 {
@@ -157,7 +159,10 @@ static u32 whole_units(const struct kvp_vdev *v, kvp_vblock_t own, u32 n, u32 *s
 	return n - n % unit;
 }
 
-/* There are no table pages from @block to @next: add that. Returns the end of what was added. */
+/*
+ * Add blocks from @block to before @next, where the table has no pages. Returns the end of what was
+ * added.
+ */
 static kvp_block_t take_nothing_there(struct kvp_pool *pool, struct batch *b, kvp_block_t block,
 				      kvp_block_t next)
 {
@@ -173,8 +178,8 @@ static kvp_block_t take_nothing_there(struct kvp_pool *pool, struct batch *b, kv
 }
 
 /*
- * Add unwritten runs below one leaf, before @end: a leaf may go beyond that. Returns the block
- * reached, or an error in *@error.
+ * Add unwritten runs below one leaf, before @end, which may lie within the leaf. Returns the block
+ * reached; sets *@error.
  */
 static kvp_block_t take_runs(struct kvp_pool *pool, struct batch *b, kvp_block_t block,
 			     kvp_block_t end, int *error)
@@ -207,8 +212,8 @@ static void begin_batch(struct batch *b)
 }
 
 /*
- * Put blocks from *@cursor on, before @end, into the batch. -ENOMEM: not now, and the batch is
- * empty. Blocks whose table page cannot be read are left out.
+ * Put blocks from *@cursor on, before @end, into the batch. Blocks whose table page cannot be read
+ * are left out. Returns -ENOMEM: not now, and the batch is empty.
  */
 static int collect(struct kvp_pool *pool, struct batch *b, kvp_block_t *cursor,
 		   kvp_block_t end)
@@ -243,8 +248,8 @@ static int collect(struct kvp_pool *pool, struct batch *b, kvp_block_t *cursor,
 /* --- telling ------------------------------------------------------------------------------ */
 
 /*
- * True if @leg may be told. A disk that seeks may take long for it, and few gain by it: such legs
- * are told by order only.
+ * True if @leg may be told. With @pass, legs that seek are not told: a discard may take them long,
+ * and few of them gain by it.
  */
 static bool may_tell(const struct kvp_leg *leg, bool pass)
 {
@@ -273,8 +278,8 @@ static void add_requests(struct batch *b, const struct stretch *s)
 }
 
 /*
- * Tell the legs. If a leg refuses, or fails, that is no fault: the blocks hold nothing. Returns the
- * number of blocks that any leg was told of.
+ * Tell the legs. It is no fault if a leg refuses or fails: the blocks have no contents. Returns the
+ * number of blocks of the batch, or 0 if no leg was told.
  */
 static u64 tell_legs(struct batch *b)
 {
@@ -289,7 +294,7 @@ static u64 tell_legs(struct batch *b)
 	return b->nr_ios ? b->blocks : 0;
 }
 
-/* Tell the legs of the batch, and release it; after an error no leg was told. */
+/* Tell the legs of the batch, and release its locks. After an error no leg was told. */
 static int tell(struct kvp_pool *pool, struct batch *b, u64 *told)
 {
 	int ret = 0;
@@ -304,7 +309,7 @@ static int tell(struct kvp_pool *pool, struct batch *b, u64 *told)
 	return ret;
 }
 
-/* After an error the cursor stays. */
+/* Trim a batch from the cursor on. After an error the cursor stays. */
 static int trim_batch(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_trim *t = pool->trim;
@@ -334,8 +339,8 @@ static int trim_some(struct kvp_pool *pool, struct batch *b)
 /* --- the worker ----------------------------------------------------------------------------- */
 
 /*
- * Wait until all that was accepted before is home: then its discards are in the table. In naps,
- * since a suspend may come.
+ * Wait until all that was accepted before is home: then its discards are in the table. Wait in
+ * naps, since a suspend may come.
  */
 static int wait_for_homes(struct kvp_pool *pool)
 {
@@ -431,7 +436,7 @@ int kvp_trim_start(struct kvp_pool *pool)
 	} else if (!any_leg_can(pool, false)) {
 		ret = -EOPNOTSUPP;
 	} else {
-		/* The last trim has ended, and its work may be about to return. */
+		/* The last trim has ended, but its work may not have returned yet. */
 		flush_work(&t->work);
 		t->cursor = kvp_block(0);
 		t->blocks = 0;
@@ -467,7 +472,7 @@ static bool passes_down(const struct kvp_pool *pool)
 	return READ_ONCE(pool->tunables[KVP_T_DISCARD_PASSDOWN]);
 }
 
-/* Behind the last block of range @i. */
+/* The block behind range @i. */
 static kvp_block_t range_end(const struct kvp_passdown *p, u32 i)
 {
 	return kvp_block_add(p->ranges[i].block, p->ranges[i].count);
@@ -480,7 +485,7 @@ void kvp_passdown_note(struct kvp_pool *pool, kvp_block_t block, u64 count)
 	lockdep_assert_held(&pool->checkpoint_lock);
 	if (!passes_down(pool) || !any_leg_can(pool, true))
 		return;
-	/* Do not extend a range that a checkpoint has made ready by one that it has not. */
+	/* Do not extend a range that is ready by a discard that no checkpoint has. */
 	if (p->nr > p->ready && range_end(p, p->nr - 1) == block) {
 		p->ranges[p->nr - 1].count += count;
 	} else if (p->nr < KVP_PASSDOWN_RANGES) {
@@ -508,7 +513,7 @@ void kvp_passdown_checkpointed(struct kvp_pool *pool)
 	queue_passdown(pool);
 }
 
-/* Drop the oldest @n ranges, and the part of the next one before @block. */
+/* Drop the oldest @n ranges, and of the next one the part before @block. */
 static void __drop_first(struct kvp_passdown *p, u32 n, kvp_block_t block)
 {
 	p->nr -= n;
@@ -529,7 +534,10 @@ static u64 __blocks_of_first(const struct kvp_passdown *p, u32 n)
 	return blocks;
 }
 
-/* True if range number @n overlaps one before it: their locks would keep it out of their batch. */
+/*
+ * True if range @n overlaps one before it. In one batch, the lock of that range would be in its
+ * way.
+ */
 static bool __lies_over(const struct kvp_passdown *p, u32 n)
 {
 	u32 i;
@@ -542,7 +550,7 @@ static bool __lies_over(const struct kvp_passdown *p, u32 n)
 }
 
 /*
- * The progress of a batch: @done whole ranges and, if @begun is more, the part of the next one
+ * The progress of a batch: @done whole ranges and, if @begun is larger, the part of the next one
  * before @block.
  */
 struct progress {
@@ -558,7 +566,8 @@ static int collect_ranges(struct kvp_pool *pool, struct batch *b, struct progres
 
 	begin_batch(b);
 	*at = (struct progress){ 0 };
-	while (!ret && at->done == at->begun && at->done < p->ready && !is_full(b) && !__lies_over(p, at->done)) {
+	while (!ret && at->done == at->begun && at->done < p->ready && !is_full(b) &&
+	       !__lies_over(p, at->done)) {
 		kvp_block_t end = range_end(p, at->done);
 
 		at->block = p->ranges[at->done].block;
@@ -569,7 +578,7 @@ static int collect_ranges(struct kvp_pool *pool, struct batch *b, struct progres
 	return ret;
 }
 
-/* Pass down a batch of the oldest ranges; returns whether there are more. */
+/* Pass down a batch of the oldest ranges. Returns true if there are more. */
 static bool pass_some(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_passdown *p = pool->passdown;
@@ -582,8 +591,7 @@ static bool pass_some(struct kvp_pool *pool, struct batch *b)
 		__drop_first(p, p->ready, 0);
 	} else if (collect_ranges(pool, b, &at) || tell(pool, b, &p->blocks)) {
 		/*
-		 * Passing down is a hint: it waits neither for memory nor for a checkpoint that
-		 * fails.
+		 * Passing down is a hint. It does not wait for memory, nor try a checkpoint again.
 		 */
 		WRITE_ONCE(p->dropped, p->dropped + __blocks_of_first(p, at.begun));
 		__drop_first(p, at.begun, 0);
@@ -641,6 +649,6 @@ void kvp_trim_init(struct kvp_pool *pool)
 	pool->trim->pool = pool;
 	mutex_init(&pool->trim->lock);
 	INIT_WORK(&pool->trim->work, trim_work);
-	/* Until kvp_trim_unquiesce(). */
+	/* Quiesced until kvp_trim_unquiesce(). */
 	pool->trim->quiesce = true;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trim: legs that can discard are told which of their blocks hold nothing: by order, in the
- * background, from the start of the pool to its end. Passing down: with discard_passdown SSDs are
- * told of discarded blocks, some time after the discard came home.
+ * Trim tells legs that can discard which of their blocks have no contents. It runs by order, in the
+ * background, from the start of the pool to its end. Passing down: with discard_passdown, SSDs are
+ * told of discarded blocks, some time after the discard was applied.
  */
 #ifndef KVP_TRIM_H
 #define KVP_TRIM_H
@@ -25,8 +25,8 @@ enum kvp_trim_state {
 };
 
 /**
- * struct kvp_trim - one trim, or the last one; not kept over a restart
- * @lock: start and stop
+ * struct kvp_trim - the running trim, or the last one; not kept over a restart
+ * @lock: for start and stop
  * @cursor: all blocks before it are done; by the worker
  * @blocks: blocks of the pool that legs were told of; by the worker
  * @stop: the trim must end
@@ -45,14 +45,13 @@ struct kvp_trim {
 #define KVP_PASSDOWN_RANGES	128u
 
 /**
- * struct kvp_passdown - discards that came home, and will be passed down to SSDs
- * @lock: @quiesce, and that nothing is queued with it
+ * struct kvp_passdown - discards that were applied, and are to be passed down to SSDs
+ * @lock: for @quiesce: with it set, no work is queued
  * @quiesce: as in struct kvp_trim
- * @ranges: blocks of the pool, @nr of them, the oldest first; a checkpoint was taken since the
- *	first @ready came home. By pool->checkpoint_lock
+ * @ranges: blocks of the pool, @nr of them, the oldest first. A checkpoint was taken since the
+ *	first @ready of them were applied. By pool->checkpoint_lock
  * @blocks: blocks of the pool that legs were told of
- * @dropped: blocks for which there was no place, or no checkpoint, or which were in use; trim can
- *	do them
+ * @dropped: blocks without a place in @ranges, without a checkpoint, or in use; trim can do them
  */
 struct kvp_passdown {
 	struct kvp_pool *pool;
@@ -70,30 +69,32 @@ struct kvp_passdown {
 void kvp_trim_init(struct kvp_pool *pool);
 
 /**
- * kvp_passdown_note() - a discard of @count blocks from @block on has come home
+ * kvp_passdown_note() - a discard of @count blocks from @block on was applied
  *
- * Forgotten if there is no place for it. Context: process; caller holds pool->checkpoint_lock.
+ * Counted as dropped if there is no place for it. Context: process; caller holds
+ * pool->checkpoint_lock.
  */
 void kvp_passdown_note(struct kvp_pool *pool, kvp_block_t block, u64 count);
 
-/** kvp_passdown_checkpointed() - a checkpoint is durable; caller holds pool->checkpoint_lock */
+/** kvp_passdown_checkpointed() - a checkpoint is durable. Caller holds pool->checkpoint_lock. */
 void kvp_passdown_checkpointed(struct kvp_pool *pool);
 
 /**
  * kvp_trim_start() - begin a trim
  *
- * Earlier discards go home first. Return: 0; -EBUSY: one runs; -EOPNOTSUPP: no leg can discard;
- * -EROFS. Context: process; does not wait for I/O.
+ * Its worker waits first until earlier discards are applied. Return: 0; -EBUSY: a trim runs;
+ * -EOPNOTSUPP: no leg can discard; -EROFS. Context: process; does not wait for I/O.
  */
 int __must_check kvp_trim_start(struct kvp_pool *pool);
 
-/** kvp_trim_stop() - end the trim; -ENOENT: none runs. Context: process, waits for one batch. */
+/** kvp_trim_stop() - end the trim; -ENOENT: none runs. Context: process, waits for a batch. */
 int __must_check kvp_trim_stop(struct kvp_pool *pool);
 
 /**
- * struct kvp_trim_figures - for status
+ * struct kvp_trim_figures - numbers for status
  * @state, @cursor, @blocks: as in struct kvp_trim
- * @passed, @dropped: discarded blocks that SSDs were told of; that were left out
+ * @passed: discarded blocks that SSDs were told of
+ * @dropped: discarded blocks that were left out
  */
 struct kvp_trim_figures {
 	enum kvp_trim_state state;
@@ -113,7 +114,7 @@ static inline void kvp_trim_figures(const struct kvp_trim *t, const struct kvp_p
 	f->dropped = READ_ONCE(p->dropped);
 }
 
-/* Trim and passing down. */
+/* Stop trim and passing down, and let them go on. Context: process; waits for a batch. */
 void kvp_trim_quiesce(struct kvp_pool *pool);
 void kvp_trim_unquiesce(struct kvp_pool *pool);
 

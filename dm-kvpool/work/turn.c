@@ -10,23 +10,23 @@
 #include "work/destage.h"
 #include "work/turn.h"
 
-/* Seconds: the rest ends before if much is written meanwhile. */
+/* Seconds. The rest ends earlier if much is written meanwhile. */
 #define MOST_REST	4u
 
-/* Per cent in use of what destage makes free; writers wait when all of it is. */
+/* How much is used of what destage frees, in per cent. At 100 writers wait. */
 static u32 full_percent(const struct kvp_pool *pool)
 {
 	u64 most = kvp_log_limit_empty(pool), intents = kvp_log_intents_limit(pool);
 	u64 log = div64_u64(100 * min(most, kvp_log_taken(pool, most)), max(most, 1ull));
 	u64 buffer = div_u64(100ull * kvp_wbuf_nr_logged(pool->wbuf),
 			     max(kvp_wbuf_limit(pool->wbuf), 1u));
-	/* Beyond the limit streams go through the log. */
+	/* Beyond this limit streams go through the log. */
 	u64 past = div64_u64(100 * min(intents, kvp_log_intents_since(pool)), max(intents, 1ull));
 
 	return (u32)min(max3(log, buffer, past), 100ull);
 }
 
-/* True if a caller waits for destage, or might soon. */
+/* True if a caller waits for destage, or may wait soon. */
 static bool is_awaited(struct kvp_pool *pool)
 {
 	const struct kvp_destage *dg = pool->destage;
@@ -43,8 +43,8 @@ static bool is_awaited_now(void *pool)
 }
 
 /*
- * With the log on a cache, renewals make its space, and cannot while a turn lasts. So turns are
- * short from the mark on, where writers need both.
+ * With the log on a cache, renewals make its space, and cannot run during a turn. So from the mark
+ * on, where writers need both, turns are short.
  */
 static bool renewals_wait(struct kvp_pool *pool)
 {
@@ -57,9 +57,10 @@ void kvp_turn_begin(struct kvp_pool *pool)
 	struct kvp_destage *dg = pool->destage;
 	bool busy;
 
-	/* A look at the host each time, so that the next one knows what is new. */
+	/* Look at the host each time, so that the next look knows what is new. */
 	busy = kvp_host_busy(pool, &dg->host, KVP_HOST_QUIET_MS);
-	dg->brief = kvp_pool_logs_on_cache(pool) ? renewals_wait(pool) : busy && !is_awaited_now(pool);
+	dg->brief = kvp_pool_logs_on_cache(pool) ? renewals_wait(pool) :
+						   busy && !is_awaited_now(pool);
 }
 
 bool kvp_turn_is_short(const struct kvp_pool *pool)
