@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * More vdevs for a pool that has begun, with data or a cache.
+ * Adds vdevs to a running pool, with data or a cache.
  *
- * The pool is quiesced: everything is home and checkpointed, and its log empty.
- * What it holds stays where it is; regions for the new vdevs follow.
+ * The pool is quiesced: everything is home and checkpointed, and its log is empty. The pool's
+ * blocks stay where they are; regions for the new vdevs follow.
  *
  *   1. The new legs are blank. They get labels that name the pool, their UUIDs and the pool's new
- *      shape, marked JOINING, of epoch 0: durable, in both rings.
+ *      shape, with the flag JOINING and epoch 0: durable, in both rings.
  *   2. One superblock goes to all legs, old and new, as every superblock does.
  *
- * If the power goes before 2, the pool is the old one: no leg of it knows the new ones, and no pool
- * starts from a label that says JOINING. If it goes during 2, the newest superblock that is left
- * decides (R13). If that is the new one, its legs have labels, because of 1. If it is the old one,
- * no request was answered by the new vdevs. After 2 the pool needs the new vdevs like all others.
+ * If the power goes before 2, the pool is the old one: no leg of it knows the new legs, and no pool
+ * starts from a label that says JOINING. If the power goes during 2, the newest superblock that is
+ * left decides (R13). If that is the new one, its legs have labels, because of 1. If it is the old
+ * one, no request was answered by the new vdevs. After 2 the pool needs the new vdevs as all
+ * others.
  *
- * Step 2 does not overwrite the labels of 1: they have its predecessor's slots.
+ * Step 2 does not overwrite the labels of 1: they are in the slots of the superblock before.
  *
- * A cache stays the last vdev. So it can leave without a change of any other vdev's number, by
- * which sums are seeded. New vdevs go before it. The cache, which has no sums of its own, gets
+ * A cache stays the last vdev. So it can be removed without a change of another vdev's number, and
+ * these numbers seed the sums. New vdevs go before it. The cache has no sums of its own. It gets
  * another number, as do its legs: in memory while the pool is quiesced, on disk by the superblock
  * of 2. A label gives the number of its leg in the order of its own superblock.
  */
@@ -44,16 +45,16 @@
 #include "table/ssdcopy.h"
 #include "table/table.h"
 
-/* Memory that depends on the vdevs, allocated before any write. */
+/* Memory for the new shape, allocated before any write. */
 struct growth {
 	struct kvp_sb *old, *next;
 	struct kvp_parts parts;
 	struct kvp_log_memory log;
 	struct hlist_head *buckets;	/* for the write buffer, if it needs more; else NULL */
 	u32 bucket_bits;
-	struct kvp_leg *legs;	/* for changing their order */
+	struct kvp_leg *legs;	/* to change their order */
 	struct page *page;
-	bool tried;		/* to commit: some leg may have the new superblock */
+	bool tried;		/* a commit was tried: some leg may have the new superblock */
 };
 
 /* --- the plan ------------------------------------------------------------------- */
@@ -103,8 +104,8 @@ static u32 with_data(const struct kvp_sb *sb)
 }
 
 /*
- * The log goes to the new vdevs, too, by turns; or to them alone if they survive more losses. It is
- * empty, under its own nonce. A log on a cache stays there.
+ * Plan the log: by turns on the new vdevs, too; or on the new ones alone, if these survive more
+ * losses. It is empty, and has its own nonce. A log on a cache stays there.
  */
 static void plan_log(const struct kvp_pool *pool, struct kvp_sb *next)
 {
@@ -124,7 +125,7 @@ static void plan_log(const struct kvp_pool *pool, struct kvp_sb *next)
 	kvp_log_anew(next, v, others, nonce);
 }
 
-/* True if @s names the pool's vdevs, and more between those with data and the cache. */
+/* True if @s names the pool's vdevs, and more vdevs between those with data and the cache. */
 static bool goes_on(const struct kvp_sb *sb, const struct kvp_start *s)
 {
 	u32 data = with_data(sb), i;
@@ -146,12 +147,13 @@ static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struc
 	bool there = at >= 0, asked = kvp_caches_asked(s->vdevs + s->nr_vdevs - 1, 1);
 
 	/*
-	 * In a pool that was made with its cache in another place, no vdev can get a number before
-	 * the cache.
+	 * In a pool that was made with its cache in another place, no vdev can be added before the
+	 * cache.
 	 */
 	if (there && (u32)at != sb->vdev_count - 1)
 		return kvp_refuse(r, -EOPNOTSUPP, "make another pool",
-				  "the cache is not the last of its vdevs, so nothing can be added");
+				  "the cache is not the last of its vdevs, so nothing can be "
+				  "added");
 	if (!there && s->nr_vdevs > sb->vdev_count + 1 && asked)
 		return kvp_refuse(r, -EOPNOTSUPP, "add them first, then the cache",
 				  "vdevs with data and a cache cannot be added at once");
@@ -162,7 +164,7 @@ static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struc
 	return 0;
 }
 
-/* The pool's cache goes behind the new vdevs, unchanged. */
+/* Append the pool's cache, unchanged, behind the new vdevs. */
 static void take_cache_along(const struct kvp_sb *sb, struct kvp_sb *next)
 {
 	const struct kvp_geometry *g = &sb->vdevs[sb->vdev_count - 1];
@@ -177,7 +179,7 @@ static void take_cache_along(const struct kvp_sb *sb, struct kvp_sb *next)
 		next->log_vdev = to;
 }
 
-/* Check the log's size on all vdevs: any of them may have to carry it. */
+/* Check the log's size on all vdevs: the log may move to any of them. */
 static int check_logs(const struct kvp_sb *next, struct kvp_refusal *r)
 {
 	u32 i;
@@ -185,14 +187,15 @@ static int check_logs(const struct kvp_sb *next, struct kvp_refusal *r)
 	for (i = 0; i < next->vdev_count; i++)
 		if (!kvp_logs_hold_discard(next, next->vdevs[i].chunk_blocks))
 			return kvp_refuse(r, -EINVAL, "give larger SSDs or logs, or smaller chunks",
-					  "a log of the pool would be too small for chunks of %u KiB",
+					  "a log of the pool would be too small for chunks of %u "
+					  "KiB",
 					  next->vdevs[i].chunk_blocks * 4);
 	return 0;
 }
 
 /*
- * A new cache begins idle; setting the mode moves the log there. A parity1 cache does nothing until
- * then.
+ * A new cache begins without the log; setting the mode moves the log there. Until then it does
+ * nothing in a pool with a parity1.
  */
 static void begin_idle(struct kvp_sb *next)
 {
@@ -260,7 +263,8 @@ int kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct 
 		return ret;
 	if (!goes_on(sb, s))
 		return kvp_refuse(r, -EINVAL,
-				  "name all vdevs of the pool, the new ones behind those with data, and a cache last",
+				  "name all vdevs of the pool, the new ones behind those with "
+				  "data, and a cache last",
 				  "the table does not name the pool's vdevs and more");
 	ret = lay_out(sb, s, next, r);
 	if (ret)
@@ -318,7 +322,7 @@ static struct growth *alloc_growth(void)
 	return NULL;
 }
 
-/* The new cache may hold more spilled versions than the old one, or than a pool without a cache. */
+/* Allocate hash buckets if a new cache may hold more spilled versions than before. */
 static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
 {
 	const struct kvp_vdev *cache = kvp_pool_cache(pool);
@@ -330,7 +334,7 @@ static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
 	return w->buckets ? 0 : -ENOMEM;
 }
 
-/* For the vdevs that the pool has now. */
+/* Allocate memory for the vdevs that the pool has now. */
 static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 {
 	if (kvp_log_memory_alloc(pool, &w->log) || alloc_buckets(pool, w))
@@ -338,11 +342,11 @@ static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 	return kvp_parts_alloc(pool, &w->parts);
 }
 
-/* The pool is quiesced, so the old arrays are not in use. */
+/* Use the new memory. The pool is quiesced, so the old memory is not in use. */
 static void use_parts(struct kvp_pool *pool, struct growth *w)
 {
 	kvp_parts_use(pool, &w->parts);
-	/* The log is empty, so it needs no parity. */
+	/* The log is empty, so no parity must be carried over. */
 	kvp_log_memory_swap(pool->log, &w->log);
 	if (w->buckets)
 		w->buckets = kvp_wbuf_use_buckets(pool, w->buckets, w->bucket_bits);
@@ -360,7 +364,7 @@ int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 	return 0;
 }
 
-/* For now, behind the present legs. */
+/* Put the new legs behind the present ones, for now. */
 static void install_legs(struct kvp_pool *pool, const struct kvp_start *s)
 {
 	u32 from = kvp_add_at(pool->sb), i;
@@ -392,7 +396,7 @@ static int check_legs(struct kvp_pool *pool, const struct kvp_start *s, struct g
 	return ret;
 }
 
-/* Move the @nr legs from @b on before those from @a on. None of them is in use. */
+/* Move the @nr legs from @b on to before those from @a on. None of them is in use. */
 static void exchange_legs(struct kvp_pool *pool, struct growth *w, u32 a, u32 b, u32 nr)
 {
 	struct kvp_leg *legs = pool->legs;
@@ -418,7 +422,7 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 	kvp_ssdcopy_renumber(pool);
 }
 
-/* Steps 1 and 2. The pool has the new shape in memory. */
+/* Steps 1 and 2. In memory the pool has the new shape. */
 static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *r)
 {
 	int ret = kvp_sb_join(pool, kvp_add_at(w->old), pool->nr_legs - w->old->leg_count);
@@ -432,8 +436,8 @@ static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_
 }
 
 /*
- * Undo the change. Some leg may have the new superblock. Then a newer one with the old shape must
- * be durable, or the pool stays faulted.
+ * Undo the change. If some leg may have the new superblock, a newer one with the old shape must
+ * become durable, or the pool stays faulted.
  */
 static void undo(struct kvp_pool *pool, struct growth *w)
 {
@@ -447,7 +451,9 @@ static void undo(struct kvp_pool *pool, struct growth *w)
 	kvp_sb_undone(pool);
 }
 
-/* Events go to all legs, without a lock: wait for code that saw the larger number. */
+/*
+ * Events are written to all legs without a lock: wait for code that saw the larger number of legs.
+ */
 void kvp_forget_legs(struct kvp_pool *pool)
 {
 	u32 first = pool->nr_legs;
@@ -501,8 +507,8 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 	if (!w)
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
 	/*
-	 * Bring home what a stop has left in the log of a cache. If that fails, the next call says
-	 * so.
+	 * Write home what a stop has left in the log of a cache. If that fails, kvp_change_ready()
+	 * refuses.
 	 */
 	kvp_pool_empty(pool);
 	/* Write waiting events now, to the present legs. */

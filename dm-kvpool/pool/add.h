@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Give a pool more vdevs, take its cache away, exchange SSDs of the cache, replace a leg with data
- * that is out, or give a mirror one leg more or less. The target calls this while the device is
- * suspended.
+ * Changes of a pool's vdevs: add vdevs, remove the cache, give the cache other SSDs, replace a leg
+ * with data that is out, or give a mirror one leg more or less. The target calls this while the
+ * device is suspended.
  */
 #ifndef KVP_ADD_H
 #define KVP_ADD_H
@@ -11,24 +11,25 @@
 
 /**
  * kvp_add_plan() - plan the new superblock
- * @s: names the pool's vdevs, and new ones: behind those with data, and before the cache if there
- *	is one
+ * @s: names the pool's vdevs and the new ones. New vdevs are behind those with data, and before the
+ *	cache if there is one
  * @next: result; the new legs have no UUIDs yet
  *
- * Does no I/O, and changes nothing in the pool. Return: 0, or -errno with @r filled in.
+ * Does no I/O, and changes nothing in the pool. Return: 0, or -errno with @r filled in. Context:
+ * any.
  */
 int __must_check kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s,
 			      struct kvp_sb *next, struct kvp_refusal *r);
 
-/** kvp_add_at() - number of the first new leg of a pool with @sb, in a table that names all legs */
+/** kvp_add_at() - number of the first new leg, in a table that names all legs of a pool with @sb */
 u32 kvp_add_at(const struct kvp_sb *sb);
 
 /**
  * kvp_pool_add() - add the new vdevs, durably
  *
- * The pool is quiesced, without requests and messages. Data that a stop has left in the log of a
- * cache is written back first. Return: 0; or -errno with @r filled in, and then the pool is as it
- * was, on disk too, unless it is faulted now. Context: process, waits for I/O.
+ * The pool is quiesced, without requests and messages. If a stop has left data in the log of a
+ * cache, that is written home first. Return: 0; or -errno with @r filled in. Then the pool is as
+ * before, on disk too, unless it is faulted now. Context: process, waits for I/O.
  */
 int __must_check kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s,
 			      struct kvp_refusal *r);
@@ -61,25 +62,23 @@ int __must_check kvp_replace_plan(const struct kvp_pool *pool, const struct kvp_
 				  struct kvp_sb *next, struct kvp_refusal *r);
 
 /**
- * kvp_pool_replace() - let the cache have the SSDs that @s names, durably; wipe the labels of
- * others
+ * kvp_pool_replace() - give the cache the SSDs that @s names, durably
  *
- * As kvp_pool_add(). SSDs that leave still have their devices.
+ * Wipes the labels of the SSDs that leave; they still have their devices. As kvp_pool_add().
  */
 int __must_check kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s,
 				  struct kvp_refusal *r);
 
 /**
- * kvp_substitute_at() - the leg with data in whose place @s names a device that the pool does not
- * have
+ * kvp_substitute_at() - find the leg with data that @s replaces: @s names a new device in its place
  *
- * Return: its number, or KVP_MAX_LEGS: @s is no such table. Context: any.
+ * Return: the number of the leg, or KVP_MAX_LEGS: @s is no such table. Context: any.
  */
 u32 kvp_substitute_at(const struct kvp_pool *pool, const struct kvp_start *s);
 
 /**
  * kvp_substitute_plan() - check whether that device may take the place of that leg
- * @s: names all vdevs as they are, but for the device; legs that are out may be missing
+ * @s: names all vdevs as they are, except the device; legs that are out may be missing
  *
  * Does no I/O, and changes nothing in the pool. Return: 0, or -errno with @r filled in.
  */
@@ -87,19 +86,18 @@ int __must_check kvp_substitute_plan(const struct kvp_pool *pool, const struct k
 				     struct kvp_refusal *r);
 
 /**
- * kvp_pool_substitute() - let that device take the place of that leg, durably; it is brought online
- * when the pool goes on
+ * kvp_pool_substitute() - let that device take the place of that leg, durably
  *
- * The pool is quiesced; its log need not be empty. The old leg, if it has a device, still has it:
- * its labels are wiped at the end. Return: 0; or -errno with @r filled in, and then the pool is as
- * it was, on disk too, unless it is faulted now. Context: process, waits for I/O.
+ * The device is brought online when the pool goes on. The pool is quiesced; its log need not be
+ * empty. The old leg may still have its device: its labels are wiped at the end. Return: 0; or
+ * -errno with @r filled in. Then the pool is as before, on disk too, unless it is faulted now.
+ * Context: process, waits for I/O.
  */
 int __must_check kvp_pool_substitute(struct kvp_pool *pool, const struct kvp_start *s,
 				     struct kvp_refusal *r);
 
 /**
- * kvp_attach_at() - the number that the new leg gets if @s names a mirror or single with one leg
- * more
+ * kvp_attach_at() - the number of the new leg, if @s names a mirror or single with one leg more
  *
  * Return: KVP_MAX_LEGS: @s is no such table. Context: any.
  */
@@ -107,8 +105,8 @@ u32 kvp_attach_at(const struct kvp_pool *pool, const struct kvp_start *s);
 
 /**
  * kvp_attach_plan() - check whether that device may become a leg of that vdev
- * @s: names all vdevs as they are, but for the device, which is behind the other legs; legs that
- *	are out may be missing
+ * @s: names all vdevs as they are, and the device behind the other legs of its vdev; legs that are
+ *	out may be missing
  *
  * Does no I/O, and changes nothing in the pool. Return: 0, or -errno with @r filled in.
  */
@@ -116,10 +114,10 @@ int __must_check kvp_attach_plan(const struct kvp_pool *pool, const struct kvp_s
 				 struct kvp_refusal *r);
 
 /**
- * kvp_pool_attach() - let that device become a leg, durably; it is brought online when the pool
- * goes on
+ * kvp_pool_attach() - let that device become a leg, durably
  *
- * As kvp_pool_substitute(). Legs behind it get other numbers.
+ * It is brought online when the pool goes on. Legs behind it get other numbers. As
+ * kvp_pool_substitute().
  */
 int __must_check kvp_pool_attach(struct kvp_pool *pool, const struct kvp_start *s,
 				 struct kvp_refusal *r);
@@ -128,15 +126,15 @@ int __must_check kvp_pool_attach(struct kvp_pool *pool, const struct kvp_start *
 bool kvp_detaches(const struct kvp_pool *pool, const struct kvp_start *s);
 
 /**
- * kvp_detach_at() - the leg that @s leaves out of a mirror
+ * kvp_detach_at() - find the leg that @s leaves out of a mirror
  *
- * Return: its number, or KVP_MAX_LEGS: there is none, or it is not clear which. Context: any.
+ * Return: its number, or KVP_MAX_LEGS: there is none, or several legs may be meant. Context: any.
  */
 u32 kvp_detach_at(const struct kvp_pool *pool, const struct kvp_start *s);
 
 /**
  * kvp_detach_plan() - check whether that leg may leave
- * @s: names all vdevs as they are, but for the leg; legs that are out may be missing ('-', or their
+ * @s: names all vdevs as they are, except the leg; legs that are out may be missing ('-', or their
  *	UUIDs)
  *
  * Does no I/O, and changes nothing in the pool. Return: 0, or -errno with @r filled in.
@@ -147,7 +145,7 @@ int __must_check kvp_detach_plan(const struct kvp_pool *pool, const struct kvp_s
 /**
  * kvp_pool_detach() - let that leg leave, durably, and wipe its labels
  *
- * As kvp_pool_substitute(). The leg still has its device. Legs behind it get other numbers.
+ * The leg still has its device. Legs behind it get other numbers. As kvp_pool_substitute().
  */
 int __must_check kvp_pool_detach(struct kvp_pool *pool, const struct kvp_start *s,
 				 struct kvp_refusal *r);
@@ -155,24 +153,35 @@ int __must_check kvp_pool_detach(struct kvp_pool *pool, const struct kvp_start *
 /* --- for attach.c, remove.c, replace.c and substitute.c --- */
 
 /**
- * kvp_label_wipe() - wipe the labels at both ends, whether or not the leg was in use
+ * kvp_label_wipe() - wipe the labels at both ends of a leg, whether or not it was in use
  *
- * False, and an event, if that fails. The pool is suspended, so a device that hangs must not hold
- * it up: if one has not answered other requests, it is not asked; if it does not answer now, it is
- * given up after five seconds. Then zeros may come late, while the device is held.
+ * The pool is suspended, so a device that hangs must not delay it. A device that has not answered
+ * other requests is not written. One that does not answer now is given up after five seconds. Then
+ * zeros may be written late, while the device is held. Return: false, after an event, if the wipe
+ * fails. Context: process, waits for I/O.
  */
 bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
 
-/** kvp_change_able() - check whether the pool can change its vdevs as it is; 0 or -errno */
+/**
+ * kvp_change_able() - check that the pool is not read-only or faulted; 0, or -errno with @r filled
+ * in
+ */
 int __must_check kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r);
 
-/** kvp_change_ready() - check that the pool is quiesced, and all is home; 0 or -errno */
+/**
+ * kvp_change_ready() - check that the pool is quiesced and all is home; 0, or -errno with @r filled
+ * in
+ */
 int __must_check kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r);
 
-/** kvp_take_shape() - give the pool the shape of @sb in memory; under sb_lock */
+/** kvp_take_shape() - give the pool the shape of @sb in memory. Caller holds sb_lock. */
 void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb);
 
-/** kvp_forget_legs() - clear the state of legs behind the last one */
+/**
+ * kvp_forget_legs() - clear the state of legs behind the pool's last one
+ *
+ * Waits for events that may be written to them. Context: process.
+ */
 void kvp_forget_legs(struct kvp_pool *pool);
 
 #endif /* KVP_ADD_H */

@@ -6,12 +6,12 @@
  *   1. kvp_ahead_start() notes the era of the last checkpoint. All that is dirty then, or changes
  *      later, gets that era or a newer one on disk.
  *   2. The worker writes all clean pages to their new places, on all legs. Nothing names them yet.
- *   3. Another pass writes only pages that have the noted era or a newer one; and so does the growth
- *      itself, which kvp_ahead_since() tells the era.
+ *   3. Another pass writes only pages that have the noted era or a newer one. So does the growth
+ *      itself, with the era of kvp_ahead_since().
  *
- * That is what a leg gets that was out since that era. What was written counts only for legs that
- * were in sync all the time, since nothing is flushed before the growth: a leg that was out for a
- * while may have lost some of it.
+ * A leg that was out since that era gets the same pages. Pages written ahead count only for legs
+ * that were in sync all the time, since nothing is flushed before the growth: a leg that was out
+ * for a while may have lost some of them.
  */
 #include "core/core.h"
 #include "core/host.h"
@@ -19,10 +19,10 @@
 #include "super/members.h"
 #include "table/table.h"
 
-#define HOST_PARTS	24u	/* of 32 parts of the time, a busy host gets so many */
-#define MOST_REST	1u	/* s */
+#define HOST_PARTS	24u	/* of 32 parts of the time: for a busy host */
+#define MOST_REST	1u	/* seconds */
 
-/* True if legs, sizes and the vdevs that grow are those of the pass. */
+/* True if both growths have the same legs, sizes and vdevs that grow. */
 static bool same_growth(const struct kvp_grow *a, const struct kvp_grow *b, u32 legs)
 {
 	return a->grown == b->grown && a->sources == b->sources &&
@@ -71,7 +71,7 @@ static void begin_vdev(struct kvp_ahead *a, u32 vdev)
 	};
 }
 
-/* The rest of one vdev, unless it is interrupted: 1. */
+/* Copy the rest of one vdev. Returns 0; 1: it was interrupted; or -errno. */
 static int copy_vdev(struct kvp_ahead *a, struct kvp_move_pages *pages)
 {
 	struct kvp_pool *pool = a->pool;
@@ -99,7 +99,7 @@ static int copy_vdev(struct kvp_ahead *a, struct kvp_move_pages *pages)
 	return ret;
 }
 
-/* The rest of the pass, unless it is interrupted: 1. */
+/* Copy the rest of the pass. Returns as copy_vdev(). */
 static int copy_vdevs(struct kvp_ahead *a, struct kvp_move_pages *pages)
 {
 	int ret = 0;
@@ -152,7 +152,10 @@ static void begin_pass(struct kvp_pool *pool, struct kvp_sb *next, const struct 
 	kvfree(a->next);
 	a->next = next;
 	a->w = *w;
-	/* No checkpoint is under way: what is dirty is newer than the durable one. */
+	/*
+	 * Under the lock no checkpoint is running: what is dirty now gets a newer era than the
+	 * durable one.
+	 */
 	mutex_lock(&pool->checkpoint_lock);
 	a->next_era = pool->sb->era;
 	mutex_unlock(&pool->checkpoint_lock);
@@ -170,7 +173,7 @@ int kvp_ahead_start(struct kvp_pool *pool, struct kvp_sb *next, const struct kvp
 		kvfree(next);
 		ret = -EBUSY;
 	} else {
-		/* The last pass has ended, and its work may be about to return. */
+		/* The last pass has ended, but its work may not have returned yet. */
 		flush_work(&a->work);
 		begin_pass(pool, next, w);
 		WRITE_ONCE(a->stop, false);
@@ -191,7 +194,7 @@ int kvp_ahead_stop(struct kvp_pool *pool)
 	if (a->state == KVP_AHEAD_RUNNING) {
 		WRITE_ONCE(a->stop, true);
 		flush_work(&a->work);
-		/* While the pool is suspended there is no work that could say so. */
+		/* While the pool is suspended, no work runs that would set this. */
 		if (a->state == KVP_AHEAD_RUNNING)
 			WRITE_ONCE(a->state, KVP_AHEAD_STOPPED);
 	} else {
@@ -242,7 +245,7 @@ void kvp_ahead_quiesce(struct kvp_pool *pool)
 	flush_work(&a->work);
 }
 
-/* Vdevs may have another place in memory. */
+/* The vdevs may be at another place in memory. */
 static void find_vdev_again(struct kvp_ahead *a)
 {
 	if (a->vdev < a->pool->nr_vdevs)
@@ -270,7 +273,7 @@ void kvp_ahead_init(struct kvp_pool *pool)
 	a->state = KVP_AHEAD_NONE;
 	a->era = 0;
 	a->step = KVP_MOVE_PAGES;
-	/* Until kvp_ahead_unquiesce(). */
+	/* Quiesced until kvp_ahead_unquiesce(). */
 	a->quiesce = true;
 	mutex_init(&a->lock);
 	INIT_WORK(&a->work, ahead_work);

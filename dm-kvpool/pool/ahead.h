@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Before a pool grows, while it is in use, the pages of its checksum table are written to their new
- * places. The head of ahead.c has the steps.
+ * Writes the pages of the checksum table to their new places before a pool grows, while it is in
+ * use. The head of ahead.c has the steps.
  */
 #ifndef KVP_POOL_AHEAD_H
 #define KVP_POOL_AHEAD_H
@@ -24,18 +24,18 @@ enum kvp_ahead_state {
 };
 
 /**
- * struct kvp_ahead - pages of tables that are written ahead of a growth; not kept over a restart
- * @lock: start, stop, and what is known of the last pass
+ * struct kvp_ahead - pages of tables written ahead of a growth; not kept over a restart
+ * @lock: for start and stop, and for what is known of the last pass
  * @w: the growth, and @next its superblock
  * @epoch: of the pool, when the first of the passes began that build on one another
- * @era: what is not in its new place after the passes that have ended changed in this era or later;
- *	0: none has ended
+ * @era: pages that changed in this era or later may not be in their new places after the passes
+ *	that have ended; 0: none has ended
  * @next_era: the same after the pass that runs
- * @step: pages that are written under one lock; tests have fewer
- * @vdev, @move: how far the pass is
- * @before: pages that earlier vdevs of the pass had
+ * @step: pages written under one lock; tests use fewer
+ * @vdev, @move: progress of the pass
+ * @before: pages of earlier vdevs of the pass
  * @grown: pages that the last growth had to copy itself
- * @stop: it must end
+ * @stop: the pass must end
  * @quiesce: the pool is suspended, or stops. The pass goes on after a suspend
  */
 struct kvp_ahead {
@@ -60,9 +60,9 @@ void kvp_ahead_exit(struct kvp_pool *pool);
 /**
  * kvp_ahead_start() - begin a pass
  * @next: superblock of the growth; the pass owns it from now on, also after an error
- * @w: the growth. If it is that of the last pass, only what changed since then is written
+ * @w: the growth. If it is that of the last pass, only pages that changed since then are written
  *
- * Return: 0; -EBUSY: one runs. Context: process; does not wait for I/O.
+ * Return: 0; -EBUSY: a pass runs. Context: process; does not wait for I/O.
  */
 int __must_check kvp_ahead_start(struct kvp_pool *pool, struct kvp_sb *next,
 				 const struct kvp_grow *w);
@@ -71,19 +71,19 @@ int __must_check kvp_ahead_start(struct kvp_pool *pool, struct kvp_sb *next,
 int __must_check kvp_ahead_stop(struct kvp_pool *pool);
 
 /**
- * kvp_ahead_since() - the era since which pages have to be written for growth @w
+ * kvp_ahead_since() - the era since which pages must still be written for growth @w
  *
- * Return: 0: all of them. Context: process; the pool is quiesced.
+ * Return: the era; 0: all pages must be written. Context: process; the pool is quiesced.
  */
 u32 kvp_ahead_since(struct kvp_pool *pool, const struct kvp_grow *w);
 
-/** kvp_ahead_grown() - the pool has grown, or was to: it copied @pages; none are ahead any more */
+/** kvp_ahead_grown() - the pool has grown, or tried to: it copied @pages. Forget the passes. */
 void kvp_ahead_grown(struct kvp_pool *pool, u64 pages);
 
-/** kvp_ahead_written() - pages that the pass has written. Context: any; takes no lock. */
+/** kvp_ahead_written() - how many pages the pass has written. Context: any; takes no lock. */
 u64 kvp_ahead_written(const struct kvp_ahead *a);
 
-/** kvp_ahead_state() - what the last pass does. Context: any; takes no lock. */
+/** kvp_ahead_state() - state of the last pass. Context: any; takes no lock. */
 enum kvp_ahead_state kvp_ahead_state(const struct kvp_ahead *a);
 
 void kvp_ahead_quiesce(struct kvp_pool *pool);

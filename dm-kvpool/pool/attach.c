@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A mirror gets one leg more (attach), or one less (detach). A single becomes a mirror, or a mirror
- * a single, in that way. Nothing moves: every leg has every block at the same place.
+ * Gives a mirror one leg more (attach), or one less (detach). So a single becomes a mirror, or a
+ * mirror a single. No block moves: every leg has every block at the same place.
  *
  * The pool is quiesced. Its log need not be empty, and stays where it is.
  *
  * Attach:
- *   1. The new device gets labels that say JOINING, of epoch 0, durable in both rings (add.c). They
- *      have a new UUID behind the other legs of the vdev. The leg is stale there, and has nothing:
- *      era 0, no cursor.
- *   2. One superblock under a new epoch, which says the same, goes to all legs in use. Not to the
- *      new one: it is out. substitute.c has the reason.
+ *   1. The new device gets labels that say JOINING, of epoch 0, durable in both rings (add.c). In
+ *      them it has a new UUID, behind the other legs of the vdev. The leg is stale there, and has
+ *      nothing: era 0, no cursor.
+ *   2. One superblock under a new epoch, which says the same, goes to all legs in use. It does not
+ *      go to the new leg, which is out. substitute.c has the reason.
  *   3. When the pool goes on, the new leg is brought online as any leg that is out (online.c).
  *
  * Detach:
- *   1. One superblock under a new epoch, which does not know the leg, goes to all other legs.
+ *   1. One superblock under a new epoch, without the leg, goes to all other legs.
  *   2. The labels of the leg are wiped, if it is there and answers.
  *
- * If the power goes before the superblock, or if no leg that is left has it, the pool is as it was.
- * Nothing was acknowledged without the leg then: the pool is quiesced until the superblock is
- * durable. If some legs have it, either is true. An attached leg is no source before its resilver
- * has ended. A detached one was a source beside others, which are in sync. Its UUID is in no
- * superblock from then on, so it is never taken for a leg, wiped or not. If it is started by force
- * without all others, that is another history, in which it is in sync. The others lack it, and are
- * told apart by that (kvp_sb_forked()).
+ * If the power goes before the superblock, or if no leg that is left has it, the pool is as before.
+ * Then nothing was acknowledged without the leg: the pool is quiesced until the superblock is
+ * durable. If some legs have it, both states are right. An attached leg is no source before its
+ * resilver has ended. A detached leg was a source beside others, which are in sync. Its UUID is in
+ * no superblock from then on, so it is never taken for a leg, wiped or not. If it is started by
+ * force without all others, it is in sync in another history. The others are not in that history,
+ * and so are told apart (kvp_sb_forked()).
  *
  * Later legs get other numbers: in memory while the pool is quiesced, on disk by the superblock. A
  * leg is found by its UUID, and a label gives the number of its leg in the order of its own
@@ -54,9 +54,9 @@
  * @tried: some leg may have the new superblock
  * @old: superblock
  * @next: superblock
- * @legs: all as they were
+ * @legs: all legs as they were
  * @parts: memory for the new shape
- * @page: to look at the new device
+ * @page: buffer to look at the new device
  * @name: of the leg, in events
  */
 struct reshape {
@@ -72,8 +72,8 @@ struct reshape {
 /* --- what the table asks for ---------------------------------------------------- */
 
 /*
- * The single or mirror that has @more legs more in @s than it has, or one less; all other vdevs are
- * as they are. KVP_MAX_VDEVS: there is none.
+ * Find the single or mirror that has one leg more in @s, or, if not @more, one less. All other
+ * vdevs must be as they are. KVP_MAX_VDEVS: there is none.
  */
 static u32 changed_vdev(const struct kvp_sb *sb, const struct kvp_start *s, bool more)
 {
@@ -155,7 +155,7 @@ static int check_table(const struct kvp_pool *pool, const struct kvp_start *s,
 	return ret;
 }
 
-/* All other devices must be legs of the pool. */
+/* Check that all other devices are legs of the pool. */
 static int check_others(const struct kvp_pool *pool, const struct kvp_start *s, u32 at,
 			struct kvp_refusal *r)
 {
@@ -170,7 +170,10 @@ static int check_others(const struct kvp_pool *pool, const struct kvp_start *s, 
 	return 0;
 }
 
-/* The leg of @v that is to leave when the new one is in sync: its number there; v->nr_legs: none. */
+/*
+ * The number in @v of the leg that is to leave when the new one is in sync; v->nr_legs: there is
+ * none.
+ */
 static u32 replaced_of(const struct kvp_vdev *v, const struct kvp_start *s)
 {
 	const struct kvp_sb *sb = v->pool->sb;
@@ -182,8 +185,9 @@ static u32 replaced_of(const struct kvp_vdev *v, const struct kvp_start *s)
 	return v->nr_legs;
 }
 
-/* Only a source is replaced in this way, and by one leg at a time. */
-static int check_replaced(const struct kvp_vdev *v, const struct kvp_start *s, struct kvp_refusal *r)
+/* Check that the leg to be replaced is a source, and no part of another replacement. */
+static int check_replaced(const struct kvp_vdev *v, const struct kvp_start *s,
+			  struct kvp_refusal *r)
 {
 	const struct kvp_sb *sb = v->pool->sb;
 	u32 i = replaced_of(v, s);
@@ -192,7 +196,8 @@ static int check_replaced(const struct kvp_vdev *v, const struct kvp_start *s, s
 	if (!s->replaces)
 		return 0;
 	if (i == v->nr_legs)
-		return kvp_refuse(r, -EINVAL, "name the UUID of a leg of the vdev that gets one more",
+		return kvp_refuse(r, -EINVAL,
+				  "name the UUID of a leg of the vdev that gets one more",
 				  "the leg that is to be replaced is none of that vdev");
 	if (!kvp_leg_in_sync(old))
 		return kvp_refuse(r, -EBUSY, "let the new one take its place at once, or wait",
@@ -232,7 +237,10 @@ int kvp_attach_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
 	       check_replaced(&pool->vdevs[changed_vdev(pool->sb, s, true)], s, r);
 }
 
-/* A leg in use leaves only if all others are: the vdev has as many copies as it says then. */
+/*
+ * Refuse to detach a leg in use unless all others are in sync: the vdev must then have all its
+ * copies.
+ */
 static int check_rest(const struct kvp_leg *leaves, struct kvp_refusal *r)
 {
 	const struct kvp_vdev *v = leaves->v;
@@ -263,7 +271,7 @@ int kvp_detach_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
 	return check_others(pool, s, KVP_MAX_LEGS, r) ?: check_rest(&pool->legs[at], r);
 }
 
-/* Write @x->next. Legs behind the one in question get other numbers. */
+/* Make @x->next. Legs behind the one in question get other numbers. */
 static void write_next(const struct kvp_pool *pool, struct reshape *x)
 {
 	struct kvp_sb *next = x->next;
@@ -289,8 +297,8 @@ static void write_next(const struct kvp_pool *pool, struct reshape *x)
 /* --- the steps ------------------------------------------------------------------------ */
 
 /*
- * Legs move in memory, and their requests know where they are. Reads by users' bios have ended; a
- * leg that hangs is another matter.
+ * Check that no leg has requests: legs move in memory, and requests point to them. Reads by users'
+ * bios have ended, except those of a leg that hangs.
  */
 static int check_answered(const struct kvp_pool *pool, struct kvp_refusal *r)
 {
@@ -305,7 +313,7 @@ static int check_answered(const struct kvp_pool *pool, struct kvp_refusal *r)
 	return 0;
 }
 
-/* The new leg is out, so nothing is sent to it but its label. */
+/* Make the new leg. It is out, so only its label is written. */
 static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, struct reshape *x)
 {
 	struct kvp_leg_info *info = &x->next->legs[x->at];
@@ -334,7 +342,7 @@ static void number_legs(struct kvp_pool *pool)
 		pool->legs[i].index = i;
 }
 
-/* The pool gets the shape of @x->next in memory. */
+/* Give the pool the shape of @x->next in memory. */
 static void take_next(struct kvp_pool *pool, const struct kvp_start *s, struct reshape *x)
 {
 	struct kvp_leg *legs = pool->legs;
@@ -374,14 +382,14 @@ static int label_and_commit(struct kvp_pool *pool, struct reshape *x, struct kvp
 }
 
 /*
- * The pool is as it was. If some leg may have the new superblock, a newer one has the old shape. A
- * leg that has the new one did not go on without the leg that was to leave: that is in sync as of
- * the newer one.
+ * Give the pool its old shape. If some leg may have the new superblock, write a newer one with the
+ * old shape. A leg that has the new one did not go on without the leg that was to leave. So that
+ * leg is in sync as of the newer superblock.
  */
 static void undo(struct kvp_pool *pool, struct reshape *x)
 {
 	memcpy(pool->legs, x->legs, sizeof(pool->legs));
-	/* The queue of a leg that had left may belong to another device by now. */
+	/* The queue of that place may belong to another device by now. */
 	pool->legs[x->at].queue = NULL;
 	kvp_take_shape(pool, x->old);
 	if (!x->tried)
@@ -440,7 +448,7 @@ static int reshape(struct kvp_pool *pool, const struct kvp_start *s, struct resh
 
 	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
-	/* None must come after a label is wiped. */
+	/* No event must be written after a label is wiped. */
 	kvp_events_flush(pool);
 	if (kvp_members_settle(pool))
 		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'",

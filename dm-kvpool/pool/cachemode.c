@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The mode of a cache, while the pool runs: it says where the log is.
+ * Changes the mode of a cache while the pool runs. The mode says where the log is.
  *
  * To change it, the log is first emptied as far as possible while users write. Its data goes home,
- * and users may have less and less in it. So writers slow down to the rate at which data goes home,
- * rather than stop. Then the log moves (log/move.h), together with the mode: one superblock has
- * both.
+ * and the part of the log that users may fill shrinks. So writers slow down to the rate at which
+ * data goes home, and do not stop. Then the log moves (log/move.h), together with the mode: one
+ * superblock has both.
  */
 #include "cache/admission.h"
 #include "cache/rebuild.h"
@@ -23,7 +23,7 @@
 #include "table/ssdcopy.h"
 #include "work/destage.h"
 
-#define LOOK_JIFFIES	(HZ / 8)	/* between two looks at the progress */
+#define LOOK_JIFFIES	(HZ / 8)	/* between two looks at the progress of a drain */
 
 static void drain_work(struct work_struct *work);
 
@@ -37,7 +37,10 @@ void kvp_drain_init(struct kvp_pool *pool)
 
 /* --- emptying the log ---------------------------------------------------------------- */
 
-/* So much dirty data may be left for the time when all writers wait: about two seconds' worth. */
+/*
+ * How much dirty data may be left when all writers must wait: as much as goes home in about two
+ * seconds.
+ */
 static u64 little(struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
@@ -76,7 +79,7 @@ u64 kvp_drain_rate(struct kvp_pool *pool)
 			      ms) : 0;
 }
 
-/* Nothing is lost if the drain ends early. Waiters for durability only wait longer. */
+/* Empty the log. It loses nothing if it ends early. Waiters for durability only wait longer. */
 static int drain(struct kvp_pool *pool)
 {
 	struct kvp_drain *d = pool->drain;
@@ -95,12 +98,12 @@ static int drain(struct kvp_pool *pool)
 			continue;
 		tail = kvp_lsn_add(tail, freed);
 		/*
-		 * The log before the tail moved for the first time: until then no writer was held
-		 * back.
+		 * The size of the log before the tail moved for the first time: until then no
+		 * writer was slowed down.
 		 */
 		if (!kvp_log_is_squeezed(pool->log))
 			most = kvp_log_used(pool) + freed;
-		/* Shrink by half of what went home. The other half of that room is for writers. */
+		/* Shrink by half of what went home. The other half of that space is for writers. */
 		most = max(little(pool), most - min(most, freed / 2));
 		kvp_log_squeeze(pool, most);
 	}
@@ -122,7 +125,7 @@ void kvp_cache_begin(struct kvp_pool *pool)
 	kvp_ssdcopy_start(pool);
 }
 
-/* From here on the move ends or fails. A cancel came in time, or gets -EBUSY. */
+/* From here on the move ends or fails. A cancel came before, or gets -EBUSY. */
 static int begin_to_move(struct kvp_pool *pool)
 {
 	enum kvp_drain_order was = cmpxchg(&pool->drain->order, KVP_DRAIN_WANTED, KVP_DRAIN_MOVES);
@@ -152,7 +155,7 @@ static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 }
 
 /*
- * True if the vdevs with data survive the loss of a leg, and the log on the SSDs that are left
+ * True if the vdevs with data survive the loss of a leg, but the log on the SSDs that are left
  * would not.
  */
 static bool lowers(struct kvp_pool *pool, const struct kvp_vdev *cache)
@@ -192,7 +195,8 @@ static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 m
 			kvp_log_needs(cache->g) > 1 ?
 			"with the log on the rest of the cache the pool would lose writes with one "
 			"more SSD, though it can lose a leg" :
-			"with the log on one SSD the pool would lose writes with that SSD, though it can lose a leg");
+			"with the log on one SSD the pool would lose writes with that SSD, though "
+			"it can lose a leg");
 	return 0;
 }
 
@@ -238,15 +242,16 @@ static int busy_draining(struct kvp_refusal *r)
 }
 
 /*
- * The lock is not held during a drain: that may take hours, in which a waiter could not be killed.
- * It is held for a moment before the drain begins, and when it has ended.
+ * Take the lock, but do not wait for it during a drain: a drain may take hours, in which the waiter
+ * could not be killed. Otherwise the lock is held only for a moment before a drain begins and after
+ * it has ended.
  */
 static int lock_mode(struct kvp_drain *d, struct kvp_refusal *r)
 {
 	bool locked = false;
 
 	while (READ_ONCE(d->state) != KVP_DRAIN_RUNNING) {
-		/* A drain that was queued just now does not have the lock yet. */
+		/* A drain that was queued just now does not have the lock yet, so look again. */
 		if (locked)
 			return 0;
 		locked = mutex_trylock(&d->lock);
@@ -282,7 +287,7 @@ static void drain_work(struct work_struct *work)
 	mutex_lock(&d->lock);
 	if (r)
 		ret = set_and_tell(pool, d->mode, d->force, r);
-	/* The drain may have ended without a move. */
+	/* The drain may have ended without a move, which would have set this. */
 	WRITE_ONCE(d->state, !ret ? KVP_DRAIN_DONE :
 		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
 	mutex_unlock(&d->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Change the mode of a cache, and empty it, while the pool runs. */
+/* Change the mode of a cache, and empty its log, while the pool runs. */
 #ifndef KVP_CACHEMODE_H
 #define KVP_CACHEMODE_H
 
@@ -19,7 +19,7 @@ enum kvp_drain_state {
 	KVP_DRAIN_FAILED,
 };
 
-/* The order for a drain. Once the log moves, it cannot change. */
+/* Whether a drain goes on. Once the log moves, that cannot change. */
 enum kvp_drain_order {
 	KVP_DRAIN_WANTED,
 	KVP_DRAIN_NOT_WANTED,
@@ -28,18 +28,18 @@ enum kvp_drain_order {
 
 /**
  * struct kvp_drain - the log is being emptied, so that it can move
- * @lock: one change of mode at a time; outside of all other locks
+ * @lock: one change of mode at a time; outside all other locks
  * @work: sets @mode in the background
  * @queued: bit 0: @work is queued, or runs
- * @wait: for @order and @stopped
- * @order: whether to go on. Changed with cmpxchg() while it runs
+ * @wait: woken when @order or @stopped changes
+ * @order: whether to go on. Changed with cmpxchg() while the drain runs
  * @stopped: do not go on: the pool is quiesced, or will soon be
  * @state: of the last drain; written under @lock
- * @mode: the mode that @work sets; with @force also if the pool then survives less. Set before it
- *	is queued
+ * @mode, @force: what @work sets: the mode, with @force also if the pool then survives less. Set
+ *	before @work is queued
  * @began: when, in ms since boot; with @total and @home written under @lock
- * @total: blocks of the log that were in use at the beginning
- * @home: blocks that destage had brought home at the beginning
+ * @total: blocks of the log that were in use when it began
+ * @home: blocks that destage had written home when it began
  */
 struct kvp_drain {
 	struct kvp_pool *pool;
@@ -59,32 +59,31 @@ struct kvp_drain {
 void kvp_drain_init(struct kvp_pool *pool);
 
 /**
- * kvp_cache_begin() - begin to note which blocks are on the cache; the pool also runs without. May
- * sleep.
+ * kvp_cache_begin() - begin to note which blocks are on the cache
+ *
+ * Without memory for that the pool runs all the same, and raises an event. Context: process.
  */
 void kvp_cache_begin(struct kvp_pool *pool);
 
 /**
- * kvp_cache_set_mode() - set the mode of the cache, durably, and move the log to where that wants
- * it
+ * kvp_cache_set_mode() - set the mode of the cache, durably, and move the log accordingly
  * @mode: KVP_CACHE_WRITEBACK and so on
- * @force: also if the pool then survives less
+ * @force: do so even if the pool then survives less
  *
  * Requests are served meanwhile. Writes slow down to the rate of destage, and waiters for
  * durability wait once, for a second or two. Return: 0, or -errno with @r filled in; then the mode
  * has not changed. -EBUSY: another drain empties the log. Context: process; waits for I/O, for
- * minutes if the log holds much.
+ * minutes if much of the log is in use.
  */
 int __must_check kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force,
 				    struct kvp_refusal *r);
 
 /**
- * kvp_drain_start_to() - begin kvp_cache_set_mode(); does not wait until the log is empty, and
- * moves
+ * kvp_drain_start_to() - begin kvp_cache_set_mode(), and do not wait until the log has moved
  *
- * If the log need not move, the mode is set at once. Return: 0: drain.state says how it ends;
- * -EBUSY: another drain runs; or -errno; with @r filled in. Context: process, may wait for a
- * superblock.
+ * If the log need not move, the mode is set at once. Return: 0: drain.state will say how it ends;
+ * -EBUSY: another drain runs; or another -errno; with @r filled in. Context: process, may wait for
+ * a superblock.
  */
 int __must_check kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force,
 				    struct kvp_refusal *r);
@@ -92,21 +91,21 @@ int __must_check kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force,
 /**
  * kvp_drain_start() - begin to move the log off the cache, for good; does not wait for it
  *
- * The new mode is writethrough. Return: as above; 0 also if the log is elsewhere, and then nothing
- * changes.
+ * The new mode is writethrough. Return: as kvp_drain_start_to(); also 0 if the log is elsewhere,
+ * and nothing changes then.
  */
 int __must_check kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r);
 
 /**
  * kvp_drain_cancel() - end a drain, and change nothing
  *
- * Return: 0; -ENOENT: there is no drain; -EBUSY: the log is empty and moves, which goes on.
- * Context: any.
+ * Return: 0; -ENOENT: there is no drain; -EBUSY: the log is empty, and its move goes on. Context:
+ * any.
  */
 int __must_check kvp_drain_cancel(struct kvp_pool *pool);
 
 /**
- * kvp_drain_stop() - make a drain end soon, with -ECANCELED, and let no other begin. Context: any.
+ * kvp_drain_stop() - let a drain end soon, with -ECANCELED, and no other begin. Context: any.
  *
  * kvp_drain_quiesce() - the same, and wait for a drain in the background. kvp_drain_unquiesce() -
  * allow drains again.
@@ -116,7 +115,9 @@ void kvp_drain_quiesce(struct kvp_pool *pool);
 void kvp_drain_unquiesce(struct kvp_pool *pool);
 
 /**
- * struct kvp_drain_figures - for status: state of the last drain; blocks of the log when it began
+ * struct kvp_drain_figures - numbers for status
+ * @state: of the last drain
+ * @total: blocks of the log that were in use when it began
  */
 struct kvp_drain_figures {
 	enum kvp_drain_state state;
@@ -131,7 +132,7 @@ static inline void kvp_drain_figures(const struct kvp_drain *d, struct kvp_drain
 }
 
 /**
- * kvp_drain_rate() - blocks a second that went home since the drain began; 0: not known. Any
+ * kvp_drain_rate() - blocks per second that went home since the drain began; 0: unknown. Any
  * context.
  */
 u64 kvp_drain_rate(struct kvp_pool *pool);

@@ -2,15 +2,16 @@
 /*
  * The cache vdev when the pool starts (R14).
  *
- * Every superblock says where the log is, and whether it was empty at the last stop. That is
- * revoked before anything is appended. So without the cache, the legs that are here show whether
+ * Every superblock says where the log is, and whether it was empty at the last stop. A superblock
+ * revokes
+ * the latter before anything is appended. So without the cache, the legs that are here show whether
  * data is missing.
  *
  *   empty, and the cache missing     the log begins anew on the vdevs with data
  *   not empty, and missing           refused; discard_log gives it up (recovery/discard_log.c)
  *
  * A cache of kind parity1 counts as missing if too few of its SSDs are there to read its log
- * (kvp_log_needs()), whatever those have.
+ * (kvp_log_needs()), whatever their contents.
  *
  * One superblock makes the new log, and records the SSDs out. If they come back with their old
  * contents, they are never read, and nothing on them verifies under the new log nonce. After a cut
@@ -25,7 +26,7 @@
 #include "pool/pool.h"
 #include "pool/start.h"
 
-/* An SSD that is here, and could be used if an older state had not been put back onto it (R29). */
+/* An SSD that is present, and would be used if it had not been put back to an older state (R29). */
 static const struct kvp_leg *outdated_ssd(const struct kvp_pool *pool)
 {
 	const struct kvp_vdev *v = pool->log_vdev;
@@ -51,8 +52,11 @@ int kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 			return kvp_refuse(r, -ESTALE,
 				"connect it in its newest state; or discard_log (import "
 				"--discard-log), which loses the log's data",
-				"%s is outdated: its label is %llu superblocks behind that of the other legs, so it was put back to an older state, and no SSD has the log of the cache, which is not empty",
-				outdated_ssd(pool)->path, (unsigned long long)outdated_ssd(pool)->lag);
+				"%s is outdated: its label is %llu superblocks behind that of the "
+				"other legs, so it was put back to an older state, and no SSD has "
+				"the log of the cache, which is not empty",
+				outdated_ssd(pool)->path,
+				(unsigned long long)outdated_ssd(pool)->lag);
 		if (!s->discard_log)
 			return kvp_refuse(r, -ENOTCONN,
 				"connect an SSD of it; or discard_log (import --discard-log), "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The cache when the pool starts. */
+/* The cache at a start of the pool. */
 #ifndef KVP_CACHEVDEV_H
 #define KVP_CACHEVDEV_H
 
@@ -10,8 +10,8 @@
  * (R14)
  *
  * If no leg of that cache is there, pool->sb gets an empty log on the vdevs with data; nothing is
- * written yet. That is for a log that was empty. One that was not is given up only by order, by the
- * recovery. Return: 0, or -errno with @r filled in.
+ * written yet. That is right only for a log that was empty. A log that was not empty is given up
+ * only by order, in the recovery. Return: 0, or -errno with @r filled in. Context: process.
  */
 int __must_check kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s,
 				  struct kvp_refusal *r);

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All legs of a vdev have become larger: other devices took their place, or the devices themselves
- * grew. So the vdev becomes larger, and the pool.
+ * All legs of a vdev have become larger: they were replaced by larger devices, or the devices grew.
+ * So the vdev becomes larger, and the pool.
  *
- * The pool is quiesced: everything is home and checkpointed, and its log empty. Log and data stay
- * where they are. The table, which would be in the way of more data or has no room for its sums,
- * goes to the end of the legs, behind the data (kvp_layout_larger()).
+ * The pool is quiesced: everything is home and checkpointed, and its log is empty. Log and data
+ * stay where they are. The table would be in the way of more data, or has no room for its sums. So
+ * it moves to the end of the legs, behind the data (kvp_layout_larger()).
  *
- *   1. One superblock says how large the legs are. Each leg gets its second label at its end by
- *      that, so the old one, which may lie in the middle of a device that grew, may be overwritten.
+ *   1. One superblock says how large the legs are. This size gives the place of each leg's second
+ *      label, at its end. So the old second label may be overwritten, which may lie in the middle
+ *      of a device that grew.
  *   2. All pages of the table are written to their new places, on all legs, and flushed. Nothing
- *      names these places: they lie behind data and table as they are. Most of them may have been
+ *      names these places: they lie behind the present data and table. Most pages may have been
  *      written before, while the pool was in use: kvp_pool_grow_ahead() begins that with step 1.
  *   3. One superblock under a new epoch has the new geometry, more roots, and more blocks of the
- *      pool; and one more after it, so that the two newest ones have the same shape. Only then may
- *      data come where the table was.
+ *      pool. Another one follows, so that the two newest ones have the same shape. Only then may
+ *      data be written where the table was.
  *
  * If the power goes before 3, the pool is the old one. In 3 the newest superblock that is left
- * decides (R13), and either is true: the old table is whole until the end of 3, and the new one was
- * flushed on each leg before. A leg that fails before 3 ends the growth: the pool stays as it was.
- * A leg that fails the superblock has all of the table in its new place, and is recorded out as
- * ever. So what it misses is what is newer than its era, as for any leg.
+ * decides (R13), and both states are right: the old table is whole until the end of 3, and the new
+ * one was flushed on each leg before. A leg that fails before 3 ends the growth: the pool stays as
+ * it was. A leg that fails the superblock has all of the table in its new place, and is recorded
+ * out as usual. So it misses only what is newer than its era, as any leg.
  *
  * A leg that is out has none of the pages in their new places, and may have the old size. So all
  * legs must be in sync.
@@ -46,7 +47,7 @@
  * @next: superblock
  * @w: the legs, and which vdevs grow
  * @roots: of each vdev that grows
- * @pages: of tables, copied while all requests waited
+ * @pages: pages of tables that were copied while all requests waited
  */
 struct larger {
 	struct kvp_sb *old, *next;
@@ -67,7 +68,7 @@ static u64 size_in_table(const struct kvp_leg *leg, const struct kvp_start *s)
 	return leg->size_blocks;
 }
 
-/* @w has the sizes of the legs. */
+/* Plan the growth. @w has the sizes of the legs. */
 static int plan_sizes(const struct kvp_pool *pool, struct kvp_sb *next, struct kvp_grow *w,
 		      struct kvp_refusal *r)
 {
@@ -99,7 +100,7 @@ int kvp_pool_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
 	struct kvp_grow w;
 	int ret = kvp_change_able(pool, r);
 
-	/* The shadow has no table in the new place. */
+	/* The shadow does not have the table in its new place. */
 	if (!ret && pool->sb->shadow.of)
 		ret = kvp_refuse(r, -EBUSY, "wait for the end, or kvpoolctl cancel POOL replace",
 				 "a leg of a parity1 is being replaced");
@@ -115,7 +116,7 @@ int kvp_pool_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
 
 /* --- the steps ------------------------------------------------------------------------ */
 
-/* Step 1. */
+/* Step 1. Commit the sizes of the legs. */
 static int say_sizes(struct kvp_pool *pool, const struct kvp_grow *w, struct kvp_refusal *r)
 {
 	u32 i;
@@ -147,7 +148,7 @@ static int move_table(struct kvp_pool *pool, struct larger *l, u32 v, u32 since)
 	return ret;
 }
 
-/* Step 2. */
+/* Step 2. Write the tables to their new places. */
 static int move_tables(struct kvp_pool *pool, struct larger *l, struct kvp_refusal *r)
 {
 	u32 since = kvp_ahead_since(pool, &l->w), v;
@@ -166,7 +167,7 @@ static int move_tables(struct kvp_pool *pool, struct larger *l, struct kvp_refus
 				"not all of its table could be copied") : 0;
 }
 
-/* What was planned is true yet: no leg of a vdev that grows was lost. */
+/* Check that the plan still holds: no leg of a vdev that grows was lost. */
 static int plan_again(struct kvp_pool *pool, const struct kvp_start *s, struct larger *l,
 		      struct kvp_refusal *r)
 {
@@ -189,7 +190,10 @@ static void take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 	kvp_table_take_roots(pool->table, sb);
 }
 
-/* Some leg may have the new superblock: a newer one has the old shape, or the pool is faulted. */
+/*
+ * Some leg may have the new superblock: write a newer one with the old shape. If that fails, the
+ * pool is faulted.
+ */
 static void undo(struct kvp_pool *pool, const struct larger *l)
 {
 	take_shape(pool, l->old);
@@ -197,7 +201,7 @@ static void undo(struct kvp_pool *pool, const struct larger *l)
 	kvp_sb_undone(pool);
 }
 
-/* Step 3. */
+/* Step 3. Commit the new shape. */
 static int commit(struct kvp_pool *pool, const struct kvp_start *s, struct larger *l,
 		  struct kvp_refusal *r)
 {
@@ -249,7 +253,10 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 	l->old = kvzalloc(sizeof(*l->old), GFP_KERNEL);
 	l->next = kvzalloc(sizeof(*l->next), GFP_KERNEL);
 	l->roots = kvcalloc(KVP_MAX_VDEVS, sizeof(*l->roots), GFP_KERNEL);
-	/* What a stop has left in the log of a cache. If that fails, the next call says so. */
+	/*
+	 * Write home what a stop has left in the log of a cache. If that fails, kvp_change_ready()
+	 * refuses.
+	 */
 	kvp_pool_empty(pool);
 	kvp_events_flush(pool);
 	if (l->old && l->next && l->roots)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A leg that is out is brought online: online.h. */
+/* Bringing a leg online that is out: online.h has the steps. */
 #include "core/core.h"
 #include "format/replaces.h"
 #include "io/flight.h"
@@ -9,7 +9,7 @@
 #include "super/members.h"
 #include "work/resilver.h"
 
-#define RETRY_MS	5000u	/* before another try with a leg that has not answered */
+#define RETRY_MS	5000u	/* before another try with a leg that still has strays */
 
 static int check_label(const struct kvp_pool *pool, const struct kvp_leg *leg,
 		       const struct kvp_label *label, struct kvp_refusal *r)
@@ -18,7 +18,10 @@ static int check_label(const struct kvp_pool *pool, const struct kvp_leg *leg,
 
 	if (!label->found)
 		return kvp_label_missing(leg, label, r);
-	/* It may say JOINING: the leg has just taken the place of another (substitute.c). */
+	/*
+	 * The label may say JOINING: the leg has just taken the place of another one
+	 * (substitute.c).
+	 */
 	if (memcmp(own->pool_uuid, pool->sb->pool_uuid, 16) ||
 	    memcmp(own->leg_uuid, pool->sb->legs[leg->index].uuid, 16))
 		return kvp_refuse(r, -EINVAL, "connect the leg that was lost",
@@ -30,7 +33,7 @@ static int check_label(const struct kvp_pool *pool, const struct kvp_leg *leg,
 	return 0;
 }
 
-/* An image of a leg that resilvered, which was put back: its label tells how far it had got. */
+/* An image of a leg that resilvered may have been put back. Its label tells how far it had got. */
 static void no_more_than(struct kvp_leg_info *has, const struct kvp_leg_info *own)
 {
 	has->in_sync_era = min(has->in_sync_era, own->in_sync_era);
@@ -39,9 +42,9 @@ static void no_more_than(struct kvp_leg_info *has, const struct kvp_leg_info *ow
 }
 
 /*
- * What the leg has: as recorded, but no more than its own label vouches for. A leg that was put
- * back to an older state has an older label. An era that a label in sync names is complete on the
- * leg only if a later one had begun.
+ * What the leg has: as recorded, but no more than its own label says. A leg that was put back to an
+ * older state has an older label. If the label calls the leg in sync, the era that it names is
+ * complete on the leg only if a later era had begun.
  */
 static void what_it_has(const struct kvp_leg_info *info, const struct kvp_sb *own,
 			struct kvp_leg_info *has)
@@ -61,9 +64,9 @@ static void what_it_has(const struct kvp_leg_info *info, const struct kvp_sb *ow
 }
 
 /*
- * True if nothing is known of what the leg has. It may have been in use in another history: there
- * was a forced start that its label does not know, or slots of its label cannot be read that may
- * hold a newer one (R27). Then all is copied that was ever written.
+ * True if nothing is known of what the leg has, as it may have been in use in another history.
+ * Either there was a forced start that its label does not know, or unreadable slots of its label
+ * may hold a newer superblock (R27). Then all that was ever written is copied.
  */
 static bool has_nothing(const struct kvp_pool *pool, const struct kvp_label *label)
 {
@@ -98,7 +101,9 @@ static int check_leg(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refu
 	return 0;
 }
 
-/* Read the label, and join. A late write to the leg would overwrite what the resilver writes. */
+/*
+ * Read the label, and join. Not with strays: a late write would overwrite what the resilver writes.
+ */
 static int join(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_labels *l,
 		struct kvp_refusal *r)
 {
@@ -108,7 +113,7 @@ static int join(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_labels *l
 	if (kvp_leg_has_strays(leg) || atomic_read(&leg->in_flight) > 0)
 		return kvp_refuse(r, -EBUSY, "wait until it answers, or disconnect it",
 				  "%s has not answered all requests yet", leg->path);
-	/* Its eras are noted when its loss is recorded. */
+	/* Its eras are noted when its loss is recorded, so that must be done first. */
 	if (kvp_members_settle(pool))
 		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'",
 				  "the pool is faulted");
@@ -150,12 +155,12 @@ int kvp_leg_online(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refusa
 
 /* --- by itself --------------------------------------------------------------------------- */
 
-/* True if the leg returns without an order. What a start found, its superblock still says. */
+/* True if the leg returns without an order. The superblock still says what the start found. */
 static bool returns_by_itself(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
 	u32 state = READ_ONCE(pool->sb->legs[leg->index].state);
 
-	/* A history that this start gave up is overwritten by order only. */
+	/* A leg whose history this start gave up is overwritten by order only. */
 	if (!leg->bdev || leg->adopt || kvp_leg_takes_writes(leg) || !kvp_vdev_needed(leg->v) ||
 	    kvp_place_taken(pool->sb, leg->index))
 		return false;

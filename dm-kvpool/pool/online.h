@@ -2,14 +2,14 @@
 /*
  * A leg that is out is brought online: by order, or by itself at a start.
  *
- * 1. kvp_leg_online() refuses what cannot return: a leg that is missing, one that another part of
- *    the pool still waits for, or one whose label does not belong to this history of the pool.
+ * 1. kvp_leg_online() refuses a leg that cannot return: it is missing, or still has strays, or its
+ *    label does not belong to this history of the pool.
  * 2. The label and the superblock tell up to which era it has everything (what_it_has()).
  * 3. kvp_resilver_join() does the rest (work/resilver.h).
  *
  * At a start, and after a suspend, kvp_returns_unquiesce() does that for legs that were recorded
- * out, with online_auto. Not for those that an administrator took offline, nor for one whose
- * history this start gave up. A resilver that was interrupted goes on in any case.
+ * out, if online_auto is set. It leaves out legs that an administrator took offline, and a leg
+ * whose history this start gave up. A resilver that was interrupted goes on in any case.
  */
 #ifndef KVP_ONLINE_H
 #define KVP_ONLINE_H
@@ -19,9 +19,9 @@
 #include "core/core.h"
 
 /**
- * struct kvp_returns - legs that are to be brought online by themselves
+ * struct kvp_returns - legs that are brought online by themselves
  * @lock: one leg at a time
- * @wanted: a bit per leg of the pool
+ * @wanted: a bit for each leg of the pool
  * @quiesce: not now
  */
 struct kvp_returns {
@@ -36,35 +36,35 @@ struct kvp_returns {
  * kvp_leg_online() - bring a leg of a vdev with data online
  *
  * Return: 0: its resilver has begun; -EALREADY: it is in sync, or resilvers; -EINVAL: it is an SSD
- * of a cache; -ENODEV: it is missing; -EBUSY: it has not answered all requests yet; -ESTALE: its
- * label belongs to another history; -EROFS; -EIO; -ENOMEM; or another error of its label. Context:
- * process; waits for I/O.
+ * of a cache; -ENODEV: it is missing; -EBUSY: it still has strays; -ESTALE: its label belongs to
+ * another history; -EROFS; -EIO; -ENOMEM; or another error of its label. Context: process; waits
+ * for I/O.
  */
 int __must_check kvp_leg_online(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refusal *r);
 
-/** kvp_return_wanted() - bring @leg online as soon as the pool goes on, or do not. Context: any. */
+/** kvp_return_wanted() - set whether @leg is brought online when the pool goes on. Context: any. */
 void kvp_return_wanted(struct kvp_leg *leg, bool wanted);
 
 /**
- * kvp_returns_shift() - legs from @at on have other numbers: one more, with @up, or one less
+ * kvp_returns_shift() - legs from @at on have new numbers: one higher with @up, else one lower
  *
- * Context: process. The pool is quiesced.
+ * The pool is quiesced. Context: process.
  */
 void kvp_returns_shift(struct kvp_pool *pool, u32 at, bool up);
 
 struct kvp_start;
 
 /**
- * kvp_pool_reconnect() - devices of the table that the pool does not have are legs that were lost
- * @s: the table; of the pool's own devices it has none
+ * kvp_pool_reconnect() - find lost legs on devices of the table that the pool does not have
+ * @s: the table
  *
- * Each is brought online when the pool goes on, as by order. A device that is none of those is left
- * alone. Context: process; waits for I/O. The pool is quiesced.
+ * Each leg that is found is brought online when the pool goes on, as by order. Other devices are
+ * left alone. The pool is quiesced. Context: process; waits for I/O.
  */
 void kvp_pool_reconnect(struct kvp_pool *pool, const struct kvp_start *s);
 
 void kvp_returns_init(struct kvp_pool *pool);
-/** kvp_returns_wait() - true if some leg is yet to be brought online by itself. Any context. */
+/** kvp_returns_wait() - true if some leg has yet to be brought online by itself. Any context. */
 static inline bool kvp_returns_wait(const struct kvp_pool *pool)
 {
 	return !bitmap_empty(pool->returns->wanted, KVP_MAX_LEGS) && !kvp_pool_readonly(pool);

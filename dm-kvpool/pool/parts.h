@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory of the parts of a pool whose size goes by the vdevs and their numbers of legs. */
+/* Memory of a pool's parts whose size depends on the vdevs and their numbers of legs. */
 #ifndef KVP_PARTS_H
 #define KVP_PARTS_H
 
@@ -20,13 +20,13 @@ struct kvp_parts {
 };
 
 /**
- * kvp_parts_alloc() - get memory for the shape that the pool has now; that of superblocks, too
+ * kvp_parts_alloc() - allocate memory for the shape that the pool has now, and for its superblocks
  *
- * Return: 0 or -ENOMEM; kvp_parts_free() follows in either case. Context: process.
+ * Return: 0 or -ENOMEM. The caller must call kvp_parts_free() in both cases. Context: process.
  */
 int __must_check kvp_parts_alloc(struct kvp_pool *pool, struct kvp_parts *p);
 
-/** kvp_parts_use() - let the pool have @p, and @p what it had. Context: the pool is quiesced. */
+/** kvp_parts_use() - exchange the pool's memory and @p. Context: the pool is quiesced. */
 void kvp_parts_use(struct kvp_pool *pool, struct kvp_parts *p);
 
 void kvp_parts_free(struct kvp_parts *p);

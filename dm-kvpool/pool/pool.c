@@ -39,7 +39,7 @@
 #include "work/scrub.h"
 #include "work/trim.h"
 
-/* A pool and all its parts: only this file knows them together. */
+/* A pool and all its parts. No other file knows them together. */
 struct parts {
 	struct kvp_pool pool;
 	struct kvp_wbuf wbuf;
@@ -166,14 +166,14 @@ static void take_tunables(struct kvp_pool *pool)
 	for (i = 0; i < KVP_TUNABLES; i++) {
 		u64 v = pool->sb->tunables[i];
 
-		/* The value is from a device: one out of range counts as not set. */
+		/* The value comes from a device. If it is out of range, it counts as not set. */
 		if (!(pool->sb->tunable_mask & BIT_ULL(i)) || !kvp_tunable_allows(i, v))
 			v = kvp_tunables[i].def;
 		pool->tunables[i] = v;
 	}
 }
 
-/* Until a label tells how long a leg is waited for. */
+/* Set how long a leg is waited for until a label tells. */
 static void take_leg_timeout(struct kvp_pool *pool, const struct kvp_start *s)
 {
 	const unsigned int id = KVP_T_LEG_TIMEOUT;
@@ -183,8 +183,8 @@ static void take_leg_timeout(struct kvp_pool *pool, const struct kvp_start *s)
 }
 
 /*
- * Claim the legs, so that no other holder can open them (R25). A holder at the time when the labels
- * were read may have written since, and closed them. So read the labels again.
+ * Claim the legs, so that no other holder can open them (R25). An earlier holder may have written
+ * after the labels were read, and closed them. So read the labels again.
  */
 static int claim_legs(struct kvp_pool *pool, struct kvp_labels *labels, const struct kvp_start *s,
 		      struct kvp_refusal *refusal)
@@ -196,7 +196,7 @@ static int claim_legs(struct kvp_pool *pool, struct kvp_labels *labels, const st
 	return ret ?: kvp_labels_read(labels, pool, s->format, refusal);
 }
 
-/* Superblock, legs and geometry: by format, or from the labels. */
+/* Make superblock, legs and geometry: by format, or from the labels. */
 static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 			  struct kvp_refusal *refusal)
 {
@@ -210,7 +210,7 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	if (!ret && s->claim)
 		ret = claim_legs(pool, labels, s, refusal);
 	if (s->format)
-		kvp_probes_begin(pool);	/* the legs have their places */
+		kvp_probes_begin(pool);	/* no leg changes its place any more */
 	if (!ret)
 		ret = s->format ? kvp_format(pool, labels, s, refusal) :
 				  kvp_choose(pool, labels, s, s->auto_degraded, refusal);
@@ -224,7 +224,7 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	pool->seed = kvp_sum_seed(pool->sb->nonce, 0);
 	if (s->name[0])
 		snprintf(pool->sb->name, sizeof(pool->sb->name), "%s", s->name);
-	/* Also if the host is unknown: the recorded one is no longer right. */
+	/* Do so even if the host is unknown: the recorded one is no longer right. */
 	pool->sb->host = s->host;
 	memcpy(pool->sb->host_name, s->host_name, sizeof(s->host_name));
 	take_tunables(pool);
@@ -245,7 +245,7 @@ static int alloc_parts(struct kvp_pool *pool)
 
 	pool->commit_wq = alloc_workqueue("kvpool-commit", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	pool->work_wq = alloc_workqueue("kvpool-work", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	/* No rescuer: a scrub lasts for hours, and no reclaim waits for it. */
+	/* No rescuer: a scrub takes hours, and memory reclaim does not wait for it. */
 	pool->scrub_wq = alloc_workqueue("kvpool-scrub", WQ_UNBOUND, 0);
 	if (!pool->commit_wq || !pool->work_wq || !pool->scrub_wq)
 		return -ENOMEM;
@@ -282,7 +282,7 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_ahead_exit(pool);
 	kvp_finds_stop(pool);
 	if (pool->work_wq) {
-		/* The stop itself may have noted the loss of a leg or an event. */
+		/* The stop itself may have queued work, for the loss of a leg or an event. */
 		flush_workqueue(pool->work_wq);
 		destroy_workqueue(pool->work_wq);
 	}
@@ -301,7 +301,7 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_events_exit(pool);
 }
 
-/* Leaves of all vdevs in which something may be written. */
+/* How many leaves, of all vdevs, may have written blocks. */
 static u64 leaves_written(const struct kvp_pool *pool)
 {
 	struct kvp_table_figures t;
@@ -346,7 +346,7 @@ u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 	return kvp_recovery_worst_ms(&work);
 }
 
-/* Write a new pool's first superblock; recovery writes the later ones. */
+/* Write a new pool's first superblock. The recovery writes the later ones. */
 static int write_first_superblock(struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
 	int ret;
@@ -380,7 +380,7 @@ static u32 count_silent(const struct kvp_pool *pool)
 	return n;
 }
 
-/* Name the legs that are silent, as far as there is room. */
+/* Name the legs that are silent, as far as the text has room. */
 static void silent_words(const struct kvp_pool *pool, char *buf, size_t size)
 {
 	u32 i, named = 0, n = count_silent(pool);
@@ -394,7 +394,7 @@ static void silent_words(const struct kvp_pool *pool, char *buf, size_t size)
 		  n > 1 ? " do not answer" : " does not answer", n - named);
 }
 
-/* Some leg is silent. @left: a create has left labels. */
+/* Refuse the start since some leg is silent. @left: a create has left labels. */
 static int refuse_silent(const struct kvp_pool *pool, int error, bool format, bool left,
 			 struct kvp_refusal *refusal)
 {
@@ -403,20 +403,21 @@ static int refuse_silent(const struct kvp_pool *pool, int error, bool format, bo
 	silent_words(pool, words, sizeof(words));
 	if (format)
 		return kvp_refuse(refusal, error,
-				  left ? "use a device that answers; labelclear those that have a label now" :
+				  left ? "use a device that answers; labelclear those that have a "
+					 "label now" :
 					 "use a device that answers", "%s", words);
 	return kvp_refuse(refusal, error,
 		"see why, and start again; or give '-' in place of a device to start without it",
 		"%s; nothing is lost", words);
 }
 
-/* A leg in sync that did not answer is left, unless the pool needs it. */
+/* Give up a leg in sync that did not answer, unless the pool needs it. */
 static void leave_leg(struct kvp_leg *leg)
 {
 	if (!kvp_pool_readonly(leg->pool)) {
 		kvp_leg_give_up(leg, "does not answer");
 	} else if (kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v)) {
-		/* Nothing is recorded, as nothing is written. */
+		/* A read-only pool writes nothing, so nothing is recorded. */
 		WRITE_ONCE(leg->left_at, jiffies | 1);
 		WRITE_ONCE(leg->state, KVP_LEG_STALE);
 	}
@@ -436,7 +437,7 @@ static int record_silent(struct kvp_pool *pool, struct kvp_refusal *refusal)
 				"no leg took the superblock; nothing is lost") : 0;
 }
 
-/* Leave the legs in sync that did not answer. Return: how many; or an error. */
+/* Give up the legs in sync that did not answer. Returns how many, or an error. */
 static int leave_those(struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
 	int left = 0;
@@ -456,9 +457,9 @@ static int leave_those(struct kvp_pool *pool, struct kvp_refusal *refusal)
 }
 
 /*
- * The start has succeeded. A leg that did not answer may have kept writes that come late. So it
- * must be out, or the start is refused. Another leg may hang in the superblock that says so: the
- * start goes on until that is written. A new pool has all of its legs, or there is none.
+ * The start has succeeded. A leg that did not answer may still have writes, which come late. So it
+ * must be recorded out, or the start is refused. Another leg may hang in the superblock that
+ * records that: repeat until it is written. A new pool needs all of its legs, or it is not made.
  */
 static int leave_silent(struct kvp_pool *pool, const struct kvp_start *s,
 			struct kvp_refusal *refusal)
@@ -469,7 +470,8 @@ static int leave_silent(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_probes_end(pool);
 	while (!ret) {
 		/*
-		 * From here on no leg becomes silent: one that hangs is left as in a running pool.
+		 * From here on no leg becomes silent: a leg that hangs is given up as in a running
+		 * pool.
 		 */
 		clear_bit(KVP_POOL_STARTING, &pool->flags);
 		kvp_flights_wait_watch(pool);
@@ -511,8 +513,8 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
 	kvp_cache_begin(pool);
 	/*
-	 * Not earlier: recovery changes entries, and does not need the cache. A pool also runs
-	 * without it.
+	 * Not earlier: the recovery changes entries, and does not need the cache. The pool runs
+	 * also without this cache.
 	 */
 	if (kvp_rcache_resize(pool, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
 		kvp_event(pool, "ram_cache_off why=no_memory");
@@ -529,7 +531,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	return 0;
 }
 
-/* A leg that did not answer is the better reason. If there are several, all are named. */
+/* If legs did not answer, that is the better reason for the refusal. All of them are named. */
 static void name_silent(struct kvp_pool *pool, const struct kvp_start *s, int error, bool left,
 			struct kvp_refusal *refusal)
 {
@@ -543,18 +545,19 @@ static void name_silent(struct kvp_pool *pool, const struct kvp_start *s, int er
 }
 
 /*
- * A create is refused after a leg may have its label: all that answer are blank again. Before the
- * first superblock the areas of the labels were zeros. What a leg gets late is a label that no
- * other leg has. If the power goes amid this, some legs have one, as if it had gone before.
+ * A create was refused after some leg may have got its label: make all legs that answer blank
+ * again. Before the first superblock the areas of the labels were zeros. A late write to a leg can
+ * only be a label that no other leg has. If the power goes during this, some legs have a label, as
+ * if it had gone earlier.
  *
- * Return: true if a leg that answers may have kept its label.
+ * Returns true if a leg that answers may have kept its label.
  */
 static bool unmake(struct kvp_pool *pool)
 {
 	bool left = false;
 	u32 i;
 
-	/* A worker may be about to record a loss. */
+	/* A worker may be about to record a loss, and write labels. */
 	flush_workqueue(pool->work_wq);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (!READ_ONCE(pool->legs[i].silent))
@@ -601,7 +604,7 @@ int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 
 /* --- suspend and stop ------------------------------------------------------------------ */
 
-/* Say in the label that the log is empty, so that the next start need not read it. */
+/* Mark the label as clean: the log is empty, and the next start need not read it. */
 static void mark_clean(struct kvp_pool *pool)
 {
 	if (kvp_pool_faulted(pool) || kvp_members_settle(pool) || !kvp_log_idle(pool))
@@ -638,8 +641,8 @@ void kvp_pool_not_suspending(struct kvp_pool *pool)
 }
 
 /*
- * False if the log stays and all is durable in it, with intents closed. The log may have to move
- * meanwhile, so look twice.
+ * False if the log can be retained, and all is durable in it, with intents closed. The log may have
+ * to move meanwhile, so ask twice.
  */
 static bool must_go_home(struct kvp_pool *pool)
 {
@@ -648,7 +651,7 @@ static bool must_go_home(struct kvp_pool *pool)
 
 void kvp_pool_write_back(struct kvp_pool *pool)
 {
-	/* kvp_pool_quiesce() follows, and tries again what fails here. */
+	/* kvp_pool_quiesce() follows, and tries again if this fails. */
 	if (!kvp_pool_readonly(pool) && !kvp_pool_faulted(pool) && must_go_home(pool))
 		kvp_destage_beside(pool);
 }
@@ -667,13 +670,16 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 		return;
 	kvp_rebuild_stop(pool);
 	kvp_admit_stop(pool);
-	/* What fails stays in the log: mark_clean() then does not call the pool clean. */
+	/*
+	 * What cannot be written home stays in the log. Then mark_clean() does not call the pool
+	 * clean.
+	 */
 	if (must_go_home(pool))
 		kvp_destage_all(pool);
 	kvp_log_stop(pool);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
-	/* If it fails, the older tail is durable, and the next start reads more of the log. */
+	/* If this fails, the older tail is durable, and the next start reads more of the log. */
 	if (kvp_log_may_stay(pool))
 		kvp_destage_last_tail(pool);
 	kvp_rebuild_write_rest(pool);
@@ -690,7 +696,7 @@ void kvp_pool_empty(struct kvp_pool *pool)
 	kvp_destage_start(pool);
 	kvp_log_unstop(pool);
 	set_bit(KVP_POOL_EMPTYING, &pool->flags);
-	/* What fails stays in the log, and mark_clean() sees that. */
+	/* What cannot be written home stays in the log, and mark_clean() finds that. */
 	kvp_destage_all(pool);
 	kvp_log_stop(pool);
 	kvp_destage_stop(pool);
@@ -704,7 +710,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 {
 	clear_bit(KVP_POOL_QUIESCED, &pool->flags);
 	if (!kvp_pool_readonly(pool)) {
-		/* This is durable before anything is appended again. */
+		/* This becomes durable before anything is appended again. */
 		mutex_lock(&pool->sb_lock);
 		if (pool->sb->flags & KVP_SB_CLEAN) {
 			pool->sb->flags &= ~KVP_SB_CLEAN;
@@ -743,7 +749,7 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 		kvp_pool_space(pool);
 	}
 	if (id == KVP_T_DESTAGE_IDLE_MS)
-		kvp_destage_kick(pool, true);	/* the timer that runs was set by the old value */
+		kvp_destage_kick(pool, true);	/* the running timer was set by the old value */
 	if (id == KVP_T_WRITE_BUFFER)
 		kvp_wbuf_set_limit(pool, value >> KVP_BLOCK_SHIFT);
 	if (id == KVP_T_RENEW_MARK) {
@@ -765,7 +771,7 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 
 	if (kvp_pool_readonly(pool))
 		return -EROFS;
-	/* First, as only this one needs memory. If the rest fails, no harm is done. */
+	/* Resize first: only this needs memory. If the commit fails then, no harm is done. */
 	if (id == KVP_T_RAM_CACHE)
 		ret = kvp_rcache_resize(pool, value >> KVP_BLOCK_SHIFT);
 	if (ret)
@@ -781,7 +787,7 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 		sb->tunables[id] = old;
 	}
 	mutex_unlock(&pool->sb_lock);
-	/* With no leg left, setting failmode must still end the waits. */
+	/* If no leg is left, setting failmode must still end the waits. */
 	if (!ret || id == KVP_T_FAILMODE)
 		apply_tunable(pool, id, value);
 	return ret;
@@ -820,7 +826,7 @@ int kvp_pool_rename(struct kvp_pool *pool, const char *name)
 		return -EINVAL;
 	mutex_lock(&pool->sb_lock);
 	memcpy(old, sb->name, sizeof(old));
-	/* readers without the lock copy it: its last byte is always 0 */
+	/* Readers without the lock may copy it meanwhile: its last byte is always 0. */
 	snprintf(sb->name, sizeof(sb->name), "%s", name);
 	ret = kvp_sb_commit(pool);
 	if (ret)
@@ -856,10 +862,10 @@ static void zero_counters(struct kvp_leg *leg)
 	atomic64_set(&leg->healed, 0);
 }
 
-/* Let a faulted pool go on if it can: a commit finds out. */
+/* Let a faulted pool go on if it can. A commit finds that out. */
 static void go_on(struct kvp_pool *pool)
 {
-	/* If only the log had failed, the first entry that counts says that the pool goes on. */
+	/* If only the log had failed, the first entry that counts raises the event instead. */
 	bool stood = kvp_pool_faulted(pool) && !kvp_log_failed(pool->log);
 	int ret;
 
@@ -884,10 +890,10 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	for (i = 0; i < pool->nr_legs; i++)
 		if (only < 0 || (u32)only == i)
 			zero_counters(&pool->legs[i]);
-	/* A failed flush on the last leg cannot be undone. A restart replays the log. */
+	/* A failed flush on the last leg cannot be undone. A restart redoes the log. */
 	if (kvp_pool_failure(pool) == KVP_NEEDS_RESTART)
 		return;
-	/* Waiting requests wait until this has ended. A read that met the old legs would fail. */
+	/* Requests keep waiting until this has ended: a read that uses the old legs would fail. */
 	kvp_fail_clearing(pool, true);
 	go_on(pool);
 	kvp_fail_clearing(pool, false);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A leg that was lost is back as another device: a new table of the pool names that.
+ * A lost leg is back on another device, which a new table of the pool names.
  *
  * The label tells which leg a device is. So the order in the table does not matter, and a device
- * that is none of the legs that are out is not touched. The device is suspended: a wrong one is no
- * reason to fail, as all I/O would wait for a third table. An event names it.
+ * that is not a lost leg is not touched. The pool is suspended, and a wrong device is no reason to
+ * fail: all I/O would wait for yet another table. An event names the device.
  */
 #include "core/core.h"
 #include "pool/online.h"
@@ -12,7 +12,7 @@
 #include "pool/start.h"
 #include "super/events.h"
 
-/* Make @leg the leg that device @at of the table is. */
+/* Give @leg the device that the table names as leg @at. */
 static void take_device(struct kvp_leg *leg, const struct kvp_start *s, u32 at)
 {
 	leg->bdev = s->legs[at].bdev;
@@ -25,7 +25,7 @@ static void take_device(struct kvp_leg *leg, const struct kvp_start *s, u32 at)
 	WRITE_ONCE(leg->left_at, 0);
 }
 
-/* The leg that has this label, if it has no device. */
+/* Find the leg that has this label, if it has no device. */
 static struct kvp_leg *leg_of(struct kvp_pool *pool, const struct kvp_label *label)
 {
 	const struct kvp_sb *own = label->sb;
@@ -40,7 +40,10 @@ static struct kvp_leg *leg_of(struct kvp_pool *pool, const struct kvp_label *lab
 	return NULL;
 }
 
-/* Read the label of device @at of the table, as a leg behind the present ones. */
+/*
+ * Read the label of device @at of the table, as a leg behind the present ones. Returns the leg that
+ * it is, or NULL.
+ */
 static struct kvp_leg *find_leg(struct kvp_pool *pool, const struct kvp_start *s, u32 at,
 				struct kvp_labels *l)
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Remove the cache of a pool.
+ * Removes the cache of a pool.
  *
- * The pool is quiesced. Data that a stop has left in the log, if that is on the cache, goes home
- * first.
+ * The pool is quiesced. If the log is on the cache, and a stop has left data in it, that is written
+ * home first.
  *
- *   1. One superblock goes to all other legs. It does not have the cache. If the log was there, it
- *      names an empty one on a vdev with data, under a new nonce and epoch.
+ *   1. One superblock, without the cache, goes to all other legs. If the log was on the cache, it
+ *      names an empty log on a vdev with data, under a new nonce and epoch.
  *   2. The labels of the SSDs are wiped.
  *
- * If the power goes before 1, or no leg that is left has 1, the cache is there, with an empty log.
- * After 1 no superblock that counts names the SSDs. An SSD that still has its label is refused, as
- * it is no leg of the pool any more, and by itself it is no pool. So 2 only frees the SSD for
+ * If the power goes before 1, or no leg that is left has it, the cache is there, with an empty log.
+ * After 1 no superblock that counts names the SSDs. An SSD that still has its label is refused: it
+ * is no leg of the pool any more, and is no pool by itself. So 2 only makes the SSD free for
  * another use, and a failure of 2 does no harm.
  */
 #include <linux/gfp.h>
@@ -35,7 +35,7 @@
 #include "table/ssdcopy.h"
 #include "work/destage.h"
 
-#define WIPE_PAGES	64u	/* of one request */
+#define WIPE_PAGES	64u	/* pages of one request */
 
 /* --- the plan ------------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ int kvp_remove_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
 
 /* --- the steps ------------------------------------------------------------------------ */
 
-/* Undo the change: a superblock that is newer than any on some leg has the old shape. */
+/* Undo the change: write a superblock with the old shape that is newer than any on some leg. */
 static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
 {
 	kvp_take_shape(pool, old);
@@ -93,7 +93,7 @@ static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
 	kvp_sb_undone(pool);
 }
 
-/* Step 1. After an error the pool is as before. */
+/* Step 1. Commit the superblock without the cache. After an error the pool is as before. */
 static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_sb *next)
 {
 	struct kvp_vdev *refuge = kvp_log_refuge(pool);
@@ -134,7 +134,7 @@ bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 	bool wiped = zero && leg->bdev && !kvp_leg_has_strays(leg);
 	u32 i;
 
-	/* If the leg has left, its queue may belong to another device by now. */
+	/* If the leg was given up, its queue may belong to another device by now. */
 	WRITE_ONCE(leg->queue, NULL);
 	for (i = 0; i < WIPE_PAGES; i++)
 		zeros[i] = zero;
@@ -147,7 +147,7 @@ bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 	return wiped;
 }
 
-/* Forget all state of the SSDs, in the tables too. The pool is quiesced, so no code uses it. */
+/* Forget all state of the SSDs, also in the parts. The pool is quiesced, so no code uses it. */
 static void forget_cache(struct kvp_pool *pool)
 {
 	kvp_rebuild_exit(pool);
@@ -181,9 +181,12 @@ int kvp_pool_remove(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 	int ret = -ENOMEM;
 
 	if (old && next) {
-		/* If it fails, the next call says so. */
+		/* If this fails, kvp_change_ready() refuses. */
 		kvp_pool_empty(pool);
-		/* Write waiting events to all legs now: none must come after a label is wiped. */
+		/*
+		 * Write waiting events to all legs now: none must be written after a label is
+		 * wiped.
+		 */
 		kvp_events_flush(pool);
 		ret = kvp_change_ready(pool, r);
 		if (!ret)

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exchange the SSDs of a cache: one is replaced, added, or removed; or one that is out of use
+ * Changes the SSDs of a cache: one is replaced, added, or removed; or an SSD that is out of use
  * begins anew. A cache of kind parity1 keeps its number of SSDs.
  *
- * There is nothing to copy. The pool is quiesced, and data that a stop has left in the log, if that
- * is on the cache, goes home first. Then the log is empty, and the SSDs hold nothing but a cache.
+ * Nothing is copied. The pool is quiesced. If the log is on the cache, and a stop has left data in
+ * it, that is written home first. Then the log is empty, and the SSDs have only copies.
  *
- *   1. New SSDs are blank; the labels of one that begins anew are wiped. They get labels as joining
- *      legs do (add.c): marked JOINING, of epoch 0, durable in both rings.
- *   2. One superblock goes to all legs of the new shape. It names the new set of SSDs. If the log
- *      is there, it names an empty one with a new nonce, so that no SSD can have an entry that the
- *      others lack.
+ *   1. New SSDs are blank; the labels of an SSD that begins anew are wiped. They get labels as
+ *      joining legs do (add.c): with the flag JOINING, of epoch 0, durable in both rings.
+ *   2. One superblock goes to all legs of the new shape, and names the new set of SSDs. If the log
+ *      is on the cache, it names an empty log with a new nonce, so that no SSD has an entry that
+ *      the others lack.
  *   3. The labels of SSDs that have left are wiped (remove.c).
  *
  * If the power goes before 2, or no leg that is left has 2, the old SSDs are the cache, with an
- * empty log, so that none of them is missed. A superblock of 2 names the new SSDs, which have
- * labels, because of 1. An SSD that has left is then no leg of the pool any more.
+ * empty log, so that the pool can do without any of them. A superblock of 2 names the new SSDs,
+ * which have labels because of 1. An SSD that has left is then no leg of the pool any more.
  *
- * An SSD that begins anew was recorded out. Nothing is read from it, so its labels can be wiped
- * before 2. They must be: with them, the superblock of 2 would not be the only one that says what
- * it is. It gets another UUID.
+ * An SSD that begins anew was recorded out. It is not read, so its labels can be wiped before 2.
+ * They must be: otherwise an old label, too, would say what the SSD is. It gets another UUID.
  *
- * The pool forgets what lies on the SSDs, as a new one has none of it.
+ * The pool forgets which blocks are on the SSDs, as a new SSD has none of them.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -46,14 +45,14 @@
 struct exchange {
 	struct kvp_sb *old, *next;
 	struct kvp_leg *legs;			/* old legs of the cache */
-	u8 from[KVP_MAX_MIRROR_LEGS];	/* for each leg of the new set: its old number, or NEW */
+	u8 from[KVP_MAX_MIRROR_LEGS];	/* of each leg of the new set: its old number, or NEW */
 	struct page *page;
-	bool tried;				/* some leg may have the superblock */
+	bool tried;				/* some leg may have the new superblock */
 };
 
 /* --- the plan ------------------------------------------------------------------- */
 
-/* True if @s names the pool's vdevs, the last of which is a cache with any legs. */
+/* True if @s names the pool's vdevs, and the last one is a cache with any number of legs. */
 static bool names_vdevs(const struct kvp_sb *sb, const struct kvp_start *s)
 {
 	u32 last = sb->vdev_count - 1, i;
@@ -68,7 +67,7 @@ static bool names_vdevs(const struct kvp_sb *sb, const struct kvp_start *s)
 	return true;
 }
 
-/* The leg of cache @v that is on @bdev. */
+/* The number of the leg of cache @v that is on @bdev, or NEW. */
 static u32 leg_on(const struct kvp_vdev *v, const struct block_device *bdev)
 {
 	u32 i;
@@ -80,7 +79,8 @@ static u32 leg_on(const struct kvp_vdev *v, const struct block_device *bdev)
 }
 
 /*
- * The missing leg that has this UUID. Of several missing legs, the user chooses which one leaves.
+ * The missing leg that has this UUID. With several missing legs, the user chooses the one that
+ * leaves.
  */
 static u32 leg_named(const struct kvp_pool *pool, const struct kvp_vdev *v, const u8 *uuid)
 {
@@ -93,8 +93,8 @@ static u32 leg_named(const struct kvp_pool *pool, const struct kvp_vdev *v, cons
 }
 
 /*
- * The leg that "-" means as SSD @at: a missing leg that is not @taken, the one in that place, or
- * else the first.
+ * The missing leg that "-" stands for as SSD @at: the one in that place, else the first, but none
+ * of @taken.
  */
 static u32 leg_missing(const struct kvp_vdev *v, u32 at, u32 taken)
 {
@@ -108,7 +108,10 @@ static u32 leg_missing(const struct kvp_vdev *v, u32 at, u32 taken)
 	return NEW;
 }
 
-/* True if SSDs that are out of use begin anew, because the table names all SSDs as they are. */
+/*
+ * If the table names all SSDs as they are, those that are out of use begin anew. True if there are
+ * any.
+ */
 static bool begin_anew(const struct kvp_vdev *v, u8 *from)
 {
 	bool any = false;
@@ -123,7 +126,7 @@ static bool begin_anew(const struct kvp_vdev *v, u8 *from)
 	return any;
 }
 
-/* Find out which SSDs stay, and in what order. */
+/* Find out which SSDs stay, and in which order. */
 static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8 *from,
 		      struct kvp_refusal *r)
 {
@@ -145,7 +148,8 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 			taken |= from[i] == NEW ? 0 : BIT(from[i]);
 		}
 		if (!s->legs[first + i].bdev && from[i] == NEW)
-			return kvp_refuse(r, -EINVAL, "name the device", "a new SSD cannot be missing");
+			return kvp_refuse(r, -EINVAL, "name the device",
+					  "a new SSD cannot be missing");
 		same &= from[i] == i;
 	}
 	if (same && !begin_anew(v, from))
@@ -155,7 +159,7 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 	return 0;
 }
 
-/* A row of its log has a block on each SSD, so another number would need another log. */
+/* A row of a parity1 log has a block on each SSD, so another number would need another log. */
 static int check_number(const struct kvp_geometry *g, u32 nr, struct kvp_refusal *r)
 {
 	if (kvp_log_fits_legs(g, nr))
@@ -166,7 +170,7 @@ static int check_number(const struct kvp_geometry *g, u32 nr, struct kvp_refusal
 			  "the number of SSDs of a parity1 cache is fixed");
 }
 
-/* Each SSD must have room for the log. Larger ones are not used in full. */
+/* Each SSD must have room for the log. The rest of a larger SSD is not used. */
 static int check_sizes(const struct kvp_sb *next, struct kvp_refusal *r)
 {
 	const struct kvp_geometry *g = &next->vdevs[next->vdev_count - 1];
@@ -208,13 +212,15 @@ static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct k
 	if (ret)
 		return ret;
 	if (!names_vdevs(sb, s))
-		return kvp_refuse(r, -EINVAL, "name all vdevs with data as they are, then the cache",
+		return kvp_refuse(r, -EINVAL,
+				  "name all vdevs with data as they are, then the cache",
 				  "the table names no device for a leg that is out, nor SSDs of a "
 				  "cache that is the last vdev");
 	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the pool has",
 				  "the table is not as long as the pool");
-	ret = check_number(&sb->vdevs[sb->vdev_count - 1], s->vdevs[sb->vdev_count - 1].nr_legs, r) ?:
+	ret = check_number(&sb->vdevs[sb->vdev_count - 1],
+			   s->vdevs[sb->vdev_count - 1].nr_legs, r) ?:
 	      match_legs(pool, s, from, r);
 	if (ret)
 		return ret;
@@ -296,8 +302,8 @@ static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, u32 i, st
 }
 
 /*
- * Check each new SSD as a leg behind the present ones. One that begins anew has no other user: the
- * pool holds it.
+ * Check each new SSD as a leg behind the present ones. One that begins anew is held by the pool, so
+ * it has no other user.
  */
 static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,
 		     struct kvp_refusal *r)
@@ -311,7 +317,8 @@ static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 		if (x->from[i] != NEW)
 			continue;
 		if (pool->nr_legs == KVP_MAX_LEGS)
-			return kvp_refuse(r, -EINVAL, "detach one first", "the pool has %u legs, and no room for one more",
+			return kvp_refuse(r, -EINVAL, "detach one first",
+					  "the pool has %u legs, and no room for one more",
 					  KVP_MAX_LEGS);
 		kvp_random_uuid(x->next->legs[first + i].uuid);
 		make_leg(pool, s, first + i, leg);
@@ -324,7 +331,7 @@ static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 	return ret;
 }
 
-/* The pool is quiesced, so the legs are not in use. */
+/* Put the SSDs into their new places. The pool is quiesced, so the legs are not in use. */
 static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x)
 {
 	u32 first = first_ssd(x), i;
@@ -339,8 +346,8 @@ static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 }
 
 /*
- * False if the superblock had to give up new SSDs that failed it, so that nothing is gained, or too
- * few SSDs are left.
+ * False if the superblock failed on new SSDs, which were given up, so that nothing is gained; or if
+ * too few SSDs are left.
  */
 static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
 {
@@ -353,7 +360,7 @@ static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
 	return kvp_log_on_cache(pool->sb) ? kvp_vdev_has_log(v) : kvp_vdev_usable(v);
 }
 
-/* True if it was one of the SSDs before. */
+/* True if the SSD was a leg of the cache before. */
 static bool begins_anew(const struct exchange *x, const struct kvp_leg *leg)
 {
 	u32 i;
@@ -389,19 +396,23 @@ static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kv
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	ret = kvp_sb_commit(pool);
 	if (ret)
-		return kvp_refuse(r, ret, "see kvpoolctl status", "not enough legs took the superblock");
-	return in_use_now(pool, x) ? 0 : kvp_refuse(r, -EIO, "use another device; see kvpoolctl status",
-						    "an SSD failed as it was written to");
+		return kvp_refuse(r, ret, "see kvpoolctl status",
+				  "not enough legs took the superblock");
+	return in_use_now(pool, x) ? 0 :
+	       kvp_refuse(r, -EIO, "use another device; see kvpoolctl status",
+			  "an SSD failed as it was written to");
 }
 
-/* Undo the change. If some leg may have the new superblock, a newer one has the old shape. */
+/*
+ * Undo the change. If some leg may have the new superblock, write a newer one with the old shape.
+ */
 static void undo(struct kvp_pool *pool, struct exchange *x)
 {
 	memcpy(&pool->legs[first_ssd(x)], x->legs, nr_ssds(x->old) * sizeof(*x->legs));
 	kvp_take_shape(pool, x->old);
 	if (!x->tried)
 		return;
-	/* The last SSD of the new set may have failed. */
+	/* The last SSD of the new set may have failed, and set this. */
 	WRITE_ONCE(pool->log_moving, false);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	kvp_sb_undone(pool);
@@ -423,7 +434,7 @@ static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exc
 	if (kvp_log_on_cache(x->old))
 		kvp_log_anew(x->next, x->next->vdev_count - 1, 0, nonce);
 	/*
-	 * A new SSD lacks the blocks of those that stay. So the ring goes on at a place where no
+	 * A new SSD lacks the blocks of those that stay. So let the ring go on at a place where no
 	 * old summary counts.
 	 */
 	if (x->next->cache_lsn)
@@ -449,7 +460,9 @@ static bool stays(const struct exchange *x, u32 leg)
 	return false;
 }
 
-/* An SSD that began anew has a new label, which must not be wiped. */
+/*
+ * True if the device is an SSD of the cache: one that began anew has a new label, which must stay.
+ */
 static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
 {
 	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
@@ -489,7 +502,7 @@ int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 
 	if (!x)
 		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
-	/* If it fails, the next call says so. */
+	/* If this fails, kvp_change_ready() refuses. */
 	kvp_pool_empty(pool);
 	kvp_events_flush(pool);
 	ret = kvp_change_ready(pool, r);

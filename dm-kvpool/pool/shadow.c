@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A leg of a parity1 that is in use is replaced: shadow.h has the steps. */
+/* Replacing a leg of a parity1 that is in use: shadow.h has the steps. */
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
@@ -29,12 +29,12 @@ static int is_faulted(struct kvp_refusal *r)
 	return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'", "the pool is faulted");
 }
 
-/* The pool is quiesced, and all losses are recorded. */
+/* Check that the pool is quiesced, and that all losses are recorded. */
 static int check_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
-	/* None must come after a label is wiped. */
+	/* No event must be written after a label is wiped. */
 	kvp_events_flush(pool);
 	if (kvp_members_settle(pool))
 		return is_faulted(r);
@@ -53,7 +53,7 @@ int kvp_shadow_table_fits(const struct kvp_pool *pool, const struct kvp_start *s
 	return 0;
 }
 
-/* A device that hangs must not hold up the pool, which is suspended. */
+/* Wipe the label of @leg. The pool is suspended, so a device that hangs must not delay it. */
 static void wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 {
 	if (!leg->bdev)
@@ -65,13 +65,15 @@ static void wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 }
 
 /*
- * The watch, status and events look at the shadow at any time. What says that it is there goes
- * before the rest changes, and comes when that is done. @pool and @index never change.
+ * The watch, status and events look at the shadow at any time. The fields that say that it is there
+ * (v, bdev, state) are cleared before the rest changes, and set after that. @pool and @index never
+ * change.
  */
-#define CHANGES	offsetof(struct kvp_leg, path)	/* all from there on */
+#define CHANGES	offsetof(struct kvp_leg, path)	/* all fields from here on may change */
 
 static_assert(offsetof(struct kvp_leg, pool) < CHANGES && offsetof(struct kvp_leg, v) < CHANGES &&
-	      offsetof(struct kvp_leg, index) < CHANGES && offsetof(struct kvp_leg, bdev) < CHANGES &&
+	      offsetof(struct kvp_leg, index) < CHANGES &&
+	      offsetof(struct kvp_leg, bdev) < CHANGES &&
 	      offsetof(struct kvp_leg, state) > CHANGES);
 
 static void hide(struct kvp_pool *pool)
@@ -95,7 +97,7 @@ static void show(struct kvp_pool *pool, struct kvp_vdev *v, struct block_device 
 
 /* --- the shadow comes (1) ------------------------------------------------------- */
 
-/* The leg that @s names by its UUID; NULL: there is none. */
+/* The leg that @s names by its UUID, or NULL. */
 static const struct kvp_leg *leg_that_leaves(const struct kvp_pool *pool, const struct kvp_start *s)
 {
 	u32 i;
@@ -168,7 +170,7 @@ static void drop_shadow(struct kvp_pool *pool)
 	memset(&pool->sb->shadow, 0, sizeof(pool->sb->shadow));
 }
 
-/* A spare loses its own label first, as in substitute.c. */
+/* Make the device blank. A spare loses its own label first, as in substitute.c. */
 static int make_blank(struct kvp_pool *pool, struct page *page, struct kvp_refusal *r)
 {
 	struct kvp_leg *shadow = &pool->shadow;
@@ -182,9 +184,9 @@ static int make_blank(struct kvp_pool *pool, struct page *page, struct kvp_refus
 }
 
 /**
- * struct coming - a device is to be a shadow
- * @page: to look at the device
- * @lost: the shadow, as it was when that failed
+ * struct coming - a device that is to become a shadow
+ * @page: buffer to look at the device
+ * @lost: the shadow as it was when that failed
  * @labelled: it may have its label
  */
 struct coming {
@@ -197,7 +199,7 @@ static int label_and_commit(struct kvp_pool *pool, struct coming *x, struct kvp_
 {
 	int ret;
 
-	/* A write that it has kept, of another shadow or leg, could come later than the label. */
+	/* With strays, a late write for another shadow or leg could overwrite the label. */
 	if (kvp_leg_has_strays(&pool->shadow))
 		return kvp_refuse(r, -EBUSY, "wait until it answers, or use another device",
 				  "%s has not answered all requests yet", pool->shadow.path);
@@ -213,7 +215,10 @@ static int label_and_commit(struct kvp_pool *pool, struct coming *x, struct kvp_
 	return kvp_sb_commit(pool) ? no_superblock(r) : 0;
 }
 
-/* A superblock that failed may name the device: a newer one does not. */
+/*
+ * Begin to use the shadow. If a superblock that names the device failed, write a newer one without
+ * it.
+ */
 static int begin(struct kvp_pool *pool, const struct kvp_start *s, struct coming *x,
 		 struct kvp_refusal *r)
 {
@@ -267,7 +272,7 @@ int kvp_pool_shadow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
  * @info: the same, in the superblock
  * @shadow: as it was
  * @order: the same, in the superblock
- * @words: of the leg, in events
+ * @words: name of the leg, in events
  */
 struct taking {
 	u32 at;
@@ -298,13 +303,16 @@ int kvp_take_place_plan(const struct kvp_pool *pool, struct kvp_refusal *r)
 	return 0;
 }
 
-/* All that the leg has is durable on the shadow, too, and no log is on either. */
+/*
+ * Make all that the leg has durable on the shadow, too, and make sure that neither has data in a
+ * log.
+ */
 static int settle(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	int ret = 0;
 
 	if (!kvp_pool_logs_on_cache(pool)) {
-		/* If that fails, the next call says so. */
+		/* If this fails, kvp_change_ready() refuses. */
 		kvp_pool_empty(pool);
 		ret = kvp_change_ready(pool, r);
 	}
@@ -315,7 +323,7 @@ static int settle(struct kvp_pool *pool, struct kvp_refusal *r)
 	return kvp_take_place_plan(pool, r);
 }
 
-/* The pool has the new shape in memory. */
+/* Exchange the legs, in memory and in pool->sb. */
 static void exchange(struct kvp_pool *pool, struct taking *x)
 {
 	struct kvp_leg *leg = &pool->legs[x->at];
@@ -351,8 +359,9 @@ static int commit(struct kvp_pool *pool, struct taking *x, struct kvp_refusal *r
 }
 
 /*
- * The leg has its place, as it had. A leg that has the other superblock did not go on without it: it
- * is in sync as of the newer one. The shadow may have that superblock, and is of no use any more.
+ * Give the leg its place back. A leg that has the other superblock did not go on without it: the
+ * leg is in sync as of the newer superblock. The shadow may have the other superblock, and cannot
+ * be used any more.
  */
 static void undo(struct kvp_pool *pool, struct taking *x)
 {
@@ -404,12 +413,12 @@ static int take_place(struct kvp_pool *pool, struct taking *x, struct kvp_refusa
 	if (ret)
 		return ret;
 	kvp_return_wanted(&pool->legs[x->at], !x->whole);
-	/* The shadow has no events. */
+	/* The device does not have the ring of events yet. */
 	kvp_events_rewrite(pool);
-	/* The words of the old leg begin with its UUID. */
+	/* The name of the old leg begins with its UUID. */
 	kvp_event(pool, "leg_replaced leg=%u%s old=%.36s", x->at,
 		  kvp_leg_words(&pool->legs[x->at], name), x->words + strlen(" uuid="));
-	/* A write that hangs is given up. */
+	/* With this state a write that hangs is given up. */
 	x->old.state = KVP_LEG_OFFLINE;
 	wipe(pool, &x->old);
 	return 0;
@@ -451,7 +460,10 @@ int kvp_forget_shadow_plan(const struct kvp_pool *pool, const struct kvp_start *
 	return kvp_shadow_table_fits(pool, s, r);
 }
 
-/* @shadow: as it was. If the superblock fails, the order stays, and the device is not used. */
+/*
+ * Cancel the order. @shadow: receives the shadow as it was. If the superblock fails, the order
+ * stays, but the device is not used.
+ */
 static int forget(struct kvp_pool *pool, struct kvp_leg *shadow, struct kvp_refusal *r)
 {
 	struct kvp_shadow_info order;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starting: read the labels, decide which superblock and which legs count, or refuse with a reason.
- * Only format writes here.
+ * Starting a pool: read the labels, decide which superblock and which legs count, or refuse with a
+ * reason. Nothing is written here: a format only fills in pool->sb.
  */
 #include <linux/delay.h>
 #include <linux/gfp.h>
@@ -80,17 +80,21 @@ static void copy_slot(struct kvp_labels *l, u32 slot)
  *   all of a label                 refused: the leg is there, and its label is unknown
  *   no memory, or no answer        tried again a few times; then as any other error
  *
- * A leg in doubt may hold data that no other leg has. It counts like a missing one: kvp_choose(),
- * R16. So the start is refused if a request may have been answered by a superblock that only legs
- * in doubt or missing have. If not, the leg is in use, and the next superblock overwrites what
- * cannot be read. A refused start has written nothing, and a later start finds everything.
+ * A leg in doubt may have data that no other leg has. It counts as a missing one: kvp_choose(),
+ * R16.
+ * So the start is refused if a request may have been answered by a superblock that only legs have
+ * which are in doubt or missing. If not, the leg is used, and the next superblock overwrites the
+ * unreadable slots. A start that is refused has written nothing, and a later start finds
+ * everything.
  *
- * By order (`degraded`) such a leg is left out. If its vdev needs it, the slots may never be
- * readable again, and the pool would be lost with them. A second order (`accept_fork`) goes back to
- * the newest superblock that can be read: go_back(). Later writes may be lost: table pages that
- * were overwritten since read EIO, block by block.
+ * By order (`degraded`) such a leg is left out. If its vdev needs it, and the slots are never
+ * readable
+ * again, the pool would be lost. A second order (`accept_fork`) goes back to the newest superblock
+ * that can be read (pass_unreadable()). Later writes may then be lost: blocks below table pages
+ * that were
+ * overwritten since read EIO.
  */
-#define READ_PAUSES	5	/* for all slots of a leg */
+#define READ_PAUSES	5	/* for all slots of a leg together */
 #define READ_PAUSE_MS	200
 
 static int read_patiently(struct kvp_io *io, struct kvp_label *label)
@@ -106,7 +110,10 @@ static int read_patiently(struct kvp_io *io, struct kvp_label *label)
 	return ret;
 }
 
-/* Read all of the ring whose first slot is @io->block into l->pages, and note errors. */
+/*
+ * Read the whole ring whose first slot is @io->block into l->pages, and note slots that cannot be
+ * read.
+ */
 static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label *label, u8 *state)
 {
 	int ret;
@@ -117,10 +124,10 @@ static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label 
 	ret = label->hangs ? -ETIMEDOUT : kvp_io_sync(io);
 	if (!ret)
 		return;
-	/* A running pool does not wait for each slot of a leg that was out. */
+	/* A running pool must not wait for each slot of a leg that was out. */
 	label->hangs = READ_ONCE(io->leg->silent) ||
 		       (ret == -ETIMEDOUT && test_bit(KVP_POOL_RUNNING, &io->leg->pool->flags));
-	/* Then slot by slot: one bad sector must not hide the others. */
+	/* Then read slot by slot: one bad sector must not hide other slots. */
 	io->nr = KVP_SB_BLOCKS;
 	for (i = 0; i < KVP_SB_RING; i++, io->block = kvp_lblock_add(io->block, KVP_SB_BLOCKS)) {
 		io->pages = &l->pages[i * KVP_SB_BLOCKS];
@@ -137,8 +144,8 @@ static void note_bad(struct kvp_label *label, int error, const struct kvp_why *w
 {
 	label->bad++;
 	/*
-	 * The slots at the end of a device that has shrunk are in the wrong place. The shrinking is
-	 * the better reason.
+	 * If a device has shrunk, the slots at its end are in the wrong place. That it has shrunk
+	 * is the better reason.
 	 */
 	if (label->error == -ENOSPC)
 		return;
@@ -146,7 +153,7 @@ static void note_bad(struct kvp_label *label, int error, const struct kvp_why *w
 	label->why = *why;
 }
 
-/* A whole superblock, of when the device was larger. */
+/* Note a whole superblock from when the device was larger. */
 static void note_cut(struct kvp_label *label, const struct kvp_sb *sb)
 {
 	if (sb->epoch < label->cut_epoch ||
@@ -157,8 +164,8 @@ static void note_cut(struct kvp_label *label, const struct kvp_sb *sb)
 }
 
 /*
- * True if the pool has grown since the newest superblock that fits: others know a larger device,
- * and this one holds the state of before.
+ * True if the pool has grown since the newest superblock that fits: a newer one is for a larger
+ * device, and this one has the state before the growth.
  */
 static bool outgrown(const struct kvp_label *label)
 {
@@ -166,8 +173,9 @@ static bool outgrown(const struct kvp_label *label)
 	       (label->cut_epoch == label->sb->epoch && label->cut_sequence > label->sb->sequence);
 }
 
-/* Judge one slot of a ring, which was read into l->slot. */
-static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset, u64 leg_blocks, u32 ring, u32 slot)
+/* Judge one slot of a ring, which is in l->slot. */
+static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset, u64 leg_blocks,
+		      u32 ring, u32 slot)
 {
 	struct kvp_why why;
 	int ret = kvp_sb_decode(l->slot, offset, leg_blocks, l->tmp, &why);
@@ -175,8 +183,8 @@ static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset,
 	if (ret == -ENODATA)
 		return;
 	/*
-	 * A slot of a newer module is whole, and may be the newest of all; its write was not cut
-	 * short.
+	 * A slot written by a newer module is whole, and may be the newest of all: its write was
+	 * not cut.
 	 */
 	label->rings.state[ring][slot] = !ret ? KVP_SLOT_VALID :
 					 ret == -EOPNOTSUPP ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
@@ -194,9 +202,9 @@ static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset,
 	}
 }
 
-/* One ring of a leg that has, or had, @leg_blocks; @end: 0 front, 1 back. */
-static void take_ring(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_label *label, u32 ring, u64 leg_blocks,
-		      u32 end)
+/* Read one ring of a leg that has, or had, @leg_blocks. @end: 0: front, 1: back. */
+static void take_ring(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_label *label, u32 ring,
+		      u64 leg_blocks, u32 end)
 {
 	struct kvp_io io = {
 		.leg = leg,
@@ -211,7 +219,8 @@ static void take_ring(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_labe
 		if (label->rings.state[ring][slot] == KVP_SLOT_UNREADABLE)
 			continue;
 		copy_slot(l, slot);
-		take_slot(l, label, kvp_sb_slot_offset(leg_blocks, end, slot), leg_blocks, ring, slot);
+		take_slot(l, label, kvp_sb_slot_offset(leg_blocks, end, slot), leg_blocks, ring,
+			  slot);
 	}
 }
 
@@ -224,7 +233,7 @@ static void read_label(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_lab
 	take_ring(l, leg, label, KVP_RING_BACK, leg->size_blocks, 1);
 	if (!label->found)
 		return;
-	/* If a device has grown, its label gives the old end. */
+	/* If the device has grown, its label gives the place of the old end. */
 	made = label->sb->legs[label->sb->leg_index].size_blocks;
 	if (made > 2 * KVP_LABEL_BLOCKS && made < leg->size_blocks)
 		take_ring(l, leg, label, KVP_RING_OLD_BACK, made, 1);
@@ -255,16 +264,19 @@ int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
 {
 	if (label->error == -ENOSPC)
 		return kvp_refuse(r, label->error,
-			"give it back its size: a dock or a partition table may have taken the end; or give '-' in its place to start without it",
+			"give it back its size: a dock or a partition table may have taken the end; "
+			"or give '-' in its place to start without it",
 			"%s is too small: %s", leg->path, label->why.text);
-	/* Before bad slots: the good ones may be among those that cannot be read. */
+	/* Before bad slots: the good slots may be among the unreadable ones. */
 	if (label->unreadable)
 		return kvp_refuse(r, -EIO,
-			"see why, and try again; nothing is lost by that; or give '-' in place of the device to start without it",
+			"see why, and try again; nothing is lost by that; or give '-' in place of "
+			"the device to start without it",
 			"%s does not answer: its label cannot be read (error %d)", leg->path,
 			label->read_error);
 	if (label->bad)
-		return kvp_refuse(r, label->error, "give '-' in place of the device to start without it",
+		return kvp_refuse(r, label->error,
+				  "give '-' in place of the device to start without it",
 				  "%s: no valid label: %s", leg->path, label->why.text);
 	return kvp_refuse(r, -ENODATA, "name the pool's own devices, or create a pool first",
 			  "%s has no kvpool label", leg->path);
@@ -291,7 +303,7 @@ static struct kvp_label *newest_label(struct kvp_pool *pool, struct kvp_labels *
 	return best;
 }
 
-/* The newest label that was read tells how long the other legs are waited for. */
+/* Take from the newest label so far how long the other legs are waited for. */
 static void take_timeout(struct kvp_pool *pool, struct kvp_labels *l)
 {
 	const struct kvp_label *best = newest_label(pool, l);
@@ -312,11 +324,11 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 		ret = kvp_label_read(l, &pool->legs[i], i, r);
 		if (!ret && !format)
 			take_timeout(pool, l);
-		/* At once: each further leg that hangs would take as long. */
+		/* Refuse at once: each further leg that hangs would take as long. */
 		if (!ret && pool->legs[i].silent && (format || !l->legs[i].found))
 			ret = kvp_label_missing(&pool->legs[i], &l->legs[i], r);
 	}
-	/* The pool starts without it as well: settle_shadow(). */
+	/* The pool starts without the shadow as well: settle_shadow(). */
 	if (!ret)
 		ret = kvp_label_read(l, &pool->shadow, KVP_SHADOW, r);
 	kvp_probes_end(pool);
@@ -343,12 +355,14 @@ static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struc
 			if (l->legs[j].found && !memcmp(sb->leg_uuid, l->legs[j].sb->leg_uuid, 16))
 				return kvp_refuse(r, -EEXIST,
 					"disconnect the copy, or clear its label",
-					"%s and %s carry the same leg UUID: one is a copy of the other",
+					"%s and %s carry the same leg UUID: one is a copy of the "
+					"other",
 					pool->legs[j].path, path);
 		l->legs[i].forked = kvp_sb_forked(sb, best, false);
 		if (l->legs[i].forked && !s->accept_fork)
 			return kvp_refuse(r, -ESTALE,
-				"accept_fork (import --accept-fork) keeps the newer history; or start the half you want alone",
+				"accept_fork (import --accept-fork) keeps the newer history; or "
+				"start the half you want alone",
 				"split brain: %s was written in a history that the newest leg "
 				"does not know",
 				path);
@@ -380,7 +394,8 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 				  sb->name);
 	if (!kvp_vdevs_match(sb, s))
 		return kvp_refuse(r, -EINVAL, "name every vdev and leg, '-' for a missing one",
-				  "the table names %u legs in %u vdevs, the pool has %u in %u, or of other kinds",
+				  "the table names %u legs in %u vdevs, the pool has %u in %u, or of "
+				  "other kinds",
 				  s->nr_legs, s->nr_vdevs, sb->leg_count, sb->vdev_count);
 	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the refusal names",
@@ -392,25 +407,27 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 				  "the pool '%s' is marked destroyed", sb->name);
 	if ((sb->ro_compat & ~KVP_RO_COMPAT_KNOWN) && !s->readonly)
 		return kvp_refuse(r, -EOPNOTSUPP, "import --readonly, or use a newer module",
-				  "the pool uses read-only compatible features %llx that this module does not know",
+				  "the pool uses read-only compatible features %llx that this "
+				  "module does not know",
 				  (unsigned long long)sb->ro_compat);
 	return 0;
 }
 
 /*
- * Judge a leg that @best calls in sync, by its own label; NULL: it is not here.
+ * Judge a leg that @best calls in sync, by its own label; NULL: the leg is not here.
  *
  * R29: a leg is not in sync if its label is further behind than power cuts can leave it. An older
  * state was put back onto it: by dd of an image, or as a disk of a virtual machine. It is stale,
  * whatever its label says about the time when it was written. The other legs have the present
- * state; if they are too few, no leg has it.
+ * state. If these are too few, no leg has it.
  */
 static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const struct kvp_sb *best)
 {
 	u64 held;
 
-	/* The least that a missing leg can have, and be in sync. */
-	leg->has_sequence = best->behind_known ? best->sequence - 1 - min_t(u64, best->behind, best->sequence - 1) : 0;
+	/* The oldest superblock that a missing leg can have and still be in sync. */
+	leg->has_sequence = best->behind_known ?
+		best->sequence - 1 - min_t(u64, best->behind, best->sequence - 1) : 0;
 	leg->has_era = best->era;
 	if (!label)
 		return;
@@ -424,7 +441,7 @@ static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const 
 		leg->state = KVP_LEG_STALE;
 }
 
-/* Nothing is known of what the leg has. */
+/* Note that nothing is known of what the leg has. */
 static void forget(struct kvp_leg_info *info)
 {
 	info->in_sync_era = 0;
@@ -432,8 +449,9 @@ static void forget(struct kvp_leg_info *info)
 	info->cursor_era = 0;
 }
 
-/* Settle the state of @leg, number @i in the superblock, by that and by its own label. */
-static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *label, struct kvp_sb *best)
+/* Settle the state of @leg, number @i in the superblock, by the superblock and by its own label. */
+static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *label,
+		       struct kvp_sb *best)
 {
 	struct kvp_leg_info *info = &best->legs[i];
 	struct kvp_leg *leg = &pool->legs[i];
@@ -441,11 +459,11 @@ static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *lab
 	leg->pool = pool;
 	leg->index = i;
 	leg->torn = label ? kvp_sb_rings_torn(&label->rings) : 0;
-	/* Its resilver ended with the last run of the pool. */
+	/* A resilver ends with the run of the pool. */
 	leg->state = info->state == KVP_LEG_RESILVERING ? KVP_LEG_STALE : info->state;
 	/*
-	 * Its history is given up. It must not be a source, even if the chosen superblock calls it
-	 * in sync.
+	 * Its history is given up. So it must not be a source, even if the chosen superblock calls
+	 * it in sync.
 	 */
 	leg->adopt = label && label->forked;
 	if (leg->adopt)
@@ -460,7 +478,7 @@ static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *lab
 	atomic64_set(&leg->healed, info->healed);
 }
 
-/* Put the legs into the order of the superblock; missing ones get their places too. */
+/* Put the legs into the order of the superblock, with places for missing ones. */
 static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb *best,
 		      struct kvp_refusal *r)
 {
@@ -490,13 +508,13 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb
 	return 0;
 }
 
-/* True if the leg is not here, or in doubt: it may have a superblock that no other has. */
+/* True if the leg is missing, or in doubt: it may have a superblock that no other leg has. */
 static bool is_away(const struct kvp_leg *leg)
 {
 	return !leg->bdev || leg->doubtful;
 }
 
-/* Legs of a vdev that are away without being recorded out. */
+/* How many legs of a vdev are away, but not recorded out. */
 static u32 missing_of(struct kvp_pool *pool, const struct kvp_sb *sb, const struct kvp_geometry *g)
 {
 	u32 i, n = 0;
@@ -516,11 +534,12 @@ static u32 usable_of(struct kvp_pool *pool, const struct kvp_geometry *g)
 }
 
 #define GO_BACK	\
-	"see why it cannot be read, and try again; or import --degraded --accept-fork, which goes " \
-	"back to the newest superblock that can be read, and may lose later writes"
+	"see why it cannot be read, and try again; or import --degraded --accept-fork, which " \
+	"goes back to the newest superblock that can be read, and may lose later writes"
 
-/* Refuse if a leg of @g would be in use but for its label: then that is the reason. */
-static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, struct kvp_refusal *r)
+/* Refuse if a leg of @g is left out because of its label: that is the reason for too few legs. */
+static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g,
+			  struct kvp_refusal *r)
 {
 	u32 i;
 
@@ -529,20 +548,25 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g, s
 
 		if (leg->doubtful && !kvp_leg_in_sync(leg))
 			return kvp_refuse(r, -EIO, GO_BACK,
-				"%s does not answer: %u slots of its label cannot be read, and may hold the newest superblock, and its vdev cannot do without it; nothing is lost yet",
+				"%s does not answer: %u slots of its label cannot be read, and may "
+				"hold the newest superblock, and its vdev cannot do without it; "
+				"nothing is lost yet",
 				leg->path, leg->unreadable);
 		if (leg->lag)
 			return kvp_refuse(r, -ESTALE,
-				"connect the leg that was in use last, or one that was copied after the pool was exported",
-				"%s is outdated: its label is %llu superblocks behind that of the other legs, so it was put back to an older state, and without it the legs do not suffice",
+				"connect the leg that was in use last, or one that was copied after "
+				"the pool was exported",
+				"%s is outdated: its label is %llu superblocks behind that of the "
+				"other legs, so it was put back to an older state, and without it "
+				"the legs do not suffice",
 				leg->path, (unsigned long long)leg->lag);
 	}
 	return 0;
 }
 
 /*
- * Each vdev must have enough legs: a pool is lost with any of them. Except a cache: a missing one
- * may have to be waited for, but cannot have gone on (cachevdev.c).
+ * Check that each vdev has enough legs: the pool needs all of them. Not a cache: it may have to be
+ * waited for, but cannot have gone on by itself (cachevdev.c).
  */
 static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct kvp_refusal *r)
 {
@@ -563,15 +587,16 @@ static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct k
 					  "of vdev %u no leg that is in sync is present", i);
 		if (usable < kvp_homes_need(g))
 			return kvp_refuse(r, -ENXIO, "connect the missing legs",
-				"%u of %u legs are present and in sync; a parity1 needs all but one",
+				"%u of %u legs are present and in sync; a parity1 needs all but "
+				"one",
 				usable, g->leg_count);
 	}
 	return 0;
 }
 
 /*
- * R16: true if the missing legs could have gone on without those that are here. They need enough
- * legs in every vdev. (In a parity1 two missing legs would be one too many here as well.)
+ * R16: true if the missing legs could have gone on without those that are here. They would need
+ * enough legs in every vdev. (If two legs of a parity1 are missing, too few are here as well.)
  */
 static bool may_have_gone_on(struct kvp_pool *pool, const struct kvp_sb *sb)
 {
@@ -583,7 +608,7 @@ static bool may_have_gone_on(struct kvp_pool *pool, const struct kvp_sb *sb)
 	return true;
 }
 
-/* True if the vdev has too few legs without those in doubt. */
+/* True if the vdev has too few legs, not counting those in doubt. */
 static bool needs_doubtful(struct kvp_pool *pool, const struct kvp_geometry *g)
 {
 	u32 i, n = 0;
@@ -593,8 +618,9 @@ static bool needs_doubtful(struct kvp_pool *pool, const struct kvp_geometry *g)
 	return n < kvp_homes_need(g);
 }
 
-/* R16, R27: legs that are away, and not recorded out, may hold newer data. */
-static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missing, struct kvp_refusal *r)
+/* R16, R27: refuse, since legs that are away and not recorded out may have newer data. */
+static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missing,
+		       struct kvp_refusal *r)
 {
 	bool needed = false;
 	u32 i;
@@ -604,8 +630,10 @@ static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missi
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].doubtful)
 			return kvp_refuse(r, -EIO, needed ? GO_BACK :
-				"see why, and try again; or import --degraded, without it, if it will not come back",
-				"%s does not answer: %u slots of its label cannot be read, and may hold a newer superblock than any that can; nothing is lost",
+				"see why, and try again; or import --degraded, without it, if it "
+				"will not come back",
+				"%s does not answer: %u slots of its label cannot be read, and may "
+				"hold a newer superblock than any that can; nothing is lost",
 				pool->legs[i].path, pool->legs[i].unreadable);
 	return kvp_refuse(r, -ENOTCONN,
 		"connect it, or import --degraded if it will not come back",
@@ -615,10 +643,12 @@ static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missi
 
 /*
  * Let the pool go on without legs that are away: the next superblock records them out. With @fork
- * they may have gone on as well. If they have not, no request was answered by what only a leg in
- * doubt has, so that leg stays in use. By order (@back), so does a leg that the pool needs.
+ * these legs may have gone on as well. Without @fork, no request was answered by a superblock that
+ * only a leg in doubt has, so that leg stays in use. By order (@back), a leg that the pool needs
+ * stays in use, too.
  */
-static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork, bool back, bool readonly)
+static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork, bool back,
+		      bool readonly)
 {
 	u32 i, v;
 
@@ -629,21 +659,22 @@ static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork,
 		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
 			struct kvp_leg *leg = &pool->legs[i];
 
-			if (sb->legs[i].state == KVP_LEG_IN_SYNC && (leg->bdev ? leg->doubtful && !keep : !readonly))
+			if (sb->legs[i].state == KVP_LEG_IN_SYNC &&
+			    (leg->bdev ? leg->doubtful && !keep : !readonly))
 				leg->state = KVP_LEG_STALE;
 		}
 	}
 }
 
 /*
- * A leg in use may have newer superblocks that cannot be read, and may become readable one day. So
- * the next one must be newer than all of those: each may have raised the epoch twice, by a loss and
- * by an activation. Its number is one whose slot is that of the first of them, so that readable
- * ones are overwritten last (R13). This holds whether or not a request was answered by them: a
- * superblock that the last leg of another vdev did not take is written again under the next number,
- * so that one leg alone may have several.
+ * A leg in use may have newer superblocks that cannot be read, and may become readable later. So
+ * the next superblock must be newer than all of these: each may have raised the epoch twice, by a
+ * loss and by an activation. Its sequence has the slot of the first of them, so that readable
+ * superblocks are overwritten last (R13). This is done whether or not a request was answered by
+ * them: a superblock that the last leg of another vdev did not take is written again under the next
+ * sequence, so one leg alone may have several.
  *
- * Return: true if there is such a leg.
+ * Returns true if there is such a leg.
  */
 static bool pass_unreadable(struct kvp_pool *pool, struct kvp_sb *sb)
 {
@@ -662,9 +693,9 @@ static bool pass_unreadable(struct kvp_pool *pool, struct kvp_sb *sb)
 }
 
 /*
- * The next superblock may be in one ring of a leg, where it cannot be read, and not in the other
- * ring: the power went between the two. It counts for nothing, but may become readable later. True
- * of any leg: it may be the superblock by which the leg returned.
+ * True if the next superblock may be in one ring of a leg, where it cannot be read, and not in the
+ * other ring: the power went between the two. It does not count, but may become readable later. Any
+ * leg is asked: it may be the superblock by which the leg returned.
  */
 static bool next_is_unread(const struct kvp_pool *pool, const struct kvp_labels *l,
 			   const struct kvp_sb *sb)
@@ -679,8 +710,9 @@ static bool next_is_unread(const struct kvp_pool *pool, const struct kvp_labels 
 }
 
 /*
- * This start gives up a history, or parts from one. It is unknown up to which superblock of that a
- * leg had everything that is out now, or away. A leg that resilvered got writes of it, too.
+ * This start gives up a history, or goes on beside one. It is unknown up to which superblock of
+ * that history a leg had everything, if it is out or away now. A leg that resilvered got writes of
+ * it, too.
  */
 static void forget_eras(struct kvp_pool *pool)
 {
@@ -746,7 +778,7 @@ int kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal
 	return 0;
 }
 
-/* Nothing is on the shadow but what both its label and the superblock say. */
+/* The shadow has only what both its label and the superblock say. */
 static void take_cursor(struct kvp_shadow_info *order, const struct kvp_leg_info *own)
 {
 	order->cursor = kvp_vblock_first(order->cursor, own->cursor);
@@ -754,12 +786,14 @@ static void take_cursor(struct kvp_shadow_info *order, const struct kvp_leg_info
 }
 
 /*
- * The superblock has the number of each label of the shadow before that is written. So the newest
- * one on the device has that number, or the one before if the power went between the two. If it is
- * a later one, the shadow was written to in a history that the legs do not know: they were put back
- * to an older state together. If it is an earlier one, the shadow was.
+ * True if the labels of the shadow fit the superblock. The superblock has the number of each label
+ * before that is written. So the newest label on the device has this number, or the one before if
+ * the power went between the two. A later number: the shadow was written in a history that the legs
+ * do not know, since all of them were put back to an older state. An earlier number: the shadow was
+ * put back.
  *
- * @newest: number of the newest label that can be read; @held: of the newest that may be there
+ * @newest: number of the newest label that can be read
+ * @held: number of the newest label that may be there
  */
 static bool knows_label(const struct kvp_shadow_info *order, u64 newest, u64 held)
 {
@@ -767,9 +801,9 @@ static bool knows_label(const struct kvp_shadow_info *order, u64 newest, u64 hel
 }
 
 /*
- * The device that the table names as the shadow is it only if its label says so, and does not say
- * more: it may have been made a leg by a superblock that no other leg has. Else nothing is done with
- * it, and the order waits.
+ * Settle whether the device that the table names is the shadow. Its label must say so, and no more:
+ * a superblock that no other leg has may have made it a leg. If it is not the shadow, it is not
+ * touched, and the order waits.
  */
 static void settle_shadow(struct kvp_pool *pool, const struct kvp_label *label, bool readonly)
 {
@@ -781,7 +815,7 @@ static void settle_shadow(struct kvp_pool *pool, const struct kvp_label *label, 
 	if (!order->of || !shadow->bdev || readonly || shadow->silent || !label->found ||
 	    !(own->flags & KVP_SB_JOINING) || memcmp(own->pool_uuid, pool->sb->pool_uuid, 16) ||
 	    memcmp(own->leg_uuid, order->uuid, 16)) {
-		/* It may be a leg of another pool. A cancel must not wipe its label. */
+		/* It may be a leg of another pool: a cancel must not wipe its label. */
 		WRITE_ONCE(shadow->bdev, NULL);
 		return;
 	}
@@ -791,10 +825,13 @@ static void settle_shadow(struct kvp_pool *pool, const struct kvp_label *label, 
 	    !kvp_sb_knows_forks(own, pool->sb)) {
 		order->cursor = 0;
 		order->cursor_era = 0;
-		/* The number of its next label is unknown in the other history. */
+		/* In the other history, the number of its next label is unknown. */
 		shadow->has_sequence++;
 	}
-	/* The last labels before an exchange have the pool's numbers, so the newest two lie apart. */
+	/*
+	 * The last labels before an exchange have the pool's sequences, so the newest two may be
+	 * far apart.
+	 */
 	shadow->has_sequence = kvp_sb_rings_next(&label->rings, shadow->has_sequence + 1) - 1;
 	shadow->state = KVP_LEG_STALE;
 	shadow->v = &pool->vdevs[order->vdev];
@@ -827,7 +864,7 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 
 /* --- format -------------------------------------------------------------------------- */
 
-/* True of the blocks of the label that a spare has at end @end. */
+/* True for the blocks of a spare's label at end @end. */
 static bool in_label_of_spare(const struct kvp_leg *leg, u32 end, u64 block)
 {
 	return block - (kvp_spare_offset(leg->size_blocks, end) >> KVP_BLOCK_SHIFT) < KVP_SB_BLOCKS;
@@ -848,7 +885,8 @@ int kvp_check_unused(struct kvp_leg *leg, struct page *page, bool spare, struct 
 						  (unsigned long long)block);
 			if (memchr_inv(page_address(page), 0, KVP_BLOCK_SIZE))
 				return kvp_refuse(r, -EEXIST,
-					"zero the first and last MiB, or let kvpoolctl create -f do it",
+					"zero the first and last MiB, or let kvpoolctl create -f do "
+					"it",
 					"%s is not blank: block %llu holds data", leg->path,
 					(unsigned long long)block);
 		}
@@ -906,25 +944,27 @@ static int lay_out_vdev(struct kvp_pool *pool, const struct kvp_start *s, u32 in
 
 	for (i = first; i < first + n; i++) {
 		if (!pool->legs[i].bdev)
-			return kvp_refuse(r, -EINVAL, "give every leg", "a new pool cannot miss a leg");
+			return kvp_refuse(r, -EINVAL, "give every leg",
+					  "a new pool cannot miss a leg");
 		smallest = min(smallest, pool->legs[i].size_blocks);
 	}
 	g->first_leg = first;
 	g->chunk_blocks = kvp_chunk_asked(s->chunk_bytes);
 	g->log_window = kvp_log_window_asked(s->dirty_bytes);
-	ret = kvp_layout_one(s->vdevs[index].kind, n, kvp_leg_room(smallest), s->leg_bytes >> KVP_BLOCK_SHIFT,
+	ret = kvp_layout_one(s->vdevs[index].kind, n, kvp_leg_room(smallest),
+			     s->leg_bytes >> KVP_BLOCK_SHIFT,
 			     s->log_bytes, KVP_MAX_ROOTS / s->nr_vdevs, g, &why);
 	return ret ? kvp_refuse(r, ret, kvp_layout_mend(ret), "%s", why.text) : 0;
 }
 
-/* Lay out all vdevs, and the part of the pool that each holds. */
+/* Lay out all vdevs, and the part of the pool that each has. */
 static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct kvp_sb *sb = pool->sb;
 	u32 i, first = 0;
 	int ret = 0;
 
-	/* The cache must be last: new vdevs go before it, and it can leave. */
+	/* The cache must be last: so new vdevs can go before it, and it can be removed. */
 	if (kvp_caches_asked(s->vdevs, s->nr_vdevs - 1))
 		return kvp_refuse(r, -EINVAL, "name the cache last",
 				  "a vdev with data cannot follow the cache");
@@ -942,7 +982,8 @@ static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 	memcpy(sb->tunables, s->tunables, sizeof(s->tunables));
 	if (kvp_regions_lay_out(sb))
 		return kvp_refuse(r, -EINVAL, "use fewer vdevs, or less of each leg with size=",
-			"the vdevs are too large together, or their sizes too different, for one pool");
+			"the vdevs are too large together, or their sizes too different, for one "
+			"pool");
 	for (i = 0; i < sb->vdev_count; i++)
 		if (!kvp_logs_hold_discard(sb, sb->vdevs[i].chunk_blocks))
 			return kvp_refuse(r, -EINVAL, "give a larger log_size=, or smaller chunks",
@@ -966,7 +1007,9 @@ int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 		return ret;
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (l->legs[i].valid || l->legs[i].bad)
-			return kvp_refuse(r, -EEXIST, "kvpoolctl labelclear it first, if that pool is not needed any more",
+			return kvp_refuse(r, -EEXIST,
+					  "kvpoolctl labelclear it first, if that pool is not "
+					  "needed any more",
 					  "%s carries a kvpool label already", pool->legs[i].path);
 		ret = kvp_check_blank(&pool->legs[i], l->pages[0], r);
 		if (ret)

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A blank device, or a spare of the pool, takes the place of a leg with data that is out.
+ * Replaces a leg with data that is out, by a blank device or a spare of the pool.
  *
- * The pool is quiesced. What it holds stays where it is, and so does the log.
+ * The pool is quiesced. Its blocks stay where they are, and so does the log.
  *
- *   1. The new device gets labels that say JOINING, of epoch 0, durable in both rings (add.c). They
- *      have a new UUID in the place of the old leg, which is stale and has nothing: era 0, no
- *      cursor.
+ *   1. The new device gets labels that say JOINING, of epoch 0, durable in both rings (add.c). In
+ *      them it has a new UUID, in the place of the old leg. It is stale there, and has nothing: era
+ *      0, no cursor.
  *   2. One superblock under a new epoch, which says the same, goes to all legs in use.
  *   3. The labels of the old leg are wiped, if it is there and answers.
  *   4. When the pool goes on, the new leg is brought online as any leg that is out (online.c). Its
- *      label and the superblock agree that it has nothing, so all is copied that was ever written.
+ *      label and the superblock agree that it has nothing, so all that was ever written is copied.
  *
  * If the power goes before 2, the old leg is out as before, and the new device is no leg: its UUID
- * is in no superblock. If 2 comes to some legs only, either is true: neither the old leg nor the
- * new one is a source. From 2 on the label of 1 is that of the leg.
+ * is in no superblock. If only some legs get 2, both states are right: neither the old leg nor the
+ * new one is a source. From 2 on, the label of 1 is that of the leg.
  *
- * Why the new leg does not get the superblock of 2: if it alone had it, a start without it would go
- * on under the old epoch, as no other leg knows it. That superblock would then be the newest of
- * all, and out of date. The superblock of 4 comes to it when all others know it.
+ * Why the new leg does not get the superblock of 2: it could be the only leg with it. Then a start
+ * without the new leg would go on under the old epoch, as no other leg knows the new one. The
+ * superblock on the new leg would be the newest of all, and out of date. The new leg gets the
+ * superblock of 4 when all other legs know it.
  *
  * After 2 the UUID of the old leg is in no superblock. So it is never taken for a leg, wiped or
- * not. If it is started by force without all others, that is another history: it calls a leg in
+ * not. If it is started by force without all others, that is another history: in it a leg is in
  * sync that the others have replaced (kvp_sb_forked()).
  */
 #include <linux/gfp.h>
@@ -40,7 +41,7 @@
 struct substitute {
 	u32 at;				/* number of the leg */
 	struct kvp_leg old;
-	struct kvp_leg_info info;	/* of the old leg, and its name in events */
+	struct kvp_leg_info info;	/* of the old leg; @name: the old leg's name, in events */
 	char name[KVP_LEG_WORDS];
 	struct page *page;
 	bool tried;			/* some superblock may name the new leg */
@@ -61,7 +62,9 @@ u32 kvp_substitute_at(const struct kvp_pool *pool, const struct kvp_start *s)
 	return KVP_MAX_LEGS;
 }
 
-/* All other devices must be legs of the pool, and the old leg must not be named. */
+/*
+ * Check that all other devices are legs of the pool, and that the table does not name the old leg.
+ */
 static int check_others(const struct kvp_pool *pool, const struct kvp_start *s, u32 at,
 			struct kvp_refusal *r)
 {
@@ -77,19 +80,20 @@ static int check_others(const struct kvp_pool *pool, const struct kvp_start *s, 
 					  s->legs[at].path, s->legs[i].path);
 		if (s->legs[i].bdev == old->bdev)
 			return kvp_refuse(r, -EINVAL, "name the legs in the order of status",
-					  "%s stands in the place of %s, which the table names elsewhere",
+					  "%s stands in the place of %s, which the table names "
+					  "elsewhere",
 					  s->legs[at].path, old->path);
 	}
 	return 0;
 }
 
-/* Only a leg that is out leaves: it is no source of anything. */
+/* Check that the old leg is out: only such a leg leaves, as it is no source. */
 static int check_old(const struct kvp_pool *pool, const struct kvp_leg *old, struct kvp_refusal *r)
 {
 	if (kvp_leg_in_sync(old))
 		return kvp_refuse(r, -EBUSY,
-				  "take it out first (kvpoolctl offline), if the pool can be without "
-				  "it; or name the legs in the order of status",
+				  "take it out first (kvpoolctl offline), if the pool can be "
+				  "without it; or name the legs in the order of status",
 				  "%s is in use", old->path);
 	if (kvp_leg_takes_writes(old))
 		return kvp_refuse(r, -EBUSY,
@@ -136,7 +140,7 @@ int kvp_substitute_plan(const struct kvp_pool *pool, const struct kvp_start *s,
 
 /* --- the steps ------------------------------------------------------------------------ */
 
-/* The new leg is out, too, so nothing is sent to it but its label. */
+/* Put the new leg into its place. It is out, too, so only its label is written. */
 static void put_new(struct kvp_pool *pool, const struct kvp_start *s, u32 at)
 {
 	struct kvp_leg_info *info = &pool->sb->legs[at];
@@ -159,9 +163,9 @@ static void put_new(struct kvp_pool *pool, const struct kvp_start *s, u32 at)
 }
 
 /*
- * A spare of this pool is blank but for its label. That goes first, so that no device ever has the
- * label of a spare and that of a leg. If the power goes then, the device is blank, and no spare any
- * more.
+ * Make the device blank. A spare of this pool is blank except its own label. That is wiped first,
+ * so that no device ever has both the label of a spare and that of a leg. If the power goes then,
+ * the device is blank, and no spare any more.
  */
 static int make_blank(struct kvp_pool *pool, struct kvp_leg *leg, struct page *page,
 		      struct kvp_refusal *r)
@@ -191,7 +195,10 @@ static int label_and_commit(struct kvp_pool *pool, struct substitute *x, struct 
 	       kvp_refuse(r, -EIO, "see kvpoolctl status", "not enough legs took the superblock");
 }
 
-/* The old leg is out, as it was. If some superblock may name the new one, a newer one does not. */
+/*
+ * Put the old leg back: it is out, as before. If some superblock may name the new leg, write a
+ * newer one without it.
+ */
 static void undo(struct kvp_pool *pool, struct substitute *x)
 {
 	pool->legs[x->at] = x->old;
@@ -213,7 +220,7 @@ static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct sub
 	x->info = pool->sb->legs[x->at];
 	kvp_leg_words(&x->old, x->name);
 	put_new(pool, s, x->at);
-	/* If the old leg was to replace another, so is the new one. */
+	/* If the old leg was to replace another leg, the new leg is, too. */
 	pool->sb->legs[x->at].replaces = x->info.replaces;
 	ret = label_and_commit(pool, x, r);
 	if (ret)
@@ -227,7 +234,7 @@ static void after(struct kvp_pool *pool, struct substitute *x)
 	char name[KVP_LEG_WORDS];
 
 	kvp_return_wanted(&pool->legs[x->at], true);
-	/* The words of the old leg begin with its UUID. */
+	/* The name of the old leg begins with its UUID. */
 	kvp_event(pool, "leg_replaced leg=%u%s old=%.36s", x->at,
 		  kvp_leg_words(&pool->legs[x->at], name), x->name + strlen(" uuid="));
 	/* Step 3. */
@@ -243,9 +250,10 @@ static int substitute(struct kvp_pool *pool, const struct kvp_start *s, struct s
 	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
 	kvp_events_flush(pool);
-	/* The eras of the old leg, which an undo keeps, are noted when its loss is recorded. */
+	/* The eras of the old leg are noted when its loss is recorded, and an undo keeps them. */
 	if (kvp_members_settle(pool))
-		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'", "the pool is faulted");
+		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'",
+				  "the pool is faulted");
 	ret = kvp_substitute_plan(pool, s, r);
 	if (ret)
 		return ret;

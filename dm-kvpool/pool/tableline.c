@@ -29,12 +29,12 @@ static char *next_word(struct kvp_line *l)
 	return *l->argv++;
 }
 
-/* Read how many words follow: @min to @max of them, and check that they are there. */
+/* Read how many words follow, and check that they are there: @min to @max of them. */
 static int read_count(struct kvp_line *l, u32 min, u32 max, const char *error, u32 *n)
 {
 	const char *word = next_word(l);
 
-	/* dm_read_arg() would take 4294967298 for 2. */
+	/* dm_read_arg() would read 4294967298 as 2. */
 	if (!word || kstrtouint(word, 10, n) || *n < min || *n > max)
 		return bad(l, error);
 	if (*n > l->argc)
@@ -71,7 +71,7 @@ bool kvp_name_valid(const char *name)
 	return isalpha(*name) && p - name <= KVP_NAME_LEN;
 }
 
-/* "ID:NAME", as kvpoolctl writes them for this host. */
+/* "ID:NAME" of this host, as kvpoolctl writes it. */
 static int parse_host(struct kvp_line *l, struct kvp_start *s, char *value)
 {
 	char *name = strchr(value, ':');
@@ -86,8 +86,8 @@ static int parse_host(struct kvp_line *l, struct kvp_start *s, char *value)
 }
 
 /*
- * Sizes for format and add. 0 is refused: it would mean the default, and a number that wraps may
- * become 0. Less than a block would become 0, too.
+ * Sizes, for format and add. 0 is refused: it would mean the default, and a number that wraps may
+ * become 0. A size of less than a block is refused, since it would become 0, too.
  */
 static const struct {
 	const char *key;
@@ -104,7 +104,7 @@ static const struct {
 	  "cache_dirty_max is no number of bytes from 4096 on; suffixes are K, M, G and T" },
 };
 
-/* 1: @key is no size. */
+/* Returns 1 if @key is no size. */
 static int parse_size(struct kvp_line *l, struct kvp_start *s, const char *key, const char *value)
 {
 	u64 bytes;
@@ -137,7 +137,7 @@ static int parse_tunable(struct kvp_line *l, struct kvp_start *s, const char *ke
 	return kvp_refuse(l->refusal, ret, "give a value in that range", "%s", why.text);
 }
 
-/* "replaces=UUID", of the leg that leaves when the new one is in sync. */
+/* "replaces=UUID": the leg that leaves when the new one is in sync. */
 static int parse_replaces(struct kvp_line *l, struct kvp_start *s, const char *value)
 {
 	uuid_t uuid;
@@ -150,8 +150,9 @@ static int parse_replaces(struct kvp_line *l, struct kvp_start *s, const char *v
 }
 
 /*
- * "shadow=DEV", the device that is to take the place of a leg of a parity1; "-": it is not there, or,
- * with replace, it is not to do so any more. Once: an open device must not be forgotten.
+ * "shadow=DEV": the device that is to take the place of a leg of a parity1. "-": the device is
+ * missing; or, with replace, the order is cancelled. Allowed once: an open device must not be
+ * forgotten.
  */
 static int parse_shadow(struct kvp_line *l, struct kvp_start *s, const char *value)
 {
@@ -170,14 +171,16 @@ static int parse_setting(struct kvp_line *l, struct kvp_start *s, const char *ke
 
 	if (!strcmp(key, "name")) {
 		if (!kvp_name_valid(value))
-			return bad(l, "name is not a letter and up to 63 letters, digits, '_', '.', '-'");
+			return bad(l, "name is not a letter and up to 63 letters, digits, '_', "
+				      "'.', '-'");
 		strscpy(s->name, value, sizeof(s->name));
 		return 0;
 	}
 	if (!strcmp(key, "comment")) {
 		if (strscpy(s->comment, value, sizeof(s->comment)) < 0 ||
 		    !kvp_text_valid(s->comment))
-			return bad(l, "comment is longer than 128 characters, or has control characters");
+			return bad(l, "comment is longer than 128 characters, or has control "
+				      "characters");
 		return 0;
 	}
 	if (!strcmp(key, "host"))
@@ -224,7 +227,7 @@ static int parse_option(struct kvp_line *l, struct kvp_start *s, char *arg)
 
 /* --- vdevs ------------------------------------------------------------------------------- */
 
-/* If several legs are missing and one leaves, UUIDs tell which ones stay. */
+/* Parse a missing leg. If several legs are missing and one leaves, UUIDs tell which ones stay. */
 static bool parse_missing(struct kvp_start *s, u32 i, const char *arg)
 {
 	uuid_t uuid;

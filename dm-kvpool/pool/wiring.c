@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A floor does not know the floors above it. It tells them something through a client. This file
- * registers all clients but one, so it shows each call that runs upwards. The exception is the
- * client of a cache: its kind of vdev registers it (kinds/cache.c), and cache/client.c lists its
- * calls.
+ * Registers the clients of the floors. A floor does not know the floors above it, and tells them
+ * something through a client. This file registers all clients but one, so it shows each call that
+ * runs upwards. The exception is the client of a cache: its kind of vdev registers it
+ * (kinds/cache.c), and cache/client.c lists its calls.
  */
 #include "core/core.h"
 #include "kinds/kinds.h"

@@ -5,7 +5,7 @@
 
 struct kvp_pool;
 
-/** kvp_wire() - register with each floor of a new pool the clients above it */
+/** kvp_wire() - register the clients of each floor of a new pool: the floors above */
 void kvp_wire(struct kvp_pool *pool);
 
 #endif /* KVP_WIRING_H */
