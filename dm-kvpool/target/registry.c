@@ -10,8 +10,9 @@
 #include "target/registry.h"
 
 static LIST_HEAD(instances);
-static LIST_HEAD(lingering);		/* pools: kvp_registry_linger() */
-static DEFINE_MUTEX(lock);		/* instances, their refs, lingering, last_refusal; no holder waits for I/O */
+static LIST_HEAD(lingering);		/* pools of kvp_registry_linger() */
+/* For instances, their refs, lingering and the refusals. No holder waits for I/O. */
+static DEFINE_MUTEX(lock);
 static bool barred;			/* no pool may start; by lock */
 static char last_refusal[832];		/* of a table, a start, a message, hibernation */
 static char last_table_refusal[832];	/* of a table or a start */
@@ -129,8 +130,8 @@ void kvp_registry_gone(struct kvp_pool *pool)
 }
 
 /*
- * True if the device has a request of a pool that it has not answered, and that the pool does not
- * wait for any more.
+ * True if a pool has a stray on the device: a request that the device has not answered, and that
+ * the pool does not wait for.
  */
 static bool has_strays(struct block_device *bdev)
 {
@@ -149,7 +150,8 @@ static bool has_strays(struct block_device *bdev)
 static int refuse_strays(struct kvp_refusal *refusal, const char *path)
 {
 	return kvp_refuse(refusal, -EBUSY, "wait until it answers, or go on without it",
-			  "%s has not yet answered requests from the time when it was given up", path);
+			  "%s has not yet answered requests from the time when it was given up",
+			  path);
 }
 
 int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal)
@@ -167,7 +169,7 @@ int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal
 	return ret;
 }
 
-/* A pool that is just being formatted has no UUID yet. */
+/* A pool that is being formatted has no UUID yet. */
 static bool same_pool(const struct kvp_sb *a, const struct kvp_sb *b)
 {
 	return a->leg_count && b->leg_count && !memcmp(a->pool_uuid, b->pool_uuid, 16);
@@ -189,7 +191,7 @@ static bool overlap(struct block_device *a, struct block_device *b)
 	return a && b && kvp_bdevs_overlap(a, b);
 }
 
-/* A leg of it, its shadow, or about to be one? */
+/* True if the device overlaps a leg of the pool, its shadow, or a device that may become one. */
 static bool has_device(const struct kvp_instance *inst, struct block_device *bdev)
 {
 	const struct kvp_start *joining = inst->joining;
@@ -201,14 +203,17 @@ static bool has_device(const struct kvp_instance *inst, struct block_device *bde
 	for (i = 0; i < pool->nr_legs; i++)
 		if (overlap(pool->legs[i].bdev, bdev))
 			return true;
-	/* Some of these it may have by now. */
+	/* The pool may have some of these legs by now. */
 	for (i = 0; joining && i < joining->nr_legs; i++)
 		if (overlap(joining->legs[i].bdev, bdev))
 			return true;
 	return false;
 }
 
-/* Two devices about to format the same blank legs have no UUID in common. */
+/*
+ * True if they have a device in common. Two pools that are about to format the same blank legs have
+ * no UUID in common.
+ */
 static bool share_a_device(const struct kvp_instance *inst, const struct kvp_pool *pool)
 {
 	u32 i;
@@ -220,8 +225,8 @@ static bool share_a_device(const struct kvp_instance *inst, const struct kvp_poo
 }
 
 /*
- * Another start may have claimed these devices, and left them with requests that they have not
- * answered, after kvp_registry_answered(). Its writes would come amid this start.
+ * After kvp_registry_answered() another start may have claimed these devices, and left strays on
+ * them. Their writes would come during this start.
  */
 static int check_answered(const struct kvp_pool *pool, struct kvp_refusal *refusal)
 {
@@ -256,7 +261,10 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	}
 	if (!ret)
 		ret = check_answered(pool, refusal);
-	/* Entered at once: two devices that start at the same time must see each other. */
+	/*
+	 * Enter it under the same lock: two devices that start at the same time must see each
+	 * other.
+	 */
 	if (!ret) {
 		struct kvp_instance *mine = pool->owner;
 
@@ -266,7 +274,10 @@ int kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	return ret;
 }
 
-/* Of the legs that @s names and the pool does not use: one that has strays, or NULL. It may be about to begin anew. */
+/*
+ * The path of a leg that @s names, the pool does not use, and that has strays; or NULL. The leg may
+ * be about to begin anew.
+ */
 static const char *stray_among_new(const struct kvp_instance *mine, const struct kvp_start *s)
 {
 	u32 i, k;
@@ -276,14 +287,15 @@ static const char *stray_among_new(const struct kvp_instance *mine, const struct
 		bool has = !bdev;
 
 		for (k = 0; k < mine->pool->nr_legs; k++)
-			has |= mine->pool->legs[k].bdev == bdev && kvp_leg_in_sync(&mine->pool->legs[k]);
+			has |= mine->pool->legs[k].bdev == bdev &&
+			       kvp_leg_in_sync(&mine->pool->legs[k]);
 		if (!has && has_strays(bdev))
 			return s->legs[i].path;
 	}
 	return s->shadow.bdev && has_strays(s->shadow.bdev) ? s->shadow.path : NULL;
 }
 
-/* The other device that has one of the legs that @s names, or NULL. */
+/* Another instance that has one of the devices that @s names, or NULL. */
 static const struct kvp_instance *holder_of_new(const struct kvp_instance *mine,
 						const struct kvp_start *s)
 {
@@ -350,7 +362,7 @@ static int get_refusal(char *buffer, const struct kernel_param *kp)
 	return n;
 }
 
-/* Writing anything forgets it, so that a tool knows the next one is its own. */
+/* Writing anything clears the refusal, so that a tool knows that the next one is its own. */
 static int clear_refusal(const char *val, const struct kernel_param *kp)
 {
 	mutex_lock(&lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What people and tools are told: docs/dm-interface.md lists every field. */
+/* Texts for people and tools: docs/dm-interface.md lists every field. */
 #include <linux/uuid.h>
 
 #include "cache/admission.h"
@@ -76,7 +76,10 @@ static char leg_letter(const struct kvp_leg *leg)
 	}
 }
 
-/* "online": it has all that its leg has. "stale": it waits, as its leg is out, or resilvers. */
+/*
+ * "online": the shadow has all that its leg has. "stale": it waits, since its leg is out or
+ * resilvers.
+ */
 static const char *shadow_state(const struct kvp_pool *pool)
 {
 	const struct kvp_leg *shadow = &pool->shadow;
@@ -88,13 +91,14 @@ static const char *shadow_state(const struct kvp_pool *pool)
 }
 
 /*
- * True if the leg is out and its place is not filled. A leg that replaces one in use is one more; so
- * is one that was replaced, until it is detached.
+ * True if the leg is out, and no other leg fills its place. A leg that replaces one in use is one
+ * leg more. So is the replaced leg, until it is detached.
  */
 static bool is_missed(const struct kvp_leg *leg)
 {
 	const struct kvp_pool *pool = leg->pool;
-	u32 old = kvp_replaces_leg(pool->sb, leg->index), new = kvp_replaced_by(pool->sb, leg->index);
+	u32 old = kvp_replaces_leg(pool->sb, leg->index),
+	    new = kvp_replaced_by(pool->sb, leg->index);
 
 	return !kvp_leg_in_sync(leg) &&
 	       !(old < KVP_MAX_LEGS && kvp_leg_in_sync(&pool->legs[old])) &&
@@ -136,7 +140,7 @@ static u64 scrub_done(const struct kvp_pool *pool)
 
 static const char *vdev_state(const struct kvp_vdev *v);
 
-/* What it does, and whether all of it is there; "-": there is none. */
+/* State of the cache; "-": there is none. */
 static const char *cache_state(struct kvp_pool *pool)
 {
 	const struct kvp_vdev *v = kvp_pool_cache(pool);
@@ -168,7 +172,8 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 		sums += atomic64_read(&leg->err_checksum);
 		healed += atomic64_read(&leg->healed);
 	}
-	DMEMIT("%s %s %llu %u %llu %u/%u %s %u/%u %llu/%llu %llu,%llu,%llu,%llu %llu %s %llu/%llu %s %s",
+	DMEMIT("%s %s %llu %u %llu %u/%u %s %u/%u %llu/%llu %llu,%llu,%llu,%llu %llu %s "
+	       "%llu/%llu %s %s",
 	       pool_state(pool), pool_mode(pool),
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
@@ -178,7 +183,10 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 }
 
-/* The shadow's device; NULL: there is none, or the pool does not take the one that the table names. */
+/*
+ * The shadow's device. NULL: there is none, or the pool does not take the device that the table
+ * names.
+ */
 static const struct dm_dev *shadow_of(const struct kvp_target *t)
 {
 	return t->inst && !READ_ONCE(t->inst->pool->shadow.bdev) ? NULL : t->devs[KVP_SHADOW];
@@ -207,7 +215,10 @@ static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
 	}
 }
 
-/* What is measured when a table is loaded: labels have not been read, so it is what the line says. */
+/*
+ * The text for IMA, when a table is loaded. Labels have not been read, so it has what the line
+ * says.
+ */
 static void ima_line(struct dm_target *ti, struct kvp_target *t, char *result, unsigned int maxlen)
 {
 	const struct kvp_start *s = &t->start;
@@ -253,7 +264,7 @@ void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, ch
 	}
 }
 
-/* --- stats -------------------------------------------------------------------------------------- */
+/* --- stats -------------------------------------------------------------------------------- */
 
 struct printer {
 	char *result;
@@ -269,7 +280,7 @@ static __printf(2, 3) void say(struct printer *p, const char *fmt, ...)
 	va_start(args, fmt);
 	p->sz += vscnprintf(p->result + p->sz, p->maxlen - p->sz, fmt, args);
 	va_end(args);
-	/* A full buffer tells device-mapper that the caller needs a larger one. */
+	/* With a full buffer device-mapper tells the caller to use a larger one. */
 	if (p->sz + 1 >= p->maxlen)
 		p->sz = p->maxlen;
 }
@@ -279,7 +290,7 @@ static void say_number(struct printer *p, const char *key, u64 value)
 	say(p, "%s=%llu\n", key, value);
 }
 
-/* Of a pool that stands as a whole, no vdev is online. */
+/* State of a vdev. If the whole pool is suspended or faulted, so are its vdevs. */
 static const char *vdev_state(const struct kvp_vdev *v)
 {
 	const char *of_pool = pool_state(v->pool);
@@ -373,7 +384,7 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 	say(p, "leg.%u.err_checksum=%lld\nleg.%u.healed=%lld\n", i,
 	    atomic64_read(&leg->err_checksum), i, atomic64_read(&leg->healed));
 	say(p, "leg.%u.size=%llu\n", i, pool->sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
-	/* Also of one that is missing: the superblock keeps the order. */
+	/* Print this for a missing leg, too: the superblock keeps the order. */
 	say(p, "leg.%u.by_order=%u\n", i, READ_ONCE(leg->state) == KVP_LEG_OFFLINE);
 	if (kvp_replaces_leg(pool->sb, i) < KVP_MAX_LEGS)
 		say(p, "leg.%u.replaces=%pUb\n", i,
@@ -382,7 +393,7 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 	    kvp_leg_in_sync(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
 }
 
-/* Of a device that is to take the place of a leg of a parity1; it is no leg. */
+/* Print the device that is to take the place of a leg of a parity1. It is no leg. */
 static void say_shadow(struct printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_shadow_info *order = &pool->sb->shadow;
@@ -466,8 +477,8 @@ static const char *const causes[KVP_LOG_CAUSES] = {
 };
 
 /*
- * What each SSD was written, of @blocks that the log counted. Of a cache of kind parity1 each
- * has a part of all.
+ * Bytes that each SSD was written, for @blocks counted by the log. In a cache of kind parity1 each
+ * SSD gets a part of them.
  */
 static u64 written_to_each(const struct kvp_vdev *v, u64 blocks)
 {
@@ -499,10 +510,11 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 		say_number(p, refusals[i], sum->ssd_refused[i]);
 	for (i = 0; i < KVP_LOG_CAUSES; i++)
 		say_number(p, causes[i], written_to_each(v, f.ssd_blocks[i]));
-	/* Each is on one of them. */
+	/* Each table page is on one SSD. */
 	if (v)
 		say_number(p, "ssd.written_table",
-			   ((u64)atomic64_read(&pool->work_stats.ssd_page_writes) << KVP_BLOCK_SHIFT) / v->nr_legs);
+			   ((u64)atomic64_read(&pool->work_stats.ssd_page_writes)
+			    << KVP_BLOCK_SHIFT) / v->nr_legs);
 	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.parked", (u64)w.lone << KVP_BLOCK_SHIFT);
@@ -516,7 +528,7 @@ static const char *const ram_bypasses[KVP_RAM_BYPASSES] = {
 	[KVP_RAM_AHEAD] = "ram.bypassed_ahead",
 };
 
-/* What is in use now, in bytes, of all that grows with load or size. */
+/* Print how many bytes are in use now, for all memory that grows with load or size. */
 static void say_memory(struct printer *p, struct kvp_pool *pool)
 {
 	struct kvp_table_figures t;
@@ -584,7 +596,8 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 static void say_trim(struct printer *p, struct kvp_pool *pool)
 {
 	static const char *const states[] = {
-		[KVP_TRIM_NONE] = "none", [KVP_TRIM_RUNNING] = "running", [KVP_TRIM_FINISHED] = "finished",
+		[KVP_TRIM_NONE] = "none", [KVP_TRIM_RUNNING] = "running",
+		[KVP_TRIM_FINISHED] = "finished",
 		[KVP_TRIM_STOPPED] = "stopped", [KVP_TRIM_FAILED] = "failed",
 	};
 	struct kvp_trim_figures f;
@@ -676,7 +689,7 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	return 1;
 }
 
-/* --- latency ------------------------------------------------------------------------------------ */
+/* --- latency ------------------------------------------------------------------------------ */
 
 int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
 {
@@ -695,12 +708,12 @@ int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	return 1;
 }
 
-/* --- lists ------------------------------------------------------------------------------------------ */
+/* --- lists -------------------------------------------------------------------------------- */
 
 #define MAX_POISONED		1000
 #define MAX_POISONED_LEAVES	16384u	/* 32 GiB */
 
-/* How many blocks from @block on are poisoned, of those that are neighbours below one leaf; or -errno. */
+/* How many neighbours from @block on, below one leaf, are poisoned; or -errno. */
 static int poisoned_run(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool, block);
@@ -731,7 +744,7 @@ int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, un
 	int run;
 
 	*result = 0;
-	/* What was given up together is one line; and a message comes to an end. */
+	/* Neighbours make one line. Limits let a message end. */
 	for (; kvp_block_before(block, size) && lines < MAX_POISONED &&
 	       leaves < MAX_POISONED_LEAVES; leaves++) {
 		run = kvp_table_next_poisoned(pool, block, &block);
@@ -765,8 +778,8 @@ int kvp_print_point(const struct kvp_point *point, char *result, unsigned int ma
 	return 1;
 }
 
-#define CHANGED_LINE	64	/* bytes, more than a line and the last one have */
-#define CHANGED_TIME	(HZ / 2)	/* an answer that looks for longer ends */
+#define CHANGED_LINE	64	/* bytes: room for a line, and for the last line */
+#define CHANGED_TIME	(HZ / 2)	/* a search that takes longer ends its answer */
 
 int kvp_print_changed(struct kvp_pool *pool, u32 since, kvp_block_t from, char *result,
 		      unsigned int maxlen)
@@ -778,7 +791,7 @@ int kvp_print_changed(struct kvp_pool *pool, u32 since, kvp_block_t from, char *
 	int ret = 1;
 
 	*result = 0;
-	/* What lies side by side is one line; and a message comes to an end. */
+	/* Neighbours make one line. Limits let a message end. */
 	while (p.sz + CHANGED_LINE < maxlen && time_before(jiffies, until)) {
 		ret = kvp_changed_next(pool, since, &from, &at, &count);
 		if (ret <= 0)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The device-mapper target: table lines, and the turns of a device's life.
+ * The device-mapper target: table lines, and the stages of a device's life.
  *
- * The constructor only takes the line apart; labels are read when the device
- * is resumed for the first time. The pool belongs to the mapped device, not
- * to the table: a reload finds it again and gives it the new table's devices.
+ * The constructor only parses the line. Labels are read when the device is resumed for the first
+ * time. The pool belongs to the mapped device, not to the table: a reload finds the pool again and
+ * gives it the new table's devices.
  */
 #include <linux/device-mapper.h>
 #include <linux/module.h>
@@ -56,13 +56,16 @@ static const char *open_mend(int error)
 	}
 }
 
-/* Leg @i of the table, or its shadow. */
+/* Leg @i of the table, or the shadow. */
 static struct kvp_start_leg *named_leg(struct kvp_start *s, u32 i)
 {
 	return i == KVP_SHADOW ? &s->shadow : &s->legs[i];
 }
 
-/* @leg is there: may it be one beside @other, which the table has before it? */
+/*
+ * Check that @leg, which has a device, is not the device of @other, which the table names before
+ * it.
+ */
 static int check_beside(struct kvp_line *line, struct kvp_target *t,
 			const struct kvp_start_leg *other, const struct kvp_start_leg *leg)
 {
@@ -78,7 +81,7 @@ static int check_leg(struct kvp_line *line, struct kvp_target *t, u32 i)
 {
 	struct kvp_start *s = &t->start;
 	const struct kvp_start_leg *leg = named_leg(s, i);
-	/* The option of the shadow comes before all legs. */
+	/* The shadow is an option, so it comes before all legs. */
 	int ret = check_beside(line, t, &s->shadow, leg);
 	u32 j;
 
@@ -104,7 +107,7 @@ static int open_leg(struct kvp_line *line, struct kvp_start *s, u32 i, const cha
 		return kvp_refuse(&t->refusal, ret, open_mend(ret), "leg %s cannot be opened: %pe",
 				  arg, ERR_PTR(ret));
 	}
-	/* Cut off, it would be the name of something else. */
+	/* A path that is cut off would name something else. */
 	if (strlen(arg) >= sizeof(leg->path))
 		strscpy(leg->path, t->devs[i]->name, sizeof(leg->path));
 	leg->bdev = t->devs[i]->bdev;
@@ -137,19 +140,20 @@ static void put_devices(struct dm_target *ti, struct kvp_target *t)
 			dm_put_device(ti, t->devs[i]);
 }
 
-/* Tools read the reason where they read all others. */
+/* Keep the reason where tools read all other refusals. */
 static void refuse_table(struct dm_target *ti, struct kvp_refusal *r)
 {
 	snprintf(r->what, sizeof(r->what), "table line");
 	if (!r->why[0])
-		kvp_refuse(r, 0, "see docs/dm-interface.md", "%s", ti->error ?: "it cannot be read");
+		kvp_refuse(r, 0, "see docs/dm-interface.md", "%s",
+			   ti->error ?: "it cannot be read");
 	kvp_registry_refused(r, true);
 }
 
 static void set_features(struct dm_target *ti)
 {
 	ti->num_flush_bios = 1;
-	/* Without it, legs that are write-through would keep FLUSH from us. */
+	/* Without this, no FLUSH would reach this target if all legs are write-through. */
 	ti->flush_supported = true;
 	ti->num_discard_bios = 1;
 	ti->discards_supported = true;
@@ -157,7 +161,7 @@ static void set_features(struct dm_target *ti)
 	ti->per_io_data_size = sizeof(struct kvp_bio);
 }
 
-/* The leg of the new table that is the device @old was. */
+/* The leg of the new table on the same device as @old. */
 static struct block_device *same_device(struct kvp_target *t, struct block_device *old)
 {
 	u32 i;
@@ -179,7 +183,7 @@ static bool begins_shadow(const struct kvp_target *t)
 	return t->start.replaces && t->start.shadow_named;
 }
 
-/* True if the table says that no device is to do so any more. */
+/* True if the table cancels that: the device is to take no place any more. */
 static bool forgets_shadow(const struct kvp_target *t, const struct kvp_pool *pool)
 {
 	return t->start.replace && !t->start.replaces && t->start.shadow_named &&
@@ -195,25 +199,25 @@ static bool takes_place(const struct kvp_target *t, const struct kvp_pool *pool)
 	return old && at == old->index && is_device(t->start.legs[at].bdev, pool->shadow.bdev);
 }
 
-/* True if the table is about the shadow, and the legs are those that it has. */
+/* True if the table is about the shadow, and names the pool's legs as they are. */
 static bool about_shadow(const struct kvp_target *t, const struct kvp_pool *pool)
 {
 	return begins_shadow(t) || forgets_shadow(t, pool);
 }
 
-/* True if the table names more vdevs than the pool has, as it should. */
+/* True if the table adds vdevs, and the pool does not have them yet. */
 static bool adds_vdevs(const struct kvp_target *t, const struct kvp_pool *pool)
 {
 	return t->start.add && !kvp_vdevs_match(pool->sb, &t->start);
 }
 
-/* True if the table leaves out the pool's cache, as it should. */
+/* True if the table removes the cache, and the pool still has it. */
 static bool removes_cache(const struct kvp_target *t, const struct kvp_pool *pool)
 {
 	return t->start.remove && !kvp_vdevs_match(pool->sb, &t->start);
 }
 
-/* True if the table names a device for a leg with data that is out. */
+/* True if the table names a new device for a leg with data that is out. */
 static bool substitutes(const struct kvp_target *t, const struct kvp_pool *pool)
 {
 	return kvp_substitute_at(pool, &t->start) < KVP_MAX_LEGS;
@@ -232,8 +236,8 @@ static bool reshapes(const struct kvp_target *t, const struct kvp_pool *pool)
 }
 
 /*
- * A leg's label may be wiped, so leg @at of the table, or its shadow, must have nothing of that
- * device.
+ * Check that leg @at of the table, or the shadow, shares no disk with a leg of the pool: the label
+ * of such a leg may be wiped.
  */
 static int check_apart(struct kvp_target *t, struct kvp_pool *pool, u32 at, struct kvp_refusal *r)
 {
@@ -263,7 +267,10 @@ static int check_attach(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 	       check_apart(t, pool, kvp_attach_at(pool, &t->start), r);
 }
 
-/* The old leg stands nowhere else: its label is wiped. */
+/*
+ * Check a table that lets the shadow take its place. It must not name the old leg: its label is
+ * wiped.
+ */
 static int check_taking(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	const struct kvp_leg *old = kvp_shadowed(pool);
@@ -272,22 +279,24 @@ static int check_taking(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 	for (i = 0; i < t->start.nr_legs; i++)
 		if (is_device(t->start.legs[i].bdev, old->bdev))
 			return kvp_refuse(r, -EINVAL, "name the legs in the order of status",
-					  "%s stands in the place of %s, which the table names elsewhere",
+					  "%s stands in the place of %s, which the table names "
+					  "elsewhere",
 					  pool->shadow.path, old->path);
 	return kvp_shadow_table_fits(pool, &t->start, r) ?: kvp_take_place_plan(pool, r);
 }
 
-/* What the table says of a shadow that the pool goes on with. */
+/* Check what the table says about a shadow with which the pool goes on. */
 static int check_same_shadow(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	const struct kvp_leg *shadow = &pool->shadow;
 
 	if (t->start.shadow.bdev && !is_device(t->start.shadow.bdev, shadow->bdev))
 		return kvp_refuse(r, -EINVAL,
-				  "kvpoolctl cancel POOL replace, and begin again; or export and import",
+				  "kvpoolctl cancel POOL replace, and begin again; or export and "
+				  "import",
 				  "%s is not the device that is to take the place of a leg",
 				  t->start.shadow.path);
-	/* One that is written to, or may be in a moment, is not let go of. */
+	/* A shadow that is being written, or may be in a moment, must stay. */
 	if (!t->start.shadow.bdev && (kvp_leg_resilvers(shadow) || kvp_shadow_may_join(pool)))
 		return kvp_refuse(r, -EINVAL, "name it with shadow=",
 				  "the new table lacks %s, which is to take the place of a leg",
@@ -295,17 +304,18 @@ static int check_same_shadow(struct kvp_target *t, struct kvp_pool *pool, struct
 	return 0;
 }
 
-/* Not all changes have been thought through together with a shadow. */
+/* Refuse changes beside a shadow: not all of them have been thought through together. */
 static int check_no_shadow(const struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	if (!pool->sb->shadow.of)
 		return 0;
 	return kvp_refuse(r, -EBUSY,
-			  "wait for the end (kvpoolctl wait -t replace), or kvpoolctl cancel POOL replace",
+			  "wait for the end (kvpoolctl wait -t replace), or kvpoolctl cancel POOL "
+			  "replace",
 			  "a leg of a parity1 is being replaced");
 }
 
-/* Check whether the cache may go, or have other SSDs. */
+/* Check whether the cache may be removed, or have other SSDs. */
 static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
@@ -316,14 +326,17 @@ static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp
 	ret = t->start.replace ? kvp_replace_plan(pool, &t->start, next, r) :
 				 kvp_remove_plan(pool, &t->start, next, r);
 	kvfree(next);
-	/* It may come there until the device is resumed: then it is emptied while all wait. */
+	/*
+	 * The log may move there before the device is resumed. Then it is emptied while all I/O
+	 * waits.
+	 */
 	if (!ret && kvp_log_on_cache(pool->sb) && !t->resuming)
 		ret = kvp_refuse(r, -EBUSY, "set cache_mode=writethrough first, which empties it",
 				 "the log is on the cache");
 	return ret;
 }
 
-/* Check whether the vdevs could be added. No I/O: that comes when the device is resumed. */
+/* Check whether the vdevs can be added. Does no I/O: that is done when the device is resumed. */
 static int check_growth(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	struct kvp_sb *next = kvzalloc(sizeof(*next), GFP_KERNEL);
@@ -361,7 +374,7 @@ static int check_larger(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 	return ret;
 }
 
-/* Check the changes that other legs, or other vdevs, are named for. */
+/* Check a change of the pool's legs or vdevs, other than one of the shadow. */
 static int check_change(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	int ret = check_no_shadow(pool, r);
@@ -389,7 +402,7 @@ static int check_shadow(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 	return kvp_forget_shadow_plan(pool, &t->start, r);
 }
 
-/* Check that the table is this pool's, whatever its legs are. */
+/* Check that the table is for this pool, and that the change it asks for is possible. */
 static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	int ret;
@@ -404,19 +417,25 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 	if (ret)
 		return ret;
 	if (t->start.replaces && !attaches(t, pool))
-		return kvp_refuse(r, -EINVAL, "name the new leg behind the others of a mirror or single",
+		return kvp_refuse(r, -EINVAL,
+				  "name the new leg behind the others of a mirror or single",
 				  "the table replaces a leg in use, and names no leg more");
 	if (substitutes(t, pool))
 		return check_substitute(t, pool, r);
 	if (t->start.grow || t->start.replace || adds_vdevs(t, pool) || removes_cache(t, pool))
 		return check_change(t, pool, r);
 	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
-		return kvp_refuse(r, -EINVAL, "load a table that names them; kvpoolctl add adds vdevs",
-				  "the new table names other vdevs than the pool has, or another size");
+		return kvp_refuse(r, -EINVAL,
+				  "load a table that names them; kvpoolctl add adds vdevs",
+				  "the new table names other vdevs than the pool has, or another "
+				  "size");
 	return 0;
 }
 
-/* True if the table need not name the device: the leg is out, and may be back as another one. */
+/*
+ * True if the table need not name the leg's device: the leg is out, and may be back on another
+ * device.
+ */
 static bool may_go(const struct kvp_target *t, const struct kvp_leg *leg)
 {
 	const struct kvp_pool *pool = leg->pool;
@@ -443,8 +462,8 @@ static bool leaves(const struct kvp_target *t, const struct kvp_leg *leg)
 }
 
 /*
- * Check whether the running pool may go on with this table. @devs: its legs there, in the pool's
- * order.
+ * Check whether the running pool may go on with this table. @devs: receives the devices of its legs
+ * in the new table, in the pool's order.
  */
 static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct block_device **devs,
 			struct kvp_refusal *r)
@@ -456,7 +475,7 @@ static int check_reload(struct kvp_target *t, struct kvp_pool *pool, struct bloc
 	ret = check_shape(t, pool, r);
 	for (i = 0; !ret && i < pool->nr_legs; i++) {
 		devs[i] = same_device(t, pool->legs[i].bdev);
-		/* What leaves keeps the old table's until that is let go of. */
+		/* A leg that leaves keeps the old table's device until that table is destroyed. */
 		if (!devs[i] && leaves(t, &pool->legs[i]))
 			devs[i] = pool->legs[i].bdev;
 		if (pool->legs[i].bdev && !devs[i] && !may_go(t, &pool->legs[i]))
@@ -480,9 +499,9 @@ static int check_instance(struct kvp_instance *inst, void *data)
 }
 
 /*
- * A table that the running pool cannot go on with is refused when it is
- * loaded. At resume device-mapper would have let go of the old one already,
- * and all I/O would wait for a third.
+ * Refuse a table that the running pool cannot go on with when it is loaded. At resume it would be
+ * too late: device-mapper has destroyed the old table by then, and all I/O would wait for yet
+ * another one.
  */
 static int check_loaded(struct dm_target *ti, struct kvp_target *t)
 {
@@ -496,17 +515,18 @@ static int check_loaded(struct dm_target *ti, struct kvp_target *t)
 	return ret;
 }
 
-/* What concerns the line as a whole. */
+/* Check what concerns the line as a whole. */
 static int check_line(struct dm_target *ti, struct kvp_target *t)
 {
 	if (ti->begin || ti->len % KVP_BLOCK_SECTORS) {
 		ti->error = "a pool begins at sector 0 and has whole 4096 byte blocks";
 		return -EINVAL;
 	}
-	/* Its legs were opened for reading: the log must not be brought home, nor a label written. */
+	/* The legs were opened for reading: no log may be written home, and no label written. */
 	if (!t->start.readonly && !(dm_table_get_mode(ti->table) & KVP_MODE_WRITE)) {
 		ti->error = "the device is read-only, and the pool is not";
-		return kvp_refuse(&t->refusal, -EROFS, "add the option readonly, or leave out --readonly",
+		return kvp_refuse(&t->refusal, -EROFS,
+				  "add the option readonly, or leave out --readonly",
 				  "the device is to be read-only, and the pool is not");
 	}
 	return 0;
@@ -557,14 +577,17 @@ static void notify(struct kvp_pool *pool)
 		dm_table_event(table);
 }
 
-/* The last reference to the pool: no bio is on its way any more. */
+/* Called with the last reference to the pool: no bio is in flight any more. */
 static void pool_gone(struct kvp_pool *pool)
 {
 	kvp_registry_gone(pool);
 	kvp_io_bio_exit(pool);
 }
 
-/* Requests that a leg has not answered keep the next pool from that leg, without a gap. */
+/*
+ * Leave the registry. A stray keeps the next pool from its leg, so let the pool linger first,
+ * without a gap in which neither is true.
+ */
 static void leave(struct kvp_instance *inst)
 {
 	if (inst->pool && kvp_strays(inst->pool))
@@ -576,7 +599,7 @@ static void free_instance(struct kvp_instance *inst)
 {
 	kvp_rcache_shrinker_remove(&inst->ram_shrinker);
 	kvp_table_shrinker_remove(&inst->table_shrinker);
-	/* Orders may let requests go on; and the last work of those may still be kicking the pool. */
+	/* Orders may let requests go on, and the last work of these may still kick the pool. */
 	kvp_orders_exit(&inst->orders);
 	kvp_requests_exit(&inst->requests);
 	kvp_pool_stop(inst->pool);
@@ -585,7 +608,9 @@ static void free_instance(struct kvp_instance *inst)
 	kfree(inst);
 }
 
-/* So the ring of events tells after which start an event came, and on which host. */
+/*
+ * Raise an event, so that the ring tells after which start, and on which host, later events came.
+ */
 static void note_start(struct kvp_pool *pool, const struct kvp_start *s)
 {
 	struct kvp_event_by by;
@@ -593,14 +618,18 @@ static void note_start(struct kvp_pool *pool, const struct kvp_start *s)
 	kvp_who(by.words);
 	kvp_events_by(pool, &by);
 	kvp_event(pool, "%s epoch=%llu legs=%u%s%s%s%s host=%s", s->format ? "created" : "imported",
-		  (unsigned long long)pool->sb->epoch, pool->nr_legs, s->degraded ? " degraded=1" : "",
-		  s->accept_fork ? " accept_fork=1" : "", pool->recovery.went_back ? " went_back=1" : "",
+		  (unsigned long long)pool->sb->epoch, pool->nr_legs,
+		  s->degraded ? " degraded=1" : "", s->accept_fork ? " accept_fork=1" : "",
+		  pool->recovery.went_back ? " went_back=1" : "",
 		  s->discard_log ? " discard_log=1" : "",
 		  s->host_name[0] ? s->host_name : "-");
 	kvp_events_by_end(pool, &by);
 }
 
-/* The order waits if the device is not there, or is another one. Read-only, nothing is copied. */
+/*
+ * Raise events if the shadow is missing, or is another device: then the order waits. A read-only
+ * pool copies nothing.
+ */
 static void note_shadow(struct kvp_pool *pool, const struct kvp_start *s)
 {
 	if (s->readonly)
@@ -630,7 +659,8 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	t->start.owner = inst;
 	t->start.claim = kvp_registry_claim;
 	t->start.auto_degraded = degraded_start;
-	ret = kvp_registry_answered(&t->start, &refusal) ?: kvp_pool_start(inst->pool, &t->start, &refusal);
+	ret = kvp_registry_answered(&t->start, &refusal) ?:
+	      kvp_pool_start(inst->pool, &t->start, &refusal);
 	if (ret) {
 		kvp_registry_refused(&refusal, true);
 		goto fail;
@@ -652,12 +682,12 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	t->inst = inst;
 	note_start(inst->pool, &t->start);
 	note_shadow(inst->pool, &t->start);
-	/* Formatting is done once. */
+	/* Format only once. */
 	t->start.format = false;
 	kvp_registry_started(inst);
 	return 0;
 fail:
-	/* Claimed, perhaps, before it failed. */
+	/* It may have been claimed before it failed. */
 	leave(inst);
 	kvp_orders_exit(&inst->orders);
 	kvp_pool_free(inst->pool);
@@ -666,9 +696,9 @@ fail:
 }
 
 /*
- * The device is suspended, so the pool is quiesced, and no message finds it: the
- * old table is gone, and the new one does not have it yet. No request is left,
- * but what was done for one may go on.
+ * Add vdevs. The device is suspended, so the pool is quiesced. No message reaches the pool: the old
+ * table is destroyed, and the new one does not have it yet. No request is left, but work for one
+ * may go on.
  */
 static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
@@ -682,14 +712,14 @@ static int add_vdevs(struct kvp_target *t, struct kvp_instance *inst, struct kvp
 	return ret;
 }
 
-/* The device is suspended here, too. */
+/* Remove the cache. The device is suspended, as in add_vdevs(). */
 static int remove_cache(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
 	kvp_requests_drain(&inst->requests);
 	return kvp_pool_remove(inst->pool, &t->start, r);
 }
 
-/* And here. */
+/* Change the SSDs of the cache. The device is suspended, as in add_vdevs(). */
 static int replace_ssds(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
 	int ret = kvp_registry_reserve(inst, &t->start, r);
@@ -702,7 +732,10 @@ static int replace_ssds(struct kvp_target *t, struct kvp_instance *inst, struct 
 	return ret;
 }
 
-/* The table with those devices only that are no legs; NULL: no memory. @new: how many there are. */
+/*
+ * A copy of the table with only the devices that the pool does not have; NULL without memory. @new:
+ * their number.
+ */
 static struct kvp_start *new_devices(const struct kvp_target *t, const struct kvp_pool *pool,
 				     u32 *new)
 {
@@ -724,8 +757,8 @@ static struct kvp_start *new_devices(const struct kvp_target *t, const struct kv
 }
 
 /*
- * And here: a device for a leg that is out, or one leg more. A leg that hangs is no reason to refuse
- * the former.
+ * Take a device for a leg that is out, or as one leg more, or as a shadow. The device is suspended,
+ * as in add_vdevs(). Only new devices are reserved: a leg that hangs is no reason to refuse this.
  */
 static int take_device(struct kvp_target *t, struct kvp_instance *inst,
 		       int (*take)(struct kvp_pool *pool, const struct kvp_start *s,
@@ -748,28 +781,28 @@ static int take_device(struct kvp_target *t, struct kvp_instance *inst,
 	return ret;
 }
 
-/* And here. */
+/* Detach a leg. The device is suspended, as in add_vdevs(). */
 static int detach(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
 	kvp_requests_drain(&inst->requests);
 	return kvp_pool_detach(inst->pool, &t->start, r);
 }
 
-/* And here. */
+/* Let the shadow take its place. The device is suspended, as in add_vdevs(). */
 static int take_place(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
 	kvp_requests_drain(&inst->requests);
 	return kvp_pool_take_place(inst->pool, r);
 }
 
-/* And here. */
+/* Cancel the shadow. The device is suspended, as in add_vdevs(). */
 static int forget_shadow(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
 	kvp_requests_drain(&inst->requests);
 	return kvp_pool_forget_shadow(inst->pool, r);
 }
 
-/* And here. */
+/* Grow the pool. The device is suspended, as in add_vdevs(). */
 static int grow(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refusal *r)
 {
 	kvp_requests_drain(&inst->requests);
@@ -777,8 +810,9 @@ static int grow(struct kvp_target *t, struct kvp_instance *inst, struct kvp_refu
 }
 
 /*
- * And here. A device that another pool has is left out: refused now, all I/O would wait. Of the
- * table only devices count that are no legs: a leg that hangs is no reason to leave out others.
+ * Find lost legs on new devices. The device is suspended, as in add_vdevs(). A device that another
+ * pool has is left out: if it were refused now, all I/O would wait. Only new devices are looked at:
+ * a leg that hangs is no reason to leave out others.
  */
 static void reconnect(struct kvp_target *t, struct kvp_instance *inst)
 {
@@ -799,8 +833,8 @@ out:
 }
 
 /*
- * The shadow's device is that of the new table. A cancel keeps the old table's until its label is
- * wiped; what takes the place of a leg stands among the legs.
+ * Let the pool use the new table's device for the shadow. A cancel keeps the old table's device
+ * until its label is wiped. A shadow that takes its place is named among the legs.
  */
 static void take_shadow(struct kvp_target *t, struct kvp_pool *pool)
 {
@@ -816,7 +850,7 @@ static void take_shadow(struct kvp_target *t, struct kvp_pool *pool)
 		kvp_shadow_let_go(pool);
 }
 
-/* The legs are those of the new table. A leg that is out may have another device, or none. */
+/* Let the legs have the new table's devices. A leg that is out may have another device, or none. */
 static void take_devices(struct kvp_target *t, struct kvp_pool *pool, struct block_device **devs)
 {
 	u32 i;
@@ -829,7 +863,7 @@ static void take_devices(struct kvp_target *t, struct kvp_pool *pool, struct blo
 	}
 }
 
-/* Change the pool as the table says. The caller has long arrays on its stack. */
+/* Change the pool as the table says. No inlining: the caller has long arrays on its stack. */
 static noinline_for_stack int change(struct kvp_target *t, struct kvp_instance *inst,
 				     struct kvp_refusal *r)
 {
@@ -861,9 +895,8 @@ static noinline_for_stack int change(struct kvp_target *t, struct kvp_instance *
 }
 
 /*
- * A reload: the pool goes on with the new table's references to its devices.
- * If that fails the old table is let go of, and the pool stops in good order;
- * the next table that fits starts it anew.
+ * Reload: the pool goes on with the new table's references to its devices. If that fails, the old
+ * table is destroyed, and the pool stops in good order. The next table that fits starts it again.
  */
 static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instance *inst)
 {
@@ -875,7 +908,7 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 
 	kvp_who(by.words);
 	kvp_events_by(pool, &by);
-	/* Again: the pool that it was loaded for may have been another. */
+	/* Check again: another pool may have been running when the table was loaded. */
 	t->resuming = true;
 	ret = check_reload(t, pool, devs, &refusal);
 	if (!ret)
@@ -900,7 +933,8 @@ static int bind(struct dm_target *ti, struct kvp_target *t)
 	if (!inst)
 		return new_instance(ti, t);
 	/*
-	 * Messages that the old table got after it was suspended. The new table has had none yet.
+	 * Wait for messages that the old table got after it was suspended. The new table has had
+	 * none yet.
 	 */
 	kvp_orders_drain(&inst->orders);
 	ret = rebind(ti, t, inst);
@@ -910,9 +944,10 @@ static int bind(struct dm_target *ti, struct kvp_target *t)
 }
 
 /*
- * Writes of whole stripes of a parity1 need no reads. The labels tell how long a stripe is, and
- * they are not read yet when device-mapper asks for limits; so the queue learns it here. If vdevs
- * have stripes of different sizes, or none, no address of the pool is a multiple of all of them.
+ * Tell the queue the size of stripes: writes of whole stripes of a parity1 need no reads. The
+ * labels tell it, and are not read yet when device-mapper asks for limits. So the queue learns it
+ * here. If vdevs have stripes of different sizes, or none, no address of the pool is a multiple of
+ * all of them.
  */
 static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
 {
@@ -941,7 +976,7 @@ static int kvp_preresume(struct dm_target *ti)
 
 	if (t->inst)
 		return 0;
-	/* Memory must not come free by writing to this device, which is suspended (R24). */
+	/* Memory reclaim must not write to this device, which is suspended (R24). */
 	noio = memalloc_noio_save();
 	ret = bind(ti, t);
 	if (!ret)
@@ -959,7 +994,7 @@ static void kvp_resume(struct dm_target *ti)
 		kvp_pool_unquiesce(inst->pool);
 }
 
-/* A suspend's own order. */
+/* The order of a suspend. */
 struct write_back {
 	struct kvp_order order;
 	struct kvp_pool *pool;
@@ -976,12 +1011,12 @@ static void release_write_back(struct kvp_order *order)
 	kfree(container_of(order, struct write_back, order));
 }
 
-/* Only the suspending task waits for it, and that task can be killed. */
+/* Write back while I/O is served. Only the suspending task waits for it, and it can be killed. */
 static void write_back(struct kvp_instance *inst)
 {
 	struct write_back *w = kzalloc(sizeof(*w), GFP_NOIO);
 
-	/* Without memory postsuspend does all of it. */
+	/* Without memory, postsuspend does all of the work. */
 	if (!w)
 		return;
 	w->pool = inst->pool;
@@ -993,9 +1028,9 @@ static void write_back(struct kvp_instance *inst)
 }
 
 /*
- * Next, device-mapper stops all I/O, waits for all messages, and calls postsuspend, which writes
- * back what is not home. So messages return first. Then most is written back while I/O is still
- * served. A noflush suspend skips that, since it must not wait for legs that may not answer.
+ * After this, device-mapper stops all I/O, waits for all messages, and calls postsuspend, which
+ * writes back what is not home. So first let messages return. Then write back most while I/O is
+ * still served. A noflush suspend skips that: it must not wait for legs that may not answer.
  */
 static void kvp_presuspend(struct dm_target *ti)
 {
@@ -1029,7 +1064,7 @@ static void kvp_postsuspend(struct dm_target *ti)
 	if (!inst)
 		return;
 	/*
-	 * Orders were told to end, and end soon. While the pool is quiesced nothing else may use
+	 * Orders were told to end, and end soon. While the pool is quiesced no other code may use
 	 * it.
 	 */
 	kvp_orders_drain(&inst->orders);
@@ -1044,10 +1079,10 @@ static void kvp_dtr(struct dm_target *ti)
 	struct kvp_instance *inst = t->inst;
 
 	if (inst) {
-		/* Events of a pool that goes on must not reach a table that does not. */
+		/* The pool may go on with another table: its events must not use this one. */
 		if (READ_ONCE(inst->table) == ti->table)
 			WRITE_ONCE(inst->table, NULL);
-		/* It may be let go of while the device is suspended. */
+		/* The table may be destroyed while the device is suspended. */
 		cmpxchg(&inst->requests.suspending, ti, NULL);
 		kvp_events_flush(inst->pool);
 		if (kvp_registry_put(inst))
@@ -1079,7 +1114,10 @@ static int kvp_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn 
 	u32 i;
 	int ret = 0;
 
-	/* In blocks, or device-mapper refuses a leg that has a few sectors more. */
+	/*
+	 * Give lengths in whole blocks: device-mapper would refuse a leg that has a few sectors
+	 * more.
+	 */
 	for (i = 0; !ret && i < t->start.nr_legs; i++)
 		if (t->devs[i])
 			ret = fn(ti, t->devs[i], 0,
@@ -1145,7 +1183,7 @@ static void __exit kvp_exit(void)
 {
 	dm_unregister_target(&kvpool_target);
 	kvp_pm_exit();
-	/* The last stray may have given the module back just now. */
+	/* The last stray may have released the module just now. */
 	destroy_workqueue(kvp_strays_wq);
 	kvp_crc_exit();
 }
@@ -1155,5 +1193,5 @@ module_exit(kvp_exit);
 
 MODULE_DESCRIPTION("self-healing pool of block devices with checksums and a crash-safe log");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");	/* the target's version, which all users may read in /sys/module */
+MODULE_VERSION("0.1.0");	/* the target's version, in /sys/module for all users */
 MODULE_SOFTDEP("pre: crc32c");
