@@ -264,8 +264,8 @@ int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
 {
 	if (label->error == -ENOSPC)
 		return kvp_refuse(r, label->error,
-			"give it back its size: a dock or a partition table may have taken the end; "
-			"or give '-' in its place to start without it",
+			"give it back its size: a dock or a partition table may have taken the "
+			"end; or give '-' in its place to start without it",
 			"%s is too small: %s", leg->path, label->why.text);
 	/* Before bad slots: the good slots may be among the unreadable ones. */
 	if (label->unreadable)
@@ -394,8 +394,8 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 				  sb->name);
 	if (!kvp_vdevs_match(sb, s))
 		return kvp_refuse(r, -EINVAL, "name every vdev and leg, '-' for a missing one",
-				  "the table names %u legs in %u vdevs, the pool has %u in %u, or of "
-				  "other kinds",
+				  "the table names %u legs in %u vdevs, the pool has %u in %u, or "
+				  "of other kinds",
 				  s->nr_legs, s->nr_vdevs, sb->leg_count, sb->vdev_count);
 	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the refusal names",
@@ -554,8 +554,8 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g,
 				leg->path, leg->unreadable);
 		if (leg->lag)
 			return kvp_refuse(r, -ESTALE,
-				"connect the leg that was in use last, or one that was copied after "
-				"the pool was exported",
+				"connect the leg that was in use last, or one that was copied "
+				"after the pool was exported",
 				"%s is outdated: its label is %llu superblocks behind that of the "
 				"other legs, so it was put back to an older state, and without it "
 				"the legs do not suffice",
@@ -885,8 +885,8 @@ int kvp_check_unused(struct kvp_leg *leg, struct page *page, bool spare, struct 
 						  (unsigned long long)block);
 			if (memchr_inv(page_address(page), 0, KVP_BLOCK_SIZE))
 				return kvp_refuse(r, -EEXIST,
-					"zero the first and last MiB, or let kvpoolctl create -f do "
-					"it",
+					"zero the first and last MiB, or let kvpoolctl create -f "
+					"do it",
 					"%s is not blank: block %llu holds data", leg->path,
 					(unsigned long long)block);
 		}
