@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Calls of lower floors to the SSD cache. The kind of vdev that is a cache registers the client
- * (kinds/cache.c). A pool without a cache has none. Then the functions below do nothing, and return
- * what is true without a cache.
+ * (kinds/cache.c). A pool without a cache has no client. Then the functions below do nothing, and
+ * return what is right for a pool without a cache.
  *
- * The client changes with the shape of the pool: while it is quiesced, under sb_lock.
+ * The client changes with the shape of the pool: while the pool is quiesced, under sb_lock.
  */
 #ifndef KVP_CACHE_CLIENT_H
 #define KVP_CACHE_CLIENT_H
@@ -27,7 +27,7 @@ struct page;
  * @begins: kvp_scache_log_moved()
  * @next_place: kvp_scache_next_lsn()
  * @written: kvp_scache_written()
- * @passed: how far the log, or the ring, of the cache has come. Any context.
+ * @passed: how far the log, or the ring, of the cache has got. Any context.
  * @checkpointed: kvp_rebuild_checkpointed()
  * @came_home: kvp_scache_came_home()
  * @forget: kvp_scache_forget()

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The pool: fields that all parts share. It names its parts, but only pool/pool.h knows them.
+ * The pool: fields that all parts share. It names its parts, but only pool/pool.c knows them.
  *
- * Words: docs/design/words.md. Blocks are 4 KiB; "block" without more is a block
- * of the pool's device. A leg's own blocks are said to be "on the leg".
+ * Words: docs/design/words.md. A block is 4 KiB; "block" alone is a block of the pool's device. A
+ * leg's own blocks are said to be "on the leg".
  *
  * Lock order, outermost first:
  *
- *   pool->drain->lock          one change of the cache's mode at a time
+ *   pool->drain->lock         one change of the cache's mode at a time
  *   pool->ahead->lock         one copy of the table ahead of a growth at a time
  *   pool->checkpoint_lock     one checkpoint at a time
  *   range locks               (core/range_lock.h: how to hold several)
@@ -83,17 +83,17 @@ struct kvp_ahead;
 struct kvp_trim;
 struct kvp_wbuf;
 
-#define KVP_RETRY_MS	100	/* after memory was short */
-#define KVP_PATH_LEN	256	/* as in the table line; instead of a longer one MAJOR:MINOR */
+#define KVP_RETRY_MS	100	/* wait after memory was short */
+#define KVP_PATH_LEN	256	/* as in the table line; MAJOR:MINOR instead of a longer path */
 
-/* Requests that can be made to fail by order (io/inject.h). */
+/* Kinds of requests that can be made to fail by order (io/inject.h). */
 enum kvp_fault { KVP_FAULT_READ, KVP_FAULT_WRITE, KVP_FAULT_FLUSH, KVP_FAULTS };
 
 /**
  * struct kvp_log_mark - a place in the log from which a recovery could start
  * @lsn: the place
  * @prev_lsn, @prev_csum: of the entry before it
- * @intents: recorded before it, since the pool was started or the log moved
+ * @intents: intents recorded before it, since the pool was started or the log moved
  */
 struct kvp_log_mark {
 	kvp_lsn_t lsn, prev_lsn;
@@ -103,38 +103,46 @@ struct kvp_log_mark {
 
 /**
  * struct kvp_leg - one device of the pool
- * @bdev: NULL while missing
- * @state: as recorded, or about to be, in the superblocks; written under
- *	pool->sb_lock or by kvp_leg_fail(), read with READ_ONCE
- * @in_flight, @next_block: for the choice of a mirror leg
- * @faults: so many requests of a kind must fail, by order
+ * @bdev: NULL while it is missing
+ * @state: as recorded in the superblocks, or about to be; written under pool->sb_lock or by
+ *	kvp_leg_fail(), read with READ_ONCE
+ * @in_flight, @next_block: for the choice of a leg to read
+ * @faults: how many requests of each kind must fail, by order
  */
 struct kvp_leg {
 	struct kvp_pool *pool;
 	struct kvp_vdev *v;
-	u32 index;			/* of the pool */
+	u32 index;			/* number in the pool */
 	struct block_device *bdev;
 	char path[KVP_PATH_LEN];
 	u64 size_blocks;
 	bool rotational;
 	u32 state;			/* enum kvp_leg_state */
-	bool adopt;			/* its history was given up: the next superblock goes there too */
+	/* Its history was given up: it gets the next superblock as well. */
+	bool adopt;
 	bool keeps_log;		/* not in use, but has all of a log that moves; by members_lock */
-	u32 taken;	/* superblocks since it began to resilver; by sb_lock */
+	u32 taken;	/* superblocks it took since it began to resilver; by sb_lock */
 	bool takes_log;		/* while it resilvers: entries of the log go there; by build_lock */
 	u64 has_sequence;	/* of the newest superblock that it is known to have; by sb_lock */
-	u32 torn;	/* bit per slot of its label: may not verify, in some ring; by sb_lock */
-	u32 has_era;	/* of the newest durable one that found it in use; 0: none; by sb_lock */
-	u64 lag;			/* at the start: so many superblocks behind, so stale (R29) */
-	bool doubtful;			/* at the start: may have a newer, unreadable superblock (R27) */
-	u32 unreadable;			/* slots of its label that cannot be read, or do not verify, at the start */
-	bool flush_lost;		/* a flush failed for good, and its cache may be lost */
-	bool late;			/* has not answered for a second */
-	bool silent;			/* at a start: has kept a request for leg_timeout (R28) */
-	unsigned long answered;		/* jiffies: some request */
-	unsigned long left_at;		/* jiffies, odd: not in use since; 0: since before the start */
+	/* a bit for each slot of its label: may not verify in some ring; by sb_lock */
+	u32 torn;
+	/* era of the newest durable superblock that had it in use; 0: none; by sb_lock */
+	u32 has_era;
+	/* At a start: how many superblocks it is behind, and so stale (R29). */
+	u64 lag;
+	/* At a start: it may have a newer superblock that cannot be read (R27). */
+	bool doubtful;
+	/* At a start: slots of its label that cannot be read, or do not verify. */
+	u32 unreadable;
+	bool flush_lost;		/* a flush failed for good: its cached writes may be lost */
+	bool late;			/* it has not answered for a second */
+	/* at a start: it has kept a request for leg_timeout (R28) */
+	bool silent;
+	unsigned long answered;		/* jiffies: when it answered some request last */
+	/* Jiffies, made odd: when it was given up; 0: it is in use, or was not at the start. */
+	unsigned long left_at;
 	struct kvp_leg_queue *queue;	/* of leg_queue.c; NULL: none yet */
-	unsigned long asked;		/* jiffies: the last read while @in_flight was 0 */
+	unsigned long asked;		/* jiffies: last read that began while @in_flight was 0 */
 	atomic_t in_flight;
 	kvp_lblock_t next_block;
 	atomic64_t err_read, err_write, err_checksum, healed;
@@ -145,7 +153,7 @@ struct kvp_leg {
  * struct kvp_leg_client - calls about legs that fail; registered with the pool (super/members.c)
  * @fail: kvp_leg_fail()
  * @flush_failed: kvp_leg_flush_failed()
- * @faulted: kvp_fail() made the pool faulted, or it needs a restart from here on; any context
+ * @faulted: kvp_fail() made the pool faulted, or made a restart necessary; any context
  */
 struct kvp_leg_client {
 	bool (*fail)(struct kvp_leg *leg, const char *why);
@@ -153,7 +161,7 @@ struct kvp_leg_client {
 	void (*faulted)(struct kvp_pool *pool, const char *why);
 };
 
-/** kvp_wait_for_memory() - wait before another try. Context: process, may sleep */
+/** kvp_wait_for_memory() - wait a moment before another try. Context: process. */
 static inline void kvp_wait_for_memory(void)
 {
 	schedule_timeout_uninterruptible(msecs_to_jiffies(KVP_RETRY_MS));
@@ -170,11 +178,10 @@ static inline bool kvp_leg_in_sync(const struct kvp_leg *leg)
 }
 
 /**
- * kvp_leg_takes_writes() - true if the leg is a target: home writes, table pages, superblocks and
- * flushes go to it
+ * kvp_leg_takes_writes() - true if home writes, table pages, superblocks and flushes go to the leg
  *
- * That is a leg in sync, or one that is being resilvered, which is never read. The log goes to the
- * latter only at the end (kvp_leg_takes_log()). Context: any.
+ * That is true for a leg in sync, and for one that resilvers, which is never read. The log goes to
+ * the latter only at the end (kvp_leg_takes_log()). Context: any.
  */
 static inline bool kvp_leg_takes_writes(const struct kvp_leg *leg)
 {
@@ -186,8 +193,8 @@ static inline bool kvp_leg_takes_writes(const struct kvp_leg *leg)
 /**
  * kvp_leg_failed_write() - count a write or flush that failed, for the administrator
  *
- * Not of a leg that was left meanwhile: its requests end with an error, whatever it would have
- * answered. Context: any.
+ * Does not count if the leg was given up meanwhile: its requests end with an error, whatever it
+ * would have answered. Context: any.
  */
 static inline void kvp_leg_failed_write(struct kvp_leg *leg)
 {
@@ -195,7 +202,7 @@ static inline void kvp_leg_failed_write(struct kvp_leg *leg)
 		atomic64_inc(&leg->err_write);
 }
 
-/** kvp_leg_resilvers() - true if the leg takes writes, and is no source yet. Context: any. */
+/** kvp_leg_resilvers() - true if the leg takes writes, and is not a source yet. Context: any. */
 static inline bool kvp_leg_resilvers(const struct kvp_leg *leg)
 {
 	return leg->bdev && READ_ONCE(leg->state) == KVP_LEG_RESILVERING;
@@ -204,8 +211,8 @@ static inline bool kvp_leg_resilvers(const struct kvp_leg *leg)
 /**
  * kvp_leg_takes_log() - true if log entries go to the leg
  *
- * One look at the state: between two the leg may become in sync. Context: any; under build_lock
- * true means that all later entries go there.
+ * Reads the state only once: between two reads the leg could become in sync. Context: any. Under
+ * build_lock, true means that all later entries go there.
  */
 static inline bool kvp_leg_takes_log(const struct kvp_leg *leg)
 {
@@ -216,19 +223,20 @@ static inline bool kvp_leg_takes_log(const struct kvp_leg *leg)
 }
 
 /**
- * kvp_leg_keeps_log() - true if the log was lost with @leg, not after it
+ * kvp_leg_keeps_log() - true if the log was lost together with @leg, not later
  *
- * Superblocks call it in sync until the log has moved, so no entry counts that it lacks.
+ * Superblocks call the leg in sync until the log has moved, so it lacks no entry that counts.
+ * Context: any.
  */
 static inline bool kvp_leg_keeps_log(const struct kvp_leg *leg)
 {
 	if (READ_ONCE(leg->state) == KVP_LEG_IN_SYNC)
 		return false;
-	smp_rmb();	/* pairs with the write barrier in __take_out() */
+	smp_rmb();	/* state, then keeps_log; pairs with the write barrier in __take_out() */
 	return READ_ONCE(leg->keeps_log);
 }
 
-/** kvp_leg_is_shadow() - true if @leg is no leg, but the pool's shadow. Context: any. */
+/** kvp_leg_is_shadow() - true if @leg is the pool's shadow, which is no leg. Context: any. */
 static inline bool kvp_leg_is_shadow(const struct kvp_leg *leg)
 {
 	return leg->index == KVP_SHADOW;
@@ -239,22 +247,22 @@ enum kvp_ram_bypass {
 	KVP_RAM_KEEP,		/* they are kept */
 	KVP_RAM_LONG,		/* the read was over KVP_RCACHE_REGION blocks, or was cut */
 	KVP_RAM_STREAM,		/* it was part of a long stream */
-	KVP_RAM_AHEAD,		/* read ahead: no request has asked for them yet */
+	KVP_RAM_AHEAD,		/* it was read ahead: no request has asked for it yet */
 	KVP_RAM_BYPASSES
 };
 
-/** enum kvp_admit_refusal - why a block that was read from home did not enter; for statistics */
+/** enum kvp_admit_refusal - why a block read from home was not admitted; for statistics */
 enum kvp_admit_refusal {
-	KVP_ADMIT_EVIDENCE,	/* seen too seldom, or only read ahead */
-	KVP_ADMIT_STREAM,	/* part of a long one */
-	KVP_ADMIT_BUDGET,	/* enough was written */
+	KVP_ADMIT_EVIDENCE,	/* it was seen too seldom, or only read ahead */
+	KVP_ADMIT_STREAM,	/* it was part of a long stream */
+	KVP_ADMIT_BUDGET,	/* enough was written to the cache */
 	KVP_ADMIT_MEMORY,	/* no page, or no memory for the index */
 	KVP_ADMIT_LOG,		/* the log is short of space, or does not work */
 	KVP_ADMIT_CHANGED,	/* it has changed since it was read, or is in the cache by now */
 	KVP_ADMIT_REFUSALS
 };
 
-/* Counters that every request touches: per processor. */
+/* Counters that every request changes, and so one set for each processor. */
 struct kvp_stats {
 	u64 read_blocks, write_blocks, discard_blocks, zero_read_blocks;
 	u64 coalesced_blocks, buffer_read_blocks, read_retries, rebuilt_blocks;
@@ -267,7 +275,8 @@ struct kvp_stats {
 
 /* Counters of background work. */
 struct kvp_work_stats {
-	atomic64_t page_reads, page_writes, leaf_writes, checkpoints, ssd_page_reads, ssd_page_writes;
+	atomic64_t page_reads, page_writes, leaf_writes, checkpoints, ssd_page_reads,
+		   ssd_page_writes;
 	atomic64_t destage_blocks, destage_ios, renewed, healed, unrepaired, table_healed;
 	atomic64_t leaf_lost;	/* blocks poisoned because their leaf was lost */
 	atomic64_t leaf_discards;	/* leaves that a discard has changed, or may have changed */
@@ -279,18 +288,20 @@ enum kvp_pool_flags {
 	KVP_POOL_STARTING,	/* a leg that does not answer becomes silent (io/flight.h) */
 	KVP_POOL_SUSPENDING,	/* about to be quiesced: orders end early */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
-	/* in kvp_pool_empty(): blocks on legs that do not answer are not given up */
+	/* kvp_pool_empty() runs: blocks on legs that do not answer are not given up */
 	KVP_POOL_EMPTYING,
 };
 
 struct kvp_recovery_info {
 	u64 ms, replayed, torn_accepted;
-	u64 kept;			/* blocks that recovery left in the log */
+	u64 kept;			/* blocks that the recovery left in the log */
 	bool went_back;		/* by order, to an older superblock: newer ones may be lost */
-	/* read-only, by order, without legs that may hold newer data: no fork id tells that */
+	/* By order, read-only without legs that may hold newer data. No fork id tells that. */
 	bool parted;
-	bool next_unread;		/* the next superblock, perhaps: kvp_sb_roll_forward() */
-	bool log_moved;			/* a cache was missing: its log is discarded, or was empty */
+	/* the next superblock may be on a leg, unreadable: kvp_sb_roll_forward() */
+	bool next_unread;
+	/* A cache was missing: its log is discarded, or was empty. */
+	bool log_moved;
 	kvp_lsn_t discarded_lsn;	/* where the discarded log began; 0: none was discarded */
 	u64 discarded_mib;		/* kvp_log_counted_mib() of it */
 	u64 discarded_blocks;		/* blocks known to be lost with it, and poisoned */
@@ -299,33 +310,37 @@ struct kvp_recovery_info {
 };
 
 struct kvp_pool {
-	/* Fixed while running. */
+	/* The legs and vdevs are fixed while the pool runs. */
 	struct kvp_leg legs[KVP_MAX_LEGS];
 	u32 nr_legs;
 	/*
-	 * None of these: it is never read, counts for nothing, and code that goes through the legs
-	 * does not meet it. Its state is stale, resilvering, or faulted. @v is NULL if there is none.
-	 * Status and the watch look at it at any time: pool/shadow.c changes it with @v NULL.
+	 * The shadow is not one of the legs. It is never read, counts for nothing, and code that
+	 * goes through the legs does not see it. Its state is stale, resilvering, or faulted. @v is
+	 * NULL if there is none. Status and the watch look at it at any time: pool/shadow.c changes
+	 * it only with @v NULL.
 	 */
 	struct kvp_leg shadow;
-	u32 shadow_of;		/* number in its vdev of the leg that is to leave */
-	bool shadow_ready;	/* it has all that leg has, while it resilvers; by members_lock */
+	u32 shadow_of;		/* number, in its vdev, of the leg that it is to replace */
+	/* while it resilvers: it has all that its leg has; by members_lock */
+	bool shadow_ready;
 	struct kvp_vdev vdevs[KVP_MAX_VDEVS];
 	u32 nr_vdevs;
-	u32 nr_with_data;		/* of those: all but a cache */
-	u32 max_legs, max_chunk;	/* the most of any vdev; blocks */
-	/* What operations of the vdevs say, all together: kvp_vdevs_init(). */
+	u32 nr_with_data;		/* vdevs with data: all except a cache */
+	u32 max_legs, max_chunk;	/* the largest of any vdev; @max_chunk in blocks */
+	/* Sums over the operations of all vdevs, by kvp_vdevs_init(). */
 	u32 nr_by_rows;			/* vdevs with data that go home by rows */
 	u32 widest_row;			/* legs of the longest row; 0: there are no rows */
 	u32 most_reserved;		/* rows of parity that the log reserves for a record */
 	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
-	atomic_t failure;		/* bits of enum kvp_fail_reason; only of core/failure.c */
+	/* bits of enum kvp_fail_reason; changed only by core/failure.c */
+	atomic_t failure;
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */
 
 	/*
-	 * The log's size and segments are those of this vdev, which has all of it or, with others, a
-	 * part (kvp_log_vdev()). Both change while nothing is in flight (log/move.h).
+	 * The log has the size and segments of this vdev. The vdev has all of it or, together with
+	 * others, a part (kvp_log_vdev()). Both fields change while nothing is in flight
+	 * (log/move.h).
 	 */
 	struct kvp_vdev *log_vdev;
 	struct kvp_log_track log_track;
@@ -333,10 +348,12 @@ struct kvp_pool {
 
 	struct mutex sb_lock;
 	struct kvp_sb *sb;		/* the newest superblock; by sb_lock */
-	atomic_t losses, recorded;	/* of legs: counted, and known to a durable superblock */
-	u64 durable_epoch;		/* the log must not name an epoch that no superblock has */
+	/* losses of legs: how many there were, and how many a durable superblock knows */
+	atomic_t losses, recorded;
+	/* of the newest durable superblock: the log must name no newer epoch */
+	u64 durable_epoch;
 	struct page *sb_pages[KVP_MAX_LEGS * 2 * KVP_SB_BLOCKS];
-	struct kvp_disk_sb *sb_disk;	/* one superblock being encoded */
+	struct kvp_disk_sb *sb_disk;	/* for encoding one superblock */
 	struct sb_write *sb_write;
 	spinlock_t members_lock;	/* irqsave; changes of legs[].state */
 
@@ -348,10 +365,11 @@ struct kvp_pool {
 	struct kvp_speed *speed;	/* at which versions go home */
 	struct kvp_reinsert *reinsert;
 	struct kvp_rebuild *rebuild;
-	struct kvp_admission *admission;	/* of blocks that are read from home, to @scache */
+	/* of blocks that were read from home, into @scache */
+	struct kvp_admission *admission;
 	struct kvp_log *log;
 	struct kvp_table *table;
-	struct kvp_ssdcopies *ssdcopies;	/* of its pages */
+	struct kvp_ssdcopies *ssdcopies;	/* of the table's pages */
 	struct kvp_range_locks ranges;
 	struct mutex checkpoint_lock;
 	struct kvp_destage *destage;
@@ -372,21 +390,21 @@ struct kvp_pool {
 	struct workqueue_struct *work_wq;	/* destage, direct writes, members, events */
 	struct workqueue_struct *scrub_wq;	/* scrub, which must never delay those */
 
-	struct kvp_flights *flights;		/* requests that legs have */
-	/* target: the last reference was dropped; or NULL */
+	struct kvp_flights *flights;		/* requests that legs have, and strays */
+	/* Of the target: called when the last reference was dropped; or NULL. */
 	void (*gone)(struct kvp_pool *pool);
-	/* of the registry: the pool has stopped, and legs have not answered */
+	/* Of the registry: for a pool that has stopped while legs have strays. */
 	struct list_head leaving;
-	struct bio_set *bios;			/* of io_bio.c */
-	struct kvp_leg_queues *leg_queues;	/* of leg_queue.c */
+	struct bio_set *bios;			/* by io_bio.c */
+	struct kvp_leg_queues *leg_queues;	/* by leg_queue.c */
 	struct kvp_stats __percpu *stats;
 	struct kvp_work_stats work_stats;
 
 	const struct kvp_vdev_ops *const *kinds;	/* by kind of vdev; set by kvp_wire() */
 
 	/*
-	 * Clients: calls from lower floors to higher ones; set by kvp_wire(). The kind of vdev
-	 * that is a cache sets cache_client; NULL: there is no cache.
+	 * Clients: calls from lower floors to higher ones; set by kvp_wire(). The kind of vdev that
+	 * is a cache sets cache_client; NULL: there is no cache.
 	 */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
@@ -395,10 +413,10 @@ struct kvp_pool {
 	const struct kvp_cache_client *cache_client;
 	void (*put)(struct kvp_pool *pool);	/* kvp_pool_free() */
 
-	void (*space)(struct kvp_pool *pool);	/* request path: buffer pages came free */
+	void (*space)(struct kvp_pool *pool);	/* request path: buffer pages became free */
 	void (*notify)(struct kvp_pool *pool);	/* target: raise a device-mapper event */
-	void *requests;				/* of the request path, for space */
-	void *owner;				/* of the target, for notify and claim */
+	void *requests;				/* of the request path, for @space */
+	void *owner;				/* of the target, for @notify and claim */
 };
 
 /** kvp_pool_logs_on_cache() - true if a cache carries the log now. It may move. Context: any. */
@@ -408,20 +426,21 @@ static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
 }
 
 /**
- * kvp_shadowed() - the leg whose place the pool's shadow is to take; NULL: there is none. Context: any.
+ * kvp_shadowed() - the leg that the pool's shadow is to replace; NULL: there is none. Context: any.
  */
 static inline struct kvp_leg *kvp_shadowed(const struct kvp_pool *pool)
 {
-	const struct kvp_vdev *v = smp_load_acquire(&pool->shadow.v);	/* show() in pool/shadow.c */
+	/* pairs with show() in pool/shadow.c */
+	const struct kvp_vdev *v = smp_load_acquire(&pool->shadow.v);
 
 	return v ? &v->legs[pool->shadow_of] : NULL;
 }
 
 /**
- * kvp_leg_shadow() - the shadow, if home writes and table pages for @leg go there, too; or NULL
+ * kvp_leg_shadow() - the shadow, if home writes and table pages for @leg go to it as well; or NULL
  *
- * Not what heals a copy on @leg: the shadow has that version already, and a write that a power cut
- * tears would spoil it. Context: any.
+ * Writes that heal a copy on @leg do not: the shadow has that version already, and a write that a
+ * power cut tears would damage it. Context: any.
  */
 static inline struct kvp_leg *kvp_leg_shadow(const struct kvp_leg *leg)
 {
@@ -430,7 +449,9 @@ static inline struct kvp_leg *kvp_leg_shadow(const struct kvp_leg *leg)
 	return kvp_shadowed(pool) == leg && kvp_leg_resilvers(&pool->shadow) ? &pool->shadow : NULL;
 }
 
-/** kvp_legs_beside() - how many legs there are, and the shadow's device. Context: any. */
+/**
+ * kvp_legs_beside() - the number of legs, and one more if the shadow has a device. Context: any.
+ */
 static inline u32 kvp_legs_beside(const struct kvp_pool *pool)
 {
 	return pool->nr_legs + (READ_ONCE(pool->shadow.bdev) ? 1 : 0);
@@ -447,7 +468,11 @@ static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
 	return test_bit(KVP_POOL_READONLY, &pool->flags);
 }
 
-/** kvp_pool_has_leg_on() - true if @bdev is the device of a leg, in use or not. Pool quiesced. */
+/**
+ * kvp_pool_has_leg_on() - true if @bdev is the device of a leg, in use or not
+ *
+ * Context: the pool is quiesced.
+ */
 static inline bool kvp_pool_has_leg_on(const struct kvp_pool *pool, const struct block_device *bdev)
 {
 	u32 i;
@@ -458,7 +483,7 @@ static inline bool kvp_pool_has_leg_on(const struct kvp_pool *pool, const struct
 	return false;
 }
 
-/** kvp_pool_failure() - how the pool fails at present. Context: any. */
+/** kvp_pool_failure() - how the pool fails now. Context: any. */
 static inline enum kvp_failure_mode kvp_pool_failure(const struct kvp_pool *pool)
 {
 	return kvp_failure_mode_of((u32)atomic_read(&pool->failure));
@@ -477,8 +502,8 @@ static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
 }
 
 /*
- * True if requests wait, rather than fail, for lack of legs; also until it is known whether some
- * are back.
+ * True if requests that lack legs wait, and do not fail. Also true while `clear` finds out whether
+ * legs are back.
  */
 static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 {
@@ -488,7 +513,7 @@ static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 	       (kvp_failure_mode_of(failure) >= KVP_FAULTED || failure >> KVP_FAIL_CLEARING & 1);
 }
 
-/* True if there is a loss that is not yet recorded on the survivors. */
+/* True if there is a loss that is not recorded on the other legs yet. */
 static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 {
 	return atomic_read(&pool->losses) != atomic_read(&pool->recorded);
@@ -497,9 +522,9 @@ static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 /**
  * kvp_leg_fail() - a leg did not take a required write: never use it again
  *
- * The last usable leg is not given up, nor a second one of a parity1: returns false, and the caller
- * fails the request. Otherwise acknowledgements are held until the survivors record
- * the loss (kvp_members_settle()). Context: any.
+ * A leg that its vdev needs is not given up: then this returns false, and the caller fails the
+ * request. Otherwise no FLUSH or FUA is acknowledged until the other legs record the loss
+ * (kvp_members_settle()). Context: any.
  */
 static inline bool __must_check kvp_leg_fail(struct kvp_leg *leg, const char *why)
 {
@@ -507,8 +532,9 @@ static inline bool __must_check kvp_leg_fail(struct kvp_leg *leg, const char *wh
 }
 
 /**
- * kvp_leg_give_up() - kvp_leg_fail() where no request depends on it: the last leg stays; any
- * context
+ * kvp_leg_give_up() - kvp_leg_fail() for a caller that does not depend on the result
+ *
+ * A leg that its vdev needs stays in use. Context: any.
  */
 static inline void kvp_leg_give_up(struct kvp_leg *leg, const char *why)
 {
@@ -518,15 +544,20 @@ static inline void kvp_leg_give_up(struct kvp_leg *leg, const char *why)
 /**
  * kvp_leg_flush_failed() - a flush of a leg failed: blocks in its cache may be lost (R20)
  *
- * The leg is given up. If the pool needs it, the pool is faulted, and only a restart helps, unless
- * the flush was never issued: returns false. Context: any.
+ * The leg is given up. If the pool needs it, this returns false, and the pool is faulted. Only a
+ * restart helps then, unless the flush was never issued. Context: any.
  */
 static inline bool kvp_leg_flush_failed(struct kvp_leg *leg)
 {
 	return leg->pool->leg_client->flush_failed(leg);
 }
 
-/** kvp_pool_space() - buffer pages or log space came free: tell the request path, if there is one */
+/**
+ * kvp_pool_space() - tell the request path, if there is one, that buffer pages or log space are
+ * free
+ *
+ * Context: any.
+ */
 static inline void kvp_pool_space(struct kvp_pool *pool)
 {
 	if (pool->space)
@@ -547,15 +578,15 @@ static inline kvp_lblock_t kvp_home_block(struct kvp_pool *pool, kvp_block_t blo
 	return kvp_data_place(at.v->g, at.block).block;
 }
 
-/** kvp_legs_usable() - number of legs in use */
+/** kvp_legs_usable() - number of legs in sync. Context: any. */
 u32 kvp_legs_usable(const struct kvp_pool *pool);
 
-/* A refusal in words that a person can use. */
+/* A refusal, in words for people: what was refused, why, and how to mend it. */
 struct kvp_refusal {
 	char what[96], why[512], mend[192];
 };
 
-/** kvp_refuse() - fill in why and mend; returns @error */
+/** kvp_refuse() - fill in why and mend; returns @error. Context: any. */
 __printf(4, 5) int kvp_refuse(struct kvp_refusal *r, int error, const char *mend,
 			      const char *fmt, ...);
 

@@ -3,16 +3,19 @@
  * How a pool fails: one mode, one setter, one way back.
  *
  * The mode decides what requests get. It is the worst mode of all reasons that hold. kvp_fail()
- * adds a reason. That can only make the mode worse, and each step raises one event. Each reason
- * ends in its own way:
+ * adds
+ * a reason. That can only make the mode worse, and each step raises one event. Each reason ends in
+ * its
+ * own way:
  *
  *   KVP_FAIL_COMMIT      the next entry that enough legs take, or a new log
  *   KVP_FAIL_LEGS        kvp_unfault(): `clear`, or a change of legs that was undone
  *   KVP_FAIL_SUPERBLOCK  kvp_sb_commit(): a newer superblock is durable
- *   KVP_FAIL_LOST        a restart: recovery reads the log
+ *   KVP_FAIL_LOST        a restart: the recovery reads the log
  *
  * kvp_unfault() ends KVP_FAIL_LEGS only when no leg can have a superblock that the pool does not
- * know of. docs/design/membership.md has the table of modes. To add a reason, give it a mode in
+ * know.
+ * docs/design/membership.md has the table of modes. To add a reason, give it a mode in
  * kvp_failure_mode_of(), and a line in that table.
  */
 #ifndef KVP_FAILURE_H
@@ -23,7 +26,7 @@
 
 struct kvp_pool;
 
-/** enum kvp_failure_mode - the worse, the higher */
+/** enum kvp_failure_mode - a higher value is worse */
 enum kvp_failure_mode {
 	KVP_WORKS,
 	KVP_COMMIT_FAILED,	/* too few legs took the newest entry; waiters get one try each */
@@ -34,14 +37,18 @@ enum kvp_failure_mode {
 /** enum kvp_fail_reason - independent of each other: several may hold */
 enum kvp_fail_reason {
 	KVP_FAIL_COMMIT,	/* too few legs took a log entry */
-	KVP_FAIL_LEGS,		/* no leg is left that carries out writes and flushes */
-	KVP_FAIL_SUPERBLOCK,	/* a superblock may be on some leg that the pool does not know of */
-	KVP_FAIL_LOST,		/* a flush lost writes, or half a row is home: only the log can tell */
-	/* No reason, but read together with them: `clear` is trying whether legs work again. */
+	KVP_FAIL_LEGS,		/* no leg is left that takes writes and flushes */
+	KVP_FAIL_SUPERBLOCK,	/* some leg may have a superblock that the pool does not know */
+	/* A flush lost writes, or half a row is home: only the log can tell. */
+	KVP_FAIL_LOST,
+	/*
+	 * This is no reason, but is read together with them: `clear` is trying whether legs work
+	 * again.
+	 */
 	KVP_FAIL_CLEARING,
 };
 
-/** kvp_failure_mode_of() - the mode that @reasons, a bit for each, make */
+/** kvp_failure_mode_of() - the mode for @reasons, a bit for each. Pure. */
 static inline enum kvp_failure_mode kvp_failure_mode_of(u32 reasons)
 {
 	if (reasons & 1u << KVP_FAIL_LOST)
@@ -52,26 +59,26 @@ static inline enum kvp_failure_mode kvp_failure_mode_of(u32 reasons)
 }
 
 /**
- * kvp_fail() - the pool fails for one more reason
+ * kvp_fail() - add a reason why the pool fails
  * @why: for the event, in words
  *
  * If that makes the pool faulted, or makes a restart necessary, it raises an event and ends waits
- * for legs. Each commit that fails raises its own event for KVP_FAIL_COMMIT. Context: any;
+ * for legs. Each commit that fails raises its own event for KVP_FAIL_COMMIT. Context: any; for
  * KVP_FAIL_COMMIT under log->lock.
  */
 void kvp_fail(struct kvp_pool *pool, enum kvp_fail_reason reason, const char *why);
 
 /**
- * kvp_fail_ended() - @reason holds no longer
+ * kvp_fail_ended() - @reason does not hold any more
  *
  * Only for the functions that the head of this file names. Context: any.
  */
 void kvp_fail_ended(struct kvp_pool *pool, enum kvp_fail_reason reason);
 
 /**
- * kvp_fail_clearing() - `clear` begins to try whether legs work again, or has ended that
+ * kvp_fail_clearing() - `clear` begins to try whether legs work again, or has ended
  *
- * Meanwhile requests wait, with failmode=wait (kvp_pool_waits()). A full barrier. Context: any.
+ * While it tries, requests wait if failmode=wait (kvp_pool_waits()). A full barrier. Context: any.
  */
 void kvp_fail_clearing(struct kvp_pool *pool, bool begins);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Locks on ranges of blocks, for code that writes home or must see a block and its table entry
- * agree: destage, direct writes, heal, scrub, discard. Reads and buffered writes do not take them.
+ * Locks on ranges of blocks, for code that writes home, or that needs a block and its table entry
+ * to agree: destage, direct writes, heal, scrub, discard. Reads and buffered writes do not take
+ * them.
  *
- * A holder of one takes another with the try variant. On failure it first releases, or finishes
- * with, those that it holds. So no two holders wait for each other.
+ * Code that holds a range takes another one with a try variant. If that fails, it first releases,
+ * or finishes with, the ranges that it holds. So no two holders wait for each other.
  */
 #ifndef KVP_RANGE_LOCK_H
 #define KVP_RANGE_LOCK_H
@@ -24,25 +25,30 @@ struct kvp_range_locks {
 
 struct kvp_range {
 	struct interval_tree_node node;
-	u64 number;			/* of kvp_range_locks.taken */
+	u64 number;			/* its number in the order of kvp_range_locks.taken */
 };
 
 void kvp_range_locks_init(struct kvp_range_locks *locks);
 
-/** kvp_range_trylock() - lock blocks @first .. @last; false if any is held */
+/**
+ * kvp_range_trylock() - lock blocks @first to @last; false if any of them is locked. Context:
+ * process.
+ */
 bool __must_check kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_range *r,
 				    kvp_block_t first, kvp_block_t last);
 
-/** kvp_range_lock() - the same, waiting. Context: process, holding no other range. */
+/** kvp_range_lock() - the same, but wait. Context: process, holding no other range. */
 void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, kvp_block_t first,
 		    kvp_block_t last);
 
 void kvp_range_unlock(struct kvp_range_locks *locks, struct kvp_range *r);
 
-/* Ranges that are locked at a time: other processors wait for the lock of all ranges meanwhile. */
+/*
+ * The most ranges locked at once: meanwhile other processors wait for the spinlock of all ranges.
+ */
 #define KVP_RANGES_AT_ONCE	32u
 
-/** kvp_range_set() - the blocks of a range that kvp_range_trylock_each() is to lock */
+/** kvp_range_set() - set the blocks of a range, for kvp_range_trylock_each() */
 static inline void kvp_range_set(struct kvp_range *r, kvp_block_t first, kvp_block_t last)
 {
 	r->node.start = kvp_block_nr(first);
@@ -64,17 +70,17 @@ static inline kvp_block_t kvp_range_last(const struct kvp_range *r)
  * kvp_range_trylock_each() - kvp_range_trylock() for each of @n ranges, in their order
  * @n: at most KVP_RANGES_AT_ONCE
  *
- * Return: how many it locked. The next one is held by another user, or by one of them.
+ * Return: how many it locked. The next one overlaps a range that is locked, perhaps one of these.
  */
 u32 __must_check kvp_range_trylock_each(struct kvp_range_locks *locks, struct kvp_range *r, u32 n);
 
-/** kvp_range_unlock_each() - the same as kvp_range_unlock(), for each of @n ranges, any number */
+/** kvp_range_unlock_each() - kvp_range_unlock() for each of @n ranges, any number */
 void kvp_range_unlock_each(struct kvp_range_locks *locks, struct kvp_range *r, u32 n);
 
 /**
- * kvp_range_wait_all() - wait until each range is released that is locked now
+ * kvp_range_wait_all() - wait until each range that is locked now has been released
  *
- * Code that locks a range after that sees all that the caller did before. Others may lock ranges
+ * Code that locks a range later sees all that the caller did before. Other ranges may be locked
  * meanwhile. Context: process, holding no range.
  */
 void kvp_range_wait_all(struct kvp_range_locks *locks);

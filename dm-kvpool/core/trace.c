@@ -5,7 +5,10 @@
 #define CREATE_TRACE_POINTS
 #include "core/trace_points.h"
 
-/* A tracepoint measures the name, then copies it; a rename in between would break that. */
+/*
+ * A copy of the name: a tracepoint measures the name and then copies it, and a rename must not come
+ * in between.
+ */
 struct name {
 	char text[KVP_NAME_LEN + 1];
 };

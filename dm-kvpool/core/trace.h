@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints, under events/kvpool/ in tracefs. This file is the pool's view
- * of them; trace_points.h defines them. The simulator has none.
+ * Tracepoints, under events/kvpool/ in tracefs. The pool calls these functions; trace_points.h
+ * defines the tracepoints. The simulator has none.
  */
 #ifndef KVP_TRACE_H
 #define KVP_TRACE_H

@@ -99,7 +99,7 @@ struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)
 	return v < 0 ? NULL : &pool->vdevs[v];
 }
 
-/* How many legs each vdev can lose now. */
+/* Fill in how many legs each vdev can lose now. */
 static void count_spare(struct kvp_pool *pool, u32 *spare)
 {
 	u32 i;

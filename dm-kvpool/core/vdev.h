@@ -2,11 +2,11 @@
 /*
  * A vdev: a group of legs that hold the same blocks together.
  *
- * Requests, the buffer, the log and the RAM cache count the pool's blocks. Code
- * that deals with places on legs counts the blocks of a vdev, which have a type of
- * their own (format/numbers.h). Only kvp_locate() leads from the one to the other.
+ * Requests, the buffer, the log and the RAM cache count the pool's blocks. Code that deals with
+ * places on legs counts the blocks of a vdev, which have their own type (format/numbers.h). Only
+ * kvp_locate() converts the former to the latter.
  *
- * Everything here is fixed while the pool runs. A cache vdev has no blocks.
+ * All of it is fixed while the pool runs. A cache vdev has no blocks.
  */
 #ifndef KVP_VDEV_H
 #define KVP_VDEV_H
@@ -23,7 +23,7 @@ struct kvp_vdev_ops;
  * @ops: the operations of its kind (core/vdev_ops.h)
  * @legs: @nr_legs of pool->legs[]; a kvp_place names one of these
  * @seed: for the sums of its table pages and its parity
- * @first_root: where its part of the table's roots begins
+ * @first_root: its first one among the table's roots
  */
 struct kvp_vdev {
 	struct kvp_pool *pool;
@@ -38,8 +38,8 @@ struct kvp_vdev {
 
 /**
  * struct kvp_spot - place of a block of the pool
- * @block: of the vdev
- * @left: so many blocks from there on follow one another in its turn, below one leaf of the table
+ * @block: its number in the vdev
+ * @left: how many blocks from there on are neighbours, in one turn and below one leaf of the table
  */
 struct kvp_spot {
 	struct kvp_vdev *v;
@@ -58,56 +58,60 @@ void kvp_vdevs_init(struct kvp_pool *pool);
 struct kvp_spot kvp_locate(struct kvp_pool *pool, kvp_block_t block);
 
 /**
- * kvp_vdev_from() - the first block of @v that is the pool's @block, or a later one. Any context.
+ * kvp_vdev_from() - the first block of @v at or behind @block of the pool. Any context.
  */
 kvp_vblock_t kvp_vdev_from(const struct kvp_vdev *v, kvp_block_t block);
 
 /**
- * kvp_pool_block() - the pool's number of @block of @v; the pool's size if it has none. Any
- * context.
+ * kvp_pool_block() - the pool's number of @block of @v. Any context.
+ *
+ * Return: the pool's size, if the block is behind the pool's end.
  */
 kvp_block_t kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block);
 
-/** kvp_vdev_usable() - legs of @v that are in use */
+/** kvp_vdev_usable() - number of legs of @v in sync. Any context. */
 u32 kvp_vdev_usable(const struct kvp_vdev *v);
 
 /**
  * kvp_vdev_needed() - how many legs of @v must be in use: one, or all but one of a parity1
  *
- * None of a cache, once the pool runs: RAM has the contents of its log, too (log/move.h). While a
- * recovery reads that log, kvp_log_needs() counts.
+ * 0 for a cache, once the pool runs: RAM has the contents of its log, too (log/move.h). While a
+ * recovery reads that log, kvp_log_needs() counts. Any context.
  */
 u32 kvp_vdev_needed(const struct kvp_vdev *v);
 
 /**
  * kvp_vdev_has_log() - true if enough legs of @v are in use to read and write all of a log on it
  *
- * Any SSD of a cache whose SSDs all hold the same; all but one of a cache of kind parity1: there a
- * last SSD by itself is not enough. Any context.
+ * One SSD is enough for a cache whose SSDs all have the same contents. A cache of kind parity1
+ * needs all but one. Any context.
  */
 bool kvp_vdev_has_log(const struct kvp_vdev *v);
 
-/** kvp_vdev_spare() - how many of its legs in use it could lose */
+/** kvp_vdev_spare() - how many of its legs in use the vdev can lose. Any context. */
 u32 kvp_vdev_spare(const struct kvp_vdev *v);
 
 /** kvp_pool_cache() - the cache vdev, or NULL */
 struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool);
 
 /**
- * kvp_log_refuge() - the vdev with data that can lose most legs now: a log that leaves the cache
- * goes there
+ * kvp_log_refuge() - the vdev with data that can lose most legs now
+ *
+ * A log that leaves the cache goes there. Any context.
  */
 struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool);
 
 /**
- * kvp_log_others() - the vdevs that may carry the log together with @v now, a bit each; 0 for a
- * cache
+ * kvp_log_others() - the vdevs that may carry the log together with @v now, a bit each
+ *
+ * Return: 0 for a cache. Any context.
  */
 u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v);
 
 /**
- * kvp_log_take_place() - use the log that pool->sb names. Context: nothing is in flight, and
- * nothing built.
+ * kvp_log_take_place() - use the log that pool->sb names
+ *
+ * Context: no entry is in flight or being built.
  */
 void kvp_log_take_place(struct kvp_pool *pool);
 

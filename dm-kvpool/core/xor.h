@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sums of blocks, for parity. */
+/* XOR of blocks, for parity. */
 #ifndef KVP_XOR_H
 #define KVP_XOR_H
 
@@ -7,12 +7,13 @@
 
 struct page;
 
-/** kvp_xor() - add @source to @sum. Context: process. */
+/** kvp_xor() - XOR @source into @sum. Context: process. */
 void kvp_xor(struct page *sum, struct page *source);
 
 /**
- * kvp_xor_sum() - make @sum the sum of @nr pages; @sum itself may be the first of them. Without
- * pages it is zeros. Context: process.
+ * kvp_xor_sum() - make @sum the XOR of @nr pages; without pages it is zeros
+ *
+ * The first page may be @sum itself. Context: process.
  */
 void kvp_xor_sum(struct page *sum, struct page **sources, u32 nr);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kind cache: SSDs with the log, or with clean blocks. Each SSD has all of that; there are no
+ * The kind cache: SSDs with the log, or with clean blocks. Each SSD has all of them. There are no
  * homes.
  */
 #include "cache/client.h"
@@ -17,15 +17,16 @@ u32 kvp_cache_join(struct kvp_pool *pool, const struct kvp_vdev *v)
 	return 0;
 }
 
-/* Once the pool runs, RAM has the contents of the log, too. A recovery has to read the log. */
+/* Once the pool runs, RAM has the contents of the log, too. A recovery must read the log. */
 u32 kvp_cache_needed(const struct kvp_vdev *v)
 {
 	const struct kvp_pool *pool = v->pool;
 
-	return v == pool->log_vdev && !test_bit(KVP_POOL_RUNNING, &pool->flags) ? kvp_log_needs(v->g) : 0;
+	return v == pool->log_vdev && !test_bit(KVP_POOL_RUNNING, &pool->flags) ?
+	       kvp_log_needs(v->g) : 0;
 }
 
-/* If the log is lost together with the power, acknowledged blocks are lost. */
+/* If the log is lost, and the power goes, acknowledged blocks are lost. */
 u32 kvp_cache_survives(const struct kvp_vdev *v)
 {
 	u32 usable = kvp_vdev_usable(v), least = kvp_log_needs(v->g);

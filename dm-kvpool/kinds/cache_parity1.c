@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kind cache-parity1: a cache whose log, or clean blocks, lie in rows with parity
+ * The kind cache-parity1: a cache whose log, or clean blocks, are in rows with parity
  * (format/logstripe.h).
  */
 #include "core/core.h"
@@ -15,13 +15,16 @@ static const struct kvp_leg *only_log_leg(const struct kvp_vdev *v, struct kvp_p
 	return &v->legs[at.leg];
 }
 
-/* What was read, and the segment that is made from it. */
+/* One set for what was read, and one for the segment that is made from it. */
 static u32 two_sets(const struct kvp_recovery *rec)
 {
 	return 2;
 }
 
-/* Nothing is read ahead: a segment is made from the blocks of all legs, after they were read. */
+/*
+ * Load a segment. It is made from the blocks of all legs after these were read, so none is read
+ * ahead.
+ */
 static void load_segment(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
 	rec->seg.lsn = lsn;

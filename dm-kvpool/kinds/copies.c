@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The kinds mirror and single: every leg has every block, at the same place. There are no blocks
- * besides.
- */
+/* The kinds mirror and single: every leg has every block, at the same place. There is no parity. */
 #include "core/core.h"
 #include "home/coalesce.h"
 #include "home/heal.h"
@@ -61,7 +58,7 @@ static void nothing_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp
 {
 }
 
-/* All legs have the page at the same place, in one request each. */
+/* All legs have the page at the same place, so one call adds it for all of them. */
 static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy,
 		     struct page *page)
 {

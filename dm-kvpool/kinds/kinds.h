@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The kinds of vdev. Each has a table of operations (core/vdev_ops.h): copies.c for single and
- * mirror, parity1.c, and cache.c and cache_parity1.c for a cache of either kind. kinds.c has what
- * several of them share, and the list of tables.
+ * mirror, parity1.c, and cache.c and cache_parity1.c for the kinds of cache. kinds.c has the list
+ * of tables, and functions that several kinds share.
  *
  * This floor exists so that the floors below need not ask which kind a vdev is. They call v->ops.
  * What a kind does in its own way is here, or in a file below that only its table names: the rows
  * of a parity1 in home/home_row.c and home/row.c, the SSD cache in cache/. Numbers of the geometry
- * are not operations: those are in format/, as codecs and the tool need them, too.
+ * are not operations: they are in format/, since codecs and the tool need them, too.
  *
  * An operation may call all floors below: home, cache, work, recovery. It must not call pool/ or
- * target/. It takes what its caller already knows, and looks up no other vdev.
+ * target/. Its caller passes what it knows already, and an operation looks up no other vdev.
  *
- * Locks: an operation takes none of its own. The comment in core/vdev_ops.h says which ones its
- * caller holds, and in which context it runs.
+ * Locks: an operation takes no locks of its own. The comment in core/vdev_ops.h says which locks
+ * its caller holds, and in which context it runs.
  *
  * A new kind of vdev:
  * 1. Its name, legs and geometry: format/kind.c, format/layout.c.
- * 2. Its table here, in a file of its own. Callers do not ask whether there is an operation. One that
- *    the kind does not need does nothing, as kvp_no_rows() does. Only a cache, which has no homes,
- *    leaves out what is called for a block at home.
+ * 2. Its table, in its own file here. Callers do not ask whether there is an operation. An
+ *    operation that the kind does not need does nothing, as kvp_no_rows(). Only a cache, which has
+ *    no homes, leaves out operations on blocks at home.
  * 3. A line in kvp_vdev_kinds[], and sequences of tests/sim.
  */
 #ifndef KVP_KINDS_H
@@ -30,7 +30,7 @@
 /** kvp_vdev_kinds - the operations of each kind, by its number on disk */
 extern const struct kvp_vdev_ops *const kvp_vdev_kinds[];
 
-/* also for a single, which is a mirror of one leg */
+/* also for a single, which is a mirror with one leg */
 extern const struct kvp_vdev_ops kvp_copies_ops;
 extern const struct kvp_vdev_ops kvp_parity1_ops;
 extern const struct kvp_vdev_ops kvp_cache_ops;
@@ -44,14 +44,17 @@ u32 kvp_homes_needed(const struct kvp_vdev *v);
 /** kvp_log_on_all() - no leg is the only one that has the log: NULL */
 const struct kvp_leg *kvp_log_on_all(const struct kvp_vdev *v, struct kvp_place at);
 
-/** kvp_set_each_leg() - a set of pages for each leg that has a copy of the log */
+/** kvp_set_each_leg() - one set of pages for each leg that has a copy of the log */
 u32 kvp_set_each_leg(const struct kvp_recovery *rec);
 
-/** kvp_homes_join() - kvp_vdev_ops.join for all vdevs with data: homes, and roots of the table */
+/**
+ * kvp_homes_join() - kvp_vdev_ops.join for all vdevs with data: they have homes, and roots of the
+ * table
+ */
 u32 kvp_homes_join(struct kvp_pool *pool, const struct kvp_vdev *v);
 
 /**
- * kvp_too_few_homes() - does nothing: the entry fails with its legs, which are not those of a cache
+ * kvp_too_few_homes() - does nothing: without a cache, the entry fails together with its legs
  */
 void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed);
 

@@ -68,8 +68,8 @@ static u32 no_gap(const struct kvp_vdev *v)
 }
 
 /*
- * Whole stripes, while all legs are there (R7). Without one leg the write would overwrite the
- * parity that its blocks are made from, and a power cut alone would lose them.
+ * Whole stripes, while all legs are there (R7). Without a leg, the write would overwrite the parity
+ * from which that leg's blocks are made, and a power cut alone would lose them.
  */
 static u32 may_be_direct(const struct kvp_vdev *v, kvp_vblock_t block, u32 n)
 {
@@ -98,7 +98,7 @@ static bool parity_is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *l
 	return kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_UNWRITTEN;
 }
 
-/* Each of the two copies is on another leg. */
+/* The two copies are on different legs. */
 static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy,
 		     struct page *page)
 {
@@ -107,7 +107,7 @@ static bool add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, 
 	return kvp_batch_add_at(b, tp->v, at, page);
 }
 
-/* The scrub of a row's first block covers its parity. */
+/* Scrub the parity of a row together with the row's first block. */
 static int scrub_row(const struct kvp_spot *at, kvp_block_t block, struct page *page,
 		     struct page *spare)
 {
