@@ -479,7 +479,7 @@ static inline u32 kvp_log_copies(const struct kvp_geometry *g)
 /** kvp_log_region() - blocks of the log on one leg */
 u64 kvp_log_region(const struct kvp_geometry *g);
 
-#define KVP_SSDCOPY_SHARE	64	/* a 64th of what a leg has of a cache's log is there for table pages */
+#define KVP_SSDCOPY_SHARE	64	/* table pages get a 64th of a cache's log on each leg */
 
 /**
  * kvp_ssdcopy_blocks() - blocks of a cache's leg, from table_start on, for copies of table pages
@@ -691,7 +691,8 @@ struct kvp_sb {
 #define KVP_INCOMPAT_KNOWN	(0ull KVP_INCOMPAT_NAMES(KVP_OR_BIT))
 
 #define KVP_ADD_LEN(bit, name)	+ sizeof(name)
-#define KVP_FEATURES_LEN	(0 KVP_INCOMPAT_NAMES(KVP_ADD_LEN))	/* a comma each, and the NUL */
+/* A comma for each, and the NUL. */
+#define KVP_FEATURES_LEN	(0 KVP_INCOMPAT_NAMES(KVP_ADD_LEN))
 
 /**
  * kvp_features_print() - print the names of incompatible features, with commas between them

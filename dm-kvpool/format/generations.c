@@ -30,7 +30,8 @@ void kvp_generation_end(struct kvp_sb *sb, kvp_lsn_t next_lsn, kvp_lsn_t last_ls
 		return;
 	}
 	sb->generations[sb->generation_count++] = (struct kvp_generation){
-		.nonce = sb->log_nonce, .next_lsn = next_lsn, .last_lsn = last_lsn, .last_csum = last_csum,
+		.nonce = sb->log_nonce, .next_lsn = next_lsn, .last_lsn = last_lsn,
+		.last_csum = last_csum,
 	};
 	set_feature(sb);
 }

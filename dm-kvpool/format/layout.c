@@ -14,10 +14,11 @@
 #define LOG_MAX_BYTES		(64ull << 30)
 #define CACHE_MAX_BLOCKS	(1ull << 31)	/* 8 TiB: what an index of it can number */
 #ifndef CACHE_COPIES_MIN	/* the simulator's are small */
-#define CACHE_COPIES_MIN	(60ull << 20 >> KVP_BLOCK_SHIFT) /* a log of less is not made smaller for them */
+/* a smaller log is not made smaller still for copies */
+#define CACHE_COPIES_MIN	(60ull << 20 >> KVP_BLOCK_SHIFT)
 #endif
 #define DATA_MIN_BLOCKS		256ull
-#ifndef KVP_LEAST_LEVELS	/* the simulator's pools are small, and their tables deep all the same */
+#ifndef KVP_LEAST_LEVELS	/* the simulator's pools are small, but need deep tables */
 #define KVP_LEAST_LEVELS	1u
 #endif
 
@@ -181,7 +182,8 @@ static int lay_log(u64 bytes, struct kvp_geometry *g, struct kvp_why *why)
 {
 	if (bytes < LOG_MIN_BYTES || bytes > LOG_MAX_BYTES) {
 		snprintf(why->text, sizeof(why->text),
-			 "log size %llu is not between 4 MiB and 64 GiB", (unsigned long long)bytes);
+			 "log size %llu is not between 4 MiB and 64 GiB",
+			 (unsigned long long)bytes);
 		return -EINVAL;
 	}
 	cut_segments(bytes >> KVP_BLOCK_SHIFT, g);
@@ -265,7 +267,8 @@ static int check_shape(const struct kvp_geometry *g, struct kvp_why *why)
 {
 	if (!shape_known(g)) {
 		snprintf(why->text, sizeof(why->text),
-			 "a single has one leg, a mirror 2 to %d, a parity1 %d to %d (a cache of that kind, too), a cache 1 to %d; this has %u",
+			 "a single has one leg, a mirror 2 to %d, a parity1 %d to %d (a cache of "
+			 "that kind, too), a cache 1 to %d; this has %u",
 			 KVP_MAX_MIRROR_LEGS, KVP_STRIPE_MIN_LEGS, KVP_STRIPE_MAX_LEGS,
 			 KVP_MAX_MIRROR_LEGS, g->leg_count);
 		return -EINVAL;
@@ -322,7 +325,8 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 	g->levels = levels_for(*g, max_roots);
 	if (kvp_pages_at(g, g->levels - 1) > max_roots) {
 		snprintf(why->text, sizeof(why->text),
-			 "more than %u TiB of data a leg; use less of it with size=", max_roots / 2);
+			 "more than %u TiB of data a leg; use less of it with size=",
+			 max_roots / 2);
 		return -EINVAL;
 	}
 	/* A single has no other leg with the table, so it has two copies. */
@@ -393,7 +397,8 @@ static int choose_window(u64 blocks, struct kvp_geometry *g, struct kvp_why *why
 
 	if (blocks && (blocks < KVP_LOG_WINDOW_LEAST || blocks > KVP_LOG_WINDOW_MOST)) {
 		snprintf(why->text, sizeof(why->text),
-			 "%llu bytes of a cache that may be dirty are not between 64 MiB and 64 GiB",
+			 "%llu bytes of a cache that may be dirty are not between 64 MiB and "
+			 "64 GiB",
 			 (unsigned long long)blocks << KVP_BLOCK_SHIFT);
 		return -ERANGE;
 	}
@@ -461,7 +466,8 @@ static bool log_sound(const struct kvp_geometry *g, u64 leg_blocks)
 	return g->segment_blocks >= KVP_MAX_ENTRY_BLOCKS &&
 	       g->segment_blocks <= KVP_SEGMENT_BLOCKS &&
 	       !(g->segment_blocks & (g->segment_blocks - 1)) && g->segments >= KVP_MIN_SEGMENTS &&
-	       kvp_log_blocks(g) <= CACHE_MAX_BLOCKS && inside(g->log_start, kvp_log_region(g), leg_blocks);
+	       kvp_log_blocks(g) <= CACHE_MAX_BLOCKS &&
+	       inside(g->log_start, kvp_log_region(g), leg_blocks);
 }
 
 /* True if the log has whole segments, and enough of them, or the default number. */

@@ -157,7 +157,8 @@ static int refuse(struct kvp_why *why, kvp_lsn_t lsn, const char *what)
 /* True if @h is sound enough to compute its sum. */
 static bool hdr_length_sound(const struct kvp_log_hdr *h, u32 avail)
 {
-	return h->rec_count <= (KVP_MAX_ENTRY_BLOCKS << KVP_BLOCK_SHIFT) / sizeof(struct kvp_disk_rec) &&
+	return h->rec_count <=
+	       (KVP_MAX_ENTRY_BLOCKS << KVP_BLOCK_SHIFT) / sizeof(struct kvp_disk_rec) &&
 	       h->hdr_blocks == kvp_log_hdr_blocks(h->rec_count) && h->hdr_blocks <= avail;
 }
 

@@ -83,7 +83,8 @@ u32 kvp_log_mates(const struct kvp_sb *sb, u32 vdev, const u32 *spare)
 	for (v = 0; v < sb->vdev_count; v++) {
 		const struct kvp_geometry *other = &sb->vdevs[v];
 
-		if (v != vdev && kvp_has_data(g) && kvp_has_data(other) && spare[v] >= spare[vdev] &&
+		if (v != vdev && kvp_has_data(g) && kvp_has_data(other) &&
+		    spare[v] >= spare[vdev] &&
 		    other->segment_blocks == g->segment_blocks && other->segments >= g->segments)
 			mates |= 1u << v;
 	}

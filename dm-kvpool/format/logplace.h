@@ -31,7 +31,8 @@ u32 kvp_caches_asked(const struct kvp_vdev_asked *v, u32 nr);
  */
 bool kvp_cache_lowers(const struct kvp_sb *sb);
 
-#define KVP_CACHE_FEATURES	(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_CACHE_PARITY1 | KVP_INCOMPAT_LOG_WINDOW)
+#define KVP_CACHE_FEATURES	(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_CACHE_PARITY1 | \
+				 KVP_INCOMPAT_LOG_WINDOW)
 
 /** kvp_cache_features() - the feature bits that a pool with these vdevs has for its cache */
 u64 kvp_cache_features(const struct kvp_sb *sb);

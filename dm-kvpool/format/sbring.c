@@ -122,5 +122,6 @@ u64 kvp_sb_lag(const struct kvp_sb *best, const struct kvp_sb *sb, u64 held)
 		held = best->sequence;
 	if (sb->sequence > best->sequence)
 		return 1;
-	return best->behind_known && best->sequence - held > 1 + (u64)best->behind ? best->sequence - held : 0;
+	return best->behind_known && best->sequence - held > 1 + (u64)best->behind ?
+	       best->sequence - held : 0;
 }

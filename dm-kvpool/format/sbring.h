@@ -3,20 +3,20 @@
  * What was seen of the rings of superblocks of one leg, and what follows for slots that cannot be
  * read (R13, R27). Pure.
  *
- * The superblocks of a leg have consecutive sequences. Each goes into slot (sequence %
- * KVP_SB_RING) of both rings, one superblock at a time. So the newest one that can be read tells
- * the slot of the next one, and of the one after that. If that slot can be read, and has something
- * older, there is no next one. If it cannot be read, its twin in the other ring answers for it. If
- * the twin cannot be read either, the next superblock may be there, and the same question is asked
- * for the one after it.
+ * The superblocks of a leg have consecutive sequences. Each goes into slot (sequence % KVP_SB_RING)
+ * of both rings, one superblock at a time. So the newest one that can be read tells the slot of the
+ * next one, and of the one after that. If that slot can be read, and has something older, there is
+ * no next one. If it cannot be read, its twin in the other ring answers for it. If the twin cannot
+ * be read either, the next superblock may be there, and the same question is asked for the one
+ * after it.
  *
  * A ring answers only if it was written along with the other one. Then it has the newest
  * superblock, or the one before, as a power cut may leave it. A ring at the old end of a device
  * that got another size was not.
  *
- * A slot with a magic and a wrong sum in both rings is a superblock that was being written when
- * the power went. There are no two of these in a row: the first was complete when the second was
- * begun, so it has rotted. But another leg may have the superblock that was cut. Then the next start
+ * A slot with a magic and a wrong sum in both rings is a superblock that was being written when the
+ * power went. There are no two of these in a row: the first was complete when the second was begun,
+ * so it has rotted. But another leg may have the superblock that was cut. Then the next start
  * writes the slot behind it, and may be cut as well. So a superblock beside such a slot goes to one
  * ring after the other. The ring that was not cut tells that it is not there.
  */

@@ -22,8 +22,10 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"1: import at boot" },
 	[KVP_T_SCRUB_RATE] = { "scrub_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB, 0, NULL,
 		"limit of a scrub, 0 for none" },
-	[KVP_T_SEQ_CUTOFF_WRITE] = { "seq_cutoff_write", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB, 0, NULL,
-		"runs or streams of writes from this size on bypass log or cache; 0: 256K, or 4M", true },
+	[KVP_T_SEQ_CUTOFF_WRITE] = { "seq_cutoff_write", KVP_UNIT_BYTES, 64 * 1024, 1 * GIB, 0,
+		NULL,
+		"runs or streams of writes from this size on bypass log or cache; 0: 256K, or 4M",
+		true },
 	[KVP_T_DESTAGE_IDLE_MS] = { "destage_idle_ms", KVP_UNIT_MS, 100, 86400000, 5000, NULL,
 		"idle time after which logged data is written home anyway" },
 	[KVP_T_RAM_CACHE] = { "ram_cache", KVP_UNIT_BYTES, 0, 1024 * GIB, 64 * MIB, NULL,
@@ -33,7 +35,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 	[KVP_T_CACHE_MODE] = { "cache_mode", KVP_UNIT_WORD, 0, 2, KVP_CACHE_WRITEBACK,
 		"writeback|writethrough|writearound",
 		"writeback: the log is on the cache; writearound: only reads are admitted" },
-	[KVP_T_DESTAGE_MIN_RATE] = { "destage_min_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB, 0, NULL,
+	[KVP_T_DESTAGE_MIN_RATE] = { "destage_min_rate", KVP_UNIT_BYTES_PER_S, 0, 1024 * GIB, 0,
+		NULL,
 		"least rate of writing a cache's dirty data home; 0: a full cache in an hour" },
 	[KVP_T_FILL_DWPD] = { "fill_dwpd", KVP_UNIT_DWPD, 0, 100 * 100, 100, NULL,
 		"limit of admitted reads, in cache sizes a day; 0: none is admitted" },
@@ -46,7 +49,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 	[KVP_T_ONLINE_AUTO] = { "online_auto", KVP_UNIT_WORD, 0, 1, 1, "0|1",
 		"1: a leg that was lost is brought online when it is there at a start" },
 	[KVP_T_RENEW_MARK] = { "renew_mark", KVP_UNIT_PERCENT, 0, 90, 60, NULL,
-		"so much of cache_dirty_max is renewed on the cache, not written home; 0: nothing" },
+		"so much of cache_dirty_max is renewed on the cache, not written home; 0: "
+		"nothing" },
 };
 
 int kvp_tunable_find(const char *key)
@@ -177,12 +181,14 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 		ret = -ERANGE;
 	if (t->unit == KVP_UNIT_DWPD) {
 		snprintf(why->text, sizeof(why->text),
-			 "%s takes %llu to %llu, with a point and two digits at most (drive writes a day)", t->key,
+			 "%s takes %llu to %llu, with a point and two digits at most (drive writes "
+			 "a day)", t->key,
 			 (unsigned long long)t->min / 100, (unsigned long long)t->max / 100);
 		return ret;
 	}
 	snprintf(why->text, sizeof(why->text), "%s takes %s%llu to %llu%s", t->key,
-		 t->by_itself ? "0, or " : "", (unsigned long long)t->min, (unsigned long long)t->max,
+		 t->by_itself ? "0, or " : "", (unsigned long long)t->min,
+		 (unsigned long long)t->max,
 		 t->unit == KVP_UNIT_MS ? " (milliseconds)" : t->unit == KVP_UNIT_S ? " (seconds)" :
 		 t->unit == KVP_UNIT_PERCENT ? " (per cent)" : " (bytes; suffix K, M, G or T)");
 	return ret;

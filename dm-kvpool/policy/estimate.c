@@ -5,7 +5,8 @@
 
 /* Microseconds a block. */
 #define READ_US		40	/* in sequence, 100 MB/s */
-#define READ_SSD_US	16	/* of a cache, 250 MB/s; all of it verified and indexed while the next is read */
+/* A block of a cache, at 250 MB/s. All of it is verified and indexed while the next is read. */
+#define READ_SSD_US	16
 #define HOME_US		40	/* alone, somewhere */
 #define HOME_DISK_US	5000
 

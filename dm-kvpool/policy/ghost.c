@@ -10,7 +10,8 @@
 #include "policy/ghost.h"
 
 #define SHARE		59	/* fingerprints for a hundred blocks of the cache */
-#define MOST_BYTES	(1u << 30)	/* kvmalloc() gives less than twice that, however much there is */
+/* kvmalloc() gives less than twice that, whatever memory there is */
+#define MOST_BYTES	(1u << 30)
 
 /* A word has a fingerprint, never 0, and above it the count of sightings. */
 #define PRINT		0x3ffu

@@ -71,7 +71,8 @@ struct kvp_history {
 	struct xarray blocks;		/* block -> struct kvp_past_version, newest first */
 	struct xarray rows;		/* row -> struct kvp_logged_parity */
 	struct list_head wide;		/* discards of whole stripes, in log order */
-	struct xarray covers;		/* level and stretch -> struct kvp_wide_cover, newest first */
+	/* Level and stretch -> struct kvp_wide_cover, newest first. */
+	struct xarray covers;
 	u32 levels;			/* of stretches */
 	u64 looks;			/* stretches that a lookup looked at, for tests */
 	struct kvp_past_version discarded;	/* the result of kvp_history_find() for these */

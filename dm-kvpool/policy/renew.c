@@ -73,5 +73,6 @@ u64 kvp_renew_fullness(u64 window, u32 mark, u64 live, u64 most)
 	if (live <= at_mark || !over)
 		return min(most, div64_u64(live * SLOWER_FROM * most, max(at_mark * 100, 1ull)));
 	return min(most, div_u64(most * SLOWER_FROM, 100) +
-			 div64_u64((live - at_mark) * most * (AS_DESTAGE - SLOWER_FROM), over * 100));
+			 div64_u64((live - at_mark) * most * (AS_DESTAGE - SLOWER_FROM),
+				   over * 100));
 }

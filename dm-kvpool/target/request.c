@@ -5,8 +5,8 @@
  * A write
  * 1. map_write() ends it with an error if the pool is read-only, or faulted with failmode=error.
  * 2. kvp_paced_keep() keeps it while writers are slowed down.
- * 3. accept() copies its blocks into the write buffer. Without room, or behind others that wait
- *    for room, the bio goes to r->writes; space_came_free() wakes the worker that takes it from there.
+ * 3. accept() copies its blocks into the write buffer. Without room, or behind others that wait for
+ *    room, the bio goes to r->writes. space_came_free() wakes the worker that takes it from there.
  * 4. written() ends it. With FUA, it waits for durability as a FLUSH does.
  *
  * A discard, or write-zeroes, is taken into the buffer as a hole in the same way, with a list of
@@ -22,9 +22,9 @@
  *    (mixed_blocks()).
  * 2. read_buffer() or read_cached() copies what is in RAM.
  * 3. cut_for_ssd() cuts the rest so that the SSD cache has all of it, or nothing.
- * 4. remap_home() answers unwritten blocks with zeros, or points the bio at an SSD or a leg. A
- *    read of several legs goes through long_read.c. If the leaf is not in memory, a worker loads
- *    it first (read_home_work()).
+ * 4. remap_home() answers unwritten blocks with zeros, or points the bio at an SSD or a leg. A read
+ *    of several legs goes through long_read.c. If the leaf is not in memory, a worker loads it
+ *    first (read_home_work()).
  * 5. kvp_requests_end_io() compares what came with the table as it is now (came_well()).
  * 6. What does not fit is read by read_anew(), block by block, under its range lock; that heals.
  *    After an error of a leg, piece by piece first (home/pieces.h).
@@ -426,7 +426,8 @@ static void space_came_free(struct kvp_pool *pool)
 	struct kvp_requests *r = pool->requests;
 
 	atomic_inc(&r->space_seq);
-	smp_mb__after_atomic();	/* pairs with the lock in defer_write(), the barrier in hold_read() */
+	/* pairs with the lock in defer_write() and the barrier in hold_read() */
+	smp_mb__after_atomic();
 	if (!bio_list_empty(&r->reads) && !kvp_pool_waits(pool))
 		queue_work(r->wq, &r->read_work);
 	if (!bio_list_empty(&r->writes))
@@ -1052,7 +1053,8 @@ static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32
 
 	if (all - n < MIXED_LEAST)
 		return n;
-	return !pool->cache_client || (all > KVP_SCACHE_READ && needs_home(pool, block, all)) ? all : n;
+	return !pool->cache_client || (all > KVP_SCACHE_READ && needs_home(pool, block, all)) ?
+	       all : n;
 }
 
 /*
@@ -1323,7 +1325,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	return came_well(r, bio, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
 }
 
-/* --- all of them --------------------------------------------------------------------------------- */
+/* --- all of them -------------------------------------------------------------------------- */
 
 int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 {

@@ -70,7 +70,8 @@ struct kvp_requests {
 	struct bio_set long_bios;
 	struct page *junk;		/* for parity that is read along: @junk_blocks in a row */
 	u32 junk_blocks;
-	atomic_t own_pages;		/* in use by reads while a leg is out, for blocks beside the reader's */
+	/* Pages used by reads while a leg is out, for blocks beside the reader's. */
+	atomic_t own_pages;
 };
 
 struct dm_target;
@@ -83,7 +84,8 @@ struct kvp_bio {
 	struct kvp_requests *requests;
 	bool stream;			/* a write that goes home past a cache, if possible */
 	struct bvec_iter iter;		/* as it arrived; reads only */
-	bool mixed;			/* some of its blocks were buffered, and all are read from home */
+	/* Some of its blocks were buffered, and all are read from home. */
+	bool mixed;
 	struct kvp_leg *leg;		/* the leg that is read from home */
 	struct kvp_tpage *leaf;		/* the leaf to verify against */
 	atomic_t parts;			/* of a long read: requests that have not ended, */

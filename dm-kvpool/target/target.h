@@ -8,8 +8,8 @@
  *
  * The life of a line, in target.c:
  * 1. ctr takes the line apart, opens the devices, and checks what can be checked without a write.
- * 2. preresume starts the pool, or gives a running one the shape that the line asks for. resume lets
- *    waiting bios go on.
+ * 2. preresume starts the pool, or gives a running one the shape that the line asks for. resume
+ *    lets waiting bios go on.
  * 3. map serves bios: request.c has the steps of reads, writes and discards, long_read.c cuts reads
  *    over several legs, paced.c slows writers down.
  * 4. A message either answers at once or gives an order to a worker (message.c, order.c). status.c
@@ -36,7 +36,8 @@ struct dm_target;
 
 struct kvp_target {
 	struct kvp_start start;			/* the line, taken apart */
-	struct kvp_refusal refusal;		/* of the line, if more can be said than ti->error */
+	/* Of the line, if more can be said than ti->error. */
+	struct kvp_refusal refusal;
 	struct dm_target *ti;			/* while the line is taken apart */
 	struct dm_dev *devs[KVP_LEGS_BESIDE];	/* the last one: the shadow */
 	struct kvp_instance *inst;		/* NULL until resumed */
