@@ -267,8 +267,7 @@ static int check_shape(const struct kvp_geometry *g, struct kvp_why *why)
 {
 	if (!shape_known(g)) {
 		snprintf(why->text, sizeof(why->text),
-			 "a single has one leg, a mirror 2 to %d, a parity1 %d to %d (a cache of "
-			 "that kind, too), a cache 1 to %d; this has %u",
+			 "a single has one leg, a mirror 2 to %d, a parity1 %d to %d (a cache of that kind, too), a cache 1 to %d; this has %u",
 			 KVP_MAX_MIRROR_LEGS, KVP_STRIPE_MIN_LEGS, KVP_STRIPE_MAX_LEGS,
 			 KVP_MAX_MIRROR_LEGS, g->leg_count);
 		return -EINVAL;
@@ -397,8 +396,7 @@ static int choose_window(u64 blocks, struct kvp_geometry *g, struct kvp_why *why
 
 	if (blocks && (blocks < KVP_LOG_WINDOW_LEAST || blocks > KVP_LOG_WINDOW_MOST)) {
 		snprintf(why->text, sizeof(why->text),
-			 "%llu bytes of a cache that may be dirty are not between 64 MiB and "
-			 "64 GiB",
+			 "%llu bytes of a cache that may be dirty are not between 64 MiB and 64 GiB",
 			 (unsigned long long)blocks << KVP_BLOCK_SHIFT);
 		return -ERANGE;
 	}

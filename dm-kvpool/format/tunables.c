@@ -49,8 +49,7 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 	[KVP_T_ONLINE_AUTO] = { "online_auto", KVP_UNIT_WORD, 0, 1, 1, "0|1",
 		"1: a leg that was lost is brought online when it is there at a start" },
 	[KVP_T_RENEW_MARK] = { "renew_mark", KVP_UNIT_PERCENT, 0, 90, 60, NULL,
-		"so much of cache_dirty_max is renewed on the cache, not written home; 0: "
-		"nothing" },
+		"so much of cache_dirty_max is renewed on the cache, not written home; 0: nothing" },
 };
 
 int kvp_tunable_find(const char *key)
@@ -181,8 +180,7 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 		ret = -ERANGE;
 	if (t->unit == KVP_UNIT_DWPD) {
 		snprintf(why->text, sizeof(why->text),
-			 "%s takes %llu to %llu, with a point and two digits at most (drive writes "
-			 "a day)", t->key,
+			 "%s takes %llu to %llu, with a point and two digits at most (drive writes a day)", t->key,
 			 (unsigned long long)t->min / 100, (unsigned long long)t->max / 100);
 		return ret;
 	}

@@ -152,8 +152,7 @@ static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struc
 	 */
 	if (there && (u32)at != sb->vdev_count - 1)
 		return kvp_refuse(r, -EOPNOTSUPP, "make another pool",
-				  "the cache is not the last of its vdevs, so nothing can be "
-				  "added");
+				  "the cache is not the last of its vdevs, so nothing can be added");
 	if (!there && s->nr_vdevs > sb->vdev_count + 1 && asked)
 		return kvp_refuse(r, -EOPNOTSUPP, "add them first, then the cache",
 				  "vdevs with data and a cache cannot be added at once");
@@ -187,8 +186,7 @@ static int check_logs(const struct kvp_sb *next, struct kvp_refusal *r)
 	for (i = 0; i < next->vdev_count; i++)
 		if (!kvp_logs_hold_discard(next, next->vdevs[i].chunk_blocks))
 			return kvp_refuse(r, -EINVAL, "give larger SSDs or logs, or smaller chunks",
-					  "a log of the pool would be too small for chunks of %u "
-					  "KiB",
+					  "a log of the pool would be too small for chunks of %u KiB",
 					  next->vdevs[i].chunk_blocks * 4);
 	return 0;
 }
@@ -263,8 +261,7 @@ int kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct 
 		return ret;
 	if (!goes_on(sb, s))
 		return kvp_refuse(r, -EINVAL,
-				  "name all vdevs of the pool, the new ones behind those with "
-				  "data, and a cache last",
+				  "name all vdevs of the pool, the new ones behind those with data, and a cache last",
 				  "the table does not name the pool's vdevs and more");
 	ret = lay_out(sb, s, next, r);
 	if (ret)

@@ -249,8 +249,7 @@ static int check_rest(const struct kvp_leg *leaves, struct kvp_refusal *r)
 	for (i = 0; kvp_leg_in_sync(leaves) && i < v->nr_legs; i++)
 		if (&v->legs[i] != leaves && !kvp_leg_in_sync(&v->legs[i]))
 			return kvp_refuse(r, -EBUSY,
-					  "bring that online and let its resilver end, or "
-					  "detach it first",
+					  "bring that online and let its resilver end, or detach it first",
 					  "%s is in use, and leg %s of its vdev is not in sync",
 					  leaves->path, v->legs[i].path);
 	return 0;
@@ -265,8 +264,7 @@ int kvp_detach_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
 		return ret;
 	if (at == KVP_MAX_LEGS)
 		return kvp_refuse(r, -EINVAL,
-				  "name the others in the order of status; missing ones "
-				  "by their UUIDs",
+				  "name the others in the order of status; missing ones by their UUIDs",
 				  "the table does not tell which leg leaves");
 	return check_others(pool, s, KVP_MAX_LEGS, r) ?: check_rest(&pool->legs[at], r);
 }

@@ -193,10 +193,8 @@ static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 m
 		return kvp_refuse(r, -EPERM,
 			"give the cache two SSDs; or accept this with force (kvpoolctl set -f)",
 			kvp_log_needs(cache->g) > 1 ?
-			"with the log on the rest of the cache the pool would lose writes with one "
-			"more SSD, though it can lose a leg" :
-			"with the log on one SSD the pool would lose writes with that SSD, though "
-			"it can lose a leg");
+			"with the log on the rest of the cache the pool would lose writes with one more SSD, though it can lose a leg" :
+			"with the log on one SSD the pool would lose writes with that SSD, though it can lose a leg");
 	return 0;
 }
 
@@ -213,8 +211,7 @@ static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refu
 	else
 		ret = move(pool, to, mode);
 	if (ret == -ECANCELED)
-		return kvp_refuse(r, ret, "ask for it again", "the change was cancelled; nothing "
-							      "has changed");
+		return kvp_refuse(r, ret, "ask for it again", "the change was cancelled; nothing has changed");
 	if (ret == -ENODEV)
 		return kvp_refuse(r, ret, "see kvpoolctl status",
 				  "the last SSD of the cache failed; the log was not moved");

@@ -50,21 +50,14 @@ int kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 	if (!(sb->flags & KVP_SB_CLEAN)) {
 		if (!s->discard_log && outdated_ssd(pool))
 			return kvp_refuse(r, -ESTALE,
-				"connect it in its newest state; or discard_log (import "
-				"--discard-log), which loses the log's data",
-				"%s is outdated: its label is %llu superblocks behind that of the "
-				"other legs, so it was put back to an older state, and no SSD has "
-				"the log of the cache, which is not empty",
+				"connect it in its newest state; or discard_log (import --discard-log), which loses the log's data",
+				"%s is outdated: its label is %llu superblocks behind that of the other legs, so it was put back to an older state, and no SSD has the log of the cache, which is not empty",
 				outdated_ssd(pool)->path,
 				(unsigned long long)outdated_ssd(pool)->lag);
 		if (!s->discard_log)
 			return kvp_refuse(r, -ENOTCONN,
-				"connect an SSD of it; or discard_log (import --discard-log), "
-				"which loses the log's data: some of it may be older than that "
-				"checkpoint",
-				"the cache is missing, and its log, from lsn %llu on, may have "
-				"the only copy of data: %llu MiB counted by checkpoint %llu, and "
-				"all later writes",
+				"connect an SSD of it; or discard_log (import --discard-log), which loses the log's data: some of it may be older than that checkpoint",
+				"the cache is missing, and its log, from lsn %llu on, may have the only copy of data: %llu MiB counted by checkpoint %llu, and all later writes",
 				(unsigned long long)kvp_lsn_nr(sb->log_tail),
 				(unsigned long long)kvp_log_counted_mib(sb),
 				(unsigned long long)sb->checkpoint);

@@ -403,8 +403,7 @@ static int refuse_silent(const struct kvp_pool *pool, int error, bool format, bo
 	silent_words(pool, words, sizeof(words));
 	if (format)
 		return kvp_refuse(refusal, error,
-				  left ? "use a device that answers; labelclear those that have a "
-					 "label now" :
+				  left ? "use a device that answers; labelclear those that have a label now" :
 					 "use a device that answers", "%s", words);
 	return kvp_refuse(refusal, error,
 		"see why, and start again; or give '-' in place of a device to start without it",

@@ -154,8 +154,7 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 	}
 	if (same && !begin_anew(v, from))
 		return kvp_refuse(r, -EINVAL, "name others",
-				  "the table names the cache's own SSDs, and no connected one is "
-				  "out of use");
+				  "the table names the cache's own SSDs, and no connected one is out of use");
 	return 0;
 }
 
@@ -165,8 +164,7 @@ static int check_number(const struct kvp_geometry *g, u32 nr, struct kvp_refusal
 	if (kvp_log_fits_legs(g, nr))
 		return 0;
 	return kvp_refuse(r, -EOPNOTSUPP,
-			  "take the cache out (kvpoolctl remove POOL cache), and add it again "
-			  "with the new set of SSDs",
+			  "take the cache out (kvpoolctl remove POOL cache), and add it again with the new set of SSDs",
 			  "the number of SSDs of a parity1 cache is fixed");
 }
 
@@ -181,10 +179,8 @@ static int check_sizes(const struct kvp_sb *next, struct kvp_refusal *r)
 	for (i = 0; i < g->leg_count; i++)
 		smallest = min(smallest, next->legs[g->first_leg + i].size_blocks);
 	if (kvp_geometry_check(g, smallest, &why))
-		return kvp_refuse(r, -ENOSPC, "use a larger one; or take the cache out, and add "
-					      "it again",
-				  "a new SSD is smaller than the space that the cache uses of "
-				  "the others");
+		return kvp_refuse(r, -ENOSPC, "use a larger one; or take the cache out, and add it again",
+				  "a new SSD is smaller than the space that the cache uses of the others");
 	return 0;
 }
 
@@ -214,8 +210,7 @@ static int plan(const struct kvp_pool *pool, const struct kvp_start *s, struct k
 	if (!names_vdevs(sb, s))
 		return kvp_refuse(r, -EINVAL,
 				  "name all vdevs with data as they are, then the cache",
-				  "the table names no device for a leg that is out, nor SSDs of a "
-				  "cache that is the last vdev");
+				  "the table names no device for a leg that is out, nor SSDs of a cache that is the last vdev");
 	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the pool has",
 				  "the table is not as long as the pool");

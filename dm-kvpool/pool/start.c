@@ -264,14 +264,12 @@ int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
 {
 	if (label->error == -ENOSPC)
 		return kvp_refuse(r, label->error,
-			"give it back its size: a dock or a partition table may have taken the "
-			"end; or give '-' in its place to start without it",
+			"give it back its size: a dock or a partition table may have taken the end; or give '-' in its place to start without it",
 			"%s is too small: %s", leg->path, label->why.text);
 	/* Before bad slots: the good slots may be among the unreadable ones. */
 	if (label->unreadable)
 		return kvp_refuse(r, -EIO,
-			"see why, and try again; nothing is lost by that; or give '-' in place of "
-			"the device to start without it",
+			"see why, and try again; nothing is lost by that; or give '-' in place of the device to start without it",
 			"%s does not answer: its label cannot be read (error %d)", leg->path,
 			label->read_error);
 	if (label->bad)
@@ -355,16 +353,13 @@ static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struc
 			if (l->legs[j].found && !memcmp(sb->leg_uuid, l->legs[j].sb->leg_uuid, 16))
 				return kvp_refuse(r, -EEXIST,
 					"disconnect the copy, or clear its label",
-					"%s and %s carry the same leg UUID: one is a copy of the "
-					"other",
+					"%s and %s carry the same leg UUID: one is a copy of the other",
 					pool->legs[j].path, path);
 		l->legs[i].forked = kvp_sb_forked(sb, best, false);
 		if (l->legs[i].forked && !s->accept_fork)
 			return kvp_refuse(r, -ESTALE,
-				"accept_fork (import --accept-fork) keeps the newer history; or "
-				"start the half you want alone",
-				"split brain: %s was written in a history that the newest leg "
-				"does not know",
+				"accept_fork (import --accept-fork) keeps the newer history; or start the half you want alone",
+				"split brain: %s was written in a history that the newest leg does not know",
 				path);
 	}
 	return 0;
@@ -389,13 +384,11 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 				  "the table names another pool UUID than the legs carry");
 	if (sb->flags & KVP_SB_JOINING)
 		return kvp_refuse(r, -ENXIO, "name the pool's own legs, or clear the label",
-				  "an unfinished add or replace was to add the legs to the pool "
-				  "'%s', and no leg of that pool is here",
+				  "an unfinished add or replace was to add the legs to the pool '%s', and no leg of that pool is here",
 				  sb->name);
 	if (!kvp_vdevs_match(sb, s))
 		return kvp_refuse(r, -EINVAL, "name every vdev and leg, '-' for a missing one",
-				  "the table names %u legs in %u vdevs, the pool has %u in %u, or "
-				  "of other kinds",
+				  "the table names %u legs in %u vdevs, the pool has %u in %u, or of other kinds",
 				  s->nr_legs, s->nr_vdevs, sb->leg_count, sb->vdev_count);
 	if (s->pool_blocks && s->pool_blocks != sb->pool_blocks)
 		return kvp_refuse(r, -EINVAL, "use the length that the refusal names",
@@ -407,8 +400,7 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 				  "the pool '%s' is marked destroyed", sb->name);
 	if ((sb->ro_compat & ~KVP_RO_COMPAT_KNOWN) && !s->readonly)
 		return kvp_refuse(r, -EOPNOTSUPP, "import --readonly, or use a newer module",
-				  "the pool uses read-only compatible features %llx that this "
-				  "module does not know",
+				  "the pool uses read-only compatible features %llx that this module does not know",
 				  (unsigned long long)sb->ro_compat);
 	return 0;
 }
@@ -548,17 +540,12 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g,
 
 		if (leg->doubtful && !kvp_leg_in_sync(leg))
 			return kvp_refuse(r, -EIO, GO_BACK,
-				"%s does not answer: %u slots of its label cannot be read, and may "
-				"hold the newest superblock, and its vdev cannot do without it; "
-				"nothing is lost yet",
+				"%s does not answer: %u slots of its label cannot be read, and may hold the newest superblock, and its vdev cannot do without it; nothing is lost yet",
 				leg->path, leg->unreadable);
 		if (leg->lag)
 			return kvp_refuse(r, -ESTALE,
-				"connect the leg that was in use last, or one that was copied "
-				"after the pool was exported",
-				"%s is outdated: its label is %llu superblocks behind that of the "
-				"other legs, so it was put back to an older state, and without it "
-				"the legs do not suffice",
+				"connect the leg that was in use last, or one that was copied after the pool was exported",
+				"%s is outdated: its label is %llu superblocks behind that of the other legs, so it was put back to an older state, and without it the legs do not suffice",
 				leg->path, (unsigned long long)leg->lag);
 	}
 	return 0;
@@ -587,8 +574,7 @@ static int check_enough(struct kvp_pool *pool, const struct kvp_sb *sb, struct k
 					  "of vdev %u no leg that is in sync is present", i);
 		if (usable < kvp_homes_need(g))
 			return kvp_refuse(r, -ENXIO, "connect the missing legs",
-				"%u of %u legs are present and in sync; a parity1 needs all but "
-				"one",
+				"%u of %u legs are present and in sync; a parity1 needs all but one",
 				usable, g->leg_count);
 	}
 	return 0;
@@ -630,10 +616,8 @@ static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missi
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].doubtful)
 			return kvp_refuse(r, -EIO, needed ? GO_BACK :
-				"see why, and try again; or import --degraded, without it, if it "
-				"will not come back",
-				"%s does not answer: %u slots of its label cannot be read, and may "
-				"hold a newer superblock than any that can; nothing is lost",
+				"see why, and try again; or import --degraded, without it, if it will not come back",
+				"%s does not answer: %u slots of its label cannot be read, and may hold a newer superblock than any that can; nothing is lost",
 				pool->legs[i].path, pool->legs[i].unreadable);
 	return kvp_refuse(r, -ENOTCONN,
 		"connect it, or import --degraded if it will not come back",
@@ -885,8 +869,7 @@ int kvp_check_unused(struct kvp_leg *leg, struct page *page, bool spare, struct 
 						  (unsigned long long)block);
 			if (memchr_inv(page_address(page), 0, KVP_BLOCK_SIZE))
 				return kvp_refuse(r, -EEXIST,
-					"zero the first and last MiB, or let kvpoolctl create -f "
-					"do it",
+					"zero the first and last MiB, or let kvpoolctl create -f do it",
 					"%s is not blank: block %llu holds data", leg->path,
 					(unsigned long long)block);
 		}
@@ -982,8 +965,7 @@ static int lay_out(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 	memcpy(sb->tunables, s->tunables, sizeof(s->tunables));
 	if (kvp_regions_lay_out(sb))
 		return kvp_refuse(r, -EINVAL, "use fewer vdevs, or less of each leg with size=",
-			"the vdevs are too large together, or their sizes too different, for one "
-			"pool");
+			"the vdevs are too large together, or their sizes too different, for one pool");
 	for (i = 0; i < sb->vdev_count; i++)
 		if (!kvp_logs_hold_discard(sb, sb->vdevs[i].chunk_blocks))
 			return kvp_refuse(r, -EINVAL, "give a larger log_size=, or smaller chunks",
@@ -1008,8 +990,7 @@ int kvp_format(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (l->legs[i].valid || l->legs[i].bad)
 			return kvp_refuse(r, -EEXIST,
-					  "kvpoolctl labelclear it first, if that pool is not "
-					  "needed any more",
+					  "kvpoolctl labelclear it first, if that pool is not needed any more",
 					  "%s carries a kvpool label already", pool->legs[i].path);
 		ret = kvp_check_blank(&pool->legs[i], l->pages[0], r);
 		if (ret)

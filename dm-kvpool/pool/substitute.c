@@ -80,8 +80,7 @@ static int check_others(const struct kvp_pool *pool, const struct kvp_start *s, 
 					  s->legs[at].path, s->legs[i].path);
 		if (s->legs[i].bdev == old->bdev)
 			return kvp_refuse(r, -EINVAL, "name the legs in the order of status",
-					  "%s stands in the place of %s, which the table names "
-					  "elsewhere",
+					  "%s stands in the place of %s, which the table names elsewhere",
 					  s->legs[at].path, old->path);
 	}
 	return 0;
@@ -92,8 +91,7 @@ static int check_old(const struct kvp_pool *pool, const struct kvp_leg *old, str
 {
 	if (kvp_leg_in_sync(old))
 		return kvp_refuse(r, -EBUSY,
-				  "take it out first (kvpoolctl offline), if the pool can be "
-				  "without it; or name the legs in the order of status",
+				  "take it out first (kvpoolctl offline), if the pool can be without it; or name the legs in the order of status",
 				  "%s is in use", old->path);
 	if (kvp_leg_takes_writes(old))
 		return kvp_refuse(r, -EBUSY,

@@ -171,16 +171,14 @@ static int parse_setting(struct kvp_line *l, struct kvp_start *s, const char *ke
 
 	if (!strcmp(key, "name")) {
 		if (!kvp_name_valid(value))
-			return bad(l, "name is not a letter and up to 63 letters, digits, '_', "
-				      "'.', '-'");
+			return bad(l, "name is not a letter and up to 63 letters, digits, '_', '.', '-'");
 		strscpy(s->name, value, sizeof(s->name));
 		return 0;
 	}
 	if (!strcmp(key, "comment")) {
 		if (strscpy(s->comment, value, sizeof(s->comment)) < 0 ||
 		    !kvp_text_valid(s->comment))
-			return bad(l, "comment is longer than 128 characters, or has control "
-				      "characters");
+			return bad(l, "comment is longer than 128 characters, or has control characters");
 		return 0;
 	}
 	if (!strcmp(key, "host"))

@@ -310,8 +310,7 @@ static int damaged(struct kvp_recovery *rec)
 {
 	if (kvp_unread_is_silent(&rec->end_unread))
 		return kvp_recovery_unread(rec, &rec->end_unread,
-			"and what others have of the parity that an earlier recovery logged is "
-			"damaged");
+			"and what others have of the parity that an earlier recovery logged is damaged");
 	memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
 	rec->chain_lost = true;
 	kvp_event(rec->pool, "chain_damaged lsn=%llu",

@@ -114,10 +114,8 @@ static int refuse_silent(struct kvp_recovery *rec, bool all)
 		if (!kvp_asked_in_vain(a) || (!all && kvp_error_may_be_place(a->unread.error)))
 			continue;
 		return kvp_refuse(rec->refusal, -EIO,
-			"connect or repair it, and start again; or give '-' in its place, and what "
-			"only it can tell is lost",
-			"%s does not answer (error %d): of %u blocks of the log that is given up "
-			"it gave %u, and it may name blocks that are lost; nothing is lost yet",
+			"connect or repair it, and start again; or give '-' in its place, and what only it can tell is lost",
+			"%s does not answer (error %d): of %u blocks of the log that is given up it gave %u, and it may name blocks that are lost; nothing is lost yet",
 			a->unread.leg->path, a->unread.error, a->asked, a->asked - a->missed);
 	}
 	return 0;

@@ -169,22 +169,19 @@ static void explain(struct kvp_recovery *rec, int error)
 	else if (lost->blocks && lost->level)
 		kvp_refuse(rec->refusal, error,
 			   "connect every leg; kvpoolctl check shows what is readable",
-			   "page %llu of level %u of the checksum table is damaged on every leg "
-			   "(blocks %llu to %llu), and the log holds writes below it",
+			   "page %llu of level %u of the checksum table is damaged on every leg (blocks %llu to %llu), and the log holds writes below it",
 			   (unsigned long long)lost->index, lost->level,
 			   kvp_block_nr(lost->first),
 			   kvp_block_nr(lost->last));
 	else if (kvp_pool_faulted(pool))
 		kvp_refuse(rec->refusal, error,
 			   "check the leg and try again; nothing is lost by that",
-			   "the last leg in use failed a flush or a write that recovery needs "
-			   "(error %d)",
+			   "the last leg in use failed a flush or a write that recovery needs (error %d)",
 			   error);
 	else
 		kvp_refuse(rec->refusal, error,
 			   "check the legs and try again; nothing is lost by that",
-			   "a leg does not answer where recovery must read a page of the checksum "
-			   "table, and no other has it (error %d)",
+			   "a leg does not answer where recovery must read a page of the checksum table, and no other has it (error %d)",
 			   error);
 }
 
@@ -281,8 +278,7 @@ static int look(struct kvp_recovery *rec)
 		memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
 	else if (kvp_log_on_cache(rec->pool->sb))
 		snprintf(rec->refusal->mend, sizeof(rec->refusal->mend),
-			 "connect every SSD; or discard_log (import --discard-log), which loses "
-			 "the log's data");
+			 "connect every SSD; or discard_log (import --discard-log), which loses the log's data");
 	return info->discard_log ? 0 : ret;
 }
 

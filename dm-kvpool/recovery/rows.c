@@ -422,8 +422,7 @@ static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	if (!rec->chain_lost)
 		return 0;
 	return kvp_refuse(rec->refusal, -EUCLEAN, "connect every leg, and start again",
-		"the parity that an earlier recovery logged is damaged, and without it block %llu "
-		"would be lost",
+		"the parity that an earlier recovery logged is damaged, and without it block %llu would be lost",
 		kvp_block_nr(kvp_row_block_at(r->leaf, r->row, i)));
 }
 

@@ -630,8 +630,7 @@ int kvp_recovery_take(struct kvp_recovery *rec, kvp_lsn_t behind)
 		if (leg == -ENOENT)
 			return kvp_refuse(rec->refusal, -EIO,
 					  "check the legs and start again; nothing is lost by that",
-				"entries of an earlier recovery could be read once, and now they "
-				"cannot, at %llu",
+				"entries of an earlier recovery could be read once, and now they cannot, at %llu",
 				(unsigned long long)kvp_lsn_nr(rec->end.lsn));
 		if (leg < 0)
 			return leg;

@@ -107,8 +107,7 @@ int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, kvp_lblock_
 int kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_unread *u, const char *what)
 {
 	return kvp_refuse(rec->refusal, -EIO,
-		"connect or repair it, and start again; the admin guide has advice if that block "
-		"is gone for good",
+		"connect or repair it, and start again; the admin guide has advice if that block is gone for good",
 		"%s does not answer for its block %llu (error %d), %s; nothing is lost",
 		u->leg->path, kvp_lblock_nr(u->block), u->error, what);
 }

@@ -141,8 +141,7 @@ static int msg_give_up(struct message *m)
 			       "see the event table_lost", ret);
 	if (ret == -EBUSY)
 		return refused(m, "a leg of that vdev is out, and may have the page",
-			       "try to save it from there; to lose what lies below the page, say "
-			       "force", ret);
+			       "try to save it from there; to lose what lies below the page, say force", ret);
 	if (ret == -EIO)
 		return refused(m, "a leg does not answer, and may have the page",
 			       "wait until it answers, or take it offline", ret);
@@ -165,22 +164,17 @@ static int point_refused(struct message *m, int error)
 			       error);
 	case -ERANGE:
 		return refused(m, "that checkpoint is still to come",
-			       "name one that was taken; if this one was, an older state of the "
-			       "disks was put back: copy all of the pool",
+			       "name one that was taken; if this one was, an older state of the disks was put back: copy all of the pool",
 			       error);
 	case -ESTALE:
-		return refused(m, "that checkpoint is of another pool, or of a history that was "
-				  "given up",
+		return refused(m, "that checkpoint is of another pool, or of a history that was given up",
 			       "copy all of the pool (--since 0), and go on from there", error);
 	case -ENOTUNIQ:
-		return refused(m, "this pool has gone back once, so the number may be from before "
-				  "that",
-			       "name the checkpoint with its tag, NUMBER@TAG; or copy all of the "
-			       "pool (--since 0)",
+		return refused(m, "this pool has gone back once, so the number may be from before that",
+			       "name the checkpoint with its tag, NUMBER@TAG; or copy all of the pool (--since 0)",
 			       error);
 	case -EPERM:
-		return refused(m, "the pool was started read-only, without legs that may hold "
-				  "newer data",
+		return refused(m, "the pool was started read-only, without legs that may hold newer data",
 			       "start it with them, or copy all of it", error);
 	}
 	return error;
@@ -332,8 +326,7 @@ static int msg_offline(struct message *m)
 	ret = kvp_leg_offline(m->pool, leg);
 	if (ret == -EBUSY)
 		return refused(m, "its vdev cannot be without it: no leg in sync is to spare there",
-			       "bring another leg of it back first; or remove the device to stop "
-			       "the pool",
+			       "bring another leg of it back first; or remove the device to stop the pool",
 			       ret);
 	if (ret == -ENODEV)
 		return refused(m, "the leg is not in use", "nothing needs to be done", ret);

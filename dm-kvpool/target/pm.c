@@ -103,8 +103,7 @@ static int begin_hibernation(void)
 	if (!ret)
 		return 0;
 	kvp_refuse(&r, ret, "export it before, or let the machine sleep (suspend to RAM)",
-		   "the pool '%s' runs, and its disks would be newer than the image that it "
-		   "resumes from", name);
+		   "the pool '%s' runs, and its disks would be newer than the image that it resumes from", name);
 	kvp_registry_refused(&r, false);
 	return ret;
 }

@@ -172,8 +172,7 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 		sums += atomic64_read(&leg->err_checksum);
 		healed += atomic64_read(&leg->healed);
 	}
-	DMEMIT("%s %s %llu %u %llu %u/%u %s %u/%u %llu/%llu %llu,%llu,%llu,%llu %llu %s "
-	       "%llu/%llu %s %s",
+	DMEMIT("%s %s %llu %u %llu %u/%u %s %u/%u %llu/%llu %llu,%llu,%llu,%llu %llu %s %llu/%llu %s %s",
 	       pool_state(pool), pool_mode(pool),
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,

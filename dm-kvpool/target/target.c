@@ -279,8 +279,7 @@ static int check_taking(struct kvp_target *t, struct kvp_pool *pool, struct kvp_
 	for (i = 0; i < t->start.nr_legs; i++)
 		if (is_device(t->start.legs[i].bdev, old->bdev))
 			return kvp_refuse(r, -EINVAL, "name the legs in the order of status",
-					  "%s stands in the place of %s, which the table names "
-					  "elsewhere",
+					  "%s stands in the place of %s, which the table names elsewhere",
 					  pool->shadow.path, old->path);
 	return kvp_shadow_table_fits(pool, &t->start, r) ?: kvp_take_place_plan(pool, r);
 }
@@ -292,8 +291,7 @@ static int check_same_shadow(struct kvp_target *t, struct kvp_pool *pool, struct
 
 	if (t->start.shadow.bdev && !is_device(t->start.shadow.bdev, shadow->bdev))
 		return kvp_refuse(r, -EINVAL,
-				  "kvpoolctl cancel POOL replace, and begin again; or export and "
-				  "import",
+				  "kvpoolctl cancel POOL replace, and begin again; or export and import",
 				  "%s is not the device that is to take the place of a leg",
 				  t->start.shadow.path);
 	/* A shadow that is being written, or may be in a moment, must stay. */
@@ -310,8 +308,7 @@ static int check_no_shadow(const struct kvp_pool *pool, struct kvp_refusal *r)
 	if (!pool->sb->shadow.of)
 		return 0;
 	return kvp_refuse(r, -EBUSY,
-			  "wait for the end (kvpoolctl wait -t replace), or kvpoolctl cancel POOL "
-			  "replace",
+			  "wait for the end (kvpoolctl wait -t replace), or kvpoolctl cancel POOL replace",
 			  "a leg of a parity1 is being replaced");
 }
 
@@ -427,8 +424,7 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
 		return kvp_refuse(r, -EINVAL,
 				  "load a table that names them; kvpoolctl add adds vdevs",
-				  "the new table names other vdevs than the pool has, or another "
-				  "size");
+				  "the new table names other vdevs than the pool has, or another size");
 	return 0;
 }
 
