@@ -10,6 +10,7 @@
 #	# needs: fio etcd             programs; skipped where one is missing
 #	# kmsg-allow: REGEX           kernel log lines of I/O errors meant to happen
 #	# long: why                   runs only in check-long
+#	# host: COMMAND               the runner runs it on the host first, in the work tree
 #	# turn: GROUP [FILE]...       it overlaps with others of the group; a change of FILE (a pattern) adds it to a run
 #	. "$KVPOOL_TOP/tests/vm/lib.sh"
 #
