@@ -240,17 +240,6 @@ static int lay_out(const struct kvp_sb *sb, const struct kvp_start *s, struct kv
 	return 0;
 }
 
-int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r)
-{
-	if (kvp_pool_readonly(pool))
-		return kvp_refuse(r, -EROFS, "export it and import it without --readonly",
-				  "the pool is read-only");
-	if (kvp_pool_faulted(pool))
-		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
-				  "the pool is faulted");
-	return 0;
-}
-
 int kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		  struct kvp_refusal *r)
 {
@@ -352,14 +341,6 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 }
 
 /* --- the steps ------------------------------------------------------------------------ */
-
-int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
-{
-	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags) || !(pool->sb->flags & KVP_SB_CLEAN))
-		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
-				  "not all written data is home, so the pool stays unchanged");
-	return 0;
-}
 
 /* Put the new legs behind the present ones, for now. */
 static void install_legs(struct kvp_pool *pool, const struct kvp_start *s)
@@ -502,7 +483,7 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 	int ret;
 
 	if (!w)
-		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+		return kvp_change_no_memory(r);
 	/*
 	 * Write home what a stop has left in the log of a cache. If that fails, kvp_change_ready()
 	 * refuses.

@@ -7,6 +7,7 @@
 #ifndef KVP_ADD_H
 #define KVP_ADD_H
 
+#include "pool/change.h"
 #include "pool/pool.h"
 
 /**
@@ -161,18 +162,6 @@ int __must_check kvp_pool_detach(struct kvp_pool *pool, const struct kvp_start *
  * fails. Context: process, waits for I/O.
  */
 bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
-
-/**
- * kvp_change_able() - check that the pool is not read-only or faulted; 0, or -errno with @r filled
- * in
- */
-int __must_check kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r);
-
-/**
- * kvp_change_ready() - check that the pool is quiesced and all is home; 0, or -errno with @r filled
- * in
- */
-int __must_check kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r);
 
 /** kvp_take_shape() - give the pool the shape of @sb in memory. Caller holds sb_lock. */
 void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb);

@@ -360,9 +360,7 @@ static void take_next(struct kvp_pool *pool, const struct kvp_start *s, struct r
 static int commit(struct kvp_pool *pool, struct reshape *x, struct kvp_refusal *r)
 {
 	x->tried = true;
-	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	return !kvp_sb_commit(pool) ? 0 :
-	       kvp_refuse(r, -EIO, "see kvpoolctl status", "not enough legs took the superblock");
+	return kvp_change_commit(pool, r);
 }
 
 /* Steps 1 and 2 of attach. After an error the caller undoes both. */
@@ -411,7 +409,7 @@ static int change(struct kvp_pool *pool, const struct kvp_start *s, struct resha
 	memcpy(x->legs, pool->legs, sizeof(pool->legs));
 	take_next(pool, s, x);
 	if (kvp_parts_alloc(pool, &x->parts))
-		ret = kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+		ret = kvp_change_no_memory(r);
 	else
 		ret = x->comes ? label_and_commit(pool, x, r) : commit(pool, x, r);
 	if (ret)
@@ -442,15 +440,10 @@ static void after(struct kvp_pool *pool, struct reshape *x)
 static int reshape(struct kvp_pool *pool, const struct kvp_start *s, struct reshape *x,
 		   struct kvp_refusal *r)
 {
-	int ret;
+	int ret = kvp_change_settled(pool, r);
 
-	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
-		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
-	/* No event must be written after a label is wiped. */
-	kvp_events_flush(pool);
-	if (kvp_members_settle(pool))
-		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'",
-				  "the pool is faulted");
+	if (ret)
+		return ret;
 	ret = x->comes ? kvp_attach_plan(pool, s, r) : kvp_detach_plan(pool, s, r);
 	if (!ret)
 		ret = check_answered(pool, r);
@@ -472,7 +465,7 @@ static int alloc_and_reshape(struct kvp_pool *pool, const struct kvp_start *s, b
 	int ret;
 
 	if (!x)
-		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+		return kvp_change_no_memory(r);
 	x->comes = comes;
 	x->old = kvzalloc(sizeof(*x->old), GFP_KERNEL);
 	x->next = kvzalloc(sizeof(*x->next), GFP_KERNEL);
@@ -481,7 +474,7 @@ static int alloc_and_reshape(struct kvp_pool *pool, const struct kvp_start *s, b
 	if (x->old && x->next && x->legs && x->page)
 		ret = reshape(pool, s, x, r);
 	else
-		ret = kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+		ret = kvp_change_no_memory(r);
 	if (x->page)
 		__free_page(x->page);
 	kvp_parts_free(&x->parts);

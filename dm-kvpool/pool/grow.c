@@ -249,7 +249,7 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 	int ret;
 
 	if (!l)
-		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+		return kvp_change_no_memory(r);
 	l->old = kvzalloc(sizeof(*l->old), GFP_KERNEL);
 	l->next = kvzalloc(sizeof(*l->next), GFP_KERNEL);
 	l->roots = kvcalloc(KVP_MAX_VDEVS, sizeof(*l->roots), GFP_KERNEL);
@@ -262,7 +262,7 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 	if (l->old && l->next && l->roots)
 		ret = kvp_change_ready(pool, r) ?: grow(pool, s, l, r);
 	else
-		ret = kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+		ret = kvp_change_no_memory(r);
 	kvfree(l->roots);
 	kvfree(l->next);
 	kvfree(l->old);
@@ -278,7 +278,7 @@ int kvp_pool_grow_ahead(struct kvp_pool *pool, struct kvp_grow *w, struct kvp_re
 	int ret;
 
 	if (!next)
-		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+		return kvp_change_no_memory(r);
 	ret = kvp_change_able(pool, r) ?: plan_sizes(pool, next, w, r) ?: say_sizes(pool, w, r);
 	if (ret) {
 		kvfree(next);

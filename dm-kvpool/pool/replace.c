@@ -388,11 +388,9 @@ static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kv
 	if (ret)
 		return kvp_refuse(r, ret, "use another device", "a new SSD did not take its label");
 	x->tried = true;
-	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	ret = kvp_sb_commit(pool);
+	ret = kvp_change_commit(pool, r);
 	if (ret)
-		return kvp_refuse(r, ret, "see kvpoolctl status",
-				  "not enough legs took the superblock");
+		return ret;
 	return in_use_now(pool, x) ? 0 :
 	       kvp_refuse(r, -EIO, "use another device; see kvpoolctl status",
 			  "an SSD failed as it was written to");
@@ -496,7 +494,7 @@ int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	int ret;
 
 	if (!x)
-		return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+		return kvp_change_no_memory(r);
 	/* If this fails, kvp_change_ready() refuses. */
 	kvp_pool_empty(pool);
 	kvp_events_flush(pool);

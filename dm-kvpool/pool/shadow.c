@@ -9,37 +9,9 @@
 #include "pool/add.h"
 #include "pool/online.h"
 #include "pool/shadow.h"
-#include "pool/spare.h"
 #include "pool/start.h"
 #include "super/events.h"
 #include "super/members.h"
-
-static int out_of_memory(struct kvp_refusal *r)
-{
-	return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
-}
-
-static int no_superblock(struct kvp_refusal *r)
-{
-	return kvp_refuse(r, -EIO, "see kvpoolctl status", "not enough legs took the superblock");
-}
-
-static int is_faulted(struct kvp_refusal *r)
-{
-	return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'", "the pool is faulted");
-}
-
-/* Check that the pool is quiesced, and that all losses are recorded. */
-static int check_ready(struct kvp_pool *pool, struct kvp_refusal *r)
-{
-	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
-		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
-	/* No event must be written after a label is wiped. */
-	kvp_events_flush(pool);
-	if (kvp_members_settle(pool))
-		return is_faulted(r);
-	return 0;
-}
 
 int kvp_shadow_table_fits(const struct kvp_pool *pool, const struct kvp_start *s,
 			  struct kvp_refusal *r)
@@ -170,19 +142,6 @@ static void drop_shadow(struct kvp_pool *pool)
 	memset(&pool->sb->shadow, 0, sizeof(pool->sb->shadow));
 }
 
-/* Make the device blank. A spare loses its own label first, as in substitute.c. */
-static int make_blank(struct kvp_pool *pool, struct page *page, struct kvp_refusal *r)
-{
-	struct kvp_leg *shadow = &pool->shadow;
-	bool spare = kvp_spare_is_ours(pool, shadow, page);
-	int ret = kvp_check_unused(shadow, page, spare, r);
-
-	if (!ret && spare && !kvp_label_wipe(pool, shadow))
-		ret = kvp_refuse(r, -EIO, "use another device", "%s cannot be written",
-				 shadow->path);
-	return ret;
-}
-
 /**
  * struct coming - a device that is to become a shadow
  * @page: buffer to look at the device
@@ -204,15 +163,15 @@ static int label_and_commit(struct kvp_pool *pool, struct coming *x, struct kvp_
 		return kvp_refuse(r, -EBUSY, "wait until it answers, or use another device",
 				  "%s has not answered all requests yet", pool->shadow.path);
 	if (kvp_flights_reserve(pool))
-		return out_of_memory(r);
-	ret = make_blank(pool, x->page, r);
+		return kvp_change_no_memory(r);
+	ret = kvp_change_blank(pool, &pool->shadow, x->page, r);
 	if (ret)
 		return ret;
 	x->labelled = true;
 	if (kvp_sb_label_shadow(pool, false))
 		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label",
 				  pool->shadow.path);
-	return kvp_sb_commit(pool) ? no_superblock(r) : 0;
+	return kvp_sb_commit(pool) ? kvp_change_no_superblock(r) : 0;
 }
 
 /*
@@ -245,14 +204,14 @@ int kvp_pool_shadow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 {
 	char name[KVP_LEG_WORDS];
 	struct coming *x;
-	int ret = check_ready(pool, r) ?: kvp_shadow_plan(pool, s, r);
+	int ret = kvp_change_settled(pool, r) ?: kvp_shadow_plan(pool, s, r);
 
 	if (ret)
 		return ret;
 	x = kzalloc(sizeof(*x), GFP_KERNEL);
 	if (x)
 		x->page = alloc_page(GFP_KERNEL);
-	ret = x && x->page ? begin(pool, s, x, r) : out_of_memory(r);
+	ret = x && x->page ? begin(pool, s, x, r) : kvp_change_no_memory(r);
 	if (x && x->page)
 		__free_page(x->page);
 	kfree(x);
@@ -319,7 +278,7 @@ static int settle(struct kvp_pool *pool, struct kvp_refusal *r)
 	if (ret)
 		return ret;
 	if (kvp_legs_flush(pool) || kvp_members_settle(pool))
-		return is_faulted(r);
+		return kvp_change_faulted(r);
 	return kvp_take_place_plan(pool, r);
 }
 
@@ -349,9 +308,10 @@ static void exchange(struct kvp_pool *pool, struct taking *x)
 
 static int commit(struct kvp_pool *pool, struct taking *x, struct kvp_refusal *r)
 {
-	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	if (kvp_sb_commit(pool))
-		return no_superblock(r);
+	int ret = kvp_change_commit(pool, r);
+
+	if (ret)
+		return ret;
 	if (x->whole && !kvp_leg_in_sync(&pool->legs[x->at]))
 		return kvp_refuse(r, -EIO, "kvpoolctl cancel POOL replace; use another device",
 				  "%s did not take the superblock", x->shadow.path);
@@ -427,14 +387,14 @@ static int take_place(struct kvp_pool *pool, struct taking *x, struct kvp_refusa
 int kvp_pool_take_place(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	struct taking *x;
-	int ret = check_ready(pool, r) ?: kvp_take_place_plan(pool, r);
+	int ret = kvp_change_settled(pool, r) ?: kvp_take_place_plan(pool, r);
 
 	if (!ret && kvp_leg_in_sync(kvp_shadowed(pool)))
 		ret = settle(pool, r);
 	if (ret)
 		return ret;
 	x = kzalloc(sizeof(*x), GFP_KERNEL);
-	ret = x ? take_place(pool, x, r) : out_of_memory(r);
+	ret = x ? take_place(pool, x, r) : kvp_change_no_memory(r);
 	kfree(x);
 	return ret;
 }
@@ -479,14 +439,14 @@ static int forget(struct kvp_pool *pool, struct kvp_leg *shadow, struct kvp_refu
 		kvp_sb_undone(pool);
 	}
 	mutex_unlock(&pool->sb_lock);
-	return ret ? no_superblock(r) : 0;
+	return ret ? kvp_change_no_superblock(r) : 0;
 }
 
 int kvp_pool_forget_shadow(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	struct kvp_leg *shadow;
 	char name[KVP_LEG_WORDS];
-	int ret = check_ready(pool, r) ?: kvp_change_able(pool, r);
+	int ret = kvp_change_settled(pool, r) ?: kvp_change_able(pool, r);
 
 	if (ret)
 		return ret;
@@ -495,7 +455,7 @@ int kvp_pool_forget_shadow(struct kvp_pool *pool, struct kvp_refusal *r)
 				  "no leg of a parity1 is being replaced");
 	shadow = kmalloc(sizeof(*shadow), GFP_KERNEL);
 	if (!shadow)
-		return out_of_memory(r);
+		return kvp_change_no_memory(r);
 	kvp_leg_words(&pool->shadow, name);
 	ret = forget(pool, shadow, r);
 	if (!ret) {

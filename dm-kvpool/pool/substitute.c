@@ -33,7 +33,6 @@
 #include "pool/add.h"
 #include "pool/online.h"
 #include "pool/pool.h"
-#include "pool/spare.h"
 #include "pool/start.h"
 #include "super/events.h"
 #include "super/members.h"
@@ -160,27 +159,11 @@ static void put_new(struct kvp_pool *pool, const struct kvp_start *s, u32 at)
 	info->size_blocks = leg->size_blocks;
 }
 
-/*
- * Make the device blank. A spare of this pool is blank except its own label. That is wiped first,
- * so that no device ever has both the label of a spare and that of a leg. If the power goes then,
- * the device is blank, and no spare any more.
- */
-static int make_blank(struct kvp_pool *pool, struct kvp_leg *leg, struct page *page,
-		      struct kvp_refusal *r)
-{
-	bool spare = kvp_spare_is_ours(pool, leg, page);
-	int ret = kvp_check_unused(leg, page, spare, r);
-
-	if (!ret && spare && !kvp_label_wipe(pool, leg))
-		ret = kvp_refuse(r, -EIO, "use another device", "%s cannot be written", leg->path);
-	return ret;
-}
-
 /* Steps 1 and 2. After an error the caller undoes both. */
 static int label_and_commit(struct kvp_pool *pool, struct substitute *x, struct kvp_refusal *r)
 {
 	struct kvp_leg *leg = &pool->legs[x->at];
-	int ret = make_blank(pool, leg, x->page, r);
+	int ret = kvp_change_blank(pool, leg, x->page, r);
 
 	if (ret)
 		return ret;
@@ -188,9 +171,7 @@ static int label_and_commit(struct kvp_pool *pool, struct substitute *x, struct 
 		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label",
 				  leg->path);
 	x->tried = true;
-	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	return !kvp_sb_commit(pool) ? 0 :
-	       kvp_refuse(r, -EIO, "see kvpoolctl status", "not enough legs took the superblock");
+	return kvp_change_commit(pool, r);
 }
 
 /*
@@ -243,16 +224,9 @@ static void after(struct kvp_pool *pool, struct substitute *x)
 static int substitute(struct kvp_pool *pool, const struct kvp_start *s, struct substitute *x,
 		      struct kvp_refusal *r)
 {
-	int ret;
-
-	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
-		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
-	kvp_events_flush(pool);
 	/* The eras of the old leg are noted when its loss is recorded, and an undo keeps them. */
-	if (kvp_members_settle(pool))
-		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'",
-				  "the pool is faulted");
-	ret = kvp_substitute_plan(pool, s, r);
+	int ret = kvp_change_settled(pool, r) ?: kvp_substitute_plan(pool, s, r);
+
 	if (ret)
 		return ret;
 	x->at = kvp_substitute_at(pool, s);
@@ -272,7 +246,7 @@ int kvp_pool_substitute(struct kvp_pool *pool, const struct kvp_start *s, struct
 	if (x && x->page)
 		ret = substitute(pool, s, x, r);
 	else
-		ret = kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+		ret = kvp_change_no_memory(r);
 	if (x && x->page)
 		__free_page(x->page);
 	kfree(x);

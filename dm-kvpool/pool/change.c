@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/core.h"
+#include "pool/add.h"
+#include "pool/change.h"
+#include "pool/spare.h"
+#include "pool/start.h"
+#include "super/events.h"
+#include "super/members.h"
+
+int kvp_change_no_memory(struct kvp_refusal *r)
+{
+	return kvp_refuse(r, -ENOMEM, "free some memory and try again", "out of memory");
+}
+
+int kvp_change_no_superblock(struct kvp_refusal *r)
+{
+	return kvp_refuse(r, -EIO, "see kvpoolctl status", "not enough legs took the superblock");
+}
+
+int kvp_change_faulted(struct kvp_refusal *r)
+{
+	return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'", "the pool is faulted");
+}
+
+int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if (kvp_pool_readonly(pool))
+		return kvp_refuse(r, -EROFS, "export it and import it without --readonly",
+				  "the pool is read-only");
+	if (kvp_pool_faulted(pool))
+		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
+				  "the pool is faulted");
+	return 0;
+}
+
+int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags) || !(pool->sb->flags & KVP_SB_CLEAN))
+		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
+				  "not all written data is home, so the pool stays unchanged");
+	return 0;
+}
+
+int kvp_change_settled(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
+		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
+	kvp_events_flush(pool);
+	return kvp_members_settle(pool) ? kvp_change_faulted(r) : 0;
+}
+
+int kvp_change_blank(struct kvp_pool *pool, struct kvp_leg *leg, struct page *page,
+		     struct kvp_refusal *r)
+{
+	bool spare = kvp_spare_is_ours(pool, leg, page);
+	int ret = kvp_check_unused(leg, page, spare, r);
+
+	if (!ret && spare && !kvp_label_wipe(pool, leg))
+		ret = kvp_refuse(r, -EIO, "use another device", "%s cannot be written", leg->path);
+	return ret;
+}
+
+int kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	lockdep_assert_held(&pool->sb_lock);
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	return kvp_sb_commit(pool) ? kvp_change_no_superblock(r) : 0;
+}

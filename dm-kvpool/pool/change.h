@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What all changes of a pool's vdevs and legs have in common: the checks before, the superblock
+ * that puts the change into effect, and refusals.
+ *
+ * A change runs while the pool is quiesced, in this order:
+ * 1. kvp_change_ready() if all must be home first, else kvp_change_settled().
+ * 2. Its own plan. A table is checked by the same plan when it is loaded, without I/O.
+ * 3. New devices must be blank (kvp_change_blank(), kvp_check_blank()). They get a label that says
+ *    JOINING (kvp_sb_join()), so that the superblock of 4 finds legs with labels.
+ * 4. Under sb_lock, the new shape in memory, and kvp_change_commit().
+ * 5. After an error the file's own undo(): the old shape in memory, and kvp_sb_undone() if some leg
+ *    may have the superblock of 4.
+ * 6. What cannot fail the change any more: labels of legs that have left are wiped
+ *    (kvp_label_wipe()), and an event is raised.
+ */
+#ifndef KVP_CHANGE_H
+#define KVP_CHANGE_H
+
+#include "core/core.h"
+
+struct page;
+
+/**
+ * kvp_change_able() - check that the pool is not read-only or faulted
+ *
+ * Return: 0, or -errno with @r filled in. Context: any.
+ */
+int __must_check kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r);
+
+/**
+ * kvp_change_ready() - check that the pool is quiesced, and that all is home
+ *
+ * Return: 0, or -EBUSY with @r filled in. Context: any.
+ */
+int __must_check kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r);
+
+/**
+ * kvp_change_settled() - check that the pool is quiesced, and record all losses
+ *
+ * Waiting events are written as well: none must be written after a label is wiped. The log need
+ * not be empty. Return: 0, or -errno with @r filled in. Context: process, waits for I/O; takes
+ * sb_lock.
+ */
+int __must_check kvp_change_settled(struct kvp_pool *pool, struct kvp_refusal *r);
+
+/**
+ * kvp_change_blank() - check that a new device is blank; make it so if it is a spare of this pool
+ * @leg: the device, whose size is set
+ * @page: buffer to read into
+ *
+ * A spare is blank except its own label. That is wiped first, so that no device ever has both the
+ * label of a spare and that of a leg. If the power goes then, the device is blank, and no spare any
+ * more. Return: 0, or -errno with @r filled in. Context: process, waits for I/O.
+ */
+int __must_check kvp_change_blank(struct kvp_pool *pool, struct kvp_leg *leg, struct page *page,
+				  struct kvp_refusal *r);
+
+/**
+ * kvp_change_commit() - commit pool->sb, which has the new shape, under a new epoch
+ *
+ * After an error some leg may have it. Caller holds sb_lock. Return: 0, or -EIO with @r filled in.
+ * Context: process, waits for I/O.
+ */
+int __must_check kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r);
+
+/* Refusals of several changes. Each fills in @r, and returns the error. */
+int kvp_change_no_memory(struct kvp_refusal *r);
+int kvp_change_no_superblock(struct kvp_refusal *r);
+int kvp_change_faulted(struct kvp_refusal *r);
+
+#endif /* KVP_CHANGE_H */
