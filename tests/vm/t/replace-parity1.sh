@@ -23,7 +23,8 @@ mkfs.ext4 -q /dev/d
 refused 3 signature 'ext4' replace tank /dev/b /dev/d # printed elsewhere: ext4
 run 0 replace -f -n tank /dev/b /dev/d; has out 'would replace /dev/b by /dev/d, of pool tank'
 has out '^survives  loss of 1 leg\(s\) then, now 1'
-run 0 set tank resilver_rate=1M
+# So slow that the device is not ready before a test has looked, however busy the machine's host is.
+run 0 set tank resilver_rate=64K
 begin_load
 run 0 replace -f -j tank /dev/b /dev/d
 expect_eq "$(json plan.action) $(json plan.new) $(json plan.redundancy.after)" "replace /dev/d 1"
@@ -71,11 +72,13 @@ simset c power 1
 simset d remove 1
 run 0 export tank
 run 0 import tank; has out 'which is to replace another leg, is missing'
+run 0 set tank resilver_rate=0
 run 0 wait -t resilver tank
 expect_eq "$(pair 0 1)" "online missing 1"
 run 1 wait -t replace tank; has err 'it is missing, and /dev/b, which it is to replace, is a leg as before'
 run 0 events tank; has out 'shadow_missing leg=1'
 simset d power 1
+run 0 set tank resilver_rate=64K
 run 0 export tank
 run 0 import -n tank; has out 'shadow='
 run 0 import tank
@@ -95,7 +98,7 @@ run 0 clear tank
 sound
 
 echo "--- the old disk goes, and then the new one, which waits: the order can be cancelled"
-run 0 set tank resilver_rate=1M
+run 0 set tank resilver_rate=64K
 run 0 replace tank /dev/c /dev/b
 simset c remove 1
 oracle write $dev 100 200 2 fsync bs=8
@@ -109,8 +112,10 @@ simset b power 1
 run 0 labelclear -f /dev/b
 run 0 export tank
 run 0 import tank
+run 0 set tank resilver_rate=0
 run 0 wait -t resilver tank
 expect_eq "$(state 0 2)" online
+run 0 set tank resilver_rate=64K
 
 echo "--- the old disk is lost meanwhile: the new one takes its place at once"
 run 0 replace tank /dev/c /dev/b
