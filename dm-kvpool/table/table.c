@@ -1651,7 +1651,7 @@ int kvp_table_scrub_page(struct kvp_pool *pool, kvp_block_t block, u32 level, st
 	return repaired;
 }
 
-/* --- resilver --------------------------------------------------------------------------------- */
+/* --- pages that changed ----------------------------------------------------------------------- */
 
 /*
  * Find the first page of @level, from the one above *@own on, that changed in era @since or later,
@@ -1684,27 +1684,6 @@ static int next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, kvp_vbloc
 	return 0;
 }
 
-/*
- * Write @page, the contents of clean page @tp, to each leg with a copy that resilvers, or whose
- * shadow does.
- */
-static void write_missed(const struct kvp_tpage *tp, struct page *page)
-{
-	u32 copy;
-
-	for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++) {
-		struct kvp_place at = durable_copy(tp, copy);
-		struct kvp_leg *leg = &tp->v->legs[at.leg];
-
-		if (kvp_leg_shadow(leg) && !READ_ONCE(leg->pool->shadow_ready))
-			leg = kvp_leg_shadow(leg) ?: leg;
-		if (!kvp_leg_resilvers(leg) || !kvp_io_page(leg, KVP_IO_WRITE, at.block, page))
-			continue;
-		atomic64_inc(&leg->err_write);
-		kvp_leg_give_up(leg, "a table page cannot be written");
-	}
-}
-
 int kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
 			struct page *page, struct kvp_table_page *is)
 {
@@ -1718,9 +1697,11 @@ int kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 si
 		if (ret <= 0)
 			return ret;
 		tp = load(v, level, index_of(v, level, *own));
+		if (PTR_ERR_OR_ZERO(tp) == -ENOMEM)
+			return -ENOMEM;
+		*own = next_below(v, level, *own);
 		if (IS_ERR(tp))
 			return PTR_ERR(tp);
-		*own = next_below(v, level, *own);
 		*is = (struct kvp_table_page){ .index = tp->index, .ptr = tp->durable };
 		lost = kvp_ptr_lost(tp->durable);
 		is->dirty = !copy_if_clean(v->pool->table, tp, page);
@@ -1729,29 +1710,6 @@ int kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 si
 		if (!lost)
 			return 1;
 	}
-}
-
-int kvp_table_copy_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
-			struct page *page)
-{
-	struct kvp_pool *pool = v->pool;
-	struct kvp_tpage *tp;
-	int ret;
-
-	lockdep_assert_held(&pool->checkpoint_lock);
-	ret = next_page(v, level, own, pool_end(v), since);
-	if (ret <= 0)
-		return ret;
-	tp = load(v, level, index_of(v, level, *own));
-	if (PTR_ERR_OR_ZERO(tp) == -ENOMEM)
-		return -ENOMEM;
-	*own = next_below(v, level, *own);
-	if (IS_ERR(tp))
-		return PTR_ERR(tp);
-	if (copy_if_clean(pool->table, tp, page))
-		write_missed(tp, page);
-	kvp_table_put(pool, tp);
-	return 1;
 }
 
 /* --- snapshot ----------------------------------------------------------------------------- */

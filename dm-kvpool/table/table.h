@@ -468,21 +468,6 @@ u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr);
 void kvp_table_shrink(struct kvp_pool *pool, bool all);
 
 /**
- * kvp_table_copy_page() - write the next changed table page of @v to legs that resilver
- * @level: of the page
- * @own: a block of @v; receives the first block behind the page that was found
- * @since: era; pages whose newest change is older are skipped
- * @page: buffer for a copy of the page
- *
- * A dirty page is not written: the next checkpoint writes it. A leg that does not take the page is
- * given up. Caller holds checkpoint_lock. Return: 1; 0: there is none from *@own on; -ENOMEM: try
- * again; or -errno: the page, or one above it, cannot be read, and *@own is behind it. Context:
- * process, waits for I/O.
- */
-int __must_check kvp_table_copy_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
-				     struct page *page);
-
-/**
  * struct kvp_table_page - a page of the table
  * @index: its number in its level
  * @ptr: the pointer that names it on disk
@@ -502,8 +487,8 @@ struct kvp_table_page {
  * @is: receives which page it is
  *
  * Pages that were given up are passed over. Caller holds checkpoint_lock. Return: 1; 0: there is
- * none from *@own on; -ENOMEM: try again; or -errno: it, or a page above it, cannot be read.
- * Context: process, may wait for I/O.
+ * none from *@own on; -ENOMEM: try again; or -errno: it, or a page above it, cannot be read, and
+ * *@own is behind it. Context: process, may wait for I/O.
  */
 int __must_check kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
 				     struct page *page, struct kvp_table_page *is);

@@ -774,39 +774,49 @@ static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 
 /* --- the end (4 to 6) ----------------------------------------------------------- */
 
+/* The next table pages: a single one if the host is not idle, as with steps. */
+static int copy_some_pages(struct kvp_resilver *r, struct kvp_table_copy *c)
+{
+	struct kvp_pool *pool = r->pool;
+	u64 began = ktime_get_ns();
+	int ret;
+
+	mutex_lock(&pool->checkpoint_lock);
+	ret = kvp_table_copy_some(c, steps_at_once(r) > 1 ? KVP_COPY_PAGES : 1);
+	mutex_unlock(&pool->checkpoint_lock);
+	kvp_table_shrink(pool, false);
+	cond_resched();
+	yield_to_host(r, ktime_get_ns() - began);
+	return ret;
+}
+
 /* Copy the table pages that changed since the oldest era that a leg of @v has. */
 static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
 {
-	struct kvp_pool *pool = r->pool;
+	struct kvp_table_copy *c = &io->table;
 	u64 targets = targets_of(v);
-	u32 i, level, since = KVP_ERA_MAX;
-	int error = 0;
+	int ret = 1, error = 0;
+	u32 i;
 
+	c->v = v;
+	c->since = KVP_ERA_MAX;
+	c->level = 0;
+	c->own = kvp_vblock(0);
+	c->batch = io->steps[0].batch;
+	c->pages = io->steps[0].pages;
 	for (i = 0; i <= v->nr_legs; i++)
 		if (targets >> i & 1)
-			since = min(since, since_of(r, number_at(v, i), NONE));
-	for (level = 0; level < v->g->levels; level++) {
-		kvp_vblock_t own = 0;
-		int ret = 1;
-
-		while (ret && !interrupted(r)) {
-			u64 began = ktime_get_ns();
-
-			mutex_lock(&pool->checkpoint_lock);
-			ret = kvp_table_copy_page(v, level, &own, since, io->spare);
-			mutex_unlock(&pool->checkpoint_lock);
-			if (ret == -ENOMEM)
-				return ret;
-			/*
-			 * A page that no leg has cannot be copied. After other errors a leg may
-			 * have it: try again.
-			 */
-			if (ret < 0 && ret != -EBADMSG)
-				error = ret;
-			kvp_table_shrink(pool, false);
-			cond_resched();
-			yield_to_host(r, ktime_get_ns() - began);
-		}
+			c->since = min(c->since, since_of(r, number_at(v, i), NONE));
+	while (ret && !interrupted(r)) {
+		ret = copy_some_pages(r, c);
+		if (ret == -ENOMEM)
+			return ret;
+		/*
+		 * A page that no leg has cannot be copied. After other errors a leg may have it: try
+		 * again.
+		 */
+		if (ret < 0 && ret != -EBADMSG)
+			error = ret;
 	}
 	return interrupted(r) ? -EINTR : error;
 }

@@ -7,6 +7,7 @@
 #include "format/stripe.h"
 #include "io/batch.h"
 #include "io/io.h"
+#include "table/copy.h"
 
 struct kvp_tpage;
 
@@ -60,9 +61,11 @@ struct kvp_resilver_step {
  * @copied: blocks that were written to a leg since the resilver began
  * @since, @legs: as of a step, while it is copied block by block
  * @page, @spare: for copying block by block
+ * @table: for copying table pages; it uses memory of a step, as none is in flight then
  */
 struct kvp_resilver_io {
 	struct kvp_resilver_step steps[KVP_RESILVER_STEPS];
+	struct kvp_table_copy table;
 	u32 first, nr, writing, since;
 	u64 copied, legs;
 	struct page *page, *spare;

@@ -839,15 +839,59 @@ static void reader(void *arg)
 	l->wrote = true;
 }
 
-/* Beside a host that reads all the time the walk goes on, with rests; else with none. */
+/* Writes of table pages to the victim, from request @from of the trace on. */
+struct page_writes {
+	u32 requests, pages, longest;
+};
+
+static struct page_writes page_writes(struct life *l, u32 from)
+{
+	const struct kvp_geometry *g = victim(l)->v->g;
+	struct page_writes w = {};
+	u32 i;
+
+	for (i = from; i < disks.trace.nr_requests; i++) {
+		const struct trace_request *q = &disks.trace.requests[i];
+
+		if (q->disk != l->victim || q->op != KVP_IO_WRITE || q->block < g->table_start ||
+		    q->block >= g->table_start + kvp_table_blocks(g))
+			continue;
+		w.requests++;
+		w.pages += q->nr;
+		w.longest = max(w.longest, q->nr);
+	}
+	return w;
+}
+
+/*
+ * Table pages are copied one by one beside a host, and else those that lie together at once. A leg
+ * of a parity1, or of one vdev of several, may have none that do.
+ */
+static void expect_page_writes(struct life *l, u32 from, bool busy)
+{
+	struct page_writes w = page_writes(l, from);
+
+	if (!w.pages || (busy && w.longest > 1))
+		sim_fail("%u table pages beside the host, at most %u at once", w.pages, w.longest);
+	if (busy || l->start.parity || l->start.second)
+		return;
+	if (w.pages < 16 || w.longest < 2)
+		sim_fail("%u table pages without a host, by %u requests", w.pages, w.requests);
+}
+
+/*
+ * Beside a host that reads all the time the walk goes on, with rests; else with none. No page is
+ * dirty when the leg returns, so no checkpoint writes one.
+ */
 static void yields_to_the_host(struct life *l)
 {
 	struct kvp_resilver *r = l->host.pool->resilver;
 	u64 copied, yields;
-	u32 i;
+	u32 i, from;
 
 	leave(l);
 	write_widely(l);
+	from = disks.trace.nr_requests;
 	l->writes = true;
 	l->wrote = false;
 	sim_spawn("reader", reader, l);
@@ -861,8 +905,10 @@ static void yields_to_the_host(struct life *l)
 	end_writer(l);
 	if (!r->copied || r->yields < 10 || r->begun_ahead)
 		sim_fail("%llu rests beside the host, %llu steps ahead", r->yields, r->begun_ahead);
+	expect_page_writes(l, from, true);
 	leave(l);
 	write_widely(l);
+	from = disks.trace.nr_requests;
 	copied = r->copied;
 	yields = r->yields;
 	come_back(l);
@@ -872,7 +918,43 @@ static void yields_to_the_host(struct life *l)
 			 r->begun_ahead);
 	if (disks.scattered)
 		sim_fail("%u reads into scattered pages", disks.scattered);
+	expect_page_writes(l, from, false);
 	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* Every page changes its slot, again and again. */
+static void checkpointer(void *arg)
+{
+	struct life *l = arg;
+	u32 leaf;
+
+	while (l->writes) {
+		for (leaf = 0; leaf < l->blocks / 512; leaf++)
+			host_write(&l->host, 512 * leaf + rng_below(&l->rng, 500), 1, false);
+		host_checkpoint(&l->host);
+	}
+	l->wrote = true;
+}
+
+/* While pages are copied no checkpoint writes into their slots. */
+static void pages_beside_checkpoints(struct life *l)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		leave(l);
+		write_widely(l);
+		l->writes = true;
+		l->wrote = false;
+		sim_spawn("checkpointer", checkpointer, l);
+		sim_slow = "kvpool-scrub";
+		come_back(l);
+		wait_in_sync(l);
+		sim_slow = NULL;
+		end_writer(l);
+		expect_sound(l);
+	}
 	host_flush(&l->host);
 }
 
@@ -2001,6 +2083,8 @@ static void walks_of(const struct shape *s)
 	lives(NAMED(leaves_again), s, 3);
 	lives(NAMED(suspends), s, 2);
 	lives(NAMED(yields_to_the_host), s, 1);
+	if (!s->start.second)
+		lives(NAMED(pages_beside_checkpoints), s, 1);
 	lives(NAMED(goes_on_at_the_cursor), s, 2);
 	lives(NAMED(older_leg_returns_again), s, 2);
 	if (s->start.legs == 2)
