@@ -8,6 +8,7 @@
 #define PARTS		(KVP_YIELD_OTHERS + 1)
 #define LESS_FROM	50u	/* per cent */
 #define NONE_FROM	75u
+#define WALK_TIMES	63u
 
 void kvp_yield_begin(struct kvp_yield *y, u64 asked)
 {
@@ -38,4 +39,11 @@ u64 kvp_yield_rest(u64 took, u32 others, u32 most)
 	u64 ns = (u64)most * NSEC_PER_SEC;
 
 	return min(div_u64(min(took, ns) * others, PARTS - others), ns);
+}
+
+u64 kvp_yield_rest_of_walk(u64 took, u32 most)
+{
+	u64 ns = (u64)most * NSEC_PER_SEC;
+
+	return min(min(took, ns) * WALK_TIMES, ns);
 }

@@ -110,7 +110,7 @@ static void yield_to_host(struct kvp_resilver *r, u64 took)
 {
 	if (kvp_host_busy(r->pool, &r->host, KVP_HOST_QUIET_MS))
 		r->yields++;
-	kvp_host_rest(r->pool, &r->host, kvp_yield_rest(took, KVP_YIELD_OTHERS, MOST_REST),
+	kvp_host_rest(r->pool, &r->host, kvp_yield_rest_of_walk(took, MOST_REST),
 		      wants_to_go_on, r);
 }
 

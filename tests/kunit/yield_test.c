@@ -53,11 +53,24 @@ static void a_rest_is_in_proportion_and_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kvp_yield_rest(~0ull, KVP_YIELD_OTHERS, 4), 4000 * MS);
 }
 
+static void a_walk_meets_fewer_than_one_request_in_a_hundred(struct kunit *test)
+{
+	u64 took, request = 4 * MS;
+
+	/* It waits for a request, reads, and writes. In a rest the host gets an answer each time. */
+	took = 3 * request;
+	KUNIT_EXPECT_GT(test, div64_u64(kvp_yield_rest_of_walk(took, 1), request), 100ull);
+	KUNIT_EXPECT_EQ(test, kvp_yield_rest_of_walk(20 * MS, 1), 1000 * MS);
+	KUNIT_EXPECT_EQ(test, kvp_yield_rest_of_walk(~0ull, 4), 4000 * MS);
+	KUNIT_EXPECT_EQ(test, kvp_yield_rest_of_walk(0, 1), 0ull);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_host_that_was_never_seen_to_ask_is_quiet),
 	KUNIT_CASE(a_host_is_busy_until_it_has_been_quiet_for_long),
 	KUNIT_CASE(the_host_gets_less_the_fuller_it_is),
 	KUNIT_CASE(a_rest_is_in_proportion_and_has_a_limit),
+	KUNIT_CASE(a_walk_meets_fewer_than_one_request_in_a_hundred),
 	{}
 };
 
