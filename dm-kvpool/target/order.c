@@ -17,6 +17,7 @@ static void order_work(struct work_struct *work)
 	order->result = order->act(order);
 	memalloc_noio_restore(noio);
 	smp_store_release(&order->done, true);	/* pairs with the load in is_done() */
+	atomic_dec(&orders->busy);
 	wake_up_all(&orders->wait);
 	kvp_order_put(order);
 }
@@ -32,6 +33,7 @@ void kvp_order_start(struct kvp_orders *orders, struct kvp_order *order)
 	order->done = false;
 	refcount_set(&order->refs, 2);	/* references of the waiter and of the worker */
 	INIT_WORK(&order->work, order_work);
+	atomic_inc(&orders->busy);
 	queue_work(orders->wq, &order->work);
 }
 
@@ -62,6 +64,9 @@ void kvp_orders_end(struct kvp_orders *orders)
 
 void kvp_orders_drain(struct kvp_orders *orders)
 {
+	/* Idle: the kernel reports a task as hung that sleeps otherwise for two minutes. */
+	wait_event_idle(orders->wait, !atomic_read(&orders->busy));
+	/* A worker may still be about to return, and uses @orders for that. */
 	flush_workqueue(orders->wq);
 }
 
@@ -74,6 +79,7 @@ int kvp_orders_init(struct kvp_orders *orders)
 {
 	init_waitqueue_head(&orders->wait);
 	orders->ending = false;
+	atomic_set(&orders->busy, 0);
 	/*
 	 * Any number may run at once, since one may wait for another. No reclaim of memory waits
 	 * for an order.

@@ -12,6 +12,7 @@
 #ifndef KVP_ORDER_H
 #define KVP_ORDER_H
 
+#include <linux/atomic.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -19,13 +20,15 @@
 
 /**
  * struct kvp_orders - the orders of a pool
- * @wait: waiters for an order that is done, and for @ending
+ * @wait: waiters for an order that is done, for @ending, and for @busy to fall to 0
  * @ending: waiters return at once, and new ones do not wait
+ * @busy: orders that were begun, and that no worker has done yet
  */
 struct kvp_orders {
 	struct workqueue_struct *wq;
 	wait_queue_head_t wait;
 	bool ending;
+	atomic_t busy;
 };
 
 /**
@@ -68,7 +71,8 @@ void kvp_order_put(struct kvp_order *order);
 /**
  * kvp_orders_end() - make all waiters return, also new ones, until kvp_orders_again()
  *
- * kvp_orders_drain() waits until no worker works on an order. Context: process.
+ * kvp_orders_drain() waits until no worker works on an order: idle, as that may take minutes, and
+ * not killable. Context: process.
  */
 void kvp_orders_end(struct kvp_orders *orders);
 void kvp_orders_drain(struct kvp_orders *orders);

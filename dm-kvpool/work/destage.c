@@ -936,7 +936,7 @@ void kvp_destage_relieve(struct kvp_pool *pool)
 
 /* Why everything is written home. */
 enum reason {
-	QUIET,		/* there are no writers: wait until the worker has stopped */
+	QUIET,		/* there are no writers: in the end, wait until the worker has stopped */
 	BESIDE,		/* there are writers, so the worker may never stop */
 	ORDER,		/* as BESIDE, but give up when the pool is about to be suspended */
 };
@@ -950,6 +950,9 @@ static bool must_give_up(const struct kvp_pool *pool, enum reason why)
  * Let the worker write home all below @target, or as much as it can in one run, which may take
  * minutes. A caller that gives up does not stop the worker. It gives up since all I/O would wait
  * for it.
+ *
+ * The run that ends first may have begun before the kick. So the caller calls again until all is
+ * home. An error of that run counts only if the next run, where there is one, ends with an error.
  */
 static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 {
@@ -958,16 +961,18 @@ static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 
 	atomic_inc(&dg->awaited);
 	kvp_destage_kick(pool, true);
-	if (why == QUIET)
-		flush_work(&dg->work);
-	else
-		wait_event(dg->wait, READ_ONCE(dg->ended) != seen ||
-			   !kvp_lsn_before(READ_ONCE(dg->done_lsn), target) ||
-			   must_give_up(pool, why) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
+	/* Idle: the kernel reports a task as hung that sleeps otherwise for two minutes. */
+	wait_event_idle(dg->wait, READ_ONCE(dg->ended) != seen ||
+			!kvp_lsn_before(READ_ONCE(dg->done_lsn), target) ||
+			must_give_up(pool, why) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
 	atomic_dec(&dg->awaited);
 	if (must_give_up(pool, why))
 		return -EINTR;
-	return why != QUIET && !kvp_lsn_before(READ_ONCE(dg->done_lsn), target) ? 0 : dg->error;
+	if (!kvp_lsn_before(READ_ONCE(dg->done_lsn), target))
+		return 0;
+	if (why == QUIET && READ_ONCE(dg->error))
+		flush_work(&dg->work);
+	return READ_ONCE(dg->error);
 }
 
 /* Write home all that was accepted before, and move the tail past it. */
@@ -1005,11 +1010,14 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 	atomic_inc(&dg->orders);
 	smp_mb__after_atomic();	/* pairs with the one in destage_renew() */
 	/* A renewal that has begun ends first: what it accepts is committed below with all else. */
-	wait_event(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, why));
+	wait_event_idle(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, why));
 	ret = destage_to_end(pool, why);
 	/* Parity was logged meanwhile, behind the tail. Write it home as well. */
 	if (!ret && kvp_log_reserves(pool))
 		ret = destage_to_end(pool, why);
+	/* All is home, or that failed. So the worker has little left to do. */
+	if (why == QUIET)
+		flush_work(&dg->work);
 	atomic_dec(&dg->orders);
 	return ret;
 }

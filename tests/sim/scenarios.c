@@ -1014,6 +1014,52 @@ static void write_back_beside_writers(struct scenario *s)
 	host_write(h, 90, 1, true);
 }
 
+static void stop_task(void *arg)
+{
+	struct scenario *s = arg;
+
+	kvp_pool_quiesce(s->host.pool);
+	if (sim_current->hung)
+		sim_fail("a stop that takes minutes looks hung: %s", sim_current->hung);
+	s->flush_over = true;
+	complete_all(&s->flushed);
+}
+
+/*
+ * A stop waits for slow disks, and sleeps idle: the kernel is not to call it hung. Destage is in a
+ * run when the stop comes, and has minutes to go both in that run and for what is left then.
+ */
+static void a_long_stop_looks_not_hung(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	h->pool->tunables[KVP_T_LEG_TIMEOUT] = 3600;
+	hold_home_everywhere(s, 64, 3);
+	host_write(h, 64, 3, true);
+	host_sleep(100);
+	kvp_destage_kick(h->pool, true);
+	while (!disks_wait())
+		host_sleep(10);
+	host_write(h, 80, 3, true);
+	init_completion(&s->flushed);
+	s->flush_over = false;
+	sim_spawn("stop", stop_task, s);
+	host_sleep(150 * 1000);
+	if (s->flush_over)
+		sim_fail("blocks that are not home are said to be");
+	release_all();
+	hold_home_everywhere(s, 80, 3);
+	host_sleep(150 * 1000);
+	if (s->flush_over)
+		sim_fail("blocks that came later are not home, and are said to be");
+	release_all();
+	wait_for_completion(&s->flushed);
+	if (kvp_wbuf_nr_logged(h->pool->wbuf))
+		sim_fail("the pool is stopped, and blocks are not home");
+	kvp_pool_unquiesce(h->pool);
+	host_write(h, 90, 1, true);
+}
+
 /* With no leg left and failmode=wait too, and for requests after the suspend has begun. */
 static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 {
@@ -2022,6 +2068,7 @@ void run_scenarios(void)
 	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);
 	scenario(NAMED(order_ends_for_a_suspend), 2, false, 2);
 	scenario(NAMED(write_back_beside_writers), 2, false, 2);
+	scenario(NAMED(a_long_stop_looks_not_hung), 2, false, 1);
 	scenario(NAMED(suspend_makes_all_durable), 2, false, 1);
 	scenario("suspend_makes_all_durable_on_a_single", suspend_makes_all_durable, 1, false, 1);
 	scenario(NAMED(journal_by_fua_alone), 2, false, 1);

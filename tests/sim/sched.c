@@ -31,6 +31,8 @@
 #define NS_PER_JIFFY	(1000000000ull / HZ)
 /* As the kernel: five minutes before the 32-bit counter wraps. */
 #define FIRST_JIFFY	((u64)(u32)-(300 * HZ))
+/* The kernel reports a task as hung that sleeps so long, and neither idle nor killable. */
+#define HUNG_NS		(120ull * 1000000000ull)
 /* No simulated job lasts that long; timers that only rearm themselves must not hide a deadlock. */
 #define TIME_LIMIT	(3600ull * 1000000000ull)
 /*
@@ -430,9 +432,16 @@ void sim_might_sleep(const char *where)
 			 sim_current->lock_places[sim_current->nr_locks - 1] : "-");
 }
 
+void sim_slept(u64 since, const char *why)
+{
+	if (!sim_current->idle && now_ns - since >= HUNG_NS)
+		sim_current->hung = why;
+}
+
 bool sim_block_until(const void *channel, const char *why, u64 until)
 {
 	struct task_sim *t = sim_current;
+	u64 begin = now_ns;
 
 	sim_might_sleep(why);
 	t->channel = channel;
@@ -442,7 +451,13 @@ bool sim_block_until(const void *channel, const char *why, u64 until)
 	t->state = TASK_BLOCKED;
 	switch_to(&scheduler);
 	t->until = 0;
+	sim_slept(begin, why);
 	return !t->timed_out;
+}
+
+void sim_idle(bool idle)
+{
+	sim_current->idle = idle;
 }
 
 void sim_block(const void *channel, const char *why)

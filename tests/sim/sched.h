@@ -55,6 +55,8 @@ struct task_sim {
 	const char *why, *where;
 	u64 until;		/* jiffies; 0: for ever */
 	bool timed_out;
+	bool idle;		/* it waits as wait_event_idle() does, or killable */
+	const char *hung;	/* what it waited for, else, for two minutes at a stretch; or NULL */
 	void (*fn)(void *arg);
 	void *arg;
 	u32 nr_locks;
@@ -103,6 +105,8 @@ void sim_spawn(const char *name, void (*fn)(void *arg), void *arg);
 void sim_block(const void *channel, const char *why);
 bool sim_block_until(const void *channel, const char *why, u64 until);
 void sim_wake(const void *channel);
+/** sim_slept() - the task sleeps since @since (ns), whatever woke it: does it look hung? */
+void sim_slept(u64 since, const char *why);
 void sim_maybe_preempt(void);
 u32 sim_memory_in_use(void);
 

@@ -8,6 +8,7 @@
 
 #include "sched.h"
 
+#include <linux/ktime.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -172,6 +173,7 @@ bool flush_work(struct work_struct *w)
 {
 	struct running *r = find_running(w);
 	u64 ticket = w->pending ? w->ticket : r ? r->ticket : 0;
+	u64 begin = ktime_get_ns();
 
 	sim_might_sleep(__func__);
 	if (!ticket)
@@ -179,6 +181,7 @@ bool flush_work(struct work_struct *w)
 	/* The item's memory may be gone when it has ended: only the caller knows. */
 	while (ticket_open(w, ticket))
 		sim_block(&work_channel, "flush_work");
+	sim_slept(begin, "flush_work");
 	return true;
 }
 
@@ -196,6 +199,7 @@ bool cancel_work(struct work_struct *w)
 
 bool cancel_work_sync(struct work_struct *w)
 {
+	u64 begin = ktime_get_ns();
 	bool was;
 
 	sim_might_sleep(__func__);
@@ -205,6 +209,7 @@ bool cancel_work_sync(struct work_struct *w)
 	was = cancel_work(w);
 	while (find_running(w))
 		sim_block(&work_channel, "cancel_work_sync");
+	sim_slept(begin, "cancel_work_sync");
 	w->canceling = false;
 	return was;
 }
@@ -216,7 +221,7 @@ static bool wq_busy(struct workqueue_struct *wq)
 
 void flush_workqueue(struct workqueue_struct *wq)
 {
-	u64 last = tickets;
+	u64 last = tickets, begin = ktime_get_ns();
 	bool open = true;
 	u32 i;
 
@@ -232,6 +237,7 @@ void flush_workqueue(struct workqueue_struct *wq)
 		if (open)
 			sim_block(&work_channel, "flush_workqueue");
 	}
+	sim_slept(begin, "flush_workqueue");
 }
 
 void drain_workqueue(struct workqueue_struct *wq)

@@ -18,6 +18,8 @@ typedef struct wait_queue_head {
 void init_waitqueue_head(wait_queue_head_t *wq);
 void wake_up_all(wait_queue_head_t *wq);
 void sim_wait(wait_queue_head_t *wq, u64 seen, const char *why);
+/* What the current task waits for from now on may take minutes, as the kernel sees it; or not. */
+void sim_idle(bool idle);
 /* Returns false when the time is over. */
 bool sim_wait_until(wait_queue_head_t *wq, u64 seen, u64 until, const char *why);
 u64 sim_wakes(const wait_queue_head_t *wq);
@@ -38,8 +40,14 @@ bool waitqueue_active(wait_queue_head_t *wq);
 	}								\
 } while (0)
 
-#define wait_event_interruptible(wq, cond)	({ wait_event(wq, cond); 0; })
-#define wait_event_killable(wq, cond)		({ wait_event(wq, cond); 0; })
+#define wait_event_idle(wq, cond) do {					\
+	sim_idle(true);							\
+	wait_event(wq, cond);						\
+	sim_idle(false);						\
+} while (0)
+
+#define wait_event_interruptible(wq, cond)	({ wait_event_idle(wq, cond); 0; })
+#define wait_event_killable(wq, cond)		({ wait_event_idle(wq, cond); 0; })
 
 #define wait_event_timeout(wq, cond, timeout) ({			\
 	u64 __until = jiffies + (timeout);				\
