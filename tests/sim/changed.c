@@ -25,7 +25,7 @@ struct kept {
 	u64 *sums;
 };
 
-struct play {
+struct changed_test {
 	struct host host;
 	struct host_start start;
 	struct oracle o;
@@ -38,7 +38,7 @@ struct play {
 	unsigned long *found;	/* a bit for each block */
 	u64 blocks, size;	/* that are written and read; all of the pool */
 	u64 nr_found;
-	void (*live)(struct play *p);
+	void (*live)(struct changed_test *p);
 	bool stops, cut;
 	int refused;
 	u32 writers;
@@ -48,7 +48,7 @@ struct play {
 
 /* --- looking --------------------------------------------------------------------------- */
 
-static u64 sum_of(struct play *p, u64 block)
+static u64 sum_of(struct changed_test *p, u64 block)
 {
 	u8 *data = malloc(KVP_BLOCK_SIZE);
 	u64 sum = 14695981039346656037ull;
@@ -63,7 +63,7 @@ static u64 sum_of(struct play *p, u64 block)
 }
 
 /* All that changed, into @found. */
-static void find(struct play *p, const struct kvp_point *since)
+static void find(struct changed_test *p, const struct kvp_point *since)
 {
 	u64 from = 0, last = 0, first, count, at;
 	int ret = kvp_changed_check(p->host.pool, since);
@@ -85,7 +85,7 @@ static void find(struct play *p, const struct kvp_point *since)
 		sim_fail("point %u: %d", since->era, ret);
 }
 
-static void take(struct play *p, struct kvp_point *point)
+static void take(struct changed_test *p, struct kvp_point *point)
 {
 	int ret = kvp_changed_point(p->host.pool, point);
 
@@ -96,7 +96,7 @@ static void take(struct play *p, struct kvp_point *point)
 }
 
 /* Each block that differs from what it was at the point must be found. */
-static void hold_against(struct play *p, const struct kept *k, const u64 *now)
+static void hold_against(struct changed_test *p, const struct kept *k, const u64 *now)
 {
 	u64 i;
 
@@ -107,14 +107,14 @@ static void hold_against(struct play *p, const struct kept *k, const u64 *now)
 				 p->life, i, k->point.era);
 }
 
-static void forget(struct play *p, u32 i)
+static void forget(struct changed_test *p, u32 i)
 {
 	free(p->kept[i].sums);
 	p->kept[i] = p->kept[--p->nr_kept];
 }
 
 /* Nothing writes meanwhile. The new point is kept, and a few of the older ones. */
-static void look(struct play *p)
+static void look(struct changed_test *p)
 {
 	struct kept new = { .sums = malloc(p->blocks * sizeof(u64)) };
 	u64 i;
@@ -134,7 +134,7 @@ static void look(struct play *p)
 
 static void life_main(void *arg)
 {
-	struct play *p = arg;
+	struct changed_test *p = arg;
 
 	p->refused = host_start(&p->host, &p->o, &p->start);
 	if (p->refused)
@@ -147,7 +147,7 @@ static void life_main(void *arg)
 }
 
 /* Where the power goes: points after that were not taken. */
-static void end_life(struct play *p)
+static void end_life(struct changed_test *p)
 {
 	u32 at = disks.trace.nr, i;
 
@@ -168,7 +168,7 @@ static void end_life(struct play *p)
 	}
 }
 
-static bool live(struct play *p, void (*what)(struct play *p), bool cut)
+static bool live(struct changed_test *p, void (*what)(struct changed_test *p), bool cut)
 {
 	bool good;
 
@@ -182,7 +182,7 @@ static bool live(struct play *p, void (*what)(struct play *p), bool cut)
 	return good;
 }
 
-static bool once(struct play *p, const struct host_start *shape, bool (*act)(struct play *p),
+static bool once(struct changed_test *p, const struct host_start *shape, bool (*act)(struct changed_test *p),
 		 u64 seed)
 {
 	const struct base *base = shape->second ? base_two(shape) : base_cache(shape);
@@ -209,7 +209,7 @@ static bool once(struct play *p, const struct host_start *shape, bool (*act)(str
 
 /* --- any operations ------------------------------------------------------------------------ */
 
-static void leave_and_return(struct play *p)
+static void leave_and_return(struct changed_test *p)
 {
 	struct host *h = &p->host;
 	u32 disk = p->legs - p->start.cache - 1;
@@ -226,7 +226,7 @@ static void leave_and_return(struct play *p)
 	host_wait_resilver(h);
 }
 
-static void any_operation(struct play *p)
+static void any_operation(struct changed_test *p)
 {
 	struct host *h = &p->host;
 	u32 n = 1 + rng_below(&p->rng, rng_chance(&p->rng, 200) ? 90 : 6);
@@ -269,7 +269,7 @@ static void any_operation(struct play *p)
 	}
 }
 
-static void any_operations(struct play *p)
+static void any_operations(struct changed_test *p)
 {
 	u32 n = 3 + rng_below(&p->rng, 12);
 
@@ -277,7 +277,7 @@ static void any_operations(struct play *p)
 		any_operation(p);
 }
 
-static void any_life(struct play *p)
+static void any_life(struct changed_test *p)
 {
 	u32 n = 1 + rng_below(&p->rng, 3);
 
@@ -290,7 +290,7 @@ static void any_life(struct play *p)
 	any_operations(p);
 }
 
-static bool any_lives(struct play *p)
+static bool any_lives(struct changed_test *p)
 {
 	u32 i;
 
@@ -302,7 +302,7 @@ static bool any_lives(struct play *p)
 
 /* --- a copy beside writers ------------------------------------------------------------------- */
 
-static void copy_found(struct play *p, u64 *copy)
+static void copy_found(struct changed_test *p, u64 *copy)
 {
 	u64 i;
 
@@ -314,7 +314,7 @@ static void copy_found(struct play *p, u64 *copy)
 /* Discards of what comes home before: known-gaps.md. */
 static void writer(void *arg)
 {
-	struct play *p = arg;
+	struct changed_test *p = arg;
 	struct rng rng = { .s = mix64(p->seed, 70 + p->writers) };
 	struct host *h = &p->host;
 
@@ -334,7 +334,7 @@ static void writer(void *arg)
 		complete(&p->done);
 }
 
-static void beside_writers(struct play *p)
+static void beside_writers(struct changed_test *p)
 {
 	static const struct kvp_point nothing;
 	u64 *copy = calloc(p->blocks, sizeof(u64)), i;
@@ -366,14 +366,14 @@ static void beside_writers(struct play *p)
 	free(copy);
 }
 
-static bool copy_beside_writers(struct play *p)
+static bool copy_beside_writers(struct changed_test *p)
 {
 	return live(p, beside_writers, false);
 }
 
 /* --- no more than that -------------------------------------------------------------------------- */
 
-static void expect_found(struct play *p, u64 first, u64 count, u64 most, const char *what)
+static void expect_found(struct changed_test *p, u64 first, u64 count, u64 most, const char *what)
 {
 	u64 i;
 
@@ -385,7 +385,7 @@ static void expect_found(struct play *p, u64 first, u64 count, u64 most, const c
 }
 
 /* Of an idle pool nothing is found, and what is written and discarded is, as it was. */
-static void only_that(struct play *p)
+static void only_that(struct changed_test *p)
 {
 	struct host *h = &p->host;
 	struct kvp_point since, next;
@@ -424,13 +424,13 @@ static void only_that(struct play *p)
 	expect_found(p, 0, 0, 0, "an idle pool after that");
 }
 
-static bool no_more(struct play *p)
+static bool no_more(struct changed_test *p)
 {
 	return live(p, only_that, false);
 }
 
 /* Pages without changes are not read. */
-static void few_reads(struct play *p)
+static void few_reads(struct changed_test *p)
 {
 	struct host *h = &p->host;
 	struct kvp_pool *pool = h->pool;
@@ -456,13 +456,13 @@ static void few_reads(struct play *p)
 		sim_fail("%llu pages were read", reads);
 }
 
-static bool reads(struct play *p)
+static bool reads(struct changed_test *p)
 {
 	return live(p, few_reads, false);
 }
 
 /* What cannot be read may have changed. */
-static void unreadable(struct play *p)
+static void unreadable(struct changed_test *p)
 {
 	struct host *h = &p->host;
 	struct kvp_pool *pool = h->pool;
@@ -485,12 +485,12 @@ static void unreadable(struct play *p)
 	expect_found(p, 1024, 512, p->size, "an unreadable page");
 }
 
-static bool cannot_be_read(struct play *p)
+static bool cannot_be_read(struct changed_test *p)
 {
 	return live(p, unreadable, false);
 }
 
-static void about_to_be_suspended(struct play *p)
+static void about_to_be_suspended(struct changed_test *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 from = 0, first, count;
@@ -501,14 +501,14 @@ static void about_to_be_suspended(struct play *p)
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
 }
 
-static bool suspended(struct play *p)
+static bool suspended(struct changed_test *p)
 {
 	return live(p, about_to_be_suspended, false);
 }
 
 /* --- points that count no more ------------------------------------------------------------------- */
 
-static void expect_refused(struct play *p, struct kvp_point point, int with, const char *what)
+static void expect_refused(struct changed_test *p, struct kvp_point point, int with, const char *what)
 {
 	int ret = kvp_changed_check(p->host.pool, &point);
 
@@ -516,7 +516,7 @@ static void expect_refused(struct play *p, struct kvp_point point, int with, con
 		sim_fail("%s: %d, not %d", what, ret, with);
 }
 
-static void begin(struct play *p)
+static void begin(struct changed_test *p)
 {
 	struct kvp_point future;
 
@@ -538,7 +538,7 @@ static void begin(struct play *p)
 }
 
 /* The pool has gone back: points from before that are refused, and new ones stand. */
-static void went_back(struct play *p)
+static void went_back(struct changed_test *p)
 {
 	struct kvp_point old = p->kept[0].point;
 
@@ -554,7 +554,7 @@ static void went_back(struct play *p)
 	look(p);
 }
 
-static void went_back_for_now(struct play *p)
+static void went_back_for_now(struct changed_test *p)
 {
 	struct kvp_point point = p->kept[0].point;
 
@@ -563,7 +563,7 @@ static void went_back_for_now(struct play *p)
 		sim_fail("a point of what is not known to be the newest");
 }
 
-static bool forked(struct play *p)
+static bool forked(struct changed_test *p)
 {
 	bool good = live(p, begin, false);
 
@@ -577,7 +577,7 @@ static bool forked(struct play *p)
 	return good && live(p, look, false);
 }
 
-static bool log_given_up(struct play *p)
+static bool log_given_up(struct changed_test *p)
 {
 	bool good = live(p, begin, true);
 
@@ -592,7 +592,7 @@ static bool log_given_up(struct play *p)
 }
 
 /* Nothing is to be brought home, or written. */
-static void read_only(struct play *p)
+static void read_only(struct changed_test *p)
 {
 	struct kvp_point point;
 
@@ -602,13 +602,13 @@ static void read_only(struct play *p)
 		sim_fail("the point lies before the one of the stop");
 }
 
-static void begin_and_rest(struct play *p)
+static void begin_and_rest(struct changed_test *p)
 {
 	host_write(&p->host, 30, 4, false);
 	look(p);
 }
 
-static bool started_read_only(struct play *p)
+static bool started_read_only(struct changed_test *p)
 {
 	bool good = live(p, begin_and_rest, false);
 
@@ -673,10 +673,10 @@ static bool points_in_words(void)
 
 /* --- running them ------------------------------------------------------------------------------------- */
 
-static void play(const char *kind, const char *what, const struct host_start *shape,
-		 bool (*act)(struct play *p), u32 turns)
+static void test(const char *kind, const char *what, const struct host_start *shape,
+		 bool (*act)(struct changed_test *p), u32 turns)
 {
-	struct play *p;
+	struct changed_test *p;
 	bool good = true;
 	char name[96];
 	u32 i;
@@ -704,16 +704,16 @@ static void plays(void)
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		const struct host_start *s = &shapes[i].start;
 
-		play(shapes[i].name, "any-lives", s, any_lives, 6);
-		play(shapes[i].name, "beside-writers", s, copy_beside_writers, 2);
-		play(shapes[i].name, "no-more", s, no_more, 2);
+		test(shapes[i].name, "any-lives", s, any_lives, 6);
+		test(shapes[i].name, "beside-writers", s, copy_beside_writers, 2);
+		test(shapes[i].name, "no-more", s, no_more, 2);
 	}
-	play("mirror", "reads", &shapes[0].start, reads, 1);
-	play("mirror", "unreadable", &shapes[0].start, cannot_be_read, 1);
-	play("mirror", "suspended", &shapes[0].start, suspended, 1);
-	play("mirror", "forked", &shapes[0].start, forked, 2);
-	play("mirror", "read-only", &shapes[0].start, started_read_only, 1);
-	play("cache", "log-given-up", &shapes[3].start, log_given_up, 4);
+	test("mirror", "reads", &shapes[0].start, reads, 1);
+	test("mirror", "unreadable", &shapes[0].start, cannot_be_read, 1);
+	test("mirror", "suspended", &shapes[0].start, suspended, 1);
+	test("mirror", "forked", &shapes[0].start, forked, 2);
+	test("mirror", "read-only", &shapes[0].start, started_read_only, 1);
+	test("cache", "log-given-up", &shapes[3].start, log_given_up, 4);
 }
 
 void run_changed(void)

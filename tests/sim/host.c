@@ -244,7 +244,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 		h->pool = NULL;
 		return ret;
 	}
-	/* A scene that is about a race of a fill means one that is under way. */
+	/* A test of a race with an admission means one that is under way. */
 	h->pool->admission->gather = 0;
 	kvp_pool_unquiesce(h->pool);
 	note_geometry(h->pool);

@@ -18,7 +18,7 @@ struct loss {
 	struct host host;
 	struct host_start start;
 	struct oracle o;
-	void (*play)(struct loss *l);
+	void (*act)(struct loss *l);
 	u64 seed;
 	u64 log_start;		/* on each SSD */
 	u32 at;
@@ -135,7 +135,7 @@ static void expect_moved(struct loss *l)
 	host_write(&l->host, 5, 2, true);
 }
 
-/* --- scenes ------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------- */
 
 /*
  * Each fails while the loss of the first is not yet recorded, since a superblock is being written,
@@ -285,13 +285,13 @@ static void loss_main(void *arg)
 		log_fails(l, 0);
 	l->refused = host_start(&l->host, &l->o, &l->start);
 	if (!l->refused)
-		l->play(l);
+		l->act(l);
 }
 
-static bool live(struct loss *l, const struct image *img, void (*play)(struct loss *l))
+static bool live(struct loss *l, const struct image *img, void (*act)(struct loss *l))
 {
-	l->play = play;
-	return run_machine(img, l->start.legs, mix64(l->seed, l->cut ? 2 : play == look),
+	l->act = act;
+	return run_machine(img, l->start.legs, mix64(l->seed, l->cut ? 2 : act == look),
 			   loss_main, l);
 }
 
@@ -392,7 +392,7 @@ static bool cut_losses(struct loss *l)
 }
 
 /* The last life, of which the recovery is what matters, begins with what one before it left. */
-static bool live_again(struct loss *l, void (*play)(struct loss *l))
+static bool live_again(struct loss *l, void (*act)(struct loss *l))
 {
 	struct image img[MAX_DISKS];
 	bool good;
@@ -403,15 +403,15 @@ static bool live_again(struct loss *l, void (*play)(struct loss *l))
 	l->again = true;
 	l->fails = true;
 	l->from = 0;
-	good = live(l, img, play) && !l->refused;
+	good = live(l, img, act) && !l->refused;
 	l->fails = false;
 	for (i = 0; i < l->start.legs; i++)
 		image_free(&img[i]);
 	return good;
 }
 
-static void scene(const char *what, const struct host_start *shape, void (*play)(struct loss *l),
-		  void (*last)(struct loss *l))
+static void test(const char *what, const struct host_start *shape, void (*act)(struct loss *l),
+		 void (*last)(struct loss *l))
 {
 	const struct base *base = base_cache(shape);
 	char name[128];
@@ -430,7 +430,7 @@ static void scene(const char *what, const struct host_start *shape, void (*play)
 		l->seed = i ? mix64(opt.seed, i) : opt.seed;
 		oracle_copy(&l->o, &base->o);
 		l->log_start = base->log_start;
-		good = live(l, base->img, play) && !l->refused && (!last || live_again(l, last)) &&
+		good = live(l, base->img, act) && !l->refused && (!last || live_again(l, last)) &&
 		       cut_losses(l);
 		oracle_free(&l->o);
 		free(l);
@@ -440,10 +440,10 @@ static void scene(const char *what, const struct host_start *shape, void (*play)
 
 void run_lost_ssds(const struct host_start *shape)
 {
-	scene("one-after-the-other", shape, one_after_the_other, NULL);
-	scene("last-lacks-some", shape, the_last_lacks_what_others_took, NULL);
-	scene("at-once", shape, at_once, NULL);
+	test("one-after-the-other", shape, one_after_the_other, NULL);
+	test("last-lacks-some", shape, the_last_lacks_what_others_took, NULL);
+	test("at-once", shape, at_once, NULL);
 	if (!shape->parity && (shape->cache == 2 || shape->cache_parity))
-		scene("offline", shape, offline_while_the_log_moves, NULL);
-	scene("in-a-recovery", shape, one_lacks_the_end, expect_recovered);
+		test("offline", shape, offline_while_the_log_moves, NULL);
+	test("in-a-recovery", shape, one_lacks_the_end, expect_recovered);
 }

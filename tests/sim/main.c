@@ -95,7 +95,7 @@ static const struct suite {
 	{ "golden", run_golden },
 	{ "scenarios", run_scenarios },
 	{ "discards", run_discards },
-	{ "stories", run_stories },
+	{ "lives", run_lives },
 	{ "sequences", run_sequences },
 	{ "parity", run_parity },
 	{ "vdevs", run_vdevs },

@@ -17,32 +17,32 @@
 #define COUNT	60u
 #define HOT	300u	/* a few that are written all the time */
 
-struct play {
+struct renew_test {
 	struct host host;
 	struct host_start start;
 	struct oracle o;
-	void (*scene)(struct play *p);
+	void (*act)(struct renew_test *p);
 	u32 served;
 	bool checks;
 };
 
-static u64 renewed(struct play *p)
+static u64 renewed(struct renew_test *p)
 {
 	return atomic64_read(&p->host.pool->work_stats.renewed);
 }
 
-static u64 head_of(struct play *p)
+static u64 head_of(struct renew_test *p)
 {
 	return kvp_log_head(p->host.pool->log);
 }
 
-static u64 window_of(struct play *p)
+static u64 window_of(struct renew_test *p)
 {
 	return kvp_log_window(p->host.pool->log_vdev->g);
 }
 
 /* No round is due for the next minute, so what moves the tail is renewal. */
-static void no_rounds(struct play *p)
+static void no_rounds(struct renew_test *p)
 {
 	WRITE_ONCE(p->host.pool->destage->next, jiffies + 60 * HZ);
 }
@@ -59,7 +59,7 @@ static bool old_one_waits(struct kvp_pool *pool, u64 block)
 }
 
 /* The record of the old version is needed until the new one is durable. */
-static void check_old_ones(struct play *p)
+static void check_old_ones(struct renew_test *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 block;
@@ -78,7 +78,7 @@ static void check_old_ones(struct play *p)
 }
 
 /* The log goes on by @blocks, with writes of a few blocks, each made durable. */
-static void go_on(struct play *p, u64 blocks)
+static void go_on(struct renew_test *p, u64 blocks)
 {
 	u64 end = head_of(p) + blocks;
 	u32 i;
@@ -92,14 +92,14 @@ static void go_on(struct play *p, u64 blocks)
 	}
 }
 
-static void must_be_renewed(struct play *p)
+static void must_be_renewed(struct renew_test *p)
 {
 	if (!renewed(p))
 		sim_fail("nothing was renewed: the case was not set up");
 }
 
 /* Blocks that nothing overwrites, and the log on its way round as far as before renewals. */
-static void set_up(struct play *p)
+static void set_up(struct renew_test *p)
 {
 	kvp_wbuf_set_limit(p->host.pool, 64);
 	if (kvp_pool_set(p->host.pool, KVP_T_RENEW_MARK, 70))
@@ -111,14 +111,14 @@ static void set_up(struct play *p)
 }
 
 /* A full buffer would bring some home. */
-static void hold_homes(struct play *p)
+static void hold_homes(struct renew_test *p)
 {
 	kvp_wbuf_set_limit(p->host.pool, 256);
 	disks_hold_homes(p->start.legs - p->start.cache, POOL_BLOCKS);
 }
 
 /* The log comes round several times, and no block is written to the disks. */
-static void round_and_round(struct play *p)
+static void round_and_round(struct renew_test *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 before;
@@ -148,7 +148,7 @@ static void round_and_round(struct play *p)
 }
 
 /* A pool of which no tunable was set. */
-static void by_default(struct play *p)
+static void by_default(struct renew_test *p)
 {
 	kvp_wbuf_set_limit(p->host.pool, 64);
 	no_rounds(p);
@@ -161,7 +161,7 @@ static void by_default(struct play *p)
 }
 
 /* The tunable, while the pool serves: nothing is renewed, then it is. */
-static void by_tunable(struct play *p)
+static void by_tunable(struct renew_test *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 
@@ -180,7 +180,7 @@ static void by_tunable(struct play *p)
 }
 
 /* Above the mark destage makes the space. */
-static void above_the_mark(struct play *p)
+static void above_the_mark(struct renew_test *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 
@@ -198,7 +198,7 @@ static void above_the_mark(struct play *p)
 }
 
 /* Reads of the SSDs hang from now on: the next renewal gets no further than to ask for contents. */
-static void begin_to_renew(struct play *p)
+static void begin_to_renew(struct renew_test *p)
 {
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
 	u32 i, first = p->start.legs - p->start.cache;
@@ -221,7 +221,7 @@ static void begin_to_renew(struct play *p)
 }
 
 /* The blocks change while their old contents are read: no older version comes after a newer one. */
-static void race(struct play *p)
+static void race(struct renew_test *p)
 {
 	set_up(p);
 	begin_to_renew(p);
@@ -240,7 +240,7 @@ static void race(struct play *p)
 }
 
 /* The log takes nothing more from now on, and what hung before goes on. */
-static void log_takes_nothing(struct play *p)
+static void log_takes_nothing(struct renew_test *p)
 {
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
 	kvp_lsn_t head = kvp_log_head(p->host.pool->log);
@@ -256,7 +256,7 @@ static void log_takes_nothing(struct play *p)
 }
 
 /* Renewed blocks of which the new version is not durable. */
-static u32 pending(struct play *p)
+static u32 pending(struct renew_test *p)
 {
 	u32 n = 0, block;
 
@@ -270,7 +270,7 @@ static u32 pending(struct play *p)
 	return n;
 }
 
-static void wait_for_renewed(struct play *p)
+static void wait_for_renewed(struct renew_test *p)
 {
 	u32 i;
 
@@ -285,7 +285,7 @@ static void wait_for_renewed(struct play *p)
  * Old versions go home, and the tail passes them, while their new ones are on their way to the log.
  * Those are written over, discarded, and go home in their turn.
  */
-static void destage_beside_renewals(struct play *p)
+static void destage_beside_renewals(struct renew_test *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 before;
@@ -313,7 +313,7 @@ static void destage_beside_renewals(struct play *p)
 	host_read_each(&p->host, FIRST, COUNT);
 }
 
-static void destage_beside_and_on(struct play *p)
+static void destage_beside_and_on(struct renew_test *p)
 {
 	destage_beside_renewals(p);
 	go_on(p, window_of(p));
@@ -326,7 +326,7 @@ static void destage_beside_and_on(struct play *p)
  * A discard has its place in the order, and comes to its blocks one by one: those that it has not
  * come to yet are not renewed behind it.
  */
-static void discard_on_its_way(struct play *p)
+static void discard_on_its_way(struct renew_test *p)
 {
 	u32 i;
 
@@ -346,7 +346,7 @@ static void discard_on_its_way(struct play *p)
 }
 
 /* Writers who do not wait fill all of the log that is theirs, and no disk helps. No write is a stream. */
-static void crowd_of(struct play *p, u32 buffer)
+static void crowd_of(struct renew_test *p, u32 buffer)
 {
 	u64 end;
 	u32 i;
@@ -372,19 +372,19 @@ static void crowd_of(struct play *p, u32 buffer)
 	host_read_each(&p->host, FIRST, COUNT);
 }
 
-static void crowd(struct play *p)
+static void crowd(struct renew_test *p)
 {
 	crowd_of(p, 256);
 }
 
 /* The log is short while the buffer is not half full. The writer must not order all home. */
-static void crowd_in_a_large_buffer(struct play *p)
+static void crowd_in_a_large_buffer(struct renew_test *p)
 {
 	crowd_of(p, 1024);
 }
 
 /* Renewed blocks are rewritten and discarded while their new records are on their way. */
-static void change_renewed(struct play *p)
+static void change_renewed(struct renew_test *p)
 {
 	u32 i;
 
@@ -400,7 +400,7 @@ static void change_renewed(struct play *p)
 }
 
 /* For the cuts: several segments are renewed, and the tail passes them. */
-static void renew(struct play *p)
+static void renew(struct renew_test *p)
 {
 	set_up(p);
 	go_on(p, window_of(p) / 3);
@@ -411,7 +411,7 @@ static void renew(struct play *p)
 }
 
 /* Zeros have no contents in the log, and a discard at the tail is applied. */
-static void zeros_and_discards(struct play *p)
+static void zeros_and_discards(struct renew_test *p)
 {
 	u32 i;
 
@@ -432,7 +432,7 @@ static void zeros_and_discards(struct play *p)
 }
 
 /* One block at the tail cannot be read from any SSD: it is not renewed, and only it is lost. */
-static void rotten(struct play *p)
+static void rotten(struct renew_test *p)
 {
 	u32 i, first = p->start.legs - p->start.cache;
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
@@ -460,7 +460,7 @@ static void rotten(struct play *p)
 }
 
 /* An SSD dies while blocks are renewed; the last one too, and the log moves. */
-static void ssds_die(struct play *p, u32 dead)
+static void ssds_die(struct renew_test *p, u32 dead)
 {
 	u32 i, first = p->start.legs - p->start.cache;
 
@@ -477,12 +477,12 @@ static void ssds_die(struct play *p, u32 dead)
 		sim_fail("%llu blocks are lost", p->host.pool->table->poisoned);
 }
 
-static void one_dies(struct play *p)
+static void one_dies(struct renew_test *p)
 {
 	ssds_die(p, 1);
 }
 
-static void all_die(struct play *p)
+static void all_die(struct renew_test *p)
 {
 	ssds_die(p, p->start.cache);
 	if (!kvp_has_data(p->host.pool->log_vdev->g))
@@ -490,7 +490,7 @@ static void all_die(struct play *p)
 }
 
 /* The mode of the cache changes while blocks are renewed, and back. */
-static void mode_changes(struct play *p)
+static void mode_changes(struct renew_test *p)
 {
 	set_up(p);
 	begin_to_renew(p);
@@ -510,7 +510,7 @@ static void mode_changes(struct play *p)
 }
 
 /* No commit takes renewed blocks for a time: their old versions stay. */
-static void suspended(struct play *p)
+static void suspended(struct renew_test *p)
 {
 	set_up(p);
 	begin_to_renew(p);
@@ -524,14 +524,14 @@ static void suspended(struct play *p)
 }
 
 /* A second life, on what the first one left in the log: restored versions have no page. */
-static void go_on_after_restart(struct play *p)
+static void go_on_after_restart(struct renew_test *p)
 {
 	host_stop(&p->host);
 	if (host_start(&p->host, &p->o, &p->start))
 		sim_fail("start: %s", p->host.refusal.why);
 }
 
-static void restart(struct play *p)
+static void restart(struct renew_test *p)
 {
 	set_up(p);
 	go_on(p, window_of(p) / 2);
@@ -551,16 +551,16 @@ static void restart(struct play *p)
 
 static void life(void *arg)
 {
-	struct play *p = arg;
+	struct renew_test *p = arg;
 
 	if (host_start(&p->host, &p->o, &p->start))
 		sim_fail("start: %s", p->host.refusal.why);
 	p->served = disks.trace.nr;
-	p->scene(p);
+	p->act(p);
 	host_stop(&p->host);
 }
 
-static bool play_once(const char *name, struct play *p, u64 seed, u32 cuts)
+static bool play_once(const char *name, struct renew_test *p, u64 seed, u32 cuts)
 {
 	const struct base *base = base_cache(&p->start);
 	struct crash crash = { .legs = p->start.legs, .cache = p->start.cache,
@@ -576,7 +576,8 @@ static bool play_once(const char *name, struct play *p, u64 seed, u32 cuts)
 	return good;
 }
 
-static void play(const char *what, const struct host_start *shape, void (*scene)(struct play *p), u32 cuts)
+static void test(const char *what, const struct host_start *shape,
+		 void (*act)(struct renew_test *p), u32 cuts)
 {
 	u32 images = opt.images, i;
 	bool good = true;
@@ -587,7 +588,7 @@ static void play(const char *what, const struct host_start *shape, void (*scene)
 		return;
 	opt.images = min(opt.images, 2u);
 	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : strstr(what, "crowd") ? 8 : 2); i++) {
-		struct play p = { .start = *shape, .scene = scene };
+		struct renew_test p = { .start = *shape, .act = act };
 
 		good = play_once(name, &p, mix64(opt.seed, i), cuts);
 	}
@@ -605,27 +606,27 @@ void run_renew(void)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		play("round-and-round", &shapes[i], round_and_round, 0);
-		play("cut", &shapes[i], renew, 12);
-		play("race", &shapes[i], race, 8);
-		play("discard-on-its-way", &shapes[i], discard_on_its_way, 0);
-		play("crowd", &shapes[i], crowd, 0);
-		play("crowd-in-a-large-buffer", &shapes[i], crowd_in_a_large_buffer, 0);
-		play("change-renewed", &shapes[i], change_renewed, 8);
-		play("zeros-and-discards", &shapes[i], zeros_and_discards, 0);
+		test("round-and-round", &shapes[i], round_and_round, 0);
+		test("cut", &shapes[i], renew, 12);
+		test("race", &shapes[i], race, 8);
+		test("discard-on-its-way", &shapes[i], discard_on_its_way, 0);
+		test("crowd", &shapes[i], crowd, 0);
+		test("crowd-in-a-large-buffer", &shapes[i], crowd_in_a_large_buffer, 0);
+		test("change-renewed", &shapes[i], change_renewed, 8);
+		test("zeros-and-discards", &shapes[i], zeros_and_discards, 0);
 		if (!shapes[i].cache_parity) {
-			play("rotten", &shapes[i], rotten, 0);
-			play("destage-beside", &shapes[i], destage_beside_renewals, 16);
-			play("destage-beside-and-on", &shapes[i], destage_beside_and_on, 0);
+			test("rotten", &shapes[i], rotten, 0);
+			test("destage-beside", &shapes[i], destage_beside_renewals, 16);
+			test("destage-beside-and-on", &shapes[i], destage_beside_and_on, 0);
 		}
-		play("all-ssds-die", &shapes[i], all_die, 0);
+		test("all-ssds-die", &shapes[i], all_die, 0);
 		if (shapes[i].cache > 1)
-			play("an-ssd-dies", &shapes[i], one_dies, 0);
-		play("mode-changes", &shapes[i], mode_changes, 0);
-		play("suspended", &shapes[i], suspended, 0);
-		play("restart", &shapes[i], restart, 4);
+			test("an-ssd-dies", &shapes[i], one_dies, 0);
+		test("mode-changes", &shapes[i], mode_changes, 0);
+		test("suspended", &shapes[i], suspended, 0);
+		test("restart", &shapes[i], restart, 4);
 	}
-	play("by-default", &shapes[0], by_default, 0);
-	play("by-tunable", &shapes[0], by_tunable, 0);
-	play("above-the-mark", &shapes[0], above_the_mark, 0);
+	test("by-default", &shapes[0], by_default, 0);
+	test("by-tunable", &shapes[0], by_tunable, 0);
+	test("above-the-mark", &shapes[0], above_the_mark, 0);
 }

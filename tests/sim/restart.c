@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A log on a cache that is retained over stops, power cuts and recoveries in sequence. Each saga
+ * A log on a cache that is retained over stops, power cuts and recoveries in sequence. Each test
  * has several lives, each on the contents of the life before. They are cut everywhere, with second
  * cuts in the recoveries. So the log has several generations, and versions, discards and intents in
  * each of them.
@@ -27,7 +27,7 @@
 #define HOT	28u	/* blocks that are written again and again */
 #define WIDE	64u	/* the first that is written by intent */
 
-struct saga {
+struct restart_test {
 	struct host host;
 	struct host_start start;
 	struct oracle o;
@@ -38,7 +38,7 @@ struct saga {
 	struct rng rng;
 	int refused;
 	const char *name;
-	void (*live)(struct saga *s);
+	void (*live)(struct restart_test *s);
 	bool stop;			/* this life ends in good order */
 	/* nothing comes home in it; all that it writes is flushed */
 	bool hold;
@@ -63,7 +63,7 @@ struct saga {
 /* --- a life --------------------------------------------------------------------------- */
 
 /* The contents now are what the oracle allows for the life before, and count from here on. */
-static void look_at_all(struct saga *s)
+static void look_at_all(struct restart_test *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	char why[160];
@@ -82,7 +82,7 @@ static void look_at_all(struct saga *s)
 	}
 }
 
-static void scrub_all(struct saga *s)
+static void scrub_all(struct restart_test *s)
 {
 	u64 healed, unrepaired;
 
@@ -115,7 +115,7 @@ static void check_order(struct kvp_pool *pool)
 }
 
 /* Blocks of a missing SSD are not in the index. */
-static void check_legs(struct saga *s)
+static void check_legs(struct restart_test *s)
 {
 	struct kvp_scache *c = s->host.pool->scache;
 	struct kvp_index_entry e;
@@ -135,9 +135,9 @@ static void check_legs(struct saga *s)
 	}
 }
 
-static void saga_main(void *arg)
+static void restart_test_main(void *arg)
 {
-	struct saga *s = arg;
+	struct restart_test *s = arg;
 	u32 i;
 
 	for (i = 0; s->hold && i < s->legs - s->start.cache; i++)
@@ -178,7 +178,7 @@ static void saga_main(void *arg)
 }
 
 /* The contents after a power cut at the end of the trace go to s->img. */
-static void cut_at_end(struct saga *s)
+static void cut_at_end(struct restart_test *s)
 {
 	struct cutter *cut = malloc(sizeof(*cut));
 	u32 which[MAX_PENDING], n, i;
@@ -194,7 +194,7 @@ static void cut_at_end(struct saga *s)
 	free(cut);
 }
 
-static void keep_images(struct saga *s)
+static void keep_images(struct restart_test *s)
 {
 	u32 i;
 
@@ -209,7 +209,7 @@ static void keep_images(struct saga *s)
 }
 
 /* One life; then cuts of its trace, if any are asked for. */
-static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
+static bool life(struct restart_test *s, void (*live)(struct restart_test *s), bool stop)
 {
 	struct sim_config config;
 	struct crash crash = {
@@ -225,7 +225,7 @@ static bool life(struct saga *s, void (*live)(struct saga *s), bool stop)
 	s->stop = stop;
 	s->cut = s->back_at = 0;
 	disks_begin(s->img, s->legs);
-	good = sim_run(&config, saga_main, s) == SIM_RETURNED;
+	good = sim_run(&config, restart_test_main, s) == SIM_RETURNED;
 	disks_end();
 	check_stats.machines++;
 	if (!good)
@@ -258,7 +258,7 @@ static void home_without_tail(struct host *h)
 	host_press(h, 3);
 }
 
-static void some_operation(struct saga *s)
+static void some_operation(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	u32 at = 1 + rng_below(&s->rng, HOT), n = 1 + rng_below(&s->rng, 4);
@@ -290,7 +290,7 @@ static void some_operation(struct saga *s)
 	}
 }
 
-static void operations(struct saga *s)
+static void operations(struct restart_test *s)
 {
 	u32 n = 3 + rng_below(&s->rng, 8);
 
@@ -302,24 +302,24 @@ static void operations(struct saga *s)
 		host_checkpoint(&s->host);
 }
 
-static void write_one(struct saga *s)
+static void write_one(struct restart_test *s)
 {
 	host_write(&s->host, 10 + s->life, 2, false);
 	host_write(&s->host, 5, 1, false);
 	host_flush(&s->host);
 }
 
-static void discard_one(struct saga *s)
+static void discard_one(struct restart_test *s)
 {
 	host_discard(&s->host, 11, 1);
 	host_flush(&s->host);
 }
 
-static void nothing(struct saga *s)
+static void nothing(struct restart_test *s)
 {
 }
 
-static void all_home(struct saga *s)
+static void all_home(struct restart_test *s)
 {
 	host_checkpoint(&s->host);
 	if (s->host.pool->sb->generation_count || s->host.pool->wbuf->nr_lone)
@@ -327,7 +327,7 @@ static void all_home(struct saga *s)
 			 s->host.pool->sb->generation_count);
 }
 
-static bool expect_generations(struct saga *s, u32 n)
+static bool expect_generations(struct restart_test *s, u32 n)
 {
 	if (s->generations != n)
 		snprintf(sim_failure, sizeof(sim_failure),
@@ -336,9 +336,9 @@ static bool expect_generations(struct saga *s, u32 n)
 	return s->generations == n;
 }
 
-/* --- sagas ---------------------------------------------------------------------------------- */
+/* --- tests ---------------------------------------------------------------------------------- */
 
-static bool several_lives(struct saga *s)
+static bool several_lives(struct restart_test *s)
 {
 	bool good = true;
 	u32 i;
@@ -351,7 +351,7 @@ static bool several_lives(struct saga *s)
 }
 
 /* A leg of the mirror is gone from some life on. */
-static bool leg_lost_between(struct saga *s)
+static bool leg_lost_between(struct restart_test *s)
 {
 	bool good = life(s, operations, false) && life(s, operations, true);
 
@@ -362,12 +362,12 @@ static bool leg_lost_between(struct saga *s)
 	return good && life(s, operations, false) && life(s, all_home, true);
 }
 
-static u32 leg_that_moves(const struct saga *s)
+static u32 leg_that_moves(const struct restart_test *s)
 {
 	return s->seed % 2;
 }
 
-static void leg_leaves(struct saga *s)
+static void leg_leaves(struct restart_test *s)
 {
 	operations(s);
 	s->lost = BIT(leg_that_moves(s));
@@ -377,7 +377,7 @@ static void leg_leaves(struct saga *s)
 }
 
 /* What it missed is at home, or in any generation of the log. */
-static void leg_returns(struct saga *s)
+static void leg_returns(struct restart_test *s)
 {
 	operations(s);
 	if (host_online(&s->host, leg_that_moves(s)))
@@ -391,14 +391,14 @@ static void leg_returns(struct saga *s)
 }
 
 /* A leg is out for some lives, and returns while the log has generations that it never had. */
-static bool leg_leaves_and_returns(struct saga *s)
+static bool leg_leaves_and_returns(struct restart_test *s)
 {
 	return life(s, operations, false) && life(s, leg_leaves, false) && life(s, operations, true) &&
 	       life(s, leg_returns, false) && life(s, operations, false) && life(s, all_home, true);
 }
 
 /* An SSD of two misses a generation, and is back: it must not be asked. */
-static bool ssd_lost_between(struct saga *s)
+static bool ssd_lost_between(struct restart_test *s)
 {
 	u32 ssd = BIT(s->legs - 1 - rng_below(&s->rng, 2));
 	bool good = life(s, operations, false);
@@ -413,7 +413,7 @@ static bool ssd_lost_between(struct saga *s)
 }
 
 /* Renewed versions leave the oldest generation, and a checkpoint may drop it from the list. */
-static void write_to_stay(struct saga *s)
+static void write_to_stay(struct restart_test *s)
 {
 	if (kvp_pool_set(s->host.pool, KVP_T_RENEW_MARK, 0))
 		sim_fail("the tunable cannot be set");
@@ -421,7 +421,7 @@ static void write_to_stay(struct saga *s)
 }
 
 /* When no more generations can be named a recovery brings all home. */
-static bool list_is_full(struct saga *s)
+static bool list_is_full(struct restart_test *s)
 {
 	bool good;
 	u32 i;
@@ -438,7 +438,7 @@ static bool list_is_full(struct saga *s)
 }
 
 /* Lives in which nothing is written need no generation. */
-static bool lives_of_nothing(struct saga *s)
+static bool lives_of_nothing(struct restart_test *s)
 {
 	bool good = life(s, write_one, true);
 	u32 i;
@@ -451,7 +451,7 @@ static bool lives_of_nothing(struct saga *s)
 }
 
 /* Which blocks of the log a version has, from one life to the next. */
-static u64 lsn_of(struct saga *s, u64 block)
+static u64 lsn_of(struct restart_test *s, u64 block)
 {
 	struct kvp_version *d = kvp_wbuf_find(s->host.pool, block);
 	u64 lsn;
@@ -465,13 +465,13 @@ static u64 lsn_of(struct saga *s, u64 block)
 
 static u64 rot_at;
 
-static void note_place(struct saga *s)
+static void note_place(struct restart_test *s)
 {
 	rot_at = kvp_log_place(s->host.pool->log_vdev->g, lsn_of(s, 12), 0).block;
 	write_one(s);
 }
 
-static void rot_on(struct saga *s, u32 ssd)
+static void rot_on(struct restart_test *s, u32 ssd)
 {
 	u8 junk[KVP_BLOCK_SIZE];
 
@@ -479,7 +479,7 @@ static void rot_on(struct saga *s, u32 ssd)
 	image_write_data(&s->img[s->legs - s->start.cache + ssd], rot_at, junk);
 }
 
-static void rot(struct saga *s, u32 ssds)
+static void rot(struct restart_test *s, u32 ssds)
 {
 	u32 i;
 
@@ -488,7 +488,7 @@ static void rot(struct saga *s, u32 ssds)
 }
 
 /* An entry of an older generation, wherever in it, was acknowledged. */
-static bool older_entry_rots(struct saga *s)
+static bool older_entry_rots(struct restart_test *s)
 {
 	/* the entry of life 1; another one follows it */
 	if (!life(s, write_one, false) || !life(s, note_place, false) || !life(s, write_one, false))
@@ -504,7 +504,7 @@ static bool older_entry_rots(struct saga *s)
 	return s->refused == -EUCLEAN;
 }
 
-static void write_some(struct saga *s, u64 block, u64 end)
+static void write_some(struct restart_test *s, u64 block, u64 end)
 {
 	for (; block < end; block++) {
 		host_write(&s->host, block, 1, false);
@@ -513,7 +513,7 @@ static void write_some(struct saga *s, u64 block, u64 end)
 }
 
 /* More than destage takes in a round, and more than a segment of the log. */
-static void write_many(struct saga *s)
+static void write_many(struct restart_test *s)
 {
 	write_some(s, 210, 390);
 }
@@ -523,7 +523,7 @@ static void write_many(struct saga *s)
 
 static struct { u64 header, payload; u8 data[KVP_BLOCK_SIZE]; } worn;
 
-static void write_worn(struct saga *s)
+static void write_worn(struct restart_test *s)
 {
 	const struct kvp_geometry *g = s->host.pool->log_vdev->g;
 	struct kvp_version *d;
@@ -538,7 +538,7 @@ static void write_worn(struct saga *s)
 	write_some(s, WORN + 1, 390);
 }
 
-static bool live_and_wear(struct saga *s)
+static bool live_and_wear(struct restart_test *s)
 {
 	bool good = life(s, write_one, false);
 
@@ -549,7 +549,7 @@ static bool live_and_wear(struct saga *s)
 	return good;
 }
 
-static void write_over_worn(struct saga *s)
+static void write_over_worn(struct restart_test *s)
 {
 	host_write(&s->host, WORN, 1, false);
 	host_flush(&s->host);
@@ -560,7 +560,7 @@ static void write_over_worn(struct saga *s)
  * A block rots that is known to have been durable: one SSD of two makes up for it, or it is lost,
  * and nothing else.
  */
-static bool durable_block_rots(struct saga *s)
+static bool durable_block_rots(struct restart_test *s)
 {
 	if (!live_and_wear(s))
 		return false;
@@ -574,7 +574,7 @@ static bool durable_block_rots(struct saga *s)
 }
 
 /* Its header on one SSD of two, whichever: the other one is lost next. */
-static bool durable_header_rots(struct saga *s)
+static bool durable_header_rots(struct restart_test *s)
 {
 	u32 on = rng_below(&s->rng, 2);
 
@@ -591,7 +591,7 @@ static bool durable_header_rots(struct saga *s)
 }
 
 /* Without memory all must be written home, and all is verified before anything is written. */
-static bool durable_block_rots_without_memory(struct saga *s)
+static bool durable_block_rots_without_memory(struct restart_test *s)
 {
 	if (!live_and_wear(s))
 		return false;
@@ -608,7 +608,7 @@ static bool durable_block_rots_without_memory(struct saga *s)
 }
 
 /* All is home, and still in the log; a large write over it is going home. */
-static void write_wide_over_worn(struct saga *s)
+static void write_wide_over_worn(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	u64 before;
@@ -635,7 +635,7 @@ static void write_wide_over_worn(struct saga *s)
  * was summarised after that, it comes back unread. No read may get as far as the SSD: what the
  * intent came to is younger than the summary.
  */
-static bool cut_over_worn(struct saga *s, const void *home, u64 eio)
+static bool cut_over_worn(struct restart_test *s, const void *home, u64 eio)
 {
 	u32 i;
 
@@ -652,7 +652,7 @@ static bool cut_over_worn(struct saga *s, const void *home, u64 eio)
 }
 
 /* Neither that nor a mixture may be read. */
-static bool durable_block_rots_under_an_intent(struct saga *s)
+static bool durable_block_rots_under_an_intent(struct restart_test *s)
 {
 	static u8 junk[KVP_BLOCK_SIZE];
 
@@ -661,13 +661,13 @@ static bool durable_block_rots_under_an_intent(struct saga *s)
 }
 
 /* The version was home before the write over it began, and nothing of that write got there. */
-static bool rotten_though_it_is_home(struct saga *s)
+static bool rotten_though_it_is_home(struct restart_test *s)
 {
 	return cut_over_worn(s, worn.data, 0);
 }
 
 /* Where they begin is known; then the tail is brought there. */
-static void home_bit_by_bit(struct saga *s)
+static void home_bit_by_bit(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -679,7 +679,7 @@ static void home_bit_by_bit(struct saga *s)
 }
 
 /* The tail goes through the generations as the log fills. */
-static bool tail_moves_on(struct saga *s)
+static bool tail_moves_on(struct restart_test *s)
 {
 	return life(s, write_one, false) && life(s, write_many, false) &&
 	       life(s, operations, false) &&
@@ -688,7 +688,7 @@ static bool tail_moves_on(struct saga *s)
 }
 
 /* Destage is at work when the power goes, or the stop comes: nothing at home may be blamed. */
-static void half_home(struct saga *s)
+static void half_home(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	u64 place = disks.data_start + 2 + rng_below(&s->rng, 10);
@@ -701,7 +701,7 @@ static void half_home(struct saga *s)
 	host_sleep(300);
 }
 
-static bool destage_is_cut_short(struct saga *s)
+static bool destage_is_cut_short(struct restart_test *s)
 {
 	bool good = life(s, write_one, true) && life(s, half_home, false);
 
@@ -711,7 +711,7 @@ static bool destage_is_cut_short(struct saga *s)
 }
 
 /* A large write over data that is home, and in the log all the same. */
-static void intents_over_data(struct saga *s)
+static void intents_over_data(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	u64 intents, block;
@@ -730,7 +730,7 @@ static void intents_over_data(struct saga *s)
 }
 
 /* One more is half home when the power goes. */
-static void open_intents(struct saga *s)
+static void open_intents(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -745,7 +745,7 @@ static void open_intents(struct saga *s)
 }
 
 /* A recovery's verdict about intents stays, whatever the log has about them later. */
-static bool intents_are_resolved_once(struct saga *s)
+static bool intents_are_resolved_once(struct restart_test *s)
 {
 	return life(s, write_one, false) && life(s, intents_over_data, false) &&
 	       life(s, open_intents, false) && life(s, write_one, false) &&
@@ -757,7 +757,7 @@ static bool intents_are_resolved_once(struct saga *s)
  * The superblock says that the log holds data: without the SSDs the pool does not start. Data that
  * is home needs none.
  */
-static bool stopped_with_a_log(struct saga *s)
+static bool stopped_with_a_log(struct restart_test *s)
 {
 	u32 ssds = (BIT(s->start.cache) - 1) << (s->legs - s->start.cache);
 
@@ -777,7 +777,7 @@ static bool stopped_with_a_log(struct saga *s)
 }
 
 /* A stop waits for no disk: nothing is brought home for it. */
-static void disks_are_slow(struct saga *s)
+static void disks_are_slow(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u32 i;
@@ -792,14 +792,14 @@ static void disks_are_slow(struct saga *s)
 	write_one(s);
 }
 
-static bool stop_waits_for_no_disk(struct saga *s)
+static bool stop_waits_for_no_disk(struct restart_test *s)
 {
 	return life(s, disks_are_slow, true) && life(s, disks_are_slow, false) &&
 	       life(s, all_home, true);
 }
 
 /* Blocks that the SSDs had, and that are home since: the SSDs die, and nothing of those is lost. */
-static void home_and_dead(struct saga *s)
+static void home_and_dead(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -814,7 +814,7 @@ static void home_and_dead(struct saga *s)
 		host_read_check(h, i);
 }
 
-static void home_but_for_the_tail(struct saga *s)
+static void home_but_for_the_tail(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
@@ -826,7 +826,7 @@ static void home_but_for_the_tail(struct saga *s)
 	mutex_unlock(&pool->checkpoint_lock);
 }
 
-static bool what_is_home_is_not_lost(struct saga *s)
+static bool what_is_home_is_not_lost(struct restart_test *s)
 {
 	s->checked = true;
 	return life(s, home_but_for_the_tail, false) && life(s, home_and_dead, true) &&
@@ -834,7 +834,7 @@ static bool what_is_home_is_not_lost(struct saga *s)
 }
 
 /* The last SSDs are away for some seconds, and the log moves: what only they have is waited for. */
-static void away_while_it_moves(struct saga *s)
+static void away_while_it_moves(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -856,7 +856,7 @@ static void away_while_it_moves(struct saga *s)
 		host_read_check(h, i);
 }
 
-static bool ssds_may_come_back(struct saga *s)
+static bool ssds_may_come_back(struct restart_test *s)
 {
 	s->checked = true;
 	return life(s, write_one, false) && life(s, away_while_it_moves, true) &&
@@ -864,7 +864,7 @@ static bool ssds_may_come_back(struct saga *s)
 }
 
 /* There is no memory for retained versions: all are written home, and the pool starts. */
-static bool no_memory_to_stay(struct saga *s)
+static bool no_memory_to_stay(struct restart_test *s)
 {
 	bool good = life(s, write_one, true) && life(s, write_many, true);
 
@@ -875,7 +875,7 @@ static bool no_memory_to_stay(struct saga *s)
 }
 
 /* Unwritten, which is a discard in the log, and data: which is home, and the tail before both. */
-static void discarded_and_home(struct saga *s)
+static void discarded_and_home(struct restart_test *s)
 {
 	struct host *h = &s->host;
 
@@ -890,14 +890,14 @@ static void discarded_and_home(struct saga *s)
 	home_but_for_the_tail(s);
 }
 
-static void only_homes(struct saga *s)
+static void only_homes(struct restart_test *s)
 {
 	if (!kvp_has_data(s->host.pool->log_vdev->g) || s->host.pool->table->poisoned)
 		sim_fail("%llu blocks are lost", s->host.pool->table->poisoned);
 }
 
 /* A recovery does not undo a version in the table that was written home after a discard. */
-static bool discarded_before_is_not_lost(struct saga *s)
+static bool discarded_before_is_not_lost(struct restart_test *s)
 {
 	u32 ssds = (BIT(s->start.cache) - 1) << (s->legs - s->start.cache);
 
@@ -914,7 +914,7 @@ static bool discarded_before_is_not_lost(struct saga *s)
 /* --- what is clean ------------------------------------------------------------------------- */
 
 /* @from_ssd of the blocks are read from the SSD, with right contents. */
-static void expect_from_ssd(struct saga *s, u64 first, u32 count, u32 least, u32 most)
+static void expect_from_ssd(struct restart_test *s, u64 first, u32 count, u32 least, u32 most)
 {
 	u32 before = s->host.ssd_reads, i, n;
 
@@ -928,7 +928,7 @@ static void expect_from_ssd(struct saga *s, u64 first, u32 count, u32 least, u32
 			 first);
 }
 
-static void write_each(struct saga *s, u64 first, u32 count)
+static void write_each(struct restart_test *s, u64 first, u32 count)
 {
 	u32 i;
 
@@ -940,7 +940,7 @@ static void write_each(struct saga *s, u64 first, u32 count)
 	}
 }
 
-static void write_and_bring_home(struct saga *s)
+static void write_and_bring_home(struct restart_test *s)
 {
 	write_each(s, 100, 40);
 	host_checkpoint(&s->host);
@@ -948,7 +948,7 @@ static void write_and_bring_home(struct saga *s)
 }
 
 /* All written directly, discarded, zeros, one in the log: the rest is unchanged. */
-static void change_some(struct saga *s)
+static void change_some(struct restart_test *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
 	host_write(&s->host, 64, 40, false);	/* up to 103 */
@@ -961,20 +961,20 @@ static void change_some(struct saga *s)
 	expect_from_ssd(s, 100, 40, 33, 33);
 }
 
-static void expect_the_rest(struct saga *s)
+static void expect_the_rest(struct restart_test *s)
 {
 	expect_from_ssd(s, 100, 40, 33, 33);
 }
 
 /* A block that was clean in any life is clean again; a block that changed otherwise is not. */
-static bool clean_comes_back(struct saga *s)
+static bool clean_comes_back(struct restart_test *s)
 {
 	return life(s, write_and_bring_home, true) && life(s, change_some, true) &&
 	       life(s, expect_the_rest, true) && life(s, expect_the_rest, true);
 }
 
 /* Counts the blocks that lie on each SSD, by the summaries. */
-static void note_legs(struct saga *s, u64 first, u32 count)
+static void note_legs(struct restart_test *s, u64 first, u32 count)
 {
 	struct kvp_on_ssd at;
 	u32 i;
@@ -988,14 +988,14 @@ static void note_legs(struct saga *s, u64 first, u32 count)
 	}
 }
 
-static void bring_home_and_note(struct saga *s)
+static void bring_home_and_note(struct restart_test *s)
 {
 	write_and_bring_home(s);
 	note_legs(s, 100, 40);
 }
 
 /* All blocks except those of the missing SSD. */
-static void expect_without_one(struct saga *s)
+static void expect_without_one(struct restart_test *s)
 {
 	u32 left = 40 - s->lie_on[s->gone];
 
@@ -1004,14 +1004,14 @@ static void expect_without_one(struct saga *s)
 	expect_from_ssd(s, 100, 40, left, left);
 }
 
-static void one_is_gone(struct saga *s, u32 which)
+static void one_is_gone(struct restart_test *s, u32 which)
 {
 	s->gone = which;
 	s->start.missing = s->lost = BIT(s->legs - s->start.cache + which);
 }
 
 /* An SSD is missing: blocks of the others are there. When it is back, it is not used. */
-static bool clean_without(struct saga *s, u32 which)
+static bool clean_without(struct restart_test *s, u32 which)
 {
 	bool good = life(s, bring_home_and_note, true);
 
@@ -1021,28 +1021,28 @@ static bool clean_without(struct saga *s, u32 which)
 	return good && life(s, expect_without_one, true) && life(s, expect_without_one, true);
 }
 
-static bool clean_without_first(struct saga *s)
+static bool clean_without_first(struct restart_test *s)
 {
 	return clean_without(s, 0);
 }
 
-static bool clean_without_second(struct saga *s)
+static bool clean_without_second(struct restart_test *s)
 {
 	return clean_without(s, 1);
 }
 
-static bool clean_without_third(struct saga *s)
+static bool clean_without_third(struct restart_test *s)
 {
 	return clean_without(s, 2);
 }
 
-static void expect_all_of_it(struct saga *s)
+static void expect_all_of_it(struct restart_test *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
 }
 
 /* One copy of each summary rots: the other one is used. */
-static bool summaries_rot(struct saga *s)
+static bool summaries_rot(struct restart_test *s)
 {
 	u32 copy = rng_below(&s->rng, s->start.cache_parity ? 2 : s->start.cache), i;
 	bool good = life(s, bring_home_and_note, true);
@@ -1067,7 +1067,7 @@ static void until_sealed(struct kvp_pool *pool)
 }
 
 /* More than a segment, and the segments have their summaries. */
-static void fill_segments(struct saga *s)
+static void fill_segments(struct restart_test *s)
 {
 	/* the index grows when the log continues; until then new blocks are not entered */
 	write_each(s, 99, 1);
@@ -1079,20 +1079,20 @@ static void fill_segments(struct saga *s)
 		sim_fail("no segment has a summary");
 }
 
-static void expect_a_segment(struct saga *s)
+static void expect_a_segment(struct restart_test *s)
 {
 	expect_from_ssd(s, 100, 200, 100, 200);
 }
 
 /* After a power cut those that lie in segments with a summary. */
-static bool clean_after_a_cut(struct saga *s)
+static bool clean_after_a_cut(struct restart_test *s)
 {
 	return life(s, fill_segments, false) && life(s, expect_a_segment, false) &&
 	       life(s, expect_a_segment, true);
 }
 
 /* The log continues into a segment with a summary, which is wrong then. */
-static void come_round(struct saga *s)
+static void come_round(struct restart_test *s)
 {
 	write_each(s, 310, 120 + rng_below(&s->rng, 70));
 	write_each(s, 310, rng_below(&s->rng, 190));
@@ -1100,7 +1100,7 @@ static void come_round(struct saga *s)
 		host_checkpoint(&s->host);
 }
 
-static void expect_most_of_a_segment(struct saga *s)
+static void expect_most_of_a_segment(struct restart_test *s)
 {
 	expect_from_ssd(s, 100, 200, 60, 200);
 }
@@ -1108,7 +1108,7 @@ static void expect_most_of_a_segment(struct saga *s)
 /*
  * The same with an SSD less from the cut on, which the summaries that are written then are not for.
  */
-static bool cut_without_one(struct saga *s)
+static bool cut_without_one(struct restart_test *s)
 {
 	bool good = life(s, fill_segments, false);
 
@@ -1120,7 +1120,7 @@ static bool cut_without_one(struct saga *s)
 	       life(s, expect_most_of_a_segment, true);
 }
 
-static bool stale_summary(struct saga *s)
+static bool stale_summary(struct restart_test *s)
 {
 	bool good = life(s, fill_segments, rng_chance(&s->rng, 500));
 	u32 i;
@@ -1132,7 +1132,7 @@ static bool stale_summary(struct saga *s)
 }
 
 /* The same for the ring of a cache without the log, which admits written blocks. */
-static void write_into_ring(struct saga *s)
+static void write_into_ring(struct restart_test *s)
 {
 	write_each(s, 100, 40);
 	host_checkpoint(&s->host);
@@ -1144,12 +1144,12 @@ static void write_into_ring(struct saga *s)
 	host_sleep(1200);
 }
 
-static void expect_the_ring(struct saga *s)
+static void expect_the_ring(struct restart_test *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
 }
 
-static void change_in_ring(struct saga *s)
+static void change_in_ring(struct restart_test *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
 	kvp_admit_stop(s->host.pool);
@@ -1161,13 +1161,13 @@ static void change_in_ring(struct saga *s)
 	expect_from_ssd(s, 100, 40, 32, 32);
 }
 
-static void expect_ring_rest(struct saga *s)
+static void expect_ring_rest(struct restart_test *s)
 {
 	kvp_admit_stop(s->host.pool);
 	expect_from_ssd(s, 100, 40, 32, 32);
 }
 
-static bool ring_comes_back(struct saga *s)
+static bool ring_comes_back(struct restart_test *s)
 {
 	s->fills = true;
 	return life(s, write_into_ring, true) && life(s, expect_the_ring, true) &&
@@ -1177,7 +1177,7 @@ static bool ring_comes_back(struct saga *s)
 }
 
 /* Blocks that were not in the ring yet, some that were, and a checkpoint now and then. */
-static void go_round(struct saga *s)
+static void go_round(struct restart_test *s)
 {
 	u32 n = 60 + rng_below(&s->rng, 200), i;
 
@@ -1189,7 +1189,7 @@ static void go_round(struct saga *s)
 	}
 }
 
-static bool stale_ring(struct saga *s)
+static bool stale_ring(struct restart_test *s)
 {
 	bool good = true;
 	u32 i;
@@ -1201,7 +1201,7 @@ static bool stale_ring(struct saga *s)
 }
 
 /* As they come home, some blocks that are no neighbours enter the ring; nothing is checkpointed. */
-static void some_into_ring(struct saga *s)
+static void some_into_ring(struct restart_test *s)
 {
 	u32 i;
 
@@ -1212,7 +1212,7 @@ static void some_into_ring(struct saga *s)
 	host_sleep(10);
 }
 
-static void once_round(struct saga *s)
+static void once_round(struct restart_test *s)
 {
 	u64 begin = s->host.pool->scache->wiped;
 
@@ -1222,7 +1222,7 @@ static void once_round(struct saga *s)
 	host_sleep(1500);
 }
 
-static void further_on(struct saga *s)
+static void further_on(struct restart_test *s)
 {
 	u64 begin;
 
@@ -1235,7 +1235,7 @@ static void further_on(struct saga *s)
 }
 
 /* After a cut it is known how far the ring may have been, also if no checkpoint has come since. */
-static bool ring_goes_on(struct saga *s)
+static bool ring_goes_on(struct restart_test *s)
 {
 	s->fills = true;
 	return life(s, once_round, false) && life(s, further_on, false) &&
@@ -1244,7 +1244,7 @@ static bool ring_goes_on(struct saga *s)
 }
 
 /* Blocks read from home enter the ring, whether they were known there or not. */
-static void read_into_ring(struct saga *s, u64 first, u32 count)
+static void read_into_ring(struct restart_test *s, u64 first, u32 count)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u32 i;
@@ -1260,7 +1260,7 @@ static void read_into_ring(struct saga *s, u64 first, u32 count)
  * An SSD is lost that has unflushed writes of the ring, and the loss cannot be recorded. It may
  * return without them, as one in sync. So the ring leaves the segment.
  */
-static void lose_unflushed(struct saga *s)
+static void lose_unflushed(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_scache *c = pool->scache;
@@ -1284,7 +1284,7 @@ static void lose_unflushed(struct saga *s)
 	if (kvp_sb_commit(pool))
 		sim_fail("no leg took the superblock");
 	WRITE_ONCE(pool->rebuild->claimed, pool->sb->cache_lsn);
-	kvp_leg_give_up(&c->v->legs[0], "a saga");
+	kvp_leg_give_up(&c->v->legs[0], "a test");
 	while (c->wiped < end + 8)
 		read_into_ring(s, 200, 100);
 	host_sleep(2500);
@@ -1296,7 +1296,7 @@ static void lose_unflushed(struct saga *s)
 	mutex_unlock(&pool->sb_lock);
 }
 
-static bool lost_and_back(struct saga *s)
+static bool lost_and_back(struct restart_test *s)
 {
 	s->fills = true;
 	s->checked = true;
@@ -1307,7 +1307,7 @@ static bool lost_and_back(struct saga *s)
 	return life(s, nothing, true);
 }
 
-static void change_mode(struct saga *s)
+static void change_mode(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	bool there = !kvp_has_data(h->pool->log_vdev->g);
@@ -1323,7 +1323,7 @@ static void change_mode(struct saga *s)
 }
 
 /* The log comes and goes, so neither the log nor the ring alone knows all places of the cache. */
-static bool modes_change(struct saga *s)
+static bool modes_change(struct restart_test *s)
 {
 	bool good = life(s, fill_segments, rng_chance(&s->rng, 500));
 	u32 i;
@@ -1336,7 +1336,7 @@ static bool modes_change(struct saga *s)
 }
 
 /* As if there had been no memory for the index. The log goes round, and then to the legs. */
-static void round_without_index(struct saga *s)
+static void round_without_index(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	struct kvp_pool *pool = h->pool;
@@ -1358,7 +1358,7 @@ static void round_without_index(struct saga *s)
 	host_cache_check(h);
 }
 
-static bool round_is_noted(struct saga *s)
+static bool round_is_noted(struct restart_test *s)
 {
 	bool good = life(s, fill_segments, true);
 
@@ -1372,7 +1372,7 @@ static u64 left_at;
  * The log leaves a segment with a summary, some of whose blocks are still unchanged. The ring has
  * not written when the power goes.
  */
-static void leave_a_summary(struct saga *s)
+static void leave_a_summary(struct restart_test *s)
 {
 	struct host *h = &s->host;
 	struct kvp_pool *pool = h->pool;
@@ -1394,7 +1394,7 @@ static void leave_a_summary(struct saga *s)
 }
 
 /* if the ring began earlier, it would half overwrite the segment with the summary */
-static void ring_as_far(struct saga *s)
+static void ring_as_far(struct restart_test *s)
 {
 	struct kvp_scache *c = s->host.pool->scache;
 	u64 begin = c->wiped;
@@ -1403,7 +1403,7 @@ static void ring_as_far(struct saga *s)
 		some_into_ring(s);
 }
 
-static bool ring_follows_log(struct saga *s)
+static bool ring_follows_log(struct restart_test *s)
 {
 	bool good = life(s, leave_a_summary, false);
 
@@ -1412,7 +1412,7 @@ static bool ring_follows_log(struct saga *s)
 }
 
 /* A block that a summary names changes past the log, in the same life. */
-static void change_behind_summary(struct saga *s)
+static void change_behind_summary(struct restart_test *s)
 {
 	fill_segments(s);
 	host_write(&s->host, 100, 60, false);
@@ -1421,13 +1421,13 @@ static void change_behind_summary(struct saga *s)
 	host_checkpoint(&s->host);
 }
 
-static bool changed_behind_summary(struct saga *s)
+static bool changed_behind_summary(struct restart_test *s)
 {
 	return life(s, change_behind_summary, false) && life(s, nothing, true);
 }
 
 /* All segments have a summary; then an entry is in flight into one of them when the power goes. */
-static void end_in_flight(struct saga *s)
+static void end_in_flight(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	const struct kvp_geometry *g = pool->log_vdev->g;
@@ -1452,7 +1452,7 @@ static void end_in_flight(struct saga *s)
 		sim_fail("nothing is in flight: the case was not set up");
 }
 
-static bool torn_into_segment(struct saga *s)
+static bool torn_into_segment(struct restart_test *s)
 {
 	bool good = true;
 	u32 i;
@@ -1463,7 +1463,7 @@ static bool torn_into_segment(struct saga *s)
 }
 
 /* Much of a segment of the round before is home unchanged; the log continues a little into it. */
-static void come_to_old_segment(struct saga *s)
+static void come_to_old_segment(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	const struct kvp_geometry *g = pool->log_vdev->g;
@@ -1490,7 +1490,7 @@ static void come_to_old_segment(struct saga *s)
 	expect_from_ssd(s, 140, 60, 50, 60);
 }
 
-static void suspend_and_resume(struct saga *s)
+static void suspend_and_resume(struct restart_test *s)
 {
 	kvp_pool_quiesce(s->host.pool);
 	host_cache_check(&s->host);
@@ -1500,7 +1500,7 @@ static void suspend_and_resume(struct saga *s)
 }
 
 /* Not out of the segment, but over what lay in it. */
-static void suspended_in_segment(struct saga *s)
+static void suspended_in_segment(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 end;
@@ -1518,13 +1518,13 @@ static void suspended_in_segment(struct saga *s)
  * A suspend writes a summary of the log's present segment, which stays right after the log has gone
  * on.
  */
-static bool goes_on_in_segment(struct saga *s)
+static bool goes_on_in_segment(struct restart_test *s)
 {
 	return life(s, suspended_in_segment, false) && life(s, nothing, false) &&
 	       life(s, nothing, true);
 }
 
-static void ring_suspended_in_segment(struct saga *s)
+static void ring_suspended_in_segment(struct restart_test *s)
 {
 	struct kvp_scache *c = s->host.pool->scache;
 	u32 step = c->v->g->segment_blocks;
@@ -1543,14 +1543,14 @@ static void ring_suspended_in_segment(struct saga *s)
 		sim_fail("the ring has left the segment: the case was not set up");
 }
 
-static bool ring_goes_on_in_segment(struct saga *s)
+static bool ring_goes_on_in_segment(struct restart_test *s)
 {
 	s->fills = true;
 	return life(s, ring_suspended_in_segment, false) && life(s, nothing, false) &&
 	       life(s, nothing, true);
 }
 
-static void note_summary(struct saga *s)
+static void note_summary(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	const struct kvp_geometry *g = pool->scache->v->g;
@@ -1564,7 +1564,7 @@ static void note_summary(struct saga *s)
 }
 
 /* All that was there is written over before its summary has been read. */
-static void overtake(struct saga *s)
+static void overtake(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 begin = pool->log->head.lsn;
@@ -1580,7 +1580,7 @@ static void overtake(struct saga *s)
 	host_cache_check(&s->host);
 }
 
-static bool log_overtakes_summaries(struct saga *s)
+static bool log_overtakes_summaries(struct restart_test *s)
 {
 	s->checked = true;
 	return life(s, note_summary, true) && life(s, overtake, true);
@@ -1588,11 +1588,11 @@ static bool log_overtakes_summaries(struct saga *s)
 
 /* --- running them ----------------------------------------------------------------------------- */
 
-static bool run_saga(const struct host_start *shape, const char *name, bool (*run)(struct saga *s),
-		     u64 seed)
+static bool run_one(const struct host_start *shape, const char *name,
+		    bool (*run)(struct restart_test *s), u64 seed)
 {
 	const struct base *base = base_cache(shape);
-	struct saga *s = calloc(1, sizeof(*s));
+	struct restart_test *s = calloc(1, sizeof(*s));
 	bool good;
 	u32 i;
 
@@ -1613,8 +1613,8 @@ static bool run_saga(const struct host_start *shape, const char *name, bool (*ru
 	return good;
 }
 
-static void saga_often(const char *what, const struct host_start *shape,
-		       bool (*run)(struct saga *s),
+static void test_often(const char *what, const struct host_start *shape,
+		       bool (*run)(struct restart_test *s),
 		       u32 often)
 {
 	u32 rounds = opt.rounds ?: opt.thorough ? 24 : often, i;
@@ -1627,40 +1627,41 @@ static void saga_often(const char *what, const struct host_start *shape,
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < rounds; i++)
-		good = run_saga(shape, name, run, i ? mix64(opt.seed, 1000 + i) : opt.seed);
+		good = run_one(shape, name, run, i ? mix64(opt.seed, 1000 + i) : opt.seed);
 	result(name, good);
 }
 
-static void saga(const char *what, const struct host_start *shape, bool (*run)(struct saga *s))
+static void test(const char *what, const struct host_start *shape,
+		 bool (*run)(struct restart_test *s))
 {
-	saga_often(what, shape, run, 3);
+	test_often(what, shape, run, 3);
 }
 
 /* Any cache with the log, also with a window of only two segments, so that much is written home. */
-static void run_log_sagas(const struct host_start *shape)
+static void run_log_tests(const struct host_start *shape)
 {
-	saga_often("several-lives", shape, several_lives, 8);
-	saga("leg-lost-between", shape, leg_lost_between);
-	saga("ssd-lost-between", shape, ssd_lost_between);
-	saga("tail-moves-on", shape, tail_moves_on);
-	saga("destage-is-cut-short", shape, destage_is_cut_short);
-	saga("intents-are-resolved-once", shape, intents_are_resolved_once);
-	saga("stopped-with-a-log", shape, stopped_with_a_log);
-	saga("what-is-home-is-not-lost", shape, what_is_home_is_not_lost);
-	saga("no-memory-to-stay", shape, no_memory_to_stay);
-	saga("discarded-before-is-not-lost", shape, discarded_before_is_not_lost);
+	test_often("several-lives", shape, several_lives, 8);
+	test("leg-lost-between", shape, leg_lost_between);
+	test("ssd-lost-between", shape, ssd_lost_between);
+	test("tail-moves-on", shape, tail_moves_on);
+	test("destage-is-cut-short", shape, destage_is_cut_short);
+	test("intents-are-resolved-once", shape, intents_are_resolved_once);
+	test("stopped-with-a-log", shape, stopped_with_a_log);
+	test("what-is-home-is-not-lost", shape, what_is_home_is_not_lost);
+	test("no-memory-to-stay", shape, no_memory_to_stay);
+	test("discarded-before-is-not-lost", shape, discarded_before_is_not_lost);
 }
 
 /* Clean blocks, on any cache with the log. */
-static void run_clean_sagas(const struct host_start *shape)
+static void run_clean_tests(const struct host_start *shape)
 {
-	saga("clean-comes-back", shape, clean_comes_back);
-	saga("clean-after-a-cut", shape, clean_after_a_cut);
-	saga("stale-summary", shape, stale_summary);
-	saga("changed-behind-summary", shape, changed_behind_summary);
-	saga("torn-into-segment", shape, torn_into_segment);
-	saga("goes-on-in-segment", shape, goes_on_in_segment);
-	saga("log-overtakes-summaries", shape, log_overtakes_summaries);
+	test("clean-comes-back", shape, clean_comes_back);
+	test("clean-after-a-cut", shape, clean_after_a_cut);
+	test("stale-summary", shape, stale_summary);
+	test("changed-behind-summary", shape, changed_behind_summary);
+	test("torn-into-segment", shape, torn_into_segment);
+	test("goes-on-in-segment", shape, goes_on_in_segment);
+	test("log-overtakes-summaries", shape, log_overtakes_summaries);
 }
 
 void run_restart(void)
@@ -1678,65 +1679,65 @@ void run_restart(void)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(windows); i++) {
-		saga("several-lives", &windows[i], several_lives);
-		saga("tail-moves-on", &windows[i], tail_moves_on);
-		saga("stopped-with-a-log", &windows[i], stopped_with_a_log);
+		test("several-lives", &windows[i], several_lives);
+		test("tail-moves-on", &windows[i], tail_moves_on);
+		test("stopped-with-a-log", &windows[i], stopped_with_a_log);
 		/* With a wide one, nearly all of so small a log may be torn: most is forgotten. */
 		if (windows[i].cache_dirty < USUAL_WINDOW)
-			saga("clean-after-a-cut", &windows[i], clean_after_a_cut);
-		saga("log-overtakes-summaries", &windows[i], log_overtakes_summaries);
+			test("clean-after-a-cut", &windows[i], clean_after_a_cut);
+		test("log-overtakes-summaries", &windows[i], log_overtakes_summaries);
 	}
 
-	saga_often("leg-leaves-and-returns", &striped, leg_leaves_and_returns, 2);
-	saga_often("leg-leaves-and-returns", &shapes[1], leg_leaves_and_returns, 2);
-	run_log_sagas(&striped);
-	run_clean_sagas(&striped);
-	saga("clean-without-first", &striped, clean_without_first);
-	saga("clean-without-second", &striped, clean_without_second);
-	saga("clean-without-third", &striped, clean_without_third);
-	saga("cut-without-one", &striped, cut_without_one);
-	saga("summaries-rot", &striped, summaries_rot);
-	saga("summaries-rot", &shapes[1], summaries_rot);
+	test_often("leg-leaves-and-returns", &striped, leg_leaves_and_returns, 2);
+	test_often("leg-leaves-and-returns", &shapes[1], leg_leaves_and_returns, 2);
+	run_log_tests(&striped);
+	run_clean_tests(&striped);
+	test("clean-without-first", &striped, clean_without_first);
+	test("clean-without-second", &striped, clean_without_second);
+	test("clean-without-third", &striped, clean_without_third);
+	test("cut-without-one", &striped, cut_without_one);
+	test("summaries-rot", &striped, summaries_rot);
+	test("summaries-rot", &shapes[1], summaries_rot);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		run_log_sagas(&shapes[i]);
-		saga("list-is-full", &shapes[i], list_is_full);
-		saga("ssds-may-come-back", &shapes[i], ssds_may_come_back);
-		saga("stop-waits-for-no-disk", &shapes[i], stop_waits_for_no_disk);
-		saga("lives-of-nothing", &shapes[i], lives_of_nothing);
-		saga("older-entry-rots", &shapes[i], older_entry_rots);
-		saga("durable-block-rots", &shapes[i], durable_block_rots);
-		saga("durable-block-rots-without-memory", &shapes[i],
+		run_log_tests(&shapes[i]);
+		test("list-is-full", &shapes[i], list_is_full);
+		test("ssds-may-come-back", &shapes[i], ssds_may_come_back);
+		test("stop-waits-for-no-disk", &shapes[i], stop_waits_for_no_disk);
+		test("lives-of-nothing", &shapes[i], lives_of_nothing);
+		test("older-entry-rots", &shapes[i], older_entry_rots);
+		test("durable-block-rots", &shapes[i], durable_block_rots);
+		test("durable-block-rots-without-memory", &shapes[i],
 		     durable_block_rots_without_memory);
-		saga("durable-block-rots-under-an-intent", &shapes[i],
+		test("durable-block-rots-under-an-intent", &shapes[i],
 		     durable_block_rots_under_an_intent);
-		saga("rotten-though-it-is-home", &shapes[i], rotten_though_it_is_home);
-		run_clean_sagas(&shapes[i]);
-		saga("modes-change", &shapes[i], modes_change);
-		saga("round-is-noted", &shapes[i], round_is_noted);
-		saga("ring-follows-log", &shapes[i], ring_follows_log);
+		test("rotten-though-it-is-home", &shapes[i], rotten_though_it_is_home);
+		run_clean_tests(&shapes[i]);
+		test("modes-change", &shapes[i], modes_change);
+		test("round-is-noted", &shapes[i], round_is_noted);
+		test("ring-follows-log", &shapes[i], ring_follows_log);
 	}
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		struct host_start ring = shapes[i];
 
 		ring.writethrough = true;
-		saga("clean-comes-back", &ring, ring_comes_back);
-		saga("stale-summary", &ring, stale_ring);
+		test("clean-comes-back", &ring, ring_comes_back);
+		test("stale-summary", &ring, stale_ring);
 		/* the right place of the cut is only a few blocks wide */
-		saga_often("goes-on", &ring, ring_goes_on, 8);
-		saga("goes-on-in-segment", &ring, ring_goes_on_in_segment);
+		test_often("goes-on", &ring, ring_goes_on, 8);
+		test("goes-on-in-segment", &ring, ring_goes_on_in_segment);
 	}
-	saga_often("durable-header-rots", &shapes[1], durable_header_rots, 8);
-	saga("modes-change", &striped, modes_change);
-	saga("clean-comes-back", &striped_ring, ring_comes_back);
-	saga("stale-summary", &striped_ring, stale_ring);
-	saga_often("goes-on", &striped_ring, ring_goes_on, 8);
-	saga("goes-on-in-segment", &striped_ring, ring_goes_on_in_segment);
-	saga("lost-and-back", &striped_ring, lost_and_back);
-	saga("round-is-noted", &striped, round_is_noted);
-	saga("ring-follows-log", &striped, ring_follows_log);
-	saga("list-is-full", &striped, list_is_full);
-	saga("ssds-may-come-back", &striped, ssds_may_come_back);
-	saga("stop-waits-for-no-disk", &striped, stop_waits_for_no_disk);
-	saga("lives-of-nothing", &striped, lives_of_nothing);
-	saga("older-entry-rots", &striped, older_entry_rots);
+	test_often("durable-header-rots", &shapes[1], durable_header_rots, 8);
+	test("modes-change", &striped, modes_change);
+	test("clean-comes-back", &striped_ring, ring_comes_back);
+	test("stale-summary", &striped_ring, stale_ring);
+	test_often("goes-on", &striped_ring, ring_goes_on, 8);
+	test("goes-on-in-segment", &striped_ring, ring_goes_on_in_segment);
+	test("lost-and-back", &striped_ring, lost_and_back);
+	test("round-is-noted", &striped, round_is_noted);
+	test("ring-follows-log", &striped, ring_follows_log);
+	test("list-is-full", &striped, list_is_full);
+	test("ssds-may-come-back", &striped, ssds_may_come_back);
+	test("stop-waits-for-no-disk", &striped, stop_waits_for_no_disk);
+	test("lives-of-nothing", &striped, lives_of_nothing);
+	test("older-entry-rots", &striped, older_entry_rots);
 }

@@ -5,9 +5,9 @@
  * home; or a recovery from that is cut. Then the start is repeated once for each of its requests.
  * That request fails, or all later ones too, or all later reads of that place, so that the start's
  * conclusions are written. Each such start has all expected data, or it is refused and the next one
- * has. Reads of labels, with which a start begins, have stories of their own, too. Then the same
- * with an allocation of the start that fails, or twenty in a row. At last starts of which a leg can
- * neither read nor write one ring of superblocks, and that ring alone has one that was cut.
+ * has. Reads of labels, with which a start begins, have tests of their own in lives.c. Then the
+ * same with an allocation of the start that fails, or twenty in a row. At last starts of which a leg
+ * can neither read nor write one ring of superblocks, and that ring alone has one that was cut.
  *
  * And starts of which a leg hangs: each of its requests, and all later ones, are not answered until
  * the power goes, or late. Such a start ends in time. It is refused and names the leg, or goes on

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stories: tests over several lives of a pool, with changes of the disks in between. A life ends in
- * a power cut that keeps all writes. Then the story damages, rolls back, copies or removes parts,
- * and states the expected result of the next start.
+ * Tests of several lives of a pool, with changes of the disks in between. A life ends in a power
+ * cut that keeps all writes. Then the test damages, rolls back, copies or removes parts, and states
+ * the expected result of the next start.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ struct unread {
 	u32 unwritable;		/* rings, bit each, in which they cannot be written over either */
 };
 
-struct story {
+struct lives_test {
 	struct host host;
 	struct host_start start;
 	const struct base *base;
@@ -41,7 +41,7 @@ struct story {
 	const char *name;
 	u32 legs, lives, winner;
 	u64 seed;
-	void (*live)(struct story *s);
+	void (*live)(struct lives_test *s);
 	int refused;
 	/* bit per leg: in the next lives these blocks cannot be read there */
 	u32 bad_legs;
@@ -57,7 +57,7 @@ struct story {
 	struct image past[MAX_PAST][MAX_DISKS];
 	u64 past_sequence[MAX_PAST];
 	u32 nr_past;
-	u64 noted[MAX_NOTED];		/* for the story itself */
+	u64 noted[MAX_NOTED];		/* for the test itself */
 	u32 nr_noted;
 };
 
@@ -99,7 +99,7 @@ static void cut_later(void *arg)
 
 static void life_main(void *arg)
 {
-	struct story *s = arg;
+	struct lives_test *s = arg;
 	u32 i;
 
 	disks.forged = s->goes_back;
@@ -127,7 +127,7 @@ static void life_main(void *arg)
 }
 
 /* False: the test has failed. */
-static bool run_life(struct story *s, void (*live)(struct story *s))
+static bool run_life(struct lives_test *s, void (*live)(struct lives_test *s))
 {
 	struct sim_config config;
 	bool good;
@@ -150,7 +150,7 @@ static bool run_life(struct story *s, void (*live)(struct story *s))
  * A start that must be refused, with these words in its reason. Nothing may be
  * written but copies of log entries that another leg has.
  */
-static bool refused(struct story *s, int error, const char *words)
+static bool refused(struct lives_test *s, int error, const char *words)
 {
 	const struct trace *t = &disks.trace;
 	u32 i;
@@ -173,7 +173,7 @@ static bool refused(struct story *s, int error, const char *words)
 	return true;
 }
 
-static bool starts(struct story *s)
+static bool starts(struct lives_test *s)
 {
 	if (run_life(s, NULL) && !s->refused)
 		return true;
@@ -184,7 +184,7 @@ static bool starts(struct story *s)
 }
 
 /* All acknowledged data is there, whatever else happens. The images are unchanged. */
-static bool all_there_if(struct story *s, u32 lost, enum check_depth depth)
+static bool all_there_if(struct lives_test *s, u32 lost, enum check_depth depth)
 {
 	struct crash c = {
 		.images = s->img, .legs = s->legs, .second = s->base->second, .o = &s->o,
@@ -197,20 +197,20 @@ static bool all_there_if(struct story *s, u32 lost, enum check_depth depth)
 	return !check_crash(&c, depth);
 }
 
-static bool all_there(struct story *s, u32 lost)
+static bool all_there(struct lives_test *s, u32 lost)
 {
 	return all_there_if(s, lost, CHECK_LEGS);
 }
 
 /* One leg alone may lack it now. */
-static bool all_there_together(struct story *s)
+static bool all_there_together(struct lives_test *s)
 {
 	return all_there_if(s, 0, CHECK_CONTENTS);
 }
 
 /* --- at the disks ------------------------------------------------------------------- */
 
-static void remember(struct story *s, const struct image *img)
+static void remember(struct lives_test *s, const struct image *img)
 {
 	u32 i;
 
@@ -220,7 +220,7 @@ static void remember(struct story *s, const struct image *img)
 	}
 }
 
-static void recall(struct story *s)
+static void recall(struct lives_test *s)
 {
 	u32 i;
 
@@ -231,7 +231,7 @@ static void recall(struct story *s)
 }
 
 /* Restores the superblocks of @leg, at both ends. */
-static void recall_labels(struct story *s, u32 leg)
+static void recall_labels(struct lives_test *s, u32 leg)
 {
 	struct image *img = &s->img[leg];
 	u32 b;
@@ -258,7 +258,7 @@ static void damage(struct image *img, u64 block, enum damage how)
 	image_write_data(img, block + (how == DAMAGE_PAYLOAD), data);
 }
 
-static void rot_home(struct story *s, u32 leg, u64 block)
+static void rot_home(struct lives_test *s, u32 leg, u64 block)
 {
 	damage(&s->img[leg], s->base->data_start + block, DAMAGE_BIT);
 }
@@ -266,19 +266,19 @@ static void rot_home(struct story *s, u32 leg, u64 block)
 /* --- in a life ------------------------------------------------------------------------- */
 
 /* Where the next entry goes, as a block on every leg. */
-static u64 log_head(struct story *s)
+static u64 log_head(struct lives_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
 	return pool->vdevs[0].g->log_start + kvp_log_pos(pool->vdevs[0].g, pool->log->head.lsn);
 }
 
-static void note(struct story *s, u64 what)
+static void note(struct lives_test *s, u64 what)
 {
 	s->noted[s->nr_noted++] = what;
 }
 
-static void live_entries(struct story *s)
+static void live_entries(struct lives_test *s)
 {
 	u32 i;
 
@@ -289,13 +289,13 @@ static void live_entries(struct story *s)
 	}
 }
 
-static void live_one_flush(struct story *s)
+static void live_one_flush(struct lives_test *s)
 {
 	host_write(&s->host, 40, 2, false);
 	host_flush(&s->host);
 }
 
-static void hold_homes(struct story *s, u64 block, u32 count)
+static void hold_homes(struct lives_test *s, u64 block, u32 count)
 {
 	u32 i;
 
@@ -306,7 +306,7 @@ static void hold_homes(struct story *s, u64 block, u32 count)
 /* --- the log: R10, R11, R12 --------------------------------------------------------------- */
 
 /* Later entries say that it was durable: refused if no leg has it, of no account if one has. */
-static bool damaged_log_below_the_watermark_is_refused(struct story *s)
+static bool damaged_log_below_the_watermark_is_refused(struct lives_test *s)
 {
 	u32 entry, leg, how;
 
@@ -331,7 +331,7 @@ static bool damaged_log_below_the_watermark_is_refused(struct story *s)
  * A checkpoint beside an open intent leaves the tail behind, but its superblock has the newer
  * watermark.
  */
-static void live_checkpoint_beside_an_open_intent(struct story *s)
+static void live_checkpoint_beside_an_open_intent(struct lives_test *s)
 {
 	struct host *h = &s->host;
 
@@ -350,7 +350,7 @@ static void live_checkpoint_beside_an_open_intent(struct story *s)
 		sim_fail("no checkpoint beside an intent: the case was not set up");
 }
 
-static bool damaged_log_that_the_superblock_names_is_refused(struct story *s)
+static bool damaged_log_that_the_superblock_names_is_refused(struct lives_test *s)
 {
 	u32 leg;
 
@@ -361,7 +361,7 @@ static bool damaged_log_that_the_superblock_names_is_refused(struct story *s)
 	return refused(s, -EUCLEAN, "damaged");
 }
 
-static bool names_both_epochs(struct story *s, u64 log, u64 label)
+static bool names_both_epochs(struct lives_test *s, u64 log, u64 label)
 {
 	char both[64];
 
@@ -372,7 +372,7 @@ static bool names_both_epochs(struct story *s, u64 log, u64 label)
 	return refused(s, -ESTALE, both);
 }
 
-static void live_loss_of_leg_1(struct story *s)
+static void live_loss_of_leg_1(struct lives_test *s)
 {
 	live_one_flush(s);
 	note(s, s->host.pool->durable_epoch);
@@ -384,7 +384,7 @@ static void live_loss_of_leg_1(struct story *s)
 }
 
 /* The leg that was in use last lost its newest superblocks: its log tells. */
-static bool log_of_a_higher_epoch_is_refused(struct story *s)
+static bool log_of_a_higher_epoch_is_refused(struct lives_test *s)
 {
 	if (!run_life(s, live_loss_of_leg_1))
 		return false;
@@ -392,7 +392,7 @@ static bool log_of_a_higher_epoch_is_refused(struct story *s)
 	return names_both_epochs(s, s->noted[1], s->noted[0]);
 }
 
-static void live_and_note_epoch(struct story *s)
+static void live_and_note_epoch(struct lives_test *s)
 {
 	live_one_flush(s);
 	note(s, s->host.pool->durable_epoch);
@@ -400,7 +400,7 @@ static void live_and_note_epoch(struct story *s)
 }
 
 /* The same with a later activation whose log does not verify. */
-static bool log_of_a_later_life_is_refused(struct story *s)
+static bool log_of_a_later_life_is_refused(struct lives_test *s)
 {
 	u32 leg;
 
@@ -414,7 +414,7 @@ static bool log_of_a_later_life_is_refused(struct story *s)
 	return names_both_epochs(s, s->noted[2], s->noted[0]);
 }
 
-static void live_entry_on_leg_1(struct story *s)
+static void live_entry_on_leg_1(struct lives_test *s)
 {
 	disks_stall(0, disks.log_start, disks.log_start + disks.log_blocks - 1);
 	host_write(&s->host, 64, 15, false);
@@ -424,7 +424,7 @@ static void live_entry_on_leg_1(struct story *s)
 }
 
 /* Recovery takes it from there, and is cut, and that leg is lost: the other must have it. */
-static bool entry_on_one_leg_is_equalised_before_it_goes_home(struct story *s)
+static bool entry_on_one_leg_is_equalised_before_it_goes_home(struct lives_test *s)
 {
 	struct crash c = { .images = s->img, .legs = s->legs, .o = &s->o, .at = ~0u };
 	u32 i;
@@ -443,7 +443,7 @@ static bool entry_on_one_leg_is_equalised_before_it_goes_home(struct story *s)
  * Nothing comes home: what counts of the log, from its begin, which is noted, ends in the third
  * segment.
  */
-static void live_long_log(struct story *s)
+static void live_long_log(struct lives_test *s)
 {
 	const struct kvp_log *log = s->host.pool->log;
 	u64 begin = log->head.lsn;
@@ -458,7 +458,7 @@ static void live_long_log(struct story *s)
 }
 
 /* No header is left on any leg from @lsn to before @end. */
-static void wipe_headers(struct story *s, u64 lsn, u64 end)
+static void wipe_headers(struct lives_test *s, u64 lsn, u64 end)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	u32 leg;
@@ -486,7 +486,7 @@ static u64 far_from(u64 end)
 /*
  * One entry is left before the damage, and behind it the first header of one segment: it is enough.
  */
-static bool one_segment_far_behind_is_a_witness(struct story *s)
+static bool one_segment_far_behind_is_a_witness(struct lives_test *s)
 {
 	u64 begin, far;
 
@@ -502,14 +502,14 @@ static bool one_segment_far_behind_is_a_witness(struct story *s)
 	return starts(s);
 }
 
-static void live_long_log_and_note_nonce(struct story *s)
+static void live_long_log_and_note_nonce(struct lives_test *s)
 {
 	live_long_log(s);
 	note(s, s->host.pool->sb->nonce);
 }
 
 /* Gives the header at @lsn, on all legs, so many open intents that it needs more than one block. */
-static void lengthen_header(struct story *s, u64 lsn, u64 nonce)
+static void lengthen_header(struct lives_test *s, u64 lsn, u64 nonce)
 {
 	u64 block = s->base->log_start + lsn % s->base->log_blocks;
 	u8 buf[2 * KVP_BLOCK_SIZE];
@@ -536,7 +536,7 @@ static void lengthen_header(struct story *s, u64 lsn, u64 nonce)
 }
 
 /* Nor does it matter how long that header is. */
-static bool long_header_far_behind_is_a_witness(struct story *s)
+static bool long_header_far_behind_is_a_witness(struct lives_test *s)
 {
 	u64 begin, far;
 
@@ -554,7 +554,7 @@ static bool long_header_far_behind_is_a_witness(struct story *s)
 }
 
 /* Nor need it be the first header of its segment, as long as that is near. */
-static bool entry_in_the_next_segment_is_a_witness(struct story *s)
+static bool entry_in_the_next_segment_is_a_witness(struct lives_test *s)
 {
 	u64 begin, next;
 
@@ -570,7 +570,7 @@ static bool entry_in_the_next_segment_is_a_witness(struct story *s)
 }
 
 /* The same of a later activation, of which the superblocks know nothing. */
-static bool later_life_far_behind_is_refused(struct story *s)
+static bool later_life_far_behind_is_refused(struct lives_test *s)
 {
 	u64 begin, far;
 	u32 leg;
@@ -592,7 +592,7 @@ static bool later_life_far_behind_is_refused(struct story *s)
 /* --- intents: R4, R5, R8, R17 ----------------------------------------------------------------- */
 
 /* Old contents home but still in the log, as data; new ones by an intent that a FLUSH closed. */
-static void live_closed_intent_over_data(struct story *s)
+static void live_closed_intent_over_data(struct lives_test *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -610,7 +610,7 @@ static void live_closed_intent_over_data(struct story *s)
 		sim_fail("no intents: the case was not set up");
 }
 
-static void live_lost_block(struct story *s)
+static void live_lost_block(struct lives_test *s)
 {
 	u64 poisoned = 0;
 	u8 data[KVP_BLOCK_SIZE];
@@ -621,7 +621,7 @@ static void live_lost_block(struct story *s)
 		sim_fail("block 70 is lost, and %llu is poisoned", poisoned);
 }
 
-static void live_overwrite_lost_block(struct story *s)
+static void live_overwrite_lost_block(struct lives_test *s)
 {
 	live_lost_block(s);
 	host_write(&s->host, 70, 1, true);
@@ -630,7 +630,7 @@ static void live_overwrite_lost_block(struct story *s)
 }
 
 /* Damage below it is damage: neither the older record nor a mixture may come back. */
-static bool closed_intent_is_not_undone(struct story *s)
+static bool closed_intent_is_not_undone(struct lives_test *s)
 {
 	u32 leg;
 
@@ -645,7 +645,7 @@ static bool closed_intent_is_not_undone(struct story *s)
 	       all_there(s, 0);
 }
 
-static void live_find_lost_block(struct story *s)
+static void live_find_lost_block(struct lives_test *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
 
@@ -654,7 +654,7 @@ static void live_find_lost_block(struct story *s)
 }
 
 /* The answer that a block is lost does not go away with the power. */
-static bool poison_is_durable_before_it_is_told(struct story *s)
+static bool poison_is_durable_before_it_is_told(struct lives_test *s)
 {
 	u32 leg;
 
@@ -668,7 +668,7 @@ static bool poison_is_durable_before_it_is_told(struct story *s)
 	return run_life(s, live_lost_block) && run_life(s, live_overwrite_lost_block);
 }
 
-static void live_intents_that_never_go_home(struct story *s)
+static void live_intents_that_never_go_home(struct lives_test *s)
 {
 	hold_homes(s, 64, 40);
 	note(s, s->host.pool->sb->era);
@@ -676,7 +676,7 @@ static void live_intents_that_never_go_home(struct story *s)
 	host_sleep(1500);
 }
 
-static void live_look_at_eras(struct story *s)
+static void live_look_at_eras(struct lives_test *s)
 {
 	struct kvp_tpage *leaf = kvp_table_load(s->host.pool, 70);
 	u64 entry = kvp_table_entry(s->host.pool, leaf, 70);
@@ -688,7 +688,7 @@ static void live_look_at_eras(struct story *s)
 }
 
 /* A leg that comes back may hold the new version: it must get the old one again. */
-static bool resolved_to_old_gets_the_era_of_the_recovery(struct story *s)
+static bool resolved_to_old_gets_the_era_of_the_recovery(struct lives_test *s)
 {
 	return run_life(s, live_intents_that_never_go_home) && run_life(s, live_look_at_eras) &&
 	       all_there(s, 0);
@@ -709,7 +709,7 @@ static void flusher_done(struct kvp_waiter *w, int error)
 }
 
 /* As host_flush(), but does not wait. */
-static void begin_flush(struct story *s)
+static void begin_flush(struct lives_test *s)
 {
 	memset(&flusher, 0, sizeof(flusher));
 	flusher.seq = kvp_wbuf_seq(s->host.pool);
@@ -723,7 +723,7 @@ static void fail_log_of(u32 disk)
 	disks_fault(FAULT_WRITE_EIO, disk, disks.log_start, disks.log_start + disks.log_blocks - 1);
 }
 
-static void live_loss_is_recorded_first(struct story *s)
+static void live_loss_is_recorded_first(struct lives_test *s)
 {
 	hold_labels(0);
 	fail_log_of(1);
@@ -740,7 +740,7 @@ static void live_loss_is_recorded_first(struct story *s)
 		sim_fail("FLUSH was not answered");
 }
 
-static bool loss_is_recorded_before_a_flush_is_answered(struct story *s)
+static bool loss_is_recorded_before_a_flush_is_answered(struct lives_test *s)
 {
 	if (!run_life(s, live_loss_is_recorded_first) || !all_there(s, 2))
 		return false;
@@ -749,7 +749,7 @@ static bool loss_is_recorded_before_a_flush_is_answered(struct story *s)
 	return starts(s);
 }
 
-static void live_loss_beside_a_loss(struct story *s)
+static void live_loss_beside_a_loss(struct lives_test *s)
 {
 	struct host *h = &s->host;
 
@@ -771,7 +771,7 @@ static void live_loss_beside_a_loss(struct story *s)
 	host_flush(h);
 }
 
-static bool loss_while_a_loss_is_recorded_is_recorded_too(struct story *s)
+static bool loss_while_a_loss_is_recorded_is_recorded_too(struct lives_test *s)
 {
 	if (!run_life(s, live_loss_beside_a_loss) || !all_there(s, 6))
 		return false;
@@ -779,7 +779,7 @@ static bool loss_while_a_loss_is_recorded_is_recorded_too(struct story *s)
 	return starts(s);
 }
 
-static void live_two_eras(struct story *s)
+static void live_two_eras(struct lives_test *s)
 {
 	u32 i;
 
@@ -792,7 +792,7 @@ static void live_two_eras(struct story *s)
 
 static void superblock_task(void *arg)
 {
-	struct kvp_pool *pool = ((struct story *)arg)->host.pool;
+	struct kvp_pool *pool = ((struct lives_test *)arg)->host.pool;
 
 	mutex_lock(&pool->sb_lock);
 	kvp_sb_note(pool);
@@ -801,14 +801,14 @@ static void superblock_task(void *arg)
 
 static void offline_task(void *arg)
 {
-	struct story *s = arg;
+	struct lives_test *s = arg;
 
 	if (kvp_leg_offline(s->host.pool, host_leg(&s->host, 1)))
 		sim_fail("leg 1 cannot be taken offline");
 	note(s, s->host.pool->durable_epoch);
 }
 
-static void live_taken_offline_once_lost(struct story *s)
+static void live_taken_offline_once_lost(struct lives_test *s)
 {
 	struct host *h = &s->host;
 	const struct kvp_leg_info *info = &h->pool->sb->legs[1];
@@ -838,7 +838,7 @@ static void live_taken_offline_once_lost(struct story *s)
 }
 
 /* A leg is lost, and before that is recorded it is taken offline: the record is that of a loss. */
-static bool taken_offline_before_the_loss_is_recorded(struct story *s)
+static bool taken_offline_before_the_loss_is_recorded(struct lives_test *s)
 {
 	if (!run_life(s, live_two_eras) || !run_life(s, live_taken_offline_once_lost) ||
 	    !all_there(s, 2))
@@ -847,7 +847,7 @@ static bool taken_offline_before_the_loss_is_recorded(struct story *s)
 	return starts(s);
 }
 
-static void live_checkpoint_known_to_leg_0(struct story *s)
+static void live_checkpoint_known_to_leg_0(struct lives_test *s)
 {
 	live_one_flush(s);
 	hold_labels(1);
@@ -861,7 +861,7 @@ static void live_checkpoint_known_to_leg_0(struct story *s)
 }
 
 /* The recovery goes by its superblock, is cut, and it is lost: the other's must still do. */
-static bool superblock_on_one_leg_is_rolled_forward_first(struct story *s)
+static bool superblock_on_one_leg_is_rolled_forward_first(struct lives_test *s)
 {
 	struct crash c = { .images = s->img, .legs = s->legs, .second = s->base->second,
 			   .o = &s->o, .at = ~0u };
@@ -877,7 +877,7 @@ static bool superblock_on_one_leg_is_rolled_forward_first(struct story *s)
 	return true;
 }
 
-static void live_without_leg_0(struct story *s)
+static void live_without_leg_0(struct lives_test *s)
 {
 	disks_kill(0);
 	live_one_flush(s);
@@ -885,7 +885,7 @@ static void live_without_leg_0(struct story *s)
 	host_write(&s->host, 41, 3, true);
 }
 
-static void live_look_for_state(struct story *s)
+static void live_look_for_state(struct lives_test *s)
 {
 	if (host_leg(&s->host, 0)->state == KVP_LEG_IN_SYNC)
 		sim_fail("a leg that missed writes is in sync again");
@@ -894,14 +894,14 @@ static void live_look_for_state(struct story *s)
 }
 
 /* It comes first in the table and on every list, and yet it is stale. */
-static bool first_leg_is_lost_and_returns(struct story *s)
+static bool first_leg_is_lost_and_returns(struct lives_test *s)
 {
 	return run_life(s, live_without_leg_0) && all_there(s, 1) &&
 	       run_life(s, live_look_for_state) &&
 	       all_there(s, 1);
 }
 
-static bool copied_leg_is_refused(struct story *s)
+static bool copied_leg_is_refused(struct lives_test *s)
 {
 	image_free(&s->img[1]);
 	image_copy(&s->img[1], &s->img[0]);
@@ -911,7 +911,7 @@ static bool copied_leg_is_refused(struct story *s)
 /* How far each half of a fork came, or began. */
 static u64 half_epoch[2], half_sequence[2];
 
-static void note_half(struct story *s)
+static void note_half(struct lives_test *s)
 {
 	const struct kvp_sb *sb = s->host.pool->sb;
 	u32 half = !!host_leg(&s->host, 1);
@@ -920,7 +920,7 @@ static void note_half(struct story *s)
 	half_sequence[half] = sb->sequence;
 }
 
-static void live_many_superblocks(struct story *s)
+static void live_many_superblocks(struct lives_test *s)
 {
 	u32 i;
 
@@ -931,13 +931,13 @@ static void live_many_superblocks(struct story *s)
 	note_half(s);
 }
 
-static void live_few_superblocks(struct story *s)
+static void live_few_superblocks(struct lives_test *s)
 {
 	note_half(s);
 	live_one_flush(s);
 }
 
-static void live_accept_fork(struct story *s)
+static void live_accept_fork(struct lives_test *s)
 {
 	if (kvp_legs_usable(s->host.pool) != 1)
 		sim_fail("both halves of a fork are sources");
@@ -950,7 +950,7 @@ static void live_accept_fork(struct story *s)
 }
 
 /* The leg whose history was given up has nothing of this one, and gets everything. */
-static void live_forked_leg_returns(struct story *s)
+static void live_forked_leg_returns(struct lives_test *s)
 {
 	live_one_flush(s);
 	if (host_online(&s->host, !s->winner))
@@ -962,7 +962,7 @@ static void live_forked_leg_returns(struct story *s)
 }
 
 /* The half that was started more often has the higher epoch, and wins; it wrote fewer superblocks. */
-static bool epoch_comes_before_sequence(struct story *s)
+static bool epoch_comes_before_sequence(struct lives_test *s)
 {
 	u32 half, i;
 
@@ -986,7 +986,7 @@ static bool epoch_comes_before_sequence(struct story *s)
 }
 
 /* Both halves were started alone; the user keeps one. Later starts do not ask again. */
-static bool accepted_fork_is_settled_for_good(struct story *s)
+static bool accepted_fork_is_settled_for_good(struct lives_test *s)
 {
 	u32 half;
 
@@ -1017,7 +1017,7 @@ static bool accepted_fork_is_settled_for_good(struct story *s)
 }
 
 /* The label of leg 2 then says that leg 1 is out, and leg 2 itself not in sync. */
-static void live_resilver_one_of_two(struct story *s)
+static void live_resilver_one_of_two(struct lives_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
@@ -1030,7 +1030,7 @@ static void live_resilver_one_of_two(struct story *s)
 		sim_fail("the resilver has ended: the case was not set up");
 }
 
-static void live_beside_a_target(struct story *s)
+static void live_beside_a_target(struct lives_test *s)
 {
 	if (kvp_legs_usable(s->host.pool) != 1 || !kvp_leg_in_sync(host_leg(&s->host, 1)))
 		sim_fail("the source is not leg 1 alone");
@@ -1043,7 +1043,7 @@ static void live_beside_a_target(struct story *s)
 	host_stop(&s->host);
 }
 
-static void live_read_all(struct story *s)
+static void live_read_all(struct lives_test *s)
 {
 	u64 block;
 
@@ -1056,7 +1056,7 @@ static void live_read_all(struct story *s)
  * Leg 1 was started by force while the others were away. Of those leg 2 is back. Its label calls leg 1
  * out, but leg 0 wrote that label: leg 2 has not gone on alone, and may return.
  */
-static bool target_of_a_lost_source_is_no_fork(struct story *s)
+static bool target_of_a_lost_source_is_no_fork(struct lives_test *s)
 {
 	u32 i;
 
@@ -1083,7 +1083,7 @@ static bool target_of_a_lost_source_is_no_fork(struct story *s)
  * As if that many forced starts had been, and the leg that each was without had been copied to
  * since.
  */
-static void live_with_a_history(struct story *s)
+static void live_with_a_history(struct lives_test *s)
 {
 	struct kvp_sb *sb = s->host.pool->sb;
 	u32 i;
@@ -1096,7 +1096,7 @@ static void live_with_a_history(struct story *s)
 	host_stop(&s->host);
 }
 
-static void live_one_fork_more(struct story *s)
+static void live_one_fork_more(struct lives_test *s)
 {
 	const struct kvp_sb *sb = s->host.pool->sb;
 	u32 i;
@@ -1115,7 +1115,7 @@ static void live_one_fork_more(struct story *s)
  * The list of forced starts is full: the newest are known. One that is older may come back; one
  * that went on may not.
  */
-static bool a_forced_start_more_than_can_be_listed(struct story *s)
+static bool a_forced_start_more_than_can_be_listed(struct lives_test *s)
 {
 	if (!run_life(s, live_with_a_history))
 		return false;
@@ -1140,14 +1140,14 @@ static bool a_forced_start_more_than_can_be_listed(struct story *s)
 	return refused(s, -ESTALE, "split brain");
 }
 
-static void live_beside_the_clone(struct story *s)
+static void live_beside_the_clone(struct lives_test *s)
 {
 	live_one_flush(s);
 	host_checkpoint(&s->host);
 }
 
 /* A copy of leg 1 was started alone elsewhere and comes back in its place. */
-static bool clone_that_went_its_own_way_is_no_source(struct story *s)
+static bool clone_that_went_its_own_way_is_no_source(struct lives_test *s)
 {
 	struct oracle elsewhere;
 	struct oracle here = s->o;
@@ -1182,7 +1182,7 @@ static bool clone_that_went_its_own_way_is_no_source(struct story *s)
 /* --- two mirrors: legs 0 and 1, and 2 and 3 ------------------------------------------------ */
 
 /* True if the missing legs could have gone on alone. Not while a vdev is complete here (R16). */
-static bool one_leg_of_two_vdevs_needs_no_order(struct story *s)
+static bool one_leg_of_two_vdevs_needs_no_order(struct lives_test *s)
 {
 	s->start.missing = 1;
 	if (!run_life(s, live_one_flush))
@@ -1192,7 +1192,7 @@ static bool one_leg_of_two_vdevs_needs_no_order(struct story *s)
 	return run_life(s, live_look_for_state) && all_there(s, 1);
 }
 
-static bool both_halves_written_are_refused(struct story *s)
+static bool both_halves_written_are_refused(struct lives_test *s)
 {
 	u32 half;
 
@@ -1210,7 +1210,7 @@ static bool both_halves_written_are_refused(struct story *s)
 	return refused(s, -ESTALE, "split brain");
 }
 
-static bool pool_without_a_vdev_is_refused(struct story *s)
+static bool pool_without_a_vdev_is_refused(struct lives_test *s)
 {
 	s->start.degraded = true;
 	s->start.missing = 3;
@@ -1220,7 +1220,7 @@ static bool pool_without_a_vdev_is_refused(struct story *s)
 	return refused(s, -ENXIO, "of vdev 1 no leg");
 }
 
-static void live_lose_a_vdev(struct story *s)
+static void live_lose_a_vdev(struct lives_test *s)
 {
 	struct host *h = &s->host;
 
@@ -1243,7 +1243,7 @@ static void live_lose_a_vdev(struct story *s)
 }
 
 /* The other vdev's legs are of no use then: it stands, and goes on when the leg is back. */
-static bool last_leg_of_a_vdev_is_kept(struct story *s)
+static bool last_leg_of_a_vdev_is_kept(struct lives_test *s)
 {
 	return run_life(s, live_lose_a_vdev) && all_there(s, 4);
 }
@@ -1266,7 +1266,7 @@ static u64 newest_sequence(const struct image *img)
 	return newest;
 }
 
-static void remember_past(struct story *s)
+static void remember_past(struct lives_test *s)
 {
 	u32 i;
 
@@ -1276,7 +1276,7 @@ static void remember_past(struct story *s)
 }
 
 /* Superblock after superblock, each with something new in it, also at home. */
-static void live_superblocks(struct story *s)
+static void live_superblocks(struct lives_test *s)
 {
 	u32 i;
 
@@ -1292,13 +1292,13 @@ static void live_superblocks(struct story *s)
 		sim_fail("superblocks by themselves: the case was not set up");
 }
 
-static void live_superblocks_and_stop(struct story *s)
+static void live_superblocks_and_stop(struct lives_test *s)
 {
 	live_superblocks(s);
 	host_stop(&s->host);
 }
 
-static bool hidden(struct story *s, u32 legs, u32 rings, u64 first, u32 count)
+static bool hidden(struct lives_test *s, u32 legs, u32 rings, u64 first, u32 count)
 {
 	s->unread = (struct unread){ .legs = legs, .rings = rings, .first = first, .count = count };
 	recall(s);
@@ -1306,7 +1306,7 @@ static bool hidden(struct story *s, u32 legs, u32 rings, u64 first, u32 count)
 }
 
 /* It starts, and has everything. */
-static bool has_all(struct story *s)
+static bool has_all(struct lives_test *s)
 {
 	bool good = starts(s);
 
@@ -1318,7 +1318,7 @@ static bool has_all(struct story *s)
  * The newest superblocks cannot be read: the start is refused without a change. Later they can be
  * read.
  */
-static bool newest_superblocks_that_cannot_be_read_are_waited_for(struct story *s)
+static bool newest_superblocks_that_cannot_be_read_are_waited_for(struct lives_test *s)
 {
 	u32 all = BIT(s->legs) - 1, n;
 
@@ -1337,7 +1337,7 @@ static bool newest_superblocks_that_cannot_be_read_are_waited_for(struct story *
 }
 
 /* The other ring has them; or the other legs do. */
-static bool superblocks_that_can_be_read_elsewhere_are_not(struct story *s)
+static bool superblocks_that_can_be_read_elsewhere_are_not(struct lives_test *s)
 {
 	u32 all = BIT(s->legs) - 1, n;
 
@@ -1358,7 +1358,7 @@ static bool superblocks_that_can_be_read_elsewhere_are_not(struct story *s)
  * A slot in which the next superblock would be says nothing if it can be read in neither ring; one
  * behind it is of no account.
  */
-static bool slot_of_the_next_superblock_counts(struct story *s)
+static bool slot_of_the_next_superblock_counts(struct lives_test *s)
 {
 	u64 next;
 
@@ -1390,7 +1390,7 @@ static bool slot_of_the_next_superblock_counts(struct story *s)
 	return run_life(s, live_look_for_state) && all_there(s, 1);
 }
 
-static void live_note_superblock(struct story *s)
+static void live_note_superblock(struct lives_test *s)
 {
 	const struct kvp_sb *sb = s->host.pool->sb;
 	u32 i;
@@ -1403,7 +1403,7 @@ static void live_note_superblock(struct story *s)
 	host_write(&s->host, 300, 1, true);
 }
 
-static void live_after_going_back(struct story *s)
+static void live_after_going_back(struct lives_test *s)
 {
 	const struct kvp_sb *sb = s->host.pool->sb;
 
@@ -1419,7 +1419,7 @@ static void live_after_going_back(struct story *s)
  * The newest superblocks will never be readable again, on all legs: by order the pool goes back to the newest that can be
  * read. If those are readable after all, later, they do not count, and all that was acknowledged since is there.
  */
-static bool pool_goes_back_by_order(struct story *s)
+static bool pool_goes_back_by_order(struct lives_test *s)
 {
 	u32 all = BIT(s->legs) - 1, n;
 
@@ -1454,7 +1454,7 @@ static bool pool_goes_back_by_order(struct story *s)
  * And the slot of one ring cannot be written over: the first superblock that follows has that slot,
  * and the other ring takes it. None of the last two is there, so both rings are tried.
  */
-static bool pool_goes_back_over_a_bad_slot(struct story *s)
+static bool pool_goes_back_over_a_bad_slot(struct lives_test *s)
 {
 	u32 all = BIT(s->legs) - 1, ring;
 
@@ -1480,7 +1480,7 @@ static bool pool_goes_back_over_a_bad_slot(struct story *s)
  * Superblocks that all legs but the first fail: they count for nothing, and are tried again under
  * the next number.
  */
-static void live_superblocks_of_leg_0(struct story *s)
+static void live_superblocks_of_leg_0(struct lives_test *s)
 {
 	u64 last = disks.img[0].blocks - 1;
 	u32 i;
@@ -1497,7 +1497,7 @@ static void live_superblocks_of_leg_0(struct story *s)
 			sim_fail("a superblock that one leg has counts: the case was not set up");
 }
 
-static void live_beside_unreadable(struct story *s)
+static void live_beside_unreadable(struct lives_test *s)
 {
 	if (s->host.pool->recovery.went_back)
 		sim_fail("the pool says that it went back, and nothing was lost");
@@ -1508,7 +1508,7 @@ static void live_beside_unreadable(struct story *s)
  * These cannot be read at the next start. The leg is in use, as they did not decide an answer. When
  * they can be read again they do not count: data acknowledged meanwhile is there.
  */
-static bool leg_in_doubt_is_passed_by(struct story *s)
+static bool leg_in_doubt_is_passed_by(struct lives_test *s)
 {
 	u64 last;
 
@@ -1530,7 +1530,7 @@ static bool leg_in_doubt_is_passed_by(struct story *s)
 	return all_there_together(s) && run_life(s, live_after_going_back);
 }
 
-static bool superblocks_are_asked_for_again(struct story *s)
+static bool superblocks_are_asked_for_again(struct lives_test *s)
 {
 	u32 all = BIT(s->legs) - 1;
 
@@ -1543,7 +1543,7 @@ static bool superblocks_are_asked_for_again(struct story *s)
 }
 
 /* Two that do not verify in either ring: one of them was durable. */
-static bool rotten_superblocks_are_not_absent(struct story *s)
+static bool rotten_superblocks_are_not_absent(struct lives_test *s)
 {
 	u32 leg, ring, n;
 
@@ -1561,7 +1561,7 @@ static bool rotten_superblocks_are_not_absent(struct story *s)
 }
 
 /* Half of what this write of a superblock had came to @leg. */
-static void tear(struct story *s, u32 leg, const struct trace_request *r)
+static void tear(struct lives_test *s, u32 leg, const struct trace_request *r)
 {
 	u32 b;
 
@@ -1571,7 +1571,7 @@ static void tear(struct story *s, u32 leg, const struct trace_request *r)
 }
 
 /* Tear the superblocks of @leg whose writes have failed, or have not ended; returns how many. */
-static u32 tear_superblocks(struct story *s, u32 leg)
+static u32 tear_superblocks(struct lives_test *s, u32 leg)
 {
 	const struct trace *t = &disks.trace;
 	u32 i, torn = 0;
@@ -1589,7 +1589,7 @@ static u32 tear_superblocks(struct story *s, u32 leg)
 }
 
 /* The superblock that the next start writes is cut on leg 1: what is on its way there is torn. */
-static bool tear_first_superblock(struct story *s)
+static bool tear_first_superblock(struct lives_test *s)
 {
 	s->stalled = BIT(1);
 	if (!run_life(s, NULL))
@@ -1600,7 +1600,7 @@ static bool tear_first_superblock(struct story *s)
 }
 
 /* Two starts are cut. None of their superblocks was durable, so leg 1 may be alone afterwards. */
-static bool superblocks_that_are_cut_in_a_row_were_not_durable(struct story *s)
+static bool superblocks_that_are_cut_in_a_row_were_not_durable(struct lives_test *s)
 {
 	return run_life(s, live_superblocks) && tear_first_superblock(s) &&
 	       tear_first_superblock(s) && tear_first_superblock(s) && all_there(s, 0) &&
@@ -1608,7 +1608,7 @@ static bool superblocks_that_are_cut_in_a_row_were_not_durable(struct story *s)
 }
 
 /* Until the next one has the slot of the one that was cut. */
-static void live_most_of_a_round(struct story *s)
+static void live_most_of_a_round(struct lives_test *s)
 {
 	struct host *h = &s->host;
 
@@ -1622,7 +1622,7 @@ static void live_most_of_a_round(struct story *s)
 }
 
 /* One was cut, and a round later the one that comes before its slot is cut. */
-static bool superblocks_that_are_cut_a_round_apart_were_not_durable(struct story *s)
+static bool superblocks_that_are_cut_a_round_apart_were_not_durable(struct lives_test *s)
 {
 	if (!run_life(s, live_superblocks) || !tear_first_superblock(s))
 		return false;
@@ -1632,7 +1632,7 @@ static bool superblocks_that_are_cut_a_round_apart_were_not_durable(struct story
 }
 
 /* The only leg fails a superblock in both rings. The next one is on its way when the power goes. */
-static void live_superblock_behind_one_that_failed(struct story *s)
+static void live_superblock_behind_one_that_failed(struct lives_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 last = disks.img[0].blocks - 1;
@@ -1652,7 +1652,7 @@ static void live_superblock_behind_one_that_failed(struct story *s)
 }
 
 /* A write that fails may be torn, like one that is cut. None of the two superblocks was durable. */
-static bool superblocks_that_fail_and_are_cut_were_not_durable(struct story *s)
+static bool superblocks_that_fail_and_are_cut_were_not_durable(struct lives_test *s)
 {
 	u32 torn;
 
@@ -1678,7 +1678,7 @@ static bool told_outdated(struct kvp_pool *pool, u32 leg)
 	return false;
 }
 
-static void live_look_for_the_outdated(struct story *s)
+static void live_look_for_the_outdated(struct lives_test *s)
 {
 	u32 i;
 
@@ -1695,7 +1695,7 @@ static void live_look_for_the_outdated(struct story *s)
 }
 
 /* The others are enough: it is recorded out, and no source afterwards. */
-static bool found_stale(struct story *s, u32 leg)
+static bool found_stale(struct lives_test *s, u32 leg)
 {
 	u32 cache = s->base->cache ? BIT(s->legs - 1) : 0;
 
@@ -1715,7 +1715,7 @@ static bool found_stale(struct story *s, u32 leg)
 }
 
 /* Each state in which it ever was, and each leg. */
-static bool any_leg_put_back(struct story *s, void (*live)(struct story *s))
+static bool any_leg_put_back(struct lives_test *s, void (*live)(struct lives_test *s))
 {
 	u64 newest;
 	u32 leg, past;
@@ -1741,18 +1741,18 @@ static bool any_leg_put_back(struct story *s, void (*live)(struct story *s))
 	return true;
 }
 
-static bool leg_put_back_is_stale(struct story *s)
+static bool leg_put_back_is_stale(struct lives_test *s)
 {
 	return any_leg_put_back(s, live_superblocks);
 }
 
-static bool leg_put_back_after_an_export_is_stale(struct story *s)
+static bool leg_put_back_after_an_export_is_stale(struct lives_test *s)
 {
 	return any_leg_put_back(s, live_superblocks_and_stop);
 }
 
 /* All of a vdev: no other leg has its data. */
-static bool vdev_put_back_is_refused(struct story *s)
+static bool vdev_put_back_is_refused(struct lives_test *s)
 {
 	u32 leg;
 
@@ -1773,7 +1773,7 @@ static bool vdev_put_back_is_refused(struct story *s)
  * Only power cuts: the same leg misses the first superblock of each start. In the end it misses so
  * many that its next one would overwrite its newest one: it goes to one ring after the other (R13).
  */
-static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
+static bool leg_that_misses_many_superblocks_is_in_sync(struct lives_test *s)
 {
 	u32 i;
 
@@ -1798,7 +1798,7 @@ static bool leg_that_misses_many_superblocks_is_in_sync(struct story *s)
  * That one passes by its number, and records an SSD out that is missing. The leg has all that was
  * acknowledged, and without it and another one the legs are too few.
  */
-static bool leg_with_a_superblock_that_was_cut_is_in_sync(struct story *s)
+static bool leg_with_a_superblock_that_was_cut_is_in_sync(struct lives_test *s)
 {
 	u64 cut;
 
@@ -1829,7 +1829,7 @@ static bool leg_with_a_superblock_that_was_cut_is_in_sync(struct story *s)
 	return all_there(s, BIT(2) | BIT(4));
 }
 
-static void live_leg_offline(struct story *s)
+static void live_leg_offline(struct lives_test *s)
 {
 	live_one_flush(s);
 	remember_past(s);
@@ -1859,7 +1859,7 @@ static u32 block_alike(const struct image *a, const struct image *b, const struc
 }
 
 /* Leg 0 gets its part of superblock @sequence from this life's end, without the block @less. */
-static void put_superblock(struct story *s, u64 sequence, u32 less)
+static void put_superblock(struct lives_test *s, u64 sequence, u32 less)
 {
 	u32 end, i;
 
@@ -1878,7 +1878,7 @@ static void put_superblock(struct story *s, u64 sequence, u32 less)
  * it that was missing, in which both are equal. So the first one is complete there, beside the
  * second one on all other legs, and they are in sync.
  */
-static bool torn_superblocks_make_a_whole_one(struct story *s)
+static bool torn_superblocks_make_a_whole_one(struct lives_test *s)
 {
 	u32 less, i;
 	u64 cut;
@@ -1923,7 +1923,7 @@ static bool torn_superblocks_make_a_whole_one(struct story *s)
  * other vdev is complete. Leg 0 has not gone on, but the start cannot know that. So it starts
  * without leg 0 only if leg 0 is missing and the user allows it.
  */
-static bool leg_that_alone_knew_of_a_loss_is_asked_about(struct story *s)
+static bool leg_that_alone_knew_of_a_loss_is_asked_about(struct lives_test *s)
 {
 	u32 i;
 
@@ -1951,7 +1951,7 @@ static bool leg_that_alone_knew_of_a_loss_is_asked_about(struct story *s)
 }
 
 /* A superblock with a new era is one that a leg fails: it is of the era before. */
-static void live_loss_at_a_new_era(struct story *s)
+static void live_loss_at_a_new_era(struct lives_test *s)
 {
 	struct host *h = &s->host;
 	u64 last = disks.img[1].blocks - 1;
@@ -1975,7 +1975,7 @@ static void live_loss_at_a_new_era(struct story *s)
 			 h->pool->sb->legs[1].in_sync_era, s->noted[0]);
 }
 
-static bool leg_is_lost_in_the_era_that_was_durable(struct story *s)
+static bool leg_is_lost_in_the_era_that_was_durable(struct lives_test *s)
 {
 	return run_life(s, live_loss_at_a_new_era) && all_there(s, 2);
 }
@@ -1994,7 +1994,7 @@ static void resize(struct image *img, u32 blocks)
 }
 
 /* Its end now has no label. The old one is in its place, and answers for the other. */
-static bool label_of_a_grown_leg_is_found(struct story *s)
+static bool label_of_a_grown_leg_is_found(struct lives_test *s)
 {
 	u64 made = s->img[0].blocks;
 
@@ -2010,13 +2010,13 @@ static bool label_of_a_grown_leg_is_found(struct story *s)
 	return refused(s, -EIO, "newer superblock");
 }
 
-static void live_in_a_large_pool(struct story *s)
+static void live_in_a_large_pool(struct lives_test *s)
 {
 	host_write(&s->host, 10, 20, true);
 	host_checkpoint(&s->host);
 }
 
-static void live_and_read(struct story *s)
+static void live_and_read(struct lives_test *s)
 {
 	host_read_each(&s->host, 10, 20);
 	host_write(&s->host, 15, 3, true);
@@ -2024,7 +2024,7 @@ static void live_and_read(struct story *s)
 }
 
 /* A dock takes the last MiB, or returns it: all of the layout is still there. */
-static bool large_leg_may_lose_some_of_its_end(struct story *s)
+static bool large_leg_may_lose_some_of_its_end(struct lives_test *s)
 {
 	const u32 blocks = KVP_SLACK_FROM + 77;
 	u32 i;
@@ -2047,7 +2047,7 @@ static bool large_leg_may_lose_some_of_its_end(struct story *s)
 }
 
 /* Its last block is cut off, and with it the place of the label there. */
-static bool shortened_leg_is_named(struct story *s)
+static bool shortened_leg_is_named(struct lives_test *s)
 {
 	struct image *img = &s->img[s->legs - 1];
 	char words[32];
@@ -2059,7 +2059,7 @@ static bool shortened_leg_is_named(struct story *s)
 
 /* --- events ------------------------------------------------------------------------------ */
 
-static void live_told(struct story *s)
+static void live_told(struct lives_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
@@ -2068,7 +2068,7 @@ static void live_told(struct story *s)
 	kvp_events_flush(pool);
 }
 
-static void live_remembering(struct story *s)
+static void live_remembering(struct lives_test *s)
 {
 	struct kvp_disk_event e;
 
@@ -2077,7 +2077,7 @@ static void live_remembering(struct story *s)
 }
 
 /* One block of the ring hides no more than itself. */
-static bool events_outlive_a_bad_block(struct story *s)
+static bool events_outlive_a_bad_block(struct lives_test *s)
 {
 	if (!run_life(s, live_told) || !run_life(s, live_remembering))
 		return false;
@@ -2089,7 +2089,7 @@ static bool events_outlive_a_bad_block(struct story *s)
  * The number of finds in events from @seq on whose text begins with @begin; *@lines: the number of
  * these events.
  */
-static u64 finds_of(struct story *s, u64 seq, const char *begin, u32 *lines)
+static u64 finds_of(struct lives_test *s, u64 seq, const char *begin, u32 *lines)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_disk_event e;
@@ -2109,7 +2109,7 @@ static u64 finds_of(struct story *s, u64 seq, const char *begin, u32 *lines)
 /*
  * Twenty thousand bad blocks of two kinds in three minutes, with a pause that ends the first half.
  */
-static void live_rotting(struct story *s)
+static void live_rotting(struct lives_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	char name[KVP_LEG_WORDS], text[KVP_EVENT_TEXT];
@@ -2143,7 +2143,7 @@ static void live_rotting(struct story *s)
 }
 
 /* The disks have bad blocks, and a scrub mends them: two events. */
-static void live_mended(struct story *s)
+static void live_mended(struct lives_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 seq = pool->events->next, healed, unrepaired;
@@ -2161,7 +2161,7 @@ static void live_mended(struct story *s)
 		sim_fail("%llu healed, in %u events", healed, lines);
 }
 
-static bool rot_leaves_the_ring_its_lines(struct story *s)
+static bool rot_leaves_the_ring_its_lines(struct lives_test *s)
 {
 	return run_life(s, live_rotting) && run_life(s, live_remembering) &&
 	       run_life(s, live_mended);
@@ -2171,13 +2171,13 @@ static bool rot_leaves_the_ring_its_lines(struct story *s)
 
 static const int any_error[] = { -EIO, -ENOMEM, -EAGAIN, -ETIMEDOUT, -ENOLINK, -ENODATA };
 
-static void live_and_note_the_head(struct story *s)
+static void live_and_note_the_head(struct lives_test *s)
 {
 	live_entries(s);
 	note(s, log_head(s));
 }
 
-static void cannot_read(struct story *s, u32 legs, u64 first, u64 last, int error)
+static void cannot_read(struct lives_test *s, u32 legs, u64 first, u64 last, int error)
 {
 	s->bad_legs = legs;
 	s->bad_first = first;
@@ -2185,13 +2185,13 @@ static void cannot_read(struct story *s, u32 legs, u64 first, u64 last, int erro
 	s->bad_error = error;
 }
 
-static u64 last_of_log(const struct story *s)
+static u64 last_of_log(const struct lives_test *s)
 {
 	return s->base->log_start + s->base->log_blocks - 1;
 }
 
 /* From an entry on, or a block of its payload: no leg gives it, and the next start finds all. */
-static bool unreadable_log_is_waited_for(struct story *s)
+static bool unreadable_log_is_waited_for(struct lives_test *s)
 {
 	u32 all = BIT(s->legs) - 1, entry, i;
 
@@ -2213,7 +2213,7 @@ static bool unreadable_log_is_waited_for(struct story *s)
  * The others have this leg's part, and show where the log ends: all must have the log before a
  * write is acknowledged (R15).
  */
-static bool one_leg_whose_log_cannot_be_read_is_not_waited_for(struct story *s)
+static bool one_leg_whose_log_cannot_be_read_is_not_waited_for(struct lives_test *s)
 {
 	u32 leg, i;
 
@@ -2233,7 +2233,7 @@ static bool one_leg_whose_log_cannot_be_read_is_not_waited_for(struct story *s)
 }
 
 /* One leg's part of the last entry is rotten, like torn: the other leg has it. */
-static bool part_of_an_entry_is_no_answer(struct story *s)
+static bool part_of_an_entry_is_no_answer(struct lives_test *s)
 {
 	u32 leg, i, how;
 
@@ -2257,7 +2257,7 @@ static bool part_of_an_entry_is_no_answer(struct story *s)
  * A bad sector may be there for years. But a leg that does not answer at all may know that the log
  * went on.
  */
-static bool bad_sector_behind_the_end_is_no_matter(struct story *s)
+static bool bad_sector_behind_the_end_is_no_matter(struct lives_test *s)
 {
 	u32 all = BIT(s->legs) - 1, i;
 
@@ -2283,7 +2283,7 @@ static bool bad_sector_behind_the_end_is_no_matter(struct story *s)
  * All that is near could be read, which is much more than the first headers that are far. Only
  * these show that the log went on, and no leg gives them.
  */
-static bool far_headers_that_do_not_answer_are_waited_for(struct story *s)
+static bool far_headers_that_do_not_answer_are_waited_for(struct lives_test *s)
 {
 	u32 all = BIT(s->legs) - 1, i;
 	u64 begin, far, first, count;
@@ -2308,7 +2308,7 @@ static bool far_headers_that_do_not_answer_are_waited_for(struct story *s)
 	return refused(s, -EUCLEAN, "damaged");
 }
 
-static void live_with_an_open_intent(struct story *s)
+static void live_with_an_open_intent(struct lives_test *s)
 {
 	live_one_flush(s);
 	hold_homes(s, 64, 40);
@@ -2317,7 +2317,7 @@ static void live_with_an_open_intent(struct story *s)
 }
 
 /* One leg has a mixture or rot at home: it is not accepted while another one may have a version. */
-static bool mixture_is_not_accepted_beside_a_silent_leg(struct story *s)
+static bool mixture_is_not_accepted_beside_a_silent_leg(struct lives_test *s)
 {
 	u64 home = s->base->data_start + 70;
 	u32 leg, i;
@@ -2363,11 +2363,11 @@ static void free_images(struct image *img, u32 legs)
 		image_free(&img[i]);
 }
 
-static bool tell_once(const char *name, bool (*tell)(struct story *s),
+static bool tell_once(const char *name, bool (*tell)(struct lives_test *s),
 		      const struct host_start *shape, u32 round)
 {
 	const struct base *base = base_of(shape);
-	struct story *s = calloc(1, sizeof(*s));
+	struct lives_test *s = calloc(1, sizeof(*s));
 	bool good;
 	u32 i;
 
@@ -2389,7 +2389,7 @@ static bool tell_once(const char *name, bool (*tell)(struct story *s),
 	return good;
 }
 
-static void story(const char *name, bool (*tell)(struct story *s), struct host_start shape)
+static void test(const char *name, bool (*tell)(struct lives_test *s), struct host_start shape)
 {
 	u32 rounds = opt.rounds ?: opt.thorough ? 20 : 2, round;
 	char full[128];
@@ -2404,118 +2404,118 @@ static void story(const char *name, bool (*tell)(struct story *s), struct host_s
 	result(full, good);
 }
 
-#define STORY(function, ...) story(#function, function, (struct host_start){ __VA_ARGS__ })
-#define TOLD(function, n) STORY(function, .legs = n)
-#define TOLD_OF_TWO(function) STORY(function, .legs = 4, .second = 2)
-#define TOLD_OF_PARITY(function) STORY(function, .legs = 3, .parity = true)
-#define TOLD_OF_CACHE(function) STORY(function, .legs = 3, .cache = 1)
+#define TEST(function, ...) test(#function, function, (struct host_start){ __VA_ARGS__ })
+#define ON_LEGS(function, n) TEST(function, .legs = n)
+#define ON_TWO_VDEVS(function) TEST(function, .legs = 4, .second = 2)
+#define ON_PARITY(function) TEST(function, .legs = 3, .parity = true)
+#define ON_CACHE(function) TEST(function, .legs = 3, .cache = 1)
 
-/* Stories of labels, for all kinds of pools. */
+/* Tests of labels, for all kinds of pools. */
 static void tell_of_labels(void)
 {
-	TOLD(newest_superblocks_that_cannot_be_read_are_waited_for, 1);
-	TOLD(newest_superblocks_that_cannot_be_read_are_waited_for, 2);
-	TOLD_OF_TWO(newest_superblocks_that_cannot_be_read_are_waited_for);
-	TOLD_OF_PARITY(newest_superblocks_that_cannot_be_read_are_waited_for);
-	TOLD_OF_CACHE(newest_superblocks_that_cannot_be_read_are_waited_for);
-	TOLD(superblocks_that_can_be_read_elsewhere_are_not, 1);
-	TOLD(superblocks_that_can_be_read_elsewhere_are_not, 2);
-	TOLD_OF_TWO(superblocks_that_can_be_read_elsewhere_are_not);
-	TOLD_OF_PARITY(superblocks_that_can_be_read_elsewhere_are_not);
-	TOLD_OF_CACHE(superblocks_that_can_be_read_elsewhere_are_not);
-	TOLD(slot_of_the_next_superblock_counts, 1);
-	TOLD(slot_of_the_next_superblock_counts, 2);
-	TOLD_OF_TWO(slot_of_the_next_superblock_counts);
-	TOLD_OF_PARITY(slot_of_the_next_superblock_counts);
-	TOLD(pool_goes_back_by_order, 1);
-	TOLD(pool_goes_back_by_order, 2);
-	TOLD_OF_PARITY(pool_goes_back_by_order);
-	TOLD(pool_goes_back_over_a_bad_slot, 1);
-	TOLD(pool_goes_back_over_a_bad_slot, 2);
-	TOLD_OF_TWO(leg_in_doubt_is_passed_by);
-	TOLD_OF_PARITY(leg_in_doubt_is_passed_by);
-	TOLD(superblocks_are_asked_for_again, 1);
-	TOLD(superblocks_are_asked_for_again, 2);
-	TOLD(rotten_superblocks_are_not_absent, 1);
-	TOLD(rotten_superblocks_are_not_absent, 2);
-	TOLD(superblocks_that_are_cut_in_a_row_were_not_durable, 2);
-	TOLD_OF_PARITY(superblocks_that_are_cut_in_a_row_were_not_durable);
-	TOLD(superblocks_that_are_cut_a_round_apart_were_not_durable, 2);
-	TOLD_OF_PARITY(superblocks_that_are_cut_a_round_apart_were_not_durable);
-	TOLD(superblocks_that_fail_and_are_cut_were_not_durable, 1);
-	TOLD(leg_put_back_is_stale, 2);
-	TOLD(leg_put_back_is_stale, 3);
-	TOLD_OF_TWO(leg_put_back_is_stale);
-	TOLD_OF_PARITY(leg_put_back_is_stale);
-	TOLD_OF_CACHE(leg_put_back_is_stale);
-	TOLD(leg_put_back_after_an_export_is_stale, 2);
-	TOLD_OF_PARITY(leg_put_back_after_an_export_is_stale);
-	TOLD_OF_CACHE(leg_put_back_after_an_export_is_stale);
-	TOLD_OF_TWO(vdev_put_back_is_refused);
-	TOLD(leg_that_misses_many_superblocks_is_in_sync, 2);
-	STORY(leg_with_a_superblock_that_was_cut_is_in_sync, .legs = 5, .parity = true, .cache = 2);
-	TOLD_OF_TWO(torn_superblocks_make_a_whole_one);
-	TOLD_OF_TWO(leg_that_alone_knew_of_a_loss_is_asked_about);
-	TOLD(leg_is_lost_in_the_era_that_was_durable, 2);
-	TOLD(label_of_a_grown_leg_is_found, 1);
-	TOLD(large_leg_may_lose_some_of_its_end, 1);
-	TOLD(large_leg_may_lose_some_of_its_end, 2);
-	TOLD(shortened_leg_is_named, 1);
-	TOLD(shortened_leg_is_named, 2);
-	TOLD_OF_CACHE(shortened_leg_is_named);
+	ON_LEGS(newest_superblocks_that_cannot_be_read_are_waited_for, 1);
+	ON_LEGS(newest_superblocks_that_cannot_be_read_are_waited_for, 2);
+	ON_TWO_VDEVS(newest_superblocks_that_cannot_be_read_are_waited_for);
+	ON_PARITY(newest_superblocks_that_cannot_be_read_are_waited_for);
+	ON_CACHE(newest_superblocks_that_cannot_be_read_are_waited_for);
+	ON_LEGS(superblocks_that_can_be_read_elsewhere_are_not, 1);
+	ON_LEGS(superblocks_that_can_be_read_elsewhere_are_not, 2);
+	ON_TWO_VDEVS(superblocks_that_can_be_read_elsewhere_are_not);
+	ON_PARITY(superblocks_that_can_be_read_elsewhere_are_not);
+	ON_CACHE(superblocks_that_can_be_read_elsewhere_are_not);
+	ON_LEGS(slot_of_the_next_superblock_counts, 1);
+	ON_LEGS(slot_of_the_next_superblock_counts, 2);
+	ON_TWO_VDEVS(slot_of_the_next_superblock_counts);
+	ON_PARITY(slot_of_the_next_superblock_counts);
+	ON_LEGS(pool_goes_back_by_order, 1);
+	ON_LEGS(pool_goes_back_by_order, 2);
+	ON_PARITY(pool_goes_back_by_order);
+	ON_LEGS(pool_goes_back_over_a_bad_slot, 1);
+	ON_LEGS(pool_goes_back_over_a_bad_slot, 2);
+	ON_TWO_VDEVS(leg_in_doubt_is_passed_by);
+	ON_PARITY(leg_in_doubt_is_passed_by);
+	ON_LEGS(superblocks_are_asked_for_again, 1);
+	ON_LEGS(superblocks_are_asked_for_again, 2);
+	ON_LEGS(rotten_superblocks_are_not_absent, 1);
+	ON_LEGS(rotten_superblocks_are_not_absent, 2);
+	ON_LEGS(superblocks_that_are_cut_in_a_row_were_not_durable, 2);
+	ON_PARITY(superblocks_that_are_cut_in_a_row_were_not_durable);
+	ON_LEGS(superblocks_that_are_cut_a_round_apart_were_not_durable, 2);
+	ON_PARITY(superblocks_that_are_cut_a_round_apart_were_not_durable);
+	ON_LEGS(superblocks_that_fail_and_are_cut_were_not_durable, 1);
+	ON_LEGS(leg_put_back_is_stale, 2);
+	ON_LEGS(leg_put_back_is_stale, 3);
+	ON_TWO_VDEVS(leg_put_back_is_stale);
+	ON_PARITY(leg_put_back_is_stale);
+	ON_CACHE(leg_put_back_is_stale);
+	ON_LEGS(leg_put_back_after_an_export_is_stale, 2);
+	ON_PARITY(leg_put_back_after_an_export_is_stale);
+	ON_CACHE(leg_put_back_after_an_export_is_stale);
+	ON_TWO_VDEVS(vdev_put_back_is_refused);
+	ON_LEGS(leg_that_misses_many_superblocks_is_in_sync, 2);
+	TEST(leg_with_a_superblock_that_was_cut_is_in_sync, .legs = 5, .parity = true, .cache = 2);
+	ON_TWO_VDEVS(torn_superblocks_make_a_whole_one);
+	ON_TWO_VDEVS(leg_that_alone_knew_of_a_loss_is_asked_about);
+	ON_LEGS(leg_is_lost_in_the_era_that_was_durable, 2);
+	ON_LEGS(label_of_a_grown_leg_is_found, 1);
+	ON_LEGS(large_leg_may_lose_some_of_its_end, 1);
+	ON_LEGS(large_leg_may_lose_some_of_its_end, 2);
+	ON_LEGS(shortened_leg_is_named, 1);
+	ON_LEGS(shortened_leg_is_named, 2);
+	ON_CACHE(shortened_leg_is_named);
 }
 
-void run_stories(void)
+void run_lives(void)
 {
-	TOLD(damaged_log_below_the_watermark_is_refused, 1);
-	TOLD(damaged_log_below_the_watermark_is_refused, 2);
-	TOLD(damaged_log_that_the_superblock_names_is_refused, 1);
-	TOLD(damaged_log_that_the_superblock_names_is_refused, 2);
-	TOLD(log_of_a_higher_epoch_is_refused, 2);
-	TOLD(log_of_a_later_life_is_refused, 1);
-	TOLD(log_of_a_later_life_is_refused, 2);
-	TOLD(one_segment_far_behind_is_a_witness, 1);
-	TOLD(one_segment_far_behind_is_a_witness, 2);
-	TOLD(long_header_far_behind_is_a_witness, 1);
-	TOLD(long_header_far_behind_is_a_witness, 2);
-	TOLD(entry_in_the_next_segment_is_a_witness, 1);
-	TOLD(entry_in_the_next_segment_is_a_witness, 2);
-	TOLD(later_life_far_behind_is_refused, 1);
-	TOLD(later_life_far_behind_is_refused, 2);
-	TOLD(entry_on_one_leg_is_equalised_before_it_goes_home, 2);
-	TOLD(closed_intent_is_not_undone, 1);
-	TOLD(closed_intent_is_not_undone, 2);
-	TOLD(poison_is_durable_before_it_is_told, 1);
-	TOLD(poison_is_durable_before_it_is_told, 2);
-	TOLD(resolved_to_old_gets_the_era_of_the_recovery, 1);
-	TOLD(resolved_to_old_gets_the_era_of_the_recovery, 2);
-	TOLD(loss_is_recorded_before_a_flush_is_answered, 2);
-	TOLD(loss_while_a_loss_is_recorded_is_recorded_too, 3);
-	TOLD(taken_offline_before_the_loss_is_recorded, 3);
-	TOLD(superblock_on_one_leg_is_rolled_forward_first, 2);
-	TOLD(first_leg_is_lost_and_returns, 2);
-	TOLD(copied_leg_is_refused, 2);
-	TOLD(accepted_fork_is_settled_for_good, 2);
-	TOLD(epoch_comes_before_sequence, 2);
-	TOLD(target_of_a_lost_source_is_no_fork, 3);
-	TOLD(a_forced_start_more_than_can_be_listed, 2);
-	TOLD(clone_that_went_its_own_way_is_no_source, 2);
-	TOLD(rot_leaves_the_ring_its_lines, 2);
-	TOLD(events_outlive_a_bad_block, 1);
-	TOLD(events_outlive_a_bad_block, 2);
+	ON_LEGS(damaged_log_below_the_watermark_is_refused, 1);
+	ON_LEGS(damaged_log_below_the_watermark_is_refused, 2);
+	ON_LEGS(damaged_log_that_the_superblock_names_is_refused, 1);
+	ON_LEGS(damaged_log_that_the_superblock_names_is_refused, 2);
+	ON_LEGS(log_of_a_higher_epoch_is_refused, 2);
+	ON_LEGS(log_of_a_later_life_is_refused, 1);
+	ON_LEGS(log_of_a_later_life_is_refused, 2);
+	ON_LEGS(one_segment_far_behind_is_a_witness, 1);
+	ON_LEGS(one_segment_far_behind_is_a_witness, 2);
+	ON_LEGS(long_header_far_behind_is_a_witness, 1);
+	ON_LEGS(long_header_far_behind_is_a_witness, 2);
+	ON_LEGS(entry_in_the_next_segment_is_a_witness, 1);
+	ON_LEGS(entry_in_the_next_segment_is_a_witness, 2);
+	ON_LEGS(later_life_far_behind_is_refused, 1);
+	ON_LEGS(later_life_far_behind_is_refused, 2);
+	ON_LEGS(entry_on_one_leg_is_equalised_before_it_goes_home, 2);
+	ON_LEGS(closed_intent_is_not_undone, 1);
+	ON_LEGS(closed_intent_is_not_undone, 2);
+	ON_LEGS(poison_is_durable_before_it_is_told, 1);
+	ON_LEGS(poison_is_durable_before_it_is_told, 2);
+	ON_LEGS(resolved_to_old_gets_the_era_of_the_recovery, 1);
+	ON_LEGS(resolved_to_old_gets_the_era_of_the_recovery, 2);
+	ON_LEGS(loss_is_recorded_before_a_flush_is_answered, 2);
+	ON_LEGS(loss_while_a_loss_is_recorded_is_recorded_too, 3);
+	ON_LEGS(taken_offline_before_the_loss_is_recorded, 3);
+	ON_LEGS(superblock_on_one_leg_is_rolled_forward_first, 2);
+	ON_LEGS(first_leg_is_lost_and_returns, 2);
+	ON_LEGS(copied_leg_is_refused, 2);
+	ON_LEGS(accepted_fork_is_settled_for_good, 2);
+	ON_LEGS(epoch_comes_before_sequence, 2);
+	ON_LEGS(target_of_a_lost_source_is_no_fork, 3);
+	ON_LEGS(a_forced_start_more_than_can_be_listed, 2);
+	ON_LEGS(clone_that_went_its_own_way_is_no_source, 2);
+	ON_LEGS(rot_leaves_the_ring_its_lines, 2);
+	ON_LEGS(events_outlive_a_bad_block, 1);
+	ON_LEGS(events_outlive_a_bad_block, 2);
 	tell_of_labels();
-	TOLD(unreadable_log_is_waited_for, 1);
-	TOLD(unreadable_log_is_waited_for, 2);
-	TOLD(one_leg_whose_log_cannot_be_read_is_not_waited_for, 2);
-	TOLD(part_of_an_entry_is_no_answer, 2);
-	TOLD(mixture_is_not_accepted_beside_a_silent_leg, 2);
-	TOLD(bad_sector_behind_the_end_is_no_matter, 1);
-	TOLD(bad_sector_behind_the_end_is_no_matter, 2);
-	TOLD(far_headers_that_do_not_answer_are_waited_for, 1);
-	TOLD(far_headers_that_do_not_answer_are_waited_for, 2);
-	TOLD_OF_TWO(one_leg_of_two_vdevs_needs_no_order);
-	TOLD_OF_TWO(both_halves_written_are_refused);
-	TOLD_OF_TWO(pool_without_a_vdev_is_refused);
-	TOLD_OF_TWO(last_leg_of_a_vdev_is_kept);
-	TOLD_OF_TWO(superblock_on_one_leg_is_rolled_forward_first);
+	ON_LEGS(unreadable_log_is_waited_for, 1);
+	ON_LEGS(unreadable_log_is_waited_for, 2);
+	ON_LEGS(one_leg_whose_log_cannot_be_read_is_not_waited_for, 2);
+	ON_LEGS(part_of_an_entry_is_no_answer, 2);
+	ON_LEGS(mixture_is_not_accepted_beside_a_silent_leg, 2);
+	ON_LEGS(bad_sector_behind_the_end_is_no_matter, 1);
+	ON_LEGS(bad_sector_behind_the_end_is_no_matter, 2);
+	ON_LEGS(far_headers_that_do_not_answer_are_waited_for, 1);
+	ON_LEGS(far_headers_that_do_not_answer_are_waited_for, 2);
+	ON_TWO_VDEVS(one_leg_of_two_vdevs_needs_no_order);
+	ON_TWO_VDEVS(both_halves_written_are_refused);
+	ON_TWO_VDEVS(pool_without_a_vdev_is_refused);
+	ON_TWO_VDEVS(last_leg_of_a_vdev_is_kept);
+	ON_TWO_VDEVS(superblock_on_one_leg_is_rolled_forward_first);
 }
