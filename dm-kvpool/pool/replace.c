@@ -42,7 +42,7 @@
 
 #define NEW	KVP_MAX_LEGS	/* instead of an old leg's number */
 
-struct exchange {
+struct replacement {
 	struct kvp_sb *old, *next;
 	struct kvp_leg *legs;			/* old legs of the cache */
 	u8 from[KVP_MAX_MIRROR_LEGS];	/* of each leg of the new set: its old number, or NEW */
@@ -246,7 +246,7 @@ int kvp_replace_plan(const struct kvp_pool *pool, const struct kvp_start *s, str
 
 /* --- the steps ------------------------------------------------------------------------ */
 
-static void free_exchange(struct exchange *x)
+static void free_replacement(struct replacement *x)
 {
 	if (!x)
 		return;
@@ -258,9 +258,9 @@ static void free_exchange(struct exchange *x)
 	kfree(x);
 }
 
-static struct exchange *alloc_exchange(void)
+static struct replacement *alloc_replacement(void)
 {
-	struct exchange *x = kzalloc(sizeof(*x), GFP_KERNEL);
+	struct replacement *x = kzalloc(sizeof(*x), GFP_KERNEL);
 
 	if (!x)
 		return NULL;
@@ -270,11 +270,11 @@ static struct exchange *alloc_exchange(void)
 	x->page = alloc_page(GFP_KERNEL);
 	if (x->old && x->next && x->legs && x->page)
 		return x;
-	free_exchange(x);
+	free_replacement(x);
 	return NULL;
 }
 
-static u32 first_ssd(const struct exchange *x)
+static u32 first_ssd(const struct replacement *x)
 {
 	return x->next->vdevs[x->next->vdev_count - 1].first_leg;
 }
@@ -300,7 +300,7 @@ static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, u32 i, st
  * Check each new SSD as a leg behind the present ones. One that begins anew is held by the pool, so
  * it has no other user.
  */
-static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,
+static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct replacement *x,
 		     struct kvp_refusal *r)
 {
 	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
@@ -327,7 +327,7 @@ static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct ex
 }
 
 /* Put the SSDs into their new places. The pool is quiesced, so the legs are not in use. */
-static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x)
+static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct replacement *x)
 {
 	u32 first = first_ssd(x), i;
 
@@ -344,7 +344,7 @@ static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct ex
  * False if the superblock failed on new SSDs, which were given up, so that nothing is gained; or if
  * too few SSDs are left.
  */
-static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
+static bool in_use_now(const struct kvp_pool *pool, const struct replacement *x)
 {
 	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
 	u32 i;
@@ -356,7 +356,7 @@ static bool in_use_now(const struct kvp_pool *pool, const struct exchange *x)
 }
 
 /* True if the SSD was a leg of the cache before. */
-static bool begins_anew(const struct exchange *x, const struct kvp_leg *leg)
+static bool begins_anew(const struct replacement *x, const struct kvp_leg *leg)
 {
 	u32 i;
 
@@ -367,7 +367,7 @@ static bool begins_anew(const struct exchange *x, const struct kvp_leg *leg)
 }
 
 /* Step 1, for one SSD. */
-static int label_new(struct kvp_pool *pool, struct exchange *x, u32 leg)
+static int label_new(struct kvp_pool *pool, struct replacement *x, u32 leg)
 {
 	if (begins_anew(x, &pool->legs[leg]) && !kvp_label_wipe(pool, &pool->legs[leg]))
 		return -EIO;
@@ -375,7 +375,7 @@ static int label_new(struct kvp_pool *pool, struct exchange *x, u32 leg)
 }
 
 /* Steps 1 and 2. After an error the caller undoes both. */
-static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kvp_refusal *r)
+static int label_and_commit(struct kvp_pool *pool, struct replacement *x, struct kvp_refusal *r)
 {
 	u32 first = first_ssd(x), i;
 	int ret = kvp_sb_buffers_alloc(pool);
@@ -399,7 +399,7 @@ static int label_and_commit(struct kvp_pool *pool, struct exchange *x, struct kv
 /*
  * Undo the change. If some leg may have the new superblock, write a newer one with the old shape.
  */
-static void undo(struct kvp_pool *pool, struct exchange *x)
+static void undo(struct kvp_pool *pool, struct replacement *x)
 {
 	memcpy(&pool->legs[first_ssd(x)], x->legs, nr_ssds(x->old) * sizeof(*x->legs));
 	kvp_take_shape(pool, x->old);
@@ -411,8 +411,8 @@ static void undo(struct kvp_pool *pool, struct exchange *x)
 	kvp_sb_undone(pool);
 }
 
-static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exchange *x,
-		    struct kvp_refusal *r)
+static int replace_ssds(struct kvp_pool *pool, const struct kvp_start *s, struct replacement *x,
+			struct kvp_refusal *r)
 {
 	u64 nonce;
 	int ret;
@@ -443,7 +443,7 @@ static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct exc
 	return ret;
 }
 
-static bool stays(const struct exchange *x, u32 leg)
+static bool stays(const struct replacement *x, u32 leg)
 {
 	u32 i;
 
@@ -464,7 +464,7 @@ static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
 }
 
 /* Step 3. Its failures cannot fail the replacement. */
-static void after(struct kvp_pool *pool, struct exchange *x)
+static void after(struct kvp_pool *pool, struct replacement *x)
 {
 	u32 new = 0, gone = 0, i;
 
@@ -490,7 +490,7 @@ static void after(struct kvp_pool *pool, struct exchange *x)
 
 int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
-	struct exchange *x = alloc_exchange();
+	struct replacement *x = alloc_replacement();
 	int ret;
 
 	if (!x)
@@ -502,11 +502,11 @@ int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kv
 	if (!ret)
 		ret = plan(pool, s, x->next, x->from, r);
 	if (!ret)
-		ret = exchange(pool, s, x, r);
+		ret = replace_ssds(pool, s, x, r);
 	if (ret)
 		kvp_forget_legs(pool);
 	else
 		after(pool, x);
-	free_exchange(x);
+	free_replacement(x);
 	return ret;
 }

@@ -282,8 +282,8 @@ static int settle(struct kvp_pool *pool, struct kvp_refusal *r)
 	return kvp_take_place_plan(pool, r);
 }
 
-/* Exchange the legs, in memory and in pool->sb. */
-static void exchange(struct kvp_pool *pool, struct taking *x)
+/* Replace the leg by its shadow, in memory and in pool->sb. */
+static void replace_leg(struct kvp_pool *pool, struct taking *x)
 {
 	struct kvp_leg *leg = &pool->legs[x->at];
 	struct kvp_leg_info *info = &pool->sb->legs[x->at];
@@ -356,7 +356,7 @@ static int change(struct kvp_pool *pool, struct taking *x, struct kvp_refusal *r
 		ret = kvp_refuse(r, -EIO, "kvpoolctl cancel POOL replace; use another device",
 				 "%s did not take its label", pool->shadow.path);
 	} else {
-		exchange(pool, x);
+		replace_leg(pool, x);
 		ret = commit(pool, x, r);
 		if (ret)
 			undo(pool, x);

@@ -189,8 +189,8 @@ static void undo(struct kvp_pool *pool, struct substitute *x)
 	kvp_sb_undone(pool);
 }
 
-static int exchange(struct kvp_pool *pool, const struct kvp_start *s, struct substitute *x,
-		    struct kvp_refusal *r)
+static int replace_leg(struct kvp_pool *pool, const struct kvp_start *s, struct substitute *x,
+		       struct kvp_refusal *r)
 {
 	int ret;
 
@@ -230,7 +230,7 @@ static int substitute(struct kvp_pool *pool, const struct kvp_start *s, struct s
 	if (ret)
 		return ret;
 	x->at = kvp_substitute_at(pool, s);
-	ret = exchange(pool, s, x, r);
+	ret = replace_leg(pool, s, x, r);
 	if (!ret)
 		after(pool, x);
 	return ret;

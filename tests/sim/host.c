@@ -293,7 +293,7 @@ static void expect_labels(const struct kvp_pool *pool)
 	}
 }
 
-int host_exchange(struct host *h, const struct host_start *hs)
+int host_replace_ssds(struct host *h, const struct host_start *hs)
 {
 	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
 	int ret;

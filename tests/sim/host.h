@@ -97,8 +97,8 @@ u64 host_boundary(const struct host_start *s);
 int host_start(struct host *h, struct oracle *o, const struct host_start *s);
 /** host_grow() - suspend, take in the vdevs that @hs has beyond the pool's, resume; the engine's error */
 int host_grow(struct host *h, const struct host_start *hs);
-/** host_exchange() - suspend, exchange the SSDs of the cache for those of @hs, resume; the engine's error */
-int host_exchange(struct host *h, const struct host_start *hs);
+/** host_replace_ssds() - suspend, replace the SSDs of the cache by those of @hs, resume; the engine's error */
+int host_replace_ssds(struct host *h, const struct host_start *hs);
 /**
  * host_replace() - suspend, put the disk behind all others in the place of the leg with data
  * hs->swapped, resume; the engine's error

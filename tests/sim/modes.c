@@ -827,5 +827,5 @@ void run_modes(void)
 				for (after = 0; after < 40; after += opt.thorough ? 1 : 3)
 					case_of("lost", &shapes[i], &courses[j], change_main,
 						victim, after, 4);
-	run_exchange();
+	run_replace();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SSDs of a cache are exchanged, or one that was out of use starts again, and the power goes at
+ * The SSDs of a cache are replaced, or one that was out of use starts again, and the power goes at
  * every step. The cache has the old SSDs or the new ones, and all acknowledged data is there in
  * either case. A parity1 cache can lack any one SSD all the time.
  */
@@ -38,7 +38,7 @@ static const struct swap {
 	{ "anew-in-rows", { .legs = 5, .cache = 3, .cache_parity = true }, 3, 0, 0, 2 },
 };
 
-struct exchange {
+struct replace_test {
 	const struct swap *swap;
 	struct host host;
 	struct host_start old, new;
@@ -47,7 +47,7 @@ struct exchange {
 	u32 victim, after, from, disks;
 };
 
-static void begin(struct exchange *x, const struct host_start *hs)
+static void begin(struct replace_test *x, const struct host_start *hs)
 {
 	if (host_start(&x->host, &x->o, hs))
 		sim_fail("start: %s", x->host.refusal.why);
@@ -63,10 +63,10 @@ static void some_writes(struct host *h)
 	host_flush(h);
 }
 
-static void expect_ssds(struct exchange *x, bool exchanged)
+static void expect_ssds(struct replace_test *x, bool replaced)
 {
 	struct kvp_pool *pool = x->host.pool;
-	const struct host_start *hs = exchanged ? &x->new : &x->old;
+	const struct host_start *hs = replaced ? &x->new : &x->old;
 	bool there = !hs->writethrough && kvp_vdev_usable(&pool->vdevs[pool->nr_vdevs - 1]);
 	u32 i;
 
@@ -79,7 +79,7 @@ static void expect_ssds(struct exchange *x, bool exchanged)
 		sim_fail("the log is on vdev %u", pool->log_vdev->index);
 }
 
-static void note_lost(struct exchange *x)
+static void note_lost(struct replace_test *x)
 {
 	struct kvp_pool *pool = x->host.pool;
 	u32 i;
@@ -90,7 +90,7 @@ static void note_lost(struct exchange *x)
 }
 
 /* From here on it is cut. */
-static void get_ready(struct exchange *x)
+static void get_ready(struct replace_test *x)
 {
 	struct host *h = &x->host;
 
@@ -113,24 +113,24 @@ static void get_ready(struct exchange *x)
 	h->may_fail = true;
 }
 
-static void exchange_ssds(struct exchange *x)
+static void replace_ssds(struct replace_test *x)
 {
 	struct host *h = &x->host;
 	u64 epoch = h->pool->sb->epoch;
 
-	if (!host_exchange(h, &x->new)) {
+	if (!host_replace_ssds(h, &x->new)) {
 		x->crash.swaps_at = disks.trace.nr;
 		expect_ssds(x, true);
 	} else if (x->victim == NO_DISK) {
-		sim_fail("not exchanged: %s", h->refusal.why);
+		sim_fail("not replaced: %s", h->refusal.why);
 	} else if (h->pool->nr_legs != x->old.legs || h->pool->sb->epoch < epoch) {
-		sim_fail("not exchanged, and yet another pool");
+		sim_fail("not replaced, and yet another pool");
 	}
 	if (x->victim == NO_DISK)
 		host_cache_check(h);
 }
 
-static void more_writes(struct exchange *x)
+static void more_writes(struct replace_test *x)
 {
 	struct host *h = &x->host;
 
@@ -142,19 +142,19 @@ static void more_writes(struct exchange *x)
 	note_lost(x);
 }
 
-static void exchange_main(void *arg)
+static void replace_main(void *arg)
 {
-	struct exchange *x = arg;
+	struct replace_test *x = arg;
 
 	get_ready(x);
-	exchange_ssds(x);
+	replace_ssds(x);
 	more_writes(x);
 }
 
 /* As kvpoolctl does it: the log is off the cache meanwhile, and users go on. */
 static void drained_main(void *arg)
 {
-	struct exchange *x = arg;
+	struct replace_test *x = arg;
 	struct host *h = &x->host;
 
 	get_ready(x);
@@ -165,7 +165,7 @@ static void drained_main(void *arg)
 		host_sleep(20);
 	host_write(h, 23, 4, true);
 	x->new.writethrough = true;	/* for a moment */
-	exchange_ssds(x);
+	replace_ssds(x);
 	x->new.writethrough = false;
 	host_write(h, 24, 2, true);
 	if (kvp_cache_set_mode(h->pool, KVP_CACHE_WRITEBACK, true, &h->refusal))
@@ -175,18 +175,18 @@ static void drained_main(void *arg)
 }
 
 /* Its log would be another one. */
-static void expect_number(struct exchange *x)
+static void expect_number(struct replace_test *x)
 {
 	struct host_start less = x->new;
 
 	less.cache--;
 	less.legs--;
-	if (!host_exchange(&x->host, &less) || !strstr(x->host.refusal.why, "number of SSDs"))
-		sim_fail("exchanged for fewer");
+	if (!host_replace_ssds(&x->host, &less) || !strstr(x->host.refusal.why, "number of SSDs"))
+		sim_fail("replaced for fewer");
 }
 
 /* The SSD that is leg @now was leg @before, of @sb. */
-static void expect_same(struct exchange *x, const struct kvp_sb *sb, u32 before, u32 now)
+static void expect_same(struct replace_test *x, const struct kvp_sb *sb, u32 before, u32 now)
 {
 	if (memcmp(x->host.pool->sb->legs[now].uuid, sb->legs[before].uuid, 16))
 		sim_fail("leg %u is not the one that was leg %u", now, before);
@@ -195,7 +195,7 @@ static void expect_same(struct exchange *x, const struct kvp_sb *sb, u32 before,
 /* The SSD that leaves does not answer the write that is to wipe its label. */
 static void hanging_main(void *arg)
 {
-	struct exchange *x = arg;
+	struct replace_test *x = arg;
 	struct host *h = &x->host;
 	u32 ssd = x->swap->leg ?: x->old.legs - 1;
 	unsigned long since;
@@ -203,8 +203,8 @@ static void hanging_main(void *arg)
 	get_ready(x);
 	disks_stall(ssd, 0, 3);
 	since = jiffies;
-	if (host_exchange(h, &x->new))
-		sim_fail("not exchanged: %s", h->refusal.why);
+	if (host_replace_ssds(h, &x->new))
+		sim_fail("not replaced: %s", h->refusal.why);
 	if (time_after(jiffies, since + 15 * HZ))
 		sim_fail("the pool was held up for %u ms", jiffies_to_msecs(jiffies - since));
 	if (!host_labelled(ssd))
@@ -217,7 +217,7 @@ static void hanging_main(void *arg)
 /* Of two missing SSDs the one that is not named leaves. */
 static void missing_main(void *arg)
 {
-	struct exchange *x = arg;
+	struct replace_test *x = arg;
 	struct kvp_pool *pool;
 	struct kvp_sb sb;
 	u8 unknown[16] = { 1 };
@@ -233,12 +233,12 @@ static void missing_main(void *arg)
 		x->new.missing = BIT(2);
 		x->new.swapped = 3;	/* the one that is there, on the last disk */
 		x->new.named = unknown;
-		if (!host_exchange(&x->host, &x->new))
+		if (!host_replace_ssds(&x->host, &x->new))
 			sim_fail("an unknown SSD stays");
 		x->new.named = sb.legs[3].uuid;
 	}
-	if (host_exchange(&x->host, &x->new))
-		sim_fail("not exchanged: %s", x->host.refusal.why);
+	if (host_replace_ssds(&x->host, &x->new))
+		sim_fail("not replaced: %s", x->host.refusal.why);
 	if (!x->swap->leg)
 		expect_same(x, &sb, 3, 2);
 	else
@@ -252,11 +252,11 @@ static void missing_main(void *arg)
 /* With orderly ends between, and the SSD that has left is none of the pool's any more. */
 static void whole_main(void *arg)
 {
-	struct exchange *x = arg;
+	struct replace_test *x = arg;
 	struct host *h = &x->host;
 	u64 block;
 
-	exchange_main(x);
+	replace_main(x);
 	h->may_fail = false;
 	host_stop(h);
 	if (x->swap->lost)
@@ -268,16 +268,16 @@ static void whole_main(void *arg)
 	for (block = 0; block < x->o.blocks; block++)
 		host_read_check(h, block);
 	/* if one SSD that starts again is out of use */
-	if (x->crash.lost ? host_exchange(h, &x->new) :
-	    !host_exchange(h, &x->new) || !strstr(h->refusal.why, "own SSDs"))
-		sim_fail("exchanged for the same, %s", h->refusal.why);
+	if (x->crash.lost ? host_replace_ssds(h, &x->new) :
+	    !host_replace_ssds(h, &x->new) || !strstr(h->refusal.why, "own SSDs"))
+		sim_fail("replaced for the same, %s", h->refusal.why);
 	if (x->swap->start.cache_parity)
 		expect_number(x);
 	host_write(h, 40, 3, true);
 	host_stop(h);
 }
 
-static void set_up(struct exchange *x, const struct swap *s)
+static void set_up(struct replace_test *x, const struct swap *s)
 {
 	u32 data = s->start.legs - s->start.cache;
 
@@ -299,7 +299,7 @@ static void set_up(struct exchange *x, const struct swap *s)
 				   .spare = x->disks - x->new.legs, .o = &x->o };
 }
 
-static void begin_disks(struct exchange *x)
+static void begin_disks(struct replace_test *x)
 {
 	const struct base *b = base_cache(&x->swap->start);
 	struct image img[MAX_DISKS];
@@ -316,7 +316,7 @@ static void begin_disks(struct exchange *x)
 static void case_of(const char *what, const struct swap *s, void (*main)(void *arg), u32 victim,
 		    u32 after, u32 cuts)
 {
-	struct exchange *x = calloc(1, sizeof(*x));
+	struct replace_test *x = calloc(1, sizeof(*x));
 	struct sim_config config;
 	char name[96];
 	bool good;
@@ -344,7 +344,7 @@ static void case_of(const char *what, const struct swap *s, void (*main)(void *a
 	free(x);
 }
 
-void run_exchange(void)
+void run_replace(void)
 {
 	static const struct swap missing[] = {
 		{ "replace-first", { .legs = 5, .cache = 3 }, 3, 2, 0, 0 },
@@ -356,7 +356,7 @@ void run_exchange(void)
 	for (i = 0; i < ARRAY_SIZE(missing); i++)
 		case_of("exchange-missing", &missing[i], missing_main, NO_DISK, 0, 0);
 	for (i = 0; i < ARRAY_SIZE(swaps); i++) {
-		case_of("exchange", &swaps[i], exchange_main, NO_DISK, 0,
+		case_of("exchange", &swaps[i], replace_main, NO_DISK, 0,
 			opt.thorough ? ~0u : swaps[i].start.cache_parity ? 40 : 80);
 		case_of("exchange-whole", &swaps[i], whole_main, NO_DISK, 0, 0);
 		if (!swaps[i].anew && !swaps[i].lost && strcmp(swaps[i].name, "attach"))
@@ -370,6 +370,6 @@ void run_exchange(void)
 			for (after = 0; (!swaps[i].lost || swaps[i].start.cache_parity) &&
 			     after < 8;
 			     after += opt.thorough ? 1 : 2 << swaps[i].start.cache_parity)
-				case_of("exchange-lost", &swaps[i], exchange_main, victim, after,
+				case_of("exchange-lost", &swaps[i], replace_main, victim, after,
 					6);
 }

@@ -162,7 +162,7 @@ void run_changed(void);
 void run_shadow(void);
 void run_trip(void);
 void run_takings(void);
-void run_exchange(void);
+void run_replace(void);
 
 /* Parts of the golden suite that live in files of their own. */
 bool stripe_example_test(void);
