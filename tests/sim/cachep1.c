@@ -182,7 +182,7 @@ static void write_mixed(struct script *s, u32 nr)
 }
 
 /* More is dirty than RAM holds; in entries of one block and of several. */
-static void park(struct script *s)
+static void spill(struct script *s)
 {
 	u64 block;
 
@@ -195,7 +195,7 @@ static void park(struct script *s)
 		host_flush(&s->host);
 	}
 	if (s->host.pool->wbuf->nr_lone < COUNT / 2)
-		sim_fail("%u of %u versions are parked: the case was not set up",
+		sim_fail("%u of %u versions are spilled: the case was not set up",
 			 s->host.pool->wbuf->nr_lone, COUNT);
 }
 
@@ -204,7 +204,7 @@ static void come_home(struct script *s)
 	disks_release_all();
 	host_checkpoint(&s->host);
 	if (s->host.pool->wbuf->nr_lone || s->host.pool->wbuf->nr_spilled)
-		sim_fail("some are still parked");
+		sim_fail("some are still spilled");
 	host_cache_check(&s->host);
 }
 
@@ -307,7 +307,7 @@ static void another_fails(struct script *s)
 
 static void read_back(struct script *s)
 {
-	park(s);
+	spill(s);
 	host_read_each(&s->host, FIRST, COUNT);
 	check_log(s);
 	host_write_each(&s->host, FIRST + 60, 12);
@@ -324,7 +324,7 @@ static void parked_on_a_dead_one(struct script *s)
 {
 	u32 k = script_first_ssd(s) + (u32)(s->seed % s->start.cache);
 
-	park(s);
+	spill(s);
 	disks_kill(k);
 	if (s->seed & 1)
 		host_write_each(&s->host, 8, 1);
@@ -340,7 +340,7 @@ static void parked_on_two_that_fail(struct script *s)
 {
 	u32 k = (u32)(s->seed % s->start.cache), i;
 
-	park(s);
+	spill(s);
 	for (i = 0; i < 2; i++)
 		disks_fault(FAULT_WRITE_EIO, script_first_ssd(s) + (k + i) % s->start.cache,
 			    0, ~0ull);
@@ -352,7 +352,7 @@ static void parked_on_two_that_fail(struct script *s)
 	host_stop(&s->host);
 }
 
-/* One that is parked, with its row: lsns. */
+/* Get a version that is spilled, with its row: lsns. */
 static struct kvp_spilled some_spilled(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -368,7 +368,7 @@ static struct kvp_spilled some_spilled(struct script *s)
 			kvp_wbuf_unlock(pool, block);
 	}
 	if (!p.lsn)
-		sim_fail("none is parked: the case was not set up");
+		sim_fail("none is spilled: the case was not set up");
 	return p;
 }
 
@@ -386,7 +386,7 @@ static void one_is_rotten(struct script *s)
 {
 	struct kvp_spilled p;
 
-	park(s);
+	spill(s);
 	p = some_spilled(s);
 	rot(s, kvp_log_row_first(p.lsn, p.row) + s->seed % kvp_log_row_blocks(p.row));
 	host_read_each(&s->host, FIRST, COUNT);
@@ -405,7 +405,7 @@ static void two_are_rotten(struct script *s)
 	struct kvp_spilled p;
 	u64 poisoned = 0;
 
-	park(s);
+	spill(s);
 	p = some_spilled(s);
 	rot(s, p.lsn);
 	/* The parity, so that no other version is touched. */

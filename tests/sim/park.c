@@ -44,13 +44,13 @@ static void read_spilled(struct park_test *s)
 		host_read_each(&s->host, FIRST, COUNT);
 }
 
-static void park(struct park_test *s)
+static void spill(struct park_test *s)
 {
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	host_write_each(&s->host, FIRST, COUNT);
 	if (s->host.pool->wbuf->nr_lone < COUNT / 2)
-		sim_fail("%u of %u versions are parked: the case was not set up",
+		sim_fail("%u of %u versions are spilled: the case was not set up",
 			 s->host.pool->wbuf->nr_lone, COUNT);
 	if (s->host.pool->wbuf->pages > BUFFER)
 		sim_fail("the buffer may have %u pages, and has %u", BUFFER,
@@ -112,7 +112,7 @@ static void come_home(struct park_test *s)
 	disks_release_all();
 	host_checkpoint(&s->host);
 	if (s->host.pool->wbuf->nr_lone || s->host.pool->wbuf->nr_spilled)
-		sim_fail("some are still parked");
+		sim_fail("some are still spilled");
 	host_cache_check(&s->host);
 }
 
@@ -124,16 +124,16 @@ static u64 some_spilled(struct park_test *s, u64 *at)
 
 	for (block = FIRST + COUNT / 2; block < FIRST + COUNT; block++) {
 		struct kvp_version *d = kvp_wbuf_find(pool, block);
-		bool parked = d && !d->page && d->state == KVP_VERSION_LOGGED;
+		bool spilled = d && !d->page && d->state == KVP_VERSION_LOGGED;
 
-		if (parked)
+		if (spilled)
 			*at = kvp_log_place(pool->log_vdev->g, d->lsn + d->payload, 0).block;
 		if (d)
 			kvp_wbuf_unlock(pool, block);
-		if (parked)
+		if (spilled)
 			return block;
 	}
-	sim_fail("none is parked: the case was not set up");
+	sim_fail("none is spilled: the case was not set up");
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static void expect_none_lost(struct park_test *s)
 
 static void read_back(struct park_test *s)
 {
-	park(s);
+	spill(s);
 	read_spilled(s);
 	/* Its log has no room for more. */
 	if (s->start.parity)
@@ -211,7 +211,7 @@ static void read_together(struct park_test *s)
 	struct kvp_spilled_read *r;
 	u64 at, block, end;
 
-	park(s);
+	spill(s);
 	block = some_spilled(s, &at);
 	r = kvp_spilled_read(s->host.pool, block, 8, &end);
 	if (end != block + 8)
@@ -249,7 +249,7 @@ static void zeros(struct park_test *s)
 		host_flush(h);
 	}
 	if (h->pool->wbuf->nr_lone < COUNT / 2)
-		sim_fail("%u are parked: the case was not set up", h->pool->wbuf->nr_lone);
+		sim_fail("%u are spilled: the case was not set up", h->pool->wbuf->nr_lone);
 	read_spilled(s);
 	come_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
@@ -264,7 +264,7 @@ static void rotten(struct park_test *s)
 	u8 data[KVP_BLOCK_SIZE];
 	u64 at = 0, block;
 
-	park(s);
+	spill(s);
 	block = some_spilled(s, &at);
 	rot(s, at, 1);
 	if (s->start.cache > 1) {
@@ -296,7 +296,7 @@ static void rotten_and_overwritten(struct park_test *s)
 {
 	u64 at = 0, block;
 
-	park(s);
+	spill(s);
 	block = some_spilled(s, &at);
 	host_write_each(&s->host, block, 1);
 	rot(s, at, s->start.cache);
@@ -313,14 +313,14 @@ static void silent_for_a_time(struct park_test *s)
 {
 	u32 i;
 
-	park(s);
+	spill(s);
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
 	disks_release_all();
 	host_destage(&s->host);
 	host_sleep(3 * KVP_RETRY_MS);
 	if (!s->host.pool->wbuf->nr_lone)
-		sim_fail("none is parked any more: the case was not set up");
+		sim_fail("none is spilled any more: the case was not set up");
 	check_sweep(s->host.pool);
 	disks.nr_faults = 0;
 	come_home(s);
@@ -335,7 +335,7 @@ static void no_more_writes(struct park_test *s)
 {
 	u32 i;
 
-	park(s);
+	spill(s);
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_WRITE_EIO, i, 0, ~0ull);
 	disks_release_all();
@@ -352,12 +352,12 @@ static void ssds_die(struct park_test *s)
 {
 	struct host *h = &s->host;
 	u8 data[KVP_BLOCK_SIZE];
-	u32 i, lost = 0, parked;
+	u32 i, lost = 0, spilled;
 
-	park(s);
+	spill(s);
 	for (i = first_ssd(s); i < s->legs; i++)
 		disks_kill(i);
-	parked = h->pool->wbuf->nr_lone;
+	spilled = h->pool->wbuf->nr_lone;
 	disks_release_all();
 	/*
 	 * The loss is found: from then on no waiter for durability is answered, until the log has
@@ -375,8 +375,8 @@ static void ssds_die(struct park_test *s)
 			host_read_check(h, FIRST + i);
 	}
 	/* Until they are found dead, a full buffer may be spilled once more, until half of it is free. */
-	if (!lost || lost > parked + BUFFER / 2 || lost != h->pool->table->poisoned)
-		sim_fail("%u were parked, %u are lost, %llu poisoned", parked, lost,
+	if (!lost || lost > spilled + BUFFER / 2 || lost != h->pool->table->poisoned)
+		sim_fail("%u were spilled, %u are lost, %llu poisoned", spilled, lost,
 			 h->pool->table->poisoned);
 	host_cache_check(h);
 	host_stop(h);
@@ -415,7 +415,7 @@ static void leave_spilled(struct park_test *s)
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_log_mark mark;
 
-	park(s);
+	spill(s);
 	/* The tail may not pass them. */
 	if (kvp_log_home_mark(pool, ~0ull, &mark) &&
 	    mark.lsn > list_first_entry(&pool->wbuf->spilled, struct kvp_version, list)->lsn)
@@ -462,7 +462,7 @@ static void by_address(struct park_test *s)
 	for (i = 0; i < COUNT / 2; i++)
 		host_write_each(&s->host, FIRST + 2 * (i * 37 % (COUNT / 2)), 1);
 	if (s->host.pool->wbuf->nr_lone < COUNT / 4)
-		sim_fail("%u are parked: the case was not set up", s->host.pool->wbuf->nr_lone);
+		sim_fail("%u are spilled: the case was not set up", s->host.pool->wbuf->nr_lone);
 	since = disks.trace.nr_requests;
 	come_home(s);
 	turns = turns_back(since, &writes);
@@ -520,7 +520,7 @@ static void discard_goes_ahead(struct park_test *s)
 
 	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
-	park(s);
+	spill(s);
 	host_discard(&s->host, FIRST + 4, 20);
 	host_flush(&s->host);
 	host_write_each(&s->host, FIRST + 60, 30);
@@ -554,7 +554,7 @@ static void discards_amid_versions(struct park_test *s)
 
 	host_write_each(h, FIRST, COUNT);
 	host_checkpoint(h);
-	park(s);
+	spill(s);
 	for (block = FIRST; block < FIRST + COUNT; block += GROUP) {
 		host_discard(h, block, 8);
 		host_write_each(h, block + 2, 4);
@@ -601,7 +601,7 @@ static void discard_before_rounds(struct park_test *s)
 	u32 i;
 
 	learn_slowly(s);
-	park(s);
+	spill(s);
 	host_discard(&s->host, FIRST + 2, 3);
 	host_write_each(&s->host, FIRST + COUNT, BUFFER);
 	/* The block that destage writes now comes home, and no later one. */
@@ -611,7 +611,7 @@ static void discard_before_rounds(struct park_test *s)
 	host_destage(&s->host);
 	host_sleep(KVP_RETRY_MS);
 	if (w->nr_lone < COUNT / 2)
-		sim_fail("%u are parked: the case was not set up", w->nr_lone);
+		sim_fail("%u are spilled: the case was not set up", w->nr_lone);
 	if (w->nr_holes)
 		sim_fail("a discard waits for older versions");
 	come_home(s);
@@ -915,7 +915,7 @@ static void no_memory_to_park(struct park_test *s)
 		host_write_each(&s->host, FIRST + i, 1);
 	host_sleep(50);
 	if (w->nr_logged < w->pages / 2)
-		sim_fail("only %u of %u pages cannot be parked", w->nr_logged, w->pages);
+		sim_fail("only %u of %u pages cannot be spilled", w->nr_logged, w->pages);
 	sim_memory_short = 0;
 	/* Nothing has come home. */
 	host_write_each(&s->host, FIRST + i, 1);

@@ -273,7 +273,7 @@ static void run_main(void *arg)
 		sim_fail("online_auto cannot be set");
 	r->served = disks.trace.nr;
 	r->host.lying = lying(r);
-	/* So that versions are parked. */
+	/* So that versions are spilled. */
 	if (r->start.cache && rng_chance(&r->rng, 700))
 		kvp_wbuf_set_limit(r->host.pool, 12 + rng_below(&r->rng, 60));
 	for (i = 0; i < ARRAY_SIZE(r->region); i++)

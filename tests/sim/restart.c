@@ -104,7 +104,7 @@ static void check_order(struct kvp_pool *pool)
 	list_for_each_entry(d, &pool->wbuf->spilled, list) {
 		if (before && (before->lsn > d->lsn || (before->lsn == d->lsn &&
 							before->rec >= d->rec)))
-			sim_fail("lsn %llu is parked before lsn %llu", before->lsn, d->lsn);
+			sim_fail("lsn %llu is spilled before lsn %llu", before->lsn, d->lsn);
 		if (d->restored && d->over != KVP_OVER_UNKNOWN)
 			sim_fail("an intent may pass lsn %llu", d->lsn);
 		before = d;
