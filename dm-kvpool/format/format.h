@@ -647,7 +647,7 @@ struct kvp_sb {
 	u64 checkpoint, written_blocks, poisoned_blocks, pool_blocks;
 	u32 vdev_count, leg_count, fork_count, root_count, event_seq;
 	u32 uncounted_leaves;
-	u8 log_discards;	/* how often the log of a cache was given up by order; may wrap */
+	u8 log_discards;	/* how often the log of a cache was discarded by order; may wrap */
 	u64 redo_nonce;
 	kvp_lsn_t redo_lsn;
 	u32 redo_state;			/* enum kvp_redo_state */

@@ -7,7 +7,7 @@
  * the pool, and how often it went back:
  *
  *   a start by force without legs that may hold newer data    it makes a fork id
- *   the log of a cache is given up by order                   it is counted in log_discards
+ *   the log of a cache is discarded by order                  it is counted in log_discards
  *
  * A crash recovery does not go back: what it resolves is born in its own era. Pure.
  */

@@ -142,7 +142,7 @@ void kvp_entry_put(struct kvp_entry_io *e);
 void kvp_entry_io_done(struct kvp_io *io);
 
 /**
- * __kvp_collect_waiters() - move waiters whose seq is durable to @done, or to the longer way;
+ * __kvp_collect_waiters() - move waiters whose seq is durable to @done, or to the long way;
  * caller holds log->lock
  */
 void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done);

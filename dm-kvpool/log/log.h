@@ -11,7 +11,7 @@
  * The files:
  *   commit.c      when an entry is built, what its end means, failures: the list of steps
  *   build.c       what an entry takes from the buffer
- *   flush.c       waiters for durability, and their longer way
+ *   flush.c       waiters for durability, and their long way
  *   append.c      entries with nothing of the buffer: parity.c, and clean blocks for the cache
  *   rows.c        entries on a cache of kind parity1; joined.c: two entries in one request
  *   slices.c      intents on their way home

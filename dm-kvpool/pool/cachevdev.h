@@ -10,8 +10,8 @@
  * (R14)
  *
  * If no leg of that cache is there, pool->sb gets an empty log on the vdevs with data; nothing is
- * written yet. That is right only for a log that was empty. A log that was not empty is given up
- * only by order, in the recovery. Return: 0, or -errno with @r filled in. Context: process.
+ * written yet. That is right only for a log that was empty. Another log is discarded only by order,
+ * in the recovery. Return: 0, or -errno with @r filled in. Context: process.
  */
 int __must_check kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s,
 				  struct kvp_refusal *r);
