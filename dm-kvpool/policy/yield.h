@@ -49,8 +49,8 @@ u64 kvp_yield_rest(u64 took, u32 others, u32 most);
 /**
  * kvp_yield_rest_of_walk() - the same for steps of a walk, of which each delays a request or two
  *
- * A step takes as long as two or three requests of the host, and the rest is 63 times as long. So of
- * a host with one request after the other, fewer than one in a hundred meets a step: the 99th
+ * A step takes as long as two or three requests of the host, and the rest is 63 times as long. So
+ * of a host with one request after the other, fewer than one in a hundred meets a step: the 99th
  * percentile is that of a host that is alone.
  */
 u64 kvp_yield_rest_of_walk(u64 took, u32 most);

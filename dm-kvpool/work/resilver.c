@@ -812,8 +812,8 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 		if (ret == -ENOMEM)
 			return ret;
 		/*
-		 * A page that no leg has cannot be copied. After other errors a leg may have it: try
-		 * again.
+		 * A page that no leg has cannot be copied. After other errors a leg may have it:
+		 * try again.
 		 */
 		if (ret < 0 && ret != -EBADMSG)
 			error = ret;
