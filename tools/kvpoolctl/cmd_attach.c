@@ -11,10 +11,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "attach" };
 	struct legs_order legs = { .wait = false };
-	char uuid[UUID_BUF];
 	struct dm_entry e;
 	struct stats s;
-	struct err err;
 	int c, ret;
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
@@ -24,16 +22,12 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	o.leg = legs.name = argv[optind + 1];
 	o.new = legs.new = argv[optind + 2];
 	o.force = legs.force;
-	ret = ctl_find(ctl, o.pool, &e);
+	ret = leg_open(ctl, o.pool, o.leg, &e, &s, &legs.leg);
 	if (ret)
 		return ret;
-	if (stats_load(e.name, &s, &err))
-		return ctl_fail(ctl, &err);
 	legs.e = &e;
 	legs.s = &s;
-	if (leg_find(e.name, &s, o.leg, uuid, &legs.leg, &err))
-		ret = ctl_fail(ctl, &err);
-	else if (resilver_is_ssd(&s, legs.leg))
+	if (resilver_is_ssd(&s, legs.leg))
 		ret = ssds_exchange(ctl, &o);	/* there is nothing to wait for */
 	else
 		ret = legs_change(ctl, &legs);

@@ -9,10 +9,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "detach", .leaves = true };
 	struct legs_order legs = { .new = NULL };
-	char uuid[UUID_BUF];
 	struct dm_entry e;
 	struct stats s;
-	struct err err;
 	int ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
@@ -20,16 +18,12 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ctl_args(ctl, argc, 2, 2);
 	o.pool = argv[optind];
 	o.leg = legs.name = argv[optind + 1];
-	ret = ctl_find(ctl, o.pool, &e);
+	ret = leg_open(ctl, o.pool, o.leg, &e, &s, &legs.leg);
 	if (ret)
 		return ret;
-	if (stats_load(e.name, &s, &err))
-		return ctl_fail(ctl, &err);
 	legs.e = &e;
 	legs.s = &s;
-	if (leg_find(e.name, &s, o.leg, uuid, &legs.leg, &err))
-		ret = ctl_fail(ctl, &err);
-	else if (resilver_is_ssd(&s, legs.leg))
+	if (resilver_is_ssd(&s, legs.leg))
 		ret = ssds_exchange(ctl, &o);
 	else
 		ret = legs_change(ctl, &legs);

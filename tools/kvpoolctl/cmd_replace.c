@@ -62,10 +62,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "replace", .leaves = true };
 	struct substitute_order leg = { .wait = false };
-	char uuid[UUID_BUF];
 	struct dm_entry e;
 	struct stats s;
-	struct err err;
 	int c, ret;
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
@@ -75,18 +73,14 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	o.leg = argv[optind + 1];
 	o.new = c > 2 ? argv[optind + 2] : NULL;
 	o.force = leg.force;
-	ret = ctl_find(ctl, o.pool, &e);
+	ret = leg_open(ctl, o.pool, o.leg, &e, &s, &leg.leg);
 	if (ret)
 		return ret;
-	if (stats_load(e.name, &s, &err))
-		return ctl_fail(ctl, &err);
 	leg.e = &e;
 	leg.s = &s;
 	leg.old = o.leg;
 	leg.new = o.new;
-	if (leg_find(e.name, &s, o.leg, uuid, &leg.leg, &err))
-		ret = ctl_fail(ctl, &err);
-	else if (resilver_is_ssd(&s, leg.leg))
+	if (resilver_is_ssd(&s, leg.leg))
 		ret = replace_ssd(ctl, &o);
 	else
 		ret = replace_leg(ctl, &leg);

@@ -395,3 +395,20 @@ int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid
 	return err_set(err, ERR_NOT_FOUND, dev, "'kvpoolctl status' lists the legs by path, "
 		       "with -v by UUID", "not a leg of pool %s", pool);
 }
+
+int leg_open(struct ctl *ctl, const char *pool, const char *dev, struct dm_entry *e,
+	     struct stats *s, unsigned int *leg)
+{
+	char uuid[UUID_BUF];
+	struct err err;
+	int ret = ctl_find(ctl, pool, e);
+
+	if (ret)
+		return ret;
+	if (stats_load(e->name, s, &err))
+		return ctl_fail(ctl, &err);
+	if (!leg_find(e->name, s, dev, uuid, leg, &err))
+		return 0;
+	stats_free(s);
+	return ctl_fail(ctl, &err);
+}

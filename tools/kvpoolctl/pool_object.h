@@ -44,4 +44,14 @@ const char *leg_path(const char *path, char *buf, size_t size);
 int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid[UUID_BUF],
 	     unsigned int *index, struct err *err);
 
+/**
+ * leg_open() - find a running pool and one of its legs, for a command
+ * @pool, @dev: as the user named them; @dev as for leg_find()
+ * @e, @s, @leg: receive the pool, its statistics and the leg. Call stats_free() in the end
+ *
+ * Return: 0, or the exit status of a failure, which is reported.
+ */
+int leg_open(struct ctl *ctl, const char *pool, const char *dev, struct dm_entry *e,
+	     struct stats *s, unsigned int *leg);
+
 #endif
