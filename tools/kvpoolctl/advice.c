@@ -171,6 +171,50 @@ static bool any_ssd_is_online(json_object *pool)
 	return false;
 }
 
+static bool replaces(json_object *leg)
+{
+	return json_at(leg, "replaces");
+}
+
+/* A device that is to take the place of a leg of a parity1, or NULL. It belongs to @pool. */
+static json_object *find_shadow(json_object *pool)
+{
+	json_object *vdevs = json_at(pool, "vdevs"), *vdev, *legs, *leg;
+	size_t v, i;
+
+	for (v = 0; vdevs && v < json_object_array_length(vdevs); v++) {
+		vdev = json_object_array_get_idx(vdevs, v);
+		legs = json_at(vdev, "legs");
+		for (i = 0; legs && i < json_object_array_length(legs); i++) {
+			leg = json_object_array_get_idx(legs, i);
+			if (replaces(leg) && !strcmp(json_text_at(vdev, "kind"), "parity1"))
+				return leg;
+		}
+	}
+	return NULL;
+}
+
+static bool is_stopped(json_object *shadow)
+{
+	const char *state = json_text_at(shadow, "state");
+
+	return !strcmp(state, "missing") || !strcmp(state, "faulted");
+}
+
+/* What comes before a change of a cache: beside a shadow, all are refused. */
+static const char *shadow_first(json_object *pool, json_object *shadow, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name");
+
+	if (is_stopped(shadow))
+		snprintf(buf, size, "a leg is being replaced, which does not go on: kvpoolctl "
+			 "cancel %.64s replace undoes that; then ", name);
+	else
+		snprintf(buf, size, "a leg is being replaced: kvpoolctl wait -t replace %.64s ends "
+			 "that; then ", name);
+	return buf;
+}
+
 /*
  * The SSD holds no data that the others lack, so another SSD can replace it. The pool also runs
  * without an SSD, but more slowly.
@@ -180,7 +224,16 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 {
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
 	char again[160] = "", none[96] = "", first[224];
+	json_object *shadow = find_shadow(pool);
 
+	writable_first(pool, first, sizeof(first));
+	if (shadow && is_readonly(pool)) {
+		snprintf(buf, size, "SSD %s of the cache is %s%s: %s. %skvpoolctl status %s tells "
+			 "how to go on", leg_name(leg), state, more, because, first, name);
+		return;
+	}
+	if (shadow)
+		shadow_first(pool, shadow, first, sizeof(first));
 	if (!any_ssd_is_online(pool))
 		snprintf(none, sizeof(none), ", kvpoolctl remove %s cache runs without a cache",
 			 name);
@@ -190,8 +243,8 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 			 leg_name(leg));
 	snprintf(buf, size,
 		 "SSD %s of the cache is %s%s: %s. %skvpoolctl replace %s %s NEW puts another in "
-		 "its place%s%s", leg_name(leg), state, more, because,
-		 writable_first(pool, first, sizeof(first)), name, leg_name(leg), none, again);
+		 "its place%s%s", leg_name(leg), state, more, because, first, name, leg_name(leg),
+		 none, again);
 }
 
 /* A leg that is there, and is out: it need not be copied as a whole. */
@@ -337,26 +390,59 @@ static void about_change(json_object *pool, json_object *leg, char *buf, size_t 
 			 "a backup");
 }
 
-static bool replaces(json_object *leg)
-{
-	return json_at(leg, "replaces");
-}
-
 static bool has_left(json_object *leg)
 {
 	return json_at(leg, "replaced_by") && json_flag_at(leg, "by_order");
 }
 
-/* A device that is no leg until it takes the place. It does not go on, or has everything. */
+/* The new leg resilvers. Of a pool that was imported read-only nothing goes on. */
+static void about_replace_running(json_object *pool, json_object *new, char *buf, size_t size)
+{
+	u64 done = json_number_at(pool, "resilver.done"),
+	    total = json_number_at(pool, "resilver.total");
+	const char *name = json_text_at(pool, "name");
+	char first[224];
+
+	writable_first(pool, first, sizeof(first));
+	snprintf(buf, size, "leg %s is resilvering, %" PRIu64 " %% done, to replace another, which "
+		 "is in use until then: %skvpoolctl wait -t replace %s waits for that, kvpoolctl "
+		 "cancel %s replace undoes it", leg_name(new), total ? done * 100 / total : 0,
+		 first, name, name);
+}
+
+/* The new leg is out, and maybe not connected. */
+static void about_replace_stopped(json_object *pool, json_object *new, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name"), *state = json_text_at(new, "state");
+	bool missing = !strcmp(state, "missing");
+	char first[224];
+
+	writable_first(pool, first, sizeof(first));
+	snprintf(buf, size, "leg %s, which is to replace another, is %s, and that is in use as "
+		 "before: %s%skvpoolctl online %s %s goes on, kvpoolctl cancel %s replace undoes "
+		 "it", leg_name(new), state, first, missing ? "connect it, and " : "", name,
+		 missing ? "DEV" : leg_name(new), name);
+}
+
+/*
+ * A device that is no leg until it takes the place. It does not go on, or has everything. A pool
+ * that was imported read-only does not use it, so it is missing there, wherever it is.
+ */
 static void about_shadow(json_object *pool, json_object *new, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name"), *state = json_text_at(new, "state");
 
-	if (!strcmp(state, "online"))
+	if (is_readonly(pool))
+		snprintf(buf, size, "leg %s is to replace another, which is in use as before; that "
+			 "goes on once the pool takes writes: kvpoolctl export %s, then kvpoolctl "
+			 "import %s without --readonly", leg_name(new), name, name);
+	else if (!strcmp(state, "online"))
 		snprintf(buf, size, "leg %s has all that another has, which it is to replace: "
 			 "kvpoolctl wait -t replace %s lets it take the place", leg_name(new),
 			 name);
-	else if (!is_readonly(pool))
+	else if (!strcmp(state, "resilvering") || !strcmp(state, "stale"))
+		about_replace_running(pool, new, buf, size);
+	else
 		snprintf(buf, size, "leg %s, which is to replace another, is %s, and that is in "
 			 "use as before: connect it, then kvpoolctl export %s and kvpoolctl import "
 			 "%s go on with it; or kvpoolctl cancel %s replace undoes it",
@@ -372,61 +458,78 @@ static bool is_replaced(json_object *leg)
 /* A leg of a parity1 that is out, while another has part of what it had: a reference, or NULL. */
 static json_object *find_replaced(json_object *pool)
 {
-	unsigned int count;
-	json_object *leg = find_leg(pool, is_replaced, &count);
+	json_object *shadow = find_shadow(pool), *legs, *leg;
+	size_t i;
 
-	if (leg && is_of_parity1(pool, leg))
-		return leg;
-	json_object_put(leg);
+	legs = shadow ? json_at(vdev_of(pool, shadow), "legs") : NULL;
+	for (i = 0; legs && i < json_object_array_length(legs); i++) {
+		leg = json_object_array_get_idx(legs, i);
+		if (is_replaced(leg))
+			return json_object_get(leg);
+	}
 	return NULL;
+}
+
+/* What to do then, and how the shadow is. */
+static const char *go_on(json_object *pool, json_object *shadow, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name");
+
+	if (is_readonly(pool)) {
+		snprintf(buf, size, "kvpoolctl export %.64s, then kvpoolctl import %.64s without "
+			 "--readonly; then kvpoolctl status %.64s tells how to go on", name, name,
+			 name);
+		return "waits until the pool takes writes";
+	}
+	if (is_stopped(shadow)) {
+		snprintf(buf, size, "kvpoolctl cancel %.64s replace, then kvpoolctl status %.64s "
+			 "tells how to go on", name, name);
+		return "is out, too";
+	}
+	snprintf(buf, size, "kvpoolctl wait -t replace %.64s lets that take the place, and waits "
+		 "for the rest", name);
+	return "has part of what it had";
 }
 
 static void about_replaced(json_object *pool, json_object *old, char *buf, size_t size)
 {
-	const char *name = json_text_at(pool, "name");
-	unsigned int count;
-	json_object *new = find_leg(pool, replaces, &count);
-	const char *state = new ? json_text_at(new, "state") : "missing";
-	bool stopped = !strcmp(state, "missing") || !strcmp(state, "faulted");
+	json_object *new = find_shadow(pool);
+	char then[320];
+	const char *is = go_on(pool, new, then, sizeof(then));
 
 	snprintf(buf, size, "leg %s is %s, and %s, which is to replace it, %s; the pool would "
-		 "survive the loss of %" PRIu64 " more. kvpoolctl %s", leg_name(old),
-		 json_text_at(old, "state"), new ? leg_name(new) : "a device",
-		 stopped ? "is out, too" : "has part of what it had",
-		 json_number_at(pool, "losses_survivable"),
-		 stopped ? "cancel" : "wait -t replace");
-	count = (unsigned int)strlen(buf);
-	snprintf(buf + count, size - count, stopped ?
-		 " %s replace, then kvpoolctl status %s tells how to go on" :
-		 " %s lets that take the place, and waits for the rest", name, name);
-	json_object_put(new);
+		 "survive the loss of %" PRIu64 " more. %s", leg_name(old),
+		 json_text_at(old, "state"), leg_name(new), is,
+		 json_number_at(pool, "losses_survivable"), then);
+}
+
+/* A shadow comes first: until it has ended, no leg is detached. A reference, or NULL. */
+static json_object *find_replacing(json_object *pool)
+{
+	json_object *shadow = find_shadow(pool);
+	unsigned int count;
+
+	return shadow ? json_object_get(shadow) : find_leg(pool, replaces, &count);
 }
 
 /* A leg in use is being replaced. All places are filled. */
 static void about_replace(json_object *pool, json_object *new, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name"), *state = json_text_at(new, "state");
-	u64 done = json_number_at(pool, "resilver.done"),
-	    total = json_number_at(pool, "resilver.total");
-	bool shadow = is_of_parity1(pool, new);
 	unsigned int count;
 	json_object *old = find_leg(pool, has_left, &count);
+	char first[224];
 
-	if (shadow && strcmp(state, "resilvering") && strcmp(state, "stale"))
+	if (is_of_parity1(pool, new))
 		about_shadow(pool, new, buf, size);
-	else if (!strcmp(state, "resilvering") || shadow)
-		snprintf(buf, size, "leg %s is resilvering, %" PRIu64 " %% done, to replace "
-			 "another, which is in use until then: kvpoolctl wait -t replace %s waits "
-			 "for that, kvpoolctl cancel %s replace undoes it", leg_name(new),
-			 total ? done * 100 / total : 0, name, name);
+	else if (!strcmp(state, "resilvering"))
+		about_replace_running(pool, new, buf, size);
 	else if (strcmp(state, "online"))
-		snprintf(buf, size, "leg %s, which is to replace another, is %s, and that is in "
-			 "use as before: kvpoolctl online %s %s goes on, kvpoolctl cancel %s "
-			 "replace undoes it",
-			 leg_name(new), state, name, leg_name(new), name);
+		about_replace_stopped(pool, new, buf, size);
 	else if (old)
-		snprintf(buf, size, "leg %s has left, as %s has its place: kvpoolctl wait -t "
-			 "replace %s detaches it", leg_name(old), leg_name(new), name);
+		snprintf(buf, size, "leg %s has left, as %s has its place: %skvpoolctl wait -t "
+			 "replace %s detaches it", leg_name(old), leg_name(new),
+			 writable_first(pool, first, sizeof(first)), name);
 	json_object_put(old);
 }
 
@@ -446,6 +549,23 @@ static void about_errors(json_object *pool, json_object *leg, char *buf, size_t 
 }
 
 /*
+ * Would the pool survive less with the log on the cache? All legs are in sync. The module says so,
+ * too (kvp_cache_lowers()), and wants -f then.
+ */
+static bool cache_lowers(json_object *pool)
+{
+	json_object *vdevs = json_at(pool, "vdevs"), *vdev;
+	size_t v;
+
+	for (v = 0; v < json_object_array_length(vdevs); v++) {
+		vdev = json_object_array_get_idx(vdevs, v);
+		if (json_object_array_length(json_at(vdev, "legs")) == 1)
+			return false;
+	}
+	return json_object_array_length(json_at(pool, "cache.legs")) == 1;
+}
+
+/*
  * A sound cache in write-back mode, but the log is on the legs. A change of its SSDs was
  * interrupted before the last step. The pool cannot tell a change that was interrupted sooner from
  * a chosen mode: in both cases it is write-through.
@@ -453,6 +573,7 @@ static void about_errors(json_object *pool, json_object *leg, char *buf, size_t 
 static void about_idle_cache(json_object *pool, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
+	bool lowers;
 
 	if (strcmp(json_text_at(pool, "cache.mode"), "writeback") ||
 	    strcmp(json_text_at(pool, "cache.state"), "online") ||
@@ -460,9 +581,12 @@ static void about_idle_cache(json_object *pool, char *buf, size_t size)
 	    !strcmp(json_text_at(pool, "cache.drain.state"), "running") ||
 	    json_flag_at(pool, "readonly"))
 		return;
+	lowers = cache_lowers(pool);
 	snprintf(buf, size,
 		 "the log belongs on the cache, but is on the legs since SSDs were changed or "
-		 "lost: kvpoolctl set %s cache_mode=writeback moves it to the cache", name);
+		 "lost: kvpoolctl set %s%s cache_mode=writeback moves it to the cache%s",
+		 lowers ? "-f " : "", name, lowers ?
+		 "; then the pool would lose writes with that SSD, though it can lose a leg" : "");
 }
 
 bool advice_text(json_object *pool, char *buf, size_t size)
@@ -477,7 +601,7 @@ bool advice_text(json_object *pool, char *buf, size_t size)
 	leg = find_leg(pool, is_out, &count);
 	if (leg) {
 		about_bad_leg(pool, leg, count, buf, size);
-	} else if (!strcmp(state, "online") && (leg = find_leg(pool, replaces, &count))) {
+	} else if (!strcmp(state, "online") && (leg = find_replacing(pool))) {
 		about_replace(pool, leg, buf, size);
 	} else if (strcmp(state, "online") && (leg = find_replaced(pool))) {
 		about_replaced(pool, leg, buf, size);

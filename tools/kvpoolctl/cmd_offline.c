@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl offline: take a leg out of a running pool. */
 #include "device.h"
+#include "legs.h"
 #include "pool_object.h"
 #include "resilver.h"
 #include "spares.h"
@@ -15,8 +16,11 @@ static int check(const struct dm_entry *e, const struct stats *s, unsigned int l
 			       "it was imported read-only");
 	if (leg_is_needed(s, leg))
 		return err_set(err, ERR_LAST_LEG, dev,
+			       legs_copies(s, leg) ?
 			       "it must stay; bring another leg of its vdev back first, or attach "
-			       "one; or export the pool to stop it",
+			       "one; or export the pool to stop it" :
+			       "it must stay; bring the other leg of its vdev back first; or "
+			       "export the pool to stop it",
 			       "its vdev cannot be without it: no leg in sync is to spare there");
 	return 0;
 }

@@ -31,6 +31,8 @@ static int replace_in_use(struct ctl *ctl, const struct substitute_order *o)
 	if (o->new)
 		return legs_copies(o->s, o->leg) ? legs_change(ctl, &legs) :
 						   shadow_replace(ctl, o);
+	if (!legs_copies(o->s, o->leg) && shadow_none(o->e, o->s, &err))
+		return ctl_fail(ctl, &err);
 	snprintf(mend, sizeof(mend), "name NEW; or remove a spare from pool %.64s, and name that",
 		 o->e->name);
 	err_set(&err, ERR_REFUSED, o->old, mend,
@@ -46,6 +48,8 @@ static int replace_leg(struct ctl *ctl, struct substitute_order *o)
 
 	if (is_in_use(o->s, o->leg))
 		return replace_in_use(ctl, o);
+	if (!o->new && substitute_check(o, &err))
+		return ctl_fail(ctl, &err);
 	if (!o->new && spares_choose(o->e, o->s, o->leg, path, &err))
 		return ctl_fail(ctl, &err);
 	o->new = o->new ?: path;
@@ -58,12 +62,21 @@ static int replace_ssd(struct ctl *ctl, const struct ssds_order *o)
 			ctl_usage(ctl, "name the new SSD: spares are for legs with data");
 }
 
+/* What else would be said first is of no use then. */
+static int check_writable(const struct dm_entry *e, struct err *err)
+{
+	return !e->readonly ? 0 :
+	       err_set(err, ERR_READ_ONLY, e->name, "export it and import it without --readonly",
+		       "it was imported read-only");
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "replace", .leaves = true };
 	struct substitute_order leg = { .wait = false };
 	struct dm_entry e;
 	struct stats s;
+	struct err err;
 	int c, ret;
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
@@ -80,7 +93,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	leg.s = &s;
 	leg.old = o.leg;
 	leg.new = o.new;
-	if (resilver_is_ssd(&s, leg.leg))
+	if (check_writable(&e, &err))
+		ret = ctl_fail(ctl, &err);
+	else if (resilver_is_ssd(&s, leg.leg))
 		ret = replace_ssd(ctl, &o);
 	else
 		ret = replace_leg(ctl, &leg);

@@ -110,24 +110,33 @@ static bool leg_resilvers(const struct stats *s)
 	return false;
 }
 
-/* A pool that was imported read-only keeps its scrub and its resilver for later: without end. */
+/* What of @kinds a pool that was imported read-only keeps for later; -1: nothing. */
+static int stands_still(const struct stats *s, unsigned int kinds)
+{
+	if (kinds >> SCRUB & 1 && runs(s, SCRUB))
+		return SCRUB;
+	if (kinds >> RESILVER & 1 && leg_resilvers(s))
+		return RESILVER;
+	return kinds >> REPLACE & 1 && runs(s, REPLACE) ? REPLACE : -1;
+}
+
+/* Else the wait has no end. */
 static int check_goes_on(const struct dm_entry *e, unsigned int kinds, struct err *err)
 {
 	struct stats s;
-	bool scrubs, stands;
+	int kind;
 
 	if (!e->readonly)
 		return 0;
 	if (stats_load(e->name, &s, err))
 		return -1;
-	scrubs = kinds >> SCRUB & 1 && runs(&s, SCRUB);
-	stands = scrubs || (kinds >> RESILVER & 1 && leg_resilvers(&s));
+	kind = stands_still(&s, kinds);
 	stats_free(&s);
-	if (!stands)
+	if (kind < 0)
 		return 0;
 	return err_set(err, ERR_READ_ONLY, e->name, "export it and import it without --readonly",
 		       "it was imported read-only, and its %s stands still until it takes writes",
-		       words[scrubs ? SCRUB : RESILVER]);
+		       words[kind]);
 }
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -177,8 +186,8 @@ const struct command cmd_wait = {
 		"move of the log was cancelled. If the log does not move, -t drain reports the "
 		"last move since the pool was started. A paused scrub has not ended. -t replace "
 		"fails if the new leg is out, or if the old one must stay, as another leg of the "
-		"mirror is out. In a pool that was imported read-only nothing goes on, so a scrub "
-		"or resilver there is refused.",
+		"mirror is out. In a pool that was imported read-only nothing goes on, so a scrub, "
+		"resilver or replace there is refused.",
 	.example = "kvpoolctl wait -t scrub,resilver tank",
 	.options = options,
 	.run = run,

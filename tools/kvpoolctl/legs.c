@@ -161,16 +161,14 @@ static int find_vdev(struct change *c, struct err *err)
 static int check_replaced(const struct change *c, struct err *err)
 {
 	const struct legs_order *o = c->o;
+	char mend[REPLACED_MEND];
 	struct replaced_pair p;
-	char mend[200];
 	unsigned int i;
 
-	snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s; or kvpoolctl cancel %.64s "
-		 "replace",
-		 o->e->name, o->e->name);
 	for (i = 0; o->replaces && replaced_find(o->s, i, &p); i = p.new + 1)
 		if (p.old == o->leg || p.new == o->leg)
-			return err_set(err, ERR_REFUSED, o->name, mend, p.old == o->leg ?
+			return err_set(err, ERR_REFUSED, o->name,
+				       replaced_mend(o->e, o->s, &p, mend), p.old == o->leg ?
 				       "it is being replaced already" :
 				       "it replaces a leg that has not left yet");
 	return 0;
@@ -192,26 +190,45 @@ static int check_attach(const struct change *c, struct err *err)
 	return 0;
 }
 
+/* Leg @i of the same mirror is out, so the one in use stays. */
+static int must_be_back(const struct legs_order *o, unsigned int i, struct err *err)
+{
+	const char *path = stats_text(o->s, "leg.%u.path", i) ?: "-";
+	bool has_left = false, there = strcmp(path, "-");
+	const char *state = stats_text(o->s, "leg.%u.state", i) ?: "out";
+	const char *uuid = stats_text(o->s, "leg.%u.uuid", i) ?: "-";
+	char mend[512], buf[PATH_MAX];
+	struct replaced_pair p;
+	unsigned int n;
+
+	path = there ? leg_path(path, buf, sizeof(buf)) : uuid;
+
+	for (n = 0; replaced_find(o->s, n, &p); n = p.new + 1)
+		has_left |= p.old == i && replaced_state(o->s, &p) == REPLACED_LEFT;
+	if (has_left)
+		snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s detaches that",
+			 o->e->name);
+	else
+		snprintf(mend, sizeof(mend), "%skvpoolctl online --wait %.64s %.120s brings that "
+			 "back; or kvpoolctl detach %.64s %.120s first",
+			 there ? "" : "connect that; ", o->e->name, there ? path : "DEV",
+			 o->e->name, path);
+	return err_set(err, ERR_REFUSED, o->name, mend, "it is in use, and leg %.200s of its vdev "
+		       "is %s", path, state);
+}
+
 /* A leg in use leaves only if all others are in sync. */
 static int check_detach(const struct change *c, struct err *err)
 {
 	const struct legs_order *o = c->o;
-	char mend[256];
 	unsigned int i;
 
 	if (c->range.end - c->range.first == 1)
 		return err_set(err, ERR_LAST_LEG, o->name, "kvpoolctl attach another first",
 			       "it is the only leg of its vdev");
-	for (i = c->range.first; is_online(o->s, o->leg) && i < c->range.end; i++) {
-		if (is_online(o->s, i))
-			continue;
-		snprintf(mend, sizeof(mend), "kvpoolctl online --wait %.64s LEG brings that back; "
-			 "or detach that one first", o->e->name);
-		return err_set(err, ERR_REFUSED, o->name, mend,
-			       "it is in use, and leg %.200s of its vdev is %s",
-			       stats_text(o->s, "leg.%u.path", i) ?: "-",
-			       stats_text(o->s, "leg.%u.state", i) ?: "out");
-	}
+	for (i = c->range.first; is_online(o->s, o->leg) && i < c->range.end; i++)
+		if (!is_online(o->s, i))
+			return must_be_back(o, i, err);
 	return 0;
 }
 

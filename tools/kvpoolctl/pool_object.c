@@ -376,6 +376,7 @@ int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid
 {
 	dev_t want = leg_device(dev);
 	const char *leg, *path;
+	char mend[REPLACED_MEND];
 	unsigned int i;
 
 	for (i = 0; i < MAX_LEGS && (leg = stats_text(s, "leg.%u.uuid", i)); i++) {
@@ -389,8 +390,7 @@ int leg_find(const char *pool, const struct stats *s, const char *dev, char uuid
 		return 0;
 	}
 	if (shadow_is(s, dev))
-		return err_set(err, ERR_REFUSED, dev,
-			       "kvpoolctl wait -t replace POOL, or kvpoolctl cancel POOL replace",
+		return err_set(err, ERR_REFUSED, dev, shadow_mend(pool, s, mend),
 			       "it is no leg of pool %s yet: it is to take the place of one", pool);
 	return err_set(err, ERR_NOT_FOUND, dev, "'kvpoolctl status' lists the legs by path, "
 		       "with -v by UUID", "not a leg of pool %s", pool);

@@ -62,18 +62,45 @@ enum replaced_state replaced_state(const struct stats *s, const struct replaced_
 	return stats_number(s, "leg.%u.by_order", pair->old) ? REPLACED_LEFT : REPLACED_WAITS;
 }
 
+const char *replaced_mend(const struct dm_entry *e, const struct stats *s,
+			  const struct replaced_pair *pair, char buf[REPLACED_MEND])
+{
+	const char *name = e->name;
+	bool missing = is_in(s, pair->new, "missing");
+	char new[PATH_MAX];
+
+	leg_name(s, pair->new, new);
+	switch (replaced_state(s, pair)) {
+	case REPLACED_RUNS:
+		snprintf(buf, REPLACED_MEND, "kvpoolctl wait -t replace %.64s waits for that; "
+			 "kvpoolctl cancel %.64s replace undoes it", name, name);
+		break;
+	case REPLACED_STOPPED:
+		snprintf(buf, REPLACED_MEND, "%skvpoolctl online --wait %.64s %.120s goes on; "
+			 "kvpoolctl cancel %.64s replace undoes it",
+			 missing ? "connect it, then " : "", name, missing ? "DEV" : new, name);
+		break;
+	case REPLACED_LEFT:
+		snprintf(buf, REPLACED_MEND, "kvpoolctl wait -t replace %.64s ends that", name);
+		break;
+	case REPLACED_WAITS:
+		snprintf(buf, REPLACED_MEND, "bring the leg of the mirror that is out online, or "
+			 "detach it; then kvpoolctl wait -t replace %.64s", name);
+		break;
+	}
+	return buf;
+}
+
 /* --- waiting -------------------------------------------------------------------------------- */
 
 static int stopped(const struct dm_entry *e, const struct stats *s,
 		   const struct replaced_pair *pair,
 		   struct err *err)
 {
-	char mend[400], new[PATH_MAX], old[PATH_MAX];
+	char mend[REPLACED_MEND], new[PATH_MAX], old[PATH_MAX];
 
-	leg_name(s, pair->new, new);
-	snprintf(mend, sizeof(mend), "kvpoolctl online --wait %.64s %.120s goes on; kvpoolctl "
-		 "cancel %.64s replace undoes it", e->name, new, e->name);
-	return err_set(err, ERR_FAILED, new, mend,
+	return err_set(err, ERR_FAILED, leg_name(s, pair->new, new),
+		       replaced_mend(e, s, pair, mend),
 		       "it is %s, and %s, which it is to replace, is a leg as before",
 		       leg_text(s, pair->new, "state"), leg_name(s, pair->old, old));
 }
@@ -81,11 +108,10 @@ static int stopped(const struct dm_entry *e, const struct stats *s,
 static int waits(const struct dm_entry *e, const struct stats *s, const struct replaced_pair *pair,
 		 struct err *err)
 {
-	char mend[300], new[PATH_MAX], old[PATH_MAX];
+	char mend[REPLACED_MEND], new[PATH_MAX], old[PATH_MAX];
 
-	snprintf(mend, sizeof(mend), "bring it online, or detach it; then kvpoolctl wait -t "
-		 "replace %.64s", e->name);
-	return err_set(err, ERR_FAILED, leg_name(s, pair->old, old), mend,
+	return err_set(err, ERR_FAILED, leg_name(s, pair->old, old),
+		       replaced_mend(e, s, pair, mend),
 		       "%s is in sync in its place, but it stays, as another leg of the mirror is "
 		       "out",
 		       leg_name(s, pair->new, new));
@@ -221,7 +247,11 @@ int replaced_cancel(struct ctl *ctl, const struct dm_entry *e)
 
 	if (stats_load(e->name, &s, &err))
 		return ctl_fail(ctl, &err);
-	if (shadow_is_there(&s)) {
+	if (e->readonly) {
+		err_set(&err, ERR_READ_ONLY, e->name, "export it and import it without --readonly",
+			"it was imported read-only");
+		ret = ctl_fail(ctl, &err);
+	} else if (shadow_is_there(&s)) {
 		ret = shadow_cancel(ctl, e, &s);
 	} else if (replaced_find(&s, 0, &p)) {
 		ret = cancel_one(ctl, e, &s, &p);

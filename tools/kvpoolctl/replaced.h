@@ -4,6 +4,7 @@
 #define KVPOOLCTL_REPLACED_H
 
 #include "ctl.h"
+#include "dm.h"
 #include "stats.h"
 
 /**
@@ -27,6 +28,16 @@ enum replaced_state {
 bool replaced_find(const struct stats *s, unsigned int from, struct replaced_pair *pair);
 
 enum replaced_state replaced_state(const struct stats *s, const struct replaced_pair *pair);
+
+#define REPLACED_MEND	512
+
+/**
+ * replaced_mend() - the commands that end the replacement @pair, as far as it is
+ *
+ * Return: @buf.
+ */
+const char *replaced_mend(const struct dm_entry *e, const struct stats *s,
+			  const struct replaced_pair *pair, char buf[REPLACED_MEND]);
 
 /**
  * replaced_wait() - wait until no leg is being replaced, and detach those that have left

@@ -87,16 +87,37 @@ bool shadow_is(const struct stats *s, const char *dev)
 			(want && want == leg_device(path ?: "-")));
 }
 
+const char *shadow_mend(const char *pool, const struct stats *s, char buf[REPLACED_MEND])
+{
+	if (is_in(stats_text(s, "mode"), "ro")) {
+		snprintf(buf, REPLACED_MEND, "export it and import it without --readonly");
+		return buf;
+	}
+	switch (shadow_state(s)) {
+	case REPLACED_STOPPED:
+		snprintf(buf, REPLACED_MEND, "connect it, then kvpoolctl export %.64s and "
+			 "kvpoolctl import %.64s go on with it; or kvpoolctl cancel %.64s replace "
+			 "undoes it", pool, pool, pool);
+		break;
+	case REPLACED_LEFT:
+		snprintf(buf, REPLACED_MEND, "kvpoolctl wait -t replace %.64s ends that", pool);
+		break;
+	default:
+		snprintf(buf, REPLACED_MEND, "kvpoolctl wait -t replace %.64s; or kvpoolctl cancel "
+			 "%.64s replace", pool, pool);
+	}
+	return buf;
+}
+
 int shadow_none(const struct dm_entry *e, const struct stats *s, struct err *err)
 {
-	char mend[200], old[PATH_MAX];
+	char mend[REPLACED_MEND], new[PATH_MAX], old[PATH_MAX];
 
 	if (!shadow_is_there(s))
 		return 0;
-	snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s; or kvpoolctl cancel %.64s "
-		 "replace", e->name, e->name);
-	return err_set(err, ERR_REFUSED, e->name, mend, "leg %.200s is being replaced",
-		       old_name(s, old));
+	return err_set(err, ERR_REFUSED, e->name, shadow_mend(e->name, s, mend),
+		       "leg %.200s is being replaced, and %.200s is %.32s", old_name(s, old),
+		       new_name(s, new), stats_text(s, "shadow.state") ?: "-");
 }
 
 int shadow_check_none(const struct dm_entry *e, struct err *err)
@@ -114,13 +135,10 @@ int shadow_check_none(const struct dm_entry *e, struct err *err)
 int shadow_stopped(const struct dm_entry *e, const struct stats *s, struct err *err)
 {
 	const char *state = stats_text(s, "shadow.state");
-	char mend[400], new[PATH_MAX], old[PATH_MAX];
+	char mend[REPLACED_MEND], new[PATH_MAX], old[PATH_MAX];
 
 	new_name(s, new);
-	snprintf(mend, sizeof(mend), "connect it, then kvpoolctl export %.64s and kvpoolctl import "
-		 "%.64s go on with it; or kvpoolctl cancel %.64s replace undoes it", e->name,
-		 e->name, e->name);
-	return err_set(err, ERR_FAILED, new, mend,
+	return err_set(err, ERR_FAILED, new, shadow_mend(e->name, s, mend),
 		       "it is %s, and %.200s, which it is to replace, is a leg as before", state,
 		       old_name(s, old));
 }

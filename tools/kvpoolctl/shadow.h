@@ -29,6 +29,13 @@ enum replaced_state shadow_state(const struct stats *s);
 /** shadow_is() - does @dev, a path or a UUID, name the device? */
 bool shadow_is(const struct stats *s, const char *dev);
 
+/**
+ * shadow_mend() - the commands of @pool that end it, as far as it is
+ *
+ * Return: @buf.
+ */
+const char *shadow_mend(const char *pool, const struct stats *s, char buf[REPLACED_MEND]);
+
 /** shadow_none() - refuse if a leg of a parity1 is being replaced; 0 or -1 with @err */
 int shadow_none(const struct dm_entry *e, const struct stats *s, struct err *err);
 

@@ -112,22 +112,24 @@ static int write_tables(struct change *c, struct err *err)
 
 /* --- the plan ----------------------------------------------------------------------- */
 
-static int check_old(const struct substitute_order *o, struct err *err)
+int substitute_check(const struct substitute_order *o, struct err *err)
 {
 	const char *state = stats_text(o->s, "leg.%u.state", o->leg);
-	char mend[160];
+	char mend[288];
 
 	if (o->e->readonly)
 		return err_set(err, ERR_READ_ONLY, o->e->name,
 			       "export it and import it without --readonly",
 			       "it was imported read-only");
-	snprintf(mend, sizeof(mend), "kvpoolctl wait -t resilver %.64s; or kvpoolctl offline first",
-		 o->e->name);
+	if (shadow_replaces(o->s, o->leg))
+		return shadow_none(o->e, o->s, err);
+	snprintf(mend, sizeof(mend), "kvpoolctl wait -t resilver %.64s; or kvpoolctl offline %.64s "
+		 "%.80s first", o->e->name, o->e->name, o->old);
 	if (!state || !strcmp(state, "resilvering"))
 		return err_set(err, ERR_REFUSED, o->old, mend,
 			       "it is resilvering, and this version replaces only legs that are "
 			       "out");
-	return shadow_replaces(o->s, o->leg) ? shadow_none(o->e, o->s, err) : 0;
+	return 0;
 }
 
 static int make_plan(struct change *c, struct err *err)
@@ -136,7 +138,7 @@ static int make_plan(struct change *c, struct err *err)
 	struct kvp_geometry cache;
 	bool logs_there;
 
-	if (check_old(o, err) || dm_table(o->e->name, &c->sectors, &c->params, err))
+	if (substitute_check(o, err) || dm_table(o->e->name, &c->sectors, &c->params, err))
 		return -1;
 	c->plan.name = o->e->name;
 	c->plan.force = o->force;

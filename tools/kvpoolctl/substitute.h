@@ -24,6 +24,9 @@ struct substitute_order {
 	bool force, wait;
 };
 
+/** substitute_check() - may the leg be replaced in its state? 0, or -1 with @err */
+int substitute_check(const struct substitute_order *o, struct err *err);
+
 /** substitute_leg() - make the change, or print the plan; returns the exit status */
 int substitute_leg(struct ctl *ctl, const struct substitute_order *o);
 

@@ -5,6 +5,7 @@
  * answers [RUNS [FIRST_SEED]]
  * answers top: runs that command on sound answers, for a test of its terminal
  * answers history [-j]: the same
+ * answers advised [-v]: are the commands that advice names carried out? (lib/advised.h)
  * answers with STATS COMMAND ARG...: runs a command on sound answers, with these lines of stats before all
  * others; with mode=ro, of a pool that was imported read-only
  *
@@ -37,6 +38,9 @@ extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_diff
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
 static bool all_sound;
 static const char *sound_events;	/* for all_sound, instead of events */
+static const char *sound_table;		/* for all_sound, instead of table */
+/* for all_sound: is the order carried out? NULL: all are */
+static bool (*takes)(const char *message, struct err *err);
 static const char *sound_stats = "";	/* for all_sound, before all others */
 
 const char *const *command_names(void)
@@ -244,6 +248,8 @@ int dm_message(const char *name, const char *message, char **text, struct err *e
 	(void)name;
 	if (!text) {
 		sent++;
+		if (takes && !takes(message, err))
+			return -1;
 		return all_sound || rnd(4) ? 0 : err_set(err, ERR_REFUSED, "p", "mend", "refused");
 	}
 	if (!strcmp(message, "stats")) {
@@ -270,7 +276,7 @@ int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
 {
 	(void)name, (void)err;
 	*sectors = 2097152;
-	*params = answer(table);
+	*params = answer(sound_table ?: table);
 	return 0;
 }
 
@@ -441,6 +447,8 @@ static int run_one(void)
 }
 
 #ifndef FUZZ_INPUT
+#include "advised.h"
+
 static int run_with(int argc, char **argv)
 {
 	struct ctl ctl = { .plain = true };
@@ -468,6 +476,8 @@ int main(int argc, char **argv)
 		sound_events = ordered;
 		return cmd_history.run(&ctl, 2, words);
 	}
+	if (argc > 1 && !strcmp(argv[1], "advised"))
+		return run_advised(argc > 2);
 	if (argc > 3 && !strcmp(argv[1], "with"))
 		return run_with(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "top")) {

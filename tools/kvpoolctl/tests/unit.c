@@ -1598,8 +1598,9 @@ static void test_inspect(void)
 #define VDEVS(kind, more, legs)	"{\"name\":\"tank\",\"state\":\"online\"" more ",\"vdevs\":["	\
 	"{\"kind\":\"single\",\"legs\":[" GOOD_LEG "]},{\"kind\":\"" kind "\",\"legs\":[" legs "]}]}"
 /* Of a parity1: /dev/o is replaced by /dev/n. */
-#define SHADOWED(state, old, new)	"{\"name\":\"tank\",\"losses_survivable\":1,\"state\":\"" state	\
-	"\",\"resilver\":{\"done\":1,\"total\":4},\"vdevs\":[{\"kind\":\"parity1\",\"legs\":["	\
+#define SHADOWED(state, old, new)	SHADOWED_WITH("", state, old, new)
+#define SHADOWED_WITH(more, state, old, new)	"{\"name\":\"tank\",\"losses_survivable\":1,\"state\":\"" state	\
+	"\"" more ",\"resilver\":{\"done\":1,\"total\":4},\"vdevs\":[{\"kind\":\"parity1\",\"legs\":["	\
 	GOOD_LEG ",{\"path\":\"/dev/o\",\"uuid\":\"uuid-o\",\"state\":\"" old	\
 	"\",\"replaced_by\":\"uuid-n\",\"errors\":{}}," GOOD_LEG REPLACES(new) "]}]}"
 #define LEAVE	"kvpoolctl export tank, then kvpoolctl import tank without --readonly; then "
@@ -1692,6 +1693,21 @@ static const struct {
 	  "kvpoolctl cancel tank replace" },
 	{ SHADOWED("degraded", "resilvering", "stale"), 4, "leg /dev/o is resilvering",
 	  "kvpoolctl wait -t resilver tank" },
+	{ SHADOWED_WITH(",\"readonly\":true", "online", "online", "missing"), 0,
+	  "leg /dev/n is to replace another, which is in use as before; that goes on once",
+	  "kvpoolctl import tank without --readonly" },
+	{ SHADOWED_WITH(",\"readonly\":true", "degraded", "faulted", "missing"), 4,
+	  "leg /dev/o is faulted, and /dev/n, which is to replace it, waits until the pool takes writes",
+	  LEAVE "kvpoolctl status tank" },
+	/* Changes of the cache are refused until that has ended. */
+	{ SHADOWED_WITH(WITH_SSD("\"/dev/c\"", "faulted"), "degraded", "online", "resilvering"), 4,
+	  "SSD /dev/c of the cache is faulted",
+	  "kvpoolctl wait -t replace tank ends that; then kvpoolctl replace tank /dev/c NEW" },
+	{ SHADOWED_WITH(WITH_SSD("\"/dev/c\"", "faulted"), "degraded", "online", "missing"), 4,
+	  "which does not go on",
+	  "kvpoolctl cancel tank replace undoes that; then kvpoolctl replace tank /dev/c NEW" },
+	{ SHADOWED_WITH(",\"readonly\":true" WITH_SSD("\"/dev/c\"", "faulted"), "degraded", "online", "missing"), 4,
+	  "SSD /dev/c of the cache is faulted", LEAVE "kvpoolctl status tank" },
 	{ POOL("degraded", "", REPLACES("resilvering") B_IS("faulted")), 4, "leg /dev/b is faulted",
 	  "kvpoolctl online tank /dev/b" },
 	{ POOL("degraded", "", B_IS("resilvering") "," LEG("\"/dev/c\"", "offline", "")), 4,
