@@ -30,10 +30,10 @@
 
 #define ANSWER_MAX	(64u << 10)
 
-extern const struct command cmd_add, cmd_attach, cmd_clear, cmd_detach, cmd_diff, cmd_events, cmd_export,
-	cmd_get, cmd_grow, cmd_history, cmd_iostat,
-	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_replace, cmd_scrub, cmd_status,
-	cmd_top, cmd_upgrade, cmd_wait, cmd_whois;
+extern const struct command cmd_add, cmd_attach, cmd_cancel, cmd_clear, cmd_destroy, cmd_detach, cmd_diff,
+	cmd_events, cmd_export, cmd_get, cmd_giveup, cmd_grow, cmd_history, cmd_iostat,
+	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_rename, cmd_replace, cmd_scrub, cmd_set,
+	cmd_status, cmd_top, cmd_trim, cmd_upgrade, cmd_wait, cmd_whois;
 
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
 static bool all_sound;
@@ -79,6 +79,7 @@ static const char *const stats[] = {
 	"destage.rate=0\ndestage.drain_ms=0\nlog.data_blocks=9\nlog.intent_blocks=8\n",
 	"scrub.state=finished\nscrub.done=100\nscrub.total=100\nscrub.healed=1\nscrub.unrepaired=0\n"
 	"scrub.started=1700000000\nscrub.finished=1700000001\n",
+	"grow.state=ready\ngrow.pages=4\nleg.1.by_order=0\n",
 	"resilver.state=none\nresilver.done=0\nresilver.total=0\nresilver.copied=0\ntrim.state=none\n",
 	"recovery.last_ms=10\nrecovery.worst_case_ms=100\ntunable.write_buffer=67108864\ntunable.strict=0\n"
 	"tunable.fill_dwpd=1\ntunable.cache_mode=writeback\n",
@@ -158,12 +159,37 @@ static void replace(char *buf, size_t at, size_t length, const char *by)
 	memcpy(buf + at, by, n);
 }
 
+#define LEG_UUID(n)	"0f0e0d0c-0b0a-0908-0706-05040302010" #n
+
+static const char *some_state(void)
+{
+	static const char *const states[] = {
+		"leg.1.replaces=" LEG_UUID(0), "leg.0.replaces=" LEG_UUID(0),
+		"leg.1.replaces=" LEG_UUID(0) "\nleg.0.by_order=1\nleg.0.state=offline",
+		"leg.1.replaces=" LEG_UUID(0) "\nleg.0.replaces=" LEG_UUID(1),
+		"leg.1.replaces=" LEG_UUID(0) "\nleg.1.state=missing\nleg.1.path=-",
+		"leg.6.replaces=" LEG_UUID(5), "leg.0.state=missing\nleg.0.path=-",
+		"leg.3.state=resilvering\nresilver.state=running\nresilver.total=9",
+		"leg.5.state=faulted\nleg.6.state=faulted\nlog.on=legs", "state=faulted",
+		"drain.state=failed", "trim.state=failed", "scrub.state=paused", "vdev.2.legs=1",
+		"vdev.0.first_leg=6", "vdev.2.first_leg=47\nvdev.2.legs=48", "cache.vdev=0",
+		"vdev.0.kind=single",
+		"grow.state=running\ngrow.pages=18446744073709551615", "legs=0", "losses_survivable=-1",
+	};
+
+	return states[rnd(sizeof(states) / sizeof(*states))];
+}
+
 static void spoil(char *buf)
 {
 	size_t size = strlen(buf), at, length;
 	char text[600];
 
-	switch (rnd(8)) {
+	switch (rnd(9)) {
+	case 8:		/* the pool is in another state: the first line of a name counts */
+		snprintf(text, sizeof(text), "%s\n", some_state());
+		replace(buf, 0, 0, text);
+		break;
 	case 0:		/* the answer ends early */
 		buf[rnd(size + 1)] = 0;
 		break;
@@ -422,6 +448,16 @@ static const struct trial {
 	{ &cmd_whois, { "whois", "p" }, false }, { &cmd_whois, { "whois", "p", "17+4" }, false },
 	{ &view, { "view" }, false }, { &view, { "view", "p" }, false },
 	{ &cmd_online, { "online", "p", "/dev/none1" }, true },
+	{ &cmd_cancel, { "cancel", "p", "replace" }, true },
+		{ &cmd_cancel, { "cancel", "p", "drain" }, false },
+	{ &cmd_wait, { "wait", "-t", "replace", "p" }, false },
+		{ &cmd_wait, { "wait", "-t", "drain,trim", "p" }, false },
+	{ &cmd_trim, { "trim", "p" }, false }, { &cmd_trim, { "trim", "--wait", "p" }, false },
+	{ &cmd_giveup, { "giveup", "p", "17" }, false },
+	{ &cmd_rename, { "rename", "p", "q" }, true }, { &cmd_destroy, { "destroy", "p" }, true },
+	{ &cmd_set, { "set", "p", "strict=1" }, false },
+		{ &cmd_set, { "set", "p", "cache_mode=writethrough" }, false },
+	{ &cmd_detach, { "detach", "p", "/dev/none0" }, true },
 	{ &cmd_online, { "online", "p", UUID }, false }, { &cmd_online, { "online", "p", "/dev/none5" }, true },
 };
 

@@ -16,8 +16,7 @@
 #include "advice.h"
 #include "pool_object.h"
 
-extern const struct command cmd_cancel, cmd_create, cmd_import, cmd_inspect, cmd_labelclear,
-	cmd_set;
+extern const struct command cmd_create, cmd_import, cmd_inspect, cmd_labelclear;
 
 static const struct command *const known[] = {
 	&cmd_add, &cmd_attach, &cmd_cancel, &cmd_clear, &cmd_create, &cmd_detach, &cmd_events,
@@ -52,8 +51,6 @@ int usleep(useconds_t us)
 }
 
 /* --- faults ------------------------------------------------------------------------------- */
-
-#define LEG_UUID(n)	"0f0e0d0c-0b0a-0908-0706-05040302010" #n
 
 /* One of each group at a time. The legs: a mirror 0 1, a parity1 2 3 4, a cache 5 6. */
 static const char *const modes[] = { "", "mode=ro\n" };
