@@ -25,12 +25,12 @@ no_log(int level, const char *file, int line, int code, const char *format, ...)
 	(void)level, (void)file, (void)line, (void)code, (void)format;
 }
 
-/* Is device-mapper in this kernel? Without it no pool can run. */
+/* Is device-mapper in this kernel? Without it no pool can run. If that cannot be read: perhaps. */
 static bool have_dm(void)
 {
 	FILE *f = fopen("/proc/misc", "re");
 	char name[64];
-	bool found = false;
+	bool found = !f;
 
 	while (f && !found && fscanf(f, "%*d %63s", name) == 1)
 		found = !strcmp(name, "device-mapper");
@@ -166,18 +166,22 @@ static int refusal_set(char *text, const char *name, struct err *err)
 
 /* --- finding pools ------------------------------------------------------ */
 
-static bool entry_read(const char *name, struct dm_entry *e)
+/*
+ * 1: @e is the pool of that name; 0: that device is no pool, or has gone meanwhile; else -errno.
+ * What cannot be asked is not absent.
+ */
+static int entry_read(const char *name, struct dm_entry *e)
 {
 	struct dm_task *t = task_new(DM_DEVICE_INFO, name);
-	const char *uuid;
+	const char *uuid = NULL;
 	struct dm_info info;
-	bool ok;
+	int ret;
 
 	memset(e, 0, sizeof(*e));
-	ok = t && dm_task_run(t) && dm_task_get_info(t, &info) && info.exists;
-	uuid = ok ? dm_task_get_uuid(t) : NULL;
-	ok = uuid && !strncmp(uuid, DM_POOL_PREFIX, strlen(DM_POOL_PREFIX));
-	if (ok) {
+	ret = t && dm_task_run(t) && dm_task_get_info(t, &info) ? 0 : -task_errno(t);
+	if (!ret && info.exists)
+		uuid = dm_task_get_uuid(t);
+	if (uuid && !strncmp(uuid, DM_POOL_PREFIX, strlen(DM_POOL_PREFIX))) {
 		snprintf(e->name, sizeof(e->name), "%s", name);
 		snprintf(e->uuid, sizeof(e->uuid), "%s", uuid + strlen(DM_POOL_PREFIX));
 		e->rdev = makedev(info.major, info.minor);
@@ -185,10 +189,11 @@ static bool entry_read(const char *name, struct dm_entry *e)
 		e->suspended = info.suspended;
 		e->readonly = info.read_only;
 		e->live = info.live_table;
+		ret = 1;
 	}
 	if (t)
 		dm_task_destroy(t);
-	return ok;
+	return ret;
 }
 
 static int by_name(const void *a, const void *b)
@@ -196,19 +201,23 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct dm_entry *)a)->name, ((const struct dm_entry *)b)->name);
 }
 
+/* Return: 0 or -errno. */
 static int collect(struct dm_names *names, struct dm_entry **list, unsigned int *count)
 {
 	struct dm_entry *more;
+	int ret;
 
 	if (!names || !names->dev)
 		return 0;
 	for (;;) {
 		more = realloc(*list, (*count + 1) * sizeof(**list));
 		if (!more)
-			return -1;
+			return -ENOMEM;
 		*list = more;
-		if (entry_read(names->name, &more[*count]))
-			(*count)++;
+		ret = entry_read(names->name, &more[*count]);
+		if (ret < 0)
+			return ret;
+		*count += (unsigned int)ret;
 		if (!names->next)
 			return 0;
 		names = (struct dm_names *)((char *)names + names->next);
@@ -218,20 +227,19 @@ static int collect(struct dm_names *names, struct dm_entry **list, unsigned int 
 int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
 {
 	struct dm_task *t;
-	int ret = 0;
+	int ret;
 
 	*list = NULL;
 	*count = 0;
 	if (!have_dm())
 		return 0;
 	t = task_new(DM_DEVICE_LIST, NULL);
-	if (!t || !dm_task_run(t))
-		ret = task_failed(task_errno(t), "pools", "cannot be listed", err);
-	else if (collect(dm_task_get_names(t), list, count))
-		ret = err_set(err, ERR_FAILED, "pools", "free some memory", "out of memory");
+	ret = t && dm_task_run(t) ? collect(dm_task_get_names(t), list, count) : -task_errno(t);
 	if (t)
 		dm_task_destroy(t);
 	if (ret) {
+		ret = task_failed(-ret, "pools", "cannot be listed", err);
+		*count = 0;
 		free(*list);
 		*list = NULL;
 	} else if (*count) {
