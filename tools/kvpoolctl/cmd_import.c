@@ -52,7 +52,8 @@ static void print_vdev(json_object *vdev)
 	}
 }
 
-static void print_found(const struct ctl *ctl, json_object *pool)
+/* @word: what to call it in an order */
+static void print_found(const struct ctl *ctl, json_object *pool, const char *word)
 {
 	json_object *vdevs = json_at(pool, "vdevs"), *refused = json_at(pool, "refused"), *o;
 	json_object *spares = json_at(pool, "spares");
@@ -76,7 +77,7 @@ static void print_found(const struct ctl *ctl, json_object *pool)
 		printf("refused: %s -- %s\n", json_text_at(o, "why"), json_text_at(o, "mend"));
 	}
 	if (!i)
-		printf(" import: kvpoolctl import %s\n", json_text_at(pool, "name"));
+		printf(" import: kvpoolctl import %s\n", word);
 	putchar('\n');
 }
 
@@ -108,6 +109,7 @@ static int list_pools(struct ctl *ctl, struct scan *s, const struct request *q)
 {
 	json_object *root = json_root(), *pools = json_list(root, "pools"), *o;
 	struct found_pool without;
+	char uuid[UUID_BUF];
 	struct refusals r;
 	unsigned int i;
 
@@ -121,7 +123,7 @@ static int list_pools(struct ctl *ctl, struct scan *s, const struct request *q)
 		o = import_object(p, &r);
 		json_object_array_add(pools, o);
 		if (!ctl->json)
-			print_found(ctl, o);
+			print_found(ctl, o, import_word(s, p, uuid));
 		look_for_foreign(ctl, json_at(o, "vdevs"));
 	}
 	list_unusable(ctl, s, root);
@@ -388,7 +390,7 @@ static int import_all(struct ctl *ctl, const struct scan *s, const struct reques
 			continue;
 		if (!import_automatic(p->sb)) {
 			ctl_say(ctl, "left pool %s alone: its autoimport is 0; kvpoolctl import %s",
-				p->sb->name, p->sb->name);
+				p->sb->name, import_word(s, p, uuid));
 			left++;
 			continue;
 		}

@@ -47,7 +47,8 @@ static void add_small(json_object *list, const struct kvp_sb *sb, const struct f
 	json_text(idle, "mend", IMPORT_FULL_SIZE);
 }
 
-static void add_pool(json_object *list, const struct found_pool *p, const struct import_options *o)
+static void add_pool(json_object *list, const struct scan *s, const struct found_pool *p,
+		     const struct import_options *o)
 {
 	json_object *idle = json_item(list);
 	char uuid[UUID_BUF], mend[128];
@@ -58,7 +59,7 @@ static void add_pool(json_object *list, const struct found_pool *p, const struct
 		p = &without;
 	import_check(p, o, &r);
 	import_check_devices(p, o, &r);
-	snprintf(mend, sizeof(mend), "kvpoolctl import %.64s", p->sb->name);
+	snprintf(mend, sizeof(mend), "kvpoolctl import %.64s", import_word(s, p, uuid));
 	json_text(idle, "name", p->sb->name);
 	json_text(idle, "uuid", uuid_print(p->sb->pool_uuid, uuid));
 	json_text(idle, "why", r.count ? r.list[0].why : import_automatic(p->sb) ?
@@ -79,7 +80,7 @@ int idle_find(const char *const *where, unsigned int count, json_object *list, s
 		return -1;
 	for (i = 0; i < s.pool_count; i++)
 		if (is_wanted(s.pools[i].sb, &o.self))
-			add_pool(list, &s.pools[i], &o);
+			add_pool(list, &s, &s.pools[i], &o);
 	for (i = 0; i < s.leg_count; i++) {
 		sb = all_small(&s, i);
 		if (sb && is_wanted(sb, &o.self))

@@ -61,6 +61,20 @@ static void check_active(const struct found_pool *p, struct refusals *r)
 		       "it is active as %s", e.name);
 }
 
+const char *import_word(const struct scan *s, const struct found_pool *p, char uuid[UUID_BUF])
+{
+	const struct kvp_sb *other;
+	unsigned int i;
+
+	for (i = 0; i < s->pool_count; i++) {
+		other = s->pools[i].sb;
+		if (!(other->flags & KVP_SB_DESTROYED) && !strcmp(other->name, p->sb->name) &&
+		    memcmp(other->pool_uuid, p->sb->pool_uuid, 16))
+			return uuid_print(p->sb->pool_uuid, uuid);
+	}
+	return p->sb->name;
+}
+
 bool import_complete(const struct found_pool *p)
 {
 	u32 i;

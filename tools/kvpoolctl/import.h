@@ -70,6 +70,13 @@ bool import_may_lack(const struct found_pool *p);
 /** import_has_shadow() - is a device there, and usable, that is to take the place of a leg? */
 bool import_has_shadow(const struct found_pool *p);
 
+/**
+ * import_word() - what to call the pool @p in an order to import it
+ *
+ * Return: its name; or its UUID, in @uuid, if another pool of @s has that name.
+ */
+const char *import_word(const struct scan *s, const struct found_pool *p, char uuid[UUID_BUF]);
+
 /** import_automatic() - may the pool start without its name being given? */
 bool import_automatic(const struct kvp_sb *sb);
 
