@@ -5,7 +5,7 @@
  * on, with each kind of error (kvp_error_kind()). All waits must end, acknowledged data must be
  * there after a power cut, and an error that does not repeat costs no leg. The exception is a
  * failed flush: its leg is given up, whatever sent the flush (R20). The same on disks without FUA,
- * and on disks that may only claim to have it.
+ * and on disks that may only claim to have it. And two legs that hang at once, of two vdevs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +35,9 @@ struct life {
 	u32 victim, after;
 	bool reads;		/* count those */
 	struct fault *fault;
+	/* HANGS: this leg of another vdev hangs as well, from as many requests on; 0: none does */
+	u32 also;
+	struct fault *also_fault;
 	u32 requests;		/* of the victim */
 	u32 from;		/* in the trace: all is acknowledged */
 };
@@ -47,6 +50,19 @@ static const struct host_start shapes[] = {
 };
 
 static const char * const shape_names[] = { "mirror", "parity1", "cache", "disks" };
+
+/* Of each vdev a leg hangs, both at once: the last one, and @also. */
+static const struct pair {
+	struct host_start shape;
+	u32 also;
+	const char *name;
+} pairs[] = {
+	{ { .legs = 4, .second = 2 }, 1, "two-mirrors" },
+	{ { .legs = 5, .second = 3, .second_parity = true }, 1, "mirror-parity1" },
+	{ { .legs = 5, .second = 2, .parity = true }, 2, "parity1-mirror" },
+	{ { .legs = 4, .cache = 2 }, 1, "mirror-cache" },
+	{ { .legs = 5, .parity = true, .cache = 2 }, 2, "parity1-cache" },
+};
 
 static void answer_late(void *arg)
 {
@@ -89,6 +105,10 @@ static void make_trouble(struct life *l)
 	l->fault->after = l->trouble == NONE ? ~0u : l->after;
 	l->fault->times = l->trouble == FAILS_ONCE || l->trouble == READ_FAILS_ONCE;
 	l->fault->error = l->error;
+	if (l->also && l->trouble == HANGS) {
+		l->also_fault = disks_fault(FAULT_HANG, l->also, 0, ~0ull);
+		l->also_fault->after = l->after;
+	}
 	if (l->trouble == IS_LATE || l->trouble == BRIEFLY)
 		sim_spawn("late", answer_late, l);
 	if (l->trouble == IS_LEFT) {
@@ -112,10 +132,13 @@ static void fill_gaps(struct host *h)
 	host_checkpoint(h);
 }
 
-/* Some blocks of the victim, or of the last leg with data, have rotten: a scrub writes them anew. */
+/*
+ * Some blocks of the victim, or of the last leg with data, have rotten: a scrub writes them anew.
+ * Of two vdevs a leg of the first has them.
+ */
 static void rot_some(struct life *l)
 {
-	u32 leg = l->start.cache ? l->start.legs - l->start.cache - 1 : l->victim, i;
+	u32 leg = l->start.cache ? l->start.legs - l->start.cache - 1 : l->also ?: l->victim, i;
 	u8 data[KVP_BLOCK_SIZE];
 
 	for (i = 0; i < 3; i++) {
@@ -169,6 +192,10 @@ static void wait_for_trouble(struct life *l)
 
 	while (waits-- && kvp_leg_in_sync(host_leg(&l->host, l->victim)))
 		host_sleep(100);
+	/* it began to hang later */
+	for (waits = 600; l->also_fault && l->also_fault->hit && waits &&
+	     kvp_leg_in_sync(host_leg(&l->host, l->also)); waits--)
+		host_sleep(100);
 }
 
 static void check_leg(struct life *l)
@@ -195,6 +222,8 @@ static void check_leg(struct life *l)
 	if ((l->trouble == HANGS || l->trouble == IS_LATE || l->trouble == IS_LEFT) && f->hit &&
 	    usable)
 		sim_fail("the leg that hangs is in use");
+	if (l->also_fault && l->also_fault->hit && kvp_leg_in_sync(host_leg(&l->host, l->also)))
+		sim_fail("the other leg that hangs is in use");
 }
 
 static void life_main(void *arg)
@@ -208,12 +237,14 @@ static void life_main(void *arg)
 	live(l);
 	l->requests = l->fault->seen;
 	l->from = disks.trace.nr;
-	if (l->fault->hit)
+	if (l->fault->hit || (l->also_fault && l->also_fault->hit))
 		wait_for_trouble(l);
 	check_leg(l);
 	if (l->trouble == FAILS_ONCE || l->trouble == READ_FAILS_ONCE || l->trouble == BRIEFLY)
 		disks.nr_faults = 0;
 	l->crash.lost = kvp_leg_in_sync(host_leg(h, l->victim)) ? 0 : BIT(l->victim);
+	if (l->also && !kvp_leg_in_sync(host_leg(h, l->also)))
+		l->crash.lost |= BIT(l->also);
 	/* A suspend ends, and so does a stop, without the leg. */
 	host_stop(h);
 }
@@ -223,7 +254,10 @@ static bool one_life(struct life *l, const struct base *base, const char *name, 
 	bool good;
 
 	oracle_copy(&l->o, &base->o);
+	l->also_fault = NULL;
 	l->crash = (struct crash){ .legs = l->start.legs, .parity = l->start.parity,
+				   .second = l->start.second,
+				   .second_parity = l->start.second_parity,
 				   .cache = l->start.cache, .o = &l->o, .heal_allowed = true };
 	good = run_machine(base->img, l->start.legs, seed, life_main, l);
 	if (good && l->trouble != NONE)
@@ -298,9 +332,44 @@ static void lives_without_fua(enum disk_fua fua)
 	sim_fua = FUA_OWN;
 }
 
+/* Neither of the two is waited for, and the loss of one does not hold up that of the other. */
+static void both_hang(const struct pair *pair)
+{
+	struct life *l = calloc(1, sizeof(*l));
+	const struct base *base = pair->shape.second ? base_two(&pair->shape) :
+				  base_cache(&pair->shape);
+	u32 i, n, step = opt.thorough ? 1 : 7;
+	char name[96];
+	bool good;
+
+	snprintf(name, sizeof(name), "legs:%s:both-hang", pair->name);
+	if (!wanted(name)) {
+		free(l);
+		return;
+	}
+	l->start = pair->shape;
+	l->victim = pair->shape.legs - 1;
+	l->also = pair->also;
+	l->trouble = NONE;
+	good = one_life(l, base, name, opt.seed);
+	n = l->requests;
+	l->trouble = HANGS;
+	for (i = (u32)(opt.seed % step); good && i < n; i += step) {
+		l->after = i;
+		good = one_life(l, base, name, opt.seed);
+		if (!good)
+			fprintf(stderr, "# request %u of %u\n", i, n);
+	}
+	result(name, good && n);
+	free(l);
+}
+
 void run_legs(void)
 {
 	u32 s;
+
+	for (s = 0; s < ARRAY_SIZE(pairs); s++)
+		both_hang(&pairs[s]);
 
 	lives_without_fua(FUA_NONE);
 	lives_without_fua(FUA_CLAIMED);
