@@ -427,7 +427,7 @@ const struct command cmd_add = {
 	.more = "A cache carries the log at once if it survives as many losses as the legs. A "
 		"power cut at any time leaves the old pool or the larger one. If a new device "
 		"fails, the pool stops cleanly and starts again with its old table, which takes a "
-		"moment. From then on the pool needs the new vdevs as well.",
+		"moment. After an add the pool needs the new vdevs as well.",
 	.example = "kvpoolctl add -n tank mirror /dev/sdd /dev/sde\n"
 		"kvpoolctl add tank cache mirror /dev/nvme0n1 /dev/nvme1n1",
 	.options = options,

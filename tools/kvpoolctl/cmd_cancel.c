@@ -36,7 +36,8 @@ const struct command cmd_cancel = {
 		"and the old one stays.",
 	.more = "A drain: refused once the log is empty and moves, which takes a moment. A "
 		"replace: refused once the new leg is in sync, and the old one has left. If "
-		"several legs are being replaced, the command is for one after the other.",
+		"several legs are being replaced, each command cancels one. -n is only for "
+		"replace.",
 	.example = "kvpoolctl cancel tank drain\nkvpoolctl cancel tank replace",
 	.dry_run = true,
 	.run = run,

@@ -183,7 +183,7 @@ static const struct ctl_option options[] = {
 	  "set a tunable, or the comment; log_size= (of the log, 4M to 64G), size= (use only so "
 	  "much of each leg), chunk= (neighbouring blocks on one leg of a parity1; 64K) and "
 	  "cache_dirty_max= (so much of the cache may be dirty, 64M to 64G; 1G) can be given "
-	  "only here" },
+	  "only here, and to add for its new vdevs" },
 	{ 0, NULL, NULL, NULL }
 };
 

@@ -273,8 +273,8 @@ const struct command cmd_get = {
 	.purpose = "show tunables, with range, default and meaning",
 	.args = "[POOL [KEY]]",
 	.about = "Shows the tunables of a running pool, or the value of one; also log_size, size "
-		"and chunk, which are fixed when the pool is made, and cache_dirty_max, which is "
-		"fixed when its cache is made. Without POOL: all tunables, with default, range and "
+		"and chunk, which are fixed when a vdev is made, and cache_dirty_max, which is "
+		"fixed when the cache is made. Without POOL: all tunables, with default, range and "
 		"meaning.",
 	.more = "While the log is on the cache, log_size shows the limit of the log there, which "
 		"is cache_dirty_max. The configured size applies again once the log is back on the "

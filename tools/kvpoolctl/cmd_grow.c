@@ -251,10 +251,11 @@ const struct command cmd_grow = {
 		"Each vdev that can grow does. Its device grows at once; a file system on it can "
 		"grow afterwards (resize2fs, xfs_growfs). Existing data stays in place, at its "
 		"address. The checksum table goes to the end of the legs. It is copied while the "
-		"pool is in use; requests wait while the rest is, which changed meanwhile. -n says "
-		"how much is copied at most.",
+		"pool is in use. Then requests wait while the rest is copied, which changed "
+		"meanwhile. -n says how much is copied at most.",
 	.more = "All legs of the vdev must be in sync. The smallest decides. A cache does not "
-		"grow: replace its SSDs. A power cut at any time leaves the pool as it was, or the "
+		"grow: replace its SSDs. As with replace, data that only the cache has is written "
+		"home first. A power cut at any time leaves the pool as it was, or the "
 		"larger one. An older version of the module does not start a pool that has grown.",
 	.example = "kvpoolctl grow -n tank\n"
 		"kvpoolctl grow tank && resize2fs /dev/mapper/tank",

@@ -371,7 +371,8 @@ const struct command cmd_status = {
 		"has a fault. Without POOL it also shows pools that do not run although they were "
 		"neither exported nor destroyed. Exit status: 4 degraded, poisoned or unrepaired; "
 		"5 faulted, suspended or not running.",
-	.more = "With -x the output also has repaired errors, which leave the exit status at 0.",
+	.more = "With -x the output also has advice about what is no fault, as repaired errors, or "
+		"a leg in use that is being replaced. That leaves the exit status at 0.",
 	.example = "kvpoolctl status -v tank\n"
 		"kvpoolctl status -x || mail -s storage root",
 	.options = options,
