@@ -498,6 +498,46 @@ static void rows_beyond_32_bits(struct kunit *test)
 	}
 }
 
+/* Bytes of logs of four and of five segments of 256 blocks. */
+#define FOUR_SEGMENTS	(4ull << 20)
+#define FIVE_SEGMENTS	(5ull << 20)
+
+static const struct discard_room {
+	const char *name;
+	u32 chunk;
+	u64 log_bytes;
+	bool holds;
+} discard_rooms[] = {
+	{ "half the largest chunk", 64, FOUR_SEGMENTS, true },
+	{ "largest chunk", 128, FOUR_SEGMENTS, false },
+	{ "largest chunk, nearly a segment more", 128, FIVE_SEGMENTS - 1, false },
+	{ "largest chunk, a segment more", 128, FIVE_SEGMENTS, true },
+};
+KUNIT_ARRAY_PARAM_DESC(discard_room, discard_rooms, name);
+
+static void a_log_holds_a_discard(struct kunit *test)
+{
+	const struct discard_room *r = test->param_value;
+	struct kvp_geometry g = { .chunk_blocks = r->chunk };
+	struct kvp_why why = {};
+	int ret = kvp_layout(KVP_VDEV_PARITY1, 3, GIB_BLOCKS, 0, r->log_bytes, &g, &why);
+
+	KUNIT_EXPECT_EQ_MSG(test, ret, r->holds ? 0 : -EINVAL, "%s", why.text);
+	if (!r->holds)
+		EXPECT_WHY(test, &why, "too small for chunks of 512 KiB");
+
+	/* The same as it may come from a device. */
+	g.chunk_blocks = r->chunk;
+	ret = kvp_layout(KVP_VDEV_PARITY1, 3, GIB_BLOCKS, 0, FIVE_SEGMENTS, &g, &why);
+	KUNIT_ASSERT_EQ_MSG(test, ret, 0, "%s", why.text);
+	KUNIT_ASSERT_EQ(test, g.segments, 5);
+	g.segments = (u32)((r->log_bytes >> KVP_BLOCK_SHIFT) / g.segment_blocks);
+	ret = kvp_geometry_check(&g, GIB_BLOCKS, &why);
+	KUNIT_EXPECT_EQ_MSG(test, ret, r->holds ? 0 : -EUCLEAN, "%s", why.text);
+	if (!r->holds)
+		EXPECT_WHY(test, &why, "log size for its chunks");
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(regions_never_overlap, leg_gen_params),
 	KUNIT_CASE_PARAM(regions_begin_at_whole_mebibytes, leg_gen_params),
@@ -515,6 +555,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(all_of_a_leg_is_used),
 	KUNIT_CASE_PARAM(a_geometry_is_checked, spoilt_gen_params),
 	KUNIT_CASE(a_sound_geometry_needs_a_device_of_its_size),
+	KUNIT_CASE_PARAM(a_log_holds_a_discard, discard_room_gen_params),
 	KUNIT_CASE_PARAM(a_window_is_chosen, asked_window_gen_params),
 	KUNIT_CASE(a_window_is_checked),
 	KUNIT_CASE(the_hash_table_grows_with_the_window),

@@ -341,6 +341,86 @@ static void a_wrong_chain_is_named(struct kunit *test)
 		EXPECT_WHY(test, &s->why, c->words);
 }
 
+/* A parity1 with the largest chunk, whose second leg resilvers, and a cache with the least log. */
+#define CACHE_BLOCKS	(1024 + 2 * KVP_LABEL_BLOCKS)
+
+static const struct change cached_changes[] = {
+	{ "nothing", SB(era, KVP_ERA_LAST), 0, NULL },
+	{ "log too small for a discard of a stripe", SB(log_vdev, 1), -EUCLEAN,
+	  "log size for the chunks" },
+	{ "SSD that is out", SB(legs[4].state, KVP_LEG_OFFLINE), 0, NULL },
+	{ "SSD that resilvers", SB(legs[4].state, KVP_LEG_RESILVERING), -EUCLEAN,
+	  "state of a leg" },
+	{ "cursor of an SSD", SB(legs[4].cursor, 1), -EUCLEAN, "cursor of a leg" },
+	{ "era of a cursor of an SSD", SB(legs[4].cursor_era, 1), -EUCLEAN, "cursor of a leg" },
+	{ "leg of a parity1 that replaces one", SB(legs[1].replaces, 1), -EUCLEAN,
+	  "leg that another replaces" },
+	{ "SSD that replaces one", SB(legs[4].replaces, 1), -EUCLEAN,
+	  "leg that another replaces" },
+};
+KUNIT_ARRAY_PARAM_DESC(cached_change, cached_changes, name);
+
+static void fill_cached(struct kunit *test, struct kvp_sb *sb, struct kvp_why *why)
+{
+	u32 i;
+
+	memset(sb, 0, sizeof(*sb));
+	sb->vdevs[0].chunk_blocks = 128;
+	sb->vdevs[1].first_leg = 3;
+	KUNIT_ASSERT_EQ(test, kvp_layout(KVP_VDEV_PARITY1, 3, LEG_BLOCKS, 0, 5 << 20,
+					 &sb->vdevs[0], why), 0);
+	KUNIT_ASSERT_EQ(test, kvp_layout_cache(KVP_VDEV_CACHE, 2, CACHE_BLOCKS, &sb->vdevs[1],
+					       why), 0);
+	fill(sb);
+	sb->vdev_count = 2;
+	sb->leg_count = 5;
+	sb->incompat = KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_RESILVER | kvp_cache_features(sb);
+	sb->region_count = 1;
+	sb->regions[0] = (struct kvp_region){ .blocks = sb->vdevs[0].data_blocks, .share = { 1 } };
+	fill_legs(sb);
+	sb->legs[1].state = KVP_LEG_RESILVERING;
+	for (i = 1; i < sb->leg_count; i++)
+		sb->legs[i].replaces = 0;
+	for (i = sb->vdevs[1].first_leg; i < sb->leg_count; i++) {
+		sb->legs[i].cursor = 0;
+		sb->legs[i].cursor_era = 0;
+	}
+}
+
+static void a_wrong_field_beside_a_cache_is_named(struct kunit *test)
+{
+	const struct change *c = test->param_value;
+	struct slot *s = test->priv;
+
+	fill_cached(test, &s->in, &s->why);
+	kvp_sb_encode(&s->in, &s->disk);
+	poke(&s->disk, &c->poke);
+	seal(&s->disk);
+	KUNIT_EXPECT_EQ_MSG(test, decode(s), c->err, "%s", s->why.text);
+	if (c->words)
+		EXPECT_WHY(test, &s->why, c->words);
+}
+
+/* In a mirror of three, each leg may replace one, but no two the same one. */
+static void two_legs_do_not_replace_one(struct kunit *test)
+{
+	struct slot *s = test->priv;
+
+	memset(&s->in, 0, sizeof(s->in));
+	KUNIT_ASSERT_EQ(test, kvp_layout(KVP_VDEV_MIRROR, 3, LEG_BLOCKS, 0, 0, &s->in.vdevs[0],
+					 &s->why), 0);
+	fill(&s->in);
+	s->in.leg_count = 3;
+	fill_legs(&s->in);
+	s->in.legs[2].replaces = 2;
+	kvp_sb_encode(&s->in, &s->disk);
+	KUNIT_EXPECT_EQ_MSG(test, decode(s), 0, "%s", s->why.text);
+	s->in.legs[2].replaces = s->in.legs[1].replaces;
+	kvp_sb_encode(&s->in, &s->disk);
+	KUNIT_EXPECT_EQ(test, decode(s), -EUCLEAN);
+	EXPECT_WHY(test, &s->why, "leg that another replaces");
+}
+
 /* A pool with its log on a cache, which has two generations behind the tail. */
 static void fill_generations(struct kvp_sb *sb)
 {
@@ -565,6 +645,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(a_wrong_field_is_named, change_gen_params),
 	KUNIT_CASE_PARAM(nothing_is_believed_before_the_sum, change_gen_params),
 	KUNIT_CASE_PARAM(a_wrong_chain_is_named, chain_change_gen_params),
+	KUNIT_CASE_PARAM(a_wrong_field_beside_a_cache_is_named, cached_change_gen_params),
+	KUNIT_CASE(two_legs_do_not_replace_one),
 	KUNIT_CASE(generations_that_lie_are_named),
 	KUNIT_CASE(any_changed_bit_is_noticed),
 	KUNIT_CASE(a_copy_of_another_place_is_refused),
