@@ -145,9 +145,10 @@ cache-report:
 	+@$(MAKE) -s -C tests/cache report
 
 demo: setup
-	+@$(MAKE) tool
-	+@$(MAKE) module KVER=6.12
-	tests/vm/run --kernel 6.12 --exec scripts/demo
+	@echo 'Building kvpoolctl, and the module for 6.12'
+	+@$(MAKE) -s tool
+	+@$(MAKE) -s module KVER=6.12
+	@tests/vm/run --kernel 6.12 --exec scripts/demo
 
 clean-module: need-kernel
 	rm -rf $(OUT)

@@ -135,7 +135,7 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 	       json_number_at(pool, "losses_survivable"));
 	printf("   memory: %s used of %s\n", ctl_size(ctl, json_number_at(pool, "ram.used"), a),
 	       ctl_size(ctl, json_number_at(pool, "ram.size"), b));
-	printf("    reads: of %s of RAM cache, %" PRIu64 " hit(s), %" PRIu64 " miss(es)\n",
+	printf("RAM cache: %s, %" PRIu64 " hit(s), %" PRIu64 " miss(es)\n",
 	       ctl_size(ctl, json_number_at(pool, "ram.read_cache"), a),
 	       json_number_at(pool, "ram.hits"), json_number_at(pool, "ram.misses"));
 	printf("      log: %s used of %s%s\n", ctl_size(ctl, json_number_at(pool, "log.used"), a),
