@@ -286,7 +286,7 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 	INIT_LIST_HEAD(&w->buffered);
 	INIT_LIST_HEAD(&w->logged);
 	INIT_LIST_HEAD(&w->spilled);
-	INIT_LIST_HEAD(&w->swept);
+	INIT_LIST_HEAD(&w->elevator);
 	w->holes = RB_ROOT_CACHED;
 	w->bucket_bits = kvp_wbuf_bucket_bits(window);
 	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
@@ -327,7 +327,7 @@ void kvp_wbuf_exit(struct kvp_pool *pool)
 	free_all(&w->buffered);
 	free_all(&w->logged);
 	free_all(&w->spilled);
-	free_all(&w->swept);
+	free_all(&w->elevator);
 	while (w->nr_reserve)
 		__free_page(w->reserve[--w->nr_reserve]);
 	list_for_each_entry_safe(c, next, &w->chunks, all)
@@ -1126,7 +1126,7 @@ void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_version *d)
 struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w)
 {
 	lockdep_assert_held(&w->lock);
-	return list_first_entry_or_null(&w->swept, struct kvp_version, list) ?:
+	return list_first_entry_or_null(&w->elevator, struct kvp_version, list) ?:
 	       list_first_entry_or_null(&w->spilled, struct kvp_version, list) ?:
 	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
 }
@@ -1275,7 +1275,7 @@ void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions)
 	spin_unlock(&w->lock);
 }
 
-u32 kvp_wbuf_sweep(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct kvp_version **first)
+u32 kvp_wbuf_elevator_add(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct kvp_version **first)
 {
 	struct kvp_version *d, *next;
 	u32 n = 0;
@@ -1285,7 +1285,7 @@ u32 kvp_wbuf_sweep(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct kvp_vers
 	list_for_each_entry_safe(d, next, &w->spilled, list) {
 		if (n == max || d->hole || !kvp_lsn_before(d->lsn, limit))
 			break;
-		list_move_tail(&d->list, &w->swept);
+		list_move_tail(&d->list, &w->elevator);
 		if (!n++)
 			*first = d;
 	}
@@ -1311,7 +1311,7 @@ void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max)
 }
 
 /*
- * Put some of @versions into their places on @swept, from *@at on. Returns false when all are
+ * Put some of @versions into their places on @elevator, from *@at on. Returns false when all are
  * there.
  */
 static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list_head **at)
@@ -1323,7 +1323,7 @@ static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list
 	while (!list_empty(versions) && n++ < KVP_WBUF_AT_ONCE) {
 		d = list_first_entry(versions, struct kvp_version, list);
 		there = list_entry(*at, struct kvp_version, list);
-		if (*at != &w->swept && kvp_version_after(d, there)) {
+		if (*at != &w->elevator && kvp_version_after(d, there)) {
 			*at = (*at)->next;
 			continue;
 		}
@@ -1335,9 +1335,9 @@ static bool put_some(struct kvp_wbuf *w, struct list_head *versions, struct list
 	return !list_empty(versions);
 }
 
-void kvp_wbuf_put_swept(struct kvp_wbuf *w, struct list_head *versions)
+void kvp_wbuf_elevator_put(struct kvp_wbuf *w, struct list_head *versions)
 {
-	struct list_head *at = w->swept.next;
+	struct list_head *at = w->elevator.next;
 
 	while (!list_empty(versions) && put_some(w, versions, &at))
 		;

@@ -13,7 +13,7 @@
  *              makes a new version
  *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest of these may be on
  *              wbuf->spilled instead, and have no page (spill.h). The oldest of the spilled ones
- *              may be on wbuf->swept, which destage takes by address
+ *              may be on wbuf->elevator, which destage takes by address
  *   HOMING     taken by destage or a direct worker
  *
  * A discard is a version without a page: a hole of one or more blocks. Pending discards are also in
@@ -59,7 +59,7 @@ enum kvp_version_state {
  * @block: first block
  * @count: 1, or the length of a hole, in blocks
  * @crc: sum, from COMMITTING on
- * @by_block: in the tree of the elevator (work/elevator.h), while it is on wbuf->swept
+ * @by_block: in the tree of the elevator (work/elevator.h), while it is on wbuf->elevator
  * @seq: order of acceptance, given when it is put on the buffered list, by wbuf->lock. Before that
  *	it is KVP_SEQ_LATER, and 0 while its first write goes on; both by the bucket's lock
  * @lsn: of the entry that has its record
@@ -215,7 +215,7 @@ struct kvp_wbuf {
 	struct list_head logged;
 	/* spilled versions, logged before all of @logged; most have no page */
 	struct list_head spilled;
-	struct list_head swept;		/* logged before all of @spilled; only destage changes it */
+	struct list_head elevator;	/* logged before all of @spilled; only destage changes it */
 	struct rb_root_cached holes;	/* pending discards, by address */
 	struct kvp_pending *pending;	/* their ranges; read without the lock */
 	u64 seq;			/* the last one given */
@@ -228,7 +228,7 @@ struct kvp_wbuf {
 	u32 commit_limit;
 	u32 renew_limit;		/* the same for renewed versions; set by the log */
 	u32 nr_logged;
-	u32 nr_spilled;			/* on @spilled and @swept */
+	u32 nr_spilled;			/* on @spilled and @elevator */
 	u32 nr_lone;			/* versions with memory of their own, without discards */
 	u32 nr_reserve;
 	struct page *reserve[KVP_WBUF_RESERVE];	/* for lone versions that must go home */
@@ -557,8 +557,8 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
 u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
 
 /*
- * Versions that wait for destage: @swept, then @spilled, then @logged, in log order. Only destage
- * takes from these lists.
+ * Versions that wait for destage: @elevator, then @spilled, then @logged, in log order. Only
+ * destage takes from these lists.
  */
 
 #define KVP_WBUF_AT_ONCE	256u	/* versions that move while others wait for the lists */
@@ -600,29 +600,29 @@ void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max);
 void kvp_wbuf_put_spilled(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
- * kvp_wbuf_sweep() - move up to @max versions below @limit from the head of @spilled to the end of
- * @swept
+ * kvp_wbuf_elevator_add() - move up to @max versions below @limit from the head of @spilled to the
+ * end of @elevator
  * @first: out: the first of them, which the others follow on their list; NULL: none was moved
  *
  * It stops before a discard. Return: how many. Context: destage alone.
  */
-u32 kvp_wbuf_sweep(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct kvp_version **first);
+u32 kvp_wbuf_elevator_add(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct kvp_version **first);
 
 /**
- * kvp_wbuf_put_swept() - put @versions, in log order, into their places on @swept; empties
+ * kvp_wbuf_elevator_put() - put @versions, in log order, into their places on @elevator; empties
  * @versions
  *
  * Context: destage alone; may sleep.
  */
-void kvp_wbuf_put_swept(struct kvp_wbuf *w, struct list_head *versions);
+void kvp_wbuf_elevator_put(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
- * __kvp_wbuf_take_swept() - move @d from @swept to the end of @to
+ * __kvp_wbuf_elevator_take() - move @d from @elevator to the end of @to
  *
  * Context: caller holds the lists.
  */
-static inline void __kvp_wbuf_take_swept(struct kvp_wbuf *w, struct kvp_version *d,
-					 struct list_head *to)
+static inline void __kvp_wbuf_elevator_take(struct kvp_wbuf *w, struct kvp_version *d,
+					     struct list_head *to)
 {
 	kvp_wbuf_assert_locked(w);
 	list_move_tail(&d->list, to);
@@ -630,24 +630,24 @@ static inline void __kvp_wbuf_take_swept(struct kvp_wbuf *w, struct kvp_version 
 }
 
 /**
- * kvp_wbuf_next_swept() - the version that follows @d on @swept; if @d is NULL, the first one; or
- * NULL
+ * kvp_wbuf_elevator_next() - the version that follows @d on @elevator, or NULL; if @d is NULL, the
+ * first one
  *
- * Context: the destage worker, which alone changes @swept.
+ * Context: the destage worker, which alone changes @elevator.
  */
-static inline struct kvp_version *kvp_wbuf_next_swept(struct kvp_wbuf *w, struct kvp_version *d)
+static inline struct kvp_version *kvp_wbuf_elevator_next(struct kvp_wbuf *w, struct kvp_version *d)
 {
-	struct list_head *at = d ? d->list.next : w->swept.next;
+	struct list_head *at = d ? d->list.next : w->elevator.next;
 
-	return at == &w->swept ? NULL : list_entry(at, struct kvp_version, list);
+	return at == &w->elevator ? NULL : list_entry(at, struct kvp_version, list);
 }
 
 /**
- * __kvp_wbuf_first_unswept() - the first version that is not on @swept, or NULL
+ * __kvp_wbuf_first_beyond_elevator() - the first version that is not on @elevator, or NULL
  *
  * Context: caller holds the lists.
  */
-static inline struct kvp_version *__kvp_wbuf_first_unswept(struct kvp_wbuf *w)
+static inline struct kvp_version *__kvp_wbuf_first_beyond_elevator(struct kvp_wbuf *w)
 {
 	kvp_wbuf_assert_locked(w);
 	return list_first_entry_or_null(&w->spilled, struct kvp_version, list) ?:

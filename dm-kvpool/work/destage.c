@@ -52,12 +52,12 @@
 
 #define MAX_ROUND	4096	/* versions */
 /* in a pool with a cache, where each may need a page on the way home */
-#define MAX_RECALLED	2048
+#define MAX_RELOADED	2048
 #define MIN_ROUND	128
 #define ROUND_JIFFIES	HZ
 /* requests to a leg; between two rounds the elevator learns of new versions */
 #define MIN_RUNS	32
-#define SWEEP_JIFFIES	(HZ / 4)
+#define ELEVATOR_JIFFIES	(HZ / 4)
 #define SHORT_JIFFIES	(HZ / 20)	/* while the host has requests */
 #define SHORT_RUNS	4
 #define FEW		32u	/* versions: too few to tell the legs' speed */
@@ -249,10 +249,10 @@ static bool destage_wanted(struct kvp_pool *pool)
 static u32 round_versions(struct kvp_pool *pool)
 {
 	bool cache = kvp_log_spills(pool->log);
-	u32 n = min(pool->destage->round, cache ? MAX_RECALLED : MAX_ROUND);
+	u32 n = min(pool->destage->round, cache ? MAX_RELOADED : MAX_ROUND);
 
-	/* Versions of the sweep have pages here. The number of requests limits the round. */
-	if (pool->destage->sweep.nr && !cache)
+	/* Versions of the elevator have pages here. The number of requests limits the round. */
+	if (pool->destage->elevator.nr && !cache)
 		return MAX_ROUND;
 
 	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
@@ -270,13 +270,13 @@ static u32 round_versions(struct kvp_pool *pool)
  * @rest: versions that were taken, and not written home
  * @nr: number taken
  * @next: place in the log of the first version that stays, in the rows of those taken
- * @swept: they are from the elevator
+ * @by_address: they are from the elevator
  */
 struct round {
 	struct list_head data, holes, rest;
 	u32 nr;
 	struct kvp_log_at next;
-	bool swept;
+	bool by_address;
 };
 
 /* Drop the versions in parts: discards may cover all spilled versions. */
@@ -304,7 +304,7 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	struct kvp_version *d;
 	LIST_HEAD(covered);
 
-	if (kvp_home_has_rows(pool) && pool->destage->sweep.nr)
+	if (kvp_home_has_rows(pool) && pool->destage->elevator.nr)
 		return;
 	r->nr = kvp_wbuf_take_spilled_holes(pool->wbuf, limit, MANY_HOLES, &r->holes);
 	list_for_each_entry(d, &r->holes, list)
@@ -313,7 +313,7 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 }
 
 /* How many requests to a leg a round of the elevator has. */
-static u32 sweep_runs(const struct kvp_pool *pool)
+static u32 elevator_runs(const struct kvp_pool *pool)
 {
 	return kvp_turn_is_short(pool) ? pool->destage->few_runs : pool->destage->runs;
 }
@@ -337,7 +337,7 @@ static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 {
 	u64 most = kvp_log_window(pool->log_vdev->g) / PASSED_ON;
 
-	if (kvp_pool_logs_on_cache(pool) || pool->destage->sweep.nr ||
+	if (kvp_pool_logs_on_cache(pool) || pool->destage->elevator.nr ||
 	    (!kvp_turn_is_short(pool) && !legs_seek(pool)))
 		return;
 	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND));
@@ -350,7 +350,7 @@ static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	INIT_LIST_HEAD(&r->rest);
 	r->nr = 0;
 	r->next = (struct kvp_log_at){ limit, 0 };
-	r->swept = false;
+	r->by_address = false;
 	pass_on(pool, limit);
 	kvp_elevator_gather(pool, limit);
 	take_holes(pool, limit, r);
@@ -362,9 +362,9 @@ static void take_versions(struct kvp_pool *pool, kvp_lsn_t limit, struct round *
 	struct kvp_version *d;
 
 	begin_round(pool, limit, r);
-	r->swept = !r->nr && pool->destage->sweep.nr;
-	if (r->swept)
-		r->nr = kvp_elevator_take(pool, round_versions(pool), sweep_runs(pool), &r->data,
+	r->by_address = !r->nr && pool->destage->elevator.nr;
+	if (r->by_address)
+		r->nr = kvp_elevator_take(pool, round_versions(pool), elevator_runs(pool), &r->data,
 					  &r->next);
 	else if (!r->nr)
 		r->nr = kvp_wbuf_take_logged(pool->wbuf, limit, round_versions(pool), &r->data,
@@ -387,7 +387,7 @@ static void put_back(struct kvp_pool *pool, struct round *r)
 {
 	list_splice_init(&r->holes, &r->rest);
 	list_sort(NULL, &r->rest, by_lsn);
-	if (r->swept) {
+	if (r->by_address) {
 		kvp_elevator_put_back(pool, &r->rest);
 		return;
 	}
@@ -403,7 +403,7 @@ static void drop_outlived(struct kvp_pool *pool, struct round *r)
 	struct kvp_version *d, *next;
 	LIST_HEAD(outlived);
 
-	if (kvp_home_has_rows(pool) || !r->swept)
+	if (kvp_home_has_rows(pool) || !r->by_address)
 		return;
 	list_for_each_entry_safe(d, next, &r->data, list)
 		if (kvp_wbuf_outlived(pool, d))
@@ -491,15 +491,15 @@ static int reload(struct kvp_pool *pool, struct round *r)
 /*
  * Set how many requests the next round of the elevator has, from this round, which began at @start.
  */
-static void pace_sweep(struct kvp_pool *pool, unsigned long start)
+static void pace_elevator(struct kvp_pool *pool, unsigned long start)
 {
 	struct kvp_destage *dg = pool->destage;
 
 	if (kvp_turn_is_short(pool))
 		dg->few_runs = kvp_pace(dg->few_runs, start, SHORT_JIFFIES, SHORT_RUNS,
-					MAX_RECALLED);
+					MAX_RELOADED);
 	else
-		dg->runs = kvp_pace(dg->runs, start, SWEEP_JIFFIES, MIN_RUNS, MAX_RECALLED);
+		dg->runs = kvp_pace(dg->runs, start, ELEVATOR_JIFFIES, MIN_RUNS, MAX_RELOADED);
 }
 
 /* Steps 3 to 6. Write a round of versions below @limit home. */
@@ -529,8 +529,8 @@ static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 		ret = 0;
 	if (r.nr * 2 > dg->round)
 		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
-	if (r.swept)
-		pace_sweep(pool, start);
+	if (r.by_address)
+		pace_elevator(pool, start);
 	return ret;
 }
 
@@ -1073,7 +1073,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 	dg->round = MIN_ROUND;
 	dg->runs = MIN_RUNS;
 	dg->few_runs = SHORT_RUNS;
-	kvp_elevator_init(&dg->sweep);
+	kvp_elevator_init(&dg->elevator);
 	dg->home = kvp_home_alloc(pool, false);
 	return dg->home ? 0 : -ENOMEM;
 }

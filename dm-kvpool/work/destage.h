@@ -47,7 +47,7 @@ struct kvp_destage {
 	unsigned long flags;
 	struct kvp_home *home;
 	/* the spilled versions that the elevator knows by address */
-	struct kvp_elevator sweep;
+	struct kvp_elevator elevator;
 	struct kvp_renew renew;
 	/* calls that wait until all is home: no block is renewed meanwhile */
 	atomic_t orders;

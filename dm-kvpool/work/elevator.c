@@ -13,12 +13,12 @@
 /* versions gathered at a time; then other tasks may take checkpoint_lock */
 #define PART		32768u
 
-void kvp_elevator_init(struct kvp_elevator *s)
+void kvp_elevator_init(struct kvp_elevator *e)
 {
-	s->known = RB_ROOT;
-	s->hand = kvp_block(0);
-	s->nr = 0;
-	s->part = PART;
+	e->known = RB_ROOT;
+	e->hand = kvp_block(0);
+	e->nr = 0;
+	e->part = PART;
 }
 
 static struct kvp_version *by_block_entry(const struct rb_node *at)
@@ -42,9 +42,9 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
 }
 
 /* The first version of @block, or of a later block; or NULL. */
-static struct kvp_version *first_from(const struct kvp_elevator *s, kvp_block_t block)
+static struct kvp_version *first_from(const struct kvp_elevator *e, kvp_block_t block)
 {
-	struct rb_node *at = s->known.rb_node;
+	struct rb_node *at = e->known.rb_node;
 	struct kvp_version *d, *first = NULL;
 
 	while (at) {
@@ -63,20 +63,20 @@ static struct kvp_version *next_of(const struct kvp_version *d)
 	return at ? by_block_entry(at) : NULL;
 }
 
-static void add(struct kvp_elevator *s, struct kvp_version *d)
+static void add(struct kvp_elevator *e, struct kvp_version *d)
 {
-	rb_add(&d->by_block, &s->known, comes_before);
-	s->nr++;
+	rb_add(&d->by_block, &e->known, comes_before);
+	e->nr++;
 }
 
 /* Take out @d, which goes to @to. */
 static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list_head *to)
 {
-	struct kvp_elevator *s = &pool->destage->sweep;
+	struct kvp_elevator *e = &pool->destage->elevator;
 
-	rb_erase(&d->by_block, &s->known);
-	s->nr--;
-	__kvp_wbuf_take_swept(pool->wbuf, d, to);
+	rb_erase(&d->by_block, &e->known);
+	e->nr--;
+	__kvp_wbuf_elevator_take(pool->wbuf, d, to);
 }
 
 /* After every KVP_WBUF_AT_ONCE of @n versions let other tasks take the lock. */
@@ -93,16 +93,16 @@ static void make_way(struct kvp_wbuf *w, u32 n)
 
 bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit)
 {
-	struct kvp_elevator *s = &pool->destage->sweep;
-	u32 left = s->part, max, n, i;
+	struct kvp_elevator *e = &pool->destage->elevator;
+	u32 left = e->part, max, n, i;
 	struct kvp_version *d;
 
 	do {
 		max = min(left, KVP_WBUF_AT_ONCE);
-		n = kvp_wbuf_sweep(pool->wbuf, limit, max, &d);
-		/* Only this worker changes @swept, so it needs no lock for that. */
+		n = kvp_wbuf_elevator_add(pool->wbuf, limit, max, &d);
+		/* Only this worker changes @elevator, so it needs no lock for that. */
 		for (i = 0; i < n; i++, d = list_next_entry(d, list))
-			add(s, d);
+			add(e, d);
 		left -= n;
 		cond_resched();
 	} while (left && n == max);
@@ -146,7 +146,7 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 {
 	struct kvp_version *d;
 
-	d = __kvp_wbuf_first_unswept(w);
+	d = __kvp_wbuf_first_beyond_elevator(w);
 	if (d && kvp_lsn_before(d->lsn, end->lsn))
 		*end = (struct kvp_log_at){ d->lsn, d->rec };
 }
@@ -154,15 +154,15 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to,
 		      struct kvp_log_at *end)
 {
-	struct kvp_elevator *s = &pool->destage->sweep;
-	struct kvp_version *d = first_from(s, s->hand), *next;
+	struct kvp_elevator *e = &pool->destage->elevator;
+	struct kvp_version *d = first_from(e, e->hand), *next;
 	struct kvp_wbuf *w = pool->wbuf;
 	struct course c = { 0 };
 	u32 n = 0;
 
 	if (!d) {
-		d = first_from(s, 0);
-		s->hand = kvp_block(0);
+		d = first_from(e, 0);
+		e->hand = kvp_block(0);
 	}
 	kvp_wbuf_lock_lists(w);
 	for (; d; d = next) {
@@ -177,7 +177,7 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 	}
 	find_end(w, end);
 	kvp_wbuf_unlock_lists(w);
-	s->hand = kvp_block_last(s->hand, c.border);
+	e->hand = kvp_block_last(e->hand, c.border);
 	list_sort(NULL, to, by_lsn);
 	return n;
 }
@@ -186,19 +186,19 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 
 void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions)
 {
-	struct kvp_elevator *s = &pool->destage->sweep;
+	struct kvp_elevator *e = &pool->destage->elevator;
 	struct kvp_version *d;
 
 	list_for_each_entry(d, versions, list) {
-		add(s, d);
-		s->hand = kvp_block_first(s->hand, d->block);
+		add(e, d);
+		e->hand = kvp_block_first(e->hand, d->block);
 	}
-	kvp_wbuf_put_swept(pool->wbuf, versions);
+	kvp_wbuf_elevator_put(pool->wbuf, versions);
 }
 
 void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, struct list_head *to)
 {
-	struct kvp_version *d = first_from(&pool->destage->sweep, hole->block), *next;
+	struct kvp_version *d = first_from(&pool->destage->elevator, hole->block), *next;
 	struct kvp_wbuf *w = pool->wbuf;
 	u32 n = 0;
 
@@ -214,13 +214,13 @@ void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, st
 void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look)
 {
 	struct kvp_wbuf *w = pool->wbuf;
-	struct kvp_version *d = kvp_wbuf_next_swept(w, NULL), *next;
+	struct kvp_version *d = kvp_wbuf_elevator_next(w, NULL), *next;
 	u32 dropped = 0;
 
 	look->nr = 0;
 	look->pending = 0;
 	for (; d; d = next) {
-		next = kvp_wbuf_next_swept(w, d);
+		next = kvp_wbuf_elevator_next(w, d);
 		if (!kvp_lsn_before(d->lsn, look->below) || look->nr == look->max ||
 		    dropped == KVP_WBUF_AT_ONCE ||
 		    look->pending == KVP_ELEVATOR_PENDING)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The elevator (also: sweep) writes spilled versions home by address. It goes from one end of the
- * pool to the other, and begins again, over all versions that the log of a cache holds without
- * pages. So it finds neighbours at home together, however far apart in time they were written.
+ * The elevator writes spilled versions home by address. It goes from one end of the pool to the
+ * other, and begins again, over all versions that the log of a cache holds without pages. So it
+ * finds neighbours at home together, however far apart in time they were written.
  *
- * Versions that the elevator knows are on wbuf->swept, in log order, so that the oldest of all is
- * known. They are also here, by block. Of two versions of a block, or of a stripe, the older one
+ * Versions that the elevator knows are on wbuf->elevator, in log order, so that the oldest of all
+ * is known. They are also here, by block. Of two versions of a block, or of a stripe, the older one
  * never goes home after the newer one: all versions that the elevator does not know are newer than
  * all that it knows.
  */
@@ -25,7 +25,7 @@ struct kvp_pool;
 /**
  * struct kvp_elevator - versions by block; by pool->checkpoint_lock
  * @known: linked by by_block; those of one block in log order
- * @hand: block where the sweep goes on; versions below it wait for the next sweep
+ * @hand: block where the elevator goes on; versions below it wait until it begins again
  * @nr: number of versions in @known
  * @part: how many are gathered at a time; only tests change it
  */
@@ -35,7 +35,7 @@ struct kvp_elevator {
 	u32 nr, part;
 };
 
-void kvp_elevator_init(struct kvp_elevator *s);
+void kvp_elevator_init(struct kvp_elevator *e);
 
 /**
  * kvp_elevator_gather() - learn of spilled versions, below @limit and before the first discard

@@ -64,7 +64,7 @@ static void spill(struct park_test *s)
 static void check_order(struct kvp_pool *pool)
 {
 	struct list_head *lists[] = {
-		&pool->wbuf->swept, &pool->wbuf->spilled, &pool->wbuf->logged
+		&pool->wbuf->elevator, &pool->wbuf->spilled, &pool->wbuf->logged
 	};
 	struct kvp_version *d, *before = NULL, *first = NULL;
 	struct kvp_log_mark mark;
@@ -85,9 +85,9 @@ static void check_order(struct kvp_pool *pool)
 }
 
 /* By address, and of each block in the order of the log. */
-static void check_sweep(struct kvp_pool *pool)
+static void check_elevator(struct kvp_pool *pool)
 {
-	struct kvp_elevator *s = &pool->destage->sweep;
+	struct kvp_elevator *s = &pool->destage->elevator;
 	struct kvp_version *d, *before = NULL;
 	struct rb_node *at;
 	u32 n = 0;
@@ -101,8 +101,8 @@ static void check_sweep(struct kvp_pool *pool)
 		before = d;
 		n++;
 	}
-	if (n != s->nr || n != list_count_nodes(&pool->wbuf->swept))
-		sim_fail("the sweep has %u versions, and says %u", n, s->nr);
+	if (n != s->nr || n != list_count_nodes(&pool->wbuf->elevator))
+		sim_fail("the elevator has %u versions, and says %u", n, s->nr);
 	check_order(pool);
 	mutex_unlock(&pool->checkpoint_lock);
 }
@@ -321,7 +321,7 @@ static void silent_for_a_time(struct park_test *s)
 	host_sleep(3 * KVP_RETRY_MS);
 	if (!s->host.pool->wbuf->nr_lone)
 		sim_fail("none is spilled any more: the case was not set up");
-	check_sweep(s->host.pool);
+	check_elevator(s->host.pool);
 	disks.nr_faults = 0;
 	come_home(s);
 	expect_none_lost(s);
@@ -449,7 +449,7 @@ static u32 turns_back(u32 since, u32 *writes)
 }
 
 /*
- * Blocks are written in no order; spilled ones go home in order of address: one sweep, and those
+ * Blocks are written in no order; spilled ones go home in order of address: one pass, and those
  * with a page.
  */
 static void by_address(struct park_test *s)
@@ -491,7 +491,7 @@ static void many_versions(struct park_test *s)
 	host_destage(&s->host);
 	for (i = 0; i < 2 * COUNT; i++) {
 		host_write_each(&s->host, FIRST + i % (COUNT / 4), 1);
-		check_sweep(s->host.pool);
+		check_elevator(s->host.pool);
 	}
 	host_read_each(&s->host, FIRST, COUNT);
 	come_home(s);
@@ -567,7 +567,7 @@ static void discards_amid_versions(struct park_test *s)
 	disks_release_all();
 	host_destage(h);
 	flush_work(&h->pool->destage->work);
-	check_sweep(h->pool);
+	check_elevator(h->pool);
 	for (i = 0; i < COUNT; i++)
 		expect_gone(s, FIRST + i, gone(i % GROUP));
 	host_read_each(h, FIRST, COUNT);
@@ -576,10 +576,10 @@ static void discards_amid_versions(struct park_test *s)
 	host_stop(h);
 }
 
-/* The sweep learns of spilled versions in parts. */
+/* The elevator learns of spilled versions in parts. */
 static void learn_slowly(struct park_test *s)
 {
-	s->host.pool->destage->sweep.part = 5;
+	s->host.pool->destage->elevator.part = 5;
 }
 
 static void many_versions_in_parts(struct park_test *s)
@@ -622,7 +622,7 @@ static void discard_before_rounds(struct park_test *s)
 /*
  * Rounds that take some of the spilled versions, and can read none: those go back to their places.
  */
-static void silent_amid_a_sweep(struct park_test *s)
+static void silent_by_address(struct park_test *s)
 {
 	u32 i;
 
@@ -636,10 +636,10 @@ static void silent_amid_a_sweep(struct park_test *s)
 	host_destage(&s->host);
 	for (i = 0; i < 6; i++) {
 		host_sleep(KVP_RETRY_MS / 2);
-		check_sweep(s->host.pool);
+		check_elevator(s->host.pool);
 	}
-	if (!s->host.pool->destage->sweep.nr)
-		sim_fail("there is no sweep: the case was not set up");
+	if (!s->host.pool->destage->elevator.nr)
+		sim_fail("the elevator is empty: the case was not set up");
 	disks.nr_faults = 0;
 	come_home(s);
 	expect_none_lost(s);
@@ -1126,7 +1126,7 @@ void run_park(void)
 		else if (!shapes[i].parity)
 			test("by-address", &shapes[i], by_address, NULL);
 		if (!shapes[i].parity)
-			test("silent-amid-a-sweep", &shapes[i], silent_amid_a_sweep, NULL);
+			test("silent-by-address", &shapes[i], silent_by_address, NULL);
 		if (!shapes[i].parity)
 			test("discard-goes-ahead", &shapes[i], discard_goes_ahead, look_again);
 		if (!shapes[i].parity)

@@ -52,7 +52,7 @@ static bool old_one_waits(struct kvp_pool *pool, u64 block)
 {
 	struct kvp_version *d;
 
-	list_for_each_entry(d, &pool->wbuf->swept, list)
+	list_for_each_entry(d, &pool->wbuf->elevator, list)
 		if (d->block == block)
 			return true;
 	return false;
