@@ -320,7 +320,7 @@ static void read_back(struct script *s)
 }
 
 /* A spilled version on a dead SSD is rebuilt from the others. */
-static void parked_on_a_dead_one(struct script *s)
+static void spilled_on_a_dead_one(struct script *s)
 {
 	u32 k = script_first_ssd(s) + (u32)(s->seed % s->start.cache);
 
@@ -336,7 +336,7 @@ static void parked_on_a_dead_one(struct script *s)
 }
 
 /* Two SSDs take no writes any more, but can be read: nothing is lost. */
-static void parked_on_two_that_fail(struct script *s)
+static void spilled_on_two_that_fail(struct script *s)
 {
 	u32 k = (u32)(s->seed % s->start.cache), i;
 
@@ -568,8 +568,8 @@ void run_cachep1(void)
 		run_case("two-fail", &shapes[i], two_fail);
 		run_case("another-fails", &shapes[i], another_fails);
 		run_case("read-back", &shapes[i], read_back);
-		run_case("parked-on-a-dead-one", &shapes[i], parked_on_a_dead_one);
-		run_case("parked-on-two-that-fail", &shapes[i], parked_on_two_that_fail);
+		run_case("spilled-on-a-dead-one", &shapes[i], spilled_on_a_dead_one);
+		run_case("spilled-on-two-that-fail", &shapes[i], spilled_on_two_that_fail);
 		run_case("one-is-rotten", &shapes[i], one_is_rotten);
 		run_case("two-are-rotten", &shapes[i], two_are_rotten);
 		run_case("clean", &shapes[i], clean);

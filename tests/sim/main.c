@@ -101,7 +101,7 @@ static const struct suite {
 	{ "vdevs", run_vdevs },
 	{ "cache", run_cache },
 	{ "scache", run_scache },
-	{ "park", run_park },
+	{ "spilled", run_spilled },
 	{ "renew", run_renew },
 	{ "cachep1", run_cachep1 },
 	{ "restart", run_restart },

@@ -354,15 +354,15 @@ void run_replace(void)
 	u32 i, victim, after;
 
 	for (i = 0; i < ARRAY_SIZE(missing); i++)
-		case_of("exchange-missing", &missing[i], missing_main, NO_DISK, 0, 0);
+		case_of("ssds-missing", &missing[i], missing_main, NO_DISK, 0, 0);
 	for (i = 0; i < ARRAY_SIZE(swaps); i++) {
-		case_of("exchange", &swaps[i], replace_main, NO_DISK, 0,
+		case_of("ssds", &swaps[i], replace_main, NO_DISK, 0,
 			opt.thorough ? ~0u : swaps[i].start.cache_parity ? 40 : 80);
-		case_of("exchange-whole", &swaps[i], whole_main, NO_DISK, 0, 0);
+		case_of("ssds-whole", &swaps[i], whole_main, NO_DISK, 0, 0);
 		if (!swaps[i].anew && !swaps[i].lost && strcmp(swaps[i].name, "attach"))
-			case_of("exchange-hanging", &swaps[i], hanging_main, NO_DISK, 0, 0);
+			case_of("ssds-hanging", &swaps[i], hanging_main, NO_DISK, 0, 0);
 		if (swaps[i].start.cache_parity)
-			case_of("exchange-drained", &swaps[i], drained_main, NO_DISK, 0,
+			case_of("ssds-drained", &swaps[i], drained_main, NO_DISK, 0,
 				opt.thorough ? ~0u : 30);
 	}
 	for (i = 0; i < ARRAY_SIZE(swaps); i++)
@@ -370,6 +370,6 @@ void run_replace(void)
 			for (after = 0; (!swaps[i].lost || swaps[i].start.cache_parity) &&
 			     after < 8;
 			     after += opt.thorough ? 1 : 2 << swaps[i].start.cache_parity)
-				case_of("exchange-lost", &swaps[i], replace_main, victim, after,
+				case_of("ssds-lost", &swaps[i], replace_main, victim, after,
 					6);
 }

@@ -130,7 +130,7 @@ void run_cache(void);
 /** run_lost_ssds() - its part, and one of cachep1, that is in lostssds.c */
 void run_lost_ssds(const struct host_start *shape);
 void run_scache(void);
-void run_park(void);
+void run_spilled(void);
 void run_renew(void);
 void run_cachep1(void);
 void run_restart(void);

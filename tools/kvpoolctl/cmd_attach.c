@@ -28,7 +28,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	legs.e = &e;
 	legs.s = &s;
 	if (resilver_is_ssd(&s, legs.leg))
-		ret = ssds_exchange(ctl, &o);	/* there is nothing to wait for */
+		ret = ssds_change(ctl, &o);	/* there is nothing to wait for */
 	else
 		ret = legs_change(ctl, &legs);
 	stats_free(&s);

@@ -24,7 +24,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	legs.e = &e;
 	legs.s = &s;
 	if (resilver_is_ssd(&s, legs.leg))
-		ret = ssds_exchange(ctl, &o);
+		ret = ssds_change(ctl, &o);
 	else
 		ret = legs_change(ctl, &legs);
 	stats_free(&s);

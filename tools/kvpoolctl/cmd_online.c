@@ -45,7 +45,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (find(&e, &s, o.leg, &leg, &err))
 		ret = ctl_fail(ctl, &err);
 	else if (resilver_is_ssd(&s, leg))
-		ret = ssds_exchange(ctl, &o);
+		ret = ssds_change(ctl, &o);
 	else
 		ret = resilver_online(ctl, &e, &s, leg, o.leg, wait);
 	stats_free(&s);

@@ -58,7 +58,7 @@ static int replace_leg(struct ctl *ctl, struct substitute_order *o)
 
 static int replace_ssd(struct ctl *ctl, const struct ssds_order *o)
 {
-	return o->new ? ssds_exchange(ctl, o) :	/* this always waits */
+	return o->new ? ssds_change(ctl, o) :	/* this always waits */
 			ctl_usage(ctl, "name the new SSD: spares are for legs with data");
 }
 

@@ -11,7 +11,7 @@
 #include "spares.h"
 #include "ssds.h"
 
-struct exchange {
+struct ssds_change {
 	const struct ssds_order *o;
 	struct dm_entry entry;
 	u64 sectors;
@@ -35,7 +35,7 @@ struct exchange {
 /* --- losses that it survives ------------------------------------------------------ */
 
 /* The number of SSDs in use after the change. */
-static int count_used(const struct exchange *x, const struct stats *s)
+static int count_used(const struct ssds_change *x, const struct stats *s)
 {
 	const char *state = stats_text(s, "leg.%u.state", x->leg), *path;
 	unsigned int i, first = x->cache.first_leg;
@@ -54,7 +54,7 @@ static int count_used(const struct exchange *x, const struct stats *s)
 }
 
 /* If the pool survives no loss anyway, an SSD that was added justifies forcing the log there. */
-static bool log_forced(const struct exchange *x)
+static bool log_forced(const struct ssds_change *x)
 {
 	return (!x->o->leaves || x->o->new) && !x->losses;
 }
@@ -63,7 +63,7 @@ static bool log_forced(const struct exchange *x)
  * The losses that the pool survives after the change. Of the cache only the needs of the log count,
  * if the log is to be there.
  */
-static int losses_after(struct exchange *x, const struct stats *s)
+static int losses_after(struct ssds_change *x, const struct stats *s)
 {
 	int legs = (int)x->cache.leg_count + !!x->o->new - x->o->leaves;
 	int least = losses_without_cache(s);
@@ -83,7 +83,7 @@ static int losses_after(struct exchange *x, const struct stats *s)
  * Does @leg's path name the device that the pool holds? An SSD that dropped out may have returned
  * under other numbers: then it is another device.
  */
-static bool path_holds(const struct exchange *x, const struct stats *s, unsigned int leg)
+static bool path_holds(const struct ssds_change *x, const struct stats *s, unsigned int leg)
 {
 	const char *path = stats_text(s, "leg.%u.path", leg);
 	dev_t held = leg_device(x->held[leg - x->cache.first_leg]);
@@ -92,7 +92,7 @@ static bool path_holds(const struct exchange *x, const struct stats *s, unsigned
 }
 
 /* Only an SSD that the pool holds and does not use can start again; and all such SSDs do. */
-static int check_out(const struct exchange *x, const struct stats *s, struct err *err)
+static int check_out(const struct ssds_change *x, const struct stats *s, struct err *err)
 {
 	static const char mend[] = "connect it, kvpoolctl labelclear -f DEV, "
 				   "then kvpoolctl replace POOL UUID DEV";
@@ -122,7 +122,7 @@ static int check_out(const struct exchange *x, const struct stats *s, struct err
 	return 0;
 }
 
-static int note_held(struct exchange *x, struct err *err)
+static int note_held(struct ssds_change *x, struct err *err)
 {
 	const char *vdevs = table_vdevs(x->params);
 	unsigned int i;
@@ -135,7 +135,7 @@ static int note_held(struct exchange *x, struct err *err)
 	return 0;
 }
 
-static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
+static int check_leg(struct ssds_change *x, const struct stats *s, struct err *err)
 {
 	const struct kvp_geometry *c = &x->cache;
 
@@ -169,7 +169,7 @@ static int check_leg(struct exchange *x, const struct stats *s, struct err *err)
 	return x->o->anew ? check_out(x, s, err) : 0;
 }
 
-static int look(struct exchange *x, struct err *err)
+static int look(struct ssds_change *x, struct err *err)
 {
 	const char *mode;
 	struct stats s;
@@ -200,7 +200,7 @@ static int look(struct exchange *x, struct err *err)
 
 /* --- the plan --------------------------------------------------------------------- */
 
-static int plan_new(struct exchange *x, struct err *err)
+static int plan_new(struct ssds_change *x, struct err *err)
 {
 	char kind[] = "cache", *words[2] = { kind, NULL };
 	const struct plan_leg *leg = &x->plan.legs[x->plan.first_leg];
@@ -225,7 +225,7 @@ static int plan_new(struct exchange *x, struct err *err)
 	return 0;
 }
 
-static unsigned int count_missing(const struct exchange *x)
+static unsigned int count_missing(const struct ssds_change *x)
 {
 	unsigned int i, n = 0;
 
@@ -238,7 +238,7 @@ static unsigned int count_missing(const struct exchange *x)
  * The word of an SSD that stays, or starts again: numbers, if its path leads elsewhere or nowhere.
  * If several SSDs are missing, "-" would not say which one is to leave.
  */
-static const char *ssd_word(const struct exchange *x, const struct stats *s, unsigned int leg)
+static const char *ssd_word(const struct ssds_change *x, const struct stats *s, unsigned int leg)
 {
 	if (!strcmp(x->held[leg - x->cache.first_leg], "-") && count_missing(x) > 1)
 		return stats_text(s, "leg.%u.uuid", leg) ?: "-";
@@ -247,7 +247,7 @@ static const char *ssd_word(const struct exchange *x, const struct stats *s, uns
 }
 
 /* The data vdevs as they are, then the SSDs of the changed cache. */
-static int write_table(struct exchange *x, const struct stats *s, struct err *err)
+static int write_table(struct ssds_change *x, const struct stats *s, struct err *err)
 {
 	const struct kvp_geometry *c = &x->cache;
 	const char *vdevs = table_vdevs(x->params), *cache = vdevs ? table_cache(vdevs) : NULL;
@@ -275,7 +275,7 @@ static int write_table(struct exchange *x, const struct stats *s, struct err *er
 	return 0;
 }
 
-static int make_table(struct exchange *x, struct err *err)
+static int make_table(struct ssds_change *x, struct err *err)
 {
 	struct stats s;
 	int ret;
@@ -294,7 +294,7 @@ static int make_table(struct exchange *x, struct err *err)
  * plan said. The pool survives as many losses as before, so the log is forced there only if it
  * survived none before.
  */
-static int log_returns(struct ctl *ctl, const struct exchange *x, struct err *err)
+static int log_returns(struct ctl *ctl, const struct ssds_change *x, struct err *err)
 {
 	const char *mend;
 
@@ -314,7 +314,7 @@ static int log_returns(struct ctl *ctl, const struct exchange *x, struct err *er
 }
 
 /* An earlier command may have been interrupted; the pool cannot tell. */
-static void note_idle(struct ctl *ctl, const struct exchange *x)
+static void note_idle(struct ctl *ctl, const struct ssds_change *x)
 {
 	if (!x->writeback && !ctl->quiet)
 		fprintf(stderr, "kvpoolctl: note: the cache is write-through, as before; "
@@ -322,7 +322,7 @@ static void note_idle(struct ctl *ctl, const struct exchange *x)
 			x->entry.name);
 }
 
-static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
+static int execute(struct ctl *ctl, struct ssds_change *x, struct err *err)
 {
 	char old[sizeof(x->after)], why[sizeof(err->why)];
 	int ret;
@@ -358,19 +358,19 @@ static int execute(struct ctl *ctl, struct exchange *x, struct err *err)
 	return -1;
 }
 
-static bool on_cache_then(const struct exchange *x)
+static bool on_cache_then(const struct ssds_change *x)
 {
 	return x->writeback && !x->stays_off;
 }
 
-static const char *log_then(const struct exchange *x)
+static const char *log_then(const struct ssds_change *x)
 {
 	return on_cache_then(x) ? "on the cache, which is write-back" :
 	       x->writeback ? "moves to the legs: the cache becomes write-through" :
 	       "on the legs, as now";
 }
 
-static void print_plan(const struct exchange *x, const char *table)
+static void print_plan(const struct ssds_change *x, const char *table)
 {
 	if (x->o->anew)
 		printf("would bring %s online, empty, in the cache of pool %s\n", x->o->leg,
@@ -383,7 +383,7 @@ static void print_plan(const struct exchange *x, const char *table)
 	       x->losses_after, x->losses, log_then(x), table);
 }
 
-static void report(struct ctl *ctl, const struct exchange *x)
+static void report(struct ctl *ctl, const struct ssds_change *x)
 {
 	json_object *root = json_root(), *plan = json_child(root, "plan");
 	char table[sizeof(x->after) + 64];
@@ -407,9 +407,9 @@ static void report(struct ctl *ctl, const struct exchange *x)
 	json_object_put(root);
 }
 
-int ssds_exchange(struct ctl *ctl, const struct ssds_order *o)
+int ssds_change(struct ctl *ctl, const struct ssds_order *o)
 {
-	struct exchange *x = calloc(1, sizeof(*x));
+	struct ssds_change *x = calloc(1, sizeof(*x));
 	struct err err;
 	int ret;
 

@@ -22,7 +22,7 @@ struct ssds_order {
 	bool leaves, anew, force;
 };
 
-/** ssds_exchange() - make the change, or print the plan; returns the exit status */
-int ssds_exchange(struct ctl *ctl, const struct ssds_order *o);
+/** ssds_change() - make the change, or print the plan; returns the exit status */
+int ssds_change(struct ctl *ctl, const struct ssds_order *o);
 
 #endif

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: SSDs of a cache that drop off the bus, and pools that go on without them; interrupted commands that exchange SSDs
+# test: SSDs of a cache that drop off the bus, and pools that go on without them; interrupted commands that replace SSDs
 # turn: ssds-come-and-go */replace.c */remove.c */ssds.c
 # timeout: 300
 # needs: gcc python3

@@ -19,29 +19,29 @@ show() { # FIRST COUNT [BLOCKS]: so many blocks a request, on one line
 	seen=$(oracle show $dev "$1" "$2" "bs=${3:-1}")
 	echo "${seen//$'\n'/,}"
 }
-parked() { echo $(($(stat_of p ssd.parked) / 4096)); }
+spilled() { echo $(($(stat_of p ssd.parked) / 4096)); }
 # From now on no data is written home, however long the rest takes. One round of destage
 # never ends.
 hold() { for d in a b; do simset $d stall write; done; }
 let_go() { for d in a b; do simset $d stall 0; done; }
 # 8192 blocks are written. The buffer holds 1024 of them, and that round 2048 at most.
-park() { # VERSION
+spill() { # VERSION
 	hold
 	oracle write $dev 10000 4096 "$1" fsync bs=4
 	oracle write $dev 0 4096 "$1" fsync bs=4
-	[ "$(parked)" -gt 4096 ] || fail "only $(parked) versions are parked"
+	[ "$(spilled)" -gt 4096 ] || fail "only $(spilled) versions are spilled"
 	[ "$(stat_of p memory.parked)" -gt $((4096 * 96)) ] || fail "and they take no memory"
 }
 home() {
 	let_go
 	dmsetup message p 0 checkpoint
 	expect_stat p ssd.parked 0
-	[ "$(stat_of p memory.parked)" -le $((64 * 4096)) ] || fail "$(stat_of p memory.parked) bytes for nothing that is parked"
+	[ "$(stat_of p memory.parked)" -le $((64 * 4096)) ] || fail "$(stat_of p memory.parked) bytes for nothing that is spilled"
 	expect_stat p log.used 0
 }
 
 echo "--- read, overwritten, discarded"
-park 1
+spill 1
 expect_eq "$(show 3000 500)" "3000 500 v1"
 expect_eq "$(show 3000 500 16)" "3000 500 v1"
 for b in 3001 3100 3101; do oracle write $dev $b 1 2 fsync; done
@@ -49,12 +49,12 @@ blkdiscard -o $((3200 * 4096)) -l $((10 * 4096)) $dev
 oracle write $dev 3203 1 3 fsync
 all="0 3001 v1,3001 1 v2,3002 98 v1,3100 2 v2,3102 98 v1,3200 3 zero,3203 1 v3,3204 6 zero,3210 886 v1"
 expect_eq "$(show 3000 300)" "3000 1 v1,3001 1 v2,3002 98 v1,3100 2 v2,3102 98 v1,3200 3 zero,3203 1 v3,3204 6 zero,3210 90 v1"
-[ "$(parked)" -gt 4096 ] || fail "only $(parked) are parked by now"
+[ "$(spilled)" -gt 4096 ] || fail "only $(spilled) are spilled by now"
 home
 expect_eq "$(show 0 4096 4)" "$all"
 
 echo "--- the power goes"
-park 4
+spill 4
 simset all cut_mode random
 simset all power_cut now
 dmsetup remove --retry p
@@ -66,7 +66,7 @@ expect_eq "$(show 0 4096 4)" "0 4096 v4"
 home
 
 echo "--- one SSD is rotten"
-park 5
+spill 5
 simset c corrupt "$((2048 * 8)) $((14000 * 8)) 7"
 expect_eq "$(show 3000 200)" "3000 200 v5"
 home
@@ -79,7 +79,7 @@ oracle write $dev 0 8192 6 fsync bs=4
 expect_stat p log.on cache
 for d in c d; do simset $d dead 1; done
 # more than destage may have in hand
-[ "$(parked)" -gt 4096 ] || fail "only $(parked) versions are parked"
+[ "$(spilled)" -gt 4096 ] || fail "only $(spilled) versions are spilled"
 let_go
 oracle write $dev 9000 1 6 fsync
 expect_stat p log.on legs

@@ -21,30 +21,30 @@
 #define FIRST	64u	/* blocks that are written */
 #define COUNT	120u
 
-struct park_test {
+struct spilled_test {
 	struct host host;
 	struct host_start start;
 	struct oracle o;
 	struct image img[MAX_DISKS];
 	u32 legs;
 	u64 seed, lives;
-	void (*act)(struct park_test *s);
+	void (*act)(struct spilled_test *s);
 	bool lost[POOL_BLOCKS];
 };
 
-static u32 first_ssd(const struct park_test *s)
+static u32 first_ssd(const struct spilled_test *s)
 {
 	return s->legs - s->start.cache;
 }
 
 /* While homes are held. In a parity1, destage has locked whole stripes. */
-static void read_spilled(struct park_test *s)
+static void read_spilled(struct spilled_test *s)
 {
 	if (!s->start.parity)
 		host_read_each(&s->host, FIRST, COUNT);
 }
 
-static void spill(struct park_test *s)
+static void spill(struct spilled_test *s)
 {
 	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
@@ -107,7 +107,7 @@ static void check_elevator(struct kvp_pool *pool)
 	mutex_unlock(&pool->checkpoint_lock);
 }
 
-static void come_home(struct park_test *s)
+static void come_home(struct spilled_test *s)
 {
 	disks_release_all();
 	host_checkpoint(&s->host);
@@ -117,7 +117,7 @@ static void come_home(struct park_test *s)
 }
 
 /* A block whose newest version is spilled, and the place of its contents on each SSD. */
-static u64 some_spilled(struct park_test *s, u64 *at)
+static u64 some_spilled(struct spilled_test *s, u64 *at)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 block;
@@ -137,7 +137,7 @@ static u64 some_spilled(struct park_test *s, u64 *at)
 	return 0;
 }
 
-static void rot(struct park_test *s, u64 at, u32 ssds)
+static void rot(struct spilled_test *s, u64 at, u32 ssds)
 {
 	u8 junk[KVP_BLOCK_SIZE];
 	u32 i;
@@ -147,7 +147,7 @@ static void rot(struct park_test *s, u64 at, u32 ssds)
 		image_write_data(&disks.img[first_ssd(s) + i], at, junk);
 }
 
-static void expect_lost(struct park_test *s, u64 block)
+static void expect_lost(struct spilled_test *s, u64 block)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	u64 poisoned = 0;
@@ -160,7 +160,7 @@ static void expect_lost(struct park_test *s, u64 block)
 			 s->host.pool->table->poisoned, poisoned);
 }
 
-static void expect_none_lost(struct park_test *s)
+static void expect_none_lost(struct spilled_test *s)
 {
 	if (s->host.pool->table->poisoned)
 		sim_fail("%llu blocks are poisoned", s->host.pool->table->poisoned);
@@ -169,7 +169,7 @@ static void expect_none_lost(struct park_test *s)
 
 /* --- tests ------------------------------------------------------------------------------ */
 
-static void read_back(struct park_test *s)
+static void read_back(struct spilled_test *s)
 {
 	spill(s);
 	read_spilled(s);
@@ -190,7 +190,7 @@ static void read_back(struct park_test *s)
 }
 
 /* What a reader of many blocks got of them, at once; NULL: it has to read @block by itself. */
-static void expect_page(struct park_test *s, struct kvp_spilled_read *r, u64 block, bool want)
+static void expect_page(struct spilled_test *s, struct kvp_spilled_read *r, u64 block, bool want)
 {
 	struct page *page = kvp_spilled_page(r, block);
 	u8 data[KVP_BLOCK_SIZE];
@@ -206,7 +206,7 @@ static void expect_page(struct park_test *s, struct kvp_spilled_read *r, u64 blo
  * Spilled versions are read many at once. Of those that have changed, or are home, when the reader
  * comes to them, nothing is believed.
  */
-static void read_together(struct park_test *s)
+static void read_together(struct spilled_test *s)
 {
 	struct kvp_spilled_read *r;
 	u64 at, block, end;
@@ -233,7 +233,7 @@ static void read_together(struct park_test *s)
 }
 
 /* Blocks of zeros have nothing in the log. */
-static void zeros(struct park_test *s)
+static void zeros(struct spilled_test *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -259,7 +259,7 @@ static void zeros(struct park_test *s)
 /*
  * One SSD's copy is rotten: the other has a good one. With one SSD the block is lost, and no other.
  */
-static void rotten(struct park_test *s)
+static void rotten(struct spilled_test *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	u64 at = 0, block;
@@ -292,7 +292,7 @@ static void rotten(struct park_test *s)
 }
 
 /* A version that is rotten, and was overwritten since, is not needed. */
-static void rotten_and_overwritten(struct park_test *s)
+static void rotten_and_overwritten(struct spilled_test *s)
 {
 	u64 at = 0, block;
 
@@ -309,7 +309,7 @@ static void rotten_and_overwritten(struct park_test *s)
 }
 
 /* The SSDs are silent for a time: nothing is given up, and all comes home later. */
-static void silent_for_a_time(struct park_test *s)
+static void silent_for_a_time(struct spilled_test *s)
 {
 	u32 i;
 
@@ -331,7 +331,7 @@ static void silent_for_a_time(struct park_test *s)
 /*
  * The SSDs take no writes any more, as worn SSDs do: spilled versions are read, and the log moves.
  */
-static void no_more_writes(struct park_test *s)
+static void no_more_writes(struct spilled_test *s)
 {
 	u32 i;
 
@@ -348,7 +348,7 @@ static void no_more_writes(struct park_test *s)
 }
 
 /* The SSDs die with more than RAM holds: spilled versions are lost, and listed, and no others. */
-static void ssds_die(struct park_test *s)
+static void ssds_die(struct spilled_test *s)
 {
 	struct host *h = &s->host;
 	u8 data[KVP_BLOCK_SIZE];
@@ -383,7 +383,7 @@ static void ssds_die(struct park_test *s)
 }
 
 /* And a power cut at the end: lost blocks still read EIO afterwards. */
-static void still_lost(struct park_test *s)
+static void still_lost(struct spilled_test *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	u32 i;
@@ -401,7 +401,7 @@ static void still_lost(struct park_test *s)
 }
 
 /* More than the log has room for: the tail moves while some versions are spilled. */
-static void write_much(struct park_test *s)
+static void write_much(struct spilled_test *s)
 {
 	u32 i;
 
@@ -410,7 +410,7 @@ static void write_much(struct park_test *s)
 }
 
 /* The next life begins with whatever is in the log. */
-static void leave_spilled(struct park_test *s)
+static void leave_spilled(struct spilled_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_log_mark mark;
@@ -452,7 +452,7 @@ static u32 turns_back(u32 since, u32 *writes)
  * Blocks are written in no order; spilled ones go home in order of address: one pass, and those
  * with a page.
  */
-static void by_address(struct park_test *s)
+static void by_address(struct spilled_test *s)
 {
 	u32 i, since, turns, writes;
 
@@ -473,7 +473,7 @@ static void by_address(struct park_test *s)
 }
 
 /* More versions of the same blocks than a round takes, and more while they go: none goes home after one that is newer. */
-static void many_versions(struct park_test *s)
+static void many_versions(struct spilled_test *s)
 {
 	u32 i;
 
@@ -500,7 +500,7 @@ static void many_versions(struct park_test *s)
 }
 
 /* Check that @block is unwritten in the table, or that it is written. */
-static void expect_gone(struct park_test *s, u64 block, bool want)
+static void expect_gone(struct spilled_test *s, u64 block, bool want)
 {
 	struct kvp_tpage *leaf = kvp_table_load(s->host.pool, block);
 
@@ -513,7 +513,7 @@ static void expect_gone(struct park_test *s, u64 block, bool want)
  * A discard is applied before older spilled versions have come home. Versions that it covers do not
  * come home, also where a newer version exists that is not durable.
  */
-static void discard_goes_ahead(struct park_test *s)
+static void discard_goes_ahead(struct spilled_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 block;
@@ -546,7 +546,7 @@ static bool gone(u32 i)
 }
 
 /* Discards between versions of the same blocks: each discards all older versions, and no others. */
-static void discards_amid_versions(struct park_test *s)
+static void discards_amid_versions(struct spilled_test *s)
 {
 	struct host *h = &s->host;
 	u64 block;
@@ -577,25 +577,25 @@ static void discards_amid_versions(struct park_test *s)
 }
 
 /* The elevator learns of spilled versions in parts. */
-static void learn_slowly(struct park_test *s)
+static void learn_slowly(struct spilled_test *s)
 {
 	s->host.pool->destage->elevator.part = 5;
 }
 
-static void many_versions_in_parts(struct park_test *s)
+static void many_versions_in_parts(struct spilled_test *s)
 {
 	learn_slowly(s);
 	many_versions(s);
 }
 
-static void discards_in_parts(struct park_test *s)
+static void discards_in_parts(struct spilled_test *s)
 {
 	learn_slowly(s);
 	discards_amid_versions(s);
 }
 
 /* A discard behind more than one part of the spilled versions: no round comes before it. */
-static void discard_before_rounds(struct park_test *s)
+static void discard_before_rounds(struct spilled_test *s)
 {
 	struct kvp_wbuf *w = s->host.pool->wbuf;
 	u32 i;
@@ -622,7 +622,7 @@ static void discard_before_rounds(struct park_test *s)
 /*
  * Rounds that take some of the spilled versions, and can read none: those go back to their places.
  */
-static void silent_by_address(struct park_test *s)
+static void silent_by_address(struct spilled_test *s)
 {
 	u32 i;
 
@@ -719,7 +719,7 @@ static u32 check_turns(u32 since)
  * Blocks in between go home once more, except those that are rotten on a leg: these are healed
  * later.
  */
-static void gaps(struct park_test *s)
+static void gaps(struct spilled_test *s)
 {
 	u64 healed, unrepaired;
 	u8 junk[KVP_BLOCK_SIZE];
@@ -752,7 +752,7 @@ static void gaps(struct park_test *s)
  * Write the present contents once more, as one run in turns. Returns the number of flushes of the
  * first leg.
  */
-static u32 write_again(struct park_test *s, struct kvp_batch *batch, struct page *page, u64 block)
+static u32 write_again(struct spilled_test *s, struct kvp_batch *batch, struct page *page, u64 block)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u32 i, n = 0, since = disks.trace.nr_requests;
@@ -773,7 +773,7 @@ static u32 write_again(struct park_test *s, struct kvp_batch *batch, struct page
  * No leg is written at a place that another leg still has in its volatile cache; other places do
  * not matter.
  */
-static void gaps_in_a_row(struct park_test *s)
+static void gaps_in_a_row(struct spilled_test *s)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
 	const struct trace_request *last, *next;
@@ -804,7 +804,7 @@ static void gaps_in_a_row(struct park_test *s)
  * A leg fails its first write, so the other one is the last: that one gets only blocks that must go
  * home.
  */
-static void gaps_on_the_last(struct park_test *s)
+static void gaps_on_the_last(struct spilled_test *s)
 {
 	const struct trace *t = &disks.trace;
 	u32 i, since;
@@ -867,7 +867,7 @@ static u32 check_homes(u32 since)
  * In many stretches at a time every second block was never written. Those blocks are left out, and
  * all others come home.
  */
-static void holes(struct park_test *s)
+static void holes(struct spilled_test *s)
 {
 	u32 i, since, leg, last = HOLEY + STRETCHES * STRETCH;
 	struct host *h = &s->host;
@@ -899,7 +899,7 @@ static void holes(struct park_test *s)
 }
 
 /* For a moment there is no memory to spill, until all pages are in use; and homes take long. */
-static void no_memory_to_park(struct park_test *s)
+static void no_memory_to_spill(struct spilled_test *s)
 {
 	struct kvp_wbuf *w = s->host.pool->wbuf;
 	u32 i;
@@ -924,7 +924,7 @@ static void no_memory_to_park(struct park_test *s)
 }
 
 /* One block that does not get home holds the tail, and a stream goes past the cache. */
-static void stream_behind_the_tail(struct park_test *s)
+static void stream_behind_the_tail(struct spilled_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 limit, before = pool->log->intent_blocks;
@@ -968,7 +968,7 @@ static void stream_behind_the_tail(struct park_test *s)
 
 /* --- another life ------------------------------------------------------------------------------- */
 
-static void look_again(struct park_test *s)
+static void look_again(struct spilled_test *s)
 {
 	expect_none_lost(s);
 	host_stop(&s->host);
@@ -976,9 +976,9 @@ static void look_again(struct park_test *s)
 
 /* --- running them --------------------------------------------------------------------------- */
 
-static void park_test_main(void *arg)
+static void spilled_main(void *arg)
 {
-	struct park_test *s = arg;
+	struct spilled_test *s = arg;
 
 	if (host_start(&s->host, &s->o, &s->start))
 		sim_fail("start: %s", s->host.refusal.why);
@@ -991,7 +991,7 @@ static void park_test_main(void *arg)
  * The contents after a power cut at @at of the trace: writes that no flush covers may be there or
  * not.
  */
-static void cut_power(struct park_test *s, u32 at)
+static void cut_power(struct spilled_test *s, u32 at)
 {
 	struct rng rng = { mix64(s->seed, s->lives) };
 	struct cutter *cut = malloc(sizeof(*cut));
@@ -1011,14 +1011,14 @@ static void cut_power(struct park_test *s, u32 at)
 }
 
 /* On what the last life has left; without @act it only starts. */
-static bool run(struct park_test *s, void (*act)(struct park_test *s))
+static bool run(struct spilled_test *s, void (*act)(struct spilled_test *s))
 {
 	s->act = act;
-	return run_machine(s->img, s->legs, mix64(s->seed, ++s->lives), park_test_main, s);
+	return run_machine(s->img, s->legs, mix64(s->seed, ++s->lives), spilled_main, s);
 }
 
 /* A life; the power goes in its end, or anywhere. */
-static bool life(struct park_test *s, void (*act)(struct park_test *s), bool anywhere)
+static bool life(struct spilled_test *s, void (*act)(struct spilled_test *s), bool anywhere)
 {
 	bool good = run(s, act);
 
@@ -1030,7 +1030,7 @@ static bool life(struct park_test *s, void (*act)(struct park_test *s), bool any
  * The power goes while a life begins: all writes in flight are there, or none, or any mixture, by
  * @turn.
  */
-static bool cut_start(struct park_test *s, u32 turn)
+static bool cut_start(struct spilled_test *s, u32 turn)
 {
 	struct rng rng = { mix64(s->seed, s->lives) };
 	bool good = run(s, NULL);
@@ -1046,8 +1046,8 @@ static bool cut_start(struct park_test *s, u32 turn)
  * A second life that only looks may be cut anywhere, and the next one finds the same. Of every third
  * second life the start is cut, whatever it does.
  */
-static bool all_lives(struct park_test *s, u32 turn, void (*first)(struct park_test *s),
-		      void (*second)(struct park_test *s))
+static bool all_lives(struct spilled_test *s, u32 turn, void (*first)(struct spilled_test *s),
+		      void (*second)(struct spilled_test *s))
 {
 	if (!life(s, first, false))
 		return false;
@@ -1059,19 +1059,19 @@ static bool all_lives(struct park_test *s, u32 turn, void (*first)(struct park_t
 }
 
 static void test(const char *what, const struct host_start *shape,
-		 void (*first)(struct park_test *s), void (*second)(struct park_test *s))
+		 void (*first)(struct spilled_test *s), void (*second)(struct spilled_test *s))
 {
 	const struct base *base = base_cache(shape);
 	bool good = true;
 	char name[128];
 	u32 i, k;
 
-	snprintf(name, sizeof(name), "park:%s+%u%s:%s%s", shape->parity ? "parity" : "mirror",
+	snprintf(name, sizeof(name), "spilled:%s+%u%s:%s%s", shape->parity ? "parity" : "mirror",
 		 shape->cache, host_window(shape), what, shape->rotational ? "-on-disks" : "");
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < (opt.rounds ?: 64); i++) {
-		struct park_test s = { .start = *shape, .legs = base->legs, .seed = mix64(opt.seed, i) };
+		struct spilled_test s = { .start = *shape, .legs = base->legs, .seed = mix64(opt.seed, i) };
 
 		oracle_copy(&s.o, &base->o);
 		for (k = 0; k < s.legs; k++)
@@ -1084,7 +1084,7 @@ static void test(const char *what, const struct host_start *shape,
 	result(name, good);
 }
 
-void run_park(void)
+void run_spilled(void)
 {
 	static const struct host_start shapes[] = {
 		{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
@@ -1096,7 +1096,7 @@ void run_park(void)
 	u32 i;
 
 	test("holes", &large, holes, NULL);
-	test("no-memory-to-park", &shapes[0], no_memory_to_park, NULL);
+	test("no-memory-to-spill", &shapes[0], no_memory_to_spill, NULL);
 	test("stream-behind-the-tail", &wide, stream_behind_the_tail, NULL);
 	test("log-is-full", &wide, write_much, look_again);
 	test("power-cut", &wide, leave_spilled, look_again);
