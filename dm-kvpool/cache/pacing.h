@@ -6,7 +6,7 @@
  * ran. ssdpolicy.h decides the rest from how full the log's window is. Destage asks
  * kvp_pacing_destage(). home/throttle.h slows writers down.
  *
- * A log on legs has no pace (work/turn.h).
+ * A log on legs has no pace (work/burst.h).
  */
 #ifndef KVP_PACING_H
 #define KVP_PACING_H

@@ -144,7 +144,7 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 	u32 i;
 
 	*n = 0;
-	h->batch->in_turns = h->coalesce && kvp_coalesce_wait(h->coalesce);
+	h->batch->staggered = h->coalesce && kvp_coalesce_wait(h->coalesce);
 	for (i = 0; i < h->nr_locked; i++) {
 		struct locked *l = &h->locked[i];
 		kvp_block_t first;

@@ -38,7 +38,7 @@ struct kvp_home;
 struct kvp_pool;
 struct kvp_vdev;
 
-/* The progress of a discard that takes several turns. */
+/* The progress of a discard that takes several bursts. */
 struct kvp_discard_at {
 	struct kvp_log_at hole;		/* place of its record */
 	u64 seq;			/* its seq: a log that moves begins anew with its places */

@@ -28,14 +28,14 @@ static void add(u64 *what, u64 *ns, u64 more, u64 more_ns, u64 window)
 	WRITE_ONCE(*ns, n);
 }
 
-void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_turn turn)
+void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_burst burst)
 {
 	struct kvp_speed *s = pool->speed;
 	u64 now = ktime_get_ns();
 
-	if (turn == KVP_SPEED_FULL)
+	if (burst == KVP_SPEED_FULL)
 		add(&s->worked, &s->work_ns, versions, ns, LATELY_NS);
-	else if (turn == KVP_SPEED_BESIDE)
+	else if (burst == KVP_SPEED_BESIDE)
 		add(&s->beside, &s->beside_ns, versions, ns, LATELY_NS);
 	add(&s->home, &s->wall_ns, versions, now - s->ended, SHOWN_NS);
 	WRITE_ONCE(s->ended, now);

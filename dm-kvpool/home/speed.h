@@ -24,7 +24,7 @@ struct kvp_speed {
 };
 
 /* What a round of destage tells of the legs. */
-enum kvp_speed_turn {
+enum kvp_speed_burst {
 	KVP_SPEED_FULL,		/* its rate is that which the legs can take */
 	KVP_SPEED_BESIDE,	/* its rate is a guess that is low: the host had its part */
 	KVP_SPEED_NOTHING,	/* nothing: there was too little to do */
@@ -35,11 +35,11 @@ void kvp_speed_init(struct kvp_pool *pool);
 
 /**
  * kvp_speed_note() - a round of destage is over: it took @versions, in @ns nanoseconds
- * @turn: what it tells
+ * @burst: what it tells
  *
  * Context: the destage worker alone.
  */
-void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_turn turn);
+void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_burst burst);
 
 /**
  * kvp_speed_full() - versions a second that the data vdevs can take; a guess that is high until it

@@ -175,7 +175,7 @@ void kvp_batch_reset(struct kvp_batch *b)
 {
 	b->nr_pages = 0;
 	b->nr_runs = 0;
-	b->in_turns = false;
+	b->staggered = false;
 }
 
 /* The leg that gets @run first: the first leg in sync from the @turn-th on, round and round. */
@@ -300,7 +300,7 @@ static int write_leading(struct kvp_batch *b)
 }
 
 /*
- * In turns: fail if a leg was lost. If the power goes, no other leg may have the blocks that are
+ * Staggered: fail if a leg was lost. If the power goes, no other leg may have the blocks that are
  * being written.
  */
 static int check_losses(const struct kvp_batch *b)
@@ -334,7 +334,7 @@ int kvp_batch_write(struct kvp_batch *b)
 		return 0;
 	if (b->pool->nr_vdevs > 1)
 		gather(b);
-	if (b->in_turns)
+	if (b->staggered)
 		ret = flush_before(b) ?: check_losses(b) ?: write_leading(b) ?: check_losses(b);
 	if (!ret) {
 		begin(b);

@@ -24,15 +24,15 @@ struct kvp_batch {
 	u32 nr_pages, nr_runs, nr_ios;
 	bool somewhere;	/* some run is for one leg, or is on some leg already */
 	/* Write first to one leg of a vdev, flush, then write to the others. Reset when written. */
-	bool in_turns;
-	int losses;	/* in turns: pool->losses, noted when each leg had another one in sync */
-	/* span of the last batch in turns, as blocks of the legs */
+	bool staggered;
+	int losses;	/* staggered: pool->losses, noted when each leg had another one in sync */
+	/* span of the last staggered batch, as blocks of the legs */
 	u64 unflushed_first, unflushed_end;
 	struct page *pages[KVP_BATCH_PAGES], *gathered[KVP_BATCH_PAGES];
 	struct kvp_batch_run {
 		const struct kvp_vdev *v;
 		struct kvp_leg *leg;	/* NULL: every leg of the vdev */
-		struct kvp_leg *led;	/* in turns: the leg that has the run already, or NULL */
+		struct kvp_leg *led;	/* staggered: the leg that has the run already, or NULL */
 		kvp_lblock_t block;	/* block of the leg */
 		u32 first, nr;		/* part of pages[] */
 	} runs[KVP_BATCH_RUNS];
@@ -71,19 +71,19 @@ void kvp_batch_reset(struct kvp_batch *b);
  *
  * A write that fails is sent once more. If that fails too, the leg is given up (kvp_leg_fail()).
  *
- * In turns, each run goes first to one leg of its vdev, the next run to another leg. When these
+ * Staggered: each run goes first to one leg of its vdev, the next run to another leg. When these
  * writes are durable, the runs go to the other legs. So if the power goes, and sectors that are
- * being written are lost, one leg has all old contents or all new contents. If the batch in turns
+ * being written are lost, one leg has all old contents or all new contents. If the staggered batch
  * before this one wrote to the same blocks, the legs are flushed first.
  *
- * Return: 0; -EIO: the last leg failed; -ENOMEM: in turns, and a leg was lost since @losses was
+ * Return: 0; -EIO: the last leg failed; -ENOMEM: staggered, and a leg was lost since @losses was
  * noted, so perhaps no other leg has the blocks. Then some legs may have some of it, and it must be
  * written again. Context: process, waits for I/O.
  */
 int __must_check kvp_batch_write(struct kvp_batch *b);
 
 /**
- * kvp_batch_begin() - begin what kvp_batch_write() does, but not in turns
+ * kvp_batch_begin() - begin what kvp_batch_write() does, but not staggered
  *
  * The caller must call kvp_batch_end(). Until then the requests use the batch and its pages.
  * Context: process; does not wait for I/O, but perhaps for memory, as kvp_io_submit().

@@ -326,7 +326,7 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 		if (!ret && pool->legs[i].silent && (format || !l->legs[i].found))
 			ret = kvp_label_missing(&pool->legs[i], &l->legs[i], r);
 	}
-	/* The pool starts without the shadow as well: settle_shadow(). */
+	/* The pool starts without the shadow as well: set_shadow_state(). */
 	if (!ret)
 		ret = kvp_label_read(l, &pool->shadow, KVP_SHADOW, r);
 	kvp_probes_end(pool);
@@ -442,8 +442,8 @@ static void forget(struct kvp_leg_info *info)
 }
 
 /* Settle the state of @leg, number @i in the superblock, by the superblock and by its own label. */
-static void settle_leg(struct kvp_pool *pool, u32 i, const struct kvp_label *label,
-		       struct kvp_sb *best)
+static void set_leg_state(struct kvp_pool *pool, u32 i, const struct kvp_label *label,
+			  struct kvp_sb *best)
 {
 	struct kvp_leg_info *info = &best->legs[i];
 	struct kvp_leg *leg = &pool->legs[i];
@@ -496,7 +496,7 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb
 	}
 	memcpy(pool->legs, legs, sizeof(pool->legs));
 	for (i = 0; i < pool->nr_legs; i++)
-		settle_leg(pool, i, l->ordered_label[i], best);
+		set_leg_state(pool, i, l->ordered_label[i], best);
 	return 0;
 }
 
@@ -789,7 +789,7 @@ static bool knows_label(const struct kvp_shadow_info *order, u64 newest, u64 hel
  * a superblock that no other leg has may have made it a leg. If it is not the shadow, it is not
  * touched, and the order waits.
  */
-static void settle_shadow(struct kvp_pool *pool, const struct kvp_label *label, bool readonly)
+static void set_shadow_state(struct kvp_pool *pool, const struct kvp_label *label, bool readonly)
 {
 	struct kvp_shadow_info *order = &pool->sb->shadow;
 	struct kvp_leg *shadow = &pool->shadow;
@@ -842,7 +842,7 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 	if (s->discard_log)
 		forget_eras(pool);
 	pool->recovery.next_unread = next_is_unread(pool, l, pool->sb);
-	settle_shadow(pool, &l->legs[KVP_SHADOW], s->readonly);
+	set_shadow_state(pool, &l->legs[KVP_SHADOW], s->readonly);
 	return check_missing(pool, pool->sb, s, auto_start, r);
 }
 

@@ -48,7 +48,7 @@
 #include "work/elevator.h"
 #include "work/renew.h"
 #include "work/trim.h"
-#include "work/turn.h"
+#include "work/burst.h"
 
 #define MAX_ROUND	4096	/* versions */
 /* in a pool with a cache, where each may need a page on the way home */
@@ -64,7 +64,7 @@
 #define PASSED_ON	8u	/* one of so many parts of the log is taken by address at a time */
 #define DROPPED_AT_ONCE	256u	/* then other tasks may take the locks of the buffer */
 #define MANY_HOLES	64u	/* discards wait while more than this are pending */
-#define DISCARD_LEAVES	1024u	/* the most leaves that a turn changes */
+#define DISCARD_LEAVES	1024u	/* the most leaves that a burst changes */
 #define NEVER		(~0ul)
 /* the tail moves by such a part of the window while more than half of it is used */
 #define TAIL_STEPS	16u
@@ -315,7 +315,7 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 /* How many requests to a leg a round of the elevator has. */
 static u32 elevator_runs(const struct kvp_pool *pool)
 {
-	return kvp_turn_is_short(pool) ? pool->destage->few_runs : pool->destage->runs;
+	return kvp_burst_is_short(pool) ? pool->destage->few_runs : pool->destage->runs;
 }
 
 /* True if any leg is a disk that seeks. */
@@ -330,15 +330,15 @@ static bool legs_seek(const struct kvp_pool *pool)
 }
 
 /*
- * With the log on legs, disks that seek and short turns take versions by address, too. Pass some of
- * the oldest versions to the elevator, so few at a time that the tail moves often.
+ * With the log on legs, disks that seek and short bursts take versions by address, too. Pass some
+ * of the oldest versions to the elevator, so few at a time that the tail moves often.
  */
 static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 {
 	u64 most = kvp_log_window(pool->log_vdev->g) / PASSED_ON;
 
 	if (kvp_pool_logs_on_cache(pool) || pool->destage->elevator.nr ||
-	    (!kvp_turn_is_short(pool) && !legs_seek(pool)))
+	    (!kvp_burst_is_short(pool) && !legs_seek(pool)))
 		return;
 	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND));
 }
@@ -412,7 +412,7 @@ static void drop_outlived(struct kvp_pool *pool, struct round *r)
 		kvp_wbuf_drop_list(pool, &outlived);
 }
 
-/* The progress of discard @d, if an earlier turn has begun it; else a new one. */
+/* The progress of discard @d, if an earlier burst has begun it; else a new one. */
 static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kvp_version *d)
 {
 	if (dg->discard.hole.lsn != d->lsn || dg->discard.hole.rec != d->rec ||
@@ -422,7 +422,7 @@ static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kv
 }
 
 /*
- * Apply discards to the table. A discard of 1 GiB changes 512 pages, and it may be larger. A turn
+ * Apply discards to the table. A discard of 1 GiB changes 512 pages, and it may be larger. A burst
  * changes as many pages as the table has room for beside others, and the rest of the discard is put
  * back. So pages are written before they exceed the budget, and a checkpoint can run in between.
  * Returns 0; 1: some is left; or -errno. 1 is no errno, as a device may end a request with any
@@ -495,7 +495,7 @@ static void pace_elevator(struct kvp_pool *pool, unsigned long start)
 {
 	struct kvp_destage *dg = pool->destage;
 
-	if (kvp_turn_is_short(pool))
+	if (kvp_burst_is_short(pool))
 		dg->few_runs = kvp_pace(dg->few_runs, start, SHORT_JIFFIES, SHORT_RUNS,
 					MAX_RELOADED);
 	else
@@ -598,14 +598,14 @@ static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 }
 
 /*
- * What the turn tells about the legs' speed. With the log on a cache, short turns use the legs like
- * others.
+ * What the burst tells about the legs' speed. With the log on a cache, short bursts use the legs
+ * like others.
  */
-static enum kvp_speed_turn turn_tells(const struct kvp_pool *pool, u32 taken)
+static enum kvp_speed_burst burst_tells(const struct kvp_pool *pool, u32 taken)
 {
 	const struct kvp_destage *dg = pool->destage;
 
-	if (!kvp_turn_is_short(pool))
+	if (!kvp_burst_is_short(pool))
 		return taken >= FEW ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
 	if (!kvp_pool_logs_on_cache(pool))
 		return KVP_SPEED_BESIDE;
@@ -614,17 +614,17 @@ static enum kvp_speed_turn turn_tells(const struct kvp_pool *pool, u32 taken)
 
 /*
  * Run a round, and take a checkpoint if one is needed. If there is no memory for a table page,
- * dirty pages hold it. A checkpoint writes them, and then they can be reused. So each turn makes
+ * dirty pages hold it. A checkpoint writes them, and then they can be reused. So each burst makes
  * progress (R24).
  */
-static int destage_turn(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool *more)
+static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool *more)
 {
 	unsigned long start = jiffies;
 	u64 ns = ktime_get_ns();
 	u32 taken;
 	int ret;
 
-	kvp_turn_begin(pool);
+	kvp_burst_begin(pool);
 	ret = destage_round(pool, limit, &taken);
 	if (ret == -ENOMEM && kvp_table_dirty(pool->table)) {
 		*more = true;
@@ -633,8 +633,8 @@ static int destage_turn(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool *
 	if (!ret)
 		ret = checkpoint_between(pool, limit);
 	ns = ktime_get_ns() - ns;
-	kvp_speed_note(pool, taken, ns, turn_tells(pool, taken));
-	kvp_turn_end(pool, ns);
+	kvp_speed_note(pool, taken, ns, burst_tells(pool, taken));
+	kvp_burst_end(pool, ns);
 	set_pace(pool, taken, start);
 	*more = taken && (all || (!round_delay(pool) && !renewal_wanted(pool)));
 	return ret;
@@ -657,8 +657,8 @@ static void gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 }
 
 /*
- * Write all below @limit home; other tasks may take a checkpoint between turns, as spilled versions
- * may take minutes. Returns -EINTR if the pool stops and some versions are not home.
+ * Write all below @limit home; other tasks may take a checkpoint between bursts, as spilled
+ * versions may take minutes. Returns -EINTR if the pool stops and some versions are not home.
  */
 static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 {
@@ -666,10 +666,10 @@ static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 	int ret;
 
 	do {
-		kvp_turn_rest(pool);
+		kvp_burst_rest(pool);
 		gather_to_holes(pool, limit);
 		mutex_lock(&pool->checkpoint_lock);
-		ret = destage_turn(pool, limit, all, &more);
+		ret = destage_burst(pool, limit, all, &more);
 		mutex_unlock(&pool->checkpoint_lock);
 		if (!ret && more && test_bit(KVP_DESTAGE_STOP, &pool->destage->flags))
 			ret = -EINTR;

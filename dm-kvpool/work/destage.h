@@ -55,21 +55,21 @@ struct kvp_destage {
 	struct delayed_work pace_work;	/* starts the next round, with the log on a cache */
 	/* jiffies: no round before @next; nor before @yield, unless a writer waits */
 	unsigned long next, yield;
-	/* blocks that had gone home by intent when the last turn ended */
+	/* blocks that had gone home by intent when the last burst ended */
 	u64 intents;
-	bool yields;			/* more of them went home in the last turn */
-	/* By turn.c: */
+	bool yields;			/* more of them went home in the last burst */
+	/* By burst.c: */
 	struct kvp_yield host;		/* what was learned of the host's requests */
 	bool hurries;			/* a caller waits for the drain that is running; by @work */
-	bool brief;			/* this turn is short */
-	u64 rest;			/* to rest after the last turn, ns */
+	bool brief;			/* this burst is short */
+	u64 rest;			/* to rest after the last burst, ns */
 	u32 rested;			/* how many times it has rested */
 	atomic_t awaited;		/* callers that wait for @done_lsn or @ended */
 	u64 seq;			/* the newest accepted seq at the last look */
 	unsigned long seq_at;		/* jiffies: when it was last seen to change */
 	struct kvp_discard_at discard;	/* progress of the last discard that was begun */
 	u32 round;			/* versions that the next round takes, by kvp_pace() */
-	/* The most requests of the elevator in a round, by kvp_pace(); in a short turn. */
+	/* The most requests of the elevator in a round, by kvp_pace(); in a short burst. */
 	u32 runs, few_runs;
 	kvp_lsn_t done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */

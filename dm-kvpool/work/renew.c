@@ -54,7 +54,7 @@ static u32 renew_batch(struct kvp_pool *pool, u32 n)
 }
 
 /* Renew or drop versions at the tail. Returns how many; sets *@more if there may be more. */
-static u32 renew_turn(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
+static u32 renew_part(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
 {
 	struct kvp_elevator_look look = {
 		.below = below, .max = KVP_RENEW_BATCH, .of = pool->destage->renew.of,
@@ -88,7 +88,7 @@ u32 kvp_renew_some(struct kvp_pool *pool, kvp_lsn_t limit)
 	spill_below(pool, below);
 	kvp_elevator_gather(pool, below);
 	do {
-		done += renew_turn(pool, below, &more);
+		done += renew_part(pool, below, &more);
 		cond_resched();
 	} while (more && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags) &&
 		 kvp_log_renews(pool));

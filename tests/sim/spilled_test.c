@@ -749,7 +749,7 @@ static void gaps(struct spilled_test *s)
 }
 
 /*
- * Write the present contents once more, as one run in turns. Returns the number of flushes of the
+ * Write the present contents once more, as one staggered run. Returns the number of flushes of the
  * first leg.
  */
 static u32 write_again(struct spilled_test *s, struct kvp_batch *batch, struct page *page, u64 block)
@@ -759,7 +759,7 @@ static u32 write_again(struct spilled_test *s, struct kvp_batch *batch, struct p
 
 	if (host_read(&s->host, block, page_address(page)))
 		sim_fail("block %llu cannot be read", block);
-	batch->in_turns = true;
+	batch->staggered = true;
 	batch->losses = atomic_read(&pool->losses);
 	if (!kvp_batch_add(batch, kvp_locate(pool, block).v, kvp_home_block(pool, block), page) ||
 	    kvp_batch_write(batch))

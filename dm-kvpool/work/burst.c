@@ -8,7 +8,7 @@
 #include "ram/wbuf.h"
 #include "table/table.h"
 #include "work/destage.h"
-#include "work/turn.h"
+#include "work/burst.h"
 
 /* Seconds. The rest ends earlier if much is written meanwhile. */
 #define MOST_REST	4u
@@ -43,8 +43,8 @@ static bool is_awaited_now(void *pool)
 }
 
 /*
- * With the log on a cache, renewals make its space, and cannot run during a turn. So from the mark
- * on, where writers need both, turns are short.
+ * With the log on a cache, renewals make its space, and cannot run during a burst. So from the mark
+ * on, where writers need both, bursts are short.
  */
 static bool renewals_wait(struct kvp_pool *pool)
 {
@@ -52,7 +52,7 @@ static bool renewals_wait(struct kvp_pool *pool)
 	       !atomic_read(&pool->destage->orders);
 }
 
-void kvp_turn_begin(struct kvp_pool *pool)
+void kvp_burst_begin(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
 	bool busy;
@@ -63,12 +63,12 @@ void kvp_turn_begin(struct kvp_pool *pool)
 						   busy && !is_awaited_now(pool);
 }
 
-bool kvp_turn_is_short(const struct kvp_pool *pool)
+bool kvp_burst_is_short(const struct kvp_pool *pool)
 {
 	return pool->destage->brief;
 }
 
-void kvp_turn_end(struct kvp_pool *pool, u64 ns)
+void kvp_burst_end(struct kvp_pool *pool, u64 ns)
 {
 	struct kvp_destage *dg = pool->destage;
 
@@ -76,7 +76,7 @@ void kvp_turn_end(struct kvp_pool *pool, u64 ns)
 		   kvp_yield_rest(ns, kvp_yield_others(full_percent(pool)), MOST_REST) : 0;
 }
 
-void kvp_turn_rest(struct kvp_pool *pool)
+void kvp_burst_rest(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
 
