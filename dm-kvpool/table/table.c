@@ -1432,18 +1432,31 @@ int kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end, k
 	return next_of_vdev(v, own, end, &written, next, &behind);
 }
 
-/* The same for the whole pool, by the pool's block numbers. */
+/* Behind what a page that cannot be read takes with it, from @at on; @behind is in blocks of @v. */
+static kvp_block_t next_readable(struct kvp_vdev *v, kvp_block_t at, kvp_vblock_t behind)
+{
+	/* Other vdevs have their turns among the blocks below it: go on behind this turn. */
+	if (v->pool->nr_with_data == 1)
+		return kvp_pool_block(v, behind);
+	return kvp_block_add(at, kvp_locate(v->pool, at).left);
+}
+
+/*
+ * The same for the whole pool, by the pool's block numbers. An error is only for @block itself:
+ * what is skipped before a page that cannot be read does not count as unreadable. *@next is then
+ * behind it.
+ */
 static int next_of_pool(struct kvp_pool *pool, kvp_block_t block, const struct walk *w,
 			kvp_block_t *next)
 {
-	kvp_block_t end = kvp_pool_end(pool), first = end, at;
-	kvp_vblock_t own, behind;
-	int ret = 0;
+	kvp_block_t end = kvp_pool_end(pool);
 	u32 i;
 
 	*next = end;
 	for (i = 0; i < pool->nr_vdevs; i++) {
 		struct kvp_vdev *v = &pool->vdevs[i];
+		kvp_vblock_t own, behind;
+		kvp_block_t at;
 		int error;
 
 		if (!kvp_home_blocks(v->g))
@@ -1451,20 +1464,13 @@ static int next_of_pool(struct kvp_pool *pool, kvp_block_t block, const struct w
 		error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &own,
 				     &behind);
 		at = kvp_pool_block(v, own);
-		if (!kvp_block_before(at, first))
-			continue;
-		first = at;
-		ret = error;
-		*next = at;
-		/*
-		 * With several vdevs, other vdevs have their turns among the blocks below the page:
-		 * go on behind this turn.
-		 */
-		if (error)
-			*next = pool->nr_vdevs == 1 ? kvp_pool_block(v, behind) :
-						      kvp_block_add(at, kvp_locate(pool, at).left);
+		if (error && at == block) {
+			*next = next_readable(v, at, behind);
+			return error;
+		}
+		*next = kvp_block_first(*next, at);
 	}
-	return ret;
+	return 0;
 }
 
 int kvp_table_next_changed(struct kvp_pool *pool, kvp_block_t block, u32 since, kvp_block_t *next)
@@ -1556,45 +1562,60 @@ int kvp_table_next_born(struct kvp_pool *pool, kvp_block_t block, u32 since, str
 	return 0;
 }
 
-int kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block, kvp_block_t *next)
+/* The first poisoned block from @block to before @behind, below @leaf; or @behind. */
+static kvp_block_t first_poisoned(struct kvp_pool *pool, const struct kvp_tpage *leaf,
+				  kvp_block_t block, kvp_block_t behind)
+{
+	while (kvp_block_before(block, behind) &&
+	       kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_POISONED)
+		block = kvp_block_add(block, 1);
+	return block;
+}
+
+/*
+ * Go on at *@block: skip what has no poison, or look below one leaf, or pass a page that cannot be
+ * read. Returns 1: *@block is poisoned; 0: it is not; or -ENOMEM.
+ */
+static int seek_poison(struct kvp_pool *pool, kvp_block_t *block)
 {
 	static const struct walk w = { .poison = true };
+	int ret = next_of_pool(pool, *block, &w, block);
+	struct kvp_tpage *leaf;
+	kvp_block_t behind;
+
+	if (ret || !kvp_block_before(*block, kvp_pool_end(pool)))
+		return ret == -ENOMEM ? ret : 0;
+	behind = kvp_block_add(*block, kvp_locate(pool, *block).left);
+	leaf = kvp_table_load(pool, *block);
+	if (leaf == ERR_PTR(-ENOMEM))
+		return -ENOMEM;
+	*block = IS_ERR(leaf) ? behind : first_poisoned(pool, leaf, *block, behind);
+	if (!IS_ERR(leaf))
+		kvp_table_put(pool, leaf);
+	return kvp_block_before(*block, behind);
+}
+
+int kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block, kvp_block_t *next)
+{
 	kvp_block_t end = kvp_pool_end(pool);
-	int ret = 0;
+	int found = 0;
 
 	/* Most pools have no poison, and the counter saves the walk. */
 	if (!READ_ONCE(pool->table->poisoned))
 		block = end;
-	while (!ret && kvp_block_before(block, end)) {
-		struct kvp_tpage *leaf;
-		kvp_block_t behind;
-
+	while (!found && kvp_block_before(block, end)) {
 		/*
 		 * A suspend waits for this search, with all I/O stopped. The caller can ask again.
 		 */
 		if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
 			return -EINTR;
-		ret = next_of_pool(pool, block, &w, &block);
-		if (ret || !kvp_block_before(block, end))
-			break;
-		leaf = kvp_table_load(pool, block);
-		if (IS_ERR(leaf))
-			return PTR_ERR(leaf);
-		behind = kvp_block_add(block, kvp_locate(pool, block).left);
-		do {
-			if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) ==
-			    KVP_ENTRY_POISONED) {
-				kvp_table_put(pool, leaf);
-				*next = block;
-				return 0;
-			}
-			block = kvp_block_add(block, 1);
-		} while (kvp_block_before(block, behind));
-		kvp_table_put(pool, leaf);
+		found = seek_poison(pool, &block);
+		if (found < 0)
+			return found;
 		kvp_table_shrink(pool, false);
 	}
 	*next = kvp_block_first(block, end);
-	return ret;
+	return 0;
 }
 
 /* --- scrub ------------------------------------------------------------------------------------ */

@@ -441,8 +441,11 @@ static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, kvp
 /**
  * kvp_table_next_poisoned() - find the first poisoned block at or after @block
  *
+ * Blocks are passed over whose page cannot be read now, or is lost above the leaves: reads of them
+ * fail as well.
+ *
  * Return: 0 and the block in *@next (the pool's size if there is none); -EINTR: a suspend waits, so
- * ask again later; or -errno: a page cannot be read. Context: process, may wait for I/O.
+ * ask again later; -ENOMEM. Context: process, may wait for I/O.
  */
 int __must_check kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block,
 					 kvp_block_t *next);

@@ -1172,6 +1172,7 @@ void run_deep(void)
 		trouble(NAMED(page_above_that_may_come_back), 2);
 		trouble(NAMED(lost_pages_share_events), 2);
 		trouble(NAMED(events_tell_who), 2);
+		run_lost_pages();
 		run_deep_discards();
 		trouble(NAMED(poison_is_found_by_pointers), 2);
 		trouble(NAMED(estimate_counts_what_was_written), 2);

@@ -114,6 +114,8 @@ void run_deep(void);
 void run_deep_sequences(void);
 /** run_deep_scenarios() - the one in scenarios.c */
 void run_deep_scenarios(void);
+/** run_lost_pages() - the one in lostpage.c */
+void run_lost_pages(void);
 void run_parity(void);
 void run_vdevs(void);
 /** run_beside() - a part of run_scenarios() that is in beside.c */

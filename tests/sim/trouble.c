@@ -17,6 +17,7 @@
 #include "io/mirror.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
+#include "table/ssdcopy.h"
 #include "table/table.h"
 #include "work/scrub.h"
 
@@ -387,13 +388,33 @@ u64 page_at(struct host *h, u32 level, u64 block)
 	return at;
 }
 
-void lose_page(struct host *h, u32 level, u64 block)
+/* The copies of a page on SSDs, if there is a cache. Which SSD has it depends on those that are in use. */
+static void lose_copies(struct host *h, const struct kvp_tpage *tp)
 {
-	u64 at = page_at(h, level, block);
+	struct kvp_vdev *v = kvp_pool_cache(h->pool);
 	u32 i;
 
-	for (i = 0; i < disks.nr * kvp_table_copies(h->pool->vdevs[0].g); i++)
-		rot(i % disks.nr, kvp_page_copy(h->pool->vdevs[0].g, at, i / disks.nr));
+	kvp_ssdcopy_drain(h->pool);
+	for (i = 0; v && i < v->nr_legs; i++)
+		rot((u32)(v->legs - h->pool->legs) + i,
+		    kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index));
+}
+
+void lose_page(struct host *h, u32 level, u64 block)
+{
+	struct kvp_tpage *leaf = kvp_table_load(h->pool, block), *tp = leaf;
+	u32 copy;
+
+	while (tp->level < level)
+		tp = tp->parent;
+	for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++) {
+		struct kvp_place at = kvp_page_place(tp->v->g, level, tp->index,
+						     kvp_ptr_slot(tp->durable), copy);
+
+		rot((u32)(tp->v->legs - h->pool->legs) + at.leg, at.block);
+	}
+	lose_copies(h, tp);
+	kvp_table_put(h->pool, leaf);
 	kvp_table_shrink(h->pool, true);
 	kvp_rcache_drop(h->pool);
 }

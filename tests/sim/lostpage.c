@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A page of the table above the leaves, or the root page itself, is bad in every copy: on each kind
+ * of vdev, beside other vdevs and beside caches, with poison below it, and while other work goes
+ * on. A part of the suite deep.
+ */
+#include "suite.h"
+#include "trouble.h"
+#include "table/table.h"
+#include "work/changed.h"
+#include "log/checkpoint.h"
+
+/* Blocks of the pool that belong to vdev @v, from @from on: the first one, or the pool's size. */
+static u64 next_of(struct host *h, u32 v, u64 from)
+{
+	u64 size = h->pool->sb->pool_blocks;
+
+	while (from < size && kvp_locate(h->pool, from).v->index != v)
+		from += kvp_locate(h->pool, from).left;
+	return min(from, size);
+}
+
+static u64 count_of(struct host *h, u32 v)
+{
+	u64 at = 0, n = 0, left;
+
+	while ((at = next_of(h, v, at)) < h->pool->sb->pool_blocks) {
+		left = min_t(u64, kvp_locate(h->pool, at).left, h->pool->sb->pool_blocks - at);
+		n += left;
+		at += left;
+	}
+	return n;
+}
+
+static void poison_one(struct host *h, u64 block)
+{
+	struct kvp_tpage *leaf = kvp_table_load(h->pool, block);
+
+	kvp_table_set(h->pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	kvp_table_put(h->pool, leaf);
+	if (kvp_poison_make_durable(h->pool))
+		sim_fail("poison cannot be made durable");
+}
+
+static u32 top(const struct host *h)
+{
+	return h->pool->vdevs[0].g->levels - 1;
+}
+
+static void expect_poison(struct host *h, u64 blocks)
+{
+	if (h->pool->sb->poisoned_blocks != blocks || h->pool->table->poisoned != blocks)
+		sim_fail("%llu blocks are durably poisoned, and %llu are, not %llu",
+			 h->pool->sb->poisoned_blocks, h->pool->table->poisoned, blocks);
+}
+
+/* All of the pool is discarded, in parts, or at once. */
+static void discard_all(struct host *h)
+{
+	u64 all = h->pool->sb->pool_blocks;
+
+	host_discard(h, 0, (u32)all);
+	host_checkpoint(h);
+}
+
+static u64 changed_of(struct host *h, u32 since)
+{
+	kvp_block_t from = 0, first;
+	u64 n, sum = 0;
+	int ret;
+
+	while ((ret = kvp_changed_next(h->pool, since, &from, &first, &n)) > 0)
+		sum += n;
+	if (ret)
+		sim_fail("the list of changes ends with %d", ret);
+	return sum;
+}
+
+/* The root page of the first vdev is lost, with a poisoned block below it. */
+static void lose_root(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u64 healed, unrepaired, next, block, below = count_of(h, 0), other;
+	u32 reads;
+
+	spread(h);
+	block = next_of(h, 0, 3 * LEAF);
+	poison_one(h, block + 1);
+	other = t->start.second ? next_of(h, 1, 20 * LEAF) : ~0ull;
+	if (other != ~0ull)
+		poison_one(h, other + 2);
+	lose_page(h, top(h), 0);
+	expect_eio(h, block + 2);
+	if (other != ~0ull)
+		host_read_check(h, other + 5);
+	if (kvp_table_next_poisoned(h->pool, 0, &next) || next != (other == ~0ull ?
+	    h->pool->sb->pool_blocks : other + 2))
+		sim_fail("beside a lost page poison is listed at %llu", next);
+	if (changed_of(h, 1) < below)
+		sim_fail("%llu blocks changed", changed_of(h, 1));
+	reads = disks.reads;
+	host_scrub(h, &healed, &unrepaired);
+	/* of one vdev with data all below the page is passed at once */
+	if (!t->start.second && disks.reads - reads > 30)
+		sim_fail("a scrub read %u times to learn that all is lost", disks.reads - reads);
+	if (unrepaired != below)
+		sim_fail("scrub counts %llu blocks, not %llu", unrepaired, below);
+	if (kvp_table_give_up(h->pool, block, false))
+		sim_fail("it was not given up");
+	/* The page no longer tells that one of them was counted before. */
+	expect_poison(h, below + 1 + (other != ~0ull));
+	if (kvp_table_next_poisoned(h->pool, block, &next) || next != block)
+		sim_fail("poison is listed at %llu", next);
+	host_write(h, block, 1, true);
+	host_checkpoint(h);
+	host_read_check(h, block);
+}
+
+static void go_on_without(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	host_read_check(h, next_of(h, 0, 3 * LEAF));
+	expect_eio(h, next_of(h, 0, 3 * LEAF) + 2);
+	discard_all(h);
+	spread(h);
+	expect_scrub(h, 0, 0);
+}
+
+void run_lost_pages(void)
+{
+	static const struct host_start mirror = { .legs = 2 }, single = { .legs = 1 },
+		parity = { .legs = 3, .parity = true, .grown = true },
+		mixed = { .legs = 5, .parity = true, .second = 2, .grown = true },
+		cached = { .legs = 3, .cache = 1 },
+		ssds = { .legs = 6, .parity = true, .cache = 3, .cache_parity = true,
+			 .grown = true };
+
+	lives_of("lost_root_of_a_mirror", lose_root, go_on_without, &mirror, LEG_BLOCKS);
+	lives_of("lost_root_of_a_single", lose_root, go_on_without, &single, LEG_BLOCKS);
+	lives_of("lost_root_of_a_parity1", lose_root, go_on_without, &parity, LEG_BLOCKS);
+	lives_of("lost_root_of_one_vdev", lose_root, go_on_without, &mixed, LEG_BLOCKS);
+	lives_of("lost_root_beside_an_ssd", lose_root, go_on_without, &cached, LEG_BLOCKS);
+	lives_of("lost_root_beside_ssds", lose_root, go_on_without, &ssds, LEG_BLOCKS);
+}
