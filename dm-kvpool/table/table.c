@@ -1926,6 +1926,25 @@ static void count_nothing(struct kvp_pool *pool)
 	mutex_unlock(&t->lock);
 }
 
+/*
+ * The poisoned blocks below a page that is lost are counted again, as the page no longer tells how
+ * many they were. If no root has poison below it, nothing was poisoned at the snapshot, and
+ * t->poisoned counts only later changes.
+ */
+static void count_no_poison(struct kvp_pool *pool)
+{
+	struct kvp_table *t = pool->table;
+	u32 i;
+
+	for (i = 0; i < pool->sb->root_count; i++)
+		if (kvp_ptr_poison(t->roots[i]))
+			return;
+	mutex_lock(&t->lock);
+	t->poisoned -= min(t->poisoned, t->snap_poisoned);
+	t->snap_poisoned = 0;
+	mutex_unlock(&t->lock);
+}
+
 int kvp_table_write(struct kvp_pool *pool, struct list_head *pages)
 {
 	u32 level;
@@ -1935,6 +1954,8 @@ int kvp_table_write(struct kvp_pool *pool, struct list_head *pages)
 		ret = write_level(pool, level, pages);
 	if (!ret && pool->table->snap_uncounted)
 		count_nothing(pool);
+	if (!ret && pool->table->snap_poisoned)
+		count_no_poison(pool);
 	return ret;
 }
 

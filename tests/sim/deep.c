@@ -784,19 +784,24 @@ static void discards_of_poison(struct trouble *t)
 	struct host *h = &t->host;
 
 	spread(h);
+	/* Without this one, a checkpoint would set the number right: no root has poison. */
+	poison_block(h, BESIDE + 3);
 	poison_block(h, 77 * LEAF + 9);
 	host_discard(h, 70 * LEAF, 10 * LEAF);
 	host_checkpoint(h);
-	expect_poisoned(h, 0);
+	expect_poisoned(h, 1);
 	poison_block(h, 90 * LEAF);
-	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
+	host_discard(h, 0, BELOW);
 	host_checkpoint(h);
-	expect_poisoned(h, 0);
+	expect_poisoned(h, 1);
 	spread(h);
 	lose_page(h, 1, 0);
 	if (kvp_table_give_up(h->pool, 5 * LEAF, false))
 		sim_fail("the lost page was not given up");
 	kvp_table_shrink(h->pool, true);
+	host_discard(h, 0, BELOW);
+	host_checkpoint(h);
+	expect_poisoned(h, 1);
 	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
 	host_checkpoint(h);
 	expect_poisoned(h, 0);
@@ -1131,7 +1136,7 @@ static void run_deep_discards(void)
 		 &cached, LEG_BLOCKS);
 	trouble(NAMED(discarded_leaf_is_made_again), 2);
 	trouble(NAMED(discard_beside_a_reader), 2);
-	trouble(NAMED(discards_of_poison), 2);
+	two_lives(NAMED(discards_of_poison), NULL, 2, WIDE_LEGS);
 	two_lives(NAMED(discards_read_no_page_above), NULL, 2, WIDE_LEGS);
 	trouble(NAMED(discarded_page_is_made_again), 2);
 	lives_of("discarded_page_is_made_again_on_a_parity1", discarded_page_is_made_again, NULL,

@@ -125,6 +125,7 @@ static void go_on_without(struct trouble *t)
 	host_read_check(h, next_of(h, 0, 3 * LEAF));
 	expect_eio(h, next_of(h, 0, 3 * LEAF) + 2);
 	discard_all(h);
+	expect_poison(h, 0);
 	spread(h);
 	expect_scrub(h, 0, 0);
 }
