@@ -269,6 +269,53 @@ static void lost_leaf_case(void)
 	free(g);
 }
 
+/* --- a log that is too small for large chunks ------------------------------------------------- */
+
+#define LARGE_CHUNK	128u	/* blocks: a discard of a stripe's part needs five segments of log */
+
+/*
+ * The log of a parity1 holds a discard of its chunks; that of the SSD does not, and the log would
+ * move there. Neither a new pool has both, nor does a cache come to the other one.
+ */
+static void small_logs_main(void *arg)
+{
+	struct growing *g = arg;
+	struct host_start made = g->new;
+
+	made.format = true;
+	expect_refusal(g, &made, "too small for chunks");
+	start(g, &g->old);
+	host_write(&g->host, 20, 30, true);
+	if (!host_grow(&g->host, &g->new))
+		sim_fail("a cache was taken whose log cannot hold a discard");
+	if (!strstr(g->host.refusal.why, "too small for chunks"))
+		sim_fail("refused: %s", g->host.refusal.why);
+	if (host_labelled(3))
+		sim_fail("the SSD was labelled");
+	host_discard(&g->host, 25, 400);
+	host_checkpoint(&g->host);
+	host_read_each(&g->host, 20, 30);
+	host_stop(&g->host);
+}
+
+static void small_logs_case(void)
+{
+	struct growing *g = calloc(1, sizeof(*g));
+	u32 i;
+
+	g->old = (struct host_start){ .legs = 3, .parity = true, .log_mib = 5, .format = true,
+				      .chunk = LARGE_CHUNK };
+	g->new = (struct host_start){ .legs = 4, .parity = true, .log_mib = 5, .cache = 1,
+				      .chunk = LARGE_CHUNK };
+	oracle_init(&g->o, MOST_BLOCKS);
+	blank_disks(g->img, 4, 2 * POOL_LEG_BLOCKS);
+	result("grow-small-logs", run_machine(g->img, 4, opt.seed, small_logs_main, g));
+	for (i = 0; i < 4; i++)
+		image_free(&g->img[i]);
+	oracle_free(&g->o);
+	free(g);
+}
+
 /* --- a region ends within a leaf ------------------------------------------------------------- */
 
 struct discarding {
@@ -432,6 +479,8 @@ void run_grow(void)
 	}
 	if (wanted("grow-lost-leaf"))
 		lost_leaf_case();
+	if (wanted("grow-small-logs"))
+		small_logs_case();
 	if (wanted("grow-discard-beside"))
 		discard_beside_case();
 	/* The first two writes to a new leg are its labels, the next two the superblock. */

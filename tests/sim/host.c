@@ -137,7 +137,7 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->pool_blocks = hs->second ? host_boundary(hs) + BEHIND_BLOCKS : hs->parity ? 512 : 0;
 	if (hs->grown)
 		s->pool_blocks = 0;
-	s->chunk_bytes = parity ? SMALL_CHUNK * KVP_BLOCK_SIZE : 0;
+	s->chunk_bytes = parity ? (hs->chunk ?: SMALL_CHUNK) * KVP_BLOCK_SIZE : 0;
 	s->dirty_bytes = (u64)hs->cache_dirty << KVP_BLOCK_SHIFT;
 	s->log_bytes = (hs->log_mib ?: 4ull) << 20;
 	s->tunable_mask |= BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |

@@ -63,6 +63,7 @@ struct host_start {
 	u32 second;		/* so many legs, the last ones, are another vdev */
 	bool second_parity;	/* which is a parity1 */
 	u32 log_mib;		/* 0: 4 */
+	u32 chunk;		/* blocks of a chunk of a parity1; 0: few */
 	u32 cache_dirty;	/* so many blocks of it may be dirty; 0: as many as by default */
 	u32 cache;		/* so many legs, behind all others, are a cache with the log */
 	bool cache_parity;	/* of kind parity1 */

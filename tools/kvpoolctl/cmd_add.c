@@ -296,25 +296,12 @@ static int check_words(const struct plan *p, const struct before *b, struct err 
 	return 0;
 }
 
-/* The log of the cache must have room for discards of the new vdevs. */
-static int check_cache_log(const struct plan *p, const struct before *b, struct err *err)
-{
-	u32 v;
-
-	for (v = p->first_vdev; b->cache.leg_count && v < p->sb.vdev_count; v++)
-		if (!kvp_log_holds_discard(&b->cache, p->sb.vdevs[v].chunk_blocks))
-			return err_set(err, ERR_USAGE, "chunk", "give smaller chunks",
-				       "the cache is too small for chunks of %u KiB",
-				       p->sb.vdevs[v].chunk_blocks * 4);
-	return 0;
-}
-
 static int make_plan(struct plan *p, struct before *b, int count, char **words, struct err *err)
 {
 	if (find_pool(p, b, err) || shadow_check_none(&b->entry, err) ||
 	    plan_vdevs(p, count, words, err) || check_words(p, b, err) ||
 	    check_redundancy(p, b, err) || plan_devices(p, err) || plan_cache_size(p, err) ||
-	    check_cache_log(p, b, err))
+	    plan_check_logs(p, &b->cache, err))
 		return -1;
 	return write_table(p, b, err);
 }

@@ -484,9 +484,39 @@ static int check_cache(const struct plan *p, struct err *err)
 	return 0;
 }
 
+/* True if each vdev that may come to carry the log holds a discard of such chunks. */
+static bool logs_hold(const struct plan *p, const struct kvp_geometry *cache, u32 chunk_blocks)
+{
+	bool moves = cache->leg_count || kvp_cache_find(&p->sb) >= 0;
+	bool hold = !cache->leg_count || kvp_log_holds_discard(cache, chunk_blocks);
+	u32 spare[KVP_MAX_VDEVS] = { 0 }, leader, v;
+
+	for (v = 0; v < p->sb.vdev_count; v++)
+		spare[v] = kvp_losses(&p->sb.vdevs[v]);
+	leader = kvp_log_leader(&p->sb, spare);
+	for (v = 0; v < p->sb.vdev_count; v++)
+		if (moves || v == leader)
+			hold &= kvp_log_holds_discard(&p->sb.vdevs[v], chunk_blocks);
+	return hold;
+}
+
+int plan_check_logs(const struct plan *p, const struct kvp_geometry *cache, struct err *err)
+{
+	u32 v;
+
+	for (v = 0; v < p->sb.vdev_count; v++)
+		if (!logs_hold(p, cache, p->sb.vdevs[v].chunk_blocks))
+			return err_set(err, ERR_USAGE, "log_size",
+				       "give a larger one or larger SSDs, or smaller chunks",
+				       "a log of the pool is too small for chunks of %u KiB",
+				       p->sb.vdevs[v].chunk_blocks * 4);
+	return 0;
+}
+
 /* Lays out the vdevs like the module does. */
 static int lay_out(struct plan *p, struct err *err)
 {
+	static const struct kvp_geometry none;
 	u32 v;
 
 	if (p->chunk_bytes % KVP_BLOCK_SIZE)
@@ -501,12 +531,8 @@ static int lay_out(struct plan *p, struct err *err)
 		return err_set(err, ERR_USAGE, p->name,
 			       "use fewer vdevs, or less of each leg: -o size=",
 			       "the vdevs are too large together, or their sizes too different");
-	for (v = p->first_vdev; v < p->sb.vdev_count; v++)
-		if (!kvp_logs_hold_discard(&p->sb, p->sb.vdevs[v].chunk_blocks))
-			return err_set(err, ERR_USAGE, "log_size",
-				       "give a larger one, or smaller chunks",
-				       "the log is too small for chunks of %u KiB",
-				       p->sb.vdevs[v].chunk_blocks * 4);
+	if (plan_check_logs(p, &none, err))
+		return -1;
 	return check_cache(p, err);
 }
 

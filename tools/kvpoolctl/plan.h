@@ -53,6 +53,15 @@ int plan_option(struct plan *p, const char *text, struct err *err);
 int plan_pool(struct plan *p, const struct stats *s, struct kvp_geometry *cache, bool *logs_there,
 	      struct err *err);
 
+/**
+ * plan_check_logs() - refuse if a discard of some vdev's chunks has no room in a log of the pool
+ *
+ * As the module does: where there is a cache, the log may move to any vdev. Otherwise it goes to
+ * the one that survives most losses.
+ * @cache: the cache that is not in the plan; no legs: there is none
+ */
+int plan_check_logs(const struct plan *p, const struct kvp_geometry *cache, struct err *err);
+
 /** plan_vdevs() - take in the words after the pool's name */
 int plan_vdevs(struct plan *p, int count, char **words, struct err *err);
 

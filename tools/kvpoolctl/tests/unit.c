@@ -487,6 +487,41 @@ static void test_cache_options(void)
 	expect(add_cache_with("cache_dirty_max=1G", "") == 0);
 }
 
+/* A parity1 of three legs with chunks of 512 KiB: a discard needs five segments of a log. */
+static void test_logs_hold_chunks(void)
+{
+	struct kvp_geometry none = { 0 }, small = { 0 }, large = { 0 };
+	struct plan *p = calloc(1, sizeof(*p));
+	struct kvp_geometry *g = p->sb.vdevs;
+	struct kvp_why why;
+	struct err err;
+
+	g[0].chunk_blocks = 128;
+	expect(!kvp_layout_one(KVP_VDEV_PARITY1, 3, 1 << 18, 0, 5 << 20, KVP_MAX_ROOTS, &g[0], &why));
+	expect(!kvp_layout_one(KVP_VDEV_CACHE, 1, 6 << 8, 0, 0, KVP_MAX_ROOTS, &small, &why));
+	expect(!kvp_layout_one(KVP_VDEV_CACHE, 1, 1 << 18, 0, 0, KVP_MAX_ROOTS, &large, &why));
+	p->sb.vdev_count = 1;
+	expect(!plan_check_logs(p, &none, &err));
+	expect(!plan_check_logs(p, &large, &err));
+	expect(plan_check_logs(p, &small, &err));
+	expect(strstr(err.why, "chunks of 512 KiB") && err_exit(err.code) == EXIT_USAGE);
+	/* A new cache would get the log. */
+	g[1] = large;
+	p->sb.vdev_count = 2;
+	expect(!plan_check_logs(p, &none, &err));
+	g[1] = small;
+	expect(plan_check_logs(p, &none, &err));
+	/* The log stays with the parity1, unless a cache goes; or it goes to what survives more. */
+	memset(&g[1], 0, sizeof(g[1]));
+	expect(!kvp_layout_one(KVP_VDEV_SINGLE, 1, 1 << 18, 0, 4 << 20, KVP_MAX_ROOTS, &g[1], &why));
+	expect(!plan_check_logs(p, &none, &err));
+	expect(plan_check_logs(p, &large, &err));
+	memset(&g[1], 0, sizeof(g[1]));
+	expect(!kvp_layout_one(KVP_VDEV_MIRROR, 3, 1 << 18, 0, 4 << 20, KVP_MAX_ROOTS, &g[1], &why));
+	expect(plan_check_logs(p, &none, &err));
+	free(p);
+}
+
 /* --- labels and import --------------------------------------------------------------- */
 
 static void scan(const struct image *m, struct scan *s)
@@ -2174,6 +2209,7 @@ int main(int argc, char **argv)
 	test_errors();
 	test_vdevs();
 	test_cache_options();
+	test_logs_hold_chunks();
 	test_cache_counts();
 	test_window_refused();
 	test_chunk();
