@@ -383,6 +383,35 @@ static void crowd_in_a_large_buffer(struct renew_test *p)
 	crowd_of(p, 1024);
 }
 
+/*
+ * The buffer is full of versions that may be spilled: the worker comes before they are. It spills
+ * them, and begins no round, which would hold up renewals for as long as the disks take.
+ */
+static void full_buffer_is_spilled_first(struct renew_test *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 before = atomic64_read(&pool->work_stats.destage_blocks);
+
+	set_up(p);
+	kvp_wbuf_set_limit(pool, 256);
+	host_write_each(&p->host, HOT, COUNT);
+	host_flush(&p->host);
+	disks_hold_homes(p->start.legs - p->start.cache, POOL_BLOCKS);
+	no_rounds(p);
+	if (kvp_wbuf_used(pool->wbuf) < COUNT)
+		sim_fail("%u pages are in use: the case was not set up", kvp_wbuf_used(pool->wbuf));
+	kvp_wbuf_set_limit(pool, COUNT);
+	kvp_destage_kick(pool, false);
+	host_sleep(300);
+	if (disks_wait() || atomic64_read(&pool->work_stats.destage_blocks) != before)
+		sim_fail("a round went home for pages of what could be spilled");
+	if (kvp_wbuf_used(pool->wbuf) > COUNT * 3 / 4)
+		sim_fail("%u pages are still in use", kvp_wbuf_used(pool->wbuf));
+	disks_release_all();
+	host_read_each(&p->host, HOT, COUNT);
+	host_read_each(&p->host, FIRST, COUNT);
+}
+
 /* Renewed blocks are rewritten and discarded while their new records are on their way. */
 static void change_renewed(struct renew_test *p)
 {
@@ -626,6 +655,7 @@ void run_renew(void)
 		test("suspended", &shapes[i], suspended, 0);
 		test("restart", &shapes[i], restart, 4);
 	}
+	test("full-buffer-is-spilled-first", &shapes[0], full_buffer_is_spilled_first, 0);
 	test("by-default", &shapes[0], by_default, 0);
 	test("by-tunable", &shapes[0], by_tunable, 0);
 	test("above-the-mark", &shapes[0], above_the_mark, 0);
