@@ -710,6 +710,9 @@ void kvp_features_print(u64 bits, char *text);
  */
 #define KVP_SB_COUNT_END	(1ull << 62)
 
+/* A start that writes wants so much room below the end: more than one run of a pool can use. */
+#define KVP_SB_COUNT_ROOM	(1ull << 40)
+
 /** kvp_sb_note_resilver() - set the feature bit that the states of the legs need. Pure. */
 void kvp_sb_note_resilver(struct kvp_sb *sb);
 

@@ -10,6 +10,7 @@
 
 #include "forge.h"
 #include "format/logplace.h"
+#include "super/members.h"
 #include "suite.h"
 
 /* --- mutations ---------------------------------------------------------------------- */
@@ -687,6 +688,132 @@ static bool hostile_window(const struct host_start *shape, u32 n)
 	return good;
 }
 
+/* --- counts at their largest values ------------------------------------------------------ */
+
+#define FIRST_REFUSED	(KVP_SB_COUNT_END - KVP_SB_COUNT_ROOM)
+
+/* What is added to all superblocks of all legs. The sequence keeps its slot. */
+static const struct largest {
+	const char *name;
+	u64 epoch, sequence, checkpoint;
+	bool era;		/* the newest one becomes the last that there is */
+	bool refused;
+} largest[] = {
+	{ "epoch-last", .epoch = FIRST_REFUSED - 100 },
+	{ "epoch", .epoch = KVP_SB_COUNT_END - 1, .refused = true },
+	{ "epoch-before-the-end", .epoch = FIRST_REFUSED, .refused = true },
+	{ "sequence", .sequence = KVP_SB_COUNT_END - 1, .refused = true },
+	{ "checkpoint", .checkpoint = KVP_SB_COUNT_END - 1, .refused = true },
+	{ "era", .era = true },
+};
+
+struct at_largest {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	const struct largest *what;
+	struct image img[MAX_DISKS];
+};
+
+static void start_again(struct at_largest *t)
+{
+	if (host_start(&t->host, &t->o, &t->start))
+		sim_fail("start: %s", t->host.refusal.why);
+}
+
+static void largest_main(void *arg)
+{
+	struct at_largest *t = arg;
+	struct host *h = &t->host;
+	u64 healed, unrepaired;
+	u32 i;
+
+	if (t->what->refused) {
+		if (!host_start(h, &t->o, &t->start) || !strstr(h->refusal.why, "no room to grow"))
+			sim_fail("not refused: %s", h->refusal.why);
+		if (disks.writes)
+			sim_fail("a start that is refused has written");
+		t->start.readonly = true;
+		start_again(t);
+		host_read_each(h, 0, 40);
+		host_stop(h);
+		return;
+	}
+	for (i = 0; i < 3; i++) {
+		start_again(t);
+		host_write(h, 30 * i, 10, false);
+		host_checkpoint(h);
+		kvp_leg_offline(h->pool, host_leg(h, i % 2));
+		host_write(h, 30 * i + 5, 9, true);
+		host_sleep(2500);
+		host_discard(h, 30 * i + 1, 2);
+		host_checkpoint(h);
+		if (host_online(h, i % 2))
+			sim_fail("online: %s", h->refusal.why);
+		host_write(h, 30 * i + 3, 1, true);
+		host_wait_resilver(h);
+		if (!kvp_leg_in_sync(host_leg(h, i % 2)))
+			sim_fail("the leg does not come back");
+		host_scrub(h, &healed, &unrepaired);
+		if (healed || unrepaired)
+			sim_fail("a leg that came back lacked %llu blocks", healed + unrepaired);
+		host_stop(h);
+	}
+}
+
+static void enlarge(struct image *img, const struct largest *l, const struct kvp_sb *newest)
+{
+	struct material *m = calloc(1, sizeof(*m));
+	struct kvp_sb *sb = malloc(sizeof(*sb));
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_why why;
+	u32 i, b;
+
+	collect_sbs(m, img);
+	for (i = 0; i < m->nr_sb; i++) {
+		if (kvp_sb_decode(&m->sb[i], m->offset[i], img->blocks, sb, &why))
+			abort();
+		sb->epoch += l->epoch ? l->epoch - newest->epoch : 0;
+		sb->sequence += l->sequence ? (l->sequence - newest->sequence) &
+			~(u64)(KVP_SB_RING - 1) : 0;
+		sb->checkpoint += l->checkpoint ? l->checkpoint - newest->checkpoint : 0;
+		sb->era = l->era ? KVP_ERA_LAST : sb->era;
+		kvp_sb_encode(sb, d);
+		for (b = 0; b < KVP_SB_BLOCKS; b++)
+			image_write_data(img, (m->offset[i] >> 12) + b, (u8 *)d + b * 4096);
+	}
+	free(m);
+	free(sb);
+	free(d);
+}
+
+static void largest_counts(const struct largest *l)
+{
+	const struct base *base = base_pool(2, false);
+	struct at_largest *t = calloc(1, sizeof(*t));
+	struct material *m = calloc(1, sizeof(*m));
+	char name[64];
+	u32 i;
+
+	snprintf(name, sizeof(name), "hostile_largest:%s", l->name);
+	if (wanted(name)) {
+		collect_sbs(m, &base->img[0]);
+		t->start.legs = 2;
+		t->what = l;
+		oracle_copy(&t->o, &base->o);
+		for (i = 0; i < 2; i++) {
+			image_copy(&t->img[i], &base->img[i]);
+			enlarge(&t->img[i], l, &m->newest);
+		}
+		result(name, run_machine(t->img, 2, opt.seed, largest_main, t));
+		for (i = 0; i < 2; i++)
+			image_free(&t->img[i]);
+		oracle_free(&t->o);
+	}
+	free(m);
+	free(t);
+}
+
 void run_hostile(void)
 {
 	static const struct host_start caches[] = {
@@ -712,6 +839,8 @@ void run_hostile(void)
 	char name[64];
 
 	run_tableline();
+	for (i = 0; i < ARRAY_SIZE(largest); i++)
+		largest_counts(&largest[i]);
 	if (wanted("hostile_decoders"))
 		result("hostile_decoders", hostile_decoders());
 	if (wanted("hostile_window:mirror"))
