@@ -186,8 +186,9 @@ const struct command cmd_wait = {
 		"move of the log was cancelled. If the log does not move, -t drain reports the "
 		"last move since the pool was started. A paused scrub has not ended. -t replace "
 		"fails if the new leg is out, or if the old one must stay, as another leg of the "
-		"mirror is out. In a pool that was imported read-only nothing goes on, so a scrub, "
-		"resilver or replace there is refused.",
+		"mirror is out. Of a parity1 it waits for an old leg that resilvers, and fails if "
+		"that is stale, and does not return by itself. In a pool that was imported "
+		"read-only nothing goes on, so a scrub, resilver or replace there is refused.",
 	.example = "kvpoolctl wait -t scrub,resilver tank",
 	.options = options,
 	.run = run,

@@ -10,7 +10,7 @@
 #include "shadow.h"
 
 #define POLL_US		200000
-#define SETTLES		50	/* polls: the pool takes the old leg out by itself meanwhile */
+#define SETTLES		50	/* polls: the pool takes a leg out, or back, by itself meanwhile */
 
 static const char *leg_text(const struct stats *s, unsigned int leg, const char *key)
 {
@@ -149,15 +149,29 @@ static int end_and_wait(struct ctl *ctl, const struct dm_entry *e, const struct 
 	return !whole && resilver_wait(ctl, e->name, NULL, err) ? -1 : 1;
 }
 
-/* 1: look again. A shadow comes before all others: until it has ended, no leg is detached. */
+/* Has no leg been written to for so many looks that none will be? */
+static bool stands(const struct stats *s, unsigned int *settles)
+{
+	const char *state = stats_text(s, "resilver.state");
+
+	*settles = state && !strcmp(state, "running") ? 0 : *settles + 1;
+	return *settles > SETTLES;
+}
+
+/*
+ * 1: look again. A shadow comes before all others: until it has ended, no leg is detached. It may
+ * wait for its leg, which has returned, or is about to.
+ */
 static int look_at_shadow(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
-			  struct err *err)
+			  unsigned int *settles, struct err *err)
 {
 	switch (shadow_state(s)) {
 	case REPLACED_LEFT:
 		return end_and_wait(ctl, e, s, err);
 	case REPLACED_STOPPED:
 		return shadow_stopped(e, s, err);
+	case REPLACED_WAITS:
+		return stands(s, settles) ? shadow_waits(e, s, err) : 1;
 	default:
 		return 1;
 	}
@@ -169,12 +183,10 @@ static int look(struct ctl *ctl, const struct dm_entry *e, const struct stats *s
 {
 	struct replaced_pair p, waiting;
 	bool any = false, waits_for_other = false;
-	bool runs = stats_text(s, "resilver.state") &&
-		    !strcmp(stats_text(s, "resilver.state"), "running");
 	unsigned int i;
 
 	if (shadow_is_there(s))
-		return look_at_shadow(ctl, e, s, err);
+		return look_at_shadow(ctl, e, s, settles, err);
 	for (i = 0; replaced_find(s, i, &p); i = p.new + 1) {
 		any = true;
 		switch (replaced_state(s, &p)) {
@@ -190,7 +202,7 @@ static int look(struct ctl *ctl, const struct dm_entry *e, const struct stats *s
 			break;
 		}
 	}
-	if (waits_for_other && !runs && ++*settles > SETTLES)
+	if (waits_for_other && stands(s, settles))
 		return waits(e, s, &waiting, err);
 	return any;
 }

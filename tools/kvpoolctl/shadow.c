@@ -143,6 +143,37 @@ int shadow_stopped(const struct dm_entry *e, const struct stats *s, struct err *
 		       old_name(s, old));
 }
 
+/*
+ * To let the new device take the place would wipe the label of a leg that is connected. It may have
+ * what no other has: it stays out if it was written in another history.
+ */
+int shadow_waits(const struct dm_entry *e, const struct stats *s, struct err *err)
+{
+	bool stale = is_in(stats_text(s, "leg.%u.state", old_leg(s)), "stale");
+	char mend[REPLACED_MEND], new[PATH_MAX], old[PATH_MAX];
+
+	old_name(s, old);
+	if (stale)
+		snprintf(mend, sizeof(mend), "kvpoolctl online --wait %.64s %.120s, then kvpoolctl "
+			 "wait -t replace %.64s; or kvpoolctl cancel %.64s replace undoes it",
+			 e->name, old, e->name, e->name);
+	else
+		snprintf(mend, sizeof(mend), "see kvpoolctl status %.64s; or kvpoolctl cancel "
+			 "%.64s replace undoes it", e->name, e->name);
+	return err_set(err, ERR_FAILED, old, mend, stale ?
+		       "it is stale, and does not return by itself; %.200s waits for that" :
+		       "it is resilvering, and that stands still; %.200s waits for its end",
+		       new_name(s, new));
+}
+
+bool shadow_is_lost(const struct stats *s, unsigned int leg)
+{
+	const char *old = stats_text(s, "leg.%u.state", leg);
+
+	return shadow_replaces(s, leg) && shadow_state(s) == REPLACED_STOPPED &&
+	       !is_in(old, "online") && !is_in(old, "resilvering");
+}
+
 /* --- tables ------------------------------------------------------------------------- */
 
 static int unreadable(const struct change *c, struct err *err)
@@ -399,6 +430,17 @@ static void report_cancelled(struct ctl *ctl, const struct change *c, json_objec
 		ctl_say(ctl, "%s is no leg of pool %s any more; the pool survives the loss of %d "
 			"leg(s)", new, c->e->name, stats_losses(c->s));
 	}
+}
+
+int shadow_forget(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+		  struct err *err)
+{
+	struct change *c = new_change();
+	int ret = begin(c, e, s, err) || write_same_legs(c, "2 replace shadow=-", err) ||
+		  change_table(ctl, c, table_shadow(c->params), err);
+
+	change_free(c);
+	return ret ? -1 : 0;
 }
 
 int shadow_cancel(struct ctl *ctl, const struct dm_entry *e, const struct stats *s)

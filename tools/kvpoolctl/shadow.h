@@ -22,7 +22,7 @@ bool shadow_replaces(const struct stats *s, unsigned int leg);
  * shadow_state() - how far it is
  *
  * REPLACED_LEFT: shadow_end() may let it take the place. It has all that the leg has, or the leg is
- * out. REPLACED_WAITS: the leg resilvers.
+ * out. REPLACED_WAITS: the leg resilvers, or is stale.
  */
 enum replaced_state shadow_state(const struct stats *s);
 
@@ -50,6 +50,25 @@ int shadow_end(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 
 /** shadow_stopped() - say in @err why it does not go on, and what to do. Returns -1. */
 int shadow_stopped(const struct dm_entry *e, const struct stats *s, struct err *err);
+
+/**
+ * shadow_waits() - say in @err that it waits for its leg in vain, and what to do
+ *
+ * For a leg that is stale, and does not return by itself; or that resilvers, and gets nothing.
+ * Return: -1.
+ */
+int shadow_waits(const struct dm_entry *e, const struct stats *s, struct err *err);
+
+/**
+ * shadow_is_lost() - has the device failed, or gone, as leg @leg has, which it is to replace?
+ *
+ * Then neither will have what the other lacks: another device may take the place of the leg.
+ */
+bool shadow_is_lost(const struct stats *s, unsigned int leg);
+
+/** shadow_forget() - the device leaves, the leg stays, and nothing is said; 0 or -1 with @err */
+int shadow_forget(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+		  struct err *err);
 
 /** shadow_cancel() - the device leaves, the leg stays, or print that; returns the exit status */
 int shadow_cancel(struct ctl *ctl, const struct dm_entry *e, const struct stats *s);

@@ -21,6 +21,7 @@ struct change {
 	dev_t old;			/* the device of the old leg, if it is there; else 0 */
 	char before[TABLE_LEN], table[TABLE_LEN];
 	char without[TABLE_LEN];	/* if devices in the table have gone, that without them */
+	bool ends_shadow;		/* another device was to replace the leg, and is lost */
 };
 
 /* --- tables ------------------------------------------------------------------------- */
@@ -91,7 +92,10 @@ static int write_tables(struct change *c, struct err *err)
 			      sizeof(text)))
 		return err_set(err, ERR_KERNEL, c->o->e->name, "see dmsetup table",
 			       "its table is unreadable");
-	table_options(c->params, "replace", options, sizeof(options));
+	if (c->ends_shadow)
+		snprintf(options, sizeof(options), "1 replace");
+	else
+		table_options(c->params, "replace", options, sizeof(options));
 	snprintf(c->table, sizeof(c->table), "%s %s%s", c->o->e->uuid, options, text);
 	table_again(c->o->e->uuid, c->params, c->before, sizeof(c->before));
 	c->old = path ? leg_device(path) : 0;
@@ -121,7 +125,7 @@ int substitute_check(const struct substitute_order *o, struct err *err)
 		return err_set(err, ERR_READ_ONLY, o->e->name,
 			       "export it and import it without --readonly",
 			       "it was imported read-only");
-	if (shadow_replaces(o->s, o->leg))
+	if (shadow_replaces(o->s, o->leg) && !shadow_is_lost(o->s, o->leg))
 		return shadow_none(o->e, o->s, err);
 	snprintf(mend, sizeof(mend), "kvpoolctl wait -t resilver %.64s; or kvpoolctl offline %.64s "
 		 "%.80s first", o->e->name, o->e->name, o->old);
@@ -140,6 +144,7 @@ static int make_plan(struct change *c, struct err *err)
 
 	if (substitute_check(o, err) || dm_table(o->e->name, &c->sectors, &c->params, err))
 		return -1;
+	c->ends_shadow = shadow_is_lost(o->s, o->leg);
 	c->plan.name = o->e->name;
 	c->plan.force = o->force;
 	c->plan.takes_spare = true;
@@ -178,9 +183,12 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 	if (ctl->json)
 		ctl_json(json_object_get(root));
 	else if (ctl->dry_run)
-		printf("would replace %s by %s, of pool %s\ncopies    all that was written there\n"
+		printf("would replace %s by %s, of pool %s\n%s"
+		       "copies    all that was written there\n"
 		       "survives  loss of %" PRIu64 " leg(s) then, now %" PRIu64 "\ntable     %s\n",
-		       c->o->old, new, c->o->e->name, then, now, json_text_at(plan, "table"));
+		       c->o->old, new, c->o->e->name, c->ends_shadow ?
+		       "cancels   the order that another device replaces it, which is lost, too\n" :
+		       "", then, now, json_text_at(plan, "table"));
 	else if (c->o->wait)
 		ctl_say(ctl, "%s is online; the pool survives the loss of %" PRIu64 " leg(s)", new,
 			then);
@@ -222,16 +230,39 @@ int substitute_bring_online(const char *pool, unsigned int leg, const char *dev,
 	return ret;
 }
 
-static int execute(struct ctl *ctl, struct change *c, struct err *err)
+/*
+ * The pool takes no other device for the leg before the order is cancelled. If this ends between
+ * the two, the leg is out as before, and the next try goes on.
+ */
+static int end_shadow(struct ctl *ctl, struct change *c, struct err *err)
+{
+	const struct dm_entry *e = c->o->e;
+
+	if (!c->ends_shadow)
+		return 0;
+	free(c->params);
+	c->params = NULL;
+	*c->without = 0;
+	return shadow_forget(ctl, e, c->o->s, err) ||
+	       dm_table(e->name, &c->sectors, &c->params, err) || write_tables(c, err) ? -1 : 0;
+}
+
+static int switch_table(struct ctl *ctl, const struct change *c, struct err *err)
 {
 	struct table_change t = { c->o->e->name, c->before, *c->without ? c->without : NULL,
 				  c->table, c->sectors };
+
+	return table_switch(ctl, &t, err);
+}
+
+static int execute(struct ctl *ctl, struct change *c, struct err *err)
+{
 	char why[sizeof(err->why)], done[160], uuid[UUID_BUF];
 	int ret = plan_wipe(&c->plan, err);
 
 	plan_close(&c->plan);
 	if (!ret)
-		ret = table_switch(ctl, &t, err);
+		ret = end_shadow(ctl, c, err) || switch_table(ctl, c, err) ? -1 : 0;
 	device_announce(c->plan.legs[c->plan.first_leg].dev.rdev);
 	if (!ret && c->old)
 		device_announce(c->old);

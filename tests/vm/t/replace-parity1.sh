@@ -7,7 +7,7 @@
 # kmsg-allow: I/O error
 # long: its turn would take longer than a turn may
 . "$KVPOOL_TOP/tests/vm/legs.sh"
-for d in a b c d; do mksim $d 48; done
+for d in a b c d e; do mksim $d 48; done
 mksim f 16
 
 label_of() { blkid -p -o value -s TYPE "/dev/$1" || true; }
@@ -130,6 +130,32 @@ expect_eq "$(state 0 2)" online
 expect_eq "$(json pools.0.vdevs.0.legs.2.path)" /dev/b
 oracle write $dev 100 200 2 fsync bs=8
 run 0 clear tank
+sound
+
+echo "--- it fails, and the old disk is lost: a spare takes the place, and the order ends"
+run 0 labelclear -f /dev/c
+run 0 add tank spare /dev/e
+run 0 set tank resilver_rate=64K
+run 0 replace tank /dev/b /dev/c
+begin_load
+simset c remove 1
+wait_stat tank shadow.state faulted
+simset b remove 1
+wait_stat tank leg.2.state faulted
+end_fio "$fio" /tmp/fio.log
+oracle write $dev 0 $blocks 1 fsync bs=32
+oracle write $dev 100 200 2 fsync bs=8
+lost=$(stat_of tank leg.2.uuid)
+refused 3 too_small 'a leg of that vdev needs' replace tank "$lost" /dev/f
+expect_eq "$(stat_of tank shadow.state)" faulted
+run 0 replace -n tank "$lost"; has out 'cancels +the order that another device replaces it'
+run 0 set tank resilver_rate=0
+run 0 replace --wait tank "$lost"
+expect_eq "$(stat_of tank shadow.uuid)" "" "the order"
+expect_eq "$(state 0 2)" online
+expect_eq "$(json pools.0.vdevs.0.legs.2.path)" /dev/e
+run 0 clear tank
+sum=$(contents)
 sound
 
 echo "--- another leg is lost then"

@@ -919,6 +919,12 @@ static void test_replace_ends(void)
 	event(2, 2000, "shadow_lost uuid=" LEG(5) " path=/dev/y why=does not answer");
 	look();
 	expect(!*take_file("online"));
+	/* both are lost, and there is a spare: kvpoolctl cancels the order for that */
+	has_spare(NULL);
+	expect(!tries_after(299));
+	clock_now++;
+	look();
+	expect(!strcmp(take_file("online"), TAKES));
 }
 
 static void test_spare_not_taken(void)

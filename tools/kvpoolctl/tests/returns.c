@@ -17,6 +17,7 @@
 #include "names.h"
 #include "reload.h"
 #include "resilver.h"
+#include "shadow.h"
 #include "spares.h"
 #include "stats.h"
 #include "substitute.h"
@@ -493,6 +494,62 @@ static void test_shadow_waited(void)
 	expect(last.status == EXIT_FAILED && said("not in this test"));
 }
 
+/* It waits for a leg that returns, and only for one that does. */
+static void test_shadow_waits_for_its_leg(void)
+{
+	BEGIN({ .leg = { NULL, "stale" }, .more = SHADOW("stale") });
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(last.status == EXIT_FAILED && said("it is stale, and does not return by itself") &&
+	       said("kvpoolctl online --wait tank 8:16") && script.naps >= 50);
+	BEGIN({ .leg = { NULL, "resilvering" }, .more = SHADOW("stale") });
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(last.status == EXIT_FAILED && said("that stands still") && script.naps >= 50);
+	/* a step of the resilver in between: it is waited for on */
+	BEGIN({ .leg = { NULL, "stale" }, .more = SHADOW("stale") },
+	      { .leg = { NULL, "resilvering" }, .more = DONE("40") SHADOW("stale") },
+	      { .leg = { NULL, "stale" }, .more = SHADOW("stale") }, { .more = "" });
+	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
+	expect(last.status == EXIT_DONE && script.naps == 3);
+	expect(!*script.loaded && !script.sent_count);
+}
+
+static bool is_lost_with(const char *leg, const char *more)
+{
+	struct stats s;
+	bool lost;
+
+	BEGIN({ .leg = { NULL, leg }, .more = more });
+	if (stats_load("tank", &s, NULL))
+		return false;
+	lost = shadow_is_lost(&s, 1);
+	expect(!shadow_is_lost(&s, 0));
+	stats_free(&s);
+	return lost;
+}
+
+/* Both are lost: another device may take the place, and the order is cancelled for that. */
+static void test_shadow_is_lost(void)
+{
+	struct ctl ctl = { .cmd = &cmd_replace };
+	struct dm_entry e = { .name = "tank", .uuid = POOL_UUID, .live = true };
+	struct stats s;
+
+	expect(is_lost_with("faulted", SHADOW("faulted")) && is_lost_with("missing", SHADOW("missing")) &&
+	       is_lost_with("offline", SHADOW("missing")));
+	expect(!is_lost_with("faulted", SHADOW("stale")) && !is_lost_with("online", SHADOW("faulted")) &&
+	       !is_lost_with("resilvering", SHADOW("missing")) && !is_lost_with("faulted", ""));
+	BEGIN({ .leg = { NULL, "faulted" }, .more = SHADOW("faulted") });
+	script.kind = "parity1";
+	/* it ends at the device, before anything changes */
+	RUN(&cmd_replace, false, false, "replace", "tank", LEG(1), "/dev/null");
+	expect(last.status != EXIT_DONE && !said("is being replaced"));
+	expect(!*script.loaded && !script.sent_count);
+	script.reloads = true;
+	expect(!stats_load("tank", &s, NULL));
+	expect(!shadow_forget(&ctl, &e, &s, NULL) && strstr(script.loaded, " 2 replace shadow=- mirror 2 "));
+	stats_free(&s);
+}
+
 /* What is not replaced. Nothing is sent for any other. */
 static void test_replace_refused(void)
 {
@@ -763,6 +820,8 @@ int main(int argc, char **argv)
 	test_shadow_table();
 	test_shadow_refused();
 	test_shadow_waited();
+	test_shadow_waits_for_its_leg();
+	test_shadow_is_lost();
 	test_substitute_table();
 	test_legs_table();
 	test_attach_refused();
