@@ -2,11 +2,13 @@
 /* kvpoolctl metrics: all pools, in the text format of Prometheus. */
 #include "ctl.h"
 #include "flush_latency.h"
+#include "idle.h"
 #include "ssd_counts.h"
 #include "stats.h"
 
 #define MAX_LEGS	64	/* bounds for numbers from the module */
 #define LABEL_BUF	1024
+#define MAX_PLACES	64
 
 struct pool {
 	char label[LABEL_BUF];		/* pool="NAME" */
@@ -344,6 +346,23 @@ static void print_caches(const struct pool *pools, unsigned int count)
 				    stats_text(&pools[i].stats, "drain.state"), drain_states);
 }
 
+/* Two of them may have one name, or that of a pool that runs. */
+static void print_idle(json_object *idle)
+{
+	char name[LABEL_BUF];
+	json_object *o;
+	size_t i;
+
+	head("pool_not_running", "gauge",
+	     "1 for a pool that should run, and does not: it was not stopped.");
+	for (i = 0; i < json_object_array_length(idle); i++) {
+		o = json_object_array_get_idx(idle, i);
+		escape(json_text_at(o, "name"), name, sizeof(name));
+		printf("kvpool_pool_not_running{pool=\"%s\",uuid=\"%s\"} 1\n", name,
+		       json_text_at(o, "uuid"));
+	}
+}
+
 /* For the pools behind the first @count, which cannot be asked, only the state is known. */
 static void print_all(const struct pool *pools, unsigned int count, unsigned int states)
 {
@@ -378,25 +397,17 @@ static int load(const struct dm_entry *e, struct pool *p, struct err *err)
 	return -1;
 }
 
-static int run(struct ctl *ctl, int argc, char **argv)
+/* A pool that cannot be asked must not hide the others; a suspended pool has a state. */
+static int print_running(struct ctl *ctl, const struct dm_entry *list, unsigned int count)
 {
-	struct dm_entry *list;
-	struct pool *pools, one;
-	unsigned int i, count, good = 0, states = 0;
-	struct err err;
+	struct pool *pools = calloc(count + 1, sizeof(*pools)), one;
+	unsigned int i, good = 0, states = 0;
 	int ret = EXIT_DONE;
+	struct err err;
 
-	while (ctl_getopt(ctl, argc, argv) != -1)
-		;
-	ctl_args(ctl, argc, 0, 0);
-	if (ctl->json)
-		return ctl_usage(ctl, "prometheus is the only format; 'status -j' has the same as "
-				      "JSON");
-	if (dm_list(&list, &count, &err))
-		return ctl_fail(ctl, &err);
-	pools = calloc(count + 1, sizeof(*pools));
-	/* A pool that cannot be asked must not hide the others; a suspended pool has a state. */
-	for (i = 0; pools && i < count; i++) {
+	if (!pools)
+		abort();
+	for (i = 0; i < count; i++) {
 		if (!load(&list[i], &one, &err)) {
 			pools[states++] = pools[good];
 			pools[good++] = one;
@@ -406,27 +417,79 @@ static int run(struct ctl *ctl, int argc, char **argv)
 			ret = ctl_fail(ctl, &err);
 		}
 	}
-	if (pools)
-		print_all(pools, good, states);
+	print_all(pools, good, states);
 	for (i = 0; i < good; i++)
 		stats_free(&pools[i].stats);
 	free(pools);
-	free(list);
 	return ret;
 }
+
+struct places {
+	const char *path[MAX_PLACES];
+	unsigned int count;
+};
+
+static void parse(struct ctl *ctl, int argc, char **argv, struct places *where)
+{
+	while (ctl_getopt(ctl, argc, argv) != -1) {
+		if (where->count == MAX_PLACES)
+			exit(ctl_usage(ctl, "too many -d"));
+		where->path[where->count++] = optarg;	/* -d is the only option */
+	}
+	ctl_args(ctl, argc, 0, 0);
+}
+
+static int run(struct ctl *ctl, int argc, char **argv)
+{
+	struct places where = { .count = 0 };
+	json_object *root, *idle;
+	struct dm_entry *list;
+	unsigned int count;
+	struct err err;
+	int ret;
+
+	parse(ctl, argc, argv, &where);
+	if (ctl->json)
+		return ctl_usage(ctl, "prometheus is the only format; 'status -j' has the same as "
+				      "JSON");
+	if (dm_list(&list, &count, &err))
+		return ctl_fail(ctl, &err);
+	ret = print_running(ctl, list, count);
+	free(list);
+	root = json_root();
+	idle = json_list(root, "idle");
+	if (idle_find(where.path, where.count, idle, &err))
+		ret = ctl_fail(ctl, &err);
+	else
+		print_idle(idle);
+	json_object_put(root);
+	return ret;
+}
+
+static const struct ctl_option options[] = {
+	{ 'd', NULL, "DIR|DEV",
+	  "search there for pools that do not run, not on all block devices" },
+	{ 0, NULL, NULL, NULL }
+};
 
 const struct command cmd_metrics = {
 	.name = "metrics",
 	.purpose = "all counters in the text format of Prometheus",
-	.args = "",
+	.args = "[-d DIR|DEV]...",
 	.about = "Prints all data about running pools in the text format of Prometheus, for the "
-		"textfile collector of its node exporter, or other programs that read the format.",
+		"textfile collector of its node exporter, or other programs that read the format. "
+		"A line pool_not_running is there for each pool that does not run although it was "
+		"neither exported nor destroyed.",
 	.more = "The output has all counters, with states and modes, and the progress of a drain. "
+		"To find pools that do not run, the command reads the labels of all block devices, "
+		"sleeping ones too; -d names the places to look in. The exit status says nothing "
+		"about the health of pools: it is 1 if a pool, or the devices, cannot be asked. "
 		"For the collector, write it to a file beside the one that it reads, and rename "
 		"that file:\n"
 		"kvpoolctl metrics > /var/lib/prometheus/node-exporter/kvpool.prom.new && mv "
 		"/var/lib/prometheus/node-exporter/kvpool.prom.new "
 		"/var/lib/prometheus/node-exporter/kvpool.prom",
 	.example = "kvpoolctl metrics > kvpool.prom.new && mv kvpool.prom.new kvpool.prom",
+	.options = options,
 	.run = run,
 };

@@ -59,8 +59,8 @@ _kvpoolctl_of() {
 		valued=''
 		places='pool' ;;
 	metrics)
-		options='-j --json -p --plain -q --quiet -h --help -V --version'
-		valued=''
+		options='-d -j --json -p --plain -q --quiet -h --help -V --version'
+		valued='-d:device'
 		places='' ;;
 	scrub)
 		options='--wait --stop --pause --resume --since -j --json -p --plain -q --quiet -h --help -V --version'

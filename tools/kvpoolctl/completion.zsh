@@ -220,6 +220,7 @@ _kvpoolctl_of() {
 			'1:argument:_kvpoolctl_pool' ;;
 	metrics)
 		_arguments -s \
+			'*-d[search there for pools that do not run, not on all block devices]:DIR|DEV:_kvpoolctl_device' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \

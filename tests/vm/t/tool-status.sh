@@ -155,6 +155,7 @@ run 0 status -x; has out healthy
 stop tank
 run 5 status -x; has out 'pool: tank'; has out 'advice: it was not started: kvpoolctl import tank'; hasnt out healthy
 run 5 status -j; expect_eq "$(json pools.0.name) $(json not_running.0.name)" "good tank"
+run 0 metrics; has out "^kvpool_pool_not_running\{pool=\"tank\",uuid=\"$uuid\"\} 1\$"; has out 'kvpool_size_bytes\{pool="good"'
 run 0 status good
 run 0 import tank
 run 0 status -x; has out healthy

@@ -430,7 +430,7 @@ static const struct trial {
 		{ &cmd_status, { "status", "-v", "p" }, false },
 	{ &cmd_status, { "status", "-x", "-d", EMPTY }, false }, { &cmd_list, { "list" }, false },
 	{ &cmd_get, { "get", "p" }, false }, { &cmd_get, { "get", "p", "chunk" }, false },
-	{ &cmd_metrics, { "metrics" }, false }, { &cmd_iostat, { "iostat", "-v", "p" }, false },
+	{ &cmd_metrics, { "metrics", "-d", EMPTY }, false }, { &cmd_iostat, { "iostat", "-v", "p" }, false },
 	{ &cmd_events, { "events", "p" }, false }, { &cmd_history, { "history", "p" }, false },
 	{ &cmd_offline, { "offline", "p", UUID }, true },
 	{ &cmd_offline, { "offline", "p", "/dev/none1" }, false },
