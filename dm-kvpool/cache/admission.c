@@ -321,7 +321,7 @@ static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
 {
 	/* the version may still be in the buffer */
 	return (u32)atomic_read(count_of(pool->admission, c->block)) == c->changes &&
-	       (c->written || !kvp_wbuf_any(pool, c->block, 1));
+	       (c->written || !kvp_wbuf_any(pool->wbuf, c->block, 1));
 }
 
 static void refuse_all(struct kvp_pool *pool, struct list_head *list)
@@ -708,7 +708,7 @@ static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, kvp_lsn_
 	/*
 	 * If the buffer has a newer version, that would take the block out again as it comes home.
 	 */
-	if (!kvp_wbuf_any(pool, c->block, 1))
+	if (!kvp_wbuf_any(pool->wbuf, c->block, 1))
 		ret = again ? kvp_scache_move(pool, lsn, &x, changes, c->changes) :
 			      kvp_scache_fill(pool, lsn, &x, changes, c->changes);
 	if (ret)

@@ -136,7 +136,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	kvp_block_lock(pool, &range, d->block);
-	if (kvp_wbuf_outlived(pool, d) || came_home_before(pool, leaf, d))
+	if (kvp_wbuf_outlived(pool->wbuf, d) || came_home_before(pool, leaf, d))
 		;
 	else
 		leaf->v->ops->lose(pool, leaf, d->block);
@@ -145,7 +145,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	 * not yet home.
 	 */
 	list_del(&d->list);
-	kvp_wbuf_drop(pool, d);
+	kvp_wbuf_drop(pool->wbuf, d);
 	kvp_range_unlock(&pool->ranges, &range);
 	kvp_table_put(pool, leaf);
 	return 0;
@@ -226,11 +226,11 @@ int kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page, s
  */
 static bool still_spilled(struct kvp_pool *pool, const struct kvp_spilled *at)
 {
-	struct kvp_version *d = kvp_wbuf_find(pool, at->block);
+	struct kvp_version *d = kvp_wbuf_find(pool->wbuf, at->block);
 	bool same = d && !d->zero && !d->page && kvp_lsn_add(d->lsn, d->payload) == at->lsn;
 
 	if (d)
-		kvp_wbuf_unlock(pool, at->block);
+		kvp_wbuf_unlock(pool->wbuf, at->block);
 	return same;
 }
 
@@ -240,12 +240,12 @@ static bool still_spilled(struct kvp_pool *pool, const struct kvp_spilled *at)
  */
 static int read_buffered(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 {
-	struct kvp_version *d = kvp_wbuf_find(pool, block);
+	struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
 	struct kvp_spilled at;
 	bool zero, spilled;
 	int ret;
 
-	if (!d && !kvp_wbuf_in_hole(pool, block))
+	if (!d && !kvp_wbuf_in_hole(pool->wbuf, block))
 		return -ENOENT;
 	zero = !d || d->zero;
 	spilled = !zero && !d->page;
@@ -256,7 +256,7 @@ static int read_buffered(struct kvp_pool *pool, kvp_block_t block, struct page *
 	else
 		at = (struct kvp_spilled){ block, kvp_lsn_add(d->lsn, d->payload), d->crc, d->row };
 	if (d)
-		kvp_wbuf_unlock(pool, block);
+		kvp_wbuf_unlock(pool->wbuf, block);
 	if (!spilled)
 		return 0;
 	ret = kvp_spill_read(pool, &at, page, NULL);

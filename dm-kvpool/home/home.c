@@ -205,7 +205,7 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 	 * Do this under the locks: the holder of an older version that waits for a lock must not
 	 * find these versions as not yet home.
 	 */
-	kvp_wbuf_drop_list(h->pool, &done);
+	kvp_wbuf_drop_list(h->pool->wbuf, &done);
 	unlock_all(h);
 	return 0;
 }
@@ -328,7 +328,7 @@ static void take_range(struct kvp_home *h, struct list_head *versions)
 			end = &d->list;
 			break;
 		}
-		if (repeated(d, versions) || kvp_wbuf_outlived(h->pool, d)) {
+		if (repeated(d, versions) || kvp_wbuf_outlived(h->pool->wbuf, d)) {
 			list_move_tail(&d->list, &h->dead);
 			continue;
 		}

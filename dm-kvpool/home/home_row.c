@@ -855,7 +855,7 @@ static void forget_versions(struct kvp_row_home *h)
 	list_for_each_entry_safe(d, next, &done, list)
 		if (!d->page)
 			list_del(&d->list);	/* of the edge of a discard */
-	kvp_wbuf_drop_list(h->pool, &done);
+	kvp_wbuf_drop_list(h->pool->wbuf, &done);
 }
 
 /* Write all rows home that are locked. */

@@ -142,7 +142,7 @@ static int read_locked(struct missing *m, kvp_block_t block)
 {
 	int error;
 
-	if (kvp_wbuf_any(m->pool, block, m->nr))
+	if (kvp_wbuf_any(m->pool->wbuf, block, m->nr))
 		return -EAGAIN;
 	m->leaf = kvp_table_load(m->pool, block);
 	if (IS_ERR(m->leaf))

@@ -133,7 +133,7 @@ static int read_locked(struct kvp_pool *pool, struct kvp_pieces *p, struct piece
 	struct kvp_leg *leg;
 	int error;
 
-	if (kvp_wbuf_any(pool, block, nr))
+	if (kvp_wbuf_any(pool->wbuf, block, nr))
 		return -EAGAIN;
 	leaf = kvp_table_load(pool, block);
 	if (IS_ERR(leaf))
@@ -167,7 +167,7 @@ int kvp_piece_read(struct kvp_pool *pool, struct kvp_pieces *p, kvp_block_t bloc
 	if (only && gave_up_on(p, only))
 		return kvp_missing_read(pool, block, nr, give, to);
 	/* This spares the memory. The buffer is asked again under the lock. */
-	if (kvp_wbuf_any(pool, block, nr))
+	if (kvp_wbuf_any(pool->wbuf, block, nr))
 		return -EAGAIN;
 	m = alloc_piece(nr);
 	if (!m)

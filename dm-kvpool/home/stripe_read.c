@@ -97,7 +97,7 @@ static bool rows_change(const struct kvp_stripe_read *s)
 		for (i = 0; r.from < r.to && i < g->leg_count - 1; i++) {
 			kvp_vblock_t own = kvp_vblock(base + i * g->chunk_blocks + r.from);
 
-			if (kvp_wbuf_any(s->leaf->v->pool, kvp_leaf_block(s->leaf, own),
+			if (kvp_wbuf_any(s->leaf->v->pool->wbuf, kvp_leaf_block(s->leaf, own),
 					 r.to - r.from))
 				return true;
 		}

@@ -458,7 +458,7 @@ static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	page = h->hdr_blocks;
 	e->data = 0;
 	e->renewed = 0;
-	kvp_wbuf_fix(pool, &e->versions);
+	kvp_wbuf_fix(pool->wbuf, &e->versions);
 	list_for_each_entry(d, &e->versions, list) {
 		struct kvp_rec r;
 

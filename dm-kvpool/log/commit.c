@@ -352,7 +352,7 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 		d->intent = false;
 		d->zero = false;
 	}
-	kvp_wbuf_unfix(pool, &e->versions);
+	kvp_wbuf_unfix(pool->wbuf, &e->versions);
 	if (e->clean)
 		kvp_cache_clean_failed(pool);
 	list_splice_tail_init(&e->versions, back);

@@ -292,7 +292,7 @@ int kvp_commit_sync(struct kvp_pool *pool)
 	struct sync_waiter s = { .w.done = sync_done, .w.internal = true };
 
 	init_completion(&s.done);
-	s.w.seq = kvp_wbuf_seq(pool);
+	s.w.seq = kvp_wbuf_seq(pool->wbuf);
 	kvp_commit_wait_async(pool, &s.w);
 	wait_for_completion(&s.done);
 	return s.error;

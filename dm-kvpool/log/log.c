@@ -182,7 +182,7 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	log->tail_intents = head->intents;
 	if (log->tail == head->lsn)
 		log->nr_milestones = 0;
-	log->built_seq = kvp_wbuf_seq(pool);
+	log->built_seq = kvp_wbuf_seq(pool->wbuf);
 	log->durable_seq = log->built_seq;
 	kvp_log_limit_buffered(pool);
 }

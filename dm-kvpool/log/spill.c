@@ -62,7 +62,7 @@ struct kvp_reload *kvp_reload_alloc(struct kvp_pool *pool)
 		return NULL;
 	r->pool = pool;
 	r->scratch = alloc_page(GFP_KERNEL);
-	if (!r->scratch || !kvp_wbuf_reserve(pool)) {
+	if (!r->scratch || !kvp_wbuf_reserve(pool->wbuf)) {
 		kvp_reload_free(r);
 		return NULL;
 	}
@@ -107,7 +107,7 @@ bool kvp_spill(struct kvp_pool *pool)
 		return false;
 	/* Once the SSDs are found dead, versions in RAM keep their pages. */
 	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(pool->log_moving) && n < SHARE &&
-	       kvp_wbuf_spill_oldest(pool))
+	       kvp_wbuf_spill_oldest(pool->wbuf))
 		n++;
 	if (n)
 		kvp_pool_space(pool);
@@ -269,7 +269,7 @@ static bool add_version(struct kvp_reload *r, struct kvp_version *d)
 
 	if (r->nr == BATCH || (own && r->nr_ios == RUNS))
 		return false;
-	page = kvp_wbuf_lone_page(r->pool);
+	page = kvp_wbuf_lone_page(r->pool->wbuf);
 	if (!page)
 		return false;
 	r->of[r->nr] = d;
@@ -349,7 +349,7 @@ static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 			smp_store_release(&r->of[i]->page, r->pages[i]);
 			continue;
 		}
-		kvp_wbuf_lone_page_free(r->pool, r->pages[i]);
+		kvp_wbuf_lone_page_free(r->pool->wbuf, r->pages[i]);
 		if (!ret)
 			*first = r->of[i];
 		ret = error;
@@ -372,7 +372,7 @@ u32 kvp_reload_copies(struct kvp_pool *pool, struct kvp_version **of, struct pag
 		pages[i] = r->pages[i];
 		if (!check_one(r, i))
 			continue;
-		kvp_wbuf_lone_page_free(pool, r->pages[i]);
+		kvp_wbuf_lone_page_free(pool->wbuf, r->pages[i]);
 		pages[i] = NULL;
 	}
 	r->nr = 0;
@@ -431,7 +431,7 @@ static bool is_lost(struct kvp_reload *r, const struct kvp_version *d, int error
  */
 static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_head *lost)
 {
-	struct page *page = kvp_wbuf_lone_page(r->pool);
+	struct page *page = kvp_wbuf_lone_page(r->pool->wbuf);
 	struct kvp_version *d, *next;
 
 	list_for_each_entry_safe(d, next, rest, list) {
@@ -444,7 +444,7 @@ static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_
 		list_move_tail(&d->list, lost);
 	}
 	if (page)
-		kvp_wbuf_lone_page_free(r->pool, page);
+		kvp_wbuf_lone_page_free(r->pool->wbuf, page);
 }
 
 int kvp_reload(struct kvp_pool *pool, struct list_head *versions, struct list_head *lost,

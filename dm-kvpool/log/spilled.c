@@ -56,13 +56,13 @@ struct kvp_spilled_read {
 /* True if the newest version of @block is spilled; then *@p receives its place and sum. */
 static bool find(struct kvp_pool *pool, kvp_block_t block, struct kvp_spilled *p)
 {
-	struct kvp_version *d = kvp_wbuf_find(pool, block);
+	struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
 	bool spilled = d && !d->page && !d->zero;
 
 	if (spilled)
 		*p = (struct kvp_spilled){ block, kvp_lsn_add(d->lsn, d->payload), d->crc, d->row };
 	if (d)
-		kvp_wbuf_unlock(pool, block);
+		kvp_wbuf_unlock(pool->wbuf, block);
 	return spilled;
 }
 
@@ -156,7 +156,7 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, kvp_block_t blo
 	u32 i;
 
 	*end = kvp_block_add(block, count);
-	if (!kvp_pool_logs_on_cache(pool) || !kvp_wbuf_any(pool, block, count))
+	if (!kvp_pool_logs_on_cache(pool) || !kvp_wbuf_any(pool->wbuf, block, count))
 		return NULL;
 	r = alloc_read(pool, min(count, BLOCKS));
 	if (!r)

@@ -335,7 +335,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 	/* The log is empty, so no parity must be carried over. */
 	kvp_log_memory_swap(pool->log, &w->log);
 	if (w->buckets)
-		w->buckets = kvp_wbuf_use_buckets(pool, w->buckets, w->bucket_bits);
+		w->buckets = kvp_wbuf_use_buckets(pool->wbuf, w->buckets, w->bucket_bits);
 	if (kvp_cache_find(pool->sb) >= 0 && kvp_cache_find(w->old) < 0)
 		WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], KVP_CACHE_WRITETHROUGH);
 }

@@ -231,11 +231,20 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	return 0;
 }
 
+static void wbuf_has_space(void *pool)
+{
+	kvp_pool_space(pool);
+}
+
 static int alloc_wbuf(struct kvp_pool *pool)
 {
+	const struct kvp_wbuf_client client = {
+		.space = wbuf_has_space, .of = pool, .stats = pool->stats,
+	};
 	const struct kvp_vdev *cache = kvp_pool_cache(pool);
 
-	return kvp_wbuf_init(pool, pool->tunables[KVP_T_WRITE_BUFFER] >> KVP_BLOCK_SHIFT,
+	return kvp_wbuf_init(pool->wbuf, &client,
+			     pool->tunables[KVP_T_WRITE_BUFFER] >> KVP_BLOCK_SHIFT,
 			     cache ? kvp_log_window(cache->g) : 0);
 }
 
@@ -258,7 +267,7 @@ static int alloc_parts(struct kvp_pool *pool)
 	if (!ret)
 		ret = alloc_wbuf(pool);
 	if (!ret)
-		ret = kvp_rcache_init(pool);
+		ret = kvp_rcache_init(pool->rcache, pool->stats);
 	if (!ret)
 		ret = kvp_log_init(pool);
 	if (!ret)
@@ -295,8 +304,8 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_table_exit(pool);
 	kvp_direct_exit(pool);
 	kvp_log_exit(pool);
-	kvp_rcache_exit(pool);
-	kvp_wbuf_exit(pool);
+	kvp_rcache_exit(pool->rcache);
+	kvp_wbuf_exit(pool->wbuf);
 	kvp_sb_buffers_free(pool);
 	kvp_events_exit(pool);
 }
@@ -515,7 +524,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	 * Not earlier: the recovery changes entries, and does not need the cache. The pool runs
 	 * also without this cache.
 	 */
-	if (kvp_rcache_resize(pool, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
+	if (kvp_rcache_resize(pool->rcache, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
 		kvp_event(pool, "ram_cache_off why=no_memory");
 	set_bit(KVP_POOL_RUNNING, &pool->flags);
 	if (!kvp_pool_readonly(pool))
@@ -750,7 +759,7 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 	if (id == KVP_T_DESTAGE_IDLE_MS)
 		kvp_destage_kick(pool, true);	/* the running timer was set by the old value */
 	if (id == KVP_T_WRITE_BUFFER)
-		kvp_wbuf_set_limit(pool, value >> KVP_BLOCK_SHIFT);
+		kvp_wbuf_set_limit(pool->wbuf, value >> KVP_BLOCK_SHIFT);
 	if (id == KVP_T_RENEW_MARK) {
 		kvp_log_limit_buffered(pool);
 		kvp_pool_space(pool);
@@ -772,7 +781,7 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 		return -EROFS;
 	/* Resize first: only this needs memory. If the commit fails then, no harm is done. */
 	if (id == KVP_T_RAM_CACHE)
-		ret = kvp_rcache_resize(pool, value >> KVP_BLOCK_SHIFT);
+		ret = kvp_rcache_resize(pool->rcache, value >> KVP_BLOCK_SHIFT);
 	if (ret)
 		return ret;
 	mutex_lock(&pool->sb_lock);

@@ -106,9 +106,9 @@ static void evict_down_to(struct kvp_rcache *rc, struct kvp_rshard *s, u32 keep)
 	} while (more);
 }
 
-struct page *kvp_rcache_page(struct kvp_pool *pool, kvp_block_t block)
+struct page *kvp_rcache_page(struct kvp_rcache *rc, kvp_block_t block)
 {
-	struct kvp_rshard *s = shard_of(pool->rcache, block);
+	struct kvp_rshard *s = shard_of(rc, block);
 	struct page *page;
 	unsigned long flags;
 
@@ -119,9 +119,9 @@ struct page *kvp_rcache_page(struct kvp_pool *pool, kvp_block_t block)
 	return page ?: alloc_page(FILL_GFP);
 }
 
-void kvp_rcache_unpage(struct kvp_pool *pool, kvp_block_t block, struct page *page)
+void kvp_rcache_unpage(struct kvp_rcache *rc, kvp_block_t block, struct page *page)
 {
-	struct kvp_rshard *s = shard_of(pool->rcache, block);
+	struct kvp_rshard *s = shard_of(rc, block);
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
@@ -131,9 +131,8 @@ void kvp_rcache_unpage(struct kvp_pool *pool, kvp_block_t block, struct page *pa
 
 /* --- reading ---------------------------------------------------------------------- */
 
-struct page *kvp_rcache_get(struct kvp_pool *pool, kvp_block_t block)
+struct page *kvp_rcache_get(struct kvp_rcache *rc, kvp_block_t block)
 {
-	struct kvp_rcache *rc = pool->rcache;
 	struct page *page;
 	struct kvp_s3 *s3;
 	u32 slot;
@@ -171,9 +170,9 @@ static u32 changes(const struct kvp_rcache *rc, kvp_block_t block, u32 count)
 	       (u32)atomic_read(&rc->counts[count_of(kvp_block_add(block, count - 1))].changes);
 }
 
-u32 kvp_rcache_token(const struct kvp_pool *pool, kvp_block_t block, u32 count)
+u32 kvp_rcache_token(const struct kvp_rcache *rc, kvp_block_t block, u32 count)
 {
-	u32 token = changes(pool->rcache, block, count);
+	u32 token = changes(rc, block, count);
 
 	smp_rmb();	/* the counts before the entries; pairs with kvp_rcache_forget() */
 	return token;
@@ -238,11 +237,11 @@ static bool put_in(struct kvp_rcache *rc, kvp_block_t block, struct page *page,
 	return in;
 }
 
-void kvp_rcache_insert(struct kvp_pool *pool, kvp_block_t block, struct page *page,
+void kvp_rcache_insert(struct kvp_rcache *rc, kvp_block_t block, struct page *page,
 		       const struct kvp_rfill *fill)
 {
-	if (put_in(pool->rcache, block, page, fill))
-		this_cpu_inc(pool->stats->ram_fills);
+	if (put_in(rc, block, page, fill))
+		this_cpu_inc(rc->stats->ram_fills);
 }
 
 static void take_out(struct kvp_rcache *rc, kvp_block_t block)
@@ -276,10 +275,9 @@ static void forget_region(struct kvp_rcache *rc, kvp_block_t block, kvp_block_t 
 		take_out(rc, block);
 }
 
-void kvp_rcache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count)
+void kvp_rcache_forget_range(struct kvp_rcache *rc, kvp_block_t block, u32 count)
 {
 	kvp_block_t end = kvp_block_add(block, count), next;
-	struct kvp_rcache *rc = pool->rcache;
 
 	smp_mb();	/* the entries before the look; pairs with switch_on() */
 	for (; kvp_rcache_enabled(rc) && kvp_block_before(block, end); block = next) {
@@ -289,9 +287,9 @@ void kvp_rcache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count
 	}
 }
 
-void kvp_rcache_forget(struct kvp_pool *pool, kvp_block_t block)
+void kvp_rcache_forget(struct kvp_rcache *rc, kvp_block_t block)
 {
-	kvp_rcache_forget_range(pool, block, 1);
+	kvp_rcache_forget_range(rc, block, 1);
 }
 
 /*
@@ -299,23 +297,22 @@ void kvp_rcache_forget(struct kvp_pool *pool, kvp_block_t block)
  * the next change of this entry sees that the block is held. But this is a change itself, counted
  * before the block enters: a read with an older token must not put an older page in its place.
  */
-void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
+void kvp_rcache_came_home(struct kvp_rcache *rc, const struct kvp_version *d)
 {
-	struct kvp_rcache *rc = pool->rcache;
 	bool data = !d->zero && !d->intent && d->page;
 	struct page *page = NULL;
 
 	smp_mb();	/* as in kvp_rcache_forget() */
 	if (data && kvp_rcache_enabled(rc))
-		page = kvp_rcache_page(pool, d->block);
+		page = kvp_rcache_page(rc, d->block);
 	if (!page) {
-		kvp_rcache_forget(pool, d->block);
+		kvp_rcache_forget(rc, d->block);
 		return;
 	}
 	memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
 	atomic_inc_return(&rc->counts[count_of(d->block)].changes);
 	if (put_in(rc, d->block, page, NULL))
-		this_cpu_inc(pool->stats->ram_written);
+		this_cpu_inc(rc->stats->ram_written);
 	/* The cache changes before the version leaves the buffer; pairs with kvp_rcache_get(). */
 	smp_wmb();
 }
@@ -361,11 +358,10 @@ static void switch_on(struct kvp_rcache *rc, u64 blocks)
 		atomic_inc(&rc->counts[i].changes);
 }
 
-int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks)
+int kvp_rcache_resize(struct kvp_rcache *rc, u64 blocks)
 {
 	u32 capacity = min_t(u64, blocks / KVP_RCACHE_SHARDS, KVP_S3_MAX_CAPACITY), i;
 	struct kvp_s3_table *tables[KVP_RCACHE_SHARDS] = { NULL };
-	struct kvp_rcache *rc = pool->rcache;
 	unsigned long flags;
 	int ret;
 
@@ -395,24 +391,23 @@ out:
 	return ret;
 }
 
-void kvp_rcache_drop(struct kvp_pool *pool)
+void kvp_rcache_drop(struct kvp_rcache *rc)
 {
 	u32 i;
 
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++) {
-		struct kvp_rshard *s = &pool->rcache->shards[i];
+		struct kvp_rshard *s = &rc->shards[i];
 		unsigned long flags;
 
-		evict_down_to(pool->rcache, s, 0);
+		evict_down_to(rc, s, 0);
 		spin_lock_irqsave(&s->lock, flags);
 		__free_spare(s);
 		spin_unlock_irqrestore(&s->lock, flags);
 	}
 }
 
-u32 kvp_rcache_shrink(struct kvp_pool *pool, u32 nr)
+u32 kvp_rcache_shrink(struct kvp_rcache *rc, u32 nr)
 {
-	struct kvp_rcache *rc = pool->rcache;
 	u32 next = READ_ONCE(rc->next), freed = 0, i;
 
 	for (i = 0; i < KVP_RCACHE_SHARDS && freed < nr; i++) {
@@ -428,31 +423,31 @@ u32 kvp_rcache_shrink(struct kvp_pool *pool, u32 nr)
 	return freed;
 }
 
-u64 kvp_rcache_used(const struct kvp_pool *pool)
+u64 kvp_rcache_used(const struct kvp_rcache *rc)
 {
 	u64 used = 0;
 	u32 i;
 
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
-		used += used_by(&pool->rcache->shards[i]);
+		used += used_by(&rc->shards[i]);
 	return used;
 }
 
-u64 kvp_rcache_bytes(const struct kvp_pool *pool)
+u64 kvp_rcache_bytes(const struct kvp_rcache *rc)
 {
-	u32 each = (u32)(READ_ONCE(pool->rcache->blocks) / KVP_RCACHE_SHARDS);
+	u32 each = (u32)(READ_ONCE(rc->blocks) / KVP_RCACHE_SHARDS);
 
-	return (kvp_rcache_used(pool) << KVP_BLOCK_SHIFT) + KVP_RCACHE_SHARDS * kvp_s3_bytes(each);
+	return (kvp_rcache_used(rc) << KVP_BLOCK_SHIFT) + KVP_RCACHE_SHARDS * kvp_s3_bytes(each);
 }
 
 /* --- life --------------------------------------------------------------------------- */
 
-int kvp_rcache_init(struct kvp_pool *pool)
+int kvp_rcache_init(struct kvp_rcache *rc, struct kvp_stats __percpu *stats)
 {
-	struct kvp_rcache *rc = pool->rcache;
 	u64 seed = get_random_u64();
 	u32 i;
 
+	rc->stats = stats;
 	mutex_init(&rc->resize_lock);
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
 		spin_lock_init(&rc->shards[i].lock);
@@ -462,16 +457,15 @@ int kvp_rcache_init(struct kvp_pool *pool)
 	return 0;
 }
 
-void kvp_rcache_exit(struct kvp_pool *pool)
+void kvp_rcache_exit(struct kvp_rcache *rc)
 {
-	struct kvp_rcache *rc = pool->rcache;
 	u32 i;
 
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
 		if (!rc->shards[i].s3.table)
 			break;
 	if (i == KVP_RCACHE_SHARDS)
-		kvp_rcache_drop(pool);
+		kvp_rcache_drop(rc);
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++)
 		kvp_s3_exit(&rc->shards[i].s3);
 	WRITE_ONCE(rc->blocks, 0);
@@ -479,15 +473,14 @@ void kvp_rcache_exit(struct kvp_pool *pool)
 
 /* --- for tests ------------------------------------------------------------------------ */
 
-const char *kvp_rcache_check(struct kvp_pool *pool)
+const char *kvp_rcache_check(struct kvp_rcache *rc)
 {
-	struct kvp_rcache *rc = pool->rcache;
 	u64 held = 0;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(rc->counts); i++)
 		held += rc->counts[i].held;
-	if (held != kvp_rcache_used(pool))
+	if (held != kvp_rcache_used(rc))
 		return "the number of blocks held";
 	for (i = 0; i < KVP_RCACHE_SHARDS; i++) {
 		const char *wrong = kvp_s3_check(&rc->shards[i].s3);

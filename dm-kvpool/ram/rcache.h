@@ -44,7 +44,7 @@
 #include "policy/s3fifo.h"
 
 struct kvp_version;
-struct kvp_pool;
+struct kvp_stats;
 struct page;
 
 #define KVP_RCACHE_SHARDS	16
@@ -74,7 +74,8 @@ struct kvp_rcount {
 };
 
 /**
- * struct kvp_rcache - the RAM cache of a pool
+ * struct kvp_rcache - a RAM cache; it knows no pool
+ * @stats: counts fills, and written blocks
  * @blocks: capacity in blocks, 0: none; by @resize_lock, read without it
  * @next: the shard that the shrinker tries first; any value is right
  */
@@ -82,22 +83,23 @@ struct kvp_rcache {
 	struct kvp_rshard shards[KVP_RCACHE_SHARDS];
 	struct kvp_rcount counts[1 << KVP_RCACHE_COUNT_BITS];
 	struct mutex resize_lock;
+	struct kvp_stats __percpu *stats;
 	u64 blocks;
 	u32 next;
 };
 
 /**
  * kvp_rcache_init() - begin without capacity; kvp_rcache_resize() gives it some. Return: 0 or
- * -ENOMEM.
+ * -ENOMEM. Counts in @stats.
  */
-int __must_check kvp_rcache_init(struct kvp_pool *pool);
+int __must_check kvp_rcache_init(struct kvp_rcache *rc, struct kvp_stats __percpu *stats);
 
 /**
  * kvp_rcache_exit() - free everything
  *
  * There are no reads any more. Works also after an init that failed, or without one.
  */
-void kvp_rcache_exit(struct kvp_pool *pool);
+void kvp_rcache_exit(struct kvp_rcache *rc);
 
 /**
  * kvp_rcache_resize() - change the capacity to @blocks, rounded down to the number of shards
@@ -106,26 +108,26 @@ void kvp_rcache_exit(struct kvp_pool *pool);
  * memory is short, or the machine has less than that. Context: process, may sleep; allocates with
  * GFP_NOIO.
  */
-int kvp_rcache_resize(struct kvp_pool *pool, u64 blocks);
+int kvp_rcache_resize(struct kvp_rcache *rc, u64 blocks);
 
 /** kvp_rcache_drop() - forget every block, and free the pages. Context: process. */
-void kvp_rcache_drop(struct kvp_pool *pool);
+void kvp_rcache_drop(struct kvp_rcache *rc);
 
 /**
  * kvp_rcache_shrink() - free up to @nr pages. Return: how many. Any context: it only tries locks,
  * and allocates nothing.
  */
-u32 kvp_rcache_shrink(struct kvp_pool *pool, u32 nr);
+u32 kvp_rcache_shrink(struct kvp_rcache *rc, u32 nr);
 
 /**
  * kvp_rcache_bytes() - bytes of memory of the cache: pages in use, and tables
  *
  * Any context; takes no lock.
  */
-u64 kvp_rcache_bytes(const struct kvp_pool *pool);
+u64 kvp_rcache_bytes(const struct kvp_rcache *rc);
 
 /** kvp_rcache_used() - pages in use. Any context; takes no lock. */
-u64 kvp_rcache_used(const struct kvp_pool *pool);
+u64 kvp_rcache_used(const struct kvp_rcache *rc);
 
 /** kvp_rcache_enabled() - true if the cache has a capacity. Any context. */
 static inline bool kvp_rcache_enabled(const struct kvp_rcache *rc)
@@ -145,7 +147,7 @@ static inline u64 kvp_rcache_capacity(const struct kvp_rcache *rc)
  * Ask the buffer first. The page does not change until kvp_rcache_put(), though it may be evicted.
  * Context: any; takes no lock.
  */
-struct page *kvp_rcache_get(struct kvp_pool *pool, kvp_block_t block);
+struct page *kvp_rcache_get(struct kvp_rcache *rc, kvp_block_t block);
 void kvp_rcache_put(struct page *page);
 
 /**
@@ -155,7 +157,7 @@ void kvp_rcache_put(struct page *page);
  * Take it before the blocks are read from home, and before the entries are read to verify them
  * against. Context: any; takes no lock.
  */
-u32 kvp_rcache_token(const struct kvp_pool *pool, kvp_block_t block, u32 count);
+u32 kvp_rcache_token(const struct kvp_rcache *rc, kvp_block_t block, u32 count);
 
 /**
  * struct kvp_rfill - the read that brings a block
@@ -175,7 +177,7 @@ struct kvp_rfill {
  * The caller copies the block to this page and verifies it there, not where it was copied from
  * (R23). Then it passes the page to kvp_rcache_insert() or kvp_rcache_unpage(). Context: any.
  */
-struct page *kvp_rcache_page(struct kvp_pool *pool, kvp_block_t block);
+struct page *kvp_rcache_page(struct kvp_rcache *rc, kvp_block_t block);
 
 /**
  * kvp_rcache_insert() - keep @page, which holds @block, verified, unless the block was forgotten
@@ -183,11 +185,11 @@ struct page *kvp_rcache_page(struct kvp_pool *pool, kvp_block_t block);
  *
  * Takes over the page in either case. Context: any.
  */
-void kvp_rcache_insert(struct kvp_pool *pool, kvp_block_t block, struct page *page,
+void kvp_rcache_insert(struct kvp_rcache *rc, kvp_block_t block, struct page *page,
 		       const struct kvp_rfill *fill);
 
 /** kvp_rcache_unpage() - free a page whose contents do not verify. Context: any. */
-void kvp_rcache_unpage(struct kvp_pool *pool, kvp_block_t block, struct page *page);
+void kvp_rcache_unpage(struct kvp_rcache *rc, kvp_block_t block, struct page *page);
 
 /**
  * kvp_rcache_forget() - the table's entry of @block has changed
@@ -195,7 +197,7 @@ void kvp_rcache_unpage(struct kvp_pool *pool, kvp_block_t block, struct page *pa
  * Call it after that change, and before the version that the entry names leaves the buffer. Changes
  * are not counted while the cache is off: switching it on makes all tokens void. Context: any.
  */
-void kvp_rcache_forget(struct kvp_pool *pool, kvp_block_t block);
+void kvp_rcache_forget(struct kvp_rcache *rc, kvp_block_t block);
 
 /**
  * kvp_rcache_forget_range() - the same for @count blocks from @block on, whose entries have all
@@ -204,7 +206,7 @@ void kvp_rcache_forget(struct kvp_pool *pool, kvp_block_t block);
  * Changes are counted for KVP_RCACHE_REGION blocks at once. So this costs as much for all of them
  * as for one, if none is in the cache. Context: any.
  */
-void kvp_rcache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count);
+void kvp_rcache_forget_range(struct kvp_rcache *rc, kvp_block_t block, u32 count);
 
 /**
  * kvp_rcache_came_home() - the entry of @d's block has changed: it names @d, which is home
@@ -217,9 +219,9 @@ void kvp_rcache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count
  * Context: process; does not sleep. Caller holds the table's lock, under which it has changed the
  * entry. It holds the block's range lock until @d has left the buffer.
  */
-void kvp_rcache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
+void kvp_rcache_came_home(struct kvp_rcache *rc, const struct kvp_version *d);
 
 /** kvp_rcache_check() - for tests: NULL, or an error text. The cache must not be in use. */
-const char *kvp_rcache_check(struct kvp_pool *pool);
+const char *kvp_rcache_check(struct kvp_rcache *rc);
 
 #endif /* KVP_RCACHE_H */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "core/core.h"
 #include "ram/rcache.h"
 #include "ram/shrinker.h"
 
@@ -16,9 +15,9 @@ static unsigned long scan_pages(struct shrinker *shrinker, struct shrink_control
 	return kvp_rcache_shrink(kvp_shrinker_private(shrinker), nr) ?: SHRINK_STOP;
 }
 
-int kvp_rcache_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool)
+int kvp_rcache_shrinker_add(struct kvp_shrinker *s, struct kvp_rcache *rc)
 {
-	return kvp_shrinker_register(s, pool, count_pages, scan_pages, "kvpool-ram");
+	return kvp_shrinker_register(s, rc, count_pages, scan_pages, "kvpool-ram");
 }
 
 void kvp_rcache_shrinker_remove(struct kvp_shrinker *s)

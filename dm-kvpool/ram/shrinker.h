@@ -4,14 +4,14 @@
 
 #include "compat/shrinker.h"
 
-struct kvp_pool;
+struct kvp_rcache;
 
 /**
  * kvp_rcache_shrinker_add() - let the kernel take pages of the RAM cache when memory is short
  *
  * Return: 0 or -ENOMEM. Context: process, may sleep.
  */
-int __must_check kvp_rcache_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
+int __must_check kvp_rcache_shrinker_add(struct kvp_shrinker *s, struct kvp_rcache *rc);
 void kvp_rcache_shrinker_remove(struct kvp_shrinker *s);
 
 #endif /* KVP_CACHE_SHRINKER_H */

@@ -246,6 +246,12 @@ static void free_all(struct list_head *list)
 	INIT_LIST_HEAD(list);
 }
 
+/* Pages became free. */
+static void tell_space(struct kvp_wbuf *w)
+{
+	w->client.space(w->client.of);
+}
+
 /* --- the hash table ------------------------------------------------------------------- */
 
 /* kmalloc() takes that much for one. */
@@ -256,10 +262,8 @@ struct hlist_head *kvp_wbuf_buckets(u32 bits)
 	return kvcalloc(1u << bits, sizeof(struct hlist_head), GFP_KERNEL);
 }
 
-struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets, u32 bits)
+struct hlist_head *kvp_wbuf_use_buckets(struct kvp_wbuf *w, struct hlist_head *buckets, u32 bits)
 {
-	struct kvp_wbuf *w = pool->wbuf;
-
 	swap(w->buckets, buckets);
 	w->bucket_bits = bits;
 	return buckets;
@@ -267,11 +271,11 @@ struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head
 
 /* --- life ----------------------------------------------------------------------------- */
 
-int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
+int kvp_wbuf_init(struct kvp_wbuf *w, const struct kvp_wbuf_client *c, u32 limit, u64 window)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	u32 i;
 
+	w->client = *c;
 	spin_lock_init(&w->lock);
 	for (i = 0; i < ARRAY_SIZE(w->locks); i++)
 		spin_lock_init(&w->locks[i].lock);
@@ -297,7 +301,7 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 	if (w->pending)
 		kvp_pending_init(w->pending, &w->lock);
 	if (!w->older || !w->pending) {
-		kvp_wbuf_exit(pool);
+		kvp_wbuf_exit(w);
 		return -ENOMEM;
 	}
 	w->limit = limit;
@@ -305,21 +309,20 @@ int kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window)
 	w->renew_limit = ~0u;
 	w->most_holes = KVP_WBUF_MAX_HOLES;
 	do {
-		struct kvp_chunk *c = new_chunk(GFP_KERNEL);
+		struct kvp_chunk *chunk = new_chunk(GFP_KERNEL);
 
-		if (!c) {
-			kvp_wbuf_exit(pool);
+		if (!chunk) {
+			kvp_wbuf_exit(w);
 			return -ENOMEM;
 		}
-		__add_chunk(w, c);
+		__add_chunk(w, chunk);
 		w->pages += KVP_CHUNK_PAGES;
 	} while (w->pages + KVP_CHUNK_PAGES <= min_t(u32, limit, RESERVE_PAGES));
 	return 0;
 }
 
-void kvp_wbuf_exit(struct kvp_pool *pool)
+void kvp_wbuf_exit(struct kvp_wbuf *w)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_chunk *c, *next;
 
 	if (!w->buckets)
@@ -516,10 +519,8 @@ static bool free_some_beyond(struct kvp_wbuf *w)
 	return n == KVP_WBUF_AT_ONCE;
 }
 
-void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
+void kvp_wbuf_set_limit(struct kvp_wbuf *w, u32 limit)
 {
-	struct kvp_wbuf *w = pool->wbuf;
-
 	spin_lock(&w->lock);
 	w->limit = limit;
 	spin_unlock(&w->lock);
@@ -527,7 +528,7 @@ void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit)
 	/* Otherwise writers would take these pages, and hold more than the limit. */
 	while (free_some_beyond(w))
 		;
-	kvp_pool_space(pool);
+	tell_space(w);
 }
 
 /*
@@ -588,15 +589,14 @@ static void begin_version(struct kvp_version *d, kvp_block_t block)
 	d->over = KVP_OVER_UNKNOWN;
 }
 
-struct kvp_version *kvp_wbuf_begin_write(struct kvp_pool *pool, kvp_block_t block)
+struct kvp_version *kvp_wbuf_begin_write(struct kvp_wbuf *w, kvp_block_t block)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d = NULL, *old;
 
 	spin_lock(lock_of(w, block));
 	old = __find(w, block);
 	if (old && old->state == KVP_VERSION_BUFFERED) {
-		this_cpu_inc(pool->stats->coalesced_blocks);
+		this_cpu_inc(w->client.stats->coalesced_blocks);
 		WRITE_ONCE(old->stream, false);
 		old->renewed = false;
 		return old;
@@ -631,10 +631,8 @@ void __kvp_wbuf_order(struct kvp_wbuf *w)
 	}
 }
 
-void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d)
+void kvp_wbuf_end_write(struct kvp_wbuf *w, struct kvp_version *d)
 {
-	struct kvp_wbuf *w = pool->wbuf;
-
 	/*
 	 * The version is accepted before the bucket is unlocked. A rewrite that finds this version,
 	 * and the FLUSH behind that rewrite, must be able to wait for it.
@@ -691,9 +689,8 @@ static bool __renew(struct kvp_wbuf *w, struct kvp_version *old, struct kvp_vers
 	return true;
 }
 
-bool kvp_wbuf_renew(struct kvp_pool *pool, struct kvp_version *old, struct page *page)
+bool kvp_wbuf_renew(struct kvp_wbuf *w, struct kvp_version *old, struct page *page)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d = NULL;
 	bool renewed = false;
 
@@ -711,18 +708,18 @@ bool kvp_wbuf_renew(struct kvp_pool *pool, struct kvp_version *old, struct page 
 	spin_unlock(lock_of(w, old->block));
 	/* A writer that found the buffer full meanwhile must learn that it is not full. */
 	if (d && !renewed)
-		kvp_pool_space(pool);
+		tell_space(w);
 	return renewed;
 }
 
-u64 kvp_wbuf_seq(struct kvp_pool *pool)
+u64 kvp_wbuf_seq(struct kvp_wbuf *w)
 {
 	u64 seq;
 
-	spin_lock(&pool->wbuf->lock);
-	__kvp_wbuf_order(pool->wbuf);
-	seq = pool->wbuf->seq;
-	spin_unlock(&pool->wbuf->lock);
+	spin_lock(&w->lock);
+	__kvp_wbuf_order(w);
+	seq = w->seq;
+	spin_unlock(&w->lock);
 	return seq;
 }
 
@@ -890,9 +887,8 @@ static bool __grow_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 *s
 	return true;
 }
 
-int kvp_wbuf_discard(struct kvp_pool *pool, kvp_block_t block, u32 count, u64 *seq)
+int kvp_wbuf_discard(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 *seq)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_hole *h = kzalloc(sizeof(*h), GFP_NOIO);
 	bool grown, full;
 
@@ -945,9 +941,8 @@ static bool any_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 	       kvp_pending_any(w->pending, block, kvp_block_add(block, count - 1));
 }
 
-struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, kvp_block_t block)
+struct kvp_version *kvp_wbuf_find(struct kvp_wbuf *w, kvp_block_t block)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
 
 	spin_lock(lock_of(w, block));
@@ -957,19 +952,18 @@ struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, kvp_block_t block)
 	return d;
 }
 
-void kvp_wbuf_unlock(struct kvp_pool *pool, kvp_block_t block)
+void kvp_wbuf_unlock(struct kvp_wbuf *w, kvp_block_t block)
 {
-	spin_unlock(lock_of(pool->wbuf, block));
+	spin_unlock(lock_of(w, block));
 }
 
-bool kvp_wbuf_in_hole(struct kvp_pool *pool, kvp_block_t block)
+bool kvp_wbuf_in_hole(struct kvp_wbuf *w, kvp_block_t block)
 {
-	return any_hole(pool->wbuf, block, 1);
+	return any_hole(w, block, 1);
 }
 
-bool kvp_wbuf_any(struct kvp_pool *pool, kvp_block_t block, u32 count)
+bool kvp_wbuf_any(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	bool found;
 	kvp_block_t b, end = kvp_block_add(block, count);
 
@@ -980,8 +974,8 @@ bool kvp_wbuf_any(struct kvp_pool *pool, kvp_block_t block, u32 count)
 			 * with this caller. A new version is added before the old one leaves. So no
 			 * bucket ever looks empty in between.
 			 */
-			if (!hlist_empty(bucket_of(w, b)) && kvp_wbuf_find(pool, b)) {
-				kvp_wbuf_unlock(pool, b);
+			if (!hlist_empty(bucket_of(w, b)) && kvp_wbuf_find(w, b)) {
+				kvp_wbuf_unlock(w, b);
 				return true;
 			}
 	smp_rmb();	/* versions before holes; pairs with kvp_wbuf_discard() */
@@ -1009,14 +1003,14 @@ static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_
 		spin_unlock(lock);
 }
 
-void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions)
+void kvp_wbuf_fix(struct kvp_wbuf *w, struct list_head *versions)
 {
-	set_states(pool->wbuf, versions, KVP_VERSION_COMMITTING);
+	set_states(w, versions, KVP_VERSION_COMMITTING);
 }
 
-void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions)
+void kvp_wbuf_unfix(struct kvp_wbuf *w, struct list_head *versions)
 {
-	set_states(pool->wbuf, versions, KVP_VERSION_BUFFERED);
+	set_states(w, versions, KVP_VERSION_BUFFERED);
 }
 
 /*
@@ -1040,17 +1034,16 @@ static bool hole_outlives(struct kvp_wbuf *w, kvp_block_t block)
 	return durable || !pending;
 }
 
-bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d)
+bool __kvp_wbuf_outlived(struct kvp_wbuf *w, struct kvp_version *d)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *newest;
 	bool durable;
 
-	newest = kvp_wbuf_find(pool, d->block);
+	newest = kvp_wbuf_find(w, d->block);
 	if (!newest)
 		return hole_outlives(w, d->block);
 	durable = READ_ONCE(newest->state) >= KVP_VERSION_LOGGED && !newest->intent;
-	kvp_wbuf_unlock(pool, d->block);
+	kvp_wbuf_unlock(w, d->block);
 	return durable;
 }
 
@@ -1094,9 +1087,8 @@ static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head
 	list_move(&d->list, lone);
 }
 
-void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
+void kvp_wbuf_drop_list(struct kvp_wbuf *w, struct list_head *list)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d, *next;
 	LIST_HEAD(lone);
 	LIST_HEAD(excess);
@@ -1110,15 +1102,15 @@ void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list)
 	INIT_LIST_HEAD(list);
 	free_lone(&lone);
 	free_chunks(&excess);
-	kvp_pool_space(pool);
+	tell_space(w);
 }
 
-void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_version *d)
+void kvp_wbuf_drop(struct kvp_wbuf *w, struct kvp_version *d)
 {
 	LIST_HEAD(one);
 
 	list_add(&d->list, &one);
-	kvp_wbuf_drop_list(pool, &one);
+	kvp_wbuf_drop_list(w, &one);
 }
 
 /* --- versions without pages (spill.h) ---------------------------------------------------- */
@@ -1188,9 +1180,8 @@ static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, kvp_blo
 	return same;
 }
 
-bool kvp_wbuf_spill_oldest(struct kvp_pool *pool)
+bool kvp_wbuf_spill_oldest(struct kvp_wbuf *w)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *p, *d;
 	kvp_block_t block = 0;
 	bool as_is;
@@ -1343,9 +1334,8 @@ void kvp_wbuf_elevator_put(struct kvp_wbuf *w, struct list_head *versions)
 		;
 }
 
-u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
+u32 kvp_wbuf_restore(struct kvp_wbuf *w, struct list_head *versions)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	struct kvp_version *d;
 	u32 n = 0;
 
@@ -1365,10 +1355,8 @@ u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions)
 	return n;
 }
 
-bool kvp_wbuf_reserve(struct kvp_pool *pool)
+bool kvp_wbuf_reserve(struct kvp_wbuf *w)
 {
-	struct kvp_wbuf *w = pool->wbuf;
-
 	while (w->nr_reserve < KVP_WBUF_RESERVE) {
 		struct page *page = alloc_page(GFP_KERNEL);
 
@@ -1379,10 +1367,9 @@ bool kvp_wbuf_reserve(struct kvp_pool *pool)
 	return true;
 }
 
-struct page *kvp_wbuf_lone_page(struct kvp_pool *pool)
+struct page *kvp_wbuf_lone_page(struct kvp_wbuf *w)
 {
 	struct page *page = alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
-	struct kvp_wbuf *w = pool->wbuf;
 
 	if (page)
 		return page;
@@ -1393,9 +1380,8 @@ struct page *kvp_wbuf_lone_page(struct kvp_pool *pool)
 	return page;
 }
 
-void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page)
+void kvp_wbuf_lone_page_free(struct kvp_wbuf *w, struct page *page)
 {
-	struct kvp_wbuf *w = pool->wbuf;
 	bool kept;
 
 	spin_lock(&w->lock);

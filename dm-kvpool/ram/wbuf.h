@@ -190,7 +190,20 @@ struct kvp_wbuf_lock {
  */
 #define KVP_WBUF_OLDER		(1u << (KVP_WBUF_GROUP_BITS + KVP_WBUF_LOCK_BITS))
 
+/**
+ * struct kvp_wbuf_client - what the buffer tells, and where: it knows no more of a pool
+ * @space: pages of the buffer became free. Context: any
+ * @of: argument of @space
+ * @stats: counts what was coalesced
+ */
+struct kvp_wbuf_client {
+	void (*space)(void *of);
+	void *of;
+	struct kvp_stats __percpu *stats;
+};
+
 struct kvp_wbuf {
+	struct kvp_wbuf_client client;
 	/* the hash table; it changes only while the pool is quiesced, and empty */
 	struct hlist_head *buckets;
 	u32 bucket_bits;
@@ -237,13 +250,15 @@ struct kvp_wbuf {
 
 /**
  * kvp_wbuf_init() - begin with an empty buffer
+ * @c: is copied
  * @limit: the most pages
  * @window: blocks that may be dirty on a cache, without pages; 0: there is no cache
  *
  * Return: 0 or -ENOMEM. Context: process, may sleep.
  */
-int __must_check kvp_wbuf_init(struct kvp_pool *pool, u32 limit, u64 window);
-void kvp_wbuf_exit(struct kvp_pool *pool);
+int __must_check kvp_wbuf_init(struct kvp_wbuf *w, const struct kvp_wbuf_client *c, u32 limit,
+			       u64 window);
+void kvp_wbuf_exit(struct kvp_wbuf *w);
 
 /**
  * kvp_wbuf_has_buckets() - true if the hash table has at least 2^@bits buckets
@@ -266,8 +281,7 @@ struct hlist_head *kvp_wbuf_buckets(u32 bits);
  *
  * Return: the old hash table, for kvfree(). Context: the pool is quiesced, and the buffer empty.
  */
-struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head *buckets,
-					u32 bits);
+struct hlist_head *kvp_wbuf_use_buckets(struct kvp_wbuf *w, struct hlist_head *buckets, u32 bits);
 
 /**
  * kvp_wbuf_set_limit() - change the number of pages that may exist
@@ -275,7 +289,7 @@ struct hlist_head *kvp_wbuf_use_buckets(struct kvp_pool *pool, struct hlist_head
  * If the limit becomes lower, chunks beyond it are freed now, or when the last of their pages comes
  * free. Context: process, may sleep.
  */
-void kvp_wbuf_set_limit(struct kvp_pool *pool, u32 limit);
+void kvp_wbuf_set_limit(struct kvp_wbuf *w, u32 limit);
 
 /**
  * kvp_wbuf_lock_lists() - keep the lists of versions, and their counts, from changing
@@ -492,13 +506,13 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
  * interrupt; atomic between the two calls. Takes wbuf->lock once for up to KVP_WBUF_SHELF_PAGES new
  * versions.
  */
-struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_pool *pool, kvp_block_t block);
+struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_wbuf *w, kvp_block_t block);
 
 /**
  * kvp_wbuf_end_write() - accept the write, and unlock the bucket. From then on kvp_wbuf_seq()
  * covers it.
  */
-void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d);
+void kvp_wbuf_end_write(struct kvp_wbuf *w, struct kvp_version *d);
 
 /**
  * kvp_wbuf_renew() - accept the contents of @old once more, as a new version of its block
@@ -510,7 +524,7 @@ void kvp_wbuf_end_write(struct kvp_pool *pool, struct kvp_version *d);
  * @old is not the newest version any more, a discard of the block is pending, or there is no room.
  * Context: process; does not wait. The caller lets the log commit.
  */
-bool kvp_wbuf_renew(struct kvp_pool *pool, struct kvp_version *old, struct page *page);
+bool kvp_wbuf_renew(struct kvp_wbuf *w, struct kvp_version *old, struct page *page);
 
 /**
  * kvp_wbuf_nr_logged() - number of versions and discards that are durable in the log, and wait for
@@ -546,7 +560,7 @@ bool kvp_wbuf_waits_below(struct kvp_wbuf *w, kvp_lsn_t lsn);
  * A discard goes there as it is. Return: false: there is no version, or no memory. Context:
  * process; does not wait. The caller then calls kvp_pool_space().
  */
-bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
+bool kvp_wbuf_spill_oldest(struct kvp_wbuf *w);
 
 /**
  * kvp_wbuf_restore() - add versions that a recovery found in the log, as spilled ones
@@ -554,7 +568,7 @@ bool kvp_wbuf_spill_oldest(struct kvp_pool *pool);
  *
  * Return: how many. Context: the buffer is not in use yet.
  */
-u32 kvp_wbuf_restore(struct kvp_pool *pool, struct list_head *versions);
+u32 kvp_wbuf_restore(struct kvp_wbuf *w, struct list_head *versions);
 
 /*
  * Versions that wait for destage: @elevator, then @spilled, then @logged, in log order. Only
@@ -669,21 +683,21 @@ static inline struct kvp_version *__kvp_wbuf_first_logged(struct kvp_wbuf *w)
  * kvp_wbuf_reserve() - fill the reserve of kvp_wbuf_lone_page(). Return: true if it is full.
  * Context: process, may sleep.
  */
-bool __must_check kvp_wbuf_reserve(struct kvp_pool *pool);
+bool __must_check kvp_wbuf_reserve(struct kvp_wbuf *w);
 
 /**
  * kvp_wbuf_lone_page() - get a page for a version that was spilled. Return: NULL: there is none.
  * Context: may sleep, but not for I/O.
  */
-struct page *kvp_wbuf_lone_page(struct kvp_pool *pool);
-void kvp_wbuf_lone_page_free(struct kvp_pool *pool, struct page *page);
+struct page *kvp_wbuf_lone_page(struct kvp_wbuf *w);
+void kvp_wbuf_lone_page_free(struct kvp_wbuf *w, struct page *page);
 
 /**
  * kvp_wbuf_seq() - the last seq: all versions accepted so far have this seq or a lower one
  *
  * Context: any but interrupt; takes the lock of the lists.
  */
-u64 kvp_wbuf_seq(struct kvp_pool *pool);
+u64 kvp_wbuf_seq(struct kvp_wbuf *w);
 
 /** kvp_wbuf_take_seq() - take the next seq, which no version has. Context: any but interrupt. */
 u64 kvp_wbuf_take_seq(struct kvp_wbuf *w);
@@ -697,7 +711,7 @@ u64 kvp_wbuf_take_seq(struct kvp_wbuf *w);
  * space for more: try again after kvp_pool_space(). Context: any but interrupt; may sleep for
  * memory.
  */
-int __must_check kvp_wbuf_discard(struct kvp_pool *pool, kvp_block_t block, u32 count, u64 *seq);
+int __must_check kvp_wbuf_discard(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 *seq);
 
 /**
  * kvp_wbuf_find() - find the newest version of @block, and lock its bucket; NULL: there is none,
@@ -706,20 +720,20 @@ int __must_check kvp_wbuf_discard(struct kvp_pool *pool, kvp_block_t block, u32 
  * Release with kvp_wbuf_unlock(). It never returns holes: see kvp_wbuf_in_hole(). Context: any but
  * interrupt.
  */
-struct kvp_version *kvp_wbuf_find(struct kvp_pool *pool, kvp_block_t block);
-void kvp_wbuf_unlock(struct kvp_pool *pool, kvp_block_t block);
+struct kvp_version *kvp_wbuf_find(struct kvp_wbuf *w, kvp_block_t block);
+void kvp_wbuf_unlock(struct kvp_wbuf *w, kvp_block_t block);
 
 /**
  * kvp_wbuf_any() - true if any of the blocks may be in the buffer or in a pending hole. Any but
  * interrupt.
  */
-bool kvp_wbuf_any(struct kvp_pool *pool, kvp_block_t block, u32 count);
+bool kvp_wbuf_any(struct kvp_wbuf *w, kvp_block_t block, u32 count);
 
 /**
  * kvp_wbuf_in_hole() - true if @block is in a pending hole. Ask only after kvp_wbuf_find() found
  * nothing.
  */
-bool kvp_wbuf_in_hole(struct kvp_pool *pool, kvp_block_t block);
+bool kvp_wbuf_in_hole(struct kvp_wbuf *w, kvp_block_t block);
 
 /**
  * __kvp_wbuf_up_to_hole() - how many of @count blocks, from @block on, come before any pending hole
@@ -732,10 +746,10 @@ u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count);
  * kvp_wbuf_drop() - the version is home or superseded: take it out of the hash table, and free its
  * page
  */
-void kvp_wbuf_drop(struct kvp_pool *pool, struct kvp_version *d);
+void kvp_wbuf_drop(struct kvp_wbuf *w, struct kvp_version *d);
 
 /** kvp_wbuf_drop_list() - kvp_wbuf_drop() for a list; wakes waiters for space once */
-void kvp_wbuf_drop_list(struct kvp_pool *pool, struct list_head *list);
+void kvp_wbuf_drop_list(struct kvp_wbuf *w, struct list_head *list);
 
 /**
  * kvp_wbuf_advance() - set a state beyond COMMITTING
@@ -751,10 +765,10 @@ static inline void kvp_wbuf_advance(struct kvp_version *d, enum kvp_version_stat
  * kvp_wbuf_fix() - make the versions on the list COMMITTING: from now on a rewrite makes a new
  * version
  */
-void kvp_wbuf_fix(struct kvp_pool *pool, struct list_head *versions);
+void kvp_wbuf_fix(struct kvp_wbuf *w, struct list_head *versions);
 
 /** kvp_wbuf_unfix() - a commit failed: make the versions on the list BUFFERED again */
-void kvp_wbuf_unfix(struct kvp_pool *pool, struct list_head *versions);
+void kvp_wbuf_unfix(struct kvp_wbuf *w, struct list_head *versions);
 
 /** kvp_wbuf_superseded() - true if there is a newer version. True does not change any more. */
 static inline bool kvp_wbuf_superseded(const struct kvp_version *d)
@@ -771,7 +785,7 @@ static inline bool kvp_wbuf_passed(const struct kvp_version *d)
 	return READ_ONCE(d->passed);
 }
 
-bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d);
+bool __kvp_wbuf_outlived(struct kvp_wbuf *w, struct kvp_version *d);
 
 /**
  * kvp_wbuf_outlived() - true if a newer version of @d's block is durable, other than by an open
@@ -780,9 +794,9 @@ bool __kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d);
  * Then @d need not go home: its record may retire (R2). If it was passed, it must not go home.
  * Caller holds the block's range lock.
  */
-static inline bool kvp_wbuf_outlived(struct kvp_pool *pool, struct kvp_version *d)
+static inline bool kvp_wbuf_outlived(struct kvp_wbuf *w, struct kvp_version *d)
 {
-	return kvp_wbuf_superseded(d) && (kvp_wbuf_passed(d) || __kvp_wbuf_outlived(pool, d));
+	return kvp_wbuf_superseded(d) && (kvp_wbuf_passed(d) || __kvp_wbuf_outlived(w, d));
 }
 
 #endif /* KVP_WBUF_H */

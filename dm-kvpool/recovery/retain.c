@@ -81,5 +81,5 @@ bool kvp_recovery_spill(struct kvp_recovery *rec)
 void kvp_recovery_retain(struct kvp_recovery *rec)
 {
 	rec->stays = !list_empty(&rec->kept);
-	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool, &rec->kept);
+	rec->pool->recovery.kept = kvp_wbuf_restore(rec->pool->wbuf, &rec->kept);
 }

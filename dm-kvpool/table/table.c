@@ -295,9 +295,9 @@ static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_
 	}
 	__set(t, leaf, word, entry);
 	if (home)
-		kvp_rcache_came_home(pool, home);
+		kvp_rcache_came_home(pool->rcache, home);
 	else
-		kvp_rcache_forget(pool, block);
+		kvp_rcache_forget(pool->rcache, block);
 	kvp_cache_forget(pool, block);
 }
 
@@ -579,7 +579,7 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 			continue;
 		}
 		words(leaf)[word_of(leaf, block)] = cpu_to_le64(poison);
-		kvp_rcache_forget(pool, block);
+		kvp_rcache_forget(pool->rcache, block);
 		kvp_cache_forget(pool, block);
 	}
 	leaf->v->ops->leaf_lost(leaf, poison);
@@ -1075,7 +1075,7 @@ static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, 
 		kvp_block_t block = kvp_map_leaf_block(leaf, own);
 		u32 n = min_t(u64, kvp_map_leaf_run(leaf, own), kvp_vblock_since(end, own));
 
-		kvp_rcache_forget_range(pool, block, n);
+		kvp_rcache_forget_range(pool->rcache, block, n);
 		kvp_cache_forget_range(pool, block, n);
 		own = kvp_vblock_add(own, n);
 	}

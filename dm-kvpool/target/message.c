@@ -465,7 +465,7 @@ static int msg_flush(struct message *m)
 static int msg_drop_caches(struct message *m)
 {
 	kvp_table_shrink(m->pool, true);
-	kvp_rcache_drop(m->pool);
+	kvp_rcache_drop(m->pool->rcache);
 	return 0;
 }
 

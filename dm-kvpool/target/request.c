@@ -220,7 +220,7 @@ static int map_flush(struct kvp_pool *pool, struct bio *bio)
 	if (kvp_pool_readonly(pool))
 		end_bio(bio, BLK_STS_OK);
 	else
-		end_when_durable(pool, bio, kvp_wbuf_seq(pool));
+		end_when_durable(pool, bio, kvp_wbuf_seq(pool->wbuf));
 	return DM_MAPIO_SUBMITTED;
 }
 
@@ -249,18 +249,18 @@ static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 	struct kvp_version *d;
 
 	while (bio->bi_iter.bi_size) {
-		d = kvp_wbuf_begin_write(pool, first_block(bio));
+		d = kvp_wbuf_begin_write(pool->wbuf, first_block(bio));
 		if (!d)
 			break;
 		if (stream)
 			WRITE_ONCE(d->stream, true);	/* the builder may look at it */
 		copy_from_bio(bio, &bio->bi_iter, page_address(d->page));
-		kvp_wbuf_end_write(pool, d);
+		kvp_wbuf_end_write(pool->wbuf, d);
 	}
 	if (bio->bi_iter.bi_size)
 		return false;
 	if (bio->bi_opf & REQ_FUA)
-		*seq = kvp_wbuf_seq(pool);
+		*seq = kvp_wbuf_seq(pool->wbuf);
 	return true;
 }
 
@@ -273,7 +273,7 @@ static bool accept(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 	if (bio_op(bio) == REQ_OP_WRITE)
 		return copy_in(pool, bio, seq);
 	return !block_count(bio) ||
-	       !kvp_wbuf_discard(pool, first_block(bio), block_count(bio), seq);
+	       !kvp_wbuf_discard(pool->wbuf, first_block(bio), block_count(bio), seq);
 }
 
 /* Write, step 4. The bio ends, or waits for durability. */
@@ -549,17 +549,17 @@ enum buffered { BUFFER_LACKS, BUFFER_HAD, BUFFER_HAS_NO_PAGE };
 static enum buffered copy_buffered(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
 				   kvp_block_t block)
 {
-	struct kvp_version *d = kvp_wbuf_find(pool, block);
+	struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
 
 	if (d) {
 		struct page *page = READ_ONCE(d->page);
 
 		if (page)
 			copy_to_bio(bio, iter, page_address(page));
-		kvp_wbuf_unlock(pool, block);
+		kvp_wbuf_unlock(pool->wbuf, block);
 		return page ? BUFFER_HAD : BUFFER_HAS_NO_PAGE;
 	}
-	if (!kvp_wbuf_in_hole(pool, block))
+	if (!kvp_wbuf_in_hole(pool->wbuf, block))
 		return BUFFER_LACKS;
 	copy_to_bio(bio, iter, NULL);
 	return BUFFER_HAD;
@@ -642,7 +642,7 @@ static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter
 	if (!k->came || (k->lacks && kvp_block_leg(pool, block) == k->lacks))
 		return false;
 	/* The buffer first, then the table: a block that has left the one is in the other. */
-	if (k->mixed && kvp_wbuf_any(pool, block, 1))
+	if (k->mixed && kvp_wbuf_any(pool->wbuf, block, 1))
 		return false;
 	leaf = kvp_table_load(pool, block);
 	if (IS_ERR(leaf))
@@ -950,7 +950,7 @@ static bool read_cached(struct kvp_pool *pool, struct bio *bio)
 	if (count > CACHED_BLOCKS)
 		return false;
 	for (i = 0; i < count; i++) {
-		struct page *page = kvp_rcache_get(pool, kvp_block_add(block, i));
+		struct page *page = kvp_rcache_get(pool->rcache, kvp_block_add(block, i));
 
 		if (!page)
 			return false;
@@ -1001,7 +1001,7 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 	k->token = 0;
 	k->bypassed = kvp_rcache_enabled(pool->rcache) ? why : KVP_RAM_KEEP;
 	if (keep)
-		k->token = kvp_rcache_token(pool, first_block(bio), block_count(bio));
+		k->token = kvp_rcache_token(pool->rcache, first_block(bio), block_count(bio));
 	else if (k->bypassed)
 		this_cpu_add(pool->stats->ram_bypassed[k->bypassed], block_count(bio));
 }
@@ -1016,11 +1016,11 @@ static u32 alike(struct kvp_pool *pool, kvp_block_t block, u32 count, bool *buff
 	struct kvp_spot at = kvp_locate(pool, block);
 	u32 n = min(count, at.left), i;	/* below one leaf */
 
-	*buffered = kvp_wbuf_any(pool, block, 1);
-	if (!*buffered && !kvp_wbuf_any(pool, block, n))
+	*buffered = kvp_wbuf_any(pool->wbuf, block, 1);
+	if (!*buffered && !kvp_wbuf_any(pool->wbuf, block, n))
 		return n;
 	for (i = 1; i < n; i++)
-		if (kvp_wbuf_any(pool, kvp_block_add(block, i), 1) != *buffered)
+		if (kvp_wbuf_any(pool->wbuf, kvp_block_add(block, i), 1) != *buffered)
 			break;
 	return i;
 }
@@ -1035,7 +1035,7 @@ static bool needs_home(struct kvp_pool *pool, kvp_block_t block, u32 count)
 	for (i = 0; i < count; i++) {
 		kvp_block_t b = kvp_block_add(block, i);
 
-		if (!kvp_wbuf_any(pool, b, 1) && !kvp_scache_has(pool, b))
+		if (!kvp_wbuf_any(pool->wbuf, b, 1) && !kvp_scache_has(pool, b))
 			return true;
 	}
 	return false;
@@ -1150,7 +1150,7 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 			 kvp_block_t block, u32 crc)
 {
 	const struct kvp_bio *k = data_of(bio);
-	struct page *page = k->fill ? kvp_rcache_page(pool, block) : NULL;
+	struct page *page = k->fill ? kvp_rcache_page(pool->rcache, block) : NULL;
 	struct kvp_candidate *c = k->may_fill ? kvp_admit_begin(pool, block, &k->plan) : NULL;
 	void *kept = page ? page_address(page) : c ? page_address(c->page) : NULL;
 	bool good;
@@ -1173,9 +1173,9 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 		kvp_admit_drop(pool, c);
 	}
 	if (page && good)
-		kvp_rcache_insert(pool, block, page, &fill);
+		kvp_rcache_insert(pool->rcache, block, page, &fill);
 	else if (page)
-		kvp_rcache_unpage(pool, block, page);
+		kvp_rcache_unpage(pool->rcache, block, page);
 	return good;
 }
 

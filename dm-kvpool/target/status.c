@@ -436,7 +436,7 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "ram.table_budget", (u64)t.budget << KVP_BLOCK_SHIFT);
 	say_number(p, "ram.table_used", (u64)t.pages << KVP_BLOCK_SHIFT);
 	say_number(p, "ram.read_cache", kvp_rcache_capacity(pool->rcache) << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.read_cache_used", kvp_rcache_used(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "ram.read_cache_used", kvp_rcache_used(pool->rcache) << KVP_BLOCK_SHIFT);
 }
 
 static void say_work(struct printer *p, struct kvp_pool *pool)
@@ -538,7 +538,7 @@ static void say_memory(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "memory.write_buffer", w.page_bytes);
 	say_number(p, "memory.parked", w.lone_bytes);
 	say_number(p, "memory.table", (u64)t.pages * (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
-	say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool));
+	say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool->rcache));
 	say_number(p, "memory.index", kvp_scache_bytes(pool));
 	say_number(p, "memory.fills", kvp_admit_bytes(pool));
 	say_number(p, "memory.summaries", kvp_rebuild_bytes(pool));

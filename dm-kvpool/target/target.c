@@ -665,7 +665,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	if (!ret)
 		ret = kvp_table_shrinker_add(&inst->table_shrinker, inst->pool);
 	if (!ret)
-		ret = kvp_rcache_shrinker_add(&inst->ram_shrinker, inst->pool);
+		ret = kvp_rcache_shrinker_add(&inst->ram_shrinker, inst->pool->rcache);
 	if (ret) {
 		kvp_table_shrinker_remove(&inst->table_shrinker);
 		kvp_requests_exit(&inst->requests);

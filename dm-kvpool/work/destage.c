@@ -196,7 +196,7 @@ static bool renewal_wanted(struct kvp_pool *pool)
 static bool writers_are_quiet(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
-	u64 seq = kvp_wbuf_seq(pool);
+	u64 seq = kvp_wbuf_seq(pool->wbuf);
 
 	if (seq != READ_ONCE(dg->seq)) {
 		WRITE_ONCE(dg->seq, seq);
@@ -288,7 +288,7 @@ static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
 	while (!list_empty(versions)) {
 		for (n = 0; n < DROPPED_AT_ONCE && !list_empty(versions); n++)
 			list_move_tail(versions->next, &part);
-		kvp_wbuf_drop_list(pool, &part);
+		kvp_wbuf_drop_list(pool->wbuf, &part);
 		cond_resched();
 	}
 }
@@ -406,10 +406,10 @@ static void drop_outlived(struct kvp_pool *pool, struct round *r)
 	if (kvp_home_has_rows(pool) || !r->by_address)
 		return;
 	list_for_each_entry_safe(d, next, &r->data, list)
-		if (kvp_wbuf_outlived(pool, d))
+		if (kvp_wbuf_outlived(pool->wbuf, d))
 			list_move_tail(&d->list, &outlived);
 	if (!list_empty(&outlived))
-		kvp_wbuf_drop_list(pool, &outlived);
+		kvp_wbuf_drop_list(pool->wbuf, &outlived);
 }
 
 /* The progress of discard @d, if an earlier burst has begun it; else a new one. */
@@ -444,7 +444,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 		kvp_passdown_note(pool, d->block, d->count);
 		list_move_tail(&d->list, &done);
 	}
-	kvp_wbuf_drop_list(pool, &done);
+	kvp_wbuf_drop_list(pool->wbuf, &done);
 	return ret;
 }
 

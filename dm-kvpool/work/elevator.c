@@ -227,7 +227,7 @@ void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look)
 			break;
 		if (!kvp_wbuf_superseded(d)) {
 			look->of[look->nr++] = d;
-		} else if (!kvp_wbuf_outlived(pool, d)) {
+		} else if (!kvp_wbuf_outlived(pool->wbuf, d)) {
 			look->pending++;
 		} else {
 			kvp_wbuf_lock_lists(w);

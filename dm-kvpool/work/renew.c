@@ -32,7 +32,7 @@ static void spill_below(struct kvp_pool *pool, kvp_lsn_t below)
 		d = __kvp_wbuf_first_logged(w);
 		old = d && kvp_lsn_before(d->lsn, below);
 		kvp_wbuf_unlock_lists(w);
-		old = old && kvp_wbuf_spill_oldest(pool);
+		old = old && kvp_wbuf_spill_oldest(pool->wbuf);
 		cond_resched();
 	}
 }
@@ -46,8 +46,8 @@ static u32 renew_batch(struct kvp_pool *pool, u32 n)
 	for (i = 0; i < asked; i++) {
 		if (!r->pages[i])
 			continue;
-		renewed += kvp_wbuf_renew(pool, r->of[i], r->pages[i]);
-		kvp_wbuf_lone_page_free(pool, r->pages[i]);
+		renewed += kvp_wbuf_renew(pool->wbuf, r->of[i], r->pages[i]);
+		kvp_wbuf_lone_page_free(pool->wbuf, r->pages[i]);
 	}
 	atomic64_add(renewed, &pool->work_stats.renewed);
 	return renewed;
@@ -68,7 +68,7 @@ static u32 renew_part(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
 	list_for_each(at, &look.outlived)
 		dropped++;
 	if (dropped)
-		kvp_wbuf_drop_list(pool, &look.outlived);
+		kvp_wbuf_drop_list(pool->wbuf, &look.outlived);
 	room = buffer_has_room(pool);
 	if (look.nr && look.pending < KVP_ELEVATOR_PENDING && room)
 		renewed = renew_batch(pool, look.nr);

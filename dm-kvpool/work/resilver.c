@@ -440,11 +440,11 @@ static void note_hole(struct kvp_resilver *r, const struct stretch *s, kvp_vbloc
 /* True if the newest version of @block was in a retained log at the start, and is not home yet. */
 static bool is_restored(struct kvp_pool *pool, kvp_block_t block)
 {
-	struct kvp_version *d = kvp_wbuf_find(pool, block);
+	struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
 	bool restored = d && d->restored;
 
 	if (d)
-		kvp_wbuf_unlock(pool, block);
+		kvp_wbuf_unlock(pool->wbuf, block);
 	return restored;
 }
 
@@ -461,7 +461,7 @@ static int copy_data(struct kvp_resilver *r, struct kvp_resilver_io *io, struct 
 
 	if (!kvp_home_has_rows(pool) && is_restored(pool, block))
 		return 0;
-	if (!kvp_home_has_rows(pool) && pool->recovery.kept && kvp_wbuf_any(pool, block, 1))
+	if (!kvp_home_has_rows(pool) && pool->recovery.kept && kvp_wbuf_any(pool->wbuf, block, 1))
 		return -EAGAIN;
 	return kvp_resilver_block(pool, io, leaf, block);
 }

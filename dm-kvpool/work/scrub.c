@@ -199,7 +199,7 @@ static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t 
  */
 static bool about_to_change(struct kvp_pool *pool, kvp_block_t block)
 {
-	return !kvp_home_has_rows(pool) && kvp_wbuf_any(pool, block, 1);
+	return !kvp_home_has_rows(pool) && kvp_wbuf_any(pool->wbuf, block, 1);
 }
 
 /*

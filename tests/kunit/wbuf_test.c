@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The write buffer, in a pool with nothing else. */
+/* The write buffer alone, without a pool. */
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
@@ -30,67 +30,57 @@ static struct page *scarce_alloc_pages(gfp_t gfp, unsigned int order)
 /* The place where waiters for space are woken. */
 static int told_of_space;
 
-/* The log is on a leg with data. */
-static const struct kvp_geometry with_data = { .data_blocks = 1024 };
-
-static void tell_of_space(struct kvp_pool *pool)
+static void tell_of_space(void *of)
 {
 	told_of_space++;
 }
 
-static int make_pool(struct kunit *test)
-{
-	struct kvp_pool *pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
+static struct kvp_wbuf_client client = { .space = tell_of_space };
 
-	KUNIT_ASSERT_NOT_NULL(test, pool);
+static int make_buffer(struct kunit *test)
+{
+	struct kvp_wbuf *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
 	memory_is_short = false;
 	memory_is_scattered = false;
 	told_of_space = 0;
-	pool->stats = alloc_percpu(struct kvp_stats);
-	KUNIT_ASSERT_NOT_NULL(test, pool->stats);
-	pool->wbuf = kunit_kzalloc(test, sizeof(*pool->wbuf), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, pool->wbuf);
-	pool->log_vdev = kunit_kzalloc(test, sizeof(*pool->log_vdev), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, pool->log_vdev);
-	pool->log_vdev->g = &with_data;
-	pool->space = tell_of_space;
-	test->priv = pool;
-	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT, 0), 0);
+	client.stats = alloc_percpu(struct kvp_stats);
+	KUNIT_ASSERT_NOT_NULL(test, client.stats);
+	test->priv = w;
+	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(w, &client, LIMIT, 0), 0);
 	return 0;
 }
 
-static void drop_pool(struct kunit *test)
+static void drop_buffer(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-
 	memory_is_short = false;
-	if (!pool)
-		return;
-	kvp_wbuf_exit(pool);
-	free_percpu(pool->stats);
+	if (test->priv)
+		kvp_wbuf_exit(test->priv);
+	free_percpu(client.stats);
 }
 
 /* A write that fills the block with @fill. */
-static struct kvp_version *write(struct kvp_pool *pool, u64 block, u8 fill)
+static struct kvp_version *write(struct kvp_wbuf *w, u64 block, u8 fill)
 {
-	struct kvp_version *d = kvp_wbuf_begin_write(pool, block);
+	struct kvp_version *d = kvp_wbuf_begin_write(w, block);
 
 	if (d) {
 		memset(page_address(d->page), fill, PAGE_SIZE);
-		kvp_wbuf_end_write(pool, d);
+		kvp_wbuf_end_write(w, d);
 	}
 	return d;
 }
 
 /* The byte that a reader would find, or -1. */
-static int contents(struct kvp_pool *pool, u64 block)
+static int contents(struct kvp_wbuf *w, u64 block)
 {
-	struct kvp_version *d = kvp_wbuf_find(pool, block);
+	struct kvp_version *d = kvp_wbuf_find(w, block);
 	int fill = -1;
 
 	if (d) {
 		fill = *(u8 *)page_address(d->page);
-		kvp_wbuf_unlock(pool, block);
+		kvp_wbuf_unlock(w, block);
 	}
 	return fill;
 }
@@ -99,75 +89,75 @@ static int contents(struct kvp_pool *pool, u64 block)
  * Takes a version off the list of buffered versions, as a commit does. The entry's own list is left
  * out.
  */
-static void advance(struct kvp_pool *pool, struct kvp_version *d, enum kvp_version_state state)
+static void advance(struct kvp_wbuf *w, struct kvp_version *d, enum kvp_version_state state)
 {
 	LIST_HEAD(entry);
 
 	if (state == KVP_VERSION_BUFFERED)
 		return;
 	if (d->state == KVP_VERSION_BUFFERED) {
-		kvp_wbuf_seq(pool);	/* all that is accepted is on a list then */
+		kvp_wbuf_seq(w);	/* all that is accepted is on a list then */
 		list_move_tail(&d->list, &entry);
-		kvp_wbuf_fix(pool, &entry);
-		list_move_tail(&d->list, &pool->wbuf->logged);
+		kvp_wbuf_fix(w, &entry);
+		list_move_tail(&d->list, &w->logged);
 	}
 	kvp_wbuf_advance(d, state);
 }
 
 static struct kvp_version *punch(struct kunit *test, u64 block, u32 count)
 {
-	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = test->priv;
 	u64 seq;
 
-	KUNIT_ASSERT_EQ(test, kvp_wbuf_discard(pool, block, count, &seq), 0);
-	return list_last_entry(&pool->wbuf->buffered, struct kvp_version, list);
+	KUNIT_ASSERT_EQ(test, kvp_wbuf_discard(w, block, count, &seq), 0);
+	return list_last_entry(&w->buffered, struct kvp_version, list);
 }
 
-static void drop(struct kvp_pool *pool, struct kvp_version *d)
+static void drop(struct kvp_wbuf *w, struct kvp_version *d)
 {
-	kvp_wbuf_seq(pool);	/* all that is accepted is on a list then */
+	kvp_wbuf_seq(w);	/* all that is accepted is on a list then */
 	list_del(&d->list);
-	kvp_wbuf_drop(pool, d);
+	kvp_wbuf_drop(w, d);
 }
 
 static void a_write_is_found(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = test->priv;
 
-	KUNIT_EXPECT_EQ(test, contents(pool, 7), -1);
-	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(pool, 0, 100));
-	write(pool, 7, 0xab);
-	KUNIT_EXPECT_EQ(test, contents(pool, 7), 0xab);
-	KUNIT_EXPECT_EQ(test, contents(pool, 6), -1);
-	KUNIT_EXPECT_EQ(test, contents(pool, 8), -1);
-	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 7, 1));
-	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 0, 8));
-	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(pool, 0, 7));
-	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(pool, 8, 100));
+	KUNIT_EXPECT_EQ(test, contents(w, 7), -1);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(w, 0, 100));
+	write(w, 7, 0xab);
+	KUNIT_EXPECT_EQ(test, contents(w, 7), 0xab);
+	KUNIT_EXPECT_EQ(test, contents(w, 6), -1);
+	KUNIT_EXPECT_EQ(test, contents(w, 8), -1);
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(w, 7, 1));
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(w, 0, 8));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(w, 0, 7));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(w, 8, 100));
 }
 
 /* More blocks than locks, so that some share one. */
 static void many_blocks_do_not_mix(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = test->priv;
 	u64 block;
 
-	kvp_wbuf_set_limit(pool, 600);
+	kvp_wbuf_set_limit(w, 600);
 	for (block = 0; block < 600; block++)
-		KUNIT_ASSERT_NOT_NULL(test, write(pool, block << 40 | block, (u8)block));
+		KUNIT_ASSERT_NOT_NULL(test, write(w, block << 40 | block, (u8)block));
 	for (block = 0; block < 600; block++)
-		KUNIT_EXPECT_EQ(test, contents(pool, block << 40 | block), (u8)block);
+		KUNIT_EXPECT_EQ(test, contents(w, block << 40 | block), (u8)block);
 }
 
 static void a_rewrite_takes_the_same_page(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *first = write(pool, 7, 1), *second = write(pool, 7, 2);
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *first = write(w, 7, 1), *second = write(w, 7, 2);
 
 	KUNIT_EXPECT_PTR_EQ(test, first, second);
-	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
-	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(pool->wbuf), 1u);
-	KUNIT_EXPECT_EQ(test, kvp_wbuf_buffered(pool->wbuf), 1u);
+	KUNIT_EXPECT_EQ(test, contents(w, 7), 2);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), 1u);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_buffered(w), 1u);
 	KUNIT_EXPECT_FALSE(test, kvp_wbuf_superseded(first));
 }
 
@@ -186,62 +176,62 @@ KUNIT_ARRAY_PARAM_DESC(fixed, fixed, name);
 static void a_version_in_the_log_is_not_touched(struct kunit *test)
 {
 	const struct stage *s = test->param_value;
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *old = write(pool, 7, 1), *new;
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *old = write(w, 7, 1), *new;
 
-	advance(pool, old, s->state);
-	new = write(pool, 7, 2);
+	advance(w, old, s->state);
+	new = write(w, 7, 2);
 	KUNIT_EXPECT_PTR_NE(test, new, old);
 	KUNIT_EXPECT_EQ(test, *(u8 *)page_address(old->page), 1);
-	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
+	KUNIT_EXPECT_EQ(test, contents(w, 7), 2);
 	KUNIT_EXPECT_TRUE(test, kvp_wbuf_superseded(old));
 	KUNIT_EXPECT_FALSE(test, kvp_wbuf_superseded(new));
 }
 
 static void dropping_an_old_version_leaves_the_newest(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *old = write(pool, 7, 1), *new;
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *old = write(w, 7, 1), *new;
 
-	advance(pool, old, KVP_VERSION_LOGGED);
-	new = write(pool, 7, 2);
-	drop(pool, old);
-	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
-	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(pool->wbuf), 1u);
-	drop(pool, new);
-	KUNIT_EXPECT_EQ(test, contents(pool, 7), -1);
-	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(pool->wbuf), 0u);
+	advance(w, old, KVP_VERSION_LOGGED);
+	new = write(w, 7, 2);
+	drop(w, old);
+	KUNIT_EXPECT_EQ(test, contents(w, 7), 2);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), 1u);
+	drop(w, new);
+	KUNIT_EXPECT_EQ(test, contents(w, 7), -1);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), 0u);
 }
 
 /* While an older version is not yet home, the next one must not be written directly. */
 static void a_version_knows_that_it_follows_another(struct kunit *test)
 {
 	const struct stage *s = test->param_value;
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *old = write(pool, 7, 1), *new;
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *old = write(w, 7, 1), *new;
 
 	KUNIT_EXPECT_FALSE(test, old->follows);
-	advance(pool, old, s->state);
-	new = write(pool, 7, 2);
+	advance(w, old, s->state);
+	new = write(w, 7, 2);
 	KUNIT_EXPECT_TRUE(test, new->follows);
-	KUNIT_EXPECT_FALSE(test, write(pool, 8, 1)->follows);
+	KUNIT_EXPECT_FALSE(test, write(w, 8, 1)->follows);
 }
 
 static void a_version_after_one_that_is_home_is_free(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *old = write(pool, 7, 1);
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *old = write(w, 7, 1);
 
-	advance(pool, old, KVP_VERSION_LOGGED);
-	drop(pool, old);
-	KUNIT_EXPECT_FALSE(test, write(pool, 7, 2)->follows);
+	advance(w, old, KVP_VERSION_LOGGED);
+	drop(w, old);
+	KUNIT_EXPECT_FALSE(test, write(w, 7, 2)->follows);
 }
 
 /* A page returns from the free list like a new one. */
 static void nothing_is_left_of_the_last_use(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *d = write(pool, 7, 1), *again;
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *d = write(w, 7, 1), *again;
 
 	d->intent = true;
 	d->zero = true;
@@ -249,9 +239,9 @@ static void nothing_is_left_of_the_last_use(struct kunit *test)
 	d->passed = true;
 	d->crc = 5;
 	d->lsn = 6;
-	drop(pool, d);
-	clear_shelves(pool->wbuf);	/* pages at hand would be taken first */
-	again = write(pool, 9, 2);
+	drop(w, d);
+	clear_shelves(w);	/* pages at hand would be taken first */
+	again = write(w, 9, 2);
 	KUNIT_ASSERT_PTR_EQ(test, again, d);
 	KUNIT_EXPECT_FALSE(test, again->intent || again->zero || again->follows || again->passed);
 	KUNIT_EXPECT_EQ(test, again->state, KVP_VERSION_BUFFERED);
@@ -278,88 +268,88 @@ KUNIT_ARRAY_PARAM_DESC(hole, holes, name);
 static void a_hole_hides_what_was_written(struct kunit *test)
 {
 	const struct hole *h = test->param_value;
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *d = write(pool, 100, 1);
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *d = write(w, 100, 1);
 
-	write(pool, h->block - 1, 2);
-	write(pool, h->block + h->count, 3);
+	write(w, h->block - 1, 2);
+	write(w, h->block + h->count, 3);
 	punch(test, h->block, h->count);
-	KUNIT_EXPECT_EQ(test, contents(pool, 100), -1);
+	KUNIT_EXPECT_EQ(test, contents(w, 100), -1);
 	KUNIT_EXPECT_TRUE(test, kvp_wbuf_superseded(d));
-	KUNIT_EXPECT_TRUE(test, kvp_wbuf_in_hole(pool, 100));
-	KUNIT_EXPECT_EQ(test, contents(pool, h->block - 1), 2);
-	KUNIT_EXPECT_EQ(test, contents(pool, h->block + h->count), 3);
-	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(pool, h->block - 1));
-	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(pool, h->block + h->count));
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_in_hole(w, 100));
+	KUNIT_EXPECT_EQ(test, contents(w, h->block - 1), 2);
+	KUNIT_EXPECT_EQ(test, contents(w, h->block + h->count), 3);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(w, h->block - 1));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(w, h->block + h->count));
 }
 
 static void a_hole_is_over_when_it_is_dropped(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = test->priv;
 	struct kvp_version *first = punch(test, 10, 10), *second;
 
 	/* while the first is buffered the second would become part of it */
 	KUNIT_EXPECT_PTR_EQ(test, punch(test, 12, 4), first);
-	advance(pool, first, KVP_VERSION_LOGGED);
+	advance(w, first, KVP_VERSION_LOGGED);
 	second = punch(test, 15, 10);
 	KUNIT_EXPECT_PTR_NE(test, first, second);
-	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 0, 11));
-	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(pool, 24, 1));
-	drop(pool, first);
-	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(pool, 14));
-	KUNIT_EXPECT_TRUE(test, kvp_wbuf_in_hole(pool, 15));
-	drop(pool, second);
-	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(pool, 15));
-	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(pool, 0, 100));
-	KUNIT_EXPECT_EQ(test, pool->wbuf->nr_holes, 0);
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(w, 0, 11));
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_any(w, 24, 1));
+	drop(w, first);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(w, 14));
+	KUNIT_EXPECT_TRUE(test, kvp_wbuf_in_hole(w, 15));
+	drop(w, second);
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_in_hole(w, 15));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_any(w, 0, 100));
+	KUNIT_EXPECT_EQ(test, w->nr_holes, 0);
 }
 
 static void a_write_into_a_hole_is_found(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *old = write(pool, 7, 1), *hole = punch(test, 0, 100), *new;
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *old = write(w, 7, 1), *hole = punch(test, 0, 100), *new;
 
-	new = write(pool, 7, 2);
+	new = write(w, 7, 2);
 	KUNIT_EXPECT_PTR_NE(test, new, old);
-	KUNIT_EXPECT_EQ(test, contents(pool, 7), 2);
+	KUNIT_EXPECT_EQ(test, contents(w, 7), 2);
 	KUNIT_EXPECT_LT(test, old->seq, hole->seq);
 	KUNIT_EXPECT_LT(test, hole->seq, new->seq);
 }
 
 static void order_of_acceptance_is_kept(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = test->priv;
 	struct kvp_version *d;
 	u64 last = 0;
 
-	write(pool, 5, 1);
-	write(pool, 3, 1);
+	write(w, 5, 1);
+	write(w, 3, 1);
 	punch(test, 3, 1);
-	write(pool, 5, 2);
-	write(pool, 3, 2);
-	kvp_wbuf_seq(pool);
-	KUNIT_EXPECT_EQ(test, kvp_wbuf_buffered(pool->wbuf), 4u);
-	list_for_each_entry(d, &pool->wbuf->buffered, list) {
+	write(w, 5, 2);
+	write(w, 3, 2);
+	kvp_wbuf_seq(w);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_buffered(w), 4u);
+	list_for_each_entry(d, &w->buffered, list) {
 		KUNIT_EXPECT_GT(test, d->seq, last);
 		last = d->seq;
 	}
-	KUNIT_EXPECT_EQ(test, last, kvp_wbuf_seq(pool));
+	KUNIT_EXPECT_EQ(test, last, kvp_wbuf_seq(w));
 }
 
 /* A FLUSH after a rewrite in place must wait for the version that holds the rewrite. */
 static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *d = kvp_wbuf_begin_write(pool, 7);
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *d = kvp_wbuf_begin_write(w, 7);
 	u64 seq, again;
 
-	kvp_wbuf_end_write(pool, d);
+	kvp_wbuf_end_write(w, d);
 	KUNIT_EXPECT_EQ(test, d->seq, KVP_SEQ_LATER);
-	seq = kvp_wbuf_seq(pool);
+	seq = kvp_wbuf_seq(w);
 	KUNIT_EXPECT_EQ(test, seq, d->seq);
-	d = kvp_wbuf_begin_write(pool, 7);
-	kvp_wbuf_end_write(pool, d);
-	again = kvp_wbuf_seq(pool);
+	d = kvp_wbuf_begin_write(w, 7);
+	kvp_wbuf_end_write(w, d);
+	again = kvp_wbuf_seq(w);
 	KUNIT_EXPECT_EQ(test, again, seq);
 	KUNIT_EXPECT_EQ(test, d->seq, seq);
 }
@@ -367,13 +357,12 @@ static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 /* What shelves of other processors have is found when no other page is free. */
 static void a_page_on_another_shelf_is_found(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = test->priv;
 	struct kvp_wbuf_shelf *mine, *other;
 	u64 block;
 
 	preempt_disable();
-	write(pool, 0, 1);
+	write(w, 0, 1);
 	mine = &w->shelves[raw_smp_processor_id() % ARRAY_SIZE(w->shelves)];
 	other = &w->shelves[(raw_smp_processor_id() + 1) % ARRAY_SIZE(w->shelves)];
 	swap(mine->at, other->at);
@@ -382,8 +371,8 @@ static void a_page_on_another_shelf_is_found(struct kunit *test)
 	preempt_enable();
 	KUNIT_EXPECT_NE(test, other->at, other->end);
 	for (block = 1; block < LIMIT; block++)
-		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
-	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
+		KUNIT_ASSERT_NOT_NULL(test, write(w, block, 1));
+	KUNIT_EXPECT_NULL(test, write(w, LIMIT, 1));
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), LIMIT);
 }
 
@@ -412,74 +401,73 @@ KUNIT_ARRAY_PARAM_DESC(survival, survivals, name);
 static void a_version_is_outlived_by_what_is_durable(struct kunit *test)
 {
 	const struct survival *s = test->param_value;
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *old = write(pool, 7, 1), *new;
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *old = write(w, 7, 1), *new;
 
-	advance(pool, old, KVP_VERSION_LOGGED);
-	new = s->hole ? punch(test, 0, 100) : write(pool, 7, 2);
+	advance(w, old, KVP_VERSION_LOGGED);
+	new = s->hole ? punch(test, 0, 100) : write(w, 7, 2);
 	new->intent = s->intent;
-	advance(pool, new, s->state);
+	advance(w, new, s->state);
 	if (s->dropped)
-		drop(pool, new);
-	KUNIT_EXPECT_EQ(test, kvp_wbuf_outlived(pool, old), s->outlived);
+		drop(w, new);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_outlived(w, old), s->outlived);
 }
 
 static void the_newest_version_is_not_outlived(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *d = write(pool, 7, 1);
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *d = write(w, 7, 1);
 
-	advance(pool, d, KVP_VERSION_LOGGED);
+	advance(w, d, KVP_VERSION_LOGGED);
 	punch(test, 8, 100);
-	KUNIT_EXPECT_FALSE(test, kvp_wbuf_outlived(pool, d));
+	KUNIT_EXPECT_FALSE(test, kvp_wbuf_outlived(w, d));
 }
 
 static void a_full_buffer_takes_no_more(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = test->priv;
 	u64 block;
 
 	for (block = 0; block < LIMIT; block++)
-		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
-	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
-	KUNIT_EXPECT_EQ(test, contents(pool, LIMIT), -1);
-	KUNIT_EXPECT_PTR_NE(test, write(pool, 5, 2), NULL);	/* in place */
+		KUNIT_ASSERT_NOT_NULL(test, write(w, block, 1));
+	KUNIT_EXPECT_NULL(test, write(w, LIMIT, 1));
+	KUNIT_EXPECT_EQ(test, contents(w, LIMIT), -1);
+	KUNIT_EXPECT_PTR_NE(test, write(w, 5, 2), NULL);	/* in place */
 	KUNIT_EXPECT_EQ(test, told_of_space, 0);
-	kvp_wbuf_seq(pool);
-	drop(pool, list_first_entry(&pool->wbuf->buffered, struct kvp_version, list));
+	kvp_wbuf_seq(w);
+	drop(w, list_first_entry(&w->buffered, struct kvp_version, list));
 	KUNIT_EXPECT_EQ(test, told_of_space, 1);
-	KUNIT_EXPECT_NOT_NULL(test, write(pool, LIMIT, 1));
-	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(pool->wbuf), LIMIT);
+	KUNIT_EXPECT_NOT_NULL(test, write(w, LIMIT, 1));
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), LIMIT);
 }
 
 static void a_full_buffer_does_not_lose_the_old_version(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_version *old = write(pool, 0, 1);
+	struct kvp_wbuf *w = test->priv;
+	struct kvp_version *old = write(w, 0, 1);
 	u64 block;
 
-	advance(pool, old, KVP_VERSION_LOGGED);
+	advance(w, old, KVP_VERSION_LOGGED);
 	for (block = 1; block < LIMIT; block++)
-		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
-	KUNIT_EXPECT_NULL(test, write(pool, 0, 2));
-	KUNIT_EXPECT_EQ(test, contents(pool, 0), 1);
+		KUNIT_ASSERT_NOT_NULL(test, write(w, block, 1));
+	KUNIT_EXPECT_NULL(test, write(w, 0, 2));
+	KUNIT_EXPECT_EQ(test, contents(w, 0), 1);
 	KUNIT_EXPECT_FALSE(test, kvp_wbuf_superseded(old));
 }
 
 static void a_lower_limit_frees_pages(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = test->priv;
 	LIST_HEAD(all);
 	u64 block;
 
 	for (block = 0; block < LIMIT; block++)
-		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
-	kvp_wbuf_set_limit(pool, 10);
-	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
-	kvp_wbuf_seq(pool);
+		KUNIT_ASSERT_NOT_NULL(test, write(w, block, 1));
+	kvp_wbuf_set_limit(w, 10);
+	KUNIT_EXPECT_NULL(test, write(w, LIMIT, 1));
+	kvp_wbuf_seq(w);
 	list_splice_init(&w->buffered, &all);
-	kvp_wbuf_drop_list(pool, &all);
+	kvp_wbuf_drop_list(w, &all);
 	/* In whole chunks. */
 	KUNIT_EXPECT_EQ(test, w->pages, KVP_CHUNK_PAGES);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), 0u);
@@ -489,66 +477,63 @@ static void a_lower_limit_frees_pages(struct kunit *test)
 /* Pages that no version has are not handed out first. */
 static void a_lower_limit_frees_unused_pages(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = test->priv;
 	u32 limit = LIMIT - 2 * KVP_CHUNK_PAGES, n;
 
-	KUNIT_ASSERT_NOT_NULL(test, write(pool, 0, 1));
+	KUNIT_ASSERT_NOT_NULL(test, write(w, 0, 1));
 	KUNIT_ASSERT_EQ(test, w->pages, LIMIT);
-	kvp_wbuf_set_limit(pool, limit);
+	kvp_wbuf_set_limit(w, limit);
 	KUNIT_EXPECT_EQ(test, w->pages, limit);
-	for (n = 1; n < LIMIT && write(pool, n, 1);)
+	for (n = 1; n < LIMIT && write(w, n, 1);)
 		n++;
 	KUNIT_EXPECT_EQ(test, n, limit);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), limit);
-	KUNIT_EXPECT_EQ(test, contents(pool, 0), 1);
+	KUNIT_EXPECT_EQ(test, contents(w, 0), 1);
 }
 
 static void single_pages_do_as_well(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = test->priv;
 	LIST_HEAD(all);
 	u64 block;
 
-	kvp_wbuf_exit(pool);
+	kvp_wbuf_exit(w);
 	memory_is_scattered = true;
-	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(pool, LIMIT, 0), 0);
+	KUNIT_ASSERT_EQ(test, kvp_wbuf_init(w, &client, LIMIT, 0), 0);
 	for (block = 0; block < LIMIT; block++)
-		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, block));
+		KUNIT_ASSERT_NOT_NULL(test, write(w, block, block));
 	for (block = 0; block < LIMIT; block++)
-		KUNIT_EXPECT_EQ(test, contents(pool, block), block);
-	kvp_wbuf_seq(pool);
+		KUNIT_EXPECT_EQ(test, contents(w, block), block);
+	kvp_wbuf_seq(w);
 	list_splice_init(&w->buffered, &all);
-	kvp_wbuf_drop_list(pool, &all);
+	kvp_wbuf_drop_list(w, &all);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), 0u);
 }
 
 static void without_memory_a_write_is_refused(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = test->priv;
 	u64 block;
 
-	kvp_wbuf_set_limit(pool, 2 * LIMIT);
+	kvp_wbuf_set_limit(w, 2 * LIMIT);
 	for (block = 0; block < LIMIT; block++)
-		KUNIT_ASSERT_NOT_NULL(test, write(pool, block, 1));
+		KUNIT_ASSERT_NOT_NULL(test, write(w, block, 1));
 	memory_is_short = true;
-	KUNIT_EXPECT_NULL(test, write(pool, LIMIT, 1));
+	KUNIT_EXPECT_NULL(test, write(w, LIMIT, 1));
 	KUNIT_EXPECT_EQ(test, w->pages, LIMIT);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_used(w), LIMIT);
 	memory_is_short = false;
-	KUNIT_EXPECT_NOT_NULL(test, write(pool, LIMIT, 1));
+	KUNIT_EXPECT_NOT_NULL(test, write(w, LIMIT, 1));
 }
 
 static void without_memory_there_is_no_buffer(struct kunit *test)
 {
-	struct kvp_pool *pool = test->priv;
+	struct kvp_wbuf *w = test->priv;
 
-	kvp_wbuf_exit(pool);
+	kvp_wbuf_exit(w);
 	memory_is_short = true;
-	KUNIT_EXPECT_EQ(test, kvp_wbuf_init(pool, LIMIT, 0), -ENOMEM);
-	KUNIT_EXPECT_NULL(test, pool->wbuf->buckets);
+	KUNIT_EXPECT_EQ(test, kvp_wbuf_init(w, &client, LIMIT, 0), -ENOMEM);
+	KUNIT_EXPECT_NULL(test, w->buckets);
 }
 
 static struct kunit_case cases[] = {
@@ -580,8 +565,8 @@ static struct kunit_case cases[] = {
 
 static struct kunit_suite suite = {
 	.name = "kvpool_wbuf",
-	.init = make_pool,
-	.exit = drop_pool,
+	.init = make_buffer,
+	.exit = drop_buffer,
 	.test_cases = cases,
 };
 kunit_test_suite(suite);

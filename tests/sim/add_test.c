@@ -243,7 +243,7 @@ static void lost_leaf_main(void *arg)
 	for (i = 0; i < g->old.legs; i++)
 		image_write_data(&disks.img[i], at, data);
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	if (!host_read(h, end - 5, data))
 		sim_fail("a block was read, though its sum is lost");
 	host_read_check(h, end);

@@ -35,7 +35,7 @@ static bool is_known(struct script *p, u64 block)
 /* Read from home, or from the SSD: not from RAM. */
 static void read_anew(struct script *p, u64 first, u32 count)
 {
-	kvp_rcache_drop(p->host.pool);
+	kvp_rcache_drop(p->host.pool->rcache);
 	host_read_each(&p->host, first, count);
 }
 
@@ -157,7 +157,7 @@ static void fill_behind(struct script *p, u64 block, bool discard)
 	struct kvp_pool *pool = p->host.pool;
 
 	mutex_lock(&pool->log->build_lock);
-	kvp_rcache_drop(pool);
+	kvp_rcache_drop(pool->rcache);
 	host_read_check(&p->host, block);
 	host_sleep(5);
 	if (discard)
@@ -178,7 +178,7 @@ static void race(struct script *p, bool discard)
 	fill_behind(p, FIRST + 5, discard);
 	host_flush(&p->host);
 	host_checkpoint(&p->host);
-	if (kvp_wbuf_any(p->host.pool, FIRST + 5, 1))
+	if (kvp_wbuf_any(p->host.pool->wbuf, FIRST + 5, 1))
 		sim_fail("it is not home: the case was not set up");
 	disks_release_all();
 	host_sleep(50);
@@ -237,7 +237,7 @@ static void late_read(struct script *p)
 {
 	p->host.before_ssd_fill = forget;
 	/* the reader gets the data of the time of its request */
-	kvp_rcache_drop(p->host.pool);
+	kvp_rcache_drop(p->host.pool->rcache);
 	host_read_check(&p->host, FIRST + 1);
 	host_sleep(50);
 	host_cache_check(&p->host);
@@ -264,7 +264,7 @@ static void flush_meanwhile(struct script *p)
 	host_write(&p->host, 300, 2, false);
 	sim_spawn("flush", flush_task, p);
 	host_sleep(20);
-	if (own.done || pool->log->built_seq < kvp_wbuf_seq(pool))
+	if (own.done || pool->log->built_seq < kvp_wbuf_seq(pool->wbuf))
 		sim_fail("the entry that a FLUSH waits for was not sent");
 	disks_release_all();
 	host_sleep(50);

@@ -186,7 +186,7 @@ static void spill(struct script *s)
 {
 	u64 block;
 
-	kvp_wbuf_set_limit(s->host.pool, BUFFER);
+	kvp_wbuf_set_limit(s->host.pool->wbuf, BUFFER);
 	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	host_write_each(&s->host, FIRST, COUNT / 2);
@@ -360,12 +360,12 @@ static struct kvp_spilled some_spilled(struct script *s)
 	u64 block;
 
 	for (block = FIRST + COUNT / 2; !p.lsn && block < FIRST + COUNT; block++) {
-		struct kvp_version *d = kvp_wbuf_find(pool, block);
+		struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
 
 		if (d && !d->page && d->state == KVP_VERSION_LOGGED)
 			p = (struct kvp_spilled){ block, d->lsn + d->payload, d->crc, d->row };
 		if (d)
-			kvp_wbuf_unlock(pool, block);
+			kvp_wbuf_unlock(pool->wbuf, block);
 	}
 	if (!p.lsn)
 		sim_fail("none is spilled: the case was not set up");
@@ -439,7 +439,7 @@ static void clean(struct script *s)
 	host_write_each(&s->host, FIRST + COUNT / 2, COUNT / 2);
 	host_checkpoint(h);
 	host_cache_check(h);
-	kvp_rcache_shrink(h->pool, ~0u);
+	kvp_rcache_shrink(h->pool->rcache, ~0u);
 	host_read_each(&s->host, FIRST, COUNT);
 	if (h->ssd_reads < COUNT / 2)
 		sim_fail("%u were read from the SSDs", h->ssd_reads);
@@ -452,7 +452,7 @@ static void clean(struct script *s)
 		if (at.block && h->pool->scache->v->legs[at.leg].bdev == &disks.bdev[k])
 			sim_fail("block %llu is to be read from an SSD that is gone", block);
 	}
-	kvp_rcache_shrink(h->pool, ~0u);
+	kvp_rcache_shrink(h->pool->rcache, ~0u);
 	before = h->ssd_reads;
 	host_read_each(&s->host, FIRST, COUNT);
 	if (h->ssd_reads == before)

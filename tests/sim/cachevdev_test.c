@@ -345,14 +345,14 @@ static void live_and_log_behind(struct cachevdev_test *t)
 	host_flush(h);
 	host_write(h, KNOWN, NR_KNOWN, false);
 	host_flush(h);
-	d = kvp_wbuf_find(h->pool, 5);
+	d = kvp_wbuf_find(h->pool->wbuf, 5);
 	if (!d)
 		sim_fail("it is home already: the case was not set up");
 	t->hurt = kvp_log_place(g, d->lsn, 0).block;
 	t->segment = kvp_log_place(g, kvp_log_segment_end(g, d->lsn) - g->segment_blocks, 0).block;
 	t->behind = t->segment + g->segment_blocks;
 	t->next = kvp_log_place(g, kvp_log_segment_end(g, d->lsn), 0).block;
-	kvp_wbuf_unlock(h->pool, 5);
+	kvp_wbuf_unlock(h->pool->wbuf, 5);
 }
 
 static bool starts_with(struct cachevdev_test *t, const struct image *img, u32 missing,

@@ -147,7 +147,7 @@ static void compare_two(struct look *l, const struct kvp_vdev *v, u32 a, u32 b)
 		 * A version that stays in the log of a cache comes home later, and may have been
 		 * half home.
 		 */
-		bool own = leaf->v == v && !kvp_wbuf_any(pool, block, 1);
+		bool own = leaf->v == v && !kvp_wbuf_any(pool->wbuf, block, 1);
 
 		kvp_table_put(pool, leaf);
 		if (own && kvp_entry_state(entry) == KVP_ENTRY_VALID &&

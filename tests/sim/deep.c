@@ -117,7 +117,7 @@ static void readers_repair_each_level(struct trouble *t)
 			at = page_at(h, level, 5 * LEAF);
 			rot(n % disks.nr, copy_at(h, at, n));
 			kvp_table_shrink(h->pool, true);
-			kvp_rcache_drop(h->pool);
+			kvp_rcache_drop(h->pool->rcache);
 			host_read_check(h, 5 * LEAF + 300);
 			if (same_copies(h, at))
 				repaired++;
@@ -311,7 +311,7 @@ static void write_below_a_lost_page(struct trouble *t)
 	host_flush(h);
 	use_what_is_beside(h);
 	expect_poisoned(h, BELOW - 42);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	host_read_check(h, 5 * LEAF + 7);
 	host_read_each(h, 7 * LEAF, 40);
 	expect_eio(h, 5 * LEAF + 300);
@@ -371,7 +371,7 @@ static void page_above_that_may_come_back(struct trouble *t)
 	rot(0, at);
 	disks_fault(FAULT_READ_EIO, 1, at, at);
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	expect_eio(h, 5 * LEAF + 300);
 	if (kvp_table_give_up(h->pool, 5 * LEAF, false) != -EIO ||
 	    kvp_table_give_up(h->pool, 5 * LEAF, true) != -EIO)
@@ -447,7 +447,7 @@ static void discards_of_nothing_cost_nothing(struct trouble *t)
 	host_write(h, 30 * LEAF + 5, 2, false);
 	host_checkpoint(h);
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	host_read_each(h, 30 * LEAF, 10);
 }
 
@@ -506,7 +506,7 @@ static void discard_in_many_turns(struct trouble *t)
 	host_destage(h);
 	host_checkpoint(h);
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	for (i = 1; i < LEAVES; i++)
 		host_read_check(h, i * LEAF + i);
 }
@@ -553,7 +553,7 @@ static void discards_in_little_room(struct trouble *t)
 			 t->checkpointed - before);
 	/* Each turn has gone on where the one before had ended. */
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	for (i = 1; i < LEAVES; i++)
 		host_read_check(h, i * LEAF + 300);
 }
@@ -611,7 +611,7 @@ static void discards_read_no_leaf(struct trouble *t)
 	host_checkpoint(h);
 	expect_written(h, 2, 0);
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	host_read_each(h, 30 * LEAF, 10);
 }
 
@@ -744,7 +744,7 @@ static void discard_beside_a_reader(struct trouble *t)
 	kvp_table_put(h->pool, kvp_table_load(h->pool, 9 * LEAF));
 	kvp_table_shrink(h->pool, true);
 	kvp_table_put(h->pool, kvp_table_load(h->pool, 9 * LEAF));
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, at, at);
 	t->scrubbed = false;
@@ -761,7 +761,7 @@ static void discard_beside_a_reader(struct trouble *t)
 	host_checkpoint(h);
 	host_read_each(h, 7 * LEAF + 295, 10);
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	host_read_each(h, 7 * LEAF + 295, 10);
 	expect_scrub(h, 0, 0);
 }
@@ -867,7 +867,7 @@ static void discards_read_no_page_above(struct trouble *t)
 	host_write(h, BESIDE + 7, 2, false);
 	host_checkpoint(h);
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	reads = page_reads(h);
 	host_discard(h, 0, BELOW);
 	host_checkpoint(h);
@@ -877,7 +877,7 @@ static void discards_read_no_page_above(struct trouble *t)
 	host_read_check(h, 5 * LEAF + 300);
 	host_read_each(h, BESIDE + 5, 5);
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	host_read_check(h, 5 * LEAF + 300);
 	spread(h);
 	reads = page_reads(h);

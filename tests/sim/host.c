@@ -531,7 +531,7 @@ static struct kvp_version *begin_write(struct host *h, u64 block)
 
 	for (;;) {
 		u32 seen = h->space_seq;
-		struct kvp_version *d = kvp_wbuf_begin_write(pool, block);
+		struct kvp_version *d = kvp_wbuf_begin_write(pool->wbuf, block);
 
 		if (d)
 			return d;
@@ -548,7 +548,7 @@ static int finish_write(struct host *h, u64 block, u32 count, bool fua, u64 mark
 		kvp_commit_kick(h->pool, true);
 		return 0;
 	}
-	ret = wait_durable(h, kvp_wbuf_seq(h->pool));
+	ret = wait_durable(h, kvp_wbuf_seq(h->pool->wbuf));
 	if (!ret)
 		oracle_ack_blocks(h->o, block, count, mark);
 	return judge(h, "FUA write", ret);
@@ -585,7 +585,7 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 		mark = oracle_write(h->o, block + i, page_address(d->page));
 		if (whole_stripes_may_bypass(h, block + i))
 			oracle_losable(h->o, block + i);
-		kvp_wbuf_end_write(h->pool, d);
+		kvp_wbuf_end_write(h->pool->wbuf, d);
 	}
 	return finish_write(h, block, count, fua, mark);
 }
@@ -601,7 +601,7 @@ int host_write_zeros(struct host *h, u64 block, u32 count)
 			return judge(h, "write", -EIO);
 		memset(page_address(d->page), 0, KVP_BLOCK_SIZE);
 		oracle_write_zeros(h->o, block + i);
-		kvp_wbuf_end_write(h->pool, d);
+		kvp_wbuf_end_write(h->pool->wbuf, d);
 	}
 	return finish_write(h, block, count, false, 0);
 }
@@ -614,14 +614,14 @@ int host_write_special(struct host *h, u64 block, const u8 *data)
 		return judge(h, "write", -EIO);
 	memcpy(page_address(d->page), data, KVP_BLOCK_SIZE);
 	oracle_write_special(h->o, block, data);
-	kvp_wbuf_end_write(h->pool, d);
+	kvp_wbuf_end_write(h->pool->wbuf, d);
 	return finish_write(h, block, 1, false, 0);
 }
 
 int host_flush(struct host *h)
 {
 	u64 mark = oracle_mark(h->o);
-	int ret = wait_durable(h, kvp_wbuf_seq(h->pool));
+	int ret = wait_durable(h, kvp_wbuf_seq(h->pool->wbuf));
 
 	if (!ret)
 		oracle_ack(h->o, mark);
@@ -637,7 +637,7 @@ int host_discard(struct host *h, u64 block, u32 count)
 	oracle_discard(h->o, block, count);
 	do {
 		seen = h->space_seq;
-		ret = kvp_wbuf_discard(h->pool, block, count, &seq);
+		ret = kvp_wbuf_discard(h->pool->wbuf, block, count, &seq);
 	} while (ret == -EAGAIN && wait_for_space(h, seen));
 	oracle_discarded(h->o, block, count);
 	kvp_commit_kick(h->pool, true);
@@ -670,10 +670,10 @@ void host_press(struct host *h, u32 limit)
 	flush_delayed_work(&pool->log->post_work);
 	/* While versions are renewed, a full buffer is spilled, and no round is due. */
 	WRITE_ONCE(pool->tunables[KVP_T_RENEW_MARK], 0);
-	kvp_wbuf_set_limit(pool, limit);
+	kvp_wbuf_set_limit(pool->wbuf, limit);
 	kvp_destage_kick(pool, false);
 	flush_work(&pool->destage->work);
-	kvp_wbuf_set_limit(pool, usual);
+	kvp_wbuf_set_limit(pool->wbuf, usual);
 	WRITE_ONCE(pool->tunables[KVP_T_RENEW_MARK], mark);
 }
 
@@ -811,7 +811,7 @@ static void happen(struct host *h, void (**what)(struct host *h))
 /* Tasks that shrink the cache or fill it may run in between. */
 static bool read_cached(struct host *h, u64 block, struct page *page)
 {
-	struct page *cached = kvp_rcache_get(h->pool, block);
+	struct page *cached = kvp_rcache_get(h->pool->rcache, block);
 
 	if (!cached)
 		return false;
@@ -827,7 +827,7 @@ static bool read_cached(struct host *h, u64 block, struct page *page)
 static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
 		   const struct read_plan *plan)
 {
-	struct page *keep = kvp_rcache_page(h->pool, block);
+	struct page *keep = kvp_rcache_page(h->pool->rcache, block);
 	struct kvp_candidate *c = plan->may_fill ? kvp_admit_begin(h->pool, block, &plan->ssd) : NULL;
 	bool good;
 
@@ -847,12 +847,12 @@ static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
 	if (!keep)
 		return good;
 	if (!good) {
-		kvp_rcache_unpage(h->pool, block, keep);
+		kvp_rcache_unpage(h->pool->rcache, block, keep);
 		return false;
 	}
 	sim_maybe_preempt();
 	happen(h, &h->before_fill);
-	kvp_rcache_insert(h->pool, block, keep, &plan->ram);
+	kvp_rcache_insert(h->pool->rcache, block, keep, &plan->ram);
 	return true;
 }
 
@@ -875,7 +875,7 @@ static void plan_read(struct host *h, u64 block, struct read_plan *plan)
 	sim_maybe_preempt();
 	plan->may_fill = h->pool->admission->candidates && !plan->at.block &&
 			 kvp_admit_plan(h->pool, fill->first, fill->count, random_ask(), &plan->ssd);
-	fill->token = kvp_rcache_token(h->pool, fill->first, fill->count);
+	fill->token = kvp_rcache_token(h->pool->rcache, fill->first, fill->count);
 }
 
 /* Straight from a leg, without a lock: of the SSD cache, if it is there, else from home. */
@@ -940,18 +940,18 @@ static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 	struct read_plan plan;
 	bool good;
 
-	if (kvp_wbuf_any(pool, block, 1)) {
-		struct kvp_version *d = kvp_wbuf_find(pool, block);
+	if (kvp_wbuf_any(pool->wbuf, block, 1)) {
+		struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
 
 		if (d) {
 			bool here = d->page;
 
 			if (here)
 				memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
-			kvp_wbuf_unlock(pool, block);
+			kvp_wbuf_unlock(pool->wbuf, block);
 			return here;
 		}
-		if (!kvp_wbuf_in_hole(pool, block))
+		if (!kvp_wbuf_in_hole(pool->wbuf, block))
 			return false;
 		clear_page(page_address(page));
 		return true;
@@ -1055,7 +1055,7 @@ void host_write_each(struct host *h, u64 first, u32 count)
 
 bool host_cached(struct host *h, u64 block)
 {
-	struct page *page = kvp_rcache_get(h->pool, block);
+	struct page *page = kvp_rcache_get(h->pool->rcache, block);
 
 	if (page)
 		kvp_rcache_put(page);
@@ -1070,7 +1070,7 @@ static void check_cached(struct host *h, u64 block, const struct page *page)
 	if (!leaf)
 		return;
 	entry = kvp_table_entry(h->pool, leaf, block);
-	if (!kvp_wbuf_any(h->pool, block, 1) &&
+	if (!kvp_wbuf_any(h->pool->wbuf, block, 1) &&
 	    (kvp_entry_state(entry) != KVP_ENTRY_VALID || kvp_entry_crc(entry) !=
 	     kvp_block_sum(h->pool->seed, block, page_address(page))))
 		sim_fail("the RAM cache holds another version of block %llu than the table", block);
@@ -1138,7 +1138,7 @@ static void check_ssd(struct host *h, struct page *page)
 		sim_fail("the index of the SSD cache: %s", wrong);
 	for (block = 0; h->pool->scache->v && block < h->o->blocks; block++) {
 		kvp_scache_alike(h->pool, block, 1, &at);
-		if (at.block && !kvp_wbuf_any(h->pool, block, 1))
+		if (at.block && !kvp_wbuf_any(h->pool->wbuf, block, 1))
 			check_on_ssd(h, block, &at, page);
 	}
 }
@@ -1155,11 +1155,11 @@ void host_cache_check(struct host *h)
 		flush_work(&h->pool->scache->grow_work);
 	rcu_read_lock();	/* no other task runs in between */
 	check_ssd(h, spare);
-	wrong = kvp_rcache_check(h->pool);
+	wrong = kvp_rcache_check(h->pool->rcache);
 	if (wrong)
 		sim_fail("the RAM cache: %s", wrong);
 	for (block = 0; block < h->o->blocks; block++) {
-		page = kvp_rcache_get(h->pool, block);
+		page = kvp_rcache_get(h->pool->rcache, block);
 		if (!page)
 			continue;
 		check_cached(h, block, page);

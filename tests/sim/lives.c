@@ -602,7 +602,7 @@ static void live_closed_intent_over_data(struct lives_test *s)
 		host_write(h, i < 64 ? 64 + 2 * i : 192 + 2 * (i - 64) % 319, 1, false);
 	host_flush(h);
 	host_sleep(200);
-	if (kvp_wbuf_any(h->pool, 64, 40) || h->pool->log->tail == h->pool->log->durable.lsn)
+	if (kvp_wbuf_any(h->pool->wbuf, 64, 40) || h->pool->log->tail == h->pool->log->durable.lsn)
 		sim_fail("not home, or not in the log any more: the case was not set up");
 	host_write(h, 64, 40, false);
 	host_flush(h);
@@ -712,7 +712,7 @@ static void flusher_done(struct kvp_waiter *w, int error)
 static void begin_flush(struct lives_test *s)
 {
 	memset(&flusher, 0, sizeof(flusher));
-	flusher.seq = kvp_wbuf_seq(s->host.pool);
+	flusher.seq = kvp_wbuf_seq(s->host.pool->wbuf);
 	flusher.done = flusher_done;
 	flusher_answered = false;
 	kvp_commit_wait_async(s->host.pool, &flusher);

@@ -50,7 +50,7 @@ static u32 waiting(struct over *t)
 	struct kvp_pool *pool = t->host.pool;
 
 	flush_delayed_work(&pool->log->post_work);
-	while (kvp_pool_logs_on_cache(pool) && kvp_wbuf_spill_oldest(pool))
+	while (kvp_pool_logs_on_cache(pool) && kvp_wbuf_spill_oldest(pool->wbuf))
 		;
 	return kvp_wbuf_nr_logged(pool->wbuf);
 }
@@ -250,7 +250,7 @@ static void destage_waits_for_it(struct over *t)
 	release_all();
 	host_sleep(1000);
 	sim_slow = NULL;
-	kvp_rcache_drop(t->host.pool);
+	kvp_rcache_drop(t->host.pool->rcache);
 	host_read_each(&t->host, t->first, STREAM);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);

@@ -125,7 +125,7 @@ static void expect_read(struct parity_test *t, u64 block, bool lost)
 {
 	u8 data[KVP_BLOCK_SIZE];
 
-	kvp_rcache_drop(t->host.pool);
+	kvp_rcache_drop(t->host.pool->rcache);
 	if (!lost)
 		host_read_check(&t->host, block);
 	else if (host_read(&t->host, block, data) != -EIO)
@@ -1196,7 +1196,7 @@ static void readers_wait_for_rows(struct parity_test *t)
 		row_readers[i].done = false;
 		host_write(&t->host, other, 1, true);
 	}
-	kvp_rcache_drop(t->host.pool);
+	kvp_rcache_drop(t->host.pool->rcache);
 	disks_hold_homes(disks.nr, POOL_BLOCKS);
 	host_destage(&t->host);
 	while (!disks_wait())

@@ -117,14 +117,14 @@ static void random_cache(struct run *r, struct rng *rng)
 
 	switch (rng_below(rng, 4)) {
 	case 0:
-		kvp_rcache_drop(pool);
+		kvp_rcache_drop(pool->rcache);
 		break;
 	case 1:
 		/* Want of memory, in some runs. */
-		kvp_rcache_resize(pool, rng_below(rng, 3) * 64);
+		kvp_rcache_resize(pool->rcache, rng_below(rng, 3) * 64);
 		break;
 	default:
-		kvp_rcache_shrink(pool, rng_below(rng, 100));
+		kvp_rcache_shrink(pool->rcache, rng_below(rng, 100));
 	}
 }
 
@@ -275,7 +275,7 @@ static void run_main(void *arg)
 	r->host.lying = lying(r);
 	/* So that versions are spilled. */
 	if (r->start.cache && rng_chance(&r->rng, 700))
-		kvp_wbuf_set_limit(r->host.pool, 12 + rng_below(&r->rng, 60));
+		kvp_wbuf_set_limit(r->host.pool->wbuf, 12 + rng_below(&r->rng, 60));
 	for (i = 0; i < ARRAY_SIZE(r->region); i++)
 		mutex_init(&r->region[i]);
 	init_completion(&r->all_done);

@@ -48,7 +48,7 @@ static u64 head_of(const struct script *p)
 
 static void read_anew(struct script *p, u64 first, u32 count)
 {
-	kvp_rcache_drop(p->host.pool);
+	kvp_rcache_drop(p->host.pool->rcache);
 	host_read_each(&p->host, first, count);
 }
 

@@ -66,11 +66,11 @@ static void check_old_ones(struct renew_test *p)
 
 	mutex_lock(&pool->checkpoint_lock);
 	for (block = FIRST; block < FIRST + COUNT; block++) {
-		struct kvp_version *d = kvp_wbuf_find(pool, block);
+		struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
 		bool pending = d && d->renewed && d->state < KVP_VERSION_LOGGED;
 
 		if (d)
-			kvp_wbuf_unlock(pool, block);
+			kvp_wbuf_unlock(pool->wbuf, block);
 		if (pending && !old_one_waits(pool, block))
 			sim_fail("block %llu is only in RAM", block);
 	}
@@ -101,7 +101,7 @@ static void must_be_renewed(struct renew_test *p)
 /* Blocks that nothing overwrites, and the log on its way round as far as before renewals. */
 static void set_up(struct renew_test *p)
 {
-	kvp_wbuf_set_limit(p->host.pool, 64);
+	kvp_wbuf_set_limit(p->host.pool->wbuf, 64);
 	if (kvp_pool_set(p->host.pool, KVP_T_RENEW_MARK, 70))
 		sim_fail("the mark cannot be set");
 	if (!kvp_log_renew_kept(p->host.pool))
@@ -113,7 +113,7 @@ static void set_up(struct renew_test *p)
 /* A full buffer would bring some home. */
 static void hold_homes(struct renew_test *p)
 {
-	kvp_wbuf_set_limit(p->host.pool, 256);
+	kvp_wbuf_set_limit(p->host.pool->wbuf, 256);
 	disks_hold_homes(p->start.legs - p->start.cache, POOL_BLOCKS);
 }
 
@@ -150,7 +150,7 @@ static void round_and_round(struct renew_test *p)
 /* A pool of which no tunable was set. */
 static void by_default(struct renew_test *p)
 {
-	kvp_wbuf_set_limit(p->host.pool, 64);
+	kvp_wbuf_set_limit(p->host.pool->wbuf, 64);
 	no_rounds(p);
 	host_write_each(&p->host, FIRST, COUNT);
 	hold_homes(p);
@@ -186,7 +186,7 @@ static void above_the_mark(struct renew_test *p)
 
 	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 1))
 		sim_fail("the mark cannot be set");
-	kvp_wbuf_set_limit(pool, 64);
+	kvp_wbuf_set_limit(pool->wbuf, 64);
 	host_write_each(&p->host, FIRST, COUNT);
 	hold_homes(p);
 	host_sleep(1);
@@ -202,13 +202,13 @@ static void begin_to_renew(struct renew_test *p)
 {
 	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
 	u32 i, first = p->start.legs - p->start.cache;
-	struct kvp_version *d = kvp_wbuf_find(p->host.pool, FIRST);
+	struct kvp_version *d = kvp_wbuf_find(p->host.pool->wbuf, FIRST);
 	struct kvp_place at;
 
 	if (!d || d->page)
 		sim_fail("block %u is not spilled: the case was not set up", FIRST);
 	at = kvp_log_place(g, d->lsn + d->payload, 0);
-	kvp_wbuf_unlock(p->host.pool, FIRST);
+	kvp_wbuf_unlock(p->host.pool->wbuf, FIRST);
 	for (i = first; i < p->start.legs; i++)
 		if (!p->start.cache_parity || at.leg == i - first)
 			disks_stall(i, at.block, at.block + 1);
@@ -261,11 +261,11 @@ static u32 pending(struct renew_test *p)
 	u32 n = 0, block;
 
 	for (block = FIRST; block < FIRST + COUNT; block++) {
-		struct kvp_version *d = kvp_wbuf_find(p->host.pool, block);
+		struct kvp_version *d = kvp_wbuf_find(p->host.pool->wbuf, block);
 
 		n += d && d->renewed && d->state < KVP_VERSION_LOGGED;
 		if (d)
-			kvp_wbuf_unlock(p->host.pool, block);
+			kvp_wbuf_unlock(p->host.pool->wbuf, block);
 	}
 	return n;
 }
@@ -353,7 +353,7 @@ static void crowd_of(struct renew_test *p, u32 buffer)
 
 	set_up(p);
 	hold_homes(p);
-	kvp_wbuf_set_limit(p->host.pool, buffer);
+	kvp_wbuf_set_limit(p->host.pool->wbuf, buffer);
 	end = head_of(p) + 4 * window_of(p);
 	for (i = 0; head_of(p) < end; i++) {
 		no_rounds(p);
@@ -393,14 +393,14 @@ static void full_buffer_is_spilled_first(struct renew_test *p)
 	u64 before = atomic64_read(&pool->work_stats.destage_blocks);
 
 	set_up(p);
-	kvp_wbuf_set_limit(pool, 256);
+	kvp_wbuf_set_limit(pool->wbuf, 256);
 	host_write_each(&p->host, HOT, COUNT);
 	host_flush(&p->host);
 	disks_hold_homes(p->start.legs - p->start.cache, POOL_BLOCKS);
 	no_rounds(p);
 	if (kvp_wbuf_used(pool->wbuf) < COUNT)
 		sim_fail("%u pages are in use: the case was not set up", kvp_wbuf_used(pool->wbuf));
-	kvp_wbuf_set_limit(pool, COUNT);
+	kvp_wbuf_set_limit(pool->wbuf, COUNT);
 	kvp_destage_kick(pool, false);
 	host_sleep(300);
 	if (disks_wait() || atomic64_read(&pool->work_stats.destage_blocks) != before)
@@ -470,9 +470,9 @@ static void rotten(struct renew_test *p)
 	u64 at;
 
 	set_up(p);
-	d = kvp_wbuf_find(p->host.pool, FIRST + 3);
+	d = kvp_wbuf_find(p->host.pool->wbuf, FIRST + 3);
 	at = kvp_log_place(g, d->lsn + d->payload, 0).block;
-	kvp_wbuf_unlock(p->host.pool, FIRST + 3);
+	kvp_wbuf_unlock(p->host.pool->wbuf, FIRST + 3);
 	memset(junk, 0x3c, sizeof(junk));
 	for (i = first; i < p->start.legs; i++)
 		image_write_data(&disks.img[i], at, junk);
@@ -567,7 +567,7 @@ static void restart(struct renew_test *p)
 	go_on_after_restart(p);
 	if (!p->host.pool->recovery.kept)
 		sim_fail("nothing was restored: the case was not set up");
-	kvp_wbuf_set_limit(p->host.pool, 64);
+	kvp_wbuf_set_limit(p->host.pool->wbuf, 64);
 	p->served = disks.trace.nr;
 	go_on(p, window_of(p));
 	must_be_renewed(p);

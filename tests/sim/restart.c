@@ -453,13 +453,13 @@ static bool lives_of_nothing(struct restart_test *s)
 /* Which blocks of the log a version has, from one life to the next. */
 static u64 lsn_of(struct restart_test *s, u64 block)
 {
-	struct kvp_version *d = kvp_wbuf_find(s->host.pool, block);
+	struct kvp_version *d = kvp_wbuf_find(s->host.pool->wbuf, block);
 	u64 lsn;
 
 	if (!d)
 		sim_fail("block %llu is not in the buffer: the case was not set up", block);
 	lsn = d->lsn;
-	kvp_wbuf_unlock(s->host.pool, block);
+	kvp_wbuf_unlock(s->host.pool->wbuf, block);
 	return lsn;
 }
 
@@ -529,12 +529,12 @@ static void write_worn(struct restart_test *s)
 	struct kvp_version *d;
 
 	write_some(s, 210, WORN + 1);
-	d = kvp_wbuf_find(s->host.pool, WORN);
+	d = kvp_wbuf_find(s->host.pool->wbuf, WORN);
 	if (!d)
 		sim_fail("block %u is not in the buffer: the case was not set up", WORN);
 	worn.header = kvp_log_place(g, d->lsn, 0).block;
 	worn.payload = kvp_log_place(g, d->lsn + d->payload, 0).block;
-	kvp_wbuf_unlock(s->host.pool, WORN);
+	kvp_wbuf_unlock(s->host.pool->wbuf, WORN);
 	write_some(s, WORN + 1, 390);
 }
 
@@ -926,7 +926,7 @@ static void expect_from_ssd(struct restart_test *s, u64 first, u32 count, u32 le
 {
 	u32 before = s->host.ssd_reads, i, n;
 
-	kvp_rcache_drop(s->host.pool);
+	kvp_rcache_drop(s->host.pool->rcache);
 	for (i = 0; i < count; i++)
 		host_read_check(&s->host, first + i);
 	n = s->host.ssd_reads - before;
@@ -1259,7 +1259,7 @@ static void read_into_ring(struct restart_test *s, u64 first, u32 count)
 	u32 i;
 
 	kvp_scache_mistrust(pool, first, count);
-	kvp_rcache_drop(pool);
+	kvp_rcache_drop(pool->rcache);
 	for (i = 0; i < count; i++)
 		host_read_check(&s->host, first + i);
 	host_sleep(150);

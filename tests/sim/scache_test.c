@@ -27,7 +27,7 @@ static struct {
 
 static void drop_ram(struct script *s)
 {
-	kvp_rcache_drop(s->host.pool);
+	kvp_rcache_drop(s->host.pool->rcache);
 }
 
 /* Reads the blocks again; @hits of them come from the SSD. */

@@ -1493,7 +1493,7 @@ static void read_while(struct scenario *s, u64 block, void (*what)(struct host *
 {
 	struct host *h = &s->host;
 
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	h->before_fill = what;
 	host_read_check(h, block);
 	if (h->before_fill)
@@ -1539,11 +1539,11 @@ static void fill_races_a_write(struct scenario *s)
 
 static void overwrite_while_the_cache_is_off(struct host *h)
 {
-	if (kvp_rcache_resize(h->pool, 0))
+	if (kvp_rcache_resize(h->pool->rcache, 0))
 		sim_fail("the cache cannot be switched off");
 	host_write(h, 70, 1, false);
 	host_checkpoint(h);
-	if (kvp_rcache_resize(h->pool, 256))
+	if (kvp_rcache_resize(h->pool->rcache, 256))
 		sim_fail("the cache cannot be switched on");
 }
 
@@ -1687,7 +1687,7 @@ static void written_is_cached_when_it_is_home(struct scenario *s)
 {
 	struct host *h = &s->host;
 
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	host_write(h, 70, 4, false);
 	host_flush(h);
 	if (host_cached(h, 70))
@@ -1719,7 +1719,7 @@ static void what_is_not_cached_when_it_is_home(struct scenario *s)
 	static const u8 zeros[4096];
 	struct host *h = &s->host;
 
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	host_write(h, 70, 4, false);
 	host_checkpoint(h);
 	expect_cached(h, 70, true);
@@ -1801,8 +1801,8 @@ static void shrink_and_read_others(struct host *h)
 {
 	u32 i;
 
-	kvp_rcache_shrink(h->pool, 8);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_shrink(h->pool->rcache, 8);
+	kvp_rcache_drop(h->pool->rcache);
 	for (i = 64; i < 144; i++)
 		if (i != 70)
 			host_read_check(h, i);
@@ -1827,9 +1827,9 @@ static void cache_shrinks_in_the_middle_of_a_hit(struct scenario *s)
 	struct host *h = &s->host;
 	u32 i;
 
-	kvp_rcache_resize(h->pool, KVP_RCACHE_SHARDS * 4);
+	kvp_rcache_resize(h->pool->rcache, KVP_RCACHE_SHARDS * 4);
 	for (i = 0; i < ARRAY_SIZE(what); i++) {
-		kvp_rcache_drop(h->pool);	/* and the spare pages */
+		kvp_rcache_drop(h->pool->rcache);	/* and the spare pages */
 		host_read_check(h, 70);
 		if (!host_cached(h, 70))
 			sim_fail("the block is not cached: the case was not set up");
@@ -1866,7 +1866,7 @@ static void keep_an_entry(struct scenario *s)
 
 	host_write(h, 0, 480, false);
 	host_checkpoint(h);
-	kvp_wbuf_set_limit(h->pool, 256);
+	kvp_wbuf_set_limit(h->pool->wbuf, 256);
 	for (i = 0; i < s->start.legs; i++)
 		hold_home(i, 0, 64);
 	host_write(h, 0, 64, false);
@@ -1950,7 +1950,7 @@ static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
 	u32 i;
 
 	h->may_fail = true;
-	kvp_wbuf_set_limit(h->pool, 256);
+	kvp_wbuf_set_limit(h->pool->wbuf, 256);
 	fail_writes(s, at, at, 1);
 	for (i = 0; i < s->start.legs; i++)
 		disks_stall(i, at, at);

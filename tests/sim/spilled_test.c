@@ -123,13 +123,13 @@ static u64 some_spilled(struct spilled_test *s, u64 *at)
 	u64 block;
 
 	for (block = FIRST + COUNT / 2; block < FIRST + COUNT; block++) {
-		struct kvp_version *d = kvp_wbuf_find(pool, block);
+		struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
 		bool spilled = d && !d->page && d->state == KVP_VERSION_LOGGED;
 
 		if (spilled)
 			*at = kvp_log_place(pool->log_vdev->g, d->lsn + d->payload, 0).block;
 		if (d)
-			kvp_wbuf_unlock(pool, block);
+			kvp_wbuf_unlock(pool->wbuf, block);
 		if (spilled)
 			return block;
 	}
@@ -932,7 +932,7 @@ static void stream_behind_the_tail(struct spilled_test *s)
 
 	sim_many_intents = 4096;
 	limit = kvp_log_intents_limit(pool);
-	kvp_wbuf_set_limit(pool, 1024);
+	kvp_wbuf_set_limit(pool->wbuf, 1024);
 	/* The cache has none of its blocks: those would stay there. */
 	host_discard(&s->host, 256, 240);
 	host_checkpoint(&s->host);
@@ -982,7 +982,7 @@ static void spilled_main(void *arg)
 
 	if (host_start(&s->host, &s->o, &s->start))
 		sim_fail("start: %s", s->host.refusal.why);
-	kvp_wbuf_set_limit(s->host.pool, BUFFER);
+	kvp_wbuf_set_limit(s->host.pool->wbuf, BUFFER);
 	if (s->act)
 		s->act(s);
 }

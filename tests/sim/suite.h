@@ -172,6 +172,7 @@ bool stripe_requests_test(void);
 bool stripe_home_test(void);
 bool stripe_rows_test(void);
 bool stripe_wide_rows_test(void);
+bool rcache_alone_test(void);
 bool history_test(void);
 bool regions_example_test(void);
 bool regions_extents_test(void);

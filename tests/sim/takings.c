@@ -63,7 +63,7 @@ static void lie_home(struct host *h, u64 first)
 
 	write_singles(h, first);
 	host_checkpoint(h);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	for (i = 0; i < BLOCKS; i++)
 		if (host_cached(h, first + 2 * i))
 			sim_fail("block %llu is in the RAM cache", first + 2 * i);
@@ -132,7 +132,7 @@ static void fill_ssd(struct host *h, u64 first)
 	host_checkpoint(h);
 	kvp_scache_mistrust(h->pool, first, 2 * BLOCKS);
 	h->pool->admission->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 	sim_count_takings();
 	read_singles(h, first);
 	host_sleep(2000);

@@ -416,7 +416,7 @@ void lose_page(struct host *h, u32 level, u64 block)
 	lose_copies(h, tp);
 	kvp_table_put(h->pool, leaf);
 	kvp_table_shrink(h->pool, true);
-	kvp_rcache_drop(h->pool);
+	kvp_rcache_drop(h->pool->rcache);
 }
 
 void expect_eio(struct host *h, u64 block)
@@ -933,7 +933,7 @@ static void destage_meets_a_held_range(struct trouble *t)
 	sim_spawn("checkpoint", checkpoint_main, t);
 	host_sleep(500);
 	for (i = 0; i < 60; i++) {
-		bool waits = kvp_wbuf_any(h->pool, 100 + 20 * i, 1);
+		bool waits = kvp_wbuf_any(h->pool->wbuf, 100 + 20 * i, 1);
 
 		if (waits != (i >= 50))
 			sim_fail("version %u is %s", i, waits ? "not home" : "home");
@@ -943,7 +943,7 @@ static void destage_meets_a_held_range(struct trouble *t)
 		host_sleep(1);
 	for (i = 0; i < 60; i++)
 		host_read_check(h, 100 + 20 * i);
-	if (kvp_wbuf_any(h->pool, 100, 20 * 60))
+	if (kvp_wbuf_any(h->pool->wbuf, 100, 20 * 60))
 		sim_fail("not all came home");
 }
 

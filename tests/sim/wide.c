@@ -164,7 +164,7 @@ u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors)
 		n = min(count, kvp_locate(pool, block).left);
 		for (i = 0; i < n; i++)
 			errors[i] = 1;
-		if (!kvp_wbuf_any(pool, block, n)) {
+		if (!kvp_wbuf_any(pool->wbuf, block, n)) {
 			leaf = kvp_table_load(pool, block);
 			if (!IS_ERR(leaf)) {
 				made += read_below(h, leaf, block, n, data, errors);
