@@ -126,6 +126,8 @@ struct kvp_leg {
 	u64 has_sequence;	/* of the newest superblock that it is known to have; by sb_lock */
 	/* a bit for each slot of its label: may not verify in some ring; by sb_lock */
 	u32 torn;
+	/* the same for each ring: shows that there is none, among newer ones; by sb_lock */
+	u32 gaps[2];
 	/* era of the newest durable superblock that had it in use; 0: none; by sb_lock */
 	u32 has_era;
 	/* At a start: how many superblocks it is behind, and so stale (R29). */

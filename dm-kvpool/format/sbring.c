@@ -111,6 +111,58 @@ u32 kvp_sb_rings_torn(const struct kvp_sb_rings *r)
 	return torn;
 }
 
+/* True if slot @sequence of @ring has that superblock. */
+static bool has(const struct kvp_sb_rings *r, u32 ring, u64 sequence)
+{
+	u32 slot = sequence % KVP_SB_RING;
+
+	return r->state[ring][slot] == KVP_SLOT_VALID && r->sequence[ring][slot] == sequence;
+}
+
+/* The slot of the newest superblock that is older than a round; KVP_SB_RING: there is none. */
+static u32 newest_old(const struct kvp_sb_rings *r, u32 ring, u64 newest)
+{
+	u32 slot, old = KVP_SB_RING;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++)
+		if (r->state[ring][slot] == KVP_SLOT_VALID &&
+		    r->sequence[ring][slot] + KVP_SB_RING <= newest &&
+		    (old == KVP_SB_RING || r->sequence[ring][slot] > r->sequence[ring][old]))
+			old = slot;
+	return old;
+}
+
+u32 kvp_sb_rings_gaps(const struct kvp_sb_rings *r, u32 ring, u64 newest)
+{
+	u64 s = newest < KVP_SB_RING ? 1 : newest - KVP_SB_RING + 1;
+	u32 old = newest_old(r, ring, newest), gaps = 0;
+	bool older = false;	/* a slot before this one has an older superblock */
+
+	for (; s <= newest; s++) {
+		u32 slot = s % KVP_SB_RING;
+		u8 state = r->state[ring][slot];
+
+		if (older && !has(r, ring, s) &&
+		    (state == KVP_SLOT_NONE || state == KVP_SLOT_VALID))
+			gaps |= 1u << slot;
+		older |= has(r, ring, s) || slot == old;
+	}
+	return gaps;
+}
+
+u32 kvp_sb_gaps_between(u64 had, u64 sequence)
+{
+	u32 first = (u32)(had % KVP_SB_RING), slot = (u32)(sequence % KVP_SB_RING), gaps = 0;
+	u32 before = (first + KVP_SB_RING - 1) % KVP_SB_RING;
+
+	for (;;) {
+		slot = (slot + KVP_SB_RING - 1) % KVP_SB_RING;
+		if (slot == first || slot == before)
+			return gaps;
+		gaps |= 1u << slot;
+	}
+}
+
 bool kvp_sb_beside_torn(u32 torn, u64 sequence)
 {
 	return torn & (1u << (sequence + 1) % KVP_SB_RING | 1u << (sequence - 1) % KVP_SB_RING);

@@ -10,6 +10,11 @@
  * be read either, the next superblock may be there, and the same question is asked for the one
  * after it.
  *
+ * A leg may lack superblocks: a power cut came before it got them, it failed them, or it was out.
+ * Then it has later ones behind a slot that has something older. If these could not be read, that
+ * slot would say that they are not there. So once the next superblock is on all legs, such slots
+ * get it as well, under the numbers that they lack: kvp_sb_rings_gaps().
+ *
  * A ring answers only if it was written along with the other one. Then it has the newest
  * superblock, or the one before, as a power cut may leave it. A ring at the old end of a device
  * that got another size was not.
@@ -64,6 +69,29 @@ u64 kvp_sb_rings_next(const struct kvp_sb_rings *r, u64 sequence);
 
 /** kvp_sb_rings_torn() - bit per slot: it has a superblock that does not verify, in some ring */
 u32 kvp_sb_rings_torn(const struct kvp_sb_rings *r);
+
+/**
+ * kvp_sb_rings_gaps() - the slots of a ring that show no superblock, though there are newer ones
+ * @ring: KVP_RING_FRONT or KVP_RING_BACK
+ * @newest: sequence of the newest superblock that can be read
+ *
+ * If the newer ones could not be read, such a slot would hide them from a start that can read the
+ * one before that slot.
+ *
+ * Return: bit per slot.
+ */
+u32 kvp_sb_rings_gaps(const struct kvp_sb_rings *r, u32 ring, u64 newest);
+
+/**
+ * kvp_sb_gaps_between() - the slots that a leg leaves out which had superblock @had, and got
+ * @sequence as the next one
+ *
+ * These are the slots from that of @had up to that of @sequence, without both. If that is a round,
+ * it ends before the one of @had - 1: that superblock is still there (R13).
+ *
+ * Return: bit per slot.
+ */
+u32 kvp_sb_gaps_between(u64 had, u64 sequence);
 
 /** kvp_sb_beside_torn() - true if the slot of superblock @sequence is beside one of @torn */
 bool kvp_sb_beside_torn(u32 torn, u64 sequence);

@@ -126,7 +126,7 @@ static int join(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_labels *l
 	else
 		what_it_has(&pool->sb->legs[leg->index], l->legs[0].sb, &has);
 	leg->has_sequence = l->legs[0].sb->sequence;
-	leg->torn = kvp_sb_rings_torn(&l->legs[0].rings);
+	kvp_leg_note_slots(leg, &l->legs[0]);
 	mutex_unlock(&pool->sb_lock);
 	ret = kvp_resilver_join(leg, has.in_sync_era, has.cursor, has.cursor_era);
 	if (ret == -EBUSY)

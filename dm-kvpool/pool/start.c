@@ -454,6 +454,15 @@ static void forget(struct kvp_leg_info *info)
 	info->cursor_era = 0;
 }
 
+void kvp_leg_note_slots(struct kvp_leg *leg, const struct kvp_label *label)
+{
+	u32 end;
+
+	leg->torn = kvp_sb_rings_torn(&label->rings);
+	for (end = 0; end < 2; end++)
+		leg->gaps[end] = kvp_sb_rings_gaps(&label->rings, end, label->sb->sequence);
+}
+
 /* Settle the state of @leg, number @i in the superblock, by the superblock and by its own label. */
 static void set_leg_state(struct kvp_pool *pool, u32 i, const struct kvp_label *label,
 			  struct kvp_sb *best)
@@ -463,7 +472,8 @@ static void set_leg_state(struct kvp_pool *pool, u32 i, const struct kvp_label *
 
 	leg->pool = pool;
 	leg->index = i;
-	leg->torn = label ? kvp_sb_rings_torn(&label->rings) : 0;
+	if (label)
+		kvp_leg_note_slots(leg, label);
 	/* A resilver ends with the run of the pool. */
 	leg->state = info->state == KVP_LEG_RESILVERING ? KVP_LEG_STALE : info->state;
 	/*

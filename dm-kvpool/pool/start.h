@@ -51,6 +51,13 @@ int __must_check kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bo
 int __must_check kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 at,
 				struct kvp_refusal *r);
 
+/**
+ * kvp_leg_note_slots() - note what @label shows of the slots of @leg, for the next superblocks
+ *
+ * Context: the pool is starting, or the caller holds sb_lock.
+ */
+void kvp_leg_note_slots(struct kvp_leg *leg, const struct kvp_label *label);
+
 /** kvp_label_missing() - refuse, with the reason why a leg that is present has no usable label */
 int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
 		      struct kvp_refusal *r);

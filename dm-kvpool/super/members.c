@@ -36,7 +36,8 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
  * @ios: two for each leg
  * @nr: number of @ios in use
  * @sb: what is written: the pool's superblock, or @label
- * @label: for legs that join: made from the pool's superblock, which stays as it is
+ * @label: for legs that join, and for slots that were left out: made from the pool's superblock,
+ *	which stays as it is
  */
 struct sb_write {
 	struct kvp_io_group group;
@@ -192,6 +193,20 @@ static void note_torn(struct kvp_leg *leg, u64 sequence, bool whole)
 		leg->torn |= BIT(sequence % KVP_SB_RING);
 }
 
+/* R27: note the slots of each ring that @leg left out as it took superblock @sequence. */
+static void note_gaps(struct kvp_leg *leg, u64 sequence, int front, int back)
+{
+	u32 gaps = kvp_sb_gaps_between(leg->has_sequence, sequence), end;
+
+	for (end = 0; end < 2; end++) {
+		leg->gaps[end] |= gaps;
+		if (end ? back : front)
+			leg->gaps[end] |= BIT(sequence % KVP_SB_RING);
+		else
+			leg->gaps[end] &= ~BIT(sequence % KVP_SB_RING);
+	}
+}
+
 /*
  * Count the legs in sync that took the superblock; 0: a leg that the pool needs did not. One bad
  * sector in a ring is no reason to give up a leg: the other ring has the superblock.
@@ -217,6 +232,7 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 			atomic64_inc(&leg->err_write);
 		note_torn(leg, pool->sb->sequence, !w->ios[i].error && !w->ios[i + 1].error);
 		if (!w->ios[i].error || !w->ios[i + 1].error) {
+			note_gaps(leg, pool->sb->sequence, w->ios[i].error, w->ios[i + 1].error);
 			leg->has_sequence = pool->sb->sequence;
 			leg->taken++;
 			ok += kvp_leg_in_sync(leg);
@@ -313,6 +329,51 @@ static u32 write_round(struct kvp_pool *pool)
 	return count_taken(pool, w);
 }
 
+/* Write the superblock to ring @end of @leg under an older number. The leg may fail that. */
+static void fill_gap(struct kvp_pool *pool, struct kvp_leg *leg, u32 end, u64 sequence)
+{
+	struct sb_write *w = pool->sb_write;
+
+	begin_write(w, &w->label);
+	w->label = *pool->sb;
+	w->label.sequence = sequence;
+	/* More would be no valid superblock. */
+	w->label.behind = (u32)min_t(u64, pool->sb->behind, sequence - 1);
+	kvp_io_group_init(&w->group);
+	submit_sb(pool, w, leg, end);
+	kvp_io_group_wait(&w->group);
+	if (w->ios[0].error)
+		note_torn(leg, sequence, false);
+}
+
+/*
+ * R27: a slot that shows no newer superblock hides those behind it if they cannot be read. So a leg
+ * gets the superblock in each slot that it left out, under the number of that slot.
+ *
+ * All legs have it under its own number by then. So none of these older numbers is the newest of a
+ * leg, and a power cut among them changes nothing: no request was answered by this superblock yet.
+ * The slots of the next two are left: they must not have one of the leg's last two (R13). A slot
+ * that cannot be written is not tried again.
+ */
+static void fill_gaps(struct kvp_pool *pool)
+{
+	u64 newest = pool->sb->sequence, s;
+	u32 i, end;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		for (s = newest - 1; s && s + KVP_SB_RING - 2 > newest; s--)
+			for (end = 0; end < 2; end++) {
+				if (!(leg->gaps[end] & BIT(s % KVP_SB_RING)) ||
+				    !kvp_leg_takes_writes(leg))
+					continue;
+				leg->gaps[end] &= ~BIT(s % KVP_SB_RING);
+				fill_gap(pool, leg, end, s);
+			}
+	}
+}
+
 int kvp_sb_commit(struct kvp_pool *pool)
 {
 	struct kvp_sb *sb = pool->sb;
@@ -340,6 +401,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		kvp_fail(pool, KVP_FAIL_LEGS, "no leg took the superblock");
 		return -EIO;
 	}
+	fill_gaps(pool);
 	kvp_fail_ended(pool, KVP_FAIL_SUPERBLOCK);
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
 	if (atomic_xchg(&pool->recorded, losses) != losses &&

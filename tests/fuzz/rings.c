@@ -32,6 +32,23 @@ static bool answers(const struct kvp_sb_rings *r, u32 ring, u64 newest)
 	       r->sequence[ring][newest % KVP_SB_RING] == newest;
 }
 
+/* Bit per slot: has one of the last round, or cannot be read, or not any more. */
+static u32 shown(const struct kvp_sb_rings *r, u32 ring, u64 newest)
+{
+	u32 slot, shown = 0;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++) {
+		u64 s = r->sequence[ring][slot];
+
+		if (r->state[ring][slot] == KVP_SLOT_UNREADABLE ||
+		    r->state[ring][slot] == KVP_SLOT_BAD ||
+		    (r->state[ring][slot] == KVP_SLOT_VALID && s % KVP_SB_RING == slot &&
+		     s <= newest && newest - s < KVP_SB_RING))
+			shown |= 1u << slot;
+	}
+	return shown;
+}
+
 /* May a slot hold a newer one? */
 static bool in_doubt(const struct kvp_sb_rings *r)
 {
@@ -64,6 +81,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (may > newest && newest && (answers(&r, KVP_RING_FRONT, newest) ||
 				       answers(&r, KVP_RING_BACK, newest)))
 		sure(in_doubt(&r), "all can be read, and yet there may be more");
+	for (u32 ring = 0; ring < KVP_RING_OLD_BACK; ring++)
+		sure(!(kvp_sb_rings_gaps(&r, ring, newest) & shown(&r, ring, newest)),
+		     "a slot has a superblock, or cannot be read, and counts as left out");
 	best.epoch = take(&in, 8) % KVP_SB_COUNT_END;
 	best.sequence = take(&in, 8) % KVP_SB_COUNT_END;
 	best.behind_known = take(&in, 1) & 1;

@@ -51,8 +51,12 @@ struct lives_test {
 	struct unread unread;
 	bool goes_back;			/* to a superblock before the last, which is written over */
 	bool may_lose;			/* table pages were written over: blocks may read EIO */
-	/* bit per leg: it takes no superblocks, in a life that ends after a while */
-	u32 stalled;
+	/*
+	 * bit per leg: it takes no superblocks, in a life that ends after a while; or not the one with
+	 * this number, or only not in these rings, bit each
+	 */
+	u32 stalled, stalled_rings;
+	u64 stalled_at;
 	/* earlier contents of the disks, and the superblock then */
 	struct image past[MAX_PAST][MAX_DISKS];
 	u64 past_sequence[MAX_PAST];
@@ -90,6 +94,19 @@ static void hold_labels(u32 disk)
 	disks_stall(disk, last - KVP_LABEL_BLOCKS + 1, last);
 }
 
+static void hold_superblock(u32 disk, u32 rings, u64 sequence)
+{
+	u32 end;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = kvp_sb_slot_offset(disks.img[disk].blocks, end, sequence % KVP_SB_RING);
+
+		if (rings >> end & 1)
+			disks_stall(disk, at >> KVP_BLOCK_SHIFT,
+				    (at >> KVP_BLOCK_SHIFT) + KVP_SB_BLOCKS - 1);
+	}
+}
+
 static void cut_later(void *arg)
 {
 	/* It may take a second to read labels. */
@@ -105,7 +122,9 @@ static void life_main(void *arg)
 	disks.forged = s->goes_back;
 	hide_superblocks(&s->unread);
 	for (i = 0; i < s->legs; i++)
-		if (s->stalled >> i & 1)
+		if (s->stalled >> i & 1 && s->stalled_at)
+			hold_superblock(i, s->stalled_rings ?: 3, s->stalled_at);
+		else if (s->stalled >> i & 1)
 			hold_labels(i);
 	if (s->stalled) {
 		disks.stalls_writes = true;
@@ -1266,6 +1285,12 @@ static u64 newest_sequence(const struct image *img)
 	return newest;
 }
 
+/* The place of a superblock on @img, in the ring @end. */
+static u64 slot_block(const struct image *img, u32 end, u64 sequence)
+{
+	return kvp_sb_slot_offset(img->blocks, end, sequence % KVP_SB_RING) >> KVP_BLOCK_SHIFT;
+}
+
 static void remember_past(struct lives_test *s)
 {
 	u32 i;
@@ -1663,6 +1688,336 @@ static bool superblocks_that_fail_and_are_cut_were_not_durable(struct lives_test
 	       all_there(s, 0) && starts(s) && all_there(s, 0);
 }
 
+/* --- slots that a leg left out: R27 ------------------------------------------------- */
+
+static void live_checkpoints(struct lives_test *s, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		host_write(&s->host, 10 + 30 * (i % 6), 20, false);
+		host_flush(&s->host);
+		host_checkpoint(&s->host);
+	}
+	live_one_flush(s);
+}
+
+static void live_after_a_cut_start(struct lives_test *s)
+{
+	live_checkpoints(s, 1);
+}
+
+/* The next superblock fails in @rings of leg 0, bit each. */
+static void live_failed_superblock(struct lives_test *s, u32 rings)
+{
+	struct host *h = &s->host;
+	bool counts = rings != 3;
+	u32 end;
+
+	live_one_flush(s);
+	note(s, h->pool->sb->sequence + 1);
+	for (end = 0; end < 2; end++) {
+		u64 at = slot_block(&disks.img[0], end, s->noted[0]);
+
+		if (rings >> end & 1)
+			disks_fault(FAULT_WRITE_EIO, 0, at, at + KVP_SB_BLOCKS - 1);
+	}
+	h->may_fail = true;
+	if (!host_checkpoint(h) != counts || h->pool->sb->sequence != s->noted[0])
+		sim_fail("superblock %llu %s: the case was not set up", h->pool->sb->sequence,
+			 counts ? "failed" : "did not fail");
+	h->may_fail = false;
+	disks.nr_faults = 0;
+	kvp_pool_clear(h->pool, -1);
+	live_checkpoints(s, 2);
+}
+
+static void live_one_that_failed(struct lives_test *s)
+{
+	live_failed_superblock(s, 3);
+}
+
+static void live_one_that_failed_in_front(struct lives_test *s)
+{
+	live_failed_superblock(s, 1);
+}
+
+static void live_one_that_failed_at_the_back(struct lives_test *s)
+{
+	live_failed_superblock(s, 2);
+}
+
+/*
+ * On @legs all from @first on cannot be read in both rings. They are not missed because of what the
+ * slot of the one before shows.
+ */
+static bool are_waited_for(struct lives_test *s, u32 legs, u64 first)
+{
+	u64 last = 0;
+	u32 i;
+
+	for (i = 0; i < s->legs; i++)
+		if (legs >> i & 1)
+			last = max(last, newest_sequence(&s->img[i]));
+	if (!expect(last >= first && last < first + KVP_SB_RING - 3,
+		    "superblocks %llu to %llu: the case was not set up\n", first, last))
+		return false;
+	s->unread = (struct unread){ .legs = legs, .rings = 3, .first = first,
+				     .count = last - first + 1 };
+	if (!refused(s, -EIO, "newer superblock"))
+		return false;
+	memset(&s->unread, 0, sizeof(s->unread));
+	s->bad_legs = 0;
+	return true;
+}
+
+static bool superblocks_behind_one_that_failed_are_waited_for(struct lives_test *s)
+{
+	return run_life(s, live_one_that_failed) && are_waited_for(s, 1, s->noted[0] + 1) &&
+	       all_there_together(s);
+}
+
+/* The ring that took it cannot be read there, either. The other one shows that it is not there. */
+static bool behind_one_ring(struct lives_test *s, u32 end)
+{
+	s->bad_legs = 1;
+	s->bad_first = slot_block(&s->img[0], end, s->noted[0]);
+	s->bad_last = s->bad_first + KVP_SB_BLOCKS - 1;
+	return are_waited_for(s, 1, s->noted[0] + 1) && all_there_together(s);
+}
+
+static bool superblocks_behind_one_that_failed_in_a_ring_are_waited_for(struct lives_test *s)
+{
+	return run_life(s, live_one_that_failed_in_front) && behind_one_ring(s, 1);
+}
+
+static bool superblocks_behind_one_that_failed_at_the_back_are_waited_for(struct lives_test *s)
+{
+	return run_life(s, live_one_that_failed_at_the_back) && behind_one_ring(s, 0);
+}
+
+/* Then a start is cut when its superblock is in the front ring alone. */
+static bool superblocks_behind_one_that_was_cut_are_waited_for(struct lives_test *s)
+{
+	note(s, newest_sequence(&s->img[0]) + 1);
+	s->stalled = 1;
+	s->stalled_rings = 2;
+	s->stalled_at = s->noted[0];
+	if (!run_life(s, NULL))
+		return false;
+	s->stalled = s->stalled_rings = 0;
+	s->stalled_at = 0;
+	return expect(newest_sequence(&s->img[0]) == s->noted[0], "the case was not set up\n") &&
+	       run_life(s, live_after_a_cut_start) && behind_one_ring(s, 0);
+}
+
+/* A start is cut when all legs but those of @legs have its superblock. Returns its number, or 0. */
+static u64 cut_start(struct lives_test *s, u32 legs)
+{
+	u32 other = legs & 1;
+	u64 last = newest_sequence(&s->img[other]);
+
+	s->stalled = legs;
+	if (!run_life(s, NULL))
+		return 0;
+	s->stalled = 0;
+	return expect(newest_sequence(&s->img[other]) == last + 1, "superblock %llu is not %llu\n",
+		      newest_sequence(&s->img[other]), last + 1) ? last + 1 : 0;
+}
+
+static void live_leg_0_is_lost(struct lives_test *s)
+{
+	live_one_flush(s);
+	disks_kill(0);
+	live_checkpoints(s, 2);
+}
+
+/* Leg 1 did not get the superblock of a start that was cut. Later leg 0 is lost. */
+static bool superblocks_behind_a_cut_start_are_waited_for(struct lives_test *s)
+{
+	u64 cut = cut_start(s, BIT(1));
+
+	return cut && run_life(s, live_leg_0_is_lost) && are_waited_for(s, BIT(1), cut + 1) &&
+	       all_there(s, BIT(0));
+}
+
+/* The next start is cut when leg 1 has its superblock, and does not have it in that slot yet. */
+static bool superblocks_behind_two_cut_starts_are_waited_for(struct lives_test *s)
+{
+	u64 cut = cut_start(s, BIT(1));
+
+	s->stalled = BIT(1);
+	s->stalled_at = cut;
+	if (!cut || !run_life(s, NULL))
+		return false;
+	s->stalled = 0;
+	s->stalled_at = 0;
+	return expect(newest_sequence(&s->img[1]) == cut + 1, "leg 1 has superblock %llu, not %llu\n",
+		      newest_sequence(&s->img[1]), cut + 1) &&
+	       run_life(s, live_leg_0_is_lost) && are_waited_for(s, BIT(1), cut + 1) &&
+	       all_there(s, BIT(0));
+}
+
+static void live_leg_1_returns(struct lives_test *s, u32 missed)
+{
+	struct host *h = &s->host;
+
+	live_one_flush(s);
+	kvp_leg_offline(h->pool, host_leg(h, 1));
+	live_checkpoints(s, missed);
+	note(s, h->pool->sb->sequence + 1);
+	if (host_online(h, 1))
+		sim_fail("leg 1 does not return: %s", h->refusal.why);
+	host_wait_resilver(h);
+	disks_kill(0);
+	live_checkpoints(s, 2);
+}
+
+static void live_leg_1_missed_few(struct lives_test *s)
+{
+	live_leg_1_returns(s, 3);
+}
+
+static void live_leg_1_missed_many(struct lives_test *s)
+{
+	live_leg_1_returns(s, 20);
+}
+
+/* All that it has since it returned cannot be read. The other leg calls it in sync. */
+static bool superblocks_since_a_return_are_waited_for(struct lives_test *s)
+{
+	return run_life(s, live_leg_1_missed_few) && are_waited_for(s, BIT(1), s->noted[0]) &&
+	       all_there(s, BIT(0));
+}
+
+static bool superblocks_since_a_late_return_are_waited_for(struct lives_test *s)
+{
+	return run_life(s, live_leg_1_missed_many) && are_waited_for(s, BIT(1), s->noted[0]) &&
+	       all_there(s, BIT(0));
+}
+
+/*
+ * Two starts were cut when leg 1 alone had their first superblock; the second one is torn in its
+ * back ring. The next start is cut before leg 0 has all that it lacked. Both are in sync.
+ */
+static bool leg_that_gets_older_numbers_outdates_no_other(struct lives_test *s)
+{
+	u64 last = newest_sequence(&s->img[1]);
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		if (!cut_start(s, (BIT(s->legs) - 1) & ~BIT(1)))
+			return false;
+	if (!expect(newest_sequence(&s->img[1]) == last + 2 && newest_sequence(&s->img[0]) == last,
+		    "superblocks %llu and %llu: the case was not set up\n",
+		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1])))
+		return false;
+	damage(&s->img[1], slot_block(&s->img[1], 1, last + 2), DAMAGE_BIT);
+	s->stalled = BIT(s->legs - 1) - 1;
+	s->stalled_at = last + 2;
+	s->start.missing = BIT(s->legs - 1);
+	if (!run_life(s, NULL))
+		return false;
+	s->start.missing = 0;
+	s->stalled = 0;
+	s->stalled_at = 0;
+	return starts(s) && all_there(s, BIT(s->legs - 1));
+}
+
+static void live_torn_slot(struct lives_test *s)
+{
+	if (!(host_leg(&s->host, 1)->torn & BIT(s->noted[0] % KVP_SB_RING)))
+		sim_fail("slot %llu may be torn, and was not noted", s->noted[0] % KVP_SB_RING);
+}
+
+/* Leg 1 did not get the superblock of a start that was cut, and cannot get it later, either. */
+static bool slot_that_cannot_be_filled_may_be_torn(struct lives_test *s)
+{
+	note(s, cut_start(s, BIT(1)));
+	if (!s->noted[0])
+		return false;
+	s->unread = (struct unread){ .legs = BIT(1), .unwritable = 3, .first = s->noted[0],
+				     .count = 1 };
+	if (!run_life(s, live_torn_slot))
+		return false;
+	memset(&s->unread, 0, sizeof(s->unread));
+	return all_there(s, BIT(0));
+}
+
+static void live_look_for_bad_slots(struct lives_test *s)
+{
+	if (host_leg(&s->host, 1)->unreadable)
+		sim_fail("%u slots of leg 1 do not verify", host_leg(&s->host, 1)->unreadable);
+}
+
+/* A young pool: a leg lacks more superblocks than the numbers of its slots are. */
+static bool slots_of_low_numbers_are_valid(struct lives_test *s)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_SB_RING - 2; i++)
+		if (!cut_start(s, BIT(1)))
+			return false;
+	return starts(s) && run_life(s, live_look_for_bad_slots) && all_there(s, 0);
+}
+
+/* The last leg of a vdev fails a superblock for good. By now the next one but one has that slot. */
+static void live_slot_that_fails_for_long(struct lives_test *s)
+{
+	struct host *h = &s->host;
+	u32 end;
+
+	live_one_flush(s);
+	kvp_leg_offline(h->pool, host_leg(h, 1));
+	note(s, h->pool->sb->sequence + 1);
+	for (end = 0; end < 2; end++) {
+		u64 at = slot_block(&disks.img[0], end, s->noted[0]);
+
+		disks_fault(FAULT_WRITE_EIO, 0, at, at + KVP_SB_BLOCKS - 1);
+	}
+	h->may_fail = true;
+	if (!host_checkpoint(h) || h->pool->sb->sequence != s->noted[0])
+		sim_fail("superblock %llu counts: the case was not set up", s->noted[0]);
+	h->may_fail = false;
+	kvp_pool_clear(h->pool, -1);
+	while (h->pool->sb->sequence < s->noted[0] + KVP_SB_RING - 2) {
+		host_write(h, 10, 2, false);
+		host_flush(h);
+		host_checkpoint(h);
+	}
+	if (h->pool->sb->sequence != s->noted[0] + KVP_SB_RING - 2)
+		sim_fail("superblock %llu: the case was not set up", h->pool->sb->sequence);
+}
+
+/*
+ * Filled now, it would have one of the leg's last two when the next superblock is written there: a
+ * leg is missing, so there is a new epoch.
+ */
+static bool slots_of_the_next_superblocks_are_not_filled(struct lives_test *s)
+{
+	if (!run_life(s, live_slot_that_fails_for_long))
+		return false;
+	s->start.missing = BIT(3);
+	if (!starts(s))
+		return false;
+	s->start.missing = 0;
+	return all_there(s, BIT(1) | BIT(3));
+}
+
+/* The power goes anywhere as legs get what they lack: one had two superblocks alone, one has one. */
+static bool slots_are_filled_while_the_power_goes(struct lives_test *s)
+{
+	struct crash c = {
+		.legs = s->legs, .second = s->base->second, .o = &s->o, .parity = s->base->parity,
+		.cache = s->base->cache,
+	};
+
+	if (!cut_start(s, (BIT(s->legs) - 1) & ~BIT(0)) ||
+	    !cut_start(s, (BIT(s->legs) - 1) & ~BIT(0)) || !run_life(s, live_after_a_cut_start))
+		return false;
+	return !cut_sampled(s->name, &c, 0, CHECK_RECRASH, opt.thorough ? ~0u : 8);
+}
+
 /* An event says how far the leg is behind, and names it: its number may be another's later. */
 static bool told_outdated(struct kvp_pool *pool, u32 leg)
 {
@@ -1834,12 +2189,6 @@ static void live_leg_offline(struct lives_test *s)
 	live_one_flush(s);
 	remember_past(s);
 	kvp_leg_offline(s->host.pool, host_leg(&s->host, 1));
-}
-
-/* The place of a superblock on @img, in the ring @end. */
-static u64 slot_block(const struct image *img, u32 end, u64 sequence)
-{
-	return kvp_sb_slot_offset(img->blocks, end, sequence % KVP_SB_RING) >> KVP_BLOCK_SHIFT;
 }
 
 /*
@@ -2443,6 +2792,23 @@ static void tell_of_labels(void)
 	ON_LEGS(superblocks_that_are_cut_a_round_apart_were_not_durable, 2);
 	ON_PARITY(superblocks_that_are_cut_a_round_apart_were_not_durable);
 	ON_LEGS(superblocks_that_fail_and_are_cut_were_not_durable, 1);
+	ON_LEGS(superblocks_behind_one_that_failed_are_waited_for, 1);
+	ON_LEGS(superblocks_behind_one_that_failed_in_a_ring_are_waited_for, 1);
+	ON_LEGS(superblocks_behind_one_that_failed_at_the_back_are_waited_for, 1);
+	ON_LEGS(superblocks_behind_one_that_was_cut_are_waited_for, 1);
+	ON_LEGS(superblocks_behind_a_cut_start_are_waited_for, 2);
+	ON_LEGS(superblocks_behind_two_cut_starts_are_waited_for, 2);
+	ON_LEGS(superblocks_since_a_return_are_waited_for, 2);
+	ON_LEGS(superblocks_since_a_late_return_are_waited_for, 2);
+	ON_PARITY(leg_that_gets_older_numbers_outdates_no_other);
+	ON_TWO_VDEVS(leg_that_gets_older_numbers_outdates_no_other);
+	ON_LEGS(slot_that_cannot_be_filled_may_be_torn, 2);
+	ON_LEGS(slots_of_low_numbers_are_valid, 2);
+	ON_TWO_VDEVS(slots_of_the_next_superblocks_are_not_filled);
+	ON_LEGS(slots_are_filled_while_the_power_goes, 2);
+	ON_PARITY(slots_are_filled_while_the_power_goes);
+	ON_TWO_VDEVS(slots_are_filled_while_the_power_goes);
+	ON_CACHE(slots_are_filled_while_the_power_goes);
 	ON_LEGS(leg_put_back_is_stale, 2);
 	ON_LEGS(leg_put_back_is_stale, 3);
 	ON_TWO_VDEVS(leg_put_back_is_stale);
