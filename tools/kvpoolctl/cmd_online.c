@@ -73,8 +73,10 @@ const struct command cmd_online = {
 		"one goes on where it was. resilver_rate limits its rate.\n"
 		"A leg that was missing, or dropped out and came back under other numbers, is "
 		"connected by a reload of the table: name its device. Its label tells which leg it "
-		"is. An SSD that came back under other numbers is refused: labelclear -f, then "
-		"replace. A power cut at any time leaves the cache with an SSD or without.",
+		"is. So is one on LUKS or LVM whose disk was pulled out: open it by another name, "
+		"as the pool holds the old one. An SSD that came back under other numbers "
+		"is refused: labelclear -f, then replace. A power cut at any time leaves the cache "
+		"with an SSD or without.",
 	.example = "kvpoolctl online --wait tank /dev/sdc",
 	.options = options,
 	.dry_run = true,

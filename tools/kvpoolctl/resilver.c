@@ -71,15 +71,15 @@ struct order {
 	char without[TABLE_LEN]; /* if a device that has gone is in its place, that without */
 };
 
-/* Does some leg of the pool use the device @rdev, by its path? */
-static bool is_used(const struct stats *s, dev_t rdev)
+/* Does a leg of the pool other than @leg use the device @rdev, by its path? */
+static bool is_used(const struct stats *s, unsigned int leg, dev_t rdev)
 {
 	const char *path;
 	unsigned int i;
 
 	for (i = 0; rdev && i < KVP_MAX_LEGS && stats_text(s, "leg.%u.uuid", i); i++) {
 		path = stats_text(s, "leg.%u.path", i);
-		if (path && leg_device(path) == rdev)
+		if (i != leg && path && leg_device(path) == rdev)
 			return true;
 	}
 	return false;
@@ -102,7 +102,7 @@ static unsigned int first_of_vdev(const struct stats *s, unsigned int leg, unsig
 }
 
 /*
- * The place in the table for the leg's device: its own, if no device that is in use stands there. A
+ * The place in the table for the leg's device: its own, if no other leg's device stands there. A
  * table that was written by hand may have the legs of a vdev in another order.
  */
 static unsigned int place_of(const struct stats *s, unsigned int leg, const char *vdevs)
@@ -112,7 +112,7 @@ static unsigned int place_of(const struct stats *s, unsigned int leg, const char
 	bool found = false;
 
 	for (; i < end; i++) {
-		if (!table_leg(vdevs, i, word, sizeof(word)) || is_used(s, leg_device(word)))
+		if (!table_leg(vdevs, i, word, sizeof(word)) || is_used(s, leg, leg_device(word)))
 			continue;
 		if (i == leg)
 			return leg;
@@ -192,7 +192,10 @@ static int find_device(struct order *o, const char *why, struct err *err)
 	return 0;
 }
 
-/* A device that dropped out and came back is another one: the pool holds that which has gone. */
+/*
+ * A device that dropped out and came back is another one: the pool holds that which has gone. One
+ * of device-mapper stays when its disk has gone, so the user may name another one, which has it.
+ */
 static int check_held(struct order *o, struct err *err)
 {
 	const char *path = stats_text(o->s, "leg.%u.path", o->leg), *why = NULL;
@@ -208,6 +211,8 @@ static int check_held(struct order *o, struct err *err)
 		why = "its device has gone";
 	else if (!table_holds(params, rdev))
 		why = "its device had gone";
+	else if (leg_device(o->dev) && leg_device(o->dev) != rdev)
+		why = "the pool has another device for it";
 	if (why)
 		ret = find_device(o, why, err) || write_tables(o, params, err) ? -1 : 0;
 	free(params);

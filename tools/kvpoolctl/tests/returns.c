@@ -363,6 +363,12 @@ static void test_table(void)
 	expect(resilver_table(&s, 1, 0, table, none_gone, text, sizeof(text)));
 	expect(!strcmp(text, "- 0 mirror 2 - 8:0 cache 2 8:32 8:48"));
 	stats_free(&s);
+	/* its old device stays, as its disk has gone beneath; a table has the legs in another order */
+	script.path[1] = "8:16";
+	expect(table_is(1, none_gone, table, "- 0 mirror 2 8:80 8:0 cache 2 8:32 8:48"));
+	expect(table_is(1, none_gone, "u 0 mirror 2 8:0 8:16 cache 2 8:32 8:48",
+			"- 0 mirror 2 8:0 8:80 cache 2 8:32 8:48"));
+	script.path[1] = "8:80";
 	/* both are out: each has its own place */
 	script.path[0] = "-";
 	expect(table_is(0, none_gone, "u 0 mirror 2 - - cache 2 8:32 8:48",
