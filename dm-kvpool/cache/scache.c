@@ -510,7 +510,7 @@ static int rescue_from(struct kvp_leg *leg, kvp_lblock_t at, kvp_block_t block, 
 		return error;
 	if (error) {
 		atomic64_inc(&leg->err_read);
-		return error == -ENODATA ? -ENOENT : -EIO;
+		return kvp_error_is_loss(error) ? -ENOENT : -EIO;
 	}
 	if (kvp_block_sum(leg->pool->seed, block, page_address(page)) == crc)
 		return 0;

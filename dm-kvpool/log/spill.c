@@ -160,7 +160,7 @@ static int read_from(struct kvp_leg *leg, kvp_lsn_t lsn, struct page *page)
 	if (!error || error == -ENOMEM)
 		return error;
 	atomic64_inc(&leg->err_read);
-	return error == -ENODATA ? -EILSEQ : -EIO;
+	return kvp_error_is_loss(error) ? -EILSEQ : -EIO;
 }
 
 static int read_copy(struct kvp_leg *leg, const struct kvp_spilled *p, struct page *page)

@@ -368,7 +368,7 @@ static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_lblock_t at
 	else if (error != -ENOMEM)
 		atomic64_inc(&leg->err_read);
 	/* A sector that is gone for good counts as one with wrong contents. */
-	return !error || error == -ENODATA ? -EBADMSG : error;
+	return !error || kvp_error_is_loss(error) ? -EBADMSG : error;
 }
 
 /* A checkpoint calls this for every leaf that it writes. For speed it decodes no entry. */

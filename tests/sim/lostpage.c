@@ -130,6 +130,44 @@ static void go_on_without(struct trouble *t)
 	expect_scrub(h, 0, 0);
 }
 
+/*
+ * Each leg says that it has lost the page: by a bad sector, or by sums of its own, as dm-integrity
+ * has. That is no silence, so what lies below a leaf is poisoned, and a page above is given up.
+ */
+static void lost_with(struct trouble *t, int error)
+{
+	struct host *h = &t->host;
+	u64 leaf = next_of(h, 0, 9 * LEAF), above = next_of(h, 0, 3 * LEAF);
+
+	spread(h);
+	lose_page_with(h, 0, leaf, error);
+	host_write(h, leaf + 1, 2, true);
+	host_checkpoint(h);
+	expect_eio(h, leaf + 4);
+	host_read_check(h, leaf + 2);
+	if (!h->pool->table->poisoned)
+		sim_fail("no block is poisoned");
+	lose_page_with(h, top(h), above, error);
+	expect_eio(h, above + 2);
+	if (kvp_table_give_up(h->pool, above, false))
+		sim_fail("the page was not given up");
+	host_write(h, above + 2, 1, true);
+	host_checkpoint(h);
+	host_read_check(h, above + 2);
+	discard_all(h);
+	expect_poison(h, 0);
+}
+
+static void lost_by_sums(struct trouble *t)
+{
+	lost_with(t, -EILSEQ);
+}
+
+static void lost_by_sectors(struct trouble *t)
+{
+	lost_with(t, -ENODATA);
+}
+
 void run_lost_pages(void)
 {
 	static const struct host_start mirror = { .legs = 2 }, single = { .legs = 1 },
@@ -145,4 +183,8 @@ void run_lost_pages(void)
 	lives_of("lost_root_of_one_vdev", lose_root, go_on_without, &mixed, LEG_BLOCKS);
 	lives_of("lost_root_beside_an_ssd", lose_root, go_on_without, &cached, LEG_BLOCKS);
 	lives_of("lost_root_beside_ssds", lose_root, go_on_without, &ssds, LEG_BLOCKS);
+	lives_of("pages_lost_by_sums", lost_by_sums, NULL, &mirror, LEG_BLOCKS);
+	lives_of("pages_lost_by_sums_on_a_parity1", lost_by_sums, NULL, &parity, LEG_BLOCKS);
+	lives_of("pages_lost_by_sums_beside_an_ssd", lost_by_sums, NULL, &cached, LEG_BLOCKS);
+	lives_of("pages_lost_by_sectors", lost_by_sectors, NULL, &mirror, LEG_BLOCKS);
 }

@@ -332,6 +332,30 @@ static void rescue_is_silent(struct script *s)
 	kvp_scache_mistrust(h->pool, 31, 1);
 }
 
+/* The same, and the SSD says that it has lost it: by a bad sector, or by sums of its own. */
+static void rescue_is_lost(struct script *s)
+{
+	struct host *h = &s->host;
+	u8 data[KVP_BLOCK_SIZE];
+	u32 i;
+
+	write_small(s, 30, 3);
+	host_checkpoint(h);
+	drop_ram(s);
+	spoil(s, 31);
+	for (i = 0; i < s->start.cache; i++)
+		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev, 0, ~0ull)->error =
+			i % 2 ? -ENODATA : -EILSEQ;
+	if (!host_read(h, 31, data))
+		sim_fail("a block was read of which there is no copy");
+	if (!h->pool->table->poisoned)
+		sim_fail("not poisoned, though all devices say that they have lost it");
+	disks.nr_faults = 0;
+	write_small(s, 30, 3);
+	host_checkpoint(h);
+	kvp_scache_mistrust(h->pool, 31, 1);
+}
+
 /* A reader notices that the log has overwritten the place that it found. */
 static void comes_round(struct script *s)
 {
@@ -811,6 +835,7 @@ void run_scache(void)
 		run_case("ssds-die", &shapes[i], ssds_die);
 		run_case("rescued", &shapes[i], rescued);
 		run_case("rescue-is-silent", &shapes[i], rescue_is_silent);
+		run_case("rescue-is-lost", &shapes[i], rescue_is_lost);
 		run_case("comes-round", &shapes[i], comes_round);
 		run_ssdcopies(&shapes[i]);
 		run_fills(&shapes[i]);

@@ -259,14 +259,19 @@ static void zeros(struct spilled_test *s)
 /*
  * One SSD's copy is rotten: the other has a good one. With one SSD the block is lost, and no other.
  */
-static void rotten(struct spilled_test *s)
+/* @error: of its reads; 0: they tell nothing */
+static void rotten_with(struct spilled_test *s, int error)
 {
 	u8 data[KVP_BLOCK_SIZE];
+	unsigned long since = jiffies;
 	u64 at = 0, block;
 
 	spill(s);
 	block = some_spilled(s, &at);
-	rot(s, at, 1);
+	if (error)
+		disks_fault(FAULT_READ_EIO, first_ssd(s), at, at)->error = error;
+	else
+		rot(s, at, 1);
 	if (s->start.cache > 1) {
 		host_read_each(&s->host, FIRST, COUNT);
 		if (host_read_slowly(&s->host, block, data))
@@ -282,6 +287,9 @@ static void rotten(struct spilled_test *s)
 	if (!s->start.parity && !host_read(&s->host, block, data))
 		sim_fail("block %llu is rotten, and was read", block);
 	come_home(s);
+	if (error && time_after(jiffies, since + 10 * HZ))
+		sim_fail("an SSD that has lost a block was waited for %u ms",
+			 jiffies_to_msecs(jiffies - since));
 	expect_lost(s, block);
 	host_read_each(&s->host, FIRST, block - FIRST);
 	host_read_each(&s->host, block + 1, FIRST + COUNT - block - 1);
@@ -289,6 +297,17 @@ static void rotten(struct spilled_test *s)
 	host_checkpoint(&s->host);
 	expect_none_lost(s);
 	host_stop(&s->host);
+}
+
+static void rotten(struct spilled_test *s)
+{
+	rotten_with(s, 0);
+}
+
+/* The SSD has sums of its own, as dm-integrity has, and finds it. */
+static void rotten_by_own_sums(struct spilled_test *s)
+{
+	rotten_with(s, -EILSEQ);
 }
 
 /* A version that is rotten, and was overwritten since, is not needed. */
@@ -1110,6 +1129,7 @@ void run_spilled(void)
 		test("read-together", &shapes[i], read_together, NULL);
 		test("zeros", &shapes[i], zeros, NULL);
 		test("rotten", &shapes[i], rotten, NULL);
+		test("rotten-by-own-sums", &shapes[i], rotten_by_own_sums, NULL);
 		test("rotten-and-overwritten", &shapes[i], rotten_and_overwritten, NULL);
 		test("silent-for-a-time", &shapes[i], silent_for_a_time, NULL);
 		test("ssds-die", &shapes[i], ssds_die, still_lost);

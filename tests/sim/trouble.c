@@ -388,19 +388,28 @@ u64 page_at(struct host *h, u32 level, u64 block)
 	return at;
 }
 
+/* What happens to a copy of a page: it rots, or reads of it end with @error. */
+static void spoil(u32 disk, u64 block, int error)
+{
+	if (error)
+		disks_fault(FAULT_READ_EIO, disk, block, block)->error = error;
+	else
+		rot(disk, block);
+}
+
 /* The copies of a page on SSDs, if there is a cache. Which SSD has it depends on those that are in use. */
-static void lose_copies(struct host *h, const struct kvp_tpage *tp)
+static void lose_copies(struct host *h, const struct kvp_tpage *tp, int error)
 {
 	struct kvp_vdev *v = kvp_pool_cache(h->pool);
 	u32 i;
 
 	kvp_ssdcopy_drain(h->pool);
 	for (i = 0; v && i < v->nr_legs; i++)
-		rot((u32)(v->legs - h->pool->legs) + i,
-		    kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index));
+		spoil((u32)(v->legs - h->pool->legs) + i,
+		      kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index), error);
 }
 
-void lose_page(struct host *h, u32 level, u64 block)
+void lose_page_with(struct host *h, u32 level, u64 block, int error)
 {
 	struct kvp_tpage *leaf = kvp_table_load(h->pool, block), *tp = leaf;
 	u32 copy;
@@ -411,12 +420,17 @@ void lose_page(struct host *h, u32 level, u64 block)
 		struct kvp_place at = kvp_page_place(tp->v->g, level, tp->index,
 						     kvp_ptr_slot(tp->durable), copy);
 
-		rot((u32)(tp->v->legs - h->pool->legs) + at.leg, at.block);
+		spoil((u32)(tp->v->legs - h->pool->legs) + at.leg, at.block, error);
 	}
-	lose_copies(h, tp);
+	lose_copies(h, tp, error);
 	kvp_table_put(h->pool, leaf);
 	kvp_table_shrink(h->pool, true);
 	kvp_rcache_drop(h->pool->rcache);
+}
+
+void lose_page(struct host *h, u32 level, u64 block)
+{
+	lose_page_with(h, level, block, 0);
 }
 
 void expect_eio(struct host *h, u64 block)
