@@ -485,13 +485,13 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 	if (!w)
 		return kvp_change_no_memory(r);
 	/*
-	 * Write home what a stop has left in the log of a cache. If that fails, kvp_change_ready()
+	 * Write home what a stop has left in the log of a cache. If that fails, kvp_change_larger()
 	 * refuses.
 	 */
 	kvp_pool_empty(pool);
 	/* Write waiting events now, to the present legs. */
 	kvp_events_flush(pool);
-	ret = kvp_change_ready(pool, r);
+	ret = kvp_change_larger(pool, r);
 	if (!ret)
 		ret = kvp_add_plan(pool, s, w->next, r);
 	if (!ret)

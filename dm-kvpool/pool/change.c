@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/core.h"
+#include "log/checkpoint.h"
 #include "pool/add.h"
 #include "pool/change.h"
 #include "pool/spare.h"
 #include "pool/start.h"
 #include "super/events.h"
 #include "super/members.h"
+#include "table/table.h"
 
 int kvp_change_no_memory(struct kvp_refusal *r)
 {
@@ -39,6 +41,21 @@ int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
 				  "not all written data is home, so the pool stays unchanged");
 	return 0;
+}
+
+int kvp_change_larger(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	int ret = kvp_change_ready(pool, r);
+
+	if (ret)
+		return ret;
+	ret = kvp_table_settle_ends(pool);
+	if (ret == -ENOMEM)
+		return kvp_change_no_memory(r);
+	mutex_lock(&pool->checkpoint_lock);
+	ret = ret ? kvp_checkpoint(pool, NULL) : 0;
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret ? kvp_change_no_superblock(r) : 0;
 }
 
 int kvp_change_settled(struct kvp_pool *pool, struct kvp_refusal *r)

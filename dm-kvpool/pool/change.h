@@ -36,6 +36,15 @@ int __must_check kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal
 int __must_check kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r);
 
 /**
+ * kvp_change_larger() - kvp_change_ready(), and make the table ready for vdevs with more blocks
+ *
+ * See kvp_table_settle_ends(). Context: process, waits for I/O; the caller holds no lock.
+ *
+ * Return: 0, or -errno with the reason in @r.
+ */
+int __must_check kvp_change_larger(struct kvp_pool *pool, struct kvp_refusal *r);
+
+/**
  * kvp_change_settled() - check that the pool is quiesced, and record all losses
  *
  * Waiting events are written as well: none must be written after a label is wiped. The log need

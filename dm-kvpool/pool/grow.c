@@ -163,6 +163,9 @@ static int move_tables(struct kvp_pool *pool, struct larger *l, struct kvp_refus
 		ret = -EAGAIN;
 	if (ret == -ENOMEM)
 		return kvp_refuse(r, ret, "free some memory and try again", "out of memory");
+	if (ret && kvp_table_last_lost(pool->table)->blocks)
+		return kvp_refuse(r, ret, "see the event table_lost; kvpoolctl giveup ends that",
+				  "a page of its table is bad in every copy");
 	return ret ? kvp_refuse(r, ret, "scrub the pool, then try again",
 				"not all of its table could be copied") : 0;
 }
@@ -254,13 +257,13 @@ int kvp_pool_grow(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_r
 	l->next = kvzalloc(sizeof(*l->next), GFP_KERNEL);
 	l->roots = kvcalloc(KVP_MAX_VDEVS, sizeof(*l->roots), GFP_KERNEL);
 	/*
-	 * Write home what a stop has left in the log of a cache. If that fails, kvp_change_ready()
+	 * Write home what a stop has left in the log of a cache. If that fails, kvp_change_larger()
 	 * refuses.
 	 */
 	kvp_pool_empty(pool);
 	kvp_events_flush(pool);
 	if (l->old && l->next && l->roots)
-		ret = kvp_change_ready(pool, r) ?: grow(pool, s, l, r);
+		ret = kvp_change_larger(pool, r) ?: grow(pool, s, l, r);
 	else
 		ret = kvp_change_no_memory(r);
 	kvfree(l->roots);

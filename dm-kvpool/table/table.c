@@ -946,6 +946,36 @@ int kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, bool force)
 	return ret < 0 ? ret : pool->table_client->make_poison_durable(pool);
 }
 
+int kvp_table_settle_ends(struct kvp_pool *pool)
+{
+	struct kvp_table *t = pool->table;
+	int changed = 0;
+	u32 i;
+
+	for (i = 0; i < pool->nr_vdevs; i++) {
+		struct kvp_vdev *v = &pool->vdevs[i];
+		u64 end = kvp_vblock_nr(pool_end(v));
+		struct kvp_tpage *leaf;
+
+		if (!kvp_home_blocks(v->g) || !end)
+			continue;
+		leaf = load(v, 0, index_of(v, 0, kvp_vblock(end - 1)));
+		if (leaf == ERR_PTR(-ENOMEM))
+			return -ENOMEM;
+		/* A page that is lost and not given up stays as it is. */
+		if (IS_ERR(leaf))
+			continue;
+		mutex_lock(&t->lock);
+		if (kvp_ptr_lost(leaf->durable)) {
+			__mark_dirty(t, leaf);
+			changed = 1;
+		}
+		mutex_unlock(&t->lock);
+		kvp_table_put(pool, leaf);
+	}
+	return changed;
+}
+
 /* --- entries ------------------------------------------------------------------------------ */
 
 static u64 entry_at(const struct kvp_tpage *leaf, u32 word)

@@ -265,6 +265,18 @@ struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_pool *pool, kvp_b
  */
 int __must_check kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, bool force);
 
+/**
+ * kvp_table_settle_ends() - before a vdev gets more blocks: what was given up ends with the pool
+ *
+ * A pointer to a page that was given up calls all below it lost, to the pool's end. If the end is
+ * below it, blocks that come later would be lost, too. So the last leaf of each vdev, and the pages
+ * above it, become pages of their own, which end where the pool ends now.
+ *
+ * Context: process, may wait for I/O; no user's request is under way. Return: 1: a leaf is dirty,
+ * and a checkpoint must follow; 0: there is nothing to do; -ENOMEM.
+ */
+int __must_check kvp_table_settle_ends(struct kvp_pool *pool);
+
 void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp);
 
 /** kvp_table_entry() - the entry of @block in its leaf. Any context. */

@@ -4,6 +4,8 @@
  * of vdev, beside other vdevs and beside caches, with poison below it, and while other work goes
  * on. A part of the suite deep.
  */
+#include <string.h>
+
 #include "suite.h"
 #include "trouble.h"
 #include "table/table.h"
@@ -168,12 +170,64 @@ static void lost_by_sectors(struct trouble *t)
 	lost_with(t, -ENODATA);
 }
 
+/*
+ * The legs become larger. A table of which a page is lost is not moved, and the refusal says what
+ * helps. Given up, it is moved, and what the pool gets is not lost.
+ */
+static void lose_root_and_grow(struct trouble *t)
+{
+	struct host *h = &t->host;
+	struct host_start larger = t->start;
+	u64 before = h->pool->sb->pool_blocks, i;
+
+	larger.leg_blocks = 0;
+	larger.format = false;
+	spread(h);
+	lose_page(h, top(h), 0);
+	expect_eio(h, 3 * LEAF + 2);
+	if (!host_larger(h, &larger) || !strstr(h->refusal.mend, "giveup"))
+		sim_fail("not refused in words: %s", h->refusal.mend);
+	if (h->pool->sb->pool_blocks != before)
+		sim_fail("not grown, and yet larger");
+	if (kvp_table_give_up(h->pool, 3 * LEAF, false))
+		sim_fail("the page was not given up");
+	kvp_table_shrink(h->pool, true);
+	if (host_larger(h, &larger))
+		sim_fail("not grown: %s", h->refusal.why);
+	t->start = larger;
+	for (i = before; i < h->pool->sb->pool_blocks; i += 100)
+		host_read_check(h, i);
+	host_read_check(h, before);
+	expect_eio(h, before - 1);
+	expect_eio(h, 3 * LEAF + 2);
+	expect_poison(h, before);
+	host_write(h, before - 3, 10, true);
+	host_write(h, 3 * LEAF, 1, true);
+	host_checkpoint(h);
+	expect_poison(h, before - 4);
+}
+
+static void go_on_larger(struct trouble *t)
+{
+	struct host *h = &t->host;
+
+	if (host_start(h, &t->o, &t->start))
+		sim_fail("start: %s", h->refusal.why);
+	expect_eio(h, 3 * LEAF + 2);
+	host_read_check(h, h->pool->sb->pool_blocks - 1);
+	host_discard(h, 0, 2 * LEAF);
+	discard_all(h);
+	expect_poison(h, 0);
+	expect_scrub(h, 0, 0);
+}
+
 void run_lost_pages(void)
 {
 	static const struct host_start mirror = { .legs = 2 }, single = { .legs = 1 },
 		parity = { .legs = 3, .parity = true, .grown = true },
 		mixed = { .legs = 5, .parity = true, .second = 2, .grown = true },
 		cached = { .legs = 3, .cache = 1 },
+		small = { .legs = 2, .leg_blocks = LEG_BLOCKS },
 		ssds = { .legs = 6, .parity = true, .cache = 3, .cache_parity = true,
 			 .grown = true };
 
@@ -187,4 +241,6 @@ void run_lost_pages(void)
 	lives_of("pages_lost_by_sums_on_a_parity1", lost_by_sums, NULL, &parity, LEG_BLOCKS);
 	lives_of("pages_lost_by_sums_beside_an_ssd", lost_by_sums, NULL, &cached, LEG_BLOCKS);
 	lives_of("pages_lost_by_sectors", lost_by_sectors, NULL, &mirror, LEG_BLOCKS);
+	lives_of("lost_root_and_larger_legs", lose_root_and_grow, go_on_larger, &small,
+		 LEG_BLOCKS + 20000);
 }
