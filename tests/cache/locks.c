@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's spinlocks with one thread: taking a held lock is a fault. And damaged lists are one. */
+/*
+ * The kernel's spinlocks with one thread: taking a held lock is a fault. And damaged lists are one.
+ */
 #include <stdarg.h>
 #include <stdlib.h>
 

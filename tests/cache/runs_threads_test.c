@@ -3,9 +3,9 @@
  * Runs with threads. They are compiled into this file, with real locks and real atomic accesses in
  * place of the stand-ins. ThreadSanitizer reports accesses without the lock of the set.
  *
- * A stream is written by whatever thread has hold of it, from end to end: each request must find the
- * run of the one before, whichever thread that was. Later, requests all over the device let runs make
- * room for one another at once. Then each run must still be in one set, that of its end.
+ * A stream is written by whatever thread has hold of it, from end to end: each request must find
+ * the run of the one before, whichever thread that was. Later, requests all over the device let
+ * runs make room for one another at once. Then each run must still be in one set, that of its end.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -72,7 +72,8 @@ static void *random_writer(void *arg)
 
 	for (i = 0; i < STEPS; i++) {
 		blocks = 1 + rng_below(&t->rng, 64);
-		run = kvp_run_note(&runs, rng_below(&t->rng, 1u << 30), blocks, rng_below(&t->rng, 2));
+		run = kvp_run_note(&runs, rng_below(&t->rng, 1u << 30), blocks,
+				   rng_below(&t->rng, 2));
 		t->wrong += !run;
 		t->done++;
 	}

@@ -158,7 +158,8 @@ static bool ram_asks(struct kvp_s3 *ram, u32 block)
 	return false;
 }
 
-static void through_ours(struct ssd_cell *c, const struct trace *t, struct kvp_s3 *ram, u32 capacity)
+static void through_ours(struct ssd_cell *c, const struct trace *t, struct kvp_s3 *ram,
+			 u32 capacity)
 {
 	const struct request *q;
 	bool stream, in_ram;
@@ -235,7 +236,8 @@ void ssd_replay_run(struct ssd_replay *r, unsigned int scale, uint64_t seed)
 		t = trace_make(kind, scale, seed);
 		for (size = 0; size < SSD_SIZES; size++)
 			for (policy = 0; policy < SSD_POLICIES; policy++)
-				ssd_trace(&r->cell[kind][size][policy], t, ssd_percent[size], policy);
+				ssd_trace(&r->cell[kind][size][policy], t, ssd_percent[size],
+					  policy);
 		trace_free(t);
 	}
 }
@@ -253,7 +255,8 @@ static double mean(const struct ssd_replay *r, unsigned int policy, unsigned int
 
 	for (kind = 0; kind < SSD_KINDS; kind++)
 		for (size = 0; size < SSD_SIZES; size++)
-			sum += of(&r->cell[kind][size][policy]) / of(&r->cell[kind][size][base]) - 1;
+			sum += of(&r->cell[kind][size][policy]) /
+			       of(&r->cell[kind][size][base]) - 1;
 	return sum / SSD_KINDS / SSD_SIZES;
 }
 

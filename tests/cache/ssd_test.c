@@ -44,7 +44,8 @@ static bool test_run(void)
 	good &= note(1885 - 15, 4, false, 12);		/* late, and known already */
 	good &= note(1885, 8, true, 8);			/* writes are runs of their own */
 	good &= note(1885, 8, false, 20);
-	good &= note(1840, 8, false, 816);		/* the first stream continues in its place */
+	/* the first stream continues in its place */
+	good &= note(1840, 8, false, 816);
 	good &= note(1862, 1, false, 817);		/* it is nearer than the second */
 	good &= note(0, 8, false, 8) && note(8, ~0u, false, ~0u) && note(8ull + ~0u, 8, false, ~0u);
 	return good;
@@ -62,7 +63,8 @@ static bool test_border(void)
 		good &= note(100 + 12 * i, 12, false, 12 * (i + 1));
 	for (border = 1ull << 30; border < (1ull << 30) + 40 * 512; border += 2 * 512) {
 		good &= note(border - 20, 10, true, 10);
-		good &= note(border + 15, 10, true, 20);	/* behind the border, the run before */
+		/* behind the border, the run before */
+		good &= note(border + 15, 10, true, 20);
 		good &= note(border - 5, 10, true, 20);		/* the other way round: late */
 	}
 	return good;
@@ -122,7 +124,8 @@ static bool test_bypass(void)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		got = kvp_ssd_bypass(cases[i].ask, cases[i].write, cases[i].blocks, cases[i].run, 256);
+		got = kvp_ssd_bypass(cases[i].ask, cases[i].write, cases[i].blocks, cases[i].run,
+				     256);
 		good &= expect(got == cases[i].bypass, "case %u: %d", i, got);
 	}
 	return good;
@@ -134,13 +137,16 @@ static bool test_cutoff(void)
 
 	good &= expect(kvp_ssd_cutoff_write(0, false) == 1024, "4 MiB by itself");
 	good &= expect(kvp_ssd_cutoff_write(0, true) == 64, "256 KiB where the disks are the limit");
-	good &= expect(kvp_ssd_cutoff_write(256, false) == 256 && kvp_ssd_cutoff_write(256, true) == 256,
+	good &= expect(kvp_ssd_cutoff_write(256, false) == 256 &&
+		       kvp_ssd_cutoff_write(256, true) == 256,
 		       "what was set counts, whatever the load is");
 	good &= expect(kvp_ssd_least_run(0, false) == 16, "64 KiB of a stream lie together");
 	good &= expect(kvp_ssd_least_run(0, true) == 64, "256 KiB, where somebody waits");
 	good &= expect(kvp_ssd_least_run(32, true) == 32, "no more than what was set");
-	good &= expect(!kvp_ssd_may_bypass(KVP_ASK_SYNC, true, 16) && kvp_ssd_may_bypass(KVP_ASK_SYNC, true, 17) &&
-		       kvp_ssd_may_bypass(0, true, 1) && !kvp_ssd_may_bypass(KVP_ASK_META, true, 256),
+	good &= expect(!kvp_ssd_may_bypass(KVP_ASK_SYNC, true, 16) &&
+		       kvp_ssd_may_bypass(KVP_ASK_SYNC, true, 17) &&
+		       kvp_ssd_may_bypass(0, true, 1) &&
+		       !kvp_ssd_may_bypass(KVP_ASK_META, true, 256),
 		       "of what nothing is noted");
 	return good;
 }
@@ -314,11 +320,13 @@ static bool test_budget(void)
 	good &= filled(10, 0);
 	kvp_ssd_exit(&p);
 	/* The largest does not overflow. */
-	good &= expect(!kvp_ssd_init(&p, 1u << 20, SEGMENT, KVP_SSD_MAX_FILL, 0, 1, GFP_KERNEL), "init");
+	good &= expect(!kvp_ssd_init(&p, 1u << 20, SEGMENT, KVP_SSD_MAX_FILL, 0, 1, GFP_KERNEL),
+		       "init");
 	p.capacity = KVP_INDEX_MAX_PLACES;
 	p.credit = 0;
 	st.now = 2 * DAY;
-	good &= admit(1, KVP_ASK_META, KVP_SSD_ADMIT) && expect(p.credit == (u64)DAY * KVP_SSD_MAX_FILL * p.capacity - 100 * DAY,
+	good &= admit(1, KVP_ASK_META, KVP_SSD_ADMIT) &&
+		expect(p.credit == (u64)DAY * KVP_SSD_MAX_FILL * p.capacity - 100 * DAY,
 				       "a credit of %llu", p.credit);
 	return end(good);
 }
@@ -509,7 +517,8 @@ static bool test_accept(void)
 	}
 	good &= expect(kvp_throttle_rate(CAPACITY, CAPACITY * 3 / 4 + 1, full) < 5 * full / 2, "too late");
 	good &= expect(kvp_throttle_rate(CAPACITY, CAPACITY * 9 / 10, full) == full, "nine tenths");
-	good &= expect(!kvp_throttle_rate(CAPACITY, CAPACITY, full) && !kvp_throttle_rate(CAPACITY, CAPACITY + 1, full),
+	good &= expect(!kvp_throttle_rate(CAPACITY, CAPACITY, full) &&
+		       !kvp_throttle_rate(CAPACITY, CAPACITY + 1, full),
 		       "nothing fits");
 	return end(good);
 }
@@ -633,9 +642,11 @@ static bool test_no_memory(void)
 	good &= expect(kvp_ssd_init(&p, CAPACITY, 0, 100, 0, 1, GFP_KERNEL) == -EINVAL, "segment");
 	good &= expect(kvp_ssd_init(&p, CAPACITY, CAPACITY + 1, 100, 0, 1, GFP_KERNEL) == -EINVAL,
 		       "segment");
-	good &= expect(kvp_ssd_init(&p, KVP_INDEX_MAX_PLACES + 1, 1, 100, 0, 1, GFP_KERNEL) == -EINVAL,
+	good &= expect(kvp_ssd_init(&p, KVP_INDEX_MAX_PLACES + 1, 1, 100, 0, 1, GFP_KERNEL) ==
+		       -EINVAL,
 		       "capacity");
-	good &= expect(kvp_ssd_init(&p, CAPACITY, 1, KVP_SSD_MAX_FILL + 1, 0, 1, GFP_KERNEL) == -EINVAL,
+	good &= expect(kvp_ssd_init(&p, CAPACITY, 1, KVP_SSD_MAX_FILL + 1, 0, 1, GFP_KERNEL) ==
+		       -EINVAL,
 		       "budget");
 	/* the largest one needs no more in one piece than kvmalloc() gives */
 	good &= expect(!kvp_ssd_init(&p, KVP_INDEX_MAX_PLACES, SEGMENT, 100, 0, 1, GFP_KERNEL), "8 TiB");

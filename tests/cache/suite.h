@@ -31,7 +31,8 @@ static inline bool __attribute__((warn_unused_result)) as_expected(bool good)
 	return good;
 }
 /** unexpected() - for expect(); prints, and returns false */
-bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line, const char *why, ...);
+bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line, const char *why,
+						      ...);
 
 /* memory.c */
 /** memory_fail_at - the number of the next allocation that fails, 1 being the next; 0: none */

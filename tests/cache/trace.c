@@ -140,9 +140,12 @@ struct kind {
 	double alpha;
 	unsigned int writes;		/* percent of requests */
 	unsigned int run_each;		/* requests between two runs; 0: no runs */
-	unsigned int run_span;		/* blocks, times scale, after which runs begin anew; 0: never */
-	unsigned int shift_each;	/* requests, times scale, until other objects are asked for */
-	unsigned int hot;		/* a part of that many objects gets 90 % of requests; 0: none */
+	/* blocks, times scale, after which runs begin anew; 0: never */
+	unsigned int run_span;
+	/* requests, times scale, until other objects are asked for */
+	unsigned int shift_each;
+	/* a part of that many objects gets 90 % of requests; 0: none */
+	unsigned int hot;
 	unsigned int objects, requests;	/* times scale */
 };
 
@@ -179,7 +182,8 @@ static void generate(struct trace *t, const struct kind *k, uint32_t scale, stru
 		}
 		if (k->run_each && rng_below(r, k->run_each) == 0) {
 			run = 32 + rng_below(r, 224);
-			ask_run(t, n * OBJECT_BLOCKS, at, k->run_span ? k->run_span * scale : ~0u, run);
+			ask_run(t, n * OBJECT_BLOCKS, at, k->run_span ? k->run_span * scale : ~0u,
+				run);
 			at += run;
 		}
 		if (!n)

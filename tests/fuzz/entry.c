@@ -93,7 +93,8 @@ static u32 build(struct input *in, const struct kvp_sb *sb, const struct kvp_geo
 	*avail = h.hdr_blocks;
 	/* as many records as the header says now, if they fit */
 	i = le32_to_cpu(d->rec_count);
-	if (i <= (KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec)) {
+	if (i <= (KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) /
+	    sizeof(struct kvp_disk_rec)) {
 		bytes = KVP_LOG_HDR_SIZE + i * sizeof(struct kvp_disk_rec);
 		*avail = kvp_log_hdr_blocks(i);
 	}

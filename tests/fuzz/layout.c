@@ -93,7 +93,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		u32 first = sb->vdev_count;
 
 		laid_out = kvp_cache_find(sb) < 0 && add_vdev(&in, sb,
-							      KVP_MAX_ROOTS - (u32)kvp_sb_roots(sb)) &&
+							      KVP_MAX_ROOTS -
+							      (u32)kvp_sb_roots(sb)) &&
 			   kvp_has_data(&sb->vdevs[first]) && !kvp_regions_add(sb, first);
 		if (laid_out)
 			check_pool(sb);

@@ -2,7 +2,8 @@
 /*
  * A target without libFuzzer:
  *
- *	TARGET FOLDER			the files there, each in a process of its own; counts them at the end
+ *	TARGET FOLDER			the files there, each in a process of its own; counts
+ *					them at the end
  *	TARGET FILE			one input, in this process: for a debugger
  *	TARGET --seeds FOLDER		write the inputs to begin with
  */

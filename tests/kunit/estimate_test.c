@@ -20,7 +20,8 @@ static const struct work works[] = {
 	/* 2.2 s with commits of a block each, otherwise 0.7 s */
 	{ "a cache that keeps its log", { GIB, .stays = true, .by_headers = true, .on_cache = true, .home_rotates = true },
 	  2200, 4400 },
-	{ "the largest window", { 64 * GIB, .stays = true, .by_headers = true, .on_cache = true, .home_rotates = true },
+	{ "the largest window",
+	  { 64 * GIB, .stays = true, .by_headers = true, .on_cache = true, .home_rotates = true },
 	  64 * 2200, 64 * 4400 },
 	/* all is verified: 8.9 us a block */
 	{ "a cache in full stripes", { GIB, .stays = true, .on_cache = true, .home_rotates = true }, 2330, 4660 },

@@ -422,7 +422,8 @@ static void a_window_is_chosen(struct kunit *test)
 
 static void a_window_is_checked(struct kunit *test)
 {
-	static const u64 bad[] = { 1, 511, 512, (1 << 14) - 512, (1 << 14) + 1, (1 << 18) + 256, (1 << 24) + 512,
+	static const u64 bad[] = { 1, 511, 512, (1 << 14) - 512, (1 << 14) + 1, (1 << 18) + 256,
+		(1 << 24) + 512,
 				   0xfffffe00, ~0u };
 	struct kvp_geometry g = {};
 	struct kvp_why why = {};
@@ -431,7 +432,8 @@ static void a_window_is_checked(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kvp_layout_cache(KVP_VDEV_CACHE, 2, 128 * GIB_BLOCKS, &g, &why), 0);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		g.log_window = bad[i];
-		KUNIT_EXPECT_EQ_MSG(test, kvp_geometry_check(&g, 128 * GIB_BLOCKS, &why), -EUCLEAN, "%llu", bad[i]);
+		KUNIT_EXPECT_EQ_MSG(test, kvp_geometry_check(&g, 128 * GIB_BLOCKS, &why), -EUCLEAN,
+				    "%llu", bad[i]);
 		EXPECT_WHY(test, &why, "window of the log");
 	}
 	g.log_window = 0;
@@ -470,7 +472,8 @@ static void all_of_a_leg_is_used(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(vdevs); i++) {
 		memset(&g, 0, sizeof(g));
-		KUNIT_ASSERT_EQ(test, kvp_layout(vdevs[i].kind, vdevs[i].legs, GIB_BLOCKS, 0, 0, &g, &why), 0);
+		KUNIT_ASSERT_EQ(test, kvp_layout(vdevs[i].kind, vdevs[i].legs, GIB_BLOCKS, 0, 0, &g,
+						 &why), 0);
 		KUNIT_EXPECT_LE(test, kvp_leg_used(&g), (u64)GIB_BLOCKS);
 		KUNIT_EXPECT_GT(test, kvp_leg_used(&g), GIB_BLOCKS - 4 * KVP_LABEL_BLOCKS);
 	}

@@ -156,7 +156,8 @@ struct change {
 #define HDR(field, value)	POKE(kvp_disk_log_hdr, field, value)
 /* Of record 0 (data), 1 (an intent) or 2 (a discard). */
 #define REC(i, field, v) \
-	{ KVP_LOG_HDR_SIZE + (i) * sizeof(struct kvp_disk_rec) + offsetof(struct kvp_disk_rec, field), \
+	{ KVP_LOG_HDR_SIZE + (i) * sizeof(struct kvp_disk_rec) + \
+	  offsetof(struct kvp_disk_rec, field), \
 	  sizeof_field(struct kvp_disk_rec, field), (v) }
 #define ADDR(kind, block)	((u64)(kind) << KVP_REC_KIND_SHIFT | (block))
 
@@ -254,7 +255,8 @@ static void an_entry_stays_in_its_segment(struct kunit *test)
 	for (lsn = end - 4; lsn < end; lsn++) {
 		e->in.lsn = lsn;
 		kvp_log_seal(e->buf, &e->in, POOL_NONCE);
-		KUNIT_EXPECT_EQ_MSG(test, kvp_log_decode(&geometry, e->buf, 1, POOL_NONCE, LOG_NONCE,
+		KUNIT_EXPECT_EQ_MSG(test,
+				    kvp_log_decode(&geometry, e->buf, 1, POOL_NONCE, LOG_NONCE,
 							 lsn, POOL_BLOCKS, &e->out, &e->why),
 				    lsn + e->in.blocks <= end ? 0 : -EUCLEAN, "at end - %llu",
 				    end - lsn);

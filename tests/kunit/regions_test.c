@@ -96,7 +96,8 @@ static void entries_have_turns_on_the_safest(struct kunit *test)
 	static const struct {
 		u64 lsn;
 		u32 vdev;
-	} turns[] = { { 8192, 1 }, { 8194, 2 }, { 8208, 2 }, { 8224, 1 }, { 8704, 2 }, { 1ull << 40, 1 } };
+	} turns[] = { { 8192, 1 }, { 8194, 2 }, { 8208, 2 }, { 8224, 1 }, { 8704, 2 },
+		{ 1ull << 40, 1 } };
 	struct kvp_sb *sb = test->priv;
 	struct kvp_log_track track;
 	u32 i;

@@ -158,7 +158,8 @@ static void clean_blocks_enter_while_blocks_are_renewed(struct kunit *test)
 		u64 clean = kvp_renew_clean(window, SEGMENT);
 		u64 users = window - SEGMENT - kvp_renew_reserve(window, SEGMENT);
 
-		KUNIT_EXPECT_GT(test, clean, kvp_renew_span(window, SEGMENT, window / 2) + window / 64);
+		KUNIT_EXPECT_GT(test, clean,
+				kvp_renew_span(window, SEGMENT, window / 2) + window / 64);
 		KUNIT_EXPECT_LE(test, clean + window / 16, users);
 	}
 }

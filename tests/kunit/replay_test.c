@@ -186,7 +186,8 @@ static void discards_stay_in_order(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
 		KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DATA, 5, 1, 10), 0);
-		KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DISCARD, ranges[i].block, ranges[i].count, 20), 0);
+		KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DISCARD, ranges[i].block, ranges[i].count, 20),
+				0);
 	}
 	i = 0;
 	list_for_each_entry(d, &r->discards, list) {
@@ -207,7 +208,9 @@ static void expect_list(struct kunit *test, const struct list_head *list, const 
 	list_for_each_entry(rec, list, list) {
 		KUNIT_ASSERT_LT(test, i, n);
 		KUNIT_EXPECT_EQ(test, rec->lsn, lsns[i]);
-		KUNIT_EXPECT_PTR_EQ(test, rec, (const struct kvp_replay_rec *)kvp_replay_newest(test->priv, rec->block));
+		KUNIT_EXPECT_PTR_EQ(test, rec,
+				    (const struct kvp_replay_rec *)
+				    kvp_replay_newest(test->priv, rec->block));
 		i++;
 	}
 	KUNIT_EXPECT_EQ(test, i, n);

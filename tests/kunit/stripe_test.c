@@ -19,7 +19,8 @@ static const struct {
 	u32 blocks;
 } requests[] = { { 0, 8 }, { 10, 3 }, { 14, 3 }, { 18, 2 }, { 21, 10 } };
 
-static void draw(struct kunit *test, char rows[EXAMPLE_ROWS][EXAMPLE_LEGS * 3], const struct kvp_piece *p, char kind)
+static void draw(struct kunit *test, char rows[EXAMPLE_ROWS][EXAMPLE_LEGS * 3],
+		 const struct kvp_piece *p, char kind)
 {
 	u32 i;
 
@@ -41,7 +42,8 @@ static void the_example_is_as_drawn(struct kunit *test)
 		memcpy(rows[i], "-- -- -- -- --", sizeof(rows[i]));
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
 		for (piece = 0; piece < EXAMPLE_LEGS; piece++) {
-			kvp_stripe_piece(EXAMPLE_LEGS, requests[i].offset, requests[i].blocks, piece, &p);
+			kvp_stripe_piece(EXAMPLE_LEGS, requests[i].offset, requests[i].blocks,
+					 piece, &p);
 			draw(test, rows, &p, piece ? 'D' : 'P');
 		}
 	for (i = 0; i < EXAMPLE_ROWS; i++)
@@ -74,7 +76,8 @@ static u32 take(struct kunit *test, unsigned long *taken, u32 legs, const struct
 static void every_block_is_taken_once(struct kunit *test)
 {
 	u32 legs = (unsigned long)test->param_value, blocks, piece, got;
-	unsigned long *taken = kunit_kzalloc(test, BITS_TO_LONGS(MOST_ROWS * legs) * sizeof(long), GFP_KERNEL);
+	unsigned long *taken = kunit_kzalloc(test, BITS_TO_LONGS(MOST_ROWS * legs) * sizeof(long),
+					     GFP_KERNEL);
 	struct kvp_piece p, parity;
 	u64 offset = 0;
 

@@ -105,7 +105,8 @@ static void zeros_are_summed_without_a_look(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, zeros);
 	for (bit = 0; bit < 32; bit++)
-		KUNIT_EXPECT_EQ_MSG(test, kvp_zeros_sum(BIT(bit), 0), kvp_block_sum(BIT(bit), 0, zeros),
+		KUNIT_EXPECT_EQ_MSG(test, kvp_zeros_sum(BIT(bit), 0),
+				    kvp_block_sum(BIT(bit), 0, zeros),
 				    "bit %u of the seed", bit);
 	for (bit = 0; bit < 64; bit++)
 		KUNIT_EXPECT_EQ_MSG(test, kvp_zeros_sum(77, BIT_ULL(bit)),

@@ -14,7 +14,8 @@ static struct page *real_alloc_pages(gfp_t gfp, unsigned int order)
 
 static struct page *scarce_alloc_pages(gfp_t gfp, unsigned int order)
 {
-	return memory_is_short || (order && memory_is_scattered) ? NULL : real_alloc_pages(gfp, order);
+	return memory_is_short || (order && memory_is_scattered) ? NULL :
+		real_alloc_pages(gfp, order);
 }
 
 #undef alloc_page

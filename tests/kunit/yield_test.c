@@ -57,7 +57,9 @@ static void a_walk_meets_fewer_than_one_request_in_a_hundred(struct kunit *test)
 {
 	u64 took, request = 4 * MS;
 
-	/* It waits for a request, reads, and writes. In a rest the host gets an answer each time. */
+	/*
+	 * It waits for a request, reads, and writes. In a rest the host gets an answer each time.
+	 */
 	took = 3 * request;
 	KUNIT_EXPECT_GT(test, div64_u64(kvp_yield_rest_of_walk(took, 1), request), 100ull);
 	KUNIT_EXPECT_EQ(test, kvp_yield_rest_of_walk(20 * MS, 1), 1000 * MS);

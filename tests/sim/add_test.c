@@ -271,7 +271,8 @@ static void lost_leaf_case(void)
 
 /* --- a log that is too small for large chunks ------------------------------------------------- */
 
-#define LARGE_CHUNK	128u	/* blocks: a discard of a stripe's part needs five segments of log */
+/* blocks: a discard of a stripe's part needs five segments of log */
+#define LARGE_CHUNK	128u
 
 /*
  * The log of a parity1 holds a discard of its chunks; that of the SSD does not, and the log would

@@ -60,7 +60,8 @@ static void stall_log(struct script *p)
 		/* In full stripes the next one begins somewhere in a row. */
 		struct kvp_place at = kvp_log_place(g, kvp_log_striped(g) ? lsn + i : lsn, 0);
 
-		disks_stall(script_ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block,
+		disks_stall(script_ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev,
+			    at.block,
 			    at.block + 32);
 	}
 }
@@ -386,7 +387,8 @@ static bool rot_clean_blocks(struct script *p)
 	return script_live(p, rot_is_no_loss, false);
 }
 
-static void run_case(const char *what, const struct host_start *shape, void (*act)(struct script *p),
+static void run_case(const char *what, const struct host_start *shape,
+		     void (*act)(struct script *p),
 		     bool cut, bool (*after)(struct script *p))
 {
 	char name[128];

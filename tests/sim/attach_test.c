@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A mirror gets one leg more, or one less; a single becomes a mirror, and a mirror a single. Legs of
- * other vdevs get other numbers by that. Lives like that are cut everywhere: the pool has the old
- * shape or the new one, with all acknowledged data. A leg that was detached is never taken for a leg
- * again.
+ * A mirror gets one leg more, or one less; a single becomes a mirror, and a mirror a single. Legs
+ * of other vdevs get other numbers by that. Lives like that are cut everywhere: the pool has the
+ * old shape or the new one, with all acknowledged data. A leg that was detached is never taken for
+ * a leg again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -305,7 +305,9 @@ static void two_are_attached(struct life *l)
 	host_flush(&l->host);
 }
 
-/* The last leg is out, and waits for its return, or is out by order. It is the same leg afterwards. */
+/*
+ * The last leg is out, and waits for its return, or is out by order. It is the same leg afterwards.
+ */
 static void other_is_out(struct life *l)
 {
 	u32 last = l->start.legs - l->start.cache - 1, now = last + (last >= l->first + l->n);
@@ -676,8 +678,8 @@ static void not_detached_as_superblocks_fail(struct life *l)
 }
 
 /*
- * The last leg has the superblock without the leg, and not the one that undoes that: it is given up.
- * It did not go on without the leg, and returns.
+ * The last leg has the superblock without the leg, and not the one that undoes that: it is given
+ * up. It did not go on without the leg, and returns.
  */
 static void not_detached_and_one_lacks_that(struct life *l)
 {
@@ -818,7 +820,9 @@ static void replaced_after_a_restart(struct life *l)
 	end_replaced(l, old);
 }
 
-/* The new leg fails: the old one stays. The order waits until the new one is back, or is cancelled. */
+/*
+ * The new leg fails: the old one stays. The order waits until the new one is back, or is cancelled.
+ */
 static void replacement_fails(struct life *l)
 {
 	u32 old = l->order / 2 % l->n, new = l->disks - 1;
@@ -908,7 +912,9 @@ static void replace_is_cancelled(struct life *l)
 	host_flush(&l->host);
 }
 
-/* Another leg is out: the old one stays until that is back, or the mirror would have a copy less. */
+/*
+ * Another leg is out: the old one stays until that is back, or the mirror would have a copy less.
+ */
 static void replaced_beside_one_that_is_out(struct life *l)
 {
 	u32 old = l->order % 2, out = 1 - old;
@@ -1214,7 +1220,8 @@ static void detach_of(const struct shape *s)
 	if (s->start.second == 2 && !s->vdev)
 		lives(NAMED(not_detached_and_one_lacks_that), s, 1);
 	/* While it is being undone, the superblock with one leg less may be the newest. */
-	if (!s->vdev && (s->start.legs == 2 || s->start.legs - s->start.second - s->start.cache > 2))
+	if (!s->vdev && (s->start.legs == 2 ||
+			 s->start.legs - s->start.second - s->start.cache > 2))
 		cut_life(NAMED(not_detached_as_superblocks_fail), s, true, 8);
 	cut_life(NAMED(cut_detached), s, false, 6);
 }
@@ -1225,7 +1232,10 @@ void run_attach(void)
 
 	for (s = shapes; s < shapes + ARRAY_SIZE(shapes); s++) {
 		attach_of(s);
-		/* The others differ in what is beside the vdev, which attach and detach are held against. */
+		/*
+		 * The others differ in what is beside the vdev, which attach and detach are held
+		 * against.
+		 */
 		if (!s->start.second || s->start.second_parity)
 			replace_of(s);
 		if (s->start.legs - s->start.second - s->start.cache > 1)

@@ -489,7 +489,8 @@ static u64 straddle(struct script *s, u32 nr)
 {
 	const struct kvp_log_stripe one = { s->start.cache, 1, 1 };	/* an entry of one block */
 	struct kvp_pool *pool = s->host.pool;
-	u64 old = pool->log->head.lsn + (nr - 1) * kvp_log_stripe_blocks(&one) + kvp_log_stripe_payload(&one, 0);
+	u64 old = pool->log->head.lsn + (nr - 1) * kvp_log_stripe_blocks(&one) +
+		kvp_log_stripe_payload(&one, 0);
 	u32 place = (u32)((old - pool->scache->base) % pool->scache->blocks);
 	struct kvp_index_entry e;
 	struct kvp_on_ssd at;
@@ -546,7 +547,8 @@ static void run_case(const char *what, const struct host_start *shape,
 		     void (*act)(struct script *s))
 {
 	char name[128];
-	struct script_case c = { .name = name, .shape = shape, .act = act, .leave = true, .turns = 16 };
+	struct script_case c = { .name = name, .shape = shape, .act = act, .leave = true,
+		.turns = 16 };
 
 	snprintf(name, sizeof(name), "cachep1:%u+%u:%s", shape->legs - shape->cache, shape->cache,
 		 what);

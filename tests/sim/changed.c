@@ -182,7 +182,8 @@ static bool live(struct changed_test *p, void (*what)(struct changed_test *p), b
 	return good;
 }
 
-static bool once(struct changed_test *p, const struct host_start *shape, bool (*act)(struct changed_test *p),
+static bool once(struct changed_test *p, const struct host_start *shape,
+		 bool (*act)(struct changed_test *p),
 		 u64 seed)
 {
 	const struct base *base = shape->second ? base_two(shape) : base_cache(shape);
@@ -371,7 +372,7 @@ static bool copy_beside_writers(struct changed_test *p)
 	return live(p, beside_writers, false);
 }
 
-/* --- no more than that -------------------------------------------------------------------------- */
+/* --- no more than that ------------------------------------------------------------ */
 
 static void expect_found(struct changed_test *p, u64 first, u64 count, u64 most, const char *what)
 {
@@ -506,9 +507,10 @@ static bool suspended(struct changed_test *p)
 	return live(p, about_to_be_suspended, false);
 }
 
-/* --- points that count no more ------------------------------------------------------------------- */
+/* --- points that count no more ------------------------------------------------------------ */
 
-static void expect_refused(struct changed_test *p, struct kvp_point point, int with, const char *what)
+static void expect_refused(struct changed_test *p, struct kvp_point point, int with,
+			   const char *what)
 {
 	int ret = kvp_changed_check(p->host.pool, &point);
 
@@ -618,7 +620,7 @@ static bool started_read_only(struct changed_test *p)
 	return good && live(p, look, false);
 }
 
-/* --- numbers ----------------------------------------------------------------------------------------- */
+/* --- numbers ------------------------------------------------------------ */
 
 static bool parses(const char *text, int with, u32 era, bool tagged, u32 tag)
 {
@@ -671,7 +673,7 @@ static bool points_in_words(void)
 	return good;
 }
 
-/* --- running them ------------------------------------------------------------------------------------- */
+/* --- running them ------------------------------------------------------------ */
 
 static void test(const char *kind, const char *what, const struct host_start *shape,
 		 bool (*act)(struct changed_test *p), u32 turns)
@@ -685,7 +687,8 @@ static void test(const char *kind, const char *what, const struct host_start *sh
 	if (!wanted(deep_name(name)))
 		return;
 	p = malloc(sizeof(*p));
-	for (i = 0; good && i < (opt.rounds ? min(opt.rounds, turns) : opt.thorough ? 10 * turns : turns); i++)
+	for (i = 0; good && i < (opt.rounds ? min(opt.rounds, turns) : opt.thorough ? 10 * turns :
+				 turns); i++)
 		good = once(p, shape, act, i ? mix64(opt.seed, 500 + i) : opt.seed);
 	free(p);
 	result(deep_name(name), good);

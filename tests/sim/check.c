@@ -103,7 +103,9 @@ static void look_at_block(struct look *l, u64 block, u8 *data)
 		memcpy(l->seen + block * KVP_BLOCK_SIZE, data, KVP_BLOCK_SIZE);
 }
 
-/* Every row of a vdev whose legs are in use: its parity is the XOR of its data, of what is written. */
+/*
+ * Every row of a vdev whose legs are in use: its parity is the XOR of its data, of what is written.
+ */
 static void check_rows(struct look *l, const struct kvp_vdev *v)
 {
 	struct kvp_pool *pool = l->host.pool;
@@ -115,7 +117,8 @@ static void check_rows(struct look *l, const struct kvp_vdev *v)
 	for (row = 0; (first = kvp_pool_block(v, kvp_row_block(v->g, row, 1))) < blocks_of(l);
 	     row++) {
 		struct kvp_tpage *leaf = kvp_table_load(pool, first);
-		bool known = kvp_entry_state(kvp_table_parity(pool, leaf, row)) != KVP_ENTRY_POISONED;
+		bool known = kvp_entry_state(kvp_table_parity(pool, leaf,
+							      row)) != KVP_ENTRY_POISONED;
 
 		memset(sum, 0, sizeof(sum));
 		for (i = 0; i < v->nr_legs; i++) {
@@ -201,7 +204,8 @@ static struct host_start without_second(const struct host_start *hs)
 
 	old.legs -= old.second;
 	old.blank = old.second;
-	old.missing = (old.missing & (BIT(first) - 1)) | old.missing >> (first + old.second) << first;
+	old.missing = (old.missing & (BIT(first) - 1)) |
+		      old.missing >> (first + old.second) << first;
 	old.second = 0;
 	return old;
 }
@@ -227,7 +231,8 @@ static int start_with_other_legs(struct look *l)
 	old.degraded = l->start.degraded;
 	for (i = 0; i < old.legs; i++)
 		for (k = 0; k < l->start.legs; k++)
-			if (host_disk(&l->start, k) == host_disk(&old, i) && l->start.missing >> k & 1)
+			if (host_disk(&l->start, k) == host_disk(&old, i) &&
+			    l->start.missing >> k & 1)
 				old.missing |= BIT(i);
 	return host_start(&l->host, l->crash->o, &old);
 }
@@ -259,13 +264,14 @@ static void expect_old(const struct look *l)
 {
 	const struct crash *c = l->crash;
 
-	if (c->anew && memcmp(l->host.pool->sb->legs[__ffs(c->anew)].uuid, c->old_uuid, sizeof(c->old_uuid)))
+	if (c->anew && memcmp(l->host.pool->sb->legs[__ffs(c->anew)].uuid, c->old_uuid,
+			      sizeof(c->old_uuid)))
 		sim_fail("an SSD that has begun anew is refused");
 }
 
 /*
- * Legs that are out return by themselves, or by order if they were taken offline. All that are there
- * must be in sync then.
+ * Legs that are out return by themselves, or by order if they were taken offline. All that are
+ * there must be in sync then.
  */
 static void bring_back(struct look *l)
 {
@@ -275,7 +281,8 @@ static void bring_back(struct look *l)
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		if (kvp_has_data(leg->v->g) && leg->bdev && READ_ONCE(leg->state) == KVP_LEG_OFFLINE &&
+		if (kvp_has_data(leg->v->g) && leg->bdev &&
+		    READ_ONCE(leg->state) == KVP_LEG_OFFLINE &&
 		    !kvp_place_taken(pool->sb, i) &&
 		    host_online(&l->host, leg->bdev->index))
 			sim_fail("leg %u does not return: %s", i, l->host.refusal.why);
@@ -420,11 +427,13 @@ static void look_main(void *arg)
 	data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
 	for (block = 0; block < l->blocks; block++) {
 		look_at_block(l, block, data);
-		held += memchr_inv(data, LOST, KVP_BLOCK_SIZE) && memchr_inv(data, 0, KVP_BLOCK_SIZE);
+		held += memchr_inv(data, LOST, KVP_BLOCK_SIZE) &&
+			memchr_inv(data, 0, KVP_BLOCK_SIZE);
 	}
 	kfree(data);
 	uncounted = l->host.pool->table->uncounted;
-	if (kvp_has_data(l->host.pool->log_vdev->g) && held > l->written + uncounted * KVP_PTRS_PER_PAGE)
+	if (kvp_has_data(l->host.pool->log_vdev->g) &&
+	    held > l->written + uncounted * KVP_PTRS_PER_PAGE)
 		sim_fail("%llu blocks hold data; %llu are counted as written, and %llu leaves are not counted", held,
 			 l->written, uncounted);
 	/*
@@ -707,7 +716,8 @@ static u32 check_one_after(const struct crash *c, u32 first, u32 then, struct rn
 	t = disks.trace;
 	memset(&disks.trace, 0, sizeof(disks.trace));
 	for (; !bad && l.started && count--;) {
-		struct look again = { .crash = c, .start.missing = first | then, .start.degraded = true };
+		struct look again = { .crash = c, .start.missing = first | then,
+			.start.degraded = true };
 		u32 at = rng_below(rng, l.started + 1);
 		struct image images[MAX_DISKS];
 
@@ -731,14 +741,16 @@ static u32 check_pairs(const struct crash *c, u32 count)
 	u32 leg, ssd, bad = 0, i;
 
 	for (i = 0; !bad && i < count && choose_pair(c, &rng, &leg, &ssd); i++) {
-		struct look l = { .crash = c, .start.missing = leg | ssd, .start.degraded = true, .scrub = i & 1 };
+		struct look l = { .crash = c, .start.missing = leg | ssd, .start.degraded = true,
+			.scrub = i & 1 };
 
 		if (c->unreadable || c->given_up || c->heal_allowed)
 			break;
 		if (!look(&l, c->images, mix64(c->seed, 700 + i)))
 			bad += complain(c, "without a leg and an SSD");
 		else if (!i)
-			bad += check_one_after(c, ssd, leg, &rng, count) ?: check_one_after(c, leg, ssd, &rng, count);
+			bad += check_one_after(c, ssd, leg, &rng, count) ?:
+				check_one_after(c, leg, ssd, &rng, count);
 	}
 	return bad;
 }
@@ -746,7 +758,8 @@ static u32 check_pairs(const struct crash *c, u32 count)
 /* --- legs that return ---------------------------------------------------------------- */
 
 /* After a resilver, @images must have all, without any one leg of each vdev. */
-static u32 check_returned(const struct crash *c, const struct image *images, const u8 *seen, bool taken)
+static u32 check_returned(const struct crash *c, const struct image *images, const u8 *seen,
+			  bool taken)
 {
 	struct crash whole = *c;
 	u32 i, bad = 0;
@@ -773,7 +786,8 @@ static u32 check_returned(const struct crash *c, const struct image *images, con
 }
 
 /* The resilver is cut, and goes on at the next start. */
-static u32 check_return_again(const struct crash *c, const struct trace *t, u32 started, const u8 *seen,
+static u32 check_return_again(const struct crash *c, const struct trace *t, u32 started,
+			      const u8 *seen,
 			      u32 count)
 {
 	struct rng rng = { mix64(c->seed, 850) };

@@ -25,7 +25,8 @@ struct crash {
 	u32 back, back_at;
 	/* bit per leg: was replaced, and from this position on is out; 0: none */
 	u32 leaves, left_at;
-	bool returns;		/* online_auto is set: legs that are out return at a start, and have all then */
+	/* online_auto is set: legs that are out return at a start, and have all then */
+	bool returns;
 	u32 unreadable;		/* bit per leg: cannot be given as a source at all */
 	/* bit per leg: a write to it failed, and at some time that was recorded */
 	u32 given_up;
@@ -43,8 +44,8 @@ struct crash {
 	u32 changes_at;
 	const u8 *on;		/* struct host_start */
 	/*
-	 * Number of a disk, + 1, that is to take the place of a leg of a parity1, or 0; and the disks of
-	 * the legs when it has.
+	 * Number of a disk, + 1, that is to take the place of a leg of a parity1, or 0; and the
+	 * disks of the legs when it has.
 	 */
 	u32 shadow;
 	const u8 *taken_on;

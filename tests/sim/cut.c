@@ -251,7 +251,8 @@ void cutter_mixed(const struct cutter *c, u32 turn, struct rng *rng, struct imag
 	u32 i;
 
 	for (i = 0; i < c->nr; i++)
-		fates[i] = turn % 4 == 0 ? FATE_KEPT : turn % 4 == 1 ? FATE_DROPPED : rng_below(rng, 3);
+		fates[i] = turn % 4 == 0 ? FATE_KEPT : turn % 4 == 1 ? FATE_DROPPED :
+			rng_below(rng, 3);
 	cutter_images(c, fates, rng, out);
 }
 

@@ -73,7 +73,8 @@ static void scrub_looks_at_each_level(struct trouble *t)
 			 * count that
 			 */
 			host_scrub(h, &healed, &unrepaired);
-			if (unrepaired || atomic64_read(&h->pool->work_stats.table_healed) != before + 1)
+			if (unrepaired ||
+			    atomic64_read(&h->pool->work_stats.table_healed) != before + 1)
 				sim_fail("a bad copy of a page of level %u is not repaired", level);
 			if (!same_copies(h, at))
 				sim_fail("copy %u of a page of level %u is not repaired", n, level);
@@ -628,7 +629,10 @@ static void rcache_figures(struct host *h, u64 *told, u64 *held)
 	}
 }
 
-/* Caches forget the blocks of leaves that are not read, wherever they lie, and are told of many at once. */
+/*
+ * Caches forget the blocks of leaves that are not read, wherever they lie, and are told of many at
+ * once.
+ */
 static void caches_forget_unread_leaves(struct trouble *t)
 {
 	static const u32 at[] = { 0, 15, 16, 33, 300, LEAF - 17, LEAF - 1 };
@@ -970,8 +974,8 @@ static void discarded_page_is_gone(struct trouble *t)
 }
 
 /*
- * A reader has come to the page, and to a leaf below it: they count, and the discard goes on leaf by
- * leaf.
+ * A reader has come to the page, and to a leaf below it: they count, and the discard goes on leaf
+ * by leaf.
  */
 static void discarded_page_is_read(struct trouble *t)
 {
@@ -1049,7 +1053,9 @@ static void poison_is_found_by_pointers(struct trouble *t)
 	host_checkpoint(h);
 }
 
-/* Discards of all that was written since the start may be in the log: each of those leaves is read. */
+/*
+ * Discards of all that was written since the start may be in the log: each of those leaves is read.
+ */
 static void estimate_counts_what_was_written(struct trouble *t)
 {
 	struct host *h = &t->host;

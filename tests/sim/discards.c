@@ -242,7 +242,8 @@ static void change_ranges(struct kvp_pending *p, u64 (*at)[2], u32 *nr, u64 dice
 		at[*nr][0] = first;
 		at[(*nr)++][1] = last;
 	} else if ((dice >> 40) % 8 == 7) {
-		__kvp_pending_grow(p, at[i][0], at[i][1], min(first, at[i][0]), max(last, at[i][1]));
+		__kvp_pending_grow(p, at[i][0], at[i][1], min(first, at[i][0]),
+				   max(last, at[i][1]));
 		at[i][0] = min(first, at[i][0]);
 		at[i][1] = max(last, at[i][1]);
 	} else {
@@ -518,7 +519,7 @@ static void trim_looks_again(struct discards *t)
 	}
 }
 
-/* --- passing down ------------------------------------------------------------------------------------ */
+/* --- passing down ------------------------------------------------------------ */
 
 /* The legs' blocks discarded since the last call; seeking legs get none. */
 static void expect_passed(struct discards *t, u32 *before, u32 mirror, u32 parity)

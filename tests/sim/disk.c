@@ -35,7 +35,8 @@ struct in_flight {
 	int error;
 	bool redirected;
 	bool reserved;		/* it has a bio of the reserve */
-	bool of_start;		/* the pool was starting: if it comes late, it must be what was sent, too */
+	/* the pool was starting: if it comes late, it must be what was sent, too */
+	bool of_start;
 };
 
 static struct in_flight in_flight[MAX_IN_FLIGHT];
@@ -192,7 +193,8 @@ static int hiccup_error(u32 nr, const struct kvp_io *io)
 		disks.hiccup.block = io->block;
 	if (nr < disks.hiccup.first || nr - disks.hiccup.first >= disks.hiccup.nr)
 		return 0;
-	if (disks.hiccup.around && (io->op != KVP_IO_READ || io->block + io->nr <= disks.hiccup.block ||
+	if (disks.hiccup.around && (io->op != KVP_IO_READ ||
+				    io->block + io->nr <= disks.hiccup.block ||
 				    io->block >= disks.hiccup.block + disks.hiccup.around))
 		return 0;
 	return disks.hiccup.error;
@@ -354,12 +356,14 @@ static void start(struct kvp_io *io, bool reserved)
 	disks.discarded += op == KVP_IO_DISCARD ? io->nr : 0;
 	if (op == KVP_IO_DISCARD && io->block < disks.data_start)
 		sim_fail("block %llu of disk %u is discarded, which is no home", (u64)io->block, disk);
-	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u, .error = hiccup_error(disks.requests++, io),
+	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u,
+				 .error = hiccup_error(disks.requests++, io),
 				 .reserved = reserved,
 				 .of_start = test_bit(KVP_POOL_STARTING, &io->leg->pool->flags) };
 	nr_in_flight++;
 	if (disks.labels + 1 == disks.requests && io->op == KVP_IO_READ &&
-	    (io->block < KVP_LABEL_BLOCKS || io->block >= disks.img[disk].blocks - KVP_LABEL_BLOCKS))
+	    (io->block < KVP_LABEL_BLOCKS ||
+	     io->block >= disks.img[disk].blocks - KVP_LABEL_BLOCKS))
 		disks.labels++;
 	found = find_fault(disk, io, op);
 	fault = found ? found->kind : FAULT_NONE;
@@ -405,7 +409,7 @@ void kvp_io_submit_all(struct kvp_io *ios, u32 nr)
 		kvp_io_submit(&ios[i]);
 }
 
-/* --- completions ------------------------------------------------------------------------------- */
+/* --- completions ------------------------------------------------------------ */
 
 static bool stalled(const struct in_flight *f)
 {
@@ -563,7 +567,7 @@ void sim_io_end_one(void)
 	f.io->done(f.io);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------ */
 
 void disks_begin(const struct image *images, u32 nr)
 {

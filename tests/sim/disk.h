@@ -112,7 +112,8 @@ struct disks {
 	struct fault faults[MAX_FAULTS];
 	u32 nr_faults;
 	struct trace trace;
-	bool forgets;			/* what was written: a trace that is very long, and not cut */
+	/* what was written: a trace that is very long, and not cut */
+	bool forgets;
 	u32 cut_at;			/* power cut when the trace is that long; 0: never */
 	enum sabotage sabotage;
 	/* for sabotage, and watch.c */
@@ -159,7 +160,9 @@ struct fault *disks_fault(enum fault_kind kind, u32 disk, u64 first, u64 last);
 void disks_kill(u32 disk);
 /** disks_wake() - a disk that hangs answers all its requests, late, and later ones */
 void disks_wake(u32 disk);
-/** disks_stall() - hold back requests to a range (two at most) of one disk, until disks_release() */
+/**
+ * disks_stall() - hold back requests to a range (two at most) of one disk, until disks_release()
+ */
 void disks_stall(u32 disk, u64 first, u64 last);
 void disks_release(u32 disk);
 void disks_release_all(void);

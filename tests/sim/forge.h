@@ -18,7 +18,10 @@
  */
 bool forge_log(struct rng *rng, struct image *img, const struct kvp_sb *sb);
 
-/** forge_summary() - one summary of the cache on @img, of vdev @cache of @sb, lies; false: there is none */
+/**
+ * forge_summary() - one summary of the cache on @img, of vdev @cache of @sb, lies; false: there is
+ * none
+ */
 bool forge_summary(struct rng *rng, struct image *img, const struct kvp_sb *sb, u32 cache);
 
 #endif

@@ -153,7 +153,8 @@ static bool spare_bytes_count(const struct kvp_disk_sb *good, u64 at)
 				d->csum = cpu_to_le32(kvp_crc32c(~0u, d, sizeof(*d)));
 			ret = kvp_spare_decode(d, at, 2304, &s, &why);
 			/* With a right sum these may be anything. */
-			sound &= expect(ret || (sealed && ((i >= 16 && i < 20) || (i >= 48 && i < 80) ||
+			sound &= expect(ret ||
+					(sealed && ((i >= 16 && i < 20) || (i >= 48 && i < 80) ||
 						(i >= 112 && i < 120) || (i >= 664 && i < 728))),
 					"byte %zu is another, sum %u: taken", i, sealed);
 		}
@@ -177,7 +178,8 @@ static bool golden_spare_test(void)
 	good = same_as_golden(d, sizeof(*d), golden_spare, ARRAY_SIZE(golden_spare));
 	good &= expect(!kvp_spare_decode(d, at, 2304, &back, &why), "refused: %s", why.text);
 	good &= expect(!memcmp(&s, &back, sizeof(s)), "decoded to something else");
-	good &= expect(kvp_spare_decode(d, kvp_spare_offset(2304, 1), 2304, &back, &why) == -EUCLEAN,
+	good &= expect(kvp_spare_decode(d, kvp_spare_offset(2304, 1), 2304, &back, &why) ==
+		       -EUCLEAN,
 		       "accepted at the other end");
 	good &= expect(kvp_spare_decode(d, at, 2305, &back, &why) == -EUCLEAN,
 		       "accepted on a device that has grown");

@@ -56,7 +56,10 @@ static u32 extent_of(bool parity, u32 legs)
 	return kvp_extent_blocks(&g);
 }
 
-/* Behind the second turn of the first vdev. There is about as much of each, so a turn is one extent. */
+/*
+ * Behind the second turn of the first vdev. There is about as much of each, so a turn is one
+ * extent.
+ */
 u64 host_boundary(const struct host_start *s)
 {
 	return 2 * extent_of(s->parity, s->legs - s->cache - s->second) +
@@ -77,7 +80,8 @@ static void add_cache(struct kvp_start *s, const struct host_start *hs, u32 legs
 	s->vdevs[s->nr_vdevs].kind = hs->cache_parity ? KVP_VDEV_CACHE_PARITY1 : KVP_VDEV_CACHE;
 	s->vdevs[s->nr_vdevs++].nr_legs = legs;
 	s->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
-	s->tunables[KVP_T_CACHE_MODE] = hs->writethrough ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK;
+	s->tunables[KVP_T_CACHE_MODE] = hs->writethrough ? KVP_CACHE_WRITETHROUGH :
+		KVP_CACHE_WRITEBACK;
 }
 
 /* Returns true if there is a parity1. */
@@ -141,7 +145,8 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 	s->dirty_bytes = (u64)hs->cache_dirty << KVP_BLOCK_SHIFT;
 	s->log_bytes = (hs->log_mib ?: 4ull) << 20;
 	s->tunable_mask |= BIT_ULL(KVP_T_WRITE_BUFFER) | BIT_ULL(KVP_T_SEQ_CUTOFF_WRITE) |
-			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE) | BIT_ULL(KVP_T_ONLINE_AUTO);
+			  BIT_ULL(KVP_T_STRICT) | BIT_ULL(KVP_T_RAM_CACHE) |
+			  BIT_ULL(KVP_T_ONLINE_AUTO);
 	s->tunables[KVP_T_ONLINE_AUTO] = hs->returns;
 	s->tunables[KVP_T_WRITE_BUFFER] = 4ull << 20;
 	s->tunables[KVP_T_SEQ_CUTOFF_WRITE] = 64ull << 10;
@@ -179,7 +184,8 @@ static void note_geometry(const struct kvp_pool *pool)
 		const struct kvp_leg *leg = &pool->legs[i];
 		const struct kvp_geometry *g = leg->v->g;
 
-		if (leg->bdev && (leg->v == pool->log_vdev || pool->sb->log_others >> leg->v->index & 1)) {
+		if (leg->bdev && (leg->v == pool->log_vdev ||
+				  pool->sb->log_others >> leg->v->index & 1)) {
 			disks.log_first[leg->bdev->index] = g->log_start;
 			disks.log_end[leg->bdev->index] = g->log_start + kvp_log_region(g);
 		}
@@ -288,7 +294,8 @@ static void expect_labels(const struct kvp_pool *pool)
 		const struct kvp_leg *leg = &pool->legs[i];
 
 		if (kvp_leg_in_sync(leg) && (!has_label(&disks.img[leg->bdev->index], 0) ||
-					    !has_label(&disks.img[leg->bdev->index], leg->size_blocks - KVP_LABEL_BLOCKS)))
+					    !has_label(&disks.img[leg->bdev->index],
+						       leg->size_blocks - KVP_LABEL_BLOCKS)))
 			sim_fail("leg %u has no label", i);
 	}
 }
@@ -476,7 +483,10 @@ static void sync_done(struct kvp_waiter *w, int error)
 	complete(&s->done);
 }
 
-/* R20, whatever the power spares: of what went past the log, and @w had to wait for, nothing is open any more. */
+/*
+ * R20, whatever the power spares: of what went past the log, and @w had to wait for, nothing is
+ * open any more.
+ */
 static void expect_closed(struct host *h, const struct kvp_waiter *w)
 {
 	const struct kvp_direct *b = h->pool->log->directs;
@@ -512,7 +522,10 @@ static int judge(struct host *h, const char *what, int error)
 
 /* --- writes -------------------------------------------------------------------------------- */
 
-/* As request.c: ask for space, and wait until there is more than when @seen was noted. False: in vain. */
+/*
+ * As request.c: ask for space, and wait until there is more than when @seen was noted. False: in
+ * vain.
+ */
 static bool wait_for_space(struct host *h, u32 seen)
 {
 	struct kvp_pool *pool = h->pool;
@@ -756,7 +769,7 @@ struct kvp_leg *host_leg(struct host *h, u32 disk)
 	return NULL;
 }
 
-/* --- legs that return -------------------------------------------------------------------------- */
+/* --- legs that return ------------------------------------------------------------ */
 
 #define RESILVER_MS	600000u		/* of virtual time: no resilver of a test takes as long */
 
@@ -769,7 +782,8 @@ void host_wait_resilver(struct host *h)
 {
 	u32 ms;
 
-	for (ms = 0; !bitmap_empty(h->pool->returns->wanted, KVP_MAX_LEGS) || kvp_resilver_runs(h->pool);
+	for (ms = 0; !bitmap_empty(h->pool->returns->wanted, KVP_MAX_LEGS) ||
+	     kvp_resilver_runs(h->pool);
 	     ms += 20) {
 		if (ms >= RESILVER_MS)
 			sim_fail("a resilver does not end");
@@ -828,7 +842,8 @@ static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
 		   const struct read_plan *plan)
 {
 	struct page *keep = kvp_rcache_page(h->pool->rcache, block);
-	struct kvp_candidate *c = plan->may_fill ? kvp_admit_begin(h->pool, block, &plan->ssd) : NULL;
+	struct kvp_candidate *c = plan->may_fill ? kvp_admit_begin(h->pool, block, &plan->ssd) :
+		NULL;
 	bool good;
 
 	if (c)
@@ -874,7 +889,8 @@ static void plan_read(struct host *h, u64 block, struct read_plan *plan)
 	kvp_scache_alike(h->pool, block, 1, &plan->at);
 	sim_maybe_preempt();
 	plan->may_fill = h->pool->admission->candidates && !plan->at.block &&
-			 kvp_admit_plan(h->pool, fill->first, fill->count, random_ask(), &plan->ssd);
+			 kvp_admit_plan(h->pool, fill->first, fill->count, random_ask(),
+					&plan->ssd);
 	fill->token = kvp_rcache_token(h->pool->rcache, fill->first, fill->count);
 }
 
@@ -1100,8 +1116,8 @@ static u64 wanted_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at)
 /*
  * A block in the index is the version that the table names, on every SSD in use that should have
  * it. A restored block lies there as it was noted, whether or not the table has a newer version by
- * now, and whether or not its leaf is in memory. What a disk holds that lies, or what a test has made
- * rotten, is not looked at: a read that gets it finds a wrong sum, and goes on.
+ * now, and whether or not its leaf is in memory. What a disk holds that lies, or what a test has
+ * made rotten, is not looked at: a read that gets it finds a wrong sum, and goes on.
  */
 static void check_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at, struct page *page)
 {

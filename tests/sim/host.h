@@ -25,7 +25,8 @@ struct host {
 	u32 space_seq;
 	u32 ssd_reads;		/* that were answered by the SSD cache */
 	u32 mistrusted;		/* of those, that did not verify */
-	u32 spilled_tries, spilled_reads;	/* to read a block of the log with neighbours; that worked */
+	/* to read a block of the log with neighbours; that worked */
+	u32 spilled_tries, spilled_reads;
 	u32 seen;		/* by the first fault, until the pool had started */
 	bool stopped;
 	u64 lying;		/* bit per disk: an SSD that may not hold what was written there */
@@ -54,7 +55,8 @@ struct host_start {
 	bool format, degraded, readonly, accept_fork;
 	bool returns;		/* online_auto: legs that were lost return by themselves */
 	u64 missing;		/* bit per leg */
-	const u8 *replaces;	/* with one leg more: UUID of the leg that leaves later; NULL: none does */
+	/* with one leg more: UUID of the leg that leaves later; NULL: none does */
+	const u8 *replaces;
 	const u8 *named;	/* UUID of the one that is, in a table of other SSDs; NULL: "-" */
 	bool strict;
 	bool rotational;	/* the legs say that they seek */
@@ -69,7 +71,8 @@ struct host_start {
 	bool cache_parity;	/* of kind parity1 */
 	/* this leg is on the disk behind all others; 0: none */
 	u32 swapped;
-	const u8 *on;		/* the disk of each leg, in place of all that; NULL: by its number */
+	/* the disk of each leg, in place of all that; NULL: by its number */
+	const u8 *on;
 	/* number of disks before those of the cache that do not belong to the pool */
 	u32 blank;
 	u32 shadow;		/* number of the disk of the shadow, + 1; 0: none is named */
@@ -96,9 +99,15 @@ u64 host_boundary(const struct host_start *s);
 
 /** host_start() - start the pool on the disks; the engine's error */
 int host_start(struct host *h, struct oracle *o, const struct host_start *s);
-/** host_grow() - suspend, take in the vdevs that @hs has beyond the pool's, resume; the engine's error */
+/**
+ * host_grow() - suspend, take in the vdevs that @hs has beyond the pool's, resume; the engine's
+ * error
+ */
 int host_grow(struct host *h, const struct host_start *hs);
-/** host_replace_ssds() - suspend, replace the SSDs of the cache by those of @hs, resume; the engine's error */
+/**
+ * host_replace_ssds() - suspend, replace the SSDs of the cache by those of @hs, resume; the
+ * engine's error
+ */
 int host_replace_ssds(struct host *h, const struct host_start *hs);
 /**
  * host_replace() - suspend, put the disk behind all others in the place of the leg with data
@@ -106,15 +115,15 @@ int host_replace_ssds(struct host *h, const struct host_start *hs);
  */
 int host_replace(struct host *h, const struct host_start *hs);
 /**
- * host_attach() - suspend, let the vdevs be those of @hs, one of which has one leg more, resume; the
- * engine's error
+ * host_attach() - suspend, let the vdevs be those of @hs, one of which has one leg more, resume;
+ * the engine's error
  */
 int host_attach(struct host *h, const struct host_start *hs);
 /** host_detach() - the same with one leg less */
 int host_detach(struct host *h, const struct host_start *hs);
 /**
- * host_shadow() - suspend, let the disk hs->shadow be the shadow of the leg hs->replaces, resume; the
- * engine's error
+ * host_shadow() - suspend, let the disk hs->shadow be the shadow of the leg hs->replaces, resume;
+ * the engine's error
  */
 int host_shadow(struct host *h, const struct host_start *hs);
 /** host_take_place() - suspend, let the shadow take its place, resume; the engine's error */

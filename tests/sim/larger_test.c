@@ -505,7 +505,8 @@ static void set_up(struct larger *g, const struct shape *s)
 	oracle_init(&g->o, MOST_BLOCKS);
 	for (i = 0; i < s->hs.legs + g->spare; i++)
 		blank_disks(&g->img[i], 1,
-			    i < s->hs.legs - s->hs.second - s->hs.cache && s->first ? s->first : MOST);
+			    i < s->hs.legs - s->hs.second - s->hs.cache &&
+			    s->first ? s->first : MOST);
 }
 
 static void case_of(const char *what, const struct shape *s, void (*main)(void *arg), u32 victim,

@@ -52,8 +52,8 @@ struct lives_test {
 	bool goes_back;			/* to a superblock before the last, which is written over */
 	bool may_lose;			/* table pages were written over: blocks may read EIO */
 	/*
-	 * bit per leg: it takes no superblocks, in a life that ends after a while; or not the one with
-	 * this number, or only not in these rings, bit each
+	 * bit per leg: it takes no superblocks, in a life that ends after a while; or not the one
+	 * with this number, or only not in these rings, bit each
 	 */
 	u32 stalled, stalled_rings;
 	u64 stalled_at;
@@ -79,7 +79,8 @@ static void hide_superblocks(const struct unread *u)
 
 				if (u->legs >> leg & u->rings >> ring & 1)
 					disks_fault(FAULT_READ_EIO, leg, at >> KVP_BLOCK_SHIFT,
-						    (at >> KVP_BLOCK_SHIFT) + KVP_SB_BLOCKS - 1)->times = u->times;
+						    (at >> KVP_BLOCK_SHIFT) +
+						    KVP_SB_BLOCKS - 1)->times = u->times;
 				if (u->legs >> leg & u->unwritable >> ring & 1)
 					disks_fault(FAULT_WRITE_EIO, leg, at >> KVP_BLOCK_SHIFT,
 						    (at >> KVP_BLOCK_SHIFT) + KVP_SB_BLOCKS - 1);
@@ -980,7 +981,9 @@ static void live_forked_leg_returns(struct lives_test *s)
 	host_flush(&s->host);
 }
 
-/* The half that was started more often has the higher epoch, and wins; it wrote fewer superblocks. */
+/*
+ * The half that was started more often has the higher epoch, and wins; it wrote fewer superblocks.
+ */
 static bool epoch_comes_before_sequence(struct lives_test *s)
 {
 	u32 half, i;
@@ -1072,8 +1075,8 @@ static void live_read_all(struct lives_test *s)
 }
 
 /*
- * Leg 1 was started by force while the others were away. Of those leg 2 is back. Its label calls leg 1
- * out, but leg 0 wrote that label: leg 2 has not gone on alone, and may return.
+ * Leg 1 was started by force while the others were away. Of those leg 2 is back. Its label calls
+ * leg 1 out, but leg 0 wrote that label: leg 2 has not gone on alone, and may return.
  */
 static bool target_of_a_lost_source_is_no_fork(struct lives_test *s)
 {
@@ -1280,7 +1283,8 @@ static u64 newest_sequence(const struct image *img)
 			slot) >> KVP_BLOCK_SHIFT);
 
 		if (b)
-			newest = max(newest, le64_to_cpu(((struct kvp_disk_sb *)b->data)->sequence));
+			newest = max(newest,
+				     le64_to_cpu(((struct kvp_disk_sb *)b->data)->sequence));
 	}
 	return newest;
 }
@@ -1441,8 +1445,9 @@ static void live_after_going_back(struct lives_test *s)
 }
 
 /*
- * The newest superblocks will never be readable again, on all legs: by order the pool goes back to the newest that can be
- * read. If those are readable after all, later, they do not count, and all that was acknowledged since is there.
+ * The newest superblocks will never be readable again, on all legs: by order the pool goes back to
+ * the newest that can be read. If those are readable after all, later, they do not count, and all
+ * that was acknowledged since is there.
  */
 static bool pool_goes_back_by_order(struct lives_test *s)
 {
@@ -2004,7 +2009,9 @@ static bool slots_of_the_next_superblocks_are_not_filled(struct lives_test *s)
 	return all_there(s, BIT(1) | BIT(3));
 }
 
-/* The power goes anywhere as legs get what they lack: one had two superblocks alone, one has one. */
+/*
+ * The power goes anywhere as legs get what they lack: one had two superblocks alone, one has one.
+ */
 static bool slots_are_filled_while_the_power_goes(struct lives_test *s)
 {
 	struct crash c = {

@@ -85,7 +85,8 @@ static void taken(const char *lock, const char *where)
 
 	if (!counting || strchr(lock, '['))
 		return;
-	for (i = 0; i < nr_places && (places[i].lock != lock || strcmp(places[i].place, where)); i++)
+	for (i = 0; i < nr_places && (places[i].lock != lock || strcmp(places[i].place, where));
+	     i++)
 		;
 	if (i == PLACES)
 		sim_fail("%s: too many places take locks", where);

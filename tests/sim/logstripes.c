@@ -219,8 +219,8 @@ bool log_stripes_room_test(void)
 }
 
 /*
- * The lsns that @reserved entries of one row each use from @at on, in a segment whose first @kept lsns
- * are outside.
+ * The lsns that @reserved entries of one row each use from @at on, in a segment whose first @kept
+ * lsns are outside.
  */
 static u64 rows_use(const struct kvp_geometry *g, u32 at, u32 reserved, u32 kept)
 {

@@ -169,8 +169,8 @@ static void one_after_the_other(struct loss *l)
 }
 
 /*
- * One fails a write that the other took, which was given up meanwhile for another reason: the one that
- * is lost last lacks it.
+ * One fails a write that the other took, which was given up meanwhile for another reason: the one
+ * that is lost last lacks it.
  */
 static void the_last_lacks_what_others_took(struct loss *l)
 {

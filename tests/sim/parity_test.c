@@ -611,7 +611,7 @@ static void leg_dies_amid_a_large_write(struct parity_test *t)
 	host_read_check(&t->host, 71);
 }
 
-/* --- a block that does not answer ---------------------------------------------------------------- */
+/* --- a block that does not answer ------------------------------------------------------------ */
 
 static u32 missing_leg(const struct parity_test *t)
 {
@@ -708,7 +708,9 @@ static void silent_beside_a_write(struct parity_test *t)
 		sim_fail("a block that did not answer is lost");
 }
 
-/* What stays is on the leg that is out, and only the old parity has it, which does not answer yet. */
+/*
+ * What stays is on the leg that is out, and only the old parity has it, which does not answer yet.
+ */
 static void silent_parity_for_a_time(struct parity_test *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;

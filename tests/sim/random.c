@@ -363,7 +363,8 @@ static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
 	crash.returns = r->trouble == TROUBLE_RETURNS;
 	/*
 	 * Damage that was there before is no fault of the recovery. What has rotten under an open
-	 * intent of a parity1 looks like a write that was cut short. In a mirror the other leg tells.
+	 * intent of a parity1 looks like a write that was cut short. In a mirror the other leg
+	 * tells.
 	 */
 	crash.astray = r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_MISDIRECTED ||
 		       (r->trouble == TROUBLE_ROT && r->start.parity);

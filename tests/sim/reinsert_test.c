@@ -193,7 +193,8 @@ static void stall_log(struct script *p)
 		/* In full stripes the next one begins somewhere in a row. */
 		struct kvp_place at = kvp_log_place(g, kvp_log_striped(g) ? lsn + i : lsn, 0);
 
-		disks_stall(script_ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev, at.block,
+		disks_stall(script_ssd(p, kvp_log_striped(g) ? at.leg : i)->bdev - disks.bdev,
+			    at.block,
 			    at.block + 32);
 	}
 }
@@ -232,7 +233,8 @@ static void rotten(struct script *p)
 	at = kvp_log_place(p->host.pool->scache->v->g, p->host.pool->scache->base + place, 0);
 	for (i = 0; i < p->start.cache; i++)
 		if (!p->start.cache_parity || i == at.leg)
-			image_write_data(&disks.img[script_ssd(p, i)->bdev - disks.bdev], at.block, junk);
+			image_write_data(&disks.img[script_ssd(p, i)->bdev - disks.bdev], at.block,
+					 junk);
 	go_round(p, begin, 128);
 	host_sleep(50);
 	if (lies_at(p, FIRST + 2, &kept))
@@ -278,7 +280,8 @@ static void short_of_space(struct script *p)
 
 /* --- running them ------------------------------------------------------------------------- */
 
-static void run_case(const char *what, const struct host_start *shape, void (*act)(struct script *p),
+static void run_case(const char *what, const struct host_start *shape,
+		     void (*act)(struct script *p),
 		     bool cut)
 {
 	char name[128];

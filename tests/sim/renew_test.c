@@ -345,7 +345,10 @@ static void discard_on_its_way(struct renew_test *p)
 	host_read_each(&p->host, FIRST, COUNT);
 }
 
-/* Writers who do not wait fill all of the log that is theirs, and no disk helps. No write is a stream. */
+/*
+ * Writers who do not wait fill all of the log that is theirs, and no disk helps. No write is a
+ * stream.
+ */
 static void crowd_of(struct renew_test *p, u32 buffer)
 {
 	u64 end;

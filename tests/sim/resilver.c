@@ -262,7 +262,8 @@ static void write_spare_label(struct image *img, const struct kvp_spare *s, u32 
 
 	kvp_spare_encode(s, offset, d);
 	for (i = 0; i < KVP_SB_BLOCKS; i++)
-		image_write_data(img, (offset >> KVP_BLOCK_SHIFT) + i, (u8 *)d + i * KVP_BLOCK_SIZE);
+		image_write_data(img, (offset >> KVP_BLOCK_SHIFT) + i,
+				 (u8 *)d + i * KVP_BLOCK_SIZE);
 	free(d);
 }
 
@@ -1205,7 +1206,8 @@ static void label_may_be_newer(struct life *l)
 	disks.dead[l->victim] = false;
 	disks.nr_faults = 0;
 	for (ring = 0; ring < 2; ring++) {
-		u64 at = kvp_sb_slot_offset(disks.img[l->victim].blocks, ring, next % KVP_SB_RING) >>
+		u64 at = kvp_sb_slot_offset(disks.img[l->victim].blocks, ring,
+					    next % KVP_SB_RING) >>
 			 KVP_BLOCK_SHIFT;
 
 		disks_fault(FAULT_READ_EIO, l->victim, at, at + KVP_SB_BLOCKS - 1);
@@ -1734,7 +1736,8 @@ static void fail_next_superblock(struct host *h)
 		const struct kvp_leg *leg = &h->pool->legs[i];
 
 		for (end = 0; kvp_leg_in_sync(leg) && end < 2; end++) {
-			u64 at = kvp_sb_slot_offset(leg->size_blocks, end, (sb->sequence + 1) % KVP_SB_RING) >>
+			u64 at = kvp_sb_slot_offset(leg->size_blocks, end,
+						    (sb->sequence + 1) % KVP_SB_RING) >>
 				 KVP_BLOCK_SHIFT;
 
 			disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);

@@ -393,7 +393,8 @@ static void leg_returns(struct restart_test *s)
 /* A leg is out for some lives, and returns while the log has generations that it never had. */
 static bool leg_leaves_and_returns(struct restart_test *s)
 {
-	return life(s, operations, false) && life(s, leg_leaves, false) && life(s, operations, true) &&
+	return life(s, operations, false) && life(s, leg_leaves, false) &&
+		life(s, operations, true) &&
 	       life(s, leg_returns, false) && life(s, operations, false) && life(s, all_home, true);
 }
 

@@ -189,7 +189,8 @@ static void fail_superblocks(const struct kvp_pool *pool)
 		const struct kvp_leg *leg = &pool->legs[i];
 		u64 end = kvp_sb_slot_offset(leg->size_blocks, 1, 0) >> KVP_BLOCK_SHIFT;
 
-		disks_fault(FAULT_WRITE_EIO, leg->bdev->index, KVP_SB_FIRST_BLOCK, KVP_SB_FIRST_BLOCK + ring - 1);
+		disks_fault(FAULT_WRITE_EIO, leg->bdev->index, KVP_SB_FIRST_BLOCK,
+			    KVP_SB_FIRST_BLOCK + ring - 1);
 		disks_fault(FAULT_WRITE_EIO, leg->bdev->index, end, end + ring - 1);
 	}
 }
@@ -203,8 +204,8 @@ static void cure_all(void)
 }
 
 /*
- * The same, and the superblock fails that would record the loss. The pool is faulted then, and nothing
- * of the entry goes home until `clear` has recorded it.
+ * The same, and the superblock fails that would record the loss. The pool is faulted then, and
+ * nothing of the entry goes home until `clear` has recorded it.
  */
 static void homes_of_an_entry_whose_loss_is_not_recorded(struct turns *t)
 {

@@ -111,7 +111,8 @@ static void expect_intents(struct script *s, const char *what, u64 before, u64 c
 
 /*
  * A large write enters the SSD; a stream passes once it has gone on for long enough, although other
- * writes lie between its requests in the buffer; what passes over what entered is right all the same.
+ * writes lie between its requests in the buffer; what passes over what entered is right all the
+ * same.
  */
 static void streams_pass(struct script *s)
 {
@@ -727,7 +728,8 @@ static void gather_rows(struct script *s)
 		s->host.pool->admission->gather = msecs_to_jiffies(20);
 }
 
-static void run_case(const char *what, const struct host_start *shape, void (*act)(struct script *s))
+static void run_case(const char *what, const struct host_start *shape,
+		     void (*act)(struct script *s))
 {
 	char name[128];
 	struct script_case c = {

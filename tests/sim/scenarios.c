@@ -2031,7 +2031,8 @@ void run_scenarios(void)
 	scenario(NAMED(flushes_beside_each_other), 2, false, 2);
 	scenario(NAMED(a_read_follows_the_head_of_a_disk), 2, false, 2);
 	scenario(NAMED(checkpoint_snapshot_beside_unflushed_direct_write), 2, false, 8);
-	scenario(NAMED(checkpoint_snapshot_without_memory_beside_unflushed_direct_write), 2, false, 8);
+	scenario(NAMED(checkpoint_snapshot_without_memory_beside_unflushed_direct_write), 2, false,
+		 8);
 	scenario(NAMED(leaf_changes_before_it_is_summed), 2, false, 2);
 	scenario(NAMED(pages_that_failed_are_no_checkpoint), 2, false, 2);
 	scenario(NAMED(legs_diverge_under_intent_while_one_is_lost_and_returns), 2, false, 3);

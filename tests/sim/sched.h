@@ -56,7 +56,8 @@ struct task_sim {
 	u64 until;		/* jiffies; 0: for ever */
 	bool timed_out;
 	bool idle;		/* it waits as wait_event_idle() does, or killable */
-	const char *hung;	/* what it waited for, else, for two minutes at a stretch; or NULL */
+	/* what it waited for, else, for two minutes at a stretch; or NULL */
+	const char *hung;
 	void (*fn)(void *arg);
 	void *arg;
 	u32 nr_locks;
@@ -117,7 +118,10 @@ void sim_memory_reset(void);
  * those
  */
 void sim_lend(struct page *p, struct blk *b);
-/** sim_map() - memory of zeros that no machine frees, in huge pages if the host has them: that saves misses of the TLB */
+/**
+ * sim_map() - memory of zeros that no machine frees, in huge pages if the host has them: that saves
+ * misses of the TLB
+ */
 void *sim_map(size_t bytes);
 bool sim_atomic(void);
 extern u32 sim_many_intents;	/* KVP_MANY_INTENTS */

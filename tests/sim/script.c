@@ -34,7 +34,8 @@ static bool cut_first_life(const struct script_case *c, struct script *s)
 
 static bool take_turn(const struct script_case *c, const struct base *base, u64 seed)
 {
-	struct script s = { .start = *c->shape, .legs = base->legs, .seed = seed, .begin = c->begin };
+	struct script s = { .start = *c->shape, .legs = base->legs, .seed = seed,
+		.begin = c->begin };
 	bool good;
 	u32 i;
 

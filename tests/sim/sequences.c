@@ -243,7 +243,8 @@ static bool run_one(struct sequence *s, const char *name)
 		crash.lost = s->lost;
 		crash.back = 2;
 		crash.back_at = s->back_at;
-		good = !cut_sampled(name, &crash, s->nr ? s->served : 0, CHECK_RECRASH, positions(s));
+		good = !cut_sampled(name, &crash, s->nr ? s->served : 0, CHECK_RECRASH,
+				    positions(s));
 	}
 	oracle_free(&o);
 	return good;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A leg of a parity1 that is in use is replaced: a shadow gets all that it has, and takes its place.
- * Lives like that are cut everywhere. The leg is a source until then, and nothing is read from the
- * shadow. Afterwards any leg can be lost.
+ * A leg of a parity1 that is in use is replaced: a shadow gets all that it has, and takes its
+ * place. Lives like that are cut everywhere. The leg is a source until then, and nothing is read
+ * from the shadow. Afterwards any leg can be lost.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -275,7 +275,8 @@ static void leg_is_replaced(struct life *l)
 	} else {
 		add_shadow_slowly(l);
 	}
-	f = disks_fault(FAULT_READ_EIO, l->new, KVP_LABEL_BLOCKS, disks.img[l->new].blocks - KVP_LABEL_BLOCKS);
+	f = disks_fault(FAULT_READ_EIO, l->new, KVP_LABEL_BLOCKS,
+			disks.img[l->new].blocks - KVP_LABEL_BLOCKS);
 	some_writes(l, 6);
 	wait_complete(l);
 	some_writes(l, 3);
@@ -473,7 +474,8 @@ static void old_leg_is_rotten(struct life *l)
 	host_destage(&l->host);
 	host_sleep(2000);
 	memset(rot, 0x5a, sizeof(rot));
-	for (block = g->data_start; block < g->data_start + g->data_blocks / (l->shape->n - 1); block += 3)
+	for (block = g->data_start; block < g->data_start + g->data_blocks / (l->shape->n - 1);
+	     block += 3)
 		if (image_blk(&disks.img[l->old], block))
 			image_write_data(&disks.img[l->old], block, rot);
 	kvp_table_shrink(l->host.pool, true);
@@ -548,7 +550,10 @@ static void keep_superblock(struct life *l, u64 sequence)
 	}
 }
 
-/* The new disk keeps the write of a label, and takes it late: it must not carry another leg's label. */
+/*
+ * The new disk keeps the write of a label, and takes it late: it must not carry another leg's
+ * label.
+ */
 static void label_comes_late(struct life *l)
 {
 	u64 label;
@@ -645,8 +650,8 @@ static void keep_from_joining(struct host *h)
 }
 
 /*
- * A write by intent is with the old leg, and not with the shadow, when that joins. The walk would pass
- * its blocks.
+ * A write by intent is with the old leg, and not with the shadow, when that joins. The walk would
+ * pass its blocks.
  */
 static void home_write_is_held(struct life *l)
 {
@@ -786,7 +791,8 @@ static void refused_to_be_shadow(struct life *l)
 	refused_as_table_is_longer(l);
 	expect_refused(host_take_place(&l->host), -EINVAL, "no device", l);
 	expect_refused(host_forget_shadow(&l->host), -EINVAL, "no leg", l);
-	expect_refused(try_shadow(l, l->at, host_disk(&l->start, (l->at + 1) % l->start.legs)), -EINVAL,
+	expect_refused(try_shadow(l, l->at, host_disk(&l->start, (l->at + 1) % l->start.legs)),
+		       -EINVAL,
 		       "no new device", l);
 	if (l->start.second || l->start.cache)
 		expect_refused(try_shadow(l, l->shape->first ? 0 : l->shape->n, l->new), -EINVAL,

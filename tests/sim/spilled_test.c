@@ -393,7 +393,10 @@ static void ssds_die(struct spilled_test *s)
 		if (!s->lost[FIRST + i])
 			host_read_check(h, FIRST + i);
 	}
-	/* Until they are found dead, a full buffer may be spilled once more, until half of it is free. */
+	/*
+	 * Until they are found dead, a full buffer may be spilled once more, until half of it is
+	 * free.
+	 */
 	if (!lost || lost > spilled + BUFFER / 2 || lost != h->pool->table->poisoned)
 		sim_fail("%u were spilled, %u are lost, %llu poisoned", spilled, lost,
 			 h->pool->table->poisoned);
@@ -491,7 +494,10 @@ static void by_address(struct spilled_test *s)
 	host_stop(&s->host);
 }
 
-/* More versions of the same blocks than a round takes, and more while they go: none goes home after one that is newer. */
+/*
+ * More versions of the same blocks than a round takes, and more while they go: none goes home after
+ * one that is newer.
+ */
 static void many_versions(struct spilled_test *s)
 {
 	u32 i;
@@ -523,7 +529,8 @@ static void expect_gone(struct spilled_test *s, u64 block, bool want)
 {
 	struct kvp_tpage *leaf = kvp_table_load(s->host.pool, block);
 
-	if ((kvp_entry_state(kvp_table_entry(s->host.pool, leaf, block)) == KVP_ENTRY_UNWRITTEN) != want)
+	if ((kvp_entry_state(kvp_table_entry(s->host.pool, leaf, block)) ==
+	     KVP_ENTRY_UNWRITTEN) != want)
 		sim_fail("block %llu is %s", block, want ? "at home, and was discarded" : "not at home");
 	kvp_table_put(s->host.pool, leaf);
 }
@@ -678,7 +685,8 @@ static u32 flushed(u32 disk, u32 ended)
 	for (i = 0; i < t->nr_requests; i++) {
 		const struct trace_request *r = &t->requests[i];
 
-		if (r->disk == disk && r->op == KVP_IO_FLUSH && r->submitted > ended && r->ended && !r->error)
+		if (r->disk == disk && r->op == KVP_IO_FLUSH && r->submitted > ended && r->ended &&
+		    !r->error)
 			return r->ended;
 	}
 	return 0;
@@ -707,7 +715,8 @@ static const struct trace_request *last_write(u32 until, u32 disk, u64 block)
 	while (until--) {
 		const struct trace_request *r = &t->requests[until];
 
-		if (r->disk == disk && r->op == KVP_IO_WRITE && block >= r->block && block - r->block < r->nr)
+		if (r->disk == disk && r->op == KVP_IO_WRITE && block >= r->block &&
+		    block - r->block < r->nr)
 			return r;
 	}
 	return NULL;
@@ -771,7 +780,8 @@ static void gaps(struct spilled_test *s)
  * Write the present contents once more, as one staggered run. Returns the number of flushes of the
  * first leg.
  */
-static u32 write_again(struct spilled_test *s, struct kvp_batch *batch, struct page *page, u64 block)
+static u32 write_again(struct spilled_test *s, struct kvp_batch *batch, struct page *page,
+		       u64 block)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u32 i, n = 0, since = disks.trace.nr_requests;
@@ -836,7 +846,8 @@ static void gaps_on_the_last(struct spilled_test *s)
 		host_write_each(&s->host, FIRST + i, 1);
 	since = t->nr_requests;
 	/* The one stretch is led by the first leg. */
-	disks_fault(FAULT_WRITE_EIO, 0, disks.data_start + FIRST + 1, disks.data_start + FIRST + COUNT);
+	disks_fault(FAULT_WRITE_EIO, 0, disks.data_start + FIRST + 1,
+		    disks.data_start + FIRST + COUNT);
 	come_home(s);
 	if (kvp_leg_in_sync(&s->host.pool->legs[0]))
 		sim_fail("nothing was written that lies in gaps: the case was not set up");
@@ -856,10 +867,14 @@ static void gaps_on_the_last(struct spilled_test *s)
 /* True for a block that holes() brings home. */
 static bool goes_home(u64 block)
 {
-	return block >= HOLEY && block < HOLEY + STRETCHES * STRETCH && !((block - HOLEY) % (STRETCH / FEW));
+	return block >= HOLEY && block < HOLEY + STRETCHES * STRETCH &&
+		!((block - HOLEY) % (STRETCH / FEW));
 }
 
-/* The writes home since @since, each of blocks that go home alone. Returns the most between two flushes. */
+/*
+ * The writes home since @since, each of blocks that go home alone. Returns the most between two
+ * flushes.
+ */
 static u32 check_homes(u32 since)
 {
 	const struct trace *t = &disks.trace;
@@ -985,7 +1000,7 @@ static void stream_behind_the_tail(struct spilled_test *s)
 	host_stop(&s->host);
 }
 
-/* --- another life ------------------------------------------------------------------------------- */
+/* --- another life ------------------------------------------------------------ */
 
 static void look_again(struct spilled_test *s)
 {
@@ -1041,7 +1056,8 @@ static bool life(struct spilled_test *s, void (*act)(struct spilled_test *s), bo
 {
 	bool good = run(s, act);
 
-	cut_power(s, anywhere ? (u32)(mix64(s->seed, s->lives) % (disks.trace.nr + 1)) : disks.trace.nr);
+	cut_power(s, anywhere ? (u32)(mix64(s->seed, s->lives) % (disks.trace.nr + 1)) :
+		  disks.trace.nr);
 	return good;
 }
 
@@ -1062,8 +1078,8 @@ static bool cut_start(struct spilled_test *s, u32 turn)
 }
 
 /*
- * A second life that only looks may be cut anywhere, and the next one finds the same. Of every third
- * second life the start is cut, whatever it does.
+ * A second life that only looks may be cut anywhere, and the next one finds the same. Of every
+ * third second life the start is cut, whatever it does.
  */
 static bool all_lives(struct spilled_test *s, u32 turn, void (*first)(struct spilled_test *s),
 		      void (*second)(struct spilled_test *s))
@@ -1090,7 +1106,8 @@ static void test(const char *what, const struct host_start *shape,
 	if (!wanted(name))
 		return;
 	for (i = 0; good && i < (opt.rounds ?: 64); i++) {
-		struct spilled_test s = { .start = *shape, .legs = base->legs, .seed = mix64(opt.seed, i) };
+		struct spilled_test s = { .start = *shape, .legs = base->legs,
+			.seed = mix64(opt.seed, i) };
 
 		oracle_copy(&s.o, &base->o);
 		for (k = 0; k < s.legs; k++)
@@ -1110,7 +1127,8 @@ void run_spilled(void)
 		{ .legs = 4, .parity = true, .cache = 1 },
 		{ .legs = 4, .cache = 2, .rotational = true },
 	};
-	static const struct host_start large = { .legs = 4, .cache = 2, .rotational = true, .large = true };
+	static const struct host_start large =
+		{ .legs = 4, .cache = 2, .rotational = true, .large = true };
 	static const struct host_start wide = { .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW };
 	u32 i;
 

@@ -231,7 +231,8 @@ static bool one_wide_row(const struct kvp_geometry *g, u64 row)
 		taken |= BIT(at.leg);
 		if (piece)
 			good = good &&
-			       expect(block == (stripe * (g->leg_count - 1) + piece - 1) * g->chunk_blocks +
+			       expect(block == (stripe * (g->leg_count - 1) + piece - 1) *
+				      g->chunk_blocks +
 					       row % g->chunk_blocks && block < g->data_blocks,
 				      "row %llu piece %u: block %llu", row, piece, block) &&
 			       expect(kvp_row_of(g, block) == row &&

@@ -57,10 +57,13 @@ bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line
 /**
  * sim_least_levels - the least number of table levels in new pools
  *
- * opt.levels, and more only in the suite deep, in its parts in files of other suites, and in resilver.
+ * opt.levels, and more only in the suite deep, in its parts in files of other suites, and in
+ * resilver.
  */
 extern u32 sim_least_levels;
-/** deep_name() - of a test, and how deep its tables are, if more than one level; until the next call */
+/**
+ * deep_name() - of a test, and how deep its tables are, if more than one level; until the next call
+ */
 const char *deep_name(const char *name);
 
 /**
@@ -85,9 +88,15 @@ struct base {
 const struct base *base_pool(u32 legs, bool strict);
 /** base_parity() - a parity1 of 3 or 5 legs with chunks of 4 blocks */
 const struct base *base_parity(u32 legs, bool strict);
-/** base_two() - of two vdevs: shaped as @shape says, which tells legs and kinds of both; and a cache of 1, or none */
+/**
+ * base_two() - of two vdevs: shaped as @shape says, which tells legs and kinds of both; and a cache
+ * of 1, or none
+ */
 const struct base *base_two(const struct host_start *shape);
-/** base_cache() - of a mirror of 2 legs, or a parity1 of 3, and a cache of 1 or 2, or one of kind parity1 of more */
+/**
+ * base_cache() - of a mirror of 2 legs, or a parity1 of 3, and a cache of 1 or 2, or one of kind
+ * parity1 of more
+ */
 const struct base *base_cache(const struct host_start *shape);
 /** base_parity_long_log() - of 3 legs, strict, twice as large, with a log of 8 MiB */
 const struct base *base_parity_long_log(void);

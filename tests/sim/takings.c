@@ -2,8 +2,8 @@
 /*
  * How often the work of a pool takes a lock of which the pool has only one. All processors meet at
  * such a lock. With one task at a time, and no switch by chance, the numbers of a caller depend on
- * the code alone. Those of background work also depend a little on the order in which requests end. Each
- * has a bound. --verbose prints the numbers, and where the locks are taken.
+ * the code alone. Those of background work also depend a little on the order in which requests end.
+ * Each has a bound. --verbose prints the numbers, and where the locks are taken.
  */
 #include "cache/admission.h"
 #include "cache/scache.h"
@@ -147,7 +147,8 @@ static void fill_ssd(struct host *h, u64 first)
  * @name: after those of the suite and the pool
  * @go: does it; may begin to count anew
  * @first: of its blocks
- * @most: takings of all that it does; of a pool with a cache, @most_cached; of a parity1, @most_rows;
+ * @most: takings of all that it does; of a pool with a cache, @most_cached; of a parity1,
+ * 	@most_rows;
  *	~0u: it has no such work, or it is not counted
  */
 static const struct work {
@@ -178,7 +179,8 @@ static struct {
 
 static bool take_one(struct host *h, const struct work *k)
 {
-	u32 most = own.start->cache ? k->most_cached : own.start->parity ? k->most_rows : k->most, n;
+	u32 most = own.start->cache ? k->most_cached : own.start->parity ? k->most_rows : k->most,
+		n;
 
 	if (most == ~0u)
 		return true;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The trip of one 4 KiB write with fdatasync through the files of the engine, and of other work of a
- * pool without a cache, for `make trip`.
+ * The trip of one 4 KiB write with fdatasync through the files of the engine, and of other work of
+ * a pool without a cache, for `make trip`.
  *
  * There the engine is compiled with -finstrument-functions. During a journey each call of an engine
- * function, and each return, is noted: first the function, then the place that called it. The script
- * `trip` turns these addresses into files. Elsewhere the same test only sees that all of it ends
- * well.
+ * function, and each return, is noted: first the function, then the place that called it. The
+ * script `trip` turns these addresses into files. Elsewhere the same test only sees that all of it
+ * ends well.
  */
 #include <stdlib.h>
 

@@ -397,7 +397,10 @@ static void spoil(u32 disk, u64 block, int error)
 		rot(disk, block);
 }
 
-/* The copies of a page on SSDs, if there is a cache. Which SSD has it depends on those that are in use. */
+/*
+ * The copies of a page on SSDs, if there is a cache. Which SSD has it depends on those that are in
+ * use.
+ */
 static void lose_copies(struct host *h, const struct kvp_tpage *tp, int error)
 {
 	struct kvp_vdev *v = kvp_pool_cache(h->pool);
@@ -718,7 +721,8 @@ static void strays_keep_no_more_than_their_share(struct trouble *t)
 	disks.no_memory = true;
 	kvp_io_group_init(&group);
 	for (i = 0; i < all; i++) {
-		ios[i] = (struct kvp_io){ .leg = leg, .op = KVP_IO_READ, .block = disks.data_start + i,
+		ios[i] = (struct kvp_io){ .leg = leg, .op = KVP_IO_READ,
+			.block = disks.data_start + i,
 					  .nr = 1, .pages = &page };
 		kvp_io_group_submit(&group, &ios[i]);
 	}
@@ -994,7 +998,8 @@ static void read_again(struct host *h, struct again *a, u64 first, u32 requests)
 		else
 			a->good++;
 		for (i = 0; i < a->nr; i++)
-			if (!oracle_current(h->o, block + i, a->data[i], oracle_accepted(h->o, block + i), why))
+			if (!oracle_current(h->o, block + i, a->data[i],
+					    oracle_accepted(h->o, block + i), why))
 				sim_fail("a piece: %s", why);
 		if (a->nr && a->nr != n)
 			sim_fail("%u of %u blocks were given", a->nr, n);
@@ -1029,7 +1034,8 @@ static void pieces_of_a_long_read(struct trouble *t)
 
 	write_long(h, first);
 	a->p.failed = &h->pool->legs[1];
-	disks_fault(FAULT_READ_EIO, 1, disks.data_start + first + 100, disks.data_start + first + 100);
+	disks_fault(FAULT_READ_EIO, 1, disks.data_start + first + 100,
+		    disks.data_start + first + 100);
 	read_again(h, a, first, 8);
 	expect_pieces(a, 7, 1);
 	if (a->p.failed != &h->pool->legs[1] || a->p.strikes != 1)

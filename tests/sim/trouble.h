@@ -62,7 +62,9 @@ void expect_eio(struct host *h, u64 block);
 u64 page_at(struct host *h, u32 level, u64 block);
 /** lose_page() - the page rots, in each copy on each leg; it is not in memory */
 void lose_page(struct host *h, u32 level, u64 block);
-/** lose_page_with() - the same, and reads of it end with @error until it is written; 0: they do not */
+/**
+ * lose_page_with() - the same, and reads of it end with @error until it is written; 0: they do not
+ */
 void lose_page_with(struct host *h, u32 level, u64 block, int error);
 
 #endif

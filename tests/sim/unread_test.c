@@ -6,15 +6,15 @@
  * That request fails, or all later ones too, or all later reads of that place, so that the start's
  * conclusions are written. Each such start has all expected data, or it is refused and the next one
  * has. Reads of labels, with which a start begins, have tests of their own in lives.c. Then the
- * same with an allocation of the start that fails, or twenty in a row. At last starts of which a leg
- * can neither read nor write one ring of superblocks, and that ring alone has one that was cut.
+ * same with an allocation of the start that fails, or twenty in a row. At last starts of which a
+ * leg can neither read nor write one ring of superblocks, and that ring alone has one that was cut.
  *
  * And starts of which a leg hangs: each of its requests, and all later ones, are not answered until
  * the power goes, or late. Such a start ends in time. It is refused and names the leg, or goes on
- * without it. What comes late is what was sent, and the next start has all data. The same with a leg
- * that keeps one superblock only and another one that hangs, with read-only starts, and with pools
- * that are made: those have all legs, or are refused. And with several legs that hang from the same
- * moment on: the start takes as long as with one.
+ * without it. What comes late is what was sent, and the next start has all data. The same with a
+ * leg that keeps one superblock only and another one that hangs, with read-only starts, and with
+ * pools that are made: those have all legs, or are refused. And with several legs that hang from
+ * the same moment on: the start takes as long as with one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +45,17 @@ struct unread {
 	enum hang hang;
 	u32 after;		/* requests of the victim, that it answers */
 	bool stopped;		/* its life before has ended well, so the log is empty */
-	/* in place of that: it does not answer writes to this slot of the back ring; KVP_SB_RING: it does */
+	/*
+	 * in place of that: it does not answer writes to this slot of the back ring; KVP_SB_RING:
+	 * it does
+	 */
 	u32 slot;
 	u32 kept;		/* requests that it had kept when the start ended */
-	u32 also, also_after;	/* another leg that hangs, and what it answers before; 0: none does */
+	/* another leg that hangs, and what it answers before; 0: none does */
+	u32 also, also_after;
 	u32 together;		/* bit per disk: hangs as soon as the victim does */
-	u32 sent;		/* requests to the victim, just before it is left; 0: it is not yet */
+	/* requests to the victim, just before it is left; 0: it is not yet */
+	u32 sent;
 	bool over;
 };
 
@@ -489,7 +494,9 @@ static bool one_hang(struct unread *t, u32 after, enum hang how)
 	return good;
 }
 
-/* Looking for blocks that are not blank takes hundreds of requests: one of those is like the next. */
+/*
+ * Looking for blocks that are not blank takes hundreds of requests: one of those is like the next.
+ */
 static u32 next_hang(const struct unread *t, u32 i)
 {
 	return t->start.format && i == 4 ? 2 * KVP_LABEL_BLOCKS : i + 1;
@@ -573,8 +580,8 @@ static bool first_and_last(struct unread *t)
 /*
  * A leg answers all but the writes to one slot of one ring. If that is the last superblock of the
  * start, the leg has it in the other ring, and is in sync. It is recorded out nevertheless, also if
- * another leg hangs by then: in a probe, of which it gets one each second, or in the superblock that
- * records the first one out. The third leg has all data.
+ * another leg hangs by then: in a probe, of which it gets one each second, or in the superblock
+ * that records the first one out. The third leg has all data.
  */
 static bool one_slot(struct unread *t)
 {

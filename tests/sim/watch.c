@@ -9,7 +9,8 @@
  *   R3   log space is written again only behind the tail of a durable superblock
  *   R10  an entry is a witness to all that lies so far before it, and each segment begins
  *        with one: recovery looks for witnesses nowhere else
- *   R13  a superblock never goes where one of the last two is, but in one ring while the other one has the newest
+ *   R13  a superblock never goes where one of the last two is, but in one ring while the other one
+ *   has the newest
  */
 #include <string.h>
 

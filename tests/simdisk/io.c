@@ -2,7 +2,8 @@
 /*
  * The I/O path. A bio takes effect when it is submitted (that is its place in
  * the global order) and completes after the device's delay, or when the model of
- * its service time says so, from a timer in softirq. In between it is in flight: a power cut may keep it or not.
+ * its service time says so, from a timer in softirq. In between it is in flight: a power cut may
+ * keep it or not.
  *
  * A write with PREFLUSH runs as two steps, and the second starts only when the
  * first has completed: no cut can then keep the data and lose what the flush

@@ -49,14 +49,16 @@ u64 sim_disk_seek_ns(const struct sim_disk *d, u64 from, u64 to, bool write)
 /* When in a turn the sector passes the head. */
 static u64 angle_of(u64 sector)
 {
-	return (sector % SIM_DISK_TRACK * SIM_DISK_SECTOR_NS + track_of(sector) * SIM_DISK_SKEW_NS) %
+	return (sector % SIM_DISK_TRACK * SIM_DISK_SECTOR_NS +
+		track_of(sector) * SIM_DISK_SKEW_NS) %
 	       SIM_DISK_TURN_NS;
 }
 
 /* Over @nr sectors from @from on. A step to the next track takes its skew. */
 static u64 pass_ns(u64 from, u64 nr)
 {
-	return nr * SIM_DISK_SECTOR_NS + (track_of(from + nr - 1) - track_of(from)) * SIM_DISK_SKEW_NS;
+	return nr * SIM_DISK_SECTOR_NS +
+	       (track_of(from + nr - 1) - track_of(from)) * SIM_DISK_SKEW_NS;
 }
 
 u32 sim_disk_pick(const struct sim_disk *d, struct sim_disk_cmd *const *cmd, u32 nr)
@@ -109,7 +111,8 @@ static u64 serve_cached(struct sim_disk *d, const struct sim_disk_cmd *cmd, u64 
 				   pass_ns(d->cache_to - 1, end - d->cache_to + 1));
 		d->cache_at = done;
 		d->cache_to = end;
-		d->cache_from = later(d->cache_from, end > SIM_DISK_TRACK ? end - SIM_DISK_TRACK : 0);
+		d->cache_from = later(d->cache_from,
+				      end > SIM_DISK_TRACK ? end - SIM_DISK_TRACK : 0);
 		d->head = end;
 	}
 	d->free_at = done;
@@ -149,7 +152,8 @@ u64 sim_disk_serve(struct sim_disk *d, const struct sim_disk_cmd *cmd)
 	    (end <= to || reading_on(d, to)))
 		return serve_cached(d, cmd, start, to);
 	at = start + sim_disk_seek_ns(d, d->head, cmd->sector, cmd->write);
-	wait = (angle_of(cmd->sector) + SIM_DISK_TURN_NS - at % SIM_DISK_TURN_NS) % SIM_DISK_TURN_NS;
+	wait = (angle_of(cmd->sector) + SIM_DISK_TURN_NS - at % SIM_DISK_TURN_NS) %
+		SIM_DISK_TURN_NS;
 	done = at + wait + pass_ns(cmd->sector, cmd->nr);
 	cache_after(d, cmd, to, done);
 	d->head = end;

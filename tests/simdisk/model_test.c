@@ -38,7 +38,8 @@ static u64 luck(void)
 
 static u64 one(struct sim_disk *d, u64 arrived, u64 sector, u32 nr, bool write)
 {
-	struct sim_disk_cmd cmd = { .sector = sector, .nr = nr, .arrived = arrived, .write = write };
+	struct sim_disk_cmd cmd = { .sector = sector, .nr = nr, .arrived = arrived,
+		.write = write };
 
 	return sim_disk_serve(d, &cmd);
 }

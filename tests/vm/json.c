@@ -49,6 +49,7 @@ int main(int argc, char **argv)
 		v = child(v, name);
 	}
 	puts(json_object_is_type(v, json_type_string) ? json_object_get_string(v) :
-	     json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	     json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
 	return 0;
 }

@@ -101,7 +101,8 @@ static void put(uint64_t block, const void *buf, size_t n)
 
 static uint64_t ring_block(unsigned int end, unsigned int slot)
 {
-	return (end ? leg.blocks - KVP_LABEL_BLOCKS : 0) + KVP_SB_FIRST_BLOCK + slot * KVP_SB_BLOCKS;
+	return (end ? leg.blocks - KVP_LABEL_BLOCKS : 0) + KVP_SB_FIRST_BLOCK + slot *
+		KVP_SB_BLOCKS;
 }
 
 static uint32_t sb_sum(struct kvp_disk_sb *sb)
@@ -116,7 +117,8 @@ static uint32_t sb_sum(struct kvp_disk_sb *sb)
 
 static bool sb_valid(struct kvp_disk_sb *sb)
 {
-	return !memcmp(sb->magic, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN) && le32toh(sb->csum) == sb_sum(sb);
+	return !memcmp(sb->magic, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN) &&
+		le32toh(sb->csum) == sb_sum(sb);
 }
 
 static bool newer(const struct kvp_disk_sb *a, const struct kvp_disk_sb *b)
@@ -158,7 +160,8 @@ static void find_label(void)
 	leg.vdev = &leg.sb->vdevs[0];
 	leg.table_start = le64toh(leg.vdev->table_start);
 	leg.log_start = le64toh(leg.vdev->log_start);
-	leg.log_blocks = (uint64_t)le32toh(leg.vdev->log_segments) * le32toh(leg.vdev->segment_blocks);
+	leg.log_blocks = (uint64_t)le32toh(leg.vdev->log_segments) *
+		le32toh(leg.vdev->segment_blocks);
 	leg.table_blocks = leg.log_start - leg.table_start;
 	leg.data_start = le64toh(leg.vdev->data_start);
 	leg.data_blocks = le64toh(leg.vdev->data_blocks);

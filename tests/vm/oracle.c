@@ -20,16 +20,19 @@
  *		eio-ok: unreadable blocks are allowed; old-ok: any version ever
  *		written; keep: STATE stays as it is.
  *	oracle write DEV FIRST COUNT VERSION [fsync|dsync] [bs=BLOCKS] [shift=BYTES] [go-on|nowait]
- *		nowait: by RWF_NOWAIT, up to the first that ends with EAGAIN; prints how many blocks were taken.
+ * 		nowait: by RWF_NOWAIT, up to the first that ends with EAGAIN; prints how many blocks
+ * 		were taken.
  *	oracle show DEV FIRST COUNT [bs=BLOCKS] [shift=BYTES] [nowait]
- *		What blocks hold: lines "FIRST COUNT vN|zero|EIO|bad", with nowait (by RWF_NOWAIT) EAGAIN, too.
+ * 		What blocks hold: lines "FIRST COUNT vN|zero|EIO|bad", with nowait (by RWF_NOWAIT)
+ * 		EAGAIN, too.
  *	oracle sectors DEV FIRST COUNT
  *		How many sectors of those blocks hold what: lines "WHAT SECTORS".
  *	oracle scribble-write DEV FIRST COUNT SECONDS [BLOCKS]
  *	oracle scribble-read DEV FIRST COUNT SECONDS [BLOCKS]
  *		Direct I/O whose buffer another thread changes all the while.
  *	oracle hog MIB PASSES [FILE PROGRAMS]
- *		Touches that much memory and checks it, over and over. With FILE, it goes on after the
+ * 		Touches that much memory and checks it, over and over. With FILE, it goes on after
+ * 		the
  *		first pass only when so many programs with the same FILE have their memory.
  *	oracle sync DEV
  *		fdatasync, status 3 if it fails.
@@ -686,7 +689,8 @@ static int cmd_write(int argc, char **argv)
 		}
 		struct iovec v = { buf, n * BLOCK };
 
-		if (pwritev2(fd, &v, 1, (first + i) * BLOCK, nowait ? RWF_NOWAIT : 0) != (ssize_t)(n * BLOCK)) {
+		if (pwritev2(fd, &v, 1, (first + i) * BLOCK, nowait ? RWF_NOWAIT :
+			     0) != (ssize_t)(n * BLOCK)) {
 			if (nowait && errno == EAGAIN)
 				break;
 			fprintf(stderr, "write at block %llu: %s\n",
@@ -758,7 +762,8 @@ static int cmd_show(int argc, char **argv)
 	for (i = 0; i < count; i += bs) {
 		uint64_t n = count - i < bs ? count - i : bs;
 		struct iovec iov = { buf, n * BLOCK };
-		bool whole = preadv2(fd, &iov, 1, (first + i) * BLOCK, nowait ? RWF_NOWAIT : 0) == (ssize_t)(n * BLOCK);
+		bool whole = preadv2(fd, &iov, 1, (first + i) * BLOCK, nowait ? RWF_NOWAIT : 0) ==
+			(ssize_t)(n * BLOCK);
 		bool again = !whole && nowait && errno == EAGAIN;
 
 		for (j = 0; j < n; j++) {

@@ -86,7 +86,8 @@ static int verify(const char *dir, uint64_t last)
 
 	rocksdb_readoptions_set_verify_checksums(options, 1);
 	it = rocksdb_create_iterator(open_db(dir), options);
-	for (rocksdb_iter_seek_to_first(it); rocksdb_iter_valid(it); rocksdb_iter_next(it), next++) {
+	for (rocksdb_iter_seek_to_first(it); rocksdb_iter_valid(it);
+	     rocksdb_iter_next(it), next++) {
 		size_t length;
 		uint64_t key = strtoull(rocksdb_iter_key(it, &length), NULL, 16);
 		const char *got = rocksdb_iter_value(it, &length);

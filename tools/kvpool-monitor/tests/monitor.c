@@ -436,7 +436,9 @@ static void test_place(void)
 	expect(!*take_journal());
 }
 
-/* A pool that does not answer at first: it is not told anew, and not what was before the monitor. */
+/*
+ * A pool that does not answer at first: it is not told anew, and not what was before the monitor.
+ */
 static void test_mute_at_first(void)
 {
 	begin();
@@ -483,7 +485,9 @@ static u64 place(void)
 	return place_load(POOL, &next) ? next : 0;
 }
 
-/* The monitor may end at any time: events of which no program has begun are told by the next one. */
+/*
+ * The monitor may end at any time: events of which no program has begun are told by the next one.
+ */
 static void test_alarms_wait(void)
 {
 	begin();

@@ -6,8 +6,8 @@
  * answers top: runs that command on sound answers, for a test of its terminal
  * answers history [-j]: the same
  * answers advised [-v]: are the commands that advice names carried out? (lib/advised.h)
- * answers with STATS COMMAND ARG...: runs a command on sound answers, with these lines of stats before all
- * others; with mode=ro, of a pool that was imported read-only
+ * answers with STATS COMMAND ARG...: runs a command on sound answers, with these lines of stats
+ * before all others; with mode=ro, of a pool that was imported read-only
  *
  * The tool trusts the module's answers no more than a device's data: the module may be of another
  * version, or broken. Functions with sound answers replace libkvpool/dm.c. The answers are spoilt
@@ -30,9 +30,11 @@
 
 #define ANSWER_MAX	(64u << 10)
 
-extern const struct command cmd_add, cmd_attach, cmd_cancel, cmd_clear, cmd_destroy, cmd_detach, cmd_diff,
+extern const struct command cmd_add, cmd_attach, cmd_cancel, cmd_clear, cmd_destroy, cmd_detach,
+	cmd_diff,
 	cmd_events, cmd_export, cmd_get, cmd_giveup, cmd_grow, cmd_history, cmd_iostat,
-	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_rename, cmd_replace, cmd_scrub, cmd_set,
+	cmd_list, cmd_metrics, cmd_offline, cmd_online, cmd_remove, cmd_rename, cmd_replace,
+		cmd_scrub, cmd_set,
 	cmd_status, cmd_top, cmd_trim, cmd_upgrade, cmd_wait, cmd_whois;
 
 static unsigned long sent, statuses[EXIT_FAULTED + 1];

@@ -645,7 +645,8 @@ static void test_shape_rotten(void)
 struct handed {
 	const struct image *m;
 	u64 next;			/* block that must come now */
-	u64 given, wrong;		/* blocks with contents; of these, other data than was written */
+	/* blocks with contents; of these, other data than was written */
+	u64 given, wrong;
 	u64 stop_at;
 };
 
@@ -678,7 +679,8 @@ static int take(void *arg, const struct verify_span *s, struct err *err)
 		data = s->data + (i << KVP_BLOCK_SHIFT);
 		h->given++;
 		if (in_progress(block))
-			h->wrong += s->states[i] != VERIFY_TORN && !is_version(h->m, block, 1, data) &&
+			h->wrong += s->states[i] != VERIFY_TORN &&
+				!is_version(h->m, block, 1, data) &&
 				    !is_version(h->m, block, 2, data);
 		else
 			h->wrong += !is_version(h->m, block, h->m->now[block], data);
@@ -787,7 +789,9 @@ static void test_contents_of_damaged_log(void)
 	make(&m);
 	m.sb.log_commit = m.lsn;
 	image_seal(&m);
-	/* the header; of a cache-parity1 also its second copy, not in step, as parity would mend it */
+	/*
+	 * the header; of a cache-parity1 also its second copy, not in step, as parity would mend it
+	 */
 	for (i = 0; i < 2 * m.legs; i++) {
 		at = image_log_at(&m, m.sb.log_tail + (i & 1 && cache == IMAGE_THREE_SSDS), NULL);
 		image_flip(&m, i / 2, at + 3, i % 8);

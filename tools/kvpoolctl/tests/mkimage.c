@@ -98,7 +98,8 @@ static int make_spare(const struct image *m, const char *path)
 		return 1;
 	for (end = 0; end < 2; end++) {
 		kvp_spare_encode(&s, kvp_spare_offset(m->blocks, (unsigned int)end), &d);
-		if (pwrite(fd, &d, sizeof(d), (off_t)kvp_spare_offset(m->blocks, (unsigned int)end)) !=
+		if (pwrite(fd, &d, sizeof(d),
+			   (off_t)kvp_spare_offset(m->blocks, (unsigned int)end)) !=
 		    sizeof(d))
 			return 1;
 	}

@@ -22,7 +22,8 @@
 #include "stats.h"
 #include "substitute.h"
 
-extern const struct command cmd_attach, cmd_cancel, cmd_detach, cmd_online, cmd_offline, cmd_rename, cmd_replace,
+extern const struct command cmd_attach, cmd_cancel, cmd_detach, cmd_online, cmd_offline, cmd_rename,
+	cmd_replace,
 	cmd_wait;
 
 static unsigned int passed, failed;
@@ -363,7 +364,9 @@ static void test_table(void)
 	expect(resilver_table(&s, 1, 0, table, none_gone, text, sizeof(text)));
 	expect(!strcmp(text, "- 0 mirror 2 - 8:0 cache 2 8:32 8:48"));
 	stats_free(&s);
-	/* its old device stays, as its disk has gone beneath; a table has the legs in another order */
+	/*
+	 * its old device stays, as its disk has gone beneath; a table has the legs in another order
+	 */
 	script.path[1] = "8:16";
 	expect(table_is(1, none_gone, table, "- 0 mirror 2 8:80 8:0 cache 2 8:32 8:48"));
 	expect(table_is(1, none_gone, "u 0 mirror 2 8:0 8:16 cache 2 8:32 8:48",
@@ -462,7 +465,9 @@ static void test_shadow_refused(void)
 	expect(!*script.loaded && !script.sent_count);
 }
 
-/* It is waited for until it has everything, or cannot go on. Then a table lets it take the place. */
+/*
+ * It is waited for until it has everything, or cannot go on. Then a table lets it take the place.
+ */
 static void test_shadow_waited(void)
 {
 	char word[64], options[80], want[200];

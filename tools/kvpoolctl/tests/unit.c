@@ -320,7 +320,8 @@ static bool event_is(const char *text, const char *want)
 
 	event_fields(o, copy);
 	same = !strcmp(json_object_to_json_string_ext(o,
-						      JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+						      JSON_C_TO_STRING_PLAIN |
+						      JSON_C_TO_STRING_NOSLASHESCAPE),
 		       want);
 	free(copy);
 	json_object_put(o);
@@ -497,7 +498,8 @@ static void test_logs_hold_chunks(void)
 	struct err err;
 
 	g[0].chunk_blocks = 128;
-	expect(!kvp_layout_one(KVP_VDEV_PARITY1, 3, 1 << 18, 0, 5 << 20, KVP_MAX_ROOTS, &g[0], &why));
+	expect(!kvp_layout_one(KVP_VDEV_PARITY1, 3, 1 << 18, 0, 5 << 20, KVP_MAX_ROOTS, &g[0],
+			       &why));
 	expect(!kvp_layout_one(KVP_VDEV_CACHE, 1, 6 << 8, 0, 0, KVP_MAX_ROOTS, &small, &why));
 	expect(!kvp_layout_one(KVP_VDEV_CACHE, 1, 1 << 18, 0, 0, KVP_MAX_ROOTS, &large, &why));
 	p->sb.vdev_count = 1;
@@ -513,11 +515,13 @@ static void test_logs_hold_chunks(void)
 	expect(plan_check_logs(p, &none, &err));
 	/* The log stays with the parity1, unless a cache goes; or it goes to what survives more. */
 	memset(&g[1], 0, sizeof(g[1]));
-	expect(!kvp_layout_one(KVP_VDEV_SINGLE, 1, 1 << 18, 0, 4 << 20, KVP_MAX_ROOTS, &g[1], &why));
+	expect(!kvp_layout_one(KVP_VDEV_SINGLE, 1, 1 << 18, 0, 4 << 20, KVP_MAX_ROOTS, &g[1],
+			       &why));
 	expect(!plan_check_logs(p, &none, &err));
 	expect(plan_check_logs(p, &large, &err));
 	memset(&g[1], 0, sizeof(g[1]));
-	expect(!kvp_layout_one(KVP_VDEV_MIRROR, 3, 1 << 18, 0, 4 << 20, KVP_MAX_ROOTS, &g[1], &why));
+	expect(!kvp_layout_one(KVP_VDEV_MIRROR, 3, 1 << 18, 0, 4 << 20, KVP_MAX_ROOTS, &g[1],
+			       &why));
 	expect(plan_check_logs(p, &none, &err));
 	free(p);
 }
@@ -896,7 +900,8 @@ static void test_read_silent(void)
 	image_hangs(&m, 0);
 	expect(device_read(&d, 0, 1, buf) == -ETIMEDOUT);
 	since = seconds();
-	expect(device_read(&d, 0, 1, buf) == -ETIMEDOUT && device_read(&d, 9, 2, buf) == -ETIMEDOUT);
+	expect(device_read(&d, 0, 1, buf) == -ETIMEDOUT &&
+	       device_read(&d, 9, 2, buf) == -ETIMEDOUT);
 	/* nor is it asked in another way */
 	expect(device_open(m.path[0], true, &other, &err) == -1);
 	expect(seconds() - since < 3);
@@ -925,7 +930,8 @@ static void test_ask_silent(void)
 	since = seconds();
 	device_ask(paths, 4);
 	expect(device_open(paths[1], true, &d, &err) == -1 && strstr(err.why, "does not answer"));
-	expect(strstr(err.why, paths[0]) && strstr(err.why, paths[2]) && !strstr(err.why, paths[3]));
+	expect(strstr(err.why, paths[0]) && strstr(err.why, paths[2]) &&
+	       !strstr(err.why, paths[3]));
 	expect(device_open(paths[0], true, &d, &err) == -1);
 	expect(device_open(paths[2], true, &d, &err) == -1);
 	expect(!device_open(paths[3], true, &d, &err));
@@ -1533,7 +1539,8 @@ static void test_label_leg(void)
 	snprintf(text, sizeof(text), "leg.0.uuid=%s\nleg.1.uuid=%s\n",
 		 uuid_print(m.sb.legs[0].uuid, uuid[0]), uuid_print(m.sb.legs[1].uuid, uuid[1]));
 	expect(!stats_parse(strdup(text), &s));
-	expect(resilver_label_leg(&e, &s, m.path[0]) == 0 && resilver_label_leg(&e, &s, m.path[1]) == 1);
+	expect(resilver_label_leg(&e, &s, m.path[0]) == 0 &&
+	       resilver_label_leg(&e, &s, m.path[1]) == 1);
 	expect(resilver_label_leg(&e, &s, "/dev/null") == -1);
 	e.uuid[0] ^= 1;
 	expect(resilver_label_leg(&e, &s, m.path[1]) == -1);
@@ -1657,7 +1664,9 @@ static const struct {
 	  "kvpoolctl status -v tank" },
 	{ POOL("degraded", ",\"poisoned_total\":5", B_IS("stale")), 4, "5 blocks are lost:",
 	  "kvpoolctl scrub --wait tank" },
-	/* They may have been written since, or a leg did not answer: nothing is known to be lost. */
+	/*
+	 * They may have been written since, or a leg did not answer: nothing is known to be lost.
+	 */
 	{ POOL("online", ",\"scrub\":{\"unrepaired\":2}", ""), 4,
 	  "no good copy of 2 blocks, and none is known to be lost now", "then kvpoolctl scrub --wait tank" },
 	/* A pool that was imported read-only refuses all changes. */
@@ -1947,14 +1956,18 @@ static bool drawn(json_object *pool, bool verbose, const char *want)
 	return same;
 }
 
-/* The layouts of @kind with so many MiB of each leg: at first, then larger, then that again with @least more. */
+/*
+ * The layouts of @kind with so many MiB of each leg: at first, then larger, then that again with
+ * @least more.
+ */
 static void larger_layouts(u32 kind, u32 legs, u64 mib, u64 more, u64 again, u64 least)
 {
 	struct kvp_geometry g = { .first_leg = 0 }, h, i;
 	struct kvp_why why;
 
 	expect(!kvp_layout_one(kind, legs, mib << 8, 0, 0, KVP_MAX_ROOTS, &g, &why));
-	expect(!kvp_table_behind(&g) && kvp_layout_larger(&g, mib << 8, KVP_MAX_ROOTS, &h) == -ENOSPC);
+	expect(!kvp_table_behind(&g) && kvp_layout_larger(&g, mib << 8, KVP_MAX_ROOTS, &h) ==
+	       -ENOSPC);
 	expect(!kvp_layout_larger(&g, more << 8, KVP_MAX_ROOTS, &h));
 	expect(kvp_table_behind(&h) && !kvp_geometry_check(&h, more << 8, &why));
 	expect(kvp_geometry_check(&h, (more << 8) - 256, &why));

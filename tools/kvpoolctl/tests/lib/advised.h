@@ -79,7 +79,9 @@ static const char *const of_mirror[] = {
 static const char *const of_parity1[] = {
 	"", "leg.3.state=offline\nleg.3.by_order=1\n", "leg.2.state=missing\nleg.2.path=-\n",
 	"leg.4.state=resilvering\n", "leg.4.err_checksum=1\n",
-	/* a shadow of leg 3: in its states; while leg 3 is out or resilvers; while another is out */
+	/*
+	 * a shadow of leg 3: in its states; while leg 3 is out or resilvers; while another is out
+	 */
 	SHADOW("resilvering"), SHADOW("stale"), SHADOW("online"), SHADOW("faulted"), NO_SHADOW,
 	SHADOW("stale") "leg.3.state=offline\nleg.3.by_order=1\n",
 	SHADOW("stale") "leg.3.state=missing\nleg.3.path=-\n",

@@ -348,7 +348,8 @@ static void put_parity(struct image *m, const struct kvp_geometry *g, const stru
 		for (i = at + 1; i < end; i++) {
 			kvp_log_stripe_part(&s, i, &index);
 			for (w = 0; w < KVP_BLOCK_SIZE / sizeof(u64); w++)
-				sum[w] ^= ((const u64 *)(payload + ((size_t)index << KVP_BLOCK_SHIFT)))[w];
+				sum[w] ^= ((const u64 *)(payload +
+							 ((size_t)index << KVP_BLOCK_SHIFT)))[w];
 		}
 		put_lsn(m, g, h->lsn + at, sum);
 	}
