@@ -25,7 +25,7 @@
 #define KVP_MODE_WRITE	FMODE_WRITE
 #endif
 
-/* Bios of a processor's own cache may end in an interrupt since 6.2. */
+/* Since 6.2 bios from the cache of a processor may end in an interrupt. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define KVP_BIO_CACHE	REQ_ALLOC_CACHE
 #else
@@ -52,7 +52,7 @@ static inline void kvp_compat_io_hints(struct gendisk *disk, unsigned int min, u
 
 	limits.io_min = min;
 	limits.io_opt = opt;
-	/* Hints: if they do not go with the others, the device has none. */
+	/* If these hints contradict other limits, the device goes without them. */
 	if (queue_limits_commit_update(disk->queue, &limits))
 		pr_warn("dm-kvpool: the device does not report its stripes\n");
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * crc32c by the crypto API: with the processor's instruction where there is
- * one. libcrc32c's wrapper would cost a third more for a block; a few bytes
- * are cheaper by table.
+ * crc32c by the crypto API, which uses the processor's instruction where there is one. The wrapper
+ * in libcrc32c would cost a third more for a block.
  */
 #include <crypto/hash.h>
 #include <linux/crc32.h>

@@ -10,8 +10,8 @@
 /**
  * kvp_crc32c() - crc32c of a buffer, continued from @crc
  *
- * Not inverted, as the kernel's crc32c(). The module computes it with the
- * processor's instruction where there is one (sum.c), userspace likewise.
+ * Not inverted, like the kernel's crc32c(). Module and userspace use the processor's instruction
+ * where there is one (format/sum.c).
  */
 __u32 kvp_crc32c(__u32 crc, const void *data, size_t bytes);
 

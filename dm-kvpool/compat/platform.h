@@ -2,10 +2,10 @@
 /*
  * What the module cannot be built for.
  *
- * A page is a block everywhere: buffers, vectors of bios, what is summed and what is
- * compared. With larger pages several blocks would be one, and data would be wrong
- * without any error. And table entries and counters of 64 bits are read without a
- * lock, in one piece. tests/platform holds both.
+ * A page is a block everywhere: in buffers, in vectors of bios, in sums and comparisons. With
+ * larger pages several blocks would be one, and data would be wrong without any error. Table
+ * entries and counters of 64 bits are read without a lock, in one piece, which a processor of 32
+ * bits cannot do. tests/platform checks that neither builds.
  */
 #ifndef KVP_PLATFORM_H
 #define KVP_PLATFORM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * XOR with the processor's best instructions, where the kernel has it: it is
- * built with those that have software RAID or btrfs, as distributions do.
+ * XOR with the processor's best instructions. The kernel offers it if it was built with software
+ * RAID or btrfs, as distributions build it. Otherwise a plain loop does it.
  */
 #ifndef KVP_COMPAT_XOR_H
 #define KVP_COMPAT_XOR_H
