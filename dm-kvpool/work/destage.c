@@ -919,6 +919,11 @@ void kvp_destage_kick(struct kvp_pool *pool, bool now)
 	kick(pool, now);
 }
 
+void kvp_destage_ask(struct kvp_pool *pool)
+{
+	kick(pool, true);
+}
+
 void kvp_destage_relieve(struct kvp_pool *pool)
 {
 	const struct kvp_wbuf *w = pool->wbuf;

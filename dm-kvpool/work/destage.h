@@ -112,6 +112,13 @@ static inline void kvp_destage_look(struct kvp_destage *dg)
 void kvp_destage_kick(struct kvp_pool *pool, bool now);
 
 /**
+ * kvp_destage_ask() - let all go home that is in the log now, and the tail move. Any context.
+ *
+ * Unlike kvp_destage_kick(), it does not hurry: beside a busy host destage rests in between.
+ */
+void kvp_destage_ask(struct kvp_pool *pool);
+
+/**
  * kvp_destage_relieve() - write pages home, for a writer that gets no page of a buffer that is not
  * full
  *

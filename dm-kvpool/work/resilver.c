@@ -23,10 +23,17 @@
 #define NOTE_BLOCKS	(1u << 18)	/* or after so many blocks */
 #define MIN_PAUSE_MS	1000u		/* after an error; doubled after each further one */
 #define MAX_PAUSE_MS	60000u
-#define NAP_NS		(50 * NSEC_PER_MSEC)
+#define NAP_NS		(50ull * NSEC_PER_MSEC)
 #define IDLE_MS		500u		/* without a request for so long, the host counts as idle */
 /* seconds: while the host is busy, a step begins at least this often */
 #define MOST_REST	1u
+/*
+ * At the end destage may rest beside the host, as long as the resilver has taken so far; but at
+ * least, and at most, for so many seconds. Then it is ordered to hurry.
+ */
+#define LEAST_PATIENCE	60u
+#define MOST_PATIENCE	3600u
+#define ASK_NAPS	20u		/* destage is asked once a second meanwhile */
 #define NONE		kvp_vblock(~0ull)
 
 /* --- helpers -------------------------------------------------------------------- */
@@ -310,6 +317,7 @@ static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
 		r->sync[leg] = r->joined[leg];
 		r->next[leg] = 0;
 		r->copied_at[leg] = r->copied;
+		r->began = ktime_get_ns();
 		WRITE_ONCE(r->walks[leg], true);
 	}
 	mutex_unlock(&pool->sb_lock);
@@ -836,13 +844,48 @@ static kvp_lsn_t include_in_log(struct kvp_vdev *v, u64 targets, u64 *nonce)
 }
 
 /*
- * Step 5. Everything older than @first must be home, unless the log is on a cache: then these legs
- * have no log. The last checkpoint flushes the legs.
+ * True if the legs need no entry that is older than @first. With the log on a cache they have no
+ * log.
  */
-static int close_log(struct kvp_pool *pool)
+static bool tail_has_passed(struct kvp_pool *pool, kvp_lsn_t first)
 {
-	int ret = kvp_pool_logs_on_cache(pool) ? 0 : kvp_destage_order(pool);
+	return kvp_pool_logs_on_cache(pool) || !kvp_lsn_before(kvp_log_tail(pool->log), first);
+}
 
+/*
+ * Wait until the tail has passed @first, while the host uses the legs. Destage brings older entries
+ * home by the way, and rests in between. An order would let it take the legs from the host. The
+ * host may never rest, so this ends in any case.
+ */
+static void wait_for_tail(struct kvp_resilver *r, struct kvp_vdev *v, kvp_lsn_t first)
+{
+	u64 least = LEAST_PATIENCE * NSEC_PER_SEC, most = MOST_PATIENCE * NSEC_PER_SEC;
+	u64 patience = clamp(ktime_get_ns() - r->began, least, most);
+	u32 naps;
+
+	for (naps = 0; naps * NAP_NS < patience && !tail_has_passed(r->pool, first); naps++) {
+		if (wants_to_go_on(r) || kvp_pool_faulted(r->pool) || !targets_of(v) ||
+		    !kvp_host_busy(r->pool, &r->host, KVP_HOST_QUIET_MS))
+			return;
+		if (naps % ASK_NAPS == 0)
+			kvp_destage_ask(r->pool);
+		schedule_timeout_uninterruptible(nsecs_to_jiffies(NAP_NS));
+	}
+}
+
+/*
+ * Step 5. Everything older than @first must be home. The last checkpoint flushes the legs.
+ */
+static int close_log(struct kvp_resilver *r, struct kvp_vdev *v, kvp_lsn_t first)
+{
+	struct kvp_pool *pool = r->pool;
+	int ret = 0;
+
+	wait_for_tail(r, v, first);
+	if (!tail_has_passed(pool, first)) {
+		r->ordered++;
+		ret = kvp_destage_order(pool);
+	}
 	return ret ?: checkpoint(pool);
 }
 
@@ -923,7 +966,7 @@ static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp
 		return finish_shadow(r, v);
 	kvp_events_rewrite(r->pool);
 	first = include_in_log(v, targets, &nonce);
-	ret = close_log(r->pool) ?: end_resilver(v, targets, first, nonce);
+	ret = close_log(r, v, first) ?: end_resilver(v, targets, first, nonce);
 	if (!ret)
 		tell_ended(r, v, targets);
 	return ret;

@@ -14,7 +14,8 @@
  * 3. Every ten seconds, or GiB, it notes the cursor, after a checkpoint that has flushed the leg.
  * 4. After the walk it copies the table pages that changed.
  * 5. From here on, entries of the log go to the leg. If the log is on such legs, destage moves the
- *    tail past all older entries. Another checkpoint flushes the leg.
+ *    tail past all older entries; beside a busy host without hurry. Another checkpoint flushes the
+ *    leg.
  * 6. kvp_legs_resilvered(): one superblock says that the leg is in sync.
  *
  * A power cut before 6: the leg is out, and nothing depends on its contents. Its eras and its
@@ -65,6 +66,8 @@ struct kvp_resilver_hole {
  * @noted_at: @copied at that time
  * @host: what was learned of the host's requests
  * @begun_ahead: steps that were begun while other steps were in flight
+ * @began: when the last leg began its walk, ns
+ * @ordered: how often destage was ordered to hurry, so that a resilver could end
  * @yields: steps after which the worker rested because the host was busy
  */
 struct kvp_resilver {
@@ -79,7 +82,7 @@ struct kvp_resilver {
 	u32 nr_holes, pause;
 	unsigned long noted;
 	struct kvp_yield host;
-	u64 begun_ahead, yields;
+	u64 begun_ahead, yields, began, ordered;
 };
 
 void kvp_resilver_init(struct kvp_pool *pool);

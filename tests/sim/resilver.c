@@ -11,6 +11,7 @@
 #include "suite.h"
 #include "format/spare.h"
 #include "io/flight.h"
+#include "log/log.h"
 #include "pool/online.h"
 #include "super/members.h"
 #include "table/table.h"
@@ -920,6 +921,98 @@ static void yields_to_the_host(struct life *l)
 	if (disks.scattered)
 		sim_fail("%u reads into scattered pages", disks.scattered);
 	expect_page_writes(l, from, false);
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+/* The leg returns beside a reader, and its walk ends. The log has blocks that are not home. */
+static void walk_beside_the_host(struct life *l)
+{
+	u32 i;
+
+	leave(l);
+	write_widely(l);
+	l->writes = true;
+	l->wrote = false;
+	sim_spawn("reader", reader, l);
+	host_sleep(100);
+	sim_slow = "kvpool-scrub";
+	come_back(l);
+	for (i = 0; !READ_ONCE(victim(l)->takes_log); i++, host_sleep(1)) {
+		if (i == 600000)
+			sim_fail("the walk does not end beside the host");
+		if (i % 100 == 0)
+			host_write(&l->host, i / 10 * 37 % (l->blocks / 4) * 4, 1, true);
+	}
+	if (!kvp_log_used(l->host.pool))
+		sim_fail("all is home: the case was not set up");
+}
+
+static void expect_end(struct life *l, u32 most_ms)
+{
+	u32 ms;
+
+	for (ms = 0; kvp_leg_resilvers(victim(l)); ms++, host_sleep(1))
+		if (ms == most_ms)
+			sim_fail("the resilver does not end in %u ms", most_ms);
+	/* Until the superblock that says so is durable. */
+	mutex_lock(&l->host.pool->sb_lock);
+	l->back_at = disks.trace.nr;
+	mutex_unlock(&l->host.pool->sb_lock);
+	sim_slow = NULL;
+}
+
+/* Beside a host, what is in the log goes home without hurry; without a host it is ordered. */
+static void ends_beside_the_host(struct life *l)
+{
+	struct kvp_resilver *r = l->host.pool->resilver;
+	u32 i;
+
+	walk_beside_the_host(l);
+	expect_end(l, 50000);
+	end_writer(l);
+	expect_in_sync(l);
+	if (r->ordered)
+		sim_fail("destage was ordered to hurry beside the host");
+	expect_sound(l);
+	host_sleep(1000);
+	leave(l);
+	for (i = 0; i < 20; i++)
+		host_write(&l->host, i * 40, 1, true);
+	come_back(l);
+	wait_in_sync(l);
+	if (!r->ordered)
+		sim_fail("destage was not ordered to hurry without a host");
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void cut_at_the_end(struct life *l)
+{
+	walk_beside_the_host(l);
+	expect_end(l, 50000);
+	end_writer(l);
+	expect_in_sync(l);
+	host_write(&l->host, 5, 3, true);
+}
+
+/* The tail does not move for minutes, and the host never rests. */
+static void end_is_ordered_at_last(struct life *l)
+{
+	struct kvp_resilver *r = l->host.pool->resilver;
+	u32 i;
+
+	walk_beside_the_host(l);
+	mutex_lock(&l->host.pool->checkpoint_lock);
+	host_sleep(30000);
+	if (r->ordered)
+		sim_fail("destage is ordered to hurry too early");
+	for (i = 0; !r->ordered; i++, host_sleep(1000))
+		if (i == 200)
+			sim_fail("destage is never ordered to hurry");
+	mutex_unlock(&l->host.pool->checkpoint_lock);
+	expect_end(l, 50000);
+	end_writer(l);
 	expect_sound(l);
 	host_flush(&l->host);
 }
@@ -2086,6 +2179,8 @@ static void walks_of(const struct shape *s)
 	lives(NAMED(leaves_again), s, 3);
 	lives(NAMED(suspends), s, 2);
 	lives(NAMED(yields_to_the_host), s, 1);
+	lives(NAMED(ends_beside_the_host), s, 1);
+	lives(NAMED(end_is_ordered_at_last), s, 1);
 	if (!s->start.second)
 		lives(NAMED(pages_beside_checkpoints), s, 1);
 	lives(NAMED(goes_on_at_the_cursor), s, 2);
@@ -2093,8 +2188,10 @@ static void walks_of(const struct shape *s)
 	if (s->start.legs == 2)
 		lives(NAMED(hole_before_the_cursor), s, 2);
 	cut_life(NAMED(cut_in_a_slow_walk), s, false, 4);
-	if (s->levels == 1)
+	if (s->levels == 1) {
 		cut_life(NAMED(cut_in_a_walk), s, false, 2);
+		cut_life(NAMED(cut_at_the_end), s, false, 4);
+	}
 	if (s->start.legs == 3 && !s->start.parity) {
 		lives(NAMED(bad_block_before_others), s, 1);
 		lives(NAMED(two_return), s, 4);
