@@ -41,11 +41,15 @@
 #define KVP_SB_BLOCKS		(KVP_SB_SIZE / KVP_BLOCK_SIZE)
 #define KVP_SB_RING		16u			/* slots at each end */
 #define KVP_SB_FIRST_BLOCK	16u			/* 64 KiB into the label area */
+/* 320 KiB into the front label area: blocks of the heartbeat */
+#define KVP_BEAT_BLOCK		80u
+#define KVP_BEAT_SLOTS		4u
 #define KVP_EVENTS_BLOCK	128u			/* 512 KiB into the front label area */
 #define KVP_EVENTS_BLOCKS	64u
 
 #define KVP_SB_MAGIC		"KVPOOL\r\n\032sblk\0\0"	/* 16 bytes with its last NUL */
 #define KVP_SB_MAGIC_LEN	16
+#define KVP_BEAT_MAGIC		"KVPOOL\r\n\032beat\0\0"	/* 16 bytes with its last NUL */
 
 #define KVP_MAX_VDEVS		16
 #define KVP_MAX_LEGS		48			/* in the whole pool */
@@ -94,6 +98,7 @@ enum kvp_vdev_kind {
  * rings, and has nothing else.
  */
 #define KVP_SPARE_INCOMPAT	0x400ull
+#define KVP_INCOMPAT_HEARTBEAT	0x800ull /* the tunable heartbeat is on */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* has everything up to the tail */
@@ -464,6 +469,26 @@ struct kvp_disk_event {
 	__le64	time;			/* seconds since 1970 */
 	__u8	pool_uuid[16];
 	__u8	text[216];		/* "name key=value ...", NUL padded */
+} __packed;
+
+/* --- heartbeat ---------------------------------------------------------- */
+
+/* Which activation has the pool: the first 512 bytes of a block, the rest is zeros. */
+struct kvp_disk_heartbeat {
+	__u8	magic[KVP_SB_MAGIC_LEN];
+	__le32	csum;			/* crc32c(~0), this field 0 */
+	__le32	version;
+	__u8	pool_uuid[16];
+	__le64	claim;			/* the block lies in slot claim % KVP_BEAT_SLOTS */
+	__le64	nonce;			/* of the activation */
+	__le64	counter;		/* of its heartbeats */
+	__le64	host;			/* as in the superblock */
+	__le64	time;			/* seconds since 1970 */
+	__le32	interval;		/* seconds between two heartbeats */
+	/* seconds: it writes nothing more once its last heartbeat is older */
+	__le32	limit;
+	__u8	host_name[KVP_NAME_LEN];
+	__u8	reserved[360];
 } __packed;
 
 #endif /* KVPOOL_FORMAT_H */

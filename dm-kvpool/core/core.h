@@ -63,6 +63,7 @@ struct kvp_drain;
 struct kvp_events;
 struct kvp_finds;
 struct kvp_flights;
+struct kvp_heartbeat;
 struct kvp_log;
 struct kvp_log_client;
 struct kvp_members_client;
@@ -393,6 +394,9 @@ struct kvp_pool {
 	struct workqueue_struct *scrub_wq;	/* scrub, which must never delay those */
 
 	struct kvp_flights *flights;		/* requests that legs have, and strays */
+	struct kvp_heartbeat *heartbeat;
+	/* boot time in ns: nothing is written from then on; 0: always. By super/heartbeat.c */
+	u64 write_until;
 	/* Of the target: called when the last reference was dropped; or NULL. */
 	void (*gone)(struct kvp_pool *pool);
 	/* Of the registry: for a pool that has stopped while legs have strays. */
@@ -503,15 +507,28 @@ static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
 	return kvp_pool_failure(pool) >= KVP_FAULTED;
 }
 
+/**
+ * kvp_writes_barred() - true if no write may be sent to a leg any more: another host may use it
+ *
+ * If the heartbeat is late, the pool fails now. Context: any.
+ */
+static inline bool kvp_writes_barred(struct kvp_pool *pool)
+{
+	u64 until = READ_ONCE(pool->write_until);
+
+	return until && (kvp_failed_by(pool, KVP_FAIL_HOST) ||
+			 (ktime_get_boottime_ns() >= until && kvp_fail_late(pool)));
+}
+
 /*
  * True if requests that lack legs wait, and do not fail. Also true while `clear` finds out whether
- * legs are back.
+ * legs are back. Not if another host has the pool: no order mends that.
  */
 static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 {
 	u32 failure = (u32)atomic_read(&pool->failure);
 
-	return READ_ONCE(pool->tunables[KVP_T_FAILMODE]) &&
+	return READ_ONCE(pool->tunables[KVP_T_FAILMODE]) && !(failure >> KVP_FAIL_HOST & 1) &&
 	       (kvp_failure_mode_of(failure) >= KVP_FAULTED || failure >> KVP_FAIL_CLEARING & 1);
 }
 

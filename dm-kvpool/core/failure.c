@@ -12,6 +12,13 @@ void kvp_fail(struct kvp_pool *pool, enum kvp_fail_reason reason, const char *wh
 		pool->leg_client->faulted(pool, why);
 }
 
+bool kvp_fail_late(struct kvp_pool *pool)
+{
+	kvp_fail(pool, KVP_FAIL_HOST,
+		 "no heartbeat was written in time, so another host may have taken over the pool");
+	return true;
+}
+
 void kvp_fail_ended(struct kvp_pool *pool, enum kvp_fail_reason reason)
 {
 	atomic_andnot(1 << reason, &pool->failure);

@@ -12,6 +12,7 @@
  *   KVP_FAIL_LEGS        kvp_unfault(): `clear`, or a change of legs that was undone
  *   KVP_FAIL_SUPERBLOCK  kvp_sb_commit(): a newer superblock is durable
  *   KVP_FAIL_LOST        a restart: the recovery reads the log
+ *   KVP_FAIL_HOST        a restart, if no other host has the pool by then
  *
  * kvp_unfault() ends KVP_FAIL_LEGS only when no leg can have a superblock that the pool does not
  * know.
@@ -41,6 +42,8 @@ enum kvp_fail_reason {
 	KVP_FAIL_SUPERBLOCK,	/* some leg may have a superblock that the pool does not know */
 	/* A flush lost writes, or half a row is home: only the log can tell. */
 	KVP_FAIL_LOST,
+	/* Another host has taken over the pool, or may have: no I/O at all. */
+	KVP_FAIL_HOST,
 	/*
 	 * This is no reason, but is read together with them: `clear` is trying whether legs work
 	 * again.
@@ -51,7 +54,7 @@ enum kvp_fail_reason {
 /** kvp_failure_mode_of() - the mode for @reasons, a bit for each. Pure. */
 static inline enum kvp_failure_mode kvp_failure_mode_of(u32 reasons)
 {
-	if (reasons & 1u << KVP_FAIL_LOST)
+	if (reasons & (1u << KVP_FAIL_LOST | 1u << KVP_FAIL_HOST))
 		return KVP_NEEDS_RESTART;
 	if (reasons & (1u << KVP_FAIL_LEGS | 1u << KVP_FAIL_SUPERBLOCK))
 		return KVP_FAULTED;
@@ -67,6 +70,13 @@ static inline enum kvp_failure_mode kvp_failure_mode_of(u32 reasons)
  * KVP_FAIL_COMMIT under log->lock.
  */
 void kvp_fail(struct kvp_pool *pool, enum kvp_fail_reason reason, const char *why);
+
+/**
+ * kvp_fail_late() - the time limit of the heartbeat is over: KVP_FAIL_HOST; returns true
+ *
+ * Context: any.
+ */
+bool kvp_fail_late(struct kvp_pool *pool);
 
 /**
  * kvp_fail_ended() - @reason does not hold any more

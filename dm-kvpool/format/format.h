@@ -686,7 +686,8 @@ struct kvp_sb {
 	each(KVP_INCOMPAT_LOG_TURNS, "log-turns")		\
 	each(KVP_INCOMPAT_GENERATIONS, "generations")		\
 	each(KVP_INCOMPAT_RESILVER, "resilver")			\
-	each(KVP_INCOMPAT_TABLE_BEHIND, "table-behind")
+	each(KVP_INCOMPAT_TABLE_BEHIND, "table-behind")		\
+	each(KVP_INCOMPAT_HEARTBEAT, "heartbeat")
 #define KVP_OR_BIT(bit, name)	| (bit)
 #define KVP_INCOMPAT_KNOWN	(0ull KVP_INCOMPAT_NAMES(KVP_OR_BIT))
 

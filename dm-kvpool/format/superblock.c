@@ -5,6 +5,7 @@
  */
 #include "format/format.h"
 #include "format/generations.h"
+#include "format/heartbeat.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "format/replaces.h"
@@ -418,6 +419,8 @@ static const char *content_fault(struct kvp_sb *sb)
 		return fault;
 	if (any_table_behind(sb) != !!(sb->incompat & KVP_INCOMPAT_TABLE_BEHIND))
 		return "feature bit of a table behind the data";
+	if (!kvp_sb_heartbeat(sb) != !(sb->incompat & KVP_INCOMPAT_HEARTBEAT))
+		return "feature bit of the heartbeat";
 	if (!sb->pool_blocks || sb->pool_blocks > kvp_map_blocks(&sb->map))
 		return "size of the pool";
 	if (sb->root_count != kvp_sb_roots(sb))

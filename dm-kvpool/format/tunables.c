@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of tunables, and reading and printing of their values. */
+#include "format/heartbeat.h"
 #include "format/tunables.h"
 
 #define MIB	(1ull << 20)
@@ -50,6 +51,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"1: a leg that was lost is brought online when it is there at a start" },
 	[KVP_T_RENEW_MARK] = { "renew_mark", KVP_UNIT_PERCENT, 0, 90, 60, NULL,
 		"so much of cache_dirty_max is renewed on the cache, not written home; 0: nothing" },
+	[KVP_T_HEARTBEAT] = { "heartbeat", KVP_UNIT_S, KVP_HEARTBEAT_LEAST, KVP_HEARTBEAT_MOST, 0,
+		NULL, "seconds between two signs of life on the legs, for other hosts; 0: none", true },
 };
 
 int kvp_tunable_find(const char *key)

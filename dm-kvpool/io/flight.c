@@ -424,6 +424,21 @@ static void bare_done(struct kvp_io *io)
 	io->done(io);
 }
 
+/*
+ * Send a request to its leg, unless nothing may be written any more. Later tries, and flushes of a
+ * write with FUA, come this way as well.
+ */
+static void send(struct kvp_io *io)
+{
+	if (io->op == KVP_IO_READ || !kvp_writes_barred(io->leg->pool)) {
+		kvp_io_start(io);
+		return;
+	}
+	io->doomed = true;
+	io->error = -EIO;
+	io->done(io);
+}
+
 /* Send the request itself, without a flight and without retries. */
 static void start_bare(struct kvp_io *io)
 {
@@ -431,7 +446,7 @@ static void start_bare(struct kvp_io *io)
 		io->then = io->done;
 		io->done = bare_done;
 	}
-	kvp_io_start(io);
+	send(io);
 }
 
 /* Reads of an SSD that has the only copy of the log are sent although it is out. */
@@ -496,7 +511,7 @@ void kvp_io_submit(struct kvp_io *io)
 		start_by_worker(f);
 	} else {
 		enter(f);
-		kvp_io_start(&f->dev);
+		send(&f->dev);
 	}
 }
 
@@ -693,7 +708,7 @@ static void try_again(struct work_struct *work)
 	struct kvp_flight *f = container_of(to_delayed_work(work), struct kvp_flight, again);
 
 	if ((!f->came || next_piece(f)) && enter(f))
-		kvp_io_start(&f->dev);
+		send(&f->dev);
 	else
 		come_back(f);
 }

@@ -37,6 +37,7 @@ struct kvp_leg_queue {
 };
 
 struct kvp_leg_queues {
+	struct kvp_pool *pool;
 	struct workqueue_struct *wq, *urgent;
 	struct bio_set joined, reserve;
 	struct page *junk;	/* target for gaps that are read along: 1 << @junk_order blocks */
@@ -403,6 +404,20 @@ static bool next_run(struct kvp_leg_queue *q, struct run *run)
 	return false;
 }
 
+/* True for a write that has waited here for so long that another host may have the pool. */
+static bool is_barred(const struct kvp_leg_queue *q, const struct bio *bio)
+{
+	return is_write(bio) && kvp_writes_barred(q->all->pool);
+}
+
+static void submit(const struct kvp_leg_queue *q, struct bio *bio)
+{
+	if (is_barred(q, bio))
+		bio_io_error(bio);
+	else
+		submit_bio_noacct(bio);
+}
+
 /*
  * Send run after run: other requests on the device may block this worker at any of them. If they do
  * not, the plug collects the runs, and the device gets them together. If the worker has to wait,
@@ -416,10 +431,10 @@ static void send(struct kvp_leg_queue *q)
 
 	blk_start_plug(&plug);
 	while (next_run(q, &run)) {
-		if (send_joined(q, &run))
+		if (!is_barred(q, run.bios.head) && send_joined(q, &run))
 			continue;
 		while ((bio = bio_list_pop(&run.bios)))
-			submit_bio_noacct(bio);
+			submit(q, bio);
 	}
 	blk_finish_plug(&plug);
 }
@@ -445,7 +460,7 @@ static void send_now(struct work_struct *work)
 		bio = bio_list_pop(&q->first);
 		spin_unlock_irqrestore(&q->lock, flags);
 		if (bio)
-			submit_bio_noacct(bio);
+			submit(q, bio);
 	} while (bio);
 }
 
@@ -597,6 +612,7 @@ int kvp_leg_queues_init(struct kvp_pool *pool)
 	pool->leg_queues = qs;
 	if (!qs)
 		return -ENOMEM;
+	qs->pool = pool;
 	/* Separate workqueues: a worker that waits for its device must not delay other work. */
 	qs->wq = alloc_workqueue("kvpool-legs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	qs->urgent = alloc_workqueue("kvpool-legs-w", WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_HIGHPRI, 0);

@@ -6,6 +6,7 @@
 #include "pool/spare.h"
 #include "pool/start.h"
 #include "super/events.h"
+#include "super/heartbeat.h"
 #include "super/members.h"
 #include "table/table.h"
 
@@ -40,6 +41,7 @@ int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags) || !(pool->sb->flags & KVP_SB_CLEAN))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
 				  "not all written data is home, so the pool stays unchanged");
+	kvp_heartbeat_stop(pool);
 	return 0;
 }
 
@@ -62,6 +64,7 @@ int kvp_change_settled(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
+	kvp_heartbeat_stop(pool);
 	kvp_events_flush(pool);
 	return kvp_members_settle(pool) ? kvp_change_faulted(r) : 0;
 }

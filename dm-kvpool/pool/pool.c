@@ -30,6 +30,7 @@
 #include "recovery/recover.h"
 #include "super/events.h"
 #include "super/finds.h"
+#include "super/heartbeat.h"
 #include "super/members.h"
 #include "table/ssdcopy.h"
 #include "table/table.h"
@@ -64,6 +65,7 @@ struct parts {
 	struct kvp_events events;
 	struct kvp_finds finds;
 	struct kvp_flights flights;
+	struct kvp_heartbeat heartbeat;
 };
 
 static void assemble(struct parts *parts)
@@ -92,6 +94,7 @@ static void assemble(struct parts *parts)
 	pool->events = &parts->events;
 	pool->finds = &parts->finds;
 	pool->flights = &parts->flights;
+	pool->heartbeat = &parts->heartbeat;
 }
 
 struct kvp_pool *kvp_pool_alloc(void)
@@ -111,6 +114,7 @@ struct kvp_pool *kvp_pool_alloc(void)
 	INIT_WORK(&pool->poison_work, kvp_poison_work);
 	kvp_range_locks_init(&pool->ranges);
 	kvp_drain_init(pool);
+	kvp_heartbeat_init(pool);
 	INIT_LIST_HEAD(&pool->leaving);
 	pool->sb = kvzalloc(sizeof(*pool->sb), GFP_KERNEL);
 	pool->stats = alloc_percpu(struct kvp_stats);
@@ -281,6 +285,7 @@ static int alloc_parts(struct kvp_pool *pool)
 
 static void free_parts(struct kvp_pool *pool)
 {
+	kvp_heartbeat_exit(pool);
 	kvp_rebuild_exit(pool);
 	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
@@ -513,6 +518,8 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	if (s->format)
 		ret = write_first_superblock(pool, refusal);
 	if (!ret)
+		ret = kvp_heartbeat_begin(pool, refusal);
+	if (!ret)
 		ret = kvp_recover(pool, &head, refusal);
 	if (!ret)
 		ret = leave_silent(pool, s, refusal);
@@ -565,6 +572,7 @@ static bool unmake(struct kvp_pool *pool)
 	bool left = false;
 	u32 i;
 
+	kvp_heartbeat_stop(pool);
 	/* A worker may be about to record a loss, and write labels. */
 	flush_workqueue(pool->work_wq);
 	for (i = 0; i < pool->nr_legs; i++)
@@ -717,6 +725,7 @@ void kvp_pool_empty(struct kvp_pool *pool)
 void kvp_pool_unquiesce(struct kvp_pool *pool)
 {
 	clear_bit(KVP_POOL_QUIESCED, &pool->flags);
+	kvp_heartbeat_go(pool);
 	if (!kvp_pool_readonly(pool)) {
 		/* This becomes durable before anything is appended again. */
 		mutex_lock(&pool->sb_lock);
@@ -758,6 +767,8 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 	}
 	if (id == KVP_T_DESTAGE_IDLE_MS)
 		kvp_destage_kick(pool, true);	/* the running timer was set by the old value */
+	if (id == KVP_T_HEARTBEAT)
+		kvp_heartbeat_changed(pool);
 	if (id == KVP_T_WRITE_BUFFER)
 		kvp_wbuf_set_limit(pool->wbuf, value >> KVP_BLOCK_SHIFT);
 	if (id == KVP_T_RENEW_MARK) {
@@ -782,6 +793,8 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 	/* Resize first: only this needs memory. If the commit fails then, no harm is done. */
 	if (id == KVP_T_RAM_CACHE)
 		ret = kvp_rcache_resize(pool->rcache, value >> KVP_BLOCK_SHIFT);
+	if (id == KVP_T_HEARTBEAT && value)
+		ret = kvp_heartbeat_prepare(pool);
 	if (ret)
 		return ret;
 	mutex_lock(&pool->sb_lock);

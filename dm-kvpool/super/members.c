@@ -10,6 +10,7 @@
 
 #include "core/core.h"
 #include "core/vdev_ops.h"
+#include "format/heartbeat.h"
 #include "format/sbring.h"
 #include "io/flight.h"
 #include "io/io.h"
@@ -387,6 +388,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		pool->members_client->about_to_write(pool);
 		note_losses(pool);
 		kvp_sb_note_resilver(sb);
+		kvp_sb_note_heartbeat(sb);
 		note_counters(pool);
 		sb->event_seq = (u32)READ_ONCE(pool->events->next);
 		sb->write_time = ktime_get_real_seconds();
@@ -621,6 +623,9 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	unsigned long flags;
 	bool taken;
 
+	/* No leg refused it: the pool did not send it. And no superblock could record the loss. */
+	if (kvp_failed_by(pool, KVP_FAIL_HOST))
+		return false;
 	spin_lock_irqsave(&pool->members_lock, flags);
 	/* The watch may report a shadow that is gone by now, and has no vdev any more. */
 	usable = leg->v ? kvp_vdev_usable(leg->v) : 0;
@@ -846,6 +851,9 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 	unsigned long flags, taken = 0;
 	u32 i;
 
+	/* As in take_out(). */
+	if (kvp_failed_by(pool, KVP_FAIL_HOST))
+		return;
 	spin_lock_irqsave(&pool->members_lock, flags);
 	for (i = 0; i < v->nr_legs; i++) {
 		if (!(which >> i & 1) || !kvp_leg_in_sync(&v->legs[i]))

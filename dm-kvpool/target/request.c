@@ -229,7 +229,7 @@ static int map_flush(struct kvp_pool *pool, struct bio *bio)
 /* With no leg left, requests fail or wait, as the administrator chose. */
 static bool must_fail(struct kvp_pool *pool)
 {
-	return kvp_pool_faulted(pool) && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]);
+	return kvp_pool_faulted(pool) && !kvp_pool_waits(pool);
 }
 
 /*
@@ -1335,6 +1335,9 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 	data_of(bio)->lacks = NULL;
 	data_of(bio)->came = false;
 	data_of(bio)->mixed = false;
+	/* What RAM holds may be old by now. */
+	if (unlikely(kvp_failed_by(r->pool, KVP_FAIL_HOST)))
+		return DM_MAPIO_KILL;
 	if (bio->bi_opf & REQ_PREFLUSH)
 		return map_flush(r->pool, bio);
 	switch (bio_op(bio)) {

@@ -24,6 +24,7 @@
 #include "pool/tableline.h"
 #include "ram/shrinker.h"
 #include "super/events.h"
+#include "super/heartbeat.h"
 #include "super/members.h"
 #include "table/shrinker.h"
 #include "target/message.h"
@@ -907,10 +908,14 @@ static int rebind(struct dm_target *ti, struct kvp_target *t, struct kvp_instanc
 	/* Check again: another pool may have been running when the table was loaded. */
 	t->resuming = true;
 	ret = check_reload(t, pool, devs, &refusal);
-	if (!ret)
+	if (!ret) {
+		/* Its worker uses the devices. kvp_pool_unquiesce() starts it again. */
+		kvp_heartbeat_stop(pool);
 		take_devices(t, pool, devs);
-	if (!ret)
 		ret = change(t, inst, &refusal);
+		if (ret)
+			kvp_heartbeat_go(pool);
+	}
 	kvp_events_by_end(pool, &by);
 	if (ret) {
 		kvp_registry_refused(&refusal, true);

@@ -166,6 +166,22 @@ static const struct field event_fields[] = {
 	FIELD(event, text, 40, 216),
 };
 
+static const struct field heartbeat_fields[] = {
+	FIELD(heartbeat, magic, 0, 16),
+	FIELD(heartbeat, csum, 16, 4),
+	FIELD(heartbeat, version, 20, 4),
+	FIELD(heartbeat, pool_uuid, 24, 16),
+	FIELD(heartbeat, claim, 40, 8),
+	FIELD(heartbeat, nonce, 48, 8),
+	FIELD(heartbeat, counter, 56, 8),
+	FIELD(heartbeat, host, 64, 8),
+	FIELD(heartbeat, time, 72, 8),
+	FIELD(heartbeat, interval, 80, 4),
+	FIELD(heartbeat, limit, 84, 4),
+	FIELD(heartbeat, host_name, 88, 64),
+	FIELD(heartbeat, reserved, 152, 360),
+};
+
 #define LAYOUT(s, want_size) \
 	{ "kvp_disk_" #s, sizeof(struct kvp_disk_##s), want_size, s##_fields, \
 	  ARRAY_SIZE(s##_fields) }
@@ -178,6 +194,7 @@ static const struct layout layouts[] = {
 	LAYOUT(rec, 16),
 	LAYOUT(log_hdr, 256),
 	LAYOUT(event, 256),
+	LAYOUT(heartbeat, 512),
 };
 KUNIT_ARRAY_PARAM_DESC(layout, layouts, name);
 
@@ -225,6 +242,8 @@ static const struct number numbers[] = {
 	{ "label area", KVP_LABEL_BLOCKS, 256 },
 	{ "first superblock", KVP_SB_FIRST_BLOCK, 16 },
 	{ "superblock ring", KVP_SB_RING, 16 },
+	{ "first heartbeat block", KVP_BEAT_BLOCK, 80 },
+	{ "heartbeat blocks", KVP_BEAT_SLOTS, 4 },
 	{ "first event block", KVP_EVENTS_BLOCK, 128 },
 	{ "event blocks", KVP_EVENTS_BLOCKS, 64 },
 	{ "events a block", KVP_EVENTS_PER_BLOCK, 16 },

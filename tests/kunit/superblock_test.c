@@ -246,6 +246,8 @@ static const struct change changes[] = {
 	  "state of a recovery's chain" },
 	{ "feature of a table behind the data", SB(incompat, KVP_INCOMPAT_TABLE_BEHIND), -EUCLEAN,
 	  "feature bit of a table behind the data" },
+	{ "feature of a heartbeat that is off", SB(incompat, KVP_INCOMPAT_HEARTBEAT), -EUCLEAN,
+	  "feature bit of the heartbeat" },
 	{ "scrub beyond the end", SB(scrub_cursor, LEG_BLOCKS), -EUCLEAN, "scrub cursor" },
 	{ "control character in the name", SB(name[1], '\n'), -EUCLEAN, "name: control characters" },
 	{ "control character in the comment", SB(comment[3], 127), -EUCLEAN, "comment: control" },
@@ -515,7 +517,7 @@ static void every_known_feature_has_a_name(struct kunit *test)
 	kvp_features_print(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_LOG_WINDOW, text);
 	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,log-window");
 	kvp_features_print(~0ull, text);
-	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver,table-behind");
+	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver,table-behind,heartbeat");
 }
 
 /* The superblock of a parity1 of three legs; the second one is to leave. */

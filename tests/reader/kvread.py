@@ -28,7 +28,7 @@ REDO_BEGUN = 1
 REDO_BEGUN_ANEW = 3	# in place of a complete one that is damaged
 FLAG_LAST = 1
 FEATURES = {2: "cache", 4: "vdevs", 16: "generations", 32: "log turns", 64: "cache parity1", 128: "log window",
-            256: "resilver", 512: "table-behind"}
+            256: "resilver", 512: "table-behind", 2048: "heartbeat"}
 LOST_POINTER = 0xBFFFFFFF00000001
 
 
@@ -409,7 +409,8 @@ class Superblock:
         if bool(self.regions) != bool(self.incompat & 4) or bool(self.generations) != bool(self.incompat & 16) or \
            bool(self.log_others) != bool(self.incompat & 32) or \
            any(leg.state == 5 for leg in self.legs) != bool(self.incompat & 256) or \
-           any(v.behind for v in self.vdevs) != bool(self.incompat & 512):
+           any(v.behind for v in self.vdevs) != bool(self.incompat & 512) or \
+           (1 <= self.tunables.get(20, 0) <= 60) != bool(self.incompat & 2048):
             raise Refused("features")
         if self.log_tail < log.log_blocks or not self.log_tail <= self.log_commit <= self.log_tail + log.window:
             raise Refused("log position")

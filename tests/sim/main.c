@@ -116,6 +116,7 @@ static const struct suite {
 	{ "legs", run_legs },
 	{ "resilver", run_resilver },
 	{ "attach", run_attach },
+	{ "heartbeat", run_heartbeat },
 	{ "changed", run_changed },
 	{ "shadow", run_shadow },
 	{ "trip", run_trip },

@@ -294,6 +294,11 @@ u64 sim_now_ns(void)
 	return now_ns;
 }
 
+void sim_freeze(u64 ns)
+{
+	now_ns += ns;
+}
+
 static void run_task(struct task_sim *t)
 {
 	t->state = TASK_RUNNING;

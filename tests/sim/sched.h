@@ -102,6 +102,8 @@ enum sim_end sim_run(const struct sim_config *c, void (*fn)(void *arg), void *ar
 /** sim_power_cut() - from a task: everything stops here */
 void sim_power_cut(void) __attribute__((noreturn));
 
+/** sim_freeze() - nothing runs for @ns, and the clock goes on: a machine that was paused */
+void sim_freeze(u64 ns);
 void sim_spawn(const char *name, void (*fn)(void *arg), void *arg);
 void sim_block(const void *channel, const char *why);
 bool sim_block_until(const void *channel, const char *why, u64 until);

@@ -23,6 +23,8 @@ static const struct {
 	{ "log_discarded", { PRI_CRIT, "the log was discarded" } },
 	{ "chain_damaged", { PRI_CRIT, "parity in the log is damaged" } },
 	{ "commit_failed", { PRI_CRIT, "the log cannot be written" } },
+	{ "taken_over", { PRI_ALERT, "another host has taken over the pool" } },
+	{ "heartbeat_late", { PRI_WARNING, NULL } },
 	{ "suspended", { PRI_ALERT, "the pool is faulted: it takes no writes" } },
 	{ "resumed", { PRI_NOTICE, "the pool works again" } },
 	{ "healed", { PRI_WARNING, NULL } },

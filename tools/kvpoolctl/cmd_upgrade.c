@@ -22,6 +22,7 @@ static const struct feature {
 	  "the tail passes them" },
 	{ KVP_INCOMPAT_RESILVER, "a leg resilvers", "it is in sync, or out" },
 	{ KVP_INCOMPAT_TABLE_BEHIND, "grow, which moves the table behind the data", NULL },
+	{ KVP_INCOMPAT_HEARTBEAT, "set heartbeat=SECONDS", "set heartbeat=0" },
 };
 
 /* A bit that this version knows, and the list here does not, is a fault of the build. */
