@@ -133,6 +133,7 @@ run 0 clear tank
 sound
 
 echo "--- it fails, and the old disk is lost: a spare takes the place, and the order ends"
+simset c power 1
 run 0 labelclear -f /dev/c
 run 0 add tank spare /dev/e
 run 0 set tank resilver_rate=64K
