@@ -297,7 +297,7 @@ static u32 make_round(struct kvp_heartbeat *hb, u64 seconds, bool anew)
 
 static void again(struct kvp_heartbeat *hb, u64 seconds)
 {
-	if (READ_ONCE(hb->running))
+	if (!READ_ONCE(hb->stopped))
 		queue_delayed_work(hb->wq, &hb->work, (unsigned long)seconds * HZ);
 }
 
@@ -319,7 +319,7 @@ static void round_work(struct work_struct *work)
 		turned_off(hb);
 		return;
 	}
-	if (kvp_writes_barred(hb->pool))
+	if (READ_ONCE(hb->stopped) || kvp_writes_barred(hb->pool))
 		return;
 	make_round(hb, seconds, false);
 	again(hb, seconds);
@@ -336,7 +336,6 @@ int kvp_heartbeat_begin(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	if (!make_round(hb, seconds, true))
 		return kvp_refuse(refusal, -EIO, "see why, and start again",
 				  "no leg took the heartbeat; nothing is lost");
-	WRITE_ONCE(hb->running, true);
 	again(hb, seconds);
 	return 0;
 }
@@ -366,7 +365,7 @@ void kvp_heartbeat_go(struct kvp_pool *pool)
 		renew(pool);
 	else
 		turned_off(hb);
-	WRITE_ONCE(hb->running, true);
+	WRITE_ONCE(hb->stopped, false);
 	if (interval(pool) && hb->wq)
 		again(hb, interval(pool));
 }
@@ -375,9 +374,7 @@ void kvp_heartbeat_stop(struct kvp_pool *pool)
 {
 	struct kvp_heartbeat *hb = pool->heartbeat;
 
-	if (!hb->running)
-		return;
-	WRITE_ONCE(hb->running, false);
+	WRITE_ONCE(hb->stopped, true);
 	cancel_delayed_work_sync(&hb->work);
 }
 
@@ -389,6 +386,6 @@ void kvp_heartbeat_changed(struct kvp_pool *pool)
 	/* From now on another host may rely on blocks that are written. */
 	if (seconds && !READ_ONCE(pool->write_until))
 		WRITE_ONCE(pool->write_until, ktime_get_boottime_ns() + limit_ns(seconds));
-	if (READ_ONCE(hb->running) && hb->wq)
+	if (!READ_ONCE(hb->stopped) && hb->wq)
 		mod_delayed_work(hb->wq, &hb->work, 0);
 }

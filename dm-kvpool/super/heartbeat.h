@@ -36,7 +36,7 @@
  * @took: of the round that is under way: the leg has carried out its last request
  * @wipes: of that round: the leg gets zeros in all other slots
  * @wq: for @work
- * @running: rounds are made; between kvp_heartbeat_go() and kvp_heartbeat_stop()
+ * @stopped: no rounds are made; between kvp_heartbeat_stop() and kvp_heartbeat_go()
  * @reads: KVP_BEAT_SLOTS pages for each leg, NULL: none yet
  * @block: the block to write
  * @zeros: a block of zeros
@@ -49,7 +49,7 @@ struct kvp_heartbeat {
 	bool took[KVP_MAX_LEGS], wipes[KVP_MAX_LEGS];
 	struct workqueue_struct *wq;
 	struct delayed_work work;
-	bool running;
+	bool stopped;
 	struct page *reads[KVP_MAX_LEGS][KVP_BEAT_SLOTS];
 	struct page *block, *zeros, *all[KVP_BEAT_SLOTS];
 	struct kvp_io ios[KVP_MAX_LEGS];

@@ -181,6 +181,24 @@ static void each_leg_has_it(void *arg)
 	host_stop(&b->host);
 }
 
+/* The first resume of a target does not unquiesce the pool. It is turned on after that. */
+static void it_is_turned_on_after_the_first_resume(void *arg)
+{
+	struct beats *b = arg;
+
+	b->start.first_resume = true;
+	begin(b, 1);
+	host_sleep(60000);
+	expect_works(b);
+	host_stop(&b->host);
+	if (host_start(&b->host, &b->o, &b->start))
+		sim_fail("second start: %s", b->host.refusal.why);
+	host_sleep(60000);
+	own_beat(b, 0);
+	expect_works(b);
+	host_stop(&b->host);
+}
+
 static void it_can_be_turned_off(void *arg)
 {
 	struct beats *b = arg;
@@ -480,6 +498,7 @@ static void beats(const char *what, void (*run)(void *arg))
 void run_heartbeat(void)
 {
 	beats("each-leg", each_leg_has_it);
+	beats("first-resume", it_is_turned_on_after_the_first_resume);
 	beats("off", it_can_be_turned_off);
 	beats("shorter", a_shorter_interval_counts_at_once);
 	beats("taken-over", another_host_takes_over);

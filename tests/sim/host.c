@@ -252,7 +252,8 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 	}
 	/* A test of a race with an admission means one that is under way. */
 	h->pool->admission->gather = 0;
-	kvp_pool_unquiesce(h->pool);
+	if (!hs->first_resume)
+		kvp_pool_unquiesce(h->pool);
 	note_geometry(h->pool);
 	check_boundary(h->pool, hs);
 	check_lags(h->pool, hs);

@@ -54,6 +54,7 @@ struct host_start {
 	const struct host_vdev *wide;
 	bool format, degraded, readonly, accept_fork;
 	bool returns;		/* online_auto: legs that were lost return by themselves */
+	bool first_resume;	/* as the target's, which does not unquiesce the pool */
 	u64 missing;		/* bit per leg */
 	/* with one leg more: UUID of the leg that leaves later; NULL: none does */
 	const u8 *replaces;
