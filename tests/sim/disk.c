@@ -376,7 +376,7 @@ static void start(struct kvp_io *io, bool reserved)
 		io->doomed = true;
 	}
 	if (fault == FAULT_READ_EIO || fault == FAULT_WRITE_EIO || fault == FAULT_FLUSH_EIO ||
-	    fault == FAULT_ONCE || fault == FAULT_READ_ONCE)
+	    fault == FAULT_ONCE || fault == FAULT_READ_ONCE || fault == FAULT_WRITE_ONCE)
 		f->error = found->error ?: -EIO;
 	f->redirected = fault == FAULT_MISDIRECTED;
 	if (op != KVP_IO_READ && !disks.dead[disk]) {

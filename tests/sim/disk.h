@@ -59,6 +59,7 @@ enum fault_kind {
 	/* a write or flush ends with @error, and is tried again: which those above are not */
 	FAULT_ONCE,
 	FAULT_READ_ONCE,	/* the same for reads */
+	FAULT_WRITE_ONCE,	/* for writes alone: a full thin device flushes what it has */
 };
 
 struct fault {

@@ -606,6 +606,29 @@ static void target_hangs(struct life *l)
 	target_fails(l, 3);
 }
 
+/* A thin device below the target has no space for two seconds, or no memory: that passes. */
+static void target_short_for_a_time(struct life *l)
+{
+	struct fault *f;
+
+	some_writes(l, 3);
+	leave(l);
+	write_everywhere(l);
+	disks.dead[l->victim] = false;
+	f = disks_fault(FAULT_WRITE_ONCE, l->victim, 0, ~0ull);
+	f->error = l->order % 2 ? -ENOMEM : -ENOSPC;
+	f->after = 5 * l->order;
+	f->times = 20;
+	come_back(l);
+	begin_writer(l);
+	wait_in_sync(l);
+	end_writer(l);
+	if (!f->hit)
+		sim_fail("no write found the target short: the case was not set up");
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
 /* --- in the middle of a walk ----------------------------------------------------------------- */
 
 /* Below each leaf, so that the walk has something to do there. */
@@ -2172,6 +2195,7 @@ static void faults_of(const struct shape *s)
 	lives(NAMED(target_fails_flushes), s, 5);
 	lives(NAMED(target_dies), s, 6);
 	lives(NAMED(target_hangs), s, 4);
+	lives(NAMED(target_short_for_a_time), s, 2);
 }
 
 static void walks_of(const struct shape *s)

@@ -377,6 +377,23 @@ static void shadow_fails(struct life *l)
 	end_well(l);
 }
 
+/* The new disk has no space, or no memory, for two seconds, once it has its label: that passes. */
+static void shadow_short_for_a_time(struct life *l)
+{
+	struct fault *f;
+
+	some_writes(l, 8);
+	f = disks_fault(FAULT_WRITE_ONCE, l->new, KVP_LABEL_BLOCKS, ~0ull);
+	f->error = l->order % 2 ? -ENOMEM : -ENOSPC;
+	f->after = 2 + 9 * l->order;
+	f->times = 20;
+	add_shadow(l);
+	some_writes(l, 6);
+	end_well(l);
+	if (!f->hit)
+		sim_fail("no write found the disk short: the case was not set up");
+}
+
 /* The old leg is lost: the shadow has what its cursor says, and gets the rest from the others. */
 static void old_leg_fails(struct life *l)
 {
@@ -1133,6 +1150,7 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(replaced_after_a_restart), s, 4);
 	lives(NAMED(shadow_is_away), s, 3);
 	lives(NAMED(shadow_fails), s, s->start.legs == 3 ? 16 : 2);
+	lives(NAMED(shadow_short_for_a_time), s, 2);
 	lives(NAMED(old_leg_fails), s, 4);
 	lives(NAMED(old_leg_returns), s, 2);
 	lives(NAMED(other_leg_is_out), s, 4);
