@@ -908,16 +908,18 @@ struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, kvp_block_t block)
 static int give_up_above(struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
 	struct kvp_tpage *tp = load(v, level, index_of(v, level, block));
-	bool lost = IS_ERR(tp);
+	bool failed = IS_ERR(tp), lost;
 
 	if (tp == ERR_PTR(-ENOMEM))
 		return -ENOMEM;
-	if (lost)
+	if (failed)
 		tp = __load(v, level, index_of(v, level, block), true);
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
+	/* A leg that was silent a moment ago may have given the page now. */
+	lost = kvp_ptr_lost(pointer_to(v, tp, index_of(v, level - 1, block)));
 	kvp_table_put(v->pool, tp);
-	return lost;
+	return failed && lost;
 }
 
 int kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, bool force)

@@ -171,6 +171,30 @@ static void lost_by_sectors(struct trouble *t)
 }
 
 /*
+ * Legs are silent for a few reads of the page, and the order comes meanwhile: nothing is given up,
+ * and the order does not say so either.
+ */
+static void silent_for_a_moment(struct trouble *t)
+{
+	struct host *h = &t->host;
+	u32 reads, i;
+	int ret;
+
+	spread(h);
+	for (reads = 1; reads < 7; reads++) {
+		lose_page_with(h, top(h), 0, -EIO);
+		for (i = 0; i < disks.nr_faults; i++)
+			disks.faults[i].times = reads;
+		ret = kvp_table_give_up(h->pool, 3 * LEAF, false);
+		if (!ret || (ret != -ENOENT && ret != -EIO))
+			sim_fail("silent for %u reads, and the order ends with %d", reads, ret);
+		disks.nr_faults = 0;
+		expect_poison(h, 0);
+		host_read_check(h, 3 * LEAF + 4);
+	}
+}
+
+/*
  * The legs become larger. A table of which a page is lost is not moved, and the refusal says what
  * helps. Given up, it is moved, and what the pool gets is not lost.
  */
@@ -237,6 +261,7 @@ void run_lost_pages(void)
 	lives_of("lost_root_of_one_vdev", lose_root, go_on_without, &mixed, LEG_BLOCKS);
 	lives_of("lost_root_beside_an_ssd", lose_root, go_on_without, &cached, LEG_BLOCKS);
 	lives_of("lost_root_beside_ssds", lose_root, go_on_without, &ssds, LEG_BLOCKS);
+	lives_of("page_silent_for_a_moment", silent_for_a_moment, NULL, &mirror, LEG_BLOCKS);
 	lives_of("pages_lost_by_sums", lost_by_sums, NULL, &mirror, LEG_BLOCKS);
 	lives_of("pages_lost_by_sums_on_a_parity1", lost_by_sums, NULL, &parity, LEG_BLOCKS);
 	lives_of("pages_lost_by_sums_beside_an_ssd", lost_by_sums, NULL, &cached, LEG_BLOCKS);
