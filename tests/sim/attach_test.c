@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "life.h"
 #include "suite.h"
 #include "io/flight.h"
 #include "format/replaces.h"
@@ -50,7 +51,8 @@ struct life {
 	struct crash crash;
 	struct rng rng;
 	u32 blocks, from, changes_at, back_at, left_at;
-	bool writes, wrote, exchanged;
+	struct life_writer writer;
+	bool exchanged;		/* contents of disks, without a trace of that */
 };
 
 /* --- a life ------------------------------------------------------------------------- */
@@ -70,55 +72,6 @@ static void stop(struct life *l)
 static struct kvp_leg *leg_of(struct life *l, u32 i)
 {
 	return &l->host.pool->legs[l->first + i];
-}
-
-static void write_somewhere(struct life *l)
-{
-	u32 n = 1 + rng_below(&l->rng, rng_chance(&l->rng, 300) ? 40 : 6);
-	u64 block = rng_below(&l->rng, l->blocks - n);
-
-	if (rng_chance(&l->rng, 150))
-		host_discard(&l->host, block, n);
-	else
-		host_write(&l->host, block, n, rng_chance(&l->rng, 100));
-}
-
-/* Eras advance once a second. */
-static void some_writes(struct life *l, u32 n)
-{
-	while (n--) {
-		write_somewhere(l);
-		if (rng_chance(&l->rng, 200))
-			host_checkpoint(&l->host);
-		if (rng_chance(&l->rng, 200))
-			host_sleep(1100);
-	}
-	host_flush(&l->host);
-}
-
-static void writer(void *arg)
-{
-	struct life *l = arg;
-
-	while (l->writes) {
-		write_somewhere(l);
-		host_sleep(rng_below(&l->rng, 30));
-	}
-	l->wrote = true;
-}
-
-static void begin_writer(struct life *l)
-{
-	l->writes = true;
-	l->wrote = false;
-	sim_spawn("writer", writer, l);
-}
-
-static void end_writer(struct life *l)
-{
-	l->writes = false;
-	while (!l->wrote)
-		host_sleep(5);
 }
 
 static void expect_in_sync(struct life *l)
@@ -145,27 +98,10 @@ static void wait_in_sync(struct life *l)
 	l->back_at = disks.trace.nr;
 }
 
-static void expect_sound(struct life *l)
-{
-	u64 healed, unrepaired, block;
-
-	kvp_table_shrink(l->host.pool, true);
-	host_scrub(&l->host, &healed, &unrepaired);
-	if (healed || unrepaired)
-		sim_fail("a scrub healed %llu, found %llu beyond repair", healed, unrepaired);
-	for (block = 0; block < l->blocks; block += 7)
-		host_read_check(&l->host, block);
-}
-
 static void blank_disk(struct life *l, u32 disk)
 {
-	struct image blank;
-
-	image_init(&blank, disks.img[disk].blocks);
 	l->exchanged = true;
-	image_free(&disks.img[disk]);
-	disks.img[disk] = blank;
-	watch_forget(disk);
+	life_blank_disk(disk);
 }
 
 /* --- changes ---------------------------------------------------------------------------- */
@@ -257,27 +193,27 @@ static void detach(struct life *l, u32 out)
 
 static void leg_is_attached(struct life *l)
 {
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	attach(l, l->disks - 1);
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	wait_in_sync(l);
-	expect_sound(l);
-	some_writes(l, 4);
+	life_expect_sound(&l->host, l->blocks);
+	life_writes(&l->writer, 4);
 	stop(l);
 	begin(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	stop(l);
 }
 
 static void attached_beside_a_writer(struct life *l)
 {
-	some_writes(l, 10);
-	begin_writer(l);
+	life_writes(&l->writer, 10);
+	life_begin_writer(&l->writer);
 	attach(l, l->disks - 1);
 	wait_in_sync(l);
-	end_writer(l);
-	expect_sound(l);
+	life_end_writer(&l->writer);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -290,18 +226,18 @@ static void set_rate(struct life *l, u64 rate)
 /* The second one comes while the first one resilvers, and has come some way. */
 static void two_are_attached(struct life *l)
 {
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	set_rate(l, 64 << 10);
 	attach(l, l->disks - 2);
 	host_sleep(rng_below(&l->rng, 3000));
 	if (!kvp_leg_resilvers(leg_of(l, l->n - 1)))
 		sim_fail("the leg does not resilver: the case was not set up");
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	attach(l, l->disks - 1);
 	set_rate(l, 0);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -317,7 +253,7 @@ static void other_is_out(struct life *l)
 	if (kvp_leg_offline(pool, &pool->legs[last]))
 		sim_fail("leg %u does not leave", last);
 	memcpy(uuid, pool->sb->legs[last].uuid, sizeof(uuid));
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	if (l->order & 1)
 		kvp_return_wanted(&pool->legs[last], true);
 	attach(l, l->disks - 1);
@@ -329,7 +265,7 @@ static void other_is_out(struct life *l)
 	if (!(l->order & 1) && host_online(&l->host, host_disk(&l->start, now)))
 		sim_fail("leg %u does not return: %s", now, l->host.refusal.why);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -344,7 +280,7 @@ static void other_resilvers(struct life *l)
 	for (i = 0; i < 2; i++) {
 		if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[last - i]))
 			sim_fail("leg %u does not leave", last - i);
-		some_writes(l, 8);
+		life_writes(&l->writer, 8);
 		set_rate(l, i ? 16 << 10 : 0);
 		if (host_online(&l->host, host_disk(&l->start, last - i)))
 			sim_fail("leg %u does not return: %s", last - i, l->host.refusal.why);
@@ -359,7 +295,7 @@ static void other_resilvers(struct life *l)
 		sim_fail("the leg does not resilver: the case was not set up");
 	set_rate(l, 0);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -377,13 +313,13 @@ static void attached_one_fails(struct life *l)
 	u32 new = l->disks - 1;
 	bool taken;
 
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	disks_fault(kinds[l->order % 4], new, 0, ~0ull)->after =
 		steps[(l->order + l->order / 4) % ARRAY_SIZE(steps)];
 	taken = !try_attach(l, new);
 	if (!taken && l->host.pool->nr_legs != l->start.legs)
 		sim_fail("no leg more, and yet another pool");
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	host_wait_resilver(&l->host);
 	disks_wake(new);
 	disks.nr_faults = 0;
@@ -399,7 +335,7 @@ static void attached_one_fails(struct life *l)
 		sim_fail("the new leg does not return: %s", l->host.refusal.why);
 	}
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -445,14 +381,14 @@ static void expect_undone(struct life *l)
 		sim_fail("the pool is faulted");
 	disks.nr_faults = 0;
 	expect_in_sync(l);
-	some_writes(l, 3);
-	expect_sound(l);
+	life_writes(&l->writer, 3);
+	life_expect_sound(&l->host, l->blocks);
 }
 
 /* Too few legs take the superblock: a newer one with the old shape is durable then. */
 static void not_attached_as_superblocks_fail(struct life *l)
 {
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	l->host.quiesced = fail_next_superblock;
 	if (!try_attach(l, l->disks - 1))
 		sim_fail("one leg more without a superblock");
@@ -460,7 +396,7 @@ static void not_attached_as_superblocks_fail(struct life *l)
 	blank_disk(l, l->disks - 1);
 	attach(l, l->disks - 1);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -488,7 +424,7 @@ static void refused_to_be_attached(struct life *l)
 	blank_disk(l, l->disks - 1);
 	attach(l, l->disks - 1);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -498,17 +434,17 @@ static void leg_is_detached(struct life *l)
 {
 	struct host_start old = l->start;
 
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	detach(l, l->order % l->n);
 	expect_in_sync(l);
-	expect_sound(l);
-	some_writes(l, 4);
+	life_expect_sound(&l->host, l->blocks);
+	life_writes(&l->writer, 4);
 	stop(l);
 	if (!host_start(&l->host, &l->o, &old))
 		sim_fail("started with a leg that has left");
 	begin(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	stop(l);
 }
 
@@ -518,54 +454,54 @@ static void detached_one_hangs(struct life *l)
 	u32 out = l->order % l->n, disk = host_disk(&l->start, l->first + out);
 	unsigned long since;
 
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	disks_stall(disk, 0, 3);
 	since = jiffies;
 	detach(l, out);
 	if (time_after(jiffies, since + 10 * HZ))
 		sim_fail("the pool was held up for %u ms", jiffies_to_msecs(jiffies - since));
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	if (kvp_strays(l->host.pool) != 1)
 		sim_fail("%u requests are left with the disk", kvp_strays(l->host.pool));
 	disks_release(disk);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	stop(l);
 }
 
 static void detached_beside_a_writer(struct life *l)
 {
-	begin_writer(l);
+	life_begin_writer(&l->writer);
 	host_sleep(500);
 	detach(l, l->order % l->n);
 	host_sleep(500);
-	end_writer(l);
-	expect_sound(l);
+	life_end_writer(&l->writer);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
 /* One more, and one less: what the mirror loses then has the other copies. */
 static void attached_and_detached(struct life *l)
 {
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	attach(l, l->disks - 1);
 	wait_in_sync(l);
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	detach(l, l->order % (l->n - 1));
 	expect_in_sync(l);
-	expect_sound(l);
-	some_writes(l, 2);
+	life_expect_sound(&l->host, l->blocks);
+	life_writes(&l->writer, 2);
 	stop(l);
 	begin(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	stop(l);
 }
 
 /* A leg that resilvers goes: attach is taken back. */
 static void detached_while_it_resilvers(struct life *l)
 {
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	set_rate(l, 64 << 10);
 	attach(l, l->disks - 1);
 	host_sleep(300);
@@ -575,7 +511,7 @@ static void detached_while_it_resilvers(struct life *l)
 		sim_fail("a leg leaves beside one that is no source: %s", l->host.refusal.why);
 	detach(l, l->n - 1);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -586,14 +522,14 @@ static void refused_to_be_detached(struct life *l)
 
 	if (kvp_leg_offline(pool, leg_of(l, 1)))
 		sim_fail("the leg does not leave");
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	if (try_detach(l, 0) != -EBUSY || !strstr(l->host.refusal.why, "not in sync"))
 		sim_fail("the last copy leaves: %s", l->host.refusal.why);
 	if (!kvp_leg_in_sync(leg_of(l, 0)))
 		sim_fail("refused, and yet another leg");
 	detach(l, 1);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -603,13 +539,13 @@ static void detached_one_comes_back(struct life *l)
 	struct host_start old = l->start;
 	u32 disk = host_disk(&l->start, l->first + 1);
 
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	disks_kill(disk);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	while (kvp_leg_in_sync(leg_of(l, 1)))
 		host_sleep(10);
 	detach(l, 1);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	stop(l);
 	disks.dead[disk] = false;
 	if (!host_start(&l->host, &l->o, &old))
@@ -619,7 +555,7 @@ static void detached_one_comes_back(struct life *l)
 		sim_fail("started by force with a leg that has left");
 	begin(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	stop(l);
 }
 
@@ -631,11 +567,11 @@ static void detached_one_has_forked(struct life *l)
 	struct oracle o;
 
 	disks_kill(disk);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	while (kvp_leg_in_sync(leg_of(l, 1)))
 		host_sleep(10);
 	detach(l, 1);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	stop(l);
 	disks.dead[disk] = false;
 	l->exchanged = true;
@@ -662,13 +598,13 @@ static void detached_one_has_forked(struct life *l)
 		sim_fail("two histories, by force: %s", l->host.refusal.why);
 	begin(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
 static void not_detached_as_superblocks_fail(struct life *l)
 {
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	l->host.quiesced = fail_next_superblock;
 	l->from = disks.trace.nr;
 	if (!try_detach(l, l->order % l->n))
@@ -685,18 +621,18 @@ static void not_detached_and_one_lacks_that(struct life *l)
 {
 	u32 last = l->start.legs - 1;
 
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	l->host.quiesced = fail_two_superblocks;
 	if (!try_detach(l, 0))
 		sim_fail("one leg less without a superblock");
 	if (kvp_leg_in_sync(&l->host.pool->legs[last]))
 		sim_fail("the last leg has all superblocks: the case was not set up");
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	stop(l);
 	disks.nr_faults = 0;
 	begin(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -755,13 +691,13 @@ static void end_replaced(struct life *l, u32 old)
 	u32 i;
 
 	wait_left(l, old);
-	some_writes(l, 2);
+	life_writes(&l->writer, 2);
 	detach(l, old);
 	for (i = 0; i < l->host.pool->nr_legs; i++)
 		if (kvp_replaces_leg(l->host.pool->sb, i) < KVP_MAX_LEGS)
 			sim_fail("leg %u replaces one that has left", i);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -775,9 +711,9 @@ static void replaced_in_use(struct life *l)
 {
 	u32 old = l->order % l->n;
 
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	replace(l, old, l->disks - 1);
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	if (kvp_leg_in_sync(leg_of(l, l->n - 1)))
 		sim_fail("the new leg is a source too early");
 	wait_left(l, old);
@@ -788,7 +724,7 @@ static void replaced_in_use(struct life *l)
 	end_replaced(l, old);
 	again(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	stop(l);
 }
 
@@ -796,15 +732,15 @@ static void replaced_beside_a_writer(struct life *l)
 {
 	u32 old = l->order % l->n;
 
-	some_writes(l, 10);
-	begin_writer(l);
+	life_writes(&l->writer, 10);
+	life_begin_writer(&l->writer);
 	replace(l, old, l->disks - 1);
 	wait_left(l, old);
 	host_sleep(100);
 	detach(l, old);
-	end_writer(l);
+	life_end_writer(&l->writer);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -813,10 +749,10 @@ static void replaced_after_a_restart(struct life *l)
 {
 	u32 old = l->order % l->n;
 
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	replace(l, old, l->disks - 1);
 	again(l);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	end_replaced(l, old);
 }
 
@@ -827,10 +763,10 @@ static void replacement_fails(struct life *l)
 {
 	u32 old = l->order / 2 % l->n, new = l->disks - 1;
 
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	replace(l, old, new);
 	disks_kill(new);
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	while (kvp_leg_takes_writes(leg_of(l, l->n - 1)))
 		host_sleep(10);
 	host_wait_replaced(&l->host);
@@ -856,10 +792,10 @@ static void replacement_is_replaced(struct life *l)
 	u32 old = l->order % l->n, out = l->n;
 	u8 on[MAX_DISKS];
 
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	replace(l, old, l->disks - 1);
 	disks_kill(l->disks - 1);
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	while (kvp_leg_takes_writes(leg_of(l, out)))
 		host_sleep(10);
 	hs = l->start;
@@ -877,10 +813,10 @@ static void replaced_one_fails(struct life *l)
 {
 	u32 old = l->order % l->n, disk = host_disk(&l->start, l->first + old);
 
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	replace(l, old, l->disks - 1);
 	disks_kill(disk);
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	while (kvp_leg_in_sync(leg_of(l, old)))
 		host_sleep(10);
 	if (l->order & 1) {
@@ -893,7 +829,7 @@ static void replaced_one_fails(struct life *l)
 	l->start.degraded = false;
 	detach(l, old);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -902,13 +838,13 @@ static void replace_is_cancelled(struct life *l)
 {
 	u32 old = l->order % l->n;
 
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	replace(l, old, l->disks - 1);
 	detach(l, l->n - 1);
 	expect_in_sync(l);
 	again(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -921,14 +857,14 @@ static void replaced_beside_one_that_is_out(struct life *l)
 
 	if (kvp_leg_offline(l->host.pool, leg_of(l, out)))
 		sim_fail("the other leg does not leave");
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	replace(l, old, l->disks - 1);
 	set_rate(l, 0);
 	host_wait_resilver(&l->host);
 	host_sleep(3000);
 	if (!kvp_leg_in_sync(leg_of(l, l->n - 1)) || !kvp_leg_in_sync(leg_of(l, old)))
 		sim_fail("a source leaves beside one that is out");
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	if (l->order & 2) {
 		detach(l, out);
 		old -= old > out;
@@ -945,21 +881,21 @@ static void other_leaves_meanwhile(struct life *l)
 
 	if (kvp_leg_offline(l->host.pool, leg_of(l, 0)))
 		sim_fail("the other leg does not leave");
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	replace(l, old, l->disks - 1);
 	detach(l, 0);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	end_replaced(l, old - 1);
 }
 
 /* Two legs of a mirror at once: each leaves when all places are filled. */
 static void two_are_replaced(struct life *l)
 {
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	replace(l, 0, l->disks - 2);
 	if (try_replace(l, 1, l->disks - 1))
 		sim_fail("no second one: %s", l->host.refusal.why);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	wait_left(l, 1);
 	wait_left(l, 0);
 	detach(l, 1);
@@ -974,7 +910,7 @@ static void refused_to_be_replaced_in_use(struct life *l)
 	hs.replaces = uuid;
 	if (host_attach(&l->host, &hs) != -EINVAL || !strstr(l->host.refusal.why, "none of that"))
 		sim_fail("a leg that is not there: %s", l->host.refusal.why);
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	replace(l, 0, l->disks - 1);
 	if (try_replace(l, 0, l->disks - 2) != -EBUSY || !strstr(l->host.refusal.why, "already"))
 		sim_fail("replaced twice: %s", l->host.refusal.why);
@@ -998,25 +934,25 @@ static void refused_to_be_replaced_in_use(struct life *l)
 /* To be cut everywhere, until the old leg has left; and from then on, until it is detached. */
 static void cut_replaced_in_use(struct life *l)
 {
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	l->from = disks.trace.nr;
 	if (try_replace(l, 0, l->disks - 1))
 		sim_fail("not replaced: %s", l->host.refusal.why);
-	some_writes(l, 1);
+	life_writes(&l->writer, 1);
 	wait_left(l, 0);
-	some_writes(l, 2);
+	life_writes(&l->writer, 2);
 	stop(l);
 }
 
 static void cut_replaced_and_detached(struct life *l)
 {
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	if (try_replace(l, 0, l->disks - 1))
 		sim_fail("not replaced: %s", l->host.refusal.why);
 	wait_left(l, 0);
 	l->from = disks.trace.nr;
 	detach(l, 0);
-	some_writes(l, 2);
+	life_writes(&l->writer, 2);
 	stop(l);
 }
 
@@ -1025,22 +961,22 @@ static void cut_replaced_and_detached(struct life *l)
 /* To be cut everywhere. */
 static void cut_attached(struct life *l)
 {
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	l->from = disks.trace.nr;
 	attach(l, l->disks - 1);
-	some_writes(l, 1);
+	life_writes(&l->writer, 1);
 	wait_in_sync(l);
-	some_writes(l, 2);
+	life_writes(&l->writer, 2);
 	stop(l);
 }
 
 /* The same. */
 static void cut_detached(struct life *l)
 {
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	l->from = disks.trace.nr;
 	detach(l, 0);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	stop(l);
 }
 
@@ -1054,6 +990,7 @@ static void life_main(void *arg)
 	if (kvp_pool_set(l->host.pool, KVP_T_ONLINE_AUTO, 1))
 		sim_fail("online_auto is not set");
 	l->blocks = min_t(u64, l->o.blocks, l->host.pool->sb->pool_blocks);
+	l->writer = (struct life_writer){ &l->host, &l->rng, l->blocks };
 	l->run(l);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "life.h"
 #include "suite.h"
 #include "format/spare.h"
 #include "io/flight.h"
@@ -194,17 +195,6 @@ static void wait_in_sync(struct life *l)
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
 	l->back_at = disks.trace.nr;
-}
-
-static void expect_sound(struct life *l)
-{
-	u64 healed, unrepaired;
-
-	kvp_table_shrink(l->host.pool, true);
-	host_scrub(&l->host, &healed, &unrepaired);
-	if (healed || unrepaired)
-		sim_fail("a scrub after the resilver healed %llu, found %llu beyond repair",
-			 healed, unrepaired);
 }
 
 static void stop(struct life *l)
@@ -428,7 +418,7 @@ static void returns(struct life *l)
 	some_writes(l, 12);
 	come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	some_writes(l, 4);
 	stop(l);
 }
@@ -443,7 +433,7 @@ static void returns_to_an_idle_pool(struct life *l)
 	host_checkpoint(&l->host);
 	come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -456,7 +446,7 @@ static void returns_beside_a_writer(struct life *l)
 	come_back(l);
 	wait_in_sync(l);
 	end_writer(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -497,7 +487,7 @@ static void home_without_a_checkpoint(struct life *l)
 	host_try_home(&l->host);
 	come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -525,7 +515,7 @@ static void home_write_on_its_way(struct life *l)
 	host_sleep(200);
 	disks_release_all();
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -582,7 +572,7 @@ static void target_fails(struct life *l, u32 which)
 	if (f->hit)
 		come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -625,7 +615,7 @@ static void target_short_for_a_time(struct life *l)
 	end_writer(l);
 	if (!f->hit)
 		sim_fail("no write found the target short: the case was not set up");
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -672,7 +662,7 @@ static void leaves_again(struct life *l)
 	come_back(l);
 	wait_in_sync(l);
 	end_writer(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -692,7 +682,7 @@ static void suspends(struct life *l)
 		some_writes(l, 2);
 	}
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -719,7 +709,7 @@ static void goes_on_at_the_cursor(struct life *l)
 	if (!first || second > l->missed - first / 3)
 		sim_fail("%llu blocks were copied before the stop, and %llu after it", first,
 			 second);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -743,7 +733,7 @@ static void hole_before_the_cursor(struct life *l)
 	begin(l);
 	walk_slowly(l, false);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -770,7 +760,7 @@ static void target_is_not_read(struct life *l)
 		sim_fail("a leg was read that resilvers");
 	disks.nr_faults = 0;
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -794,7 +784,7 @@ static void two_return(struct life *l)
 	walk_slowly(l, false);
 	wait_in_sync(l);
 	end_writer(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -821,7 +811,7 @@ static void source_dies(struct life *l)
 	if (host_online(&l->host, other))
 		sim_fail("the source does not return: %s", l->host.refusal.why);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -847,7 +837,7 @@ static void bad_block_before_others(struct life *l)
 	if (!l->host.pool->resilver->begun_ahead ||
 	    atomic64_read(&l->host.pool->work_stats.healed) != 2)
 		sim_fail("no bad block before other steps: the case was not set up");
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -944,7 +934,7 @@ static void yields_to_the_host(struct life *l)
 	if (disks.scattered)
 		sim_fail("%u reads into scattered pages", disks.scattered);
 	expect_page_writes(l, from, false);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -997,7 +987,7 @@ static void ends_beside_the_host(struct life *l)
 	expect_in_sync(l);
 	if (r->ordered)
 		sim_fail("destage was ordered to hurry beside the host");
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_sleep(1000);
 	leave(l);
 	for (i = 0; i < 20; i++)
@@ -1006,7 +996,7 @@ static void ends_beside_the_host(struct life *l)
 	wait_in_sync(l);
 	if (!r->ordered)
 		sim_fail("destage was not ordered to hurry without a host");
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1036,7 +1026,7 @@ static void end_is_ordered_at_last(struct life *l)
 	mutex_unlock(&l->host.pool->checkpoint_lock);
 	expect_end(l, 50000);
 	end_writer(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1070,7 +1060,7 @@ static void pages_beside_checkpoints(struct life *l)
 		wait_in_sync(l);
 		sim_slow = NULL;
 		end_writer(l);
-		expect_sound(l);
+		life_expect_scrubbed(&l->host);
 	}
 	host_flush(&l->host);
 }
@@ -1091,7 +1081,7 @@ static void expect_alone(struct life *l)
 	l->host.may_fail = l->has_lost;
 	host_read_each(&l->host, 0, l->blocks);
 	if (!l->has_lost)
-		expect_sound(l);
+		life_expect_scrubbed(&l->host);
 	host_stop(&l->host);
 	l->start.missing = 0;
 	l->start.degraded = false;
@@ -1151,7 +1141,7 @@ static void source_has_bad_sectors(struct life *l)
 	}
 	wait_in_sync(l);
 	disks.nr_faults = 0;
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	expect_alone(l);
 }
 
@@ -1184,7 +1174,7 @@ static void source_answers_late(struct life *l)
 	if (!disks.faults[0].hit)
 		sim_fail("no read failed: the case was not set up");
 	disks.nr_faults = 0;
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	expect_alone(l);
 }
 
@@ -1216,7 +1206,7 @@ static void older_leg_returns(struct life *l)
 	come_back(l);
 	image_free(&old);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	expect_alone(l);
 }
 
@@ -1241,7 +1231,7 @@ static void older_leg_returns_again(struct life *l)
 	walk_slowly(l, false);
 	come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	expect_alone(l);
 }
 
@@ -1284,7 +1274,7 @@ static void forked_leg_stays_out(struct life *l)
 	image_free(&forked);
 	image_free(&before);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	expect_alone(l);
 }
 
@@ -1297,7 +1287,7 @@ static void expect_all_copied(struct life *l)
 	if (pool->resilver->copied < pool->table->written || pool->table->written < 100)
 		sim_fail("of %llu blocks %llu were copied", pool->table->written,
 			 pool->resilver->copied);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1376,7 +1366,7 @@ static void others_stay_out(struct life *l)
 	wait_in_sync(l);
 	if (host_online(&l->host, l->victim) != -EALREADY)
 		sim_fail("a leg that is in sync returns");
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	expect_alone(l);
 }
 
@@ -1410,7 +1400,7 @@ static void ordered_out_stays_out(struct life *l)
 	expect_out_by_order(l);
 	come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	stop(l);
 }
 
@@ -1449,7 +1439,7 @@ static void target_has_strays(struct life *l)
 	host_sleep(50);
 	come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1528,7 +1518,7 @@ static void one_of_each_vdev_returns(struct life *l)
 		sim_fail("the other leg does not return: %s", l->host.refusal.why);
 	wait_in_sync(l);
 	end_writer(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1558,7 +1548,7 @@ static void one_vdev_has_holes(struct life *l)
 			 host_leg(&l->host, other)->state);
 	disks.nr_faults = 0;
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1580,7 +1570,7 @@ static void returns_after_another(struct life *l)
 	some_writes(l, 2);
 	come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1651,7 +1641,7 @@ static void leg_is_replaced(struct life *l)
 	replace(l);
 	some_writes(l, 4);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	some_writes(l, 4);
 	stop(l);
 	begin(l);
@@ -1675,7 +1665,7 @@ static void replaced_one_hangs(struct life *l)
 	some_writes(l, 4);
 	disks_release(l->victim);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	stop(l);
 }
 
@@ -1684,7 +1674,7 @@ static void replaced_in_an_idle_pool(struct life *l)
 	leave(l);
 	replace(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1697,7 +1687,7 @@ static void replaced_beside_a_writer(struct life *l)
 	begin_writer(l);
 	wait_in_sync(l);
 	end_writer(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1715,7 +1705,7 @@ static void missing_leg_is_replaced(struct life *l)
 	disks.dead[l->victim] = true;
 	replace(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1740,7 +1730,7 @@ static void replaced_and_leaves_again(struct life *l)
 	walk_slowly(l, false);
 	wait_in_sync(l);
 	end_writer(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1762,7 +1752,7 @@ static void other_returns_when_replaced(struct life *l)
 	if (host_online(&l->host, other))
 		sim_fail("the other leg does not return: %s", l->host.refusal.why);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1814,7 +1804,7 @@ static void replaced_by_one_that_fails(struct life *l)
 		sim_fail("the new leg does not return: %s", l->host.refusal.why);
 	}
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1838,7 +1828,7 @@ static void not_replaced_and_returns(struct life *l)
 	disks.nr_faults = 0;
 	come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1877,7 +1867,7 @@ static void not_replaced_as_superblocks_fail(struct life *l)
 	some_writes(l, 4);
 	come_back(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1907,7 +1897,7 @@ static void refused_to_be_replaced(struct life *l)
 	if (kvp_leg_in_sync(victim(l)))
 		sim_fail("the new leg is a source at once");
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -1952,7 +1942,7 @@ static void replaced_by_a_spare(struct life *l)
 		sim_fail("the spare is a source at once");
 	some_writes(l, 3);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	stop(l);
 	begin(l);
 	expect_in_sync(l);
@@ -2014,7 +2004,7 @@ static void not_replaced_by_what_is_no_spare(struct life *l)
 	make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	replace(l);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -2057,7 +2047,7 @@ static void replaced_one_comes_back(struct life *l)
 	begin(l);
 	walk_slowly(l, false);
 	wait_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 
@@ -2094,7 +2084,7 @@ static void replaced_one_has_forked(struct life *l)
 		sim_fail("two histories, and refused for this: %s", l->host.refusal.why);
 	begin(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "life.h"
 #include "suite.h"
 #include "core/vdev.h"
 #include "super/members.h"
@@ -40,7 +41,8 @@ struct life {
 	struct crash crash;
 	struct rng rng;
 	u32 blocks, from, taken_at;
-	bool writes, wrote, exchanged;
+	struct life_writer writer;
+	bool exchanged;		/* contents of disks, without a trace of that */
 };
 
 /* --- a life ------------------------------------------------------------------------- */
@@ -82,55 +84,6 @@ static void expect_own_superblock(struct life *l)
 		sim_fail("the pool's superblock has become the label of the new disk");
 }
 
-static void write_somewhere(struct life *l)
-{
-	u32 n = 1 + rng_below(&l->rng, rng_chance(&l->rng, 300) ? 40 : 6);
-	u64 block = rng_below(&l->rng, l->blocks - n);
-
-	if (rng_chance(&l->rng, 150))
-		host_discard(&l->host, block, n);
-	else
-		host_write(&l->host, block, n, rng_chance(&l->rng, 100));
-}
-
-/* Eras advance once a second. */
-static void some_writes(struct life *l, u32 n)
-{
-	while (n--) {
-		write_somewhere(l);
-		if (rng_chance(&l->rng, 200))
-			host_checkpoint(&l->host);
-		if (rng_chance(&l->rng, 200))
-			host_sleep(1100);
-	}
-	host_flush(&l->host);
-}
-
-static void writer(void *arg)
-{
-	struct life *l = arg;
-
-	while (l->writes) {
-		write_somewhere(l);
-		host_sleep(rng_below(&l->rng, 30));
-	}
-	l->wrote = true;
-}
-
-static void begin_writer(struct life *l)
-{
-	l->writes = true;
-	l->wrote = false;
-	sim_spawn("writer", writer, l);
-}
-
-static void end_writer(struct life *l)
-{
-	l->writes = false;
-	while (!l->wrote)
-		host_sleep(5);
-}
-
 static void set_rate(struct life *l, u64 rate)
 {
 	if (kvp_pool_set(l->host.pool, KVP_T_RESILVER_RATE, rate))
@@ -148,34 +101,10 @@ static void expect_in_sync(struct life *l)
 			sim_fail("leg %u is %s, in state %u", i, pool->legs[i].path, pool->legs[i].state);
 }
 
-static void expect_scrubbed(struct life *l)
-{
-	u64 healed, unrepaired;
-
-	kvp_table_shrink(l->host.pool, true);
-	host_scrub(&l->host, &healed, &unrepaired);
-	if (healed || unrepaired)
-		sim_fail("a scrub healed %llu, found %llu beyond repair", healed, unrepaired);
-}
-
-static void expect_sound(struct life *l)
-{
-	u64 block;
-
-	expect_scrubbed(l);
-	for (block = 0; block < l->blocks; block += 7)
-		host_read_check(&l->host, block);
-}
-
 static void blank_disk(struct life *l, u32 disk)
 {
-	struct image blank;
-
-	image_init(&blank, disks.img[disk].blocks);
 	l->exchanged = true;
-	image_free(&disks.img[disk]);
-	disks.img[disk] = blank;
-	watch_forget(disk);
+	life_blank_disk(disk);
 }
 
 /* --- the changes ----------------------------------------------------------------- */
@@ -251,14 +180,14 @@ static void take_place(struct life *l)
 static void end_well(struct life *l)
 {
 	wait_complete(l);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	take_place(l);
 	expect_in_sync(l);
-	expect_sound(l);
-	some_writes(l, 3);
+	life_expect_sound(&l->host, l->blocks);
+	life_writes(&l->writer, 3);
 	again(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	stop(l);
 }
 
@@ -269,7 +198,7 @@ static void leg_is_replaced(struct life *l)
 {
 	struct fault *f;
 
-	some_writes(l, 12);
+	life_writes(&l->writer, 12);
 	if (l->order & 1) {
 		add_shadow(l);
 	} else {
@@ -277,10 +206,10 @@ static void leg_is_replaced(struct life *l)
 	}
 	f = disks_fault(FAULT_READ_EIO, l->new, KVP_LABEL_BLOCKS,
 			disks.img[l->new].blocks - KVP_LABEL_BLOCKS);
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	wait_complete(l);
-	some_writes(l, 3);
-	expect_sound(l);
+	life_writes(&l->writer, 3);
+	life_expect_sound(&l->host, l->blocks);
 	if (f->hit)
 		sim_fail("the shadow was read");
 	disks.nr_faults = 0;
@@ -289,31 +218,31 @@ static void leg_is_replaced(struct life *l)
 
 static void replaced_beside_a_writer(struct life *l)
 {
-	some_writes(l, 10);
-	begin_writer(l);
+	life_writes(&l->writer, 10);
+	life_begin_writer(&l->writer);
 	add_shadow_slowly(l);
 	wait_complete(l);
 	host_sleep(200);
 	take_place(l);
-	end_writer(l);
+	life_end_writer(&l->writer);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
 /* It is in the superblock, with a cursor: the next start goes on. */
 static void replaced_after_a_restart(struct life *l)
 {
-	some_writes(l, 12);
+	life_writes(&l->writer, 12);
 	add_shadow_slowly(l);
 	host_sleep(l->order & 1 ? 11000 : 100);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	again(l);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	if (l->order & 2) {
 		wait_complete(l);
 		again(l);
-		some_writes(l, 3);
+		life_writes(&l->writer, 3);
 	}
 	end_well(l);
 }
@@ -323,14 +252,14 @@ static void shadow_is_away(struct life *l)
 {
 	u32 how = l->order % 3, named[] = { l->new + 2, 0, l->new + 1 };
 
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	add_shadow_slowly(l);
 	stop(l);
 	l->start.shadow = named[how];
 	if (how == 2)
 		disks_fault(FAULT_HANG, l->new, 0, ~0ull);
 	begin(l);
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	host_wait_resilver(&l->host);
 	/* A cancel wipes the label of the device that the pool has. */
 	if (shadow(l)->v || shadow(l)->bdev || !l->host.pool->sb->shadow.of)
@@ -353,11 +282,11 @@ static void shadow_fails(struct life *l)
 						 FAULT_HANG };
 	bool there;
 
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	disks_fault(kinds[l->order % 4], l->new, 0, ~0ull)->after =
 		steps[(l->order + l->order / 4) % ARRAY_SIZE(steps)];
 	there = !try_shadow(l, l->at, l->new);
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
 	disks_wake(l->new);
@@ -382,13 +311,13 @@ static void shadow_short_for_a_time(struct life *l)
 {
 	struct fault *f;
 
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	f = disks_fault(FAULT_WRITE_ONCE, l->new, KVP_LABEL_BLOCKS, ~0ull);
 	f->error = l->order % 2 ? -ENOMEM : -ENOSPC;
 	f->after = 2 + 9 * l->order;
 	f->times = 20;
 	add_shadow(l);
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	end_well(l);
 	if (!f->hit)
 		sim_fail("no write found the disk short: the case was not set up");
@@ -397,7 +326,7 @@ static void shadow_short_for_a_time(struct life *l)
 /* The old leg is lost: the shadow has what its cursor says, and gets the rest from the others. */
 static void old_leg_fails(struct life *l)
 {
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	if (l->order & 1)
 		add_shadow(l);
 	else
@@ -405,33 +334,33 @@ static void old_leg_fails(struct life *l)
 	if (l->order & 1)
 		wait_complete(l);
 	disks_kill(l->old);
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	while (kvp_leg_in_sync(old_leg(l)))
 		host_sleep(10);
 	if (kvp_leg_resilvers(shadow(l)))
 		sim_fail("the shadow is written to, and its leg is not");
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	if (l->order & 2) {
 		l->start.missing = BIT(l->at);
 		again(l);
 		l->start.missing = 0;
-		some_writes(l, 2);
+		life_writes(&l->writer, 2);
 	}
 	take_place(l);
 	set_rate(l, 0);
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	again(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
 /* It is out for a while, and returns: then the shadow goes on. */
 static void old_leg_returns(struct life *l)
 {
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	if (l->order & 1) {
 		add_shadow(l);
 		wait_complete(l);
@@ -440,9 +369,9 @@ static void old_leg_returns(struct life *l)
 	}
 	if (kvp_leg_offline(l->host.pool, old_leg(l)))
 		sim_fail("the leg does not leave");
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	host_sleep(1100);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	if (host_online(&l->host, l->old))
 		sim_fail("the leg does not return: %s", l->host.refusal.why);
 	end_well(l);
@@ -453,22 +382,22 @@ static void other_leg_is_out(struct life *l)
 {
 	u32 other = l->shape->first + (l->at - l->shape->first + 1) % l->shape->n;
 
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	if (l->order & 1)
 		add_shadow_slowly(l);
 	if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[other]))
 		sim_fail("the leg does not leave");
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	if (!(l->order & 1))
 		add_shadow_slowly(l);
 	if (l->order & 2) {
 		wait_complete(l);
 		take_place(l);
-		some_writes(l, 3);
+		life_writes(&l->writer, 3);
 	}
 	if (host_online(&l->host, host_disk(&l->start, other)))
 		sim_fail("the leg does not return: %s", l->host.refusal.why);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	if (!(l->order & 2)) {
 		end_well(l);
 		return;
@@ -476,7 +405,7 @@ static void other_leg_is_out(struct life *l)
 	set_rate(l, 0);
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
 }
 
@@ -487,7 +416,7 @@ static void old_leg_is_rotten(struct life *l)
 	u8 rot[KVP_BLOCK_SIZE];
 	u64 block;
 
-	some_writes(l, 14);
+	life_writes(&l->writer, 14);
 	host_destage(&l->host);
 	host_sleep(2000);
 	memset(rot, 0x5a, sizeof(rot));
@@ -506,7 +435,7 @@ static void old_disk_comes_back(struct life *l)
 {
 	struct host_start hs;
 
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	add_shadow(l);
 	wait_complete(l);
 	disks_kill(l->old);
@@ -518,7 +447,7 @@ static void old_disk_comes_back(struct life *l)
 	taken(l);
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	stop(l);
 	disks.dead[l->old] = false;
 	hs = l->before;
@@ -529,7 +458,7 @@ static void old_disk_comes_back(struct life *l)
 		sim_fail("started by force with a leg that has left");
 	begin(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	stop(l);
 }
 
@@ -576,7 +505,7 @@ static void label_comes_late(struct life *l)
 	u64 label;
 	u32 i;
 
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	add_shadow_slowly(l);
 	label = shadow(l)->has_sequence + 1;
 	keep_superblock(l, label);
@@ -602,7 +531,7 @@ static void keep_the_last(struct host *h)
 /* It keeps the superblock that makes it a leg, so that is undone. */
 static void superblock_comes_late(struct life *l)
 {
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	add_shadow(l);
 	wait_complete(l);
 	l->host.quiesced = keep_the_last;
@@ -622,7 +551,7 @@ static void go_on_for_a_while(struct life *l)
 	while (!kvp_leg_resilvers(shadow(l)))
 		host_sleep(1);
 	for (i = 0; i < 30; i++)
-		write_somewhere(l);
+		life_write(&l->writer);
 	host_destage(&l->host);
 	if (l->host.pool->shadow_ready)
 		sim_fail("the shadow is complete: the case was not set up");
@@ -657,7 +586,7 @@ static void legs_are_put_back(struct life *l)
 	begin(l);
 	wait_complete(l);
 	take_place(l);
-	expect_scrubbed(l);
+	life_expect_scrubbed(&l->host);
 	stop(l);
 }
 
@@ -700,7 +629,7 @@ static void home_write_is_held(struct life *l)
 	disks.stalls_writes = false;
 	wait_complete(l);
 	take_place(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	stop(l);
 }
 
@@ -728,7 +657,7 @@ static void other_leg_joins_over_holes(struct life *l)
 		host_write(&l->host, i, 32, false);
 	host_destage(&l->host);
 	host_sleep(1100);
-	some_writes(l, 2);
+	life_writes(&l->writer, 2);
 	kvp_table_shrink(l->host.pool, true);
 	l->host.quiesced = rows_cannot_be_read;
 	add_shadow(l);
@@ -747,7 +676,7 @@ static void other_leg_joins_over_holes(struct life *l)
 
 static void replace_is_cancelled(struct life *l)
 {
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	if (l->order & 1) {
 		add_shadow(l);
 		wait_complete(l);
@@ -759,11 +688,11 @@ static void replace_is_cancelled(struct life *l)
 	l->start.shadow = 0;
 	if (host_labelled(l->new))
 		sim_fail("the label of the new disk is there");
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	expect_in_sync(l);
 	again(l);
 	expect_in_sync(l);
-	expect_sound(l);
+	life_expect_sound(&l->host, l->blocks);
 	blank_disk(l, l->new);
 	add_shadow(l);
 	end_well(l);
@@ -820,7 +749,7 @@ static void refused_to_be_shadow(struct life *l)
 	image_write_data(new, blocks - 3, data);
 	expect_refused(try_shadow(l, l->at, l->new), -EEXIST, "not blank", l);
 	blank_disk(l, l->new);
-	some_writes(l, 10);
+	life_writes(&l->writer, 10);
 	add_shadow_slowly(l);
 	expect_refused(try_shadow(l, l->at, l->new + 1), -EBUSY, "already", l);
 	expect_refused(host_larger(&l->host, &l->start), -EBUSY, "being replaced", l);
@@ -875,7 +804,7 @@ static void not_taken_as_superblocks_fail(struct life *l)
 		fail_on_all, fail_on_shadow, fail_on_shadow_and_then_on_another,
 	};
 
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	add_shadow(l);
 	wait_complete(l);
 	l->host.quiesced = fail[l->order % ARRAY_SIZE(fail)];
@@ -888,8 +817,8 @@ static void not_taken_as_superblocks_fail(struct life *l)
 	again(l);
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
-	some_writes(l, 3);
-	expect_sound(l);
+	life_writes(&l->writer, 3);
+	life_expect_sound(&l->host, l->blocks);
 	if (host_forget_shadow(&l->host))
 		sim_fail("not cancelled: %s", l->host.refusal.why);
 	l->start.shadow = 0;
@@ -916,7 +845,7 @@ static void fail_for_good(struct host *h)
 
 static void not_undone_as_superblocks_fail(struct life *l)
 {
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	add_shadow(l);
 	wait_complete(l);
 	l->host.quiesced = fail_for_good;
@@ -929,8 +858,8 @@ static void not_undone_as_superblocks_fail(struct life *l)
 	begin(l);
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
-	some_writes(l, 3);
-	expect_sound(l);
+	life_writes(&l->writer, 3);
+	life_expect_sound(&l->host, l->blocks);
 	if (host_forget_shadow(&l->host))
 		sim_fail("not cancelled: %s", l->host.refusal.why);
 	l->start.shadow = 0;
@@ -953,7 +882,7 @@ static void fail_order(struct host *h)
 
 static void order_fails(struct life *l)
 {
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	l->host.quiesced = fail_order;
 	if (!try_shadow(l, l->at, l->new))
 		sim_fail("there is an order without a superblock");
@@ -976,7 +905,7 @@ static void keep_label(struct host *h)
 /* It has kept a write since it was to be a shadow before. */
 static void shadow_has_strays(struct life *l)
 {
-	some_writes(l, 8);
+	life_writes(&l->writer, 8);
 	l->host.quiesced = keep_label;
 	if (!try_shadow(l, l->at, l->new))
 		sim_fail("there is a shadow without a label");
@@ -992,36 +921,36 @@ static void shadow_has_strays(struct life *l)
 
 static void cut_shadowed(struct life *l)
 {
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	l->from = disks.trace.nr;
 	add_shadow(l);
-	some_writes(l, 2);
+	life_writes(&l->writer, 2);
 	wait_complete(l);
-	some_writes(l, 2);
+	life_writes(&l->writer, 2);
 	stop(l);
 }
 
 /* With a cursor in the middle. */
 static void cut_shadowed_slowly(struct life *l)
 {
-	some_writes(l, 6);
+	life_writes(&l->writer, 6);
 	add_shadow_slowly(l);
 	l->from = disks.trace.nr;
 	host_sleep(11000);
-	some_writes(l, 3);
+	life_writes(&l->writer, 3);
 	wait_complete(l);
 	stop(l);
 }
 
 static void cut_taken(struct life *l)
 {
-	some_writes(l, 4);
+	life_writes(&l->writer, 4);
 	add_shadow(l);
 	wait_complete(l);
-	some_writes(l, 2);
+	life_writes(&l->writer, 2);
 	l->from = disks.trace.nr;
 	take_place(l);
-	some_writes(l, 2);
+	life_writes(&l->writer, 2);
 	stop(l);
 }
 
@@ -1037,6 +966,7 @@ static void life_main(void *arg)
 	if (kvp_pool_set(l->host.pool, KVP_T_ONLINE_AUTO, 1))
 		sim_fail("online_auto is not set");
 	l->blocks = min_t(u64, l->o.blocks, l->host.pool->sb->pool_blocks);
+	l->writer = (struct life_writer){ &l->host, &l->rng, l->blocks };
 	l->run(l);
 }
 

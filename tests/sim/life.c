@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "disk.h"
+#include "life.h"
+#include "sched.h"
+#include "suite.h"
+#include "table/table.h"
+
+void life_write(struct life_writer *w)
+{
+	u32 n = 1 + rng_below(w->rng, rng_chance(w->rng, 300) ? 40 : 6);
+	u64 block = rng_below(w->rng, w->blocks - n);
+
+	if (rng_chance(w->rng, 150))
+		host_discard(w->host, block, n);
+	else
+		host_write(w->host, block, n, rng_chance(w->rng, 100));
+}
+
+/* Eras advance once a second. */
+void life_writes(struct life_writer *w, u32 n)
+{
+	while (n--) {
+		life_write(w);
+		if (rng_chance(w->rng, 200))
+			host_checkpoint(w->host);
+		if (rng_chance(w->rng, 200))
+			host_sleep(1100);
+	}
+	host_flush(w->host);
+}
+
+static void writer(void *arg)
+{
+	struct life_writer *w = arg;
+
+	while (w->goes_on) {
+		life_write(w);
+		host_sleep(rng_below(w->rng, 30));
+	}
+	w->ended = true;
+}
+
+void life_begin_writer(struct life_writer *w)
+{
+	w->goes_on = true;
+	w->ended = false;
+	sim_spawn("writer", writer, w);
+}
+
+void life_end_writer(struct life_writer *w)
+{
+	w->goes_on = false;
+	while (!w->ended)
+		host_sleep(5);
+}
+
+void life_expect_scrubbed(struct host *h)
+{
+	u64 healed, unrepaired;
+
+	kvp_table_shrink(h->pool, true);
+	host_scrub(h, &healed, &unrepaired);
+	if (healed || unrepaired)
+		sim_fail("a scrub healed %llu, found %llu beyond repair", healed, unrepaired);
+}
+
+void life_expect_sound(struct host *h, u32 blocks)
+{
+	u64 block;
+
+	life_expect_scrubbed(h);
+	for (block = 0; block < blocks; block += 7)
+		host_read_check(h, block);
+}
+
+void life_blank_disk(u32 disk)
+{
+	struct image blank;
+
+	image_init(&blank, disks.img[disk].blocks);
+	image_free(&disks.img[disk]);
+	disks.img[disk] = blank;
+	watch_forget(disk);
+}
