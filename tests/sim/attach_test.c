@@ -52,7 +52,7 @@ struct life {
 	struct rng rng;
 	u32 blocks, from, changes_at, back_at, left_at;
 	struct life_writer writer;
-	bool exchanged;		/* contents of disks, without a trace of that */
+	bool untraced;		/* contents of disks, without a trace of that */
 };
 
 /* --- a life ------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static void wait_in_sync(struct life *l)
 
 static void blank_disk(struct life *l, u32 disk)
 {
-	l->exchanged = true;
+	l->untraced = true;
 	life_blank_disk(disk);
 }
 
@@ -574,7 +574,7 @@ static void detached_one_has_forked(struct life *l)
 	life_writes(&l->writer, 3);
 	stop(l);
 	disks.dead[disk] = false;
-	l->exchanged = true;
+	l->untraced = true;
 	o = l->o;
 	oracle_copy(&l->o, &o);
 	watch_begin();
@@ -1052,7 +1052,7 @@ static void lives(const char *what, void (*run)(struct life *l), const struct sh
 		set_up(l, s, mix64(opt.seed, 7600 + i));
 		good = live(l, mix64(opt.seed, 7600 + i));
 		set_crash(l);
-		if (good && !l->exchanged)
+		if (good && !l->untraced)
 			good = !cut_sampled(name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
 		if (!good)
 			fprintf(stderr, "# %s: order %u\n", name, i);

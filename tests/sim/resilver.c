@@ -64,7 +64,7 @@ struct life {
 	u32 from, back_at;	/* positions in the trace: the leg leaves, and is in sync again */
 	bool writes, wrote;		/* the writer goes on; it has ended */
 	bool has_lost;		/* blocks may read EIO, and nothing else that is wrong */
-	bool exchanged;			/* contents of disks, without a trace of that */
+	bool untraced;			/* contents of disks, without a trace of that */
 	u32 order;			/* number of this life, of several */
 	u64 missed;			/* blocks that were written while the leg was out */
 	bool dies;			/* the leg leaves by errors */
@@ -330,10 +330,10 @@ static bool live(struct life *l, u64 seed)
 	return run_machine(l->img, l->start.legs + l->replaced, seed, life_main, l);
 }
 
-/* What the life left, with each leg, and without any one; exchanged disks have no trace. */
+/* What the life left, with each leg, and without any one; untraced disks have none. */
 static bool ends_well(struct life *l)
 {
-	return l->exchanged || !cut_sampled(l->name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
+	return l->untraced || !cut_sampled(l->name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
 }
 
 /* A life whose leg is replaced by another disk has a name that says so. */
@@ -822,7 +822,7 @@ static void bad_block_before_others(struct life *l)
 	u8 data[KVP_BLOCK_SIZE];
 	u32 i;
 
-	l->exchanged = true;
+	l->untraced = true;
 	leave(l);
 	write_widely(l);
 	host_write(&l->host, 40, 20, false);
@@ -1106,7 +1106,7 @@ static void spoil_source(struct life *l, bool rots)
 	u32 other = l->victim ? 0 : 1, i;
 	u8 data[KVP_BLOCK_SIZE];
 
-	l->exchanged = true;
+	l->untraced = true;
 	host_write(&l->host, 40, 20, false);
 	leave(l);
 	host_write(&l->host, 40, 20, false);
@@ -1182,7 +1182,7 @@ static void source_answers_late(struct life *l)
 
 static void put(struct life *l, u32 disk, const struct image *img)
 {
-	l->exchanged = true;
+	l->untraced = true;
 	image_free(&disks.img[disk]);
 	image_copy(&disks.img[disk], img);
 }
@@ -1761,7 +1761,7 @@ static void blank_disk(struct life *l, u32 disk)
 	struct image blank;
 
 	image_init(&blank, disks.img[disk].blocks);
-	l->exchanged = true;
+	l->untraced = true;
 	image_free(&disks.img[disk]);
 	disks.img[disk] = blank;
 }
@@ -2065,7 +2065,7 @@ static void replaced_one_has_forked(struct life *l)
 	some_writes(l, 3);
 	stop(l);
 	disks.dead[l->victim] = false;
-	l->exchanged = true;
+	l->untraced = true;
 	o = l->o;
 	oracle_copy(&l->o, &o);
 	watch_begin();

@@ -42,7 +42,7 @@ struct life {
 	struct rng rng;
 	u32 blocks, from, taken_at;
 	struct life_writer writer;
-	bool exchanged;		/* contents of disks, without a trace of that */
+	bool untraced;		/* contents of disks, without a trace of that */
 };
 
 /* --- a life ------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ static void expect_in_sync(struct life *l)
 
 static void blank_disk(struct life *l, u32 disk)
 {
-	l->exchanged = true;
+	l->untraced = true;
 	life_blank_disk(disk);
 }
 
@@ -425,7 +425,7 @@ static void old_leg_is_rotten(struct life *l)
 		if (image_blk(&disks.img[l->old], block))
 			image_write_data(&disks.img[l->old], block, rot);
 	kvp_table_shrink(l->host.pool, true);
-	l->exchanged = true;
+	l->untraced = true;
 	add_shadow(l);
 	end_well(l);
 }
@@ -582,7 +582,7 @@ static void legs_are_put_back(struct life *l)
 		disks.img[i] = img[i];
 		watch_forget(i);
 	}
-	l->exchanged = true;
+	l->untraced = true;
 	begin(l);
 	wait_complete(l);
 	take_place(l);
@@ -1034,7 +1034,7 @@ static void lives(const char *what, void (*run)(struct life *l), const struct sh
 		set_up(l, s, mix64(opt.seed, 8600 + i));
 		good = live(l, mix64(opt.seed, 8600 + i));
 		set_crash(l);
-		if (good && !l->exchanged)
+		if (good && !l->untraced)
 			good = !cut_sampled(name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
 		if (!good)
 			fprintf(stderr, "# %s: order %u\n", name, i);
