@@ -2,11 +2,16 @@
 /*
  * Admission: blocks that are read from home enter the SSD cache, if they are worth it.
  *
- * A read that neither RAM nor SSD could answer leaves a copy of each verified block here. A worker
- * appends some of these copies to the log as clean records, while no FLUSH waits for the log and
- * the log has room. When their entry is durable, they enter the index. ssdpolicy.h decides which
- * blocks are worth it. No request waits for any of this. A read drops its copy if it finds no page,
- * no room, or another user in the way.
+ * ssdpolicy.h decides which blocks are worth it.
+ *
+ *  1. Before a read that neither RAM nor SSD can answer, kvp_admit_begin() takes a candidate for a
+ *     block. The read drops it if it finds no page, no room, or another user in the way.
+ *  2. After the read, kvp_admit_add() leaves a copy of the verified block here.
+ *  3. A worker, fill_work(), appends some of these copies to the log as clean records, while no
+ *     FLUSH waits for the log and the log has room. Without the log there, they go into the ring.
+ *  4. When that is durable, kvp_admit_durable() lets them enter the index.
+ *
+ * No request waits for any of this.
  *
  * The rule is that of scache.h: if a block is in the index and not in the buffer, then its place
  * holds the version that the table names. A block was read before its entry of the log was even

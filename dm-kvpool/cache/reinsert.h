@@ -3,11 +3,13 @@
  * Reinsertion: before the log of an SSD cache comes round to a segment, blocks there that are worth
  * it are written again. The same holds for the ring of a cache that does not carry the log.
  *
- * A worker looks at the segments ahead of the head, one after the other. ssdpolicy.h says which
- * blocks should stay. The worker reads each of them from the SSD and verifies it against the table.
- * Like an admitted block, it becomes a clean record when no request waits for the log and the log
- * has room. When that record is durable, the index gets the new place, if the block has not changed
- * since before it was read.
+ *  1. kvp_reinsert_kick() wakes a worker when the head comes near.
+ *  2. next_segment() looks at the next segment ahead of the head. ssdpolicy.h says which blocks
+ *     should stay.
+ *  3. reinsert() reads each of them from the SSD and verifies it against the table.
+ *  4. Like an admitted block, it becomes a clean record when no request waits for the log and the
+ *     log has room (admission.h). When that record is durable, the index gets the new place, if the
+ *     block has not changed since before it was read.
  *
  * No request waits for any of this, and no space is reserved for it. If a block is not written
  * again before the log gets there, the cache loses it; it still lies at home.

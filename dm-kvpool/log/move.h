@@ -5,12 +5,12 @@
  *
  * By order (log->plan), the old log counts until the last step:
  *
- *   - Nothing is built (log->held). What is durable by then is acknowledged as ever, and the buffer
+ *  1. Nothing is built (log->held). What is durable by then is acknowledged as ever, and the buffer
  *     waits.
- *   - All that the log holds goes home, with parity logged as ever: a cut finds the log.
- *   - A checkpoint says that all this is home. Its superblock, the same one, names an empty log at
+ *  2. All that the log holds goes home, with parity logged as ever: a cut finds the log.
+ *  3. A checkpoint says that all this is home. Its superblock, the same one, names an empty log at
  *     the new place, under a new nonce and epoch (R11), and the mode of the cache.
- *   - From there on entries are built, for the new log.
+ *  4. From there on entries are built, for the new log.
  *
  * A power cut before that superblock finds the old log, and after it the new one. If the superblock
  * is on some legs only, R13 decides, and either log is whole: the contents of the old one are home.
@@ -22,15 +22,15 @@
  * All that the log held, and that is not yet home, is in RAM, unless it is spilled. From the moment
  * at which the loss of the last SSD is noted (log->pool->log_moving):
  *
- *   - Nothing is built, and no waiter for durability is answered, not even for entries that were
+ *  1. Nothing is built, and no waiter for durability is answered, not even for entries that were
  *     durable in the log that is lost.
- *   - Entries that were in flight end, well or badly: their versions go to destage, or back into
+ *  2. Entries that were in flight end, well or badly: their versions go to destage, or back into
  *     the buffer.
- *   - Destage and direct workers bring home all that was in the log. Parity is not logged for that
+ *  3. Destage and direct workers bring home all that was in the log. Parity is not logged for that
  *     (R6): a cut now finds no log in any case.
- *   - A checkpoint says that all this is home. Its superblock, the same one, names an empty log on
+ *  4. A checkpoint says that all this is home. Its superblock, the same one, names an empty log on
  *     a vdev with data, under a new nonce and epoch (R11).
- *   - Waiters are answered if their blocks are home, and the buffer is committed to the new log.
+ *  5. Waiters are answered if their blocks are home, and the buffer is committed to the new log.
  *
  * That superblock is also the first that records the last SSDs out. SSDs that were lost earlier are
  * recorded as ever (kvp_leg_keeps_log()). A power cut before it: the legs say that the log is on

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Large writes go home by intent, once the intents are durable in the log.
+ * Large writes go home by intent, once the intents are durable in the log:
+ *
+ *  1. The end of the commit wakes the workers (kvp_direct_kick()).
+ *  2. next_slice() takes the next part of the oldest entry. make_slices() cuts the entry first.
+ *  3. kvp_home_write() writes it home under its range locks, and sets the entries of the table.
+ *  4. kvp_direct_end_slice() counts it. When the last slice of an entry is home, FLUSHes that wait
+ *     for its intents are looked at, and an entry is built that closes intents if one is needed.
+ *  5. After an error, slice_failed() waits for memory, or the pool fails.
  *
  * A few workers do that. With parity, the versions of one entry are cut into slices, which the
  * workers share. While one worker computes, or waits for its slowest leg, the others keep the other
