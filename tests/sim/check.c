@@ -41,6 +41,31 @@ bool run_machine(const struct image *img, u32 legs, u64 seed, void (*main)(void 
 	return end == SIM_RETURNED;
 }
 
+/* What goes wrong in a start, before all is looked at. */
+enum illness {
+	ILL_ONE,		/* one request fails */
+	ILL_ALL,		/* it and all later ones */
+	ILL_THERE,		/* and all later reads there, on all disks */
+	ILL_READS,		/* reads of a disk, from one on */
+	ILL_WRITES,		/* writes and flushes of a disk, from one on */
+	ILL_DEAD,		/* a disk dies */
+	ILL_HANGS,		/* a disk does not answer, from a request on */
+	ILL_SLOTS,		/* the newest superblocks of disks cannot be read */
+	ILL_RING,		/* one ring of a disk cannot be read nor written */
+	ILL_MISSING,		/* a disk is not there */
+	ILL_MEMORY,		/* allocations fail */
+	ILLNESSES
+};
+
+struct ill {
+	enum illness what;
+	int error;
+	u32 disk, after, times;
+	u32 disks;		/* bit per disk */
+	bool stops;		/* the start is followed by a stop, and not by a power cut */
+	bool served;		/* it succeeded */
+};
+
 /* One start and look at everything. */
 struct look {
 	const struct crash *crash;
@@ -57,6 +82,9 @@ struct look {
 	u64 written, poisoned, torn;	/* blocks, after the recovery; written: not all zeros */
 	u32 tag;			/* of the history */
 	u64 blocks;			/* that were looked at */
+	char first[200];	/* why the first of several starts was refused */
+	/* this start has faults, and nothing is looked at; or NULL */
+	const struct ill *ill;
 };
 
 /* That can be looked at: a pool that was to grow may not have. */
@@ -379,17 +407,16 @@ static void expect_refusal(const struct look *l)
 	 * A leg may have been recorded out by then, and no other leg have the blocks that it lacks.
 	 */
 	if ((!l->may_refuse && !out) ||
-	    ((out || l->crash->given_up) && !strstr(l->host.refusal.why, "in sync")))
-		sim_fail("start refused (%d): %s", l->refused, l->host.refusal.why);
+	    (!l->crash->ill && (out || l->crash->given_up) &&
+	     !strstr(l->host.refusal.why, "in sync")))
+		sim_fail("start refused (%d): %s [at first: %s]", l->refused, l->host.refusal.why, l->first);
 }
 
-static void look_main(void *arg)
+/* As the pool is, or as it was before the change that was cut. */
+static void start_somehow(struct look *l)
 {
-	struct look *l = arg;
-	u64 healed, unrepaired, block, uncounted, held = 0;
-	u8 *data;
-
 	l->refused = host_start(&l->host, l->crash->o, &l->start);
+	snprintf(l->first, sizeof(l->first), "%.190s", l->refused ? l->host.refusal.why : "");
 	/* The growth that was cut short may not have happened. */
 	if (l->refused && l->crash->growing && l->crash->at < l->crash->grown_at) {
 		struct host_start old = without_second(&l->start);
@@ -410,6 +437,127 @@ static void look_main(void *arg)
 		sim_fail("started with a cache that has left");
 	if (l->refused && (l->crash->at < l->crash->joins_at || l->crash->leaves_at))
 		l->refused = start_without_cache(l);
+}
+
+/* The newest @nr superblocks of both rings of the disk cannot be read. */
+static void silence_slots(u32 disk, u32 nr, int error)
+{
+	static struct kvp_disk_sb d;
+	static struct kvp_sb sb;
+	const struct image *img = &disks.img[disk];
+	u64 newest = 0, sequences[2 * KVP_SB_RING] = { 0 };
+	struct kvp_why why;
+	u32 slot, b;
+
+	for (slot = 0; slot < 2 * KVP_SB_RING; slot++) {
+		u64 at = kvp_sb_slot_offset(img->blocks, slot & 1, slot / 2);
+
+		for (b = 0; b < KVP_SB_BLOCKS; b++)
+			image_read(img, (at >> KVP_BLOCK_SHIFT) + b, (u8 *)&d + b * KVP_BLOCK_SIZE);
+		if (!kvp_sb_decode(&d, at, img->blocks, &sb, &why))
+			sequences[slot] = sb.sequence;
+		newest = max(newest, sequences[slot]);
+	}
+	for (slot = 0; slot < 2 * KVP_SB_RING && disks.nr_faults < MAX_FAULTS; slot++) {
+		u64 at = kvp_sb_slot_offset(img->blocks, slot & 1, slot / 2) >> KVP_BLOCK_SHIFT;
+
+		if (sequences[slot] + nr > newest)
+			disks_fault(FAULT_READ_EIO, disk, at,
+				    at + KVP_SB_BLOCKS - 1)->error = error;
+	}
+}
+
+static void silence_ring(u32 disk, u32 end)
+{
+	u64 first = kvp_sb_slot_offset(disks.img[disk].blocks, end, 0) >> KVP_BLOCK_SHIFT;
+	u64 last = first + KVP_SB_RING * KVP_SB_BLOCKS - 1;
+
+	disks_fault(FAULT_READ_EIO, disk, first, last);
+	disks_fault(FAULT_WRITE_EIO, disk, first, last);
+}
+
+static void fall_ill(struct look *l)
+{
+	const struct ill *ill = l->ill;
+	struct fault *f = NULL;
+	u32 i;
+
+	switch (ill->what) {
+	case ILL_ONE:
+	case ILL_ALL:
+	case ILL_THERE:
+		disks.hiccup.first = ill->after;
+		disks.hiccup.nr = ill->what == ILL_ONE ? 1 : ~0u;
+		disks.hiccup.around = ill->what == ILL_THERE ? 512 : 0;
+		disks.hiccup.error = ill->error;
+		break;
+	case ILL_READS:
+		f = disks_fault(FAULT_READ_ONCE, ill->disk, 0, ~0ull);
+		break;
+	case ILL_WRITES:
+		f = disks_fault(FAULT_ONCE, ill->disk, 0, ~0ull);
+		break;
+	case ILL_DEAD:
+		f = disks_fault(FAULT_DEATH, ill->disk, 0, ~0ull);
+		break;
+	case ILL_HANGS:
+		f = disks_fault(FAULT_HANG, ill->disk, 0, ~0ull);
+		break;
+	case ILL_SLOTS:
+		for (i = 0; i < disks.nr; i++)
+			if (ill->disks >> i & 1)
+				silence_slots(i, ill->times, ill->error);
+		break;
+	case ILL_RING:
+		silence_ring(ill->disk, ill->times & 1);
+		break;
+	case ILL_MISSING:
+		for (i = 0; i < l->start.legs; i++)
+			if (host_disk(&l->start, i) == ill->disk)
+				l->start.missing |= BIT(i);
+		break;
+	case ILL_MEMORY:
+		l->start.refused_from = 1 + ill->after;
+		l->start.refused_until = 1 + ill->after + ill->times;
+		break;
+	default:
+		break;
+	}
+	if (f) {
+		f->after = ill->after;
+		f->error = ill->error;
+	}
+}
+
+static void ill_main(void *arg)
+{
+	struct look *l = arg;
+	struct ill *ill = (struct ill *)l->ill;
+	u32 i;
+
+	fall_ill(l);
+	start_somehow(l);
+	ill->served = !l->refused;
+	l->start.refused_until = 0;
+	if (l->refused || !ill->stops)
+		return;
+	disks.hiccup.error = 0;
+	for (i = 0; i < disks.nr_faults; i++)
+		disks.faults[i].kind = FAULT_NONE;
+	for (i = 0; i < disks.nr; i++) {
+		if (disks.hung[i])
+			disks_wake(i);
+	}
+	host_stop(&l->host);
+}
+
+static void look_main(void *arg)
+{
+	struct look *l = arg;
+	u64 healed, unrepaired, block, uncounted, held = 0;
+	u8 *data;
+
+	start_somehow(l);
 	if (l->refused) {
 		expect_refusal(l);
 		return;
@@ -478,7 +626,7 @@ static bool look(struct look *l, const struct image *images, u64 seed)
 	l->start.cache = l->crash->cache;
 	l->start.cache_parity = l->crash->cache_parity;
 	l->start.grown = l->crash->growing;
-	end = sim_run(&config, look_main, l);
+	end = sim_run(&config, l->ill ? ill_main : look_main, l);
 	disks_end();
 	return end == SIM_RETURNED;
 }
@@ -833,7 +981,92 @@ static u32 check_return(const struct crash *c, const u8 *seen, u32 count)
 	return bad;
 }
 
+/* --- starts that are ill ------------------------------------------------------------- */
+
+static struct ill choose_ill(const struct crash *c, struct rng *rng)
+{
+	static const int errors[] = { -EIO, -ENOMEM, -ETIMEDOUT, -EAGAIN, -EREMOTEIO, -ENOLINK };
+	struct ill ill = {
+		.what = rng_below(rng, ILLNESSES),
+		.error = errors[rng_below(rng, ARRAY_SIZE(errors))],
+		.disk = rng_below(rng, c->legs + c->spare),
+		.stops = rng_below(rng, 2),
+	};
+
+	ill.after = rng_below(rng, 1u << (1 + rng_below(rng, 10)));
+	ill.times = 1 + rng_below(rng, ill.what == ILL_MEMORY ? 30 : 4);
+	ill.disks = rng_below(rng, 2) ? BIT(ill.disk) : rng_below(rng, BIT(c->legs));
+	return ill;
+}
+
+/* A start with faults, which may be cut, on images of its own; later all must be there. */
+static bool be_ill(struct crash *c, struct image *images, u32 turn)
+{
+	struct rng rng = { mix64(c->seed, 7000 + turn) };
+	struct ill ill = choose_ill(c, &rng);
+	struct look l = { .crash = c, .ill = &ill, .may_refuse = true };
+	struct trace t;
+	u32 i, bad = 0;
+
+	if (!look(&l, c->images, mix64(c->seed, 7100 + turn)))
+		return false;
+	t = disks.trace;
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	for (i = 0; i < t.nr_requests; i++)
+		if (t.requests[i].error)
+			bad |= BIT(t.requests[i].disk);
+	if (ill.what == ILL_SLOTS)
+		bad |= ill.disks;
+	else if (ill.what > ILL_READS && ill.what < ILL_MEMORY)
+		bad |= BIT(ill.disk);
+	for (i = 0; i < c->legs; i++)
+		if (bad >> host_disk(&l.start, i) & 1)
+			c->given_up |= BIT(i);
+	cut_look(&t, ill.stops && ill.served ? t.nr : rng_below(&rng, t.nr + 1), &rng, images);
+	trace_free(&t);
+	c->lost |= c->given_up;
+	c->images = images;
+	c->ill = true;
+	check_stats.ill++;
+	check_stats.ill_served += ill.served;
+	return true;
+}
+
+static u32 check_well(const struct crash *c, enum check_depth depth);
+
+static u32 complain_of(const struct crash *c, u32 turn, const char *what)
+{
+	struct rng rng = { mix64(c->seed, 7000 + turn) };
+	struct ill i = choose_ill(c, &rng);
+
+	fprintf(stderr, "  ^ fault %u: error %d, disk %u, after %u requests, %u times, disks %x, %s\n",
+		i.what, i.error, i.disk, i.after, i.times, i.disks, i.stops ? "stops" : "is cut");
+	return complain(c, what);
+}
+
+static u32 check_ill(const struct crash *c, enum check_depth depth)
+{
+	u32 turn, bad = 0;
+
+	for (turn = 0; !bad && turn < opt.faults; turn++) {
+		struct image images[MAX_DISKS];
+		struct crash ill = *c;
+
+		if (!be_ill(&ill, images, turn))
+			return complain_of(c, turn, "a start with faults");
+		if (check_well(&ill, depth))
+			bad += complain_of(c, turn, "after a start with faults");
+		free_images(c, images);
+	}
+	return bad;
+}
+
 u32 check_crash(const struct crash *c, enum check_depth depth)
+{
+	return opt.faults ? check_ill(c, depth) : check_well(c, depth);
+}
+
+static u32 check_well(const struct crash *c, enum check_depth depth)
 {
 	u8 *seen = malloc((size_t)c->o->blocks * KVP_BLOCK_SIZE);
 	struct look l = { .crash = c, .seen = seen };

@@ -30,6 +30,8 @@ struct crash {
 	u32 unreadable;		/* bit per leg: cannot be given as a source at all */
 	/* bit per leg: a write to it failed, and at some time that was recorded */
 	u32 given_up;
+	/* a start with faults came before: any reason is good for a refusal */
+	bool ill;
 	u64 seed;
 	bool poison_allowed;	/* EIO on some blocks is no failure */
 	u64 sound, sound_count;	/* but on these from that position of the trace on: */
@@ -74,7 +76,7 @@ enum check_depth {
 u32 check_crash(const struct crash *c, enum check_depth depth);
 
 struct check_stats {
-	u64 machines, images, recrashes, duplicates;
+	u64 machines, images, recrashes, duplicates, ill, ill_served;
 };
 
 extern struct check_stats check_stats;

@@ -57,6 +57,8 @@ void print_replay(FILE *to, const char *name, s64 crash)
 	fprintf(to, "     replay: %.*s", n > 0 ? (int)n : 3, n > 0 ? program : "sim");
 	fprintf(to, " --seed %llu%s", opt.seed, opt.thorough ? " --long" : "");
 	fprintf(to, " --levels %u --images %u", opt.levels, opt.images);
+	if (opt.faults)
+		fprintf(to, " --faults %u", opt.faults);
 	if (opt.rounds)
 		fprintf(to, " --rounds %u", opt.rounds);
 	if (opt.sabotage)
@@ -130,7 +132,7 @@ static void usage(void)
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
 	       "           [--share K/N] [--list] [--first] [--keep-going] [--dump FOLDER] "
-	       "[--most N]\n           [--levels N]\nsuites:");
+	       "[--most N]\n           [--levels N] [--faults N]\nsuites:");
 	for (i = 0; i < ARRAY_SIZE(suites); i++)
 		printf(" %s", suites[i].name);
 	printf("\nrules:");
@@ -197,7 +199,7 @@ static const char *parse(int argc, char **argv)
 		{ "rounds", 1, 0, 'r' }, { "suite", 1, 0, 'u' }, { "break", 1, 0, 'b' },
 		{ "keep-going", 0, 0, 'k' }, { "dump", 1, 0, 'd' }, { "most", 1, 0, 'm' },
 		{ "share", 1, 0, 'S' }, { "list", 0, 0, 'L' }, { "first", 0, 0, 'f' },
-		{ "levels", 1, 0, 'D' }, { 0 }
+		{ "levels", 1, 0, 'D' }, { "faults", 1, 0, 'F' }, { 0 }
 	};
 	const char *suite = NULL;
 	int c;
@@ -219,6 +221,7 @@ static const char *parse(int argc, char **argv)
 		case 'S': parse_share(optarg); break;
 		case 'L': opt.list = true; break;
 		case 'f': opt.first = true; break;
+		case 'F': opt.faults = atoi(optarg); break;
 		case 'D': parse_levels(optarg); break;
 		default: usage();
 		}
@@ -250,6 +253,9 @@ int main(int argc, char **argv)
 	       "crashes, %llu task switches\n",
 	       check_stats.machines, check_stats.images, check_stats.duplicates,
 	       check_stats.recrashes, sim_switches);
+	if (opt.faults)
+		printf("# %llu starts with faults, %llu of them succeeded\n", check_stats.ill,
+		       check_stats.ill_served);
 	printf("%u passed, %u failed\n", totals.passed, totals.failed);
 	return totals.failed || !totals.passed;
 }

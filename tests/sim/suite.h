@@ -18,6 +18,8 @@ struct options {
 	u32 levels;		/* least number of table levels, of the pools of all suites */
 	enum sabotage sabotage;
 	const char *dump;	/* folder for images of crashes, and the recovered contents */
+	/* so many times: a start with faults first, then all that is looked at */
+	u32 faults;
 	u32 dump_most;		/* number of crashes; 0: the default */
 };
 

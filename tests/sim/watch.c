@@ -17,6 +17,7 @@
 #include "disk.h"
 #include "format/format.h"
 #include "io/io.h"
+#include "suite.h"
 
 #include <linux/mm.h>
 
@@ -82,12 +83,32 @@ static struct slot peek(u32 disk, u32 end, u32 slot)
 	return (struct slot){ le64_to_cpu(d->epoch), le64_to_cpu(d->sequence) };
 }
 
+/*
+ * True if --faults makes it unreadable: a start may pass it by then, so that what it has counts for
+ * nothing.
+ */
+static bool unreadable(u32 disk, u64 block)
+{
+	u32 i;
+
+	for (i = 0; opt.faults && i < disks.nr_faults; i++) {
+		const struct fault *f = &disks.faults[i];
+
+		if (f->kind == FAULT_READ_EIO && f->disk == disk && block >= f->first &&
+		    block <= f->last)
+			return true;
+	}
+	return false;
+}
+
 static bool valid(u32 disk, u32 end, u32 slot)
 {
 	u64 at = ring_start(disk, end) + slot * KVP_SB_BLOCKS;
 	struct kvp_why why;
 	u32 i;
 
+	if (unreadable(disk, at))
+		return false;
 	for (i = 0; i < KVP_SB_BLOCKS; i++)
 		image_read(&disks.img[disk], at + i, (u8 *)&w.disk_sb + i * KVP_BLOCK_SIZE);
 	return !kvp_sb_decode(&w.disk_sb, at << KVP_BLOCK_SHIFT, disks.img[disk].blocks, &w.sb,
