@@ -7,6 +7,7 @@
 #include "format/logplace.h"
 #include "import_lock.h"
 #include "pool_object.h"
+#include "watch.h"
 
 #define MAX_PLACES	256
 
@@ -319,6 +320,15 @@ static void note_left_out(struct ctl *ctl, const struct found_pool *p,
 			ctl_say(ctl, "note: %s is read-only and left out", p->legs[i]->dev.path);
 }
 
+static void note_watch(const struct ctl *ctl, const struct found_pool *p, const struct request *q)
+{
+	unsigned int seconds = watch_seconds(p, &q->o);
+
+	if (seconds)
+		ctl_say(ctl, "would first watch its legs for %u s, as it has a heartbeat",
+			q->o.readonly ? seconds : 2 * seconds);
+}
+
 static int check_and_start(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
 	const char *name = q->o.new_name ?: p->sb->name;
@@ -343,10 +353,12 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 	given_up = q->o.discard_log;
 	if (ctl->dry_run) {
 		print_plan(ctl, p, name, params);
+		note_watch(ctl, p, q);
 		note_discard(ctl, p, given_up);
 		return EXIT_DONE;
 	}
-	if (module_load(&err))
+	if (module_load(&err) ||
+	    (watch_seconds(p, &q->o) && watch_run(ctl, p, &q->o, &err)))
 		return fail(ctl, p, q, &err);
 	ctl_busy(ctl, "starting the pool and recovering its log");
 	ret = dm_start(name, uuid_print(p->sb->pool_uuid, uuid),
@@ -525,7 +537,8 @@ static const struct ctl_option options[] = {
 	{ DEGRADED, "degraded", NULL,
 	  "start although legs are read-only, or missing and may hold newer data" },
 	{ TAKEOVER, "takeover", NULL,
-	  "start although another host runs it, or ran it last and did not stop it" },
+	  "start although another host runs it, or ran it last and did not stop it; refused if its "
+	  "heartbeat moves" },
 	{ DESTROYED, "destroyed", NULL, "import a destroyed pool" },
 	{ DISCARD_LOG, "discard-log", NULL,
 	  "give up the log of a cache that is lost or damaged, with all data that is not home; "
@@ -564,6 +577,10 @@ const struct command cmd_import = {
 		"Two hosts that write to the same legs destroy the pool: give --takeover only when "
 		"the other host cannot write to them any more. A host is known by its "
 		"/etc/machine-id.\n"
+		"If the pool has the tunable heartbeat, an import watches the legs first: with "
+		"--takeover, and of a pool that another host ran last and did not export. It is "
+		"refused if the other host gives a sign of life. That takes some minutes at "
+		"most; -n says how long.\n"
 		"While legs are missing that may hold newer data, --boot waits for them. After "
 		"that it does the same as an import.\n"
 		"A device that does not answer for 30 seconds, or whose label cannot be read, may "

@@ -17,6 +17,8 @@
 #include "event.h"
 #include "flush_latency.h"
 #include "foreign.h"
+#include "format/heartbeat.h"
+#include "format/tunables.h"
 #include "image.h"
 #include "import.h"
 #include "inspect.h"
@@ -30,6 +32,7 @@
 #include "spares.h"
 #include "stats.h"
 #include "verify.h"
+#include "watch.h"
 #include "watched.h"
 
 static unsigned int passed, failed;
@@ -748,6 +751,171 @@ static void test_import_host(void)
 		scan_free(&s);
 	}
 	image_free(&m);
+}
+
+/* --- the watch before an import: another host writes to the images between two looks --- */
+
+static struct {
+	struct image m;
+	unsigned int looks, at;		/* at this look, 0: never */
+	u64 claim;			/* the other host writes this claim */
+	bool breaks;			/* it leaves a block that does not verify */
+} other;
+
+static void other_host_writes(void)
+{
+	struct kvp_beat b = { .claim = other.claim, .nonce = 5, .counter = other.looks,
+			      .interval = 2, .limit = 20, .host_name = "beta" };
+	u8 block[KVP_BLOCK_SIZE];
+	u32 slot = kvp_beat_slot(other.claim);
+
+	memcpy(b.pool_uuid, other.m.sb.pool_uuid, sizeof(b.pool_uuid));
+	kvp_beat_encode(&b, block);
+	block[200] ^= other.breaks;
+	image_write(&other.m, 1, (KVP_BEAT_BLOCK + slot) * KVP_BLOCK_SIZE, block, sizeof(block));
+}
+
+static void other_host_waits(void)
+{
+	if (++other.looks == other.at)
+		other_host_writes();
+}
+
+/* Claims on leg @leg: the highest that verifies, and its host. */
+static u64 claimed(unsigned int leg, char host[KVP_NAME_LEN + 1])
+{
+	u8 block[KVP_BLOCK_SIZE];
+	struct kvp_beat b;
+	u64 top = 0;
+	u32 s;
+
+	*host = 0;
+	for (s = 0; s < KVP_BEAT_SLOTS; s++) {
+		image_read(&other.m, leg, (KVP_BEAT_BLOCK + s) * KVP_BLOCK_SIZE, block,
+			   sizeof(block));
+		if (kvp_beat_decode(block, s, other.m.sb.pool_uuid, &b) || b.claim <= top)
+			continue;
+		top = b.claim;
+		memcpy(host, b.host_name, sizeof(b.host_name));
+	}
+	return top;
+}
+
+/* A pool of host 8 with a heartbeat of 2 s, whose newest claim is 6; this is host 7. */
+static int watch(unsigned int at, u64 claim, bool breaks, struct import_options *o,
+		 struct err *err)
+{
+	struct scan s;
+	int ret;
+
+	o->self.id = 7;
+	strcpy(o->self.name, "me");
+	image_standard(&other.m, 2, IMAGE_SMALL);
+	other.m.sb.host = 8;
+	other.m.sb.tunable_mask |= 1ull << KVP_T_HEARTBEAT;
+	other.m.sb.tunables[KVP_T_HEARTBEAT] = 2;
+	kvp_sb_note_heartbeat(&other.m.sb);
+	image_seal(&other.m);
+	other.breaks = false;
+	other.claim = 6;
+	other_host_writes();
+	other.looks = 0;
+	other.at = at;
+	other.claim = claim;
+	other.breaks = breaks;
+	scan(&other.m, &s);
+	expect(s.pool_count == 1 && watch_seconds(&s.pools[0], o));
+	err->code = ERR_NONE;
+	ret = watch_run(&ctl, &s.pools[0], o, err);
+	scan_free(&s);
+	return ret;
+}
+
+#define WATCHED	26u	/* seconds: the limit is 20, and six more */
+
+static void test_watch(void)
+{
+	struct import_options o = { .takeover = true };
+	char host[KVP_NAME_LEN + 1];
+	struct err err;
+
+	watch_wait = other_host_waits;
+	/* silence: this host has a claim above, on both legs */
+	expect(!watch(0, 0, false, &o, &err) && other.looks == 2 * WATCHED);
+	expect(claimed(0, host) == 7 && !strcmp(host, "me"));
+	expect(claimed(1, host) == 7 && !strcmp(host, "me"));
+	image_free(&other.m);
+	/* it moves, early or at the last look: nothing was written */
+	expect(watch(3, 6, false, &o, &err) && err.code == ERR_OTHER_HOST && other.looks == 3);
+	expect(strstr(err.why, "host beta is alive") && claimed(0, host) == 0);
+	image_free(&other.m);
+	expect(watch(WATCHED, 6, false, &o, &err) && err.code == ERR_OTHER_HOST);
+	expect(claimed(0, host) == 0 && claimed(1, host) == 6);
+	image_free(&other.m);
+	/* what cannot be understood moves as well */
+	expect(watch(5, 6, true, &o, &err) && err.code == ERR_OTHER_HOST);
+	expect(strstr(err.why, "another host is alive"));
+	image_free(&other.m);
+	/* two imports at once: the same claim, or a late sign of life */
+	expect(watch(WATCHED + 1, 7, false, &o, &err) && err.code == ERR_OTHER_HOST);
+	expect(strstr(err.why, "host beta claims it, too"));
+	image_free(&other.m);
+	expect(watch(2 * WATCHED, 6, false, &o, &err) && err.code == ERR_OTHER_HOST);
+	image_free(&other.m);
+	/* read-only: one watch, and no claim */
+	o.readonly = true;
+	expect(!watch(0, 0, false, &o, &err) && other.looks == WATCHED && claimed(0, host) == 0);
+	image_free(&other.m);
+}
+
+/* When there is something to watch. */
+static void test_watch_when(void)
+{
+	static const struct {
+		u64 self, host, heartbeat;
+		u32 flags;
+		bool takeover, watches;
+	} cases[] = {
+		{ 7, 8, 2, 0, true, true },
+		{ 7, 8, 0, 0, true, false },
+		{ 7, 8, 61, 0, true, false },
+		{ 7, 8, 2, KVP_SB_CLEAN, false, true },
+		{ 7, 8, 2, KVP_SB_EXPORTED, true, false },
+		{ 7, 7, 2, 0, false, false },
+		{ 7, 7, 2, 0, true, true },
+		{ 0, 8, 2, 0, false, false },
+		{ 7, 0, 2, 0, false, false },
+	};
+	struct kvp_sb sb = { .tunable_mask = 1ull << KVP_T_HEARTBEAT };
+	struct found_pool p = { .sb = &sb };
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct import_options o = { .takeover = cases[i].takeover };
+
+		o.self.id = cases[i].self;
+		sb.host = cases[i].host;
+		sb.flags = cases[i].flags;
+		sb.tunables[KVP_T_HEARTBEAT] = cases[i].heartbeat;
+		expect(!watch_seconds(&p, &o) == !cases[i].watches);
+	}
+}
+
+/* A leg in sync that cannot be read may be the one that moves. */
+static void test_watch_unread(void)
+{
+	struct import_options o = { .takeover = true };
+	struct found_pool p;
+	struct err err;
+	struct scan s;
+
+	expect(!watch(0, 0, false, &o, &err));
+	scan(&other.m, &s);
+	p = s.pools[0];
+	snprintf(p.legs[1]->dev.path, sizeof(p.legs[1]->dev.path), "/nonexistent");
+	expect(watch_run(&ctl, &p, &o, &err) && err.code != ERR_NONE);
+	scan_free(&s);
+	image_free(&other.m);
 }
 
 static void test_import_missing(void)
@@ -2230,6 +2398,9 @@ int main(int argc, char **argv)
 	test_import_whole();
 	test_import_shadow();
 	test_import_host();
+	test_watch();
+	test_watch_when();
+	test_watch_unread();
 	test_import_missing();
 	test_import_silent();
 	test_open_silent();
