@@ -301,6 +301,20 @@ static void expect_labels(const struct kvp_pool *pool)
 	}
 }
 
+bool host_wrote_superblock(const struct trace_request *r, struct kvp_sb *sb)
+{
+	static struct kvp_disk_sb d;
+	struct kvp_why why;
+	u32 i;
+
+	if (r->op != KVP_IO_WRITE_FUA || r->nr != KVP_SB_BLOCKS)
+		return false;
+	for (i = 0; i < KVP_SB_BLOCKS; i++)
+		memcpy((u8 *)&d + i * KVP_BLOCK_SIZE, r->data[i]->data, KVP_BLOCK_SIZE);
+	return !kvp_sb_decode(&d, r->block << KVP_BLOCK_SHIFT, disks.img[r->disk].blocks, sb,
+			      &why);
+}
+
 int host_replace_ssds(struct host *h, const struct host_start *hs)
 {
 	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);

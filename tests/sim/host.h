@@ -138,6 +138,8 @@ int host_larger(struct host *h, const struct host_start *hs);
 int host_grow_ahead(struct host *h, const struct host_start *hs);
 /** host_labelled() - true if some block of the disk's label is not zeros */
 bool host_labelled(u32 disk);
+/** host_wrote_superblock() - true if the request writes a superblock: @sb receives it */
+bool host_wrote_superblock(const struct trace_request *r, struct kvp_sb *sb);
 /** host_disk() - the disk that leg @leg is on */
 u32 host_disk(const struct host_start *hs, u32 leg);
 /**

@@ -214,6 +214,37 @@ static void hanging_main(void *arg)
 	host_stop(h);
 }
 
+/*
+ * The superblock of a pool that is quiesced fails on the SSD that is one too many for the log. The
+ * exchange is undone. The loss is not recorded before the log has moved: the SSD has all of it.
+ */
+static void second_lost_main(void *arg)
+{
+	static struct kvp_sb sb;
+	struct replace_test *x = arg;
+	struct host *h = &x->host;
+	u32 i, moved = 0;
+
+	get_ready(x);
+	host_checkpoint(h);
+	h->may_fail = true;
+	disks_kill(host_disk(&x->old, 2));
+	if (!host_replace_ssds(h, &x->new))
+		sim_fail("replaced: the case was not set up");
+	host_flush(h);
+	for (i = 0; i < disks.trace.nr_requests; i++) {
+		if (!host_wrote_superblock(&disks.trace.requests[i], &sb))
+			continue;
+		if (kvp_log_on_cache(&sb) && sb.legs[2].state != KVP_LEG_IN_SYNC)
+			sim_fail("recorded out before the log has moved");
+		moved += !kvp_log_on_cache(&sb);
+	}
+	if (!moved)
+		sim_fail("the log has not moved");
+	more_writes(x);
+	host_stop(h);
+}
+
 /* Of two missing SSDs the one that is not named leaves. */
 static void missing_main(void *arg)
 {
@@ -361,6 +392,9 @@ void run_replace(void)
 		case_of("ssds-whole", &swaps[i], whole_main, NO_DISK, 0, 0);
 		if (!swaps[i].anew && !swaps[i].lost && strcmp(swaps[i].name, "attach"))
 			case_of("ssds-hanging", &swaps[i], hanging_main, NO_DISK, 0, 0);
+		if (swaps[i].lost && swaps[i].leg != swaps[i].lost)
+			case_of("ssds-second-lost", &swaps[i], second_lost_main, NO_DISK, 0,
+				0);
 		if (swaps[i].start.cache_parity)
 			case_of("ssds-drained", &swaps[i], drained_main, NO_DISK, 0,
 				opt.thorough ? ~0u : 30);
