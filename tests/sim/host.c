@@ -232,6 +232,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 	memset(h, 0, sizeof(*h));
 	h->o = o;
 	init_waitqueue_head(&h->space);
+	init_waitqueue_head(&h->messages_wait);
 	fill_start(s, hs);
 	h->pool = kvp_pool_alloc();
 	h->pool->requests = h;
@@ -260,15 +261,45 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 	return 0;
 }
 
+/* See host.h. In target.c, kvp_orders_end() and kvp_orders_drain() do this. */
+void host_suspend(struct host *h)
+{
+	h->suspended = true;
+	if (h->messages)
+		wait_event(h->messages_wait, !h->messages);
+	kvp_pool_quiesce(h->pool);
+}
+
+void host_resume(struct host *h)
+{
+	kvp_pool_unquiesce(h->pool);
+	h->suspended = false;
+	wake_up_all(&h->messages_wait);
+}
+
+static void begin_message(struct host *h)
+{
+	if (h->suspended)
+		wait_event(h->messages_wait, !h->suspended);
+	h->messages++;
+}
+
+static void end_message(struct host *h)
+{
+	h->messages--;
+	if (h->suspended)
+		wake_up_all(&h->messages_wait);
+}
+
 int host_grow(struct host *h, const struct host_start *hs)
 {
 	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
 	int ret;
 
 	fill_start(s, hs);
-	kvp_pool_quiesce(h->pool);
+	host_suspend(h);
 	ret = kvp_pool_add(h->pool, s, &h->refusal);
-	kvp_pool_unquiesce(h->pool);
+	host_resume(h);
 	kfree(s);
 	return ret;
 }
@@ -321,11 +352,11 @@ int host_replace_ssds(struct host *h, const struct host_start *hs)
 	int ret;
 
 	fill_start(s, hs);
-	kvp_pool_quiesce(h->pool);
+	host_suspend(h);
 	ret = kvp_pool_replace(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_labels(h->pool);
-	kvp_pool_unquiesce(h->pool);
+	host_resume(h);
 	kfree(s);
 	return ret;
 }
@@ -337,14 +368,14 @@ int host_replace(struct host *h, const struct host_start *hs)
 
 	fill_start(s, hs);
 	s->replace = true;
-	kvp_pool_quiesce(h->pool);
+	host_suspend(h);
 	if (h->quiesced)
 		h->quiesced(h);
 	h->quiesced = NULL;
 	ret = kvp_pool_substitute(h->pool, s, &h->refusal);
 	if (!ret && !host_labelled(hs->legs))
 		sim_fail("the new leg has no label");
-	kvp_pool_unquiesce(h->pool);
+	host_resume(h);
 	kfree(s);
 	return ret;
 }
@@ -360,14 +391,14 @@ static int load_table(struct host *h, const struct host_start *hs,
 	s->pool_blocks = hs->table_blocks;
 	s->replace = change != kvp_pool_grow;
 	s->grow = !s->replace;
-	kvp_pool_quiesce(h->pool);
+	host_suspend(h);
 	if (h->quiesced)
 		h->quiesced(h);
 	h->quiesced = NULL;
 	ret = change(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_labels(h->pool);
-	kvp_pool_unquiesce(h->pool);
+	host_resume(h);
 	note_geometry(h->pool);
 	kfree(s);
 	return ret;
@@ -446,11 +477,11 @@ int host_shrink(struct host *h, const struct host_start *hs)
 	int ret;
 
 	fill_start(s, hs);
-	kvp_pool_quiesce(h->pool);
+	host_suspend(h);
 	ret = kvp_pool_remove(h->pool, s, &h->refusal);
 	if (!ret && kvp_log_rows_bytes(h->pool))
 		sim_fail("the cache has left, and %llu bytes of its log have not", kvp_log_rows_bytes(h->pool));
-	kvp_pool_unquiesce(h->pool);
+	host_resume(h);
 	kfree(s);
 	return ret;
 }
@@ -674,9 +705,13 @@ int host_discard(struct host *h, u64 block, u32 count)
 
 int host_checkpoint(struct host *h)
 {
-	u64 mark = oracle_mark(h->o);
-	int ret = kvp_destage_all(h->pool);
+	u64 mark;
+	int ret;
 
+	begin_message(h);
+	mark = oracle_mark(h->o);
+	ret = kvp_destage_all(h->pool);
+	end_message(h);
 	if (!ret)
 		oracle_ack(h->o, mark);
 	return judge(h, "destage", ret);

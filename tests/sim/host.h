@@ -29,6 +29,9 @@ struct host {
 	u32 spilled_tries, spilled_reads;
 	u32 seen;		/* by the first fault, until the pool had started */
 	bool stopped;
+	bool suspended;		/* or about to be: no message begins */
+	u32 messages;		/* that are at work */
+	wait_queue_head_t messages_wait;	/* for @messages to be 0, or @suspended to end */
 	u64 lying;		/* bit per disk: an SSD that may not hold what was written there */
 	u64 rotten;		/* block of each SSD that the test has made rotten; 0: none */
 	bool may_fail;		/* faults are about: errors are no failure of the test */
@@ -101,6 +104,15 @@ u64 host_boundary(const struct host_start *s);
 /** host_start() - start the pool on the disks; the engine's error */
 int host_start(struct host *h, struct oracle *o, const struct host_start *s);
 /**
+ * host_suspend() - wait for messages that other tasks have begun, then quiesce the pool
+ *
+ * So no host_checkpoint() meets a log that is stopped. The target holds that, too: it waits for all
+ * orders before it quiesces the pool, and begins none meanwhile. But here requests are accepted, as
+ * device-mapper would not do: that is harder for the pool. host_resume() ends both.
+ */
+void host_suspend(struct host *h);
+void host_resume(struct host *h);
+/**
  * host_grow() - suspend, take in the vdevs that @hs has beyond the pool's, resume; the engine's
  * error
  */
@@ -154,6 +166,7 @@ int host_write_zeros(struct host *h, u64 block, u32 count);
 int host_write_special(struct host *h, u64 block, const u8 *data);
 int host_flush(struct host *h);
 int host_discard(struct host *h, u64 block, u32 count);
+/** host_checkpoint() - the message; while the device is suspended, it waits before it begins */
 int host_checkpoint(struct host *h);
 /** host_destage() - bring home all that is durable now, and take a checkpoint; in the background */
 void host_destage(struct host *h);

@@ -1691,6 +1691,33 @@ static void replaced_beside_a_writer(struct life *l)
 	host_flush(&l->host);
 }
 
+static void message_sender(void *arg)
+{
+	struct life *l = arg;
+
+	while (l->writes) {
+		host_write(&l->host, rng_below(&l->rng, l->blocks), 1, false);
+		host_checkpoint(&l->host);
+	}
+	l->wrote = true;
+}
+
+/* A message is always at work, or about to begin, when the device is suspended. None fails. */
+static void replaced_beside_messages(struct life *l)
+{
+	leave(l);
+	some_writes(l, 4);
+	l->writes = true;
+	l->wrote = false;
+	sim_spawn("messages", message_sender, l);
+	host_sleep(rng_below(&l->rng, 20));
+	replace(l);
+	wait_in_sync(l);
+	end_writer(l);
+	life_expect_scrubbed(&l->host);
+	host_flush(&l->host);
+}
+
 /* The pool was started without the old disk. */
 static void missing_leg_is_replaced(struct life *l)
 {
@@ -2115,6 +2142,8 @@ static void replaced_of(const struct shape *s)
 	lives(NAMED(replaced_in_an_idle_pool), s, 2);
 	lives(NAMED(replaced_one_hangs), s, 1);
 	lives(NAMED(replaced_beside_a_writer), s, 2);
+	if (!s->big)
+		lives(NAMED(replaced_beside_messages), s, 2);
 	lives(NAMED(missing_leg_is_replaced), s, 1);
 	lives(NAMED(replaced_by_one_that_fails), s, s->start.legs <= 3 && !s->levels ? 12 : 4);
 	lives(NAMED(refused_to_be_replaced), s, 1);
