@@ -323,7 +323,7 @@ static void a_frozen_host_beside_another(void *arg)
 	host_stop(&b->other);
 }
 
-/* The legs are away for longer than the limit: nobody knows what another host did. */
+/* The legs are away for longer than the limit, so another host may have taken over the pool. */
 static void no_leg_answers_in_time(void *arg)
 {
 	struct beats *b = arg;
