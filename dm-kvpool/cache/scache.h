@@ -109,7 +109,7 @@ kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev
 void kvp_scache_log_moved(struct kvp_pool *pool, kvp_lsn_t lsn);
 
 /**
- * kvp_scache_renumber() - look up the cache in pool->vdevs[] again, where its place may have
+ * kvp_scache_renumber() - look up the cache in pool->vdevs.v[] again, where its place may have
  * changed
  *
  * The pool must be quiesced.

@@ -56,84 +56,84 @@ struct kvp_cache_client {
 
 static inline void kvp_cache_moved_on(struct kvp_pool *pool)
 {
-	if (pool->cache_client)
-		pool->cache_client->moved_on(pool);
+	if (pool->vdevs.cache_client)
+		pool->vdevs.cache_client->moved_on(pool);
 }
 
 /* Without a cache there are no entries of clean blocks. */
 static inline void kvp_cache_clean_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
-	if (pool->cache_client)
-		pool->cache_client->clean_durable(pool, e);
+	if (pool->vdevs.cache_client)
+		pool->vdevs.cache_client->clean_durable(pool, e);
 }
 
 static inline void kvp_cache_clean_failed(struct kvp_pool *pool)
 {
-	if (pool->cache_client)
-		pool->cache_client->clean_failed(pool);
+	if (pool->vdevs.cache_client)
+		pool->vdevs.cache_client->clean_failed(pool);
 }
 
 static inline bool kvp_cache_clean_waits(const struct kvp_pool *pool)
 {
-	return pool->cache_client && pool->cache_client->clean_waits(pool);
+	return pool->vdevs.cache_client && pool->vdevs.cache_client->clean_waits(pool);
 }
 
 static inline bool kvp_cache_clean_on_its_way(const struct kvp_pool *pool)
 {
-	return pool->cache_client && pool->cache_client->clean_on_its_way(pool);
+	return pool->vdevs.cache_client && pool->vdevs.cache_client->clean_on_its_way(pool);
 }
 
 /* Context: under log->build_lock. */
 static inline void kvp_cache_overwrites(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 {
-	if (pool->cache_client)
-		pool->cache_client->overwrites(pool, lsn, nr);
+	if (pool->vdevs.cache_client)
+		pool->vdevs.cache_client->overwrites(pool, lsn, nr);
 }
 
 /* Context: under log->build_lock. */
 static inline void kvp_cache_log_begins(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
-	if (pool->cache_client)
-		pool->cache_client->begins(pool, lsn);
+	if (pool->vdevs.cache_client)
+		pool->vdevs.cache_client->begins(pool, lsn);
 }
 
 static inline kvp_lsn_t kvp_cache_next_place(const struct kvp_pool *pool, const struct kvp_vdev *v,
 				       kvp_lsn_t lsn)
 {
-	return pool->cache_client ? pool->cache_client->next_place(pool, v, lsn) : lsn;
+	return pool->vdevs.cache_client ? pool->vdevs.cache_client->next_place(pool, v, lsn) : lsn;
 }
 
 /* Context: process, under sb_lock. */
 static inline kvp_lsn_t kvp_cache_written(const struct kvp_pool *pool)
 {
-	return pool->cache_client ? pool->cache_client->written(pool) : 0;
+	return pool->vdevs.cache_client ? pool->vdevs.cache_client->written(pool) : 0;
 }
 
 static inline kvp_lsn_t kvp_cache_passed(const struct kvp_pool *pool)
 {
-	return pool->cache_client ? pool->cache_client->passed(pool) : 0;
+	return pool->vdevs.cache_client ? pool->vdevs.cache_client->passed(pool) : 0;
 }
 
 /* Context: process, under checkpoint_lock. */
 static inline void kvp_cache_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 					  const struct kvp_log_mark *tail)
 {
-	if (pool->cache_client)
-		pool->cache_client->checkpointed(pool, era, passed, tail);
+	if (pool->vdevs.cache_client)
+		pool->vdevs.cache_client->checkpointed(pool, era, passed, tail);
 }
 
 /* Context: process, under the range lock of the block. */
 static inline void kvp_cache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
-	if (pool->cache_client)
-		pool->cache_client->came_home(pool, d);
+	if (pool->vdevs.cache_client)
+		pool->vdevs.cache_client->came_home(pool, d);
 }
 
 /* Entries of @count blocks from @block on have changed. Context: process. */
 static inline void kvp_cache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
-	if (pool->cache_client)
-		pool->cache_client->forget(pool, block, count);
+	if (pool->vdevs.cache_client)
+		pool->vdevs.cache_client->forget(pool, block, count);
 }
 
 /* Context: process. */
@@ -145,14 +145,16 @@ static inline void kvp_cache_forget(struct kvp_pool *pool, kvp_block_t block)
 /* Context: any but interrupt. */
 static inline bool kvp_cache_has(struct kvp_pool *pool, kvp_block_t block)
 {
-	return pool->cache_client && pool->cache_client->has(pool, block);
+	return pool->vdevs.cache_client && pool->vdevs.cache_client->has(pool, block);
 }
 
 /* Context: process, under the range lock of the block; waits for I/O. */
 static inline int __must_check kvp_cache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry,
 						struct page *page)
 {
-	return pool->cache_client ? pool->cache_client->rescue(pool, block, entry, page) : -ENOENT;
+	const struct kvp_cache_client *cache = pool->vdevs.cache_client;
+
+	return cache ? cache->rescue(pool, block, entry, page) : -ENOENT;
 }
 
 #endif /* KVP_CACHE_CLIENT_H */

@@ -57,7 +57,6 @@ struct kvp_leg_queue;
 struct kvp_leg_queues;
 struct sb_write;
 struct kvp_admission;
-struct kvp_cache_client;
 struct kvp_destage;
 struct kvp_drain;
 struct kvp_events;
@@ -326,14 +325,7 @@ struct kvp_pool {
 	u32 shadow_of;		/* number, in its vdev, of the leg that it is to replace */
 	/* while it resilvers: it has all that its leg has; by members_lock */
 	bool shadow_ready;
-	struct kvp_vdev vdevs[KVP_MAX_VDEVS];
-	u32 nr_vdevs;
-	u32 nr_with_data;		/* vdevs with data: all except a cache */
-	u32 max_legs, max_chunk;	/* the largest of any vdev; @max_chunk in blocks */
-	/* Sums over the operations of all vdevs, by kvp_vdevs_init(). */
-	u32 nr_by_rows;			/* vdevs with data that go home by rows */
-	u32 widest_row;			/* legs of the longest row; 0: there are no rows */
-	u32 most_reserved;		/* rows of parity that the log reserves for a record */
+	struct kvp_vdevs vdevs;
 	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	/* bits of enum kvp_fail_reason; changed only by core/failure.c */
@@ -409,14 +401,13 @@ struct kvp_pool {
 	const struct kvp_vdev_ops *const *kinds;	/* by kind of vdev; set by kvp_wire() */
 
 	/*
-	 * Clients: calls from lower floors to higher ones; set by kvp_wire(). The kind of vdev that
-	 * is a cache sets cache_client; NULL: there is no cache.
+	 * Clients: calls from lower floors to higher ones; set by kvp_wire(). That of a cache is in
+	 * @vdevs.
 	 */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
 	const struct kvp_table_client *table_client;
 	const struct kvp_log_client *log_client;
-	const struct kvp_cache_client *cache_client;
 	void (*put)(struct kvp_pool *pool);	/* kvp_pool_free() */
 
 	void (*space)(struct kvp_pool *pool);	/* request path: buffer pages became free */
@@ -587,6 +578,12 @@ static inline void kvp_pool_space(struct kvp_pool *pool)
 static inline kvp_block_t kvp_pool_end(const struct kvp_pool *pool)
 {
 	return kvp_block(pool->sb->pool_blocks);
+}
+
+/** kvp_locate() - the place of @block of the pool. Any context. */
+static inline struct kvp_spot kvp_locate(struct kvp_pool *pool, kvp_block_t block)
+{
+	return kvp_vdevs_find(&pool->vdevs, block);
 }
 
 /** kvp_home_block() - the place of @block on its leg; in a single or mirror, on every leg */

@@ -3,58 +3,66 @@
 #include "core/vdev_ops.h"
 #include "format/regions.h"
 
-void kvp_vdevs_init(struct kvp_pool *pool)
+void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp_pool *pool,
+		    struct kvp_leg *legs, const struct kvp_vdev_ops *const *kinds)
 {
-	const struct kvp_sb *sb = pool->sb;
 	u32 i, k, root = 0;
 
-	pool->nr_vdevs = sb->vdev_count;
-	pool->nr_with_data = 0;
-	pool->nr_by_rows = 0;
-	pool->widest_row = 0;
-	pool->most_reserved = 0;
-	pool->cache_client = NULL;
-	pool->max_legs = 0;
-	pool->max_chunk = 0;
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		struct kvp_vdev *v = &pool->vdevs[i];
+	vdevs->nr = sb->vdev_count;
+	vdevs->pool = pool;
+	vdevs->sb = sb;
+	vdevs->nr_with_data = 0;
+	vdevs->nr_by_rows = 0;
+	vdevs->widest_row = 0;
+	vdevs->most_reserved = 0;
+	vdevs->cache_client = NULL;
+	vdevs->max_legs = 0;
+	vdevs->max_chunk = 0;
+	for (i = 0; i < vdevs->nr; i++) {
+		struct kvp_vdev *v = &vdevs->v[i];
 
 		v->pool = pool;
+		v->all = vdevs;
 		v->index = i;
 		v->g = &sb->vdevs[i];
-		v->ops = pool->kinds[v->g->kind];
-		v->legs = &pool->legs[v->g->first_leg];
+		v->ops = kinds[v->g->kind];
+		v->legs = &legs[v->g->first_leg];
 		v->nr_legs = v->g->leg_count;
 		v->seed = kvp_sum_seed(sb->nonce, i);
 		v->first_root = root;
-		root += v->ops->join(pool, v);
-		pool->nr_by_rows += v->ops->row_legs(v) > 0;
-		pool->widest_row = max(pool->widest_row, v->ops->row_legs(v));
-		pool->most_reserved = max(pool->most_reserved, v->ops->reserves(v));
-		pool->max_legs = max(pool->max_legs, v->nr_legs);
-		pool->max_chunk = max(pool->max_chunk, v->g->chunk_blocks);
+		root += v->ops->join(vdevs, v);
+		vdevs->nr_by_rows += v->ops->row_legs(v) > 0;
+		vdevs->widest_row = max(vdevs->widest_row, v->ops->row_legs(v));
+		vdevs->most_reserved = max(vdevs->most_reserved, v->ops->reserves(v));
+		vdevs->max_legs = max(vdevs->max_legs, v->nr_legs);
+		vdevs->max_chunk = max(vdevs->max_chunk, v->g->chunk_blocks);
 		for (k = 0; k < v->nr_legs; k++)
 			v->legs[k].v = v;
 	}
+}
+
+void kvp_vdevs_init(struct kvp_pool *pool)
+{
+	kvp_vdevs_make(&pool->vdevs, pool->sb, pool, pool->legs, pool->kinds);
 	kvp_log_take_place(pool);
 }
 
-struct kvp_spot kvp_locate(struct kvp_pool *pool, kvp_block_t block)
+struct kvp_spot kvp_vdevs_find(struct kvp_vdevs *vdevs, kvp_block_t block)
 {
-	struct kvp_map_place at = kvp_map_find(&pool->sb->map, block);
+	struct kvp_map_place at = kvp_map_find(&vdevs->sb->map, block);
 
-	return (struct kvp_spot){ &pool->vdevs[at.vdev], at.block, at.left };
+	return (struct kvp_spot){ &vdevs->v[at.vdev], at.block, at.left };
 }
 
 kvp_vblock_t kvp_vdev_from(const struct kvp_vdev *v, kvp_block_t block)
 {
-	return kvp_map_from(&v->pool->sb->map, v->index, block);
+	return kvp_map_from(&v->all->sb->map, v->index, block);
 }
 
 kvp_block_t kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block)
 {
-	return kvp_block_first(kvp_map_block(&v->pool->sb->map, v->index, block),
-			       kvp_pool_end(v->pool));
+	return kvp_block_first(kvp_map_block(&v->all->sb->map, v->index, block),
+			       kvp_vdevs_end(v->all));
 }
 
 u32 kvp_vdev_usable(const struct kvp_vdev *v)
@@ -96,7 +104,7 @@ struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)
 {
 	int v = kvp_cache_find(pool->sb);
 
-	return v < 0 ? NULL : &pool->vdevs[v];
+	return v < 0 ? NULL : &pool->vdevs.v[v];
 }
 
 /* Fill in how many legs each vdev can lose now. */
@@ -104,8 +112,8 @@ static void count_spare(struct kvp_pool *pool, u32 *spare)
 {
 	u32 i;
 
-	for (i = 0; i < pool->nr_vdevs; i++)
-		spare[i] = kvp_vdev_spare(&pool->vdevs[i]);
+	for (i = 0; i < pool->vdevs.nr; i++)
+		spare[i] = kvp_vdev_spare(&pool->vdevs.v[i]);
 }
 
 struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool)
@@ -113,7 +121,7 @@ struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool)
 	u32 spare[KVP_MAX_VDEVS] = { 0 };
 
 	count_spare(pool, spare);
-	return &pool->vdevs[kvp_log_leader(pool->sb, spare)];
+	return &pool->vdevs.v[kvp_log_leader(pool->sb, spare)];
 }
 
 u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v)
@@ -127,5 +135,5 @@ u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v)
 void kvp_log_take_place(struct kvp_pool *pool)
 {
 	kvp_log_track(pool->sb, &pool->log_track);
-	WRITE_ONCE(pool->log_vdev, &pool->vdevs[pool->sb->log_vdev]);
+	WRITE_ONCE(pool->log_vdev, &pool->vdevs.v[pool->sb->log_vdev]);
 }

@@ -4,7 +4,7 @@
  *
  * Requests, the buffer, the log and the RAM cache count the pool's blocks. Code that deals with
  * places on legs counts the blocks of a vdev, which have their own type (format/numbers.h). Only
- * kvp_locate() converts the former to the latter.
+ * kvp_vdevs_find() converts the former to the latter; of a pool, kvp_locate() does.
  *
  * All of it is fixed while the pool runs. A cache vdev has no blocks.
  */
@@ -13,20 +13,25 @@
 
 #include "format/format.h"
 
+struct kvp_cache_client;
 struct kvp_leg;
 struct kvp_pool;
 struct kvp_vdev_ops;
+struct kvp_vdevs;
 
 /**
  * struct kvp_vdev - one vdev of the pool
- * @g: its geometry, in pool->sb
+ * @pool: NULL in a test of a part alone
+ * @all: the vdevs that it is one of
+ * @g: its geometry, in all->sb
  * @ops: the operations of its kind (core/vdev_ops.h)
- * @legs: @nr_legs of pool->legs[]; a kvp_place names one of these
+ * @legs: @nr_legs of the pool's legs; a kvp_place names one of these
  * @seed: for the sums of its table pages and its parity
  * @first_root: its first one among the table's roots
  */
 struct kvp_vdev {
 	struct kvp_pool *pool;
+	const struct kvp_vdevs *all;
 	u32 index;
 	const struct kvp_geometry *g;
 	const struct kvp_vdev_ops *ops;
@@ -34,6 +39,34 @@ struct kvp_vdev {
 	u32 nr_legs;
 	u32 seed;
 	u32 first_root;
+};
+
+/**
+ * struct kvp_vdevs - the vdevs of a pool, and which of them has which block
+ * @v: @nr of them
+ * @pool: for what sends requests to the legs; NULL in a test of a part alone
+ * @sb: the newest superblock, which has their geometries and their regions
+ * @nr_with_data: vdevs with data: all except a cache
+ * @max_legs, @max_chunk: the largest of any vdev; @max_chunk in blocks
+ * @nr_by_rows: vdevs with data that go home by rows
+ * @widest_row: legs of the longest row; 0: there are no rows
+ * @most_reserved: rows of parity that the log reserves for a record
+ * @cache_client: set by the kind of vdev that is a cache; NULL: there is no cache
+ *
+ * The numbers are sums over the operations of all vdevs. A part that needs no more than vdevs and
+ * their legs holds this, and not the pool.
+ */
+struct kvp_vdevs {
+	struct kvp_vdev v[KVP_MAX_VDEVS];
+	u32 nr;
+	struct kvp_pool *pool;
+	const struct kvp_sb *sb;
+	u32 nr_with_data;
+	u32 max_legs, max_chunk;
+	u32 nr_by_rows;
+	u32 widest_row;
+	u32 most_reserved;
+	const struct kvp_cache_client *cache_client;
 };
 
 /**
@@ -48,14 +81,31 @@ struct kvp_spot {
 };
 
 /**
- * kvp_vdevs_init() - make pool->vdevs[] from pool->sb; pool->legs[] are their legs
+ * kvp_vdevs_make() - make the vdevs that @sb has
+ * @pool: the pool that they are of; or NULL
+ * @legs: their legs, as @sb counts them
+ * @kinds: operations, by kind of vdev
+ *
+ * Context: process; nothing uses the vdevs.
+ */
+void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp_pool *pool,
+		    struct kvp_leg *legs, const struct kvp_vdev_ops *const *kinds);
+
+/**
+ * kvp_vdevs_init() - make pool->vdevs from pool->sb; pool->legs[] are their legs
  *
  * Context: process; the pool is starting, or it is quiesced and the caller holds sb_lock.
  */
 void kvp_vdevs_init(struct kvp_pool *pool);
 
-/** kvp_locate() - the place of @block of the pool. Any context. */
-struct kvp_spot kvp_locate(struct kvp_pool *pool, kvp_block_t block);
+/** kvp_vdevs_end() - the block behind the last one of the pool. Any context. */
+static inline kvp_block_t kvp_vdevs_end(const struct kvp_vdevs *vdevs)
+{
+	return kvp_block(vdevs->sb->pool_blocks);
+}
+
+/** kvp_vdevs_find() - the place of @block of the pool. Any context. */
+struct kvp_spot kvp_vdevs_find(struct kvp_vdevs *vdevs, kvp_block_t block);
 
 /**
  * kvp_vdev_from() - the first block of @v at or behind @block of the pool. Any context.

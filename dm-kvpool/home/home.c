@@ -417,7 +417,7 @@ static void take_striped(struct kvp_pool *pool, struct list_head *versions,
 	struct kvp_spot at = { NULL };
 	kvp_block_t from = kvp_block(0);
 
-	if (pool->nr_by_rows == pool->nr_with_data) {
+	if (pool->vdevs.nr_by_rows == pool->vdevs.nr_with_data) {
 		list_splice_init(versions, striped);
 		return;
 	}
@@ -565,8 +565,8 @@ int kvp_home_discard(struct kvp_home *h, const struct kvp_version *hole, struct 
 	struct kvp_pool *pool = h->pool;
 	int ret = 0;
 
-	for (; !ret && at->vdev < pool->nr_vdevs; at->vdev++, at->own = kvp_vblock(0)) {
-		struct kvp_vdev *v = &pool->vdevs[at->vdev];
+	for (; !ret && at->vdev < pool->vdevs.nr; at->vdev++, at->own = kvp_vblock(0)) {
+		struct kvp_vdev *v = &pool->vdevs.v[at->vdev];
 		kvp_vblock_t end;
 
 		end = kvp_vdev_from(v, kvp_block_add(hole->block, hole->count));

@@ -52,7 +52,7 @@ struct kvp_discard_at {
  */
 static inline bool kvp_home_has_rows(const struct kvp_pool *pool)
 {
-	return pool->widest_row;
+	return pool->vdevs.widest_row;
 }
 
 /**

@@ -191,8 +191,8 @@ static void note_sizes(struct kvp_row_home *h)
 {
 	u32 i;
 
-	for (i = 0; i < h->pool->nr_vdevs; i++) {
-		const struct kvp_vdev *v = &h->pool->vdevs[i];
+	for (i = 0; i < h->pool->vdevs.nr; i++) {
+		const struct kvp_vdev *v = &h->pool->vdevs.v[i];
 
 		h->max_legs = max(h->max_legs, v->ops->row_legs(v));
 		h->max_stripe = max(h->max_stripe, kvp_stripe_blocks(v->g));
@@ -204,8 +204,8 @@ static u32 whole_rows(const struct kvp_row_home *h)
 {
 	u32 i, rows = 0;
 
-	for (i = 0; i < h->pool->nr_vdevs; i++)
-		if (h->pool->vdevs[i].ops->row_legs(&h->pool->vdevs[i]))
+	for (i = 0; i < h->pool->vdevs.nr; i++)
+		if (h->pool->vdevs.v[i].ops->row_legs(&h->pool->vdevs.v[i]))
 			rows += WHOLE_ROWS;
 	rows = clamp_t(u32, rows, WHOLE_ROWS, MAX_WHOLE_ROWS);
 	return clamp_t(u32, KVP_BATCH_PAGES / h->max_legs, CHUNK_ROWS, rows);
@@ -1020,7 +1020,7 @@ int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struc
 	while (!ret && !list_empty(versions)) {
 		ret = take_stripe(h, versions, limit);
 		if (!ret && (h->nr_stripes >= h->most_stripes ||
-			     h->nr_rows + h->pool->max_chunk > h->max_rows))
+			     h->nr_rows + h->pool->vdevs.max_chunk > h->max_rows))
 			ret = finish(h, versions, limit);
 	}
 	/* If there is no memory for one more page, write the others home: that may free memory. */

@@ -17,7 +17,7 @@ struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
 	 */
 	memset(b, 0, offsetof(struct kvp_batch, pages));
 	b->pool = pool;
-	b->ios = kvmalloc_array(KVP_BATCH_RUNS * pool->max_legs, sizeof(*b->ios), GFP_KERNEL);
+	b->ios = kvmalloc_array(KVP_BATCH_RUNS * pool->vdevs.max_legs, sizeof(*b->ios), GFP_KERNEL);
 	if (!b->ios) {
 		kvfree(b);
 		return NULL;
@@ -246,7 +246,7 @@ static bool add_all(struct kvp_batch *b)
 	bool somewhere = false;
 	u32 l;
 
-	for (l = 0; l < b->pool->max_legs; l++)
+	for (l = 0; l < b->pool->vdevs.max_legs; l++)
 		somewhere |= add_for_leg(b, l);
 	return add_for_shadow(b) || somewhere;
 }
@@ -332,7 +332,7 @@ int kvp_batch_write(struct kvp_batch *b)
 
 	if (!b->nr_runs)
 		return 0;
-	if (b->pool->nr_vdevs > 1)
+	if (b->pool->vdevs.nr > 1)
 		gather(b);
 	if (b->staggered)
 		ret = flush_before(b) ?: check_losses(b) ?: write_leading(b) ?: check_losses(b);
@@ -346,7 +346,7 @@ int kvp_batch_write(struct kvp_batch *b)
 
 void kvp_batch_begin(struct kvp_batch *b)
 {
-	if (b->pool->nr_vdevs > 1)
+	if (b->pool->vdevs.nr > 1)
 		gather(b);
 	begin(b);
 }

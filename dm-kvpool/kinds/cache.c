@@ -11,9 +11,9 @@
 #include "recovery/recovery.h"
 #include "super/members.h"
 
-u32 kvp_cache_join(struct kvp_pool *pool, const struct kvp_vdev *v)
+u32 kvp_cache_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v)
 {
-	pool->cache_client = &kvp_cache_client_calls;
+	vdevs->cache_client = &kvp_cache_client_calls;
 	return 0;
 }
 

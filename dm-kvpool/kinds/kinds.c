@@ -16,9 +16,9 @@ u32 kvp_homes_needed(const struct kvp_vdev *v)
 	return kvp_homes_need(v->g);
 }
 
-u32 kvp_homes_join(struct kvp_pool *pool, const struct kvp_vdev *v)
+u32 kvp_homes_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v)
 {
-	pool->nr_with_data++;
+	vdevs->nr_with_data++;
 	return kvp_root_count(v->g);
 }
 

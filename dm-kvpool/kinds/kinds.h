@@ -51,7 +51,7 @@ u32 kvp_set_each_leg(const struct kvp_recovery *rec);
  * kvp_homes_join() - kvp_vdev_ops.join for all vdevs with data: they have homes, and roots of the
  * table
  */
-u32 kvp_homes_join(struct kvp_pool *pool, const struct kvp_vdev *v);
+u32 kvp_homes_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v);
 
 /**
  * kvp_too_few_homes() - does nothing: without a cache, the entry fails together with its legs
@@ -59,7 +59,7 @@ u32 kvp_homes_join(struct kvp_pool *pool, const struct kvp_vdev *v);
 void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed);
 
 /* For both kinds of cache. */
-u32 kvp_cache_join(struct kvp_pool *pool, const struct kvp_vdev *v);
+u32 kvp_cache_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v);
 u32 kvp_cache_needed(const struct kvp_vdev *v);
 u32 kvp_cache_survives(const struct kvp_vdev *v);
 

@@ -523,7 +523,7 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
  */
 static bool settle_losses(struct kvp_pool *pool)
 {
-	bool alone = pool->nr_vdevs == 1 && !pool->widest_row;
+	bool alone = pool->vdevs.nr == 1 && !pool->vdevs.widest_row;
 
 	return alone || !kvp_members_settle(pool);
 }

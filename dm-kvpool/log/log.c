@@ -44,8 +44,8 @@ u32 kvp_direct_slice(const struct kvp_pool *pool)
 {
 	u32 i, blocks = 0;
 
-	for (i = 0; i < pool->nr_vdevs; i++)
-		blocks += pool->vdevs[i].ops->slice(&pool->vdevs[i]);
+	for (i = 0; i < pool->vdevs.nr; i++)
+		blocks += pool->vdevs.v[i].ops->slice(&pool->vdevs.v[i]);
 	return blocks;
 }
 
@@ -53,8 +53,8 @@ u32 kvp_log_max_segments(const struct kvp_pool *pool)
 {
 	u32 most = 0, i;
 
-	for (i = 0; i < pool->nr_vdevs; i++)
-		most = max(most, kvp_log_window_segments(pool->vdevs[i].g));
+	for (i = 0; i < pool->vdevs.nr; i++)
+		most = max(most, kvp_log_window_segments(pool->vdevs.v[i].g));
 	return most;
 }
 
@@ -291,7 +291,7 @@ void kvp_log_count_ssd(struct kvp_log *log, enum kvp_log_cause cause, u64 blocks
 
 void kvp_direct_kick(struct kvp_pool *pool)
 {
-	bool many = pool->nr_with_data > 1 || kvp_direct_slice(pool);
+	bool many = pool->vdevs.nr_with_data > 1 || kvp_direct_slice(pool);
 	u32 i, n = many ? KVP_DIRECT_WORKERS : KVP_MIRROR_WORKERS;
 
 	for (i = 0; i < n; i++)
@@ -325,7 +325,7 @@ void kvp_log_recorded(struct kvp_pool *pool)
 u64 kvp_log_most_intents(const struct kvp_pool *pool)
 {
 	return min(KVP_MOST_INTENTS,
-		   KVP_MANY_INTENTS * (kvp_log_reserves(pool) ? 1 : pool->nr_with_data));
+		   KVP_MANY_INTENTS * (kvp_log_reserves(pool) ? 1 : pool->vdevs.nr_with_data));
 }
 
 u64 kvp_log_intents_since(const struct kvp_pool *pool)

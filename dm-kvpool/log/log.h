@@ -324,7 +324,7 @@ void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
  */
 static inline struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
-	return &pool->vdevs[kvp_log_turn(&pool->log_track, lsn)];
+	return &pool->vdevs.v[kvp_log_turn(&pool->log_track, lsn)];
 }
 
 /**
@@ -829,7 +829,7 @@ void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
  */
 static inline bool kvp_log_reserves(const struct kvp_pool *pool)
 {
-	return pool->most_reserved;
+	return pool->vdevs.most_reserved;
 }
 
 /** kvp_log_reserved() - blocks that are reserved now, or 0. Context: any. */

@@ -36,7 +36,7 @@ u32 kvp_log_rows_of(struct kvp_pool *pool, const struct kvp_version *d)
 
 	/* On vdevs between those of its ends, a discard covers whole stripes. */
 	if (d->hole)
-		return min(d->count, 2 * pool->max_chunk);
+		return min(d->count, 2 * pool->vdevs.max_chunk);
 	v = kvp_locate(pool, d->block).v;
 	return v->ops->reserves(v);
 }
@@ -44,7 +44,7 @@ u32 kvp_log_rows_of(struct kvp_pool *pool, const struct kvp_version *d)
 u32 kvp_log_most_holes(struct kvp_pool *pool)
 {
 	const struct kvp_geometry *g = pool->log_vdev->g;
-	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * pool->max_chunk;
+	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * pool->vdevs.max_chunk;
 
 	return clamp_t(u64, div_u64(kvp_log_window(g) / 4, each), 1, KVP_WBUF_MAX_HOLES);
 }

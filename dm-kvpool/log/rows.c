@@ -74,8 +74,8 @@ int kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows)
 	u32 i, nr = 0;
 
 	*rows = NULL;
-	for (i = 0; i < pool->nr_vdevs; i++)
-		nr = max(nr, kvp_log_entry_rows(pool->vdevs[i].g));
+	for (i = 0; i < pool->vdevs.nr; i++)
+		nr = max(nr, kvp_log_entry_rows(pool->vdevs.v[i].g));
 	if (!nr)
 		return 0;
 	*rows = kvzalloc(sizeof(**rows), GFP_KERNEL);

@@ -115,7 +115,7 @@ static void plan_log(const struct kvp_pool *pool, struct kvp_sb *next)
 	if (kvp_log_on_cache(next))
 		return;
 	for (v = 0; v < with_data(next); v++)
-		spare[v] = v < with_data(pool->sb) ? kvp_vdev_spare(&pool->vdevs[v]) :
+		spare[v] = v < with_data(pool->sb) ? kvp_vdev_spare(&pool->vdevs.v[v]) :
 						     kvp_losses(&next->vdevs[v]);
 	v = kvp_log_leader(next, spare);
 	others = kvp_log_mates(next, v, spare);
@@ -479,7 +479,7 @@ static int grow(struct kvp_pool *pool, const struct kvp_start *s, struct growth 
 int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct growth *w = alloc_growth();
-	u32 vdevs = pool->nr_vdevs, known = pool->sb->root_count;
+	u32 vdevs = pool->vdevs.nr, known = pool->sb->root_count;
 	int ret;
 
 	if (!w)
@@ -503,7 +503,7 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 		kvp_table_clear_roots(pool->table, known);
 		kvp_cache_begin(pool);
 		kvp_log_limit_buffered(pool);
-		kvp_event(pool, "grown vdevs=%u blocks=%llu", pool->nr_vdevs - vdevs,
+		kvp_event(pool, "grown vdevs=%u blocks=%llu", pool->vdevs.nr - vdevs,
 			  (unsigned long long)pool->sb->pool_blocks);
 	}
 	free_growth(w);

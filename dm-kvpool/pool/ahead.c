@@ -65,7 +65,7 @@ static void begin_vdev(struct kvp_ahead *a, u32 vdev)
 	a->vdev = vdev;
 	WRITE_ONCE(a->before, a->before + a->move.written);
 	a->move = (struct kvp_table_move){
-		.v = vdev < a->pool->nr_vdevs ? &a->pool->vdevs[vdev] : NULL,
+		.v = vdev < a->pool->vdevs.nr ? &a->pool->vdevs.v[vdev] : NULL,
 		.to = &a->next->vdevs[vdev],
 		.since = a->era,
 	};
@@ -104,7 +104,7 @@ static int copy_vdevs(struct kvp_ahead *a, struct kvp_move_pages *pages)
 {
 	int ret = 0;
 
-	while (!ret && a->vdev < a->pool->nr_vdevs) {
+	while (!ret && a->vdev < a->pool->vdevs.nr) {
 		if (a->w.grown >> a->vdev & 1)
 			ret = copy_vdev(a, pages);
 		if (!ret)
@@ -248,8 +248,8 @@ void kvp_ahead_quiesce(struct kvp_pool *pool)
 /* The vdevs may be at another place in memory. */
 static void find_vdev_again(struct kvp_ahead *a)
 {
-	if (a->vdev < a->pool->nr_vdevs)
-		a->move.v = &a->pool->vdevs[a->vdev];
+	if (a->vdev < a->pool->vdevs.nr)
+		a->move.v = &a->pool->vdevs.v[a->vdev];
 }
 
 void kvp_ahead_unquiesce(struct kvp_pool *pool)

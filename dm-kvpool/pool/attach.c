@@ -130,7 +130,7 @@ bool kvp_detaches(const struct kvp_pool *pool, const struct kvp_start *s)
 u32 kvp_detach_at(const struct kvp_pool *pool, const struct kvp_start *s)
 {
 	u32 n = changed_vdev(pool->sb, s, false), found = KVP_MAX_LEGS, i;
-	const struct kvp_vdev *v = &pool->vdevs[n];
+	const struct kvp_vdev *v = &pool->vdevs.v[n];
 
 	for (i = 0; n < KVP_MAX_VDEVS && i < v->nr_legs; i++) {
 		if (!is_without(v, s, v->g->first_leg, i))
@@ -234,7 +234,7 @@ int kvp_attach_plan(const struct kvp_pool *pool, const struct kvp_start *s, stru
 				  (unsigned long long)s->legs[at].size_blocks << KVP_BLOCK_SHIFT,
 				  (unsigned long long)kvp_leg_least(g) << KVP_BLOCK_SHIFT);
 	return check_others(pool, s, at, r) ?:
-	       check_replaced(&pool->vdevs[changed_vdev(pool->sb, s, true)], s, r);
+	       check_replaced(&pool->vdevs.v[changed_vdev(pool->sb, s, true)], s, r);
 }
 
 /*
@@ -316,9 +316,9 @@ static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, struct re
 {
 	struct kvp_leg_info *info = &x->next->legs[x->at];
 	struct kvp_leg *leg = &pool->legs[x->at];
-	u32 old = replaced_of(&pool->vdevs[x->v], s);
+	u32 old = replaced_of(&pool->vdevs.v[x->v], s);
 
-	if (old < pool->vdevs[x->v].nr_legs)
+	if (old < pool->vdevs.v[x->v].nr_legs)
 		info->replaces = (u8)(old + 1);
 	memset(leg, 0, sizeof(*leg));
 	leg->pool = pool;

@@ -162,9 +162,9 @@ static bool lowers(struct kvp_pool *pool, const struct kvp_vdev *cache)
 {
 	u32 least = KVP_MAX_LEGS, i;
 
-	for (i = 0; i < pool->nr_vdevs; i++)
-		if (&pool->vdevs[i] != cache)
-			least = min(least, kvp_vdev_spare(&pool->vdevs[i]));
+	for (i = 0; i < pool->vdevs.nr; i++)
+		if (&pool->vdevs.v[i] != cache)
+			least = min(least, kvp_vdev_spare(&pool->vdevs.v[i]));
 	return kvp_cache_lowers(pool->sb) ||
 	       (least && kvp_vdev_usable(cache) == kvp_log_needs(cache->g));
 }

@@ -138,7 +138,7 @@ static int say_sizes(struct kvp_pool *pool, const struct kvp_grow *w, struct kvp
 static int move_table(struct kvp_pool *pool, struct larger *l, u32 v, u32 since)
 {
 	struct kvp_table_move m = {
-		.v = &pool->vdevs[v],
+		.v = &pool->vdevs.v[v],
 		.to = &l->next->vdevs[v],
 		.since = since,
 	};
@@ -154,7 +154,7 @@ static int move_tables(struct kvp_pool *pool, struct larger *l, struct kvp_refus
 	u32 since = kvp_ahead_since(pool, &l->w), v;
 	int ret = 0;
 
-	for (v = 0; !ret && v < pool->nr_vdevs; v++)
+	for (v = 0; !ret && v < pool->vdevs.nr; v++)
 		if (l->w.grown >> v & 1)
 			ret = move_table(pool, l, v, since);
 	if (!ret)

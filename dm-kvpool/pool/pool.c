@@ -322,8 +322,8 @@ static u64 leaves_written(const struct kvp_pool *pool)
 	u64 leaves = 0;
 	u32 i;
 
-	for (i = 0; i < pool->nr_vdevs; i++)
-		leaves += kvp_pages_at(pool->vdevs[i].g, 0);
+	for (i = 0; i < pool->vdevs.nr; i++)
+		leaves += kvp_pages_at(pool->vdevs.v[i].g, 0);
 	kvp_table_figures(pool->table, &t);
 	return min(leaves, t.written + t.poisoned + (u64)t.uncounted * KVP_PTRS_PER_PAGE);
 }
@@ -344,15 +344,15 @@ u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 		.window = kvp_log_window(pool->log_vdev->g),
 		.intents = kvp_log_intents_limit(pool),
 		.leaves = leaves_written(pool),
-		.row_legs = pool->widest_row,
+		.row_legs = pool->vdevs.widest_row,
 		.stays = kvp_log_may_stay(pool) && pool->sb->generation_count < KVP_MAX_GENERATIONS,
 		.by_headers = kvp_log_by_headers(pool->sb),
 		.on_cache = kvp_log_on_cache(pool->sb),
 	};
 	u32 i;
 
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		const struct kvp_vdev *v = &pool->vdevs[i];
+	for (i = 0; i < pool->vdevs.nr; i++) {
+		const struct kvp_vdev *v = &pool->vdevs.v[i];
 
 		work.home_rotates |= kvp_home_blocks(v->g) && any_rotates(v);
 		work.log_rotates |= v == pool->log_vdev && any_rotates(v);

@@ -131,8 +131,8 @@ static bool begin_anew(const struct kvp_vdev *v, u8 *from)
 static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8 *from,
 		      struct kvp_refusal *r)
 {
-	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
-	u32 n = s->vdevs[pool->nr_vdevs - 1].nr_legs, first = v->g->first_leg, taken = 0, i;
+	const struct kvp_vdev *v = &pool->vdevs.v[pool->vdevs.nr - 1];
+	u32 n = s->vdevs[pool->vdevs.nr - 1].nr_legs, first = v->g->first_leg, taken = 0, i;
 	bool same = n == v->nr_legs;
 
 	for (i = 0; i < n; i++) {
@@ -188,7 +188,7 @@ static int check_sizes(const struct kvp_sb *next, struct kvp_refusal *r)
 static int check_usable(const struct kvp_pool *pool, const struct kvp_sb *next, const u8 *from,
 			struct kvp_refusal *r)
 {
-	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
+	const struct kvp_vdev *v = &pool->vdevs.v[pool->vdevs.nr - 1];
 	u32 i;
 
 	for (i = 0; i < next->vdevs[v->index].leg_count; i++)
@@ -304,7 +304,7 @@ static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, u32 i, st
 static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct replacement *x,
 		     struct kvp_refusal *r)
 {
-	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
+	const struct kvp_vdev *v = &pool->vdevs.v[pool->vdevs.nr - 1];
 	struct kvp_leg *leg = &pool->legs[pool->nr_legs];
 	u32 first = first_ssd(x), i;
 	int ret = 0;
@@ -347,7 +347,7 @@ static void put_legs(struct kvp_pool *pool, const struct kvp_start *s, struct re
  */
 static bool in_use_now(const struct kvp_pool *pool, const struct replacement *x)
 {
-	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
+	const struct kvp_vdev *v = &pool->vdevs.v[pool->vdevs.nr - 1];
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
@@ -463,7 +463,7 @@ static bool stays(const struct replacement *x, u32 leg)
  */
 static bool is_leg(const struct kvp_pool *pool, const struct block_device *bdev)
 {
-	const struct kvp_vdev *v = &pool->vdevs[pool->nr_vdevs - 1];
+	const struct kvp_vdev *v = &pool->vdevs.v[pool->vdevs.nr - 1];
 
 	return bdev && leg_on(v, bdev) != NEW;
 }

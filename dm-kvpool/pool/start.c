@@ -841,7 +841,7 @@ static void set_shadow_state(struct kvp_pool *pool, const struct kvp_label *labe
 	 */
 	shadow->has_sequence = kvp_sb_rings_next(&label->rings, shadow->has_sequence + 1) - 1;
 	shadow->state = KVP_LEG_STALE;
-	shadow->v = &pool->vdevs[order->vdev];
+	shadow->v = &pool->vdevs.v[order->vdev];
 	pool->shadow_of = order->of - 1;
 	pool->shadow_ready = false;
 }

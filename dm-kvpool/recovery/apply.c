@@ -70,8 +70,8 @@ static int discard_plain(struct kvp_recovery *rec, kvp_block_t block, kvp_block_
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
-		struct kvp_vdev *v = &pool->vdevs[i];
+	for (i = 0; !ret && i < pool->vdevs.nr; i++) {
+		struct kvp_vdev *v = &pool->vdevs.v[i];
 
 		ret = v->ops->redo_discard(rec, v, kvp_vdev_from(v, block), kvp_vdev_from(v, end));
 	}

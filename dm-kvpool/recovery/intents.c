@@ -28,7 +28,8 @@
 static u32 window_blocks(struct kvp_recovery *rec, kvp_block_t block)
 {
 	struct kvp_pool *pool = rec->pool;
-	u32 max = min(pool->log_vdev->g->segment_blocks, KVP_BATCH_RUN_PAGES * pool->nr_with_data);
+	u32 max = min(pool->log_vdev->g->segment_blocks,
+		      KVP_BATCH_RUN_PAGES * pool->vdevs.nr_with_data);
 	u32 n = 0, ios = 0, until = 0;
 	struct kvp_replay_rec *r;
 

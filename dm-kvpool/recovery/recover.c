@@ -63,9 +63,9 @@ static u32 page_sets(const struct kvp_recovery *rec)
 {
 	u32 sets = rec->pool->log_vdev->ops->segment_sets(rec), i;
 
-	for (i = 0; i < rec->pool->nr_vdevs; i++)
-		if (kvp_home_blocks(rec->pool->vdevs[i].g))
-			sets = max(sets, rec->pool->vdevs[i].nr_legs);
+	for (i = 0; i < rec->pool->vdevs.nr; i++)
+		if (kvp_home_blocks(rec->pool->vdevs.v[i].g))
+			sets = max(sets, rec->pool->vdevs.v[i].nr_legs);
 	return sets;
 }
 
@@ -109,7 +109,7 @@ static int alloc_segment(struct kvp_recovery *rec)
 	rec->seg.lsn = KVP_NO_SEGMENT;
 	rec->seg.blocks = rec->pool->log_vdev->g->segment_blocks;
 	for (i = 0; i < track->nr; i++) {
-		struct kvp_vdev *v = &rec->pool->vdevs[track->vdev[i]];
+		struct kvp_vdev *v = &rec->pool->vdevs.v[track->vdev[i]];
 
 		for (p = 0; p < v->nr_legs; p++)
 			rec->seg.legs[rec->seg.nr++] = &v->legs[p];
@@ -337,7 +337,7 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 
 	info->ms = ktime_ms_delta(ktime_get(), start);
 	info->replayed = rec->replay.records;
-	for (i = 0; i < pool->nr_vdevs; i++)
+	for (i = 0; i < pool->vdevs.nr; i++)
 		info->replayed += rec->history[i].records;
 	info->torn_accepted = rec->torn;
 	if (info->discarded_lsn)
@@ -362,7 +362,7 @@ static void free_recovery(struct kvp_recovery *rec)
 
 	kvp_recovery_unspill(rec);
 	kvp_replay_exit(&rec->replay);
-	for (i = 0; rec->history && i < rec->pool->nr_vdevs; i++)
+	for (i = 0; rec->history && i < rec->pool->vdevs.nr; i++)
 		kvp_history_exit(&rec->history[i]);
 	kvfree(rec->history);
 	kvp_recovery_rows_free(rec);
@@ -392,9 +392,9 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->ahead.lsn = KVP_NO_SEGMENT;
 	INIT_LIST_HEAD(&rec->kept);
 	kvp_replay_init(&rec->replay);
-	rec->history = kvcalloc(pool->nr_vdevs, sizeof(*rec->history), GFP_KERNEL);
-	for (i = 0; rec->history && i < pool->nr_vdevs; i++)
-		kvp_history_init(&rec->history[i], pool->vdevs[i].g);
+	rec->history = kvcalloc(pool->vdevs.nr, sizeof(*rec->history), GFP_KERNEL);
+	for (i = 0; rec->history && i < pool->vdevs.nr; i++)
+		kvp_history_init(&rec->history[i], pool->vdevs.v[i].g);
 	rec->batch = kvp_batch_alloc(pool);
 	rec->scratch = alloc_page(GFP_KERNEL);
 	rec->home = alloc_page(GFP_KERNEL);

@@ -99,7 +99,7 @@ int kvp_recovery_rows_alloc(struct kvp_recovery *rec)
 	if (!rec->rows || !rec->reads)
 		return -ENOMEM;
 	for (i = 0; i < KVP_RECOVERY_ROWS; i++)
-		for (p = 0; p < rec->pool->max_legs; p++) {
+		for (p = 0; p < rec->pool->vdevs.max_legs; p++) {
 			rec->rows[i].p[p].page = alloc_page(GFP_KERNEL);
 			rec->rows[i].p[p].home = alloc_page(GFP_KERNEL);
 			if (!rec->rows[i].p[p].page || !rec->rows[i].p[p].home)
@@ -180,7 +180,7 @@ static void read_homes(struct kvp_recovery *rec)
 
 	q->nr_pages = 0;
 	q->nr_ios = 0;
-	for (k = 0; k < rec->pool->max_legs; k++)
+	for (k = 0; k < rec->pool->vdevs.max_legs; k++)
 		for (i = 0; i < rec->nr_rows; i++)
 			if (k < vdev_of(&rec->rows[i])->nr_legs &&
 			    home_wanted(rec, &rec->rows[i], k))
@@ -604,8 +604,8 @@ static int each_rows(struct kvp_recovery *rec, rows_fn fn)
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; !ret && i < pool->nr_vdevs; i++)
-		ret = pool->vdevs[i].ops->each_row(rec, &pool->vdevs[i], fn);
+	for (i = 0; !ret && i < pool->vdevs.nr; i++)
+		ret = pool->vdevs.v[i].ops->each_row(rec, &pool->vdevs.v[i], fn);
 	if (!ret)
 		ret = end_rows(rec, fn);
 	put_rows(rec);
@@ -758,7 +758,7 @@ int kvp_recovery_rows_home(struct kvp_recovery *rec)
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; !ret && i < pool->nr_vdevs; i++)
-		ret = discard_stripes(rec, &pool->vdevs[i]);
+	for (i = 0; !ret && i < pool->vdevs.nr; i++)
+		ret = discard_stripes(rec, &pool->vdevs.v[i]);
 	return ret ?: each_rows(rec, write_rows);
 }

@@ -83,7 +83,7 @@ static int decode_at(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kv
 u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void *data)
 {
 	return r->kind == KVP_REC_PARITY ?
-	       kvp_block_sum(pool->vdevs[r->vdev].seed, kvp_parity_addr(kvp_rec_row(r)), data) :
+	       kvp_block_sum(pool->vdevs.v[r->vdev].seed, kvp_parity_addr(kvp_rec_row(r)), data) :
 	       kvp_block_sum(pool->seed, kvp_rec_block(r), data);
 }
 
@@ -271,14 +271,14 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at)
 {
 	struct kvp_pool *pool = rec->pool;
-	bool copies = pool->nr_by_rows < pool->nr_with_data;
+	bool copies = pool->vdevs.nr_by_rows < pool->vdevs.nr_with_data;
 	int ret = copies ? kvp_replay_add(&rec->replay, r, at, 0, 0) : 0;
 	kvp_block_t first = kvp_rec_block(r), end = kvp_block_add(first, r->count);
 	struct kvp_rec part = *r;
 	u32 i;
 
-	for (i = 0; !ret && i < pool->nr_vdevs; i++) {
-		struct kvp_vdev *v = &pool->vdevs[i];
+	for (i = 0; !ret && i < pool->vdevs.nr; i++) {
+		struct kvp_vdev *v = &pool->vdevs.v[i];
 
 		part.block = kvp_vblock_nr(kvp_vdev_from(v, first));
 		part.count = kvp_vblock_nr(kvp_vdev_from(v, end)) - part.block;

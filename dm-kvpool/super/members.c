@@ -21,8 +21,8 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
 {
 	u32 least = KVP_MAX_LEGS, i;
 
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		const struct kvp_vdev *v = &pool->vdevs[i];
+	for (i = 0; i < pool->vdevs.nr; i++) {
+		const struct kvp_vdev *v = &pool->vdevs.v[i];
 
 		least = min(least, v->ops->survives(v));
 	}

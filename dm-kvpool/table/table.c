@@ -954,8 +954,8 @@ int kvp_table_settle_ends(struct kvp_pool *pool)
 	int changed = 0;
 	u32 i;
 
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		struct kvp_vdev *v = &pool->vdevs[i];
+	for (i = 0; i < pool->vdevs.nr; i++) {
+		struct kvp_vdev *v = &pool->vdevs.v[i];
 		u64 end = kvp_vblock_nr(pool_end(v));
 		struct kvp_tpage *leaf;
 
@@ -1468,7 +1468,7 @@ int kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end, k
 static kvp_block_t next_readable(struct kvp_vdev *v, kvp_block_t at, kvp_vblock_t behind)
 {
 	/* Other vdevs have their turns among the blocks below it: go on behind this turn. */
-	if (v->pool->nr_with_data == 1)
+	if (v->pool->vdevs.nr_with_data == 1)
 		return kvp_pool_block(v, behind);
 	return kvp_block_add(at, kvp_locate(v->pool, at).left);
 }
@@ -1485,8 +1485,8 @@ static int next_of_pool(struct kvp_pool *pool, kvp_block_t block, const struct w
 	u32 i;
 
 	*next = end;
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		struct kvp_vdev *v = &pool->vdevs[i];
+	for (i = 0; i < pool->vdevs.nr; i++) {
+		struct kvp_vdev *v = &pool->vdevs.v[i];
 		kvp_vblock_t own, behind;
 		kvp_block_t at;
 		int error;
@@ -1570,8 +1570,8 @@ int kvp_table_next_born(struct kvp_pool *pool, kvp_block_t block, u32 since, str
 	u32 i;
 
 	*s = (struct kvp_stretch){ .first = end, .end = end };
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		struct kvp_vdev *v = &pool->vdevs[i];
+	for (i = 0; i < pool->vdevs.nr; i++) {
+		struct kvp_vdev *v = &pool->vdevs.v[i];
 		struct born b = { .since = since, .first = kvp_vdev_from(v, block) };
 		int ret;
 
@@ -1584,7 +1584,7 @@ int kvp_table_next_born(struct kvp_pool *pool, kvp_block_t block, u32 since, str
 		if (!kvp_block_before(first, s->first))
 			continue;
 		/* With several vdevs, other vdevs have their turns next: end with this turn. */
-		s->end = pool->nr_with_data == 1 ?
+		s->end = pool->vdevs.nr_with_data == 1 ?
 				 kvp_pool_block(v, b.end) :
 				 kvp_block_add(first, kvp_locate(pool, first).left);
 		s->end = kvp_block_first(s->end, end);
@@ -2071,8 +2071,8 @@ static int alloc_pages_and_places(struct kvp_pool *pool)
 	u64 pages = 0;
 	u32 i;
 
-	for (i = 0; i < pool->nr_vdevs; i++)
-		pages += kvp_table_blocks(pool->vdevs[i].g) * pool->vdevs[i].nr_legs / 2;
+	for (i = 0; i < pool->vdevs.nr; i++)
+		pages += kvp_table_blocks(pool->vdevs.v[i].g) * pool->vdevs.v[i].nr_legs / 2;
 
 	t->bucket_bits = clamp_t(u32, ilog2(min_t(u64, pages, t->budget) | 1) + 1, 6, 18);
 	t->buckets = kvcalloc(1u << t->bucket_bits, sizeof(*t->buckets), GFP_KERNEL);

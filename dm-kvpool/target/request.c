@@ -1053,8 +1053,9 @@ static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32
 
 	if (all - n < MIXED_LEAST)
 		return n;
-	return !pool->cache_client || (all > KVP_SCACHE_READ && needs_home(pool, block, all)) ?
-	       all : n;
+	if (!pool->vdevs.cache_client || (all > KVP_SCACHE_READ && needs_home(pool, block, all)))
+		return all;
+	return n;
 }
 
 /*

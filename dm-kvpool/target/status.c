@@ -368,8 +368,8 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
 	say_number(p, "unanswered", kvp_strays(pool));
 	say_number(p, "uptime_ms", ktime_ms_delta(ktime_get_boottime(), r->since));
-	for (i = 0; i < pool->nr_vdevs; i++)
-		say_vdev(p, &pool->vdevs[i]);
+	for (i = 0; i < pool->vdevs.nr; i++)
+		say_vdev(p, &pool->vdevs.v[i]);
 }
 
 static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)

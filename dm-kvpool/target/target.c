@@ -954,8 +954,8 @@ static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
 {
 	u32 stripe = 0, chunk = 0, blocks, i;
 
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		const struct kvp_vdev *v = &pool->vdevs[i];
+	for (i = 0; i < pool->vdevs.nr; i++) {
+		const struct kvp_vdev *v = &pool->vdevs.v[i];
 
 		if (!kvp_home_blocks(v->g))
 			continue;

@@ -178,8 +178,8 @@ void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figur
 	u32 i, k;
 
 	*f = (struct kvp_resilver_figures){ .copied = READ_ONCE(r->copied) };
-	for (i = 0; i < pool->nr_vdevs; i++) {
-		const struct kvp_vdev *v = &pool->vdevs[i];
+	for (i = 0; i < pool->vdevs.nr; i++) {
+		const struct kvp_vdev *v = &pool->vdevs.v[i];
 		kvp_vblock_t least = NONE;
 
 		for (k = 0; k <= v->nr_legs; k++)
@@ -1008,8 +1008,8 @@ static void resilver_all(struct kvp_resilver *r, struct kvp_resilver_io *io)
 	/* The shadow may not answer for long. Legs of other vdevs can leave meanwhile. */
 	if (error)
 		error = kvp_replaced_leave(pool) ?: error;
-	for (i = 0; i < pool->nr_vdevs; i++)
-		error = resilver_vdev(r, io, &pool->vdevs[i]) ?: error;
+	for (i = 0; i < pool->vdevs.nr; i++)
+		error = resilver_vdev(r, io, &pool->vdevs.v[i]) ?: error;
 	r->pause = error ? clamp(2 * r->pause, MIN_PAUSE_MS, MAX_PAUSE_MS) : 0;
 	rest(r, (u64)r->pause * NSEC_PER_MSEC, false);
 }

@@ -167,7 +167,7 @@ static kvp_block_t take_nothing_there(struct kvp_pool *pool, struct batch *b, kv
 				      kvp_block_t next)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
-	u32 most = pool->nr_vdevs == 1 ? TRIM_BLOCKS : at.left, skip, whole;
+	u32 most = pool->vdevs.nr == 1 ? TRIM_BLOCKS : at.left, skip, whole;
 	u32 n = min_t(u64, kvp_block_since(next, block), most);
 
 	whole = whole_units(at.v, at.block, n, &skip);
@@ -389,7 +389,7 @@ static int trim_from_cursor(struct kvp_pool *pool, struct batch *b)
 
 static struct batch *alloc_batch(const struct kvp_pool *pool, bool pass)
 {
-	size_t ios = TRIM_RANGES * pool->max_legs * sizeof(struct kvp_io);
+	size_t ios = TRIM_RANGES * pool->vdevs.max_legs * sizeof(struct kvp_io);
 	struct batch *b = kvzalloc(sizeof(*b) + ios, GFP_KERNEL);
 
 	if (b)

@@ -60,10 +60,10 @@ static void start(struct growing *g, const struct host_start *hs)
 static void expect_log(struct growing *g)
 {
 	struct kvp_pool *pool = g->host.pool;
-	u32 last = pool->nr_vdevs - 1, i;
-	bool there = g->new.cache && !g->new.writethrough && kvp_vdev_usable(&pool->vdevs[last]);
+	u32 last = pool->vdevs.nr - 1, i;
+	bool there = g->new.cache && !g->new.writethrough && kvp_vdev_usable(&pool->vdevs.v[last]);
 
-	if (g->new.cache && (pool->log_vdev == &pool->vdevs[last]) != there)
+	if (g->new.cache && (pool->log_vdev == &pool->vdevs.v[last]) != there)
 		sim_fail("the log is on vdev %u", pool->log_vdev->index);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[i] || pool->legs[i].index != i)
@@ -237,7 +237,7 @@ static void lost_leaf_main(void *arg)
 		sim_fail("not grown: %s", h->refusal.why);
 	host_write(h, end - 5, 12, false);
 	host_checkpoint(h);
-	at = kvp_page_place(h->pool->vdevs[0].g, 0, 1,
+	at = kvp_page_place(h->pool->vdevs.v[0].g, 0, 1,
 			    kvp_ptr_slot(h->pool->table->roots[1]), 0).block;
 	memset(data, 0x77, sizeof(data));
 	for (i = 0; i < g->old.legs; i++)
@@ -350,7 +350,7 @@ static void discard_beside_main(void *arg)
 	d.end = h->pool->sb->map.region[0].end;
 	if (h->pool->sb->map.nr < 2 || kvp_locate(h->pool, d.end).v->index ||
 	    kvp_map_block(&h->pool->sb->map, 0,
-			  kvp_vdev_from(&h->pool->vdevs[0], d.end) - 1) < d.end)
+			  kvp_vdev_from(&h->pool->vdevs.v[0], d.end) - 1) < d.end)
 		sim_fail("no region ends within a leaf of a vdev that the next has, too");
 	for (i = 0; i < d.end; i += 64)
 		host_write(h, i, 1, false);

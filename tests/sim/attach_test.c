@@ -358,7 +358,7 @@ static void fail_next_superblock(struct host *h)
 {
 	u32 i;
 
-	for (i = 0; i < h->pool->vdevs[0].nr_legs; i++)
+	for (i = 0; i < h->pool->vdevs.v[0].nr_legs; i++)
 		fail_superblock(&h->pool->legs[i], 0);
 }
 
@@ -408,7 +408,7 @@ static void refused_to_be_attached(struct life *l)
 	u64 blocks = new->blocks;
 	u8 data[KVP_BLOCK_SIZE] = { 1 };
 
-	new->blocks = kvp_leg_least(l->host.pool->vdevs[l->shape->vdev].g) - 1;
+	new->blocks = kvp_leg_least(l->host.pool->vdevs.v[l->shape->vdev].g) - 1;
 	if (host_attach(&l->host, &hs) != -ENOSPC || !strstr(l->host.refusal.why, "needs"))
 		sim_fail("a disk that is too small is taken: %s", l->host.refusal.why);
 	new->blocks = blocks;

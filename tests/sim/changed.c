@@ -453,7 +453,7 @@ static void few_reads(struct changed_test *p)
 	expect_found(p, 1024, 1, 1, "one block");
 	reads = atomic64_read(&pool->work_stats.page_reads) - reads;
 	/* One leaf, and what is above it. */
-	if (!reads || reads > pool->vdevs[0].g->levels)
+	if (!reads || reads > pool->vdevs.v[0].g->levels)
 		sim_fail("%llu pages were read", reads);
 }
 

@@ -193,8 +193,8 @@ static void compare_legs(struct look *l)
 	struct kvp_pool *pool = l->host.pool;
 	u32 n, i, first;
 
-	for (n = 0; n < pool->nr_vdevs; n++) {
-		const struct kvp_vdev *v = &pool->vdevs[n];
+	for (n = 0; n < pool->vdevs.nr; n++) {
+		const struct kvp_vdev *v = &pool->vdevs.v[n];
 
 		if (!kvp_has_data(v->g))
 			continue;

@@ -19,13 +19,13 @@
 
 static u32 copies_of_page(const struct host *h)
 {
-	return disks.nr * kvp_table_copies(h->pool->vdevs[0].g);
+	return disks.nr * kvp_table_copies(h->pool->vdevs.v[0].g);
 }
 
 /* Copy @n of the page that page_at() found. */
 static u64 copy_at(const struct host *h, u64 at, u32 n)
 {
-	return kvp_page_copy(h->pool->vdevs[0].g, at, n / disks.nr);
+	return kvp_page_copy(h->pool->vdevs.v[0].g, at, n / disks.nr);
 }
 
 static bool same_copies(struct host *h, u64 at)
@@ -44,7 +44,7 @@ static bool same_copies(struct host *h, u64 at)
 
 static u32 levels(const struct host *h)
 {
-	u32 n = h->pool->vdevs[0].g->levels;
+	u32 n = h->pool->vdevs.v[0].g->levels;
 
 	if (n != sim_least_levels)
 		sim_fail("the table has %u levels: the case was not set up", n);
@@ -854,8 +854,8 @@ static void expect_reads_above(struct host *h, u64 before)
 	u64 reads = page_reads(h) - before, most = 0;
 	u32 v;
 
-	for (v = 0; v < h->pool->nr_vdevs; v++)
-		most += h->pool->vdevs[v].g->levels > 2;
+	for (v = 0; v < h->pool->vdevs.nr; v++)
+		most += h->pool->vdevs.v[v].g->levels > 2;
 	if (reads > most)
 		sim_fail("%llu pages were read, not %llu", reads, most);
 }
@@ -900,7 +900,7 @@ static kvp_vblock_t discard_in_table(struct host *h, kvp_vblock_t behind)
 	kvp_vblock_t own = 0;
 
 	mutex_lock(&h->pool->checkpoint_lock);
-	if (kvp_table_discard(&h->pool->vdevs[0], &own, behind) < 0)
+	if (kvp_table_discard(&h->pool->vdevs.v[0], &own, behind) < 0)
 		sim_fail("the discard failed");
 	mutex_unlock(&h->pool->checkpoint_lock);
 	return own;
@@ -942,7 +942,7 @@ static void spoil_page(u64 at, enum found how)
 static void discarded_page_is_gone(struct trouble *t)
 {
 	struct host *h = &t->host;
-	struct kvp_vdev *v = &h->pool->vdevs[0];
+	struct kvp_vdev *v = &h->pool->vdevs.v[0];
 	u64 all = h->pool->sb->pool_blocks, leaf;
 	enum found how;
 
@@ -987,7 +987,7 @@ static void discarded_page_is_read(struct trouble *t)
 	spread(h);
 	host_discard(h, 0, (u32)all);
 	host_flush(h);
-	behind = kvp_table_discard_reach(&h->pool->vdevs[0], 0, all);
+	behind = kvp_table_discard_reach(&h->pool->vdevs.v[0], 0, all);
 	leaf = kvp_table_load(h->pool, 7 * LEAF);
 	if (discard_in_table(h, behind) != LEAF)
 		sim_fail("a page was discarded that a reader has");

@@ -193,8 +193,8 @@ static void note_geometry(const struct kvp_pool *pool)
 	disks.log_start = pool->log_vdev->g->log_start;
 	disks.log_blocks = kvp_log_blocks(pool->log_vdev->g);
 	disks.log_segment = pool->log_vdev->g->segment_blocks;
-	disks.table_start = pool->vdevs[0].g->table_start;
-	disks.data_start = pool->vdevs[0].g->data_start;
+	disks.table_start = pool->vdevs.v[0].g->table_start;
+	disks.data_start = pool->vdevs.v[0].g->data_start;
 }
 
 /* Check that the boundary lies between the two vdevs, as tests expect. */
@@ -205,8 +205,8 @@ static void check_boundary(struct kvp_pool *pool, const struct host_start *hs)
 	if (!hs->second || hs->grown)
 		return;
 	boundary = host_boundary(hs);
-	if (kvp_locate(pool, boundary - 1).v != &pool->vdevs[0] ||
-	    kvp_locate(pool, boundary).v != &pool->vdevs[1])
+	if (kvp_locate(pool, boundary - 1).v != &pool->vdevs.v[0] ||
+	    kvp_locate(pool, boundary).v != &pool->vdevs.v[1])
 		sim_fail("block %llu is not the first one of the second vdev", boundary);
 }
 
@@ -619,7 +619,7 @@ static bool whole_stripes_may_bypass(struct host *h, u64 block)
 	const struct kvp_vdev *v;
 
 	/* The trip of a write to a mirror has no call that the engine would not make. */
-	if (!h->pool->widest_row)
+	if (!h->pool->vdevs.widest_row)
 		return false;
 	v = kvp_locate(h->pool, block).v;
 	return kvp_is_parity1(v->g) && !READ_ONCE(h->pool->tunables[KVP_T_STRICT]) &&

@@ -258,7 +258,7 @@ static void end_era(struct host *h)
  */
 static bool only_what_changed(const struct larger *g, u64 pages, u64 whole)
 {
-	u64 above = 2 * g->host.pool->vdevs[0].g->levels;
+	u64 above = 2 * g->host.pool->vdevs.v[0].g->levels;
 
 	return pages && pages < whole && pages <= max(whole / 2, above);
 }

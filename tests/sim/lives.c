@@ -290,7 +290,7 @@ static u64 log_head(struct lives_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
-	return pool->vdevs[0].g->log_start + kvp_log_pos(pool->vdevs[0].g, pool->log->head.lsn);
+	return pool->vdevs.v[0].g->log_start + kvp_log_pos(pool->vdevs.v[0].g, pool->log->head.lsn);
 }
 
 static void note(struct lives_test *s, u64 what)
@@ -1252,7 +1252,7 @@ static void live_lose_a_vdev(struct lives_test *s)
 	if (host_leg(h, 2)->state == KVP_LEG_IN_SYNC)
 		sim_fail("a leg that died is not given up");
 	/* The next entry is the other vdev's: it is at home that this one fails. */
-	while (kvp_log_vdev(h->pool, h->pool->log->head.lsn) != &h->pool->vdevs[0])
+	while (kvp_log_vdev(h->pool, h->pool->log->head.lsn) != &h->pool->vdevs.v[0])
 		host_write(h, 3, 1, true);
 	disks_kill(3);
 	h->may_fail = true;

@@ -46,7 +46,7 @@ static void poison_one(struct host *h, u64 block)
 
 static u32 top(const struct host *h)
 {
-	return h->pool->vdevs[0].g->levels - 1;
+	return h->pool->vdevs.v[0].g->levels - 1;
 }
 
 static void expect_poison(struct host *h, u64 blocks)

@@ -99,7 +99,7 @@ static void parity_test(const char *name, void (*run)(struct parity_test *t), u3
 
 static u64 pair_block(struct parity_test *t, u32 i, u32 piece)
 {
-	return kvp_row_block(t->host.pool->vdevs[0].g, i % (POOL_BLOCKS / (t->start.legs - 1)),
+	return kvp_row_block(t->host.pool->vdevs.v[0].g, i % (POOL_BLOCKS / (t->start.legs - 1)),
 			     piece);
 }
 
@@ -107,7 +107,7 @@ static u64 pair_block(struct parity_test *t, u32 i, u32 piece)
 
 static struct kvp_place place_of(struct parity_test *t, u64 row, u32 piece)
 {
-	return kvp_row_place(t->host.pool->vdevs[0].g, row, piece);
+	return kvp_row_place(t->host.pool->vdevs.v[0].g, row, piece);
 }
 
 /* A bit of a piece changes where it lies, unseen. */
@@ -145,7 +145,7 @@ static void expect_scrub(struct parity_test *t, u64 healed, u64 unrepaired)
 /* No checkpoint ends until the table can be written. */
 static void hold_table(struct parity_test *t, bool hold)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u32 i;
 
 	for (i = 0; i < disks.nr; i++)
@@ -621,7 +621,7 @@ static u32 missing_leg(const struct parity_test *t)
 /* A row of which piece @piece is on the missing leg, and all pieces are written. */
 static u64 row_without(struct parity_test *t, u32 piece)
 {
-	u64 row = kvp_row_of(t->host.pool->vdevs[0].g, 128);
+	u64 row = kvp_row_of(t->host.pool->vdevs.v[0].g, 128);
 
 	while (place_of(t, row, piece).leg != missing_leg(t))
 		row++;
@@ -631,7 +631,7 @@ static u64 row_without(struct parity_test *t, u32 piece)
 static u64 parity_entry(struct parity_test *t, u64 row)
 {
 	struct kvp_pool *pool = t->host.pool;
-	struct kvp_tpage *leaf = kvp_table_load(pool, kvp_row_block(pool->vdevs[0].g, row, 1));
+	struct kvp_tpage *leaf = kvp_table_load(pool, kvp_row_block(pool->vdevs.v[0].g, row, 1));
 	u64 entry;
 
 	if (IS_ERR(leaf))
@@ -646,7 +646,7 @@ static void write_row(struct parity_test *t, u64 row)
 	u32 i;
 
 	for (i = 1; i < t->start.legs; i++)
-		host_write(&t->host, kvp_row_block(t->host.pool->vdevs[0].g, row, i), 1, false);
+		host_write(&t->host, kvp_row_block(t->host.pool->vdevs.v[0].g, row, i), 1, false);
 }
 
 /*
@@ -660,8 +660,8 @@ static void write_beside_silent(struct parity_test *t, u32 out, u32 times)
 	struct kvp_place at = place_of(t, row, last);
 	struct fault *f;
 
-	stays = kvp_row_block(t->host.pool->vdevs[0].g, row, last);
-	changes = kvp_row_block(t->host.pool->vdevs[0].g, row, 1);
+	stays = kvp_row_block(t->host.pool->vdevs.v[0].g, row, last);
+	changes = kvp_row_block(t->host.pool->vdevs.v[0].g, row, 1);
 	write_row(t, row);
 	host_checkpoint(&t->host);
 	t->cuts_from = disks.trace.nr;
@@ -685,7 +685,7 @@ static void write_beside_silent(struct parity_test *t, u32 out, u32 times)
  */
 static void silent_beside_a_write(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 128);
 	u32 i;
 
@@ -713,7 +713,7 @@ static void silent_beside_a_write(struct parity_test *t)
  */
 static void silent_parity_for_a_time(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = row_without(t, 2);
 	struct kvp_place at = place_of(t, row, 0);
 	u32 i;
@@ -742,7 +742,7 @@ static void silent_in_a_row_without_parity(struct parity_test *t)
 	write_beside_silent(t, 0, 0);
 	/* The next write of the row, and any other, is as ever. */
 	write_row(t, row);
-	host_write(&t->host, kvp_row_block(t->host.pool->vdevs[0].g, row, 1), 1, true);
+	host_write(&t->host, kvp_row_block(t->host.pool->vdevs.v[0].g, row, 1), 1, true);
 	host_checkpoint(&t->host);
 }
 
@@ -751,7 +751,7 @@ static void silent_in_a_row_without_parity(struct parity_test *t)
  */
 static void silent_before_parity_returns(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 128);
 	struct kvp_place at;
 
@@ -784,7 +784,7 @@ static void silent_for_a_time(struct parity_test *t)
 /* It never answers: it is given up, as the log cannot wait. The next one is not waited for. */
 static void silent_for_good(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = row_without(t, 1), stays;
 	u32 last = t->start.legs - 1, i;
 	struct kvp_place at = place_of(t, row, last);
@@ -817,7 +817,7 @@ static void silent_for_good(struct parity_test *t)
 /* Any one bad block of a row heals, parity too. */
 static void one_bad_block_in_a_row_heals(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 64);
 	u32 i;
 
@@ -835,7 +835,7 @@ static void one_bad_block_in_a_row_heals(struct parity_test *t)
  */
 static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 64), healed, unrepaired;
 	struct kvp_place at = kvp_row_place(g, row, 1);
 
@@ -851,7 +851,7 @@ static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
 /* Bad parity alone, also of a row whose first block was never written. */
 static void bad_parity_heals(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 
 	t->nothing_to_cut = true;
 	rot(t, kvp_row_of(g, 64), 0);
@@ -864,7 +864,7 @@ static void bad_parity_heals(struct parity_test *t)
 /* Two bad ones are lost, they alone, and until they are overwritten. */
 static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 64), block;
 	u32 i;
 
@@ -895,7 +895,7 @@ static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
 /* A bad block and bad parity: the block is lost; the parity is computed again. */
 static void bad_block_and_bad_parity(struct parity_test *t)
 {
-	u64 row = kvp_row_of(t->host.pool->vdevs[0].g, 64);
+	u64 row = kvp_row_of(t->host.pool->vdevs.v[0].g, 64);
 
 	t->nothing_to_cut = true;
 	rot(t, row, 0);
@@ -910,7 +910,7 @@ static void bad_block_and_bad_parity(struct parity_test *t)
 /* The other block is bad too; only a rebuild that needs it for parity reads it. */
 static void bad_input_of_parity_is_rebuilt(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 64);
 	u32 i;
 
@@ -952,10 +952,10 @@ static void missing_chunks_are_read_at_once(struct parity_test *t)
 	host_write(&t->host, 73, 1, true);
 	host_discard(&t->host, 85, 1);
 	host_checkpoint(&t->host);
-	rot(t, kvp_row_of(pool->vdevs[0].g, 100), kvp_piece_of(pool->vdevs[0].g, 100));
+	rot(t, kvp_row_of(pool->vdevs.v[0].g, 100), kvp_piece_of(pool->vdevs.v[0].g, 100));
 	for (block = 64; block < 144; block += 4) {
-		bool in_rotten_row = kvp_row_of(pool->vdevs[0].g, block) ==
-				     kvp_row_of(pool->vdevs[0].g, 100) &&
+		bool in_rotten_row = kvp_row_of(pool->vdevs.v[0].g, block) ==
+				     kvp_row_of(pool->vdevs.v[0].g, 100) &&
 				     !kvp_block_missing(pool, 100);
 		int error;
 
@@ -1003,7 +1003,7 @@ static u32 count_missing(struct parity_test *t, u64 block, u32 count)
 /* Any part of stripes, over unwritten blocks and across leaves: all blocks are rebuilt at once. */
 static void wide_reads_rebuild(struct parity_test *t)
 {
-	u32 edge = kvp_leaf_blocks(t->host.pool->vdevs[0].g), count, made, all = 0, want;
+	u32 edge = kvp_leaf_blocks(t->host.pool->vdevs.v[0].g), count, made, all = 0, want;
 	u64 from, block;
 
 	t->nothing_to_cut = true;
@@ -1030,7 +1030,7 @@ static void wide_reads_rebuild(struct parity_test *t)
 /* The first block from @block on whose leg is missing, and another block of its row. */
 static u64 missing_block(struct parity_test *t, u64 block, u64 *other)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u32 piece;
 
 	while (!kvp_block_missing(t->host.pool, block))
@@ -1066,7 +1066,7 @@ static void expect_wide(struct parity_test *t, u64 block, u32 count, const u64 *
 /* A second fault loses only the blocks that need both. */
 static void wide_reads_of_bad_blocks(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 lost[3], other;
 	u32 made, i;
 
@@ -1151,7 +1151,7 @@ static void begin_to_write_the_twin(struct host *h)
 /* The same, with half of the row written and the table not yet changed. */
 static void wide_read_amid_a_write(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row;
 
 	t->nothing_to_cut = true;
@@ -1223,7 +1223,7 @@ static void readers_wait_for_rows(struct parity_test *t)
 /* Parity that counts a lost block: only this parity would rebuild a block with the right sum. */
 static void wide_read_of_unknown_parity(struct parity_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u8 nothing[KVP_BLOCK_SIZE];
 	u64 lost[3];
 	u32 i;
@@ -1554,7 +1554,7 @@ static void close_an_intent(void *arg)
 	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
 	for (i = 1; i < 3; i++)
-		rot(t, kvp_row_of(t->host.pool->vdevs[0].g, 64), i);
+		rot(t, kvp_row_of(t->host.pool->vdevs.v[0].g, 64), i);
 }
 
 static void two_are_lost(void *arg)

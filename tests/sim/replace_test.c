@@ -67,7 +67,7 @@ static void expect_ssds(struct replace_test *x, bool replaced)
 {
 	struct kvp_pool *pool = x->host.pool;
 	const struct host_start *hs = replaced ? &x->new : &x->old;
-	bool there = !hs->writethrough && kvp_vdev_usable(&pool->vdevs[pool->nr_vdevs - 1]);
+	bool there = !hs->writethrough && kvp_vdev_usable(&pool->vdevs.v[pool->vdevs.nr - 1]);
 	u32 i;
 
 	if (pool->nr_legs != hs->legs)
@@ -75,7 +75,7 @@ static void expect_ssds(struct replace_test *x, bool replaced)
 	for (i = 0; i < hs->legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[host_disk(hs, i)] || pool->legs[i].index != i)
 			sim_fail("disk %u is leg %u", pool->legs[i].bdev->index, i);
-	if (x->victim == NO_DISK && (pool->log_vdev == &pool->vdevs[pool->nr_vdevs - 1]) != there)
+	if (x->victim == NO_DISK && (pool->log_vdev == &pool->vdevs.v[pool->vdevs.nr - 1]) != there)
 		sim_fail("the log is on vdev %u", pool->log_vdev->index);
 }
 

@@ -266,7 +266,7 @@ static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
 {
 	u64 block = host_boundary(&t->start) - 20;
 	struct kvp_pool *pool = t->host.pool;
-	u32 disk = pool->vdevs[0].legs[0].bdev->index, i;
+	u32 disk = pool->vdevs.v[0].legs[0].bdev->index, i;
 
 	host_write(&t->host, block, 40, true);
 	host_checkpoint(&t->host);
@@ -277,7 +277,7 @@ static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
 	if (list_empty(&pool->log->open))
 		sim_fail("nothing goes home by intent: the case was not set up");
 	/* The next entry is on the other vdev. */
-	for (i = 0; kvp_log_vdev(pool, pool->log->head.lsn) == &pool->vdevs[0]; i++) {
+	for (i = 0; kvp_log_vdev(pool, pool->log->head.lsn) == &pool->vdevs.v[0]; i++) {
 		host_write(&t->host, block - 60 - 2 * i, 1, false);
 		commit(t);
 		host_sleep(20);

@@ -591,7 +591,7 @@ static u64 page_copy(struct script *s, u32 level)
 
 static u32 levels(struct script *s)
 {
-	return s->host.pool->vdevs[0].g->levels;
+	return s->host.pool->vdevs.v[0].g->levels;
 }
 
 static void on_all_ssds(struct script *s, u64 block, const void *what)
@@ -671,7 +671,7 @@ static void table_ssds_fail(struct script *s)
 /* All disks have lost the page: users do not notice. */
 static void table_on_ssds_alone(struct script *s)
 {
-	const struct kvp_geometry *g = s->host.pool->vdevs[0].g;
+	const struct kvp_geometry *g = s->host.pool->vdevs.v[0].g;
 	u8 zeros[KVP_BLOCK_SIZE] = { 0 };
 	u32 i;
 	u64 b;

@@ -415,7 +415,7 @@ static void failed_commit_with_intents(struct scenario *s)
 static void two_entries_in_flight_earlier_lost(struct scenario *s)
 {
 	struct host *h = &s->host;
-	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, h->pool->log->head.lsn);
+	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs.v[0].g, h->pool->log->head.lsn);
 	u32 i;
 
 	for (i = 0; i < s->start.legs; i++)
@@ -461,7 +461,7 @@ static void user_data_imitates_log_entries(struct scenario *s)
 	}
 	lsn = h->pool->log->tail;
 	for (i = 0; i < 60 && n < 24; i++) {
-		image_read(&disks.img[0], disks.log_start + kvp_log_pos(h->pool->vdevs[0].g,
+		image_read(&disks.img[0], disks.log_start + kvp_log_pos(h->pool->vdevs.v[0].g,
 			lsn + i), data);
 		if (le32_to_cpu(*(__le32 *)data) == KVP_LOG_MAGIC)
 			host_write_special(h, 100 + n++, data);
@@ -592,7 +592,8 @@ static void entry_that_failed_is_overwritten_by_the_next(struct scenario *s)
 	u32 i;
 
 	for (i = 0; ; i = (i + 1) % 8) {
-		u64 left = kvp_log_segment_end(h->pool->vdevs[0].g, log->head.lsn) - log->head.lsn;
+		const struct kvp_geometry *g = h->pool->vdevs.v[0].g;
+		u64 left = kvp_log_segment_end(g, log->head.lsn) - log->head.lsn;
 
 		if (left > 4 && left < 24)
 			break;
@@ -1324,7 +1325,7 @@ static void flush_finds_space_after_a_storm(struct scenario *s)
 	if (!s->flush_over)
 		sim_fail("a FLUSH waits for space in the log: %llu of %llu blocks are used, %u "
 			 "buffered",
-			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->vdevs[0].g),
+			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->vdevs.v[0].g),
 			 kvp_wbuf_buffered(h->pool->wbuf));
 	release_all();
 	flush_end(s);
@@ -1946,7 +1947,7 @@ static void no_leg_takes_two_entries(struct scenario *s)
 static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
 {
 	struct host *h = &s->host;
-	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs[0].g, h->pool->log->head.lsn);
+	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs.v[0].g, h->pool->log->head.lsn);
 	u32 i;
 
 	h->may_fail = true;
@@ -2013,7 +2014,7 @@ void run_deep_scenarios(void)
 static void a_read_follows_the_head_of_a_disk(struct scenario *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	struct kvp_vdev *v = &pool->vdevs[0];
+	struct kvp_vdev *v = &pool->vdevs.v[0];
 	struct kvp_leg *first, *next;
 
 	first = kvp_leg_choose_copy(v, kvp_home_block(pool, 252), 4);

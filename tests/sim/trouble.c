@@ -383,7 +383,7 @@ u64 page_at(struct host *h, u32 level, u64 block)
 
 	while (tp->level < level)
 		tp = tp->parent;
-	at = kvp_page_block(h->pool->vdevs[0].g, level, tp->index, kvp_ptr_slot(tp->durable));
+	at = kvp_page_block(h->pool->vdevs.v[0].g, level, tp->index, kvp_ptr_slot(tp->durable));
 	kvp_table_put(h->pool, leaf);
 	return at;
 }
@@ -479,7 +479,7 @@ static void lost_leaf_while_running(struct trouble *t)
 static void single_heals_its_table(struct trouble *t)
 {
 	struct host *h = &t->host;
-	const struct kvp_geometry *g = h->pool->vdevs[0].g;
+	const struct kvp_geometry *g = h->pool->vdevs.v[0].g;
 	u64 healed, unrepaired;
 	u32 leaf;
 
@@ -560,7 +560,7 @@ static void write_and_lose_page_above(struct trouble *t)
 {
 	struct host *h = &t->host;
 
-	if (h->pool->vdevs[0].g->levels < 2)
+	if (h->pool->vdevs.v[0].g->levels < 2)
 		sim_fail("the table has no page above the leaves");
 	spread(h);
 	host_write(h, 5 * LEAF + 7, 2, true);
