@@ -103,6 +103,7 @@ struct kvp_log_mark {
 
 /**
  * struct kvp_leg - one device of the pool
+ * @pool: NULL in a test of a part alone
  * @bdev: NULL while it is missing
  * @state: as recorded in the superblocks, or about to be; written under pool->sb_lock or by
  *	kvp_leg_fail(), read with READ_ONCE

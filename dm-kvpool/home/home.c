@@ -66,7 +66,7 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 	for (i = 0; i < MAX_LOCKED; i++)
 		INIT_LIST_HEAD(&h->locked[i].versions);
 	good = alloc_rows(h, whole);
-	h->batch = kvp_batch_alloc(pool);
+	h->batch = kvp_batch_alloc(&pool->vdevs);
 	if (!whole)
 		h->coalesce = kvp_coalesce_alloc(pool);
 	if (!good || !h->batch || (!whole && !h->coalesce)) {

@@ -226,7 +226,7 @@ struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
 	h->records = kvcalloc(h->max_rows, sizeof(*h->records), GFP_KERNEL);
 	for (i = 0; i < MAX_STRIPES; i++)
 		INIT_LIST_HEAD(&h->stripes[i].versions);
-	h->batch = kvp_batch_alloc(pool);
+	h->batch = kvp_batch_alloc(&pool->vdevs);
 	h->edge = kvcalloc(h->max_stripe, sizeof(*h->edge), GFP_KERNEL);
 	if (!h->batch || !h->edge || !h->rows || !h->records ||
 	    alloc_run_pages(&h->parity, h->max_rows) ||

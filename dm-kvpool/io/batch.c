@@ -6,7 +6,7 @@
 #include "io/io.h"
 #include "io/mirror.h"
 
-struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
+struct kvp_batch *kvp_batch_alloc(const struct kvp_vdevs *vdevs)
 {
 	struct kvp_batch *b = kvmalloc(sizeof(*b), GFP_KERNEL);
 
@@ -16,8 +16,9 @@ struct kvp_batch *kvp_batch_alloc(struct kvp_pool *pool)
 	 * The arrays behind are written before they are read. They are large, so do not clear them.
 	 */
 	memset(b, 0, offsetof(struct kvp_batch, pages));
-	b->pool = pool;
-	b->ios = kvmalloc_array(KVP_BATCH_RUNS * pool->vdevs.max_legs, sizeof(*b->ios), GFP_KERNEL);
+	b->vdevs = vdevs;
+	b->pool = vdevs->pool;
+	b->ios = kvmalloc_array(KVP_BATCH_RUNS * vdevs->max_legs, sizeof(*b->ios), GFP_KERNEL);
 	if (!b->ios) {
 		kvfree(b);
 		return NULL;
@@ -72,6 +73,16 @@ bool kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_
 		      struct page *page)
 {
 	return add(b, v, &v->legs[at.leg], at.block, page);
+}
+
+bool kvp_batch_add_target(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_place at,
+			  struct page *page)
+{
+	const struct kvp_leg *leg = &v->legs[at.leg];
+
+	if (b->pool && kvp_leg_shadow(leg) && !READ_ONCE(b->pool->shadow_ready))
+		return kvp_batch_add_shadow(b, at.block, page);
+	return !kvp_leg_resilvers(leg) || kvp_batch_add_at(b, v, at, page);
 }
 
 static int by_place(const void *a, const void *b)
@@ -163,6 +174,8 @@ static int retry_failed(struct kvp_batch *b)
 		if (!error)
 			continue;
 		kvp_leg_failed_write(io->leg);
+		if (!b->pool)
+			return -EIO;
 		if (!kvp_leg_fail(io->leg, "a write failed")) {
 			kvp_fail(b->pool, KVP_FAIL_LEGS, "a write failed on the last leg");
 			return -EIO;
@@ -221,7 +234,8 @@ static bool add_for_leg(struct kvp_batch *b, u32 l)
  */
 static bool add_for_shadow(struct kvp_batch *b)
 {
-	struct kvp_leg *shadow = &b->pool->shadow, *leg = kvp_shadowed(b->pool);
+	struct kvp_leg *leg = b->pool ? kvp_shadowed(b->pool) : NULL;
+	struct kvp_leg *shadow = leg ? &b->pool->shadow : NULL;
 	bool somewhere = false;
 	u32 i;
 
@@ -246,7 +260,7 @@ static bool add_all(struct kvp_batch *b)
 	bool somewhere = false;
 	u32 l;
 
-	for (l = 0; l < b->pool->vdevs.max_legs; l++)
+	for (l = 0; l < b->vdevs->max_legs; l++)
 		somewhere |= add_for_leg(b, l);
 	return add_for_shadow(b) || somewhere;
 }
@@ -332,7 +346,7 @@ int kvp_batch_write(struct kvp_batch *b)
 
 	if (!b->nr_runs)
 		return 0;
-	if (b->pool->vdevs.nr > 1)
+	if (b->vdevs->nr > 1)
 		gather(b);
 	if (b->staggered)
 		ret = flush_before(b) ?: check_losses(b) ?: write_leading(b) ?: check_losses(b);
@@ -346,7 +360,7 @@ int kvp_batch_write(struct kvp_batch *b)
 
 void kvp_batch_begin(struct kvp_batch *b)
 {
-	if (b->pool->vdevs.nr > 1)
+	if (b->vdevs->nr > 1)
 		gather(b);
 	begin(b);
 }

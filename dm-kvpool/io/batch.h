@@ -13,13 +13,15 @@
 struct kvp_leg;
 struct kvp_pool;
 struct kvp_vdev;
+struct kvp_vdevs;
 
 #define KVP_BATCH_PAGES		4352	/* 17 MiB: all intents of an entry, and two more runs */
 #define KVP_BATCH_RUNS		512
 #define KVP_BATCH_RUN_PAGES	256
 
 struct kvp_batch {
-	struct kvp_pool *pool;
+	const struct kvp_vdevs *vdevs;
+	struct kvp_pool *pool;	/* of @vdevs */
 	struct kvp_io_group group;
 	u32 nr_pages, nr_runs, nr_ios;
 	bool somewhere;	/* some run is for one leg, or is on some leg already */
@@ -39,8 +41,12 @@ struct kvp_batch {
 	struct kvp_io *ios;		/* room for each run on each leg of a vdev */
 };
 
-/** kvp_batch_alloc() - allocate a batch; NULL without memory. Context: process. */
-struct kvp_batch * __must_check kvp_batch_alloc(struct kvp_pool *pool);
+/**
+ * kvp_batch_alloc() - allocate a batch for the legs of @vdevs; NULL without memory
+ *
+ * Without a pool (io.h) it is never staggered. Context: process.
+ */
+struct kvp_batch * __must_check kvp_batch_alloc(const struct kvp_vdevs *vdevs);
 void kvp_batch_free(struct kvp_batch *b);
 
 /** kvp_batch_add() - add @page for @block of every leg of @v; false if the batch is full */
@@ -62,6 +68,15 @@ bool __must_check kvp_batch_add_at(struct kvp_batch *b, const struct kvp_vdev *v
  */
 bool __must_check kvp_batch_add_shadow(struct kvp_batch *b, kvp_lblock_t block,
 				       struct page *page);
+
+/**
+ * kvp_batch_add_target() - add @page for one place of @v, if a leg resilvers there
+ *
+ * If the leg of the place has a shadow that lacks something, the page goes to the shadow alone.
+ * Return: false if the batch is full.
+ */
+bool __must_check kvp_batch_add_target(struct kvp_batch *b, const struct kvp_vdev *v,
+				       struct kvp_place at, struct page *page);
 
 /** kvp_batch_reset() - forget all added runs */
 void kvp_batch_reset(struct kvp_batch *b);

@@ -122,7 +122,8 @@ static bool may_be_given_up(const struct kvp_leg *leg)
 /* True if no flight is made: the request itself goes to the leg, and its sender waits for it. */
 static bool goes_bare(const struct kvp_io *io)
 {
-	return io->op == KVP_IO_READ && (!io->grouped || !may_be_given_up(io->leg));
+	return !io->leg->pool ||
+	       (io->op == KVP_IO_READ && (!io->grouped || !may_be_given_up(io->leg)));
 }
 
 /*
@@ -413,7 +414,8 @@ static void judge_flush(struct kvp_io *io)
 		io->error = READ_ONCE(leg->flush_lost) ? -EIO : 0;
 	} else if (!unissued(io)) {
 		WRITE_ONCE(leg->flush_lost, true);
-		kvp_flights_kick(leg->pool);
+		if (leg->pool)
+			kvp_flights_kick(leg->pool);
 	}
 }
 
@@ -430,7 +432,7 @@ static void bare_done(struct kvp_io *io)
  */
 static void send(struct kvp_io *io)
 {
-	if (io->op == KVP_IO_READ || !kvp_writes_barred(io->leg->pool)) {
+	if (io->op == KVP_IO_READ || !io->leg->pool || !kvp_writes_barred(io->leg->pool)) {
 		kvp_io_start(io);
 		return;
 	}

@@ -89,6 +89,10 @@ struct kvp_flight;
  * @stray: in flight on a leg, and no caller waits for it
  *
  * The caller owns the memory. Requests in flight are not ordered.
+ *
+ * In a test of a part alone, the legs have no pool. Then nothing watches a request, tries it again,
+ * or gives up its leg: the sender waits until the device answers. Bios need a pool, so this is for
+ * the simulator only.
  */
 struct kvp_io {
 	struct kvp_leg *leg;

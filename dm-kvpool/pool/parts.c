@@ -16,7 +16,7 @@ int kvp_parts_alloc(struct kvp_pool *pool, struct kvp_parts *p)
 		if (!p->homes[i])
 			return -ENOMEM;
 	}
-	p->batch = kvp_batch_alloc(pool);
+	p->batch = kvp_batch_alloc(&pool->vdevs);
 	return p->batch ? kvp_sb_buffers_alloc(pool) : -ENOMEM;
 }
 

@@ -395,7 +395,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->history = kvcalloc(pool->vdevs.nr, sizeof(*rec->history), GFP_KERNEL);
 	for (i = 0; rec->history && i < pool->vdevs.nr; i++)
 		kvp_history_init(&rec->history[i], pool->vdevs.v[i].g);
-	rec->batch = kvp_batch_alloc(pool);
+	rec->batch = kvp_batch_alloc(&pool->vdevs);
 	rec->scratch = alloc_page(GFP_KERNEL);
 	rec->home = alloc_page(GFP_KERNEL);
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);

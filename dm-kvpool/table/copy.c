@@ -3,16 +3,6 @@
 
 #include "table/copy.h"
 
-/* Add @page for a leg that resilvers, or for the shadow of one. False: the batch is full. */
-static bool add_at(struct kvp_table_copy *c, struct kvp_place at, struct page *page)
-{
-	const struct kvp_leg *leg = &c->v->legs[at.leg];
-
-	if (kvp_leg_shadow(leg) && !READ_ONCE(leg->pool->shadow_ready))
-		return kvp_batch_add_shadow(c->batch, at.block, page);
-	return !kvp_leg_resilvers(leg) || kvp_batch_add_at(c->batch, c->v, at, page);
-}
-
 /* Add copy @copy of page @i. */
 static int add_copy(struct kvp_table_copy *c, u32 i, u32 copy)
 {
@@ -21,10 +11,10 @@ static int add_copy(struct kvp_table_copy *c, u32 i, u32 copy)
 					     copy);
 	int ret = 0;
 
-	if (add_at(c, at, c->pages[i]))
+	if (kvp_batch_add_target(c->batch, c->v, at, c->pages[i]))
 		return 0;
 	ret = kvp_batch_write(c->batch);
-	if (!ret && WARN_ON_ONCE(!add_at(c, at, c->pages[i])))
+	if (!ret && WARN_ON_ONCE(!kvp_batch_add_target(c->batch, c->v, at, c->pages[i])))
 		ret = -EIO;
 	return ret;
 }

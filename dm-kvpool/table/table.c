@@ -2111,7 +2111,7 @@ int kvp_table_init(struct kvp_pool *pool)
 	t->poisoned = sb->poisoned_blocks;
 	t->uncounted = sb->uncounted_leaves;
 	t->budget = pool->tunables[KVP_T_TABLE_CACHE] >> KVP_BLOCK_SHIFT;
-	t->batch = kvp_batch_alloc(pool);
+	t->batch = kvp_batch_alloc(&pool->vdevs);
 	return t->batch ? alloc_pages_and_places(pool) : -ENOMEM;
 }
 

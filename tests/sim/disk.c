@@ -359,7 +359,8 @@ static void start(struct kvp_io *io, bool reserved)
 	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u,
 				 .error = hiccup_error(disks.requests++, io),
 				 .reserved = reserved,
-				 .of_start = test_bit(KVP_POOL_STARTING, &io->leg->pool->flags) };
+				 .of_start = io->leg->pool &&
+					     test_bit(KVP_POOL_STARTING, &io->leg->pool->flags) };
 	nr_in_flight++;
 	if (disks.labels + 1 == disks.requests && io->op == KVP_IO_READ &&
 	    (io->block < KVP_LABEL_BLOCKS ||

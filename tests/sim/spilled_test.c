@@ -811,7 +811,7 @@ static void gaps_in_a_row(struct spilled_test *s)
 
 	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
-	batch = kvp_batch_alloc(s->host.pool);
+	batch = kvp_batch_alloc(&s->host.pool->vdevs);
 	if (write_again(s, batch, page, FIRST) != 1 || write_again(s, batch, page, FIRST + 1) != 1)
 		sim_fail("it was flushed too often");
 	since = disks.trace.nr_requests;
