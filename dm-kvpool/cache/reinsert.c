@@ -83,12 +83,12 @@ static bool next_segment(struct kvp_pool *pool)
 /* Get the table's entry of @block. Returns false if it has no sum. */
 static bool entry_of(struct kvp_pool *pool, kvp_block_t block, u64 *entry)
 {
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
 
 	if (IS_ERR(leaf))
 		return false;
-	*entry = kvp_table_entry(pool, leaf, block);
-	kvp_table_put(pool, leaf);
+	*entry = kvp_table_entry(pool->table, leaf, block);
+	kvp_table_put(pool->table, leaf);
 	return kvp_entry_state(*entry) == KVP_ENTRY_VALID;
 }
 

@@ -447,7 +447,7 @@ static void forget_if_older(struct kvp_pool *pool, const struct kvp_tpage *leaf,
 	struct kvp_index_entry e;
 
 	if (kvp_index_find(&pool->scache->index, kvp_block_nr(block), &e) &&
-	    !kvp_scache_is_newest(pool, &e, kvp_table_entry(pool, leaf, block)))
+	    !kvp_scache_is_newest(pool, &e, kvp_table_entry(pool->table, leaf, block)))
 		kvp_index_remove_at(&pool->scache->index, kvp_block_nr(block), e.place);
 }
 
@@ -458,8 +458,8 @@ bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp
 	u32 i;
 
 	for (i = 0; newest && at->before != ~0u && i < count; i++)
-		newest = kvp_entry_era(kvp_table_entry(pool, leaf, kvp_block_add(block, i))) <
-			 at->before;
+		newest = kvp_entry_era(kvp_table_entry(pool->table, leaf,
+						       kvp_block_add(block, i))) < at->before;
 	for (i = 0; !newest && i < count; i++)
 		forget_if_older(pool, leaf, kvp_block_add(block, i));
 	return newest;

@@ -78,7 +78,6 @@ struct kvp_scrub;
 struct kvp_speed;
 struct kvp_ssdcopies;
 struct kvp_table;
-struct kvp_table_client;
 struct kvp_ahead;
 struct kvp_trim;
 struct kvp_wbuf;
@@ -407,7 +406,6 @@ struct kvp_pool {
 	 */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
-	const struct kvp_table_client *table_client;
 	const struct kvp_log_client *log_client;
 	void (*put)(struct kvp_pool *pool);	/* kvp_pool_free() */
 

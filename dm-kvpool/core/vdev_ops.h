@@ -21,6 +21,7 @@ struct kvp_resilver_io;
 struct kvp_resilver_step;
 struct kvp_scrub_io;
 struct kvp_spilled;
+struct kvp_table;
 struct kvp_tpage;
 struct kvp_version;
 struct list_head;
@@ -133,7 +134,7 @@ struct kvp_vdev_ops {
 	bool (*row_is_empty)(struct kvp_pool *pool, const struct kvp_tpage *leaf,
 			     kvp_block_t block);
 	void (*leaf_lost)(struct kvp_tpage *leaf, u64 poison);
-	void (*unwritten)(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_vblock_t own);
+	void (*unwritten)(struct kvp_table *t, struct kvp_tpage *leaf, kvp_vblock_t own);
 	bool (*add_page)(struct kvp_batch *b, const struct kvp_tpage *tp, u32 slot, u32 copy,
 			 struct page *page);
 

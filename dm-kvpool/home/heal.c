@@ -109,7 +109,7 @@ int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
 	kvp_found_block(pool, KVP_FIND_LOST, NULL, block);
 	if (kvp_pool_readonly(pool))
 		return -EIO;
-	kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	kvp_table_set(pool->table, leaf, block, 0, KVP_ENTRY_POISONED);
 	return -EBADMSG;
 }
 
@@ -122,7 +122,7 @@ int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
 static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf,
 			     const struct kvp_version *d)
 {
-	u64 entry = kvp_table_entry(pool, leaf, d->block);
+	u64 entry = kvp_table_entry(pool->table, leaf, d->block);
 
 	return d->restored && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 	       kvp_entry_crc(entry) == d->crc;
@@ -130,7 +130,7 @@ static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf,
 
 int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 {
-	struct kvp_tpage *leaf = kvp_table_load_home(pool, d->block);
+	struct kvp_tpage *leaf = kvp_table_load_home(pool->table, d->block);
 	struct kvp_range range;
 
 	if (IS_ERR(leaf))
@@ -147,7 +147,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	list_del(&d->list);
 	kvp_wbuf_drop(pool->wbuf, d);
 	kvp_range_unlock(&pool->ranges, &range);
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	return 0;
 }
 
@@ -197,13 +197,13 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
 
 int kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page, struct page *spare)
 {
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
 	u64 entry;
 	int ret;
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	entry = kvp_table_entry(pool, leaf, block);
+	entry = kvp_table_entry(pool->table, leaf, block);
 	switch (kvp_entry_state(entry)) {
 	case KVP_ENTRY_UNWRITTEN:
 		clear_page(page_address(page));
@@ -215,7 +215,7 @@ int kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page, s
 	default:
 		ret = -ENODATA;
 	}
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	return ret;
 }
 

@@ -97,18 +97,18 @@ static void update_table(struct kvp_home *h, struct list_head *done)
 		struct locked *l = &h->locked[i];
 
 		if (held)
-			kvp_table_lock_next(h->pool, l->leaf);
+			kvp_table_lock_next(h->pool->table, l->leaf);
 		else
-			kvp_table_lock(h->pool, l->leaf);
+			kvp_table_lock(h->pool->table, l->leaf);
 		list_for_each_entry(d, &l->versions, list) {
-			__kvp_table_set_home(h->pool, l->leaf, d);
+			__kvp_table_set_home(h->pool->table, l->leaf, d);
 			n++;
 		}
 		list_splice_tail_init(&l->versions, done);
 		held = n < TABLE_AT_ONCE && i + 1 < h->nr_locked;
 		if (held)
 			continue;
-		kvp_table_unlock(h->pool);
+		kvp_table_unlock(h->pool->table);
 		n = 0;
 	}
 }
@@ -117,7 +117,7 @@ static void unlock_all(struct kvp_home *h)
 {
 	kvp_range_unlock_each(&h->pool->ranges, h->ranges, h->nr_locked);
 	while (h->nr_locked)
-		kvp_table_put(h->pool, h->locked[--h->nr_locked].leaf);
+		kvp_table_put(h->pool->table, h->locked[--h->nr_locked].leaf);
 	h->nr_pages = 0;
 	h->nr_runs = 0;
 }
@@ -266,7 +266,7 @@ static kvp_block_t plan_one(struct kvp_home *h, struct list_head *versions,
 	}
 	if (!l->is_stretch)
 		last = run_last(h->pool, versions, d);
-	l->leaf = kvp_table_load_home(h->pool, d->block);
+	l->leaf = kvp_table_load_home(h->pool->table, d->block);
 	if (IS_ERR(l->leaf))
 		*error = PTR_ERR(l->leaf);
 	kvp_range_set(&h->ranges[h->nr_locked + n], d->block, last);
@@ -354,7 +354,7 @@ static int wait_for_range(struct kvp_home *h, struct list_head *versions)
 	int error = finish(h, versions);
 
 	if (error) {
-		kvp_table_put(h->pool, leaf);
+		kvp_table_put(h->pool->table, leaf);
 		return error;
 	}
 	h->locked[0].leaf = leaf;
@@ -377,7 +377,7 @@ static int take_some(struct kvp_home *h, struct list_head *versions)
 	 * others.
 	 */
 	for (i = locked ?: 1; i < planned; i++)
-		kvp_table_put(h->pool, h->locked[h->nr_locked + i].leaf);
+		kvp_table_put(h->pool->table, h->locked[h->nr_locked + i].leaf);
 	if (!locked)
 		return wait_for_range(h, versions);
 	for (i = 0; i < locked; i++)
@@ -511,7 +511,7 @@ static kvp_vblock_t lock_for_discard(struct kvp_vdev *v, kvp_vblock_t own, kvp_v
 				     struct kvp_range *range)
 {
 	kvp_vblock_t leaf = kvp_vblock_first(end, kvp_leaf_behind(v->g, own));
-	kvp_vblock_t behind = kvp_table_discard_reach(v, own, end);
+	kvp_vblock_t behind = kvp_table_discard_reach(v->pool->table, v, own, end);
 	struct kvp_range_locks *locks = &v->pool->ranges;
 	kvp_block_t first = kvp_pool_block(v, own);
 
@@ -534,13 +534,13 @@ int kvp_home_discard_leaves(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t 
 		kvp_vblock_t behind, leaf;
 		u64 page;
 
-		ret = kvp_table_next_own(v, *own, end, own);
+		ret = kvp_table_next_own(v->pool->table, v, *own, end, own);
 		if (ret || !kvp_vblock_before(*own, end))
 			break;
 		page = kvp_vblock_nr(*own) / below;
 		leaf = kvp_leaf_behind(v->g, *own);
 		behind = lock_for_discard(v, *own, end, &range);
-		ret = kvp_table_discard(v, own, behind);
+		ret = kvp_table_discard(v->pool->table, v, own, behind);
 		kvp_range_unlock(&pool->ranges, &range);
 		if (kvp_vblock_before(leaf, *own))
 			*leaves -= min(*leaves, LEAVES_A_PAGE);

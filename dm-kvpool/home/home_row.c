@@ -744,8 +744,8 @@ static void __update_row(struct kvp_pool *pool, struct kvp_tpage *leaf, const st
 
 	for (i = 1; i < legs; i++)
 		if (r->new[i])
-			__kvp_table_set_home(pool, leaf, r->new[i]);
-	__kvp_table_set_parity(pool, leaf, r->row, r->crc, r->state);
+			__kvp_table_set_home(pool->table, leaf, r->new[i]);
+	__kvp_table_set_parity(pool->table, leaf, r->row, r->crc, r->state);
 }
 
 static void poison_lost(struct kvp_row_home *h)
@@ -773,16 +773,16 @@ static void update_rows(struct kvp_row_home *h)
 		leaf = h->rows[i].stripe->leaf;
 		end = end_of_stripe(h, i);
 		if (held)
-			kvp_table_lock_next(h->pool, leaf);
+			kvp_table_lock_next(h->pool->table, leaf);
 		else
-			kvp_table_lock(h->pool, leaf);
+			kvp_table_lock(h->pool->table, leaf);
 		for (r = i; r < end; r++)
 			__update_row(h->pool, leaf, &h->rows[r]);
 		n += end - i;
 		held = n < ROWS_AT_ONCE && end < h->nr_rows;
 		if (held)
 			continue;
-		kvp_table_unlock(h->pool);
+		kvp_table_unlock(h->pool->table);
 		n = 0;
 	}
 }
@@ -824,7 +824,7 @@ static void unlock_all(struct kvp_row_home *h)
 
 	kvp_range_unlock_each(&h->pool->ranges, h->ranges, h->nr_stripes);
 	for (i = 0; i < h->nr_stripes; i++)
-		kvp_table_put(h->pool, h->stripes[i].leaf);
+		kvp_table_put(h->pool->table, h->stripes[i].leaf);
 	h->nr_stripes = 0;
 	h->nr_rows = 0;
 }
@@ -907,7 +907,7 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 {
 	u32 blocks = kvp_stripe_blocks(kvp_locate(h->pool, first).v->g);
 	kvp_block_t last = kvp_block_add(first, blocks - 1);
-	struct kvp_tpage *leaf = kvp_table_load_home(h->pool, first);
+	struct kvp_tpage *leaf = kvp_table_load_home(h->pool->table, first);
 	struct stripe *s = &h->stripes[h->nr_stripes];
 
 	if (IS_ERR(leaf)) {
@@ -918,7 +918,7 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 		/* The holder may wait for ranges that this caller holds: finish those first. */
 		*error = finish(h, versions, limit);
 		if (*error) {
-			kvp_table_put(h->pool, leaf);
+			kvp_table_put(h->pool->table, leaf);
 			return NULL;
 		}
 		s = &h->stripes[0];
@@ -1057,7 +1057,7 @@ static int discard_edge(struct kvp_row_home *h, struct kvp_vdev *v, kvp_vblock_t
 			struct kvp_log_at limit)
 {
 	kvp_vblock_t end = kvp_vblock_add(own, count), written;
-	int ret = kvp_table_next_own(v, own, end, &written);
+	int ret = kvp_table_next_own(v->pool->table, v, own, end, &written);
 
 	if (ret || !kvp_vblock_before(written, end))
 		return ret;

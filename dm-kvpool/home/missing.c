@@ -144,11 +144,11 @@ static int read_locked(struct missing *m, kvp_block_t block)
 
 	if (kvp_wbuf_any(m->pool->wbuf, block, m->nr))
 		return -EAGAIN;
-	m->leaf = kvp_table_load(m->pool, block);
+	m->leaf = kvp_table_load(m->pool->table, block);
 	if (IS_ERR(m->leaf))
 		return PTR_ERR(m->leaf);
 	error = rebuild_rows(m);
-	kvp_table_put(m->pool, m->leaf);
+	kvp_table_put(m->pool->table, m->leaf);
 	return error;
 }
 

@@ -73,7 +73,8 @@ static bool is_readable(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
-		state = kvp_entry_state(kvp_table_entry(pool, leaf, kvp_block_add(block, i)));
+		state = kvp_entry_state(kvp_table_entry(pool->table, leaf,
+							kvp_block_add(block, i)));
 		if (state != KVP_ENTRY_VALID && state != KVP_ENTRY_UNWRITTEN)
 			return false;
 	}
@@ -91,7 +92,7 @@ static int verify(struct kvp_pool *pool, const struct kvp_tpage *leaf, struct pi
 
 	for (i = 0; i < nr; i++) {
 		at = kvp_block_add(block, i);
-		entry = kvp_table_entry(pool, leaf, at);
+		entry = kvp_table_entry(pool->table, leaf, at);
 		data = page_address(m->pages[i]);
 		if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 			clear_page(data);
@@ -135,7 +136,7 @@ static int read_locked(struct kvp_pool *pool, struct kvp_pieces *p, struct piece
 
 	if (kvp_wbuf_any(pool->wbuf, block, nr))
 		return -EAGAIN;
-	leaf = kvp_table_load(pool, block);
+	leaf = kvp_table_load(pool->table, block);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	leg = choose(p, leaf->v, kvp_block_leg(pool, block));
@@ -143,7 +144,7 @@ static int read_locked(struct kvp_pool *pool, struct kvp_pieces *p, struct piece
 							      read_from(pool, p, m, leg, block, nr);
 	if (!error)
 		error = verify(pool, leaf, m, block, nr);
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	return error;
 }
 

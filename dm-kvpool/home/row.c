@@ -41,8 +41,8 @@ u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *p
 
 u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece)
 {
-	return piece ? kvp_table_entry(pool, leaf, kvp_row_block_at(leaf, row, piece)) :
-		       kvp_table_parity(pool, leaf, row);
+	return piece ? kvp_table_entry(pool->table, leaf, kvp_row_block_at(leaf, row, piece)) :
+		       kvp_table_parity(pool->table, leaf, row);
 }
 
 static bool verifies(const struct kvp_tpage *leaf, u64 row, u32 piece, u64 entry,
@@ -163,11 +163,11 @@ void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 
 
 	atomic64_inc(&pool->work_stats.unrepaired);
 	kvp_found_block(pool, KVP_FIND_LOST, NULL, block);
-	kvp_table_lock(pool, leaf);
-	__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	kvp_table_lock(pool->table, leaf);
+	__kvp_table_set(pool->table, leaf, block, 0, KVP_ENTRY_POISONED);
 	/* The parity counts the lost block, and that block cannot be taken out of it. */
-	__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_POISONED);
-	kvp_table_unlock(pool);
+	__kvp_table_set_parity(pool->table, leaf, row, 0, KVP_ENTRY_POISONED);
+	kvp_table_unlock(pool->table);
 }
 
 /* The block's own copy is bad, by error @bad. Make the block from the others, and heal it. */
@@ -236,16 +236,17 @@ static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, 
 	    !kvp_leg_fail(leg, "a write failed"))
 		return -EIO;
 	write_shadow(leg, at.block, good);
-	kvp_table_lock(pool, leaf);
-	__kvp_table_set_parity(pool, leaf, row, crc, KVP_ENTRY_VALID);
-	kvp_table_unlock(pool);
+	kvp_table_lock(pool->table, leaf);
+	__kvp_table_set_parity(pool->table, leaf, row, crc, KVP_ENTRY_VALID);
+	kvp_table_unlock(pool->table);
 	return 0;
 }
 
 int kvp_row_scrub_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *page,
 			 struct page *scratch)
 {
-	bool unknown = kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_POISONED;
+	bool unknown = kvp_entry_state(kvp_table_parity(pool->table, leaf, row)) ==
+		       KVP_ENTRY_POISONED;
 	int error = kvp_row_read(pool, leaf, row, 0, page), ret;
 
 	if (!error || error == -ENXIO)

@@ -17,7 +17,7 @@
 
 static void poison(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block)
 {
-	kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_POISONED);
+	kvp_table_set(pool->table, leaf, block, 0, KVP_ENTRY_POISONED);
 }
 
 static void not_by_rows(struct kvp_version *d, struct list_head *rows)
@@ -54,7 +54,7 @@ static void nothing_lost(struct kvp_tpage *leaf, u64 poison)
 {
 }
 
-static void nothing_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_vblock_t own)
+static void nothing_unwritten(struct kvp_table *t, struct kvp_tpage *leaf, kvp_vblock_t own)
 {
 }
 

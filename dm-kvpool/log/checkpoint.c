@@ -158,17 +158,17 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	kvp_log_home_intents(pool, &home);
 	passed = kvp_cache_passed(pool);
 	smp_rmb();	/* the table is fixed next, and has all that lies below @passed */
-	era = kvp_table_snapshot(pool, &pages);
+	era = kvp_table_snapshot(pool->table, &pages);
 	ret = flush_homes(pool);
 	if (!ret)
 		kvp_log_close(pool, &home);
 	if (!ret)
-		ret = kvp_table_write(pool, &pages);
+		ret = kvp_table_write(pool->table, &pages);
 	if (!ret)
 		ret = kvp_legs_flush(pool);
 	if (!ret)
 		ret = write_superblock(pool, tail, era);
-	kvp_table_written(pool, &pages, ret);
+	kvp_table_written(pool->table, &pages, ret, kvp_pool_logs_on_cache(pool));
 	kvp_trace_checkpoint(pool, tail ? tail->lsn : 0, ret);
 	if (ret)
 		return ret;

@@ -397,7 +397,7 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 	pool->nr_legs = sb->leg_count;
 	kvp_vdevs_init(pool);
 	kvp_scache_renumber(pool);
-	kvp_ssdcopy_renumber(pool);
+	kvp_ssdcopy_renumber(pool->ssdcopies, kvp_pool_cache(pool));
 }
 
 /* Steps 1 and 2. In memory the pool has the new shape. */

@@ -65,6 +65,7 @@ static void begin_vdev(struct kvp_ahead *a, u32 vdev)
 	a->vdev = vdev;
 	WRITE_ONCE(a->before, a->before + a->move.written);
 	a->move = (struct kvp_table_move){
+		.t = a->pool->table,
 		.v = vdev < a->pool->vdevs.nr ? &a->pool->vdevs.v[vdev] : NULL,
 		.to = &a->next->vdevs[vdev],
 		.since = a->era,
@@ -85,7 +86,7 @@ static int copy_vdev(struct kvp_ahead *a, struct kvp_move_pages *pages)
 		if (!legs_stayed(pool, a))
 			return -ESTALE;
 		ret = kvp_table_move_some(&a->move, pages, a->step);
-		kvp_table_shrink(pool, false);
+		kvp_table_shrink(pool->table, false);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
 			ret = 1;

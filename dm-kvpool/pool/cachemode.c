@@ -122,7 +122,7 @@ void kvp_cache_begin(struct kvp_pool *pool)
 		kvp_event(pool, "ssd_reinsert_off why=no_memory");
 	else if (kvp_rebuild_start(pool))
 		kvp_event(pool, "ssd_restart_cold why=no_memory");
-	kvp_ssdcopy_start(pool);
+	kvp_ssdcopy_start(pool->ssdcopies, kvp_pool_cache(pool));
 }
 
 /* From here on the move ends or fails. A cancel came before, or gets -EBUSY. */

@@ -138,6 +138,7 @@ static int say_sizes(struct kvp_pool *pool, const struct kvp_grow *w, struct kvp
 static int move_table(struct kvp_pool *pool, struct larger *l, u32 v, u32 since)
 {
 	struct kvp_table_move m = {
+		.t = pool->table,
 		.v = &pool->vdevs.v[v],
 		.to = &l->next->vdevs[v],
 		.since = since,
@@ -159,7 +160,7 @@ static int move_tables(struct kvp_pool *pool, struct larger *l, struct kvp_refus
 			ret = move_table(pool, l, v, since);
 	if (!ret)
 		ret = kvp_legs_flush(pool);
-	if (!ret && !kvp_table_forget(pool))
+	if (!ret && !kvp_table_forget(pool->table))
 		ret = -EAGAIN;
 	if (ret == -ENOMEM)
 		return kvp_refuse(r, ret, "free some memory and try again", "out of memory");

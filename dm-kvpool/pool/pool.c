@@ -252,6 +252,22 @@ static int alloc_wbuf(struct kvp_pool *pool)
 			     cache ? kvp_log_window(cache->g) : 0);
 }
 
+static int alloc_table(struct kvp_pool *pool)
+{
+	struct kvp_table_client client = {
+		.vdevs = &pool->vdevs,
+		.flags = &pool->flags,
+		.checkpoint_lock = &pool->checkpoint_lock,
+		.rcache = pool->rcache,
+		.copies = pool->ssdcopies,
+		.stats = &pool->work_stats,
+	};
+
+	kvp_wire_table(pool, &client);
+	return kvp_table_init(pool->table, &client,
+			      pool->tunables[KVP_T_TABLE_CACHE] >> KVP_BLOCK_SHIFT);
+}
+
 static int alloc_parts(struct kvp_pool *pool)
 {
 	int ret;
@@ -264,7 +280,7 @@ static int alloc_parts(struct kvp_pool *pool)
 		return -ENOMEM;
 	kvp_throttle_init(pool);
 	kvp_speed_init(pool);
-	kvp_ssdcopy_init(pool);
+	kvp_ssdcopy_init(pool->ssdcopies, &pool->flags, &pool->work_stats);
 	ret = kvp_flights_reserve(pool);
 	if (!ret)
 		ret = kvp_sb_buffers_alloc(pool);
@@ -277,7 +293,7 @@ static int alloc_parts(struct kvp_pool *pool)
 	if (!ret)
 		ret = kvp_direct_init(pool);
 	if (!ret)
-		ret = kvp_table_init(pool);
+		ret = alloc_table(pool);
 	if (!ret)
 		ret = kvp_destage_init(pool);
 	return ret;
@@ -289,7 +305,7 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_rebuild_exit(pool);
 	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
-	kvp_ssdcopy_exit(pool);
+	kvp_ssdcopy_exit(pool->ssdcopies);
 	if (pool->scrub_wq)
 		destroy_workqueue(pool->scrub_wq);
 	pool->scrub_wq = NULL;
@@ -306,7 +322,7 @@ static void free_parts(struct kvp_pool *pool)
 	pool->commit_wq = NULL;
 	kvp_flights_stop(pool);
 	kvp_destage_exit(pool);
-	kvp_table_exit(pool);
+	kvp_table_exit(pool->table);
 	kvp_direct_exit(pool);
 	kvp_log_exit(pool);
 	kvp_rcache_exit(pool->rcache);
@@ -700,7 +716,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 		kvp_destage_last_tail(pool);
 	kvp_rebuild_write_rest(pool);
 	mark_clean(pool);
-	kvp_ssdcopy_drain(pool);
+	kvp_ssdcopy_drain(pool->ssdcopies);
 	kvp_finds_stop(pool);
 	kvp_events_flush(pool);
 }
@@ -719,7 +735,7 @@ void kvp_pool_empty(struct kvp_pool *pool)
 	flush_workqueue(pool->work_wq);
 	clear_bit(KVP_POOL_EMPTYING, &pool->flags);
 	mark_clean(pool);
-	kvp_ssdcopy_drain(pool);
+	kvp_ssdcopy_drain(pool->ssdcopies);
 }
 
 void kvp_pool_unquiesce(struct kvp_pool *pool)
@@ -778,7 +794,7 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 	}
 	if (id == KVP_T_TABLE_CACHE) {
 		kvp_table_set_budget(pool->table, value >> KVP_BLOCK_SHIFT);
-		kvp_table_shrink(pool, false);
+		kvp_table_shrink(pool->table, false);
 	}
 }
 

@@ -153,7 +153,7 @@ static void forget_cache(struct kvp_pool *pool)
 	kvp_rebuild_exit(pool);
 	kvp_admit_exit(pool);
 	kvp_scache_exit(pool);
-	kvp_ssdcopy_exit(pool);
+	kvp_ssdcopy_exit(pool->ssdcopies);
 	kvp_log_forget_cache(pool->log);
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], kvp_tunables[KVP_T_CACHE_MODE].def);
 }

@@ -12,6 +12,8 @@
 #include "log/move.h"
 #include "pool/pool.h"
 #include "pool/wiring.h"
+#include "super/events.h"
+#include "super/finds.h"
 #include "super/members.h"
 #include "table/table.h"
 #include "work/destage.h"
@@ -33,9 +35,35 @@ static const struct kvp_members_client members_client = {
 	.faulted = kvp_log_faulted,
 };
 
-static const struct kvp_table_client table_client = {
-	.make_poison_durable = kvp_poison_make_durable,
-};
+static int table_make_poison_durable(void *pool)
+{
+	return kvp_poison_make_durable(pool);
+}
+
+static void table_healed(void *pool, struct kvp_leg *leg, u32 level, u64 index)
+{
+	kvp_found(pool, KVP_FIND_HEALED_PAGE, leg, level, index);
+}
+
+static void table_lost(void *pool, const struct kvp_table_lost *page)
+{
+	kvp_found_lost(pool, page);
+}
+
+static void table_given_up(void *pool, const struct kvp_tpage *tp, kvp_block_t first, u64 blocks)
+{
+	kvp_event(pool, "table_given_up level=%u index=%llu block=%llu blocks=%llu", tp->level,
+		  (unsigned long long)tp->index, kvp_block_nr(first), (unsigned long long)blocks);
+}
+
+void kvp_wire_table(struct kvp_pool *pool, struct kvp_table_client *client)
+{
+	client->of = pool;
+	client->make_poison_durable = table_make_poison_durable;
+	client->healed = table_healed;
+	client->lost = table_lost;
+	client->given_up = table_given_up;
+}
 
 static const struct kvp_log_client log_client = {
 	.destage = kvp_destage_kick,
@@ -48,7 +76,6 @@ void kvp_wire(struct kvp_pool *pool)
 	pool->kinds = kvp_vdev_kinds;
 	pool->leg_client = &kvp_members_hear;
 	pool->members_client = &members_client;
-	pool->table_client = &table_client;
 	pool->log_client = &log_client;
 	pool->put = kvp_pool_free;
 }

@@ -24,12 +24,12 @@ int kvp_recovery_set(struct kvp_recovery *rec, kvp_block_t block, u32 crc,
 		     enum kvp_entry_state state)
 {
 	struct kvp_pool *pool = rec->pool;
-	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load_home(pool->table, block);
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	kvp_table_set(pool, leaf, block, crc, state);
-	kvp_table_put(pool, leaf);
+	kvp_table_set(pool->table, leaf, block, crc, state);
+	kvp_table_put(pool->table, leaf);
 	return 0;
 }
 
@@ -40,7 +40,7 @@ int kvp_recovery_relieve(struct kvp_recovery *rec)
 
 	if (kvp_table_half_dirty(pool->table))
 		ret = kvp_checkpoint(pool, NULL);
-	kvp_table_shrink(pool, false);
+	kvp_table_shrink(pool->table, false);
 	return ret;
 }
 
@@ -50,10 +50,11 @@ int kvp_recovery_discard(struct kvp_recovery *rec, struct kvp_vdev *v, kvp_vbloc
 	int ret = 0;
 
 	while (!ret && kvp_vblock_before(own, end)) {
-		ret = kvp_table_next_own(v, own, end, &own);
+		ret = kvp_table_next_own(v->pool->table, v, own, end, &own);
 		if (ret || !kvp_vblock_before(own, end))
 			break;
-		ret = kvp_table_discard(v, &own, kvp_table_discard_reach(v, own, end));
+		ret = kvp_table_discard(v->pool->table, v, &own,
+					kvp_table_discard_reach(v->pool->table, v, own, end));
 		ret = min(ret, 0) ?: kvp_recovery_relieve(rec);
 		cond_resched();
 	}

@@ -234,19 +234,19 @@ static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 static int lose(struct kvp_recovery *rec, kvp_block_t block, u32 crc)
 {
 	struct kvp_pool *pool = rec->pool;
-	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load_home(pool->table, block);
 	u64 entry;
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	entry = kvp_table_entry(pool, leaf, block);
+	entry = kvp_table_entry(pool->table, leaf, block);
 	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED ||
 	    (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == crc)) {
-		kvp_table_put(pool, leaf);
+		kvp_table_put(pool->table, leaf);
 		return 0;
 	}
 	leaf->v->ops->poison(pool, leaf, block);
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	pool->recovery.discarded_blocks++;
 	return kvp_recovery_relieve(rec);
 }

@@ -256,14 +256,14 @@ static int accept_torn(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t in
 static int resolve_by_table(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t intent)
 {
 	struct kvp_pool *pool = rec->pool;
-	struct kvp_tpage *leaf = kvp_table_load_home(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load_home(pool->table, block);
 	unsigned long match;
 	u64 entry;
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	entry = kvp_table_entry(pool, leaf, block);
-	kvp_table_put(pool, leaf);
+	entry = kvp_table_entry(pool->table, leaf, block);
+	kvp_table_put(pool->table, leaf);
 	/* Here no copy at home can show that the write did not get there. */
 	if (kvp_entry_state(entry) != KVP_ENTRY_VALID && kvp_unread_is_silent(&rec->silent))
 		return refuse_silent(rec, block);

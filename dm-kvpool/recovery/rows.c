@@ -322,7 +322,7 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 	}
 	*limit = v ? (struct kvp_log_at){ kvp_lsn_add(v->at.lsn, 1), 0 } :
 		 (struct kvp_log_at){ 0, 0 };
-	entry = kvp_table_parity(rec->pool, r->leaf, r->row);
+	entry = kvp_table_parity(rec->pool->table, r->leaf, r->row);
 	if (!v && kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return -ENODATA;
 	if (v ? load_home(rec, r, 0) : !home_is_entry(rec, r, 0))
@@ -520,7 +520,7 @@ static u32 compute_parity(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 static void put_rows(struct kvp_recovery *rec)
 {
 	while (rec->nr_rows)
-		kvp_table_put(rec->pool, rec->rows[--rec->nr_rows].leaf);
+		kvp_table_put(rec->pool->table, rec->rows[--rec->nr_rows].leaf);
 }
 
 /* A function that works on the gathered rows. */
@@ -547,7 +547,8 @@ static int gather_row(struct kvp_recovery *rec, const struct kvp_vdev *v, u64 ro
 	u32 i;
 
 	r->row = row;
-	r->leaf = kvp_table_load_home(rec->pool, kvp_pool_block(v, kvp_row_block(v->g, row, 1)));
+	r->leaf = kvp_table_load_home(rec->pool->table,
+				      kvp_pool_block(v, kvp_row_block(v->g, row, 1)));
 	if (IS_ERR(r->leaf))
 		return PTR_ERR(r->leaf);
 	for (i = 0; i < v->nr_legs; i++) {
@@ -674,22 +675,22 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	struct kvp_pool *pool = rec->pool;
 	u32 n = vdev_of(r)->nr_legs, i;
 
-	kvp_table_lock(pool, r->leaf);
+	kvp_table_lock(pool->table, r->leaf);
 	for (i = 1; i < n; i++) {
 		kvp_block_t block = kvp_row_block_at(r->leaf, r->row, i);
 		struct piece *p = &r->p[i];
 
 		if (p->kind == PIECE_LOST)
-			__kvp_table_set(pool, r->leaf, block, 0, KVP_ENTRY_POISONED);
+			__kvp_table_set(pool->table, r->leaf, block, 0, KVP_ENTRY_POISONED);
 		else if (p->logged && contents(p))
-			__kvp_table_set(pool, r->leaf, block, p->crc, KVP_ENTRY_VALID);
+			__kvp_table_set(pool->table, r->leaf, block, p->crc, KVP_ENTRY_VALID);
 		else if (p->logged && p->kind == PIECE_ZERO)
-			__kvp_table_set(pool, r->leaf, block, 0, KVP_ENTRY_UNWRITTEN);
+			__kvp_table_set(pool->table, r->leaf, block, 0, KVP_ENTRY_UNWRITTEN);
 		rec->torn += p->kind == PIECE_TORN;
 	}
-	__kvp_table_set_parity(pool, r->leaf, r->row, crc,
+	__kvp_table_set_parity(pool->table, r->leaf, r->row, crc,
 			       zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID);
-	kvp_table_unlock(pool);
+	kvp_table_unlock(pool->table);
 	for (i = 1; i < n; i++)
 		if (r->p[i].kind == PIECE_LOST)
 			kvp_found_block(pool, KVP_FIND_LOST, NULL,

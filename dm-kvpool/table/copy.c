@@ -39,7 +39,7 @@ static int find_pages(struct kvp_table_copy *c, u32 most, u32 *nr)
 	int ret = 1;
 
 	for (looks = 0, *nr = 0; looks < most && ret > 0; looks++) {
-		ret = kvp_table_next_page(c->v, c->level, &c->own, c->since, c->pages[*nr],
+		ret = kvp_table_next_page(c->t, c->v, c->level, &c->own, c->since, c->pages[*nr],
 					  &c->is[*nr]);
 		if (ret > 0 && !c->is[*nr].dirty)
 			++*nr;
@@ -52,7 +52,7 @@ int kvp_table_copy_some(struct kvp_table_copy *c, u32 most)
 	u32 nr;
 	int ret, error;
 
-	lockdep_assert_held(&c->v->pool->checkpoint_lock);
+	lockdep_assert_held(c->t->client.checkpoint_lock);
 	if (c->level == c->v->g->levels)
 		return 0;
 	ret = find_pages(c, min(most, KVP_COPY_PAGES), &nr);

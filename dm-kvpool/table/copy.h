@@ -11,7 +11,7 @@
 
 /**
  * struct kvp_table_copy - pages of a vdev's table on their way to legs that resilver
- * @v: the vdev
+ * @t, @v: the table, and the vdev
  * @since: era; pages whose newest change on disk is older are on these legs already
  * @level, @own: all pages of lower levels are written, and of @level those before block @own
  * @batch: to write with
@@ -19,6 +19,7 @@
  * @is: which pages these are
  */
 struct kvp_table_copy {
+	struct kvp_table *t;
 	struct kvp_vdev *v;
 	u32 since, level;
 	kvp_vblock_t own;

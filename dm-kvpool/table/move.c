@@ -86,7 +86,8 @@ static int move_page(struct kvp_table_move *m, struct kvp_move_pages *p, bool *d
 	int ret;
 
 	for (; m->level < m->v->g->levels; m->level++, m->own = kvp_vblock(0)) {
-		ret = kvp_table_next_page(m->v, m->level, &m->own, m->since, p->pages[p->nr], &is);
+		ret = kvp_table_next_page(m->t, m->v, m->level, &m->own, m->since,
+					  p->pages[p->nr], &is);
 		if (ret < 0)
 			return ret;
 		*dirty |= ret && is.dirty;
@@ -112,15 +113,15 @@ static int move_some(struct kvp_table_move *m, struct kvp_move_pages *p, u32 mos
 
 int kvp_table_move_some(struct kvp_table_move *m, struct kvp_move_pages *p, u32 most)
 {
-	struct kvp_pool *pool = m->v->pool;
+	struct kvp_table *t = m->t;
 	bool dirty = false;
 	int ret;
 
-	mutex_lock(&pool->checkpoint_lock);
-	p->batch = pool->table->batch;
+	mutex_lock(t->client.checkpoint_lock);
+	p->batch = t->batch;
 	ret = move_some(m, p, most, &dirty);
 	kvp_batch_reset(p->batch);
-	mutex_unlock(&pool->checkpoint_lock);
+	mutex_unlock(t->client.checkpoint_lock);
 	return ret;
 }
 
@@ -172,7 +173,7 @@ static int move_all(struct kvp_table_move *m, struct kvp_move_pages *p, u64 *roo
 	int ret = 1;
 
 	memset(roots, 0, KVP_MAX_ROOTS * sizeof(*roots));
-	memcpy(roots, &m->v->pool->table->roots[m->v->first_root], nr * sizeof(*roots));
+	memcpy(roots, &m->t->roots[m->v->first_root], nr * sizeof(*roots));
 	while (ret > 0)
 		ret = move_some(m, p, KVP_MOVE_PAGES, &dirty);
 	if (!ret && dirty)
@@ -184,17 +185,17 @@ static int move_all(struct kvp_table_move *m, struct kvp_move_pages *p, u64 *roo
 
 int kvp_table_move(struct kvp_table_move *m, u64 roots[KVP_MAX_ROOTS])
 {
-	struct kvp_pool *pool = m->v->pool;
 	struct kvp_move_pages *p = kvp_move_pages_alloc();
+	struct kvp_table *t = m->t;
 	int ret;
 
 	if (!p)
 		return -ENOMEM;
-	mutex_lock(&pool->checkpoint_lock);
-	p->batch = pool->table->batch;
+	mutex_lock(t->client.checkpoint_lock);
+	p->batch = t->batch;
 	ret = move_all(m, p, roots);
 	kvp_batch_reset(p->batch);
-	mutex_unlock(&pool->checkpoint_lock);
+	mutex_unlock(t->client.checkpoint_lock);
 	kvp_move_pages_free(p);
 	return ret;
 }

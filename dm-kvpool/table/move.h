@@ -5,9 +5,11 @@
 
 #include "core/core.h"
 
+struct kvp_table;
+
 /**
  * struct kvp_table_move - pages of a vdev's table on their way to other places
- * @v: the vdev
+ * @t, @v: the table, and the vdev
  * @to: the new geometry, of kvp_layout_larger(); none of its table places is a place of v->g
  * @since: era; a page whose newest change is older is in its new place already. 0: no page is
  * @level, @own: all pages of lower levels are written, and those of @level before block @own
@@ -17,6 +19,7 @@
  * flushed.
  */
 struct kvp_table_move {
+	struct kvp_table *t;
 	struct kvp_vdev *v;
 	const struct kvp_geometry *to;
 	u32 since, level;

@@ -5,8 +5,7 @@
 
 static unsigned long count_pages(struct shrinker *shrinker, struct shrink_control *sc)
 {
-	const struct kvp_pool *pool = kvp_shrinker_private(shrinker);
-	const struct kvp_table *t = pool->table;
+	const struct kvp_table *t = kvp_shrinker_private(shrinker);
 	u32 all = READ_ONCE(t->nr_pages), dirty = READ_ONCE(t->nr_dirty);
 
 	return all > dirty ? all - dirty : SHRINK_EMPTY;
@@ -15,15 +14,14 @@ static unsigned long count_pages(struct shrinker *shrinker, struct shrink_contro
 /* Called under memory pressure: it only tries locks, and allocates nothing. */
 static unsigned long scan_pages(struct shrinker *shrinker, struct shrink_control *sc)
 {
-	struct kvp_pool *pool = kvp_shrinker_private(shrinker);
-	u32 freed = kvp_table_reclaim(pool, sc->nr_to_scan);
+	u32 freed = kvp_table_reclaim(kvp_shrinker_private(shrinker), sc->nr_to_scan);
 
 	return freed ?: SHRINK_STOP;
 }
 
-int kvp_table_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool)
+int kvp_table_shrinker_add(struct kvp_shrinker *s, struct kvp_table *t)
 {
-	return kvp_shrinker_register(s, pool, count_pages, scan_pages, "kvpool-table");
+	return kvp_shrinker_register(s, t, count_pages, scan_pages, "kvpool-table");
 }
 
 void kvp_table_shrinker_remove(struct kvp_shrinker *s)

@@ -4,14 +4,14 @@
 
 #include "compat/shrinker.h"
 
-struct kvp_pool;
+struct kvp_table;
 
 /**
  * kvp_table_shrinker_add() - let the kernel free clean table pages when memory is short
  *
  * Return: 0 or -ENOMEM. Context: process.
  */
-int __must_check kvp_table_shrinker_add(struct kvp_shrinker *s, struct kvp_pool *pool);
+int __must_check kvp_table_shrinker_add(struct kvp_shrinker *s, struct kvp_table *t);
 void kvp_table_shrinker_remove(struct kvp_shrinker *s);
 
 #endif /* KVP_TABLE_SHRINKER_H */

@@ -141,16 +141,14 @@ static u32 nr_busy(struct kvp_ssdcopies *all)
 	return n;
 }
 
-void kvp_ssdcopy_write_to(const struct kvp_vdev *v, const struct kvp_tpage *tp, struct page *page,
-			  bool wait)
+void kvp_ssdcopy_write_to(struct kvp_ssdcopies *all, const struct kvp_vdev *v,
+			  const struct kvp_tpage *tp, struct page *page, bool wait)
 {
-	struct kvp_pool *pool = v->pool;
-	struct kvp_ssdcopies *all = pool->ssdcopies;
 	struct kvp_ssdcopy *c;
 	struct kvp_leg *leg;
 	kvp_lblock_t place;
 
-	if (kvp_pool_readonly(pool))
+	if (test_bit(KVP_POOL_READONLY, all->flags))
 		return;
 	place = kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index);
 	leg = leg_of(v, place);
@@ -162,22 +160,23 @@ void kvp_ssdcopy_write_to(const struct kvp_vdev *v, const struct kvp_tpage *tp, 
 	if (!c)
 		return;
 	copy_page(page_address(c->page), page_address(page));
-	atomic64_inc(&pool->work_stats.ssd_page_writes);
+	atomic64_inc(&all->stats->ssd_page_writes);
 	kvp_io_submit(&c->io);
 }
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-void kvp_ssdcopy_init(struct kvp_pool *pool)
+void kvp_ssdcopy_init(struct kvp_ssdcopies *all, const unsigned long *flags,
+		      struct kvp_work_stats *stats)
 {
-	spin_lock_init(&pool->ssdcopies->lock);
-	init_waitqueue_head(&pool->ssdcopies->wait);
+	spin_lock_init(&all->lock);
+	init_waitqueue_head(&all->wait);
+	all->flags = flags;
+	all->stats = stats;
 }
 
-void kvp_ssdcopy_start(struct kvp_pool *pool)
+void kvp_ssdcopy_start(struct kvp_ssdcopies *all, struct kvp_vdev *v)
 {
-	struct kvp_ssdcopies *all = pool->ssdcopies;
-	struct kvp_vdev *v = kvp_pool_cache(pool);
 	u32 i;
 
 	if (!v || !kvp_ssdcopy_blocks(v->g) || all->v)
@@ -190,29 +189,24 @@ void kvp_ssdcopy_start(struct kvp_pool *pool)
 	smp_store_release(&all->v, v);
 }
 
-void kvp_ssdcopy_renumber(struct kvp_pool *pool)
+void kvp_ssdcopy_renumber(struct kvp_ssdcopies *all, struct kvp_vdev *v)
 {
-	struct kvp_vdev *v = kvp_pool_cache(pool);
-
-	if (pool->ssdcopies->v && v)
-		WRITE_ONCE(pool->ssdcopies->v, v);
+	if (all->v && v)
+		WRITE_ONCE(all->v, v);
 }
 
-void kvp_ssdcopy_drain(struct kvp_pool *pool)
+void kvp_ssdcopy_drain(struct kvp_ssdcopies *all)
 {
-	struct kvp_ssdcopies *all = pool->ssdcopies;
-
 	wait_event(all->wait, !nr_busy(all));
 }
 
-void kvp_ssdcopy_exit(struct kvp_pool *pool)
+void kvp_ssdcopy_exit(struct kvp_ssdcopies *all)
 {
-	struct kvp_ssdcopies *all = pool->ssdcopies;
 	u32 i;
 
 	if (!all->v)
 		return;
-	kvp_ssdcopy_drain(pool);
+	kvp_ssdcopy_drain(all);
 	WRITE_ONCE(all->v, NULL);
 	for (i = 0; i < KVP_SSDCOPIES; i++)
 		if (all->copies[i].page)

@@ -20,9 +20,9 @@
 
 #include "io/io.h"
 
-struct kvp_pool;
 struct kvp_tpage;
 struct kvp_vdev;
+struct kvp_work_stats;
 struct page;
 
 #define KVP_SSDCOPIES	64	/* in flight; 256 KiB of pages */
@@ -41,6 +41,8 @@ struct kvp_ssdcopy {
  * @lock: irqsave; for @busy, and for the places of busy copies
  * @busy: a bit for each copy that is in flight, or being filled
  * @wait: woken when a copy becomes free
+ * @flags: of enum kvp_pool_flags: a read-only pool writes no copies
+ * @stats: counts copies that are written
  */
 struct kvp_ssdcopies {
 	struct kvp_vdev *v;
@@ -48,29 +50,36 @@ struct kvp_ssdcopies {
 	spinlock_t lock;
 	unsigned long busy[BITS_TO_LONGS(KVP_SSDCOPIES)];
 	wait_queue_head_t wait;
+	const unsigned long *flags;
+	struct kvp_work_stats *stats;
 };
 
 /** kvp_ssdcopy_init() - begin without copies. Context: any. */
-void kvp_ssdcopy_init(struct kvp_pool *pool);
-
-/** kvp_ssdcopy_start() - use the pool's cache, if it has room for copies. Context: process. */
-void kvp_ssdcopy_start(struct kvp_pool *pool);
+void kvp_ssdcopy_init(struct kvp_ssdcopies *all, const unsigned long *flags,
+		      struct kvp_work_stats *stats);
 
 /**
- * kvp_ssdcopy_renumber() - the pool's vdevs have new numbers: take the cache's new pointer
+ * kvp_ssdcopy_start() - use cache @v, if it has room for copies; NULL: there is no cache
+ *
+ * Context: process.
+ */
+void kvp_ssdcopy_start(struct kvp_ssdcopies *all, struct kvp_vdev *v);
+
+/**
+ * kvp_ssdcopy_renumber() - the pool's vdevs have new numbers: the cache is @v now, or NULL
  *
  * If the cache has left the pool, call kvp_ssdcopy_exit() instead.
  */
-void kvp_ssdcopy_renumber(struct kvp_pool *pool);
+void kvp_ssdcopy_renumber(struct kvp_ssdcopies *all, struct kvp_vdev *v);
 
 /**
  * kvp_ssdcopy_drain() - wait until no copy is in flight. The table must not be in use. Context:
  * process.
  */
-void kvp_ssdcopy_drain(struct kvp_pool *pool);
+void kvp_ssdcopy_drain(struct kvp_ssdcopies *all);
 
 /** kvp_ssdcopy_exit() - drain, and stop using copies. Context: process; waits for I/O. */
-void kvp_ssdcopy_exit(struct kvp_pool *pool);
+void kvp_ssdcopy_exit(struct kvp_ssdcopies *all);
 
 /**
  * kvp_ssdcopy_place() - the place for the copy of page (@vdev, @level, @index)
@@ -79,10 +88,10 @@ void kvp_ssdcopy_exit(struct kvp_pool *pool);
  */
 kvp_lblock_t kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index);
 
-/* kvp_ssdcopy_read() and kvp_ssdcopy_write() of a pool with copies on cache @v. */
+/* kvp_ssdcopy_read() and kvp_ssdcopy_write() with copies on cache @v. */
 int __must_check kvp_ssdcopy_read_from(const struct kvp_vdev *v, struct kvp_tpage *tp);
-void kvp_ssdcopy_write_to(const struct kvp_vdev *v, const struct kvp_tpage *tp, struct page *page,
-			  bool wait);
+void kvp_ssdcopy_write_to(struct kvp_ssdcopies *all, const struct kvp_vdev *v,
+			  const struct kvp_tpage *tp, struct page *page, bool wait);
 
 /**
  * kvp_ssdcopy_read() - read the place of @tp on an SSD into tp->page
@@ -90,9 +99,9 @@ void kvp_ssdcopy_write_to(const struct kvp_vdev *v, const struct kvp_tpage *tp, 
  * The caller verifies that it is the page that tp->durable names. Return: 0; -ENOENT: there are no
  * copies, or the read failed. Context: process, waits for I/O.
  */
-static inline int __must_check kvp_ssdcopy_read(struct kvp_pool *pool, struct kvp_tpage *tp)
+static inline int __must_check kvp_ssdcopy_read(struct kvp_ssdcopies *all, struct kvp_tpage *tp)
 {
-	const struct kvp_vdev *v = READ_ONCE(pool->ssdcopies->v);
+	const struct kvp_vdev *v = READ_ONCE(all->v);
 
 	return v ? kvp_ssdcopy_read_from(v, tp) : -ENOENT;
 }
@@ -103,13 +112,13 @@ static inline int __must_check kvp_ssdcopy_read(struct kvp_pool *pool, struct kv
  *
  * Context: process; waits for a free copy only with @wait, and not for the write.
  */
-static inline void kvp_ssdcopy_write(struct kvp_pool *pool, const struct kvp_tpage *tp,
+static inline void kvp_ssdcopy_write(struct kvp_ssdcopies *all, const struct kvp_tpage *tp,
 				     struct page *page, bool wait)
 {
-	const struct kvp_vdev *v = READ_ONCE(pool->ssdcopies->v);
+	const struct kvp_vdev *v = READ_ONCE(all->v);
 
 	if (v)
-		kvp_ssdcopy_write_to(v, tp, page, wait);
+		kvp_ssdcopy_write_to(all, v, tp, page, wait);
 }
 
 #endif /* KVP_TABLE_SSDCOPY_H */

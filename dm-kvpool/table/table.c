@@ -14,9 +14,7 @@
 #include "io/io.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
-#include "super/events.h"
 #include "super/finds.h"
-#include "super/members.h"
 #include "table/ssdcopy.h"
 #include "table/table.h"
 
@@ -44,7 +42,12 @@ static kvp_vblock_t first_below(const struct kvp_vdev *v, u32 level, u64 index)
 /* The end of the pool as a block of the vdev. */
 static kvp_vblock_t pool_end(const struct kvp_vdev *v)
 {
-	return kvp_vdev_from(v, kvp_pool_end(v->pool));
+	return kvp_vdev_from(v, kvp_vdevs_end(v->all));
+}
+
+static bool readonly(const struct kvp_table *t)
+{
+	return test_bit(KVP_POOL_READONLY, t->client.flags);
 }
 
 static __le64 *words(const struct kvp_tpage *tp)
@@ -52,14 +55,14 @@ static __le64 *words(const struct kvp_tpage *tp)
 	return page_address(tp->page);
 }
 
-static struct mutex *load_lock(const struct kvp_vdev *v, u32 level, u64 index)
+static struct mutex *load_lock(struct kvp_table *t, const struct kvp_vdev *v, u32 level, u64 index)
 {
-	return &v->pool->table->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
+	return &t->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
 }
 
-static struct hlist_head *bucket_of(const struct kvp_vdev *v, u32 level, u64 index)
+static struct hlist_head *bucket_of(struct kvp_table *t, const struct kvp_vdev *v, u32 level,
+				    u64 index)
 {
-	struct kvp_table *t = v->pool->table;
 
 	return &t->buckets[hash_64((u64)v->index << 58 | index << 2 | level, t->bucket_bits)];
 }
@@ -78,12 +81,12 @@ static u32 parity_word(const struct kvp_tpage *leaf, u64 row)
 
 /* --- references and eviction ----------------------------------------------------- */
 
-static struct kvp_tpage *lookup(const struct kvp_vdev *v, u32 level, u64 index)
+static struct kvp_tpage *lookup(struct kvp_table *t, const struct kvp_vdev *v, u32 level, u64 index)
 {
 	struct kvp_tpage *tp;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(tp, bucket_of(v, level, index), hash)
+	hlist_for_each_entry_rcu(tp, bucket_of(t, v, level, index), hash)
 		if (tp->index == index && tp->level == level && tp->v == v)
 			break;
 	if (tp && !refcount_inc_not_zero(&tp->ref))
@@ -119,17 +122,17 @@ static void release_tpage(struct kvp_table *t, struct kvp_tpage *tp)
 		free_tpage(tp);
 }
 
-void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp)
+void kvp_table_put(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	/* Only evict() drops the tree's own reference. */
 	WARN_ON_ONCE(refcount_dec_and_test(&tp->ref));
 }
 
-struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, kvp_block_t block)
+struct kvp_tpage *kvp_table_find(struct kvp_table *t, kvp_block_t block)
 {
-	struct kvp_spot at = kvp_locate(pool, block);
+	struct kvp_spot at = kvp_vdevs_find(t->client.vdevs, block);
 
-	return lookup(at.v, 0, index_of(at.v, 0, at.block));
+	return lookup(t, at.v, 0, index_of(at.v, 0, at.block));
 }
 
 /*
@@ -137,10 +140,9 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, kvp_block_t block)
  * before it has left the hash table. The load of another page may call this with its own load lock
  * held, so this lock is only tried.
  */
-static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
+static bool evict(struct kvp_table *t, struct kvp_tpage *tp)
 {
-	struct kvp_table *t = pool->table;
-	struct mutex *lock = load_lock(tp->v, tp->level, tp->index);
+	struct mutex *lock = load_lock(t, tp->v, tp->level, tp->index);
 	struct kvp_tpage *parent = tp->parent;
 
 	if (!mutex_trylock(lock))
@@ -154,7 +156,7 @@ static bool evict(struct kvp_pool *pool, struct kvp_tpage *tp)
 	spin_unlock(&t->lru_lock);
 	mutex_unlock(lock);
 	if (parent)
-		kvp_table_put(pool, parent);
+		kvp_table_put(t, parent);
 	release_tpage(t, tp);
 	return true;
 }
@@ -188,9 +190,8 @@ static void __add_to_lru(struct kvp_table *t, struct kvp_tpage *tp)
 	t->nr_pages++;
 }
 
-static u32 reclaim(struct kvp_pool *pool, u32 nr, u32 looks)
+static u32 reclaim(struct kvp_table *t, u32 nr, u32 looks)
 {
-	struct kvp_table *t = pool->table;
 	u32 freed = 0;
 
 	while (freed < nr) {
@@ -198,7 +199,7 @@ static u32 reclaim(struct kvp_pool *pool, u32 nr, u32 looks)
 
 		if (!tp)
 			break;
-		if (evict(pool, tp)) {
+		if (evict(t, tp)) {
 			freed++;
 			continue;
 		}
@@ -209,22 +210,21 @@ static u32 reclaim(struct kvp_pool *pool, u32 nr, u32 looks)
 	return freed;
 }
 
-u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr)
+u32 kvp_table_reclaim(struct kvp_table *t, u32 nr)
 {
-	return reclaim(pool, nr, 2 * READ_ONCE(pool->table->nr_pages) + 2);
+	return reclaim(t, nr, 2 * READ_ONCE(t->nr_pages) + 2);
 }
 
-void kvp_table_shrink(struct kvp_pool *pool, bool all)
+void kvp_table_shrink(struct kvp_table *t, bool all)
 {
-	struct kvp_table *t = pool->table;
 	u32 pages = READ_ONCE(t->nr_pages), budget = READ_ONCE(t->budget);
 
 	if (all)
 		/* a leaf keeps its ancestors in memory: each round frees one level */
-		while (kvp_table_reclaim(pool, ~0u))
+		while (kvp_table_reclaim(t, ~0u))
 			;
 	else if (pages > budget)
-		kvp_table_reclaim(pool, pages - budget);
+		kvp_table_reclaim(t, pages - budget);
 }
 
 /* --- changes, by table->lock ---------------------------------------------------------- */
@@ -278,16 +278,24 @@ static void __set(struct kvp_table *t, struct kvp_tpage *leaf, u32 word, u64 ent
 	__mark_dirty(t, leaf);
 }
 
+/* As kvp_cache_forget_range(): entries of @count blocks from @block on have changed. */
+static void tell_cache(const struct kvp_table *t, kvp_block_t block, u32 count)
+{
+	const struct kvp_cache_client *cache = t->client.vdevs->cache_client;
+
+	if (cache)
+		cache->forget(t->client.of, block, count);
+}
+
 /*
  * Change the entry of a data block: count it, and let the caches forget the old contents.
  * @home: the version that is home from now on, or NULL
  */
-static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
+static void __set_data(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
 		       const struct kvp_version *home)
 {
 	u32 word = word_of(leaf, block);
 	u64 old = le64_to_cpu(words(leaf)[word]);
-	struct kvp_table *t = pool->table;
 
 	if (kvp_entry_state(old) != kvp_entry_state(entry)) {
 		__count(t, old, -1);
@@ -295,19 +303,20 @@ static void __set_data(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_
 	}
 	__set(t, leaf, word, entry);
 	if (home)
-		kvp_rcache_came_home(pool->rcache, home);
+		kvp_rcache_came_home(t->client.rcache, home);
 	else
-		kvp_rcache_forget(pool->rcache, block);
-	kvp_cache_forget(pool, block);
+		kvp_rcache_forget(t->client.rcache, block);
+	tell_cache(t, block, 1);
 }
 
 /* --- reading ------------------------------------------------------------------------- */
 
 /* The pointer to page @index below @parent, or among the roots if @parent is NULL. */
-static u64 pointer_to(const struct kvp_vdev *v, struct kvp_tpage *parent, u64 index)
+static u64 pointer_to(struct kvp_table *t, const struct kvp_vdev *v, struct kvp_tpage *parent,
+		      u64 index)
 {
 	return parent ? le64_to_cpu(READ_ONCE(words(parent)[index % KVP_PTRS_PER_PAGE])) :
-			READ_ONCE(v->pool->table->roots[v->first_root + index]);
+			READ_ONCE(t->roots[v->first_root + index]);
 }
 
 static bool page_verifies(const struct kvp_tpage *tp, struct page *page)
@@ -326,7 +335,7 @@ static struct kvp_place durable_copy(const struct kvp_tpage *tp, u32 copy)
 }
 
 /* Overwrite the copies in mask @bad with @page, which is good. Returns how many were repaired. */
-static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsigned long bad,
+static int repair_copies(struct kvp_table *t, const struct kvp_tpage *tp, unsigned long bad,
 			 struct page *page)
 {
 	int repaired = 0;
@@ -336,7 +345,7 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
 		struct kvp_place at = durable_copy(tp, copy);
 		struct kvp_leg *leg = &tp->v->legs[at.leg];
 
-		if (!(bad & BIT(copy)) || !kvp_leg_in_sync(leg) || kvp_pool_readonly(pool))
+		if (!(bad & BIT(copy)) || !kvp_leg_in_sync(leg) || readonly(t))
 			continue;
 		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, page)) {
 			atomic64_inc(&leg->err_write);
@@ -345,8 +354,8 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
 		}
 		repaired++;
 		atomic64_inc(&leg->healed);
-		atomic64_inc(&pool->work_stats.table_healed);
-		kvp_found(pool, KVP_FIND_HEALED_PAGE, leg, tp->level, tp->index);
+		atomic64_inc(&t->client.stats->table_healed);
+		t->client.healed(t->client.of, leg, tp->level, tp->index);
 	}
 	return repaired;
 }
@@ -355,12 +364,12 @@ static int repair_copies(struct kvp_pool *pool, const struct kvp_tpage *tp, unsi
  * Read one copy of the page that tp->durable names into @page. Returns 0; -EBADMSG: the contents
  * are not that page; or the error of the read.
  */
-static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_lblock_t at,
+static int read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
 		     const struct kvp_tpage *tp, struct page *page)
 {
 	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
 
-	atomic64_inc(&pool->work_stats.page_reads);
+	atomic64_inc(&t->client.stats->page_reads);
 	if (!error && page_verifies(tp, page))
 		return 0;
 	if (!error)
@@ -435,11 +444,12 @@ static bool fits_pointer(const struct kvp_tpage *tp)
  * of the SSD: other pages, and older versions of this page, share the place. The sum alone is not
  * enough for so many candidates.
  */
-static bool read_from_ssd(struct kvp_pool *pool, struct kvp_tpage *tp)
+static bool read_from_ssd(struct kvp_table *t, struct kvp_tpage *tp)
 {
-	if (kvp_ssdcopy_read(pool, tp) || !page_verifies(tp, tp->page) || !fits_pointer(tp))
+	if (kvp_ssdcopy_read(t->client.copies, tp) || !page_verifies(tp, tp->page) ||
+	    !fits_pointer(tp))
 		return false;
-	atomic64_inc(&pool->work_stats.ssd_page_reads);
+	atomic64_inc(&t->client.stats->ssd_page_reads);
 	return true;
 }
 
@@ -448,7 +458,7 @@ static bool read_from_ssd(struct kvp_pool *pool, struct kvp_tpage *tp)
  * answers and none has the page; -EIO: some legs do not answer; -ENOMEM.
  * @keep: the page stays in memory, so repair bad copies, and write a copy to an SSD
  */
-static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
+static int read_page(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
 {
 	/*
 	 * The first leg to ask depends on the page. A second copy on the same leg comes after the
@@ -465,10 +475,10 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
 
 		if (!kvp_leg_in_sync(&tp->v->legs[at.leg]))
 			continue;
-		error = read_copy(pool, &tp->v->legs[at.leg], at.block, tp, tp->page);
+		error = read_copy(t, &tp->v->legs[at.leg], at.block, tp, tp->page);
 		if (!error && keep) {
-			repair_copies(pool, tp, bad, tp->page);
-			kvp_ssdcopy_write(pool, tp, tp->page, false);
+			repair_copies(t, tp, bad, tp->page);
+			kvp_ssdcopy_write(t->client.copies, tp, tp->page, false);
 		}
 		if (!error)
 			return 0;
@@ -483,11 +493,11 @@ static int read_page(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
 }
 
 /* Read the page from an SSD, or from any leg. The legs are asked twice before the page is lost. */
-static int read_copies(struct kvp_pool *pool, struct kvp_tpage *tp, bool keep)
+static int read_copies(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
 {
-	int ret = read_from_ssd(pool, tp) ? 0 : read_page(pool, tp, keep);
+	int ret = read_from_ssd(t, tp) ? 0 : read_page(t, tp, keep);
 
-	return ret == -EBADMSG ? read_page(pool, tp, keep) : ret;
+	return ret == -EBADMSG ? read_page(t, tp, keep) : ret;
 }
 
 /*
@@ -513,7 +523,7 @@ static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 	u64 n = 0;
 
 	for (; kvp_vblock_before(own, end); own = kvp_vblock_add(own, span(v, 0))) {
-		struct kvp_map_leaf leaf = kvp_map_leaf(&v->pool->sb->map, v->index, own);
+		struct kvp_map_leaf leaf = kvp_map_leaf(&v->all->sb->map, v->index, own);
 
 		n += leaf_used(v, &leaf);
 	}
@@ -521,9 +531,9 @@ static u64 blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 }
 
 /* No leg has this page. Report it once, and note it for a refusal that names it. */
-static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
+static void note_lost(struct kvp_table *t, const struct kvp_tpage *tp)
 {
-	struct kvp_table_lost *lost = &pool->table->lost, was, now;
+	struct kvp_table_lost *lost = &t->lost, was, now;
 	kvp_vblock_t first = first_below(tp->v, tp->level, tp->index);
 
 	now = (struct kvp_table_lost){
@@ -534,13 +544,13 @@ static void note_lost(struct kvp_pool *pool, const struct kvp_tpage *tp)
 		.blocks = min(span(tp->v, tp->level), tp->v->g->data_blocks - kvp_vblock_nr(first)),
 	};
 	now.last = kvp_block_first(kvp_pool_block(tp->v, kvp_vblock_add(first, now.blocks - 1)),
-				   kvp_block_back(kvp_pool_end(pool), 1));
-	mutex_lock(&pool->table->lock);
+				   kvp_block_back(kvp_vdevs_end(t->client.vdevs), 1));
+	mutex_lock(&t->lock);
 	was = *lost;
 	*lost = now;
-	mutex_unlock(&pool->table->lock);
+	mutex_unlock(&t->lock);
 	if (!was.blocks || was.level != now.level || was.index != now.index || was.vdev != now.vdev)
-		kvp_found_lost(pool, &now);
+		t->client.lost(t->client.of, &now);
 }
 
 /*
@@ -563,10 +573,9 @@ void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison)
  * @counted: the page above was given up, so this poison is counted already, and the leaf does not
  *	become dirty
  */
-static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool counted)
+static void poison_leaf(struct kvp_table *t, struct kvp_tpage *leaf, bool counted)
 {
 	u64 i, used = leaf_used(leaf->v, &leaf->at), poison;
-	struct kvp_table *t = pool->table;
 
 	mutex_lock(&t->lock);
 	poison = kvp_entry(0, t->era, KVP_ENTRY_POISONED);
@@ -575,12 +584,12 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 		kvp_block_t block = kvp_leaf_block(leaf, kvp_vblock_add(leaf->at.own, i));
 
 		if (!counted) {
-			__set_data(pool, leaf, block, poison, NULL);
+			__set_data(t, leaf, block, poison, NULL);
 			continue;
 		}
 		words(leaf)[word_of(leaf, block)] = cpu_to_le64(poison);
-		kvp_rcache_forget(pool->rcache, block);
-		kvp_cache_forget(pool, block);
+		kvp_rcache_forget(t->client.rcache, block);
+		tell_cache(t, block, 1);
 	}
 	leaf->v->ops->leaf_lost(leaf, poison);
 	if (!counted)
@@ -588,8 +597,8 @@ static void poison_leaf(struct kvp_pool *pool, struct kvp_tpage *leaf, bool coun
 	mutex_unlock(&t->lock);
 	if (counted)
 		return;
-	atomic64_add(used, &pool->work_stats.unrepaired);
-	atomic64_add(used, &pool->work_stats.leaf_lost);
+	atomic64_add(used, &t->client.stats->unrepaired);
+	atomic64_add(used, &t->client.stats->leaf_lost);
 }
 
 /* The same for a page above the leaves: mark the pointer to each page below as lost. */
@@ -614,11 +623,10 @@ static void fill_lost(struct kvp_tpage *tp)
  * once, and no leaf is written: each leaf is made when it is needed. As with a lost leaf, the bad
  * page counts until a checkpoint has replaced it.
  */
-static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
+static void give_up_page(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	kvp_block_t first = kvp_pool_block(tp->v, first_below(tp->v, tp->level, tp->index));
 	u64 blocks = blocks_below(tp->v, tp->level, tp->index);
-	struct kvp_table *t = pool->table;
 
 	fill_lost(tp);
 	mutex_lock(&t->lock);
@@ -630,9 +638,8 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
 	    t->lost.vdev == tp->v->index)
 		t->lost.blocks = 0;
 	mutex_unlock(&t->lock);
-	atomic64_add(blocks, &pool->work_stats.unrepaired);
-	kvp_event(pool, "table_given_up level=%u index=%llu block=%llu blocks=%llu", tp->level,
-		  (unsigned long long)tp->index, kvp_block_nr(first), (unsigned long long)blocks);
+	atomic64_add(blocks, &t->client.stats->unrepaired);
+	t->client.given_up(t->client.of, tp, first, blocks);
 }
 
 /*
@@ -647,19 +654,19 @@ static void give_up_page(struct kvp_pool *pool, struct kvp_tpage *tp)
  * With @give_up, for a write of accepted blocks to their home, the page is given up. Otherwise the
  * log could never release these blocks, and would be full in the end.
  */
-static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give_up)
+static int read_or_poison(struct kvp_table *t, struct kvp_tpage *tp, bool give_up)
 {
-	int ret = read_copies(pool, tp, true);
+	int ret = read_copies(t, tp, true);
 
 	if (ret != -EBADMSG)
 		return ret;
-	note_lost(pool, tp);
-	if (kvp_pool_readonly(pool) || (tp->level && !give_up))
+	note_lost(t, tp);
+	if (readonly(t) || (tp->level && !give_up))
 		return -EIO;
 	if (tp->level)
-		give_up_page(pool, tp);
+		give_up_page(t, tp);
 	else
-		poison_leaf(pool, tp, false);
+		poison_leaf(t, tp, false);
 	return 0;
 }
 
@@ -668,7 +675,7 @@ static int read_or_poison(struct kvp_pool *pool, struct kvp_tpage *tp, bool give
  * its pointer may have the era of the discard; or the page was given up. Returns false if the page
  * must be read.
  */
-static bool made_of_pointer(struct kvp_pool *pool, struct kvp_tpage *tp)
+static bool made_of_pointer(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	u32 era = kvp_ptr_era(tp->durable), i;
 	u64 word = tp->level ? kvp_ptr(0, era, 0, false) : kvp_entry(0, era, KVP_ENTRY_UNWRITTEN);
@@ -677,7 +684,7 @@ static bool made_of_pointer(struct kvp_pool *pool, struct kvp_tpage *tp)
 		if (tp->level)
 			fill_lost(tp);
 		else
-			poison_leaf(pool, tp, true);
+			poison_leaf(t, tp, true);
 		return true;
 	}
 	if (!kvp_ptr_null(tp->durable))
@@ -705,9 +712,8 @@ static struct kvp_tpage *alloc_tpage(gfp_t gfp)
  * Memory is short: take a page from the reserve. If the reserve is empty, reclaim a clean page.
  * Wait until no reader can still use the page under its old name.
  */
-static struct kvp_tpage *reserved_tpage(struct kvp_pool *pool)
+static struct kvp_tpage *reserved_tpage(struct kvp_table *t)
 {
-	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp;
 
 	do {
@@ -718,24 +724,22 @@ static struct kvp_tpage *reserved_tpage(struct kvp_pool *pool)
 			t->nr_reserve--;
 		}
 		spin_unlock(&t->lru_lock);
-	} while (!tp && kvp_table_reclaim(pool, 1));
+	} while (!tp && kvp_table_reclaim(t, 1));
 	if (tp)
 		synchronize_rcu();
 	return tp;
 }
 
-static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
+static struct kvp_tpage *new_tpage(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
 				   struct kvp_tpage *parent)
 {
-	struct kvp_pool *pool = v->pool;
-	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp;
 
 	/* Two, so that earlier failures to reclaim are made up for. */
 	if (READ_ONCE(t->nr_pages) >= READ_ONCE(t->budget))
-		reclaim(pool, 2, BUDGET_LOOKS);
+		reclaim(t, 2, BUDGET_LOOKS);
 	/* do not wait for memory: the work that frees memory may be waiting for this caller */
-	tp = alloc_tpage(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?: reserved_tpage(pool);
+	tp = alloc_tpage(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?: reserved_tpage(t);
 	if (!tp)
 		return NULL;
 	refcount_set(&tp->ref, 2);	/* one for the tree, one for the caller */
@@ -746,7 +750,7 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 	tp->level = level;
 	tp->index = index;
 	if (!level)
-		tp->at = kvp_map_leaf(&pool->sb->map, v->index, first_below(v, 0, index));
+		tp->at = kvp_map_leaf(&v->all->sb->map, v->index, first_below(v, 0, index));
 	tp->parent = parent;
 	INIT_LIST_HEAD(&tp->list);
 	INIT_LIST_HEAD(&tp->writing);
@@ -758,7 +762,7 @@ static struct kvp_tpage *new_tpage(struct kvp_vdev *v, u32 level, u64 index,
 static void enter_tpage(struct kvp_table *t, struct kvp_tpage *tp)
 {
 	spin_lock(&t->lru_lock);
-	hlist_add_head_rcu(&tp->hash, bucket_of(tp->v, tp->level, tp->index));
+	hlist_add_head_rcu(&tp->hash, bucket_of(t, tp->v, tp->level, tp->index));
 	__add_to_lru(t, tp);
 	spin_unlock(&t->lru_lock);
 }
@@ -792,11 +796,9 @@ static void take_slots(struct kvp_table *t, struct kvp_tpage *tp, const __le64 *
  * meanwhile. If a checkpoint ends meanwhile, it has written a null pointer to @tp; then the slots
  * do not matter.
  */
-static int learn_slots(struct kvp_tpage *tp)
+static int learn_slots(struct kvp_table *t, struct kvp_tpage *tp)
 {
-	struct mutex *lock = load_lock(tp->v, tp->level, tp->index);
-	struct kvp_pool *pool = tp->v->pool;
-	struct kvp_table *t = pool->table;
+	struct mutex *lock = load_lock(t, tp->v, tp->level, tp->index);
 	struct kvp_tpage *old = NULL;
 	int ret = 0;
 	u64 ptr;
@@ -810,12 +812,12 @@ static int learn_slots(struct kvp_tpage *tp)
 	ptr = test_bit(KVP_TPAGE_UNREAD, &tp->flags) ? tp->durable : 0;
 	mutex_unlock(&t->lock);
 	if (!kvp_ptr_null(ptr)) {
-		old = new_tpage(tp->v, tp->level, tp->index, NULL);
+		old = new_tpage(t, tp->v, tp->level, tp->index, NULL);
 		ret = -ENOMEM;
 	}
 	if (old) {
 		old->durable = ptr;
-		ret = read_copies(pool, old, false);
+		ret = read_copies(t, old, false);
 	}
 	if (!ret || ret == -EBADMSG)
 		take_slots(t, tp, old && !ret ? words(old) : NULL);
@@ -828,21 +830,20 @@ static int learn_slots(struct kvp_tpage *tp)
 /*
  * Make a page that is not in memory. Caller holds its load lock. Takes over the parent's reference.
  */
-static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct kvp_tpage *parent,
-			       bool give_up)
+static struct kvp_tpage *fetch(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
+			       struct kvp_tpage *parent, bool give_up)
 {
-	struct kvp_table *t = v->pool->table;
-	int ret = parent ? learn_slots(parent) : 0;
+	int ret = parent ? learn_slots(t, parent) : 0;
 	struct kvp_tpage *tp;
 
 	if (ret)
 		return ERR_PTR(ret);
-	tp = new_tpage(v, level, index, parent);
+	tp = new_tpage(t, v, level, index, parent);
 	if (!tp)
 		return ERR_PTR(-ENOMEM);
-	tp->durable = pointer_to(v, parent, index);
-	if (!made_of_pointer(v->pool, tp))
-		ret = read_or_poison(v->pool, tp, give_up);
+	tp->durable = pointer_to(t, v, parent, index);
+	if (!made_of_pointer(t, tp))
+		ret = read_or_poison(t, tp, give_up);
 	if (ret) {
 		release_tpage(t, tp);
 		return ERR_PTR(ret);
@@ -856,112 +857,112 @@ static struct kvp_tpage *fetch(struct kvp_vdev *v, u32 level, u64 index, struct 
  * at most three deep.
  * @give_up: give up lost pages above the leaves
  */
-static struct kvp_tpage *__load(struct kvp_vdev *v, u32 level, u64 index, bool give_up)
+static struct kvp_tpage *__load(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
+				bool give_up)
 {
-	struct mutex *lock = load_lock(v, level, index);
-	struct kvp_tpage *tp = lookup(v, level, index), *parent = NULL;
+	struct mutex *lock = load_lock(t, v, level, index);
+	struct kvp_tpage *tp = lookup(t, v, level, index), *parent = NULL;
 
 	if (tp)
 		return tp;
 	mutex_lock_nested(lock, level);
-	tp = lookup(v, level, index);
+	tp = lookup(t, v, level, index);
 	if (tp)
 		goto out;
 	if (level + 1 < v->g->levels) {
-		parent = __load(v, level + 1, index >> KVP_PTRS_SHIFT, give_up);
+		parent = __load(t, v, level + 1, index >> KVP_PTRS_SHIFT, give_up);
 		if (IS_ERR(parent)) {
 			tp = parent;
 			goto out;
 		}
 	}
-	tp = fetch(v, level, index, parent, give_up);
+	tp = fetch(t, v, level, index, parent, give_up);
 	if (IS_ERR(tp) && parent)
-		kvp_table_put(v->pool, parent);
+		kvp_table_put(t, parent);
 out:
 	mutex_unlock(lock);
 	return tp;
 }
 
-static struct kvp_tpage *load(struct kvp_vdev *v, u32 level, u64 index)
+static struct kvp_tpage *load(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index)
 {
-	return __load(v, level, index, false);
+	return __load(t, v, level, index, false);
 }
 
-struct kvp_tpage *kvp_table_load(struct kvp_pool *pool, kvp_block_t block)
+struct kvp_tpage *kvp_table_load(struct kvp_table *t, kvp_block_t block)
 {
-	struct kvp_spot at = kvp_locate(pool, block);
+	struct kvp_spot at = kvp_vdevs_find(t->client.vdevs, block);
 
-	return load(at.v, 0, index_of(at.v, 0, at.block));
+	return load(t, at.v, 0, index_of(at.v, 0, at.block));
 }
 
-struct kvp_tpage *kvp_table_load_home(struct kvp_pool *pool, kvp_block_t block)
+struct kvp_tpage *kvp_table_load_home(struct kvp_table *t, kvp_block_t block)
 {
-	struct kvp_spot at = kvp_locate(pool, block);
+	struct kvp_spot at = kvp_vdevs_find(t->client.vdevs, block);
 
-	return __load(at.v, 0, index_of(at.v, 0, at.block), true);
+	return __load(t, at.v, 0, index_of(at.v, 0, at.block), true);
 }
 
 /*
  * Give up the page of @level above @block of the vdev, if it is lost. Returns 1: done; 0: it is not
  * lost; or -errno.
  */
-static int give_up_above(struct kvp_vdev *v, u32 level, kvp_vblock_t block)
+static int give_up_above(struct kvp_table *t, struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
-	struct kvp_tpage *tp = load(v, level, index_of(v, level, block));
+	struct kvp_tpage *tp = load(t, v, level, index_of(v, level, block));
 	bool failed = IS_ERR(tp), lost;
 
 	if (tp == ERR_PTR(-ENOMEM))
 		return -ENOMEM;
 	if (failed)
-		tp = __load(v, level, index_of(v, level, block), true);
+		tp = __load(t, v, level, index_of(v, level, block), true);
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
 	/* A leg that was silent a moment ago may have given the page now. */
-	lost = kvp_ptr_lost(pointer_to(v, tp, index_of(v, level - 1, block)));
-	kvp_table_put(v->pool, tp);
+	lost = kvp_ptr_lost(pointer_to(t, v, tp, index_of(v, level - 1, block)));
+	kvp_table_put(t, tp);
 	return failed && lost;
 }
 
-int kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, bool force)
+int kvp_table_give_up(struct kvp_table *t, kvp_block_t block, bool force)
 {
-	struct kvp_spot at = kvp_locate(pool, block);
+	struct kvp_spot at = kvp_vdevs_find(t->client.vdevs, block);
 	u32 level = at.v->g->levels;
 	int ret = 0;
 
-	if (kvp_pool_readonly(pool))
+	if (readonly(t))
 		return -EROFS;
 	while (!ret && level-- > 1) {
 		struct kvp_tpage *tp;
 
 		/* A leg that is out may have the page that the other legs lost. */
 		if (force || kvp_vdev_usable(at.v) == at.v->nr_legs) {
-			ret = give_up_above(at.v, level, at.block);
+			ret = give_up_above(t, at.v, level, at.block);
 			continue;
 		}
-		tp = load(at.v, level, index_of(at.v, level, at.block));
+		tp = load(t, at.v, level, index_of(at.v, level, at.block));
 		if (IS_ERR(tp))
 			return PTR_ERR(tp) == -EIO ? -EBUSY : PTR_ERR(tp);
-		kvp_table_put(pool, tp);
+		kvp_table_put(t, tp);
 	}
 	if (!ret)
 		return -ENOENT;
-	return ret < 0 ? ret : pool->table_client->make_poison_durable(pool);
+	return ret < 0 ? ret : t->client.make_poison_durable(t->client.of);
 }
 
-int kvp_table_settle_ends(struct kvp_pool *pool)
+int kvp_table_settle_ends(struct kvp_table *t)
 {
-	struct kvp_table *t = pool->table;
 	int changed = 0;
 	u32 i;
 
-	for (i = 0; i < pool->vdevs.nr; i++) {
-		struct kvp_vdev *v = &pool->vdevs.v[i];
+	for (i = 0; i < t->client.vdevs->nr; i++) {
+		struct kvp_vdev *v = &t->client.vdevs->v[i];
 		u64 end = kvp_vblock_nr(pool_end(v));
 		struct kvp_tpage *leaf;
 
 		if (!kvp_home_blocks(v->g) || !end)
 			continue;
-		leaf = load(v, 0, index_of(v, 0, kvp_vblock(end - 1)));
+		leaf = load(t, v, 0, index_of(v, 0, kvp_vblock(end - 1)));
 		if (leaf == ERR_PTR(-ENOMEM))
 			return -ENOMEM;
 		/* A page that is lost and not given up stays as it is. */
@@ -973,7 +974,7 @@ int kvp_table_settle_ends(struct kvp_pool *pool)
 			changed = 1;
 		}
 		mutex_unlock(&t->lock);
-		kvp_table_put(pool, leaf);
+		kvp_table_put(t, leaf);
 	}
 	return changed;
 }
@@ -985,12 +986,12 @@ static u64 entry_at(const struct kvp_tpage *leaf, u32 word)
 	return le64_to_cpu(READ_ONCE(words(leaf)[word]));
 }
 
-u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block)
+u64 kvp_table_entry(struct kvp_table *t, const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	return entry_at(leaf, word_of(leaf, block));
 }
 
-u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row)
+u64 kvp_table_parity(struct kvp_table *t, const struct kvp_tpage *leaf, u64 row)
 {
 	return entry_at(leaf, parity_word(leaf, row));
 }
@@ -1013,69 +1014,68 @@ static void lock_for_change(struct kvp_table *t, struct kvp_tpage *tp)
 	}
 }
 
-void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf)
+void kvp_table_lock(struct kvp_table *t, struct kvp_tpage *leaf)
 {
-	lock_for_change(pool->table, leaf);
+	lock_for_change(t, leaf);
 }
 
-void kvp_table_lock_next(struct kvp_pool *pool, struct kvp_tpage *leaf)
+void kvp_table_lock_next(struct kvp_table *t, struct kvp_tpage *leaf)
 {
-	lockdep_assert_held(&pool->table->lock);
+	lockdep_assert_held(&t->lock);
 	if (may_change(leaf))
 		return;
-	mutex_unlock(&pool->table->lock);
-	lock_for_change(pool->table, leaf);
+	mutex_unlock(&t->lock);
+	lock_for_change(t, leaf);
 }
 
-void kvp_table_unlock(struct kvp_pool *pool)
+void kvp_table_unlock(struct kvp_table *t)
 {
-	mutex_unlock(&pool->table->lock);
+	mutex_unlock(&t->lock);
 }
 
-void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
+void __kvp_table_set(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		     enum kvp_entry_state state)
 {
-	struct kvp_table *t = pool->table;
 
 	if (state == KVP_ENTRY_POISONED)
 		WRITE_ONCE(t->poisonings, t->poisonings + 1);
-	__set_data(pool, leaf, block,
+	__set_data(t, leaf, block,
 		   kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state), NULL);
 }
 
-void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf,
-			  const struct kvp_version *d)
+void __kvp_table_set_home(struct kvp_table *t, struct kvp_tpage *leaf, const struct kvp_version *d)
 {
 	enum kvp_entry_state state = d->zero ? KVP_ENTRY_UNWRITTEN : KVP_ENTRY_VALID;
+	const struct kvp_cache_client *cache = t->client.vdevs->cache_client;
 
-	__set_data(pool, leaf, d->block,
-		   kvp_entry(d->zero ? 0 : d->crc, pool->table->era, state), d);
-	kvp_cache_came_home(pool, d);
+	__set_data(t, leaf, d->block,
+		   kvp_entry(d->zero ? 0 : d->crc, t->era, state), d);
+	if (cache)
+		cache->came_home(t->client.of, d);
 }
 
-void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,
+void __kvp_table_set_parity(struct kvp_table *t, struct kvp_tpage *leaf, u64 row, u32 crc,
 			    enum kvp_entry_state state)
 {
-	struct kvp_table *t = pool->table;
 
 	__set(t, leaf, parity_word(leaf, row),
 	      kvp_entry(state == KVP_ENTRY_VALID ? crc : 0, t->era, state));
 }
 
-void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
+void kvp_table_set(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		   enum kvp_entry_state state)
 {
-	kvp_table_lock(pool, leaf);
-	__kvp_table_set(pool, leaf, block, crc, state);
-	kvp_table_unlock(pool);
+	kvp_table_lock(t, leaf);
+	__kvp_table_set(t, leaf, block, crc, state);
+	kvp_table_unlock(t);
 }
 
-void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_vblock_t own)
+void __kvp_table_row_unwritten(struct kvp_table *t, struct kvp_tpage *leaf, kvp_vblock_t own)
 {
 	u64 row = kvp_row_of(leaf->v->g, own);
 
-	if (kvp_entry_state(kvp_table_parity(pool, leaf, row)) != KVP_ENTRY_UNWRITTEN)
-		__kvp_table_set_parity(pool, leaf, row, 0, KVP_ENTRY_UNWRITTEN);
+	if (kvp_entry_state(kvp_table_parity(t, leaf, row)) != KVP_ENTRY_UNWRITTEN)
+		__kvp_table_set_parity(t, leaf, row, 0, KVP_ENTRY_UNWRITTEN);
 }
 
 /*
@@ -1099,7 +1099,7 @@ static void __uncount_leaf(struct kvp_table *t, u64 ptr, u64 blocks)
  * Tell the caches of all blocks, after the change, as for a single entry. Do so in runs of
  * neighbouring blocks: a TiB has 268 million blocks.
  */
-static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, kvp_vblock_t end)
+static void forget_leaf(struct kvp_table *t, const struct kvp_map_leaf *leaf, kvp_vblock_t end)
 {
 	kvp_vblock_t own = leaf->own;
 
@@ -1107,8 +1107,8 @@ static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, 
 		kvp_block_t block = kvp_map_leaf_block(leaf, own);
 		u32 n = min_t(u64, kvp_map_leaf_run(leaf, own), kvp_vblock_since(end, own));
 
-		kvp_rcache_forget_range(pool->rcache, block, n);
-		kvp_cache_forget_range(pool, block, n);
+		kvp_rcache_forget_range(t->client.rcache, block, n);
+		tell_cache(t, block, n);
 		own = kvp_vblock_add(own, n);
 	}
 }
@@ -1125,21 +1125,21 @@ static void forget_leaf(struct kvp_pool *pool, const struct kvp_map_leaf *leaf, 
  * A task that reads the leaf at this moment holds its load lock. This function waits for the lock,
  * and then finds the leaf in memory.
  */
-static bool discard_unread(struct kvp_vdev *v, struct kvp_tpage *parent, u64 index, u64 blocks)
+static bool discard_unread(struct kvp_table *t, struct kvp_vdev *v, struct kvp_tpage *parent,
+			   u64 index, u64 blocks)
 {
 	__le64 *word = &words(parent)[index % KVP_PTRS_PER_PAGE];
-	struct mutex *lock = load_lock(v, 0, index);
-	struct kvp_table *t = v->pool->table;
+	struct mutex *lock = load_lock(t, v, 0, index);
 	struct kvp_tpage *leaf;
 	bool null = false;
 	u64 ptr;
 
 	/* A checkpoint changes pages above the leaves without the table's lock. */
-	lockdep_assert_held(&v->pool->checkpoint_lock);
+	lockdep_assert_held(t->client.checkpoint_lock);
 	mutex_lock(lock);
-	leaf = lookup(v, 0, index);
+	leaf = lookup(t, v, 0, index);
 	if (leaf) {
-		kvp_table_put(v->pool, leaf);
+		kvp_table_put(t, leaf);
 		goto out;
 	}
 	mutex_lock(&t->lock);
@@ -1157,12 +1157,12 @@ out:
 }
 
 /* True if the page of level 1 above @own is in memory. */
-static bool above_in_memory(const struct kvp_vdev *v, kvp_vblock_t own)
+static bool above_in_memory(struct kvp_table *t, const struct kvp_vdev *v, kvp_vblock_t own)
 {
-	struct kvp_tpage *tp = lookup(v, 1, index_of(v, 1, own));
+	struct kvp_tpage *tp = lookup(t, v, 1, index_of(v, 1, own));
 
 	if (tp)
-		kvp_table_put(v->pool, tp);
+		kvp_table_put(t, tp);
 	return tp;
 }
 
@@ -1171,23 +1171,25 @@ static bool above_in_memory(const struct kvp_vdev *v, kvp_vblock_t own)
  * is not in memory, return the block behind that; otherwise @own. First and last block must be
  * blocks of the pool, since the caller locks their range.
  */
-static kvp_vblock_t behind_whole(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
+static kvp_vblock_t behind_whole(struct kvp_table *t, const struct kvp_vdev *v, kvp_vblock_t own,
+				 kvp_vblock_t end)
 {
 	u64 index = index_of(v, 1, own);
 	kvp_vblock_t behind = kvp_vblock_first(first_below(v, 1, index + 1), pool_end(v));
-	kvp_block_t of_pool = kvp_pool_end(v->pool);
+	kvp_block_t of_pool = kvp_vdevs_end(v->all);
 
 	if (v->g->levels < 2 || kvp_vblock_nr(own) != kvp_vblock_nr(first_below(v, 1, index)) ||
 	    kvp_vblock_before(end, behind) || !kvp_vblock_before(own, behind) ||
 	    !kvp_block_before(kvp_pool_block(v, own), of_pool) ||
 	    !kvp_block_before(kvp_pool_block(v, kvp_vblock(kvp_vblock_nr(behind) - 1)), of_pool))
 		return own;
-	return above_in_memory(v, own) ? own : behind;
+	return above_in_memory(t, v, own) ? own : behind;
 }
 
-kvp_vblock_t kvp_table_discard_reach(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
+kvp_vblock_t kvp_table_discard_reach(struct kvp_table *t, const struct kvp_vdev *v,
+				     kvp_vblock_t own, kvp_vblock_t end)
 {
-	kvp_vblock_t behind = behind_whole(v, own, end);
+	kvp_vblock_t behind = behind_whole(t, v, own, end);
 
 	return kvp_vblock_before(own, behind) ? behind :
 						kvp_vblock_first(end, kvp_leaf_behind(v->g, own));
@@ -1215,10 +1217,10 @@ static void __uncount_page(struct kvp_table *t, const struct kvp_vdev *v, u64 in
  * Enter a new page with null pointers only, in place of the page that @ptr names. Returns 1 or
  * -ENOMEM.
  */
-static int replace_unread(struct kvp_vdev *v, u64 index, struct kvp_tpage *parent, u64 ptr)
+static int replace_unread(struct kvp_table *t, struct kvp_vdev *v, u64 index,
+			  struct kvp_tpage *parent, u64 ptr)
 {
-	struct kvp_tpage *tp = new_tpage(v, 1, index, parent);
-	struct kvp_table *t = v->pool->table;
+	struct kvp_tpage *tp = new_tpage(t, v, 1, index, parent);
 	u32 i;
 
 	if (!tp)
@@ -1232,7 +1234,7 @@ static int replace_unread(struct kvp_vdev *v, u64 index, struct kvp_tpage *paren
 	__mark_dirty(t, tp);
 	mutex_unlock(&t->lock);
 	enter_tpage(t, tp);
-	kvp_table_put(v->pool, tp);
+	kvp_table_put(t, tp);
 	return 1;
 }
 
@@ -1245,60 +1247,60 @@ static int replace_unread(struct kvp_vdev *v, u64 index, struct kvp_tpage *paren
  * what the durable tree has. Which slots that are is unknown here. learn_slots() reads them when
  * something below is needed.
  */
-static int discard_page(struct kvp_vdev *v, u64 index)
+static int discard_page(struct kvp_table *t, struct kvp_vdev *v, u64 index)
 {
-	struct mutex *lock = load_lock(v, 1, index);
+	struct mutex *lock = load_lock(t, v, 1, index);
 	struct kvp_tpage *tp, *parent = NULL;
 	int ret = 0;
 	u64 ptr;
 
-	lockdep_assert_held(&v->pool->checkpoint_lock);
+	lockdep_assert_held(t->client.checkpoint_lock);
 	mutex_lock_nested(lock, 1);
-	tp = lookup(v, 1, index);
+	tp = lookup(t, v, 1, index);
 	if (tp) {
-		kvp_table_put(v->pool, tp);
+		kvp_table_put(t, tp);
 		goto out;
 	}
 	if (v->g->levels > 2)
-		parent = __load(v, 2, index >> KVP_PTRS_SHIFT, true);
+		parent = __load(t, v, 2, index >> KVP_PTRS_SHIFT, true);
 	if (IS_ERR(parent)) {
 		ret = PTR_ERR(parent);
 		goto out;
 	}
-	ptr = pointer_to(v, parent, index);
+	ptr = pointer_to(t, v, parent, index);
 	/* The pointer to a page that was given up has the poison flag, too. */
 	if (!kvp_ptr_null(ptr) && !kvp_ptr_poison(ptr))
-		ret = replace_unread(v, index, parent, ptr);
+		ret = replace_unread(t, v, index, parent, ptr);
 	if (ret <= 0 && parent)
-		kvp_table_put(v->pool, parent);
+		kvp_table_put(t, parent);
 out:
 	mutex_unlock(lock);
 	return ret;
 }
 
 /* The same for the blocks from @own to before @behind, and tell the caches of them. */
-static int discard_whole_page(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t behind)
+static int discard_whole_page(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t own,
+			      kvp_vblock_t behind)
 {
-	struct kvp_pool *pool = v->pool;
-	int ret = discard_page(v, index_of(v, 1, own));
+	int ret = discard_page(t, v, index_of(v, 1, own));
 
 	if (ret <= 0)
 		return ret;
 	for (; kvp_vblock_before(own, behind); own = kvp_leaf_behind(v->g, own)) {
-		struct kvp_map_leaf at = kvp_map_leaf(&pool->sb->map, v->index, own);
+		struct kvp_map_leaf at = kvp_map_leaf(&v->all->sb->map, v->index, own);
 
-		forget_leaf(pool, &at, leaf_end(v, &at));
+		forget_leaf(t, &at, leaf_end(v, &at));
 		cond_resched();
 	}
 	return ret;
 }
 
 /* Discard a whole leaf without reading it. Returns 1: done; 0: that is not possible; or -errno. */
-static int discard_whole(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
+static int discard_whole(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t own,
+			 kvp_vblock_t end)
 {
-	struct kvp_pool *pool = v->pool;
 	u64 index = index_of(v, 0, own);
-	struct kvp_map_leaf at = kvp_map_leaf(&pool->sb->map, v->index, first_below(v, 0, index));
+	struct kvp_map_leaf at = kvp_map_leaf(&v->all->sb->map, v->index, first_below(v, 0, index));
 	struct kvp_tpage *parent;
 	bool done;
 
@@ -1306,56 +1308,56 @@ static int discard_whole(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 	if (v->g->levels < 2 || kvp_vblock_before(at.own, own) ||
 	    kvp_vblock_before(end, leaf_end(v, &at)))
 		return 0;
-	parent = __load(v, 1, index >> KVP_PTRS_SHIFT, true);
+	parent = __load(t, v, 1, index >> KVP_PTRS_SHIFT, true);
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
-	done = discard_unread(v, parent, index, leaf_used(v, &at));
-	kvp_table_put(pool, parent);
+	done = discard_unread(t, v, parent, index, leaf_used(v, &at));
+	kvp_table_put(t, parent);
 	if (done)
-		forget_leaf(pool, &at, leaf_end(v, &at));
+		forget_leaf(t, &at, leaf_end(v, &at));
 	return done;
 }
 
 /* Discard blocks below one leaf, from @own to before @end. Returns as kvp_table_discard(). */
-static int discard_leaf(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
+static int discard_leaf(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
 {
-	struct kvp_pool *pool = v->pool;
-	int ret = discard_whole(v, own, end);
+	int ret = discard_whole(t, v, own, end);
 	struct kvp_tpage *leaf;
 
 	if (ret < 0)
 		return ret;
-	atomic64_inc(&pool->work_stats.leaf_discards);
+	atomic64_inc(&t->client.stats->leaf_discards);
 	if (ret)
 		return 0;
-	leaf = __load(v, 0, index_of(v, 0, own), true);
+	leaf = __load(t, v, 0, index_of(v, 0, own), true);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	end = kvp_vblock_first(end, leaf_end(v, &leaf->at));
-	kvp_table_lock(pool, leaf);
+	kvp_table_lock(t, leaf);
 	for (; kvp_vblock_before(own, end); own = kvp_vblock_add(own, 1)) {
 		kvp_block_t block = kvp_leaf_block(leaf, own);
 
-		if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
-			__kvp_table_set(pool, leaf, block, 0, KVP_ENTRY_UNWRITTEN);
-		v->ops->unwritten(pool, leaf, own);
+		if (kvp_entry_state(kvp_table_entry(t, leaf, block)) != KVP_ENTRY_UNWRITTEN)
+			__kvp_table_set(t, leaf, block, 0, KVP_ENTRY_UNWRITTEN);
+		v->ops->unwritten(t, leaf, own);
 	}
-	kvp_table_unlock(pool);
-	kvp_table_put(pool, leaf);
+	kvp_table_unlock(t);
+	kvp_table_put(t, leaf);
 	return 1;
 }
 
-int kvp_table_discard(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t behind)
+int kvp_table_discard(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t *own,
+		      kvp_vblock_t behind)
 {
 	kvp_vblock_t leaf = kvp_vblock_first(behind, kvp_leaf_behind(v->g, *own));
 	int ret = 0;
 
 	if (kvp_vblock_before(leaf, behind))
-		ret = discard_whole_page(v, *own, behind);
+		ret = discard_whole_page(t, v, *own, behind);
 	if (ret > 0)
-		atomic64_inc(&v->pool->work_stats.leaf_discards);
+		atomic64_inc(&t->client.stats->leaf_discards);
 	if (!ret) {
-		ret = discard_leaf(v, *own, leaf);
+		ret = discard_leaf(t, v, *own, leaf);
 		behind = leaf;
 	}
 	if (ret >= 0)
@@ -1378,10 +1380,10 @@ struct walk {
 };
 
 /* True if nothing that @w looks for is below the page of @level above @block. */
-static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 level,
-		    kvp_vblock_t block, const struct walk *w)
+static bool skipped(struct kvp_table *t, const struct kvp_vdev *v, struct kvp_tpage *parent,
+		    u32 level, kvp_vblock_t block, const struct walk *w)
 {
-	u64 index = index_of(v, level, block), ptr = pointer_to(v, parent, index);
+	u64 index = index_of(v, level, block), ptr = pointer_to(t, v, parent, index);
 	struct kvp_tpage *tp;
 	bool skip;
 
@@ -1393,7 +1395,7 @@ static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 leve
 	 * Until the next checkpoint a change may be in memory only. A clean leaf is as its pointer
 	 * says.
 	 */
-	tp = lookup(v, level, index);
+	tp = lookup(t, v, level, index);
 	if (!tp)
 		return true;
 	if (w->poison)
@@ -1401,14 +1403,15 @@ static bool skipped(const struct kvp_vdev *v, struct kvp_tpage *parent, u32 leve
 	else
 		skip = !level && !test_bit(KVP_TPAGE_DIRTY, &tp->flags) &&
 		       !test_bit(KVP_TPAGE_WRITING, &tp->flags);
-	kvp_table_put(v->pool, tp);
+	kvp_table_put(t, tp);
 	return skip;
 }
 
 /* True if kvp_table_discard() discards all that is below the page of level 1 above @own at once. */
-static bool is_whole(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end)
+static bool is_whole(struct kvp_table *t, const struct kvp_vdev *v, kvp_vblock_t own,
+		     kvp_vblock_t end)
 {
-	return kvp_vblock_before(own, behind_whole(v, own, end));
+	return kvp_vblock_before(own, behind_whole(t, v, own, end));
 }
 
 /* The first block behind all blocks below the page of @level above @block. */
@@ -1422,8 +1425,9 @@ static kvp_vblock_t next_below(const struct kvp_vdev *v, u32 level, kvp_vblock_t
  * or @end. After an error, *@at is below the page that could not be read, and *@behind is behind
  * all blocks below that page.
  */
-static int next_of_vdev(struct kvp_vdev *v, kvp_vblock_t block, kvp_vblock_t end,
-			const struct walk *w, kvp_vblock_t *at, kvp_vblock_t *behind)
+static int next_of_vdev(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t block,
+			kvp_vblock_t end, const struct walk *w, kvp_vblock_t *at,
+			kvp_vblock_t *behind)
 {
 	u32 top = v->g->levels - 1, level;
 
@@ -1431,46 +1435,48 @@ static int next_of_vdev(struct kvp_vdev *v, kvp_vblock_t block, kvp_vblock_t end
 		struct kvp_tpage *parent = NULL;
 
 		for (level = top; ; level--) {
-			if (skipped(v, parent, level, block, w) || !level ||
-			    (level == 1 && w->discard && is_whole(v, block, end)))
+			if (skipped(t, v, parent, level, block, w) || !level ||
+			    (level == 1 && w->discard && is_whole(t, v, block, end)))
 				break;
 			if (parent)
-				kvp_table_put(v->pool, parent);
-			parent = __load(v, level, index_of(v, level, block), w->discard);
+				kvp_table_put(t, parent);
+			parent = __load(t, v, level, index_of(v, level, block), w->discard);
 			if (IS_ERR(parent)) {
 				*at = block;
 				*behind = next_below(v, level, block);
 				return PTR_ERR(parent);
 			}
 		}
-		if (!skipped(v, parent, level, block, w)) {
+		if (!skipped(t, v, parent, level, block, w)) {
 			if (parent)
-				kvp_table_put(v->pool, parent);
+				kvp_table_put(t, parent);
 			break;
 		}
 		if (parent)
-			kvp_table_put(v->pool, parent);
+			kvp_table_put(t, parent);
 		block = next_below(v, level, block);
 	}
 	*at = kvp_vblock_first(block, end);
 	return 0;
 }
 
-int kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end, kvp_vblock_t *next)
+int kvp_table_next_own(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end,
+		       kvp_vblock_t *next)
 {
 	static const struct walk written = { .discard = true };
 	kvp_vblock_t behind;
 
-	return next_of_vdev(v, own, end, &written, next, &behind);
+	return next_of_vdev(t, v, own, end, &written, next, &behind);
 }
 
 /* Behind what a page that cannot be read takes with it, from @at on; @behind is in blocks of @v. */
-static kvp_block_t next_readable(struct kvp_vdev *v, kvp_block_t at, kvp_vblock_t behind)
+static kvp_block_t next_readable(struct kvp_table *t, struct kvp_vdev *v, kvp_block_t at,
+				 kvp_vblock_t behind)
 {
 	/* Other vdevs have their turns among the blocks below it: go on behind this turn. */
-	if (v->pool->vdevs.nr_with_data == 1)
+	if (t->client.vdevs->nr_with_data == 1)
 		return kvp_pool_block(v, behind);
-	return kvp_block_add(at, kvp_locate(v->pool, at).left);
+	return kvp_block_add(at, kvp_vdevs_find(t->client.vdevs, at).left);
 }
 
 /*
@@ -1478,26 +1484,26 @@ static kvp_block_t next_readable(struct kvp_vdev *v, kvp_block_t at, kvp_vblock_
  * what is skipped before a page that cannot be read does not count as unreadable. *@next is then
  * behind it.
  */
-static int next_of_pool(struct kvp_pool *pool, kvp_block_t block, const struct walk *w,
+static int next_of_pool(struct kvp_table *t, kvp_block_t block, const struct walk *w,
 			kvp_block_t *next)
 {
-	kvp_block_t end = kvp_pool_end(pool);
+	kvp_block_t end = kvp_vdevs_end(t->client.vdevs);
 	u32 i;
 
 	*next = end;
-	for (i = 0; i < pool->vdevs.nr; i++) {
-		struct kvp_vdev *v = &pool->vdevs.v[i];
+	for (i = 0; i < t->client.vdevs->nr; i++) {
+		struct kvp_vdev *v = &t->client.vdevs->v[i];
 		kvp_vblock_t own, behind;
 		kvp_block_t at;
 		int error;
 
 		if (!kvp_home_blocks(v->g))
 			continue;
-		error = next_of_vdev(v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &own,
+		error = next_of_vdev(t, v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &own,
 				     &behind);
 		at = kvp_pool_block(v, own);
 		if (error && at == block) {
-			*next = next_readable(v, at, behind);
+			*next = next_readable(t, v, at, behind);
 			return error;
 		}
 		*next = kvp_block_first(*next, at);
@@ -1505,19 +1511,19 @@ static int next_of_pool(struct kvp_pool *pool, kvp_block_t block, const struct w
 	return 0;
 }
 
-int kvp_table_next_changed(struct kvp_pool *pool, kvp_block_t block, u32 since, kvp_block_t *next)
+int kvp_table_next_changed(struct kvp_table *t, kvp_block_t block, u32 since, kvp_block_t *next)
 {
 	const struct walk w = { .since = since };
 
-	return next_of_pool(pool, block, &w, next);
+	return next_of_pool(t, block, &w, next);
 }
 
-int kvp_table_next_of_vdev(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end, u32 since,
-			   kvp_vblock_t *next, kvp_vblock_t *behind)
+int kvp_table_next_of_vdev(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t own,
+			   kvp_vblock_t end, u32 since, kvp_vblock_t *next, kvp_vblock_t *behind)
 {
 	const struct walk w = { .since = since };
 
-	return next_of_vdev(v, own, end, &w, next, behind);
+	return next_of_vdev(t, v, own, end, &w, next, behind);
 }
 
 /* What kvp_table_next_born() looks for in one vdev, and what it finds, in blocks of that vdev. */
@@ -1534,7 +1540,7 @@ static bool tells_all(u64 ptr)
 }
 
 /* Follow pointers from the top to the lowest that names a page which may have changed. */
-static int next_born(struct kvp_vdev *v, kvp_vblock_t end, struct born *b)
+static int next_born(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t end, struct born *b)
 {
 	kvp_vblock_t at = b->first;
 
@@ -1544,12 +1550,12 @@ static int next_born(struct kvp_vdev *v, kvp_vblock_t end, struct born *b)
 		u64 ptr;
 
 		for (;; level--) {
-			ptr = pointer_to(v, page, index_of(v, level, at));
+			ptr = pointer_to(t, v, page, index_of(v, level, at));
 			if (page)
-				kvp_table_put(v->pool, page);
+				kvp_table_put(t, page);
 			if (!level || kvp_ptr_era(ptr) < b->since || tells_all(ptr))
 				break;
-			page = load(v, level, index_of(v, level, at));
+			page = load(t, v, level, index_of(v, level, at));
 			if (page == ERR_PTR(-ENOMEM))
 				return -ENOMEM;
 			if (IS_ERR(page))
@@ -1564,29 +1570,29 @@ static int next_born(struct kvp_vdev *v, kvp_vblock_t end, struct born *b)
 	return 0;
 }
 
-int kvp_table_next_born(struct kvp_pool *pool, kvp_block_t block, u32 since, struct kvp_stretch *s)
+int kvp_table_next_born(struct kvp_table *t, kvp_block_t block, u32 since, struct kvp_stretch *s)
 {
-	kvp_block_t end = kvp_pool_end(pool), first;
+	kvp_block_t end = kvp_vdevs_end(t->client.vdevs), first;
 	u32 i;
 
 	*s = (struct kvp_stretch){ .first = end, .end = end };
-	for (i = 0; i < pool->vdevs.nr; i++) {
-		struct kvp_vdev *v = &pool->vdevs.v[i];
+	for (i = 0; i < t->client.vdevs->nr; i++) {
+		struct kvp_vdev *v = &t->client.vdevs->v[i];
 		struct born b = { .since = since, .first = kvp_vdev_from(v, block) };
 		int ret;
 
 		if (!kvp_home_blocks(v->g))
 			continue;
-		ret = next_born(v, kvp_vdev_from(v, end), &b);
+		ret = next_born(t, v, kvp_vdev_from(v, end), &b);
 		if (ret)
 			return ret;
 		first = kvp_pool_block(v, b.first);
 		if (!kvp_block_before(first, s->first))
 			continue;
 		/* With several vdevs, other vdevs have their turns next: end with this turn. */
-		s->end = pool->vdevs.nr_with_data == 1 ?
+		s->end = t->client.vdevs->nr_with_data == 1 ?
 				 kvp_pool_block(v, b.end) :
-				 kvp_block_add(first, kvp_locate(pool, first).left);
+				 kvp_block_add(first, kvp_vdevs_find(t->client.vdevs, first).left);
 		s->end = kvp_block_first(s->end, end);
 		s->first = first;
 		s->whole = b.whole;
@@ -1595,11 +1601,11 @@ int kvp_table_next_born(struct kvp_pool *pool, kvp_block_t block, u32 since, str
 }
 
 /* The first poisoned block from @block to before @behind, below @leaf; or @behind. */
-static kvp_block_t first_poisoned(struct kvp_pool *pool, const struct kvp_tpage *leaf,
+static kvp_block_t first_poisoned(struct kvp_table *t, const struct kvp_tpage *leaf,
 				  kvp_block_t block, kvp_block_t behind)
 {
 	while (kvp_block_before(block, behind) &&
-	       kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_POISONED)
+	       kvp_entry_state(kvp_table_entry(t, leaf, block)) != KVP_ENTRY_POISONED)
 		block = kvp_block_add(block, 1);
 	return block;
 }
@@ -1608,43 +1614,43 @@ static kvp_block_t first_poisoned(struct kvp_pool *pool, const struct kvp_tpage 
  * Go on at *@block: skip what has no poison, or look below one leaf, or pass a page that cannot be
  * read. Returns 1: *@block is poisoned; 0: it is not; or -ENOMEM.
  */
-static int seek_poison(struct kvp_pool *pool, kvp_block_t *block)
+static int seek_poison(struct kvp_table *t, kvp_block_t *block)
 {
 	static const struct walk w = { .poison = true };
-	int ret = next_of_pool(pool, *block, &w, block);
+	int ret = next_of_pool(t, *block, &w, block);
 	struct kvp_tpage *leaf;
 	kvp_block_t behind;
 
-	if (ret || !kvp_block_before(*block, kvp_pool_end(pool)))
+	if (ret || !kvp_block_before(*block, kvp_vdevs_end(t->client.vdevs)))
 		return ret == -ENOMEM ? ret : 0;
-	behind = kvp_block_add(*block, kvp_locate(pool, *block).left);
-	leaf = kvp_table_load(pool, *block);
+	behind = kvp_block_add(*block, kvp_vdevs_find(t->client.vdevs, *block).left);
+	leaf = kvp_table_load(t, *block);
 	if (leaf == ERR_PTR(-ENOMEM))
 		return -ENOMEM;
-	*block = IS_ERR(leaf) ? behind : first_poisoned(pool, leaf, *block, behind);
+	*block = IS_ERR(leaf) ? behind : first_poisoned(t, leaf, *block, behind);
 	if (!IS_ERR(leaf))
-		kvp_table_put(pool, leaf);
+		kvp_table_put(t, leaf);
 	return kvp_block_before(*block, behind);
 }
 
-int kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block, kvp_block_t *next)
+int kvp_table_next_poisoned(struct kvp_table *t, kvp_block_t block, kvp_block_t *next)
 {
-	kvp_block_t end = kvp_pool_end(pool);
+	kvp_block_t end = kvp_vdevs_end(t->client.vdevs);
 	int found = 0;
 
 	/* Most pools have no poison, and the counter saves the walk. */
-	if (!READ_ONCE(pool->table->poisoned))
+	if (!READ_ONCE(t->poisoned))
 		block = end;
 	while (!found && kvp_block_before(block, end)) {
 		/*
 		 * A suspend waits for this search, with all I/O stopped. The caller can ask again.
 		 */
-		if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
+		if (test_bit(KVP_POOL_SUSPENDING, t->client.flags))
 			return -EINTR;
-		found = seek_poison(pool, &block);
+		found = seek_poison(t, &block);
 		if (found < 0)
 			return found;
-		kvp_table_shrink(pool, false);
+		kvp_table_shrink(t, false);
 	}
 	*next = kvp_block_first(block, end);
 	return 0;
@@ -1653,8 +1659,7 @@ int kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block, kvp_block_
 /* --- scrub ------------------------------------------------------------------------------------ */
 
 /* A mask of the copies on disk that differ from @tp, a clean page in memory. */
-static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *tp,
-				struct page *into)
+static unsigned long bad_copies(struct kvp_table *t, const struct kvp_tpage *tp, struct page *into)
 {
 	unsigned long bad = 0;
 	u32 copy;
@@ -1663,7 +1668,7 @@ static unsigned long bad_copies(struct kvp_pool *pool, const struct kvp_tpage *t
 		struct kvp_place at = durable_copy(tp, copy);
 		struct kvp_leg *leg = &tp->v->legs[at.leg];
 
-		if (kvp_leg_in_sync(leg) && read_copy(pool, leg, at.block, tp, into))
+		if (kvp_leg_in_sync(leg) && read_copy(t, leg, at.block, tp, into))
 			bad |= BIT(copy);
 	}
 	return bad;
@@ -1683,24 +1688,23 @@ static bool copy_if_clean(struct kvp_table *t, const struct kvp_tpage *tp, struc
 	return clean;
 }
 
-int kvp_table_scrub_page(struct kvp_pool *pool, kvp_block_t block, u32 level, struct page *good,
+int kvp_table_scrub_page(struct kvp_table *t, kvp_block_t block, u32 level, struct page *good,
 			 struct page *copy)
 {
-	struct kvp_table *t = pool->table;
-	struct kvp_spot at = kvp_locate(pool, block);
-	struct kvp_tpage *tp = load(at.v, level, index_of(at.v, level, at.block));
+	struct kvp_spot at = kvp_vdevs_find(t->client.vdevs, block);
+	struct kvp_tpage *tp = load(t, at.v, level, index_of(at.v, level, at.block));
 	int repaired = 0;
 
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
-	lockdep_assert_held(&pool->checkpoint_lock);
+	lockdep_assert_held(t->client.checkpoint_lock);
 	/*
 	 * A page that is dirty or being written gets new copies anyway. From now on it may become
 	 * dirty, but @good does not change.
 	 */
 	if (copy_if_clean(t, tp, good))
-		repaired = repair_copies(pool, tp, bad_copies(pool, tp, copy), good);
-	kvp_table_put(pool, tp);
+		repaired = repair_copies(t, tp, bad_copies(t, tp, copy), good);
+	kvp_table_put(t, tp);
 	return repaired;
 }
 
@@ -1711,7 +1715,8 @@ int kvp_table_scrub_page(struct kvp_pool *pool, kvp_block_t block, u32 level, st
  * and move *@own to a block below it. Returns 1; 0: there is none before @end; -ENOMEM; or -errno:
  * a page above cannot be read, and *@own is behind it.
  */
-static int next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, kvp_vblock_t end, u32 since)
+static int next_page(struct kvp_table *t, struct kvp_vdev *v, u32 level, kvp_vblock_t *own,
+		     kvp_vblock_t end, u32 since)
 {
 	while (kvp_vblock_before(*own, end)) {
 		struct kvp_tpage *parent = NULL;
@@ -1719,12 +1724,12 @@ static int next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, kvp_vbloc
 		u64 ptr;
 
 		for (;; l--) {
-			ptr = pointer_to(v, parent, index_of(v, l, *own));
+			ptr = pointer_to(t, v, parent, index_of(v, l, *own));
 			if (parent)
-				kvp_table_put(v->pool, parent);
+				kvp_table_put(t, parent);
 			if (l == level || kvp_ptr_null(ptr) || kvp_ptr_era(ptr) < since)
 				break;
-			parent = load(v, l, index_of(v, l, *own));
+			parent = load(t, v, l, index_of(v, l, *own));
 			if (IS_ERR(parent) && PTR_ERR(parent) != -ENOMEM)
 				*own = next_below(v, l, *own);
 			if (IS_ERR(parent))
@@ -1737,19 +1742,19 @@ static int next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, kvp_vbloc
 	return 0;
 }
 
-int kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
-			struct page *page, struct kvp_table_page *is)
+int kvp_table_next_page(struct kvp_table *t, struct kvp_vdev *v, u32 level, kvp_vblock_t *own,
+			u32 since, struct page *page, struct kvp_table_page *is)
 {
 	struct kvp_tpage *tp;
 	bool lost;
 	int ret;
 
-	lockdep_assert_held(&v->pool->checkpoint_lock);
+	lockdep_assert_held(t->client.checkpoint_lock);
 	for (;;) {
-		ret = next_page(v, level, own, kvp_vblock(v->g->data_blocks), since);
+		ret = next_page(t, v, level, own, kvp_vblock(v->g->data_blocks), since);
 		if (ret <= 0)
 			return ret;
-		tp = load(v, level, index_of(v, level, *own));
+		tp = load(t, v, level, index_of(v, level, *own));
 		if (PTR_ERR_OR_ZERO(tp) == -ENOMEM)
 			return -ENOMEM;
 		*own = next_below(v, level, *own);
@@ -1757,8 +1762,8 @@ int kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 si
 			return PTR_ERR(tp);
 		*is = (struct kvp_table_page){ .index = tp->index, .ptr = tp->durable };
 		lost = kvp_ptr_lost(tp->durable);
-		is->dirty = !copy_if_clean(v->pool->table, tp, page);
-		kvp_table_put(v->pool, tp);
+		is->dirty = !copy_if_clean(t, tp, page);
+		kvp_table_put(t, tp);
 		/* A page that was given up is not on disk. */
 		if (!lost)
 			return 1;
@@ -1777,9 +1782,8 @@ static bool __copy_leaf(struct kvp_tpage *tp)
 	return true;
 }
 
-u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages)
+u32 kvp_table_snapshot(struct kvp_table *t, struct list_head *pages)
 {
-	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp, *next;
 	u32 era, copies = KVP_TABLE_COPIES;
 
@@ -1850,10 +1854,8 @@ static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
  * Set the pointer to @tp in its parent, or in the roots. The parent becomes part of the same
  * checkpoint.
  */
-static void set_pointer(struct kvp_pool *pool, struct kvp_tpage *tp, u64 ptr,
-			struct list_head *pages)
+static void set_pointer(struct kvp_table *t, struct kvp_tpage *tp, u64 ptr, struct list_head *pages)
 {
-	struct kvp_table *t = pool->table;
 	struct kvp_tpage *parent = tp->parent;
 
 	tp->pending = ptr;
@@ -1895,9 +1897,9 @@ static int add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
 }
 
 /* Write all first copies, then all second copies, so that neighbouring pages make one request. */
-static int write_pages(struct kvp_pool *pool, struct list_head *pages)
+static int write_pages(struct kvp_table *t, struct list_head *pages)
 {
-	struct kvp_batch *b = pool->table->batch;
+	struct kvp_batch *b = t->batch;
 	struct kvp_tpage *tp;
 	int ret = 0;
 	u32 copy;
@@ -1907,9 +1909,9 @@ static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 			if (copy >= kvp_page_rounds(tp->v->g) || kvp_ptr_null(tp->pending))
 				continue;
 			ret = ret ?: add_page(b, tp, copy);
-			atomic64_inc(&pool->work_stats.page_writes);
+			atomic64_inc(&t->client.stats->page_writes);
 			if (!tp->level)
-				atomic64_inc(&pool->work_stats.leaf_writes);
+				atomic64_inc(&t->client.stats->leaf_writes);
 		}
 	if (!ret)
 		ret = kvp_batch_write(b);
@@ -1917,7 +1919,7 @@ static int write_pages(struct kvp_pool *pool, struct list_head *pages)
 	return ret;
 }
 
-static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages)
+static int write_level(struct kvp_table *t, u32 level, struct list_head *pages)
 {
 	struct kvp_tpage *tp, *next;
 	LIST_HEAD(mine);
@@ -1934,9 +1936,9 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
 		 */
 		unsigned int slot = kvp_ptr_slot(tp->durable) ^ !kvp_ptr_null(tp->durable);
 
-		set_pointer(pool, tp, make_pointer(tp, slot), pages);
+		set_pointer(t, tp, make_pointer(tp, slot), pages);
 	}
-	ret = write_pages(pool, &mine);
+	ret = write_pages(t, &mine);
 	list_splice(&mine, pages);
 	return ret;
 }
@@ -1945,12 +1947,11 @@ static int write_level(struct kvp_pool *pool, u32 level, struct list_head *pages
  * If all roots are null, nothing was written at the snapshot, and t->written counts only later
  * changes. So it is exact again.
  */
-static void count_nothing(struct kvp_pool *pool)
+static void count_nothing(struct kvp_table *t)
 {
-	struct kvp_table *t = pool->table;
 	u32 i;
 
-	for (i = 0; i < pool->sb->root_count; i++)
+	for (i = 0; i < t->client.vdevs->sb->root_count; i++)
 		if (!kvp_ptr_null(t->roots[i]))
 			return;
 	mutex_lock(&t->lock);
@@ -1963,12 +1964,11 @@ static void count_nothing(struct kvp_pool *pool)
  * many they were. If no root has poison below it, nothing was poisoned at the snapshot, and
  * t->poisoned counts only later changes.
  */
-static void count_no_poison(struct kvp_pool *pool)
+static void count_no_poison(struct kvp_table *t)
 {
-	struct kvp_table *t = pool->table;
 	u32 i;
 
-	for (i = 0; i < pool->sb->root_count; i++)
+	for (i = 0; i < t->client.vdevs->sb->root_count; i++)
 		if (kvp_ptr_poison(t->roots[i]))
 			return;
 	mutex_lock(&t->lock);
@@ -1977,17 +1977,17 @@ static void count_no_poison(struct kvp_pool *pool)
 	mutex_unlock(&t->lock);
 }
 
-int kvp_table_write(struct kvp_pool *pool, struct list_head *pages)
+int kvp_table_write(struct kvp_table *t, struct list_head *pages)
 {
 	u32 level;
 	int ret = 0;
 
 	for (level = 0; !ret && level < KVP_MAX_LEVELS; level++)
-		ret = write_level(pool, level, pages);
-	if (!ret && pool->table->snap_uncounted)
-		count_nothing(pool);
-	if (!ret && pool->table->snap_poisoned)
-		count_no_poison(pool);
+		ret = write_level(t, level, pages);
+	if (!ret && t->snap_uncounted)
+		count_nothing(t);
+	if (!ret && t->snap_poisoned)
+		count_no_poison(t);
 	return ret;
 }
 
@@ -2009,10 +2009,10 @@ void kvp_table_put_roots(const struct kvp_table *t, struct kvp_sb *sb)
 	memcpy(sb->roots, t->old_roots, sizeof(sb->roots));
 }
 
-bool kvp_table_forget(struct kvp_pool *pool)
+bool kvp_table_forget(struct kvp_table *t)
 {
-	kvp_table_shrink(pool, true);
-	return !READ_ONCE(pool->table->nr_pages) && !READ_ONCE(pool->table->nr_dirty);
+	kvp_table_shrink(t, true);
+	return !READ_ONCE(t->nr_pages) && !READ_ONCE(t->nr_dirty);
 }
 
 void kvp_table_take_roots(struct kvp_table *t, const struct kvp_sb *sb)
@@ -2031,17 +2031,15 @@ struct kvp_batch *kvp_table_swap_batch(struct kvp_table *t, struct kvp_batch *ba
 	return batch;
 }
 
-void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error)
+void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error, bool wait)
 {
-	struct kvp_table *t = pool->table;
 	struct kvp_tpage *tp, *next;
 
 	/* Copy them before they may change again. */
 	if (!error)
 		list_for_each_entry(tp, pages, writing)
 			if (!kvp_ptr_null(tp->pending))
-				kvp_ssdcopy_write(pool, tp, fixed_page(tp),
-						  kvp_pool_logs_on_cache(pool));
+				kvp_ssdcopy_write(t->client.copies, tp, fixed_page(tp), wait);
 
 	mutex_lock(&t->lock);
 	list_for_each_entry_safe(tp, next, pages, writing) {
@@ -2054,7 +2052,7 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 		else
 			__mark_dirty(t, tp);
 		clear_bit(KVP_TPAGE_WRITING, &tp->flags);
-		kvp_table_put(pool, tp);
+		kvp_table_put(t, tp);
 	}
 	if (!error)
 		WRITE_ONCE(t->durable_poisonings, t->snap_poisonings);
@@ -2065,14 +2063,14 @@ void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error
 /* --- life --------------------------------------------------------------------------------- */
 
 /* Allocate the reserve and the hash table. A load that gets its page needs no other memory. */
-static int alloc_pages_and_places(struct kvp_pool *pool)
+static int alloc_pages_and_places(struct kvp_table *t)
 {
-	struct kvp_table *t = pool->table;
+	const struct kvp_vdevs *vdevs = t->client.vdevs;
 	u64 pages = 0;
 	u32 i;
 
-	for (i = 0; i < pool->vdevs.nr; i++)
-		pages += kvp_table_blocks(pool->vdevs.v[i].g) * pool->vdevs.v[i].nr_legs / 2;
+	for (i = 0; i < vdevs->nr; i++)
+		pages += kvp_table_blocks(vdevs->v[i].g) * vdevs->v[i].nr_legs / 2;
 
 	t->bucket_bits = clamp_t(u32, ilog2(min_t(u64, pages, t->budget) | 1) + 1, 6, 18);
 	t->buckets = kvcalloc(1u << t->bucket_bits, sizeof(*t->buckets), GFP_KERNEL);
@@ -2089,12 +2087,12 @@ static int alloc_pages_and_places(struct kvp_pool *pool)
 	return 0;
 }
 
-int kvp_table_init(struct kvp_pool *pool)
+int kvp_table_init(struct kvp_table *t, const struct kvp_table_client *c, u32 budget)
 {
-	struct kvp_table *t = pool->table;
-	struct kvp_sb *sb = pool->sb;
+	const struct kvp_sb *sb = c->vdevs->sb;
 	u32 i, j;
 
+	t->client = *c;
 	for (i = 0; i < KVP_MAX_LEVELS; i++)
 		for (j = 0; j < KVP_TABLE_LOAD_LOCKS; j++)
 			mutex_init(&t->load_locks[i][j]);
@@ -2110,9 +2108,9 @@ int kvp_table_init(struct kvp_pool *pool)
 	t->written = sb->written_blocks;
 	t->poisoned = sb->poisoned_blocks;
 	t->uncounted = sb->uncounted_leaves;
-	t->budget = pool->tunables[KVP_T_TABLE_CACHE] >> KVP_BLOCK_SHIFT;
-	t->batch = kvp_batch_alloc(&pool->vdevs);
-	return t->batch ? alloc_pages_and_places(pool) : -ENOMEM;
+	t->budget = budget;
+	t->batch = kvp_batch_alloc(c->vdevs);
+	return t->batch ? alloc_pages_and_places(t) : -ENOMEM;
 }
 
 static void free_tpages(struct list_head *pages)
@@ -2125,9 +2123,8 @@ static void free_tpages(struct list_head *pages)
 }
 
 /* Free the table. The caller has dropped all references. */
-void kvp_table_exit(struct kvp_pool *pool)
+void kvp_table_exit(struct kvp_table *t)
 {
-	struct kvp_table *t = pool->table;
 
 	if (!t->batch)
 		return;

@@ -32,8 +32,13 @@
 #include "super/finds.h"
 
 struct kvp_batch;
-struct kvp_pool;
+struct kvp_leg;
+struct kvp_rcache;
+struct kvp_ssdcopies;
+struct kvp_tpage;
+struct kvp_vdevs;
 struct kvp_version;
+struct kvp_work_stats;
 struct page;
 
 enum kvp_tpage_flags {
@@ -109,14 +114,36 @@ static inline kvp_vblock_t kvp_vdev_block(const struct kvp_tpage *leaf, kvp_bloc
 #define KVP_TABLE_RESERVE	32
 
 /**
- * struct kvp_table_client - what the table calls in higher floors; registered with the pool
+ * struct kvp_table_client - what the table works for, and what it tells: it knows no more of a pool
+ * @vdevs: its pages are on these; vdevs->sb has the roots that it begins with
+ * @flags: of enum kvp_pool_flags: is the pool read-only, and does a suspend wait?
+ * @checkpoint_lock: the pool's
+ * @rcache: is told of entries that changed; so is @vdevs->cache_client
+ * @copies: copies of pages on SSDs
+ * @stats: counts what is read, written, healed and lost
+ * @of: argument of all calls, those to @vdevs->cache_client as well
  * @make_poison_durable: kvp_poison_make_durable()
+ * @healed: a copy of page (@level, @index) on @leg was bad, and was written again. Context: process
+ * @lost: no leg has that page. Context: process
+ * @given_up: page @tp above the leaves was lost and is given up: @blocks blocks are poisoned, from
+ *	@first on. Context: process
  */
 struct kvp_table_client {
-	int (*make_poison_durable)(struct kvp_pool *pool);
+	struct kvp_vdevs *vdevs;
+	const unsigned long *flags;
+	struct mutex *checkpoint_lock;
+	struct kvp_rcache *rcache;
+	struct kvp_ssdcopies *copies;
+	struct kvp_work_stats *stats;
+	void *of;
+	int (*make_poison_durable)(void *of);
+	void (*healed)(void *of, struct kvp_leg *leg, u32 level, u64 index);
+	void (*lost)(void *of, const struct kvp_table_lost *page);
+	void (*given_up)(void *of, const struct kvp_tpage *tp, kvp_block_t first, u64 blocks);
 };
 
 struct kvp_table {
+	struct kvp_table_client client;
 	struct hlist_head *buckets;	/* 1 << bucket_bits of them */
 	u32 bucket_bits;
 	/*
@@ -141,7 +168,7 @@ struct kvp_table {
 	u32 poisonings;			/* how often a block was poisoned; may wrap */
 	u32 snap_poisonings, durable_poisonings; /* at the snapshot; in the durable root */
 
-	/* By pool->checkpoint_lock. */
+	/* By client.checkpoint_lock. */
 	u64 roots[KVP_MAX_ROOTS];	/* as of the checkpoint being built */
 	u64 old_roots[KVP_MAX_ROOTS];
 	struct kvp_batch *batch;
@@ -222,15 +249,22 @@ static inline const struct kvp_table_lost *kvp_table_last_lost(const struct kvp_
 	return &t->lost;
 }
 
-int __must_check kvp_table_init(struct kvp_pool *pool);
-void kvp_table_exit(struct kvp_pool *pool);
+/**
+ * kvp_table_init() - begin with the roots and counts of the superblock, and no page in memory
+ * @c: is copied
+ * @budget: the most pages that may be in memory
+ *
+ * Return: 0 or -ENOMEM; the caller must call kvp_table_exit() in both cases. Context: process.
+ */
+int __must_check kvp_table_init(struct kvp_table *t, const struct kvp_table_client *c, u32 budget);
+void kvp_table_exit(struct kvp_table *t);
 
 /**
  * kvp_table_find() - find the leaf of @block in memory
  *
  * Return: the leaf with a reference, or NULL. Context: any; takes no lock.
  */
-struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, kvp_block_t block);
+struct kvp_tpage *kvp_table_find(struct kvp_table *t, kvp_block_t block);
 
 /**
  * kvp_table_load() - the leaf of @block, read and verified if it is not in memory
@@ -243,7 +277,7 @@ struct kvp_tpage *kvp_table_find(struct kvp_pool *pool, kvp_block_t block);
  * -ENOMEM: every page is dirty or in use, so a checkpoint may help. Context: process, may wait for
  * I/O.
  */
-struct kvp_tpage * __must_check kvp_table_load(struct kvp_pool *pool, kvp_block_t block);
+struct kvp_tpage * __must_check kvp_table_load(struct kvp_table *t, kvp_block_t block);
 
 /**
  * kvp_table_load_home() - as kvp_table_load(), for writing accepted blocks home, which must not
@@ -251,7 +285,7 @@ struct kvp_tpage * __must_check kvp_table_load(struct kvp_pool *pool, kvp_block_
  *
  * A lost page above the leaf is given up: all blocks below it are poisoned, until they are written.
  */
-struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_pool *pool, kvp_block_t block);
+struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_table *t, kvp_block_t block);
 
 /**
  * kvp_table_give_up() - by order: poison all blocks below the lost page above @block, durably
@@ -263,7 +297,7 @@ struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_pool *pool, kvp_b
  * Return: 0; -ENOENT: no page above @block is lost; -EBUSY: legs are out; -EIO: a leg does not
  * answer; -EROFS; -ENOMEM.
  */
-int __must_check kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, bool force);
+int __must_check kvp_table_give_up(struct kvp_table *t, kvp_block_t block, bool force);
 
 /**
  * kvp_table_settle_ends() - before a vdev gets more blocks: what was given up ends with the pool
@@ -275,12 +309,12 @@ int __must_check kvp_table_give_up(struct kvp_pool *pool, kvp_block_t block, boo
  * Context: process, may wait for I/O; no user's request is under way. Return: 1: a leaf is dirty,
  * and a checkpoint must follow; 0: there is nothing to do; -ENOMEM.
  */
-int __must_check kvp_table_settle_ends(struct kvp_pool *pool);
+int __must_check kvp_table_settle_ends(struct kvp_table *t);
 
-void kvp_table_put(struct kvp_pool *pool, struct kvp_tpage *tp);
+void kvp_table_put(struct kvp_table *t, struct kvp_tpage *tp);
 
 /** kvp_table_entry() - the entry of @block in its leaf. Any context. */
-u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block);
+u64 kvp_table_entry(struct kvp_table *t, const struct kvp_tpage *leaf, kvp_block_t block);
 
 /**
  * kvp_table_parity() - the entry of the parity of @row, in the leaf of the row's data. Any context.
@@ -289,7 +323,7 @@ u64 kvp_table_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_blo
  * unknown until it is computed anew from the data. Valid: it is the XOR of the row's data, in which
  * unwritten and poisoned blocks count as zeros.
  */
-u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row);
+u64 kvp_table_parity(struct kvp_table *t, const struct kvp_tpage *leaf, u64 row);
 
 /**
  * kvp_table_set() - change the entry of @block
@@ -299,7 +333,7 @@ u64 kvp_table_parity(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 ro
  * The entry gets the era of the next checkpoint. Caller holds the block's range lock. Context:
  * process; waits while a checkpoint writes the page.
  */
-void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
+void kvp_table_set(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		   enum kvp_entry_state state);
 
 /**
@@ -308,7 +342,7 @@ void kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t bl
  * Context: process; waits while a checkpoint writes the page. A checkpoint waits until
  * kvp_table_unlock(), so change no more entries than one request has blocks.
  */
-void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf);
+void kvp_table_lock(struct kvp_table *t, struct kvp_tpage *leaf);
 
 /**
  * kvp_table_lock_next() - after changes to another leaf, go on with @leaf
@@ -316,8 +350,8 @@ void kvp_table_lock(struct kvp_pool *pool, struct kvp_tpage *leaf);
  * Acts as kvp_table_unlock() and kvp_table_lock(), but keeps the lock, unless a checkpoint writes
  * the page.
  */
-void kvp_table_lock_next(struct kvp_pool *pool, struct kvp_tpage *leaf);
-void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
+void kvp_table_lock_next(struct kvp_table *t, struct kvp_tpage *leaf);
+void __kvp_table_set(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		     enum kvp_entry_state state);
 
 /**
@@ -326,10 +360,9 @@ void __kvp_table_set(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t 
  * Caller holds kvp_table_lock(), as for __kvp_table_set(), and the block's range lock until @d has
  * left the write buffer.
  */
-void __kvp_table_set_home(struct kvp_pool *pool, struct kvp_tpage *leaf,
-			  const struct kvp_version *d);
+void __kvp_table_set_home(struct kvp_table *t, struct kvp_tpage *leaf, const struct kvp_version *d);
 
-void __kvp_table_set_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 crc,
+void __kvp_table_set_parity(struct kvp_table *t, struct kvp_tpage *leaf, u64 row, u32 crc,
 			    enum kvp_entry_state state);
 
 /**
@@ -345,9 +378,9 @@ void __kvp_table_rows_lost(struct kvp_tpage *leaf, u64 poison);
  *
  * The parity becomes unwritten as the data: it is zeros. Under kvp_table_lock().
  */
-void __kvp_table_row_unwritten(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_vblock_t own);
+void __kvp_table_row_unwritten(struct kvp_table *t, struct kvp_tpage *leaf, kvp_vblock_t own);
 
-void kvp_table_unlock(struct kvp_pool *pool);
+void kvp_table_unlock(struct kvp_table *t);
 
 /**
  * kvp_table_next_own() - find the first block of @v, from @own on, whose leaf has a written block
@@ -355,11 +388,11 @@ void kvp_table_unlock(struct kvp_pool *pool);
  *
  * For discards: all that is below a null pointer is skipped at once. If all blocks below a page of
  * level 1 are before @end, and the page is not in memory, it is not read: *@next is then the first
- * block below it. Caller holds pool->checkpoint_lock. Return: 0, or -errno: the page above *@next
+ * block below it. Caller holds checkpoint_lock. Return: 0, or -errno: the page above *@next
  * cannot be read. Context: process, may wait for I/O.
  */
-int __must_check kvp_table_next_own(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end,
-				    kvp_vblock_t *next);
+int __must_check kvp_table_next_own(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t own,
+				    kvp_vblock_t end, kvp_vblock_t *next);
 
 /** kvp_leaf_behind() - the first block of @v behind all blocks that the leaf of @own has */
 static inline kvp_vblock_t kvp_leaf_behind(const struct kvp_geometry *g, kvp_vblock_t own)
@@ -376,7 +409,8 @@ static inline kvp_vblock_t kvp_leaf_behind(const struct kvp_geometry *g, kvp_vbl
  * of it is before @end; else the end of one leaf, or @end. In the first case the first and the last
  * block are blocks of the pool. Any context.
  */
-kvp_vblock_t kvp_table_discard_reach(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end);
+kvp_vblock_t kvp_table_discard_reach(struct kvp_table *t, const struct kvp_vdev *v,
+				     kvp_vblock_t own, kvp_vblock_t end);
 
 /**
  * kvp_table_discard() - make blocks of @v unwritten, from *@own on, before @behind
@@ -384,7 +418,7 @@ kvp_vblock_t kvp_table_discard_reach(const struct kvp_vdev *v, kvp_vblock_t own,
  * @behind: by kvp_table_discard_reach()
  *
  * In a parity1 they are whole stripes, whose parity becomes unwritten, too. Caller holds the range
- * lock and pool->checkpoint_lock. A leaf that became empty becomes a null pointer with the next
+ * lock and checkpoint_lock. A leaf that became empty becomes a null pointer with the next
  * checkpoint. A leaf that is not in memory, and is discarded as a whole, becomes a null pointer at
  * once, without being read. Nor is a page of level 1 read that is discarded as a whole, is not in
  * memory, and has no poison below it: a page of null pointers replaces it.
@@ -392,7 +426,8 @@ kvp_vblock_t kvp_table_discard_reach(const struct kvp_vdev *v, kvp_vblock_t own,
  * Return: 1: a page may be dirty; 0: at most a pointer in a page above has changed; or -errno.
  * Context: process, may wait for I/O.
  */
-int __must_check kvp_table_discard(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t behind);
+int __must_check kvp_table_discard(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t *own,
+				   kvp_vblock_t behind);
 
 /**
  * kvp_table_next_changed() - find the first block at or after @block with a change since @since
@@ -404,7 +439,7 @@ int __must_check kvp_table_discard(struct kvp_vdev *v, kvp_vblock_t *own, kvp_vb
  * first block behind all blocks below that page or, with several vdevs, behind this turn. Context:
  * process, may wait for I/O.
  */
-int __must_check kvp_table_next_changed(struct kvp_pool *pool, kvp_block_t block, u32 since,
+int __must_check kvp_table_next_changed(struct kvp_table *t, kvp_block_t block, u32 since,
 					kvp_block_t *next);
 
 /**
@@ -415,8 +450,9 @@ int __must_check kvp_table_next_changed(struct kvp_pool *pool, kvp_block_t block
  * Return: 0 and the block of @v in *@next, or @end; or -errno: a page above *@next cannot be read,
  * and *@behind is behind all blocks below that page.
  */
-int __must_check kvp_table_next_of_vdev(struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t end,
-					u32 since, kvp_vblock_t *next, kvp_vblock_t *behind);
+int __must_check kvp_table_next_of_vdev(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t own,
+					kvp_vblock_t end, u32 since, kvp_vblock_t *next,
+					kvp_vblock_t *behind);
 
 /**
  * struct kvp_stretch - neighbouring blocks of the pool
@@ -440,14 +476,14 @@ struct kvp_stretch {
  * The search looks at each pointer on its way. It does not read pages whose newest change is older.
  * Return: 0 or -ENOMEM. Context: process, may wait for I/O; takes no lock over that.
  */
-int __must_check kvp_table_next_born(struct kvp_pool *pool, kvp_block_t block, u32 since,
+int __must_check kvp_table_next_born(struct kvp_table *t, kvp_block_t block, u32 since,
 				     struct kvp_stretch *s);
 
 /** kvp_table_next_written() - kvp_table_next_changed() for anything that was ever written */
-static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, kvp_block_t block,
+static inline int __must_check kvp_table_next_written(struct kvp_table *t, kvp_block_t block,
 						      kvp_block_t *next)
 {
-	return kvp_table_next_changed(pool, block, 0, next);
+	return kvp_table_next_changed(t, block, 0, next);
 }
 
 /**
@@ -459,8 +495,7 @@ static inline int __must_check kvp_table_next_written(struct kvp_pool *pool, kvp
  * Return: 0 and the block in *@next (the pool's size if there is none); -EINTR: a suspend waits, so
  * ask again later; -ENOMEM. Context: process, may wait for I/O.
  */
-int __must_check kvp_table_next_poisoned(struct kvp_pool *pool, kvp_block_t block,
-					 kvp_block_t *next);
+int __must_check kvp_table_next_poisoned(struct kvp_table *t, kvp_block_t block, kvp_block_t *next);
 
 /**
  * kvp_table_poison_durable() - true if all poison is durable that existed at @poisonings
@@ -477,10 +512,10 @@ static inline bool kvp_table_poison_durable(const struct kvp_table *t, u32 poiso
  *
  * Return: how many were freed.
  */
-u32 kvp_table_reclaim(struct kvp_pool *pool, u32 nr);
+u32 kvp_table_reclaim(struct kvp_table *t, u32 nr);
 
 /** kvp_table_shrink() - free clean pages until the budget is kept; @all: free every clean page */
-void kvp_table_shrink(struct kvp_pool *pool, bool all);
+void kvp_table_shrink(struct kvp_table *t, bool all);
 
 /**
  * struct kvp_table_page - a page of the table
@@ -505,8 +540,9 @@ struct kvp_table_page {
  * none from *@own on; -ENOMEM: try again; or -errno: it, or a page above it, cannot be read, and
  * *@own is behind it. Context: process, may wait for I/O.
  */
-int __must_check kvp_table_next_page(struct kvp_vdev *v, u32 level, kvp_vblock_t *own, u32 since,
-				     struct page *page, struct kvp_table_page *is);
+int __must_check kvp_table_next_page(struct kvp_table *t, struct kvp_vdev *v, u32 level,
+				     kvp_vblock_t *own, u32 since, struct page *page,
+				     struct kvp_table_page *is);
 
 /**
  * kvp_table_pointer() - make the pointer to a page of @v with contents @w in @slot
@@ -520,13 +556,13 @@ u64 kvp_table_pointer(const struct kvp_vdev *v, u32 level, u64 index, const __le
  * kvp_table_scrub_page() - verify every copy of the page of @level above @block, and heal bad ones
  * @good, @copy: pages to work with
  *
- * Caller holds pool->checkpoint_lock; entries may change meanwhile. Return: the number of copies
+ * Caller holds checkpoint_lock; entries may change meanwhile. Return: the number of copies
  * repaired; -EIO: no copy verifies; or -ENOMEM. Context: process, waits for I/O.
  */
-int __must_check kvp_table_scrub_page(struct kvp_pool *pool, kvp_block_t block, u32 level,
+int __must_check kvp_table_scrub_page(struct kvp_table *t, kvp_block_t block, u32 level,
 				      struct page *good, struct page *copy);
 
-/* Parts of a checkpoint; caller holds pool->checkpoint_lock. */
+/* Parts of a checkpoint; caller holds checkpoint_lock. */
 
 /**
  * kvp_table_end_era() - let later changes belong to an era behind @era
@@ -545,14 +581,14 @@ bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now);
  * Their contents are fixed until kvp_table_written(). Return: the era of the checkpoint. Context:
  * process; takes table->lock.
  */
-u32 kvp_table_snapshot(struct kvp_pool *pool, struct list_head *pages);
+u32 kvp_table_snapshot(struct kvp_table *t, struct list_head *pages);
 
 /**
  * kvp_table_write() - write the pages of the snapshot bottom up into free slots; fills table->roots
  *
  * Return: 0 or -errno. Context: process, waits for I/O.
  */
-int __must_check kvp_table_write(struct kvp_pool *pool, struct list_head *pages);
+int __must_check kvp_table_write(struct kvp_table *t, struct list_head *pages);
 
 /** kvp_table_note() - put roots and counts of the snapshot into @sb, after kvp_table_write() */
 void kvp_table_note(const struct kvp_table *t, struct kvp_sb *sb);
@@ -570,7 +606,7 @@ void kvp_table_put_roots(const struct kvp_table *t, struct kvp_sb *sb);
  *
  * The pool is quiesced. Return: false: some pages are dirty or in use. Context: process.
  */
-bool __must_check kvp_table_forget(struct kvp_pool *pool);
+bool __must_check kvp_table_forget(struct kvp_table *t);
 
 /** kvp_table_take_roots() - take the roots of @sb. No page may be in memory. */
 void kvp_table_take_roots(struct kvp_table *t, const struct kvp_sb *sb);
@@ -591,10 +627,11 @@ struct kvp_batch *kvp_table_swap_batch(struct kvp_table *t, struct kvp_batch *ba
 
 /**
  * kvp_table_written() - end the checkpoint: the superblock is durable, or with @error it is not
+ * @wait: wait for free copies on SSDs (table/ssdcopy.h)
  *
  * Without @error the pages are clean. With @error they are dirty again. Context: process; takes
  * table->lock.
  */
-void kvp_table_written(struct kvp_pool *pool, struct list_head *pages, int error);
+void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error, bool wait);
 
 #endif /* KVP_TABLE_H */

@@ -135,7 +135,7 @@ static int msg_give_up(struct message *m)
 	if (block >= READ_ONCE(m->pool->sb->pool_blocks))
 		return refused(m, "the pool has no such block", "see the event table_lost",
 			       -ERANGE);
-	ret = kvp_table_give_up(m->pool, kvp_block(block), force);
+	ret = kvp_table_give_up(m->pool->table, kvp_block(block), force);
 	if (ret == -ENOENT)
 		return refused(m, "no page of the checksum table above that block is lost",
 			       "see the event table_lost", ret);
@@ -464,7 +464,7 @@ static int msg_flush(struct message *m)
 
 static int msg_drop_caches(struct message *m)
 {
-	kvp_table_shrink(m->pool, true);
+	kvp_table_shrink(m->pool->table, true);
 	kvp_rcache_drop(m->pool->rcache);
 	return 0;
 }

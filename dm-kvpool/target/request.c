@@ -644,11 +644,11 @@ static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter
 	/* The buffer first, then the table: a block that has left the one is in the other. */
 	if (k->mixed && kvp_wbuf_any(pool->wbuf, block, 1))
 		return false;
-	leaf = kvp_table_load(pool, block);
+	leaf = kvp_table_load(pool->table, block);
 	if (IS_ERR(leaf))
 		return false;
-	entry = kvp_table_entry(pool, leaf, block);
-	kvp_table_put(pool, leaf);
+	entry = kvp_table_entry(pool->table, leaf, block);
+	kvp_table_put(pool->table, leaf);
 	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN) {
 		copy_to_bio(bio, iter, NULL);
 		return true;
@@ -807,7 +807,7 @@ static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *l
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		u64 entry = kvp_table_entry(pool, leaf, kvp_block_add(block, i));
+		u64 entry = kvp_table_entry(pool->table, leaf, kvp_block_add(block, i));
 		unsigned int state = kvp_entry_state(entry);
 
 		if (state == KVP_ENTRY_VALID)
@@ -892,7 +892,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 			return false;
 		k->leaf = NULL;
 	}
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	k->ssd.block = 0;
 	if (class == HOME_ZERO && !k->mixed)
 		read_zeros(pool, bio);
@@ -907,9 +907,9 @@ static void read_home_work(struct work_struct *work)
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
 	struct kvp_requests *r = k->requests;
 	struct bio *bio = bio_of(k);
-	struct kvp_tpage *leaf = kvp_table_load(r->pool, first_block(bio));
+	struct kvp_tpage *leaf = kvp_table_load(r->pool->table, first_block(bio));
 
-	kvp_table_shrink(r->pool, false);
+	kvp_table_shrink(r->pool->table, false);
 	/* The SSD cache was not read, if it ends here. */
 	if (IS_ERR(leaf))
 		k->ssd.block = 0;
@@ -1087,7 +1087,7 @@ static int map_unbuffered(struct kvp_requests *r, struct bio *bio, bool whole)
 	if (!cached) {
 		if (!cut_for_ssd(r->pool, bio))
 			return kvp_requests_again(r, bio, block_count(bio));
-		leaf = kvp_table_find(r->pool, first_block(bio));
+		leaf = kvp_table_find(r->pool->table, first_block(bio));
 		/* The same read comes again, so the caches are not told yet. */
 		if (!leaf && kvp_requests_nowait(bio))
 			return kvp_requests_again(r, bio, block_count(bio));
@@ -1198,7 +1198,7 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 		}
 		if (had == BUFFER_HAS_NO_PAGE)
 			return false;
-		entry = kvp_table_entry(pool, leaf, block);
+		entry = kvp_table_entry(pool->table, leaf, block);
 		switch (kvp_entry_state(entry)) {
 		case KVP_ENTRY_UNWRITTEN:
 			copy_to_bio(bio, &iter, NULL);
@@ -1226,7 +1226,7 @@ static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 
 	k->came = good;
 	good = good && !k->lacks && verify(r->pool, bio, leaf);
-	kvp_table_put(r->pool, leaf);
+	kvp_table_put(r->pool->table, leaf);
 	k->leaf = NULL;
 	if (good)
 		return true;
@@ -1303,7 +1303,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	/* The leg has no request free, which is not an error of the leg. */
 	if (again && kvp_requests_nowait(bio)) {
 		uncount_read(r->pool, k);
-		kvp_table_put(r->pool, k->leaf);
+		kvp_table_put(r->pool->table, k->leaf);
 		k->leaf = NULL;
 		return DM_ENDIO_DONE;
 	}

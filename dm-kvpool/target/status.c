@@ -715,18 +715,18 @@ int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
 /* How many neighbours from @block on, below one leaf, are poisoned; or -errno. */
 static int poisoned_run(struct kvp_pool *pool, kvp_block_t block)
 {
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
 	u32 left = kvp_locate(pool, block).left, run = 0;
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	for (; run < left; run++) {
-		u64 entry = kvp_table_entry(pool, leaf, kvp_block_add(block, run));
+		u64 entry = kvp_table_entry(pool->table, leaf, kvp_block_add(block, run));
 
 		if (kvp_entry_state(entry) != KVP_ENTRY_POISONED)
 			break;
 	}
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	return run;
 }
 
@@ -746,7 +746,7 @@ int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, un
 	/* Neighbours make one line. Limits let a message end. */
 	for (; kvp_block_before(block, size) && lines < MAX_POISONED &&
 	       leaves < MAX_POISONED_LEAVES; leaves++) {
-		run = kvp_table_next_poisoned(pool, block, &block);
+		run = kvp_table_next_poisoned(pool->table, block, &block);
 		if (run)
 			return run == -EINTR ? run : -EIO;
 		run = kvp_block_before(block, size) ? poisoned_run(pool, block) : 0;
@@ -760,7 +760,7 @@ int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, un
 			first = block;
 		block = kvp_block_add(block, run);
 		end = block;
-		kvp_table_shrink(pool, false);
+		kvp_table_shrink(pool->table, false);
 	}
 	if (kvp_block_before(first, end) && kvp_block_before(first, size) && lines < MAX_POISONED)
 		say_blocks(&p, first, end);

@@ -664,7 +664,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	}
 	ret = kvp_requests_init(&inst->requests, inst->pool);
 	if (!ret)
-		ret = kvp_table_shrinker_add(&inst->table_shrinker, inst->pool);
+		ret = kvp_table_shrinker_add(&inst->table_shrinker, inst->pool->table);
 	if (!ret)
 		ret = kvp_rcache_shrinker_add(&inst->ram_shrinker, inst->pool->rcache);
 	if (ret) {

@@ -51,7 +51,7 @@ int kvp_changed_point(struct kvp_pool *pool, struct kvp_point *p)
 static bool changed(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
 		    u32 since)
 {
-	return kvp_entry_era(kvp_table_entry(pool, leaf, block)) >= since;
+	return kvp_entry_era(kvp_table_entry(pool->table, leaf, block)) >= since;
 }
 
 /* Narrow @s, which is below @leaf, to the first neighbours that changed. It may become empty. */
@@ -82,18 +82,18 @@ int kvp_changed_next(struct kvp_pool *pool, u32 since, kvp_block_t *from, kvp_bl
 		return -EINTR;
 	if (!kvp_block_before(*from, kvp_pool_end(pool)))
 		return 0;
-	ret = kvp_table_next_born(pool, *from, since, &s);
+	ret = kvp_table_next_born(pool->table, *from, since, &s);
 	if (ret || !kvp_block_before(s.first, s.end))
 		return ret;
 	if (!s.whole)
-		leaf = kvp_table_load(pool, s.first);
+		leaf = kvp_table_load(pool->table, s.first);
 	if (leaf == ERR_PTR(-ENOMEM))
 		return -ENOMEM;
 	/* If the leaf cannot be read, all blocks of @s count as changed. */
 	if (!IS_ERR_OR_NULL(leaf)) {
 		look_closely(pool, leaf, since, &s);
-		kvp_table_put(pool, leaf);
-		kvp_table_shrink(pool, false);
+		kvp_table_put(pool->table, leaf);
+		kvp_table_shrink(pool->table, false);
 	}
 	*first = s.first;
 	*count = kvp_block_since(s.end, s.first);

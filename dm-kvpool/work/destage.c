@@ -850,7 +850,7 @@ static void destage_work(struct work_struct *work)
 		    used <= kvp_wbuf_nr_logged(pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));
-	kvp_table_shrink(pool, false);
+	kvp_table_shrink(pool->table, false);
 	/*
 	 * Without its legs the pool is faulted already. It may have been mended by now: do not
 	 * fault it again.

@@ -549,7 +549,8 @@ static int begin_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 {
 	struct kvp_resilver_step *step = nth(io, io->nr);
 	kvp_vblock_t next, behind;
-	int ret = kvp_table_next_of_vdev(s->v, s->ahead, s->end, s->since, &next, &behind);
+	int ret = kvp_table_next_of_vdev(s->v->pool->table, s->v, s->ahead, s->end, s->since,
+					 &next, &behind);
 
 	if (ret && (io->nr || ret == -ENOMEM))
 		return io->nr ? 1 : ret;
@@ -616,7 +617,7 @@ static int end_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct s
 	if (ret)
 		return ret;
 	s->own = step_end(step);
-	kvp_table_shrink(r->pool, false);
+	kvp_table_shrink(r->pool->table, false);
 	cond_resched();
 	if (!io->nr)
 		rest_after(r, step->n, ktime_get_ns() - step->began);
@@ -792,7 +793,7 @@ static int copy_some_pages(struct kvp_resilver *r, struct kvp_table_copy *c)
 	mutex_lock(&pool->checkpoint_lock);
 	ret = kvp_table_copy_some(c, steps_at_once(r) > 1 ? KVP_COPY_PAGES : 1);
 	mutex_unlock(&pool->checkpoint_lock);
-	kvp_table_shrink(pool, false);
+	kvp_table_shrink(pool->table, false);
 	cond_resched();
 	yield_to_host(r, ktime_get_ns() - began);
 	return ret;
@@ -806,6 +807,7 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 	int ret = 1, error = 0;
 	u32 i;
 
+	c->t = r->pool->table;
 	c->v = v;
 	c->since = KVP_ERA_MAX;
 	c->level = 0;

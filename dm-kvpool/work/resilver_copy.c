@@ -127,14 +127,14 @@ static int add_part(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 l
 	p->block = block;
 	p->first = step->n;
 	p->n = min(left, kvp_locate(pool, block).left);
-	p->leaf = kvp_table_load(pool, block);
+	p->leaf = kvp_table_load(pool->table, block);
 	if (IS_ERR(p->leaf))
 		return PTR_ERR(p->leaf);
 	last = kvp_block_add(block, p->n - 1);
 	if (wait) {
 		kvp_range_lock(&pool->ranges, &p->range, block, last);
 	} else if (!kvp_range_trylock(&pool->ranges, &p->range, block, last)) {
-		kvp_table_put(pool, p->leaf);
+		kvp_table_put(pool->table, p->leaf);
 		return -EAGAIN;
 	}
 	step->nr_parts++;
@@ -196,7 +196,7 @@ void kvp_resilver_cancel(struct kvp_resilver_step *step)
 void kvp_resilver_put(struct kvp_pool *pool, struct kvp_resilver_step *step)
 {
 	while (step->nr_parts)
-		kvp_table_put(pool, step->parts[--step->nr_parts].leaf);
+		kvp_table_put(pool->table, step->parts[--step->nr_parts].leaf);
 }
 
 /* The part that block @i of the step is in. */
@@ -223,7 +223,7 @@ static u64 entry_of(struct kvp_pool *pool, const struct kvp_resilver_step *step,
 {
 	const struct kvp_resilver_part *p = part_of(step, i);
 
-	return kvp_table_entry(pool, p->leaf, kvp_block_add(p->block, i - p->first));
+	return kvp_table_entry(pool->table, p->leaf, kvp_block_add(p->block, i - p->first));
 }
 
 /* Begin to read @nr blocks of @leg into @pages. */
@@ -495,7 +495,7 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 	u32 i;
 	int ret;
 
-	if (!missed(kvp_table_entry(pool, leaf, block), io->since) ||
+	if (!missed(kvp_table_entry(pool->table, leaf, block), io->since) ||
 	    (only && !(pieces_of(v, io->legs) >> (only - v->legs) & 1)))
 		return 0;
 	ret = kvp_home_read(pool, block, io->page, NULL);
@@ -525,12 +525,12 @@ static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct k
 			return ret;
 	}
 	/* No piece is lost after all: all of them can be read. */
-	if (kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_VALID)
+	if (kvp_entry_state(kvp_table_parity(pool->table, leaf, row)) == KVP_ENTRY_VALID)
 		return -EAGAIN;
 	ret = kvp_row_scrub_parity(pool, leaf, row, io->page, io->spare);
 	if (ret)
 		return ret;
-	if (kvp_entry_state(kvp_table_parity(pool, leaf, row)) == KVP_ENTRY_POISONED)
+	if (kvp_entry_state(kvp_table_parity(pool->table, leaf, row)) == KVP_ENTRY_POISONED)
 		return -EIO;
 	return -EBADMSG;
 }
@@ -544,7 +544,7 @@ static int copy_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 {
 	const struct kvp_vdev *v = leaf->v;
 	struct kvp_place at = kvp_row_place(v->g, row, 0);
-	u64 entry = kvp_table_parity(pool, leaf, row);
+	u64 entry = kvp_table_parity(pool->table, leaf, row);
 	int ret;
 
 	if (!missed(entry, io->since))
@@ -567,7 +567,7 @@ int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struc
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
 	u64 row = kvp_row_of(v->g, own);
 	struct kvp_place at = kvp_row_place(v->g, row, 0);
-	u64 entry = kvp_table_parity(pool, leaf, row);
+	u64 entry = kvp_table_parity(pool->table, leaf, row);
 	int ret;
 
 	if (kvp_piece_of(v->g, own) != 1 || !(pieces_of(v, io->legs) >> at.leg & 1))

@@ -88,7 +88,7 @@ static bool leg_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct k
 	if (kvp_io_sync(&s->io))
 		return false;
 	for (i = 0; i < n; i++) {
-		u64 entry = kvp_table_entry(pool, leaf, kvp_block_add(block, i));
+		u64 entry = kvp_table_entry(pool->table, leaf, kvp_block_add(block, i));
 
 		if (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 		    kvp_block_sum(pool->seed, kvp_block_add(block, i),
@@ -176,7 +176,7 @@ static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		u64 entry = kvp_table_entry(pool, leaf, kvp_block_add(block, i));
+		u64 entry = kvp_table_entry(pool->table, leaf, kvp_block_add(block, i));
 
 		if (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= since)
 			return true;
@@ -254,7 +254,7 @@ static u32 step_blocks(const struct kvp_spot *at)
  */
 static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t block, u32 n)
 {
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
 	struct kvp_range range;
 	bool good = true;
 
@@ -268,7 +268,7 @@ static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t
 	if (any_valid(pool, leaf, block, n, pool->scrub->since))
 		good = leaf->v->ops->verify(pool, s, leaf, block, n);
 	kvp_range_unlock(&pool->ranges, &range);
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	if (!good)
 		return scrub_closely(pool, s, block, n);
 done:
@@ -297,7 +297,7 @@ static int scrub_pages(struct kvp_pool *pool, kvp_block_t block, struct page *go
 			break;
 		/* A checkpoint changes pages above the leaves without the table's lock. */
 		mutex_lock(&pool->checkpoint_lock);
-		bad = kvp_table_scrub_page(pool, block, level, good, copy);
+		bad = kvp_table_scrub_page(pool->table, block, level, good, copy);
 		mutex_unlock(&pool->checkpoint_lock);
 		if (bad == -ENOMEM)
 			return bad;
@@ -333,7 +333,7 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 	kvp_block_t block = info->cursor, end = kvp_pool_end(pool), next;
 	struct kvp_spot at = kvp_locate(pool, block);
 	u64 lost = atomic64_read(&pool->work_stats.leaf_lost);
-	int ret = kvp_table_next_changed(pool, block, pool->scrub->since, &next);
+	int ret = kvp_table_next_changed(pool->table, block, pool->scrub->since, &next);
 
 	*blocks = 0;
 	if (ret == -ENOMEM)
@@ -353,7 +353,7 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 	if (lost)
 		kvp_poison_make_durable(pool);
 	if (!(kvp_vblock_nr(at.block) % kvp_leaf_blocks(at.v->g)))
-		kvp_table_shrink(pool, false);
+		kvp_table_shrink(pool->table, false);
 	*blocks = min_t(u64, step_blocks(&at), kvp_block_since(end, block));
 	return scrub_step(pool, s, block, *blocks);
 }

@@ -79,7 +79,7 @@ static u32 unit_of(const struct kvp_vdev *v)
 
 static bool is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block)
 {
-	if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
+	if (kvp_entry_state(kvp_table_entry(pool->table, leaf, block)) != KVP_ENTRY_UNWRITTEN)
 		return false;
 	return leaf->v->ops->row_is_empty(pool, leaf, block);
 }
@@ -104,19 +104,19 @@ static bool all_unwritten(struct kvp_pool *pool, kvp_block_t block, u64 count)
 	u32 n;
 
 	while (good && kvp_block_before(block, end)) {
-		if (kvp_table_next_written(pool, block, &next))
+		if (kvp_table_next_written(pool->table, block, &next))
 			return false;
 		if (kvp_block_before(block, next)) {
 			block = next;
 			continue;
 		}
-		leaf = kvp_table_load(pool, block);
+		leaf = kvp_table_load(pool->table, block);
 		if (IS_ERR(leaf))
 			return false;
 		n = min_t(u64, kvp_locate(pool, block).left, kvp_block_since(end, block));
 		good = run_length(pool, leaf, block, n) == n;
 		block = kvp_block_add(block, n);
-		kvp_table_put(pool, leaf);
+		kvp_table_put(pool->table, leaf);
 	}
 	return good;
 }
@@ -185,7 +185,7 @@ static kvp_block_t take_runs(struct kvp_pool *pool, struct batch *b, kvp_block_t
 			     kvp_block_t end, int *error)
 {
 	struct kvp_spot at = kvp_locate(pool, block);
-	struct kvp_tpage *leaf = kvp_table_load(pool, block);
+	struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
 	u32 n, skip, whole, unit = kvp_unit_blocks(at.v->g), least = unit > 1 ? unit : TRIM_LEAST;
 
 	b->leaves++;
@@ -201,7 +201,7 @@ static kvp_block_t take_runs(struct kvp_pool *pool, struct batch *b, kvp_block_t
 		if (whole >= least)
 			take(pool, b, kvp_block_add(block, skip), whole);
 	}
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	return block;
 }
 
@@ -222,7 +222,7 @@ static int collect(struct kvp_pool *pool, struct batch *b, kvp_block_t *cursor,
 	int ret = 0;
 
 	while (!ret && kvp_block_before(block, end) && !is_full(b) && !interrupted(pool, b)) {
-		ret = kvp_table_next_written(pool, block, &next);
+		ret = kvp_table_next_written(pool->table, block, &next);
 		next = kvp_block_first(next, end);
 		if (ret && ret != -ENOMEM) {
 			ret = 0;
@@ -332,7 +332,7 @@ static int trim_some(struct kvp_pool *pool, struct batch *b)
 	mutex_lock(&pool->checkpoint_lock);
 	ret = trim_batch(pool, b);
 	mutex_unlock(&pool->checkpoint_lock);
-	kvp_table_shrink(pool, false);
+	kvp_table_shrink(pool->table, false);
 	return ret;
 }
 
@@ -601,7 +601,7 @@ static bool pass_some(struct kvp_pool *pool, struct batch *b)
 	}
 	more = p->ready;
 	mutex_unlock(&pool->checkpoint_lock);
-	kvp_table_shrink(pool, false);
+	kvp_table_shrink(pool->table, false);
 	return more;
 }
 

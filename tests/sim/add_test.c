@@ -242,7 +242,7 @@ static void lost_leaf_main(void *arg)
 	memset(data, 0x77, sizeof(data));
 	for (i = 0; i < g->old.legs; i++)
 		image_write_data(&disks.img[i], at, data);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 	if (!host_read(h, end - 5, data))
 		sim_fail("a block was read, though its sum is lost");

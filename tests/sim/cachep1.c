@@ -414,7 +414,7 @@ static void two_are_rotten(struct script *s)
 		sim_fail("block %llu cannot be made, and was read", p.block);
 	come_home(s);
 	if (s->host.pool->table->poisoned != 1 ||
-	    kvp_table_next_poisoned(s->host.pool, 0, &poisoned) || poisoned != p.block)
+	    kvp_table_next_poisoned(s->host.pool->table, 0, &poisoned) || poisoned != p.block)
 		sim_fail("block %llu is lost; %llu are poisoned, the first is %llu", p.block,
 			 s->host.pool->table->poisoned, poisoned);
 	host_read_each(&s->host, FIRST, p.block - FIRST);

@@ -413,7 +413,7 @@ static void only_that(struct changed_test *p)
 	find(p, &since);
 	expect_found(p, 7, 2, 2, "a discard");
 	/* Below a null pointer, all counts. Leaves that are not in memory are not read for that. */
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	host_discard(h, 0, p->blocks);
 	host_sleep(1500);
 	take(p, &since);
@@ -445,7 +445,7 @@ static void few_reads(struct changed_test *p)
 	take(p, &since);
 	host_write(h, 1024, 1, false);
 	take(p, &next);
-	kvp_table_shrink(pool, true);
+	kvp_table_shrink(pool->table, true);
 	if (READ_ONCE(pool->table->nr_pages))
 		sim_fail("pages are in memory: the case was not set up");
 	reads = atomic64_read(&pool->work_stats.page_reads);
@@ -477,7 +477,7 @@ static void unreadable(struct changed_test *p)
 	take(p, &since);
 	host_write(h, 1025, 1, false);
 	take(p, &next);
-	kvp_table_shrink(pool, true);
+	kvp_table_shrink(pool->table, true);
 	for (leg = 0; leg < p->legs; leg++)
 		disks_fault(FAULT_READ_EIO, leg, disks.table_start,
 			    disks.log_start - 1)->error = -ETIMEDOUT;

@@ -144,8 +144,8 @@ static void check_rows(struct look *l, const struct kvp_vdev *v)
 		return;
 	for (row = 0; (first = kvp_pool_block(v, kvp_row_block(v->g, row, 1))) < blocks_of(l);
 	     row++) {
-		struct kvp_tpage *leaf = kvp_table_load(pool, first);
-		bool known = kvp_entry_state(kvp_table_parity(pool, leaf,
+		struct kvp_tpage *leaf = kvp_table_load(pool->table, first);
+		bool known = kvp_entry_state(kvp_table_parity(pool->table, leaf,
 							      row)) != KVP_ENTRY_POISONED;
 
 		memset(sum, 0, sizeof(sum));
@@ -158,7 +158,7 @@ static void check_rows(struct look *l, const struct kvp_vdev *v)
 			for (j = 0; j < ARRAY_SIZE(sum); j++)
 				sum[j] ^= data[j];
 		}
-		kvp_table_put(pool, leaf);
+		kvp_table_put(pool->table, leaf);
 		for (j = 0; known && j < ARRAY_SIZE(sum); j++)
 			if (sum[j])
 				sim_fail("row %llu: the parity is wrong after the recovery", row);
@@ -172,15 +172,16 @@ static void compare_two(struct look *l, const struct kvp_vdev *v, u32 a, u32 b)
 	u64 block;
 
 	for (block = 0; block < blocks_of(l); block++) {
-		struct kvp_tpage *leaf = kvp_table_load(pool, block);
-		u64 entry = kvp_table_entry(pool, leaf, block), at = kvp_home_block(pool, block);
+		struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
+		u64 entry = kvp_table_entry(pool->table, leaf, block);
+		u64 at = kvp_home_block(pool, block);
 		/*
 		 * A version that stays in the log of a cache comes home later, and may have been
 		 * half home.
 		 */
 		bool own = leaf->v == v && !kvp_wbuf_any(pool->wbuf, block, 1);
 
-		kvp_table_put(pool, leaf);
+		kvp_table_put(pool->table, leaf);
 		if (own && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 		    !image_same(&disks.img[v->legs[a].bdev->index],
 				&disks.img[v->legs[b].bdev->index], at, 1, &at))

@@ -66,7 +66,7 @@ static void scrub_looks_at_each_level(struct trouble *t)
 			at = page_at(h, level, 5 * LEAF);
 			rot(n % disks.nr, copy_at(h, at, n));
 			if (n % 2)
-				kvp_table_shrink(h->pool, true);
+				kvp_table_shrink(h->pool->table, true);
 			before = atomic64_read(&h->pool->work_stats.table_healed);
 			/*
 			 * any reader may heal a page that is not in memory; the scrub does not
@@ -117,7 +117,7 @@ static void readers_repair_each_level(struct trouble *t)
 		for (n = repaired = 0; n < copies_of_page(h); n++) {
 			at = page_at(h, level, 5 * LEAF);
 			rot(n % disks.nr, copy_at(h, at, n));
-			kvp_table_shrink(h->pool, true);
+			kvp_table_shrink(h->pool->table, true);
 			kvp_rcache_drop(h->pool->rcache);
 			host_read_check(h, 5 * LEAF + 300);
 			if (same_copies(h, at))
@@ -257,25 +257,26 @@ static void lost_page_above_is_given_up(struct trouble *t)
 	if (unrepaired != BELOW)
 		sim_fail("scrub counts %llu blocks below a lost page", unrepaired);
 	expect_poisoned(h, 0);
-	if (kvp_table_give_up(h->pool, BESIDE, false) != -ENOENT)
+	if (kvp_table_give_up(h->pool->table, BESIDE, false) != -ENOENT)
 		sim_fail("a page was given up that is not lost");
 	leaves = atomic64_read(&h->pool->work_stats.leaf_writes);
-	if (kvp_table_give_up(h->pool, 5 * LEAF, false))
+	if (kvp_table_give_up(h->pool->table, 5 * LEAF, false))
 		sim_fail("the lost page was not given up");
 	if (atomic64_read(&h->pool->work_stats.leaf_writes) != leaves)
 		sim_fail("leaves were written for that");
 	expect_poisoned(h, BELOW);
-	if (kvp_table_give_up(h->pool, 5 * LEAF, false) != -ENOENT)
+	if (kvp_table_give_up(h->pool->table, 5 * LEAF, false) != -ENOENT)
 		sim_fail("it was given up twice");
 	expect_eio(h, 5 * LEAF + 300);
-	if (kvp_table_next_poisoned(h->pool, 300 * LEAF + 3, &next) || next != 300 * LEAF + 3)
+	if (kvp_table_next_poisoned(h->pool->table, 300 * LEAF + 3, &next) ||
+	    next != 300 * LEAF + 3)
 		sim_fail("the list of poisoned blocks goes on at %llu", next);
-	if (kvp_table_next_poisoned(h->pool, BELOW, &next) || next < BLOCKS)
+	if (kvp_table_next_poisoned(h->pool->table, BELOW, &next) || next < BLOCKS)
 		sim_fail("block %llu is poisoned", next);
 	host_write(h, 5 * LEAF + 300, 1, true);
 	host_checkpoint(h);
 	expect_poisoned(h, BELOW - 1);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 }
 
 static void what_was_given_up_stays_so(struct trouble *t)
@@ -317,7 +318,7 @@ static void write_below_a_lost_page(struct trouble *t)
 	host_read_each(h, 7 * LEAF, 40);
 	expect_eio(h, 5 * LEAF + 300);
 	expect_eio(h, 7 * LEAF + 40);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	host_read_check(h, 5 * LEAF + 8);
 	expect_eio(h, 5 * LEAF + 9);
 }
@@ -348,7 +349,7 @@ static void write_below_and_give_up(struct trouble *t)
 	t->crash = (struct crash){ .poison_allowed = true, .heal_allowed = true,
 				   .sound = 3 * LEAF + 7, .sound_count = 3 };
 	t->cuts_from = disks.trace.nr;
-	if (rng_below(&sim_rng, 2) && kvp_table_give_up(h->pool, 9 * LEAF, false))
+	if (rng_below(&sim_rng, 2) && kvp_table_give_up(h->pool->table, 9 * LEAF, false))
 		sim_fail("the lost page was not given up");
 	host_write(h, 3 * LEAF + 7, 3, false);
 	host_flush(h);
@@ -371,11 +372,11 @@ static void page_above_that_may_come_back(struct trouble *t)
 	at = page_at(h, 1, 0);
 	rot(0, at);
 	disks_fault(FAULT_READ_EIO, 1, at, at);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 	expect_eio(h, 5 * LEAF + 300);
-	if (kvp_table_give_up(h->pool, 5 * LEAF, false) != -EIO ||
-	    kvp_table_give_up(h->pool, 5 * LEAF, true) != -EIO)
+	if (kvp_table_give_up(h->pool->table, 5 * LEAF, false) != -EIO ||
+	    kvp_table_give_up(h->pool->table, 5 * LEAF, true) != -EIO)
 		sim_fail("a page was given up that a silent leg may have");
 	expect_poisoned(h, 0);
 	disks.nr_faults = 0;
@@ -384,10 +385,10 @@ static void page_above_that_may_come_back(struct trouble *t)
 	kvp_leg_offline(h->pool, host_leg(h, 1));
 	lose_page(h, 1, 0);
 	expect_eio(h, 5 * LEAF + 300);
-	if (kvp_table_give_up(h->pool, 5 * LEAF, false) != -EBUSY)
+	if (kvp_table_give_up(h->pool->table, 5 * LEAF, false) != -EBUSY)
 		sim_fail("a page was given up that a leg may have which is out");
 	expect_poisoned(h, 0);
-	if (kvp_table_give_up(h->pool, 5 * LEAF, true) || !h->pool->sb->poisoned_blocks)
+	if (kvp_table_give_up(h->pool->table, 5 * LEAF, true) || !h->pool->sb->poisoned_blocks)
 		sim_fail("it was not given up by force");
 }
 
@@ -416,8 +417,8 @@ static void expect_nothing_written(struct host *h)
 {
 	u64 next;
 
-	kvp_table_shrink(h->pool, true);
-	if (kvp_table_next_written(h->pool, 8 * LEAF, &next) ||
+	kvp_table_shrink(h->pool->table, true);
+	if (kvp_table_next_written(h->pool->table, 8 * LEAF, &next) ||
 	    next < h->pool->sb->pool_blocks - 8 * LEAF)
 		sim_fail("there is a leaf of block %llu", next);
 }
@@ -447,7 +448,7 @@ static void discards_of_nothing_cost_nothing(struct trouble *t)
 		sim_fail("a second discard looked at leaves");
 	host_write(h, 30 * LEAF + 5, 2, false);
 	host_checkpoint(h);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 	host_read_each(h, 30 * LEAF, 10);
 }
@@ -506,7 +507,7 @@ static void discard_in_many_turns(struct trouble *t)
 	host_flush(h);
 	host_destage(h);
 	host_checkpoint(h);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 	for (i = 1; i < LEAVES; i++)
 		host_read_check(h, i * LEAF + i);
@@ -524,7 +525,7 @@ static void discards_in_little_room(struct trouble *t)
 
 	spread(h);
 	at = page_at(h, 0, 60 * LEAF);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	h->pool->table->budget = 32;
 	before = leaf_discards(h);
 	checkpoints = h->pool->sb->checkpoint;
@@ -553,7 +554,7 @@ static void discards_in_little_room(struct trouble *t)
 		sim_fail("a checkpoint waited until %llu leaves were discarded",
 			 t->checkpointed - before);
 	/* Each turn has gone on where the one before had ended. */
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 	for (i = 1; i < LEAVES; i++)
 		host_read_check(h, i * LEAF + 300);
@@ -598,7 +599,7 @@ static void discards_read_no_leaf(struct trouble *t)
 			 h->pool->sb->written_blocks,
 			 h->pool->sb->uncounted_leaves);
 	host_read_each(h, 10 * LEAF - 3, 20);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	reads = page_reads(h);
 	host_discard(h, 0, (u32)h->pool->sb->pool_blocks);
 	host_checkpoint(h);
@@ -611,7 +612,7 @@ static void discards_read_no_leaf(struct trouble *t)
 	host_write(h, 30 * LEAF + 5, 2, false);
 	host_checkpoint(h);
 	expect_written(h, 2, 0);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 	host_read_each(h, 30 * LEAF, 10);
 }
@@ -646,11 +647,11 @@ static void caches_forget_unread_leaves(struct trouble *t)
 		for (i = 0; i < ARRAY_SIZE(at); i++)
 			host_write(h, leaf * LEAF + at[i], 1, false);
 	host_checkpoint(h);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	for (leaf = 10; leaf < 18; leaf++)
 		for (i = 0; i < ARRAY_SIZE(at); i++)
 			host_read_check(h, leaf * LEAF + at[i]);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	rcache_figures(h, &before, &held);
 	if (held < 8 * ARRAY_SIZE(at))
 		sim_fail("%llu blocks are in RAM: the case was not set up", held);
@@ -688,13 +689,13 @@ static void discard_and_make_again(struct trouble *t, u32 count)
 	for (again = 0; again < 3; again++) {
 		for (leaf = 0; leaf < 8; leaf++)
 			at[leaf] = page_at(h, 0, leaf * LEAF);
-		kvp_table_shrink(h->pool, true);
+		kvp_table_shrink(h->pool->table, true);
 		host_discard(h, 0, count);
 		host_flush(h);
 		for (leaf = 0; leaf < 8; leaf++)
 			host_write(h, leaf * LEAF + 5, 2, false);
 		host_checkpoint(h);
-		kvp_table_shrink(h->pool, true);
+		kvp_table_shrink(h->pool->table, true);
 		for (leaf = 0; leaf < 8; leaf++) {
 			if (page_at(h, 0, leaf * LEAF) == at[leaf])
 				sim_fail("leaf %llu was written over while it counted", leaf);
@@ -708,7 +709,7 @@ static void discard_and_make_again(struct trouble *t, u32 count)
 	for (leaf = 0; leaf < 8; leaf++)
 		host_write(h, leaf * LEAF + 6, 1, false);
 	host_checkpoint(h);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	host_read_each(h, 0, 10);
 	expect_scrub(h, 0, 0);
 }
@@ -745,9 +746,9 @@ static void discard_beside_a_reader(struct trouble *t)
 	spread(h);
 	at = page_at(h, 0, 7 * LEAF);
 	/* Pages above stay in memory. */
-	kvp_table_put(h->pool, kvp_table_load(h->pool, 9 * LEAF));
-	kvp_table_shrink(h->pool, true);
-	kvp_table_put(h->pool, kvp_table_load(h->pool, 9 * LEAF));
+	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, 9 * LEAF));
+	kvp_table_shrink(h->pool->table, true);
+	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, 9 * LEAF));
 	kvp_rcache_drop(h->pool->rcache);
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, at, at);
@@ -764,7 +765,7 @@ static void discard_beside_a_reader(struct trouble *t)
 		host_sleep(1);
 	host_checkpoint(h);
 	host_read_each(h, 7 * LEAF + 295, 10);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 	host_read_each(h, 7 * LEAF + 295, 10);
 	expect_scrub(h, 0, 0);
@@ -773,13 +774,13 @@ static void discard_beside_a_reader(struct trouble *t)
 /* Poison one block, durably; nothing of the table stays in memory. */
 static void poison_block(struct host *h, u64 block)
 {
-	struct kvp_tpage *leaf = kvp_table_load(h->pool, block);
+	struct kvp_tpage *leaf = kvp_table_load(h->pool->table, block);
 
-	kvp_table_set(h->pool, leaf, block, 0, KVP_ENTRY_POISONED);
-	kvp_table_put(h->pool, leaf);
+	kvp_table_set(h->pool->table, leaf, block, 0, KVP_ENTRY_POISONED);
+	kvp_table_put(h->pool->table, leaf);
 	if (kvp_poison_make_durable(h->pool))
 		sim_fail("poison cannot be made durable");
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 }
 
 /* Discarded poison is counted in all cases, also given up blocks. */
@@ -800,9 +801,9 @@ static void discards_of_poison(struct trouble *t)
 	expect_poisoned(h, 1);
 	spread(h);
 	lose_page(h, 1, 0);
-	if (kvp_table_give_up(h->pool, 5 * LEAF, false))
+	if (kvp_table_give_up(h->pool->table, 5 * LEAF, false))
 		sim_fail("the lost page was not given up");
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	host_discard(h, 0, BELOW);
 	host_checkpoint(h);
 	expect_poisoned(h, 1);
@@ -870,7 +871,7 @@ static void discards_read_no_page_above(struct trouble *t)
 	spread(h);
 	host_write(h, BESIDE + 7, 2, false);
 	host_checkpoint(h);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 	reads = page_reads(h);
 	host_discard(h, 0, BELOW);
@@ -880,7 +881,7 @@ static void discards_read_no_page_above(struct trouble *t)
 	expect_written(h, 0, 512);
 	host_read_check(h, 5 * LEAF + 300);
 	host_read_each(h, BESIDE + 5, 5);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 	host_read_check(h, 5 * LEAF + 300);
 	spread(h);
@@ -900,7 +901,7 @@ static kvp_vblock_t discard_in_table(struct host *h, kvp_vblock_t behind)
 	kvp_vblock_t own = 0;
 
 	mutex_lock(&h->pool->checkpoint_lock);
-	if (kvp_table_discard(&h->pool->vdevs.v[0], &own, behind) < 0)
+	if (kvp_table_discard(h->pool->table, &h->pool->vdevs.v[0], &own, behind) < 0)
 		sim_fail("the discard failed");
 	mutex_unlock(&h->pool->checkpoint_lock);
 	return own;
@@ -908,15 +909,16 @@ static kvp_vblock_t discard_in_table(struct host *h, kvp_vblock_t behind)
 
 static void load_below(struct host *h, int error)
 {
-	struct kvp_tpage *leaf = kvp_table_load(h->pool, 5 * LEAF);
+	struct kvp_tpage *leaf = kvp_table_load(h->pool->table, 5 * LEAF);
 
 	if (PTR_ERR_OR_ZERO(leaf) != error)
 		sim_fail("a leaf below it: %d, not %d", (int)PTR_ERR_OR_ZERO(leaf), error);
 	if (error)
 		return;
-	if (kvp_entry_state(kvp_table_entry(h->pool, leaf, 5 * LEAF + 300)) != KVP_ENTRY_UNWRITTEN)
+	if (kvp_entry_state(kvp_table_entry(h->pool->table, leaf, 5 * LEAF + 300)) !=
+	    KVP_ENTRY_UNWRITTEN)
 		sim_fail("a discarded block is written");
-	kvp_table_put(h->pool, leaf);
+	kvp_table_put(h->pool->table, leaf);
 }
 
 /* How a page that was discarded unread is found: no leg answers; none has it, once; none has it. */
@@ -952,11 +954,11 @@ static void discarded_page_is_gone(struct trouble *t)
 		spread(h);
 		at = page_at(h, 1, 0);
 		leaf = page_at(h, 0, 5 * LEAF);
-		kvp_table_shrink(h->pool, true);
+		kvp_table_shrink(h->pool->table, true);
 		host_discard(h, 0, (u32)all);
 		host_flush(h);
 		spoil_page(at, how);
-		if (discard_in_table(h, kvp_table_discard_reach(v, 0, all)) != all)
+		if (discard_in_table(h, kvp_table_discard_reach(v->pool->table, v, 0, all)) != all)
 			sim_fail("the page was read");
 		load_below(h, how == SILENT ? -EIO : 0);
 		disks.nr_faults = 0;
@@ -987,14 +989,15 @@ static void discarded_page_is_read(struct trouble *t)
 	spread(h);
 	host_discard(h, 0, (u32)all);
 	host_flush(h);
-	behind = kvp_table_discard_reach(&h->pool->vdevs.v[0], 0, all);
-	leaf = kvp_table_load(h->pool, 7 * LEAF);
+	behind = kvp_table_discard_reach(h->pool->table, &h->pool->vdevs.v[0], 0, all);
+	leaf = kvp_table_load(h->pool->table, 7 * LEAF);
 	if (discard_in_table(h, behind) != LEAF)
 		sim_fail("a page was discarded that a reader has");
 	host_checkpoint(h);
-	if (kvp_entry_state(kvp_table_entry(h->pool, leaf, 7 * LEAF + 300)) != KVP_ENTRY_UNWRITTEN)
+	if (kvp_entry_state(kvp_table_entry(h->pool->table, leaf, 7 * LEAF + 300)) !=
+	    KVP_ENTRY_UNWRITTEN)
 		sim_fail("a leaf that a reader has was not changed");
-	kvp_table_put(h->pool, leaf);
+	kvp_table_put(h->pool->table, leaf);
 	expect_nothing_written(h);
 	host_read_check(h, 7 * LEAF + 300);
 }
@@ -1017,7 +1020,7 @@ static void discard_all_and_write_again(struct trouble *t)
 	host_try_home(h);
 	host_write(h, 3 * LEAF + 4, 3, false);
 	host_checkpoint(h);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	host_discard(h, 0, all);
 	host_write(h, 4 * LEAF, 2, true);
 	host_checkpoint(h);
@@ -1033,18 +1036,18 @@ static void poison_is_found_by_pointers(struct trouble *t)
 	u64 reads, next;
 
 	spread(h);
-	leaf = kvp_table_load(h->pool, 77 * LEAF + 9);
-	kvp_table_set(h->pool, leaf, 77 * LEAF + 9, 0, KVP_ENTRY_POISONED);
-	kvp_table_put(h->pool, leaf);
-	if (kvp_table_next_poisoned(h->pool, 0, &next) || next != 77 * LEAF + 9)
+	leaf = kvp_table_load(h->pool->table, 77 * LEAF + 9);
+	kvp_table_set(h->pool->table, leaf, 77 * LEAF + 9, 0, KVP_ENTRY_POISONED);
+	kvp_table_put(h->pool->table, leaf);
+	if (kvp_table_next_poisoned(h->pool->table, 0, &next) || next != 77 * LEAF + 9)
 		sim_fail("fresh poison is not found, but %llu", next);
 	if (kvp_poison_make_durable(h->pool))
 		sim_fail("poison cannot be made durable");
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	reads = atomic64_read(&h->pool->work_stats.page_reads);
-	if (kvp_table_next_poisoned(h->pool, 0, &next) || next != 77 * LEAF + 9)
+	if (kvp_table_next_poisoned(h->pool->table, 0, &next) || next != 77 * LEAF + 9)
 		sim_fail("poison is not found, but %llu", next);
-	if (kvp_table_next_poisoned(h->pool, next + 1, &next) || next < BLOCKS)
+	if (kvp_table_next_poisoned(h->pool->table, next + 1, &next) || next < BLOCKS)
 		sim_fail("there is poison at %llu", next);
 	reads = atomic64_read(&h->pool->work_stats.page_reads) - reads;
 	if (reads > levels(h))
@@ -1090,8 +1093,8 @@ static void scrub_holds_up_no_write(struct trouble *t)
 	struct host *h = &t->host;
 
 	spread(h);
-	kvp_table_put(h->pool, kvp_table_load(h->pool, 0));
-	kvp_table_put(h->pool, kvp_table_load(h->pool, 9 * LEAF));
+	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, 0));
+	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, 9 * LEAF));
 	t->scrubbed = false;
 	/* Or a write that waits for the scrub would go on when the leg is given up. */
 	h->pool->tunables[KVP_T_LEG_TIMEOUT] = 0;

@@ -286,11 +286,12 @@ static void expect_unwritten(struct discards *t, u64 block, u32 count)
 	struct kvp_pool *pool = t->host.pool;
 
 	for (; count--; block++) {
-		struct kvp_tpage *leaf = kvp_table_load(pool, block);
+		struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
 
-		if (kvp_entry_state(kvp_table_entry(pool, leaf, block)) != KVP_ENTRY_UNWRITTEN)
+		if (kvp_entry_state(kvp_table_entry(pool->table, leaf, block)) !=
+		    KVP_ENTRY_UNWRITTEN)
 			sim_fail("block %llu counts as written, and is zeros", block);
-		kvp_table_put(pool, leaf);
+		kvp_table_put(pool->table, leaf);
 	}
 }
 

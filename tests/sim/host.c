@@ -977,7 +977,7 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 		      struct read_plan *plan, bool *doubt)
 {
 	struct kvp_pool *pool = h->pool;
-	u64 entry = kvp_table_entry(pool, leaf, block);
+	u64 entry = kvp_table_entry(pool->table, leaf, block);
 	bool ssd, good;
 
 	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN) {
@@ -989,7 +989,7 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 	if (plan->at.block && !kvp_scache_current(pool, leaf, block, 1, &plan->at))
 		plan->at.block = 0;
 	good = !read_leg(h, block, page, plan->at, &ssd);
-	entry = kvp_table_entry(pool, leaf, block);
+	entry = kvp_table_entry(pool->table, leaf, block);
 	if (good && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 		clear_page(page_address(page));
 	else
@@ -1026,14 +1026,14 @@ static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 	if (read_cached(h, block, page))
 		return true;
 	plan_read(h, block, &plan);
-	leaf = kvp_table_find(pool, block);
+	leaf = kvp_table_find(pool->table, block);
 	if (!leaf) {
-		leaf = kvp_table_load(pool, block);
+		leaf = kvp_table_load(pool->table, block);
 		if (IS_ERR(leaf))
 			return false;
 	}
 	good = read_home(h, leaf, block, page, &plan, doubt);
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	return good;
 }
 
@@ -1130,17 +1130,17 @@ bool host_cached(struct host *h, u64 block)
 
 static void check_cached(struct host *h, u64 block, const struct page *page)
 {
-	struct kvp_tpage *leaf = kvp_table_find(h->pool, block);
+	struct kvp_tpage *leaf = kvp_table_find(h->pool->table, block);
 	u64 entry;
 
 	if (!leaf)
 		return;
-	entry = kvp_table_entry(h->pool, leaf, block);
+	entry = kvp_table_entry(h->pool->table, leaf, block);
 	if (!kvp_wbuf_any(h->pool->wbuf, block, 1) &&
 	    (kvp_entry_state(entry) != KVP_ENTRY_VALID || kvp_entry_crc(entry) !=
 	     kvp_block_sum(h->pool->seed, block, page_address(page))))
 		sim_fail("the RAM cache holds another version of block %llu than the table", block);
-	kvp_table_put(h->pool, leaf);
+	kvp_table_put(h->pool->table, leaf);
 }
 
 /*
@@ -1149,13 +1149,13 @@ static void check_cached(struct host *h, u64 block, const struct page *page)
  */
 static u64 wanted_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at)
 {
-	struct kvp_tpage *leaf = kvp_table_find(h->pool, block);
+	struct kvp_tpage *leaf = kvp_table_find(h->pool->table, block);
 	u64 entry;
 
 	if (!leaf)
 		return ~0ull;
-	entry = kvp_table_entry(h->pool, leaf, block);
-	kvp_table_put(h->pool, leaf);
+	entry = kvp_table_entry(h->pool->table, leaf, block);
+	kvp_table_put(h->pool->table, leaf);
 	/* A leaf that was discarded as a whole has no birth. */
 	if (kvp_entry_era(entry) >= at->before ||
 	    (at->before != ~0u && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN))

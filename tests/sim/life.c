@@ -58,7 +58,7 @@ void life_expect_scrubbed(struct host *h)
 {
 	u64 healed, unrepaired;
 
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	host_scrub(h, &healed, &unrepaired);
 	if (healed || unrepaired)
 		sim_fail("a scrub healed %llu, found %llu beyond repair", healed, unrepaired);

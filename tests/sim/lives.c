@@ -637,7 +637,7 @@ static void live_lost_block(struct lives_test *s)
 
 	if (host_read(&s->host, 70, data) != -EIO)
 		sim_fail("a block that no leg has was read");
-	if (kvp_table_next_poisoned(s->host.pool, 0, &poisoned) || poisoned != 70)
+	if (kvp_table_next_poisoned(s->host.pool->table, 0, &poisoned) || poisoned != 70)
 		sim_fail("block 70 is lost, and %llu is poisoned", poisoned);
 }
 
@@ -698,10 +698,10 @@ static void live_intents_that_never_go_home(struct lives_test *s)
 
 static void live_look_at_eras(struct lives_test *s)
 {
-	struct kvp_tpage *leaf = kvp_table_load(s->host.pool, 70);
-	u64 entry = kvp_table_entry(s->host.pool, leaf, 70);
+	struct kvp_tpage *leaf = kvp_table_load(s->host.pool->table, 70);
+	u64 entry = kvp_table_entry(s->host.pool->table, leaf, 70);
 
-	kvp_table_put(s->host.pool, leaf);
+	kvp_table_put(s->host.pool->table, leaf);
 	if (kvp_entry_era(entry) <= s->noted[0])
 		sim_fail("resolved to the old version, yet of era %u, not later than %llu",
 			 kvp_entry_era(entry), s->noted[0]);

@@ -36,10 +36,10 @@ static u64 count_of(struct host *h, u32 v)
 
 static void poison_one(struct host *h, u64 block)
 {
-	struct kvp_tpage *leaf = kvp_table_load(h->pool, block);
+	struct kvp_tpage *leaf = kvp_table_load(h->pool->table, block);
 
-	kvp_table_set(h->pool, leaf, block, 0, KVP_ENTRY_POISONED);
-	kvp_table_put(h->pool, leaf);
+	kvp_table_set(h->pool->table, leaf, block, 0, KVP_ENTRY_POISONED);
+	kvp_table_put(h->pool->table, leaf);
 	if (kvp_poison_make_durable(h->pool))
 		sim_fail("poison cannot be made durable");
 }
@@ -95,7 +95,7 @@ static void lose_root(struct trouble *t)
 	expect_eio(h, block + 2);
 	if (other != ~0ull)
 		host_read_check(h, other + 5);
-	if (kvp_table_next_poisoned(h->pool, 0, &next) || next != (other == ~0ull ?
+	if (kvp_table_next_poisoned(h->pool->table, 0, &next) || next != (other == ~0ull ?
 	    h->pool->sb->pool_blocks : other + 2))
 		sim_fail("beside a lost page poison is listed at %llu", next);
 	if (changed_of(h, 1) < below)
@@ -107,11 +107,11 @@ static void lose_root(struct trouble *t)
 		sim_fail("a scrub read %u times to learn that all is lost", disks.reads - reads);
 	if (unrepaired != below)
 		sim_fail("scrub counts %llu blocks, not %llu", unrepaired, below);
-	if (kvp_table_give_up(h->pool, block, false))
+	if (kvp_table_give_up(h->pool->table, block, false))
 		sim_fail("it was not given up");
 	/* The page no longer tells that one of them was counted before. */
 	expect_poison(h, below + 1 + (other != ~0ull));
-	if (kvp_table_next_poisoned(h->pool, block, &next) || next != block)
+	if (kvp_table_next_poisoned(h->pool->table, block, &next) || next != block)
 		sim_fail("poison is listed at %llu", next);
 	host_write(h, block, 1, true);
 	host_checkpoint(h);
@@ -151,7 +151,7 @@ static void lost_with(struct trouble *t, int error)
 		sim_fail("no block is poisoned");
 	lose_page_with(h, top(h), above, error);
 	expect_eio(h, above + 2);
-	if (kvp_table_give_up(h->pool, above, false))
+	if (kvp_table_give_up(h->pool->table, above, false))
 		sim_fail("the page was not given up");
 	host_write(h, above + 2, 1, true);
 	host_checkpoint(h);
@@ -185,7 +185,7 @@ static void silent_for_a_moment(struct trouble *t)
 		lose_page_with(h, top(h), 0, -EIO);
 		for (i = 0; i < disks.nr_faults; i++)
 			disks.faults[i].times = reads;
-		ret = kvp_table_give_up(h->pool, 3 * LEAF, false);
+		ret = kvp_table_give_up(h->pool->table, 3 * LEAF, false);
 		if (!ret || (ret != -ENOENT && ret != -EIO))
 			sim_fail("silent for %u reads, and the order ends with %d", reads, ret);
 		disks.nr_faults = 0;
@@ -213,9 +213,9 @@ static void lose_root_and_grow(struct trouble *t)
 		sim_fail("not refused in words: %s", h->refusal.mend);
 	if (h->pool->sb->pool_blocks != before)
 		sim_fail("not grown, and yet larger");
-	if (kvp_table_give_up(h->pool, 3 * LEAF, false))
+	if (kvp_table_give_up(h->pool->table, 3 * LEAF, false))
 		sim_fail("the page was not given up");
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	if (host_larger(h, &larger))
 		sim_fail("not grown: %s", h->refusal.why);
 	t->start = larger;

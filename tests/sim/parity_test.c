@@ -631,13 +631,14 @@ static u64 row_without(struct parity_test *t, u32 piece)
 static u64 parity_entry(struct parity_test *t, u64 row)
 {
 	struct kvp_pool *pool = t->host.pool;
-	struct kvp_tpage *leaf = kvp_table_load(pool, kvp_row_block(pool->vdevs.v[0].g, row, 1));
+	struct kvp_tpage *leaf = kvp_table_load(pool->table,
+						kvp_row_block(pool->vdevs.v[0].g, row, 1));
 	u64 entry;
 
 	if (IS_ERR(leaf))
 		sim_fail("no leaf");
 	entry = kvp_row_entry(pool, leaf, row, 0);
-	kvp_table_put(pool, leaf);
+	kvp_table_put(pool->table, leaf);
 	return entry;
 }
 
@@ -983,10 +984,10 @@ static void missing_chunks_are_read_at_once(struct parity_test *t)
 
 static enum kvp_entry_state state_of(struct parity_test *t, u64 block)
 {
-	struct kvp_tpage *leaf = kvp_table_load(t->host.pool, block);
-	u64 entry = kvp_table_entry(t->host.pool, leaf, block);
+	struct kvp_tpage *leaf = kvp_table_load(t->host.pool->table, block);
+	u64 entry = kvp_table_entry(t->host.pool->table, leaf, block);
 
-	kvp_table_put(t->host.pool, leaf);
+	kvp_table_put(t->host.pool->table, leaf);
 	return kvp_entry_state(entry);
 }
 

@@ -753,7 +753,7 @@ static void target_is_not_read(struct life *l)
 	while (kvp_leg_resilvers(victim(l)) && !read) {
 		host_read_check(&l->host, rng_below(&l->rng, l->blocks));
 		host_sleep(20);
-		kvp_table_shrink(l->host.pool, true);
+		kvp_table_shrink(l->host.pool->table, true);
 		read = f->hit && kvp_leg_resilvers(victim(l));
 	}
 	if (read)

@@ -568,8 +568,8 @@ static void expect_table(struct script *s, bool from_ssds)
 	u64 ssds, disks;
 	u32 i;
 
-	kvp_ssdcopy_drain(s->host.pool);
-	kvp_table_shrink(s->host.pool, true);
+	kvp_ssdcopy_drain(s->host.pool->ssdcopies);
+	kvp_table_shrink(s->host.pool->table, true);
 	if (s->host.pool->table->nr_pages)
 		sim_fail("%u pages are still in memory", s->host.pool->table->nr_pages);
 	ssds = atomic64_read(&w->ssd_page_reads);
@@ -640,12 +640,12 @@ static void older_table_on_ssds(struct script *s)
 
 	write_small(s, 0, 39);
 	host_checkpoint(&s->host);
-	kvp_ssdcopy_drain(s->host.pool);
+	kvp_ssdcopy_drain(s->host.pool->ssdcopies);
 	for (i = 0; i < levels(s); i++)
 		keep_copy(s, i, older[i]);
 	write_small(s, 12, 9);
 	host_checkpoint(&s->host);
-	kvp_ssdcopy_drain(s->host.pool);
+	kvp_ssdcopy_drain(s->host.pool->ssdcopies);
 	for (i = 0; i < levels(s); i++)
 		on_all_ssds(s, page_copy(s, i), older[i]);
 	expect_table(s, false);
@@ -661,7 +661,7 @@ static void table_ssds_fail(struct script *s)
 
 	write_small(s, 0, 39);
 	host_checkpoint(&s->host);
-	kvp_ssdcopy_drain(s->host.pool);
+	kvp_ssdcopy_drain(s->host.pool->ssdcopies);
 	for (i = 0; i < s->start.cache; i++)
 		disks_fault(FAULT_READ_EIO, ssd(s, i)->bdev - disks.bdev,
 			    kvp_pool_cache(s->host.pool)->g->table_start, ~0ull);

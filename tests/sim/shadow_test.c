@@ -424,7 +424,7 @@ static void old_leg_is_rotten(struct life *l)
 	     block += 3)
 		if (image_blk(&disks.img[l->old], block))
 			image_write_data(&disks.img[l->old], block, rot);
-	kvp_table_shrink(l->host.pool, true);
+	kvp_table_shrink(l->host.pool->table, true);
 	l->untraced = true;
 	add_shadow(l);
 	end_well(l);
@@ -658,7 +658,7 @@ static void other_leg_joins_over_holes(struct life *l)
 	host_destage(&l->host);
 	host_sleep(1100);
 	life_writes(&l->writer, 2);
-	kvp_table_shrink(l->host.pool, true);
+	kvp_table_shrink(l->host.pool->table, true);
 	l->host.quiesced = rows_cannot_be_read;
 	add_shadow(l);
 	for (i = 0; i < 100 && !l->host.pool->resilver->nr_holes; i++)

@@ -155,7 +155,7 @@ static void expect_lost(struct spilled_test *s, u64 block)
 	if (!host_read(&s->host, block, data))
 		sim_fail("block %llu is lost, and was read", block);
 	if (s->host.pool->table->poisoned != 1 ||
-	    kvp_table_next_poisoned(s->host.pool, 0, &poisoned) || poisoned != block)
+	    kvp_table_next_poisoned(s->host.pool->table, 0, &poisoned) || poisoned != block)
 		sim_fail("block %llu is lost; %llu are poisoned, the first is %llu", block,
 			 s->host.pool->table->poisoned, poisoned);
 }
@@ -527,12 +527,12 @@ static void many_versions(struct spilled_test *s)
 /* Check that @block is unwritten in the table, or that it is written. */
 static void expect_gone(struct spilled_test *s, u64 block, bool want)
 {
-	struct kvp_tpage *leaf = kvp_table_load(s->host.pool, block);
+	struct kvp_tpage *leaf = kvp_table_load(s->host.pool->table, block);
 
-	if ((kvp_entry_state(kvp_table_entry(s->host.pool, leaf, block)) ==
+	if ((kvp_entry_state(kvp_table_entry(s->host.pool->table, leaf, block)) ==
 	     KVP_ENTRY_UNWRITTEN) != want)
 		sim_fail("block %llu is %s", block, want ? "at home, and was discarded" : "not at home");
-	kvp_table_put(s->host.pool, leaf);
+	kvp_table_put(s->host.pool->table, leaf);
 }
 
 /*

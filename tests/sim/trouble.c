@@ -166,7 +166,7 @@ void spread(struct host *h)
 		host_write(h, leaf * LEAF + 300, 1, false);
 	}
 	host_checkpoint(h);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 }
 
 void rot(u32 disk, u64 block)
@@ -325,7 +325,7 @@ static void flush_waits_for_fresh_poison(struct trouble *t)
 	lose_block(h, 300);
 	if (!host_read(h, 300, data) || h->pool->sb->poisoned_blocks != 1)
 		sim_fail("the poison of a read that was answered is not durable");
-	kvp_table_put(h->pool, kvp_table_load(h->pool, LEAF + 300));
+	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, LEAF + 300));
 	lose_block(h, LEAF + 300);
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, disks.table_start, disks.log_start - 1);
@@ -361,9 +361,9 @@ static void poison_that_makes_up_for_poison(struct trouble *t)
 	lose_block(h, 300);
 	if (!host_read(h, 300, data) || h->pool->sb->poisoned_blocks != 1)
 		sim_fail("no poison");
-	leaf = kvp_table_load(h->pool, 300);
-	kvp_table_set(h->pool, leaf, 300, 0, KVP_ENTRY_UNWRITTEN);
-	kvp_table_put(h->pool, leaf);
+	leaf = kvp_table_load(h->pool->table, 300);
+	kvp_table_set(h->pool->table, leaf, 300, 0, KVP_ENTRY_UNWRITTEN);
+	kvp_table_put(h->pool->table, leaf);
 	lose_block(h, LEAF + 300);
 	before = h->pool->sb->checkpoint;
 	if (!host_read(h, LEAF + 300, data))
@@ -378,13 +378,13 @@ static void poison_that_makes_up_for_poison(struct trouble *t)
 
 u64 page_at(struct host *h, u32 level, u64 block)
 {
-	struct kvp_tpage *leaf = kvp_table_load(h->pool, block), *tp = leaf;
+	struct kvp_tpage *leaf = kvp_table_load(h->pool->table, block), *tp = leaf;
 	u64 at;
 
 	while (tp->level < level)
 		tp = tp->parent;
 	at = kvp_page_block(h->pool->vdevs.v[0].g, level, tp->index, kvp_ptr_slot(tp->durable));
-	kvp_table_put(h->pool, leaf);
+	kvp_table_put(h->pool->table, leaf);
 	return at;
 }
 
@@ -406,7 +406,7 @@ static void lose_copies(struct host *h, const struct kvp_tpage *tp, int error)
 	struct kvp_vdev *v = kvp_pool_cache(h->pool);
 	u32 i;
 
-	kvp_ssdcopy_drain(h->pool);
+	kvp_ssdcopy_drain(h->pool->ssdcopies);
 	for (i = 0; v && i < v->nr_legs; i++)
 		spoil((u32)(v->legs - h->pool->legs) + i,
 		      kvp_ssdcopy_place(v, tp->v->index, tp->level, tp->index), error);
@@ -414,7 +414,7 @@ static void lose_copies(struct host *h, const struct kvp_tpage *tp, int error)
 
 void lose_page_with(struct host *h, u32 level, u64 block, int error)
 {
-	struct kvp_tpage *leaf = kvp_table_load(h->pool, block), *tp = leaf;
+	struct kvp_tpage *leaf = kvp_table_load(h->pool->table, block), *tp = leaf;
 	u32 copy;
 
 	while (tp->level < level)
@@ -426,8 +426,8 @@ void lose_page_with(struct host *h, u32 level, u64 block, int error)
 		spoil((u32)(tp->v->legs - h->pool->legs) + at.leg, at.block, error);
 	}
 	lose_copies(h, tp, error);
-	kvp_table_put(h->pool, leaf);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_put(h->pool->table, leaf);
+	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 }
 
@@ -494,7 +494,7 @@ static void single_heals_its_table(struct trouble *t)
 		if (disks.nr_faults == MAX_FAULTS)
 			disks.nr_faults = 0;
 	}
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	for (leaf = 0; leaf < LEAVES; leaf++)
 		host_read_check(h, leaf * LEAF + 300);
 	host_scrub(h, &healed, &unrepaired);
@@ -521,14 +521,14 @@ static void leaf_that_may_come_back(struct trouble *t)
 	at = page_at(h, 0, 5 * LEAF);
 	rot(0, at);
 	disks_fault(FAULT_READ_EIO, 1, at, at);
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	expect_eio(h, 5 * LEAF + 300);
 	if (h->pool->table->poisoned)
 		sim_fail("%llu blocks are poisoned", h->pool->table->poisoned);
 	disks.nr_faults = 0;
 	host_read_check(h, 5 * LEAF + 300);
 	/* The other copy was read first, or healed from. */
-	kvp_table_shrink(h->pool, true);
+	kvp_table_shrink(h->pool->table, true);
 	host_scrub(h, &healed, &unrepaired);
 	if (unrepaired)
 		sim_fail("%llu blocks are lost", unrepaired);
@@ -920,18 +920,19 @@ static void second_of_two_leaves_is_being_written(struct trouble *t)
 
 	begin_to_write_leaf(t, border);
 	host_write_by_intent(h, border - 32, 128);
-	leaf = kvp_table_load(h->pool, border);
+	leaf = kvp_table_load(h->pool->table, border);
 	if (IS_ERR(leaf) || !test_bit(KVP_TPAGE_WRITING, &leaf->flags) || leaf->fixed)
 		sim_fail("the leaf is not being written: the case was not set up");
-	if (kvp_entry_state(kvp_table_entry(h->pool, leaf, border + 31)) != KVP_ENTRY_UNWRITTEN)
+	if (kvp_entry_state(kvp_table_entry(h->pool->table, leaf, border + 31)) !=
+	    KVP_ENTRY_UNWRITTEN)
 		sim_fail("the leaf changes while it is being written");
 	disks_release_all();
 	while (!t->over)
 		host_sleep(1);
 	host_checkpoint(h);
-	if (kvp_entry_state(kvp_table_entry(h->pool, leaf, border + 31)) != KVP_ENTRY_VALID)
+	if (kvp_entry_state(kvp_table_entry(h->pool->table, leaf, border + 31)) != KVP_ENTRY_VALID)
 		sim_fail("the write did not come home");
-	kvp_table_put(h->pool, leaf);
+	kvp_table_put(h->pool->table, leaf);
 	host_read_check(h, border - 32);
 	host_read_check(h, border + 31);
 }

@@ -97,7 +97,7 @@ static bool came(struct wide *w, u32 i, bool made)
 	const struct kvp_tpage *leaf = w->read.leaf;
 	struct kvp_pool *pool = w->h->pool;
 	u64 own = w->read.first + i, block = kvp_leaf_block(leaf, own);
-	u64 entry = kvp_table_entry(pool, leaf, block);
+	u64 entry = kvp_table_entry(pool->table, leaf, block);
 
 	if (kvp_data_place(leaf->v->g, own).leg == w->read.out && !made)
 		return false;
@@ -165,10 +165,10 @@ u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors)
 		for (i = 0; i < n; i++)
 			errors[i] = 1;
 		if (!kvp_wbuf_any(pool->wbuf, block, n)) {
-			leaf = kvp_table_load(pool, block);
+			leaf = kvp_table_load(pool->table, block);
 			if (!IS_ERR(leaf)) {
 				made += read_below(h, leaf, block, n, data, errors);
-				kvp_table_put(pool, leaf);
+				kvp_table_put(pool->table, leaf);
 			}
 		}
 		/* the blocks that did not come, from scratch */
