@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A RAM cache alone, without a pool. (KUnit has the write buffer alone: tests/kunit/wbuf_test.c.)
+ * A RAM cache alone, without a pool. (The write buffer alone is in tests/kunit/wbuf_test.c, the
+ * checksum table in table_test.c.)
  */
 #include <linux/mm.h>
 
