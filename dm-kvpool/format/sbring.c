@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "format/sbring.h"
 
-/* True if the ring holds something, or may do so. */
-static bool in_use(const struct kvp_sb_rings *r, u32 ring)
-{
-	u32 slot;
-
-	for (slot = 0; slot < KVP_SB_RING; slot++)
-		if (r->state[ring][slot] != KVP_SLOT_NONE)
-			return true;
-	return false;
-}
-
 /*
- * True if the ring was written with the newest superblock, or the one before. Since the device
- * grew, the old back ring was not. But it may still have the newest superblock that can be read.
+ * True if the ring was written with the newest superblock, or the one before, and gets the next one
+ * as well. A back ring that was left does not: it may have the newest superblock that can be read,
+ * and the next one was the first at another end.
  */
 static bool answers(const struct kvp_sb_rings *r, u32 ring, u64 newest)
 {
 	u64 s;
 
-	if (ring == KVP_RING_OLD_BACK && in_use(r, KVP_RING_BACK))
+	if (ring >= KVP_RING_OLD_BACK)
 		return false;
 	for (s = newest; s && s + 1 >= newest; s--)
 		if (r->state[ring][s % KVP_SB_RING] == KVP_SLOT_VALID &&
@@ -39,14 +29,19 @@ u64 kvp_sb_rings_may_hold(const struct kvp_sb_rings *r, u64 newest)
 		asked[ring] = answers(r, ring, newest);
 	for (s = newest + 1; s < newest + KVP_SB_RING; s++) {
 		bool unreadable = false;
+		u32 older = 0;
 
 		for (ring = 0; ring < KVP_RINGS; ring++) {
 			u8 state = r->state[ring][s % KVP_SB_RING];
+			bool shows_older = state == KVP_SLOT_NONE || state == KVP_SLOT_VALID;
 
-			if (asked[ring] && (state == KVP_SLOT_NONE || state == KVP_SLOT_VALID))
+			if (asked[ring] && shows_older)
 				return may;
+			older += shows_older;
 			unreadable |= state == KVP_SLOT_UNREADABLE;
 		}
+		if (older == KVP_RINGS)
+			return may;
 		if (unreadable || s > newest + 1)
 			may = s;
 	}

@@ -16,8 +16,11 @@
  * get it as well, under the numbers that they lack: kvp_sb_rings_gaps().
  *
  * A ring answers only if it was written along with the other one. Then it has the newest
- * superblock, or the one before, as a power cut may leave it. A ring at the old end of a device
- * that got another size was not.
+ * superblock, or the one before, as a power cut may leave it. The front ring never moves. The back
+ * ring lies at the end of the device, and moves when that gets another size. So a ring that lies
+ * where the device ended once says nothing of the next superblock: that may have been the first one
+ * at another end. If no ring answers, all of them together do: then the front one has something
+ * older as well.
  *
  * A slot with a magic and a wrong sum in both rings is a superblock that was being written when the
  * power went. There are no two of these in a row: the first was complete when the second was begun,
@@ -30,8 +33,16 @@
 
 #include "format/format.h"
 
-/* Front, back, and the old back, where it was before the device grew. */
-enum { KVP_RING_FRONT, KVP_RING_BACK, KVP_RING_OLD_BACK, KVP_RINGS };
+/*
+ * Front, back, and where the back ring was before the device grew: at a size that the newest
+ * superblock of the leg names, or that of another leg.
+ */
+enum {
+	KVP_RING_FRONT,
+	KVP_RING_BACK,
+	KVP_RING_OLD_BACK,
+	KVP_RINGS = KVP_RING_OLD_BACK + 3,
+};
 
 enum kvp_slot_state {
 	KVP_SLOT_NONE,		/* not read yet, or there is no superblock */

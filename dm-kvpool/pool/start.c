@@ -180,7 +180,9 @@ static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset,
 	struct kvp_why why;
 	int ret = kvp_sb_decode(l->slot, offset, leg_blocks, l->tmp, &why);
 
-	if (ret == -ENODATA)
+	/* Where the end was once there may be data by now. */
+	if (ret == -ENODATA || (ring >= KVP_RING_OLD_BACK && !ret &&
+				memcmp(l->tmp->leg_uuid, label->sb->leg_uuid, 16)))
 		return;
 	/*
 	 * A slot written by a newer module is whole, and may be the newest of all: its write was
@@ -214,6 +216,8 @@ static void take_ring(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_labe
 	};
 	u32 slot;
 
+	if (end)
+		label->ends[label->nr_ends++] = leg_blocks;
 	read_ring(l, &io, label, label->rings.state[ring]);
 	for (slot = 0; slot < KVP_SB_RING; slot++) {
 		if (label->rings.state[ring][slot] == KVP_SLOT_UNREADABLE)
@@ -224,20 +228,41 @@ static void take_ring(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_labe
 	}
 }
 
+/*
+ * Read the back ring at the end that the leg had with @blocks, if it is not known. Returns true if
+ * that was read.
+ */
+static bool take_end(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_label *label, u64 blocks)
+{
+	u32 ring = KVP_RING_BACK + label->nr_ends, i;
+
+	if (blocks <= 2 * KVP_LABEL_BLOCKS || blocks >= leg->size_blocks || ring == KVP_RINGS)
+		return false;
+	for (i = 0; i < label->nr_ends; i++)
+		if (label->ends[i] == blocks)
+			return false;
+	take_ring(l, leg, label, ring, blocks, 1);
+	return true;
+}
+
+/*
+ * If the device has grown, its label gives the place of the old end. A newer superblock there may
+ * give another one.
+ */
+static void take_old_ends(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_label *label)
+{
+	while (take_end(l, leg, label, label->sb->legs[label->sb->leg_index].size_blocks))
+		;
+	label->found = !outgrown(label);
+}
+
 /* Find the newest valid superblock of one leg; @label receives the result. */
 static void read_label(struct kvp_labels *l, struct kvp_leg *leg, struct kvp_label *label)
 {
-	u64 made;
-
 	take_ring(l, leg, label, KVP_RING_FRONT, leg->size_blocks, 0);
 	take_ring(l, leg, label, KVP_RING_BACK, leg->size_blocks, 1);
-	if (!label->found)
-		return;
-	/* If the device has grown, its label gives the place of the old end. */
-	made = label->sb->legs[label->sb->leg_index].size_blocks;
-	if (made > 2 * KVP_LABEL_BLOCKS && made < leg->size_blocks)
-		take_ring(l, leg, label, KVP_RING_OLD_BACK, made, 1);
-	label->found = !outgrown(label);
+	if (label->found)
+		take_old_ends(l, leg, label);
 }
 
 int kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 at, struct kvp_refusal *r)
@@ -259,13 +284,18 @@ int kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 at, struct kvp
 
 /* --- choosing --------------------------------------------------------------------- */
 
+static int refuse_small(const struct kvp_leg *leg, const struct kvp_why *why, struct kvp_refusal *r)
+{
+	return kvp_refuse(r, -ENOSPC,
+		"give it back its size: a dock or a partition table may have taken the end; or give '-' in its place to start without it",
+		"%s is too small: %s", leg->path, why->text);
+}
+
 int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
 		      struct kvp_refusal *r)
 {
 	if (label->error == -ENOSPC)
-		return kvp_refuse(r, label->error,
-			"give it back its size: a dock or a partition table may have taken the end; or give '-' in its place to start without it",
-			"%s is too small: %s", leg->path, label->why.text);
+		return refuse_small(leg, &label->why, r);
 	/* Before bad slots: the good slots may be among the unreadable ones. */
 	if (label->unreadable)
 		return kvp_refuse(r, -EIO,
@@ -312,6 +342,40 @@ static void take_timeout(struct kvp_pool *pool, struct kvp_labels *l)
 		WRITE_ONCE(pool->tunables[id], best->sb->tunables[id]);
 }
 
+/* The number that superblock @best gives to the leg of @label; leg_count: it does not list it. */
+static u32 place_in(const struct kvp_sb *best, const struct kvp_label *label)
+{
+	u32 at = 0;
+
+	while (at < best->leg_count && memcmp(best->legs[at].uuid, label->sb->leg_uuid, 16))
+		at++;
+	return at;
+}
+
+/*
+ * R27: the newest superblocks of a leg that has grown may be at an end that only another leg's
+ * label names: those at the front cannot be read, and older ones name an older size. Returns true
+ * if such an end was read.
+ */
+static bool look_elsewhere(struct kvp_labels *l, struct kvp_pool *pool)
+{
+	const struct kvp_label *best = newest_label(pool, l);
+	bool looked = false;
+	u32 i, at;
+
+	for (i = 0; best && i < pool->nr_legs; i++) {
+		struct kvp_label *label = &l->legs[i];
+
+		at = label->found ? place_in(best->sb, label) : best->sb->leg_count;
+		if (at == best->sb->leg_count ||
+		    !take_end(l, &pool->legs[i], label, best->sb->legs[at].size_blocks))
+			continue;
+		take_old_ends(l, &pool->legs[i], label);
+		looked = true;
+	}
+	return looked;
+}
+
 int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, struct kvp_refusal *r)
 {
 	int ret = 0;
@@ -326,6 +390,8 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 		if (!ret && pool->legs[i].silent && (format || !l->legs[i].found))
 			ret = kvp_label_missing(&pool->legs[i], &l->legs[i], r);
 	}
+	while (!ret && look_elsewhere(l, pool))
+		;
 	/* The pool starts without the shadow as well: set_shadow_state(). */
 	if (!ret)
 		ret = kvp_label_read(l, &pool->shadow, KVP_SHADOW, r);
@@ -507,9 +573,7 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb
 
 		if (!l->legs[i].found)
 			continue;
-		for (at = 0; at < best->leg_count; at++)
-			if (!memcmp(best->legs[at].uuid, l->legs[i].sb->leg_uuid, 16))
-				break;
+		at = place_in(best, &l->legs[i]);
 		if (at == best->leg_count)
 			return kvp_refuse(r, -EINVAL, "leave the device out, or clear its label",
 					  "%s was once a leg of the pool '%s', but is not any more",
@@ -520,6 +584,26 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb
 	memcpy(pool->legs, legs, sizeof(pool->legs));
 	for (i = 0; i < pool->nr_legs; i++)
 		set_leg_state(pool, i, l->ordered_label[i], best);
+	return 0;
+}
+
+/*
+ * Refuse if a device is too small for the layout that counts. Its own label may be of before the
+ * pool grew: newer ones at the front cannot be read, and at its end are those of then.
+ */
+static int check_sizes(struct kvp_pool *pool, const struct kvp_sb *best, struct kvp_refusal *r)
+{
+	struct kvp_why why;
+	u32 v, i;
+
+	for (v = 0; v < best->vdev_count; v++) {
+		const struct kvp_geometry *g = &best->vdevs[v];
+
+		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+			if (pool->legs[i].bdev && best->legs[i].state == KVP_LEG_IN_SYNC &&
+			    kvp_geometry_check(g, pool->legs[i].size_blocks, &why))
+				return refuse_small(&pool->legs[i], &why, r);
+	}
 	return 0;
 }
 
@@ -857,7 +941,7 @@ int kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sta
 	if (!ret)
 		ret = check_against_table(pool, pool->sb, s, r);
 	if (!ret)
-		ret = order_legs(pool, l, pool->sb, r);
+		ret = order_legs(pool, l, pool->sb, r) ?: check_sizes(pool, pool->sb, r);
 	if (ret)
 		return ret;
 	if (pool->sb->tunable_mask & BIT_ULL(KVP_T_DEGRADED_START))

@@ -15,6 +15,8 @@ struct kvp_label {
 	int error, read_error;	/* of a bad slot; of an unreadable slot */
 	struct kvp_why why;
 	struct kvp_sb_rings rings;
+	u64 ends[KVP_RINGS];	/* blocks: the sizes at whose ends the back rings were read */
+	u32 nr_ends;
 	/* Of the newest whole label that was made for a larger device; 0 if there is none. */
 	u64 cut_epoch, cut_sequence;
 	struct kvp_sb *sb;	/* the newest valid one */

@@ -153,19 +153,47 @@ static void drop_outgrown(struct label *l)
 	l->sb = NULL;
 }
 
+/* The newest superblock may be at the end that the device had before it grew. */
+static void read_old_end(const struct device *d, struct label *l, struct kvp_disk_sb *raw,
+			 struct kvp_sb **sb)
+{
+	u64 made = l->sb->legs[l->sb->leg_index].size_blocks;
+	unsigned int i;
+
+	for (i = 0; *sb && i < KVP_SB_RING; i++) {
+		struct label_slot *s = &l->old[i];
+
+		s->state = -ENODATA;
+		if (made <= 2 * KVP_LABEL_BLOCKS || made >= d->blocks)
+			continue;
+		s->offset = kvp_sb_slot_offset(made, 1, i);
+		s->state = device_read(d, s->offset >> KVP_BLOCK_SHIFT, KVP_SB_BLOCKS, raw) ? -EIO :
+			   kvp_sb_decode(raw, s->offset, made, *sb, &s->why);
+		if (!s->state && memcmp(l->sb->leg_uuid, (*sb)->leg_uuid, 16))
+			s->state = -ENODATA;
+		if (!s->state)
+			note_valid(l, s, sb);
+	}
+}
+
+static void note_state(struct kvp_sb_rings *r, unsigned int ring, unsigned int slot,
+		       const struct label_slot *s)
+{
+	r->state[ring][slot] = !s->state ? KVP_SLOT_VALID :
+		s->state == -ENODATA ? KVP_SLOT_NONE :
+		s->state == -EIO ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
+	r->sequence[ring][slot] = s->sequence;
+}
+
 static u64 may_hold(const struct label *l)
 {
 	struct kvp_sb_rings r = { 0 };
 	unsigned int i;
 
-	for (i = 0; i < LABEL_SLOTS; i++) {
-		const struct label_slot *s = &l->slots[i];
-
-		r.state[i / KVP_SB_RING][i % KVP_SB_RING] = !s->state ? KVP_SLOT_VALID :
-			s->state == -ENODATA ? KVP_SLOT_NONE :
-			s->state == -EIO ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
-		r.sequence[i / KVP_SB_RING][i % KVP_SB_RING] = s->sequence;
-	}
+	for (i = 0; i < LABEL_SLOTS; i++)
+		note_state(&r, i / KVP_SB_RING, i % KVP_SB_RING, &l->slots[i]);
+	for (i = 0; i < KVP_SB_RING; i++)
+		note_state(&r, KVP_RING_OLD_BACK, i, &l->old[i]);
 	return kvp_sb_rings_may_hold(&r, l->sb->sequence);
 }
 
@@ -184,6 +212,8 @@ int label_read(const struct device *d, struct label *l, struct err *err)
 							i % KVP_SB_RING);
 		read_slot(d, l, &l->slots[i], raw, &sb);
 	}
+	if (raw && sb && l->sb)
+		read_old_end(d, l, raw, &sb);
 	i = raw && sb;
 	if (i && l->sb)
 		drop_outgrown(l);
@@ -248,10 +278,13 @@ static int clear_slots(const struct device *d, const struct label *l, int fd, st
 	static const char zeros[KVP_SB_SIZE];
 	unsigned int i;
 
-	for (i = 0; i < LABEL_SLOTS; i++) {
-		if (l->slots[i].state == -ENODATA)
+	for (i = 0; i < LABEL_SLOTS + KVP_SB_RING; i++) {
+		const struct label_slot *s = i < LABEL_SLOTS ? &l->slots[i] :
+							       &l->old[i - LABEL_SLOTS];
+
+		if (s->state == -ENODATA || (i >= LABEL_SLOTS && (s->state || !s->offset)))
 			continue;
-		if (pwrite(fd, zeros, sizeof(zeros), (off_t)l->slots[i].offset) != sizeof(zeros))
+		if (pwrite(fd, zeros, sizeof(zeros), (off_t)s->offset) != sizeof(zeros))
 			return err_set(err, ERR_IO, d->path, "check the device, then try again",
 				       "cannot be written: %s; some labels are cleared",
 				       strerror(errno));

@@ -21,6 +21,11 @@ struct label {
 	struct label_slot slots[LABEL_SLOTS];	/* front ring, then back ring */
 	unsigned int valid, bad;
 	unsigned int unreadable;	/* of those that are bad */
+	/*
+	 * The back ring at the end that the device had before it grew, by its newest superblock;
+	 * offset 0: there is none. Only valid ones count as such: data may be there.
+	 */
+	struct label_slot old[KVP_SB_RING];
 	/* if some slots cannot be read: the highest sequence that they may hold */
 	u64 held;
 	bool unsupported;	/* a newer format, or features this tool does not know */
@@ -35,7 +40,7 @@ struct label {
 };
 
 /**
- * label_read() - read both rings of a device
+ * label_read() - read both rings of a device, and the one at its old end if it has grown
  *
  * A device too small for labels has none. Slots that cannot be read count as bad. They may hold a
  * newer superblock than the readable ones; see @held and kvp_sb_rings_may_hold().

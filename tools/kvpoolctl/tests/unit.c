@@ -635,6 +635,30 @@ static void test_label(void)
 	image_free(&m);
 }
 
+/* The device has grown: its second label lies where it ended. */
+static void test_label_at_old_end(void)
+{
+	struct image m;
+	struct device d;
+	struct label l;
+	struct err err;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	expect(!ftruncate(m.fd[0], (off_t)((m.blocks + 300) << KVP_BLOCK_SHIFT)));
+	image_flip(&m, 0, kvp_sb_slot_offset(m.blocks, 0, 3) + 5000, 1);
+	expect(!device_open(m.path[0], true, &d, &err));
+	expect(!label_read(&d, &l, &err));
+	expect(l.valid == 5 && l.bad == 1 && l.sb->sequence == 3 && l.held == 3);
+	label_free(&l);
+	/* what is not of this leg is data of users */
+	image_flip(&m, 0, kvp_sb_slot_offset(m.blocks, 1, 3), 1);
+	expect(!label_read(&d, &l, &err));
+	expect(l.valid == 4 && l.bad == 1 && l.sb->sequence == 2);
+	label_free(&l);
+	device_close(&d);
+	image_free(&m);
+}
+
 static bool refused(const struct scan *s, const struct import_options *o, enum err_code code)
 {
 	struct refusals r;
@@ -2395,6 +2419,7 @@ int main(int argc, char **argv)
 	test_window_refused();
 	test_chunk();
 	test_label();
+	test_label_at_old_end();
 	test_import_whole();
 	test_import_shadow();
 	test_import_host();
