@@ -302,6 +302,8 @@ struct kvp_recovery_info {
 	bool parted;
 	/* the next superblock may be on a leg, unreadable: kvp_sb_roll_forward() */
 	bool next_unread;
+	/* The newest epoch of a leg that was passed by (outs.h), 0: none was. */
+	u64 passed_epoch;
 	/* A cache was missing: its log is discarded, or was empty. */
 	bool log_moved;
 	kvp_lsn_t discarded_lsn;	/* where the discarded log began; 0: none was discarded */

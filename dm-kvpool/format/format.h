@@ -577,6 +577,7 @@ struct kvp_leg_info {
 	u64 in_sync_epoch;	/* of the superblock that called it in sync again; 0: never out */
 	u32 cursor_era;
 	u8 replaces;		/* number in its vdev of the leg that it replaces, + 1; 0: none */
+	u64 out;		/* number of a superblock that called it out, + 1: outs.h */
 };
 
 /* A device that is to take the place of a leg of a parity1: shadow.h. */

@@ -7,6 +7,7 @@
 #include "format/generations.h"
 #include "format/heartbeat.h"
 #include "format/logplace.h"
+#include "format/outs.h"
 #include "format/regions.h"
 #include "format/replaces.h"
 #include "format/shadow.h"
@@ -67,6 +68,7 @@ static void encode_leg(const struct kvp_leg_info *l, struct kvp_disk_leg *d)
 	d->cursor_era = cpu_to_le32(l->cursor_era);
 	d->in_sync_epoch = cpu_to_le64(l->in_sync_epoch);
 	d->replaces = l->replaces;
+	d->out = cpu_to_le64(l->out);
 }
 
 static void decode_leg(const struct kvp_disk_leg *d, struct kvp_leg_info *l)
@@ -83,6 +85,7 @@ static void decode_leg(const struct kvp_disk_leg *d, struct kvp_leg_info *l)
 	l->cursor_era = le32_to_cpu(d->cursor_era);
 	l->in_sync_epoch = le64_to_cpu(d->in_sync_epoch);
 	l->replaces = d->replaces;
+	l->out = le64_to_cpu(d->out);
 }
 
 static void encode_log(const struct kvp_sb *sb, struct kvp_disk_sb *d)
@@ -463,7 +466,8 @@ static const char *content_fault(struct kvp_sb *sb)
 	}
 	if (memcmp(sb->leg_uuid, sb->legs[sb->leg_index].uuid, 16))
 		return "UUID of this leg";
-	return resilver_fault(sb) ?: kvp_replaces_fault(sb) ?: kvp_shadow_fault(sb);
+	return resilver_fault(sb) ?: kvp_replaces_fault(sb) ?: kvp_outs_fault(sb) ?:
+	       kvp_shadow_fault(sb);
 }
 
 static void decode_regions(const struct kvp_disk_sb *d, struct kvp_sb *sb)

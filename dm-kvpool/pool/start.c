@@ -331,6 +331,28 @@ static struct kvp_label *newest_label(struct kvp_pool *pool, struct kvp_labels *
 	return best;
 }
 
+/*
+ * True if each slot of the label was read, and none can hold a newer superblock (R27). Only then is
+ * it known what the leg has not done.
+ */
+static bool all_read(const struct kvp_label *label)
+{
+	return !kvp_sb_rings_unreadable(&label->rings) &&
+	       kvp_sb_rings_may_hold(&label->rings, label->sb->sequence) == label->sb->sequence;
+}
+
+/* The superblock that counts: the newest one, but for those that never counted (outs.h). */
+static const struct kvp_sb *choose_sb(struct kvp_pool *pool, struct kvp_labels *l)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (l->legs[i].found)
+			l->rivals[n++] = (struct kvp_rival){ l->legs[i].sb,
+								     all_read(&l->legs[i]) };
+	return kvp_rivals_choose(l->rivals, n);
+}
+
 /* Take from the newest label so far how long the other legs are waited for. */
 static void take_timeout(struct kvp_pool *pool, struct kvp_labels *l)
 {
@@ -400,12 +422,31 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 	return ret;
 }
 
+/*
+ * R16: judge whether the leg of @label has parted from @best. It has not if it is passed by: then
+ * nothing was done with it alone, and no order is needed to give up its history. It is stale all
+ * the same, as a leg that forked. Return: false: it has parted, and no order gives that up.
+ */
+static bool judge_fork(struct kvp_pool *pool, struct kvp_label *label, const struct kvp_sb *best,
+		       const struct kvp_start *s)
+{
+	const struct kvp_rival c = { label->sb, all_read(label) };
+
+	label->forked = kvp_sb_forked(label->sb, best, false);
+	if (!kvp_rival_passed(&c, best))
+		return !label->forked || s->accept_fork;
+	label->forked = true;
+	pool->recovery.passed_epoch = max(pool->recovery.passed_epoch, label->sb->epoch);
+	return true;
+}
+
 /* Check that all labels belong together. */
 static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sb *best,
 			const struct kvp_start *s, struct kvp_refusal *r)
 {
 	u32 i, j;
 
+	pool->recovery.passed_epoch = 0;
 	for (i = 0; i < pool->nr_legs; i++) {
 		const struct kvp_sb *sb = l->legs[i].sb;
 		const char *path = pool->legs[i].path;
@@ -421,8 +462,7 @@ static int check_family(struct kvp_pool *pool, struct kvp_labels *l, const struc
 					"disconnect the copy, or clear its label",
 					"%s and %s carry the same leg UUID: one is a copy of the other",
 					pool->legs[j].path, path);
-		l->legs[i].forked = kvp_sb_forked(sb, best, false);
-		if (l->legs[i].forked && !s->accept_fork)
+		if (!judge_fork(pool, &l->legs[i], best, s))
 			return kvp_refuse(r, -ESTALE,
 				"accept_fork (import --accept-fork) keeps the newer history; or start the half you want alone",
 				"split brain: %s was written in a history that the newest leg does not know",
@@ -856,16 +896,16 @@ static int check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct 
 
 int kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_refusal *r)
 {
-	struct kvp_label *best;
+	const struct kvp_sb *best;
 	int ret;
 
 	ret = check_found(pool, l, r);
 	if (ret)
 		return ret;
-	best = newest_label(pool, l);
+	best = choose_sb(pool, l);
 	if (!best)
 		return kvp_refuse(r, -ENXIO, "connect at least one leg", "every leg is missing");
-	*pool->sb = *best->sb;
+	*pool->sb = *best;
 	return 0;
 }
 

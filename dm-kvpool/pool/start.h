@@ -3,6 +3,7 @@
 #ifndef KVP_START_H
 #define KVP_START_H
 
+#include "format/outs.h"
 #include "format/sbring.h"
 #include "pool/pool.h"
 
@@ -28,6 +29,7 @@ struct kvp_labels {
 	struct kvp_disk_sb *slot;
 	struct kvp_sb *tmp;
 	struct kvp_label legs[KVP_LEGS_BESIDE];		/* the last one: of the shadow */
+	struct kvp_rival rivals[KVP_MAX_LEGS];
 	struct kvp_leg ordered[KVP_MAX_LEGS];
 	const struct kvp_label *ordered_label[KVP_MAX_LEGS];
 };

@@ -11,6 +11,7 @@
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/heartbeat.h"
+#include "format/outs.h"
 #include "format/sbring.h"
 #include "io/flight.h"
 #include "io/io.h"
@@ -147,8 +148,10 @@ static void note_losses(struct kvp_pool *pool)
 		smp_rmb();	/* state, then keeps_log; pairs with the one in __take_out() */
 		if (sb->legs[i].state == state || still_needed(pool, &pool->legs[i]))
 			continue;
-		if (sb->legs[i].state == KVP_LEG_IN_SYNC)
+		if (sb->legs[i].state == KVP_LEG_IN_SYNC) {
 			note_era(&sb->legs[i], &pool->legs[i]);
+			sb->legs[i].out = KVP_OUT_CALLED;
+		}
 		sb->legs[i].state = state;
 		lost = true;
 	}
@@ -378,6 +381,7 @@ static void fill_gaps(struct kvp_pool *pool)
 int kvp_sb_commit(struct kvp_pool *pool)
 {
 	struct kvp_sb *sb = pool->sb;
+	bool again;
 	int losses;
 	u32 ok;
 
@@ -387,6 +391,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		losses = atomic_read_acquire(&pool->losses);
 		pool->members_client->about_to_write(pool);
 		note_losses(pool);
+		kvp_outs_note(sb);
 		kvp_sb_note_resilver(sb);
 		kvp_sb_note_heartbeat(sb);
 		note_counters(pool);
@@ -397,7 +402,9 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		ok = write_round(pool);
 		if (ok)
 			note_eras(pool);
-	} while (ok && losses != atomic_read(&pool->losses));
+		/* R16: a loss is recorded when the legs know that a superblock with it counts. */
+		again = ok && kvp_outs_counted(sb);
+	} while (again || (ok && losses != atomic_read(&pool->losses)));
 	if (!ok) {
 		kvp_fail(pool, KVP_FAIL_SUPERBLOCK, "no leg took the superblock");
 		kvp_fail(pool, KVP_FAIL_LEGS, "no leg took the superblock");
@@ -422,6 +429,10 @@ int kvp_sb_roll_forward(struct kvp_pool *pool)
 		sb->sequence += KVP_SB_RING + 1;
 	}
 	pool->recovery.next_unread = false;
+	/* A leg that was passed by gets this superblock, too. It must be the newest one there. */
+	if (pool->recovery.passed_epoch >= sb->epoch)
+		WRITE_ONCE(sb->epoch, pool->recovery.passed_epoch + 1);
+	pool->recovery.passed_epoch = 0;
 	return kvp_sb_commit(pool);
 }
 

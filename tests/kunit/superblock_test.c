@@ -36,6 +36,7 @@ static void fill_legs(struct kvp_sb *sb)
 		l->cursor_era = i ? 36 + i : 0;
 		l->in_sync_epoch = 37 + i;
 		l->replaces = i == 1;
+		l->out = i ? 38 + i : 0;
 	}
 	memcpy(sb->leg_uuid, sb->legs[sb->leg_index].uuid, sizeof(sb->leg_uuid));
 }
@@ -264,6 +265,10 @@ static const struct change changes[] = {
 	{ "cursor of a later era", SB(legs[1].cursor_era, ~0u), -EUCLEAN, "cursor of a leg" },
 	{ "in sync in an epoch to come", SB(legs[0].in_sync_epoch, ~0ull), -EUCLEAN, "epoch of a leg" },
 	{ "era without a cursor", SB(legs[1].cursor, 0), -EUCLEAN, "cursor of a leg" },
+	{ "leg in sync that is called out", SB(legs[0].out, 1), -EUCLEAN, "that called a leg out" },
+	{ "called out by a superblock to come", SB(legs[1].out, 1ull << 63), -EUCLEAN,
+	  "that called a leg out" },
+	{ "called out, and none counts", SB(legs[1].out, 1), 0, NULL },
 	{ "leg that replaces itself", SB(legs[1].replaces, 2), -EUCLEAN, "leg that another replaces" },
 	{ "leg that replaces none there is", SB(legs[1].replaces, 3), -EUCLEAN, "leg that another replaces" },
 	{ "leg that replaces none", SB(legs[1].replaces, 0), 0, NULL },

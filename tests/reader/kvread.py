@@ -334,7 +334,7 @@ def history_tag(pool_uuid, forks, log_discards):
 
 
 Generation = namedtuple("Generation", "nonce next_lsn last_lsn last_csum")
-LegInfo = namedtuple("LegInfo", "uuid state in_sync_era size_blocks cursor in_sync_epoch cursor_era replaces")
+LegInfo = namedtuple("LegInfo", "uuid state in_sync_era size_blocks cursor in_sync_epoch cursor_era replaces out")
 MAGIC = b"KVPOOL\r\n\x1asblk\0\0\0"
 
 
@@ -377,7 +377,7 @@ class Superblock:
         self.vdevs = [Vdev(raw[1024 + 128 * i:], i, default_window) for i in range(vdev_count)]
         self.regions = [(struct.unpack_from("<Q16H", raw, 3072 + 40 * i)) for i in range(region_count)]
         self.legs = [LegInfo(raw[at:at + 16], *struct.unpack_from("<IIQ", raw, at + 16),
-                             *struct.unpack_from("<QQIB", raw, at + 64))
+                             *struct.unpack_from("<QQIB3xQ", raw, at + 64))
                      for at in range(3584, 3584 + 96 * leg_count, 96)]
         self.roots = struct.unpack_from("<%dQ" % root_count, raw, 8192)
         self._check(leg_blocks)
@@ -438,6 +438,8 @@ class Superblock:
                 raise Refused("cursor of a leg")
             if leg.in_sync_epoch > self.epoch and not self.flags & 8:
                 raise Refused("epoch of a leg")
+            if leg.out > 1 << 62 or leg.out and leg.state == IN_SYNC:
+                raise Refused("superblock that called a leg out")
 
         replaced = [leg.replaces for leg in self.legs[v.first_leg:v.first_leg + v.leg_count] if leg.replaces]
         if len(replaced) != len(set(replaced)) or any(
@@ -519,16 +521,22 @@ def larger(raw, block, blocks, window):
 
 def read_label(leg, window):
     """A leg's newest valid superblock: the first valid one in order of claimed age."""
-    found = []
+    found, leg.all_read, torn = [], True, set()
     for ring in (0, leg.blocks - 256):
         for slot in range(16):
             block = ring + 16 + 4 * slot
             raw = leg.read(block, 4)
             if raw and raw[:16] == MAGIC:
                 found.append((struct.unpack_from("<QQ", raw, 88), block, raw))
+                if struct.unpack_from("<I", raw, 16)[0] != without_sum(raw, 16):
+                    torn.add((ring, slot))
+            leg.all_read &= bool(raw)
     for _, block, raw in sorted(found, reverse=True):
         try:
-            leg.sb = Superblock(raw, block * BLOCK, leg.blocks, window)
+            leg.sb = sb = Superblock(raw, block * BLOCK, leg.blocks, window)
+            # Two in a row that are torn: one of them may have been whole.
+            leg.all_read &= not any({(ring, (sb.sequence + i) % 16) for i in (1, 2)} <= torn
+                                    for ring in (0, leg.blocks - 256))
             return
         except Refused:
             if larger(raw, block, leg.blocks, window):
@@ -536,7 +544,38 @@ def read_label(leg, window):
     raise Refused(leg.path + ": no label")
 
 
-def has_forked(own, best):
+def shape(sb):
+    return (sb.pool_uuid, sb.forks, sb.log_discards, sb.flags & 8, [(v.kind, v.leg_count) for v in sb.vdevs],
+            [leg.uuid for leg in sb.legs])
+
+
+def is_passed_by(leg, best):
+    """2.2: nothing was done in the history of @leg without the legs that @best has in sync."""
+    own, at = leg.sb, leg.sb.leg_index
+    if not leg.all_read or shape(own) != shape(best) or own.flags & 8 or own.legs[at].state != IN_SYNC or \
+       best.legs[best.leg_index].state != IN_SYNC or not best.legs[at].out or best.legs[at].state == 5 or \
+       own.legs[at].in_sync_epoch != best.legs[at].in_sync_epoch:
+        return False
+    pairs = [(mine, theirs) for mine, theirs in zip(own.legs, best.legs) if theirs.state == IN_SYNC]
+    return all(mine.in_sync_epoch == theirs.in_sync_epoch and (mine.state == IN_SYNC or mine.out == 1)
+               for mine, theirs in pairs) and any(mine.state != IN_SYNC for mine, _ in pairs)
+
+
+def age(sb):
+    return sb.epoch, sb.sequence
+
+
+def winner(legs):
+    """2.2: the newest superblock, but for those that are passed by for it."""
+    newest = sorted((leg.sb for leg in legs), key=age, reverse=True)
+    for best in newest:
+        if all(is_passed_by(leg, best) for leg in legs
+               if age(leg.sb) > age(best) or has_forked(leg.sb, best, True)):
+            return best
+    return newest[0]
+
+
+def has_forked(own, best, from_any=False):
     """2.2: the leg of @own was in use after it parted from the winner."""
     def has_data(sb, i):
         return any(v.first_leg <= i < v.first_leg + v.leg_count and v.kind not in (CACHE, CACHE_PARITY1)
@@ -554,14 +593,14 @@ def has_forked(own, best):
         return True
     if own.legs[own.leg_index].state != IN_SYNC:
         return False
-    if best.legs[best.leg_index].state == IN_SYNC:
+    if best.legs[best.leg_index].state == IN_SYNC and not from_any:
         return went_on_without(best.leg_index)
     return any(went_on_without(i) for i in range(len(best.legs)))
 
 
 def choose(legs):
     """The winning superblock; its vdevs have the legs that count."""
-    best = max((leg.sb for leg in legs), key=lambda s: (s.epoch, s.sequence))
+    best = winner(legs)
     if best.flags & 8:
         raise Refused("only legs that were about to join")
     for v in best.vdevs:
@@ -573,7 +612,7 @@ def choose(legs):
         place = next((i for i, info in enumerate(best.legs) if info.uuid == sb.leg_uuid), None)
         if place is None:
             raise Refused(leg.path + ": not of this pool")
-        if has_forked(sb, best):
+        if has_forked(sb, best) and not is_passed_by(leg, best):
             raise Refused(leg.path + ": has forked")
         lag = best.sequence - sb.sequence
         stale = lag < 0 or best.behind and lag > best.behind

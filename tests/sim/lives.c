@@ -57,6 +57,10 @@ struct lives_test {
 	 */
 	u32 stalled, stalled_rings;
 	u64 stalled_at;
+	/* leg @alone knows that leg @lost is out, by a superblock @ahead epochs ahead */
+	u32 alone, lost;
+	u64 ahead;
+	bool second;			/* of the two superblocks of a loss, it is this one */
 	/* earlier contents of the disks, and the superblock then */
 	struct image past[MAX_PAST][MAX_DISKS];
 	u64 past_sequence[MAX_PAST];
@@ -773,12 +777,15 @@ static void live_loss_beside_a_loss(struct lives_test *s)
 {
 	struct host *h = &s->host;
 
-	hold_labels(0);
+	if (s->second)
+		hold_superblock(0, 3, h->pool->sb->sequence + 2);
+	else
+		hold_labels(0);
 	fail_log_of(2);
 	host_write(h, 20, 1, false);
 	begin_flush(s);
 	host_sleep(500);
-	/* The superblock that records it is being written. */
+	/* The superblock that records it is being written, or the one behind that. */
 	fail_log_of(1);
 	host_write(h, 22, 1, false);
 	kvp_commit_now(h->pool);
@@ -797,6 +804,12 @@ static bool loss_while_a_loss_is_recorded_is_recorded_too(struct lives_test *s)
 		return false;
 	s->start.missing = 6;
 	return starts(s);
+}
+
+static bool loss_while_a_loss_is_said_to_count_is_recorded_too(struct lives_test *s)
+{
+	s->second = true;
+	return loss_while_a_loss_is_recorded_is_recorded_too(s);
 }
 
 static void live_two_eras(struct lives_test *s)
@@ -2195,7 +2208,8 @@ static void live_leg_offline(struct lives_test *s)
 {
 	live_one_flush(s);
 	remember_past(s);
-	kvp_leg_offline(s->host.pool, host_leg(&s->host, 1));
+	WRITE_ONCE(s->host.pool->sb->epoch, s->host.pool->sb->epoch + s->ahead);
+	kvp_leg_offline(s->host.pool, host_leg(&s->host, s->lost));
 }
 
 /*
@@ -2214,18 +2228,30 @@ static u32 block_alike(const struct image *a, const struct image *b, const struc
 	return ~0u;
 }
 
-/* Leg 0 gets its part of superblock @sequence from this life's end, without the block @less. */
-static void put_superblock(struct lives_test *s, u64 sequence, u32 less)
+/* @leg gets its part of superblock @sequence from that life's end, without the block @less. */
+static void put_superblock(struct lives_test *s, u32 leg, u64 sequence, u32 less)
 {
 	u32 end, i;
 
 	for (end = 0; end < 2; end++)
 		for (i = 0; i < KVP_SB_BLOCKS; i++) {
-			u64 at = slot_block(&s->img[0], end, sequence) + i;
+			u64 at = slot_block(&s->img[leg], end, sequence) + i;
 
 			if (i != less)
-				image_write(&s->img[0], at, image_blk(&s->old[0], at), ALL_SECTORS);
+				image_write(&s->img[leg], at, image_blk(&s->old[leg], at),
+					    ALL_SECTORS);
 		}
+}
+
+/* All legs get the contents that remember_past() noted. */
+static void recall_past(struct lives_test *s, u32 past)
+{
+	u32 i;
+
+	for (i = 0; i < s->legs; i++) {
+		image_free(&s->img[i]);
+		image_copy(&s->img[i], &s->past[past][i]);
+	}
 }
 
 /*
@@ -2236,17 +2262,16 @@ static void put_superblock(struct lives_test *s, u64 sequence, u32 less)
  */
 static bool torn_superblocks_make_a_whole_one(struct lives_test *s)
 {
-	u32 less, i;
 	u64 cut;
+	u32 less;
 
+	s->lost = 1;
 	if (!run_life(s, live_leg_offline))
 		return false;
-	cut = newest_sequence(&s->img[0]);
+	/* The last one says that this one counts. */
+	cut = newest_sequence(&s->img[0]) - 1;
 	remember(s, s->img);
-	for (i = 0; i < s->legs; i++) {
-		image_free(&s->img[i]);
-		image_copy(&s->img[i], &s->past[0][i]);
-	}
+	recall_past(s, 0);
 	/* once to see the writes of the next start; then with the old contents */
 	s->stalled = BIT(0);
 	if (!run_life(s, NULL))
@@ -2258,11 +2283,8 @@ static bool torn_superblocks_make_a_whole_one(struct lives_test *s)
 		    less,
 		    newest_sequence(&s->img[0]), newest_sequence(&s->img[1]), cut))
 		return false;
-	for (i = 0; i < s->legs; i++) {
-		image_free(&s->img[i]);
-		image_copy(&s->img[i], &s->past[0][i]);
-	}
-	put_superblock(s, cut, less);
+	recall_past(s, 0);
+	put_superblock(s, 0, cut, less);
 	if (!run_life(s, NULL))
 		return false;
 	if (!expect(newest_sequence(&s->img[1]) == cut &&
@@ -2270,20 +2292,100 @@ static bool torn_superblocks_make_a_whole_one(struct lives_test *s)
 		    "the torn superblock counts\n"))
 		return false;
 	s->stalled = 0;
-	put_superblock(s, cut, ~0u);
+	put_superblock(s, 0, cut, ~0u);
 	return all_there(s, BIT(1)) && starts(s);
 }
 
 /*
- * A loss is recorded on leg 0 alone when the power goes, and the next start is without leg 0: the
- * other vdev is complete. Leg 0 has not gone on, but the start cannot know that. So it starts
- * without leg 0 only if leg 0 is missing and the user allows it.
+ * The loss of leg @lost is recorded on leg @alone when the power goes, and on no other leg. The
+ * first superblock that calls leg @lost out is there; with @counted, also the one by which that
+ * counts, and all that follow. Returns the number of the first one; 0: the test has failed.
  */
-static bool leg_that_alone_knew_of_a_loss_is_asked_about(struct lives_test *s)
+static u64 loss_that_one_leg_knows_of(struct lives_test *s, bool counted)
 {
+	u64 called, last;
 	u32 i;
 
 	if (!run_life(s, live_leg_offline))
+		return 0;
+	remember(s, s->img);
+	last = newest_sequence(&s->img[s->alone]);
+	called = s->past_sequence[0] + 1;
+	recall_past(s, 0);
+	for (i = 0; called + i <= (counted ? last : called); i++)
+		put_superblock(s, s->alone, called + i, ~0u);
+	if (expect(last == called + 1, "superblocks up to %llu, not %llu: the case was not set up",
+		   last, called + 1))
+		return called;
+	return 0;
+}
+
+static void live_without_the_one(struct lives_test *s)
+{
+	const struct kvp_leg *legs = s->host.pool->legs;
+
+	if (kvp_leg_in_sync(&legs[s->alone]) || !kvp_leg_in_sync(&legs[s->lost]))
+		sim_fail("leg %u is in state %u, leg %u in state %u", s->alone,
+			 legs[s->alone].state, s->lost, legs[s->lost].state);
+	host_write(&s->host, 42, 3, false);
+	host_flush(&s->host);
+}
+
+static void live_the_one_returns(struct lives_test *s)
+{
+	live_without_the_one(s);
+	if (s->host.pool->sb->legs[s->alone].in_sync_era)
+		sim_fail("leg %u is said to have era %u", s->alone,
+			 s->host.pool->sb->legs[s->alone].in_sync_era);
+	if (host_online(&s->host, s->alone))
+		sim_fail("the leg does not return: %s", s->host.refusal.why);
+	host_wait_resilver(&s->host);
+	if (!kvp_leg_in_sync(host_leg(&s->host, s->alone)))
+		sim_fail("the leg is in state %u", host_leg(&s->host, s->alone)->state);
+	host_flush(&s->host);
+}
+
+static bool goes_on_without_the_one(struct lives_test *s)
+{
+	s->start.missing = BIT(s->alone);
+	if (!run_life(s, live_without_the_one))
+		return false;
+	s->start.missing = 0;
+	return true;
+}
+
+/*
+ * A loss is recorded on leg 0 alone when the power goes, and the next start is without leg 0: the
+ * other vdev is complete. Leg 0 says that this counts. So the others cannot know that it has not
+ * gone on, and it is a fork. The pool starts if leg 0 is missing, or if the user allows it.
+ */
+static bool leg_that_alone_knew_of_a_loss_is_asked_about(struct lives_test *s)
+{
+	s->lost = 1;
+	if (!loss_that_one_leg_knows_of(s, true) || !goes_on_without_the_one(s) ||
+	    !refused(s, -ESTALE, "split brain") || !goes_on_without_the_one(s))
+		return false;
+	s->start.accept_fork = true;
+	if (!starts(s))
+		return false;
+	s->start.accept_fork = false;
+	return all_there(s, BIT(0));
+}
+
+static void live_alone(struct lives_test *s)
+{
+	live_leg_offline(s);
+	host_write(&s->host, 44, 3, false);
+	host_flush(&s->host);
+}
+
+/* Leg 0 has answered requests without leg 1. The others are put back, and go on without it. */
+static bool leg_that_went_on_alone_is_asked_about(struct lives_test *s)
+{
+	u32 i;
+
+	s->lost = 1;
+	if (!run_life(s, live_alone))
 		return false;
 	for (i = 1; i < s->legs; i++) {
 		image_free(&s->img[i]);
@@ -2293,17 +2395,162 @@ static bool leg_that_alone_knew_of_a_loss_is_asked_about(struct lives_test *s)
 	if (!starts(s))
 		return false;
 	s->start.missing = 0;
-	if (!refused(s, -ESTALE, "split brain"))
+	return refused(s, -ESTALE, "split brain");
+}
+
+/*
+ * The loss is known as above, but leg @alone does not say that it counts: it has not gone on. So it
+ * is passed by, without an order, also if its superblock is the newest. It may return.
+ */
+static bool passed_by(struct lives_test *s, u32 alone, u32 lost)
+{
+	s->alone = alone;
+	s->lost = lost;
+	return loss_that_one_leg_knows_of(s, false) && goes_on_without_the_one(s) &&
+	       all_there(s, BIT(alone)) && run_life(s, live_without_the_one) &&
+	       all_there(s, BIT(alone)) && run_life(s, live_without_the_one) &&
+	       run_life(s, live_the_one_returns) && all_there(s, BIT(lost)) &&
+	       run_life(s, live_one_flush) && all_there(s, BIT(lost));
+}
+
+static bool leg_whose_superblock_never_counted_is_passed_by(struct lives_test *s)
+{
+	return passed_by(s, 0, 1);
+}
+
+static bool newest_superblock_that_never_counted_is_passed_by(struct lives_test *s)
+{
+	s->ahead = 20;
+	return passed_by(s, 0, 1);
+}
+
+/* An SSD of a cache, which begins anew when it returns. */
+static bool ssd_whose_superblock_never_counted_is_passed_by(struct lives_test *s)
+{
+	s->alone = s->legs - 1;
+	s->lost = 1;
+	return loss_that_one_leg_knows_of(s, false) && goes_on_without_the_one(s) &&
+	       run_life(s, live_without_the_one) && all_there_together(s) &&
+	       run_life(s, live_without_the_one) && all_there_together(s);
+}
+
+/* A newer superblock may be where leg 0 cannot be read: that the first one counts. */
+static bool leg_that_may_know_more_is_not_passed_by(struct lives_test *s)
+{
+	u64 called;
+	u32 rings;
+
+	s->lost = 1;
+	called = loss_that_one_leg_knows_of(s, false);
+	if (!called || !goes_on_without_the_one(s))
 		return false;
+	for (rings = 1; rings < 4; rings++) {
+		s->unread = (struct unread){ .legs = BIT(0), .rings = rings,
+					     .first = called + 1, .count = 1 };
+		if (!refused(s, -ESTALE, "split brain"))
+			return false;
+	}
+	memset(&s->unread, 0, sizeof(s->unread));
+	return run_life(s, live_the_one_returns) && all_there(s, BIT(1));
+}
+
+/* Superblock @sequence of @leg says @out of the leg that is lost, in both rings. */
+static void say_out(struct lives_test *s, u32 leg, u64 sequence, u64 out)
+{
+	static struct kvp_disk_sb d;
+	u32 end, i;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = slot_block(&s->img[leg], end, sequence);
+
+		for (i = 0; i < KVP_SB_BLOCKS; i++)
+			image_read(&s->img[leg], at + i, (u8 *)&d + i * KVP_BLOCK_SIZE);
+		d.legs[s->lost].out = cpu_to_le64(out);
+		d.csum = 0;
+		d.csum = cpu_to_le32(kvp_crc32c(~0u, &d, sizeof(d)));
+		for (i = 0; i < KVP_SB_BLOCKS; i++)
+			image_write_data(&s->img[leg], at + i, (u8 *)&d + i * KVP_BLOCK_SIZE);
+	}
+}
+
+/* A module that does not know the field wrote the superblock of leg 0: nothing is known. */
+static bool leg_of_an_older_module_is_asked_about(struct lives_test *s)
+{
+	u64 called;
+
+	s->lost = 1;
+	called = loss_that_one_leg_knows_of(s, false);
+	if (!called)
+		return false;
+	say_out(s, 0, called, 0);
+	if (!goes_on_without_the_one(s) || !refused(s, -ESTALE, "split brain"))
+		return false;
+	say_out(s, 0, called, 1);
+	return run_life(s, live_the_one_returns) && all_there(s, BIT(1));
+}
+
+/* A forced start of leg 0 and one without it: leg 0 knows nothing of the other one. */
+static bool leg_that_others_went_on_without_by_force_is_asked_about(struct lives_test *s)
+{
+	s->lost = 1;
+	if (!loss_that_one_leg_knows_of(s, false))
+		return false;
+	s->start.degraded = true;
+	if (!goes_on_without_the_one(s))
+		return false;
+	s->start.degraded = false;
+	return refused(s, -ESTALE, "split brain");
+}
+
+/*
+ * The start without leg 0 is cut as well, when its first superblock has reached legs @reached. So
+ * neither history has counted, and both have the same number. Either may be gone on from.
+ */
+static bool both_cut(struct lives_test *s, u32 reached)
+{
+	u64 called;
+	u32 i;
+
+	s->lost = 1;
+	called = loss_that_one_leg_knows_of(s, false);
+	if (!called)
+		return false;
+	s->nr_past = 2;
+	for (i = 0; i < s->legs; i++)
+		image_copy(&s->past[1][i], &s->img[i]);
 	s->start.missing = BIT(0);
 	if (!starts(s))
 		return false;
 	s->start.missing = 0;
-	s->start.accept_fork = true;
-	if (!starts(s))
-		return false;
-	s->start.accept_fork = false;
-	return all_there(s, BIT(0));
+	remember(s, s->img);
+	recall_past(s, 1);
+	for (i = 1; i < s->legs; i++)
+		if (reached >> i & 1)
+			put_superblock(s, i, called, ~0u);
+	return starts(s) && all_there_together(s) && run_life(s, live_one_flush) &&
+	       all_there_together(s) && starts(s);
+}
+
+static bool two_superblocks_that_never_counted(struct lives_test *s)
+{
+	u32 reached;
+
+	for (reached = 0; reached < BIT(s->legs); reached += 2) {
+		u32 i;
+
+		if (!both_cut(s, reached))
+			return false;
+		if (reached + 2 == BIT(s->legs))
+			break;
+		/* again, from the state before the loss */
+		recall_past(s, 0);
+		s->nr_past = 0;
+		for (i = 0; i < s->legs; i++) {
+			image_free(&s->past[0][i]);
+			image_free(&s->past[1][i]);
+		}
+	}
+	return true;
 }
 
 /* A superblock with a new era is one that a leg fails: it is of the era before. */
@@ -2936,6 +3183,23 @@ static void tell_of_labels(void)
 	TEST(leg_with_a_superblock_that_was_cut_is_in_sync, .legs = 5, .parity = true, .cache = 2);
 	ON_TWO_VDEVS(torn_superblocks_make_a_whole_one);
 	ON_TWO_VDEVS(leg_that_alone_knew_of_a_loss_is_asked_about);
+	ON_PARITY(leg_that_alone_knew_of_a_loss_is_asked_about);
+	ON_TWO_VDEVS(leg_that_went_on_alone_is_asked_about);
+	ON_PARITY(leg_that_went_on_alone_is_asked_about);
+	ON_TWO_VDEVS(leg_whose_superblock_never_counted_is_passed_by);
+	ON_PARITY(leg_whose_superblock_never_counted_is_passed_by);
+	ON_TWO_VDEVS(newest_superblock_that_never_counted_is_passed_by);
+	ON_PARITY(newest_superblock_that_never_counted_is_passed_by);
+	TEST(ssd_whose_superblock_never_counted_is_passed_by, .legs = 4, .cache = 2);
+	TEST(ssd_whose_superblock_never_counted_is_passed_by, .legs = 5, .parity = true,
+	     .cache = 2);
+	ON_TWO_VDEVS(leg_that_may_know_more_is_not_passed_by);
+	ON_PARITY(leg_that_may_know_more_is_not_passed_by);
+	ON_TWO_VDEVS(leg_of_an_older_module_is_asked_about);
+	ON_PARITY(leg_of_an_older_module_is_asked_about);
+	ON_LEGS(leg_that_others_went_on_without_by_force_is_asked_about, 2);
+	ON_TWO_VDEVS(two_superblocks_that_never_counted);
+	ON_PARITY(two_superblocks_that_never_counted);
 	ON_LEGS(leg_is_lost_in_the_era_that_was_durable, 2);
 	ON_LEGS(label_of_a_grown_leg_is_found, 1);
 	ON_LEGS(label_of_a_leg_that_grew_twice_is_waited_for, 1);
@@ -2975,6 +3239,7 @@ void run_lives(void)
 	ON_LEGS(resolved_to_old_gets_the_era_of_the_recovery, 2);
 	ON_LEGS(loss_is_recorded_before_a_flush_is_answered, 2);
 	ON_LEGS(loss_while_a_loss_is_recorded_is_recorded_too, 3);
+	ON_LEGS(loss_while_a_loss_is_said_to_count_is_recorded_too, 3);
 	ON_LEGS(taken_offline_before_the_loss_is_recorded, 3);
 	ON_LEGS(superblock_on_one_leg_is_rolled_forward_first, 2);
 	ON_LEGS(first_leg_is_lost_and_returns, 2);

@@ -41,7 +41,7 @@ static const char *leg_state(const struct check *c, u32 i)
 
 	if (!leg)
 		return "missing";
-	if (kvp_sb_forked(leg->label.sb, c->found->sb, false))
+	if (scan_forked(c->found, leg))
 		return "fork";
 	return leg_word(c->found->sb->legs[i].state);
 }

@@ -75,6 +75,7 @@ static void add_legs(json_object *sb_object, const struct kvp_sb *sb)
 		json_number(leg, "in_sync_era", l->in_sync_era);
 		json_number(leg, "cursor", l->cursor);
 		json_number(leg, "cursor_era", l->cursor_era);
+		json_number(leg, "out", l->out);
 		json_number(leg, "size", l->size_blocks << KVP_BLOCK_SHIFT);
 		errors = json_child(leg, "errors");
 		json_number(errors, "read", l->err_read);

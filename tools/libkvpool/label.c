@@ -219,6 +219,7 @@ int label_read(const struct device *d, struct label *l, struct err *err)
 		drop_outgrown(l);
 	if (i && l->sb)
 		l->held = may_hold(l);
+	l->all_read = i && l->sb && !l->unreadable && l->held == l->sb->sequence;
 	free(raw);
 	free(sb);
 	if (i)

@@ -28,6 +28,8 @@ struct label {
 	struct label_slot old[KVP_SB_RING];
 	/* if some slots cannot be read: the highest sequence that they may hold */
 	u64 held;
+	/* all slots could be read, and none can hold a newer superblock than @sb */
+	bool all_read;
 	bool unsupported;	/* a newer format, or features this tool does not know */
 	bool ambiguous;		/* valid slots name different pools or legs */
 	struct kvp_sb *sb;	/* newest valid one, NULL if none */

@@ -276,6 +276,18 @@ static bool is_shadow(const struct kvp_sb *pool, const struct kvp_sb *own)
 	       !memcmp(pool->shadow.uuid, own->leg_uuid, 16);
 }
 
+static struct kvp_rival rival_of(const struct found_leg *leg)
+{
+	return (struct kvp_rival){ leg->label.sb, leg->label.all_read };
+}
+
+bool scan_forked(const struct found_pool *p, const struct found_leg *leg)
+{
+	const struct kvp_rival r = rival_of(leg);
+
+	return kvp_sb_forked(r.sb, p->sb, false) && !kvp_rival_passed(&r, p->sb);
+}
+
 static void place_leg(struct found_pool *p, struct found_leg *leg)
 {
 	const struct kvp_sb *sb = leg->label.sb;
@@ -292,7 +304,7 @@ static void place_leg(struct found_pool *p, struct found_leg *leg)
 		p->duplicate = leg;
 	else
 		p->legs[i] = leg;
-	if (kvp_sb_forked(sb, p->sb, false))
+	if (scan_forked(p, leg))
 		p->fork = leg;
 	else if (p->sb->legs[i].state == KVP_LEG_IN_SYNC && kvp_sb_lag(p->sb, sb, leg->label.held))
 		p->outdated = leg;
@@ -313,6 +325,32 @@ static bool usable(const struct found_leg *leg)
 	return !label_fault(&leg->label);
 }
 
+/* Choose the superblock of @p that counts, as a start does. */
+static void choose(const struct scan *s, struct found_pool *p, struct kvp_rival *rivals)
+{
+	unsigned int i;
+	u32 n = 0;
+
+	for (i = 0; i < s->leg_count; i++)
+		if (usable(s->legs[i]) &&
+		    !memcmp(s->legs[i]->label.sb->pool_uuid, p->sb->pool_uuid, 16))
+			rivals[n++] = rival_of(s->legs[i]);
+	p->sb = kvp_rivals_choose(rivals, n);
+}
+
+static int choose_all(struct scan *s, struct err *err)
+{
+	struct kvp_rival *rivals = calloc(s->leg_count + 1, sizeof(*rivals));
+	unsigned int i;
+
+	if (!rivals)
+		return no_memory(err);
+	for (i = 0; i < s->pool_count; i++)
+		choose(s, &s->pools[i], rivals);
+	free(rivals);
+	return 0;
+}
+
 static int group(struct scan *s, struct err *err)
 {
 	unsigned int i;
@@ -322,16 +360,14 @@ static int group(struct scan *s, struct err *err)
 		return no_memory(err);
 	for (i = 0; i < s->leg_count; i++) {
 		const struct kvp_sb *sb = s->legs[i]->label.sb;
-		struct found_pool *p;
 
 		if (!usable(s->legs[i]))
 			continue;
-		p = scan_pool(s, sb->pool_uuid);
-		if (!p)
+		if (!scan_pool(s, sb->pool_uuid))
 			s->pools[s->pool_count++].sb = sb;
-		else if (kvp_sb_newer(sb, p->sb))
-			p->sb = sb;
 	}
+	if (choose_all(s, err))
+		return -1;
 	for (i = 0; i < s->leg_count; i++) {
 		struct label *l = &s->legs[i]->label;
 		struct found_pool *p = l->short_sb ? scan_pool(s, l->short_sb->pool_uuid) : NULL;
@@ -414,8 +450,7 @@ bool scan_leg_in_sync(const struct found_pool *p, u32 i)
 {
 	const struct label *l = p->legs[i] ? &p->legs[i]->label : NULL;
 
-	return l && p->sb->legs[i].state == KVP_LEG_IN_SYNC && !kvp_sb_forked(l->sb, p->sb,
-									      false) &&
+	return l && p->sb->legs[i].state == KVP_LEG_IN_SYNC && !scan_forked(p, p->legs[i]) &&
 	       !kvp_sb_lag(p->sb, l->sb, l->held);
 }
 

@@ -3,6 +3,7 @@
 #ifndef KVPOOLCTL_SCAN_H
 #define KVPOOLCTL_SCAN_H
 
+#include "format/outs.h"
 #include "label.h"
 
 #define MAX_SPARES	16	/* of a pool */
@@ -14,7 +15,7 @@ struct found_leg {
 
 /* A pool as its legs describe it. The pointers lead into the scan. */
 struct found_pool {
-	const struct kvp_sb *sb;		/* the newest superblock */
+	const struct kvp_sb *sb;		/* the one that counts: the newest, as a rule */
 	struct found_leg *legs[KVP_MAX_LEGS];	/* by index in sb; NULL: missing */
 	struct found_leg *duplicate;		/* a second device with the UUID of a leg */
 	/* a leg whose history is not part of sb's history */
@@ -62,6 +63,13 @@ struct found_leg *scan_unread(const struct scan *s);
 
 /** scan_missing() - number of legs that were not found */
 unsigned int scan_missing(const struct found_pool *p);
+
+/**
+ * scan_forked() - is @leg of another history than p->sb, as in a split brain?
+ *
+ * No, if nothing was done in that history: a start passes it by (kvp_sb_never_counted()).
+ */
+bool scan_forked(const struct found_pool *p, const struct found_leg *leg);
 
 /** scan_leg_in_sync() - was leg @i of the superblock found, in sync and with this history? */
 bool scan_leg_in_sync(const struct found_pool *p, u32 i);

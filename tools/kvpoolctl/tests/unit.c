@@ -1260,6 +1260,40 @@ static void test_import_parted(void)
 	image_free(&m);
 }
 
+/* The same, but leg 0, which has the newest superblock, may say that nothing was done with it. */
+static void test_import_never_counted(void)
+{
+	struct import_options o = { .readonly = false };
+	struct image m;
+	struct scan s;
+	u64 out;
+
+	for (out = 0; out < 3; out++) {
+		bool pass = out == 1;
+
+		image_standard(&m, 2, IMAGE_SMALL);
+		m.sb.legs[0].state = KVP_LEG_FAULTED;
+		m.sb.legs[0].out = 2;
+		m.sb.epoch = 4;
+		image_seal(&m);
+		m.legs = 1;
+		m.sb.legs[0].state = KVP_LEG_IN_SYNC;
+		m.sb.legs[0].out = 0;
+		m.sb.legs[1].state = KVP_LEG_STALE;
+		m.sb.legs[1].out = out;
+		m.sb.epoch = 5;
+		image_seal(&m);
+		m.legs = 2;
+		scan(&m, &s);
+		expect(s.pools[0].sb->epoch == (pass ? 4 : 5) && !s.pools[0].fork == pass);
+		expect(scan_leg_in_sync(&s.pools[0], 1) == pass);
+		expect(scan_forked(&s.pools[0], s.pools[0].legs[!pass]) == !pass);
+		expect(refused(&s, &o, pass ? ERR_NONE : ERR_FORK));
+		scan_free(&s);
+		image_free(&m);
+	}
+}
+
 /* After an unclean stop with an empty log the pool can be read. */
 static void test_import_readonly(void)
 {
@@ -2433,6 +2467,7 @@ int main(int argc, char **argv)
 	test_ask_silent();
 	test_apart();
 	test_import_fork();
+	test_import_never_counted();
 	test_import_put_back();
 	test_import_parted();
 	test_import_readonly();
