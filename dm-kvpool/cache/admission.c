@@ -455,7 +455,7 @@ static void ring_put(struct kvp_admission *f)
 static void ring_io_done(struct kvp_io *io)
 {
 	if (io->error)
-		atomic64_inc(&io->leg->err_write);
+		kvp_leg_failed_write(io->leg);
 	ring_put(io->private);
 }
 

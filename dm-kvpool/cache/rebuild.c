@@ -119,7 +119,7 @@ static bool flush_ring(struct kvp_vdev *v)
 
 		if (!kvp_leg_in_sync(io.leg) || !kvp_io_sync(&io))
 			continue;
-		atomic64_inc(&io.leg->err_write);
+		kvp_leg_failed_write(io.leg);
 		flushed = false;
 	}
 	return flushed;
@@ -144,7 +144,7 @@ static void write_copy(struct kvp_pool *pool, kvp_lsn_t lsn, u32 copy)
 	kvp_summary_seal(w->out, pool->sb->nonce, uuid_of(pool, leg));
 	/* If the write fails, the segment is still there: only the summary is lost. */
 	if (kvp_io_sync(&io))
-		atomic64_inc(&leg->err_write);
+		kvp_leg_failed_write(leg);
 }
 
 /*

@@ -192,18 +192,6 @@ static inline bool kvp_leg_takes_writes(const struct kvp_leg *leg)
 	return leg->bdev && (state == KVP_LEG_IN_SYNC || state == KVP_LEG_RESILVERING);
 }
 
-/**
- * kvp_leg_failed_write() - count a write or flush that failed, for the administrator
- *
- * Does not count if the leg was given up meanwhile: its requests end with an error, whatever it
- * would have answered. Context: any.
- */
-static inline void kvp_leg_failed_write(struct kvp_leg *leg)
-{
-	if (kvp_leg_takes_writes(leg))
-		atomic64_inc(&leg->err_write);
-}
-
 /** kvp_leg_resilvers() - true if the leg takes writes, and is not a source yet. Context: any. */
 static inline bool kvp_leg_resilvers(const struct kvp_leg *leg)
 {
@@ -511,6 +499,15 @@ static inline bool kvp_writes_barred(struct kvp_pool *pool)
 	return until && (kvp_failed_by(pool, KVP_FAIL_HOST) ||
 			 (ktime_get_boottime_ns() >= until && kvp_fail_late(pool)));
 }
+
+/**
+ * kvp_leg_failed_write() - count a write or flush that failed, for the administrator
+ *
+ * Does not count if the leg was given up meanwhile: its requests end with an error, whatever it
+ * would have answered. Nor if another host may have the pool: then the leg was sent nothing.
+ * Context: any.
+ */
+void kvp_leg_failed_write(struct kvp_leg *leg);
 
 /*
  * True if requests that lack legs wait, and do not fail. Also true while `clear` finds out whether

@@ -19,6 +19,12 @@ bool kvp_fail_late(struct kvp_pool *pool)
 	return true;
 }
 
+void kvp_leg_failed_write(struct kvp_leg *leg)
+{
+	if (kvp_leg_takes_writes(leg) && !kvp_failed_by(leg->pool, KVP_FAIL_HOST))
+		atomic64_inc(&leg->err_write);
+}
+
 void kvp_fail_ended(struct kvp_pool *pool, enum kvp_fail_reason reason)
 {
 	atomic_andnot(1 << reason, &pool->failure);

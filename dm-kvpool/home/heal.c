@@ -67,7 +67,7 @@ static void heal_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_block_t bl
 	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at, good) ||
 	    kvp_io_read_back(leg, at, scratch) ||
 	    !verifies(pool, block, entry, scratch)) {
-		atomic64_inc(&leg->err_write);
+		kvp_leg_failed_write(leg);
 		kvp_leg_give_up(leg, "a bad block cannot be repaired");
 		return;
 	}

@@ -145,7 +145,7 @@ void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 	if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, good) ||
 	    kvp_io_read_back(leg, at.block, scratch) ||
 	    !verifies(leaf, row, piece, entry, scratch)) {
-		atomic64_inc(&leg->err_write);
+		kvp_leg_failed_write(leg);
 		kvp_leg_give_up(leg, "a bad block cannot be repaired");
 		return;
 	}

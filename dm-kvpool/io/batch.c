@@ -173,9 +173,9 @@ static int retry_failed(struct kvp_batch *b)
 		error = kvp_io_sync(io);
 		if (!error)
 			continue;
-		kvp_leg_failed_write(io->leg);
 		if (!b->pool)
 			return -EIO;
+		kvp_leg_failed_write(io->leg);
 		if (!kvp_leg_fail(io->leg, "a write failed")) {
 			kvp_fail(b->pool, KVP_FAIL_LEGS, "a write failed on the last leg");
 			return -EIO;

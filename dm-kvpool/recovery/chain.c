@@ -157,7 +157,7 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 			taken++;
 			continue;
 		}
-		atomic64_inc(&io->leg->err_write);
+		kvp_leg_failed_write(io->leg);
 		if (!kvp_leg_fail(io->leg, "a log write failed"))
 			return kvp_recovery_cannot_write(rec, io->leg, io->block);
 	}

@@ -250,7 +250,7 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 		    same_copy(rec, i, good, h, h->blocks))
 			continue;
 		if (kvp_io_sync(&io)) {
-			atomic64_inc(&io.leg->err_write);
+			kvp_leg_failed_write(io.leg);
 			if (!kvp_leg_fail(io.leg, "the log cannot be repaired"))
 				return kvp_recovery_cannot_write(rec, io.leg, io.block);
 			continue;

@@ -464,7 +464,7 @@ int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 			rec->stripes->errors[kvp_lsn_since(lsn, rec->seg.lsn)] = 0;
 			continue;
 		}
-		atomic64_inc(&leg->err_write);
+		kvp_leg_failed_write(leg);
 		if (!kvp_leg_fail(leg, "the log cannot be repaired"))
 			return kvp_recovery_cannot_write(rec, leg, at.block);
 	}

@@ -47,7 +47,7 @@ static void write_block(struct kvp_leg *leg, u32 block, struct page *page)
 {
 	if (kvp_leg_takes_writes(leg) &&
 	    kvp_io_page(leg, KVP_IO_WRITE_FUA, place_of(block), page))
-		atomic64_inc(&leg->err_write);
+		kvp_leg_failed_write(leg);
 }
 
 /*

@@ -231,9 +231,9 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 			continue;
 		}
 		if (w->ios[i].error)
-			atomic64_inc(&leg->err_write);
+			kvp_leg_failed_write(leg);
 		if (w->ios[i + 1].error)
-			atomic64_inc(&leg->err_write);
+			kvp_leg_failed_write(leg);
 		note_torn(leg, pool->sb->sequence, !w->ios[i].error && !w->ios[i + 1].error);
 		if (!w->ios[i].error || !w->ios[i + 1].error) {
 			note_gaps(leg, pool->sb->sequence, w->ios[i].error, w->ios[i + 1].error);

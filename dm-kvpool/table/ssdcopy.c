@@ -79,7 +79,7 @@ static void write_done(struct kvp_io *io)
 	 * the log decides whether the SSD is given up.
 	 */
 	if (io->error)
-		atomic64_inc(&io->leg->err_write);
+		kvp_leg_failed_write(io->leg);
 	put_back(io->private);
 }
 

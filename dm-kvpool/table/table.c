@@ -348,7 +348,7 @@ static int repair_copies(struct kvp_table *t, const struct kvp_tpage *tp, unsign
 		if (!(bad & BIT(copy)) || !kvp_leg_in_sync(leg) || readonly(t))
 			continue;
 		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, page)) {
-			atomic64_inc(&leg->err_write);
+			kvp_leg_failed_write(leg);
 			kvp_leg_give_up(leg, "a table page cannot be repaired");
 			continue;
 		}

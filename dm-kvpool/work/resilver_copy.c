@@ -482,7 +482,7 @@ static void write_block(struct kvp_resilver_io *io, struct kvp_leg *leg, kvp_lbl
 		io->copied++;
 		return;
 	}
-	atomic64_inc(&leg->err_write);
+	kvp_leg_failed_write(leg);
 	kvp_leg_give_up(leg, "a write failed");
 }
 

@@ -125,6 +125,19 @@ static void expect_in_use(const struct beats *b, u32 which)
 			sim_fail("leg %u is %s", i, which >> i & 1 ? "out" : "in use");
 }
 
+/* No leg is blamed for what it was never sent. */
+static void expect_no_errors(const struct beats *b)
+{
+	s64 errors;
+	u32 i;
+
+	for (i = 0; i < b->host.pool->nr_legs; i++) {
+		errors = atomic64_read(&b->host.pool->legs[i].err_write);
+		if (errors)
+			sim_fail("leg %u counts %lld failed writes", i, (long long)errors);
+	}
+}
+
 /* The pool has failed, and nothing more is written, whatever is asked of it; all legs stay. */
 static void expect_stopped(struct beats *b)
 {
@@ -147,6 +160,7 @@ static void expect_stopped(struct beats *b)
 	if (kvp_pool_failure(b->host.pool) != KVP_NEEDS_RESTART)
 		sim_fail("the pool does not say that it needs a restart");
 	expect_in_use(b, BIT(LEGS) - 1);
+	expect_no_errors(b);
 }
 
 /* --- cases ------------------------------------------------------------------------------- */
@@ -312,6 +326,7 @@ static void a_frozen_host_beside_another(void *arg)
 	/* watch.c notices an entry under the old nonce, or a superblock over the newest ones. */
 	if (!host_write(&b->host, 30, 1, true) || !host_flush(&b->host))
 		sim_fail("the first host writes after the takeover");
+	expect_no_errors(b);
 	host_sleep(30000);
 	host_read_each(&b->other, 0, 20);
 	if (kvp_pool_faulted(b->other.pool))

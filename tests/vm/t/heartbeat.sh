@@ -77,6 +77,8 @@ expect_fail dd if=/dev/zero of=$dev bs=4K count=1 oflag=direct conv=fsync status
 expect_fail dd if=$dev of=/dev/null bs=4K count=1 iflag=direct status=none
 run 5 status tank
 has out 'faulted'
+expect_stat tank leg.0.err_write 0
+expect_stat tank leg.1.err_write 0
 run 0 events tank
 has out 'taken_over'
 has out 'suspended.*another host has taken over the pool: beta'
