@@ -291,6 +291,8 @@ static u32 make_round(struct kvp_heartbeat *hb, u64 seconds, bool anew)
 	/* If no leg took it, that is not the fault of one of them. */
 	if (took)
 		leave_late(hb, seconds);
+	if (took)
+		WRITE_ONCE(hb->last, most - limit_ns(seconds));
 	set_limit(hb);
 	return took;
 }
@@ -305,6 +307,7 @@ static void again(struct kvp_heartbeat *hb, u64 seconds)
 static void turned_off(struct kvp_heartbeat *hb)
 {
 	hb->own.claim = 0;
+	WRITE_ONCE(hb->last, 0);
 	memset(hb->until, 0, sizeof(hb->until));
 	if (!kvp_failed_by(hb->pool, KVP_FAIL_HOST))
 		WRITE_ONCE(hb->pool->write_until, 0);
@@ -388,4 +391,22 @@ void kvp_heartbeat_changed(struct kvp_pool *pool)
 		WRITE_ONCE(pool->write_until, ktime_get_boottime_ns() + limit_ns(seconds));
 	if (!READ_ONCE(hb->stopped) && hb->wq)
 		mod_delayed_work(hb->wq, &hb->work, 0);
+}
+
+static u64 ms_since(u64 then, u64 now)
+{
+	return now > then ? div_u64(now - then, NSEC_PER_MSEC) : 0;
+}
+
+bool kvp_heartbeat_figures(struct kvp_pool *pool, struct kvp_heartbeat_figures *f)
+{
+	u64 until = READ_ONCE(pool->write_until), last = READ_ONCE(pool->heartbeat->last);
+	u64 now = ktime_get_boottime_ns();
+
+	*f = (struct kvp_heartbeat_figures) { 0 };
+	if (!until)
+		return false;
+	f->age_ms = last ? ms_since(last, now) : 0;
+	f->left_ms = kvp_failed_by(pool, KVP_FAIL_HOST) ? 0 : ms_since(now, until);
+	return true;
 }

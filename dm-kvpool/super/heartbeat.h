@@ -33,6 +33,7 @@
  * struct kvp_heartbeat - the heartbeat of a pool; no memory besides, while it was never on
  * @own: what the next block says; own.claim is 0 before the first round
  * @until: of each leg: boot time in ns until which it may be written; 0: it had no round
+ * @last: boot time in ns when the last round began that a leg took; for people
  * @took: of the round that is under way: the leg has carried out its last request
  * @wipes: of that round: the leg gets zeros in all other slots
  * @wq: for @work
@@ -45,7 +46,7 @@
 struct kvp_heartbeat {
 	struct kvp_pool *pool;
 	struct kvp_beat own;
-	u64 until[KVP_MAX_LEGS];
+	u64 until[KVP_MAX_LEGS], last;
 	bool took[KVP_MAX_LEGS], wipes[KVP_MAX_LEGS];
 	struct workqueue_struct *wq;
 	struct delayed_work work;
@@ -90,6 +91,18 @@ void kvp_heartbeat_stop(struct kvp_pool *pool);
  * Context: process. The caller has called kvp_heartbeat_prepare() unless it is 0.
  */
 void kvp_heartbeat_changed(struct kvp_pool *pool);
+
+/**
+ * struct kvp_heartbeat_figures - how the heartbeat is, for people
+ * @age_ms: since the last round began that a leg took; 0: there was none
+ * @left_ms: until nothing is written any more, unless another round comes first; 0: it is over
+ */
+struct kvp_heartbeat_figures {
+	u64 age_ms, left_ms;
+};
+
+/** kvp_heartbeat_figures() - false: there is no heartbeat. Context: any; not exact. */
+bool kvp_heartbeat_figures(struct kvp_pool *pool, struct kvp_heartbeat_figures *f);
 
 /** kvp_heartbeat_exit() - kvp_heartbeat_stop(), and free the memory */
 void kvp_heartbeat_exit(struct kvp_pool *pool);

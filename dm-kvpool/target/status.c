@@ -21,6 +21,7 @@
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 #include "super/events.h"
+#include "super/heartbeat.h"
 #include "super/members.h"
 #include "table/table.h"
 #include "target/registry.h"
@@ -342,6 +343,17 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 	if (kvp_unit_blocks(g) > 1)
 		say(p, "vdev.%u.chunk=%u\n", v->index, g->chunk_blocks << KVP_BLOCK_SHIFT);
 	say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);
+}
+
+/* Only while there is one. */
+static void say_heartbeat(struct printer *p, struct kvp_pool *pool)
+{
+	struct kvp_heartbeat_figures f;
+
+	if (!kvp_heartbeat_figures(pool, &f))
+		return;
+	say_number(p, "heartbeat.age_ms", f.age_ms);
+	say_number(p, "heartbeat.left_ms", f.left_ms);
 }
 
 static void say_pool(struct printer *p, struct kvp_pool *pool)
@@ -672,6 +684,7 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 
 	mutex_lock(&pool->sb_lock);
 	say_pool(&p, pool);
+	say_heartbeat(&p, pool);
 	for (i = 0; i < pool->nr_legs; i++)
 		say_leg(&p, pool, i);
 	say_shadow(&p, pool);

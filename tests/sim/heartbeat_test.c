@@ -106,6 +106,22 @@ static void begin(struct beats *b, u32 seconds)
 	b->host.may_fail = true;
 }
 
+/* How old the last heartbeat is, and how long writes may go on, are those of @least to @most s. */
+static void expect_age(struct beats *b, u64 least, u64 most)
+{
+	u64 limit = (u64)kvp_beat_limit(b->host.pool->heartbeat->own.interval) * 1000;
+	struct kvp_heartbeat_figures f;
+
+	if (!kvp_heartbeat_figures(b->host.pool, &f))
+		sim_fail("the heartbeat is off");
+	if (f.age_ms < least * 1000 || f.age_ms > most * 1000)
+		sim_fail("the last heartbeat is %llu ms old", f.age_ms);
+	/* Both are rounded down. */
+	if (f.left_ms != (f.age_ms < limit ? limit - f.age_ms : 0) &&
+	    f.left_ms + f.age_ms + 1 != limit)
+		sim_fail("%llu ms are left of %llu, at an age of %llu", f.left_ms, limit, f.age_ms);
+}
+
 static void expect_works(struct beats *b)
 {
 	if (kvp_pool_faulted(b->host.pool))
@@ -183,6 +199,7 @@ static void each_leg_has_it(void *arg)
 		if (later.interval != 2 || later.limit != kvp_beat_limit(2))
 			sim_fail("interval %u, limit %u", later.interval, later.limit);
 	}
+	expect_age(b, 0, 3);
 	if (!(b->host.pool->sb->incompat & KVP_INCOMPAT_HEARTBEAT))
 		sim_fail("the superblock lacks the feature");
 	expect_works(b);
@@ -216,6 +233,7 @@ static void it_is_turned_on_after_the_first_resume(void *arg)
 static void it_can_be_turned_off(void *arg)
 {
 	struct beats *b = arg;
+	struct kvp_heartbeat_figures f;
 	struct kvp_beat last, now;
 	u32 slot;
 
@@ -223,6 +241,8 @@ static void it_can_be_turned_off(void *arg)
 	slot = kvp_beat_slot(b->host.pool->heartbeat->own.claim);
 	set(b, 0);
 	host_sleep(1500);
+	if (kvp_heartbeat_figures(b->host.pool, &f))
+		sim_fail("the heartbeat says that it is on");
 	if (read_beat(b, 1, slot, &last))
 		sim_fail("the last heartbeat is not there");
 	host_sleep(100000);
@@ -307,6 +327,7 @@ static void a_frozen_host(void *arg)
 	host_flush(&b->host);
 	sim_freeze(60ull * NSEC_PER_SEC);
 	expect_stopped(b);
+	expect_age(b, 60, 120);
 	host_stop(&b->host);
 }
 

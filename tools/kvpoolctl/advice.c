@@ -76,6 +76,12 @@ enum exit_status advice_exit(json_object *pool)
 	return EXIT_DONE;
 }
 
+/* No write goes to a leg any more, whatever the legs answer, and no order changes that. */
+static bool lost_to_other_host(json_object *pool)
+{
+	return json_at(pool, "heartbeat") && !json_number_at(pool, "heartbeat.left_ms");
+}
+
 /* A pool that takes no writes, or answers no requests. */
 static bool about_state(json_object *pool, char *buf, size_t size)
 {
@@ -88,6 +94,11 @@ static bool about_state(json_object *pool, char *buf, size_t size)
 			 "resume %s; the kernel log names what is missing", name, name);
 	else if (!strcmp(state, "suspended"))
 		snprintf(buf, size, "all I/O waits: kvpoolctl clear %s resumes it", name);
+	else if (!strcmp(state, "faulted") && lost_to_other_host(pool))
+		snprintf(buf, size, "another host has taken over the pool, or may have, as no "
+			 "heartbeat was written in time: see kvpoolctl events %s. What was not "
+			 "flushed is lost. To use it here: export it on the other host, then "
+			 "dmsetup remove %s and kvpoolctl import %s", name, name, name);
 	else if (!strcmp(state, "faulted"))
 		snprintf(buf, size, "%s: check disks and cables, then kvpoolctl clear %s; if it "
 			 "stays faulted, dmsetup remove %s and kvpoolctl import %s",

@@ -208,13 +208,22 @@ static void print_plan_legs(json_object *legs)
 	}
 }
 
-static void print_plan(struct ctl *ctl, const struct found_pool *p, const char *name,
-		       const char *params)
+/* Both watches together; a read-only import has one. */
+static unsigned int watches_for(const struct found_pool *p, const struct request *q)
+{
+	unsigned int seconds = watch_seconds(p, &q->o);
+
+	return q->o.readonly ? seconds : 2 * seconds;
+}
+
+static void print_plan(struct ctl *ctl, const struct found_pool *p, const struct request *q,
+		       const char *name, const char *params)
 {
 	json_object *root = import_plan(p, name, params), *plan = json_at(root, "plan"), *vdevs;
 	char size[SIZE_BUF];
 	size_t i;
 
+	json_number(plan, "watch_seconds", watches_for(p, q));
 	look_for_foreign(ctl, json_at(plan, "vdevs"));
 	if (ctl->json) {
 		ctl_json(root);
@@ -322,11 +331,10 @@ static void note_left_out(struct ctl *ctl, const struct found_pool *p,
 
 static void note_watch(const struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
-	unsigned int seconds = watch_seconds(p, &q->o);
+	unsigned int seconds = watches_for(p, q);
 
 	if (seconds)
-		ctl_say(ctl, "would first watch its legs for %u s, as it has a heartbeat",
-			q->o.readonly ? seconds : 2 * seconds);
+		ctl_say(ctl, "would first watch its legs for %u s, as it has a heartbeat", seconds);
 }
 
 static int check_and_start(struct ctl *ctl, const struct found_pool *p, const struct request *q)
@@ -352,7 +360,7 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 	/* Only if import_check() found a log to give up; otherwise it refused. */
 	given_up = q->o.discard_log;
 	if (ctl->dry_run) {
-		print_plan(ctl, p, name, params);
+		print_plan(ctl, p, q, name, params);
 		note_watch(ctl, p, q);
 		note_discard(ctl, p, given_up);
 		return EXIT_DONE;
@@ -367,7 +375,7 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 	if (ret)
 		return fail(ctl, p, q, &err);
 	if (ctl->json)
-		print_plan(ctl, p, name, params);
+		print_plan(ctl, p, q, name, params);
 	else
 		note_foreign(ctl, p, name, params);
 	note_discard(ctl, p, given_up);

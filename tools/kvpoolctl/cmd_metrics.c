@@ -253,6 +253,28 @@ static void print_legs(const struct pool *pools, unsigned int count)
 			       stats_number(&pools[i].stats, "leg.%u.healed", leg));
 }
 
+/* Of pools that have one. */
+static void print_heartbeats(const struct pool *pools, unsigned int count)
+{
+	static const struct {
+		const char *name, *key, *help;
+	} times[] = {
+		{ "heartbeat_age_seconds", "heartbeat.age_ms", "Age of the last heartbeat." },
+		{ "heartbeat_left_seconds", "heartbeat.left_ms",
+		  "Time until the pool stops, unless another heartbeat comes first." },
+	};
+	unsigned int i, t;
+
+	for (t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
+		head(times[t].name, "gauge", times[t].help);
+		for (i = 0; i < count; i++)
+			if (stats_text(&pools[i].stats, "%s", times[t].key))
+				printf("kvpool_%s{%s} %.3f\n", times[t].name, pools[i].label,
+				       (double)stats_number(&pools[i].stats, "%s",
+							    times[t].key) / 1e3);
+	}
+}
+
 /* It is no leg, and no redundancy. */
 static void print_shadows(const struct pool *pools, unsigned int count)
 {
@@ -379,6 +401,7 @@ static void print_all(const struct pool *pools, unsigned int count, unsigned int
 	print_amplification(pools, count);
 	print_flushes(pools, count);
 	print_legs(pools, count);
+	print_heartbeats(pools, count);
 	print_shadows(pools, count);
 }
 

@@ -120,6 +120,19 @@ static void print_counts(const struct ctl *ctl, json_object *pool)
 		print_ssd_counts(ctl, pool);
 }
 
+static void print_heartbeat(json_object *pool)
+{
+	u64 left = json_number_at(pool, "heartbeat.left_ms");
+
+	if (!json_at(pool, "heartbeat"))
+		return;
+	printf("heartbeat: %.1f s ago; ", (double)json_number_at(pool, "heartbeat.age_ms") / 1e3);
+	if (left)
+		printf("without another one, the pool stops in %.1f s\n", (double)left / 1e3);
+	else
+		printf("nothing is written any more\n");
+}
+
 static void print_head(const struct ctl *ctl, json_object *pool)
 {
 	char a[SIZE_BUF], b[SIZE_BUF];
@@ -133,6 +146,7 @@ static void print_head(const struct ctl *ctl, json_object *pool)
 	printf("\n");
 	printf(" survives: loss of %" PRIu64 " leg(s)\n",
 	       json_number_at(pool, "losses_survivable"));
+	print_heartbeat(pool);
 	printf("   memory: %s used of %s\n", ctl_size(ctl, json_number_at(pool, "ram.used"), a),
 	       ctl_size(ctl, json_number_at(pool, "ram.size"), b));
 	printf("RAM cache: %s, %" PRIu64 " hit(s), %" PRIu64 " miss(es)\n",

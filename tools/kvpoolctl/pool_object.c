@@ -274,6 +274,20 @@ static int add_poisoned(json_object *pool, const char *name, u64 total, struct e
 	return 0;
 }
 
+/* Null: the pool has no heartbeat. */
+static void add_heartbeat(json_object *pool, const struct stats *s)
+{
+	json_object *o;
+
+	if (!stats_text(s, "heartbeat.age_ms")) {
+		json_object_object_add(pool, "heartbeat", NULL);
+		return;
+	}
+	o = json_child(pool, "heartbeat");
+	json_number(o, "age_ms", stats_number(s, "heartbeat.age_ms"));
+	json_number(o, "left_ms", stats_number(s, "heartbeat.left_ms"));
+}
+
 static void add_head(json_object *pool, const struct dm_entry *e, const struct stats *s)
 {
 	const char *state = stats_text(s, "state"), *mode = stats_text(s, "mode");
@@ -292,6 +306,7 @@ static void add_head(json_object *pool, const struct dm_entry *e, const struct s
 	json_text(pool, "comment", comment ?: "");
 	add_features(pool, s);
 	json_number(pool, "losses_survivable", stats_number(s, "losses_survivable"));
+	add_heartbeat(pool, s);
 }
 
 json_object *pool_object(const struct dm_entry *e, struct err *err)
@@ -330,9 +345,9 @@ json_object *pool_unasked(const struct dm_entry *e)
 {
 	static const char *const unknown[] = {
 		"size", "written", "uncounted", "checkpoint", "epoch", "comment", "features",
-		"losses_survivable", "vdevs", "spares", "cache", "ram", "log", "memory", "flush",
-		"scrub",
-		"trim", "resilver", "recovery", "poisoned_total", "poisoned",
+		"losses_survivable", "heartbeat", "vdevs", "spares", "cache", "ram", "log",
+		"memory", "flush", "scrub", "trim", "resilver", "recovery", "poisoned_total",
+		"poisoned",
 	};
 	json_object *pool = json_object_new_object();
 	char advice[ADVICE_BUF];

@@ -68,6 +68,10 @@ retry 30 moves ""
 retry 30 moves "$(newest /dev/b)"
 expect_eq "$(newest /dev/a | cut -d ' ' -f 1,3-)" "1 alpha 1 15" "claim, host, interval and limit"
 fill
+run 0 status tank
+has out '^heartbeat: [0-9.]+ s ago; without another one, the pool stops in 1[0-9]\.'
+run 0 status -j tank
+has out '"heartbeat":\{"age_ms":[0-9]+,"left_ms":1[0-9]{4}\}'
 
 echo "--- another host has taken over the pool: it stops, and says why"
 python3 /tmp/beat.py /dev/b write 2 1
@@ -77,6 +81,8 @@ expect_fail dd if=/dev/zero of=$dev bs=4K count=1 oflag=direct conv=fsync status
 expect_fail dd if=$dev of=/dev/null bs=4K count=1 iflag=direct status=none
 run 5 status tank
 has out 'faulted'
+has out '^heartbeat: .*; nothing is written any more'
+has out 'advice: another host has taken over the pool'
 expect_stat tank leg.0.err_write 0
 expect_stat tank leg.1.err_write 0
 run 0 events tank
@@ -97,12 +103,16 @@ at_exit "kill $other 2> /dev/null || true"
 run 0 import -n --takeover tank
 cat /tmp/err >> /tmp/out
 has out 'watch its legs for 40 s'
+run 0 import -n -j --takeover tank
+has out '"watch_seconds":40'
 run 3 -j import --takeover tank
 has out '"code":"other_host"'; has out 'host beta is alive'
 expect_eq "$(newest /dev/a | cut -d ' ' -f 1)" 1 "claim on a leg after the refusal"
 
 echo "--- it is not: the import claims the pool"
 kill "$other"; wait "$other" || true
+silent() { ! pgrep -f 'beat.py /dev/b write' > /dev/null; }
+retry 60 silent # the last writer outlives its loop
 run 0 import --takeover tank
 retry 30 moves "$(newest /dev/b)"
 expect_eq "$(newest /dev/b | cut -d ' ' -f 1,3)" "4 gamma" "claim and host: the import's was 3"

@@ -66,6 +66,7 @@ static const char *const stats[] = {
 	"name=p\nuuid=" UUID "\nstate=online\nmode=rw\nsize=1073741824\ncomment=no "
 			     "comment\nfeatures=vdevs,cache\n",
 	"epoch=5\nera=7\nuptime_ms=100000\nwritten_blocks=1000\npoisoned_blocks=3\nlosses_survivable=1\nlegs=7\n"
+	"heartbeat.age_ms=1400\nheartbeat.left_ms=13600\n"
 	"vdevs=3\n",
 	"vdev.0.kind=mirror\nvdev.0.state=online\nvdev.0.first_leg=0\nvdev.0.legs=2\nvdev.0.leg_size=1\nvdev.0.size=1\n",
 	"vdev.1.kind=parity1\nvdev.1.state=online\nvdev.1.first_leg=2\nvdev.1.legs=3\nvdev.1.size=1\nvdev.1.chunk=65536\n",
