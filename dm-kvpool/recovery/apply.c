@@ -10,8 +10,16 @@
 #include "recovery/recovery.h"
 #include "table/table.h"
 
+int kvp_recovery_too_late(struct kvp_recovery *rec)
+{
+	return kvp_refuse(rec->refusal, -EIO, "import it again; nothing is lost by that",
+			  "no heartbeat was written in time while it started, or another host has taken over the pool");
+}
+
 int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, kvp_lblock_t at)
 {
+	if (kvp_failed_by(rec->pool, KVP_FAIL_HOST))
+		return kvp_recovery_too_late(rec);
 	return kvp_refuse(rec->refusal, -EIO,
 			  "check the leg and try again; nothing is lost by that",
 			  "%s, %s, does not accept writes to its block %llu", leg->path,

@@ -427,8 +427,14 @@ int __must_check kvp_recovery_set(struct kvp_recovery *rec, kvp_block_t block, u
 int __must_check kvp_recovery_relieve(struct kvp_recovery *rec);
 
 /**
+ * kvp_recovery_too_late() - refuse the start: the time limit of the heartbeat is over, so nothing
+ * is written any more. Return: -EIO.
+ */
+int kvp_recovery_too_late(struct kvp_recovery *rec);
+
+/**
  * kvp_recovery_cannot_write() - refuse the start: @leg, which cannot be given up, does not take
- * block @at. Return: -EIO.
+ * block @at; or was sent nothing, as kvp_recovery_too_late() says. Return: -EIO.
  */
 int __must_check kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg,
 					   kvp_lblock_t at);
