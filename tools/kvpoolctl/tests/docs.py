@@ -219,6 +219,8 @@ def check_cases():
     def is_there(name):
         if name.startswith("vm "):
             return (TOP / f"tests/vm/t/{name[3:]}.sh").exists()
+        if name.startswith("tests/"):
+            return (TOP / name).exists()
         if (TOP / f"tests/sim/breaks/{name}.patch").exists() or name in tool:
             return True
         # A test's name is put together: kind, pool, case.
