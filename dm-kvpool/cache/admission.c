@@ -7,25 +7,40 @@
 #include <linux/slab.h>
 
 #include "cache/admission.h"
-#include "cache/rebuild.h"
 #include "cache/reinsert.h"
 #include "cache/scache.h"
 #include "core/core.h"
 #include "format/logstripe.h"
 #include "io/io.h"
-#include "log/internal.h"
-#include "log/log.h"
-#include "log/move.h"
 #include "policy/ghost.h"
 #include "policy/index.h"
 #include "policy/runs.h"
 #include "policy/ssdpolicy.h"
 #include "ram/wbuf.h"
-#include "super/members.h"
 
 /* Admission is not worth a reclaim, nor the reserves for reclaim. */
 #define FILL_GFP	(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN | __GFP_NOMEMALLOC)
 #define NOTHING		KVP_BLOCK_NONE
+
+static const struct kvp_scache_client *client(const struct kvp_admission *f)
+{
+	return f->scache->given.client;
+}
+
+static void *owner(const struct kvp_admission *f)
+{
+	return f->scache->given.of;
+}
+
+static struct workqueue_struct *queue(const struct kvp_admission *f)
+{
+	return f->scache->given.wq;
+}
+
+static u64 tunable(const struct kvp_admission *f, enum kvp_tunable_id id)
+{
+	return READ_ONCE(f->scache->given.tunables[id]);
+}
 
 /* --- changes ------------------------------------------------------------------------ */
 
@@ -38,6 +53,7 @@ static atomic_t *count_of(const struct kvp_admission *f, kvp_block_t block)
 
 void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
+	struct kvp_admission *f = pool->admission;
 	u64 first = kvp_block_nr(block), region = first >> KVP_ADMIT_REGION_SHIFT;
 	u64 last = (first + count - 1) >> KVP_ADMIT_REGION_SHIFT;
 
@@ -45,9 +61,8 @@ void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block, u32 count)
 	 * A full barrier on both sides. Before it: the changes of the entries. After it: the
 	 * changes of the index, and of the buffer.
 	 */
-	for (; kvp_admit_in_use(pool->admission) && region <= last; region++)
-		atomic_inc_return(count_of(pool->admission,
-					   kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
+	for (; kvp_admit_in_use(f) && region <= last; region++)
+		atomic_inc_return(count_of(f, kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
 }
 
 /* Counts only grow: their sum is unchanged if and only if each of them is. */
@@ -62,19 +77,19 @@ static u32 changes_of(const struct kvp_admission *f, kvp_block_t first, u32 coun
 	return sum;
 }
 
-static void refuse(struct kvp_pool *pool, enum kvp_admit_refusal why, u32 blocks)
+static void refuse(const struct kvp_admission *f, enum kvp_admit_refusal why, u32 blocks)
 {
-	this_cpu_add(pool->stats->ssd_refused[why], blocks);
+	this_cpu_add(f->scache->given.stats->ssd_refused[why], blocks);
 }
 
 /*
  * Count a refused block from home. A refused reinsertion does not count here: its block leaves the
  * cache.
  */
-static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why,
+static void refuse_one(const struct kvp_admission *f, enum kvp_admit_refusal why,
 		       const struct kvp_candidate *c)
 {
-	refuse(pool, why, c->from == KVP_FROM_HOME);
+	refuse(f, why, c->from == KVP_FROM_HOME);
 }
 
 /* --- candidates ------------------------------------------------------------------------ */
@@ -82,8 +97,8 @@ static void refuse_one(struct kvp_pool *pool, enum kvp_admit_refusal why,
 bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32 ask,
 			struct kvp_admit_plan *plan)
 {
-	u32 cutoff = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_READ]) >> KVP_BLOCK_SHIFT;
 	struct kvp_admission *f = pool->admission;
+	u32 cutoff = tunable(f, KVP_T_SEQ_CUTOFF_READ) >> KVP_BLOCK_SHIFT;
 	bool fills;
 
 	if (READ_ONCE(f->stopped))
@@ -91,8 +106,8 @@ bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32
 	fills = !kvp_ssd_bypass(ask, false, count,
 				kvp_run_note(&f->runs, kvp_block_nr(first), count, false), cutoff);
 	if (!fills)
-		refuse(pool, KVP_ADMIT_STREAM, count);
-	if (!fills || !kvp_scache_asked(pool, count))
+		refuse(f, KVP_ADMIT_STREAM, count);
+	if (!fills || !kvp_scache_asked(f->scache->given.of, count))
 		return false;
 	plan->first = first;
 	plan->count = count;
@@ -115,26 +130,25 @@ static bool __is_known(const struct kvp_admission *f, kvp_block_t block)
 }
 
 /* Per cent of the cache a day; a message may have changed it. */
-static u32 budget(const struct kvp_pool *pool)
+static u32 budget(const struct kvp_admission *f)
 {
-	return (u32)READ_ONCE(pool->tunables[KVP_T_FILL_DWPD]);
+	return (u32)tunable(f, KVP_T_FILL_DWPD);
 }
 
-static bool __admitted(struct kvp_pool *pool, kvp_block_t block, u32 ask)
+static bool __admitted(struct kvp_admission *f, kvp_block_t block, u32 ask)
 {
-	struct kvp_admission *f = pool->admission;
 	struct kvp_ssd_state st = {
 		.now = ktime_get_seconds(),
-		.unused = kvp_scache_unused(pool),
+		.unused = kvp_scache_unused(f->scache->given.of),
 		.count = f->count,
 	};
 	enum kvp_ssd_verdict verdict;
 
 	lockdep_assert_held(&f->lock);
-	kvp_ssd_set_budget(&f->policy, budget(pool));
+	kvp_ssd_set_budget(&f->policy, budget(f));
 	verdict = kvp_ssd_admit(&f->policy, kvp_block_nr(block), ask, &st);
 	if (verdict != KVP_SSD_ADMIT)
-		refuse(pool, verdict == KVP_SSD_BUDGET ? KVP_ADMIT_BUDGET : KVP_ADMIT_EVIDENCE, 1);
+		refuse(f, verdict == KVP_SSD_BUDGET ? KVP_ADMIT_BUDGET : KVP_ADMIT_EVIDENCE, 1);
 	return verdict == KVP_SSD_ADMIT;
 }
 
@@ -173,17 +187,16 @@ static void give_back(struct kvp_admission *f, struct kvp_candidate *c)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-static struct kvp_candidate *take_free(struct kvp_pool *pool, kvp_block_t block, u32 ask)
+static struct kvp_candidate *take_free(struct kvp_admission *f, kvp_block_t block, u32 ask)
 {
-	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
 	spin_lock_irqsave(&f->lock, flags);
 	c = list_first_entry_or_null(&f->free, struct kvp_candidate, list);
 	if (!c)
-		refuse(pool, KVP_ADMIT_MEMORY, 1);
-	if (c && (__is_known(f, block) || !__admitted(pool, block, ask)))
+		refuse(f, KVP_ADMIT_MEMORY, 1);
+	if (c && (__is_known(f, block) || !__admitted(f, block, ask)))
 		c = NULL;
 	if (c) {
 		list_del(&c->list);
@@ -210,10 +223,10 @@ struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
 	if (READ_ONCE(f->stopped))
 		return NULL;
 	if (changes_of(f, plan->first, plan->count) != plan->token) {
-		refuse(pool, KVP_ADMIT_CHANGED, 1);
+		refuse(f, KVP_ADMIT_CHANGED, 1);
 		return NULL;
 	}
-	c = take_free(pool, block, plan->ask);
+	c = take_free(f, block, plan->ask);
 	if (!c)
 		return NULL;
 	c->changes = changes;
@@ -221,7 +234,7 @@ struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
 		c->page = alloc_page(FILL_GFP);
 	if (c->page)
 		return c;
-	refuse(pool, KVP_ADMIT_MEMORY, 1);
+	refuse(f, KVP_ADMIT_MEMORY, 1);
 	give_back(f, c);
 	return NULL;
 }
@@ -269,7 +282,9 @@ struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct 
 
 void kvp_admit_drop(struct kvp_pool *pool, struct kvp_candidate *c)
 {
-	give_back(pool->admission, c);
+	struct kvp_admission *f = pool->admission;
+
+	give_back(f, c);
 }
 
 void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
@@ -301,45 +316,38 @@ void kvp_admit_kick(struct kvp_pool *pool)
 	if (!waiting || READ_ONCE(f->busy) || READ_ONCE(f->stopped))
 		return;
 	if (waiting >= KVP_ADMIT_ENTRY)
-		mod_delayed_work(pool->scrub_wq, &f->work, 0);
+		mod_delayed_work(queue(f), &f->work, 0);
 	else
-		queue_delayed_work(pool->scrub_wq, &f->work, READ_ONCE(f->gather));
-}
-
-/* True if nothing may be appended, now and for some time. */
-static bool log_is_closed(struct kvp_pool *pool)
-{
-	return READ_ONCE(pool->admission->stopped) || kvp_pool_faulted(pool) ||
-	       kvp_log_is_closed(pool->log) || !kvp_scache_asked(pool, 1);
+		queue_delayed_work(queue(f), &f->work, READ_ONCE(f->gather));
 }
 
 /*
  * True if the block would be of use in the log: it has not changed, and the buffer has no newer
  * one.
  */
-static bool is_current(struct kvp_pool *pool, const struct kvp_candidate *c)
+static bool is_current(const struct kvp_admission *f, const struct kvp_candidate *c)
 {
 	/* the version may still be in the buffer */
-	return (u32)atomic_read(count_of(pool->admission, c->block)) == c->changes &&
-	       (c->written || !kvp_wbuf_any(pool->wbuf, c->block, 1));
+	return (u32)atomic_read(count_of(f, c->block)) == c->changes &&
+	       (c->written || !kvp_wbuf_any(f->wbuf, c->block, 1));
 }
 
-static void refuse_all(struct kvp_pool *pool, struct list_head *list)
+static void refuse_all(struct kvp_admission *f, struct list_head *list)
 {
 	struct kvp_candidate *c;
 
 	list_for_each_entry(c, list, list)
-		refuse_one(pool, KVP_ADMIT_LOG, c);
-	give_all_back(pool->admission, list, false);
+		refuse_one(f, KVP_ADMIT_LOG, c);
+	give_all_back(f, list, false);
 }
 
 /*
  * The most blocks that one entry takes. With parity it is no longer than another one
  * (kvp_log_room()).
  */
-static u32 most_of_entry(const struct kvp_pool *pool)
+static u32 most_of_entry(const struct kvp_admission *f)
 {
-	return kvp_log_entry_most(pool->scache->v->g, 1, KVP_ADMIT_ENTRY + 1);
+	return kvp_log_entry_most(f->scache->v->g, 1, KVP_ADMIT_ENTRY + 1);
 }
 
 /* Move the candidates of @added behind those that wait, in the order in which they were added. */
@@ -380,10 +388,9 @@ static u32 take_some(struct kvp_admission *f, struct list_head *to, u32 most)
  * Take useful candidates from the head of the waiting ones, as many as fit into an entry. Returns
  * how many.
  */
-static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
+static u32 take_waiting(struct kvp_admission *f, struct list_head *taken)
 {
-	struct kvp_admission *f = pool->admission;
-	u32 n = 0, most = most_of_entry(pool), some;
+	u32 n = 0, most = most_of_entry(f), some;
 	struct kvp_candidate *c, *next;
 	LIST_HEAD(these);
 	LIST_HEAD(stale);
@@ -391,10 +398,10 @@ static u32 take_waiting(struct kvp_pool *pool, struct list_head *taken)
 	do {
 		some = take_some(f, &these, most - n);
 		list_for_each_entry_safe(c, next, &these, list) {
-			bool good = is_current(pool, c);
+			bool good = is_current(f, c);
 
 			if (!good)
-				refuse_one(pool, KVP_ADMIT_CHANGED, c);
+				refuse_one(f, KVP_ADMIT_CHANGED, c);
 			list_move_tail(&c->list, good ? taken : &stale);
 			n += good;
 		}
@@ -413,43 +420,23 @@ static void put_back(struct kvp_admission *f, struct list_head *taken, u32 n)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-/*
- * Put the candidates into an entry, and send it. Caller holds build_lock, and has made sure that
- * there is room in the log.
- */
-static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *taken, u32 n)
+void kvp_admit_sent(struct kvp_pool *pool, struct list_head *taken)
 {
-	struct kvp_log_at none = { 0, 0 };
 	struct kvp_admission *f = pool->admission;
-	struct kvp_candidate *c;
 	unsigned long flags;
 
-	kvp_append_begin(pool, e, n, none);
-	e->clean = true;
-	list_for_each_entry(c, taken, list) {
-		struct kvp_rec r = {
-			.block = kvp_block_nr(c->block), .count = 1, .crc = c->crc,
-			.kind = KVP_REC_CLEAN,
-		};
-
-		e->again += c->from != KVP_FROM_HOME;
-		kvp_append_add(e, &r, c->page);
-	}
 	WRITE_ONCE(f->busy, true);
 	spin_lock_irqsave(&f->lock, flags);
 	list_splice_init(taken, &f->sent);
 	spin_unlock_irqrestore(&f->lock, flags);
-	kvp_log_send(pool, e);
 }
 
 /* --- into the ring -------------------------------------------------------------------------- */
 
 static void ring_put(struct kvp_admission *f)
 {
-	struct kvp_pool *pool = f->pool;
-
 	if (atomic_dec_and_test(&f->ring_pending))
-		queue_work(pool->scrub_wq, &f->ring_work);
+		queue_work(queue(f), &f->ring_work);
 }
 
 static void ring_io_done(struct kvp_io *io)
@@ -496,16 +483,15 @@ static void send_pieces(struct kvp_admission *f, struct kvp_vdev *v)
 
 /*
  * Send the candidates to the ring. No request waits for the write, so it has no FUA. Caller holds
- * build_lock.
+ * the client's lock.
  */
-static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
+static void send_to_ring(struct kvp_admission *f, struct list_head *taken, u32 n)
 {
-	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	u32 i = 0;
 
 	WRITE_ONCE(f->busy, true);
-	f->ring_lsn = kvp_scache_ring(pool, n);
+	f->ring_lsn = kvp_scache_ring(f->scache->given.of, n);
 	f->ring_nr = n;
 	f->ring_again = 0;
 	list_for_each_entry(c, taken, list) {
@@ -516,7 +502,7 @@ static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
 	list_splice_init(taken, &f->sent);
 	spin_unlock_irq(&f->lock);
 	atomic_set(&f->ring_pending, 1);
-	send_pieces(f, pool->scache->v);
+	send_pieces(f, f->scache->v);
 	ring_put(f);
 }
 
@@ -524,9 +510,8 @@ static void send_to_ring(struct kvp_pool *pool, struct list_head *taken, u32 n)
  * True if all SSDs asked took the write, and at least one was asked. An SSD that failed has other
  * blocks there. It is given up, like one that fails a log write.
  */
-static bool ring_taken(struct kvp_pool *pool)
+static bool ring_taken(struct kvp_admission *f)
 {
-	struct kvp_admission *f = pool->admission;
 	bool taken = false, failed = false;
 	u32 i;
 
@@ -542,25 +527,20 @@ static bool ring_taken(struct kvp_pool *pool)
 	return taken && !failed;
 }
 
-static void enter_sent(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_entry_io *e);
+static void enter_sent(struct kvp_admission *f, const struct kvp_log_hdr *h);
+static void drop_sent(struct kvp_admission *f);
 
 static void ring_work(struct work_struct *work)
 {
 	struct kvp_admission *f = container_of(work, struct kvp_admission, ring_work);
-	struct kvp_pool *pool = f->pool;
 
-	if (ring_taken(pool)) {
-		kvp_log_count_ssd(pool->log, KVP_LOG_FILLS, f->ring_nr - f->ring_again);
-		kvp_log_count_ssd(pool->log, KVP_LOG_AGAIN, f->ring_again);
-		enter_sent(pool, f->ring_lsn, NULL);
+	if (ring_taken(f)) {
+		client(f)->wrote_ring(owner(f), f->ring_nr - f->ring_again, f->ring_again);
+		enter_sent(f, NULL);
 	} else {
-		kvp_admit_failed(pool);
+		drop_sent(f);
 	}
-	kvp_log_wake(pool->log);
-	kvp_log_move_kick(pool);
-	kvp_admit_kick(pool);
-	kvp_reinsert_kick(pool);
-	kvp_rebuild_kick(pool);
+	client(f)->ring_ended(owner(f));
 }
 
 void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
@@ -569,9 +549,9 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 	struct kvp_candidate *c;
 	unsigned long flags;
 
-	if (!kvp_admit_in_use(f) || READ_ONCE(f->stopped) || !kvp_scache_asked(pool, 1) ||
-	    !d->page ||
-	    READ_ONCE(pool->tunables[KVP_T_CACHE_MODE]) != KVP_CACHE_WRITETHROUGH)
+	if (!kvp_admit_in_use(f) || READ_ONCE(f->stopped) || !d->page ||
+	    !kvp_scache_asked(f->scache->given.of, 1) ||
+	    tunable(f, KVP_T_CACHE_MODE) != KVP_CACHE_WRITETHROUGH)
 		return;
 	spin_lock_irqsave(&f->lock, flags);
 	c = list_first_entry_or_null(&f->free, struct kvp_candidate, list);
@@ -579,7 +559,7 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 		list_del(&c->list);
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!c) {
-		refuse(pool, KVP_ADMIT_MEMORY, 1);
+		refuse(f, KVP_ADMIT_MEMORY, 1);
 		return;
 	}
 	c->block = d->block;
@@ -590,7 +570,7 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 	if (!c->page)
 		c->page = alloc_page(FILL_GFP);
 	if (!c->page) {
-		refuse(pool, KVP_ADMIT_MEMORY, 1);
+		refuse(f, KVP_ADMIT_MEMORY, 1);
 		give_back(f, c);
 		return;
 	}
@@ -598,41 +578,25 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 	kvp_admit_add(pool, c, d->crc);
 }
 
-enum outcome { SENT, LATER, NEVER };
-
 /* Append the candidates, or say why not. No request waits for them, so they must not delay one. */
-static enum outcome append(struct kvp_pool *pool, struct list_head *taken, u32 n)
+static enum kvp_clean_outcome append(struct kvp_admission *f, struct list_head *taken, u32 n)
 {
-	u32 blocks = kvp_log_entry_blocks(pool->scache->v->g, 1, n);
-	struct kvp_log *log = pool->log;
-	struct kvp_entry_io *e;
-	u64 budget;
+	enum kvp_clean_outcome outcome;
 
-	kvp_log_assert_build(log);
-	if (log_is_closed(pool))
-		return NEVER;
-	if (pool->log_vdev != pool->scache->v) {
-		if (pool->admission->busy || !kvp_rebuild_claimed(pool))
-			return LATER;
-		send_to_ring(pool, taken, n);
-		return SENT;
-	}
-	if (!kvp_log_has_spare(pool, blocks))
-		return NEVER;
-	e = kvp_log_free_entry(log);
-	if (!e || pool->admission->busy || kvp_log_is_wanted(pool))
-		return LATER;
-	/* kvp_log_room() leaves a segment in which only a few blocks are left, up to 32. */
-	if (kvp_log_room(pool, blocks, &budget) < blocks)
-		return NEVER;
-	send(pool, e, taken, n);
-	return SENT;
+	if (READ_ONCE(f->stopped) || !kvp_scache_asked(f->scache->given.of, 1))
+		return KVP_CLEAN_NEVER;
+	outcome = client(f)->append(owner(f), taken, n);
+	if (outcome != KVP_CLEAN_ELSEWHERE)
+		return outcome;
+	if (f->busy || !kvp_scache_claimed(f->scache->given.of))
+		return KVP_CLEAN_LATER;
+	send_to_ring(f, taken, n);
+	return KVP_CLEAN_SENT;
 }
 
 /* Tell the policy how much the index holds, once a second. */
-static void count_index(struct kvp_pool *pool)
+static void count_index(struct kvp_admission *f)
 {
-	struct kvp_admission *f = pool->admission;
 	struct kvp_index_count count;
 	unsigned long flags;
 	u64 now = ktime_get_seconds();
@@ -640,7 +604,7 @@ static void count_index(struct kvp_pool *pool)
 	if (now == f->counted)
 		return;
 	f->counted = now;
-	kvp_index_count(&pool->scache->index, &count);
+	kvp_index_count(&f->scache->index, &count);
 	spin_lock_irqsave(&f->lock, flags);
 	f->count = count;
 	spin_unlock_irqrestore(&f->lock, flags);
@@ -650,38 +614,37 @@ static void count_index(struct kvp_pool *pool)
 static void fill_work(struct work_struct *work)
 {
 	struct kvp_admission *f = container_of(to_delayed_work(work), struct kvp_admission, work);
-	struct kvp_pool *pool = f->pool;
-	enum outcome outcome;
+	enum kvp_clean_outcome outcome;
 	LIST_HEAD(taken);
 	u32 n;
 
-	count_index(pool);
+	count_index(f);
 	if (READ_ONCE(f->busy))
 		return;
-	n = take_waiting(pool, &taken);
+	n = take_waiting(f, &taken);
 	if (!n)
 		return;
-	if (!kvp_rebuild_claim(pool)) {
-		for (; n; n = take_waiting(pool, &taken))
-			refuse_all(pool, &taken);
+	if (!kvp_scache_claim(f->scache->given.of)) {
+		for (; n; n = take_waiting(f, &taken))
+			refuse_all(f, &taken);
 		return;
 	}
-	kvp_log_lock_build(pool->log);
-	outcome = append(pool, &taken, n);
-	kvp_log_unlock_build(pool);
-	if (outcome == LATER) {
+	client(f)->lock(owner(f));
+	outcome = append(f, &taken, n);
+	client(f)->unlock(owner(f));
+	if (outcome == KVP_CLEAN_LATER) {
 		put_back(f, &taken, n);
 		/*
 		 * The obstacle may be gone, and the code that removed it may have found no waiting
 		 * candidate.
 		 */
 		smp_mb();
-		if (kvp_log_free_entry(pool->log) && !kvp_log_is_wanted(pool))
-			kvp_admit_kick(pool);
-	} else if (outcome == NEVER) {
+		if (client(f)->may_append(owner(f)))
+			kvp_admit_kick(f->scache->given.of);
+	} else if (outcome == KVP_CLEAN_NEVER) {
 		/* All others that wait would be refused, too. */
-		for (; n; n = take_waiting(pool, &taken))
-			refuse_all(pool, &taken);
+		for (; n; n = take_waiting(f, &taken))
+			refuse_all(f, &taken);
 	}
 }
 
@@ -695,65 +658,77 @@ static void take_sent(struct kvp_admission *f, struct list_head *sent)
 }
 
 /* The block at @lsn is durable: it enters the index now, unless it has changed. */
-static void enter(struct kvp_pool *pool, const struct kvp_candidate *c, kvp_lsn_t lsn)
+static void enter(struct kvp_admission *f, const struct kvp_candidate *c, kvp_lsn_t lsn)
 {
 	struct kvp_index_entry x = {
 		.key = kvp_block_nr(c->block), .crc = c->crc, .meta = c->meta,
 	};
-	const atomic_t *changes = count_of(pool->admission, c->block);
+	const atomic_t *changes = count_of(f, c->block);
+	struct kvp_stats __percpu *stats = f->scache->given.stats;
 	bool again = c->from != KVP_FROM_HOME;
+	struct kvp_cache_log log;
 	int ret = -ESTALE;
 
+	client(f)->look(owner(f), &log);
 	x.place = c->from;
 	/*
 	 * If the buffer has a newer version, that would take the block out again as it comes home.
 	 */
-	if (!kvp_wbuf_any(pool->wbuf, c->block, 1))
-		ret = again ? kvp_scache_move(pool, lsn, &x, changes, c->changes) :
-			      kvp_scache_fill(pool, lsn, &x, changes, c->changes);
+	if (!kvp_wbuf_any(f->wbuf, c->block, 1))
+		ret = log.moves ? -EINVAL :
+		      again ? kvp_scache_move(f->scache->given.of, lsn, &x, changes, c->changes) :
+			      kvp_scache_fill(f->scache->given.of, lsn, &x, changes, c->changes);
 	if (ret)
-		refuse_one(pool, ret == -EINVAL ? KVP_ADMIT_MEMORY :
+		refuse_one(f, ret == -EINVAL ? KVP_ADMIT_MEMORY :
 				 ret == -ENODEV ? KVP_ADMIT_LOG : KVP_ADMIT_CHANGED, c);
 	else if (again)
-		this_cpu_inc(pool->stats->ssd_reinserted);
+		this_cpu_inc(stats->ssd_reinserted);
 	else
-		this_cpu_inc(pool->stats->ssd_fills);
+		this_cpu_inc(stats->ssd_fills);
 }
 
 /*
- * The sent candidates enter the index. They lie from @lsn on: in the log as the payload of @e, or
- * in the ring if @e is NULL.
+ * The sent candidates enter the index. They lie in the log, as the payload of the entry with header
+ * @h, or in the ring if @h is NULL.
  */
-static void enter_sent(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_entry_io *e)
+static void enter_sent(struct kvp_admission *f, const struct kvp_log_hdr *h)
 {
-	struct kvp_admission *f = pool->admission;
+	const struct kvp_geometry *g = f->scache->v->g;
+	u32 i = 0, legs = kvp_ring_legs(g);
 	struct kvp_candidate *c;
 	LIST_HEAD(sent);
-	u32 i = 0, legs = kvp_ring_legs(pool->scache->v->g);
 
 	take_sent(f, &sent);
 	list_for_each_entry(c, &sent, list) {
-		enter(pool, c, kvp_lsn_add(lsn, e ? kvp_log_payload_at(e->v->g, &e->hdr, i) :
-						    kvp_ring_at(legs, f->ring_nr, i)));
+		enter(f, c, h ? kvp_lsn_add(h->lsn, kvp_log_payload_at(g, h, i)) :
+				kvp_lsn_add(f->ring_lsn, kvp_ring_at(legs, f->ring_nr, i)));
 		i++;
 	}
 	give_all_back(f, &sent, true);
 	WRITE_ONCE(f->busy, false);
 }
 
-void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
-{
-	enter_sent(pool, e->hdr.lsn, e);
-}
-
-void kvp_admit_failed(struct kvp_pool *pool)
+void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_log_hdr *h)
 {
 	struct kvp_admission *f = pool->admission;
+
+	enter_sent(f, h);
+}
+
+static void drop_sent(struct kvp_admission *f)
+{
 	LIST_HEAD(sent);
 
 	take_sent(f, &sent);
 	give_all_back(f, &sent, false);
 	WRITE_ONCE(f->busy, false);
+}
+
+void kvp_admit_failed(struct kvp_pool *pool)
+{
+	struct kvp_admission *f = pool->admission;
+
+	drop_sent(f);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -768,37 +743,42 @@ void kvp_admit_stop(struct kvp_pool *pool)
 	WRITE_ONCE(f->stopped, true);
 	kvp_reinsert_stop(pool);
 	cancel_delayed_work_sync(&f->work);
-	kvp_log_wait(pool->log, !READ_ONCE(f->busy));
+	client(f)->wait_idle(owner(f));
 	(void)take_some(f, &waiting, KVP_ADMIT_BLOCKS);
 	give_all_back(f, &waiting, false);
 }
 
 void kvp_admit_unstop(struct kvp_pool *pool)
 {
-	WRITE_ONCE(pool->admission->stopped, false);
+	struct kvp_admission *f = pool->admission;
+
+	WRITE_ONCE(f->stopped, false);
 }
 
-static int alloc_policy(struct kvp_pool *pool)
+static int alloc_policy(struct kvp_admission *f)
 {
-	struct kvp_scache *s = pool->scache;
+	struct kvp_scache *s = f->scache;
 	/*
 	 * Two bytes for each block of the cache. If there is no memory for them, that does no harm.
 	 */
 	gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 
-	return kvp_ssd_init(&pool->admission->policy, s->blocks, s->v->g->segment_blocks,
-			    budget(pool),
+	return kvp_ssd_init(&f->policy, s->blocks, s->v->g->segment_blocks, budget(f),
 			    ktime_get_seconds(), get_random_u64(), gfp);
 }
 
-int kvp_admit_start(struct kvp_pool *pool)
+int kvp_admit_start(struct kvp_pool *pool, struct kvp_scache *s, struct kvp_wbuf *w,
+		    struct kvp_reinsert *r)
 {
 	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *candidates;
 	u32 i;
 
-	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool) || kvp_admit_in_use(f))
+	if (!kvp_scache_size(pool) || kvp_admit_in_use(f))
 		return 0;
+	f->scache = s;
+	f->wbuf = w;
+	f->reinsert = r;
 	spin_lock_init(&f->lock);
 	kvp_runs_init(&f->runs);
 	INIT_LIST_HEAD(&f->free);
@@ -807,12 +787,11 @@ int kvp_admit_start(struct kvp_pool *pool)
 	atomic_set(&f->nr_waiting, 0);
 	INIT_LIST_HEAD(&f->sent);
 	f->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
-	f->pool = pool;
 	INIT_DELAYED_WORK(&f->work, fill_work);
 	INIT_WORK(&f->ring_work, ring_work);
 	candidates = kvcalloc(KVP_ADMIT_BLOCKS, sizeof(*candidates), GFP_KERNEL);
 	f->changes = kvcalloc(1 << KVP_ADMIT_COUNT_BITS, sizeof(*f->changes), GFP_KERNEL);
-	if (!candidates || !f->changes || alloc_policy(pool)) {
+	if (!candidates || !f->changes || alloc_policy(f)) {
 		kvfree(candidates);
 		kvfree(f->changes);
 		f->changes = NULL;

@@ -39,8 +39,10 @@
 #include "kvpool_format.h"
 
 struct kvp_version;
-struct kvp_entry_io;
-struct kvp_pool;
+struct kvp_log_hdr;
+struct kvp_reinsert;
+struct kvp_scache;
+struct kvp_wbuf;
 struct page;
 
 #define KVP_ADMIT_BLOCKS		128u	/* candidates; 512 KiB of pages */
@@ -86,7 +88,10 @@ struct kvp_candidate {
 };
 
 /**
- * struct kvp_admission - admission of a pool
+ * struct kvp_admission - admission to an SSD cache; it knows no pool
+ * @scache: the cache, with a client that appends to the log
+ * @wbuf: the write buffer: a block with a newer version there does not enter
+ * @reinsert: stops with admission
  * @lock: irqsave; protects all down to @count, but not @runs
  * @free, @waiting, @sent: candidates; @sent has those of the entry in flight, in its order
  * @runs: finds out which reads are parts of long streams; it has locks of its own
@@ -101,7 +106,9 @@ struct kvp_candidate {
  * @stopped: nothing is appended, and no candidate taken
  */
 struct kvp_admission {
-	struct kvp_pool *pool;
+	struct kvp_scache *scache;
+	struct kvp_wbuf *wbuf;
+	struct kvp_reinsert *reinsert;
 	spinlock_t lock;
 	struct list_head free, waiting, sent;
 	struct kvp_ssd_policy policy;
@@ -125,11 +132,14 @@ struct kvp_admission {
 };
 
 /**
- * kvp_admit_start() - begin to admit blocks, if the index is in use (kvp_scache_start())
+ * kvp_admit_start() - begin to admit blocks to @s, if that is in use
+ * @w: the write buffer above it
+ * @r: kvp_admit_stop() and kvp_admit_exit() stop it, too
  *
  * Return: 0, or -ENOMEM: the pool runs without admission. Context: process, may sleep.
  */
-int __must_check kvp_admit_start(struct kvp_pool *pool);
+int __must_check kvp_admit_start(struct kvp_pool *pool, struct kvp_scache *s, struct kvp_wbuf *w,
+				 struct kvp_reinsert *r);
 
 /**
  * kvp_admit_exit() - free what kvp_admit_start() allocated
@@ -229,11 +239,20 @@ static inline bool kvp_admit_busy(const struct kvp_admission *f)
 void kvp_admit_kick(struct kvp_pool *pool);
 
 /**
- * kvp_admit_durable() - @e, an entry of clean blocks, is durable: its blocks enter the index
+ * kvp_admit_sent() - the candidates in list @taken are about to be sent to the log
  *
- * Call it before the tail can pass @e. Context: process.
+ * Their pages do not change until kvp_admit_durable() or kvp_admit_failed(). Called by the client's
+ * append(), under its lock.
  */
-void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_entry_io *e);
+void kvp_admit_sent(struct kvp_pool *pool, struct list_head *taken);
+
+/**
+ * kvp_admit_durable() - the entry of clean blocks with header @h is durable: its blocks enter the
+ * index
+ *
+ * Call it before the tail can pass the entry. Context: process.
+ */
+void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_log_hdr *h);
 
 /**
  * kvp_admit_written() - @d has come home, and is in the table: in the mode writethrough it becomes

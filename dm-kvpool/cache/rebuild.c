@@ -11,15 +11,9 @@
 #include "format/summary.h"
 #include "io/io.h"
 #include "io/mirror.h"
-#include "log/log.h"
 #include "policy/index.h"
-#include "super/events.h"
-#include "super/members.h"
-#include "table/table.h"
 
 #define CHUNK		64u	/* blocks that enter the index under build_lock at once */
-/* segments that one claim adds for the ring; at most an eighth of them all */
-#define CLAIM		64u
 
 static_assert(sizeof(struct kvp_disk_summary) == KVP_SUMMARY_BLOCKS * KVP_BLOCK_SIZE);
 static_assert(KVP_SUMMARY_RECORDS >= KVP_SEGMENT_BLOCKS - KVP_SUMMARY_BLOCKS);
@@ -29,39 +23,49 @@ static bool in_use(const struct kvp_rebuild *w)
 	return smp_load_acquire(&w->eras);
 }
 
-static const struct kvp_geometry *geometry(const struct kvp_pool *pool)
+static const struct kvp_scache_client *client(const struct kvp_rebuild *w)
 {
-	return pool->scache->v->g;
+	return w->scache->given.client;
 }
 
-static u32 segment(const struct kvp_pool *pool)
+static void *owner(const struct kvp_rebuild *w)
 {
-	return geometry(pool)->segment_blocks;
+	return w->scache->given.of;
+}
+
+static const struct kvp_geometry *geometry(const struct kvp_rebuild *w)
+{
+	return w->scache->v->g;
+}
+
+static u32 segment(const struct kvp_rebuild *w)
+{
+	return geometry(w)->segment_blocks;
 }
 
 /*
  * True while the cache is a ring. While the log moves to the cache, the cache is still a ring,
  * until the log's positions are those of its new place.
  */
-static bool is_ring(const struct kvp_pool *pool)
+static bool is_ring(const struct kvp_rebuild *w, const struct kvp_cache_log *log)
 {
-	return READ_ONCE(pool->rebuild->ring) || READ_ONCE(pool->log_vdev) != pool->scache->v;
+	return READ_ONCE(w->ring) || !log->here;
 }
 
 /* The number of blocks of a segment that its summary may name. */
-static u32 summarised(const struct kvp_pool *pool)
+static u32 summarised(const struct kvp_rebuild *w)
 {
-	return segment(pool) - kvp_log_kept(geometry(pool));
+	return segment(w) - kvp_log_kept(geometry(w));
 }
 
-static const u8 *uuid_of(const struct kvp_pool *pool, const struct kvp_leg *leg)
+static const struct kvp_sb *label(const struct kvp_rebuild *w)
 {
-	return pool->sb->legs[leg->index].uuid;
+	return w->scache->given.sb;
 }
 
-u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
+static const u8 *uuid_of(const struct kvp_rebuild *w, const struct kvp_leg *leg)
 {
-	return in_use(pool->rebuild) ? READ_ONCE(pool->rebuild->eras[place / segment(pool)]) : 0;
+	return label(w)->legs[leg->index].uuid;
 }
 
 /* --- writing -------------------------------------------------------------------------- */
@@ -74,22 +78,21 @@ u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place)
  * Blocks behind the present place of the log, or of the ring, are of the round before. They will be
  * overwritten next. A summary of the segment as it is now does not name them.
  */
-static bool summarise(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era)
+static bool summarise(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 era)
 {
-	struct kvp_rebuild *w = pool->rebuild;
-	u32 n, i, first = kvp_scache_place(pool, lsn), found = 0, most;
-	kvp_lsn_t end = READ_ONCE(pool->scache->wiped);
+	u32 n, i, first = kvp_scache_place(w->scache->given.of, lsn), found = 0, most;
+	kvp_lsn_t end = READ_ONCE(w->scache->wiped);
 
 	if (!kvp_lsn_before(lsn, end))
 		return false;
-	most = min_t(u64, kvp_lsn_since(end, lsn), summarised(pool));
+	most = min_t(u64, kvp_lsn_since(end, lsn), summarised(w));
 	/*
 	 * The era comes first. A later change has that era, and the index has forgotten blocks that
 	 * changed before.
 	 */
 	kvp_summary_begin(w->out, lsn, era + 1);
 	smp_mb();
-	n = kvp_scache_live(pool, lsn, segment(pool), w->live);
+	n = kvp_scache_live(w->scache->given.of, lsn, segment(w), w->live);
 	for (i = 0; i < n; i++) {
 		const struct kvp_index_entry *e = &w->live[i];
 		struct kvp_summary_rec r = {
@@ -125,11 +128,10 @@ static bool flush_ring(struct kvp_vdev *v)
 	return flushed;
 }
 
-static void write_copy(struct kvp_pool *pool, kvp_lsn_t lsn, u32 copy)
+static void write_copy(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 copy)
 {
-	struct kvp_place at = kvp_summary_place(geometry(pool), lsn, copy);
-	struct kvp_leg *leg = &pool->scache->v->legs[at.leg];
-	struct kvp_rebuild *w = pool->rebuild;
+	struct kvp_place at = kvp_summary_place(geometry(w), lsn, copy);
+	struct kvp_leg *leg = &w->scache->v->legs[at.leg];
 	struct kvp_io io = {
 		.leg = leg,
 		.op = KVP_IO_WRITE_FUA,
@@ -141,7 +143,7 @@ static void write_copy(struct kvp_pool *pool, kvp_lsn_t lsn, u32 copy)
 
 	if (!kvp_leg_in_sync(leg))
 		return;
-	kvp_summary_seal(w->out, pool->sb->nonce, uuid_of(pool, leg));
+	kvp_summary_seal(w->out, label(w)->nonce, uuid_of(w, leg));
 	/* If the write fails, the segment is still there: only the summary is lost. */
 	if (kvp_io_sync(&io))
 		kvp_leg_failed_write(leg);
@@ -152,149 +154,149 @@ static void write_copy(struct kvp_pool *pool, kvp_lsn_t lsn, u32 copy)
  * @era: as in summarise()
  * @ring: the ring may have written the segment
  */
-static void write_summary(struct kvp_pool *pool, kvp_lsn_t lsn, u32 era, bool ring)
+static void write_summary(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 era, bool ring)
 {
-	const struct kvp_geometry *g = geometry(pool);
+	const struct kvp_geometry *g = geometry(w);
 	u32 copies = kvp_summary_copies(g), i;
 
-	if (!summarise(pool, lsn, era) || (ring && !flush_ring(pool->scache->v)))
+	if (!summarise(w, lsn, era) || (ring && !flush_ring(w->scache->v)))
 		return;
 	/*
 	 * A lost SSD may lack blocks of the segment. Unless its loss is recorded, it may be in use
 	 * again after a crash.
 	 */
-	if (ring && kvp_members_dirty(pool))
+	if (ring && !client(w)->recorded(owner(w)))
 		return;
 	for (i = 0; i < copies; i++)
-		write_copy(pool, lsn, i);
+		write_copy(w, lsn, i);
 	/* a copy that all legs have counts once */
-	kvp_log_count_ssd(pool->log, KVP_LOG_HEADERS,
-			  KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g));
+	client(w)->wrote_summary(owner(w), KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g));
 }
 
 /* The position up to which all that the log wrote has entered the index, or become dirty. */
-static kvp_lsn_t left_until(const struct kvp_pool *pool)
+static kvp_lsn_t left_until(const struct kvp_rebuild *w, const struct kvp_cache_log *log)
 {
-	return is_ring(pool) ? READ_ONCE(pool->scache->wiped) : kvp_log_passed_on(pool->log);
+	return is_ring(w, log) ? READ_ONCE(w->scache->wiped) : log->passed_on;
 }
 
 /* The number of whole segments between @at and @until. */
-static u64 whole_segments(const struct kvp_pool *pool, const kvp_lsn_t *at, kvp_lsn_t until)
+static u64 whole_segments(const struct kvp_rebuild *w, const kvp_lsn_t *at, kvp_lsn_t until)
 {
 	kvp_lsn_t from = READ_ONCE(*at);
 
 	return kvp_lsn_before(from, until) ?
-	       div64_u64(kvp_lsn_since(until, from), segment(pool)) : 0;
+	       div64_u64(kvp_lsn_since(until, from), segment(w)) : 0;
 }
 
-static u64 left_segments(const struct kvp_pool *pool)
+static u64 left_segments(const struct kvp_rebuild *w, const struct kvp_cache_log *log)
 {
-	return whole_segments(pool, &pool->rebuild->left, left_until(pool));
+	return whole_segments(w, &w->left, left_until(w, log));
 }
 
-static u64 home_segments(const struct kvp_pool *pool)
+static u64 home_segments(const struct kvp_rebuild *w, const struct kvp_cache_log *log)
 {
-	return whole_segments(pool, &pool->rebuild->home,
-			      kvp_lsn_first(left_until(pool), READ_ONCE(pool->rebuild->all_home)));
+	return whole_segments(w, &w->home,
+			      kvp_lsn_first(left_until(w, log), READ_ONCE(w->all_home)));
 }
 
 /* The next segment to write a summary of; NULL if no summary can be written now. */
-static kvp_lsn_t *next_to_seal(struct kvp_pool *pool)
+static kvp_lsn_t *next_to_seal(struct kvp_rebuild *w, const struct kvp_cache_log *log)
 {
-	if (left_segments(pool))
-		return &pool->rebuild->left;
-	return home_segments(pool) ? &pool->rebuild->home : NULL;
+	if (left_segments(w, log))
+		return &w->left;
+	return home_segments(w, log) ? &w->home : NULL;
 }
 
 u64 kvp_rebuild_unsealed(const struct kvp_pool *pool)
 {
-	return in_use(pool->rebuild) ? left_segments(pool) + home_segments(pool) : 0;
+	const struct kvp_rebuild *w = pool->rebuild;
+	struct kvp_cache_log log;
+
+	if (!in_use(w))
+		return 0;
+	client(w)->look(owner(w), &log);
+	return left_segments(w, &log) + home_segments(w, &log);
 }
 
 static void seal_work(struct work_struct *work)
 {
 	struct kvp_rebuild *w = container_of(to_delayed_work(work), struct kvp_rebuild, seal_work);
-	struct kvp_pool *pool = w->pool;
+	struct kvp_cache_log log;
 	kvp_lsn_t *at, lsn;
 	bool ring;
 	u32 era;
 
-	while (!READ_ONCE(w->stopped) && kvp_scache_asked(pool, 1)) {
-		ring = is_ring(pool);
-		at = next_to_seal(pool);
+	while (!READ_ONCE(w->stopped) && kvp_scache_asked(w->scache->given.of, 1)) {
+		client(w)->look(owner(w), &log);
+		ring = is_ring(w, &log);
+		at = next_to_seal(w, &log);
 		if (!at)
 			return;
 		smp_rmb();	/* all_home before its era; pairs with kvp_rebuild_checkpointed() */
 		era = READ_ONCE(w->era);
-		if (!kvp_table_end_era(pool->table, era, false)) {
-			queue_delayed_work(pool->scrub_wq, &w->seal_work, HZ);
+		if (!client(w)->end_era(owner(w), era, false)) {
+			queue_delayed_work(w->scache->given.wq, &w->seal_work, HZ);
 			return;
 		}
 		lsn = *at;
-		write_summary(pool, lsn, era, ring);
+		write_summary(w, lsn, era, ring);
 		/* Move on only if the log has not jumped meanwhile. */
-		cmpxchg64(at, lsn, kvp_lsn_add(lsn, segment(pool)));
+		cmpxchg64(at, lsn, kvp_lsn_add(lsn, segment(w)));
 		cond_resched();
 	}
 }
 
-void kvp_rebuild_kick(struct kvp_pool *pool)
+void kvp_rebuild_kick(struct kvp_pool *pool, const struct kvp_cache_log *log)
 {
 	struct kvp_rebuild *w = pool->rebuild;
 
-	if (in_use(w) && !READ_ONCE(w->stopped) && next_to_seal(pool))
-		queue_delayed_work(pool->scrub_wq, &w->seal_work, 0);
+	if (in_use(w) && !READ_ONCE(w->stopped) && next_to_seal(w, log))
+		queue_delayed_work(w->scache->given.wq, &w->seal_work, 0);
 }
 
-void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
-			      const struct kvp_log_mark *tail)
+void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed, kvp_lsn_t home,
+			      const struct kvp_cache_log *log)
 {
 	struct kvp_rebuild *w = pool->rebuild;
 
-	lockdep_assert_held(&pool->checkpoint_lock);
 	/* No entry of the log below the new tail has a later era. */
 	WRITE_ONCE(w->era, era);
 	smp_wmb();
 	if (!in_use(w))
 		return;
-	if (kvp_log_begins_anew(pool->log) || is_ring(pool))
+	if (is_ring(w, log))
 		WRITE_ONCE(w->all_home, passed);
-	else if (tail)
-		WRITE_ONCE(w->all_home, tail->lsn);
-	kvp_rebuild_kick(pool);
+	else if (home)
+		WRITE_ONCE(w->all_home, home);
+	kvp_rebuild_kick(pool, log);
 }
 
-void kvp_rebuild_jumped(struct kvp_pool *pool, kvp_lsn_t lsn)
+void kvp_rebuild_jumped(struct kvp_pool *pool, bool here, kvp_lsn_t lsn)
 {
 	struct kvp_rebuild *w = pool->rebuild;
 
-	kvp_log_assert_build(pool->log);
-	WRITE_ONCE(w->ring, pool->log_vdev != pool->scache->v);
+	WRITE_ONCE(w->ring, !here);
 	if (w->ring)
 		return;
 	WRITE_ONCE(w->left, lsn);
 	WRITE_ONCE(w->home, lsn);
 }
 
-void kvp_rebuild_write_rest(struct kvp_pool *pool)
+bool kvp_rebuild_write_rest(struct kvp_pool *pool)
 {
 	struct kvp_rebuild *w = pool->rebuild;
 	u32 era = READ_ONCE(w->era);
+	struct kvp_cache_log log;
 	kvp_lsn_t lsn, end;
 
-	if (!in_use(w) || kvp_pool_faulted(pool) || !kvp_scache_asked(pool, 1))
-		return;
-	end = pool->scache->wiped;
-	if (kvp_table_end_era(pool->table, era, true))
-		for (lsn = w->home; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, segment(pool)))
-			write_summary(pool, lsn, era, is_ring(pool));
-	if (!is_ring(pool))
-		return;
-	/* The ring has written no further than the superblock says now. */
-	mutex_lock(&pool->sb_lock);
-	pool->sb->cache_lsn = kvp_scache_written(pool);
-	w->claimed = pool->sb->cache_lsn;
-	mutex_unlock(&pool->sb_lock);
+	if (!in_use(w) || !kvp_scache_asked(w->scache->given.of, 1))
+		return false;
+	client(w)->look(owner(w), &log);
+	end = w->scache->wiped;
+	if (client(w)->end_era(owner(w), era, true))
+		for (lsn = w->home; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, segment(w)))
+			write_summary(w, lsn, era, is_ring(w, &log));
+	return is_ring(w, &log);
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -315,15 +317,15 @@ static struct kvp_disk_summary *read_summary(struct kvp_rebuild *w, u32 i)
 }
 
 /* Choose a leg to read the summary of the segment at @lsn from, as kvp_leg_choose_log() does. */
-static struct kvp_leg *choose_leg(const struct kvp_pool *pool, kvp_lsn_t lsn, kvp_lblock_t *block)
+static struct kvp_leg *choose_leg(const struct kvp_rebuild *w, kvp_lsn_t lsn, kvp_lblock_t *block)
 {
 	struct kvp_leg *leg = NULL;
 	u32 i;
 
-	for (i = 0; !leg && i < kvp_summary_copies(geometry(pool)); i++) {
-		struct kvp_place at = kvp_summary_place(geometry(pool), lsn, i);
+	for (i = 0; !leg && i < kvp_summary_copies(geometry(w)); i++) {
+		struct kvp_place at = kvp_summary_place(geometry(w), lsn, i);
 
-		leg = kvp_leg_choose_log(pool->scache->v, at, KVP_SUMMARY_BLOCKS);
+		leg = kvp_leg_choose_log(w->scache->v, at, KVP_SUMMARY_BLOCKS);
 		*block = at.block;
 	}
 	return leg;
@@ -333,9 +335,9 @@ static struct kvp_leg *choose_leg(const struct kvp_pool *pool, kvp_lsn_t lsn, kv
  * Begin to read some summaries from the one below @next on downwards, each from some leg. Returns
  * how many.
  */
-static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, kvp_lsn_t next)
+static u32 begin_some(struct kvp_rebuild *w, struct kvp_rebuild_batch *b, kvp_lsn_t next)
 {
-	struct kvp_rebuild *w = pool->rebuild;
+	const struct kvp_scache *s = w->scache;
 	struct kvp_leg **legs = b->legs;
 	struct kvp_io *ios = b->ios;
 	u32 n;
@@ -344,12 +346,12 @@ static u32 begin_some(struct kvp_pool *pool, struct kvp_rebuild_batch *b, kvp_ls
 	b->lsn = next;
 	kvp_io_group_init(&b->group);
 	for (n = 0; n < KVP_REBUILD_READS; n++) {
-		kvp_lsn_t lsn = kvp_lsn_back(next, (n + 1) * segment(pool));
+		kvp_lsn_t lsn = kvp_lsn_back(next, (n + 1) * segment(w));
 
-		if (kvp_lsn_before(kvp_lsn_add(lsn, pool->scache->blocks), pool->scache->doubt) ||
-		    kvp_lsn_nr(lsn) < pool->scache->blocks)
+		if (kvp_lsn_before(kvp_lsn_add(lsn, s->blocks), s->doubt) ||
+		    kvp_lsn_nr(lsn) < s->blocks)
 			break;
-		legs[n] = choose_leg(pool, lsn, &ios[n].block);
+		legs[n] = choose_leg(w, lsn, &ios[n].block);
 		if (!legs[n])
 			break;
 		ios[n].leg = legs[n];
@@ -377,11 +379,9 @@ static void end_some(struct kvp_rebuild_batch *b)
 	}
 }
 
-static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, kvp_lsn_t lsn)
+static bool is_valid(struct kvp_rebuild *w, const struct kvp_leg *leg, u32 i, kvp_lsn_t lsn)
 {
-	struct kvp_rebuild *w = pool->rebuild;
-
-	return kvp_summary_valid(read_summary(w, i), pool->sb->nonce, uuid_of(pool, leg), lsn,
+	return kvp_summary_valid(read_summary(w, i), label(w)->nonce, uuid_of(w, leg), lsn,
 				 w->most);
 }
 
@@ -389,26 +389,26 @@ static bool is_valid(struct kvp_pool *pool, const struct kvp_leg *leg, u32 i, kv
  * True if a good summary of the segment at @lsn is in w->in[@i]. It was read from @leg, unless that
  * is NULL. If it is no good, read the copies of other legs.
  */
-static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, kvp_lsn_t lsn)
+static bool find_good(struct kvp_rebuild *w, struct kvp_leg *leg, u32 i, kvp_lsn_t lsn)
 {
-	const struct kvp_geometry *g = geometry(pool);
+	const struct kvp_geometry *g = geometry(w);
 	u32 n;
 
-	if (leg && is_valid(pool, leg, i, lsn))
+	if (leg && is_valid(w, leg, i, lsn))
 		return true;
 	for (n = 0; n < kvp_summary_copies(g); n++) {
 		struct kvp_place at = kvp_summary_place(g, lsn, n);
 		struct kvp_io io = {
-			.leg = &pool->scache->v->legs[at.leg],
+			.leg = &w->scache->v->legs[at.leg],
 			.op = KVP_IO_READ,
 			.background = true,
 			.block = at.block,
 			.nr = KVP_SUMMARY_BLOCKS,
-			.pages = &pool->rebuild->in_pages[i * KVP_SUMMARY_BLOCKS],
+			.pages = &w->in_pages[i * KVP_SUMMARY_BLOCKS],
 		};
 
 		if (io.leg != leg && kvp_leg_in_sync(io.leg) && !kvp_io_sync(&io) &&
-		    is_valid(pool, io.leg, i, lsn))
+		    is_valid(w, io.leg, i, lsn))
 			return true;
 	}
 	return false;
@@ -418,27 +418,26 @@ static bool find_good(struct kvp_pool *pool, struct kvp_leg *leg, u32 i, kvp_lsn
  * Enter the blocks that @d names in the segment at @lsn into the index. Returns false if the log
  * has overwritten the segment.
  */
-static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary *d, kvp_lsn_t lsn)
+static bool restore_segment(struct kvp_rebuild *w, const struct kvp_disk_summary *d, kvp_lsn_t lsn)
 {
-	u32 first = kvp_scache_place(pool, lsn), at = 0, n, end = summarised(pool);
-	struct kvp_rebuild *w = pool->rebuild;
+	u32 first = kvp_scache_place(w->scache->given.of, lsn), at = 0, n, end = summarised(w);
 	struct kvp_index_entry e[CHUNK];
 	struct kvp_summary_rec r;
 	int kept;
 
-	WRITE_ONCE(w->eras[first / segment(pool)], le32_to_cpu(d->era));
+	WRITE_ONCE(w->eras[first / segment(w)], le32_to_cpu(d->era));
 	smp_wmb();	/* the era before the blocks: a reader that finds a block needs its era */
 	w->summaries++;
 	while (at < end) {
 		for (n = 0; n < CHUNK && at < end; at++) {
-			if (!kvp_summary_get(d, at, pool->sb->pool_blocks, &r))
+			if (!kvp_summary_get(d, at, label(w)->pool_blocks, &r))
 				continue;
 			e[n++] = (struct kvp_index_entry){
 				.key = kvp_block_nr(r.block), .place = first + at, .crc = r.crc,
 				.meta = r.meta, .old = true,
 			};
 		}
-		kept = n ? kvp_scache_restore(pool, lsn, e, n) : 0;
+		kept = n ? kvp_scache_restore(w->scache->given.of, lsn, e, n) : 0;
 		if (kept < 0)
 			return false;
 		WRITE_ONCE(w->restored, w->restored + kept);
@@ -451,17 +450,16 @@ static bool restore_segment(struct kvp_pool *pool, const struct kvp_disk_summary
  * Enter the blocks of the summaries that were read into the index. Returns false if the log has
  * overwritten them, or memory is short.
  */
-static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *b)
+static bool restore_some(struct kvp_rebuild *w, const struct kvp_rebuild_batch *b)
 {
-	struct kvp_rebuild *w = pool->rebuild;
 	u32 i;
 
 	for (i = 0; i < b->nr; i++) {
-		kvp_lsn_t lsn = kvp_lsn_back(w->next, segment(pool));
+		kvp_lsn_t lsn = kvp_lsn_back(w->next, segment(w));
 
-		if (find_good(pool, b->legs[i], b->first + i, lsn) &&
-		    (!kvp_scache_make_room(pool, lsn) ||
-		     !restore_segment(pool, read_summary(w, b->first + i), lsn)))
+		if (find_good(w, b->legs[i], b->first + i, lsn) &&
+		    (!kvp_scache_make_room(w->scache->given.of, lsn) ||
+		     !restore_segment(w, read_summary(w, b->first + i), lsn)))
 			return false;
 		w->next = lsn;
 	}
@@ -469,19 +467,18 @@ static bool restore_some(struct kvp_pool *pool, const struct kvp_rebuild_batch *
 }
 
 /* Read all summaries that are left. Returns false if the rebuild was stopped before the end. */
-static bool restore_all(struct kvp_pool *pool)
+static bool restore_all(struct kvp_rebuild *w)
 {
-	struct kvp_rebuild *w = pool->rebuild;
 	struct kvp_rebuild_batch *now = w->batches, *then = now + 1;
 	bool good = true;
 
 	now->first = 0;
 	then->first = KVP_REBUILD_READS;
-	begin_some(pool, now, w->next);
+	begin_some(w, now, w->next);
 	while (now->nr && good && !READ_ONCE(w->stopped)) {
-		begin_some(pool, then, kvp_lsn_back(now->lsn, now->nr * segment(pool)));
+		begin_some(w, then, kvp_lsn_back(now->lsn, now->nr * segment(w)));
 		end_some(now);
-		good = restore_some(pool, now);
+		good = restore_some(w, now);
 		swap(now, then);
 	}
 	end_some(now);
@@ -491,45 +488,14 @@ static bool restore_all(struct kvp_pool *pool)
 static void restore_work(struct work_struct *work)
 {
 	struct kvp_rebuild *w = container_of(work, struct kvp_rebuild, restore_work);
-	struct kvp_pool *pool = w->pool;
 
-	if (!restore_all(pool))
+	if (!restore_all(w))
 		return;
 	/* Until here w->ms is 0. */
 	WRITE_ONCE(w->ms, max_t(u64, 1, ktime_ms_delta(ktime_get(), w->since)));
 	WRITE_ONCE(w->restoring, false);
 	if (w->restored)
-		kvp_event(pool, "ssd_restored blocks=%llu segments=%llu ms=%llu",
-			  (unsigned long long)w->restored,
-			  (unsigned long long)w->summaries, (unsigned long long)w->ms);
-}
-
-/* --- the ring ------------------------------------------------------------------------------ */
-
-bool kvp_rebuild_claimed(const struct kvp_pool *pool)
-{
-	return !kvp_lsn_before(READ_ONCE(pool->rebuild->claimed),
-			       kvp_lsn_add(READ_ONCE(pool->scache->wiped), 2 * segment(pool)));
-}
-
-bool kvp_rebuild_claim(struct kvp_pool *pool)
-{
-	u32 most = pool->scache->blocks / 8;
-	struct kvp_sb *sb = pool->sb;
-	kvp_lsn_t claim;
-	int ret;
-
-	if (READ_ONCE(pool->log_vdev) == pool->scache->v || kvp_rebuild_claimed(pool))
-		return true;
-	claim = kvp_lsn_add(READ_ONCE(pool->scache->wiped),
-			    2 * segment(pool) + min(CLAIM * segment(pool), most));
-	mutex_lock(&pool->sb_lock);
-	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, claim);
-	ret = kvp_sb_commit(pool);
-	if (!ret)
-		WRITE_ONCE(pool->rebuild->claimed, claim);
-	mutex_unlock(&pool->sb_lock);
-	return !ret;
+		client(w)->restored(owner(w), w->restored, w->summaries, w->ms);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -555,42 +521,42 @@ static void free_all(struct kvp_rebuild *w, u32 *eras)
 	w->live = NULL;
 }
 
-int kvp_rebuild_start(struct kvp_pool *pool)
+int kvp_rebuild_start(struct kvp_pool *pool, struct kvp_scache *s)
 {
 	struct kvp_rebuild *w = pool->rebuild;
-	struct kvp_scache *s = pool->scache;
+	struct kvp_cache_log log;
 	u32 *eras;
 
-	if (!kvp_scache_size(pool) || kvp_pool_readonly(pool) || in_use(w))
+	if (!kvp_scache_size(pool) || in_use(w))
 		return 0;
-	w->pool = pool;
+	w->scache = s;
 	INIT_WORK(&w->restore_work, restore_work);
 	INIT_DELAYED_WORK(&w->seal_work, seal_work);
 	w->in = vmalloc(2 * KVP_REBUILD_READS * sizeof(*w->in));
 	w->batches = kvcalloc(2, sizeof(*w->batches), GFP_KERNEL);
 	w->out = vmalloc(sizeof(*w->out));
-	w->live = kvcalloc(segment(pool), sizeof(*w->live), GFP_KERNEL);
-	eras = kvcalloc(DIV_ROUND_UP(s->blocks, segment(pool)), sizeof(*eras), GFP_KERNEL);
+	w->live = kvcalloc(segment(w), sizeof(*w->live), GFP_KERNEL);
+	eras = kvcalloc(DIV_ROUND_UP(s->blocks, segment(w)), sizeof(*eras), GFP_KERNEL);
 	if (!w->in || !w->out || !w->batches || !w->live || !eras) {
 		free_all(w, eras);
 		return -ENOMEM;
 	}
 	note_pages(w->in_pages, w->in, 2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS);
 	note_pages(w->out_pages, w->out, KVP_SUMMARY_BLOCKS);
-	kvp_log_lock_build(pool->log);
-	w->next = kvp_lsn_down(s->wiped, segment(pool));
+	client(w)->lock(owner(w));
+	client(w)->look(owner(w), &log);
+	w->next = kvp_lsn_down(s->wiped, segment(w));
 	w->left = w->next;
 	w->home = w->next;
-	w->ring = pool->log_vdev != s->v;
-	kvp_log_unlock_build(pool);
-	mutex_lock(&pool->sb_lock);
-	w->era = pool->sb->era;
-	w->most = pool->sb->era + 1;
-	mutex_unlock(&pool->sb_lock);
+	w->ring = !log.here;
+	client(w)->unlock(owner(w));
+	w->era = client(w)->era(owner(w));
+	w->most = w->era + 1;
 	w->since = ktime_get();
 	w->restoring = true;
+	smp_store_release(&s->eras, eras);
 	smp_store_release(&w->eras, eras);
-	queue_work(pool->scrub_wq, &w->restore_work);
+	queue_work(s->given.wq, &w->restore_work);
 	return 0;
 }
 
@@ -600,9 +566,9 @@ u64 kvp_rebuild_bytes(const struct kvp_pool *pool)
 
 	if (!in_use(w))
 		return 0;
-	return DIV_ROUND_UP(pool->scache->blocks, segment(pool)) * sizeof(*w->eras) +
+	return DIV_ROUND_UP(w->scache->blocks, segment(w)) * sizeof(*w->eras) +
 	       (2 * KVP_REBUILD_READS + 1) * sizeof(*w->in) + 2 * sizeof(*w->batches) +
-	       segment(pool) * sizeof(*w->live);
+	       segment(w) * sizeof(*w->live);
 }
 
 void kvp_rebuild_stop(struct kvp_pool *pool)
@@ -619,13 +585,15 @@ void kvp_rebuild_stop(struct kvp_pool *pool)
 void kvp_rebuild_unstop(struct kvp_pool *pool)
 {
 	struct kvp_rebuild *w = pool->rebuild;
+	struct kvp_cache_log log;
 
 	if (!in_use(w))
 		return;
 	WRITE_ONCE(w->stopped, false);
 	if (w->restoring)
-		queue_work(pool->scrub_wq, &w->restore_work);
-	kvp_rebuild_kick(pool);
+		queue_work(w->scache->given.wq, &w->restore_work);
+	client(w)->look(owner(w), &log);
+	kvp_rebuild_kick(pool, &log);
 }
 
 void kvp_rebuild_exit(struct kvp_pool *pool)
@@ -635,6 +603,7 @@ void kvp_rebuild_exit(struct kvp_pool *pool)
 	if (!in_use(w))
 		return;
 	kvp_rebuild_stop(pool);
+	w->scache->eras = NULL;
 	free_all(w, w->eras);
 	memset(w, 0, sizeof(*w));
 }

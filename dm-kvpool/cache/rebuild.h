@@ -13,7 +13,7 @@
  * Two things may have happened to a block since. Each has an exact test, as sums are not exact:
  *
  *   - Its contents have changed. Then its entry in the table was born in the summary's era or a
- *     later one (kvp_rebuild_era()). That era was chosen so that every later change has at least
+ *     later one (kvp_scache_era()). That era was chosen so that every later change has at least
  *     it, also a change by a later recovery. Readers test this, since they have the entry at hand.
  *     So a restart reads no page of the table for it.
  *   - Its place was overwritten. Then the log, or the ring, has been there since. So the summary's
@@ -31,18 +31,19 @@
 
 #include "format/format.h"
 
+struct kvp_cache_log;
 struct kvp_index_entry;
-struct kvp_log_mark;
 struct kvp_pool;
 struct kvp_rebuild_batch;
+struct kvp_scache;
 struct page;
 
 /* summaries that are read together, while the blocks of as many others enter the index */
 #define KVP_REBUILD_READS	4u
 
 /**
- * struct kvp_rebuild - reading and writing summaries of a pool
- * @pool: the pool
+ * struct kvp_rebuild - reading and writing summaries of an SSD cache; it knows no pool
+ * @scache: the cache
  * @eras: by segment: era of the summary that was read; NULL: summaries are never read, nor written
  * @restore_work: reads summaries after a start
  * @seal_work: writes summaries
@@ -57,7 +58,6 @@ struct page;
  * @left, @home: the next segment to summarise because the log has left it, and because all its
  *	blocks are home; locked as @out
  * @all_home: all blocks below this lsn were home at the last checkpoint
- * @claimed: lsn up to which the ring may write: a durable superblock says so
  * @era: of the newest checkpoint that is durable
  * @ring: the log is elsewhere, or about to move here
  * @stopped: no summary may be read or written
@@ -66,7 +66,7 @@ struct page;
  * @ms: how long the rebuild took, from the start on; 0 until it has ended
  */
 struct kvp_rebuild {
-	struct kvp_pool *pool;
+	struct kvp_scache *scache;
 	u32 *eras;
 	struct work_struct restore_work;
 	struct delayed_work seal_work;
@@ -75,7 +75,7 @@ struct kvp_rebuild {
 	struct page *in_pages[2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS],
 		    *out_pages[KVP_SUMMARY_BLOCKS];
 	struct kvp_index_entry *live;
-	kvp_lsn_t next, left, home, all_home, claimed;
+	kvp_lsn_t next, left, home, all_home;
 	u32 era, most;
 	bool ring, stopped, restoring;
 	u64 restored, summaries, ms;
@@ -83,12 +83,11 @@ struct kvp_rebuild {
 };
 
 /**
- * kvp_rebuild_start() - begin to read summaries, and to write them, if there is a cache
- * (kvp_scache_start())
+ * kvp_rebuild_start() - begin to read summaries of @s, and to write them, if it is in use
  *
  * Return: 0, or -ENOMEM: the pool runs without summaries. Context: process, may sleep.
  */
-int __must_check kvp_rebuild_start(struct kvp_pool *pool);
+int __must_check kvp_rebuild_start(struct kvp_pool *pool, struct kvp_scache *s);
 
 /**
  * kvp_rebuild_exit() - stop, and free the memory
@@ -109,27 +108,30 @@ void kvp_rebuild_unstop(struct kvp_pool *pool);
 /**
  * kvp_rebuild_write_rest() - write the summaries that are left, also of the log's present segment
  *
- * Call it after kvp_rebuild_stop(), when nothing is in flight, and nothing changes. Context:
- * process, waits for I/O.
+ * Call it after kvp_rebuild_stop(), when nothing is in flight, and nothing changes. Return: true if
+ * the cache is in use, and a ring. Context: process, waits for I/O.
  */
-void kvp_rebuild_write_rest(struct kvp_pool *pool);
+bool kvp_rebuild_write_rest(struct kvp_pool *pool);
 
 /**
- * kvp_rebuild_kick() - the log has gone on: queue the worker if a summary can be written. Any
- * context.
+ * kvp_rebuild_kick() - the log has gone on: queue the worker if a summary can be written
+ * @log: where the log is now
+ *
+ * Context: any.
  */
-void kvp_rebuild_kick(struct kvp_pool *pool);
+void kvp_rebuild_kick(struct kvp_pool *pool, const struct kvp_cache_log *log);
 
 /**
  * kvp_rebuild_checkpointed() - a checkpoint is durable
  * @era: its era
  * @passed: where the log on the cache, or the ring, stood before the checkpoint took its snapshot
- * @tail: the new tail, or NULL if the checkpoint has not moved it
+ * @home: all before it in the log is home; 0: the checkpoint has not moved the tail
+ * @log: where the log is now
  *
- * Context: process; under checkpoint_lock.
+ * Context: process; one checkpoint at a time.
  */
-void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
-			      const struct kvp_log_mark *tail);
+void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed, kvp_lsn_t home,
+			      const struct kvp_cache_log *log);
 
 /**
  * kvp_rebuild_unsealed() - number of summaries that should be written and are not yet
@@ -154,33 +156,11 @@ static inline void kvp_rebuild_figures(const struct kvp_rebuild *w, struct kvp_r
 u64 kvp_rebuild_bytes(const struct kvp_pool *pool);
 
 /**
- * kvp_rebuild_jumped() - the log has moved to the cache, where it goes on at @lsn; or off the cache
+ * kvp_rebuild_jumped() - the log has moved to the cache (@here), where it goes on at @lsn; or off
+ * the cache
  *
  * Caller holds log->build_lock.
  */
-void kvp_rebuild_jumped(struct kvp_pool *pool, kvp_lsn_t lsn);
-
-/**
- * kvp_rebuild_era() - the era of the summary that an old block at @place comes from
- *
- * The block is the newest version if its entry in the table was born before this era. Any context.
- */
-u32 kvp_rebuild_era(const struct kvp_pool *pool, u32 place);
-
-/**
- * kvp_rebuild_claim() - for a cache without the log: record durably that the ring may go on
- *
- * After a crash the record shows how far the ring may have written. Return: true if the record is
- * durable, or if the cache carries the log; false: no leg took the superblock. Context: process,
- * waits for I/O.
- */
-bool kvp_rebuild_claim(struct kvp_pool *pool);
-
-/**
- * kvp_rebuild_claimed() - true if the claim covers the next request of the ring
- *
- * Caller holds log->build_lock, or takes the answer as a hint.
- */
-bool kvp_rebuild_claimed(const struct kvp_pool *pool);
+void kvp_rebuild_jumped(struct kvp_pool *pool, bool here, kvp_lsn_t lsn);
 
 #endif /* KVP_REBUILD_H */

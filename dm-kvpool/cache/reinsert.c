@@ -6,10 +6,7 @@
 #include "cache/reinsert.h"
 #include "cache/scache.h"
 #include "core/core.h"
-#include "log/log.h"
-#include "log/renew.h"
 #include "policy/index.h"
-#include "table/table.h"
 
 #define AHEAD	2u	/* segments between the log's head and the one that is looked at */
 
@@ -18,32 +15,31 @@ static bool in_use(const struct kvp_reinsert *r)
 	return smp_load_acquire(&r->e);
 }
 
-static bool log_is_there(const struct kvp_pool *pool)
+static const struct kvp_scache_client *client(const struct kvp_reinsert *r)
 {
-	return READ_ONCE(pool->log_vdev) == pool->scache->v;
+	return r->scache->given.client;
+}
+
+static void *owner(const struct kvp_reinsert *r)
+{
+	return r->scache->given.of;
 }
 
 /* True if blocks may be written again, by the log or by the ring. */
-static bool may_be_asked(const struct kvp_pool *pool)
+static bool may_be_asked(const struct kvp_reinsert *r)
 {
-	return !READ_ONCE(pool->admission->stopped) && kvp_scache_asked(pool, 1);
+	return !READ_ONCE(r->admission->stopped) && kvp_scache_asked(r->scache->given.of, 1);
 }
 
 /* The position where the cache is written next. */
-static kvp_lsn_t head_of(const struct kvp_pool *pool)
+static kvp_lsn_t head_of(const struct kvp_reinsert *r, const struct kvp_cache_log *log)
 {
-	return log_is_there(pool) ? kvp_log_head(pool->log) : READ_ONCE(pool->scache->wiped);
+	return log->here ? log->head : READ_ONCE(r->scache->wiped);
 }
 
-static u32 segment(const struct kvp_pool *pool)
+static u32 segment(const struct kvp_reinsert *r)
 {
-	return pool->scache->v->g->segment_blocks;
-}
-
-/* True if the log is so short of space that it would drop the blocks. A ring has room for all. */
-static bool log_is_short(struct kvp_pool *pool)
-{
-	return log_is_there(pool) && kvp_log_used(pool) > kvp_log_clean_limit(pool);
+	return r->scache->v->g->segment_blocks;
 }
 
 /*
@@ -51,99 +47,90 @@ static bool log_is_short(struct kvp_pool *pool)
  * already go there. A ring may go anywhere, but the blocks that it has just written are not ahead
  * of it.
  */
-static bool is_time(struct kvp_pool *pool, kvp_lsn_t walked)
+static bool is_time(const struct kvp_reinsert *r, kvp_lsn_t walked,
+		    const struct kvp_cache_log *log)
 {
-	kvp_lsn_t head = head_of(pool), from = log_is_there(pool) ? kvp_log_tail(pool->log) : head;
-	u32 seg = segment(pool);
+	kvp_lsn_t head = head_of(r, log), from = log->here ? log->tail : head;
+	u32 seg = segment(r);
 
 	return !kvp_lsn_before(kvp_lsn_add(head, AHEAD * seg), walked) &&
-	       !kvp_lsn_before(kvp_lsn_add(kvp_lsn_down(from, seg), pool->scache->blocks),
+	       !kvp_lsn_before(kvp_lsn_add(kvp_lsn_down(from, seg), r->scache->blocks),
 			       kvp_lsn_add(walked, seg));
 }
 
 /* Look at the next segment. Returns false if it is not time for that. */
-static bool next_segment(struct kvp_pool *pool)
+static bool next_segment(struct kvp_reinsert *r)
 {
-	struct kvp_reinsert *r = pool->reinsert;
-	kvp_lsn_t head = head_of(pool);
-	u32 seg = segment(pool);
+	struct kvp_cache_log log;
+	u32 seg = segment(r);
 
-	r->walked = kvp_lsn_last(r->walked, kvp_lsn_add(kvp_lsn_down(head, seg), seg));
-	if (!is_time(pool, r->walked))
+	client(r)->look(owner(r), &log);
+	r->walked = kvp_lsn_last(r->walked,
+				 kvp_lsn_add(kvp_lsn_down(head_of(r, &log), seg), seg));
+	if (!is_time(r, r->walked, &log))
 		return false;
-	r->nr = kvp_scache_live(pool, r->walked, seg, r->e);
+	r->nr = kvp_scache_live(r->scache->given.of, r->walked, seg, r->e);
 	r->at = 0;
-	kvp_admit_keep(pool, r->e, r->nr, r->keep);
+	kvp_admit_keep(r->scache->given.of, r->e, r->nr, r->keep);
 	r->walked = kvp_lsn_add(r->walked, seg);
-	if (log_is_short(pool))
+	/* A ring has room for all. */
+	if (client(r)->is_short(owner(r)))
 		r->at = r->nr;
 	return true;
 }
 
-/* Get the table's entry of @block. Returns false if it has no sum. */
-static bool entry_of(struct kvp_pool *pool, kvp_block_t block, u64 *entry)
-{
-	struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
-
-	if (IS_ERR(leaf))
-		return false;
-	*entry = kvp_table_entry(pool->table, leaf, block);
-	kvp_table_put(pool->table, leaf);
-	return kvp_entry_state(*entry) == KVP_ENTRY_VALID;
-}
-
 /* Make a candidate of block @e, if it is still right. Returns false if no candidate is free now. */
-static bool reinsert(struct kvp_pool *pool, const struct kvp_index_entry *e)
+static bool reinsert(struct kvp_reinsert *r, const struct kvp_index_entry *e)
 {
 	struct kvp_candidate *c;
 	u64 entry;
 
-	c = kvp_admit_begin_again(pool, e);
+	c = kvp_admit_begin_again(r->scache->given.of, e);
 	if (!c)
 		return false;
-	if (entry_of(pool, kvp_block(e->key), &entry) &&
-	    !kvp_scache_reread(pool, e, entry, c->page))
-		kvp_admit_add(pool, c, kvp_entry_crc(entry));
+	if (client(r)->entry(owner(r), kvp_block(e->key), &entry) &&
+	    !kvp_scache_reread(r->scache->given.of, e, entry, c->page))
+		kvp_admit_add(r->scache->given.of, c, kvp_entry_crc(entry));
 	else
-		kvp_admit_drop(pool, c);
+		kvp_admit_drop(r->scache->given.of, c);
 	return true;
 }
 
 static void reinsert_work(struct work_struct *work)
 {
 	struct kvp_reinsert *r = container_of(work, struct kvp_reinsert, work);
-	struct kvp_pool *pool = r->pool;
 
-	while (may_be_asked(pool)) {
-		if (r->at < r->nr && r->keep[r->at] && !reinsert(pool, &r->e[r->at]))
+	while (may_be_asked(r)) {
+		if (r->at < r->nr && r->keep[r->at] && !reinsert(r, &r->e[r->at]))
 			return;	/* the end of an entry kicks again */
 		if (r->at < r->nr)
 			r->at++;
-		else if (!next_segment(pool))
+		else if (!next_segment(r))
 			return;
 	}
 }
 
-void kvp_reinsert_kick(struct kvp_pool *pool)
+void kvp_reinsert_kick(struct kvp_pool *pool, const struct kvp_cache_log *log)
 {
 	struct kvp_reinsert *r = pool->reinsert;
 
-	if (in_use(r) && may_be_asked(pool) &&
-	    (READ_ONCE(r->at) < READ_ONCE(r->nr) || is_time(pool, READ_ONCE(r->walked))))
-		queue_work(pool->scrub_wq, &r->work);
+	if (in_use(r) && may_be_asked(r) &&
+	    (READ_ONCE(r->at) < READ_ONCE(r->nr) || is_time(r, READ_ONCE(r->walked), log)))
+		queue_work(r->scache->given.wq, &r->work);
 }
 
-int kvp_reinsert_start(struct kvp_pool *pool)
+int kvp_reinsert_start(struct kvp_pool *pool, struct kvp_scache *s, struct kvp_admission *f)
 {
 	struct kvp_reinsert *r = pool->reinsert;
 	struct kvp_index_entry *e;
 
-	if (!pool->admission->candidates || in_use(r))
+	if (!kvp_admit_in_use(f) || in_use(r))
 		return 0;
-	r->pool = pool;
+	r->scache = s;
+	r->admission = f;
 	INIT_WORK(&r->work, reinsert_work);
-	e = kvcalloc(segment(pool), sizeof(*e), GFP_KERNEL);
-	r->keep = kvcalloc(segment(pool), sizeof(*r->keep), GFP_KERNEL);
+	e = kvcalloc(segment(r), sizeof(*e), GFP_KERNEL);
+	r->keep = kvcalloc(segment(r), sizeof(*r->keep), GFP_KERNEL);
 	if (!e || !r->keep) {
 		kvfree(e);
 		kvfree(r->keep);
@@ -156,8 +143,10 @@ int kvp_reinsert_start(struct kvp_pool *pool)
 
 void kvp_reinsert_stop(struct kvp_pool *pool)
 {
-	if (in_use(pool->reinsert))
-		cancel_work_sync(&pool->reinsert->work);
+	struct kvp_reinsert *r = pool->reinsert;
+
+	if (in_use(r))
+		cancel_work_sync(&r->work);
 }
 
 void kvp_reinsert_exit(struct kvp_pool *pool)

@@ -20,18 +20,23 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+struct kvp_admission;
+struct kvp_cache_log;
 struct kvp_index_entry;
 struct kvp_pool;
+struct kvp_scache;
 
 /**
- * struct kvp_reinsert - reinsertion of a pool; all fields by @work
+ * struct kvp_reinsert - reinsertion into an SSD cache; it knows no pool. All fields by @work
+ * @scache, @admission: the cache, and the way into it
  * @e: known blocks of the segment that was looked at last; NULL: nothing is ever written again
  * @keep: for each block in @e, whether it should stay
  * @nr, @at: number of blocks in @e; the next one to look at
  * @walked: place in the log behind that segment
  */
 struct kvp_reinsert {
-	struct kvp_pool *pool;
+	struct kvp_scache *scache;
+	struct kvp_admission *admission;
 	struct work_struct work;
 	struct kvp_index_entry *e;
 	bool *keep;
@@ -40,11 +45,12 @@ struct kvp_reinsert {
 };
 
 /**
- * kvp_reinsert_start() - begin reinsertion, if there is admission (kvp_admit_start())
+ * kvp_reinsert_start() - begin reinsertion into @s, if @f, its admission, is in use
  *
  * Return: 0, or -ENOMEM: nothing is written again. Context: process, may sleep.
  */
-int __must_check kvp_reinsert_start(struct kvp_pool *pool);
+int __must_check kvp_reinsert_start(struct kvp_pool *pool, struct kvp_scache *s,
+				    struct kvp_admission *f);
 
 /**
  * kvp_reinsert_exit() - stop, and free the memory. Call it after the last other user of the pool is
@@ -60,9 +66,10 @@ void kvp_reinsert_stop(struct kvp_pool *pool);
 
 /**
  * kvp_reinsert_kick() - the log has gone on: queue the worker if it is time to look ahead
+ * @log: where the log is now
  *
  * Context: any.
  */
-void kvp_reinsert_kick(struct kvp_pool *pool);
+void kvp_reinsert_kick(struct kvp_pool *pool, const struct kvp_cache_log *log);
 
 #endif /* KVP_REINSERT_H */

@@ -3,20 +3,28 @@
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 
-#include "cache/admission.h"
-#include "cache/rebuild.h"
 #include "cache/scache.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/io.h"
 #include "io/mirror.h"
-#include "log/log.h"
 #include "policy/index.h"
 #include "ram/wbuf.h"
-#include "table/table.h"
 
 #define AHEAD	(2 * KVP_INDEX_CHUNK)	/* places that the index has before the log comes there */
+/* segments that one claim adds for the ring; at most an eighth of them all */
+#define CLAIM		64u
+
+static void lock(const struct kvp_scache *s)
+{
+	s->given.client->lock(s->given.of);
+}
+
+static void unlock(const struct kvp_scache *s)
+{
+	s->given.client->unlock(s->given.of);
+}
 
 static u32 place_of(const struct kvp_scache *s, kvp_lsn_t lsn)
 {
@@ -36,11 +44,9 @@ static struct kvp_place spot_of(const struct kvp_scache *s, u32 place)
 /* --- life --------------------------------------------------------------------------- */
 
 /* The number of places that the index should have now. */
-static u32 places_wanted(struct kvp_pool *pool)
+static u32 places_wanted(const struct kvp_scache *s)
 {
-	u64 passed = kvp_lsn_since(READ_ONCE(pool->scache->wiped), pool->scache->base);
-
-	return min_t(u64, passed + AHEAD, pool->scache->blocks);
+	return min_t(u64, kvp_lsn_since(READ_ONCE(s->wiped), s->base) + AHEAD, s->blocks);
 }
 
 /*
@@ -71,32 +77,6 @@ static void grow_work(struct work_struct *work)
 }
 
 /*
- * The highest lsn that an append since the durable tail can have reached, in this start or the one
- * before.
- */
-static kvp_lsn_t most_written(const struct kvp_pool *pool)
-{
-	const struct kvp_geometry *g = pool->log_vdev->g;
-	kvp_lsn_t tail = kvp_log_tail(pool->log);
-
-	return kvp_lsn_add(kvp_lsn_down(tail, g->segment_blocks), kvp_log_window(g));
-}
-
-/*
- * The lsn up to which blocks may be torn. Entries behind the log's last one may have been in flight
- * when the power went, and have torn the blocks that lay there. So may the entries of a recovery's
- * chain, which may have any length.
- */
-static kvp_lsn_t may_be_torn(const struct kvp_pool *pool, kvp_lsn_t head)
-{
-	u32 kept = kvp_log_kept(pool->log_vdev->g);
-	kvp_lsn_t most = most_written(pool), in_flight;
-
-	in_flight = kvp_lsn_add(head, KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept));
-	return kvp_lsn_last(head, kvp_log_reserves(pool) ? most : kvp_lsn_first(most, in_flight));
-}
-
-/*
  * True if the place can be read from an SSD. In a cache of kind parity1 the SSD that has it may be
  * gone.
  */
@@ -107,50 +87,31 @@ static bool is_there(const struct kvp_scache *s, u32 place)
 	return !leg || kvp_leg_in_sync(leg);
 }
 
-/* Find where the log, or the ring, goes on, and from where places are counted. */
-static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v)
+int kvp_scache_init(struct kvp_pool *pool, const struct kvp_vdev *v,
+		    const struct kvp_scache_given *given)
 {
 	struct kvp_scache *s = pool->scache;
-	u32 step = v->g->segment_blocks;
-	kvp_lsn_t at;
 
-	kvp_log_assert_build(pool->log);
-	if (pool->log_vdev == v) {
-		s->wiped = kvp_log_head(pool->log);
-		s->doubt = may_be_torn(pool, s->wiped);
-	} else {
-		/* The ring has lsns of its own. */
-		at = kvp_lsn_last(kvp_lsn(kvp_log_blocks(v->g)), pool->sb->cache_lsn);
-		s->wiped = kvp_lsn_down(kvp_lsn_add(at, step - 1), step);
-		s->doubt = s->wiped;
-	}
-	at = kvp_lsn_down(s->wiped, step);
-	s->base = kvp_lsn_nr(at) >= 2ull * s->blocks ? at : kvp_lsn(s->blocks);
-	s->before = 0;
-}
-
-int kvp_scache_start(struct kvp_pool *pool)
-{
-	struct kvp_scache *s = pool->scache;
-	struct kvp_vdev *v = kvp_pool_cache(pool);
-	int ret;
-
-	if (!v || !kvp_vdev_has_log(v) || kvp_scache_in_use(s))
-		return 0;
-	s->pool = pool;
+	s->given = *given;
 	INIT_WORK(&s->grow_work, grow_work);
 	mutex_init(&s->grow_lock);
 	s->blocks = min_t(u64, kvp_log_blocks(v->g), KVP_INDEX_MAX_PLACES);
 	s->grow_at = jiffies - 1;
-	ret = kvp_index_init(&s->index, s->blocks, get_random_u64());
-	if (ret)
-		return ret;
-	/* From here on, an append calls kvp_scache_overwrite(). */
-	kvp_log_lock_build(pool->log);
-	find_place(pool, v);
+	return kvp_index_init(&s->index, s->blocks, get_random_u64());
+}
+
+void kvp_scache_begin(struct kvp_pool *pool, struct kvp_vdev *v, kvp_lsn_t wiped, kvp_lsn_t doubt)
+{
+	struct kvp_scache *s = pool->scache;
+	kvp_lsn_t at = kvp_lsn_down(wiped, v->g->segment_blocks);
+
+	s->wiped = wiped;
+	s->doubt = doubt;
+	/* Places are counted from here. */
+	s->base = kvp_lsn_nr(at) >= 2ull * s->blocks ? at : kvp_lsn(s->blocks);
+	s->before = 0;
+	s->claimed = 0;
 	smp_store_release(&s->v, v);
-	kvp_log_unlock_build(pool);
-	return 0;
 }
 
 kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_t lsn)
@@ -175,25 +136,19 @@ kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev
 void kvp_scache_log_moved(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
 	struct kvp_scache *s = pool->scache;
-	u64 rounds;
+	u64 rounds = div_u64(kvp_lsn_since(lsn, s->wiped), s->blocks);
 
-	kvp_log_assert_build(pool->log);
-	if (kvp_scache_in_use(s))
-		kvp_rebuild_jumped(pool, lsn);
-	if (!kvp_scache_in_use(s) || s->v != pool->log_vdev)
-		return;
-	rounds = div_u64(kvp_lsn_since(lsn, s->wiped), s->blocks);
 	WRITE_ONCE(s->base, kvp_lsn_add(s->base, rounds * s->blocks));
 	smp_store_release(&s->wiped, lsn);
 }
 
-void kvp_scache_renumber(struct kvp_pool *pool)
+void kvp_scache_renumber(struct kvp_pool *pool, struct kvp_vdev *v)
 {
-	struct kvp_vdev *cache = kvp_pool_cache(pool);
+	struct kvp_scache *s = pool->scache;
 
 	/* If the cache has left, kvp_scache_exit() drops it. */
-	if (kvp_scache_in_use(pool->scache) && cache)
-		smp_store_release(&pool->scache->v, cache);
+	if (kvp_scache_in_use(s) && v)
+		smp_store_release(&s->v, v);
 }
 
 void kvp_scache_exit(struct kvp_pool *pool)
@@ -212,16 +167,8 @@ void kvp_scache_exit(struct kvp_pool *pool)
 void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	struct kvp_scache *s = pool->scache;
-	struct kvp_vdev *v = kvp_scache_in_use(s);
 	struct kvp_index_entry old, e = { .key = kvp_block_nr(d->block), .crc = d->crc };
 
-	if (!v || d->hole || d->intent || d->zero)
-		return;
-	/* Once the log has moved off the cache, its lsns are no places there. */
-	if (v != READ_ONCE(pool->log_vdev)) {
-		kvp_admit_written(pool, d);
-		return;
-	}
 	e.place = place_of(s, kvp_lsn_add(d->lsn, d->payload));
 	if (e.place < READ_ONCE(s->index.places))
 		WARN_ON_ONCE(kvp_index_set(&s->index, &e, &old) < 0);
@@ -231,9 +178,8 @@ int kvp_scache_fill(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry
 		    const atomic_t *changes, u32 seen)
 {
 	struct kvp_scache *s = pool->scache;
-	struct kvp_vdev *v = kvp_scache_in_use(s);
 
-	if (!v || READ_ONCE(pool->log_moving))
+	if (!kvp_scache_in_use(s))
 		return -EINVAL;
 	e->place = place_of(s, lsn);
 	if (!is_there(s, e->place))
@@ -245,10 +191,9 @@ int kvp_scache_move(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry
 		    const atomic_t *changes, u32 seen)
 {
 	struct kvp_scache *s = pool->scache;
-	struct kvp_vdev *v = kvp_scache_in_use(s);
 	int ret;
 
-	if (!v || READ_ONCE(pool->log_moving))
+	if (!kvp_scache_in_use(s))
 		return -EINVAL;
 	if (!is_there(s, place_of(s, lsn)))
 		return -ENODEV;
@@ -274,7 +219,9 @@ u32 kvp_scache_live(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr, struct kvp_ind
 
 u32 kvp_scache_place(const struct kvp_pool *pool, kvp_lsn_t lsn)
 {
-	return place_of(pool->scache, lsn);
+	const struct kvp_scache *s = pool->scache;
+
+	return place_of(s, lsn);
 }
 
 bool kvp_scache_make_room(struct kvp_pool *pool, kvp_lsn_t lsn)
@@ -285,9 +232,9 @@ bool kvp_scache_make_room(struct kvp_pool *pool, kvp_lsn_t lsn)
 	end = min(end, s->blocks);
 	if (READ_ONCE(s->index.places) >= end)
 		return true;
-	kvp_log_lock_build(pool->log);
+	lock(s);
 	WRITE_ONCE(s->wanted, max(s->wanted, end));
-	kvp_log_unlock_build(pool);
+	unlock(s);
 	grow(s);
 	return READ_ONCE(s->index.places) >= end;
 }
@@ -299,25 +246,25 @@ int kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_in
 	u32 i;
 
 	/* An append calls kvp_scache_overwrite() under this lock. */
-	kvp_log_lock_build(pool->log);
+	lock(s);
 	if (kvp_lsn_before(kvp_lsn_add(lsn, s->blocks), s->wiped))
 		kept = -ESTALE;
 	for (i = 0; kept >= 0 && i < n; i++)
 		kept += is_there(s, e[i].place) && !kvp_index_fill(&s->index, &e[i]);
 	if (kept > 0 && kvp_lsn_before(lsn, s->base))
 		WRITE_ONCE(s->before, s->before + kept);
-	kvp_log_unlock_build(pool);
+	unlock(s);
 	return kept;
 }
 
 void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
+	struct kvp_scache *s = pool->scache;
 	struct kvp_index_entry old;
 
-	kvp_admit_changed(pool, block, count);
-	if (kvp_scache_in_use(pool->scache))
+	if (kvp_scache_in_use(s))
 		for (; count--; block = kvp_block_add(block, 1))
-			kvp_index_remove(&pool->scache->index, kvp_block_nr(block), &old);
+			kvp_index_remove(&s->index, kvp_block_nr(block), &old);
 }
 
 static void forget_places(struct kvp_index *ix, u32 place, u32 end)
@@ -329,14 +276,12 @@ static void forget_places(struct kvp_index *ix, u32 place, u32 end)
 		kvp_index_remove_at(ix, e.key, place++);
 }
 
-static void overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
+void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 {
 	struct kvp_scache *s = pool->scache;
-	u32 place;
-
-	kvp_log_assert_build(pool->log);
 	/* All these blocks lie in one segment. */
-	place = place_of(s, lsn);
+	u32 place = place_of(s, lsn);
+
 	forget_places(&s->index, place, place + nr);
 	/*
 	 * A read that has found a block there before does not know of this. It calls
@@ -344,18 +289,12 @@ static void overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 	 */
 	if (kvp_lsn_before(s->wiped, kvp_lsn_add(lsn, nr)))
 		smp_store_release(&s->wiped, kvp_lsn_add(lsn, nr));
-	WRITE_ONCE(s->wanted, max(s->wanted, places_wanted(pool)));
+	WRITE_ONCE(s->wanted, max(s->wanted, places_wanted(s)));
 	if (READ_ONCE(s->index.places) < s->wanted && time_after(jiffies, READ_ONCE(s->grow_at)))
-		queue_work(pool->scrub_wq, &s->grow_work);
+		queue_work(s->given.wq, &s->grow_work);
 }
 
-void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
-{
-	const struct kvp_vdev *v = kvp_scache_in_use(pool->scache);
-
-	if (v && v == pool->log_vdev)
-		overwrite(pool, lsn, nr);
-}
+/* --- the ring ------------------------------------------------------------------------------ */
 
 kvp_lsn_t kvp_scache_ring(struct kvp_pool *pool, u32 nr)
 {
@@ -364,8 +303,34 @@ kvp_lsn_t kvp_scache_ring(struct kvp_pool *pool, u32 nr)
 
 	if (kvp_lsn_before(end, kvp_lsn_add(lsn, nr + kvp_log_kept(s->v->g))))
 		lsn = end;
-	overwrite(pool, lsn, nr);
+	kvp_scache_overwrite(pool, lsn, nr);
 	return lsn;
+}
+
+bool kvp_scache_claimed(const struct kvp_pool *pool)
+{
+	const struct kvp_scache *s = pool->scache;
+
+	return !kvp_lsn_before(READ_ONCE(s->claimed),
+			       kvp_lsn_add(READ_ONCE(s->wiped), 2 * s->v->g->segment_blocks));
+}
+
+bool kvp_scache_claim(struct kvp_pool *pool)
+{
+	struct kvp_scache *s = pool->scache;
+	u32 segment = s->v->g->segment_blocks, most = s->blocks / 8;
+	struct kvp_cache_log log;
+	kvp_lsn_t claim;
+	int ret;
+
+	s->given.client->look(s->given.of, &log);
+	if (log.here || kvp_scache_claimed(pool))
+		return true;
+	claim = kvp_lsn_add(READ_ONCE(s->wiped), 2 * segment + min(CLAIM * segment, most));
+	ret = s->given.client->claim(s->given.of, claim);
+	if (!ret)
+		WRITE_ONCE(s->claimed, claim);
+	return !ret;
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -421,7 +386,7 @@ u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct 
 			first = e.place;
 		}
 		if (here && e.old)
-			at->before = min(at->before, kvp_rebuild_era(pool, e.place));
+			at->before = min(at->before, kvp_scache_era(s, e.place));
 		if (here)
 			kvp_index_hit(&s->index, kvp_block_nr(block) + i, e.place);
 	}
@@ -431,49 +396,44 @@ u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct 
 
 bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at)
 {
-	return !kvp_lsn_before(at->until, smp_load_acquire(&pool->scache->wiped));
+	const struct kvp_scache *s = pool->scache;
+
+	return !kvp_lsn_before(at->until, smp_load_acquire(&s->wiped));
+}
+
+u32 kvp_scache_era(const struct kvp_scache *s, u32 place)
+{
+	/* pairs with kvp_rebuild_start() */
+	const u32 *eras = smp_load_acquire(&s->eras);
+
+	return eras ? READ_ONCE(eras[place / s->v->g->segment_blocks]) : 0;
 }
 
 bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry)
 {
+	const struct kvp_scache *s = pool->scache;
+
 	return !e->old ||
 	       (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == e->crc &&
-			   kvp_entry_era(entry) < kvp_rebuild_era(pool, e->place));
+			   kvp_entry_era(entry) < kvp_scache_era(s, e->place));
 }
 
-/* Forget a block of before the start if it is not the newest version: it will never be. */
-static void forget_if_older(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block)
+void kvp_scache_forget_older(struct kvp_pool *pool, kvp_block_t block, u64 entry)
 {
+	struct kvp_scache *s = pool->scache;
 	struct kvp_index_entry e;
 
-	if (kvp_index_find(&pool->scache->index, kvp_block_nr(block), &e) &&
-	    !kvp_scache_is_newest(pool, &e, kvp_table_entry(pool->table, leaf, block)))
-		kvp_index_remove_at(&pool->scache->index, kvp_block_nr(block), e.place);
-}
-
-bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
-			u32 count, const struct kvp_on_ssd *at)
-{
-	bool newest = true;
-	u32 i;
-
-	for (i = 0; newest && at->before != ~0u && i < count; i++)
-		newest = kvp_entry_era(kvp_table_entry(pool->table, leaf,
-						       kvp_block_add(block, i))) < at->before;
-	for (i = 0; !newest && i < count; i++)
-		forget_if_older(pool, leaf, kvp_block_add(block, i));
-	return newest;
+	if (kvp_index_find(&s->index, kvp_block_nr(block), &e) &&
+	    !kvp_scache_is_newest(pool, &e, entry))
+		kvp_index_remove_at(&s->index, kvp_block_nr(block), e.place);
 }
 
 struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd *at, u32 nr)
 {
-	return kvp_leg_choose_log(kvp_scache_in_use(pool->scache),
-				  (struct kvp_place){ at->leg, at->block }, nr);
-}
+	struct kvp_scache *s = pool->scache;
 
-void kvp_scache_mistrust(struct kvp_pool *pool, kvp_block_t block, u32 count)
-{
-	kvp_scache_forget(pool, block, count);
+	return kvp_leg_choose_log(kvp_scache_in_use(s), (struct kvp_place){ at->leg, at->block },
+				  nr);
 }
 
 int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,
@@ -496,13 +456,13 @@ int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u6
 	kvp_leg_unchoose(leg);
 	if (error || !kvp_scache_intact(pool, &at))
 		return error ?: -ENOENT;
-	return kvp_block_sum(pool->seed, kvp_block(e->key), page_address(page)) ==
+	return kvp_block_sum(s->given.seed, kvp_block(e->key), page_address(page)) ==
 	       kvp_entry_crc(entry) ? 0 : -EILSEQ;
 }
 
 /* Read one SSD's copy. A fault of the copy is counted; lack of memory is no fault. */
-static int rescue_from(struct kvp_leg *leg, kvp_lblock_t at, kvp_block_t block, u32 crc,
-		       struct page *page)
+static int rescue_from(const struct kvp_scache *s, struct kvp_leg *leg, kvp_lblock_t at,
+		       kvp_block_t block, u32 crc, struct page *page)
 {
 	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
 
@@ -512,7 +472,7 @@ static int rescue_from(struct kvp_leg *leg, kvp_lblock_t at, kvp_block_t block, 
 		atomic64_inc(&leg->err_read);
 		return kvp_error_is_loss(error) ? -ENOENT : -EIO;
 	}
-	if (kvp_block_sum(leg->pool->seed, block, page_address(page)) == crc)
+	if (kvp_block_sum(s->given.seed, block, page_address(page)) == crc)
 		return 0;
 	atomic64_inc(&leg->err_checksum);
 	return -ENOENT;
@@ -539,7 +499,7 @@ int kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struc
 
 		if (!kvp_leg_in_sync(&v->legs[i]) || (only && &v->legs[i] != only))
 			continue;
-		error = rescue_from(&v->legs[i], spot_of(s, e.place).block, block,
+		error = rescue_from(s, &v->legs[i], spot_of(s, e.place).block, block,
 				    kvp_entry_crc(entry), page);
 		if (!kvp_scache_intact(pool, &at))
 			return -ENOENT;
@@ -557,15 +517,7 @@ kvp_lsn_t kvp_scache_written(const struct kvp_pool *pool)
 {
 	const struct kvp_scache *s = pool->scache;
 
-	if (kvp_scache_in_use(s))
-		return kvp_lsn_last(READ_ONCE(s->wiped), s->doubt);
-	/*
-	 * The position is recorded nowhere. While the log is on the cache, recovery finds it. It
-	 * matters once the log has left.
-	 */
-	if (kvp_log_begins_anew(pool->log) && kvp_pool_logs_on_cache(pool))
-		return most_written(pool);
-	return 0;
+	return kvp_lsn_last(READ_ONCE(s->wiped), s->doubt);
 }
 
 u32 kvp_scache_unused(const struct kvp_pool *pool)
@@ -578,15 +530,18 @@ u32 kvp_scache_unused(const struct kvp_pool *pool)
 
 u64 kvp_scache_size(const struct kvp_pool *pool)
 {
-	return kvp_scache_asked(pool, 1) ? pool->scache->blocks : 0;
+	const struct kvp_scache *s = pool->scache;
+
+	return kvp_scache_asked(pool, 1) ? s->blocks : 0;
 }
 
 u64 kvp_scache_used(struct kvp_pool *pool)
 {
+	struct kvp_scache *s = pool->scache;
 	struct kvp_index_count sum = { 0 };
 
-	if (kvp_scache_in_use(pool->scache))
-		kvp_index_count(&pool->scache->index, &sum);
+	if (kvp_scache_in_use(s))
+		kvp_index_count(&s->index, &sum);
 	return sum.live;
 }
 

@@ -18,7 +18,7 @@
  * changed meanwhile, the log may have come round to it, or the SSD may be damaged.
  *
  * rebuild.h brings back blocks from before the start of the pool. Those need one more test: the era
- * in which the block's entry was born (kvp_scache_current()).
+ * in which the block's entry was born (kvp_cache_current()).
  *
  * A cache of kind parity1 has each block on one SSD. If that SSD is gone, the block is a miss. It
  * is clean, so it is not worth making from the other SSDs.
@@ -38,8 +38,7 @@
 
 struct kvp_version;
 struct kvp_leg;
-struct kvp_pool;
-struct kvp_tpage;
+struct kvp_sb;
 struct kvp_vdev;
 struct page;
 
@@ -60,7 +59,95 @@ struct kvp_on_ssd {
 };
 
 /**
- * struct kvp_scache - the index of the SSD cache
+ * struct kvp_cache_log - where the log is, as far as it matters to the SSD cache
+ * @here: it is on the cache
+ * @moves: it is about to move
+ * @head: lsn of its next entry
+ * @tail: space of the log before it is free
+ * @passed_on: lsn behind the last entry whose versions have gone on to destage
+ */
+struct kvp_cache_log {
+	bool here, moves;
+	kvp_lsn_t head, tail, passed_on;
+};
+
+/** enum kvp_clean_outcome - what became of admitted blocks that should go into the log */
+enum kvp_clean_outcome {
+	KVP_CLEAN_SENT,
+	KVP_CLEAN_LATER,	/* something is in the way; its end kicks admission again */
+	KVP_CLEAN_NEVER,	/* the log is closed, or short of space */
+	KVP_CLEAN_ELSEWHERE,	/* the log is not on the cache */
+};
+
+/**
+ * struct kvp_scache_client - what the SSD cache asks, and tells: it knows no more of a pool
+ * @lock: so that nothing is written to the cache until @unlock: log->build_lock. Context: process
+ * @look: where the log is now. Context: any; exact under the lock
+ * @claim: record durably that the ring may go up to @lsn. Return: 0 or -errno. Context: process,
+ *	waits for I/O
+ *
+ * Of admission and reinsertion:
+ * @append: write @n candidates, in list @taken, to the log. If it does, it calls
+ *	kvp_admit_sent(). Context: process, under the lock
+ * @may_append: true if the log could take an entry now. Context: any
+ * @wait_idle: wait until admission has no write in flight. Context: process
+ * @wrote_ring: so many blocks, for the first time and again, were written to the ring; for
+ *	statistics. Context: process
+ * @ring_ended: a write to the ring has ended. Context: process
+ * @is_short: true if the log is on the cache, and would drop clean blocks for want of space.
+ *	Context: any
+ * @entry: get the table's entry of @block. Return: false: it has no sum. Context: process, waits
+ *	for I/O
+ *
+ * Of the rebuild:
+ * @era: the era of the newest durable checkpoint. Context: process
+ * @end_era: kvp_table_end_era()
+ * @recorded: true if each loss of a leg is recorded durably. Context: any
+ * @wrote_summary: so many blocks of summaries were written to each SSD. Context: process
+ * @restored: all summaries have been read, and so many blocks are known again. Context: process
+ */
+struct kvp_scache_client {
+	void (*lock)(void *of);
+	void (*unlock)(void *of);
+	void (*look)(void *of, struct kvp_cache_log *log);
+	int (*claim)(void *of, kvp_lsn_t lsn);
+
+	enum kvp_clean_outcome (*append)(void *of, struct list_head *taken, u32 n);
+	bool (*may_append)(void *of);
+	void (*wait_idle)(void *of);
+	void (*wrote_ring)(void *of, u32 new, u32 again);
+	void (*ring_ended)(void *of);
+	bool (*is_short)(void *of);
+	bool (*entry)(void *of, kvp_block_t block, u64 *entry);
+
+	u32 (*era)(void *of);
+	bool (*end_era)(void *of, u32 era, bool now);
+	bool (*recorded)(void *of);
+	void (*wrote_summary)(void *of, u32 blocks);
+	void (*restored)(void *of, u64 blocks, u64 segments, u64 ms);
+};
+
+/**
+ * struct kvp_scache_given - what the SSD cache is given at its start
+ * @client: with @of as the argument of its functions
+ * @wq: for all work of the cache. No request waits for it
+ * @stats: counts what is admitted, refused, and reinserted
+ * @tunables: read with READ_ONCE
+ * @sb: the superblock: nonce, UUIDs of the SSDs, and the pool's size
+ * @seed: for the sums of blocks
+ */
+struct kvp_scache_given {
+	const struct kvp_scache_client *client;
+	void *of;
+	struct workqueue_struct *wq;
+	struct kvp_stats __percpu *stats;
+	const u64 *tunables;
+	const struct kvp_sb *sb;
+	u32 seed;
+};
+
+/**
+ * struct kvp_scache - the index of the SSD cache; it knows no pool
  * @v: the cache; NULL: none is in use, and no other field is valid
  * @blocks: number of blocks of its log, and of places
  * @base: lsn that has place 0
@@ -69,16 +156,20 @@ struct kvp_on_ssd {
  * @before: places before @base that may be in the index; by log->build_lock, read without it
  * @doubt: lsn up to which the log may have written before this start, also entries that recovery
  *	did not find
+ * @claimed: lsn up to which the ring may write: a durable superblock says so
  * @wanted: places that @index should have by now; by log->build_lock, read without it
+ * @eras: by segment: era of the summary that its old blocks come from; of struct kvp_rebuild. NULL:
+ *	there are no old blocks
  * @grow_lock: held while @index grows; memory is allocated without I/O under it
  * @grow_work: allocates memory for @index, before the log needs it
  * @grow_at: jiffies before which nothing is allocated again, after there was no memory
  */
 struct kvp_scache {
-	struct kvp_pool *pool;
+	struct kvp_scache_given given;
 	struct kvp_vdev *v;
 	u32 blocks, wanted, before;
-	kvp_lsn_t base, wiped, doubt;
+	kvp_lsn_t base, wiped, doubt, claimed;
+	u32 *eras;
 	struct kvp_index index;
 	struct mutex grow_lock;
 	struct work_struct grow_work;
@@ -86,12 +177,23 @@ struct kvp_scache {
 };
 
 /**
- * kvp_scache_start() - begin to note which blocks lie on the cache, if there is one
+ * kvp_scache_init() - prepare to note which blocks lie on @v, a cache with a log
+ * @given: is copied
  *
- * Return: 0, or -ENOMEM: the pool runs without the index. Context: process, may sleep; takes
- * build_lock.
+ * Return: 0, or -ENOMEM: the pool runs without the index. Context: process, may sleep.
  */
-int __must_check kvp_scache_start(struct kvp_pool *pool);
+int __must_check kvp_scache_init(struct kvp_pool *pool, const struct kvp_vdev *v,
+				 const struct kvp_scache_given *given);
+
+/**
+ * kvp_scache_begin() - begin to note which blocks lie on @v
+ * @wiped: lsn up to which the log, or the ring, may have written
+ * @doubt: as in struct kvp_scache
+ *
+ * From here on, an append calls kvp_scache_overwrite(). Caller holds log->build_lock, and has
+ * called kvp_scache_init().
+ */
+void kvp_scache_begin(struct kvp_pool *pool, struct kvp_vdev *v, kvp_lsn_t wiped, kvp_lsn_t doubt);
 
 /**
  * kvp_scache_next_lsn() - the first place at or behind @lsn for a log that moves to @v
@@ -102,19 +204,18 @@ int __must_check kvp_scache_start(struct kvp_pool *pool);
 kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_t lsn);
 
 /**
- * kvp_scache_log_moved() - the log begins anew at @lsn of pool->log_vdev
+ * kvp_scache_log_moved() - the log has moved to the cache, where it begins anew at @lsn
  *
  * Caller holds log->build_lock.
  */
 void kvp_scache_log_moved(struct kvp_pool *pool, kvp_lsn_t lsn);
 
 /**
- * kvp_scache_renumber() - look up the cache in pool->vdevs.v[] again, where its place may have
- * changed
+ * kvp_scache_renumber() - the cache is @v from now on, if it is in use
  *
- * The pool must be quiesced.
+ * Its place in pool->vdevs.v[] may have changed. The pool must be quiesced.
  */
-void kvp_scache_renumber(struct kvp_pool *pool);
+void kvp_scache_renumber(struct kvp_pool *pool, struct kvp_vdev *v);
 
 /** kvp_scache_exit() - forget everything. The pool must not be in use; may sleep. */
 void kvp_scache_exit(struct kvp_pool *pool);
@@ -122,7 +223,8 @@ void kvp_scache_exit(struct kvp_pool *pool);
 /**
  * kvp_scache_came_home() - @d is home, and in the table: it enters the index
  *
- * Caller holds its range lock. Context: process.
+ * It came out of the log on the cache, as a record of data. Caller holds its range lock, and the
+ * cache is in use. Context: process.
  */
 void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
 
@@ -134,8 +236,8 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
  * @seen: that count before the block was read
  *
  * Return: 0: the block is known from now on; -ESTALE: its entry has changed since; -EEXIST: the
- * block is known already; -EINVAL: there is no memory for it, or no cache, or the log moves;
- * -ENODEV: the SSD that should have it is gone. Context: process.
+ * block is known already; -EINVAL: there is no memory for it, or no cache; -ENODEV: the SSD that
+ * should have it is gone. Context: process.
  */
 int __must_check kvp_scache_fill(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry *e,
 				 const atomic_t *changes, u32 seen);
@@ -204,7 +306,7 @@ void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block, u32 count);
 /**
  * kvp_scache_overwrite() - forget the old blocks where the log is about to write @nr blocks at @lsn
  *
- * Caller holds log->build_lock.
+ * Caller holds log->build_lock, and the log is on the cache.
  */
 void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr);
 
@@ -215,6 +317,22 @@ void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr);
  * log->build_lock; the cache is in use. Return: the lsn of the place, for kvp_scache_fill().
  */
 kvp_lsn_t kvp_scache_ring(struct kvp_pool *pool, u32 nr);
+
+/**
+ * kvp_scache_claim() - for a cache without the log: record durably that the ring may go on
+ *
+ * After a crash the record shows how far the ring may have written. Return: true if the record is
+ * durable, or if the cache carries the log; false: no leg took the superblock. Context: process,
+ * waits for I/O.
+ */
+bool kvp_scache_claim(struct kvp_pool *pool);
+
+/**
+ * kvp_scache_claimed() - true if the claim covers the next request of the ring
+ *
+ * Caller holds log->build_lock, or takes the answer as a hint.
+ */
+bool kvp_scache_claimed(const struct kvp_pool *pool);
 
 /**
  * kvp_scache_passed() - lsn up to which the log, or the ring, has overwritten old blocks. Any
@@ -285,20 +403,25 @@ static inline u32 kvp_scache_alike(struct kvp_pool *pool, kvp_block_t block, u32
 bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at);
 
 /**
- * kvp_scache_current() - true if the blocks at @at are the newest at home, by the entries in the
- * table
- * @leaf: has the entries of all @count blocks
+ * kvp_scache_era() - the era of the summary that an old block at @place comes from
  *
- * Call it before reading them. It forgets blocks that are not the newest. Context: process.
+ * The block is the newest version if its entry in the table was born before this era. Any context.
  */
-bool kvp_scache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
-			u32 count, const struct kvp_on_ssd *at);
+u32 kvp_scache_era(const struct kvp_scache *s, u32 place);
 
 /**
- * kvp_scache_is_newest() - the same for @e, which is in the index, by its @entry in the table. Any
- * context.
+ * kvp_scache_is_newest() - true if @e, which is in the index, is the newest version at home, by its
+ * @entry in the table. Any context.
  */
 bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry);
+
+/**
+ * kvp_scache_forget_older() - forget @block if it is of before the start, and not the newest
+ * version by its @entry in the table: it will never be
+ *
+ * Context: process.
+ */
+void kvp_scache_forget_older(struct kvp_pool *pool, kvp_block_t block, u64 entry);
 
 /**
  * kvp_scache_choose() - the leg to read the @nr blocks at @at from; NULL: none is left
@@ -306,9 +429,6 @@ bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_en
  * Release it with kvp_leg_unchoose(). Context: any.
  */
 struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd *at, u32 nr);
-
-/** kvp_scache_mistrust() - forget blocks that did not verify. Context: process. */
-void kvp_scache_mistrust(struct kvp_pool *pool, kvp_block_t block, u32 count);
 
 /**
  * kvp_scache_rescue() - read @block from an SSD, as no leg has it any more, nor can it be rebuilt
@@ -323,10 +443,9 @@ int __must_check kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64
 				   struct page *page);
 
 /**
- * kvp_scache_written() - lsn behind which nothing was ever written to the cache
+ * kvp_scache_written() - lsn behind which nothing was ever written to the cache, which is in use
  *
- * Call it also when the log moves off a cache without known blocks. 0: the superblock's value
- * holds. Context: process; caller holds sb_lock.
+ * Context: any.
  */
 kvp_lsn_t kvp_scache_written(const struct kvp_pool *pool);
 

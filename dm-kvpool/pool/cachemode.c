@@ -8,6 +8,7 @@
  * superblock has both.
  */
 #include "cache/admission.h"
+#include "cache/client.h"
 #include "cache/rebuild.h"
 #include "cache/reinsert.h"
 #include "cache/scache.h"
@@ -114,13 +115,15 @@ static int drain(struct kvp_pool *pool)
 
 void kvp_cache_begin(struct kvp_pool *pool)
 {
-	if (kvp_scache_start(pool))
+	bool writes = !kvp_pool_readonly(pool);
+
+	if (kvp_cache_connect(pool))
 		kvp_event(pool, "ssd_cache_off why=no_memory");
-	else if (kvp_admit_start(pool))
+	else if (writes && kvp_admit_start(pool, pool->scache, pool->wbuf, pool->reinsert))
 		kvp_event(pool, "ssd_fills_off why=no_memory");
-	else if (kvp_reinsert_start(pool))
+	else if (writes && kvp_reinsert_start(pool, pool->scache, pool->admission))
 		kvp_event(pool, "ssd_reinsert_off why=no_memory");
-	else if (kvp_rebuild_start(pool))
+	else if (writes && kvp_rebuild_start(pool, pool->scache))
 		kvp_event(pool, "ssd_restart_cold why=no_memory");
 	kvp_ssdcopy_start(pool->ssdcopies, kvp_pool_cache(pool));
 }

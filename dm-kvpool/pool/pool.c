@@ -3,6 +3,7 @@
  * Life of a pool: start, quiesce, stop.
  */
 #include "cache/admission.h"
+#include "cache/client.h"
 #include "cache/rebuild.h"
 #include "cache/reinsert.h"
 #include "cache/scache.h"
@@ -714,7 +715,7 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	/* If this fails, the older tail is durable, and the next start reads more of the log. */
 	if (kvp_log_may_stay(pool))
 		kvp_destage_last_tail(pool);
-	kvp_rebuild_write_rest(pool);
+	kvp_cache_write_rest(pool);
 	mark_clean(pool);
 	kvp_ssdcopy_drain(pool->ssdcopies);
 	kvp_finds_stop(pool);

@@ -38,6 +38,7 @@
 #include <linux/mm.h>
 
 #include "cache/admission.h"
+#include "cache/client.h"
 #include "cache/pacing.h"
 #include "cache/scache.h"
 #include "core/core.h"
@@ -744,7 +745,7 @@ static void read_anew_work(struct work_struct *work)
 	 */
 	if (!read_anew(r, bio_of(k)) || !ssd)
 		return;
-	kvp_scache_mistrust(pool, block, count);
+	kvp_cache_mistrust(pool, block, count);
 	this_cpu_add(pool->stats->ssd_mistrusted, count);
 }
 
@@ -853,7 +854,7 @@ static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
 
 	if (!k->ssd.block)
 		return false;
-	if (kvp_scache_current(pool, k->leaf, first_block(bio), count, &k->ssd) &&
+	if (kvp_cache_current(pool, k->leaf, first_block(bio), count, &k->ssd) &&
 	    point_at(bio, kvp_scache_choose(pool, &k->ssd, count), k->ssd.block)) {
 		this_cpu_add(pool->stats->ssd_hits, count);
 		return true;

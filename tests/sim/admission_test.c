@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cache/admission.h"
+#include "cache/client.h"
 #include "cache/scache.h"
 #include "log/internal.h"
 #include "policy/index.h"
@@ -275,7 +276,7 @@ static void flush_meanwhile(struct script *p)
 
 static void fill_again(struct script *p, u32 i)
 {
-	kvp_scache_mistrust(p->host.pool, FIRST, COUNT);
+	kvp_cache_mistrust(p->host.pool, FIRST, COUNT);
 	read_anew(p, FIRST, COUNT);
 	host_sleep(i % 8);
 }
@@ -338,7 +339,7 @@ static void suspend(struct script *p)
 	if (!(pool->sb->flags & KVP_SB_CLEAN))
 		sim_fail("the label does not say that the log is empty");
 	kvp_pool_unquiesce(pool);
-	kvp_scache_mistrust(pool, FIRST, COUNT);
+	kvp_cache_mistrust(pool, FIRST, COUNT);
 	read_anew(p, FIRST, COUNT);
 	host_sleep(50);
 	expect_known(p, FIRST, COUNT, true);

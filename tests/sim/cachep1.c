@@ -8,6 +8,7 @@
 
 #include <linux/mm.h>
 
+#include "cache/client.h"
 #include "cache/scache.h"
 #include "format/logstripe.h"
 #include "log/spill.h"
@@ -394,7 +395,7 @@ static void one_is_rotten(struct script *s)
 	host_checkpoint(&s->host);
 	expect_none_lost(s);
 	/* The index may know of the rotten one. */
-	kvp_scache_mistrust(s->host.pool, FIRST, COUNT);
+	kvp_cache_mistrust(s->host.pool, FIRST, COUNT);
 	host_stop(&s->host);
 }
 

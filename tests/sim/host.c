@@ -4,6 +4,7 @@
 
 #include "host.h"
 #include "cache/admission.h"
+#include "cache/client.h"
 #include "cache/pacing.h"
 #include "cache/rebuild.h"
 #include "cache/scache.h"
@@ -986,7 +987,7 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 	}
 	if (kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return false;
-	if (plan->at.block && !kvp_scache_current(pool, leaf, block, 1, &plan->at))
+	if (plan->at.block && !kvp_cache_current(pool, leaf, block, 1, &plan->at))
 		plan->at.block = 0;
 	good = !read_leg(h, block, page, plan->at, &ssd);
 	entry = kvp_table_entry(pool->table, leaf, block);
@@ -1078,7 +1079,7 @@ int host_read(struct host *h, u64 block, u8 *data)
 	if (!read_fast(h, block, page, &doubt) && !read_spilled(h, block, page))
 		ret = kvp_block_read(h->pool, block, page) ? -EIO : 0;
 	if (doubt && !ret)
-		kvp_scache_mistrust(h->pool, block, 1);
+		kvp_cache_mistrust(h->pool, block, 1);
 	h->mistrusted += doubt;
 	memcpy(data, page_address(page), KVP_BLOCK_SIZE);
 	__free_page(page);

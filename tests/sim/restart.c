@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cache/admission.h"
+#include "cache/client.h"
 #include "cache/rebuild.h"
 #include "cache/scache.h"
 #include "format/logstripe.h"
@@ -1259,7 +1260,7 @@ static void read_into_ring(struct restart_test *s, u64 first, u32 count)
 	struct kvp_pool *pool = s->host.pool;
 	u32 i;
 
-	kvp_scache_mistrust(pool, first, count);
+	kvp_cache_mistrust(pool, first, count);
 	kvp_rcache_drop(pool->rcache);
 	for (i = 0; i < count; i++)
 		host_read_check(&s->host, first + i);
@@ -1293,7 +1294,7 @@ static void lose_unflushed(struct restart_test *s)
 	pool->sb->cache_lsn = end + 4 * step;
 	if (kvp_sb_commit(pool))
 		sim_fail("no leg took the superblock");
-	WRITE_ONCE(pool->rebuild->claimed, pool->sb->cache_lsn);
+	WRITE_ONCE(pool->scache->claimed, pool->sb->cache_lsn);
 	kvp_leg_give_up(&c->v->legs[0], "a test");
 	while (c->wiped < end + 8)
 		read_into_ring(s, 200, 100);

@@ -8,6 +8,7 @@
 
 #include "script.h"
 #include "cache/admission.h"
+#include "cache/client.h"
 #include "cache/scache.h"
 #include "policy/index.h"
 #include "pool/cachemode.h"
@@ -308,7 +309,7 @@ static void rescued(struct script *s)
 	host_read_check(h, 31);
 	h->pool->scache->v = cache;
 	/* One SSD's copy is rotten, and host_cache_check() would see it. */
-	kvp_scache_mistrust(h->pool, 31, 1);
+	kvp_cache_mistrust(h->pool, 31, 1);
 }
 
 /* No leg has it any more, and the SSD does not answer: it may have it, so nothing is given up. */
@@ -330,7 +331,7 @@ static void rescue_is_silent(struct script *s)
 		sim_fail("poisoned, and the SSD has it");
 	disks.nr_faults = 0;
 	host_read_check(h, 31);
-	kvp_scache_mistrust(h->pool, 31, 1);
+	kvp_cache_mistrust(h->pool, 31, 1);
 }
 
 /* The same, and the SSD says that it has lost it: by a bad sector, or by sums of its own. */
@@ -354,7 +355,7 @@ static void rescue_is_lost(struct script *s)
 	disks.nr_faults = 0;
 	write_small(s, 30, 3);
 	host_checkpoint(h);
-	kvp_scache_mistrust(h->pool, 31, 1);
+	kvp_cache_mistrust(h->pool, 31, 1);
 }
 
 /* A reader notices that the log has overwritten the place that it found. */

@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <string.h>
 
+#include "cache/client.h"
 #include "cache/scache.h"
 #include "io/batch.h"
 #include "log/spill.h"
@@ -280,7 +281,7 @@ static void rotten_with(struct spilled_test *s, int error)
 		host_checkpoint(&s->host);
 		expect_none_lost(s);
 		/* host_cache_check() would see the rotten copy. */
-		kvp_scache_mistrust(s->host.pool, block, 1);
+		kvp_cache_mistrust(s->host.pool, block, 1);
 		host_stop(&s->host);
 		return;
 	}
@@ -768,7 +769,7 @@ static void gaps(struct spilled_test *s)
 		sim_fail("there was nothing in gaps: the case was not set up");
 	/* The SSDs have them, too. */
 	for (i = 1; i < COUNT; i += 5 * GAPS)
-		kvp_scache_mistrust(s->host.pool, FIRST + i, 1);
+		kvp_cache_mistrust(s->host.pool, FIRST + i, 1);
 	host_scrub(&s->host, &healed, &unrepaired);
 	if (unrepaired || !healed)
 		sim_fail("%llu healed, %llu lost", healed, unrepaired);
@@ -924,7 +925,7 @@ static void holes(struct spilled_test *s)
 	if (check_homes(since) < 6 * FEW)
 		sim_fail("there were not many at a time: the case was not set up");
 	/* The SSDs have them, too. */
-	kvp_scache_mistrust(h->pool, HOLEY, last - HOLEY);
+	kvp_cache_mistrust(h->pool, HOLEY, last - HOLEY);
 	host_scrub(h, &healed, &unrepaired);
 	if (healed || unrepaired)
 		sim_fail("%llu healed, %llu lost", healed, unrepaired);

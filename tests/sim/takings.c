@@ -6,6 +6,7 @@
  * Each has a bound. --verbose prints the numbers, and where the locks are taken.
  */
 #include "cache/admission.h"
+#include "cache/client.h"
 #include "cache/scache.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
@@ -130,7 +131,7 @@ static void fill_ssd(struct host *h, u64 first)
 
 	write_singles(h, first);
 	host_checkpoint(h);
-	kvp_scache_mistrust(h->pool, first, 2 * BLOCKS);
+	kvp_cache_mistrust(h->pool, first, 2 * BLOCKS);
 	h->pool->admission->gather = msecs_to_jiffies(KVP_ADMIT_GATHER_MS);
 	kvp_rcache_drop(h->pool->rcache);
 	sim_count_takings();
