@@ -51,9 +51,8 @@ static atomic_t *count_of(const struct kvp_admission *f, kvp_block_t block)
 	return &f->changes[hash_64(region, KVP_ADMIT_COUNT_BITS)];
 }
 
-void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block, u32 count)
+void kvp_admit_changed(struct kvp_admission *f, kvp_block_t block, u32 count)
 {
-	struct kvp_admission *f = pool->admission;
 	u64 first = kvp_block_nr(block), region = first >> KVP_ADMIT_REGION_SHIFT;
 	u64 last = (first + count - 1) >> KVP_ADMIT_REGION_SHIFT;
 
@@ -94,10 +93,9 @@ static void refuse_one(const struct kvp_admission *f, enum kvp_admit_refusal why
 
 /* --- candidates ------------------------------------------------------------------------ */
 
-bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32 ask,
+bool kvp_admit_consider(struct kvp_admission *f, kvp_block_t first, u32 count, u32 ask,
 			struct kvp_admit_plan *plan)
 {
-	struct kvp_admission *f = pool->admission;
 	u32 cutoff = tunable(f, KVP_T_SEQ_CUTOFF_READ) >> KVP_BLOCK_SHIFT;
 	bool fills;
 
@@ -107,7 +105,7 @@ bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32
 				kvp_run_note(&f->runs, kvp_block_nr(first), count, false), cutoff);
 	if (!fills)
 		refuse(f, KVP_ADMIT_STREAM, count);
-	if (!fills || !kvp_scache_asked(f->scache->given.of, count))
+	if (!fills || !kvp_scache_asked(f->scache, count))
 		return false;
 	plan->first = first;
 	plan->count = count;
@@ -139,7 +137,7 @@ static bool __admitted(struct kvp_admission *f, kvp_block_t block, u32 ask)
 {
 	struct kvp_ssd_state st = {
 		.now = ktime_get_seconds(),
-		.unused = kvp_scache_unused(f->scache->given.of),
+		.unused = kvp_scache_unused(f->scache),
 		.count = f->count,
 	};
 	enum kvp_ssd_verdict verdict;
@@ -208,10 +206,9 @@ static struct kvp_candidate *take_free(struct kvp_admission *f, kvp_block_t bloc
 	return c;
 }
 
-struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
+struct kvp_candidate *kvp_admit_begin(struct kvp_admission *f, kvp_block_t block,
 				     const struct kvp_admit_plan *plan)
 {
-	struct kvp_admission *f = pool->admission;
 	u32 changes = (u32)atomic_read(count_of(f, block));
 	struct kvp_candidate *c;
 
@@ -239,9 +236,8 @@ struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
 	return NULL;
 }
 
-u32 kvp_admit_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n, bool *keep)
+u32 kvp_admit_keep(struct kvp_admission *f, const struct kvp_index_entry *e, u32 n, bool *keep)
 {
-	struct kvp_admission *f = pool->admission;
 	struct kvp_ssd_state st = { .now = ktime_get_seconds() };
 	unsigned long flags;
 	u32 kept;
@@ -253,9 +249,9 @@ u32 kvp_admit_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n
 	return kept;
 }
 
-struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct kvp_index_entry *e)
+struct kvp_candidate *kvp_admit_begin_again(struct kvp_admission *f,
+					    const struct kvp_index_entry *e)
 {
-	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
@@ -280,29 +276,24 @@ struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct 
 	return NULL;
 }
 
-void kvp_admit_drop(struct kvp_pool *pool, struct kvp_candidate *c)
+void kvp_admit_drop(struct kvp_admission *f, struct kvp_candidate *c)
 {
-	struct kvp_admission *f = pool->admission;
-
 	give_back(f, c);
 }
 
-void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc)
+void kvp_admit_add(struct kvp_admission *f, struct kvp_candidate *c, u32 crc)
 {
-	struct kvp_admission *f = pool->admission;
-
 	c->crc = crc;
 	/* Counted first, so that @nr_waiting is never less than the lists have. */
 	atomic_inc(&f->nr_waiting);
 	llist_add(&c->added, &f->added);
-	kvp_admit_kick(pool);
+	kvp_admit_kick(f);
 }
 
 /* --- into the log ------------------------------------------------------------------------ */
 
-void kvp_admit_kick(struct kvp_pool *pool)
+void kvp_admit_kick(struct kvp_admission *f)
 {
-	struct kvp_admission *f = pool->admission;
 	u32 waiting;
 
 	if (!kvp_admit_in_use(f))
@@ -420,9 +411,8 @@ static void put_back(struct kvp_admission *f, struct list_head *taken, u32 n)
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-void kvp_admit_sent(struct kvp_pool *pool, struct list_head *taken)
+void kvp_admit_sent(struct kvp_admission *f, struct list_head *taken)
 {
-	struct kvp_admission *f = pool->admission;
 	unsigned long flags;
 
 	WRITE_ONCE(f->busy, true);
@@ -491,7 +481,7 @@ static void send_to_ring(struct kvp_admission *f, struct list_head *taken, u32 n
 	u32 i = 0;
 
 	WRITE_ONCE(f->busy, true);
-	f->ring_lsn = kvp_scache_ring(f->scache->given.of, n);
+	f->ring_lsn = kvp_scache_ring(f->scache, n);
 	f->ring_nr = n;
 	f->ring_again = 0;
 	list_for_each_entry(c, taken, list) {
@@ -543,14 +533,13 @@ static void ring_work(struct work_struct *work)
 	client(f)->ring_ended(owner(f));
 }
 
-void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
+void kvp_admit_written(struct kvp_admission *f, const struct kvp_version *d)
 {
-	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	unsigned long flags;
 
 	if (!kvp_admit_in_use(f) || READ_ONCE(f->stopped) || !d->page ||
-	    !kvp_scache_asked(f->scache->given.of, 1) ||
+	    !kvp_scache_asked(f->scache, 1) ||
 	    tunable(f, KVP_T_CACHE_MODE) != KVP_CACHE_WRITETHROUGH)
 		return;
 	spin_lock_irqsave(&f->lock, flags);
@@ -575,7 +564,7 @@ void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d)
 		return;
 	}
 	memcpy(page_address(c->page), page_address(d->page), KVP_BLOCK_SIZE);
-	kvp_admit_add(pool, c, d->crc);
+	kvp_admit_add(f, c, d->crc);
 }
 
 /* Append the candidates, or say why not. No request waits for them, so they must not delay one. */
@@ -583,12 +572,12 @@ static enum kvp_clean_outcome append(struct kvp_admission *f, struct list_head *
 {
 	enum kvp_clean_outcome outcome;
 
-	if (READ_ONCE(f->stopped) || !kvp_scache_asked(f->scache->given.of, 1))
+	if (READ_ONCE(f->stopped) || !kvp_scache_asked(f->scache, 1))
 		return KVP_CLEAN_NEVER;
 	outcome = client(f)->append(owner(f), taken, n);
 	if (outcome != KVP_CLEAN_ELSEWHERE)
 		return outcome;
-	if (f->busy || !kvp_scache_claimed(f->scache->given.of))
+	if (f->busy || !kvp_scache_claimed(f->scache))
 		return KVP_CLEAN_LATER;
 	send_to_ring(f, taken, n);
 	return KVP_CLEAN_SENT;
@@ -624,7 +613,7 @@ static void fill_work(struct work_struct *work)
 	n = take_waiting(f, &taken);
 	if (!n)
 		return;
-	if (!kvp_scache_claim(f->scache->given.of)) {
+	if (!kvp_scache_claim(f->scache)) {
 		for (; n; n = take_waiting(f, &taken))
 			refuse_all(f, &taken);
 		return;
@@ -640,7 +629,7 @@ static void fill_work(struct work_struct *work)
 		 */
 		smp_mb();
 		if (client(f)->may_append(owner(f)))
-			kvp_admit_kick(f->scache->given.of);
+			kvp_admit_kick(f);
 	} else if (outcome == KVP_CLEAN_NEVER) {
 		/* All others that wait would be refused, too. */
 		for (; n; n = take_waiting(f, &taken))
@@ -676,8 +665,8 @@ static void enter(struct kvp_admission *f, const struct kvp_candidate *c, kvp_ls
 	 */
 	if (!kvp_wbuf_any(f->wbuf, c->block, 1))
 		ret = log.moves ? -EINVAL :
-		      again ? kvp_scache_move(f->scache->given.of, lsn, &x, changes, c->changes) :
-			      kvp_scache_fill(f->scache->given.of, lsn, &x, changes, c->changes);
+		      again ? kvp_scache_move(f->scache, lsn, &x, changes, c->changes) :
+			      kvp_scache_fill(f->scache, lsn, &x, changes, c->changes);
 	if (ret)
 		refuse_one(f, ret == -EINVAL ? KVP_ADMIT_MEMORY :
 				 ret == -ENODEV ? KVP_ADMIT_LOG : KVP_ADMIT_CHANGED, c);
@@ -708,10 +697,8 @@ static void enter_sent(struct kvp_admission *f, const struct kvp_log_hdr *h)
 	WRITE_ONCE(f->busy, false);
 }
 
-void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_log_hdr *h)
+void kvp_admit_durable(struct kvp_admission *f, const struct kvp_log_hdr *h)
 {
-	struct kvp_admission *f = pool->admission;
-
 	enter_sent(f, h);
 }
 
@@ -724,34 +711,29 @@ static void drop_sent(struct kvp_admission *f)
 	WRITE_ONCE(f->busy, false);
 }
 
-void kvp_admit_failed(struct kvp_pool *pool)
+void kvp_admit_failed(struct kvp_admission *f)
 {
-	struct kvp_admission *f = pool->admission;
-
 	drop_sent(f);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-void kvp_admit_stop(struct kvp_pool *pool)
+void kvp_admit_stop(struct kvp_admission *f)
 {
-	struct kvp_admission *f = pool->admission;
 	LIST_HEAD(waiting);
 
 	if (!kvp_admit_in_use(f))
 		return;
 	WRITE_ONCE(f->stopped, true);
-	kvp_reinsert_stop(pool);
+	kvp_reinsert_stop(f->reinsert);
 	cancel_delayed_work_sync(&f->work);
 	client(f)->wait_idle(owner(f));
 	(void)take_some(f, &waiting, KVP_ADMIT_BLOCKS);
 	give_all_back(f, &waiting, false);
 }
 
-void kvp_admit_unstop(struct kvp_pool *pool)
+void kvp_admit_unstop(struct kvp_admission *f)
 {
-	struct kvp_admission *f = pool->admission;
-
 	WRITE_ONCE(f->stopped, false);
 }
 
@@ -767,14 +749,13 @@ static int alloc_policy(struct kvp_admission *f)
 			    ktime_get_seconds(), get_random_u64(), gfp);
 }
 
-int kvp_admit_start(struct kvp_pool *pool, struct kvp_scache *s, struct kvp_wbuf *w,
+int kvp_admit_start(struct kvp_admission *f, struct kvp_scache *s, struct kvp_wbuf *w,
 		    struct kvp_reinsert *r)
 {
-	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *candidates;
 	u32 i;
 
-	if (!kvp_scache_size(pool) || kvp_admit_in_use(f))
+	if (!kvp_scache_size(s) || kvp_admit_in_use(f))
 		return 0;
 	f->scache = s;
 	f->wbuf = w;
@@ -805,14 +786,13 @@ int kvp_admit_start(struct kvp_pool *pool, struct kvp_scache *s, struct kvp_wbuf
 	return 0;
 }
 
-void kvp_admit_exit(struct kvp_pool *pool)
+void kvp_admit_exit(struct kvp_admission *f)
 {
-	struct kvp_admission *f = pool->admission;
 	u32 i;
 
 	if (!kvp_admit_in_use(f))
 		return;
-	kvp_reinsert_exit(pool);
+	kvp_reinsert_exit(f->reinsert);
 	cancel_delayed_work_sync(&f->work);
 	cancel_work_sync(&f->ring_work);
 	for (i = 0; i < KVP_ADMIT_BLOCKS; i++)
@@ -824,9 +804,8 @@ void kvp_admit_exit(struct kvp_pool *pool)
 	memset(f, 0, sizeof(*f));
 }
 
-u64 kvp_admit_bytes(const struct kvp_pool *pool)
+u64 kvp_admit_bytes(const struct kvp_admission *f)
 {
-	const struct kvp_admission *f = pool->admission;
 	u64 bytes = 0;
 	u32 i;
 
@@ -841,9 +820,8 @@ u64 kvp_admit_bytes(const struct kvp_pool *pool)
 
 /* --- for tests ------------------------------------------------------------------------- */
 
-const char *kvp_admit_check(struct kvp_pool *pool)
+const char *kvp_admit_check(struct kvp_admission *f)
 {
-	struct kvp_admission *f = pool->admission;
 	struct kvp_candidate *c;
 	u32 n = 0;
 

@@ -138,7 +138,7 @@ struct kvp_admission {
  *
  * Return: 0, or -ENOMEM: the pool runs without admission. Context: process, may sleep.
  */
-int __must_check kvp_admit_start(struct kvp_pool *pool, struct kvp_scache *s, struct kvp_wbuf *w,
+int __must_check kvp_admit_start(struct kvp_admission *f, struct kvp_scache *s, struct kvp_wbuf *w,
 				 struct kvp_reinsert *r);
 
 /**
@@ -146,14 +146,14 @@ int __must_check kvp_admit_start(struct kvp_pool *pool, struct kvp_scache *s, st
  *
  * Call it after the last other user of the pool is gone, before kvp_scache_exit(). May sleep.
  */
-void kvp_admit_exit(struct kvp_pool *pool);
+void kvp_admit_exit(struct kvp_admission *f);
 
 /**
  * kvp_admit_stop() - append nothing more, and wait until the entry or write in flight has ended;
  * kvp_admit_unstop() goes on. May sleep.
  */
-void kvp_admit_stop(struct kvp_pool *pool);
-void kvp_admit_unstop(struct kvp_pool *pool);
+void kvp_admit_stop(struct kvp_admission *f);
+void kvp_admit_unstop(struct kvp_admission *f);
 
 /**
  * kvp_admit_changed() - count a change of @count blocks from @block on: their entries in the table
@@ -162,7 +162,7 @@ void kvp_admit_unstop(struct kvp_pool *pool);
  * Call it before a block is taken out of the index, and before the version that the entry names
  * leaves the buffer. Context: any.
  */
-void kvp_admit_changed(struct kvp_pool *pool, kvp_block_t block, u32 count);
+void kvp_admit_changed(struct kvp_admission *f, kvp_block_t block, u32 count);
 
 /** kvp_admit_in_use() - true once blocks can be admitted to an SSD. Any context. */
 static inline bool kvp_admit_in_use(const struct kvp_admission *f)
@@ -172,7 +172,7 @@ static inline bool kvp_admit_in_use(const struct kvp_admission *f)
 }
 
 /** kvp_admit_consider() - kvp_admit_plan() if kvp_admit_in_use() */
-bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32 ask,
+bool kvp_admit_consider(struct kvp_admission *f, kvp_block_t first, u32 count, u32 ask,
 			struct kvp_admit_plan *plan);
 
 /**
@@ -183,11 +183,11 @@ bool kvp_admit_consider(struct kvp_pool *pool, kvp_block_t first, u32 count, u32
  * Call it before the blocks are read, and before their entries in the table are. Return: true if
  * some of them may be admitted. Context: any.
  */
-static inline bool kvp_admit_plan(struct kvp_pool *pool, kvp_block_t first, u32 count, u32 ask,
+static inline bool kvp_admit_plan(struct kvp_admission *f, kvp_block_t first, u32 count, u32 ask,
 				  struct kvp_admit_plan *plan)
 {
-	return kvp_admit_in_use(pool->admission) &&
-	       kvp_admit_consider(pool, first, count, ask, plan);
+	return kvp_admit_in_use(f) &&
+	       kvp_admit_consider(f, first, count, ask, plan);
 }
 
 /**
@@ -198,11 +198,11 @@ static inline bool kvp_admit_plan(struct kvp_pool *pool, kvp_block_t first, u32 
  * kvp_admit_drop(). Return: NULL: the block must not enter, or there is no candidate or page for
  * it. Context: any.
  */
-struct kvp_candidate *kvp_admit_begin(struct kvp_pool *pool, kvp_block_t block,
+struct kvp_candidate *kvp_admit_begin(struct kvp_admission *f, kvp_block_t block,
 				     const struct kvp_admit_plan *plan);
 
 /** kvp_admit_keep() - kvp_ssd_reinsert() with the policy of admission. Context: process. */
-u32 kvp_admit_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n, bool *keep);
+u32 kvp_admit_keep(struct kvp_admission *f, const struct kvp_index_entry *e, u32 n, bool *keep);
 
 /**
  * kvp_admit_begin_again() - take a candidate to reinsert block @e->key, which lies on the SSD
@@ -211,13 +211,14 @@ u32 kvp_admit_keep(struct kvp_pool *pool, const struct kvp_index_entry *e, u32 n
  * count in the budget of admission. Return: as kvp_admit_begin(); NULL: no candidate is free, or
  * there is no page. Context: process.
  */
-struct kvp_candidate *kvp_admit_begin_again(struct kvp_pool *pool, const struct kvp_index_entry *e);
+struct kvp_candidate *kvp_admit_begin_again(struct kvp_admission *f,
+					    const struct kvp_index_entry *e);
 
 /** kvp_admit_add() - c->page holds the block, verified, with sum @crc. Context: any. */
-void kvp_admit_add(struct kvp_pool *pool, struct kvp_candidate *c, u32 crc);
+void kvp_admit_add(struct kvp_admission *f, struct kvp_candidate *c, u32 crc);
 
 /** kvp_admit_drop() - c->page does not verify: free the candidate. Context: any. */
-void kvp_admit_drop(struct kvp_pool *pool, struct kvp_candidate *c);
+void kvp_admit_drop(struct kvp_admission *f, struct kvp_candidate *c);
 
 /** kvp_admit_waiting() - true if candidates wait to be appended. Any context. */
 static inline bool kvp_admit_waiting(const struct kvp_admission *f)
@@ -236,7 +237,7 @@ static inline bool kvp_admit_busy(const struct kvp_admission *f)
  *
  * Context: any.
  */
-void kvp_admit_kick(struct kvp_pool *pool);
+void kvp_admit_kick(struct kvp_admission *f);
 
 /**
  * kvp_admit_sent() - the candidates in list @taken are about to be sent to the log
@@ -244,7 +245,7 @@ void kvp_admit_kick(struct kvp_pool *pool);
  * Their pages do not change until kvp_admit_durable() or kvp_admit_failed(). Called by the client's
  * append(), under its lock.
  */
-void kvp_admit_sent(struct kvp_pool *pool, struct list_head *taken);
+void kvp_admit_sent(struct kvp_admission *f, struct list_head *taken);
 
 /**
  * kvp_admit_durable() - the entry of clean blocks with header @h is durable: its blocks enter the
@@ -252,7 +253,7 @@ void kvp_admit_sent(struct kvp_pool *pool, struct list_head *taken);
  *
  * Call it before the tail can pass the entry. Context: process.
  */
-void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_log_hdr *h);
+void kvp_admit_durable(struct kvp_admission *f, const struct kvp_log_hdr *h);
 
 /**
  * kvp_admit_written() - @d has come home, and is in the table: in the mode writethrough it becomes
@@ -260,10 +261,10 @@ void kvp_admit_durable(struct kvp_pool *pool, const struct kvp_log_hdr *h);
  *
  * Called under its range lock; @d still has its page. Context: process.
  */
-void kvp_admit_written(struct kvp_pool *pool, const struct kvp_version *d);
+void kvp_admit_written(struct kvp_admission *f, const struct kvp_version *d);
 
 /** kvp_admit_failed() - no SSD took the entry: its candidates become free. Context: process. */
-void kvp_admit_failed(struct kvp_pool *pool);
+void kvp_admit_failed(struct kvp_admission *f);
 
 /**
  * kvp_admit_bytes() - bytes of memory that admission has: the ghost, which grows with the cache,
@@ -271,7 +272,7 @@ void kvp_admit_failed(struct kvp_pool *pool);
  *
  * Context: as a reader of stats.
  */
-u64 kvp_admit_bytes(const struct kvp_pool *pool);
+u64 kvp_admit_bytes(const struct kvp_admission *f);
 
 /**
  * kvp_admit_check() - for tests: look for lost candidates; the caller is the only user, and no
@@ -279,6 +280,6 @@ u64 kvp_admit_bytes(const struct kvp_pool *pool);
  *
  * Return: NULL, or an error text.
  */
-const char *kvp_admit_check(struct kvp_pool *pool);
+const char *kvp_admit_check(struct kvp_admission *f);
 
 #endif /* KVP_ADMISSION_H */

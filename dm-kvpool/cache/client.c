@@ -62,7 +62,7 @@ static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head
 		e->again += c->from != KVP_FROM_HOME;
 		kvp_append_add(e, &r, c->page);
 	}
-	kvp_admit_sent(pool, taken);
+	kvp_admit_sent(pool->admission, taken);
 	kvp_log_send(pool, e);
 }
 
@@ -190,11 +190,11 @@ static void moved_on(struct kvp_pool *pool)
 {
 	struct kvp_cache_log log;
 
-	kvp_admit_kick(pool);
+	kvp_admit_kick(pool->admission);
 	look(pool, &log);
-	kvp_reinsert_kick(pool, &log);
+	kvp_reinsert_kick(pool->reinsert, &log);
 	look(pool, &log);
-	kvp_rebuild_kick(pool, &log);
+	kvp_rebuild_kick(pool->rebuild, &log);
 }
 
 static void ring_ended(void *of)
@@ -208,12 +208,12 @@ static void ring_ended(void *of)
 
 static void clean_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
 {
-	kvp_admit_durable(pool, &e->hdr);
+	kvp_admit_durable(pool->admission, &e->hdr);
 }
 
 static void clean_failed(struct kvp_pool *pool)
 {
-	kvp_admit_failed(pool);
+	kvp_admit_failed(pool->admission);
 }
 
 static bool clean_waits(const struct kvp_pool *pool)
@@ -232,7 +232,7 @@ static void overwrites(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 
 	kvp_log_assert_build(pool->log);
 	if (v && v == pool->log_vdev)
-		kvp_scache_overwrite(pool, lsn, nr);
+		kvp_scache_overwrite(pool->scache, lsn, nr);
 }
 
 static void log_begins(struct kvp_pool *pool, kvp_lsn_t lsn)
@@ -242,14 +242,14 @@ static void log_begins(struct kvp_pool *pool, kvp_lsn_t lsn)
 	kvp_log_assert_build(pool->log);
 	if (!v)
 		return;
-	kvp_rebuild_jumped(pool, v == pool->log_vdev, lsn);
+	kvp_rebuild_jumped(pool->rebuild, v == pool->log_vdev, lsn);
 	if (v == pool->log_vdev)
-		kvp_scache_log_moved(pool, lsn);
+		kvp_scache_log_moved(pool->scache, lsn);
 }
 
 static kvp_lsn_t next_place(const struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_t lsn)
 {
-	return kvp_scache_next_lsn(pool, v, lsn);
+	return kvp_scache_next_lsn(pool->scache, v, lsn);
 }
 
 static kvp_lsn_t passed(const struct kvp_pool *pool)
@@ -267,7 +267,7 @@ static void checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 	look(pool, &log);
 	if (kvp_log_begins_anew(pool->log))
 		home = passed;
-	kvp_rebuild_checkpointed(pool, era, passed, home, &log);
+	kvp_rebuild_checkpointed(pool->rebuild, era, passed, home, &log);
 }
 
 static void came_home(struct kvp_pool *pool, const struct kvp_version *d)
@@ -278,25 +278,25 @@ static void came_home(struct kvp_pool *pool, const struct kvp_version *d)
 		return;
 	/* Once the log has moved off the cache, its lsns are no places there. */
 	if (v != READ_ONCE(pool->log_vdev))
-		kvp_admit_written(pool, d);
+		kvp_admit_written(pool->admission, d);
 	else
-		kvp_scache_came_home(pool, d);
+		kvp_scache_came_home(pool->scache, d);
 }
 
 static void forget(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
-	kvp_admit_changed(pool, block, count);
-	kvp_scache_forget(pool, block, count);
+	kvp_admit_changed(pool->admission, block, count);
+	kvp_scache_forget(pool->scache, block, count);
 }
 
 static bool has(struct kvp_pool *pool, kvp_block_t block)
 {
-	return kvp_scache_has(pool, block);
+	return kvp_scache_has(pool->scache, block);
 }
 
 static int rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page)
 {
-	return kvp_scache_rescue(pool, block, entry, page);
+	return kvp_scache_rescue(pool->scache, block, entry, page);
 }
 
 /* --- where log and ring stand -------------------------------------------------------------- */
@@ -348,7 +348,7 @@ static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_
 static kvp_lsn_t written(const struct kvp_pool *pool)
 {
 	if (kvp_scache_in_use(pool->scache))
-		return kvp_scache_written(pool);
+		return kvp_scache_written(pool->scache);
 	/*
 	 * The position is recorded nowhere. While the log is on the cache, recovery finds it. It
 	 * matters once the log has left.
@@ -363,14 +363,15 @@ static kvp_lsn_t written(const struct kvp_pool *pool)
 bool kvp_cache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
 		       u32 count, const struct kvp_on_ssd *at)
 {
+	struct kvp_table *table = pool->table;
 	bool newest = true;
 	u32 i;
 
 	for (i = 0; newest && at->before != ~0u && i < count; i++)
-		newest = kvp_entry_era(kvp_table_entry(pool->table, leaf, kvp_block_add(block, i))) <
+		newest = kvp_entry_era(kvp_table_entry(table, leaf, kvp_block_add(block, i))) <
 			 at->before;
 	for (i = 0; !newest && i < count; i++, block = kvp_block_add(block, 1))
-		kvp_scache_forget_older(pool, block, kvp_table_entry(pool->table, leaf, block));
+		kvp_scache_forget_older(pool->scache, block, kvp_table_entry(table, leaf, block));
 	return newest;
 }
 
@@ -383,11 +384,11 @@ void kvp_cache_write_rest(struct kvp_pool *pool)
 {
 	struct kvp_scache *s = pool->scache;
 
-	if (kvp_pool_faulted(pool) || !kvp_rebuild_write_rest(pool))
+	if (kvp_pool_faulted(pool) || !kvp_rebuild_write_rest(pool->rebuild))
 		return;
 	/* The ring has written no further than the superblock says now. */
 	mutex_lock(&pool->sb_lock);
-	pool->sb->cache_lsn = kvp_scache_written(pool);
+	pool->sb->cache_lsn = kvp_scache_written(s);
 	s->claimed = pool->sb->cache_lsn;
 	mutex_unlock(&pool->sb_lock);
 }
@@ -428,12 +429,12 @@ int kvp_cache_connect(struct kvp_pool *pool)
 
 	if (!v || !kvp_vdev_has_log(v) || kvp_scache_in_use(pool->scache))
 		return 0;
-	ret = kvp_scache_init(pool, v, &given);
+	ret = kvp_scache_init(pool->scache, v, &given);
 	if (ret)
 		return ret;
 	kvp_log_lock_build(pool->log);
 	find_place(pool, v, &wiped, &doubt);
-	kvp_scache_begin(pool, v, wiped, doubt);
+	kvp_scache_begin(pool->scache, v, wiped, doubt);
 	kvp_log_unlock_build(pool);
 	return 0;
 }

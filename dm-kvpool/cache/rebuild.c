@@ -80,7 +80,7 @@ static const u8 *uuid_of(const struct kvp_rebuild *w, const struct kvp_leg *leg)
  */
 static bool summarise(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 era)
 {
-	u32 n, i, first = kvp_scache_place(w->scache->given.of, lsn), found = 0, most;
+	u32 n, i, first = kvp_scache_place(w->scache, lsn), found = 0, most;
 	kvp_lsn_t end = READ_ONCE(w->scache->wiped);
 
 	if (!kvp_lsn_before(lsn, end))
@@ -92,7 +92,7 @@ static bool summarise(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 era)
 	 */
 	kvp_summary_begin(w->out, lsn, era + 1);
 	smp_mb();
-	n = kvp_scache_live(w->scache->given.of, lsn, segment(w), w->live);
+	n = kvp_scache_live(w->scache, lsn, segment(w), w->live);
 	for (i = 0; i < n; i++) {
 		const struct kvp_index_entry *e = &w->live[i];
 		struct kvp_summary_rec r = {
@@ -207,9 +207,8 @@ static kvp_lsn_t *next_to_seal(struct kvp_rebuild *w, const struct kvp_cache_log
 	return home_segments(w, log) ? &w->home : NULL;
 }
 
-u64 kvp_rebuild_unsealed(const struct kvp_pool *pool)
+u64 kvp_rebuild_unsealed(const struct kvp_rebuild *w)
 {
-	const struct kvp_rebuild *w = pool->rebuild;
 	struct kvp_cache_log log;
 
 	if (!in_use(w))
@@ -226,7 +225,7 @@ static void seal_work(struct work_struct *work)
 	bool ring;
 	u32 era;
 
-	while (!READ_ONCE(w->stopped) && kvp_scache_asked(w->scache->given.of, 1)) {
+	while (!READ_ONCE(w->stopped) && kvp_scache_asked(w->scache, 1)) {
 		client(w)->look(owner(w), &log);
 		ring = is_ring(w, &log);
 		at = next_to_seal(w, &log);
@@ -246,19 +245,15 @@ static void seal_work(struct work_struct *work)
 	}
 }
 
-void kvp_rebuild_kick(struct kvp_pool *pool, const struct kvp_cache_log *log)
+void kvp_rebuild_kick(struct kvp_rebuild *w, const struct kvp_cache_log *log)
 {
-	struct kvp_rebuild *w = pool->rebuild;
-
 	if (in_use(w) && !READ_ONCE(w->stopped) && next_to_seal(w, log))
 		queue_delayed_work(w->scache->given.wq, &w->seal_work, 0);
 }
 
-void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed, kvp_lsn_t home,
+void kvp_rebuild_checkpointed(struct kvp_rebuild *w, u32 era, kvp_lsn_t passed, kvp_lsn_t home,
 			      const struct kvp_cache_log *log)
 {
-	struct kvp_rebuild *w = pool->rebuild;
-
 	/* No entry of the log below the new tail has a later era. */
 	WRITE_ONCE(w->era, era);
 	smp_wmb();
@@ -268,13 +263,11 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed, 
 		WRITE_ONCE(w->all_home, passed);
 	else if (home)
 		WRITE_ONCE(w->all_home, home);
-	kvp_rebuild_kick(pool, log);
+	kvp_rebuild_kick(w, log);
 }
 
-void kvp_rebuild_jumped(struct kvp_pool *pool, bool here, kvp_lsn_t lsn)
+void kvp_rebuild_jumped(struct kvp_rebuild *w, bool here, kvp_lsn_t lsn)
 {
-	struct kvp_rebuild *w = pool->rebuild;
-
 	WRITE_ONCE(w->ring, !here);
 	if (w->ring)
 		return;
@@ -282,14 +275,13 @@ void kvp_rebuild_jumped(struct kvp_pool *pool, bool here, kvp_lsn_t lsn)
 	WRITE_ONCE(w->home, lsn);
 }
 
-bool kvp_rebuild_write_rest(struct kvp_pool *pool)
+bool kvp_rebuild_write_rest(struct kvp_rebuild *w)
 {
-	struct kvp_rebuild *w = pool->rebuild;
 	u32 era = READ_ONCE(w->era);
 	struct kvp_cache_log log;
 	kvp_lsn_t lsn, end;
 
-	if (!in_use(w) || !kvp_scache_asked(w->scache->given.of, 1))
+	if (!in_use(w) || !kvp_scache_asked(w->scache, 1))
 		return false;
 	client(w)->look(owner(w), &log);
 	end = w->scache->wiped;
@@ -420,7 +412,7 @@ static bool find_good(struct kvp_rebuild *w, struct kvp_leg *leg, u32 i, kvp_lsn
  */
 static bool restore_segment(struct kvp_rebuild *w, const struct kvp_disk_summary *d, kvp_lsn_t lsn)
 {
-	u32 first = kvp_scache_place(w->scache->given.of, lsn), at = 0, n, end = summarised(w);
+	u32 first = kvp_scache_place(w->scache, lsn), at = 0, n, end = summarised(w);
 	struct kvp_index_entry e[CHUNK];
 	struct kvp_summary_rec r;
 	int kept;
@@ -437,7 +429,7 @@ static bool restore_segment(struct kvp_rebuild *w, const struct kvp_disk_summary
 				.meta = r.meta, .old = true,
 			};
 		}
-		kept = n ? kvp_scache_restore(w->scache->given.of, lsn, e, n) : 0;
+		kept = n ? kvp_scache_restore(w->scache, lsn, e, n) : 0;
 		if (kept < 0)
 			return false;
 		WRITE_ONCE(w->restored, w->restored + kept);
@@ -458,7 +450,7 @@ static bool restore_some(struct kvp_rebuild *w, const struct kvp_rebuild_batch *
 		kvp_lsn_t lsn = kvp_lsn_back(w->next, segment(w));
 
 		if (find_good(w, b->legs[i], b->first + i, lsn) &&
-		    (!kvp_scache_make_room(w->scache->given.of, lsn) ||
+		    (!kvp_scache_make_room(w->scache, lsn) ||
 		     !restore_segment(w, read_summary(w, b->first + i), lsn)))
 			return false;
 		w->next = lsn;
@@ -521,13 +513,12 @@ static void free_all(struct kvp_rebuild *w, u32 *eras)
 	w->live = NULL;
 }
 
-int kvp_rebuild_start(struct kvp_pool *pool, struct kvp_scache *s)
+int kvp_rebuild_start(struct kvp_rebuild *w, struct kvp_scache *s)
 {
-	struct kvp_rebuild *w = pool->rebuild;
 	struct kvp_cache_log log;
 	u32 *eras;
 
-	if (!kvp_scache_size(pool) || in_use(w))
+	if (!kvp_scache_size(s) || in_use(w))
 		return 0;
 	w->scache = s;
 	INIT_WORK(&w->restore_work, restore_work);
@@ -560,10 +551,8 @@ int kvp_rebuild_start(struct kvp_pool *pool, struct kvp_scache *s)
 	return 0;
 }
 
-u64 kvp_rebuild_bytes(const struct kvp_pool *pool)
+u64 kvp_rebuild_bytes(const struct kvp_rebuild *w)
 {
-	const struct kvp_rebuild *w = pool->rebuild;
-
 	if (!in_use(w))
 		return 0;
 	return DIV_ROUND_UP(w->scache->blocks, segment(w)) * sizeof(*w->eras) +
@@ -571,10 +560,8 @@ u64 kvp_rebuild_bytes(const struct kvp_pool *pool)
 	       segment(w) * sizeof(*w->live);
 }
 
-void kvp_rebuild_stop(struct kvp_pool *pool)
+void kvp_rebuild_stop(struct kvp_rebuild *w)
 {
-	struct kvp_rebuild *w = pool->rebuild;
-
 	if (!in_use(w))
 		return;
 	WRITE_ONCE(w->stopped, true);
@@ -582,9 +569,8 @@ void kvp_rebuild_stop(struct kvp_pool *pool)
 	cancel_delayed_work_sync(&w->seal_work);
 }
 
-void kvp_rebuild_unstop(struct kvp_pool *pool)
+void kvp_rebuild_unstop(struct kvp_rebuild *w)
 {
-	struct kvp_rebuild *w = pool->rebuild;
 	struct kvp_cache_log log;
 
 	if (!in_use(w))
@@ -593,16 +579,14 @@ void kvp_rebuild_unstop(struct kvp_pool *pool)
 	if (w->restoring)
 		queue_work(w->scache->given.wq, &w->restore_work);
 	client(w)->look(owner(w), &log);
-	kvp_rebuild_kick(pool, &log);
+	kvp_rebuild_kick(w, &log);
 }
 
-void kvp_rebuild_exit(struct kvp_pool *pool)
+void kvp_rebuild_exit(struct kvp_rebuild *w)
 {
-	struct kvp_rebuild *w = pool->rebuild;
-
 	if (!in_use(w))
 		return;
-	kvp_rebuild_stop(pool);
+	kvp_rebuild_stop(w);
 	w->scache->eras = NULL;
 	free_all(w, w->eras);
 	memset(w, 0, sizeof(*w));

@@ -33,7 +33,6 @@
 
 struct kvp_cache_log;
 struct kvp_index_entry;
-struct kvp_pool;
 struct kvp_rebuild_batch;
 struct kvp_scache;
 struct page;
@@ -87,14 +86,14 @@ struct kvp_rebuild {
  *
  * Return: 0, or -ENOMEM: the pool runs without summaries. Context: process, may sleep.
  */
-int __must_check kvp_rebuild_start(struct kvp_pool *pool, struct kvp_scache *s);
+int __must_check kvp_rebuild_start(struct kvp_rebuild *w, struct kvp_scache *s);
 
 /**
  * kvp_rebuild_exit() - stop, and free the memory
  *
  * Call it after the last other user of the pool is gone, before kvp_scache_exit(). May sleep.
  */
-void kvp_rebuild_exit(struct kvp_pool *pool);
+void kvp_rebuild_exit(struct kvp_rebuild *w);
 
 /**
  * kvp_rebuild_stop() - read and write nothing more, and wait for running work; kvp_rebuild_unstop()
@@ -102,8 +101,8 @@ void kvp_rebuild_exit(struct kvp_pool *pool);
  *
  * Context: process, may sleep.
  */
-void kvp_rebuild_stop(struct kvp_pool *pool);
-void kvp_rebuild_unstop(struct kvp_pool *pool);
+void kvp_rebuild_stop(struct kvp_rebuild *w);
+void kvp_rebuild_unstop(struct kvp_rebuild *w);
 
 /**
  * kvp_rebuild_write_rest() - write the summaries that are left, also of the log's present segment
@@ -111,7 +110,7 @@ void kvp_rebuild_unstop(struct kvp_pool *pool);
  * Call it after kvp_rebuild_stop(), when nothing is in flight, and nothing changes. Return: true if
  * the cache is in use, and a ring. Context: process, waits for I/O.
  */
-bool kvp_rebuild_write_rest(struct kvp_pool *pool);
+bool kvp_rebuild_write_rest(struct kvp_rebuild *w);
 
 /**
  * kvp_rebuild_kick() - the log has gone on: queue the worker if a summary can be written
@@ -119,7 +118,7 @@ bool kvp_rebuild_write_rest(struct kvp_pool *pool);
  *
  * Context: any.
  */
-void kvp_rebuild_kick(struct kvp_pool *pool, const struct kvp_cache_log *log);
+void kvp_rebuild_kick(struct kvp_rebuild *w, const struct kvp_cache_log *log);
 
 /**
  * kvp_rebuild_checkpointed() - a checkpoint is durable
@@ -130,7 +129,7 @@ void kvp_rebuild_kick(struct kvp_pool *pool, const struct kvp_cache_log *log);
  *
  * Context: process; one checkpoint at a time.
  */
-void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed, kvp_lsn_t home,
+void kvp_rebuild_checkpointed(struct kvp_rebuild *w, u32 era, kvp_lsn_t passed, kvp_lsn_t home,
 			      const struct kvp_cache_log *log);
 
 /**
@@ -138,7 +137,7 @@ void kvp_rebuild_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed, 
  *
  * Context: as a reader of stats.
  */
-u64 kvp_rebuild_unsealed(const struct kvp_pool *pool);
+u64 kvp_rebuild_unsealed(const struct kvp_rebuild *w);
 
 /** struct kvp_rebuild_figures - for status: blocks that are known again, and how long that took */
 struct kvp_rebuild_figures {
@@ -153,7 +152,7 @@ static inline void kvp_rebuild_figures(const struct kvp_rebuild *w, struct kvp_r
 }
 
 /** kvp_rebuild_bytes() - bytes of memory for summaries. Context: as a reader of stats. */
-u64 kvp_rebuild_bytes(const struct kvp_pool *pool);
+u64 kvp_rebuild_bytes(const struct kvp_rebuild *w);
 
 /**
  * kvp_rebuild_jumped() - the log has moved to the cache (@here), where it goes on at @lsn; or off
@@ -161,6 +160,6 @@ u64 kvp_rebuild_bytes(const struct kvp_pool *pool);
  *
  * Caller holds log->build_lock.
  */
-void kvp_rebuild_jumped(struct kvp_pool *pool, bool here, kvp_lsn_t lsn);
+void kvp_rebuild_jumped(struct kvp_rebuild *w, bool here, kvp_lsn_t lsn);
 
 #endif /* KVP_REBUILD_H */

@@ -28,7 +28,7 @@ static void *owner(const struct kvp_reinsert *r)
 /* True if blocks may be written again, by the log or by the ring. */
 static bool may_be_asked(const struct kvp_reinsert *r)
 {
-	return !READ_ONCE(r->admission->stopped) && kvp_scache_asked(r->scache->given.of, 1);
+	return !READ_ONCE(r->admission->stopped) && kvp_scache_asked(r->scache, 1);
 }
 
 /* The position where the cache is written next. */
@@ -69,9 +69,9 @@ static bool next_segment(struct kvp_reinsert *r)
 				 kvp_lsn_add(kvp_lsn_down(head_of(r, &log), seg), seg));
 	if (!is_time(r, r->walked, &log))
 		return false;
-	r->nr = kvp_scache_live(r->scache->given.of, r->walked, seg, r->e);
+	r->nr = kvp_scache_live(r->scache, r->walked, seg, r->e);
 	r->at = 0;
-	kvp_admit_keep(r->scache->given.of, r->e, r->nr, r->keep);
+	kvp_admit_keep(r->admission, r->e, r->nr, r->keep);
 	r->walked = kvp_lsn_add(r->walked, seg);
 	/* A ring has room for all. */
 	if (client(r)->is_short(owner(r)))
@@ -85,14 +85,14 @@ static bool reinsert(struct kvp_reinsert *r, const struct kvp_index_entry *e)
 	struct kvp_candidate *c;
 	u64 entry;
 
-	c = kvp_admit_begin_again(r->scache->given.of, e);
+	c = kvp_admit_begin_again(r->admission, e);
 	if (!c)
 		return false;
 	if (client(r)->entry(owner(r), kvp_block(e->key), &entry) &&
-	    !kvp_scache_reread(r->scache->given.of, e, entry, c->page))
-		kvp_admit_add(r->scache->given.of, c, kvp_entry_crc(entry));
+	    !kvp_scache_reread(r->scache, e, entry, c->page))
+		kvp_admit_add(r->admission, c, kvp_entry_crc(entry));
 	else
-		kvp_admit_drop(r->scache->given.of, c);
+		kvp_admit_drop(r->admission, c);
 	return true;
 }
 
@@ -110,18 +110,15 @@ static void reinsert_work(struct work_struct *work)
 	}
 }
 
-void kvp_reinsert_kick(struct kvp_pool *pool, const struct kvp_cache_log *log)
+void kvp_reinsert_kick(struct kvp_reinsert *r, const struct kvp_cache_log *log)
 {
-	struct kvp_reinsert *r = pool->reinsert;
-
 	if (in_use(r) && may_be_asked(r) &&
 	    (READ_ONCE(r->at) < READ_ONCE(r->nr) || is_time(r, READ_ONCE(r->walked), log)))
 		queue_work(r->scache->given.wq, &r->work);
 }
 
-int kvp_reinsert_start(struct kvp_pool *pool, struct kvp_scache *s, struct kvp_admission *f)
+int kvp_reinsert_start(struct kvp_reinsert *r, struct kvp_scache *s, struct kvp_admission *f)
 {
-	struct kvp_reinsert *r = pool->reinsert;
 	struct kvp_index_entry *e;
 
 	if (!kvp_admit_in_use(f) || in_use(r))
@@ -141,19 +138,15 @@ int kvp_reinsert_start(struct kvp_pool *pool, struct kvp_scache *s, struct kvp_a
 	return 0;
 }
 
-void kvp_reinsert_stop(struct kvp_pool *pool)
+void kvp_reinsert_stop(struct kvp_reinsert *r)
 {
-	struct kvp_reinsert *r = pool->reinsert;
-
 	if (in_use(r))
 		cancel_work_sync(&r->work);
 }
 
-void kvp_reinsert_exit(struct kvp_pool *pool)
+void kvp_reinsert_exit(struct kvp_reinsert *r)
 {
-	struct kvp_reinsert *r = pool->reinsert;
-
-	kvp_reinsert_stop(pool);
+	kvp_reinsert_stop(r);
 	kvfree(r->e);
 	kvfree(r->keep);
 	memset(r, 0, sizeof(*r));

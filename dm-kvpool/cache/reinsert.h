@@ -23,7 +23,6 @@
 struct kvp_admission;
 struct kvp_cache_log;
 struct kvp_index_entry;
-struct kvp_pool;
 struct kvp_scache;
 
 /**
@@ -49,20 +48,20 @@ struct kvp_reinsert {
  *
  * Return: 0, or -ENOMEM: nothing is written again. Context: process, may sleep.
  */
-int __must_check kvp_reinsert_start(struct kvp_pool *pool, struct kvp_scache *s,
+int __must_check kvp_reinsert_start(struct kvp_reinsert *r, struct kvp_scache *s,
 				    struct kvp_admission *f);
 
 /**
  * kvp_reinsert_exit() - stop, and free the memory. Call it after the last other user of the pool is
  * gone. May sleep.
  */
-void kvp_reinsert_exit(struct kvp_pool *pool);
+void kvp_reinsert_exit(struct kvp_reinsert *r);
 
 /**
  * kvp_reinsert_stop() - cancel the worker, and wait for it. Call it when admission is stopped: then
  * the worker takes no more candidates. May sleep.
  */
-void kvp_reinsert_stop(struct kvp_pool *pool);
+void kvp_reinsert_stop(struct kvp_reinsert *r);
 
 /**
  * kvp_reinsert_kick() - the log has gone on: queue the worker if it is time to look ahead
@@ -70,6 +69,6 @@ void kvp_reinsert_stop(struct kvp_pool *pool);
  *
  * Context: any.
  */
-void kvp_reinsert_kick(struct kvp_pool *pool, const struct kvp_cache_log *log);
+void kvp_reinsert_kick(struct kvp_reinsert *r, const struct kvp_cache_log *log);
 
 #endif /* KVP_REINSERT_H */

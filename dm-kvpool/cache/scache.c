@@ -87,11 +87,9 @@ static bool is_there(const struct kvp_scache *s, u32 place)
 	return !leg || kvp_leg_in_sync(leg);
 }
 
-int kvp_scache_init(struct kvp_pool *pool, const struct kvp_vdev *v,
+int kvp_scache_init(struct kvp_scache *s, const struct kvp_vdev *v,
 		    const struct kvp_scache_given *given)
 {
-	struct kvp_scache *s = pool->scache;
-
 	s->given = *given;
 	INIT_WORK(&s->grow_work, grow_work);
 	mutex_init(&s->grow_lock);
@@ -100,9 +98,8 @@ int kvp_scache_init(struct kvp_pool *pool, const struct kvp_vdev *v,
 	return kvp_index_init(&s->index, s->blocks, get_random_u64());
 }
 
-void kvp_scache_begin(struct kvp_pool *pool, struct kvp_vdev *v, kvp_lsn_t wiped, kvp_lsn_t doubt)
+void kvp_scache_begin(struct kvp_scache *s, struct kvp_vdev *v, kvp_lsn_t wiped, kvp_lsn_t doubt)
 {
-	struct kvp_scache *s = pool->scache;
 	kvp_lsn_t at = kvp_lsn_down(wiped, v->g->segment_blocks);
 
 	s->wiped = wiped;
@@ -114,9 +111,8 @@ void kvp_scache_begin(struct kvp_pool *pool, struct kvp_vdev *v, kvp_lsn_t wiped
 	smp_store_release(&s->v, v);
 }
 
-kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_t lsn)
+kvp_lsn_t kvp_scache_next_lsn(const struct kvp_scache *s, const struct kvp_vdev *v, kvp_lsn_t lsn)
 {
-	const struct kvp_scache *s = pool->scache;
 	u32 step = v->g->segment_blocks, to, at;
 
 	if (kvp_scache_in_use(s) != v)
@@ -133,28 +129,23 @@ kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev
  * Places keep their numbers, since the base moves on by whole rounds. The log jumps by more than a
  * round. So a read of an old place finds that the log has gone beyond it.
  */
-void kvp_scache_log_moved(struct kvp_pool *pool, kvp_lsn_t lsn)
+void kvp_scache_log_moved(struct kvp_scache *s, kvp_lsn_t lsn)
 {
-	struct kvp_scache *s = pool->scache;
 	u64 rounds = div_u64(kvp_lsn_since(lsn, s->wiped), s->blocks);
 
 	WRITE_ONCE(s->base, kvp_lsn_add(s->base, rounds * s->blocks));
 	smp_store_release(&s->wiped, lsn);
 }
 
-void kvp_scache_renumber(struct kvp_pool *pool, struct kvp_vdev *v)
+void kvp_scache_renumber(struct kvp_scache *s, struct kvp_vdev *v)
 {
-	struct kvp_scache *s = pool->scache;
-
 	/* If the cache has left, kvp_scache_exit() drops it. */
 	if (kvp_scache_in_use(s) && v)
 		smp_store_release(&s->v, v);
 }
 
-void kvp_scache_exit(struct kvp_pool *pool)
+void kvp_scache_exit(struct kvp_scache *s)
 {
-	struct kvp_scache *s = pool->scache;
-
 	if (!kvp_scache_in_use(s))
 		return;
 	cancel_work_sync(&s->grow_work);
@@ -164,9 +155,8 @@ void kvp_scache_exit(struct kvp_pool *pool)
 
 /* --- known blocks ------------------------------------------------------------------------ */
 
-void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
+void kvp_scache_came_home(struct kvp_scache *s, const struct kvp_version *d)
 {
-	struct kvp_scache *s = pool->scache;
 	struct kvp_index_entry old, e = { .key = kvp_block_nr(d->block), .crc = d->crc };
 
 	e.place = place_of(s, kvp_lsn_add(d->lsn, d->payload));
@@ -174,11 +164,9 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
 		WARN_ON_ONCE(kvp_index_set(&s->index, &e, &old) < 0);
 }
 
-int kvp_scache_fill(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry *e,
+int kvp_scache_fill(struct kvp_scache *s, kvp_lsn_t lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen)
 {
-	struct kvp_scache *s = pool->scache;
-
 	if (!kvp_scache_in_use(s))
 		return -EINVAL;
 	e->place = place_of(s, lsn);
@@ -187,10 +175,9 @@ int kvp_scache_fill(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry
 	return kvp_index_fill_unless(&s->index, e, changes, seen);
 }
 
-int kvp_scache_move(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry *e,
+int kvp_scache_move(struct kvp_scache *s, kvp_lsn_t lsn, struct kvp_index_entry *e,
 		    const atomic_t *changes, u32 seen)
 {
-	struct kvp_scache *s = pool->scache;
 	int ret;
 
 	if (!kvp_scache_in_use(s))
@@ -202,12 +189,11 @@ int kvp_scache_move(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry
 	 * The log may have overwritten the old place meanwhile: then the index does not know the
 	 * block.
 	 */
-	return ret == -ENOENT ? kvp_scache_fill(pool, lsn, e, changes, seen) : ret;
+	return ret == -ENOENT ? kvp_scache_fill(s, lsn, e, changes, seen) : ret;
 }
 
-u32 kvp_scache_live(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr, struct kvp_index_entry *e)
+u32 kvp_scache_live(struct kvp_scache *s, kvp_lsn_t lsn, u32 nr, struct kvp_index_entry *e)
 {
-	struct kvp_scache *s = pool->scache;
 	u32 place = place_of(s, lsn), end = min(place + nr, READ_ONCE(s->index.places)), n = 0;
 
 	while (place < end && n < nr && kvp_index_next(&s->index, &place, end, &e[n])) {
@@ -217,16 +203,13 @@ u32 kvp_scache_live(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr, struct kvp_ind
 	return n;
 }
 
-u32 kvp_scache_place(const struct kvp_pool *pool, kvp_lsn_t lsn)
+u32 kvp_scache_place(const struct kvp_scache *s, kvp_lsn_t lsn)
 {
-	const struct kvp_scache *s = pool->scache;
-
 	return place_of(s, lsn);
 }
 
-bool kvp_scache_make_room(struct kvp_pool *pool, kvp_lsn_t lsn)
+bool kvp_scache_make_room(struct kvp_scache *s, kvp_lsn_t lsn)
 {
-	struct kvp_scache *s = pool->scache;
 	u32 end = place_of(s, lsn) + s->v->g->segment_blocks;
 
 	end = min(end, s->blocks);
@@ -239,9 +222,8 @@ bool kvp_scache_make_room(struct kvp_pool *pool, kvp_lsn_t lsn)
 	return READ_ONCE(s->index.places) >= end;
 }
 
-int kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_index_entry *e, u32 n)
+int kvp_scache_restore(struct kvp_scache *s, kvp_lsn_t lsn, const struct kvp_index_entry *e, u32 n)
 {
-	struct kvp_scache *s = pool->scache;
 	int kept = 0;
 	u32 i;
 
@@ -257,9 +239,8 @@ int kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn, const struct kvp_in
 	return kept;
 }
 
-void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block, u32 count)
+void kvp_scache_forget(struct kvp_scache *s, kvp_block_t block, u32 count)
 {
-	struct kvp_scache *s = pool->scache;
 	struct kvp_index_entry old;
 
 	if (kvp_scache_in_use(s))
@@ -276,9 +257,8 @@ static void forget_places(struct kvp_index *ix, u32 place, u32 end)
 		kvp_index_remove_at(ix, e.key, place++);
 }
 
-void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
+void kvp_scache_overwrite(struct kvp_scache *s, kvp_lsn_t lsn, u32 nr)
 {
-	struct kvp_scache *s = pool->scache;
 	/* All these blocks lie in one segment. */
 	u32 place = place_of(s, lsn);
 
@@ -296,35 +276,31 @@ void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 
 /* --- the ring ------------------------------------------------------------------------------ */
 
-kvp_lsn_t kvp_scache_ring(struct kvp_pool *pool, u32 nr)
+kvp_lsn_t kvp_scache_ring(struct kvp_scache *s, u32 nr)
 {
-	struct kvp_scache *s = pool->scache;
 	kvp_lsn_t lsn = s->wiped, end = kvp_log_segment_end(s->v->g, lsn);
 
 	if (kvp_lsn_before(end, kvp_lsn_add(lsn, nr + kvp_log_kept(s->v->g))))
 		lsn = end;
-	kvp_scache_overwrite(pool, lsn, nr);
+	kvp_scache_overwrite(s, lsn, nr);
 	return lsn;
 }
 
-bool kvp_scache_claimed(const struct kvp_pool *pool)
+bool kvp_scache_claimed(const struct kvp_scache *s)
 {
-	const struct kvp_scache *s = pool->scache;
-
 	return !kvp_lsn_before(READ_ONCE(s->claimed),
 			       kvp_lsn_add(READ_ONCE(s->wiped), 2 * s->v->g->segment_blocks));
 }
 
-bool kvp_scache_claim(struct kvp_pool *pool)
+bool kvp_scache_claim(struct kvp_scache *s)
 {
-	struct kvp_scache *s = pool->scache;
 	u32 segment = s->v->g->segment_blocks, most = s->blocks / 8;
 	struct kvp_cache_log log;
 	kvp_lsn_t claim;
 	int ret;
 
 	s->given.client->look(s->given.of, &log);
-	if (log.here || kvp_scache_claimed(pool))
+	if (log.here || kvp_scache_claimed(s))
 		return true;
 	claim = kvp_lsn_add(READ_ONCE(s->wiped), 2 * segment + min(CLAIM * segment, most));
 	ret = s->given.client->claim(s->given.of, claim);
@@ -365,9 +341,8 @@ static bool is_behind(struct kvp_place to, const struct kvp_on_ssd *at, u32 i)
 	return to.leg == at->leg && to.block == kvp_lblock_add(at->block, i);
 }
 
-u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct kvp_on_ssd *at)
+u32 kvp_scache_find(struct kvp_scache *s, kvp_block_t block, u32 count, struct kvp_on_ssd *at)
 {
-	struct kvp_scache *s = pool->scache;
 	/* Before the look-up: blocks that are found later were not overwritten up to here. */
 	kvp_lsn_t wiped = smp_load_acquire(&s->wiped);
 	struct kvp_index_entry e;
@@ -394,10 +369,8 @@ u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct 
 	return i;
 }
 
-bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at)
+bool kvp_scache_intact(const struct kvp_scache *s, const struct kvp_on_ssd *at)
 {
-	const struct kvp_scache *s = pool->scache;
-
 	return !kvp_lsn_before(at->until, smp_load_acquire(&s->wiped));
 }
 
@@ -409,37 +382,31 @@ u32 kvp_scache_era(const struct kvp_scache *s, u32 place)
 	return eras ? READ_ONCE(eras[place / s->v->g->segment_blocks]) : 0;
 }
 
-bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry)
+bool kvp_scache_is_newest(const struct kvp_scache *s, const struct kvp_index_entry *e, u64 entry)
 {
-	const struct kvp_scache *s = pool->scache;
-
 	return !e->old ||
 	       (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == e->crc &&
 			   kvp_entry_era(entry) < kvp_scache_era(s, e->place));
 }
 
-void kvp_scache_forget_older(struct kvp_pool *pool, kvp_block_t block, u64 entry)
+void kvp_scache_forget_older(struct kvp_scache *s, kvp_block_t block, u64 entry)
 {
-	struct kvp_scache *s = pool->scache;
 	struct kvp_index_entry e;
 
 	if (kvp_index_find(&s->index, kvp_block_nr(block), &e) &&
-	    !kvp_scache_is_newest(pool, &e, entry))
+	    !kvp_scache_is_newest(s, &e, entry))
 		kvp_index_remove_at(&s->index, kvp_block_nr(block), e.place);
 }
 
-struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd *at, u32 nr)
+struct kvp_leg *kvp_scache_choose(struct kvp_scache *s, const struct kvp_on_ssd *at, u32 nr)
 {
-	struct kvp_scache *s = pool->scache;
-
 	return kvp_leg_choose_log(kvp_scache_in_use(s), (struct kvp_place){ at->leg, at->block },
 				  nr);
 }
 
-int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry,
+int kvp_scache_reread(struct kvp_scache *s, const struct kvp_index_entry *e, u64 entry,
 		      struct page *page)
 {
-	struct kvp_scache *s = pool->scache;
 	struct kvp_on_ssd at = { .until = smp_load_acquire(&s->wiped) };
 	struct kvp_index_entry now;
 	struct kvp_leg *leg;
@@ -447,14 +414,14 @@ int kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e, u6
 
 	at.until = safe_until(s, at.until, e->place, 1);
 	if (!kvp_index_find(&s->index, e->key, &now) || now.place != e->place ||
-	    !kvp_scache_is_newest(pool, &now, entry))
+	    !kvp_scache_is_newest(s, &now, entry))
 		return -ENOENT;
 	leg = kvp_leg_choose_log(s->v, spot_of(s, e->place), 1);
 	if (!leg)
 		return -EIO;
 	error = kvp_io_page(leg, KVP_IO_READ, spot_of(s, e->place).block, page);
 	kvp_leg_unchoose(leg);
-	if (error || !kvp_scache_intact(pool, &at))
+	if (error || !kvp_scache_intact(s, &at))
 		return error ?: -ENOENT;
 	return kvp_block_sum(s->given.seed, kvp_block(e->key), page_address(page)) ==
 	       kvp_entry_crc(entry) ? 0 : -EILSEQ;
@@ -479,9 +446,8 @@ static int rescue_from(const struct kvp_scache *s, struct kvp_leg *leg, kvp_lblo
 }
 
 /* Each SSD that has the block is tried, since a copy may be damaged as well. */
-int kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page)
+int kvp_scache_rescue(struct kvp_scache *s, kvp_block_t block, u64 entry, struct page *page)
 {
-	struct kvp_scache *s = pool->scache;
 	struct kvp_vdev *v = kvp_scache_in_use(s);
 	struct kvp_on_ssd at = { .until = smp_load_acquire(&s->wiped) };
 	struct kvp_index_entry e;
@@ -489,8 +455,8 @@ int kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struc
 	int ret = -ENOENT;
 	u32 i;
 
-	if (!kvp_scache_asked(pool, 1) || !kvp_index_find(&s->index, kvp_block_nr(block), &e) ||
-	    !kvp_scache_is_newest(pool, &e, entry))
+	if (!kvp_scache_asked(s, 1) || !kvp_index_find(&s->index, kvp_block_nr(block), &e) ||
+	    !kvp_scache_is_newest(s, &e, entry))
 		return -ENOENT;
 	at.until = safe_until(s, at.until, e.place, 1);
 	only = v->ops->only_log_leg(v, spot_of(s, e.place));
@@ -501,7 +467,7 @@ int kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struc
 			continue;
 		error = rescue_from(s, &v->legs[i], spot_of(s, e.place).block, block,
 				    kvp_entry_crc(entry), page);
-		if (!kvp_scache_intact(pool, &at))
+		if (!kvp_scache_intact(s, &at))
 			return -ENOENT;
 		if (!error)
 			return 0;
@@ -513,31 +479,25 @@ int kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struc
 
 /* --- for status ---------------------------------------------------------------------------- */
 
-kvp_lsn_t kvp_scache_written(const struct kvp_pool *pool)
+kvp_lsn_t kvp_scache_written(const struct kvp_scache *s)
 {
-	const struct kvp_scache *s = pool->scache;
-
 	return kvp_lsn_last(READ_ONCE(s->wiped), s->doubt);
 }
 
-u32 kvp_scache_unused(const struct kvp_pool *pool)
+u32 kvp_scache_unused(const struct kvp_scache *s)
 {
-	const struct kvp_scache *s = pool->scache;
 	u64 passed = kvp_lsn_since(READ_ONCE(s->wiped), s->base) + READ_ONCE(s->before);
 
 	return kvp_scache_in_use(s) && passed < s->blocks ? s->blocks - (u32)passed : 0;
 }
 
-u64 kvp_scache_size(const struct kvp_pool *pool)
+u64 kvp_scache_size(const struct kvp_scache *s)
 {
-	const struct kvp_scache *s = pool->scache;
-
-	return kvp_scache_asked(pool, 1) ? s->blocks : 0;
+	return kvp_scache_asked(s, 1) ? s->blocks : 0;
 }
 
-u64 kvp_scache_used(struct kvp_pool *pool)
+u64 kvp_scache_used(struct kvp_scache *s)
 {
-	struct kvp_scache *s = pool->scache;
 	struct kvp_index_count sum = { 0 };
 
 	if (kvp_scache_in_use(s))
@@ -545,10 +505,8 @@ u64 kvp_scache_used(struct kvp_pool *pool)
 	return sum.live;
 }
 
-u64 kvp_scache_bytes(const struct kvp_pool *pool)
+u64 kvp_scache_bytes(const struct kvp_scache *s)
 {
-	const struct kvp_scache *s = pool->scache;
-
 	if (!kvp_scache_in_use(s))
 		return 0;
 	return kvp_index_bytes(READ_ONCE(s->index.places), s->index.most);

@@ -182,7 +182,7 @@ struct kvp_scache {
  *
  * Return: 0, or -ENOMEM: the pool runs without the index. Context: process, may sleep.
  */
-int __must_check kvp_scache_init(struct kvp_pool *pool, const struct kvp_vdev *v,
+int __must_check kvp_scache_init(struct kvp_scache *s, const struct kvp_vdev *v,
 				 const struct kvp_scache_given *given);
 
 /**
@@ -193,7 +193,7 @@ int __must_check kvp_scache_init(struct kvp_pool *pool, const struct kvp_vdev *v
  * From here on, an append calls kvp_scache_overwrite(). Caller holds log->build_lock, and has
  * called kvp_scache_init().
  */
-void kvp_scache_begin(struct kvp_pool *pool, struct kvp_vdev *v, kvp_lsn_t wiped, kvp_lsn_t doubt);
+void kvp_scache_begin(struct kvp_scache *s, struct kvp_vdev *v, kvp_lsn_t wiped, kvp_lsn_t doubt);
 
 /**
  * kvp_scache_next_lsn() - the first place at or behind @lsn for a log that moves to @v
@@ -201,24 +201,24 @@ void kvp_scache_begin(struct kvp_pool *pool, struct kvp_vdev *v, kvp_lsn_t wiped
  * On a cache with known blocks it is the segment behind the one where its last log stood, so that
  * the oldest blocks are overwritten first. Context: process.
  */
-kvp_lsn_t kvp_scache_next_lsn(const struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_t lsn);
+kvp_lsn_t kvp_scache_next_lsn(const struct kvp_scache *s, const struct kvp_vdev *v, kvp_lsn_t lsn);
 
 /**
  * kvp_scache_log_moved() - the log has moved to the cache, where it begins anew at @lsn
  *
  * Caller holds log->build_lock.
  */
-void kvp_scache_log_moved(struct kvp_pool *pool, kvp_lsn_t lsn);
+void kvp_scache_log_moved(struct kvp_scache *s, kvp_lsn_t lsn);
 
 /**
  * kvp_scache_renumber() - the cache is @v from now on, if it is in use
  *
  * Its place in pool->vdevs.v[] may have changed. The pool must be quiesced.
  */
-void kvp_scache_renumber(struct kvp_pool *pool, struct kvp_vdev *v);
+void kvp_scache_renumber(struct kvp_scache *s, struct kvp_vdev *v);
 
 /** kvp_scache_exit() - forget everything. The pool must not be in use; may sleep. */
-void kvp_scache_exit(struct kvp_pool *pool);
+void kvp_scache_exit(struct kvp_scache *s);
 
 /**
  * kvp_scache_came_home() - @d is home, and in the table: it enters the index
@@ -226,7 +226,7 @@ void kvp_scache_exit(struct kvp_pool *pool);
  * It came out of the log on the cache, as a record of data. Caller holds its range lock, and the
  * cache is in use. Context: process.
  */
-void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
+void kvp_scache_came_home(struct kvp_scache *s, const struct kvp_version *d);
 
 /**
  * kvp_scache_fill() - enter block @e->key, which lies at @lsn of the log, in a durable entry that
@@ -239,7 +239,7 @@ void kvp_scache_came_home(struct kvp_pool *pool, const struct kvp_version *d);
  * block is known already; -EINVAL: there is no memory for it, or no cache; -ENODEV: the SSD that
  * should have it is gone. Context: process.
  */
-int __must_check kvp_scache_fill(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry *e,
+int __must_check kvp_scache_fill(struct kvp_scache *s, kvp_lsn_t lsn, struct kvp_index_entry *e,
 				 const atomic_t *changes, u32 seen);
 
 /**
@@ -248,7 +248,7 @@ int __must_check kvp_scache_fill(struct kvp_pool *pool, kvp_lsn_t lsn, struct kv
  * The new place counts wherever the block is known to lie by now. Return: as kvp_scache_fill().
  * Context: process.
  */
-int __must_check kvp_scache_move(struct kvp_pool *pool, kvp_lsn_t lsn, struct kvp_index_entry *e,
+int __must_check kvp_scache_move(struct kvp_scache *s, kvp_lsn_t lsn, struct kvp_index_entry *e,
 				 const atomic_t *changes, u32 seen);
 
 /**
@@ -258,7 +258,7 @@ int __must_check kvp_scache_move(struct kvp_pool *pool, kvp_lsn_t lsn, struct kv
  *
  * Return: how many. Context: process.
  */
-u32 kvp_scache_live(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr, struct kvp_index_entry *e);
+u32 kvp_scache_live(struct kvp_scache *s, kvp_lsn_t lsn, u32 nr, struct kvp_index_entry *e);
 
 /**
  * kvp_scache_reread() - read a block from the SSD, to write it there again
@@ -270,20 +270,20 @@ u32 kvp_scache_live(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr, struct kvp_ind
  * cannot be read. No error of the SSD is counted here: a read by a user does that. Context:
  * process, waits for I/O.
  */
-int __must_check kvp_scache_reread(struct kvp_pool *pool, const struct kvp_index_entry *e,
+int __must_check kvp_scache_reread(struct kvp_scache *s, const struct kvp_index_entry *e,
 				   u64 entry, struct page *page);
 
 /**
  * kvp_scache_place() - the place of the segment at @lsn, of this round or the one before. Any
  * context.
  */
-u32 kvp_scache_place(const struct kvp_pool *pool, kvp_lsn_t lsn);
+u32 kvp_scache_place(const struct kvp_scache *s, kvp_lsn_t lsn);
 
 /**
  * kvp_scache_make_room() - allocate memory for the places of the segment at @lsn. Return: true if
  * there is enough. Context: process, may sleep, but reclaim does no I/O; takes build_lock.
  */
-bool kvp_scache_make_room(struct kvp_pool *pool, kvp_lsn_t lsn);
+bool kvp_scache_make_room(struct kvp_scache *s, kvp_lsn_t lsn);
 
 /**
  * kvp_scache_restore() - add blocks of the segment at @lsn that were written before the start
@@ -292,7 +292,7 @@ bool kvp_scache_make_room(struct kvp_pool *pool, kvp_lsn_t lsn);
  * A block enters if it is not known. Return: how many entered; -ESTALE: the log has come to that
  * segment again. Context: process, may sleep; takes build_lock.
  */
-int __must_check kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn,
+int __must_check kvp_scache_restore(struct kvp_scache *s, kvp_lsn_t lsn,
 				    const struct kvp_index_entry *e, u32 n);
 
 /**
@@ -301,14 +301,14 @@ int __must_check kvp_scache_restore(struct kvp_pool *pool, kvp_lsn_t lsn,
  *
  * Context: process.
  */
-void kvp_scache_forget(struct kvp_pool *pool, kvp_block_t block, u32 count);
+void kvp_scache_forget(struct kvp_scache *s, kvp_block_t block, u32 count);
 
 /**
  * kvp_scache_overwrite() - forget the old blocks where the log is about to write @nr blocks at @lsn
  *
  * Caller holds log->build_lock, and the log is on the cache.
  */
-void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr);
+void kvp_scache_overwrite(struct kvp_scache *s, kvp_lsn_t lsn, u32 nr);
 
 /**
  * kvp_scache_ring() - for a cache without the log: take a place to write @nr blocks to
@@ -316,7 +316,7 @@ void kvp_scache_overwrite(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr);
  * Old blocks at the place are forgotten. kvp_ring_at() says which block goes where. Caller holds
  * log->build_lock; the cache is in use. Return: the lsn of the place, for kvp_scache_fill().
  */
-kvp_lsn_t kvp_scache_ring(struct kvp_pool *pool, u32 nr);
+kvp_lsn_t kvp_scache_ring(struct kvp_scache *s, u32 nr);
 
 /**
  * kvp_scache_claim() - for a cache without the log: record durably that the ring may go on
@@ -325,14 +325,14 @@ kvp_lsn_t kvp_scache_ring(struct kvp_pool *pool, u32 nr);
  * durable, or if the cache carries the log; false: no leg took the superblock. Context: process,
  * waits for I/O.
  */
-bool kvp_scache_claim(struct kvp_pool *pool);
+bool kvp_scache_claim(struct kvp_scache *s);
 
 /**
  * kvp_scache_claimed() - true if the claim covers the next request of the ring
  *
  * Caller holds log->build_lock, or takes the answer as a hint.
  */
-bool kvp_scache_claimed(const struct kvp_pool *pool);
+bool kvp_scache_claimed(const struct kvp_scache *s);
 
 /**
  * kvp_scache_passed() - lsn up to which the log, or the ring, has overwritten old blocks. Any
@@ -354,24 +354,24 @@ static inline struct kvp_vdev *kvp_scache_in_use(const struct kvp_scache *s)
  * kvp_scache_asked() - true if there is a cache that may answer reads of @count blocks. Any
  * context.
  */
-static inline bool kvp_scache_asked(const struct kvp_pool *pool, u32 count)
+static inline bool kvp_scache_asked(const struct kvp_scache *s, u32 count)
 {
-	const struct kvp_vdev *v = kvp_scache_in_use(pool->scache);
+	const struct kvp_vdev *v = kvp_scache_in_use(s);
 
 	/* It also has no log if no SSD is left; in a cache of kind parity1, if too few are. */
 	return count <= KVP_SCACHE_READ && v && kvp_vdev_has_log(v);
 }
 
 /** kvp_scache_find() - kvp_scache_alike() if kvp_scache_asked() */
-u32 kvp_scache_find(struct kvp_pool *pool, kvp_block_t block, u32 count, struct kvp_on_ssd *at);
+u32 kvp_scache_find(struct kvp_scache *s, kvp_block_t block, u32 count, struct kvp_on_ssd *at);
 
 /** kvp_scache_has() - true if the index has @block; does not count as a hit. Any context. */
-static inline bool kvp_scache_has(struct kvp_pool *pool, kvp_block_t block)
+static inline bool kvp_scache_has(struct kvp_scache *s, kvp_block_t block)
 {
 	struct kvp_index_entry e;
 
-	return kvp_scache_in_use(pool->scache) &&
-	       kvp_index_find(&pool->scache->index, kvp_block_nr(block), &e);
+	return kvp_scache_in_use(s) &&
+	       kvp_index_find(&s->index, kvp_block_nr(block), &e);
 }
 
 /**
@@ -387,11 +387,11 @@ static inline bool kvp_scache_has(struct kvp_pool *pool, kvp_block_t block)
  * other; or, if @at->block is 0, the number of blocks from the first on that are not there.
  * Context: process.
  */
-static inline u32 kvp_scache_alike(struct kvp_pool *pool, kvp_block_t block, u32 count,
+static inline u32 kvp_scache_alike(struct kvp_scache *s, kvp_block_t block, u32 count,
 				   struct kvp_on_ssd *at)
 {
-	if (kvp_scache_asked(pool, count))
-		return kvp_scache_find(pool, block, count, at);
+	if (kvp_scache_asked(s, count))
+		return kvp_scache_find(s, block, count, at);
 	at->block = 0;
 	at->before = ~0u;
 	return count;
@@ -400,7 +400,7 @@ static inline u32 kvp_scache_alike(struct kvp_pool *pool, kvp_block_t block, u32
 /**
  * kvp_scache_intact() - true if the blocks that were read from @at still lay there. Any context.
  */
-bool kvp_scache_intact(const struct kvp_pool *pool, const struct kvp_on_ssd *at);
+bool kvp_scache_intact(const struct kvp_scache *s, const struct kvp_on_ssd *at);
 
 /**
  * kvp_scache_era() - the era of the summary that an old block at @place comes from
@@ -413,7 +413,7 @@ u32 kvp_scache_era(const struct kvp_scache *s, u32 place);
  * kvp_scache_is_newest() - true if @e, which is in the index, is the newest version at home, by its
  * @entry in the table. Any context.
  */
-bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_entry *e, u64 entry);
+bool kvp_scache_is_newest(const struct kvp_scache *s, const struct kvp_index_entry *e, u64 entry);
 
 /**
  * kvp_scache_forget_older() - forget @block if it is of before the start, and not the newest
@@ -421,14 +421,14 @@ bool kvp_scache_is_newest(const struct kvp_pool *pool, const struct kvp_index_en
  *
  * Context: process.
  */
-void kvp_scache_forget_older(struct kvp_pool *pool, kvp_block_t block, u64 entry);
+void kvp_scache_forget_older(struct kvp_scache *s, kvp_block_t block, u64 entry);
 
 /**
  * kvp_scache_choose() - the leg to read the @nr blocks at @at from; NULL: none is left
  *
  * Release it with kvp_leg_unchoose(). Context: any.
  */
-struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd *at, u32 nr);
+struct kvp_leg *kvp_scache_choose(struct kvp_scache *s, const struct kvp_on_ssd *at, u32 nr);
 
 /**
  * kvp_scache_rescue() - read @block from an SSD, as no leg has it any more, nor can it be rebuilt
@@ -439,7 +439,7 @@ struct kvp_leg *kvp_scache_choose(struct kvp_pool *pool, const struct kvp_on_ssd
  * @page may hold anything: -ENOENT: no SSD has the block; -EIO or -ENOMEM: an SSD that may have it
  * did not answer. Context: process, waits for I/O; caller holds the block's range lock.
  */
-int __must_check kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry,
+int __must_check kvp_scache_rescue(struct kvp_scache *s, kvp_block_t block, u64 entry,
 				   struct page *page);
 
 /**
@@ -447,26 +447,26 @@ int __must_check kvp_scache_rescue(struct kvp_pool *pool, kvp_block_t block, u64
  *
  * Context: any.
  */
-kvp_lsn_t kvp_scache_written(const struct kvp_pool *pool);
+kvp_lsn_t kvp_scache_written(const struct kvp_scache *s);
 
 /**
  * kvp_scache_unused() - number of its blocks that were never known since the start. Any context.
  */
-u32 kvp_scache_unused(const struct kvp_pool *pool);
+u32 kvp_scache_unused(const struct kvp_scache *s);
 
 /**
  * kvp_scache_size() - blocks that it has room for; 0: it is not in use, or not any more. Any
  * context.
  */
-u64 kvp_scache_size(const struct kvp_pool *pool);
+u64 kvp_scache_size(const struct kvp_scache *s);
 
 /**
  * kvp_scache_used() - blocks that can be read there. Context: process; takes each lock of the
  * index.
  */
-u64 kvp_scache_used(struct kvp_pool *pool);
+u64 kvp_scache_used(struct kvp_scache *s);
 
 /** kvp_scache_bytes() - bytes of memory of the index. Any context. */
-u64 kvp_scache_bytes(const struct kvp_pool *pool);
+u64 kvp_scache_bytes(const struct kvp_scache *s);
 
 #endif /* KVP_SCACHE_H */

@@ -396,7 +396,7 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 	pool->sb->epoch = epoch;
 	pool->nr_legs = sb->leg_count;
 	kvp_vdevs_init(pool);
-	kvp_scache_renumber(pool, kvp_pool_cache(pool));
+	kvp_scache_renumber(pool->scache, kvp_pool_cache(pool));
 	kvp_ssdcopy_renumber(pool->ssdcopies, kvp_pool_cache(pool));
 }
 

@@ -119,11 +119,12 @@ void kvp_cache_begin(struct kvp_pool *pool)
 
 	if (kvp_cache_connect(pool))
 		kvp_event(pool, "ssd_cache_off why=no_memory");
-	else if (writes && kvp_admit_start(pool, pool->scache, pool->wbuf, pool->reinsert))
+	else if (writes && kvp_admit_start(pool->admission, pool->scache, pool->wbuf,
+					   pool->reinsert))
 		kvp_event(pool, "ssd_fills_off why=no_memory");
-	else if (writes && kvp_reinsert_start(pool, pool->scache, pool->admission))
+	else if (writes && kvp_reinsert_start(pool->reinsert, pool->scache, pool->admission))
 		kvp_event(pool, "ssd_reinsert_off why=no_memory");
-	else if (writes && kvp_rebuild_start(pool, pool->scache))
+	else if (writes && kvp_rebuild_start(pool->rebuild, pool->scache))
 		kvp_event(pool, "ssd_restart_cold why=no_memory");
 	kvp_ssdcopy_start(pool->ssdcopies, kvp_pool_cache(pool));
 }

@@ -303,9 +303,9 @@ static int alloc_parts(struct kvp_pool *pool)
 static void free_parts(struct kvp_pool *pool)
 {
 	kvp_heartbeat_exit(pool);
-	kvp_rebuild_exit(pool);
-	kvp_admit_exit(pool);
-	kvp_scache_exit(pool);
+	kvp_rebuild_exit(pool->rebuild);
+	kvp_admit_exit(pool->admission);
+	kvp_scache_exit(pool->scache);
 	kvp_ssdcopy_exit(pool->ssdcopies);
 	if (pool->scrub_wq)
 		destroy_workqueue(pool->scrub_wq);
@@ -701,8 +701,8 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
 	if (kvp_pool_readonly(pool))
 		return;
-	kvp_rebuild_stop(pool);
-	kvp_admit_stop(pool);
+	kvp_rebuild_stop(pool->rebuild);
+	kvp_admit_stop(pool->admission);
 	/*
 	 * What cannot be written home stays in the log. Then mark_clean() does not call the pool
 	 * clean.
@@ -753,8 +753,8 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 		mutex_unlock(&pool->sb_lock);
 		kvp_destage_start(pool);
 		kvp_log_unstop(pool);
-		kvp_admit_unstop(pool);
-		kvp_rebuild_unstop(pool);
+		kvp_admit_unstop(pool->admission);
+		kvp_rebuild_unstop(pool->rebuild);
 		kvp_destage_kick(pool, false);
 	}
 	kvp_drain_unquiesce(pool);

@@ -150,9 +150,9 @@ bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
 /* Forget all state of the SSDs, also in the parts. The pool is quiesced, so no code uses it. */
 static void forget_cache(struct kvp_pool *pool)
 {
-	kvp_rebuild_exit(pool);
-	kvp_admit_exit(pool);
-	kvp_scache_exit(pool);
+	kvp_rebuild_exit(pool->rebuild);
+	kvp_admit_exit(pool->admission);
+	kvp_scache_exit(pool->scache);
 	kvp_ssdcopy_exit(pool->ssdcopies);
 	kvp_log_forget_cache(pool->log);
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], kvp_tunables[KVP_T_CACHE_MODE].def);

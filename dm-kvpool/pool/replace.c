@@ -475,9 +475,9 @@ static void after(struct kvp_pool *pool, struct replacement *x)
 
 	if (kvp_log_on_cache(x->old))
 		kvp_log_begin(pool);
-	kvp_rebuild_exit(pool);
-	kvp_admit_exit(pool);
-	kvp_scache_exit(pool);
+	kvp_rebuild_exit(pool->rebuild);
+	kvp_admit_exit(pool->admission);
+	kvp_scache_exit(pool->scache);
 	kvp_cache_begin(pool);
 	for (i = 0; i < nr_ssds(x->old); i++) {
 		if (stays(x, i))

@@ -855,7 +855,7 @@ static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
 	if (!k->ssd.block)
 		return false;
 	if (kvp_cache_current(pool, k->leaf, first_block(bio), count, &k->ssd) &&
-	    point_at(bio, kvp_scache_choose(pool, &k->ssd, count), k->ssd.block)) {
+	    point_at(bio, kvp_scache_choose(pool->scache, &k->ssd, count), k->ssd.block)) {
 		this_cpu_add(pool->stats->ssd_hits, count);
 		return true;
 	}
@@ -884,7 +884,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 		k->missed_ssd = false;
 		if (point_at_ssd(pool, bio))
 			return true;
-		k->missed_ssd = kvp_scache_asked(pool, count);
+		k->missed_ssd = kvp_scache_asked(pool->scache, count);
 		if (k->missed_ssd)
 			this_cpu_add(pool->stats->ssd_misses, count);
 		if (in_one_chunk(pool, block, count) && point_at_leg(pool, bio))
@@ -995,8 +995,8 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 	bool keep = why == KVP_RAM_KEEP && kvp_rcache_enabled(pool->rcache);
 	struct kvp_bio *k = data_of(bio);
 
-	k->may_fill = !k->ssd.block && kvp_admit_plan(pool, first_block(bio), block_count(bio),
-						     ask_of(bio), &k->plan);
+	k->may_fill = !k->ssd.block && kvp_admit_plan(pool->admission, first_block(bio),
+						     block_count(bio), ask_of(bio), &k->plan);
 	k->fill = keep;
 	k->favoured = keep && bio->bi_opf & (REQ_META | REQ_PRIO);
 	k->token = 0;
@@ -1036,7 +1036,7 @@ static bool needs_home(struct kvp_pool *pool, kvp_block_t block, u32 count)
 	for (i = 0; i < count; i++) {
 		kvp_block_t b = kvp_block_add(block, i);
 
-		if (!kvp_wbuf_any(pool->wbuf, b, 1) && !kvp_scache_has(pool, b))
+		if (!kvp_wbuf_any(pool->wbuf, b, 1) && !kvp_scache_has(pool->scache, b))
 			return true;
 	}
 	return false;
@@ -1066,7 +1066,8 @@ static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32
 static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
 {
 	struct kvp_bio *k = data_of(bio);
-	u32 count = block_count(bio), n = kvp_scache_alike(pool, first_block(bio), count, &k->ssd);
+	u32 count = block_count(bio);
+	u32 n = kvp_scache_alike(pool->scache, first_block(bio), count, &k->ssd);
 
 	if (n == count)
 		return true;
@@ -1153,7 +1154,8 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 {
 	const struct kvp_bio *k = data_of(bio);
 	struct page *page = k->fill ? kvp_rcache_page(pool->rcache, block) : NULL;
-	struct kvp_candidate *c = k->may_fill ? kvp_admit_begin(pool, block, &k->plan) : NULL;
+	struct kvp_candidate *c = k->may_fill ? kvp_admit_begin(pool->admission, block, &k->plan) :
+				  NULL;
 	void *kept = page ? page_address(page) : c ? page_address(c->page) : NULL;
 	bool good;
 	struct kvp_rfill fill = {
@@ -1170,9 +1172,9 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 	if (c && good) {
 		if (page)
 			memcpy(page_address(c->page), kept, KVP_BLOCK_SIZE);
-		kvp_admit_add(pool, c, crc);
+		kvp_admit_add(pool->admission, c, crc);
 	} else if (c) {
-		kvp_admit_drop(pool, c);
+		kvp_admit_drop(pool->admission, c);
 	}
 	if (page && good)
 		kvp_rcache_insert(pool->rcache, block, page, &fill);
@@ -1313,7 +1315,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	if (!good && !again && k->ssd.block)
 		atomic64_inc(&k->leg->err_read);
 	/* The log has come round and has overwritten the block. That is no error of the SSD. */
-	if (good && k->ssd.block && !kvp_scache_intact(r->pool, &k->ssd)) {
+	if (good && k->ssd.block && !kvp_scache_intact(r->pool->scache, &k->ssd)) {
 		good = false;
 		k->ssd.block = 0;
 	}

@@ -516,7 +516,7 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 	say_number(p, "ssd.reinserted", sum->ssd_reinserted);
 	say_number(p, "ssd.restored", rebuild.restored);
 	say_number(p, "ssd.restore_ms", rebuild.ms);
-	say_number(p, "ssd.unsealed", kvp_rebuild_unsealed(pool));
+	say_number(p, "ssd.unsealed", kvp_rebuild_unsealed(pool->rebuild));
 	for (i = 0; i < KVP_ADMIT_REFUSALS; i++)
 		say_number(p, refusals[i], sum->ssd_refused[i]);
 	for (i = 0; i < KVP_LOG_CAUSES; i++)
@@ -526,11 +526,11 @@ static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_s
 		say_number(p, "ssd.written_table",
 			   ((u64)atomic64_read(&pool->work_stats.ssd_page_writes)
 			    << KVP_BLOCK_SHIFT) / v->nr_legs);
-	say_number(p, "ssd.size", kvp_scache_size(pool) << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.clean", kvp_scache_used(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.size", kvp_scache_size(pool->scache) << KVP_BLOCK_SHIFT);
+	say_number(p, "ssd.clean", kvp_scache_used(pool->scache) << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.parked", (u64)w.lone << KVP_BLOCK_SHIFT);
 	say_number(p, "ssd.dirty", (u64)w.live << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.ram", kvp_scache_bytes(pool));
+	say_number(p, "ssd.ram", kvp_scache_bytes(pool->scache));
 }
 
 static const char *const ram_bypasses[KVP_RAM_BYPASSES] = {
@@ -551,9 +551,9 @@ static void say_memory(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "memory.parked", w.lone_bytes);
 	say_number(p, "memory.table", (u64)t.pages * (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
 	say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool->rcache));
-	say_number(p, "memory.index", kvp_scache_bytes(pool));
-	say_number(p, "memory.fills", kvp_admit_bytes(pool));
-	say_number(p, "memory.summaries", kvp_rebuild_bytes(pool));
+	say_number(p, "memory.index", kvp_scache_bytes(pool->scache));
+	say_number(p, "memory.fills", kvp_admit_bytes(pool->admission));
+	say_number(p, "memory.summaries", kvp_rebuild_bytes(pool->rebuild));
 	say_number(p, "memory.log_parity", kvp_log_rows_bytes(pool));
 }
 

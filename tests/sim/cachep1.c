@@ -449,7 +449,7 @@ static void clean(struct script *s)
 	host_checkpoint(h);
 	expect_log(s, true);
 	for (block = FIRST; block < FIRST + COUNT; block++) {
-		kvp_scache_alike(h->pool, block, 1, &at);
+		kvp_scache_alike(h->pool->scache, block, 1, &at);
 		if (at.block && h->pool->scache->v->legs[at.leg].bdev == &disks.bdev[k])
 			sim_fail("block %llu is to be read from an SSD that is gone", block);
 	}
@@ -502,7 +502,7 @@ static u64 straddle(struct script *s, u32 nr)
 			continue;
 		host_write_each(&s->host, block - (nr - 1), nr - 1);
 		host_checkpoint(&s->host);
-		if (kvp_scache_alike(pool, block - (nr - 1), nr, &at) == nr)
+		if (kvp_scache_alike(pool->scache, block - (nr - 1), nr, &at) == nr)
 			return block - (nr - 1);
 	}
 	return 0;
@@ -529,14 +529,14 @@ static void neighbours_come_round(struct script *s)
 	}
 	if (!block)
 		sim_fail("the log never stood between neighbours: the case was not set up");
-	kvp_scache_alike(pool, block, nr, &at);
-	if (!kvp_scache_intact(pool, &at))
+	kvp_scache_alike(pool->scache, block, nr, &at);
+	if (!kvp_scache_intact(pool->scache, &at))
 		sim_fail("they lie there, and are said not to");
 	host_write_each(&s->host, 300, 1);
-	kvp_scache_alike(pool, block + nr - 1, 1, &last);
+	kvp_scache_alike(pool->scache, block + nr - 1, 1, &last);
 	if (last.block)
 		sim_fail("the log has not come over the last one: the case was not set up");
-	if (kvp_scache_intact(pool, &at))
+	if (kvp_scache_intact(pool->scache, &at))
 		sim_fail("the log has come over one of them, and they are said to lie there");
 	host_stop(&s->host);
 }

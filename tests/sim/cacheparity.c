@@ -244,7 +244,7 @@ static void test_main(void *arg)
 	if (!kvp_log_striped(t->host.pool->log_vdev->g) || !kvp_log_reserves(t->host.pool))
 		sim_fail("the log is on vdev %u: the case was not set up",
 			 t->host.pool->log_vdev->index);
-	kvp_admit_stop(t->host.pool);
+	kvp_admit_stop(t->host.pool->admission);
 	/* Checkpoints come when a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
 	t->cuts_from = disks.trace.nr;

@@ -494,7 +494,7 @@ void host_stop(struct host *h)
 
 	kvp_pool_quiesce(h->pool);
 	host_cache_check(h);
-	wrong = kvp_admit_check(h->pool);
+	wrong = kvp_admit_check(h->pool->admission);
 	if (wrong)
 		sim_fail("fills: %s", wrong);
 	kvp_pool_stop(h->pool);
@@ -893,8 +893,8 @@ static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
 		   const struct read_plan *plan)
 {
 	struct page *keep = kvp_rcache_page(h->pool->rcache, block);
-	struct kvp_candidate *c = plan->may_fill ? kvp_admit_begin(h->pool, block, &plan->ssd) :
-		NULL;
+	struct kvp_candidate *c = plan->may_fill ?
+		kvp_admit_begin(h->pool->admission, block, &plan->ssd) : NULL;
 	bool good;
 
 	if (c)
@@ -906,9 +906,9 @@ static bool verify(struct host *h, u64 block, struct page *page, u64 entry,
 	good = kvp_block_sum(h->pool->seed, block, page_address(page)) == kvp_entry_crc(entry);
 	if (c) {
 		if (good)
-			kvp_admit_add(h->pool, c, kvp_entry_crc(entry));
+			kvp_admit_add(h->pool->admission, c, kvp_entry_crc(entry));
 		else
-			kvp_admit_drop(h->pool, c);
+			kvp_admit_drop(h->pool->admission, c);
 	}
 	if (!keep)
 		return good;
@@ -937,10 +937,10 @@ static void plan_read(struct host *h, u64 block, struct read_plan *plan)
 	fill->first = block - before;
 	fill->count = before + 1 + rng_below(&sim_rng, KVP_RCACHE_REGION - before);
 	fill->favoured = rng_chance(&sim_rng, 100);
-	kvp_scache_alike(h->pool, block, 1, &plan->at);
+	kvp_scache_alike(h->pool->scache, block, 1, &plan->at);
 	sim_maybe_preempt();
 	plan->may_fill = h->pool->admission->candidates && !plan->at.block &&
-			 kvp_admit_plan(h->pool, fill->first, fill->count, random_ask(),
+			 kvp_admit_plan(h->pool->admission, fill->first, fill->count, random_ask(),
 					&plan->ssd);
 	fill->token = kvp_rcache_token(h->pool->rcache, fill->first, fill->count);
 }
@@ -954,7 +954,7 @@ static int read_leg(struct host *h, u64 block, struct page *page, struct kvp_on_
 
 	sim_maybe_preempt();
 	if (at.block)
-		leg = kvp_scache_choose(pool, &at, 1);
+		leg = kvp_scache_choose(pool->scache, &at, 1);
 	*ssd = leg;
 	if (!leg) {
 		at.block = kvp_home_block(pool, block);
@@ -964,7 +964,7 @@ static int read_leg(struct host *h, u64 block, struct page *page, struct kvp_on_
 		return -EIO;
 	error = kvp_io_page(leg, KVP_IO_READ, at.block, page);
 	kvp_leg_unchoose(leg);
-	if (*ssd && !error && !kvp_scache_intact(pool, &at))
+	if (*ssd && !error && !kvp_scache_intact(pool->scache, &at))
 		error = -ESTALE;
 	h->ssd_reads += *ssd && !error;
 	return error;
@@ -1204,7 +1204,7 @@ static void check_ssd(struct host *h, struct page *page)
 	if (wrong)
 		sim_fail("the index of the SSD cache: %s", wrong);
 	for (block = 0; h->pool->scache->v && block < h->o->blocks; block++) {
-		kvp_scache_alike(h->pool, block, 1, &at);
+		kvp_scache_alike(h->pool->scache, block, 1, &at);
 		if (at.block && !kvp_wbuf_any(h->pool->wbuf, block, 1))
 			check_on_ssd(h, block, &at, page);
 	}

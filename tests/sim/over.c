@@ -521,7 +521,7 @@ static void expect_cached(struct over *t, u32 from, u32 count, bool cached)
 	u32 i;
 
 	for (i = from; i < from + count; i++)
-		if (kvp_scache_has(t->host.pool, t->first + i) != cached)
+		if (kvp_scache_has(t->host.pool->scache, t->first + i) != cached)
 			sim_fail("block %u is %son the cache", i, cached ? "not " : "");
 }
 

@@ -152,7 +152,7 @@ static void restart_test_main(void *arg)
 	/* Data comes home by order only. */
 	WRITE_ONCE(s->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
 	if (!s->fills)
-		kvp_admit_stop(s->host.pool);
+		kvp_admit_stop(s->host.pool->admission);
 	s->host.rotten = s->rotten;
 	check_order(s->host.pool);
 	s->generations = s->host.pool->sb->generation_count;
@@ -993,7 +993,7 @@ static void note_legs(struct restart_test *s, u64 first, u32 count)
 	s->g = *s->host.pool->scache->v->g;
 	memset(s->lie_on, 0, sizeof(s->lie_on));
 	for (i = 0; i < count; i++) {
-		kvp_scache_alike(s->host.pool, first + i, 1, &at);
+		kvp_scache_alike(s->host.pool->scache, first + i, 1, &at);
 		if (at.block)
 			s->lie_on[at.leg]++;
 	}
@@ -1073,7 +1073,7 @@ static bool summaries_rot(struct restart_test *s)
 /* Until it is not time for any summary, or never. */
 static void until_sealed(struct kvp_pool *pool)
 {
-	while (kvp_rebuild_unsealed(pool))
+	while (kvp_rebuild_unsealed(pool->rebuild))
 		host_sleep(50);
 }
 
@@ -1163,7 +1163,7 @@ static void expect_the_ring(struct restart_test *s)
 static void change_in_ring(struct restart_test *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
-	kvp_admit_stop(s->host.pool);
+	kvp_admit_stop(s->host.pool->admission);
 	host_write(&s->host, 64, 40, false);
 	host_checkpoint(&s->host);
 	host_discard(&s->host, 110, 2);
@@ -1174,7 +1174,7 @@ static void change_in_ring(struct restart_test *s)
 
 static void expect_ring_rest(struct restart_test *s)
 {
-	kvp_admit_stop(s->host.pool);
+	kvp_admit_stop(s->host.pool->admission);
 	expect_from_ssd(s, 100, 40, 32, 32);
 }
 
@@ -1354,9 +1354,9 @@ static void round_without_index(struct restart_test *s)
 	u64 end = pool->log->head.lsn + kvp_log_blocks(pool->scache->v->g) + 64;
 
 	kvp_pool_quiesce(pool);
-	kvp_rebuild_exit(pool);
-	kvp_admit_exit(pool);
-	kvp_scache_exit(pool);
+	kvp_rebuild_exit(pool->rebuild);
+	kvp_admit_exit(pool->admission);
+	kvp_scache_exit(pool->scache);
 	kvp_pool_unquiesce(pool);
 	while (pool->log->head.lsn < end)
 		write_each(s, 310, 64);
@@ -1507,7 +1507,7 @@ static void suspend_and_resume(struct restart_test *s)
 	host_cache_check(&s->host);
 	kvp_pool_unquiesce(s->host.pool);
 	if (!s->fills)
-		kvp_admit_stop(s->host.pool);
+		kvp_admit_stop(s->host.pool->admission);
 }
 
 /* Not out of the segment, but over what lay in it. */

@@ -168,7 +168,7 @@ static void round_and_round(struct script *s)
 	}
 	host_checkpoint(&s->host);
 	host_cache_check(&s->host);
-	if (!kvp_scache_used(pool))
+	if (!kvp_scache_used(pool->scache))
 		sim_fail("nothing is known of the SSD");
 	for (i = 0; i < POOL_BLOCKS; i++)
 		host_read_check(&s->host, i);
@@ -184,7 +184,7 @@ static void rotten(struct script *s)
 
 	write_small(s, 30, 3);
 	host_checkpoint(h);
-	kvp_scache_alike(h->pool, 31, 1, &at);
+	kvp_scache_alike(h->pool->scache, 31, 1, &at);
 	memset(junk, 0x55, sizeof(junk));
 	for (i = 0; i < s->start.cache; i++)
 		image_write_data(&disks.img[ssd(s, i)->bdev - disks.bdev], at.block, junk);
@@ -225,7 +225,7 @@ static void changes_meanwhile(struct script *s)
 
 	write_small(s, 30, 3);
 	host_checkpoint(h);
-	kvp_scache_alike(h->pool, 31, 1, &at);
+	kvp_scache_alike(h->pool->scache, 31, 1, &at);
 	drop_ram(s);
 	for (i = 0; i < s->start.cache; i++)
 		disks_stall(ssd(s, i)->bdev - disks.bdev, at.block, at.block + 1);
@@ -277,7 +277,7 @@ static void spoil(struct script *s, u64 block)
 	memset(seen, 0x33, sizeof(seen));
 	for (i = 0; i < spot.v->nr_legs; i++)
 		image_write_data(&disks.img[spot.v->legs[i].bdev - disks.bdev], home.block, seen);
-	kvp_scache_alike(pool, block, 1, &at);
+	kvp_scache_alike(pool->scache, block, 1, &at);
 	if (!at.block)
 		sim_fail("block %llu is not on the SSD: the case was not set up", block);
 	if (s->start.cache > 1)
@@ -369,18 +369,18 @@ static void comes_round(struct script *s)
 	write_small(s, 30, 3);
 	host_checkpoint(&s->host);
 	found = pool->log->head.lsn;
-	kvp_scache_alike(pool, 31, 1, &at);
+	kvp_scache_alike(pool->scache, 31, 1, &at);
 	for (i = 0; pool->log->head.lsn - found < all + 8; i++) {
-		kvp_scache_alike(pool, 31, 1, &still);
-		if (still.block == at.block && !kvp_scache_intact(pool, &at))
+		kvp_scache_alike(pool->scache, 31, 1, &still);
+		if (still.block == at.block && !kvp_scache_intact(pool->scache, &at))
 			sim_fail("it lies there, and is said not to");
-		if (!still.block && kvp_scache_intact(pool, &at))
+		if (!still.block && kvp_scache_intact(pool->scache, &at))
 			sim_fail("it lies there no more, and is said to");
 		write_small(s, 64 + i % 64, 1);
 		if (i % 16 == 15)
 			host_checkpoint(&s->host);
 	}
-	if (kvp_scache_intact(pool, &at))
+	if (kvp_scache_intact(pool->scache, &at))
 		sim_fail("the log has come round, and it is said to lie there");
 }
 
@@ -502,7 +502,7 @@ static void ring_round(struct script *s)
 	host_checkpoint(&s->host);
 	host_sleep(50);
 	host_cache_check(&s->host);
-	if (!kvp_scache_used(pool))
+	if (!kvp_scache_used(pool->scache))
 		sim_fail("nothing is known of the SSD");
 	for (i = 0; i < POOL_BLOCKS; i++)
 		host_read_check(&s->host, i);
@@ -518,14 +518,14 @@ static void ring_comes_round(struct script *s)
 
 	read_from_home(s, 64, 8);
 	found = ring_at(s);
-	kvp_scache_alike(pool, 66, 1, &at);
+	kvp_scache_alike(pool->scache, 66, 1, &at);
 	if (!at.block)
 		sim_fail("it is not on the SSD: the case was not set up");
 	for (i = 0; ring_at(s) - found < all + 8 && i < 8000; i++) {
-		kvp_scache_alike(pool, 66, 1, &still);
-		if (still.block == at.block && !kvp_scache_intact(pool, &at))
+		kvp_scache_alike(pool->scache, 66, 1, &still);
+		if (still.block == at.block && !kvp_scache_intact(pool->scache, &at))
 			sim_fail("it lies there, and is said not to");
-		if (!still.block && kvp_scache_intact(pool, &at))
+		if (!still.block && kvp_scache_intact(pool->scache, &at))
 			sim_fail("it lies there no more, and is said to");
 		write_small(s, 128 + 12 * (i % 24), 12);
 		if (i % 8 != 7)
@@ -533,7 +533,7 @@ static void ring_comes_round(struct script *s)
 		host_checkpoint(&s->host);
 		host_sleep(20);
 	}
-	if (kvp_scache_intact(pool, &at))
+	if (kvp_scache_intact(pool->scache, &at))
 		sim_fail("the ring has come round, and it is said to lie there");
 }
 

@@ -175,7 +175,7 @@ static void sequence_main(void *arg)
 	/*
 	 * They have tests of their own, and here would find an SSD lost before the operations do.
 	 */
-	kvp_admit_stop(s->host.pool);
+	kvp_admit_stop(s->host.pool->admission);
 	for (i = 0; i < s->nr; i++)
 		do_op(s, s->ops[i]);
 	for (i = 0; i < ARRAY_SIZE(probes); i++)

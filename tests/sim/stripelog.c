@@ -168,7 +168,7 @@ static void live_with_fills(struct life *l)
 	struct host *h = &l->host;
 	u64 block;
 
-	kvp_admit_unstop(h->pool);
+	kvp_admit_unstop(h->pool->admission);
 	host_write(h, 2, 3, true);
 	for (block = 64; block < 74; block++)
 		host_read_check(h, block);
@@ -179,7 +179,7 @@ static void live_with_fills(struct life *l)
 	host_sleep(3000);
 	host_write(h, 4, 1, true);
 	l->filled = h->pool->log->ssd_blocks[KVP_LOG_FILLS];
-	kvp_admit_stop(h->pool);
+	kvp_admit_stop(h->pool->admission);
 }
 
 static const struct {
@@ -230,7 +230,7 @@ static void life_main(void *arg)
 	l->nonce = l->host.pool->sb->nonce;
 	l->log_nonce = l->host.pool->log->nonce;
 	l->generations = l->host.pool->sb->generation_count;
-	kvp_admit_stop(l->host.pool);
+	kvp_admit_stop(l->host.pool->admission);
 	l->host.lying = l->look ? ~0ull : 0;
 	if (l->look)
 		look_at_all(l);
