@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A RAM cache alone, without a pool. (The write buffer alone is in tests/kunit/wbuf_test.c, the
- * checksum table in table_test.c.)
+ * A RAM cache alone, without a pool. Other parts alone: table_test.c, scache_alone_test.c, and in
+ * tests/kunit/wbuf_test.c the write buffer.
  */
 #include <linux/mm.h>
 

@@ -186,6 +186,8 @@ bool stripe_rows_test(void);
 bool stripe_wide_rows_test(void);
 bool rcache_alone_test(void);
 void table_alone_tests(void);
+bool scache_alone_test(void);
+bool admission_alone_test(void);
 bool history_test(void);
 bool regions_example_test(void);
 bool regions_extents_test(void);
