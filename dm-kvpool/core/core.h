@@ -120,6 +120,7 @@ struct kvp_leg {
 	u32 state;			/* enum kvp_leg_state */
 	/* Its history was given up: it gets the next superblock as well. */
 	bool adopt;
+	bool passed;		/* so it was, as nothing was done in it: format/outs.h */
 	bool keeps_log;		/* not in use, but has all of a log that moves; by members_lock */
 	u32 taken;	/* superblocks it took since it began to resilver; by sb_lock */
 	bool takes_log;		/* while it resilvers: entries of the log go there; by build_lock */

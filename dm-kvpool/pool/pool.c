@@ -389,17 +389,21 @@ static int write_first_superblock(struct kvp_pool *pool, struct kvp_refusal *ref
 				"no leg took the first superblock") : 0;
 }
 
-/* R29: tell the administrator which legs are outdated, and why. */
-static void tell_outdated(struct kvp_pool *pool)
+/* R16, R29: tell the administrator which legs are stale by their labels, and why. */
+static void tell_stale(struct kvp_pool *pool)
 {
 	char name[KVP_LEG_WORDS];
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++)
+	for (i = 0; i < pool->nr_legs; i++) {
 		if (pool->legs[i].lag)
 			kvp_event(pool, "leg_outdated leg=%u behind=%llu%s", i,
 				  (unsigned long long)pool->legs[i].lag,
 				  kvp_leg_words(&pool->legs[i], name));
+		if (pool->legs[i].passed)
+			kvp_event(pool, "leg_passed_by leg=%u%s", i,
+				  kvp_leg_words(&pool->legs[i], name));
+	}
 }
 
 static u32 count_silent(const struct kvp_pool *pool)
@@ -526,7 +530,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	int ret = 0;
 
 	kvp_events_load(pool);
-	tell_outdated(pool);
+	tell_stale(pool);
 	kvp_scrub_init(pool);
 	kvp_resilver_init(pool);
 	kvp_returns_init(pool);

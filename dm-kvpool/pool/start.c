@@ -433,7 +433,8 @@ static bool judge_fork(struct kvp_pool *pool, struct kvp_label *label, const str
 	const struct kvp_rival c = { label->sb, all_read(label) };
 
 	label->forked = kvp_sb_forked(label->sb, best, false);
-	if (!kvp_rival_passed(&c, best))
+	label->passed = kvp_rival_passed(&c, best);
+	if (!label->passed)
 		return !label->forked || s->accept_fork;
 	label->forked = true;
 	pool->recovery.passed_epoch = max(pool->recovery.passed_epoch, label->sb->epoch);
@@ -587,6 +588,7 @@ static void set_leg_state(struct kvp_pool *pool, u32 i, const struct kvp_label *
 	 * it in sync.
 	 */
 	leg->adopt = label && label->forked;
+	leg->passed = label && label->passed;
 	if (leg->adopt)
 		forget(info);
 	if (leg->adopt && leg->state == KVP_LEG_IN_SYNC)

@@ -10,6 +10,7 @@
 /* The label found on one leg, in the order of the table line. */
 struct kvp_label {
 	bool found, forked;
+	bool passed;		/* forked, but nothing was done in its history */
 	bool hangs;		/* a request has timed out, so no more are sent */
 	u32 valid, bad, unreadable;	/* numbers of slots */
 	u32 pauses;		/* how often it has paused for slots that could not be read */

@@ -2038,19 +2038,25 @@ static bool slots_are_filled_while_the_power_goes(struct lives_test *s)
 	return !cut_sampled(s->name, &c, 0, CHECK_RECRASH, opt.thorough ? ~0u : 8);
 }
 
-/* An event says how far the leg is behind, and names it: its number may be another's later. */
-static bool told_outdated(struct kvp_pool *pool, u32 leg)
+static bool told(struct kvp_pool *pool, const char *text)
 {
-	char text[KVP_EVENT_TEXT], name[KVP_LEG_WORDS];
 	struct kvp_disk_event e;
 	u64 seq;
 
-	snprintf(text, sizeof(text), "leg_outdated leg=%u behind=%llu%s", leg, pool->legs[leg].lag,
-		 kvp_leg_words(&pool->legs[leg], name));
 	for (seq = 0; seq < pool->events->next; seq++)
 		if (kvp_event_get(pool, seq, &e) && !strcmp((char *)e.text, text))
 			return true;
 	return false;
+}
+
+/* An event says how far the leg is behind, and names it: its number may be another's later. */
+static bool told_outdated(struct kvp_pool *pool, u32 leg)
+{
+	char text[KVP_EVENT_TEXT], name[KVP_LEG_WORDS];
+
+	snprintf(text, sizeof(text), "leg_outdated leg=%u behind=%llu%s", leg, pool->legs[leg].lag,
+		 kvp_leg_words(&pool->legs[leg], name));
+	return told(pool, text);
 }
 
 static void live_look_for_the_outdated(struct lives_test *s)
@@ -2331,6 +2337,18 @@ static void live_without_the_one(struct lives_test *s)
 	host_flush(&s->host);
 }
 
+static void live_beside_the_one(struct lives_test *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	char text[KVP_EVENT_TEXT], name[KVP_LEG_WORDS];
+
+	live_without_the_one(s);
+	snprintf(text, sizeof(text), "leg_passed_by leg=%u%s", s->alone,
+		 kvp_leg_words(&pool->legs[s->alone], name));
+	if (!told(pool, text))
+		sim_fail("no event tells that leg %u is passed by", s->alone);
+}
+
 static void live_the_one_returns(struct lives_test *s)
 {
 	live_without_the_one(s);
@@ -2407,7 +2425,7 @@ static bool passed_by(struct lives_test *s, u32 alone, u32 lost)
 	s->alone = alone;
 	s->lost = lost;
 	return loss_that_one_leg_knows_of(s, false) && goes_on_without_the_one(s) &&
-	       all_there(s, BIT(alone)) && run_life(s, live_without_the_one) &&
+	       all_there(s, BIT(alone)) && run_life(s, live_beside_the_one) &&
 	       all_there(s, BIT(alone)) && run_life(s, live_without_the_one) &&
 	       run_life(s, live_the_one_returns) && all_there(s, BIT(lost)) &&
 	       run_life(s, live_one_flush) && all_there(s, BIT(lost));
