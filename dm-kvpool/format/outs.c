@@ -84,6 +84,21 @@ static bool calls_out(const struct kvp_sb *best, u32 i)
 	return l->state != KVP_LEG_IN_SYNC && l->state != KVP_LEG_RESILVERING && l->out;
 }
 
+/*
+ * True if @best can be of legs that were not put back, as far as numbers tell (R29): when @own was
+ * written, each leg in sync had all superblocks but the last few (@behind). So these legs called
+ * leg @at out under a later number than that. Legs that did so under a lower one lack what the leg
+ * of @own has.
+ */
+static bool went_on_from_here(const struct kvp_sb *own, const struct kvp_sb *best, u32 at)
+{
+	u64 out = best->legs[at].out;
+
+	if (out > KVP_OUT_CALLED)
+		return out - KVP_OUT_CALLED + own->behind >= own->sequence;
+	return best->sequence + own->behind >= own->sequence;
+}
+
 bool kvp_sb_never_counted(const struct kvp_sb *own, const struct kvp_sb *best)
 {
 	u32 at = own->leg_index, i;
@@ -92,7 +107,8 @@ bool kvp_sb_never_counted(const struct kvp_sb *own, const struct kvp_sb *best)
 	if (!comparable(own, best) || !calls_out(best, at) ||
 	    best->legs[best->leg_index].state != KVP_LEG_IN_SYNC ||
 	    own->legs[at].state != KVP_LEG_IN_SYNC ||
-	    own->legs[at].in_sync_epoch != best->legs[at].in_sync_epoch)
+	    own->legs[at].in_sync_epoch != best->legs[at].in_sync_epoch ||
+	    !went_on_from_here(own, best, at))
 		return false;
 	for (i = 0; i < best->leg_count; i++)
 		if (best->legs[i].state == KVP_LEG_IN_SYNC && !took_part(own, best, i, &called))

@@ -50,8 +50,11 @@ const char *kvp_outs_fault(const struct kvp_sb *sb);
  * Both know the same legs, and the same orders by which a history was given up. @best calls the leg
  * of @own out. @own calls legs out that @best has in sync, and none of the superblocks that did so
  * has counted. So no request was answered without the legs that @best has in sync, and these have
- * all that the leg of @own has. @best may be of a history that was cut as well, and calls that leg
- * out only now. Then the same holds the other way round, and either may be gone on from.
+ * all that the leg of @own has. That would not hold if they were put back to an older state. So
+ * they must not call the leg out under a lower number than that of @own, but for @behind of @own.
+ *
+ * @best may be of a history that was cut as well, and calls that leg out only now. Then the same
+ * holds the other way round, and either may be gone on from.
  */
 bool kvp_sb_never_counted(const struct kvp_sb *own, const struct kvp_sb *best);
 

@@ -81,6 +81,10 @@ static void lost_leg_2_too(struct kvp_sb *sb) { call_out(sb, 2, 12); }
 static void own_leg_is_out(struct kvp_sb *sb) { call_out(sb, sb->leg_index, 12); }
 static void was_forced(struct kvp_sb *sb) { sb->forks[sb->fork_count++] = 7; }
 static void gave_up_the_log(struct kvp_sb *sb) { sb->log_discards++; }
+static void is_far_ahead(struct kvp_sb *sb) { sb->sequence = 12; }
+static void is_ahead_alone(struct kvp_sb *sb) { sb->sequence = 12; sb->behind = 1; }
+static void is_as_far(struct kvp_sb *sb) { sb->sequence = 11; }
+static void is_far_behind(struct kvp_sb *sb) { sb->sequence = 9; only_called(sb); }
 static void is_another_pool(struct kvp_sb *sb) { sb->pool_uuid[0] = 1; }
 static void has_a_new_leg(struct kvp_sb *sb) { sb->legs[3].uuid[0] = 99; }
 static void has_one_more(struct kvp_sb *sb) { sb->leg_count++; }
@@ -110,6 +114,10 @@ static const struct case_of_parted cases_of_parted[] = {
 	{ "it was forced", OWN, was_forced, false },
 	{ "both were forced before", BOTH, was_forced, true },
 	{ "a log was given up", BEST, gave_up_the_log, false },
+	{ "the other one was put back", OWN, is_far_ahead, false },
+	{ "the other one lacks what never counted", OWN, is_ahead_alone, true },
+	{ "the other one went on from there", OWN, is_as_far, true },
+	{ "the other one was put back, and did not count either", BEST, is_far_behind, false },
 	{ "another pool", BEST, is_another_pool, false },
 	{ "a leg was replaced", BEST, has_a_new_leg, false },
 	{ "a leg was attached", BEST, has_one_more, false },

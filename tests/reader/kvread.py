@@ -556,6 +556,9 @@ def is_passed_by(leg, best):
        best.legs[best.leg_index].state != IN_SYNC or not best.legs[at].out or best.legs[at].state == 5 or \
        own.legs[at].in_sync_epoch != best.legs[at].in_sync_epoch:
         return False
+    called = best.legs[at].out - 1 if best.legs[at].out > 1 else best.sequence
+    if called + max(own.behind, 1) - 1 < own.sequence:
+        return False
     pairs = [(mine, theirs) for mine, theirs in zip(own.legs, best.legs) if theirs.state == IN_SYNC]
     return all(mine.in_sync_epoch == theirs.in_sync_epoch and (mine.state == IN_SYNC or mine.out == 1)
                for mine, theirs in pairs) and any(mine.state != IN_SYNC for mine, _ in pairs)

@@ -2481,6 +2481,38 @@ static void say_out(struct lives_test *s, u32 leg, u64 sequence, u64 out)
 	for (end = 0; end < 2; end++) {
 		u64 at = slot_block(&s->img[leg], end, sequence);
 
+static void live_much_and_lose_one(struct lives_test *s)
+{
+	live_superblocks(s);
+	live_leg_offline(s);
+}
+
+/*
+ * Leg 0 calls leg 1 out, and this has not counted. But the others are put back to a state from long
+ * before, and go on from there: leg 0 has what they do not know.
+ */
+static bool leg_beside_others_that_were_put_back_is_asked_about(struct lives_test *s)
+{
+	u32 last, i;
+
+	s->lost = 1;
+	if (!run_life(s, live_much_and_lose_one))
+		return false;
+	last = s->nr_past - 1;
+	remember(s, s->img);
+	recall_past(s, last);
+	put_superblock(s, 0, s->past_sequence[last] + 1, ~0u);
+	for (i = 1; i < s->legs; i++) {
+		image_free(&s->img[i]);
+		image_copy(&s->img[i], &s->past[0][i]);
+	}
+	s->start.missing = BIT(0);
+	if (!starts(s) || !starts(s))
+		return false;
+	s->start.missing = 0;
+	return refused(s, -ESTALE, "split brain");
+}
+
 		for (i = 0; i < KVP_SB_BLOCKS; i++)
 			image_read(&s->img[leg], at + i, (u8 *)&d + i * KVP_BLOCK_SIZE);
 		d.legs[s->lost].out = cpu_to_le64(out);
@@ -3227,6 +3259,8 @@ static void tell_of_labels(void)
 	ON_LEGS(large_leg_may_lose_some_of_its_end, 1);
 	ON_LEGS(large_leg_may_lose_some_of_its_end, 2);
 	ON_LEGS(shortened_leg_is_named, 1);
+	ON_TWO_VDEVS(leg_beside_others_that_were_put_back_is_asked_about);
+	ON_PARITY(leg_beside_others_that_were_put_back_is_asked_about);
 	ON_LEGS(shortened_leg_is_named, 2);
 	ON_CACHE(shortened_leg_is_named);
 }

@@ -1273,9 +1273,11 @@ static void test_import_never_counted(void)
 
 		image_standard(&m, 2, IMAGE_SMALL);
 		m.sb.legs[0].state = KVP_LEG_FAULTED;
-		m.sb.legs[0].out = 2;
+		m.sb.legs[0].out = m.sb.sequence + 2;
 		m.sb.epoch = 4;
 		image_seal(&m);
+		/* Leg 0 has another one, of the same number. */
+		m.sb.sequence--;
 		m.legs = 1;
 		m.sb.legs[0].state = KVP_LEG_IN_SYNC;
 		m.sb.legs[0].out = 0;
