@@ -484,16 +484,22 @@ bool kvp_vdevs_match(const struct kvp_sb *sb, const struct kvp_start *s)
 }
 
 /* What this run would write must not be refused by the decoder at the next start. */
-static int check_counts(const struct kvp_sb *sb, struct kvp_refusal *r)
+static int check_counts(const struct kvp_pool *pool, const struct kvp_sb *sb,
+			struct kvp_refusal *r)
 {
 	const u64 last = KVP_SB_COUNT_END - KVP_SB_COUNT_ROOM;
 
-	if (sb->epoch < last && sb->sequence < last && sb->checkpoint < last)
-		return 0;
-	return kvp_refuse(r, -EOVERFLOW, "import --readonly, and copy the data to a new pool",
-			  "epoch %llu, sequence %llu and checkpoint %llu of the pool have no room to grow",
-			  (unsigned long long)sb->epoch, (unsigned long long)sb->sequence,
-			  (unsigned long long)sb->checkpoint);
+	if (sb->epoch >= last || sb->sequence >= last || sb->checkpoint >= last)
+		return kvp_refuse(r, -EOVERFLOW, "import --readonly, and copy the data to a new pool",
+			"epoch %llu, sequence %llu and checkpoint %llu of the pool have no room to grow",
+			(unsigned long long)sb->epoch, (unsigned long long)sb->sequence,
+			(unsigned long long)sb->checkpoint);
+	/* The first superblock gets an epoch above this one: kvp_sb_roll_forward(). */
+	if (pool->recovery.passed_epoch >= last)
+		return kvp_refuse(r, -EOVERFLOW, "give '-' in place of the leg that is out",
+			"a leg that is out has epoch %llu, and the pool would have no room to grow",
+			(unsigned long long)pool->recovery.passed_epoch);
+	return 0;
 }
 
 static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
@@ -522,7 +528,7 @@ static int check_against_table(struct kvp_pool *pool, const struct kvp_sb *sb,
 		return kvp_refuse(r, -EOPNOTSUPP, "import --readonly, or use a newer module",
 				  "the pool uses read-only compatible features %llx that this module does not know",
 				  (unsigned long long)sb->ro_compat);
-	return s->readonly ? 0 : check_counts(sb, r);
+	return s->readonly ? 0 : check_counts(pool, sb, r);
 }
 
 /*

@@ -2442,6 +2442,15 @@ static bool newest_superblock_that_never_counted_is_passed_by(struct lives_test 
 	return passed_by(s, 0, 1);
 }
 
+/* The pool does not get an epoch above that of the leg, as the next start could not read that. */
+static bool leg_of_the_largest_epoch_is_not_passed_by(struct lives_test *s)
+{
+	s->lost = 1;
+	s->ahead = KVP_SB_COUNT_END - KVP_SB_COUNT_ROOM;
+	return loss_that_one_leg_knows_of(s, false) && goes_on_without_the_one(s) &&
+	       refused(s, -EOVERFLOW, "no room to grow") && goes_on_without_the_one(s);
+}
+
 /* An SSD of a cache, which begins anew when it returns. */
 static bool ssd_whose_superblock_never_counted_is_passed_by(struct lives_test *s)
 {
@@ -2471,15 +2480,6 @@ static bool leg_that_may_know_more_is_not_passed_by(struct lives_test *s)
 	memset(&s->unread, 0, sizeof(s->unread));
 	return run_life(s, live_the_one_returns) && all_there(s, BIT(1));
 }
-
-/* Superblock @sequence of @leg says @out of the leg that is lost, in both rings. */
-static void say_out(struct lives_test *s, u32 leg, u64 sequence, u64 out)
-{
-	static struct kvp_disk_sb d;
-	u32 end, i;
-
-	for (end = 0; end < 2; end++) {
-		u64 at = slot_block(&s->img[leg], end, sequence);
 
 static void live_much_and_lose_one(struct lives_test *s)
 {
@@ -2512,6 +2512,15 @@ static bool leg_beside_others_that_were_put_back_is_asked_about(struct lives_tes
 	s->start.missing = 0;
 	return refused(s, -ESTALE, "split brain");
 }
+
+/* Superblock @sequence of @leg says @out of the leg that is lost, in both rings. */
+static void say_out(struct lives_test *s, u32 leg, u64 sequence, u64 out)
+{
+	static struct kvp_disk_sb d;
+	u32 end, i;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = slot_block(&s->img[leg], end, sequence);
 
 		for (i = 0; i < KVP_SB_BLOCKS; i++)
 			image_read(&s->img[leg], at + i, (u8 *)&d + i * KVP_BLOCK_SIZE);
@@ -3240,11 +3249,14 @@ static void tell_of_labels(void)
 	ON_PARITY(leg_whose_superblock_never_counted_is_passed_by);
 	ON_TWO_VDEVS(newest_superblock_that_never_counted_is_passed_by);
 	ON_PARITY(newest_superblock_that_never_counted_is_passed_by);
+	ON_TWO_VDEVS(leg_of_the_largest_epoch_is_not_passed_by);
 	TEST(ssd_whose_superblock_never_counted_is_passed_by, .legs = 4, .cache = 2);
 	TEST(ssd_whose_superblock_never_counted_is_passed_by, .legs = 5, .parity = true,
 	     .cache = 2);
 	ON_TWO_VDEVS(leg_that_may_know_more_is_not_passed_by);
 	ON_PARITY(leg_that_may_know_more_is_not_passed_by);
+	ON_TWO_VDEVS(leg_beside_others_that_were_put_back_is_asked_about);
+	ON_PARITY(leg_beside_others_that_were_put_back_is_asked_about);
 	ON_TWO_VDEVS(leg_of_an_older_module_is_asked_about);
 	ON_PARITY(leg_of_an_older_module_is_asked_about);
 	ON_LEGS(leg_that_others_went_on_without_by_force_is_asked_about, 2);
@@ -3259,8 +3271,6 @@ static void tell_of_labels(void)
 	ON_LEGS(large_leg_may_lose_some_of_its_end, 1);
 	ON_LEGS(large_leg_may_lose_some_of_its_end, 2);
 	ON_LEGS(shortened_leg_is_named, 1);
-	ON_TWO_VDEVS(leg_beside_others_that_were_put_back_is_asked_about);
-	ON_PARITY(leg_beside_others_that_were_put_back_is_asked_about);
 	ON_LEGS(shortened_leg_is_named, 2);
 	ON_CACHE(shortened_leg_is_named);
 }
