@@ -558,12 +558,16 @@ static void __pass_older(struct kvp_wbuf *w, const struct kvp_version *d)
 			WRITE_ONCE(old->passed, true);
 }
 
-/* The value of over for a version that supersedes @old. */
+/*
+ * The value of over for a version that supersedes @old. If @old is data on its way to the log, its
+ * entry comes first: the new version is durable only when @old is.
+ */
 static u8 __over(const struct kvp_version *old)
 {
 	if (!old)
 		return 0;
-	if (READ_ONCE(old->state) < KVP_VERSION_LOGGED || old->intent || old->over >= KVP_OVER_MOST)
+	if (READ_ONCE(old->state) == KVP_VERSION_BUFFERED || old->intent ||
+	    old->over >= KVP_OVER_MOST)
 		return KVP_OVER_UNKNOWN;
 	return old->over + 1;
 }

@@ -74,8 +74,8 @@ enum kvp_version_state {
  * @follows: an older version was not yet home when this one was accepted. If this one is data,
  *	destage writes both home in log order. If it is an intent, it goes home before the older
  *	one, and passes it
- * @over: the most older versions that there may be, each of them durable data in the log. Or
- *	KVP_OVER_UNKNOWN: then this one must be data, if it follows one
+ * @over: the most older versions that there may be, each of them data in the log, or on its way
+ *	there. Or KVP_OVER_UNKNOWN: then this one must be data, if it follows one
  * @passed: a newer version came home by intent, or is outlived itself. So this one must never go
  *	home; by the bucket's lock
  * @zero: all zeros, recorded like a discard; the page stays for readers

@@ -10,6 +10,7 @@
 
 #include "suite.h"
 #include "cache/scache.h"
+#include "log/internal.h"
 #include "pool/cachemode.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
@@ -254,6 +255,41 @@ static void destage_waits_for_it(struct over *t)
 	host_read_each(&t->host, t->first, STREAM);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
+}
+
+/* Data of other blocks and of these is on its way to the log: the stream is durable only after it. */
+static void older_are_in_flight(struct over *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	kvp_lsn_t lsn = pool->log->head.lsn;
+	u32 i;
+
+	t->cuts_from = disks.trace.nr;
+	for (i = 0; i < kvp_log_copies(pool->log_vdev->g); i++) {
+		struct kvp_place at = kvp_log_place(pool->log_vdev->g, lsn, i);
+
+		disks_stall(kvp_log_vdev(pool, lsn)->legs[at.leg].index, at.block, at.block + 3);
+	}
+	host_write(&t->host, t->first + 5, 2, false);
+	host_write(&t->host, t->first + 17, 1, false);
+	commit(t);
+	host_sleep(10);
+	if (!disks_wait())
+		sim_fail("no entry is in flight: the case was not set up");
+	t->intents = pool->log->intent_blocks;
+	host_write(&t->host, t->first, STREAM, false);
+	kvp_log_lock_build(pool->log);
+	kvp_log_build_entry(pool);
+	kvp_log_unlock_build(pool);
+	expect_intents(t, STREAM);
+	host_sleep(300);
+	release_all();
+	host_flush(&t->host);
+	host_write(&t->host, t->first + 6, 1, false);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_checkpoint(&t->host);
+	host_read_each(&t->host, t->first, STREAM);
 }
 
 /* Every block has several older versions. With too many, the stream breaks there. */
@@ -657,6 +693,7 @@ void run_over(void)
 	over(NAMED(leg_dies_under_it), &cache);
 	over(NAMED(discard_is_only_buffered), &cache);
 	over(NAMED(destage_is_in_flight), &cache);
+	over(NAMED(older_are_in_flight), &cache);
 	over(NAMED(many_older), &cache);
 	over(NAMED(several_older), &cache);
 	over(NAMED(zeros_are_older), &cache);
@@ -682,6 +719,7 @@ void run_over(void)
 		over(NAMED(discard_is_only_buffered), &shapes[i]);
 		over(NAMED(destage_is_in_flight), &shapes[i]);
 		over(NAMED(destage_waits_for_it), &shapes[i]);
+		over(NAMED(older_are_in_flight), &shapes[i]);
 		over(NAMED(many_older), &shapes[i]);
 		over(NAMED(several_older), &shapes[i]);
 		over(NAMED(zeros_are_older), &shapes[i]);
