@@ -7,7 +7,7 @@
 
 #define PARTS		(KVP_YIELD_OTHERS + 1)
 #define LESS_FROM	50u	/* per cent */
-#define NONE_FROM	75u
+#define NONE_FROM	95u
 #define WALK_TIMES	63u
 
 void kvp_yield_begin(struct kvp_yield *y, u64 asked)
@@ -27,11 +27,12 @@ bool kvp_yield_busy(struct kvp_yield *y, u64 asked, u64 now, u64 within)
 
 u32 kvp_yield_others(u32 full)
 {
-	if (full <= LESS_FROM)
-		return KVP_YIELD_OTHERS;
+	u32 above = full - min(full, LESS_FROM), most = NONE_FROM - LESS_FROM;
+
 	if (full >= NONE_FROM)
 		return 0;
-	return KVP_YIELD_OTHERS * (NONE_FROM - full) / (NONE_FROM - LESS_FROM);
+	/* Slowly at first: most hosts need little of the room that is left. */
+	return KVP_YIELD_OTHERS - KVP_YIELD_OTHERS * above * above * above / (most * most * most);
 }
 
 u64 kvp_yield_rest(u64 took, u32 others, u32 most)

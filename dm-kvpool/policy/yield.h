@@ -38,8 +38,8 @@ bool kvp_yield_busy(struct kvp_yield *y, u64 asked, u64 now, u64 within);
  * kvp_yield_others() - how many of 32 parts of the time the host gets
  * @full: per cent that are in use of what the background work makes free
  *
- * KVP_YIELD_OTHERS up to a half. From there on fewer, and none from three quarters on: then the
- * host would soon have to wait for the background work.
+ * KVP_YIELD_OTHERS up to a half. From there on fewer, slowly at first, and none from 95 per cent
+ * on: then the host would soon have to wait for the background work.
  */
 u32 kvp_yield_others(u32 full);
 

@@ -553,9 +553,12 @@ static void __pass_older(struct kvp_wbuf *w, const struct kvp_version *d)
 	struct kvp_version *old;
 
 	lockdep_assert_held(lock_of(w, d->block));
-	hlist_for_each_entry(old, older_of(w, d->block), hash)
-		if (old->block == d->block && old->seq < d->seq)
-			WRITE_ONCE(old->passed, true);
+	hlist_for_each_entry(old, older_of(w, d->block), hash) {
+		if (old->block != d->block || old->seq >= d->seq || old->passed)
+			continue;
+		WRITE_ONCE(old->passed, true);
+		atomic_inc(&w->nr_passed);
+	}
 }
 
 /*
@@ -1062,6 +1065,8 @@ static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 			continue;
 		lock = lock_next(w, lock, d->block);
 		__leave(w, d);
+		if (d->passed)
+			atomic_dec(&w->nr_passed);
 		if (d->intent && d->follows)
 			__pass_older(w, d);
 	}
@@ -1303,6 +1308,29 @@ void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max)
 	w->nr_logged -= n;
 	w->nr_spilled += n;
 	spin_unlock(&w->lock);
+}
+
+u32 kvp_wbuf_take_passed(struct kvp_wbuf *w, struct list_head *to)
+{
+	struct kvp_version *d, *next;
+	u32 seen = 0, n = 0;
+
+	spin_lock(&w->lock);
+	list_for_each_entry_safe(d, next, &w->logged, list) {
+		if (kvp_wbuf_passed(d)) {
+			list_move_tail(&d->list, to);
+			w->nr_logged--;
+			n++;
+		}
+		if (++seen % KVP_WBUF_AT_ONCE)
+			continue;
+		/* Only this caller takes versions from @logged: the next one stays. */
+		spin_unlock(&w->lock);
+		cond_resched();
+		spin_lock(&w->lock);
+	}
+	spin_unlock(&w->lock);
+	return n;
 }
 
 /*

@@ -218,6 +218,7 @@ struct kvp_wbuf {
 	atomic_t nr_live;		/* versions in the hash table */
 	atomic_t nr_buffered;		/* on both lists; counted before they are there */
 	atomic_t used;			/* pages of versions */
+	atomic_t nr_passed;		/* versions that were passed, and are not dropped yet */
 	struct kvp_wbuf_shelf shelves[1 << KVP_WBUF_SHELF_BITS];
 
 	spinlock_t lock ____cacheline_aligned_in_smp;	/* for all fields below */
@@ -607,6 +608,14 @@ u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct li
 void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max);
 
 /**
+ * kvp_wbuf_take_passed() - move the versions of @logged that were passed to @to
+ *
+ * Return: how many. Context: destage alone, with the log on legs, where no version is spilled; may
+ * sleep.
+ */
+u32 kvp_wbuf_take_passed(struct kvp_wbuf *w, struct list_head *to);
+
+/**
  * kvp_wbuf_put_spilled() - put @versions before all others on @spilled; empties @versions
  *
  * They are in log order, with or without pages. Context: destage alone.
@@ -783,6 +792,12 @@ static inline bool kvp_wbuf_superseded(const struct kvp_version *d)
 static inline bool kvp_wbuf_passed(const struct kvp_version *d)
 {
 	return READ_ONCE(d->passed);
+}
+
+/** kvp_wbuf_nr_passed() - how many versions were passed, and are not dropped yet. Any context. */
+static inline u32 kvp_wbuf_nr_passed(const struct kvp_wbuf *w)
+{
+	return atomic_read(&w->nr_passed);
 }
 
 bool __kvp_wbuf_outlived(struct kvp_wbuf *w, struct kvp_version *d);

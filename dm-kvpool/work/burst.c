@@ -3,6 +3,7 @@
 
 #include "core/core.h"
 #include "core/host.h"
+#include "home/throttle.h"
 #include "log/log.h"
 #include "log/renew.h"
 #include "ram/wbuf.h"
@@ -34,12 +35,31 @@ static bool is_awaited(struct kvp_pool *pool)
 	return dg->hurries || test_bit(KVP_DESTAGE_HURRY, &dg->flags) ||
 	       test_bit(KVP_DESTAGE_STOP, &dg->flags) || atomic_read(&dg->awaited) ||
 	       kvp_pool_faulted(pool) || kvp_log_short(pool) || kvp_wbuf_scarce(pool->wbuf) ||
-	       kvp_wbuf_nr_holes(pool->wbuf) || kvp_table_half_dirty(pool->table);
+	       kvp_wbuf_nr_holes(pool->wbuf) || kvp_table_half_dirty(pool->table) ||
+	       kvp_throttle_any_waits(pool->throttle);
 }
 
-static bool is_awaited_now(void *pool)
+static bool is_awaited_now(struct kvp_pool *pool)
 {
 	return is_awaited(pool) || !kvp_yield_others(full_percent(pool));
+}
+
+/*
+ * True if a rest ends now. While it lasts, what streams pass is dropped, as that needs no leg. When
+ * that was enough for a step of the tail, the rest ends: streams need the space.
+ */
+static bool rest_ends(void *of)
+{
+	struct kvp_pool *pool = of;
+
+	if (is_awaited_now(pool))
+		return true;
+	if (kvp_destage_many_passed(pool)) {
+		mutex_lock(&pool->checkpoint_lock);
+		kvp_destage_drop_passed(pool);
+		mutex_unlock(&pool->checkpoint_lock);
+	}
+	return kvp_destage_tail_waits(pool);
 }
 
 /*
@@ -80,7 +100,7 @@ void kvp_burst_rest(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
 
-	if (dg->rest && kvp_host_rest(pool, &dg->host, dg->rest, is_awaited_now, pool))
+	if (dg->rest && kvp_host_rest(pool, &dg->host, dg->rest, rest_ends, pool))
 		dg->rested++;
 	dg->rest = 0;
 }

@@ -62,6 +62,7 @@
 #define SHORT_RUNS	4
 #define FEW		32u	/* versions: too few to tell the legs' speed */
 #define PASSED_ON	8u	/* one of so many parts of the log is taken by address at a time */
+#define PASSED_WALK	16u	/* a walk that drops passed versions looks at so many for each */
 #define DROPPED_AT_ONCE	256u	/* then other tasks may take the locks of the buffer */
 #define MANY_HOLES	64u	/* discards wait while more than this are pending */
 #define DISCARD_LEAVES	1024u	/* the most leaves that a burst changes */
@@ -151,6 +152,13 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	current_mark(pool, mark);
 	return kvp_log_home_mark(pool, mark->lsn, mark) &&
 	       kvp_lsn_since(mark->lsn, kvp_log_tail(pool->log)) >= step;
+}
+
+bool kvp_destage_tail_waits(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark;
+
+	return tail_is_worth_it(pool, &mark);
 }
 
 /*
@@ -294,6 +302,30 @@ static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
 }
 
 /*
+ * Drop what streams have passed, wherever it lies in the log. That takes no request, and frees
+ * pages and space in the log, which a stream needs. It needs no range lock: what was passed stays
+ * so, and the table has the block that is home. The tail passes it only with a checkpoint, which
+ * flushes that block first.
+ */
+void kvp_destage_drop_passed(struct kvp_pool *pool)
+{
+	LIST_HEAD(passed);
+
+	lockdep_assert_held(&pool->checkpoint_lock);
+	kvp_elevator_take_passed(pool, &passed);
+	if (!kvp_log_spills(pool->log))
+		kvp_wbuf_take_passed(pool->wbuf, &passed);
+	drop_in_parts(pool, &passed);
+}
+
+bool kvp_destage_many_passed(const struct kvp_pool *pool)
+{
+	u32 most = max(kvp_wbuf_nr_logged(pool->wbuf) / PASSED_WALK, FEW);
+
+	return kvp_wbuf_nr_passed(pool->wbuf) > most;
+}
+
+/*
  * Take the discards that come next among spilled versions. All versions that the elevator knows are
  * older. With parity all of these go home first, since a row is written where a discard ends.
  * Without parity, versions that the discards cover are outlived, and must never go home after them.
@@ -353,6 +385,8 @@ static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	r->by_address = false;
 	pass_on(pool, limit);
 	kvp_elevator_gather(pool, limit);
+	if (kvp_destage_many_passed(pool))
+		kvp_destage_drop_passed(pool);
 	take_holes(pool, limit, r);
 }
 

@@ -145,6 +145,27 @@ int kvp_destage_beside(struct kvp_pool *pool);
 int __must_check kvp_destage_order(struct kvp_pool *pool);
 
 /**
+ * kvp_destage_many_passed() - true if so many versions were passed that it is worth to drop them
+ * before destage comes to them. Any context.
+ */
+bool kvp_destage_many_passed(const struct kvp_pool *pool);
+
+/**
+ * kvp_destage_drop_passed() - drop all versions that were passed
+ *
+ * Context: the destage worker, under checkpoint_lock, with no version in hand; may sleep.
+ */
+void kvp_destage_drop_passed(struct kvp_pool *pool);
+
+/**
+ * kvp_destage_tail_waits() - true if more than half of the log is used, and a checkpoint would free
+ * enough of it
+ *
+ * Context: process.
+ */
+bool kvp_destage_tail_waits(struct kvp_pool *pool);
+
+/**
  * kvp_destage_last_tail() - take a checkpoint with the tail as far as possible
  *
  * Writes no version home. Destage, direct workers and builder are stopped. Return: 0 or -errno.

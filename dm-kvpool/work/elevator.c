@@ -211,6 +211,22 @@ void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, st
 	kvp_wbuf_unlock_lists(w);
 }
 
+void kvp_elevator_take_passed(struct kvp_pool *pool, struct list_head *to)
+{
+	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_version *d = kvp_wbuf_elevator_next(w, NULL), *next;
+	u32 n = 0;
+
+	kvp_wbuf_lock_lists(w);
+	for (; d; d = next) {
+		next = kvp_wbuf_elevator_next(w, d);
+		if (kvp_wbuf_passed(d))
+			__take_out(pool, d, to);
+		make_way(w, ++n);
+	}
+	kvp_wbuf_unlock_lists(w);
+}
+
 void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look)
 {
 	struct kvp_wbuf *w = pool->wbuf;

@@ -78,6 +78,14 @@ void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions);
 void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, struct list_head *to);
 
 /**
+ * kvp_elevator_take_passed() - take all versions that were passed. They must not go home any more
+ * @to: receives them, behind those that it has
+ *
+ * Context: caller holds pool->checkpoint_lock; may sleep.
+ */
+void kvp_elevator_take_passed(struct kvp_pool *pool, struct list_head *to);
+
+/**
  * struct kvp_elevator_look - what lies at the tail of the log
  * @below: look at versions below this place, the oldest first
  * @max: room in @of

@@ -257,7 +257,7 @@ static void destage_waits_for_it(struct over *t)
 	host_checkpoint(&t->host);
 }
 
-/* Data of other blocks and of these is on its way to the log: the stream is durable only after it. */
+/* Data of some blocks is on its way to the log: the stream is durable only after it. */
 static void older_are_in_flight(struct over *t)
 {
 	struct kvp_pool *pool = t->host.pool;
@@ -290,6 +290,52 @@ static void older_are_in_flight(struct over *t)
 	host_sleep(300);
 	host_checkpoint(&t->host);
 	host_read_each(&t->host, t->first, STREAM);
+}
+
+static void drop_passed(struct over *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+
+	mutex_lock(&pool->checkpoint_lock);
+	kvp_destage_drop_passed(pool);
+	mutex_unlock(&pool->checkpoint_lock);
+}
+
+/* Let the elevator know @n of the versions that wait. */
+static void let_elevator_know(struct over *t, u32 n)
+{
+	struct kvp_pool *pool = t->host.pool;
+	kvp_lsn_t limit = kvp_log_durable(pool->log);
+
+	mutex_lock(&pool->checkpoint_lock);
+	if (!kvp_pool_logs_on_cache(pool))
+		kvp_wbuf_pass_on(pool->wbuf, limit, n);
+	kvp_elevator_gather(pool, limit);
+	mutex_unlock(&pool->checkpoint_lock);
+}
+
+/* What was passed is dropped before its turn comes, and nothing else is. */
+static void dropped_before_their_turn(struct over *t)
+{
+	begin(t);
+	host_write(&t->host, t->first + STREAM + 3, 1, true);
+	hold_everywhere(t, 10, 1);
+	stream(t);
+	expect_intents(t, STREAM);
+	let_elevator_know(t, 3);
+	drop_passed(t);
+	expect_waiting(t, 7);
+	release_all();
+	host_sleep(300);
+	drop_passed(t);
+	expect_waiting(t, 1);
+	host_write(&t->host, t->first + 5, 1, false);
+	host_flush(&t->host);
+	host_write(&t->host, t->first + 6, 1, false);
+	host_destage(&t->host);
+	host_sleep(300);
+	host_checkpoint(&t->host);
+	host_read_each(&t->host, t->first, STREAM + 4);
 }
 
 /* Every block has several older versions. With too many, the stream breaks there. */
@@ -694,6 +740,7 @@ void run_over(void)
 	over(NAMED(discard_is_only_buffered), &cache);
 	over(NAMED(destage_is_in_flight), &cache);
 	over(NAMED(older_are_in_flight), &cache);
+	over(NAMED(dropped_before_their_turn), &cache);
 	over(NAMED(many_older), &cache);
 	over(NAMED(several_older), &cache);
 	over(NAMED(zeros_are_older), &cache);
@@ -720,6 +767,7 @@ void run_over(void)
 		over(NAMED(destage_is_in_flight), &shapes[i]);
 		over(NAMED(destage_waits_for_it), &shapes[i]);
 		over(NAMED(older_are_in_flight), &shapes[i]);
+		over(NAMED(dropped_before_their_turn), &shapes[i]);
 		over(NAMED(many_older), &shapes[i]);
 		over(NAMED(several_older), &shapes[i]);
 		over(NAMED(zeros_are_older), &shapes[i]);
