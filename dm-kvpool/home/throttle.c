@@ -45,8 +45,11 @@ u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 
 bool kvp_throttle_passes(const struct kvp_pool *pool)
 {
-	u64 most, used = in_use(pool, &most);
+	u64 most, used = in_use(pool, &most), empty = kvp_log_limit_empty(pool);
 
+	/* With the log on legs, a stream that is only buffered needs no more than records. */
+	if (!kvp_pool_logs_on_cache(pool) && most == empty)
+		used = kvp_log_spent(pool, most);
 	return kvp_log_takes_intents(pool) && used <= most - most / 32;
 }
 

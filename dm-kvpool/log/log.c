@@ -474,6 +474,11 @@ u64 kvp_log_taken(const struct kvp_pool *pool, u64 most)
 	return kvp_wbuf_buffered(w) + most - min_t(u64, most, kvp_wbuf_commit_limit(w));
 }
 
+u64 kvp_log_spent(const struct kvp_pool *pool, u64 most)
+{
+	return most - min_t(u64, most, kvp_wbuf_commit_limit(pool->wbuf));
+}
+
 /*
  * The number of versions that may be buffered once @more blocks of the log are used. The tail's
  * segment is not free. Headers take a little, and an entry may leave the end of a segment unused.

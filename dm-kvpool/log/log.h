@@ -747,6 +747,9 @@ u64 kvp_log_limit_empty(const struct kvp_pool *pool);
 /** kvp_log_taken() - blocks in use, of @most, which is kvp_log_limit_empty(). Any context. */
 u64 kvp_log_taken(const struct kvp_pool *pool, u64 most);
 
+/** kvp_log_spent() - the same without what is only buffered: of a stream, that needs little */
+u64 kvp_log_spent(const struct kvp_pool *pool, u64 most);
+
 /** kvp_log_used() - blocks between tail and head */
 u64 kvp_log_used(struct kvp_pool *pool);
 

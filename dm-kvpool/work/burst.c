@@ -14,11 +14,14 @@
 /* Seconds. The rest ends earlier if much is written meanwhile. */
 #define MOST_REST	4u
 
-/* How much is used of what destage frees, in per cent. At 100 writers wait. */
+/*
+ * How much is used of what destage frees, in per cent. At 100 writers wait. What is only buffered
+ * does not count yet: of a stream, it will need a record for each block, and no more.
+ */
 static u32 full_percent(const struct kvp_pool *pool)
 {
 	u64 most = kvp_log_limit_empty(pool), intents = kvp_log_intents_limit(pool);
-	u64 log = div64_u64(100 * min(most, kvp_log_taken(pool, most)), max(most, 1ull));
+	u64 log = div64_u64(100 * kvp_log_spent(pool, most), max(most, 1ull));
 	u64 buffer = div_u64(100ull * kvp_wbuf_nr_logged(pool->wbuf),
 			     max(kvp_wbuf_limit(pool->wbuf), 1u));
 	/* Beyond this limit streams go through the log. */
