@@ -2442,6 +2442,35 @@ static bool newest_superblock_that_never_counted_is_passed_by(struct lives_test 
 	return passed_by(s, 0, 1);
 }
 
+/* All of @leg but its labels has other contents. */
+static void overwrite_all(struct lives_test *s, u32 leg)
+{
+	struct image *img = &s->img[leg];
+	u8 data[KVP_BLOCK_SIZE];
+	u64 block;
+
+	for (block = KVP_LABEL_BLOCKS; block < img->blocks - KVP_LABEL_BLOCKS; block++) {
+		memset(data, (int)(block % 251 + 1), sizeof(data));
+		image_write_data(img, block, data);
+	}
+}
+
+/*
+ * Whatever the attempt left on the leg, it counts for nothing: when the leg is back in sync, it has
+ * all, and the pool can do without the leg that it called out. Its history is given up also if the
+ * superblock that was chosen is of a leg which it has in sync.
+ */
+static bool leg_that_is_passed_by_gets_everything(struct lives_test *s)
+{
+	s->lost = 2;
+	if (!loss_that_one_leg_knows_of(s, false))
+		return false;
+	overwrite_all(s, 0);
+	return goes_on_without_the_one(s) && run_life(s, live_without_the_one) &&
+	       run_life(s, live_the_one_returns) && all_there(s, BIT(2)) &&
+	       run_life(s, live_one_flush) && all_there(s, BIT(2));
+}
+
 /* The pool does not get an epoch above that of the leg, as the next start could not read that. */
 static bool leg_of_the_largest_epoch_is_not_passed_by(struct lives_test *s)
 {
@@ -3249,6 +3278,8 @@ static void tell_of_labels(void)
 	ON_PARITY(leg_whose_superblock_never_counted_is_passed_by);
 	ON_TWO_VDEVS(newest_superblock_that_never_counted_is_passed_by);
 	ON_PARITY(newest_superblock_that_never_counted_is_passed_by);
+	ON_TWO_VDEVS(leg_that_is_passed_by_gets_everything);
+	ON_PARITY(leg_that_is_passed_by_gets_everything);
 	ON_TWO_VDEVS(leg_of_the_largest_epoch_is_not_passed_by);
 	TEST(ssd_whose_superblock_never_counted_is_passed_by, .legs = 4, .cache = 2);
 	TEST(ssd_whose_superblock_never_counted_is_passed_by, .legs = 5, .parity = true,
