@@ -2,6 +2,7 @@
 """What the kernel must know of an emulated processor. All programs that start machines use this."""
 
 import ctypes
+import functools
 import mmap
 import time
 
@@ -18,11 +19,12 @@ WRONG = "cx16"
 CLEARED = f"clearcpuid={SLOW},{WRONG}"
 
 
+@functools.cache
 def tsc_khz(seconds=0.2):
     """How fast the time stamp counter of this host counts, and so that of an emulated processor.
 
-    On a busy host a kernel that measures it may find a tenth of that. Its clock is then ten times as fast as time.
-    Give it the parameter tsc_early_khz= where a test has times of the guest beside those of another machine.
+    On a busy host a kernel that measures it may find a tenth of that. Its clock is then ten times as fast as time, and
+    the time limits of its tests are over too soon. So it gets the parameter tsc_early_khz=.
     """
     code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     code.write(bytes.fromhex("0f3148c1e2204809d0c3"))  # rdtsc; shl $32, %rdx; or %rdx, %rax; ret
