@@ -129,6 +129,8 @@ struct kvp_leg {
 	u32 torn;
 	/* the same for each ring: shows that there is none, among newer ones; by sb_lock */
 	u32 gaps[2];
+	/* so many superblocks in a row each ring did not take; by sb_lock */
+	u8 missed[2];
 	/* era of the newest durable superblock that had it in use; 0: none; by sb_lock */
 	u32 has_era;
 	/* At a start: how many superblocks it is behind, and so stale (R29). */

@@ -145,6 +145,23 @@ u32 kvp_sb_rings_gaps(const struct kvp_sb_rings *r, u32 ring, u64 newest)
 	return gaps;
 }
 
+u8 kvp_sb_rings_missed(const struct kvp_sb_rings *r, u32 ring, u64 newest)
+{
+	u64 missed = 255;
+	u32 slot;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++) {
+		u64 s = r->sequence[ring][slot];
+
+		if (r->state[ring][slot] != KVP_SLOT_VALID)
+			continue;
+		if (s >= newest)
+			return 0;
+		missed = newest - s < missed ? newest - s : missed;
+	}
+	return (u8)missed;
+}
+
 u32 kvp_sb_gaps_between(u64 had, u64 sequence)
 {
 	u32 first = (u32)(had % KVP_SB_RING), slot = (u32)(sequence % KVP_SB_RING), gaps = 0;

@@ -104,6 +104,14 @@ u32 kvp_sb_rings_gaps(const struct kvp_sb_rings *r, u32 ring, u64 newest);
  */
 u32 kvp_sb_gaps_between(u64 had, u64 sequence);
 
+/**
+ * kvp_sb_rings_missed() - how many numbers the newest superblock of a ring is behind @newest
+ * @ring: KVP_RING_FRONT or KVP_RING_BACK
+ *
+ * Return: up to 255, which also stands for a ring without a superblock.
+ */
+u8 kvp_sb_rings_missed(const struct kvp_sb_rings *r, u32 ring, u64 newest);
+
 /** kvp_sb_beside_torn() - true if the slot of superblock @sequence is beside one of @torn */
 bool kvp_sb_beside_torn(u32 torn, u64 sequence);
 

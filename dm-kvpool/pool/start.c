@@ -572,8 +572,10 @@ void kvp_leg_note_slots(struct kvp_leg *leg, const struct kvp_label *label)
 	u32 end;
 
 	leg->torn = kvp_sb_rings_torn(&label->rings);
-	for (end = 0; end < 2; end++)
+	for (end = 0; end < 2; end++) {
 		leg->gaps[end] = kvp_sb_rings_gaps(&label->rings, end, label->sb->sequence);
+		leg->missed[end] = kvp_sb_rings_missed(&label->rings, end, label->sb->sequence);
+	}
 }
 
 /* Settle the state of @leg, number @i in the superblock, by the superblock and by its own label. */

@@ -211,6 +211,30 @@ static void note_gaps(struct kvp_leg *leg, u64 sequence, int front, int back)
 	}
 }
 
+/* R27: note which rings of @leg took the superblock. */
+static void note_missed(struct kvp_leg *leg, int front, int back)
+{
+	leg->missed[0] = front ? min(leg->missed[0] + 1, 255) : 0;
+	leg->missed[1] = back ? min(leg->missed[1] + 1, 255) : 0;
+}
+
+/*
+ * R27: true if a leg in use has the superblock in one ring alone, and the other ring has the one
+ * before, or one more before that. Should that slot become unreadable, the other ring would say
+ * that the superblock is not there. A ring that missed more says nothing.
+ */
+static bool is_in_one_ring(const struct kvp_pool *pool)
+{
+	u32 i, end;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		for (end = 0; end < 2; end++)
+			if (kvp_leg_in_sync(&pool->legs[i]) && pool->legs[i].missed[end] &&
+			    pool->legs[i].missed[end] <= 2)
+				return true;
+	return false;
+}
+
 /*
  * Count the legs in sync that took the superblock; 0: a leg that the pool needs did not. One bad
  * sector in a ring is no reason to give up a leg: the other ring has the superblock.
@@ -237,6 +261,7 @@ static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 		note_torn(leg, pool->sb->sequence, !w->ios[i].error && !w->ios[i + 1].error);
 		if (!w->ios[i].error || !w->ios[i + 1].error) {
 			note_gaps(leg, pool->sb->sequence, w->ios[i].error, w->ios[i + 1].error);
+			note_missed(leg, w->ios[i].error, w->ios[i + 1].error);
 			leg->has_sequence = pool->sb->sequence;
 			leg->taken++;
 			ok += kvp_leg_in_sync(leg);
@@ -333,8 +358,11 @@ static u32 write_round(struct kvp_pool *pool)
 	return count_taken(pool, w);
 }
 
-/* Write the superblock to ring @end of @leg under an older number. The leg may fail that. */
-static void fill_gap(struct kvp_pool *pool, struct kvp_leg *leg, u32 end, u64 sequence)
+/*
+ * Write the superblock to ring @end of @leg under an older number. The leg may fail that. Returns
+ * true if the slot has it.
+ */
+static bool fill_gap(struct kvp_pool *pool, struct kvp_leg *leg, u32 end, u64 sequence)
 {
 	struct sb_write *w = pool->sb_write;
 
@@ -346,8 +374,12 @@ static void fill_gap(struct kvp_pool *pool, struct kvp_leg *leg, u32 end, u64 se
 	kvp_io_group_init(&w->group);
 	submit_sb(pool, w, leg, end);
 	kvp_io_group_wait(&w->group);
-	if (w->ios[0].error)
+	if (w->ios[0].error) {
 		note_torn(leg, sequence, false);
+		return false;
+	}
+	leg->missed[end] = min_t(u64, leg->missed[end], pool->sb->sequence - sequence);
+	return true;
 }
 
 /*
@@ -357,7 +389,7 @@ static void fill_gap(struct kvp_pool *pool, struct kvp_leg *leg, u32 end, u64 se
  * All legs have it under its own number by then. So none of these older numbers is the newest of a
  * leg, and a power cut among them changes nothing: no request was answered by this superblock yet.
  * The slots of the next two are left: they must not have one of the leg's last two (R13). A slot
- * that cannot be written is not tried again.
+ * that cannot be written is not tried again; but once more if it failed the superblock just before.
  */
 static void fill_gaps(struct kvp_pool *pool)
 {
@@ -372,8 +404,8 @@ static void fill_gaps(struct kvp_pool *pool)
 				if (!(leg->gaps[end] & BIT(s % KVP_SB_RING)) ||
 				    !kvp_leg_takes_writes(leg))
 					continue;
-				leg->gaps[end] &= ~BIT(s % KVP_SB_RING);
-				fill_gap(pool, leg, end, s);
+				if (fill_gap(pool, leg, end, s) || s + 1 < newest)
+					leg->gaps[end] &= ~BIT(s % KVP_SB_RING);
 			}
 	}
 }
@@ -381,12 +413,14 @@ static void fill_gaps(struct kvp_pool *pool)
 int kvp_sb_commit(struct kvp_pool *pool)
 {
 	struct kvp_sb *sb = pool->sb;
-	bool again;
+	bool again, twice = false;
 	int losses;
 	u32 ok;
 
 	lockdep_assert_held(&pool->sb_lock);
 	do {
+		bool second = twice;
+
 		/* Read before the states, so that a loss in between causes another round. */
 		losses = atomic_read_acquire(&pool->losses);
 		pool->members_client->about_to_write(pool);
@@ -404,7 +438,9 @@ int kvp_sb_commit(struct kvp_pool *pool)
 			note_eras(pool);
 		/* R16: a loss is recorded when the legs know that a superblock with it counts. */
 		again = ok && kvp_outs_counted(sb);
-	} while (again || (ok && losses != atomic_read(&pool->losses)));
+		/* R27: once two superblocks say the same, one of them may be lost. */
+		twice = ok && !again && !second && is_in_one_ring(pool);
+	} while (again || twice || (ok && losses != atomic_read(&pool->losses)));
 	if (!ok) {
 		kvp_fail(pool, KVP_FAIL_SUPERBLOCK, "no leg took the superblock");
 		kvp_fail(pool, KVP_FAIL_LEGS, "no leg took the superblock");

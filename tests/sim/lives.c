@@ -1741,7 +1741,8 @@ static void live_failed_superblock(struct lives_test *s, u32 rings)
 			disks_fault(FAULT_WRITE_EIO, 0, at, at + KVP_SB_BLOCKS - 1);
 	}
 	h->may_fail = true;
-	if (!host_checkpoint(h) != counts || h->pool->sb->sequence != s->noted[0])
+	/* One that a ring failed is followed by another one at once. */
+	if (!host_checkpoint(h) != counts || h->pool->sb->sequence != s->noted[0] + counts)
 		sim_fail("superblock %llu %s: the case was not set up", h->pool->sb->sequence,
 			 counts ? "failed" : "did not fail");
 	h->may_fail = false;
@@ -2775,6 +2776,123 @@ static bool label_at_an_end_that_another_leg_names_is_found(struct lives_test *s
 	return all_there(s, BIT(1));
 }
 
+/* One ring of leg 0 fails the superblock that records leg 1 out; with @all, all later ones too. */
+static void live_loss_in_one_ring(struct lives_test *s, u32 end, bool all)
+{
+	struct host *h = &s->host;
+	u64 at;
+
+	live_one_flush(s);
+	note(s, h->pool->sb->sequence + 1);
+	at = slot_block(&disks.img[0], end, s->noted[0]);
+	disks_fault(FAULT_WRITE_EIO, 0, at, at + (all ? 3 : 1) * KVP_SB_BLOCKS - 1);
+	if (kvp_leg_offline(h->pool, host_leg(h, 1)))
+		sim_fail("leg 1 stays");
+	host_write(h, 40, 7, true);
+	note(s, h->pool->sb->sequence);
+}
+
+static void live_loss_that_the_front_failed(struct lives_test *s)
+{
+	live_loss_in_one_ring(s, 0, false);
+}
+
+static void live_loss_that_the_back_failed(struct lives_test *s)
+{
+	live_loss_in_one_ring(s, 1, false);
+}
+
+static void live_losses_that_the_front_failed(struct lives_test *s)
+{
+	live_loss_in_one_ring(s, 0, true);
+}
+
+static void live_without_leg_1(struct lives_test *s)
+{
+	if (kvp_leg_in_sync(host_leg(&s->host, 1)))
+		sim_fail("leg 1 is a source, and lacks what was acknowledged without it");
+	host_read_each(&s->host, 40, 7);
+}
+
+/*
+ * A superblock is in one ring of a leg, as the other one failed it. Later its slot cannot be read.
+ * Another one was written at once, that says the same.
+ */
+static bool superblock_that_a_ring_failed_is_not_alone(struct lives_test *s)
+{
+	u32 end;
+
+	remember(s, s->img);
+	for (end = 0; end < 2; end++) {
+		s->nr_noted = 0;
+		recall(s);
+		if (!run_life(s, end ? live_loss_that_the_back_failed :
+				 live_loss_that_the_front_failed))
+			return false;
+		s->unread = (struct unread){ .legs = 1, .rings = end ? 1 : 2,
+					     .first = s->noted[0], .count = 1 };
+		if (!run_life(s, live_without_leg_1))
+			return false;
+		memset(&s->unread, 0, sizeof(s->unread));
+	}
+	return all_there(s, BIT(1));
+}
+
+/*
+ * The same with a ring that fails them all. A loss takes two superblocks, and the third one says
+ * the same as the second. That ring lacks more than one of them: it does not answer for the newest.
+ */
+static bool superblocks_that_a_ring_failed_say_the_same(struct lives_test *s)
+{
+	if (!run_life(s, live_losses_that_the_front_failed))
+		return false;
+	if (!expect(s->noted[1] == s->noted[0] + 2, "%llu superblocks: the case was not set up\n",
+		    s->noted[1] + 1 - s->noted[0]))
+		return false;
+	s->unread = (struct unread){ .legs = 1, .rings = 2, .first = s->noted[1], .count = 1 };
+	if (!refused(s, -EIO, "does not answer"))
+		return false;
+	s->unread.first--;
+	if (!run_life(s, live_without_leg_1))
+		return false;
+	memset(&s->unread, 0, sizeof(s->unread));
+	return all_there(s, BIT(1));
+}
+
+/* Leg 1 is out. A ring of leg 0 fails the superblock that has a new setting. */
+static void live_setting_in_one_ring(struct lives_test *s)
+{
+	struct host *h = &s->host;
+	u64 at;
+
+	if (kvp_leg_offline(h->pool, host_leg(h, 1)))
+		sim_fail("leg 1 stays");
+	live_one_flush(s);
+	note(s, h->pool->sb->sequence + 1);
+	at = slot_block(&disks.img[0], 0, s->noted[0]);
+	disks_fault(FAULT_WRITE_EIO, 0, at, at + KVP_SB_BLOCKS - 1);
+	if (kvp_pool_set(h->pool, KVP_T_STRICT, 1))
+		sim_fail("the tunable cannot be set");
+}
+
+static void live_with_the_setting(struct lives_test *s)
+{
+	if (!s->host.pool->tunables[KVP_T_STRICT])
+		sim_fail("a setting is lost that was answered");
+}
+
+/* As above, with a change that needs one superblock only. */
+static bool setting_that_a_ring_failed_is_not_alone(struct lives_test *s)
+{
+	if (!run_life(s, live_setting_in_one_ring))
+		return false;
+	s->unread = (struct unread){ .legs = 1, .rings = 2, .first = s->noted[0], .count = 1 };
+	if (!run_life(s, live_with_the_setting))
+		return false;
+	memset(&s->unread, 0, sizeof(s->unread));
+	return all_there(s, BIT(1));
+}
+
 static void live_larger(struct lives_test *s)
 {
 	struct host *h = &s->host;
@@ -3294,6 +3412,9 @@ static void tell_of_labels(void)
 	ON_TWO_VDEVS(two_superblocks_that_never_counted);
 	ON_PARITY(two_superblocks_that_never_counted);
 	ON_LEGS(leg_is_lost_in_the_era_that_was_durable, 2);
+	ON_LEGS(superblock_that_a_ring_failed_is_not_alone, 2);
+	ON_LEGS(setting_that_a_ring_failed_is_not_alone, 2);
+	ON_LEGS(superblocks_that_a_ring_failed_say_the_same, 2);
 	ON_LEGS(label_of_a_grown_leg_is_found, 1);
 	ON_LEGS(label_of_a_leg_that_grew_twice_is_waited_for, 1);
 	ON_LEGS(label_of_a_leg_that_grew_twice_is_waited_for, 2);
