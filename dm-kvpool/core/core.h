@@ -319,6 +319,7 @@ struct kvp_pool {
 	/* while it resilvers: it has all that its leg has; by members_lock */
 	bool shadow_ready;
 	struct kvp_vdevs vdevs;
+	wait_queue_head_t stripes_wait;	/* for the @homing of a vdev */
 	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	/* bits of enum kvp_fail_reason; changed only by core/failure.c */

@@ -74,6 +74,35 @@ u32 kvp_vdev_usable(const struct kvp_vdev *v)
 	return n;
 }
 
+bool kvp_vdev_begin_stripes(struct kvp_vdev *v)
+{
+	atomic_inc(&v->homing);
+	/* Pairs with the one in kvp_vdev_half_home(). */
+	smp_mb__after_atomic();
+	if (kvp_vdev_usable(v) == v->nr_legs) {
+		WRITE_ONCE(v->unflushed, true);
+		return true;
+	}
+	kvp_vdev_end_stripes(v);
+	return false;
+}
+
+void kvp_vdev_end_stripes(struct kvp_vdev *v)
+{
+	if (atomic_dec_and_test(&v->homing))
+		wake_up_all(&v->pool->stripes_wait);
+}
+
+bool kvp_vdev_half_home(const struct kvp_vdev *v)
+{
+	/*
+	 * A batch that began before the leg was out is counted by now. One that begins later finds
+	 * that leg out.
+	 */
+	smp_mb();
+	return atomic_read(&v->homing) || READ_ONCE(v->unflushed);
+}
+
 u32 kvp_vdev_needed(const struct kvp_vdev *v)
 {
 	return v->ops->needed(v);

@@ -6,10 +6,12 @@
  * places on legs counts the blocks of a vdev, which have their own type (format/numbers.h). Only
  * kvp_vdevs_find() converts the former to the latter; of a pool, kvp_locate() does.
  *
- * All of it is fixed while the pool runs. A cache vdev has no blocks.
+ * All of it but @homing and @unflushed is fixed while the pool runs. A cache vdev has no blocks.
  */
 #ifndef KVP_VDEV_H
 #define KVP_VDEV_H
+
+#include <linux/atomic.h>
 
 #include "format/format.h"
 
@@ -28,6 +30,8 @@ struct kvp_vdevs;
  * @legs: @nr_legs of the pool's legs; a kvp_place names one of these
  * @seed: for the sums of its table pages and its parity
  * @first_root: its first one among the table's roots
+ * @homing: batches of whole stripes, under intents, that are being written home (R7)
+ * @unflushed: such stripes were written since the loss of a leg was recorded last
  */
 struct kvp_vdev {
 	struct kvp_pool *pool;
@@ -39,6 +43,8 @@ struct kvp_vdev {
 	u32 nr_legs;
 	u32 seed;
 	u32 first_root;
+	atomic_t homing;
+	bool unflushed;
 };
 
 /**
@@ -137,6 +143,27 @@ u32 kvp_vdev_needed(const struct kvp_vdev *v);
  * needs all but one. Any context.
  */
 bool kvp_vdev_has_log(const struct kvp_vdev *v);
+
+/**
+ * kvp_vdev_begin_stripes() - whole stripes of @v, which are under intents, are about to be written
+ * home (R7)
+ *
+ * A leg that leaves after that is not recorded out before kvp_vdev_end_stripes() was called, and
+ * the other legs were flushed.
+ *
+ * Return: false: a leg is out, and the stripes must stay as they are. Any context.
+ */
+bool kvp_vdev_begin_stripes(struct kvp_vdev *v);
+
+/** kvp_vdev_end_stripes() - they were written, or the write failed. Any context. */
+void kvp_vdev_end_stripes(struct kvp_vdev *v);
+
+/**
+ * kvp_vdev_half_home() - true if stripes of @v may be half home, or home and not flushed
+ *
+ * Exact if the caller has found a leg of @v out. Any context.
+ */
+bool kvp_vdev_half_home(const struct kvp_vdev *v);
 
 /** kvp_vdev_spare() - how many of its legs in use the vdev can lose. Any context. */
 u32 kvp_vdev_spare(const struct kvp_vdev *v);

@@ -458,14 +458,17 @@ void kvp_home_sort(struct list_head *versions)
 int kvp_home_write(struct kvp_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
 	LIST_HEAD(striped);
-	int ret = 0;
+	int ret = 0, plain;
 
 	if (h->rows) {
 		take_striped(h->pool, versions, &striped);
 		ret = kvp_row_home_write(h->rows, &striped, limit);
 	}
-	if (!ret)
-		ret = write_plain(h, versions);
+	/* Mirrors take direct writes in any state of the legs. */
+	if (!ret || ret == KVP_NOT_BEGUN) {
+		plain = write_plain(h, versions);
+		ret = plain ?: ret;
+	}
 	/* The list is out of order now. The next try sorts it. */
 	list_splice(&striped, versions);
 	return ret;

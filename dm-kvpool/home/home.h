@@ -64,6 +64,13 @@ static inline bool kvp_home_has_rows(const struct kvp_pool *pool)
 struct kvp_home * __must_check kvp_home_alloc(struct kvp_pool *pool, bool whole);
 void kvp_home_free(struct kvp_home *h);
 
+/*
+ * Of kvp_home_write(), with @whole: what is left on @versions are whole stripes of a parity1. It
+ * lacks a leg, and nothing of them was written (R7). It is no errno, as a device may end a request
+ * with any errno.
+ */
+#define KVP_NOT_BEGUN	1
+
 /** kvp_home_sort() - sort versions by block; those of one block keep their order */
 void kvp_home_sort(struct list_head *versions);
 
@@ -79,8 +86,9 @@ void kvp_home_sort(struct list_head *versions);
  * change together.
  *
  * Return: 0; -EIO: no leg took a block, or no copy of a table page can be read; -ENOMEM: no memory
- * for a table page, and a checkpoint may help. After an error, versions that are not home are still
- * on @versions. Context: process, waits for I/O; takes range locks, and those of the table.
+ * for a table page, and a checkpoint may help; KVP_NOT_BEGUN. After an error, versions that are not
+ * home are still on @versions. Context: process, waits for I/O; takes range locks, and those of the
+ * table.
  */
 int __must_check kvp_home_write(struct kvp_home *h, struct list_head *versions,
 				struct kvp_log_at limit);

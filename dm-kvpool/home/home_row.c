@@ -9,6 +9,9 @@
  *
  * The entries of data and parity change in the table together. Until then, the log tells what was
  * at home: docs/design/parity.md.
+ *
+ * Stripes under intents are begun only while all legs of their vdev are in use (begin_stripes()).
+ * Of those that were begun when a leg left, the end is waited for before its loss is recorded (R7).
  */
 #include <linux/delay.h>
 #include <linux/gfp.h>
@@ -127,6 +130,8 @@ struct run_pages {
 struct kvp_row_home {
 	struct kvp_pool *pool;
 	struct kvp_batch *batch;
+	bool whole;			/* for whole stripes, which are under intents */
+	unsigned long begun;		/* bit per vdev: kvp_vdev_begin_stripes() was called */
 	u32 nr_stripes, nr_rows, max_rows;
 	u32 most_stripes;		/* stripes; the most at a time, by kvp_pace() */
 	u32 max_legs, max_stripe;	/* the largest of all vdevs; @max_stripe in blocks */
@@ -219,6 +224,7 @@ struct kvp_row_home *kvp_row_home_alloc(struct kvp_pool *pool, bool whole)
 	if (!h)
 		return NULL;
 	h->pool = pool;
+	h->whole = whole;
 	h->most_stripes = MIN_STRIPES;
 	note_sizes(h);
 	h->max_rows = whole ? whole_rows(h) : MAX_ROWS;
@@ -858,6 +864,38 @@ static void forget_versions(struct kvp_row_home *h)
 	kvp_wbuf_drop_list(h->pool->wbuf, &done);
 }
 
+static void end_stripes(struct kvp_row_home *h)
+{
+	u32 i;
+
+	for (i = 0; i < h->pool->vdevs.nr; i++)
+		if (h->begun & BIT(i))
+			kvp_vdev_end_stripes(&h->pool->vdevs.v[i]);
+	h->begun = 0;
+}
+
+/*
+ * R7: data in the log protects what destage writes. Nothing but the other legs protects a stripe
+ * under an intent, so none is begun without a leg. Returns false if one is out.
+ */
+static bool begin_stripes(struct kvp_row_home *h)
+{
+	u32 i;
+
+	for (i = 0; h->whole && i < h->nr_stripes; i++) {
+		u32 v = h->stripes[i].leaf->v->index;
+
+		if (h->begun & BIT(v))
+			continue;
+		if (!kvp_vdev_begin_stripes(&h->pool->vdevs.v[v])) {
+			end_stripes(h);
+			return false;
+		}
+		h->begun |= BIT(v);
+	}
+	return true;
+}
+
 /* Write all rows home that are locked. */
 static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
@@ -870,9 +908,12 @@ static int finish(struct kvp_row_home *h, struct list_head *versions, struct kvp
 	ret = compute_rows(h);
 	if (!ret)
 		ret = log_parity(h, limit);
+	if (!ret && !begin_stripes(h))
+		ret = KVP_NOT_BEGUN;
 	if (!ret) {
 		cover_rows(h);
 		ret = write_home(h);
+		end_stripes(h);
 	}
 	if (ret) {
 		put_back(h, versions);

@@ -3,6 +3,7 @@
  * Entries that take no version from the write buffer: parity (parity.c), and clean blocks for the
  * SSD cache. No write of a user becomes durable with them.
  */
+#include <linux/completion.h>
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
 
@@ -26,6 +27,7 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	e->direct = NULL;
 	e->appended = true;
 	e->append = NULL;
+	e->of = NULL;
 	e->clean = false;
 	e->again = 0;
 	e->renewed = 0;
@@ -56,4 +58,13 @@ bool kvp_log_is_wanted(struct kvp_pool *pool)
 	wanted = !list_empty(&log->waiters);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
+}
+
+void kvp_append_ended(struct kvp_entry_io *e, int error)
+{
+	struct kvp_parity_append *a = e->append;
+
+	e->append = NULL;
+	a->error = error;
+	complete(&a->done);
 }

@@ -209,7 +209,8 @@ static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool inte
 	for (i = 0; i < n; i++) {
 		d->intent = intent;
 		d->lsn = pool->log->head.lsn;
-		e->last_seq = d->seq;
+		/* It is older than some that are in the log, if it was an intent (again.c). */
+		e->last_seq = max(e->last_seq, d->seq);
 		if (!intent && !d->hole)
 			e->data++;
 		if (!intent)
@@ -447,7 +448,7 @@ void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e)
 }
 
 /* Put records into the header buffer, and payload pages behind the header's pages. */
-static void fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+void kvp_log_fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 {
 	struct kvp_disk_rec *recs = e->hdr_buf + KVP_LOG_HDR_SIZE;
 	struct kvp_log_hdr *h = &e->hdr;
@@ -527,7 +528,8 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	__witness(pool);
 	h->durable = log->witnessed;
 	list_for_each_entry(b, &log->open, list)
-		h->open[h->open_count++] = b->mark.lsn;
+		if (b->phase != KVP_DIRECT_BUFFERED)
+			h->open[h->open_count++] = b->mark.lsn;
 	if (e->direct) {
 		e->direct->mark = log->head;
 		e->direct->phase = KVP_DIRECT_COMMITTING;
@@ -548,6 +550,8 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	log->head.prev_csum = h->csum;
 	log->head.lsn = kvp_lsn_add(h->lsn, h->blocks);
 	WRITE_ONCE(log->head.intents, log->head.intents + e->intents);
+	if (e->direct)
+		e->direct->behind = log->head;
 }
 
 /*
@@ -723,6 +727,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	e->reserved = 0;
 	e->appended = false;
 	e->append = NULL;
+	e->of = NULL;
 	e->clean = false;
 	e->again = 0;
 	e->last_seq = log->built_seq;
@@ -733,7 +738,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	collect(pool, e, cap);
 	if (!e->intents)
 		e->direct = NULL;
-	fill_entry(pool, e);
+	kvp_log_fill_entry(pool, e);
 	kvp_log_send(pool, e);
 	return true;
 }

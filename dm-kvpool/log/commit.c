@@ -66,6 +66,12 @@ static bool __nothing_in_flight(struct kvp_log *log)
 	return true;
 }
 
+/* True if what is buffered must be committed for withdrawn intents (again.c). */
+static bool again_wanted(const struct kvp_log *log)
+{
+	return READ_ONCE(log->again_seq) > READ_ONCE(log->built_seq) && !kvp_log_failed(log);
+}
+
 /*
  * True if an entry may be wanted. Most writes have no waiter and do not fill an entry, and this
  * finds that out without a lock. Code that changes one of these values kicks after that.
@@ -74,7 +80,7 @@ static bool could_be_wanted(struct kvp_pool *pool)
 {
 	const struct kvp_log *log = pool->log;
 
-	return !list_empty(&log->waiters) || READ_ONCE(log->due) ||
+	return !list_empty(&log->waiters) || READ_ONCE(log->due) || again_wanted(log) ||
 	       kvp_wbuf_buffered(pool->wbuf) >= commit_batch(pool);
 }
 
@@ -94,7 +100,8 @@ static bool build_wanted(struct kvp_pool *pool)
 	w = list_empty(&log->waiters) ? NULL :
 		list_last_entry(&log->waiters, struct kvp_waiter, list);
 	/* FLUSHes that arrive while a commit is in flight share the next one. */
-	wanted = __nothing_in_flight(log) && (log->due || (w && w->seq > log->built_seq));
+	wanted = __nothing_in_flight(log) && (log->due || (w && w->seq > log->built_seq) ||
+					      again_wanted(log));
 	/* After a failure, one entry is built at a time, and only for a waiter or the timer. */
 	if (!kvp_log_failed(log))
 		wanted |= kvp_wbuf_buffered(pool->wbuf) >= commit_batch(pool);
@@ -348,6 +355,8 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 	struct kvp_version *d;
 	unsigned long flags;
 
+	if (e->of)
+		kvp_log_again_undone(e);
 	list_for_each_entry(d, &e->versions, list) {
 		d->intent = false;
 		d->zero = false;
@@ -570,9 +579,12 @@ void kvp_post_work(struct work_struct *work)
 		if (e->clean)
 			kvp_cache_clean_durable(pool, e);
 		hand_to_destage(pool, e);
+		if (e->of)
+			kvp_log_again_durable(e);
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 		wake_up_all(&log->entry_wait);
 	}
+	kvp_log_again(pool);
 	if (kvp_log_spills(log) && kvp_spill(pool))
 		kvp_post_kick(pool);
 	pool->log_client->destage(pool, false);

@@ -126,18 +126,20 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 {
 	struct kvp_log *log = pool->log;
-	struct kvp_log_mark home = { .lsn = KVP_LSN_MAX };
 	struct kvp_waiter *w, *next;
+	const struct kvp_direct *b;
 	bool intents = false;
+	kvp_lsn_t home;
 
 	spin_lock_irq(&log->lock);
 	/*
 	 * The lock is held throughout. Otherwise a waiter that joins the list in between might wait
 	 * for intents that are not in this floor.
 	 */
-	__kvp_log_floor(log, &home);
+	b = __kvp_log_not_home(log);
+	home = b ? b->mark.lsn : KVP_LSN_MAX;
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
-		if (!w->flushed && kvp_lsn_before(home.lsn, w->lsn))
+		if (!w->flushed && kvp_lsn_before(home, w->lsn))
 			continue;
 		if (!w->flushed && !kvp_table_poison_durable(pool->table, w->poisonings)) {
 			queue_work(pool->work_wq, &pool->poison_work);

@@ -3,6 +3,8 @@
 #ifndef KVP_LOG_INTERNAL_H
 #define KVP_LOG_INTERNAL_H
 
+#include <linux/completion.h>
+
 #include "log/log.h"
 
 /**
@@ -20,8 +22,22 @@ struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log);
  */
 bool kvp_log_build_entry(struct kvp_pool *pool);
 
-/** __kvp_log_floor() - kvp_log_floor() with log->lock held by the caller */
-void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark);
+/**
+ * __kvp_log_not_home() - the first intents that are not yet home, also if they are withdrawn, or
+ * NULL; caller holds log->lock
+ */
+struct kvp_direct *__kvp_log_not_home(const struct kvp_log *log);
+
+/** kvp_log_fill_entry() - fix the versions of @e, and make records of them; under build_lock */
+void kvp_log_fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e);
+
+/* --- again.c: intents become data again --- */
+
+/** kvp_log_again_durable() - @e, of withdrawn intents, is durable. Context: process. */
+void kvp_log_again_durable(struct kvp_entry_io *e);
+
+/** kvp_log_again_undone() - it will not be: take its versions back. Context: under build_lock. */
+void kvp_log_again_undone(struct kvp_entry_io *e);
 
 /** kvp_log_limit_after() - the limit of buffered blocks if @more blocks of the log were in use */
 u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more);
@@ -75,6 +91,15 @@ void __kvp_log_joined_ended(struct kvp_entry_io *e);
 
 /* --- append.c: entries that take nothing from the write buffer --- */
 
+/** struct kvp_parity_append - a wait for an entry with parity (parity.c) */
+struct kvp_parity_append {
+	struct completion done;
+	int error;
+};
+
+/** kvp_append_ended() - the parity of @e is durable, or, with @error, will not be; any context */
+void kvp_append_ended(struct kvp_entry_io *e, int error);
+
 /**
  * kvp_append_begin() - make the free entry @e one of @nr records with a payload each
  * @nr: at most KVP_ENTRY_MAX_DATA
@@ -103,7 +128,7 @@ bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks);
 /** kvp_log_is_wanted() - true if a caller waits for an entry. Any context. */
 bool kvp_log_is_wanted(struct kvp_pool *pool);
 
-/* --- parity.c: log space that is kept for parity, of a pool that has a parity1 --- */
+/* --- room.c: log space that is kept for parity, of a pool that has a parity1 --- */
 
 /**
  * kvp_log_most_holes() - how many discards may be pending
@@ -133,9 +158,6 @@ void __kvp_log_unreserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e);
  * log->lock
  */
 void __kvp_log_release_rows(struct kvp_pool *pool, kvp_lsn_t tail);
-
-/** kvp_append_ended() - the parity of @e is durable, or, with @error, will not be; any context */
-void kvp_append_ended(struct kvp_entry_io *e, int error);
 
 /** kvp_entry_put() - a copy of the entry has ended, or its submission has; the last call ends it */
 void kvp_entry_put(struct kvp_entry_io *e);

@@ -53,7 +53,7 @@ static bool __homes_on_their_way(const struct kvp_log *log, const struct kvp_ent
 	const struct kvp_direct *b;
 
 	list_for_each_entry(b, &log->open, list)
-		if (b != e->direct && b->phase != KVP_DIRECT_HOME)
+		if (b != e->direct && b->phase < KVP_DIRECT_HOME)
 			return true;
 	return false;
 }

@@ -193,6 +193,7 @@ void kvp_log_begin(struct kvp_pool *pool)
 	struct kvp_log *log = pool->log;
 
 	log->redo = 0;
+	log->again_seq = 0;
 	log->unsent = NULL;
 	kvp_fail_ended(pool, KVP_FAIL_COMMIT);
 	WRITE_ONCE(log->pool->log_moving, false);
@@ -313,6 +314,8 @@ void kvp_log_recorded(struct kvp_pool *pool)
 {
 	wake_up_all(&pool->log->entry_wait);
 	kvp_commit_kick(pool, false);
+	if (READ_ONCE(pool->log->withdrawn))
+		kvp_post_kick(pool);
 }
 
 /* --- tail and intents ------------------------------------------------------------------------ */
@@ -530,27 +533,41 @@ bool kvp_log_short(struct kvp_pool *pool)
 	       kvp_wbuf_commit_limit(pool->wbuf) < kvp_log_window(pool->log_vdev->g) / 32;
 }
 
-void __kvp_log_floor(const struct kvp_log *log, struct kvp_log_mark *mark)
+struct kvp_direct *__kvp_log_not_home(const struct kvp_log *log)
 {
 	struct kvp_direct *b;
 
 	lockdep_assert_held(&log->lock);
-	list_for_each_entry(b, &log->open, list) {
-		if (b->phase == KVP_DIRECT_HOME)
-			continue;
-		if (kvp_lsn_before(b->mark.lsn, mark->lsn))
-			*mark = b->mark;
-		break;
-	}
+	list_for_each_entry(b, &log->open, list)
+		if (b->phase != KVP_DIRECT_HOME)
+			return b;
+	return NULL;
 }
 
+/*
+ * The same, without those whose entry the tail has passed. The tail may pass withdrawn ones.
+ * Destage may take what is in the same entry, or older. Hardly any of that is in rows under those
+ * intents. After an entry that failed it may be: a recovery finds by sums what the parity counts
+ * (found_before()). What is newer must wait: its parity would have a limit behind the intents, and
+ * a recovery would take it to count them.
+ */
 void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
+	struct kvp_log *log = pool->log;
+	const struct kvp_log_mark *at;
+	struct kvp_direct *b;
 	unsigned long flags;
 
-	spin_lock_irqsave(&pool->log->lock, flags);
-	__kvp_log_floor(pool->log, mark);
-	spin_unlock_irqrestore(&pool->log->lock, flags);
+	spin_lock_irqsave(&log->lock, flags);
+	list_for_each_entry(b, &log->open, list) {
+		if (b->phase == KVP_DIRECT_HOME || b->phase == KVP_DIRECT_BUFFERED)
+			continue;
+		at = b->phase == KVP_DIRECT_WITHDRAWN ? &b->behind : &b->mark;
+		if (kvp_lsn_before(at->lsn, mark->lsn))
+			*mark = *at;
+		break;
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
 }
 
 void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home)
@@ -644,5 +661,6 @@ void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	WRITE_ONCE(log->full, false);
 	kvp_log_limit_buffered(pool);
 	kvp_pool_space(pool);
+	kvp_log_again(pool);
 	kvp_commit_kick(pool, true);
 }

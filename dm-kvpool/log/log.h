@@ -13,8 +13,9 @@
  *   build.c       what an entry takes from the buffer
  *   flush.c       waiters for durability, and their long way
  *   append.c      entries with nothing of the buffer: parity.c, and clean blocks for the cache
+ *   room.c        space that is kept for parity
  *   rows.c        entries on a cache of kind parity1; joined.c: two entries in one request
- *   slices.c      intents on their way home
+ *   slices.c      intents on their way home; again.c: those that must become data again
  *   log.c         start and stop, space, the tail, closing of intents
  *   renew.c       what is dirty at the tail is appended again
  *   checkpoint.c  table, then superblock, then space
@@ -116,6 +117,7 @@ enum kvp_entry_phase {
  * @keeps: a stream leaves blocks in the cache that are there
  * @direct: its intents; NULL: it holds none
  * @joined: the next entry, if it is sent with this one (joined.c)
+ * @of: its versions were intents of these (again.c), or NULL
  * @due: log->due was set when it was built
  * @appended: it takes nothing from the buffer (append.c)
  * @append: the waiter for its parity; NULL: it holds none
@@ -144,6 +146,7 @@ struct kvp_entry_io {
 	bool passes, keeps;
 	struct kvp_direct *direct;
 	struct kvp_entry_io *joined;
+	struct kvp_direct *of;
 	bool due;
 	bool appended;
 	struct kvp_parity_append *append;
@@ -158,26 +161,35 @@ enum kvp_direct_phase {
 	KVP_DIRECT_READY,	/* durable: the blocks may go home */
 	KVP_DIRECT_HOMING,
 	KVP_DIRECT_HOME,	/* home, but perhaps not flushed */
+	/* nothing of what is left was written home, and a leg is out: it becomes data (again.c) */
+	KVP_DIRECT_WITHDRAWN,
+	KVP_DIRECT_BUFFERED,	/* the same, and the tail has passed the entry */
 };
 
 /**
  * struct kvp_direct - the intents of one entry, until they are durable at home
  * @list: on log->open, in lsn order; by log->lock
  * @mark: place of the entry; the tail must not pass it
+ * @behind: place behind the entry. The tail may move there if they are withdrawn
  * @versions: the versions that go home
  * @slices: @versions, cut up for several workers, while the phase is KVP_DIRECT_HOMING
  * @nr_slices: 0 while they are being cut
  * @taken, @in_hand: slices that workers have taken so far, and that they still have; by log->lock
  * @failed: a slice is not home, so all begin anew; by log->lock
+ * @logged_again: entries in flight with versions of a withdrawn one; by log->lock
+ * @seq: of a withdrawn one. What was accepted up to here is newer than versions that are outdone.
+ *	If KVP_DIRECT_BUFFERED: its versions come before this; by build_lock
  */
 struct kvp_direct {
 	struct list_head list;
 	enum kvp_direct_phase phase;
-	struct kvp_log_mark mark;
+	struct kvp_log_mark mark, behind;
 	struct list_head versions;
 	struct list_head slices[KVP_DIRECT_SLICES];
 	u32 nr_slices, taken, in_hand;
 	bool failed;
+	u32 logged_again;
+	u64 seq;
 };
 
 /**
@@ -242,6 +254,9 @@ struct kvp_log {
 	struct list_head finished;		/* durable entries whose versions must move on */
 	struct list_head open;			/* intents not known to be durable at home */
 	u32 nr_open;
+	u32 withdrawn;		/* of @open: withdrawn, or buffered (again.c) */
+	bool again_stuck;	/* withdrawn ones wait until the tail has passed them */
+	u64 again_seq;		/* they wait until all up to here is durable; by build_lock */
 	struct list_head waiters;
 	/* durable in the log; but intents, poison or a loss must become durable first */
 	struct list_head flush_waiters;
@@ -257,7 +272,7 @@ struct kvp_log {
 	kvp_lsn_t redo;				/* place of an entry that failed; by build_lock */
 	u64 rewound;			/* no header has a time before this second; by build_lock */
 
-	/* For a parity1 (parity.c), by lock. */
+	/* For a parity1 (room.c), by lock. */
 	u32 *reserved_of;	/* by segment: rows whose parity the log must have room for */
 	u32 reserved;				/* the sum over all segments */
 	wait_queue_head_t entry_wait;		/* for a free entry */
@@ -414,11 +429,25 @@ void kvp_direct_cut(struct kvp_log *log, struct kvp_direct *b, u32 n);
  * kvp_direct_end_slice() - a slice is home, or, if @failed, it is not
  *
  * After the last one, if none failed, @b waits for a flush, and may be closed any time. If some
- * failed, all of @b begins anew.
+ * failed, all of @b begins anew. If there are versions left, and none failed, @b is withdrawn:
+ * kvp_log_again().
  *
  * Return: true if that was the last one, and all are home. Context: process; takes log->lock.
  */
 bool kvp_direct_end_slice(struct kvp_log *log, struct kvp_direct *b, bool failed);
+
+/**
+ * kvp_log_again() - get on with intents that are withdrawn, if there are any (again.c)
+ *
+ * Context: process; not under log->build_lock. May send entries, waits for no I/O.
+ */
+void kvp_log_again(struct kvp_pool *pool);
+
+/** kvp_log_again_stuck() - true if the tail must pass withdrawn intents. Any context. */
+static inline bool kvp_log_again_stuck(const struct kvp_log *log)
+{
+	return READ_ONCE(log->again_stuck);
+}
 
 /** kvp_direct_worker() - worker @i, below KVP_DIRECT_WORKERS; work/direct.c sets them up */
 static inline struct kvp_direct_worker *kvp_direct_worker(struct kvp_log *log, u32 i)
@@ -775,7 +804,10 @@ bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_ma
 /** kvp_log_short() - true if a caller waits for space, or will soon */
 bool kvp_log_short(struct kvp_pool *pool);
 
-/** kvp_log_floor() - lower @mark to the first intent that is not yet home */
+/**
+ * kvp_log_floor() - lower @mark to the first intent that is not yet home; or behind it, if it is
+ * withdrawn
+ */
 void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark);
 
 /* Entries whose intents are home, by place. */
@@ -826,7 +858,7 @@ int __must_check kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_pari
 void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
 
 /**
- * kvp_log_reserves() - true if the log reserves room for the parity of versions (parity.c)
+ * kvp_log_reserves() - true if the log reserves room for the parity of versions (room.c)
  *
  * Context: any.
  */

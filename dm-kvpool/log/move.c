@@ -137,11 +137,15 @@ static bool all_home(struct kvp_pool *pool)
 	kvp_wbuf_lock_lists(pool->wbuf);
 	logged = __kvp_wbuf_oldest(pool->wbuf);
 	kvp_wbuf_unlock_lists(pool->wbuf);
-	if (logged) {
+	kvp_log_floor(pool, &floor);
+	/*
+	 * Withdrawn intents cannot become data, as nothing is built. So the tail must pass them.
+	 * After that they are in the buffer, and the move does not wait for that.
+	 */
+	if (logged || (floor.lsn != KVP_LSN_MAX && READ_ONCE(pool->log->withdrawn))) {
 		pool->log_client->destage(pool, true);
 		return false;
 	}
-	kvp_log_floor(pool, &floor);
 	return floor.lsn == KVP_LSN_MAX;
 }
 

@@ -60,9 +60,14 @@ bool kvp_direct_end_slice(struct kvp_log *log, struct kvp_direct *b, bool failed
 	spin_lock_irq(&log->lock);
 	b->failed |= failed;
 	if (!--b->in_hand && b->taken == b->nr_slices) {
-		home = !b->failed;
+		bool again = b->failed;
+
 		kvp_direct_collect(b);
-		b->phase = home ? KVP_DIRECT_HOME : KVP_DIRECT_READY;
+		home = !again && list_empty(&b->versions);
+		b->phase = again ? KVP_DIRECT_READY : home ? KVP_DIRECT_HOME : KVP_DIRECT_WITHDRAWN;
+		b->seq = 0;
+		if (b->phase == KVP_DIRECT_WITHDRAWN)
+			WRITE_ONCE(log->withdrawn, log->withdrawn + 1);
 	}
 	spin_unlock_irq(&log->lock);
 	return home;

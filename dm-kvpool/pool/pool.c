@@ -111,6 +111,7 @@ struct kvp_pool *kvp_pool_alloc(void)
 	mutex_init(&pool->sb_lock);
 	mutex_init(&pool->checkpoint_lock);
 	spin_lock_init(&pool->members_lock);
+	init_waitqueue_head(&pool->stripes_wait);
 	INIT_WORK(&pool->members_work, kvp_members_work);
 	INIT_WORK(&pool->poison_work, kvp_poison_work);
 	kvp_range_locks_init(&pool->ranges);

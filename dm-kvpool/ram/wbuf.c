@@ -593,6 +593,7 @@ static void begin_version(struct kvp_version *d, kvp_block_t block)
 	d->stream = false;
 	d->renewed = false;
 	d->passed = false;
+	d->outdone = false;
 	d->over = KVP_OVER_UNKNOWN;
 }
 
@@ -1008,6 +1009,16 @@ static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_
 	}
 	if (lock)
 		spin_unlock(lock);
+}
+
+bool kvp_wbuf_is_outdone(struct kvp_wbuf *w, const struct kvp_version *d)
+{
+	bool superseded;
+
+	spin_lock(lock_of(w, d->block));
+	superseded = d->superseded;
+	spin_unlock(lock_of(w, d->block));
+	return superseded;
 }
 
 void kvp_wbuf_fix(struct kvp_wbuf *w, struct list_head *versions)

@@ -85,6 +85,7 @@ enum kvp_version_state {
  * @renewed: no user wrote it: it has the contents of an older version (kvp_wbuf_renew()); by the
  *	bucket's lock
  * @reserved: in a parity1: log space is kept for its row's parity; by log->lock
+ * @outdone: it was an intent, and is superseded: it goes nowhere any more (log/again.c)
  * @page: contents; NULL: it is spilled (spill.h), or a hole. Changed under the bucket's lock
  * @chunk: the chunk of its page. NULL for a hole, and for a version that was spilled once: such a
  *	version has memory of its own, and a page of its own if any
@@ -114,6 +115,7 @@ struct kvp_version {
 	bool stream;
 	bool renewed;
 	bool passed;
+	bool outdone;
 	u8 over;
 	u8 row;
 	struct page *page;
@@ -769,6 +771,14 @@ static inline void kvp_wbuf_advance(struct kvp_version *d, enum kvp_version_stat
 {
 	WRITE_ONCE(d->state, state);
 }
+
+/**
+ * kvp_wbuf_is_outdone() - true if there is a newer version of the block, or a newer discard
+ *
+ * It has its place in the order then: kvp_wbuf_take_seq() gives a later one. Context: any but
+ * interrupt; takes the bucket's lock.
+ */
+bool kvp_wbuf_is_outdone(struct kvp_wbuf *w, const struct kvp_version *d);
 
 /**
  * kvp_wbuf_fix() - make the versions on the list COMMITTING: from now on a rewrite makes a new

@@ -271,14 +271,28 @@ static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
 	return kvp_history_parity(history_of(rec, r), r->row, rec->pool->sb->log_tail);
 }
 
+/* The same, but intents that were cut short are passed over if home has not got them. */
+static const struct kvp_past_version *found_before(struct kvp_recovery *rec,
+						   struct kvp_recovery_row *r, u32 piece,
+						   struct kvp_log_at limit)
+{
+	const struct kvp_past_version *v;
+
+	while ((v = version_before(rec, r, piece, limit)) && v->kind == KVP_REC_INTENT &&
+	       kvp_recovery_open(rec, v->at.lsn) && !home_is(rec, r, piece, v->crc))
+		limit = v->at;
+	return v;
+}
+
 /*
  * Add to @sum the version of @piece that the parity counts. Returns -ENODATA if that version is
- * unknown.
+ * unknown. @found: the parity is an earlier recovery's, which counts what that found.
  */
 static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
-		       struct kvp_log_at limit, struct page *sum)
+		       struct kvp_log_at limit, bool found, struct page *sum)
 {
-	const struct kvp_past_version *v = version_before(rec, r, piece, limit);
+	const struct kvp_past_version *v = found ? found_before(rec, r, piece, limit) :
+					   version_before(rec, r, piece, limit);
 	u64 entry = kvp_row_entry(rec->pool, r->leaf, r->row, piece);
 	int ret;
 
@@ -332,25 +346,67 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 }
 
 /*
+ * Get parity in the log that counts @v if it is an earlier recovery's: that had not found a newer
+ * version of the piece, and newer ones are intents that were cut short. Returns -ENODATA if there
+ * is no such parity.
+ */
+static int parity_that_found(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
+			     const struct kvp_past_version *v, struct kvp_log_at *limit,
+			     struct page *sum)
+{
+	const struct kvp_logged_parity *lp = logged_parity(rec, r);
+	struct kvp_log_at at = v ? v->at : (struct kvp_log_at){ 0, 0 };
+	const struct kvp_past_version *newer;
+
+	if (!lp)
+		return -ENODATA;
+	*limit = lp->limit;
+	while ((newer = version_before(rec, r, piece, *limit)) && kvp_log_before(at, newer->at)) {
+		if (newer->kind != KVP_REC_INTENT || !kvp_recovery_open(rec, newer->at.lsn))
+			return -ENODATA;
+		*limit = newer->at;
+	}
+	*limit = lp->limit;
+	return read_log(rec, r, 0,
+			(struct logged){ lp->entry, lp->payload, lp->crc, lp->log_row }, sum);
+}
+
+static int rebuild_from(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
+			const struct kvp_past_version *v, bool found)
+{
+	struct page *sum = r->p[piece].page;
+	struct kvp_log_at limit;
+	int ret = found ? parity_that_found(rec, r, piece, v, &limit, sum) :
+			  parity_with(rec, r, piece, v, &limit, sum);
+	u32 i;
+
+	for (i = 1; !ret && i < vdev_of(r)->nr_legs; i++)
+		if (i != piece)
+			ret = add_counted(rec, r, i, limit, found, sum);
+	if (ret)
+		return ret == -ENODATA ? 0 : ret;
+	if (kvp_row_sum(r->leaf, r->row, piece, sum) == r->p[piece].crc)
+		r->p[piece].kind = PIECE_REBUILT;
+	return 0;
+}
+
+/*
  * Compute version @v of a piece from the parity: only its home has that version, and it cannot be
  * read there.
  */
 static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		   const struct kvp_past_version *v)
 {
-	struct page *sum = r->p[piece].page;
-	struct kvp_log_at limit;
-	int ret = parity_with(rec, r, piece, v, &limit, sum);
-	u32 i;
+	struct kvp_past_version own;
+	int ret;
 
-	for (i = 1; !ret && i < vdev_of(r)->nr_legs; i++)
-		if (i != piece)
-			ret = add_counted(rec, r, i, limit, sum);
-	if (ret)
-		return ret == -ENODATA ? 0 : ret;
-	if (kvp_row_sum(r->leaf, r->row, piece, sum) == r->p[piece].crc)
-		r->p[piece].kind = PIECE_REBUILT;
-	return 0;
+	/* kvp_history_find() may use that memory again. */
+	if (v)
+		own = *v;
+	ret = rebuild_from(rec, r, piece, v ? &own : NULL, false);
+	if (!ret && r->p[piece].kind != PIECE_REBUILT)
+		ret = rebuild_from(rec, r, piece, v ? &own : NULL, true);
+	return ret;
 }
 
 /*
@@ -617,8 +673,11 @@ static int each_rows(struct kvp_recovery *rec, rows_fn fn)
 
 /*
  * True if the row has blocks that only their homes have, and the log lacks parity that counts all
- * versions of the row. False if all of the row was under an intent that was cut short: that may be
- * lost with a leg. False also if home lacks nothing of the log: then the row is written as it is.
+ * versions of the row. False if home lacks nothing of the log: then the row is written as it is.
+ *
+ * All of the row may have been under an intent that was cut short, with data over or below it. That
+ * data has room for parity in the log. What this recovery found of the other blocks may be older
+ * than the intent: see parity_that_found().
  */
 static bool needs_parity(struct kvp_recovery *rec, const struct kvp_recovery_row *r)
 {
@@ -626,7 +685,7 @@ static bool needs_parity(struct kvp_recovery *rec, const struct kvp_recovery_row
 	bool stays = false;
 	u32 i;
 
-	if (r->in_flight || !r->changes)
+	if (!r->changes)
 		return false;
 	for (i = 1; i < vdev_of(r)->nr_legs; i++)
 		stays |= r->p[i].kind == PIECE_HOME || r->p[i].kind == PIECE_REBUILT;

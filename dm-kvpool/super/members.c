@@ -5,6 +5,12 @@
  * A leg that did not take a required write is marked at once, so that it is not read any more. Then
  * kvp_members_work() records its state, under a new epoch, on all legs that are left. Until that is
  * durable no FLUSH and no FUA is acknowledged (R16).
+ *
+ * A leg of a parity1 may leave while whole stripes are on their way home under intents (R7). Such a
+ * stripe is half home for a moment, and what the leg had of it could not be made then. So the loss
+ * is not recorded before these writes have ended and were flushed (settle_stripes()). No others
+ * begin meanwhile (kvp_vdev_begin_stripes()). Until it is recorded, a start takes the leg for one
+ * in sync, and has all that the leg had.
  */
 #include <linux/mm.h>
 
@@ -15,6 +21,7 @@
 #include "format/sbring.h"
 #include "io/flight.h"
 #include "io/io.h"
+#include "io/mirror.h"
 #include "super/events.h"
 #include "super/members.h"
 
@@ -135,11 +142,47 @@ static void note_era(struct kvp_leg_info *info, const struct kvp_leg *leg)
 	info->cursor_era = 0;
 }
 
-/* Record out the legs that were given up since the last superblock, under a new epoch. */
-static void note_losses(struct kvp_pool *pool)
+static bool lacks_a_leg(const struct kvp_vdev *v)
+{
+	return kvp_vdev_usable(v) < v->nr_legs;
+}
+
+/*
+ * R7: of each vdev that lacks a leg, wait until stripes under intents are home, and flush them.
+ * Whoever writes such stripes holds range locks, and waits for legs alone, as this caller does.
+ * Returns 0 or the error of the flush.
+ */
+static int settle_stripes(struct kvp_pool *pool)
+{
+	unsigned long which = 0;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < pool->vdevs.nr; i++) {
+		struct kvp_vdev *v = &pool->vdevs.v[i];
+
+		if (!lacks_a_leg(v) || !kvp_vdev_half_home(v))
+			continue;
+		wait_event_idle(pool->stripes_wait, !atomic_read(&v->homing));
+		which |= BIT(i);
+	}
+	if (which)
+		ret = kvp_legs_flush(pool);
+	for (i = 0; !ret && i < pool->vdevs.nr; i++)
+		if (which & BIT(i))
+			WRITE_ONCE(pool->vdevs.v[i].unflushed, false);
+	return ret;
+}
+
+/*
+ * Record out the legs that were given up since the last superblock, under a new epoch. Returns true
+ * if one is left out, since it left after settle_stripes() looked, and stripes may be half home.
+ * Another superblock must record it.
+ */
+static bool note_losses(struct kvp_pool *pool)
 {
 	struct kvp_sb *sb = pool->sb;
-	bool lost = false;
+	bool lost = false, later = false;
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++) {
@@ -148,6 +191,10 @@ static void note_losses(struct kvp_pool *pool)
 		smp_rmb();	/* state, then keeps_log; pairs with the one in __take_out() */
 		if (sb->legs[i].state == state || still_needed(pool, &pool->legs[i]))
 			continue;
+		if (kvp_vdev_half_home(pool->legs[i].v)) {
+			later = true;
+			continue;
+		}
 		if (sb->legs[i].state == KVP_LEG_IN_SYNC) {
 			note_era(&sb->legs[i], &pool->legs[i]);
 			sb->legs[i].out = KVP_OUT_CALLED;
@@ -157,6 +204,7 @@ static void note_losses(struct kvp_pool *pool)
 	}
 	if (lost)
 		WRITE_ONCE(sb->epoch, sb->epoch + 1);
+	return later;
 }
 
 /*
@@ -412,8 +460,9 @@ static void fill_gaps(struct kvp_pool *pool)
 
 int kvp_sb_commit(struct kvp_pool *pool)
 {
+	const char *why = "no leg took the superblock";
 	struct kvp_sb *sb = pool->sb;
-	bool again, twice = false;
+	bool later, again, twice = false;
 	int losses;
 	u32 ok;
 
@@ -423,8 +472,13 @@ int kvp_sb_commit(struct kvp_pool *pool)
 
 		/* Read before the states, so that a loss in between causes another round. */
 		losses = atomic_read_acquire(&pool->losses);
+		if (settle_stripes(pool)) {
+			why = "a flush failed before a loss was recorded";
+			ok = 0;
+			break;
+		}
 		pool->members_client->about_to_write(pool);
-		note_losses(pool);
+		later = note_losses(pool);
 		kvp_outs_note(sb);
 		kvp_sb_note_resilver(sb);
 		kvp_sb_note_heartbeat(sb);
@@ -439,11 +493,11 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		/* R16: a loss is recorded when the legs know that a superblock with it counts. */
 		again = ok && kvp_outs_counted(sb);
 		/* R27: once two superblocks say the same, one of them may be lost. */
-		twice = ok && !again && !second && is_in_one_ring(pool);
-	} while (again || twice || (ok && losses != atomic_read(&pool->losses)));
+		twice = ok && !again && !later && !second && is_in_one_ring(pool);
+	} while (ok && (again || twice || later || losses != atomic_read(&pool->losses)));
 	if (!ok) {
-		kvp_fail(pool, KVP_FAIL_SUPERBLOCK, "no leg took the superblock");
-		kvp_fail(pool, KVP_FAIL_LEGS, "no leg took the superblock");
+		kvp_fail(pool, KVP_FAIL_SUPERBLOCK, why);
+		kvp_fail(pool, KVP_FAIL_LEGS, why);
 		return -EIO;
 	}
 	fill_gaps(pool);

@@ -131,6 +131,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 	struct kvp_destage *dg = pool->destage;
 
 	if (test_bit(KVP_DESTAGE_DRAIN, &dg->flags) || many_intents(pool) ||
+	    kvp_log_again_stuck(pool->log) ||
 	    (kvp_log_is_full(pool->log) && !may_renew(pool)))
 		return true;
 	return !kvp_pool_logs_on_cache(pool) &&

@@ -8,6 +8,7 @@
  *  4. kvp_direct_end_slice() counts it. When the last slice of an entry is home, FLUSHes that wait
  *     for its intents are looked at, and an entry is built that closes intents if one is needed.
  *  5. After an error, slice_failed() waits for memory, or the pool fails.
+ *  6. Of a parity1 that lacks a leg nothing is begun: what is left becomes data (log/again.c).
  *
  * A few workers do that. With parity, the versions of one entry are cut into slices, which the
  * workers share. While one worker computes, or waits for its slowest leg, the others keep the other
@@ -108,13 +109,14 @@ static void direct_work(struct work_struct *work)
 		bool faulted = kvp_pool_faulted(pool);
 		int ret = kvp_home_write(worker->home, slice, (struct kvp_log_at){ 0, 0 });
 
-		if (kvp_direct_end_slice(pool->log, b, ret)) {
+		if (kvp_direct_end_slice(pool->log, b, ret < 0)) {
 			kvp_flush_kick(pool);
 			kvp_log_close_some(pool);
 		}
-		if (ret && !slice_failed(pool, ret, faulted))
+		if (ret < 0 && !slice_failed(pool, ret, faulted))
 			break;
 	}
+	kvp_log_again(pool);
 	kvp_destage_kick(pool, false);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);

@@ -13,6 +13,8 @@
 #include "suite.h"
 #include "cache/admission.h"
 #include "io/io.h"
+#include "log/move.h"
+#include "super/members.h"
 
 #define LEGS		3u	/* with data; behind them as many SSDs */
 #define SSDS		3u
@@ -231,6 +233,102 @@ static void parity_ends_with_the_segment(struct both *t)
 			sim_fail("the entry at %llu goes beyond the end of its segment",
 				 log->durable.prev_lsn);
 	}
+}
+
+/* --- a leg leaves amid stripes (R7) ------------------------------------------------------- */
+
+#define LARGE	112u	/* blocks: more slices than there are workers */
+
+/* Stripes of a stream past the cache are on their way home, and others are not begun. */
+static void begin_stream(struct both *t)
+{
+	struct kvp_log *log = t->host.pool->log;
+	u64 intents;
+
+	host_write(&t->host, 0, LARGE, false);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	t->cuts_from = disks.trace.nr;
+	intents = log->intent_blocks;
+	hold_homes(true);
+	host_write(&t->host, 0, LARGE, false);
+	kvp_commit_now(t->host.pool);
+	kvp_commit_kick(t->host.pool, true);
+	host_sleep(200);
+	if (log->intent_blocks < intents + LARGE / 2)
+		sim_fail("no intents: the case was not set up");
+}
+
+static void leg_leaves(struct both *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u32 i;
+
+	lose(t, 1);
+	if (!kvp_leg_fail(host_leg(&t->host, 1), "it died"))
+		sim_fail("leg 1 is needed");
+	host_sleep(100);
+	hold_homes(false);
+	for (i = 0; i < 1000 && kvp_members_dirty(pool); i++)
+		host_sleep(1);
+	if (kvp_members_dirty(pool))
+		sim_fail("the loss was not recorded");
+	t->crash.recorded_at = disks.trace.nr;
+}
+
+static void end_stream(struct both *t)
+{
+	u32 i;
+
+	host_flush(&t->host);
+	for (i = 0; i < LARGE; i++)
+		host_read_check(&t->host, i);
+	host_checkpoint(&t->host);
+	if (t->host.pool->log->nr_open || t->host.pool->log->withdrawn)
+		sim_fail("intents are open after a checkpoint");
+}
+
+static void stripes_become_data(struct both *t)
+{
+	begin_stream(t);
+	leg_leaves(t);
+	end_stream(t);
+}
+
+static void mover(void *arg)
+{
+	struct both *t = arg;
+	struct kvp_log_new plan = { .v = &t->host.pool->vdevs.v[0],
+				    .mode = KVP_CACHE_WRITETHROUGH };
+
+	if (kvp_log_move_to(t->host.pool, &plan))
+		sim_fail("the log has not moved");
+	complete_all(&t->done);
+}
+
+/*
+ * The log moves by order, and nothing is built until it has moved. Some blocks have newer versions
+ * in the buffer. The move does not wait for any of that to become data.
+ */
+static void stripes_while_the_log_moves(struct both *t)
+{
+	u32 i;
+
+	init_completion(&t->done);
+	begin_stream(t);
+	sim_spawn("mover", mover, t);
+	host_sleep(20);
+	for (i = 5; i < LARGE; i += 9)
+		host_write(&t->host, i, 1, false);
+	host_discard(&t->host, 30, 4);
+	leg_leaves(t);
+	wait_for_completion(&t->done);
+	if (t->host.pool->log_vdev->index)
+		sim_fail("the log is not on the legs");
+	end_stream(t);
+	t->cuts_from = disks.trace.nr;
+	t->positions = 2;
+	host_write(&t->host, 3, 1, true);
 }
 
 /* --- running them -------------------------------------------------------------------------- */
@@ -468,6 +566,8 @@ void run_cacheparity(void)
 	test(NAMED(an_ssd_dies));
 	test(NAMED(an_ssd_refuses_parity));
 	test(NAMED(one_of_each_dies));
+	test(NAMED(stripes_become_data));
+	test(NAMED(stripes_while_the_log_moves));
 	test(NAMED(part_over_an_open_intent));
 	test(NAMED(part_over_a_closed_intent));
 	test(NAMED(full_log_has_room_for_parity));

@@ -95,7 +95,7 @@ static u64 blocks_of(const struct look *l)
 
 /*
  * True for a block that was going home by intent, if a leg with homes is gone, or died before the
- * cut.
+ * cut. Not if only such legs are gone, and that was recorded.
  */
 static bool may_be_lost(const struct look *l, u64 block)
 {
@@ -105,6 +105,8 @@ static bool may_be_lost(const struct look *l, u64 block)
 	/* A recovery that has ended has answered for it. */
 	if (l->expected)
 		return l->expected[block * KVP_BLOCK_SIZE] == LOST;
+	if (c->recorded_at && c->at >= c->recorded_at && !(l->start.missing & homes & ~c->lost))
+		return false;
 	return ((l->start.missing | c->lost) & homes) && oracle_may_be_lost(c->o, block, c->at);
 }
 

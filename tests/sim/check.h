@@ -21,6 +21,8 @@ struct crash {
 	struct oracle *o;
 	u32 at;			/* position in the oracle's trace */
 	u32 lost;		/* bit per leg: died or was taken offline before the cut */
+	/* from this position on their loss is recorded, and costs nothing; 0: it may (R7) */
+	u32 recorded_at;
 	/* bit per leg: was lost, and from this position on is in sync again; 0: does not return */
 	u32 back, back_at;
 	/* bit per leg: was replaced, and from this position on is out; 0: none */

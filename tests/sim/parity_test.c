@@ -16,6 +16,7 @@
 #include "home/row.h"
 #include "io/io.h"
 #include "ram/rcache.h"
+#include "ram/wbuf.h"
 #include "super/members.h"
 #include "table/table.h"
 
@@ -28,6 +29,7 @@ struct parity_test {
 	struct crash crash;
 	u32 cuts_from, positions;
 	bool nothing_to_cut;
+	bool before, larger;	/* of begin_large_write(): data is in the log before it */
 	struct completion filled;
 	u64 pair_lsn[220];	/* of tail_inside_a_row(): lsn after the first block of each */
 };
@@ -55,6 +57,8 @@ static bool run_one(struct parity_test *t, u64 seed)
 	 */
 	t->positions = opt.images < 3 ? 25 : 0;
 	t->nothing_to_cut = false;
+	t->before = false;
+	t->larger = false;
 	good = run_machine(base->img, base->legs, seed, test_main, t);
 	if (t->nothing_to_cut)
 		;
@@ -609,6 +613,229 @@ static void leg_dies_amid_a_large_write(struct parity_test *t)
 	host_checkpoint(&t->host);
 	host_read_check(&t->host, 64);
 	host_read_check(&t->host, 71);
+}
+
+/* So many blocks are more slices than there are workers. */
+static u32 large(const struct parity_test *t)
+{
+	return t->larger ? 320 : 6 * KVP_DIRECT_ROWS * (t->start.legs - 1);
+}
+
+/*
+ * A large write, with old contents below it that a FLUSH has answered for. Some of its stripes are
+ * on their way home and wait for legs 0 and 1; the others are not begun.
+ */
+static void begin_large_write(struct parity_test *t)
+{
+	struct kvp_log *log = t->host.pool->log;
+	u32 i, count = large(t);
+	u64 intents;
+
+	host_write(&t->host, 64, count, false);
+	host_flush(&t->host);
+	host_checkpoint(&t->host);
+	t->cuts_from = disks.trace.nr;
+	for (i = 64; t->before && i < 64 + count; i += 5)
+		host_write(&t->host, i, 1, true);
+	host_home_without_checkpoint(&t->host);
+	intents = log->intent_blocks;
+	for (i = 0; i < 2; i++)
+		disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
+	host_write(&t->host, 64, count, false);
+	kvp_commit_now(t->host.pool);
+	kvp_commit_kick(t->host.pool, true);
+	host_sleep(200);
+	if (log->intent_blocks == intents)
+		sim_fail("no intents: the case was not set up");
+}
+
+/*
+ * Leg 1 dies, and leg 0 answers some time later. From when that is recorded on, it costs nothing,
+ * whenever the power goes.
+ */
+static void leg_leaves(struct parity_test *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u32 i;
+
+	disks_kill(1);
+	t->crash.lost = 2;
+	disks_release(1);
+	/* As when a log write fails. */
+	if (!kvp_leg_fail(host_leg(&t->host, 1), "it died"))
+		sim_fail("leg 1 is needed");
+	for (i = 0; i < 30 && kvp_members_dirty(pool); i++)
+		host_sleep(10);
+	if (!kvp_members_dirty(pool))
+		t->crash.recorded_at = disks.trace.nr;
+	disks_release(0);
+	for (i = 0; i < 1000 && kvp_members_dirty(pool); i++)
+		host_sleep(1);
+	if (kvp_members_dirty(pool) || kvp_leg_in_sync(host_leg(&t->host, 1)))
+		sim_fail("no loss was recorded");
+	if (!t->crash.recorded_at)
+		t->crash.recorded_at = disks.trace.nr;
+}
+
+/* All that a large write left is durable, and can be read; nothing of it is open any more. */
+static void end_large_write(struct parity_test *t)
+{
+	u32 i, count = large(t);
+
+	host_flush(&t->host);
+	for (i = 64; i < 64 + count; i++)
+		host_read_check(&t->host, i);
+	host_checkpoint(&t->host);
+	for (i = 64; i < 64 + count; i++)
+		host_read_check(&t->host, i);
+	if (t->host.pool->log->nr_open || t->host.pool->log->withdrawn)
+		sim_fail("intents are open after a checkpoint");
+}
+
+static void stripes_become_data(struct parity_test *t)
+{
+	struct kvp_log *log = t->host.pool->log;
+	u64 data;
+	u32 i;
+
+	begin_large_write(t);
+	data = log->data_blocks;
+	leg_leaves(t);
+	for (i = 0; i < 6; i++) {
+		host_write(&t->host, 400 + i, 1, false);
+		kvp_commit_now(t->host.pool);
+		kvp_commit_kick(t->host.pool, true);
+		host_sleep(5);
+	}
+	end_large_write(t);
+	if (log->data_blocks <= data + 6)
+		sim_fail("nothing became data: the case was not set up");
+}
+
+/* An entry of more intents is kept, to be sent with the next one: it must not be kept for ever. */
+static void stripes_beside_a_kept_entry(struct parity_test *t)
+{
+	struct kvp_log *log = t->host.pool->log;
+	u32 i;
+
+	WRITE_ONCE(t->host.pool->tunables[KVP_T_COMMIT_INTERVAL_MS], 600 * 1000);
+	begin_large_write(t);
+	kvp_wbuf_set_limit(t->host.pool->wbuf, 256);
+	for (i = 0; i < 4 && !log->unsent; i++)
+		host_write(&t->host, 160 + 64 * i, 64, false);
+	host_sleep(50);
+	if (!log->unsent)
+		sim_fail("no entry is kept: the case was not set up");
+	leg_leaves(t);
+	for (i = 0; i < 1000 && log->withdrawn; i++)
+		host_sleep(1);
+	if (log->unsent || log->withdrawn)
+		sim_fail("an entry is kept though nothing goes home");
+	end_large_write(t);
+}
+
+/* Newer versions of some blocks are in the log, and of others in the buffer; or discards. */
+static void write_over_stripes(struct parity_test *t, u32 from)
+{
+	u32 i;
+
+	for (i = from; i < 64 + large(t); i += 9)
+		host_write(&t->host, i, 1, false);
+	host_discard(&t->host, from + 2, 3);
+	host_discard(&t->host, from + 30, 8);
+}
+
+static void stripes_written_over_become_data(struct parity_test *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+
+	begin_large_write(t);
+	write_over_stripes(t, 66);
+	kvp_commit_now(pool);
+	kvp_commit_kick(pool, true);
+	host_sleep(50);
+	write_over_stripes(t, 67);
+	leg_leaves(t);
+	end_large_write(t);
+}
+
+/* Older data of the same rows is in the log, and home, but not in the durable table. */
+static void stripes_over_data_become_data(struct parity_test *t)
+{
+	t->before = true;
+	begin_large_write(t);
+	leg_leaves(t);
+	end_large_write(t);
+}
+
+/* The log has no room for them, as what lies behind the intents waits: the tail passes them. */
+static void fill_behind_stripes(void *arg)
+{
+	struct parity_test *t = arg;
+	u32 i;
+
+	for (i = 0; i < 400; i++)
+		host_write(&t->host, 400 + i * 7 % 100, 1, false);
+	complete_all(&t->filled);
+}
+
+static void leave_without_room(struct parity_test *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u32 i;
+
+	init_completion(&t->filled);
+	sim_spawn("filler", fill_behind_stripes, t);
+	for (i = 0; i < 100 && !kvp_log_short(pool); i++) {
+		kvp_commit_now(pool);
+		kvp_commit_kick(pool, true);
+		host_sleep(20);
+	}
+	leg_leaves(t);
+	wait_for_completion(&t->filled);
+	end_large_write(t);
+}
+
+static void stripes_without_room(struct parity_test *t)
+{
+	t->positions = 30;
+	t->larger = true;
+	begin_large_write(t);
+	leave_without_room(t);
+	/* No version was superseded. */
+	if (!t->host.pool->log->again_seq)
+		sim_fail("the log had room: the case was not set up");
+}
+
+/* The same, and newer versions of some blocks are in the log. */
+static void stripes_written_over_without_room(struct parity_test *t)
+{
+	t->positions = 30;
+	t->larger = true;
+	begin_large_write(t);
+	write_over_stripes(t, 66);
+	leave_without_room(t);
+}
+
+/* The entry that has them as data fails on all legs. */
+static void stripes_whose_entry_fails(struct parity_test *t)
+{
+	struct host *h = &t->host;
+	u32 i;
+
+	begin_large_write(t);
+	h->may_fail = true;
+	for (i = 0; i < disks.nr; i++)
+		disks_fault(FAULT_WRITE_EIO, i, disks.log_start,
+			    disks.log_start + disks.log_blocks - 1)->times = 1;
+	leg_leaves(t);
+	host_sleep(100);
+	if (!disks.faults[0].hit && !disks.faults[2].hit)
+		sim_fail("no entry failed: the case was not set up");
+	disks.nr_faults = 0;
+	h->may_fail = false;
+	host_flush(h);
+	end_large_write(t);
 }
 
 /* --- a block that does not answer ------------------------------------------------------------ */
@@ -1652,6 +1879,15 @@ void run_parity(void)
 	parity_test(BY_INTENT(large_writes_without_a_leg), 3, 1);
 	parity_test(BY_INTENT(large_writes_beside_a_return), 3, 1);
 	parity_test(BY_INTENT(leg_dies_amid_a_large_write), 3, 1);
+	parity_test(BY_INTENT(stripes_become_data), 3, 2);
+	parity_test(BY_INTENT_WIDE(stripes_become_data), 5, 1);
+	parity_test(BY_INTENT(stripes_beside_a_kept_entry), 3, 1);
+	parity_test(BY_INTENT(stripes_written_over_become_data), 3, 2);
+	parity_test(BY_INTENT_WIDE(stripes_written_over_become_data), 5, 1);
+	parity_test(BY_INTENT(stripes_over_data_become_data), 3, 2);
+	parity_test(BY_INTENT(stripes_without_room), 3, 1);
+	parity_test(BY_INTENT(stripes_written_over_without_room), 3, 1);
+	parity_test(BY_INTENT(stripes_whose_entry_fails), 3, 1);
 	test_without(NAMED_WITHOUT(missing_chunks_are_read_at_once), 3, 1, 1);
 	test_without(NAMED_WITHOUT_WIDE(missing_chunks_are_read_at_once), 5, 4, 1);
 	parity_test(NAMED(wide_reads_rebuild), 3, 1);
