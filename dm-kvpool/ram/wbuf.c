@@ -1018,7 +1018,8 @@ bool kvp_wbuf_is_outdone(struct kvp_wbuf *w, const struct kvp_version *d)
 	spin_lock(lock_of(w, d->block));
 	superseded = d->superseded;
 	spin_unlock(lock_of(w, d->block));
-	return superseded;
+	/* A discard may be in the log before it has come to all versions (supersede_range()). */
+	return superseded || kvp_wbuf_in_hole(w, d->block);
 }
 
 void kvp_wbuf_fix(struct kvp_wbuf *w, struct list_head *versions)

@@ -775,8 +775,9 @@ static inline void kvp_wbuf_advance(struct kvp_version *d, enum kvp_version_stat
 /**
  * kvp_wbuf_is_outdone() - true if there is a newer version of the block, or a newer discard
  *
- * It has its place in the order then: kvp_wbuf_take_seq() gives a later one. Context: any but
- * interrupt; takes the bucket's lock.
+ * It has its place in the order then: kvp_wbuf_take_seq() gives a later one. @d must be an intent:
+ * no discard of its block was pending when it was built, so each that is pending is newer. Context:
+ * any but interrupt; takes the bucket's lock.
  */
 bool kvp_wbuf_is_outdone(struct kvp_wbuf *w, const struct kvp_version *d);
 

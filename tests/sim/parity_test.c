@@ -759,6 +759,37 @@ static void stripes_written_over_become_data(struct parity_test *t)
 	end_large_write(t);
 }
 
+static void slow_discarder(void *arg)
+{
+	struct parity_test *t = arg;
+
+	host_discard(&t->host, 70, large(t) - 12);
+	complete_all(&t->filled);
+}
+
+/*
+ * A discard has its place in the order, and comes to its blocks one by one. It may be in the log
+ * before it has come to all of them: these must not become data behind it.
+ */
+static void discard_comes_to_stripes(struct parity_test *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u32 i;
+
+	begin_large_write(t);
+	init_completion(&t->filled);
+	sim_slow = "discarder";
+	sim_spawn("discarder", slow_discarder, t);
+	for (i = 0; i < 1000 && !kvp_wbuf_nr_holes(pool->wbuf); i++)
+		host_sleep(1);
+	kvp_commit_now(pool);
+	kvp_commit_kick(pool, true);
+	leg_leaves(t);
+	sim_slow = NULL;
+	wait_for_completion(&t->filled);
+	end_large_write(t);
+}
+
 /* Older data of the same rows is in the log, and home, but not in the durable table. */
 static void stripes_over_data_become_data(struct parity_test *t)
 {
@@ -1884,6 +1915,7 @@ void run_parity(void)
 	parity_test(BY_INTENT(stripes_beside_a_kept_entry), 3, 1);
 	parity_test(BY_INTENT(stripes_written_over_become_data), 3, 2);
 	parity_test(BY_INTENT_WIDE(stripes_written_over_become_data), 5, 1);
+	parity_test(BY_INTENT(discard_comes_to_stripes), 3, 2);
 	parity_test(BY_INTENT(stripes_over_data_become_data), 3, 2);
 	parity_test(BY_INTENT(stripes_without_room), 3, 1);
 	parity_test(BY_INTENT(stripes_written_over_without_room), 3, 1);
