@@ -100,7 +100,10 @@ bool kvp_vdev_half_home(const struct kvp_vdev *v)
 	 * that leg out.
 	 */
 	smp_mb();
-	return atomic_read(&v->homing) || READ_ONCE(v->unflushed);
+	if (atomic_read(&v->homing))
+		return true;
+	smp_rmb();	/* a batch that has ended has set this before */
+	return READ_ONCE(v->unflushed);
 }
 
 u32 kvp_vdev_needed(const struct kvp_vdev *v)
