@@ -1138,9 +1138,13 @@ class Row:
     def history(self, piece, limit):
         return self.log.history(self.blocks[piece], limit) if self.blocks[piece] is not None else []
 
-    def counted(self, piece, limit):
+    def passed_over(self, piece, version):
+        """True for an open intent that home has not got."""
+        return version.kind == INTENT and self.log.is_open(version.lsn) and not self.home_is(piece, version.crc)
+
+    def counted(self, piece, limit, by_found):
         """The contents of a piece that the parity counts; None: unknown."""
-        version = next(iter(self.history(piece, limit)), None)
+        version = next((v for v in self.history(piece, limit) if not (by_found and self.passed_over(piece, v))), None)
         if version and version.kind == DISCARD:
             return ZEROS
         if version and version.kind == DATA:
@@ -1165,13 +1169,26 @@ class Row:
         state, crc, _ = self.entry(0)
         return self.home(0) if state == VALID and self.home_is(0, crc) else None, (0, 0)
 
+    def parity_that_found(self, piece, version):
+        """Parity of a recovery that found @version of a piece under open intents, and its limit."""
+        logged = self.log.rows.get((self.v.index, self.row))
+        if not logged or logged.limit <= (self.pool.sb.log_tail, 0):
+            return None, (0, 0)
+        at = (version.lsn, version.rec) if version else (0, 0)
+        newer = [v for v in self.history(piece, logged.limit) if (v.lsn, v.rec) > at]
+        open_only = all(v.kind == INTENT and self.log.is_open(v.lsn) for v in newer)
+        return logged.data if open_only else None, logged.limit
+
     def rebuilt(self, piece, version, crc):
-        parity, limit = self.parity_for(piece, version)
-        if parity is None:
-            return None
-        blocks = [parity] + [self.counted(i, limit) for i in range(1, self.v.leg_count) if i != piece]
-        data = xor(blocks) if None not in blocks else None
-        return data if data is not None and self.sum(piece, data) == crc else None
+        for by_found in (False, True):
+            parity, limit = self.parity_that_found(piece, version) if by_found else self.parity_for(piece, version)
+            if parity is None:
+                continue
+            blocks = [parity] + [self.counted(i, limit, by_found) for i in range(1, self.v.leg_count) if i != piece]
+            data = xor(blocks) if None not in blocks else None
+            if data is not None and self.sum(piece, data) == crc:
+                return data
+        return None
 
     def at_home(self, piece, version):
         """A version that only home can have."""

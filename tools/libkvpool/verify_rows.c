@@ -185,12 +185,30 @@ static const struct replay_parity *logged_parity(const struct checker *c, const 
 
 /* --- contents --------------------------------------------------------------------------- */
 
-/* Xors the version of @piece that the parity counts into the sum; false: it is unknown. */
-static bool add_counted(struct checker *c, const struct row *r, u32 piece, struct log_at limit)
+/* The same, but intents that were cut short are passed over if home has not got them. */
+static bool found_before(const struct checker *c, const struct row *r, u32 piece,
+			 struct log_at limit, struct version *v)
+{
+	while (version_before(c, r, piece, limit, v)) {
+		if (v->kind != KVP_REC_INTENT || !verify_open(c, v->at.lsn) ||
+		    home_is(c, r, piece, v->crc))
+			return true;
+		limit = v->at;
+	}
+	return false;
+}
+
+/*
+ * Xors the version of @piece that the parity counts into the sum; false: it is unknown. With
+ * @by_found the parity is an earlier recovery's, which counts what that found.
+ */
+static bool add_counted(struct checker *c, const struct row *r, u32 piece, struct log_at limit,
+			bool by_found)
 {
 	u64 entry = entry_of(c, r, piece);
 	struct version v;
-	bool found = r->known && version_before(c, r, piece, limit, &v);
+	bool found = r->known && (by_found ? found_before(c, r, piece, limit, &v) :
+				  version_before(c, r, piece, limit, &v));
 
 	if (found && v.kind == KVP_REC_DISCARD)
 		return true;
@@ -240,18 +258,49 @@ static bool parity_with(struct checker *c, const struct row *r, u32 piece,
 	return true;
 }
 
-static bool rebuilt(struct checker *c, struct row *r, u32 piece, const struct version *v)
+/*
+ * The same, if the parity is an earlier recovery's: that had not found a newer version of the
+ * piece, and newer ones are intents that were cut short.
+ */
+static bool parity_that_found(struct checker *c, const struct row *r, u32 piece,
+			      const struct version *v, struct log_at *limit)
+{
+	const struct replay_parity *lp = logged_parity(c, r);
+	struct log_at at = v ? v->at : (struct log_at){ 0, 0 };
+	struct version newer;
+
+	if (!lp)
+		return false;
+	*limit = lp->limit;
+	while (version_before(c, r, piece, *limit, &newer) && log_before(at, newer.at)) {
+		if (newer.kind != KVP_REC_INTENT || !verify_open(c, newer.at.lsn))
+			return false;
+		*limit = newer.at;
+	}
+	*limit = lp->limit;
+	return read_log(c, r, 0, &(struct log_payload){ lp->lsn, lp->payload, lp->payload_row },
+			lp->crc, c->rows->sum);
+}
+
+static bool rebuilt_from(struct checker *c, struct row *r, u32 piece, const struct version *v,
+			 bool by_found)
 {
 	struct piece_at at = { c, r, piece };
 	struct log_at limit;
 	u32 i;
 
-	if (!parity_with(c, r, piece, v, &limit))
+	if (!(by_found ? parity_that_found(c, r, piece, v, &limit) :
+	      parity_with(c, r, piece, v, &limit)))
 		return false;
 	for (i = 1; i < c->pool->g->leg_count; i++)
-		if (i != piece && !add_counted(c, r, i, limit))
+		if (i != piece && !add_counted(c, r, i, limit, by_found))
 			return false;
 	return sum_of(&at, c->rows->sum) == r->p[piece].crc;
+}
+
+static bool rebuilt(struct checker *c, struct row *r, u32 piece, const struct version *v)
+{
+	return rebuilt_from(c, r, piece, v, false) || rebuilt_from(c, r, piece, v, true);
 }
 
 /* Resolves version @v of a piece; NULL: the version that the table names. Only home can have it. */
