@@ -790,6 +790,36 @@ static void discard_comes_to_stripes(struct parity_test *t)
 	end_large_write(t);
 }
 
+static void release_later(void *arg)
+{
+	struct parity_test *t = arg;
+
+	host_sleep(50);
+	disks_release(0);
+	complete_all(&t->filled);
+}
+
+/* The pool is suspended when a leg has left, and before stripes have become data. */
+static void stripes_at_a_suspend(struct parity_test *t)
+{
+	begin_large_write(t);
+	write_over_stripes(t, 66);
+	disks_kill(1);
+	t->crash.lost = 2;
+	disks_release(1);
+	if (!kvp_leg_fail(host_leg(&t->host, 1), "it died"))
+		sim_fail("leg 1 is needed");
+	init_completion(&t->filled);
+	sim_spawn("releaser", release_later, t);
+	host_suspend(&t->host);
+	wait_for_completion(&t->filled);
+	if (t->host.pool->log->nr_open || kvp_members_dirty(t->host.pool))
+		sim_fail("intents are open after a stop");
+	t->crash.recorded_at = disks.trace.nr;
+	host_resume(&t->host);
+	end_large_write(t);
+}
+
 /* Older data of the same rows is in the log, and home, but not in the durable table. */
 static void stripes_over_data_become_data(struct parity_test *t)
 {
@@ -1916,6 +1946,7 @@ void run_parity(void)
 	parity_test(BY_INTENT(stripes_written_over_become_data), 3, 2);
 	parity_test(BY_INTENT_WIDE(stripes_written_over_become_data), 5, 1);
 	parity_test(BY_INTENT(discard_comes_to_stripes), 3, 2);
+	parity_test(BY_INTENT(stripes_at_a_suspend), 3, 1);
 	parity_test(BY_INTENT(stripes_over_data_become_data), 3, 2);
 	parity_test(BY_INTENT(stripes_without_room), 3, 1);
 	parity_test(BY_INTENT(stripes_written_over_without_room), 3, 1);
