@@ -121,6 +121,12 @@ struct kvp_leg {
 	/* Its history was given up: it gets the next superblock as well. */
 	bool adopt;
 	bool passed;		/* so it was, as nothing was done in it: format/outs.h */
+	/*
+	 * The superblock that first calls it in sync may not count yet (R16). Until it does, the
+	 * leg resilvers. After a power cut it is in sync, but no other is given up for it. By
+	 * members_lock.
+	 */
+	bool joins;
 	bool keeps_log;		/* not in use, but has all of a log that moves; by members_lock */
 	u32 taken;	/* superblocks it took since it began to resilver; by sb_lock */
 	bool takes_log;		/* while it resilvers: entries of the log go there; by build_lock */

@@ -300,6 +300,13 @@ static void replace_leg(struct kvp_pool *pool, struct taking *x)
 	leg->index = x->at;
 	leg->queue = NULL;
 	leg->state = info->state;
+	/*
+	 * The others that the vdev needs must take the superblock (R16). If they are too few, no
+	 * leg is given up, and this one is a source at once.
+	 */
+	leg->joins = x->whole && kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v);
+	if (leg->joins)
+		leg->state = KVP_LEG_RESILVERING;
 	leg->left_at = 0;
 	leg->has_era = 0;
 	leg->torn = ~0u;	/* any of its labels may have been cut */

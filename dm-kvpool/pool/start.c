@@ -609,6 +609,40 @@ static void set_leg_state(struct kvp_pool *pool, u32 i, const struct kvp_label *
 	atomic64_set(&leg->healed, info->healed);
 }
 
+static bool calls_in_sync(const struct kvp_sb *sb, const u8 *uuid)
+{
+	u32 i;
+
+	for (i = 0; i < sb->leg_count; i++)
+		if (!memcmp(sb->legs[i].uuid, uuid, sizeof(sb->legs[i].uuid)))
+			return sb->legs[i].state == KVP_LEG_IN_SYNC;
+	return false;
+}
+
+/*
+ * R16: the power may have gone when only some legs had the superblock that first calls a leg in
+ * sync. The labels of the others say that they can do without it. So it joins with the first
+ * superblock of this start: none of the others is given up for it before.
+ */
+static void note_joins(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sb *best)
+{
+	u32 v, i, j;
+
+	/* A read-only pool writes no superblock that would end it, and records no loss. */
+	if (kvp_pool_readonly(pool))
+		return;
+	for (v = 0; v < best->vdev_count; v++) {
+		u32 first = best->vdevs[v].first_leg, end = first + best->vdevs[v].leg_count;
+
+		for (i = first; i < end; i++)
+			for (j = first; j < end; j++)
+				if (i != j && kvp_leg_in_sync(&pool->legs[i]) &&
+				    kvp_leg_in_sync(&pool->legs[j]) &&
+				    !calls_in_sync(l->ordered_label[j]->sb, best->legs[i].uuid))
+					pool->legs[i].joins = true;
+	}
+}
+
 /* Put the legs into the order of the superblock, with places for missing ones. */
 static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb *best,
 		      struct kvp_refusal *r)
@@ -634,6 +668,7 @@ static int order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb
 	memcpy(pool->legs, legs, sizeof(pool->legs));
 	for (i = 0; i < pool->nr_legs; i++)
 		set_leg_state(pool, i, l->ordered_label[i], best);
+	note_joins(pool, l, best);
 	return 0;
 }
 

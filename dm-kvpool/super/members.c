@@ -47,12 +47,14 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
  * @sb: what is written: the pool's superblock, or @label
  * @label: for legs that join, and for slots that were left out: made from the pool's superblock,
  *	which stays as it is
+ * @was: of each leg that joins: what the superblock said of it before
  */
 struct sb_write {
 	struct kvp_io_group group;
 	struct kvp_io ios[KVP_MAX_LEGS * 2];
 	u32 nr;
 	struct kvp_sb *sb, label;
+	struct kvp_leg_info was[KVP_MAX_LEGS];
 };
 
 static struct page **sb_pages(struct kvp_pool *pool, u32 leg, u32 end)
@@ -188,6 +190,9 @@ static bool note_losses(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		u32 state = READ_ONCE(pool->legs[i].state);
 
+		/* The superblock calls it in sync, and the leg is not yet. */
+		if (state == KVP_LEG_RESILVERING && pool->legs[i].joins)
+			continue;
 		smp_rmb();	/* state, then keeps_log; pairs with the one in __take_out() */
 		if (sb->legs[i].state == state || still_needed(pool, &pool->legs[i]))
 			continue;
@@ -224,6 +229,27 @@ static void note_behind(struct kvp_pool *pool)
 			oldest = min(oldest, pool->legs[i].has_sequence);
 	sb->behind = (u32)min_t(u64, sb->sequence - 1 - oldest, U32_MAX - 1);
 	sb->behind_known = true;
+}
+
+/*
+ * The superblock counts: legs that it first calls in sync are sources from now on, and not before
+ * (R16). The sources of before may all have failed it. Their labels say that they can do without
+ * the new one. So a later start from them needs no order, whatever was done with the new one alone.
+ */
+static void end_joins(struct kvp_pool *pool)
+{
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&pool->members_lock, flags);
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (leg->joins && kvp_leg_resilvers(leg))
+			WRITE_ONCE(leg->state, KVP_LEG_IN_SYNC);
+		leg->joins = false;
+	}
+	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
 /* The superblock counts: note its era for each leg in use. */
@@ -488,8 +514,10 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		sb->sequence++;
 		note_behind(pool);
 		ok = write_round(pool);
-		if (ok)
+		if (ok) {
+			end_joins(pool);
 			note_eras(pool);
+		}
 		/* R16: a loss is recorded when the legs know that a superblock with it counts. */
 		again = ok && kvp_outs_counted(sb);
 		/* R27: once two superblocks say the same, one of them may be lost. */
@@ -716,6 +744,20 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 	atomic_inc_return_release(&pool->losses);
 }
 
+/*
+ * True if the vdev of @leg, in sync, can do without it. A leg whose join may not count is not what
+ * it goes on with (R16): kvp_leg.joins.
+ */
+static bool can_spare(const struct kvp_leg *leg)
+{
+	const struct kvp_vdev *v = leg->v;
+	u32 i, others = 0;
+
+	for (i = 0; i < v->nr_legs; i++)
+		others += &v->legs[i] != leg && kvp_leg_in_sync(&v->legs[i]) && !v->legs[i].joins;
+	return others >= kvp_vdev_needed(v);
+}
+
 /* Take @leg out as @state unless its vdev needs it. No vdev needs a leg that resilvers. */
 static bool take_out(struct kvp_leg *leg, u32 state)
 {
@@ -730,7 +772,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	spin_lock_irqsave(&pool->members_lock, flags);
 	/* The watch may report a shadow that is gone by now, and has no vdev any more. */
 	usable = leg->v ? kvp_vdev_usable(leg->v) : 0;
-	taken = kvp_leg_in_sync(leg) && usable > kvp_vdev_needed(leg->v);
+	taken = kvp_leg_in_sync(leg) && can_spare(leg);
 	if (kvp_leg_is_shadow(leg)) {
 		/*
 		 * It is no leg, so nothing waits for this loss (R16). What it has is noted later.
@@ -923,27 +965,58 @@ bool kvp_shadow_complete(struct kvp_pool *pool)
 	return complete;
 }
 
+/* The next superblock calls @leg in sync. It is a source when that counts: end_joins(). */
+static void begin_join(struct kvp_pool *pool, struct kvp_leg *leg)
+{
+	struct kvp_leg_info *info = &pool->sb->legs[leg->index];
+	unsigned long flags;
+
+	pool->sb_write->was[leg->index] = *info;
+	leg->has_era = 0;
+	leg->lag = 0;
+	info->in_sync_era = 0;
+	info->in_sync_epoch = pool->sb->epoch + 1;
+	info->cursor = 0;
+	info->cursor_era = 0;
+	spin_lock_irqsave(&pool->members_lock, flags);
+	leg->joins = true;
+	info->state = KVP_LEG_IN_SYNC;
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+}
+
+/*
+ * Too few legs took the superblock. A leg that was to join resilvers still. If it was given up
+ * meanwhile, the superblock says so already.
+ */
+static void undo_joins(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (leg->joins && pool->sb->legs[i].state == KVP_LEG_IN_SYNC)
+			pool->sb->legs[i] = pool->sb_write->was[i];
+		leg->joins = false;
+	}
+	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+}
+
 int kvp_legs_resilvered(struct kvp_vdev *v, u64 which)
 {
 	struct kvp_pool *pool = v->pool;
+	int ret;
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
-	for (i = 0; i < v->nr_legs; i++) {
-		struct kvp_leg_info *info = &pool->sb->legs[v->legs[i].index];
-
-		if (!(which >> i & 1) || !kvp_leg_resilvers(&v->legs[i]))
-			continue;
-		set_state(&v->legs[i], KVP_LEG_IN_SYNC);
-		v->legs[i].has_era = 0;
-		v->legs[i].lag = 0;
-		info->in_sync_era = 0;
-		info->in_sync_epoch = pool->sb->epoch + 1;
-		info->cursor = 0;
-		info->cursor_era = 0;
-	}
+	for (i = 0; i < v->nr_legs; i++)
+		if ((which >> i & 1) && kvp_leg_resilvers(&v->legs[i]))
+			begin_join(pool, &v->legs[i]);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	return kvp_sb_commit(pool);
+	ret = kvp_sb_commit(pool);
+	if (ret)
+		undo_joins(pool);
+	return ret;
 }
 
 void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)

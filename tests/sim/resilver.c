@@ -815,6 +815,116 @@ static void source_dies(struct life *l)
 	host_flush(&l->host);
 }
 
+/* Superblock @sequence fails on the leg that is disk @disk, in both rings. */
+static void fail_superblock(u32 disk, u64 sequence)
+{
+	u32 end;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = kvp_sb_slot_offset(disks.img[disk].blocks, end, sequence % KVP_SB_RING) >>
+			 KVP_BLOCK_SHIFT;
+
+		disks_fault(FAULT_WRITE_EIO, disk, at, at + KVP_SB_BLOCKS - 1);
+	}
+}
+
+/* Start with the legs that were in sync before. What was answered since, they have or are asked. */
+static void start_with_the_old(struct life *l)
+{
+	struct host_start hs = l->start;
+
+	hs.missing = BIT(l->victim);
+	if (host_start(&l->host, &l->o, &hs))
+		return;
+	host_read_each(&l->host, 0, l->blocks);
+	host_flush(&l->host);
+	host_stop(&l->host);
+}
+
+/* Legs that are out return, if they do not by themselves. */
+static void all_return(struct life *l)
+{
+	u32 i;
+
+	for (i = 0; i < l->host.pool->nr_legs; i++)
+		if (!kvp_leg_takes_writes(host_leg(&l->host, i)) &&
+		    kvp_has_data(host_leg(&l->host, i)->v->g) &&
+		    host_online(&l->host, i) && !kvp_leg_takes_writes(host_leg(&l->host, i)))
+			sim_fail("leg %u does not return: %s", i, l->host.refusal.why);
+}
+
+/*
+ * The superblock that calls the leg in sync, or one next to it, fails on a source. So the other leg
+ * must not go on alone: what it would answer the source lacks, and the source does not know that.
+ */
+static void source_lacks_the_end(struct life *l)
+{
+	u32 other = l->victim ? 0 : 1;
+	u64 sequence;
+
+	leave(l);
+	some_writes(l, 6);
+	sequence = l->host.pool->sb->sequence;
+	fail_superblock(other, sequence + 2 + l->order / 2);
+	come_back(l);
+	host_sleep(20000);
+	if (kvp_pool_faulted(l->host.pool)) {
+		disks.nr_faults = 0;
+		kvp_pool_clear(l->host.pool, -1);
+		wait_in_sync(l);
+	}
+	some_writes(l, 4);
+	host_stop(&l->host);
+	disks.nr_faults = 0;
+	start_with_the_old(l);
+	begin(l);
+	all_return(l);
+	wait_in_sync(l);
+	life_expect_scrubbed(&l->host);
+	host_flush(&l->host);
+}
+
+/*
+ * The power goes when the returned leg alone has the superblock that calls it in sync. The source
+ * fails the first one of the next start, too.
+ */
+static void source_lacks_the_end_and_fails(struct life *l)
+{
+	u32 other = l->victim ? 0 : 1;
+	struct host_start hs = l->start;
+	u64 sequence;
+
+	leave(l);
+	some_writes(l, 6);
+	sequence = l->host.pool->sb->sequence;
+	fail_superblock(other, sequence + 4 + l->order / 2);
+	come_back(l);
+	host_sleep(20000);
+	if (kvp_leg_in_sync(victim(l)) || !kvp_pool_faulted(l->host.pool)) {
+		/* It was another superblock. */
+		disks.nr_faults = 0;
+		all_return(l);
+		wait_in_sync(l);
+		return;
+	}
+	sequence = l->host.pool->sb->sequence;
+	host_stop(&l->host);
+	disks.nr_faults = 0;
+	fail_superblock(other, sequence + 1);
+	hs.missing = 0;
+	if (!host_start(&l->host, &l->o, &hs)) {
+		some_writes(l, 4);
+		host_stop(&l->host);
+	}
+	disks.nr_faults = 0;
+	start_with_the_old(l);
+	begin(l);
+	all_return(l);
+	wait_in_sync(l);
+	life_expect_scrubbed(&l->host);
+	host_flush(&l->host);
+}
+
 /* Steps that are in flight when an older one does not verify are begun again. */
 static void bad_block_before_others(struct life *l)
 {
@@ -2215,6 +2325,10 @@ static void faults_of(const struct shape *s)
 	lives(NAMED(target_dies), s, 6);
 	lives(NAMED(target_hangs), s, 4);
 	lives(NAMED(target_short_for_a_time), s, 2);
+	if (!s->start.parity && !s->start.second && s->start.legs - s->start.cache == 2) {
+		lives(NAMED(source_lacks_the_end), s, 12);
+		lives(NAMED(source_lacks_the_end_and_fails), s, 8);
+	}
 }
 
 static void walks_of(const struct shape *s)

@@ -784,6 +784,14 @@ static void fail_on_all(struct host *h)
 			fail_superblock(&old->v->legs[i], 0);
 }
 
+/* On one of them. Its label says that the pool can do without the shadow. */
+static void fail_on_one(struct host *h)
+{
+	const struct kvp_leg *old = kvp_shadowed(h->pool), *legs = old->v->legs;
+
+	fail_superblock(old == legs ? &legs[1] : legs, 0);
+}
+
 static void fail_on_shadow(struct host *h)
 {
 	fail_superblock(&h->pool->shadow, 0);
@@ -801,7 +809,7 @@ static void fail_on_shadow_and_then_on_another(struct host *h)
 static void not_taken_as_superblocks_fail(struct life *l)
 {
 	static void (*const fail[])(struct host *h) = {
-		fail_on_all, fail_on_shadow, fail_on_shadow_and_then_on_another,
+		fail_on_all, fail_on_shadow, fail_on_shadow_and_then_on_another, fail_on_one,
 	};
 
 	life_writes(&l->writer, 8);
@@ -1093,7 +1101,7 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(other_leg_joins_over_holes), s, 1);
 	lives(NAMED(replace_is_cancelled), s, 2);
 	lives(NAMED(refused_to_be_shadow), s, 1);
-	lives(NAMED(not_taken_as_superblocks_fail), s, 3);
+	lives(NAMED(not_taken_as_superblocks_fail), s, 4);
 	lives(NAMED(not_undone_as_superblocks_fail), s, 1);
 	lives(NAMED(order_fails), s, 1);
 	lives(NAMED(shadow_has_strays), s, 1);
