@@ -1980,7 +1980,7 @@ static bool slots_of_low_numbers_are_valid(struct lives_test *s)
 	return starts(s) && run_life(s, live_look_for_bad_slots) && all_there(s, 0);
 }
 
-/* The last leg of a vdev fails a superblock for good. By now the next one but one has that slot. */
+/* The last leg of a vdev fails a superblock for good. By now the third next one has that slot. */
 static void live_slot_that_fails_for_long(struct lives_test *s)
 {
 	struct host *h = &s->host;
@@ -1999,28 +1999,22 @@ static void live_slot_that_fails_for_long(struct lives_test *s)
 		sim_fail("superblock %llu counts: the case was not set up", s->noted[0]);
 	h->may_fail = false;
 	kvp_pool_clear(h->pool, -1);
-	while (h->pool->sb->sequence < s->noted[0] + KVP_SB_RING - 2) {
+	while (h->pool->sb->sequence < s->noted[0] + KVP_SB_RING - 3) {
 		host_write(h, 10, 2, false);
 		host_flush(h);
 		host_checkpoint(h);
 	}
-	if (h->pool->sb->sequence != s->noted[0] + KVP_SB_RING - 2)
+	if (h->pool->sb->sequence != s->noted[0] + KVP_SB_RING - 3)
 		sim_fail("superblock %llu: the case was not set up", h->pool->sb->sequence);
 }
 
 /*
- * Filled now, it would have one of the leg's last two when the next superblock is written there: a
- * leg is missing, so there is a new epoch.
+ * The start writes two superblocks. The second one has a new epoch. Filled then, the slot would
+ * have one of the leg's last two when the third one is written there.
  */
 static bool slots_of_the_next_superblocks_are_not_filled(struct lives_test *s)
 {
-	if (!run_life(s, live_slot_that_fails_for_long))
-		return false;
-	s->start.missing = BIT(3);
-	if (!starts(s))
-		return false;
-	s->start.missing = 0;
-	return all_there(s, BIT(1) | BIT(3));
+	return run_life(s, live_slot_that_fails_for_long) && starts(s) && all_there(s, BIT(1));
 }
 
 /*
@@ -2640,6 +2634,31 @@ static bool two_superblocks_that_never_counted(struct lives_test *s)
 		}
 	}
 	return true;
+}
+
+/*
+ * Leg 0 says that the loss of leg 1 counts. The first start of the others is cut, too, so that they
+ * call leg 0 out under a number that is not lower than that of leg 0's superblock.
+ */
+static bool leg_that_is_called_out_late_is_asked_about(struct lives_test *s)
+{
+	u64 called;
+	u32 i;
+
+	s->lost = 1;
+	called = loss_that_one_leg_knows_of(s, true);
+	if (!called)
+		return false;
+	s->nr_past = 2;
+	for (i = 0; i < s->legs; i++)
+		image_copy(&s->past[1][i], &s->img[i]);
+	s->start.missing = BIT(0);
+	if (!starts(s))
+		return false;
+	remember(s, s->img);
+	recall_past(s, 1);
+	put_superblock(s, 1, called, ~0u);
+	return goes_on_without_the_one(s) && refused(s, -ESTALE, "split brain");
 }
 
 /* A superblock with a new era is one that a leg fails: it is of the era before. */
@@ -3389,6 +3408,7 @@ static void tell_of_labels(void)
 	TEST(leg_with_a_superblock_that_was_cut_is_in_sync, .legs = 5, .parity = true, .cache = 2);
 	ON_TWO_VDEVS(torn_superblocks_make_a_whole_one);
 	ON_TWO_VDEVS(leg_that_alone_knew_of_a_loss_is_asked_about);
+	ON_TWO_VDEVS(leg_that_is_called_out_late_is_asked_about);
 	ON_PARITY(leg_that_alone_knew_of_a_loss_is_asked_about);
 	ON_TWO_VDEVS(leg_that_went_on_alone_is_asked_about);
 	ON_PARITY(leg_that_went_on_alone_is_asked_about);
