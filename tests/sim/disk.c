@@ -346,7 +346,7 @@ static void start(struct kvp_io *io, bool reserved)
 		check_overlap(disk, io);
 		watch_submit(disk, io);
 	} else if (op == KVP_IO_READ) {
-		watch_read(disk, io->block);
+		watch_read(disk, io->block, io->nr);
 	}
 	if (nr_in_flight == MAX_IN_FLIGHT)
 		sim_fail("too many requests in flight");
@@ -548,8 +548,10 @@ void sim_io_end_one(void)
 	}
 	if (sim_verbose && f.io->op != KVP_IO_READ)
 		show(&f);
-	if (f.io->op == KVP_IO_READ && !f.error)
+	if (f.io->op == KVP_IO_READ && !f.error) {
 		end_read(&f);
+		watch_read_end(f.disk, f.io->block, f.io->nr);
+	}
 	if (f.id != ~0u) {
 		if (f.io->stray)
 			end_stray(&f);

@@ -179,7 +179,8 @@ void trace_free(struct trace *t);
 void watch_begin(void);
 /* The contents of the disk were exchanged, and no request did that. */
 void watch_forget(u32 disk);
-void watch_read(u32 disk, u64 block);
+void watch_read(u32 disk, u64 block, u32 nr);
+void watch_read_end(u32 disk, u64 block, u32 nr);	/* it was given */
 void watch_submit(u32 disk, const struct kvp_io *io);
 void watch_end(const struct trace_request *r);
 

@@ -34,6 +34,7 @@ struct ring {
 static struct {
 	bool begun;			/* the first superblock of this machine was sent */
 	bool asked[MAX_DISKS];		/* its labels were read: it is one of the pool's */
+	u32 given[MAX_DISKS][2];	/* a bit per slot of a ring: it was read before that */
 	struct ring ring[MAX_DISKS][2];
 	u32 writing[MAX_DISKS][2];	/* superblocks that are being written there */
 	struct slot old, durable;	/* newest when it began; newest that a write put there */
@@ -57,11 +58,6 @@ void watch_forget(u32 disk)
 	memset(w.ring[disk], 0, sizeof(w.ring[disk]));
 }
 
-void watch_read(u32 disk, u64 block)
-{
-	w.asked[disk] |= block < KVP_LABEL_BLOCKS;
-}
-
 /* --- superblocks ------------------------------------------------------------------ */
 
 static u64 ring_start(u32 disk, u32 end)
@@ -83,22 +79,40 @@ static struct slot peek(u32 disk, u32 end, u32 slot)
 	return (struct slot){ le64_to_cpu(d->epoch), le64_to_cpu(d->sequence) };
 }
 
-/*
- * True if --faults makes it unreadable: a start may pass it by then, so that what it has counts for
- * nothing.
- */
-static bool unreadable(u32 disk, u64 block)
+/* With --faults: note which slots of superblocks the start gets. */
+static void note_read(u32 disk, u64 block, u32 nr, bool given)
 {
-	u32 i;
+	u32 end, slot;
 
-	for (i = 0; opt.faults && i < disks.nr_faults; i++) {
-		const struct fault *f = &disks.faults[i];
+	for (end = 0; opt.faults && !w.begun && end < 2; end++)
+		for (slot = 0; slot < KVP_SB_RING; slot++) {
+			u64 at = ring_start(disk, end) + slot * KVP_SB_BLOCKS;
 
-		if (f->kind == FAULT_READ_EIO && f->disk == disk && block >= f->first &&
-		    block <= f->last)
-			return true;
-	}
-	return false;
+			if (at + KVP_SB_BLOCKS <= block || at >= block + nr)
+				continue;
+			w.given[disk][end] &= ~(1u << slot);
+			w.given[disk][end] |= (u32)given << slot;
+		}
+}
+
+void watch_read(u32 disk, u64 block, u32 nr)
+{
+	w.asked[disk] |= block < KVP_LABEL_BLOCKS;
+	note_read(disk, block, nr, false);
+}
+
+void watch_read_end(u32 disk, u64 block, u32 nr)
+{
+	note_read(disk, block, nr, true);
+}
+
+/*
+ * True if --faults kept the slot from the start, by an error that stays, by one that passes, or by
+ * a disk that hangs. A start may pass what it did not get, so that counts for nothing.
+ */
+static bool kept_from_start(u32 disk, u32 end, u32 slot)
+{
+	return opt.faults && w.asked[disk] && !(w.given[disk][end] >> slot & 1);
 }
 
 static bool valid(u32 disk, u32 end, u32 slot)
@@ -107,7 +121,7 @@ static bool valid(u32 disk, u32 end, u32 slot)
 	struct kvp_why why;
 	u32 i;
 
-	if (unreadable(disk, at))
+	if (kept_from_start(disk, end, slot))
 		return false;
 	for (i = 0; i < KVP_SB_BLOCKS; i++)
 		image_read(&disks.img[disk], at + i, (u8 *)&w.disk_sb + i * KVP_BLOCK_SIZE);
