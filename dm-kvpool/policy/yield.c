@@ -7,7 +7,8 @@
 
 #define PARTS		(KVP_YIELD_OTHERS + 1)
 #define LESS_FROM	50u	/* per cent */
-#define NONE_FROM	95u
+#define NONE_FROM	75u
+#define NONE_SEEKS	95u
 #define WALK_TIMES	63u
 
 void kvp_yield_begin(struct kvp_yield *y, u64 asked)
@@ -25,12 +26,14 @@ bool kvp_yield_busy(struct kvp_yield *y, u64 asked, u64 now, u64 within)
 	return y->at && now - y->at < within;
 }
 
-u32 kvp_yield_others(u32 full)
+u32 kvp_yield_others(u32 full, bool seek)
 {
-	u32 above = full - min(full, LESS_FROM), most = NONE_FROM - LESS_FROM;
+	u32 above = full - min(full, LESS_FROM), most = (seek ? NONE_SEEKS : NONE_FROM) - LESS_FROM;
 
-	if (full >= NONE_FROM)
+	if (above >= most)
 		return 0;
+	if (!seek)
+		return KVP_YIELD_OTHERS * (most - above) / most;
 	/* Slowly at first: most hosts need little of the room that is left. */
 	return KVP_YIELD_OTHERS - KVP_YIELD_OTHERS * above * above * above / (most * most * most);
 }

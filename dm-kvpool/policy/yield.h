@@ -37,11 +37,14 @@ bool kvp_yield_busy(struct kvp_yield *y, u64 asked, u64 now, u64 within);
 /**
  * kvp_yield_others() - how many of 32 parts of the time the host gets
  * @full: per cent that are in use of what the background work makes free
+ * @seek: both go to disks that seek
  *
- * KVP_YIELD_OTHERS up to a half. From there on fewer, slowly at first, and none from 95 per cent
- * on: then the host would soon have to wait for the background work.
+ * KVP_YIELD_OTHERS up to a half. From there on fewer, and none from three quarters on: then the
+ * host would soon have to wait for the background work. On disks that seek each request of that
+ * work delays the host by milliseconds. So there are fewer slowly at first, and none from 95 per
+ * cent on.
  */
-u32 kvp_yield_others(u32 full);
+u32 kvp_yield_others(u32 full, bool seek);
 
 /** kvp_yield_rest() - how long to rest after a step that took @took ns: @most seconds at most */
 u64 kvp_yield_rest(u64 took, u32 others, u32 most);

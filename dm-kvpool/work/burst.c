@@ -16,12 +16,15 @@
 
 /*
  * How much is used of what destage frees, in per cent. At 100 writers wait. What is only buffered
- * does not count yet: of a stream, it will need a record for each block, and no more.
+ * does not count yet on legs that seek: of a stream, it will need a record for each block, and no
+ * more. Other legs have the time to keep the log emptier.
  */
 static u32 full_percent(const struct kvp_pool *pool)
 {
 	u64 most = kvp_log_limit_empty(pool), intents = kvp_log_intents_limit(pool);
-	u64 log = div64_u64(100 * kvp_log_spent(pool, most), max(most, 1ull));
+	u64 used = kvp_destage_legs_seek(pool) ? kvp_log_spent(pool, most) :
+						 min(most, kvp_log_taken(pool, most));
+	u64 log = div64_u64(100 * used, max(most, 1ull));
 	u64 buffer = div_u64(100ull * kvp_wbuf_nr_logged(pool->wbuf),
 			     max(kvp_wbuf_limit(pool->wbuf), 1u));
 	/* Beyond this limit streams go through the log. */
@@ -42,9 +45,15 @@ static bool is_awaited(struct kvp_pool *pool)
 	       kvp_throttle_any_waits(pool->throttle);
 }
 
+/* How many of 32 parts of the time the host gets now. */
+static u32 others(const struct kvp_pool *pool)
+{
+	return kvp_yield_others(full_percent(pool), kvp_destage_legs_seek(pool));
+}
+
 static bool is_awaited_now(struct kvp_pool *pool)
 {
-	return is_awaited(pool) || !kvp_yield_others(full_percent(pool));
+	return is_awaited(pool) || !others(pool);
 }
 
 /*
@@ -96,7 +105,7 @@ void kvp_burst_end(struct kvp_pool *pool, u64 ns)
 	struct kvp_destage *dg = pool->destage;
 
 	dg->rest = dg->brief && !kvp_pool_logs_on_cache(pool) ?
-		   kvp_yield_rest(ns, kvp_yield_others(full_percent(pool)), MOST_REST) : 0;
+		   kvp_yield_rest(ns, others(pool), MOST_REST) : 0;
 }
 
 void kvp_burst_rest(struct kvp_pool *pool)

@@ -351,8 +351,7 @@ static u32 elevator_runs(const struct kvp_pool *pool)
 	return kvp_burst_is_short(pool) ? pool->destage->few_runs : pool->destage->runs;
 }
 
-/* True if any leg is a disk that seeks. */
-static bool legs_seek(const struct kvp_pool *pool)
+bool kvp_destage_legs_seek(const struct kvp_pool *pool)
 {
 	u32 i;
 
@@ -371,7 +370,7 @@ static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 	u64 most = kvp_log_window(pool->log_vdev->g) / PASSED_ON;
 
 	if (kvp_pool_logs_on_cache(pool) || pool->destage->elevator.nr ||
-	    (!kvp_burst_is_short(pool) && !legs_seek(pool)))
+	    (!kvp_burst_is_short(pool) && !kvp_destage_legs_seek(pool)))
 		return;
 	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND));
 }

@@ -157,6 +157,9 @@ bool kvp_destage_many_passed(const struct kvp_pool *pool);
  */
 void kvp_destage_drop_passed(struct kvp_pool *pool);
 
+/** kvp_destage_legs_seek() - true if any leg is a disk that seeks. Any context. */
+bool kvp_destage_legs_seek(const struct kvp_pool *pool);
+
 /**
  * kvp_destage_tail_waits() - true if more than half of the log is used, and a checkpoint would free
  * enough of it

@@ -30,19 +30,23 @@ static void a_host_is_busy_until_it_has_been_quiet_for_long(struct kunit *test)
 
 static void the_host_gets_less_the_fuller_it_is(struct kunit *test)
 {
-	u32 full, before = KVP_YIELD_OTHERS;
+	u32 full, seek, before;
 
-	for (full = 0; full <= 100; full++) {
-		u32 now = kvp_yield_others(full);
+	for (seek = 0; seek < 2; seek++)
+		for (full = 0, before = KVP_YIELD_OTHERS; full <= 100; full++) {
+			u32 now = kvp_yield_others(full, seek);
 
-		KUNIT_EXPECT_LE(test, now, before);
-		KUNIT_EXPECT_LE(test, before - now, 3u);
-		before = now;
-	}
-	KUNIT_EXPECT_EQ(test, kvp_yield_others(50), KVP_YIELD_OTHERS);
-	KUNIT_EXPECT_GT(test, kvp_yield_others(94), 0u);
-	KUNIT_EXPECT_GE(test, kvp_yield_others(80), KVP_YIELD_OTHERS / 2);
-	KUNIT_EXPECT_EQ(test, kvp_yield_others(95), 0u);
+			KUNIT_EXPECT_LE(test, now, before);
+			KUNIT_EXPECT_LE(test, before - now, 3u);
+			before = now;
+		}
+	KUNIT_EXPECT_EQ(test, kvp_yield_others(50, true), KVP_YIELD_OTHERS);
+	KUNIT_EXPECT_GT(test, kvp_yield_others(94, true), 0u);
+	KUNIT_EXPECT_GE(test, kvp_yield_others(80, true), KVP_YIELD_OTHERS / 2);
+	KUNIT_EXPECT_EQ(test, kvp_yield_others(95, true), 0u);
+	KUNIT_EXPECT_EQ(test, kvp_yield_others(50, false), KVP_YIELD_OTHERS);
+	KUNIT_EXPECT_GT(test, kvp_yield_others(74, false), 0u);
+	KUNIT_EXPECT_EQ(test, kvp_yield_others(75, false), 0u);
 }
 
 static void a_rest_is_in_proportion_and_has_a_limit(struct kunit *test)
