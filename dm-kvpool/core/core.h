@@ -124,7 +124,7 @@ struct kvp_leg {
 	/*
 	 * The superblock that first calls it in sync may not count yet (R16). Until it does, the
 	 * leg resilvers. After a power cut it is in sync, but no other is given up for it. By
-	 * members_lock.
+	 * sb_lock; read under members_lock.
 	 */
 	bool joins;
 	bool keeps_log;		/* not in use, but has all of a log that moves; by members_lock */

@@ -151,7 +151,8 @@ static bool lacks_a_leg(const struct kvp_vdev *v)
 
 /*
  * R7: of each vdev that lacks a leg, wait until stripes under intents are home, and flush them.
- * Whoever writes such stripes holds range locks, and waits for legs alone, as this caller does.
+ * The worker that writes such stripes holds range locks, and waits for legs alone, as this caller
+ * does.
  * Returns 0 or the error of the flush.
  */
 static int settle_stripes(struct kvp_pool *pool)
@@ -484,6 +485,28 @@ static void fill_gaps(struct kvp_pool *pool)
 	}
 }
 
+/*
+ * Bring pool->sb up to date, under the next number. Returns true if it leaves out a loss, as
+ * note_losses() says.
+ */
+static bool bring_up_to_date(struct kvp_pool *pool)
+{
+	struct kvp_sb *sb = pool->sb;
+	bool later;
+
+	pool->members_client->about_to_write(pool);
+	later = note_losses(pool);
+	kvp_outs_note(sb);
+	kvp_sb_note_resilver(sb);
+	kvp_sb_note_heartbeat(sb);
+	note_counters(pool);
+	sb->event_seq = (u32)READ_ONCE(pool->events->next);
+	sb->write_time = ktime_get_real_seconds();
+	sb->sequence++;
+	note_behind(pool);
+	return later;
+}
+
 int kvp_sb_commit(struct kvp_pool *pool)
 {
 	const char *why = "no leg took the superblock";
@@ -503,16 +526,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 			ok = 0;
 			break;
 		}
-		pool->members_client->about_to_write(pool);
-		later = note_losses(pool);
-		kvp_outs_note(sb);
-		kvp_sb_note_resilver(sb);
-		kvp_sb_note_heartbeat(sb);
-		note_counters(pool);
-		sb->event_seq = (u32)READ_ONCE(pool->events->next);
-		sb->write_time = ktime_get_real_seconds();
-		sb->sequence++;
-		note_behind(pool);
+		later = bring_up_to_date(pool);
 		ok = write_round(pool);
 		if (ok) {
 			end_joins(pool);
