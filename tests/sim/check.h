@@ -7,7 +7,7 @@
 #define SIM_CHECK_H
 
 #include "cut.h"
-#include "host.h"
+#include "users.h"
 
 /* The state of the legs when the power went. */
 struct crash {

@@ -3,7 +3,7 @@
 #ifndef SIM_LIFE_H
 #define SIM_LIFE_H
 
-#include "host.h"
+#include "users.h"
 
 /**
  * struct life_writer - random writes to a pool

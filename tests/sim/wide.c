@@ -5,7 +5,7 @@
 
 #include <linux/mm.h>
 
-#include "host.h"
+#include "users.h"
 #include "core/xor.h"
 #include "home/row.h"
 #include "home/stripe_read.h"

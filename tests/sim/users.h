@@ -3,8 +3,8 @@
  * The pool's user: the work of request.c for bios, done for the tests, and reported to the oracle.
  * All of this runs inside a machine.
  */
-#ifndef SIM_HOST_H
-#define SIM_HOST_H
+#ifndef SIM_USERS_H
+#define SIM_USERS_H
 
 #include "disk.h"
 #include "oracle.h"

@@ -2,7 +2,7 @@
 #include <linux/delay.h>
 #include <linux/mm.h>
 
-#include "host.h"
+#include "users.h"
 #include "cache/admission.h"
 #include "cache/client.h"
 #include "cache/pacing.h"
@@ -262,7 +262,7 @@ int host_start(struct host *h, struct oracle *o, const struct host_start *hs)
 	return 0;
 }
 
-/* See host.h. In target.c, kvp_orders_end() and kvp_orders_drain() do this. */
+/* See users.h. In target.c, kvp_orders_end() and kvp_orders_drain() do this. */
 void host_suspend(struct host *h)
 {
 	h->suspended = true;
