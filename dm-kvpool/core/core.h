@@ -120,26 +120,31 @@ struct kvp_leg {
 	u32 state;			/* enum kvp_leg_state */
 	/* Its history was given up: it gets the next superblock as well. */
 	bool adopt;
-	bool passed;		/* so it was, as nothing was done in it: format/outs.h */
+	/* it was passed by: nothing was done in its history (format/outs.h) */
+	bool passed;
 	/*
-	 * The superblock that first calls it in sync may not count yet (R16). Until it does, the
-	 * leg resilvers. After a power cut it is in sync, but no other is given up for it. By
-	 * sb_lock; read under members_lock.
+	 * The superblock that first calls it in sync may not count yet (R16). While the pool runs,
+	 * the leg resilvers until it counts. After a power cut the leg is in sync until then, but
+	 * its vdev may not give up another leg because it has this one. By sb_lock; read under
+	 * members_lock.
 	 */
 	bool joins;
 	bool keeps_log;		/* not in use, but has all of a log that moves; by members_lock */
-	u32 taken;	/* superblocks it took since it began to resilver; by sb_lock */
+	u32 taken;	/* number of superblocks since it began to resilver; by sb_lock */
 	bool takes_log;		/* while it resilvers: entries of the log go there; by build_lock */
 	u64 has_sequence;	/* of the newest superblock that it is known to have; by sb_lock */
-	/* a bit for each slot of its label: may not verify in some ring; by sb_lock */
+	/* a bit for each slot of its label: what the slot has may not verify; by sb_lock */
 	u32 torn;
-	/* the same for each ring: shows that there is none, among newer ones; by sb_lock */
+	/*
+	 * For each ring a bit for each slot: the slot says that it has no newer superblock,
+	 * although the ring has newer ones. By sb_lock.
+	 */
 	u32 gaps[2];
-	/* so many superblocks in a row each ring did not take; by sb_lock */
+	/* for each ring: how many superblocks in a row it did not take; by sb_lock */
 	u8 missed[2];
 	/* era of the newest durable superblock that had it in use; 0: none; by sb_lock */
 	u32 has_era;
-	/* At a start: how many superblocks it is behind, and so stale (R29). */
+	/* At a start: how many superblocks it lacks; if it lacks any, it is stale (R29). */
 	u64 lag;
 	/* At a start: it may have a newer superblock that cannot be read (R27). */
 	bool doubtful;
@@ -150,7 +155,7 @@ struct kvp_leg {
 	/* at a start: it has kept a request for leg_timeout (R28) */
 	bool silent;
 	unsigned long answered;		/* jiffies: when it answered some request last */
-	/* Jiffies, made odd: when it was given up; 0: it is in use, or was not at the start. */
+	/* Jiffies, made odd: when it was given up; 0: it is in use, or was out at the start. */
 	unsigned long left_at;
 	struct kvp_leg_queue *queue;	/* of leg_queue.c; NULL: none yet */
 	unsigned long asked;		/* jiffies: last read that began while @in_flight was 0 */
@@ -222,10 +227,10 @@ static inline bool kvp_leg_takes_log(const struct kvp_leg *leg)
 }
 
 /**
- * kvp_leg_keeps_log() - true if the log was lost together with @leg, not later
+ * kvp_leg_keeps_log() - true if @leg is out, and has all entries of the log that count
  *
- * Superblocks call the leg in sync until the log has moved, so it lacks no entry that counts.
- * Context: any.
+ * The log was lost when this leg was, and not after that. Superblocks call the leg in sync until
+ * the log has moved. Context: any.
  */
 static inline bool kvp_leg_keeps_log(const struct kvp_leg *leg)
 {
@@ -295,9 +300,9 @@ struct kvp_recovery_info {
 	u64 ms, replayed, torn_accepted;
 	u64 kept;			/* blocks that the recovery left in the log */
 	bool went_back;		/* by order, to an older superblock: newer ones may be lost */
-	/* By order, read-only without legs that may hold newer data. No fork id tells that. */
+	/* started by order, read-only, without legs that may hold newer data; has no fork id */
 	bool parted;
-	/* the next superblock may be on a leg, unreadable: kvp_sb_roll_forward() */
+	/* a leg may have the next superblock where it cannot be read: kvp_sb_roll_forward() */
 	bool next_unread;
 	/* The newest epoch of a leg that was passed by (outs.h), 0: none was. */
 	u64 passed_epoch;
@@ -306,8 +311,8 @@ struct kvp_recovery_info {
 	kvp_lsn_t discarded_lsn;	/* where the discarded log began; 0: none was discarded */
 	u64 discarded_mib;		/* kvp_log_counted_mib() of it */
 	u64 discarded_blocks;		/* blocks known to be lost with it, and poisoned */
-	/* the log of a cache may be discarded by order; it is */
-	bool may_discard_log, discard_log;
+	bool may_discard_log;	/* the order allows to discard the log of a cache */
+	bool discard_log;	/* it is discarded */
 };
 
 struct kvp_pool {
@@ -322,10 +327,10 @@ struct kvp_pool {
 	 */
 	struct kvp_leg shadow;
 	u32 shadow_of;		/* number, in its vdev, of the leg that it is to replace */
-	/* while it resilvers: it has all that its leg has; by members_lock */
+	/* the shadow resilvers still, and has all that its leg has; by members_lock */
 	bool shadow_ready;
 	struct kvp_vdevs vdevs;
-	wait_queue_head_t stripes_wait;	/* for the @homing of a vdev */
+	wait_queue_head_t stripes_wait;	/* for kvp_vdev.homing to fall to 0 */
 	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	/* bits of enum kvp_fail_reason; changed only by core/failure.c */
@@ -357,11 +362,10 @@ struct kvp_pool {
 	struct kvp_streams streams;	/* of reads */
 	struct kvp_scache *scache;
 	struct kvp_throttle *throttle;
-	struct kvp_speed *speed;	/* at which versions go home */
+	struct kvp_speed *speed;	/* how fast versions go home */
 	struct kvp_reinsert *reinsert;
 	struct kvp_rebuild *rebuild;
-	/* of blocks that were read from home, into @scache */
-	struct kvp_admission *admission;
+	struct kvp_admission *admission;	/* to @scache, of blocks that were read from home */
 	struct kvp_log *log;
 	struct kvp_table *table;
 	struct kvp_ssdcopies *ssdcopies;	/* of the table's pages */
@@ -383,7 +387,7 @@ struct kvp_pool {
 
 	struct workqueue_struct *commit_wq;	/* commit, post, flush: must not wait for destage */
 	struct workqueue_struct *work_wq;	/* destage, direct writes, members, events */
-	struct workqueue_struct *scrub_wq;	/* scrub, which must never delay those */
+	struct workqueue_struct *scrub_wq;	/* scrub, which must never delay the two above */
 
 	struct kvp_flights *flights;		/* requests that legs have, and strays */
 	struct kvp_heartbeat *heartbeat;

@@ -190,7 +190,7 @@ static inline u64 kvp_log_blocks(const struct kvp_geometry *g)
 #ifndef KVP_LOG_WINDOW		/* the simulator's disks are small */
 #define KVP_LOG_WINDOW		(1u << 18)	/* blocks, whole segments: 1 GiB */
 #endif
-#ifndef KVP_LOG_WINDOW_LEAST	/* and neither must the smallest window be as large there */
+#ifndef KVP_LOG_WINDOW_LEAST	/* the simulator has smaller windows, too */
 #define KVP_LOG_WINDOW_LEAST	(1u << 14)	/* blocks, whole segments: 64 MiB */
 #endif
 #define KVP_LOG_WINDOW_MOST	(1u << 24)	/* 64 GiB */
@@ -237,14 +237,14 @@ static inline u64 kvp_log_window_asked(u64 bytes)
 #define KVP_LOG_UNWITNESSED	2560u
 #endif
 
-/** kvp_log_first_header() - blocks at the begin of a segment that hold all of its first header */
+/** kvp_log_first_header() - how many blocks of a segment hold all of its first header, at most */
 static inline u32 kvp_log_first_header(const struct kvp_geometry *g)
 {
 	return kvp_log_striped(g) ? 2 * KVP_MAX_HDR_BLOCKS : KVP_MAX_HDR_BLOCKS;
 }
 
 /**
- * kvp_log_kept() - blocks at the end of each segment that no entry gets: they are for its summary
+ * kvp_log_kept() - how many blocks at the end of each segment are kept for its summary
  *
  * Where lsns are counted row by row, two legs have room for a summary each (kvp_summary_place()).
  */
@@ -607,13 +607,13 @@ struct kvp_region {
 struct kvp_map_part {
 	u32 vdev;
 	u32 leaf;		/* blocks below a leaf of its table */
-	u32 at, width;		/* of its turn in a round */
-	kvp_vblock_t first;	/* block of the vdev with which it begins: the first of a leaf */
+	u32 at, width;		/* where in a round its turn begins, and the length of the turn */
+	kvp_vblock_t first;	/* its first block in the region, which begins a leaf */
 };
 
 struct kvp_map_region {
 	kvp_block_t start, end;
-	u32 round;		/* blocks; of one vdev by itself of no meaning */
+	u32 round;		/* blocks of a round; with one vdev it means nothing */
 	u32 nr;
 	struct kvp_map_part part[KVP_MAX_VDEVS];
 };
@@ -624,7 +624,6 @@ struct kvp_map {
 	struct kvp_map_region region[KVP_MAX_REGIONS];
 };
 
-/* A superblock in host byte order. Large: 21 KiB; never on a stack. */
 /* What an older activation left in the log: see struct kvp_disk_generation. */
 struct kvp_generation {
 	u64 nonce;
@@ -632,6 +631,7 @@ struct kvp_generation {
 	u32 last_csum;
 };
 
+/* A superblock in host byte order. It has 21 KiB: never put it on a stack. */
 struct kvp_sb {
 	u8 pool_uuid[16];
 	u8 leg_uuid[16];
@@ -660,15 +660,15 @@ struct kvp_sb {
 	struct kvp_scrub_info scrub;
 	char name[KVP_NAME_LEN + 1];
 	char comment[KVP_COMMENT_LEN + 1];
-	u64 host;		/* which runs it, or did last; 0: unknown */
+	u64 host;		/* digest of the host that runs it, or ran it last; 0: unknown */
 	char host_name[KVP_NAME_LEN + 1];
 	u32 region_count;
-	u32 log_vdev, log_others;	/* whose legs carry the log; others that do, a bit each */
+	u32 log_vdev, log_others;	/* the vdev with the log; a bit for each other one */
 	kvp_lsn_t cache_lsn;		/* kvp_disk_sb.cache_lsn */
-	u32 behind;		/* kvp_disk_sb.behind, */
-	bool behind_known;	/* which a module that knew nothing of it did not say */
+	u32 behind;		/* kvp_disk_sb.behind */
+	bool behind_known;	/* false: an older module wrote the superblock, without @behind */
 	struct kvp_region regions[KVP_MAX_REGIONS];
-	struct kvp_map map;	/* of these; not on disk */
+	struct kvp_map map;	/* worked out from the regions; not on disk */
 	struct kvp_geometry vdevs[KVP_MAX_VDEVS];
 	struct kvp_leg_info legs[KVP_MAX_LEGS];
 	struct kvp_shadow_info shadow;
@@ -741,10 +741,10 @@ int __must_check kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_
 			       struct kvp_sb *sb, struct kvp_why *why);
 
 /*
- * The end of a leg that is laid out for nothing: 1 to 2 MiB, but of a small leg nothing. Docks,
- * controllers and partition tables take the end of a disk. Another disk of the same size may have
- * a few sectors less. In both cases all that was laid out still fits. The label lies at the end of
- * the device as it is.
+ * The end of a leg stays unused: 1 to 2 MiB, but nothing of a small leg. Docks, controllers and
+ * partition tables may take the end of a disk later. Another disk of the same size may have a few
+ * sectors less. In both cases the layout still fits. The second label moves: it always lies at the
+ * end of the device.
  */
 #define KVP_SLACK_BLOCKS	256u
 #define KVP_SLACK_FROM		(1u << 18)	/* 1 GiB */
@@ -808,13 +808,13 @@ bool kvp_sb_knows_forks(const struct kvp_sb *sb, const struct kvp_sb *of);
  * kvp_sb_forked() - true if the leg that has @own was in use after it parted from another history
  * @own: the newest superblock of a leg
  * @best: the newest of all; or, while the pool runs, its own
- * @any: it parted from any leg that @best calls in sync; else from the leg that has @best, if that
- *	is in sync
+ * @any: ask about each leg that @best calls in sync; else only about the leg that has @best, if
+ *	that is in sync
  *
- * @own knows a forced start that @best does not. Or @own went on without such a leg: it calls that
- *	leg out, or its vdev with data has others. The leg did not part if that other leg was
- *	resilvered or attached since. Nor did a leg that calls itself stale: the others wrote its
- *	label. Pure.
+ * The leg has parted if @own knows a forced start that @best does not know. It has also parted if
+ * @own went on without such a leg: @own calls that leg out, or names others in its vdev with data.
+ * It has not parted if that other leg was resilvered or attached since. Nor has a leg parted that
+ * calls itself stale, as the other legs wrote its label. Pure.
  */
 bool kvp_sb_forked(const struct kvp_sb *own, const struct kvp_sb *best, bool any);
 

@@ -74,8 +74,8 @@ static bool took_part(const struct kvp_sb *own, const struct kvp_sb *best, u32 i
 }
 
 /*
- * True if @best calls leg @i out, and the leg has not begun to return. Whether that superblock
- * counted does not matter: the newest one is gone on from in any case.
+ * True if @best calls leg @i out, and the leg has not begun to return. It does not matter whether
+ * @best counted: a start goes on from the newest superblock in any case.
  */
 static bool calls_out(const struct kvp_sb *best, u32 i)
 {
@@ -85,10 +85,10 @@ static bool calls_out(const struct kvp_sb *best, u32 i)
 }
 
 /*
- * True if @best can be of legs that were not put back, as far as numbers tell (R29): when @own was
- * written, each leg in sync had all superblocks but the last few (@behind). So these legs called
- * leg @at out under a later number than that. Legs that did so under a lower one lack what the leg
- * of @own has.
+ * False if the numbers show that the legs of @best were put back to an older state (R29). When @own
+ * was written, each leg in sync had all superblocks but the last few (@behind). So these legs can
+ * only have called leg @at out under a later number. Legs that called it out under a lower number
+ * lack what the leg of @own has.
  */
 static bool went_on_from_here(const struct kvp_sb *own, const struct kvp_sb *best, u32 at)
 {

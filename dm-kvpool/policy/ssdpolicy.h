@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What goes into an SSD cache besides what must, what stays there, and how fast it is made
- * clean.
+ * The policy of an SSD cache: which blocks enter it, which stay, and how fast dirty ones go home.
  *
  * The cache is a log: segments are written in order, and the oldest is reclaimed for the
- * next. Host writes go into it; so what is decided here is
+ * next. Small writes of the host go into the log in any case. The policy decides
  *
  *   which large requests bypass it			kvp_ssd_bypass(), kvp_ssd_cutoff_write()
  *   which blocks that were read from home enter		kvp_ssd_admit()
  *   which live blocks of the oldest segment are copied	kvp_ssd_reinsert()
  *   and how fast dirty blocks go home			kvp_ssd_destage()
  *
- * Admission. Every fill wears the SSD, and most blocks that are read once are never read
- * again. While the cache still has room, everything enters. Then a block has to be seen
- * missing two or three times (as many as make half of those that enter worth while, see
- * kvp_ssd_reinsert()) while it is in the ghost (ghost.h). Metadata enters at once, up to
- * a tenth of the cache. What is read ahead is no evidence. And all fills together must not
- * write more than the budget (@fill_percent of the cache a day); host writes and
- * reinsertion have no such limit.
+ * Admission. Each admitted block wears the SSD, and most blocks that are read once are never
+ * read again. While the cache still has room, each block enters. After that a block has to be
+ * missed two or three times while the ghost (ghost.h) remembers it. The number is chosen so
+ * that half of the blocks that enter are hit (kvp_ssd_reinsert()). Metadata enters at once, up
+ * to a tenth of the cache. A block that is only read ahead does not count as missed. All
+ * admitted blocks together must not exceed the budget, @fill_percent of the cache a day. Host
+ * writes and reinsertion have no such limit.
  *
- * Reinsertion, the second chance of CLOCK: what was hit by reads since it was written is
- * written again, in the order of hits, up to a quarter of a segment. Being overwritten is
- * no hit.
+ * Reinsertion is the second chance of CLOCK. Blocks that reads have hit since they were written
+ * are written again, most hits first, up to a quarter of a segment. An overwrite is no hit.
  *
- * Memory: what the ghost takes, less than a byte a block of the cache.
+ * Memory: that of the ghost, less than a byte for each block of the cache.
  *
- * Pure: no I/O, no lock; clock and random numbers come from the caller. Calls for one
- * cache must be made one at a time, but for those that have it const.
+ * Pure: no I/O, no lock. Clock and random numbers come from the caller. Calls for one cache must
+ * be made one at a time, except calls that take a const policy.
  */
 #ifndef KVP_SSDPOLICY_H
 #define KVP_SSDPOLICY_H
@@ -107,15 +105,16 @@ void kvp_ssd_exit(struct kvp_ssd_policy *p);
  * @run: of the stream that it belongs to, kvp_run_note()
  * @cutoff: for reads or for writes, blocks
  *
- * Metadata never bypasses, nor do small writes that a caller waits for: a database's log
- * is a stream of those, and home is the wrong place for it.
+ * Metadata never bypasses the cache. Nor do small writes that a caller waits for: the log of a
+ * database is a stream of such writes, and would be slow at home.
  * Context: any.
  */
 bool kvp_ssd_bypass(u32 ask, bool write, u32 blocks, u32 run, u32 cutoff);
 
 /**
- * kvp_ssd_may_bypass() - true if it may bypass the cache once its stream is long enough. Else the
- * stream need not be noted. Context: any.
+ * kvp_ssd_may_bypass() - true if such a request bypasses the cache once its stream is long enough
+ *
+ * If not, the caller need not look for the stream. Context: any.
  */
 bool kvp_ssd_may_bypass(u32 ask, bool write, u32 blocks);
 
@@ -137,9 +136,9 @@ u32 kvp_ssd_cutoff_write(u32 set, bool slow);
  * @set: as above
  * @wanted: true if a caller waits for them to be durable
  *
- * A record is little beside 64 KiB, so a stream bypasses also where other writes come between its
- * requests. If a caller waits for less than 256 KiB, the SSD is faster: an intent is not durable
- * before it is home. Context: any.
+ * 64 KiB suffice: the record is small beside that. So a stream bypasses the cache even if other
+ * writes come between its requests. If a caller waits, it takes 256 KiB: for less than that the SSD
+ * is faster, as an intent is not durable before its block is home. Context: any.
  */
 u32 kvp_ssd_least_run(u32 set, bool wanted);
 
@@ -153,13 +152,12 @@ enum kvp_ssd_verdict kvp_ssd_admit(struct kvp_ssd_policy *p, u64 key, u32 ask,
 				   const struct kvp_ssd_state *st);
 
 /**
- * kvp_ssd_set_budget() - fills may write another part of the cache a day from now on
+ * kvp_ssd_set_budget() - change the part of the cache that admitted blocks may write a day
  * @fill_percent: at most KVP_SSD_MAX_FILL
  *
- * What was saved up counts as far as it is no more than a day's of the new budget. So a lower one
- * is kept to at once, as by a new cache: at most twice as much in any 24 hours; and since there
- * are no debts, nothing waits any longer than by the new one. The time since a block was last
- * asked for counts by the new one, too. Context: any.
+ * Credit beyond one day of the new budget is lost. So a lower budget holds at once, as in a new
+ * cache: in any 24 hours at most twice as much is written. There are no debts, so a higher budget
+ * helps at once, too. The time since credit was last added counts by the new budget. Context: any.
  */
 void kvp_ssd_set_budget(struct kvp_ssd_policy *p, u32 fill_percent);
 
