@@ -206,8 +206,8 @@ static struct kvp_leg *leading(const struct kvp_batch_run *run, u32 turn)
 }
 
 /*
- * Add the requests of all runs for the @l-th leg of their vdev. Returns true if some run is for one
- * leg alone, or some leg has it already.
+ * Add the requests of all runs for the @l-th leg of their vdev. Returns true if a run is for one
+ * leg alone, or one leg has it already.
  */
 static bool add_for_leg(struct kvp_batch *b, u32 l)
 {

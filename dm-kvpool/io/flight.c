@@ -908,9 +908,9 @@ static bool any_reads(const struct kvp_pool *pool)
 static_assert(KVP_LEGS_BESIDE <= 64);
 
 /*
- * True if the watch may give up the leg. Not the last SSD with the log: that would lose what only
- * this SSD has, which a person must decide. Not while a pool starts: the start gets an error, and
- * decides.
+ * True if the watch may give up the leg. It must not give up the last SSD with the log: data that
+ * only this SSD has would be lost, so a person must decide. Nor may it give up a leg while a pool
+ * starts: the start gets an error, and decides.
  */
 static bool may_do_without(const struct kvp_leg *leg)
 {
@@ -937,7 +937,7 @@ static void look_at_legs(struct kvp_pool *pool)
 				      keeps_reads(leg, msecs_to_jiffies(LATE_MS)));
 		if (most && lost >> leg->index & 1 && starting(pool))
 			WRITE_ONCE(leg->silent, true);
-		/* A pool that starts learns of it by its own flushes: all of that leg fail. */
+		/* A pool that starts learns it by its own flushes: all flushes of the leg fail. */
 		if (READ_ONCE(leg->flush_lost) && kvp_leg_takes_writes(leg) &&
 		    test_bit(KVP_POOL_RUNNING, &pool->flags))
 			kvp_leg_flush_failed(leg);

@@ -144,8 +144,8 @@ static void ask_legs_in_use(struct kvp_heartbeat *hb)
 /* --- what the blocks say ---------------------------------------------------------------------- */
 
 /*
- * The block of the newest activation that was read on any leg; with @own, of those that came later.
- * False: there is none.
+ * Find the block of the newest activation on any leg. With @own, only activations later than that
+ * count. Returns false if there is none.
  */
 static bool newest(struct kvp_heartbeat *hb, const struct kvp_beat *own, struct kvp_beat *top)
 {
@@ -166,7 +166,7 @@ static bool newest(struct kvp_heartbeat *hb, const struct kvp_beat *own, struct 
 	return found;
 }
 
-/* Begin an activation of its own, above all that were found. */
+/* Begin this host's activation, with a number above all that were found. */
 static void claim(struct kvp_heartbeat *hb)
 {
 	const struct kvp_sb *sb = hb->pool->sb;
@@ -191,7 +191,7 @@ static void taken_over(struct kvp_pool *pool, const struct kvp_beat *by)
 	kvp_fail(pool, KVP_FAIL_HOST, why);
 }
 
-/* True if the legs that were read know no later activation. */
+/* True if no leg that was read has a block of a later activation. */
 static bool still_ours(struct kvp_heartbeat *hb)
 {
 	struct kvp_beat top;
@@ -218,9 +218,10 @@ static void set_limit(struct kvp_heartbeat *hb)
 }
 
 /*
- * Before a block with another interval is written: from then on another host may wait for no longer
- * than that block says. A leg that was read for the first time, or @anew, has its limit from now
- * on. Another host that claims the pool after that watches for as long before it writes.
+ * Lower the limits of all legs to @most before a block is written. The block may have a shorter
+ * interval, and another host that reads it waits for no longer than the block says. A leg that was
+ * read for the first time gets its limit now. So does each leg that was read, with @anew: another
+ * host that claims the pool after this watches for that long before it writes.
  */
 static void cap_limits(struct kvp_heartbeat *hb, u64 most, bool anew)
 {
@@ -265,8 +266,8 @@ static void encode(struct kvp_heartbeat *hb, u64 seconds)
 }
 
 /*
- * One round. With @anew the pool has sent no write since its last time limit was over: what is read
- * now is enough to begin another one. Returns how many legs took it.
+ * Make one round. @anew: the pool has sent no write since its last time limit was over. Then each
+ * leg that this round reads gets another time limit. Returns how many legs took the block.
  */
 static u32 make_round(struct kvp_heartbeat *hb, u64 seconds, bool anew)
 {
@@ -288,7 +289,7 @@ static u32 make_round(struct kvp_heartbeat *hb, u64 seconds, bool anew)
 		hb->until[i] = most;
 		took++;
 	}
-	/* If no leg took it, that is not the fault of one of them. */
+	/* If no leg took it, no leg is at fault more than the others. */
 	if (took)
 		leave_late(hb, seconds);
 	if (took)
@@ -343,14 +344,17 @@ int kvp_heartbeat_begin(struct kvp_pool *pool, struct kvp_refusal *refusal)
 	return 0;
 }
 
-/* The pool has sent no write since it stopped, or else it has failed by now. */
+/*
+ * Make the first round after a stop. The pool has sent no write since its time limit was over: it
+ * was stopped, or it has failed.
+ */
 static void renew(struct kvp_pool *pool)
 {
 	struct kvp_heartbeat *hb = pool->heartbeat;
 
 	if (kvp_failed_by(pool, KVP_FAIL_HOST))
 		return;
-	/* A leg without pages is asked nothing. It is given up in time, or the pool fails. */
+	/* A leg without pages gets no request. It is given up in time, or the pool fails. */
 	if (kvp_heartbeat_prepare(pool))
 		kvp_event(pool, "heartbeat_late why=no_memory");
 	if (hb->wq && hb->zeros)

@@ -311,8 +311,9 @@ static bool is_in_one_ring(const struct kvp_pool *pool)
 }
 
 /*
- * Count the legs in sync that took the superblock; 0: a leg that the pool needs did not. One bad
- * sector in a ring is no reason to give up a leg: the other ring has the superblock.
+ * Count the legs in sync that took the superblock. Returns 0 if a leg that the pool needs did not
+ * take it. One bad sector in a ring is no reason to give up a leg: the other ring has the
+ * superblock.
  */
 static u32 count_taken(struct kvp_pool *pool, const struct sb_write *w)
 {
@@ -458,13 +459,15 @@ static bool fill_gap(struct kvp_pool *pool, struct kvp_leg *leg, u32 end, u64 se
 }
 
 /*
- * R27: a slot that shows no newer superblock hides those behind it if they cannot be read. So a leg
- * gets the superblock in each slot that it left out, under the number of that slot.
+ * R27: suppose that a leg left out a slot, and that later slots cannot be read one day. Then the
+ * old superblock in that slot says that there is no newer one. So the leg gets this superblock in
+ * each slot that it left out, under the number of that slot.
  *
- * All legs have it under its own number by then. So none of these older numbers is the newest of a
- * leg, and a power cut among them changes nothing: no request was answered by this superblock yet.
- * The slots of the next two are left: they must not have one of the leg's last two (R13). A slot
- * that cannot be written is not tried again; but once more if it failed the superblock just before.
+ * All legs have the superblock under its own number by then. So none of these older numbers is the
+ * newest of a leg. A power cut among these writes changes nothing: no request was answered by this
+ * superblock yet. The slots of the next two superblocks stay as they are: they must not have one of
+ * the leg's last two (R13). A slot that cannot be written is not tried again. The exception is the
+ * slot of the superblock just before: it is tried once more.
  */
 static void fill_gaps(struct kvp_pool *pool)
 {
@@ -759,8 +762,8 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 }
 
 /*
- * True if the vdev of @leg, in sync, can do without it. A leg whose join may not count is not what
- * it goes on with (R16): kvp_leg.joins.
+ * True if the vdev of @leg, which is in sync, can do without it. Another leg whose join may not
+ * count is no reason to do without this one (R16): kvp_leg.joins.
  */
 static bool can_spare(const struct kvp_leg *leg)
 {
@@ -780,7 +783,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	unsigned long flags;
 	bool taken;
 
-	/* No leg refused it: the pool did not send it. And no superblock could record the loss. */
+	/* No leg is at fault: the pool did not send the request. Nor can a loss be recorded. */
 	if (kvp_failed_by(pool, KVP_FAIL_HOST))
 		return false;
 	spin_lock_irqsave(&pool->members_lock, flags);
@@ -789,7 +792,8 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	taken = kvp_leg_in_sync(leg) && can_spare(leg);
 	if (kvp_leg_is_shadow(leg)) {
 		/*
-		 * It is no leg, so nothing waits for this loss (R16). What it has is noted later.
+		 * The shadow is no leg, so no request waits for its loss to be recorded (R16). Its
+		 * cursor is noted later.
 		 */
 		taken = kvp_leg_resilvers(leg);
 		if (taken)
