@@ -42,9 +42,10 @@ static void no_more_than(struct kvp_leg_info *has, const struct kvp_leg_info *ow
 }
 
 /*
- * What the leg has: as recorded, but no more than its own label says. A leg that was put back to an
- * older state has an older label. If the label calls the leg in sync, the era that it names is
- * complete on the leg only if a later era had begun.
+ * Fill in what the leg has: what the superblock says, but no more than the leg's own label says. A
+ * leg that was put back to an older state has an older label. Suppose that the label calls the leg
+ * in sync. Changes of the era that it names may have come later. So the leg has everything only up
+ * to the era before.
  */
 static void what_it_has(const struct kvp_leg_info *info, const struct kvp_sb *own,
 			struct kvp_leg_info *has)
@@ -64,9 +65,9 @@ static void what_it_has(const struct kvp_leg_info *info, const struct kvp_sb *ow
 }
 
 /*
- * True if nothing is known of what the leg has, as it may have been in use in another history.
- * Either there was a forced start that its label does not know, or unreadable slots of its label
- * may hold a newer superblock (R27). Then all that was ever written is copied.
+ * True if the leg may have been in use in another history. Then the resilver copies all that was
+ * ever written. That is so if there was a forced start that its label does not know. It is also so
+ * if slots of its label cannot be read, and may hold a newer superblock (R27).
  */
 static bool has_nothing(const struct kvp_pool *pool, const struct kvp_label *label)
 {

@@ -332,8 +332,8 @@ static struct kvp_label *newest_label(struct kvp_pool *pool, struct kvp_labels *
 }
 
 /*
- * True if each slot of the label was read, and none can hold a newer superblock (R27). Only then is
- * it known what the leg has not done.
+ * True if each slot of the label was read, and none can hold a newer superblock (R27). Otherwise
+ * the leg may have gone on after the newest superblock that was read.
  */
 static bool all_read(const struct kvp_label *label)
 {
@@ -423,9 +423,9 @@ int kvp_labels_read(struct kvp_labels *l, struct kvp_pool *pool, bool format, st
 }
 
 /*
- * R16: judge whether the leg of @label has parted from @best. It has not if it is passed by: then
- * nothing was done with it alone, and no order is needed to give up its history. It is stale all
- * the same, as a leg that forked. Return: false: it has parted, and no order gives that up.
+ * R16: judge whether the leg of @label has parted from @best. A leg that is passed by has not:
+ * nothing was done with it alone, so its history is given up without an order. It becomes stale, as
+ * a leg that forked does. Returns false if the leg has parted, and no order gives its history up.
  */
 static bool judge_fork(struct kvp_pool *pool, struct kvp_label *label, const struct kvp_sb *best,
 		       const struct kvp_start *s)
@@ -559,7 +559,7 @@ static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const 
 		leg->state = KVP_LEG_STALE;
 }
 
-/* Note that nothing is known of what the leg has. */
+/* Note that the leg may lack any block. */
 static void forget(struct kvp_leg_info *info)
 {
 	info->in_sync_era = 0;
@@ -886,9 +886,9 @@ static bool next_is_unread(const struct kvp_pool *pool, const struct kvp_labels 
 }
 
 /*
- * This start gives up a history, or goes on beside one. It is unknown up to which superblock of
- * that history a leg had everything, if it is out or away now. A leg that resilvered got writes of
- * it, too.
+ * This start gives up a history, or goes on beside one. A leg that is out or away now may have
+ * blocks of that history. Its eras do not tell which, as they were counted in that history, too. A
+ * leg that resilvered got writes of it, too.
  */
 static void forget_eras(struct kvp_pool *pool)
 {
@@ -962,11 +962,11 @@ static void take_cursor(struct kvp_shadow_info *order, const struct kvp_leg_info
 }
 
 /*
- * True if the labels of the shadow fit the superblock. The superblock has the number of each label
- * before that is written. So the newest label on the device has this number, or the one before if
- * the power went between the two. A later number: the shadow was written in a history that the legs
- * do not know, since all of them were put back to an older state. An earlier number: the shadow was
- * put back.
+ * True if the labels of the shadow fit the superblock. A superblock names the number of each label
+ * before the label is written. So the newest label on the device has that number, or the one before
+ * it if the power went between the two. With a later number, the shadow belongs to a history that
+ * the legs do not know: all legs were put back to an older state. With an earlier number, the
+ * shadow was put back.
  *
  * @newest: number of the newest label that can be read
  * @held: number of the newest label that may be there
@@ -977,9 +977,9 @@ static bool knows_label(const struct kvp_shadow_info *order, u64 newest, u64 hel
 }
 
 /*
- * Settle whether the device that the table names is the shadow. Its label must say so, and no more:
- * a superblock that no other leg has may have made it a leg. If it is not the shadow, it is not
- * touched, and the order waits.
+ * Settle whether the device that the table names is the shadow. Its newest label must be that of a
+ * shadow. If it is that of a leg, a superblock that no other leg has may have made it one. A device
+ * that is not the shadow is not touched, and the order waits.
  */
 static void set_shadow_state(struct kvp_pool *pool, const struct kvp_label *label, bool readonly)
 {

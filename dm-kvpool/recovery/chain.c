@@ -297,8 +297,8 @@ static int find_last(struct kvp_recovery *rec, bool *complete)
 		limit = (struct kvp_log_at){ h.limit_lsn, h.limit_rec };
 	}
 	/*
-	 * The log ends where the recovery of the chain saw it. An entry that could not be read then
-	 * did not count, and must not count now.
+	 * For the rows, the log ends where it ended for the recovery that made the chain. An entry
+	 * that could not be read then did not count, and must not count now.
 	 */
 	if (*complete)
 		rec->log_end = limit;

@@ -81,47 +81,52 @@ struct kvp_recovery {
 	struct kvp_pool *pool;
 	struct kvp_refusal *refusal;
 	struct kvp_replay replay;
-	u64 nonce;			/* of the chain.c chain that is being read */
+	u64 nonce;			/* of the recovery's chain that is being read (chain.c) */
 	/*
-	 * of the entry that is read: its index in the superblock; the newest has the index behind
-	 * those
+	 * index of the generation that is being read, in the superblock's list of older ones; the
+	 * number of these for the newest one
 	 */
 	u32 generation;
 	bool stays;			/* the log keeps its data: retain.c */
 	struct list_head kept;	/* the versions that the log keeps: the newest of each block */
 	bool by_headers;		/* payload of durable entries need not be read */
 	kvp_lsn_t known;			/* with by_headers: entries below were durable */
-	/* of the entry that kvp_recovery_next() found, only the header is in memory */
+	/* kvp_recovery_next() has only read the header of the entry that it found */
 	bool unverified;
-	bool dense;		/* that entry is short: read the next header with what follows it */
+	bool dense;		/* that entry is short: read more than a header the next time */
 	u64 skipped;			/* blocks of payload that were not read */
 	struct kvp_segment seg;
-	/* the next segment, which is being read; without pages: there was no memory for it */
+	/* the next segment, which is being read; it has no pages if there was no memory */
 	struct kvp_segment ahead;
-	kvp_lsn_t ahead_until;		/* nothing is read ahead from there on; 0: nothing at all */
+	kvp_lsn_t ahead_until;		/* segments from here on are not read ahead; 0: none is */
 	struct kvp_batch *batch;
 	struct page *scratch, *home;
 	void *hdr;			/* a header, in one piece */
 	struct kvp_log_mark end;	/* behind the last accepted entry, also of a chain */
 	kvp_lsn_t scanned;	/* behind the log's last accepted entry, not of a chain */
-	/* no record counts from there on: as the scan found, or as a complete chain says */
+	/* records from here on do not count; found by the scan, or named by a complete chain */
 	struct kvp_log_at log_end;
 	struct kvp_log_hdr last;	/* header of the last accepted entry */
 	u64 entries, torn;
-	kvp_block_t window;		/* homes of window_nr blocks from here are in seg.pages */
+	kvp_block_t window;		/* seg.pages has the homes of window_nr blocks from here */
 	u32 window_nr;
-	bool window_good[KVP_MAX_LEGS];	/* by leg of the pool */
+	bool window_good[KVP_MAX_LEGS];	/* by leg of the pool: its homes were read */
 	struct kvp_io window_ios[KVP_WINDOW_IOS];
 	bool unclean;			/* the label did not say that the log is empty */
-	bool deaf[KVP_MAX_LEGS];	/* by leg of the pool: recovery has waited for it in vain */
-	struct kvp_unread end_unread;	/* of the place where no entry was found last */
-	/* behind the end of the log: all blocks near it; first headers of segments further on */
+	/* by leg of the pool: recovery has waited for it in vain */
+	bool deaf[KVP_MAX_LEGS];
+	/* the block that could not be read where recovery last found no entry */
+	struct kvp_unread end_unread;
+	/*
+	 * Blocks that were read behind the end of the log. @near: all blocks close to the end.
+	 * @far: the first headers of segments further on.
+	 */
 	struct kvp_asked near, far;
-	/* by leg of the pool: blocks of a log that is discarded */
+	/* by leg of the pool: blocks that were read of a log that is discarded */
 	struct kvp_asked discarded[KVP_MAX_LEGS];
-	struct kvp_unread silent;	/* of the block or row that is being resolved */
+	struct kvp_unread silent;	/* what could not be read of the block or row in question */
 	bool chain_lost;		/* a chain was complete, and is damaged (chain.c) */
-	struct kvp_history *history;	/* one for each vdev; a parity1 has it instead of replay */
+	struct kvp_history *history;	/* one for each vdev; only a parity1 uses it, not @replay */
 	struct kvp_recovery_chain *chain;
 	struct kvp_recovery_stripes *stripes;	/* for a log of full stripes */
 	struct kvp_recovery_row *rows;	/* KVP_RECOVERY_ROWS of them */

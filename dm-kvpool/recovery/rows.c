@@ -271,7 +271,7 @@ static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
 	return kvp_history_parity(history_of(rec, r), r->row, rec->pool->sb->log_tail);
 }
 
-/* The same, but intents that were cut short are passed over if home has not got them. */
+/* The same, but pass over intents that were cut short, if home does not have their versions. */
 static const struct kvp_past_version *found_before(struct kvp_recovery *rec,
 						   struct kvp_recovery_row *r, u32 piece,
 						   struct kvp_log_at limit)
@@ -286,7 +286,8 @@ static const struct kvp_past_version *found_before(struct kvp_recovery *rec,
 
 /*
  * Add to @sum the version of @piece that the parity counts. Returns -ENODATA if that version is
- * unknown. @found: the parity is an earlier recovery's, which counts what that found.
+ * unknown. @found: an earlier recovery logged the parity, and it counts the versions that that
+ * recovery found.
  */
 static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       struct kvp_log_at limit, bool found, struct page *sum)
@@ -314,9 +315,9 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 
 /*
  * Get parity that counts version @v of a piece, or the table's version if @v is NULL. @limit
- * receives the limit of the other versions that it counts. The parity comes from the log; or from
- * home, if the row was written as a whole with @v. The sum of the parity at home is unknown then,
- * but the sum of the block made from it is known. Returns -ENODATA if there is no such parity.
+ * receives its limit, which tells the versions of the other pieces. The parity comes from the log,
+ * or from home if the row was written as a whole with @v. In that case the sum of the parity is
+ * unknown, but that of the rebuilt block is known. Returns -ENODATA if there is no such parity.
  */
 static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       const struct kvp_past_version *v, struct kvp_log_at *limit, struct page *sum)
@@ -346,9 +347,9 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 }
 
 /*
- * Get parity in the log that counts @v if it is an earlier recovery's: that had not found a newer
- * version of the piece, and newer ones are intents that were cut short. Returns -ENODATA if there
- * is no such parity.
+ * Get parity in the log that an earlier recovery may have made with version @v of the piece. That
+ * recovery took @v if all newer versions before the limit are intents that were cut short, and were
+ * not home. Returns -ENODATA if there is no such parity.
  */
 static int parity_that_found(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 			     const struct kvp_past_version *v, struct kvp_log_at *limit,
