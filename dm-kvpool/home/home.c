@@ -39,9 +39,9 @@ struct kvp_home {
 	/* the most pages and runs that the locked ranges can add to the batch */
 	u32 nr_pages, nr_runs;
 	struct list_head dead;		/* versions that newer ones have outlived */
-	u32 nr_locked, max_locked;	/* ranges; the most at a time, by kvp_pace() */
+	u32 nr_locked, max_locked;	/* locked ranges; kvp_pace() sets how many there may be */
 	struct locked locked[MAX_LOCKED];
-	struct kvp_range ranges[MAX_LOCKED];	/* of @locked; behind those, the planned ones */
+	struct kvp_range ranges[MAX_LOCKED];	/* those of @locked, then those that are planned */
 };
 
 static bool alloc_rows(struct kvp_home *h, bool whole)

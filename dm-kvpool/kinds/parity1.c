@@ -68,8 +68,8 @@ static u32 no_gap(const struct kvp_vdev *v)
 }
 
 /*
- * Whole stripes, while all legs are there (R7). Without a leg, the write would overwrite the parity
- * from which that leg's blocks are made, and a power cut alone would lose them.
+ * Whole stripes may go home by intent while all legs are there (R7). While a leg is out, its blocks
+ * are made from the parity. The write would overwrite that, and a power cut alone would lose them.
  */
 static u32 may_be_direct(const struct kvp_vdev *v, kvp_vblock_t block, u32 n)
 {

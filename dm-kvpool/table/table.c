@@ -1469,7 +1469,10 @@ int kvp_table_next_own(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t own
 	return next_of_vdev(t, v, own, end, &written, next, &behind);
 }
 
-/* Behind what a page that cannot be read takes with it, from @at on; @behind is in blocks of @v. */
+/*
+ * Where a search goes on after @at, whose page cannot be read. @behind is the first block of @v
+ * that is not below that page.
+ */
 static kvp_block_t next_readable(struct kvp_table *t, struct kvp_vdev *v, kvp_block_t at,
 				 kvp_vblock_t behind)
 {
@@ -1480,9 +1483,9 @@ static kvp_block_t next_readable(struct kvp_table *t, struct kvp_vdev *v, kvp_bl
 }
 
 /*
- * The same for the whole pool, by the pool's block numbers. An error is only for @block itself:
- * what is skipped before a page that cannot be read does not count as unreadable. *@next is then
- * behind it.
+ * The same for the whole pool, by the pool's block numbers. Returns an error only if the page of
+ * @block itself cannot be read; *@next is then behind all that is below this page. If it is the
+ * page of a later block, this returns that block, and the next call gets the error.
  */
 static int next_of_pool(struct kvp_table *t, kvp_block_t block, const struct walk *w,
 			kvp_block_t *next)
@@ -1533,7 +1536,7 @@ struct born {
 	bool whole;
 };
 
-/* True if there is no page below @ptr that tells which blocks changed. */
+/* True if @ptr alone tells what is below: there is no page that tells which blocks changed. */
 static bool tells_all(u64 ptr)
 {
 	return kvp_ptr_null(ptr) || kvp_ptr_lost(ptr);

@@ -928,8 +928,8 @@ static void idle_work(struct work_struct *work)
 	struct kvp_pool *pool = dg->pool;
 
 	/*
-	 * Not all: destage at its pace writes these home; or they are few, and renewed while there
-	 * are writers.
+	 * While there are writers, do not write all of a cache's log home. Either enough versions
+	 * wait, and destage at its pace writes them home. Or few wait, and they are renewed.
 	 */
 	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) &&
 	    (!few_are_logged(pool) || renews(pool)))

@@ -759,7 +759,7 @@ static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 	kvp_vblock_t at[KVP_MAX_MIRROR_LEGS + 1];
 	u32 i;
 
-	/* Read these first: a leg that returns meanwhile must not count by its new walk. */
+	/* Do this before the checkpoint: a leg that returns meanwhile begins another walk. */
 	for (i = 0; i <= v->nr_legs; i++)
 		at[i] = kvp_vblock_first(r->next[number_at(v, i)], first_hole(r, v));
 	r->noted = jiffies;

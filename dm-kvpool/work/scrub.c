@@ -277,9 +277,9 @@ done:
 }
 
 /*
- * Scrub the table pages above @block that the cursor has just entered: those that were not above
- * the last block of that vdev. The first leaf below a page cannot tell that: it may be unwritten,
- * and is then never visited.
+ * Scrub the table pages above @block, except those that were scrubbed for an earlier block of the
+ * vdev. A page is scrubbed when the cursor first comes to any block below it. It cannot be done at
+ * the first block below the page: that may be unwritten, and the cursor skips it.
  */
 static int scrub_pages(struct kvp_pool *pool, kvp_block_t block, struct page *good,
 		       struct page *copy)
