@@ -240,7 +240,7 @@ static void send_parts(struct kvp_bio *k, struct bio_list *parts, u32 nr)
 {
 	struct bio *bio;
 
-	/* One is ours. */
+	/* One more, so that the read does not end before all parts were sent. */
 	atomic_set(&k->parts, nr + 1);
 	k->failed = false;
 	while ((bio = bio_list_pop(parts))) {

@@ -362,7 +362,7 @@ static int set_comment(struct message *m)
 	return ret;
 }
 
-/* In words of its own. */
+/* set cache_mode: kvp_cache_set_mode() fills in its own reason for a refusal. */
 static int set_cache_mode(struct message *m, u64 mode)
 {
 	struct kvp_refusal r = { .what = "message set" };

@@ -31,8 +31,8 @@ bool kvp_paced_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 }
 
 /*
- * In blocks of the log: a block that goes home by intent needs only a record, of which a block has
- * some 240.
+ * The blocks of the log that a write takes. A block that goes home by intent takes only a record,
+ * and a block of the log has some 240 of these.
  */
 static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
 {
@@ -63,7 +63,7 @@ static bool in_vain(const struct kvp_pool *pool)
 	return kvp_pool_failure(pool) != KVP_WORKS;
 }
 
-/* False if all go back to device-mapper. */
+/* Put the write on the list. False: a noflush suspend gives all bios back to device-mapper. */
 static bool put(struct kvp_requests *r, struct bio *bio)
 {
 	unsigned long flags;
@@ -105,7 +105,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	return true;
 }
 
-/* No write is kept once they have gone back. */
+/* The first write on the list; NULL if there is none, or a noflush suspend has given all back. */
 static struct bio *first(struct kvp_requests *r)
 {
 	struct bio *bio;
@@ -117,7 +117,7 @@ static struct bio *first(struct kvp_requests *r)
 	return bio;
 }
 
-/* The first of those kept is the last of those that wait for space, if they do. */
+/* Let the first write on the list go on, behind writes that wait for space. */
 static void let_in(struct kvp_requests *r)
 {
 	struct bio *bio;

@@ -17,9 +17,9 @@
  * 2. kvp_commit_wait_async() calls waiter_done() when all up to that seq is durable (log/commit.c).
  *
  * A read
- * 1. alike() cuts it where buffered blocks begin or end, and at the end of a leaf. Without an SSD
- *    cache, a long one goes home as a whole, and its buffered blocks are copied over what came
- *    (mixed_blocks()).
+ * 1. alike() cuts it where buffered blocks begin or end, and at the end of a leaf. A long read is
+ *    not cut at each buffered block: it goes home as a whole, and its buffered blocks are copied
+ *    over what came (mixed_blocks()).
  * 2. read_buffer() or read_cached() copies what is in RAM.
  * 3. cut_for_ssd() cuts the rest so that the SSD cache has all of it, or nothing.
  * 4. remap_home() answers unwritten blocks with zeros, or points the bio at an SSD or a leg. A read
@@ -587,22 +587,22 @@ static u32 in_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 	return kvp_side_by_side(at.v->g, at.block, count);
 }
 
-/* The part of a failed read that is left to repeat; @tried: no piece begins before that block. */
+/* How a failed read is repeated. @tried: blocks before this one are read one by one. */
 struct repeat {
 	kvp_block_t tried;
 	struct kvp_pieces pieces;
 };
 
-/* Of a parity1: blocks of one leg. */
+/* True if the blocks lie on one leg of a parity1, or the vdev has no parity. */
 static bool in_one_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 {
 	return in_chunk(pool, block, count) == count;
 }
 
 /*
- * Read as many blocks at once as lie together: those of a leg that is out, or a piece of a read
- * that a leg answered with an error. Returns how many were read, or 0. If that fails once, the
- * rest of the chunk, or of the piece, is read block by block.
+ * Read several blocks at once: blocks of a leg that is out, as many as lie together; or a piece of
+ * a read that a leg answered with an error. Returns how many were read. If it fails, it returns 0,
+ * and the caller reads the rest of the chunk, or of the piece, block by block.
  */
 static u32 read_together(struct kvp_requests *r, struct bio *bio, struct bvec_iter *iter,
 			 kvp_block_t block, struct repeat *rep)
@@ -642,7 +642,7 @@ static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter
 
 	if (!k->came || (k->lacks && kvp_block_leg(pool, block) == k->lacks))
 		return false;
-	/* The buffer first, then the table: a block that has left the one is in the other. */
+	/* Ask the buffer before the table: a version that has left the buffer is in the table. */
 	if (k->mixed && kvp_wbuf_any(pool->wbuf, block, 1))
 		return false;
 	leaf = kvp_table_load(pool->table, block);
@@ -686,8 +686,8 @@ static bool read_spilled(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 /*
  * Read, step 6.
  *
- * Read each block again that does not fit, under its lock, through a private page. If a block is
- * lost, that is an answer, whatever becomes of the legs. False if not all was read.
+ * Read each block again that does not fit, under its lock, through a private page. A lost block
+ * ends with an error. Returns false if a leg did not answer and failmode=wait: the read waits.
  */
 static bool read_anew(struct kvp_requests *r, struct bio *bio)
 {
@@ -739,9 +739,9 @@ static void read_anew_work(struct work_struct *work)
 
 	k->ssd.block = 0;
 	/*
-	 * After this the bio is gone. If a block from the SSD cache did not fit, the cache must
-	 * forget it, but only after home was read. That may need another SSD, or this block once
-	 * more if home does not give it.
+	 * After read_anew() the bio is gone. If a block from the SSD cache did not fit, the cache
+	 * must forget it, but not before home was read: if home does not give the block, another
+	 * SSD may, or the same one at a second try.
 	 */
 	if (!read_anew(r, bio_of(k)) || !ssd)
 		return;
@@ -796,8 +796,8 @@ static void read_work(struct work_struct *work)
 static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good);
 
 /*
- * The ways to read blocks. Blocks without a valid entry among others are found when they have
- * come.
+ * The ways to read blocks. If any block is valid, all of them are read. kvp_requests_end_io() then
+ * finds the blocks among them that are not valid.
  */
 enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
 
@@ -1043,10 +1043,11 @@ static bool needs_home(struct kvp_pool *pool, kvp_block_t block, u32 count)
 }
 
 /*
- * How many of @count blocks from @block on go home in one request, if the first @n are not
- * buffered and others of them are; @n if it is not worth it. A disk reads the buffered ones along
- * in the time that a second request would take to come round. With an SSD cache, only if that is
- * not asked.
+ * How many of @count blocks from @block on are read from home in one request. The first @n are not
+ * buffered, and the next one is. More than @n are read if that saves cutting off MIXED_LEAST blocks
+ * or more: a disk reads the buffered blocks along in the time in which a second request would come
+ * round. With an SSD cache, the read must also be too long for it, and have a block that only home
+ * has.
  */
 static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32 n)
 {
@@ -1060,8 +1061,8 @@ static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32
 }
 
 /*
- * Read, step 3. Cut @bio so that all of it lies on the SSD cache, or nothing. False if it must not
- * be cut.
+ * Read, step 3. Cut @bio so that the SSD cache has all of it, or nothing. False if a cut is needed,
+ * and @bio must not be cut.
  */
 static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
 {
@@ -1079,7 +1080,7 @@ static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
 	return true;
 }
 
-/* No block of it is in the buffer. @whole: nothing was cut off so far. */
+/* Map a read of which the buffer has no block. @whole: the read was not cut so far. */
 static int map_unbuffered(struct kvp_requests *r, struct bio *bio, bool whole)
 {
 	enum kvp_ram_bypass why = KVP_RAM_KEEP;
