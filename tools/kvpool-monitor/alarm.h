@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which events people should hear of. */
+/* The rules that say which events become alarms: people hear of them by hooks and mail. */
 #ifndef KVPOOL_MONITOR_ALARM_H
 #define KVPOOL_MONITOR_ALARM_H
 
@@ -10,10 +10,10 @@
 
 struct verdict {
 	enum priority priority;	/* in the journal */
-	const char *alarm;	/* in a few words; NULL: people need not hear of it */
+	const char *alarm;	/* the alarm in a few words; NULL: the event is no alarm */
 };
 
-/** alarm_judge() - how bad is this event? */
+/** alarm_judge() - decide how bad an event is */
 struct verdict alarm_judge(const struct event_text *e);
 
 #endif

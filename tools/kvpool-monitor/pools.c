@@ -20,11 +20,11 @@
 
 struct watched {
 	char uuid[UUID_BUF];
-	u64 next;		/* the first event that was not told */
-	u64 saved;		/* the same, as in the file */
-	u64 since;		/* seconds: events before are passed over */
-	bool compared;		/* is next known to be within the pool's events? */
-	bool seen, silent;	/* in this look; does it not answer? */
+	u64 next;		/* number of the first event that was not told */
+	u64 saved;		/* the value of next in the file */
+	u64 since;		/* seconds since 1970: older events are passed over */
+	bool compared;		/* next was compared with the pool's newest event */
+	bool seen, silent;	/* in this look: the pool runs; it does not answer */
 	struct watched *link;
 };
 
@@ -37,7 +37,7 @@ static bool is(const char *state, const char *want)
 	return state && !strcmp(state, want);
 }
 
-/* Is leg @leg out, and not by order? One that was taken out may be missing since. */
+/* Is leg @leg out, and not by order? A leg that was taken out by order may be missing by now. */
 static bool is_lost(const struct stats *s, unsigned int leg)
 {
 	const char *state = stats_text(s, "leg.%u.state", leg);
@@ -58,7 +58,7 @@ static void tell_own(const char *pool, const char *uuid, const char *text)
 	tell(&t);
 }
 
-/* Has leg @leg left, as one that replaces it is in sync? */
+/* Has leg @leg left because the leg that replaces it is in sync? */
 static bool has_left(const struct stats *s, unsigned int leg)
 {
 	const char *uuid = stats_text(s, "leg.%u.uuid", leg), *old;
@@ -72,7 +72,7 @@ static bool has_left(const struct stats *s, unsigned int leg)
 	return false;
 }
 
-/* Is leg @uuid one of a parity1 that a device is to replace which is there? */
+/* Does a shadow that is in use replace leg @uuid? */
 static bool is_shadowed(const struct stats *s, const char *uuid)
 {
 	const char *state = stats_text(s, "shadow.state");
@@ -82,8 +82,8 @@ static bool is_shadowed(const struct stats *s, const char *uuid)
 }
 
 /*
- * A leg was replaced while it was in use, and has left: it is detached. Or, of a parity1, the new
- * device takes its place: it has everything, or the leg was lost.
+ * End the replacement of a leg in use. A leg of a mirror that has left is detached. In a parity1
+ * the new device takes the place: it has everything, or the leg was lost.
  */
 static void end_replace(const struct dm_entry *e)
 {
@@ -95,7 +95,7 @@ static void end_replace(const struct dm_entry *e)
 	jobs_add(job_new(e->uuid, argv));
 }
 
-/* A pool was started, or the monitor was: @tell_out: say if legs are out. */
+/* Look at a pool that was started, or runs as the monitor starts. @tell_out: tell of lost legs. */
 static void started(const struct dm_entry *e, bool tell_out, time_t now)
 {
 	unsigned int i, out = 0;

@@ -2,10 +2,11 @@
 /*
  * When the devices of legs that were lost are brought back: the rules, without any I/O.
  *
- * A device is tried once each time it has appeared, a moment after that. A leg that is tried again
- * waits: a minute after the first try, then twice as long each time, up to six hours. After a day
- * without a try all is forgotten. A failed try is repeated by the same pauses, RETURN_TRIES times
- * in all. All times are seconds of a clock that does not jump.
+ * When a device has appeared, the monitor tries once to bring its leg back, a moment later. Before
+ * another try of the same leg there is a pause: a minute after the first try, then twice as long
+ * each time, up to six hours. After a day without a try the pauses begin anew. A try that fails is
+ * repeated after such pauses, RETURN_TRIES times in all. All times are seconds of a clock that does
+ * not jump.
  */
 #ifndef KVPOOL_MONITOR_RETURNS_H
 #define KVPOOL_MONITOR_RETURNS_H
@@ -28,10 +29,10 @@ struct leg_device {
 	char node[RETURN_NODE];
 	bool present;		/* it is connected now */
 	bool fresh;		/* it has appeared, and was not tried since */
-	time_t due;		/* of the next try; 0: none */
-	time_t tried;		/* when it was tried last; 0: never */
-	unsigned int tries;	/* without a day's rest */
-	unsigned int failed;	/* since it has appeared */
+	time_t due;		/* time of the next try; 0: none is due */
+	time_t tried;		/* time of the last try; 0: there was none */
+	unsigned int tries;	/* tries since the pauses began */
+	unsigned int failed;	/* tries that failed since the device appeared */
 	struct leg_device *next;
 };
 

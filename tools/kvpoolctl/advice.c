@@ -76,7 +76,7 @@ enum exit_status advice_exit(json_object *pool)
 	return EXIT_DONE;
 }
 
-/* No write goes to a leg any more, whatever the legs answer, and no order changes that. */
+/* Has another host got the pool? Then no write goes to a leg, and no order changes that. */
 static bool lost_to_other_host(json_object *pool)
 {
 	return json_at(pool, "heartbeat") && !json_number_at(pool, "heartbeat.left_ms");
@@ -115,7 +115,7 @@ static bool is_readonly(json_object *pool)
 	return json_flag_at(pool, "readonly");
 }
 
-/* What comes before a change of a pool that was imported read-only: without it, all are refused. */
+/* The commands that make a read-only pool writable: before them, each change is refused. */
 static const char *writable_first(json_object *pool, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
@@ -406,7 +406,7 @@ static bool has_left(json_object *leg)
 	return json_at(leg, "replaced_by") && json_flag_at(leg, "by_order");
 }
 
-/* The new leg resilvers. Of a pool that was imported read-only nothing goes on. */
+/* The new leg resilvers. In a pool that was imported read-only it waits. */
 static void about_replace_running(json_object *pool, json_object *new, char *buf, size_t size)
 {
 	u64 done = json_number_at(pool, "resilver.done"),
@@ -436,8 +436,9 @@ static void about_replace_stopped(json_object *pool, json_object *new, char *buf
 }
 
 /*
- * A device that is no leg until it takes the place. It does not go on, or has everything. A pool
- * that was imported read-only does not use it, so it is missing there, wherever it is.
+ * The new device is a shadow: it is no leg until it takes the place. It has stopped, or has
+ * everything. A pool that was imported read-only does not use it, and calls it missing even if it
+ * is there.
  */
 static void about_shadow(json_object *pool, json_object *new, char *buf, size_t size)
 {
@@ -466,7 +467,7 @@ static bool is_replaced(json_object *leg)
 	       !resilvers(leg);
 }
 
-/* A leg of a parity1 that is out, while another has part of what it had: a reference, or NULL. */
+/* A leg of a parity1 that is out, and that the shadow is to replace: a reference, or NULL. */
 static json_object *find_replaced(json_object *pool)
 {
 	json_object *shadow = find_shadow(pool), *legs, *leg;
@@ -481,7 +482,7 @@ static json_object *find_replaced(json_object *pool)
 	return NULL;
 }
 
-/* What to do then, and how the shadow is. */
+/* Advice for such a leg, into @buf. Returns the state of the shadow, in words. */
 static const char *go_on(json_object *pool, json_object *shadow, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
@@ -514,7 +515,10 @@ static void about_replaced(json_object *pool, json_object *old, char *buf, size_
 		 json_number_at(pool, "losses_survivable"), then);
 }
 
-/* A shadow comes first: until it has ended, no leg is detached. A reference, or NULL. */
+/*
+ * The device that replaces a leg in use: a reference, or NULL. A shadow comes first: while there is
+ * one, no leg can be detached.
+ */
 static json_object *find_replacing(json_object *pool)
 {
 	json_object *shadow = find_shadow(pool);

@@ -27,11 +27,11 @@ struct refusals {
 	"protected " \
 	"area, a partition as large as it was"
 
-/** import_check() - all reasons against importing @p with these options */
+/** import_check() - find all reasons against importing @p with these options */
 void import_check(const struct found_pool *p, const struct import_options *o,
 		  struct refusals *r);
 
-/** import_check_devices() - after import_check(): legs that are there and cannot be used */
+/** import_check_devices() - after import_check(): find legs that are there and cannot be used */
 void import_check_devices(const struct found_pool *p, const struct import_options *o,
 			  struct refusals *r);
 
@@ -55,8 +55,7 @@ bool import_log_damaged(const struct found_pool *p);
 int import_losses(const struct found_pool *p);
 
 /**
- * import_complete() - are all legs here that may hold newer data than the others, and the device
- * that is to replace one?
+ * import_complete() - is no leg missing that may hold newer data, nor a device that replaces a leg?
  */
 bool import_complete(const struct found_pool *p);
 

@@ -5,8 +5,8 @@
 #include "memory.h"
 
 /*
- * bytes for each 4 KiB of a cache, at most: 15.1 of the index (more of a small one), 0.9 of the
- * ghost
+ * The most bytes for each 4 KiB of a cache: 15.1 for the index, more if it is small, and 0.9 for
+ * the ghost.
  */
 #define CACHE_RAM	17
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The plan of a create, an add, or a change of SSDs or of a leg. Every refusal is checked while the
- * plan is made; the run follows the plan and does nothing else.
+ * The plan of a create, an add, or a change of SSDs or of a leg. All reasons for a refusal are
+ * checked while the plan is made. The run does what the plan says, and nothing else.
  */
 #ifndef KVPOOLCTL_PLAN_H
 #define KVPOOLCTL_PLAN_H
@@ -23,23 +23,24 @@ struct plan {
 	const char *name;
 	char uuid[UUID_BUF];
 	struct kvp_sb sb;	/* vdevs and regions, as the module will lay them out */
-	/* the legs of each vdev in turn; one more, which takes the place of another */
+	/* the legs, vdev by vdev; there is room for a device that takes the place of a leg */
 	struct plan_leg legs[KVP_MAX_LEGS + 1];
 	unsigned int leg_count;
-	struct plan_leg spares[MAX_SPARES];	/* new ones */
+	struct plan_leg spares[MAX_SPARES];	/* new spares */
 	unsigned int spare_count;
 	bool in_spares;		/* the words that follow are spares */
-	bool takes_spare;	/* a spare of the pool may be its new device: of a replace */
-	u32 first_vdev, first_leg, roots;	/* of an add: the numbers before it */
-	u32 max_roots;		/* for each new vdev */
+	bool takes_spare;	/* in a replace: the new device may be a spare of the pool */
+	u32 first_vdev, first_leg, roots;	/* in an add: how many the pool has already */
+	u32 max_roots;		/* the most roots of each new vdev */
 	struct setting settings[KVP_MAX_TUNABLES];
 	unsigned int setting_count;
 	struct setting comment;	/* in the module's form; empty key: none */
 	char comment_text[KVP_COMMENT_LEN + 1];
-	u64 log_bytes, use_bytes, chunk_bytes;	/* 0: default, all, default */
-	u64 dirty_bytes;	/* of a new cache; 0: default */
+	u64 log_bytes, chunk_bytes;	/* 0: the default */
+	u64 use_bytes;		/* of each leg; 0: all */
+	u64 dirty_bytes;	/* what may be dirty in a new cache; 0: the default */
 	bool force;
-	char params[8192];	/* of the device-mapper table */
+	char params[8192];	/* the device-mapper table */
 };
 
 /** plan_option() - take in one KEY=VALUE of -o */
@@ -56,8 +57,8 @@ int plan_pool(struct plan *p, const struct stats *s, struct kvp_geometry *cache,
 /**
  * plan_check_logs() - refuse if a discard of some vdev's chunks has no room in a log of the pool
  *
- * As the module does: where there is a cache, the log may move to any vdev. Otherwise it goes to
- * the one that survives most losses.
+ * The module refuses the same. In a pool with a cache the log may move to any vdev. In a pool
+ * without one it goes to the vdev that survives most losses.
  * @cache: the cache that is not in the plan; no legs: there is none
  */
 int plan_check_logs(const struct plan *p, const struct kvp_geometry *cache, struct err *err);

@@ -117,7 +117,7 @@ static int waits(const struct dm_entry *e, const struct stats *s, const struct r
 		       leg_name(s, pair->new, new));
 }
 
-/* The monitor may be faster, so it is looked again whether the leg is there. */
+/* Detach leg @old. The monitor may be faster: after an error, look whether the leg has left. */
 static int detach(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 		  unsigned int old, struct err *err)
 {
@@ -138,7 +138,7 @@ static int detach(struct ctl *ctl, const struct dm_entry *e, const struct stats 
 	return there ? -1 : 0;
 }
 
-/* If the leg was lost, the new one has its place, and resilvers. */
+/* Let the shadow take the place. If the leg was lost, the new leg resilvers: wait for that. */
 static int end_and_wait(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 			struct err *err)
 {
@@ -149,7 +149,7 @@ static int end_and_wait(struct ctl *ctl, const struct dm_entry *e, const struct 
 	return !whole && resilver_wait(ctl, e->name, NULL, err) ? -1 : 1;
 }
 
-/* Has no leg been written to for so many looks that none will be? */
+/* Did no leg resilver in the last looks? Then none is about to begin. */
 static bool stands(const struct stats *s, unsigned int *settles)
 {
 	const char *state = stats_text(s, "resilver.state");
@@ -159,8 +159,8 @@ static bool stands(const struct stats *s, unsigned int *settles)
 }
 
 /*
- * 1: look again. A shadow comes before all others: until it has ended, no leg is detached. It may
- * wait for its leg, which has returned, or is about to.
+ * Returns 1: look again. A shadow comes before all others: while there is one, no leg can be
+ * detached. The shadow may wait for its leg, which has returned, or is about to return.
  */
 static int look_at_shadow(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 			  unsigned int *settles, struct err *err)

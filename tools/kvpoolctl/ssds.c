@@ -22,9 +22,9 @@ struct ssds_change {
 	/* numbers of the devices that the pool holds as its SSDs; "-" if missing */
 	char held[KVP_MAX_MIRROR_LEGS][32];
 	bool logs_there;		/* the cache carries the log */
-	/* the mode is write-back; without logs_there, no SSD could take the log */
+	/* the mode is write-back; if the log is elsewhere, no SSD could take it so far */
 	bool writeback;
-	/* the log does not return: too few SSDs are left, or the pool would survive less */
+	/* the log stays off the cache: too few SSDs are left, or the pool would survive less */
 	bool stays_off;
 	unsigned int leg;		/* the SSD in question */
 	dev_t old;			/* its device; 0: it is missing */
@@ -60,8 +60,8 @@ static bool log_forced(const struct ssds_change *x)
 }
 
 /*
- * The losses that the pool survives after the change. Of the cache only the needs of the log count,
- * if the log is to be there.
+ * The losses that the pool survives after the change. The cache counts only if the log is to be
+ * there.
  */
 static int losses_after(struct ssds_change *x, const struct stats *s)
 {

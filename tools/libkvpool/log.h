@@ -13,7 +13,7 @@
 #define LOG_FAULTS	32	/* faults that are reported one by one */
 
 /*
- * A damaged copy of a durable entry, or of a block of it; another copy or parity makes up for it.
+ * A damaged copy of a durable entry, or of one of its blocks. Another copy is sound, or parity is.
  */
 struct log_fault {
 	u32 leg;		/* index in the superblock */
@@ -23,21 +23,21 @@ struct log_fault {
 
 struct log_walk {
 	u64 entries, data, intents, discards, parity, clean;
-	u64 head;		/* lsn after the last entry */
-	u64 watermark;		/* every entry below was durable */
-	/* of all entries of this pool; if above the superblock's epoch, the superblock is old */
+	u64 head;		/* the lsn behind the last entry */
+	u64 watermark;		/* each entry below this lsn was durable */
+	/* the highest epoch of any entry; if it is above the superblock's, the superblock is old */
 	u64 max_epoch;
 	struct kvp_log_hdr last;	/* newest entry, if entries > 0 */
 	/*
-	 * By leg index in the superblock: entries below the watermark whose part on the leg is
-	 * damaged.
+	 * By leg index in the superblock: how many entries below the watermark are damaged on that
+	 * leg.
 	 */
 	u64 bad[KVP_MAX_LEGS];
-	struct log_fault faults[LOG_FAULTS];	/* the first of those */
+	struct log_fault faults[LOG_FAULTS];	/* the first of these */
 	unsigned int fault_count;
 	/* entries that count by their headers alone: no leg has all of their payload */
 	u64 by_header;
-	bool damaged;		/* ends below the watermark */
+	bool damaged;		/* it ends below the watermark */
 	struct kvp_why end;	/* why it ends, if damaged */
 };
 

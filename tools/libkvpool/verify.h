@@ -14,10 +14,10 @@
 enum verify_state {
 	VERIFY_OK,
 	VERIFY_UNWRITTEN,
-	VERIFY_IN_LOG,		/* the log has the current version, verified there */
-	VERIFY_TORN,		/* a write was in progress; a start accepts what home holds */
-	VERIFY_POISONED,	/* recorded as lost */
-	/* no leg holds, and no parity gives, the version that the table or the log names */
+	VERIFY_IN_LOG,		/* the log has the current version, and it verifies there */
+	VERIFY_TORN,		/* a write was cut short: a start accepts the contents of home */
+	VERIFY_POISONED,	/* the table calls it lost */
+	/* the table or the log names a version that no leg has and no parity gives */
 	VERIFY_UNREPAIRED,
 	VERIFY_STATES,
 };
@@ -31,7 +31,7 @@ struct verify_leg {
 	u64 pages_bad;		/* copies of table pages */
 	u64 blocks_bad;		/* home blocks that should verify and do not */
 	u64 read_errors;
-	u64 clean_bad;		/* of a cache: clean copies that do not verify. No loss */
+	u64 clean_bad;		/* clean copies on a cache that do not verify: no data is lost */
 };
 
 /* Blocks of the pool that follow one another, with their contents. */

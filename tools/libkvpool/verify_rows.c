@@ -185,7 +185,7 @@ static const struct replay_parity *logged_parity(const struct checker *c, const 
 
 /* --- contents --------------------------------------------------------------------------- */
 
-/* The same, but intents that were cut short are passed over if home has not got them. */
+/* The same, but pass over intents that were cut short, if home does not have their versions. */
 static bool found_before(const struct checker *c, const struct row *r, u32 piece,
 			 struct log_at limit, struct version *v)
 {
@@ -199,8 +199,8 @@ static bool found_before(const struct checker *c, const struct row *r, u32 piece
 }
 
 /*
- * Xors the version of @piece that the parity counts into the sum; false: it is unknown. With
- * @by_found the parity is an earlier recovery's, which counts what that found.
+ * Xors the version of @piece that the parity counts into the sum; false: it is unknown. @by_found:
+ * an earlier recovery logged the parity, and it counts the versions that that recovery found.
  */
 static bool add_counted(struct checker *c, const struct row *r, u32 piece, struct log_at limit,
 			bool by_found)
@@ -228,8 +228,8 @@ static bool add_counted(struct checker *c, const struct row *r, u32 piece, struc
 }
 
 /*
- * Adds to the sum a parity that counts version @v of a piece; with NULL, the version that the table
- * names. Sets the limit of the other versions that it counts.
+ * Gets parity that counts version @v of a piece, or with NULL the version that the table names.
+ * Sets its limit, which tells the versions of the other pieces.
  */
 static bool parity_with(struct checker *c, const struct row *r, u32 piece,
 			const struct version *v, struct log_at *limit)
@@ -259,8 +259,8 @@ static bool parity_with(struct checker *c, const struct row *r, u32 piece,
 }
 
 /*
- * The same, if the parity is an earlier recovery's: that had not found a newer version of the
- * piece, and newer ones are intents that were cut short.
+ * The same with parity that an earlier recovery may have made with version @v. That recovery took
+ * @v if all newer versions are intents that were cut short, and were not home.
  */
 static bool parity_that_found(struct checker *c, const struct row *r, u32 piece,
 			      const struct version *v, struct log_at *limit)
