@@ -9,72 +9,81 @@
 #include "cut.h"
 #include "users.h"
 
-/* The state of the legs when the power went. */
+/*
+ * The state of the pool when the power went, and what a start from there may do. Masks have a bit
+ * for each leg, unless another thing is named. A field whose name ends in _at is a position in the
+ * trace: what it says holds for cuts from that position on.
+ */
 struct crash {
-	const struct image *images;
-	u32 legs;		/* of all vdevs */
+	const struct image *images;	/* the disks after the cut */
+	/* the shape of the pool: as in struct host_start */
+	u32 legs;
 	bool parity;
-	u32 second;		/* as struct host_start has them */
+	u32 second;
 	bool second_parity;
 	u32 cache;
 	bool cache_parity;
-	struct oracle *o;
-	u32 at;			/* position in the oracle's trace */
-	u32 lost;		/* bit per leg: died or was taken offline before the cut */
-	/* from this position on their loss is recorded, and costs nothing; 0: it may (R7) */
-	u32 recorded_at;
-	/* bit per leg: was lost, and from this position on is in sync again; 0: does not return */
-	u32 back, back_at;
-	/* bit per leg: was replaced, and from this position on is out; 0: none */
-	u32 leaves, left_at;
-	/* online_auto is set: legs that are out return at a start, and have all then */
-	bool returns;
-	u32 unreadable;		/* bit per leg: cannot be given as a source at all */
-	/* bit per leg: a write to it failed, and at some time that was recorded */
-	u32 given_up;
-	/* a start with faults came before: any reason is good for a refusal */
-	bool ill;
+	const u8 *on;
+	u32 swapped;
+	u32 spare;		/* number of disks that are no legs */
+
+	struct oracle *o;	/* the allowed contents */
+	u32 at;			/* where the trace was cut */
 	u64 seed;
-	bool poison_allowed;	/* EIO on some blocks is no failure */
-	u64 sound, sound_count;	/* but on these from that position of the trace on: */
+
+	/* Legs: */
+	u32 lost;		/* died, or was taken offline before the cut */
+	/* the loss is recorded, so it costs no block; 0: it may cost some (R7) */
+	u32 recorded_at;
+	u32 back, back_at;	/* was lost, and is in sync again; back_at 0: does not return */
+	u32 leaves, left_at;	/* was replaced, and is out; leaves 0: no leg was */
+	bool returns;		/* online_auto is set: legs that are out get all at a start */
+	u32 unreadable;		/* cannot be a source at all */
+	u32 given_up;		/* a write to it failed, and that was recorded at some time */
+
+	/* What a look at the contents may find: */
+	bool ill;		/* a start with faults came before: a refusal may give any reason */
+	bool poison_allowed;	/* reads of some blocks may end with EIO */
+	/* but not reads of these blocks, for cuts from sound_at on */
+	u64 sound, sound_count;
 	u32 sound_at;
-	bool growing;		/* the second vdev was being added: */
-	u32 grown_at;		/* from this position on it must be there */
-	u64 grown_from;		/* and then it has more blocks than that; 0: a vdev was added */
-	/* from which on the cache has other SSDs; ~0: not known; 0: it does not */
-	u32 swaps_at;
-	/* a mirror gets one leg more or less: as it was; from this position on it is not */
-	const struct host_start *before;
-	u32 changes_at;
-	const u8 *on;		/* struct host_start */
-	/*
-	 * Number of a disk, + 1, that is to take the place of a leg of a parity1, or 0; and the
-	 * disks of the legs when it has.
-	 */
-	u32 shadow;
-	const u8 *taken_on;
-	/* so many it had; struct host_start; disks that are no legs */
-	u32 old_cache, swapped, spare;
-	/* bit per leg: an SSD that was out of use, and has no label for a moment */
-	u32 anew;
-	u8 old_uuid[16];	/* of that one */
-	bool old_lost;		/* one of the SSDs that it had was out of use */
-	/* position from which on a cache must be there, or not; 0: it does not change */
-	u32 joins_at, leaves_at;
-	bool each_leg;		/* look at every image without each of the legs, too */
-	bool astray;		/* home writes were lost or went elsewhere, unnoticed: */
+	bool astray;		/* home writes were lost or misplaced, and no code noticed it: so */
 				/* blocks in flight by intent may hold anything (R5) */
-	u64 rotten;		/* bit per disk: has blocks with wrong contents, not noticed yet */
-	bool heal_allowed;	/* the scrub may find something: faults were about */
+	u64 rotten;		/* bit per disk: has wrong contents that no code has noticed yet */
+	bool heal_allowed;	/* the scrub may find faults */
+
+	/* A change of the pool was under way: */
+	bool growing;		/* the pool became larger, or has not the size of most pools here */
+	u32 grown_at;		/* the pool must be larger */
+	u64 grown_from;		/* blocks that the pool had; 0: a vdev was being added */
+	/* a mirror was getting one leg more or less: its shape before that */
+	const struct host_start *before;
+	u32 changes_at;		/* the mirror has its new shape */
+	/* number of a disk, + 1, that is to take the place of a leg of a parity1; 0: none */
+	u32 shadow;
+	const u8 *taken_on;	/* the disks of the legs after it has taken the place */
+	/* the cache has other SSDs; ~0: it is not known from when on; 0: no SSD changes */
+	u32 swaps_at;
+	u32 old_cache;		/* the number of its SSDs before that */
+	bool old_lost;		/* one of its old SSDs was out of use */
+	u32 anew;		/* an SSD that begins anew: it has no label for a moment */
+	u8 old_uuid[16];	/* the UUID that this SSD had */
+	u32 joins_at, leaves_at;	/* the cache is there, or is not; 0: no such change */
+	bool each_leg;		/* look at every image without each of the legs, too */
 };
 
+/** enum check_depth - how much is done with an image; each does all that the ones before do */
 enum check_depth {
 	CHECK_CONTENTS,		/* start, read, scrub, start again */
-	CHECK_LEGS,		/* and without each of the legs, and twice */
-	CHECK_RECRASH,		/* and with cuts during the recovery */
+	CHECK_LEGS,		/* the same without each of the legs, and a second time */
+	CHECK_RECRASH,		/* cut the power during the recovery, too */
 };
 
-/** check_crash() - 0, or the number of failures; each is printed. */
+/**
+ * check_crash() - start from the images after a cut, and check the rules
+ *
+ * Return: the number of failures. Each is printed.
+ */
 u32 check_crash(const struct crash *c, enum check_depth depth);
 
 struct check_stats {
@@ -83,11 +92,11 @@ struct check_stats {
 
 extern struct check_stats check_stats;
 
-/** check_seed_config() - a machine's habits from a seed */
+/** check_seed_config() - derive from a seed how a machine behaves, as how often it preempts */
 void check_seed_config(struct sim_config *c, u64 seed);
 
 /**
- * run_machine() - a machine: @main runs on the disks @img, with habits from @seed
+ * run_machine() - run @main in a machine with disks @img; @seed decides how the machine behaves
  *
  * Its trace and its disks stay in @disks. Return: false if @main failed, or the power went.
  */

@@ -15,41 +15,42 @@ enum fate { FATE_DROPPED, FATE_KEPT, FATE_TORN };
 
 struct pending {
 	u32 request;
-	bool ended, suspect;	/* suspect: a failed flush or write; no later flush covers it */
-	bool minor;		/* an event line: of no importance to anything else */
-	u8 *mask;		/* of each block: sectors that nothing newer has replaced */
+	bool ended;
+	bool suspect;		/* it, or a flush of it, failed: no later flush covers it */
+	bool minor;		/* an event line: nothing else depends on it */
+	u8 *mask;		/* by block: its sectors that no newer write has replaced */
 };
 
 struct cutter {
 	const struct trace *t;
-	u32 at;			/* so many events have happened */
+	u32 at;			/* number of events that have happened */
 	struct image durable[MAX_DISKS];
-	u64 hash;		/* of the durable images */
+	u64 hash;		/* a hash of the durable images */
 	struct pending p[MAX_PENDING];
 	u32 nr;
 };
 
 void cutter_init(struct cutter *c, const struct trace *t);
 void cutter_free(struct cutter *c);
-/** cutter_step() - one event further; false at the end */
+/** cutter_step() - go on by one event; false at the end of the trace */
 bool cutter_step(struct cutter *c);
 void cutter_seek(struct cutter *c, u32 at);
-/** cutter_majors() - indices into p[] of the writes that matter */
+/** cutter_majors() - list the pending writes that are not minor, by their places in p[] */
 u32 cutter_majors(const struct cutter *c, u32 *which);
 /**
- * cutter_images() - images after a cut here
- * @fates: one for each of the majors
- * @rng: for tears, and for the fate of the minor ones
+ * cutter_images() - make the images after a cut at this position
+ * @fates: the fate of each write that cutter_majors() lists
+ * @rng: decides the fate of minor writes, and where writes are torn
  *
- * Returns a hash of what matters of them.
+ * Return: a hash of the images, without minor writes.
  */
 u64 cutter_images(const struct cutter *c, const u8 *fates, struct rng *rng, struct image *out);
 /**
- * cutter_mixed() - images after a cut here, for a caller that makes one after the other
- * @turn: of four turns one has all kept, one all dropped, and two any mixture, with tears
+ * cutter_mixed() - make images after a cut at this position, others with each @turn
+ * @turn: of four turns in a row, one keeps all writes, one drops all, and two mix and tear them
  */
 void cutter_mixed(const struct cutter *c, u32 turn, struct rng *rng, struct image *out);
-/** cut_trace() - the same after a cut of @t at @at */
+/** cut_trace() - cutter_mixed() after a cut of @t at position @at */
 void cut_trace(const struct trace *t, u32 at, u32 turn, struct rng *rng, struct image *out);
 
 #endif

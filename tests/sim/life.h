@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What lives of a pool whose legs change share: random writes, and a look at all copies. */
+/* For suites of pools whose legs change: random writes, and a check of all copies. */
 #ifndef SIM_LIFE_H
 #define SIM_LIFE_H
 
@@ -7,9 +7,9 @@
 
 /**
  * struct life_writer - random writes to a pool
- * @host, @rng: are used, not owned
- * @blocks: to write to, from 0 on
- * @goes_on, @ended: of the writer that life_begin_writer() starts
+ * @host, @rng: the caller's
+ * @blocks: it writes to blocks below this number
+ * @goes_on, @ended: state of the task that life_begin_writer() starts
  */
 struct life_writer {
 	struct host *host;
@@ -18,23 +18,23 @@ struct life_writer {
 	bool goes_on, ended;
 };
 
-/** life_write() - a write or a discard, somewhere. Context: a task of the machine, as all below. */
+/** life_write() - write or discard at random. Context: a task of the machine, as all below. */
 void life_write(struct life_writer *w);
 
-/** life_writes() - @n of them, with checkpoints and times of quiet between; then a flush */
+/** life_writes() - call life_write() @n times, with checkpoints and pauses between; then flush */
 void life_writes(struct life_writer *w, u32 n);
 
-/** life_begin_writer() - begin to write beside what comes next, until life_end_writer() */
+/** life_begin_writer() - start a task that calls life_write() until life_end_writer() */
 void life_begin_writer(struct life_writer *w);
 void life_end_writer(struct life_writer *w);
 
 /** life_expect_scrubbed() - fail unless a scrub finds each copy right, at home and in the table */
 void life_expect_scrubbed(struct host *h);
 
-/** life_expect_sound() - the same, and blocks all over the first @blocks read as they should */
+/** life_expect_sound() - the same, and host_read_check() for every seventh of the first @blocks */
 void life_expect_sound(struct host *h, u32 blocks);
 
-/** life_blank_disk() - a new disk takes the place of @disk; the trace has nothing of that */
+/** life_blank_disk() - put a new disk in the place of @disk; the trace does not show it */
 void life_blank_disk(u32 disk);
 
 #endif /* SIM_LIFE_H */

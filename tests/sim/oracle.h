@@ -18,9 +18,10 @@
 
 struct version {
 	u64 id;
-	u64 order;		/* of acceptance, over all blocks */
+	u64 order;		/* its number in the order of acceptance, over all blocks */
 	u32 begun;		/* position in the trace */
-	bool losable;		/* until it is durable, with a leg: by intent on a parity1 */
+	/* written by intent to a parity1: until it is durable, the loss of a leg may lose it */
+	bool losable;
 };
 
 struct ack {
@@ -48,26 +49,26 @@ struct oracle {
 
 void oracle_init(struct oracle *o, u32 blocks);
 void oracle_free(struct oracle *o);
-/** oracle_copy() - for a side branch of history */
+/** oracle_copy() - copy it, for a history that goes another way */
 void oracle_copy(struct oracle *to, const struct oracle *from);
 
-/** oracle_write() - a version of @block is being accepted; fills @data with it */
+/** oracle_write() - note that a version of @block is about to be accepted; fill @data with it */
 u64 oracle_write(struct oracle *o, u64 block, u8 *data);
-/** oracle_write_special() - the same with contents of the caller's */
+/** oracle_write_special() - the same; @data has contents that the caller chose */
 u64 oracle_write_special(struct oracle *o, u64 block, const u8 *data);
 void oracle_write_zeros(struct oracle *o, u64 block);
-/** oracle_discard() - begins; a FLUSH covers it only after oracle_discarded() */
+/** oracle_discard() - note that a discard begins; a FLUSH covers it after oracle_discarded() */
 void oracle_discard(struct oracle *o, u64 block, u32 count);
 void oracle_discarded(struct oracle *o, u64 block, u32 count);
-/** oracle_mark() - everything accepted so far */
+/** oracle_mark() - a mark for all that was accepted so far */
 u64 oracle_mark(const struct oracle *o);
 void oracle_ack(struct oracle *o, u64 mark);
 void oracle_ack_blocks(struct oracle *o, u64 block, u32 count, u64 mark);
 void oracle_mixable(struct oracle *o, u64 block, u32 count);
-/** oracle_losable() - the newest version may be written by intent to a parity1 that has all legs */
+/** oracle_losable() - note that the newest version of @block may be losable (struct version) */
 void oracle_losable(struct oracle *o, u64 block);
 
-/** oracle_ids() - which version each sector of @data is */
+/** oracle_ids() - find out of which version each sector of @data is */
 void oracle_ids(const struct oracle *o, u64 block, const u8 *data, u64 ids[8]);
 /**
  * oracle_allows() - true if @data may be read after a power cut at @at. Else the reason is in @why.

@@ -346,7 +346,7 @@ static void discard_on_its_way(struct renew_test *p)
 }
 
 /*
- * Writers who do not wait fill all of the log that is theirs, and no disk helps. No write is a
+ * Writers that do not wait fill all of the log that is theirs, and no disk helps. No write is a
  * stream.
  */
 static void crowd_of(struct renew_test *p, u32 buffer)

@@ -2,11 +2,11 @@
 /*
  * Scripts: the frame of a test that is one or a few lives of a pool with a cache, and their runner.
  *
- * A suite describes a case by struct script_case, and script_run() runs it: as often as that says,
- * with another seed each time, on the disks of the base pool of that shape. A life is a start, and
- * what the script does; script_live() may be called again for the next life, on what the last one
- * left. What a suite has to remember besides, it keeps in a variable of its own (@own), which is
- * zeroed for each turn.
+ * A suite describes a case by struct script_case. script_run() runs it in several turns, each with
+ * another seed, on the disks of the base pool of that shape. A life is a start, and all that the
+ * script does after it. script_live() makes a further life, on the disks as the last one left them.
+ * A suite has a variable of its own (@own) for all else that it remembers. It is zeroed for each
+ * turn.
  */
 #ifndef SIM_SCRIPT_H
 #define SIM_SCRIPT_H
@@ -15,9 +15,9 @@
 
 /**
  * struct script - one turn of a case
- * @host: of the life that goes on, or went on last
- * @start: how it starts; a script may change that between two lives
- * @o: what blocks may hold
+ * @host: the users of the pool, in this life or the last one
+ * @start: how a life starts; a script may change that between two lives
+ * @o: the contents that blocks may have
  * @img: the disks, as the next life finds them
  * @legs: number of disks
  * @seed: of this turn
@@ -38,15 +38,15 @@ struct script {
 
 /**
  * struct script_case - a case
- * @name: all of it, with the suite's
- * @shape: of the pool
- * @begin: what is done first in each life; or NULL
- * @act: what is done in the first life, once the pool has started
- * @leave: the first life ends as @act leaves it; else the pool is stopped then
- * @after: goes on after the first life, with script_live() perhaps; or NULL. False: it failed
- * @turns: so many, unless the command line says another number
+ * @name: the whole name, which begins with the suite's
+ * @shape: the shape of the pool
+ * @begin: called first in each life; or NULL
+ * @act: called in the first life, once the pool has started
+ * @leave: the first life ends without a stop of the pool
+ * @after: called after the first life, and may call script_live(); or NULL. False: the case failed
+ * @turns: number of turns, unless the command line gives another one
  * @cuts: cut the trace of the first life at about so many positions; 0: not at all
- * @images: at one position, at most; 0: as the command line says
+ * @images: the most images at one position; 0: as the command line says
  * @own, @own_size: zeroed for each turn; or NULL
  */
 struct script_case {
@@ -61,11 +61,13 @@ struct script_case {
 	size_t own_size;
 };
 
-/** script_run() - all turns of a case, if it is wanted */
+/** script_run() - run all turns of a case, if the command line asks for it */
 void script_run(const struct script_case *c);
 
 /**
- * script_live() - a life: start on s->img, @act, and a stop unless @leave; s->img does not change
+ * script_live() - run a life: start on s->img, call @act, and stop unless @leave
+ *
+ * s->img does not change.
  *
  * Return: false if it failed.
  */

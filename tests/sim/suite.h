@@ -7,20 +7,20 @@
 
 struct options {
 	u64 seed;
-	const char *only;	/* names that contain this; all with NULL */
-	s64 crash;		/* only this position; -1: all */
+	const char *only;	/* run cases whose names contain this; NULL: all */
+	s64 crash;		/* cut at this position only; -1: at all */
 	bool verbose, thorough, keep_going;
-	u32 images;		/* images at one position, at most */
-	u32 rounds;		/* of random tests; 0: the suite's default */
-	u32 share, shares;	/* share @share of @shares of the cases, by name; 0: all */
+	u32 images;		/* the most images at one position */
+	u32 rounds;		/* rounds of a random test; 0: the suite's default */
+	u32 share, shares;	/* run part @share of @shares of the cases; shares 0: all */
 	bool list;		/* print the names of the cases, and run none */
 	bool first;		/* end at the first failure */
-	u32 levels;		/* least number of table levels, of the pools of all suites */
+	u32 levels;		/* the least number of table levels in the pools of all suites */
 	enum sabotage sabotage;
 	const char *dump;	/* folder for images of crashes, and the recovered contents */
-	/* so many times: a start with faults first, then all that is looked at */
+	/* how often an image is started with faults before it is checked */
 	u32 faults;
-	u32 dump_most;		/* number of crashes; 0: the default */
+	u32 dump_most;		/* the most crashes to dump; 0: the default */
 };
 
 extern struct options opt;
@@ -34,23 +34,23 @@ extern struct totals totals;
 /** wanted() - true if this case must run. Called once for each case, with its whole name. */
 bool wanted(const char *name);
 /**
- * print_replay() - the command line that runs this case again, with this program and these options
- * @crash: only this position of the cut, or -1
+ * print_replay() - print the command that runs this case again, with this program and these options
+ * @crash: position of the cut; -1: all positions
  */
 void print_replay(FILE *to, const char *name, s64 crash);
-/** result() - count and, if bad or verbose, print; of a failure also print_replay() */
+/** result() - count a result. Print it if it is bad, or --verbose; print_replay() a failure */
 void result(const char *name, bool good);
 /**
  * expect() - in a unit test: print the text if the condition is false
  *
- * Return: whether it is. A test that drops that passes whatever was expected, and is not compiled.
+ * Return: the condition. A test that ignores it could not fail, so the compiler refuses it.
  */
 #define expect(c, ...) as_expected((c) || unexpected(__FILE__, __LINE__, __VA_ARGS__))
 static inline bool __attribute__((warn_unused_result)) as_expected(bool good)
 {
 	return good;
 }
-/** unexpected() - of expect(); false */
+/** unexpected() - print the text for expect(). Return: false */
 bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line, const char *why,
 						      ...);
 
@@ -59,23 +59,26 @@ bool __attribute__((format(printf, 3, 4))) unexpected(const char *file, int line
 /**
  * sim_least_levels - the least number of table levels in new pools
  *
- * opt.levels, and more only in the suite deep, in its parts in files of other suites, and in
- * resilver.
+ * It is opt.levels. It is higher only in the suites deep and resilver, also in those parts of deep
+ * that are in files of other suites.
  */
 extern u32 sim_least_levels;
 /**
- * deep_name() - of a test, and how deep its tables are, if more than one level; until the next call
+ * deep_name() - a test's name with the depth of its tables before it, if that is more than one
+ *
+ * Valid until the next call.
  */
 const char *deep_name(const char *name);
 
 /**
- * same_sum() - fill @b with contents that differ from @a and have the same sum, for any seed:
- * crc32c is linear
+ * same_sum() - fill @b with contents that differ from @a, and have the same sum
+ *
+ * As crc32c is linear, that holds for any seed.
  */
 void same_sum(const u8 *a, u8 *b);
 
 #define POOL_BLOCKS	512u
-#define LARGE_BLOCKS	4096u	/* at least; on legs three times as large */
+#define LARGE_BLOCKS	4096u	/* the least; legs of such a pool are three times as large */
 
 struct base {
 	struct image img[MAX_DISKS];
@@ -86,33 +89,34 @@ struct base {
 	u64 log_start, log_blocks, data_start;
 };
 
-/** base_pool() - for 1 to 3 legs; strict: large writes are logged too */
+/** base_pool() - a single, or a mirror of 2 or 3 legs; with @strict large writes are logged, too */
 const struct base *base_pool(u32 legs, bool strict);
-/** base_parity() - a parity1 of 3 or 5 legs with chunks of 4 blocks */
+/** base_parity() - a parity1 of 3 or 5 legs, with chunks of 4 blocks */
 const struct base *base_parity(u32 legs, bool strict);
 /**
- * base_two() - of two vdevs: shaped as @shape says, which tells legs and kinds of both; and a cache
- * of 1, or none
+ * base_two() - a pool of two vdevs, with a cache of one SSD or without
+ * @shape: legs and kinds of both vdevs
  */
 const struct base *base_two(const struct host_start *shape);
 /**
- * base_cache() - of a mirror of 2 legs, or a parity1 of 3, and a cache of 1 or 2, or one of kind
- * parity1 of more
+ * base_cache() - a mirror of 2 legs or a parity1 of 3, with a cache: of 1 or 2 SSDs, or more if it
+ * is of kind parity1
  */
 const struct base *base_cache(const struct host_start *shape);
-/** base_parity_long_log() - of 3 legs, strict, twice as large, with a log of 8 MiB */
+/** base_parity_long_log() - a strict parity1 of 3 legs, twice as large, with a log of 8 MiB */
 const struct base *base_parity_long_log(void);
 /** blank_disks() - images of unused devices */
 void blank_disks(struct image *img, u32 legs, u32 blocks);
 
 /**
- * cut_everywhere() - the trace of a machine that has just ended: cut it at
- * every position from @from on, every choice of what survives (as far as
- * opt.images allows), and check
+ * cut_everywhere() - cut the trace of the machine that has just ended, and check all images
+ * @from: the first position of a cut
+ *
+ * At each position there is an image for every choice of what survives, up to opt.images.
  */
 u32 cut_everywhere(const char *name, struct crash *proto, u32 from, enum check_depth depth);
 
-/** cut_sampled() - the same at about that many positions, for long traces; ~0u: at each */
+/** cut_sampled() - the same at about @positions positions, for long traces; ~0u: at each */
 u32 cut_sampled(const char *name, struct crash *proto, u32 from, enum check_depth depth,
 		u32 positions);
 

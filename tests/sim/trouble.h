@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A pool of several leaves and its user, for tests that end with a check of the contents, without
- * power cuts. Table pages, sectors, legs and memory fail while it runs, or between two lives. The
- * exception is cut_lives().
+ * A pool of several leaves, and its user. Table pages, sectors, legs and memory fail while the pool
+ * runs, or between two lives. A test ends with a check of the contents. Only cut_lives() cuts the
+ * power.
  */
 #ifndef SIM_TROUBLE_H
 #define SIM_TROUBLE_H
@@ -20,50 +20,50 @@ struct trouble {
 	struct oracle o;
 	u32 leg_blocks;
 	const char *name;
-	bool cut;			/* the second life, everywhere from there on: */
+	bool cut;			/* cut the second life, from position @cuts_from on */
 	u32 cuts_from;
-	struct crash crash;		/* the allowed results then; legs and contents are known */
+	struct crash crash;		/* what these cuts allow; legs and contents are filled in */
 	u64 checkpointed;		/* set by a task that runs beside the test */
 	int checkpoint_error;
 	bool scrubbed, over;
 	void (*run)(struct trouble *t);
-	/* With @then the first life ends without a clean stop; its damage is for the second. */
+	/* the second life; if there is one, the first life ends without a clean stop */
 	void (*then)(struct trouble *t);
 };
 
 #define NAMED(function) #function, function
 
-/** trouble() - @run on a pool of @legs, in several orders of events; for one vdev */
+/** trouble() - call @run on a pool with one vdev of @legs, in several orders of events */
 void trouble(const char *name, void (*run)(struct trouble *t), u32 legs);
 
 /**
- * two_lives() - @run, and @then on the contents that it left; the first life does not end cleanly
+ * two_lives() - call @run, and @then in a second life. The first life ends without a clean stop
  */
 void two_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
 	       u32 legs, u32 leg_blocks);
 
-/** lives_of() - the same for a pool of that shape; @then may be NULL */
+/** lives_of() - two_lives() with a pool of the shape @shape; with @then NULL there is one life */
 void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
 	      const struct host_start *shape, u32 leg_blocks);
 
-/** cut_lives() - two lives of a mirror, the second one cut everywhere */
+/** cut_lives() - two_lives() of a mirror, and the second life is cut everywhere */
 void cut_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
 	       u32 legs, u32 leg_blocks);
 
-/** spread() - a few blocks below every leaf, home and in the table, and none in memory */
+/** spread() - write a few blocks below every leaf, bring them home, and drop all table pages */
 void spread(struct host *h);
-/** rot() - a block of a disk has other contents than were written */
+/** rot() - give a block of a disk other contents than were written */
 void rot(u32 disk, u64 block);
-/** expect_scrub() - scrub, and expect that it heals and leaves so much */
+/** expect_scrub() - scrub; fail unless it heals @healed copies and cannot repair @unrepaired */
 void expect_scrub(struct host *h, u64 healed, u64 unrepaired);
-/** expect_eio() - a read of @block must fail */
+/** expect_eio() - fail unless a read of @block fails */
 void expect_eio(struct host *h, u64 block);
-/** page_at() - where on the legs the page of @level above @block is, which is clean */
+/** page_at() - the block of the legs with the page of @level above @block, which is clean */
 u64 page_at(struct host *h, u32 level, u64 block);
-/** lose_page() - the page rots, in each copy on each leg; it is not in memory */
+/** lose_page() - let each copy of that page rot, on each leg. The page is not in memory */
 void lose_page(struct host *h, u32 level, u64 block);
 /**
- * lose_page_with() - the same, and reads of it end with @error until it is written; 0: they do not
+ * lose_page_with() - the same; with an @error, reads of the page end with that until it is written
  */
 void lose_page_with(struct host *h, u32 level, u64 block, int error);
 
