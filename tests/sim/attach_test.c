@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A mirror gets one leg more, or one less; a single becomes a mirror, and a mirror a single. Legs
- * of other vdevs get other numbers by that. Lives like that are cut everywhere: the pool has the
- * old shape or the new one, with all acknowledged data. A leg that was detached is never taken for
- * a leg again.
+ * A mirror gets one leg more, or one less; a single becomes a mirror, and a mirror a single. That
+ * gives legs of other vdevs other numbers. The power goes at every step: the pool has the old shape
+ * or the new one, with all acknowledged data. A leg that was detached is never taken for a leg
+ * again.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What changed since a point (work/changed.h): a backup that copies only that is never wrong, over
- * stops, power cuts, legs that come and go, and beside writers. And it costs no more than what
- * changed, and finds not much more.
+ * What changed since a point (work/changed.h). A backup copies only what the pool lists. It must
+ * have the right contents after stops and power cuts, while legs come and go, and beside writers.
+ * The search reads no more of the table than what changed, and lists not much more.
  */
 #include <stdlib.h>
 #include <string.h>

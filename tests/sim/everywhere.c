@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every cut of a trace. The possible images after an event differ only in two cases. If the event
- * submitted a write: all choices in which a part of it is there are new. If a write was
- * acknowledged meanwhile: all choices are checked again. So only those positions are checked, and
- * no image twice under the same rules.
+ * Every cut of a trace. Only two kinds of events make a difference. If an event submits a write,
+ * all images that have a part of the write are new. If a write is acknowledged, the rules are
+ * stricter, so all images are checked again. So only those positions are checked, and no image is
+ * checked twice under the same rules.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Legs that hang, and legs that fail once. A short life is repeated for each request of a leg. That
- * request and all later ones hang, for a while or for ever (R28); or it fails, once or from there
- * on, with each kind of error (kvp_error_kind()). All waits must end, acknowledged data must be
- * there after a power cut, and an error that does not repeat costs no leg. The exception is a
- * failed flush: its leg is given up, whatever sent the flush (R20). The same on disks without FUA,
- * and on disks that may only claim to have it. And two legs that hang at once, of two vdevs.
+ * Legs that hang, and legs that fail once. A short life is repeated for each request of a leg.
+ * Either that request and all later ones hang, for a while or for ever (R28). Or the request fails,
+ * once or with all later ones, with each kind of error (kvp_error_kind()). All waits must end,
+ * acknowledged data must be there after a power cut, and an error that does not repeat costs no
+ * leg. The exception is a failed flush: its leg is given up, whatever sent the flush (R20). All of
+ * this runs on disks with FUA, without FUA, and with a FUA that may be a write and a flush. Other
+ * tests have two legs, of two vdevs, that hang at once.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Intents of a mirror beside a parity1, and of both in one entry. The situations are set up on
- * purpose and cut everywhere. Each image is checked with any one leg gone. That may never lose a
- * block of the mirror (oracle.h: only blocks of a parity1 are losable).
+ * Intents of a mirror beside a parity1, and of both in one entry. Each test sets up a situation,
+ * and cuts it everywhere. Each image is checked with any one leg gone. No block of the mirror may
+ * be lost: only blocks of a parity1 are losable (oracle.h).
  */
 #include <stdlib.h>
 #include <string.h>

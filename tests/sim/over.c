@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A stream goes home by intent although older versions of its blocks wait for destage: with the log
- * on legs, and on a cache that renews nothing. Those keep their records until the stream is home,
- * and never go home after it. Each case is cut everywhere, with second cuts, on one mirror, a
- * single, two mirrors, and a mirror with a cache, where older versions are spilled.
+ * A stream goes home by intent although older versions of its blocks wait for destage. That happens
+ * with the log on legs, and on a cache that renews nothing. The older versions keep their records
+ * until the stream is home, and never go home after it. Each case is cut everywhere, with second
+ * cuts. The pools are a mirror, a single, two mirrors, and a mirror with a cache, where older
+ * versions are spilled.
  */
 #include <stdlib.h>
 #include <string.h>

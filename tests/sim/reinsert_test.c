@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reinsertion: before the log of an SSD overwrites a segment, or the ring of an SSD without the log
- * does, blocks with hits are written again, and no others. The races of that, each cut everywhere.
- * Part of the suite scache.
+ * Reinsertion: before the log or the ring of an SSD overwrites a segment, blocks there that have
+ * hits are written again, and no others. Each race of that is cut everywhere. Part of the suite
+ * scache.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Legs that were out return (R17, R18). A leg leaves, the pool goes on without it, and the leg
- * returns while there are writers. When its resilver has ended, any other leg may be lost: each
- * copy of each block and of each table page on the leg is right. Lives like that are cut
- * everywhere; from each image the leg returns by itself.
+ * returns while there are writers. When its resilver has ended, each block and each table page on
+ * the leg is right, so any other leg may be lost. The power goes at every step; at the next start
+ * the leg returns by itself.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A leg of a parity1 that is in use is replaced: a shadow gets all that it has, and takes its
- * place. Lives like that are cut everywhere. The leg is a source until then, and nothing is read
- * from the shadow. Afterwards any leg can be lost.
+ * A leg of a parity1 that is in use is replaced: a shadow gets all that the leg has, and takes its
+ * place. Until then the leg is a source, and nothing is read from the shadow. Afterwards any leg
+ * can be lost. The power goes at every step.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How often the work of a pool takes a lock of which the pool has only one. All processors meet at
- * such a lock. With one task at a time, and no switch by chance, the numbers of a caller depend on
- * the code alone. Those of background work also depend a little on the order in which requests end.
- * Each has a bound. --verbose prints the numbers, and where the locks are taken.
+ * such a lock. Here one task runs at a time, and is not preempted. So the counts of a caller depend
+ * on the code alone. Those of background work also depend a little on the order in which requests
+ * end. Each count has a bound. --verbose prints the counts, and where the locks are taken.
  */
 #include "cache/admission.h"
 #include "cache/client.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two troubles at once, or one that needs more than the other tests have: a pool of several table
- * pages. Memory, table pages or legs fail while it runs. There are no power cuts; each test ends
+ * Memory, table pages or legs fail while a pool runs, often two of these at once. The pool has
+ * several table pages, unlike those of most other tests. There are no power cuts. Each test ends
  * with a check of the contents.
  */
 #include <stdlib.h>

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Data that cannot be read now is not absent (R27): starts whose requests end with errors of each
- * kind. A life ends with a power cut, with flushed entries, discards, and intents that are partly
- * home; or a recovery from that is cut. Then the start is repeated once for each of its requests.
- * That request fails, or all later ones too, or all later reads of that place, so that the start's
- * conclusions are written. Each such start has all expected data, or it is refused and the next one
- * has. Reads of labels, with which a start begins, have tests of their own in lives.c. Then the
- * same with an allocation of the start that fails, or twenty in a row. At last starts of which a
- * leg can neither read nor write one ring of superblocks, and that ring alone has one that was cut.
+ * Data that cannot be read now is not absent (R27).
  *
- * And starts of which a leg hangs: each of its requests, and all later ones, are not answered until
- * the power goes, or late. Such a start ends in time. It is refused and names the leg, or goes on
- * without it. What comes late is what was sent, and the next start has all data. The same with a
- * leg that keeps one superblock only and another one that hangs, with read-only starts, and with
- * pools that are made: those have all legs, or are refused. And with several legs that hang from
- * the same moment on: the start takes as long as with one.
+ * Errors. A life ends with a power cut, with flushed entries, discards, and intents that are partly
+ * home; or a recovery from that is cut. Then the start is repeated once for each of its requests.
+ * That request fails; or it and all later ones; or it and all later reads of its place, so that the
+ * start writes what it concludes. Each start has all expected data, or it is refused, and the next
+ * start has the data. (A start begins with reads of labels. These have tests of their own in
+ * lives.c.) In further tests, one allocation of the start fails, or twenty in a row. In others, one
+ * ring of superblocks of a leg can neither be read nor written, and has one that was cut.
+ *
+ * Hangs. The start is repeated once for each request of a leg. That request and all later ones are
+ * answered late, or not before the power goes. The start ends in time: it is refused and names the
+ * leg, or goes on without it. A late write has the contents that were sent, and the next start has
+ * all data. Variants: a leg keeps a single superblock, and another leg hangs; a start is read-only;
+ * a pool is made, and has all legs or is refused; several legs hang from the same moment on, and
+ * the start takes as long as with one.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules that can be seen in the requests alone, so they are watched in every
- * machine, whatever it is about:
+ * Rules that the requests alone can show to be broken. This file watches them in each machine of
+ * each test:
  *
  *   R11  an activation appends under an epoch and a nonce that no superblock had
  *        when it began
  *   R12  an entry names no epoch that no superblock has
  *   R3   log space is written again only behind the tail of a durable superblock
- *   R10  an entry is a witness to all that lies so far before it, and each segment begins
- *        with one: recovery looks for witnesses nowhere else
- *   R13  a superblock never goes where one of the last two is, but in one ring while the other one
- *   has the newest
+ *   R10  the header of an entry names a durable position that lies less than KVP_LOG_UNWITNESSED
+ *        before it, and each segment begins with an entry: recovery looks nowhere else
+ *   R13  a superblock does not overwrite one of the last two, unless the other ring has the newest
+ *        one
  */
 #include <string.h>
 
