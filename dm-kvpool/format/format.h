@@ -212,7 +212,8 @@ static inline u64 kvp_log_window(const struct kvp_geometry *g)
 /**
  * kvp_chunk_asked() - a chunk of @bytes in blocks, for kvp_layout_one()
  *
- * Returns 0 for 0, and ~0, which kvp_layout_one() refuses, for what is no chunk.
+ * Returns 0 if @bytes is 0. Returns ~0, which kvp_layout_one() refuses, if @bytes is no size of a
+ * chunk.
  */
 static inline u32 kvp_chunk_asked(u64 bytes)
 {
@@ -294,7 +295,7 @@ static inline u32 kvp_stripe_blocks(const struct kvp_geometry *g)
 	return (g->leg_count - 1) * g->chunk_blocks;
 }
 
-/** kvp_unit_blocks() - blocks that are locked, and go home, together: those of a stripe, or one */
+/** kvp_unit_blocks() - how many blocks are locked, and go home, together: a stripe's, or one */
 static inline u32 kvp_unit_blocks(const struct kvp_geometry *g)
 {
 	return kvp_is_parity1(g) ? kvp_stripe_blocks(g) : 1;

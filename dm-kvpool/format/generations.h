@@ -14,7 +14,7 @@
 #include "format/format.h"
 
 /**
- * kvp_generation_end() - what was written under sb->log_nonce is an older generation from now on
+ * kvp_generation_end() - from now on, entries under sb->log_nonce are an older generation
  * @next_lsn: where the next one begins, at the start of a segment
  * @last_lsn: place of the last entry that counts
  * @last_csum: its sum
@@ -29,14 +29,15 @@ void kvp_generation_end(struct kvp_sb *sb, kvp_lsn_t next_lsn, kvp_lsn_t last_ls
  */
 bool kvp_generations_full(const struct kvp_sb *sb, kvp_lsn_t last_lsn);
 
-/** kvp_generations_trim() - forget those that sb->log_tail has passed */
+/** kvp_generations_trim() - forget older generations that sb->log_tail has passed */
 void kvp_generations_trim(struct kvp_sb *sb);
 
 void kvp_generations_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d);
 
 /**
- * kvp_generations_decode() - read them, unchecked; kvp_generations_fault() says what is wrong, or
- * NULL
+ * kvp_generations_decode() - read older generations from @d, and check nothing
+ *
+ * kvp_generations_fault() checks them. It returns what is wrong, or NULL.
  */
 void kvp_generations_decode(const struct kvp_disk_sb *d, struct kvp_sb *sb);
 const char *kvp_generations_fault(const struct kvp_sb *sb);

@@ -190,7 +190,7 @@ static int lay_log(u64 bytes, struct kvp_geometry *g, struct kvp_why *why)
 	return 0;
 }
 
-/* A single has no other leg with the table. A mirror that was one keeps what it has. */
+/* A single has two copies of the table on its leg. A mirror that was a single keeps them. */
 static bool has_two_copies(const struct kvp_geometry *g)
 {
 	return g->kind == KVP_VDEV_SINGLE || g->table_copy;

@@ -74,7 +74,7 @@ struct kvp_log_track {
 	u8 vdev[KVP_MAX_VDEVS];
 };
 
-/** kvp_log_track() - those that the superblock names */
+/** kvp_log_track() - fill in @track: the vdevs with the log that the superblock names */
 void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track);
 
 /**

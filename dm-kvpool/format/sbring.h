@@ -94,11 +94,11 @@ u32 kvp_sb_rings_torn(const struct kvp_sb_rings *r);
 u32 kvp_sb_rings_gaps(const struct kvp_sb_rings *r, u32 ring, u64 newest);
 
 /**
- * kvp_sb_gaps_between() - the slots that a leg leaves out which had superblock @had, and got
- * @sequence as the next one
+ * kvp_sb_gaps_between() - the slots that a leg leaves out if its newest superblock is @had, and
+ * @sequence is the next one that it gets
  *
- * These are the slots from that of @had up to that of @sequence, without both. If that is a round,
- * it ends before the one of @had - 1: that superblock is still there (R13).
+ * These are the slots between that of @had and that of @sequence. If they are a whole round, the
+ * slot of @had - 1 is not among them: that superblock is still there (R13).
  *
  * Return: bit per slot.
  */

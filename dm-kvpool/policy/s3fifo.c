@@ -324,9 +324,9 @@ static u32 share(u32 capacity, u32 percent)
 }
 
 /*
- * A block that was evicted too early makes its queue larger. As in ARC a hit
- * counts the more, the fewer fingerprints of its queue there are: so it is the
- * hits that one more block would bring that are compared, not all of them.
+ * A block that was evicted too early makes its queue larger. As in ARC, a hit counts more if
+ * there are few fingerprints of its queue. So the two queues are compared by the hits that one
+ * more block would bring, not by all their hits.
  */
 static void adapt(struct kvp_s3 *c, u32 from)
 {

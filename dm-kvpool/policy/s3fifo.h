@@ -83,13 +83,13 @@ struct kvp_s3_queue {
 };
 
 /**
- * struct kvp_s3 - a cache; by the caller's lock, but that readers without it load @table
+ * struct kvp_s3 - a cache; by the caller's lock, but readers load @table without it
  * @table: never NULL
  * @seed: of the hash, so that a user cannot choose blocks that share a bucket
  * @small: blocks that have not been asked for twice yet
  * @main: the others
  * @free: first of the free slots
- * @target: blocks that @small should have; what it has beyond, it is evicted from
+ * @target: blocks that @small should have; while it has more, blocks are evicted from it
  */
 struct kvp_s3 {
 	struct kvp_s3_table *table;

@@ -162,9 +162,9 @@ u32 kvp_ssd_reinsert(struct kvp_ssd_policy *p, const struct kvp_index_entry *e, 
 /* --- how fast it is made clean ------------------------------------------------------ */
 
 /*
- * In proportion, without an integral part: what is dirty is the sum of what comes in and
- * does not go out, so at a steady load it settles below DESTAGE_FULL by itself, if that is
- * a load that the data vdevs can take, and nothing can wind up or overshoot.
+ * A proportional control, without an integral part: the dirty blocks are themselves the
+ * integral of what comes in and does not go out. If the data vdevs can take a steady load,
+ * the dirty blocks settle below DESTAGE_FULL. Nothing can wind up or overshoot.
  */
 u64 kvp_ssd_destage(u64 capacity, u64 floor, u64 dirty, u64 full)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How far writers must be slowed down while what they write to fills up: the log, or the buffer
- * before it. They are slowed down early and evenly, and never stopped at once.
+ * How much writers must be slowed down while the log, or the buffer, fills up. They are slowed down
+ * early and evenly, and never stopped at once.
  *
  * Pure: no lock, no clock, no memory.
  */

@@ -14,8 +14,8 @@
 
 /**
  * struct kvp_yield - what was seen of the host. Zeros to begin with.
- * @asked: what it had asked for at the last look
- * @at: when that had changed, ns; 0: it was never seen to ask
+ * @asked: how much it had asked for at the last look
+ * @at: time, in ns, of the last look that found @asked changed; 0: none did
  */
 struct kvp_yield {
 	u64 asked, at;
@@ -26,7 +26,7 @@ void kvp_yield_begin(struct kvp_yield *y, u64 asked);
 
 /**
  * kvp_yield_busy() - true if the host has asked for something lately
- * @asked: what it has asked for so far, in any unit
+ * @asked: how much it has asked for so far, in any unit
  * @now: ns, of a clock that never goes back
  * @within: ns
  *

@@ -193,7 +193,7 @@ struct kvp_wbuf_lock {
 #define KVP_WBUF_OLDER		(1u << (KVP_WBUF_GROUP_BITS + KVP_WBUF_LOCK_BITS))
 
 /**
- * struct kvp_wbuf_client - what the buffer tells, and where: it knows no more of a pool
+ * struct kvp_wbuf_client - what the buffer calls and counts; it knows no more of a pool
  * @space: pages of the buffer became free. Context: any
  * @of: argument of @space
  * @stats: counts what was coalesced

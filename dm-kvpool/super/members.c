@@ -233,9 +233,10 @@ static void note_behind(struct kvp_pool *pool)
 }
 
 /*
- * The superblock counts: legs that it first calls in sync are sources from now on, and not before
- * (R16). The sources of before may all have failed it. Their labels say that they can do without
- * the new one. So a later start from them needs no order, whatever was done with the new one alone.
+ * The superblock counts: legs that it calls in sync for the first time are sources from now on, and
+ * not before (R16). Suppose that they were sources at once, and that all older sources fail this
+ * superblock. The labels of these say that they can do without the new leg. So a later start from
+ * them alone would need no order, and lack what was done with the new leg alone.
  */
 static void end_joins(struct kvp_pool *pool)
 {
