@@ -661,7 +661,7 @@ static int try_replace(struct life *l, u32 old, u32 disk)
 	return ret;
 }
 
-/* As the last one, slowly enough to look at what is in the middle. */
+/* Begin a replacement as above, but so slowly that the test can look at it half way. */
 static void replace(struct life *l, u32 old, u32 disk)
 {
 	u32 survives = kvp_losses_survivable(l->host.pool);
@@ -1178,8 +1178,8 @@ void run_attach(void)
 	for (s = shapes; s < shapes + ARRAY_SIZE(shapes); s++) {
 		attach_of(s);
 		/*
-		 * The others differ in what is beside the vdev, which attach and detach are held
-		 * against.
+		 * The other shapes differ only in the vdevs beside that of the leg. Attach and
+		 * detach suffice for these.
 		 */
 		if (!s->start.second || s->start.second_parity)
 			replace_of(s);

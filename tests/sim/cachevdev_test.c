@@ -23,7 +23,7 @@ struct cachevdev_test {
 	int refused;
 	u64 gone, nr_gone;		/* blocks that are known to be lost, and read EIO */
 	u64 hurt;			/* block of an SSD that is to be damaged */
-	/* the log's segment that has it, up to before which block; and the first one of the next */
+	/* the log's segment with that block: its first block, and behind it; the next segment */
 	u64 segment, behind, next;
 	/* error of reads of an SSD's log outside these places; 0: none */
 	int silent;

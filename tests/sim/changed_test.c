@@ -385,7 +385,7 @@ static void expect_found(struct changed_test *p, u64 first, u64 count, u64 most,
 		sim_fail("%s: %llu blocks are found, not %llu", what, p->nr_found, most);
 }
 
-/* Of an idle pool nothing is found, and what is written and discarded is, as it was. */
+/* In an idle pool nothing is found. Later, just the blocks that were written or discarded are. */
 static void only_that(struct changed_test *p)
 {
 	struct host *h = &p->host;

@@ -407,7 +407,8 @@ static void expect_refusal(const struct look *l)
 	bool out = !l->may_refuse && has_left(l);
 
 	/*
-	 * A leg may have been recorded out by then, and no other leg have the blocks that it lacks.
+	 * It is no failure if a leg was recorded out before the cut, and no other leg is left that
+	 * has the blocks that it lacks.
 	 */
 	if ((!l->may_refuse && !out) ||
 	    (!l->crash->ill && (out || l->crash->given_up) &&

@@ -590,7 +590,7 @@ static void discards_read_no_leaf(struct trouble *t)
 	host_discard(h, 10 * LEAF, 8 * LEAF);
 	host_checkpoint(h);
 	reads = page_reads(h) - reads;
-	/* at most eight, for any vdev; and those at the edges amid a leaf or a stripe */
+	/* pages above the leaves; in a parity1 also leaves that the discard covers in part */
 	if (reads > (t->start.parity ? 12 : 2))
 		sim_fail("%llu pages were read to discard eight leaves", reads);
 	if (h->pool->sb->written_blocks > written - 8 * 4 ||

@@ -998,7 +998,8 @@ static void silent_beside_a_write(struct parity_test *t)
 }
 
 /*
- * What stays is on the leg that is out, and only the old parity has it, which does not answer yet.
+ * The piece that stays is on the leg that is out. It can only be made from the old parity, which
+ * does not answer yet.
  */
 static void silent_parity_for_a_time(struct parity_test *t)
 {
@@ -1029,7 +1030,7 @@ static void silent_in_a_row_without_parity(struct parity_test *t)
 	u64 row = row_without(t, 0);
 
 	write_beside_silent(t, 0, 0);
-	/* The next write of the row, and any other, is as ever. */
+	/* The next writes, of this row and of others, go home as usual. */
 	write_row(t, row);
 	host_write(&t->host, kvp_row_block(t->host.pool->vdevs.v[0].g, row, 1), 1, true);
 	host_checkpoint(&t->host);

@@ -854,8 +854,8 @@ static void all_return(struct life *l)
 }
 
 /*
- * The superblock that calls the leg in sync, or one next to it, fails on a source. So the other leg
- * must not go on alone: what it would answer the source lacks, and the source does not know that.
+ * The superblock that calls the leg in sync, or one next to it, fails on a source. The leg must not
+ * go on alone then. The source would lack what the leg does, and its label would not say so.
  */
 static void source_lacks_the_end(struct life *l)
 {
@@ -1587,7 +1587,7 @@ static u32 leg_of_another_vdev(const struct life *l)
 	return l->victim < l->start.legs - l->start.second ? l->start.legs - 1 : 0;
 }
 
-/* Of a parity1 no second leg can be given up, though the first one has some of what it had. */
+/* A parity1 cannot give up a second leg, although the first one has some of its blocks again. */
 static void second_of_parity1_dies(struct life *l)
 {
 	u32 other = (l->victim + 1) % l->start.legs, i;

@@ -312,7 +312,7 @@ static void rescued(struct script *s)
 	kvp_cache_mistrust(h->pool, 31, 1);
 }
 
-/* No leg has it any more, and the SSD does not answer: it may have it, so nothing is given up. */
+/* No leg has the block any more. The SSD may have it, but does not answer: it is not given up. */
 static void rescue_is_silent(struct script *s)
 {
 	struct host *h = &s->host;

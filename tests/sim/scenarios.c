@@ -646,7 +646,7 @@ static void superblock_that_failed_may_be_there_all_the_same(struct scenario *s)
 	host_checkpoint(h);
 }
 
-/* The next superblock names the roots of before, and the counts of those. */
+/* After a checkpoint that failed, the next superblock names the old roots, and their counts. */
 static void counts_of_a_checkpoint_that_failed_are_not_told(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1027,8 +1027,8 @@ static void stop_task(void *arg)
 }
 
 /*
- * A stop waits for slow disks, and sleeps idle: the kernel is not to call it hung. Destage is in a
- * run when the stop comes, and has minutes to go both in that run and for what is left then.
+ * A stop waits for slow disks, and sleeps in a way that the kernel does not report as hung. When
+ * the stop comes, destage is in a run that takes minutes more. So does the run after that.
  */
 static void a_long_stop_looks_not_hung(struct scenario *s)
 {

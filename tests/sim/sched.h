@@ -56,7 +56,7 @@ struct task_sim {
 	u64 until;		/* jiffies; 0: for ever */
 	bool timed_out;
 	bool idle;		/* it waits as wait_event_idle() does, or killable */
-	/* what it waited for, else, for two minutes at a stretch; or NULL */
+	/* what it waited for, in any other sleep, for two minutes at a stretch; NULL: nothing */
 	const char *hung;
 	void (*fn)(void *arg);
 	void *arg;

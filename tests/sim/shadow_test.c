@@ -135,7 +135,7 @@ static void add_shadow(struct life *l)
 			 kvp_losses_survivable(l->host.pool), survives);
 }
 
-/* As before, slowly enough to look at what is in the middle. Its vdev has something to read. */
+/* The same, but so slowly that the test can look at it half way. There are blocks to copy. */
 static void add_shadow_slowly(struct life *l)
 {
 	host_write(&l->host, l->shape->first ? l->blocks - 64 : 64, 40, false);

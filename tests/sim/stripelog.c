@@ -295,7 +295,7 @@ static bool cut_life(const char *name, const struct host_start *shape, void (*li
 
 /* --- a damaged block -------------------------------------------------------------------- */
 
-enum harm { ROT, STALE, SILENT, HARMS };	/* other contents; those of before; no answer */
+enum harm { ROT, STALE, SILENT, HARMS };	/* other contents; older contents; no answer */
 
 static const char * const harm_names[HARMS] = { "rot", "stale", "silent" };
 

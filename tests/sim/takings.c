@@ -144,13 +144,12 @@ static void fill_ssd(struct host *h, u64 first)
 /* --- the runner ------------------------------------------------------------------------ */
 
 /**
- * struct work - what is counted by itself
- * @name: after those of the suite and the pool
- * @go: does it; may begin to count anew
- * @first: of its blocks
- * @most: takings of all that it does; of a pool with a cache, @most_cached; of a parity1,
- * 	@most_rows;
- *	~0u: it has no such work, or it is not counted
+ * struct work - a kind of work whose takings are counted
+ * @name: the end of the test's name
+ * @go: does the work; may begin to count anew
+ * @first: the first block that it uses
+ * @most: bound of the takings; @most_cached: in a pool with a cache; @most_rows: in a parity1. ~0u:
+ *	such a pool has no work of this kind, or it is not counted
  */
 static const struct work {
 	const char *name;

@@ -32,7 +32,7 @@ void __cyg_profile_func_exit(void *function, void *site)
 		fprintf(to, "< %p %p\n", function, site);
 }
 
-/* Twice each: what is noted has nothing that happens at a start only. */
+/* Each journey is made twice, and the second one is noted: the first may have work of a start. */
 static void write_and_flush(struct host *h, u64 block)
 {
 	if (host_write(h, block, 1, false) || host_flush(h))
@@ -82,10 +82,10 @@ static void by_intent(struct host *h, u64 block)
 }
 
 /**
- * struct journey - what is noted by itself
- * @name: as `trip` prints it
- * @go: does it
- * @first, @second: with these blocks; of the second time the way is noted
+ * struct journey - work whose way is noted
+ * @name: the name that `trip` prints
+ * @go: does the work
+ * @first, @second: the block of the first time, and that of the second time, which is noted
  */
 static const struct journey {
 	const char *name;

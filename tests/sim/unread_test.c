@@ -52,7 +52,7 @@ struct unread {
 	 */
 	u32 slot;
 	u32 kept;		/* requests that it had kept when the start ended */
-	/* another leg that hangs, and what it answers before; 0: none does */
+	/* number of another leg that hangs, and of requests that it answers first; 0: none hangs */
 	u32 also, also_after;
 	u32 together;		/* bit per disk: hangs as soon as the victim does */
 	/* requests to the victim, just before it is left; 0: it is not yet */

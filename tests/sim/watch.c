@@ -107,8 +107,8 @@ void watch_read_end(u32 disk, u64 block, u32 nr)
 }
 
 /*
- * True if --faults kept the slot from the start, by an error that stays, by one that passes, or by
- * a disk that hangs. A start may pass what it did not get, so that counts for nothing.
+ * True if --faults kept the slot from the start: by an error that stays, by one that passes, or by
+ * a disk that hangs. The start does not know the superblock there, and may overwrite it.
  */
 static bool kept_from_start(u32 disk, u32 end, u32 slot)
 {

@@ -32,7 +32,7 @@ static u32 nr_running;
 static u64 tickets;
 static LIST_HEAD(timers);
 static const char work_channel;
-/* No test makes it; the first machine has it, too. */
+/* The kernel's own queue: it is there without a call, in the first machine as well. */
 static struct workqueue_struct system_queue = {
 	.name = "events", .max_active = 256, .waiting = LIST_HEAD_INIT(system_queue.waiting),
 };
