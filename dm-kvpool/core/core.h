@@ -169,13 +169,22 @@ struct kvp_leg {
  * struct kvp_leg_client - calls about legs that fail; registered with the pool (super/members.c)
  * @fail: kvp_leg_fail()
  * @flush_failed: kvp_leg_flush_failed()
- * @faulted: kvp_fail() made the pool faulted, or made a restart necessary; any context
  */
 struct kvp_leg_client {
 	bool (*fail)(struct kvp_leg *leg, const char *why);
 	bool (*flush_failed)(struct kvp_leg *leg);
-	void (*faulted)(struct kvp_pool *pool, const char *why);
 };
+
+/** struct kvp_losses - how many legs were lost, and how many losses a durable superblock knows */
+struct kvp_losses {
+	atomic_t seen, recorded;
+};
+
+/** kvp_losses_dirty() - true if there is one that is not recorded yet. Context: any. */
+static inline bool kvp_losses_dirty(const struct kvp_losses *losses)
+{
+	return atomic_read(&losses->seen) != atomic_read(&losses->recorded);
+}
 
 /** kvp_wait_for_memory() - wait a moment before another try. Context: process. */
 static inline void kvp_wait_for_memory(void)
@@ -333,8 +342,7 @@ struct kvp_pool {
 	wait_queue_head_t stripes_wait;	/* for kvp_vdev.homing to fall to 0 */
 	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
-	/* bits of enum kvp_fail_reason; changed only by core/failure.c */
-	atomic_t failure;
+	struct kvp_failure failure;
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */
 
 	/*
@@ -348,8 +356,7 @@ struct kvp_pool {
 
 	struct mutex sb_lock;
 	struct kvp_sb *sb;		/* the newest superblock; by sb_lock */
-	/* losses of legs: how many there were, and how many a durable superblock knows */
-	atomic_t losses, recorded;
+	struct kvp_losses losses;
 	/* of the newest durable superblock: the log must name no newer epoch */
 	u64 durable_epoch;
 	struct page *sb_pages[KVP_MAX_LEGS * 2 * KVP_SB_BLOCKS];
@@ -486,19 +493,13 @@ static inline bool kvp_pool_has_leg_on(const struct kvp_pool *pool, const struct
 /** kvp_pool_failure() - how the pool fails now. Context: any. */
 static inline enum kvp_failure_mode kvp_pool_failure(const struct kvp_pool *pool)
 {
-	return kvp_failure_mode_of((u32)atomic_read(&pool->failure));
-}
-
-/** kvp_failed_by() - true if @reason holds. Context: any. */
-static inline bool kvp_failed_by(const struct kvp_pool *pool, enum kvp_fail_reason reason)
-{
-	return (u32)atomic_read(&pool->failure) >> reason & 1;
+	return kvp_failure_mode(&pool->failure);
 }
 
 /** kvp_pool_faulted() - true if nothing becomes durable until `clear`, or at all. Context: any. */
 static inline bool kvp_pool_faulted(const struct kvp_pool *pool)
 {
-	return kvp_pool_failure(pool) >= KVP_FAULTED;
+	return kvp_faulted(&pool->failure);
 }
 
 /**
@@ -510,8 +511,8 @@ static inline bool kvp_writes_barred(struct kvp_pool *pool)
 {
 	u64 until = READ_ONCE(pool->write_until);
 
-	return until && (kvp_failed_by(pool, KVP_FAIL_HOST) ||
-			 (ktime_get_boottime_ns() >= until && kvp_fail_late(pool)));
+	return until && (kvp_failed_by(&pool->failure, KVP_FAIL_HOST) ||
+			 (ktime_get_boottime_ns() >= until && kvp_fail_late(&pool->failure)));
 }
 
 /**
@@ -523,22 +524,16 @@ static inline bool kvp_writes_barred(struct kvp_pool *pool)
  */
 void kvp_leg_failed_write(struct kvp_leg *leg);
 
-/*
- * True if requests that lack legs wait, and do not fail. Also true while `clear` finds out whether
- * legs are back. Not if another host has the pool: no order mends that.
- */
+/** kvp_pool_waits() - kvp_failure_waits() of the pool. Context: any. */
 static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 {
-	u32 failure = (u32)atomic_read(&pool->failure);
-
-	return READ_ONCE(pool->tunables[KVP_T_FAILMODE]) && !(failure >> KVP_FAIL_HOST & 1) &&
-	       (kvp_failure_mode_of(failure) >= KVP_FAULTED || failure >> KVP_FAIL_CLEARING & 1);
+	return kvp_failure_waits(&pool->failure, READ_ONCE(pool->tunables[KVP_T_FAILMODE]));
 }
 
 /* True if there is a loss that is not recorded on the other legs yet. */
 static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 {
-	return atomic_read(&pool->losses) != atomic_read(&pool->recorded);
+	return kvp_losses_dirty(&pool->losses);
 }
 
 /**

@@ -118,7 +118,7 @@ kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *ve
 	u32 runs = 1, gap;
 
 	if (!b->nr)
-		b->losses = atomic_read_acquire(&b->pool->losses);
+		b->losses = atomic_read_acquire(&b->pool->losses.seen);
 	gap = at.v->ops->gap(at.v);
 	if (!gap)
 		return kvp_block(0);

@@ -740,7 +740,7 @@ static int write_home(struct kvp_row_home *h)
 	kvp_batch_reset(h->batch);
 	/* Half a row may be at home now. Only a recovery can repair that, from the log. */
 	if (ret)
-		kvp_fail(h->pool, KVP_FAIL_LOST, "a row may be half at home");
+		kvp_fail(&h->pool->failure, KVP_FAIL_LOST, "a row may be half at home");
 	return ret;
 }
 

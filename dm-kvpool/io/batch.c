@@ -177,7 +177,7 @@ static int retry_failed(struct kvp_batch *b)
 			return -EIO;
 		kvp_leg_failed_write(io->leg);
 		if (!kvp_leg_fail(io->leg, "a write failed")) {
-			kvp_fail(b->pool, KVP_FAIL_LEGS, "a write failed on the last leg");
+			kvp_fail(&b->pool->failure, KVP_FAIL_LEGS, "a write failed on the last leg");
 			return -EIO;
 		}
 	}
@@ -319,7 +319,7 @@ static int write_leading(struct kvp_batch *b)
  */
 static int check_losses(const struct kvp_batch *b)
 {
-	return atomic_read_acquire(&b->pool->losses) != b->losses ? -ENOMEM : 0;
+	return atomic_read_acquire(&b->pool->losses.seen) != b->losses ? -ENOMEM : 0;
 }
 
 /* Begin to write to all legs, or to all that do not have the run yet. */

@@ -27,7 +27,8 @@ struct kvp_batch {
 	bool somewhere;	/* some run is for one leg, or is on some leg already */
 	/* Write first to one leg of a vdev, flush, then write to the others. Reset when written. */
 	bool staggered;
-	int losses;	/* staggered: pool->losses, noted when each leg had another one in sync */
+	/* staggered: pool->losses.seen, noted when each leg had another one in sync */
+	int losses;
 	/* span of the last staggered batch, as blocks of the legs */
 	u64 unflushed_first, unflushed_end;
 	struct page *pages[KVP_BATCH_PAGES], *gathered[KVP_BATCH_PAGES];

@@ -233,7 +233,7 @@ static bool __advance(struct kvp_pool *pool)
 			kvp_append_ended(e, 0);
 		if (kvp_log_failed(log)) {
 			kvp_event(pool, "resumed");
-			kvp_fail_ended(pool, KVP_FAIL_COMMIT);
+			kvp_fail_ended(&pool->failure, KVP_FAIL_COMMIT);
 		}
 		moved = true;
 	}
@@ -406,7 +406,7 @@ static void rewind_log(struct kvp_pool *pool)
 	spin_lock_irqsave(&log->lock, flags);
 	log->head = log->durable;
 	log->built_seq = log->durable_seq;
-	kvp_fail(pool, KVP_FAIL_COMMIT, "no leg took the log entry");
+	kvp_fail(&pool->failure, KVP_FAIL_COMMIT, "no leg took the log entry");
 	WRITE_ONCE(log->due, false);
 	if (!moves && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
 		list_splice_init(&log->waiters, &waiters);
@@ -417,7 +417,7 @@ static void rewind_log(struct kvp_pool *pool)
 	kvp_answer(&waiters, -EIO);
 	/* With failmode=wait, waiters wait until 'clear'. */
 	if (READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
-		kvp_fail(pool, KVP_FAIL_LEGS, "no leg took the log entry");
+		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "no leg took the log entry");
 	kvp_log_limit_buffered(pool);
 	kvp_pool_space(pool);
 }

@@ -195,7 +195,7 @@ void kvp_log_begin(struct kvp_pool *pool)
 	log->redo = 0;
 	log->again_seq = 0;
 	log->unsent = NULL;
-	kvp_fail_ended(pool, KVP_FAIL_COMMIT);
+	kvp_fail_ended(&pool->failure, KVP_FAIL_COMMIT);
 	WRITE_ONCE(log->pool->log_moving, false);
 	WRITE_ONCE(log->reserved, 0);
 	memset(log->reserved_of, 0, kvp_log_max_segments(pool) * sizeof(*log->reserved_of));

@@ -744,7 +744,7 @@ static inline void kvp_log_wake(struct kvp_log *log)
  */
 static inline bool kvp_log_failed(const struct kvp_log *log)
 {
-	return kvp_failed_by(log->pool, KVP_FAIL_COMMIT);
+	return kvp_failed_by(&log->pool->failure, KVP_FAIL_COMMIT);
 }
 
 /**

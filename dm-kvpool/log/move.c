@@ -172,7 +172,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->witnessed = head->lsn;
 	log->tail = head->lsn;
 	log->redo = 0;
-	kvp_fail_ended(pool, KVP_FAIL_COMMIT);
+	kvp_fail_ended(&pool->failure, KVP_FAIL_COMMIT);
 	log->tail_intents = head->intents;
 	WRITE_ONCE(log->full, false);
 	log->built_seq = log->durable_seq;
@@ -287,7 +287,7 @@ void kvp_log_move_work(struct work_struct *work)
 		return;
 	}
 	if (ret && lost)
-		kvp_fail(pool, KVP_FAIL_LEGS, "the log cannot be moved off the cache");
+		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "the log cannot be moved off the cache");
 	/* A log that was lost again in the meantime has to move again. */
 	kvp_log_move_kick(pool);
 	queue_work(pool->commit_wq, &log->flush_work);

@@ -937,8 +937,8 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	if (kvp_pool_failure(pool) == KVP_NEEDS_RESTART)
 		return;
 	/* Requests keep waiting until this has ended: a read that uses the old legs would fail. */
-	kvp_fail_clearing(pool, true);
+	kvp_fail_clearing(&pool->failure, true);
 	go_on(pool);
-	kvp_fail_clearing(pool, false);
+	kvp_fail_clearing(&pool->failure, false);
 	kvp_pool_space(pool);
 }

@@ -189,7 +189,7 @@ static int begin(struct kvp_pool *pool, const struct kvp_start *s, struct coming
 	if (ret) {
 		x->lost = pool->shadow;
 		drop_shadow(pool);
-		if (kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK))
+		if (kvp_failed_by(&pool->failure, KVP_FAIL_SUPERBLOCK))
 			kvp_sb_undone(pool);
 	}
 	mutex_unlock(&pool->sb_lock);

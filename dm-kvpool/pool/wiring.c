@@ -75,6 +75,7 @@ void kvp_wire(struct kvp_pool *pool)
 {
 	pool->kinds = kvp_vdev_kinds;
 	pool->leg_client = &kvp_members_hear;
+	pool->failure.faulted = kvp_members_faulted;
 	pool->members_client = &members_client;
 	pool->log_client = &log_client;
 	pool->put = kvp_pool_free;

@@ -18,7 +18,7 @@ int kvp_recovery_too_late(struct kvp_recovery *rec)
 
 int kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg, kvp_lblock_t at)
 {
-	if (kvp_failed_by(rec->pool, KVP_FAIL_HOST))
+	if (kvp_failed_by(&rec->pool->failure, KVP_FAIL_HOST))
 		return kvp_recovery_too_late(rec);
 	return kvp_refuse(rec->refusal, -EIO,
 			  "check the leg and try again; nothing is lost by that",

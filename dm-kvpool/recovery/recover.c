@@ -173,7 +173,7 @@ static void explain(struct kvp_recovery *rec, int error)
 			   (unsigned long long)lost->index, lost->level,
 			   kvp_block_nr(lost->first),
 			   kvp_block_nr(lost->last));
-	else if (kvp_failed_by(pool, KVP_FAIL_HOST))
+	else if (kvp_failed_by(&pool->failure, KVP_FAIL_HOST))
 		kvp_recovery_too_late(rec);
 	else if (kvp_pool_faulted(pool))
 		kvp_refuse(rec->refusal, error,

@@ -188,7 +188,7 @@ static void taken_over(struct kvp_pool *pool, const struct kvp_beat *by)
 		 by->host_name[0] ? by->host_name : "its name is unknown");
 	kvp_event(pool, "taken_over claim=%llu host=%s", (unsigned long long)by->claim,
 		  by->host_name);
-	kvp_fail(pool, KVP_FAIL_HOST, why);
+	kvp_fail(&pool->failure, KVP_FAIL_HOST, why);
 }
 
 /* True if no leg that was read has a block of a later activation. */
@@ -310,7 +310,7 @@ static void turned_off(struct kvp_heartbeat *hb)
 	hb->own.claim = 0;
 	WRITE_ONCE(hb->last, 0);
 	memset(hb->until, 0, sizeof(hb->until));
-	if (!kvp_failed_by(hb->pool, KVP_FAIL_HOST))
+	if (!kvp_failed_by(&hb->pool->failure, KVP_FAIL_HOST))
 		WRITE_ONCE(hb->pool->write_until, 0);
 }
 
@@ -352,7 +352,7 @@ static void renew(struct kvp_pool *pool)
 {
 	struct kvp_heartbeat *hb = pool->heartbeat;
 
-	if (kvp_failed_by(pool, KVP_FAIL_HOST))
+	if (kvp_failed_by(&pool->failure, KVP_FAIL_HOST))
 		return;
 	/* A leg without pages gets no request. It is given up in time, or the pool fails. */
 	if (kvp_heartbeat_prepare(pool))
@@ -411,6 +411,6 @@ bool kvp_heartbeat_figures(struct kvp_pool *pool, struct kvp_heartbeat_figures *
 	if (!until)
 		return false;
 	f->age_ms = last ? ms_since(last, now) : 0;
-	f->left_ms = kvp_failed_by(pool, KVP_FAIL_HOST) ? 0 : ms_since(now, until);
+	f->left_ms = kvp_failed_by(&pool->failure, KVP_FAIL_HOST) ? 0 : ms_since(now, until);
 	return true;
 }

@@ -524,7 +524,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		bool second = twice;
 
 		/* Read before the states, so that a loss in between causes another round. */
-		losses = atomic_read_acquire(&pool->losses);
+		losses = atomic_read_acquire(&pool->losses.seen);
 		if (settle_stripes(pool)) {
 			why = "a flush failed before a loss was recorded";
 			ok = 0;
@@ -540,16 +540,16 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		again = ok && kvp_outs_counted(sb);
 		/* R27: once two superblocks say the same, one of them may be lost. */
 		twice = ok && !again && !later && !second && is_in_one_ring(pool);
-	} while (ok && (again || twice || later || losses != atomic_read(&pool->losses)));
+	} while (ok && (again || twice || later || losses != atomic_read(&pool->losses.seen)));
 	if (!ok) {
-		kvp_fail(pool, KVP_FAIL_SUPERBLOCK, why);
-		kvp_fail(pool, KVP_FAIL_LEGS, why);
+		kvp_fail(&pool->failure, KVP_FAIL_SUPERBLOCK, why);
+		kvp_fail(&pool->failure, KVP_FAIL_LEGS, why);
 		return -EIO;
 	}
 	fill_gaps(pool);
-	kvp_fail_ended(pool, KVP_FAIL_SUPERBLOCK);
+	kvp_fail_ended(&pool->failure, KVP_FAIL_SUPERBLOCK);
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
-	if (atomic_xchg(&pool->recorded, losses) != losses &&
+	if (atomic_xchg(&pool->losses.recorded, losses) != losses &&
 	    test_bit(KVP_POOL_RUNNING, &pool->flags))
 		pool->members_client->recorded(pool);
 	return 0;
@@ -576,7 +576,7 @@ void kvp_sb_note(struct kvp_pool *pool)
 {
 	int ret = kvp_sb_commit(pool);
 
-	WARN_ON_ONCE(ret && !kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK));
+	WARN_ON_ONCE(ret && !kvp_failed_by(&pool->failure, KVP_FAIL_SUPERBLOCK));
 }
 
 /* Begin a label that says JOINING. It has epoch 0, so any superblock of a pool is newer. */
@@ -699,10 +699,10 @@ int kvp_unfault(struct kvp_pool *pool, bool anew)
 	int ret = 0;
 
 	lockdep_assert_held(&pool->sb_lock);
-	if (anew || kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK))
+	if (anew || kvp_failed_by(&pool->failure, KVP_FAIL_SUPERBLOCK))
 		ret = kvp_sb_commit(pool);
 	if (!ret)
-		kvp_fail_ended(pool, KVP_FAIL_LEGS);
+		kvp_fail_ended(&pool->failure, KVP_FAIL_LEGS);
 	return ret;
 }
 
@@ -710,11 +710,13 @@ void kvp_sb_undone(struct kvp_pool *pool)
 {
 	int ret = kvp_unfault(pool, true);
 
-	WARN_ON_ONCE(ret && !kvp_failed_by(pool, KVP_FAIL_SUPERBLOCK));
+	WARN_ON_ONCE(ret && !kvp_failed_by(&pool->failure, KVP_FAIL_SUPERBLOCK));
 }
 
-static void pool_faulted(struct kvp_pool *pool, const char *why)
+void kvp_members_faulted(struct kvp_failure *f, const char *why)
 {
+	struct kvp_pool *pool = container_of(f, struct kvp_pool, failure);
+
 	kvp_event(pool, "suspended why=%s", why);
 	pool->members_client->faulted(pool);
 	kvp_pool_space(pool);
@@ -752,14 +754,14 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 		smp_wmb();
 	}
 	/* Count before the state changes: work that skips the leg then sees an unrecorded loss. */
-	atomic_inc(&pool->losses);
+	atomic_inc(&pool->losses.seen);
 	smp_mb__after_atomic();
 	if (leg == kvp_shadowed(pool) && kvp_leg_resilvers(&pool->shadow))
 		__leave_shadow(pool, KVP_LEG_STALE);
 	WRITE_ONCE(leg->left_at, jiffies | 1);
 	WRITE_ONCE(leg->state, state);
 	/* Count again: a superblock may have been written in between. */
-	atomic_inc_return_release(&pool->losses);
+	atomic_inc_return_release(&pool->losses.seen);
 }
 
 /*
@@ -785,7 +787,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 	bool taken;
 
 	/* No leg is at fault: the pool did not send the request. Nor can a loss be recorded. */
-	if (kvp_failed_by(pool, KVP_FAIL_HOST))
+	if (kvp_failed_by(&pool->failure, KVP_FAIL_HOST))
 		return false;
 	spin_lock_irqsave(&pool->members_lock, flags);
 	/* The watch may report a shadow that is gone by now, and has no vdev any more. */
@@ -848,11 +850,11 @@ static bool leg_flush_failed(struct kvp_leg *leg)
 	 * later flush can make the writes durable.
 	 */
 	if (leg->bdev && !READ_ONCE(leg->flush_lost)) {
-		kvp_fail(pool, KVP_FAIL_LEGS, "a flush could not be issued on the last leg");
+		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "a flush could not be issued on the last leg");
 		return false;
 	}
 	/* It is unknown which writes were lost: nothing more may be acknowledged. */
-	kvp_fail(pool, KVP_FAIL_LOST, "a flush failed on the last leg");
+	kvp_fail(&pool->failure, KVP_FAIL_LOST, "a flush failed on the last leg");
 	return false;
 }
 
@@ -1045,7 +1047,7 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 	u32 i;
 
 	/* As in take_out(). */
-	if (kvp_failed_by(pool, KVP_FAIL_HOST))
+	if (kvp_failed_by(&pool->failure, KVP_FAIL_HOST))
 		return;
 	spin_lock_irqsave(&pool->members_lock, flags);
 	for (i = 0; i < v->nr_legs; i++) {
@@ -1139,5 +1141,4 @@ int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 const struct kvp_leg_client kvp_members_hear = {
 	.fail = leg_fail,
 	.flush_failed = leg_flush_failed,
-	.faulted = pool_faulted,
 };

@@ -52,6 +52,9 @@ struct kvp_members_client {
 /* The leg client of a pool: it takes out legs that fail, and records them out. */
 extern const struct kvp_leg_client kvp_members_hear;
 
+/** kvp_members_faulted() - faulted() of a pool's failure state. Any context. */
+void kvp_members_faulted(struct kvp_failure *f, const char *why);
+
 /**
  * kvp_sb_commit() - write pool->sb to all legs in use, both rings, with FUA
  *

@@ -1341,7 +1341,7 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 	data_of(bio)->came = false;
 	data_of(bio)->mixed = false;
 	/* What RAM holds may be old by now. */
-	if (unlikely(kvp_failed_by(r->pool, KVP_FAIL_HOST)))
+	if (unlikely(kvp_failed_by(&r->pool->failure, KVP_FAIL_HOST)))
 		return DM_MAPIO_KILL;
 	if (bio->bi_opf & REQ_PREFLUSH)
 		return map_flush(r->pool, bio);

@@ -890,7 +890,7 @@ static void destage_work(struct work_struct *work)
 	 * fault it again.
 	 */
 	if (dg->error && dg->error != -ENOMEM && !faulted)
-		kvp_fail(pool, KVP_FAIL_LEGS, "blocks cannot be written home");
+		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "blocks cannot be written home");
 	set_timers(pool, dg->error);
 	if (!dg->error)
 		kvp_log_move_kick(pool);

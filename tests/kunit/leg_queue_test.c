@@ -33,7 +33,7 @@ static void send_to_device(struct bio *bio)
 
 static int kicks;
 
-bool kvp_fail_late(struct kvp_pool *pool)
+bool kvp_fail_late(struct kvp_failure *f)
 {
 	return true;
 }

@@ -159,7 +159,8 @@ static void expect_stopped(struct beats *b)
 {
 	u32 sent = disks.trace.nr_requests;
 
-	if (!kvp_failed_by(b->host.pool, KVP_FAIL_HOST) && !kvp_writes_barred(b->host.pool))
+	if (!kvp_failed_by(&b->host.pool->failure, KVP_FAIL_HOST) &&
+	    !kvp_writes_barred(b->host.pool))
 		sim_fail("the pool goes on");
 	if (!host_write(&b->host, 30, 4, true) || !host_flush(&b->host))
 		sim_fail("a write became durable after the pool had failed");

@@ -704,7 +704,7 @@ static void a_failure_is_told_when_it_gets_worse(struct scenario *s)
 		if (!kvp_legs_flush(pool))
 			sim_fail("flush %u ended well behind one that failed", i);
 		kvp_pool_clear(pool, -1);
-		kvp_fail(pool, KVP_FAIL_LEGS, "a test");
+		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "a test");
 	}
 	if (kvp_pool_failure(pool) != KVP_NEEDS_RESTART || events_of(pool, "suspended why=a test") ||
 	    events_of(pool, "suspended why=a flush failed on the last leg") != 1)

@@ -790,7 +790,7 @@ static u32 write_again(struct spilled_test *s, struct kvp_batch *batch, struct p
 	if (host_read(&s->host, block, page_address(page)))
 		sim_fail("block %llu cannot be read", block);
 	batch->staggered = true;
-	batch->losses = atomic_read(&pool->losses);
+	batch->losses = atomic_read(&pool->losses.seen);
 	if (!kvp_batch_add(batch, kvp_locate(pool, block).v, kvp_home_block(pool, block), page) ||
 	    kvp_batch_write(batch))
 		sim_fail("block %llu cannot be written", block);
