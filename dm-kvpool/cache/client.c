@@ -38,8 +38,8 @@ static void look(void *of, struct kvp_cache_log *log)
 {
 	const struct kvp_pool *pool = of;
 
-	log->here = READ_ONCE(pool->log_vdev) == pool->scache->v;
-	log->moves = READ_ONCE(pool->log_moving);
+	log->here = READ_ONCE(pool->vdevs.log_vdev) == pool->scache->v;
+	log->moves = READ_ONCE(pool->vdevs.log_moving);
 	log->head = kvp_log_head(pool->log);
 	log->tail = kvp_log_tail(pool->log);
 	log->passed_on = kvp_log_passed_on(pool->log);
@@ -77,7 +77,7 @@ static enum kvp_clean_outcome append(void *of, struct list_head *taken, u32 n)
 	kvp_log_assert_build(log);
 	if (kvp_pool_faulted(pool) || kvp_log_is_closed(log))
 		return KVP_CLEAN_NEVER;
-	if (pool->log_vdev != pool->scache->v)
+	if (pool->vdevs.log_vdev != pool->scache->v)
 		return KVP_CLEAN_ELSEWHERE;
 	if (!kvp_log_has_spare(pool, blocks))
 		return KVP_CLEAN_NEVER;
@@ -124,7 +124,7 @@ static bool is_short(void *of)
 {
 	struct kvp_pool *pool = of;
 
-	return READ_ONCE(pool->log_vdev) == pool->scache->v &&
+	return READ_ONCE(pool->vdevs.log_vdev) == pool->scache->v &&
 	       kvp_log_used(pool) > kvp_log_clean_limit(pool);
 }
 
@@ -231,7 +231,7 @@ static void overwrites(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
 	const struct kvp_vdev *v = kvp_scache_in_use(pool->scache);
 
 	kvp_log_assert_build(pool->log);
-	if (v && v == pool->log_vdev)
+	if (v && v == pool->vdevs.log_vdev)
 		kvp_scache_overwrite(pool->scache, lsn, nr);
 }
 
@@ -242,8 +242,8 @@ static void log_begins(struct kvp_pool *pool, kvp_lsn_t lsn)
 	kvp_log_assert_build(pool->log);
 	if (!v)
 		return;
-	kvp_rebuild_jumped(pool->rebuild, v == pool->log_vdev, lsn);
-	if (v == pool->log_vdev)
+	kvp_rebuild_jumped(pool->rebuild, v == pool->vdevs.log_vdev, lsn);
+	if (v == pool->vdevs.log_vdev)
 		kvp_scache_log_moved(pool->scache, lsn);
 }
 
@@ -277,7 +277,7 @@ static void came_home(struct kvp_pool *pool, const struct kvp_version *d)
 	if (!v || d->hole || d->intent || d->zero)
 		return;
 	/* Once the log has moved off the cache, its lsns are no places there. */
-	if (v != READ_ONCE(pool->log_vdev))
+	if (v != READ_ONCE(pool->vdevs.log_vdev))
 		kvp_admit_written(pool->admission, d);
 	else
 		kvp_scache_came_home(pool->scache, d);
@@ -307,7 +307,7 @@ static int rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct pa
  */
 static kvp_lsn_t most_written(const struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 	kvp_lsn_t tail = kvp_log_tail(pool->log);
 
 	return kvp_lsn_add(kvp_lsn_down(tail, g->segment_blocks), kvp_log_window(g));
@@ -320,7 +320,7 @@ static kvp_lsn_t most_written(const struct kvp_pool *pool)
  */
 static kvp_lsn_t may_be_torn(const struct kvp_pool *pool, kvp_lsn_t head)
 {
-	u32 kept = kvp_log_kept(pool->log_vdev->g);
+	u32 kept = kvp_log_kept(pool->vdevs.log_vdev->g);
 	kvp_lsn_t most = most_written(pool), in_flight;
 
 	in_flight = kvp_lsn_add(head, KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept));
@@ -334,7 +334,7 @@ static void find_place(struct kvp_pool *pool, const struct kvp_vdev *v, kvp_lsn_
 	u32 step = v->g->segment_blocks;
 
 	kvp_log_assert_build(pool->log);
-	if (pool->log_vdev == v) {
+	if (pool->vdevs.log_vdev == v) {
 		*wiped = kvp_log_head(pool->log);
 		*doubt = may_be_torn(pool, *wiped);
 		return;

@@ -36,7 +36,8 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 u64 kvp_pacing_wants(struct kvp_pool *pool)
 {
 	u64 floor = READ_ONCE(pool->tunables[KVP_T_DESTAGE_MIN_RATE]) >> KVP_BLOCK_SHIFT;
-	u64 window = kvp_log_window(READ_ONCE(pool->log_vdev)->g), full = kvp_speed_full(pool);
+	u64 window = kvp_log_window(READ_ONCE(pool->vdevs.log_vdev)->g);
+	u64 full = kvp_speed_full(pool);
 	u32 mark = renew_mark(pool);
 
 	/*

@@ -46,7 +46,6 @@
 #include "core/trace.h"
 #include "core/vdev.h"
 #include "format/format.h"
-#include "format/logplace.h"
 #include "format/shadow.h"
 #include "format/tunables.h"
 #include "policy/streams.h"
@@ -345,15 +344,6 @@ struct kvp_pool {
 	struct kvp_failure failure;
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */
 
-	/*
-	 * The log has the size and segments of this vdev. The vdev has all of it or, together with
-	 * others, a part (kvp_log_vdev()). Both fields change while nothing is in flight
-	 * (log/move.h).
-	 */
-	struct kvp_vdev *log_vdev;
-	struct kvp_log_track log_track;
-	bool log_moving;	/* log/move.h; set under members_lock, cleared under log->lock */
-
 	struct mutex sb_lock;
 	struct kvp_sb *sb;		/* the newest superblock; by sb_lock */
 	struct kvp_losses losses;
@@ -429,7 +419,7 @@ struct kvp_pool {
 /** kvp_pool_logs_on_cache() - true if a cache carries the log now. It may move. Context: any. */
 static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
 {
-	return !READ_ONCE(pool->log_vdev)->g->data_blocks;
+	return kvp_vdevs_log_on_cache(&pool->vdevs);
 }
 
 /**

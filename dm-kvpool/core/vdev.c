@@ -39,12 +39,12 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 		for (k = 0; k < v->nr_legs; k++)
 			v->legs[k].v = v;
 	}
+	kvp_log_take_place(vdevs);
 }
 
 void kvp_vdevs_init(struct kvp_pool *pool)
 {
 	kvp_vdevs_make(&pool->vdevs, pool->sb, pool, pool->legs, pool->kinds);
-	kvp_log_take_place(pool);
 }
 
 struct kvp_spot kvp_vdevs_find(struct kvp_vdevs *vdevs, kvp_block_t block)
@@ -132,40 +132,45 @@ u32 kvp_legs_usable(const struct kvp_pool *pool)
 	return n;
 }
 
+struct kvp_vdev *kvp_vdevs_cache(struct kvp_vdevs *vdevs)
+{
+	int v = kvp_cache_find(vdevs->sb);
+
+	return v < 0 ? NULL : &vdevs->v[v];
+}
+
 struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)
 {
-	int v = kvp_cache_find(pool->sb);
-
-	return v < 0 ? NULL : &pool->vdevs.v[v];
+	return kvp_vdevs_cache(&pool->vdevs);
 }
 
 /* Fill in how many legs each vdev can lose now. */
-static void count_spare(struct kvp_pool *pool, u32 *spare)
+static void count_spare(const struct kvp_vdevs *vdevs, u32 *spare)
 {
 	u32 i;
 
-	for (i = 0; i < pool->vdevs.nr; i++)
-		spare[i] = kvp_vdev_spare(&pool->vdevs.v[i]);
+	for (i = 0; i < vdevs->nr; i++)
+		spare[i] = kvp_vdev_spare(&vdevs->v[i]);
 }
 
-struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool)
+struct kvp_vdev *kvp_log_refuge(struct kvp_vdevs *vdevs)
 {
 	u32 spare[KVP_MAX_VDEVS] = { 0 };
 
-	count_spare(pool, spare);
-	return &pool->vdevs.v[kvp_log_leader(pool->sb, spare)];
+	count_spare(vdevs, spare);
+	return &vdevs->v[kvp_log_leader(vdevs->sb, spare)];
 }
 
-u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v)
+u32 kvp_log_others(const struct kvp_vdevs *vdevs, const struct kvp_vdev *v)
 {
 	u32 spare[KVP_MAX_VDEVS] = { 0 };
 
-	count_spare(pool, spare);
-	return kvp_log_mates(pool->sb, v->index, spare);
+	count_spare(vdevs, spare);
+	return kvp_log_mates(vdevs->sb, v->index, spare);
 }
 
-void kvp_log_take_place(struct kvp_pool *pool)
+void kvp_log_take_place(struct kvp_vdevs *vdevs)
 {
-	kvp_log_track(pool->sb, &pool->log_track);
-	WRITE_ONCE(pool->log_vdev, &pool->vdevs.v[pool->sb->log_vdev]);
+	kvp_log_track(vdevs->sb, &vdevs->log_track);
+	WRITE_ONCE(vdevs->log_vdev, &vdevs->v[vdevs->sb->log_vdev]);
 }

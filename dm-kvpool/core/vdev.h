@@ -6,14 +6,16 @@
  * places on legs counts the blocks of a vdev, which have their own type (format/numbers.h). Only
  * kvp_vdevs_find() converts the former to the latter; of a pool, kvp_locate() does.
  *
- * All of it but @homing and @unflushed is fixed while the pool runs. A cache vdev has no blocks.
+ * All of a vdev but @homing and @unflushed is fixed while the pool runs. A cache has no blocks.
  */
 #ifndef KVP_VDEV_H
 #define KVP_VDEV_H
 
 #include <linux/atomic.h>
+#include <linux/compiler.h>
 
 #include "format/format.h"
+#include "format/logplace.h"
 
 struct kvp_cache_client;
 struct kvp_leg;
@@ -48,7 +50,7 @@ struct kvp_vdev {
 };
 
 /**
- * struct kvp_vdevs - the vdevs of a pool, and which of them has which block
+ * struct kvp_vdevs - the vdevs of a pool; which of them has which block, and which have the log
  * @v: @nr of them
  * @pool: for what sends requests to the legs; NULL in a test of a part alone
  * @sb: the newest superblock, which has their geometries and their regions
@@ -58,6 +60,10 @@ struct kvp_vdev {
  * @widest_row: legs of the longest row; 0: there are no rows
  * @most_reserved: rows of parity that the log reserves for a record
  * @cache_client: set by the kind of vdev that is a cache; NULL: there is no cache
+ * @log_vdev: the log has the size and segments of this vdev, which has all of it or, together with
+ *	others, a part (kvp_log_vdev())
+ * @log_track: these; it changes with @log_vdev, while nothing is in flight (log/move.h)
+ * @log_moving: log/move.h; set under members_lock, cleared under log->lock
  *
  * The numbers are sums over the operations of all vdevs. A part that needs no more than vdevs and
  * their legs holds this, and not the pool.
@@ -73,6 +79,9 @@ struct kvp_vdevs {
 	u32 widest_row;
 	u32 most_reserved;
 	const struct kvp_cache_client *cache_client;
+	struct kvp_vdev *log_vdev;
+	struct kvp_log_track log_track;
+	bool log_moving;
 };
 
 /**
@@ -87,7 +96,7 @@ struct kvp_spot {
 };
 
 /**
- * kvp_vdevs_make() - make the vdevs that @sb has
+ * kvp_vdevs_make() - make the vdevs that @sb has, and use the log that it names
  * @pool: the pool that they are of; or NULL
  * @legs: their legs, as @sb counts them
  * @kinds: operations, by kind of vdev
@@ -168,7 +177,10 @@ bool kvp_vdev_half_home(const struct kvp_vdev *v);
 /** kvp_vdev_spare() - how many of its legs in use the vdev can lose. Any context. */
 u32 kvp_vdev_spare(const struct kvp_vdev *v);
 
-/** kvp_pool_cache() - the cache vdev, or NULL */
+/** kvp_vdevs_cache() - the cache vdev, or NULL */
+struct kvp_vdev *kvp_vdevs_cache(struct kvp_vdevs *vdevs);
+
+/** kvp_pool_cache() - the same of a pool */
 struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool);
 
 /**
@@ -176,20 +188,35 @@ struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool);
  *
  * A log that leaves the cache goes there. Any context.
  */
-struct kvp_vdev *kvp_log_refuge(struct kvp_pool *pool);
+struct kvp_vdev *kvp_log_refuge(struct kvp_vdevs *vdevs);
 
 /**
  * kvp_log_others() - the vdevs that may carry the log together with @v now, a bit each
  *
  * Return: 0 for a cache. Any context.
  */
-u32 kvp_log_others(struct kvp_pool *pool, const struct kvp_vdev *v);
+u32 kvp_log_others(const struct kvp_vdevs *vdevs, const struct kvp_vdev *v);
 
 /**
- * kvp_log_take_place() - use the log that pool->sb names
+ * kvp_log_take_place() - use the log that the superblock names
  *
  * Context: no entry is in flight or being built.
  */
-void kvp_log_take_place(struct kvp_pool *pool);
+void kvp_log_take_place(struct kvp_vdevs *vdevs);
+
+/**
+ * kvp_log_vdev() - the vdev whose legs have the entry at @lsn. Context: under build_lock, or
+ * recovery.
+ */
+static inline struct kvp_vdev *kvp_log_vdev(struct kvp_vdevs *vdevs, kvp_lsn_t lsn)
+{
+	return &vdevs->v[kvp_log_turn(&vdevs->log_track, lsn)];
+}
+
+/** kvp_vdevs_log_on_cache() - true if a cache carries the log now. It may move. Context: any. */
+static inline bool kvp_vdevs_log_on_cache(const struct kvp_vdevs *vdevs)
+{
+	return !READ_ONCE(vdevs->log_vdev)->g->data_blocks;
+}
 
 #endif /* KVP_VDEV_H */

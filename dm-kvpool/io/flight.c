@@ -917,7 +917,7 @@ static bool may_do_without(const struct kvp_leg *leg)
 	const struct kvp_pool *pool = leg->pool;
 
 	return test_bit(KVP_POOL_RUNNING, &pool->flags) && kvp_leg_takes_writes(leg) &&
-	       (!kvp_leg_in_sync(leg) || leg->v != pool->log_vdev ||
+	       (!kvp_leg_in_sync(leg) || leg->v != pool->vdevs.log_vdev ||
 		kvp_vdev_usable(leg->v) > kvp_log_needs(leg->v->g));
 }
 

@@ -22,7 +22,7 @@ u32 kvp_cache_needed(const struct kvp_vdev *v)
 {
 	const struct kvp_pool *pool = v->pool;
 
-	return v == pool->log_vdev && !test_bit(KVP_POOL_RUNNING, &pool->flags) ?
+	return v == pool->vdevs.log_vdev && !test_bit(KVP_POOL_RUNNING, &pool->flags) ?
 	       kvp_log_needs(v->g) : 0;
 }
 
@@ -31,7 +31,7 @@ u32 kvp_cache_survives(const struct kvp_vdev *v)
 {
 	u32 usable = kvp_vdev_usable(v), least = kvp_log_needs(v->g);
 
-	if (v != v->pool->log_vdev)
+	if (v != v->pool->vdevs.log_vdev)
 		return KVP_MAX_LEGS;
 	return usable > least ? usable - least : 0;
 }

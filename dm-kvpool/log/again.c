@@ -139,7 +139,7 @@ static u32 take_row(struct kvp_pool *pool, struct kvp_direct *b, struct list_hea
 static bool row_fits(struct kvp_pool *pool, const struct kvp_entry_io *e, u32 n, u32 cap)
 {
 	u32 nr = e->records + n;
-	u32 blocks = kvp_log_entry_blocks(pool->log_vdev->g, kvp_log_hdr_blocks(nr), nr);
+	u32 blocks = kvp_log_entry_blocks(pool->vdevs.log_vdev->g, kvp_log_hdr_blocks(nr), nr);
 
 	return nr <= KVP_ENTRY_MAX_DATA && blocks <= cap &&
 	       kvp_log_leaves_room(pool, e->budget, blocks, nr);

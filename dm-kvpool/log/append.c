@@ -34,7 +34,7 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	h->hdr_blocks = kvp_log_hdr_blocks(nr);
 	h->rec_count = nr;
 	h->payload = nr;
-	h->blocks = kvp_log_entry_blocks(pool->log_vdev->g, h->hdr_blocks, nr);
+	h->blocks = kvp_log_entry_blocks(pool->vdevs.log_vdev->g, h->hdr_blocks, nr);
 	h->limit_lsn = limit.lsn;
 	h->limit_rec = limit.rec;
 	memcpy(e->pages, e->hdr_pages, h->hdr_blocks * sizeof(*e->pages));

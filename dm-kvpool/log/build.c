@@ -26,7 +26,7 @@
 /* The length, in blocks, of an entry with @records and @data blocks of payload. */
 static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
 {
-	return kvp_log_entry_blocks(pool->log_vdev->g, kvp_log_hdr_blocks(records), data);
+	return kvp_log_entry_blocks(pool->vdevs.log_vdev->g, kvp_log_hdr_blocks(records), data);
 }
 
 /* The most rows whose parity @d may need in the log. */
@@ -374,7 +374,7 @@ static void __witness(struct kvp_pool *pool)
 static bool near_witness(struct kvp_log *log)
 {
 	kvp_lsn_t head = kvp_lsn_add(READ_ONCE(log->head.lsn),
-				     32 + kvp_log_kept(log->pool->log_vdev->g));
+				     32 + kvp_log_kept(log->pool->vdevs.log_vdev->g));
 	unsigned long flags;
 	bool near;
 
@@ -483,8 +483,8 @@ void kvp_log_fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	h->rec_count = e->records;
 	h->payload = e->data;
 	h->blocks = entry_blocks(pool, e->records, e->data);
-	if (pool->log_vdev->ops->place_payload)
-		pool->log_vdev->ops->place_payload(pool->log_vdev, e);
+	if (pool->vdevs.log_vdev->ops->place_payload)
+		pool->vdevs.log_vdev->ops->place_payload(pool->vdevs.log_vdev, e);
 }
 
 static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
@@ -498,7 +498,7 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	log->intent_blocks += e->intents;
 	if (!kvp_pool_logs_on_cache(log->pool))
 		return;
-	headers = kvp_log_entry_blocks(log->pool->log_vdev->g, e->hdr.hdr_blocks, 0);
+	headers = kvp_log_entry_blocks(log->pool->vdevs.log_vdev->g, e->hdr.hdr_blocks, 0);
 	log->ssd_blocks[KVP_LOG_HEADERS] += headers;
 	log->ssd_blocks[KVP_LOG_PARITY] += e->hdr.blocks - headers - e->hdr.payload;
 	log->ssd_blocks[payload] += e->hdr.payload - e->again - e->renewed;
@@ -589,7 +589,7 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 	u32 i, nr;
 
 	lockdep_assert_held(&pool->log->build_lock);
-	e->v = kvp_log_vdev(pool, e->hdr.lsn);
+	e->v = kvp_log_vdev(&pool->vdevs, e->hdr.lsn);
 	e->sent = 0;
 	e->extra = 0;
 	e->failed = 0;
@@ -628,7 +628,7 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
 u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 {
 	struct kvp_log *log = pool->log;
-	const struct kvp_geometry *g = log->pool->log_vdev->g;
+	const struct kvp_geometry *g = log->pool->vdevs.log_vdev->g;
 	u32 kept = kvp_log_kept(g);
 	kvp_lsn_t end = kvp_lsn_back(kvp_log_segment_end(g, log->head.lsn), kept);
 	kvp_lsn_t limit = READ_ONCE(log->tail);

@@ -93,7 +93,7 @@ static bool build_wanted(struct kvp_pool *pool)
 
 	if (!could_be_wanted(pool))
 		return false;
-	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped) || READ_ONCE(log->pool->log_moving) ||
+	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped) || READ_ONCE(log->pool->vdevs.log_moving) ||
 	    READ_ONCE(log->held))
 		return false;
 	spin_lock_irqsave(&log->lock, flags);
@@ -249,7 +249,7 @@ static bool __no_space_waiter(struct kvp_pool *pool)
 	lockdep_assert_held(&log->lock);
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due &&
 	       !READ_ONCE(log->full) &&
-	       !READ_ONCE(log->pool->log_moving) && !READ_ONCE(log->stopped) &&
+	       !READ_ONCE(log->pool->vdevs.log_moving) && !READ_ONCE(log->stopped) &&
 	       !kvp_cache_clean_waits(pool) &&
 	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) &&
 	       kvp_wbuf_used(w) <= kvp_wbuf_limit(w) / 4 * 3;

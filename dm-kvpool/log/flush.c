@@ -44,7 +44,7 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 	 * Entries that were durable may have been so in a log that is lost. They count again when
 	 * the log has moved.
 	 */
-	if (READ_ONCE(log->pool->log_moving))
+	if (READ_ONCE(log->pool->vdevs.log_moving))
 		return;
 	list_for_each_entry_safe(w, next, &log->waiters, list) {
 		if (w->seq > log->durable_seq)
@@ -228,7 +228,7 @@ void kvp_long_flush_work(struct work_struct *work)
 		fail_waiters(pool);
 		return;
 	}
-	if (READ_ONCE(log->pool->log_moving))
+	if (READ_ONCE(log->pool->vdevs.log_moving))
 		return;
 	intents = take_flush_waiters(pool, &waiters);
 	if (list_empty(&waiters))
@@ -261,7 +261,7 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 	 * answered. While the log moves, no waiter is taken. If the pool is faulted by now, that
 	 * move does not end.
 	 */
-	taken = w->seq <= log->durable_seq && !READ_ONCE(log->pool->log_moving);
+	taken = w->seq <= log->durable_seq && !READ_ONCE(log->pool->vdevs.log_moving);
 	internal = w->internal;
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_answer(&done, 0);

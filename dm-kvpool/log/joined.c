@@ -77,9 +77,9 @@ static bool may_be_first(struct kvp_pool *pool, const struct kvp_entry_io *e)
 	kvp_lsn_t next = kvp_lsn_add(e->hdr.lsn, e->hdr.blocks);
 
 	return e->direct && e->intents == e->records && !e->due && !kvp_pool_logs_on_cache(pool) &&
-	       !kvp_lsn_before(kvp_log_segment_end(log->pool->log_vdev->g, e->hdr.lsn),
+	       !kvp_lsn_before(kvp_log_segment_end(log->pool->vdevs.log_vdev->g, e->hdr.lsn),
 			       kvp_lsn_add(next, ROOM_FOR_LARGE)) &&
-	       kvp_log_vdev(pool, next) == kvp_log_vdev(pool, e->hdr.lsn);
+	       kvp_log_vdev(&pool->vdevs, next) == kvp_log_vdev(&pool->vdevs, e->hdr.lsn);
 }
 
 static bool lies_behind(const struct kvp_entry_io *first, const struct kvp_entry_io *e)

@@ -196,7 +196,7 @@ void kvp_log_begin(struct kvp_pool *pool)
 	log->again_seq = 0;
 	log->unsent = NULL;
 	kvp_fail_ended(&pool->failure, KVP_FAIL_COMMIT);
-	WRITE_ONCE(log->pool->log_moving, false);
+	WRITE_ONCE(log->pool->vdevs.log_moving, false);
 	WRITE_ONCE(log->reserved, 0);
 	memset(log->reserved_of, 0, kvp_log_max_segments(pool) * sizeof(*log->reserved_of));
 	kvp_log_start(pool, pool->sb->log_nonce, &head);
@@ -350,7 +350,7 @@ bool kvp_log_takes_intents(const struct kvp_pool *pool)
 bool kvp_log_may_stay(struct kvp_pool *pool)
 {
 	return kvp_pool_logs_on_cache(pool) && !kvp_log_reserves(pool) &&
-	       !READ_ONCE(pool->log_moving) &&
+	       !READ_ONCE(pool->vdevs.log_moving) &&
 	       !kvp_pool_faulted(pool);
 }
 
@@ -372,7 +372,7 @@ bool kvp_log_counts(struct kvp_pool *pool)
 void __kvp_log_milestone(struct kvp_pool *pool)
 {
 	struct kvp_log *log = pool->log;
-	u64 step = kvp_log_window(pool->log_vdev->g) / (KVP_MILESTONES / 2);
+	u64 step = kvp_log_window(pool->vdevs.log_vdev->g) / (KVP_MILESTONES / 2);
 
 	kvp_wbuf_assert_locked(pool->wbuf);
 	if (log->nr_milestones &&
@@ -453,7 +453,7 @@ static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry
 
 u64 kvp_log_renew_kept(const struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
+	const struct kvp_geometry *g = READ_ONCE(pool->vdevs.log_vdev)->g;
 
 	if (!kvp_pool_logs_on_cache(pool) || kvp_log_reserves(pool) ||
 	    !READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]))
@@ -463,7 +463,7 @@ u64 kvp_log_renew_kept(const struct kvp_pool *pool)
 
 u64 kvp_log_limit_empty(const struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
+	const struct kvp_geometry *g = READ_ONCE(pool->vdevs.log_vdev)->g;
 	u64 blocks = kvp_log_window(g) - g->segment_blocks - kvp_log_renew_kept(pool);
 	u64 free = data_that_fits(pool, g, blocks);
 
@@ -489,7 +489,7 @@ u64 kvp_log_spent(const struct kvp_pool *pool, u64 most)
  */
 static u32 limit_after(struct kvp_pool *pool, u32 more, u64 kept)
 {
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 	u64 blocks = kvp_log_window(g) - g->segment_blocks - kept;
 	u64 used = kvp_log_used(pool) + more, squeeze = READ_ONCE(pool->log->squeeze);
 	u64 free;
@@ -530,7 +530,7 @@ void kvp_log_squeeze(struct kvp_pool *pool, u64 blocks)
 bool kvp_log_short(struct kvp_pool *pool)
 {
 	return kvp_log_is_full(pool->log) ||
-	       kvp_wbuf_commit_limit(pool->wbuf) < kvp_log_window(pool->log_vdev->g) / 32;
+	       kvp_wbuf_commit_limit(pool->wbuf) < kvp_log_window(pool->vdevs.log_vdev->g) / 32;
 }
 
 struct kvp_direct *__kvp_log_not_home(const struct kvp_log *log)

@@ -334,15 +334,6 @@ u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vd
 void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
 
 /**
- * kvp_log_vdev() - the vdev whose legs have the entry at @lsn. Context: under build_lock, or
- * recovery.
- */
-static inline struct kvp_vdev *kvp_log_vdev(struct kvp_pool *pool, kvp_lsn_t lsn)
-{
-	return &pool->vdevs.v[kvp_log_turn(&pool->log_track, lsn)];
-}
-
-/**
  * struct kvp_log_memory - memory of the log that depends on the vdevs of the pool
  * @reserved_of: by segment: rows whose parity the log must have room for
  * @rows: from kvp_log_rows_alloc()
@@ -754,7 +745,7 @@ static inline bool kvp_log_failed(const struct kvp_log *log)
  */
 static inline bool kvp_log_is_closed(const struct kvp_log *log)
 {
-	return READ_ONCE(log->stopped) || READ_ONCE(log->pool->log_moving) ||
+	return READ_ONCE(log->stopped) || READ_ONCE(log->pool->vdevs.log_moving) ||
 	       READ_ONCE(log->held) || kvp_log_failed(log);
 }
 
@@ -872,7 +863,7 @@ static inline u64 kvp_log_reserved(const struct kvp_pool *pool)
 {
 	if (!kvp_log_reserves(pool))
 		return 0;
-	return kvp_log_reserve(pool->log_vdev->g, READ_ONCE(pool->log->reserved));
+	return kvp_log_reserve(pool->vdevs.log_vdev->g, READ_ONCE(pool->log->reserved));
 }
 
 /**

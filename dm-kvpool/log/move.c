@@ -13,7 +13,7 @@
 
 bool kvp_log_lost(struct kvp_pool *pool)
 {
-	return kvp_pool_logs_on_cache(pool) && READ_ONCE(pool->log_moving);
+	return kvp_pool_logs_on_cache(pool) && READ_ONCE(pool->vdevs.log_moving);
 }
 
 void kvp_log_move_on(struct kvp_pool *pool)
@@ -25,7 +25,7 @@ void kvp_log_move_on(struct kvp_pool *pool)
 void kvp_log_new_fill(struct kvp_pool *pool)
 {
 	struct kvp_log_new *to = pool->log->next;
-	const struct kvp_vdev *from = pool->log_vdev;
+	const struct kvp_vdev *from = pool->vdevs.log_vdev;
 	struct kvp_sb *sb = pool->sb;
 	u32 i;
 
@@ -38,7 +38,7 @@ void kvp_log_new_fill(struct kvp_pool *pool)
 	to->old_mask = sb->tunable_mask;
 	to->old_mode = sb->tunables[KVP_T_CACHE_MODE];
 	to->in_sb = true;
-	kvp_log_carry(sb, to->v->index, kvp_log_others(pool, to->v));
+	kvp_log_carry(sb, to->v->index, kvp_log_others(&pool->vdevs, to->v));
 	sb->log_nonce = to->nonce;
 	if (to->by_order) {
 		sb->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
@@ -50,7 +50,7 @@ void kvp_log_new_fill(struct kvp_pool *pool)
 void kvp_log_new_undo(struct kvp_pool *pool)
 {
 	struct kvp_log_new *to = pool->log->next;
-	const struct kvp_vdev *from = pool->log_vdev;
+	const struct kvp_vdev *from = pool->vdevs.log_vdev;
 	struct kvp_sb *sb = pool->sb;
 	u32 i;
 
@@ -101,7 +101,7 @@ void kvp_log_new_adopt(struct kvp_pool *pool)
 	if (!to->in_sb)
 		return;
 	spin_lock_irqsave(&pool->members_lock, flags);
-	kvp_log_take_place(pool);
+	kvp_log_take_place(&pool->vdevs);
 	if (!kvp_vdev_has_log(to->v))
 		kvp_log_legs_keep(pool);
 	spin_unlock_irqrestore(&pool->members_lock, flags);
@@ -154,7 +154,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 		      const struct kvp_log_mark *head)
 {
 	struct kvp_log *log = pool->log;
-	bool lost = READ_ONCE(log->pool->log_moving) && kvp_home_blocks(to->v->g);
+	bool lost = READ_ONCE(log->pool->vdevs.log_moving) && kvp_home_blocks(to->v->g);
 	unsigned long flags;
 	LIST_HEAD(done);
 
@@ -180,7 +180,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	WRITE_ONCE(log->reserved, 0);
 	/* If the new log is on a cache, that cache may have been lost since. */
 	if (kvp_home_blocks(to->v->g))
-		WRITE_ONCE(log->pool->log_moving, false);
+		WRITE_ONCE(log->pool->vdevs.log_moving, false);
 	__kvp_collect_waiters(pool, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	mutex_unlock(&log->build_lock);
@@ -208,7 +208,7 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 	struct kvp_log *log = pool->log;
 	const struct kvp_geometry *g = to->v->g;
 	kvp_lsn_t lsn = kvp_lsn_add(log->durable.lsn,
-				    kvp_log_blocks(log->pool->log_vdev->g) + kvp_log_blocks(g));
+				    kvp_log_blocks(log->pool->vdevs.log_vdev->g) + kvp_log_blocks(g));
 	kvp_lsn_t at = kvp_cache_next_place(pool, to->v, kvp_lsn_down(lsn, g->segment_blocks));
 	struct kvp_log_mark head = { at, 0, 0 };
 	int ret;
@@ -238,7 +238,7 @@ static int try_to_move(struct kvp_pool *pool)
 	struct kvp_log_new own = { .v = NULL }, *to = log->plan;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
-	if (!READ_ONCE(log->pool->log_moving) && !to)
+	if (!READ_ONCE(log->pool->vdevs.log_moving) && !to)
 		return -EAGAIN;
 	if (kvp_pool_faulted(pool))
 		return to ? -EIO : -EAGAIN;
@@ -246,8 +246,8 @@ static int try_to_move(struct kvp_pool *pool)
 	if (!all_entries_free(pool) || kvp_cache_clean_on_its_way(pool) || !all_home(pool))
 		return -EAGAIN;
 	/* An order from before the SSDs were lost will do as well, if it names a vdev with data. */
-	if (!to || (READ_ONCE(log->pool->log_moving) && !kvp_home_blocks(to->v->g))) {
-		own.v = kvp_log_refuge(pool);
+	if (!to || (READ_ONCE(log->pool->vdevs.log_moving) && !kvp_home_blocks(to->v->g))) {
+		own.v = kvp_log_refuge(&pool->vdevs);
 		to = &own;
 	}
 	return kvp_vdev_has_log(to->v) ? move_log(pool, to) : -ENODEV;
@@ -275,7 +275,7 @@ void kvp_log_move_work(struct work_struct *work)
 	int ret;
 
 	mutex_lock(&pool->checkpoint_lock);
-	lost = READ_ONCE(log->pool->log_moving);
+	lost = READ_ONCE(log->pool->vdevs.log_moving);
 	ret = try_to_move(pool);
 	if (ret != -EAGAIN && ret != -ENOMEM)
 		end_plan(pool, ret);

@@ -20,7 +20,7 @@
  * When the last SSD dies:
  *
  * All that the log held, and that is not yet home, is in RAM, unless it is spilled. From the moment
- * at which the loss of the last SSD is noted (log->pool->log_moving):
+ * at which the loss of the last SSD is noted (log->pool->vdevs.log_moving):
  *
  *  1. Nothing is built, and no waiter for durability is answered, not even for entries that were
  *     durable in the log that is lost.
@@ -104,7 +104,7 @@ void kvp_log_move_on(struct kvp_pool *pool);
 /** kvp_log_move_kick() - call it when work has ended that a move may wait for. Any context. */
 static inline void kvp_log_move_kick(struct kvp_pool *pool)
 {
-	if (READ_ONCE(pool->log_moving) || READ_ONCE(pool->log->held))
+	if (READ_ONCE(pool->vdevs.log_moving) || READ_ONCE(pool->log->held))
 		kvp_log_move_on(pool);
 }
 

@@ -41,7 +41,7 @@ static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows,
 	u32 most;
 
 	mutex_lock(&log->build_lock);
-	g = log->pool->log_vdev->g;
+	g = log->pool->vdevs.log_vdev->g;
 	e = kvp_log_free_entry(log);
 	/* A header and one row: these may use a segment up to its last block. */
 	most = e ? kvp_log_entry_most(g, 1, kvp_log_room(pool, kvp_log_entry_blocks(g, 1, 1),
@@ -89,12 +89,12 @@ int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32
 	int ret = 0;
 
 	/* A lost log protects nothing any more: its data must get home (move.h). */
-	while (!ret && nr && !READ_ONCE(pool->log_moving)) {
+	while (!ret && nr && !READ_ONCE(pool->vdevs.log_moving)) {
 		ret = append_and_wait(pool, rows, nr, limit, &done);
 		rows += done;
 		nr -= done;
 	}
-	if (READ_ONCE(pool->log_moving))
+	if (READ_ONCE(pool->vdevs.log_moving))
 		return 0;
 	/* A leg that failed its copy is recorded out before any code relies on the other copies. */
 	return ret ?: kvp_members_settle(pool);

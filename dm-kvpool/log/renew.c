@@ -34,7 +34,7 @@ bool kvp_log_of_cache_may_renew(const struct kvp_pool *pool)
 bool kvp_log_of_cache_renews(const struct kvp_pool *pool)
 {
 	return kvp_log_may_renew(pool) &&
-	       kvp_renew_pays(kvp_log_window(pool->log_vdev->g), mark_of(pool),
+	       kvp_renew_pays(kvp_log_window(pool->vdevs.log_vdev->g), mark_of(pool),
 			      kvp_wbuf_live(pool->wbuf));
 }
 
@@ -42,7 +42,7 @@ u64 kvp_log_of_cache_fullness(const struct kvp_pool *pool, u64 most)
 {
 	if (!kvp_log_renews(pool))
 		return kvp_log_taken(pool, most);
-	return kvp_renew_fullness(kvp_log_window(READ_ONCE(pool->log_vdev)->g), mark_of(pool),
+	return kvp_renew_fullness(kvp_log_window(READ_ONCE(pool->vdevs.log_vdev)->g), mark_of(pool),
 				  kvp_wbuf_live(pool->wbuf), most);
 }
 
@@ -55,7 +55,7 @@ bool kvp_log_streams_pass(const struct kvp_pool *pool)
 
 u64 kvp_log_clean_limit(const struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
+	const struct kvp_geometry *g = READ_ONCE(pool->vdevs.log_vdev)->g;
 	u64 window = kvp_log_window(g), usual = window / 8 * 5;
 
 	return kvp_log_renews(pool) ? max(usual, kvp_renew_clean(window, g->segment_blocks)) :
@@ -71,7 +71,7 @@ u64 kvp_log_clean_limit(const struct kvp_pool *pool)
 bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 {
 	struct kvp_log *log = pool->log;
-	u64 window = kvp_log_window(pool->log_vdev->g), used = kvp_log_used(pool);
+	u64 window = kvp_log_window(pool->vdevs.log_vdev->g), used = kvp_log_used(pool);
 	u64 rest = kvp_log_renews(pool) ? window / 32 : window / 16;
 
 	lockdep_assert_held(&log->build_lock);
@@ -84,7 +84,7 @@ bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks)
 
 kvp_lsn_t kvp_log_renew_below(const struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 	kvp_lsn_t head = kvp_log_head(pool->log);
 	u64 span = kvp_renew_span(kvp_log_window(g), g->segment_blocks, kvp_wbuf_live(pool->wbuf));
 
@@ -94,7 +94,7 @@ kvp_lsn_t kvp_log_renew_below(const struct kvp_pool *pool)
 bool kvp_log_renew_due(struct kvp_pool *pool)
 {
 	kvp_lsn_t below = kvp_log_renew_below(pool);
-	u64 some = kvp_log_window(pool->log_vdev->g) / AT_ONCE;
+	u64 some = kvp_log_window(pool->vdevs.log_vdev->g) / AT_ONCE;
 
 	return kvp_lsn_nr(below) > some &&
 	       kvp_wbuf_waits_below(pool->wbuf, kvp_lsn_back(below, some));

@@ -32,7 +32,7 @@ u32 kvp_log_rows_of(struct kvp_pool *pool, const struct kvp_version *d)
 
 u32 kvp_log_most_holes(struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * pool->vdevs.max_chunk;
 
 	return clamp_t(u64, div_u64(kvp_log_window(g) / 4, each), 1, KVP_WBUF_MAX_HOLES);
@@ -41,12 +41,12 @@ u32 kvp_log_most_holes(struct kvp_pool *pool)
 bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 reserved)
 {
 	reserved += READ_ONCE(pool->log->reserved);
-	return blocks + kvp_log_reserve(pool->log_vdev->g, reserved) <= budget;
+	return blocks + kvp_log_reserve(pool->vdevs.log_vdev->g, reserved) <= budget;
 }
 
 static u32 *__reserved_at(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 
 	lockdep_assert_held(&pool->log->lock);
 	return &pool->log->reserved_of[kvp_lsn_nr(lsn) / g->segment_blocks %
@@ -75,7 +75,7 @@ void __kvp_log_unreserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
 void __kvp_log_release_rows(struct kvp_pool *pool, kvp_lsn_t tail)
 {
 	struct kvp_log *log = pool->log;
-	u32 step = log->pool->log_vdev->g->segment_blocks;
+	u32 step = log->pool->vdevs.log_vdev->g->segment_blocks;
 	kvp_lsn_t lsn = kvp_lsn_down(log->tail, step);
 
 	if (!log->reserved)
@@ -86,7 +86,7 @@ void __kvp_log_release_rows(struct kvp_pool *pool, kvp_lsn_t tail)
 	 */
 	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
 		memset(log->reserved_of, 0,
-		       kvp_log_window_segments(log->pool->log_vdev->g) * sizeof(*log->reserved_of));
+		       kvp_log_window_segments(log->pool->vdevs.log_vdev->g) * sizeof(*log->reserved_of));
 		WRITE_ONCE(log->reserved, 0);
 		return;
 	}

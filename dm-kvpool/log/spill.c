@@ -106,13 +106,13 @@ bool kvp_spill(struct kvp_pool *pool)
 	if (!kvp_pool_logs_on_cache(pool) || kvp_wbuf_used(w) <= limit - limit / 4)
 		return false;
 	/* Once the SSDs are found dead, versions in RAM keep their pages. */
-	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(pool->log_moving) && n < SHARE &&
+	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(pool->vdevs.log_moving) && n < SHARE &&
 	       kvp_wbuf_spill_oldest(pool->wbuf))
 		n++;
 	if (n)
 		kvp_pool_space(pool);
 	if (n < SHARE && kvp_wbuf_used(w) > limit - limit / 4 && kvp_wbuf_paged(w) &&
-	    !READ_ONCE(pool->log_moving))
+	    !READ_ONCE(pool->vdevs.log_moving))
 		spill_later(pool);
 	return n == SHARE;
 }
@@ -131,14 +131,14 @@ static bool may_ask(const struct kvp_leg *leg)
 	if (kvp_leg_in_sync(leg))
 		return true;
 	smp_rmb();	/* pairs with the write barrier in take_out(): the state changes last */
-	return leg->bdev && READ_ONCE(pool->log_moving) &&
+	return leg->bdev && READ_ONCE(pool->vdevs.log_moving) &&
 	       READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
 }
 
 /* The place of the block at @lsn; if all SSDs have copies, on the first one. */
 static struct kvp_place place_of(struct kvp_pool *pool, kvp_lsn_t lsn)
 {
-	return kvp_log_place(pool->log_vdev->g, lsn, 0);
+	return kvp_log_place(pool->vdevs.log_vdev->g, lsn, 0);
 }
 
 static bool is_it(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page)
@@ -177,7 +177,7 @@ static int read_copy(struct kvp_leg *leg, const struct kvp_spilled *p, struct pa
 int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			  struct page *spare)
 {
-	const struct kvp_vdev *v = pool->log_vdev;
+	const struct kvp_vdev *v = pool->vdevs.log_vdev;
 	int ret = -EILSEQ, error;
 	u32 i, first = (u32)(kvp_block_nr(p->block) >> 8);
 
@@ -195,7 +195,7 @@ int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, st
 static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			 struct page *scratch)
 {
-	const struct kvp_vdev *v = pool->log_vdev;
+	const struct kvp_vdev *v = pool->vdevs.log_vdev;
 	kvp_lsn_t lsn = kvp_log_row_first(p->lsn, p->row);
 	kvp_lsn_t end = kvp_lsn_add(lsn, kvp_log_row_blocks(p->row));
 
@@ -215,7 +215,7 @@ static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, str
 int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 			struct page *spare)
 {
-	int error = read_copy(&pool->log_vdev->legs[place_of(pool, p->lsn).leg], p, page), made;
+	int error = read_copy(&pool->vdevs.log_vdev->legs[place_of(pool, p->lsn).leg], p, page), made;
 	struct page *scratch;
 
 	if (!error || error == -ENOMEM)
@@ -233,7 +233,7 @@ int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, stru
 int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
 		  struct page *spare)
 {
-	return pool->log_vdev->ops->read_spilled(pool, p, page, spare);
+	return pool->vdevs.log_vdev->ops->read_spilled(pool, p, page, spare);
 }
 
 /* --- back into memory ------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ static void read_all(struct kvp_reload *r)
 	for (i = 0; i < r->nr_ios; i++) {
 		struct kvp_io *io = &r->ios[i];
 
-		io->leg = kvp_leg_choose_log(r->pool->log_vdev, r->at[i], io->nr);
+		io->leg = kvp_leg_choose_log(r->pool->vdevs.log_vdev, r->at[i], io->nr);
 		io->chosen = io->leg;
 		if (io->leg)
 			kvp_io_group_submit(&group, io);
@@ -410,7 +410,7 @@ static int reload_some(struct kvp_reload *r, struct list_head *versions, struct 
  */
 static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 {
-	bool hurry = READ_ONCE(r->pool->log_moving) && !d->restored;
+	bool hurry = READ_ONCE(r->pool->vdevs.log_moving) && !d->restored;
 	unsigned long patience = hurry ? PATIENCE_MOVING : PATIENCE;
 
 	if (!r->silent)

@@ -72,7 +72,7 @@ static bool is_still_there(const struct kvp_spilled_read *r, const struct kvp_sp
 	struct kvp_spilled now;
 
 	return find(r->pool, p->block, &now) && now.lsn == p->lsn &&
-	       READ_ONCE(r->pool->log_vdev) == r->v;
+	       READ_ONCE(r->pool->vdevs.log_vdev) == r->v;
 }
 
 void kvp_spilled_free(struct kvp_spilled_read *r)
@@ -150,7 +150,7 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, kvp_block_t blo
 					  kvp_block_t *end)
 {
 	/* Read this before versions are found: while one is there, its log does not move. */
-	const struct kvp_vdev *v = READ_ONCE(pool->log_vdev);
+	const struct kvp_vdev *v = READ_ONCE(pool->vdevs.log_vdev);
 	struct kvp_spilled_read *r = NULL;
 	struct kvp_spilled p;
 	u32 i;

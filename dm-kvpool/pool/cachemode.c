@@ -44,7 +44,7 @@ void kvp_drain_init(struct kvp_pool *pool)
  */
 static u64 little(struct kvp_pool *pool)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->log_vdev)->g;
+	const struct kvp_geometry *g = READ_ONCE(pool->vdevs.log_vdev)->g;
 
 	return min_t(u64, 2 * (u64)kvp_destage_round(pool->destage) + g->segment_blocks,
 		     kvp_log_window(g) / 8);
@@ -87,7 +87,7 @@ static int drain(struct kvp_pool *pool)
 	kvp_lsn_t tail = kvp_log_tail(pool->log);
 	u64 most = kvp_log_used(pool), freed;
 
-	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->log_moving)) {
+	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->vdevs.log_moving)) {
 		if (given_up(d))
 			return -ECANCELED;
 		if (kvp_pool_faulted(pool))
@@ -185,7 +185,7 @@ static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 m
 	if (kvp_pool_faulted(pool))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
 				  "the pool is faulted");
-	if (mode != KVP_CACHE_WRITEBACK || READ_ONCE(pool->log_vdev) == cache)
+	if (mode != KVP_CACHE_WRITEBACK || READ_ONCE(pool->vdevs.log_vdev) == cache)
 		return 0;
 	if (!kvp_vdev_usable(cache))
 		return kvp_refuse(r, -ENODEV, "take the cache out and add another",
@@ -209,7 +209,7 @@ static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refu
 
 	if (ret)
 		return ret;
-	to = mode == KVP_CACHE_WRITEBACK ? cache : kvp_log_refuge(pool);
+	to = mode == KVP_CACHE_WRITEBACK ? cache : kvp_log_refuge(&pool->vdevs);
 	if (kvp_pool_logs_on_cache(pool) == (to == cache))
 		ret = begin_to_move(pool) ?: kvp_pool_set(pool, KVP_T_CACHE_MODE, mode);
 	else

@@ -29,7 +29,7 @@
 /* An SSD that is present, and would be used if it had not been put back to an older state (R29). */
 static const struct kvp_leg *outdated_ssd(const struct kvp_pool *pool)
 {
-	const struct kvp_vdev *v = pool->log_vdev;
+	const struct kvp_vdev *v = pool->vdevs.log_vdev;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++)
@@ -45,7 +45,7 @@ int kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 	u64 nonce;
 
 	pool->recovery.may_discard_log = s->discard_log && !s->format && kvp_log_on_cache(sb);
-	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->log_vdev))
+	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->vdevs.log_vdev))
 		return 0;
 	if (!(sb->flags & KVP_SB_CLEAN)) {
 		if (!s->discard_log && outdated_ssd(pool))
@@ -64,10 +64,10 @@ int kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 		pool->recovery.discard_log = true;
 		return 0;
 	}
-	refuge = kvp_log_refuge(pool);
+	refuge = kvp_log_refuge(&pool->vdevs);
 	get_random_bytes(&nonce, sizeof(nonce));
-	kvp_log_anew(sb, refuge->index, kvp_log_others(pool, refuge), nonce);
-	kvp_log_take_place(pool);
+	kvp_log_anew(sb, refuge->index, kvp_log_others(&pool->vdevs, refuge), nonce);
+	kvp_log_take_place(&pool->vdevs);
 	pool->recovery.log_moved = true;
 	return 0;
 }

@@ -359,7 +359,7 @@ static bool any_rotates(const struct kvp_vdev *v)
 u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 {
 	struct kvp_recovery_work work = {
-		.window = kvp_log_window(pool->log_vdev->g),
+		.window = kvp_log_window(pool->vdevs.log_vdev->g),
 		.intents = kvp_log_intents_limit(pool),
 		.leaves = leaves_written(pool),
 		.row_legs = pool->vdevs.widest_row,
@@ -373,7 +373,7 @@ u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 		const struct kvp_vdev *v = &pool->vdevs.v[i];
 
 		work.home_rotates |= kvp_home_blocks(v->g) && any_rotates(v);
-		work.log_rotates |= v == pool->log_vdev && any_rotates(v);
+		work.log_rotates |= v == pool->vdevs.log_vdev && any_rotates(v);
 	}
 	return kvp_recovery_worst_ms(&work);
 }

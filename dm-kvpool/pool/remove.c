@@ -96,7 +96,7 @@ static void undo(struct kvp_pool *pool, const struct kvp_sb *old)
 /* Step 1. Commit the superblock without the cache. After an error the pool is as before. */
 static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_sb *next)
 {
-	struct kvp_vdev *refuge = kvp_log_refuge(pool);
+	struct kvp_vdev *refuge = kvp_log_refuge(&pool->vdevs);
 	u64 nonce;
 	int ret;
 
@@ -104,7 +104,7 @@ static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_
 	*old = *pool->sb;
 	get_random_bytes(&nonce, sizeof(nonce));
 	if (kvp_log_on_cache(old))
-		kvp_log_anew(next, refuge->index, kvp_log_others(pool, refuge), nonce);
+		kvp_log_anew(next, refuge->index, kvp_log_others(&pool->vdevs, refuge), nonce);
 	kvp_take_shape(pool, next);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	ret = kvp_sb_commit(pool);

@@ -410,7 +410,7 @@ static void undo(struct kvp_pool *pool, struct replacement *x)
 	 * The last SSD of the new set may have failed, and set this. If one of the old set has, it
 	 * must not be recorded out before the log has moved (R14).
 	 */
-	WRITE_ONCE(pool->log_moving, x->moving);
+	WRITE_ONCE(pool->vdevs.log_moving, x->moving);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	kvp_sb_undone(pool);
 }
@@ -426,7 +426,7 @@ static int replace_ssds(struct kvp_pool *pool, const struct kvp_start *s, struct
 		return ret;
 	mutex_lock(&pool->sb_lock);
 	*x->old = *pool->sb;
-	x->moving = READ_ONCE(pool->log_moving);
+	x->moving = READ_ONCE(pool->vdevs.log_moving);
 	memcpy(x->legs, &pool->legs[first_ssd(x)], nr_ssds(x->old) * sizeof(*x->legs));
 	get_random_bytes(&nonce, sizeof(nonce));
 	if (kvp_log_on_cache(x->old))

@@ -162,8 +162,8 @@ static int apply_entry(struct kvp_recovery *rec, u32 leg, const struct kvp_log_h
 		kvp_recovery_record(rec, i, &r);
 		if (!kvp_rec_has_payload(&r))
 			continue;
-		payload = kvp_lsn_add(h->lsn,
-				      kvp_log_payload_at(rec->pool->log_vdev->g, h, payloads++));
+		payload = kvp_lsn_add(h->lsn, kvp_log_payload_at(rec->pool->vdevs.log_vdev->g, h,
+								 payloads++));
 		if (r.kind != KVP_REC_DATA)
 			continue;
 		block = kvp_rec_block(&r);

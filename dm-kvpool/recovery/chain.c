@@ -85,7 +85,7 @@ int kvp_recovery_chain_alloc(struct kvp_recovery *rec)
 /* The lsn at which the log is full. */
 static kvp_lsn_t log_limit(const struct kvp_recovery *rec)
 {
-	const struct kvp_geometry *g = rec->pool->log_vdev->g;
+	const struct kvp_geometry *g = rec->pool->vdevs.log_vdev->g;
 	kvp_lsn_t tail = rec->pool->sb->log_tail;
 
 	return kvp_lsn_add(kvp_lsn_down(tail, g->segment_blocks), kvp_log_window(g));
@@ -107,7 +107,7 @@ static int begin(struct kvp_recovery *rec)
 	int ret;
 
 	c->head = (struct kvp_log_mark){
-		kvp_log_segment_end(pool->log_vdev->g, rec->end.lsn), 0, 0
+		kvp_log_segment_end(pool->vdevs.log_vdev->g, rec->end.lsn), 0, 0
 	};
 	if (!kvp_lsn_before(c->head.lsn, log_limit(rec)))
 		return no_room(rec);
@@ -139,7 +139,7 @@ static int say_complete(struct kvp_recovery *rec)
 
 static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
-	struct kvp_vdev *v = kvp_log_vdev(rec->pool, h->lsn);
+	struct kvp_vdev *v = kvp_log_vdev(&rec->pool->vdevs, h->lsn);
 	struct kvp_io *ios = rec->chain->ios;
 	u32 i, taken = 0, needed;
 
@@ -171,7 +171,7 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
  */
 static u32 room(struct kvp_recovery *rec, u32 nr)
 {
-	const struct kvp_geometry *g = rec->pool->log_vdev->g;
+	const struct kvp_geometry *g = rec->pool->vdevs.log_vdev->g;
 	struct kvp_recovery_chain *c = rec->chain;
 	kvp_lsn_t end = kvp_log_segment_end(g, c->head.lsn);
 
@@ -201,7 +201,7 @@ static void seal(struct kvp_recovery *rec, u32 nr, bool last, struct kvp_log_hdr
 		.durable = c->head.lsn,
 		.write_time = ktime_get_real_seconds(),
 		.hdr_blocks = 1,
-		.blocks = kvp_log_entry_blocks(rec->pool->log_vdev->g, 1, nr),
+		.blocks = kvp_log_entry_blocks(rec->pool->vdevs.log_vdev->g, 1, nr),
 		.rec_count = nr,
 		.payload = nr,
 		.flags = last ? KVP_LOG_LAST : 0,

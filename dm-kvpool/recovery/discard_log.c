@@ -59,7 +59,7 @@ static void note(struct kvp_recovery *rec, const struct kvp_leg *leg, kvp_lblock
 
 static void load_leg(struct kvp_recovery *rec, u32 leg)
 {
-	struct kvp_vdev *v = rec->pool->log_vdev;
+	struct kvp_vdev *v = rec->pool->vdevs.log_vdev;
 	struct page **pages = rec->seg.pages[leg];
 	struct kvp_io io = { .leg = &v->legs[leg], .op = KVP_IO_READ };
 	u32 n = v->g->segment_blocks, p;
@@ -82,7 +82,7 @@ static void load_leg(struct kvp_recovery *rec, u32 leg)
 
 static void load_all(struct kvp_recovery *rec)
 {
-	const struct kvp_vdev *v = rec->pool->log_vdev;
+	const struct kvp_vdev *v = rec->pool->vdevs.log_vdev;
 	u32 i;
 
 	if (rec->stripes)
@@ -105,7 +105,7 @@ static void load_all(struct kvp_recovery *rec)
  */
 static int refuse_silent(struct kvp_recovery *rec, bool all)
 {
-	const struct kvp_vdev *v = rec->pool->log_vdev;
+	const struct kvp_vdev *v = rec->pool->vdevs.log_vdev;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++) {
@@ -125,7 +125,7 @@ static int refuse_silent(struct kvp_recovery *rec, bool all)
 static bool decode_any(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 		       bool *old)
 {
-	const struct kvp_geometry *g = rec->pool->log_vdev->g;
+	const struct kvp_geometry *g = rec->pool->vdevs.log_vdev->g;
 	const struct kvp_sb *sb = rec->pool->sb;
 	struct kvp_why why;
 	u32 i;
@@ -144,7 +144,7 @@ static bool decode_any(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn, struc
 static bool header_at(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 		      bool *old)
 {
-	const struct kvp_geometry *g = rec->pool->log_vdev->g;
+	const struct kvp_geometry *g = rec->pool->vdevs.log_vdev->g;
 	u64 left = kvp_lsn_since(kvp_log_segment_end(g, lsn), lsn);
 	u32 avail = min_t(u64, left, KVP_MAX_HDR_BLOCKS), i;
 	const __le32 *magic = page_address(kvp_segment_page(rec, leg, lsn));
@@ -160,7 +160,7 @@ static bool header_at(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct k
 
 static bool any_header_at(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h, bool *old)
 {
-	const struct kvp_vdev *v = rec->pool->log_vdev;
+	const struct kvp_vdev *v = rec->pool->vdevs.log_vdev;
 	u32 i, blocks;
 
 	for (i = 0; rec->stripes && i < KVP_LOG_STRIPE_TRIES; i++) {
@@ -201,7 +201,7 @@ static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
 /* Read all headers that any SSD has in the window of the log, whatever is missing between them. */
 static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 {
-	const struct kvp_vdev *v = rec->pool->log_vdev;
+	const struct kvp_vdev *v = rec->pool->vdevs.log_vdev;
 	kvp_lsn_t lsn = rec->pool->sb->log_tail, end = kvp_lsn_add(lsn, kvp_log_window(v->g));
 	u32 segment = v->g->segment_blocks;
 	int ret = 0;
@@ -292,20 +292,20 @@ static void begin_anew(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_sb *sb = pool->sb;
-	struct kvp_vdev *to = kvp_vdev_usable(pool->log_vdev) ? pool->log_vdev :
-			      kvp_log_refuge(pool);
+	struct kvp_vdev *to = kvp_vdev_usable(pool->vdevs.log_vdev) ? pool->vdevs.log_vdev :
+			      kvp_log_refuge(&pool->vdevs);
 	u64 nonce;
 
 	get_random_bytes(&nonce, sizeof(nonce));
 	mutex_lock(&pool->sb_lock);
-	pool->recovery.log_moved = to != pool->log_vdev;
+	pool->recovery.log_moved = to != pool->vdevs.log_vdev;
 	/*
 	 * The pool goes back: points of the discarded history are no longer valid (format/point.h).
 	 */
 	sb->log_discards++;
-	kvp_log_anew(sb, to->index, kvp_log_others(pool, to), nonce);
-	kvp_log_take_place(pool);
-	WRITE_ONCE(pool->log_moving, false);
+	kvp_log_anew(sb, to->index, kvp_log_others(&pool->vdevs, to), nonce);
+	kvp_log_take_place(&pool->vdevs);
+	WRITE_ONCE(pool->vdevs.log_moving, false);
 	mutex_unlock(&pool->sb_lock);
 	rec->end = (struct kvp_log_mark){ sb->log_tail, 0, 0 };
 }

@@ -28,7 +28,7 @@
 static u32 window_blocks(struct kvp_recovery *rec, kvp_block_t block)
 {
 	struct kvp_pool *pool = rec->pool;
-	u32 max = min(pool->log_vdev->g->segment_blocks,
+	u32 max = min(pool->vdevs.log_vdev->g->segment_blocks,
 		      KVP_BATCH_RUN_PAGES * pool->vdevs.nr_with_data);
 	u32 n = 0, ios = 0, until = 0;
 	struct kvp_replay_rec *r;
@@ -177,7 +177,7 @@ static int write_others(struct kvp_recovery *rec, kvp_block_t block, unsigned lo
 static int read_payload(struct kvp_recovery *rec, kvp_block_t block, const struct kvp_replay_rec *r)
 {
 	struct kvp_pool *pool = rec->pool;
-	const struct kvp_vdev *v = kvp_log_vdev(pool, r->lsn);
+	const struct kvp_vdev *v = kvp_log_vdev(&pool->vdevs, r->lsn);
 	int ret = -EILSEQ, error;
 	kvp_lblock_t at;
 	u32 i;

@@ -61,7 +61,7 @@ static void free_segment(struct kvp_segment *seg)
  */
 static u32 page_sets(const struct kvp_recovery *rec)
 {
-	u32 sets = rec->pool->log_vdev->ops->segment_sets(rec), i;
+	u32 sets = rec->pool->vdevs.log_vdev->ops->segment_sets(rec), i;
 
 	for (i = 0; i < rec->pool->vdevs.nr; i++)
 		if (kvp_home_blocks(rec->pool->vdevs.v[i].g))
@@ -103,11 +103,11 @@ int kvp_recovery_alloc_ahead(struct kvp_recovery *rec)
 
 static int alloc_segment(struct kvp_recovery *rec)
 {
-	const struct kvp_log_track *track = &rec->pool->log_track;
+	const struct kvp_log_track *track = &rec->pool->vdevs.log_track;
 	u32 i, p;
 
 	rec->seg.lsn = KVP_NO_SEGMENT;
-	rec->seg.blocks = rec->pool->log_vdev->g->segment_blocks;
+	rec->seg.blocks = rec->pool->vdevs.log_vdev->g->segment_blocks;
 	for (i = 0; i < track->nr; i++) {
 		struct kvp_vdev *v = &rec->pool->vdevs.v[track->vdev[i]];
 
@@ -121,7 +121,7 @@ static int alloc_segment(struct kvp_recovery *rec)
 /* The position where the next generation begins, and its predecessor. */
 static struct kvp_log_mark next_generation(const struct kvp_recovery *rec)
 {
-	u32 segment = rec->pool->log_vdev->g->segment_blocks;
+	u32 segment = rec->pool->vdevs.log_vdev->g->segment_blocks;
 	kvp_lsn_t lsn = kvp_lsn_back(kvp_lsn_add(rec->end.lsn, segment), 1);
 
 	return (struct kvp_log_mark){ kvp_lsn_down(lsn, segment), rec->end.prev_lsn,
@@ -140,7 +140,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 		*head = next_generation(rec);
 	else
 		*head = (struct kvp_log_mark){
-			kvp_log_segment_end(pool->log_vdev->g, rec->end.lsn), 0, 0
+			kvp_log_segment_end(pool->vdevs.log_vdev->g, rec->end.lsn), 0, 0
 		};
 	mutex_lock(&pool->sb_lock);
 	pool->sb->epoch++;
@@ -350,7 +350,7 @@ static void note_time(struct kvp_recovery *rec, ktime_t start)
 			  (unsigned long long)info->discarded_blocks);
 	if (info->log_moved)
 		kvp_event(pool, "log_moved vdev=%u why=the cache is missing",
-			  pool->log_vdev->index);
+			  pool->vdevs.log_vdev->index);
 	if (rec->unclean)
 		kvp_event(pool, "recovered replayed=%llu kept=%llu torn_accepted=%llu ms=%llu",
 			  (unsigned long long)info->replayed, (unsigned long long)info->kept,
@@ -403,7 +403,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	rec->hdr = kvzalloc(KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE, GFP_KERNEL);
 	if (!rec->history || alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home ||
 	    !rec->hdr ||
-	    pool->log_vdev->ops->alloc_reader(rec) ||
+	    pool->vdevs.log_vdev->ops->alloc_reader(rec) ||
 	    (kvp_home_has_rows(pool) &&
 	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {
 		free_recovery(rec);

@@ -246,7 +246,7 @@ static int read_log(struct kvp_recovery *rec, const struct kvp_recovery_row *r, 
 		    struct logged l,
 		    struct page *page)
 {
-	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, l.entry);
+	const struct kvp_vdev *v = kvp_log_vdev(&rec->pool->vdevs, l.entry);
 	u32 i;
 
 	for (i = 0; i < kvp_log_copies(v->g); i++) {

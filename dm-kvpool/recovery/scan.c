@@ -57,8 +57,8 @@ int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn, stru
 			struct kvp_why *why)
 {
 	struct kvp_pool *pool = rec->pool;
-	int ret = kvp_log_decode(pool->log_vdev->g, rec->hdr, avail, pool->sb->nonce, rec->nonce,
-				 lsn,
+	int ret = kvp_log_decode(pool->vdevs.log_vdev->g, rec->hdr, avail, pool->sb->nonce,
+				 rec->nonce, lsn,
 				 pool->sb->pool_blocks, h, why);
 
 	return ret || kvp_log_rows_known(pool->sb, rec->hdr, h) ? ret : -EUCLEAN;
@@ -68,7 +68,7 @@ int kvp_recovery_decode(struct kvp_recovery *rec, u32 avail, kvp_lsn_t lsn, stru
 static int decode_at(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 		     struct kvp_why *why)
 {
-	const struct kvp_geometry *g = rec->pool->log_vdev->g;
+	const struct kvp_geometry *g = rec->pool->vdevs.log_vdev->g;
 	u64 left = kvp_lsn_since(kvp_log_segment_end(g, lsn), lsn);
 	u32 avail = min_t(u64, left, KVP_MAX_HDR_BLOCKS), i;
 	u32 used = min(kvp_log_hdr_claims(page_address(kvp_segment_page(rec, leg, lsn))), avail);
@@ -133,7 +133,7 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn,
 			     struct kvp_log_hdr *h, struct kvp_unread *u)
 {
 	const struct kvp_disk_log_hdr *d = page_address(kvp_segment_page(rec, leg, lsn));
-	kvp_lsn_t at, end = kvp_log_segment_end(rec->pool->log_vdev->g, lsn);
+	kvp_lsn_t at, end = kvp_log_segment_end(rec->pool->vdevs.log_vdev->g, lsn);
 	struct kvp_why why;
 	int error;
 
@@ -160,7 +160,7 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn,
 static int good_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 		     struct kvp_unread *u)
 {
-	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
+	const struct kvp_vdev *v = kvp_log_vdev(&rec->pool->vdevs, lsn);
 	u32 nr = rec->stripes ? 1 : rec->seg.nr, i;
 	bool none = false, part = false;
 
@@ -202,7 +202,7 @@ static bool same_copy(struct kvp_recovery *rec, u32 leg, u32 good, const struct 
  */
 static int known_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h)
 {
-	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
+	const struct kvp_vdev *v = kvp_log_vdev(&rec->pool->vdevs, lsn);
 	struct kvp_segment *seg = &rec->seg;
 	int good = -1;
 	struct kvp_why why;
@@ -301,8 +301,8 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 		       const struct kvp_rec *r, kvp_lsn_t payload)
 {
 	struct kvp_log_at at = { h->lsn, i }, limit = { h->limit_lsn, h->limit_rec };
-	u8 row = payload ?
-		 kvp_log_row(rec->pool->log_vdev->g, h, (u32)kvp_lsn_since(payload, h->lsn)) : 0;
+	u8 row = payload ? kvp_log_row(rec->pool->vdevs.log_vdev->g, h,
+				       (u32)kvp_lsn_since(payload, h->lsn)) : 0;
 
 	/*
 	 * A record of an older generation is resolved, and in the table with which the next
@@ -322,7 +322,7 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
-	const struct kvp_geometry *g = rec->pool->log_vdev->g;
+	const struct kvp_geometry *g = rec->pool->vdevs.log_vdev->g;
 	u32 i, n = 0;
 
 	for (i = 0; i < h->rec_count; i++) {
@@ -360,7 +360,7 @@ void kvp_recovery_rewind(struct kvp_recovery *rec)
 static u32 next_places(const struct kvp_recovery *rec, kvp_lsn_t *places)
 {
 	const struct kvp_pool *pool = rec->pool;
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 	kvp_lsn_t limit = generation(rec) ? generation(rec)->next_lsn :
 			  kvp_lsn_add(pool->sb->log_tail, kvp_log_window(g));
 	kvp_lsn_t next = kvp_log_segment_end(g, rec->end.lsn);
@@ -429,7 +429,7 @@ static int check_epoch(struct kvp_recovery *rec, u32 avail)
 /* True if the block at @lsn was read from no leg that has the log now. */
 static bool is_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
-	const struct kvp_vdev *v = kvp_log_vdev(rec->pool, lsn);
+	const struct kvp_vdev *v = kvp_log_vdev(&rec->pool->vdevs, lsn);
 	struct kvp_segment *seg = &rec->seg;
 	bool asked = false;
 	u32 i;
@@ -495,7 +495,7 @@ static int look_beyond_stripes(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_
  */
 static void load_first_header(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
-	u32 most = kvp_log_first_header(rec->pool->log_vdev->g);
+	u32 most = kvp_log_first_header(rec->pool->vdevs.log_vdev->g);
 
 	kvp_segment_load_begin(rec, lsn, rec->stripes ? most : 1);
 	if (!rec->stripes && kvp_segment_claims(rec, lsn) > 1)
@@ -509,7 +509,7 @@ static void load_first_header(struct kvp_recovery *rec, kvp_lsn_t lsn)
 static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t lsn,
 		       kvp_lsn_t *durable)
 {
-	kvp_lsn_t end = kvp_log_segment_end(rec->pool->log_vdev->g, lsn);
+	kvp_lsn_t end = kvp_log_segment_end(rec->pool->vdevs.log_vdev->g, lsn);
 	struct kvp_log_hdr h;
 	struct kvp_why why;
 	int ret = 0;
@@ -541,7 +541,7 @@ static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t 
 static int look_at_segments(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_t end,
 			    kvp_lsn_t *durable)
 {
-	u32 segment = rec->pool->log_vdev->g->segment_blocks;
+	u32 segment = rec->pool->vdevs.log_vdev->g->segment_blocks;
 	int ret = 0;
 
 	rec->ahead_until = end;
@@ -563,7 +563,7 @@ static int look_at_segments(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_t e
 static int find_known(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 	const struct kvp_sb *sb = pool->sb;
 	kvp_lsn_t begin = sb->generation_count ?
 			  sb->generations[sb->generation_count - 1].next_lsn :
@@ -590,7 +590,7 @@ static int find_known(struct kvp_recovery *rec)
 static int check_end(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 	kvp_lsn_t limit = kvp_lsn_add(pool->sb->log_tail, kvp_log_window(g)), lsn = rec->end.lsn;
 	kvp_lsn_t far = kvp_log_segment_end(g, kvp_lsn_add(lsn, KVP_LOG_UNWITNESSED));
 	kvp_lsn_t near = kvp_lsn_first(limit, far);
@@ -677,7 +677,7 @@ static int scan(struct kvp_recovery *rec)
 	if (rec->by_headers)
 		ret = find_known(rec);
 	kvp_recovery_rewind(rec);
-	rec->ahead_until = kvp_lsn_add(pool->sb->log_tail, kvp_log_window(pool->log_vdev->g));
+	rec->ahead_until = kvp_lsn_add(pool->sb->log_tail, kvp_log_window(pool->vdevs.log_vdev->g));
 	while (!ret && (leg = kvp_recovery_next(rec, &h)) >= 0)
 		ret = accept(rec, leg, &h);
 	if (!ret && leg != -ENOENT)

@@ -151,22 +151,22 @@ void kvp_segment_load_copies(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks
 		begin_copies(&rec->seg, lsn, 0, blocks);
 		end_copies(rec, &rec->seg);
 	}
-	read_ahead(rec, kvp_lsn_add(lsn, rec->pool->log_vdev->g->segment_blocks), blocks);
+	read_ahead(rec, kvp_lsn_add(lsn, rec->pool->vdevs.log_vdev->g->segment_blocks), blocks);
 }
 
 void kvp_segment_load_begin(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
-	const struct kvp_geometry *g = rec->pool->log_vdev->g;
+	const struct kvp_geometry *g = rec->pool->vdevs.log_vdev->g;
 
 	lsn = kvp_lsn_down(lsn, g->segment_blocks);
 	if (rec->seg.lsn == lsn && !rec->seg.from && rec->seg.read >= blocks)
 		return;
-	rec->pool->log_vdev->ops->load_segment(rec, lsn, blocks);
+	rec->pool->vdevs.log_vdev->ops->load_segment(rec, lsn, blocks);
 }
 
 void kvp_segment_load(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
-	kvp_segment_load_begin(rec, lsn, rec->pool->log_vdev->g->segment_blocks);
+	kvp_segment_load_begin(rec, lsn, rec->pool->vdevs.log_vdev->g->segment_blocks);
 }
 
 u32 kvp_segment_claims(struct kvp_recovery *rec, kvp_lsn_t lsn)
@@ -184,7 +184,7 @@ u32 kvp_segment_claims(struct kvp_recovery *rec, kvp_lsn_t lsn)
 static void load_part(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {
 	struct kvp_segment *seg = &rec->seg;
-	u32 from = (u32)(kvp_lsn_nr(lsn) % rec->pool->log_vdev->g->segment_blocks);
+	u32 from = (u32)(kvp_lsn_nr(lsn) % rec->pool->vdevs.log_vdev->g->segment_blocks);
 
 	if (seg->lsn == kvp_lsn_back(lsn, from) && from >= seg->from && from + blocks <= seg->read)
 		return;
@@ -194,7 +194,8 @@ static void load_part(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 
 void kvp_segment_load_header(struct kvp_recovery *rec, kvp_lsn_t lsn, bool rest)
 {
-	u32 left = (u32)(kvp_lsn_since(kvp_log_segment_end(rec->pool->log_vdev->g, lsn), lsn));
+	const struct kvp_geometry *g = rec->pool->vdevs.log_vdev->g;
+	u32 left = (u32)(kvp_lsn_since(kvp_log_segment_end(g, lsn), lsn));
 
 	load_part(rec, lsn, rest ? left : 1);
 	load_part(rec, lsn,

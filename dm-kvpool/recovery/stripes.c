@@ -50,7 +50,7 @@ void kvp_stripes_free(struct kvp_recovery *rec)
 
 static const struct kvp_vdev *log_vdev(const struct kvp_recovery *rec)
 {
-	return rec->pool->log_vdev;
+	return rec->pool->vdevs.log_vdev;
 }
 
 static struct page *page_at(struct kvp_recovery *rec, u32 which, kvp_lsn_t lsn)

@@ -127,7 +127,7 @@ static void note_counters(struct kvp_pool *pool)
  */
 static bool still_needed(const struct kvp_pool *pool, const struct kvp_leg *leg)
 {
-	return READ_ONCE(pool->log_moving) && READ_ONCE(leg->keeps_log) &&
+	return READ_ONCE(pool->vdevs.log_moving) && READ_ONCE(leg->keeps_log) &&
 	       leg->v->index == pool->sb->log_vdev;
 }
 
@@ -749,7 +749,7 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 	lockdep_assert_held(&pool->members_lock);
 	if (keeps_log) {
 		WRITE_ONCE(leg->keeps_log, true);
-		WRITE_ONCE(pool->log_moving, true);
+		WRITE_ONCE(pool->vdevs.log_moving, true);
 		/* pairs with readers of the state: note_losses(), kvp_leg_keeps_log() */
 		smp_wmb();
 	}
@@ -806,7 +806,7 @@ static bool take_out(struct kvp_leg *leg, u32 state)
 		taken = true;
 	} else if (taken) {
 		__take_out(leg, state,
-			   leg->v == pool->log_vdev && usable <= kvp_log_needs(leg->v->g));
+			   leg->v == pool->vdevs.log_vdev && usable <= kvp_log_needs(leg->v->g));
 	}
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 	/* Let requests to the leg end: their senders need not wait any more. */
@@ -1066,7 +1066,7 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 
 void kvp_log_legs_keep(struct kvp_pool *pool)
 {
-	struct kvp_vdev *v = pool->log_vdev;
+	struct kvp_vdev *v = pool->vdevs.log_vdev;
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
@@ -1079,7 +1079,7 @@ void kvp_log_legs_keep(struct kvp_pool *pool)
 		if (!kvp_leg_in_sync(&v->legs[i]) && !v->legs[i].lag && !v->legs[i].adopt &&
 		    pool->sb->legs[v->legs[i].index].state == KVP_LEG_IN_SYNC)
 			WRITE_ONCE(v->legs[i].keeps_log, true);
-	WRITE_ONCE(pool->log_moving, true);
+	WRITE_ONCE(pool->vdevs.log_moving, true);
 }
 
 void kvp_members_work(struct work_struct *work)

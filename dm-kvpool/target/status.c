@@ -177,7 +177,7 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       pool_state(pool), pool_mode(pool),
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
-	       w.used, w.limit, kvp_log_used(pool), kvp_log_window(pool->log_vdev->g),
+	       w.used, w.limit, kvp_log_used(pool), kvp_log_window(pool->vdevs.log_vdev->g),
 	       reads, writes, sums, healed, t.poisoned, scrub_states[READ_ONCE(scrub->state)],
 	       scrub_done(pool), pool->sb->pool_blocks, cache_state(pool),
 	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
@@ -432,9 +432,9 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	kvp_log_figures(pool->log, &f);
 	kvp_wbuf_figures(pool->wbuf, &w);
 	kvp_table_figures(pool->table, &t);
-	say_number(p, "log.vdev", pool->log_vdev->index);
-	say_number(p, "log.vdevs", BIT(pool->log_vdev->index) | READ_ONCE(pool->sb->log_others));
-	say_number(p, "log.size", kvp_log_window(pool->log_vdev->g) << KVP_BLOCK_SHIFT);
+	say_number(p, "log.vdev", pool->vdevs.log_vdev->index);
+	say_number(p, "log.vdevs", BIT(pool->vdevs.log_vdev->index) | READ_ONCE(pool->sb->log_others));
+	say_number(p, "log.size", kvp_log_window(pool->vdevs.log_vdev->g) << KVP_BLOCK_SHIFT);
 	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.commits", f.commits);

@@ -79,7 +79,7 @@ static unsigned long idle_jiffies(struct kvp_pool *pool)
 
 static bool log_half_full(struct kvp_pool *pool)
 {
-	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->log_vdev->g);
+	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->vdevs.log_vdev->g);
 
 	/* Space that is reserved for parity cannot be used otherwise. */
 	used += kvp_log_reserved(pool);
@@ -146,7 +146,7 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
  */
 static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
-	u64 step = kvp_log_window(pool->log_vdev->g) / TAIL_STEPS;
+	u64 step = kvp_log_window(pool->vdevs.log_vdev->g) / TAIL_STEPS;
 
 	if (!log_half_full(pool))
 		return false;
@@ -269,7 +269,7 @@ static u32 round_versions(struct kvp_pool *pool)
 		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
 	if (!kvp_log_short(pool))
 		return n;
-	return min_t(u64, kvp_log_window(pool->log_vdev->g) / (cache ? 8 : 4), n);
+	return min_t(u64, kvp_log_window(pool->vdevs.log_vdev->g) / (cache ? 8 : 4), n);
 }
 
 /**
@@ -367,7 +367,7 @@ bool kvp_destage_legs_seek(const struct kvp_pool *pool)
  */
 static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 {
-	u64 most = kvp_log_window(pool->log_vdev->g) / PASSED_ON;
+	u64 most = kvp_log_window(pool->vdevs.log_vdev->g) / PASSED_ON;
 
 	if (kvp_pool_logs_on_cache(pool) || pool->destage->elevator.nr ||
 	    (!kvp_burst_is_short(pool) && !kvp_destage_legs_seek(pool)))

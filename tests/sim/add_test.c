@@ -63,8 +63,8 @@ static void expect_log(struct growing *g)
 	u32 last = pool->vdevs.nr - 1, i;
 	bool there = g->new.cache && !g->new.writethrough && kvp_vdev_usable(&pool->vdevs.v[last]);
 
-	if (g->new.cache && (pool->log_vdev == &pool->vdevs.v[last]) != there)
-		sim_fail("the log is on vdev %u", pool->log_vdev->index);
+	if (g->new.cache && (pool->vdevs.log_vdev == &pool->vdevs.v[last]) != there)
+		sim_fail("the log is on vdev %u", pool->vdevs.log_vdev->index);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[i] || pool->legs[i].index != i)
 			sim_fail("disk %u is not leg %u", pool->legs[i].bdev->index, i);
@@ -90,8 +90,8 @@ static void try_to_grow(struct growing *g)
 		if (g->victim == NO_DISK)
 			expect_log(g);
 		/* a leg that died meanwhile must not carry data that others could lose */
-		if (g->victim == NO_DISK && h->pool->log_track.nr != max(g->shape->turns, 1u))
-			sim_fail("%u vdevs carry the log", h->pool->log_track.nr);
+		if (g->victim == NO_DISK && h->pool->vdevs.log_track.nr != max(g->shape->turns, 1u))
+			sim_fail("%u vdevs carry the log", h->pool->vdevs.log_track.nr);
 		g->crash.grown_at = disks.trace.nr;
 		host_write(h, before - 2, 70, false);
 		host_write(h, h->pool->sb->pool_blocks - 12, 5, true);

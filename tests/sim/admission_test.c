@@ -53,7 +53,7 @@ static void expect_known(struct script *p, u64 first, u32 count, bool known)
 /* The log's next writes hang, on every SSD. */
 static void stall_log(struct script *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
+	const struct kvp_geometry *g = p->host.pool->vdevs.log_vdev->g;
 	u64 lsn = p->host.pool->log->head.lsn;
 	u32 i;
 
@@ -285,7 +285,7 @@ static void fill_again(struct script *p, u32 i)
 static void flood(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
-	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log_vdev->g);
+	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->vdevs.log_vdev->g);
 	u32 i;
 
 	/* There is no checkpoint. */
@@ -348,7 +348,7 @@ static void suspend(struct script *p)
 /* An admitted block rots; writes that count lie before and after it. */
 static void fill_and_go(struct script *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
+	const struct kvp_geometry *g = p->host.pool->vdevs.log_vdev->g;
 	struct kvp_place at;
 
 	host_write(&p->host, 300, 2, true);

@@ -109,7 +109,7 @@ static void read_log(struct script *s, struct reader *r)
 	struct kvp_log_hdr h;
 
 	r->pool = pool;
-	r->g = pool->log_vdev->g;
+	r->g = pool->vdevs.log_vdev->g;
 	r->first = script_first_ssd(s);
 	while (lsn < end) {
 		if (!get_header(r, lsn, &h)) {
@@ -136,7 +136,7 @@ static void read_log(struct script *s, struct reader *r)
 static u32 check_log(struct script *s)
 {
 	struct reader *r = kmalloc(sizeof(*r), GFP_KERNEL);
-	bool whole = kvp_vdev_usable(s->host.pool->log_vdev) == s->start.cache;
+	bool whole = kvp_vdev_usable(s->host.pool->vdevs.log_vdev) == s->start.cache;
 	u32 k, n = 0;
 
 	for (k = script_first_ssd(s); k < s->legs; k++) {
@@ -211,8 +211,8 @@ static void come_home(struct script *s)
 
 static void expect_log(struct script *s, bool on_cache)
 {
-	if (kvp_has_data(s->host.pool->log_vdev->g) == on_cache)
-		sim_fail("the log is on vdev %u", s->host.pool->log_vdev->index);
+	if (kvp_has_data(s->host.pool->vdevs.log_vdev->g) == on_cache)
+		sim_fail("the log is on vdev %u", s->host.pool->vdevs.log_vdev->index);
 }
 
 static void expect_none_lost(struct script *s)
@@ -232,7 +232,7 @@ static void without_any(struct script *s)
 	u32 entries = 0;
 
 	expect_log(s, true);
-	while (pool->log->head.lsn - begin < kvp_log_blocks(pool->log_vdev->g) + 64) {
+	while (pool->log->head.lsn - begin < kvp_log_blocks(pool->vdevs.log_vdev->g) + 64) {
 		write_mixed(s, 8);
 		flush_delayed_work(&pool->log->post_work);
 		entries += check_log(s);
@@ -375,7 +375,7 @@ static struct kvp_spilled some_spilled(struct script *s)
 
 static void rot(struct script *s, u64 lsn)
 {
-	struct kvp_place at = kvp_log_place(s->host.pool->log_vdev->g, lsn, 0);
+	struct kvp_place at = kvp_log_place(s->host.pool->vdevs.log_vdev->g, lsn, 0);
 	u8 junk[KVP_BLOCK_SIZE];
 
 	memset(junk, 0x3c, sizeof(junk));
@@ -515,7 +515,7 @@ static u64 straddle(struct script *s, u32 nr)
 static void neighbours_come_round(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 all = kvp_log_blocks(pool->log_vdev->g), begin = pool->log->head.lsn, block = 0;
+	u64 all = kvp_log_blocks(pool->vdevs.log_vdev->g), begin = pool->log->head.lsn, block = 0;
 	struct kvp_on_ssd at, last;
 	u32 nr = 3, i;
 

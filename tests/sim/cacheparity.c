@@ -202,7 +202,7 @@ static void full_log_has_room_for_parity(struct both *t)
 		host_sleep(50);
 	if (!kvp_log_short(t->host.pool))
 		sim_fail("%llu of %llu blocks of the log are used: the case was not set up",
-			 kvp_log_used(t->host.pool), kvp_log_window(log->pool->log_vdev->g));
+			 kvp_log_used(t->host.pool), kvp_log_window(log->pool->vdevs.log_vdev->g));
 	t->cuts_from = disks.trace.nr;
 	t->positions = 6;
 	t->filled = true;
@@ -220,15 +220,16 @@ static void full_log_has_room_for_parity(struct both *t)
 static void parity_ends_with_the_segment(struct both *t)
 {
 	struct kvp_log *log = t->host.pool->log;
-	u32 i, k, kept = kvp_log_kept(log->pool->log_vdev->g);
+	u32 i, k, kept = kvp_log_kept(log->pool->vdevs.log_vdev->g);
+	u32 segment = log->pool->vdevs.log_vdev->g->segment_blocks;
 	u64 begin = log->head.lsn;
 
 	t->positions = 4;
-	for (i = 0; log->head.lsn - begin < 20 * log->pool->log_vdev->g->segment_blocks; i++) {
+	for (i = 0; log->head.lsn - begin < 20 * segment; i++) {
 		for (k = 0; k < 1 + i * i % 13 + i / 16 % 5; k++)
 			host_write(&t->host, 64 + 4 * k + i % 4, 1, false);
 		host_checkpoint(&t->host);
-		if (log->durable.lsn + kept > kvp_log_segment_end(log->pool->log_vdev->g,
+		if (log->durable.lsn + kept > kvp_log_segment_end(log->pool->vdevs.log_vdev->g,
 			log->durable.prev_lsn))
 			sim_fail("the entry at %llu goes beyond the end of its segment",
 				 log->durable.prev_lsn);
@@ -323,7 +324,7 @@ static void stripes_while_the_log_moves(struct both *t)
 	host_discard(&t->host, 30, 4);
 	leg_leaves(t);
 	wait_for_completion(&t->done);
-	if (t->host.pool->log_vdev->index)
+	if (t->host.pool->vdevs.log_vdev->index)
 		sim_fail("the log is not on the legs");
 	end_stream(t);
 	t->cuts_from = disks.trace.nr;
@@ -339,9 +340,9 @@ static void test_main(void *arg)
 
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
-	if (!kvp_log_striped(t->host.pool->log_vdev->g) || !kvp_log_reserves(t->host.pool))
+	if (!kvp_log_striped(t->host.pool->vdevs.log_vdev->g) || !kvp_log_reserves(t->host.pool))
 		sim_fail("the log is on vdev %u: the case was not set up",
-			 t->host.pool->log_vdev->index);
+			 t->host.pool->vdevs.log_vdev->index);
 	kvp_admit_stop(t->host.pool->admission);
 	/* Checkpoints come when a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);

@@ -203,8 +203,8 @@ static bool each_cut(struct cachevdev_test *t, u32 positions, bool (*look)(struc
 
 static void expect_log(struct cachevdev_test *t, bool on_cache)
 {
-	if (kvp_has_data(t->host.pool->log_vdev->g) == on_cache)
-		sim_fail("the log is on vdev %u", t->host.pool->log_vdev->index);
+	if (kvp_has_data(t->host.pool->vdevs.log_vdev->g) == on_cache)
+		sim_fail("the log is on vdev %u", t->host.pool->vdevs.log_vdev->index);
 }
 
 /* Some are home, with a checkpoint; others, and newer ones, are in the log alone. */
@@ -332,7 +332,7 @@ static void live_and_outdate_an_ssd(struct cachevdev_test *t)
 /* Entries that follow one whose header will rot. */
 static void live_and_log_behind(struct cachevdev_test *t)
 {
-	const struct kvp_geometry *g = t->host.pool->log_vdev->g;
+	const struct kvp_geometry *g = t->host.pool->vdevs.log_vdev->g;
 	struct host *h = &t->host;
 	struct kvp_version *d;
 
@@ -506,7 +506,7 @@ static void fill_task(void *arg)
 static void live_and_fill_the_log(struct cachevdev_test *t)
 {
 	struct host *h = &t->host;
-	const struct kvp_geometry *g = h->pool->log_vdev->g;
+	const struct kvp_geometry *g = h->pool->vdevs.log_vdev->g;
 	u32 i;
 
 	/* Writers may use what would be kept for renewal, too. */
@@ -654,7 +654,7 @@ static void live_and_lose_everything(struct cachevdev_test *t)
 		sim_fail("the loss was not noticed: the case was not set up");
 	for (i = t->legs - t->start.cache; i < t->legs; i++)
 		kvp_leg_give_up(host_leg(h, i), "a superblock write failed");
-	if (!READ_ONCE(h->pool->log_moving))
+	if (!READ_ONCE(h->pool->vdevs.log_moving))
 		sim_fail("the log does not move: the case was not set up");
 	if (!kvp_commit_sync(h->pool))
 		sim_fail("all is durable in a log that is lost");

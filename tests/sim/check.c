@@ -584,14 +584,14 @@ static void look_main(void *arg)
 	}
 	kfree(data);
 	uncounted = l->host.pool->table->uncounted;
-	if (kvp_has_data(l->host.pool->log_vdev->g) &&
+	if (kvp_has_data(l->host.pool->vdevs.log_vdev->g) &&
 	    held > l->written + uncounted * KVP_PTRS_PER_PAGE)
 		sim_fail("%llu blocks hold data; %llu are counted as written, and %llu leaves are not counted", held,
 			 l->written, uncounted);
 	/*
 	 * The table does not count data left in the log of a cache, nor blocks of uncounted leaves.
 	 */
-	if (!kvp_has_data(l->host.pool->log_vdev->g) || l->host.pool->table->uncounted)
+	if (!kvp_has_data(l->host.pool->vdevs.log_vdev->g) || l->host.pool->table->uncounted)
 		l->written = held;
 	if (l->host.pool->scache->v && !l->crash->heal_allowed) {
 		host_warm_up(&l->host);

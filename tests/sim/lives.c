@@ -1265,7 +1265,7 @@ static void live_lose_a_vdev(struct lives_test *s)
 	if (host_leg(h, 2)->state == KVP_LEG_IN_SYNC)
 		sim_fail("a leg that died is not given up");
 	/* The next entry is the other vdev's: it is at home that this one fails. */
-	while (kvp_log_vdev(h->pool, h->pool->log->head.lsn) != &h->pool->vdevs.v[0])
+	while (kvp_log_vdev(&h->pool->vdevs, h->pool->log->head.lsn) != &h->pool->vdevs.v[0])
 		host_write(h, 3, 1, true);
 	disks_kill(3);
 	h->may_fail = true;

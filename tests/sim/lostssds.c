@@ -130,7 +130,7 @@ static void expect_moved(struct loss *l)
 {
 	if (!l->flushed)
 		sim_fail("FLUSH was not answered");
-	if (!kvp_has_data(l->host.pool->log_vdev->g))
+	if (!kvp_has_data(l->host.pool->vdevs.log_vdev->g))
 		sim_fail("the log has not moved");
 	host_write(&l->host, 5, 2, true);
 }
@@ -217,7 +217,7 @@ static void lose_at_once(struct loss *l, bool offline)
 	if (offline) {
 		sim_spawn("offline", offline_task, l);
 		host_sleep(100);
-		if (!READ_ONCE(l->host.pool->log_moving))
+		if (!READ_ONCE(l->host.pool->vdevs.log_moving))
 			sim_fail("the log has moved: the case was not set up");
 	}
 	disks_release_all();

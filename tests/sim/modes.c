@@ -77,11 +77,11 @@ static void writer(void *arg)
 static void expect_place(struct change *c, u64 mode)
 {
 	struct kvp_pool *pool = c->host.pool;
-	bool on_cache = !kvp_has_data(pool->log_vdev->g);
+	bool on_cache = !kvp_has_data(pool->vdevs.log_vdev->g);
 
 	if (on_cache != (mode == KVP_CACHE_WRITEBACK) || pool->tunables[KVP_T_CACHE_MODE] != mode)
 		sim_fail("mode is %llu, not %llu, and the log on vdev %u",
-			 pool->tunables[KVP_T_CACHE_MODE], mode, pool->log_vdev->index);
+			 pool->tunables[KVP_T_CACHE_MODE], mode, pool->vdevs.log_vdev->index);
 	if (c->start.cache_dirty && kvp_log_window(kvp_pool_cache(pool)->g) != c->start.cache_dirty)
 		sim_fail("the window has %llu blocks", kvp_log_window(kvp_pool_cache(pool)->g));
 }
@@ -263,7 +263,7 @@ static void dying_main(void *arg)
 	if (c->error)
 		expect_place(c, KVP_CACHE_WRITETHROUGH);
 	flusher(c);
-	if (!kvp_has_data(c->host.pool->log_vdev->g))
+	if (!kvp_has_data(c->host.pool->vdevs.log_vdev->g))
 		sim_fail("the log is on SSDs that are dead");
 	host_write(&c->host, 20, 5, true);
 	host_checkpoint(&c->host);
@@ -451,9 +451,9 @@ static void leave_main(void *arg)
 		notes_hang(c);
 	if (!host_shrink(h, &new)) {
 		c->crash.leaves_at = disks.trace.nr;
-		if (h->pool->nr_legs != new.legs || !kvp_has_data(h->pool->log_vdev->g))
+		if (h->pool->nr_legs != new.legs || !kvp_has_data(h->pool->vdevs.log_vdev->g))
 			sim_fail("%u legs, the log on vdev %u", h->pool->nr_legs,
-				 h->pool->log_vdev->index);
+				 h->pool->vdevs.log_vdev->index);
 	} else if (c->victim == NO_DISK) {
 		sim_fail("not without its cache: %s", h->refusal.why);
 	}

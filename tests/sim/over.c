@@ -266,10 +266,11 @@ static void older_are_in_flight(struct over *t)
 	u32 i;
 
 	t->cuts_from = disks.trace.nr;
-	for (i = 0; i < kvp_log_copies(pool->log_vdev->g); i++) {
-		struct kvp_place at = kvp_log_place(pool->log_vdev->g, lsn, i);
+	for (i = 0; i < kvp_log_copies(pool->vdevs.log_vdev->g); i++) {
+		struct kvp_place at = kvp_log_place(pool->vdevs.log_vdev->g, lsn, i);
 
-		disks_stall(kvp_log_vdev(pool, lsn)->legs[at.leg].index, at.block, at.block + 3);
+		disks_stall(kvp_log_vdev(&pool->vdevs, lsn)->legs[at.leg].index, at.block,
+			    at.block + 3);
 	}
 	host_write(&t->host, t->first + 5, 2, false);
 	host_write(&t->host, t->first + 17, 1, false);

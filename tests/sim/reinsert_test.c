@@ -185,7 +185,7 @@ static void race_discard(struct script *p)
  */
 static void stall_log(struct script *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
+	const struct kvp_geometry *g = p->host.pool->vdevs.log_vdev->g;
 	u64 lsn = p->host.pool->log->head.lsn;
 	u32 i;
 
@@ -248,14 +248,14 @@ static void rotten(struct script *p)
 static void short_of_space(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
-	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->log_vdev->g);
+	u64 begin = pool->log->head.lsn, window = kvp_log_window(pool->vdevs.log_vdev->g);
 	u32 i, place;
 
 	/* What renewal keeps back is more than the rest of a window of six segments. */
 	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 0))
 		sim_fail("the tunable cannot be set");
 	fill(p);
-	go_round(p, begin, -(s32)(window / 8 * 5 + 2 * pool->log_vdev->g->segment_blocks));
+	go_round(p, begin, -(s32)(window / 8 * 5 + 2 * pool->vdevs.log_vdev->g->segment_blocks));
 	if (again(p))
 		sim_fail("too early: the case was not set up");
 	/* There is no checkpoint. */

@@ -38,7 +38,7 @@ static u64 head_of(struct renew_test *p)
 
 static u64 window_of(struct renew_test *p)
 {
-	return kvp_log_window(p->host.pool->log_vdev->g);
+	return kvp_log_window(p->host.pool->vdevs.log_vdev->g);
 }
 
 /* No round is due for the next minute, so what moves the tail is renewal. */
@@ -200,7 +200,7 @@ static void above_the_mark(struct renew_test *p)
 /* Reads of the SSDs hang from now on: the next renewal gets no further than to ask for contents. */
 static void begin_to_renew(struct renew_test *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
+	const struct kvp_geometry *g = p->host.pool->vdevs.log_vdev->g;
 	u32 i, first = p->start.legs - p->start.cache;
 	struct kvp_version *d = kvp_wbuf_find(p->host.pool->wbuf, FIRST);
 	struct kvp_place at;
@@ -242,7 +242,7 @@ static void race(struct renew_test *p)
 /* The log takes nothing more from now on, and what hung before goes on. */
 static void log_takes_nothing(struct renew_test *p)
 {
-	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
+	const struct kvp_geometry *g = p->host.pool->vdevs.log_vdev->g;
 	kvp_lsn_t head = kvp_log_head(p->host.pool->log);
 	u64 first = kvp_log_place(g, head, 0).block;
 	u64 next = kvp_log_place(g, kvp_log_segment_end(g, head), 0).block;
@@ -467,7 +467,7 @@ static void zeros_and_discards(struct renew_test *p)
 static void rotten(struct renew_test *p)
 {
 	u32 i, first = p->start.legs - p->start.cache;
-	const struct kvp_geometry *g = p->host.pool->log_vdev->g;
+	const struct kvp_geometry *g = p->host.pool->vdevs.log_vdev->g;
 	struct kvp_version *d;
 	u8 junk[KVP_BLOCK_SIZE];
 	u64 at;
@@ -517,7 +517,7 @@ static void one_dies(struct renew_test *p)
 static void all_die(struct renew_test *p)
 {
 	ssds_die(p, p->start.cache);
-	if (!kvp_has_data(p->host.pool->log_vdev->g))
+	if (!kvp_has_data(p->host.pool->vdevs.log_vdev->g))
 		sim_fail("the log has not moved");
 }
 

@@ -75,8 +75,9 @@ static void expect_ssds(struct replace_test *x, bool replaced)
 	for (i = 0; i < hs->legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[host_disk(hs, i)] || pool->legs[i].index != i)
 			sim_fail("disk %u is leg %u", pool->legs[i].bdev->index, i);
-	if (x->victim == NO_DISK && (pool->log_vdev == &pool->vdevs.v[pool->vdevs.nr - 1]) != there)
-		sim_fail("the log is on vdev %u", pool->log_vdev->index);
+	if (x->victim == NO_DISK &&
+	    (pool->vdevs.log_vdev == &pool->vdevs.v[pool->vdevs.nr - 1]) != there)
+		sim_fail("the log is on vdev %u", pool->vdevs.log_vdev->index);
 }
 
 static void note_lost(struct replace_test *x)

@@ -1577,9 +1577,9 @@ static void log_moves_amid_the_close(struct life *l)
 	host_write(&l->host, 7, 3, true);
 	host_wait_resilver(&l->host);
 	host_write(&l->host, 9, 3, true);
-	if (!kvp_has_data(l->host.pool->log_vdev->g) || !kvp_leg_in_sync(victim(l)))
+	if (!kvp_has_data(l->host.pool->vdevs.log_vdev->g) || !kvp_leg_in_sync(victim(l)))
 		sim_fail("the log is on vdev %u, and the leg in state %u",
-			 l->host.pool->log_vdev->index, victim(l)->state);
+			 l->host.pool->vdevs.log_vdev->index, victim(l)->state);
 }
 
 static u32 leg_of_another_vdev(const struct life *l)

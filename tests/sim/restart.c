@@ -468,7 +468,7 @@ static u64 rot_at;
 
 static void note_place(struct restart_test *s)
 {
-	rot_at = kvp_log_place(s->host.pool->log_vdev->g, lsn_of(s, 12), 0).block;
+	rot_at = kvp_log_place(s->host.pool->vdevs.log_vdev->g, lsn_of(s, 12), 0).block;
 	write_one(s);
 }
 
@@ -526,7 +526,7 @@ static struct { u64 header, payload; u8 data[KVP_BLOCK_SIZE]; } worn;
 
 static void write_worn(struct restart_test *s)
 {
-	const struct kvp_geometry *g = s->host.pool->log_vdev->g;
+	const struct kvp_geometry *g = s->host.pool->vdevs.log_vdev->g;
 	struct kvp_version *d;
 
 	write_some(s, 210, WORN + 1);
@@ -821,7 +821,7 @@ static void home_and_dead(struct restart_test *s)
 		disks_kill(i);
 	host_write(h, 200, 1, false);
 	host_flush(h);
-	if (!kvp_has_data(h->pool->log_vdev->g) || h->pool->table->poisoned)
+	if (!kvp_has_data(h->pool->vdevs.log_vdev->g) || h->pool->table->poisoned)
 		sim_fail("%llu blocks are lost", h->pool->table->poisoned);
 	for (i = 0; i < 60; i++)
 		host_read_check(h, i);
@@ -859,11 +859,11 @@ static void away_while_it_moves(struct restart_test *s)
 	host_write(h, 200, 1, false);
 	kvp_commit_kick(h->pool, true);
 	host_sleep(10 * 1000);
-	if (!h->pool->log_moving)
+	if (!h->pool->vdevs.log_moving)
 		sim_fail("the log is not moving: the case was not set up");
 	disks.nr_faults = 0;
 	host_flush(h);
-	if (!kvp_has_data(h->pool->log_vdev->g) || h->pool->table->poisoned)
+	if (!kvp_has_data(h->pool->vdevs.log_vdev->g) || h->pool->table->poisoned)
 		sim_fail("%llu blocks are lost", h->pool->table->poisoned);
 	for (i = 0; i < 60; i++)
 		host_read_check(h, i);
@@ -905,7 +905,7 @@ static void discarded_and_home(struct restart_test *s)
 
 static void only_homes(struct restart_test *s)
 {
-	if (!kvp_has_data(s->host.pool->log_vdev->g) || s->host.pool->table->poisoned)
+	if (!kvp_has_data(s->host.pool->vdevs.log_vdev->g) || s->host.pool->table->poisoned)
 		sim_fail("%llu blocks are lost", s->host.pool->table->poisoned);
 }
 
@@ -1324,7 +1324,7 @@ static bool lost_and_back(struct restart_test *s)
 static void change_mode(struct restart_test *s)
 {
 	struct host *h = &s->host;
-	bool there = !kvp_has_data(h->pool->log_vdev->g);
+	bool there = !kvp_has_data(h->pool->vdevs.log_vdev->g);
 
 	come_round(s);
 	if (kvp_cache_set_mode(h->pool, there ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK, true,
@@ -1444,7 +1444,7 @@ static bool changed_behind_summary(struct restart_test *s)
 static void end_in_flight(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 	u64 begin = pool->log->head.lsn;
 	u32 i;
 
@@ -1480,7 +1480,7 @@ static bool torn_into_segment(struct restart_test *s)
 static void come_to_old_segment(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	const struct kvp_geometry *g = pool->log_vdev->g;
+	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
 	u64 begin;
 
 	while (pool->log->head.lsn % g->segment_blocks > 8)
@@ -1520,11 +1520,11 @@ static void suspended_in_segment(struct restart_test *s)
 	u64 end;
 
 	come_to_old_segment(s);
-	end = kvp_log_segment_end(pool->log_vdev->g, pool->log->head.lsn);
+	end = kvp_log_segment_end(pool->vdevs.log_vdev->g, pool->log->head.lsn);
 	suspend_and_resume(s);
 	while (pool->log->head.lsn + 64 < end)
 		write_each(s, 301, 1);
-	if (kvp_log_segment_end(pool->log_vdev->g, pool->log->head.lsn) != end)
+	if (kvp_log_segment_end(pool->vdevs.log_vdev->g, pool->log->head.lsn) != end)
 		sim_fail("the log has left the segment: the case was not set up");
 }
 

@@ -132,7 +132,7 @@ struct turns {
 static void spoil_next_entry(struct turns *t)
 {
 	struct kvp_pool *pool = t->host.pool;
-	const struct kvp_vdev *v = kvp_log_vdev(pool, pool->log->head.lsn);
+	const struct kvp_vdev *v = kvp_log_vdev(&pool->vdevs, pool->log->head.lsn);
 	u32 disk = v->legs[0].bdev->index;
 
 	disks_fault(FAULT_WRITE_EIO, disk, disks.log_first[disk],
@@ -277,7 +277,7 @@ static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
 	if (list_empty(&pool->log->open))
 		sim_fail("nothing goes home by intent: the case was not set up");
 	/* The next entry is on the other vdev. */
-	for (i = 0; kvp_log_vdev(pool, pool->log->head.lsn) == &pool->vdevs.v[0]; i++) {
+	for (i = 0; kvp_log_vdev(&pool->vdevs, pool->log->head.lsn) == &pool->vdevs.v[0]; i++) {
 		host_write(&t->host, block - 60 - 2 * i, 1, false);
 		commit(t);
 		host_sleep(20);
@@ -318,8 +318,8 @@ static void test_main(void *arg)
 
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
-	if (t->host.pool->log_track.nr != 2)
-		sim_fail("%u vdevs carry the log", t->host.pool->log_track.nr);
+	if (t->host.pool->vdevs.log_track.nr != 2)
+		sim_fail("%u vdevs carry the log", t->host.pool->vdevs.log_track.nr);
 	t->run(t);
 }
 

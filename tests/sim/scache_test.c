@@ -153,10 +153,10 @@ static void streams_pass(struct script *s)
 static void round_and_round(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 begin = pool->log->head.lsn;
+	u64 begin = pool->log->head.lsn, all = kvp_log_blocks(pool->vdevs.log_vdev->g);
 	u32 i;
 
-	for (i = 0; pool->log->head.lsn - begin < 3 * kvp_log_blocks(pool->log_vdev->g); i++) {
+	for (i = 0; pool->log->head.lsn - begin < 3 * all; i++) {
 		u32 count = 1 + rng_below(&sim_rng, 12);
 
 		host_write(&s->host, rng_below(&sim_rng, POOL_BLOCKS - count), count, false);
@@ -298,7 +298,7 @@ static void rescued(struct script *s)
 	host_scrub(h, &healed, &unrepaired);
 	if (!healed)
 		sim_fail("nothing was healed");
-	if (kvp_has_data(h->pool->log_vdev->g))
+	if (kvp_has_data(h->pool->vdevs.log_vdev->g))
 		sim_fail("the log is not on the cache");
 	/* with a parity1 the other blocks of the row are lost, which were not written lately */
 	if (unrepaired && !s->start.parity)
@@ -362,7 +362,7 @@ static void rescue_is_lost(struct script *s)
 static void comes_round(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
-	u64 all = kvp_log_blocks(pool->log_vdev->g), found;
+	u64 all = kvp_log_blocks(pool->vdevs.log_vdev->g), found;
 	struct kvp_on_ssd at, still;
 	u32 i;
 
@@ -388,7 +388,7 @@ static void comes_round(struct script *s)
 
 static void expect_ring(struct script *s)
 {
-	if (!kvp_has_data(s->host.pool->log_vdev->g))
+	if (!kvp_has_data(s->host.pool->vdevs.log_vdev->g))
 		sim_fail("the log is on the cache");
 }
 

@@ -128,7 +128,7 @@ static u64 some_spilled(struct spilled_test *s, u64 *at)
 		bool spilled = d && !d->page && d->state == KVP_VERSION_LOGGED;
 
 		if (spilled)
-			*at = kvp_log_place(pool->log_vdev->g, d->lsn + d->payload, 0).block;
+			*at = kvp_log_place(pool->vdevs.log_vdev->g, d->lsn + d->payload, 0).block;
 		if (d)
 			kvp_wbuf_unlock(pool->wbuf, block);
 		if (spilled)
@@ -361,7 +361,7 @@ static void no_more_writes(struct spilled_test *s)
 	disks_release_all();
 	host_write(&s->host, 8, 1, false);
 	host_flush(&s->host);
-	if (!kvp_has_data(s->host.pool->log_vdev->g))
+	if (!kvp_has_data(s->host.pool->vdevs.log_vdev->g))
 		sim_fail("the log has not moved");
 	expect_none_lost(s);
 	host_stop(&s->host);
@@ -385,7 +385,7 @@ static void ssds_die(struct spilled_test *s)
 	 */
 	host_write(h, 8, 1, false);
 	host_flush(h);
-	if (!kvp_has_data(h->pool->log_vdev->g))
+	if (!kvp_has_data(h->pool->vdevs.log_vdev->g))
 		sim_fail("the log has not moved");
 	host_checkpoint(h);
 	for (i = 0; i < COUNT; i++) {

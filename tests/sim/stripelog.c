@@ -226,7 +226,7 @@ static void life_main(void *arg)
 	if (l->refused)
 		return;
 	l->served = disks.trace.nr;
-	l->g = *l->host.pool->log_vdev->g;
+	l->g = *l->host.pool->vdevs.log_vdev->g;
 	l->nonce = l->host.pool->sb->nonce;
 	l->log_nonce = l->host.pool->log->nonce;
 	l->generations = l->host.pool->sb->generation_count;

@@ -185,15 +185,15 @@ static void note_geometry(const struct kvp_pool *pool)
 		const struct kvp_leg *leg = &pool->legs[i];
 		const struct kvp_geometry *g = leg->v->g;
 
-		if (leg->bdev && (leg->v == pool->log_vdev ||
+		if (leg->bdev && (leg->v == pool->vdevs.log_vdev ||
 				  pool->sb->log_others >> leg->v->index & 1)) {
 			disks.log_first[leg->bdev->index] = g->log_start;
 			disks.log_end[leg->bdev->index] = g->log_start + kvp_log_region(g);
 		}
 	}
-	disks.log_start = pool->log_vdev->g->log_start;
-	disks.log_blocks = kvp_log_blocks(pool->log_vdev->g);
-	disks.log_segment = pool->log_vdev->g->segment_blocks;
+	disks.log_start = pool->vdevs.log_vdev->g->log_start;
+	disks.log_blocks = kvp_log_blocks(pool->vdevs.log_vdev->g);
+	disks.log_segment = pool->vdevs.log_vdev->g->segment_blocks;
 	disks.table_start = pool->vdevs.v[0].g->table_start;
 	disks.data_start = pool->vdevs.v[0].g->data_start;
 }
@@ -747,7 +747,7 @@ bool host_try_home(struct host *h)
 	u64 checkpoints = pool->sb->checkpoint;
 
 	/* A log on a cache is at leisure while there is room for an eighth more. */
-	host_press(h, kvp_has_data(pool->log_vdev->g) ? 3 : 0);
+	host_press(h, kvp_has_data(pool->vdevs.log_vdev->g) ? 3 : 0);
 	if (kvp_wbuf_nr_logged(pool->wbuf))
 		sim_fail("%u versions are not home: the case was not set up",
 			 kvp_wbuf_nr_logged(pool->wbuf));
