@@ -2,7 +2,8 @@
 /*
  * Calls of lower floors to the SSD cache. The kind of vdev that is a cache registers the client
  * (kinds/cache.c). A pool without a cache has no client. Then the functions below do nothing, and
- * return what is right for a pool without a cache.
+ * return what is right for a pool without a cache. They take the vdevs, which have the client, and
+ * tell it the pool of these.
  *
  * The client changes with the shape of the pool: while the pool is quiesced, under sb_lock.
  */
@@ -54,107 +55,88 @@ struct kvp_cache_client {
 	int (*rescue)(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page);
 };
 
-static inline void kvp_cache_moved_on(struct kvp_pool *pool)
+static inline void kvp_cache_moved_on(const struct kvp_vdevs *vdevs)
 {
-	if (pool->vdevs.cache_client)
-		pool->vdevs.cache_client->moved_on(pool);
+	if (vdevs->cache_client)
+		vdevs->cache_client->moved_on(vdevs->pool);
 }
 
 /* Without a cache there are no entries of clean blocks. */
-static inline void kvp_cache_clean_durable(struct kvp_pool *pool, const struct kvp_entry_io *e)
+static inline void kvp_cache_clean_durable(const struct kvp_vdevs *vdevs,
+					   const struct kvp_entry_io *e)
 {
-	if (pool->vdevs.cache_client)
-		pool->vdevs.cache_client->clean_durable(pool, e);
+	if (vdevs->cache_client)
+		vdevs->cache_client->clean_durable(vdevs->pool, e);
 }
 
-static inline void kvp_cache_clean_failed(struct kvp_pool *pool)
+static inline void kvp_cache_clean_failed(const struct kvp_vdevs *vdevs)
 {
-	if (pool->vdevs.cache_client)
-		pool->vdevs.cache_client->clean_failed(pool);
+	if (vdevs->cache_client)
+		vdevs->cache_client->clean_failed(vdevs->pool);
 }
 
-static inline bool kvp_cache_clean_waits(const struct kvp_pool *pool)
+static inline bool kvp_cache_clean_waits(const struct kvp_vdevs *vdevs)
 {
-	return pool->vdevs.cache_client && pool->vdevs.cache_client->clean_waits(pool);
+	return vdevs->cache_client && vdevs->cache_client->clean_waits(vdevs->pool);
 }
 
-static inline bool kvp_cache_clean_on_its_way(const struct kvp_pool *pool)
+static inline bool kvp_cache_clean_on_its_way(const struct kvp_vdevs *vdevs)
 {
-	return pool->vdevs.cache_client && pool->vdevs.cache_client->clean_on_its_way(pool);
-}
-
-/* Context: under log->build_lock. */
-static inline void kvp_cache_overwrites(struct kvp_pool *pool, kvp_lsn_t lsn, u32 nr)
-{
-	if (pool->vdevs.cache_client)
-		pool->vdevs.cache_client->overwrites(pool, lsn, nr);
+	return vdevs->cache_client && vdevs->cache_client->clean_on_its_way(vdevs->pool);
 }
 
 /* Context: under log->build_lock. */
-static inline void kvp_cache_log_begins(struct kvp_pool *pool, kvp_lsn_t lsn)
+static inline void kvp_cache_overwrites(const struct kvp_vdevs *vdevs, kvp_lsn_t lsn, u32 nr)
 {
-	if (pool->vdevs.cache_client)
-		pool->vdevs.cache_client->begins(pool, lsn);
+	if (vdevs->cache_client)
+		vdevs->cache_client->overwrites(vdevs->pool, lsn, nr);
 }
 
-static inline kvp_lsn_t kvp_cache_next_place(const struct kvp_pool *pool, const struct kvp_vdev *v,
-				       kvp_lsn_t lsn)
+/* Context: under log->build_lock. */
+static inline void kvp_cache_log_begins(const struct kvp_vdevs *vdevs, kvp_lsn_t lsn)
 {
-	return pool->vdevs.cache_client ? pool->vdevs.cache_client->next_place(pool, v, lsn) : lsn;
+	if (vdevs->cache_client)
+		vdevs->cache_client->begins(vdevs->pool, lsn);
+}
+
+static inline kvp_lsn_t kvp_cache_next_place(const struct kvp_vdevs *vdevs,
+					     const struct kvp_vdev *v, kvp_lsn_t lsn)
+{
+	return vdevs->cache_client ? vdevs->cache_client->next_place(vdevs->pool, v, lsn) : lsn;
 }
 
 /* Context: process, under sb_lock. */
-static inline kvp_lsn_t kvp_cache_written(const struct kvp_pool *pool)
+static inline kvp_lsn_t kvp_cache_written(const struct kvp_vdevs *vdevs)
 {
-	return pool->vdevs.cache_client ? pool->vdevs.cache_client->written(pool) : 0;
+	return vdevs->cache_client ? vdevs->cache_client->written(vdevs->pool) : 0;
 }
 
-static inline kvp_lsn_t kvp_cache_passed(const struct kvp_pool *pool)
+static inline kvp_lsn_t kvp_cache_passed(const struct kvp_vdevs *vdevs)
 {
-	return pool->vdevs.cache_client ? pool->vdevs.cache_client->passed(pool) : 0;
+	return vdevs->cache_client ? vdevs->cache_client->passed(vdevs->pool) : 0;
 }
 
 /* Context: process, under checkpoint_lock. */
-static inline void kvp_cache_checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
+static inline void kvp_cache_checkpointed(const struct kvp_vdevs *vdevs, u32 era, kvp_lsn_t passed,
 					  const struct kvp_log_mark *tail)
 {
-	if (pool->vdevs.cache_client)
-		pool->vdevs.cache_client->checkpointed(pool, era, passed, tail);
-}
-
-/* Context: process, under the range lock of the block. */
-static inline void kvp_cache_came_home(struct kvp_pool *pool, const struct kvp_version *d)
-{
-	if (pool->vdevs.cache_client)
-		pool->vdevs.cache_client->came_home(pool, d);
-}
-
-/* Entries of @count blocks from @block on have changed. Context: process. */
-static inline void kvp_cache_forget_range(struct kvp_pool *pool, kvp_block_t block, u32 count)
-{
-	if (pool->vdevs.cache_client)
-		pool->vdevs.cache_client->forget(pool, block, count);
-}
-
-/* Context: process. */
-static inline void kvp_cache_forget(struct kvp_pool *pool, kvp_block_t block)
-{
-	kvp_cache_forget_range(pool, block, 1);
+	if (vdevs->cache_client)
+		vdevs->cache_client->checkpointed(vdevs->pool, era, passed, tail);
 }
 
 /* Context: any but interrupt. */
-static inline bool kvp_cache_has(struct kvp_pool *pool, kvp_block_t block)
+static inline bool kvp_cache_has(const struct kvp_vdevs *vdevs, kvp_block_t block)
 {
-	return pool->vdevs.cache_client && pool->vdevs.cache_client->has(pool, block);
+	return vdevs->cache_client && vdevs->cache_client->has(vdevs->pool, block);
 }
 
 /* Context: process, under the range lock of the block; waits for I/O. */
-static inline int __must_check kvp_cache_rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry,
-						struct page *page)
+static inline int __must_check kvp_cache_rescue(const struct kvp_vdevs *vdevs, kvp_block_t block,
+						u64 entry, struct page *page)
 {
-	const struct kvp_cache_client *cache = pool->vdevs.cache_client;
+	const struct kvp_cache_client *cache = vdevs->cache_client;
 
-	return cache ? cache->rescue(pool, block, entry, page) : -ENOENT;
+	return cache ? cache->rescue(vdevs->pool, block, entry, page) : -ENOENT;
 }
 
 #endif /* KVP_CACHE_CLIENT_H */

@@ -52,7 +52,7 @@ struct kvp_vdev {
 /**
  * struct kvp_vdevs - the vdevs of a pool; which of them has which block, and which have the log
  * @v: @nr of them
- * @pool: for what sends requests to the legs; NULL in a test of a part alone
+ * @pool: for what sends requests to the legs, and for @cache_client; NULL in a test of a part alone
  * @sb: the newest superblock, which has their geometries and their regions
  * @nr_with_data: vdevs with data: all except a cache
  * @max_legs, @max_chunk: the largest of any vdev; @max_chunk in blocks

@@ -179,7 +179,7 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
 		}
 	}
 	if (!found && bad) {
-		int error = kvp_cache_rescue(pool, block, entry, page);
+		int error = kvp_cache_rescue(&pool->vdevs, block, entry, page);
 
 		found = !error;
 		no_memory |= error == -ENOMEM;

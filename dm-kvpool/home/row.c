@@ -125,7 +125,8 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 	if (!ret || !piece || kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return ret;
 	do {
-		error = kvp_cache_rescue(pool, kvp_row_block_at(leaf, row, piece), entry, page);
+		error = kvp_cache_rescue(&pool->vdevs, kvp_row_block_at(leaf, row, piece), entry,
+					 page);
 		if (error == -ENOMEM)
 			kvp_wait_for_memory();
 	} while (error == -ENOMEM && !kvp_pool_faulted(pool));

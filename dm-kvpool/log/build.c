@@ -154,7 +154,7 @@ static u32 run_length(struct kvp_pool *pool, const struct kvp_entry_io *e,
 	for (; d; d = __kvp_wbuf_next(pool->wbuf, d)) {
 		if (n == max || d->block != kvp_block_add(first->block, n) ||
 		    !may_be_intent(d, cache) || !may_pass_older(d, e->passes) ||
-		    (e->keeps && kvp_cache_has(pool, d->block)) || zeros_begin(pool, d))
+		    (e->keeps && kvp_cache_has(&pool->vdevs, d->block)) || zeros_begin(pool, d))
 			break;
 		n++;
 	}
@@ -655,7 +655,7 @@ void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
 	seal_entry(pool, e);
 	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
 	kvp_log_limit_buffered(pool);
-	kvp_cache_overwrites(pool, e->hdr.lsn, e->hdr.blocks);
+	kvp_cache_overwrites(&pool->vdevs, e->hdr.lsn, e->hdr.blocks);
 	e->joined = NULL;
 	/* Only entries of intents are joined. */
 	if (e->direct || pool->log->unsent)

@@ -54,7 +54,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	spin_unlock_irqrestore(&pool->log->lock, flags);
 	/* It never becomes lower: a recovery's own checkpoints must not forget what was durable. */
 	sb->log_commit = kvp_lsn_last(sb->log_commit, kvp_lsn_last(durable, sb->log_tail));
-	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, kvp_cache_written(pool));
+	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, kvp_cache_written(&pool->vdevs));
 	sb->era = era;
 	sb->checkpoint++;
 	sb->checkpoint_time = ktime_get_real_seconds();
@@ -156,7 +156,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	kvp_log_home_intents(pool, &home);
-	passed = kvp_cache_passed(pool);
+	passed = kvp_cache_passed(&pool->vdevs);
 	smp_rmb();	/* the table is fixed next, and has all that lies below @passed */
 	era = kvp_table_snapshot(pool->table, &pages);
 	ret = flush_homes(pool);
@@ -174,7 +174,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 		return ret;
 	atomic64_inc(&pool->work_stats.checkpoints);
 	pool->log_client->checkpointed(pool);
-	kvp_cache_checkpointed(pool, era, passed, tail);
+	kvp_cache_checkpointed(&pool->vdevs, era, passed, tail);
 	/* If the log moves, @tail is a place in the new log, which begins there. */
 	if (tail && !pool->log->next)
 		kvp_log_retire(pool, tail);

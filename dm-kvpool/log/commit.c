@@ -250,7 +250,7 @@ static bool __no_space_waiter(struct kvp_pool *pool)
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due &&
 	       !READ_ONCE(log->full) &&
 	       !READ_ONCE(log->pool->vdevs.log_moving) && !READ_ONCE(log->stopped) &&
-	       !kvp_cache_clean_waits(pool) &&
+	       !kvp_cache_clean_waits(&pool->vdevs) &&
 	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) &&
 	       kvp_wbuf_used(w) <= kvp_wbuf_limit(w) / 4 * 3;
 }
@@ -363,7 +363,7 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 	}
 	kvp_wbuf_unfix(pool->wbuf, &e->versions);
 	if (e->clean)
-		kvp_cache_clean_failed(pool);
+		kvp_cache_clean_failed(&pool->vdevs);
 	list_splice_tail_init(&e->versions, back);
 	spin_lock_irqsave(&log->lock, flags);
 	if (e->direct) {
@@ -577,7 +577,7 @@ void kvp_post_work(struct work_struct *work)
 		 * cannot overwrite them.
 		 */
 		if (e->clean)
-			kvp_cache_clean_durable(pool, e);
+			kvp_cache_clean_durable(&pool->vdevs, e);
 		hand_to_destage(pool, e);
 		if (e->of)
 			kvp_log_again_durable(e);
@@ -590,5 +590,5 @@ void kvp_post_work(struct work_struct *work)
 	pool->log_client->destage(pool, false);
 	kvp_log_move_kick(pool);
 	kvp_commit_kick(pool, true);
-	kvp_cache_moved_on(pool);
+	kvp_cache_moved_on(&pool->vdevs);
 }

@@ -164,7 +164,7 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	log->counts = head->lsn;
 	log->nr_milestones = 0;
 	kvp_wbuf_unlock_lists(pool->wbuf);
-	kvp_cache_log_begins(pool, head->lsn);
+	kvp_cache_log_begins(&pool->vdevs, head->lsn);
 	spin_lock_irqsave(&log->lock, flags);
 	log->nonce = to->nonce;
 	log->head = *head;
@@ -209,7 +209,7 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 	const struct kvp_geometry *g = to->v->g;
 	kvp_lsn_t lsn = kvp_lsn_add(log->durable.lsn,
 				    kvp_log_blocks(log->pool->vdevs.log_vdev->g) + kvp_log_blocks(g));
-	kvp_lsn_t at = kvp_cache_next_place(pool, to->v, kvp_lsn_down(lsn, g->segment_blocks));
+	kvp_lsn_t at = kvp_cache_next_place(&pool->vdevs, to->v, kvp_lsn_down(lsn, g->segment_blocks));
 	struct kvp_log_mark head = { at, 0, 0 };
 	int ret;
 
@@ -243,7 +243,7 @@ static int try_to_move(struct kvp_pool *pool)
 	if (kvp_pool_faulted(pool))
 		return to ? -EIO : -EAGAIN;
 	/* No clean block may be on its way to the cache either: the log would overtake it. */
-	if (!all_entries_free(pool) || kvp_cache_clean_on_its_way(pool) || !all_home(pool))
+	if (!all_entries_free(pool) || kvp_cache_clean_on_its_way(&pool->vdevs) || !all_home(pool))
 		return -EAGAIN;
 	/* An order from before the SSDs were lost will do as well, if it names a vdev with data. */
 	if (!to || (READ_ONCE(log->pool->vdevs.log_moving) && !kvp_home_blocks(to->v->g))) {
