@@ -408,6 +408,8 @@ struct kvp_pool {
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
 	const struct kvp_log_client *log_client;
+	/* a checkpoint is durable: kvp_passdown_checkpointed() */
+	void (*checkpointed)(struct kvp_pool *pool);
 	void (*put)(struct kvp_pool *pool);	/* kvp_pool_free() */
 
 	void (*space)(struct kvp_pool *pool);	/* request path: buffer pages became free */

@@ -20,12 +20,12 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
+#include "checkpoint/checkpoint.h"
 #include "core/cache_client.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "home/heal.h"
 #include "io/io.h"
-#include "log/checkpoint.h"
 #include "log/spill.h"
 #include "ram/wbuf.h"
 #include "super/finds.h"

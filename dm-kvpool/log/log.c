@@ -382,15 +382,21 @@ void __kvp_log_milestone(struct kvp_pool *pool)
 	log->milestones[log->nr_milestones++ % KVP_MILESTONES] = log->logged;
 }
 
-kvp_lsn_t kvp_log_durable(struct kvp_log *log)
+void kvp_log_durable_mark(struct kvp_log *log, struct kvp_log_mark *mark)
 {
 	unsigned long flags;
-	kvp_lsn_t lsn;
 
 	spin_lock_irqsave(&log->lock, flags);
-	lsn = log->durable.lsn;
+	*mark = log->durable;
 	spin_unlock_irqrestore(&log->lock, flags);
-	return lsn;
+}
+
+kvp_lsn_t kvp_log_durable(struct kvp_log *log)
+{
+	struct kvp_log_mark mark;
+
+	kvp_log_durable_mark(log, &mark);
+	return mark.lsn;
 }
 
 void kvp_log_set_durable(struct kvp_log *log, const struct kvp_log_mark *head)

@@ -18,7 +18,6 @@
  *   slices.c      intents on their way home; again.c: those that must become data again
  *   log.c         start and stop, space, the tail, closing of intents
  *   renew.c       what is dirty at the tail is appended again
- *   checkpoint.c  table, then superblock, then space
  *   move.c        the log moves to other legs; spill.c: versions without pages
  *
  * Locks: build_lock (mutex) for what is built and sent; one builder at a time. Under it log->lock
@@ -222,13 +221,13 @@ struct kvp_direct_worker {
 /**
  * struct kvp_log_client - calls of the log to the floors above; registered with the pool
  * @destage: start destage if it is time, or @now (kvp_destage_kick())
- * @checkpoint: make the table and @tail durable, and begin the new log with it (kvp_checkpoint())
- * @checkpointed: a checkpoint is durable (kvp_passdown_checkpointed())
+ * @checkpoint: make the table durable, and with the same superblock begin the empty log @to at
+ *	@head (kvp_checkpoint_anew())
  */
 struct kvp_log_client {
 	void (*destage)(struct kvp_pool *pool, bool now);
-	int (*checkpoint)(struct kvp_pool *pool, const struct kvp_log_mark *tail);
-	void (*checkpointed)(struct kvp_pool *pool);
+	int (*checkpoint)(struct kvp_pool *pool, const struct kvp_log_mark *head,
+			  struct kvp_log_new *to);
 };
 
 struct kvp_log {
@@ -642,6 +641,9 @@ static inline kvp_lsn_t kvp_log_tail(const struct kvp_log *log)
 
 /** kvp_log_durable() - lsn behind the last durable entry. Context: any; takes log->lock. */
 kvp_lsn_t kvp_log_durable(struct kvp_log *log);
+
+/** kvp_log_durable_mark() - the same as a mark. Context: any; takes log->lock. */
+void kvp_log_durable_mark(struct kvp_log *log, struct kvp_log_mark *mark);
 
 /**
  * kvp_log_set_durable() - what is durable ends at @head.

@@ -3,7 +3,6 @@
 
 #include "core/cache_client.h"
 #include "core/core.h"
-#include "format/logplace.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
@@ -20,91 +19,6 @@ void kvp_log_move_on(struct kvp_pool *pool)
 {
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags) && !READ_ONCE(pool->log->stopped))
 		queue_work(pool->work_wq, &pool->log->move_work);
-}
-
-void kvp_log_new_fill(struct kvp_pool *pool)
-{
-	struct kvp_log_new *to = pool->log->next;
-	const struct kvp_vdev *from = pool->vdevs.log_vdev;
-	struct kvp_sb *sb = pool->sb;
-	u32 i;
-
-	lockdep_assert_held(&pool->sb_lock);
-	to->old_vdev = sb->log_vdev;
-	to->old_others = sb->log_others;
-	to->old_nonce = sb->log_nonce;
-	for (i = 0; i < from->nr_legs; i++)
-		to->old_states[i] = sb->legs[from->g->first_leg + i].state;
-	to->old_mask = sb->tunable_mask;
-	to->old_mode = sb->tunables[KVP_T_CACHE_MODE];
-	to->in_sb = true;
-	kvp_log_carry(sb, to->v->index, kvp_log_others(&pool->vdevs, to->v));
-	sb->log_nonce = to->nonce;
-	if (to->by_order) {
-		sb->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
-		sb->tunables[KVP_T_CACHE_MODE] = to->mode;
-	}
-	WRITE_ONCE(sb->epoch, sb->epoch + 1);
-}
-
-void kvp_log_new_undo(struct kvp_pool *pool)
-{
-	struct kvp_log_new *to = pool->log->next;
-	const struct kvp_vdev *from = pool->vdevs.log_vdev;
-	struct kvp_sb *sb = pool->sb;
-	u32 i;
-
-	lockdep_assert_held(&pool->sb_lock);
-	if (!to->in_sb)
-		return;
-	to->in_sb = false;
-	kvp_log_carry(sb, to->old_vdev, to->old_others);
-	sb->log_nonce = to->old_nonce;
-	if (to->by_order) {
-		sb->tunable_mask = to->old_mask;
-		sb->tunables[KVP_T_CACHE_MODE] = to->old_mode;
-	}
-	for (i = 0; i < from->nr_legs; i++)
-		sb->legs[from->g->first_leg + i].state = to->old_states[i];
-}
-
-void kvp_log_new_check(struct kvp_pool *pool)
-{
-	struct kvp_log_new *to = pool->log->next;
-	struct kvp_log *log = pool->log;
-	struct kvp_sb *sb = pool->sb;
-	unsigned long flags;
-
-	lockdep_assert_held(&pool->sb_lock);
-	if (!to || !to->in_sb || kvp_vdev_has_log(to->v))
-		return;
-	kvp_log_new_undo(pool);
-	/* All data of the old log is home. */
-	spin_lock_irqsave(&log->lock, flags);
-	sb->log_tail = log->durable.lsn;
-	sb->log_prev_lsn = log->durable.prev_lsn;
-	sb->log_prev_csum = log->durable.prev_csum;
-	spin_unlock_irqrestore(&log->lock, flags);
-	sb->log_commit = sb->log_tail;
-}
-
-/*
- * Do this before any other superblock is written. If the SSDs of the new log were lost just now,
- * that log is lost with them, though it is empty. They are not recorded out until it has moved.
- */
-void kvp_log_new_adopt(struct kvp_pool *pool)
-{
-	struct kvp_log_new *to = pool->log->next;
-	unsigned long flags;
-
-	lockdep_assert_held(&pool->sb_lock);
-	if (!to->in_sb)
-		return;
-	spin_lock_irqsave(&pool->members_lock, flags);
-	kvp_log_take_place(&pool->vdevs);
-	if (!kvp_vdev_has_log(to->v))
-		kvp_log_legs_keep(pool);
-	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
 /*
@@ -191,14 +105,6 @@ static void take_over(struct kvp_pool *pool, const struct kvp_log_new *to,
 	kvp_log_limit_buffered(pool);
 }
 
-/* Set log->next. The move of the log does; each writer of a superblock reads it. */
-static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
-{
-	mutex_lock(&pool->sb_lock);
-	pool->log->next = to;
-	mutex_unlock(&pool->sb_lock);
-}
-
 /*
  * Move the log. All its data is home, and stays so, as nothing is built. The checkpoint that says
  * so names the new log.
@@ -215,9 +121,7 @@ static int move_log(struct kvp_pool *pool, struct kvp_log_new *to)
 
 	lockdep_assert_held(&pool->checkpoint_lock);
 	get_random_bytes(&to->nonce, sizeof(to->nonce));
-	set_next(pool, to);
-	ret = pool->log_client->checkpoint(pool, &head);
-	set_next(pool, NULL);
+	ret = pool->log_client->checkpoint(pool, &head, to);
 	if (ret)
 		return ret;
 	if (to->in_sb) {

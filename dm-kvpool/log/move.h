@@ -56,7 +56,7 @@ struct kvp_vdev;
  * @nonce: its own
  * @mode: the new value of the tunable cache_mode; only with @by_order
  * @by_order: an order waits for @done
- * @in_sb: pool->sb names it; by sb_lock
+ * @in_sb: the superblock names it; by sb_lock (checkpoint/newlog.h)
  * @error: result; valid at @done
  * @old_nonce, @old_mask, @old_mode, @old_vdev, @old_others: fields of the superblock before
  * @old_states: states of the old log's legs before
@@ -72,28 +72,17 @@ struct kvp_log_new {
 	u32 old_states[KVP_MAX_MIRROR_LEGS];
 };
 
-/**
- * kvp_log_new_fill() - name log->next, which is set, in pool->sb
- *
- * Caller holds sb_lock, and fills in the tail.
- */
-void kvp_log_new_fill(struct kvp_pool *pool);
+/** kvp_log_next() - the new log that the next checkpoint begins; NULL: none. By sb_lock. */
+static inline struct kvp_log_new *kvp_log_next(const struct kvp_log *log)
+{
+	return log->next;
+}
 
-/**
- * kvp_log_new_undo() - the superblock could not be written: name the old log again; caller holds
- * sb_lock
- */
-void kvp_log_new_undo(struct kvp_pool *pool);
-
-/**
- * kvp_log_new_check() - if too few legs of log->next are left, let pool->sb name the old log again
- *
- * All in the old log is home, as the checkpoint says that is being written. Caller holds sb_lock.
- */
-void kvp_log_new_check(struct kvp_pool *pool);
-
-/** kvp_log_new_adopt() - the superblock that names log->next is durable; caller holds sb_lock */
-void kvp_log_new_adopt(struct kvp_pool *pool);
+/** kvp_log_set_next() - set it; caller holds checkpoint_lock and sb_lock */
+static inline void kvp_log_set_next(struct kvp_log *log, struct kvp_log_new *to)
+{
+	log->next = to;
+}
 
 /** kvp_log_lost() - no leg, or too few, took an entry: true if the log is on a cache and moves */
 bool kvp_log_lost(struct kvp_pool *pool);

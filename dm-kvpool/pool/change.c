@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "checkpoint/checkpoint.h"
 #include "core/core.h"
-#include "log/checkpoint.h"
 #include "pool/add.h"
 #include "pool/change.h"
 #include "pool/spare.h"

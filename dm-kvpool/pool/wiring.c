@@ -5,9 +5,10 @@
  * runs upwards. The exception is the client of a cache: its kind of vdev registers it
  * (kinds/cache.c), and cache/client.c lists its calls.
  */
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/newlog.h"
 #include "core/core.h"
 #include "kinds/kinds.h"
-#include "log/checkpoint.h"
 #include "log/log.h"
 #include "log/move.h"
 #include "pool/pool.h"
@@ -67,8 +68,7 @@ void kvp_wire_table(struct kvp_pool *pool, struct kvp_table_client *client)
 
 static const struct kvp_log_client log_client = {
 	.destage = kvp_destage_kick,
-	.checkpoint = kvp_checkpoint,
-	.checkpointed = kvp_passdown_checkpointed,
+	.checkpoint = kvp_checkpoint_anew,
 };
 
 void kvp_wire(struct kvp_pool *pool)
@@ -78,5 +78,6 @@ void kvp_wire(struct kvp_pool *pool)
 	pool->failure.faulted = kvp_members_faulted;
 	pool->members_client = &members_client;
 	pool->log_client = &log_client;
+	pool->checkpointed = kvp_passdown_checkpointed;
 	pool->put = kvp_pool_free;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Recovery writes the data of the log home, and enters it in the table. */
+#include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/batch.h"
-#include "log/checkpoint.h"
 #include "log/log.h"
 #include "policy/replay.h"
 #include "recovery/recovery.h"

@@ -20,13 +20,13 @@
 #include <linux/gfp.h>
 #include <linux/random.h>
 
+#include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/generations.h"
 #include "format/logplace.h"
 #include "home/home.h"
 #include "io/batch.h"
-#include "log/checkpoint.h"
 #include "log/log.h"
 #include "policy/history.h"
 #include "policy/replay.h"

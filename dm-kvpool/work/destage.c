@@ -29,6 +29,7 @@
 #include <linux/list_sort.h>
 
 #include "cache/pacing.h"
+#include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "format/logplace.h"
 #include "home/heal.h"
@@ -36,7 +37,6 @@
 #include "home/pace.h"
 #include "home/speed.h"
 #include "home/throttle.h"
-#include "log/checkpoint.h"
 #include "log/log.h"
 #include "log/move.h"
 #include "log/renew.h"

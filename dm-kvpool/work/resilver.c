@@ -3,12 +3,12 @@
 #include <linux/err.h>
 #include <linux/mm.h>
 
+#include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "core/host.h"
 #include "core/vdev_ops.h"
 #include "format/stripe.h"
 #include "home/heal.h"
-#include "log/checkpoint.h"
 #include "log/log.h"
 #include "ram/wbuf.h"
 #include "super/events.h"

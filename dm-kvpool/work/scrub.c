@@ -14,6 +14,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
+#include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/stripe.h"
@@ -21,7 +22,6 @@
 #include "home/home.h"
 #include "home/row.h"
 #include "io/io.h"
-#include "log/checkpoint.h"
 #include "ram/wbuf.h"
 #include "super/events.h"
 #include "super/finds.h"

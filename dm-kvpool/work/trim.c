@@ -20,11 +20,11 @@
  *
  * The cases are in docs/cases/destage.md.
  */
+#include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "home/row.h"
 #include "io/io.h"
-#include "log/checkpoint.h"
 #include "log/log.h"
 #include "super/events.h"
 #include "table/table.h"

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint/checkpoint.h"
 #include "suite.h"
 #include "trouble.h"
 #include "cache/scache.h"
-#include "log/checkpoint.h"
 #include "ram/rcache.h"
 #include "super/events.h"
 #include "super/finds.h"

@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
+#include "checkpoint/checkpoint.h"
 #include "suite.h"
 #include "trouble.h"
 #include "table/table.h"
 #include "work/changed.h"
-#include "log/checkpoint.h"
 
 /* Blocks of the pool that belong to vdev @v, from @from on: the first one, or the pool's size. */
 static u64 next_of(struct host *h, u32 v, u64 from)

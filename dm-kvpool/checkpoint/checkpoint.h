@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Make the table, and the tail of the log, durable. */
+/*
+ * Make the table, and the tail of the log, durable. This joins three parts: table, superblock and
+ * log.
+ */
 #ifndef KVP_CHECKPOINT_H
 #define KVP_CHECKPOINT_H
 
 #include <linux/workqueue.h>
 
 struct kvp_log_mark;
+struct kvp_log_new;
 struct kvp_pool;
 
 /**
@@ -17,6 +21,15 @@ struct kvp_pool;
  * and nothing is lost.
  */
 int __must_check kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail);
+
+/**
+ * kvp_checkpoint_anew() - the same, at the head of the empty log @to, which replaces this one
+ *
+ * With the checkpoint the superblock names @to; but if too few of its legs are left by then, it
+ * names the present log as before (to->in_sb). Takes sb_lock.
+ */
+int __must_check kvp_checkpoint_anew(struct kvp_pool *pool, const struct kvp_log_mark *head,
+				     struct kvp_log_new *to);
 
 /**
  * kvp_poison_make_durable() - make poison durable before a read of it is answered

@@ -21,11 +21,12 @@
  * 6. kvp_table_written() frees the old slots; or, after an error, it keeps the pages dirty.
  * 7. kvp_log_retire() frees the space of the log below the tail.
  */
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/newlog.h"
 #include "core/cache_client.h"
 #include "core/core.h"
 #include "format/generations.h"
 #include "io/mirror.h"
-#include "log/checkpoint.h"
 #include "log/log.h"
 #include "log/move.h"
 #include "super/events.h"
@@ -37,11 +38,10 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 {
 	struct kvp_table *t = pool->table;
 	struct kvp_sb *sb = pool->sb;
-	unsigned long flags;
 	kvp_lsn_t durable;
 
 	lockdep_assert_held(&pool->sb_lock);
-	if (pool->log->next)
+	if (kvp_log_begins_anew(pool->log))
 		kvp_log_new_fill(pool);
 	if (tail) {
 		sb->log_tail = tail->lsn;
@@ -49,9 +49,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->log_prev_csum = tail->prev_csum;
 		kvp_generations_trim(sb);
 	}
-	spin_lock_irqsave(&pool->log->lock, flags);
-	durable = pool->log->durable.lsn;
-	spin_unlock_irqrestore(&pool->log->lock, flags);
+	durable = kvp_log_durable(pool->log);
 	/* It never becomes lower: a recovery's own checkpoints must not forget what was durable. */
 	sb->log_commit = kvp_lsn_last(sb->log_commit, kvp_lsn_last(durable, sb->log_tail));
 	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, kvp_cache_written(&pool->vdevs));
@@ -95,7 +93,7 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->generation_count = old_count;
 		sb->era = old_era;
 		/* For the old log, this is a position that it has not reached. */
-		if (pool->log->next) {
+		if (kvp_log_begins_anew(pool->log)) {
 			kvp_log_new_undo(pool);
 			sb->log_commit = old_commit;
 		}
@@ -110,7 +108,7 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->uncounted_leaves = old_uncounted;
 		sb->checkpoint--;
 		kvp_table_put_roots(pool->table, sb);
-	} else if (pool->log->next) {
+	} else if (kvp_log_begins_anew(pool->log)) {
 		kvp_log_new_adopt(pool);
 	}
 	mutex_unlock(&pool->sb_lock);
@@ -173,15 +171,34 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (ret)
 		return ret;
 	atomic64_inc(&pool->work_stats.checkpoints);
-	pool->log_client->checkpointed(pool);
+	pool->checkpointed(pool);
 	kvp_cache_checkpointed(&pool->vdevs, era, passed, tail);
 	/* If the log moves, @tail is a place in the new log, which begins there. */
-	if (tail && !pool->log->next)
+	if (tail && !kvp_log_begins_anew(pool->log))
 		kvp_log_retire(pool, tail);
 	/* A FLUSH may have waited for poison. */
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
-		queue_work(pool->commit_wq, &pool->log->flush_work);
+		kvp_flush_kick(pool);
 	return 0;
+}
+
+/* Set the log that the next checkpoint begins. Each writer of a superblock reads it. */
+static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
+{
+	mutex_lock(&pool->sb_lock);
+	kvp_log_set_next(pool->log, to);
+	mutex_unlock(&pool->sb_lock);
+}
+
+int kvp_checkpoint_anew(struct kvp_pool *pool, const struct kvp_log_mark *head,
+			struct kvp_log_new *to)
+{
+	int ret;
+
+	set_next(pool, to);
+	ret = kvp_checkpoint(pool, head);
+	set_next(pool, NULL);
+	return ret;
 }
 
 static int make_poison_durable(struct kvp_pool *pool)
