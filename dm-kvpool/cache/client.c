@@ -31,7 +31,9 @@ static void lock_log(void *of)
 
 static void unlock_log(void *of)
 {
-	kvp_log_unlock_build(of);
+	struct kvp_pool *pool = of;
+
+	kvp_log_unlock_build(pool->log);
 }
 
 static void look(void *of, struct kvp_cache_log *log)
@@ -51,7 +53,7 @@ static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head
 	struct kvp_log_at none = { 0, 0 };
 	struct kvp_candidate *c;
 
-	kvp_append_begin(pool, e, n, none);
+	kvp_append_begin(pool->log, e, n, none);
 	e->clean = true;
 	list_for_each_entry(c, taken, list) {
 		struct kvp_rec r = {
@@ -63,7 +65,7 @@ static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head
 		kvp_append_add(e, &r, c->page);
 	}
 	kvp_admit_sent(pool->admission, taken);
-	kvp_log_send(pool, e);
+	kvp_log_send(pool->log, e);
 }
 
 static enum kvp_clean_outcome append(void *of, struct list_head *taken, u32 n)
@@ -79,13 +81,13 @@ static enum kvp_clean_outcome append(void *of, struct list_head *taken, u32 n)
 		return KVP_CLEAN_NEVER;
 	if (pool->vdevs.log_vdev != pool->scache->v)
 		return KVP_CLEAN_ELSEWHERE;
-	if (!kvp_log_has_spare(pool, blocks))
+	if (!kvp_log_has_spare(pool->log, blocks))
 		return KVP_CLEAN_NEVER;
 	e = kvp_log_free_entry(log);
-	if (!e || kvp_admit_busy(pool->admission) || kvp_log_is_wanted(pool))
+	if (!e || kvp_admit_busy(pool->admission) || kvp_log_is_wanted(pool->log))
 		return KVP_CLEAN_LATER;
 	/* kvp_log_room() leaves a segment in which only a few blocks are left, up to 32. */
-	if (kvp_log_room(pool, blocks, &budget) < blocks)
+	if (kvp_log_room(pool->log, blocks, &budget) < blocks)
 		return KVP_CLEAN_NEVER;
 	send(pool, e, taken, n);
 	return KVP_CLEAN_SENT;
@@ -95,7 +97,7 @@ static bool may_append(void *of)
 {
 	struct kvp_pool *pool = of;
 
-	return kvp_log_free_entry(pool->log) && !kvp_log_is_wanted(pool);
+	return kvp_log_free_entry(pool->log) && !kvp_log_is_wanted(pool->log);
 }
 
 static void wait_idle(void *of)
@@ -125,7 +127,7 @@ static bool is_short(void *of)
 	struct kvp_pool *pool = of;
 
 	return READ_ONCE(pool->vdevs.log_vdev) == pool->scache->v &&
-	       kvp_log_used(pool) > kvp_log_clean_limit(pool);
+	       kvp_log_used(pool->log) > kvp_log_clean_limit(pool->log);
 }
 
 /* --- what it asks of table and superblock -------------------------------------------------- */
@@ -202,7 +204,7 @@ static void ring_ended(void *of)
 	struct kvp_pool *pool = of;
 
 	kvp_log_wake(pool->log);
-	kvp_log_move_kick(pool);
+	kvp_log_move_kick(pool->log);
 	moved_on(pool);
 }
 
@@ -324,7 +326,8 @@ static kvp_lsn_t may_be_torn(const struct kvp_pool *pool, kvp_lsn_t head)
 	kvp_lsn_t most = most_written(pool), in_flight;
 
 	in_flight = kvp_lsn_add(head, KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept));
-	return kvp_lsn_last(head, kvp_log_reserves(pool) ? most : kvp_lsn_first(most, in_flight));
+	return kvp_lsn_last(head, kvp_log_reserves(pool->log) ? most :
+				  kvp_lsn_first(most, in_flight));
 }
 
 /* Find up to where the log, or the ring, may have written to @v, and up to where it is torn. */
@@ -435,7 +438,7 @@ int kvp_cache_connect(struct kvp_pool *pool)
 	kvp_log_lock_build(pool->log);
 	find_place(pool, v, &wiped, &doubt);
 	kvp_scache_begin(pool->scache, v, wiped, doubt);
-	kvp_log_unlock_build(pool);
+	kvp_log_unlock_build(pool->log);
 	return 0;
 }
 

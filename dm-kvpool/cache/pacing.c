@@ -15,7 +15,7 @@
 /* Per cent of the window that may be dirty; 0: the log is not renewed. */
 static u32 renew_mark(const struct kvp_pool *pool)
 {
-	return kvp_log_renew_kept(pool) ? (u32)READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]) : 0;
+	return kvp_log_renew_kept(pool->log) ? (u32)READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]) : 0;
 }
 
 u64 kvp_pacing_dirty(struct kvp_pool *pool)
@@ -30,7 +30,7 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool)
 	if (first && kvp_lsn_before(first->lsn, head))
 		dirty = kvp_lsn_since(head, first->lsn);
 	kvp_wbuf_unlock_lists(w);
-	return dirty ? dirty + kvp_log_reserved(pool) : 0;
+	return dirty ? dirty + kvp_log_reserved(pool->log) : 0;
 }
 
 u64 kvp_pacing_wants(struct kvp_pool *pool)
@@ -53,9 +53,9 @@ u64 kvp_pacing_wants(struct kvp_pool *pool)
 
 u32 kvp_pacing_room(const struct kvp_pool *pool)
 {
-	u64 most = kvp_log_limit_empty(pool);
+	u64 most = kvp_log_limit_empty(pool->log);
 
-	return (u32)div64_u64(100 * (most - min(most, kvp_log_fullness(pool, most))), most);
+	return (u32)div64_u64(100 * (most - min(most, kvp_log_fullness(pool->log, most))), most);
 }
 
 /* kvp_pacing_stream() of a pool whose log is on a cache. */

@@ -153,13 +153,13 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	ret = ready_for_checkpoint(pool);
 	if (ret)
 		return ret;
-	kvp_log_home_intents(pool, &home);
+	kvp_log_home_intents(pool->log, &home);
 	passed = kvp_cache_passed(&pool->vdevs);
 	smp_rmb();	/* the table is fixed next, and has all that lies below @passed */
 	era = kvp_table_snapshot(pool->table, &pages);
 	ret = flush_homes(pool);
 	if (!ret)
-		kvp_log_close(pool, &home);
+		kvp_log_close(pool->log, &home);
 	if (!ret)
 		ret = kvp_table_write(pool->table, &pages);
 	if (!ret)
@@ -175,10 +175,10 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	kvp_cache_checkpointed(&pool->vdevs, era, passed, tail);
 	/* If the log moves, @tail is a place in the new log, which begins there. */
 	if (tail && !kvp_log_begins_anew(pool->log))
-		kvp_log_retire(pool, tail);
+		kvp_log_retire(pool->log, tail);
 	/* A FLUSH may have waited for poison. */
 	if (test_bit(KVP_POOL_RUNNING, &pool->flags))
-		kvp_flush_kick(pool);
+		kvp_flush_kick(pool->log);
 	return 0;
 }
 

@@ -63,7 +63,6 @@ struct kvp_finds;
 struct kvp_flights;
 struct kvp_heartbeat;
 struct kvp_log;
-struct kvp_log_client;
 struct kvp_members_client;
 struct kvp_throttle;
 struct kvp_passdown;
@@ -407,7 +406,6 @@ struct kvp_pool {
 	 */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
-	const struct kvp_log_client *log_client;
 	/* a checkpoint is durable: kvp_passdown_checkpointed() */
 	void (*checkpointed)(struct kvp_pool *pool);
 	void (*put)(struct kvp_pool *pool);	/* kvp_pool_free() */

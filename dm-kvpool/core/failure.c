@@ -21,7 +21,8 @@ bool kvp_fail_late(struct kvp_failure *f)
 
 void kvp_leg_failed_write(struct kvp_leg *leg)
 {
-	if (kvp_leg_takes_writes(leg) && !kvp_failed_by(&leg->pool->failure, KVP_FAIL_HOST))
+	if (kvp_leg_takes_writes(leg) &&
+	    !(leg->pool && kvp_failed_by(&leg->pool->failure, KVP_FAIL_HOST)))
 		atomic64_inc(&leg->err_write);
 }
 

@@ -11,15 +11,17 @@
 #include "format/format.h"
 
 struct kvp_pool;
+struct kvp_sb;
 
 #ifdef KVP_SIM
-static inline void kvp_trace_commit(struct kvp_pool *pool, kvp_lsn_t lsn, u32 data, u32 intents) {}
+static inline void kvp_trace_commit(const struct kvp_sb *sb, kvp_lsn_t lsn, u32 data,
+				    u32 intents) {}
 static inline void kvp_trace_destage(struct kvp_pool *pool, u32 versions) {}
 static inline void kvp_trace_checkpoint(struct kvp_pool *pool, kvp_lsn_t tail, int error) {}
 static inline void kvp_trace_heal(struct kvp_pool *pool, u32 leg, kvp_block_t block) {}
 static inline void kvp_trace_recovery(struct kvp_pool *pool, u64 entries, u64 records) {}
 #else
-void kvp_trace_commit(struct kvp_pool *pool, kvp_lsn_t lsn, u32 data, u32 intents);
+void kvp_trace_commit(const struct kvp_sb *sb, kvp_lsn_t lsn, u32 data, u32 intents);
 void kvp_trace_destage(struct kvp_pool *pool, u32 versions);
 void kvp_trace_checkpoint(struct kvp_pool *pool, kvp_lsn_t tail, int error);
 void kvp_trace_heal(struct kvp_pool *pool, u32 leg, kvp_block_t block);

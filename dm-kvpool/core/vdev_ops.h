@@ -128,7 +128,7 @@ struct kvp_vdev_ops {
 	void (*place_payload)(const struct kvp_vdev *v, struct kvp_entry_io *e);
 	void (*too_few_took)(struct kvp_vdev *v, unsigned long failed);
 	const struct kvp_leg *(*only_log_leg)(const struct kvp_vdev *v, struct kvp_place at);
-	int (*read_spilled)(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+	int (*read_spilled)(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
 			    struct page *spare);
 
 	bool (*row_is_empty)(struct kvp_pool *pool, const struct kvp_tpage *leaf,

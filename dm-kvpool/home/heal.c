@@ -259,7 +259,7 @@ static int read_buffered(struct kvp_pool *pool, kvp_block_t block, struct page *
 		kvp_wbuf_unlock(pool->wbuf, block);
 	if (!spilled)
 		return 0;
-	ret = kvp_spill_read(pool, &at, page, NULL);
+	ret = kvp_spill_read(pool->log, &at, page, NULL);
 	return ret && ret != -ENOMEM && !still_spilled(pool, &at) ? -EAGAIN : ret;
 }
 

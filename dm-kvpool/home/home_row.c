@@ -660,7 +660,7 @@ static int log_parity(struct kvp_row_home *h, struct kvp_log_at limit)
 			h->records[n++] = (struct kvp_row_parity){ vdev_of(r), r->row, r->crc,
 								   r->parity };
 	}
-	return n ? kvp_log_parity(h->pool, h->records, n, limit) : 0;
+	return n ? kvp_log_parity(h->pool->log, h->records, n, limit) : 0;
 }
 
 static int add_page(struct kvp_row_home *h, const struct kvp_vdev *v, struct kvp_place at,
@@ -800,7 +800,7 @@ static void cover_versions(struct kvp_row_home *h, const struct row *r)
 
 	list_for_each_entry(d, &r->stripe->versions, list)
 		if (row_number(r->stripe, d->block) == r->row)
-			kvp_log_covered(h->pool, d);
+			kvp_log_covered(h->pool->log, d);
 }
 
 /*
@@ -818,7 +818,7 @@ static void cover_rows(struct kvp_row_home *h)
 			continue;
 		for (piece = 1; piece < vdev_of(r)->nr_legs; piece++)
 			if (r->new[piece])
-				kvp_log_covered(h->pool, r->new[piece]);
+				kvp_log_covered(h->pool->log, r->new[piece]);
 		if (r->stripe->repeated)
 			cover_versions(h, r);
 	}

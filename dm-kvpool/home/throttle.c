@@ -22,8 +22,8 @@ static u64 in_use(const struct kvp_pool *pool, u64 *most)
 {
 	u64 used, pages = kvp_wbuf_limit(pool->wbuf), logged = kvp_wbuf_nr_logged(pool->wbuf);
 
-	*most = kvp_log_limit_empty(pool);
-	used = kvp_log_fullness(pool, *most);
+	*most = kvp_log_limit_empty(pool->log);
+	used = kvp_log_fullness(pool->log, *most);
 	/* With the log on a cache, versions need no pages: they are spilled. */
 	if (kvp_pool_logs_on_cache(pool) || logged * *most <= used * pages)
 		return used;
@@ -45,12 +45,12 @@ u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 
 bool kvp_throttle_passes(const struct kvp_pool *pool)
 {
-	u64 most, used = in_use(pool, &most), empty = kvp_log_limit_empty(pool);
+	u64 most, used = in_use(pool, &most), empty = kvp_log_limit_empty(pool->log);
 
 	/* With the log on legs, a stream that is only buffered needs no more than records. */
 	if (!kvp_pool_logs_on_cache(pool) && most == empty)
-		used = kvp_log_spent(pool, most);
-	return kvp_log_takes_intents(pool) && used <= most - most / 32;
+		used = kvp_log_spent(pool->log, most);
+	return kvp_log_takes_intents(pool->log) && used <= most - most / 32;
 }
 
 u64 kvp_throttle_admit(struct kvp_pool *pool, u32 blocks)

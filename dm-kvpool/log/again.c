@@ -54,58 +54,56 @@ static bool all_durable(struct kvp_log *log, u64 seq)
 }
 
 /* Commit all that was accepted so far, and note up to where that is. */
-static void want_all(struct kvp_pool *pool, struct kvp_direct *b)
+static void want_all(struct kvp_log *log, struct kvp_direct *b)
 {
-	struct kvp_log *log = pool->log;
-
-	b->seq = kvp_wbuf_take_seq(pool->wbuf);
+	b->seq = kvp_wbuf_take_seq(log->wbuf);
 	WRITE_ONCE(log->again_seq, b->seq);
-	kvp_commit_now(pool);
+	kvp_commit_now(log);
 }
 
 /* --- superseded versions ------------------------------------------------------------ */
 
 /* Mark versions that are superseded. They wait until all that is newer is durable. */
-static void mark_outdone(struct kvp_pool *pool, struct kvp_direct *b)
+static void mark_outdone(struct kvp_log *log, struct kvp_direct *b)
 {
 	struct kvp_version *d;
 	bool any = false;
 
 	list_for_each_entry(d, &b->versions, list)
-		if (kvp_wbuf_is_outdone(pool->wbuf, d)) {
+		if (kvp_wbuf_is_outdone(log->wbuf, d)) {
 			d->outdone = true;
 			any = true;
 		}
 	if (any)
-		want_all(pool, b);
+		want_all(log, b);
 }
 
-static void drop_outdone(struct kvp_pool *pool, struct kvp_direct *b)
+static void drop_outdone(struct kvp_log *log, struct kvp_direct *b)
 {
 	struct kvp_version *d, *next;
 	LIST_HEAD(outdone);
 
-	if (!b->seq || !all_durable(pool->log, b->seq))
+	if (!b->seq || !all_durable(log, b->seq))
 		return;
 	b->seq = 0;
 	list_for_each_entry_safe(d, next, &b->versions, list)
 		if (d->outdone)
 			list_move_tail(&d->list, &outdone);
-	kvp_wbuf_drop_list(pool->wbuf, &outdone);
+	kvp_wbuf_drop_list(log->wbuf, &outdone);
 }
 
 /* --- rows as data -------------------------------------------------------------------- */
 
-static bool may_log(struct kvp_pool *pool)
+static bool may_log(struct kvp_log *log)
 {
-	return !kvp_log_is_closed(pool->log) && !kvp_pool_faulted(pool);
+	return !kvp_log_is_closed(log) && !kvp_faulted(log->failure);
 }
 
-static void begin_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+static void begin_entry(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	struct kvp_log_at none = { 0, 0 };
 
-	kvp_append_begin(pool, e, 1, none);
+	kvp_append_begin(log, e, 1, none);
 	e->phase = KVP_ENTRY_FREE;
 }
 
@@ -113,11 +111,11 @@ static void begin_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
  * Move the first row of @b to @row, and return its length. The blocks of a stripe lie together on
  * the list. *@waits: a block of the row is superseded.
  */
-static u32 take_row(struct kvp_pool *pool, struct kvp_direct *b, struct list_head *row,
+static u32 take_row(struct kvp_log *log, struct kvp_direct *b, struct list_head *row,
 		    bool *waits)
 {
 	struct kvp_version *d = list_first_entry(&b->versions, struct kvp_version, list), *next;
-	struct kvp_spot at = kvp_locate(pool, d->block);
+	struct kvp_spot at = kvp_vdevs_find(log->vdevs, d->block);
 	u32 blocks = kvp_unit_blocks(at.v->g), chunk = at.v->g->chunk_blocks, n = 0;
 	u32 in = kvp_vblock_nr(at.block) % blocks;
 	kvp_block_t first = kvp_block_back(d->block, in);
@@ -128,7 +126,7 @@ static u32 take_row(struct kvp_pool *pool, struct kvp_direct *b, struct list_hea
 			break;
 		if ((u32)kvp_block_since(d->block, first) % chunk != in % chunk)
 			continue;
-		*waits |= d->outdone || kvp_wbuf_is_outdone(pool->wbuf, d);
+		*waits |= d->outdone || kvp_wbuf_is_outdone(log->wbuf, d);
 		list_move_tail(&d->list, row);
 		n++;
 	}
@@ -136,26 +134,26 @@ static u32 take_row(struct kvp_pool *pool, struct kvp_direct *b, struct list_hea
 }
 
 /* True if the entry fits with @n more blocks of data, and leaves room for their parity (R24). */
-static bool row_fits(struct kvp_pool *pool, const struct kvp_entry_io *e, u32 n, u32 cap)
+static bool row_fits(struct kvp_log *log, const struct kvp_entry_io *e, u32 n, u32 cap)
 {
 	u32 nr = e->records + n;
-	u32 blocks = kvp_log_entry_blocks(pool->vdevs.log_vdev->g, kvp_log_hdr_blocks(nr), nr);
+	u32 blocks = kvp_log_entry_blocks(log->vdevs->log_vdev->g, kvp_log_hdr_blocks(nr), nr);
 
 	return nr <= KVP_ENTRY_MAX_DATA && blocks <= cap &&
-	       kvp_log_leaves_room(pool, e->budget, blocks, nr);
+	       kvp_log_leaves_room(log, e->budget, blocks, nr);
 }
 
 /* Move rows from @b to @e, as many as fit in @cap blocks. Returns false if one did not. */
-static bool take_rows(struct kvp_pool *pool, struct kvp_direct *b, struct kvp_entry_io *e, u32 cap)
+static bool take_rows(struct kvp_log *log, struct kvp_direct *b, struct kvp_entry_io *e, u32 cap)
 {
 	LIST_HEAD(waiting);
 	LIST_HEAD(row);
 	bool waits, fits = true;
 
 	while (fits && !list_empty(&b->versions)) {
-		u32 n = take_row(pool, b, &row, &waits);
+		u32 n = take_row(log, b, &row, &waits);
 
-		fits = waits || row_fits(pool, e, n, cap);
+		fits = waits || row_fits(log, e, n, cap);
 		if (!fits) {
 			list_splice_init(&row, &b->versions);
 			break;
@@ -169,54 +167,53 @@ static bool take_rows(struct kvp_pool *pool, struct kvp_direct *b, struct kvp_en
 }
 
 /* Send @e, which has rows of @b. */
-static void send_rows(struct kvp_pool *pool, struct kvp_direct *b, struct kvp_entry_io *e)
+static void send_rows(struct kvp_log *log, struct kvp_direct *b, struct kvp_entry_io *e)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_version *d;
 	unsigned long flags;
 
 	e->phase = KVP_ENTRY_WRITING;
 	e->of = b;
-	kvp_wbuf_fix(pool->wbuf, &e->versions);
+	kvp_wbuf_fix(log->wbuf, &e->versions);
 	list_for_each_entry(d, &e->versions, list) {
 		d->intent = false;
 		d->lsn = log->head.lsn;
-		e->reserved += kvp_log_rows_of(pool, d);
+		e->reserved += kvp_log_rows_of(log, d);
 	}
-	kvp_log_fill_entry(pool, e);
+	kvp_log_fill_entry(log, e);
 	spin_lock_irqsave(&log->lock, flags);
 	b->logged_again++;
 	spin_unlock_irqrestore(&log->lock, flags);
-	kvp_log_send(pool, e);
+	kvp_log_send(log, e);
 }
 
 /*
  * Step 1. Append rows of @b while entries are free. Returns false if the log has no room: then the
  * tail must pass @b.
  */
-static bool log_rows(struct kvp_pool *pool, struct kvp_direct *b)
+static bool log_rows(struct kvp_log *log, struct kvp_direct *b)
 {
 	struct kvp_entry_io *e;
 	bool fits;
 	u32 cap;
 
 	while (!list_empty(&b->versions)) {
-		e = kvp_log_free_entry(pool->log);
+		e = kvp_log_free_entry(log);
 		if (!e)
 			return true;
-		cap = kvp_log_room(pool, SOME_BLOCKS, &e->budget);
-		begin_entry(pool, e);
-		fits = take_rows(pool, b, e, cap);
+		cap = kvp_log_room(log, SOME_BLOCKS, &e->budget);
+		begin_entry(log, e);
+		fits = take_rows(log, b, e, cap);
 		if (!e->records)
 			return fits;
-		send_rows(pool, b, e);
+		send_rows(log, b, e);
 	}
 	return true;
 }
 
 void kvp_log_again_durable(struct kvp_entry_io *e)
 {
-	struct kvp_log *log = e->pool->log;
+	struct kvp_log *log = e->log;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
@@ -230,7 +227,7 @@ void kvp_log_again_undone(struct kvp_entry_io *e)
 	struct kvp_direct *b = e->of;
 	struct kvp_version *d;
 
-	lockdep_assert_held(&e->pool->log->build_lock);
+	lockdep_assert_held(&e->log->build_lock);
 	list_for_each_entry(d, &e->versions, list) {
 		d->intent = true;
 		d->zero = false;
@@ -246,21 +243,20 @@ void kvp_log_again_undone(struct kvp_entry_io *e)
  * Step 4. Those that are not superseded go back into the buffer. The others stay until what is
  * newer is durable.
  */
-static void put_back(struct kvp_pool *pool, struct kvp_direct *b)
+static void put_back(struct kvp_log *log, struct kvp_direct *b)
 {
 	struct kvp_version *d, *next;
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	LIST_HEAD(back);
 
 	list_for_each_entry_safe(d, next, &b->versions, list)
-		if (!d->outdone && !kvp_wbuf_is_outdone(pool->wbuf, d))
+		if (!d->outdone && !kvp_wbuf_is_outdone(log->wbuf, d))
 			list_move_tail(&d->list, &back);
-	kvp_wbuf_unfix(pool->wbuf, &back);
+	kvp_wbuf_unfix(log->wbuf, &back);
 	list_for_each_entry(d, &back, list)
 		d->intent = false;
-	kvp_wbuf_put_back(pool->wbuf, &back);
-	want_all(pool, b);
+	kvp_wbuf_put_back(log->wbuf, &back);
+	want_all(log, b);
 	spin_lock_irqsave(&log->lock, flags);
 	b->phase = KVP_DIRECT_BUFFERED;
 	spin_unlock_irqrestore(&log->lock, flags);
@@ -289,13 +285,12 @@ static void end_withdrawn(struct kvp_log *log, struct kvp_direct *b)
 }
 
 /* Get on with @b, which is withdrawn. Returns false if it waits for the tail. */
-static bool get_on(struct kvp_pool *pool, struct kvp_direct *b)
+static bool get_on(struct kvp_log *log, struct kvp_direct *b)
 {
-	struct kvp_log *log = pool->log;
 	bool logs;
 
-	drop_outdone(pool, b);
-	logs = may_log(pool) && log_rows(pool, b);
+	drop_outdone(log, b);
+	logs = may_log(log) && log_rows(log, b);
 	if (READ_ONCE(b->logged_again))
 		return true;
 	if (list_empty(&b->versions)) {
@@ -303,17 +298,16 @@ static bool get_on(struct kvp_pool *pool, struct kvp_direct *b)
 		return true;
 	}
 	if (kvp_lsn_before(b->mark.lsn, READ_ONCE(log->tail))) {
-		put_back(pool, b);
+		put_back(log, b);
 		return true;
 	}
 	if (logs && !b->seq)
-		mark_outdone(pool, b);
+		mark_outdone(log, b);
 	return logs;
 }
 
-void kvp_log_again(struct kvp_pool *pool)
+void kvp_log_again(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	bool stuck = false;
 	u32 i, before = READ_ONCE(log->withdrawn);
 
@@ -325,19 +319,19 @@ void kvp_log_again(struct kvp_pool *pool)
 		enum kvp_direct_phase phase = phase_of(log, b);
 
 		if (phase == KVP_DIRECT_WITHDRAWN) {
-			stuck |= !get_on(pool, b);
+			stuck |= !get_on(log, b);
 		} else if (phase == KVP_DIRECT_BUFFERED && all_durable(log, b->seq)) {
-			kvp_wbuf_drop_list(pool->wbuf, &b->versions);
+			kvp_wbuf_drop_list(log->wbuf, &b->versions);
 			end_withdrawn(log, b);
 		}
 	}
 	WRITE_ONCE(log->again_stuck, stuck);
-	kvp_log_unlock_build(pool);
+	kvp_log_unlock_build(log);
 	if (stuck)
-		pool->log_client->destage(pool, true);
+		log->client->destage(log->of, true);
 	if (READ_ONCE(log->withdrawn) == before)
 		return;
-	kvp_flush_kick(pool);
-	pool->log_client->destage(pool, false);
-	kvp_log_move_kick(pool);
+	kvp_flush_kick(log);
+	log->client->destage(log->of, false);
+	kvp_log_move_kick(log);
 }

@@ -12,18 +12,18 @@
 #include "log/internal.h"
 #include "log/log.h"
 
-void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
+void kvp_append_begin(struct kvp_log *log, struct kvp_entry_io *e, u32 nr,
 		      struct kvp_log_at limit)
 {
 	struct kvp_log_hdr *h = &e->hdr;
 
-	lockdep_assert_held(&pool->log->build_lock);
+	lockdep_assert_held(&log->build_lock);
 	e->phase = KVP_ENTRY_WRITING;
 	e->data = 0;
 	e->intents = 0;
 	e->records = 0;
 	e->reserved = 0;
-	e->last_seq = pool->log->built_seq;
+	e->last_seq = log->built_seq;
 	e->direct = NULL;
 	e->appended = true;
 	e->append = NULL;
@@ -34,7 +34,7 @@ void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
 	h->hdr_blocks = kvp_log_hdr_blocks(nr);
 	h->rec_count = nr;
 	h->payload = nr;
-	h->blocks = kvp_log_entry_blocks(pool->vdevs.log_vdev->g, h->hdr_blocks, nr);
+	h->blocks = kvp_log_entry_blocks(log->vdevs->log_vdev->g, h->hdr_blocks, nr);
 	h->limit_lsn = limit.lsn;
 	h->limit_rec = limit.rec;
 	memcpy(e->pages, e->hdr_pages, h->hdr_blocks * sizeof(*e->pages));
@@ -48,9 +48,8 @@ void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page
 	e->pages[e->hdr.hdr_blocks + e->records++] = page;
 }
 
-bool kvp_log_is_wanted(struct kvp_pool *pool)
+bool kvp_log_is_wanted(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	bool wanted;
 

@@ -24,24 +24,24 @@
 /* --- taking from the buffer ------------------------------------------------ */
 
 /* The length, in blocks, of an entry with @records and @data blocks of payload. */
-static u32 entry_blocks(const struct kvp_pool *pool, u32 records, u32 data)
+static u32 entry_blocks(const struct kvp_log *log, u32 records, u32 data)
 {
-	return kvp_log_entry_blocks(pool->vdevs.log_vdev->g, kvp_log_hdr_blocks(records), data);
+	return kvp_log_entry_blocks(log->vdevs->log_vdev->g, kvp_log_hdr_blocks(records), data);
 }
 
 /* The most rows whose parity @d may need in the log. */
-static u32 rows_of(struct kvp_pool *pool, const struct kvp_version *d)
+static u32 rows_of(struct kvp_log *log, const struct kvp_version *d)
 {
-	return kvp_log_reserves(pool) ? kvp_log_rows_of(pool, d) : 0;
+	return kvp_log_reserves(log) ? kvp_log_rows_of(log, d) : 0;
 }
 
 /*
  * True if an entry of @blocks may begin where @budget blocks are left, with @reserved rows for its
  * records (R24).
  */
-static bool leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 reserved)
+static bool leaves_room(struct kvp_log *log, u64 budget, u32 blocks, u32 reserved)
 {
-	return !kvp_log_reserves(pool) || kvp_log_leaves_room(pool, budget, blocks, reserved);
+	return !kvp_log_reserves(log) || kvp_log_leaves_room(log, budget, blocks, reserved);
 }
 
 /* the least run, in blocks, that becomes intents with the log on legs; a tunable overrides it */
@@ -63,9 +63,9 @@ static bool may_be_intent(const struct kvp_version *d, bool cache)
  * True if a stream takes no block off the cache: the blocks that it writes there can stay, dirty or
  * not. From the mark of renewal on they cannot, nor where nothing is renewed.
  */
-static bool keeps_cached(const struct kvp_pool *pool)
+static bool keeps_cached(const struct kvp_log *log)
 {
-	return kvp_pool_logs_on_cache(pool) && !kvp_log_streams_pass(pool);
+	return kvp_vdevs_log_on_cache(log->vdevs) && !kvp_log_streams_pass(log);
 }
 
 /*
@@ -74,10 +74,10 @@ static bool keeps_cached(const struct kvp_pool *pool)
  * never go home (kvp_wbuf_passed()). Not with a parity1, which counts versions in the order of the
  * log. On a cache, a stream over dirty blocks stays there as long as they may.
  */
-static bool passes_older(const struct kvp_pool *pool)
+static bool passes_older(const struct kvp_log *log)
 {
-	return !kvp_log_reserves(pool) &&
-	       (!kvp_pool_logs_on_cache(pool) || kvp_log_streams_pass(pool));
+	return !kvp_log_reserves(log) &&
+	       (!kvp_vdevs_log_on_cache(log->vdevs) || kvp_log_streams_pass(log));
 }
 
 static bool may_pass_older(const struct kvp_version *d, bool passes)
@@ -85,23 +85,23 @@ static bool may_pass_older(const struct kvp_version *d, bool passes)
 	return !d->follows || (passes && d->over <= KVP_OVER_MOST);
 }
 
-u32 kvp_log_legs_cutoff(const struct kvp_pool *pool)
+u32 kvp_log_legs_cutoff(const struct kvp_log *log)
 {
-	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+	u32 set = READ_ONCE(log->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 
 	return min(set ?: LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
 }
 
 /* The least length, in blocks, of a run that begins with @d and goes home by intent. */
-static u32 least_run(const struct kvp_pool *pool, const struct kvp_entry_io *e,
+static u32 least_run(const struct kvp_log *log, const struct kvp_entry_io *e,
 		     const struct kvp_version *d,
 		     bool cache)
 {
-	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+	u32 set = READ_ONCE(log->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 
 	if (cache)
 		return kvp_ssd_least_run(set, d->seq <= e->wanted);
-	return kvp_log_legs_cutoff(pool);
+	return kvp_log_legs_cutoff(log);
 }
 
 static bool all_zero(const void *page)
@@ -118,12 +118,12 @@ static bool all_zero(const void *page)
  * looks again when the version is fixed. Of a block that is not zeros this function reads one or
  * two words in most cases.
  */
-static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
+static bool zeros_begin(struct kvp_log *log, struct kvp_version *d)
 {
 	kvp_block_t first = d->block;
 	u32 n = 0;
 
-	for (; d; d = __kvp_wbuf_next(pool->wbuf, d))
+	for (; d; d = __kvp_wbuf_next(log->wbuf, d))
 		if (d->hole || d->block != kvp_block_add(first, n) ||
 		    !all_zero(page_address(d->page)) || ++n == ZEROS_RUN)
 			break;
@@ -131,9 +131,9 @@ static bool zeros_begin(struct kvp_pool *pool, struct kvp_version *d)
 }
 
 /* The same. With @after, blocks of zeros precede @d, and it is enough that @d is zeros itself. */
-static bool are_zeros(struct kvp_pool *pool, struct kvp_version *d, bool after)
+static bool are_zeros(struct kvp_log *log, struct kvp_version *d, bool after)
 {
-	return !d->hole && (after ? all_zero(page_address(d->page)) : zeros_begin(pool, d));
+	return !d->hole && (after ? all_zero(page_address(d->page)) : zeros_begin(log, d));
 }
 
 /*
@@ -144,22 +144,22 @@ static bool are_zeros(struct kvp_pool *pool, struct kvp_version *d, bool after)
  * the discard. In other places discards and direct writes do not meet. Their blocks differ, and on
  * a parity1 so do their rows, as only whole stripes go by intent.
  */
-static u32 run_length(struct kvp_pool *pool, const struct kvp_entry_io *e,
+static u32 run_length(struct kvp_log *log, const struct kvp_entry_io *e,
 		      struct kvp_version *first, u32 max)
 {
-	bool cache = kvp_pool_logs_on_cache(pool);
+	bool cache = kvp_vdevs_log_on_cache(log->vdevs);
 	struct kvp_version *d = first;
 	u32 n = 0;
 
-	for (; d; d = __kvp_wbuf_next(pool->wbuf, d)) {
+	for (; d; d = __kvp_wbuf_next(log->wbuf, d)) {
 		if (n == max || d->block != kvp_block_add(first->block, n) ||
 		    !may_be_intent(d, cache) || !may_pass_older(d, e->passes) ||
-		    (e->keeps && kvp_cache_has(&pool->vdevs, d->block)) || zeros_begin(pool, d))
+		    (e->keeps && kvp_cache_has(log->vdevs, d->block)) || zeros_begin(log, d))
 			break;
 		n++;
 	}
-	return kvp_wbuf_nr_holes(pool->wbuf) ?
-	       __kvp_wbuf_up_to_hole(pool->wbuf, first->block, n) : n;
+	return kvp_wbuf_nr_holes(log->wbuf) ?
+	       __kvp_wbuf_up_to_hole(log->wbuf, first->block, n) : n;
 }
 
 /*
@@ -167,31 +167,31 @@ static u32 run_length(struct kvp_pool *pool, const struct kvp_entry_io *e,
  * legs end. With parity it ends where a slice of a direct write ends. Slices are counted from the
  * start of the run.
  */
-static u32 whole_requests(struct kvp_pool *pool, kvp_block_t block, u32 max)
+static u32 whole_requests(struct kvp_log *log, kvp_block_t block, u32 max)
 {
-	u32 slice = kvp_direct_slice(pool);
+	u32 slice = kvp_direct_slice(log);
 	kvp_block_t end;
 
 	if (slice)
 		return max - max % slice;
-	end = kvp_map_whole(&pool->sb->map, kvp_block_add(block, max), KVP_BATCH_RUN_PAGES);
+	end = kvp_map_whole(&log->vdevs->sb->map, kvp_block_add(block, max), KVP_BATCH_RUN_PAGES);
 	return kvp_block_before(block, end) ? (u32)kvp_block_since(end, block) : 0;
 }
 
 /* True if this entry may hold intents. */
-static bool intents_possible(struct kvp_pool *pool, const struct kvp_entry_io *e)
+static bool intents_possible(struct kvp_log *log, const struct kvp_entry_io *e)
 {
-	kvp_wbuf_assert_locked(pool->wbuf);
-	return e->direct && kvp_log_takes_intents(pool);
+	kvp_wbuf_assert_locked(log->wbuf);
+	return e->direct && kvp_log_takes_intents(log);
 }
 
 /* The number of blocks, of @n from @block on, that may go home by intent. */
-static u32 may_be_direct(struct kvp_pool *pool, kvp_block_t block, u32 n)
+static u32 may_be_direct(struct kvp_log *log, kvp_block_t block, u32 n)
 {
 	u32 may = 0;
 
 	while (may < n) {
-		struct kvp_spot at = kvp_locate(pool, kvp_block_add(block, may));
+		struct kvp_spot at = kvp_vdevs_find(log->vdevs, kvp_block_add(block, may));
 		u32 part = at.v->ops->may_be_direct(at.v, at.block, min(n - may, at.left));
 
 		if (!part)
@@ -201,56 +201,56 @@ static u32 may_be_direct(struct kvp_pool *pool, kvp_block_t block, u32 n)
 	return may;
 }
 
-static void take(struct kvp_pool *pool, struct kvp_entry_io *e, u32 n, bool intent)
+static void take(struct kvp_log *log, struct kvp_entry_io *e, u32 n, bool intent)
 {
-	struct kvp_version *last = NULL, *d = __kvp_wbuf_first(pool->wbuf);
+	struct kvp_version *last = NULL, *d = __kvp_wbuf_first(log->wbuf);
 	u32 i;
 
 	for (i = 0; i < n; i++) {
 		d->intent = intent;
-		d->lsn = pool->log->head.lsn;
+		d->lsn = log->head.lsn;
 		/* It is older than some that are in the log, if it was an intent (again.c). */
 		e->last_seq = max(e->last_seq, d->seq);
 		if (!intent && !d->hole)
 			e->data++;
 		if (!intent)
-			e->reserved += rows_of(pool, d);
+			e->reserved += rows_of(log, d);
 		last = d;
-		d = __kvp_wbuf_next(pool->wbuf, d);
+		d = __kvp_wbuf_next(log->wbuf, d);
 	}
 	if (intent)
 		e->intents += n;
 	e->records += n;
-	__kvp_wbuf_take(pool->wbuf, last, n, &e->versions);
+	__kvp_wbuf_take(log->wbuf, last, n, &e->versions);
 }
 
 /* True if the entry fits with @n more intents, and leaves room for the parity of its data (R24). */
-static bool intents_fit(struct kvp_pool *pool, const struct kvp_entry_io *e, u32 n, u32 cap)
+static bool intents_fit(struct kvp_log *log, const struct kvp_entry_io *e, u32 n, u32 cap)
 {
-	u32 blocks = entry_blocks(pool, e->records + n, e->data);
+	u32 blocks = entry_blocks(log, e->records + n, e->data);
 
-	return blocks <= cap && leaves_room(pool, e->budget, blocks, e->reserved);
+	return blocks <= cap && leaves_room(log, e->budget, blocks, e->reserved);
 }
 
 /* The same with @d, which becomes data or a discard. */
-static bool data_fits(struct kvp_pool *pool, const struct kvp_entry_io *e,
+static bool data_fits(struct kvp_log *log, const struct kvp_entry_io *e,
 		      const struct kvp_version *d, u32 cap)
 {
-	u32 blocks = entry_blocks(pool, e->records + 1, e->data + !d->hole);
+	u32 blocks = entry_blocks(log, e->records + 1, e->data + !d->hole);
 
 	return e->data < KVP_ENTRY_MAX_DATA && e->records < KVP_ENTRY_MAX_RECORDS &&
 	       blocks <= cap &&
-	       leaves_room(pool, e->budget, blocks, e->reserved + rows_of(pool, d));
+	       leaves_room(log, e->budget, blocks, e->reserved + rows_of(log, d));
 }
 
 /*
  * With parity: true if the run of @n blocks from @first on is all that is buffered, and no caller
  * waits for any of it.
  */
-static bool run_may_wait(struct kvp_pool *pool, const struct kvp_entry_io *e,
+static bool run_may_wait(struct kvp_log *log, const struct kvp_entry_io *e,
 			 const struct kvp_version *first, u32 n)
 {
-	return kvp_log_reserves(pool) && n == kvp_wbuf_buffered(pool->wbuf) &&
+	return kvp_log_reserves(log) && n == kvp_wbuf_buffered(log->wbuf) &&
 	       first->seq > e->wanted;
 }
 
@@ -258,16 +258,16 @@ static bool run_may_wait(struct kvp_pool *pool, const struct kvp_entry_io *e,
  * True for the last part of a stream, if it is shorter than a slice of a direct write, and no
  * caller waits for it. With the next blocks of the stream it may become a whole slice.
  */
-static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
+static bool stream_goes_on(struct kvp_log *log, const struct kvp_entry_io *e,
 			   const struct kvp_version *first, u32 n)
 {
 	const struct kvp_version *last;
 
-	if (!run_may_wait(pool, e, first, n) || list_empty(&e->versions))
+	if (!run_may_wait(log, e, first, n) || list_empty(&e->versions))
 		return false;
 	last = list_last_entry(&e->versions, struct kvp_version, list);
 	return last->intent && kvp_block_add(last->block, 1) == first->block &&
-	       n < kvp_direct_slice(pool);
+	       n < kvp_direct_slice(log);
 }
 
 /*
@@ -275,76 +275,76 @@ static bool stream_goes_on(struct kvp_pool *pool, const struct kvp_entry_io *e,
  * nothing follows in the buffer, the blocks beyond whole slices can wait. Not on a mirror, where
  * those blocks might become data later.
  */
-static u32 whole_slices(struct kvp_pool *pool, const struct kvp_entry_io *e,
+static u32 whole_slices(struct kvp_log *log, const struct kvp_entry_io *e,
 			const struct kvp_version *first, u32 n, u32 run)
 {
-	const struct kvp_vdev *v = kvp_locate(pool, first->block).v;
+	const struct kvp_vdev *v = kvp_vdevs_find(log->vdevs, first->block).v;
 
-	if (!run_may_wait(pool, e, first, run) || !v->ops->slice(v))
+	if (!run_may_wait(log, e, first, run) || !v->ops->slice(v))
 		return n;
-	return whole_requests(pool, first->block, n) ?: n;
+	return whole_requests(log, first->block, n) ?: n;
 }
 
 /*
  * The number of blocks from @d on that become intents; 0: @d becomes data. *@stop is set if nothing
  * more belongs into this entry.
  */
-static u32 count_intents(struct kvp_pool *pool, struct kvp_entry_io *e, struct kvp_version *d,
+static u32 count_intents(struct kvp_log *log, struct kvp_entry_io *e, struct kvp_version *d,
 			 u32 cap, bool *stop)
 {
-	bool cache = kvp_pool_logs_on_cache(pool);
-	u32 cutoff = least_run(pool, e, d, cache);
+	bool cache = kvp_vdevs_log_on_cache(log->vdevs);
+	u32 cutoff = least_run(log, e, d, cache);
 	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents,
 			KVP_ENTRY_MAX_RECORDS - e->records);
-	u32 n = run_length(pool, e, d, max_t(u32, max, cutoff)), run = n;
+	u32 n = run_length(log, e, d, max_t(u32, max, cutoff)), run = n;
 
 	/*
 	 * A stream that is longer than this entry has room for must not become data because of
 	 * that.
 	 */
 	if (n >= max && n >= cutoff) {
-		n = whole_requests(pool, d->block, max);
+		n = whole_requests(log, d->block, max);
 		*stop = n < cutoff && e->records;
 		n = n ?: max;
 	}
-	if (stream_goes_on(pool, e, d, run)) {
+	if (stream_goes_on(log, e, d, run)) {
 		*stop = true;
 		return 0;
 	}
 	if (n >= cutoff)
-		n = whole_slices(pool, e, d, may_be_direct(pool, d->block, n), run);
-	while (n && n >= cutoff && !intents_fit(pool, e, n, cap))
-		n = may_be_direct(pool, d->block, n / 2);
+		n = whole_slices(log, e, d, may_be_direct(log, d->block, n), run);
+	while (n && n >= cutoff && !intents_fit(log, e, n, cap))
+		n = may_be_direct(log, d->block, n / 2);
 	return n >= cutoff ? n : 0;
 }
 
 /* Take versions from the head of the buffer, as many as fit into an entry of @cap blocks. */
-static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
+static void collect(struct kvp_log *log, struct kvp_entry_io *e, u32 cap)
 {
 	bool intents, zeros = false, stop = false;
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = log->wbuf;
 	struct kvp_version *d;
 
 	kvp_wbuf_lock_lists(w);
 	__kvp_wbuf_order(w);
-	intents = intents_possible(pool, e);
-	e->passes = intents && passes_older(pool);
-	e->keeps = intents && keeps_cached(pool);
+	intents = intents_possible(log, e);
+	e->passes = intents && passes_older(log);
+	e->keeps = intents && keeps_cached(log);
 	while ((d = __kvp_wbuf_first(w))) {
 		u32 n = 0;
 
-		zeros = intents && are_zeros(pool, d, zeros);
+		zeros = intents && are_zeros(log, d, zeros);
 		if (intents && !zeros)
-			n = count_intents(pool, e, d, cap, &stop);
+			n = count_intents(log, e, d, cap, &stop);
 		if (stop)
 			break;
 		if (n) {
-			take(pool, e, n, true);
+			take(log, e, n, true);
 			continue;
 		}
-		if (!data_fits(pool, e, d, cap))
+		if (!data_fits(log, e, d, cap))
 			break;
-		take(pool, e, 1, false);
+		take(log, e, 1, false);
 	}
 	if (!d)
 		e->last_seq = kvp_wbuf_last_seq(w);
@@ -359,11 +359,11 @@ static void collect(struct kvp_pool *pool, struct kvp_entry_io *e, u32 cap)
  * the entry so far. So a start from that leg alone loses nothing, as long as no header names the
  * entry as durable.
  */
-static void __witness(struct kvp_pool *pool)
+static void __witness(struct kvp_log *log)
 {
-	lockdep_assert_held(&pool->log->lock);
-	if (!kvp_members_dirty(pool))
-		WRITE_ONCE(pool->log->witnessed, pool->log->durable.lsn);
+	lockdep_assert_held(&log->lock);
+	if (!kvp_losses_dirty(log->losses))
+		WRITE_ONCE(log->witnessed, log->durable.lsn);
 }
 
 /*
@@ -374,14 +374,14 @@ static void __witness(struct kvp_pool *pool)
 static bool near_witness(struct kvp_log *log)
 {
 	kvp_lsn_t head = kvp_lsn_add(READ_ONCE(log->head.lsn),
-				     32 + kvp_log_kept(log->pool->vdevs.log_vdev->g));
+				     32 + kvp_log_kept(log->vdevs->log_vdev->g));
 	unsigned long flags;
 	bool near;
 
 	if (!kvp_lsn_before(kvp_lsn_add(READ_ONCE(log->witnessed), KVP_LOG_UNWITNESSED), head))
 		return true;
 	spin_lock_irqsave(&log->lock, flags);
-	__witness(log->pool);
+	__witness(log);
 	near = !kvp_lsn_before(kvp_lsn_add(log->witnessed, KVP_LOG_UNWITNESSED), head);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return near;
@@ -411,7 +411,7 @@ static struct kvp_direct *free_direct(struct kvp_log *log)
 }
 
 /* Sum a version, which is fixed now, and make its record. */
-static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct kvp_rec *r)
+static void record_version(struct kvp_log *log, struct kvp_version *d, struct kvp_rec *r)
 {
 	r->block = kvp_block_nr(d->block);
 	r->vdev = 0;
@@ -423,7 +423,7 @@ static void record_version(struct kvp_pool *pool, struct kvp_version *d, struct 
 	d->zero = !d->intent && all_zero(page_address(d->page));
 	if (d->zero)
 		return;
-	d->crc = kvp_block_sum(pool->seed, d->block, page_address(d->page));
+	d->crc = kvp_block_sum(log->seed, d->block, page_address(d->page));
 	r->crc = d->crc;
 	r->kind = d->intent ? KVP_REC_INTENT : KVP_REC_DATA;
 }
@@ -448,7 +448,7 @@ void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e)
 }
 
 /* Put records into the header buffer, and payload pages behind the header's pages. */
-void kvp_log_fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+void kvp_log_fill_entry(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	struct kvp_disk_rec *recs = e->hdr_buf + KVP_LOG_HDR_SIZE;
 	struct kvp_log_hdr *h = &e->hdr;
@@ -459,11 +459,11 @@ void kvp_log_fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	page = h->hdr_blocks;
 	e->data = 0;
 	e->renewed = 0;
-	kvp_wbuf_fix(pool->wbuf, &e->versions);
+	kvp_wbuf_fix(log->wbuf, &e->versions);
 	list_for_each_entry(d, &e->versions, list) {
 		struct kvp_rec r;
 
-		record_version(pool, d, &r);
+		record_version(log, d, &r);
 		d->rec = i;
 		kvp_rec_encode(&r, &recs[i++]);
 		if (r.kind == KVP_REC_DATA) {
@@ -482,9 +482,9 @@ void kvp_log_fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	memcpy(e->pages, e->hdr_pages, h->hdr_blocks * sizeof(*e->pages));
 	h->rec_count = e->records;
 	h->payload = e->data;
-	h->blocks = entry_blocks(pool, e->records, e->data);
-	if (pool->vdevs.log_vdev->ops->place_payload)
-		pool->vdevs.log_vdev->ops->place_payload(pool->vdevs.log_vdev, e);
+	h->blocks = entry_blocks(log, e->records, e->data);
+	if (log->vdevs->log_vdev->ops->place_payload)
+		log->vdevs->log_vdev->ops->place_payload(log->vdevs->log_vdev, e);
 }
 
 static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
@@ -496,9 +496,9 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	lockdep_assert_held(&log->lock);
 	log->data_blocks += e->data - e->renewed;
 	log->intent_blocks += e->intents;
-	if (!kvp_pool_logs_on_cache(log->pool))
+	if (!kvp_vdevs_log_on_cache(log->vdevs))
 		return;
-	headers = kvp_log_entry_blocks(log->pool->vdevs.log_vdev->g, e->hdr.hdr_blocks, 0);
+	headers = kvp_log_entry_blocks(log->vdevs->log_vdev->g, e->hdr.hdr_blocks, 0);
 	log->ssd_blocks[KVP_LOG_HEADERS] += headers;
 	log->ssd_blocks[KVP_LOG_PARITY] += e->hdr.blocks - headers - e->hdr.payload;
 	log->ssd_blocks[payload] += e->hdr.payload - e->again - e->renewed;
@@ -507,15 +507,14 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 }
 
 /* Fill in the entry's header, and put the entry among those in flight. */
-static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+static void seal_entry(struct kvp_log *log, struct kvp_entry_io *e)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_log_hdr *h = &e->hdr;
 	struct kvp_direct *b;
 	unsigned long flags;
 
 	h->nonce = log->nonce;
-	h->epoch = READ_ONCE(pool->durable_epoch);
+	h->epoch = READ_ONCE(*log->durable_epoch);
 	h->lsn = log->head.lsn;
 	h->prev_lsn = log->head.prev_lsn;
 	h->prev_csum = log->head.prev_csum;
@@ -525,7 +524,7 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 
 	spin_lock_irqsave(&log->lock, flags);
 	e->due = log->due;
-	__witness(pool);
+	__witness(log);
 	h->durable = log->witnessed;
 	list_for_each_entry(b, &log->open, list)
 		if (b->phase != KVP_DIRECT_BUFFERED)
@@ -538,14 +537,14 @@ static void seal_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	}
 	list_add_tail(&e->list, &log->in_flight);
 	if (e->reserved)
-		__kvp_log_reserve_rows(pool, e);
+		__kvp_log_reserve_rows(log, e);
 	log->built_seq = e->last_seq;
 	if (!e->appended)
 		WRITE_ONCE(log->due, false);
 	__count_blocks(log, e);
 	spin_unlock_irqrestore(&log->lock, flags);
 
-	e->hdr_written = kvp_log_seal_over(e->hdr_buf, h, pool->sb->nonce, e->hdr_written);
+	e->hdr_written = kvp_log_seal_over(e->hdr_buf, h, log->vdevs->sb->nonce, e->hdr_written);
 	log->head.prev_lsn = h->lsn;
 	log->head.prev_csum = h->csum;
 	log->head.lsn = kvp_lsn_add(h->lsn, h->blocks);
@@ -584,18 +583,18 @@ static u32 take_joined(struct kvp_entry_io *e)
 	return nr + e->joined->hdr.blocks;
 }
 
-void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
+void kvp_log_submit(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	u32 i, nr;
 
-	lockdep_assert_held(&pool->log->build_lock);
-	e->v = kvp_log_vdev(&pool->vdevs, e->hdr.lsn);
+	lockdep_assert_held(&log->build_lock);
+	e->v = kvp_log_vdev(log->vdevs, e->hdr.lsn);
 	e->sent = 0;
 	e->extra = 0;
 	e->failed = 0;
 	memset(e->ios, 0, e->v->nr_legs * sizeof(*e->ios));
 	nr = take_joined(e);
-	e->needed = e->v->ops->lay(pool->log, (u32)(e - pool->log->entries), e->v, &e->hdr,
+	e->needed = e->v->ops->lay(log, (u32)(e - log->entries), e->v, &e->hdr,
 				   e->pages, nr, e->ios);
 	atomic_set(&e->pending, 1);
 	for (i = 0; i < e->v->nr_legs; i++) {
@@ -625,10 +624,9 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e)
  * on one. The next entry must overwrite it, or recovery would take the failed one for the
  * successor.
  */
-u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
+u32 kvp_log_room(struct kvp_log *log, u32 want, u64 *budget)
 {
-	struct kvp_log *log = pool->log;
-	const struct kvp_geometry *g = log->pool->vdevs.log_vdev->g;
+	const struct kvp_geometry *g = log->vdevs->log_vdev->g;
 	u32 kept = kvp_log_kept(g);
 	kvp_lsn_t end = kvp_lsn_back(kvp_log_segment_end(g, log->head.lsn), kept);
 	kvp_lsn_t limit = READ_ONCE(log->tail);
@@ -649,28 +647,28 @@ u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget)
 	return min_t(u64, kvp_lsn_since(end, log->head.lsn), KVP_MAX_ENTRY_BLOCKS);
 }
 
-void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e)
+void kvp_log_send(struct kvp_log *log, struct kvp_entry_io *e)
 {
-	lockdep_assert_held(&pool->log->build_lock);
-	seal_entry(pool, e);
-	kvp_trace_commit(pool, e->hdr.lsn, e->data, e->intents);
-	kvp_log_limit_buffered(pool);
-	kvp_cache_overwrites(&pool->vdevs, e->hdr.lsn, e->hdr.blocks);
+	lockdep_assert_held(&log->build_lock);
+	seal_entry(log, e);
+	kvp_trace_commit(log->vdevs->sb, e->hdr.lsn, e->data, e->intents);
+	kvp_log_limit_buffered(log);
+	kvp_cache_overwrites(log->vdevs, e->hdr.lsn, e->hdr.blocks);
 	e->joined = NULL;
 	/* Only entries of intents are joined. */
-	if (e->direct || pool->log->unsent)
-		kvp_log_send_or_keep(pool, e);
+	if (e->direct || log->unsent)
+		kvp_log_send_or_keep(log, e);
 	else
-		kvp_log_submit(pool, e);
+		kvp_log_submit(log, e);
 }
 
 /*
  * In a pool with a parity1: true if the first version in the buffer can be appended now, and leaves
  * room for the parity that must come before it goes home.
  */
-static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
+static bool first_leaves_room(struct kvp_log *log, u64 budget)
 {
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = log->wbuf;
 	struct kvp_version *d;
 	u32 data = 0, reserved = 0;
 
@@ -679,10 +677,10 @@ static bool first_leaves_room(struct kvp_pool *pool, u64 budget)
 	d = __kvp_wbuf_first(w);
 	if (d) {
 		data = !d->hole;
-		reserved = rows_of(pool, d);
+		reserved = rows_of(log, d);
 	}
 	kvp_wbuf_unlock_lists(w);
-	return kvp_log_leaves_room(pool, budget, entry_blocks(pool, 1, data), reserved);
+	return kvp_log_leaves_room(log, budget, entry_blocks(log, 1, data), reserved);
 }
 
 /* The newest seq that a caller waits for. */
@@ -698,11 +696,10 @@ static u64 newest_wanted(struct kvp_log *log)
 	return seq;
 }
 
-bool kvp_log_build_entry(struct kvp_pool *pool)
+bool kvp_log_build_entry(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
-	u32 most = min_t(u32, kvp_wbuf_buffered(pool->wbuf), KVP_ENTRY_MAX_DATA);
-	u32 cap, want = entry_blocks(pool, 1, most);
+	u32 most = min_t(u32, kvp_wbuf_buffered(log->wbuf), KVP_ENTRY_MAX_DATA);
+	u32 cap, want = entry_blocks(log, 1, most);
 	struct kvp_entry_io *e = kvp_log_free_entry(log);
 
 	lockdep_assert_held(&log->build_lock);
@@ -714,9 +711,9 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	 */
 	WRITE_ONCE(log->full, true);
 	smp_mb();	/* pairs with kvp_log_retire() */
-	cap = kvp_log_room(pool, want, &e->budget);
-	if (!cap || (kvp_log_reserves(pool) && !first_leaves_room(pool, e->budget))) {
-		pool->log_client->destage(pool, true);
+	cap = kvp_log_room(log, want, &e->budget);
+	if (!cap || (kvp_log_reserves(log) && !first_leaves_room(log, e->budget))) {
+		log->client->destage(log->of, true);
 		return false;
 	}
 	WRITE_ONCE(log->full, false);
@@ -735,10 +732,10 @@ bool kvp_log_build_entry(struct kvp_pool *pool)
 	e->direct = free_direct(log);
 	e->hdr.limit_lsn = 0;
 	e->hdr.limit_rec = 0;
-	collect(pool, e, cap);
+	collect(log, e, cap);
 	if (!e->intents)
 		e->direct = NULL;
-	kvp_log_fill_entry(pool, e);
-	kvp_log_send(pool, e);
+	kvp_log_fill_entry(log, e);
+	kvp_log_send(log, e);
 	return true;
 }

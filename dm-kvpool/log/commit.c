@@ -33,8 +33,6 @@
 #include "log/move.h"
 #include "log/spill.h"
 #include "ram/wbuf.h"
-#include "super/events.h"
-#include "super/members.h"
 
 #define GATHERED	(KVP_ENTRIES / 2)	/* entries whose versions move on together */
 
@@ -44,11 +42,11 @@
  * The number of buffered blocks that are committed without a request for it. It is near the whole
  * limit, not half of it: with a parity1 the limit is far below the number of intents of an entry.
  */
-static u32 commit_batch(struct kvp_pool *pool)
+static u32 commit_batch(struct kvp_log *log)
 {
-	u32 limit = kvp_wbuf_commit_limit(pool->wbuf);
+	u32 limit = kvp_wbuf_commit_limit(log->wbuf);
 
-	return max(1u, min(kvp_wbuf_limit(pool->wbuf) / 4, limit - limit / 8));
+	return max(1u, min(kvp_wbuf_limit(log->wbuf) / 4, limit - limit / 8));
 }
 
 /*
@@ -76,25 +74,22 @@ static bool again_wanted(const struct kvp_log *log)
  * True if an entry may be wanted. Most writes have no waiter and do not fill an entry, and this
  * finds that out without a lock. Code that changes one of these values kicks after that.
  */
-static bool could_be_wanted(struct kvp_pool *pool)
+static bool could_be_wanted(struct kvp_log *log)
 {
-	const struct kvp_log *log = pool->log;
-
 	return !list_empty(&log->waiters) || READ_ONCE(log->due) || again_wanted(log) ||
-	       kvp_wbuf_buffered(pool->wbuf) >= commit_batch(pool);
+	       kvp_wbuf_buffered(log->wbuf) >= commit_batch(log);
 }
 
-static bool build_wanted(struct kvp_pool *pool)
+static bool build_wanted(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w;
 	unsigned long flags;
 	bool wanted;
 
-	if (!could_be_wanted(pool))
+	if (!could_be_wanted(log))
 		return false;
-	if (kvp_pool_faulted(pool) || READ_ONCE(log->stopped) || READ_ONCE(log->pool->vdevs.log_moving) ||
-	    READ_ONCE(log->held))
+	if (kvp_faulted(log->failure) || READ_ONCE(log->stopped) ||
+	    READ_ONCE(log->vdevs->log_moving) || READ_ONCE(log->held))
 		return false;
 	spin_lock_irqsave(&log->lock, flags);
 	w = list_empty(&log->waiters) ? NULL :
@@ -104,7 +99,7 @@ static bool build_wanted(struct kvp_pool *pool)
 					      again_wanted(log));
 	/* After a failure, one entry is built at a time, and only for a waiter or the timer. */
 	if (!kvp_log_failed(log))
-		wanted |= kvp_wbuf_buffered(pool->wbuf) >= commit_batch(pool);
+		wanted |= kvp_wbuf_buffered(log->wbuf) >= commit_batch(log);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
 }
@@ -113,60 +108,55 @@ static bool build_wanted(struct kvp_pool *pool)
  * Arm the timer of the interval. It is decided under the lock, so that no timer is armed after
  * kvp_log_stop() has cancelled it.
  */
-static void arm_interval(struct kvp_pool *pool)
+static void arm_interval(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	u64 ms;
 
-	if (!kvp_wbuf_buffered(pool->wbuf) || READ_ONCE(log->stopped) || test_bit(0, &log->armed))
+	if (!kvp_wbuf_buffered(log->wbuf) || READ_ONCE(log->stopped) || test_bit(0, &log->armed))
 		return;
-	ms = READ_ONCE(pool->tunables[KVP_T_COMMIT_INTERVAL_MS]);
+	ms = READ_ONCE(log->tunables[KVP_T_COMMIT_INTERVAL_MS]);
 	spin_lock_irqsave(&log->lock, flags);
 	if (!READ_ONCE(log->stopped) && !test_and_set_bit(0, &log->armed))
-		queue_delayed_work(pool->commit_wq, &log->interval_work, msecs_to_jiffies(ms));
+		queue_delayed_work(log->commit_wq, &log->interval_work, msecs_to_jiffies(ms));
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-void kvp_commit_now(struct kvp_pool *pool)
+void kvp_commit_now(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
-	WRITE_ONCE(log->due, kvp_wbuf_buffered(pool->wbuf));
+	WRITE_ONCE(log->due, kvp_wbuf_buffered(log->wbuf));
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
 void kvp_interval_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(to_delayed_work(work), struct kvp_log, interval_work);
-	struct kvp_pool *pool = log->pool;
 
 	clear_bit(0, &log->armed);
-	kvp_commit_now(pool);
-	kvp_commit_kick(pool, true);
+	kvp_commit_now(log);
+	kvp_commit_kick(log, true);
 }
 
 /* True if an entry is kept that must be sent now. */
-static bool unsent_must_go(struct kvp_pool *pool)
+static bool unsent_must_go(struct kvp_log *log)
 {
-	const struct kvp_entry_io *e = READ_ONCE(pool->log->unsent);
+	const struct kvp_entry_io *e = READ_ONCE(log->unsent);
 
-	return e && kvp_log_must_go(pool, e);
+	return e && kvp_log_must_go(log, e);
 }
 
 /* Step 1. This caller builds if it may sleep; commit_work does if not. */
-void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
+void kvp_commit_kick(struct kvp_log *log, bool may_build)
 {
-	struct kvp_log *log = pool->log;
-
-	arm_interval(pool);
-	while (build_wanted(pool) || unsent_must_go(pool)) {
+	arm_interval(log);
+	while (build_wanted(log) || unsent_must_go(log)) {
 		bool built;
 
 		if (!may_build) {
-			queue_work(pool->commit_wq, &log->commit_work);
+			queue_work(log->commit_wq, &log->commit_work);
 			return;
 		}
 		/*
@@ -176,31 +166,31 @@ void kvp_commit_kick(struct kvp_pool *pool, bool may_build)
 		smp_mb();
 		if (!mutex_trylock(&log->build_lock))
 			return;
-		built = build_wanted(pool) && kvp_log_build_entry(pool);
-		if (unsent_must_go(pool))
-			kvp_log_send_unsent(pool);
+		built = build_wanted(log) && kvp_log_build_entry(log);
+		if (unsent_must_go(log))
+			kvp_log_send_unsent(log);
 		mutex_unlock(&log->build_lock);
 		smp_mb();	/* pairs with the barrier above */
 		/* Writes may wait for buffered blocks to be committed. */
 		if (built)
-			kvp_pool_space(pool);
+			log->client->space(log->of);
 		if (!built && (READ_ONCE(log->full) || !kvp_log_free_entry(log)))
 			return;	/* the end of an entry in flight kicks again */
 	}
 }
 
-void kvp_log_unlock_build(struct kvp_pool *pool)
+void kvp_log_unlock_build(struct kvp_log *log)
 {
-	mutex_unlock(&pool->log->build_lock);
+	mutex_unlock(&log->build_lock);
 	smp_mb();	/* pairs with the barrier in kvp_commit_kick() */
-	kvp_commit_kick(pool, true);
+	kvp_commit_kick(log, true);
 }
 
 void kvp_commit_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, commit_work);
 
-	kvp_commit_kick(log->pool, true);
+	kvp_commit_kick(log, true);
 }
 
 /* --- completion ----------------------------------------------------------------- */
@@ -212,9 +202,8 @@ static bool entry_durable(const struct kvp_entry_io *e)
 }
 
 /* Count entries at the head of the queue as durable if they have ended well. */
-static bool __advance(struct kvp_pool *pool)
+static bool __advance(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e, *next;
 	bool moved = false;
 
@@ -232,8 +221,8 @@ static bool __advance(struct kvp_pool *pool)
 		if (e->append)
 			kvp_append_ended(e, 0);
 		if (kvp_log_failed(log)) {
-			kvp_event(pool, "resumed");
-			kvp_fail_ended(&pool->failure, KVP_FAIL_COMMIT);
+			log->client->resumed(log->of);
+			kvp_fail_ended(log->failure, KVP_FAIL_COMMIT);
 		}
 		moved = true;
 	}
@@ -241,16 +230,15 @@ static bool __advance(struct kvp_pool *pool)
 }
 
 /* True if no caller waits, or will soon wait, for space that becomes free when versions move on. */
-static bool __no_space_waiter(struct kvp_pool *pool)
+static bool __no_space_waiter(struct kvp_log *log)
 {
-	const struct kvp_log *log = pool->log;
-	const struct kvp_wbuf *w = pool->wbuf;
+	const struct kvp_wbuf *w = log->wbuf;
 
 	lockdep_assert_held(&log->lock);
 	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due &&
 	       !READ_ONCE(log->full) &&
-	       !READ_ONCE(log->pool->vdevs.log_moving) && !READ_ONCE(log->stopped) &&
-	       !kvp_cache_clean_waits(&pool->vdevs) &&
+	       !READ_ONCE(log->vdevs->log_moving) && !READ_ONCE(log->stopped) &&
+	       !kvp_cache_clean_waits(log->vdevs) &&
 	       !kvp_wbuf_scarce(w) && !kvp_wbuf_nr_holes(w) &&
 	       kvp_wbuf_used(w) <= kvp_wbuf_limit(w) / 4 * 3;
 }
@@ -261,9 +249,8 @@ static bool __no_space_waiter(struct kvp_pool *pool)
  * is in flight, since the builder may want a free entry. Nor if there are intents, parity or clean
  * blocks among them, which have waiters.
  */
-static bool __may_gather(struct kvp_pool *pool)
+static bool __may_gather(struct kvp_log *log)
 {
-	const struct kvp_log *log = pool->log;
 	const struct kvp_entry_io *e;
 	u32 n = 0;
 
@@ -271,13 +258,12 @@ static bool __may_gather(struct kvp_pool *pool)
 	list_for_each_entry(e, &log->finished, list)
 		if (++n == GATHERED || e->direct || e->clean || e->append)
 			return false;
-	return list_empty(&log->in_flight) && !READ_ONCE(log->unsent) && __no_space_waiter(pool);
+	return list_empty(&log->in_flight) && !READ_ONCE(log->unsent) && __no_space_waiter(log);
 }
 
 /* Step 4, for the last copy: count the durable entries, and answer their waiters. */
-static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
+static void entry_ended(struct kvp_log *log, struct kvp_entry_io *e)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	LIST_HEAD(done);
 
@@ -285,16 +271,16 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 	e->phase = KVP_ENTRY_ENDED;
 	if (e->joined)
 		__kvp_log_joined_ended(e);
-	if (__advance(pool))
-		__kvp_collect_waiters(pool, &done);
+	if (__advance(log))
+		__kvp_collect_waiters(log, &done);
 	/*
 	 * Queue the work before the answer, since the caller may look for its effect. Queue it
 	 * under the lock, so that kvp_log_stop() flushes it: after a stop none is armed.
 	 */
-	if (__may_gather(pool))
-		queue_delayed_work(pool->commit_wq, &log->post_work, 1);
+	if (__may_gather(log))
+		queue_delayed_work(log->commit_wq, &log->post_work, 1);
 	else
-		kvp_post_kick(pool);
+		kvp_post_kick(log);
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_answer(&done, 0);
 }
@@ -302,7 +288,7 @@ static void entry_ended(struct kvp_pool *pool, struct kvp_entry_io *e)
 void kvp_entry_put(struct kvp_entry_io *e)
 {
 	if (atomic_dec_and_test(&e->pending))
-		entry_ended(e->pool, e);
+		entry_ended(e->log, e);
 }
 
 /* Step 4. One copy has ended. */
@@ -322,11 +308,11 @@ void kvp_entry_io_done(struct kvp_io *io)
  * took theirs. True if the entry at the head of the queue can count now. It cannot if a leg lacks
  * it that is not recorded out because the log was lost with it.
  */
-static bool give_up_failed(struct kvp_entry_io *e)
+static bool give_up_failed(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	u32 i;
 
-	lockdep_assert_held(&e->pool->log->build_lock);
+	lockdep_assert_held(&log->build_lock);
 	if (hweight_long(e->sent & ~e->extra & ~e->failed) < e->needed) {
 		e->v->ops->too_few_took(e->v, e->failed);
 		return false;
@@ -337,7 +323,7 @@ static bool give_up_failed(struct kvp_entry_io *e)
 		if (!test_bit(i, &e->failed))
 			continue;
 		/* Another leg may have been lost since: then this leg was the last one. */
-		if (kvp_leg_takes_writes(leg) && !kvp_leg_fail(leg, "a log write failed"))
+		if (kvp_leg_takes_writes(leg) && !log->client->fail_leg(log->of, leg))
 			return false;
 		if (kvp_leg_keeps_log(leg))
 			return false;
@@ -349,9 +335,8 @@ static bool give_up_failed(struct kvp_entry_io *e)
 
 /* --- failure: back into the buffer ------------------------------------------------ */
 
-static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head *back)
+static void unbuild_entry(struct kvp_log *log, struct kvp_entry_io *e, struct list_head *back)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_version *d;
 	unsigned long flags;
 
@@ -361,9 +346,9 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 		d->intent = false;
 		d->zero = false;
 	}
-	kvp_wbuf_unfix(pool->wbuf, &e->versions);
+	kvp_wbuf_unfix(log->wbuf, &e->versions);
 	if (e->clean)
-		kvp_cache_clean_failed(&pool->vdevs);
+		kvp_cache_clean_failed(log->vdevs);
 	list_splice_tail_init(&e->versions, back);
 	spin_lock_irqsave(&log->lock, flags);
 	if (e->direct) {
@@ -372,7 +357,7 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
 		e->direct->phase = KVP_DIRECT_FREE;
 	}
 	list_del(&e->list);
-	__kvp_log_unreserve_rows(pool, e);
+	__kvp_log_unreserve_rows(log, e);
 	if (e->append)
 		kvp_append_ended(e, -EIO);
 	WRITE_ONCE(e->phase, KVP_ENTRY_FREE);
@@ -384,14 +369,13 @@ static void unbuild_entry(struct kvp_pool *pool, struct kvp_entry_io *e, struct 
  * Step 5, if too few legs took the entry. All entries in flight have ended, and the first one does
  * not count. Start over behind the last durable entry.
  */
-static void rewind_log(struct kvp_pool *pool)
+static void rewind_log(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e, *next;
 	unsigned long flags;
 	LIST_HEAD(back);
 	LIST_HEAD(waiters);
-	bool moves = kvp_log_lost(pool);
+	bool moves = kvp_log_lost(log);
 
 	log->redo = list_first_entry(&log->in_flight, struct kvp_entry_io, list)->hdr.lsn;
 	/*
@@ -400,26 +384,26 @@ static void rewind_log(struct kvp_pool *pool)
 	 */
 	log->rewound = max_t(u64, ktime_get_real_seconds(), log->rewound) + 1;
 	list_for_each_entry_safe(e, next, &log->in_flight, list)
-		unbuild_entry(pool, e, &back);
-	kvp_wbuf_put_back(pool->wbuf, &back);
+		unbuild_entry(log, e, &back);
+	kvp_wbuf_put_back(log->wbuf, &back);
 
 	spin_lock_irqsave(&log->lock, flags);
 	log->head = log->durable;
 	log->built_seq = log->durable_seq;
-	kvp_fail(&pool->failure, KVP_FAIL_COMMIT, "no leg took the log entry");
+	kvp_fail(log->failure, KVP_FAIL_COMMIT, "no leg took the log entry");
 	WRITE_ONCE(log->due, false);
-	if (!moves && !READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
+	if (!moves && !READ_ONCE(log->tunables[KVP_T_FAILMODE]))
 		list_splice_init(&log->waiters, &waiters);
 	spin_unlock_irqrestore(&log->lock, flags);
 	if (moves)
 		return;
-	kvp_event(pool, "commit_failed why=no leg took the log entry");
+	log->client->commit_failed(log->of);
 	kvp_answer(&waiters, -EIO);
 	/* With failmode=wait, waiters wait until 'clear'. */
-	if (READ_ONCE(pool->tunables[KVP_T_FAILMODE]))
-		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "no leg took the log entry");
-	kvp_log_limit_buffered(pool);
-	kvp_pool_space(pool);
+	if (READ_ONCE(log->tunables[KVP_T_FAILMODE]))
+		kvp_fail(log->failure, KVP_FAIL_LEGS, "no leg took the log entry");
+	kvp_log_limit_buffered(log);
+	log->client->space(log->of);
 }
 
 static bool all_ended(struct kvp_log *log)
@@ -433,9 +417,8 @@ static bool all_ended(struct kvp_log *log)
 }
 
 /* Step 5. Deal with entries that ended with an error. */
-static void handle_failures(struct kvp_pool *pool)
+static void handle_failures(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e;
 	unsigned long flags;
 	LIST_HEAD(done);
@@ -450,13 +433,13 @@ static void handle_failures(struct kvp_pool *pool)
 
 	/* The builder appends to the queue, and moves the head: keep it out. */
 	mutex_lock(&log->build_lock);
-	kvp_log_send_unsent(pool);
+	kvp_log_send_unsent(log);
 	for (;;) {
 		spin_lock_irqsave(&log->lock, flags);
 		e = list_first_entry_or_null(&log->in_flight, struct kvp_entry_io, list);
 		if (e && entry_durable(e)) {
-			__advance(pool);
-			__kvp_collect_waiters(pool, &done);
+			__advance(log);
+			__kvp_collect_waiters(log, &done);
 			spin_unlock_irqrestore(&log->lock, flags);
 			kvp_answer(&done, 0);
 			continue;
@@ -465,21 +448,20 @@ static void handle_failures(struct kvp_pool *pool)
 		if (!e || e->phase != KVP_ENTRY_ENDED)
 			e = NULL;
 		spin_unlock_irqrestore(&log->lock, flags);
-		if (e && give_up_failed(e))
+		if (e && give_up_failed(log, e))
 			continue;
 		break;
 	}
 	if (e && rewind)
-		rewind_log(pool);
+		rewind_log(log);
 	mutex_unlock(&log->build_lock);
 }
 
 /* --- moving on ----------------------------------------------------------------------- */
 
 /* Step 7, for intents: direct workers write them home. */
-static void direct_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
+static void direct_ready(struct kvp_log *log, struct kvp_entry_io *e)
 {
-	struct kvp_log *log = pool->log;
 	bool all = e->intents == e->records;
 	struct kvp_version *d, *next;
 	unsigned long flags;
@@ -496,13 +478,13 @@ static void direct_ready(struct kvp_pool *pool, struct kvp_entry_io *e)
 	spin_lock_irqsave(&log->lock, flags);
 	e->direct->phase = KVP_DIRECT_READY;
 	spin_unlock_irqrestore(&log->lock, flags);
-	kvp_direct_kick(pool);
+	kvp_direct_kick(log);
 }
 
 /* Step 7. From here on destage owns the data of the entry. */
-static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
+static void hand_to_destage(struct kvp_log *log, struct kvp_entry_io *e)
 {
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = log->wbuf;
 	struct kvp_version *d;
 	u32 n = 0;
 
@@ -512,13 +494,13 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
 	}
 	kvp_wbuf_lock_lists(w);
 	__kvp_wbuf_add_logged(w, &e->versions, n);
-	pool->log->logged.lsn = kvp_lsn_add(e->hdr.lsn, e->hdr.blocks);
-	pool->log->logged.prev_lsn = e->hdr.lsn;
-	pool->log->logged.prev_csum = e->hdr.csum;
-	pool->log->logged.intents += e->intents;
+	log->logged.lsn = kvp_lsn_add(e->hdr.lsn, e->hdr.blocks);
+	log->logged.prev_lsn = e->hdr.lsn;
+	log->logged.prev_csum = e->hdr.csum;
+	log->logged.intents += e->intents;
 	if (!e->clean)
-		WRITE_ONCE(pool->log->counts, pool->log->logged.lsn);
-	__kvp_log_milestone(pool);
+		WRITE_ONCE(log->counts, log->logged.lsn);
+	__kvp_log_milestone(log);
 	kvp_wbuf_unlock_lists(w);
 }
 
@@ -530,27 +512,26 @@ static void hand_to_destage(struct kvp_pool *pool, struct kvp_entry_io *e)
  * the homes of such a leg stay behind as its log does. False: no superblock that records the loss
  * became durable. The pool is faulted then, and its entries stay until `clear` has written one.
  */
-static bool settle_losses(struct kvp_pool *pool)
+static bool settle_losses(struct kvp_log *log)
 {
-	bool alone = pool->vdevs.nr == 1 && !pool->vdevs.widest_row;
+	bool alone = log->vdevs->nr == 1 && !log->vdevs->widest_row;
 
-	return alone || !kvp_members_settle(pool);
+	return alone || !log->client->settle(log->of);
 }
 
 /*
  * Step 6. Take the first durable entry, whose versions may go home now; NULL: there is none. Only
  * kvp_post_work() takes entries.
  */
-static struct kvp_entry_io *take_finished(struct kvp_pool *pool)
+static struct kvp_entry_io *take_finished(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
 	e = list_first_entry_or_null(&log->finished, struct kvp_entry_io, list);
 	spin_unlock_irqrestore(&log->lock, flags);
-	if (!e || !settle_losses(pool))
+	if (!e || !settle_losses(log))
 		return NULL;
 	spin_lock_irqsave(&log->lock, flags);
 	list_del(&e->list);
@@ -561,34 +542,33 @@ static struct kvp_entry_io *take_finished(struct kvp_pool *pool)
 void kvp_post_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(to_delayed_work(work), struct kvp_log, post_work);
-	struct kvp_pool *pool = log->pool;
 	struct kvp_entry_io *e;
 
-	handle_failures(pool);
-	while ((e = take_finished(pool))) {
+	handle_failures(log);
+	while ((e = take_finished(log))) {
 		/*
 		 * The intents move on first: code that sees the new mark must also see the intents
 		 * below it.
 		 */
 		if (e->direct)
-			direct_ready(pool, e);
+			direct_ready(log, e);
 		/*
 		 * Clean blocks enter the index now. The tail cannot pass them yet, so the log
 		 * cannot overwrite them.
 		 */
 		if (e->clean)
-			kvp_cache_clean_durable(&pool->vdevs, e);
-		hand_to_destage(pool, e);
+			kvp_cache_clean_durable(log->vdevs, e);
+		hand_to_destage(log, e);
 		if (e->of)
 			kvp_log_again_durable(e);
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 		wake_up_all(&log->entry_wait);
 	}
-	kvp_log_again(pool);
-	if (kvp_log_spills(log) && kvp_spill(pool))
-		kvp_post_kick(pool);
-	pool->log_client->destage(pool, false);
-	kvp_log_move_kick(pool);
-	kvp_commit_kick(pool, true);
-	kvp_cache_moved_on(&pool->vdevs);
+	kvp_log_again(log);
+	if (kvp_log_spills(log) && kvp_spill(log))
+		kvp_post_kick(log);
+	log->client->destage(log->of, false);
+	kvp_log_move_kick(log);
+	kvp_commit_kick(log, true);
+	kvp_cache_moved_on(log->vdevs);
 }

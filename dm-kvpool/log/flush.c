@@ -17,26 +17,23 @@
  * 6. kvp_answer() ends it. In a faulted pool fail_waiters() ends it, by failmode.
  */
 #include "core/core.h"
-#include "io/mirror.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "ram/wbuf.h"
-#include "super/members.h"
 #include "table/table.h"
 
 /* True if this waiter must wait for more than the log. */
-static bool needs_flush(struct kvp_pool *pool, const struct kvp_waiter *w)
+static bool needs_flush(struct kvp_log *log, const struct kvp_waiter *w)
 {
-	lockdep_assert_held(&pool->log->lock);
-	return kvp_members_dirty(pool) ||
-	       (!w->flushed && (!list_empty(&pool->log->open) ||
-				!kvp_table_poison_durable(pool->table, w->poisonings)));
+	lockdep_assert_held(&log->lock);
+	return kvp_losses_dirty(log->losses) ||
+	       (!w->flushed && (!list_empty(&log->open) ||
+				!kvp_table_poison_durable(log->table, w->poisonings)));
 }
 
 /* Step 2. Move waiters whose seq is durable to @done, or to the long way. */
-void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
+void __kvp_collect_waiters(struct kvp_log *log, struct list_head *done)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w, *next;
 
 	lockdep_assert_held(&log->lock);
@@ -44,18 +41,18 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
 	 * Entries that were durable may have been so in a log that is lost. They count again when
 	 * the log has moved.
 	 */
-	if (READ_ONCE(log->pool->vdevs.log_moving))
+	if (READ_ONCE(log->vdevs->log_moving))
 		return;
 	list_for_each_entry_safe(w, next, &log->waiters, list) {
 		if (w->seq > log->durable_seq)
 			break;
 		if (!w->flushed) {
-			w->poisonings = kvp_table_poisonings(pool->table);
+			w->poisonings = kvp_table_poisonings(log->table);
 			w->lsn = log->durable.lsn;
 		}
-		if (needs_flush(pool, w)) {
+		if (needs_flush(log, w)) {
 			list_move_tail(&w->list, &log->flush_waiters);
-			queue_work(pool->commit_wq, &log->flush_work);
+			queue_work(log->commit_wq, &log->flush_work);
 		} else {
 			list_move_tail(&w->list, done);
 		}
@@ -68,15 +65,15 @@ void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done)
  * Step 3. A leg that the flush gives up is recorded out before headers call the intents closed: see
  * kvp_log_close_some().
  */
-static int flush_intents(struct kvp_pool *pool)
+static int flush_intents(struct kvp_log *log)
 {
 	struct kvp_intents home;
 	int ret;
 
-	kvp_log_home_intents(pool, &home);
-	ret = kvp_legs_flush(pool) ?: kvp_members_settle(pool);
+	kvp_log_home_intents(log, &home);
+	ret = log->client->flush(log->of) ?: log->client->settle(log->of);
 	if (!ret)
-		kvp_log_close(pool, &home);
+		kvp_log_close(log, &home);
 	return ret;
 }
 
@@ -93,10 +90,9 @@ static void __add_waiter(struct kvp_log *log, struct kvp_waiter *w)
 }
 
 /* Step 5. The flushed waiters now wait for a header that calls the intents closed. */
-static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
+static void commit_closing(struct kvp_log *log, struct list_head *waiters)
 {
-	u64 seq = kvp_wbuf_take_seq(pool->wbuf);
-	struct kvp_log *log = pool->log;
+	u64 seq = kvp_wbuf_take_seq(log->wbuf);
 	struct kvp_waiter *w, *next;
 	unsigned long flags;
 	LIST_HEAD(done);
@@ -111,10 +107,10 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
 	/*
 	 * An entry that was built since the seq was taken may have it, and may be durable by now.
 	 */
-	__kvp_collect_waiters(pool, &done);
+	__kvp_collect_waiters(log, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_answer(&done, 0);
-	kvp_commit_kick(pool, true);
+	kvp_commit_kick(log, true);
 }
 
 /*
@@ -123,9 +119,8 @@ static void commit_closing(struct kvp_pool *pool, struct list_head *waiters)
  * checkpoint, that they wait for queues this work again. This work must not wait here: under memory
  * pressure one thread may have to do all work.
  */
-static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
+static bool take_flush_waiters(struct kvp_log *log, struct list_head *waiters)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w, *next;
 	const struct kvp_direct *b;
 	bool intents = false;
@@ -141,8 +136,8 @@ static bool take_flush_waiters(struct kvp_pool *pool, struct list_head *waiters)
 	list_for_each_entry_safe(w, next, &log->flush_waiters, list) {
 		if (!w->flushed && kvp_lsn_before(home, w->lsn))
 			continue;
-		if (!w->flushed && !kvp_table_poison_durable(pool->table, w->poisonings)) {
-			queue_work(pool->work_wq, &pool->poison_work);
+		if (!w->flushed && !kvp_table_poison_durable(log->table, w->poisonings)) {
+			log->client->poison(log->of);
 			continue;
 		}
 		intents |= !w->flushed;
@@ -169,11 +164,11 @@ static void __gather_waiters(struct kvp_log *log)
  * noflush suspend sends them back. The pool's own waiters are answered in any case: otherwise the
  * pool could not be suspended.
  */
-static void fail_waiters(struct kvp_pool *pool)
+static void fail_waiters(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w, *next;
-	bool hold = kvp_pool_waits(pool), requeue = READ_ONCE(log->requeue);
+	bool hold = kvp_failure_waits(log->failure, READ_ONCE(log->tunables[KVP_T_FAILMODE]));
+	bool requeue = READ_ONCE(log->requeue);
 	LIST_HEAD(failed);
 	LIST_HEAD(back);
 
@@ -190,9 +185,8 @@ static void fail_waiters(struct kvp_pool *pool)
 }
 
 /* Answer the pool's own waiters, or all others, with @error. */
-static void answer_waiters(struct kvp_pool *pool, bool internal, int error)
+static void answer_waiters(struct kvp_log *log, bool internal, int error)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_waiter *w, *next;
 	LIST_HEAD(answered);
 
@@ -205,48 +199,46 @@ static void answer_waiters(struct kvp_pool *pool, bool internal, int error)
 	kvp_answer(&answered, error);
 }
 
-void kvp_commit_fail_internal(struct kvp_pool *pool)
+void kvp_commit_fail_internal(struct kvp_log *log)
 {
-	answer_waiters(pool, true, -EIO);
+	answer_waiters(log, true, -EIO);
 }
 
-void kvp_commit_requeue(struct kvp_pool *pool)
+void kvp_commit_requeue(struct kvp_log *log)
 {
-	answer_waiters(pool, false, -EAGAIN);
+	answer_waiters(log, false, -EAGAIN);
 }
 
 /* Steps 3 and 4. One worker does this for all waiters. */
 void kvp_long_flush_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(work, struct kvp_log, flush_work);
-	struct kvp_pool *pool = log->pool;
 	LIST_HEAD(waiters);
 	bool intents;
 	int ret = 0;
 
-	if (kvp_pool_faulted(pool)) {
-		fail_waiters(pool);
+	if (kvp_faulted(log->failure)) {
+		fail_waiters(log);
 		return;
 	}
-	if (READ_ONCE(log->pool->vdevs.log_moving))
+	if (READ_ONCE(log->vdevs->log_moving))
 		return;
-	intents = take_flush_waiters(pool, &waiters);
+	intents = take_flush_waiters(log, &waiters);
 	if (list_empty(&waiters))
 		return;
 	if (intents)
-		ret = flush_intents(pool);
+		ret = flush_intents(log);
 	if (!ret)
-		ret = kvp_members_settle(pool);
+		ret = log->client->settle(log->of);
 	if (!ret && intents)
-		commit_closing(pool, &waiters);
+		commit_closing(log, &waiters);
 	else
 		kvp_answer(&waiters, ret);
 }
 
 /* Step 1. The answer may come before this returns. */
-void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
+void kvp_commit_wait_async(struct kvp_log *log, struct kvp_waiter *w)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	LIST_HEAD(done);
 	bool taken, internal;
@@ -255,24 +247,24 @@ void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w)
 	spin_lock_irqsave(&log->lock, flags);
 	log->flushes++;
 	__add_waiter(log, w);
-	__kvp_collect_waiters(pool, &done);
+	__kvp_collect_waiters(log, &done);
 	/*
 	 * True if the waiter was answered, or is on the long way. It may be gone once @done is
 	 * answered. While the log moves, no waiter is taken. If the pool is faulted by now, that
 	 * move does not end.
 	 */
-	taken = w->seq <= log->durable_seq && !READ_ONCE(log->pool->vdevs.log_moving);
+	taken = w->seq <= log->durable_seq && !READ_ONCE(log->vdevs->log_moving);
 	internal = w->internal;
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvp_answer(&done, 0);
 	if (taken)
 		return;
 	if (internal && READ_ONCE(log->stopped))
-		kvp_commit_fail_internal(pool);
-	else if (kvp_pool_faulted(pool))
-		queue_work(pool->commit_wq, &log->flush_work);
+		kvp_commit_fail_internal(log);
+	else if (kvp_faulted(log->failure))
+		queue_work(log->commit_wq, &log->flush_work);
 	else
-		kvp_commit_kick(pool, true);
+		kvp_commit_kick(log, true);
 }
 
 struct sync_waiter {
@@ -289,13 +281,13 @@ static void sync_done(struct kvp_waiter *w, int error)
 	complete(&s->done);
 }
 
-int kvp_commit_sync(struct kvp_pool *pool)
+int kvp_commit_sync(struct kvp_log *log)
 {
 	struct sync_waiter s = { .w.done = sync_done, .w.internal = true };
 
 	init_completion(&s.done);
-	s.w.seq = kvp_wbuf_seq(pool->wbuf);
-	kvp_commit_wait_async(pool, &s.w);
+	s.w.seq = kvp_wbuf_seq(log->wbuf);
+	kvp_commit_wait_async(log, &s.w);
 	wait_for_completion(&s.done);
 	return s.error;
 }

@@ -20,7 +20,7 @@ struct kvp_entry_io *kvp_log_free_entry(struct kvp_log *log);
  *
  * Return: false: not now (no entry is free, or the log has no space).
  */
-bool kvp_log_build_entry(struct kvp_pool *pool);
+bool kvp_log_build_entry(struct kvp_log *log);
 
 /**
  * __kvp_log_not_home() - the first intents that are not yet home, also if they are withdrawn, or
@@ -29,7 +29,7 @@ bool kvp_log_build_entry(struct kvp_pool *pool);
 struct kvp_direct *__kvp_log_not_home(const struct kvp_log *log);
 
 /** kvp_log_fill_entry() - fix the versions of @e, and make records of them; under build_lock */
-void kvp_log_fill_entry(struct kvp_pool *pool, struct kvp_entry_io *e);
+void kvp_log_fill_entry(struct kvp_log *log, struct kvp_entry_io *e);
 
 /* --- again.c: intents become data again --- */
 
@@ -40,7 +40,7 @@ void kvp_log_again_durable(struct kvp_entry_io *e);
 void kvp_log_again_undone(struct kvp_entry_io *e);
 
 /** kvp_log_limit_after() - the limit of buffered blocks if @more blocks of the log were in use */
-u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more);
+u32 kvp_log_limit_after(struct kvp_log *log, u32 more);
 
 /** kvp_log_window_segments() - segments of a log that can be in use at once */
 static inline u32 kvp_log_window_segments(const struct kvp_geometry *g)
@@ -49,7 +49,7 @@ static inline u32 kvp_log_window_segments(const struct kvp_geometry *g)
 }
 
 /** kvp_log_max_segments() - the largest kvp_log_window_segments() of all vdevs */
-u32 kvp_log_max_segments(const struct kvp_pool *pool);
+u32 kvp_log_max_segments(const struct kvp_log *log);
 
 /**
  * kvp_log_room() - how many blocks an entry at log->head may have
@@ -58,13 +58,13 @@ u32 kvp_log_max_segments(const struct kvp_pool *pool);
  *
  * Moves log->head to the next segment if too little is left of this one. Caller holds build_lock.
  */
-u32 kvp_log_room(struct kvp_pool *pool, u32 want, u64 *budget);
+u32 kvp_log_room(struct kvp_log *log, u32 want, u64 *budget);
 
 /** kvp_log_send() - seal a filled entry and write it; caller holds build_lock */
-void kvp_log_send(struct kvp_pool *pool, struct kvp_entry_io *e);
+void kvp_log_send(struct kvp_log *log, struct kvp_entry_io *e);
 
 /** kvp_log_submit() - write a sealed entry and e->joined; caller holds build_lock */
-void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e);
+void kvp_log_submit(struct kvp_log *log, struct kvp_entry_io *e);
 
 /* --- joined.c: two entries as one request --- */
 
@@ -73,15 +73,15 @@ void kvp_log_submit(struct kvp_pool *pool, struct kvp_entry_io *e);
  *
  * Caller holds build_lock.
  */
-void kvp_log_send_or_keep(struct kvp_pool *pool, struct kvp_entry_io *e);
+void kvp_log_send_or_keep(struct kvp_log *log, struct kvp_entry_io *e);
 
 /**
  * kvp_log_send_unsent() - send the kept entry by itself, if there is one; caller holds build_lock
  */
-void kvp_log_send_unsent(struct kvp_pool *pool);
+void kvp_log_send_unsent(struct kvp_log *log);
 
 /** kvp_log_must_go() - true if @e, which is kept, must be sent now. Any context. */
-bool kvp_log_must_go(struct kvp_pool *pool, const struct kvp_entry_io *e);
+bool kvp_log_must_go(struct kvp_log *log, const struct kvp_entry_io *e);
 
 /**
  * __kvp_log_joined_ended() - @e has ended, and so has e->joined, in the same way; caller holds
@@ -108,7 +108,7 @@ void kvp_append_ended(struct kvp_entry_io *e, int error);
  * Then call kvp_append_add() for each record, and kvp_log_send(). A caller that waits for the entry
  * sets e->append before that. Context: process; under build_lock. Cannot fail.
  */
-void kvp_append_begin(struct kvp_pool *pool, struct kvp_entry_io *e, u32 nr,
+void kvp_append_begin(struct kvp_log *log, struct kvp_entry_io *e, u32 nr,
 		      struct kvp_log_at limit);
 
 /**
@@ -123,10 +123,10 @@ void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page
  * Then users' writes and their parity do not lack space, and buffered blocks find the space that
  * they were promised. Context: process; under build_lock.
  */
-bool kvp_log_has_spare(struct kvp_pool *pool, u32 blocks);
+bool kvp_log_has_spare(struct kvp_log *log, u32 blocks);
 
 /** kvp_log_is_wanted() - true if a caller waits for an entry. Any context. */
-bool kvp_log_is_wanted(struct kvp_pool *pool);
+bool kvp_log_is_wanted(struct kvp_log *log);
 
 /* --- room.c: log space that is kept for parity, of a pool that has a parity1 --- */
 
@@ -136,28 +136,28 @@ bool kvp_log_is_wanted(struct kvp_pool *pool);
  * The rows that they make necessary, at both ends of each, take a quarter of the log at most. The
  * rest is for writes. Context: any.
  */
-u32 kvp_log_most_holes(struct kvp_pool *pool);
+u32 kvp_log_most_holes(struct kvp_log *log);
 
 /** kvp_log_rows_of() - the most rows whose parity @d makes necessary */
-u32 kvp_log_rows_of(struct kvp_pool *pool, const struct kvp_version *d);
+u32 kvp_log_rows_of(struct kvp_log *log, const struct kvp_version *d);
 
 /**
  * kvp_log_leaves_room() - true if an entry of @blocks may begin where @budget is left, with room
  * for @reserved rows of its records
  */
-bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 reserved);
+bool kvp_log_leaves_room(struct kvp_log *log, u64 budget, u32 blocks, u32 reserved);
 
 /** __kvp_log_reserve_rows() - @e is built: reserve rows for its versions; caller holds log->lock */
-void __kvp_log_reserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e);
+void __kvp_log_reserve_rows(struct kvp_log *log, struct kvp_entry_io *e);
 
 /** __kvp_log_unreserve_rows() - @e was unbuilt, and needs no rows; caller holds log->lock */
-void __kvp_log_unreserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e);
+void __kvp_log_unreserve_rows(struct kvp_log *log, struct kvp_entry_io *e);
 
 /**
  * __kvp_log_release_rows() - the tail moves to @tail: versions before it need no rows; caller holds
  * log->lock
  */
-void __kvp_log_release_rows(struct kvp_pool *pool, kvp_lsn_t tail);
+void __kvp_log_release_rows(struct kvp_log *log, kvp_lsn_t tail);
 
 /** kvp_entry_put() - a copy of the entry has ended, or its submission has; the last call ends it */
 void kvp_entry_put(struct kvp_entry_io *e);
@@ -167,7 +167,7 @@ void kvp_entry_io_done(struct kvp_io *io);
  * __kvp_collect_waiters() - move waiters whose seq is durable to @done, or to the long way;
  * caller holds log->lock
  */
-void __kvp_collect_waiters(struct kvp_pool *pool, struct list_head *done);
+void __kvp_collect_waiters(struct kvp_log *log, struct list_head *done);
 
 /**
  * kvp_answer() - step 6 of a flush (flush.c): call done() of all; without locks
@@ -185,9 +185,9 @@ static inline void kvp_answer(struct list_head *waiters, int error)
 }
 
 /** kvp_commit_fail_internal() - the log has stopped: answer the pool's own waiters with -EIO */
-void kvp_commit_fail_internal(struct kvp_pool *pool);
+void kvp_commit_fail_internal(struct kvp_log *log);
 
-/* Work of the log, on pool->commit_wq. */
+/* Work of the log, on log->commit_wq. */
 void kvp_commit_work(struct work_struct *work);
 void kvp_interval_work(struct work_struct *work);
 void kvp_post_work(struct work_struct *work);

@@ -71,15 +71,15 @@ static bool must_go(struct kvp_log *log, const struct kvp_entry_io *e)
 }
 
 /* True if the next entry can go with @e. */
-static bool may_be_first(struct kvp_pool *pool, const struct kvp_entry_io *e)
+static bool may_be_first(struct kvp_log *log, const struct kvp_entry_io *e)
 {
-	struct kvp_log *log = pool->log;
 	kvp_lsn_t next = kvp_lsn_add(e->hdr.lsn, e->hdr.blocks);
 
-	return e->direct && e->intents == e->records && !e->due && !kvp_pool_logs_on_cache(pool) &&
-	       !kvp_lsn_before(kvp_log_segment_end(log->pool->vdevs.log_vdev->g, e->hdr.lsn),
+	return e->direct && e->intents == e->records && !e->due &&
+	       !kvp_vdevs_log_on_cache(log->vdevs) &&
+	       !kvp_lsn_before(kvp_log_segment_end(log->vdevs->log_vdev->g, e->hdr.lsn),
 			       kvp_lsn_add(next, ROOM_FOR_LARGE)) &&
-	       kvp_log_vdev(&pool->vdevs, next) == kvp_log_vdev(&pool->vdevs, e->hdr.lsn);
+	       kvp_log_vdev(log->vdevs, next) == kvp_log_vdev(log->vdevs, e->hdr.lsn);
 }
 
 static bool lies_behind(const struct kvp_entry_io *first, const struct kvp_entry_io *e)
@@ -88,44 +88,43 @@ static bool lies_behind(const struct kvp_entry_io *first, const struct kvp_entry
 	       first->hdr.blocks + e->hdr.blocks <= KVP_MAX_ENTRY_BLOCKS;
 }
 
-void kvp_log_send_unsent(struct kvp_pool *pool)
+void kvp_log_send_unsent(struct kvp_log *log)
 {
-	struct kvp_entry_io *e = pool->log->unsent;
+	struct kvp_entry_io *e = log->unsent;
 
-	lockdep_assert_held(&pool->log->build_lock);
-	WRITE_ONCE(pool->log->unsent, NULL);
+	lockdep_assert_held(&log->build_lock);
+	WRITE_ONCE(log->unsent, NULL);
 	if (e)
-		kvp_log_submit(pool, e);
+		kvp_log_submit(log, e);
 }
 
-void kvp_log_send_or_keep(struct kvp_pool *pool, struct kvp_entry_io *e)
+void kvp_log_send_or_keep(struct kvp_log *log, struct kvp_entry_io *e)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *first = log->unsent;
 
 	lockdep_assert_held(&log->build_lock);
 	if (first && lies_behind(first, e)) {
 		first->joined = e;
-		kvp_log_send_unsent(pool);
+		kvp_log_send_unsent(log);
 		return;
 	}
-	kvp_log_send_unsent(pool);
-	if (may_be_first(pool, e) && !must_go(log, e))
+	kvp_log_send_unsent(log);
+	if (may_be_first(log, e) && !must_go(log, e))
 		WRITE_ONCE(log->unsent, e);
 	else
-		kvp_log_submit(pool, e);
+		kvp_log_submit(log, e);
 }
 
-bool kvp_log_must_go(struct kvp_pool *pool, const struct kvp_entry_io *e)
+bool kvp_log_must_go(struct kvp_log *log, const struct kvp_entry_io *e)
 {
-	return !READ_ONCE(pool->log->stopped) && must_go(pool->log, e);
+	return !READ_ONCE(log->stopped) && must_go(log, e);
 }
 
 void __kvp_log_joined_ended(struct kvp_entry_io *e)
 {
 	struct kvp_entry_io *second = e->joined;
 
-	lockdep_assert_held(&e->pool->log->lock);
+	lockdep_assert_held(&e->log->lock);
 	second->v = e->v;
 	second->needed = e->needed;
 	second->sent = e->sent;

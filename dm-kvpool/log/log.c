@@ -7,13 +7,11 @@
 #include "core/core.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
-#include "io/mirror.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
 #include "policy/renew.h"
 #include "ram/wbuf.h"
-#include "super/members.h"
 #include "table/table.h"
 
 /*
@@ -25,11 +23,11 @@
 
 /* --- life --------------------------------------------------------------------------------- */
 
-static int init_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
+static int init_entry(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	u32 i;
 
-	e->pool = pool;
+	e->log = log;
 	INIT_LIST_HEAD(&e->list);
 	INIT_LIST_HEAD(&e->versions);
 	e->hdr_buf = vzalloc(KVP_MAX_HDR_BLOCKS << KVP_BLOCK_SHIFT);
@@ -40,21 +38,21 @@ static int init_entry(struct kvp_pool *pool, struct kvp_entry_io *e)
 	return 0;
 }
 
-u32 kvp_direct_slice(const struct kvp_pool *pool)
+u32 kvp_direct_slice(const struct kvp_log *log)
 {
 	u32 i, blocks = 0;
 
-	for (i = 0; i < pool->vdevs.nr; i++)
-		blocks += pool->vdevs.v[i].ops->slice(&pool->vdevs.v[i]);
+	for (i = 0; i < log->vdevs->nr; i++)
+		blocks += log->vdevs->v[i].ops->slice(&log->vdevs->v[i]);
 	return blocks;
 }
 
-u32 kvp_log_max_segments(const struct kvp_pool *pool)
+u32 kvp_log_max_segments(const struct kvp_log *log)
 {
 	u32 most = 0, i;
 
-	for (i = 0; i < pool->vdevs.nr; i++)
-		most = max(most, kvp_log_window_segments(pool->vdevs.v[i].g));
+	for (i = 0; i < log->vdevs->nr; i++)
+		most = max(most, kvp_log_window_segments(log->vdevs->v[i].g));
 	return most;
 }
 
@@ -67,13 +65,13 @@ static void init_direct(struct kvp_direct *b)
 		INIT_LIST_HEAD(&b->slices[i]);
 }
 
-int kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m)
+int kvp_log_memory_alloc(struct kvp_log *log, struct kvp_log_memory *m)
 {
-	bool cache = kvp_pool_cache(pool);
+	bool cache = kvp_vdevs_cache(log->vdevs);
 
-	m->reserved_of = kvcalloc(kvp_log_max_segments(pool), sizeof(*m->reserved_of), GFP_KERNEL);
-	m->reload = cache ? kvp_reload_alloc(pool) : NULL;
-	if (!kvp_log_rows_alloc(pool, &m->rows) && m->reserved_of && (m->reload || !cache))
+	m->reserved_of = kvcalloc(kvp_log_max_segments(log), sizeof(*m->reserved_of), GFP_KERNEL);
+	m->reload = cache ? kvp_reload_alloc(log) : NULL;
+	if (!kvp_log_rows_alloc(log, &m->rows) && m->reserved_of && (m->reload || !cache))
 		return 0;
 	kvp_log_memory_free(m);
 	return -ENOMEM;
@@ -102,13 +100,31 @@ void kvp_log_forget_cache(struct kvp_log *log)
 	log->rows = NULL;
 }
 
-int kvp_log_init(struct kvp_pool *pool)
+/* Note what the log was given. */
+static void take_given(struct kvp_log *log, const struct kvp_log_given *given)
+{
+	log->vdevs = given->vdevs;
+	log->wbuf = given->wbuf;
+	log->table = given->table;
+	log->tunables = given->tunables;
+	log->flags = given->flags;
+	log->failure = given->failure;
+	log->losses = given->losses;
+	log->durable_epoch = given->durable_epoch;
+	log->checkpoint_lock = given->checkpoint_lock;
+	log->commit_wq = given->commit_wq;
+	log->work_wq = given->work_wq;
+	log->client = given->client;
+	log->of = given->of;
+	log->seed = kvp_sum_seed(given->vdevs->sb->nonce, 0);
+}
+
+int kvp_log_init(struct kvp_log *log, const struct kvp_log_given *given)
 {
 	struct kvp_log_memory memory = { 0 };
-	struct kvp_log *log = pool->log;
 	u32 i;
 
-	log->pool = pool;
+	take_given(log, given);
 	mutex_init(&log->build_lock);
 	spin_lock_init(&log->lock);
 	init_waitqueue_head(&log->entry_wait);
@@ -124,25 +140,24 @@ int kvp_log_init(struct kvp_pool *pool)
 	INIT_DELAYED_WORK(&log->interval_work, kvp_interval_work);
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
 		init_direct(&log->directs[i]);
-	if (kvp_log_memory_alloc(pool, &memory))
+	if (kvp_log_memory_alloc(log, &memory))
 		return -ENOMEM;
 	kvp_log_memory_swap(log, &memory);
 	log->entries = kvcalloc(KVP_ENTRIES, sizeof(*log->entries), GFP_KERNEL);
 	if (!log->entries)
 		goto fail;
 	for (i = 0; i < KVP_ENTRIES; i++)
-		if (init_entry(pool, &log->entries[i]))
+		if (init_entry(log, &log->entries[i]))
 			goto fail;
 	return 0;
 fail:
-	kvp_log_exit(pool);
+	kvp_log_exit(log);
 	return -ENOMEM;
 }
 
-void kvp_log_exit(struct kvp_pool *pool)
+void kvp_log_exit(struct kvp_log *log)
 {
 	struct kvp_log_memory memory = { 0 };
-	struct kvp_log *log = pool->log;
 	u32 i;
 
 	/*
@@ -151,11 +166,11 @@ void kvp_log_exit(struct kvp_pool *pool)
 	 */
 	for (i = 0; log->entries && i < KVP_MAX_OPEN_INTENTS; i++) {
 		kvp_direct_collect(&log->directs[i]);
-		kvp_wbuf_abandon(pool->wbuf, &log->directs[i].versions);
+		kvp_wbuf_abandon(log->wbuf, &log->directs[i].versions);
 	}
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
-		if (log->entries[i].pool)
-			kvp_wbuf_abandon(pool->wbuf, &log->entries[i].versions);
+		if (log->entries[i].log)
+			kvp_wbuf_abandon(log->wbuf, &log->entries[i].versions);
 	for (i = 0; log->entries && i < KVP_ENTRIES; i++)
 		vfree(log->entries[i].hdr_buf);
 	kvfree(log->entries);
@@ -164,10 +179,8 @@ void kvp_log_exit(struct kvp_pool *pool)
 	kvp_log_memory_free(&memory);
 }
 
-void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head)
+void kvp_log_start(struct kvp_log *log, u64 nonce, const struct kvp_log_mark *head)
 {
-	struct kvp_log *log = pool->log;
-
 	log->nonce = nonce;
 	log->head = *head;
 	log->durable = *head;
@@ -178,47 +191,43 @@ void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *
 	 * If a recovery has kept data in the log, it has noted milestones, and all of that data is
 	 * durable.
 	 */
-	log->tail = pool->sb->log_tail;
+	log->tail = log->vdevs->sb->log_tail;
 	log->tail_intents = head->intents;
 	if (log->tail == head->lsn)
 		log->nr_milestones = 0;
-	log->built_seq = kvp_wbuf_seq(pool->wbuf);
+	log->built_seq = kvp_wbuf_seq(log->wbuf);
 	log->durable_seq = log->built_seq;
-	kvp_log_limit_buffered(pool);
+	kvp_log_limit_buffered(log);
 }
 
-void kvp_log_begin(struct kvp_pool *pool)
+void kvp_log_begin(struct kvp_log *log)
 {
-	struct kvp_log_mark head = { pool->sb->log_tail, 0, 0 };
-	struct kvp_log *log = pool->log;
+	struct kvp_log_mark head = { log->vdevs->sb->log_tail, 0, 0 };
 
 	log->redo = 0;
 	log->again_seq = 0;
 	log->unsent = NULL;
-	kvp_fail_ended(&pool->failure, KVP_FAIL_COMMIT);
-	WRITE_ONCE(log->pool->vdevs.log_moving, false);
+	kvp_fail_ended(log->failure, KVP_FAIL_COMMIT);
+	WRITE_ONCE(log->vdevs->log_moving, false);
 	WRITE_ONCE(log->reserved, 0);
-	memset(log->reserved_of, 0, kvp_log_max_segments(pool) * sizeof(*log->reserved_of));
-	kvp_log_start(pool, pool->sb->log_nonce, &head);
+	memset(log->reserved_of, 0, kvp_log_max_segments(log) * sizeof(*log->reserved_of));
+	kvp_log_start(log, log->vdevs->sb->log_nonce, &head);
 }
 
-kvp_lsn_t kvp_log_include(struct kvp_leg *leg, u64 *nonce)
+kvp_lsn_t kvp_log_include(struct kvp_log *log, struct kvp_leg *leg, u64 *nonce)
 {
-	struct kvp_pool *pool = leg->pool;
-	struct kvp_log *log = pool->log;
 	kvp_lsn_t lsn;
 
 	kvp_log_lock_build(log);
 	WRITE_ONCE(leg->takes_log, true);
 	*nonce = log->nonce;
 	lsn = log->head.lsn;
-	kvp_log_unlock_build(pool);
+	kvp_log_unlock_build(log);
 	return lsn;
 }
 
-void kvp_log_stop(struct kvp_pool *pool)
+void kvp_log_stop(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	u32 i;
 
 	/*
@@ -238,26 +247,25 @@ void kvp_log_stop(struct kvp_pool *pool)
 	flush_work(&log->flush_work);
 	cancel_delayed_work_sync(&log->interval_work);
 	clear_bit(0, &log->armed);
-	kvp_log_move_cancel(pool);
+	kvp_log_move_cancel(log);
 	/* Messages may still wait, after a commit that failed. A removal would wait for them. */
-	kvp_commit_fail_internal(pool);
+	kvp_commit_fail_internal(log);
 }
 
-void kvp_log_unstop(struct kvp_pool *pool)
+void kvp_log_unstop(struct kvp_log *log)
 {
-	WRITE_ONCE(pool->log->stopped, false);
+	WRITE_ONCE(log->stopped, false);
 	/*
 	 * If legs had failed, kvp_log_stop() has cancelled workers that still had intents to write
 	 * home.
 	 */
-	kvp_direct_kick(pool);
-	kvp_log_move_kick(pool);
-	kvp_commit_kick(pool, false);
+	kvp_direct_kick(log);
+	kvp_log_move_kick(log);
+	kvp_commit_kick(log, false);
 }
 
-bool kvp_log_idle(struct kvp_pool *pool)
+bool kvp_log_idle(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	bool idle;
 
@@ -265,7 +273,7 @@ bool kvp_log_idle(struct kvp_pool *pool)
 	idle = log->tail == log->durable.lsn && list_empty(&log->in_flight) &&
 	       list_empty(&log->finished) && list_empty(&log->open);
 	spin_unlock_irqrestore(&log->lock, flags);
-	return idle && kvp_wbuf_is_empty(pool->wbuf) && !kvp_table_dirty(pool->table);
+	return idle && kvp_wbuf_is_empty(log->wbuf) && !kvp_table_dirty(log->table);
 }
 
 void kvp_log_figures(const struct kvp_log *log, struct kvp_log_figures *f)
@@ -290,32 +298,32 @@ void kvp_log_count_ssd(struct kvp_log *log, enum kvp_log_cause cause, u64 blocks
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-void kvp_direct_kick(struct kvp_pool *pool)
+void kvp_direct_kick(struct kvp_log *log)
 {
-	bool many = pool->vdevs.nr_with_data > 1 || kvp_direct_slice(pool);
+	bool many = log->vdevs->nr_with_data > 1 || kvp_direct_slice(log);
 	u32 i, n = many ? KVP_DIRECT_WORKERS : KVP_MIRROR_WORKERS;
 
 	for (i = 0; i < n; i++)
-		queue_work(pool->work_wq, &pool->log->workers[i].work);
+		queue_work(log->work_wq, &log->workers[i].work);
 }
 
-void kvp_log_faulted(struct kvp_pool *pool)
+void kvp_log_faulted(struct kvp_log *log)
 {
 	/* A move of the log does not go on either. */
-	kvp_log_move_kick(pool);
-	if (!test_bit(KVP_POOL_RUNNING, &pool->flags))
+	kvp_log_move_kick(log);
+	if (!test_bit(KVP_POOL_RUNNING, log->flags))
 		return;
 	/* End the waits for legs, and for entries. */
-	queue_work(pool->commit_wq, &pool->log->flush_work);
-	wake_up_all(&pool->log->entry_wait);
+	queue_work(log->commit_wq, &log->flush_work);
+	wake_up_all(&log->entry_wait);
 }
 
-void kvp_log_recorded(struct kvp_pool *pool)
+void kvp_log_recorded(struct kvp_log *log)
 {
-	wake_up_all(&pool->log->entry_wait);
-	kvp_commit_kick(pool, false);
-	if (READ_ONCE(pool->log->withdrawn))
-		kvp_post_kick(pool);
+	wake_up_all(&log->entry_wait);
+	kvp_commit_kick(log, false);
+	if (READ_ONCE(log->withdrawn))
+		kvp_post_kick(log);
 }
 
 /* --- tail and intents ------------------------------------------------------------------------ */
@@ -325,56 +333,56 @@ void kvp_log_recorded(struct kvp_pool *pool)
  * intents for each vdev. A limit for all together would leave each of several vdevs less to write
  * between two checkpoints, and a checkpoint takes each disk as long as if it were alone.
  */
-u64 kvp_log_most_intents(const struct kvp_pool *pool)
+u64 kvp_log_most_intents(const struct kvp_log *log)
 {
 	return min(KVP_MOST_INTENTS,
-		   KVP_MANY_INTENTS * (kvp_log_reserves(pool) ? 1 : pool->vdevs.nr_with_data));
+		   KVP_MANY_INTENTS * (kvp_log_reserves(log) ? 1 : log->vdevs->nr_with_data));
 }
 
-u64 kvp_log_intents_since(const struct kvp_pool *pool)
+u64 kvp_log_intents_since(const struct kvp_log *log)
 {
-	return READ_ONCE(pool->log->head.intents) - READ_ONCE(pool->log->tail_intents);
+	return READ_ONCE(log->head.intents) - READ_ONCE(log->tail_intents);
 }
 
-u64 kvp_log_intents_limit(const struct kvp_pool *pool)
+u64 kvp_log_intents_limit(const struct kvp_log *log)
 {
-	return 2 * (kvp_pool_logs_on_cache(pool) ? KVP_MOST_INTENTS : kvp_log_most_intents(pool));
+	return 2 * (kvp_vdevs_log_on_cache(log->vdevs) ? KVP_MOST_INTENTS :
+		    kvp_log_most_intents(log));
 }
 
-bool kvp_log_takes_intents(const struct kvp_pool *pool)
+bool kvp_log_takes_intents(const struct kvp_log *log)
 {
-	return !READ_ONCE(pool->tunables[KVP_T_STRICT]) &&
-	       kvp_log_intents_since(pool) + KVP_ENTRY_MAX_INTENTS <= kvp_log_intents_limit(pool);
+	return !READ_ONCE(log->tunables[KVP_T_STRICT]) &&
+	       kvp_log_intents_since(log) + KVP_ENTRY_MAX_INTENTS <= kvp_log_intents_limit(log);
 }
 
-bool kvp_log_may_stay(struct kvp_pool *pool)
+bool kvp_log_may_stay(struct kvp_log *log)
 {
-	return kvp_pool_logs_on_cache(pool) && !kvp_log_reserves(pool) &&
-	       !READ_ONCE(pool->vdevs.log_moving) &&
-	       !kvp_pool_faulted(pool);
+	return kvp_vdevs_log_on_cache(log->vdevs) && !kvp_log_reserves(log) &&
+	       !READ_ONCE(log->vdevs->log_moving) &&
+	       !kvp_faulted(log->failure);
 }
 
-u64 kvp_log_used(struct kvp_pool *pool)
+u64 kvp_log_used(struct kvp_log *log)
 {
-	kvp_lsn_t head = READ_ONCE(pool->log->head.lsn), tail = READ_ONCE(pool->log->tail);
+	kvp_lsn_t head = READ_ONCE(log->head.lsn), tail = READ_ONCE(log->tail);
 
 	return kvp_lsn_before(tail, head) ? kvp_lsn_since(head, tail) : 0;
 }
 
-bool kvp_log_counts(struct kvp_pool *pool)
+bool kvp_log_counts(struct kvp_log *log)
 {
-	return kvp_lsn_before(READ_ONCE(pool->log->tail), READ_ONCE(pool->log->counts));
+	return kvp_lsn_before(READ_ONCE(log->tail), READ_ONCE(log->counts));
 }
 
 /*
  * Note a milestone. They are so far apart that the log holds half as many as there are places for.
  */
-void __kvp_log_milestone(struct kvp_pool *pool)
+void __kvp_log_milestone(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
-	u64 step = kvp_log_window(pool->vdevs.log_vdev->g) / (KVP_MILESTONES / 2);
+	u64 step = kvp_log_window(log->vdevs->log_vdev->g) / (KVP_MILESTONES / 2);
 
-	kvp_wbuf_assert_locked(pool->wbuf);
+	kvp_wbuf_assert_locked(log->wbuf);
 	if (log->nr_milestones &&
 	    kvp_lsn_since(log->logged.lsn,
 			  log->milestones[(log->nr_milestones - 1) % KVP_MILESTONES].lsn) < step)
@@ -404,19 +412,19 @@ void kvp_log_set_durable(struct kvp_log *log, const struct kvp_log_mark *head)
 	log->durable = *head;
 }
 
-void kvp_log_passed_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
+void kvp_log_passed_mark(struct kvp_log *log, struct kvp_log_mark *mark)
 {
-	kvp_wbuf_lock_lists(pool->wbuf);
-	*mark = pool->log->logged;
-	kvp_wbuf_unlock_lists(pool->wbuf);
+	kvp_wbuf_lock_lists(log->wbuf);
+	*mark = log->logged;
+	kvp_wbuf_unlock_lists(log->wbuf);
 }
 
-void kvp_log_set_passed(struct kvp_pool *pool, const struct kvp_log_mark *end)
+void kvp_log_set_passed(struct kvp_log *log, const struct kvp_log_mark *end)
 {
-	kvp_wbuf_lock_lists(pool->wbuf);
-	pool->log->logged = *end;
-	__kvp_log_milestone(pool);
-	kvp_wbuf_unlock_lists(pool->wbuf);
+	kvp_wbuf_lock_lists(log->wbuf);
+	log->logged = *end;
+	__kvp_log_milestone(log);
+	kvp_wbuf_unlock_lists(log->wbuf);
 }
 
 void kvp_log_no_milestones(struct kvp_log *log)
@@ -424,22 +432,21 @@ void kvp_log_no_milestones(struct kvp_log *log)
 	log->nr_milestones = 0;
 }
 
-bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_mark *mark)
+bool kvp_log_home_mark(struct kvp_log *log, kvp_lsn_t limit, struct kvp_log_mark *mark)
 {
-	struct kvp_log *log = pool->log;
 	struct kvp_version *first;
 	bool found = false;
 	u32 i;
 
-	kvp_wbuf_lock_lists(pool->wbuf);
-	first = __kvp_wbuf_oldest(pool->wbuf);
+	kvp_wbuf_lock_lists(log->wbuf);
+	first = __kvp_wbuf_oldest(log->wbuf);
 	if (first)
 		limit = kvp_lsn_first(limit, first->lsn);
 	for (i = 1; i <= min_t(u32, log->nr_milestones, KVP_MILESTONES) && !found; i++) {
 		*mark = log->milestones[(log->nr_milestones - i) % KVP_MILESTONES];
 		found = !kvp_lsn_before(limit, mark->lsn);
 	}
-	kvp_wbuf_unlock_lists(pool->wbuf);
+	kvp_wbuf_unlock_lists(log->wbuf);
 	return found && kvp_lsn_before(READ_ONCE(log->tail), mark->lsn);
 }
 
@@ -448,44 +455,44 @@ bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_ma
  * rows, some blocks are their parity. In a pool with a parity1 each version needs a row, at worst
  * with a header of its own.
  */
-static u64 data_that_fits(const struct kvp_pool *pool, const struct kvp_geometry *g, u64 blocks)
+static u64 data_that_fits(const struct kvp_log *log, const struct kvp_geometry *g, u64 blocks)
 {
 	u32 row = kvp_ring_legs(g), data = max(1u, row - 1);
 
-	if (kvp_log_reserves(pool))
+	if (kvp_log_reserves(log))
 		row += data * kvp_log_entry_blocks(g, 1, 1);
 	return div_u64(blocks, row) * data;
 }
 
-u64 kvp_log_renew_kept(const struct kvp_pool *pool)
+u64 kvp_log_renew_kept(const struct kvp_log *log)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->vdevs.log_vdev)->g;
+	const struct kvp_geometry *g = READ_ONCE(log->vdevs->log_vdev)->g;
 
-	if (!kvp_pool_logs_on_cache(pool) || kvp_log_reserves(pool) ||
-	    !READ_ONCE(pool->tunables[KVP_T_RENEW_MARK]))
+	if (!kvp_vdevs_log_on_cache(log->vdevs) || kvp_log_reserves(log) ||
+	    !READ_ONCE(log->tunables[KVP_T_RENEW_MARK]))
 		return 0;
 	return kvp_renew_reserve(kvp_log_window(g), g->segment_blocks);
 }
 
-u64 kvp_log_limit_empty(const struct kvp_pool *pool)
+u64 kvp_log_limit_empty(const struct kvp_log *log)
 {
-	const struct kvp_geometry *g = READ_ONCE(pool->vdevs.log_vdev)->g;
-	u64 blocks = kvp_log_window(g) - g->segment_blocks - kvp_log_renew_kept(pool);
-	u64 free = data_that_fits(pool, g, blocks);
+	const struct kvp_geometry *g = READ_ONCE(log->vdevs->log_vdev)->g;
+	u64 blocks = kvp_log_window(g) - g->segment_blocks - kvp_log_renew_kept(log);
+	u64 free = data_that_fits(log, g, blocks);
 
 	return free - free / 16;
 }
 
-u64 kvp_log_taken(const struct kvp_pool *pool, u64 most)
+u64 kvp_log_taken(const struct kvp_log *log, u64 most)
 {
-	const struct kvp_wbuf *w = pool->wbuf;
+	const struct kvp_wbuf *w = log->wbuf;
 
 	return kvp_wbuf_buffered(w) + most - min_t(u64, most, kvp_wbuf_commit_limit(w));
 }
 
-u64 kvp_log_spent(const struct kvp_pool *pool, u64 most)
+u64 kvp_log_spent(const struct kvp_log *log, u64 most)
 {
-	return most - min_t(u64, most, kvp_wbuf_commit_limit(pool->wbuf));
+	return most - min_t(u64, most, kvp_wbuf_commit_limit(log->wbuf));
 }
 
 /*
@@ -493,50 +500,50 @@ u64 kvp_log_spent(const struct kvp_pool *pool, u64 most)
  * segment is not free. Headers take a little, and an entry may leave the end of a segment unused.
  * @kept further blocks are not for this caller.
  */
-static u32 limit_after(struct kvp_pool *pool, u32 more, u64 kept)
+static u32 limit_after(struct kvp_log *log, u32 more, u64 kept)
 {
-	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
+	const struct kvp_geometry *g = log->vdevs->log_vdev->g;
 	u64 blocks = kvp_log_window(g) - g->segment_blocks - kept;
-	u64 used = kvp_log_used(pool) + more, squeeze = READ_ONCE(pool->log->squeeze);
+	u64 used = kvp_log_used(log) + more, squeeze = READ_ONCE(log->squeeze);
 	u64 free;
 
 	if (squeeze)
 		blocks = min(blocks, squeeze);
-	used += kvp_log_reserved(pool);
-	free = data_that_fits(pool, g, used < blocks ? blocks - used : 0);
+	used += kvp_log_reserved(log);
+	free = data_that_fits(log, g, used < blocks ? blocks - used : 0);
 	return (u32)(free - free / 16);
 }
 
-u32 kvp_log_limit_after(struct kvp_pool *pool, u32 more)
+u32 kvp_log_limit_after(struct kvp_log *log, u32 more)
 {
-	return limit_after(pool, more, kvp_log_renew_kept(pool));
+	return limit_after(log, more, kvp_log_renew_kept(log));
 }
 
-void kvp_log_limit_buffered(struct kvp_pool *pool)
+void kvp_log_limit_buffered(struct kvp_log *log)
 {
-	u32 holes = kvp_log_reserves(pool) ? kvp_log_most_holes(pool) : KVP_WBUF_MAX_HOLES;
+	u32 holes = kvp_log_reserves(log) ? kvp_log_most_holes(log) : KVP_WBUF_MAX_HOLES;
 	unsigned long flags;
 
 	/*
 	 * Builder and checkpoint may both be here. With the lock, the last one sees the other's
 	 * change.
 	 */
-	spin_lock_irqsave(&pool->log->lock, flags);
-	kvp_wbuf_bound(pool->wbuf, kvp_log_limit_after(pool, 0), limit_after(pool, 0, 0), holes);
-	spin_unlock_irqrestore(&pool->log->lock, flags);
+	spin_lock_irqsave(&log->lock, flags);
+	kvp_wbuf_bound(log->wbuf, kvp_log_limit_after(log, 0), limit_after(log, 0, 0), holes);
+	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-void kvp_log_squeeze(struct kvp_pool *pool, u64 blocks)
+void kvp_log_squeeze(struct kvp_log *log, u64 blocks)
 {
-	WRITE_ONCE(pool->log->squeeze, blocks);
-	kvp_log_limit_buffered(pool);
-	kvp_pool_space(pool);
+	WRITE_ONCE(log->squeeze, blocks);
+	kvp_log_limit_buffered(log);
+	log->client->space(log->of);
 }
 
-bool kvp_log_short(struct kvp_pool *pool)
+bool kvp_log_short(struct kvp_log *log)
 {
-	return kvp_log_is_full(pool->log) ||
-	       kvp_wbuf_commit_limit(pool->wbuf) < kvp_log_window(pool->vdevs.log_vdev->g) / 32;
+	return kvp_log_is_full(log) ||
+	       kvp_wbuf_commit_limit(log->wbuf) < kvp_log_window(log->vdevs->log_vdev->g) / 32;
 }
 
 struct kvp_direct *__kvp_log_not_home(const struct kvp_log *log)
@@ -557,9 +564,8 @@ struct kvp_direct *__kvp_log_not_home(const struct kvp_log *log)
  * (found_before()). What is newer must wait: its parity would have a limit behind the intents, and
  * a recovery would take it to count them.
  */
-void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)
+void kvp_log_floor(struct kvp_log *log, struct kvp_log_mark *mark)
 {
-	struct kvp_log *log = pool->log;
 	const struct kvp_log_mark *at;
 	struct kvp_direct *b;
 	unsigned long flags;
@@ -576,9 +582,8 @@ void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home)
+void kvp_log_home_intents(struct kvp_log *log, struct kvp_intents *home)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	u32 i;
 
@@ -589,9 +594,8 @@ void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home)
+void kvp_log_close(struct kvp_log *log, const struct kvp_intents *home)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 	u32 i;
 
@@ -638,35 +642,34 @@ static bool begin_to_close(struct kvp_log *log)
  *
  * Their records stay where they are: the table on disk learns of them at the next checkpoint.
  */
-void kvp_log_close_some(struct kvp_pool *pool)
+void kvp_log_close_some(struct kvp_log *log)
 {
 	struct kvp_intents home;
 
 	/*
 	 * A flush that succeeds after a failed one does not tell which blocks the failed one lost.
 	 */
-	if (kvp_pool_faulted(pool) || !begin_to_close(pool->log))
+	if (kvp_faulted(log->failure) || !begin_to_close(log))
 		return;
-	kvp_log_home_intents(pool, &home);
-	if (!kvp_legs_flush(pool) && !kvp_members_settle(pool))
-		kvp_log_close(pool, &home);
-	WRITE_ONCE(pool->log->closing, false);
+	kvp_log_home_intents(log, &home);
+	if (!log->client->flush(log->of) && !log->client->settle(log->of))
+		kvp_log_close(log, &home);
+	WRITE_ONCE(log->closing, false);
 }
 
-void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail)
+void kvp_log_retire(struct kvp_log *log, const struct kvp_log_mark *tail)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
-	__kvp_log_release_rows(pool, tail->lsn);
+	__kvp_log_release_rows(log, tail->lsn);
 	log->tail = tail->lsn;
 	WRITE_ONCE(log->tail_intents, tail->intents);
 	spin_unlock_irqrestore(&log->lock, flags);
 	smp_mb();	/* pairs with kvp_log_build_entry() */
 	WRITE_ONCE(log->full, false);
-	kvp_log_limit_buffered(pool);
-	kvp_pool_space(pool);
-	kvp_log_again(pool);
-	kvp_commit_kick(pool, true);
+	kvp_log_limit_buffered(log);
+	log->client->space(log->of);
+	kvp_log_again(log);
+	kvp_commit_kick(log, true);
 }

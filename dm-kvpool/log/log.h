@@ -5,8 +5,8 @@
  * The request path puts versions into the write buffer, and asks for durability
  * (kvp_commit_wait_async()). The log takes versions from the buffer into entries, writes them,
  * answers the waiters, and hands the versions on: data to destage, intents to the direct workers. A
- * checkpoint frees the space behind them (kvp_log_retire()). The log calls the floors above through
- * struct kvp_log_client.
+ * checkpoint frees the space behind them (kvp_log_retire()). The log knows no pool. It is given
+ * what it needs (struct kvp_log_given). It calls the floors above through struct kvp_log_client.
  *
  * The files:
  *   commit.c      when an entry is built, what its end means, failures: the list of steps
@@ -52,9 +52,10 @@ struct kvp_home;
 struct kvp_log_new;
 struct kvp_log_rows;
 struct kvp_parity_append;
-struct kvp_pool;
 struct kvp_reload;
+struct kvp_table;
 struct kvp_vdev;
+struct kvp_wbuf;
 struct page;
 
 #define KVP_ENTRIES		8	/* together less than KVP_LOG_UNWITNESSED */
@@ -125,7 +126,7 @@ enum kvp_entry_phase {
  * @ios: one a leg of @v
  */
 struct kvp_entry_io {
-	struct kvp_pool *pool;
+	struct kvp_log *log;
 	struct list_head list;
 	enum kvp_entry_phase phase;
 	struct kvp_log_hdr hdr;
@@ -212,26 +213,86 @@ struct kvp_waiter {
 	void (*done)(struct kvp_waiter *w, int error);
 };
 
+/* @of: of work/direct.c, which sets all of it up */
 struct kvp_direct_worker {
-	struct kvp_pool *pool;
+	void *of;
 	struct work_struct work;
 	struct kvp_home *home;
 };
 
 /**
- * struct kvp_log_client - calls of the log to the floors above; registered with the pool
- * @destage: start destage if it is time, or @now (kvp_destage_kick())
+ * struct kvp_log_client - what the log asks, and tells: it knows no more of a pool
+ * @destage: start destage if it is time, or @now (kvp_destage_kick()). Any context.
+ * @space: buffer pages or log space are free (kvp_pool_space()). Any context.
+ * @settle: wait until every loss is recorded (kvp_members_settle()). Context: process.
+ * @flush: flush all legs that have homes (kvp_legs_flush()). Context: process.
+ * @poison: make poison in the table durable, soon: then kvp_flush_kick(). Any context.
+ * @fail_leg: @leg did not take its part of an entry (kvp_leg_fail())
  * @checkpoint: make the table durable, and with the same superblock begin the empty log @to at
  *	@head (kvp_checkpoint_anew())
+ * @resumed, @commit_failed: an entry is durable after others had failed; too few legs took one.
+ *	Any context.
+ * @moved: the log is on @v now, and perhaps on others; @by_order, or as the cache was lost
+ *
+ * A cache is told through @vdevs->cache_client.
  */
 struct kvp_log_client {
-	void (*destage)(struct kvp_pool *pool, bool now);
-	int (*checkpoint)(struct kvp_pool *pool, const struct kvp_log_mark *head,
-			  struct kvp_log_new *to);
+	void (*destage)(void *of, bool now);
+	void (*space)(void *of);
+	int (*settle)(void *of);
+	int (*flush)(void *of);
+	void (*poison)(void *of);
+	bool (*fail_leg)(void *of, struct kvp_leg *leg);
+	int (*checkpoint)(void *of, const struct kvp_log_mark *head, struct kvp_log_new *to);
+	void (*resumed)(void *of);
+	void (*commit_failed)(void *of);
+	void (*moved)(void *of, const struct kvp_vdev *v, bool by_order);
+};
+
+/**
+ * struct kvp_log_given - what a log gets at its init
+ * @vdevs: some of these carry it; vdevs->sb has its tail and its nonce
+ * @wbuf: versions come from there, and go back there
+ * @table: which poison is durable?
+ * @flags: of enum kvp_pool_flags
+ * @failure, @losses: how the pool fails, and whether all losses are recorded
+ * @durable_epoch: of the newest durable superblock; READ_ONCE
+ * @checkpoint_lock: the pool's
+ * @commit_wq: commits, what becomes of them, and FLUSHes: it must not wait for destage
+ * @work_wq: direct writes, and moves of the log
+ * @of: argument of all calls of @client
+ */
+struct kvp_log_given {
+	struct kvp_vdevs *vdevs;
+	struct kvp_wbuf *wbuf;
+	struct kvp_table *table;
+	const u64 *tunables;
+	const unsigned long *flags;
+	struct kvp_failure *failure;
+	const struct kvp_losses *losses;
+	const u64 *durable_epoch;
+	struct mutex *checkpoint_lock;
+	struct workqueue_struct *commit_wq, *work_wq;
+	const struct kvp_log_client *client;
+	void *of;
 };
 
 struct kvp_log {
-	struct kvp_pool *pool;
+	/* What it was given: struct kvp_log_given. */
+	struct kvp_vdevs *vdevs;
+	struct kvp_wbuf *wbuf;
+	struct kvp_table *table;
+	const u64 *tunables;
+	const unsigned long *flags;
+	struct kvp_failure *failure;
+	const struct kvp_losses *losses;
+	const u64 *durable_epoch;
+	struct mutex *checkpoint_lock;
+	struct workqueue_struct *commit_wq, *work_wq;
+	const struct kvp_log_client *client;
+	void *of;
+	u32 seed;		/* for sums of data */
+
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
 	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); by destage */
@@ -303,11 +364,11 @@ struct kvp_log {
  *
  * Return: 0 or -ENOMEM. Context: process, may sleep.
  */
-int __must_check kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows);
+int __must_check kvp_log_rows_alloc(const struct kvp_log *log, struct kvp_log_rows **rows);
 void kvp_log_rows_free(struct kvp_log_rows *rows);
 
 /** kvp_log_rows_bytes() - bytes of that memory. Context: as a reader of stats. */
-u64 kvp_log_rows_bytes(const struct kvp_pool *pool);
+u64 kvp_log_rows_bytes(const struct kvp_log *log);
 
 /**
  * kvp_log_lay_rows() - lay a sealed entry out on the legs of a cache of kind parity1, and make its
@@ -349,7 +410,7 @@ struct kvp_log_memory {
  *
  * Return: 0 or -ENOMEM. May sleep.
  */
-int __must_check kvp_log_memory_alloc(struct kvp_pool *pool, struct kvp_log_memory *m);
+int __must_check kvp_log_memory_alloc(struct kvp_log *log, struct kvp_log_memory *m);
 
 /**
  * kvp_log_memory_swap() - exchange @m for what the log has.
@@ -377,24 +438,31 @@ static inline bool kvp_log_spills(const struct kvp_log *log)
 	return log->reload;
 }
 
-int __must_check kvp_log_init(struct kvp_pool *pool);
-void kvp_log_exit(struct kvp_pool *pool);
+/**
+ * kvp_log_init() - begin with an empty log, which is not started
+ *
+ * Return: 0; -ENOMEM: nothing needs to be freed. Context: process; vdevs and superblock are known.
+ */
+int __must_check kvp_log_init(struct kvp_log *log, const struct kvp_log_given *given);
+
+/** kvp_log_exit() - free all memory of a log that has stopped, or that was never initialised */
+void kvp_log_exit(struct kvp_log *log);
 
 /**
  * kvp_log_start() - begin to append at @head of the log with this @nonce; its tail is in the
  * superblock
  */
-void kvp_log_start(struct kvp_pool *pool, u64 nonce, const struct kvp_log_mark *head);
+void kvp_log_start(struct kvp_log *log, u64 nonce, const struct kvp_log_mark *head);
 
 /** kvp_log_begin() - from here on pool->sb names the log, which is empty. The pool is quiesced. */
-void kvp_log_begin(struct kvp_pool *pool);
+void kvp_log_begin(struct kvp_log *log);
 
 /** kvp_log_stop() - build nothing more, and let running work end; kvp_log_unstop() goes on */
-void kvp_log_stop(struct kvp_pool *pool);
-void kvp_log_unstop(struct kvp_pool *pool);
+void kvp_log_stop(struct kvp_log *log);
+void kvp_log_unstop(struct kvp_log *log);
 
 /** kvp_log_idle() - true if buffer, log and table hold nothing that the last checkpoint lacks */
-bool kvp_log_idle(struct kvp_pool *pool);
+bool kvp_log_idle(struct kvp_log *log);
 
 /** kvp_direct_collect() - put all slices back into @b->versions. No worker has a slice. */
 void kvp_direct_collect(struct kvp_direct *b);
@@ -431,7 +499,7 @@ bool kvp_direct_end_slice(struct kvp_log *log, struct kvp_direct *b, bool failed
  *
  * Context: process; not under log->build_lock. May send entries, waits for no I/O.
  */
-void kvp_log_again(struct kvp_pool *pool);
+void kvp_log_again(struct kvp_log *log);
 
 /** kvp_log_again_stuck() - true if the tail must pass withdrawn intents. Any context. */
 static inline bool kvp_log_again_stuck(const struct kvp_log *log)
@@ -451,10 +519,10 @@ static inline struct kvp_direct_worker *kvp_direct_worker(struct kvp_log *log, u
  * A slice goes up to the end of a stripe, so it may have a few more. It is large, since each leg
  * gets one request for it: a disk that seeks takes nearly as long for half of that.
  */
-u32 kvp_direct_slice(const struct kvp_pool *pool);
+u32 kvp_direct_slice(const struct kvp_log *log);
 
 /** kvp_direct_kick() - let workers bring intents home that are ready */
-void kvp_direct_kick(struct kvp_pool *pool);
+void kvp_direct_kick(struct kvp_log *log);
 
 /**
  * kvp_log_lock_build() - nothing is built until kvp_log_unlock_build().
@@ -482,7 +550,7 @@ static inline void kvp_log_assert_build(const struct kvp_log *log)
  * A caller that found the lock taken relies on the second look (kvp_commit_kick()). Context:
  * process; may send an entry.
  */
-void kvp_log_unlock_build(struct kvp_pool *pool);
+void kvp_log_unlock_build(struct kvp_log *log);
 
 /**
  * kvp_log_include() - entries go to @leg, which resilvers, from now on
@@ -491,15 +559,15 @@ void kvp_log_unlock_build(struct kvp_pool *pool);
  * Return: the first lsn from which on @leg has everything, as long as the log keeps its nonce. A
  * new log goes to @leg as a whole. Context: process; takes build_lock.
  */
-kvp_lsn_t kvp_log_include(struct kvp_leg *leg, u64 *nonce);
+kvp_lsn_t kvp_log_include(struct kvp_log *log, struct kvp_leg *leg, u64 *nonce);
 
 /**
  * kvp_post_kick() - let durable versions move on now, not with those of the next entries. Any
  * context.
  */
-static inline void kvp_post_kick(struct kvp_pool *pool)
+static inline void kvp_post_kick(struct kvp_log *log)
 {
-	mod_delayed_work(pool->commit_wq, &pool->log->post_work, 0);
+	mod_delayed_work(log->commit_wq, &log->post_work, 0);
 }
 
 /**
@@ -507,25 +575,25 @@ static inline void kvp_post_kick(struct kvp_pool *pool)
  *
  * Context: process.
  */
-static inline void kvp_post_flush(struct kvp_pool *pool)
+static inline void kvp_post_flush(struct kvp_log *log)
 {
-	flush_delayed_work(&pool->log->post_work);
+	flush_delayed_work(&log->post_work);
 }
 
 /**
  * kvp_flush_kick() - intents came home, or legs came back: look again at FLUSHes that wait for
  * that. Any context.
  */
-static inline void kvp_flush_kick(struct kvp_pool *pool)
+static inline void kvp_flush_kick(struct kvp_log *log)
 {
-	queue_work(pool->commit_wq, &pool->log->flush_work);
+	queue_work(log->commit_wq, &log->flush_work);
 }
 
 /**
  * kvp_log_limit_buffered() - head or tail have moved: set the limit of buffered blocks, so that a
  * FLUSH finds space for them
  */
-void kvp_log_limit_buffered(struct kvp_pool *pool);
+void kvp_log_limit_buffered(struct kvp_log *log);
 
 /**
  * kvp_commit_keep_none() - from now on no request waits for legs, or, if not @on, they may again
@@ -538,7 +606,7 @@ static inline void kvp_commit_keep_none(struct kvp_log *log, bool on)
 }
 
 /** kvp_commit_requeue() - answer all waiting requests with -EAGAIN (noflush suspend) */
-void kvp_commit_requeue(struct kvp_pool *pool);
+void kvp_commit_requeue(struct kvp_log *log);
 
 /**
  * kvp_commit_kick() - a write was accepted, or a waiter came: commit if it is time
@@ -546,20 +614,20 @@ void kvp_commit_requeue(struct kvp_pool *pool);
  *
  * Saves a wake-up on the way of a FLUSH when called from map.
  */
-void kvp_commit_kick(struct kvp_pool *pool, bool may_build);
+void kvp_commit_kick(struct kvp_log *log, bool may_build);
 
 /**
  * kvp_commit_wait_async() - call w->done when everything accepted up to w->seq is durable
  *
  * May call it at once. Context: any but hard interrupt.
  */
-void kvp_commit_wait_async(struct kvp_pool *pool, struct kvp_waiter *w);
+void kvp_commit_wait_async(struct kvp_log *log, struct kvp_waiter *w);
 
 /** kvp_commit_now() - do not wait for the interval: the next kick commits what is buffered */
-void kvp_commit_now(struct kvp_pool *pool);
+void kvp_commit_now(struct kvp_log *log);
 
 /** kvp_commit_sync() - make everything accepted so far durable; 0 or -EIO. May wait for I/O. */
-int __must_check kvp_commit_sync(struct kvp_pool *pool);
+int __must_check kvp_commit_sync(struct kvp_log *log);
 
 /**
  * kvp_log_is_full() - true if the builder has found no room
@@ -576,13 +644,13 @@ static inline bool kvp_log_is_full(struct kvp_log *log)
  * kvp_log_most_intents() - with more blocks by intent a checkpoint is wanted, if little else is
  * dirty
  */
-u64 kvp_log_most_intents(const struct kvp_pool *pool);
+u64 kvp_log_most_intents(const struct kvp_log *log);
 
 /**
  * kvp_log_intents_since() - intents recorded behind the tail: a recovery reads their blocks at
  * home. Any context.
  */
-u64 kvp_log_intents_since(const struct kvp_pool *pool);
+u64 kvp_log_intents_since(const struct kvp_log *log);
 
 /**
  * kvp_log_intents_limit() - the most intents that are recorded behind the tail
@@ -590,19 +658,19 @@ u64 kvp_log_intents_since(const struct kvp_pool *pool);
  * A checkpoint is wanted at half of that. The other half is for intents that come while it waits
  * for blocks to go home. A recovery has all of them in memory, and reads their blocks.
  */
-u64 kvp_log_intents_limit(const struct kvp_pool *pool);
+u64 kvp_log_intents_limit(const struct kvp_log *log);
 
 /**
  * kvp_log_takes_intents() - true if a large write may go home by intent: not strict, and not too
  * many intents behind the tail. Any context.
  */
-bool kvp_log_takes_intents(const struct kvp_pool *pool);
+bool kvp_log_takes_intents(const struct kvp_log *log);
 
 /**
  * kvp_log_legs_cutoff() - the least run that goes home by intent, with the log on legs. Any
  * context.
  */
-u32 kvp_log_legs_cutoff(const struct kvp_pool *pool);
+u32 kvp_log_legs_cutoff(const struct kvp_log *log);
 
 /**
  * struct kvp_log_figures - for status: counts since the pool started
@@ -663,14 +731,14 @@ static inline kvp_lsn_t kvp_log_passed_on(const struct kvp_log *log)
 }
 
 /** kvp_log_passed_mark() - the same as a mark. Context: any but interrupt; takes wbuf->lock. */
-void kvp_log_passed_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
+void kvp_log_passed_mark(struct kvp_log *log, struct kvp_log_mark *mark);
 
 /**
  * kvp_log_set_passed() - recovery has read up to @end: a milestone may be there.
  *
  * Context: recovery.
  */
-void kvp_log_set_passed(struct kvp_pool *pool, const struct kvp_log_mark *end);
+void kvp_log_set_passed(struct kvp_log *log, const struct kvp_log_mark *end);
 
 /** kvp_log_no_milestones() - recovery reads anew: forget what kvp_log_set_passed() noted */
 void kvp_log_no_milestones(struct kvp_log *log);
@@ -696,7 +764,7 @@ static inline u32 kvp_log_reserved_rows(const struct kvp_log *log)
  *
  * Context: process.
  */
-void kvp_log_squeeze(struct kvp_pool *pool, u64 blocks);
+void kvp_log_squeeze(struct kvp_log *log, u64 blocks);
 
 /** kvp_log_is_squeezed() - true if kvp_log_squeeze() has set a bound */
 static inline bool kvp_log_is_squeezed(const struct kvp_log *log)
@@ -737,7 +805,7 @@ static inline void kvp_log_wake(struct kvp_log *log)
  */
 static inline bool kvp_log_failed(const struct kvp_log *log)
 {
-	return kvp_failed_by(&log->pool->failure, KVP_FAIL_COMMIT);
+	return kvp_failed_by(log->failure, KVP_FAIL_COMMIT);
 }
 
 /**
@@ -747,7 +815,7 @@ static inline bool kvp_log_failed(const struct kvp_log *log)
  */
 static inline bool kvp_log_is_closed(const struct kvp_log *log)
 {
-	return READ_ONCE(log->stopped) || READ_ONCE(log->pool->vdevs.log_moving) ||
+	return READ_ONCE(log->stopped) || READ_ONCE(log->vdevs->log_moving) ||
 	       READ_ONCE(log->held) || kvp_log_failed(log);
 }
 
@@ -755,31 +823,31 @@ static inline bool kvp_log_is_closed(const struct kvp_log *log)
  * kvp_log_may_stay() - true if the log keeps its contents when the pool stops: on a cache, and
  * without a parity1
  */
-bool kvp_log_may_stay(struct kvp_pool *pool);
+bool kvp_log_may_stay(struct kvp_log *log);
 
 /**
  * kvp_log_renew_kept() - blocks of the log that only renewed versions may use; 0: none. Any
  * context.
  */
-u64 kvp_log_renew_kept(const struct kvp_pool *pool);
+u64 kvp_log_renew_kept(const struct kvp_log *log);
 
 /** kvp_log_limit_empty() - the most blocks that may be buffered while the log is empty */
-u64 kvp_log_limit_empty(const struct kvp_pool *pool);
+u64 kvp_log_limit_empty(const struct kvp_log *log);
 
 /** kvp_log_taken() - blocks in use, of @most, which is kvp_log_limit_empty(). Any context. */
-u64 kvp_log_taken(const struct kvp_pool *pool, u64 most);
+u64 kvp_log_taken(const struct kvp_log *log, u64 most);
 
 /** kvp_log_spent() - the same without what is only buffered: of a stream, that needs little */
-u64 kvp_log_spent(const struct kvp_pool *pool, u64 most);
+u64 kvp_log_spent(const struct kvp_log *log, u64 most);
 
 /** kvp_log_used() - blocks between tail and head */
-u64 kvp_log_used(struct kvp_pool *pool);
+u64 kvp_log_used(struct kvp_log *log);
 
 /**
  * kvp_log_counts() - true if the log has records that a recovery needs. They may not be durable
  * yet.
  */
-bool kvp_log_counts(struct kvp_pool *pool);
+bool kvp_log_counts(struct kvp_log *log);
 
 /**
  * __kvp_log_milestone() - note @log->logged as a place for a tail, if the last milestone is far
@@ -787,21 +855,21 @@ bool kvp_log_counts(struct kvp_pool *pool);
  *
  * Context: caller holds wbuf->lock.
  */
-void __kvp_log_milestone(struct kvp_pool *pool);
+void __kvp_log_milestone(struct kvp_log *log);
 
 /**
  * kvp_log_home_mark() - the last milestone below which no data waits for destage, at most @limit
  */
-bool kvp_log_home_mark(struct kvp_pool *pool, kvp_lsn_t limit, struct kvp_log_mark *mark);
+bool kvp_log_home_mark(struct kvp_log *log, kvp_lsn_t limit, struct kvp_log_mark *mark);
 
 /** kvp_log_short() - true if a caller waits for space, or will soon */
-bool kvp_log_short(struct kvp_pool *pool);
+bool kvp_log_short(struct kvp_log *log);
 
 /**
  * kvp_log_floor() - lower @mark to the first intent that is not yet home; or behind it, if it is
  * withdrawn
  */
-void kvp_log_floor(struct kvp_pool *pool, struct kvp_log_mark *mark);
+void kvp_log_floor(struct kvp_log *log, struct kvp_log_mark *mark);
 
 /* Entries whose intents are home, by place. */
 struct kvp_intents {
@@ -812,15 +880,15 @@ struct kvp_intents {
  * kvp_log_home_intents() - note the intents that are home now; after a flush of the legs they can
  * be closed
  */
-void kvp_log_home_intents(struct kvp_pool *pool, struct kvp_intents *home);
-void kvp_log_close(struct kvp_pool *pool, const struct kvp_intents *home);
+void kvp_log_home_intents(struct kvp_log *log, struct kvp_intents *home);
+void kvp_log_close(struct kvp_log *log, const struct kvp_intents *home);
 
 /**
  * kvp_log_close_some() - flush the legs and close intents, if many are open without a FLUSH
  *
  * A direct worker calls it after it has brought some home. Context: process, waits for I/O.
  */
-void kvp_log_close_some(struct kvp_pool *pool);
+void kvp_log_close_some(struct kvp_log *log);
 
 /* --- parity1 (parity.c) --- */
 
@@ -841,46 +909,46 @@ struct kvp_row_parity {
  * kvp_log_covered() is called for it. Return: 0 or -EIO. Context: process, waits for I/O; not under
  * log->build_lock.
  */
-int __must_check kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
+int __must_check kvp_log_parity(struct kvp_log *log, const struct kvp_row_parity *rows, u32 nr,
 				struct kvp_log_at limit);
 
 /**
  * kvp_log_covered() - parity that counts version @d is durable in the log: @d needs no room for it
  * any more
  */
-void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d);
+void kvp_log_covered(struct kvp_log *log, struct kvp_version *d);
 
 /**
  * kvp_log_reserves() - true if the log reserves room for the parity of versions (room.c)
  *
  * Context: any.
  */
-static inline bool kvp_log_reserves(const struct kvp_pool *pool)
+static inline bool kvp_log_reserves(const struct kvp_log *log)
 {
-	return pool->vdevs.most_reserved;
+	return log->vdevs->most_reserved;
 }
 
 /** kvp_log_reserved() - blocks that are reserved now, or 0. Context: any. */
-static inline u64 kvp_log_reserved(const struct kvp_pool *pool)
+static inline u64 kvp_log_reserved(const struct kvp_log *log)
 {
-	if (!kvp_log_reserves(pool))
+	if (!kvp_log_reserves(log))
 		return 0;
-	return kvp_log_reserve(pool->vdevs.log_vdev->g, READ_ONCE(pool->log->reserved));
+	return kvp_log_reserve(log->vdevs->log_vdev->g, READ_ONCE(log->reserved));
 }
 
 /**
  * kvp_log_recorded() - the loss of a leg is recorded, and headers again name what is durable. May
  * hold sb_lock.
  */
-void kvp_log_recorded(struct kvp_pool *pool);
+void kvp_log_recorded(struct kvp_log *log);
 
 /**
  * kvp_log_faulted() - the pool is faulted: waits for legs, or for the log to move, end. Any
  * context.
  */
-void kvp_log_faulted(struct kvp_pool *pool);
+void kvp_log_faulted(struct kvp_log *log);
 
 /** kvp_log_retire() - the checkpoint at @tail is durable: its space is free */
-void kvp_log_retire(struct kvp_pool *pool, const struct kvp_log_mark *tail);
+void kvp_log_retire(struct kvp_log *log, const struct kvp_log_mark *tail);
 
 #endif /* KVP_LOG_H */

@@ -20,7 +20,7 @@
  * When the last SSD dies:
  *
  * All that the log held, and that is not yet home, is in RAM, unless it is spilled. From the moment
- * at which the loss of the last SSD is noted (log->pool->vdevs.log_moving):
+ * at which the loss of the last SSD is noted (log->vdevs->log_moving):
  *
  *  1. Nothing is built, and no waiter for durability is answered, not even for entries that were
  *     durable in the log that is lost.
@@ -85,16 +85,16 @@ static inline void kvp_log_set_next(struct kvp_log *log, struct kvp_log_new *to)
 }
 
 /** kvp_log_lost() - no leg, or too few, took an entry: true if the log is on a cache and moves */
-bool kvp_log_lost(struct kvp_pool *pool);
+bool kvp_log_lost(struct kvp_log *log);
 
 /** kvp_log_move_on() - kvp_log_move_kick() of a log that is to move. Any context. */
-void kvp_log_move_on(struct kvp_pool *pool);
+void kvp_log_move_on(struct kvp_log *log);
 
 /** kvp_log_move_kick() - call it when work has ended that a move may wait for. Any context. */
-static inline void kvp_log_move_kick(struct kvp_pool *pool)
+static inline void kvp_log_move_kick(struct kvp_log *log)
 {
-	if (READ_ONCE(pool->vdevs.log_moving) || READ_ONCE(pool->log->held))
-		kvp_log_move_on(pool);
+	if (READ_ONCE(log->vdevs->log_moving) || READ_ONCE(log->held))
+		kvp_log_move_on(log);
 }
 
 /**
@@ -105,10 +105,10 @@ static inline void kvp_log_move_kick(struct kvp_pool *pool)
  * time. Return: 0; -ENODEV: that vdev lost its last leg, and the log is where it was; -EIO;
  * -ECANCELED: the pool stops. Context: process, waits for I/O.
  */
-int __must_check kvp_log_move_to(struct kvp_pool *pool, struct kvp_log_new *plan);
+int __must_check kvp_log_move_to(struct kvp_log *log, struct kvp_log_new *plan);
 
 /** kvp_log_move_cancel() - the log is stopped: end the wait of an order for its move */
-void kvp_log_move_cancel(struct kvp_pool *pool);
+void kvp_log_move_cancel(struct kvp_log *log);
 
 void kvp_log_move_work(struct work_struct *work);
 

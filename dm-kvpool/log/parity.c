@@ -11,7 +11,6 @@
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
-#include "super/members.h"
 
 static void add_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows, u32 nr)
 {
@@ -31,71 +30,70 @@ static void add_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows
  * Append as many of @rows as the segment has room for. Returns how many; 0: no entry is free, or no
  * room is left (*@full).
  */
-static u32 append_some(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
+static u32 append_some(struct kvp_log *log, const struct kvp_row_parity *rows, u32 nr,
 		       struct kvp_log_at limit, struct kvp_parity_append *a, bool *full)
 {
 	const struct kvp_geometry *g;
-	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e;
 	u64 budget;
 	u32 most;
 
 	mutex_lock(&log->build_lock);
-	g = log->pool->vdevs.log_vdev->g;
+	g = log->vdevs->log_vdev->g;
 	e = kvp_log_free_entry(log);
 	/* A header and one row: these may use a segment up to its last block. */
-	most = e ? kvp_log_entry_most(g, 1, kvp_log_room(pool, kvp_log_entry_blocks(g, 1, 1),
+	most = e ? kvp_log_entry_most(g, 1, kvp_log_room(log, kvp_log_entry_blocks(g, 1, 1),
 							 &budget)) : 0;
 	*full = e && !most;
 	nr = min3(nr, most, (u32)KVP_ENTRY_MAX_DATA);
 	if (nr) {
-		kvp_append_begin(pool, e, nr, limit);
+		kvp_append_begin(log, e, nr, limit);
 		e->append = a;
 		add_parity(e, rows, nr);
-		kvp_log_send(pool, e);
+		kvp_log_send(log, e);
 	}
 	mutex_unlock(&log->build_lock);
 	/* Code that found the lock taken relies on this kick. */
-	kvp_commit_kick(pool, true);
+	kvp_commit_kick(log, true);
 	return nr;
 }
 
-static int append_and_wait(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
+static int append_and_wait(struct kvp_log *log, const struct kvp_row_parity *rows, u32 nr,
 			   struct kvp_log_at limit, u32 *done)
 {
 	struct kvp_parity_append a;
 	bool full;
 
 	init_completion(&a.done);
-	*done = append_some(pool, rows, nr, limit, &a, &full);
+	*done = append_some(log, rows, nr, limit, &a, &full);
 	if (full)
 		return -EIO;
 	if (!*done) {
 		/*
-		 * In a faulted pool, entries stay if a loss cannot be recorded (settle_losses()).
+		 * In a faulted log, entries stay if a loss cannot be recorded (settle_losses()).
 		 */
-		wait_event(pool->log->entry_wait,
-			   kvp_log_free_entry(pool->log) || kvp_pool_faulted(pool));
-		return kvp_log_free_entry(pool->log) ? 0 : -EIO;
+		wait_event(log->entry_wait,
+			   kvp_log_free_entry(log) || kvp_faulted(log->failure));
+		return kvp_log_free_entry(log) ? 0 : -EIO;
 	}
 	wait_for_completion(&a.done);
 	return a.error;
 }
 
-int kvp_log_parity(struct kvp_pool *pool, const struct kvp_row_parity *rows, u32 nr,
+int kvp_log_parity(struct kvp_log *log, const struct kvp_row_parity *rows, u32 nr,
 		   struct kvp_log_at limit)
 {
 	u32 done;
 	int ret = 0;
 
 	/* A lost log protects nothing any more: its data must get home (move.h). */
-	while (!ret && nr && !READ_ONCE(pool->vdevs.log_moving)) {
-		ret = append_and_wait(pool, rows, nr, limit, &done);
+	while (!ret && nr && !READ_ONCE(log->vdevs->log_moving)) {
+		ret = append_and_wait(log, rows, nr, limit, &done);
 		rows += done;
 		nr -= done;
 	}
-	if (READ_ONCE(pool->vdevs.log_moving))
+	if (READ_ONCE(log->vdevs->log_moving))
 		return 0;
 	/* A leg that failed its copy is recorded out before any code relies on the other copies. */
-	return ret ?: kvp_members_settle(pool);
+	return ret ?: log->client->settle(log->of);
 }

@@ -18,9 +18,9 @@
 #include "log/log.h"
 
 /* Of a log on a cache: the functions without "of_cache" ask for that first. */
-bool kvp_log_of_cache_renews(const struct kvp_pool *pool);
-bool kvp_log_of_cache_may_renew(const struct kvp_pool *pool);
-u64 kvp_log_of_cache_fullness(const struct kvp_pool *pool, u64 most);
+bool kvp_log_of_cache_renews(const struct kvp_log *log);
+bool kvp_log_of_cache_may_renew(const struct kvp_log *log);
+u64 kvp_log_of_cache_fullness(const struct kvp_log *log, u64 most);
 
 /**
  * kvp_log_renews() - true if renewal makes space in the log, and destage need not
@@ -28,18 +28,18 @@ u64 kvp_log_of_cache_fullness(const struct kvp_pool *pool, u64 most);
  * False without a cache, while the log is closed, above the mark, or if renewal does not get on.
  * Any context.
  */
-static inline bool kvp_log_renews(const struct kvp_pool *pool)
+static inline bool kvp_log_renews(const struct kvp_log *log)
 {
-	return kvp_pool_logs_on_cache(pool) && kvp_log_of_cache_renews(pool);
+	return kvp_vdevs_log_on_cache(log->vdevs) && kvp_log_of_cache_renews(log);
 }
 
 /**
  * kvp_log_may_renew() - true if kvp_log_renews(), or if it would be true with less dirty. Context:
  * any.
  */
-static inline bool kvp_log_may_renew(const struct kvp_pool *pool)
+static inline bool kvp_log_may_renew(const struct kvp_log *log)
 {
-	return kvp_pool_logs_on_cache(pool) && kvp_log_of_cache_may_renew(pool);
+	return kvp_vdevs_log_on_cache(log->vdevs) && kvp_log_of_cache_may_renew(log);
 }
 
 /**
@@ -47,7 +47,7 @@ static inline bool kvp_log_may_renew(const struct kvp_pool *pool)
  *
  * Those cannot stay: nothing is renewed, or writers are slowed down. Context: any.
  */
-bool kvp_log_streams_pass(const struct kvp_pool *pool);
+bool kvp_log_streams_pass(const struct kvp_log *log);
 
 /**
  * kvp_log_fullness() - kvp_log_taken() for writers: if renewal makes space, only what is dirty
@@ -55,10 +55,10 @@ bool kvp_log_streams_pass(const struct kvp_pool *pool);
  *
  * Return: blocks, of @most, which is kvp_log_limit_empty(). Any context.
  */
-static inline u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
+static inline u64 kvp_log_fullness(const struct kvp_log *log, u64 most)
 {
-	return kvp_pool_logs_on_cache(pool) ? kvp_log_of_cache_fullness(pool, most) :
-					      kvp_log_taken(pool, most);
+	return kvp_vdevs_log_on_cache(log->vdevs) ? kvp_log_of_cache_fullness(log, most) :
+					      kvp_log_taken(log, most);
 }
 
 /**
@@ -67,17 +67,17 @@ static inline u64 kvp_log_fullness(const struct kvp_pool *pool, u64 most)
  * Five eighths of the window: then destage makes space in it. If renewal does, most of the window
  * is in use all the time, and clean blocks may use more (kvp_renew_clean()). Any context.
  */
-u64 kvp_log_clean_limit(const struct kvp_pool *pool);
+u64 kvp_log_clean_limit(const struct kvp_log *log);
 
 /** kvp_log_renew_below() - dirty blocks below this place must be renewed; 0: none. Any context. */
-kvp_lsn_t kvp_log_renew_below(const struct kvp_pool *pool);
+kvp_lsn_t kvp_log_renew_below(const struct kvp_log *log);
 
 /**
  * kvp_log_renew_due() - true if a version lies so far below that place that a round is worth it
  *
  * Context: process; takes wbuf->lock.
  */
-bool kvp_log_renew_due(struct kvp_pool *pool);
+bool kvp_log_renew_due(struct kvp_log *log);
 
 /**
  * kvp_log_renew_stuck() - note that renewal did not get on: destage makes space until the tail
@@ -85,6 +85,6 @@ bool kvp_log_renew_due(struct kvp_pool *pool);
  *
  * Context: the destage worker.
  */
-void kvp_log_renew_stuck(struct kvp_pool *pool);
+void kvp_log_renew_stuck(struct kvp_log *log);
 
 #endif /* KVP_LOG_RENEW_H */

@@ -19,63 +19,63 @@
 #include "log/log.h"
 #include "ram/wbuf.h"
 
-u32 kvp_log_rows_of(struct kvp_pool *pool, const struct kvp_version *d)
+u32 kvp_log_rows_of(struct kvp_log *log, const struct kvp_version *d)
 {
 	const struct kvp_vdev *v;
 
 	/* On vdevs between those of its ends, a discard covers whole stripes. */
 	if (d->hole)
-		return min(d->count, 2 * pool->vdevs.max_chunk);
-	v = kvp_locate(pool, d->block).v;
+		return min(d->count, 2 * log->vdevs->max_chunk);
+	v = kvp_vdevs_find(log->vdevs, d->block).v;
 	return v->ops->reserves(v);
 }
 
-u32 kvp_log_most_holes(struct kvp_pool *pool)
+u32 kvp_log_most_holes(struct kvp_log *log)
 {
-	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
-	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * pool->vdevs.max_chunk;
+	const struct kvp_geometry *g = log->vdevs->log_vdev->g;
+	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * log->vdevs->max_chunk;
 
 	return clamp_t(u64, div_u64(kvp_log_window(g) / 4, each), 1, KVP_WBUF_MAX_HOLES);
 }
 
-bool kvp_log_leaves_room(struct kvp_pool *pool, u64 budget, u32 blocks, u32 reserved)
+bool kvp_log_leaves_room(struct kvp_log *log, u64 budget, u32 blocks, u32 reserved)
 {
-	reserved += READ_ONCE(pool->log->reserved);
-	return blocks + kvp_log_reserve(pool->vdevs.log_vdev->g, reserved) <= budget;
+	reserved += READ_ONCE(log->reserved);
+	return blocks + kvp_log_reserve(log->vdevs->log_vdev->g, reserved) <= budget;
 }
 
-static u32 *__reserved_at(struct kvp_pool *pool, kvp_lsn_t lsn)
+static u32 *__reserved_at(struct kvp_log *log, kvp_lsn_t lsn)
 {
-	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
+	const struct kvp_geometry *g = log->vdevs->log_vdev->g;
 
-	lockdep_assert_held(&pool->log->lock);
-	return &pool->log->reserved_of[kvp_lsn_nr(lsn) / g->segment_blocks %
+	lockdep_assert_held(&log->lock);
+	return &log->reserved_of[kvp_lsn_nr(lsn) / g->segment_blocks %
 				   kvp_log_window_segments(g)];
 }
 
-void __kvp_log_reserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
+void __kvp_log_reserve_rows(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	struct kvp_version *d;
 
-	*__reserved_at(pool, e->hdr.lsn) += e->reserved;
-	WRITE_ONCE(pool->log->reserved, pool->log->reserved + e->reserved);
+	*__reserved_at(log, e->hdr.lsn) += e->reserved;
+	WRITE_ONCE(log->reserved, log->reserved + e->reserved);
 	list_for_each_entry(d, &e->versions, list)
 		d->reserved = !d->intent;
 }
 
-void __kvp_log_unreserve_rows(struct kvp_pool *pool, struct kvp_entry_io *e)
+void __kvp_log_unreserve_rows(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	if (!e->reserved)
 		return;
-	*__reserved_at(pool, e->hdr.lsn) -= e->reserved;
-	WRITE_ONCE(pool->log->reserved, pool->log->reserved - e->reserved);
+	*__reserved_at(log, e->hdr.lsn) -= e->reserved;
+	WRITE_ONCE(log->reserved, log->reserved - e->reserved);
 	e->reserved = 0;
 }
 
-void __kvp_log_release_rows(struct kvp_pool *pool, kvp_lsn_t tail)
+void __kvp_log_release_rows(struct kvp_log *log, kvp_lsn_t tail)
 {
-	struct kvp_log *log = pool->log;
-	u32 step = log->pool->vdevs.log_vdev->g->segment_blocks;
+	const struct kvp_geometry *g = log->vdevs->log_vdev->g;
+	u32 step = g->segment_blocks;
 	kvp_lsn_t lsn = kvp_lsn_down(log->tail, step);
 
 	if (!log->reserved)
@@ -86,28 +86,27 @@ void __kvp_log_release_rows(struct kvp_pool *pool, kvp_lsn_t tail)
 	 */
 	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
 		memset(log->reserved_of, 0,
-		       kvp_log_window_segments(log->pool->vdevs.log_vdev->g) * sizeof(*log->reserved_of));
+		       kvp_log_window_segments(g) * sizeof(*log->reserved_of));
 		WRITE_ONCE(log->reserved, 0);
 		return;
 	}
 	for (; !kvp_lsn_before(tail, kvp_lsn_add(lsn, step)); lsn = kvp_lsn_add(lsn, step)) {
-		u32 *reserved = __reserved_at(pool, lsn);
+		u32 *reserved = __reserved_at(log, lsn);
 
 		WRITE_ONCE(log->reserved, log->reserved - *reserved);
 		*reserved = 0;
 	}
 }
 
-void kvp_log_covered(struct kvp_pool *pool, struct kvp_version *d)
+void kvp_log_covered(struct kvp_log *log, struct kvp_version *d)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
 	if (d->reserved) {
-		u32 rows = kvp_log_rows_of(pool, d);
+		u32 rows = kvp_log_rows_of(log, d);
 
-		*__reserved_at(pool, d->lsn) -= rows;
+		*__reserved_at(log, d->lsn) -= rows;
 		WRITE_ONCE(log->reserved, log->reserved - rows);
 		d->reserved = false;
 	}

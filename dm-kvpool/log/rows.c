@@ -49,9 +49,9 @@ void kvp_log_rows_free(struct kvp_log_rows *rows)
 	kvfree(rows);
 }
 
-u64 kvp_log_rows_bytes(const struct kvp_pool *pool)
+u64 kvp_log_rows_bytes(const struct kvp_log *log)
 {
-	const struct kvp_log_rows *rows = pool->log->rows;
+	const struct kvp_log_rows *rows = log->rows;
 
 	return rows ? sizeof(*rows) + (u64)rows->nr * KVP_ENTRIES * KVP_BLOCK_SIZE : 0;
 }
@@ -69,13 +69,13 @@ static int alloc_pages_of(struct kvp_log_rows *rows)
 	return 0;
 }
 
-int kvp_log_rows_alloc(const struct kvp_pool *pool, struct kvp_log_rows **rows)
+int kvp_log_rows_alloc(const struct kvp_log *log, struct kvp_log_rows **rows)
 {
 	u32 i, nr = 0;
 
 	*rows = NULL;
-	for (i = 0; i < pool->vdevs.nr; i++)
-		nr = max(nr, kvp_log_entry_rows(pool->vdevs.v[i].g));
+	for (i = 0; i < log->vdevs->nr; i++)
+		nr = max(nr, kvp_log_entry_rows(log->vdevs->v[i].g));
 	if (!nr)
 		return 0;
 	*rows = kvzalloc(sizeof(**rows), GFP_KERNEL);

@@ -29,7 +29,7 @@
 
 /**
  * struct kvp_reload - spilled versions that are being read back
- * @pool: their pool
+ * @log: their log
  * @silent: an SSD has not answered since @since, and no version came back meanwhile
  * @since: jiffies
  * @nr: number of versions that are being read
@@ -42,7 +42,7 @@
  * @scratch: used to make a block that cannot be read
  */
 struct kvp_reload {
-	struct kvp_pool *pool;
+	struct kvp_log *log;
 	bool silent;
 	unsigned long since;
 	u32 nr, nr_ios;
@@ -54,15 +54,15 @@ struct kvp_reload {
 	struct page *scratch;
 };
 
-struct kvp_reload *kvp_reload_alloc(struct kvp_pool *pool)
+struct kvp_reload *kvp_reload_alloc(struct kvp_log *log)
 {
 	struct kvp_reload *r = kvzalloc(sizeof(*r), GFP_KERNEL);
 
 	if (!r)
 		return NULL;
-	r->pool = pool;
+	r->log = log;
 	r->scratch = alloc_page(GFP_KERNEL);
-	if (!r->scratch || !kvp_wbuf_reserve(pool->wbuf)) {
+	if (!r->scratch || !kvp_wbuf_reserve(log->wbuf)) {
 		kvp_reload_free(r);
 		return NULL;
 	}
@@ -83,37 +83,36 @@ void kvp_reload_free(struct kvp_reload *r)
  * waiters for pages would start this again. It is queued under the lock, as in entry_ended(), since
  * kvp_log_stop() flushes this work.
  */
-static void spill_later(struct kvp_pool *pool)
+static void spill_later(struct kvp_log *log)
 {
-	struct kvp_log *log = pool->log;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
 	if (!READ_ONCE(log->stopped))
-		queue_delayed_work(pool->commit_wq, &log->post_work, HZ / 10);
+		queue_delayed_work(log->commit_wq, &log->post_work, HZ / 10);
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-bool kvp_spill(struct kvp_pool *pool)
+bool kvp_spill(struct kvp_log *log)
 {
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = log->wbuf;
 	/*
 	 * While no more pages can be had, this is the number that exist: waiters wait for those,
 	 * not for disks (R24).
 	 */
 	u32 limit = kvp_wbuf_attainable(w), n = 0;
 
-	if (!kvp_pool_logs_on_cache(pool) || kvp_wbuf_used(w) <= limit - limit / 4)
+	if (!kvp_vdevs_log_on_cache(log->vdevs) || kvp_wbuf_used(w) <= limit - limit / 4)
 		return false;
 	/* Once the SSDs are found dead, versions in RAM keep their pages. */
-	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(pool->vdevs.log_moving) && n < SHARE &&
-	       kvp_wbuf_spill_oldest(pool->wbuf))
+	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(log->vdevs->log_moving) && n < SHARE &&
+	       kvp_wbuf_spill_oldest(log->wbuf))
 		n++;
 	if (n)
-		kvp_pool_space(pool);
+		log->client->space(log->of);
 	if (n < SHARE && kvp_wbuf_used(w) > limit - limit / 4 && kvp_wbuf_paged(w) &&
-	    !READ_ONCE(pool->vdevs.log_moving))
-		spill_later(pool);
+	    !READ_ONCE(log->vdevs->log_moving))
+		spill_later(log);
 	return n == SHARE;
 }
 
@@ -124,65 +123,64 @@ bool kvp_spill(struct kvp_pool *pool)
  * has all that was acknowledged, superblocks still count it in, and SSDs often fail by taking no
  * more writes.
  */
-static bool may_ask(const struct kvp_leg *leg)
+static bool may_ask(const struct kvp_log *log, const struct kvp_leg *leg)
 {
-	const struct kvp_pool *pool = leg->pool;
-
 	if (kvp_leg_in_sync(leg))
 		return true;
 	smp_rmb();	/* pairs with the write barrier in take_out(): the state changes last */
-	return leg->bdev && READ_ONCE(pool->vdevs.log_moving) &&
-	       READ_ONCE(pool->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
+	return leg->bdev && READ_ONCE(log->vdevs->log_moving) &&
+	       READ_ONCE(log->vdevs->sb->legs[leg->index].state) == KVP_LEG_IN_SYNC;
 }
 
 /* The place of the block at @lsn; if all SSDs have copies, on the first one. */
-static struct kvp_place place_of(struct kvp_pool *pool, kvp_lsn_t lsn)
+static struct kvp_place place_of(struct kvp_log *log, kvp_lsn_t lsn)
 {
-	return kvp_log_place(pool->vdevs.log_vdev->g, lsn, 0);
+	return kvp_log_place(log->vdevs->log_vdev->g, lsn, 0);
 }
 
-static bool is_it(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page)
+static bool is_it(struct kvp_log *log, const struct kvp_spilled *p, struct page *page)
 {
-	return kvp_block_sum(pool->seed, p->block, page_address(page)) == p->crc;
+	return kvp_block_sum(log->seed, p->block, page_address(page)) == p->crc;
 }
 
 /*
  * Read the block at @lsn from one SSD. Counts errors, except lack of memory. -EILSEQ: the SSD does
  * not have the block; -EIO: it does not answer.
  */
-static int read_from(struct kvp_leg *leg, kvp_lsn_t lsn, struct page *page)
+static int read_from(struct kvp_log *log, struct kvp_leg *leg, kvp_lsn_t lsn, struct page *page)
 {
 	int error;
 
-	if (!may_ask(leg))
+	if (!may_ask(log, leg))
 		return -EILSEQ;
-	error = kvp_io_page(leg, KVP_IO_READ, place_of(leg->pool, lsn).block, page);
+	error = kvp_io_page(leg, KVP_IO_READ, place_of(log, lsn).block, page);
 	if (!error || error == -ENOMEM)
 		return error;
 	atomic64_inc(&leg->err_read);
 	return kvp_error_is_loss(error) ? -EILSEQ : -EIO;
 }
 
-static int read_copy(struct kvp_leg *leg, const struct kvp_spilled *p, struct page *page)
+static int read_copy(struct kvp_log *log, struct kvp_leg *leg, const struct kvp_spilled *p,
+		     struct page *page)
 {
-	int error = read_from(leg, p->lsn, page);
+	int error = read_from(log, leg, p->lsn, page);
 
-	if (error || is_it(leg->pool, p, page))
+	if (error || is_it(log, p, page))
 		return error;
 	atomic64_inc(&leg->err_checksum);
 	return -EILSEQ;
 }
 
 /* Read a version from an SSD; all of them have copies. */
-int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+int kvp_spill_read_copies(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
 			  struct page *spare)
 {
-	const struct kvp_vdev *v = pool->vdevs.log_vdev;
+	const struct kvp_vdev *v = log->vdevs->log_vdev;
 	int ret = -EILSEQ, error;
 	u32 i, first = (u32)(kvp_block_nr(p->block) >> 8);
 
 	for (i = 0; i < v->nr_legs; i++) {
-		error = read_copy(&v->legs[(i + first) % v->nr_legs], p, page);
+		error = read_copy(log, &v->legs[(i + first) % v->nr_legs], p, page);
 		if (!error)
 			return 0;
 		if (error == -ENOMEM || ret == -EILSEQ)
@@ -192,30 +190,31 @@ int kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p, st
 }
 
 /* Make the block from all others in its row. It counts only if it has its sum. */
-static int make_from_row(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+static int make_from_row(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
 			 struct page *scratch)
 {
-	const struct kvp_vdev *v = pool->vdevs.log_vdev;
+	const struct kvp_vdev *v = log->vdevs->log_vdev;
 	kvp_lsn_t lsn = kvp_log_row_first(p->lsn, p->row);
 	kvp_lsn_t end = kvp_lsn_add(lsn, kvp_log_row_blocks(p->row));
 
 	clear_page(page_address(page));
 	for (; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, 1)) {
 		int error = lsn == p->lsn ? 0 :
-			    read_from(&v->legs[place_of(pool, lsn).leg], lsn, scratch);
+			    read_from(log, &v->legs[place_of(log, lsn).leg], lsn, scratch);
 
 		if (error)
 			return error;
 		if (lsn != p->lsn)
 			kvp_xor(page, scratch);
 	}
-	return is_it(pool, p, page) ? 0 : -EILSEQ;
+	return is_it(log, p, page) ? 0 : -EILSEQ;
 }
 
-int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+int kvp_spill_read_rows(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
 			struct page *spare)
 {
-	int error = read_copy(&pool->vdevs.log_vdev->legs[place_of(pool, p->lsn).leg], p, page), made;
+	struct kvp_leg *leg = &log->vdevs->log_vdev->legs[place_of(log, p->lsn).leg];
+	int error = read_copy(log, leg, p, page), made;
 	struct page *scratch;
 
 	if (!error || error == -ENOMEM)
@@ -223,17 +222,17 @@ int kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p, stru
 	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 	if (!scratch)
 		return -ENOMEM;
-	made = make_from_row(pool, p, page, scratch);
+	made = make_from_row(log, p, page, scratch);
 	if (!spare)
 		__free_page(scratch);
 	/* If the others cannot make it, the SSD that should have it may answer later. */
 	return made == -EILSEQ ? error : made;
 }
 
-int kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p, struct page *page,
+int kvp_spill_read(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
 		  struct page *spare)
 {
-	return pool->vdevs.log_vdev->ops->read_spilled(pool, p, page, spare);
+	return log->vdevs->log_vdev->ops->read_spilled(log, p, page, spare);
 }
 
 /* --- back into memory ------------------------------------------------------------------- */
@@ -252,11 +251,11 @@ static struct kvp_spilled spilled_of(const struct kvp_version *d)
 static bool goes_on(const struct kvp_reload *r, const struct kvp_version *d)
 {
 	const struct kvp_version *last = r->nr ? r->of[r->nr - 1] : NULL;
-	struct kvp_place at = place_of(r->pool, contents_of(d)), before;
+	struct kvp_place at = place_of(r->log, contents_of(d)), before;
 
 	if (!last || last->zero)
 		return false;
-	before = place_of(r->pool, contents_of(last));
+	before = place_of(r->log, contents_of(last));
 	return at.leg == before.leg && at.block == kvp_lblock_add(before.block, 1);
 }
 
@@ -269,7 +268,7 @@ static bool add_version(struct kvp_reload *r, struct kvp_version *d)
 
 	if (r->nr == BATCH || (own && r->nr_ios == RUNS))
 		return false;
-	page = kvp_wbuf_lone_page(r->pool->wbuf);
+	page = kvp_wbuf_lone_page(r->log->wbuf);
 	if (!page)
 		return false;
 	r->of[r->nr] = d;
@@ -277,7 +276,7 @@ static bool add_version(struct kvp_reload *r, struct kvp_version *d)
 	if (own) {
 		memset(io, 0, sizeof(*io));
 		io->op = KVP_IO_READ;
-		r->at[r->nr_ios] = place_of(r->pool, contents_of(d));
+		r->at[r->nr_ios] = place_of(r->log, contents_of(d));
 		io->block = r->at[r->nr_ios].block;
 		io->pages = &r->pages[r->nr];
 		r->nr_ios++;
@@ -303,7 +302,7 @@ static void read_all(struct kvp_reload *r)
 	for (i = 0; i < r->nr_ios; i++) {
 		struct kvp_io *io = &r->ios[i];
 
-		io->leg = kvp_leg_choose_log(r->pool->vdevs.log_vdev, r->at[i], io->nr);
+		io->leg = kvp_leg_choose_log(r->log->vdevs->log_vdev, r->at[i], io->nr);
 		io->chosen = io->leg;
 		if (io->leg)
 			kvp_io_group_submit(&group, io);
@@ -323,9 +322,9 @@ static int check_one(struct kvp_reload *r, u32 i)
 		clear_page(page_address(page));
 		return 0;
 	}
-	if (io->leg && !io->error && is_it(r->pool, &p, page))
+	if (io->leg && !io->error && is_it(r->log, &p, page))
 		return 0;
-	return kvp_spill_read(r->pool, &p, page, r->scratch);
+	return kvp_spill_read(r->log, &p, page, r->scratch);
 }
 
 /*
@@ -349,7 +348,7 @@ static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 			smp_store_release(&r->of[i]->page, r->pages[i]);
 			continue;
 		}
-		kvp_wbuf_lone_page_free(r->pool->wbuf, r->pages[i]);
+		kvp_wbuf_lone_page_free(r->log->wbuf, r->pages[i]);
 		if (!ret)
 			*first = r->of[i];
 		ret = error;
@@ -359,9 +358,9 @@ static int finish_batch(struct kvp_reload *r, struct kvp_version **first)
 	return ret;
 }
 
-u32 kvp_reload_copies(struct kvp_pool *pool, struct kvp_version **of, struct page **pages, u32 n)
+u32 kvp_reload_copies(struct kvp_log *log, struct kvp_version **of, struct page **pages, u32 n)
 {
-	struct kvp_reload *r = pool->log->reload;
+	struct kvp_reload *r = log->reload;
 	u32 i;
 
 	while (r->nr < n && add_version(r, of[r->nr]))
@@ -372,7 +371,7 @@ u32 kvp_reload_copies(struct kvp_pool *pool, struct kvp_version **of, struct pag
 		pages[i] = r->pages[i];
 		if (!check_one(r, i))
 			continue;
-		kvp_wbuf_lone_page_free(pool->wbuf, r->pages[i]);
+		kvp_wbuf_lone_page_free(log->wbuf, r->pages[i]);
 		pages[i] = NULL;
 	}
 	r->nr = 0;
@@ -410,7 +409,7 @@ static int reload_some(struct kvp_reload *r, struct list_head *versions, struct 
  */
 static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 {
-	bool hurry = READ_ONCE(r->pool->vdevs.log_moving) && !d->restored;
+	bool hurry = READ_ONCE(r->log->vdevs->log_moving) && !d->restored;
 	unsigned long patience = hurry ? PATIENCE_MOVING : PATIENCE;
 
 	if (!r->silent)
@@ -431,7 +430,7 @@ static bool is_lost(struct kvp_reload *r, const struct kvp_version *d, int error
  */
 static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_head *lost)
 {
-	struct page *page = kvp_wbuf_lone_page(r->pool->wbuf);
+	struct page *page = kvp_wbuf_lone_page(r->log->wbuf);
 	struct kvp_version *d, *next;
 
 	list_for_each_entry_safe(d, next, rest, list) {
@@ -439,18 +438,18 @@ static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_
 
 		if (!list_empty(lost) &&
 		    (!page || d->page || d->zero ||
-		     !is_lost(r, d, kvp_spill_read(r->pool, &p, page, r->scratch))))
+		     !is_lost(r, d, kvp_spill_read(r->log, &p, page, r->scratch))))
 			break;
 		list_move_tail(&d->list, lost);
 	}
 	if (page)
-		kvp_wbuf_lone_page_free(r->pool->wbuf, page);
+		kvp_wbuf_lone_page_free(r->log->wbuf, page);
 }
 
-int kvp_reload(struct kvp_pool *pool, struct list_head *versions, struct list_head *lost,
+int kvp_reload(struct kvp_log *log, struct list_head *versions, struct list_head *lost,
 	       struct list_head *rest)
 {
-	struct kvp_reload *r = pool->log->reload;
+	struct kvp_reload *r = log->reload;
 	struct kvp_version *stop;
 	int ret = reload_some(r, versions, &stop);
 	LIST_HEAD(good);
@@ -472,7 +471,7 @@ int kvp_reload(struct kvp_pool *pool, struct list_head *versions, struct list_he
 	 */
 	if (!is_lost(r, stop, ret))
 		return -ENOMEM;
-	if (ret == -EIO && test_bit(KVP_POOL_EMPTYING, &r->pool->flags))
+	if (ret == -EIO && test_bit(KVP_POOL_EMPTYING, r->log->flags))
 		return -EINTR;
 	take_lost(r, rest, lost);
 	return 0;

@@ -25,14 +25,14 @@
 
 #include "format/format.h"
 
-struct kvp_pool;
+struct kvp_log;
 struct kvp_reload;
 struct kvp_spilled_read;
 struct kvp_version;
 struct page;
 
 /** kvp_reload_alloc() - memory for destage to read spilled versions; NULL: no memory. May sleep. */
-struct kvp_reload * __must_check kvp_reload_alloc(struct kvp_pool *pool);
+struct kvp_reload * __must_check kvp_reload_alloc(struct kvp_log *log);
 void kvp_reload_free(struct kvp_reload *r);
 
 /**
@@ -41,7 +41,7 @@ void kvp_reload_free(struct kvp_reload *r);
  * Only if kvp_log_spills(). Wakes waiters for pages. Return: true if it was a full share, so that
  * the caller should continue at once. Context: process; does not wait.
  */
-bool kvp_spill(struct kvp_pool *pool);
+bool kvp_spill(struct kvp_log *log);
 
 /**
  * struct kvp_spilled - the facts needed to read a spilled version
@@ -58,14 +58,14 @@ struct kvp_spilled {
 };
 
 /** kvp_spill_read_copies() - kvp_spill_read() from a cache in which each SSD has all of the log */
-int __must_check kvp_spill_read_copies(struct kvp_pool *pool, const struct kvp_spilled *p,
+int __must_check kvp_spill_read_copies(struct kvp_log *log, const struct kvp_spilled *p,
 					struct page *page, struct page *spare);
 
 /**
  * kvp_spill_read_rows() - the same from a cache whose log lies in rows; makes the contents from the
  * row if need be
  */
-int __must_check kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spilled *p,
+int __must_check kvp_spill_read_rows(struct kvp_log *log, const struct kvp_spilled *p,
 				     struct page *page, struct page *spare);
 
 /**
@@ -77,7 +77,7 @@ int __must_check kvp_spill_read_rows(struct kvp_pool *pool, const struct kvp_spi
  * -EILSEQ: no SSD has the contents; -EIO: an SSD that may have them does not answer; -ENOMEM: try
  * again. Context: process, waits for I/O.
  */
-int __must_check kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled *p,
+int __must_check kvp_spill_read(struct kvp_log *log, const struct kvp_spilled *p,
 				struct page *page, struct page *spare);
 
 /**
@@ -90,7 +90,7 @@ int __must_check kvp_spill_read(struct kvp_pool *pool, const struct kvp_spilled 
  * suspended pool is being emptied, and nothing may be given up then, so destage has been stopped.
  * Context: the destage worker; waits for I/O.
  */
-int __must_check kvp_reload(struct kvp_pool *pool, struct list_head *versions,
+int __must_check kvp_reload(struct kvp_log *log, struct list_head *versions,
 			    struct list_head *lost, struct list_head *rest);
 
 /**
@@ -101,7 +101,7 @@ int __must_check kvp_reload(struct kvp_pool *pool, struct list_head *versions,
  * Waits for no SSD that does not answer. Return: how many it asked for: fewer than @n if pages or
  * requests were short. Context: the destage worker, under checkpoint_lock; waits for I/O.
  */
-u32 kvp_reload_copies(struct kvp_pool *pool, struct kvp_version **of, struct page **pages, u32 n);
+u32 kvp_reload_copies(struct kvp_log *log, struct kvp_version **of, struct page **pages, u32 n);
 
 /**
  * kvp_spilled_read() - read spilled versions of @count blocks from @block on, many at once
@@ -111,7 +111,7 @@ u32 kvp_reload_copies(struct kvp_pool *pool, struct kvp_version **of, struct pag
  * versions: kvp_block_read() gets those. Return: for kvp_spilled_page() and kvp_spilled_free();
  * NULL: nothing was read. Context: process, waits for I/O.
  */
-struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, kvp_block_t block, u32 count,
+struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block, u32 count,
 					  kvp_block_t *end);
 
 /**

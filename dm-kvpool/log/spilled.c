@@ -34,7 +34,7 @@ struct run {
 
 /**
  * struct kvp_spilled_read - versions that were read together
- * @pool: their pool
+ * @log: their log
  * @v: the vdev that had the log before they were found
  * @nr: number of versions, which are in order of their blocks
  * @max: number of versions that there is memory for
@@ -45,7 +45,7 @@ struct run {
  * @runs: the requests
  */
 struct kvp_spilled_read {
-	struct kvp_pool *pool;
+	struct kvp_log *log;
 	const struct kvp_vdev *v;
 	u32 nr, max, next, nr_runs;
 	struct found *found;
@@ -54,15 +54,15 @@ struct kvp_spilled_read {
 };
 
 /* True if the newest version of @block is spilled; then *@p receives its place and sum. */
-static bool find(struct kvp_pool *pool, kvp_block_t block, struct kvp_spilled *p)
+static bool find(struct kvp_log *log, kvp_block_t block, struct kvp_spilled *p)
 {
-	struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
+	struct kvp_version *d = kvp_wbuf_find(log->wbuf, block);
 	bool spilled = d && !d->page && !d->zero;
 
 	if (spilled)
 		*p = (struct kvp_spilled){ block, kvp_lsn_add(d->lsn, d->payload), d->crc, d->row };
 	if (d)
-		kvp_wbuf_unlock(pool->wbuf, block);
+		kvp_wbuf_unlock(log->wbuf, block);
 	return spilled;
 }
 
@@ -71,8 +71,8 @@ static bool is_still_there(const struct kvp_spilled_read *r, const struct kvp_sp
 {
 	struct kvp_spilled now;
 
-	return find(r->pool, p->block, &now) && now.lsn == p->lsn &&
-	       READ_ONCE(r->pool->vdevs.log_vdev) == r->v;
+	return find(r->log, p->block, &now) && now.lsn == p->lsn &&
+	       READ_ONCE(r->log->vdevs->log_vdev) == r->v;
 }
 
 void kvp_spilled_free(struct kvp_spilled_read *r)
@@ -89,13 +89,13 @@ void kvp_spilled_free(struct kvp_spilled_read *r)
 	kfree(r);
 }
 
-static struct kvp_spilled_read *alloc_read(struct kvp_pool *pool, u32 max)
+static struct kvp_spilled_read *alloc_read(struct kvp_log *log, u32 max)
 {
 	struct kvp_spilled_read *r = kzalloc(sizeof(*r), EASY);
 
 	if (!r)
 		return NULL;
-	r->pool = pool;
+	r->log = log;
 	r->max = max;
 	r->found = kcalloc(max, sizeof(*r->found), EASY);
 	r->pages = kcalloc(max, sizeof(*r->pages), EASY);
@@ -146,24 +146,24 @@ static void read_all(struct kvp_spilled_read *r)
 	kvp_io_group_wait(&group);
 }
 
-struct kvp_spilled_read *kvp_spilled_read(struct kvp_pool *pool, kvp_block_t block, u32 count,
+struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block, u32 count,
 					  kvp_block_t *end)
 {
 	/* Read this before versions are found: while one is there, its log does not move. */
-	const struct kvp_vdev *v = READ_ONCE(pool->vdevs.log_vdev);
+	const struct kvp_vdev *v = READ_ONCE(log->vdevs->log_vdev);
 	struct kvp_spilled_read *r = NULL;
 	struct kvp_spilled p;
 	u32 i;
 
 	*end = kvp_block_add(block, count);
-	if (!kvp_pool_logs_on_cache(pool) || !kvp_wbuf_any(pool->wbuf, block, count))
+	if (!kvp_vdevs_log_on_cache(log->vdevs) || !kvp_wbuf_any(log->wbuf, block, count))
 		return NULL;
-	r = alloc_read(pool, min(count, BLOCKS));
+	r = alloc_read(log, min(count, BLOCKS));
 	if (!r)
 		return NULL;
 	r->v = v;
 	for (i = 0; i < count && r->nr < r->max; i++)
-		if (find(pool, kvp_block_add(block, i), &p) && !add(r, &p))
+		if (find(log, kvp_block_add(block, i), &p) && !add(r, &p))
 			break;
 	/* Without a page for the first one, the caller reads that block by itself. */
 	*end = kvp_block_add(block, max(i, 1u));
@@ -190,7 +190,7 @@ struct page *kvp_spilled_page(struct kvp_spilled_read *r, kvp_block_t block)
 	page = r->pages[r->next];
 	io = &r->runs[f->request].io;
 	if (!io->leg || io->error || !is_still_there(r, &f->of) ||
-	    kvp_block_sum(r->pool->seed, block, page_address(page)) != f->of.crc)
+	    kvp_block_sum(r->log->seed, block, page_address(page)) != f->of.crc)
 		return NULL;
 	return page;
 }

@@ -323,7 +323,7 @@ static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
 /* Allocate memory for the vdevs that the pool has now. */
 static int alloc_parts(struct kvp_pool *pool, struct growth *w)
 {
-	if (kvp_log_memory_alloc(pool, &w->log) || alloc_buckets(pool, w))
+	if (kvp_log_memory_alloc(pool->log, &w->log) || alloc_buckets(pool, w))
 		return -ENOMEM;
 	return kvp_parts_alloc(pool, &w->parts);
 }
@@ -499,10 +499,10 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 	if (!ret) {
 		use_parts(pool, w);
 		if (w->next->log_nonce != w->old->log_nonce)
-			kvp_log_begin(pool);
+			kvp_log_begin(pool->log);
 		kvp_table_clear_roots(pool->table, known);
 		kvp_cache_begin(pool);
-		kvp_log_limit_buffered(pool);
+		kvp_log_limit_buffered(pool->log);
 		kvp_event(pool, "grown vdevs=%u blocks=%llu", pool->vdevs.nr - vdevs,
 			  (unsigned long long)pool->sb->pool_blocks);
 	}

@@ -424,7 +424,7 @@ static void after(struct kvp_pool *pool, struct reshape *x)
 {
 	kvp_parts_use(pool, &x->parts);
 	kvp_returns_shift(pool, x->at, x->comes);
-	kvp_log_limit_buffered(pool);
+	kvp_log_limit_buffered(pool->log);
 	if (x->comes) {
 		kvp_return_wanted(&pool->legs[x->at], true);
 		kvp_event(pool, "leg_attached leg=%u%s", x->at,

@@ -66,7 +66,7 @@ static void note_begin(struct kvp_pool *pool)
 
 	lockdep_assert_held(&d->lock);
 	d->began = ms_since_boot();
-	d->total = kvp_log_used(pool);
+	d->total = kvp_log_used(pool->log);
 	d->home = atomic64_read(&pool->work_stats.destage_blocks);
 	WRITE_ONCE(d->state, KVP_DRAIN_RUNNING);
 }
@@ -85,9 +85,9 @@ static int drain(struct kvp_pool *pool)
 {
 	struct kvp_drain *d = pool->drain;
 	kvp_lsn_t tail = kvp_log_tail(pool->log);
-	u64 most = kvp_log_used(pool), freed;
+	u64 most = kvp_log_used(pool->log), freed;
 
-	while (kvp_log_used(pool) > little(pool) && !READ_ONCE(pool->vdevs.log_moving)) {
+	while (kvp_log_used(pool->log) > little(pool) && !READ_ONCE(pool->vdevs.log_moving)) {
 		if (given_up(d))
 			return -ECANCELED;
 		if (kvp_pool_faulted(pool))
@@ -103,10 +103,10 @@ static int drain(struct kvp_pool *pool)
 		 * writer was slowed down.
 		 */
 		if (!kvp_log_is_squeezed(pool->log))
-			most = kvp_log_used(pool) + freed;
+			most = kvp_log_used(pool->log) + freed;
 		/* Shrink by half of what went home. The other half of that space is for writers. */
 		most = max(little(pool), most - min(most, freed / 2));
-		kvp_log_squeeze(pool, most);
+		kvp_log_squeeze(pool->log, most);
 	}
 	return 0;
 }
@@ -147,8 +147,8 @@ static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 	if (!ret)
 		ret = begin_to_move(pool);
 	if (!ret)
-		ret = kvp_log_move_to(pool, &plan);
-	kvp_log_squeeze(pool, 0);
+		ret = kvp_log_move_to(pool->log, &plan);
+	kvp_log_squeeze(pool->log, 0);
 	WRITE_ONCE(pool->drain->state, !ret ? KVP_DRAIN_DONE :
 		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
 	if (ret)

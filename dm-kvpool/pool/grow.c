@@ -240,7 +240,7 @@ static int grow(struct kvp_pool *pool, const struct kvp_start *s, struct larger 
 	kvp_ahead_grown(pool, l->pages);
 	if (ret)
 		return ret;
-	kvp_log_limit_buffered(pool);
+	kvp_log_limit_buffered(pool->log);
 	kvp_event(pool, "legs_grown vdevs=%u blocks=%llu before=%llu pages=%llu",
 		  hweight32(l->w.grown), (unsigned long long)pool->sb->pool_blocks,
 		  (unsigned long long)before, (unsigned long long)l->pages);

@@ -254,6 +254,26 @@ static int alloc_wbuf(struct kvp_pool *pool)
 			     cache ? kvp_log_window(cache->g) : 0);
 }
 
+static int alloc_log(struct kvp_pool *pool)
+{
+	struct kvp_log_given given = {
+		.vdevs = &pool->vdevs,
+		.wbuf = pool->wbuf,
+		.table = pool->table,
+		.tunables = pool->tunables,
+		.flags = &pool->flags,
+		.failure = &pool->failure,
+		.losses = &pool->losses,
+		.durable_epoch = &pool->durable_epoch,
+		.checkpoint_lock = &pool->checkpoint_lock,
+		.commit_wq = pool->commit_wq,
+		.work_wq = pool->work_wq,
+	};
+
+	kvp_wire_log(pool, &given);
+	return kvp_log_init(pool->log, &given);
+}
+
 static int alloc_table(struct kvp_pool *pool)
 {
 	struct kvp_table_client client = {
@@ -291,7 +311,7 @@ static int alloc_parts(struct kvp_pool *pool)
 	if (!ret)
 		ret = kvp_rcache_init(pool->rcache, pool->stats);
 	if (!ret)
-		ret = kvp_log_init(pool);
+		ret = alloc_log(pool);
 	if (!ret)
 		ret = kvp_direct_init(pool);
 	if (!ret)
@@ -326,7 +346,7 @@ static void free_parts(struct kvp_pool *pool)
 	kvp_destage_exit(pool);
 	kvp_table_exit(pool->table);
 	kvp_direct_exit(pool);
-	kvp_log_exit(pool);
+	kvp_log_exit(pool->log);
 	kvp_rcache_exit(pool->rcache);
 	kvp_wbuf_exit(pool->wbuf);
 	kvp_sb_buffers_free(pool);
@@ -360,10 +380,11 @@ u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 {
 	struct kvp_recovery_work work = {
 		.window = kvp_log_window(pool->vdevs.log_vdev->g),
-		.intents = kvp_log_intents_limit(pool),
+		.intents = kvp_log_intents_limit(pool->log),
 		.leaves = leaves_written(pool),
 		.row_legs = pool->vdevs.widest_row,
-		.stays = kvp_log_may_stay(pool) && pool->sb->generation_count < KVP_MAX_GENERATIONS,
+		.stays = kvp_log_may_stay(pool->log) &&
+			 pool->sb->generation_count < KVP_MAX_GENERATIONS,
 		.by_headers = kvp_log_by_headers(pool->sb),
 		.on_cache = kvp_log_on_cache(pool->sb),
 	};
@@ -547,7 +568,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 		ret = leave_silent(pool, s, refusal);
 	if (ret)
 		return ret;
-	kvp_log_start(pool, pool->sb->log_nonce, &head);
+	kvp_log_start(pool->log, pool->sb->log_nonce, &head);
 	kvp_cache_begin(pool);
 	/*
 	 * Not earlier: the recovery changes entries, and does not need the cache. The pool runs
@@ -645,7 +666,7 @@ int kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_
 /* Mark the label as clean: the log is empty, and the next start need not read it. */
 static void mark_clean(struct kvp_pool *pool)
 {
-	if (kvp_pool_faulted(pool) || kvp_members_settle(pool) || !kvp_log_idle(pool))
+	if (kvp_pool_faulted(pool) || kvp_members_settle(pool) || !kvp_log_idle(pool->log))
 		return;
 	mutex_lock(&pool->sb_lock);
 	pool->sb->scrub = *kvp_scrub_progress(pool);
@@ -684,7 +705,9 @@ void kvp_pool_not_suspending(struct kvp_pool *pool)
  */
 static bool must_go_home(struct kvp_pool *pool)
 {
-	return !kvp_log_may_stay(pool) || kvp_commit_sync(pool) || !kvp_log_may_stay(pool);
+	struct kvp_log *log = pool->log;
+
+	return !kvp_log_may_stay(log) || kvp_commit_sync(log) || !kvp_log_may_stay(log);
 }
 
 void kvp_pool_write_back(struct kvp_pool *pool)
@@ -714,11 +737,11 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	 */
 	if (must_go_home(pool))
 		kvp_destage_all(pool);
-	kvp_log_stop(pool);
+	kvp_log_stop(pool->log);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
 	/* If this fails, the older tail is durable, and the next start reads more of the log. */
-	if (kvp_log_may_stay(pool))
+	if (kvp_log_may_stay(pool->log))
 		kvp_destage_last_tail(pool);
 	kvp_cache_write_rest(pool);
 	mark_clean(pool);
@@ -732,11 +755,11 @@ void kvp_pool_empty(struct kvp_pool *pool)
 	if (pool->sb->flags & KVP_SB_CLEAN)
 		return;
 	kvp_destage_start(pool);
-	kvp_log_unstop(pool);
+	kvp_log_unstop(pool->log);
 	set_bit(KVP_POOL_EMPTYING, &pool->flags);
 	/* What cannot be written home stays in the log, and mark_clean() finds that. */
 	kvp_destage_all(pool);
-	kvp_log_stop(pool);
+	kvp_log_stop(pool->log);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
 	clear_bit(KVP_POOL_EMPTYING, &pool->flags);
@@ -757,7 +780,7 @@ void kvp_pool_unquiesce(struct kvp_pool *pool)
 		}
 		mutex_unlock(&pool->sb_lock);
 		kvp_destage_start(pool);
-		kvp_log_unstop(pool);
+		kvp_log_unstop(pool->log);
 		kvp_admit_unstop(pool->admission);
 		kvp_rebuild_unstop(pool->rebuild);
 		kvp_destage_kick(pool, false);
@@ -784,7 +807,7 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 {
 	WRITE_ONCE(pool->tunables[id], value);
 	if (id == KVP_T_FAILMODE && kvp_pool_faulted(pool)) {
-		kvp_flush_kick(pool);
+		kvp_flush_kick(pool->log);
 		kvp_pool_space(pool);
 	}
 	if (id == KVP_T_DESTAGE_IDLE_MS)
@@ -794,7 +817,7 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 	if (id == KVP_T_WRITE_BUFFER)
 		kvp_wbuf_set_limit(pool->wbuf, value >> KVP_BLOCK_SHIFT);
 	if (id == KVP_T_RENEW_MARK) {
-		kvp_log_limit_buffered(pool);
+		kvp_log_limit_buffered(pool->log);
 		kvp_pool_space(pool);
 		kvp_destage_kick(pool, false);
 	}
@@ -917,12 +940,12 @@ static void go_on(struct kvp_pool *pool)
 	mutex_unlock(&pool->sb_lock);
 	if (ret)
 		return;
-	kvp_post_kick(pool);
-	kvp_direct_kick(pool);
-	kvp_flush_kick(pool);
+	kvp_post_kick(pool->log);
+	kvp_direct_kick(pool->log);
+	kvp_flush_kick(pool->log);
 	kvp_destage_kick(pool, true);
-	kvp_log_move_kick(pool);
-	if (!kvp_commit_sync(pool) && stood && !kvp_pool_faulted(pool))
+	kvp_log_move_kick(pool->log);
+	if (!kvp_commit_sync(pool->log) && stood && !kvp_pool_faulted(pool))
 		kvp_event(pool, "resumed");
 }
 

@@ -164,12 +164,12 @@ static void after(struct kvp_pool *pool, u32 legs, bool log_was_there)
 	u32 i;
 
 	if (log_was_there)
-		kvp_log_begin(pool);
+		kvp_log_begin(pool->log);
 	forget_cache(pool);
 	for (i = pool->nr_legs; i < legs; i++)
 		kvp_label_wipe(pool, &pool->legs[i]);
 	kvp_forget_legs(pool);
-	kvp_log_limit_buffered(pool);
+	kvp_log_limit_buffered(pool->log);
 	kvp_event(pool, "cache_removed legs=%u", legs - pool->nr_legs);
 }
 

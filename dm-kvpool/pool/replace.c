@@ -474,7 +474,7 @@ static void after(struct kvp_pool *pool, struct replacement *x)
 	u32 new = 0, gone = 0, i;
 
 	if (kvp_log_on_cache(x->old))
-		kvp_log_begin(pool);
+		kvp_log_begin(pool->log);
 	kvp_rebuild_exit(pool->rebuild);
 	kvp_admit_exit(pool->admission);
 	kvp_scache_exit(pool->scache);
@@ -489,7 +489,7 @@ static void after(struct kvp_pool *pool, struct replacement *x)
 	for (i = 0; i < nr_ssds(x->next); i++)
 		new += x->from[i] == NEW;
 	kvp_forget_legs(pool);
-	kvp_log_limit_buffered(pool);
+	kvp_log_limit_buffered(pool->log);
 	kvp_event(pool, "cache_exchanged new=%u gone=%u", new, gone);
 }
 

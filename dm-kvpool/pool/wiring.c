@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/newlog.h"
 #include "core/core.h"
+#include "io/mirror.h"
 #include "kinds/kinds.h"
 #include "log/log.h"
 #include "log/move.h"
@@ -28,12 +29,35 @@ static void about_to_write(struct kvp_pool *pool)
 		kvp_log_new_check(pool);
 }
 
+/* The log has its parts while the pool runs. Before that, none of what follows concerns it. */
+static bool runs(const struct kvp_pool *pool)
+{
+	return test_bit(KVP_POOL_RUNNING, &pool->flags);
+}
+
+static void loss_recorded(struct kvp_pool *pool)
+{
+	kvp_log_recorded(pool->log);
+}
+
+static void leg_left(struct kvp_pool *pool)
+{
+	if (runs(pool))
+		kvp_log_move_kick(pool->log);
+}
+
+static void pool_faulted(struct kvp_pool *pool)
+{
+	if (runs(pool))
+		kvp_log_faulted(pool->log);
+}
+
 static const struct kvp_members_client members_client = {
 	.about_to_write = about_to_write,
 	.note = kvp_scrub_note,
-	.recorded = kvp_log_recorded,
-	.left = kvp_log_move_kick,
-	.faulted = kvp_log_faulted,
+	.recorded = loss_recorded,
+	.left = leg_left,
+	.faulted = pool_faulted,
 };
 
 static int table_make_poison_durable(void *pool)
@@ -66,10 +90,79 @@ void kvp_wire_table(struct kvp_pool *pool, struct kvp_table_client *client)
 	client->given_up = table_given_up;
 }
 
+/* --- the log --------------------------------------------------------------------------- */
+
+static void log_destage(void *pool, bool now)
+{
+	kvp_destage_kick(pool, now);
+}
+
+static void log_space(void *pool)
+{
+	kvp_pool_space(pool);
+}
+
+static int log_settle(void *pool)
+{
+	return kvp_members_settle(pool);
+}
+
+static int log_flush(void *pool)
+{
+	return kvp_legs_flush(pool);
+}
+
+static void log_poison(void *of)
+{
+	struct kvp_pool *pool = of;
+
+	queue_work(pool->work_wq, &pool->poison_work);
+}
+
+static bool log_fail_leg(void *pool, struct kvp_leg *leg)
+{
+	return kvp_leg_fail(leg, "a log write failed");
+}
+
+static int log_checkpoint(void *pool, const struct kvp_log_mark *head, struct kvp_log_new *to)
+{
+	return kvp_checkpoint_anew(pool, head, to);
+}
+
+static void log_resumed(void *pool)
+{
+	kvp_event(pool, "resumed");
+}
+
+static void log_commit_failed(void *pool)
+{
+	kvp_event(pool, "commit_failed why=no leg took the log entry");
+}
+
+static void log_moved(void *pool, const struct kvp_vdev *v, bool by_order)
+{
+	kvp_event(pool, "log_moved vdev=%u why=%s", v->index,
+		  by_order ? "by order" : "the cache was lost");
+}
+
 static const struct kvp_log_client log_client = {
-	.destage = kvp_destage_kick,
-	.checkpoint = kvp_checkpoint_anew,
+	.destage = log_destage,
+	.space = log_space,
+	.settle = log_settle,
+	.flush = log_flush,
+	.poison = log_poison,
+	.fail_leg = log_fail_leg,
+	.checkpoint = log_checkpoint,
+	.resumed = log_resumed,
+	.commit_failed = log_commit_failed,
+	.moved = log_moved,
 };
+
+void kvp_wire_log(struct kvp_pool *pool, struct kvp_log_given *given)
+{
+	given->client = &log_client;
+	given->of = pool;
+}
 
 void kvp_wire(struct kvp_pool *pool)
 {
@@ -77,7 +170,6 @@ void kvp_wire(struct kvp_pool *pool)
 	pool->leg_client = &kvp_members_hear;
 	pool->failure.faulted = kvp_members_faulted;
 	pool->members_client = &members_client;
-	pool->log_client = &log_client;
 	pool->checkpointed = kvp_passdown_checkpointed;
 	pool->put = kvp_pool_free;
 }

@@ -9,6 +9,9 @@ struct kvp_table_client;
 /** kvp_wire() - register the clients of each floor of a new pool: the floors above */
 void kvp_wire(struct kvp_pool *pool);
 
+/** kvp_wire_log() - fill in the client of the log of @pool */
+void kvp_wire_log(struct kvp_pool *pool, struct kvp_log_given *given);
+
 /** kvp_wire_table() - fill in the calls of the table of @pool */
 void kvp_wire_table(struct kvp_pool *pool, struct kvp_table_client *client);
 

@@ -654,7 +654,7 @@ static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h
 	rec->last = *h;
 	rec->entries++;
 	/* If the log stays, these notes let its tail move in small steps from the start. */
-	kvp_log_set_passed(pool, &rec->end);
+	kvp_log_set_passed(pool->log, &rec->end);
 	if (kvp_pool_readonly(pool))
 		return kvp_refuse(rec->refusal, -EROFS,
 				  "import it without --readonly, then export it with --drain",

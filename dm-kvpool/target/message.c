@@ -459,7 +459,7 @@ static int msg_checkpoint(struct message *m)
 
 static int msg_flush(struct message *m)
 {
-	return kvp_pool_readonly(m->pool) ? 0 : kvp_commit_sync(m->pool);
+	return kvp_pool_readonly(m->pool) ? 0 : kvp_commit_sync(m->pool->log);
 }
 
 static int msg_drop_caches(struct message *m)

@@ -27,7 +27,7 @@ static bool is_stream(struct bio *bio)
 bool kvp_paced_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 {
 	return !kvp_pool_logs_on_cache(pool) && kvp_throttle_is_slow(pool) &&
-	       kvp_throttle_run(pool, first, blocks) >= kvp_log_legs_cutoff(pool);
+	       kvp_throttle_run(pool, first, blocks) >= kvp_log_legs_cutoff(pool->log);
 }
 
 /*
@@ -38,7 +38,7 @@ static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
 {
 	u32 blocks = blocks_of(bio);
 
-	return is_stream(bio) && kvp_log_takes_intents(pool) ? 1 + blocks / 256 : blocks;
+	return is_stream(bio) && kvp_log_takes_intents(pool->log) ? 1 + blocks / 256 : blocks;
 }
 
 /*

@@ -40,7 +40,7 @@ static void one_less(struct waiter *w)
 static int act_sync(struct kvp_order *order)
 {
 	struct sync_order *s = container_of(order, struct sync_order, order);
-	int ret = kvp_commit_sync(s->pool);
+	int ret = kvp_commit_sync(s->pool->log);
 
 	one_less(s->waiter);
 	return ret;

@@ -195,7 +195,7 @@ static void waiter_done(struct kvp_waiter *w, int error)
 	 * interrupted.
 	 */
 	if (error == -EAGAIN && !kvp_requests_give_back(k->requests)) {
-		kvp_commit_wait_async(k->requests->pool, w);
+		kvp_commit_wait_async(k->requests->pool->log, w);
 		return;
 	}
 	if (!error)
@@ -212,7 +212,7 @@ static void end_when_durable(struct kvp_pool *pool, struct bio *bio, u64 seq)
 	k->waiter.seq = seq;
 	k->waiter.internal = false;
 	k->waiter.done = waiter_done;
-	kvp_commit_wait_async(pool, &k->waiter);
+	kvp_commit_wait_async(pool->log, &k->waiter);
 }
 
 /* FLUSH, step 1. Only what was accepted before has to be durable. */
@@ -285,7 +285,7 @@ static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
 		return;
 	}
 	end_bio(bio, BLK_STS_OK);
-	kvp_commit_kick(pool, true);
+	kvp_commit_kick(pool->log, true);
 }
 
 /* Put @bio at the end of @held; @work takes bios from there. */
@@ -323,8 +323,8 @@ static void relieve_memory(struct kvp_pool *pool)
 	 * memory.
 	 */
 	if (kvp_wbuf_scarce(w) || kvp_wbuf_used(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 4)
-		kvp_post_kick(pool);
-	kvp_commit_kick(pool, true);
+		kvp_post_kick(pool->log);
+	kvp_commit_kick(pool->log, true);
 }
 
 /* A write or discard that finds no room. Of its @count blocks some may be in the buffer already. */
@@ -494,7 +494,7 @@ void kvp_requests_requeue(struct kvp_requests *r, struct dm_target *ti)
 	while ((bio = bio_list_pop(&held)))
 		end_bio(bio, BLK_STS_DM_REQUEUE);
 	if (kvp_pool_waits(r->pool))
-		kvp_commit_requeue(r->pool);
+		kvp_commit_requeue(r->pool->log);
 }
 
 /*
@@ -675,7 +675,8 @@ static bool read_spilled(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 
 	if (!kvp_block_before(block, s->end)) {
 		kvp_spilled_free(s->r);
-		s->r = kvp_spilled_read(pool, block, iter->bi_size >> KVP_BLOCK_SHIFT, &s->end);
+		s->r = kvp_spilled_read(pool->log, block, iter->bi_size >> KVP_BLOCK_SHIFT,
+					&s->end);
 	}
 	page = kvp_spilled_page(s->r, block);
 	if (page)

@@ -177,7 +177,7 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       pool_state(pool), pool_mode(pool),
 	       READ_ONCE(pool->sb->epoch), READ_ONCE(pool->sb->era),
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
-	       w.used, w.limit, kvp_log_used(pool), kvp_log_window(pool->vdevs.log_vdev->g),
+	       w.used, w.limit, kvp_log_used(pool->log), kvp_log_window(pool->vdevs.log_vdev->g),
 	       reads, writes, sums, healed, t.poisoned, scrub_states[READ_ONCE(scrub->state)],
 	       scrub_done(pool), pool->sb->pool_blocks, cache_state(pool),
 	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
@@ -323,7 +323,7 @@ static void say_cache(struct printer *p, const struct kvp_vdev *v)
 	say_number(p, "cache.dirty_max", kvp_log_window(v->g) << KVP_BLOCK_SHIFT);
 	say(p, "drain.state=%s\n", drains[drain.state]);
 	say_number(p, "drain.left", drain.state == KVP_DRAIN_RUNNING ?
-		   kvp_log_used(v->pool) << KVP_BLOCK_SHIFT : 0);
+		   kvp_log_used(v->pool->log) << KVP_BLOCK_SHIFT : 0);
 	say_number(p, "drain.total", drain.total << KVP_BLOCK_SHIFT);
 	say_number(p, "drain.rate", drain.state == KVP_DRAIN_RUNNING ?
 		   kvp_drain_rate(v->pool) << KVP_BLOCK_SHIFT : 0);
@@ -436,7 +436,7 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "log.vdevs", BIT(pool->vdevs.log_vdev->index) | READ_ONCE(pool->sb->log_others));
 	say_number(p, "log.size", kvp_log_window(pool->vdevs.log_vdev->g) << KVP_BLOCK_SHIFT);
 	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
-	say_number(p, "log.used", kvp_log_used(pool) << KVP_BLOCK_SHIFT);
+	say_number(p, "log.used", kvp_log_used(pool->log) << KVP_BLOCK_SHIFT);
 	say_number(p, "log.commits", f.commits);
 	say_number(p, "log.flushes", f.flushes);
 	say_number(p, "log.lsn", kvp_lsn_nr(f.lsn));
@@ -554,7 +554,7 @@ static void say_memory(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "memory.index", kvp_scache_bytes(pool->scache));
 	say_number(p, "memory.fills", kvp_admit_bytes(pool->admission));
 	say_number(p, "memory.summaries", kvp_rebuild_bytes(pool->rebuild));
-	say_number(p, "memory.log_parity", kvp_log_rows_bytes(pool));
+	say_number(p, "memory.log_parity", kvp_log_rows_bytes(pool->log));
 }
 
 static void say_io(struct printer *p, struct kvp_pool *pool)

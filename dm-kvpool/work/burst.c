@@ -21,14 +21,15 @@
  */
 static u32 full_percent(const struct kvp_pool *pool)
 {
-	u64 most = kvp_log_limit_empty(pool), intents = kvp_log_intents_limit(pool);
-	u64 used = kvp_destage_legs_seek(pool) ? kvp_log_spent(pool, most) :
-						 min(most, kvp_log_taken(pool, most));
+	u64 most = kvp_log_limit_empty(pool->log), intents = kvp_log_intents_limit(pool->log);
+	u64 used = kvp_destage_legs_seek(pool) ? kvp_log_spent(pool->log, most) :
+						 min(most, kvp_log_taken(pool->log, most));
 	u64 log = div64_u64(100 * used, max(most, 1ull));
 	u64 buffer = div_u64(100ull * kvp_wbuf_nr_logged(pool->wbuf),
 			     max(kvp_wbuf_limit(pool->wbuf), 1u));
 	/* Beyond this limit streams go through the log. */
-	u64 past = div64_u64(100 * min(intents, kvp_log_intents_since(pool)), max(intents, 1ull));
+	u64 past = div64_u64(100 * min(intents, kvp_log_intents_since(pool->log)),
+			     max(intents, 1ull));
 
 	return (u32)min(max3(log, buffer, past), 100ull);
 }
@@ -40,7 +41,7 @@ static bool is_awaited(struct kvp_pool *pool)
 
 	return dg->hurries || test_bit(KVP_DESTAGE_HURRY, &dg->flags) ||
 	       test_bit(KVP_DESTAGE_STOP, &dg->flags) || atomic_read(&dg->awaited) ||
-	       kvp_pool_faulted(pool) || kvp_log_short(pool) || kvp_wbuf_scarce(pool->wbuf) ||
+	       kvp_pool_faulted(pool) || kvp_log_short(pool->log) || kvp_wbuf_scarce(pool->wbuf) ||
 	       kvp_wbuf_nr_holes(pool->wbuf) || kvp_table_half_dirty(pool->table) ||
 	       kvp_throttle_any_waits(pool->throttle);
 }
@@ -80,8 +81,8 @@ static bool rest_ends(void *of)
  */
 static bool renewals_wait(struct kvp_pool *pool)
 {
-	return kvp_log_may_renew(pool) && kvp_log_streams_pass(pool) && !pool->destage->hurries &&
-	       !atomic_read(&pool->destage->orders);
+	return kvp_log_may_renew(pool->log) && kvp_log_streams_pass(pool->log) &&
+	       !pool->destage->hurries && !atomic_read(&pool->destage->orders);
 }
 
 void kvp_burst_begin(struct kvp_pool *pool)

@@ -79,15 +79,15 @@ static unsigned long idle_jiffies(struct kvp_pool *pool)
 
 static bool log_half_full(struct kvp_pool *pool)
 {
-	u64 used = kvp_log_used(pool), window = kvp_log_window(pool->vdevs.log_vdev->g);
+	u64 used = kvp_log_used(pool->log), window = kvp_log_window(pool->vdevs.log_vdev->g);
 
 	/* Space that is reserved for parity cannot be used otherwise. */
-	used += kvp_log_reserved(pool);
+	used += kvp_log_reserved(pool->log);
 	/*
 	 * Normally little of the reserve is used. But on a cache, records that are not needed any
 	 * more fill that space too, until a checkpoint.
 	 */
-	if (kvp_log_reserves(pool) && !kvp_pool_logs_on_cache(pool))
+	if (kvp_log_reserves(pool->log) && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
 	return used > window / 2;
 }
@@ -105,9 +105,9 @@ static bool few_are_logged(struct kvp_pool *pool)
 static bool many_intents(struct kvp_pool *pool)
 {
 	bool many = kvp_pool_logs_on_cache(pool) && !few_are_logged(pool);
-	u64 most = many ? KVP_MOST_INTENTS : kvp_log_most_intents(pool);
+	u64 most = many ? KVP_MOST_INTENTS : kvp_log_most_intents(pool->log);
 
-	return kvp_log_intents_since(pool) > most;
+	return kvp_log_intents_since(pool->log) > most;
 }
 
 /*
@@ -116,13 +116,13 @@ static bool many_intents(struct kvp_pool *pool)
  */
 static bool renews(struct kvp_pool *pool)
 {
-	return kvp_log_renews(pool) && !atomic_read(&pool->destage->orders);
+	return kvp_log_renews(pool->log) && !atomic_read(&pool->destage->orders);
 }
 
 /* True if renewals make space, or would with fewer dirty blocks. Then not all has to go home. */
 static bool may_renew(struct kvp_pool *pool)
 {
-	return kvp_log_may_renew(pool) && !atomic_read(&pool->destage->orders);
+	return kvp_log_may_renew(pool->log) && !atomic_read(&pool->destage->orders);
 }
 
 /* True if everything must go home, and the tail must then move. */
@@ -151,7 +151,7 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	if (!log_half_full(pool))
 		return false;
 	current_mark(pool, mark);
-	return kvp_log_home_mark(pool, mark->lsn, mark) &&
+	return kvp_log_home_mark(pool->log, mark->lsn, mark) &&
 	       kvp_lsn_since(mark->lsn, kvp_log_tail(pool->log)) >= step;
 }
 
@@ -189,7 +189,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 	if (kvp_table_half_dirty(pool->table) ||
 	    kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8)
 		return true;
-	return !renews(pool) && (kvp_log_short(pool) || tail_is_worth_it(pool, &mark) ||
+	return !renews(pool) && (kvp_log_short(pool->log) || tail_is_worth_it(pool, &mark) ||
 					 few_hold_the_tail(pool));
 }
 
@@ -198,7 +198,7 @@ static bool renewal_wanted(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark;
 
-	return renews(pool) && (kvp_log_renew_due(pool) || tail_is_worth_it(pool, &mark));
+	return renews(pool) && (kvp_log_renew_due(pool->log) || tail_is_worth_it(pool, &mark));
 }
 
 /* True if no write came for destage_idle_ms. Notes the newest seq for the next call. */
@@ -267,7 +267,7 @@ static u32 round_versions(struct kvp_pool *pool)
 	if (kvp_pool_logs_on_cache(pool) && !checkpoint_wanted(pool))
 		n = pool->destage->yields ? MIN_ROUND :
 		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
-	if (!kvp_log_short(pool))
+	if (!kvp_log_short(pool->log))
 		return n;
 	return min_t(u64, kvp_log_window(pool->vdevs.log_vdev->g) / (cache ? 8 : 4), n);
 }
@@ -509,7 +509,7 @@ static int reload(struct kvp_pool *pool, struct round *r)
 
 	if (!kvp_log_spills(pool->log))
 		return 0;
-	ret = kvp_reload(pool, &r->data, &lost, &r->rest);
+	ret = kvp_reload(pool->log, &r->data, &lost, &r->rest);
 	/* The pool has not failed, and goes on. Stop the drain, which returns -EINTR. */
 	if (ret == -EINTR)
 		set_bit(KVP_DESTAGE_STOP, &pool->destage->flags);
@@ -573,8 +573,8 @@ static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 /* The place where the tail may move once everything below it is home. Its lsn limits the rounds. */
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
-	kvp_log_passed_mark(pool, mark);
-	kvp_log_floor(pool, mark);
+	kvp_log_passed_mark(pool->log, mark);
+	kvp_log_floor(pool->log, mark);
 }
 
 /*
@@ -583,7 +583,7 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
  */
 static bool tail_is_wanted(struct kvp_pool *pool)
 {
-	return kvp_log_short(pool) || (kvp_pool_logs_on_cache(pool) && many_intents(pool));
+	return kvp_log_short(pool->log) || (kvp_pool_logs_on_cache(pool) && many_intents(pool));
 }
 
 /*
@@ -597,7 +597,7 @@ static int checkpoint_between(struct kvp_pool *pool, kvp_lsn_t limit)
 
 	if (tail_is_worth_it(pool, &mark))
 		return kvp_checkpoint(pool, &mark);
-	if (tail_is_wanted(pool) && kvp_log_home_mark(pool, limit, &mark))
+	if (tail_is_wanted(pool) && kvp_log_home_mark(pool->log, limit, &mark))
 		return kvp_checkpoint(pool, &mark);
 	return kvp_table_half_dirty(pool->table) ? kvp_checkpoint(pool, NULL) : 0;
 }
@@ -759,7 +759,7 @@ static int destage_and_checkpoint(struct kvp_pool *pool)
  */
 static void spill_first(struct kvp_pool *pool)
 {
-	while (renews(pool) && kvp_spill(pool))
+	while (renews(pool) && kvp_spill(pool->log))
 		cond_resched();
 }
 
@@ -797,7 +797,7 @@ static int pass_renewed(struct kvp_pool *pool)
 	if (tail_is_worth_it(pool, &mark))
 		return kvp_checkpoint(pool, &mark);
 	current_mark(pool, &mark);
-	if (kvp_log_short(pool) && kvp_log_home_mark(pool, mark.lsn, &mark))
+	if (kvp_log_short(pool->log) && kvp_log_home_mark(pool->log, mark.lsn, &mark))
 		return kvp_checkpoint(pool, &mark);
 	return 0;
 }
@@ -828,8 +828,9 @@ static bool destage_renew(struct kvp_pool *pool)
 	WRITE_ONCE(dg->renewing, false);
 	wake_up_all(&dg->wait);
 	got_on = done || tail != kvp_log_tail(pool->log);
-	if (!got_on && (kvp_log_is_full(pool->log) || (kvp_log_short(pool) && !dg->renew.pending)))
-		kvp_log_renew_stuck(pool);
+	if (!got_on && (kvp_log_is_full(pool->log) ||
+			(kvp_log_short(pool->log) && !dg->renew.pending)))
+		kvp_log_renew_stuck(pool->log);
 	mutex_unlock(&pool->checkpoint_lock);
 	return got_on;
 }
@@ -893,9 +894,9 @@ static void destage_work(struct work_struct *work)
 		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "blocks cannot be written home");
 	set_timers(pool, dg->error);
 	if (!dg->error)
-		kvp_log_move_kick(pool);
+		kvp_log_move_kick(pool->log);
 	/* The builder may have found the log full just before space was freed. */
-	kvp_commit_kick(pool, true);
+	kvp_commit_kick(pool->log, true);
 	WRITE_ONCE(dg->ended, dg->ended + 1);
 	wake_up_all(&dg->wait);
 }
@@ -934,7 +935,7 @@ static void idle_work(struct work_struct *work)
 	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) &&
 	    (!few_are_logged(pool) || renews(pool)))
 		kick(pool, false);
-	else if (kvp_log_counts(pool) || kvp_table_dirty(pool->table))
+	else if (kvp_log_counts(pool->log) || kvp_table_dirty(pool->table))
 		kick(pool, true);
 }
 
@@ -963,14 +964,14 @@ void kvp_destage_relieve(struct kvp_pool *pool)
 	const struct kvp_wbuf *w = pool->wbuf;
 
 	if (kvp_wbuf_used(w) >= kvp_wbuf_limit(w) / 2 ||
-	    (kvp_wbuf_to_be_committed(w) && !kvp_log_short(pool)))
+	    (kvp_wbuf_to_be_committed(w) && !kvp_log_short(pool->log)))
 		return;
-	kvp_commit_now(pool);
+	kvp_commit_now(pool->log);
 	/*
 	 * The log may have got space just now, or renewal makes some. If no page can be had, write
 	 * all home.
 	 */
-	kvp_destage_kick(pool, kvp_wbuf_scarce(w) || !kvp_log_may_renew(pool));
+	kvp_destage_kick(pool, kvp_wbuf_scarce(w) || !kvp_log_may_renew(pool->log));
 }
 
 /* Why everything is written home. */
@@ -1021,12 +1022,12 @@ static int destage_to_end(struct kvp_pool *pool, enum reason why)
 	kvp_lsn_t target;
 	int ret;
 
-	ret = kvp_commit_sync(pool);
+	ret = kvp_commit_sync(pool->log);
 	if (ret)
 		return ret;
 	target = kvp_log_durable(pool->log);
 	do {
-		kvp_post_flush(pool);
+		kvp_post_flush(pool->log);
 		ret = run_worker(pool, target, why);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
@@ -1052,7 +1053,7 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 	wait_event_idle(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, why));
 	ret = destage_to_end(pool, why);
 	/* Parity was logged meanwhile, behind the tail. Write it home as well. */
-	if (!ret && kvp_log_reserves(pool))
+	if (!ret && kvp_log_reserves(pool->log))
 		ret = destage_to_end(pool, why);
 	/* All is home, or that failed. So the worker has little left to do. */
 	if (why == QUIET)
@@ -1089,7 +1090,7 @@ int kvp_destage_last_tail(struct kvp_pool *pool)
 	kvp_wbuf_unlock_lists(pool->wbuf);
 	mark = floor;
 	if (!moves)
-		moves = kvp_log_home_mark(pool, floor.lsn, &mark);
+		moves = kvp_log_home_mark(pool->log, floor.lsn, &mark);
 	moves &= kvp_lsn_before(kvp_log_tail(pool->log), mark.lsn);
 	if (moves || kvp_table_dirty(pool->table))
 		ret = kvp_checkpoint(pool, moves ? &mark : NULL);

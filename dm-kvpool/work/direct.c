@@ -40,7 +40,7 @@ static bool may_cut(struct kvp_pool *pool, const struct kvp_version *a, const st
 /* Cut the versions of @b into slices. Returns the number of slices. */
 static u32 cut(struct kvp_pool *pool, struct kvp_direct *b)
 {
-	u32 n = 0, in = 0, most = kvp_direct_slice(pool);
+	u32 n = 0, in = 0, most = kvp_direct_slice(pool->log);
 	struct kvp_version *d, *last = NULL;
 
 	kvp_home_sort(&b->versions);
@@ -66,7 +66,7 @@ static void make_slices(struct kvp_pool *pool, struct kvp_direct *b)
 
 	kvp_direct_cut(pool->log, b, n);
 	if (n > 1)
-		kvp_direct_kick(pool);
+		kvp_direct_kick(pool->log);
 }
 
 /* The next slice to write home; entries are cut as needed. NULL: there is none. */
@@ -101,7 +101,7 @@ static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 static void direct_work(struct work_struct *work)
 {
 	struct kvp_direct_worker *worker = container_of(work, struct kvp_direct_worker, work);
-	struct kvp_pool *pool = worker->pool;
+	struct kvp_pool *pool = worker->of;
 	struct list_head *slice;
 	struct kvp_direct *b;
 
@@ -110,16 +110,16 @@ static void direct_work(struct work_struct *work)
 		int ret = kvp_home_write(worker->home, slice, (struct kvp_log_at){ 0, 0 });
 
 		if (kvp_direct_end_slice(pool->log, b, ret < 0)) {
-			kvp_flush_kick(pool);
-			kvp_log_close_some(pool);
+			kvp_flush_kick(pool->log);
+			kvp_log_close_some(pool->log);
 		}
 		if (ret < 0 && !slice_failed(pool, ret, faulted))
 			break;
 	}
-	kvp_log_again(pool);
+	kvp_log_again(pool->log);
 	kvp_destage_kick(pool, false);
-	kvp_log_move_kick(pool);
-	kvp_commit_kick(pool, true);
+	kvp_log_move_kick(pool->log);
+	kvp_commit_kick(pool->log, true);
 }
 
 int kvp_direct_init(struct kvp_pool *pool)
@@ -129,7 +129,7 @@ int kvp_direct_init(struct kvp_pool *pool)
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
 		struct kvp_direct_worker *worker = kvp_direct_worker(pool->log, i);
 
-		worker->pool = pool;
+		worker->of = pool;
 		INIT_WORK(&worker->work, direct_work);
 		worker->home = kvp_home_alloc(pool, true);
 		if (!worker->home)

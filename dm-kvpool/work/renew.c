@@ -16,7 +16,7 @@ static bool buffer_has_room(struct kvp_pool *pool)
 
 	if (kvp_wbuf_used(w) < limit - limit / 8)
 		return true;
-	kvp_spill(pool);
+	kvp_spill(pool->log);
 	return kvp_wbuf_used(w) < limit - limit / 8;
 }
 
@@ -41,7 +41,7 @@ static void spill_below(struct kvp_pool *pool, kvp_lsn_t below)
 static u32 renew_batch(struct kvp_pool *pool, u32 n)
 {
 	struct kvp_renew *r = &pool->destage->renew;
-	u32 asked = kvp_reload_copies(pool, r->of, r->pages, n), i, renewed = 0;
+	u32 asked = kvp_reload_copies(pool->log, r->of, r->pages, n), i, renewed = 0;
 
 	for (i = 0; i < asked; i++) {
 		if (!r->pages[i])
@@ -81,7 +81,7 @@ static u32 renew_part(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
 
 u32 kvp_renew_some(struct kvp_pool *pool, kvp_lsn_t limit)
 {
-	kvp_lsn_t below = kvp_lsn_first(limit, kvp_log_renew_below(pool));
+	kvp_lsn_t below = kvp_lsn_first(limit, kvp_log_renew_below(pool->log));
 	u32 done = 0;
 	bool more;
 
@@ -91,10 +91,10 @@ u32 kvp_renew_some(struct kvp_pool *pool, kvp_lsn_t limit)
 		done += renew_part(pool, below, &more);
 		cond_resched();
 	} while (more && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags) &&
-		 kvp_log_renews(pool));
+		 kvp_log_renews(pool->log));
 	if (kvp_wbuf_buffered(pool->wbuf)) {
-		kvp_commit_now(pool);
-		kvp_commit_kick(pool, true);
+		kvp_commit_now(pool->log);
+		kvp_commit_kick(pool->log, true);
 	}
 	return done;
 }

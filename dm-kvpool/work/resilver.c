@@ -841,7 +841,8 @@ static kvp_lsn_t include_in_log(struct kvp_vdev *v, u64 targets, u64 *nonce)
 
 	for (i = 0; i < v->nr_legs; i++)
 		if (targets >> i & 1)
-			first = kvp_lsn_last(first, kvp_log_include(&v->legs[i], nonce));
+			first = kvp_lsn_last(first, kvp_log_include(v->pool->log, &v->legs[i],
+								    nonce));
 	return first;
 }
 

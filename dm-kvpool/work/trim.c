@@ -344,13 +344,13 @@ static int trim_some(struct kvp_pool *pool, struct batch *b)
  */
 static int wait_for_homes(struct kvp_pool *pool)
 {
-	int ret = kvp_commit_sync(pool);
+	int ret = kvp_commit_sync(pool->log);
 	kvp_lsn_t target;
 
 	target = kvp_log_durable(pool->log);
 	while (!ret && !trim_interrupted(pool) &&
 	       kvp_lsn_before(READ_ONCE(pool->destage->done_lsn), target)) {
-		kvp_post_kick(pool);
+		kvp_post_kick(pool->log);
 		kvp_destage_kick(pool, true);
 		schedule_timeout_uninterruptible(NAP);
 		ret = kvp_pool_faulted(pool) ? -EIO : 0;

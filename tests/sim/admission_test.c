@@ -93,11 +93,11 @@ static void enter(struct script *p)
 	/* They are no reason for a checkpoint, and do not stand in the way of one. */
 	before = pool->sb->checkpoint;
 	host_sleep(20000);
-	if (pool->sb->checkpoint != before || !kvp_log_used(pool))
+	if (pool->sb->checkpoint != before || !kvp_log_used(pool->log))
 		sim_fail("a checkpoint for clean blocks alone");
 	host_checkpoint(&p->host);
-	if (kvp_log_used(pool))
-		sim_fail("%llu blocks of the log are in use", kvp_log_used(pool));
+	if (kvp_log_used(pool->log))
+		sim_fail("%llu blocks of the log are in use", kvp_log_used(pool->log));
 	host_write(&p->host, FIRST + 3, 2, true);
 	expect_known(p, FIRST, COUNT, true);
 	host_checkpoint(&p->host);
@@ -166,7 +166,7 @@ static void fill_behind(struct script *p, u64 block, bool discard)
 		host_discard(&p->host, block, 1);
 	else
 		host_write(&p->host, block, 1, false);
-	if (!kvp_log_build_entry(pool))
+	if (!kvp_log_build_entry(pool->log))
 		sim_fail("no entry can be built: the case was not set up");
 	stall_log(p);
 	mutex_unlock(&pool->log->build_lock);
@@ -292,8 +292,8 @@ static void flood(struct script *p)
 	mutex_lock(&pool->checkpoint_lock);
 	for (i = 0; i < 30; i++)
 		fill_again(p, i);
-	if (kvp_log_used(pool) > window / 8 * 5 || kvp_log_short(pool))
-		sim_fail("%llu of %llu blocks of the log are in use", kvp_log_used(pool), window);
+	if (kvp_log_used(pool->log) > window / 8 * 5 || kvp_log_short(pool->log))
+		sim_fail("%llu of %llu blocks of the log are in use", kvp_log_used(pool->log), window);
 	/* so that there is space for the write */
 	host_write(&p->host, 300, 8, true);
 	mutex_unlock(&pool->checkpoint_lock);

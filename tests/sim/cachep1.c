@@ -474,7 +474,7 @@ static void leaves(struct script *s)
 	less.cache = 0;
 	less.cache_parity = false;
 	write_mixed(s, 12);
-	if (!kvp_log_rows_bytes(s->host.pool))
+	if (!kvp_log_rows_bytes(s->host.pool->log))
 		sim_fail("there is no parity: the case was not set up");
 	if (host_shrink(&s->host, &less))
 		sim_fail("not without its cache: %s", s->host.refusal.why);

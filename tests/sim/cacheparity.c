@@ -139,7 +139,7 @@ static void part_over_an_open_intent(struct both *t)
 	host_write_by_intent(&t->host, 64, 48);
 	host_write(&t->host, 66, 1, false);
 	host_write(&t->host, 77, 2, false);
-	if (kvp_commit_sync(t->host.pool))
+	if (kvp_commit_sync(t->host.pool->log))
 		sim_fail("a commit failed");
 	if (!home_without_checkpoint(t))
 		return;
@@ -198,11 +198,11 @@ static void full_log_has_room_for_parity(struct both *t)
 	init_completion(&t->done);
 	hold_homes(true);
 	sim_spawn("filler", filler, t);
-	for (i = 0; i < 400 && !kvp_log_short(t->host.pool); i++)
+	for (i = 0; i < 400 && !kvp_log_short(t->host.pool->log); i++)
 		host_sleep(50);
-	if (!kvp_log_short(t->host.pool))
+	if (!kvp_log_short(t->host.pool->log))
 		sim_fail("%llu of %llu blocks of the log are used: the case was not set up",
-			 kvp_log_used(t->host.pool), kvp_log_window(log->pool->vdevs.log_vdev->g));
+			 kvp_log_used(t->host.pool->log), kvp_log_window(log->vdevs->log_vdev->g));
 	t->cuts_from = disks.trace.nr;
 	t->positions = 6;
 	t->filled = true;
@@ -220,8 +220,8 @@ static void full_log_has_room_for_parity(struct both *t)
 static void parity_ends_with_the_segment(struct both *t)
 {
 	struct kvp_log *log = t->host.pool->log;
-	u32 i, k, kept = kvp_log_kept(log->pool->vdevs.log_vdev->g);
-	u32 segment = log->pool->vdevs.log_vdev->g->segment_blocks;
+	u32 i, k, kept = kvp_log_kept(log->vdevs->log_vdev->g);
+	u32 segment = log->vdevs->log_vdev->g->segment_blocks;
 	u64 begin = log->head.lsn;
 
 	t->positions = 4;
@@ -229,7 +229,7 @@ static void parity_ends_with_the_segment(struct both *t)
 		for (k = 0; k < 1 + i * i % 13 + i / 16 % 5; k++)
 			host_write(&t->host, 64 + 4 * k + i % 4, 1, false);
 		host_checkpoint(&t->host);
-		if (log->durable.lsn + kept > kvp_log_segment_end(log->pool->vdevs.log_vdev->g,
+		if (log->durable.lsn + kept > kvp_log_segment_end(log->vdevs->log_vdev->g,
 			log->durable.prev_lsn))
 			sim_fail("the entry at %llu goes beyond the end of its segment",
 				 log->durable.prev_lsn);
@@ -253,8 +253,8 @@ static void begin_stream(struct both *t)
 	intents = log->intent_blocks;
 	hold_homes(true);
 	host_write(&t->host, 0, LARGE, false);
-	kvp_commit_now(t->host.pool);
-	kvp_commit_kick(t->host.pool, true);
+	kvp_commit_now(t->host.pool->log);
+	kvp_commit_kick(t->host.pool->log, true);
 	host_sleep(200);
 	if (log->intent_blocks < intents + LARGE / 2)
 		sim_fail("no intents: the case was not set up");
@@ -302,7 +302,7 @@ static void mover(void *arg)
 	struct kvp_log_new plan = { .v = &t->host.pool->vdevs.v[0],
 				    .mode = KVP_CACHE_WRITETHROUGH };
 
-	if (kvp_log_move_to(t->host.pool, &plan))
+	if (kvp_log_move_to(t->host.pool->log, &plan))
 		sim_fail("the log has not moved");
 	complete_all(&t->done);
 }
@@ -340,7 +340,8 @@ static void test_main(void *arg)
 
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
-	if (!kvp_log_striped(t->host.pool->vdevs.log_vdev->g) || !kvp_log_reserves(t->host.pool))
+	if (!kvp_log_striped(t->host.pool->vdevs.log_vdev->g) ||
+	    !kvp_log_reserves(t->host.pool->log))
 		sim_fail("the log is on vdev %u: the case was not set up",
 			 t->host.pool->vdevs.log_vdev->index);
 	kvp_admit_stop(t->host.pool->admission);

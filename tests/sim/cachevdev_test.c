@@ -519,11 +519,11 @@ static void live_and_fill_the_log(struct cachevdev_test *t)
 	/* A parity1 keeps two thirds for its parity. */
 	if (t->start.cache_dirty && kvp_log_window(g) != t->start.cache_dirty)
 		sim_fail("the window has %llu blocks", kvp_log_window(g));
-	if (kvp_log_used(h->pool) < kvp_log_window(g) / (t->start.parity ? 5 : 2) ||
+	if (kvp_log_used(h->pool->log) < kvp_log_window(g) / (t->start.parity ? 5 : 2) ||
 	    (t->start.cache_dirty > USUAL_WINDOW && !t->start.parity &&
-	     kvp_log_used(h->pool) <= USUAL_WINDOW))
+	     kvp_log_used(h->pool->log) <= USUAL_WINDOW))
 		sim_fail("%llu blocks are in the log: the case was not set up",
-			 kvp_log_used(h->pool));
+			 kvp_log_used(h->pool->log));
 }
 
 static bool all_that_the_window_holds_counts(struct cachevdev_test *t)
@@ -656,7 +656,7 @@ static void live_and_lose_everything(struct cachevdev_test *t)
 		kvp_leg_give_up(host_leg(h, i), "a superblock write failed");
 	if (!READ_ONCE(h->pool->vdevs.log_moving))
 		sim_fail("the log does not move: the case was not set up");
-	if (!kvp_commit_sync(h->pool))
+	if (!kvp_commit_sync(h->pool->log))
 		sim_fail("all is durable in a log that is lost");
 	host_stop(h);
 }

@@ -486,8 +486,8 @@ static void write_directly(void *arg)
 
 	host_sleep(2 * t->begun);
 	host_write(&t->host, 104, 48, false);
-	kvp_commit_now(t->host.pool);
-	kvp_commit_kick(t->host.pool, true);
+	kvp_commit_now(t->host.pool->log);
+	kvp_commit_kick(t->host.pool->log, true);
 	host_sleep(1500);
 	complete(&t->busy);
 }

@@ -442,8 +442,8 @@ static void live_entry_on_leg_1(struct lives_test *s)
 {
 	disks_stall(0, disks.log_start, disks.log_start + disks.log_blocks - 1);
 	host_write(&s->host, 64, 15, false);
-	kvp_commit_now(s->host.pool);
-	kvp_commit_kick(s->host.pool, true);
+	kvp_commit_now(s->host.pool->log);
+	kvp_commit_kick(s->host.pool->log, true);
 	host_sleep(50);
 }
 
@@ -739,7 +739,7 @@ static void begin_flush(struct lives_test *s)
 	flusher.seq = kvp_wbuf_seq(s->host.pool->wbuf);
 	flusher.done = flusher_done;
 	flusher_answered = false;
-	kvp_commit_wait_async(s->host.pool, &flusher);
+	kvp_commit_wait_async(s->host.pool->log, &flusher);
 }
 
 static void fail_log_of(u32 disk)
@@ -788,8 +788,8 @@ static void live_loss_beside_a_loss(struct lives_test *s)
 	/* The superblock that records it is being written, or the one behind that. */
 	fail_log_of(1);
 	host_write(h, 22, 1, false);
-	kvp_commit_now(h->pool);
-	kvp_commit_kick(h->pool, true);
+	kvp_commit_now(h->pool->log);
+	kvp_commit_kick(h->pool->log, true);
 	host_sleep(500);
 	if (kvp_legs_usable(h->pool) != 1 || flusher_answered)
 		sim_fail("%u legs in use, FLUSH %s: the case was not set up",
@@ -888,8 +888,8 @@ static void live_checkpoint_known_to_leg_0(struct lives_test *s)
 	host_sleep(500);
 	/* So that the recovery changes the table. */
 	host_write(&s->host, 44, 2, false);
-	kvp_commit_now(s->host.pool);
-	kvp_commit_kick(s->host.pool, true);
+	kvp_commit_now(s->host.pool->log);
+	kvp_commit_kick(s->host.pool->log, true);
 	host_sleep(50);
 }
 

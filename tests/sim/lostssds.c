@@ -159,7 +159,7 @@ static void one_after_the_other(struct loss *l)
 	}
 	expect_lost(l, last - 1, true);
 	expect_lost(l, last, false);
-	if (l->flushed || kvp_log_used(h->pool) == 0)
+	if (l->flushed || kvp_log_used(h->pool->log) == 0)
 		sim_fail("a superblock was written: the case was not set up");
 	disks_kill(ssd(l, last));
 	release(l, last);

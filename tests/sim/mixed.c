@@ -99,7 +99,7 @@ static void wait_for_homes(struct mixed *t)
 	while (floor.lsn != ~0ull) {
 		host_sleep(10);
 		floor.lsn = ~0ull;
-		kvp_log_floor(t->host.pool, &floor);
+		kvp_log_floor(t->host.pool->log, &floor);
 	}
 }
 

@@ -59,8 +59,8 @@ static u32 waiting(struct over *t)
 
 static void commit(struct over *t)
 {
-	kvp_commit_now(t->host.pool);
-	kvp_commit_kick(t->host.pool, true);
+	kvp_commit_now(t->host.pool->log);
+	kvp_commit_kick(t->host.pool->log, true);
 }
 
 static void stream(struct over *t)
@@ -281,8 +281,8 @@ static void older_are_in_flight(struct over *t)
 	t->intents = pool->log->intent_blocks;
 	host_write(&t->host, t->first, STREAM, false);
 	kvp_log_lock_build(pool->log);
-	kvp_log_build_entry(pool);
-	kvp_log_unlock_build(pool);
+	kvp_log_build_entry(pool->log);
+	kvp_log_unlock_build(pool->log);
 	expect_intents(t, STREAM);
 	host_sleep(300);
 	release_all();

@@ -325,9 +325,9 @@ static void full_log_has_room_for_parity(struct parity_test *t)
 	for (i = 0; i < disks.nr; i++)
 		disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
 	sim_spawn("filler", filler_task, t);
-	for (i = 0; i < 100 && !kvp_log_short(h->pool); i++)
+	for (i = 0; i < 100 && !kvp_log_short(h->pool->log); i++)
 		host_sleep(50);
-	if (!kvp_log_short(h->pool))
+	if (!kvp_log_short(h->pool->log))
 		sim_fail("the log is not full: the case was not set up");
 	t->cuts_from = disks.trace.nr;
 	t->positions = 8;
@@ -401,7 +401,7 @@ static void tail_inside_a_row(struct parity_test *t)
 	for (i = 0; i < disks.nr; i++)
 		disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
 	sim_spawn("pairs", pairs_task, t);
-	for (i = 0; i < 100 && !kvp_log_short(pool); i++)
+	for (i = 0; i < 100 && !kvp_log_short(pool->log); i++)
 		host_sleep(50);
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
@@ -472,7 +472,7 @@ static void part_over_an_open_intent(struct parity_test *t)
 	host_write_by_intent(&t->host, 64, 48);
 	host_write(&t->host, 66, 1, false);
 	host_write(&t->host, 77, 2, false);
-	if (kvp_commit_sync(t->host.pool))
+	if (kvp_commit_sync(t->host.pool->log))
 		sim_fail("a commit failed");
 	host_home_without_checkpoint(&t->host);
 	host_write(&t->host, 66, 1, true);
@@ -536,8 +536,8 @@ static void intents_closed_without_a_checkpoint(struct parity_test *t)
 	t->cuts_from = disks.trace.nr;
 	for (i = 0; i < 12; i++) {
 		host_write(&t->host, 40 * i, 40, false);
-		kvp_commit_now(pool);
-		kvp_commit_kick(pool, true);
+		kvp_commit_now(pool->log);
+		kvp_commit_kick(pool->log, true);
 		host_sleep(20);
 	}
 	if (pool->sb->checkpoint != checkpoint || pool->log->intent_blocks != intents + 12 * 40 ||
@@ -642,8 +642,8 @@ static void begin_large_write(struct parity_test *t)
 	for (i = 0; i < 2; i++)
 		disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
 	host_write(&t->host, 64, count, false);
-	kvp_commit_now(t->host.pool);
-	kvp_commit_kick(t->host.pool, true);
+	kvp_commit_now(t->host.pool->log);
+	kvp_commit_kick(t->host.pool->log, true);
 	host_sleep(200);
 	if (log->intent_blocks == intents)
 		sim_fail("no intents: the case was not set up");
@@ -703,8 +703,8 @@ static void stripes_become_data(struct parity_test *t)
 	leg_leaves(t);
 	for (i = 0; i < 6; i++) {
 		host_write(&t->host, 400 + i, 1, false);
-		kvp_commit_now(t->host.pool);
-		kvp_commit_kick(t->host.pool, true);
+		kvp_commit_now(t->host.pool->log);
+		kvp_commit_kick(t->host.pool->log, true);
 		host_sleep(5);
 	}
 	end_large_write(t);
@@ -751,8 +751,8 @@ static void stripes_written_over_become_data(struct parity_test *t)
 
 	begin_large_write(t);
 	write_over_stripes(t, 66);
-	kvp_commit_now(pool);
-	kvp_commit_kick(pool, true);
+	kvp_commit_now(pool->log);
+	kvp_commit_kick(pool->log, true);
 	host_sleep(50);
 	write_over_stripes(t, 67);
 	leg_leaves(t);
@@ -782,8 +782,8 @@ static void discard_comes_to_stripes(struct parity_test *t)
 	sim_spawn("discarder", slow_discarder, t);
 	for (i = 0; i < 1000 && !kvp_wbuf_nr_holes(pool->wbuf); i++)
 		host_sleep(1);
-	kvp_commit_now(pool);
-	kvp_commit_kick(pool, true);
+	kvp_commit_now(pool->log);
+	kvp_commit_kick(pool->log, true);
 	leg_leaves(t);
 	sim_slow = NULL;
 	wait_for_completion(&t->filled);
@@ -847,9 +847,9 @@ static void leave_without_room(struct parity_test *t)
 
 	init_completion(&t->filled);
 	sim_spawn("filler", fill_behind_stripes, t);
-	for (i = 0; i < 100 && !kvp_log_short(pool); i++) {
-		kvp_commit_now(pool);
-		kvp_commit_kick(pool, true);
+	for (i = 0; i < 100 && !kvp_log_short(pool->log); i++) {
+		kvp_commit_now(pool->log);
+		kvp_commit_kick(pool->log, true);
 		host_sleep(20);
 	}
 	leg_leaves(t);

@@ -260,7 +260,7 @@ static void short_of_space(struct script *p)
 		sim_fail("too early: the case was not set up");
 	/* There is no checkpoint. */
 	mutex_lock(&pool->checkpoint_lock);
-	for (i = 0; kvp_log_used(pool) < window / 8 * 5; i += 8) {
+	for (i = 0; kvp_log_used(pool->log) < window / 8 * 5; i += 8) {
 		host_write(&p->host, OTHER, 8, false);
 		host_flush(&p->host);
 	}

@@ -104,7 +104,7 @@ static void set_up(struct renew_test *p)
 	kvp_wbuf_set_limit(p->host.pool->wbuf, 64);
 	if (kvp_pool_set(p->host.pool, KVP_T_RENEW_MARK, 70))
 		sim_fail("the mark cannot be set");
-	if (!kvp_log_renew_kept(p->host.pool))
+	if (!kvp_log_renew_kept(p->host.pool->log))
 		sim_fail("the window is too small: the case was not set up");
 	no_rounds(p);
 	host_write_each(&p->host, FIRST, COUNT);
@@ -166,7 +166,7 @@ static void by_tunable(struct renew_test *p)
 	struct kvp_pool *pool = p->host.pool;
 
 	set_up(p);
-	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 0) || kvp_log_renew_kept(pool))
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 0) || kvp_log_renew_kept(pool->log))
 		sim_fail("renewal cannot be turned off");
 	go_on(p, 2 * window_of(p));
 	if (renewed(p))
@@ -362,8 +362,8 @@ static void crowd_of(struct renew_test *p, u32 buffer)
 		no_rounds(p);
 		host_write(&p->host, HOT + 10 * (i * 3 % 7), 8, false);
 		if (i % 7 == 6) {
-			kvp_commit_now(p->host.pool);
-			kvp_commit_kick(p->host.pool, true);
+			kvp_commit_now(p->host.pool->log);
+			kvp_commit_kick(p->host.pool->log, true);
 		}
 		/* The SSDs, and the worker, have processors of their own. */
 		cond_resched();
@@ -530,7 +530,7 @@ static void mode_changes(struct renew_test *p)
 	if (kvp_cache_set_mode(p->host.pool, KVP_CACHE_WRITETHROUGH, true, &p->host.refusal))
 		sim_fail("the log does not leave the cache");
 	host_read_each(&p->host, FIRST, COUNT);
-	if (kvp_log_renew_kept(p->host.pool))
+	if (kvp_log_renew_kept(p->host.pool->log))
 		sim_fail("space of the legs' log is kept");
 	host_write_each(&p->host, FIRST, COUNT);
 	if (kvp_cache_set_mode(p->host.pool, KVP_CACHE_WRITEBACK, true, &p->host.refusal))

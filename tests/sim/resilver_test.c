@@ -1067,7 +1067,7 @@ static void walk_beside_the_host(struct life *l)
 		if (i % 100 == 0)
 			host_write(&l->host, i / 10 * 37 % (l->blocks / 4) * 4, 1, true);
 	}
-	if (!kvp_log_used(l->host.pool))
+	if (!kvp_log_used(l->host.pool->log))
 		sim_fail("all is home: the case was not set up");
 }
 

@@ -799,7 +799,7 @@ static void disks_are_slow(struct restart_test *s)
 	for (i = 0; i < s->legs - s->start.cache; i++)
 		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
 	kvp_pool_quiesce(pool);
-	if (pool->sb->flags & KVP_SB_CLEAN || !kvp_log_counts(pool))
+	if (pool->sb->flags & KVP_SB_CLEAN || !kvp_log_counts(pool->log))
 		sim_fail("the log is empty");
 	kvp_pool_unquiesce(pool);
 	write_one(s);
@@ -857,7 +857,7 @@ static void away_while_it_moves(struct restart_test *s)
 		disks_fault(FAULT_WRITE_EIO, i, 0, ~0ull);
 	}
 	host_write(h, 200, 1, false);
-	kvp_commit_kick(h->pool, true);
+	kvp_commit_kick(h->pool->log, true);
 	host_sleep(10 * 1000);
 	if (!h->pool->vdevs.log_moving)
 		sim_fail("the log is not moving: the case was not set up");
@@ -1459,8 +1459,8 @@ static void end_in_flight(struct restart_test *s)
 		       kvp_log_kept(g) + kvp_log_entry_blocks(g, 1, 1))
 			write_each(s, 300, 1);
 		host_write(&s->host, 310, 12, false);
-		kvp_commit_now(pool);
-		kvp_commit_kick(pool, true);
+		kvp_commit_now(pool->log);
+		kvp_commit_kick(pool->log, true);
 	}
 	if (list_empty(&pool->log->in_flight))
 		sim_fail("nothing is in flight: the case was not set up");

@@ -153,8 +153,8 @@ static void let_it_be_recorded(struct turns *t)
 /* As after the commit interval, without a waiter: an entry by itself. */
 static void commit(struct turns *t)
 {
-	kvp_commit_now(t->host.pool);
-	kvp_commit_kick(t->host.pool, true);
+	kvp_commit_now(t->host.pool->log);
+	kvp_commit_kick(t->host.pool->log, true);
 	host_sleep(1);
 }
 

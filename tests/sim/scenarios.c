@@ -231,8 +231,8 @@ static void snapshot_beside_unflushed_direct_write(struct scenario *s, bool copi
 		host_sleep(1);
 	sim_memory_short = 0;
 	host_write(h, 64, 40, false);
-	kvp_commit_now(h->pool);
-	kvp_commit_kick(h->pool, true);
+	kvp_commit_now(h->pool->log);
+	kvp_commit_kick(h->pool->log, true);
 	host_sleep(200);		/* home, but only in the devices' caches */
 	release_all();
 	wait_for_completion(&s->flushed);
@@ -268,8 +268,8 @@ static void leaf_changes_before_it_is_summed(struct scenario *s)
 	while (!disks_wait())
 		host_sleep(1);
 	host_write(h, 64, 40, false);
-	kvp_commit_now(h->pool);
-	kvp_commit_kick(h->pool, true);
+	kvp_commit_now(h->pool->log);
+	kvp_commit_kick(h->pool->log, true);
 	host_sleep(200);		/* home by intent */
 	disks.flushes_stalled = false;
 	wait_for_completion(&s->flushed);
@@ -841,7 +841,7 @@ static void requeue_answers_all_who_wait(struct scenario *s)
 	host_sleep(1500);
 	flush_begin(s);
 	host_sleep(100);
-	kvp_commit_requeue(h->pool);
+	kvp_commit_requeue(h->pool->log);
 	host_sleep(10);
 	if (!s->flush_over || s->flush_error != -EAGAIN)
 		sim_fail("a FLUSH that waits for a bypass was not sent away");
@@ -851,7 +851,7 @@ static void requeue_answers_all_who_wait(struct scenario *s)
 	host_write(h, 3, 1, false);
 	flush_begin(s);
 	host_sleep(100);
-	kvp_commit_requeue(h->pool);
+	kvp_commit_requeue(h->pool->log);
 	host_sleep(10);
 	if (!s->flush_over || s->flush_error != -EAGAIN)
 		sim_fail("a FLUSH that waits for the log was not sent away");
@@ -859,7 +859,7 @@ static void requeue_answers_all_who_wait(struct scenario *s)
 	s->flush_over = false;
 	sim_spawn("checkpoint", checkpoint_task, s);
 	host_sleep(100);
-	kvp_commit_requeue(h->pool);
+	kvp_commit_requeue(h->pool->log);
 	host_sleep(10);
 	if (s->flush_over)
 		sim_fail("the pool's own waiter was sent away");
@@ -1075,7 +1075,7 @@ static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 	if (!kvp_pool_waits(h->pool) || s->flush_over)
 		sim_fail("a FLUSH was answered with %d though legs may come back", s->flush_error);
 	h->pool->log->requeue = true;
-	kvp_commit_requeue(h->pool);
+	kvp_commit_requeue(h->pool->log);
 	host_sleep(10);
 	if (!s->flush_over || s->flush_error != -EAGAIN)
 		sim_fail("a FLUSH that waits for legs was not sent away");
@@ -1122,7 +1122,7 @@ static void intents_survive_a_suspend_that_failed(struct scenario *s)
 	host_sleep(3000);
 	release_all();
 	wait_for_completion(&s->flushed);
-	if (!kvp_commit_sync(h->pool))
+	if (!kvp_commit_sync(h->pool->log))
 		sim_fail("a suspended pool whose commits fail says that all is durable");
 	cure_all();
 	kvp_pool_unquiesce(h->pool);
@@ -1151,8 +1151,8 @@ static void intents_are_closed_without_a_checkpoint(struct scenario *s)
 	s->positions = 200;
 	for (i = 0; i < 12; i++) {
 		host_write(h, 40 * i, 40, false);
-		kvp_commit_now(h->pool);
-		kvp_commit_kick(h->pool, true);
+		kvp_commit_now(h->pool->log);
+		kvp_commit_kick(h->pool->log, true);
 		host_sleep(20);
 	}
 	if (h->pool->sb->checkpoint != checkpoint ||
@@ -1234,9 +1234,9 @@ static void fill_log(struct scenario *s, void (*filler)(void *arg))
 	s->flush_over = false;
 	s->flushes = 0;
 	sim_spawn("filler", filler, s);
-	for (i = 0; i < 100 && !kvp_log_short(h->pool); i++)
+	for (i = 0; i < 100 && !kvp_log_short(h->pool->log); i++)
 		host_sleep(50);
-	if (!kvp_log_short(h->pool) || s->flush_over)
+	if (!kvp_log_short(h->pool->log) || s->flush_over)
 		sim_fail("the log is not full: the case was not set up");
 	s->cuts_from = disks.trace.nr;
 }
@@ -1325,7 +1325,7 @@ static void flush_finds_space_after_a_storm(struct scenario *s)
 	if (!s->flush_over)
 		sim_fail("a FLUSH waits for space in the log: %llu of %llu blocks are used, %u "
 			 "buffered",
-			 kvp_log_used(h->pool), kvp_log_blocks(h->pool->vdevs.v[0].g),
+			 kvp_log_used(h->pool->log), kvp_log_blocks(h->pool->vdevs.v[0].g),
 			 kvp_wbuf_buffered(h->pool->wbuf));
 	release_all();
 	flush_end(s);
@@ -1398,8 +1398,8 @@ static void checkpoint_beside_an_open_intent(struct scenario *s)
 	host_write(h, 64, 40, false);
 	host_sleep(1500);
 	host_write(h, 20, 1, false);
-	kvp_commit_now(h->pool);
-	kvp_commit_kick(h->pool, true);
+	kvp_commit_now(h->pool->log);
+	kvp_commit_kick(h->pool->log, true);
 	host_sleep(100);
 	host_destage(h);
 	host_sleep(500);
@@ -1450,8 +1450,8 @@ static void entry_beside_the_record_of_a_loss(struct scenario *s)
 	disks_kill(1);
 	for (i = 0; i < 3; i++) {
 		host_write(h, 10 + i, 1, false);
-		kvp_commit_now(h->pool);
-		kvp_commit_kick(h->pool, true);
+		kvp_commit_now(h->pool->log);
+		kvp_commit_kick(h->pool->log, true);
 		host_sleep(200);
 	}
 	if (h->pool->durable_epoch == h->pool->sb->epoch || h->pool->log->commits < 3)
@@ -1474,8 +1474,8 @@ static void loss_unrecorded_holds_the_log_up(struct scenario *s)
 	disks_kill(1);
 	for (i = 0; i < 40; i++) {
 		host_write(h, 10, 12, false);
-		kvp_commit_now(h->pool);
-		kvp_commit_kick(h->pool, true);
+		kvp_commit_now(h->pool->log);
+		kvp_commit_kick(h->pool->log, true);
 		host_sleep(20);
 	}
 	if (!kvp_wbuf_buffered(h->pool->wbuf) || kvp_log_is_full(h->pool->log))

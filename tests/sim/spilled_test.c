@@ -81,7 +81,7 @@ static void check_order(struct kvp_pool *pool)
 		}
 	spin_unlock(&pool->wbuf->lock);
 	if (first && (first->lsn < pool->log->tail ||
-		      (kvp_log_home_mark(pool, ~0ull, &mark) && mark.lsn > first->lsn)))
+		      (kvp_log_home_mark(pool->log, ~0ull, &mark) && mark.lsn > first->lsn)))
 		sim_fail("the tail has passed versions that are not home, or may");
 }
 
@@ -214,7 +214,7 @@ static void read_together(struct spilled_test *s)
 
 	spill(s);
 	block = some_spilled(s, &at);
-	r = kvp_spilled_read(s->host.pool, block, 8, &end);
+	r = kvp_spilled_read(s->host.pool->log, block, 8, &end);
 	if (end != block + 8)
 		sim_fail("%llu blocks were looked at, not 8", end - block);
 	expect_page(s, r, block, true);
@@ -227,7 +227,7 @@ static void read_together(struct spilled_test *s)
 	come_home(s);
 	expect_page(s, r, block + 5, false);
 	kvp_spilled_free(r);
-	if (kvp_spilled_read(s->host.pool, block, 8, &end) || end != block + 8)
+	if (kvp_spilled_read(s->host.pool->log, block, 8, &end) || end != block + 8)
 		sim_fail("nothing is spilled, and something was read");
 	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
@@ -440,7 +440,7 @@ static void leave_spilled(struct spilled_test *s)
 
 	spill(s);
 	/* The tail may not pass them. */
-	if (kvp_log_home_mark(pool, ~0ull, &mark) &&
+	if (kvp_log_home_mark(pool->log, ~0ull, &mark) &&
 	    mark.lsn > list_first_entry(&pool->wbuf->spilled, struct kvp_version, list)->lsn)
 		sim_fail("a place behind spilled versions may become the tail");
 }
@@ -966,7 +966,7 @@ static void stream_behind_the_tail(struct spilled_test *s)
 	u32 i, turns;
 
 	sim_many_intents = 4096;
-	limit = kvp_log_intents_limit(pool);
+	limit = kvp_log_intents_limit(pool->log);
 	kvp_wbuf_set_limit(pool->wbuf, 1024);
 	/* The cache has none of its blocks: those would stay there. */
 	host_discard(&s->host, 256, 240);
@@ -974,20 +974,20 @@ static void stream_behind_the_tail(struct spilled_test *s)
 	for (i = 0; i < first_ssd(s); i++)
 		disks_stall(i, disks.data_start, disks.data_start);
 	host_occupy_destage(&s->host);
-	for (i = 0; i < 300 && kvp_log_takes_intents(pool); i++) {
+	for (i = 0; i < 300 && kvp_log_takes_intents(pool->log); i++) {
 		host_write(&s->host, 256, 240, false);
-		kvp_commit_now(pool);
-		kvp_commit_kick(pool, true);
+		kvp_commit_now(pool->log);
+		kvp_commit_kick(pool->log, true);
 		for (turns = 0; kvp_wbuf_used(pool->wbuf) > 8 && turns < 500; turns++)
 			host_sleep(2);
-		if (kvp_log_intents_since(pool) > limit)
+		if (kvp_log_intents_since(pool->log) > limit)
 			sim_fail("%llu intents behind the tail, and %llu at most",
-				 kvp_log_intents_since(pool), limit);
+				 kvp_log_intents_since(pool->log), limit);
 	}
 	if (pool->log->intent_blocks - before < limit / 2)
 		sim_fail("the case was not set up");
-	if (kvp_log_takes_intents(pool))
-		sim_fail("%llu intents behind the tail, and no end", kvp_log_intents_since(pool));
+	if (kvp_log_takes_intents(pool->log))
+		sim_fail("%llu intents behind the tail, and no end", kvp_log_intents_since(pool->log));
 	/* Later blocks are data. */
 	before = pool->log->intent_blocks;
 	host_write(&s->host, 256, 240, false);
@@ -995,8 +995,8 @@ static void stream_behind_the_tail(struct spilled_test *s)
 	if (pool->log->intent_blocks != before)
 		sim_fail("a stream still goes past the cache");
 	come_home(s);
-	if (kvp_log_intents_since(pool))
-		sim_fail("all is home, and %llu intents count", kvp_log_intents_since(pool));
+	if (kvp_log_intents_since(pool->log))
+		sim_fail("all is home, and %llu intents count", kvp_log_intents_since(pool->log));
 	sim_many_intents = 1u << 17;
 	host_stop(&s->host);
 }

@@ -40,10 +40,10 @@ static void commit(struct host *h, u64 first)
 {
 	write_singles(h, first);
 	sim_count_takings();
-	if (kvp_commit_sync(h->pool))
+	if (kvp_commit_sync(h->pool->log))
 		sim_fail("the commit failed");
-	kvp_post_kick(h->pool);
-	kvp_post_flush(h->pool);
+	kvp_post_kick(h->pool->log);
+	kvp_post_flush(h->pool->log);
 }
 
 static void checkpoint(struct host *h, u64 first)

@@ -43,10 +43,10 @@ static void write_and_flush(struct host *h, u64 block)
 static void commit(struct host *h, u64 block)
 {
 	host_write(h, block, 1, false);
-	if (kvp_commit_sync(h->pool))
+	if (kvp_commit_sync(h->pool->log))
 		sim_fail("the commit failed");
-	kvp_post_kick(h->pool);
-	kvp_post_flush(h->pool);
+	kvp_post_kick(h->pool->log);
+	kvp_post_flush(h->pool->log);
 }
 
 static void destage(struct host *h, u64 block)

@@ -480,8 +480,8 @@ int host_shrink(struct host *h, const struct host_start *hs)
 	fill_start(s, hs);
 	host_suspend(h);
 	ret = kvp_pool_remove(h->pool, s, &h->refusal);
-	if (!ret && kvp_log_rows_bytes(h->pool))
-		sim_fail("the cache has left, and %llu bytes of its log have not", kvp_log_rows_bytes(h->pool));
+	if (!ret && kvp_log_rows_bytes(h->pool->log))
+		sim_fail("the cache has left, and %llu bytes of its log have not", kvp_log_rows_bytes(h->pool->log));
 	host_resume(h);
 	kfree(s);
 	return ret;
@@ -552,7 +552,7 @@ static int wait_durable(struct host *h, u64 seq)
 
 	init_completion(&s.done);
 	s.w.seq = seq;
-	kvp_commit_wait_async(h->pool, &s.w);
+	kvp_commit_wait_async(h->pool->log, &s.w);
 	wait_for_completion(&s.done);
 	/* In a log to which it has moved all places are others. */
 	if (!s.error && nonce == h->pool->log->nonce)
@@ -580,7 +580,7 @@ static bool wait_for_space(struct host *h, u32 seen)
 	if (kvp_pool_faulted(pool))
 		return false;
 	kvp_destage_relieve(pool);
-	kvp_commit_kick(pool, true);
+	kvp_commit_kick(pool->log, true);
 	wait_event(h->space, h->space_seq != seen || kvp_pool_faulted(pool));
 	return true;
 }
@@ -605,7 +605,7 @@ static int finish_write(struct host *h, u64 block, u32 count, bool fua, u64 mark
 	int ret;
 
 	if (!fua) {
-		kvp_commit_kick(h->pool, true);
+		kvp_commit_kick(h->pool->log, true);
 		return 0;
 	}
 	ret = wait_durable(h, kvp_wbuf_seq(h->pool->wbuf));
@@ -700,7 +700,7 @@ int host_discard(struct host *h, u64 block, u32 count)
 		ret = kvp_wbuf_discard(h->pool->wbuf, block, count, &seq);
 	} while (ret == -EAGAIN && wait_for_space(h, seen));
 	oracle_discarded(h->o, block, count);
-	kvp_commit_kick(h->pool, true);
+	kvp_commit_kick(h->pool->log, true);
 	return judge(h, "discard", ret);
 }
 
@@ -1059,7 +1059,7 @@ static bool read_spilled(struct host *h, u64 block, struct page *page)
 	if (h->spilled_tries++ % 2)
 		return false;
 	count = min_t(u64, count, h->pool->sb->pool_blocks - (block - before));
-	r = kvp_spilled_read(h->pool, block - before, count, &end);
+	r = kvp_spilled_read(h->pool->log, block - before, count, &end);
 	sim_maybe_preempt();
 	found = kvp_spilled_page(r, block);
 	if (found)
