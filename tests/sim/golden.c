@@ -618,6 +618,7 @@ void run_golden(void)
 	test("stripe_wide_rows", stripe_wide_rows_test);
 	test("rcache_alone", rcache_alone_test);
 	table_alone_tests();
+	log_alone_tests();
 	test("scache_alone", scache_alone_test);
 	test("admission_alone", admission_alone_test);
 	test("log_stripes", log_stripes_test);

@@ -190,6 +190,7 @@ bool stripe_rows_test(void);
 bool stripe_wide_rows_test(void);
 bool rcache_alone_test(void);
 void table_alone_tests(void);
+void log_alone_tests(void);
 bool scache_alone_test(void);
 bool admission_alone_test(void);
 bool history_test(void);
