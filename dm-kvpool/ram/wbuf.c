@@ -141,13 +141,20 @@ static struct kvp_chunk *new_chunk(gfp_t gfp)
 	for (i = 0; i < KVP_CHUNK_PAGES; i++)
 		c->dirty[i].chunk = c;
 	c->free = ALL_FREE;
+	c->nr_free = KVP_CHUNK_PAGES;
 	return c;
+}
+
+/* The list for a chunk of which some pages are free. */
+static struct list_head *list_of(struct kvp_wbuf *w, const struct kvp_chunk *c)
+{
+	return &w->free[c->nr_free - 1];
 }
 
 static void __add_chunk(struct kvp_wbuf *w, struct kvp_chunk *c)
 {
 	list_add(&c->all, &w->chunks);
-	list_add(&c->list, &w->whole);
+	list_add(&c->list, list_of(w, c));
 }
 
 /* Remove a chunk whose pages are all free. It goes to @excess, for free_chunks(). */
@@ -159,16 +166,33 @@ static void __remove_chunk(struct kvp_wbuf *w, struct kvp_chunk *c, struct list_
 	list_move(&c->list, excess);
 }
 
-/* Take the next free page in order, if there is one. */
-static struct kvp_version *__take_page(struct kvp_wbuf *w)
+/*
+ * The chunk to take pages from next: one with the most free pages. NULL: there is none, or it is
+ * not for a large write. Versions that go home one by one leave a page free here and another there.
+ * If large writes took each of these at once, no chunk would ever be whole again, and the pages of
+ * streams would stay scattered. So they leave a few, until the neighbours of these are free, too.
+ */
+static struct kvp_chunk *__next_chunk(struct kvp_wbuf *w, bool large)
+{
+	u32 n = KVP_CHUNK_PAGES, least = 1;
+
+	if (large && w->pages - w->taken <= kvp_wbuf_most_scattered(w->limit))
+		least = KVP_CHUNK_PAGES;
+	for (; n >= least; n--)
+		if (!list_empty(&w->free[n - 1]))
+			return list_first_entry(&w->free[n - 1], struct kvp_chunk, list);
+	return NULL;
+}
+
+/* Take the next free page in order, if there is one, and a large write may have it. */
+static struct kvp_version *__take_page(struct kvp_wbuf *w, bool large)
 {
 	struct kvp_chunk *c = w->chunk;
 	u32 i;
 
 	lockdep_assert_held(&w->lock);
 	if (!c || !c->free) {
-		c = list_first_entry_or_null(&w->whole, struct kvp_chunk, list) ?:
-		    list_first_entry_or_null(&w->partial, struct kvp_chunk, list);
+		c = __next_chunk(w, large);
 		if (!c)
 			return NULL;
 		list_del_init(&c->list);
@@ -176,6 +200,7 @@ static struct kvp_version *__take_page(struct kvp_wbuf *w)
 	}
 	i = __ffs(c->free);
 	__clear_bit(i, &c->free);
+	c->nr_free--;
 	w->taken++;
 	return &c->dirty[i];
 }
@@ -188,16 +213,13 @@ static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_h
 	lockdep_assert_held(&w->lock);
 	w->taken--;
 	__set_bit(d - c->dirty, &c->free);
+	c->nr_free++;
 	if (c == w->chunk)
 		return;
-	if (c->free != ALL_FREE) {
-		if (list_empty(&c->list))
-			list_add(&c->list, &w->partial);
-	} else if (w->pages > w->limit) {
+	if (c->free == ALL_FREE && w->pages > w->limit)
 		__remove_chunk(w, c, excess);
-	} else {
-		list_move(&c->list, &w->whole);
-	}
+	else
+		list_move(&c->list, list_of(w, c));
 }
 
 /* The same for a page that a version had. */
@@ -285,8 +307,8 @@ int kvp_wbuf_init(struct kvp_wbuf *w, const struct kvp_wbuf_client *c, u32 limit
 	}
 	init_llist_head(&w->accepted);
 	INIT_LIST_HEAD(&w->chunks);
-	INIT_LIST_HEAD(&w->whole);
-	INIT_LIST_HEAD(&w->partial);
+	for (i = 0; i < ARRAY_SIZE(w->free); i++)
+		INIT_LIST_HEAD(&w->free[i]);
 	INIT_LIST_HEAD(&w->buffered);
 	INIT_LIST_HEAD(&w->logged);
 	INIT_LIST_HEAD(&w->spilled);
@@ -373,12 +395,12 @@ static u32 __share(const struct kvp_wbuf *w)
 }
 
 /* Put free pages on the shelf, which is empty. */
-static void __stock(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s)
+static void __stock(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, bool large)
 {
 	u32 most = __share(w), n = 0;
 
 	lockdep_assert_held(&s->lock);
-	while (n < most && (s->pages[n] = __take_page(w)))
+	while (n < most && (s->pages[n] = __take_page(w, large)))
 		n++;
 	WRITE_ONCE(s->at, 0);
 	WRITE_ONCE(s->end, n);
@@ -396,8 +418,11 @@ static u32 __to_grow(struct kvp_wbuf *w)
 	return n;
 }
 
-/* Allocate @n chunks, which __to_grow() has counted, and stock the shelf. */
-static void grow(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, u32 n)
+/*
+ * Allocate @n chunks, which __to_grow() has counted, and stock the shelf. Without memory a large
+ * write takes any page, as the buffer may be far from full.
+ */
+static void grow(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, bool large, u32 n)
 {
 	struct kvp_chunk *c, *next;
 	LIST_HEAD(chunks);
@@ -411,20 +436,20 @@ static void grow(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, u32 n)
 		__add_chunk(w, c);
 	w->pages -= n * KVP_CHUNK_PAGES;
 	WRITE_ONCE(w->scarce, n);
-	__stock(w, s);
+	__stock(w, s, large && !n);
 	spin_unlock(&w->lock);
 }
 
-static void refill(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s)
+static void refill(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, bool large)
 {
 	u32 n;
 
 	spin_lock(&w->lock);
-	__stock(w, s);
+	__stock(w, s, large);
 	n = s->end ? 0 : __to_grow(w);
 	spin_unlock(&w->lock);
 	if (n)
-		grow(w, s, n);
+		grow(w, s, large, n);
 }
 
 static struct kvp_version *__from_shelf(struct kvp_wbuf_shelf *s)
@@ -461,14 +486,14 @@ static struct kvp_version *from_any_shelf(struct kvp_wbuf *w)
  * Take a free version with its page. The caller holds a bucket's lock, so this must not sleep, and
  * stays on its processor.
  */
-static struct kvp_version *take_free(struct kvp_wbuf *w)
+static struct kvp_version *take_free(struct kvp_wbuf *w, bool large)
 {
 	struct kvp_wbuf_shelf *s = &w->shelves[raw_smp_processor_id() % ARRAY_SIZE(w->shelves)];
 	struct kvp_version *d;
 
 	spin_lock(&s->lock);
 	if (s->at == s->end)
-		refill(w, s);
+		refill(w, s, large);
 	d = __from_shelf(s);
 	spin_unlock(&s->lock);
 	d = d ?: from_any_shelf(w);
@@ -503,13 +528,14 @@ static void clear_shelves(struct kvp_wbuf *w)
  */
 static bool free_some_beyond(struct kvp_wbuf *w)
 {
+	struct list_head *whole = &w->free[KVP_CHUNK_PAGES - 1];
 	struct kvp_chunk *c;
 	LIST_HEAD(excess);
 	u32 n = 0;
 
 	spin_lock(&w->lock);
-	while (n < KVP_WBUF_AT_ONCE && w->pages > w->limit && !list_empty(&w->whole)) {
-		c = list_first_entry(&w->whole, struct kvp_chunk, list);
+	while (n < KVP_WBUF_AT_ONCE && w->pages > w->limit && !list_empty(whole)) {
+		c = list_first_entry(whole, struct kvp_chunk, list);
 		__remove_chunk(w, c, &excess);
 		n++;
 	}
@@ -597,7 +623,7 @@ static void begin_version(struct kvp_version *d, kvp_block_t block)
 	d->over = KVP_OVER_UNKNOWN;
 }
 
-struct kvp_version *kvp_wbuf_begin_write(struct kvp_wbuf *w, kvp_block_t block)
+struct kvp_version *kvp_wbuf_begin_write(struct kvp_wbuf *w, kvp_block_t block, bool large)
 {
 	struct kvp_version *d = NULL, *old;
 
@@ -610,7 +636,7 @@ struct kvp_version *kvp_wbuf_begin_write(struct kvp_wbuf *w, kvp_block_t block)
 		return old;
 	}
 	if (!kvp_wbuf_to_be_committed(w))
-		d = take_free(w);
+		d = take_free(w, large);
 	if (!d) {
 		spin_unlock(lock_of(w, block));
 		return NULL;
@@ -704,7 +730,7 @@ bool kvp_wbuf_renew(struct kvp_wbuf *w, struct kvp_version *old, struct page *pa
 
 	spin_lock(lock_of(w, old->block));
 	if (!old->superseded)
-		d = take_free(w);
+		d = take_free(w, false);
 	if (d) {
 		begin_version(d, old->block);
 		d->follows = true;

@@ -147,16 +147,31 @@ struct kvp_hole {
 #define KVP_CHUNK_ORDER		3
 #define KVP_CHUNK_PAGES		(1u << KVP_CHUNK_ORDER)
 
+#define KVP_WBUF_LARGE	16u	/* blocks; a write of so many is a large one */
+
+/**
+ * kvp_wbuf_most_scattered() - how many free pages large writes leave in a buffer of @limit pages
+ *
+ * Each of these has a neighbour that is in use. So the buffer is full for large writes with so many
+ * pages free: what makes room must not wait for more to be in use.
+ */
+static inline u32 kvp_wbuf_most_scattered(u32 limit)
+{
+	return limit / 16 / KVP_CHUNK_PAGES * KVP_CHUNK_PAGES;
+}
+
 /**
  * struct kvp_chunk - pages that lie side by side, with the versions that use them; by wbuf->lock
- * @list: on wbuf->whole or wbuf->partial while a page is free
+ * @list: on a list of wbuf->free while a page is free
  * @all: on wbuf->chunks
  * @free: bit per page
+ * @nr_free: so many are set
  * @single: memory was fragmented: the pages are no neighbours
  */
 struct kvp_chunk {
 	struct list_head list, all;
 	unsigned long free;
+	u32 nr_free;
 	bool single;
 	struct kvp_version dirty[KVP_CHUNK_PAGES];
 };
@@ -225,7 +240,8 @@ struct kvp_wbuf {
 
 	spinlock_t lock ____cacheline_aligned_in_smp;	/* for all fields below */
 	struct list_head chunks;	/* all chunks */
-	struct list_head whole, partial; /* chunks with all or some pages free, except @chunk */
+	/* chunks with a page free, with two, and so on; except @chunk */
+	struct list_head free[KVP_CHUNK_PAGES];
 	struct kvp_chunk *chunk;	/* pages are taken from this one */
 	struct list_head buffered;
 	struct list_head logged;
@@ -502,6 +518,8 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
 
 /**
  * kvp_wbuf_begin_write() - get a page to copy a block's new contents into
+ * @large: neighbours of @block are written with it, and their pages should lie side by side. Then
+ *	the buffer is full sooner (kvp_wbuf_most_scattered())
  *
  * The caller fills the page, sets @stream if it is part of a stream, and calls
  * kvp_wbuf_end_write(). Return: the version, its bucket locked; NULL: the buffer is full, the log
@@ -509,7 +527,8 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions);
  * interrupt; atomic between the two calls. Takes wbuf->lock once for up to KVP_WBUF_SHELF_PAGES new
  * versions.
  */
-struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_wbuf *w, kvp_block_t block);
+struct kvp_version * __must_check kvp_wbuf_begin_write(struct kvp_wbuf *w, kvp_block_t block,
+						       bool large);
 
 /**
  * kvp_wbuf_end_write() - accept the write, and unlock the bucket. From then on kvp_wbuf_seq()

@@ -246,11 +246,11 @@ static bool waits_in_vain(struct kvp_pool *pool)
 /* Copy from where the bio stands; false when the buffer is full. @seq: for a bio with FUA only. */
 static bool copy_in(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 {
-	bool stream = data_of(bio)->stream;
+	bool stream = data_of(bio)->stream, large = block_count(bio) >= KVP_WBUF_LARGE;
 	struct kvp_version *d;
 
 	while (bio->bi_iter.bi_size) {
-		d = kvp_wbuf_begin_write(pool->wbuf, first_block(bio));
+		d = kvp_wbuf_begin_write(pool->wbuf, first_block(bio), large);
 		if (!d)
 			break;
 		if (stream)

@@ -64,7 +64,7 @@ static void drop_buffer(struct kunit *test)
 /* A write that fills the block with @fill. */
 static struct kvp_version *write(struct kvp_wbuf *w, u64 block, u8 fill)
 {
-	struct kvp_version *d = kvp_wbuf_begin_write(w, block);
+	struct kvp_version *d = kvp_wbuf_begin_write(w, block, false);
 
 	if (d) {
 		memset(page_address(d->page), fill, PAGE_SIZE);
@@ -341,14 +341,14 @@ static void order_of_acceptance_is_kept(struct kunit *test)
 static void a_rewrite_is_covered_by_its_seq(struct kunit *test)
 {
 	struct kvp_wbuf *w = test->priv;
-	struct kvp_version *d = kvp_wbuf_begin_write(w, 7);
+	struct kvp_version *d = kvp_wbuf_begin_write(w, 7, false);
 	u64 seq, again;
 
 	kvp_wbuf_end_write(w, d);
 	KUNIT_EXPECT_EQ(test, d->seq, KVP_SEQ_LATER);
 	seq = kvp_wbuf_seq(w);
 	KUNIT_EXPECT_EQ(test, seq, d->seq);
-	d = kvp_wbuf_begin_write(w, 7);
+	d = kvp_wbuf_begin_write(w, 7, false);
 	kvp_wbuf_end_write(w, d);
 	again = kvp_wbuf_seq(w);
 	KUNIT_EXPECT_EQ(test, again, seq);

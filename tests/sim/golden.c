@@ -617,6 +617,7 @@ void run_golden(void)
 	test("stripe_rows", stripe_rows_test);
 	test("stripe_wide_rows", stripe_wide_rows_test);
 	test("rcache_alone", rcache_alone_test);
+	test("wbuf_alone", wbuf_alone_test);
 	table_alone_tests();
 	log_alone_tests();
 	test("scache_alone", scache_alone_test);

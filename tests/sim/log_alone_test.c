@@ -225,7 +225,7 @@ static void fill(void *data, u64 block, u32 n)
 /* Returns false if the buffer takes no more. */
 static bool write(struct alone *a, u64 block, u32 n)
 {
-	struct kvp_version *d = kvp_wbuf_begin_write(&a->w, kvp_block(block));
+	struct kvp_version *d = kvp_wbuf_begin_write(&a->w, kvp_block(block), false);
 
 	if (!d)
 		return false;

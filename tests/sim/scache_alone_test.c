@@ -377,7 +377,7 @@ static bool refuses_changes(struct alone *t)
 	good &= expect(!there(t, 50, 1, &at), "a block that changed on its way");
 	good &= expect(refused(t, KVP_ADMIT_CHANGED) == 2, "is not counted");
 	/* a newer version in the buffer */
-	d = kvp_wbuf_begin_write(&t->w, kvp_block(60));
+	d = kvp_wbuf_begin_write(&t->w, kvp_block(60), false);
 	if (d)
 		kvp_wbuf_end_write(&t->w, d);
 	good &= expect(d && add(t, 60) && t->appended == 1, "a block with a newer version goes");

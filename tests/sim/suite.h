@@ -192,6 +192,7 @@ bool rcache_alone_test(void);
 void table_alone_tests(void);
 void log_alone_tests(void);
 bool scache_alone_test(void);
+bool wbuf_alone_test(void);
 bool admission_alone_test(void);
 bool history_test(void);
 bool regions_example_test(void);

@@ -585,13 +585,13 @@ static bool wait_for_space(struct host *h, u32 seen)
 	return true;
 }
 
-static struct kvp_version *begin_write(struct host *h, u64 block)
+static struct kvp_version *begin_write(struct host *h, u64 block, bool large)
 {
 	struct kvp_pool *pool = h->pool;
 
 	for (;;) {
 		u32 seen = h->space_seq;
-		struct kvp_version *d = kvp_wbuf_begin_write(pool->wbuf, block);
+		struct kvp_version *d = kvp_wbuf_begin_write(pool->wbuf, block, large);
 
 		if (d)
 			return d;
@@ -637,7 +637,7 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 	if (!READ_ONCE(h->pool->tunables[KVP_T_STRICT]))
 		oracle_mixable(h->o, block, count >= 16 ? count : 0);
 	for (i = 0; i < count; i++) {
-		struct kvp_version *d = begin_write(h, block + i);
+		struct kvp_version *d = begin_write(h, block + i, count - i >= KVP_WBUF_LARGE);
 
 		if (!d)
 			return judge(h, "write", -EIO);
@@ -655,7 +655,7 @@ int host_write_zeros(struct host *h, u64 block, u32 count)
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		struct kvp_version *d = begin_write(h, block + i);
+		struct kvp_version *d = begin_write(h, block + i, count - i >= KVP_WBUF_LARGE);
 
 		if (!d)
 			return judge(h, "write", -EIO);
@@ -668,7 +668,7 @@ int host_write_zeros(struct host *h, u64 block, u32 count)
 
 int host_write_special(struct host *h, u64 block, const u8 *data)
 {
-	struct kvp_version *d = begin_write(h, block);
+	struct kvp_version *d = begin_write(h, block, false);
 
 	if (!d)
 		return judge(h, "write", -EIO);
