@@ -505,7 +505,8 @@ const struct command cmd_metrics = {
 		"neither exported nor destroyed.",
 	.more = "The output has all counters, with states and modes, and the progress of a drain. "
 		"To find pools that do not run, the command reads the labels of all block devices, "
-		"sleeping ones too; -d names the places to look in. The exit status says nothing "
+		"or where -d says. It remembers them in /run, and reads a device again only after "
+		"something was written to it, so disks can sleep. The exit status says nothing "
 		"about the health of pools: it is 1 if a pool, or the devices, cannot be asked. "
 		"For the collector, write it to a file beside the one that it reads, and rename "
 		"that file:\n"

@@ -68,24 +68,47 @@ static void add_pool(json_object *list, const struct scan *s, const struct found
 	json_text(idle, "mend", r.count ? r.list[0].mend : mend);
 }
 
+/* @list: NULL: only count them */
+static unsigned int find_in(struct scan *s, const struct import_options *o, json_object *list)
+{
+	const struct kvp_sb *sb;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < s->pool_count; i++) {
+		if (!is_wanted(s->pools[i].sb, &o->self))
+			continue;
+		if (list)
+			add_pool(list, s, &s->pools[i], o);
+		n++;
+	}
+	for (i = 0; i < s->leg_count; i++) {
+		sb = all_small(s, i);
+		if (!sb || !is_wanted(sb, &o->self))
+			continue;
+		if (list)
+			add_small(list, sb, s->legs[i]);
+		n++;
+	}
+	return n;
+}
+
 int idle_find(const char *const *where, unsigned int count, json_object *list, struct err *err)
 {
 	struct import_options o = { .readonly = false };
-	const struct kvp_sb *sb;
 	struct scan s;
-	unsigned int i;
+	unsigned int n;
 
 	host_self(&o.self);
+	if (scan_glance(where, count, &s, err))
+		return -1;
+	n = find_in(&s, &o, NULL);
+	scan_free(&s);
+	if (!n)
+		return 0;
+	/* What a glance remembers may be out of date, and names may be those of pools that run. */
 	if (scan_run(where, count, &s, err))
 		return -1;
-	for (i = 0; i < s.pool_count; i++)
-		if (is_wanted(s.pools[i].sb, &o.self))
-			add_pool(list, &s, &s.pools[i], &o);
-	for (i = 0; i < s.leg_count; i++) {
-		sb = all_small(&s, i);
-		if (sb && is_wanted(sb, &o.self))
-			add_small(list, sb, s.legs[i]);
-	}
+	find_in(&s, &o, list);
 	scan_free(&s);
 	return 0;
 }

@@ -170,14 +170,13 @@ void spares_add_found(json_object *o, const struct found_pool *p)
 {
 	json_object *list = json_list(o, "spares"), *spare;
 	char uuid[UUID_BUF];
-	struct device d;
 	struct err err;
 	unsigned int i;
 	bool is;
 
 	for (i = 0; p && i < p->spare_count; i++) {
-		is = is_free(p->spares[i], &d, &err);
-		device_close(&d);
+		/* It is not read: the search has its label, and it may sleep. */
+		is = !device_unused(&p->spares[i]->dev, &err);
 		spare = json_item(list);
 		json_text(spare, "path", p->spares[i]->dev.path);
 		json_text(spare, "uuid", uuid_print(p->spares[i]->label.spare.uuid, uuid));
@@ -186,18 +185,38 @@ void spares_add_found(json_object *o, const struct found_pool *p)
 	}
 }
 
+/* A glance leaves out legs in use, so it does not find the pools that the spares belong to. */
+static void collect(const struct scan *s, const char *pool_uuid, struct found_pool *p)
+{
+	unsigned int i;
+	u8 uuid[16];
+
+	memset(p, 0, sizeof(*p));
+	if (uuid_parse(pool_uuid, uuid))
+		return;
+	for (i = 0; i < s->leg_count && p->spare_count < MAX_SPARES; i++) {
+		const struct label *l = &s->legs[i]->label;
+
+		if (label_is_spare(l) && !memcmp(l->spare.pool_uuid, uuid, 16))
+			p->spares[p->spare_count++] = s->legs[i];
+	}
+}
+
 void spares_note(json_object *pools, const char *const *where, unsigned int count)
 {
 	size_t i, n = json_object_array_length(pools);
+	struct found_pool found;
 	json_object *pool;
 	struct scan s;
 
-	if (!n || scan_run(where, count, &s, NULL))
+	if (!n || scan_glance(where, count, &s, NULL))
 		return;
 	for (i = 0; i < n; i++) {
 		pool = json_object_array_get_idx(pools, i);
-		if (json_at(pool, "vdevs"))
-			spares_add_found(pool, find(&s, json_text_at(pool, "uuid")));
+		if (!json_at(pool, "vdevs"))
+			continue;
+		collect(&s, json_text_at(pool, "uuid"), &found);
+		spares_add_found(pool, &found);
 	}
 	scan_free(&s);
 }

@@ -30,7 +30,7 @@ int spares_choose(const struct dm_entry *e, const struct stats *s, unsigned int 
 
 /**
  * spares_note() - fill in "spares" of the running pools in @pools, made by pool_object()
- * @where: where to search, as of scan_run()
+ * @where: where to search, as of scan_glance()
  *
  * A search that fails leaves the lists empty.
  */

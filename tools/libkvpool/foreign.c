@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "foreign.h"
+#include "remember.h"
 #include "watched.h"
 
 #define PATIENCE	2	/* seconds */
@@ -59,24 +60,57 @@ static int probe(void *arg, FILE *out)
 {
 	char type[SIGNATURE_TYPE];
 	struct err err;
+	int ret = signature_find(arg, type, sizeof(type), &err);
 
-	return signature_find(arg, type, sizeof(type), &err) > 0 && fputs(type, out) < 0;
+	return ret < 0 || (ret && fputs(type, out) < 0);
+}
+
+/*
+ * Was there no signature, and was nothing written since (remember.h)? Signatures are not
+ * remembered. Else *@rdev is 0, or @before is the stamp before @path is read.
+ */
+static bool is_clean(const struct memory *m, const char *path, dev_t *rdev, struct stamp *before)
+{
+	if (device_find(path, rdev) || !stamp_take(*rdev, before))
+		*rdev = 0;
+	return *rdev && memory_find(m, *rdev, before);
+}
+
+static void probe_all(const char *const *paths, unsigned int count, struct watched *w,
+		      struct memory *m, char (*type)[SIGNATURE_TYPE])
+{
+	struct stamp before[KVP_MAX_LEGS];
+	unsigned int i, n = 0, of[KVP_MAX_LEGS];
+	dev_t rdev[KVP_MAX_LEGS];
+
+	for (i = 0; i < count && n < KVP_MAX_LEGS; i++) {
+		if (is_clean(m, paths[i], &rdev[n], &before[n]))
+			continue;
+		of[n] = i;
+		w[n++] = (struct watched){ .work = probe, .arg = (void *)paths[i] };
+	}
+	watched_all(w, n, PATIENCE);
+	for (i = 0; i < n; i++) {
+		snprintf(type[of[i]], sizeof(type[of[i]]), "%s", w[i].text ?: "");
+		if (rdev[i] && !w[i].error && !*type[of[i]])
+			memory_keep(m, rdev[i], &before[i], NULL, 0);
+		free(w[i].text);
+	}
 }
 
 void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
 {
 	struct watched *w = calloc(count + 1, sizeof(*w));
+	struct memory m;
 	unsigned int i;
 
-	for (i = 0; w && i < count; i++)
-		w[i] = (struct watched){ .work = probe, .arg = (void *)paths[i] };
-	if (w)
-		watched_all(w, count, PATIENCE);
-	for (i = 0; i < count; i++) {
-		snprintf(type[i], sizeof(type[i]), "%s", w && w[i].text ? w[i].text : "");
-		if (w)
-			free(w[i].text);
-	}
+	for (i = 0; i < count; i++)
+		*type[i] = 0;
+	if (!w)
+		return;
+	memory_open(&m, "signatures");
+	probe_all(paths, count, w, &m, type);
+	memory_close(&m);
 	free(w);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "dm.h"
+#include "remember.h"
 #include "scan.h"
 #include "watched.h"
 
@@ -24,8 +25,11 @@ static bool known(const struct scan *s, const struct device *d)
 	return false;
 }
 
-/* True for a part of a stack whose top shows the same label, and for a pool's own device. */
-static bool hidden(const struct device *d)
+/*
+ * True for a part of a stack whose top shows the same label, and for a pool's own device; with
+ * @free_only also for a leg in use.
+ */
+static bool hidden(const struct device *d, bool free_only)
 {
 	char name[256], uuid[160];
 
@@ -35,7 +39,7 @@ static bool hidden(const struct device *d)
 	if (dm_is_pool(d->rdev) || device_suspended(d->rdev))
 		return true;
 	return device_holder(d->rdev, name, sizeof(name), uuid, sizeof(uuid)) &&
-	       strncmp(uuid, DM_POOL_PREFIX, strlen(DM_POOL_PREFIX));
+	       (free_only || strncmp(uuid, DM_POOL_PREFIX, strlen(DM_POOL_PREFIX)));
 }
 
 /* Takes over @leg if it has a trace of a label. */
@@ -73,6 +77,15 @@ struct answer {
 struct places {
 	struct device *list;
 	unsigned int count;
+	bool free_only;		/* no legs in use */
+};
+
+/* A device to look at. */
+struct sight {
+	struct stamp before;	/* if it has one */
+	bool stamped;
+	const struct remembered *known;	/* what was read of it holds; then @job is NULL */
+	struct watched *job;
 };
 
 static bool tell_sb(const struct kvp_sb *sb, FILE *out)
@@ -168,25 +181,90 @@ static int take(struct scan *s, const struct device *d, const struct watched *w,
 	return leg ? keep(s, leg, err) : no_memory(err);
 }
 
-static int look_at(struct scan *s, struct places *p, struct err *err)
+/* Takes what was remembered of @d, as if it had been read now. */
+static int take_known(struct scan *s, const struct device *d, const struct remembered *known,
+		      struct err *err)
 {
-	struct watched *w = calloc(p->count + 1, sizeof(*w));
+	struct watched w = { .text = known->text, .size = known->size };
+	unsigned int before = s->leg_count;
+	int ret = known->size >= sizeof(struct answer) ? take(s, d, &w, err) : 0;
+
+	/* It may have had another name then. */
+	if (s->leg_count > before)
+		snprintf(s->legs[s->leg_count - 1]->dev.path, sizeof(d->path), "%s", d->path);
+	return ret;
+}
+
+/* Remembers what was read, unless it may be different the next time: an error, for example. */
+static void remember(struct memory *m, const struct device *d, const struct sight *sight)
+{
+	const struct watched *w = sight->job;
+	const struct answer *a = (const struct answer *)w->text;
+	const struct label *l = a ? &a->leg.label : NULL;
+
+	if (!sight->stamped || w->error || !l || a->ret || l->unreadable)
+		return;
+	memory_keep(m, d->rdev, &sight->before, w->text, l->valid || l->bad ? w->size : 0);
+}
+
+/* Prepares @jobs for the devices that have to be read. Returns how many. */
+static unsigned int look_up(const struct places *p, const struct memory *m, struct sight *sights,
+			    struct watched *jobs)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < p->count; i++) {
+		struct sight *sight = &sights[i];
+
+		sight->stamped = m && stamp_take(p->list[i].rdev, &sight->before);
+		if (sight->stamped)
+			sight->known = memory_find(m, p->list[i].rdev, &sight->before);
+		if (sight->known)
+			continue;
+		sight->job = &jobs[n++];
+		*sight->job = (struct watched){ .work = look, .arg = &p->list[i] };
+	}
+	return n;
+}
+
+static int take_all(struct scan *s, const struct places *p, const struct sight *sights,
+		    struct err *err)
+{
 	unsigned int i;
 	int ret = 0;
 
-	if (!w)
+	for (i = 0; i < p->count; i++)
+		if (sights[i].job)
+			device_note(p->list[i].path, sights[i].job->error == ETIMEDOUT);
+	for (i = 0; !ret && i < p->count; i++)
+		ret = sights[i].known ? take_known(s, &p->list[i], sights[i].known, err) :
+					take(s, &p->list[i], sights[i].job, err);
+	return ret;
+}
+
+/* @m: NULL: remember nothing */
+static int look_at(struct scan *s, struct places *p, struct memory *m, struct err *err)
+{
+	struct watched *jobs = calloc(p->count + 1, sizeof(*jobs));
+	struct sight *sights = calloc(p->count + 1, sizeof(*sights));
+	unsigned int i, n;
+	int ret;
+
+	if (!jobs || !sights) {
+		free(jobs);
+		free(sights);
 		return no_memory(err);
-	for (i = 0; i < p->count; i++)
-		w[i] = (struct watched){ .work = look, .arg = &p->list[i] };
-	watched_all(w, p->count, (int)device_patience);
-	for (i = 0; i < p->count; i++)
-		device_note(p->list[i].path, w[i].error == ETIMEDOUT);
-	for (i = 0; i < p->count; i++) {
-		if (!ret)
-			ret = take(s, &p->list[i], &w[i], err);
-		free(w[i].text);
 	}
-	free(w);
+	n = look_up(p, m, sights, jobs);
+	watched_all(jobs, n, (int)device_patience);
+	ret = take_all(s, p, sights, err);
+	for (i = 0; m && i < p->count; i++)
+		if (sights[i].job)
+			remember(m, &p->list[i], &sights[i]);
+	for (i = 0; i < n; i++)
+		free(jobs[i].text);
+	free(jobs);
+	free(sights);
 	return ret;
 }
 
@@ -209,7 +287,7 @@ static int add_path(struct places *p, const char *path, struct err *err)
 	d->rdev = S_ISBLK(st.st_mode) ? st.st_rdev : 0;
 	d->file_dev = st.st_dev;
 	d->file_ino = st.st_ino;
-	p->count += !hidden(d);
+	p->count += !hidden(d, p->free_only);
 	return 0;
 }
 
@@ -385,32 +463,55 @@ static int group(struct scan *s, struct err *err)
 	return 0;
 }
 
-int scan_run(const char *const *where, unsigned int count, struct scan *s, struct err *err)
+static int find_places(const char *const *where, unsigned int count, struct places *p,
+		       struct err *err)
 {
-	struct places p = { NULL, 0 };
 	unsigned int i;
 	struct stat st;
-	int ret = 0;
+	int ret = count ? 0 : add_all(p, err);
 
-	memset(s, 0, sizeof(*s));
-	if (!count)
-		ret = add_all(&p, err);
 	for (i = 0; !ret && i < count; i++) {
 		if (stat(where[i], &st))
 			ret = err_set(err, ERR_NOT_FOUND, where[i], "check the path", "%s",
 				      strerror(errno));
 		else
-			ret = S_ISDIR(st.st_mode) ? add_folder(&p, where[i], err) :
-						    add_path(&p, where[i], err);
+			ret = S_ISDIR(st.st_mode) ? add_folder(p, where[i], err) :
+						    add_path(p, where[i], err);
 	}
+	return ret;
+}
+
+static int scan(const char *const *where, unsigned int count, bool glance, struct scan *s,
+		struct err *err)
+{
+	struct places p = { .free_only = glance };
+	struct memory m;
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	if (glance)
+		memory_open(&m, "labels");
+	ret = find_places(where, count, &p, err);
 	if (!ret)
-		ret = look_at(s, &p, err);
+		ret = look_at(s, &p, glance ? &m : NULL, err);
+	if (glance)
+		memory_close(&m);
 	if (!ret)
 		ret = group(s, err);
 	free(p.list);
 	if (ret)
 		scan_free(s);
 	return ret;
+}
+
+int scan_run(const char *const *where, unsigned int count, struct scan *s, struct err *err)
+{
+	return scan(where, count, false, s, err);
+}
+
+int scan_glance(const char *const *where, unsigned int count, struct scan *s, struct err *err)
+{
+	return scan(where, count, true, s, err);
 }
 
 void scan_free(struct scan *s)

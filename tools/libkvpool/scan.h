@@ -53,6 +53,14 @@ struct scan {
  * label_silent().
  */
 int scan_run(const char *const *where, unsigned int count, struct scan *s, struct err *err);
+
+/**
+ * scan_glance() - as scan_run(), for a question that is asked again and again
+ *
+ * Leaves out legs in use, and reads no device again to which nothing was written (remember.h). So
+ * disks can sleep. What it finds may be out of date: a caller that finds a fault scans anew.
+ */
+int scan_glance(const char *const *where, unsigned int count, struct scan *s, struct err *err);
 void scan_free(struct scan *s);
 
 /** scan_pool() - the pool of this UUID; NULL if none of its legs was found */

@@ -159,4 +159,34 @@ run 0 metrics; has out "^kvpool_pool_not_running\{pool=\"tank\",uuid=\"$uuid\"\}
 run 0 status good
 run 0 import tank
 run 0 status -x; has out healthy
+
+echo "--- what was read is remembered, so that disks can sleep; what is written is seen"
+mksim e 16
+reads() { for d in a b c e; do awk '{ print $1, $3 }' /sys/block/$d/stat; done | xargs; }
+read_once() {
+	local before
+	settle tank; settle good
+	echo 3 > /proc/sys/vm/drop_caches
+	kvpoolctl status > /tmp/first; kvpoolctl metrics > /dev/null
+	before=$(reads)
+	echo 3 > /proc/sys/vm/drop_caches
+	kvpoolctl status > /tmp/second; kvpoolctl status tank > /dev/null; kvpoolctl metrics > /dev/null
+	expect_eq "$(reads)" "$before" "reads"
+	expect_eq "$(grep -c spare /tmp/second)" "$(grep -c spare /tmp/first)" "lines of spares"
+}
+before=$(reads)
+read_once
+[ "$(reads)" != "$before" ] || fail "nothing was read"
+run 0 add tank spare /dev/e
+read_once
+run 0 status -j tank; expect_eq "$(json pools.0.spares.0.path) $(json pools.0.spares.0.state)" "/dev/e available"
+run 0 remove tank /dev/e
+run 0 status -j tank; expect_eq "$(json pools.0.spares)" "[]"
+read_once
+run 0 create "${log[@]}" new single /dev/e
+stop new
+run 5 status -x; has out 'pool: new'; has out 'advice: it was not started: kvpoolctl import new'
+run 0 import new; run 0 export new
+run 0 status -x; has out healthy
+run 0 import new; run 0 destroy new
 check_json

@@ -26,6 +26,7 @@
 #include "layout_tree.h"
 #include "plan.h"
 #include "pool_object.h"
+#include "remember.h"
 #include "replay.h"
 #include "resilver.h"
 #include "setting.h"
@@ -1373,6 +1374,183 @@ static void test_import_duplicate(void)
 	image_free(&b);
 }
 
+/* --- what is remembered of devices ------------------------------------------------ */
+
+#define DISK	device_make(4095, 7)
+#define VOLUME	device_make(4095, 8)
+
+static char sys[64];	/* a made-up /sys/dev/block, and beside it what is remembered */
+
+static void sys_put(const char *device, const char *file, const char *text)
+{
+	char path[256], *p;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", sys, device, file);
+	for (p = path + strlen(sys); (p = strchr(p + 1, '/')); *p = '/') {
+		*p = 0;
+		mkdir(path, 0700);
+	}
+	f = fopen(path, "we");
+	if (f)
+		fputs(text, f);
+	expect(f && !fclose(f));
+}
+
+static void sys_counts(const char *device, unsigned int reads, unsigned int writes,
+		       unsigned int discards)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%u 0 0 0 %u 0 0 0 0 0 0 %u 0 0 0 0 0\n", reads, writes,
+		 discards);
+	sys_put(device, "stat", text);
+}
+
+static void sys_make(void)
+{
+	snprintf(sys, sizeof(sys), "%s/kvpool-sys.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	expect(mkdtemp(sys));
+	remember_sys = remember_dir = sys;
+	sys_put("4095:7", "diskseq", "5\n");
+	sys_put("4095:7", "size", "2048\n");
+	sys_put("4095:7", "queue/iostats", "1\n");
+	sys_counts("4095:7", 10, 20, 30);
+	sys_put("4095:8", "diskseq", "6\n");
+	sys_put("4095:8", "size", "1024\n");
+	sys_put("4095:8", "queue/iostats", "1\n");
+	sys_put("4095:8", "slaves/disk/dev", "4095:7\n");
+	sys_counts("4095:8", 1, 2, 3);
+}
+
+static void sys_remove(void)
+{
+	char order[128];
+
+	snprintf(order, sizeof(order), "rm -rf '%s'", sys);
+	expect(!system(order));
+	remember_sys = "/sys/dev/block";
+	remember_dir = "/run";
+}
+
+/* Is it remembered of @rdev by the next process? */
+static bool is_remembered(dev_t rdev, const char *text)
+{
+	const struct remembered *r;
+	struct memory m;
+	struct stamp now;
+	bool is;
+
+	memory_open(&m, "test");
+	r = stamp_take(rdev, &now) ? memory_find(&m, rdev, &now) : NULL;
+	is = r && r->size == strlen(text) && !memcmp(r->text ?: "", text, r->size);
+	memory_close(&m);
+	return is;
+}
+
+/* @rdev, whose folder is @device, is read and then remembered. */
+static void read_it(dev_t rdev, const char *device, const char *text)
+{
+	struct stamp before;
+	struct memory m;
+
+	memory_open(&m, "test");
+	sys_counts(device, 10, 20, 30);
+	expect(stamp_take(rdev, &before));
+	sys_counts(device, 11, 20, 30);
+	memory_keep(&m, rdev, &before, text, strlen(text));
+	memory_close(&m);
+}
+
+static void test_remember(void)
+{
+	struct stamp before;
+	struct memory m;
+
+	sys_make();
+	expect(!is_remembered(DISK, "label"));
+	read_it(DISK, "4095:7", "label");
+	expect(is_remembered(DISK, "label"));
+	sys_counts("4095:7", 99, 20, 30);
+	expect(is_remembered(DISK, "label"));	/* reads change nothing */
+	read_it(VOLUME, "4095:8", "");
+	expect(is_remembered(VOLUME, "") && is_remembered(DISK, "label"));
+
+	/* written, or discarded; and past the volume */
+	sys_counts("4095:7", 99, 21, 30);
+	expect(!is_remembered(DISK, "label") && !is_remembered(VOLUME, ""));
+	sys_counts("4095:7", 99, 20, 31);
+	expect(!is_remembered(DISK, "label") && !is_remembered(VOLUME, ""));
+	sys_counts("4095:7", 99, 20, 30);
+	expect(is_remembered(DISK, "label") && is_remembered(VOLUME, ""));
+
+	/* another disk under this number, or of another size */
+	sys_put("4095:7", "diskseq", "7\n");
+	expect(!is_remembered(DISK, "label"));
+	sys_put("4095:7", "diskseq", "5\n");
+	sys_put("4095:7", "size", "4096\n");
+	expect(!is_remembered(DISK, "label"));
+	sys_put("4095:7", "size", "2048\n");
+
+	/* the kernel does not count, or others may write */
+	sys_put("4095:7", "queue/iostats", "0\n");
+	expect(!is_remembered(DISK, "label") && !is_remembered(VOLUME, ""));
+	sys_put("4095:7", "queue/iostats", "1\n");
+	sys_put("4095:7", "loop/backing_file", "/x\n");
+	expect(!stamp_take(DISK, &before) && !stamp_take(VOLUME, &before));
+	sys_remove();
+
+	/* a read that was not counted; a write meanwhile; a device without counters */
+	sys_make();
+	memory_open(&m, "test");
+	expect(stamp_take(DISK, &before));
+	memory_keep(&m, DISK, &before, "label", 5);
+	memory_close(&m);
+	expect(!is_remembered(DISK, "label"));
+	memory_open(&m, "test");
+	sys_counts("4095:7", 11, 21, 30);
+	memory_keep(&m, DISK, &before, "label", 5);
+	memory_close(&m);
+	expect(!is_remembered(DISK, "label"));
+	expect(!stamp_take(device_make(4095, 9), &before) && !stamp_take(0, &before));
+	sys_remove();
+}
+
+/* A file that is damaged, or of another build, is as none. */
+static void test_remember_damaged(void)
+{
+	struct memory m;
+	char path[128];
+	size_t size;
+	int fd;
+
+	sys_make();
+	read_it(DISK, "4095:7", "label");
+	snprintf(path, sizeof(path), "%s/kvpoolctl-test", sys);
+	for (size = 5 + sizeof(struct stamp) + 16 + 40; size--; ) {
+		read_it(DISK, "4095:7", "label");
+		expect(!truncate(path, (off_t)size) && !is_remembered(DISK, "label"));
+	}
+	read_it(DISK, "4095:7", "label");
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	expect(fd >= 0 && pwrite(fd, "x", 1, 8) == 1 && !close(fd));
+	expect(!is_remembered(DISK, "label"));
+	/* no size of an entry is believed */
+	read_it(DISK, "4095:7", "label");
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	expect(fd >= 0 && pwrite(fd, "\377\377\377\377\377", 5, 48) == 5 && !close(fd));
+	expect(!is_remembered(DISK, "label"));
+	/* a disk that has gone is forgotten with the next write */
+	read_it(DISK, "4095:7", "label");
+	sys_put("4095:7", "diskseq", "9\n");
+	read_it(VOLUME, "4095:8", "");
+	sys_put("4095:7", "diskseq", "5\n");
+	memory_open(&m, "test");
+	expect(m.count == 1 && m.list[0].rdev == VOLUME);
+	memory_close(&m);
+	sys_remove();
+}
+
 /* --- replay against a simple model ------------------------------------------------- */
 
 #define MODEL_BLOCKS	64
@@ -2480,6 +2658,8 @@ int main(int argc, char **argv)
 	test_import_readonly();
 	test_import_leave_out();
 	test_import_duplicate();
+	test_remember();
+	test_remember_damaged();
 	test_replay();
 	test_check_standard(IMAGE_SMALL);
 	test_check_standard(IMAGE_LARGE);
