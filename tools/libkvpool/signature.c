@@ -10,7 +10,11 @@
 
 #include "signature.h"
 
-#define MAX_SIGNATURES	100	/* a device with more signatures is not plausible */
+/*
+ * A member of a ZFS pool carries up to 512 uberblocks, and each is a signature. A device with more
+ * is not plausible.
+ */
+#define MAX_SIGNATURES	2000
 
 static blkid_probe probe_new(int fd, const char *path, struct err *err)
 {
@@ -92,7 +96,7 @@ static int zero(int fd, const struct signature *s)
 		at += n;
 		left -= n;
 	}
-	return fsync(fd);
+	return 0;
 }
 
 int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struct signature *s),
@@ -114,6 +118,8 @@ int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struc
 	}
 	blkid_free_probe(pr);
 	close(reader);
+	if (pr && ret == 1 && fd >= 0 && fsync(fd))
+		ret = -1;
 	if (pr && ret != 1)
 		err_set(err, ERR_IO, path, "check the device",
 			"its signatures cannot be read or wiped");

@@ -2462,6 +2462,27 @@ static void test_cache_lines(void)
 	expect(says(BUSY_CACHE("1024", "2500"), "1.00 KiB/s written home; all in 3 s\n"));
 }
 
+/* A used disk of a ZFS pool: each uberblock is a signature, and there are hundreds. */
+static void test_many_signatures(void)
+{
+	static const u64 uberblock[2] = { 0x00bab10c, 5000 };
+	const u64 size = 64ull << 20, label = 256 << 10;
+	const u64 at[4] = { 0, label, size - 2 * label, size - label };
+	char path[] = "/tmp/kvpool-unit-XXXXXX", type[SIGNATURE_TYPE];
+	int fd = mkstemp(path), i;
+	struct err err;
+
+	expect(fd >= 0 && !ftruncate(fd, (off_t)size));
+	for (i = 0; i < 4 * 128; i++)
+		expect(pwrite(fd, uberblock, sizeof(uberblock),
+			      (off_t)(at[i / 128] + label / 2 + (u64)(i % 128) * 1024)) == 16);
+	expect(signature_find(path, type, sizeof(type), &err) == 1 && !strcmp(type, "zfs_member"));
+	expect(!signature_wipe(fd, path, &err));
+	expect(!signature_find(path, type, sizeof(type), &err));
+	unlink(path);
+	close(fd);
+}
+
 /* Where a foreign signature may be wiped: only where the pool has no data. */
 static void test_foreign_places(void)
 {
@@ -2681,6 +2702,7 @@ int main(int argc, char **argv)
 	test_layout_tree();
 	test_layout_of_cache();
 	test_cache_lines();
+	test_many_signatures();
 	test_foreign_places();
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
