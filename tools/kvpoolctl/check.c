@@ -61,6 +61,7 @@ static bool add_leg(json_object *list, const struct check *c, u32 i)
 	json_text(o, "uuid", uuid_print(c->found->sb->legs[i].uuid, uuid));
 	json_text(o, "state", state);
 	json_flag(o, "verified", opened_has(&c->legs, i));
+	json_text(o, "foreign", NULL);	/* until foreign_note() has probed it */
 	if (leg) {
 		json_number(o, "labels_valid", leg->label.valid);
 		json_number(o, "labels_bad", leg->label.bad);

@@ -2,6 +2,7 @@
 /* kvpoolctl check: verify a whole pool without the module. */
 #include "check.h"
 #include "columns.h"
+#include "foreign_note.h"
 #include "opened.h"
 
 static void print_legs(json_object *legs)
@@ -93,6 +94,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	scan_free(&s);
 	if (!o)
 		return ctl_fail(ctl, &err);
+	foreign_note(json_at(o, "legs"));
+	foreign_say(ctl, json_at(o, "legs"), "leg");
 	if (ctl->json) {
 		root = json_root();
 		json_object_object_add(root, "check", o);

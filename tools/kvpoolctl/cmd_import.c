@@ -27,17 +27,19 @@ struct request {
 
 /* --- listing ------------------------------------------------------------------- */
 
-/* Sets the signatures of each vdev; the texts are printed for people only. */
-static void look_for_foreign(const struct ctl *ctl, json_object *vdevs)
+/* Sets the signatures of all legs and spares; the texts are printed for people only. */
+static void look_for_foreign(const struct ctl *ctl, json_object *pool)
 {
-	char text[FOREIGN_TEXT];
-	json_object *leg;
+	json_object *vdevs = json_at(pool, "vdevs"), *legs;
 	size_t i;
 
-	for (i = 0; i < json_object_array_length(vdevs); i++)
-		if (foreign_note(json_at(json_object_array_get_idx(vdevs, i), "legs"), &leg) &&
-		    !ctl->json)
-			ctl_say(ctl, "note: %s", foreign_text(leg, text));
+	for (i = 0; i < json_object_array_length(vdevs); i++) {
+		legs = json_at(json_object_array_get_idx(vdevs, i), "legs");
+		foreign_note(legs);
+		foreign_say(ctl, legs, "leg");
+	}
+	foreign_note(json_at(pool, "spares"));
+	foreign_say(ctl, json_at(pool, "spares"), "spare");
 }
 
 static void print_vdev(json_object *vdev)
@@ -125,7 +127,7 @@ static int list_pools(struct ctl *ctl, struct scan *s, const struct request *q)
 		json_object_array_add(pools, o);
 		if (!ctl->json)
 			print_found(ctl, o, import_word(s, p, uuid));
-		look_for_foreign(ctl, json_at(o, "vdevs"));
+		look_for_foreign(ctl, o);
 	}
 	list_unusable(ctl, s, root);
 	if (ctl->json) {
@@ -224,7 +226,7 @@ static void print_plan(struct ctl *ctl, const struct found_pool *p, const struct
 	size_t i;
 
 	json_number(plan, "watch_seconds", watches_for(p, q));
-	look_for_foreign(ctl, json_at(plan, "vdevs"));
+	look_for_foreign(ctl, plan);
 	if (ctl->json) {
 		ctl_json(root);
 		return;
@@ -246,7 +248,7 @@ static void note_foreign(struct ctl *ctl, const struct found_pool *p, const char
 {
 	json_object *root = import_plan(p, name, params);
 
-	look_for_foreign(ctl, json_at(root, "plan.vdevs"));
+	look_for_foreign(ctl, json_at(root, "plan"));
 	json_object_put(root);
 }
 

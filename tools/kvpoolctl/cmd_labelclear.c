@@ -92,6 +92,23 @@ static void list_signatures(json_object *o, const char *key, const struct signat
 	}
 }
 
+/*
+ * A pool that runs may write its labels at any time, so a signature among them stays until then, or
+ * until the pool is stopped.
+ */
+static void say_left(const struct ctl *ctl, const struct device *d, const struct label *l,
+		     const struct signature *s)
+{
+	if (foreign_free(d, l, s->offset, s->bytes, false))
+		ctl_say(ctl, "left the signature of %s at byte %llu of %s: the running pool writes "
+			"labels there; kvpoolctl export %s, and then this command, wipes it",
+			s->type, s->offset, d->path, l->sb ? l->sb->name : "POOL");
+	else
+		ctl_say(ctl,
+			"left the signature of %s at byte %llu of %s: the pool uses that place",
+			s->type, s->offset, d->path);
+}
+
 static void report_foreign(struct ctl *ctl, const struct device *d, const struct label *l,
 			   const struct signature_list *done, const struct signature_list *left)
 {
@@ -100,7 +117,7 @@ static void report_foreign(struct ctl *ctl, const struct device *d, const struct
 
 	json_text(plan, "action", "labelclear");
 	json_text(plan, "path", d->path);
-	json_text(plan, "pool", l->sb->name);
+	json_text(plan, "pool", l->sb ? l->sb->name : NULL);
 	list_signatures(plan, "wiped", done);
 	list_signatures(plan, "left", left);
 	if (ctl->json) {
@@ -112,10 +129,10 @@ static void report_foreign(struct ctl *ctl, const struct device *d, const struct
 		ctl_say(ctl, "%s the signature of %s at byte %llu of %s",
 			ctl->dry_run ? "would wipe" : "wiped",
 			done->list[i].type, done->list[i].offset, d->path);
+	if (done->more)
+		ctl_say(ctl, "%s %u more", ctl->dry_run ? "would wipe" : "wiped", done->more);
 	for (i = 0; i < left->count; i++)
-		ctl_say(ctl,
-			"left the signature of %s at byte %llu of %s: the pool uses that place",
-			left->list[i].type, left->list[i].offset, d->path);
+		say_left(ctl, d, l, &left->list[i]);
 	if (!done->count && !left->count)
 		ctl_say(ctl, "%s carries no signature of other tools", d->path);
 }
@@ -148,7 +165,7 @@ static int wipe_foreign(struct ctl *ctl, const struct device *d, const struct la
 	struct err err;
 	int ret;
 
-	if (label_fault(l)) {
+	if (label_fault(l) && !label_is_spare(l)) {
 		err_set(&err, ERR_NO_LABEL, d->path, "wipefs, if it is not a leg of a pool", "%s",
 			label_fault(l));
 		return ctl_fail(ctl, &err);

@@ -186,6 +186,29 @@ static void print_details(const struct ctl *ctl, json_object *pool, const struct
 	putchar('\n');
 }
 
+static void print_foreign_of(json_object *pool, json_object *legs, const char *word)
+{
+	size_t i, n = legs ? json_object_array_length(legs) : 0;
+	char buf[FOREIGN_TEXT];
+	const char *text;
+
+	for (i = 0; i < n; i++) {
+		text = foreign_text(json_object_array_get_idx(legs, i), word, buf);
+		if (text && strcmp(text, json_text_at(pool, "advice")))
+			printf("     note: %s\n", text);
+	}
+}
+
+/* Signatures of other tools that the advice does not name. */
+static void print_foreign(json_object *pool)
+{
+	json_object *legs = pool_legs(pool);
+
+	print_foreign_of(pool, legs, "leg");
+	print_foreign_of(pool, json_at(pool, "spares"), "spare");
+	json_object_put(legs);
+}
+
 static void print_pool(const struct ctl *ctl, json_object *pool, const struct view *view)
 {
 	printf("     pool: %s\n", json_text_at(pool, "name"));
@@ -194,6 +217,7 @@ static void print_pool(const struct ctl *ctl, json_object *pool, const struct vi
 	       json_flag_at(pool, "readonly") ? ", read-only" : "");
 	if (json_at(pool, "vdevs"))
 		print_details(ctl, pool, view);
+	print_foreign(pool);
 	if (json_at(pool, "advice"))
 		printf("   advice: %s\n", json_text_at(pool, "advice"));
 }
@@ -286,23 +310,48 @@ static void parse(struct ctl *ctl, int argc, char **argv, struct view *view)
 		exit(ctl_usage(ctl, "-d is for pools that do not run, and goes with no name"));
 }
 
-/*
- * May another tool take a leg for its own, or for blank? Skipped if a worse fault has advice
- * already.
- */
-static void look_for_foreign(json_object *pool)
+/* The first of them is the advice, if the pool has no worse fault. */
+static void advise_foreign(json_object *pool, json_object *legs, const char *word)
 {
-	json_object *legs = pool_legs(pool), *leg;
-	char text[FOREIGN_TEXT];
+	size_t i, n = legs ? json_object_array_length(legs) : 0;
+	char buf[FOREIGN_TEXT];
+	const char *text;
 
-	if (foreign_note(legs, &leg) && !json_at(pool, "advice"))
-		json_text(pool, "advice", foreign_text(leg, text));
-	json_object_put(legs);
+	foreign_note(legs);
+	for (i = 0; i < n && !json_at(pool, "advice"); i++) {
+		text = foreign_text(json_object_array_get_idx(legs, i), word, buf);
+		if (text)
+			json_text(pool, "advice", text);
+	}
+}
+
+/* May another tool take a leg or a spare for its own? */
+static void look_for_foreign(json_object *pools)
+{
+	json_object *pool, *legs;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(pools); i++) {
+		pool = json_object_array_get_idx(pools, i);
+		legs = pool_legs(pool);
+		advise_foreign(pool, legs, "leg");
+		advise_foreign(pool, json_at(pool, "spares"), "spare");
+		json_object_put(legs);
+	}
+}
+
+/* With -x only pools with an advice are shown. */
+static void leave_out_healthy(json_object *pools)
+{
+	size_t i = json_object_array_length(pools);
+
+	while (i--)
+		if (!json_at(json_object_array_get_idx(pools, i), "advice"))
+			json_object_array_del_idx(pools, i, 1);
 }
 
 /* Describes each pool of @list in @pools; *@failed: some of them could not be asked. */
 static int describe(struct ctl *ctl, const struct dm_entry *list, unsigned int count,
-		    const struct view *view,
 		    json_object *pools, bool *failed)
 {
 	json_object *pool;
@@ -317,12 +366,8 @@ static int describe(struct ctl *ctl, const struct dm_entry *list, unsigned int c
 			health = worse(health, ctl_fail(ctl, &err));
 			continue;
 		}
-		look_for_foreign(pool);
 		health = worse(health, advice_exit(pool));
-		if (view->only_troubled && !json_at(pool, "advice"))
-			json_object_put(pool);
-		else
-			json_object_array_add(pools, pool);
+		json_object_array_add(pools, pool);
 	}
 	return health;
 }
@@ -343,8 +388,11 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = collect(ctl, name, &list, &count);
 	if (ret)
 		return ret;
-	health = describe(ctl, list, count, &view, pools, &failed);
+	health = describe(ctl, list, count, pools, &failed);
 	spares_note(pools, view.places, view.place_count);
+	look_for_foreign(pools);
+	if (view.only_troubled)
+		leave_out_healthy(pools);
 	free(list);
 	if (!name) {
 		idle = json_list(root, "not_running");

@@ -6,6 +6,7 @@
 
 #include "format/spare.h"
 #include "pool_object.h"
+#include "foreign.h"
 #include "spare_devices.h"
 
 /* --- labels ----------------------------------------------------------------------- */
@@ -138,6 +139,16 @@ static bool fits(const struct found_leg *spare, const struct kvp_geometry *g, st
 	       !kvp_geometry_check(g, d->blocks, &why);
 }
 
+/* Another tool may have been run on it since. Its owner decides, by replace -f or labelclear. */
+static bool has_signature(const struct device *d)
+{
+	const char *path = d->path;
+	char type[1][SIGNATURE_TYPE];
+
+	foreign_find(&path, 1, type);
+	return *type[0];
+}
+
 int spares_choose(const struct dm_entry *e, const struct stats *stats, unsigned int leg,
 		  char *path, struct err *err)
 {
@@ -145,7 +156,7 @@ int spares_choose(const struct dm_entry *e, const struct stats *stats, unsigned 
 	struct device d;
 	struct scan s;
 	u64 least = 0;
-	unsigned int i, count = 0;
+	unsigned int i, count = 0, foreign = 0;
 
 	if (scan_run(NULL, 0, &s, err))
 		return -1;
@@ -154,12 +165,20 @@ int spares_choose(const struct dm_entry *e, const struct stats *stats, unsigned 
 		if (!fits(p->spares[i], geometry_of(p->sb, leg), &d) || (least &&
 									 d.blocks >= least))
 			continue;
+		if (has_signature(&d)) {
+			foreign++;
+			continue;
+		}
 		least = d.blocks;
 		snprintf(path, PATH_MAX, "%s", d.path);
 	}
 	scan_free(&s);
 	if (least)
 		return 0;
+	if (foreign)
+		return err_set(err, ERR_REFUSED, e->name, "'kvpoolctl status' names it, and what "
+			       "to do about it", "a spare of it carries a signature of another "
+			       "tool, and no other spare is free and large enough");
 	return err_set(err, ERR_REFUSED, stats_text(stats, "leg.%u.uuid", leg) ?: e->name,
 		       "name a device: kvpoolctl replace POOL OLD NEW",
 		       count ? "none of the spares of pool %s is free and large enough" :
@@ -181,6 +200,7 @@ void spares_add_found(json_object *o, const struct found_pool *p)
 		json_text(spare, "path", p->spares[i]->dev.path);
 		json_text(spare, "uuid", uuid_print(p->spares[i]->label.spare.uuid, uuid));
 		json_text(spare, "state", is ? "available" : "held");
+		json_text(spare, "foreign", NULL);	/* until foreign_note() has probed it */
 		json_number(spare, "size", p->spares[i]->dev.bytes);
 	}
 }

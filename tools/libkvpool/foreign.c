@@ -32,6 +32,14 @@ static bool in_dead_slot(const struct label *l, u64 offset, u64 bytes)
 	return false;
 }
 
+/* The size that the label tells; 0: none. */
+static u64 size_of_leg(const struct label *l)
+{
+	if (l->sb)
+		return l->sb->legs[l->sb->leg_index].size_blocks;
+	return label_is_spare(l) ? l->spare.size_blocks : 0;
+}
+
 bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64 bytes, bool in_use)
 {
 	u64 ring = kvp_sb_slot_offset(d->blocks, 0, 0) >> KVP_BLOCK_SHIFT;
@@ -45,7 +53,7 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
 	    inside(offset, bytes, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS, KVP_LABEL_BLOCKS))
 		return true;
 	/* On a device that is larger than the leg was, the leg ends before the device does. */
-	if (!l->sb || l->sb->legs[l->sb->leg_index].size_blocks != d->blocks)
+	if (size_of_leg(l) != d->blocks)
 		return false;
 	if (inside(offset, bytes, back, back + ring) ||
 	    offset >= (back + ring_end) << KVP_BLOCK_SHIFT)
@@ -131,6 +139,8 @@ static bool may_go(void *arg, const struct signature *s)
 
 	if (list->count < SIGNATURES_MAX)
 		list->list[list->count++] = *s;
+	else
+		list->more++;
 	return !ours;
 }
 
@@ -139,6 +149,6 @@ int foreign_wipe(const struct device *d, const struct label *l, int fd, bool in_
 {
 	struct wiping w = { d, l, in_use, done, left };
 
-	done->count = left->count = 0;
+	done->count = left->count = done->more = left->more = 0;
 	return signature_each(d->path, fd, may_go, &w, err);
 }

@@ -31,6 +31,7 @@ struct signature {
 struct signature_list {
 	struct signature list[SIGNATURES_MAX];
 	unsigned int count;
+	unsigned int more;	/* that did not fit */
 };
 
 /**
