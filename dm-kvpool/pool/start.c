@@ -287,7 +287,7 @@ int kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 at, struct kvp
 static int refuse_small(const struct kvp_leg *leg, const struct kvp_why *why, struct kvp_refusal *r)
 {
 	return kvp_refuse(r, -ENOSPC,
-		"give it back its size: a dock or a partition table may have taken the end; or give '-' in its place to start without it",
+		"give it back its size: a dock or a partition table may have taken the end; or start the pool with '-' in its place, which goes on without it",
 		"%s is too small: %s", leg->path, why->text);
 }
 
@@ -299,12 +299,12 @@ int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
 	/* Before bad slots: the good slots may be among the unreadable ones. */
 	if (label->unreadable)
 		return kvp_refuse(r, -EIO,
-			"see why, and try again; nothing is lost by that; or give '-' in place of the device to start without it",
+			"see why, and try again; nothing is lost by that; a start with '-' in place of the device goes on without it",
 			"%s does not answer: its label cannot be read (error %d)", leg->path,
 			label->read_error);
 	if (label->bad)
 		return kvp_refuse(r, label->error,
-				  "give '-' in place of the device to start without it",
+				  "a start with '-' in place of the device goes on without it",
 				  "%s: no valid label: %s", leg->path, label->why.text);
 	return kvp_refuse(r, -ENODATA, "name the pool's own devices, or create a pool first",
 			  "%s has no kvpool label", leg->path);

@@ -472,9 +472,14 @@ static int msg_drop_caches(struct message *m)
 static int msg_clear(struct message *m)
 {
 	struct kvp_leg *leg = m->argc > 1 ? find_leg(m) : NULL;
+	char words[KVP_LEG_WORDS];
 
 	if (m->argc > 1 && !leg)
 		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	if (leg)
+		kvp_event(m->pool, "cleared leg=%u%s", leg->index, kvp_leg_words(leg, words));
+	else
+		kvp_event(m->pool, "cleared");
 	kvp_pool_clear(m->pool, leg ? (int)leg->index : -1);
 	return 0;
 }

@@ -108,8 +108,13 @@ static int open_leg(struct kvp_line *line, struct kvp_start *s, u32 i, const cha
 		return kvp_refuse(&t->refusal, ret, open_mend(ret), "leg %s cannot be opened: %pe",
 				  arg, ERR_PTR(ret));
 	}
-	/* A path that is cut off would name something else. */
-	if (strlen(arg) >= sizeof(leg->path))
+	/*
+	 * Events and refusals name the leg by this path, and may be read after a restart: numbers
+	 * would tell nothing then. A path that is cut off would name something else.
+	 */
+	if (*arg != '/')
+		snprintf(leg->path, sizeof(leg->path), "/dev/%pg", t->devs[i]->bdev);
+	else if (strlen(arg) >= sizeof(leg->path))
 		strscpy(leg->path, t->devs[i]->name, sizeof(leg->path));
 	leg->bdev = t->devs[i]->bdev;
 	leg->size_blocks = bdev_nr_sectors(t->devs[i]->bdev) >> KVP_SECTORS_SHIFT;

@@ -497,6 +497,7 @@ int kvp_scrub_pause(struct kvp_pool *pool)
 		if (sc->info.state == KVP_SCRUB_RUNNING) {
 			sc->info.state = KVP_SCRUB_PAUSED;
 			note_scrub(pool);
+			kvp_event(pool, "scrub_paused");
 		}
 	} else {
 		ret = -ENOENT;
@@ -512,6 +513,7 @@ int kvp_scrub_resume(struct kvp_pool *pool)
 
 	mutex_lock(&sc->lock);
 	if (sc->info.state == KVP_SCRUB_PAUSED) {
+		kvp_event(pool, "scrub_resumed");
 		run(pool);
 		note_scrub(pool);
 	} else {

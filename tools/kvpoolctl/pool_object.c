@@ -31,6 +31,9 @@ const char *leg_path(const char *path, char *buf, size_t size)
 {
 	dev_t rdev = parse_numbers(path);
 
+	/* The module knows a leg that a table named by its numbers by the kernel's name. */
+	if (!rdev && !strncmp(path, "/dev/dm-", strlen("/dev/dm-")))
+		rdev = leg_device(path);
 	if (rdev)
 		return device_name(rdev, buf, size);
 	snprintf(buf, size, "%s", path);

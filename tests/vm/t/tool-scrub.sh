@@ -45,6 +45,8 @@ refused 3 refused 'no such scrub' scrub --resume tank
 run 0 scrub --stop tank
 scrub_is stopped
 retry 60 saw scrub_stopped
+retry 60 saw scrub_paused
+retry 60 saw scrub_resumed
 quiet
 refused 3 refused 'no such scrub' scrub --stop tank
 
