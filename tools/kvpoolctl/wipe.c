@@ -4,20 +4,35 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "format/spare.h"
 #include "plan.h"
 #include "signature.h"
 
 #define LABEL_BYTES	((size_t)KVP_LABEL_BLOCKS << KVP_BLOCK_SHIFT)
 
-static int zero_label(int fd, u64 at, const struct device *d, struct err *err)
+static int zero(int fd, u64 at, u64 end, const struct device *d, struct err *err)
 {
-	static const char zeros[1 << 20];
+	static const char zeros[LABEL_BYTES];
 
-	_Static_assert(sizeof(zeros) == KVP_LABEL_BLOCKS * KVP_BLOCK_SIZE, "a label area");
-	if (pwrite(fd, zeros, LABEL_BYTES, (off_t)at) != (ssize_t)LABEL_BYTES)
+	if (pwrite(fd, zeros, end - at, (off_t)at) != (ssize_t)(end - at))
 		return err_set(err, ERR_IO, d->path, "check the device",
 			       "its label area cannot be zeroed: %s", strerror(errno));
 	return 0;
+}
+
+/*
+ * Zeroes the label area at @end. A spare keeps its label there until the module takes it, so that a
+ * command that is interrupted leaves a spare.
+ */
+static int zero_label(int fd, unsigned int end, const struct plan_leg *leg, struct err *err)
+{
+	u64 at = end ? (leg->dev.blocks - KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT : 0;
+	u64 label = kvp_spare_offset(leg->dev.blocks, end);
+
+	if (!leg->spare)
+		return zero(fd, at, at + LABEL_BYTES, &leg->dev, err);
+	return zero(fd, at, label, &leg->dev, err) ||
+	       zero(fd, label + KVP_SB_SIZE, at + LABEL_BYTES, &leg->dev, err) ? -1 : 0;
 }
 
 struct wiping {
@@ -36,10 +51,9 @@ static int wipe_leg(void *arg, struct err *err)
 	if (w->p->force)
 		ret = signature_wipe(fd, leg->dev.path, err);
 	if (!ret)
-		ret = zero_label(fd, 0, &leg->dev, err);
+		ret = zero_label(fd, 0, leg, err);
 	if (!ret)
-		ret = zero_label(fd, (leg->dev.blocks - KVP_LABEL_BLOCKS) << KVP_BLOCK_SHIFT,
-				 &leg->dev, err);
+		ret = zero_label(fd, 1, leg, err);
 	if (!ret && fsync(fd))
 		ret = err_set(err, ERR_IO, leg->dev.path, "check the device", "%s",
 			      strerror(errno));
@@ -63,7 +77,6 @@ int plan_wipe(const struct plan *p, struct err *err)
 	int ret = 0;
 
 	for (i = p->first_leg; !ret && i < p->leg_count; i++)
-		if (!p->legs[i].spare)
-			ret = plan_wipe_leg(p, &p->legs[i], err);
+		ret = plan_wipe_leg(p, &p->legs[i], err);
 	return ret;
 }

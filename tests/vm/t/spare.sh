@@ -96,6 +96,26 @@ run 0 offline tank /dev/c
 refused 3 refused 'no spare of pool tank was found' replace tank /dev/c
 run 0 online --wait tank /dev/c
 
+echo "--- another tool was run on a spare"
+simset a power 1
+run 0 labelclear -f /dev/a
+run 0 add tank spare /dev/a
+mkswap /dev/a > /dev/null
+run 0 status tank; ends_in() { tail -n 1 /tmp/out | grep -q "$1" || fail "last line: $(tail -n 1 /tmp/out)"; }
+ends_in 'advice: spare /dev/a carries a signature of swap .*kvpoolctl labelclear --foreign /dev/a'
+run 0 status -x; has out 'pool: tank'
+run 0 status -j tank; expect_eq "$(json pools.0.spares.0.foreign)" swap
+run 0 offline tank /dev/c
+run 4 status tank; has out 'note: spare /dev/a carries a signature of swap'
+refused 3 refused 'carries a signature of another tool' replace tank /dev/c
+run 0 labelclear --foreign /dev/a
+# what mkswap wrote beside its magic is still there
+run 0 replace --wait tank /dev/c
+leg_path 1 /dev/a
+run 0 clear tank
+run 0 events tank; has out 'leg_replaced leg=1 .*path=/dev/a '; has out ' cleared '
+run 0 history tank; has out ' cleared'
+
 echo "--- destroy frees the spares"
 simset b power 1
 run 0 labelclear -f /dev/b
