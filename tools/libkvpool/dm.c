@@ -398,6 +398,7 @@ int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
 	int ret = 0;
 
 	*params = NULL;
+	*sectors = 0;
 	if (!t || !dm_task_run(t))
 		return task_failed(task_errno(t), name, "its table cannot be read", err);
 	dm_get_next_target(t, NULL, &start, &length, &type, &text);
@@ -522,6 +523,18 @@ int dm_resume(const char *name, struct err *err)
 	return e ? task_failed(e, name, "cannot be resumed", err) : 0;
 }
 
+/* Has the device a table, and of another target? */
+static bool lacks_pool(const char *name)
+{
+	char *params;
+	struct err err;
+	u64 sectors;
+	bool lacks = dm_table(name, &sectors, &params, &err) && sectors;
+
+	free(params);
+	return lacks;
+}
+
 /* Sets @err to the module's reason for refusing a message. */
 static int message_failed(const char *name, const char *message, int e, struct err *err)
 {
@@ -543,6 +556,11 @@ static int message_failed(const char *name, const char *message, int e, struct e
 	snprintf(doing, sizeof(doing), "message '%.100s'", message);
 	if (geteuid())
 		return task_failed(e, name, doing, err);
+	if (e == EINVAL && lacks_pool(name))
+		return err_set(err, ERR_KERNEL, name, "end what uses the device (lsblk, fuser), then "
+			       "dmsetup remove NAME, and kvpoolctl import NAME",
+			       "the pool does not run: its device has the table of another "
+			       "target, as dmsetup remove --force leaves it");
 	return err_set(err, ERR_KERNEL, name, "see kvpoolctl status and kvpoolctl events",
 		       "%s: %s", doing, strerror(e));
 }

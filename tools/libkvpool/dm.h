@@ -42,6 +42,7 @@ int dm_start(const char *name, const char *uuid, u64 sectors, const char *params
 
 /**
  * dm_table() - the table of a mapped device; *@params, without the target's name, is to be freed
+ * @sectors: 0 if the table cannot be read, or has no target
  */
 int dm_table(const char *name, u64 *sectors, char **params, struct err *err);
 

@@ -189,4 +189,15 @@ run 5 status -x; has out 'pool: new'; has out 'advice: it was not started: kvpoo
 run 0 import new; run 0 export new
 run 0 status -x; has out healthy
 run 0 import new; run 0 destroy new
+
+echo "--- removed by force while a program has it open: the table of another target"
+udevadm settle
+exec 3< /dev/mapper/tank
+expect_fail dmsetup remove --force tank
+run 1 status tank; has err 'does not run: its device has the table of another target.*dmsetup remove'
+exec 3<&-
+udevadm settle
+dmsetup remove --retry tank
+run 0 import tank
+run 0 status -x; has out healthy
 check_json
