@@ -169,8 +169,8 @@ void fuzz_seeds(void)
 		"leg.0.state=online\nleg.1.state=online\nvdev.1.kind=cache\nvdev.1.first_leg=2\nvdev.1.legs=1\n"
 		"leg.2.state=online\nlog.on=cache\nlosses_survivable=1\nssd.written_data=100\nleg.0.path=/dev/none\n"
 		"leg.0.uuid=01234567-89ab-cdef-0123-456789abcdef\n",
-		"1flush sum 123456\nflush 1000 4\nflush 2000 5\nflush 4000 1\nflush "
-		"18446744073709551615 1\n",
+		("1flush sum 123456\nflush 1000 4\nflush 2000 5\nflush 4000 1\nflush "
+		 "18446744073709551615 1\n"),
 		"2leg_lost leg=1 path=/dev/b why=write error", "2recovered replayed=0 kept=0 ms=4",
 		"301234567-89ab-cdef-0123-456789abcdef 1 host=12:h mirror 2 8:0 8:16 cache 2 8:80 -",
 		"3- 0 single 1 -", "464M", "41024", "4 5 0 40 1 6 0 48 1 0 1 1 3 0 24 0 0 0",
