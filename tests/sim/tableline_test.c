@@ -275,6 +275,9 @@ static __int128 number_of(const char *text)
 	for (; *text >= '0' && *text <= '9'; text++)
 		if (n < (__int128)1 << 100)
 			n = 10 * n + (*text - '0');
+	/* As kstrtouint(). A word has a newline if a backslash is before it. */
+	if (!strcmp(text, "\n"))
+		return n;
 	u = *text ? strchr(units, *text) : NULL;
 	if (*text && (!u || text[1]))
 		return -1;
