@@ -4,9 +4,35 @@
 
 #include "policy/history.h"
 
-#define COVER_SHIFT		4
+#define WIDE_SHIFT		4	/* of stripes */
+#define PART_SHIFT		2	/* of blocks: parts of stripes are short */
 #define COVER_LEVELS		12u
 #define COVER_LEVEL_SHIFT	(BITS_PER_LONG - 4)
+
+static void init_covers(struct kvp_covers *cs, u32 shift)
+{
+	xa_init(&cs->stretches);
+	cs->shift = shift;
+	cs->levels = 0;
+}
+
+static void free_covers(struct kvp_covers *cs)
+{
+	struct kvp_cover *c;
+	unsigned long i;
+
+	xa_for_each(&cs->stretches, i, c) {
+		xa_erase(&cs->stretches, i);
+		while (c) {
+			struct kvp_cover *older = c->older;
+
+			kfree(c);
+			c = older;
+		}
+		cond_resched();
+	}
+	xa_destroy(&cs->stretches);
+}
 
 void kvp_history_init(struct kvp_history *h, const struct kvp_geometry *g)
 {
@@ -14,8 +40,9 @@ void kvp_history_init(struct kvp_history *h, const struct kvp_geometry *g)
 	xa_init(&h->blocks);
 	xa_init(&h->rows);
 	INIT_LIST_HEAD(&h->wide);
-	xa_init(&h->covers);
-	h->levels = 0;
+	xa_init(&h->parted);
+	init_covers(&h->whole, WIDE_SHIFT);
+	init_covers(&h->parts, PART_SHIFT);
 	h->looks = 0;
 	h->records = 0;
 }
@@ -23,10 +50,10 @@ void kvp_history_init(struct kvp_history *h, const struct kvp_geometry *g)
 void kvp_history_exit(struct kvp_history *h)
 {
 	struct kvp_wide_discard *d, *next;
-	struct kvp_wide_cover *c;
 	struct kvp_logged_parity *p;
 	struct kvp_past_version *v;
 	unsigned long i;
+	void *entry;
 
 	/* Free them one by one. There may be millions, and xa_destroy() keeps interrupts off. */
 	xa_for_each(&h->blocks, i, v) {
@@ -46,17 +73,13 @@ void kvp_history_exit(struct kvp_history *h)
 		cond_resched();
 	}
 	xa_destroy(&h->rows);
-	xa_for_each(&h->covers, i, c) {
-		xa_erase(&h->covers, i);
-		while (c) {
-			struct kvp_wide_cover *older = c->older;
-
-			kfree(c);
-			c = older;
-		}
+	xa_for_each(&h->parted, i, entry) {
+		xa_erase(&h->parted, i);
 		cond_resched();
 	}
-	xa_destroy(&h->covers);
+	xa_destroy(&h->parted);
+	free_covers(&h->whole);
+	free_covers(&h->parts);
 	list_for_each_entry_safe(d, next, &h->wide, list) {
 		list_del(&d->list);
 		kfree(d);
@@ -86,10 +109,10 @@ static int add_version(struct kvp_history *h, u64 block, const struct kvp_rec *r
 	return 0;
 }
 
-/* The number of the stretch of @level that @stripe is in. */
-static unsigned long cover_key(u32 level, u64 stripe)
+/* The number of the stretch of @level that stripe or block @nr is in. */
+static unsigned long cover_key(const struct kvp_covers *cs, u32 level, u64 nr)
 {
-	return (unsigned long)level << COVER_LEVEL_SHIFT | stripe >> (COVER_SHIFT * level);
+	return (unsigned long)level << COVER_LEVEL_SHIFT | nr >> (cs->shift * level);
 }
 
 /*
@@ -97,9 +120,9 @@ static unsigned long cover_key(u32 level, u64 stripe)
  * far as both together; else only to the next older one. So the lengths are those of a skew binary
  * number.
  */
-static struct kvp_wide_cover *jump_behind(struct kvp_wide_cover *older)
+static struct kvp_cover *jump_behind(struct kvp_cover *older)
 {
-	struct kvp_wide_cover *jump = older ? older->jump : NULL;
+	struct kvp_cover *jump = older ? older->jump : NULL;
 
 	if (jump && jump->jump && older->depth - jump->depth == jump->depth - jump->jump->depth)
 		return jump->jump;
@@ -107,41 +130,40 @@ static struct kvp_wide_cover *jump_behind(struct kvp_wide_cover *older)
 }
 
 /* The newest one of a list before @limit. */
-static const struct kvp_wide_cover *cover_before(struct kvp_history *h,
-						 const struct kvp_wide_cover *c,
-						 struct kvp_log_at limit)
+static const struct kvp_cover *cover_before(struct kvp_history *h, const struct kvp_cover *c,
+					    struct kvp_log_at limit)
 {
 	for (h->looks++; c && !kvp_log_before(c->at, limit); h->looks++)
 		c = c->jump && !kvp_log_before(c->jump->at, limit) ? c->jump : c->older;
 	return c;
 }
 
-static int add_cover(struct kvp_history *h, u32 level, u64 stripe, struct kvp_log_at at)
+static int add_cover(struct kvp_covers *cs, u32 level, u64 nr, struct kvp_log_at at)
 {
-	unsigned long key = cover_key(level, stripe);
-	struct kvp_wide_cover *c = kmalloc(sizeof(*c), GFP_KERNEL);
+	unsigned long key = cover_key(cs, level, nr);
+	struct kvp_cover *c = kmalloc(sizeof(*c), GFP_KERNEL);
 	void *ret;
 
 	if (!c)
 		return -ENOMEM;
-	c->older = xa_load(&h->covers, key);
+	c->older = xa_load(&cs->stretches, key);
 	c->jump = jump_behind(c->older);
 	c->depth = c->older ? c->older->depth + 1 : 0;
 	c->at = at;
-	ret = xa_store(&h->covers, key, c, GFP_KERNEL);
+	ret = xa_store(&cs->stretches, key, c, GFP_KERNEL);
 	if (xa_is_err(ret)) {
 		kfree(c);
 		return xa_err(ret);
 	}
-	h->levels = max(h->levels, level + 1);
+	cs->levels = max(cs->levels, level + 1);
 	return 0;
 }
 
 /*
- * Cut the stripes from @first to before @end: take the largest aligned stretch that fits, and go
- * on behind it.
+ * Cut the stripes or blocks from @first to before @end: take the largest aligned stretch that fits,
+ * and go on behind it.
  */
-static int cover(struct kvp_history *h, u64 first, u64 end, struct kvp_log_at at)
+static int cover(struct kvp_covers *cs, u64 first, u64 end, struct kvp_log_at at)
 {
 	int ret = 0;
 
@@ -149,12 +171,12 @@ static int cover(struct kvp_history *h, u64 first, u64 end, struct kvp_log_at at
 		u64 size = 1;
 		u32 level = 0;
 
-		while (level + 1 < COVER_LEVELS && !(first % (size << COVER_SHIFT)) &&
-		       (size << COVER_SHIFT) <= end - first) {
-			size <<= COVER_SHIFT;
+		while (level + 1 < COVER_LEVELS && !(first % (size << cs->shift)) &&
+		       (size << cs->shift) <= end - first) {
+			size <<= cs->shift;
 			level++;
 		}
-		ret = add_cover(h, level, first, at);
+		ret = add_cover(cs, level, first, at);
 		first += size;
 	}
 	return ret;
@@ -171,10 +193,19 @@ static int add_wide(struct kvp_history *h, u64 block, u64 count, struct kvp_log_
 	d->block = block;
 	d->count = count;
 	list_add_tail(&d->list, &h->wide);
-	return cover(h, div_u64(block, stripe), div_u64(block + count, stripe), at);
+	return cover(&h->whole, div_u64(block, stripe), div_u64(block + count, stripe), at);
 }
 
-/* A discard begins and ends within stripes: there it is noted block by block. */
+/* Note a discard of a part of one stripe. A part of a wide stripe may be thousands of blocks. */
+static int add_part(struct kvp_history *h, u64 block, u64 count, struct kvp_log_at at)
+{
+	void *ret = xa_store(&h->parted, (unsigned long)div_u64(block, kvp_stripe_blocks(h->g)),
+			     h, GFP_KERNEL);
+
+	return xa_is_err(ret) ? xa_err(ret) : cover(&h->parts, block, block + count, at);
+}
+
+/* A discard begins and ends within stripes. */
 static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct kvp_log_at at)
 {
 	u32 stripe = kvp_stripe_blocks(h->g);
@@ -183,9 +214,11 @@ static int add_discard(struct kvp_history *h, const struct kvp_rec *rec, struct 
 
 	while (!ret && block < end) {
 		u64 whole = (end - block) / stripe * stripe;
+		u64 part = min_t(u64, stripe - block % stripe, end - block);
 
-		if (block % stripe || !whole) {
-			ret = add_version(h, block++, rec, at, 0, 0);
+		if (part < stripe) {
+			ret = add_part(h, block, part, at);
+			block += part;
 		} else {
 			ret = add_wide(h, block, whole, at);
 			block += whole;
@@ -233,26 +266,39 @@ int kvp_history_add(struct kvp_history *h, const struct kvp_rec *rec, struct kvp
 }
 
 /*
- * True if a discard of whole stripes covers @block, is before @limit, and newer than @v, which may
- * be NULL. @at receives the newest.
+ * Look for a discard that covers stripe or block @nr, is before @limit, and newer than *@newest:
+ * NULL is older than all. *@newest becomes the newest, whose copy is in *@at.
+ */
+static void look_for_discard(struct kvp_history *h, struct kvp_covers *cs, u64 nr,
+			     struct kvp_log_at limit, const struct kvp_log_at **newest,
+			     struct kvp_log_at *at)
+{
+	u32 level;
+
+	for (level = 0; level < cs->levels; level++) {
+		const struct kvp_cover *c =
+			cover_before(h, xa_load(&cs->stretches, cover_key(cs, level, nr)), limit);
+
+		if (c && (!*newest || kvp_log_before(**newest, c->at))) {
+			*at = c->at;
+			*newest = at;
+		}
+	}
+}
+
+/*
+ * True if a discard covers @block, is before @limit, and newer than @v, which may be NULL. @at
+ * receives the newest.
  */
 static bool discarded_after(struct kvp_history *h, u64 block, struct kvp_log_at limit,
 			    const struct kvp_past_version *v, struct kvp_log_at *at)
 {
-	u64 stripe = div_u64(block, kvp_stripe_blocks(h->g));
-	bool found = false;
-	u32 level;
+	const struct kvp_log_at *newest = v ? &v->at : NULL;
 
-	for (level = 0; level < h->levels; level++) {
-		const struct kvp_wide_cover *c =
-			cover_before(h, xa_load(&h->covers, cover_key(level, stripe)), limit);
-
-		if (c && ((!v && !found) || kvp_log_before(found ? *at : v->at, c->at))) {
-			*at = c->at;
-			found = true;
-		}
-	}
-	return found;
+	look_for_discard(h, &h->whole, div_u64(block, kvp_stripe_blocks(h->g)), limit, &newest,
+			 at);
+	look_for_discard(h, &h->parts, block, limit, &newest, at);
+	return newest == at;
 }
 
 const struct kvp_past_version *kvp_history_find(struct kvp_history *h, kvp_vblock_t block,
@@ -267,6 +313,35 @@ const struct kvp_past_version *kvp_history_find(struct kvp_history *h, kvp_vbloc
 		return v;
 	h->discarded = (struct kvp_past_version){ .at = at, .kind = KVP_REC_DISCARD };
 	return &h->discarded;
+}
+
+bool kvp_history_next(struct kvp_history *h, u64 *block)
+{
+	u32 stripe = kvp_stripe_blocks(h->g);
+	unsigned long own = (unsigned long)*block;
+	unsigned long parted = (unsigned long)div_u64(*block + stripe - 1, stripe);
+	bool any = xa_find(&h->blocks, &own, ~0ul, XA_PRESENT);
+
+	if (xa_find(&h->parted, &parted, ~0ul, XA_PRESENT) &&
+	    (!any || (u64)parted * stripe < own)) {
+		*block = (u64)parted * stripe;
+		return true;
+	}
+	*block = own;
+	return any;
+}
+
+bool kvp_history_knows(struct kvp_history *h, kvp_vblock_t block)
+{
+	u64 nr = kvp_vblock_nr(block);
+	u32 level;
+
+	if (xa_load(&h->blocks, nr))
+		return true;
+	for (level = 0; level < h->parts.levels; level++)
+		if (xa_load(&h->parts.stretches, cover_key(&h->parts, level, nr)))
+			return true;
+	return false;
 }
 
 const struct kvp_logged_parity *kvp_history_parity(struct kvp_history *h, u64 row, kvp_lsn_t tail)

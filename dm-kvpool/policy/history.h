@@ -38,18 +38,25 @@ struct kvp_wide_discard {
 };
 
 /*
- * One that covers a stretch of 16^n stripes. n is its level, and the stretch is aligned to its
- * length. A discard is cut into as few of them as possible. So a lookup of a block looks at one
- * stretch of each level, however many discards there are.
+ * A discard that covers a stretch of 16^n stripes, or of 4^n blocks where it covers a stripe in
+ * part. n is its level, and the stretch is aligned to its length. A discard is cut into as few of
+ * them as possible. So a lookup of a block looks at one stretch of each level, however many
+ * discards there are. And a discard takes little memory, however wide the stripes are.
  *
  * Many discards may cover the same stretch. @jump is an older one. The jumps get longer with the
  * list. So the newest discard before a limit is found in steps as the logarithm of the list's
  * length.
  */
-struct kvp_wide_cover {
-	struct kvp_wide_cover *older, *jump;
+struct kvp_cover {
+	struct kvp_cover *older, *jump;
 	u32 depth;			/* number of older ones */
 	struct kvp_log_at at;
+};
+
+struct kvp_covers {
+	struct xarray stretches;	/* level and stretch -> struct kvp_cover, newest first */
+	u32 shift;			/* bits of a level */
+	u32 levels;
 };
 
 /**
@@ -68,12 +75,13 @@ struct kvp_logged_parity {
 
 struct kvp_history {
 	const struct kvp_geometry *g;
-	struct xarray blocks;		/* block -> struct kvp_past_version, newest first */
+	/* block -> struct kvp_past_version, newest first; discards are in @whole and @parts */
+	struct xarray blocks;
 	struct xarray rows;		/* row -> struct kvp_logged_parity */
 	struct list_head wide;		/* discards of whole stripes, in log order */
-	/* Level and stretch -> struct kvp_wide_cover, newest first. */
-	struct xarray covers;
-	u32 levels;			/* of stretches */
+	struct xarray parted;		/* stripe -> anything, if a discard covers a part of it */
+	struct kvp_covers whole;	/* of stripes, by discards of whole stripes */
+	struct kvp_covers parts;	/* of blocks, by discards of parts of stripes */
 	u64 looks;			/* stretches that a lookup looked at, for tests */
 	struct kvp_past_version discarded;	/* the result of kvp_history_find() for these */
 	u64 records;
@@ -102,6 +110,23 @@ int __must_check kvp_history_add(struct kvp_history *h, const struct kvp_rec *re
  */
 const struct kvp_past_version *kvp_history_find(struct kvp_history *h, kvp_vblock_t block,
 					   struct kvp_log_at limit);
+
+/**
+ * kvp_history_next() - the next stripe with a row of which the log knows
+ * @block: in: the first block of a stripe. Out: a block of that stripe, or of one behind it
+ *
+ * Discards of whole stripes do not count: h->wide has them.
+ *
+ * Return: false if there is none.
+ */
+bool kvp_history_next(struct kvp_history *h, u64 *block);
+
+/**
+ * kvp_history_knows() - true if the log has a record of @block
+ *
+ * Discards of whole stripes do not count.
+ */
+bool kvp_history_knows(struct kvp_history *h, kvp_vblock_t block);
 
 /**
  * kvp_history_parity() - the newest parity of @row that still says something of home, or NULL

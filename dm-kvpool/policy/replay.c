@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/list_sort.h>
 #include <linux/slab.h>
 
 #include "policy/replay.h"
@@ -67,7 +68,7 @@ static int add_discard(struct kvp_replay *r, const struct kvp_rec *rec)
 		return -ENOMEM;
 	forget_range(r, rec);
 	d->block = kvp_rec_block(rec);
-	d->count = rec->count;
+	d->end = kvp_block_add(d->block, rec->count);
 	list_add_tail(&d->list, &r->discards);
 	return 0;
 }
@@ -111,6 +112,31 @@ int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_l
 		free_chain(old);
 	list_add_tail(&n->list, rec->kind == KVP_REC_INTENT ? &r->intents : &r->data);
 	return 0;
+}
+
+static int by_place(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	const struct kvp_replay_discard *x = list_entry(a, struct kvp_replay_discard, list);
+	const struct kvp_replay_discard *y = list_entry(b, struct kvp_replay_discard, list);
+
+	return kvp_block_before(y->block, x->block);
+}
+
+void kvp_replay_join(struct kvp_replay *r)
+{
+	struct kvp_replay_discard *d, *next, *last = NULL;
+
+	list_sort(NULL, &r->discards, by_place);
+	list_for_each_entry_safe(d, next, &r->discards, list) {
+		if (last && !kvp_block_before(last->end, d->block)) {
+			last->end = kvp_block_last(last->end, d->end);
+			list_del(&d->list);
+			kfree(d);
+		} else {
+			last = d;
+		}
+		cond_resched();
+	}
 }
 
 struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, kvp_block_t block)

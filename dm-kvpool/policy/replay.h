@@ -29,14 +29,13 @@ struct kvp_replay_rec {
 
 struct kvp_replay_discard {
 	struct list_head list;
-	kvp_block_t block;
-	u32 count;
+	kvp_block_t block, end;
 };
 
 struct kvp_replay {
 	struct xarray blocks;		/* block -> struct kvp_replay_rec */
 	struct list_head data, intents;	/* the newest record of each block, by kind, in log order */
-	struct list_head discards;	/* in log order */
+	struct list_head discards;	/* in log order; joined: see kvp_replay_join() */
 	u64 records;
 };
 
@@ -53,6 +52,15 @@ int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec,
  * The table tells what the block is. No record before this one counts.
  */
 void kvp_replay_resolved(struct kvp_replay *r, const struct kvp_rec *rec);
+
+/**
+ * kvp_replay_join() - sort the discards by place, and make one of all that overlap or touch
+ *
+ * Their order does not count. No record older than a discard of its block is left, and a block with
+ * a newer one is skipped by all discards. So each block is discarded once, and each newer record is
+ * looked at once, however many discards there are.
+ */
+void kvp_replay_join(struct kvp_replay *r);
 
 /** kvp_replay_newest() - the newest record of @block, or NULL */
 struct kvp_replay_rec *kvp_replay_newest(struct kvp_replay *r, kvp_block_t block);

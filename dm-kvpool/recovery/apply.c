@@ -110,11 +110,11 @@ static kvp_block_t next_data(struct kvp_recovery *rec, kvp_block_t block, kvp_bl
  */
 static int apply_discard(struct kvp_recovery *rec, const struct kvp_replay_discard *d)
 {
-	kvp_block_t block = d->block, end = kvp_block_add(block, d->count), data;
+	kvp_block_t block = d->block, data;
 	int ret = 0;
 
-	while (!ret && kvp_block_before(block, end)) {
-		data = next_data(rec, block, end);
+	while (!ret && kvp_block_before(block, d->end)) {
+		data = next_data(rec, block, d->end);
 		if (kvp_block_before(block, data))
 			ret = discard_plain(rec, block, data);
 		block = kvp_block_add(data, 1);
@@ -128,6 +128,7 @@ int kvp_recovery_discards(struct kvp_recovery *rec)
 	struct kvp_replay_discard *d;
 	int ret = 0;
 
+	kvp_replay_join(&rec->replay);
 	list_for_each_entry(d, &rec->replay.discards, list) {
 		ret = apply_discard(rec, d);
 		if (ret)

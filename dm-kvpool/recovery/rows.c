@@ -630,8 +630,7 @@ static int gather_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64
 		u64 row = kvp_row_of(g, kvp_vblock(first)) + k;
 
 		for (i = 1; i < g->leg_count; i++)
-			if (xa_load(&rec->history[v->index].blocks,
-				    kvp_vblock_nr(kvp_row_block(g, row, i))))
+			if (kvp_history_knows(&rec->history[v->index], kvp_row_block(g, row, i)))
 				break;
 		if (i < g->leg_count)
 			ret = gather_row(rec, v, row, fn);
@@ -642,10 +641,10 @@ static int gather_stripe(struct kvp_recovery *rec, const struct kvp_vdev *v, u64
 int kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v, rows_fn fn)
 {
 	u32 stripe = kvp_stripe_blocks(v->g);
-	unsigned long block = 0;
+	u64 block = 0;
 	int ret = 0;
 
-	while (!ret && xa_find(&rec->history[v->index].blocks, &block, ~0ul, XA_PRESENT)) {
+	while (!ret && kvp_history_next(&rec->history[v->index], &block)) {
 		ret = gather_stripe(rec, v, block, fn);
 		block = block - block % stripe + stripe;
 	}

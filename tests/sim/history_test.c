@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The log's history of blocks and rows of a parity1. */
 #include "policy/history.h"
+#include "policy/replay.h"
 #include "suite.h"
 
 /* Three legs, chunks of four blocks: a stripe is eight blocks. */
@@ -58,9 +59,17 @@ static bool discards(struct kvp_history *h)
 	       is(h, 20, 300, 2, 302) && is(h, 21, ~0ull, 0, 303) && is(h, 21, 300, 3, 0);
 	for (block = 14; good && block < 34; block++)
 		good = block == 21 || is(h, block, ~0ull, 0, 0);
-	return good && expect(xa_load(&h->blocks, 14) && xa_load(&h->blocks, 33) &&
-			      !xa_load(&h->blocks, 16) && !xa_load(&h->blocks, 31),
-			      "stripes that are discarded as a whole have records for each block");
+	good = good && expect(kvp_history_knows(h, kvp_vblock(14)) &&
+			      kvp_history_knows(h, kvp_vblock(33)) &&
+			      !kvp_history_knows(h, kvp_vblock(16)) &&
+			      !kvp_history_knows(h, kvp_vblock(31)),
+			      "only stripes that are discarded in part have rows of their own");
+	block = 16;
+	good = good && expect(kvp_history_next(h, &block) && block == 20, "the block of a write");
+	block = 24;
+	good = good && expect(kvp_history_next(h, &block) && block == 32, "a stripe cut in part");
+	block = 40;
+	return good && expect(!kvp_history_next(h, &block), "block %llu has no record", block);
 }
 
 static bool parity(struct kvp_history *h)
@@ -124,13 +133,99 @@ static bool same_discards(void)
 	return good;
 }
 
+static u64 notes_of(struct kvp_history *h)
+{
+	struct kvp_past_version *v;
+	struct kvp_cover *c;
+	unsigned long i;
+	u64 n = 0;
+
+	xa_for_each(&h->blocks, i, v)
+		for (; v; v = v->older)
+			n++;
+	xa_for_each(&h->parts.stretches, i, c)
+		for (; c; c = c->older)
+			n++;
+	return n;
+}
+
+/*
+ * A discard takes little memory, also if it cuts stripes of 3840 blocks in two: a log has room for
+ * more than a hundred discards in a block. Each block has the newest one, as a plain array says.
+ */
+static bool discards_of_parts(void)
+{
+	static const struct kvp_geometry wide = {
+		.kind = KVP_VDEV_PARITY1, .leg_count = 16, .chunk_blocks = 256,
+		.data_blocks = 3840 * 8,
+	};
+	static u32 newest[3840 * 8];
+	const struct kvp_log_at none = { 0, 0 };
+	struct kvp_history h;
+	bool good = true;
+	u64 b;
+	u32 i;
+
+	memset(newest, 0, sizeof(newest));
+	kvp_history_init(&h, &wide);
+	for (i = 1; good && i <= 300; i++) {
+		u64 first = i * 7919 % (3840 * 6), end = first + 1 + i * 104729 % 7678;
+
+		good = add(&h, KVP_REC_DISCARD, first, (u32)(end - first), i, 0, 0, none);
+		for (b = first; b < end; b++)
+			newest[b] = i;
+	}
+	for (b = 0; good && b < ARRAY_SIZE(newest); b++)
+		good = is(&h, b, ~0ull, 0, newest[b] ? 0 : ~0ull) &&
+		       expect(!newest[b] || h.discarded.at.lsn == newest[b],
+			      "block %llu: discard %llu, not %u", b, h.discarded.at.lsn, newest[b]);
+	good = good && expect(notes_of(&h) < 300 * 2 * 36, "%llu notes", notes_of(&h));
+	kvp_history_exit(&h);
+	return good;
+}
+
+/* Discards of mirrors: each block is discarded once, whatever the log has. */
+static bool joined_discards(void)
+{
+	static bool want[2000], got[2000];
+	struct kvp_replay_discard *d;
+	struct kvp_replay r;
+	bool good = true;
+	u32 i, b, n = 0, most = 0;
+
+	kvp_replay_init(&r);
+	for (i = 0; good && i < 400; i++) {
+		struct kvp_rec rec = { .kind = KVP_REC_DISCARD, .block = i * 7919 % 1900,
+				       .count = 1 + i * 31 % (i % 5 ? 4 : 90) };
+
+		good = expect(!kvp_replay_add(&r, &rec, (struct kvp_log_at){ i, 0 }, 0, 0),
+			      "out of memory");
+		for (b = 0; b < rec.count; b++)
+			want[rec.block + b] = true;
+	}
+	for (b = 0; b < ARRAY_SIZE(want); b++)
+		most += want[b] && (!b || !want[b - 1]);
+	kvp_replay_join(&r);
+	list_for_each_entry(d, &r.discards, list) {
+		n++;
+		for (b = kvp_block_nr(d->block); good && b < kvp_block_nr(d->end); b++) {
+			good = expect(!got[b], "block %u is discarded twice", b);
+			got[b] = true;
+		}
+	}
+	kvp_replay_exit(&r);
+	return good && expect(!memcmp(want, got, sizeof(want)), "other blocks are discarded") &&
+	       expect(n == most, "%u discards of %u stretches", n, most);
+}
+
 bool history_test(void)
 {
 	struct kvp_history h;
 	bool good;
 
 	kvp_history_init(&h, &g);
-	good = versions(&h) && discards(&h) && parity(&h) && many_discards() && same_discards();
+	good = versions(&h) && discards(&h) && parity(&h) && many_discards() &&
+	       same_discards() && discards_of_parts() && joined_discards();
 	kvp_history_exit(&h);
 	return good;
 }
