@@ -430,7 +430,8 @@ static void start_somehow(struct look *l)
 	/* Nor may that of the SSDs, which were others then. */
 	if (l->refused && l->crash->swaps_at && l->crash->at < l->crash->swaps_at) {
 		l->refused = start_as_before(l);
-		if (!l->refused)
+		/* with a fault the SSD may be silent, and the old table goes on without it */
+		if (!l->refused && !l->ill)
 			expect_old(l);
 	}
 	if (l->refused && l->crash->before && l->crash->at < l->crash->changes_at)
