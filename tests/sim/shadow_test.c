@@ -759,18 +759,21 @@ static void refused_to_be_shadow(struct life *l)
 
 /* --- superblocks that fail ---------------------------------------------------------- */
 
-/* The superblock after the next @skip fails on @leg. */
-static void fail_superblock(const struct kvp_leg *leg, u32 skip)
+/* The superblock after the next @skip fails in ring @end of @leg. */
+static void fail_in_ring(const struct kvp_leg *leg, u32 skip, u32 end)
 {
 	u64 sequence = leg->pool->sb->sequence + 1 + skip;
-	u32 end;
+	u64 at = kvp_sb_slot_offset(leg->size_blocks, end, sequence % KVP_SB_RING) >>
+		 KVP_BLOCK_SHIFT;
 
-	for (end = 0; end < 2; end++) {
-		u64 at = kvp_sb_slot_offset(leg->size_blocks, end, sequence % KVP_SB_RING) >>
-			 KVP_BLOCK_SHIFT;
+	disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
+}
 
-		disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
-	}
+/* The same in both rings. */
+static void fail_superblock(const struct kvp_leg *leg, u32 skip)
+{
+	fail_in_ring(leg, skip, 0);
+	fail_in_ring(leg, skip, 1);
 }
 
 /* The next superblock fails on all legs of the parity1 that stay. */
@@ -833,6 +836,32 @@ static void not_taken_as_superblocks_fail(struct life *l)
 	blank_disk(l, l->new);
 	add_shadow(l);
 	end_well(l);
+}
+
+static void fail_in_one_ring_of_shadow(struct host *h)
+{
+	struct life *l = container_of(h, struct life, host);
+
+	fail_in_ring(&h->pool->shadow, 0, l->order % 2);
+}
+
+/* A bad sector in one ring of the new disk: the superblock that makes it a leg is in the other. */
+static void taken_with_a_bad_sector(struct life *l)
+{
+	life_writes(&l->writer, 8);
+	add_shadow(l);
+	wait_complete(l);
+	l->from = disks.trace.nr;
+	l->host.quiesced = fail_in_one_ring_of_shadow;
+	take_place(l);
+	if (!disks.faults[0].hit)
+		sim_fail("no superblock failed: the case was not set up");
+	expect_in_sync(l);
+	life_writes(&l->writer, 3);
+	again(l);
+	expect_in_sync(l);
+	life_expect_sound(&l->host, l->blocks);
+	stop(l);
 }
 
 /* No leg of the parity1 but the old one takes a superblock any more: that is not undone, either. */
@@ -1102,12 +1131,14 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(replace_is_cancelled), s, 2);
 	lives(NAMED(refused_to_be_shadow), s, 1);
 	lives(NAMED(not_taken_as_superblocks_fail), s, 4);
+	lives(NAMED(taken_with_a_bad_sector), s, 2);
 	lives(NAMED(not_undone_as_superblocks_fail), s, 1);
 	lives(NAMED(order_fails), s, 1);
 	lives(NAMED(shadow_has_strays), s, 1);
 	cut_life(NAMED(cut_shadowed), s, 6);
 	cut_life(NAMED(cut_shadowed_slowly), s, 4);
 	cut_life(NAMED(cut_taken), s, 6);
+	cut_life(NAMED(taken_with_a_bad_sector), s, 4);
 }
 
 void run_shadow(void)
