@@ -1987,4 +1987,5 @@ void run_parity(void)
 	parity_test(NAMED(bad_block_and_bad_parity), 3, 1);
 	parity_test(NAMED(bad_input_of_parity_is_rebuilt), 3, 1);
 	parity_test(NAMED_WIDE(bad_input_of_parity_is_rebuilt), 5, 1);
+	run_amid();
 }

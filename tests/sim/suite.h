@@ -132,6 +132,8 @@ void run_deep_scenarios(void);
 /** run_lost_pages() - the one in lostpage.c */
 void run_lost_pages(void);
 void run_parity(void);
+/** run_amid() - its part that is in amid.c */
+void run_amid(void);
 void run_vdevs(void);
 /** run_beside() - a part of run_scenarios() that is in beside.c */
 void run_beside(void);
