@@ -47,14 +47,12 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
  * @sb: what is written: the pool's superblock, or @label
  * @label: for legs that join, and for slots that were left out: made from the pool's superblock,
  *	which stays as it is
- * @was: of each leg that joins: what the superblock said of it before
  */
 struct sb_write {
 	struct kvp_io_group group;
 	struct kvp_io ios[KVP_MAX_LEGS * 2];
 	u32 nr;
 	struct kvp_sb *sb, label;
-	struct kvp_leg_info was[KVP_MAX_LEGS];
 };
 
 static struct page **sb_pages(struct kvp_pool *pool, u32 leg, u32 end)
@@ -986,13 +984,17 @@ bool kvp_shadow_complete(struct kvp_pool *pool)
 	return complete;
 }
 
-/* The next superblock calls @leg in sync. It is a source when that counts: end_joins(). */
+/*
+ * The next superblock calls @leg in sync. It is a source when that counts: end_joins(). If too few
+ * legs take it, nothing is answered before another one counts, and that says the same. The leg has
+ * everything, and takes all writes. So if the others are dead for good, its label says that a start
+ * by order may go on with it. No label of it calls it one that resilvers any more.
+ */
 static void begin_join(struct kvp_pool *pool, struct kvp_leg *leg)
 {
 	struct kvp_leg_info *info = &pool->sb->legs[leg->index];
 	unsigned long flags;
 
-	pool->sb_write->was[leg->index] = *info;
 	leg->has_era = 0;
 	leg->lag = 0;
 	info->in_sync_era = 0;
@@ -1005,28 +1007,9 @@ static void begin_join(struct kvp_pool *pool, struct kvp_leg *leg)
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 }
 
-/*
- * Too few legs took the superblock. A leg that was to join resilvers still. If it was given up
- * meanwhile, the superblock says so already.
- */
-static void undo_joins(struct kvp_pool *pool)
-{
-	u32 i;
-
-	for (i = 0; i < pool->nr_legs; i++) {
-		struct kvp_leg *leg = &pool->legs[i];
-
-		if (leg->joins && pool->sb->legs[i].state == KVP_LEG_IN_SYNC)
-			pool->sb->legs[i] = pool->sb_write->was[i];
-		leg->joins = false;
-	}
-	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-}
-
 int kvp_legs_resilvered(struct kvp_vdev *v, u64 which)
 {
 	struct kvp_pool *pool = v->pool;
-	int ret;
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
@@ -1034,10 +1017,7 @@ int kvp_legs_resilvered(struct kvp_vdev *v, u64 which)
 		if ((which >> i & 1) && kvp_leg_resilvers(&v->legs[i]))
 			begin_join(pool, &v->legs[i]);
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	ret = kvp_sb_commit(pool);
-	if (ret)
-		undo_joins(pool);
-	return ret;
+	return kvp_sb_commit(pool);
 }
 
 void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)

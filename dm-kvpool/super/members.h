@@ -206,8 +206,9 @@ bool kvp_shadow_complete(struct kvp_pool *pool);
  *
  * These legs have everything, durably: all that is at home, all table pages, and the log from its
  * durable tail on. They become sources when the superblock counts that says so: the sources of
- * before have it, as far as the vdev needs them (R16). If it does not count, they resilver still.
- * Caller holds sb_lock. Context: process, waits for I/O. Return: 0 or -EIO, as kvp_sb_commit().
+ * before have it, as far as the vdev needs them (R16). If it does not count, they resilver still,
+ * and the next superblock says the same. Caller holds sb_lock. Context: process, waits for I/O.
+ * Return: 0 or -EIO, as kvp_sb_commit().
  */
 int __must_check kvp_legs_resilvered(struct kvp_vdev *v, u64 which);
 

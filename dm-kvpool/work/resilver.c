@@ -740,6 +740,9 @@ static void note_cursor_of(const struct kvp_vdev *v, u32 leg, kvp_vblock_t at)
 	kvp_vblock_t *cursor = leg == KVP_SHADOW ? &order->cursor : &info->cursor;
 	u32 *era = leg == KVP_SHADOW ? &order->cursor_era : &info->cursor_era;
 
+	/* The superblock calls it in sync, and waits for legs to take it: no cursor beside that. */
+	if (leg != KVP_SHADOW && pool->legs[leg].joins)
+		return;
 	if (!kvp_vblock_before(*cursor, at))
 		return;
 	*cursor = kvp_vblock_first(at, kvp_vblock(v->g->data_blocks));

@@ -884,6 +884,71 @@ static void source_lacks_the_end(struct life *l)
 	host_flush(&l->host);
 }
 
+/* True if a superblock that was sent after @since calls the victim in sync. */
+static bool was_called_in_sync(const struct life *l, u32 since)
+{
+	const struct trace *t = &disks.trace;
+	static struct kvp_sb sb;
+	u32 i;
+
+	for (i = 0; i < t->nr_requests; i++)
+		if (t->requests[i].submitted > since &&
+		    host_wrote_superblock(&t->requests[i], &sb) &&
+		    sb.legs[l->victim].state == KVP_LEG_IN_SYNC)
+			return true;
+	return false;
+}
+
+/*
+ * The source fails the superblock that calls the leg in sync, and then everything. It stays so when
+ * that is tried again. A start without it needs an order, and has all that was answered.
+ */
+static void source_dies_at_the_end(struct life *l)
+{
+	u32 other = l->victim ? 0 : 1;
+	struct host_start hs = l->start;
+	u32 since;
+
+	leave(l);
+	some_writes(l, 6);
+	since = disks.trace.nr;
+	fail_superblock(other, l->host.pool->sb->sequence + 2 + l->order / 2);
+	come_back(l);
+	host_sleep(20000);
+	if (!kvp_pool_faulted(l->host.pool) || !was_called_in_sync(l, since)) {
+		/* It was another superblock. */
+		disks.nr_faults = 0;
+		kvp_pool_clear(l->host.pool, -1);
+		all_return(l);
+		wait_in_sync(l);
+		return;
+	}
+	disks_kill(other);
+	l->host.may_fail = true;
+	kvp_pool_clear(l->host.pool, -1);
+	host_sleep(15000);
+	if (!kvp_pool_faulted(l->host.pool) || kvp_leg_in_sync(victim(l)))
+		sim_fail("a leg goes on alone, and the other does not know");
+	host_stop(&l->host);
+	l->host.may_fail = false;
+	disks.nr_faults = 0;
+	hs.missing = BIT(other);
+	if (!host_start(&l->host, &l->o, &hs))
+		sim_fail("the source may have more, and nothing was asked");
+	hs.degraded = true;
+	if (host_start(&l->host, &l->o, &hs))
+		sim_fail("start by order: %s", l->host.refusal.why);
+	host_read_each(&l->host, 0, l->blocks);
+	some_writes(l, 4);
+	host_stop(&l->host);
+	disks.dead[other] = false;
+	begin(l);
+	all_return(l);
+	wait_in_sync(l);
+	life_expect_scrubbed(&l->host);
+	host_flush(&l->host);
+}
+
 /*
  * The power goes when the returned leg alone has the superblock that calls it in sync. The source
  * fails the first one of the next start, too.
@@ -2328,6 +2393,7 @@ static void faults_of(const struct shape *s)
 	if (!s->start.parity && !s->start.second && s->start.legs - s->start.cache == 2) {
 		lives(NAMED(source_lacks_the_end), s, 12);
 		lives(NAMED(source_lacks_the_end_and_fails), s, 8);
+		lives(NAMED(source_dies_at_the_end), s, 12);
 	}
 }
 
