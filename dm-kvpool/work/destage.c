@@ -367,7 +367,8 @@ bool kvp_destage_legs_seek(const struct kvp_pool *pool)
  */
 static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 {
-	u64 most = kvp_log_window(pool->vdevs.log_vdev->g) / PASSED_ON;
+	/* As versions: with a parity1 each needs several blocks of the log. */
+	u64 most = kvp_log_limit_empty(pool->log) / PASSED_ON;
 
 	if (kvp_pool_logs_on_cache(pool) || pool->destage->elevator.nr ||
 	    (!kvp_burst_is_short(pool) && !kvp_destage_legs_seek(pool)))
