@@ -557,8 +557,9 @@ static int message_failed(const char *name, const char *message, int e, struct e
 	if (geteuid())
 		return task_failed(e, name, doing, err);
 	if (e == EINVAL && lacks_pool(name))
-		return err_set(err, ERR_KERNEL, name, "end what uses the device (lsblk, fuser), then "
-			       "dmsetup remove NAME, and kvpoolctl import NAME",
+		return err_set(err, ERR_KERNEL, name,
+			       "end what uses the device (lsblk, fuser), then dmsetup remove "
+			       "NAME, and kvpoolctl import NAME",
 			       "the pool does not run: its device has the table of another "
 			       "target, as dmsetup remove --force leaves it");
 	return err_set(err, ERR_KERNEL, name, "see kvpoolctl status and kvpoolctl events",
