@@ -177,7 +177,8 @@ static int retry_failed(struct kvp_batch *b)
 			return -EIO;
 		kvp_leg_failed_write(io->leg);
 		if (!kvp_leg_fail(io->leg, "a write failed")) {
-			kvp_fail(&b->pool->failure, KVP_FAIL_LEGS, "a write failed on the last leg");
+			kvp_fail(&b->pool->failure, KVP_FAIL_LEGS,
+				 "a write failed on the last leg");
 			return -EIO;
 		}
 	}

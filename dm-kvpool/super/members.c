@@ -848,7 +848,8 @@ static bool leg_flush_failed(struct kvp_leg *leg)
 	 * later flush can make the writes durable.
 	 */
 	if (leg->bdev && !READ_ONCE(leg->flush_lost)) {
-		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "a flush could not be issued on the last leg");
+		kvp_fail(&pool->failure, KVP_FAIL_LEGS,
+			 "a flush could not be issued on the last leg");
 		return false;
 	}
 	/* It is unknown which writes were lost: nothing more may be acknowledged. */

@@ -433,7 +433,8 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	kvp_wbuf_figures(pool->wbuf, &w);
 	kvp_table_figures(pool->table, &t);
 	say_number(p, "log.vdev", pool->vdevs.log_vdev->index);
-	say_number(p, "log.vdevs", BIT(pool->vdevs.log_vdev->index) | READ_ONCE(pool->sb->log_others));
+	say_number(p, "log.vdevs",
+		   BIT(pool->vdevs.log_vdev->index) | READ_ONCE(pool->sb->log_others));
 	say_number(p, "log.size", kvp_log_window(pool->vdevs.log_vdev->g) << KVP_BLOCK_SHIFT);
 	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 	say_number(p, "log.used", kvp_log_used(pool->log) << KVP_BLOCK_SHIFT);

@@ -89,7 +89,8 @@ static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 {
 	if (error != -ENOMEM) {
 		if (!faulted)
-			kvp_fail(&pool->failure, KVP_FAIL_LEGS, "large writes cannot be written home");
+			kvp_fail(&pool->failure, KVP_FAIL_LEGS,
+				 "large writes cannot be written home");
 		return false;
 	}
 	/* Destage takes a checkpoint, after which table pages are free again. */

@@ -293,7 +293,8 @@ static void flood(struct script *p)
 	for (i = 0; i < 30; i++)
 		fill_again(p, i);
 	if (kvp_log_used(pool->log) > window / 8 * 5 || kvp_log_short(pool->log))
-		sim_fail("%llu of %llu blocks of the log are in use", kvp_log_used(pool->log), window);
+		sim_fail("%llu of %llu blocks of the log are in use", kvp_log_used(pool->log),
+			 window);
 	/* so that there is space for the write */
 	host_write(&p->host, 300, 8, true);
 	mutex_unlock(&pool->checkpoint_lock);

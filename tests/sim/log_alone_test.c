@@ -344,7 +344,7 @@ static void appends(struct alone *a)
 
 	write_run(a, 10, 5);
 	if (entry_at(a, 0, tail, &first, buf))
-		sim_fail("an entry is written that nobody asked for");
+		sim_fail("an entry is written before a caller asks for durability");
 	sync(a, 0);
 	expect_data(a, tail, 10, 5, &first);
 	second = kvp_lsn_add(tail, first.blocks);
@@ -502,7 +502,7 @@ static void comes_round(struct alone *a)
 		if (bring_home(a) > n || kvp_log_used(&a->log) || kvp_log_counts(&a->log))
 			sim_fail("%llu blocks are in use", kvp_log_used(&a->log));
 		if (!a->spaces)
-			sim_fail("nobody is told of space");
+			sim_fail("the log did not tell that there is space");
 	}
 	if (!kvp_log_idle(&a->log) || n + 64 < most)
 		sim_fail("after %u blocks the log takes %u", most, n);

@@ -204,7 +204,8 @@ static bool without_memory_any_page_will_do(struct pages *p)
 		n++;
 	good = expect(n && n < PAGES, "%u pages are there", n);
 	come_home(&p->w, p->old[n / 2]);
-	good &= expect(write_one(&p->w, 1, true), "a large write waits for the neighbours of a page");
+	good &= expect(write_one(&p->w, 1, true),
+		       "a large write waits for the neighbours of a page");
 	sim_memory_short = 0;
 	return good;
 }

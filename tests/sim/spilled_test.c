@@ -987,7 +987,8 @@ static void stream_behind_the_tail(struct spilled_test *s)
 	if (pool->log->intent_blocks - before < limit / 2)
 		sim_fail("the case was not set up");
 	if (kvp_log_takes_intents(pool->log))
-		sim_fail("%llu intents behind the tail, and no end", kvp_log_intents_since(pool->log));
+		sim_fail("%llu intents behind the tail, and no end",
+			 kvp_log_intents_since(pool->log));
 	/* Later blocks are data. */
 	before = pool->log->intent_blocks;
 	host_write(&s->host, 256, 240, false);

@@ -481,7 +481,8 @@ int host_shrink(struct host *h, const struct host_start *hs)
 	host_suspend(h);
 	ret = kvp_pool_remove(h->pool, s, &h->refusal);
 	if (!ret && kvp_log_rows_bytes(h->pool->log))
-		sim_fail("the cache has left, and %llu bytes of its log have not", kvp_log_rows_bytes(h->pool->log));
+		sim_fail("the cache has left, and %llu bytes of its log have not",
+			 kvp_log_rows_bytes(h->pool->log));
 	host_resume(h);
 	kfree(s);
 	return ret;
