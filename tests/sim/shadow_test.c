@@ -814,13 +814,20 @@ static void not_taken_as_superblocks_fail(struct life *l)
 	static void (*const fail[])(struct host *h) = {
 		fail_on_all, fail_on_shadow, fail_on_shadow_and_then_on_another, fail_on_one,
 	};
+	const struct kvp_leg *old;
+	u64 epoch;
 
 	life_writes(&l->writer, 8);
 	add_shadow(l);
 	wait_complete(l);
+	epoch = l->host.pool->sb->epoch;
 	l->host.quiesced = fail[l->order % ARRAY_SIZE(fail)];
 	if (!host_take_place(&l->host))
 		sim_fail("the place is taken without a superblock");
+	/* Other legs may have a superblock without the old leg: it is newer than that. */
+	old = kvp_shadowed(l->host.pool);
+	if (l->host.pool->sb->legs[old->index].in_sync_epoch <= epoch)
+		sim_fail("the old leg is in sync again, and its superblock does not say so");
 	if (kvp_pool_faulted(l->host.pool))
 		sim_fail("the pool is faulted: %s", l->host.refusal.why);
 	disks.nr_faults = 0;
