@@ -2,25 +2,27 @@
 /*
  * Intents of a parity1 become data again when a leg leaves (R7).
  *
- * A whole stripe goes home under an intent, without data in the log. While it is half home, what a
- * missing leg had of it cannot be made. So nothing more is begun when a leg is out.
- * kvp_home_write() returns what it has not begun, and those intents are withdrawn. Nothing of their
- * rows was written, and no FLUSH was answered for them. The versions are still in the write buffer.
+ * A whole stripe goes home under an intent, without data in the log. While only a part of it is
+ * home, the blocks of a missing leg cannot be made from the others. So no stripe is begun when a
+ * leg is out. kvp_home_write() returns the versions that it has not begun, and their intents are
+ * withdrawn. None of their rows was written, and no FLUSH was answered for them. The versions are
+ * still in the write buffer.
  *
- * 1. Rows of them are appended as data (log_rows()), and go to destage as any data does. All blocks
- *    of a row are in one entry, so that a recovery finds a row as it was, or as a whole in the log.
- *    The entry needs room as that of a user does: nothing is kept for it.
- * 2. A version that is superseded never is: that would give it a later place than a newer one (R4).
- *    It is dropped when all is durable that was accepted by then. Its row waits as long.
- * 3. When all are durable, the intents are closed as those that are home are.
- * 4. If the log has no room, or takes no entry, the tail passes the intents instead: all that lies
- *    below them goes home, which needs no room (R24). Then the log knows nothing of them, and the
- *    versions go back into the buffer (put_back()), before all others.
+ * 1. Their rows are appended as data (log_rows()), which goes to destage as any data does. All
+ *    blocks of a row are in one entry. So a recovery finds the row as it was at home, or all of its
+ *    new blocks in the log. The entry needs room as any entry of a user does: none is reserved for
+ *    it.
+ * 2. A superseded version is never appended: its place in the log would be behind that of a newer
+ *    one (R4). It is dropped when all that was accepted by then is durable. Its row waits for that.
+ * 3. When all are durable as data, the intents are closed like intents that are home.
+ * 4. If the log has no room, or takes no entry, the tail passes the intents instead. All that lies
+ *    below them goes home, which needs no room (R24). Then the log no longer holds the intents, and
+ *    the versions go back into the buffer (put_back()), in front of all others.
  *
  * Until then the intents are open. Headers list them, a FLUSH waits, and destage takes nothing that
- * is newer. A recovery finds that home has not got them, and takes what is older.
+ * is newer. A recovery finds that their blocks are not at home, and takes the older versions.
  *
- * All of it is done under build_lock. Nothing here waits for an entry, a leg or a checkpoint.
+ * All of this runs under build_lock. Nothing here waits for an entry, a leg or a checkpoint.
  */
 #include "core/core.h"
 #include "format/logstripe.h"
@@ -53,7 +55,7 @@ static bool all_durable(struct kvp_log *log, u64 seq)
 	return durable;
 }
 
-/* Commit all that was accepted so far, and note up to where that is. */
+/* Commit all that was accepted so far, and note the seq up to which that is. */
 static void want_all(struct kvp_log *log, struct kvp_direct *b)
 {
 	b->seq = kvp_wbuf_take_seq(log->wbuf);
@@ -63,7 +65,7 @@ static void want_all(struct kvp_log *log, struct kvp_direct *b)
 
 /* --- superseded versions ------------------------------------------------------------ */
 
-/* Mark versions that are superseded. They wait until all that is newer is durable. */
+/* Mark versions that are superseded. They wait until all newer versions are durable. */
 static void mark_outdone(struct kvp_log *log, struct kvp_direct *b)
 {
 	struct kvp_version *d;
@@ -240,8 +242,8 @@ void kvp_log_again_undone(struct kvp_entry_io *e)
 /* --- the tail has passed the intents --------------------------------------------------- */
 
 /*
- * Step 4. Those that are not superseded go back into the buffer. The others stay until what is
- * newer is durable.
+ * Step 4. Versions that are not superseded go back into the buffer. The others stay until the newer
+ * ones are durable.
  */
 static void put_back(struct kvp_log *log, struct kvp_direct *b)
 {
@@ -265,8 +267,8 @@ static void put_back(struct kvp_log *log, struct kvp_direct *b)
 /* --- the steps ------------------------------------------------------------------------ */
 
 /*
- * Step 3. All are durable as data. If the tail has passed the intents, they are closed already:
- * that checkpoint has flushed the legs.
+ * Step 3. All versions are durable as data. If the tail has passed the intents, they are closed
+ * already, since that checkpoint has flushed the legs.
  */
 static void end_withdrawn(struct kvp_log *log, struct kvp_direct *b)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Entries that take no version from the write buffer: parity (parity.c), and clean blocks for the
- * SSD cache. No write of a user becomes durable with them.
+ * SSD cache. They make no write of a user durable.
  */
 #include <linux/completion.h>
 #include <linux/mm.h>

@@ -44,10 +44,10 @@ static bool leaves_room(struct kvp_log *log, u64 budget, u32 blocks, u32 reserve
 	return !kvp_log_reserves(log) || kvp_log_leaves_room(log, budget, blocks, reserved);
 }
 
-/* the least run, in blocks, that becomes intents with the log on legs; a tunable overrides it */
+/* with the log on legs, a run of so many blocks becomes intents; a tunable overrides it */
 #define LEGS_CUTOFF	64u
 
-#define ZEROS_RUN	16u	/* blocks; so many zeros in a row become discards, not intents */
+#define ZEROS_RUN	16u	/* so many blocks of zeros in a row become discards, not intents */
 
 /*
  * True if @d may go home by intent. With the log on a cache, only blocks of a long stream may. The
@@ -60,8 +60,8 @@ static bool may_be_intent(const struct kvp_version *d, bool cache)
 }
 
 /*
- * True if a stream takes no block off the cache: the blocks that it writes there can stay, dirty or
- * not. From the mark of renewal on they cannot, nor where nothing is renewed.
+ * True if a stream takes no block off the cache: blocks that are in the cache stay there, clean or
+ * dirty, as data. If more is dirty than renewal allows, or nothing is renewed, they cannot stay.
  */
 static bool keeps_cached(const struct kvp_log *log)
 {
@@ -69,10 +69,11 @@ static bool keeps_cached(const struct kvp_log *log)
 }
 
 /*
- * True if intents of this entry may come home before older versions of their blocks. Those are
- * durable data in the log, which R4 falls back on. When an intent is home, they are marked, and
- * never go home (kvp_wbuf_passed()). Not with a parity1, which counts versions in the order of the
- * log. On a cache, a stream over dirty blocks stays there as long as they may.
+ * True if intents of this entry may come home before older versions of their blocks. The older
+ * versions are durable data in the log, which R4 falls back on. When an intent is home, they are
+ * marked, and never go home (kvp_wbuf_passed()). False with a parity1, which counts versions in the
+ * order of the log. With the log on a cache, false as long as dirty blocks can stay there: then a
+ * stream over them becomes data, too.
  */
 static bool passes_older(const struct kvp_log *log)
 {
@@ -114,9 +115,9 @@ static bool all_zero(const void *page)
 /*
  * True if ZEROS_RUN blocks of zeros in a row begin with @d. They must become data, which the log
  * records as discards. An intent would write them home, and cannot say that a block is zeros. A
- * rewrite may change a page during or after this test. That costs time only, since record_version()
- * looks again when the version is fixed. Of a block that is not zeros this function reads one or
- * two words in most cases.
+ * rewrite may change a page during or after this test. That costs only time, since record_version()
+ * looks again when the version is fixed. If a block is not zeros, one or two words show it in most
+ * cases.
  */
 static bool zeros_begin(struct kvp_log *log, struct kvp_version *d)
 {
@@ -130,7 +131,10 @@ static bool zeros_begin(struct kvp_log *log, struct kvp_version *d)
 	return n == ZEROS_RUN;
 }
 
-/* The same. With @after, blocks of zeros precede @d, and it is enough that @d is zeros itself. */
+/*
+ * True if @d begins or continues a run of zeros. With @after, blocks of zeros precede it, and it is
+ * enough that @d itself is zeros.
+ */
 static bool are_zeros(struct kvp_log *log, struct kvp_version *d, bool after)
 {
 	return !d->hole && (after ? all_zero(page_address(d->page)) : zeros_begin(log, d));
@@ -209,7 +213,7 @@ static void take(struct kvp_log *log, struct kvp_entry_io *e, u32 n, bool intent
 	for (i = 0; i < n; i++) {
 		d->intent = intent;
 		d->lsn = log->head.lsn;
-		/* It is older than some that are in the log, if it was an intent (again.c). */
+		/* If it was an intent (again.c), it may be older than versions in the log. */
 		e->last_seq = max(e->last_seq, d->seq);
 		if (!intent && !d->hole)
 			e->data++;
@@ -232,7 +236,7 @@ static bool intents_fit(struct kvp_log *log, const struct kvp_entry_io *e, u32 n
 	return blocks <= cap && leaves_room(log, e->budget, blocks, e->reserved);
 }
 
-/* The same with @d, which becomes data or a discard. */
+/* True if the entry fits with @d, as data or as a discard, and leaves room for parity (R24). */
 static bool data_fits(struct kvp_log *log, const struct kvp_entry_io *e,
 		      const struct kvp_version *d, u32 cap)
 {
@@ -355,9 +359,9 @@ static void collect(struct kvp_log *log, struct kvp_entry_io *e, u32 cap)
 
 /*
  * Note up to where headers may call the log durable. A leg that lacks an entry is given up before
- * that entry is durable. Until it is recorded out, the leg counts as in sync. No caller was told of
- * the entry so far. So a start from that leg alone loses nothing, as long as no header names the
- * entry as durable.
+ * the entry counts as durable. Until its loss is recorded, the superblock still calls the leg in
+ * sync, and a start from that leg alone may happen. No caller was told of the entry so far, so that
+ * start loses nothing. But it would miss the entry if a header named it as durable.
  */
 static void __witness(struct kvp_log *log)
 {
@@ -368,8 +372,8 @@ static void __witness(struct kvp_log *log)
 
 /*
  * True if the header of an entry at the head, or in the next segment, can name a durable position
- * at most KVP_LOG_UNWITNESSED before it. Recovery relies on that (R10): further behind a bad entry
- * it looks for such headers in few places.
+ * at most KVP_LOG_UNWITNESSED before it. Recovery relies on that (R10): it looks for such headers
+ * close behind a bad entry, and further behind only in a few places.
  */
 static bool near_witness(struct kvp_log *log)
 {
@@ -473,8 +477,8 @@ void kvp_log_fill_entry(struct kvp_log *log, struct kvp_entry_io *e)
 			e->renewed += d->renewed;
 		}
 		/*
-		 * A checksum takes a microsecond. A task that waits for a disk needs the processor
-		 * sooner.
+		 * Each checksum takes about a microsecond. Let other tasks have the processor in
+		 * between.
 		 */
 		if (!(i % 64))
 			cond_resched();
@@ -554,8 +558,8 @@ static void seal_entry(struct kvp_log *log, struct kvp_entry_io *e)
 }
 
 /*
- * Each leg that has a copy gets all of the entry, and of the joined one. One leg is enough for the
- * entry to count.
+ * Each leg that has a copy gets the whole entry, and the whole joined one. One leg is enough for
+ * the entry to count.
  */
 u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
 		       const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios)
@@ -620,9 +624,9 @@ void kvp_log_submit(struct kvp_log *log, struct kvp_entry_io *e)
 
 /*
  * The blocks that an entry at log->head may have. If few are left of a segment, the head moves to
- * the next one. But not after a failure: an entry that no leg is known to have taken may still be
- * on one. The next entry must overwrite it, or recovery would take the failed one for the
- * successor.
+ * the next one. After a failure the head stays: an entry that no leg is known to have taken may
+ * still be on one. The next entry must overwrite it. Otherwise a recovery would take the failed
+ * entry for the next one of the chain.
  */
 u32 kvp_log_room(struct kvp_log *log, u32 want, u64 *budget)
 {
@@ -664,7 +668,7 @@ void kvp_log_send(struct kvp_log *log, struct kvp_entry_io *e)
 
 /*
  * In a pool with a parity1: true if the first version in the buffer can be appended now, and leaves
- * room for the parity that must come before it goes home.
+ * room for the parity that must be in the log before the version goes home.
  */
 static bool first_leaves_room(struct kvp_log *log, u64 budget)
 {
@@ -706,8 +710,8 @@ bool kvp_log_build_entry(struct kvp_log *log)
 	if (!e)
 		return false;
 	/*
-	 * Set it before the tail is read. Code that moves the tail later clears it again, and
-	 * kicks.
+	 * Set the flag before the tail is read. Code that moves the tail after that clears it
+	 * again, and kicks.
 	 */
 	WRITE_ONCE(log->full, true);
 	smp_mb();	/* pairs with kvp_log_retire() */

@@ -5,21 +5,22 @@
  * One builder at a time makes entries (build.c). Several may be in flight. An entry is durable when
  * all its copies have ended, every entry before it is durable, and each leg that failed its copy
  * was given up. Then the waiters for its sequence numbers are answered (flush.c). The completion
- * itself answers them, unless it must wait for something else. kvp_post_work() passes the versions
- * on: data goes to destage, intents go home.
+ * itself answers them, unless they must wait for more than the log. kvp_post_work() passes the
+ * versions on: data goes to destage, intents go home.
  *
- * If no leg took an entry, all versions that are not durable go back into the buffer in their old
- * order. The next attempt writes the same place again. Until an attempt succeeds, FLUSH and FUA
- * fail. But a log on a cache moves (move.h).
+ * If too few legs took an entry, all versions that are not durable go back into the buffer in their
+ * old order. The next attempt writes the same place again. Until one succeeds, FLUSH and FUA fail.
+ * A log on a cache moves instead (move.h).
  *
  * The way of an entry:
  * 1. kvp_commit_kick() builds one if build_wanted() says so. If it may not sleep, commit_work does.
  * 2. kvp_log_build_entry() takes versions from the buffer, and fixes their pages (build.c).
- * 3. kvp_log_send() sends a copy to each leg that is in use (build.c).
+ * 3. kvp_log_send() sends a copy to each leg that is in use (build.c), or keeps the entry for the
+ *    next one (joined.c).
  * 4. kvp_entry_io_done() notes each copy that ends. After the last one, entry_ended() lets
  *    __advance() count the durable entries, and answers the waiters.
- * 5. kvp_post_work() deals with copies that failed. handle_failures() gives their legs up. If too
- *    few legs took an entry, rewind_log() instead puts all of it back into the buffer.
+ * 5. kvp_post_work() deals with copies that failed: handle_failures() gives their legs up. If too
+ *    few legs took an entry, rewind_log() puts everything back into the buffer instead.
  * 6. take_finished() waits until a leg that lacks an entry is recorded out.
  * 7. direct_ready() hands intents to the direct workers, and hand_to_destage() all other versions
  *    to destage.
@@ -39,8 +40,9 @@
 /* --- when to build ---------------------------------------------------------------- */
 
 /*
- * The number of buffered blocks that are committed without a request for it. It is near the whole
- * limit, not half of it: with a parity1 the limit is far below the number of intents of an entry.
+ * The number of buffered blocks that are committed without a request for it. It is near the limit
+ * of blocks that the log has room for, not half of it: with a parity1 that limit is far below the
+ * number of intents that an entry can hold.
  */
 static u32 commit_batch(struct kvp_log *log)
 {
@@ -50,8 +52,8 @@ static u32 commit_batch(struct kvp_log *log)
 }
 
 /*
- * True if no entry that a FLUSH must wait for is in flight. Clean entries and kept ones do not
- * count.
+ * True if no entry is in flight that a FLUSH must wait for. Entries of clean blocks and the kept
+ * entry do not count.
  */
 static bool __nothing_in_flight(struct kvp_log *log)
 {
@@ -71,8 +73,8 @@ static bool again_wanted(const struct kvp_log *log)
 }
 
 /*
- * True if an entry may be wanted. Most writes have no waiter and do not fill an entry, and this
- * finds that out without a lock. Code that changes one of these values kicks after that.
+ * True if an entry may be wanted. Most writes have no waiter and do not fill an entry: for those
+ * this says no without a lock. Code that changes one of these values kicks after that.
  */
 static bool could_be_wanted(struct kvp_log *log)
 {
@@ -105,8 +107,8 @@ static bool build_wanted(struct kvp_log *log)
 }
 
 /*
- * Arm the timer of the interval. It is decided under the lock, so that no timer is armed after
- * kvp_log_stop() has cancelled it.
+ * Arm the timer of the interval. The lock makes sure that no timer is armed after kvp_log_stop()
+ * has cancelled it.
  */
 static void arm_interval(struct kvp_log *log)
 {
@@ -148,7 +150,7 @@ static bool unsent_must_go(struct kvp_log *log)
 	return e && kvp_log_must_go(log, e);
 }
 
-/* Step 1. This caller builds if it may sleep; commit_work does if not. */
+/* Step 1. The caller itself builds if it may sleep. Otherwise commit_work does. */
 void kvp_commit_kick(struct kvp_log *log, bool may_build)
 {
 	arm_interval(log);
@@ -245,9 +247,9 @@ static bool __no_space_waiter(struct kvp_log *log)
 
 /*
  * True if durable versions may move on together with those of the next entries. After a commit of a
- * single block, waking a worker costs more than the work that it then does. They may not while more
- * is in flight, since the builder may want a free entry. Nor if there are intents, parity or clean
- * blocks among them, which have waiters.
+ * single block, waking a worker costs more than its work. False while more is in flight, since the
+ * builder may want a free entry. False also if there are intents, parity or clean blocks among
+ * them, since other code waits for those.
  */
 static bool __may_gather(struct kvp_log *log)
 {
@@ -275,7 +277,7 @@ static void entry_ended(struct kvp_log *log, struct kvp_entry_io *e)
 		__kvp_collect_waiters(log, &done);
 	/*
 	 * Queue the work before the answer, since the caller may look for its effect. Queue it
-	 * under the lock, so that kvp_log_stop() flushes it: after a stop none is armed.
+	 * under the lock, so that kvp_log_stop() flushes it, and nothing is queued after a stop.
 	 */
 	if (__may_gather(log))
 		queue_delayed_work(log->commit_wq, &log->post_work, 1);
@@ -304,9 +306,9 @@ void kvp_entry_io_done(struct kvp_io *io)
 }
 
 /*
- * Give up the legs that did not take their part, before the entry counts; but not if too few legs
- * took theirs. True if the entry at the head of the queue can count now. It cannot if a leg lacks
- * it that is not recorded out because the log was lost with it.
+ * Give up the legs that did not take their part, before the entry counts. If too few legs took
+ * theirs, give up none. True if the entry at the head of the queue can count now. It cannot if a
+ * leg that lacks it is not recorded out: the log was lost with that leg.
  */
 static bool give_up_failed(struct kvp_log *log, struct kvp_entry_io *e)
 {
@@ -322,7 +324,7 @@ static bool give_up_failed(struct kvp_log *log, struct kvp_entry_io *e)
 
 		if (!test_bit(i, &e->failed))
 			continue;
-		/* Another leg may have been lost since: then this leg was the last one. */
+		/* If another leg was lost meanwhile, this was the last one. */
 		if (kvp_leg_takes_writes(leg) && !log->client->fail_leg(log->of, leg))
 			return false;
 		if (kvp_leg_keeps_log(leg))
@@ -379,8 +381,8 @@ static void rewind_log(struct kvp_log *log)
 
 	log->redo = list_first_entry(&log->in_flight, struct kvp_entry_io, list)->hdr.lsn;
 	/*
-	 * No new entry may have the sum of a failed one, whose successor may be on some leg. The
-	 * time in its header makes it differ.
+	 * A new entry must not have the sum of a failed one, whose successor may be on some leg.
+	 * The time in its header makes its sum differ.
 	 */
 	log->rewound = max_t(u64, ktime_get_real_seconds(), log->rewound) + 1;
 	list_for_each_entry_safe(e, next, &log->in_flight, list)
@@ -431,7 +433,7 @@ static void handle_failures(struct kvp_log *log)
 	if (!rewind)
 		return;
 
-	/* The builder appends to the queue, and moves the head: keep it out. */
+	/* Keep builders out: they append to the queue, and move the head. */
 	mutex_lock(&log->build_lock);
 	kvp_log_send_unsent(log);
 	for (;;) {
@@ -506,11 +508,12 @@ static void hand_to_destage(struct kvp_log *log, struct kvp_entry_io *e)
 
 /*
  * True if no leg that lacks an entry still counts as in sync. Such a leg must be recorded out
- * before any version of the entry goes home. Otherwise a start from that leg alone would take its
- * log for sound, beside other legs that have the entry's versions at home (R1). An SSD has no homes
- * at all. With several vdevs, or a parity1, other legs have the homes. Only in a pool of one mirror
- * the homes of such a leg stay behind as its log does. False: no superblock that records the loss
- * became durable. The pool is faulted then, and its entries stay until `clear` has written one.
+ * before any version of the entry goes home. Otherwise a start might take the log of that leg for
+ * complete, while other legs have the entry's versions at home (R1). The homes may be on other
+ * legs: those of an SSD always are, and with several vdevs or a parity1 some are. Only in a pool of
+ * one mirror a leg that lacks the entry also lacks its versions at home. False: no superblock that
+ * records the loss became durable. The pool is faulted then, and its entries stay until `clear` has
+ * written one.
  */
 static bool settle_losses(struct kvp_log *log)
 {
@@ -547,8 +550,8 @@ void kvp_post_work(struct work_struct *work)
 	handle_failures(log);
 	while ((e = take_finished(log))) {
 		/*
-		 * The intents move on first: code that sees the new mark must also see the intents
-		 * below it.
+		 * Intents move on first: code that sees the new log->logged must also see the
+		 * intents below it.
 		 */
 		if (e->direct)
 			direct_ready(log, e);

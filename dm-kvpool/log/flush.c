@@ -2,18 +2,19 @@
 /*
  * Waiters for durability: FLUSH, FUA, and the pool itself.
  *
- * A FLUSH that finds intents open takes the long way, through flush_work. It waits until the blocks
- * are home, flushes the legs, and commits once more, so that a durable header calls the intents
- * closed. A FLUSH also takes that way if the loss of a leg is not yet recorded, or poison is not
- * yet durable.
+ * A FLUSH that finds intents open takes a longer way, through flush_work. It waits until their
+ * blocks are home, flushes the legs, and commits once more, so that a durable header calls the
+ * intents closed. A FLUSH also goes that way if the loss of a leg is not yet recorded, or poison is
+ * not yet durable.
  *
  * The way of a waiter:
  * 1. kvp_commit_wait_async() puts it among log->waiters, by the seq that it waits for.
- * 2. After each entry, __kvp_collect_waiters() looks whether its seq is durable. It is answered
- *    then; or, if needs_flush(), it goes among log->flush_waiters.
+ * 2. After each entry, __kvp_collect_waiters() looks whether its seq is durable. Then it is
+ *    answered, or it moves to log->flush_waiters, if needs_flush().
  * 3. kvp_long_flush_work() takes it from there. flush_intents() flushes the legs.
  * 4. kvp_members_settle() records the loss of a leg.
- * 5. commit_closing() lets it wait once more, for an entry that calls the intents closed.
+ * 5. If there were intents, commit_closing() lets it wait once more, for an entry that calls them
+ *    closed.
  * 6. kvp_answer() ends it. In a faulted pool fail_waiters() ends it, by failmode.
  */
 #include "core/core.h"
@@ -31,15 +32,15 @@ static bool needs_flush(struct kvp_log *log, const struct kvp_waiter *w)
 				!kvp_table_poison_durable(log->table, w->poisonings)));
 }
 
-/* Step 2. Move waiters whose seq is durable to @done, or to the long way. */
+/* Step 2. Move waiters whose seq is durable to @done, or to log->flush_waiters. */
 void __kvp_collect_waiters(struct kvp_log *log, struct list_head *done)
 {
 	struct kvp_waiter *w, *next;
 
 	lockdep_assert_held(&log->lock);
 	/*
-	 * Entries that were durable may have been so in a log that is lost. They count again when
-	 * the log has moved.
+	 * The log in which entries were durable may be lost. What they held counts as durable again
+	 * when the log has moved.
 	 */
 	if (READ_ONCE(log->vdevs->log_moving))
 		return;
@@ -114,10 +115,10 @@ static void commit_closing(struct kvp_log *log, struct list_head *waiters)
 }
 
 /*
- * Take waiters whose intents are home and whose poison is durable, and waiters for membership
- * alone. True if there are intents to flush. The others stay on the list: the direct write, or the
- * checkpoint, that they wait for queues this work again. This work must not wait here: under memory
- * pressure one thread may have to do all work.
+ * Take waiters whose intents are home and whose poison is durable, and those that wait only for a
+ * loss to be recorded. True if there are intents to flush. The others stay on the list. They wait
+ * for a direct write, or for a checkpoint, which queues this work again when it ends. This work
+ * must not wait for it here: under memory pressure one thread may have to do all work.
  */
 static bool take_flush_waiters(struct kvp_log *log, struct list_head *waiters)
 {
@@ -129,7 +130,7 @@ static bool take_flush_waiters(struct kvp_log *log, struct list_head *waiters)
 	spin_lock_irq(&log->lock);
 	/*
 	 * The lock is held throughout. Otherwise a waiter that joins the list in between might wait
-	 * for intents that are not in this floor.
+	 * for intents that @home does not count.
 	 */
 	b = __kvp_log_not_home(log);
 	home = b ? b->mark.lsn : KVP_LSN_MAX;
@@ -160,9 +161,9 @@ static void __gather_waiters(struct kvp_log *log)
 }
 
 /*
- * Answer waiters of a pool that has no leg left. Requests wait on only under failmode=wait, and a
- * noflush suspend sends them back. The pool's own waiters are answered in any case: otherwise the
- * pool could not be suspended.
+ * Answer the waiters of a faulted pool. Only with failmode=wait requests go on waiting, and a
+ * noflush suspend sends those back. Internal waiters are answered in any case: otherwise the pool
+ * could not be suspended.
  */
 static void fail_waiters(struct kvp_log *log)
 {
@@ -184,7 +185,7 @@ static void fail_waiters(struct kvp_log *log)
 	kvp_answer(&back, -EAGAIN);
 }
 
-/* Answer the pool's own waiters, or all others, with @error. */
+/* Answer internal waiters, or all others, with @error. */
 static void answer_waiters(struct kvp_log *log, bool internal, int error)
 {
 	struct kvp_waiter *w, *next;
@@ -249,9 +250,9 @@ void kvp_commit_wait_async(struct kvp_log *log, struct kvp_waiter *w)
 	__add_waiter(log, w);
 	__kvp_collect_waiters(log, &done);
 	/*
-	 * True if the waiter was answered, or is on the long way. It may be gone once @done is
-	 * answered. While the log moves, no waiter is taken. If the pool is faulted by now, that
-	 * move does not end.
+	 * True if the waiter was answered, or is on log->flush_waiters. It may be gone once @done
+	 * is answered. While the log moves, no waiter is taken. In a faulted pool that move never
+	 * ends.
 	 */
 	taken = w->seq <= log->durable_seq && !READ_ONCE(log->vdevs->log_moving);
 	internal = w->internal;

@@ -8,7 +8,7 @@
 #include "log/log.h"
 
 /**
- * kvp_log_free_entry() - an entry that is not in flight
+ * kvp_log_free_entry() - find an entry that is not in flight
  *
  * Return: the entry; NULL: all are in flight, or the log's head is too far behind what a header can
  * name as durable.
@@ -36,10 +36,10 @@ void kvp_log_fill_entry(struct kvp_log *log, struct kvp_entry_io *e);
 /** kvp_log_again_durable() - @e, of withdrawn intents, is durable. Context: process. */
 void kvp_log_again_durable(struct kvp_entry_io *e);
 
-/** kvp_log_again_undone() - it will not be: take its versions back. Context: under build_lock. */
+/** kvp_log_again_undone() - @e failed: take its versions back. Context: under build_lock. */
 void kvp_log_again_undone(struct kvp_entry_io *e);
 
-/** kvp_log_limit_after() - the limit of buffered blocks if @more blocks of the log were in use */
+/** kvp_log_limit_after() - the limit of buffered blocks, once @more blocks of the log are in use */
 u32 kvp_log_limit_after(struct kvp_log *log, u32 more);
 
 /** kvp_log_window_segments() - segments of a log that can be in use at once */
@@ -80,7 +80,7 @@ void kvp_log_send_or_keep(struct kvp_log *log, struct kvp_entry_io *e);
  */
 void kvp_log_send_unsent(struct kvp_log *log);
 
-/** kvp_log_must_go() - true if @e, which is kept, must be sent now. Any context. */
+/** kvp_log_must_go() - true if the kept entry @e must be sent now. Any context. */
 bool kvp_log_must_go(struct kvp_log *log, const struct kvp_entry_io *e);
 
 /**
@@ -97,11 +97,11 @@ struct kvp_parity_append {
 	int error;
 };
 
-/** kvp_append_ended() - the parity of @e is durable, or, with @error, will not be; any context */
+/** kvp_append_ended() - the parity of @e is durable; or, with @error, it failed. Any context. */
 void kvp_append_ended(struct kvp_entry_io *e, int error);
 
 /**
- * kvp_append_begin() - make the free entry @e one of @nr records with a payload each
+ * kvp_append_begin() - begin the free entry @e, which gets @nr records with a payload each
  * @nr: at most KVP_ENTRY_MAX_DATA
  * @limit: for parity records; else zeros
  *
@@ -113,15 +113,15 @@ void kvp_append_begin(struct kvp_log *log, struct kvp_entry_io *e, u32 nr,
 
 /**
  * kvp_append_add() - add the next record
- * @page: its payload; stays the caller's, and must stay until the entry has ended
+ * @page: its payload. The caller owns it, and keeps it until the entry has ended
  */
 void kvp_append_add(struct kvp_entry_io *e, const struct kvp_rec *r, struct page *page);
 
 /**
  * kvp_log_has_spare() - true if the log has plenty of space left after an entry of @blocks more
  *
- * Then users' writes and their parity do not lack space, and buffered blocks find the space that
- * they were promised. Context: process; under build_lock.
+ * Then there is space for the writes of users and their parity, and for all buffered blocks.
+ * Context: process; under build_lock.
  */
 bool kvp_log_has_spare(struct kvp_log *log, u32 blocks);
 
@@ -150,7 +150,10 @@ bool kvp_log_leaves_room(struct kvp_log *log, u64 budget, u32 blocks, u32 reserv
 /** __kvp_log_reserve_rows() - @e is built: reserve rows for its versions; caller holds log->lock */
 void __kvp_log_reserve_rows(struct kvp_log *log, struct kvp_entry_io *e);
 
-/** __kvp_log_unreserve_rows() - @e was unbuilt, and needs no rows; caller holds log->lock */
+/**
+ * __kvp_log_unreserve_rows() - @e failed and is taken apart: it needs no rows; caller holds
+ * log->lock
+ */
 void __kvp_log_unreserve_rows(struct kvp_log *log, struct kvp_entry_io *e);
 
 /**
@@ -159,12 +162,15 @@ void __kvp_log_unreserve_rows(struct kvp_log *log, struct kvp_entry_io *e);
  */
 void __kvp_log_release_rows(struct kvp_log *log, kvp_lsn_t tail);
 
-/** kvp_entry_put() - a copy of the entry has ended, or its submission has; the last call ends it */
+/**
+ * kvp_entry_put() - a copy of the entry has ended, or all are submitted. The last call ends the
+ * entry.
+ */
 void kvp_entry_put(struct kvp_entry_io *e);
 void kvp_entry_io_done(struct kvp_io *io);
 
 /**
- * __kvp_collect_waiters() - move waiters whose seq is durable to @done, or to the long way;
+ * __kvp_collect_waiters() - move waiters whose seq is durable to @done, or to log->flush_waiters;
  * caller holds log->lock
  */
 void __kvp_collect_waiters(struct kvp_log *log, struct list_head *done);
@@ -172,7 +178,7 @@ void __kvp_collect_waiters(struct kvp_log *log, struct list_head *done);
 /**
  * kvp_answer() - step 6 of a flush (flush.c): call done() of all; without locks
  *
- * Waiters may be gone after that.
+ * A waiter may be gone after its call.
  */
 static inline void kvp_answer(struct list_head *waiters, int error)
 {
@@ -184,7 +190,7 @@ static inline void kvp_answer(struct list_head *waiters, int error)
 	}
 }
 
-/** kvp_commit_fail_internal() - the log has stopped: answer the pool's own waiters with -EIO */
+/** kvp_commit_fail_internal() - the log has stopped: answer internal waiters with -EIO */
 void kvp_commit_fail_internal(struct kvp_log *log);
 
 /* Work of the log, on log->commit_wq. */

@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two entries of a stream's intents go to a leg as one request.
+ * Two entries with intents of a stream go to a leg as one request.
  *
- * The records of 15 MiB are 16 blocks. A disk that seeks takes as long for those as for a MiB of
- * data. On a parity1 of three legs, 15 MiB are 7.5 MiB for each leg. So the records take a twelfth
- * of its time. An entry cannot hold more intents, and the block layer does not join requests with
- * FUA.
+ * The intents of 15 MiB take 16 blocks of the log. A disk that seeks needs as long for these as for
+ * 1 MiB of data. On a parity1 of three legs, 15 MiB are 7.5 MiB for each leg. So the log takes a
+ * twelfth of its time. An entry cannot hold more intents, and the block layer does not join
+ * requests with FUA.
  *
- * So an entry is sealed and kept (@unsent, by build_lock) if three things hold. It has nothing but
- * intents. No caller waits for it. And other intents are still going home, so that its own intents
- * could not go yet. The next entry is sent with it, if it lies behind it.
+ * So a sealed entry is kept (log->unsent, by build_lock) under three conditions. It holds only
+ * intents. No caller waits for it. And other intents are still on their way home, so that its own
+ * intents could not go yet. The next entry is sent together with it, if it lies right behind it.
  *
- * Only the request is one. Each entry has its own place, header and chain. It is in flight from
- * when it was sealed, and counts by itself. The cases:
+ * They share the request, and nothing else. Each entry has its own place and header, and its own
+ * link in the chain. It is in flight from the time when it was sealed, and counts by itself. The
+ * cases:
  *
- * - The power goes while an entry is kept: it is as if it were in flight, and had not arrived. No
- *   caller was told of it.
+ * - The power goes while an entry is kept: that is the same as an entry in flight that did not
+ *   arrive. No caller was told of it.
  * - The power goes during the request, or before a leg has flushed it: any part of the request may
  *   be there, torn at any place. The chain ends before the first entry, before the second, or
- *   behind it, as it does with two requests. No leg was known to have one durable and not the
- *   other.
- * - A leg fails the request: it lacks both entries. The leg is given up; then the first entry
+ *   behind it, as with two requests. No code knew one of them to be durable and the other not.
+ * - The request fails on a leg: the leg lacks both entries, and is given up. Then the first entry
  *   counts, then the second.
- * - All legs fail it: neither entry counts. Both go back into the buffer. The entry that is built
- *   anew at the first one's place has another sum. So if the second is on a leg, it follows no
- *   entry.
- * - An entry before it fails: handle_failures() sends the kept one before it waits for all to end.
+ * - The request fails on all legs: neither entry counts, and both go back into the buffer. The
+ *   entry that is built anew at the first one's place has another sum. So if the second is on a leg
+ *   after all, no chain leads to it.
+ * - An entry before it fails: handle_failures() sends the kept entry before it waits until all have
+ *   ended.
  * - A caller waits for accepted blocks, or the interval is over: the entry that is built then goes
- *   with the kept one. If there is none to build, the kept one goes alone. It also goes alone when
- *   no intents are going home any more: when the last of them end, kvp_commit_kick() looks for a
- *   kept entry. No block that goes home waits for a kept entry.
- * - Pages run out: pages of intents that are going home come free, and then the kept one is sent.
- * - The pool stops: in an orderly stop every entry was sent before. Else the entry stays in RAM.
+ *   with the kept one. If there is nothing to build, the kept entry goes alone. It also goes alone
+ *   when no intents are on their way home any more: when the last of them have ended,
+ *   kvp_commit_kick() looks for a kept entry. No block on its way home waits for a kept entry.
+ * - Pages run out: intents on their way home free their pages, and then the kept entry is sent.
+ * - The pool stops: an orderly stop has sent every entry before. Otherwise the entry stays in RAM.
  * - The next entry will lie in another segment, or on another vdev: then this one is not kept. With
- *   several vdevs, turns change with nearly each entry, so hardly any is kept.
- * - Parity of rows, or clean blocks, are appended: they count as a next entry. Callers wait for
- *   them.
+ *   several vdevs nearly every entry goes to another vdev than the one before, so hardly any is
+ *   kept.
+ * - Parity of rows, or clean blocks, are appended: that is the next entry, and a caller waits for
+ *   it.
  *
- * It is not done with the log on a cache: SSDs do not seek, and there intents go home at the pace
- * of the disks. The work of recovery, KVP_LOG_UNWITNESSED, R24 and the limit of open intents go by
- * entries. There are no more entries than before.
+ * With the log on a cache no entry is kept: SSDs do not seek, and intents go home at the pace of
+ * the disks. The work of recovery, KVP_LOG_UNWITNESSED, R24 and the limit of open intents depend on
+ * the number of entries, which is the same as without this.
  */
 #include "core/core.h"
 #include "log/internal.h"

@@ -16,7 +16,7 @@
 
 /*
  * A flush to close intents is worth it if at least CLOSE_FROM of the KVP_MAX_OPEN_INTENTS - 1
- * places are open, and the intents of at least CLOSE_AT_LEAST of those are home.
+ * places for open intents are taken, and the intents of at least CLOSE_AT_LEAST of those are home.
  */
 #define CLOSE_FROM	12
 #define CLOSE_AT_LEAST	6
@@ -100,7 +100,7 @@ void kvp_log_forget_cache(struct kvp_log *log)
 	log->rows = NULL;
 }
 
-/* Note what the log was given. */
+/* Copy the members of @given. */
 static void take_given(struct kvp_log *log, const struct kvp_log_given *given)
 {
 	log->vdevs = given->vdevs;
@@ -188,7 +188,7 @@ void kvp_log_start(struct kvp_log *log, u64 nonce, const struct kvp_log_mark *he
 	log->logged = *head;
 	log->counts = head->lsn;
 	/*
-	 * If a recovery has kept data in the log, it has noted milestones, and all of that data is
+	 * A recovery that has kept data in the log has noted milestones. All of that data is
 	 * durable.
 	 */
 	log->tail = log->vdevs->sb->log_tail;
@@ -248,7 +248,9 @@ void kvp_log_stop(struct kvp_log *log)
 	cancel_delayed_work_sync(&log->interval_work);
 	clear_bit(0, &log->armed);
 	kvp_log_move_cancel(log);
-	/* Messages may still wait, after a commit that failed. A removal would wait for them. */
+	/*
+	 * After a commit that failed, messages may still wait, and a removal would wait for them.
+	 */
 	kvp_commit_fail_internal(log);
 }
 
@@ -256,8 +258,8 @@ void kvp_log_unstop(struct kvp_log *log)
 {
 	WRITE_ONCE(log->stopped, false);
 	/*
-	 * If legs had failed, kvp_log_stop() has cancelled workers that still had intents to write
-	 * home.
+	 * If legs had failed, kvp_log_stop() may have cancelled workers that still had intents to
+	 * write home.
 	 */
 	kvp_direct_kick(log);
 	kvp_log_move_kick(log);
@@ -309,7 +311,7 @@ void kvp_direct_kick(struct kvp_log *log)
 
 void kvp_log_faulted(struct kvp_log *log)
 {
-	/* A move of the log does not go on either. */
+	/* A move of the log ends, too. */
 	kvp_log_move_kick(log);
 	if (!test_bit(KVP_POOL_RUNNING, log->flags))
 		return;
@@ -329,9 +331,10 @@ void kvp_log_recorded(struct kvp_log *log)
 /* --- tail and intents ------------------------------------------------------------------------ */
 
 /*
- * A recovery reads the vdevs of a pool without parity side by side. So there may be this many
- * intents for each vdev. A limit for all together would leave each of several vdevs less to write
- * between two checkpoints, and a checkpoint takes each disk as long as if it were alone.
+ * A recovery reads the vdevs of a pool without parity side by side. So there may be
+ * KVP_MANY_INTENTS for each vdev. With one limit for all together, each of several vdevs would
+ * write less between two checkpoints, while a checkpoint takes each disk as long as if it were
+ * alone.
  */
 u64 kvp_log_most_intents(const struct kvp_log *log)
 {
@@ -375,9 +378,7 @@ bool kvp_log_counts(struct kvp_log *log)
 	return kvp_lsn_before(READ_ONCE(log->tail), READ_ONCE(log->counts));
 }
 
-/*
- * Note a milestone. They are so far apart that the log holds half as many as there are places for.
- */
+/* Milestones are so far apart that the log holds half as many as there are places for. */
 void __kvp_log_milestone(struct kvp_log *log)
 {
 	u64 step = kvp_log_window(log->vdevs->log_vdev->g) / (KVP_MILESTONES / 2);
@@ -525,8 +526,8 @@ void kvp_log_limit_buffered(struct kvp_log *log)
 	unsigned long flags;
 
 	/*
-	 * Builder and checkpoint may both be here. With the lock, the last one sees the other's
-	 * change.
+	 * A builder and a checkpoint may both be here. With the lock, the second one sees what the
+	 * first has changed.
 	 */
 	spin_lock_irqsave(&log->lock, flags);
 	kvp_wbuf_bound(log->wbuf, kvp_log_limit_after(log, 0), limit_after(log, 0, 0), holes);
@@ -558,11 +559,11 @@ struct kvp_direct *__kvp_log_not_home(const struct kvp_log *log)
 }
 
 /*
- * The same, without those whose entry the tail has passed. The tail may pass withdrawn ones.
- * Destage may take what is in the same entry, or older. Hardly any of that is in rows under those
- * intents. After an entry that failed it may be: a recovery finds by sums what the parity counts
- * (found_before()). What is newer must wait: its parity would have a limit behind the intents, and
- * a recovery would take it to count them.
+ * Intents whose entry the tail has passed do not count here. The tail may pass withdrawn ones.
+ * Destage may take versions of the same entry, and older ones. Hardly any of those are in rows of
+ * those intents. After an entry that failed some may be: then a recovery finds by sums what the
+ * parity counts (found_before()). Newer versions must wait. The limit of their parity would lie
+ * behind the intents, and a recovery would think that the parity counts the intents, too.
  */
 void kvp_log_floor(struct kvp_log *log, struct kvp_log_mark *mark)
 {
@@ -631,24 +632,22 @@ static bool begin_to_close(struct kvp_log *log)
 }
 
 /*
- * A stream without a FLUSH uses up the places for open intents. Those that are home can be closed
- * without a checkpoint, as a FLUSH does (R20). The cases:
+ * A stream without a FLUSH uses up the places for open intents. Intents that are home can be closed
+ * without a checkpoint, as a FLUSH does it (R20). The cases:
  *
  * - The power goes before the flush has ended, or before a header is durable that does not list
  *   them: they are open, as before.
  * - The power goes after that: they are closed, and they were durable at home before.
- * - A leg failed: the flush gives it up, and the loss is recorded first (R16). Intents that the leg
- *   lacks are not closed as long as a start may take it for a leg in sync.
+ * - A leg failed: the flush gives it up, and the loss is recorded first (R16). As long as a start
+ *   may take that leg for one in sync, intents that it lacks are not closed.
  *
- * Their records stay where they are: the table on disk learns of them at the next checkpoint.
+ * Their records stay where they are. The next checkpoint puts them into the table on disk.
  */
 void kvp_log_close_some(struct kvp_log *log)
 {
 	struct kvp_intents home;
 
-	/*
-	 * A flush that succeeds after a failed one does not tell which blocks the failed one lost.
-	 */
+	/* After a flush that failed, a flush that succeeds does not tell which blocks were lost. */
 	if (kvp_faulted(log->failure) || !begin_to_close(log))
 		return;
 	kvp_log_home_intents(log, &home);

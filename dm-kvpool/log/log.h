@@ -2,34 +2,35 @@
 /*
  * The log: commits in flight, what is durable, and where the tail is.
  *
- * The request path puts versions into the write buffer, and asks for durability
- * (kvp_commit_wait_async()). The log takes versions from the buffer into entries, writes them,
+ * The request path puts versions into the write buffer, and waits for durability with
+ * kvp_commit_wait_async(). The log takes versions from the buffer into entries, writes them,
  * answers the waiters, and hands the versions on: data to destage, intents to the direct workers. A
- * checkpoint frees the space behind them (kvp_log_retire()). The log knows no pool. It is given
- * what it needs (struct kvp_log_given). It calls the floors above through struct kvp_log_client.
+ * checkpoint frees the space behind them (kvp_log_retire()). The log knows no pool: struct
+ * kvp_log_given names all that it uses. It calls the floors above through struct kvp_log_client.
  *
  * The files:
- *   commit.c      when an entry is built, what its end means, failures: the list of steps
+ *   commit.c      when an entry is built, and what follows when it ends; the list of steps
  *   build.c       what an entry takes from the buffer
- *   flush.c       waiters for durability, and their long way
- *   append.c      entries with nothing of the buffer: parity.c, and clean blocks for the cache
+ *   flush.c       waiters for durability; some must wait for more than the log
+ *   append.c      entries that take nothing from the buffer: parity (parity.c), clean blocks
  *   room.c        space that is kept for parity
  *   rows.c        entries on a cache of kind parity1; joined.c: two entries in one request
  *   slices.c      intents on their way home; again.c: those that must become data again
  *   log.c         start and stop, space, the tail, closing of intents
- *   renew.c       what is dirty at the tail is appended again
+ *   renew.c       which dirty blocks near the tail must be appended again
  *   move.c        the log moves to other legs; spill.c: versions without pages
  *
- * Locks: build_lock (mutex) for what is built and sent; one builder at a time. Under it log->lock
- * (irqsave) for queues and positions, which completions take too. checkpoint_lock is outside of
- * both. Code with log->lock held calls nothing that sleeps, and answers waiters after it.
+ * Locks: build_lock is a mutex. Its holder is the only one that builds and sends entries. Inside
+ * it, log->lock (irqsave) protects queues and positions; completions take it, too. checkpoint_lock
+ * is outside of both. Code that holds log->lock calls nothing that sleeps, and answers waiters
+ * after it has released the lock.
  *
- * commit_wq runs commits, post_work and flush_work, and must never wait for work_wq, where destage
- * runs: destage waits for commits.
+ * commit_wq runs commits, post_work and flush_work. They must never wait for work_wq, where destage
+ * runs, since destage waits for commits.
  *
- * Positions (lsn) are blocks since the log began and only grow; the place on a leg is the position
- * modulo the log's size. kvp_log_vdev() says which vdev has it: all copies of an entry are on one
- * vdev. At most KVP_ENTRIES entries are in flight; they become durable in order.
+ * A position (lsn) counts blocks since the log began, and only grows. The place on a leg is the
+ * position modulo the log's size. kvp_log_vdev() says which vdev has a position: all copies of an
+ * entry are on one vdev. At most KVP_ENTRIES entries are in flight. They become durable in order.
  */
 #ifndef KVP_LOG_H
 #define KVP_LOG_H
@@ -58,16 +59,16 @@ struct kvp_vdev;
 struct kvp_wbuf;
 struct page;
 
-#define KVP_ENTRIES		8	/* together less than KVP_LOG_UNWITNESSED */
+#define KVP_ENTRIES		8	/* all together are shorter than KVP_LOG_UNWITNESSED */
 #define KVP_ENTRY_MAX_RECORDS \
 	((KVP_MAX_HDR_BLOCKS * KVP_BLOCK_SIZE - KVP_LOG_HDR_SIZE) / sizeof(struct kvp_disk_rec))
 #define KVP_ENTRY_MAX_DATA	238	/* so that a header of data records is one block */
 #define KVP_ENTRY_MAX_INTENTS	3840	/* 15 MiB; with all data records the header is 16 blocks */
 #define KVP_DIRECT_WORKERS	4
-#define KVP_MIRROR_WORKERS	2	/* of those, if all data is on one vdev without parity */
+#define KVP_MIRROR_WORKERS	2	/* so many, if all data is on one vdev without parity */
 #define KVP_DIRECT_SLICES	8
 #ifndef KVP_DIRECT_ROWS		/* the simulator has small pools */
-/* rows of a slice, or a few more, up to the end of a stripe: 1 MiB for each leg */
+/* least number of rows of a slice, which goes on to the end of a stripe: 1 MiB for each leg */
 #define KVP_DIRECT_ROWS		256
 #endif
 #ifndef KVP_MANY_INTENTS	/* simulation */
@@ -75,15 +76,15 @@ struct page;
 #define KVP_MANY_INTENTS	(1u << 17)
 #endif
 #define KVP_MOST_INTENTS	(4 * KVP_MANY_INTENTS)
-#define KVP_MILESTONES		64	/* values: twice as many as lie in the log at once */
+#define KVP_MILESTONES		64	/* places: twice as many as the log holds at once */
 
 /** enum kvp_log_cause - why blocks were written to a log; for statistics */
 enum kvp_log_cause {
 	KVP_LOG_DATA,		/* that users wrote */
 	KVP_LOG_HEADERS,
-	KVP_LOG_PARITY,		/* of rows of a parity1 at home; and of the log's own rows */
+	KVP_LOG_PARITY,		/* of rows at home of a parity1, and of rows of the log itself */
 	KVP_LOG_FILLS,		/* clean blocks that were read from home */
-	KVP_LOG_AGAIN,		/* clean blocks that the log would otherwise have overwritten */
+	KVP_LOG_AGAIN,		/* clean blocks of the cache that the log was about to overwrite */
 	KVP_LOG_RENEWED,	/* dirty blocks, to let the tail pass (renew.h) */
 	KVP_LOG_CAUSES
 };
@@ -97,33 +98,33 @@ enum kvp_entry_phase {
 /**
  * struct kvp_entry_io - an entry in flight
  * @list: on log->in_flight, then log->finished, in lsn order; by log->lock
- * @hdr: host form of its header
+ * @hdr: its header, in the processor's byte order
  * @hdr_buf: KVP_MAX_HDR_BLOCKS pages for header and records, from vmalloc()
  * @hdr_written: bytes of @hdr_buf that may not be zeros
- * @v: the vdev whose turn it is
+ * @v: the vdev that the entry is written to
  * @pages: header and payload in order, for the I/O
  * @versions: the versions it records, in order
  * @last_seq: everything accepted up to here is in this entry or an earlier one
- * @pending: copies still being written
+ * @pending: number of copies that are still being written, and 1 while they are submitted
  * @sent, @failed: bit per leg of @v: its part was submitted, its part failed. A part is a copy of
  *	all, except on a cache of kind parity1
  * @extra: of @sent: legs that resilver, whose part does not count
- * @needed: so many legs must take their part for the entry to be durable
- * @renewed: so many blocks of its data are renewed ones (renew.h)
- * @reserved: log space that its records keep for parity, in rows
- * @budget: blocks from its place to where the log is full
+ * @needed: number of legs that must take their part for the entry to be durable
+ * @renewed: number of its data blocks that are renewed ones (renew.h)
+ * @reserved: rows whose parity its records reserve log space for (room.c)
+ * @budget: number of blocks from its place to the place where the log is full
  * @wanted: a caller waits for all that was accepted up to here
  * @passes: its intents may come home before older versions of their blocks
- * @keeps: a stream leaves blocks in the cache that are there
+ * @keeps: blocks of a stream that are in the cache stay there: they do not become intents
  * @direct: its intents; NULL: it holds none
  * @joined: the next entry, if it is sent with this one (joined.c)
- * @of: its versions were intents of these (again.c), or NULL
+ * @of: its versions were intents of this entry, and became data again (again.c); or NULL
  * @due: log->due was set when it was built
  * @appended: it takes nothing from the buffer (append.c)
  * @append: the waiter for its parity; NULL: it holds none
  * @clean: it holds blocks for the SSD cache, and nothing else
- * @again: so many of those were in the cache before
- * @ios: one a leg of @v
+ * @again: number of those that were in the cache before
+ * @ios: one for each leg of @v
  */
 struct kvp_entry_io {
 	struct kvp_log *log;
@@ -161,7 +162,10 @@ enum kvp_direct_phase {
 	KVP_DIRECT_READY,	/* durable: the blocks may go home */
 	KVP_DIRECT_HOMING,
 	KVP_DIRECT_HOME,	/* home, but perhaps not flushed */
-	/* nothing of what is left was written home, and a leg is out: it becomes data (again.c) */
+	/*
+	 * a leg is out, and none of the versions that are left was written home: they become data
+	 * (again.c)
+	 */
 	KVP_DIRECT_WITHDRAWN,
 	KVP_DIRECT_BUFFERED,	/* the same, and the tail has passed the entry */
 };
@@ -169,16 +173,17 @@ enum kvp_direct_phase {
 /**
  * struct kvp_direct - the intents of one entry, until they are durable at home
  * @list: on log->open, in lsn order; by log->lock
- * @mark: place of the entry; the tail must not pass it
+ * @mark: place of the entry. The tail does not pass it before the intents are home or withdrawn
  * @behind: place behind the entry. The tail may move there if they are withdrawn
  * @versions: the versions that go home
- * @slices: @versions, cut up for several workers, while the phase is KVP_DIRECT_HOMING
- * @nr_slices: 0 while they are being cut
- * @taken, @in_hand: slices that workers have taken so far, and that they still have; by log->lock
+ * @slices: parts of @versions for several workers, while the phase is KVP_DIRECT_HOMING
+ * @nr_slices: number of slices; 0 while a worker cuts them
+ * @taken: number of slices that workers have taken so far; by log->lock
+ * @in_hand: number of slices that workers still have; by log->lock
  * @failed: a slice is not home, so all begin anew; by log->lock
- * @logged_again: entries in flight with versions of a withdrawn one; by log->lock
- * @seq: of a withdrawn one. What was accepted up to here is newer than versions that are outdone.
- *	If KVP_DIRECT_BUFFERED: its versions come before this; by build_lock
+ * @logged_again: if withdrawn: number of entries in flight with versions of this one; by log->lock
+ * @seq: if withdrawn: when all that was accepted up to here is durable, its superseded versions can
+ *	be dropped; 0: it waits for nothing. By build_lock
  */
 struct kvp_direct {
 	struct list_head list;
@@ -197,9 +202,10 @@ struct kvp_direct {
  * @list: on log->waiters in order of @seq; by log->lock
  * @seq: everything accepted up to here must be durable
  * @lsn: intents below it must be home and flushed; internal
- * @poisonings: poison that existed when the log was durable must be durable, too; internal
+ * @poisonings: so much poison was known when the log was durable, and must be durable, too;
+ *	internal
  * @flushed: @lsn and @poisonings are done; internal
- * @internal: the pool itself waits, and never for legs to come back
+ * @internal: code of the pool waits, not a request. It never waits for legs to come back
  * @done: called once with 0, -EIO or -EAGAIN (kvp_commit_requeue()), from any
  *	context
  */
@@ -213,7 +219,7 @@ struct kvp_waiter {
 	void (*done)(struct kvp_waiter *w, int error);
 };
 
-/* @of: of work/direct.c, which sets all of it up */
+/* Writes intents home. work/direct.c sets it up, and @of is its own. */
 struct kvp_direct_worker {
 	void *of;
 	struct work_struct work;
@@ -221,20 +227,21 @@ struct kvp_direct_worker {
 };
 
 /**
- * struct kvp_log_client - what the log asks, and tells: it knows no more of a pool
+ * struct kvp_log_client - the functions of the floors above that the log calls
  * @destage: start destage if it is time, or @now (kvp_destage_kick()). Any context.
  * @space: buffer pages or log space are free (kvp_pool_space()). Any context.
  * @settle: wait until every loss is recorded (kvp_members_settle()). Context: process.
  * @flush: flush all legs that have homes (kvp_legs_flush()). Context: process.
- * @poison: make poison in the table durable, soon: then kvp_flush_kick(). Any context.
+ * @poison: make poison in the table durable soon, and then call kvp_flush_kick(). Any context.
  * @fail_leg: @leg did not take its part of an entry (kvp_leg_fail())
  * @checkpoint: make the table durable, and with the same superblock begin the empty log @to at
  *	@head (kvp_checkpoint_anew())
- * @resumed, @commit_failed: an entry is durable after others had failed; too few legs took one.
- *	Any context.
- * @moved: the log is on @v now, and perhaps on others; @by_order, or as the cache was lost
+ * @resumed: an entry is durable after others had failed. Any context.
+ * @commit_failed: too few legs took an entry. Any context.
+ * @moved: the log is on @v now, and perhaps on other vdevs, too. It moved @by_order, or because the
+ *	cache was lost
  *
- * A cache is told through @vdevs->cache_client.
+ * What concerns a cache goes through @vdevs->cache_client instead.
  */
 struct kvp_log_client {
 	void (*destage)(void *of, bool now);
@@ -251,15 +258,15 @@ struct kvp_log_client {
 
 /**
  * struct kvp_log_given - what a log gets at its init
- * @vdevs: some of these carry it; vdevs->sb has its tail and its nonce
- * @wbuf: versions come from there, and go back there
- * @table: which poison is durable?
+ * @vdevs: the pool's vdevs, some of which carry the log; vdevs->sb has its tail and its nonce
+ * @wbuf: the log takes versions from here, and puts them back after a failure
+ * @table: knows which poison is durable
  * @flags: of enum kvp_pool_flags
  * @failure, @losses: how the pool fails, and whether all losses are recorded
  * @durable_epoch: of the newest durable superblock; READ_ONCE
  * @checkpoint_lock: the pool's
- * @commit_wq: commits, what becomes of them, and FLUSHes: it must not wait for destage
- * @work_wq: direct writes, and moves of the log
+ * @commit_wq: for commits, and for all work after them; it must not wait for destage
+ * @work_wq: for direct writes, and for moves of the log
  * @of: argument of all calls of @client
  */
 struct kvp_log_given {
@@ -278,7 +285,7 @@ struct kvp_log_given {
 };
 
 struct kvp_log {
-	/* What it was given: struct kvp_log_given. */
+	/* These come from struct kvp_log_given. */
 	struct kvp_vdevs *vdevs;
 	struct kvp_wbuf *wbuf;
 	struct kvp_table *table;
@@ -307,27 +314,27 @@ struct kvp_log {
 
 	spinlock_t lock;			/* irqsave; for all below */
 	struct kvp_log_mark durable;		/* behind the last durable entry */
-	kvp_lsn_t witnessed;	/* headers may call the log durable up to here */
+	kvp_lsn_t witnessed;	/* headers may say that the log is durable up to here */
 	kvp_lsn_t tail;		/* of the last checkpoint: space before it is free */
-	u64 built_seq, durable_seq;	/* seqs accepted up to here: are in an entry; are durable */
+	u64 built_seq, durable_seq;	/* what came up to here is in an entry; is durable */
 	struct list_head in_flight;
 	struct list_head finished;		/* durable entries whose versions must move on */
 	struct list_head open;			/* intents not known to be durable at home */
 	u32 nr_open;
-	u32 withdrawn;		/* of @open: withdrawn, or buffered (again.c) */
+	u32 withdrawn;		/* number of @open that are withdrawn or buffered (again.c) */
 	bool again_stuck;	/* withdrawn ones wait until the tail has passed them */
-	u64 again_seq;		/* they wait until all up to here is durable; by build_lock */
+	u64 again_seq;		/* they wait until all up to this is durable; by build_lock */
 	struct list_head waiters;
 	/* durable in the log; but intents, poison or a loss must become durable first */
 	struct list_head flush_waiters;
-	bool due;	/* commit what is buffered: the interval is over, or memory is short */
+	bool due;	/* commit what is buffered: the interval is over, or kvp_commit_now() */
 	bool closing;				/* intents that are home are about to be closed */
 	bool full;				/* no space: destage must free some */
 	bool stopped;				/* nothing more is built */
 	bool held;		/* nothing is built while the log moves in good order (move.h) */
-	/* renewal does not get on at this tail, plus 1; by destage (renew.h) */
+	/* the tail, plus 1, at which renewal did not get on; by destage (renew.h) */
 	kvp_lsn_t renew_stuck;
-	u64 squeeze;	/* while the log is emptied: blocks that users may have of it; 0: all */
+	u64 squeeze;	/* while the log is emptied: blocks that users may take; 0: all */
 	bool requeue;				/* a noflush suspend: no request waits for legs */
 	kvp_lsn_t redo;				/* place of an entry that failed; by build_lock */
 	u64 rewound;			/* no header has a time before this second; by build_lock */
@@ -354,7 +361,7 @@ struct kvp_log {
 
 	u64 tail_intents;			/* the tail's count of intents, as in a mark */
 	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
-	/* the same for a log on a cache: to each SSD; parity1: to all */
+	/* statistics of a log on a cache: blocks to each SSD; parity1: to all SSDs together */
 	u64 ssd_blocks[KVP_LOG_CAUSES];
 };
 
@@ -377,12 +384,13 @@ u64 kvp_log_rows_bytes(const struct kvp_log *log);
  * @pages: header and payload in order, @nr blocks
  * @ios: one for each leg, of zeros; receives place and pages
  *
- * Return: so many legs must take their part for the entry to be durable. Context: process.
+ * Return: the number of legs that must take their part for the entry to be durable. Context:
+ * process.
  */
 u32 kvp_log_lay_rows(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
 		     const struct kvp_log_hdr *h, struct page **pages, u32 nr, struct kvp_io *ios);
 
-/** kvp_log_lay_copies() - the same for a log whose legs have whole entries, of @nr blocks each */
+/** kvp_log_lay_copies() - the same for a log whose legs all get the whole entry of @nr blocks */
 u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vdev *v,
 		       const struct kvp_log_hdr *h, struct page **pages, u32 nr,
 		       struct kvp_io *ios);
@@ -430,8 +438,8 @@ void kvp_log_memory_free(struct kvp_log_memory *m);
 void kvp_log_forget_cache(struct kvp_log *log);
 
 /**
- * kvp_log_spills() - true if versions may be without a page, as the pool has a cache that keeps
- * their contents (spill.h)
+ * kvp_log_spills() - true if the pool has a cache: then versions may give their pages back, and
+ * only the log has their contents (spill.h)
  */
 static inline bool kvp_log_spills(const struct kvp_log *log)
 {
@@ -454,7 +462,7 @@ void kvp_log_exit(struct kvp_log *log);
  */
 void kvp_log_start(struct kvp_log *log, u64 nonce, const struct kvp_log_mark *head);
 
-/** kvp_log_begin() - from here on pool->sb names the log, which is empty. The pool is quiesced. */
+/** kvp_log_begin() - use the empty log that vdevs->sb names. The pool is quiesced. */
 void kvp_log_begin(struct kvp_log *log);
 
 /** kvp_log_stop() - build nothing more, and let running work end; kvp_log_unstop() goes on */
@@ -535,10 +543,7 @@ static inline void kvp_log_lock_build(struct kvp_log *log)
 	mutex_lock(&log->build_lock);
 }
 
-/**
- * kvp_log_assert_build() - lockdep: the caller is between those two, or called by the log from
- * there
- */
+/** kvp_log_assert_build() - lockdep: the caller, or the log that called it, holds build_lock */
 static inline void kvp_log_assert_build(const struct kvp_log *log)
 {
 	lockdep_assert_held(&log->build_lock);
@@ -596,7 +601,7 @@ static inline void kvp_flush_kick(struct kvp_log *log)
 void kvp_log_limit_buffered(struct kvp_log *log);
 
 /**
- * kvp_commit_keep_none() - from now on no request waits for legs, or, if not @on, they may again
+ * kvp_commit_keep_none() - with @on, no request waits for legs from now on; without, they may again
  *
  * A noflush suspend calls it as it begins and as it ends. Any context.
  */
@@ -612,7 +617,7 @@ void kvp_commit_requeue(struct kvp_log *log);
  * kvp_commit_kick() - a write was accepted, or a waiter came: commit if it is time
  * @may_build: the caller may sleep for memory, so build the entry here
  *
- * Saves a wake-up on the way of a FLUSH when called from map.
+ * A FLUSH is faster by one wake-up if map itself builds the entry.
  */
 void kvp_commit_kick(struct kvp_log *log, bool may_build);
 
@@ -632,8 +637,8 @@ int __must_check kvp_commit_sync(struct kvp_log *log);
 /**
  * kvp_log_is_full() - true if the builder has found no room
  *
- * While the builder looks, log->full is set in advance. If it finds none, the builder kicks destage
- * itself. Context: any.
+ * The builder sets log->full before it looks for room, so the flag says nothing while build_lock is
+ * taken. A builder that finds no room kicks destage itself. Context: any.
  */
 static inline bool kvp_log_is_full(struct kvp_log *log)
 {
@@ -641,8 +646,8 @@ static inline bool kvp_log_is_full(struct kvp_log *log)
 }
 
 /**
- * kvp_log_most_intents() - with more blocks by intent a checkpoint is wanted, if little else is
- * dirty
+ * kvp_log_most_intents() - a checkpoint is wanted if more blocks than this are recorded by intent,
+ * and little else is dirty
  */
 u64 kvp_log_most_intents(const struct kvp_log *log);
 
@@ -655,8 +660,9 @@ u64 kvp_log_intents_since(const struct kvp_log *log);
 /**
  * kvp_log_intents_limit() - the most intents that are recorded behind the tail
  *
- * A checkpoint is wanted at half of that. The other half is for intents that come while it waits
- * for blocks to go home. A recovery has all of them in memory, and reads their blocks.
+ * A checkpoint is wanted at half of that. The other half is for intents that come while the
+ * checkpoint waits for blocks to go home. A recovery holds all these intents in memory, and reads
+ * their blocks.
  */
 u64 kvp_log_intents_limit(const struct kvp_log *log);
 
@@ -675,7 +681,7 @@ u32 kvp_log_legs_cutoff(const struct kvp_log *log);
 /**
  * struct kvp_log_figures - for status: counts since the pool started
  * @lsn: place of the next entry
- * @commits, @flushes: entries; waits for durability
+ * @commits, @flushes: durable entries; waits for durability
  * @data_blocks, @intent_blocks: recorded as data, and by intent
  * @ssd_blocks: of a log on a cache, by cause: to each SSD; of kind parity1 to all together
  */
@@ -710,11 +716,11 @@ static inline kvp_lsn_t kvp_log_tail(const struct kvp_log *log)
 /** kvp_log_durable() - lsn behind the last durable entry. Context: any; takes log->lock. */
 kvp_lsn_t kvp_log_durable(struct kvp_log *log);
 
-/** kvp_log_durable_mark() - the same as a mark. Context: any; takes log->lock. */
+/** kvp_log_durable_mark() - the mark of that place. Context: any; takes log->lock. */
 void kvp_log_durable_mark(struct kvp_log *log, struct kvp_log_mark *mark);
 
 /**
- * kvp_log_set_durable() - what is durable ends at @head.
+ * kvp_log_set_durable() - the log is durable up to @head.
  *
  * Context: recovery; nothing was appended yet.
  */
@@ -730,7 +736,7 @@ static inline kvp_lsn_t kvp_log_passed_on(const struct kvp_log *log)
 	return READ_ONCE(log->logged.lsn);
 }
 
-/** kvp_log_passed_mark() - the same as a mark. Context: any but interrupt; takes wbuf->lock. */
+/** kvp_log_passed_mark() - the mark of that place. Context: any but interrupt; takes wbuf->lock. */
 void kvp_log_passed_mark(struct kvp_log *log, struct kvp_log_mark *mark);
 
 /**
@@ -760,7 +766,7 @@ static inline u32 kvp_log_reserved_rows(const struct kvp_log *log)
 }
 
 /**
- * kvp_log_squeeze() - users may have no more than @blocks of the log, while it is emptied; 0: all.
+ * kvp_log_squeeze() - while the log is emptied, users may take only @blocks of it; 0: all.
  *
  * Context: process.
  */
@@ -790,7 +796,7 @@ static inline bool kvp_log_begins_anew(const struct kvp_log *log)
 #define kvp_log_wait(log, condition)	wait_event((log)->entry_wait, condition)
 
 /**
- * kvp_log_wake() - waiters for an entry, and in kvp_log_wait(), look again.
+ * kvp_log_wake() - let waiters for an entry, and callers of kvp_log_wait(), look again.
  *
  * Context: any.
  */
@@ -834,10 +840,13 @@ u64 kvp_log_renew_kept(const struct kvp_log *log);
 /** kvp_log_limit_empty() - the most blocks that may be buffered while the log is empty */
 u64 kvp_log_limit_empty(const struct kvp_log *log);
 
-/** kvp_log_taken() - blocks in use, of @most, which is kvp_log_limit_empty(). Any context. */
+/**
+ * kvp_log_taken() - how many of @most blocks are in use; @most is kvp_log_limit_empty(). Any
+ * context.
+ */
 u64 kvp_log_taken(const struct kvp_log *log, u64 most);
 
-/** kvp_log_spent() - the same without what is only buffered: of a stream, that needs little */
+/** kvp_log_spent() - the same without buffered blocks, since those of a stream will need little */
 u64 kvp_log_spent(const struct kvp_log *log, u64 most);
 
 /** kvp_log_used() - blocks between tail and head */
@@ -858,7 +867,8 @@ bool kvp_log_counts(struct kvp_log *log);
 void __kvp_log_milestone(struct kvp_log *log);
 
 /**
- * kvp_log_home_mark() - the last milestone below which no data waits for destage, at most @limit
+ * kvp_log_home_mark() - find the last milestone, up to @limit, below which no data waits for
+ * destage
  */
 bool kvp_log_home_mark(struct kvp_log *log, kvp_lsn_t limit, struct kvp_log_mark *mark);
 
@@ -871,7 +881,7 @@ bool kvp_log_short(struct kvp_log *log);
  */
 void kvp_log_floor(struct kvp_log *log, struct kvp_log_mark *mark);
 
-/* Entries whose intents are home, by place. */
+/* The places of entries whose intents are home. */
 struct kvp_intents {
 	kvp_lsn_t lsn[KVP_MAX_OPEN_INTENTS];
 };
@@ -886,7 +896,7 @@ void kvp_log_close(struct kvp_log *log, const struct kvp_intents *home);
 /**
  * kvp_log_close_some() - flush the legs and close intents, if many are open without a FLUSH
  *
- * A direct worker calls it after it has brought some home. Context: process, waits for I/O.
+ * A direct worker calls it after it has written some home. Context: process, waits for I/O.
  */
 void kvp_log_close_some(struct kvp_log *log);
 
@@ -937,13 +947,13 @@ static inline u64 kvp_log_reserved(const struct kvp_log *log)
 }
 
 /**
- * kvp_log_recorded() - the loss of a leg is recorded, and headers again name what is durable. May
- * hold sb_lock.
+ * kvp_log_recorded() - the loss of a leg is recorded, so headers may again say what is durable. The
+ * caller may hold sb_lock.
  */
 void kvp_log_recorded(struct kvp_log *log);
 
 /**
- * kvp_log_faulted() - the pool is faulted: waits for legs, or for the log to move, end. Any
+ * kvp_log_faulted() - the pool is faulted: end waits for legs, and for a move of the log. Any
  * context.
  */
 void kvp_log_faulted(struct kvp_log *log);

@@ -36,22 +36,22 @@ static bool all_entries_free(struct kvp_log *log)
 }
 
 /*
- * True if all data of the log is home. If it is not, start the work that writes it home, and that
- * kicks the move when it ends.
+ * True if all data of the log is home. If it is not, destage or direct workers write it home, and
+ * kick the move when they have ended.
  */
 static bool all_home(struct kvp_log *log)
 {
 	struct kvp_log_mark floor = { .lsn = KVP_LSN_MAX };
 	bool logged;
 
-	/* The oldest of all lists: some versions may be about to be spilled. */
+	/* Look at all lists: some versions may be about to be spilled. */
 	kvp_wbuf_lock_lists(log->wbuf);
 	logged = __kvp_wbuf_oldest(log->wbuf);
 	kvp_wbuf_unlock_lists(log->wbuf);
 	kvp_log_floor(log, &floor);
 	/*
-	 * Withdrawn intents cannot become data, as nothing is built. So the tail must pass them.
-	 * After that they are in the buffer, and the move does not wait for that.
+	 * Withdrawn intents cannot become data, since nothing is built. So the tail must pass them.
+	 * After that their versions are in the buffer, and the move does not wait for them.
 	 */
 	if (logged || (floor.lsn != KVP_LSN_MAX && READ_ONCE(log->withdrawn))) {
 		log->client->destage(log->of, true);
@@ -101,8 +101,8 @@ static void take_over(struct kvp_log *log, const struct kvp_log_new *to,
 }
 
 /*
- * Move the log. All its data is home, and stays so, as nothing is built. The checkpoint that says
- * so names the new log.
+ * Move the log. All its data is home, and nothing is built, so that stays true. The checkpoint that
+ * says so names the new log.
  */
 static int move_log(struct kvp_log *log, struct kvp_log_new *to)
 {
@@ -143,7 +143,7 @@ static int try_to_move(struct kvp_log *log)
 	/* No clean block may be on its way to the cache either: the log would overtake it. */
 	if (!all_entries_free(log) || kvp_cache_clean_on_its_way(log->vdevs) || !all_home(log))
 		return -EAGAIN;
-	/* An order from before the SSDs were lost will do as well, if it names a vdev with data. */
+	/* If the SSDs are lost, an order to move the log to a vdev with data serves as well. */
 	if (!to || (READ_ONCE(log->vdevs->log_moving) && !kvp_home_blocks(to->v->g))) {
 		own.v = kvp_log_refuge(log->vdevs);
 		to = &own;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Parity of a parity1 in the log (R6). Before a row is written in part at home, its new parity must
- * be durable in the log. The room for it is kept free: room.c.
+ * be durable in the log. room.c keeps room for it.
  */
 #include <linux/completion.h>
 #include <linux/mm.h>
@@ -27,8 +27,8 @@ static void add_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows
 }
 
 /*
- * Append as many of @rows as the segment has room for. Returns how many; 0: no entry is free, or no
- * room is left (*@full).
+ * Append as many of @rows as the segment has room for. Returns how many; 0: no entry is free, or,
+ * with *@full, no room is left.
  */
 static u32 append_some(struct kvp_log *log, const struct kvp_row_parity *rows, u32 nr,
 		       struct kvp_log_at limit, struct kvp_parity_append *a, bool *full)
@@ -41,7 +41,7 @@ static u32 append_some(struct kvp_log *log, const struct kvp_row_parity *rows, u
 	mutex_lock(&log->build_lock);
 	g = log->vdevs->log_vdev->g;
 	e = kvp_log_free_entry(log);
-	/* A header and one row: these may use a segment up to its last block. */
+	/* Only a header and one row are asked for, so a segment is used up to its last block. */
 	most = e ? kvp_log_entry_most(g, 1, kvp_log_room(log, kvp_log_entry_blocks(g, 1, 1),
 							 &budget)) : 0;
 	*full = e && !most;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Renewal, as the log sees it: which blocks must be renewed now. The log keeps space for that
+ * Renewal in the log: which dirty blocks must be renewed now, and whether there is space for it
  * (kvp_log_renew_kept()).
  *
  * policy/renew.h says why; work/renew.h does it.
  *
- * Only with the log on a cache, and without a parity1 in the pool: there each record counts for
- * the parity of a row.
+ * Blocks are renewed only with the log on a cache, and only in a pool without a parity1: with one,
+ * each record counts for the parity of a row.
  */
 #ifndef KVP_LOG_RENEW_H
 #define KVP_LOG_RENEW_H
@@ -17,7 +17,7 @@
 #include "format/format.h"
 #include "log/log.h"
 
-/* Of a log on a cache: the functions without "of_cache" ask for that first. */
+/* For a log on a cache alone. The functions below call these only then. */
 bool kvp_log_of_cache_renews(const struct kvp_log *log);
 bool kvp_log_of_cache_may_renew(const struct kvp_log *log);
 u64 kvp_log_of_cache_fullness(const struct kvp_log *log, u64 most);
@@ -25,18 +25,15 @@ u64 kvp_log_of_cache_fullness(const struct kvp_log *log, u64 most);
 /**
  * kvp_log_renews() - true if renewal makes space in the log, and destage need not
  *
- * False without a cache, while the log is closed, above the mark, or if renewal does not get on.
- * Any context.
+ * False without a cache, while the log is closed, if more is dirty than the tunable renew_mark
+ * allows, or if renewal does not get on. Any context.
  */
 static inline bool kvp_log_renews(const struct kvp_log *log)
 {
 	return kvp_vdevs_log_on_cache(log->vdevs) && kvp_log_of_cache_renews(log);
 }
 
-/**
- * kvp_log_may_renew() - true if kvp_log_renews(), or if it would be true with less dirty. Context:
- * any.
- */
+/** kvp_log_may_renew() - the same, whatever number of blocks is dirty. Context: any. */
 static inline bool kvp_log_may_renew(const struct kvp_log *log)
 {
 	return kvp_vdevs_log_on_cache(log->vdevs) && kvp_log_of_cache_may_renew(log);
@@ -45,13 +42,13 @@ static inline bool kvp_log_may_renew(const struct kvp_log *log)
 /**
  * kvp_log_streams_pass() - true if a stream should go home by intent over dirty blocks of a cache
  *
- * Those cannot stay: nothing is renewed, or writers are slowed down. Context: any.
+ * Then those blocks cannot stay: nothing is renewed, or writers are slowed down. Context: any.
  */
 bool kvp_log_streams_pass(const struct kvp_log *log);
 
 /**
- * kvp_log_fullness() - kvp_log_taken() for writers: if renewal makes space, only what is dirty
- * counts
+ * kvp_log_fullness() - as kvp_log_taken(), to slow down writers: if renewal makes space, only dirty
+ * blocks count
  *
  * Return: blocks, of @most, which is kvp_log_limit_empty(). Any context.
  */
@@ -62,10 +59,10 @@ static inline u64 kvp_log_fullness(const struct kvp_log *log, u64 most)
 }
 
 /**
- * kvp_log_clean_limit() - so many blocks of the log may be in use when a clean one enters
+ * kvp_log_clean_limit() - a clean block may enter the log while no more blocks than this are in use
  *
- * Five eighths of the window: then destage makes space in it. If renewal does, most of the window
- * is in use all the time, and clean blocks may use more (kvp_renew_clean()). Any context.
+ * Where destage makes space, it is five eighths of the window. Where renewal does, most of the
+ * window is in use all the time, and it is more (kvp_renew_clean()). Any context.
  */
 u64 kvp_log_clean_limit(const struct kvp_log *log);
 

@@ -7,8 +7,9 @@
  * may need it.
  *
  * The log reserves one row for each version, and for a discard the rows of the stripes that it
- * begins and ends in. It releases them when parity that counts the version is durable. It also does
- * when the tail passes the segment of the version's record, or the whole log.
+ * begins and ends in. It releases them when parity that counts the version is durable. It also
+ * releases them when the tail passes the segment of the version's record, or reaches the end of the
+ * log.
  */
 #include <linux/string.h>
 
@@ -23,7 +24,7 @@ u32 kvp_log_rows_of(struct kvp_log *log, const struct kvp_version *d)
 {
 	const struct kvp_vdev *v;
 
-	/* On vdevs between those of its ends, a discard covers whole stripes. */
+	/* A discard has rows in part only at its two ends: in between it covers whole stripes. */
 	if (d->hole)
 		return min(d->count, 2 * log->vdevs->max_chunk);
 	v = kvp_vdevs_find(log->vdevs, d->block).v;
@@ -81,8 +82,8 @@ void __kvp_log_release_rows(struct kvp_log *log, kvp_lsn_t tail)
 	if (!log->reserved)
 		return;
 	/*
-	 * Then the log is empty. The loop would not see that: it skips the segment with the tail in
-	 * its middle.
+	 * Here the log is empty. The loop below would not release all rows: it leaves out the
+	 * segment that the tail is in.
 	 */
 	if (tail == log->durable.lsn && list_empty(&log->in_flight)) {
 		memset(log->reserved_of, 0,

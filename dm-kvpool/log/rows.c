@@ -3,8 +3,8 @@
  * Entries on a cache of kind parity1 (format/logstripe.h): which blocks of an entry each leg gets,
  * and the parity of its rows.
  *
- * Nothing is read for that. Parity is made anew from the entry's blocks each time the entry is
- * sent. So no block of an earlier attempt at the same place is used.
+ * Nothing is read. Parity is made anew from the entry's blocks each time the entry is sent, so it
+ * never uses a block of an earlier attempt at the same place.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -32,7 +32,7 @@ struct entry_rows {
 };
 
 struct kvp_log_rows {
-	u32 nr;			/* pages of parity that each entry has */
+	u32 nr;			/* number of pages for parity that each entry has */
 	struct entry_rows of[KVP_ENTRIES];
 };
 
@@ -90,8 +90,8 @@ int kvp_log_rows_alloc(const struct kvp_log *log, struct kvp_log_rows **rows)
 }
 
 /*
- * Make the parity of the row at @at. In a row of one block, parity is a copy: the page of that
- * block serves as parity.
+ * Make the parity of the row at @at. The parity of a single block is a copy of it, so that block's
+ * own page serves.
  */
 static struct page *make_parity(struct page **pages, const struct kvp_log_stripe *s, u32 at,
 				struct page *parity)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Slices of direct writes. Intents whose entry is durable go home in slices (work/direct.c). This
- * file knows which slices workers have, and whether all are home.
+ * file keeps count of the slices that workers have, and of whether all are home.
  */
 #include "core/core.h"
 #include "log/log.h"
@@ -17,7 +17,10 @@ void kvp_direct_collect(struct kvp_direct *b)
 	b->failed = false;
 }
 
-/* The oldest intents that need work: either all of them, or a slice. */
+/*
+ * The oldest intents that need work: they must be cut into slices, or have a slice that no worker
+ * has taken.
+ */
 static struct kvp_direct *__oldest(struct kvp_log *log)
 {
 	struct kvp_direct *b;

@@ -19,10 +19,10 @@
 #define SHARE	256u	/* versions that are spilled at once */
 
 /*
- * How long, in jiffies, to wait for an SSD that does not answer. A dead SSD stays silent, and no
- * read is answered while the log moves, so that wait is short. But RAM never had a copy of blocks
- * that a recovery has left in the log: the SSDs may have the only copies. For these the wait is
- * always long.
+ * How long, in jiffies, to wait for an SSD that does not answer. While the log moves the wait is
+ * short: a dead SSD stays silent, and waiters for durability get no answer until the move has
+ * ended. For blocks that a recovery has left in the log the wait is always long: RAM never had a
+ * copy of them, so the SSDs may have the only ones.
  */
 #define PATIENCE	(60 * HZ)
 #define PATIENCE_MOVING	(3 * HZ)
@@ -36,7 +36,7 @@
  * @nr_ios: number of requests for them
  * @of: the versions
  * @pages: their new pages
- * @io_of: number of the request of each version; not valid for zeros
+ * @io_of: index in @ios of the request of each version; not valid for zeros
  * @ios: the requests
  * @at: the place where each request begins; if all SSDs have copies, on the first SSD
  * @scratch: used to make a block that cannot be read
@@ -79,9 +79,9 @@ void kvp_reload_free(struct kvp_reload *r)
 /* --- spilling ---------------------------------------------------------------------- */
 
 /*
- * Try again later, as there was no memory to spill. If no entry is in flight, none ends, and only
- * waiters for pages would start this again. It is queued under the lock, as in entry_ended(), since
- * kvp_log_stop() flushes this work.
+ * There was no memory to spill: try again later. If no entry is in flight, none will end and start
+ * this again. It is queued under the lock, as in entry_ended(), since kvp_log_stop() flushes this
+ * work.
  */
 static void spill_later(struct kvp_log *log)
 {
@@ -97,14 +97,14 @@ bool kvp_spill(struct kvp_log *log)
 {
 	struct kvp_wbuf *w = log->wbuf;
 	/*
-	 * While no more pages can be had, this is the number that exist: waiters wait for those,
-	 * not for disks (R24).
+	 * If no more pages can be allocated, this is the number of pages that the buffer has:
+	 * waiters wait for these, not for disks (R24).
 	 */
 	u32 limit = kvp_wbuf_attainable(w), n = 0;
 
 	if (!kvp_vdevs_log_on_cache(log->vdevs) || kvp_wbuf_used(w) <= limit - limit / 4)
 		return false;
-	/* Once the SSDs are found dead, versions in RAM keep their pages. */
+	/* Once the SSDs are found dead, versions that are in RAM keep their pages. */
 	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(log->vdevs->log_moving) && n < SHARE &&
 	       kvp_wbuf_spill_oldest(log->wbuf))
 		n++;
@@ -119,9 +119,9 @@ bool kvp_spill(struct kvp_log *log)
 /* --- reading ------------------------------------------------------------------------- */
 
 /*
- * True if @leg may be read. So may a leg that failed a write, as long as the log has not moved. It
- * has all that was acknowledged, superblocks still count it in, and SSDs often fail by taking no
- * more writes.
+ * True if @leg may be read. A leg that failed a write may be, too, as long as the log has not
+ * moved. It has all that was acknowledged, and superblocks still call it in sync. SSDs often fail
+ * in such a way that they can still be read.
  */
 static bool may_ask(const struct kvp_log *log, const struct kvp_leg *leg)
 {
@@ -189,7 +189,7 @@ int kvp_spill_read_copies(struct kvp_log *log, const struct kvp_spilled *p, stru
 	return ret;
 }
 
-/* Make the block from all others in its row. It counts only if it has its sum. */
+/* Make the block from all others in its row. It is right only if it has its sum. */
 static int make_from_row(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
 			 struct page *scratch)
 {
@@ -225,7 +225,9 @@ int kvp_spill_read_rows(struct kvp_log *log, const struct kvp_spilled *p, struct
 	made = make_from_row(log, p, page, scratch);
 	if (!spare)
 		__free_page(scratch);
-	/* If the others cannot make it, the SSD that should have it may answer later. */
+	/*
+	 * If it cannot be made from the others, the SSD that should have it may still answer later.
+	 */
 	return made == -EILSEQ ? error : made;
 }
 
@@ -310,7 +312,7 @@ static void read_all(struct kvp_reload *r)
 	kvp_io_group_wait(&group);
 }
 
-/* If version @i did not come as it was written, ask each SSD for it. */
+/* If the contents of version @i are not right, ask each SSD for them. */
 static int check_one(struct kvp_reload *r, u32 i)
 {
 	const struct kvp_io *io = &r->ios[r->io_of[i]];
@@ -404,8 +406,8 @@ static int reload_some(struct kvp_reload *r, struct list_head *versions, struct 
 }
 
 /*
- * An SSD did not answer. True if none has answered for long. It stays true until an SSD gives a
- * version again.
+ * An SSD did not answer. True if that has gone on for the time above. It stays true until versions
+ * can be read again.
  */
 static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 {
@@ -418,15 +420,15 @@ static bool gave_up_waiting(struct kvp_reload *r, const struct kvp_version *d)
 	return time_after(jiffies, r->since + patience);
 }
 
-/* True if no SSD is going to give @d any more. @error is the answer now. */
+/* True if @d is lost. @error is what the last attempt to read it returned. */
 static bool is_lost(struct kvp_reload *r, const struct kvp_version *d, int error)
 {
 	return error == -EILSEQ || (error == -EIO && gave_up_waiting(r, d));
 }
 
 /*
- * The first version of @rest is lost. Move it to @lost, and with it those that follow and are lost,
- * too.
+ * The first version of @rest is lost. Move it to @lost, and also the versions right behind it that
+ * are lost, too.
  */
 static void take_lost(struct kvp_reload *r, struct list_head *rest, struct list_head *lost)
 {
@@ -466,7 +468,7 @@ int kvp_reload(struct kvp_log *log, struct list_head *versions, struct list_head
 		return 0;
 	}
 	/*
-	 * An SSD that does not answer may do so later. But all other versions cannot wait for it
+	 * An SSD that does not answer now may answer later. But other versions cannot wait for it
 	 * for ever.
 	 */
 	if (!is_lost(r, stop, ret))

@@ -3,19 +3,20 @@
  * Spilled versions: versions in the log of an SSD cache that have given their pages back.
  *
  * The write buffer is small, and an SSD that carries the log is not. A version whose record is
- * durable there need not keep its page until it is home: it is spilled. Destage, or a reader, reads
- * its contents from the log. Its struct kvp_version stays in memory, in the same place of all
- * orders. So nothing else about it changes: a later version supersedes it, and it goes home in log
+ * durable there need not keep its page until it is home: it can be spilled. Destage and readers
+ * then read its contents from the log. Its struct kvp_version stays in memory, and keeps its place
+ * in all lists. So nothing else changes: a later version supersedes it, and it goes home in log
  * order.
  *
  * The oldest versions are spilled first: all on wbuf->spilled were logged before all on
- * wbuf->logged. A place in the log is not written again before the tail has passed it, and the tail
- * does not pass a version that is not home. Nothing comes home without the block's range lock. So
- * under that lock, the contents of a version found in the buffer lie where they were written.
+ * wbuf->logged. A place in the log is not written again before the tail has passed it. The tail
+ * does not pass a version that is not home, and no version goes home without the block's range
+ * lock. So under that lock, the contents of a version that is in the buffer lie where they were
+ * written.
  *
- * Contents count if they have the sum of the version, which is in memory. Every SSD of the cache is
- * asked. If none has them, the version is lost, and its block is poisoned. In a cache of kind
- * parity1 one SSD has the contents, and they can be made from the others.
+ * Contents are right if they have the version's sum, which is in memory. Every SSD of the cache is
+ * asked for them. If none has them, the version is lost, and its block is poisoned. In a cache of
+ * kind parity1 one SSD has the contents, and they can be made from those of the others.
  */
 #ifndef KVP_SPILL_H
 #define KVP_SPILL_H
@@ -38,8 +39,8 @@ void kvp_reload_free(struct kvp_reload *r);
 /**
  * kvp_spill() - if the buffer is getting full, give back pages of versions in the log of a cache
  *
- * Only if kvp_log_spills(). Wakes waiters for pages. Return: true if it was a full share, so that
- * the caller should continue at once. Context: process; does not wait.
+ * Only if kvp_log_spills(). Wakes waiters for pages. Return: true if there may be more to spill,
+ * and the caller should call it again at once. Context: process; does not wait.
  */
 bool kvp_spill(struct kvp_log *log);
 
@@ -82,24 +83,26 @@ int __must_check kvp_spill_read(struct kvp_log *log, const struct kvp_spilled *p
 
 /**
  * kvp_reload() - give spilled versions pages again, with their contents; only if kvp_log_spills()
- * @versions: HOMING, in log order. Returns the first ones, up to the first without a page
- * @lost: if @versions returns none: the first ones, if no SSD has their contents any more
- * @rest: all others, in order
+ * @versions: HOMING, in log order. Keeps the first ones, up to the first without a page
+ * @lost: receives the first ones, if @versions keeps none, and no SSD has their contents any more
+ * @rest: receives all others, in order
  *
- * Return: 0; -ENOMEM: nothing is on @versions or @lost, for now; -EINTR: the same; the log of a
- * suspended pool is being emptied, and nothing may be given up then, so destage has been stopped.
- * Context: the destage worker; waits for I/O.
+ * Return: 0; -ENOMEM: @versions and @lost are empty, try again later; -EINTR: they are empty, and
+ * an SSD does not answer while the log of a suspended pool is emptied. Then no version may be given
+ * up, and the caller stops destage. Context: the destage worker; waits for I/O.
  */
 int __must_check kvp_reload(struct kvp_log *log, struct list_head *versions,
 			    struct list_head *lost, struct list_head *rest);
 
 /**
  * kvp_reload_copies() - read the contents of spilled versions, which stay spilled
- * @of: @n of them, which the caller keeps from going home and from being dropped
- * @pages: result: for kvp_wbuf_lone_page_free(); NULL: no SSD has given the contents
+ * @of: @n of them. The caller makes sure that they do not go home, and are not dropped
+ * @pages: receives a page for each, to be freed with kvp_wbuf_lone_page_free(); NULL: no SSD gave
+ *	the contents
  *
- * Waits for no SSD that does not answer. Return: how many it asked for: fewer than @n if pages or
- * requests were short. Context: the destage worker, under checkpoint_lock; waits for I/O.
+ * Does not wait for an SSD that does not answer. Return: the number of versions that it asked for:
+ * fewer than @n if pages or requests were short. Context: the destage worker, under
+ * checkpoint_lock; waits for I/O.
  */
 u32 kvp_reload_copies(struct kvp_log *log, struct kvp_version **of, struct page **pages, u32 n);
 
@@ -107,9 +110,9 @@ u32 kvp_reload_copies(struct kvp_log *log, struct kvp_version **of, struct page 
  * kvp_spilled_read() - read spilled versions of @count blocks from @block on, many at once
  * @end: result: the first block that was not looked at
  *
- * For readers. It holds no range lock, counts no errors, waits for no memory, and may leave out
- * versions: kvp_block_read() gets those. Return: for kvp_spilled_page() and kvp_spilled_free();
- * NULL: nothing was read. Context: process, waits for I/O.
+ * For readers. It takes no range lock, counts no errors, waits for no memory, and may leave out
+ * versions: kvp_block_read() reads those. Return: what kvp_spilled_page() and kvp_spilled_free()
+ * need; NULL: nothing was read. Context: process, waits for I/O.
  */
 struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block, u32 count,
 					  kvp_block_t *end);
@@ -117,8 +120,8 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block
 /**
  * kvp_spilled_page() - the contents of @block's version, if that is still the newest one
  *
- * Blocks must be asked for in order. NULL: it was not read, it has changed meanwhile, or what came
- * has not its sum. The page stays until kvp_spilled_free(). Context: process.
+ * Ask for blocks in order. NULL: it was not read, it has changed meanwhile, or its contents do not
+ * have its sum. The page stays until kvp_spilled_free(). Context: process.
  */
 struct page *kvp_spilled_page(struct kvp_spilled_read *r, kvp_block_t block);
 

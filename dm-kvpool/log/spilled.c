@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Readers get spilled versions together. One by one, a stream would wait for the SSD at each block.
+ * Readers read several spilled versions at once. One by one, a stream would wait for the SSD at
+ * each block.
  *
- * They take no range lock. A version that is in the buffer both before and after its contents are
- * read was not home in between. So the tail has not passed it, and no other block was written
- * there.
+ * They take no range lock. If a version is in the buffer both before and after its contents are
+ * read, it did not go home in between. So the tail has not passed it, and its place in the log was
+ * not written again.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -35,7 +36,7 @@ struct run {
 /**
  * struct kvp_spilled_read - versions that were read together
  * @log: their log
- * @v: the vdev that had the log before they were found
+ * @v: the vdev that had the log before the first version was found
  * @nr: number of versions, which are in order of their blocks
  * @max: number of versions that there is memory for
  * @next: the first version that the caller has not asked for; it asks in order
@@ -149,7 +150,7 @@ static void read_all(struct kvp_spilled_read *r)
 struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block, u32 count,
 					  kvp_block_t *end)
 {
-	/* Read this before versions are found: while one is there, its log does not move. */
+	/* Read this before versions are found: while there is a version, its log does not move. */
 	const struct kvp_vdev *v = READ_ONCE(log->vdevs->log_vdev);
 	struct kvp_spilled_read *r = NULL;
 	struct kvp_spilled p;
@@ -173,8 +174,8 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block
 }
 
 /*
- * The sum alone does not show that the contents are right, as crc32c is linear. So the version must
- * still be there.
+ * The sum alone does not prove that the contents are right, since crc32c is linear. So the version
+ * must still be there.
  */
 struct page *kvp_spilled_page(struct kvp_spilled_read *r, kvp_block_t block)
 {
