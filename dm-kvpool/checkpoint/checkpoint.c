@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Checkpoint (R3). The order of writes is:
+ * A checkpoint (R3) makes these durable, in this order:
  *
- *   - homes, and a flush of the legs;
- *   - table pages, into slots that the durable root does not name, and another flush;
+ *   - the homes, by a flush of the legs;
+ *   - table pages, in slots that the durable root does not name, by another flush;
  *   - the superblock, with FUA, on all legs in sync.
  *
- * Only then log space and old slots may be used again.
+ * Only after that, log space and old slots may be used again.
  *
- * The pages are fixed before the first flush begins. So they hold no entry whose home write that
- * flush does not cover.
+ * The pages are fixed before the first flush begins. So that flush covers the home write of every
+ * entry in them.
  *
  * kvp_checkpoint(), under checkpoint_lock:
  * 1. ready_for_checkpoint() refuses while the pool is faulted.
  * 2. kvp_log_home_intents() notes intents that are home. kvp_table_snapshot() fixes pages and era.
- * 3. flush_homes() makes durable the homes that those pages name, and records losses. Then intents
- *    are closed.
+ * 3. flush_homes() makes the homes durable that those pages have entries for, and records losses.
+ *    Then intents are closed.
  * 4. kvp_table_write() writes the pages, bottom up. The legs are flushed again.
  * 5. write_superblock() names roots and tail. From here on the checkpoint counts.
  * 6. kvp_table_written() frees the old slots; or, after an error, it keeps the pages dirty.
@@ -50,7 +50,9 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		kvp_generations_trim(sb);
 	}
 	durable = kvp_log_durable(pool->log);
-	/* It never becomes lower: a recovery's own checkpoints must not forget what was durable. */
+	/*
+	 * This never becomes lower: a checkpoint during recovery must not forget what was durable.
+	 */
 	sb->log_commit = kvp_lsn_last(sb->log_commit, kvp_lsn_last(durable, sb->log_tail));
 	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, kvp_cache_written(&pool->vdevs));
 	sb->era = era;
@@ -85,14 +87,17 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	fill_superblock(pool, tail, era);
 	ret = kvp_sb_commit(pool);
 	if (ret) {
-		/* No leg took it. A later superblock must not name pages that may not be there. */
+		/*
+		 * No leg took it. No later superblock may name its pages, since the next checkpoint
+		 * writes their slots again.
+		 */
 		sb->log_tail = old.lsn;
 		sb->log_prev_lsn = old.prev_lsn;
 		sb->log_prev_csum = old.prev_csum;
 		memcpy(sb->generations, old_generations, sizeof(old_generations));
 		sb->generation_count = old_count;
 		sb->era = old_era;
-		/* For the old log, this is a position that it has not reached. */
+		/* The old log has not reached the position that was set here for the new one. */
 		if (kvp_log_begins_anew(pool->log)) {
 			kvp_log_new_undo(pool);
 			sb->log_commit = old_commit;
@@ -100,8 +105,8 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		kvp_generations_trim(sb);	/* removes none; corrects the feature bit */
 		sb->checkpoint_time = old_time;
 		/*
-		 * These counts belong to the old roots: a recovery counts again the blocks that it
-		 * writes home.
+		 * These counts must match the old roots: a recovery counts the blocks that it
+		 * writes home again.
 		 */
 		sb->written_blocks = old_written;
 		sb->poisoned_blocks = old_poisoned;
@@ -116,10 +121,10 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 }
 
 /*
- * Step 1. No checkpoint is made after a flush failed on the last leg. That leg may have dropped
- * blocks that only the log has now, and the next flush would not report that. Nor are pages written
- * after a superblock failed: it may yet have reached some leg, and the pages would go into slots
- * that it names. First another superblock must be durable ('clear' writes it).
+ * Step 1. After a flush failed on the last leg, no checkpoint is made. That leg may have dropped
+ * blocks that only the log has now, and the next flush would not report it. After a superblock
+ * failed, no pages are written. That superblock may have reached a leg all the same, and the pages
+ * would go into slots that it names. Another superblock must be durable first ('clear' writes it).
  */
 static int ready_for_checkpoint(struct kvp_pool *pool)
 {
@@ -129,10 +134,10 @@ static int ready_for_checkpoint(struct kvp_pool *pool)
 /*
  * Step 3.
  *
- * A leg that the flush gives up is recorded out before intents are closed. Until then a start may
- * take the leg for one in sync, and it may still have the old blocks. A header that calls the new
- * blocks home would stop recovery from looking at them. A recovery builds no headers, and its
- * superblock must not be durable yet.
+ * If the flush gives a leg up, its loss is recorded before intents are closed. Until then a start
+ * may take the leg for one in sync, though it may have the old blocks. If a header called the
+ * intents closed, a recovery would not look for those blocks. A recovery itself builds no headers,
+ * and must not make a superblock durable yet.
  */
 static int flush_homes(struct kvp_pool *pool)
 {
@@ -155,7 +160,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 		return ret;
 	kvp_log_home_intents(pool->log, &home);
 	passed = kvp_cache_passed(&pool->vdevs);
-	smp_rmb();	/* the table is fixed next, and has all that lies below @passed */
+	smp_rmb();	/* read @passed first: the fixed table has all that lies below it */
 	era = kvp_table_snapshot(pool->table, &pages);
 	ret = flush_homes(pool);
 	if (!ret)
@@ -182,7 +187,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	return 0;
 }
 
-/* Set the log that the next checkpoint begins. Each writer of a superblock reads it. */
+/* Set the log that the next checkpoint begins. All code that writes superblocks looks at it. */
 static void set_next(struct kvp_pool *pool, struct kvp_log_new *to)
 {
 	mutex_lock(&pool->sb_lock);

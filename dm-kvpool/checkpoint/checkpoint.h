@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Make the table, and the tail of the log, durable. This joins three parts: table, superblock and
- * log.
+ * A checkpoint makes the table and the tail of the log durable. It uses three parts: table,
+ * superblock and log.
  */
 #ifndef KVP_CHECKPOINT_H
 #define KVP_CHECKPOINT_H
@@ -17,7 +17,7 @@ struct kvp_pool;
  * @tail: everything recorded before it is home, or superseded by a durable version; NULL to leave
  *	the tail where it is
  *
- * Caller holds checkpoint_lock. Return: 0 or -EIO; then the old checkpoint is still the durable one
+ * Caller holds checkpoint_lock. Return: 0, or -EIO: the old checkpoint is still the durable one,
  * and nothing is lost.
  */
 int __must_check kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail);
@@ -25,8 +25,8 @@ int __must_check kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark
 /**
  * kvp_checkpoint_anew() - the same, at the head of the empty log @to, which replaces this one
  *
- * With the checkpoint the superblock names @to; but if too few of its legs are left by then, it
- * names the present log as before (to->in_sb). Takes sb_lock.
+ * The superblock of the checkpoint names @to (to->in_sb). If too few of the new log's legs are left
+ * by then, it names the present log as before. Takes sb_lock.
  */
 int __must_check kvp_checkpoint_anew(struct kvp_pool *pool, const struct kvp_log_mark *head,
 				     struct kvp_log_new *to);
@@ -34,13 +34,13 @@ int __must_check kvp_checkpoint_anew(struct kvp_pool *pool, const struct kvp_log
 /**
  * kvp_poison_make_durable() - make poison durable before a read of it is answered
  *
- * Return: 0 or -EIO. A read fails in both cases, and need not look at it. After an error the
+ * Return: 0 or -EIO. A reader can ignore it, since the read fails in both cases. After an error the
  * poison stays in memory. The next read that finds poison tries again, and so does the next FLUSH.
  * Caller holds no range lock. Context: process, waits for I/O.
  */
 int kvp_poison_make_durable(struct kvp_pool *pool);
 
-/** kvp_poison_work() - the same for a FLUSH, which must not wait on the commit's work queue */
+/** kvp_poison_work() - the same for a FLUSH, whose work on commit_wq must not wait for it */
 void kvp_poison_work(struct work_struct *work);
 
 #endif /* KVP_CHECKPOINT_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A superblock names another log: see log/move.h. */
+/* Fields of the superblock that name the log, when it moves: see log/move.h. */
 #include "checkpoint/newlog.h"
 #include "core/core.h"
 #include "format/logplace.h"
@@ -72,8 +72,9 @@ void kvp_log_new_check(struct kvp_pool *pool)
 }
 
 /*
- * Do this before any other superblock is written. If the SSDs of the new log were lost just now,
- * that log is lost with them, though it is empty. They are not recorded out until it has moved.
+ * This must be done before another superblock is written. If the SSDs of the new log were lost just
+ * now, that log is lost with them, though it is empty. Then it has to move, and its SSDs are
+ * recorded out only with the superblock of that move.
  */
 void kvp_log_new_adopt(struct kvp_pool *pool)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The superblock names a log to which the pool moves (log/move.h): with a checkpoint, which says
- * that all of the old log is home.
+ * When the log moves (log/move.h), the superblock of a checkpoint names the new log. The same
+ * checkpoint says that all of the old log is home.
  */
 #ifndef KVP_NEWLOG_H
 #define KVP_NEWLOG_H
@@ -9,7 +9,7 @@
 struct kvp_pool;
 
 /**
- * kvp_log_new_fill() - name the log that the next checkpoint begins in pool->sb
+ * kvp_log_new_fill() - let pool->sb name the log that the next checkpoint begins
  *
  * Caller holds sb_lock, and fills in the tail.
  */
@@ -24,7 +24,7 @@ void kvp_log_new_undo(struct kvp_pool *pool);
 /**
  * kvp_log_new_check() - if too few legs of the new log are left, let pool->sb name the old one
  *
- * All in the old log is home, as the checkpoint says that is being written. Caller holds sb_lock.
+ * The checkpoint that is being written says that all of the old log is home. Caller holds sb_lock.
  */
 void kvp_log_new_check(struct kvp_pool *pool);
 

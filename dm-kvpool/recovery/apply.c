@@ -103,10 +103,9 @@ static kvp_block_t next_data(struct kvp_recovery *rec, kvp_block_t block, kvp_bl
 }
 
 /*
- * Apply a discard. It skips blocks that have newer data in the log, since that data may be home,
- * and in the table. If the entry were made unwritten, that could become durable long before the
- * data comes home again (retain.c). Or this recovery is cut, and the entry is read before the data
- * comes home.
+ * Apply a discard. It skips blocks that have newer data in the log. That data may be home, and in
+ * the table, already. An entry that says "unwritten" could become durable long before the data goes
+ * home again (retain.c), or before this recovery is cut short.
  */
 static int apply_discard(struct kvp_recovery *rec, const struct kvp_replay_discard *d)
 {
@@ -137,7 +136,7 @@ int kvp_recovery_discards(struct kvp_recovery *rec)
 	return ret;
 }
 
-/* The pages of the batch go home, and then their entries into the table. */
+/* Write the pages of the batch home. Then put their entries into the table. */
 static int apply_data_batch(struct kvp_recovery *rec, const kvp_block_t *blocks,
 			    const u32 *crcs, u32 n)
 {
@@ -194,7 +193,7 @@ static int apply_entries(struct kvp_recovery *rec)
 		leg = kvp_recovery_next(rec, &h);
 		if (leg < 0 && leg != -ENOENT)
 			return leg;
-		/* The loop may have gone on to a generation that is empty. */
+		/* The last generation may be empty: then the loop has reached the end. */
 		if (leg < 0 && !kvp_lsn_before(rec->end.lsn, rec->scanned))
 			break;
 		if (leg < 0)

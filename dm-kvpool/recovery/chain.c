@@ -4,32 +4,32 @@
  * home.
  *
  * The chain begins with the segment behind the log's end. It has a nonce of its own, which the
- * superblock names before the first entry is written (R11). Its last entry says that it is the
- * last. When that entry is durable, the superblock says that the chain is complete. Only when that
- * is durable, anything goes home. Until then the chain does not count. The next recovery begins it
- * anew, at the same place under another nonce. From then on the chain holds all that the next
- * recovery needs. So there are never more than the log and one chain, however often recoveries are
- * cut short.
+ * superblock names before the first entry is written (R11). Its last entry is marked as the last.
+ * When that entry is durable, a superblock says that the chain is complete. Only when that
+ * superblock is durable, blocks go home. Until then the chain does not count, and a next recovery
+ * begins it anew, at the same place with another nonce. From then on the chain has all the parity
+ * that a next recovery needs. So there are never more than the log and one chain, however often
+ * recoveries are cut short.
  *
- * Recovery never concludes from the blocks that it can read whether the chain is complete (R27):
+ * The superblock says whether the chain is complete. Recovery does not guess it from the blocks
+ * that it can read (R27):
  *
- *   not complete, by the superblock  It is not read. No row is home for which it was made.
- *   complete, and read to its end    Its parity is used. Used twice, it gives the same result.
- *   complete, and a leg is silent    The start is refused: the chain is there, and a later start
- *       finds it.
- *   complete, and damaged in all copies, or lost by their medium  It is needed only for a row that
- *       is half written and has a block that must be rebuilt. So recovery first resolves all rows
- *       without the chain, and writes nothing. If no row loses a block, it begins another chain.
- *       Else the start is refused until the leg with the block is back.
- *   begun anew in place of a damaged one, by the superblock  It is not read. But rows may be half
- *       written, since the chain before it was complete. And a leg may be missing now that was
- *       there then. So recovery first tries to resolve all rows again.
- *   of an older module               The superblock does not say whether it is complete. It is
- *       complete if its last entry is found.
+ * - Not complete: the chain is not read. None of its rows went home.
+ * - Complete, and read to its end: its parity is used. Used twice, it gives the same result.
+ * - Complete, and a leg is silent: the start is refused. The chain exists, and a later start finds
+ *   it.
+ * - Complete, and damaged in all copies or lost by the medium: the chain is needed only for a row
+ *   that is half written and has a block that must be rebuilt. So recovery first resolves all rows
+ *   without the chain, and writes nothing. If no row loses a block, it begins another chain.
+ *   Otherwise the start is refused until the leg with the block is back.
+ * - Begun anew in place of a damaged one: the chain is not read. But rows may be half written,
+ *   since the chain before it was complete. A leg that was there then may be missing now. So
+ *   recovery first tries again to resolve all rows.
+ * - Of an older module, which did not say it: the chain is complete if its last entry is found.
  *
- * After a crash between the last entry and the superblock that says so, the chain is not complete,
- * and is written once more. That superblock may be on some legs only. If it is chosen, the chain is
- * complete. If another one is chosen, nothing was home (R13).
+ * After a crash between the last entry and that superblock, the chain counts as not complete, and
+ * is written once more. If the superblock reached only some legs, the next start may choose it, and
+ * then the chain is complete. If the start chooses another one, no block was home (R13).
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -144,7 +144,7 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 	u32 i, taken = 0, needed;
 
 	memset(ios, 0, sizeof(rec->chain->ios));
-	/* No other entry is in flight, so the memory of any entry of the log will do. */
+	/* No entry of the log is in flight, so this can use the memory of entry 0. */
 	needed = v->ops->lay(rec->pool->log, 0, v, h, rec->chain->pages, h->blocks, ios);
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_io *io = &ios[i];
@@ -166,8 +166,8 @@ static int write_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 }
 
 /*
- * The number of rows, @nr at most, that fit into an entry at the chain's head, or at the next
- * segment's start.
+ * The number of rows, @nr at most, that fit into an entry at the chain's head. If not one fits into
+ * the rest of the segment, the head moves to the next one.
  */
 static u32 room(struct kvp_recovery *rec, u32 nr)
 {
@@ -215,7 +215,7 @@ static void seal(struct kvp_recovery *rec, u32 nr, bool last, struct kvp_log_hdr
 	c->head = (struct kvp_log_mark){ kvp_lsn_add(h->lsn, h->blocks), h->lsn, h->csum };
 }
 
-/* Drop the first @nr rows, which were written: the others come first in the next entry. */
+/* Drop the first @nr rows, which are written now. The others will be first in the next entry. */
 static void shift_rows(struct kvp_recovery_chain *c, u32 nr)
 {
 	u32 i;
@@ -226,7 +226,7 @@ static void shift_rows(struct kvp_recovery_chain *c, u32 nr)
 		swap(c->pages[1 + i], c->pages[1 + i + nr]);
 }
 
-/* Append an entry with waiting rows. With @last, append all rows, and mark the last entry. */
+/* Append an entry with rows that wait. With @last, append all of them, and mark the last entry. */
 static int append(struct kvp_recovery *rec, bool last)
 {
 	struct kvp_recovery_chain *c = rec->chain;
@@ -269,7 +269,7 @@ int kvp_recovery_chain_end(struct kvp_recovery *rec)
 	struct kvp_recovery_chain *c = rec->chain;
 	int ret;
 
-	/* No row was added. Else the last rows wait for the entry with the mark. */
+	/* True only if no row was added: the last rows always wait for the entry with the mark. */
 	if (!c->nr)
 		return 0;
 	ret = append(rec, true) ?: say_complete(rec);
@@ -281,8 +281,8 @@ int kvp_recovery_chain_end(struct kvp_recovery *rec)
 /* --- reading ------------------------------------------------------------------------------ */
 
 /*
- * Find out whether at least one leg has the whole chain, up to its last entry. Returns -errno if it
- * cannot be read.
+ * Find out whether the whole chain can be read, up to its last entry. Returns -errno if that is
+ * unknown.
  */
 static int find_last(struct kvp_recovery *rec, bool *complete)
 {
@@ -298,7 +298,7 @@ static int find_last(struct kvp_recovery *rec, bool *complete)
 	}
 	/*
 	 * For the rows, the log ends where it ended for the recovery that made the chain. An entry
-	 * that could not be read then did not count, and must not count now.
+	 * that did not count then must not count now.
 	 */
 	if (*complete)
 		rec->log_end = limit;

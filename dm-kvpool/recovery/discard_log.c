@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log of a cache is discarded, by order. No SSD with it is there, or it is damaged on all SSDs
- * that are (R14). Versions that only this log held are lost.
+ * The log of a cache is discarded, by order. No SSD that has it is there, or it is damaged on all
+ * that are there (R14). Versions that only this log held are lost.
  *
- * If no header can be read, recovery does not know which blocks are lost. A header may be readable
- * on an SSD that was recorded out before the end, or behind a damaged entry. It names blocks and
+ * Without a readable header, recovery does not know which blocks are lost. But headers may be
+ * readable on an SSD that was recorded out earlier, or behind a damaged entry. They name blocks and
  * their sums. Suppose that the newest record found of a block is data, and that the block's entry
  * in the table has another sum. Then a newer version than the one at home was acknowledged. That
- * block is poisoned (R8). Recovery never takes contents from there (R17). So an outdated SSD can
- * turn a block into EIO, but never into an old version.
+ * block is poisoned (R8). Recovery never takes contents from such a log (R17). So an outdated SSD
+ * can make a block read EIO, but never give it an old version.
  *
- *   intents   the block is at home, or it is not: its sum shows which
- *   discards  contents older than the discard may be back
+ *   intents   poison nothing: a sum shows whether the block at home is right
+ *   discards  poison nothing: contents from before the discard may be back
  *
- * If an SSD in use does not answer, it may name lost blocks, so nothing is discarded yet (R27). A
- * bad sector is given up. So is an SSD that was recorded out, which may never answer again. Plain
- * -EIO may come from a bad sector or from an SSD that does not answer. So errors are counted for
- * each SSD:
+ * An SSD in use that does not answer may have headers that name lost blocks, so nothing is
+ * discarded yet (R27). A bad sector is skipped. So is an SSD that was recorded out, since it may
+ * never answer again. Plain -EIO may come from a bad sector, or from an SSD that does not answer.
+ * So errors are counted for each SSD:
  *
  *   some blocks of an SSD in use     bad sectors: skipped
  *   most of its blocks               the SSD does not answer: the start is refused, with its name,
@@ -29,7 +29,7 @@
  *   1. The superblock that was chosen goes to all legs (R13). It still names the log.
  *   2. Blocks are poisoned, in memory. A checkpoint on the way still names the log.
  *   3. The checkpoint that has all poison names an empty log under a new nonce and epoch. Until it
- *      is durable, nothing was discarded: with the SSDs, the next start replays the log. Without
+ *      is durable, nothing is discarded. With the SSDs, the next start replays the log. Without
  *      them, it does the same steps again, with the same result.
  */
 #include <linux/bitmap.h>
@@ -99,9 +99,9 @@ static void load_all(struct kvp_recovery *rec)
 }
 
 /*
- * Refuse if an SSD in use does not answer, and so may name lost blocks. Before all of the log was
- * read (@all), only an error that is not one of a place shows that. It is tested then since each
- * further read may take as long as a request can take.
+ * Refuse if an SSD in use does not answer: it may have headers that name lost blocks. Until the
+ * whole log was read (@all), only an error that cannot come from a bad sector shows that. It is
+ * tested early, since each further read may take as long as a request can take.
  */
 static int refuse_silent(struct kvp_recovery *rec, bool all)
 {
@@ -198,7 +198,10 @@ static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
 	return ret;
 }
 
-/* Read all headers that any SSD has in the window of the log, whatever is missing between them. */
+/*
+ * Read all headers that any SSD has in the window of the log, even if entries between them are
+ * missing.
+ */
 static int read_headers(struct kvp_recovery *rec, struct kvp_replay *found)
 {
 	const struct kvp_vdev *v = rec->pool->vdevs.log_vdev;
@@ -267,8 +270,8 @@ static int poison_lost(struct kvp_recovery *rec, struct kvp_replay *found)
 }
 
 /*
- * The superblock must not say that the SSDs are out as long as it names their log: after a power
- * cut they may be there again, and have all of it.
+ * As long as the superblock names the log of the SSDs, it must not say that they are out: after a
+ * power cut they may be there again, with the whole log.
  */
 static int roll_forward(struct kvp_pool *pool)
 {
@@ -285,8 +288,8 @@ static int roll_forward(struct kvp_pool *pool)
 }
 
 /*
- * Begin an empty log. It is on the cache if an SSD of it is in use: then its log was damaged, but
- * the cache is there.
+ * Begin an empty log. It is on the cache if enough SSDs of the cache are in use: then the log was
+ * damaged, but the cache works.
  */
 static void begin_anew(struct kvp_recovery *rec)
 {
@@ -300,7 +303,8 @@ static void begin_anew(struct kvp_recovery *rec)
 	mutex_lock(&pool->sb_lock);
 	pool->recovery.log_moved = to != pool->vdevs.log_vdev;
 	/*
-	 * The pool goes back: points of the discarded history are no longer valid (format/point.h).
+	 * The pool goes back to older contents: points of the discarded history are no longer valid
+	 * (format/point.h).
 	 */
 	sb->log_discards++;
 	kvp_log_anew(sb, to->index, kvp_log_others(&pool->vdevs, to), nonce);

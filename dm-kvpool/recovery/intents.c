@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Recovery of blocks whose newest record is an intent (R4, R5). The block at home shows whether the
- * direct write got there. If it did not, an older version counts. If there is no older version, the
- * remains of the write count, or the block is lost.
+ * direct write got there. If it did not, an older version counts. If no older version is found,
+ * what the write has left at home counts, or the block is lost.
  *
- * Only a block that was read can show that the write did not get there (unread.c, R27). As long as
- * a leg in sync did not give its copy, that leg may have the newest version. Then an older version
- * counts only if another leg has it whole at home. A durable newest version would have replaced it
- * there too (R15, R20).
+ * Only a block that was read can show that the write did not get there (unread.c, R27). If a leg in
+ * sync did not give its copy, that leg may have the newest version. Then an older version counts
+ * only if another leg has it whole at home: a durable newest version would have replaced it there,
+ * too (R15, R20).
  */
 #include <linux/mm.h>
 
@@ -22,8 +22,8 @@
 #include "table/table.h"
 
 /*
- * The number of blocks of a window that begins at @block. All of them are intents, and there is a
- * request for each turn and leg.
+ * The number of blocks of a window that begins at @block. All of them are intents, and
+ * rec->window_ios has enough requests: one for each turn and each leg.
  */
 static u32 window_blocks(struct kvp_recovery *rec, kvp_block_t block)
 {
@@ -225,7 +225,10 @@ static int refuse_silent(struct kvp_recovery *rec, kvp_block_t block)
 	return kvp_recovery_unread(rec, &rec->silent, what);
 }
 
-/* No copy verifies. Keep the remains if the write was cut short; else poison the block. */
+/*
+ * No copy verifies. If the write was cut short, keep what it has left at home. Otherwise poison the
+ * block.
+ */
 static int accept_torn(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t intent)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -252,7 +255,7 @@ static int accept_torn(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t in
 	return poison(rec, block);
 }
 
-/* Resolve the block to the table's version: that is the one from before the log began. */
+/* Resolve the block to the table's version, which is from before the log began. */
 static int resolve_by_table(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn_t intent)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -264,7 +267,9 @@ static int resolve_by_table(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn
 		return PTR_ERR(leaf);
 	entry = kvp_table_entry(pool->table, leaf, block);
 	kvp_table_put(pool->table, leaf);
-	/* Here no copy at home can show that the write did not get there. */
+	/*
+	 * Without an entry with a sum, no copy at home can show that the write did not get there.
+	 */
 	if (kvp_entry_state(entry) != KVP_ENTRY_VALID && kvp_unread_is_silent(&rec->silent))
 		return refuse_silent(rec, block);
 	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED)
@@ -283,9 +288,9 @@ static int resolve_by_table(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn
 }
 
 /*
- * Resolve the block to an older version, which is in the log. If it is damaged there, it may still
- * be at home, unless the newer write passed it. If a leg is silent, only a copy at home shows that
- * no leg has the newest version.
+ * Resolve the block to an older version, which is in the log. If it is damaged there, it may be at
+ * home, unless the newer write went over it. If a leg does not answer, only a copy of the older
+ * version at home shows that no leg has the newest one.
  */
 static int resolve_by_log(struct kvp_recovery *rec, kvp_block_t block,
 			  const struct kvp_replay_rec *r)
@@ -322,9 +327,7 @@ static int resolve_block(struct kvp_recovery *rec, kvp_block_t block, struct kvp
 		if (match)
 			return write_others(rec, block, match) ?:
 			       kvp_recovery_set(rec, block, r->crc, KVP_ENTRY_VALID);
-		/*
-		 * A closed intent was durable at home. So no older version can be there any more.
-		 */
+		/* A closed intent was durable at home, so no older version counts. */
 		if (!kvp_recovery_open(rec, r->lsn))
 			return accept_torn(rec, block, newest->lsn);
 	}

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery: what the log holds goes home.
+ * Recovery: the data of the log goes home.
  *
  * 1 scan      walk the chain of entries from the tail. An entry counts if its header and payload
- *             verify on any leg, and if it names its predecessor. The first entry that does not
- *             ends the log, but only if nothing shows that it was durable (R10).
+ *             verify on any leg, and if it names its predecessor. The log ends before the first one
+ *             that does not, unless a header shows that it was durable (R10).
  * 2 equalise  legs whose copy of an accepted entry differs get the good copy. So losing a leg
  *             during recovery loses nothing (R15).
  * 3 apply     discards go to the table, and the newest data of each block goes home. Then intents
  *             are resolved by the blocks at home (R4, R5).
  * 4 finish    a checkpoint with an empty log under a new nonce and epoch (R11)
  *
- * The log of a cache may keep its data, and go on behind it: retain.c. Or it is discarded by order:
- * discard_log.c.
+ * The log of a cache may keep its data, and new entries go behind it: retain.c. Or it is discarded
+ * by order: discard_log.c.
  *
  * Until the checkpoint of step 4 is durable, the old log counts. After a crash at any point the
  * next recovery does all steps again, from the same records to the same result.
@@ -56,8 +56,8 @@ static void free_segment(struct kvp_segment *seg)
 }
 
 /*
- * The number of sets of pages. The log's kind of vdev reads a segment with that many. They also
- * serve reads of the homes of any vdev.
+ * The number of sets of pages: enough for the log's kind of vdev to read a segment, and for reads
+ * of homes from all legs of any vdev.
  */
 static u32 page_sets(const struct kvp_recovery *rec)
 {
@@ -129,8 +129,8 @@ static struct kvp_log_mark next_generation(const struct kvp_recovery *rec)
 }
 
 /*
- * Step 4. The log gets a new identity. It is empty, or goes on behind the data that stays. One
- * superblock makes it so.
+ * Step 4. The log gets a new nonce. It is empty, or goes on behind the data that stays. One
+ * superblock says all of this.
  */
 static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
@@ -157,7 +157,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	return kvp_checkpoint(pool, rec->stays ? NULL : head);
 }
 
-/* No earlier code has given a reason for the refusal. Give the known facts. */
+/* The code that failed has given no reason for the refusal. Give what is known. */
 static void explain(struct kvp_recovery *rec, int error)
 {
 	struct kvp_pool *pool = rec->pool;
@@ -207,7 +207,9 @@ static int apply(struct kvp_recovery *rec)
 {
 	int ret;
 
-	/* If all vdevs have parity, the log has no such data and need not be read again. */
+	/*
+	 * If all vdevs have parity, the log has no data for this step, and need not be read again.
+	 */
 	if (kvp_home_has_rows(rec->pool) && !rec->replay.records)
 		return 0;
 	ret = kvp_recovery_discards(rec);
@@ -229,7 +231,7 @@ static int apply_rows(struct kvp_recovery *rec, bool complete)
 	return ret ?: kvp_recovery_rows_home(rec);
 }
 
-/* Forget what was read, to begin anew. */
+/* Forget what was read so far, to read the log once more. */
 static void read_anew(struct kvp_recovery *rec)
 {
 	kvp_replay_exit(&rec->replay);
@@ -239,8 +241,9 @@ static void read_anew(struct kvp_recovery *rec)
 }
 
 /*
- * Read the log. If it stays, each later read of a block verifies that block. If it cannot stay, for
- * lack of memory or of generations, all of it is verified now, before anything goes home.
+ * Read the log. If its data stays there, each later read of a block verifies the block. If it
+ * cannot stay, for lack of memory or of generations, all of it is verified now, before anything
+ * goes home.
  */
 static int read_log(struct kvp_recovery *rec)
 {
@@ -262,7 +265,8 @@ static int read_log(struct kvp_recovery *rec)
 }
 
 /*
- * Steps 1 and 2. Read the log. Or note that it cannot be read, and that it is discarded by order.
+ * Steps 1 and 2. Read the log, if it is not to be discarded. If it is damaged, note whether it may
+ * be discarded.
  */
 static int look(struct kvp_recovery *rec)
 {
@@ -284,7 +288,7 @@ static int look(struct kvp_recovery *rec)
 	return info->discard_log ? 0 : ret;
 }
 
-/* The log is discarded: only its lost blocks enter the table. */
+/* Discard the log: of its blocks, only the lost ones enter the table, as poisoned. */
 static int go_on_without_log(struct kvp_recovery *rec, struct kvp_log_mark *head)
 {
 	int ret = kvp_recovery_discard_log(rec);

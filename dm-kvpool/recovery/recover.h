@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Recovery: what a log holds after a crash goes home. */
+/* Recovery: the data that a log holds after a crash goes home. */
 #ifndef KVP_RECOVER_H
 #define KVP_RECOVER_H
 
@@ -8,7 +8,7 @@ struct kvp_pool;
 struct kvp_refusal;
 
 /**
- * kvp_recover() - write what the log holds home, take a checkpoint, and choose the place for new
+ * kvp_recover() - write the log's data home, take a checkpoint, and choose the place for new
  * entries
  * @head: receives that place
  * @refusal: filled if it fails

@@ -10,21 +10,22 @@
  *   scan.c         which entries count, and where the log ends (R10)
  *   segment.c      a segment of the log in memory, as each leg has it
  *   stripes.c      the same for a cache of kind parity1
- *   unread.c       what could not be read is not absent (R27)
+ *   unread.c       a block that could not be read is not taken as absent (R27)
  *   apply.c        data goes home
  *   intents.c      which direct writes are home (R4, R5)
  *   rows.c         rows of a parity1; chain.c: their parity, logged before anything goes home
  *   retain.c       the log of a cache keeps its data
  *   discard_log.c  the log of a cache is given up by order (R14)
  *
- * Records of blocks are kept in policy/replay.h, records of rows in policy/history.h. Both are
- * pure, and tested by themselves.
+ * policy/replay.h keeps the records of blocks, policy/history.h those of rows. Both are pure, and
+ * have tests of their own.
  *
- * A function returns -errno with the refusal filled, or leaves it to explain() in recover.c. The
- * next start can do again all that a refused start has changed.
+ * A function that returns -errno has filled in the refusal, or leaves that to explain() in
+ * recover.c. A start after a refused one finds everything that it needs, and does the same steps
+ * again.
  *
  * Locks: sb_lock around superblocks, checkpoint_lock around checkpoints. Range locks are not
- * needed, as nothing else runs.
+ * needed, since nothing else runs.
  */
 #ifndef KVP_RECOVERY_H
 #define KVP_RECOVERY_H
@@ -56,10 +57,10 @@ struct kvp_segment {
 
 #define KVP_WINDOW_IOS		64	/* reads of homes at once: one for each turn and each leg */
 #define KVP_RECOVERY_ROWS	16	/* rows of a parity1 that go home together */
-/* blocks; an SSD takes longer for one more request than for these blocks */
+/* blocks; for an SSD one more request takes longer than reading these */
 #define KVP_DENSE_ENTRY		8
 
-/* Of several failed reads, the one that is most likely to succeed later. */
+/* Of several reads that failed, the one that is most likely to succeed later. */
 struct kvp_unread {
 	const struct kvp_leg *leg;
 	kvp_lblock_t block;		/* on the leg */
@@ -93,7 +94,7 @@ struct kvp_recovery {
 	kvp_lsn_t known;			/* with by_headers: entries below were durable */
 	/* kvp_recovery_next() has only read the header of the entry that it found */
 	bool unverified;
-	bool dense;		/* that entry is short: read more than a header the next time */
+	bool dense;		/* the entry is short: read more than a header next */
 	u64 skipped;			/* blocks of payload that were not read */
 	struct kvp_segment seg;
 	/* the next segment, which is being read; it has no pages if there was no memory */
@@ -112,7 +113,7 @@ struct kvp_recovery {
 	u32 window_nr;
 	bool window_good[KVP_MAX_LEGS];	/* by leg of the pool: its homes were read */
 	struct kvp_io window_ios[KVP_WINDOW_IOS];
-	bool unclean;			/* the label did not say that the log is empty */
+	bool unclean;			/* the superblock did not say that the log is empty */
 	/* by leg of the pool: recovery has waited for it in vain */
 	bool deaf[KVP_MAX_LEGS];
 	/* the block that could not be read where recovery last found no entry */
@@ -124,9 +125,9 @@ struct kvp_recovery {
 	struct kvp_asked near, far;
 	/* by leg of the pool: blocks that were read of a log that is discarded */
 	struct kvp_asked discarded[KVP_MAX_LEGS];
-	struct kvp_unread silent;	/* what could not be read of the block or row in question */
+	struct kvp_unread silent;	/* a copy of the present block that could not be read */
 	bool chain_lost;		/* a chain was complete, and is damaged (chain.c) */
-	struct kvp_history *history;	/* one for each vdev; only a parity1 uses it, not @replay */
+	struct kvp_history *history;	/* for each vdev; a parity1 uses it instead of @replay */
 	struct kvp_recovery_chain *chain;
 	struct kvp_recovery_stripes *stripes;	/* for a log of full stripes */
 	struct kvp_recovery_row *rows;	/* KVP_RECOVERY_ROWS of them */
@@ -158,15 +159,15 @@ static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct k
 /**
  * kvp_recovery_page() - read one block, with patience (R27)
  *
- * It tries again, for half a second at most, if the kind of error says that this may help. Return:
- * 0, or the error of the last try, which is counted for the leg. Context: process, waits for I/O.
+ * Tries again for up to half a second, if the kind of error says that this may help. Return: 0, or
+ * the error of the last try. An error of the leg is counted. Context: process, waits for I/O.
  */
 int __must_check kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg,
 				   kvp_lblock_t block, struct page *page);
 
 /**
- * kvp_unread_note() - note in @u that @block of @leg could not be read; the error most worth a
- * retry stays
+ * kvp_unread_note() - note that @block of @leg could not be read; @u keeps the block that a later
+ * try will most likely read
  */
 void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, kvp_lblock_t block,
 		     int error);
@@ -177,7 +178,7 @@ void kvp_unread_note(struct kvp_unread *u, const struct kvp_leg *leg, kvp_lblock
  */
 bool kvp_unread_is_silent(const struct kvp_unread *u);
 
-/** kvp_asked_note() - count one block more; @u has the error of its read, or none */
+/** kvp_asked_note() - count one more block; @u has the error of its read, or none */
 void kvp_asked_note(struct kvp_asked *a, const struct kvp_unread *u);
 
 /**
@@ -191,7 +192,7 @@ bool kvp_asked_in_vain(const struct kvp_asked *a);
 
 /**
  * kvp_recovery_unread() - refuse the start because its result depends on @u
- * @what: in words, how it depends on that
+ * @what: words that say how it depends on @u
  *
  * Return: -EIO.
  */
@@ -201,9 +202,9 @@ int __must_check kvp_recovery_unread(struct kvp_recovery *rec, const struct kvp_
 /* --- segment.c -------------------------------------------------------------------------- */
 
 /**
- * kvp_log_on_leg() - true if @leg has room for the log's @lsn; @block receives the place
+ * kvp_log_on_leg() - true if @leg has a place for the log's @lsn; @block receives it
  *
- * Whether the leg has that entry depends on which vdev's turn it was.
+ * Whether the entry is there depends on the vdev that it was written to (kvp_log_vdev()).
  */
 bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, kvp_lblock_t *block);
 
@@ -222,7 +223,8 @@ void kvp_segment_load(struct kvp_recovery *rec, kvp_lsn_t lsn);
 void kvp_segment_load_copies(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks);
 
 /**
- * kvp_recovery_alloc_ahead() - allocate memory for reading ahead. Return: 0, also if there is none.
+ * kvp_recovery_alloc_ahead() - allocate memory for reading ahead. Return: 0, even if that failed:
+ * recovery works without it.
  */
 int __must_check kvp_recovery_alloc_ahead(struct kvp_recovery *rec);
 
@@ -231,9 +233,9 @@ void kvp_segment_load_begin(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 
 /**
  * kvp_segment_load_header() - read what may be a header at @lsn
- * @rest: read the rest of its segment as well, in one request
+ * @rest: read the rest of the segment as well, in the same request
  *
- * It reads as many blocks as the longest header that any leg has there. Not for a log of full
+ * Reads as many blocks as the longest header has that any leg has there. Not for a log of full
  * stripes.
  */
 void kvp_segment_load_header(struct kvp_recovery *rec, kvp_lsn_t lsn, bool rest);
@@ -260,14 +262,13 @@ void kvp_recovery_rewind(struct kvp_recovery *rec);
  * segment
  *
  * Then the entry's segment is in memory, and its header in rec->hdr. If rec->unverified, only the
- * header was read. It is the same on all legs, and durable positions of later headers show that the
- * entry was durable.
+ * header was read: it is the same on all legs, and later headers show that the entry was durable.
  *
  * Return: a leg on which all of the entry verifies, for kvp_segment_page(). For a log of full
- * stripes the number is no leg: it stands for pages with the entry as it should be. -ENOENT: there
- * is no such entry. rec->end_unread has the block that could not be read where the entry might be.
- * Another error, with the refusal filled: it is unknown whether there is one, since the blocks that
- * would show it could not be read (R27).
+ * stripes it is no leg, but the set of pages that has the entry as it should be. -ENOENT: there is
+ * no such entry; rec->end_unread has a block that could not be read where it might be. Another
+ * error, with the refusal filled: it is unknown whether there is an entry, since blocks that would
+ * show it could not be read (R27).
  */
 int __must_check kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h);
 
@@ -329,10 +330,10 @@ void kvp_stripes_load(struct kvp_recovery *rec, u32 blocks, bool outdated);
  */
 u32 kvp_stripes_header(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 try);
 
-/* number for kvp_segment_page(): each block as it should be */
+/* for kvp_segment_page(): the set of pages that has each block as it should be */
 #define KVP_STRIPES_MADE	1
 
-/* What the blocks that were read at a place say about the next entry. */
+/* What the blocks at a place say about the next entry. */
 enum kvp_says {
 	KVP_SAYS_ENTRY,		/* it is there: all of it verifies, and it follows rec->end */
 	KVP_SAYS_NONE,		/* no part of the entry is there */
@@ -342,7 +343,7 @@ enum kvp_says {
 
 /**
  * kvp_stripes_entry() - find the entry at @lsn: it verifies, or can be made, and follows rec->end
- * @u: receives the block of it that could not be read
+ * @u: receives a block of the entry that could not be read
  */
 enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 				struct kvp_unread *u);
@@ -363,7 +364,7 @@ bool kvp_stripes_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unre
 /**
  * kvp_stripes_equalise() - write blocks of the entry that was made last to legs in use that differ
  *
- * The blocks are durable then. Return: 0, or -errno with the refusal filled.
+ * Those blocks are durable when it returns. Return: 0, or -errno with the refusal filled.
  */
 int __must_check kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h);
 
@@ -406,8 +407,8 @@ int __must_check kvp_recovery_discard_log(struct kvp_recovery *rec);
 int __must_check kvp_recovery_discards(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_discard() - make blocks of @v from @own to before @end unwritten; of a parity1,
- * whole stripes
+ * kvp_recovery_discard() - make blocks of @v from @own to before @end unwritten; on a parity1 these
+ * are whole stripes
  *
  * Pages of the table in which nothing is written are not read. Return: 0 or -errno.
  */
@@ -432,14 +433,14 @@ int __must_check kvp_recovery_set(struct kvp_recovery *rec, kvp_block_t block, u
 int __must_check kvp_recovery_relieve(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_too_late() - refuse the start: the time limit of the heartbeat is over, so nothing
- * is written any more. Return: -EIO.
+ * kvp_recovery_too_late() - refuse the start: the heartbeat's time limit is over, so nothing may be
+ * written any more. Return: -EIO.
  */
 int kvp_recovery_too_late(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_cannot_write() - refuse the start: @leg, which cannot be given up, does not take
- * block @at; or was sent nothing, as kvp_recovery_too_late() says. Return: -EIO.
+ * kvp_recovery_cannot_write() - refuse the start: @leg does not take block @at, and cannot be given
+ * up; or the write was barred (kvp_recovery_too_late()). Return: -EIO.
  */
 int __must_check kvp_recovery_cannot_write(struct kvp_recovery *rec, const struct kvp_leg *leg,
 					   kvp_lblock_t at);
@@ -470,7 +471,7 @@ void kvp_recovery_retain(struct kvp_recovery *rec);
 /**
  * kvp_recovery_intents() - resolve blocks whose newest record is an intent, by the block at home
  *
- * Return: 0, or -errno, with the refusal filled unless explain() is to fill it.
+ * Return: 0; or -errno, and the refusal may be filled in.
  */
 int __must_check kvp_recovery_intents(struct kvp_recovery *rec);
 
@@ -483,16 +484,16 @@ int __must_check kvp_recovery_rows_alloc(struct kvp_recovery *rec);
 void kvp_recovery_rows_free(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_each_row() - resolve all rows of @v that the log knows of
- * @fn: called for KVP_RECOVERY_ROWS rows at a time. Fewer rows than that, the last ones, are not
- *	resolved yet: the caller does that.
+ * kvp_recovery_each_row() - resolve all rows of @v that have blocks in the log
+ * @fn: called for KVP_RECOVERY_ROWS rows at a time. If fewer rows are left at the end, the caller
+ *	resolves them.
  */
 int __must_check kvp_recovery_each_row(struct kvp_recovery *rec, const struct kvp_vdev *v,
 				       int (*fn)(struct kvp_recovery *rec));
 
 /**
- * kvp_recovery_rows_log() - append parity that the log lacks, as a chain (R6), before anything goes
- * home
+ * kvp_recovery_rows_log() - append the parity that the log lacks, as a chain (R6), before anything
+ * goes home
  */
 int __must_check kvp_recovery_rows_log(struct kvp_recovery *rec);
 
@@ -504,7 +505,8 @@ int __must_check kvp_recovery_rows_log(struct kvp_recovery *rec);
 int __must_check kvp_recovery_rows_try(struct kvp_recovery *rec);
 
 /**
- * kvp_recovery_rows_home() - write all rows that the log knows of home, and enter them in the table
+ * kvp_recovery_rows_home() - write home all rows that have blocks in the log, and enter them in the
+ * table
  */
 int __must_check kvp_recovery_rows_home(struct kvp_recovery *rec);
 
@@ -516,7 +518,7 @@ void kvp_recovery_chain_free(struct kvp_recovery *rec);
 /**
  * kvp_recovery_chain_read() - note the records of the chain that the superblock names, if it is
  * complete
- * @complete: set to whether the chain was read up to its last entry
+ * @complete: receives true if the chain was read up to its last entry
  *
  * Return: 0, or -errno with the refusal filled. Sets rec->chain_lost if a complete chain is
  * damaged.

@@ -18,8 +18,8 @@
 #include "recovery/recovery.h"
 
 /*
- * Make a version of record @r; NULL: there is no memory. There may be very many versions, and no
- * process must be killed for them: the log can be written home instead.
+ * Make a version of record @r; NULL: there is no memory. There may be very many versions. The
+ * kernel must not kill a process for their memory: the log can be written home instead.
  */
 static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 {
@@ -38,7 +38,10 @@ static struct kvp_version *new_version(const struct kvp_replay_rec *r)
 	d->row = r->row;
 	d->state = KVP_VERSION_LOGGED;
 	d->restored = true;
-	/* The cache may be lost, or its log move. No log has this then: no intent must pass it. */
+	/*
+	 * If the cache is lost or the log moves, no log has this version any more. So no intent may
+	 * pass it.
+	 */
 	d->over = KVP_OVER_UNKNOWN;
 	return d;
 }
@@ -55,8 +58,8 @@ void kvp_recovery_unspill(struct kvp_recovery *rec)
 }
 
 /*
- * In log order, as destage and the tail need it. Nothing is kept if the superblock cannot name
- * another generation.
+ * The list is in log order: destage and the tail need that. No version is kept if the superblock
+ * cannot name another generation.
  */
 bool kvp_recovery_spill(struct kvp_recovery *rec)
 {

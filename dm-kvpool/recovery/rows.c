@@ -2,16 +2,16 @@
 /*
  * Recovery of a parity1, row by row (docs/design/recovery.md).
  *
- * First, recovery finds each block of a row: the newest version in the log, or else the version
- * that the table names, at home. An intent's version is at home, or it is not. Suppose that only
- * its home has a block, and the block cannot be read there. Then it is computed from the row's
- * parity. That is the newest parity in the log, together with the versions that it counts. If that
- * parity does not count the block, the parity at home is right: then no part of the row was written
- * after it.
+ * First, recovery finds each block of a row. It is the newest version in the log. If the log has
+ * none, it is the version that the table names, at home. The version of an intent is at home, or it
+ * is not. If a block can only be at home, and cannot be read there, it is computed from parity:
+ * from the newest parity in the log, and the versions that this parity counts. If that parity does
+ * not count the block, the parity at home is right, since no part of the row was written after it.
  *
- * There are two phases. First the parity of all rows that will be written in part goes into the
- * log, as a chain of its own (chain.c), unless it is there already. Then the rows go home, and into
- * the table. Several rows are resolved together, and their homes are read together.
+ * There are two phases. In the first, the parity of all rows that will be written in part is
+ * appended to the log, as a chain of its own (chain.c), unless it is there already. In the second,
+ * the rows go home, and into the table. Several rows are resolved together, and their homes are
+ * read together.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -35,7 +35,7 @@ enum piece_kind {
 	PIECE_LOG,		/* the log has the block */
 	PIECE_HOME,		/* the block's home has it */
 	PIECE_REBUILT,		/* the block's home lacks it: it was made from the parity */
-	/* no source has it: its home has the remains of a write that was cut short (R5) */
+	/* no source has it: its home has what a write left that was cut short (R5) */
 	PIECE_TORN,
 	PIECE_LOST,		/* no source has it */
 };
@@ -50,13 +50,13 @@ struct piece {
 	struct page *home;	/* the block at home as it is; contents, if HOME or TORN */
 };
 
-/* A row that the log knows of. */
+/* A row that has blocks in the log. */
 struct kvp_recovery_row {
 	u64 row;
 	struct kvp_tpage *leaf;
 	bool changes;		/* the log has data or discards that home may lack */
 	struct kvp_log_at newest;	/* the newest of these records */
-	bool in_flight;		/* an intent that may have been cut short was for all of it */
+	bool in_flight;		/* the row was under an intent that may have been cut short */
 	struct piece p[KVP_STRIPE_MAX_LEGS];	/* [0]: parity */
 };
 
@@ -130,7 +130,7 @@ static const struct kvp_past_version *version_before(struct kvp_recovery *rec,
 }
 
 /*
- * True if the home of this piece will probably be needed. Of the parity: true if data may be
+ * True if the home of this piece will probably be needed. For the parity: true if data may be
  * missing.
  */
 static bool home_wanted(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece)
@@ -146,7 +146,7 @@ static bool home_wanted(struct kvp_recovery *rec, const struct kvp_recovery_row 
 	return kvp_entry_state(kvp_row_entry(rec->pool, r->leaf, r->row, piece)) == KVP_ENTRY_VALID;
 }
 
-/* Plan the read of a piece's home. Rows that follow one another on a leg make one request. */
+/* Plan the read of a piece's home. Neighbouring blocks of a leg are read in one request. */
 static void add_read(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
 	struct kvp_place at = kvp_row_place(vdev_of(r)->g, r->row, piece);
@@ -170,8 +170,8 @@ static void add_read(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 p
 }
 
 /*
- * Read the homes of all gathered rows. A block that a request did not bring is read by itself when
- * it is needed.
+ * Read the homes of all gathered rows. If a request fails, load_home() reads each of its blocks
+ * that is needed.
  */
 static void read_homes(struct kvp_recovery *rec)
 {
@@ -195,7 +195,8 @@ static void read_homes(struct kvp_recovery *rec)
 }
 
 /*
- * Read a piece's home into p->home. Returns 0 or -errno; notes in rec->silent if its leg is silent.
+ * Read a piece's home into p->home. Returns 0 or -errno; rec->silent notes a leg that does not
+ * answer.
  */
 static int load_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
@@ -220,7 +221,7 @@ static bool home_is(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pi
 	       kvp_row_sum(r->leaf, r->row, piece, r->p[piece].home) == crc;
 }
 
-/* True if it has the sum that the table has for it. */
+/* True if the piece's block at home has the sum that the table has for it. */
 static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
 	return home_is(rec, r, piece,
@@ -271,7 +272,9 @@ static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
 	return kvp_history_parity(history_of(rec, r), r->row, rec->pool->sb->log_tail);
 }
 
-/* The same, but pass over intents that were cut short, if home does not have their versions. */
+/*
+ * As version_before(), but skip intents that were cut short, if home does not have their versions.
+ */
 static const struct kvp_past_version *found_before(struct kvp_recovery *rec,
 						   struct kvp_recovery_row *r, u32 piece,
 						   struct kvp_log_at limit)
@@ -286,8 +289,8 @@ static const struct kvp_past_version *found_before(struct kvp_recovery *rec,
 
 /*
  * Add to @sum the version of @piece that the parity counts. Returns -ENODATA if that version is
- * unknown. @found: an earlier recovery logged the parity, and it counts the versions that that
- * recovery found.
+ * unknown. @found: an earlier recovery logged the parity, and counted the versions that it had
+ * found.
  */
 static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       struct kvp_log_at limit, bool found, struct page *sum)
@@ -315,9 +318,10 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 
 /*
  * Get parity that counts version @v of a piece, or the table's version if @v is NULL. @limit
- * receives its limit, which tells the versions of the other pieces. The parity comes from the log,
- * or from home if the row was written as a whole with @v. In that case the sum of the parity is
- * unknown, but that of the rebuilt block is known. Returns -ENODATA if there is no such parity.
+ * receives its limit, which tells which versions of the other pieces it counts. The parity comes
+ * from the log, or from home, if the row was written as a whole with @v. Then the sum of the parity
+ * is unknown, but the sum of the rebuilt block is known. Returns -ENODATA if there is no such
+ * parity.
  */
 static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		       const struct kvp_past_version *v, struct kvp_log_at *limit, struct page *sum)
@@ -391,10 +395,7 @@ static int rebuild_from(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	return 0;
 }
 
-/*
- * Compute version @v of a piece from the parity: only its home has that version, and it cannot be
- * read there.
- */
+/* Compute version @v of a piece from parity: it can only be at home, and cannot be read there. */
 static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		   const struct kvp_past_version *v)
 {
@@ -450,7 +451,8 @@ static int resolve_logged(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 }
 
 /*
- * Refuse: a leg that did not answer may have the newest version, or a block to make it from (R27).
+ * Refuse: a leg that did not answer may have the newest version, or a block from which to make it
+ * (R27).
  */
 static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 i)
 {
@@ -462,8 +464,8 @@ static int refuse_silent(struct kvp_recovery *rec, const struct kvp_recovery_row
 }
 
 /*
- * No source has the newest version, nor an older one. Take what is at home if a write that was cut
- * short may have left it (R5).
+ * No source has the newest version, nor an older one that counts. If a write was cut short, take
+ * what is at home (R5).
  */
 static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i, bool open)
 {
@@ -485,9 +487,9 @@ static int resolve_torn(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 
 /*
  * The newest version of a piece was not found. True if @older, the next older one, may count; NULL
- * means the table's version. As long as a leg is silent, an older version counts only if it is
- * found whole at home, on its own leg or made from the others. Data in the log counts then only if
- * it is on its own leg at home.
+ * means the table's version. As long as a leg does not answer, an older version counts only if it
+ * is found whole at home, on its own leg or made from the others. Data of the log counts then only
+ * if its own leg has it at home.
  */
 static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
 			    const struct kvp_past_version *older)
@@ -502,8 +504,8 @@ static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r
 }
 
 /*
- * R4: find the newest version of a piece. If it is an intent that was cut short and that is not
- * home, find the next older one.
+ * R4: find the newest version of a piece. If that is an intent that was cut short and is not home,
+ * find the next older one.
  */
 static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i)
 {
@@ -672,12 +674,13 @@ static int each_rows(struct kvp_recovery *rec, rows_fn fn)
 /* --- phase 1: parity into the log ---------------------------------------------------------- */
 
 /*
- * True if the row has blocks that only their homes have, and the log lacks parity that counts all
- * versions of the row. False if home lacks nothing of the log: then the row is written as it is.
+ * True if some blocks of the row are only at home, and the log lacks parity that counts all
+ * versions of the row. False if home lacks no version of the log, since then no data of the row is
+ * written.
  *
- * All of the row may have been under an intent that was cut short, with data over or below it. That
- * data has room for parity in the log. What this recovery found of the other blocks may be older
- * than the intent: see parity_that_found().
+ * The whole row may have been under an intent that was cut short, with newer or older data in the
+ * log. For that data the log has room for parity. The versions that this recovery found of the
+ * other blocks may be older than the intent: see parity_that_found().
  */
 static bool needs_parity(struct kvp_recovery *rec, const struct kvp_recovery_row *r)
 {
@@ -756,7 +759,7 @@ static void set_entries(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 					kvp_row_block_at(r->leaf, r->row, i));
 }
 
-/* True if the parity at home is right already. It is for most rows that were written by intent. */
+/* True if the parity at home is right already, as for most rows that were written by intent. */
 static bool parity_is_home(const struct kvp_recovery_row *r)
 {
 	return r->p[0].loaded && !r->p[0].error &&

@@ -19,7 +19,7 @@
 
 /* --- generations -------------------------------------------------------------------- */
 
-/* The generation that is being read, or NULL if that is the newest. */
+/* The older generation that is being read; NULL: it is the newest one. */
 static const struct kvp_generation *generation(const struct kvp_recovery *rec)
 {
 	const struct kvp_sb *sb = rec->pool->sb;
@@ -35,9 +35,9 @@ static void set_nonce(struct kvp_recovery *rec)
 }
 
 /*
- * Go on to the next generation behind the last entry of the one before. The superblock says which
- * entry is the last. So an older generation does not end where it cannot be read (R10). And it does
- * not go on because a block becomes readable.
+ * Behind the last entry of an older generation, go on to the next one. The superblock says which
+ * entry is the last. So an older generation neither ends where it cannot be read (R10), nor goes on
+ * because a block has become readable.
  */
 static void pass_generations(struct kvp_recovery *rec)
 {
@@ -101,9 +101,9 @@ static bool was_read(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn, struct kv
 }
 
 /*
- * Judge the payload of the entry in rec->hdr. One block with another sum says more than all blocks
- * that could not be read: a durable entry has no such block. Clean blocks are not judged: a damaged
- * or torn one must not end the log (R10).
+ * Judge the payload of the entry in rec->hdr. One block with a wrong sum decides, even if others
+ * could not be read: a durable entry has no such block. Clean blocks are not judged: a damaged or
+ * torn one must not end the log (R10).
  */
 static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct kvp_log_hdr *h,
 				 struct kvp_unread *u)
@@ -128,7 +128,7 @@ static enum kvp_says ask_payload(struct kvp_recovery *rec, u32 leg, const struct
 	return missed.error ? KVP_SAYS_NOTHING : KVP_SAYS_ENTRY;
 }
 
-/* What @leg says about the next entry, if that is at @lsn. */
+/* What @leg says about an entry at @lsn. */
 static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn,
 			     struct kvp_log_hdr *h, struct kvp_unread *u)
 {
@@ -142,7 +142,7 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn,
 	error = decode_at(rec, leg, lsn, h, &why);
 	if (!error)
 		return kvp_recovery_follows(rec, h) ? ask_payload(rec, leg, h, u) : KVP_SAYS_NONE;
-	/* A header of this log that belongs to another place is from an earlier round. */
+	/* A header with another lsn is left over from an earlier round of the log. */
 	if (error != -EUCLEAN || kvp_lsn(le64_to_cpu(d->lsn)) != lsn)
 		return KVP_SAYS_NONE;
 	end = kvp_lsn_first(end, kvp_lsn_add(lsn, min(kvp_log_hdr_claims(d), KVP_MAX_HDR_BLOCKS)));
@@ -154,8 +154,8 @@ static enum kvp_says ask_leg(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn,
 
 /*
  * Find a leg on which the whole entry at @lsn verifies and follows rec->end. -ENOENT: there is no
- * such entry; -EIO: that is unknown, because of the block in @u (R27). unread.c says what counts as
- * an answer.
+ * such entry; -EIO: it is unknown, because the block in @u could not be read (R27). unread.c says
+ * when it is known.
  */
 static int good_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hdr *h,
 		     struct kvp_unread *u)
@@ -227,8 +227,8 @@ static int known_copy(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_log_hd
 }
 
 /*
- * Legs of the entry's vdev whose copy differs get the good copy. It is durable before anything goes
- * home.
+ * Write the good copy to legs of the entry's vdev whose copy differs. It is durable before anything
+ * goes home.
  */
 static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr *h)
 {
@@ -265,8 +265,8 @@ static int equalise(struct kvp_recovery *rec, u32 good, const struct kvp_log_hdr
 }
 
 /*
- * Note a discard, which may cover several vdevs. It counts once for each vdev with parity, however
- * often that has its turn, and once for all others.
+ * Note a discard, which may cover several vdevs. It is noted once for each vdev with parity,
+ * however many turns of it are in the range, and once for all other vdevs together.
  */
 static int plan_discard(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at)
 {
@@ -305,8 +305,8 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 				       (u32)kvp_lsn_since(payload, h->lsn)) : 0;
 
 	/*
-	 * A record of an older generation is resolved, and in the table with which the next
-	 * generation began.
+	 * Intents and discards of an older generation are resolved: the table with which the next
+	 * generation began has the result.
 	 */
 	if (generation(rec) && r->kind != KVP_REC_DATA) {
 		kvp_replay_resolved(&rec->replay, r);
@@ -400,15 +400,12 @@ int kvp_recovery_next(struct kvp_recovery *rec, struct kvp_log_hdr *h)
 		if (leg != -ENOENT)
 			kvp_unread_note(&open, u.leg, u.block, u.error);
 	}
-	/*
-	 * The other place, if there is one, has no entry. So the next entry may be at the place
-	 * that could not be read.
-	 */
+	/* No other place has the next entry, so it may be at the place that could not be read. */
 	return open.error ? kvp_recovery_unread(rec, &open, "and the log may go on there") :
 	       -ENOENT;
 }
 
-/* Refuse (R12): the writer of this entry knew a superblock that no leg here has. */
+/* Refuse (R12): the entry was written under a newer superblock, which no leg here has. */
 static int stale_root(struct kvp_recovery *rec, u64 epoch)
 {
 	return kvp_refuse(rec->refusal, -ESTALE, "connect the legs that were in use last",
@@ -426,7 +423,7 @@ static int check_epoch(struct kvp_recovery *rec, u32 avail)
 	       stale_root(rec, epoch) : 0;
 }
 
-/* True if the block at @lsn was read from no leg that has the log now. */
+/* True if the block at @lsn could be read from none of the legs that were asked. */
 static bool is_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
 	const struct kvp_vdev *v = kvp_log_vdev(&rec->pool->vdevs, lsn);
@@ -446,10 +443,7 @@ static bool is_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread
 	return asked;
 }
 
-/*
- * Count the block at @lsn in @a. It was answered if a leg in sync was read, as at the end of the
- * log.
- */
+/* Count the block at @lsn in @a. It counts as read if one leg in sync gave it. */
 static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t lsn)
 {
 	struct kvp_unread u = { }, none = { };
@@ -458,8 +452,9 @@ static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t
 }
 
 /*
- * The block because of which the end of the log is unknown (R27), or NULL. Bad sectors are few, and
- * some may exist for years. But if most reads failed, or an error says so, the leg does not answer.
+ * The block because of which the end of the log is unknown (R27), or NULL. A few bad sectors are
+ * ignored, since they may exist for years. But if most reads failed, or an error says so, a leg
+ * does not answer.
  */
 static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 {
@@ -468,9 +463,7 @@ static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 	return kvp_asked_in_vain(&rec->far) ? &rec->far.unread : NULL;
 }
 
-/*
- * look_beyond() for a log of full stripes, with all copies of a header's blocks that can be read.
- */
+/* look_beyond() for a log of full stripes: it tries all copies of a header's blocks. */
 static int look_beyond_stripes(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_t *durable)
 {
 	struct kvp_log_hdr h;
@@ -490,8 +483,8 @@ static int look_beyond_stripes(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_
 }
 
 /*
- * Read the first header of the segment at @lsn into memory. Most headers are one block. That block
- * tells whether there are more.
+ * Read the first header of the segment at @lsn into memory. Most headers are one block, which tells
+ * whether there are more.
  */
 static void load_first_header(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
@@ -503,8 +496,8 @@ static void load_first_header(struct kvp_recovery *rec, kvp_lsn_t lsn)
 }
 
 /*
- * See whether the block at @lsn has a header that shows that more was durable than was accepted. @a
- * counts the block as near or far.
+ * Look whether a header at @lsn shows that more of the log was durable than was accepted. Count the
+ * block in @a.
  */
 static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t lsn,
 		       kvp_lsn_t *durable)
@@ -518,10 +511,7 @@ static int look_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t 
 	note_beyond(rec, a, lsn);
 	if (rec->stripes)
 		return look_beyond_stripes(rec, lsn, durable);
-	/*
-	 * Look on any vdev: a header of an older activation may be from before the log was on these
-	 * vdevs.
-	 */
+	/* Look on every vdev: in an older activation the log may have been on other vdevs. */
 	for (i = 0; !ret && i < rec->seg.nr; i++) {
 		const __le32 *magic;
 
@@ -553,11 +543,12 @@ static int look_at_segments(struct kvp_recovery *rec, kvp_lsn_t lsn, kvp_lsn_t e
 }
 
 /*
- * For a log that may stay: find rec->known, up to which the log was durable. Below that position
- * headers are enough. The newest first header of a segment is at most a segment and
- * KVP_LOG_UNWITNESSED before the end. All of an older generation was durable.
+ * For a log that may stay: find rec->known, the position up to which the log was surely durable.
+ * Below it, headers are enough. The newest header at the start of a segment lies at most a segment
+ * before the end, and names a position at most KVP_LOG_UNWITNESSED before itself. All of an older
+ * generation was durable.
  *
- * The superblock's log_commit will not do: when it was taken, a leg that lacks an entry may not
+ * The superblock's log_commit cannot be used: when it was set, a leg that lacks an entry may not
  * have been recorded out yet.
  */
 static int find_known(struct kvp_recovery *rec)
@@ -585,7 +576,8 @@ static int find_known(struct kvp_recovery *rec)
  * R12, too.
  *
  * If the log went on, its next entries lie within KVP_LOG_UNWITNESSED blocks and the rest of the
- * segment there. If it went on further, each later segment begins with an entry that shows it.
+ * segment where these end. If it went on further, each later segment begins with an entry that
+ * shows it.
  */
 static int check_end(struct kvp_recovery *rec)
 {
@@ -653,7 +645,7 @@ static int accept(struct kvp_recovery *rec, int leg, const struct kvp_log_hdr *h
 	rec->end = (struct kvp_log_mark){ kvp_lsn_add(h->lsn, h->blocks), h->lsn, h->csum };
 	rec->last = *h;
 	rec->entries++;
-	/* If the log stays, these notes let its tail move in small steps from the start. */
+	/* If the log stays, the milestones let its tail move in small steps from the start. */
 	kvp_log_set_passed(pool->log, &rec->end);
 	if (kvp_pool_readonly(pool))
 		return kvp_refuse(rec->refusal, -EROFS,

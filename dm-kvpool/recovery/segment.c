@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log in memory, for recovery: the parts of a segment that recovery needs, as each leg has
- * them.
+ * A segment of the log in memory, for recovery: the parts that are needed, as each leg has them.
  */
 #include <linux/mm.h>
 
@@ -29,8 +28,8 @@ bool kvp_log_on_leg(const struct kvp_leg *leg, kvp_lsn_t lsn, kvp_lblock_t *bloc
 
 /*
  * Read block by block, since the request for all blocks failed. A block that cannot be read becomes
- * zeros, so that it does not look like anything, and its error is noted. If a leg does not answer
- * at all, its blocks are not read one by one.
+ * zeros, so that it is not taken for a header or for data, and its error is noted. If a leg does
+ * not answer at all, its blocks are not read one by one.
  */
 static void load_slowly(struct kvp_recovery *rec, struct kvp_segment *seg, u32 leg)
 {
@@ -122,8 +121,8 @@ static void read_ahead(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 }
 
 /*
- * Use the segment that was read ahead. Returns false if another one, or more of it, is needed now.
- * A leg that was lost meanwhile is no source (R17).
+ * Use the segment that was read ahead. Returns false if another segment is needed, or more of this
+ * one. A leg that was lost meanwhile is no source (R17).
  */
 static bool take_ahead(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 blocks)
 {

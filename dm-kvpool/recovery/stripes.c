@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log of a cache of kind parity1, as a recovery reads it (format/logstripe.h).
+ * How a recovery reads the log of a cache of kind parity1 (format/logstripe.h).
  *
  * A segment is in memory twice, in order of lsn. The first copy has the blocks as the legs have
  * them, with the error of each block that could not be read. The second copy has the blocks as they
- * should be, made from the first one entry by entry. Equalise writes the difference. So if one leg
- * is missing or outdated, the blocks of the other legs in the same entry are enough.
+ * should be, made from the first one entry by entry. kvp_stripes_equalise() writes those that
+ * differ. If one leg is missing or outdated, the blocks of the same entry on the other legs are
+ * enough.
  */
 #include <linux/bits.h>
 #include <linux/mm.h>
@@ -21,13 +22,13 @@
 #include "recovery/recovery.h"
 #include "super/members.h"
 
-#define READ	0		/* pages of rec->seg: blocks as the legs have them */
+#define READ	0		/* set of pages of rec->seg: blocks as the legs have them */
 #define MADE	KVP_STRIPES_MADE
 
 /**
  * struct kvp_recovery_stripes - memory of such a recovery
- * @errors: for each block of the segment: 0: it was read from a leg that counts; -ENXIO: no leg
- *	that is there has it; else the error of the read
+ * @errors: for each block of the segment: 0: it was read; -ENXIO: its leg was not asked; else the
+ *	error of the read
  * @order: the segment's pages leg by leg, for its I/O
  * @rec: for each block of the entry that is payload: the number of its record
  */
@@ -109,10 +110,7 @@ static void plan_leg(struct kvp_recovery *rec, u32 leg, u32 blocks, struct page 
 		order[io->nr++] = rec->seg.pages[READ][at];
 }
 
-/*
- * Note the errors of the leg's blocks. A block that could not be read must not be taken for
- * anything. If the request failed, its blocks are read one by one.
- */
+/* Note the errors of the leg's blocks. If the request failed, its blocks are read one by one. */
 static void note_leg(struct kvp_recovery *rec, u32 leg, struct kvp_io *io)
 {
 	const struct kvp_geometry *g = log_vdev(rec)->g;
@@ -185,8 +183,8 @@ static bool copies_differ(struct kvp_recovery *rec, kvp_lsn_t lsn, u32 i)
 }
 
 /*
- * Take the header's first block. Returns the length that it says; 0: there is no header, or it says
- * more than @most.
+ * Take the header's first block. Returns the number of blocks that it names; 0: there is no header,
+ * or it names more than @most.
  */
 static u32 take_first(struct kvp_recovery *rec, kvp_lsn_t lsn, bool second, u32 most)
 {
@@ -197,7 +195,7 @@ static u32 take_first(struct kvp_recovery *rec, kvp_lsn_t lsn, bool second, u32 
 	if (!there(rec, kvp_lsn_add(lsn, second)) || le32_to_cpu(d->magic) != KVP_LOG_MAGIC ||
 	    !blocks || blocks > most)
 		return 0;
-	/* A second copy that equals the first one gives nothing new. */
+	/* If the second copy equals the first, it was tried already. */
 	if (second && there(rec, lsn) && !copies_differ(rec, lsn, 0))
 		return 0;
 	return take_copy(rec, lsn, 0, second) ? blocks : 0;
@@ -277,8 +275,8 @@ static bool make_block(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 }
 
 /*
- * Take the block as the leg has it, or zeros if it was not read. It stays so if it cannot be made
- * right.
+ * Take the block as the leg has it, or zeros if it was not read. It stays like that if it cannot be
+ * made.
  */
 static void take_as_it_is(struct kvp_recovery *rec, kvp_lsn_t lsn)
 {
@@ -290,8 +288,8 @@ static void take_as_it_is(struct kvp_recovery *rec, kvp_lsn_t lsn)
 }
 
 /*
- * Judge a row that could not be made. It was torn or is damaged if one block has another sum, or if
- * all others make a block with another sum. Else too many blocks could not be read.
+ * Judge a row that could not be made. It is torn or damaged if a block has a wrong sum, or if the
+ * others make a block with a wrong sum. Otherwise too many blocks could not be read.
  */
 static enum kvp_says judge_row(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 first,
 			       u32 end,
@@ -359,7 +357,7 @@ static enum kvp_says make_entry(struct kvp_recovery *rec, const struct kvp_log_h
 		struct kvp_unread of_row = { };
 		enum kvp_says row = make_row(rec, h, first, end, &of_row);
 
-		/* A torn row is answer enough if all of it was read. */
+		/* A torn row decides if all of it was read. */
 		if (row == KVP_SAYS_PART && !of_row.error)
 			return row;
 		if (row != KVP_SAYS_ENTRY && says != KVP_SAYS_PART)
@@ -388,8 +386,8 @@ bool kvp_stripes_unread(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unre
 }
 
 /*
- * True if a part of the header of an entry at @lsn is there, by either copy of its first block. @u
- * receives a block of it that could not be read.
+ * True if a copy of the first block of a header at @lsn is there. @u receives a block of that
+ * header that could not be read.
  */
 static bool is_part(struct kvp_recovery *rec, kvp_lsn_t lsn, struct kvp_unread *u)
 {
@@ -443,8 +441,8 @@ enum kvp_says kvp_stripes_entry(struct kvp_recovery *rec, kvp_lsn_t lsn, struct 
 }
 
 /*
- * Write block by block, and only blocks that a power cut or a loss left different. None of them is
- * needed to make the others.
+ * Write block by block, and only those that differ. None of these blocks is needed to make the
+ * others.
  */
 int kvp_stripes_equalise(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {

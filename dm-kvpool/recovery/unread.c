@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What cannot be read now is not absent (R27).
+ * A block that cannot be read now is not taken as absent (R27).
  *
- * A recovery reads with patience, and notes the blocks that it could not read. Before it concludes
- * anything, it looks whether those blocks matter:
+ * A recovery reads with patience, and notes the blocks that it could not read. Before it draws a
+ * conclusion, it looks whether those blocks could change it:
  *
- *   a place in the log   A durable entry is on all legs in sync (R15). So if one of them was read,
- *                        and has no part of a next entry there, that is an answer, whatever the
- *                        other legs say. If all legs that were read have a part of it, torn or
- *                        damaged, a leg that was not read may have it whole. Then there is no
- *                        answer, unless the medium has lost that leg's copy. If no leg was read,
- *                        there is no answer.
- *   a home under an intent  If the newest version is found, that is an answer. That it is absent is
- *                           an answer if a leg that was read has an older version whole. A mixture
- *                           shows nothing as long as a leg is silent.
- *   blocks behind the end  They only tell damage from a torn end, and by many headers (R10, R12). A
- *                          bad sector among them, which may be there for years, is no reason to
- *                          refuse. A host without memory, or a leg that does not answer, is one: it
- *                          costs nothing to try again. Near headers and far headers are counted
- *                          apart, since there are many more near ones.
- *   a log that is discarded   discard_log.c. Blocks are counted for each SSD, as those behind the
- *                             end are.
- *   a recovery's chain   chain.c
+ * - A place in the log: a durable entry is on all legs in sync (R15). So if one of them was read,
+ *   and has no part of a next entry there, there is none, whatever the other legs say. If all legs
+ *   that were read have a part of it, torn or damaged, a leg that was not read may have all of it.
+ *   Then it is unknown, unless the medium has lost that leg's copy. If no leg was read, it is
+ *   unknown.
+ * - A home under an intent: the newest version is known to be there if it is found. It is known to
+ *   be absent if a leg that was read has an older version whole. A mixture shows nothing as long as
+ *   a leg is silent.
+ * - Blocks behind the end: they are needed only to tell damage from a torn end, and many headers
+ *   show that (R10, R12). A bad sector among them may exist for years: that is no reason to refuse.
+ *   If the host has no memory, or a leg does not answer, the start is refused, since trying again
+ *   costs nothing. Near and far headers are counted separately, since there are many more near
+ *   ones.
+ * - A log that is discarded (discard_log.c): its blocks are counted for each SSD in the same way.
+ * - A recovery's chain: see chain.c.
  *
- * Without an answer the start is refused. Nothing was made final then, and a later start finds all
- * of it.
+ * If it is unknown, the start is refused. Until then nothing was made final, and a later start
+ * finds everything.
  */
 #include "core/core.h"
 #include "io/io.h"
@@ -32,7 +30,7 @@
 
 #define TRIES		5	/* 100 ms apart, if that may help */
 
-/* How likely it is that a later try brings the block. Least if the medium has lost it for good. */
+/* How likely it is that a later try reads the block: least if the medium has lost it for good. */
 static u32 rank(int error)
 {
 	if (!error)
@@ -83,16 +81,16 @@ int kvp_recovery_page(struct kvp_recovery *rec, struct kvp_leg *leg, kvp_lblock_
 			return 0;
 		tries++;
 		/*
-		 * Plain -EIO may come from the path to the device. So try once more, and at once,
-		 * as there may be many bad sectors.
+		 * Plain -EIO may come from the path to the device, so try once more. Do not wait
+		 * before that, since there may be many bad sectors.
 		 */
 		if (kvp_error_may_be_place(error) && tries > 1)
 			break;
 		if (kvp_error_may_be_place(error))
 			continue;
 		/*
-		 * If recovery has waited in vain for a leg once, it does not wait for each of the
-		 * leg's blocks.
+		 * After recovery has waited for a leg once in vain, it does not wait for each of
+		 * its blocks.
 		 */
 		*deaf |= tries >= TRIES;
 		if (*deaf)
