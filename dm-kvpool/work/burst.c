@@ -15,9 +15,9 @@
 #define MOST_REST	4u
 
 /*
- * How much is used of what destage frees, in per cent. At 100 writers wait. What is only buffered
- * does not count yet on legs that seek: of a stream, it will need a record for each block, and no
- * more. Other legs have the time to keep the log emptier.
+ * How full log and buffer are, in per cent. At 100 writers wait. On legs that seek, blocks that are
+ * only buffered do not count yet: if they are of a stream, they will need no more than a record
+ * each. Other legs are fast enough to keep the log emptier.
  */
 static u32 full_percent(const struct kvp_pool *pool)
 {
@@ -46,7 +46,7 @@ static bool is_awaited(struct kvp_pool *pool)
 	       kvp_throttle_any_waits(pool->throttle);
 }
 
-/* How many of 32 parts of the time the host gets now. */
+/* The host's share of the time now, in 32nds. */
 static u32 others(const struct kvp_pool *pool)
 {
 	return kvp_yield_others(full_percent(pool), kvp_destage_legs_seek(pool));
@@ -58,8 +58,9 @@ static bool is_awaited_now(struct kvp_pool *pool)
 }
 
 /*
- * True if a rest ends now. While it lasts, what streams pass is dropped, as that needs no leg. When
- * that was enough for a step of the tail, the rest ends: streams need the space.
+ * True if a rest ends now. During a rest, versions that streams have passed are dropped, since that
+ * needs no leg. When enough are dropped for a step of the tail, the rest ends: streams need the
+ * space.
  */
 static bool rest_ends(void *of)
 {
@@ -76,8 +77,8 @@ static bool rest_ends(void *of)
 }
 
 /*
- * With the log on a cache, renewals make its space, and cannot run during a burst. So from the mark
- * on, where writers need both, bursts are short.
+ * With the log on a cache, renewals make its space, and cannot run during a burst. When so much is
+ * dirty that writers are slowed down, they need both, so bursts are short.
  */
 static bool renewals_wait(struct kvp_pool *pool)
 {

@@ -3,18 +3,18 @@
  * Which blocks changed since a point in the history of the pool, for backups that copy only those.
  *
  * Each entry of the table has the era of its birth, and no block changes without a new entry. A
- * write makes one when it has been written home, a discard when it is applied; so do poison, and
- * all that a recovery resolves. Data in the buffer or the log has no era yet. So a point is taken
- * when all of that is home:
+ * write makes one when it has been written home, and a discard when it is applied. Poison makes
+ * one, too, and so does every block that a recovery resolves. Data in the buffer or the log has no
+ * era yet. So a point is taken when all of that is home:
  *
  *   1. kvp_changed_point() writes home what was accepted so far, ends the era, and takes a
  *      checkpoint. The era of this checkpoint, A, is the point.
  *   2. kvp_changed_next() walks the table for all that was born in era S or later.
  *
- * What was accepted before 1 began, and changed since S, is in the table and in the pointers of
- * that checkpoint: 2 finds it. What is not in that checkpoint gets the era A or a later one: the
- * next walk, from A on, finds it. A is durable before anything learns of it. So after a power cut
- * later changes still have later eras.
+ * Changes since S that were accepted before step 1 began are in the table and in the pointers of
+ * that checkpoint, so step 2 finds them. Changes that are not in that checkpoint get the era A or a
+ * later one, so the next walk, from A on, finds them. A is durable before the caller gets it. So
+ * after a power cut, later changes still have later eras.
  *
  * The walk may find more than what changed: blocks of the era S that changed before S was taken,
  * blocks that a recovery resolved to the same contents, and all blocks below a pointer that does
@@ -31,9 +31,9 @@ struct kvp_pool;
  * kvp_changed_check() - is @p a point of this pool's history, from which changes can be told?
  *
  * Return: 0; -ERANGE: its era is still to come; -ESTALE: it belongs to another pool, or to a
- * history that was given up; -ENOTUNIQ: it has no tag, and the pool went back, so it may belong to
- * either history; -EPERM: this start, read-only and by order, may itself have gone back. Context:
- * any.
+ * history that was given up; -ENOTUNIQ: it has no tag, and the pool once went back to older
+ * contents, so it may belong to either history; -EPERM: this start is read-only and by order, and
+ * may itself have gone back. Context: any.
  */
 int __must_check kvp_changed_check(const struct kvp_pool *pool, const struct kvp_point *p);
 

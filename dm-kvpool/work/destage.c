@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Destage writes what the log holds home, in the background. A checkpoint then frees the log's
+ * Destage writes the data of the log home, in the background. A checkpoint then frees the log's
  * space.
  *
  * There is one worker. A round takes versions from the head of wbuf->logged, in log order. It takes
  * none at or above the first intent that is not home yet, so that versions of one block go home in
  * order. It sorts them by address and writes them. A discard ends a round that has data already,
- * and comes first in the next round: so table entries change in log order. Spilled versions are
- * taken by address instead (elevator.h).
+ * and comes first in the next round, so that table entries change in log order. Spilled versions
+ * are taken by address instead (elevator.h).
  *
  * While a writer waits for space in the log, a checkpoint follows each round, and moves the tail to
- * where the next round begins. So space is freed round by round, and not when the whole log is
- * home.
+ * where the next round begins. So space becomes free with each round, not only when the whole log
+ * is home.
  *
  * The way of a round:
  * 1. kvp_destage_kick() starts the worker, at once or after destage_delay().
@@ -55,21 +55,21 @@
 #define MAX_RELOADED	2048
 #define MIN_ROUND	128
 #define ROUND_JIFFIES	HZ
-/* requests to a leg; between two rounds the elevator learns of new versions */
+/* requests to a leg; only between rounds the elevator learns of new versions */
 #define MIN_RUNS	32
 #define ELEVATOR_JIFFIES	(HZ / 4)
 #define SHORT_JIFFIES	(HZ / 20)	/* while the host has requests */
 #define SHORT_RUNS	4
-#define FEW		32u	/* versions: too few to tell the legs' speed */
-#define PASSED_ON	8u	/* one of so many parts of the log is taken by address at a time */
-#define PASSED_WALK	16u	/* a walk that drops passed versions looks at so many for each */
+#define FEW		32u	/* a round of fewer versions does not show the legs' speed */
+#define PASSED_ON	8u	/* the elevator takes a 1/PASSED_ON of the log at a time */
+#define PASSED_WALK	16u	/* drop passed versions when more than 1/PASSED_WALK are passed */
 #define DROPPED_AT_ONCE	256u	/* then other tasks may take the locks of the buffer */
 #define MANY_HOLES	64u	/* discards wait while more than this are pending */
 #define DISCARD_LEAVES	1024u	/* the most leaves that a burst changes */
 #define NEVER		(~0ul)
-/* the tail moves by such a part of the window while more than half of it is used */
+/* with more than half of the window used, the tail moves by 1/TAIL_STEPS of it */
 #define TAIL_STEPS	16u
-/* parts of the time for streams that go home by intent, for one of destage; or fewer */
+/* streams that go home by intent get at most so many times the time that destage gets */
 #define YIELD		19u
 
 static unsigned long idle_jiffies(struct kvp_pool *pool)
@@ -84,23 +84,23 @@ static bool log_half_full(struct kvp_pool *pool)
 	/* Space that is reserved for parity cannot be used otherwise. */
 	used += kvp_log_reserved(pool->log);
 	/*
-	 * Normally little of the reserve is used. But on a cache, records that are not needed any
-	 * more fill that space too, until a checkpoint.
+	 * Normally little of the reserved space is used. On a cache it is, until a checkpoint:
+	 * records that are not needed any more fill it.
 	 */
 	if (kvp_log_reserves(pool->log) && !kvp_pool_logs_on_cache(pool))
 		return used > window / 8 * 5;
 	return used > window / 2;
 }
 
-/* True if the versions that wait are too few for a round. */
+/* True if too few versions wait for a round. */
 static bool few_are_logged(struct kvp_pool *pool)
 {
 	return kvp_wbuf_nr_logged(pool->wbuf) < MIN_ROUND;
 }
 
 /*
- * True if many intents lie behind the tail. If many versions are dirty as well, these take most of
- * a recovery's time, so more intents are allowed.
+ * True if too many intents lie behind the tail. With the log on a cache and many dirty versions, a
+ * recovery takes long because of those, so more intents are allowed.
  */
 static bool many_intents(struct kvp_pool *pool)
 {
@@ -111,21 +111,24 @@ static bool many_intents(struct kvp_pool *pool)
 }
 
 /*
- * True if renewals make space in the log. Not during an order: it waits until all is home, and
- * would find the renewed versions.
+ * True if renewals make space in the log. False during an order: an order waits until all is home,
+ * and would have to wait for the renewed versions, too.
  */
 static bool renews(struct kvp_pool *pool)
 {
 	return kvp_log_renews(pool->log) && !atomic_read(&pool->destage->orders);
 }
 
-/* True if renewals make space, or would with fewer dirty blocks. Then not all has to go home. */
+/*
+ * True if renewals make space, or would with fewer dirty blocks. Then destage need not write
+ * everything home.
+ */
 static bool may_renew(struct kvp_pool *pool)
 {
 	return kvp_log_may_renew(pool->log) && !atomic_read(&pool->destage->orders);
 }
 
-/* True if everything must go home, and the tail must then move. */
+/* True if everything must go home, and a checkpoint must move the tail after that. */
 static bool checkpoint_wanted(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -141,8 +144,8 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
 
 /*
- * True if too much of the log is used, and a checkpoint would free enough of it. So writers are not
- * slowed down until all of the log is home.
+ * True if too much of the log is used, and a checkpoint now would free enough of it. Without such a
+ * checkpoint writers would be slowed down until all of the log is home.
  */
 static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
@@ -164,7 +167,8 @@ bool kvp_destage_tail_waits(struct kvp_pool *pool)
 
 /*
  * True if clean blocks fill half of a log on a cache, and a few dirty ones may lie at its tail. If
- * these waited until there are enough for a round, no clean block could enter the log meanwhile.
+ * the dirty ones waited until there are enough for a round, no clean block could enter the log
+ * meanwhile.
  */
 static bool few_hold_the_tail(struct kvp_pool *pool)
 {
@@ -216,8 +220,8 @@ static bool writers_are_quiet(struct kvp_pool *pool)
 }
 
 /*
- * Jiffies until the next round; 0: now. If too few versions wait for a round, the idle timer takes
- * them.
+ * Jiffies until the next round; 0: now; NEVER: no round is planned, and versions that are too few
+ * for a round wait for the idle timer.
  */
 static unsigned long round_delay(struct kvp_pool *pool)
 {
@@ -251,16 +255,19 @@ static bool destage_wanted(struct kvp_pool *pool)
 /* --- a round ------------------------------------------------------------------- */
 
 /*
- * How many versions a round takes. Fewer at a slow pace, and fewer if the log is small and a writer
- * waits for the space that the round frees. A larger round has more neighbours, and the checkpoint
- * after it writes each leaf for more versions.
+ * How many versions a round takes: fewer at a slow pace, and fewer if the log is small and a writer
+ * waits for the space that the round frees. In a larger round more versions are neighbours at home,
+ * and the checkpoint after it writes each leaf for more of them.
  */
 static u32 round_versions(struct kvp_pool *pool)
 {
 	bool cache = kvp_log_spills(pool->log);
 	u32 n = min(pool->destage->round, cache ? MAX_RELOADED : MAX_ROUND);
 
-	/* Versions of the elevator have pages here. The number of requests limits the round. */
+	/*
+	 * Without a cache, versions of the elevator have pages. The number of requests limits the
+	 * round.
+	 */
 	if (pool->destage->elevator.nr && !cache)
 		return MAX_ROUND;
 
@@ -303,10 +310,10 @@ static void drop_in_parts(struct kvp_pool *pool, struct list_head *versions)
 }
 
 /*
- * Drop what streams have passed, wherever it lies in the log. That takes no request, and frees
- * pages and space in the log, which a stream needs. It needs no range lock: what was passed stays
- * so, and the table has the block that is home. The tail passes it only with a checkpoint, which
- * flushes that block first.
+ * Drop all versions that a stream has passed, wherever they lie in the log. That takes no request,
+ * and frees pages and log space, which streams need. It needs no range lock: a version that was
+ * passed stays so, and the table has the newer block, which is home. The tail passes the dropped
+ * version only with a checkpoint, which flushes that block first.
  */
 void kvp_destage_drop_passed(struct kvp_pool *pool)
 {
@@ -328,9 +335,9 @@ bool kvp_destage_many_passed(const struct kvp_pool *pool)
 
 /*
  * Take the discards that come next among spilled versions. All versions that the elevator knows are
- * older. With parity all of these go home first, since a row is written where a discard ends.
- * Without parity, versions that the discards cover are outlived, and must never go home after them.
- * Other versions do not matter.
+ * older. With parity, all of those go home first, since rows are written at the ends of a discard.
+ * Without parity, versions that the discards cover are dropped: they must never go home after them.
+ * The order of other versions does not matter.
  */
 static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 {
@@ -345,7 +352,7 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	drop_in_parts(pool, &covered);
 }
 
-/* How many requests to a leg a round of the elevator has. */
+/* The number of requests to a leg in a round of the elevator. */
 static u32 elevator_runs(const struct kvp_pool *pool)
 {
 	return kvp_burst_is_short(pool) ? pool->destage->few_runs : pool->destage->runs;
@@ -362,12 +369,12 @@ bool kvp_destage_legs_seek(const struct kvp_pool *pool)
 }
 
 /*
- * With the log on legs, disks that seek and short bursts take versions by address, too. Pass some
+ * With the log on legs, disks that seek and short bursts take versions by address, too. Give some
  * of the oldest versions to the elevator, so few at a time that the tail moves often.
  */
 static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 {
-	/* As versions: with a parity1 each needs several blocks of the log. */
+	/* Counted in versions: with a parity1 each needs several blocks of the log. */
 	u64 most = kvp_log_limit_empty(pool->log) / PASSED_ON;
 
 	if (kvp_pool_logs_on_cache(pool) || pool->destage->elevator.nr ||
@@ -416,7 +423,7 @@ static int by_lsn(void *priv, const struct list_head *a, const struct list_head 
 
 /*
  * Step 6. Put versions back before all others. Versions of the elevator go before those that it
- * does not know. With pages or without, all of them are then among the spilled ones.
+ * does not know. All of them count as spilled then, even those that have pages.
  */
 static void put_back(struct kvp_pool *pool, struct round *r)
 {
@@ -430,8 +437,8 @@ static void put_back(struct kvp_pool *pool, struct round *r)
 }
 
 /*
- * Drop versions of which a newer one is durable: they need not be read. With parity all versions
- * count, in log order.
+ * Drop versions if a newer one of the block is durable, so that they are not read. With parity none
+ * is dropped: all versions count, in log order.
  */
 static void drop_outlived(struct kvp_pool *pool, struct round *r)
 {
@@ -458,10 +465,9 @@ static struct kvp_discard_at *discard_at(struct kvp_destage *dg, const struct kv
 
 /*
  * Apply discards to the table. A discard of 1 GiB changes 512 pages, and it may be larger. A burst
- * changes as many pages as the table has room for beside others, and the rest of the discard is put
- * back. So pages are written before they exceed the budget, and a checkpoint can run in between.
- * Returns 0; 1: some is left; or -errno. 1 is no errno, as a device may end a request with any
- * errno.
+ * changes no more pages than the table has room for, and the rest of the discard is put back. So a
+ * checkpoint can write pages before they exceed the budget. Returns 0; 1: a part is left; or
+ * -errno. The 1 is no errno, since a device may end a request with any errno.
  */
 static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 {
@@ -483,7 +489,7 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 	return ret;
 }
 
-/* No SSD has these versions any more: their blocks are lost, unless a newer version is durable. */
+/* No SSD has these versions any more. Poison their blocks, unless a newer version is durable. */
 static int give_up(struct kvp_pool *pool, struct list_head *lost)
 {
 	struct kvp_version *d, *next;
@@ -511,7 +517,9 @@ static int reload(struct kvp_pool *pool, struct round *r)
 	if (!kvp_log_spills(pool->log))
 		return 0;
 	ret = kvp_reload(pool->log, &r->data, &lost, &r->rest);
-	/* The pool has not failed, and goes on. Stop the drain, which returns -EINTR. */
+	/*
+	 * This is no failure of the pool, which goes on. Only the drain stops, and returns -EINTR.
+	 */
 	if (ret == -EINTR)
 		set_bit(KVP_DESTAGE_STOP, &pool->destage->flags);
 	if (!ret)
@@ -524,7 +532,8 @@ static int reload(struct kvp_pool *pool, struct round *r)
 }
 
 /*
- * Set how many requests the next round of the elevator has, from this round, which began at @start.
+ * Set how many requests the next round of the elevator has, by the time of this one, which began at
+ * @start.
  */
 static void pace_elevator(struct kvp_pool *pool, unsigned long start)
 {
@@ -589,8 +598,8 @@ static bool tail_is_wanted(struct kvp_pool *pool)
 
 /*
  * Take a checkpoint between two rounds, if the table has too many dirty pages, or the builder needs
- * space in the log. Versions go home in log order. So all below the first one that is left is home,
- * and so are intents below @limit.
+ * space in the log. Everything below the oldest version that still waits is home, and so are
+ * intents below @limit.
  */
 static int checkpoint_between(struct kvp_pool *pool, kvp_lsn_t limit)
 {
@@ -605,7 +614,7 @@ static int checkpoint_between(struct kvp_pool *pool, kvp_lsn_t limit)
 
 /*
  * Streams that go home by intent get most of the time: on a disk that seeks, one request of destage
- * costs as much as one of theirs. But their records fill the log, too, only more slowly. So their
+ * costs as much as one of theirs. But their records fill the log, too, though more slowly. So their
  * share shrinks to a half when no space is left.
  */
 static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
@@ -633,8 +642,8 @@ static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 }
 
 /*
- * What the burst tells about the legs' speed. With the log on a cache, short bursts use the legs
- * like others.
+ * What the burst shows of the legs' speed. With the log on a cache, a short burst uses the legs as
+ * much as any other.
  */
 static enum kvp_speed_burst burst_tells(const struct kvp_pool *pool, u32 taken)
 {
@@ -649,8 +658,8 @@ static enum kvp_speed_burst burst_tells(const struct kvp_pool *pool, u32 taken)
 
 /*
  * Run a round, and take a checkpoint if one is needed. If there is no memory for a table page,
- * dirty pages hold it. A checkpoint writes them, and then they can be reused. So each burst makes
- * progress (R24).
+ * dirty pages take it up. A checkpoint writes those, and then they can be reused. So each burst
+ * makes progress (R24).
  */
 static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool *more)
 {
@@ -676,8 +685,8 @@ static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool 
 }
 
 /*
- * Without parity a discard need not wait for a round, but only until the elevator knows all older
- * versions. After a restart these may be millions: release the lock in between.
+ * Without parity a discard need not wait until older versions are home, but only until the elevator
+ * knows all of them. After a restart these may be millions, so release the lock in between.
  */
 static void gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 {
@@ -692,8 +701,9 @@ static void gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 }
 
 /*
- * Write all below @limit home; other tasks may take a checkpoint between bursts, as spilled
- * versions may take minutes. Returns -EINTR if the pool stops and some versions are not home.
+ * Write everything below @limit home. For spilled versions that may take minutes, so other tasks
+ * may take a checkpoint between two bursts. Returns -EINTR if the pool stops and some versions are
+ * not home.
  */
 static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 {
@@ -713,13 +723,13 @@ static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 }
 
 /*
- * Step 7. Move the tail to @mark, if all below is home. If the log has moved since, @mark is no
- * tail of it any more: take a checkpoint without it.
+ * Step 7. Move the tail to @mark, if everything below is home. If the log has moved since, @mark is
+ * no place in it: take a checkpoint that leaves the tail.
  *
- * A round that takes no version does not prove that all is home. Versions may be spilled between
- * its looks at the two lists, and it then finds them on neither. So look at the lists here, under
- * the lock that keeps rounds away (R2). Return: 1: a version below @mark still waits, and the tail
- * stays; 0; or -errno.
+ * A round that takes no version does not prove that everything is home. A version that is spilled
+ * between its looks at the two lists is found on neither. So look at both here, under the lock that
+ * keeps rounds away (R2). Return: 1: a version below @mark still waits, and the tail stays; 0; or
+ * -errno.
  */
 static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 {
@@ -755,8 +765,8 @@ static int destage_and_checkpoint(struct kvp_pool *pool)
 }
 
 /*
- * Versions logged a moment ago may be about to be spilled. So a buffer full of them is no reason
- * for a round: renewals would wait for it as long as the disks take.
+ * Spill first: a buffer full of versions that can be spilled is no reason for a round. Renewals
+ * would wait for that round, which takes as long as the disks do.
  */
 static void spill_first(struct kvp_pool *pool)
 {
@@ -777,7 +787,7 @@ static int destage_some(struct kvp_pool *pool)
 
 /* --- renewal ----------------------------------------------------------------------- */
 
-/* Apply the discards that come next, so that they do not hold the tail: they are not renewed. */
+/* Apply the discards that come next. Discards are not renewed, so they would hold the tail. */
 static int apply_next_holes(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 {
 	struct round r;
@@ -790,7 +800,7 @@ static int apply_next_holes(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 	return min(ret, 0);
 }
 
-/* Move the tail past what was renewed. */
+/* Move the tail past the versions that were renewed. */
 static int pass_renewed(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark;
@@ -805,8 +815,8 @@ static int pass_renewed(struct kvp_pool *pool)
 
 /*
  * Make space in the log of a cache without the disks. Returns true if it made progress. If it did
- * not, and users wait for space, destage must make it: old versions may be unreadable, or memory
- * short.
+ * not (old versions may be unreadable, or memory short) and users wait for space, destage must make
+ * it.
  */
 static bool destage_renew(struct kvp_pool *pool)
 {
@@ -817,7 +827,7 @@ static bool destage_renew(struct kvp_pool *pool)
 	bool got_on;
 
 	mutex_lock(&pool->checkpoint_lock);
-	/* An order that begins now waits until this has ended; or renews() sees the order. */
+	/* An order that begins now waits until this has ended, or renews() sees the order. */
 	WRITE_ONCE(dg->renewing, true);
 	smp_mb();	/* pairs with the one in destage_all() */
 	current_mark(pool, &mark);
@@ -879,7 +889,7 @@ static void destage_work(struct work_struct *work)
 			break;
 		}
 		/*
-		 * No progress: intents that are going home are in the way. Their workers kick when
+		 * No progress: intents on their way home are in the way. Their workers kick when
 		 * they are home.
 		 */
 		if (!renewed && before == kvp_log_tail(pool->log) &&
@@ -888,8 +898,8 @@ static void destage_work(struct work_struct *work)
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool->table, false);
 	/*
-	 * Without its legs the pool is faulted already. It may have been mended by now: do not
-	 * fault it again.
+	 * If the pool was faulted before, that explains the error. It may have been cleared
+	 * meanwhile, so do not fault it again.
 	 */
 	if (dg->error && dg->error != -ENOMEM && !faulted)
 		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "blocks cannot be written home");
@@ -930,8 +940,8 @@ static void idle_work(struct work_struct *work)
 	struct kvp_pool *pool = dg->pool;
 
 	/*
-	 * While there are writers, do not write all of a cache's log home. Either enough versions
-	 * wait, and destage at its pace writes them home. Or few wait, and they are renewed.
+	 * While there are writers, do not write the whole log of a cache home. If many versions
+	 * wait, destage writes them home at its pace. If few wait, they are renewed.
 	 */
 	if (kvp_pool_logs_on_cache(pool) && !dg->error && !writers_are_quiet(pool) &&
 	    (!few_are_logged(pool) || renews(pool)))
@@ -969,15 +979,15 @@ void kvp_destage_relieve(struct kvp_pool *pool)
 		return;
 	kvp_commit_now(pool->log);
 	/*
-	 * The log may have got space just now, or renewal makes some. If no page can be had, write
-	 * all home.
+	 * The log may have space again, or renewal makes some. If no page can be allocated, write
+	 * everything home.
 	 */
 	kvp_destage_kick(pool, kvp_wbuf_scarce(w) || !kvp_log_may_renew(pool->log));
 }
 
 /* Why everything is written home. */
 enum reason {
-	QUIET,		/* there are no writers: in the end, wait until the worker has stopped */
+	QUIET,		/* there are no writers: at the end, wait until the worker has stopped */
 	BESIDE,		/* there are writers, so the worker may never stop */
 	ORDER,		/* as BESIDE, but give up when the pool is about to be suspended */
 };
@@ -988,12 +998,13 @@ static bool must_give_up(const struct kvp_pool *pool, enum reason why)
 }
 
 /*
- * Let the worker write home all below @target, or as much as it can in one run, which may take
- * minutes. A caller that gives up does not stop the worker. It gives up since all I/O would wait
- * for it.
+ * Let the worker write home everything below @target, or as much as it can in one run, which may
+ * take minutes. An order gives up when a suspend begins, which would wait for it with all I/O
+ * stopped. The worker goes on.
  *
- * The run that ends first may have begun before the kick. So the caller calls again until all is
- * home. An error of that run counts only if the next run, where there is one, ends with an error.
+ * The run that ends first may have begun before the kick. So the caller calls this again until
+ * everything is home. If there are no writers, an error of that run counts only if the next run,
+ * where there is one, ends with an error, too.
  */
 static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 {
@@ -1002,7 +1013,7 @@ static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 
 	atomic_inc(&dg->awaited);
 	kvp_destage_kick(pool, true);
-	/* Idle: the kernel reports a task as hung that sleeps otherwise for two minutes. */
+	/* Idle: otherwise the kernel reports the task as hung after two minutes. */
 	wait_event_idle(dg->wait, READ_ONCE(dg->ended) != seen ||
 			!kvp_lsn_before(READ_ONCE(dg->done_lsn), target) ||
 			must_give_up(pool, why) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
@@ -1016,7 +1027,7 @@ static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 	return READ_ONCE(dg->error);
 }
 
-/* Write home all that was accepted before, and move the tail past it. */
+/* Write home everything that was accepted so far, and move the tail past it. */
 static int destage_to_end(struct kvp_pool *pool, enum reason why)
 {
 	struct kvp_destage *dg = pool->destage;
@@ -1050,13 +1061,15 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 
 	atomic_inc(&dg->orders);
 	smp_mb__after_atomic();	/* pairs with the one in destage_renew() */
-	/* A renewal that has begun ends first: what it accepts is committed below with all else. */
+	/*
+	 * Let a renewal that has begun end first: its versions are committed below with all others.
+	 */
 	wait_event_idle(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, why));
 	ret = destage_to_end(pool, why);
 	/* Parity was logged meanwhile, behind the tail. Write it home as well. */
 	if (!ret && kvp_log_reserves(pool->log))
 		ret = destage_to_end(pool, why);
-	/* All is home, or that failed. So the worker has little left to do. */
+	/* Everything is home, or an error has ended it. So the worker has little left to do. */
 	if (why == QUIET)
 		flush_work(&dg->work);
 	atomic_dec(&dg->orders);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Destage: what is durable in the log is written home, in rounds.
+ * Destage writes home what is durable in the log, in rounds.
  *
  * Each pool has one worker, on work_wq. The list of its steps is in destage.c. kvp_destage_kick()
- * starts it. The log calls that when entries have become durable, or when it is short of space; the
- * request path when the buffer is full; timers when writers are quiet. Orders (`destage`, a
- * suspend, a drain) let the worker write everything home, and wait for it (kvp_destage_all(),
- * kvp_destage_beside(), kvp_destage_order()).
+ * starts it. The log calls that when entries have become durable, or when it is short of space. The
+ * request path calls it when the buffer is full, and timers call it when writers are quiet. Orders
+ * (`destage`, a suspend, a drain) let the worker write everything home, and wait for it
+ * (kvp_destage_all(), kvp_destage_beside(), kvp_destage_order()).
  *
- * A kick with @now asks for everything below the newest durable place, and a checkpoint after that.
- * A kick without @now lets the worker decide: whether enough is waiting, and whether a cache has
- * its pace.
+ * A kick with @now lets everything below the newest durable place go home, and a checkpoint
+ * follows. After a kick without @now, the worker decides whether enough versions wait. With the log
+ * on a cache, it also keeps its pace.
  *
  * Locks: the worker holds none between rounds. A round takes range locks (home/home.h), and a
  * checkpoint takes checkpoint_lock. The worker may wait for commits, since the parity of a parity1
@@ -55,10 +55,10 @@ struct kvp_destage {
 	struct delayed_work pace_work;	/* starts the next round, with the log on a cache */
 	/* jiffies: no round before @next; nor before @yield, unless a writer waits */
 	unsigned long next, yield;
-	/* blocks that had gone home by intent when the last burst ended */
+	/* number of blocks that had gone home by intent when the last burst ended */
 	u64 intents;
 	bool yields;			/* more of them went home in the last burst */
-	/* By burst.c: */
+	/* of burst.c: */
 	struct kvp_yield host;		/* what was learned of the host's requests */
 	bool hurries;			/* a caller waits for the drain that is running; by @work */
 	bool brief;			/* this burst is short */
@@ -112,18 +112,18 @@ static inline void kvp_destage_look(struct kvp_destage *dg)
 void kvp_destage_kick(struct kvp_pool *pool, bool now);
 
 /**
- * kvp_destage_ask() - let all go home that is in the log now, and the tail move. Any context.
+ * kvp_destage_ask() - let everything in the log go home, and move the tail. Any context.
  *
- * Unlike kvp_destage_kick(), it does not hurry: beside a busy host destage rests in between.
+ * Unlike kvp_destage_kick(), this does not hurry: beside a busy host destage rests in between.
  */
 void kvp_destage_ask(struct kvp_pool *pool);
 
 /**
- * kvp_destage_relieve() - write pages home, for a writer that gets no page of a buffer that is not
+ * kvp_destage_relieve() - free pages of the buffer, for a writer that gets none although it is not
  * full
  *
- * Does nothing if the buffer takes no more before a commit, and the commit can come: the log has
- * space, or renewal makes some. Context: process.
+ * Lets buffered blocks be committed, and versions go home. Does nothing if the buffer is half full,
+ * or if a commit comes anyway. Context: process.
  */
 void kvp_destage_relieve(struct kvp_pool *pool);
 
@@ -136,22 +136,22 @@ void kvp_destage_relieve(struct kvp_pool *pool);
 int kvp_destage_all(struct kvp_pool *pool);
 
 /**
- * kvp_destage_beside() - the same while writers go on: does not wait for later writes
+ * kvp_destage_beside() - the same while writers go on; does not wait for later writes
  *
- * kvp_destage_order() - the same for an order: returns -EINTR as soon as the pool is about to be
+ * kvp_destage_order() - the same for an order; returns -EINTR as soon as the pool is about to be
  * suspended
  */
 int kvp_destage_beside(struct kvp_pool *pool);
 int __must_check kvp_destage_order(struct kvp_pool *pool);
 
 /**
- * kvp_destage_many_passed() - true if so many versions were passed that it is worth to drop them
- * before destage comes to them. Any context.
+ * kvp_destage_many_passed() - true if streams have passed so many versions that it is worth
+ * dropping them before destage comes to them. Any context.
  */
 bool kvp_destage_many_passed(const struct kvp_pool *pool);
 
 /**
- * kvp_destage_drop_passed() - drop all versions that were passed
+ * kvp_destage_drop_passed() - drop all versions that streams have passed
  *
  * Context: the destage worker, under checkpoint_lock, with no version in hand; may sleep.
  */

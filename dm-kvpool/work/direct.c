@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Large writes go home by intent, once the intents are durable in the log:
+ * Large writes go home once their intents are durable in the log:
  *
  *  1. The end of the commit wakes the workers (kvp_direct_kick()).
  *  2. next_slice() takes the next part of the oldest entry. make_slices() cuts the entry first.
  *  3. kvp_home_write() writes it home under its range locks, and sets the entries of the table.
- *  4. kvp_direct_end_slice() counts it. When the last slice of an entry is home, FLUSHes that wait
- *     for its intents are looked at, and an entry is built that closes intents if one is needed.
+ *  4. kvp_direct_end_slice() counts it. When the last slice of an entry is home, the worker lets
+ *     FLUSHes that wait for its intents look again, and closes intents if many are open.
  *  5. After an error, slice_failed() waits for memory, or the pool fails.
- *  6. Of a parity1 that lacks a leg nothing is begun: what is left becomes data (log/again.c).
+ *  6. On a parity1 that lacks a leg, no stripe is begun: versions that are left become data
+ *     (log/again.c).
  *
- * A few workers do that. With parity, the versions of one entry are cut into slices, which the
+ * A few workers do that. With parity, the versions of an entry are cut into slices, which the
  * workers share. While one worker computes, or waits for its slowest leg, the others keep the other
- * legs busy. A stripe, and all versions of a block, are in one slice. The intents of an entry are
- * home when all slices are, also those of mirrors beside a parity1.
+ * legs busy. A slice has whole stripes, and all versions of a block. The intents of an entry are
+ * home when all its slices are, those of mirrors beside a parity1 included.
  *
- * If there are only mirrors, an entry is not cut: its parts for a disk would be requests of any
- * length. For one mirror two workers are enough, and where the processor is the limit more of them
- * cost 2 %. With several mirrors, which do not end at the same time, some would wait for others.
+ * If there are only mirrors, an entry is not cut: that would cut requests to a disk at any place.
+ * For one mirror two workers are enough, and more of them cost 2 % where the processor is the
+ * limit. With several mirrors more workers help, since the mirrors do not end at the same time.
  */
 #include "core/core.h"
 #include "home/home.h"
@@ -84,7 +85,7 @@ static struct list_head *next_slice(struct kvp_pool *pool, struct kvp_direct **o
 	return slice;
 }
 
-/* Handle the error of a slice. Returns false if it is useless to go on. */
+/* Handle the error of a slice. Returns false if it makes no sense to go on. */
 static bool slice_failed(struct kvp_pool *pool, int error, bool faulted)
 {
 	if (error != -ENOMEM) {

@@ -26,7 +26,7 @@ static struct kvp_version *by_block_entry(const struct rb_node *at)
 	return rb_entry(at, struct kvp_version, by_block);
 }
 
-/* Order by block; versions of one block are in log order. */
+/* In order of block; versions of one block are in log order. */
 static bool comes_before(struct rb_node *a, const struct rb_node *b)
 {
 	const struct kvp_version *x = by_block_entry(a), *y = by_block_entry(b);
@@ -69,7 +69,7 @@ static void add(struct kvp_elevator *e, struct kvp_version *d)
 	e->nr++;
 }
 
-/* Take out @d, which goes to @to. */
+/* Take out @d, and add it to @to. */
 static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list_head *to)
 {
 	struct kvp_elevator *e = &pool->destage->elevator;
@@ -113,7 +113,8 @@ bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit)
 
 /**
  * struct course - the versions that were taken so far
- * @border: behind the unit of the last one: its stripe, or its block. A unit goes home together
+ * @border: the block behind the unit of the last one. A unit is a stripe or a block, and goes home
+ *	together
  * @first: block where the last request begins
  * @last: the last block
  * @runs: requests to each leg; with parity, at least
@@ -168,7 +169,7 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 	for (; d; d = next) {
 		if ((n >= max || c.runs >= runs) && !kvp_block_before(d->block, c.border))
 			break;
-		/* A version that was passed is dropped, and costs no request. */
+		/* A version that a stream has passed is dropped, and costs no request. */
 		if (!kvp_block_before(d->block, c.border) && !kvp_wbuf_passed(d))
 			go_on(pool, &c, d->block);
 		next = next_of(d);

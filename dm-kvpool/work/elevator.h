@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The elevator writes spilled versions home by address. It goes from one end of the pool to the
- * other, and begins again, over all versions that the log of a cache holds without pages. So it
- * finds neighbours at home together, however far apart in time they were written.
+ * The elevator takes spilled versions home by address. It goes over all versions that only the log
+ * of a cache holds, from one end of the pool to the other, and begins again. So it finds neighbours
+ * at home together, however far apart in time they were written.
  *
- * Versions that the elevator knows are on wbuf->elevator, in log order, so that the oldest of all
- * is known. They are also here, by block. Of two versions of a block, or of a stripe, the older one
+ * Versions that the elevator knows are on wbuf->elevator in log order, so that the oldest one is
+ * found. They are also here, by block. Of two versions of a block, or of a stripe, the older one
  * never goes home after the newer one: all versions that the elevator does not know are newer than
  * all that it knows.
  */
@@ -24,10 +24,10 @@ struct kvp_pool;
 
 /**
  * struct kvp_elevator - versions by block; by pool->checkpoint_lock
- * @known: linked by by_block; those of one block in log order
+ * @known: the versions, linked by by_block; those of one block in log order
  * @hand: block where the elevator goes on; versions below it wait until it begins again
  * @nr: number of versions in @known
- * @part: how many are gathered at a time; only tests change it
+ * @part: number of versions that are gathered at a time; only tests change it
  */
 struct kvp_elevator {
 	struct rb_root known;
@@ -51,8 +51,9 @@ bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit);
  * @max: about how many versions
  * @runs: about how many requests to each leg
  * @to: empty; receives them in log order
- * @end: in: above all versions that the elevator knows. Out: the first version that it does not
- *	know, if that is lower. No version below @end stays in the rows of those taken
+ * @end: in: a place above all versions that the elevator knows. Out: the place of the first version
+ *	that it does not know, if that is lower. No version below @end stays in the rows of those
+ *	taken
  *
  * All versions of a block, or of a stripe, are taken together. Return: how many were taken.
  * Context: caller holds pool->checkpoint_lock; may sleep.
@@ -73,12 +74,13 @@ void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions);
  * @hole: durable, in a pool without parity
  * @to: receives the versions, by address, behind those that it has. They must not go home any more
  *
- * Looks at the covered versions alone. Context: caller holds pool->checkpoint_lock; may sleep.
+ * Looks only at the covered versions. Context: caller holds pool->checkpoint_lock; may sleep.
  */
 void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, struct list_head *to);
 
 /**
- * kvp_elevator_take_passed() - take all versions that were passed. They must not go home any more
+ * kvp_elevator_take_passed() - take all versions that streams have passed. They must not go home
+ * any more
  * @to: receives them, behind those that it has
  *
  * Context: caller holds pool->checkpoint_lock; may sleep.

@@ -20,7 +20,10 @@ static bool buffer_has_room(struct kvp_pool *pool)
 	return kvp_wbuf_used(w) < limit - limit / 8;
 }
 
-/* Spill versions below @below: they are old, although the buffer has not yet spilled them. */
+/*
+ * Spill versions below @below: they are old, but the buffer may not have been full enough to spill
+ * them.
+ */
 static void spill_below(struct kvp_pool *pool, kvp_lsn_t below)
 {
 	struct kvp_wbuf *w = pool->wbuf;

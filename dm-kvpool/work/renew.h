@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Renewal: the oldest dirty blocks of a cache's log are read, and appended again at its head, so
+ * Renewal reads the oldest dirty blocks of a cache's log, and appends them again at its head, so
  * that the tail can pass. policy/renew.h says why.
  *
  * A renewed block is a new version with the contents of the old one, accepted like a write
- * (kvp_wbuf_renew()). So the rules for writes hold for it, at any cut. The old version stays where
- * it is, and its record counts, until the new version is durable: then the old one is outlived. If
- * the new version does not become durable, since the log moves or no SSD takes it, the old one goes
- * home as usual.
+ * (kvp_wbuf_renew()). So the rules for writes hold for it, wherever the power is cut. The old
+ * version stays where it is, and its record counts, until the new version is durable. Then the old
+ * one can be dropped. If the new version does not become durable, because the log moves or no SSD
+ * takes it, the old one goes home as usual.
  *
  * The destage worker renews, under checkpoint_lock. So no version goes home meanwhile, the tail
  * does not move, and the contents of versions that are not home stay where they were written.

@@ -2,8 +2,9 @@
 /*
  * After a discard, a block of a leg may read as anything: as before, as zeros, as data that was
  * never there, and differently on each leg. So a leg is told only of blocks that the pool will not
- * read, whatever happens next. That is so if the table calls them unwritten, in memory and in the
- * durable tree, and cannot change until the leg has answered. So a batch takes these steps:
+ * read, whatever happens next. Those are blocks that the table calls unwritten, in memory and in
+ * the durable tree, and whose entries cannot change until the leg has answered. A batch takes these
+ * steps:
  *
  * 1. It takes checkpoint_lock: no checkpoint is running, and no discard is being applied.
  * 2. It takes range locks, those that are free: no block is written home there, and no entry
@@ -13,10 +14,10 @@
  * 4. It takes a checkpoint, unless no page of the table is dirty: then memory and disk agree.
  * 5. It tells the legs, and releases the locks when all have answered.
  *
- * Passing a discard down does the same: it does not assume that a range is still unwritten because
- * it was discarded. It waits for the next checkpoint, since right after one normally no page is
- * dirty. On a busy pool some page is dirty even then, and each batch takes a checkpoint of its own.
- * So a batch has as many ranges as it has room for.
+ * Passing a discard down takes the same steps: a range that was discarded may have been written
+ * since. It waits for the next checkpoint, since right after one normally no page is dirty. On a
+ * busy pool some page is dirty even then, and each batch takes a checkpoint of its own. So a batch
+ * takes as many ranges as it has room for.
  *
  * The cases are in docs/cases/destage.md.
  */
@@ -71,7 +72,7 @@ static bool interrupted(const struct kvp_pool *pool, const struct batch *b)
 
 /* --- choosing blocks ------------------------------------------------------------------ */
 
-/* Stretches begin and end at multiples of this, in blocks of the vdev. */
+/* Runs of blocks that are trimmed begin and end at multiples of this, in blocks of the vdev. */
 static u32 unit_of(const struct kvp_vdev *v)
 {
 	return kvp_unit_blocks(v->g);
@@ -485,7 +486,7 @@ void kvp_passdown_note(struct kvp_pool *pool, kvp_block_t block, u64 count)
 	lockdep_assert_held(&pool->checkpoint_lock);
 	if (!passes_down(pool) || !any_leg_can(pool, true))
 		return;
-	/* Do not extend a range that is ready by a discard that no checkpoint has. */
+	/* A range that a checkpoint has must not grow by a discard that none has. */
 	if (p->nr > p->ready && range_end(p, p->nr - 1) == block) {
 		p->ranges[p->nr - 1].count += count;
 	} else if (p->nr < KVP_PASSDOWN_RANGES) {
