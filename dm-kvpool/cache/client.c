@@ -139,8 +139,8 @@ static bool table_entry(void *of, kvp_block_t block, u64 *entry)
 
 	if (IS_ERR(leaf))
 		return false;
-	*entry = kvp_table_entry(pool->table, leaf, block);
-	kvp_table_put(pool->table, leaf);
+	*entry = kvp_table_entry(leaf, block);
+	kvp_table_put(leaf);
 	return kvp_entry_state(*entry) == KVP_ENTRY_VALID;
 }
 
@@ -366,15 +366,14 @@ static kvp_lsn_t written(const struct kvp_pool *pool)
 bool kvp_cache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
 		       u32 count, const struct kvp_on_ssd *at)
 {
-	struct kvp_table *table = pool->table;
 	bool newest = true;
 	u32 i;
 
 	for (i = 0; newest && at->before != ~0u && i < count; i++)
-		newest = kvp_entry_era(kvp_table_entry(table, leaf, kvp_block_add(block, i))) <
+		newest = kvp_entry_era(kvp_table_entry(leaf, kvp_block_add(block, i))) <
 			 at->before;
 	for (i = 0; !newest && i < count; i++, block = kvp_block_add(block, 1))
-		kvp_scache_forget_older(pool->scache, block, kvp_table_entry(table, leaf, block));
+		kvp_scache_forget_older(pool->scache, block, kvp_table_entry(leaf, block));
 	return newest;
 }
 

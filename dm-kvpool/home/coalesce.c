@@ -176,7 +176,7 @@ bool kvp_coalesce_wait(struct kvp_coalesce *b)
  */
 static bool is_sound(const struct kvp_coalesce *b, const struct stretch *s, u32 i)
 {
-	u64 entry = kvp_table_entry(b->pool->table, s->leaf, kvp_block_add(s->first, i));
+	u64 entry = kvp_table_entry(s->leaf, kvp_block_add(s->first, i));
 
 	return s->io.leg && !s->io.error && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 	       kvp_block_sum(b->pool->seed, kvp_block_add(s->first, i),

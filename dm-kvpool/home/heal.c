@@ -119,10 +119,9 @@ int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
  * The log does not say in which era @d was written, and @d may have come home in the same era. So
  * the sum decides, as for every reader.
  */
-static bool came_home_before(struct kvp_pool *pool, struct kvp_tpage *leaf,
-			     const struct kvp_version *d)
+static bool came_home_before(struct kvp_tpage *leaf, const struct kvp_version *d)
 {
-	u64 entry = kvp_table_entry(pool->table, leaf, d->block);
+	u64 entry = kvp_table_entry(leaf, d->block);
 
 	return d->restored && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 	       kvp_entry_crc(entry) == d->crc;
@@ -136,7 +135,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	kvp_block_lock(pool, &range, d->block);
-	if (kvp_wbuf_outlived(pool->wbuf, d) || came_home_before(pool, leaf, d))
+	if (kvp_wbuf_outlived(pool->wbuf, d) || came_home_before(leaf, d))
 		;
 	else
 		leaf->v->ops->lose(pool, leaf, d->block);
@@ -147,7 +146,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	list_del(&d->list);
 	kvp_wbuf_drop(pool->wbuf, d);
 	kvp_range_unlock(&pool->ranges, &range);
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	return 0;
 }
 
@@ -203,7 +202,7 @@ int kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page, s
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	entry = kvp_table_entry(pool->table, leaf, block);
+	entry = kvp_table_entry(leaf, block);
 	switch (kvp_entry_state(entry)) {
 	case KVP_ENTRY_UNWRITTEN:
 		clear_page(page_address(page));
@@ -215,7 +214,7 @@ int kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page, s
 	default:
 		ret = -ENODATA;
 	}
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	return ret;
 }
 

@@ -117,7 +117,7 @@ static void unlock_all(struct kvp_home *h)
 {
 	kvp_range_unlock_each(&h->pool->ranges, h->ranges, h->nr_locked);
 	while (h->nr_locked)
-		kvp_table_put(h->pool->table, h->locked[--h->nr_locked].leaf);
+		kvp_table_put(h->locked[--h->nr_locked].leaf);
 	h->nr_pages = 0;
 	h->nr_runs = 0;
 }
@@ -354,7 +354,7 @@ static int wait_for_range(struct kvp_home *h, struct list_head *versions)
 	int error = finish(h, versions);
 
 	if (error) {
-		kvp_table_put(h->pool->table, leaf);
+		kvp_table_put(leaf);
 		return error;
 	}
 	h->locked[0].leaf = leaf;
@@ -377,7 +377,7 @@ static int take_some(struct kvp_home *h, struct list_head *versions)
 	 * others.
 	 */
 	for (i = locked ?: 1; i < planned; i++)
-		kvp_table_put(h->pool->table, h->locked[h->nr_locked + i].leaf);
+		kvp_table_put(h->locked[h->nr_locked + i].leaf);
 	if (!locked)
 		return wait_for_range(h, versions);
 	for (i = 0; i < locked; i++)

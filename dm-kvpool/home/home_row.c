@@ -296,9 +296,9 @@ static u64 row_number(const struct stripe *s, kvp_block_t block)
 
 /* --- the new parity -------------------------------------------------------------------- */
 
-static bool is_valid(struct kvp_row_home *h, const struct row *r, u32 piece)
+static bool is_valid(const struct row *r, u32 piece)
 {
-	return kvp_entry_state(kvp_row_entry(h->pool, r->stripe->leaf, r->row, piece)) ==
+	return kvp_entry_state(kvp_row_entry(r->stripe->leaf, r->row, piece)) ==
 	       KVP_ENTRY_VALID;
 }
 
@@ -306,13 +306,13 @@ static bool is_valid(struct kvp_row_home *h, const struct row *r, u32 piece)
  * Pieces of data that are valid at home now, as bits: those that change if @change, else those that
  * stay.
  */
-static unsigned long valid_pieces(struct kvp_row_home *h, const struct row *r, bool change)
+static unsigned long valid_pieces(const struct row *r, bool change)
 {
 	unsigned long pieces = 0;
 	u32 i;
 
 	for (i = 1; i < vdev_of(r)->nr_legs; i++)
-		if (!r->new[i] == !change && is_valid(h, r, i))
+		if (!r->new[i] == !change && is_valid(r, i))
 			pieces |= BIT(i);
 	return pieces;
 }
@@ -333,7 +333,7 @@ static bool readable(const struct row *r, unsigned long pieces)
  * Choose the pieces to read in order to compute the parity: either those that stay, or the old
  * parity and those that change. The choice is the smaller set that can be read. 0: neither set can.
  */
-static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r, unsigned long stays)
+static unsigned long choose_inputs(const struct row *r, unsigned long stays)
 {
 	bool reconstruct = readable(r, stays);
 	unsigned long changes;
@@ -341,8 +341,8 @@ static unsigned long choose_inputs(struct kvp_row_home *h, const struct row *r, 
 	/* No set is smaller than one piece. */
 	if (reconstruct && hweight_long(stays) == 1)
 		return stays;
-	changes = valid_pieces(h, r, true) | BIT(0);
-	if (is_valid(h, r, 0) && readable(r, changes) &&
+	changes = valid_pieces(r, true) | BIT(0);
+	if (is_valid(r, 0) && readable(r, changes) &&
 	    (!reconstruct || hweight_long(changes) < hweight_long(stays)))
 		return changes;
 	return reconstruct ? stays : 0;
@@ -361,7 +361,7 @@ static bool changes_as_a_whole(const struct row *r)
 /* Note which pieces of the row must be read to compute its parity. */
 static void begin_row(struct kvp_row_home *h, struct row *r)
 {
-	unsigned long stays = changes_as_a_whole(r) ? 0 : valid_pieces(h, r, false);
+	unsigned long stays = changes_as_a_whole(r) ? 0 : valid_pieces(r, false);
 	const struct kvp_vdev *v = vdev_of(r);
 	u32 i;
 
@@ -370,7 +370,7 @@ static void begin_row(struct kvp_row_home *h, struct row *r)
 	r->partial = stays;
 	if (!stays)
 		return;
-	r->inputs = choose_inputs(h, r, stays);
+	r->inputs = choose_inputs(r, stays);
 	r->first_input = h->nr_inputs;
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_place at;
@@ -442,7 +442,7 @@ static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sour
 			continue;
 		if (h->ios[h->inputs[n].io].error ||
 		    kvp_row_sum(r->stripe->leaf, r->row, i, h->input.page[n]) !=
-		    kvp_entry_crc(kvp_row_entry(h->pool, r->stripe->leaf, r->row, i)))
+		    kvp_entry_crc(kvp_row_entry(r->stripe->leaf, r->row, i)))
 			return 0;
 		sources[nr++] = h->input.page[n++];
 	}
@@ -457,7 +457,7 @@ static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sour
 static int add_staying(struct kvp_row_home *h, struct row *r, u32 piece, unsigned long *silent)
 {
 	struct kvp_tpage *leaf = r->stripe->leaf;
-	int error = kvp_row_read(h->pool, leaf, r->row, piece, h->piece), ret = 0;
+	int error = kvp_row_read(leaf, r->row, piece, h->piece), ret = 0;
 
 	if (error)
 		ret = kvp_row_rebuild(h->pool, leaf, r->row, piece, h->piece, h->scratch);
@@ -481,16 +481,16 @@ static int add_staying(struct kvp_row_home *h, struct row *r, u32 piece, unsigne
  */
 static bool subtract_changing(struct kvp_row_home *h, struct row *r)
 {
-	unsigned long pieces = valid_pieces(h, r, true);
+	unsigned long pieces = valid_pieces(r, true);
 	struct kvp_tpage *leaf = r->stripe->leaf;
 	u32 i;
 
-	if (!is_valid(h, r, 0) || kvp_row_read(h->pool, leaf, r->row, 0, h->scratch))
+	if (!is_valid(r, 0) || kvp_row_read(leaf, r->row, 0, h->scratch))
 		return false;
 	for (i = 1; i < leaf->v->nr_legs; i++) {
 		if (!(pieces & BIT(i)))
 			continue;
-		if (kvp_row_read(h->pool, leaf, r->row, i, h->piece))
+		if (kvp_row_read(leaf, r->row, i, h->piece))
 			return false;
 		kvp_xor(h->scratch, h->piece);
 	}
@@ -533,7 +533,7 @@ static bool parity_is_kept(const struct row *r)
  */
 static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 {
-	unsigned long pieces = valid_pieces(h, r, false), silent;
+	unsigned long pieces = valid_pieces(r, false), silent;
 	int ret = 0;
 	u32 i;
 
@@ -830,7 +830,7 @@ static void unlock_all(struct kvp_row_home *h)
 
 	kvp_range_unlock_each(&h->pool->ranges, h->ranges, h->nr_stripes);
 	for (i = 0; i < h->nr_stripes; i++)
-		kvp_table_put(h->pool->table, h->stripes[i].leaf);
+		kvp_table_put(h->stripes[i].leaf);
 	h->nr_stripes = 0;
 	h->nr_rows = 0;
 }
@@ -959,7 +959,7 @@ static struct stripe *lock_stripe(struct kvp_row_home *h, struct list_head *vers
 		/* The holder may wait for ranges that this caller holds: finish those first. */
 		*error = finish(h, versions, limit);
 		if (*error) {
-			kvp_table_put(h->pool->table, leaf);
+			kvp_table_put(leaf);
 			return NULL;
 		}
 		s = &h->stripes[0];

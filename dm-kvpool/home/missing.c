@@ -107,7 +107,7 @@ static bool rebuild_row(struct missing *m, u32 k)
 	for (i = 0; i < m->leaf->v->nr_legs; i++) {
 		struct page *page = m->pages[i * m->nr + k];
 
-		entry = kvp_row_entry(m->pool, m->leaf, row, i);
+		entry = kvp_row_entry(m->leaf, row, i);
 		if (i == m->piece || kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 			continue;
 		if (kvp_entry_state(entry) == KVP_ENTRY_POISONED && i)
@@ -117,7 +117,7 @@ static bool rebuild_row(struct missing *m, u32 k)
 			return false;
 		kvp_xor(sum, page);
 	}
-	entry = kvp_row_entry(m->pool, m->leaf, row, m->piece);
+	entry = kvp_row_entry(m->leaf, row, m->piece);
 	return kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN ||
 	       (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 		kvp_row_sum(m->leaf, row, m->piece, sum) == kvp_entry_crc(entry));
@@ -148,7 +148,7 @@ static int read_locked(struct missing *m, kvp_block_t block)
 	if (IS_ERR(m->leaf))
 		return PTR_ERR(m->leaf);
 	error = rebuild_rows(m);
-	kvp_table_put(m->pool->table, m->leaf);
+	kvp_table_put(m->leaf);
 	return error;
 }
 

@@ -66,15 +66,13 @@ static struct kvp_leg *choose(const struct kvp_pieces *p, struct kvp_vdev *v,
 	return other;
 }
 
-static bool is_readable(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
-			u32 nr)
+static bool is_readable(const struct kvp_tpage *leaf, kvp_block_t block, u32 nr)
 {
 	enum kvp_entry_state state;
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
-		state = kvp_entry_state(kvp_table_entry(pool->table, leaf,
-							kvp_block_add(block, i)));
+		state = kvp_entry_state(kvp_table_entry(leaf, kvp_block_add(block, i)));
 		if (state != KVP_ENTRY_VALID && state != KVP_ENTRY_UNWRITTEN)
 			return false;
 	}
@@ -92,7 +90,7 @@ static int verify(struct kvp_pool *pool, const struct kvp_tpage *leaf, struct pi
 
 	for (i = 0; i < nr; i++) {
 		at = kvp_block_add(block, i);
-		entry = kvp_table_entry(pool->table, leaf, at);
+		entry = kvp_table_entry(leaf, at);
 		data = page_address(m->pages[i]);
 		if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 			clear_page(data);
@@ -140,11 +138,11 @@ static int read_locked(struct kvp_pool *pool, struct kvp_pieces *p, struct piece
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	leg = choose(p, leaf->v, kvp_block_leg(pool, block));
-	error = !leg || !is_readable(pool, leaf, block, nr) ? -ENODATA :
+	error = !leg || !is_readable(leaf, block, nr) ? -ENODATA :
 							      read_from(pool, p, m, leg, block, nr);
 	if (!error)
 		error = verify(pool, leaf, m, block, nr);
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	return error;
 }
 

@@ -39,10 +39,10 @@ u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *p
 		       kvp_block_sum(v->seed, kvp_parity_addr(row), page_address(page));
 }
 
-u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece)
+u64 kvp_row_entry(const struct kvp_tpage *leaf, u64 row, u32 piece)
 {
-	return piece ? kvp_table_entry(pool->table, leaf, kvp_row_block_at(leaf, row, piece)) :
-		       kvp_table_parity(pool->table, leaf, row);
+	return piece ? kvp_table_entry(leaf, kvp_row_block_at(leaf, row, piece)) :
+		       kvp_table_parity(leaf, row);
 }
 
 static bool verifies(const struct kvp_tpage *leaf, u64 row, u32 piece, u64 entry,
@@ -61,10 +61,9 @@ int kvp_row_load(struct kvp_leg *leg, kvp_lblock_t block, struct page *page)
 	return error;
 }
 
-int kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
-		 struct page *page)
+int kvp_row_read(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page)
 {
-	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	u64 entry = kvp_row_entry(leaf, row, piece);
 	struct kvp_place at = kvp_row_place(leaf->v->g, row, piece);
 	struct kvp_leg *leg = &leaf->v->legs[at.leg];
 	int error;
@@ -94,10 +93,10 @@ bool kvp_row_silent(int error)
 }
 
 /* Make the piece from the other pieces of the row. */
-static int rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
-		   struct page *page, struct page *scratch)
+static int rebuild(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page,
+		   struct page *scratch)
 {
-	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	u64 entry = kvp_row_entry(leaf, row, piece);
 	bool unknown = !piece && kvp_entry_state(entry) != KVP_ENTRY_VALID;
 	u32 i;
 
@@ -107,7 +106,7 @@ static int rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
 
 		if (i == piece)
 			continue;
-		error = kvp_row_read(pool, leaf, row, i, scratch);
+		error = kvp_row_read(leaf, row, i, scratch);
 		if (error)
 			return kvp_row_silent(error) ? -EIO : -EBADMSG;
 		kvp_xor(page, scratch);
@@ -119,8 +118,8 @@ static int rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
 int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		    struct page *page, struct page *scratch)
 {
-	u64 entry = kvp_row_entry(pool, leaf, row, piece);
-	int ret = rebuild(pool, leaf, row, piece, page, scratch), error;
+	u64 entry = kvp_row_entry(leaf, row, piece);
+	int ret = rebuild(leaf, row, piece, page, scratch), error;
 
 	if (!ret || !piece || kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return ret;
@@ -137,7 +136,7 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		  struct page *good, struct page *scratch)
 {
-	u64 entry = kvp_row_entry(pool, leaf, row, piece);
+	u64 entry = kvp_row_entry(leaf, row, piece);
 	struct kvp_place at = kvp_row_place(leaf->v->g, row, piece);
 	struct kvp_leg *leg = &leaf->v->legs[at.leg];
 
@@ -201,8 +200,8 @@ int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t
 		      struct page *page, struct page *spare)
 {
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
-	int error = kvp_row_read(pool, leaf, kvp_row_of(leaf->v->g, own),
-				 kvp_piece_of(leaf->v->g, own), page);
+	int error = kvp_row_read(leaf, kvp_row_of(leaf->v->g, own), kvp_piece_of(leaf->v->g, own),
+				 page);
 	struct page *scratch;
 
 	if (!error)
@@ -246,9 +245,9 @@ static int renew_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, 
 int kvp_row_scrub_parity(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, struct page *page,
 			 struct page *scratch)
 {
-	bool unknown = kvp_entry_state(kvp_table_parity(pool->table, leaf, row)) ==
+	bool unknown = kvp_entry_state(kvp_table_parity(leaf, row)) ==
 		       KVP_ENTRY_POISONED;
-	int error = kvp_row_read(pool, leaf, row, 0, page), ret;
+	int error = kvp_row_read(leaf, row, 0, page), ret;
 
 	if (!error || error == -ENXIO)
 		return 0;

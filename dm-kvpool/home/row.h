@@ -33,7 +33,7 @@ kvp_block_t kvp_row_block_at(const struct kvp_tpage *leaf, u64 row, u32 piece);
 u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page);
 
 /** kvp_row_entry() - the table's entry of a piece. Any context. */
-u64 kvp_row_entry(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece);
+u64 kvp_row_entry(const struct kvp_tpage *leaf, u64 row, u32 piece);
 
 /**
  * kvp_row_load() - read @block of a leg; if memory is short, wait for it as long as it takes
@@ -50,8 +50,7 @@ int __must_check kvp_row_load(struct kvp_leg *leg, kvp_lblock_t block, struct pa
  * -ENXIO: its leg is out; another -errno: its leg does not answer. Context: process, waits for I/O,
  * and for memory.
  */
-int __must_check kvp_row_read(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
-			      u32 piece, struct page *page);
+int __must_check kvp_row_read(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page);
 
 /**
  * kvp_row_silent() - true if, after this error of kvp_row_read(), the leg may still have the piece

@@ -223,7 +223,7 @@ bool kvp_stripe_read_cut(const struct kvp_stripe_read *s, u32 leg,
 /* True if the piece is part of the row's sum. Unwritten and poisoned data is zeros. */
 static bool counts(const struct kvp_stripe_read *s, u64 row, u32 piece)
 {
-	return kvp_entry_state(kvp_row_entry(s->leaf->v->pool, s->leaf, row, piece)) ==
+	return kvp_entry_state(kvp_row_entry(s->leaf, row, piece)) ==
 	       KVP_ENTRY_VALID;
 }
 

@@ -95,7 +95,7 @@ static bool parity_is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *l
 {
 	u64 row = kvp_row_of(leaf->v->g, kvp_vdev_block(leaf, block));
 
-	return kvp_entry_state(kvp_table_parity(pool->table, leaf, row)) == KVP_ENTRY_UNWRITTEN;
+	return kvp_entry_state(kvp_table_parity(leaf, row)) == KVP_ENTRY_UNWRITTEN;
 }
 
 /* The two copies are on different legs. */
@@ -121,7 +121,7 @@ static int scrub_row(const struct kvp_spot *at, kvp_block_t block, struct page *
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	ret = kvp_row_scrub_parity(pool, leaf, kvp_row_of(at->v->g, at->block), page, spare);
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	return ret;
 }
 

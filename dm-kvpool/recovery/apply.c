@@ -37,7 +37,7 @@ int kvp_recovery_set(struct kvp_recovery *rec, kvp_block_t block, u32 crc,
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	kvp_table_set(pool->table, leaf, block, crc, state);
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	return 0;
 }
 

@@ -242,14 +242,14 @@ static int lose(struct kvp_recovery *rec, kvp_block_t block, u32 crc)
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	entry = kvp_table_entry(pool->table, leaf, block);
+	entry = kvp_table_entry(leaf, block);
 	if (kvp_entry_state(entry) == KVP_ENTRY_POISONED ||
 	    (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_crc(entry) == crc)) {
-		kvp_table_put(pool->table, leaf);
+		kvp_table_put(leaf);
 		return 0;
 	}
 	leaf->v->ops->poison(pool, leaf, block);
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	pool->recovery.discarded_blocks++;
 	return kvp_recovery_relieve(rec);
 }

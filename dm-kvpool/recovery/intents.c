@@ -265,8 +265,8 @@ static int resolve_by_table(struct kvp_recovery *rec, kvp_block_t block, kvp_lsn
 
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
-	entry = kvp_table_entry(pool->table, leaf, block);
-	kvp_table_put(pool->table, leaf);
+	entry = kvp_table_entry(leaf, block);
+	kvp_table_put(leaf);
 	/*
 	 * Without an entry with a sum, no copy at home can show that the write did not get there.
 	 */

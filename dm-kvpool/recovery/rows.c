@@ -143,7 +143,7 @@ static bool home_wanted(struct kvp_recovery *rec, const struct kvp_recovery_row 
 		       (v && v->kind == KVP_REC_INTENT);
 	if (v)
 		return v->kind == KVP_REC_INTENT;
-	return kvp_entry_state(kvp_row_entry(rec->pool, r->leaf, r->row, piece)) == KVP_ENTRY_VALID;
+	return kvp_entry_state(kvp_row_entry(r->leaf, r->row, piece)) == KVP_ENTRY_VALID;
 }
 
 /* Plan the read of a piece's home. Neighbouring blocks of a leg are read in one request. */
@@ -225,7 +225,7 @@ static bool home_is(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pi
 static bool home_is_entry(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
 {
 	return home_is(rec, r, piece,
-		       kvp_entry_crc(kvp_row_entry(rec->pool, r->leaf, r->row, piece)));
+		       kvp_entry_crc(kvp_row_entry(r->leaf, r->row, piece)));
 }
 
 /* --- contents ------------------------------------------------------------------------- */
@@ -297,7 +297,7 @@ static int add_counted(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 {
 	const struct kvp_past_version *v = found ? found_before(rec, r, piece, limit) :
 					   version_before(rec, r, piece, limit);
-	u64 entry = kvp_row_entry(rec->pool, r->leaf, r->row, piece);
+	u64 entry = kvp_row_entry(r->leaf, r->row, piece);
 	int ret;
 
 	if (v && v->kind == KVP_REC_DISCARD)
@@ -341,7 +341,7 @@ static int parity_with(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32
 	}
 	*limit = v ? (struct kvp_log_at){ kvp_lsn_add(v->at.lsn, 1), 0 } :
 		 (struct kvp_log_at){ 0, 0 };
-	entry = kvp_table_parity(rec->pool->table, r->leaf, r->row);
+	entry = kvp_table_parity(r->leaf, r->row);
 	if (!v && kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return -ENODATA;
 	if (v ? load_home(rec, r, 0) : !home_is_entry(rec, r, 0))
@@ -418,7 +418,7 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 static int resolve_home(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 i,
 			const struct kvp_past_version *v)
 {
-	u64 entry = kvp_row_entry(rec->pool, r->leaf, r->row, i);
+	u64 entry = kvp_row_entry(r->leaf, r->row, i);
 	struct piece *p = &r->p[i];
 
 	p->kind = PIECE_LOST;
@@ -497,8 +497,7 @@ static bool older_may_count(struct kvp_recovery *rec, struct kvp_recovery_row *r
 	if (!kvp_unread_is_silent(&rec->silent))
 		return true;
 	if (!older)
-		return kvp_entry_state(kvp_row_entry(rec->pool, r->leaf, r->row,
-						     i)) == KVP_ENTRY_VALID;
+		return kvp_entry_state(kvp_row_entry(r->leaf, r->row, i)) == KVP_ENTRY_VALID;
 	return older->kind == KVP_REC_INTENT ||
 	       (older->kind == KVP_REC_DATA && home_is(rec, r, i, older->crc));
 }
@@ -559,7 +558,7 @@ static struct page *contents(const struct piece *p)
  * Compute the parity of a row into the page of piece 0. Returns its sum. Sets @zero if no block of
  * the row is written.
  */
-static u32 compute_parity(struct kvp_recovery *rec, struct kvp_recovery_row *r, bool *zero)
+static u32 compute_parity(struct kvp_recovery_row *r, bool *zero)
 {
 	struct page *sum = r->p[0].page;
 	u32 i;
@@ -579,7 +578,7 @@ static u32 compute_parity(struct kvp_recovery *rec, struct kvp_recovery_row *r, 
 static void put_rows(struct kvp_recovery *rec)
 {
 	while (rec->nr_rows)
-		kvp_table_put(rec->pool->table, rec->rows[--rec->nr_rows].leaf);
+		kvp_table_put(rec->rows[--rec->nr_rows].leaf);
 }
 
 /* A function that works on the gathered rows. */
@@ -707,7 +706,7 @@ static int log_rows(struct kvp_recovery *rec)
 
 		if (!needs_parity(rec, r))
 			continue;
-		crc = compute_parity(rec, r, &zero);
+		crc = compute_parity(r, &zero);
 		ret = kvp_recovery_chain_add(rec, vdev_of(r), r->row, crc, r->p[0].page);
 	}
 	return ret;
@@ -790,7 +789,7 @@ static int write_rows(struct kvp_recovery *rec)
 	int ret = 0;
 
 	for (i = 0; !ret && i < rec->nr_rows; i++) {
-		crc[i] = compute_parity(rec, &rec->rows[i], &zero[i]);
+		crc[i] = compute_parity(&rec->rows[i], &zero[i]);
 		ret = add_row(rec, &rec->rows[i], zero[i]);
 	}
 	ret = ret ?: kvp_batch_write(rec->batch);

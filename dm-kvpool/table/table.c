@@ -55,7 +55,7 @@ static __le64 *words(const struct kvp_tpage *tp)
 	return page_address(tp->page);
 }
 
-static struct mutex *load_lock(struct kvp_table *t, const struct kvp_vdev *v, u32 level, u64 index)
+static struct mutex *load_lock(struct kvp_table *t, u32 level, u64 index)
 {
 	return &t->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
 }
@@ -122,7 +122,7 @@ static void release_tpage(struct kvp_table *t, struct kvp_tpage *tp)
 		free_tpage(tp);
 }
 
-void kvp_table_put(struct kvp_table *t, struct kvp_tpage *tp)
+void kvp_table_put(struct kvp_tpage *tp)
 {
 	/* Only evict() drops the tree's own reference. */
 	WARN_ON_ONCE(refcount_dec_and_test(&tp->ref));
@@ -142,7 +142,7 @@ struct kvp_tpage *kvp_table_find(struct kvp_table *t, kvp_block_t block)
  */
 static bool evict(struct kvp_table *t, struct kvp_tpage *tp)
 {
-	struct mutex *lock = load_lock(t, tp->v, tp->level, tp->index);
+	struct mutex *lock = load_lock(t, tp->level, tp->index);
 	struct kvp_tpage *parent = tp->parent;
 
 	if (!mutex_trylock(lock))
@@ -156,7 +156,7 @@ static bool evict(struct kvp_table *t, struct kvp_tpage *tp)
 	spin_unlock(&t->lru_lock);
 	mutex_unlock(lock);
 	if (parent)
-		kvp_table_put(t, parent);
+		kvp_table_put(parent);
 	release_tpage(t, tp);
 	return true;
 }
@@ -798,7 +798,7 @@ static void take_slots(struct kvp_table *t, struct kvp_tpage *tp, const __le64 *
  */
 static int learn_slots(struct kvp_table *t, struct kvp_tpage *tp)
 {
-	struct mutex *lock = load_lock(t, tp->v, tp->level, tp->index);
+	struct mutex *lock = load_lock(t, tp->level, tp->index);
 	struct kvp_tpage *old = NULL;
 	int ret = 0;
 	u64 ptr;
@@ -860,7 +860,7 @@ static struct kvp_tpage *fetch(struct kvp_table *t, struct kvp_vdev *v, u32 leve
 static struct kvp_tpage *__load(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
 				bool give_up)
 {
-	struct mutex *lock = load_lock(t, v, level, index);
+	struct mutex *lock = load_lock(t, level, index);
 	struct kvp_tpage *tp = lookup(t, v, level, index), *parent = NULL;
 
 	if (tp)
@@ -878,7 +878,7 @@ static struct kvp_tpage *__load(struct kvp_table *t, struct kvp_vdev *v, u32 lev
 	}
 	tp = fetch(t, v, level, index, parent, give_up);
 	if (IS_ERR(tp) && parent)
-		kvp_table_put(t, parent);
+		kvp_table_put(parent);
 out:
 	mutex_unlock(lock);
 	return tp;
@@ -920,7 +920,7 @@ static int give_up_above(struct kvp_table *t, struct kvp_vdev *v, u32 level, kvp
 		return PTR_ERR(tp);
 	/* A leg that was silent a moment ago may have given the page now. */
 	lost = kvp_ptr_lost(pointer_to(t, v, tp, index_of(v, level - 1, block)));
-	kvp_table_put(t, tp);
+	kvp_table_put(tp);
 	return failed && lost;
 }
 
@@ -943,7 +943,7 @@ int kvp_table_give_up(struct kvp_table *t, kvp_block_t block, bool force)
 		tp = load(t, at.v, level, index_of(at.v, level, at.block));
 		if (IS_ERR(tp))
 			return PTR_ERR(tp) == -EIO ? -EBUSY : PTR_ERR(tp);
-		kvp_table_put(t, tp);
+		kvp_table_put(tp);
 	}
 	if (!ret)
 		return -ENOENT;
@@ -974,7 +974,7 @@ int kvp_table_settle_ends(struct kvp_table *t)
 			changed = 1;
 		}
 		mutex_unlock(&t->lock);
-		kvp_table_put(t, leaf);
+		kvp_table_put(leaf);
 	}
 	return changed;
 }
@@ -986,12 +986,12 @@ static u64 entry_at(const struct kvp_tpage *leaf, u32 word)
 	return le64_to_cpu(READ_ONCE(words(leaf)[word]));
 }
 
-u64 kvp_table_entry(struct kvp_table *t, const struct kvp_tpage *leaf, kvp_block_t block)
+u64 kvp_table_entry(const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	return entry_at(leaf, word_of(leaf, block));
 }
 
-u64 kvp_table_parity(struct kvp_table *t, const struct kvp_tpage *leaf, u64 row)
+u64 kvp_table_parity(const struct kvp_tpage *leaf, u64 row)
 {
 	return entry_at(leaf, parity_word(leaf, row));
 }
@@ -1074,7 +1074,7 @@ void __kvp_table_row_unwritten(struct kvp_table *t, struct kvp_tpage *leaf, kvp_
 {
 	u64 row = kvp_row_of(leaf->v->g, own);
 
-	if (kvp_entry_state(kvp_table_parity(t, leaf, row)) != KVP_ENTRY_UNWRITTEN)
+	if (kvp_entry_state(kvp_table_parity(leaf, row)) != KVP_ENTRY_UNWRITTEN)
 		__kvp_table_set_parity(t, leaf, row, 0, KVP_ENTRY_UNWRITTEN);
 }
 
@@ -1129,7 +1129,7 @@ static bool discard_unread(struct kvp_table *t, struct kvp_vdev *v, struct kvp_t
 			   u64 index, u64 blocks)
 {
 	__le64 *word = &words(parent)[index % KVP_PTRS_PER_PAGE];
-	struct mutex *lock = load_lock(t, v, 0, index);
+	struct mutex *lock = load_lock(t, 0, index);
 	struct kvp_tpage *leaf;
 	bool null = false;
 	u64 ptr;
@@ -1139,7 +1139,7 @@ static bool discard_unread(struct kvp_table *t, struct kvp_vdev *v, struct kvp_t
 	mutex_lock(lock);
 	leaf = lookup(t, v, 0, index);
 	if (leaf) {
-		kvp_table_put(t, leaf);
+		kvp_table_put(leaf);
 		goto out;
 	}
 	mutex_lock(&t->lock);
@@ -1162,7 +1162,7 @@ static bool above_in_memory(struct kvp_table *t, const struct kvp_vdev *v, kvp_v
 	struct kvp_tpage *tp = lookup(t, v, 1, index_of(v, 1, own));
 
 	if (tp)
-		kvp_table_put(t, tp);
+		kvp_table_put(tp);
 	return tp;
 }
 
@@ -1234,7 +1234,7 @@ static int replace_unread(struct kvp_table *t, struct kvp_vdev *v, u64 index,
 	__mark_dirty(t, tp);
 	mutex_unlock(&t->lock);
 	enter_tpage(t, tp);
-	kvp_table_put(t, tp);
+	kvp_table_put(tp);
 	return 1;
 }
 
@@ -1249,7 +1249,7 @@ static int replace_unread(struct kvp_table *t, struct kvp_vdev *v, u64 index,
  */
 static int discard_page(struct kvp_table *t, struct kvp_vdev *v, u64 index)
 {
-	struct mutex *lock = load_lock(t, v, 1, index);
+	struct mutex *lock = load_lock(t, 1, index);
 	struct kvp_tpage *tp, *parent = NULL;
 	int ret = 0;
 	u64 ptr;
@@ -1258,7 +1258,7 @@ static int discard_page(struct kvp_table *t, struct kvp_vdev *v, u64 index)
 	mutex_lock_nested(lock, 1);
 	tp = lookup(t, v, 1, index);
 	if (tp) {
-		kvp_table_put(t, tp);
+		kvp_table_put(tp);
 		goto out;
 	}
 	if (v->g->levels > 2)
@@ -1272,7 +1272,7 @@ static int discard_page(struct kvp_table *t, struct kvp_vdev *v, u64 index)
 	if (!kvp_ptr_null(ptr) && !kvp_ptr_poison(ptr))
 		ret = replace_unread(t, v, index, parent, ptr);
 	if (ret <= 0 && parent)
-		kvp_table_put(t, parent);
+		kvp_table_put(parent);
 out:
 	mutex_unlock(lock);
 	return ret;
@@ -1312,7 +1312,7 @@ static int discard_whole(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t o
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
 	done = discard_unread(t, v, parent, index, leaf_used(v, &at));
-	kvp_table_put(t, parent);
+	kvp_table_put(parent);
 	if (done)
 		forget_leaf(t, &at, leaf_end(v, &at));
 	return done;
@@ -1337,12 +1337,12 @@ static int discard_leaf(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t ow
 	for (; kvp_vblock_before(own, end); own = kvp_vblock_add(own, 1)) {
 		kvp_block_t block = kvp_leaf_block(leaf, own);
 
-		if (kvp_entry_state(kvp_table_entry(t, leaf, block)) != KVP_ENTRY_UNWRITTEN)
+		if (kvp_entry_state(kvp_table_entry(leaf, block)) != KVP_ENTRY_UNWRITTEN)
 			__kvp_table_set(t, leaf, block, 0, KVP_ENTRY_UNWRITTEN);
 		v->ops->unwritten(t, leaf, own);
 	}
 	kvp_table_unlock(t);
-	kvp_table_put(t, leaf);
+	kvp_table_put(leaf);
 	return 1;
 }
 
@@ -1403,7 +1403,7 @@ static bool skipped(struct kvp_table *t, const struct kvp_vdev *v, struct kvp_tp
 	else
 		skip = !level && !test_bit(KVP_TPAGE_DIRTY, &tp->flags) &&
 		       !test_bit(KVP_TPAGE_WRITING, &tp->flags);
-	kvp_table_put(t, tp);
+	kvp_table_put(tp);
 	return skip;
 }
 
@@ -1439,7 +1439,7 @@ static int next_of_vdev(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t bl
 			    (level == 1 && w->discard && is_whole(t, v, block, end)))
 				break;
 			if (parent)
-				kvp_table_put(t, parent);
+				kvp_table_put(parent);
 			parent = __load(t, v, level, index_of(v, level, block), w->discard);
 			if (IS_ERR(parent)) {
 				*at = block;
@@ -1449,11 +1449,11 @@ static int next_of_vdev(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t bl
 		}
 		if (!skipped(t, v, parent, level, block, w)) {
 			if (parent)
-				kvp_table_put(t, parent);
+				kvp_table_put(parent);
 			break;
 		}
 		if (parent)
-			kvp_table_put(t, parent);
+			kvp_table_put(parent);
 		block = next_below(v, level, block);
 	}
 	*at = kvp_vblock_first(block, end);
@@ -1555,7 +1555,7 @@ static int next_born(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t end, 
 		for (;; level--) {
 			ptr = pointer_to(t, v, page, index_of(v, level, at));
 			if (page)
-				kvp_table_put(t, page);
+				kvp_table_put(page);
 			if (!level || kvp_ptr_era(ptr) < b->since || tells_all(ptr))
 				break;
 			page = load(t, v, level, index_of(v, level, at));
@@ -1604,11 +1604,11 @@ int kvp_table_next_born(struct kvp_table *t, kvp_block_t block, u32 since, struc
 }
 
 /* The first poisoned block from @block to before @behind, below @leaf; or @behind. */
-static kvp_block_t first_poisoned(struct kvp_table *t, const struct kvp_tpage *leaf,
-				  kvp_block_t block, kvp_block_t behind)
+static kvp_block_t first_poisoned(const struct kvp_tpage *leaf, kvp_block_t block,
+				  kvp_block_t behind)
 {
 	while (kvp_block_before(block, behind) &&
-	       kvp_entry_state(kvp_table_entry(t, leaf, block)) != KVP_ENTRY_POISONED)
+	       kvp_entry_state(kvp_table_entry(leaf, block)) != KVP_ENTRY_POISONED)
 		block = kvp_block_add(block, 1);
 	return block;
 }
@@ -1630,9 +1630,9 @@ static int seek_poison(struct kvp_table *t, kvp_block_t *block)
 	leaf = kvp_table_load(t, *block);
 	if (leaf == ERR_PTR(-ENOMEM))
 		return -ENOMEM;
-	*block = IS_ERR(leaf) ? behind : first_poisoned(t, leaf, *block, behind);
+	*block = IS_ERR(leaf) ? behind : first_poisoned(leaf, *block, behind);
 	if (!IS_ERR(leaf))
-		kvp_table_put(t, leaf);
+		kvp_table_put(leaf);
 	return kvp_block_before(*block, behind);
 }
 
@@ -1707,7 +1707,7 @@ int kvp_table_scrub_page(struct kvp_table *t, kvp_block_t block, u32 level, stru
 	 */
 	if (copy_if_clean(t, tp, good))
 		repaired = repair_copies(t, tp, bad_copies(t, tp, copy), good);
-	kvp_table_put(t, tp);
+	kvp_table_put(tp);
 	return repaired;
 }
 
@@ -1729,7 +1729,7 @@ static int next_page(struct kvp_table *t, struct kvp_vdev *v, u32 level, kvp_vbl
 		for (;; l--) {
 			ptr = pointer_to(t, v, parent, index_of(v, l, *own));
 			if (parent)
-				kvp_table_put(t, parent);
+				kvp_table_put(parent);
 			if (l == level || kvp_ptr_null(ptr) || kvp_ptr_era(ptr) < since)
 				break;
 			parent = load(t, v, l, index_of(v, l, *own));
@@ -1766,7 +1766,7 @@ int kvp_table_next_page(struct kvp_table *t, struct kvp_vdev *v, u32 level, kvp_
 		*is = (struct kvp_table_page){ .index = tp->index, .ptr = tp->durable };
 		lost = kvp_ptr_lost(tp->durable);
 		is->dirty = !copy_if_clean(t, tp, page);
-		kvp_table_put(t, tp);
+		kvp_table_put(tp);
 		/* A page that was given up is not on disk. */
 		if (!lost)
 			return 1;
@@ -2055,7 +2055,7 @@ void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error, 
 		else
 			__mark_dirty(t, tp);
 		clear_bit(KVP_TPAGE_WRITING, &tp->flags);
-		kvp_table_put(t, tp);
+		kvp_table_put(tp);
 	}
 	if (!error)
 		WRITE_ONCE(t->durable_poisonings, t->snap_poisonings);

@@ -311,10 +311,10 @@ int __must_check kvp_table_give_up(struct kvp_table *t, kvp_block_t block, bool 
  */
 int __must_check kvp_table_settle_ends(struct kvp_table *t);
 
-void kvp_table_put(struct kvp_table *t, struct kvp_tpage *tp);
+void kvp_table_put(struct kvp_tpage *tp);
 
 /** kvp_table_entry() - the entry of @block in its leaf. Any context. */
-u64 kvp_table_entry(struct kvp_table *t, const struct kvp_tpage *leaf, kvp_block_t block);
+u64 kvp_table_entry(const struct kvp_tpage *leaf, kvp_block_t block);
 
 /**
  * kvp_table_parity() - the entry of the parity of @row, in the leaf of the row's data. Any context.
@@ -323,7 +323,7 @@ u64 kvp_table_entry(struct kvp_table *t, const struct kvp_tpage *leaf, kvp_block
  * unknown until it is computed anew from the data. Valid: it is the XOR of the row's data, in which
  * unwritten and poisoned blocks count as zeros.
  */
-u64 kvp_table_parity(struct kvp_table *t, const struct kvp_tpage *leaf, u64 row);
+u64 kvp_table_parity(const struct kvp_tpage *leaf, u64 row);
 
 /**
  * kvp_table_set() - change the entry of @block

@@ -648,8 +648,8 @@ static bool is_in_place(struct kvp_pool *pool, struct bio *bio, struct bvec_iter
 	leaf = kvp_table_load(pool->table, block);
 	if (IS_ERR(leaf))
 		return false;
-	entry = kvp_table_entry(pool->table, leaf, block);
-	kvp_table_put(pool->table, leaf);
+	entry = kvp_table_entry(leaf, block);
+	kvp_table_put(leaf);
 	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN) {
 		copy_to_bio(bio, iter, NULL);
 		return true;
@@ -802,14 +802,13 @@ static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good);
  */
 enum home_class { HOME_ZERO, HOME_READ, HOME_POISON };
 
-static enum home_class classify(struct kvp_pool *pool, const struct kvp_tpage *leaf,
-				kvp_block_t block, u32 count)
+static enum home_class classify(const struct kvp_tpage *leaf, kvp_block_t block, u32 count)
 {
 	enum home_class class = HOME_ZERO;
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		u64 entry = kvp_table_entry(pool->table, leaf, kvp_block_add(block, i));
+		u64 entry = kvp_table_entry(leaf, kvp_block_add(block, i));
 		unsigned int state = kvp_entry_state(entry);
 
 		if (state == KVP_ENTRY_VALID)
@@ -874,7 +873,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 	struct kvp_bio *k = data_of(bio);
 	kvp_block_t block = first_block(bio);
 	u32 count = block_count(bio);
-	enum home_class class = classify(pool, leaf, block, count);
+	enum home_class class = classify(leaf, block, count);
 
 	if (class == HOME_READ) {
 		k->missed_ram = kvp_rcache_enabled(pool->rcache);
@@ -894,7 +893,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 			return false;
 		k->leaf = NULL;
 	}
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	k->ssd.block = 0;
 	if (class == HOME_ZERO && !k->mixed)
 		read_zeros(pool, bio);
@@ -1203,7 +1202,7 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 		}
 		if (had == BUFFER_HAS_NO_PAGE)
 			return false;
-		entry = kvp_table_entry(pool->table, leaf, block);
+		entry = kvp_table_entry(leaf, block);
 		switch (kvp_entry_state(entry)) {
 		case KVP_ENTRY_UNWRITTEN:
 			copy_to_bio(bio, &iter, NULL);
@@ -1231,7 +1230,7 @@ static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 
 	k->came = good;
 	good = good && !k->lacks && verify(r->pool, bio, leaf);
-	kvp_table_put(r->pool->table, leaf);
+	kvp_table_put(leaf);
 	k->leaf = NULL;
 	if (good)
 		return true;
@@ -1308,7 +1307,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	/* The leg has no request free, which is not an error of the leg. */
 	if (again && kvp_requests_nowait(bio)) {
 		uncount_read(r->pool, k);
-		kvp_table_put(r->pool->table, k->leaf);
+		kvp_table_put(k->leaf);
 		k->leaf = NULL;
 		return DM_ENDIO_DONE;
 	}

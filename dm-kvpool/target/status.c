@@ -735,12 +735,12 @@ static int poisoned_run(struct kvp_pool *pool, kvp_block_t block)
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	for (; run < left; run++) {
-		u64 entry = kvp_table_entry(pool->table, leaf, kvp_block_add(block, run));
+		u64 entry = kvp_table_entry(leaf, kvp_block_add(block, run));
 
 		if (kvp_entry_state(entry) != KVP_ENTRY_POISONED)
 			break;
 	}
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	return run;
 }
 

@@ -48,22 +48,20 @@ int kvp_changed_point(struct kvp_pool *pool, struct kvp_point *p)
 	return ret;
 }
 
-static bool changed(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block,
-		    u32 since)
+static bool changed(const struct kvp_tpage *leaf, kvp_block_t block, u32 since)
 {
-	return kvp_entry_era(kvp_table_entry(pool->table, leaf, block)) >= since;
+	return kvp_entry_era(kvp_table_entry(leaf, block)) >= since;
 }
 
 /* Narrow @s, which is below @leaf, to the first neighbours that changed. It may become empty. */
-static void look_closely(struct kvp_pool *pool, const struct kvp_tpage *leaf, u32 since,
-			 struct kvp_stretch *s)
+static void look_closely(const struct kvp_tpage *leaf, u32 since, struct kvp_stretch *s)
 {
 	kvp_block_t end = s->end, at;
 
-	for (at = s->first; kvp_block_before(at, end) && !changed(pool, leaf, at, since);)
+	for (at = s->first; kvp_block_before(at, end) && !changed(leaf, at, since);)
 		at = kvp_block_add(at, 1);
 	s->first = at;
-	while (kvp_block_before(at, end) && changed(pool, leaf, at, since))
+	while (kvp_block_before(at, end) && changed(leaf, at, since))
 		at = kvp_block_add(at, 1);
 	s->end = at;
 }
@@ -91,8 +89,8 @@ int kvp_changed_next(struct kvp_pool *pool, u32 since, kvp_block_t *from, kvp_bl
 		return -ENOMEM;
 	/* If the leaf cannot be read, all blocks of @s count as changed. */
 	if (!IS_ERR_OR_NULL(leaf)) {
-		look_closely(pool, leaf, since, &s);
-		kvp_table_put(pool->table, leaf);
+		look_closely(leaf, since, &s);
+		kvp_table_put(leaf);
 		kvp_table_shrink(pool->table, false);
 	}
 	*first = s.first;

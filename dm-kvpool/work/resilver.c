@@ -591,7 +591,7 @@ static void cancel_steps(struct kvp_resilver *r, struct kvp_resilver_io *io)
 			kvp_resilver_cancel(step);
 		/* The cursor is before these blocks, so all of them are copied again. */
 		kvp_resilver_end(r->pool, step);
-		kvp_resilver_put(r->pool, step);
+		kvp_resilver_put(step);
 	}
 	io->nr = 0;
 	io->writing = 0;
@@ -613,7 +613,7 @@ static int end_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct s
 		ret = copy_closely(r, io, s, step);
 	}
 	r->copied = io->copied;
-	kvp_resilver_put(r->pool, step);
+	kvp_resilver_put(step);
 	if (ret)
 		return ret;
 	s->own = step_end(step);

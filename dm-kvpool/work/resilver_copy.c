@@ -134,7 +134,7 @@ static int add_part(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 l
 	if (wait) {
 		kvp_range_lock(&pool->ranges, &p->range, block, last);
 	} else if (!kvp_range_trylock(&pool->ranges, &p->range, block, last)) {
-		kvp_table_put(pool->table, p->leaf);
+		kvp_table_put(p->leaf);
 		return -EAGAIN;
 	}
 	step->nr_parts++;
@@ -193,10 +193,10 @@ void kvp_resilver_cancel(struct kvp_resilver_step *step)
 	step->good = false;
 }
 
-void kvp_resilver_put(struct kvp_pool *pool, struct kvp_resilver_step *step)
+void kvp_resilver_put(struct kvp_resilver_step *step)
 {
 	while (step->nr_parts)
-		kvp_table_put(pool->table, step->parts[--step->nr_parts].leaf);
+		kvp_table_put(step->parts[--step->nr_parts].leaf);
 }
 
 /* The part that block @i of the step is in. */
@@ -219,11 +219,11 @@ static bool missed(u64 entry, u32 since)
 	return kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= since;
 }
 
-static u64 entry_of(struct kvp_pool *pool, const struct kvp_resilver_step *step, u32 i)
+static u64 entry_of(const struct kvp_resilver_step *step, u32 i)
 {
 	const struct kvp_resilver_part *p = part_of(step, i);
 
-	return kvp_table_entry(pool->table, p->leaf, kvp_block_add(p->block, i - p->first));
+	return kvp_table_entry(p->leaf, kvp_block_add(p->block, i - p->first));
 }
 
 /* Begin to read @nr blocks of @leg into @pages. */
@@ -246,14 +246,13 @@ static void read_leg(struct kvp_resilver_step *step, u32 i, struct kvp_leg *leg,
  * changed block. Short gaps are read along; with @rest all gaps are. Returns false if there is
  * none.
  */
-static bool next_run(struct kvp_pool *pool, const struct kvp_resilver_step *step, bool rest,
-		     u32 *from, u32 *end)
+static bool next_run(const struct kvp_resilver_step *step, bool rest, u32 *from, u32 *end)
 {
 	u32 i;
 
 	*end = 0;
 	for (i = *from; i < step->n && (rest || !*end || i - *end <= GAP_BLOCKS); i++) {
-		if (!missed(entry_of(pool, step, i), step->since))
+		if (!missed(entry_of(step, i), step->since))
 			continue;
 		if (!*end)
 			*from = i;
@@ -269,7 +268,7 @@ bool kvp_resilver_read_copies(struct kvp_pool *pool, struct kvp_resilver_step *s
 	struct kvp_leg *leg = kvp_leg_best_copy(step->v, home);
 	u32 from = 0, end, nr = 0, last = ARRAY_SIZE(step->ios) - 1;
 
-	while (leg && nr <= last && next_run(pool, step, nr == last, &from, &end)) {
+	while (leg && nr <= last && next_run(step, nr == last, &from, &end)) {
 		read_leg(step, nr++, leg, kvp_lblock_add(home, from), end - from,
 			  &step->pages[from]);
 		from = end;
@@ -282,7 +281,7 @@ static bool add_copy(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 
 {
 	const struct kvp_resilver_part *p = part_of(step, i);
 	kvp_block_t block = kvp_block_add(p->block, i - p->first);
-	u64 entry = entry_of(pool, step, i);
+	u64 entry = entry_of(step, i);
 	struct page *page = step->pages[i];
 	struct kvp_place at = { k, kvp_data_place(step->v->g, kvp_vblock_add(step->own, i)).block };
 
@@ -325,7 +324,7 @@ static u32 rows_of(const struct kvp_resilver_step *step)
  * Make @piece of row @k, which its leg misses, in the page of that piece, from the other pieces.
  * Returns false if a piece would have to be read again.
  */
-static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k, u32 piece)
+static bool rebuild_piece(struct kvp_resilver_step *step, u32 k, u32 piece)
 {
 	const struct kvp_vdev *v = step->v;
 	const struct kvp_tpage *leaf = leaf_of(step, k);
@@ -335,7 +334,7 @@ static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_step *step,
 
 	clear_page(page_address(sum));
 	for (i = 0; i < v->nr_legs; i++) {
-		u64 entry = kvp_row_entry(pool, leaf, row, i);
+		u64 entry = kvp_row_entry(leaf, row, i);
 		u32 leg = kvp_row_place(v->g, row, i).leg;
 		struct page *page = step->pages[leg * rows + k];
 
@@ -348,7 +347,7 @@ static bool rebuild_piece(struct kvp_pool *pool, struct kvp_resilver_step *step,
 		kvp_xor(sum, page);
 	}
 	return kvp_row_sum(leaf, row, piece, sum) ==
-	       kvp_entry_crc(kvp_row_entry(pool, leaf, row, piece));
+	       kvp_entry_crc(kvp_row_entry(leaf, row, piece));
 }
 
 /* True if parity that legs of the step should have is unknown, since its leg was out. */
@@ -385,7 +384,7 @@ static bool add_for_shadow(struct kvp_pool *pool, struct kvp_resilver_step *step
 	while (kvp_row_place(v->g, row, i).leg != pool->shadow_of)
 		i++;
 	at = kvp_row_place(v->g, row, i);
-	entry = kvp_row_entry(pool, leaf, row, i);
+	entry = kvp_row_entry(leaf, row, i);
 	page = step->pages[at.leg * rows_of(step) + k];
 	if (!missed(entry, step->since))
 		return true;
@@ -406,7 +405,7 @@ static bool add_row(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k
 	for (i = 0; i < v->nr_legs; i++) {
 		struct kvp_place at = kvp_row_place(v->g, row, i);
 
-		u64 entry = kvp_row_entry(pool, leaf_of(step, k), row, i);
+		u64 entry = kvp_row_entry(leaf_of(step, k), row, i);
 
 		if (!(step->legs >> at.leg & 1))
 			continue;
@@ -414,7 +413,7 @@ static bool add_row(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k
 			return false;
 		if (!missed(entry, step->since))
 			continue;
-		if (!rebuild_piece(pool, step, k, i) ||
+		if (!rebuild_piece(step, k, i) ||
 		    !kvp_batch_add_at(step->batch, v, at, step->pages[at.leg * rows_of(step) + k]))
 			return false;
 	}
@@ -422,7 +421,7 @@ static bool add_row(struct kvp_pool *pool, struct kvp_resilver_step *step, u32 k
 }
 
 /* True if the legs of the step miss a piece of row @k. */
-static bool row_changed(struct kvp_pool *pool, const struct kvp_resilver_step *step, u32 k)
+static bool row_changed(const struct kvp_resilver_step *step, u32 k)
 {
 	const struct kvp_vdev *v = step->v;
 	u64 row = kvp_row_of(v->g, step->own) + k;
@@ -430,7 +429,7 @@ static bool row_changed(struct kvp_pool *pool, const struct kvp_resilver_step *s
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++) {
-		u64 entry = kvp_row_entry(pool, leaf_of(step, k), row, i);
+		u64 entry = kvp_row_entry(leaf_of(step, k), row, i);
 
 		if (pieces_of(v, step->legs) >> kvp_row_place(v->g, row, i).leg & 1)
 			changed |= missed(entry, step->since) ||
@@ -448,9 +447,9 @@ bool kvp_resilver_read_rows(struct kvp_pool *pool, struct kvp_resilver_step *ste
 
 	if (kvp_vblock_nr(step->own) % stripe || step->n % stripe)
 		return false;
-	while (first < rows && !row_changed(pool, step, first))
+	while (first < rows && !row_changed(step, first))
 		first++;
-	while (end > first && !row_changed(pool, step, end - 1))
+	while (end > first && !row_changed(step, end - 1))
 		end--;
 	for (i = 0; i < v->nr_legs && first < end; i++)
 		if (kvp_leg_in_sync(&v->legs[i]) &&
@@ -495,7 +494,7 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 	u32 i;
 	int ret;
 
-	if (!missed(kvp_table_entry(pool->table, leaf, block), io->since) ||
+	if (!missed(kvp_table_entry(leaf, block), io->since) ||
 	    (only && !(pieces_of(v, io->legs) >> (only - v->legs) & 1)))
 		return 0;
 	ret = kvp_home_read(pool, block, io->page, NULL);
@@ -525,12 +524,12 @@ static int renew_row(struct kvp_pool *pool, struct kvp_resilver_io *io, struct k
 			return ret;
 	}
 	/* No piece is lost after all: all of them can be read. */
-	if (kvp_entry_state(kvp_table_parity(pool->table, leaf, row)) == KVP_ENTRY_VALID)
+	if (kvp_entry_state(kvp_table_parity(leaf, row)) == KVP_ENTRY_VALID)
 		return -EAGAIN;
 	ret = kvp_row_scrub_parity(pool, leaf, row, io->page, io->spare);
 	if (ret)
 		return ret;
-	if (kvp_entry_state(kvp_table_parity(pool->table, leaf, row)) == KVP_ENTRY_POISONED)
+	if (kvp_entry_state(kvp_table_parity(leaf, row)) == KVP_ENTRY_POISONED)
 		return -EIO;
 	return -EBADMSG;
 }
@@ -544,15 +543,15 @@ static int copy_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 {
 	const struct kvp_vdev *v = leaf->v;
 	struct kvp_place at = kvp_row_place(v->g, row, 0);
-	u64 entry = kvp_table_parity(pool->table, leaf, row);
+	u64 entry = kvp_table_parity(leaf, row);
 	int ret;
 
 	if (!missed(entry, io->since))
 		return 0;
-	ret = kvp_row_read(pool, leaf, row, 0, io->page);
+	ret = kvp_row_read(leaf, row, 0, io->page);
 	if (ret) {
 		ret = kvp_row_scrub_parity(pool, leaf, row, io->page, io->spare) ?:
-		      kvp_row_read(pool, leaf, row, 0, io->page);
+		      kvp_row_read(leaf, row, 0, io->page);
 	}
 	if (ret)
 		return ret == -ENOMEM ? ret : renew_row(pool, io, leaf, row);
@@ -567,7 +566,7 @@ int kvp_resilver_parity(struct kvp_pool *pool, struct kvp_resilver_io *io, struc
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
 	u64 row = kvp_row_of(v->g, own);
 	struct kvp_place at = kvp_row_place(v->g, row, 0);
-	u64 entry = kvp_table_parity(pool->table, leaf, row);
+	u64 entry = kvp_table_parity(leaf, row);
 	int ret;
 
 	if (kvp_piece_of(v->g, own) != 1 || !(pieces_of(v, io->legs) >> at.leg & 1))

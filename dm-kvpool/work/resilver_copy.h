@@ -106,7 +106,7 @@ int kvp_resilver_end(struct kvp_pool *pool, struct kvp_resilver_step *step);
 void kvp_resilver_cancel(struct kvp_resilver_step *step);
 
 /** kvp_resilver_put() - release the leaves of a step that has ended */
-void kvp_resilver_put(struct kvp_pool *pool, struct kvp_resilver_step *step);
+void kvp_resilver_put(struct kvp_resilver_step *step);
 
 /**
  * kvp_resilver_read_copies() - begin to read the changed blocks of @step from one leg

@@ -88,7 +88,7 @@ static bool leg_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct k
 	if (kvp_io_sync(&s->io))
 		return false;
 	for (i = 0; i < n; i++) {
-		u64 entry = kvp_table_entry(pool->table, leaf, kvp_block_add(block, i));
+		u64 entry = kvp_table_entry(leaf, kvp_block_add(block, i));
 
 		if (kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 		    kvp_block_sum(pool->seed, kvp_block_add(block, i),
@@ -114,14 +114,14 @@ bool kvp_scrub_copies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_
 /*
  * The same for one row of a parity1, with all its pieces. Those of leg i begin at pages[i * rows].
  */
-static bool row_verifies(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tpage *leaf,
-			 u64 row, u32 rows, u32 number)
+static bool row_verifies(struct kvp_scrub_io *s, struct kvp_tpage *leaf, u64 row, u32 rows,
+			 u32 number)
 {
 	const struct kvp_vdev *v = leaf->v;
 	u32 i;
 
 	for (i = 0; i < v->nr_legs; i++) {
-		u64 entry = kvp_row_entry(pool, leaf, row, i);
+		u64 entry = kvp_row_entry(leaf, row, i);
 		u32 leg = kvp_row_place(v->g, row, i).leg;
 
 		/* Poisoned parity can be computed again: scrub_closely() does that. */
@@ -165,18 +165,17 @@ bool kvp_scrub_rows(struct kvp_pool *pool, struct kvp_scrub_io *s, struct kvp_tp
 	}
 	kvp_io_group_wait(&s->group);
 	for (i = 0; good && i < rows; i++)
-		good = row_verifies(pool, s, leaf, row + i, rows, i);
+		good = row_verifies(s, leaf, row + i, rows, i);
 	return good;
 }
 
 /* True if any of @n blocks is valid, and changed in era @since or later. */
-static bool any_valid(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u32 n,
-		      u32 since)
+static bool any_valid(struct kvp_tpage *leaf, kvp_block_t block, u32 n, u32 since)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		u64 entry = kvp_table_entry(pool->table, leaf, kvp_block_add(block, i));
+		u64 entry = kvp_table_entry(leaf, kvp_block_add(block, i));
 
 		if (kvp_entry_state(entry) == KVP_ENTRY_VALID && kvp_entry_era(entry) >= since)
 			return true;
@@ -265,10 +264,10 @@ static int scrub_step(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t
 		goto done;
 	}
 	kvp_range_lock(&pool->ranges, &range, block, kvp_block_add(block, n - 1));
-	if (any_valid(pool, leaf, block, n, pool->scrub->since))
+	if (any_valid(leaf, block, n, pool->scrub->since))
 		good = leaf->v->ops->verify(pool, s, leaf, block, n);
 	kvp_range_unlock(&pool->ranges, &range);
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	if (!good)
 		return scrub_closely(pool, s, block, n);
 done:

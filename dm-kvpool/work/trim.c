@@ -80,7 +80,7 @@ static u32 unit_of(const struct kvp_vdev *v)
 
 static bool is_unwritten(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_block_t block)
 {
-	if (kvp_entry_state(kvp_table_entry(pool->table, leaf, block)) != KVP_ENTRY_UNWRITTEN)
+	if (kvp_entry_state(kvp_table_entry(leaf, block)) != KVP_ENTRY_UNWRITTEN)
 		return false;
 	return leaf->v->ops->row_is_empty(pool, leaf, block);
 }
@@ -117,7 +117,7 @@ static bool all_unwritten(struct kvp_pool *pool, kvp_block_t block, u64 count)
 		n = min_t(u64, kvp_locate(pool, block).left, kvp_block_since(end, block));
 		good = run_length(pool, leaf, block, n) == n;
 		block = kvp_block_add(block, n);
-		kvp_table_put(pool->table, leaf);
+		kvp_table_put(leaf);
 	}
 	return good;
 }
@@ -202,7 +202,7 @@ static kvp_block_t take_runs(struct kvp_pool *pool, struct batch *b, kvp_block_t
 		if (whole >= least)
 			take(pool, b, kvp_block_add(block, skip), whole);
 	}
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	return block;
 }
 

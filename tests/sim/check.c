@@ -147,20 +147,19 @@ static void check_rows(struct look *l, const struct kvp_vdev *v)
 	for (row = 0; (first = kvp_pool_block(v, kvp_row_block(v->g, row, 1))) < blocks_of(l);
 	     row++) {
 		struct kvp_tpage *leaf = kvp_table_load(pool->table, first);
-		bool known = kvp_entry_state(kvp_table_parity(pool->table, leaf,
-							      row)) != KVP_ENTRY_POISONED;
+		bool known = kvp_entry_state(kvp_table_parity(leaf, row)) != KVP_ENTRY_POISONED;
 
 		memset(sum, 0, sizeof(sum));
 		for (i = 0; i < v->nr_legs; i++) {
 			struct kvp_place at = kvp_row_place(v->g, row, i);
 
-			if (kvp_entry_state(kvp_row_entry(pool, leaf, row, i)) != KVP_ENTRY_VALID)
+			if (kvp_entry_state(kvp_row_entry(leaf, row, i)) != KVP_ENTRY_VALID)
 				continue;
 			image_read(&disks.img[v->legs[at.leg].bdev->index], at.block, data);
 			for (j = 0; j < ARRAY_SIZE(sum); j++)
 				sum[j] ^= data[j];
 		}
-		kvp_table_put(pool->table, leaf);
+		kvp_table_put(leaf);
 		for (j = 0; known && j < ARRAY_SIZE(sum); j++)
 			if (sum[j])
 				sim_fail("row %llu: the parity is wrong after the recovery", row);
@@ -175,7 +174,7 @@ static void compare_two(struct look *l, const struct kvp_vdev *v, u32 a, u32 b)
 
 	for (block = 0; block < blocks_of(l); block++) {
 		struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
-		u64 entry = kvp_table_entry(pool->table, leaf, block);
+		u64 entry = kvp_table_entry(leaf, block);
 		u64 at = kvp_home_block(pool, block);
 		/*
 		 * A version that stays in the log of a cache comes home later, and may have been
@@ -183,7 +182,7 @@ static void compare_two(struct look *l, const struct kvp_vdev *v, u32 a, u32 b)
 		 */
 		bool own = leaf->v == v && !kvp_wbuf_any(pool->wbuf, block, 1);
 
-		kvp_table_put(pool->table, leaf);
+		kvp_table_put(leaf);
 		if (own && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
 		    !image_same(&disks.img[v->legs[a].bdev->index],
 				&disks.img[v->legs[b].bdev->index], at, 1, &at))
@@ -730,7 +729,7 @@ static u8 *seen_for_dump(const struct crash *c)
 /* --- without legs -------------------------------------------------------------------- */
 
 /* Without leg @i: by force, and then contents are allowed; or on its own, where that is safe. */
-static u32 check_without(const struct crash *c, u32 i, u8 *seen)
+static u32 check_without(const struct crash *c, u32 i)
 {
 	u32 others = (BIT(c->legs) - 1) & ~BIT(i);
 	struct crash by_itself = *c;
@@ -1095,7 +1094,7 @@ static u32 check_well(const struct crash *c, enum check_depth depth)
 	if (!bad && depth >= CHECK_LEGS) {
 		bad += check_twice(c, seen);
 		for (i = 0; !bad && c->legs > 1 && i < c->legs; i++)
-			bad += check_without(c, i, seen);
+			bad += check_without(c, i);
 	}
 	if (!bad && c->returns)
 		bad += check_return(c, seen, depth);

@@ -746,9 +746,9 @@ static void discard_beside_a_reader(struct trouble *t)
 	spread(h);
 	at = page_at(h, 0, 7 * LEAF);
 	/* Pages above stay in memory. */
-	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, 9 * LEAF));
+	kvp_table_put(kvp_table_load(h->pool->table, 9 * LEAF));
 	kvp_table_shrink(h->pool->table, true);
-	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, 9 * LEAF));
+	kvp_table_put(kvp_table_load(h->pool->table, 9 * LEAF));
 	kvp_rcache_drop(h->pool->rcache);
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, at, at);
@@ -777,7 +777,7 @@ static void poison_block(struct host *h, u64 block)
 	struct kvp_tpage *leaf = kvp_table_load(h->pool->table, block);
 
 	kvp_table_set(h->pool->table, leaf, block, 0, KVP_ENTRY_POISONED);
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 	if (kvp_poison_make_durable(h->pool))
 		sim_fail("poison cannot be made durable");
 	kvp_table_shrink(h->pool->table, true);
@@ -915,10 +915,10 @@ static void load_below(struct host *h, int error)
 		sim_fail("a leaf below it: %d, not %d", (int)PTR_ERR_OR_ZERO(leaf), error);
 	if (error)
 		return;
-	if (kvp_entry_state(kvp_table_entry(h->pool->table, leaf, 5 * LEAF + 300)) !=
+	if (kvp_entry_state(kvp_table_entry(leaf, 5 * LEAF + 300)) !=
 	    KVP_ENTRY_UNWRITTEN)
 		sim_fail("a discarded block is written");
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 }
 
 /* How a page that was discarded unread is found: no leg answers; none has it, once; none has it. */
@@ -994,10 +994,10 @@ static void discarded_page_is_read(struct trouble *t)
 	if (discard_in_table(h, behind) != LEAF)
 		sim_fail("a page was discarded that a reader has");
 	host_checkpoint(h);
-	if (kvp_entry_state(kvp_table_entry(h->pool->table, leaf, 7 * LEAF + 300)) !=
+	if (kvp_entry_state(kvp_table_entry(leaf, 7 * LEAF + 300)) !=
 	    KVP_ENTRY_UNWRITTEN)
 		sim_fail("a leaf that a reader has was not changed");
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 	expect_nothing_written(h);
 	host_read_check(h, 7 * LEAF + 300);
 }
@@ -1038,7 +1038,7 @@ static void poison_is_found_by_pointers(struct trouble *t)
 	spread(h);
 	leaf = kvp_table_load(h->pool->table, 77 * LEAF + 9);
 	kvp_table_set(h->pool->table, leaf, 77 * LEAF + 9, 0, KVP_ENTRY_POISONED);
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 	if (kvp_table_next_poisoned(h->pool->table, 0, &next) || next != 77 * LEAF + 9)
 		sim_fail("fresh poison is not found, but %llu", next);
 	if (kvp_poison_make_durable(h->pool))
@@ -1093,8 +1093,8 @@ static void scrub_holds_up_no_write(struct trouble *t)
 	struct host *h = &t->host;
 
 	spread(h);
-	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, 0));
-	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, 9 * LEAF));
+	kvp_table_put(kvp_table_load(h->pool->table, 0));
+	kvp_table_put(kvp_table_load(h->pool->table, 9 * LEAF));
 	t->scrubbed = false;
 	/* Or a write that waits for the scrub would go on when the leg is given up. */
 	h->pool->tunables[KVP_T_LEG_TIMEOUT] = 0;

@@ -288,10 +288,10 @@ static void expect_unwritten(struct discards *t, u64 block, u32 count)
 	for (; count--; block++) {
 		struct kvp_tpage *leaf = kvp_table_load(pool->table, block);
 
-		if (kvp_entry_state(kvp_table_entry(pool->table, leaf, block)) !=
+		if (kvp_entry_state(kvp_table_entry(leaf, block)) !=
 		    KVP_ENTRY_UNWRITTEN)
 			sim_fail("block %llu counts as written, and is zeros", block);
-		kvp_table_put(pool->table, leaf);
+		kvp_table_put(leaf);
 	}
 }
 

@@ -703,9 +703,9 @@ static void live_intents_that_never_go_home(struct lives_test *s)
 static void live_look_at_eras(struct lives_test *s)
 {
 	struct kvp_tpage *leaf = kvp_table_load(s->host.pool->table, 70);
-	u64 entry = kvp_table_entry(s->host.pool->table, leaf, 70);
+	u64 entry = kvp_table_entry(leaf, 70);
 
-	kvp_table_put(s->host.pool->table, leaf);
+	kvp_table_put(leaf);
 	if (kvp_entry_era(entry) <= s->noted[0])
 		sim_fail("resolved to the old version, yet of era %u, not later than %llu",
 			 kvp_entry_era(entry), s->noted[0]);

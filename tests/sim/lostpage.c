@@ -39,7 +39,7 @@ static void poison_one(struct host *h, u64 block)
 	struct kvp_tpage *leaf = kvp_table_load(h->pool->table, block);
 
 	kvp_table_set(h->pool->table, leaf, block, 0, KVP_ENTRY_POISONED);
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 	if (kvp_poison_make_durable(h->pool))
 		sim_fail("poison cannot be made durable");
 }

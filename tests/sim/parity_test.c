@@ -925,8 +925,8 @@ static u64 parity_entry(struct parity_test *t, u64 row)
 
 	if (IS_ERR(leaf))
 		sim_fail("no leaf");
-	entry = kvp_row_entry(pool, leaf, row, 0);
-	kvp_table_put(pool->table, leaf);
+	entry = kvp_row_entry(leaf, row, 0);
+	kvp_table_put(leaf);
 	return entry;
 }
 
@@ -1274,9 +1274,9 @@ static void missing_chunks_are_read_at_once(struct parity_test *t)
 static enum kvp_entry_state state_of(struct parity_test *t, u64 block)
 {
 	struct kvp_tpage *leaf = kvp_table_load(t->host.pool->table, block);
-	u64 entry = kvp_table_entry(t->host.pool->table, leaf, block);
+	u64 entry = kvp_table_entry(leaf, block);
 
-	kvp_table_put(t->host.pool->table, leaf);
+	kvp_table_put(leaf);
 	return kvp_entry_state(entry);
 }
 

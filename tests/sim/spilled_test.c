@@ -530,10 +530,10 @@ static void expect_gone(struct spilled_test *s, u64 block, bool want)
 {
 	struct kvp_tpage *leaf = kvp_table_load(s->host.pool->table, block);
 
-	if ((kvp_entry_state(kvp_table_entry(s->host.pool->table, leaf, block)) ==
+	if ((kvp_entry_state(kvp_table_entry(leaf, block)) ==
 	     KVP_ENTRY_UNWRITTEN) != want)
 		sim_fail("block %llu is %s", block, want ? "at home, and was discarded" : "not at home");
-	kvp_table_put(s->host.pool->table, leaf);
+	kvp_table_put(leaf);
 }
 
 /*

@@ -149,15 +149,15 @@ static void set(struct alone *a, u64 block, u32 crc, enum kvp_entry_state state)
 	struct kvp_tpage *leaf = load(a, block);
 
 	kvp_table_set(&a->t, leaf, kvp_block(block), crc, state);
-	kvp_table_put(&a->t, leaf);
+	kvp_table_put(leaf);
 }
 
 static void expect_entry(struct alone *a, u64 block, u32 crc, enum kvp_entry_state state)
 {
 	struct kvp_tpage *leaf = load(a, block);
-	u64 entry = kvp_table_entry(&a->t, leaf, kvp_block(block));
+	u64 entry = kvp_table_entry(leaf, kvp_block(block));
 
-	kvp_table_put(&a->t, leaf);
+	kvp_table_put(leaf);
 	if (kvp_entry_state(entry) != state ||
 	    (state == KVP_ENTRY_VALID && kvp_entry_crc(entry) != crc))
 		sim_fail("block %llu has entry %llx", block, (unsigned long long)entry);
@@ -220,7 +220,7 @@ static void damage(struct alone *a, u32 leg, u32 level, u64 block)
 		if (at.leg == leg)
 			image_write_data(&disks.img[leg], kvp_lblock_nr(at.block), rot);
 	}
-	kvp_table_put(&a->t, leaf);
+	kvp_table_put(leaf);
 }
 
 /* --- cases ---------------------------------------------------------------------------- */
@@ -243,7 +243,7 @@ static void entries(struct alone *a)
 	leaf = load(a, 7);
 	checkpoint(a);
 	expect_clean(a, false);		/* a reader has a leaf */
-	kvp_table_put(&a->t, leaf);
+	kvp_table_put(leaf);
 	expect_clean(a, true);
 	kvp_table_figures(&a->t, &f);
 	if (f.written != 2 || f.poisoned || f.pages || f.budget != BUDGET)
@@ -461,7 +461,7 @@ static void without_memory(struct alone *a)
 	/* The snapshot finds no memory for copies: it fixes the leaves themselves. */
 	checkpoint(a);
 	leaf = load(a, (u64)i * LEAF);
-	kvp_table_put(&a->t, leaf);
+	kvp_table_put(leaf);
 	sim_memory_short = 0;
 	for (i = 0; i < KVP_TABLE_RESERVE; i++)
 		expect_entry(a, (u64)i * LEAF, CRC + i, KVP_ENTRY_VALID);

@@ -325,7 +325,7 @@ static void flush_waits_for_fresh_poison(struct trouble *t)
 	lose_block(h, 300);
 	if (!host_read(h, 300, data) || h->pool->sb->poisoned_blocks != 1)
 		sim_fail("the poison of a read that was answered is not durable");
-	kvp_table_put(h->pool->table, kvp_table_load(h->pool->table, LEAF + 300));
+	kvp_table_put(kvp_table_load(h->pool->table, LEAF + 300));
 	lose_block(h, LEAF + 300);
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, disks.table_start, disks.log_start - 1);
@@ -363,7 +363,7 @@ static void poison_that_makes_up_for_poison(struct trouble *t)
 		sim_fail("no poison");
 	leaf = kvp_table_load(h->pool->table, 300);
 	kvp_table_set(h->pool->table, leaf, 300, 0, KVP_ENTRY_UNWRITTEN);
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 	lose_block(h, LEAF + 300);
 	before = h->pool->sb->checkpoint;
 	if (!host_read(h, LEAF + 300, data))
@@ -384,7 +384,7 @@ u64 page_at(struct host *h, u32 level, u64 block)
 	while (tp->level < level)
 		tp = tp->parent;
 	at = kvp_page_block(h->pool->vdevs.v[0].g, level, tp->index, kvp_ptr_slot(tp->durable));
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 	return at;
 }
 
@@ -426,7 +426,7 @@ void lose_page_with(struct host *h, u32 level, u64 block, int error)
 		spoil((u32)(tp->v->legs - h->pool->legs) + at.leg, at.block, error);
 	}
 	lose_copies(h, tp, error);
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
 }
@@ -923,16 +923,16 @@ static void second_of_two_leaves_is_being_written(struct trouble *t)
 	leaf = kvp_table_load(h->pool->table, border);
 	if (IS_ERR(leaf) || !test_bit(KVP_TPAGE_WRITING, &leaf->flags) || leaf->fixed)
 		sim_fail("the leaf is not being written: the case was not set up");
-	if (kvp_entry_state(kvp_table_entry(h->pool->table, leaf, border + 31)) !=
+	if (kvp_entry_state(kvp_table_entry(leaf, border + 31)) !=
 	    KVP_ENTRY_UNWRITTEN)
 		sim_fail("the leaf changes while it is being written");
 	disks_release_all();
 	while (!t->over)
 		host_sleep(1);
 	host_checkpoint(h);
-	if (kvp_entry_state(kvp_table_entry(h->pool->table, leaf, border + 31)) != KVP_ENTRY_VALID)
+	if (kvp_entry_state(kvp_table_entry(leaf, border + 31)) != KVP_ENTRY_VALID)
 		sim_fail("the write did not come home");
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 	host_read_check(h, border - 32);
 	host_read_check(h, border + 31);
 }

@@ -979,7 +979,7 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 		      struct read_plan *plan, bool *doubt)
 {
 	struct kvp_pool *pool = h->pool;
-	u64 entry = kvp_table_entry(pool->table, leaf, block);
+	u64 entry = kvp_table_entry(leaf, block);
 	bool ssd, good;
 
 	if (kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN) {
@@ -991,7 +991,7 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 	if (plan->at.block && !kvp_cache_current(pool, leaf, block, 1, &plan->at))
 		plan->at.block = 0;
 	good = !read_leg(h, block, page, plan->at, &ssd);
-	entry = kvp_table_entry(pool->table, leaf, block);
+	entry = kvp_table_entry(leaf, block);
 	if (good && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 		clear_page(page_address(page));
 	else
@@ -1035,7 +1035,7 @@ static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 			return false;
 	}
 	good = read_home(h, leaf, block, page, &plan, doubt);
-	kvp_table_put(pool->table, leaf);
+	kvp_table_put(leaf);
 	return good;
 }
 
@@ -1137,12 +1137,12 @@ static void check_cached(struct host *h, u64 block, const struct page *page)
 
 	if (!leaf)
 		return;
-	entry = kvp_table_entry(h->pool->table, leaf, block);
+	entry = kvp_table_entry(leaf, block);
 	if (!kvp_wbuf_any(h->pool->wbuf, block, 1) &&
 	    (kvp_entry_state(entry) != KVP_ENTRY_VALID || kvp_entry_crc(entry) !=
 	     kvp_block_sum(h->pool->seed, block, page_address(page))))
 		sim_fail("the RAM cache holds another version of block %llu than the table", block);
-	kvp_table_put(h->pool->table, leaf);
+	kvp_table_put(leaf);
 }
 
 /*
@@ -1156,8 +1156,8 @@ static u64 wanted_on_ssd(struct host *h, u64 block, const struct kvp_on_ssd *at)
 
 	if (!leaf)
 		return ~0ull;
-	entry = kvp_table_entry(h->pool->table, leaf, block);
-	kvp_table_put(h->pool->table, leaf);
+	entry = kvp_table_entry(leaf, block);
+	kvp_table_put(leaf);
 	/* A leaf that was discarded as a whole has no birth. */
 	if (kvp_entry_era(entry) >= at->before ||
 	    (at->before != ~0u && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN))

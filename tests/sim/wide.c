@@ -97,7 +97,7 @@ static bool came(struct wide *w, u32 i, bool made)
 	const struct kvp_tpage *leaf = w->read.leaf;
 	struct kvp_pool *pool = w->h->pool;
 	u64 own = w->read.first + i, block = kvp_leaf_block(leaf, own);
-	u64 entry = kvp_table_entry(pool->table, leaf, block);
+	u64 entry = kvp_table_entry(leaf, block);
 
 	if (kvp_data_place(leaf->v->g, own).leg == w->read.out && !made)
 		return false;
@@ -168,7 +168,7 @@ u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors)
 			leaf = kvp_table_load(pool->table, block);
 			if (!IS_ERR(leaf)) {
 				made += read_below(h, leaf, block, n, data, errors);
-				kvp_table_put(pool->table, leaf);
+				kvp_table_put(leaf);
 			}
 		}
 		/* the blocks that did not come, from scratch */
