@@ -394,8 +394,8 @@ static const struct ctl_option options[] = {
 	  "wipe foreign signatures, accept that the pool survives fewer losses, accept an SSD of "
 	  "less than 64 MiB in a cache" },
 	{ 'o', NULL, "KEY=VALUE",
-	  "log_size=, size= (use less of each leg), chunk= and cache_dirty_max=, as for create; a "
-	  "cache uses all of its SSDs and takes only the last" },
+	  "log_size=, size= (use less of each leg), chunk= and cache_dirty_max=, as for create; "
+	  "a cache takes only the last of these, and uses all of its SSDs" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -403,18 +403,20 @@ const struct command cmd_add = {
 	.name = "add",
 	.purpose = "make a pool larger, or add a cache or spares",
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
-	.about = "Adds vdevs to a running pool. Its device grows at once; a file system on it can "
-		"grow afterwards (resize2fs, xfs_growfs). Existing data stays in place; blocks "
-		"beyond the old end go to the new vdevs. Writes wait while the pool writes its "
-		"memory home. VDEV is as for create. A cache is added alone, and is the only vdev "
-		"that can be taken out again (remove). If the pool has a cache, data that only the "
-		"cache has is written home first, while the pool is in use. spare DEV..., alone, "
-		"names devices that wait for a leg with data to be lost: kvpool-monitor, or "
-		"replace without NEW, puts one in its place. The pool does not change by that.",
+	.about = "Adds vdevs to a running pool. VDEV is as for create. The pool's device grows at "
+		"once; a file system on it can grow afterwards (resize2fs, xfs_growfs). Existing "
+		"data stays in place, and blocks beyond the old end go to the new vdevs. Writes "
+		"wait while the pool writes its memory home. If the pool has a cache, data that "
+		"only the cache has is written home first, while the pool is in use.\n"
+		"A cache is added alone. It is the only vdev that can be taken out again "
+		"(remove).\n"
+		"spare DEV..., also alone, names devices that wait until a leg with data is lost. "
+		"Then kvpool-monitor, or replace without NEW, puts one in its place. Spares do not "
+		"change the pool.",
 	.more = "A cache carries the log at once if it survives as many losses as the legs. A "
 		"power cut at any time leaves the old pool or the larger one. If a new device "
 		"fails, the pool stops cleanly and starts again with its old table, which takes a "
-		"moment. After an add the pool needs the new vdevs as well.",
+		"moment. From then on the pool needs the new vdevs as well as the old ones.",
 	.example = "kvpoolctl add -n tank mirror /dev/sdd /dev/sde\n"
 		"kvpoolctl add tank cache mirror /dev/nvme0n1 /dev/nvme1n1",
 	.options = options,

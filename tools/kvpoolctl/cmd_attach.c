@@ -45,18 +45,20 @@ const struct command cmd_attach = {
 	.name = "attach",
 	.purpose = "add one more leg to a mirror, or SSD to the cache, as a copy",
 	.args = "[-n] [-f] [--wait] POOL LEG NEW",
-	.about = "Makes NEW a copy of LEG. LEG is a path, or its UUID. A leg of a mirror, or of a "
-		"single, which becomes a mirror: NEW gets all that was written there while the "
-		"pool is in use; until then it is resilvering, and nothing is read from it. Writes "
-		"wait for a moment at the beginning. An SSD of the cache: the cache survives one "
-		"more loss. As with replace, data that only the cache has is written home first. A "
-		"write-through cache stays write-through until its mode is set. A parity1, or a "
-		"cache of that kind, keeps its number of legs.",
-	.more = "NEW must be as large as the space that the vdev uses of its legs; more is not "
-		"used. A power cut or the loss of NEW interrupts a resilver; it goes on later "
-		"where it was. If the power goes at the very beginning, the pool is as it was: "
-		"give the command again. To change a leg of a mirror for another and never survive "
-		"fewer losses: replace, which remembers the order.",
+	.about = "Makes NEW a copy of LEG, which is a path, or the leg's UUID. A parity1, or a "
+		"cache of that kind, keeps its number of legs.\n"
+		"LEG is a leg of a mirror, or a single, which becomes a mirror: NEW gets all its "
+		"data while the pool is in use. Until then NEW is resilvering, and nothing is read "
+		"from it. Writes wait for a moment at the beginning.\n"
+		"LEG is an SSD of the cache: the cache then survives one more loss. As with "
+		"replace, data that only the cache has is written home first. A write-through "
+		"cache stays write-through until its mode is set.",
+	.more = "NEW must be as large as the space that the vdev uses of each leg. What it has "
+		"beyond that is not used. A power cut or the loss of NEW interrupts a resilver, "
+		"which goes on later where it was. If the power goes at the very beginning, the "
+		"pool is as it was: give the command again. To exchange one leg of a mirror for "
+		"another, use replace: the pool remembers that order, and never survives fewer "
+		"losses meanwhile.",
 	.example = "kvpoolctl attach --wait tank /dev/sdb /dev/sdc\n"
 		"kvpoolctl attach tank /dev/nvme0n1 /dev/nvme1n1",
 	.options = options,

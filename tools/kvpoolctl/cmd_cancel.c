@@ -29,15 +29,15 @@ const struct command cmd_cancel = {
 	.name = "cancel",
 	.purpose = "stop a drain of the cache, or undo the replacement of a leg in use",
 	.args = "[-n] POOL drain|replace",
-	.about = "drain: stops a drain of the cache that 'remove POOL cache' or 'set POOL "
-		 "cache_mode=' has begun. The cache is in use as before. Data that was written "
-		 "home stays there.\n"
-		"replace: of a leg in use that 'replace' has begun to replace, the new leg leaves, "
-		"and the old one stays.",
-	.more = "A drain: refused once the log is empty and moves, which takes a moment. A "
-		"replace: refused once the new leg is in sync, and the old one has left. If "
-		"several legs are being replaced, each command cancels one. -n is only for "
-		"replace.",
+	.about = "drain: stops the drain of the cache that 'remove POOL cache' or 'set POOL "
+		"cache_mode=' has begun. The cache stays in use as before. Data that was written "
+		"home stays there.\n"
+		"replace: undoes a 'replace' of a leg in use. The new leg leaves, and the old one "
+		"stays.",
+	.more = "A drain can no longer be cancelled when the log is empty and moves, which takes a "
+		"moment. A replace can no longer be cancelled when the new leg is in sync and the "
+		"old one has left. If several legs are being replaced, each command cancels one. "
+		"-n is only for replace.",
 	.example = "kvpoolctl cancel tank drain\nkvpoolctl cancel tank replace",
 	.dry_run = true,
 	.run = run,

@@ -66,11 +66,11 @@ const struct command cmd_clear = {
 	.name = "clear",
 	.purpose = "reset error counters, try failed parts again, resume a pool",
 	.args = "POOL [DEV]",
-	.about = "Sets the error counters of all legs, or of one, to zero, tries failed "
-		"parts again, and resumes a suspended pool. Lost blocks stay lost: only writing "
-		"them anew helps.",
-	.more = "Fails if the pool is still faulted. Legs that are out stay out: 'kvpoolctl "
-		"online' brings them back.",
+	.about = "Resets the error counters of all legs, or of one, tries failed parts of the pool "
+		"again, and resumes a suspended pool. Lost blocks stay lost: only writing them "
+		"anew helps.",
+	.more = "The command fails if the pool is still faulted after that. Legs that are out stay "
+		"out: 'kvpoolctl online' brings them back.",
 	.example = "kvpoolctl clear tank /dev/sdc",
 	.run = run,
 };

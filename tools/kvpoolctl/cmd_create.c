@@ -176,14 +176,14 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
-	  "wipe foreign signatures (file systems, partition tables, RAID); accept one SSD for the "
-	  "log of a pool that survives more losses (-o cache_mode=writeback); accept an SSD of "
-	  "less than 64 MiB in a cache" },
+	  "wipe foreign signatures (file systems, partition tables, RAID); accept one SSD for "
+	  "the log of a pool that survives more losses (-o cache_mode=writeback); accept an SSD "
+	  "of less than 64 MiB in a cache" },
 	{ 'o', NULL, "KEY=VALUE",
-	  "set a tunable, or the comment; log_size= (of the log, 4M to 64G), size= (use only so "
-	  "much of each leg), chunk= (neighbouring blocks on one leg of a parity1; 64K) and "
-	  "cache_dirty_max= (so much of the cache may be dirty, 64M to 64G; 1G) can be given "
-	  "only here, and to add for its new vdevs" },
+	  "set a tunable, or the comment; only here, and in add for its new vdevs, these can be "
+	  "given: log_size= (size of the log, 4M to 64G), size= (how much of each leg to use), "
+	  "chunk= (neighbouring blocks on one leg of a parity1, 64K by default), "
+	  "cache_dirty_max= (how much of the cache may be dirty, 64M to 64G, 1G by default)" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -191,19 +191,20 @@ const struct command cmd_create = {
 	.name = "create",
 	.purpose = "make a pool of devices",
 	.args = "[-n] [-f] [-o KEY=VALUE]... POOL VDEV...",
-	.about = "Makes a pool. It can be used at once, as /dev/mapper/POOL, and reads as zeros; "
-		"no synchronisation is needed. VDEV is single DEV, mirror DEV DEV... or parity1 "
-		"DEV DEV DEV...; a pool of several vdevs needs all of them. cache DEV, cache "
-		"mirror DEV DEV... or cache parity1 DEV DEV DEV... after the vdevs puts the log on "
-		"SSDs. spare DEV... at the end names devices that wait for a leg with data to be "
-		"lost.",
+	.about = "Makes a pool. It can be used at once, as /dev/mapper/POOL, and reads as zeros: "
+		"it needs no synchronisation.\n"
+		"VDEV is single DEV, mirror DEV DEV... or parity1 DEV DEV DEV... A pool may have "
+		"several vdevs, and needs all of them. After these, cache DEV, cache mirror DEV "
+		"DEV... or cache parity1 DEV DEV DEV... puts the log on SSDs. At the end, spare "
+		"DEV... names devices that wait until a leg with data is lost.",
 	.more = "Several vdevs take turns, so large reads and writes use all of them, in "
 		"proportion to their sizes. The pool survives as many losses as its weakest "
 		"vdev.\n"
-		"Refused are devices that are mounted, held by another driver, too small, or "
-		"members of a pool that was not destroyed; also devices that are listed twice, "
-		"directly or as a disk and its partition. A note names each partition that begins "
-		"inside a block of its disk. With -f all signatures of a device go.\n"
+		"Devices are refused if they are mounted, held by another driver, too small, or "
+		"members of a pool that was not destroyed. They are also refused if they are "
+		"listed twice, directly or as a disk and its partition. A note names each "
+		"partition that begins inside a block of its disk. -f wipes all signatures of a "
+		"device.\n"
 		"Each GiB of cache_dirty_max takes 32 MiB of memory. Its value is fixed for the "
 		"life of the cache.",
 	.example = "kvpoolctl create -n tank mirror /dev/sdb /dev/sdc\n"

@@ -35,16 +35,18 @@ const struct command cmd_detach = {
 	.name = "detach",
 	.purpose = "take a leg out of a mirror, or an SSD out of a cache of several",
 	.args = "[-n] POOL LEG",
-	.about = "Takes LEG out for good, and wipes its label. LEG is a path, or its UUID if it is "
-		"missing. A leg of a mirror, in use or out; a mirror of two becomes a single. One "
-		"that is in use leaves only if all others of its mirror are in sync. One of "
-		"several SSDs of the cache: as with replace, data that only the cache has is "
-		"written home first. If the SSDs that remain survive fewer losses than the legs, "
-		"the cache becomes write-through. 'kvpoolctl remove POOL cache' takes out the last "
-		"SSD. A parity1, or a cache of that kind, keeps its number of legs.",
+	.about = "Takes LEG out for good, and wipes its label. LEG is a path, or the leg's UUID if "
+		"it is missing. A parity1, or a cache of that kind, keeps its number of legs.\n"
+		"LEG is a leg of a mirror: it may be in use or out. A mirror of two becomes a "
+		"single. A leg that is in use can leave only if all others of its mirror are in "
+		"sync.\n"
+		"LEG is one of several SSDs of the cache: as with replace, data that only the "
+		"cache has is written home first. If the SSDs that remain survive fewer losses "
+		"than the legs, the cache becomes write-through. 'kvpoolctl remove POOL cache' "
+		"takes out the last SSD.",
 	.more = "Writes wait for a moment. A power cut at any time leaves the pool with the leg or "
-		"without. A disk that was not wiped is no leg any more: import leaves it out, and "
-		"labelclear -f makes it free.",
+		"without it. A disk whose label was not wiped is no leg any more: import leaves it "
+		"out, and labelclear -f makes it free.",
 	.example = "kvpoolctl detach tank /dev/sdc",
 	.dry_run = true,
 	.run = run,

@@ -219,20 +219,22 @@ const struct command cmd_diff = {
 	.purpose = "the parts of a pool that changed, for a backup of only those",
 	.args = "--since CHECKPOINT POOL",
 	.about = "Prints a line for each range of blocks that was written or discarded since a "
-		"checkpoint: its first block, and how many, in blocks of 4 KiB; with -p in bytes. "
-		"The last line is 'next' and the checkpoint up to which the list is complete. Give "
-		"that to the next diff. Nothing is printed unless the list is whole.",
-	.more = "It first brings home what waits in the log, as everything that is accepted before "
-		"counts. With a large cache that may take minutes. I/O goes on meanwhile. A signal "
-		"ends it. The time of the rest depends on what changed, not on the size of the "
-		"pool.\n"
-		"The list may have more than what changed: blocks that changed in the last second "
-		"before the checkpoint, that a recovery looked at, and that lie beside a discard.\n"
-		"CHECKPOINT is NUMBER@TAG. The tag tells the pool, and how often it went back: by "
-		"a start with --degraded that may lack newer data, or with --discard-log. A "
-		"checkpoint from before that is refused. A number alone, as list -o checkpoint "
-		"shows it, will do as long as the pool never went back; it cannot tell one pool "
-		"from another.\n"
+		"checkpoint: its first block and the number of blocks, in blocks of 4 KiB, or with "
+		"-p both in bytes. The last line is 'next' and the checkpoint up to which the list "
+		"is complete: give that to the next diff. Nothing is printed unless the list is "
+		"complete.",
+	.more = "The command first writes home what waits in the log, since everything counts that "
+		"was accepted before it began. With a large cache that may take minutes. I/O goes "
+		"on meanwhile, and a signal ends the command. After that, the time depends on how "
+		"much has changed, not on the size of the pool.\n"
+		"The list may have a little more than what changed: blocks that changed in the "
+		"last second before the checkpoint, that a recovery looked at, or that lie beside "
+		"a discard.\n"
+		"CHECKPOINT is NUMBER@TAG. The tag tells pools apart, and says how often the pool "
+		"went back to older contents: by a start with --degraded that may lack newer data, "
+		"or with --discard-log. A checkpoint from before such a start is refused. A number "
+		"alone, as list -o checkpoint shows it, is enough as long as the pool never went "
+		"back, but it cannot tell one pool from another.\n"
 		"Copy while nothing writes: freeze the file system, or stop the service, before "
 		"diff, and until the copy has ended. The admin guide has the steps.",
 	.example = "kvpoolctl diff --since 0 tank\nkvpoolctl diff -p --since 57@1f2e3d4c tank",

@@ -57,8 +57,8 @@ const struct command cmd_export = {
 	.purpose = "stop a pool, so that its devices can move to another host",
 	.args = "[-n] [-a] [--drain] [POOL]",
 	.about = "Stops a pool and marks its labels as exported, so that its legs can move to "
-		"another host. All data is then on its legs, those of a cache included. It names "
-		"the SSDs that must travel along; with -n those that may have to.",
+		"another host. All data is then on its legs, those of a cache included. The "
+		"command names the SSDs that must travel along; with -n, those that may have to.",
 	.example = "kvpoolctl export --drain tank",
 	.options = options,
 	.dry_run = true,

@@ -151,16 +151,16 @@ const struct command cmd_extract = {
 	.args = "[-f] DEV... -o FILE",
 	.about = "Copies the device of a pool that does not run, from its legs or images of them. "
 		"The log is applied in memory, and every block is verified, or rebuilt from "
-		"parity. Name the SSDs of a cache too. It only reads the legs, and needs no "
-		"module. Exit status 4: blocks are lost, or legs that were not named may hold "
+		"parity. Name the SSDs of a cache, too. The legs are only read, and no module is "
+		"needed. Exit status 4: blocks are lost, or legs that were not named may hold "
 		"newer data.",
 	.more = "The copy is complete only if the exit status is 0 or 4. A lost block becomes a "
 		"hole, which reads as zeros, and is listed. Unwritten blocks and blocks of zeros "
-		"become holes too, so a file is smaller than the pool. A write that was cut short "
-		"leaves what a start would accept. extract refuses to write over a leg, and to "
-		"begin if the log is damaged, or if too few legs are named. A block device must be "
-		"at least as large as the pool's device, and not a leg of any pool that was not "
-		"destroyed.",
+		"become holes, too, so a file is smaller than the pool. Where a write was cut "
+		"short, the copy has what a start would accept. extract refuses to write over a "
+		"leg. It refuses to begin if the log is damaged, or if too few legs are named. A "
+		"block device must be at least as large as the pool's device, and not a leg of any "
+		"pool that was not destroyed.",
 	.example = "kvpoolctl extract -o tank.img /dev/sdb /dev/sdc",
 	.options = options,
 	.run = run,

@@ -48,11 +48,11 @@ const struct command cmd_giveup = {
 	.name = "giveup",
 	.purpose = "give up a page of checksums that is bad in every copy",
 	.args = "[-f] POOL BLOCK",
-	.about = "Gives up the page of the checksum table above BLOCK that no leg has. The event "
-		"table_lost names BLOCK. All blocks below the page are lost, 1 GiB or 512 GiB: "
-		"they read as errors until each is overwritten or discarded.",
-	.more = "BLOCK counts blocks of 4 KiB. Data written there after the loss stays. Refused "
-		"while a leg does not answer.",
+	.about = "Gives up the page of the checksum table above BLOCK if no leg has a good copy of "
+		"it. The event table_lost names BLOCK. All blocks below the page are lost, 1 GiB "
+		"or 512 GiB of them: they read as errors until each is overwritten or discarded.",
+	.more = "BLOCK counts blocks of 4 KiB. Data that was written there after the loss stays. "
+		"Refused while a leg does not answer, since it may have the page.",
 	.example = "kvpoolctl giveup tank 1280000",
 	.options = options,
 	.run = run,

@@ -246,17 +246,17 @@ const struct command cmd_grow = {
 	.name = "grow",
 	.purpose = "use the space of legs that have become larger",
 	.args = "[-n] POOL",
-	.about = "When all legs of a vdev have become larger, because larger devices took their "
-		"place or the devices themselves grew, this makes the vdev and the pool larger. "
-		"Each vdev that can grow does. Its device grows at once; a file system on it can "
-		"grow afterwards (resize2fs, xfs_growfs). Existing data stays in place, at its "
-		"address. The checksum table goes to the end of the legs. It is copied while the "
-		"pool is in use. Then requests wait while the rest is copied, which changed "
-		"meanwhile. -n says how much is copied at most.",
-	.more = "All legs of the vdev must be in sync. The smallest decides. A cache does not "
+	.about = "Makes vdevs larger whose legs have all become larger, because larger devices "
+		"took their place or the devices themselves grew. The pool's device grows at once; "
+		"a file system on it can grow afterwards (resize2fs, xfs_growfs). Existing data "
+		"stays in place, at its address.\n"
+		"The checksum table moves to the end of the legs. It is copied while the pool is "
+		"in use. Then requests wait while the pages are copied that changed meanwhile. -n "
+		"says how much is copied at most.",
+	.more = "All legs of the vdev must be in sync, and the smallest decides. A cache does not "
 		"grow: replace its SSDs. As with replace, data that only the cache has is written "
-		"home first. A power cut at any time leaves the pool as it was, or the "
-		"larger one. An older version of the module does not start a pool that has grown.",
+		"home first. A power cut at any time leaves the pool as it was, or the larger one. "
+		"An older version of the module does not start a pool that has grown.",
 	.example = "kvpoolctl grow -n tank\n"
 		"kvpoolctl grow tank && resize2fs /dev/mapper/tank",
 	.dry_run = true,

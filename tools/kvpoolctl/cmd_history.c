@@ -126,15 +126,16 @@ const struct command cmd_history = {
 	.name = "history",
 	.purpose = "what was ordered of a pool, when, on which host, and by whom",
 	.args = "POOL",
-	.about = "Prints those events of a running pool that were ordered, oldest first: time, "
-		"host, user, name, key=value. It was made, imported, exported or renamed; tunables "
-		"were set; devices joined and left; a scrub or a trim was begun or stopped.",
-	.more = "These events are in the pool's ring of 1024 events of all kinds, so a disk that "
-		"fails often pushes older ones out. The host is the one that imported the pool. "
-		"The user is the one who logged in (login), or else the one who gave the order "
-		"(uid, mostly root); a name on the host of the order, elsewhere a number. A dash: "
-		"not known. The host is not known once its import has left the ring; what the pool "
-		"did by itself, or later for an order, has no user.",
+	.about = "Prints the events of a running pool that somebody ordered, oldest first: time, "
+		"host, user, name, key=value. Examples: the pool was made, imported, exported or "
+		"renamed; a tunable was set; a device joined or left; a scrub or a trim was begun "
+		"or stopped.",
+	.more = "These events share a ring of 1024 events of all kinds, so a disk that fails often "
+		"pushes older ones out. The host is the one that imported the pool. The user is "
+		"the one who logged in (login), or else the one who gave the order (uid, mostly "
+		"root): by name on the host of the order, elsewhere by number. A dash means that "
+		"it is not known. The host is not known once its import has left the ring. What "
+		"the pool did by itself, or later for an order, has no user.",
 	.example = "kvpoolctl history tank",
 	.run = run,
 };

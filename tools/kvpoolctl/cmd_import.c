@@ -545,14 +545,14 @@ static const struct ctl_option options[] = {
 	{ 'd', NULL, "DIR|DEV", "search here, not on all block devices" },
 	{ READONLY, "readonly", NULL, "write nothing to any leg" },
 	{ DEGRADED, "degraded", NULL,
-	  "start although legs are read-only, or missing and may hold newer data" },
+	  "start although some legs are read-only, or are missing and may hold newer data" },
 	{ TAKEOVER, "takeover", NULL,
-	  "start although another host runs it, or ran it last and did not stop it; refused if its "
-	  "heartbeat moves" },
+	  "start although another host runs it, or ran it last and did not stop it; refused if "
+	  "that host's heartbeat moves" },
 	{ DESTROYED, "destroyed", NULL, "import a destroyed pool" },
 	{ DISCARD_LOG, "discard-log", NULL,
 	  "give up the log of a cache that is lost or damaged, with all data that is not home; "
-	  "refused where the log is sound or not needed" },
+	  "refused if the log is sound or not needed" },
 	{ ACCEPT_FORK, "accept-fork", NULL,
 	  "legs disagree about their history: take the side with the newest epoch; with "
 	  "--degraded also go back to the newest superblock that can be read" },
@@ -570,31 +570,32 @@ const struct command cmd_import = {
 		"[--destroyed] [--discard-log] [--accept-fork] "
 		"[-a | POOL|UUID [NEWNAME] | --boot LEG [--wait SECONDS]]",
 	.about = "Finds pools on all block devices, and starts one from its legs. Without POOL it "
-		"lists the pools that it finds, and the reasons for which it would refuse to "
-		"import one. NEWNAME renames the pool.",
-	.more = "--readonly is refused when the log holds writes that are not yet home, as after a "
+		"lists the pools that it finds, and why it would refuse to import them. NEWNAME "
+		"renames the pool.",
+	.more = "--readonly is refused if the log holds writes that are not yet home, as after a "
 		"power cut, or after a stop with the log on a cache. Then import the pool once "
-		"without it, and export --drain.\n"
-		"A --degraded start is recorded on the legs that are there. If the others are also "
-		"started alone, the two sides cannot be joined again without giving up one of "
+		"without it, and export it with --drain.\n"
+		"A --degraded start is recorded on the legs that are there. If the other legs are "
+		"also started alone, the two sides can be joined again only by giving up one of "
 		"them, with --accept-fork.\n"
 		"--discard-log loses the newest writes that are not yet home. Without it, the "
 		"error of an import names the time of the last checkpoint. Headers of the log may "
-		"still be readable, on an SSD that was out of use before the end, or around the "
-		"damage. The blocks that they name and that are not home are known to be lost: "
-		"they read as errors until they are written again, and status -v lists them. A "
-		"log on the vdevs with data is needed, so it is never given up.\n"
-		"Two hosts that write to the same legs destroy the pool: give --takeover only when "
+		"still be readable, on an SSD that was out of use earlier, or around the damage. "
+		"They name blocks. Those that are not home are known to be lost: they read as "
+		"errors until they are written again, and status -v lists them. A log on the vdevs "
+		"with data is needed, so it is never given up.\n"
+		"Two hosts that write to the same legs destroy the pool. Give --takeover only when "
 		"the other host cannot write to them any more. A host is known by its "
 		"/etc/machine-id.\n"
-		"If the pool has the tunable heartbeat, an import watches the legs first: with "
-		"--takeover, and of a pool that another host ran last and did not export. It is "
-		"refused if the other host gives a sign of life. That takes some minutes at "
-		"most; -n says how long.\n"
-		"While legs are missing that may hold newer data, --boot waits for them. After "
-		"that it does the same as an import.\n"
+		"If the pool has the tunable heartbeat set, an import may watch the legs first: "
+		"with --takeover, and if another host ran the pool last and did not export it. The "
+		"import is refused if the other host gives a sign of life. That takes some minutes "
+		"at most; -n says how long.\n"
+		"If legs are missing that may hold newer data, --boot waits for them. After that "
+		"it does the same as an import.\n"
 		"A device that does not answer for 30 seconds, or whose label cannot be read, may "
-		"be a leg of any pool. It is named, and pools that do not need it are imported.",
+		"be a leg of any pool. The command names it, and imports pools that do not need "
+		"it.",
 	.example = "kvpoolctl import\n"
 		"kvpoolctl import tank\n"
 		"kvpoolctl import -d /dev/disk/by-id --degraded tank",

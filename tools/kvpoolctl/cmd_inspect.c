@@ -227,7 +227,7 @@ const struct command cmd_inspect = {
 	.name = "inspect",
 	.purpose = "show labels, log and table of one device",
 	.args = "[--udev] DEV",
-	.about = "Shows labels, log and table of one leg, or of an image of it. Reads only, and "
+	.about = "Shows labels, log and table of one leg, or of an image of it. It only reads, and "
 		"needs no module.",
 	.more = "The table is that of the leg's own vdev. The log of a pool may be on the legs of "
 		"another vdev. A leg of a parity1 has only a part of the table and the log.",

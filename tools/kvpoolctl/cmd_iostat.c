@@ -281,9 +281,10 @@ const struct command cmd_iostat = {
 		 "the pool was started. With INTERVAL, in seconds, more lines follow, each about "
 		 "the time since the line before: COUNT lines in all, or until interrupted.",
 	.more = "A flush is a request for durability, so each fsync is one. The flush times are "
-		"upper bounds of half, 99 % and 99.9 % of them, in milliseconds. -j has more: data "
-		"that bypassed the caches, with the reason, and data written to the SSDs, with the "
-		"cause. Other tools called iostat count requests that the kernel merged; this one "
+		"upper bounds: half of the flushes took no longer than the first, 99 % than the "
+		"second, 99.9 % than the third, in milliseconds. -j has more: data that bypassed "
+		"the caches, with the reason, and data written to the SSDs, with the cause. Other "
+		"tools called iostat count requests after the kernel has merged them; this one "
 		"counts requests as they arrive at the device.",
 	.example = "kvpoolctl iostat -v tank 5 12",
 	.options = options,

@@ -244,8 +244,8 @@ const struct command cmd_labelclear = {
 	.purpose = "remove kvpool labels, or signatures of other tools, from a device",
 	.args = "[-n] [-f | --foreign] DEV",
 	.about = "Removes the kvpool labels of a device that is not in use.",
-	.more = "A leg that was out or missing when its pool was destroyed has no mark of that. "
-		"The labels of the pool's other legs have it, if they are connected.",
+	.more = "A leg that was out or missing when its pool was destroyed has no mark that says "
+		"so. The labels of the pool's other legs have it, if they are connected.",
 	.example = "kvpoolctl labelclear -n -f /dev/sde",
 	.options = options,
 	.dry_run = true,

@@ -500,8 +500,8 @@ const struct command cmd_metrics = {
 	.purpose = "all counters in the text format of Prometheus",
 	.args = "[-d DIR|DEV]...",
 	.about = "Prints all data about running pools in the text format of Prometheus, for the "
-		"textfile collector of its node exporter, or other programs that read the format. "
-		"A line pool_not_running is there for each pool that does not run although it was "
+		"textfile collector of its node exporter, or other programs that read that format. "
+		"A line pool_not_running stands for each pool that does not run although it was "
 		"neither exported nor destroyed.",
 	.more = "The output has all counters, with states and modes, and the progress of a drain. "
 		"To find pools that do not run, the command reads the labels of all block devices, "

@@ -117,13 +117,13 @@ const struct command cmd_offline = {
 	.name = "offline",
 	.purpose = "take a leg out of use, until online brings it back",
 	.args = "[-n] POOL DEV",
-	.about = "Takes a leg out of a running pool, and says how many more losses the pool "
-		"survives. DEV is a path, or the leg's UUID. 'kvpoolctl online' undoes it, also "
-		"after restarts: it copies what the leg missed, and nothing else. An SSD of a "
-		"cache starts again empty.",
-	.more = "A leg that its vdev cannot be without stays: the last one in sync of a mirror, "
-		"and of a parity1 any, if another is out. Of a leg that is resilvering it stops "
-		"the resilver, and the progress is kept.",
+	.about = "Takes a leg out of use in a running pool, and says how many more losses the pool "
+		"survives. DEV is a path, or the leg's UUID. 'kvpoolctl online' undoes it, even "
+		"after a restart: it copies what the leg missed, and nothing else. An SSD of a "
+		"cache comes back empty.",
+	.more = "Refused for a leg that its vdev cannot be without: the last leg of a mirror that "
+		"is in sync, or any leg of a parity1 while another one is out. If the leg is "
+		"resilvering, its resilver stops, and the progress is kept.",
 	.example = "kvpoolctl offline tank /dev/sdc",
 	.dry_run = true,
 	.run = run,

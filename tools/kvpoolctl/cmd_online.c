@@ -62,21 +62,23 @@ const struct command cmd_online = {
 	.name = "online",
 	.purpose = "take a leg that is out into use again",
 	.args = "[-n] [--wait] POOL DEV",
-	.about = "Takes a leg that failed, was taken out, or missed writes into use again. DEV is "
-		 "a path, or the UUID of the leg. The leg gets what was written since it left, and "
-		 "nothing else, while the pool is in use; until then it is resilvering, and "
-		 "nothing is read from it. An SSD of the cache starts empty instead, under another "
-		 "UUID, and so does every other SSD that is out of use and connected. As with "
-		 "replace, data that only the cache has is written home first.",
-	.more = "With online_auto, legs that were lost come back by themselves when they are there "
-		"at a start. A power cut, or the loss of the leg, interrupts a resilver; a later "
-		"one goes on where it was. resilver_rate limits its rate.\n"
-		"A leg that was missing, or dropped out and came back under other numbers, is "
-		"connected by a reload of the table: name its device. Its label tells which leg it "
-		"is. So is one on LUKS or LVM whose disk was pulled out: open it by another name, "
-		"as the pool holds the old one. An SSD that came back under other numbers "
-		"is refused: labelclear -f, then replace. A power cut at any time leaves the cache "
-		"with an SSD or without.",
+	.about = "Takes a leg into use again that failed, was taken out, or missed writes. DEV is "
+		"a path, or the UUID of the leg. The leg gets what was written since it left, and "
+		"nothing else, while the pool is in use. Until then it is resilvering, and nothing "
+		"is read from it.\n"
+		"An SSD of the cache starts empty instead, with another UUID, and so does every "
+		"other SSD of the cache that is out of use and connected. As with replace, data "
+		"that only the cache has is written home first.",
+	.more = "With the tunable online_auto, lost legs that are connected at a start come back "
+		"by themselves. A power cut, or the loss of the leg, interrupts a resilver; a "
+		"later one goes on where it was. The tunable resilver_rate limits its rate.\n"
+		"A leg that was missing, or that dropped out and came back under other device "
+		"numbers, is connected by a reload of the table: give the path of its device. Its "
+		"label tells which leg it is. The same goes for a leg on LUKS or LVM whose disk "
+		"was pulled out: open it under another name, since the pool still holds the old "
+		"one. An SSD that came back under other device numbers is refused: use labelclear "
+		"-f, then replace. A power cut at any time leaves the cache with the SSD or "
+		"without it.",
 	.example = "kvpoolctl online --wait tank /dev/sdc",
 	.options = options,
 	.dry_run = true,

@@ -236,10 +236,10 @@ const struct command cmd_remove = {
 	.about = "Takes the cache out of a running pool. Data that only the cache has is written "
 		"home first, while the pool is in use, and the command says how long that takes. "
 		"At the end writes wait for a moment, and the labels of the SSDs are wiped. "
-		"'kvpoolctl cancel POOL drain' stops it before. If this command is interrupted, "
-		"the drain goes on, and leaves an idle cache. Of DEV, a spare, the label is "
-		"cleared; the pool does not change by that.",
-	.more = "A power cut at any time leaves the pool with its cache, or without.",
+		"'kvpoolctl cancel POOL drain' stops it before that. If this command is "
+		"interrupted, the drain goes on, and leaves an idle cache.\n"
+		"If DEV is a spare, its label is cleared, and the pool does not change.",
+	.more = "A power cut at any time leaves the pool with its cache or without it.",
 	.example = "kvpoolctl remove tank cache",
 	.dry_run = true,
 	.run = run,

@@ -95,10 +95,10 @@ const struct command cmd_rename = {
 	.name = "rename",
 	.purpose = "give a running pool another name",
 	.args = "[-n] POOL NEWNAME",
-	.about = "Gives a running pool and its device another name, while it is in use. The name "
-		"is in the labels, durable when the command returns. What has the device open goes "
-		"on; change the name in fstab and other files. The name of another pool, also of "
-		"one that does not run, is refused.",
+	.about = "Gives a running pool and its device another name, while it is in use. The new "
+		"name is in the labels, and durable when the command returns. Programs that have "
+		"the device open go on. Change the name in fstab and other files yourself. A name "
+		"that another pool has is refused, even if that pool does not run.",
 	.more = "A pool that does not run gets another name by 'kvpoolctl import POOL NEWNAME'.",
 	.example = "kvpoolctl rename tank archive",
 	.dry_run = true,

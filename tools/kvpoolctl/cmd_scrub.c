@@ -109,8 +109,8 @@ static const struct ctl_option options[] = {
 	{ PAUSE, "pause", NULL, "interrupt it" },
 	{ RESUME, "resume", NULL, "go on" },
 	{ SINCE, "since", "CHECKPOINT",
-	  "verify only changes since then; status -v and list -o checkpoint show the number "
-	  "of the newest one, diff one with its tag" },
+	  "verify only changes since then; status -v and list -o checkpoint show the number of "
+	  "the newest checkpoint, diff shows one with its tag" },
 	{ 0, NULL, NULL, NULL }
 };
 

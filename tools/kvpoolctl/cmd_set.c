@@ -55,7 +55,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
-	  "cache_mode=writeback onto a single SSD, though the pool survives less then" },
+	  "cache_mode=writeback onto a single SSD, although the pool then survives fewer losses" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -65,7 +65,7 @@ const struct command cmd_set = {
 	.args = "[-f] POOL KEY=VALUE|KEY VALUE",
 	.about = "Changes a tunable of a running pool. The change is durable when the command "
 		"returns. 'kvpoolctl get' lists all tunables with range, default and meaning. "
-		"cache_mode moves the log onto the cache, or off it, which may take minutes; the "
+		"cache_mode moves the log onto the cache or off it. That may take minutes, and the "
 		"pool stays in use. If the command is interrupted before the log moves, nothing "
 		"has changed.",
 	.example = "kvpoolctl set tank scrub_rate=100M",

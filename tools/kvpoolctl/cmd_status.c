@@ -418,7 +418,7 @@ static const struct ctl_option options[] = {
 	  "more: sizes, which vdev has the log, UUIDs, lost blocks, and counters: flush times, "
 	  "data that bypassed the caches, with the reason, and data written to the SSDs, with the "
 	  "cause" },
-	{ 'x', NULL, NULL, "only pools with an advice" },
+	{ 'x', NULL, NULL, "only pools for which there is advice" },
 	{ 'd', NULL, "DIR|DEV",
 	  "search there for pools that do not run, not on all block devices" },
 	{ 0, NULL, NULL, NULL }
@@ -429,12 +429,13 @@ const struct command cmd_status = {
 	.purpose = "health of pools, and what to do about faults",
 	.args = "[-v] [-x] [-d DIR|DEV]... [POOL]",
 	.about = "Shows the health of one or all running pools in detail, with the legs drawn "
-		"below their vdevs. The worst pool comes last, and the last line is advice if it "
-		"has a fault. Without POOL it also shows pools that do not run although they were "
+		"below their vdevs. The worst pool comes last. If it has a fault, the last line is "
+		"advice. Without POOL it also shows pools that do not run although they were "
 		"neither exported nor destroyed. Exit status: 4 degraded, poisoned or unrepaired; "
 		"5 faulted, suspended or not running.",
-	.more = "With -x the output also has advice about what is no fault, as repaired errors, or "
-		"a leg in use that is being replaced. That leaves the exit status at 0.",
+	.more = "With -x the output also has advice about things that are no fault, such as "
+		"repaired errors, or a leg in use that is being replaced. The exit status stays 0 "
+		"then.",
 	.example = "kvpoolctl status -v tank\n"
 		"kvpoolctl status -x || mail -s storage root",
 	.options = options,

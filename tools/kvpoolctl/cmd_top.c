@@ -242,10 +242,10 @@ const struct command cmd_top = {
 	.purpose = "pools at work, on a terminal that one leaves open",
 	.args = "[POOL]",
 	.about = "Shows one or all running pools, their vdevs and legs, again each second: "
-		"requests, bytes and mean times of the last second, hits of the caches, what is "
-		"not home yet, how far a scrub, a resilver, a trim or a drain is and how long it "
-		"takes, and the last events. q quits; the arrow keys scroll. In a pipe it prints "
-		"the rates of one second, once.",
+		"requests, bytes and mean times of the last second, hits of the caches, and data "
+		"that is not home yet. It also shows how far a scrub, a resilver, a trim or a "
+		"drain is and how long it will take, and the last events. q quits; the arrow keys "
+		"scroll. In a pipe it prints the rates of one second, once.",
 	.more = "BUSY is the share of the time in which a leg had a request; ERRORS adds up those "
 		"of reads, writes and checksums. The time that is left is an estimate, by the pace "
 		"since top was started. The first view has the mean rates since the pool was "

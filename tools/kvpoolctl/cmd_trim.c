@@ -81,10 +81,10 @@ const struct command cmd_trim = {
 	.purpose = "discard unused blocks on SSDs",
 	.args = "[--wait | --stop] POOL",
 	.about = "Discards unused blocks on legs that offer discards, as SSDs do. Unused blocks "
-		"were never written, or were discarded. It runs in the background, while the pool "
-		"is in use. An export ends it.",
-	.more = "A pool does not do that by itself, unless discard_passdown is set. Runs of less "
-		"than 64 KiB are left out; in a parity1, runs of less than a stripe.",
+		"are those that were never written, or were discarded. It runs in the background, "
+		"while the pool is in use. An export ends it.",
+	.more = "A pool trims nothing by itself, unless the tunable discard_passdown is set. Runs "
+		"of less than 64 KiB are left out; on a parity1, runs of less than a stripe.",
 	.example = "kvpoolctl trim --wait tank",
 	.options = options,
 	.run = run,

@@ -117,16 +117,15 @@ const struct command cmd_upgrade = {
 	.name = "upgrade",
 	.purpose = "on-disk features, and those that a pool uses",
 	.args = "[POOL]",
-	.about = "Lists the features of the on-disk format that this version knows, what "
-		"sets each of them, and what clears it; and which of them the pool uses. "
-		"A module that does not know a feature cannot start a pool that uses it. "
-		"No version adds a feature to a pool by itself: only what makes use of it "
-		"does. In this version none is left for upgrade to turn on, so it changes "
-		"nothing, with -n or without.",
-	.more = "Where a later version has features to be turned on in place, this "
-		"command will do that. It will then say that it cannot be undone. Until "
-		"then a pool can go back to an older module that knows all features that "
-		"it uses.",
+	.about = "Lists the features of the on-disk format that this version knows, what sets each "
+		"of them and what clears it, and which of them the pool uses. A module that does "
+		"not know a feature cannot start a pool that uses it. No version adds a feature to "
+		"a pool by itself: that happens only when something is used that needs it. This "
+		"version has no feature for upgrade to turn on, so the command changes nothing, "
+		"with -n or without.",
+	.more = "If a later version has features that can be turned on in place, this command will "
+		"do that. It will then say that it cannot be undone. Until then a pool can go back "
+		"to any older module that knows all features that it uses.",
 	.example = "kvpoolctl upgrade\nkvpoolctl upgrade tank",
 	.dry_run = true,
 	.run = run,

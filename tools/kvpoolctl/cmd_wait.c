@@ -177,18 +177,21 @@ const struct command cmd_wait = {
 	.purpose = "wait until a scrub, resilver, drain, trim or replace has ended",
 	.args = "[-t LIST] POOL",
 	.about = "Waits until operations of a pool have ended: a scrub, the resilver of legs, a "
-		 "move of the log off the cache or onto it (drain), a trim, the replacement of a "
-		 "leg in use (replace). Without -t: all that run now. At the end of a replace it "
-		 "detaches the leg that has left, and wipes its label. Of a parity1 it lets the "
-		 "new leg take the place, as soon as that has everything, or the old one is lost.",
-	.more = "It says nothing about the health of the pool: see 'kvpoolctl status'. It fails if "
-		"a leg does not resilver any more, and is not in sync; if a trim failed; or if the "
-		"move of the log was cancelled. If the log does not move, -t drain reports the "
-		"last move since the pool was started. A paused scrub has not ended. -t replace "
-		"fails if the new leg is out, or if the old one must stay, as another leg of the "
-		"mirror is out. Of a parity1 it waits for an old leg that resilvers, and fails if "
-		"that is stale, and does not return by itself. In a pool that was imported "
-		"read-only nothing goes on, so a scrub, resilver or replace there is refused.",
+		"move of the log onto the cache or off it (drain), a trim, or the replacement of a "
+		"leg in use (replace). Without -t it waits for all that run now. At the end of a "
+		"replace it detaches the leg that has left, and wipes its label. With a parity1 it "
+		"lets the new leg take the place, as soon as that leg has everything, or the old "
+		"one is lost.",
+	.more = "The exit status says nothing about the health of the pool: see 'kvpoolctl "
+		"status'. The command fails if a leg has stopped resilvering and is not in sync, "
+		"if a trim failed, or if the move of the log was cancelled. If the log does not "
+		"move now, -t drain reports the last move since the pool was started. A paused "
+		"scrub has not ended.\n"
+		"-t replace fails if the new leg is out, or if the old one must stay because "
+		"another leg of its mirror is out. With a parity1 it waits for an old leg that "
+		"resilvers. It fails if the old leg is stale and does not return by itself.\n"
+		"A pool that was imported read-only does not go on with a scrub, resilver or "
+		"replace, so a wait for one is refused there.",
 	.example = "kvpoolctl wait -t scrub,resilver tank",
 	.options = options,
 	.run = run,

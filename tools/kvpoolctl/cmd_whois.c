@@ -420,15 +420,16 @@ const struct command cmd_whois = {
 	.name = "whois",
 	.purpose = "the files that blocks of a pool belong to",
 	.args = "POOL [LBA[+COUNT]]...",
-	.about = "Tells which file has a block of the pool, as 'kvpoolctl status' lists blocks "
-		 "that are lost: LBA counts blocks of 4 KiB of the pool's device. Without LBA it "
-		 "takes all blocks that are poisoned, up to 1000 ranges. It only reads. Exit "
-		 "status 1: it cannot tell for some block, and says why.",
-	.more = "The file system has to be mounted, and be ext4 or XFS. It may lie on the pool, on "
-		"a partition of it, or on a linear volume of LVM. Where the file system does not "
-		"know the owner, all its files are gone through, which takes time. Files that "
-		"share a block, and all names of a file, are listed. Files below another mount are "
-		"not found. A device that does not answer for 30 s is given up.",
+	.about = "Tells which file owns a block of the pool, such as the lost blocks that "
+		"'kvpoolctl status' lists. LBA counts blocks of 4 KiB of the pool's device. "
+		"Without LBA it takes all poisoned blocks, up to 1000 ranges. It only reads. Exit "
+		"status 1: for some block it cannot tell, and says why.",
+	.more = "The file system must be mounted, and be ext4 or XFS. It may lie on the pool, on a "
+		"partition of it, or on a linear volume of LVM. If the file system does not record "
+		"the owner of a block, the command goes through all its files, which takes time. "
+		"It lists all files that share a block, and all names of a file. It does not find "
+		"files that are hidden below another mount. It gives up on a device that does not "
+		"answer for 30 s.",
 	.example = "kvpoolctl whois tank\nkvpoolctl whois tank 70144 80000+16",
 	.run = run,
 };

@@ -79,7 +79,7 @@ _kvpoolctl_of() {
 			'-a[all pools except those whose autoimport is 0]' \
 			'*-d[search here, not on all block devices]:DIR|DEV:_kvpoolctl_device' \
 			'--readonly[write nothing to any leg]' \
-			'--degraded[start although legs are read-only, or missing and may hold newer data]' \
+			'--degraded[start although some legs are read-only, or are missing and may hold newer data]' \
 			'--takeover[start although another host runs it, or ran it last and did not stop it]' \
 			'--destroyed[import a destroyed pool]' \
 			'--discard-log[give up the log of a cache that is lost or damaged, with all data that is not home]' \
@@ -149,7 +149,7 @@ _kvpoolctl_of() {
 	status)
 		_arguments -s \
 			'-v[more]' \
-			'-x[only pools with an advice]' \
+			'-x[only pools for which there is advice]' \
 			'*-d[search there for pools that do not run, not on all block devices]:DIR|DEV:_kvpoolctl_device' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
@@ -504,7 +504,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_key' ;;
 	set)
 		_arguments -s \
-			'-f[cache_mode=writeback onto a single SSD, though the pool survives less then]' \
+			'-f[cache_mode=writeback onto a single SSD, although the pool then survives fewer losses]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \

@@ -28,7 +28,7 @@ const struct ctl_option common_options[] = {
 static void print_words(const char *text, int at, int indent)
 {
 	while (*text) {
-		int n = (int)strcspn(text, " ");
+		int n = (int)strcspn(text, " \n");
 
 		if (at > indent && at + 1 + n > HELP_WIDTH) {
 			printf("\n%*s", indent, "");
@@ -39,7 +39,12 @@ static void print_words(const char *text, int at, int indent)
 		}
 		printf("%.*s", n, text);
 		at += n;
-		text += n + !!text[n];
+		text += n;
+		if (*text == '\n') {
+			printf("\n\n%*s", indent, "");
+			at = indent;
+		}
+		text += !!*text;
 	}
 	putchar('\n');
 }

@@ -79,7 +79,10 @@ def described(commands, common):
         if c["group"] != group:
             group = c["group"]
             lines.append(f".SH {group.upper()}")
-        lines += [f".SS {c['name']}", *filled(c["about"], names)]
+        first, *others = c["about"].split("\n")
+        lines += [f".SS {c['name']}", *filled(first, names)]
+        for paragraph in others:
+            lines += [".PP", *filled(paragraph, names)]
         lines += option_lines(c["options"], names)
         for paragraph in (c["more"] or "").split("\n") if c["more"] else []:
             lines += [".PP", *filled(paragraph, names)]
