@@ -8,9 +8,9 @@ static const struct {
 	const char *state, *because;
 } out[] = {
 	{ "faulted", "it failed a write, a flush or a repair" },
-	{ "offline", "it was taken out and misses later writes" },
+	{ "offline", "it was taken out, and lacks later writes" },
 	{ "stale", "it missed writes while the pool ran without it" },
-	{ "missing", "it is not connected and misses later writes" },
+	{ "missing", "it is not connected, and lacks later writes" },
 };
 
 /*
@@ -89,21 +89,21 @@ static bool about_state(json_object *pool, char *buf, size_t size)
 
 	if (!strcmp(state, "suspended") && !json_at(pool, "vdevs"))
 		snprintf(buf, size,
-			 "all I/O waits, and the pool does not run: its table could not be "
-			 "started. Connect its devices, then kvpoolctl clear %s, or else dmsetup "
-			 "resume %s; the kernel log names what is missing", name, name);
+			 "all I/O waits, and the pool does not run, since its table could not be "
+			 "started. The kernel log names what is missing. Connect that, then "
+			 "kvpoolctl clear %s; if that fails, dmsetup resume %s", name, name);
 	else if (!strcmp(state, "suspended"))
 		snprintf(buf, size, "all I/O waits: kvpoolctl clear %s resumes it", name);
 	else if (!strcmp(state, "faulted") && lost_to_other_host(pool))
-		snprintf(buf, size, "another host has taken over the pool, or may have, as no "
-			 "heartbeat was written in time: see kvpoolctl events %s. What was not "
-			 "flushed is lost. To use it here: export it on the other host, then "
-			 "dmsetup remove %s and kvpoolctl import %s", name, name, name);
+		snprintf(buf, size, "another host has taken over the pool, or may have, since no "
+			 "heartbeat was written in time: see kvpoolctl events %s. Writes that were "
+			 "not flushed are lost. To use the pool here, export it on the other host, "
+			 "then dmsetup remove %s and kvpoolctl import %s", name, name, name);
 	else if (!strcmp(state, "faulted"))
 		snprintf(buf, size, "%s: check disks and cables, then kvpoolctl clear %s; if it "
 			 "stays faulted, dmsetup remove %s and kvpoolctl import %s",
 			 json_flag_at(pool, "log.failed") ?
-			 "no leg takes the log; writes that were not flushed are in memory only" :
+			 "no leg takes the log; writes that were not flushed are only in memory" :
 			 "no leg can be written", name, name, name);
 	else
 		return false;
@@ -145,11 +145,10 @@ static bool about_blocks(json_object *pool, char *buf, size_t size)
 			 "then kvpoolctl scrub --wait %s", poisoned,
 			 poisoned == 1 ? " is" : "s are", name, name, first, name);
 	else if (unrepaired)
-		snprintf(buf, size, "the last scrub found no good copy of %" PRIu64 " block%s, and "
-			 "none is known to be lost now: a disk did not answer, or they were "
-			 "written since. Check disks and cables; then %skvpoolctl scrub --wait %s",
-			 unrepaired,
-			 unrepaired == 1 ? "" : "s", first, name);
+		snprintf(buf, size, "the last scrub found no good copy of %" PRIu64 " block%s, but "
+			 "no block is known to be lost: a disk did not answer, or the blocks were "
+			 "overwritten since. Check disks and cables; then %skvpoolctl scrub "
+			 "--wait %s", unrepaired, unrepaired == 1 ? "" : "s", first, name);
 	return poisoned || unrepaired;
 }
 
@@ -218,11 +217,11 @@ static const char *shadow_first(json_object *pool, json_object *shadow, char *bu
 	const char *name = json_text_at(pool, "name");
 
 	if (is_stopped(shadow))
-		snprintf(buf, size, "a leg is being replaced, which does not go on: kvpoolctl "
-			 "cancel %.64s replace undoes that; then ", name);
+		snprintf(buf, size, "the replacement of a leg has stopped: kvpoolctl cancel %.64s "
+			 "replace undoes it; then ", name);
 	else
-		snprintf(buf, size, "a leg is being replaced: kvpoolctl wait -t replace %.64s ends "
-			 "that; then ", name);
+		snprintf(buf, size, "a leg is being replaced: kvpoolctl wait -t replace %.64s "
+			 "completes that; then ", name);
 	return buf;
 }
 
@@ -246,7 +245,7 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 	if (shadow)
 		shadow_first(pool, shadow, first, sizeof(first));
 	if (!any_ssd_is_online(pool))
-		snprintf(none, sizeof(none), ", kvpoolctl remove %s cache runs without a cache",
+		snprintf(none, sizeof(none), ", kvpoolctl remove %s cache takes the cache out",
 			 name);
 	if (strcmp(state, "missing"))
 		snprintf(again, sizeof(again),
@@ -285,13 +284,24 @@ static void about_missing_leg(json_object *pool, json_object *leg, char *buf, si
 		 "another in its place", name, name, leg_name(leg));
 }
 
+/* How many more legs the pool can lose, as words behind "the pool". */
+static const char *would_survive(json_object *pool, char *buf, size_t size)
+{
+	u64 losses = json_number_at(pool, "losses_survivable");
+
+	if (losses)
+		snprintf(buf, size, "would survive the loss of %" PRIu64 " more", losses);
+	else
+		snprintf(buf, size, "would not survive another loss");
+	return buf;
+}
+
 static void about_bad_leg(json_object *pool, json_object *leg, unsigned int count, char *buf,
 			  size_t size)
 {
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
-	u64 survives = json_number_at(pool, "losses_survivable");
 	const char *because = "it cannot be used";
-	char more[40] = "", then[560];
+	char more[40] = "", then[560], losses[64];
 	size_t i;
 
 	if (!strcmp(state, "missing") && is_readonly(pool) && !is_ssd(pool, leg)) {
@@ -314,8 +324,8 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 		about_missing_leg(pool, leg, then, sizeof(then));
 	else
 		about_return(pool, leg, then, sizeof(then));
-	snprintf(buf, size, "leg %s is %s%s: %s; the pool would survive the loss of %" PRIu64
-		 " more. %s", leg_name(leg), state, more, because, survives, then);
+	snprintf(buf, size, "leg %s is %s%s: %s; the pool %s. %s", leg_name(leg), state, more,
+		 because, would_survive(pool, losses, sizeof(losses)), then);
 }
 
 static void about_resilver(json_object *pool, json_object *leg, unsigned int count, char *buf,
@@ -324,7 +334,7 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 	u64 done = json_number_at(pool, "resilver.done"),
 	    total = json_number_at(pool, "resilver.total");
 	u64 unread = json_number_at(pool, "resilver.unread");
-	char more[40] = "", lacks[160] = "";
+	char more[40] = "", lacks[160] = "", losses[64];
 
 	if (count > 1)
 		snprintf(more, sizeof(more), " (and %u more)", count - 1);
@@ -337,13 +347,12 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 		return;
 	}
 	if (unread)
-		snprintf(lacks, sizeof(lacks), ". It cannot end while no leg in sync gives %" PRIu64
+		snprintf(lacks, sizeof(lacks), ". It cannot end until a leg in sync gives %" PRIu64
 			 " block(s): check the other disks", unread / KVP_BLOCK_SIZE);
-	snprintf(buf, size, "leg %s is resilvering%s, %" PRIu64 " %% done; until then the pool "
-		 "would survive the loss of %" PRIu64 " more. kvpoolctl wait -t resilver %s waits "
-		 "for that%s",
+	snprintf(buf, size, "leg %s is resilvering%s, %" PRIu64 " %% done; until then the pool %s. "
+		 "kvpoolctl wait -t resilver %s waits for that%s",
 		 leg_name(leg), more, total ? done * 100 / total : 0,
-		 json_number_at(pool, "losses_survivable"), json_text_at(pool, "name"), lacks);
+		 would_survive(pool, losses, sizeof(losses)), json_text_at(pool, "name"), lacks);
 }
 
 /* The vdev with data that @leg is in; NULL: none. It belongs to @pool. */
@@ -429,9 +438,9 @@ static void about_replace_stopped(json_object *pool, json_object *new, char *buf
 	char first[224];
 
 	writable_first(pool, first, sizeof(first));
-	snprintf(buf, size, "leg %s, which is to replace another, is %s, and that is in use as "
-		 "before: %s%skvpoolctl online %s %s goes on, kvpoolctl cancel %s replace undoes "
-		 "it", leg_name(new), state, first, missing ? "connect it, and " : "", name,
+	snprintf(buf, size, "leg %s, which is to replace another, is %s. The other stays in use. "
+		 "%s%skvpoolctl online %s %s goes on with it, kvpoolctl cancel %s replace undoes "
+		 "it", leg_name(new), state, first, missing ? "Connect the new one; " : "", name,
 		 missing ? "DEV" : leg_name(new), name);
 }
 
@@ -445,19 +454,19 @@ static void about_shadow(json_object *pool, json_object *new, char *buf, size_t 
 	const char *name = json_text_at(pool, "name"), *state = json_text_at(new, "state");
 
 	if (is_readonly(pool))
-		snprintf(buf, size, "leg %s is to replace another, which is in use as before; that "
-			 "goes on once the pool takes writes: kvpoolctl export %s, then kvpoolctl "
-			 "import %s without --readonly", leg_name(new), name, name);
+		snprintf(buf, size, "leg %s is to replace another, which stays in use; the "
+			 "replacement goes on once the pool takes writes: kvpoolctl export %s, "
+			 "then kvpoolctl import %s without --readonly", leg_name(new), name, name);
 	else if (!strcmp(state, "online"))
-		snprintf(buf, size, "leg %s has all that another has, which it is to replace: "
-			 "kvpoolctl wait -t replace %s lets it take the place", leg_name(new),
+		snprintf(buf, size, "leg %s has all data of the leg that it is to replace: "
+			 "kvpoolctl wait -t replace %s lets it take its place", leg_name(new),
 			 name);
 	else if (!strcmp(state, "resilvering") || !strcmp(state, "stale"))
 		about_replace_running(pool, new, buf, size);
 	else
-		snprintf(buf, size, "leg %s, which is to replace another, is %s, and that is in "
-			 "use as before: connect it, then kvpoolctl export %s and kvpoolctl import "
-			 "%s go on with it; or kvpoolctl cancel %s replace undoes it",
+		snprintf(buf, size, "leg %s, which is to replace another, is %s. The other stays "
+			 "in use. Connect the new one, then kvpoolctl export %s and kvpoolctl "
+			 "import %s go on with it; or kvpoolctl cancel %s replace undoes it",
 			 leg_name(new), state, name, name, name);
 }
 
@@ -498,21 +507,20 @@ static const char *go_on(json_object *pool, json_object *shadow, char *buf, size
 			 "tells how to go on", name, name);
 		return "is out, too";
 	}
-	snprintf(buf, size, "kvpoolctl wait -t replace %.64s lets that take the place, and waits "
-		 "for the rest", name);
-	return "has part of what it had";
+	snprintf(buf, size, "kvpoolctl wait -t replace %.64s lets it take that place now, and "
+		 "waits until it has the rest", name);
+	return "has part of its data";
 }
 
 static void about_replaced(json_object *pool, json_object *old, char *buf, size_t size)
 {
 	json_object *new = find_shadow(pool);
-	char then[320];
+	char then[320], losses[64];
 	const char *is = go_on(pool, new, then, sizeof(then));
 
-	snprintf(buf, size, "leg %s is %s, and %s, which is to replace it, %s; the pool would "
-		 "survive the loss of %" PRIu64 " more. %s", leg_name(old),
-		 json_text_at(old, "state"), leg_name(new), is,
-		 json_number_at(pool, "losses_survivable"), then);
+	snprintf(buf, size, "leg %s is %s, and %s, which is to replace it, %s; the pool %s. %s",
+		 leg_name(old), json_text_at(old, "state"), leg_name(new), is,
+		 would_survive(pool, losses, sizeof(losses)), then);
 }
 
 /*
@@ -542,7 +550,7 @@ static void about_replace(json_object *pool, json_object *new, char *buf, size_t
 	else if (strcmp(state, "online"))
 		about_replace_stopped(pool, new, buf, size);
 	else if (old)
-		snprintf(buf, size, "leg %s has left, as %s has its place: %skvpoolctl wait -t "
+		snprintf(buf, size, "leg %s has left, since %s took its place: %skvpoolctl wait -t "
 			 "replace %s detaches it", leg_name(old), leg_name(new),
 			 writable_first(pool, first, sizeof(first)), name);
 	json_object_put(old);
@@ -599,9 +607,10 @@ static void about_idle_cache(json_object *pool, char *buf, size_t size)
 	lowers = cache_lowers(pool);
 	snprintf(buf, size,
 		 "the log belongs on the cache, but is on the legs since SSDs were changed or "
-		 "lost: kvpoolctl set %s%s cache_mode=writeback moves it to the cache%s",
+		 "lost: kvpoolctl set %s%s cache_mode=writeback moves it there%s",
 		 lowers ? "-f " : "", name, lowers ?
-		 "; then the pool would lose writes with that SSD, though it can lose a leg" : "");
+		 "; with that SSD the pool would then lose writes, though it can lose a leg" :
+		 "");
 }
 
 bool advice_text(json_object *pool, char *buf, size_t size)

@@ -273,9 +273,10 @@ static void note_discard(struct ctl *ctl, const struct found_pool *p, bool given
 	if (!given_up)
 		return;
 	ctl_say(ctl, "%s the log of pool %s, from lsn %" PRIu64 " on. Lost are the %" PRIu64
-		" MiB that its last checkpoint counted, %" PRIu64 " of %s, some of them perhaps "
-		"older, and all later writes; its labels were last written at %s. Blocks that were "
-		"being written home read EIO; kvpoolctl scrub --wait %s finds them",
+		" MiB that its last checkpoint counted, %" PRIu64 " of %s, and all later writes; "
+		"some of the lost data may be older than that checkpoint. The labels were last "
+		"written at %s. Blocks that were on their way home read as errors; kvpoolctl scrub "
+		"--wait %s finds them",
 		ctl->dry_run ? "would give up" : "gave up", sb->name, sb->log_tail,
 		kvp_log_counted_mib(sb), sb->checkpoint,
 		sb->checkpoint_time ? time_print(sb->checkpoint_time, when) : "an unknown time",
@@ -289,9 +290,9 @@ static void note_lost(struct ctl *ctl, const char *name, bool given_up)
 
 	if (!given_up || stats_load(name, &s, NULL))
 		return;
-	ctl_say(ctl, "%" PRIu64 " blocks are known to be lost and read EIO until they are written "
-		"again; kvpoolctl status -v %s lists them", stats_number(&s, "poisoned_blocks"),
-		name);
+	ctl_say(ctl, "%" PRIu64 " blocks are known to be lost, and read as errors until they are "
+		"written again; kvpoolctl status -v %s lists them",
+		stats_number(&s, "poisoned_blocks"), name);
 	stats_free(&s);
 }
 
@@ -301,9 +302,10 @@ static void note_degraded(struct ctl *ctl, const struct found_pool *p, const cha
 	unsigned int out = p->sb->leg_count - scan_in_sync(p);
 
 	if (out)
-		ctl_say(ctl, "note: it is degraded: %u of its %u legs are not in use, %u of them "
-			"missing; it survives the loss of %d more. kvpoolctl status %s tells what "
-			"to do", out, p->sb->leg_count, scan_missing(p), import_losses(p), name);
+		ctl_say(ctl, "note: the pool is degraded: %u of its %u legs are not in use, %u of "
+			"them missing; it survives the loss of %d more. kvpoolctl status %s tells "
+			"what to do", out, p->sb->leg_count, scan_missing(p), import_losses(p),
+			name);
 }
 
 /* What is to take the place of a leg is not there: the leg stays, and the order waits. */
@@ -336,7 +338,8 @@ static void note_watch(const struct ctl *ctl, const struct found_pool *p, const 
 	unsigned int seconds = watches_for(p, q);
 
 	if (seconds)
-		ctl_say(ctl, "would first watch its legs for %u s, as it has a heartbeat", seconds);
+		ctl_say(ctl, "would first watch its legs for %u s: its heartbeat shows whether "
+			"another host is alive", seconds);
 }
 
 static int check_and_start(struct ctl *ctl, const struct found_pool *p, const struct request *q)

@@ -70,8 +70,8 @@ static void report(struct ctl *ctl, json_object *root, const char *dev, bool mov
 		       moves ? "log       moves to the legs\n" : "", undone_by(plan));
 	} else {
 		ctl_say(ctl,
-			"%s is offline; the pool survives the loss of %" PRIu64 " leg(s) now, "
-			"before %" PRIu64 "%s; undone by %s",
+			"%s is offline; the pool now survives the loss of %" PRIu64 " leg(s), "
+			"not of %" PRIu64 "%s; undone by %s",
 			dev, json_number_at(plan, "redundancy.after"),
 			json_number_at(plan, "redundancy.before"),
 			moves ? "; the log moves to the legs" : "", undone_by(plan));

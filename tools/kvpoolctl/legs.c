@@ -297,13 +297,13 @@ static void print_plan(const struct change *c, json_object *plan)
 	const struct legs_order *o = c->o;
 
 	if (o->replaces)
-		printf("would replace %s by %s, of pool %s\ncopies    all that was written there; "
+		printf("would replace %s by %s in pool %s\ncopies    all that was written there; "
 		       "then %s leaves\n", o->name, o->new, o->e->name, o->name);
 	else if (o->new)
-		printf("would attach %s to %s, of pool %s\ncopies    all that was written there\n",
+		printf("would attach %s to %s in pool %s\ncopies    all that was written there\n",
 		       o->new, o->name, o->e->name);
 	else
-		printf("would detach %s, of pool %s, and wipe its label\n", o->name, o->e->name);
+		printf("would detach %s from pool %s, and wipe its label\n", o->name, o->e->name);
 	printf("survives  loss of %d leg(s) then, now %d\ntable     %s\n", c->losses,
 	       stats_losses(o->s), json_text_at(plan, "table"));
 }
@@ -311,10 +311,10 @@ static void print_plan(const struct change *c, json_object *plan)
 static void report_replaced(struct ctl *ctl, const struct legs_order *o)
 {
 	if (o->wait)
-		ctl_say(ctl, "%s has the place of %s, which is no leg of pool %s any more", o->new,
+		ctl_say(ctl, "%s took the place of %s, which is no leg of pool %s any more", o->new,
 			o->name, o->e->name);
 	else
-		ctl_say(ctl, "%s resilvers beside %s, which is in use until that ends, and then "
+		ctl_say(ctl, "%s resilvers beside %s, which stays in use until that ends, and then "
 			"leaves. kvpoolctl wait -t replace %s waits for that; kvpoolctl cancel %s "
 			"replace undoes it", o->new, o->name, o->e->name, o->e->name);
 }

@@ -101,7 +101,7 @@ static int stopped(const struct dm_entry *e, const struct stats *s,
 
 	return err_set(err, ERR_FAILED, leg_name(s, pair->new, new),
 		       replaced_mend(e, s, pair, mend),
-		       "it is %s, and %s, which it is to replace, is a leg as before",
+		       "it is %s, and %s, which it is to replace, stays in use",
 		       leg_text(s, pair->new, "state"), leg_name(s, pair->old, old));
 }
 

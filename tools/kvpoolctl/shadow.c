@@ -139,7 +139,7 @@ int shadow_stopped(const struct dm_entry *e, const struct stats *s, struct err *
 
 	new_name(s, new);
 	return err_set(err, ERR_FAILED, new, shadow_mend(e->name, s, mend),
-		       "it is %s, and %.200s, which it is to replace, is a leg as before", state,
+		       "it is %s, and %.200s, which it is to replace, stays in use", state,
 		       old_name(s, old));
 }
 
@@ -162,7 +162,7 @@ int shadow_waits(const struct dm_entry *e, const struct stats *s, struct err *er
 			 "%.64s replace undoes it", e->name, e->name);
 	return err_set(err, ERR_FAILED, old, mend, stale ?
 		       "it is stale, and does not return by itself; %.200s waits for that" :
-		       "it is resilvering, and that stands still; %.200s waits for its end",
+		       "its resilver stands still; %.200s waits for it to end",
 		       new_name(s, new));
 }
 
@@ -307,14 +307,14 @@ static void report(struct ctl *ctl, const struct change *c, const struct substit
 	if (ctl->json) {
 		ctl_json(json_object_get(root));
 	} else if (ctl->dry_run) {
-		printf("would replace %s by %s, of pool %s\ncopies    all that was written there; "
+		printf("would replace %s by %s in pool %s\ncopies    all that was written there; "
 		       "then %s leaves\n", o->old, o->new, o->e->name, o->old);
 		print_survives(c, root);
 	} else if (o->wait) {
-		ctl_say(ctl, "%s has the place of %s, which is no leg of pool %s any more", o->new,
+		ctl_say(ctl, "%s took the place of %s, which is no leg of pool %s any more", o->new,
 			o->old, o->e->name);
 	} else {
-		ctl_say(ctl, "%s resilvers beside %s, which is in use until that ends, and then "
+		ctl_say(ctl, "%s resilvers beside %s, which stays in use until that ends, and then "
 			"leaves. kvpoolctl wait -t replace %s waits for that; kvpoolctl cancel %s "
 			"replace undoes it", o->new, o->old, o->e->name, o->e->name);
 	}
@@ -424,7 +424,7 @@ static void report_cancelled(struct ctl *ctl, const struct change *c, json_objec
 	if (ctl->json) {
 		ctl_json(json_object_get(root));
 	} else if (ctl->dry_run) {
-		printf("would detach %s, of pool %s, and wipe its label\n", new, c->e->name);
+		printf("would detach %s from pool %s, and wipe its label\n", new, c->e->name);
 		print_survives(c, root);
 	} else {
 		ctl_say(ctl, "%s is no leg of pool %s any more; the pool survives the loss of %d "

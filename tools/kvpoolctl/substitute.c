@@ -183,7 +183,7 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 	if (ctl->json)
 		ctl_json(json_object_get(root));
 	else if (ctl->dry_run)
-		printf("would replace %s by %s, of pool %s\n%s"
+		printf("would replace %s by %s in pool %s\n%s"
 		       "copies    all that was written there\n"
 		       "survives  loss of %" PRIu64 " leg(s) then, now %" PRIu64 "\ntable     %s\n",
 		       c->o->old, new, c->o->e->name, c->ends_shadow ?
@@ -275,7 +275,7 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 		memcpy(err->why, why, sizeof(why));
 		return -1;
 	}
-	snprintf(done, sizeof(done), "it has the place of %.100s now", c->o->old);
+	snprintf(done, sizeof(done), "it took the place of %.100s", c->o->old);
 	ret = substitute_bring_online(c->o->e->name, c->o->leg, c->o->new, done, uuid, err);
 	return ret || !c->o->wait ? ret : resilver_wait(ctl, c->o->e->name, uuid, err);
 }

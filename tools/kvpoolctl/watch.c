@@ -244,7 +244,7 @@ static int watch_all(struct ctl *ctl, struct watch *w, struct err *err)
 		return ret;
 	survey(w, &claim, &limit);
 	seconds = with_margin(limit);
-	ctl_say(ctl, "watching the legs of pool %s for %u s, as its heartbeat tells whether "
+	ctl_say(ctl, "watching the legs of pool %s for %u s: its heartbeat shows whether "
 		"another host is alive", w->p->sb->name, w->o->readonly ? seconds : 2 * seconds);
 	ret = watch(ctl, w, seconds, false, err);
 	if (ret || w->o->readonly)

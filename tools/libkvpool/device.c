@@ -235,7 +235,7 @@ int device_apart(const char *path, int (*work)(void *arg, struct err *err), void
 		refuse_silent(path, err);
 	} else if (w.error || w.size != sizeof(ret) + sizeof(said) + size) {
 		err_set(err, ERR_FAILED, path, "free some memory, then try again",
-			"what is to be done there failed");
+			"the operation there failed");
 	} else {
 		memcpy(&ret, w.text, sizeof(ret));
 		memcpy(&said, w.text + sizeof(ret), sizeof(said));

@@ -20,7 +20,7 @@ refused 3 too_small 'a leg of that vdev needs' attach tank /dev/a /dev/f
 refused 3 held 'tank' attach tank /dev/a /dev/a
 mkfs.ext4 -q /dev/b
 refused 3 signature 'ext4' attach tank /dev/a /dev/b # printed elsewhere: ext4
-run 0 attach -f -n tank /dev/a /dev/b; has out 'would attach /dev/b to /dev/a, of pool tank'
+run 0 attach -f -n tank /dev/a /dev/b; has out 'would attach /dev/b to /dev/a in pool tank'
 has out '^survives  loss of 1 leg\(s\) then, now 0'
 expect_eq "$(kind 0)" single
 
@@ -40,7 +40,7 @@ run 0 events tank; has out 'leg_attached leg=1 uuid='
 echo "--- a leg is changed for another: one more, and then one less"
 run 0 attach --wait tank /dev/b /dev/c; has out '/dev/c is online; the pool survives the loss of 2 leg'
 old=$(stat_of tank leg.0.uuid)
-run 0 detach -n tank /dev/a; has out 'would detach /dev/a, of pool tank'
+run 0 detach -n tank /dev/a; has out 'would detach /dev/a from pool tank'
 has out '^survives  loss of 1 leg\(s\) then, now 2'
 run 0 detach tank "$old"; has out 'is no leg of pool tank any more; the pool survives the loss of 1 leg'
 expect_eq "$(blkid -p -o value -s TYPE /dev/a || true)" "" "the label of /dev/a"
@@ -79,7 +79,7 @@ simset c power 1
 run 0 detach tank /dev/c
 run 0 set tank resilver_rate=1M
 refused 3 refused 'no leg in use is being replaced' cancel tank replace
-run 0 replace -f -n tank /dev/b /dev/d; has out 'would replace /dev/b by /dev/d, of pool tank'
+run 0 replace -f -n tank /dev/b /dev/d; has out 'would replace /dev/b by /dev/d in pool tank'
 run 0 replace -f tank /dev/b /dev/d; has out 'kvpoolctl wait -t replace tank'
 run 0 status tank; has out 'advice: leg /dev/d is resilvering, .* to replace another, which is in use until then'
 expect_eq "$(state 0 0) $(state 0 1)" "online resilvering"
@@ -101,7 +101,7 @@ run 0 events tank; has out 'leg_left leg=0 uuid='; has out 'leg_detached leg=0 u
 expect_eq "$(blkid -p -o value -s TYPE /dev/b || true)" "" "the label of /dev/b"
 dmsetup message tank 0 drop_caches
 expect_eq "$(contents)" "$sum" "contents on /dev/d"
-run 0 replace --wait tank /dev/d /dev/b; has out '/dev/b has the place of /dev/d'
+run 0 replace --wait tank /dev/d /dev/b; has out '/dev/b took the place of /dev/d'
 expect_eq "$(kind 0) $(contents)" "single $sum"
 run 0 destroy tank
 check_json

@@ -21,7 +21,7 @@ refused 3 too_small 'a leg of that vdev needs' replace tank /dev/b /dev/f
 refused 3 held 'tank' replace tank /dev/b /dev/a
 mkfs.ext4 -q /dev/d
 refused 3 signature 'ext4' replace tank /dev/b /dev/d # printed elsewhere: ext4
-run 0 replace -f -n tank /dev/b /dev/d; has out 'would replace /dev/b by /dev/d, of pool tank'
+run 0 replace -f -n tank /dev/b /dev/d; has out 'would replace /dev/b by /dev/d in pool tank'
 has out '^survives  loss of 1 leg\(s\) then, now 1'
 # So slow that the device is not ready before a test has looked, however busy the machine's host is.
 run 0 set tank resilver_rate=64K
@@ -75,7 +75,7 @@ run 0 import tank; has out 'which is to replace another leg, is missing'
 run 0 set tank resilver_rate=0
 run 0 wait -t resilver tank
 expect_eq "$(pair 0 1)" "online missing 1"
-run 1 wait -t replace tank; has err 'it is missing, and /dev/b, which it is to replace, is a leg as before'
+run 1 wait -t replace tank; has err 'it is missing, and /dev/b, which it is to replace, stays in use'
 run 0 events tank; has out 'shadow_missing leg=1'
 simset d power 1
 run 0 set tank resilver_rate=64K

@@ -42,7 +42,7 @@ replaced() {
 	wait_stat tank leg.1.state faulted
 	run 4 status tank; has out 'advice: leg .*kvpoolctl replace tank .* NEW'
 	old=$(stat_of tank leg.1.uuid)
-	run 0 replace -f -n tank "$old" /dev/d; has out "would replace $old by /dev/d, of pool tank"
+	run 0 replace -f -n tank "$old" /dev/d; has out "would replace $old by /dev/d in pool tank"
 	has out '^survives  loss of 1 leg\(s\) then, now 0'
 	expect_eq "$(stat_of tank leg.1.uuid)" "$old" "-n has changed it"
 	run 0 set tank resilver_rate=1M

@@ -514,7 +514,7 @@ static void test_shadow_waits_for_its_leg(void)
 	       said("kvpoolctl online --wait tank 8:16") && script.naps >= 50);
 	BEGIN({ .leg = { NULL, "resilvering" }, .more = SHADOW("stale") });
 	RUN(&cmd_wait, false, false, "wait", "-t", "replace", "tank");
-	expect(last.status == EXIT_FAILED && said("that stands still") && script.naps >= 50);
+	expect(last.status == EXIT_FAILED && said("its resilver stands still") && script.naps >= 50);
 	/* a step of the resilver in between: it is waited for on */
 	BEGIN({ .leg = { NULL, "stale" }, .more = SHADOW("stale") },
 	      { .leg = { NULL, "resilvering" }, .more = DONE("40") SHADOW("stale") },
