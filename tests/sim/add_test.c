@@ -276,7 +276,7 @@ static void lost_leaf_case(void)
 
 /*
  * The log of a parity1 holds a discard of its chunks; that of the SSD does not, and the log would
- * move there. Neither a new pool has both, nor does a cache come to the other one.
+ * move there. A new pool with both is refused, and so is a cache that is added to the other one.
  */
 static void small_logs_main(void *arg)
 {

@@ -174,7 +174,7 @@ static void fill_behind(struct script *p, u64 block, bool discard)
 	expect_in_flight(p);
 }
 
-/* The same, and the new version comes home before the fill, which is older, is durable. */
+/* The same, and the new version goes home before the older fill is durable. */
 static void race(struct script *p, bool discard)
 {
 	fill_behind(p, FIRST + 5, discard);

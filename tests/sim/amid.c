@@ -334,7 +334,7 @@ static void has_returned(struct amid *t)
 	t->crash.back_at = disks.trace.nr;
 }
 
-/* Of each vdev one leg keeps what goes to the log. */
+/* One leg of each vdev keeps blocks of the log. */
 static void hold_log(struct amid *t)
 {
 	u32 v, disk;

@@ -223,7 +223,10 @@ static void set_rate(struct life *l, u64 rate)
 		sim_fail("resilver_rate is not set");
 }
 
-/* What is not home need not be copied: with all in the log the resilver would end at once. */
+/*
+ * Blocks that are not home need not be copied: if all were in the log, the resilver would end at
+ * once.
+ */
 static void resilver_slowly(struct life *l)
 {
 	if (host_checkpoint(&l->host))
@@ -693,7 +696,7 @@ static void wait_left(struct life *l, u32 old)
 		sim_fail("the old leg is in state %u", leg_of(l, old)->state);
 }
 
-/* And it is detached, as the tool does then. */
+/* Then detach it, as the tool does. */
 static void end_replaced(struct life *l, u32 old)
 {
 	u32 i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A cache of kind parity1. Durable contents of its log are readable without any one of its SSDs, as
- * a reader of its own verifies. The pool's users notice nothing meanwhile.
+ * A cache of kind parity1. A separate reader verifies that durable contents of its log can be read
+ * without any one of its SSDs. The pool's users notice nothing meanwhile.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -500,8 +500,8 @@ static void fill_task(void *arg)
 }
 
 /*
- * Nothing comes home, until the log takes nothing more: it is as full as it can be when the power
- * goes.
+ * Nothing goes home until the log takes nothing more: when the power goes, it is as full as it can
+ * be.
  */
 static void live_and_fill_the_log(struct cachevdev_test *t)
 {

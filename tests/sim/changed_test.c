@@ -312,7 +312,7 @@ static void copy_found(struct changed_test *p, u64 *copy)
 			copy[i] = sum_of(p, i);
 }
 
-/* Discards of what comes home before: known-gaps.md. */
+/* Discards of blocks that went home before: known-gaps.md. */
 static void writer(void *arg)
 {
 	struct changed_test *p = arg;

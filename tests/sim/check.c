@@ -41,7 +41,7 @@ bool run_machine(const struct image *img, u32 legs, u64 seed, void (*main)(void 
 	return end == SIM_RETURNED;
 }
 
-/* What goes wrong in a start, before all is looked at. */
+/* A start fails before it has looked at everything. */
 enum illness {
 	ILL_ONE,		/* one request fails */
 	ILL_ALL,		/* it and all later ones */
@@ -177,8 +177,8 @@ static void compare_two(struct look *l, const struct kvp_vdev *v, u32 a, u32 b)
 		u64 entry = kvp_table_entry(leaf, block);
 		u64 at = kvp_home_block(pool, block);
 		/*
-		 * A version that stays in the log of a cache comes home later, and may have been
-		 * half home.
+		 * A version that stays in the log of a cache goes home later. A part of its row may
+		 * have been home before.
 		 */
 		bool own = leaf->v == v && !kvp_wbuf_any(pool->wbuf, block, 1);
 

@@ -617,7 +617,7 @@ static void discards_read_no_leaf(struct trouble *t)
 	host_read_each(h, 30 * LEAF, 10);
 }
 
-/* What the RAM cache was told of, and what it holds. */
+/* The blocks that the RAM cache was told of, and those that it holds. */
 static void rcache_figures(struct host *h, u64 *told, u64 *held)
 {
 	const struct kvp_rcache *rc = h->pool->rcache;

@@ -634,9 +634,9 @@ static void passed_down_in_part(struct discards *t)
 }
 
 /*
- * Writes that come home while passing down has batches in hand: there is soon a dirty page of the
- * table again. No more than that, as a round of destage that takes much of the log makes a
- * checkpoint of its own.
+ * Writes go home while batches are passed down, so that soon a page of the table is dirty again.
+ * There are no more of them: a round of destage that takes much of the log makes a checkpoint of
+ * its own.
  */
 static void keep_busy(void *arg)
 {

@@ -299,8 +299,8 @@ static void ahead_twice_main(void *arg)
 }
 
 /*
- * What was copied ahead does not count for a leg that was out for a while: it may have lost what it
- * had not flushed.
+ * Pages that were copied ahead do not count for a leg that was out meanwhile: it may have lost
+ * those that it had not flushed.
  */
 static void ahead_away_main(void *arg)
 {

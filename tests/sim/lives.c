@@ -464,7 +464,7 @@ static bool entry_on_one_leg_is_equalised_before_it_goes_home(struct lives_test 
 }
 
 /*
- * Nothing comes home: what counts of the log, from its begin, which is noted, ends in the third
+ * Nothing goes home. The part of the log that counts begins at a noted place, and ends in the third
  * segment.
  */
 static void live_long_log(struct lives_test *s)
@@ -1548,8 +1548,9 @@ static void live_beside_unreadable(struct lives_test *s)
 }
 
 /*
- * These cannot be read at the next start. The leg is in use, as they did not decide an answer. When
- * they can be read again they do not count: data acknowledged meanwhile is there.
+ * These cannot be read at the next start. The leg is in use all the same, since nothing depended on
+ * them. When they can be read again they do not count: other data was acknowledged at their place
+ * meanwhile.
  */
 static bool leg_in_doubt_is_passed_by(struct lives_test *s)
 {
@@ -2466,7 +2467,7 @@ static bool leg_that_is_passed_by_gets_everything(struct lives_test *s)
 	       run_life(s, live_one_flush) && all_there(s, BIT(2));
 }
 
-/* The pool does not get an epoch above that of the leg, as the next start could not read that. */
+/* The pool does not get an epoch above that of the leg: the next start could not read it. */
 static bool leg_of_the_largest_epoch_is_not_passed_by(struct lives_test *s)
 {
 	s->lost = 1;
@@ -2834,8 +2835,8 @@ static void live_without_leg_1(struct lives_test *s)
 }
 
 /*
- * A superblock is in one ring of a leg, as the other one failed it. Later its slot cannot be read.
- * Another one was written at once, that says the same.
+ * A superblock is in one ring of a leg only, since the write to the other ring failed. Later its
+ * slot cannot be read. But another superblock with the same contents was written at once.
  */
 static bool superblock_that_a_ring_failed_is_not_alone(struct lives_test *s)
 {

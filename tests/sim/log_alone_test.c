@@ -437,7 +437,7 @@ static void loses_all(struct alone *a)
 		sim_fail("a commit does not end the failure");
 }
 
-/* All that is logged comes home, and a checkpoint says so. Returns the number of versions. */
+/* Write everything in the log home, and take a checkpoint. Returns the number of versions. */
 static u32 bring_home(struct alone *a)
 {
 	struct kvp_log_at next = { 0, 0 };

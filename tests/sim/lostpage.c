@@ -134,7 +134,8 @@ static void go_on_without(struct trouble *t)
 
 /*
  * Each leg says that it has lost the page: by a bad sector, or by sums of its own, as dm-integrity
- * has. That is no silence, so what lies below a leaf is poisoned, and a page above is given up.
+ * does. That is an answer. So blocks below a leaf are poisoned, and a page above the leaves is
+ * given up.
  */
 static void lost_with(struct trouble *t, int error)
 {

@@ -255,8 +255,8 @@ static void dying_main(void *arg)
 		disks_kill(i);
 	release(c);
 	/*
-	 * Or the superblock had it by then: it was set, and the log moves back with its first
-	 * entry.
+	 * Or the superblock had the new mode by then: it was set, and the log moves back with its
+	 * first entry.
 	 */
 	if (!c->is_set || (c->error && c->error != -ENODEV))
 		sim_fail("set %d with %d", c->is_set, c->error);
@@ -537,7 +537,7 @@ static void cancel_too_late(struct change *c)
 		sim_fail("a log that has moved was cancelled");
 }
 
-/* A suspend does not wait for a drain of the log: neither off the cache, nor onto it. */
+/* A suspend does not wait for a drain of the log, off the cache or onto it. */
 static void end_for_a_suspend(struct change *c)
 {
 	struct host *h = &c->host;

@@ -393,7 +393,7 @@ static void zeros_are_older(struct over *t)
 	host_checkpoint(&t->host);
 }
 
-/* What is not durable yet, or goes home by intent itself, is passed by none. */
+/* No stream passes versions that are not durable yet, or that go home by intent themselves. */
 static void stream_over_a_stream(struct over *t)
 {
 	begin(t);
@@ -535,8 +535,8 @@ static void cache_dies_before_it(struct over *t)
 }
 
 /*
- * The same, and no SSD gives the older versions, which RAM does not have: they are lost. A power
- * cut then may leave a block of the stream, or an error, but not what was there before those.
+ * The same, and no SSD gives the older versions, which RAM does not have: they are lost. After a
+ * power cut, a block is that of the stream, or an error, but never older than the lost version.
  */
 static void cache_dies_with_older_ones(struct over *t)
 {

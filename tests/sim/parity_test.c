@@ -829,7 +829,10 @@ static void stripes_over_data_become_data(struct parity_test *t)
 	end_large_write(t);
 }
 
-/* The log has no room for them, as what lies behind the intents waits: the tail passes them. */
+/*
+ * The log has no room for them, since the versions behind the intents wait. So the tail passes the
+ * intents.
+ */
 static void fill_behind_stripes(void *arg)
 {
 	struct parity_test *t = arg;
@@ -1071,7 +1074,10 @@ static void silent_for_a_time(struct parity_test *t)
 	write_beside_silent(t, 1, 9);
 }
 
-/* It never answers: it is given up, as the log cannot wait. The next one is not waited for. */
+/*
+ * The SSD never answers: the version is given up, since the log cannot wait. The pool does not wait
+ * again for the next one.
+ */
 static void silent_for_good(struct parity_test *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
@@ -1469,9 +1475,9 @@ static void row_reader(void *arg)
 }
 
 /*
- * Readers of blocks that the missing leg would have wait for the locks of rows of which a neighbour
- * comes home. They must not get them before the table knows that: of the new contents and the old
- * sum no block can be made.
+ * Readers of blocks of the missing leg wait for the locks of rows while a neighbour goes home. They
+ * must not get these locks before the table has changed: with the new contents and the old sum no
+ * block can be made.
  */
 static void readers_wait_for_rows(struct parity_test *t)
 {

@@ -25,7 +25,7 @@ static bool has(struct kvp_rcache *rc, u64 block, u8 fill)
 	return good;
 }
 
-/* Admit @block, full of @fill, as a read does that took @token before. */
+/* Admit @block, full of @fill, like a read that took @token before. */
 static bool admit(struct kvp_rcache *rc, u64 block, u8 fill, u32 token)
 {
 	struct kvp_rfill from = { .first = kvp_block(block), .count = 1, .token = token };
@@ -129,7 +129,7 @@ static bool fill_by_one(struct pages *p)
 	return !write_one(&p->w, 1, false);
 }
 
-/* A stream takes all pages that it may have. Then an entry of it comes home. */
+/* A stream takes all pages that it may have. Then one of its entries goes home. */
 static void stream_on(struct pages *p)
 {
 	struct kvp_version *d;

@@ -1150,7 +1150,10 @@ static void expect_end(struct life *l, u32 most_ms)
 	sim_slow = NULL;
 }
 
-/* Beside a host, what is in the log goes home without hurry; without a host it is ordered. */
+/*
+ * While the host has requests, destage writes the log home without hurry. Otherwise it is ordered
+ * to.
+ */
 static void ends_beside_the_host(struct life *l)
 {
 	struct kvp_resilver *r = l->host.pool->resilver;
@@ -1554,8 +1557,8 @@ static void expect_out_by_order(struct life *l)
 }
 
 /*
- * Taken out by order, it stays out, though legs return by themselves: at a start without it, as the
- * pool is used meanwhile, and at one with it.
+ * A leg that was taken out by order stays out, although legs return by themselves. It does so at a
+ * start without it, after which the pool is used, and at a start with it.
  */
 static void ordered_out_stays_out(struct life *l)
 {

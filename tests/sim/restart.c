@@ -41,7 +41,7 @@ struct restart_test {
 	const char *name;
 	void (*live)(struct restart_test *s);
 	bool stop;			/* this life ends in good order */
-	/* nothing comes home in it; all that it writes is flushed */
+	/* in this life nothing goes home, and everything that it writes is flushed */
 	bool hold;
 	bool scrub;			/* it begins with a scrub, which must find nothing */
 	bool checked;			/* nothing is cut any more */
@@ -149,7 +149,7 @@ static void restart_test_main(void *arg)
 	s->refused = host_start(&s->host, &s->o, &s->start);
 	if (s->refused)
 		return;
-	/* Data comes home by order only. */
+	/* Data goes home only by order. */
 	WRITE_ONCE(s->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
 	if (!s->fills)
 		kvp_admit_stop(s->host.pool->admission);

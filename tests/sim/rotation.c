@@ -204,8 +204,8 @@ static void cure_all(void)
 }
 
 /*
- * The same, and the superblock fails that would record the loss. The pool is faulted then, and
- * nothing of the entry goes home until `clear` has recorded it.
+ * The same, and the superblock that would record the loss fails. Then the pool is faulted, and no
+ * version of the entry goes home until `clear` has recorded the loss.
  */
 static void homes_of_an_entry_whose_loss_is_not_recorded(struct turns *t)
 {

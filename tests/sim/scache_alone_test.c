@@ -161,7 +161,7 @@ static bool finds(struct alone *t)
 	good &= expect(there(t, 100, 8, &at) == 3, "blocks are together that are not");
 	good &= expect(there(t, 103, 1, &at) == 1 &&
 		       at.block == kvp_log_place(&t->g, lsn(10), 0).block, "at its old place");
-	/* longer reads do not ask, nor does any if no SSD is left */
+	/* longer reads do not ask, and none does if no SSD is left */
 	good &= expect(!there(t, 100, KVP_SCACHE_READ + 1, &at), "a long read asks the cache");
 	t->leg.state = KVP_LEG_FAULTED;
 	good &= expect(!there(t, 100, 1, &at) && !kvp_scache_size(&t->s), "without an SSD");

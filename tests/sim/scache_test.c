@@ -216,7 +216,7 @@ static void read_task(void *arg)
 	own.read = true;
 }
 
-/* A read of the SSD hangs, and the block changes and comes home meanwhile. */
+/* A read of the SSD hangs. Meanwhile the block changes, and the new version goes home. */
 static void changes_meanwhile(struct script *s)
 {
 	struct host *h = &s->host;

@@ -205,7 +205,10 @@ static void flushes_beside_each_other(struct scenario *s)
 	host_write(&s->host, 70, 2, true);
 }
 
-/* A checkpoint hangs in its table pages while a bypass comes home, not covered by its flush. */
+/*
+ * A checkpoint hangs at its table pages while a direct write goes home, which its flush does not
+ * cover.
+ */
 static void checkpoint_task(void *arg)
 {
 	struct scenario *s = arg;
@@ -1174,7 +1177,7 @@ static void reader_task(void *arg)
 	complete_all(&s->flushed);
 }
 
-/* A bad copy is found just as a newer version comes home: neither may harm the other. */
+/* A bad copy is found just as a newer version goes home: neither may harm the other. */
 static void reader_heals_while_a_newer_version_comes_home(struct scenario *s)
 {
 	struct host *h = &s->host;
@@ -1522,7 +1525,8 @@ static void expect_cached(struct host *h, u64 block, bool cached)
 }
 
 /*
- * The page that it has verified is of no use: the next reader must not get it, nor after a crash.
+ * The page that it has verified is outdated: the next reader must not get it, not even after a
+ * crash.
  */
 static void fill_races_a_write(struct scenario *s)
 {

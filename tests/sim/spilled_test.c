@@ -328,7 +328,7 @@ static void rotten_and_overwritten(struct spilled_test *s)
 	host_stop(&s->host);
 }
 
-/* The SSDs are silent for a time: nothing is given up, and all comes home later. */
+/* The SSDs are silent for a time: no version is given up, and all go home later. */
 static void silent_for_a_time(struct spilled_test *s)
 {
 	u32 i;
@@ -631,7 +631,7 @@ static void discard_before_rounds(struct spilled_test *s)
 	spill(s);
 	host_discard(&s->host, FIRST + 2, 3);
 	host_write_each(&s->host, FIRST + COUNT, BUFFER);
-	/* The block that destage writes now comes home, and no later one. */
+	/* The block that destage writes now goes home, and no later one does. */
 	disks_release_all();
 	for (i = 0; i < first_ssd(s); i++)
 		disks_stall(i, disks.data_start + FIRST, disks.data_start + POOL_BLOCKS);

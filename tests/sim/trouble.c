@@ -568,7 +568,10 @@ static void write_and_lose_page_above(struct trouble *t)
 	lose_page(h, 1, 0);
 }
 
-/* The log holds writes below it: they are not lost, all else below it is, and nothing else. */
+/*
+ * The log holds writes below the page. They are not lost. All other blocks below it are, and no
+ * block elsewhere.
+ */
 static void start_without_page_above(struct trouble *t)
 {
 	struct host *h = &t->host;

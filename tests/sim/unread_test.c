@@ -245,7 +245,10 @@ static bool each_request(struct unread *t, u32 step)
 			      t->refusals);
 }
 
-/* Allocation @nth of a start fails, or @count from there on, as a kernel with failslab does it. */
+/*
+ * Allocation @nth of a start fails, or @count allocations from there on, as in a kernel with
+ * failslab.
+ */
 static bool one_without_memory(struct unread *t, u32 nth, u32 count)
 {
 	bool good;
@@ -317,7 +320,7 @@ static void answer(void *arg)
 		disks_wake(t->victim);
 }
 
-/* A start sends nothing more to a leg that it waits for, nor when it has left it. */
+/* A start sends nothing more to a leg that it waits for, or that it has left out. */
 static void count_sent(void *arg)
 {
 	struct unread *t = arg;
@@ -412,7 +415,7 @@ static void check_started(struct unread *t)
 	}
 }
 
-/* Nothing was written, and what is left has all data. */
+/* Nothing was written, and the legs that are left have all data. */
 static void check_readonly(struct unread *t, bool hit)
 {
 	if (disks.writes || disks.flushes)
