@@ -46,33 +46,33 @@ static u64 tunable(const struct kvp_admission *f, enum kvp_tunable_id id)
 
 static atomic_t *count_of(const struct kvp_admission *f, kvp_block_t block)
 {
-	u64 region = kvp_block_nr(block) >> KVP_ADMIT_REGION_SHIFT;
+	u64 stretch = kvp_block_nr(block) >> KVP_ADMIT_STRETCH_SHIFT;
 
-	return &f->changes[hash_64(region, KVP_ADMIT_COUNT_BITS)];
+	return &f->changes[hash_64(stretch, KVP_ADMIT_COUNT_BITS)];
 }
 
 void kvp_admit_changed(struct kvp_admission *f, kvp_block_t block, u32 count)
 {
-	u64 first = kvp_block_nr(block), region = first >> KVP_ADMIT_REGION_SHIFT;
-	u64 last = (first + count - 1) >> KVP_ADMIT_REGION_SHIFT;
+	u64 first = kvp_block_nr(block), stretch = first >> KVP_ADMIT_STRETCH_SHIFT;
+	u64 last = (first + count - 1) >> KVP_ADMIT_STRETCH_SHIFT;
 
 	/*
 	 * A full barrier on both sides. Before it: the changes of the entries. After it: the
 	 * changes of the index, and of the buffer.
 	 */
-	for (; kvp_admit_in_use(f) && region <= last; region++)
-		atomic_inc_return(count_of(f, kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
+	for (; kvp_admit_in_use(f) && stretch <= last; stretch++)
+		atomic_inc_return(count_of(f, kvp_block(stretch << KVP_ADMIT_STRETCH_SHIFT)));
 }
 
 /* Counts only grow: their sum is unchanged if and only if each of them is. */
 static u32 changes_of(const struct kvp_admission *f, kvp_block_t first, u32 count)
 {
-	u64 region = kvp_block_nr(first) >> KVP_ADMIT_REGION_SHIFT;
-	u64 last = kvp_block_nr(kvp_block_add(first, count - 1)) >> KVP_ADMIT_REGION_SHIFT;
+	u64 stretch = kvp_block_nr(first) >> KVP_ADMIT_STRETCH_SHIFT;
+	u64 last = kvp_block_nr(kvp_block_add(first, count - 1)) >> KVP_ADMIT_STRETCH_SHIFT;
 	u32 sum = 0;
 
-	for (; region <= last; region++)
-		sum += (u32)atomic_read(count_of(f, kvp_block(region << KVP_ADMIT_REGION_SHIFT)));
+	for (; stretch <= last; stretch++)
+		sum += (u32)atomic_read(count_of(f, kvp_block(stretch << KVP_ADMIT_STRETCH_SHIFT)));
 	return sum;
 }
 

@@ -16,9 +16,9 @@
  * The rule is that of scache.h: if a block is in the index and not in the buffer, then its place
  * holds the version that the table names. A block was read before its entry of the log was even
  * built. So a look at the table is not enough: other contents may have the same sum, and an
- * attacker may make some that do. So changes are counted, by regions of neighbouring blocks:
+ * attacker may make some that do. So changes are counted, by stretches of neighbouring blocks:
  * kvp_admit_changed() is called where the table's entries change. A block that was read enters only
- * if no change was counted in its region since before the read. That is tested under the lock of
+ * if no change was counted in its stretch since before the read. That is tested under the lock of
  * the index under which a change takes the block out.
  *
  * The place cannot belong to another block by then. A block enters before its entry goes to
@@ -51,13 +51,13 @@ struct page;
 /* ms that fewer blocks wait for others: a header for each would double their cost for the SSD */
 #define KVP_ADMIT_GATHER_MS	100u
 #define KVP_FROM_HOME		(~0u)
-#define KVP_ADMIT_REGION_SHIFT	4
+#define KVP_ADMIT_STRETCH_SHIFT	4
 #define KVP_ADMIT_COUNT_BITS	14
 
 /**
  * struct kvp_admit_plan - a read of some blocks that may be admitted
  * @first, @count: its blocks
- * @token: sum of the counts of changes of their regions, taken before the read
+ * @token: sum of the counts of changes of their stretches, taken before the read
  * @ask: KVP_ASK_*
  */
 struct kvp_admit_plan {
@@ -72,7 +72,7 @@ struct kvp_admit_plan {
  * @added: link of kvp_admission.added
  * @block: KVP_BLOCK_NONE: none
  * @crc: sum of the page
- * @changes: the count of its region before it was read
+ * @changes: the count of its stretch before it was read
  * @from: its old place on the SSD, if it is reinserted (reinsert.h); or KVP_FROM_HOME
  * @meta: it is metadata
  * @written: it was written, and has just come home: the policy does not count it
@@ -100,7 +100,7 @@ struct kvp_candidate {
  * @nr_waiting: how many candidates wait, in both lists; never less than the lists have
  * @counted: the second in which @count was updated; by @work
  * @candidates: KVP_ADMIT_BLOCKS of them; NULL: nothing is ever admitted
- * @changes: counts of changes, by region
+ * @changes: counts of changes, by stretch
  * @gather: jiffies, KVP_ADMIT_GATHER_MS; 0 in simulated races
  * @busy: an entry is in flight, or a write to the ring; set under log->build_lock
  * @stopped: nothing is appended, and no candidate taken

@@ -256,7 +256,7 @@ static inline bool kvp_leg_is_shadow(const struct kvp_leg *leg)
 /** enum kvp_ram_bypass - why blocks of a read are not kept; for statistics */
 enum kvp_ram_bypass {
 	KVP_RAM_KEEP,		/* they are kept */
-	KVP_RAM_LONG,		/* the read was over KVP_RCACHE_REGION blocks, or was cut */
+	KVP_RAM_LONG,		/* the read was over KVP_RCACHE_STRETCH blocks, or was cut */
 	KVP_RAM_STREAM,		/* it was part of a long stream */
 	KVP_RAM_AHEAD,		/* it was read ahead: no request has asked for it yet */
 	KVP_RAM_BYPASSES

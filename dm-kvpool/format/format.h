@@ -346,14 +346,14 @@ static inline u32 kvp_leaf_blocks(const struct kvp_geometry *g)
  */
 u32 kvp_extent_blocks(const struct kvp_geometry *g);
 
-/** kvp_home_blocks() - blocks of its data region that a leg uses */
+/** kvp_home_blocks() - blocks of its data area that a leg uses */
 static inline u64 kvp_home_blocks(const struct kvp_geometry *g)
 {
 	return kvp_is_parity1(g) ? g->data_blocks / (g->leg_count - 1) : g->data_blocks;
 }
 
 /*
- * Rows of a parity1: row r is block r of every leg's data region, which holds
+ * Rows of a parity1: row r is block r of every leg's data area, which holds
  * n - 1 blocks of data (pieces 1 to n - 1 of the stripe) and their parity.
  */
 
@@ -466,7 +466,7 @@ static inline u32 kvp_page_rounds(const struct kvp_geometry *g)
 struct kvp_place kvp_page_place(const struct kvp_geometry *g, u32 level, u64 index,
 				unsigned int slot, u32 copy);
 
-/** kvp_table_blocks() - size on a leg of the table region, or of the first of two */
+/** kvp_table_blocks() - size on a leg of the table area, or of the first of two */
 u64 kvp_table_blocks(const struct kvp_geometry *g);
 
 /** kvp_log_copies() - copies of each log segment; with 1, a lost block is made from its row */
@@ -477,8 +477,8 @@ static inline u32 kvp_log_copies(const struct kvp_geometry *g)
 	return kvp_is_parity1(g) ? 2 : g->leg_count;
 }
 
-/** kvp_log_region() - blocks of the log on one leg */
-u64 kvp_log_region(const struct kvp_geometry *g);
+/** kvp_log_area() - blocks of the log on one leg */
+u64 kvp_log_area(const struct kvp_geometry *g);
 
 #define KVP_SSDCOPY_SHARE	64	/* table pages get a 64th of a cache's log on each leg */
 
@@ -487,7 +487,7 @@ u64 kvp_log_region(const struct kvp_geometry *g);
  */
 static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
 {
-	return g->table_start ? kvp_log_region(g) / KVP_SSDCOPY_SHARE : 0;
+	return g->table_start ? kvp_log_area(g) / KVP_SSDCOPY_SHARE : 0;
 }
 
 /**
@@ -498,7 +498,7 @@ static inline u64 kvp_ssdcopy_blocks(const struct kvp_geometry *g)
  */
 bool kvp_log_holds_discard(const struct kvp_geometry *log, u32 chunk_blocks);
 
-/** kvp_log_pos() - block within the log region of @lsn */
+/** kvp_log_pos() - block within the log area of @lsn */
 static inline u64 kvp_log_pos(const struct kvp_geometry *g, kvp_lsn_t lsn)
 {
 	return kvp_lsn_nr(lsn) % kvp_log_blocks(g);
@@ -598,7 +598,7 @@ struct kvp_scrub_info {
 	u32 state;		/* enum kvp_scrub_state */
 };
 
-/* A stretch of the pool and the vdevs that share it: regions.h. */
+/* A region: blocks of the pool, and the vdevs that share them. See regions.h. */
 struct kvp_region {
 	u64 blocks;
 	u16 share[KVP_MAX_VDEVS];	/* extents in each round */
@@ -768,7 +768,7 @@ u64 kvp_leg_least(const struct kvp_geometry *g);
 static inline u64 kvp_leg_used(const struct kvp_geometry *g)
 {
 	return kvp_has_data(g) ? kvp_leg_least(g) :
-				 g->log_start + kvp_log_region(g) + KVP_LABEL_BLOCKS;
+				 g->log_start + kvp_log_area(g) + KVP_LABEL_BLOCKS;
 }
 
 /**

@@ -6,7 +6,7 @@
 #include "format/format.h"
 #include "format/logstripe.h"
 
-#define ALIGN_BLOCKS		256ull		/* regions start at multiples of 1 MiB */
+#define ALIGN_BLOCKS		256ull		/* areas start at multiples of 1 MiB */
 #define LOG_MIN_BYTES		(4ull << 20)
 #define LOG_DEFAULT_MIN		(32ull << 20)
 #define LOG_DEFAULT_MAX		(1ull << 30)
@@ -107,7 +107,7 @@ struct kvp_place kvp_page_place(const struct kvp_geometry *g, u32 level, u64 ind
 	return p;
 }
 
-u64 kvp_log_region(const struct kvp_geometry *g)
+u64 kvp_log_area(const struct kvp_geometry *g)
 {
 	if (kvp_log_striped(g))
 		return kvp_log_blocks(g) / g->leg_count;
@@ -197,7 +197,7 @@ static bool has_two_copies(const struct kvp_geometry *g)
 }
 
 /* What the table takes. Its copies on the leg follow one another. */
-static u64 table_region(const struct kvp_geometry *g, u64 data_blocks, u32 max_roots)
+static u64 table_area(const struct kvp_geometry *g, u64 data_blocks, u32 max_roots)
 {
 	struct kvp_geometry all = *g;
 
@@ -218,7 +218,7 @@ static u64 data_that_fits(const struct kvp_geometry *g, u64 start, u64 end, u32 
 		return 0;
 	units = (end - start) / on_leg;
 	for (;;) {
-		need = table_region(g, units * unit, max_roots) + units * on_leg;
+		need = table_area(g, units * unit, max_roots) + units * on_leg;
 		if (need <= end - start)
 			return units * unit;
 		excess = (need - (end - start) + on_leg - 1) / on_leg;
@@ -311,7 +311,7 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 			 (unsigned long long)kvp_log_blocks(g) * 4, g->chunk_blocks * 4);
 		return -EINVAL;
 	}
-	log = round_up_to(kvp_log_region(g), ALIGN_BLOCKS);
+	log = round_up_to(kvp_log_area(g), ALIGN_BLOCKS);
 	g->table_start = KVP_LABEL_BLOCKS;
 	g->data_blocks = usable > KVP_LABEL_BLOCKS + log ?
 		data_that_fits(g, KVP_LABEL_BLOCKS + log, usable - KVP_LABEL_BLOCKS, max_roots) : 0;
@@ -330,7 +330,7 @@ int kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_b
 	}
 	/* A single has no other leg with the table, so it has two copies. */
 	g->table_copy = kind == KVP_VDEV_SINGLE ? g->table_start + kvp_table_blocks(g) : 0;
-	g->log_start = g->table_start + table_region(g, g->data_blocks, max_roots);
+	g->log_start = g->table_start + table_area(g, g->data_blocks, max_roots);
 	g->data_start = g->log_start + log;
 	return 0;
 }
@@ -353,7 +353,7 @@ int kvp_layout_larger(const struct kvp_geometry *old, u64 leg_blocks, u32 max_ro
 	g->levels = levels_for(*g, max_roots);
 	if (kvp_pages_at(g, g->levels - 1) > max_roots)
 		return -EOVERFLOW;
-	g->table_start = end - table_region(g, g->data_blocks, max_roots);
+	g->table_start = end - table_area(g, g->data_blocks, max_roots);
 	g->table_copy = has_two_copies(g) ? g->table_start + kvp_table_blocks(g) : 0;
 	/* Pages are copied from one to the other. */
 	return kvp_table_behind(old) && g->table_start < end_of_table(old) ? -ENOSPC : 0;
@@ -386,7 +386,7 @@ static void cut_cache(struct kvp_geometry *g, u64 blocks)
 	/* Where the log begins anew, a row does too. */
 	if (kvp_log_striped(g))
 		g->segments -= g->segments % g->leg_count;
-	g->table_start = copies ? g->log_start + kvp_log_region(g) : 0;
+	g->table_start = copies ? g->log_start + kvp_log_area(g) : 0;
 }
 
 /* The window as it is noted: in whole segments, and 0 if it is the default. */
@@ -453,7 +453,7 @@ static bool copy_fits(const struct kvp_geometry *g, u64 leg_blocks)
 /* The table lies before the log, or behind the data. */
 static bool in_order(const struct kvp_geometry *g)
 {
-	if (g->log_start + kvp_log_region(g) > g->data_start)
+	if (g->log_start + kvp_log_area(g) > g->data_start)
 		return false;
 	return kvp_table_behind(g) ? g->table_start >= g->data_start + kvp_home_blocks(g) :
 	       g->table_start + kvp_table_blocks(g) <= g->log_start;
@@ -465,7 +465,7 @@ static bool log_sound(const struct kvp_geometry *g, u64 leg_blocks)
 	       g->segment_blocks <= KVP_SEGMENT_BLOCKS &&
 	       !(g->segment_blocks & (g->segment_blocks - 1)) && g->segments >= KVP_MIN_SEGMENTS &&
 	       kvp_log_blocks(g) <= CACHE_MAX_BLOCKS &&
-	       inside(g->log_start, kvp_log_region(g), leg_blocks);
+	       inside(g->log_start, kvp_log_area(g), leg_blocks);
 }
 
 /* True if the log has whole segments, and enough of them, or the default number. */
@@ -483,10 +483,10 @@ static const char *cache_fault(const struct kvp_geometry *g, u64 leg_blocks)
 	if (g->data_start || g->data_blocks || g->levels || g->table_copy || g->chunk_blocks)
 		return "table or data of a cache";
 	if (!log_sound(g, leg_blocks) || (kvp_log_striped(g) && g->segments % g->leg_count))
-		return "log region";
+		return "log area";
 	if (!window_sound(g))
 		return "window of the log";
-	if (g->table_start && (g->table_start < g->log_start + kvp_log_region(g) ||
+	if (g->table_start && (g->table_start < g->log_start + kvp_log_area(g) ||
 			       !inside(g->table_start, kvp_ssdcopy_blocks(g), leg_blocks)))
 		return "place for copies of the table";
 	return NULL;
@@ -502,18 +502,18 @@ static const char *geometry_fault(const struct kvp_geometry *g, u64 leg_blocks)
 		return "chunk";
 	if (!g->data_blocks || (kvp_is_parity1(g) && g->data_blocks % kvp_stripe_blocks(g)) ||
 	    !inside(g->data_start, kvp_home_blocks(g), leg_blocks))
-		return "data region";
+		return "data area";
 	if (g->levels < 1 || g->levels > KVP_MAX_LEVELS ||
 	    kvp_pages_at(g, g->levels - 1) > KVP_MAX_ROOTS)
 		return "table levels";
 	if (!log_sound(g, leg_blocks) || g->log_window)
-		return "log region";
+		return "log area";
 	if (!kvp_log_holds_discard(g, g->chunk_blocks))
 		return "log size for its chunks";
 	if (!inside(g->table_start, kvp_table_blocks(g), leg_blocks))
-		return "table region";
+		return "table area";
 	if (!in_order(g))
-		return "order of the regions";
+		return "order of the areas";
 	if (!copy_fits(g, leg_blocks))
 		return "second copy of the table";
 	return NULL;

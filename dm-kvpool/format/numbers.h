@@ -5,7 +5,7 @@
  * The pool counts its blocks, each vdev counts its own, and each leg again counts its own. All of
  * them are 64 bits wide, and a mix of two reads the wrong block. So each kind has a type of its
  * own, which sparse tells from the others and from a plain u64 (__bitwise). Counts of blocks and
- * rows of a parity1 are plain u64s, and so is where struct kvp_geometry lets a region begin.
+ * rows of a parity1 are plain u64s, and so is where struct kvp_geometry lets an area begin.
  *
  * kvp_locate() leads from a block of the pool to a block of a vdev, kvp_pool_block() back, and
  * kvp_data_place() on to a leg: struct kvp_place is a leg and its block. Code that does arithmetic

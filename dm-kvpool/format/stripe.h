@@ -22,7 +22,7 @@
 /**
  * struct kvp_piece - what one leg holds of a request
  * @leg: 0 to legs - 1
- * @block: on the leg, relative to the region
+ * @block: on the leg, relative to its data area
  * @blocks: number of its blocks; may be 0
  * @first: which block of the request it begins with; piece 0 is parity and has none
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rows of a parity1. Row r is block r of the data region of every leg of its vdev. Pieces 1 to n -
+ * Rows of a parity1. Row r is block r of the data area of every leg of its vdev. Pieces 1 to n -
  * 1 are data. Piece 0 is their parity: the XOR of all. Blocks that are unwritten or poisoned count
  * as zeros in it, and are never read.
  *

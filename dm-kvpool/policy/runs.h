@@ -6,7 +6,7 @@
  * the last 128 runs are known. A request that begins at such an end makes its run longer. So does
  * one that begins a little further on: the blocks between may have been in a cache above, or come
  * later from another processor. One that begins a little before the end belongs to the run and
- * adds nothing. Random requests to a region do not become a run in this way, since an end only
+ * adds nothing. Random requests to one place do not become a run in this way, since an end only
  * moves forward.
  *
  * A hash of the 2 MiB in which a run ends names one of 16 sets. So a request looks into one set,

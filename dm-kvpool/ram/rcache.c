@@ -20,7 +20,7 @@
 
 static u32 count_of(kvp_block_t block)
 {
-	return hash_64(kvp_block_nr(block) >> KVP_RCACHE_REGION_SHIFT, KVP_RCACHE_COUNT_BITS);
+	return hash_64(kvp_block_nr(block) >> KVP_RCACHE_STRETCH_SHIFT, KVP_RCACHE_COUNT_BITS);
 }
 
 static struct kvp_rshard *shard_of(struct kvp_rcache *rc, kvp_block_t block)
@@ -261,8 +261,8 @@ static void take_out(struct kvp_rcache *rc, kvp_block_t block)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
-/* Entries of blocks from @block to before @end, all of one region, have changed. */
-static void forget_region(struct kvp_rcache *rc, kvp_block_t block, kvp_block_t end)
+/* Entries of blocks from @block to before @end, all of one stretch, have changed. */
+static void forget_stretch(struct kvp_rcache *rc, kvp_block_t block, kvp_block_t end)
 {
 	struct kvp_rcount *c = &rc->counts[count_of(block)];
 
@@ -281,9 +281,9 @@ void kvp_rcache_forget_range(struct kvp_rcache *rc, kvp_block_t block, u32 count
 
 	smp_mb();	/* the entries before the look; pairs with switch_on() */
 	for (; kvp_rcache_enabled(rc) && kvp_block_before(block, end); block = next) {
-		next = kvp_block((kvp_block_nr(block) | (KVP_RCACHE_REGION - 1)) + 1);
+		next = kvp_block((kvp_block_nr(block) | (KVP_RCACHE_STRETCH - 1)) + 1);
 		next = kvp_block_first(next, end);
-		forget_region(rc, block, next);
+		forget_stretch(rc, block, next);
 	}
 }
 

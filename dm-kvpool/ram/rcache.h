@@ -20,7 +20,7 @@
  *     decides that, not the sum in the entry: different contents may have the same sum, and an
  *     attacker may make some that do.
  *
- * Changes are counted for regions of neighbouring blocks, and several regions share a count. If a
+ * Changes are counted for stretches of neighbouring blocks. Several stretches share a count. If a
  * page is refused because of another block, that costs a second read, no more.
  *
  * Readers take no lock. They find the page under RCU and take a reference to it, as readers of the
@@ -48,13 +48,13 @@ struct kvp_stats;
 struct page;
 
 #define KVP_RCACHE_SHARDS	16
-#define KVP_RCACHE_REGION_SHIFT	4
-#define KVP_RCACHE_REGION	(1u << KVP_RCACHE_REGION_SHIFT)	/* blocks */
+#define KVP_RCACHE_STRETCH_SHIFT	4
+#define KVP_RCACHE_STRETCH	(1u << KVP_RCACHE_STRETCH_SHIFT)	/* blocks */
 #define KVP_RCACHE_COUNT_BITS	12
 
 /**
- * struct kvp_rshard - the blocks of one in sixteen regions
- * @lock: irqsave; protects everything here, and @held of its regions' counts
+ * struct kvp_rshard - the blocks of one in sixteen stretches
+ * @lock: irqsave; protects everything here, and @held of its stretches' counts
  * @spare: free page for the next block, or NULL
  */
 struct kvp_rshard {
@@ -64,7 +64,7 @@ struct kvp_rshard {
 } ____cacheline_aligned_in_smp;
 
 /**
- * struct kvp_rcount - counts of the regions that share it
+ * struct kvp_rcount - counts of the stretches that share it
  * @changes: number of times that one of their blocks was forgotten; may wrap
  * @held: number of their blocks that are in the cache; by the shard's lock, read without it
  */
@@ -152,7 +152,7 @@ void kvp_rcache_put(struct page *page);
 
 /**
  * kvp_rcache_token() - take a token, to admit some of @count blocks at @block later
- * @count: at most KVP_RCACHE_REGION
+ * @count: at most KVP_RCACHE_STRETCH
  *
  * Take it before the blocks are read from home, and before the entries are read to verify them
  * against. Context: any; takes no lock.
@@ -203,7 +203,7 @@ void kvp_rcache_forget(struct kvp_rcache *rc, kvp_block_t block);
  * kvp_rcache_forget_range() - the same for @count blocks from @block on, whose entries have all
  * changed
  *
- * Changes are counted for KVP_RCACHE_REGION blocks at once. So this costs as much for all of them
+ * Changes are counted for KVP_RCACHE_STRETCH blocks at once. So this costs as much for all of them
  * as for one, if none is in the cache. Context: any.
  */
 void kvp_rcache_forget_range(struct kvp_rcache *rc, kvp_block_t block, u32 count);

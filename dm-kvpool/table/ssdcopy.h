@@ -2,7 +2,7 @@
 /*
  * Copies of table pages on the SSDs of a cache, so that a disk need not seek for them.
  *
- * A cache has a region for the copies behind its log. Each table page has one place there, which
+ * A cache has an area for the copies behind its log. Each table page has one place there, which
  * follows from the page's name. Several pages share a place, and the page written last is in it.
  * Nothing records which page that is. The reader checks the sum, which covers the name: a copy
  * counts only if it is the page that the pointer names (R9). So copies need not be flushed, made

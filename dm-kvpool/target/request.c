@@ -936,7 +936,7 @@ static bool read_buffer(struct kvp_pool *pool, struct bio *bio)
 
 /* --- the RAM cache: reads that are small enough, all or nothing --------------------------- */
 
-#define CACHED_BLOCKS	KVP_RCACHE_REGION
+#define CACHED_BLOCKS	KVP_RCACHE_STRETCH
 
 /*
  * Read, step 2, for blocks that are not buffered; the buffer was asked before. Copies blocks while

@@ -60,8 +60,8 @@ static void check_ends(const struct kvp_sb *sb, const struct kvp_geometry *g, u6
 	sure(g->first_leg + g->leg_count <= sb->leg_count, "legs of a vdev");
 	sure(least > KVP_LABEL_BLOCKS, "a leg of %llu blocks", (unsigned long long)least);
 	least -= KVP_LABEL_BLOCKS;
-	sure(g->log_start >= KVP_LABEL_BLOCKS && g->log_start + kvp_log_region(g) <= least,
-	     "log region");
+	sure(g->log_start >= KVP_LABEL_BLOCKS && g->log_start + kvp_log_area(g) <= least,
+	     "log area");
 	if (kvp_ssdcopy_blocks(g))
 		sure(g->table_start + kvp_ssdcopy_blocks(g) <= least, "copies of the table");
 	if (kvp_has_data(g))
@@ -76,12 +76,12 @@ static void check_log(const struct kvp_sb *sb, const struct kvp_geometry *g)
 	u32 copy;
 
 	for (copy = 0; copy < kvp_log_copies(g); copy++)
-		inside(g, kvp_log_place(g, lsn, copy), g->log_start, kvp_log_region(g), "log");
+		inside(g, kvp_log_place(g, lsn, copy), g->log_start, kvp_log_area(g), "log");
 	if (!kvp_is_cache(g))
 		return;
 	for (copy = 0; copy < kvp_summary_copies(g); copy++)
 		inside(g, kvp_summary_place(g, lsn - lsn % g->segment_blocks, copy), g->log_start,
-		       kvp_log_region(g) - KVP_SUMMARY_BLOCKS + 1, "summary");
+		       kvp_log_area(g) - KVP_SUMMARY_BLOCKS + 1, "summary");
 }
 
 static void check_table(const struct kvp_geometry *g)
@@ -154,7 +154,7 @@ static void check_track(const struct kvp_sb *sb)
 	v = kvp_log_turn(&track, lsn);
 	sure(v < sb->vdev_count, "turn of vdev %u", v);
 	g = &sb->vdevs[v];
-	inside(g, kvp_log_place(g, lsn, 0), g->log_start, kvp_log_region(g), "log by turns");
+	inside(g, kvp_log_place(g, lsn, 0), g->log_start, kvp_log_area(g), "log by turns");
 	sure(kvp_log_window(g) <= kvp_log_blocks(g), "window of a log");
 }
 

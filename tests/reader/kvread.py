@@ -280,20 +280,20 @@ class Vdev:
         if self.segment_blocks not in (256, 512) or self.segments < 4 or self.log_blocks > 1 << 31:
             return "log"
         n = self.leg_count
-        region = self.log_blocks
+        area = self.log_blocks
         if self.striped:
-            region //= n
+            area //= n
         elif self.parity1:
-            region = 2 * ceil(self.segments, n) * self.segment_blocks
-        if not inside(self.log_start, region):
-            return "log region"
+            area = 2 * ceil(self.segments, n) * self.segment_blocks
+        if not inside(self.log_start, area):
+            return "log area"
         if self.is_cache:
             if self.data_start or self.data_blocks or self.levels or self.table_copy or self.chunk:
                 return "table or data of a cache"
             if self.striped and self.segments % n:
                 return "segments"
-            if self.table_start and not (self.table_start >= self.log_start + region and
-                                         inside(self.table_start, region // 64)):
+            if self.table_start and not (self.table_start >= self.log_start + area and
+                                         inside(self.table_start, area // 64)):
                 return "place for copies of the table"
             if self.own_window and (self.own_window % self.segment_blocks or self.own_window > self.log_blocks or
                                     not min(1 << 14, self.default_window // 2) <= self.own_window <= 1 << 24):
@@ -306,20 +306,20 @@ class Vdev:
             return "chunk"
         if not self.data_blocks or not inside(self.data_start, self.data_blocks // (n - 1) if self.parity1 else
                                               self.data_blocks):
-            return "data region"
+            return "data area"
         if not 1 <= self.levels <= 3 or self.pages(self.levels - 1) > 1024:
             return "table levels"
         groups = self.groups_before(self.levels)
         table = 64 * ceil(groups, n) if self.parity1 else 32 * groups
-        if self.log_start + region > self.data_start or not inside(self.table_start, table):
-            return "order of the regions"
+        if self.log_start + area > self.data_start or not inside(self.table_start, table):
+            return "order of the areas"
         end = self.log_start
         if self.behind:
             if self.table_start < self.data_start + (self.data_blocks // (n - 1) if self.parity1 else self.data_blocks):
-                return "order of the regions"
+                return "order of the areas"
             end = leg_blocks - 256
         elif self.table_start + table > end:
-            return "order of the regions"
+            return "order of the areas"
         if self.table_copy and (self.parity1 or
                                 not self.table_start + table <= self.table_copy <= end - table):
             return "second copy of the table"

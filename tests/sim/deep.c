@@ -662,7 +662,7 @@ static void caches_forget_unread_leaves(struct trouble *t)
 	host_checkpoint(h);
 	rcache_figures(h, &told, &held);
 	/* those at the edges, amid a leaf of a vdev, one by one */
-	if (told - before > 8 * LEAF / KVP_RCACHE_REGION + (t->start.second ? 2 * LEAF : 0))
+	if (told - before > 8 * LEAF / KVP_RCACHE_STRETCH + (t->start.second ? 2 * LEAF : 0))
 		sim_fail("the cache was told %llu times of eight leaves", told - before);
 	for (leaf = 10; leaf < 18; leaf++)
 		for (i = 0; i < ARRAY_SIZE(at); i++)

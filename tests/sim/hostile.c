@@ -380,7 +380,7 @@ static bool mutate_image(struct rng *rng, struct victim *v, struct image *img, u
 	case 3:
 		mutate_blocks(rng, img, 0, KVP_LABEL_BLOCKS);
 		mutate_blocks(rng, img, kvp_has_data(g) ? g->data_start : g->log_start,
-			      kvp_has_data(g) ? kvp_home_blocks(g) : kvp_log_region(g));
+			      kvp_has_data(g) ? kvp_home_blocks(g) : kvp_log_area(g));
 		break;
 	case 4:
 		mutate_blocks(rng, img, g->table_start, kvp_table_blocks(g));

@@ -1506,7 +1506,7 @@ static void read_while(struct scenario *s, u64 block, void (*what)(struct host *
 }
 
 /* At a border of regions, so that requests reach into two regions. */
-#define BORDER	(4 * KVP_RCACHE_REGION + 1)
+#define BORDER	(4 * KVP_RCACHE_STRETCH + 1)
 
 static void overwrite_and_bring_home(struct host *h)
 {

@@ -219,7 +219,7 @@ static void life_main(void *arg)
 	for (i = 0; i < disks.nr; i++)
 		if (l->refusing >> i & 1)
 			disks_fault(FAULT_WRITE_EIO, i, l->g.log_start,
-				    l->g.log_start + kvp_log_region(&l->g) - 1);
+				    l->g.log_start + kvp_log_area(&l->g) - 1);
 	if (l->fault_disk)
 		disks_fault(FAULT_READ_EIO, l->fault_disk, l->fault_block, l->fault_block);
 	l->refused = host_start(&l->host, &l->o, &l->start);
@@ -502,7 +502,7 @@ static void forge_epochs(struct life *l, u32 disk)
 	u64 block;
 
 	kvp_log_seal(data, &h, l->nonce);
-	for (block = l->g.log_start; block < l->g.log_start + kvp_log_region(&l->g); block++)
+	for (block = l->g.log_start; block < l->g.log_start + kvp_log_area(&l->g); block++)
 		image_write_data(&l->img[disk], block, data);
 }
 

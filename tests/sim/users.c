@@ -188,7 +188,7 @@ static void note_geometry(const struct kvp_pool *pool)
 		if (leg->bdev && (leg->v == pool->vdevs.log_vdev ||
 				  pool->sb->log_others >> leg->v->index & 1)) {
 			disks.log_first[leg->bdev->index] = g->log_start;
-			disks.log_end[leg->bdev->index] = g->log_start + kvp_log_region(g);
+			disks.log_end[leg->bdev->index] = g->log_start + kvp_log_area(g);
 		}
 	}
 	disks.log_start = pool->vdevs.log_vdev->g->log_start;
@@ -936,7 +936,7 @@ static void plan_read(struct host *h, u64 block, struct read_plan *plan)
 	u32 before = min_t(u64, block, rng_below(&sim_rng, 8));
 
 	fill->first = block - before;
-	fill->count = before + 1 + rng_below(&sim_rng, KVP_RCACHE_REGION - before);
+	fill->count = before + 1 + rng_below(&sim_rng, KVP_RCACHE_STRETCH - before);
 	fill->favoured = rng_chance(&sim_rng, 100);
 	kvp_scache_alike(h->pool->scache, block, 1, &plan->at);
 	sim_maybe_preempt();

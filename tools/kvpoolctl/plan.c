@@ -859,7 +859,7 @@ json_object *plan_object(const struct plan *p)
 	json_text(plan, "comment", p->comment_text);
 	json_number(plan, "size", plan_blocks(p) << KVP_BLOCK_SHIFT);
 	json_number(plan, "log_size",
-		    (kvp_has_data(g) ? kvp_log_region(g) : kvp_log_window(g)) << KVP_BLOCK_SHIFT);
+		    (kvp_has_data(g) ? kvp_log_area(g) : kvp_log_window(g)) << KVP_BLOCK_SHIFT);
 	json_number(plan, "table_size",
 		    kvp_table_blocks(data) * kvp_table_copies(data) << KVP_BLOCK_SHIFT);
 	json_text(plan, "log_on", kvp_has_data(g) ? "legs" : "cache");

@@ -35,7 +35,7 @@ struct checker {
 	enum page_state state;
 	u64 first, own;		/* its first block: of the pool, and of the vdev */
 	u32 count;		/* blocks */
-	u64 base;		/* first block of the data region in views */
+	u64 base;		/* first block of the data area in views */
 };
 
 /**
