@@ -348,8 +348,6 @@ struct kvp_pool {
 	struct kvp_losses losses;
 	/* of the newest durable superblock: the log must name no newer epoch */
 	u64 durable_epoch;
-	struct page *sb_pages[KVP_MAX_LEGS * 2 * KVP_SB_BLOCKS];
-	struct kvp_disk_sb *sb_disk;	/* for encoding one superblock */
 	struct sb_write *sb_write;
 	spinlock_t members_lock;	/* irqsave; changes of legs[].state */
 

@@ -47,18 +47,17 @@ u32 kvp_losses_survivable(const struct kvp_pool *pool)
  * @sb: what is written: the pool's superblock, or @label
  * @label: for legs that join, and for slots that were left out: made from the pool's superblock,
  *	which stays as it is
+ * @disk: one superblock, while it is encoded
+ * @pages: of each leg those of the front ring, then those of the back ring
  */
 struct sb_write {
 	struct kvp_io_group group;
 	struct kvp_io ios[KVP_MAX_LEGS * 2];
 	u32 nr;
 	struct kvp_sb *sb, label;
+	struct kvp_disk_sb disk;
+	struct page *pages[KVP_MAX_LEGS * 2 * KVP_SB_BLOCKS];
 };
-
-static struct page **sb_pages(struct kvp_pool *pool, u32 leg, u32 end)
-{
-	return &pool->sb_pages[(leg * 2 + end) * KVP_SB_BLOCKS];
-}
 
 /* The shadow's label is that of the leg that it is to replace: kvp_sb_label_shadow(). */
 static u32 place_of(const struct kvp_leg *leg)
@@ -66,18 +65,24 @@ static u32 place_of(const struct kvp_leg *leg)
 	return kvp_leg_is_shadow(leg) ? kvp_shadowed(leg->pool)->index : leg->index;
 }
 
-/* Encode @sb for ring @end of @leg, through a contiguous buffer. */
-static void encode_for(struct kvp_pool *pool, struct kvp_sb *sb, struct kvp_leg *leg, u32 end)
+static struct page **pages_of(struct sb_write *w, const struct kvp_leg *leg, u32 end)
 {
+	return &w->pages[(place_of(leg) * 2 + end) * KVP_SB_BLOCKS];
+}
+
+/* Encode w->sb for ring @end of @leg, through a contiguous buffer. */
+static void encode_for(struct sb_write *w, struct kvp_leg *leg, u32 end)
+{
+	struct page **pages = pages_of(w, leg, end);
+	struct kvp_sb *sb = w->sb;
 	u32 at = place_of(leg), i;
-	struct page **pages = sb_pages(pool, at, end);
 
 	memcpy(sb->leg_uuid, sb->legs[at].uuid, sizeof(sb->leg_uuid));
 	sb->leg_index = at;
 	sb->self_offset = kvp_sb_slot_offset(leg->size_blocks, end, sb->sequence % KVP_SB_RING);
-	kvp_sb_encode(sb, pool->sb_disk);
+	kvp_sb_encode(sb, &w->disk);
 	for (i = 0; i < KVP_SB_BLOCKS; i++)
-		memcpy(page_address(pages[i]), (u8 *)pool->sb_disk + i * KVP_BLOCK_SIZE,
+		memcpy(page_address(pages[i]), (u8 *)&w->disk + i * KVP_BLOCK_SIZE,
 		       KVP_BLOCK_SIZE);
 }
 
@@ -86,17 +91,17 @@ static void encode_for(struct kvp_pool *pool, struct kvp_sb *sb, struct kvp_leg 
  * may take the write much later. By then another device may have that place, and its superblock may
  * be in these pages: with it the old device would pass for the other one.
  */
-static void submit_sb(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg, u32 end)
+static void submit_sb(struct sb_write *w, struct kvp_leg *leg, u32 end)
 {
 	struct kvp_io *io = &w->ios[w->nr++];
 
-	encode_for(pool, w->sb, leg, end);
+	encode_for(w, leg, end);
 	io->leg = leg;
 	io->op = KVP_IO_WRITE_FUA;
 	io->copied = true;
 	io->block = kvp_lblock(w->sb->self_offset >> KVP_BLOCK_SHIFT);
 	io->nr = KVP_SB_BLOCKS;
-	io->pages = sb_pages(pool, place_of(leg), end);
+	io->pages = pages_of(w, leg, end);
 	kvp_io_group_submit(&w->group, io);
 }
 
@@ -384,7 +389,7 @@ static bool goes_in_turn(const struct kvp_pool *pool, const struct kvp_leg *leg)
 static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg, bool over)
 {
 	kvp_io_group_init(&w->group);
-	submit_sb(pool, w, leg, 0);
+	submit_sb(w, leg, 0);
 	kvp_io_group_wait(&w->group);
 	if (w->ios[w->nr - 1].error && over) {
 		w->ios[w->nr] = w->ios[w->nr - 1];
@@ -392,7 +397,7 @@ static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_
 		return;
 	}
 	kvp_io_group_init(&w->group);
-	submit_sb(pool, w, leg, 1);
+	submit_sb(w, leg, 1);
 	kvp_io_group_wait(&w->group);
 }
 
@@ -423,8 +428,8 @@ static u32 write_round(struct kvp_pool *pool)
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (!gets_superblocks(&pool->legs[i]) || goes_in_turn(pool, &pool->legs[i]))
 			continue;
-		submit_sb(pool, w, &pool->legs[i], 0);
-		submit_sb(pool, w, &pool->legs[i], 1);
+		submit_sb(w, &pool->legs[i], 0);
+		submit_sb(w, &pool->legs[i], 1);
 	}
 	kvp_io_group_wait(&w->group);
 	for (i = 0; i < pool->nr_legs; i++)
@@ -447,7 +452,7 @@ static bool fill_gap(struct kvp_pool *pool, struct kvp_leg *leg, u32 end, u64 se
 	/* More would be no valid superblock. */
 	w->label.behind = (u32)min_t(u64, pool->sb->behind, sequence - 1);
 	kvp_io_group_init(&w->group);
-	submit_sb(pool, w, leg, end);
+	submit_sb(w, leg, end);
 	kvp_io_group_wait(&w->group);
 	if (w->ios[0].error) {
 		note_torn(leg, sequence, false);
@@ -610,8 +615,8 @@ int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 	begin_joining(pool, w);
 	kvp_io_group_init(&w->group);
 	for (i = first; i < first + nr; i++) {
-		submit_sb(pool, w, &pool->legs[i], 0);
-		submit_sb(pool, w, &pool->legs[i], 1);
+		submit_sb(w, &pool->legs[i], 0);
+		submit_sb(w, &pool->legs[i], 1);
 	}
 	kvp_io_group_wait(&w->group);
 	return end_joining(w);
@@ -656,18 +661,17 @@ int kvp_sb_label_shadow(struct kvp_pool *pool, bool last)
 /* Allocates only the buffers that are missing: a pool may have got more legs. */
 int kvp_sb_buffers_alloc(struct kvp_pool *pool)
 {
+	struct sb_write *w = pool->sb_write;
 	u32 i;
 
-	if (!pool->sb_write)
-		pool->sb_write = kvzalloc(sizeof(*pool->sb_write), GFP_KERNEL);
-	if (!pool->sb_disk)
-		pool->sb_disk = kvzalloc(sizeof(*pool->sb_disk), GFP_KERNEL);
-	if (!pool->sb_write || !pool->sb_disk)
+	if (!w)
+		w = pool->sb_write = kvzalloc(sizeof(*w), GFP_KERNEL);
+	if (!w)
 		return -ENOMEM;
 	for (i = 0; i < pool->nr_legs * 2 * KVP_SB_BLOCKS; i++) {
-		if (!pool->sb_pages[i])
-			pool->sb_pages[i] = alloc_page(GFP_KERNEL);
-		if (!pool->sb_pages[i])
+		if (!w->pages[i])
+			w->pages[i] = alloc_page(GFP_KERNEL);
+		if (!w->pages[i])
 			return -ENOMEM;
 	}
 	return 0;
@@ -675,15 +679,13 @@ int kvp_sb_buffers_alloc(struct kvp_pool *pool)
 
 void kvp_sb_buffers_free(struct kvp_pool *pool)
 {
+	struct sb_write *w = pool->sb_write;
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(pool->sb_pages); i++)
-		if (pool->sb_pages[i])
-			__free_page(pool->sb_pages[i]);
-	memset(pool->sb_pages, 0, sizeof(pool->sb_pages));
-	kvfree(pool->sb_disk);
-	kvfree(pool->sb_write);
-	pool->sb_disk = NULL;
+	for (i = 0; w && i < ARRAY_SIZE(w->pages); i++)
+		if (w->pages[i])
+			__free_page(w->pages[i]);
+	kvfree(w);
 	pool->sb_write = NULL;
 }
 
