@@ -131,7 +131,7 @@ u64 kvp_s3_bytes(u32 capacity);
  * Return: 0, -EINVAL (over KVP_S3_MAX_CAPACITY) or -ENOMEM.
  * Context: may sleep. The caller is the only user of @c.
  */
-int kvp_s3_init(struct kvp_s3 *c, u32 capacity, u64 seed, gfp_t gfp);
+int __must_check kvp_s3_init(struct kvp_s3 *c, u32 capacity, u64 seed, gfp_t gfp);
 
 /**
  * kvp_s3_exit() - free its memory

@@ -64,7 +64,7 @@ int __must_check kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 a
 void kvp_leg_note_slots(struct kvp_leg *leg, const struct kvp_label *label);
 
 /** kvp_label_missing() - refuse, with the reason why a leg that is present has no usable label */
-int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
+int __must_check kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
 		      struct kvp_refusal *r);
 
 /**
