@@ -661,7 +661,8 @@ static void enter(struct kvp_admission *f, const struct kvp_candidate *c, kvp_ls
 	client(f)->look(owner(f), &log);
 	x.place = c->from;
 	/*
-	 * If the buffer has a newer version, that would take the block out again as it comes home.
+	 * If the buffer has a newer version, that would take the block out again as it is written
+	 * home.
 	 */
 	if (!kvp_wbuf_any(f->wbuf, c->block, 1))
 		ret = log.moves ? -EINVAL :

@@ -75,7 +75,7 @@ struct kvp_admit_plan {
  * @changes: the count of its stretch before it was read
  * @from: its old place on the SSD, if it is reinserted (reinsert.h); or KVP_FROM_HOME
  * @meta: it is metadata
- * @written: it was written, and has just come home: the policy does not count it
+ * @written: it was written, and has just been written home: the policy does not count it
  * @page: allocated at its first use, and kept
  */
 struct kvp_candidate {
@@ -256,8 +256,8 @@ void kvp_admit_sent(struct kvp_admission *f, struct list_head *taken);
 void kvp_admit_durable(struct kvp_admission *f, const struct kvp_log_hdr *h);
 
 /**
- * kvp_admit_written() - @d has come home, and is in the table: in the mode writethrough it becomes
- * a candidate for the ring
+ * kvp_admit_written() - @d has been written home, and is in the table: in the mode writethrough it
+ * becomes a candidate for the ring
  *
  * Called under its range lock; @d still has its page. Context: process.
  */

@@ -272,7 +272,7 @@ static void checkpointed(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 	kvp_rebuild_checkpointed(pool->rebuild, era, passed, home, &log);
 }
 
-static void came_home(struct kvp_pool *pool, const struct kvp_version *d)
+static void home_written(struct kvp_pool *pool, const struct kvp_version *d)
 {
 	const struct kvp_vdev *v = kvp_scache_in_use(pool->scache);
 
@@ -282,7 +282,7 @@ static void came_home(struct kvp_pool *pool, const struct kvp_version *d)
 	if (v != READ_ONCE(pool->vdevs.log_vdev))
 		kvp_admit_written(pool->admission, d);
 	else
-		kvp_scache_came_home(pool->scache, d);
+		kvp_scache_home_written(pool->scache, d);
 }
 
 static void forget(struct kvp_pool *pool, kvp_block_t block, u32 count)
@@ -453,7 +453,7 @@ const struct kvp_cache_client kvp_cache_client_calls = {
 	.written = written,
 	.passed = passed,
 	.checkpointed = checkpointed,
-	.came_home = came_home,
+	.home_written = home_written,
 	.forget = forget,
 	.has = has,
 	.rescue = rescue,

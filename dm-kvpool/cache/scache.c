@@ -50,9 +50,9 @@ static u32 places_wanted(const struct kvp_scache *s)
 }
 
 /*
- * Allocate memory for the wanted places. Until there is memory, blocks that come home are not
- * noted. A suspend waits for this function (kvp_rebuild_stop()). So reclaim here must not write to
- * the device that is suspended.
+ * Allocate memory for the wanted places. Until there is memory, blocks that are written home are
+ * not noted. A suspend waits for this function (kvp_rebuild_stop()). So reclaim here must not write
+ * to the device that is suspended.
  */
 static void grow(struct kvp_scache *s)
 {
@@ -155,7 +155,7 @@ void kvp_scache_exit(struct kvp_scache *s)
 
 /* --- known blocks ------------------------------------------------------------------------ */
 
-void kvp_scache_came_home(struct kvp_scache *s, const struct kvp_version *d)
+void kvp_scache_home_written(struct kvp_scache *s, const struct kvp_version *d)
 {
 	struct kvp_index_entry old, e = { .key = kvp_block_nr(d->block), .crc = d->crc };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The SSD cache as a cache of reads. Logged blocks stay on the SSDs after they have come home and
- * have left the write buffer. They can be read there until the log comes round to them.
+ * The SSD cache as a cache of reads. Logged blocks stay on the SSDs after they have been written
+ * home and have left the write buffer. They can be read there until the log comes round to them.
  *
  * index.h knows the place of each such block. The table names the newest version of a block, unless
  * the write buffer has a newer one. The rule is that of the RAM cache (rcache.h): if a block is in
  * the index and not in the buffer, then its place holds the version that the table names. It holds
  * because
  *
- *   - a block enters when it has come home, after its entry in the table was set, under its range
- *     lock;
+ *   - a block enters when it has been written home, after its entry in the table was set, under its
+ *     range lock;
  *   - every change of an entry forgets the block, in the one place in table.c that changes entries;
  *   - before the log writes an entry, it forgets the blocks at the entry's place.
  *
@@ -221,12 +221,12 @@ void kvp_scache_renumber(struct kvp_scache *s, struct kvp_vdev *v);
 void kvp_scache_exit(struct kvp_scache *s);
 
 /**
- * kvp_scache_came_home() - @d is home, and in the table: it enters the index
+ * kvp_scache_home_written() - @d is home, and in the table: it enters the index
  *
  * It came out of the log on the cache, as a record of data. Caller holds its range lock, and the
  * cache is in use. Context: process.
  */
-void kvp_scache_came_home(struct kvp_scache *s, const struct kvp_version *d);
+void kvp_scache_home_written(struct kvp_scache *s, const struct kvp_version *d);
 
 /**
  * kvp_scache_fill() - enter block @e->key, which lies at @lsn of the log, in a durable entry that

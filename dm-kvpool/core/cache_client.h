@@ -30,7 +30,7 @@ struct page;
  * @written: kvp_scache_written()
  * @passed: how far the log, or the ring, of the cache has got. Any context.
  * @checkpointed: kvp_rebuild_checkpointed()
- * @came_home: kvp_scache_came_home()
+ * @home_written: kvp_scache_home_written()
  * @forget: kvp_scache_forget()
  * @has: kvp_scache_has()
  * @rescue: kvp_scache_rescue()
@@ -49,7 +49,7 @@ struct kvp_cache_client {
 	kvp_lsn_t (*passed)(const struct kvp_pool *pool);
 	void (*checkpointed)(struct kvp_pool *pool, u32 era, kvp_lsn_t passed,
 			     const struct kvp_log_mark *tail);
-	void (*came_home)(struct kvp_pool *pool, const struct kvp_version *d);
+	void (*home_written)(struct kvp_pool *pool, const struct kvp_version *d);
 	void (*forget)(struct kvp_pool *pool, kvp_block_t block, u32 count);
 	bool (*has)(struct kvp_pool *pool, kvp_block_t block);
 	int (*rescue)(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page);

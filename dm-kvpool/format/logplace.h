@@ -47,7 +47,7 @@ static inline bool kvp_log_on_cache(const struct kvp_sb *sb)
 }
 
 /**
- * kvp_log_stays() - true if the log may keep its data over a restart, and bring it home later
+ * kvp_log_stays() - true if the log may keep its data over a restart, and write it home later
  *
  * True for the log of a cache. False for a pool with a parity1: its rows may be half written at
  * home. Without a leg one would have to know which (R6).

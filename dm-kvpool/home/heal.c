@@ -116,10 +116,10 @@ int kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
 /*
  * True if @d was written home in an earlier start of the pool, and the log still had it. Then its
  * entry in the table says so, and a reader of the block verifies it. The entry's era does not help.
- * The log does not say in which era @d was written, and @d may have come home in the same era. So
- * the sum decides, as for every reader.
+ * The log does not say in which era @d was written, and @d may have been written home in the same
+ * era. So the sum decides, as for every reader.
  */
-static bool came_home_before(struct kvp_tpage *leaf, const struct kvp_version *d)
+static bool was_written_home(struct kvp_tpage *leaf, const struct kvp_version *d)
 {
 	u64 entry = kvp_table_entry(leaf, d->block);
 
@@ -135,7 +135,7 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	kvp_block_lock(pool, &range, d->block);
-	if (kvp_wbuf_outlived(pool->wbuf, d) || came_home_before(leaf, d))
+	if (kvp_wbuf_outlived(pool->wbuf, d) || was_written_home(leaf, d))
 		;
 	else
 		leaf->v->ops->lose(pool, leaf, d->block);

@@ -114,7 +114,7 @@ enum kvp_entry_phase {
  * @reserved: rows whose parity its records reserve log space for (room.c)
  * @budget: number of blocks from its place to the place where the log is full
  * @wanted: a caller waits for all that was accepted up to here
- * @passes: its intents may come home before older versions of their blocks
+ * @passes: its intents may be written home before older versions of their blocks
  * @keeps: blocks of a stream that are in the cache stay there: they do not become intents
  * @direct: its intents; NULL: it holds none
  * @joined: the next entry, if it is sent with this one (joined.c)
@@ -476,7 +476,7 @@ bool kvp_log_idle(struct kvp_log *log);
 void kvp_direct_collect(struct kvp_direct *b);
 
 /**
- * kvp_direct_next() - the oldest intents with blocks left to bring home
+ * kvp_direct_next() - the oldest intents with blocks left to write home
  * @slice: result: a slice, which is the caller's until kvp_direct_end_slice(); NULL: the caller
  *	must cut @b->versions into slices first, and then call kvp_direct_cut()
  *
@@ -529,7 +529,7 @@ static inline struct kvp_direct_worker *kvp_direct_worker(struct kvp_log *log, u
  */
 u32 kvp_direct_slice(const struct kvp_log *log);
 
-/** kvp_direct_kick() - let workers bring intents home that are ready */
+/** kvp_direct_kick() - let workers write intents home that are ready */
 void kvp_direct_kick(struct kvp_log *log);
 
 /**
@@ -586,8 +586,8 @@ static inline void kvp_post_flush(struct kvp_log *log)
 }
 
 /**
- * kvp_flush_kick() - intents came home, or legs came back: look again at FLUSHes that wait for
- * that. Any context.
+ * kvp_flush_kick() - intents were written home, or legs came back: look again at FLUSHes that wait
+ * for that. Any context.
  */
 static inline void kvp_flush_kick(struct kvp_log *log)
 {

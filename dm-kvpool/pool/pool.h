@@ -129,8 +129,8 @@ void kvp_pool_quiesce(struct kvp_pool *pool);
  * kvp_pool_empty() - write home what the log of a quiesced pool holds, and mark the label as clean
  *
  * If SSDs do not answer, versions on them are not given up, as they would be while the pool runs:
- * the SSDs may answer later. If not all comes home, the label does not call the pool clean, and
- * kvp_change_ready() refuses. Context: process, waits for I/O.
+ * the SSDs may answer later. If not all is written home, the label does not call the pool clean,
+ * and kvp_change_ready() refuses. Context: process, waits for I/O.
  */
 void kvp_pool_empty(struct kvp_pool *pool);
 void kvp_pool_unquiesce(struct kvp_pool *pool);

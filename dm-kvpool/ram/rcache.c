@@ -297,7 +297,7 @@ void kvp_rcache_forget(struct kvp_rcache *rc, kvp_block_t block)
  * the next change of this entry sees that the block is held. But this is a change itself, counted
  * before the block enters: a read with an older token must not put an older page in its place.
  */
-void kvp_rcache_came_home(struct kvp_rcache *rc, const struct kvp_version *d)
+void kvp_rcache_home_written(struct kvp_rcache *rc, const struct kvp_version *d)
 {
 	bool data = !d->zero && !d->intent && d->page;
 	struct page *page = NULL;

@@ -12,7 +12,7 @@
  * read. The rule holds because
  *
  *   - every change of an entry forgets the block, or replaces its page by the contents that the
- *     entry names from now on. kvp_rcache_forget() and kvp_rcache_came_home() do that; the one
+ *     entry names from now on. kvp_rcache_forget() and kvp_rcache_home_written() do that; the one
  *     place in table.c that changes entries calls them. The version leaves the buffer only after
  *     that;
  *   - a read that may bring a page takes a token before it reads the disk (kvp_rcache_token()). Its
@@ -209,7 +209,7 @@ void kvp_rcache_forget(struct kvp_rcache *rc, kvp_block_t block);
 void kvp_rcache_forget_range(struct kvp_rcache *rc, kvp_block_t block, u32 count);
 
 /**
- * kvp_rcache_came_home() - the entry of @d's block has changed: it names @d, which is home
+ * kvp_rcache_home_written() - the entry of @d's block has changed: it names @d, which is home
  *
  * Call it instead of kvp_rcache_forget(), and at the same moment. Then a copy of @d's page is in
  * the cache. If the block was there, it keeps its place, and counts as asked for once more. Else it
@@ -219,7 +219,7 @@ void kvp_rcache_forget_range(struct kvp_rcache *rc, kvp_block_t block, u32 count
  * Context: process; does not sleep. Caller holds the table's lock, under which it has changed the
  * entry. It holds the block's range lock until @d has left the buffer.
  */
-void kvp_rcache_came_home(struct kvp_rcache *rc, const struct kvp_version *d);
+void kvp_rcache_home_written(struct kvp_rcache *rc, const struct kvp_version *d);
 
 /** kvp_rcache_check() - for tests: NULL, or an error text. The cache must not be in use. */
 const char *kvp_rcache_check(struct kvp_rcache *rc);

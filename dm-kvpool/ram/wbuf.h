@@ -76,8 +76,8 @@ enum kvp_version_state {
  *	one, and passes it
  * @over: the most older versions that there may be, each of them data in the log, or on its way
  *	there. Or KVP_OVER_UNKNOWN: then this one must be data, if it follows one
- * @passed: a newer version came home by intent, or is outlived itself. So this one must never go
- *	home; by the bucket's lock
+ * @passed: a newer version was written home by intent, or is outlived itself. So this one
+ *	must never go home; by the bucket's lock
  * @zero: all zeros, recorded like a discard; the page stays for readers
  * @restored: a recovery has left it in the log, and it may be home already
  * @stream: of a write that should go home by intent, not to a cache (kvp_pacing_stream()); by the

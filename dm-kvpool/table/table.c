@@ -303,7 +303,7 @@ static void __set_data(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t 
 	}
 	__set(t, leaf, word, entry);
 	if (home)
-		kvp_rcache_came_home(t->client.rcache, home);
+		kvp_rcache_home_written(t->client.rcache, home);
 	else
 		kvp_rcache_forget(t->client.rcache, block);
 	tell_cache(t, block, 1);
@@ -1051,7 +1051,7 @@ void __kvp_table_set_home(struct kvp_table *t, struct kvp_tpage *leaf, const str
 	__set_data(t, leaf, d->block,
 		   kvp_entry(d->zero ? 0 : d->crc, t->era, state), d);
 	if (cache)
-		cache->came_home(t->client.of, d);
+		cache->home_written(t->client.of, d);
 }
 
 void __kvp_table_set_parity(struct kvp_table *t, struct kvp_tpage *leaf, u64 row, u32 crc,

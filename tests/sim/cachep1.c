@@ -200,7 +200,7 @@ static void spill(struct script *s)
 			 s->host.pool->wbuf->nr_lone, COUNT);
 }
 
-static void come_home(struct script *s)
+static void write_all_home(struct script *s)
 {
 	disks_release_all();
 	host_checkpoint(&s->host);
@@ -315,7 +315,7 @@ static void read_back(struct script *s)
 	host_discard(&s->host, FIRST + 66, 20);
 	host_write_each(&s->host, FIRST + 70, 2);
 	host_read_each(&s->host, FIRST, COUNT);
-	come_home(s);
+	write_all_home(s);
 	expect_none_lost(s);
 	host_stop(&s->host);
 }
@@ -330,7 +330,7 @@ static void spilled_on_a_dead_one(struct script *s)
 	if (s->seed & 1)
 		host_write_each(&s->host, 8, 1);
 	host_read_each(&s->host, FIRST, COUNT);
-	come_home(s);
+	write_all_home(s);
 	expect_log(s, true);
 	expect_none_lost(s);
 	host_stop(&s->host);
@@ -413,7 +413,7 @@ static void two_are_rotten(struct script *s)
 	rot(s, kvp_log_row_first(p.lsn, p.row));
 	if (!host_read(&s->host, p.block, data))
 		sim_fail("block %llu cannot be made, and was read", p.block);
-	come_home(s);
+	write_all_home(s);
 	if (s->host.pool->table->poisoned != 1 ||
 	    kvp_table_next_poisoned(s->host.pool->table, 0, &poisoned) || poisoned != p.block)
 		sim_fail("block %llu is lost; %llu are poisoned, the first is %llu", p.block,

@@ -593,7 +593,7 @@ static bool log_given_up(struct changed_test *p)
 	return good && live(p, look, false);
 }
 
-/* Nothing is to be brought home, or written. */
+/* Nothing is to be written home, or written. */
 static void read_only(struct changed_test *p)
 {
 	struct kvp_point point;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The log alone, without a pool, on a mirror: entries and their order, waiters, legs that fail, a
- * log that is full, and intents. The test is its client, brings home what is logged, and reads the
+ * log that is full, and intents. The test is its client, writes home what is logged, and reads the
  * entries as a recovery does.
  */
 #include <linux/mm.h>
@@ -123,7 +123,7 @@ static void faulted(struct kvp_failure *f, const char *why)
 	sim_fail("the pool is faulted: %s", why);
 }
 
-/* A direct worker: the blocks of intents come home. */
+/* A direct worker: the blocks of intents are written home. */
 static void direct_work(struct work_struct *work)
 {
 	struct alone *a = container_of(work, struct kvp_direct_worker, work)->of;
@@ -438,7 +438,7 @@ static void loses_all(struct alone *a)
 }
 
 /* Write everything in the log home, and take a checkpoint. Returns the number of versions. */
-static u32 bring_home(struct alone *a)
+static u32 write_all_home(struct alone *a)
 {
 	struct kvp_log_at next = { 0, 0 };
 	struct kvp_log_mark mark;
@@ -499,7 +499,7 @@ static void comes_round(struct alone *a)
 		if (kvp_lsn_since(kvp_log_head(&a->log), head) > window)
 			sim_fail("the log wrote over itself");
 		most = max(most, n);
-		if (bring_home(a) > n || kvp_log_used(&a->log) || kvp_log_counts(&a->log))
+		if (write_all_home(a) > n || kvp_log_used(&a->log) || kvp_log_counts(&a->log))
 			sim_fail("%llu blocks are in use", kvp_log_used(&a->log));
 		if (!a->spaces)
 			sim_fail("the log did not tell that there is space");
@@ -544,7 +544,7 @@ static void intents(struct alone *a)
 	if (!entry_at(a, 0, kvp_lsn_add(tail, h.blocks + next.blocks), &last, buf) ||
 	    last.open_count)
 		sim_fail("no entry calls the intents closed");
-	bring_home(a);
+	write_all_home(a);
 	if (kvp_log_intents_since(&a->log) || !kvp_log_idle(&a->log))
 		sim_fail("intents are left");
 }

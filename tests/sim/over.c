@@ -200,7 +200,7 @@ static void await_destage(struct over *t)
 		host_sleep(1);
 }
 
-/* Everything is to come home, and a checkpoint follows, while the stream is on its way. */
+/* Everything is to be written home, and a checkpoint follows, while the stream is on its way. */
 static void destage_beside_it(struct over *t)
 {
 	begin(t);

@@ -168,7 +168,7 @@ static void partial_rows(struct parity_test *t)
 	host_write(&t->host, 81, 6, false);
 	host_checkpoint(&t->host);
 	if (!host_cached(&t->host, 64) || !host_cached(&t->host, 86))
-		sim_fail("a block that came home is not in the RAM cache");
+		sim_fail("a block that was written home is not in the RAM cache");
 	host_cache_check(&t->host);
 	host_write(&t->host, 3, 3, false);
 	host_write(&t->host, 90, 1, true);

@@ -80,14 +80,14 @@ bool rcache_alone_test(void)
 /* --- pages of the write buffer ---------------------------------------------------------- */
 
 #define PAGES		2048u
-#define ENTRY		240u	/* blocks that come home together */
-#define HOME_BY_ONE	32u	/* old versions that come home meanwhile, here and there */
+#define ENTRY		240u	/* blocks that are written home together */
+#define HOME_BY_ONE	32u	/* old versions that are written home meanwhile, here and there */
 
 /**
  * struct pages - a buffer, and what it holds
  * @old: versions of single writes
  * @stream: the stream's versions, oldest first, as a ring
- * @begin, @end: how many of the stream's came home, and were written
+ * @begin, @end: how many of the stream's were written home, and were written
  */
 struct pages {
 	struct kvp_wbuf w;
@@ -109,7 +109,7 @@ static struct kvp_version *write_one(struct kvp_wbuf *w, u64 block, bool large)
 	return d;
 }
 
-static void come_home(struct kvp_wbuf *w, struct kvp_version *d)
+static void home_written(struct kvp_wbuf *w, struct kvp_version *d)
 {
 	kvp_wbuf_seq(w);	/* it is on a list then */
 	list_del(&d->list);
@@ -138,7 +138,7 @@ static void stream_on(struct pages *p)
 	while ((d = write_one(&p->w, 200000 + p->end, true)))
 		p->stream[p->end++ % ARRAY_SIZE(p->stream)] = d;
 	for (n = min(ENTRY, p->end - p->begin); n; n--)
-		come_home(&p->w, p->stream[p->begin++ % ARRAY_SIZE(p->stream)]);
+		home_written(&p->w, p->stream[p->begin++ % ARRAY_SIZE(p->stream)]);
 }
 
 /* The segments of a request of 256 blocks: the next ones of the stream, @skip behind its head. */
@@ -167,7 +167,7 @@ static bool streams_get_neighbours(struct pages *p)
 
 	for (i = 0; i < PAGES / HOME_BY_ONE; i++) {
 		for (k = 0; k < HOME_BY_ONE; k++)	/* 1237: odd, so each comes once */
-			come_home(&p->w, p->old[(i * HOME_BY_ONE + k) * 1237 % PAGES]);
+			home_written(&p->w, p->old[(i * HOME_BY_ONE + k) * 1237 % PAGES]);
 		stream_on(p);
 	}
 	for (i = 0; i < 2 * PAGES / ENTRY; i++)
@@ -203,7 +203,7 @@ static bool without_memory_any_page_will_do(struct pages *p)
 	while ((p->old[n] = write_one(&p->w, 100000 + n, false)))
 		n++;
 	good = expect(n && n < PAGES, "%u pages are there", n);
-	come_home(&p->w, p->old[n / 2]);
+	home_written(&p->w, p->old[n / 2]);
 	good &= expect(write_one(&p->w, 1, true),
 		       "a large write waits for the neighbours of a page");
 	sim_memory_short = 0;

@@ -110,7 +110,7 @@ static void set_up(struct renew_test *p)
 	host_write_each(&p->host, FIRST, COUNT);
 }
 
-/* A full buffer would bring some home. */
+/* A full buffer would have some written home. */
 static void hold_homes(struct renew_test *p)
 {
 	kvp_wbuf_set_limit(p->host.pool->wbuf, 256);

@@ -421,7 +421,7 @@ static void write_to_stay(struct restart_test *s)
 	write_one(s);
 }
 
-/* When no more generations can be named a recovery brings all home. */
+/* When no more generations can be named a recovery writes all home. */
 static bool list_is_full(struct restart_test *s)
 {
 	bool good;
@@ -604,7 +604,7 @@ static bool durable_block_rots_without_memory(struct restart_test *s)
 	rot(s, s->start.cache);
 	s->oom = true;
 	if (life(s, nothing, false))
-		snprintf(sim_failure, sizeof(sim_failure), "what is rotten in the log came home");
+		snprintf(sim_failure, sizeof(sim_failure), "what is rotten in the log was written home");
 	if (s->refused != -EUCLEAN)
 		return false;
 	s->oom = false;
@@ -789,7 +789,7 @@ static bool stopped_with_a_log(struct restart_test *s)
 	return life(s, write_one, true);
 }
 
-/* A stop waits for no disk: nothing is brought home for it. */
+/* A stop waits for no disk: nothing is written home for it. */
 static void disks_are_slow(struct restart_test *s)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -953,7 +953,7 @@ static void write_each(struct restart_test *s, u64 first, u32 count)
 	}
 }
 
-static void write_and_bring_home(struct restart_test *s)
+static void write_and_write_home(struct restart_test *s)
 {
 	write_each(s, 100, 40);
 	host_checkpoint(&s->host);
@@ -983,7 +983,7 @@ static void expect_the_rest(struct restart_test *s)
 /* A block that was clean in any life is clean again; a block that changed otherwise is not. */
 static bool clean_comes_back(struct restart_test *s)
 {
-	return life(s, write_and_bring_home, true) && life(s, change_some, true) &&
+	return life(s, write_and_write_home, true) && life(s, change_some, true) &&
 	       life(s, expect_the_rest, true) && life(s, expect_the_rest, true);
 }
 
@@ -1002,9 +1002,9 @@ static void note_legs(struct restart_test *s, u64 first, u32 count)
 	}
 }
 
-static void bring_home_and_note(struct restart_test *s)
+static void write_home_and_note(struct restart_test *s)
 {
-	write_and_bring_home(s);
+	write_and_write_home(s);
 	note_legs(s, 100, 40);
 }
 
@@ -1027,7 +1027,7 @@ static void one_is_gone(struct restart_test *s, u32 which)
 /* An SSD is missing: blocks of the others are there. When it is back, it is not used. */
 static bool clean_without(struct restart_test *s, u32 which)
 {
-	bool good = life(s, bring_home_and_note, true);
+	bool good = life(s, write_home_and_note, true);
 
 	one_is_gone(s, which);
 	good = good && life(s, expect_without_one, rng_chance(&s->rng, 500));
@@ -1059,7 +1059,7 @@ static void expect_all_of_it(struct restart_test *s)
 static bool summaries_rot(struct restart_test *s)
 {
 	u32 copy = rng_below(&s->rng, s->start.cache_parity ? 2 : s->start.cache), i;
-	bool good = life(s, bring_home_and_note, true);
+	bool good = life(s, write_home_and_note, true);
 	u8 junk[KVP_BLOCK_SIZE];
 
 	memset(junk, 0x5a, sizeof(junk));
@@ -1214,7 +1214,10 @@ static bool stale_ring(struct restart_test *s)
 	return good;
 }
 
-/* As they come home, some blocks that are no neighbours enter the ring; nothing is checkpointed. */
+/*
+ * As they are written home, some blocks that are no neighbours enter the ring; nothing is
+ * checkpointed.
+ */
 static void some_into_ring(struct restart_test *s)
 {
 	u32 i;

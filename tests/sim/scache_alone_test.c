@@ -118,7 +118,9 @@ static kvp_lsn_t lsn(u64 behind)
 	return kvp_lsn(BEGIN + behind);
 }
 
-/* The log writes an entry with a header at @at, and its @n blocks from @block on come home. */
+/*
+ * The log writes an entry with a header at @at, and its @n blocks from @block on are written home.
+ */
 static void write_home(struct alone *t, u64 at, u64 block, u32 n)
 {
 	struct kvp_version d = { .lsn = lsn(at) };
@@ -129,7 +131,7 @@ static void write_home(struct alone *t, u64 at, u64 block, u32 n)
 		d.block = kvp_block(block + i);
 		d.payload = 1 + i;
 		d.crc = 1000 + block + i;
-		kvp_scache_came_home(&t->s, &d);
+		kvp_scache_home_written(&t->s, &d);
 	}
 }
 
@@ -147,7 +149,7 @@ static bool finds(struct alone *t)
 	bool good;
 
 	write_home(t, 0, 100, 8);
-	good = expect(there(t, 100, 8, &at) == 8, "what came home is not found");
+	good = expect(there(t, 100, 8, &at) == 8, "what was written home is not found");
 	good &= expect(at.block == kvp_log_place(&t->g, lsn(1), 0).block, "at the wrong place");
 	good &= expect(at.before == ~0u, "it counts as old");
 	good &= expect(there(t, 104, 8, &at) == 4, "the run does not end with the last block");

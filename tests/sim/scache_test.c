@@ -417,7 +417,7 @@ static void ring_fills(struct script *s)
 	expect_ring(s);
 	read_from_home(s, 64, 40);
 	expect_hits(s, 64, 40, 40);
-	/* Neighbours that come home together, or the buffer, may keep it out for once. */
+	/* Neighbours that are written home together, or the buffer, may keep it out for once. */
 	for (i = 0; i < 8 && !known(s, 0, 30); i++) {
 		write_small(s, 0, 30);
 		host_checkpoint(h);

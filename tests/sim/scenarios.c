@@ -924,7 +924,7 @@ static void order_ends_for_a_suspend(struct scenario *s)
 	kvp_pool_suspending(h->pool);
 	kvp_pool_write_back(h->pool);
 	if (kvp_wbuf_used(h->pool->wbuf))
-		sim_fail("%u blocks are left to bring home while all I/O waits",
+		sim_fail("%u blocks are left to write home while all I/O waits",
 			 kvp_wbuf_used(h->pool->wbuf));
 	kvp_pool_quiesce(h->pool);
 	if (kvp_destage_order(h->pool) == -EINTR)
@@ -1178,7 +1178,7 @@ static void reader_task(void *arg)
 }
 
 /* A bad copy is found just as a newer version goes home: neither may harm the other. */
-static void reader_heals_while_a_newer_version_comes_home(struct scenario *s)
+static void reader_heals_while_a_newer_version_is_written_home(struct scenario *s)
 {
 	struct host *h = &s->host;
 	u64 at = disks.data_start + 70, healed, unrepaired;
@@ -1508,7 +1508,7 @@ static void read_while(struct scenario *s, u64 block, void (*what)(struct host *
 /* At a border of regions, so that requests reach into two regions. */
 #define BORDER	(4 * KVP_RCACHE_STRETCH + 1)
 
-static void overwrite_and_bring_home(struct host *h)
+static void overwrite_and_write_home(struct host *h)
 {
 	host_write(h, BORDER, 1, false);
 	host_write(h, 70, 1, false);
@@ -1534,7 +1534,7 @@ static void fill_races_a_write(struct scenario *s)
 	u32 i;
 
 	for (i = 0; i < 6; i++) {
-		read_while(s, BORDER, overwrite_and_bring_home);
+		read_while(s, BORDER, overwrite_and_write_home);
 		expect_cached(h, BORDER, true);	/* written blocks */
 	}
 	s->positions = 40;
@@ -1818,7 +1818,7 @@ static void overwrite_and_read_others(struct host *h)
 {
 	u32 i;
 
-	overwrite_and_bring_home(h);
+	overwrite_and_write_home(h);
 	for (i = 64; i < 144; i++)
 		if (i != 70)
 			host_read_check(h, i);
@@ -2085,7 +2085,7 @@ void run_scenarios(void)
 	scenario(NAMED(intents_are_closed_without_a_checkpoint), 2, false, 2);
 	scenario("intents_are_closed_without_a_checkpoint_on_a_single",
 		 intents_are_closed_without_a_checkpoint, 1, false, 1);
-	scenario(NAMED(reader_heals_while_a_newer_version_comes_home), 2, false, 8);
+	scenario(NAMED(reader_heals_while_a_newer_version_is_written_home), 2, false, 8);
 	scenario(NAMED(fill_races_a_write), 2, false, 2);
 	scenario("fill_races_a_write_on_a_single", fill_races_a_write, 1, false, 1);
 	scenario(NAMED(fill_races_a_write_of_the_same_sum), 2, false, 1);

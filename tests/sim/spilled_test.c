@@ -108,7 +108,7 @@ static void check_elevator(struct kvp_pool *pool)
 	mutex_unlock(&pool->checkpoint_lock);
 }
 
-static void come_home(struct spilled_test *s)
+static void write_all_home(struct spilled_test *s)
 {
 	disks_release_all();
 	host_checkpoint(&s->host);
@@ -185,7 +185,7 @@ static void read_back(struct spilled_test *s)
 	host_flush(&s->host);
 	host_write_each(&s->host, FIRST + 91, 1);
 	read_spilled(s);
-	come_home(s);
+	write_all_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
 }
@@ -224,7 +224,7 @@ static void read_together(struct spilled_test *s)
 	host_discard(&s->host, block + 3, 1);
 	expect_page(s, r, block + 3, false);
 	expect_page(s, r, block + 4, true);
-	come_home(s);
+	write_all_home(s);
 	expect_page(s, r, block + 5, false);
 	kvp_spilled_free(r);
 	if (kvp_spilled_read(s->host.pool->log, block, 8, &end) || end != block + 8)
@@ -252,7 +252,7 @@ static void zeros(struct spilled_test *s)
 	if (h->pool->wbuf->nr_lone < COUNT / 2)
 		sim_fail("%u are spilled: the case was not set up", h->pool->wbuf->nr_lone);
 	read_spilled(s);
-	come_home(s);
+	write_all_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(h);
 }
@@ -287,7 +287,7 @@ static void rotten_with(struct spilled_test *s, int error)
 	}
 	if (!s->start.parity && !host_read(&s->host, block, data))
 		sim_fail("block %llu is rotten, and was read", block);
-	come_home(s);
+	write_all_home(s);
 	if (error && time_after(jiffies, since + 10 * HZ))
 		sim_fail("an SSD that has lost a block was waited for %u ms",
 			 jiffies_to_msecs(jiffies - since));
@@ -321,7 +321,7 @@ static void rotten_and_overwritten(struct spilled_test *s)
 	host_write_each(&s->host, block, 1);
 	rot(s, at, s->start.cache);
 	read_spilled(s);
-	come_home(s);
+	write_all_home(s);
 	expect_none_lost(s);
 	if (atomic64_read(&s->host.pool->work_stats.unrepaired))
 		sim_fail("it was poisoned");
@@ -343,7 +343,7 @@ static void silent_for_a_time(struct spilled_test *s)
 		sim_fail("none is spilled any more: the case was not set up");
 	check_elevator(s->host.pool);
 	disks.nr_faults = 0;
-	come_home(s);
+	write_all_home(s);
 	expect_none_lost(s);
 	host_stop(&s->host);
 }
@@ -487,7 +487,7 @@ static void by_address(struct spilled_test *s)
 	if (s->host.pool->wbuf->nr_lone < COUNT / 4)
 		sim_fail("%u are spilled: the case was not set up", s->host.pool->wbuf->nr_lone);
 	since = disks.trace.nr_requests;
-	come_home(s);
+	write_all_home(s);
 	turns = turns_back(since, &writes);
 	if (writes < COUNT / 4 || turns > 3)
 		sim_fail("of %u writes home %u went back", writes, turns);
@@ -520,7 +520,7 @@ static void many_versions(struct spilled_test *s)
 		check_elevator(s->host.pool);
 	}
 	host_read_each(&s->host, FIRST, COUNT);
-	come_home(s);
+	write_all_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
 }
@@ -537,8 +537,8 @@ static void expect_gone(struct spilled_test *s, u64 block, bool want)
 }
 
 /*
- * A discard is applied before older spilled versions have come home. Versions that it covers do not
- * come home, also where a newer version exists that is not durable.
+ * A discard is applied before older spilled versions have been written home. Versions that it
+ * covers do not are written home, also where a newer version exists that is not durable.
  */
 static void discard_goes_ahead(struct spilled_test *s)
 {
@@ -559,7 +559,7 @@ static void discard_goes_ahead(struct spilled_test *s)
 	for (block = FIRST + 4; block < FIRST + 24; block++)
 		expect_gone(s, block, true);
 	host_read_each(&s->host, FIRST, COUNT);
-	come_home(s);
+	write_all_home(s);
 	host_read_each(&s->host, FIRST, COUNT);
 	host_stop(&s->host);
 }
@@ -598,7 +598,7 @@ static void discards_amid_versions(struct spilled_test *s)
 	for (i = 0; i < COUNT; i++)
 		expect_gone(s, FIRST + i, gone(i % GROUP));
 	host_read_each(h, FIRST, COUNT);
-	come_home(s);
+	write_all_home(s);
 	host_read_each(h, FIRST, COUNT);
 	host_stop(h);
 }
@@ -641,7 +641,7 @@ static void discard_before_rounds(struct spilled_test *s)
 		sim_fail("%u are spilled: the case was not set up", w->nr_lone);
 	if (w->nr_holes)
 		sim_fail("a discard waits for older versions");
-	come_home(s);
+	write_all_home(s);
 	host_read_each(&s->host, FIRST, COUNT + BUFFER);
 	host_stop(&s->host);
 }
@@ -668,7 +668,7 @@ static void silent_by_address(struct spilled_test *s)
 	if (!s->host.pool->destage->elevator.nr)
 		sim_fail("the elevator is empty: the case was not set up");
 	disks.nr_faults = 0;
-	come_home(s);
+	write_all_home(s);
 	expect_none_lost(s);
 	host_stop(&s->host);
 }
@@ -764,7 +764,7 @@ static void gaps(struct spilled_test *s)
 	for (i = 0; i < COUNT; i += GAPS)
 		host_write_each(&s->host, FIRST + i, 1);
 	since = disks.trace.nr_requests;
-	come_home(s);
+	write_all_home(s);
 	if (check_turns(since) < COUNT / 4)
 		sim_fail("there was nothing in gaps: the case was not set up");
 	/* The SSDs have them, too. */
@@ -849,7 +849,7 @@ static void gaps_on_the_last(struct spilled_test *s)
 	/* The one stretch is led by the first leg. */
 	disks_fault(FAULT_WRITE_EIO, 0, disks.data_start + FIRST + 1,
 		    disks.data_start + FIRST + COUNT);
-	come_home(s);
+	write_all_home(s);
 	if (kvp_leg_in_sync(&s->host.pool->legs[0]))
 		sim_fail("nothing was written that lies in gaps: the case was not set up");
 	for (i = 0; i < COUNT; i++)
@@ -865,7 +865,7 @@ static void gaps_on_the_last(struct spilled_test *s)
 #define STRETCHES	8u
 #define HOLEY		512u	/* where the first begins */
 
-/* True for a block that holes() brings home. */
+/* True for a block that holes() writes home. */
 static bool goes_home(u64 block)
 {
 	return block >= HOLEY && block < HOLEY + STRETCHES * STRETCH &&
@@ -900,7 +900,7 @@ static u32 check_homes(u32 since)
 
 /*
  * In many stretches at a time every second block was never written. Those blocks are left out, and
- * all others come home.
+ * all others are written home.
  */
 static void holes(struct spilled_test *s)
 {
@@ -917,7 +917,7 @@ static void holes(struct spilled_test *s)
 	for (i = HOLEY; i < last; i += STRETCH / FEW)
 		host_write_each(&s->host, i, 1);
 	since = disks.trace.nr_requests;
-	come_home(s);
+	write_all_home(s);
 	for (i = HOLEY; i < last; i += STRETCH / FEW)
 		for (leg = 0; leg < first_ssd(s); leg++)
 			if (!write_of(since, leg, disks.data_start + i))
@@ -952,9 +952,9 @@ static void no_memory_to_spill(struct spilled_test *s)
 	if (w->nr_logged < w->pages / 2)
 		sim_fail("only %u of %u pages cannot be spilled", w->nr_logged, w->pages);
 	sim_memory_short = 0;
-	/* Nothing has come home. */
+	/* Nothing has been written home. */
 	host_write_each(&s->host, FIRST + i, 1);
-	come_home(s);
+	write_all_home(s);
 	host_stop(&s->host);
 }
 
@@ -995,7 +995,7 @@ static void stream_behind_the_tail(struct spilled_test *s)
 	host_flush(&s->host);
 	if (pool->log->intent_blocks != before)
 		sim_fail("a stream still goes past the cache");
-	come_home(s);
+	write_all_home(s);
 	if (kvp_log_intents_since(pool->log))
 		sim_fail("all is home, and %llu intents count", kvp_log_intents_since(pool->log));
 	sim_many_intents = 1u << 17;

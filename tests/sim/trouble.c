@@ -934,13 +934,13 @@ static void second_of_two_leaves_is_being_written(struct trouble *t)
 		host_sleep(1);
 	host_checkpoint(h);
 	if (kvp_entry_state(kvp_table_entry(leaf, border + 31)) != KVP_ENTRY_VALID)
-		sim_fail("the write did not come home");
+		sim_fail("the write was not written home");
 	kvp_table_put(leaf);
 	host_read_check(h, border - 32);
 	host_read_check(h, border + 31);
 }
 
-/* Of many blocks that go home, one is held: those before it come home, and it does not. */
+/* Of many blocks that go home, one is held: those before it are written home, and it does not. */
 static void destage_meets_a_held_range(struct trouble *t)
 {
 	struct host *h = &t->host;
@@ -966,7 +966,7 @@ static void destage_meets_a_held_range(struct trouble *t)
 	for (i = 0; i < 60; i++)
 		host_read_check(h, 100 + 20 * i);
 	if (kvp_wbuf_any(h->pool->wbuf, 100, 20 * 60))
-		sim_fail("not all came home");
+		sim_fail("not all was written home");
 }
 
 /* --- a long read that failed, piece by piece ----------------------------------------------- */

@@ -50,7 +50,7 @@ void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(str
 void cut_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
 	       u32 legs, u32 leg_blocks);
 
-/** spread() - write a few blocks below every leaf, bring them home, and drop all table pages */
+/** spread() - write a few blocks below every leaf, write them home, and drop all table pages */
 void spread(struct host *h);
 /** rot() - give a block of a disk other contents than were written */
 void rot(u32 disk, u64 block);

@@ -101,7 +101,7 @@ static int check(struct diff *d, struct err *err)
 	return 0;
 }
 
-/* Bring home what waits, and take the point from which the next one is to go on. */
+/* Write home what waits, and take the point from which the next one is to go on. */
 static int point(struct ctl *ctl, struct diff *d, struct err *err)
 {
 	struct kvp_point p;
