@@ -10,7 +10,6 @@ static const struct {
 	{ "faulted", "it failed a write, a flush or a repair" },
 	{ "offline", "it was taken out, and lacks later writes" },
 	{ "stale", "it missed writes while the pool ran without it" },
-	{ "missing", "it is not connected, and lacks later writes" },
 };
 
 /*
@@ -275,13 +274,95 @@ static void about_return(json_object *pool, json_object *leg, char *buf, size_t 
 		 !faulted ? "" : "; if it fails again, ", faulted ? another : "");
 }
 
+/* Its device may be here: then "connect it" is no help. */
 static void about_missing_leg(json_object *pool, json_object *leg, char *buf, size_t size)
 {
 	const char *name = json_text_at(pool, "name");
+	bool found = json_at(leg, "found"), bad = json_at(leg, "found.why");
+	char first[300] = "";
 
-	snprintf(buf, size, "Connect it, then kvpoolctl online %s DEV brings it back, and copies "
-		 "only what it missed. If it is gone for good, kvpoolctl replace %s %s NEW puts "
-		 "another in its place", name, name, leg_name(leg));
+	if (!found)
+		snprintf(first, sizeof(first), "Connect it, then ");
+	else if (bad)
+		snprintf(first, sizeof(first), "To use it, %.256s; then ",
+			 json_text_at(leg, "found.mend"));
+	snprintf(buf, size, "%skvpoolctl online %.64s %.120s brings it back, and copies only what "
+		 "it missed. If it is gone for good, kvpoolctl replace %.64s %.120s NEW puts "
+		 "another in its place", first, name,
+		 found ? json_text_at(leg, "found.path") : "DEV", name, leg_name(leg));
+}
+
+/* The vdev with data that @leg is in; NULL: none. It belongs to @pool. */
+static json_object *vdev_of(json_object *pool, json_object *leg)
+{
+	json_object *vdevs = json_at(pool, "vdevs"), *legs;
+	size_t v, i;
+
+	for (v = 0; vdevs && v < json_object_array_length(vdevs); v++) {
+		legs = json_at(json_object_array_get_idx(vdevs, v), "legs");
+		for (i = 0; legs && i < json_object_array_length(legs); i++)
+			if (json_object_array_get_idx(legs, i) == leg)
+				return json_object_array_get_idx(vdevs, v);
+	}
+	return NULL;
+}
+
+/* The size of the smallest leg of @vdev: what is as large has room for all that it uses. */
+static u64 least_size(json_object *vdev)
+{
+	json_object *legs = json_at(vdev, "legs");
+	u64 least = 0, size;
+	size_t i;
+
+	for (i = 0; legs && i < json_object_array_length(legs); i++) {
+		size = json_number_at(json_object_array_get_idx(legs, i), "size");
+		least = size && (!least || size < least) ? size : least;
+	}
+	return least;
+}
+
+/* A spare that is surely free to take the place of @leg, or NULL. It belongs to @pool. */
+static json_object *find_spare(json_object *pool, json_object *leg)
+{
+	json_object *spares = json_at(pool, "spares"), *vdev = vdev_of(pool, leg), *spare;
+	u64 least = vdev ? least_size(vdev) : 0;
+	size_t i;
+
+	for (i = 0; least && spares && i < json_object_array_length(spares); i++) {
+		spare = json_object_array_get_idx(spares, i);
+		if (!strcmp(json_text_at(spare, "state"), "available") &&
+		    !json_at(spare, "foreign") && json_number_at(spare, "size") >= least)
+			return spare;
+	}
+	return NULL;
+}
+
+static void about_spare(json_object *pool, json_object *leg, char *buf, size_t size)
+{
+	json_object *spare = is_readonly(pool) ? NULL : find_spare(pool, leg);
+	const char *name = json_text_at(pool, "name");
+
+	*buf = 0;
+	if (spare)
+		snprintf(buf, size, ". Spare %.120s is free: kvpoolctl replace %.64s %.120s puts "
+			 "it there%s", json_text_at(spare, "path"), name, leg_name(leg),
+			 json_flag_at(leg, "by_order") ? "" :
+			 ", and kvpool-monitor does so by itself, if the leg stays away");
+}
+
+/* @buf: used if the device is here */
+static const char *why_missing(json_object *leg, char *buf, size_t size)
+{
+	bool bad = json_at(leg, "found.why");
+
+	if (json_at(leg, "found")) {
+		snprintf(buf, size, "its device %.120s is there, %s%.200s, and lacks later writes",
+			 json_text_at(leg, "found.path"), bad ? "but " : "and not in use",
+			 bad ? json_text_at(leg, "found.why") : "");
+		return buf;
+	}
+	return json_flag_at(leg, "by_order") ? "it was taken out, and is not connected" :
+	       "it is not connected, and lacks later writes";
 }
 
 /* How many more legs the pool can lose, as words behind "the pool". */
@@ -301,7 +382,7 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 {
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
 	const char *because = "it cannot be used";
-	char more[40] = "", then[560], losses[64];
+	char more[40] = "", then[900], spare[480], missing[400], losses[64];
 	size_t i;
 
 	if (!strcmp(state, "missing") && is_readonly(pool) && !is_ssd(pool, leg)) {
@@ -312,8 +393,8 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 	for (i = 0; i < sizeof(out) / sizeof(*out); i++)
 		if (!strcmp(state, out[i].state))
 			because = out[i].because;
-	if (!strcmp(state, "missing") && json_flag_at(leg, "by_order"))
-		because = "it was taken out, and is not connected";
+	if (!strcmp(state, "missing"))
+		because = why_missing(leg, missing, sizeof(missing));
 	if (count > 1)
 		snprintf(more, sizeof(more), " (and %u more)", count - 1);
 	if (is_ssd(pool, leg)) {
@@ -324,8 +405,9 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 		about_missing_leg(pool, leg, then, sizeof(then));
 	else
 		about_return(pool, leg, then, sizeof(then));
-	snprintf(buf, size, "leg %s is %s%s: %s; the pool %s. %s", leg_name(leg), state, more,
-		 because, would_survive(pool, losses, sizeof(losses)), then);
+	about_spare(pool, leg, spare, sizeof(spare));
+	snprintf(buf, size, "leg %s is %s%s: %s; the pool %s. %s%s", leg_name(leg), state, more,
+		 because, would_survive(pool, losses, sizeof(losses)), then, spare);
 }
 
 static void about_resilver(json_object *pool, json_object *leg, unsigned int count, char *buf,
@@ -353,21 +435,6 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 		 "kvpoolctl wait -t resilver %s waits for that%s",
 		 leg_name(leg), more, total ? done * 100 / total : 0,
 		 would_survive(pool, losses, sizeof(losses)), json_text_at(pool, "name"), lacks);
-}
-
-/* The vdev with data that @leg is in; NULL: none. It belongs to @pool. */
-static json_object *vdev_of(json_object *pool, json_object *leg)
-{
-	json_object *vdevs = json_at(pool, "vdevs"), *legs;
-	size_t v, i;
-
-	for (v = 0; vdevs && v < json_object_array_length(vdevs); v++) {
-		legs = json_at(json_object_array_get_idx(vdevs, v), "legs");
-		for (i = 0; legs && i < json_object_array_length(legs); i++)
-			if (json_object_array_get_idx(legs, i) == leg)
-				return json_object_array_get_idx(vdevs, v);
-	}
-	return NULL;
 }
 
 static bool is_of_parity1(json_object *pool, json_object *leg)
@@ -444,6 +511,24 @@ static void about_replace_stopped(json_object *pool, json_object *new, char *buf
 		 missing ? "DEV" : leg_name(new), name);
 }
 
+static void about_stopped_shadow(json_object *pool, json_object *new, char *buf, size_t size)
+{
+	const char *name = json_text_at(pool, "name"), *state = json_text_at(new, "state");
+	const char *mend = json_at(new, "found") ? "" : "connect it, then ";
+	char is[400] = "", first[300];
+
+	if (json_at(new, "found.why")) {
+		snprintf(is, sizeof(is), " (%.120s, but %.200s)", json_text_at(new, "found.path"),
+			 json_text_at(new, "found.why"));
+		snprintf(first, sizeof(first), "%.256s, then ", json_text_at(new, "found.mend"));
+		mend = first;
+	}
+	snprintf(buf, size, "leg %s, which is to replace another, is %s%s, and that is in use as "
+		 "before: %skvpoolctl export %s and kvpoolctl import %s go on with it; or "
+		 "kvpoolctl cancel %s replace undoes it", leg_name(new), state, is, mend, name,
+		 name, name);
+}
+
 /*
  * The new device is a shadow: it is no leg until it takes the place. It has stopped, or has
  * everything. A pool that was imported read-only does not use it, and calls it missing even if it
@@ -464,10 +549,7 @@ static void about_shadow(json_object *pool, json_object *new, char *buf, size_t 
 	else if (!strcmp(state, "resilvering") || !strcmp(state, "stale"))
 		about_replace_running(pool, new, buf, size);
 	else
-		snprintf(buf, size, "leg %s, which is to replace another, is %s. The other stays "
-			 "in use. Connect the new one, then kvpoolctl export %s and kvpoolctl "
-			 "import %s go on with it; or kvpoolctl cancel %s replace undoes it",
-			 leg_name(new), state, name, name, name);
+		about_stopped_shadow(pool, new, buf, size);
 }
 
 static bool is_replaced(json_object *leg)
@@ -611,6 +693,13 @@ static void about_idle_cache(json_object *pool, char *buf, size_t size)
 		 lowers ? "-f " : "", name, lowers ?
 		 "; with that SSD the pool would then lose writes, though it can lose a leg" :
 		 "");
+}
+
+void advice_set(json_object *pool)
+{
+	char buf[ADVICE_BUF];
+
+	json_text(pool, "advice", advice_text(pool, buf, sizeof(buf)) ? buf : NULL);
 }
 
 bool advice_text(json_object *pool, char *buf, size_t size)

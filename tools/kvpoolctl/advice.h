@@ -5,7 +5,7 @@
 
 #include "ctl.h"
 
-#define ADVICE_BUF	1024
+#define ADVICE_BUF	2048
 
 /** advice_exit() - exit status for the health of a pool */
 enum exit_status advice_exit(json_object *pool);
@@ -17,5 +17,8 @@ enum exit_status advice_exit(json_object *pool);
  * One line, which names the next command. Return: false if the pool has no fault.
  */
 bool advice_text(json_object *pool, char *buf, size_t size);
+
+/** advice_set() - set "advice" of @pool to that text, or null */
+void advice_set(json_object *pool);
 
 #endif

@@ -5,6 +5,7 @@
 #include "boot.h"
 #include "foreign_note.h"
 #include "format/logplace.h"
+#include "found.h"
 #include "import_lock.h"
 #include "pool_object.h"
 #include "watch.h"
@@ -42,17 +43,35 @@ static void look_for_foreign(const struct ctl *ctl, json_object *pool)
 	foreign_say(ctl, json_at(pool, "spares"), "spare");
 }
 
-static void print_vdev(json_object *vdev)
+static void print_legs(json_object *legs, const char *indent, const char *between)
 {
-	json_object *legs = json_at(vdev, "legs"), *o;
+	json_object *o;
 	size_t i;
 
-	printf("   legs: %s\n", json_text_at(vdev, "kind"));
 	for (i = 0; i < json_object_array_length(legs); i++) {
 		o = json_object_array_get_idx(legs, i);
-		printf("         %s  %s\n", json_at(o, "path") ? json_text_at(o, "path") :
-		       json_text_at(o, "uuid"), json_text_at(o, "state"));
+		printf("%s%s%s%s", indent, json_text_at(o, json_at(o, "path") ? "path" : "uuid"),
+		       between, json_text_at(o, "state"));
+		if (json_at(o, "found"))
+			printf(": it is %s, but %s", json_text_at(o, "found.path"),
+			       json_text_at(o, "found.why"));
+		putchar('\n');
 	}
+}
+
+static void print_vdev(json_object *vdev)
+{
+	printf("   legs: %s\n", json_text_at(vdev, "kind"));
+	print_legs(json_at(vdev, "legs"), "         ", "  ");
+}
+
+static void print_spare(json_object *spare)
+{
+	const char *state = json_text_at(spare, "state");
+
+	printf("  spare: %s%s\n", json_text_at(spare, "path"),
+	       !strcmp(state, "resized") ? ", of another size than when it became one" :
+	       !strcmp(state, "readonly") ? ", read-only" : "");
 }
 
 /* @word: what to call it in an order */
@@ -69,8 +88,7 @@ static void print_found(const struct ctl *ctl, json_object *pool, const char *wo
 	for (i = 0; i < json_object_array_length(vdevs); i++)
 		print_vdev(json_object_array_get_idx(vdevs, i));
 	for (i = 0; i < json_object_array_length(spares); i++)
-		printf("  spare: %s\n",
-		       json_text_at(json_object_array_get_idx(spares, i), "path"));
+		print_spare(json_object_array_get_idx(spares, i));
 	if (json_at(pool, "last_host"))
 		printf("   host: %s, last\n", json_text_at(pool, "last_host"));
 	if (!json_flag_at(pool, "autoimport"))
@@ -87,7 +105,8 @@ static void print_found(const struct ctl *ctl, json_object *pool, const char *wo
 /* Devices with a trace of a label that does not name a pool. */
 static bool is_listed_spare(struct scan *s, const struct label *l)
 {
-	return label_is_spare(l) && scan_pool(s, l->spare.pool_uuid);
+	return (label_is_spare(l) || label_is_resized_spare(l)) &&
+	       scan_pool(s, l->spare.pool_uuid);
 }
 
 static void list_unusable(struct ctl *ctl, struct scan *s, json_object *root)
@@ -198,18 +217,6 @@ static const struct found_pool *choose(const struct scan *s, const struct reques
 	return found;
 }
 
-static void print_plan_legs(json_object *legs)
-{
-	json_object *o;
-	size_t i;
-
-	for (i = 0; i < json_object_array_length(legs); i++) {
-		o = json_object_array_get_idx(legs, i);
-		printf("  %s, %s\n", json_text_at(o, json_at(o, "path") ? "path" : "uuid"),
-		       json_text_at(o, "state"));
-	}
-}
-
 /* Both watches together; a read-only import has one. */
 static unsigned int watches_for(const struct found_pool *p, const struct request *q)
 {
@@ -235,7 +242,7 @@ static void print_plan(struct ctl *ctl, const struct found_pool *p, const struct
 	       p->sb->leg_count - scan_missing(p), p->sb->leg_count);
 	vdevs = json_at(plan, "vdevs");
 	for (i = 0; i < json_object_array_length(vdevs); i++)
-		print_plan_legs(json_at(json_object_array_get_idx(vdevs, i), "legs"));
+		print_legs(json_at(json_object_array_get_idx(vdevs, i), "legs"), "  ", ", ");
 	printf("usable    %s\n", ctl_size(ctl, json_number_at(plan, "size"), size));
 	printf("memory    %s\n", ctl_size(ctl, json_number_at(plan, "ram_bytes"), size));
 	printf("survives  loss of %" PRIu64 " leg(s)\n", json_number_at(plan, "redundancy.after"));
@@ -312,25 +319,32 @@ static void note_degraded(struct ctl *ctl, const struct found_pool *p, const cha
 static void note_shadow(struct ctl *ctl, const struct found_pool *p, const struct request *q,
 			const char *name)
 {
-	char uuid[UUID_BUF];
+	const struct found_leg *leg = p->shadow ?: p->unusable_shadow;
+	char uuid[UUID_BUF], why[FOUND_WHY] = "";
+	const char *mend = "connect it";
 
 	if (!p->sb->shadow.of || q->o.readonly || import_has_shadow(p))
 		return;
-	ctl_say(ctl, "note: %s, which is to replace another leg, %s. The other one stays in use. "
-		"Connect it, then kvpoolctl export %s and import it; or kvpoolctl cancel %s "
+	if (leg && !found_fault(leg, why, &mend))
+		*why = 0;
+	ctl_say(ctl, "note: %s, which is to replace another leg, %s%s%s. The other one stays in "
+		"use. To go on: %s; then kvpoolctl export %s and import it. Or kvpoolctl cancel %s "
 		"replace undoes the order",
-		p->shadow ? p->shadow->dev.path : uuid_print(p->sb->shadow.uuid, uuid),
-		p->shadow ? "cannot be used" : "is missing", name, name);
+		leg ? leg->dev.path : uuid_print(p->sb->shadow.uuid, uuid),
+		leg ? "cannot be used" : "is missing", *why ? ": " : "", why, mend, name, name);
 }
 
 static void note_left_out(struct ctl *ctl, const struct found_pool *p,
 			  const struct found_pool *without)
 {
+	char why[FOUND_WHY];
 	u32 i;
 
 	for (i = 0; i < p->sb->leg_count; i++)
 		if (p->legs[i] && !without->legs[i])
 			ctl_say(ctl, "note: %s is read-only and left out", p->legs[i]->dev.path);
+		else if (!p->legs[i] && p->unusable[i] && found_fault(p->unusable[i], why, NULL))
+			ctl_say(ctl, "note: %s is left out: %s", p->unusable[i]->dev.path, why);
 }
 
 static void note_watch(const struct ctl *ctl, const struct found_pool *p, const struct request *q)
@@ -346,20 +360,20 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 {
 	const char *name = q->o.new_name ?: p->sb->name;
 	char params[PARAMS_MAX], uuid[UUID_BUF];
+	const struct found_pool *all = p;
 	struct found_pool without;
 	struct refusals r;
 	struct err err;
 	bool given_up;
 	int ret;
 
-	if (import_leave_out(p, &q->o, &without)) {
-		note_left_out(ctl, p, &without);
+	if (import_leave_out(p, &q->o, &without))
 		p = &without;
-	}
 	import_check(p, &q->o, &r);
 	import_check_devices(p, &q->o, &r);
 	if (r.count)
 		return fail(ctl, p, q, &r.list[0]);
+	note_left_out(ctl, all, p);
 	if (!import_params(p, &q->o, params, sizeof(params)))
 		return ctl_usage(ctl, "the table line is too long");
 	/* Only if import_check() found a log to give up; otherwise it refused. */

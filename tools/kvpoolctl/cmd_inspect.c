@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl inspect: labels, log and table of one leg, without the module. */
 #include "columns.h"
+#include "found.h"
 #include "format/tunables.h"
 #include "inspect.h"
 
@@ -178,6 +179,22 @@ static int print_all(struct ctl *ctl, const struct device *d, const struct label
 	return EXIT_DONE;
 }
 
+/* What to do about a label that is none of a leg, or not of one that can be used. */
+static const char *label_mend(const struct label *l)
+{
+	if (label_is_small(l))
+		return FOUND_FULL_SIZE;
+	if (label_is_spare(l))
+		return "nothing; a spare has a label, and no data";
+	if (l->spare_resized)
+		return "make it as large as it was; or kvpoolctl labelclear -f DEV, then kvpoolctl "
+		       "add POOL spare DEV makes it a spare again";
+	if (l->spare_valid)
+		return "kvpoolctl labelclear -f DEV, then kvpoolctl add POOL spare DEV makes it a "
+		       "spare again";
+	return "try another leg of the pool";
+}
+
 static int no_label(struct ctl *ctl, const struct device *d, const struct label *l)
 {
 	json_object *o;
@@ -188,7 +205,7 @@ static int no_label(struct ctl *ctl, const struct device *d, const struct label 
 		print_label(o);
 		json_object_put(o);
 	}
-	err_set(&err, ERR_NO_LABEL, d->path, "try another leg of the pool", "%s", label_fault(l));
+	err_set(&err, ERR_NO_LABEL, d->path, label_mend(l), "%s", label_fault(l));
 	return ctl_fail(ctl, &err);
 }
 

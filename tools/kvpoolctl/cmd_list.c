@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl list: one line a pool. */
+#include "advice.h"
 #include "columns.h"
 #include "pool_object.h"
 #include "spare_devices.h"
@@ -146,6 +147,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		json_object_put(root);
 	} else if (!ret) {
 		spares_note(pools, NULL, 0);
+		for (i = 0; i < json_object_array_length(pools); i++)
+			advice_set(json_object_array_get_idx(pools, i));
 		ctl_json(root);
 	}
 	return ret;

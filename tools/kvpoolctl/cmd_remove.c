@@ -150,7 +150,8 @@ static int check_spare(const struct dm_entry *e, const struct device *d, const s
 {
 	char uuid[UUID_BUF];
 
-	if (l->spare_valid && !strcasecmp(uuid_print(l->spare.pool_uuid, uuid), e->uuid))
+	if ((l->spare_valid || label_is_resized_spare(l)) &&
+	    !strcasecmp(uuid_print(l->spare.pool_uuid, uuid), e->uuid))
 		return device_unused(d, err);
 	return err_set(err, ERR_REFUSED, d->path, "'kvpoolctl status' lists the spares; of the "
 		       "rest of a pool only the cache can be taken out: kvpoolctl remove POOL "

@@ -317,7 +317,6 @@ static void advise_foreign(json_object *pool, json_object *legs, const char *wor
 	char buf[FOREIGN_TEXT];
 	const char *text;
 
-	foreign_note(legs);
 	for (i = 0; i < n && !json_at(pool, "advice"); i++) {
 		text = foreign_text(json_object_array_get_idx(legs, i), word, buf);
 		if (text)
@@ -325,8 +324,11 @@ static void advise_foreign(json_object *pool, json_object *legs, const char *wor
 	}
 }
 
-/* May another tool take a leg or a spare for its own? */
-static void look_for_foreign(json_object *pools)
+/*
+ * May another tool take a leg or a spare for its own? By now it is known what stands beside the
+ * pools, which the advice may name.
+ */
+static void advise(json_object *pools)
 {
 	json_object *pool, *legs;
 	size_t i;
@@ -334,6 +336,9 @@ static void look_for_foreign(json_object *pools)
 	for (i = 0; i < json_object_array_length(pools); i++) {
 		pool = json_object_array_get_idx(pools, i);
 		legs = pool_legs(pool);
+		foreign_note(legs);
+		foreign_note(json_at(pool, "spares"));
+		advice_set(pool);
 		advise_foreign(pool, legs, "leg");
 		advise_foreign(pool, json_at(pool, "spares"), "spare");
 		json_object_put(legs);
@@ -390,7 +395,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return ret;
 	health = describe(ctl, list, count, pools, &failed);
 	spares_note(pools, view.places, view.place_count);
-	look_for_foreign(pools);
+	advise(pools);
 	if (view.only_troubled)
 		leave_out_healthy(pools);
 	free(list);

@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "found.h"
 #include "idle.h"
 #include "import.h"
 
@@ -44,7 +45,7 @@ static void add_small(json_object *list, const struct kvp_sb *sb, const struct f
 	json_text(idle, "name", sb->name);
 	json_text(idle, "uuid", uuid_print(sb->pool_uuid, uuid));
 	json_text(idle, "why", why);
-	json_text(idle, "mend", IMPORT_FULL_SIZE);
+	json_text(idle, "mend", FOUND_FULL_SIZE);
 }
 
 static void add_pool(json_object *list, const struct scan *s, const struct found_pool *p,

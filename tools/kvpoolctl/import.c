@@ -5,6 +5,7 @@
 #include "format/logplace.h"
 #include "format/shadow.h"
 #include "format/tunables.h"
+#include "found.h"
 #include "import.h"
 #include "log.h"
 #include "memory.h"
@@ -199,20 +200,42 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 		       p->sb->leg_count);
 }
 
+/* A missing leg with data, or a missing SSD of a cache, whose device is here; or NULL. */
+static const struct found_leg *find_unusable(const struct found_pool *p, bool data)
+{
+	u32 v, i;
+
+	for (v = 0; v < p->sb->vdev_count; v++) {
+		const struct kvp_geometry *g = &p->sb->vdevs[v];
+
+		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++)
+			if (kvp_has_data(g) == data && !p->legs[i] && p->unusable[i])
+				return p->unusable[i];
+	}
+	return NULL;
+}
+
 /* A missing leg is there, but its device is too small: the refusal says so. */
 static void name_small(const struct found_pool *p, struct refusals *r)
 {
+	const struct found_leg *leg;
 	struct err *e;
 	size_t n;
 
-	for (e = r->list; p->small && e < r->list + r->count; e++) {
-		if (e->code != ERR_MISSING_LEGS)
+	for (e = r->list; e < r->list + r->count; e++) {
+		if (e->code != ERR_MISSING_LEGS && e->code != ERR_NO_CACHE)
+			continue;
+		leg = find_unusable(p, e->code == ERR_MISSING_LEGS);
+		if (!leg || !label_is_small(&leg->label))
 			continue;
 		n = strlen(e->why);
 		snprintf(e->why + n, sizeof(e->why) - n,
-			 "; %.200s is a leg of it, but %llu bytes smaller than when it became one",
-			 p->small->dev.path, (unsigned long long)p->small->label.short_by);
-		snprintf(e->mend, sizeof(e->mend), "%s", IMPORT_FULL_SIZE);
+			 "; %.200s is %s of it, but %llu bytes smaller than when it became one",
+			 leg->dev.path, e->code == ERR_MISSING_LEGS ? "a leg" : "an SSD",
+			 (unsigned long long)leg->label.short_by);
+		snprintf(e->mend, sizeof(e->mend), "%s%s", FOUND_FULL_SIZE,
+			 strstr(e->mend, "--degraded") ? "; or give --degraded, if data that only "
+			 "it has can be given up" : "");
 	}
 }
 
@@ -351,19 +374,22 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	check_name(p, o->new_name ?: p->sb->name, r);
 }
 
-bool import_leave_out(const struct found_pool *p, const struct import_options *o,
+/*
+ * @p without its read-only legs, with @all also those in sync. Whether others suffice, and whether
+ * a leg may have newer data, import_check() says, as of legs that are missing.
+ */
+static bool leave_out(const struct found_pool *p, const struct import_options *o, bool all,
 		      struct found_pool *without)
 {
-	bool degraded = o->degraded || starts_degraded(p->sb);
 	struct refusals r;
 	unsigned int left = 0;
 	u32 i;
 
 	*without = *p;
-	for (i = 0; i < p->sb->leg_count && !o->readonly; i++) {
-		if (!p->legs[i] || !p->legs[i]->dev.readonly ||
-		    (!degraded && scan_leg_in_sync(p, i)))
+	for (i = 0; i < p->sb->leg_count; i++) {
+		if (!p->legs[i] || !p->legs[i]->dev.readonly || (!all && scan_leg_in_sync(p, i)))
 			continue;
+		without->unusable[i] = p->legs[i];
 		without->legs[i] = NULL;
 		left++;
 	}
@@ -371,6 +397,12 @@ bool import_leave_out(const struct found_pool *p, const struct import_options *o
 		return false;
 	import_check(without, o, &r);
 	return !r.count;
+}
+
+bool import_leave_out(const struct found_pool *p, const struct import_options *o,
+		      struct found_pool *without)
+{
+	return !o->readonly && (leave_out(p, o, true, without) || leave_out(p, o, false, without));
 }
 
 /* Checks a leg that is there: false if it cannot be used. */
@@ -480,6 +512,7 @@ static void add_vdev(json_object *vdevs, const struct found_pool *p, const struc
 		json_text(leg, "state", p->legs[i] ? leg_word(p->sb->legs[i].state) : "missing");
 		/* null until foreign_note() has probed the leg */
 		json_text(leg, "foreign", NULL);
+		found_json(leg, p->legs[i] ? NULL : p->unusable[i]);
 	}
 	if (shadowed >= g->first_leg && shadowed < g->first_leg + g->leg_count) {
 		leg = json_item(legs);
@@ -487,6 +520,7 @@ static void add_vdev(json_object *vdevs, const struct found_pool *p, const struc
 		json_text(leg, "uuid", uuid_print(p->sb->shadow.uuid, uuid));
 		json_text(leg, "state", p->shadow ? "resilvering" : "missing");
 		json_text(leg, "foreign", NULL);
+		found_json(leg, p->shadow ? NULL : p->unusable_shadow);
 	}
 }
 

@@ -21,12 +21,6 @@ struct refusals {
 	unsigned int count;
 };
 
-/* What to do about a leg that is smaller than it was. */
-#define IMPORT_FULL_SIZE \
-	"connect that so that its full size is seen: another dock or controller, no host " \
-	"protected " \
-	"area, a partition as large as it was"
-
 /** import_check() - find all reasons against importing @p with these options */
 void import_check(const struct found_pool *p, const struct import_options *o,
 		  struct refusals *r);
@@ -39,8 +33,9 @@ void import_check_devices(const struct found_pool *p, const struct import_option
  * import_leave_out() - can @p be imported without its legs that are read-only?
  * @without: receives @p without those that may be left out
  *
- * Such a leg counts as missing if it is out anyway, or if the pool is to start degraded. False: no
- * leg may be left out, or the others do not suffice; then import_check_devices() names the leg.
+ * Such a leg counts as missing if it is out anyway, if the pool is to start degraded, or if a
+ * missing leg is no reason to ask: an SSD of a cache, or a leg of a parity1. False: no leg may be
+ * left out, or the others do not suffice; then import_check_devices() names the leg.
  */
 bool import_leave_out(const struct found_pool *p, const struct import_options *o,
 		      struct found_pool *without);

@@ -71,6 +71,7 @@ static json_object *leg_object(const struct stats *s, const char *what)
 	json_text(leg, "replaces", stats_text(s, "%s.replaces", what));
 	json_text(leg, "replaced_by", replaced_by(s, stats_text(s, "%s.uuid", what)));
 	json_text(leg, "foreign", NULL);	/* null until foreign_note() has probed the leg */
+	json_text(leg, "found", NULL);		/* until found_note() has found it */
 	json_number(leg, "size", stats_number(s, "%s.size", what));
 	errors = json_child(leg, "errors");
 	json_number(errors, "read", stats_number(s, "%s.err_read", what));
@@ -315,7 +316,6 @@ static void add_head(json_object *pool, const struct dm_entry *e, const struct s
 json_object *pool_object(const struct dm_entry *e, struct err *err)
 {
 	json_object *pool;
-	char advice[ADVICE_BUF];
 	struct latency flush;
 	struct err ignored;
 	struct stats s;
@@ -340,7 +340,7 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 		json_object_put(pool);
 		return NULL;
 	}
-	json_text(pool, "advice", advice_text(pool, advice, sizeof(advice)) ? advice : NULL);
+	advice_set(pool);
 	return pool;
 }
 
@@ -353,7 +353,6 @@ json_object *pool_unasked(const struct dm_entry *e)
 		"poisoned",
 	};
 	json_object *pool = json_object_new_object();
-	char advice[ADVICE_BUF];
 	size_t i;
 
 	json_text(pool, "name", e->name);
@@ -362,7 +361,7 @@ json_object *pool_unasked(const struct dm_entry *e)
 	json_flag(pool, "readonly", e->readonly);
 	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		json_object_object_add(pool, unknown[i], NULL);
-	json_text(pool, "advice", advice_text(pool, advice, sizeof(advice)) ? advice : NULL);
+	advice_set(pool);
 	return pool;
 }
 

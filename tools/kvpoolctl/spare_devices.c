@@ -7,6 +7,7 @@
 #include "format/spare.h"
 #include "pool_object.h"
 #include "foreign.h"
+#include "found.h"
 #include "spare_devices.h"
 
 /* --- labels ----------------------------------------------------------------------- */
@@ -132,7 +133,7 @@ static bool fits(const struct found_leg *spare, const struct kvp_geometry *g, st
 	struct kvp_why why;
 	struct err err;
 
-	if (!is_free(spare, d, &err))
+	if (!label_is_spare(&spare->label) || !is_free(spare, d, &err))
 		return false;
 	device_close(d);
 	return d->rdev && !d->readonly && d->sector <= KVP_BLOCK_SIZE &&
@@ -185,21 +186,29 @@ int spares_choose(const struct dm_entry *e, const struct stats *stats, unsigned 
 		       "no spare of pool %s was found", e->name);
 }
 
+static const char *state_of(const struct found_leg *spare)
+{
+	struct err err;
+
+	if (!label_is_spare(&spare->label))
+		return "resized";
+	if (device_readonly(&spare->dev))
+		return "readonly";
+	/* It is not read: the search has its label, and it may sleep. */
+	return device_unused(&spare->dev, &err) ? "held" : "available";
+}
+
 void spares_add_found(json_object *o, const struct found_pool *p)
 {
 	json_object *list = json_list(o, "spares"), *spare;
 	char uuid[UUID_BUF];
-	struct err err;
 	unsigned int i;
-	bool is;
 
 	for (i = 0; p && i < p->spare_count; i++) {
-		/* It is not read: the search has its label, and it may sleep. */
-		is = !device_unused(&p->spares[i]->dev, &err);
 		spare = json_item(list);
 		json_text(spare, "path", p->spares[i]->dev.path);
 		json_text(spare, "uuid", uuid_print(p->spares[i]->label.spare.uuid, uuid));
-		json_text(spare, "state", is ? "available" : "held");
+		json_text(spare, "state", state_of(p->spares[i]));
 		json_text(spare, "foreign", NULL);	/* until foreign_note() has probed it */
 		json_number(spare, "size", p->spares[i]->dev.bytes);
 	}
@@ -217,7 +226,8 @@ static void collect(const struct scan *s, const char *pool_uuid, struct found_po
 	for (i = 0; i < s->leg_count && p->spare_count < MAX_SPARES; i++) {
 		const struct label *l = &s->legs[i]->label;
 
-		if (label_is_spare(l) && !memcmp(l->spare.pool_uuid, uuid, 16))
+		if ((label_is_spare(l) || label_is_resized_spare(l)) &&
+		    !memcmp(l->spare.pool_uuid, uuid, 16))
 			p->spares[p->spare_count++] = s->legs[i];
 	}
 }
@@ -237,6 +247,7 @@ void spares_note(json_object *pools, const char *const *where, unsigned int coun
 			continue;
 		collect(&s, json_text_at(pool, "uuid"), &found);
 		spares_add_found(pool, &found);
+		found_note(pool, &s);
 	}
 	scan_free(&s);
 }

@@ -29,10 +29,11 @@ int spares_choose(const struct dm_entry *e, const struct stats *s, unsigned int 
 		  struct err *err);
 
 /**
- * spares_note() - fill in "spares" of the running pools in @pools, made by pool_object()
+ * spares_note() - fill in what stands beside the running pools in @pools, made by pool_object()
  * @where: where to search, as of scan_glance()
  *
- * A search that fails leaves the lists empty.
+ * That is "spares" of each pool, and "found" of each leg that it lacks (found.h). A search that
+ * fails leaves them empty.
  */
 void spares_note(json_object *pools, const char *const *where, unsigned int count);
 

@@ -350,6 +350,14 @@ static void sys_path(dev_t rdev, const char *rest, char *buf, size_t size)
 	snprintf(buf, size, "/sys/dev/block/%u:%u/%s", major(rdev), minor(rdev), rest);
 }
 
+bool device_readonly(const struct device *d)
+{
+	char path[128], text[8];
+
+	sys_path(d->rdev, "ro", path, sizeof(path));
+	return d->rdev && read_line(path, text, sizeof(text)) ? *text == '1' : d->readonly;
+}
+
 dev_t device_disk(dev_t rdev)
 {
 	char path[128], text[64];

@@ -143,6 +143,9 @@ bool device_mountpoint(dev_t rdev, char *buf, size_t size);
  */
 bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uuid_size);
 
+/** device_readonly() - is @d read-only now? Does not open it: it may have been read long ago. */
+bool device_readonly(const struct device *d);
+
 /** device_suspended() - is @rdev a suspended mapped device, on which reads would wait? */
 bool device_suspended(dev_t rdev);
 

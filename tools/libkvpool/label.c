@@ -89,14 +89,42 @@ static void note_short(const struct device *d, struct label *l, struct label_slo
 	}
 }
 
+/*
+ * Is the slot that of a spare, but for the size of the device? It cannot be used as such: the other
+ * label of a spare is not where the module looks for it.
+ */
+static bool note_resized(const struct device *d, struct label *l, struct label_slot *s,
+			 const struct kvp_disk_sb *raw, struct kvp_spare *spare)
+{
+	u64 blocks = spare->size_blocks;
+	struct kvp_why why;
+
+	if (blocks == d->blocks || blocks >> (64 - KVP_BLOCK_SHIFT) ||
+	    kvp_spare_decode(raw, s->offset, blocks, spare, &why))
+		return false;
+	make_printable(spare->name);
+	l->spare_resized = true;
+	l->spare = *spare;
+	if (blocks > d->blocks)
+		snprintf(s->why.text, sizeof(s->why.text),
+			 "%llu bytes smaller than when it became a spare of pool %s",
+			 (unsigned long long)((blocks << KVP_BLOCK_SHIFT) - d->bytes), spare->name);
+	else
+		snprintf(s->why.text, sizeof(s->why.text),
+			 "larger than when it became a spare of pool %s", spare->name);
+	return true;
+}
+
 /* Is the slot of a spare? It is no leg, and counts as bad. */
 static void note_spare(const struct device *d, struct label *l, struct label_slot *s,
 		       const struct kvp_disk_sb *raw)
 {
 	struct kvp_why why = s->why;
-	struct kvp_spare spare;
+	struct kvp_spare spare = { .size_blocks = d->blocks };
 	int ret = kvp_spare_decode(raw, s->offset, d->blocks, &spare, &s->why);
 
+	if (ret == -EUCLEAN && note_resized(d, l, s, raw, &spare))
+		return;
 	if (ret == -ENODATA)
 		s->why = why;
 	if (ret == -ENODATA || ret == -EOPNOTSUPP)
@@ -272,6 +300,16 @@ const char *label_fault(const struct label *l)
 bool label_is_spare(const struct label *l)
 {
 	return l->spare_valid == 2 && l->bad == 2 && !l->valid && !l->ambiguous;
+}
+
+bool label_is_resized_spare(const struct label *l)
+{
+	return l->spare_resized && !l->spare_valid && !l->valid && !l->ambiguous && !l->unsupported;
+}
+
+bool label_is_small(const struct label *l)
+{
+	return l->short_sb && !l->sb;
 }
 
 static int clear_slots(const struct device *d, const struct label *l, int fd, struct err *err)

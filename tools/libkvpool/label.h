@@ -38,7 +38,9 @@ struct label {
 	struct kvp_sb *short_sb;	/* if short_by: the newest superblock there */
 	/* the labels of a spare that are valid, 2 of a whole one; the slots count as bad */
 	unsigned int spare_valid;
-	struct kvp_spare spare;	/* if spare_valid */
+	struct kvp_spare spare;	/* if spare_valid, or spare_resized */
+	/* the device had another size when it became a spare */
+	bool spare_resized;
 };
 
 /**
@@ -63,6 +65,12 @@ const char *label_fault(const struct label *l);
 
 /** label_is_spare() - are these the labels of a spare, whole, and nothing else? */
 bool label_is_spare(const struct label *l);
+
+/** label_is_resized_spare() - of a spare on a device that had another size when it became one */
+bool label_is_resized_spare(const struct label *l);
+
+/** label_is_small() - of a leg on a device that is too small for it now: see label::short_by */
+bool label_is_small(const struct label *l);
 
 /** label_clear() - zero every slot with our magic. Does not wait for a device that hangs. */
 int label_clear(const struct device *d, const struct label *l, struct err *err);

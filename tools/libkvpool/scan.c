@@ -366,14 +366,33 @@ bool scan_forked(const struct found_pool *p, const struct found_leg *leg)
 	return kvp_sb_forked(r.sb, p->sb, false) && !kvp_rival_passed(&r, p->sb);
 }
 
+/* The number of the leg whose label has @sb, or leg_count. */
+static u32 place_of(const struct found_pool *p, const struct kvp_sb *sb)
+{
+	u32 i = 0;
+
+	while (i < p->sb->leg_count && memcmp(p->sb->legs[i].uuid, sb->leg_uuid, 16))
+		i++;
+	return i;
+}
+
+/* The device is too small, so the leg is missing. */
+static void place_small(struct found_pool *p, struct found_leg *leg)
+{
+	const struct kvp_sb *sb = leg->label.short_sb;
+	u32 i = place_of(p, sb);
+
+	if (i < p->sb->leg_count)
+		p->unusable[i] = leg;
+	else if (is_shadow(p->sb, sb))
+		p->unusable_shadow = leg;
+}
+
 static void place_leg(struct found_pool *p, struct found_leg *leg)
 {
 	const struct kvp_sb *sb = leg->label.sb;
-	u32 i;
+	u32 i = place_of(p, sb);
 
-	for (i = 0; i < p->sb->leg_count; i++)
-		if (!memcmp(p->sb->legs[i].uuid, sb->leg_uuid, 16))
-			break;
 	if (i == p->sb->leg_count) {
 		*(is_shadow(p->sb, sb) ? &p->shadow : &p->odd) = leg;
 		return;
@@ -448,14 +467,15 @@ static int group(struct scan *s, struct err *err)
 		return -1;
 	for (i = 0; i < s->leg_count; i++) {
 		struct label *l = &s->legs[i]->label;
-		struct found_pool *p = l->short_sb ? scan_pool(s, l->short_sb->pool_uuid) : NULL;
+		struct found_pool *p = label_is_small(l) ? scan_pool(s, l->short_sb->pool_uuid) :
+							   NULL;
 
 		if (usable(s->legs[i]))
 			place_leg(scan_pool(s, l->sb->pool_uuid), s->legs[i]);
-		else if (label_is_spare(l))
+		else if (label_is_spare(l) || label_is_resized_spare(l))
 			place_spare(s, s->legs[i]);
 		else if (p)
-			p->small = s->legs[i];
+			place_small(p, s->legs[i]);
 	}
 	for (i = 0; i < s->pool_count; i++)
 		if (scan_missing(&s->pools[i]))

@@ -20,8 +20,9 @@ struct found_pool {
 	struct found_leg *duplicate;		/* a second device with the UUID of a leg */
 	/* a leg whose history is not part of sb's history */
 	struct found_leg *fork;
-	/* a leg on a device smaller than the leg was; it counts as missing */
-	struct found_leg *small;
+	/* by index in sb: the device of a leg that is missing, if it is here and cannot be used */
+	struct found_leg *unusable[KVP_MAX_LEGS];
+	struct found_leg *unusable_shadow;
 	struct found_leg *odd;			/* a leg that the newest superblock does not name */
 	/* the device that is to take the place of a leg of a parity1 */
 	struct found_leg *shadow;
@@ -31,7 +32,10 @@ struct found_pool {
 	struct found_leg *doubtful;
 	/* if legs are missing: a device whose label cannot be read, so it may be one of them */
 	struct found_leg *unread;
-	/* its spares, which no superblock lists; further ones are left out */
+	/*
+	 * its spares, which no superblock lists, also those whose devices have another size now;
+	 * further ones are left out
+	 */
 	struct found_leg *spares[MAX_SPARES];
 	unsigned int spare_count;
 };

@@ -1354,6 +1354,36 @@ static void test_import_leave_out(void)
 	expect(!left_out(false, 0, &degraded, true));
 }
 
+/* A missing leg is no reason to ask: so neither is one that is read-only. @leg: its number */
+static bool left_out_of(const struct image_shape *shape, unsigned int leg)
+{
+	struct import_options o = { .readonly = false };
+	struct found_pool without;
+	struct image m;
+	struct scan s;
+	bool left;
+
+	image_standard_shaped(&m, shape, IMAGE_SMALL);
+	scan(&m, &s);
+	s.pools[0].legs[leg]->dev.readonly = true;
+	left = import_leave_out(&s.pools[0], &o, &without);
+	expect(!left || (!without.legs[leg] && without.unusable[leg] == s.pools[0].legs[leg]));
+	scan_free(&s);
+	image_free(&m);
+	return left;
+}
+
+static void test_import_leave_out_unasked(void)
+{
+	struct image_shape parity = { .vdevs = { { KVP_VDEV_PARITY1, 3 } } },
+			   cached = { .vdevs = { { KVP_VDEV_MIRROR, 2 } },
+				      .cache = IMAGE_TWO_SSDS };
+
+	expect(left_out_of(&parity, 1));
+	expect(left_out_of(&cached, 3));
+	expect(!left_out_of(&cached, 1));
+}
+
 static void test_import_duplicate(void)
 {
 	struct import_options o = { .degraded = true };
@@ -2051,6 +2081,11 @@ static void test_inspect(void)
 	"\"" more ",\"resilver\":{\"done\":1,\"total\":4},\"vdevs\":[{\"kind\":\"parity1\",\"legs\":["	\
 	GOOD_LEG ",{\"path\":\"/dev/o\",\"uuid\":\"uuid-o\",\"state\":\"" old	\
 	"\",\"replaced_by\":\"uuid-n\",\"errors\":{}}," GOOD_LEG REPLACES(new) "]}]}"
+#define SIZED(state, more)	",{\"path\":\"/dev/b\",\"uuid\":\"uuid-b\",\"size\":4096,\"state\":\"" state "\"" more "}"
+#define SPARE(state, size, foreign)	",\"spares\":[{\"path\":\"/dev/s\",\"state\":\"" state	\
+	"\",\"foreign\":" foreign ",\"size\":" size "}]"
+#define FOUND(why, mend)	",{\"path\":null,\"uuid\":\"uuid-b\",\"state\":\"missing\",\"found\":{"	\
+	"\"path\":\"/dev/f\",\"why\":" why ",\"mend\":" mend "}}"
 #define LEAVE	"kvpoolctl export tank, then kvpoolctl import tank without --readonly; then "
 
 static const struct {
@@ -2112,6 +2147,24 @@ static const struct {
 	{ POOL("degraded", "", ",{\"path\":null,\"uuid\":\"uuid-b\",\"state\":\"missing\",\"by_order\":true}"),
 	  4, "leg uuid-b is missing: it was taken out, and is not connected;",
 	  "Connect it, then kvpoolctl online tank DEV brings it back" },
+	/* Its device is here: "connect it" would be no help. */
+	{ POOL("degraded", "", FOUND("\"it is read-only\"", "\"make it writable: blockdev --setrw\"")), 4,
+	  "leg uuid-b is missing: its device /dev/f is there, but it is read-only, and lacks later writes",
+	  "To use it, make it writable: blockdev --setrw; then kvpoolctl online tank /dev/f brings it back" },
+	{ POOL("degraded", "", FOUND("null", "null")), 4,
+	  "leg uuid-b is missing: its device /dev/f is there, and not in use",
+	  "more. kvpoolctl online tank /dev/f brings it back" },
+	{ "{\"name\":\"tank\",\"state\":\"online\",\"vdevs\":[{\"kind\":\"parity1\",\"legs\":[" GOOD_LEG
+	  ",{\"path\":null,\"uuid\":\"uuid-n\",\"state\":\"missing\",\"replaces\":\"uuid-a\",\"found\":{"
+	  "\"path\":\"/dev/f\",\"why\":\"it is read-only\",\"mend\":\"mend it\"}}]}]}", 0,
+	  "leg uuid-n, which is to replace another, is missing (/dev/f, but it is read-only), and that",
+	  "as before: mend it, then kvpoolctl export tank and kvpoolctl import tank go on" },
+	/* A spare is named if it is surely free and large enough. */
+	{ POOL("degraded", SPARE("available", "4096", "null"), SIZED("faulted", "")), 4,
+	  "if it fails again, kvpoolctl replace tank /dev/b NEW",
+	  ". Spare /dev/s is free: kvpoolctl replace tank /dev/b puts it there, and kvpool-monitor does" },
+	{ POOL("degraded", SPARE("available", "4096", "null"), SIZED("offline", ",\"by_order\":true")), 4,
+	  "is offline", ". Spare /dev/s is free: kvpoolctl replace tank /dev/b puts it there" },
 	{ POOL("degraded", "", B_IS("stale") B_IS("missing")), 4,
 	  "leg /dev/b is stale (and 1 more)", "the loss of 1 more" },
 	/* A leg that is coming back is no news beside one that is out. */
@@ -2234,6 +2287,30 @@ static void test_advice(void)
 			expect(strstr(text, advised[i].command));
 			expect(!strchr(text, '\n') && strlen(text) < sizeof(text) - 1);
 		}
+		json_object_put(pool);
+	}
+}
+
+/* What cannot take the place of a leg is not advised. */
+static void test_advice_no_spare(void)
+{
+	static const char *const pools[] = {
+		POOL("degraded", SPARE("available", "4095", "null"), SIZED("faulted", "")),
+		POOL("degraded", SPARE("held", "4096", "null"), SIZED("faulted", "")),
+		POOL("degraded", SPARE("resized", "4096", "null"), SIZED("faulted", "")),
+		POOL("degraded", SPARE("readonly", "4096", "null"), SIZED("faulted", "")),
+		POOL("degraded", SPARE("available", "4096", "\"ext4\""), SIZED("faulted", "")),
+		POOL("degraded", ",\"readonly\":true" SPARE("available", "4096", "null"),
+		     SIZED("faulted", "")),
+		POOL("degraded", SPARE("available", "4096", "null") WITH_SSD("\"/dev/c\"", "faulted"), ""),
+	};
+	char text[ADVICE_BUF];
+	json_object *pool;
+	size_t i;
+
+	for (i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
+		pool = json_tokener_parse(pools[i]);
+		expect(advice_text(pool, text, sizeof(text)) && !strstr(text, "/dev/s"));
 		json_object_put(pool);
 	}
 }
@@ -2678,6 +2755,7 @@ int main(int argc, char **argv)
 	test_import_parted();
 	test_import_readonly();
 	test_import_leave_out();
+	test_import_leave_out_unasked();
 	test_import_duplicate();
 	test_remember();
 	test_remember_damaged();
@@ -2696,6 +2774,7 @@ int main(int argc, char **argv)
 	test_check_resilvering();
 	test_inspect();
 	test_advice();
+	test_advice_no_spare();
 	test_unasked();
 	test_columns();
 	test_larger_layouts();
