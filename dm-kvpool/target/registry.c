@@ -342,11 +342,32 @@ void kvp_registry_reserved(struct kvp_instance *inst)
 	mutex_unlock(&lock);
 }
 
+/*
+ * Put one of the three parts of a refusal at @at; returns where it ends. A table or a message that
+ * it repeats may have any bytes: none of them may end the line or the part.
+ */
+static unsigned int put_part(unsigned int at, const char *before, const char *text)
+{
+	char *c;
+
+	at += scnprintf(last_refusal + at, sizeof(last_refusal) - at, "%s", before);
+	c = last_refusal + at;
+	at += scnprintf(last_refusal + at, sizeof(last_refusal) - at, "%s", text);
+	for (; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127 || !strncmp(c, " | ", 3))
+			*c = '?';
+	return at;
+}
+
 void kvp_registry_refused(const struct kvp_refusal *r, bool table)
 {
+	unsigned int at;
+
 	pr_err("dm-kvpool: %s: %s; %s\n", r->what, r->why, r->mend);
 	mutex_lock(&lock);
-	snprintf(last_refusal, sizeof(last_refusal), "%s | %s | %s", r->what, r->why, r->mend);
+	at = put_part(0, "", r->what);
+	at = put_part(at, " | ", r->why);
+	put_part(at, " | ", r->mend);
 	if (table)
 		memcpy(last_table_refusal, last_refusal, sizeof(last_refusal));
 	mutex_unlock(&lock);

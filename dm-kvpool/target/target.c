@@ -110,11 +110,12 @@ static int open_leg(struct kvp_line *line, struct kvp_start *s, u32 i, const cha
 	}
 	/*
 	 * Events and refusals name the leg by this path, and may be read after a restart: numbers
-	 * would tell nothing then. A path that is cut off would name something else.
+	 * would tell nothing then. A path that is cut off would name something else, and one with
+	 * control characters would forge lines of the status.
 	 */
 	if (*arg != '/')
 		snprintf(leg->path, sizeof(leg->path), "/dev/%pg", t->devs[i]->bdev);
-	else if (strlen(arg) >= sizeof(leg->path))
+	else if (strlen(arg) >= sizeof(leg->path) || !kvp_text_valid(arg))
 		strscpy(leg->path, t->devs[i]->name, sizeof(leg->path));
 	leg->bdev = t->devs[i]->bdev;
 	leg->size_blocks = bdev_nr_sectors(t->devs[i]->bdev) >> KVP_SECTORS_SHIFT;

@@ -123,7 +123,7 @@ static void run_hooks(const struct told *t, const char *alarm)
 static void send_mail(const struct told *t, const char *alarm)
 {
 	const char *argv[] = { config.sendmail, "-i", "--", config.mail, NULL };
-	char host[65] = "", when[TIME_BUF];
+	char host[65] = "", when[TIME_BUF], pool[256];
 	struct job *job;
 
 	if (access(config.sendmail, X_OK)) {
@@ -132,14 +132,18 @@ static void send_mail(const struct told *t, const char *alarm)
 		return;
 	}
 	gethostname(host, sizeof(host) - 1);
+	/* It stands in a header: a name with a line break would begin another one. */
+	snprintf(pool, sizeof(pool), "%s", t->pool);
+	text_clean(pool, "");
+	text_clean(host, "");
 	job = job_of(t, argv);
 	if (asprintf(&job->input,
 		     "To: %s\nSubject: kvpool on %s: pool %s: %s\nAuto-Submitted: auto-generated\n"
 		     "Content-Type: text/plain; charset=utf-8\n\n"
 		     "Pool %s on %s: %s.\n\nEvent of %s:\n    %s\n\n"
 		     "'kvpoolctl status %s' says how the pool is now, and what to do.\n",
-		     config.mail, host, t->pool, alarm, t->pool, host, alarm,
-		     time_print(t->seconds, when), t->text, t->pool) < 0)
+		     config.mail, host, pool, alarm, pool, host, alarm,
+		     time_print(t->seconds, when), t->text, pool) < 0)
 		abort();
 	jobs_add(job);
 }

@@ -169,7 +169,10 @@ static const char *const drain_states[] = {
 	"none", "running", "done", "cancelled", "failed", NULL
 };
 
-/* The format demands that backslash, quote and newline are escaped. */
+/*
+ * The format demands that backslash, quote and newline are escaped, and that all is UTF-8: one bad
+ * byte would cost all metrics of the host. A text that is too long may be cut inside a character.
+ */
 static const char *escape(const char *text, char *buf, size_t size)
 {
 	size_t n = 0;
@@ -180,7 +183,7 @@ static const char *escape(const char *text, char *buf, size_t size)
 		buf[n++] = *text == '\n' ? 'n' : *text;
 	}
 	buf[n] = 0;
-	return buf;
+	return text_clean(buf, "");
 }
 
 static void head(const char *name, const char *type, const char *help)

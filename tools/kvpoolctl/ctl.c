@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Options, errors and the progress bar. */
+#define _GNU_SOURCE
 #include <ctype.h>
 #include <stdarg.h>
 #include <time.h>
@@ -249,13 +250,16 @@ int ctl_usage(struct ctl *ctl, const char *why, ...)
 void ctl_say(const struct ctl *ctl, const char *format, ...)
 {
 	va_list ap;
+	char *text;
 
 	if (ctl->quiet || ctl->json)
 		return;
 	va_start(ap, format);
-	vprintf(format, ap);
+	if (vasprintf(&text, format, ap) < 0)
+		abort();
 	va_end(ap);
-	putchar('\n');
+	puts(text_clean(text, "\n\t"));
+	free(text);
 }
 
 int ctl_done(const struct ctl *ctl)

@@ -108,6 +108,8 @@ int ctl_find(struct ctl *ctl, const char *name, struct dm_entry *e);
 
 /** json_root() - a new object with the version in it */
 json_object *json_root(void);
+/** json_string() - a string of a text with any bytes; see text_clean() */
+json_object *json_string(const char *text);
 void json_text(json_object *o, const char *key, const char *value);	/* NULL: null */
 void json_number(json_object *o, const char *key, u64 value);
 void json_flag(json_object *o, const char *key, bool value);

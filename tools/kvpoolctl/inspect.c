@@ -127,7 +127,7 @@ static void add_forks(json_object *sb_object, const struct kvp_sb *sb)
 
 	for (i = 0; i < sb->fork_count; i++) {
 		snprintf(text, sizeof(text), "%016" PRIx64, sb->forks[i]);
-		json_object_array_add(list, json_object_new_string(text));
+		json_object_array_add(list, json_string(text));
 	}
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Small helpers around json-c. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "ctl.h"
 
 json_object *json_root(void)
@@ -18,9 +21,22 @@ void ctl_json(json_object *obj)
 	json_object_put(obj);
 }
 
+/* json-c escapes quotes and controls, and takes the text for UTF-8. */
+json_object *json_string(const char *text)
+{
+	char *copy = strdup(text);
+	json_object *o;
+
+	if (!copy)
+		abort();
+	o = json_object_new_string(text_clean(copy, "\n\t"));
+	free(copy);
+	return o;
+}
+
 void json_text(json_object *o, const char *key, const char *value)
 {
-	json_object_object_add(o, key, value ? json_object_new_string(value) : NULL);
+	json_object_object_add(o, key, value ? json_string(value) : NULL);
 }
 
 void json_number(json_object *o, const char *key, u64 value)

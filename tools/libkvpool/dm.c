@@ -140,6 +140,7 @@ static bool read_from(const char *path, char *buf, size_t size)
 
 	buf[n < 0 ? 0 : n] = 0;
 	buf[strcspn(buf, "\n")] = 0;
+	text_clean(buf, "");
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -581,7 +582,9 @@ int dm_message(const char *name, const char *message, char **answer, struct err 
 	} else if (answer) {
 		text = dm_task_get_message_response(t);
 		*answer = strdup(text ?: "");
-		if (!*answer)
+		if (*answer)
+			text_clean(*answer, "\n");
+		else
 			ret = err_set(err, ERR_FAILED, name, "free some memory", "out of memory");
 	}
 	if (t)

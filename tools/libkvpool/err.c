@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "err.h"
+#include "text.h"
 
 static const struct {
 	const char *word;
@@ -57,6 +58,10 @@ int err_set(struct err *e, enum err_code code, const char *what, const char *men
 	va_start(ap, why);
 	vsnprintf(e->why, sizeof(e->why), why, ap);
 	va_end(ap);
+	/* A text that was cut off may end inside a character. */
+	text_clean(e->what, "");
+	text_clean(e->mend, "");
+	text_clean(e->why, "");
 	return -1;
 }
 

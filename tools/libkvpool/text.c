@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <uuid/uuid.h>
 
@@ -56,6 +57,46 @@ bool word_escape(const char *text, char *buf, size_t size)
 		return false;
 	*buf = 0;
 	return true;
+}
+
+/*
+ * Length of the character of UTF-8 at @s, as RFC 3629 has them: no overlong form, no surrogate,
+ * nothing above U+10FFFF. 0: there is none. A byte 0 ends the text, and is never inside.
+ */
+static unsigned int utf8_length(const unsigned char *s)
+{
+	unsigned int n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 :
+			 *s < 0xf5 ? 4 : 0, i;
+
+	for (i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* Does a character of control begin at @s: of ASCII, or U+0080 to U+009F? */
+static bool is_control(const unsigned char *s)
+{
+	return *s < ' ' || *s == 127 || (*s == 0xc2 && s[1] < 0xa0);
+}
+
+char *text_clean(char *text, const char *keep)
+{
+	unsigned char *s = (unsigned char *)text;
+	unsigned int n;
+
+	while (*s) {
+		n = utf8_length(s);
+		if (n && is_control(s) && !(n == 1 && strchr(keep, *s)))
+			memset(s, '?', n);
+		else if (!n)
+			*s = '?';
+		s += n ?: 1;
+	}
+	return text;
 }
 
 const char *uuid_print(const u8 uuid[16], char buf[UUID_BUF])

@@ -25,6 +25,16 @@ const char *size_exact(u64 bytes, char buf[SIZE_BUF]);
  */
 bool word_escape(const char *text, char *buf, size_t size);
 
+/**
+ * text_clean() - let text from outside be printed, and be a string of JSON
+ * @keep: control characters that may stay, as "\n"; or ""
+ *
+ * Labels, names of devices and of pools may have any bytes, and so has what the module repeats of a
+ * table or a message. Each other control character, those above ASCII included, and each byte that
+ * is no part of a character of UTF-8 becomes '?'. Quotes and backslashes stay. Returns @text.
+ */
+char *text_clean(char *text, const char *keep);
+
 /** uuid_print() - the usual text form, in lower case */
 const char *uuid_print(const u8 uuid[16], char buf[UUID_BUF]);
 

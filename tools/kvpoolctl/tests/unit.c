@@ -189,6 +189,45 @@ static void test_setting(void)
 	expect(setting_parse("comment=a\nb", &s, &err) && err.code == ERR_USAGE);
 }
 
+/* Texts from outside may have any bytes. */
+static void test_text_clean(void)
+{
+	static const struct {
+		const char *text, *keep, *clean;
+	} texts[] = {
+		{ "tank", "", "tank" }, { "", "", "" }, { "a\"b\\c", "", "a\"b\\c" },
+		{ "a\nb\tc\x1b[2J\x7f", "\n", "a\nb?c?[2J?" }, { "a\nb", "", "a?b" },
+		{ "\xc3\xbc\xe2\x82\xac\xf0\x9f\x92\xbe", "", "\xc3\xbc\xe2\x82\xac\xf0\x9f\x92\xbe" },
+		/* U+009B is what ESC [ is; bytes on their own, and cut off */
+		{ "\xc2\x9b" "2J", "", "??2J" }, { "\xff\xfe", "", "??" }, { "\xe2\x82", "", "??" },
+		{ "\xc3", "", "?" }, { "\xbc" "a", "", "?a" }, { "\xc3" "a", "", "?a" },
+		/* too long for its letter, a surrogate, beyond the last */
+		{ "\xc0\xaf", "", "??" }, { "\xe0\x80\xaf", "", "???" }, { "\xed\xa0\x80", "", "???" },
+		{ "\xf0\x80\x80\xaf", "", "????" }, { "\xf4\x90\x80\x80", "", "????" },
+		{ "\xf5\x80\x80\x80", "", "????" },
+	};
+	char buf[32], big[600];
+	json_object *o = json_object_new_object();
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		strcpy(buf, texts[i].text);
+		expect(!strcmp(text_clean(buf, texts[i].keep), texts[i].clean));
+	}
+	json_text(o, "a", "x\xff\"\x01");
+	expect(!strcmp(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
+		       "{\"a\":\"x?\\\"?\"}"));
+	json_object_put(o);
+	err_set(&err, ERR_FAILED, "a\nb", "\x1b[2J", "why %s", "\xff");
+	expect(!strcmp(err.what, "a?b") && !strcmp(err.mend, "?[2J") && !strcmp(err.why, "why ?"));
+	/* cut off inside a character */
+	for (i = 0; i + 2 < sizeof(big); i += 2)
+		memcpy(big + i, "\xc3\xbc", 3);
+	err_set(&err, ERR_FAILED, big, "", "%s", "");
+	expect(strlen(err.what) == sizeof(err.what) - 1 && err.what[sizeof(err.what) - 2] == '?');
+}
+
 static void test_word_escape(void)
 {
 	char buf[8];
@@ -2719,6 +2758,7 @@ int main(int argc, char **argv)
 	test_time();
 	test_setting();
 	test_word_escape();
+	test_text_clean();
 	test_watched();
 	test_watched_many();
 	test_device_word();
