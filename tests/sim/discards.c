@@ -55,6 +55,94 @@ static bool run_once(struct discards *t, u64 seed)
 	return good;
 }
 
+/* --- what a recovery does with many ---------------------------------------------------- */
+
+#define OVERLAPPING	64	/* discards */
+#define OVERLAP_END	200	/* of each; every second block before it has newer data */
+
+struct overlap {
+	struct discards t;
+	u32 discards;
+	u64 switches;	/* of the start: the recovery makes way at each step */
+};
+
+static void overlap_write(void *arg)
+{
+	struct overlap *x = arg;
+	u32 i;
+
+	if (host_start(&x->t.host, &x->t.o, &x->t.start))
+		sim_fail("start: %s", x->t.host.refusal.why);
+	/* Each discard has one block more, so none is lost in another before the log has it. */
+	for (i = 0; i < x->discards; i++) {
+		host_discard(&x->t.host, OVERLAPPING - i, OVERLAP_END - OVERLAPPING + i);
+		host_flush(&x->t.host);
+	}
+	for (i = OVERLAPPING; i < OVERLAP_END; i += 2)
+		host_write(&x->t.host, i, 1, false);
+	host_flush(&x->t.host);
+}
+
+static void overlap_start(void *arg)
+{
+	struct overlap *x = arg;
+	u32 i;
+
+	x->switches = sim_switches;
+	if (host_start(&x->t.host, &x->t.o, &x->t.start))
+		sim_fail("start: %s", x->t.host.refusal.why);
+	x->switches = sim_switches - x->switches;
+	for (i = 0; i < OVERLAP_END; i++)
+		host_read_check(&x->t.host, i);
+}
+
+/* The switches of a start, with @discards that overlap in the log; 0: the test has failed. */
+static u64 overlap_switches(u32 discards)
+{
+	const struct base *base = base_pool(2, false);
+	struct overlap *x = calloc(1, sizeof(*x));
+	struct image img[MAX_DISKS];
+	u64 switches = 0;
+	u32 i;
+
+	x->discards = discards;
+	x->t.start = (struct host_start){ .legs = 2 };
+	oracle_copy(&x->t.o, &base->o);
+	if (run_machine(base->img, base->legs, opt.seed, overlap_write, x)) {
+		for (i = 0; i < base->legs; i++)
+			image_copy(&img[i], &disks.img[i]);
+		memset(&x->t.host, 0, sizeof(x->t.host));
+		if (run_machine(img, base->legs, opt.seed, overlap_start, x))
+			switches = x->switches;
+		for (i = 0; i < base->legs; i++)
+			image_free(&img[i]);
+	}
+	oracle_free(&x->t.o);
+	free(x);
+	return switches;
+}
+
+/*
+ * A recovery does not go over the same blocks for each discard: of several that overlap, it looks
+ * at each newer record once.
+ */
+static void overlapping_test(void)
+{
+	static const char name[] = "discards:mirror:overlapping";
+	u64 one, many;
+
+	if (!wanted(name))
+		return;
+	one = overlap_switches(1);
+	many = overlap_switches(OVERLAPPING);
+	if (one && many > one + OVERLAPPING * 8) {
+		printf("%s: %llu switches for %u discards, %llu for one\n", name,
+		       (unsigned long long)many, OVERLAPPING, (unsigned long long)one);
+		many = 0;
+	}
+	result(name, one && many);
+}
+
 static void test(const char *kind, const char *what, void (*run)(struct discards *t), u32 legs,
 		 bool parity)
 {
@@ -742,4 +830,5 @@ void run_discards(void)
 	ON("mirror", 2, false, trim_looks_again);
 	ON("parity", 3, true, trim_looks_again);
 	ON("mirror", 2, false, trim_after_checkpoint);
+	overlapping_test();
 }
