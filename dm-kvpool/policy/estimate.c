@@ -22,8 +22,10 @@ static u32 readings(const struct kvp_recovery_work *w)
 }
 
 /*
- * The time to write home each block of the log alone. With parity, a third of them is data. The
- * row of each block is read twice, and written.
+ * The time to write home each block of the log alone. With parity, each row is read twice, and
+ * written. A row has at least two blocks of the log: data and parity; or, if it is in a stripe that
+ * a discard cuts, those that are reserved for its parity. The discard's record itself takes next to
+ * no room, so there may be one row for each two blocks.
  */
 static u64 home_us(const struct kvp_recovery_work *w)
 {
@@ -31,7 +33,7 @@ static u64 home_us(const struct kvp_recovery_work *w)
 
 	if (w->stays)
 		return 0;
-	return w->row_legs ? us * 2 * w->row_legs / 3 : us;
+	return w->row_legs ? us * w->row_legs : us;
 }
 
 u64 kvp_recovery_worst_ms(const struct kvp_recovery_work *w)
