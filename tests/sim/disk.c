@@ -420,6 +420,8 @@ static bool stalled(const struct in_flight *f)
 		return true;
 	if (f->io->op == KVP_IO_FLUSH && disks.flushes_stalled)
 		return true;
+	if (disks.stalls_reads && f->io->op != KVP_IO_READ)
+		return false;
 	if (disks.stalls_writes && f->io->op == KVP_IO_READ)
 		return false;
 	for (i = 0; i < 2; i++)

@@ -111,6 +111,7 @@ struct disks {
 	} stalled[MAX_DISKS][2];	/* requests to these blocks are held back */
 	bool flushes_stalled;		/* so are flushes */
 	bool stalls_writes;		/* of requests to those blocks, hold back only writes */
+	bool stalls_reads;	/* only reads are stalled there */
 	struct fault faults[MAX_FAULTS];
 	u32 nr_faults;
 	struct trace trace;

@@ -617,6 +617,64 @@ static bool each_slot(struct unread *t)
 	return good && expect(kept > 1, "%u slots are written\n", kept);
 }
 
+/* Leg 1 keeps the probes that it gets from now on: they read the first slot of its front ring. */
+static void keep_probes(void *arg)
+{
+	struct unread *t = arg;
+
+	while (!disks.hung[t->victim] && !t->over)
+		host_sleep(1);
+	disks.stalls_reads = true;
+	if (!t->over)
+		disks_stall(1, ring_block(1, 0, 0), ring_block(1, 0, 0));
+}
+
+static void probe_main(void *arg)
+{
+	struct unread *t = arg;
+	struct fault *f = disks_fault(FAULT_HANG, t->victim, 0, ~0ull);
+	u32 i;
+
+	f->after = t->after;
+	t->over = false;
+	sim_spawn("keep", keep_probes, t);
+	t->refused = host_start(&t->host, &t->o, &t->start);
+	t->over = true;
+	t->requests = t->host.seen;
+	if (t->refused)
+		return;
+	t->kept = !kvp_leg_in_sync(&t->host.pool->legs[1]);
+	for (i = 0; t->kept && i < t->start.legs; i++)
+		if (t->host.pool->sb->legs[i].state != t->host.pool->legs[i].state)
+			sim_fail("the loss of leg %u is not recorded", i);
+	host_read_each(&t->host, 0, 40);
+}
+
+/*
+ * A leg hangs, so the others are probed. Another leg answers everything but the probe, the last
+ * superblock of the start included. It is late when the start has ended, and that is recorded
+ * before a request is answered.
+ */
+static bool probe_kept(struct unread *t)
+{
+	u32 n = ~0u, kept = 0, i;
+	bool good = true;
+
+	for (i = 0; good && i < n; i++) {
+		t->after = i ? i - 1 : ~0u;
+		t->kept = 0;
+		good = run(t, probe_main, t->img, 0, ONE, 0, 0);
+		if (!i)
+			n = t->requests;
+		t->starts += !t->refused;
+		t->refusals += !!t->refused;
+		t->failed |= BIT(0) | BIT(1);
+		kept += t->kept;
+		good = good && all_there(t, i);
+	}
+	return good && expect(kept > 1, "%u of %u starts went on without the second leg\n", kept, n);
+}
+
 /*
  * From each request of the first leg on, it and others hang at the same time: all other legs, all
  * but one, or one. Each is found within the time that one takes.
@@ -812,6 +870,7 @@ static void hangs(void)
 		  first_and_last);
 	hang_test("mirror-made", &(struct host_start){ .legs = 2, .format = true }, first_and_last);
 	hang_test("mirror3-slot", &(struct host_start){ .legs = 3 }, each_slot);
+	hang_test("mirror3-probe", &(struct host_start){ .legs = 3 }, probe_kept);
 	hang_test("mirror3-together", &(struct host_start){ .legs = 3 }, at_once);
 	hang_test("parity1-together", &(struct host_start){ .legs = 3, .parity = true }, at_once);
 	hang_test("made-together", &(struct host_start){ .legs = 3, .format = true }, at_once);
