@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <uuid/uuid.h>
 
+#include "alignment.h"
 #include "around.h"
 #include "format/logplace.h"
 #include "format/regions.h"

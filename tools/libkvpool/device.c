@@ -579,22 +579,6 @@ bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uu
 	return *name;
 }
 
-/* 0 if the file is missing. Device-mapper and md report -1 where their disks disagree. */
-static long long sys_number(dev_t rdev, const char *name)
-{
-	char path[PATH_MAX], text[32];
-
-	sys_path(rdev, name, path, sizeof(path));
-	return read_line(path, text, sizeof(text)) ? strtoll(text, NULL, 10) : 0;
-}
-
-bool device_misaligned(dev_t rdev)
-{
-	/* A disk that reports no size of its physical blocks may have blocks of 4 KiB. */
-	return sys_number(rdev, "alignment_offset") || sys_number(rdev,
-		"start") % (KVP_BLOCK_SIZE / 512);
-}
-
 bool device_suspended(dev_t rdev)
 {
 	char path[PATH_MAX], text[8];

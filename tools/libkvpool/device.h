@@ -81,13 +81,6 @@ void *blocks_alloc(u32 count);
 /** block_xor() - add one block to another */
 void block_xor(void *to, const void *from);
 
-/**
- * device_misaligned() - does @rdev begin inside a block of its disk, or inside 4 KiB?
- *
- * If so, the disk reads before each small write.
- */
-bool device_misaligned(dev_t rdev);
-
 /** device_same() - do two names mean the same device or file? */
 bool device_same(const struct device *a, const struct device *b);
 
