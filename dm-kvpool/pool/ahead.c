@@ -114,12 +114,25 @@ static int copy_vdevs(struct kvp_ahead *a, struct kvp_move_pages *pages)
 	return ret;
 }
 
+/* The vdevs may be at another place in memory. */
+static void find_vdev_again(struct kvp_ahead *a)
+{
+	if (a->vdev < a->pool->vdevs.nr)
+		a->move.v = &a->pool->vdevs.v[a->vdev];
+}
+
 static void ahead_work(struct work_struct *work)
 {
 	struct kvp_ahead *a = container_of(work, struct kvp_ahead, work);
-	struct kvp_move_pages *pages = kvp_move_pages_alloc();
-	int ret = pages ? copy_vdevs(a, pages) : -ENOMEM;
+	struct kvp_move_pages *pages;
+	int ret;
 
+	/* A suspend that was given up queues it again, and it may have ended meanwhile. */
+	if (READ_ONCE(a->state) != KVP_AHEAD_RUNNING)
+		return;
+	find_vdev_again(a);
+	pages = kvp_move_pages_alloc();
+	ret = pages ? copy_vdevs(a, pages) : -ENOMEM;
 	kvp_move_pages_free(pages);
 	if (ret < 0) {
 		WRITE_ONCE(a->era, 0);
@@ -238,19 +251,20 @@ enum kvp_ahead_state kvp_ahead_state(const struct kvp_ahead *a)
 
 /* --- suspend --------------------------------------------------------------------------------- */
 
-void kvp_ahead_quiesce(struct kvp_pool *pool)
+void kvp_ahead_end_soon(struct kvp_pool *pool)
 {
-	struct kvp_ahead *a = pool->ahead;
-
-	WRITE_ONCE(a->quiesce, true);
-	flush_work(&a->work);
+	WRITE_ONCE(pool->ahead->quiesce, true);
 }
 
-/* The vdevs may be at another place in memory. */
-static void find_vdev_again(struct kvp_ahead *a)
+void kvp_ahead_wait(struct kvp_pool *pool)
 {
-	if (a->vdev < a->pool->vdevs.nr)
-		a->move.v = &a->pool->vdevs.v[a->vdev];
+	flush_work(&pool->ahead->work);
+}
+
+void kvp_ahead_quiesce(struct kvp_pool *pool)
+{
+	kvp_ahead_end_soon(pool);
+	kvp_ahead_wait(pool);
 }
 
 void kvp_ahead_unquiesce(struct kvp_pool *pool)
@@ -259,10 +273,8 @@ void kvp_ahead_unquiesce(struct kvp_pool *pool)
 
 	mutex_lock(&a->lock);
 	WRITE_ONCE(a->quiesce, false);
-	if (a->state == KVP_AHEAD_RUNNING) {
-		find_vdev_again(a);
+	if (a->state == KVP_AHEAD_RUNNING)
 		queue_work(pool->scrub_wq, &a->work);
-	}
 	mutex_unlock(&a->lock);
 }
 

@@ -86,7 +86,15 @@ u64 kvp_ahead_written(const struct kvp_ahead *a);
 /** kvp_ahead_state() - state of the last pass. Context: any; takes no lock. */
 enum kvp_ahead_state kvp_ahead_state(const struct kvp_ahead *a);
 
+/**
+ * kvp_ahead_quiesce() - stop the pass until kvp_ahead_unquiesce()
+ *
+ * That is kvp_ahead_end_soon(), which does not wait, and kvp_ahead_wait(), which waits for half a
+ * MiB, and changes nothing. Context: process.
+ */
 void kvp_ahead_quiesce(struct kvp_pool *pool);
+void kvp_ahead_end_soon(struct kvp_pool *pool);
+void kvp_ahead_wait(struct kvp_pool *pool);
 void kvp_ahead_unquiesce(struct kvp_pool *pool);
 
 #endif /* KVP_POOL_AHEAD_H */

@@ -201,9 +201,20 @@ static void returns_work(struct work_struct *work)
 		queue_delayed_work(pool->scrub_wq, &rt->work, msecs_to_jiffies(RETRY_MS));
 }
 
-void kvp_returns_quiesce(struct kvp_pool *pool)
+void kvp_returns_end_soon(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->returns->quiesce, true);
+}
+
+void kvp_returns_wait_end(struct kvp_pool *pool)
+{
+	/* Not for the time of the next try. */
+	flush_work(&pool->returns->work.work);
+}
+
+void kvp_returns_quiesce(struct kvp_pool *pool)
+{
+	kvp_returns_end_soon(pool);
 	cancel_delayed_work_sync(&pool->returns->work);
 }
 

@@ -70,7 +70,13 @@ static inline bool kvp_returns_wait(const struct kvp_pool *pool)
 	return !bitmap_empty(pool->returns->wanted, KVP_MAX_LEGS) && !kvp_pool_readonly(pool);
 }
 
+/*
+ * kvp_returns_quiesce() waits for the leg that is being brought online. kvp_returns_end_soon() does
+ * not, and kvp_returns_wait_end() only waits. Context: process.
+ */
 void kvp_returns_quiesce(struct kvp_pool *pool);
+void kvp_returns_end_soon(struct kvp_pool *pool);
+void kvp_returns_wait_end(struct kvp_pool *pool);
 void kvp_returns_unquiesce(struct kvp_pool *pool);
 
 #endif /* KVP_ONLINE_H */

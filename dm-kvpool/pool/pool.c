@@ -681,11 +681,21 @@ void kvp_pool_suspending(struct kvp_pool *pool)
 	set_bit(KVP_POOL_SUSPENDING, &pool->flags);
 	kvp_drain_stop(pool);
 	kvp_destage_look(pool->destage);
-	kvp_scrub_quiesce(pool);
-	kvp_returns_quiesce(pool);
-	kvp_resilver_quiesce(pool);
-	kvp_trim_quiesce(pool);
-	kvp_ahead_quiesce(pool);
+	kvp_scrub_end_soon(pool);
+	kvp_returns_end_soon(pool);
+	kvp_resilver_end_soon(pool);
+	kvp_trim_end_soon(pool);
+	kvp_ahead_end_soon(pool);
+}
+
+void kvp_pool_wait_suspending(struct kvp_pool *pool)
+{
+	/* Only waits: the suspend may be given up at any time, and then all of this goes on. */
+	kvp_scrub_wait(pool);
+	kvp_returns_wait_end(pool);
+	kvp_resilver_wait(pool);
+	kvp_trim_wait(pool);
+	kvp_ahead_wait(pool);
 }
 
 void kvp_pool_not_suspending(struct kvp_pool *pool)

@@ -1005,11 +1005,16 @@ static void kvp_resume(struct dm_target *ti)
 struct write_back {
 	struct kvp_order order;
 	struct kvp_pool *pool;
+	bool noflush;
 };
 
 static int act_write_back(struct kvp_order *order)
 {
-	kvp_pool_write_back(container_of(order, struct write_back, order)->pool);
+	struct write_back *w = container_of(order, struct write_back, order);
+
+	kvp_pool_wait_suspending(w->pool);
+	if (!w->noflush)
+		kvp_pool_write_back(w->pool);
 	return 0;
 }
 
@@ -1018,8 +1023,11 @@ static void release_write_back(struct kvp_order *order)
 	kfree(container_of(order, struct write_back, order));
 }
 
-/* Write back while I/O is served. Only the suspending task waits for it, and it can be killed. */
-static void write_back(struct kvp_instance *inst)
+/*
+ * Let work in the background end, and write back, while I/O is served. A leg may hang meanwhile.
+ * Only the suspending task waits for all of this, and it can be killed.
+ */
+static void write_back(struct kvp_instance *inst, bool noflush)
 {
 	struct write_back *w = kzalloc(sizeof(*w), GFP_NOIO);
 
@@ -1027,6 +1035,7 @@ static void write_back(struct kvp_instance *inst)
 	if (!w)
 		return;
 	w->pool = inst->pool;
+	w->noflush = noflush;
 	w->order.act = act_write_back;
 	w->order.release = release_write_back;
 	kvp_order_start(&inst->orders, &w->order);
@@ -1049,8 +1058,7 @@ static void kvp_presuspend(struct dm_target *ti)
 	kvp_pool_suspending(inst->pool);
 	if (dm_noflush_suspending(ti))
 		kvp_requests_requeue(&inst->requests, ti);
-	else
-		write_back(inst);
+	write_back(inst, dm_noflush_suspending(ti));
 }
 
 static void kvp_presuspend_undo(struct dm_target *ti)

@@ -1057,10 +1057,20 @@ static void resilver_work(struct work_struct *work)
 	let_leave(r);
 }
 
-void kvp_resilver_quiesce(struct kvp_pool *pool)
+void kvp_resilver_end_soon(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->resilver->quiesce, true);
+}
+
+void kvp_resilver_wait(struct kvp_pool *pool)
+{
 	flush_work(&pool->resilver->work);
+}
+
+void kvp_resilver_quiesce(struct kvp_pool *pool)
+{
+	kvp_resilver_end_soon(pool);
+	kvp_resilver_wait(pool);
 }
 
 void kvp_resilver_unquiesce(struct kvp_pool *pool)

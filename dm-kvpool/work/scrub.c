@@ -406,8 +406,12 @@ static void scrub_work(struct work_struct *work)
 {
 	struct kvp_scrub *sc = container_of(work, struct kvp_scrub, work);
 	struct kvp_pool *pool = sc->pool;
-	struct kvp_scrub_io *s = alloc_buffer(pool);
+	struct kvp_scrub_io *s;
 
+	/* A suspend that was given up queues it again, and it may have ended meanwhile. */
+	if (sc->info.state != KVP_SCRUB_RUNNING)
+		return;
+	s = alloc_buffer(pool);
 	while (!s && !interrupted(sc)) {
 		kvp_wait_for_memory();
 		s = alloc_buffer(pool);
@@ -522,10 +526,20 @@ int kvp_scrub_resume(struct kvp_pool *pool)
 	return ret;
 }
 
-void kvp_scrub_quiesce(struct kvp_pool *pool)
+void kvp_scrub_end_soon(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->scrub->quiesce, true);
+}
+
+void kvp_scrub_wait(struct kvp_pool *pool)
+{
 	flush_work(&pool->scrub->work);
+}
+
+void kvp_scrub_quiesce(struct kvp_pool *pool)
+{
+	kvp_scrub_end_soon(pool);
+	kvp_scrub_wait(pool);
 }
 
 void kvp_scrub_unquiesce(struct kvp_pool *pool)

@@ -402,9 +402,14 @@ static void trim_work(struct work_struct *work)
 {
 	struct kvp_trim *t = container_of(work, struct kvp_trim, work);
 	struct kvp_pool *pool = t->pool;
-	struct batch *b = alloc_batch(pool, false);
-	int ret = b ? trim_from_cursor(pool, b) : -ENOMEM;
+	struct batch *b;
+	int ret;
 
+	/* A suspend that was given up queues it again, and it may have ended meanwhile. */
+	if (READ_ONCE(t->state) != KVP_TRIM_RUNNING)
+		return;
+	b = alloc_batch(pool, false);
+	ret = b ? trim_from_cursor(pool, b) : -ENOMEM;
 	kvfree(b);
 	if (ret)
 		trim_ended(pool, KVP_TRIM_FAILED);
@@ -620,14 +625,24 @@ static void passdown_work(struct work_struct *work)
 
 /* --- life ------------------------------------------------------------------------------ */
 
-void kvp_trim_quiesce(struct kvp_pool *pool)
+void kvp_trim_end_soon(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->trim->quiesce, true);
 	spin_lock(&pool->passdown->lock);
 	WRITE_ONCE(pool->passdown->quiesce, true);
 	spin_unlock(&pool->passdown->lock);
+}
+
+void kvp_trim_wait(struct kvp_pool *pool)
+{
 	flush_work(&pool->trim->work);
 	flush_work(&pool->passdown->work);
+}
+
+void kvp_trim_quiesce(struct kvp_pool *pool)
+{
+	kvp_trim_end_soon(pool);
+	kvp_trim_wait(pool);
 }
 
 void kvp_trim_unquiesce(struct kvp_pool *pool)

@@ -18,6 +18,7 @@
 #include "ram/wbuf.h"
 #include "super/events.h"
 #include "work/destage.h"
+#include "work/scrub.h"
 
 struct scenario {
 	struct host host;
@@ -1015,6 +1016,51 @@ static void write_back_beside_writers(struct scenario *s)
 		sim_fail("a suspend waits for writes that came after it began");
 	release_all();
 	host_checkpoint(h);
+	host_write(h, 90, 1, true);
+}
+
+/*
+ * A suspend asks a scrub to end, and its caller can be killed while a leg hangs. Then the scrub
+ * goes on, and ends once.
+ */
+static void suspend_given_up_beside_a_scrub(struct scenario *s)
+{
+	struct host *h = &s->host;
+	struct kvp_pool *pool = h->pool;
+
+	host_write(h, 64, 3, true);
+	host_checkpoint(h);
+	hold_home_everywhere(s, 64, 3);
+	if (kvp_scrub_start(pool, 0))
+		sim_fail("a scrub does not start");
+	host_sleep(300);
+	if (!disks_wait())
+		sim_fail("the scrub waits for no leg: the case was not set up");
+	kvp_pool_suspending(pool);
+	if (!disks_wait())
+		sim_fail("the wish to suspend waits for a leg");
+	kvp_pool_not_suspending(pool);
+	release_all();
+	flush_work(&pool->scrub->work);
+	if (events_of(pool, "scrub_finished healed=0 unrepaired=0") != 1)
+		sim_fail("a scrub beside a suspend that was given up has ended %u times",
+			 events_of(pool, "scrub_finished healed=0 unrepaired=0"));
+	/* Now the suspend waits for it. */
+	hold_home_everywhere(s, 64, 3);
+	if (kvp_scrub_start(pool, 0))
+		sim_fail("a scrub does not start again");
+	host_sleep(300);
+	kvp_pool_suspending(pool);
+	release_all();
+	kvp_pool_wait_suspending(pool);
+	if (pool->scrub->info.state != KVP_SCRUB_RUNNING || sim_work_busy(&pool->scrub->work))
+		sim_fail("a scrub goes on, or has ended, when the pool is to be suspended");
+	kvp_pool_write_back(pool);
+	kvp_pool_quiesce(pool);
+	kvp_pool_unquiesce(pool);
+	flush_work(&pool->scrub->work);
+	if (pool->scrub->info.state != KVP_SCRUB_FINISHED)
+		sim_fail("a scrub does not go on after a suspend");
 	host_write(h, 90, 1, true);
 }
 
@@ -2074,6 +2120,7 @@ void run_scenarios(void)
 	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);
 	scenario(NAMED(order_ends_for_a_suspend), 2, false, 2);
 	scenario(NAMED(write_back_beside_writers), 2, false, 2);
+	scenario(NAMED(suspend_given_up_beside_a_scrub), 2, false, 2);
 	scenario(NAMED(a_long_stop_looks_not_hung), 2, false, 1);
 	scenario(NAMED(suspend_makes_all_durable), 2, false, 1);
 	scenario("suspend_makes_all_durable_on_a_single", suspend_makes_all_durable, 1, false, 1);
