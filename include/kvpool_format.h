@@ -166,7 +166,8 @@ struct kvp_disk_vdev {
 	__u8	shadow_of;
 	__u8	reserved1[3];
 	__le64	shadow_label;
-	__u8	reserved[8];
+	/* Of the pool, in all vdevs[], used or not: half of the UUID of a spare; zeros: none. */
+	__u8	spare[8];
 } __packed;
 
 /*

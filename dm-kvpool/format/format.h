@@ -633,6 +633,8 @@ struct kvp_generation {
 };
 
 /* A superblock in host byte order. It has 21 KiB: never put it on a stack. */
+#define KVP_MAX_SPARES		(KVP_MAX_VDEVS / 2)	/* that a pool lists */
+
 struct kvp_sb {
 	u8 pool_uuid[16];
 	u8 leg_uuid[16];
@@ -673,6 +675,7 @@ struct kvp_sb {
 	struct kvp_geometry vdevs[KVP_MAX_VDEVS];
 	struct kvp_leg_info legs[KVP_MAX_LEGS];
 	struct kvp_shadow_info shadow;
+	u8 spares[KVP_MAX_SPARES][16];	/* UUIDs; zeros: a free place. Only to miss what is gone */
 	u64 roots[KVP_MAX_ROOTS];
 };
 

@@ -69,6 +69,35 @@ static void take_fields(const struct kvp_disk_sb *d, struct kvp_spare *s)
 	memcpy(s->name, d->name, KVP_NAME_LEN);
 }
 
+void kvp_spares_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_MAX_SPARES; i++) {
+		memcpy(d->vdevs[2 * i].spare, sb->spares[i], 8);
+		memcpy(d->vdevs[2 * i + 1].spare, sb->spares[i] + 8, 8);
+	}
+}
+
+void kvp_spares_decode(const struct kvp_disk_sb *d, struct kvp_sb *sb)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_MAX_SPARES; i++) {
+		memcpy(sb->spares[i], d->vdevs[2 * i].spare, 8);
+		memcpy(sb->spares[i] + 8, d->vdevs[2 * i + 1].spare, 8);
+	}
+}
+
+u32 kvp_spares_find(const struct kvp_sb *sb, const u8 uuid[16])
+{
+	u32 i = 0;
+
+	while (i < KVP_MAX_SPARES && memcmp(sb->spares[i], uuid, 16))
+		i++;
+	return i;
+}
+
 static int bad(struct kvp_why *why, int err, const char *what)
 {
 	snprintf(why->text, sizeof(why->text), "label of a spare: %s", what);

@@ -11,6 +11,7 @@
 #include "format/regions.h"
 #include "format/replaces.h"
 #include "format/shadow.h"
+#include "format/spare.h"
 
 u64 kvp_sb_slot_offset(u64 leg_blocks, unsigned int end, unsigned int slot)
 {
@@ -151,6 +152,7 @@ static void encode_lists(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	for (i = 0; i < sb->vdev_count; i++)
 		encode_vdev(&sb->vdevs[i], &d->vdevs[i]);
 	kvp_shadow_encode(&sb->shadow, d);
+	kvp_spares_encode(sb, d);
 	encode_regions(sb, d);
 	for (i = 0; i < sb->leg_count; i++)
 		encode_leg(&sb->legs[i], &d->legs[i]);
@@ -488,6 +490,7 @@ static void decode_lists(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	for (i = 0; i < sb->vdev_count; i++)
 		decode_vdev(&d->vdevs[i], &sb->vdevs[i]);
 	kvp_shadow_decode(d, sb);
+	kvp_spares_decode(d, sb);
 	decode_regions(d, sb);
 	for (i = 0; i < sb->leg_count; i++)
 		decode_leg(&d->legs[i], &sb->legs[i]);

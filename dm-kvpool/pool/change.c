@@ -72,12 +72,16 @@ int kvp_change_settled(struct kvp_pool *pool, struct kvp_refusal *r)
 int kvp_change_blank(struct kvp_pool *pool, struct kvp_leg *leg, struct page *page,
 		     struct kvp_refusal *r)
 {
-	bool spare = kvp_spare_is_ours(pool, leg, page);
+	u8 uuid[16];
+	bool spare = kvp_spare_is_ours(pool, leg, page, uuid);
 	int ret = kvp_check_unused(leg, page, spare, r);
 
-	if (!ret && spare && !kvp_label_wipe(pool, leg))
-		ret = kvp_refuse(r, -EIO, "use another device", "%s cannot be written", leg->path);
-	return ret;
+	if (ret || !spare)
+		return ret;
+	if (!kvp_label_wipe(pool, leg))
+		return kvp_refuse(r, -EIO, "use another device", "%s cannot be written", leg->path);
+	kvp_spare_taken(pool, uuid);
+	return 0;
 }
 
 int kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r)

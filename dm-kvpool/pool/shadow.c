@@ -146,11 +146,13 @@ static void drop_shadow(struct kvp_pool *pool)
  * struct coming - a device that is to become a shadow
  * @page: buffer to look at the device
  * @lost: the shadow as it was when that failed
+ * @spares: the list of spares before
  * @labelled: it may have its label
  */
 struct coming {
 	struct page *page;
 	struct kvp_leg lost;
+	u8 spares[KVP_MAX_SPARES][16];
 	bool labelled;
 };
 
@@ -184,11 +186,13 @@ static int begin(struct kvp_pool *pool, const struct kvp_start *s, struct coming
 	int ret;
 
 	mutex_lock(&pool->sb_lock);
+	memcpy(x->spares, pool->sb->spares, sizeof(x->spares));
 	put_shadow(pool, leg_that_leaves(pool, s), &s->shadow);
 	ret = label_and_commit(pool, x, r);
 	if (ret) {
 		x->lost = pool->shadow;
 		drop_shadow(pool);
+		memcpy(pool->sb->spares, x->spares, sizeof(x->spares));
 		if (kvp_failed_by(&pool->failure, KVP_FAIL_SUPERBLOCK))
 			kvp_sb_undone(pool);
 	}

@@ -41,6 +41,7 @@ struct substitute {
 	u32 at;				/* number of the leg */
 	struct kvp_leg old;
 	struct kvp_leg_info info;	/* of the old leg; @name: the old leg's name, in events */
+	u8 spares[KVP_MAX_SPARES][16];	/* the list before */
 	char name[KVP_LEG_WORDS];
 	struct page *page;
 	bool tried;			/* some superblock may name the new leg */
@@ -182,6 +183,7 @@ static void undo(struct kvp_pool *pool, struct substitute *x)
 {
 	pool->legs[x->at] = x->old;
 	pool->legs[x->at].queue = NULL;
+	memcpy(pool->sb->spares, x->spares, sizeof(x->spares));
 	pool->sb->legs[x->at] = x->info;
 	if (!x->tried)
 		return;
@@ -197,6 +199,7 @@ static int replace_leg(struct kvp_pool *pool, const struct kvp_start *s, struct 
 	mutex_lock(&pool->sb_lock);
 	x->old = pool->legs[x->at];
 	x->info = pool->sb->legs[x->at];
+	memcpy(x->spares, pool->sb->spares, sizeof(x->spares));
 	kvp_leg_words(&x->old, x->name);
 	put_new(pool, s, x->at);
 	/* If the old leg was to replace another leg, the new leg is, too. */

@@ -15,6 +15,7 @@
 #include "pool/grow.h"
 #include "pool/online.h"
 #include "pool/pool.h"
+#include "pool/spare.h"
 #include "ram/rcache.h"
 #include "super/events.h"
 #include "super/members.h"
@@ -518,6 +519,23 @@ static int msg_rename(struct message *m)
 	return ret;
 }
 
+static int msg_spare(struct message *m)
+{
+	bool add = !strcmp(m->argv[1], "add");
+	uuid_t uuid;
+	int ret;
+
+	if (!add && strcmp(m->argv[1], "remove"))
+		return refused(m, "unknown word", "use add or remove", -EINVAL);
+	if (uuid_parse(m->argv[2], &uuid))
+		return refused(m, "that is no UUID", "give that of the spare", -EINVAL);
+	ret = kvp_spare_note(m->pool, uuid.b, add);
+	if (ret == -ENOSPC)
+		return refused(m, "the pool lists as many spares as it can",
+			       "remove one that is not needed, or missing", ret);
+	return ret;
+}
+
 static int msg_inject(struct message *m)
 {
 	struct kvp_leg *leg = find_leg(m);
@@ -569,6 +587,7 @@ static const struct kind {
 	{ "clear", 1, 2, msg_clear, true, true },
 	{ "mark", 2, 2, msg_mark, true },
 	{ "rename", 2, 2, msg_rename, true },
+	{ "spare", 3, 3, msg_spare, true },
 	{ "inject", 4, 4, msg_inject },
 };
 

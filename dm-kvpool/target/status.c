@@ -667,6 +667,17 @@ static void say_scrub(struct printer *p, struct kvp_pool *pool)
 	say_number(p, "recovery.torn_accepted", rec->torn_accepted);
 }
 
+/* Print the list of spares. Those that are connected are for a search to find. */
+static void say_spares(struct printer *p, const struct kvp_sb *sb)
+{
+	static const u8 none[16];
+	u32 i, n = 0;
+
+	for (i = 0; i < KVP_MAX_SPARES; i++)
+		if (memcmp(sb->spares[i], none, 16))
+			say(p, "spare.%u.uuid=%pUb\n", n++, sb->spares[i]);
+}
+
 static void say_tunables(struct printer *p, struct kvp_pool *pool)
 {
 	char text[32];
@@ -689,6 +700,7 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	for (i = 0; i < pool->nr_legs; i++)
 		say_leg(&p, pool, i);
 	say_shadow(&p, pool);
+	say_spares(&p, pool->sb);
 	mutex_unlock(&pool->sb_lock);
 	say_log(&p, pool);
 	say_work(&p, pool);

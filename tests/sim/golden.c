@@ -162,6 +162,35 @@ static bool spare_bytes_count(const struct kvp_disk_sb *good, u64 at)
 	return sound;
 }
 
+/* The list of spares: one after the other, the last eight bytes of all vdevs, used or not. */
+static bool spare_list_test(void)
+{
+	struct kvp_sb *sb = golden_sb(), *back = calloc(1, sizeof(*back));
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	u8 raw[KVP_MAX_SPARES * 16];
+	struct kvp_why why;
+	bool good = true;
+	u32 i;
+
+	for (i = 0; i < KVP_MAX_SPARES; i++)
+		golden_uuid(sb->spares[i], 20 + i);
+	kvp_sb_encode(sb, d);
+	for (i = 0; i < KVP_MAX_VDEVS; i++)
+		memcpy(raw + 8 * i, (u8 *)d + 1024 + 128 * i + 120, 8);
+	good &= expect(!memcmp(raw, sb->spares, sizeof(raw)), "it lies elsewhere");
+	good &= expect(!kvp_sb_decode(d, sb->self_offset, 2304, back, &why), "refused: %s",
+		       why.text);
+	good &= expect(!memcmp(sb, back, sizeof(*sb)), "decoded to something else");
+	good &= expect(kvp_spares_find(back, sb->spares[7]) == 7, "the last one is not found");
+	memset(back->spares[3], 0, 16);
+	good &= expect(kvp_spares_find(back, sb->spares[3]) == KVP_MAX_SPARES, "found, and gone");
+	good &= expect(kvp_spares_find(back, back->spares[3]) == 3, "the free place");
+	free(sb);
+	free(back);
+	free(d);
+	return good;
+}
+
 static bool golden_spare_test(void)
 {
 	struct kvp_spare s = { .size_blocks = 2304, .create_time = 1700000000, .name = "pool" };
@@ -603,6 +632,7 @@ void run_golden(void)
 {
 	test("golden_superblock", golden_superblock_test);
 	test("golden_spare", golden_spare_test);
+	test("spare_list", spare_list_test);
 	test("golden_log_entry", golden_log_entry_test);
 	test("golden_sums", golden_sums_test);
 	test("zeros_sums", zeros_sums_test);

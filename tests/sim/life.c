@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
 #include "disk.h"
 #include "life.h"
 #include "sched.h"
 #include "suite.h"
+#include "format/spare.h"
 #include "table/table.h"
 
 void life_write(struct life_writer *w)
@@ -81,4 +84,17 @@ void life_blank_disk(u32 disk)
 	image_free(&disks.img[disk]);
 	disks.img[disk] = blank;
 	watch_forget(disk);
+}
+
+void life_label_spare(struct image *img, const struct kvp_spare *s, u32 end)
+{
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	u64 offset = kvp_spare_offset(img->blocks, end);
+	u32 i;
+
+	kvp_spare_encode(s, offset, d);
+	for (i = 0; i < KVP_SB_BLOCKS; i++)
+		image_write_data(img, (offset >> KVP_BLOCK_SHIFT) + i,
+				 (u8 *)d + i * KVP_BLOCK_SIZE);
+	free(d);
 }

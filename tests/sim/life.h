@@ -37,4 +37,9 @@ void life_expect_sound(struct host *h, u32 blocks);
 /** life_blank_disk() - put a new disk in the place of @disk; the trace does not show it */
 void life_blank_disk(u32 disk);
 
+struct kvp_spare;
+
+/** life_label_spare() - write the label at end @end (0 front, 1 back) of a spare; untraced */
+void life_label_spare(struct image *img, const struct kvp_spare *s, u32 end);
+
 #endif /* SIM_LIFE_H */

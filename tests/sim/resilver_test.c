@@ -14,6 +14,7 @@
 #include "io/flight.h"
 #include "log/log.h"
 #include "pool/online.h"
+#include "pool/spare.h"
 #include "super/members.h"
 #include "table/table.h"
 #include "work/resilver.h"
@@ -245,19 +246,6 @@ static void life_main(void *arg)
 	l->run(l);
 }
 
-static void write_spare_label(struct image *img, const struct kvp_spare *s, u32 end)
-{
-	struct kvp_disk_sb *d = malloc(sizeof(*d));
-	u64 offset = kvp_spare_offset(img->blocks, end);
-	u32 i;
-
-	kvp_spare_encode(s, offset, d);
-	for (i = 0; i < KVP_SB_BLOCKS; i++)
-		image_write_data(img, (offset >> KVP_BLOCK_SHIFT) + i,
-				 (u8 *)d + i * KVP_BLOCK_SIZE);
-	free(d);
-}
-
 /* Both labels of a spare of the pool that the disk @leg is of. */
 static void make_spare(struct image *img, const struct image *leg)
 {
@@ -271,7 +259,7 @@ static void make_spare(struct image *img, const struct image *leg)
 			memcpy(s.pool_uuid, block + offsetof(struct kvp_disk_sb, pool_uuid), 16);
 	}
 	for (end = 0; end < 2; end++)
-		write_spare_label(img, &s, end);
+		life_label_spare(img, &s, end);
 }
 
 static void set_up(struct life *l, const struct shape *s, u64 seed)
@@ -2128,6 +2116,72 @@ static u32 spare_labels(const struct life *l)
 	return found;
 }
 
+/* The spares that the superblock lists: a bit for each UUID that begins with that number. */
+static u32 listed_spares(const struct life *l)
+{
+	const struct kvp_sb *sb = l->host.pool->sb;
+	u32 i, found = 0;
+
+	for (i = 0; i < KVP_MAX_SPARES; i++)
+		if (sb->spares[i][0])
+			found |= BIT(sb->spares[i][0]);
+	return found;
+}
+
+static int note_spare(struct life *l, u8 number, bool listed)
+{
+	u8 uuid[16] = { number };
+
+	return kvp_spare_note(l->host.pool, uuid, listed);
+}
+
+/* The spare is 5, and there are others. */
+static void list_spares(struct life *l)
+{
+	u8 i;
+
+	for (i = 4; i < 4 + KVP_MAX_SPARES; i++)
+		if (note_spare(l, i, true))
+			sim_fail("spare %u is not listed", i);
+	if (note_spare(l, 20, true) != -ENOSPC || note_spare(l, 0, true) != -EINVAL)
+		sim_fail("a spare too many is listed, or none");
+	if (note_spare(l, 6, true) || note_spare(l, 7, false) || note_spare(l, 20, false))
+		sim_fail("listed again, or taken off: refused");
+	if (listed_spares(l) != (0xff0u & ~BIT(7)))
+		sim_fail("listed: %x", listed_spares(l));
+}
+
+static void spares_are_listed(struct life *l)
+{
+	list_spares(l);
+	some_writes(l, 3);
+	stop(l);
+	begin(l);
+	if (listed_spares(l) != (0xff0u & ~BIT(7)))
+		sim_fail("listed after a restart: %x", listed_spares(l));
+	leave(l);
+	some_writes(l, 3);
+	l->host.quiesced = fail_next_superblock;
+	if (!try_replace(l) || !disks.faults[0].hit)
+		sim_fail("no superblock failed: %s", l->host.refusal.why);
+	l->host.quiesced = NULL;
+	disks.nr_faults = 0;
+	if (listed_spares(l) != (0xff0u & ~BIT(7)))
+		sim_fail("undone, and a spare is not missed: %x", listed_spares(l));
+	blank_disk(l, l->start.legs);
+	make_spare(&disks.img[l->start.legs], &disks.img[0]);
+	replace(l);
+	if (listed_spares(l) != (0xff0u & ~BIT(7) & ~BIT(5)))
+		sim_fail("taken, and listed: %x", listed_spares(l));
+	wait_in_sync(l);
+	stop(l);
+	begin(l);
+	if (listed_spares(l) != (0xff0u & ~BIT(7) & ~BIT(5)))
+		sim_fail("taken, and listed after a restart: %x", listed_spares(l));
+	life_expect_scrubbed(&l->host);
+	host_flush(&l->host);
+}
+
 static void replaced_by_a_spare(struct life *l)
 {
 	some_writes(l, 3);
@@ -2197,9 +2251,9 @@ static void not_replaced_by_what_is_no_spare(struct life *l)
 	expect_refused_spare(l, "data before the label", 3);
 	blank_disk(l, l->start.legs);
 	make_spare(&disks.img[l->start.legs], &disks.img[0]);
-	write_spare_label(&disks.img[l->start.legs], &other, 1);
+	life_label_spare(&disks.img[l->start.legs], &other, 1);
 	expect_refused_spare(l, "the other label is of another pool", 3);
-	write_spare_label(&disks.img[l->start.legs], &other, 0);
+	life_label_spare(&disks.img[l->start.legs], &other, 0);
 	expect_refused_spare(l, "a spare of another pool", 3);
 	blank_disk(l, l->start.legs);
 	make_spare(&disks.img[l->start.legs], &disks.img[0]);
@@ -2343,6 +2397,8 @@ static void replaced_of(const struct shape *s)
 		return;
 	lives(NAMED(replaced_by_a_spare), s, 2);
 	lives(NAMED(not_replaced_by_what_is_no_spare), s, 1);
+	if (s->start.legs == 2)
+		lives("replaced_spares_are_listed", spares_are_listed, s, 1);
 	cut_life(NAMED(cut_replaced_by_a_spare), s, false, 5);
 }
 

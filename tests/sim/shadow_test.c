@@ -10,6 +10,8 @@
 #include "life.h"
 #include "suite.h"
 #include "core/vdev.h"
+#include "format/spare.h"
+#include "pool/spare.h"
 #include "super/members.h"
 #include "table/table.h"
 #include "work/resilver.h"
@@ -924,20 +926,56 @@ static void fail_order(struct host *h)
 			fail_superblock(&old->v->legs[i], 0);
 }
 
+/* The new disk is a spare, which the pool lists, beside another one. */
+static void make_spare(struct life *l)
+{
+	struct image *img = &disks.img[l->new];
+	struct kvp_spare s = { .size_blocks = img->blocks, .uuid = { 5 } };
+	u8 other[16] = { 6 };
+	u32 end;
+
+	l->untraced = true;
+	memcpy(s.pool_uuid, l->host.pool->sb->pool_uuid, sizeof(s.pool_uuid));
+	if (kvp_spare_note(l->host.pool, s.uuid, true) || kvp_spare_note(l->host.pool, other, true))
+		sim_fail("the spares are not listed");
+	for (end = 0; end < 2; end++)
+		life_label_spare(img, &s, end);
+}
+
+static bool is_listed(const struct life *l, u8 number)
+{
+	u8 uuid[16] = { number };
+
+	return kvp_spares_find(l->host.pool->sb, uuid) < KVP_MAX_SPARES;
+}
+
 static void order_fails(struct life *l)
 {
 	life_writes(&l->writer, 8);
+	make_spare(l);
 	l->host.quiesced = fail_order;
 	if (!try_shadow(l, l->at, l->new))
 		sim_fail("there is an order without a superblock");
 	disks.nr_faults = 0;
 	if (host_labelled(l->new))
 		sim_fail("the label of the new disk is there");
+	if (!is_listed(l, 5) || !is_listed(l, 6))
+		sim_fail("the spare is blank, and is not missed");
 	again(l);
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
 	/* As it is: it is blank. */
 	add_shadow(l);
+	end_well(l);
+}
+
+static void spare_is_shadow(struct life *l)
+{
+	life_writes(&l->writer, 8);
+	make_spare(l);
+	add_shadow(l);
+	if (is_listed(l, 5) || !is_listed(l, 6))
+		sim_fail("the shadow is listed as a spare, or the other spare is not");
 	end_well(l);
 }
 
@@ -1141,6 +1179,7 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(taken_with_a_bad_sector), s, 2);
 	lives(NAMED(not_undone_as_superblocks_fail), s, 1);
 	lives(NAMED(order_fails), s, 1);
+	lives(NAMED(spare_is_shadow), s, 1);
 	lives(NAMED(shadow_has_strays), s, 1);
 	cut_life(NAMED(cut_shadowed), s, 6);
 	cut_life(NAMED(cut_shadowed_slowly), s, 4);

@@ -38,6 +38,7 @@ static const struct {
 	{ "degraded", { PRI_WARNING, "the pool was started without all disks" } },
 	{ "spare_taken", { PRI_NOTICE, "a spare has taken the place of a disk" } },
 	{ "spare_failed", { PRI_ERR, "no spare could take the place of a disk" } },
+	{ "spare_missing", { PRI_WARNING, "a spare was disconnected" } },
 	{ "return_failed", { PRI_ERR, "a disk is back, and cannot be brought online" } },
 };
 

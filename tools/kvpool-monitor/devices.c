@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "devices.h"
+#include "pools.h"
 #include "returns.h"
 #include "takes.h"
 
@@ -34,9 +35,13 @@ void devices_event(const char *action, const char *node, const char *type, const
 void devices_spare(const char *action, const char *node, const char *pool, const char *spare,
 		   time_t now)
 {
+	bool gone = action && !strcmp(action, "remove");
+
 	if (!node)
 		return;
-	if ((action && !strcmp(action, "remove")) || !pool || !spare)
+	if (gone && takes_spare_of(node))
+		pools_spare_missing(takes_spare_of(node), node);
+	if (gone || !pool || !spare)
 		takes_spare_gone(node);
 	else
 		takes_spare(pool, node, now);

@@ -483,6 +483,17 @@ static void try_take(struct lost_leg *l, time_t now)
 		takes_settled(l->leg);
 }
 
+void pools_spare_missing(const char *uuid, const char *node)
+{
+	char text[LINE_MAX_LEN];
+	struct dm_entry e;
+
+	if (dm_find(uuid, &e, NULL))
+		return;
+	snprintf(text, sizeof(text), "spare_missing path=%s", node);
+	tell_own(e.name, e.uuid, text);
+}
+
 void pools_take(time_t now)
 {
 	struct lost_leg *l;

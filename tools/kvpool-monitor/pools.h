@@ -19,6 +19,9 @@ void pools_told(const char *uuid);
 /** pools_return() - try to bring back the legs whose devices are due */
 void pools_return(time_t now);
 
+/** pools_spare_missing() - tell that the device @node, a spare of the pool, was disconnected */
+void pools_spare_missing(const char *uuid, const char *node);
+
 /** pools_take() - order a spare in the place of each leg for which one is due */
 void pools_take(time_t now);
 

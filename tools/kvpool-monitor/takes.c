@@ -59,6 +59,16 @@ void takes_settled(const char *leg)
 	free(l);
 }
 
+const char *takes_spare_of(const char *node)
+{
+	const struct spare *s;
+
+	for (s = spares; s; s = s->next)
+		if (!strcmp(s->node, node))
+			return s->pool;
+	return NULL;
+}
+
 void takes_spare_gone(const char *node)
 {
 	struct spare **at = &spares, *s;

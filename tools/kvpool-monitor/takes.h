@@ -41,6 +41,9 @@ void takes_settled(const char *leg);
 /** takes_spare() - note that the device @node is a spare of @pool */
 void takes_spare(const char *pool, const char *node, time_t now);
 
+/** takes_spare_of() - the UUID of the pool of which the device @node is a spare, or NULL */
+const char *takes_spare_of(const char *node);
+
 /** takes_spare_gone() - note that the device @node is no spare, or is not there */
 void takes_spare_gone(const char *node);
 

@@ -69,7 +69,7 @@ static void print_spare(json_object *spare)
 {
 	const char *state = json_text_at(spare, "state");
 
-	printf("  spare: %s%s\n", json_text_at(spare, "path"),
+	printf("  spare: %s%s\n", json_at(spare, "path") ? json_text_at(spare, "path") : "missing",
 	       !strcmp(state, "resized") ? ", of another size than when it became one" :
 	       !strcmp(state, "readonly") ? ", read-only" : "");
 }

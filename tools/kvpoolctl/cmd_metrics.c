@@ -3,6 +3,7 @@
 #include "ctl.h"
 #include "flush_latency.h"
 #include "idle.h"
+#include "spare_devices.h"
 #include "ssd_counts.h"
 #include "stats.h"
 
@@ -388,6 +389,35 @@ static void print_idle(json_object *idle)
 	}
 }
 
+/* Spares of running pools that were not found. */
+static void print_missing_spares(const struct dm_entry *list, unsigned int count)
+{
+	json_object *pools = json_object_new_array(), *pool, *spares, *spare;
+	char name[LABEL_BUF];
+	unsigned int i;
+	size_t k;
+
+	head("spare_missing", "gauge", "1 for a spare that was added, and is not there.");
+	for (i = 0; i < count; i++) {
+		pool = json_item(pools);
+		json_text(pool, "name", list[i].name);
+		json_text(pool, "uuid", list[i].uuid);
+		json_list(pool, "vdevs");
+	}
+	spares_note(pools, NULL, 0);
+	for (i = 0; i < count; i++) {
+		spares = json_at(json_object_array_get_idx(pools, i), "spares");
+		escape(list[i].name, name, sizeof(name));
+		for (k = 0; spares && k < json_object_array_length(spares); k++) {
+			spare = json_object_array_get_idx(spares, k);
+			if (!json_at(spare, "path"))
+				printf("kvpool_spare_missing{pool=\"%s\",uuid=\"%s\"} 1\n", name,
+				       json_text_at(spare, "uuid"));
+		}
+	}
+	json_object_put(pools);
+}
+
 /* For the pools behind the first @count, which cannot be asked, only the state is known. */
 static void print_all(const struct pool *pools, unsigned int count, unsigned int states)
 {
@@ -481,6 +511,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (dm_list(&list, &count, &err))
 		return ctl_fail(ctl, &err);
 	ret = print_running(ctl, list, count);
+	if (!where.count)
+		print_missing_spares(list, count);
 	free(list);
 	root = json_root();
 	idle = json_list(root, "idle");

@@ -2,6 +2,7 @@
 /* kvpoolctl remove: take the cache, or a spare, out of a running pool. */
 #include <string.h>
 #include <sys/stat.h>
+#include <uuid/uuid.h>
 
 #include "device.h"
 #include "drain.h"
@@ -159,8 +160,9 @@ static int check_spare(const struct dm_entry *e, const struct device *d, const s
 		       "it is no spare of pool %s", e->name);
 }
 
-static void report_spare(struct ctl *ctl, const struct dm_entry *e, const struct device *d,
-			 const struct label *l)
+/* @path: NULL: it is missing */
+static void report_spare(struct ctl *ctl, const struct dm_entry *e, const char *path,
+			 const u8 spare[16])
 {
 	json_object *root = json_root(), *plan = json_child(root, "plan");
 	char uuid[UUID_BUF];
@@ -168,13 +170,13 @@ static void report_spare(struct ctl *ctl, const struct dm_entry *e, const struct
 	json_text(plan, "action", "remove");
 	json_text(plan, "pool", e->name);
 	json_text(plan, "uuid", e->uuid);
-	json_text(plan, "spare", uuid_print(l->spare.uuid, uuid));
-	json_text(plan, "path", d->path);
+	json_text(plan, "spare", uuid_print(spare, uuid));
+	json_text(plan, "path", path);
 	if (ctl->json)
 		ctl_json(json_object_get(root));
 	else
 		ctl_say(ctl, ctl->dry_run ? "would take the spare %s from pool %s" :
-			"%s is no spare of pool %s any more", d->path, e->name);
+			"%s is no spare of pool %s any more", path ?: uuid, e->name);
 	json_object_put(root);
 }
 
@@ -190,13 +192,37 @@ static int remove_spare(struct ctl *ctl, const struct dm_entry *e, const char *p
 	ret = label_read(&d, &l, &err);
 	if (!ret) {
 		ret = check_spare(e, &d, &l, &err) ||
-		      (!ctl->dry_run && spares_clear(&d, &l, &err));
+		      (!ctl->dry_run && (spares_unlist(e->name, l.spare.uuid, &err) ||
+					 spares_clear(&d, &l, &err)));
 		if (!ret)
-			report_spare(ctl, e, &d, &l);
+			report_spare(ctl, e, d.path, l.spare.uuid);
 		label_free(&l);
 	}
 	device_close(&d);
 	return ret ? ctl_fail(ctl, &err) : EXIT_DONE;
+}
+
+/* By UUID. One that is connected is removed as by its path. */
+static int remove_listed(struct ctl *ctl, const struct dm_entry *e, const u8 uuid[16])
+{
+	char path[PATH_MAX];
+	struct err err;
+
+	if (spares_find(e, uuid, path, &err))
+		return ctl_fail(ctl, &err);
+	if (*path)
+		return remove_spare(ctl, e, path);
+	if (!ctl->dry_run && spares_unlist(e->name, uuid, &err))
+		return ctl_fail(ctl, &err);
+	report_spare(ctl, e, NULL, uuid);
+	return EXIT_DONE;
+}
+
+static int remove_named(struct ctl *ctl, const struct dm_entry *e, const char *what)
+{
+	u8 uuid[16];
+
+	return uuid_parse(what, uuid) ? remove_spare(ctl, e, what) : remove_listed(ctl, e, uuid);
 }
 
 static int remove_cache(struct ctl *ctl, struct removal *r)
@@ -223,7 +249,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	what = argv[optind + 1];
 	ret = ctl_find(ctl, argv[optind], &r->entry);
 	if (!ret)
-		ret = strcmp(what, "cache") ? remove_spare(ctl, &r->entry, what) :
+		ret = strcmp(what, "cache") ? remove_named(ctl, &r->entry, what) :
 					      remove_cache(ctl, r);
 	free(r->params);
 	free(r);
@@ -239,7 +265,8 @@ const struct command cmd_remove = {
 		"At the end writes wait for a moment, and the labels of the SSDs are wiped. "
 		"'kvpoolctl cancel POOL drain' stops it before that. If this command is "
 		"interrupted, the drain goes on, and leaves an idle cache.\n"
-		"If DEV is a spare, its label is cleared, and the pool does not change.",
+		"If DEV is a spare, its label is cleared, and the pool does not miss it. A spare "
+		"that is missing is named by its UUID; the pool misses it no more.",
 	.more = "A power cut at any time leaves the pool with its cache or without it.",
 	.example = "kvpoolctl remove tank cache",
 	.dry_run = true,

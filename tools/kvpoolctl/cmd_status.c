@@ -345,6 +345,15 @@ static void advise(json_object *pools)
 	}
 }
 
+/* Has a spare gone? */
+static void look_for_spares(json_object *pools)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(pools); i++)
+		spares_advise(json_object_array_get_idx(pools, i));
+}
+
 /* With -x only pools with an advice are shown. */
 static void leave_out_healthy(json_object *pools)
 {
@@ -396,6 +405,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	health = describe(ctl, list, count, pools, &failed);
 	spares_note(pools, view.places, view.place_count);
 	advise(pools);
+	look_for_spares(pools);
 	if (view.only_troubled)
 		leave_out_healthy(pools);
 	free(list);

@@ -572,6 +572,7 @@ json_object *import_object(const struct found_pool *p, const struct refusals *r)
 	json_text(o, "last_host", host_shown(p->sb, host));
 	add_vdevs(o, p);
 	spares_add_found(o, p);
+	spares_add_missing(o, p);
 	list = json_list(o, "refused");
 	for (i = 0; i < r->count; i++)
 		json_error(json_item(list), &r->list[i]);

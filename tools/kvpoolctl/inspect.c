@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Describes one leg without the module. */
+#include <uuid/uuid.h>
+
 #include "format/shadow.h"
 #include "format/tunables.h"
 #include "host.h"
@@ -105,6 +107,18 @@ static void add_shadow(json_object *sb_object, const struct kvp_sb *sb)
 	json_number(o, "size", s->size_blocks << KVP_BLOCK_SHIFT);
 }
 
+static void add_spares(json_object *sb_object, const struct kvp_sb *sb)
+{
+	json_object *list = json_list(sb_object, "spares");
+	char uuid[UUID_BUF];
+	unsigned int i;
+
+	for (i = 0; i < KVP_MAX_SPARES; i++)
+		if (!uuid_is_null(sb->spares[i]))
+			json_object_array_add(list, json_object_new_string(
+					      uuid_print(sb->spares[i], uuid)));
+}
+
 static void add_tunables(json_object *sb_object, const struct kvp_sb *sb)
 {
 	json_object *o = json_child(sb_object, "tunables");
@@ -188,6 +202,7 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	add_forks(o, sb);
 	add_legs(o, sb);
 	add_shadow(o, sb);
+	add_spares(o, sb);
 	add_geometry(o, &sb->vdevs[own_vdev(sb)]);
 	json_number(o, "vdev", own_vdev(sb));
 	json_number(o, "vdevs", sb->vdev_count);

@@ -45,6 +45,37 @@ static int write_labels(void *arg, struct err *err)
 	return ret;
 }
 
+/* Lists a spare in the pool's superblock, or takes it off the list. */
+static int note(const char *pool, const u8 uuid[16], bool listed, struct err *err)
+{
+	char text[UUID_BUF], message[64];
+
+	snprintf(message, sizeof(message), "spare %s %s", listed ? "add" : "remove",
+		 uuid_print(uuid, text));
+	return dm_message(pool, message, NULL, err);
+}
+
+/* Listed first: if the rest fails, the pool misses a spare, and does not lack one unseen. */
+static int write_spare(struct plan *p, struct plan_leg *leg, struct kvp_spare *s, struct err *err)
+{
+	struct device *d = &leg->dev;
+	struct labelling l = { d, s };
+	struct err ignored;
+	int ret;
+
+	uuid_generate_random(s->uuid);
+	s->size_blocks = d->blocks;
+	ret = note(p->name, s->uuid, true, err);
+	if (ret)
+		return ret;
+	ret = plan_wipe_leg(p, leg, err);
+	if (!ret)
+		ret = device_apart(d->path, write_labels, &l, NULL, 0, err);
+	if (ret)
+		note(p->name, s->uuid, false, &ignored);
+	return ret;
+}
+
 int spares_write(struct plan *p, struct err *err)
 {
 	struct kvp_spare s = { .create_time = (u64)time(NULL) };
@@ -55,18 +86,16 @@ int spares_write(struct plan *p, struct err *err)
 		return err_set(err, ERR_FAILED, p->name, "see kvpoolctl status", "it has no UUID");
 	snprintf(s.name, sizeof(s.name), "%s", p->name);
 	for (i = 0; !ret && i < p->spare_count; i++) {
-		struct device *d = &p->spares[i].dev;
-		struct labelling l = { d, &s };
-
-		uuid_generate_random(s.uuid);
-		s.size_blocks = d->blocks;
-		ret = plan_wipe_leg(p, &p->spares[i], err);
-		if (!ret)
-			ret = device_apart(d->path, write_labels, &l, NULL, 0, err);
-		device_close(d);
-		device_announce(d->rdev);
+		ret = write_spare(p, &p->spares[i], &s, err);
+		device_close(&p->spares[i].dev);
+		device_announce(p->spares[i].dev.rdev);
 	}
 	return ret;
+}
+
+int spares_unlist(const char *pool, const u8 uuid[16], struct err *err)
+{
+	return note(pool, uuid, false, err);
 }
 
 int spares_clear(const struct device *d, const struct label *l, struct err *err)
@@ -198,6 +227,45 @@ static const char *state_of(const struct found_leg *spare)
 	return device_unused(&spare->dev, &err) ? "held" : "available";
 }
 
+static bool is_listed(const struct stats *s, const u8 uuid[16])
+{
+	const char *text;
+	unsigned int i;
+	u8 listed[16];
+
+	for (i = 0; i < KVP_MAX_SPARES && (text = stats_text(s, "spare.%u.uuid", i)); i++)
+		if (!uuid_parse(text, listed) && !memcmp(listed, uuid, 16))
+			return true;
+	return false;
+}
+
+int spares_find(const struct dm_entry *e, const u8 uuid[16], char *path, struct err *err)
+{
+	const struct found_pool *p;
+	struct stats stats;
+	char text[UUID_BUF];
+	unsigned int i;
+	struct scan s;
+	bool listed;
+
+	*path = 0;
+	if (stats_load(e->name, &stats, err))
+		return -1;
+	listed = is_listed(&stats, uuid);
+	stats_free(&stats);
+	if (scan_run(NULL, 0, &s, err))
+		return -1;
+	p = find(&s, e->uuid);
+	for (i = 0; p && i < p->spare_count; i++)
+		if (!memcmp(p->spares[i]->label.spare.uuid, uuid, 16))
+			snprintf(path, PATH_MAX, "%s", p->spares[i]->dev.path);
+	scan_free(&s);
+	if (*path || listed)
+		return 0;
+	return err_set(err, ERR_REFUSED, uuid_print(uuid, text), "'kvpoolctl status' lists the "
+		       "spares", "it is no spare of pool %s", e->name);
+}
+
 void spares_add_found(json_object *o, const struct found_pool *p)
 {
 	json_object *list = json_list(o, "spares"), *spare;
@@ -212,6 +280,54 @@ void spares_add_found(json_object *o, const struct found_pool *p)
 		json_text(spare, "foreign", NULL);	/* until foreign_note() has probed it */
 		json_number(spare, "size", p->spares[i]->dev.bytes);
 	}
+}
+
+static bool was_found(const struct found_pool *p, const u8 uuid[16])
+{
+	unsigned int i;
+
+	for (i = 0; i < p->spare_count; i++)
+		if (!memcmp(p->spares[i]->label.spare.uuid, uuid, 16))
+			return true;
+	return false;
+}
+
+static void add_missing(json_object *list, const char *uuid)
+{
+	json_object *spare = json_item(list);
+
+	json_text(spare, "path", NULL);
+	json_text(spare, "uuid", uuid);
+	json_text(spare, "state", "missing");
+	json_text(spare, "foreign", NULL);
+	json_text(spare, "size", NULL);
+}
+
+void spares_add_missing(json_object *o, const struct found_pool *p)
+{
+	char text[UUID_BUF];
+	unsigned int i;
+
+	for (i = 0; i < KVP_MAX_SPARES; i++)
+		if (!uuid_is_null(p->sb->spares[i]) && !was_found(p, p->sb->spares[i]))
+			add_missing(json_at(o, "spares"), uuid_print(p->sb->spares[i], text));
+}
+
+/* Of a running pool, those of its list that were not found. */
+static void add_unfound(json_object *pool, const struct found_pool *p)
+{
+	const char *text;
+	struct stats s;
+	struct err err;
+	unsigned int i;
+	u8 uuid[16];
+
+	if (stats_load(json_text_at(pool, "name"), &s, &err))
+		return;
+	for (i = 0; i < KVP_MAX_SPARES && (text = stats_text(&s, "spare.%u.uuid", i)); i++)
+		if (!uuid_parse(text, uuid) && !was_found(p, uuid))
+			add_missing(json_at(pool, "spares"), text);
+	stats_free(&s);
 }
 
 /* A glance leaves out legs in use, so it does not find the pools that the spares belong to. */
@@ -247,7 +363,28 @@ void spares_note(json_object *pools, const char *const *where, unsigned int coun
 			continue;
 		collect(&s, json_text_at(pool, "uuid"), &found);
 		spares_add_found(pool, &found);
+		/* A search in some places only finds only some. */
+		if (!count)
+			add_unfound(pool, &found);
 		found_note(pool, &s);
 	}
 	scan_free(&s);
+}
+
+void spares_advise(json_object *pool)
+{
+	json_object *list = json_at(pool, "spares"), *spare;
+	char text[512];
+	size_t i;
+
+	for (i = 0; list && i < json_object_array_length(list); i++) {
+		spare = json_object_array_get_idx(list, i);
+		if (json_at(pool, "advice") || strcmp(json_text_at(spare, "state"), "missing"))
+			continue;
+		snprintf(text, sizeof(text), "spare %.40s is missing: connect it; if it has gone "
+			 "for good, kvpoolctl remove %.64s %.40s, and add another one",
+			 json_text_at(spare, "uuid"), json_text_at(pool, "name"),
+			 json_text_at(spare, "uuid"));
+		json_text(pool, "advice", text);
+	}
 }

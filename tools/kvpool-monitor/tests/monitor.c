@@ -972,7 +972,14 @@ static void test_spare_not_taken(void)
 	begin();
 	has_spare(NULL);
 	lose(1);
+	take_file("ran");
 	devices_spare("remove", "/dev/s", NULL, NULL, clock_now);
+	look();
+	expect(strstr(take_file("ran"), "20-second spare_missing tank"));
+	/* no spare, or none any more */
+	devices_spare("remove", "/dev/s", NULL, NULL, clock_now);
+	look();
+	expect(!strstr(take_file("ran"), "spare_missing"));
 	expect(!takes_next() && !tries_after(1000));
 	/* a spare that was added later is taken at once */
 	has_spare("change");
