@@ -342,7 +342,7 @@ struct kvp_log {
 	/* For a parity1 (room.c), by lock. */
 	u32 *reserved_of;	/* by segment: rows whose parity the log must have room for */
 	u32 reserved;				/* the sum over all segments */
-	wait_queue_head_t entry_wait;		/* for a free entry */
+	wait_queue_head_t entry_wait;		/* for a free entry, or the end of a move */
 
 	struct kvp_log_mark logged;	/* behind the last entry on wbuf->logged; by wbuf->lock */
 	/* as @logged, for entries that hold more than clean blocks; by wbuf->lock */

@@ -162,7 +162,8 @@ static void end_plan(struct kvp_log *log, int error)
 	log->plan = NULL;
 	WRITE_ONCE(log->held, false);
 	plan->error = error;
-	complete(&plan->done);
+	smp_store_release(&plan->ended, true);	/* the order has @plan again */
+	wake_up_all(&log->entry_wait);
 }
 
 void kvp_log_move_work(struct work_struct *work)
@@ -194,7 +195,6 @@ void kvp_log_move_work(struct work_struct *work)
 
 int kvp_log_move_to(struct kvp_log *log, struct kvp_log_new *plan)
 {
-	init_completion(&plan->done);
 	plan->by_order = true;
 	mutex_lock(log->checkpoint_lock);
 	if (READ_ONCE(log->stopped)) {
@@ -205,7 +205,8 @@ int kvp_log_move_to(struct kvp_log *log, struct kvp_log_new *plan)
 	WRITE_ONCE(log->held, true);
 	mutex_unlock(log->checkpoint_lock);
 	kvp_log_move_kick(log);
-	wait_for_completion(&plan->done);
+	/* Idle, as slow disks may take minutes (kvp_orders_drain()); pairs with end_plan(). */
+	wait_event_idle(log->entry_wait, smp_load_acquire(&plan->ended));
 	return plan->error;
 }
 

@@ -42,7 +42,6 @@
 #ifndef KVP_LOG_MOVE_H
 #define KVP_LOG_MOVE_H
 
-#include <linux/completion.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -57,9 +56,10 @@ struct kvp_vdev;
  * @v: the vdev whose legs will carry it. If it has data, others may carry it, too
  * @nonce: the nonce of the new log
  * @mode: the new value of the tunable cache_mode; only with @by_order
- * @by_order: an order waits for @done
+ * @by_order: an order waits for @ended
  * @in_sb: the superblock names it; by sb_lock (checkpoint/newlog.h)
- * @error: result; valid at @done
+ * @error: result; valid when @ended is true
+ * @ended: the order may go on
  * @old_nonce, @old_mask, @old_mode, @old_vdev, @old_others: fields of the superblock before the
  *	change
  * @old_states: states of the old log's legs before the change
@@ -67,9 +67,8 @@ struct kvp_vdev;
 struct kvp_log_new {
 	struct kvp_vdev *v;
 	u64 nonce, mode;
-	bool by_order, in_sb;
+	bool by_order, in_sb, ended;
 	int error;
-	struct completion done;
 	u64 old_nonce, old_mask, old_mode;
 	u32 old_vdev, old_others;
 	u32 old_states[KVP_MAX_MIRROR_LEGS];

@@ -296,6 +296,7 @@ static void drain_work(struct work_struct *work)
 		kvp_event(pool, "drain_ended error=%d why=%s", ret, r ? r->why : "no memory");
 	kfree(r);
 	clear_bit(0, &d->queued);
+	wake_up_all(&d->wait);
 }
 
 /* True if the log is on the cache and @mode wants it elsewhere, or the other way round. */
@@ -362,6 +363,8 @@ void kvp_drain_stop(struct kvp_pool *pool)
 void kvp_drain_quiesce(struct kvp_pool *pool)
 {
 	kvp_drain_stop(pool);
+	/* A log that moves waits for slow disks. Idle: the kernel does not report that as hung. */
+	wait_event_idle(pool->drain->wait, !test_bit(0, &pool->drain->queued));
 	flush_work(&pool->drain->work);
 }
 

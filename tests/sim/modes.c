@@ -515,6 +515,56 @@ static void begin_to_drain(struct change *c)
 		sim_fail("not drained: %s", c->host.refusal.why);
 }
 
+static void quiescer(void *arg)
+{
+	struct change *c = arg;
+
+	kvp_drain_quiesce(c->host.pool);
+	if (sim_current->hung)
+		sim_fail("a stop during a long move looks hung: %s", sim_current->hung);
+	c->flushed = true;
+}
+
+static void patient_setter(void *arg)
+{
+	struct change *c = arg;
+
+	setter(arg);
+	if (sim_current->hung)
+		sim_fail("a long move looks hung: %s", sim_current->hung);
+	if (c->error)
+		sim_fail("not moved: %s", c->host.refusal.why);
+}
+
+/* Disks take minutes. The move waits for that, and so does a stop: no task looks hung meanwhile. */
+static void moves_for_minutes(struct change *c, bool stop)
+{
+	struct host *h = &c->host;
+	u32 i;
+
+	h->pool->tunables[KVP_T_LEG_TIMEOUT] = 3600;
+	host_write(h, 30, 3, true);
+	for (i = 0; i < data_legs(c); i++)
+		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
+	c->is_set = c->flushed = false;
+	if (stop)
+		begin_to_drain(c);
+	else
+		sim_spawn("setter", patient_setter, c);
+	host_sleep(200);
+	if (stop)
+		sim_spawn("stop", quiescer, c);
+	host_sleep(150 * 1000);
+	if (c->is_set || c->flushed || h->pool->drain->order != KVP_DRAIN_MOVES)
+		sim_fail("it does not move for minutes: the case was not set up");
+	release(c);
+	while (!(stop ? c->flushed : c->is_set))
+		host_sleep(20);
+	kvp_drain_unquiesce(h->pool);
+	expect_place(c, KVP_CACHE_WRITETHROUGH);
+	set_mode(c, KVP_CACHE_WRITEBACK);
+}
+
 /* The log is nearly empty, so that it moves at once, and waits for data that does not get home. */
 static void cancel_too_late(struct change *c)
 {
@@ -599,6 +649,8 @@ static void drain_main(void *arg)
 	if (!c->start.parity)
 		expect_place(c, KVP_CACHE_WRITEBACK);
 	set_mode(c, KVP_CACHE_WRITEBACK);
+	moves_for_minutes(c, false);
+	moves_for_minutes(c, true);
 	cancel_too_late(c);
 	if (kvp_drain_start_to(h->pool, KVP_CACHE_WRITEBACK, true, &h->refusal))
 		sim_fail("does not begin to move onto the cache: %s", h->refusal.why);
