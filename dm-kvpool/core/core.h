@@ -73,6 +73,7 @@ struct kvp_resilver;
 struct kvp_returns;
 struct kvp_scache;
 struct kvp_scrub;
+struct kvp_slow;
 struct kvp_speed;
 struct kvp_ssdcopies;
 struct kvp_table;
@@ -150,6 +151,8 @@ struct kvp_leg {
 	u32 unreadable;
 	bool flush_lost;		/* a flush failed for good: its cached writes may be lost */
 	bool late;			/* it has not answered for a second */
+	bool slow;			/* it is read last (policy/slow.h) */
+	atomic_t passed_over;		/* reads that went to others since it is slow */
 	/* at a start: it has kept a request for leg_timeout (R28) */
 	bool silent;
 	unsigned long answered;		/* jiffies: when it answered some request last */
@@ -167,10 +170,13 @@ struct kvp_leg {
  * struct kvp_leg_client - calls about legs that fail; registered with the pool (super/members.c)
  * @fail: kvp_leg_fail()
  * @flush_failed: kvp_leg_flush_failed()
+ * @slow: people should hear that the leg is slow, or is not any more: @by is the kind of requests,
+ *	or NULL. Times in ns: of the leg, and of the best other leg
  */
 struct kvp_leg_client {
 	bool (*fail)(struct kvp_leg *leg, const char *why);
 	bool (*flush_failed)(struct kvp_leg *leg);
+	void (*slow)(struct kvp_leg *leg, const char *by, u64 p99, u64 others);
 };
 
 /** struct kvp_losses - how many legs were lost, and how many losses a durable superblock knows */
@@ -282,6 +288,7 @@ struct kvp_stats {
 	u64 ssd_hits, ssd_misses, ssd_mistrusted;		/* blocks */
 	u64 ssd_reinserted;
 	u64 ssd_fills, ssd_refused[KVP_ADMIT_REFUSALS];		/* blocks */
+	u32 untimed;						/* a counter of io/slow.c */
 };
 
 /* Counters of background work. */
@@ -374,6 +381,7 @@ struct kvp_pool {
 	struct kvp_passdown *passdown;
 	struct kvp_drain *drain;
 	struct kvp_events *events;
+	struct kvp_slow *slow;		/* which legs are slow */
 	struct kvp_finds *finds;
 	struct kvp_recovery_info recovery;
 

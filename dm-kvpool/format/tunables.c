@@ -53,6 +53,8 @@ const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 		"so much of cache_dirty_max is renewed on the cache, not written home; 0: nothing" },
 	[KVP_T_HEARTBEAT] = { "heartbeat", KVP_UNIT_S, KVP_HEARTBEAT_LEAST, KVP_HEARTBEAT_MOST, 0,
 		NULL, "seconds between two signs of life on the legs, for other hosts; 0: none", true },
+	[KVP_T_SLOW_LEG] = { "slow_leg", KVP_UNIT_TIMES, 2, 1000, 10, NULL,
+		"a leg that takes so many times as long as the others is read last; 0: none is", true },
 };
 
 int kvp_tunable_find(const char *key)
@@ -191,7 +193,8 @@ int kvp_tunable_parse(unsigned int id, const char *text, u64 *value, struct kvp_
 		 t->by_itself ? "0, or " : "", (unsigned long long)t->min,
 		 (unsigned long long)t->max,
 		 t->unit == KVP_UNIT_MS ? " (milliseconds)" : t->unit == KVP_UNIT_S ? " (seconds)" :
-		 t->unit == KVP_UNIT_PERCENT ? " (per cent)" : " (bytes; suffix K, M, G or T)");
+		 t->unit == KVP_UNIT_PERCENT ? " (per cent)" :
+		 t->unit == KVP_UNIT_TIMES ? " (times)" : " (bytes; suffix K, M, G or T)");
 	return ret;
 }
 

@@ -30,13 +30,14 @@ enum kvp_tunable_id {
 	KVP_T_ONLINE_AUTO,
 	KVP_T_RENEW_MARK,
 	KVP_T_HEARTBEAT,
+	KVP_T_SLOW_LEG,
 	KVP_TUNABLES,
 };
 
 /* KVP_UNIT_DWPD: drive writes a day, counted in hundredths and written with a point */
 enum kvp_unit {
 	KVP_UNIT_BYTES, KVP_UNIT_MS, KVP_UNIT_S, KVP_UNIT_BYTES_PER_S, KVP_UNIT_WORD, KVP_UNIT_DWPD,
-	KVP_UNIT_PERCENT,
+	KVP_UNIT_PERCENT, KVP_UNIT_TIMES,
 };
 
 enum kvp_cache_mode { KVP_CACHE_WRITEBACK, KVP_CACHE_WRITETHROUGH, KVP_CACHE_WRITEAROUND };

@@ -6,6 +6,7 @@
 #include "core/core.h"
 #include "io/flight.h"
 #include "io/io.h"
+#include "io/slow.h"
 
 #define WATCH_MS	1000	/* between two looks of the watch, while legs have requests */
 /* a leg silent for so long gets no more requests of tasks that must not wait */
@@ -30,6 +31,7 @@
  * @dev: the request that the leg has
  * @list: on set->list, or set->strays, by set->lock; or in the reserve, by flights.lock
  * @bdev: of a stray: its device
+ * @began: ns: sent for the first time, or 0 (io/slow.h)
  * @first: jiffies: sent for the first time
  * @since: jiffies: sent for the last time
  * @again: its next try
@@ -54,6 +56,7 @@ struct kvp_flight {
 	struct kvp_io dev;
 	struct list_head list;
 	struct block_device *bdev;
+	u64 began;
 	unsigned long first, since;
 	struct delayed_work again;
 	struct work_struct gone;
@@ -146,6 +149,7 @@ static void fit_out(struct kvp_flight *f, struct kvp_io *io, u32 nr)
 		f->dev.op = KVP_IO_WRITE;
 	INIT_LIST_HEAD(&f->list);
 	f->first = jiffies;
+	f->began = kvp_slow_begin(io->leg);
 }
 
 static bool reads(const struct kvp_flight *f)
@@ -612,6 +616,8 @@ static void come_back(struct kvp_flight *f)
 		return;
 	}
 	io->error = f->dev.error;
+	if (!io->error && !io->probe)
+		kvp_slow_end(io->leg, io->op, io->nr, f->began);
 	/*
 	 * The waiter copies what the flight has read. A flight of the reserve has copied it
 	 * already.
@@ -972,6 +978,7 @@ static void watch_work(struct work_struct *work)
 	struct kvp_pool *pool = all->pool;
 
 	look_at_legs(pool);
+	kvp_slow_look(pool);
 	give_up(pool);
 	drop_unsent(pool);
 	/* Without memory, the next run fills them. */

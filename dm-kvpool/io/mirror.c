@@ -5,6 +5,7 @@
 #include "io/io.h"
 #include "io/flight.h"
 #include "io/mirror.h"
+#include "io/slow.h"
 
 /* flushed at once: the stack has room for so many requests, also with KASAN */
 #define FLUSH_LEGS	12u
@@ -14,10 +15,11 @@
 
 /*
  * True if @a is the better leg to read @block from. A leg that answers wins over one that has not
- * for a second. Then the leg with less in flight wins. Between equals, a disk wins whose head is
- * there already. Otherwise the caller's order decides, which depends on the block's address in
- * steps of 1 MiB. So a long stream goes to all legs, and to each in long pieces. A stream of small
- * requests stays with its leg for such a piece, so that waiting requests can be joined.
+ * for a second, and then one that is not slow over one that is. Then the leg with less in flight
+ * wins. Between equals, a disk wins whose head is there already. Otherwise the caller's order
+ * decides, which depends on the block's address in steps of 1 MiB. So a long stream goes to all
+ * legs, and to each in long pieces. A stream of small requests stays with its leg for such a piece,
+ * so that waiting requests can be joined.
  */
 static bool better(const struct kvp_leg *a, const struct kvp_leg *b, kvp_lblock_t block)
 {
@@ -25,6 +27,8 @@ static bool better(const struct kvp_leg *a, const struct kvp_leg *b, kvp_lblock_
 
 	if (READ_ONCE(a->late) != READ_ONCE(b->late))
 		return READ_ONCE(b->late);
+	if (READ_ONCE(a->slow) != READ_ONCE(b->slow))
+		return READ_ONCE(b->slow);
 	if (x != y)
 		return x < y;
 	if (a->rotational && (READ_ONCE(a->next_block) == block) !=
@@ -47,6 +51,7 @@ static bool is_streaming(const struct kvp_leg *leg, const struct kvp_leg *best, 
 {
 	return leg->rotational && READ_ONCE(leg->next_block) == block &&
 	       distance(leg->v, block) % STEP_BLOCKS && !READ_ONCE(leg->late) &&
+	       !READ_ONCE(leg->slow) &&
 	       atomic_read(&leg->in_flight) <= atomic_read(&best->in_flight) + STREAM_AHEAD;
 }
 
@@ -58,7 +63,11 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block)
 	for (i = 0; i < n; i++) {
 		struct kvp_leg *leg = &v->legs[(first + i) % n];
 
-		if (kvp_leg_in_sync(leg) && (!best || better(leg, best, block)))
+		if (!kvp_leg_in_sync(leg))
+			continue;
+		if (READ_ONCE(leg->slow) && kvp_slow_probes(leg) && !READ_ONCE(leg->late))
+			return leg;
+		if (!best || better(leg, best, block))
 			best = leg;
 	}
 	for (i = 0; n > 1 && best && i < n; i++)

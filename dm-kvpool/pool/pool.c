@@ -14,6 +14,7 @@
 #include "home/speed.h"
 #include "home/throttle.h"
 #include "io/flight.h"
+#include "io/slow.h"
 #include "log/log.h"
 #include "log/move.h"
 #include "policy/estimate.h"
@@ -66,6 +67,7 @@ struct parts {
 	struct kvp_events events;
 	struct kvp_finds finds;
 	struct kvp_flights flights;
+	struct kvp_slow slow;
 	struct kvp_heartbeat heartbeat;
 };
 
@@ -95,6 +97,7 @@ static void assemble(struct parts *parts)
 	pool->events = &parts->events;
 	pool->finds = &parts->finds;
 	pool->flights = &parts->flights;
+	pool->slow = &parts->slow;
 	pool->heartbeat = &parts->heartbeat;
 }
 

@@ -12,7 +12,9 @@
  * begin meanwhile (kvp_vdev_begin_stripes()). Until it is recorded, a start takes the leg for one
  * in sync, and has all that the leg had.
  */
+#include <linux/math64.h>
 #include <linux/mm.h>
+#include <linux/time64.h>
 
 #include "core/core.h"
 #include "core/vdev_ops.h"
@@ -1121,7 +1123,21 @@ int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 	return kvp_members_settle(pool);
 }
 
+static void leg_slow(struct kvp_leg *leg, const char *by, u64 p99, u64 others)
+{
+	char name[KVP_LEG_WORDS];
+
+	if (by)
+		kvp_event(leg->pool, "leg_slow leg=%u by=%s p99_us=%llu others_us=%llu%s",
+			  leg->index, by, div_u64(p99, NSEC_PER_USEC),
+			  div_u64(others, NSEC_PER_USEC), kvp_leg_words(leg, name));
+	else
+		kvp_event(leg->pool, "leg_not_slow leg=%u%s", leg->index,
+			  kvp_leg_words(leg, name));
+}
+
 const struct kvp_leg_client kvp_members_hear = {
 	.fail = leg_fail,
 	.flush_failed = leg_flush_failed,
+	.slow = leg_slow,
 };

@@ -454,22 +454,38 @@ static bool read_from_ssd(struct kvp_table *t, struct kvp_tpage *tp)
 }
 
 /*
+ * The copy to ask first. That depends on the page, so that all legs are asked; but a slow leg comes
+ * later, if there is another.
+ */
+static u32 first_copy(const struct kvp_tpage *tp, u32 legs)
+{
+	u32 n;
+
+	for (n = 0; n < legs; n++) {
+		u32 copy = (n + (u32)tp->index) % legs;
+		const struct kvp_leg *leg = &tp->v->legs[durable_copy(tp, copy).leg];
+
+		if (kvp_leg_in_sync(leg) && !READ_ONCE(leg->slow))
+			return copy;
+	}
+	return (u32)tp->index % legs;
+}
+
+/*
  * Read a copy that the pointer names, from any leg (R9). Returns 0; -EBADMSG: every leg in use
  * answers and none has the page; -EIO: some legs do not answer; -ENOMEM.
  * @keep: the page stays in memory, so repair bad copies, and write a copy to an SSD
  */
 static int read_page(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
 {
-	/*
-	 * The first leg to ask depends on the page. A second copy on the same leg comes after the
-	 * first copies on all legs.
-	 */
+	/* A second copy on the same leg comes after the first copies on all legs. */
 	u32 copies = kvp_page_copies(tp->v->g), legs = min(copies, tp->v->nr_legs), n;
+	u32 first = first_copy(tp, legs);
 	bool silent = false, no_memory = false;
 	unsigned long bad = 0;
 
 	for (n = 0; n < copies; n++) {
-		u32 copy = n / legs * legs + (n + (u32)tp->index) % legs;
+		u32 copy = n / legs * legs + (n + first) % legs;
 		struct kvp_place at = durable_copy(tp, copy);
 		int error;
 

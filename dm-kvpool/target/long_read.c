@@ -8,6 +8,7 @@
 #include "io/inject.h"
 #include "io/leg_queue.h"
 #include "io/mirror.h"
+#include "io/slow.h"
 #include "table/table.h"
 #include "target/long_read.h"
 #include "target/request.h"
@@ -21,6 +22,8 @@
 struct part {
 	struct kvp_leg *leg;
 	bool data;			/* it has more than parity that is not needed */
+	u32 blocks;
+	u64 since;			/* from kvp_slow_begin() */
 	struct bio bio;
 };
 
@@ -231,6 +234,9 @@ static void part_done(struct bio *bio)
 
 	if (bio->bi_status || kvp_injected(part_of(bio)->leg, KVP_FAULT_READ))
 		WRITE_ONCE(k->failed, true);
+	if (!bio->bi_status)
+		kvp_slow_end(part_of(bio)->leg, KVP_IO_READ, part_of(bio)->blocks,
+			     part_of(bio)->since);
 	kvp_leg_unchoose(part_of(bio)->leg);
 	bio_put(bio);
 	put_read(k);
@@ -248,6 +254,8 @@ static void send_parts(struct kvp_bio *k, struct bio_list *parts, u32 nr)
 
 		bio->bi_private = k;
 		bio->bi_end_io = part_done;
+		part_of(bio)->blocks = bio_sectors(bio) >> KVP_SECTORS_SHIFT;
+		part_of(bio)->since = kvp_slow_begin(leg);
 		kvp_leg_choose_this(leg);
 		kvp_leg_send(leg, bio);
 	}

@@ -49,6 +49,7 @@
 #include "io/inject.h"
 #include "io/leg_queue.h"
 #include "io/mirror.h"
+#include "io/slow.h"
 #include "log/log.h"
 #include "log/spill.h"
 #include "policy/ssdpolicy.h"
@@ -832,6 +833,7 @@ static bool point_at(struct bio *bio, struct kvp_leg *leg, kvp_lblock_t at)
 	data_of(bio)->leg = leg;
 	if (!leg)
 		return false;
+	data_of(bio)->since = kvp_slow_begin(leg);
 	bio_set_dev(bio, leg->bdev);
 	bio->bi_iter.bi_sector = kvp_lblock_nr(at) << KVP_SECTORS_SHIFT;
 	return true;
@@ -1303,6 +1305,8 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	/* The pool itself has ended it: from RAM, or by reading anew after a first try. */
 	if (!k->leaf)
 		return DM_ENDIO_DONE;
+	if (!*error)
+		kvp_slow_end(k->leg, KVP_IO_READ, k->iter.bi_size >> KVP_BLOCK_SHIFT, k->since);
 	kvp_leg_unchoose(k->leg);
 	/* The leg has no request free, which is not an error of the leg. */
 	if (again && kvp_requests_nowait(bio)) {

@@ -80,7 +80,8 @@ struct kvp_row_pages;
 /* Per-bio data; kept small. */
 struct kvp_bio {
 	struct kvp_waiter waiter;	/* FLUSH, FUA */
-	u64 since;			/* ns of ktime_get_ns() when its wait began */
+	/* ns: when the wait of a FLUSH began; of a read from a leg, from kvp_slow_begin() */
+	u64 since;
 	struct kvp_requests *requests;
 	bool stream;			/* a write that goes home past a cache, if possible */
 	struct bvec_iter iter;		/* as it arrived; reads only */

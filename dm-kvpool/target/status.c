@@ -12,6 +12,7 @@
 #include "format/replaces.h"
 #include "home/speed.h"
 #include "io/flight.h"
+#include "io/slow.h"
 #include "log/log.h"
 #include "pool/ahead.h"
 #include "pool/cachemode.h"
@@ -384,6 +385,21 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 		say_vdev(p, &pool->vdevs.v[i]);
 }
 
+/* Whether the leg is slow, and how long it takes as far as that is known. */
+static void say_times(struct printer *p, const struct kvp_leg *leg)
+{
+	struct kvp_slow_figures f;
+	u32 i = leg->index, kind;
+
+	kvp_slow_figures(leg, &f);
+	say(p, "leg.%u.slow=%s\n", i, f.state);
+	if (f.by)
+		say(p, "leg.%u.slow_by=%s\nleg.%u.slow_others=%llu\n", i, f.by, i, f.others);
+	for (kind = 0; kind < KVP_SLOW_KINDS; kind++)
+		if (f.p99[kind])
+			say(p, "leg.%u.p99_%s=%llu\n", i, kvp_slow_kinds[kind], f.p99[kind]);
+}
+
 static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 {
 	const struct kvp_leg *leg = &pool->legs[i];
@@ -402,6 +418,7 @@ static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 		    pool->sb->legs[kvp_replaces_leg(pool->sb, i)].uuid);
 	say(p, "leg.%u.in_sync_era=%u\n", i,
 	    kvp_leg_in_sync(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
+	say_times(p, leg);
 }
 
 /* Print the device that is to take the place of a leg of a parity1. It is no leg. */

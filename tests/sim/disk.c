@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "disk.h"
+#include <linux/ktime.h>
 #include <linux/mm.h>
 
 #include "core/core.h"
@@ -33,6 +34,7 @@ struct in_flight {
 	struct kvp_io *io;
 	u32 disk, id;		/* id: in the trace, ~0 for reads */
 	int error;
+	u64 due;		/* ns: it does not end before */
 	bool redirected;
 	bool reserved;		/* it has a bio of the reserve */
 	/* the pool was starting: if it comes late, it must be what was sent, too */
@@ -332,6 +334,16 @@ static void put_reserved(u32 disk)
 	kvp_share_put(&disks.share[disk]);
 }
 
+static u64 due(u32 disk, enum kvp_io_op op)
+{
+	u32 us = op == KVP_IO_READ ? disks.delay[disk].read : op == KVP_IO_FLUSH ?
+		 disks.delay[disk].flush : disks.delay[disk].write;
+
+	if (!us || (disks.delay[disk].one_in && rng_below(&sim_rng, disks.delay[disk].one_in)))
+		return 0;
+	return ktime_get_ns() + us * 1000ull;
+}
+
 static void start(struct kvp_io *io, bool reserved)
 {
 	u32 disk = io->leg->bdev->index;
@@ -352,13 +364,14 @@ static void start(struct kvp_io *io, bool reserved)
 		sim_fail("too many requests in flight");
 	disks.flushes += op == KVP_IO_FLUSH;
 	disks.reads += op == KVP_IO_READ;
+	disks.reads_of[disk] += op == KVP_IO_READ;
 	disks.writes += is_write(op);
 	disks.discarded += op == KVP_IO_DISCARD ? io->nr : 0;
 	if (op == KVP_IO_DISCARD && io->block < disks.data_start)
 		sim_fail("block %llu of disk %u is discarded, which is no home", (u64)io->block, disk);
 	*f = (struct in_flight){ .io = io, .disk = disk, .id = ~0u,
 				 .error = hiccup_error(disks.requests++, io),
-				 .reserved = reserved,
+				 .reserved = reserved, .due = due(disk, op),
 				 .of_start = io->leg->pool &&
 					     test_bit(KVP_POOL_STARTING, &io->leg->pool->flags) };
 	nr_in_flight++;
@@ -416,7 +429,7 @@ static bool stalled(const struct in_flight *f)
 {
 	u32 i;
 
-	if (disks.hung[f->disk])
+	if (disks.hung[f->disk] || f->due > ktime_get_ns())
 		return true;
 	if (f->io->op == KVP_IO_FLUSH && disks.flushes_stalled)
 		return true;
@@ -438,6 +451,17 @@ u32 sim_io_pending(void)
 	for (i = 0; i < nr_in_flight; i++)
 		n += !stalled(&in_flight[i]);
 	return n;
+}
+
+u64 sim_io_due(void)
+{
+	u64 first = 0;
+	u32 i;
+
+	for (i = 0; i < nr_in_flight; i++)
+		if (in_flight[i].due > ktime_get_ns() && (!first || in_flight[i].due < first))
+			first = in_flight[i].due;
+	return first;
 }
 
 bool disks_wait(void)

@@ -119,6 +119,7 @@ static const struct suite {
 	{ "resilver", run_resilver },
 	{ "attach", run_attach },
 	{ "heartbeat", run_heartbeat },
+	{ "slow", run_slow },
 	{ "changed", run_changed },
 	{ "shadow", run_shadow },
 	{ "trip", run_trip },

@@ -331,7 +331,14 @@ static void wake_timed_out(void)
 static bool next_timer(u64 *due)
 {
 	bool any = sim_timers_next(due);
+	u64 io = sim_io_due();
 	u32 i;
+
+	if (io) {
+		io = FIRST_JIFFY + io / NS_PER_JIFFY + 1;
+		*due = any ? min(*due, io) : io;
+		any = true;
+	}
 
 	for (i = 0; i < nr_tasks; i++) {
 		struct task_sim *t = tasks[i];

@@ -76,6 +76,8 @@ struct sim_config {
 /* What the machine asks of the devices; see disk.c. */
 u32 sim_io_pending(void);
 void sim_io_end_one(void);
+/** sim_io_due() - when the first request ends that a disk delays, ns; 0: there is none */
+u64 sim_io_due(void);
 
 extern struct task_sim *sim_current;
 extern struct rng sim_rng;		/* of the machine that runs */

@@ -4,7 +4,7 @@
 
 # made of the help: commands
 _kvpoolctl_commands='create import export destroy list status iostat top events history metrics scrub diff whois trim clear giveup add grow remove replace attach detach offline online wait cancel get set rename upgrade inspect check extract labelclear help version'
-_kvpoolctl_keys='write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown resilver_rate online_auto renew_mark heartbeat log_size size chunk cache_dirty_max comment'
+_kvpoolctl_keys='write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown resilver_rate online_auto renew_mark heartbeat slow_leg log_size size chunk cache_dirty_max comment'
 _kvpoolctl_values() {
 	case $1 in
 	strict) echo '0 1' ;;

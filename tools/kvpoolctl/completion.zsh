@@ -4,7 +4,7 @@
 
 typeset -ga _kvpoolctl_keys _kvpoolctl_commands
 # made of the help: commands
-_kvpoolctl_keys=(write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown resilver_rate online_auto renew_mark heartbeat log_size size chunk cache_dirty_max comment)
+_kvpoolctl_keys=(write_buffer commit_interval_ms table_cache strict failmode degraded_start autoimport scrub_rate seq_cutoff_write destage_idle_ms ram_cache seq_cutoff_read cache_mode destage_min_rate fill_dwpd leg_timeout discard_passdown resilver_rate online_auto renew_mark heartbeat slow_leg log_size size chunk cache_dirty_max comment)
 typeset -gA _kvpoolctl_words
 _kvpoolctl_words=(
 	strict '0 1'

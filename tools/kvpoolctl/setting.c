@@ -11,6 +11,7 @@ const char *tunable_unit(unsigned int id)
 	case KVP_UNIT_BYTES_PER_S:	return "bytes/s";
 	case KVP_UNIT_DWPD:		return "drive writes/day";
 	case KVP_UNIT_PERCENT:		return "%";
+	case KVP_UNIT_TIMES:		return "times";
 	default:			return "word";
 	}
 }

@@ -125,7 +125,8 @@ def check_table():
 
 # The units of tunables.c, as on-disk-format.md writes them.
 UNITS = {"bytes": "BYTES", "ms": "MS", "seconds": "S", "bytes per second": "BYTES_PER_S", "word": "WORD",
-         "hundredths of drive writes a day": "DWPD", "per cent": "PERCENT"}
+         "hundredths of drive writes a day": "DWPD", "per cent": "PERCENT",
+         "times": "TIMES"}
 
 
 def check_tunables_on_disk():

@@ -13,6 +13,7 @@
 #define get_cpu_ptr(p)			(p)
 #define put_cpu_ptr(p)			((void)(p))
 #define this_cpu_inc(x)			((void)((x)++))
+#define this_cpu_inc_return(x)		(++(x))
 #define this_cpu_dec(x)			((void)((x)--))
 #define this_cpu_add(x, v)		((void)((x) += (v)))
 #define this_cpu_sub(x, v)		((void)((x) -= (v)))

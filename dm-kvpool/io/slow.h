@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How long legs take, and which of them are slow: policy/slow.h decides. A slow leg is read last,
+ * but for one read in KVP_SLOW_PROBE, which shows when it is well again. It keeps all its other
+ * duties: it is written, scrubbed, and a block that no other leg has is read from it.
+ *
+ * Requests are counted in histograms by atomic operations that order nothing. Of an SSD that is not
+ * slow only one request in KVP_SLOW_OF is timed: the clock and the counters then cost next to
+ * nothing. The watch of flights looks at the histograms.
+ */
+#ifndef KVP_SLOW_H
+#define KVP_SLOW_H
+
+#include <linux/atomic.h>
+
+#include "format/format.h"
+#include "io/io.h"
+#include "policy/slow.h"
+
+struct block_device;
+struct kvp_leg;
+struct kvp_pool;
+
+#define KVP_SLOW_PROBE	64u
+#define KVP_SLOW_OF	8u
+
+/**
+ * struct kvp_slow - of a pool
+ * @leg: by index; changed by the watch of flights only
+ * @told: people were told that the leg is slow; likewise
+ * @bdev: the leg's device, to see whether the number belongs to another leg by now; likewise
+ * @counts: requests of the present windows
+ */
+struct kvp_slow {
+	struct kvp_slow_leg leg[KVP_MAX_LEGS];
+	bool told[KVP_MAX_LEGS];
+	const struct block_device *bdev[KVP_MAX_LEGS];
+	struct kvp_slow_counts {
+		atomic_t nr[KVP_SLOW_KINDS][KVP_SLOW_BUCKETS];
+	} counts[KVP_MAX_LEGS];
+};
+
+/**
+ * struct kvp_slow_figures - for status
+ * @state: "no"; "yes"; "expected": a disk that seeks is slower than SSDs of its vdev
+ * @by: the kind of requests, or NULL if @state is "no"
+ * @others: 99th percentile of that kind on the leg that it was compared with, ns
+ * @p99: 99th percentile of the last window of each kind, ns; 0: not known
+ */
+struct kvp_slow_figures {
+	const char *state, *by;
+	u64 others;
+	u64 p99[KVP_SLOW_KINDS];
+};
+
+extern const char *const kvp_slow_kinds[KVP_SLOW_KINDS];
+
+/** kvp_slow_begin() - a request to @leg begins; ns, or 0: it is not timed. Any context. */
+u64 kvp_slow_begin(struct kvp_leg *leg);
+
+/**
+ * kvp_slow_end() - a request of @nr blocks has ended well
+ * @since: from kvp_slow_begin()
+ *
+ * Any context. @leg exists.
+ */
+void kvp_slow_end(struct kvp_leg *leg, enum kvp_io_op op, u32 nr, u64 since);
+
+/**
+ * kvp_slow_probes() - true if this read is to go to @leg, which is slow, to see whether it still is
+ *
+ * Counts the read. Any context.
+ */
+bool kvp_slow_probes(struct kvp_leg *leg);
+
+/** kvp_slow_look() - end windows that are complete, and judge. Context: the watch of flights. */
+void kvp_slow_look(struct kvp_pool *pool);
+
+/** kvp_slow_figures() - what is known of @leg, a leg of a pool. Any context. */
+void kvp_slow_figures(const struct kvp_leg *leg, struct kvp_slow_figures *f);
+
+#endif /* KVP_SLOW_H */
