@@ -11,6 +11,8 @@ static const struct {
 	{ "leg_lost", { PRI_ERR, "a disk was lost" } },
 	{ "leg_outdated", { PRI_WARNING, "a disk was put back to an older state" } },
 	{ "leg_passed_by", { PRI_WARNING, "a disk is stale: the others went on without it" } },
+	{ "leg_slow", { PRI_WARNING, "a disk is much slower than the others" } },
+	{ "leg_not_slow", { PRI_NOTICE, "a disk is as fast as the others again" } },
 	{ "leg_stays_out", { PRI_ERR, "a disk could not be brought back" } },
 	{ "leg_offline", { PRI_NOTICE, NULL } },
 	{ "resilver_started", { PRI_NOTICE, NULL } },

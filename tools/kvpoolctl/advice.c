@@ -42,6 +42,12 @@ static bool has_errors(json_object *leg)
 	       json_number_at(leg, "errors.checksum");
 }
 
+/* People should hear of it: a disk beside SSDs, which is expected to be slower, is no fault. */
+static bool is_slow(json_object *leg)
+{
+	return !strcmp(json_text_at(leg, "slow.state"), "yes");
+}
+
 /*
  * The first leg for which @is is true: a reference, or NULL. @count receives the number of such
  * legs.
@@ -653,6 +659,38 @@ static void about_errors(json_object *pool, json_object *leg, char *buf, size_t 
 		 writable_first(pool, first, sizeof(first)), name, name, what);
 }
 
+/* What a leg takes long for, in words. */
+static const char *slow_words(json_object *leg)
+{
+	static const struct {
+		const char *by, *words;
+	} kinds[] = {
+		{ "read", "reads" }, { "long_read", "long reads, for each 64 KiB" },
+		{ "write", "writes" }, { "flush", "flushes" },
+	};
+	const char *by = json_text_at(leg, "slow.by");
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(by, kinds[i].by))
+			return kinds[i].words;
+	return "requests";
+}
+
+/* A leg in use that takes much longer than the others. It does its duty, so it is no fault yet. */
+static void about_slow(json_object *pool, json_object *leg, char *buf, size_t size)
+{
+	char what[480], first[224];
+
+	about_change(pool, leg, what, sizeof(what));
+	snprintf(buf, size, "leg %s is slow (99 %% of %s take up to %.1f ms, of the fastest other "
+		 "leg %.1f ms): look at its SMART values, cables and controller, as it may be "
+		 "about to fail; if it is, %s%s", leg_name(leg), slow_words(leg),
+		 (double)json_number_at(leg, "slow.p99_us") / 1e3,
+		 (double)json_number_at(leg, "slow.others_us") / 1e3,
+		 writable_first(pool, first, sizeof(first)), what);
+}
+
 /*
  * Would the pool survive less with the log on the cache? All legs are in sync. The module says so,
  * too (kvp_cache_lowers()), and wants -f then.
@@ -728,6 +766,8 @@ bool advice_text(json_object *pool, char *buf, size_t size)
 			about_errors(pool, leg, buf, size);
 		else
 			about_idle_cache(pool, buf, size);
+		if (!*buf && (leg = find_leg(pool, is_slow, &count)))
+			about_slow(pool, leg, buf, size);
 	}
 	json_object_put(leg);
 	return *buf;

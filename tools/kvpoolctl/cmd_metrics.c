@@ -257,6 +257,33 @@ static void print_legs(const struct pool *pools, unsigned int count)
 			       stats_number(&pools[i].stats, "leg.%u.healed", leg));
 }
 
+/* Of legs that the module has compared. */
+static void print_times(const struct pool *pools, unsigned int count)
+{
+	static const char *const kinds[] = { "read", "long_read", "write", "flush" };
+	char label[2 * LABEL_BUF + 128];
+	unsigned int i, leg, k;
+	const char *slow;
+
+	head("leg_slow", "gauge", "1 for a leg that is much slower than the others of its vdev.");
+	for (i = 0; i < count; i++)
+		for (leg = 0; leg_label(&pools[i], leg, label, sizeof(label)); leg++) {
+			slow = stats_text(&pools[i].stats, "leg.%u.slow", leg);
+			if (slow)
+				printf("kvpool_leg_slow{%s} %d\n", label, !strcmp(slow, "yes"));
+		}
+	head("leg_p99_seconds", "gauge", "99th percentile of the last window of requests.");
+	for (i = 0; i < count; i++)
+		for (leg = 0; leg_label(&pools[i], leg, label, sizeof(label)); leg++)
+			for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+				if (stats_text(&pools[i].stats, "leg.%u.p99_%s", leg, kinds[k]))
+					printf("kvpool_leg_p99_seconds{%s,kind=\"%s\"} %.6f\n",
+					       label, kinds[k],
+					       (double)stats_number(&pools[i].stats,
+								    "leg.%u.p99_%s", leg,
+								    kinds[k]) / 1e9);
+}
+
 /* Of pools that have one. */
 static void print_heartbeats(const struct pool *pools, unsigned int count)
 {
@@ -434,6 +461,7 @@ static void print_all(const struct pool *pools, unsigned int count, unsigned int
 	print_amplification(pools, count);
 	print_flushes(pools, count);
 	print_legs(pools, count);
+	print_times(pools, count);
 	print_heartbeats(pools, count);
 	print_shadows(pools, count);
 }

@@ -51,6 +51,13 @@ static void draw_name(const struct tree *t, int level, const char *name, json_ob
 			     ctl_size(t->ctl, json_number_at(o, "size"), size) : "-");
 }
 
+/* Beside the counters: the advice may be about another fault. A disk beside SSDs is no news. */
+static void draw_slow(const struct tree *t, json_object *leg)
+{
+	if (json_at(leg, "slow") && !strcmp(json_text_at(leg, "slow.state"), "yes"))
+		columns_text(t->table, "slow");
+}
+
 static void draw_leg(const struct tree *t, json_object *leg)
 {
 	draw_name(t, 2, leg_name(leg), leg);
@@ -58,6 +65,7 @@ static void draw_leg(const struct tree *t, json_object *leg)
 	columns_number(t->table, json_number_at(leg, "errors.write"));
 	columns_number(t->table, json_number_at(leg, "errors.checksum"));
 	columns_number(t->table, json_number_at(leg, "errors.healed"));
+	draw_slow(t, leg);
 	if (t->verbose && json_at(leg, "path"))
 		new_row(t, 3, json_text_at(leg, "uuid"));
 }
@@ -100,7 +108,7 @@ static struct columns *new_table(bool verbose)
 	static const struct column list[] = {
 		{ .title = "LAYOUT" }, { .title = "STATE" }, { "READ", true, 0 },
 			{ "WRITE", true, 0 },
-		{ "CHECKSUM", true, 0 }, { "HEALED", true, 0 }
+		{ "CHECKSUM", true, 0 }, { "HEALED", true, 0 }, { .title = "" }
 	};
 	static const struct column more[] = {
 		{ .title = "LAYOUT" }, { .title = "STATE" }, { "SIZE", true, 0 },
@@ -109,7 +117,7 @@ static struct columns *new_table(bool verbose)
 			{ .title = "" }
 	};
 
-	return verbose ? columns_new(more, 8) : columns_new(list, 6);
+	return verbose ? columns_new(more, 8) : columns_new(list, 7);
 }
 
 void layout_tree(const struct ctl *ctl, json_object *pool, bool verbose, FILE *out)

@@ -56,6 +56,41 @@ static const char *replaced_by(const struct stats *s, const char *uuid)
 	return NULL;
 }
 
+/* Microseconds of a time in ns, rounded up; null if the module does not tell it. */
+static void add_us(json_object *o, const char *key, const struct stats *s, const char *what,
+		   const char *time)
+{
+	if (stats_text(s, "%s.%s", what, time))
+		json_number(o, key, (stats_number(s, "%s.%s", what, time) + 999) / 1000);
+	else
+		json_object_object_add(o, key, NULL);
+}
+
+/* How long the leg takes, and whether that is too long. An older module tells nothing of it. */
+static void add_times(json_object *leg, const struct stats *s, const char *what)
+{
+	static const char *const kinds[] = { "read", "long_read", "write", "flush" };
+	const char *state = stats_text(s, "%s.slow", what), *by = stats_text(s, "%s.slow_by", what);
+	json_object *slow, *times = json_child(leg, "p99_us");
+	char key[32];
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		snprintf(key, sizeof(key), "p99_%s", kinds[i]);
+		add_us(times, kinds[i], s, what, key);
+	}
+	if (!state || !by || !strcmp(state, "no")) {
+		json_object_object_add(leg, "slow", NULL);
+		return;
+	}
+	slow = json_child(leg, "slow");
+	json_text(slow, "state", state);
+	json_text(slow, "by", by);
+	snprintf(key, sizeof(key), "p99_%.20s", by);
+	add_us(slow, "p99_us", s, what, key);
+	add_us(slow, "others_us", s, what, "slow_others");
+}
+
 /* @what: "leg.NUMBER", or "shadow" */
 static json_object *leg_object(const struct stats *s, const char *what)
 {
@@ -78,6 +113,7 @@ static json_object *leg_object(const struct stats *s, const char *what)
 	json_number(errors, "write", stats_number(s, "%s.err_write", what));
 	json_number(errors, "checksum", stats_number(s, "%s.err_checksum", what));
 	json_number(errors, "healed", stats_number(s, "%s.healed", what));
+	add_times(leg, s, what);
 	return leg;
 }
 

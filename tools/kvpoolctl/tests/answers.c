@@ -83,6 +83,8 @@ static const char *const stats[] = {
 	"scrub.state=finished\nscrub.done=100\nscrub.total=100\nscrub.healed=1\nscrub.unrepaired=0\n"
 	"scrub.started=1700000000\nscrub.finished=1700000001\n",
 	"grow.state=ready\ngrow.pages=4\nleg.1.by_order=0\n",
+	"leg.0.slow=no\nleg.1.slow=yes\nleg.1.slow_by=read\nleg.1.slow_others=1000000\nleg.1.p99_read=80000000\n"
+	"leg.1.p99_write=100000\nleg.3.slow=expected\nleg.3.slow_by=long_read\nleg.3.slow_others=4\n",
 	"resilver.state=none\nresilver.done=0\nresilver.total=0\nresilver.copied=0\ntrim.state=none\n",
 	"recovery.last_ms=10\nrecovery.worst_case_ms=100\ntunable.write_buffer=67108864\ntunable.strict=0\n"
 	"tunable.fill_dwpd=1\ntunable.cache_mode=writeback\n",

@@ -2108,6 +2108,9 @@ static void test_inspect(void)
 #define LEFT	",{\"path\":\"/dev/o\",\"uuid\":\"uuid-o\",\"state\":\"offline\",\"by_order\":true,"	\
 	"\"replaced_by\":\"uuid-n\",\"errors\":{}}"
 #define B_IS(state)	"," LEG("\"/dev/b\"", state, "")
+#define SLOW_LEG(state, errors)	"{\"path\":\"/dev/b\",\"uuid\":\"uuid-b\",\"state\":\"online\",\"errors\":{"	\
+	errors "},\"slow\":{\"state\":\"" state "\",\"by\":\"write\",\"p99_us\":805306,"	\
+	"\"others_us\":12583}}"
 #define BAD_LEG		LEG("\"/dev/b\"", "online", "\"read\":1")
 #define FOUR_LEGS	GOOD_LEG "," GOOD_LEG "," GOOD_LEG "," GOOD_LEG ","
 #define FIFTEEN_LEGS	"," FOUR_LEGS FOUR_LEGS FOUR_LEGS GOOD_LEG "," GOOD_LEG "," GOOD_LEG
@@ -2306,6 +2309,13 @@ static const struct {
 	  NULL },
 	{ POOL("online", ",\"log\":{\"on\":\"legs\"},\"cache\":null", ""), 0, NULL, NULL },
 	{ POOL("online", "", B_IS("online")), 0, NULL, NULL },
+	/* A slow leg is no fault, and comes behind all others. */
+	{ VDEVS("mirror", "", GOOD_LEG "," SLOW_LEG("yes", "")), 0,
+	  "leg /dev/b is slow (99 % of writes take up to 805.3 ms, of the fastest other leg 12.6 ms)",
+	  "if it is, kvpoolctl replace --wait tank /dev/b NEW" },
+	{ VDEVS("mirror", "", GOOD_LEG "," SLOW_LEG("expected", "")), 0, NULL, NULL },
+	{ VDEVS("mirror", "", GOOD_LEG "," SLOW_LEG("yes", "\"read\":1")), 0, "leg /dev/b had errors",
+	  "kvpoolctl scrub --wait tank" },
 };
 
 /* Each fault has its own advice, with a command, in one line. */
@@ -2426,12 +2436,14 @@ static void test_columns(void)
 #define TREE_LEG(path, uuid, state, healed) "{\"path\":" path ",\"uuid\":\"" uuid	\
 	"\",\"state\":\"" state "\",\"size\":1048576,\"errors\":{\"read\":1,"	\
 	"\"write\":2,\"checksum\":3,\"healed\":" healed "}}"
+#define SLOW_TREE_LEG	"{\"path\":\"/dev/d\",\"uuid\":\"uuid-d\",\"state\":\"online\",\"size\":1048576,\"errors\":{"	\
+	"\"read\":0,\"write\":0,\"checksum\":0,\"healed\":0},\"slow\":{\"state\":\"yes\",\"by\":\"read\"}}"
 
 static const char tree_pool[] =
 	"{\"name\":\"tank\",\"state\":\"degraded\",\"size\":3145728,\"vdevs\":["
 	"{\"kind\":\"mirror\",\"state\":\"online\",\"size\":1048576,\"log\":true,\"legs\":["
 	TREE_LEG("\"/dev/a\"", "uuid-a", "online", "4") ","
-	TREE_LEG("\"/dev/b\"", "uuid-b", "online", "123456") "]},"
+	TREE_LEG("\"/dev/b\"", "uuid-b", "online", "123456") "," SLOW_TREE_LEG "]},"
 	"{\"kind\":\"single\",\"state\":\"degraded\",\"size\":2097152,\"log\":false,"
 	"\"legs\":[" TREE_LEG("null", "uuid-c", "missing", "0") "]}]}";
 
@@ -2441,6 +2453,7 @@ static const char tree_short[] =
 	"    mirror-0  online\n"
 	"      /dev/a  online       1      2         3       4\n"
 	"      /dev/b  online       1      2         3  123456\n"
+	"      /dev/d  online       0      0         0       0  slow\n"
 	"    single-1  degraded\n"
 	"      uuid-c  missing      1      2         3       0\n";
 
@@ -2452,6 +2465,8 @@ static const char tree_long[] =
 	"        uuid-a\n"
 	"      /dev/b    online    1.00 MiB     1      2         3  123456\n"
 	"        uuid-b\n"
+	"      /dev/d    online    1.00 MiB     0      0         0       0  slow\n"
+	"        uuid-d\n"
 	"    single-1    degraded  2.00 MiB\n"
 	"      uuid-c    missing   1.00 MiB     1      2         3       0\n";
 

@@ -61,6 +61,7 @@ static const char *const of_mirror[] = {
 	"leg.1.state=missing\nleg.1.path=-\n",
 	"leg.1.state=missing\nleg.1.path=-\nleg.1.by_order=1\n",
 	"leg.0.state=resilvering\n", "leg.0.err_read=4\n",
+	"leg.0.slow=yes\nleg.0.slow_by=read\nleg.0.slow_others=1000\nleg.0.p99_read=90000000\n",
 	/* leg 1 is to replace leg 0, or has */
 	"leg.1.replaces=" LEG_UUID(0) "\nleg.1.state=resilvering\n",
 	"leg.1.replaces=" LEG_UUID(0) "\nleg.1.state=faulted\n",
