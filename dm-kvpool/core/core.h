@@ -141,6 +141,8 @@ struct kvp_leg {
 	u32 gaps[2];
 	/* for each ring: how many superblocks in a row it did not take; by sb_lock */
 	u8 missed[2];
+	/* as its label was read: bits of the front ring's slots with its newest two; by sb_lock */
+	u32 front_last;
 	/* era of the newest durable superblock that had it in use; 0: none; by sb_lock */
 	u32 has_era;
 	/* At a start: how many superblocks it lacks; if it lacks any, it is stale (R29). */

@@ -162,6 +162,28 @@ u8 kvp_sb_rings_missed(const struct kvp_sb_rings *r, u32 ring, u64 newest)
 	return (u8)missed;
 }
 
+u32 kvp_sb_rings_last_two(const struct kvp_sb_rings *r, u32 ring)
+{
+	u64 newest = 0, second = 0;
+	u32 slot, slots = 0;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++) {
+		u64 s = r->state[ring][slot] == KVP_SLOT_VALID ? r->sequence[ring][slot] : 0;
+
+		if (s > newest) {
+			second = newest;
+			newest = s;
+		} else if (s > second) {
+			second = s;
+		}
+	}
+	if (newest)
+		slots |= 1u << newest % KVP_SB_RING;
+	if (second)
+		slots |= 1u << second % KVP_SB_RING;
+	return slots;
+}
+
 u32 kvp_sb_gaps_between(u64 had, u64 sequence)
 {
 	u32 first = (u32)(had % KVP_SB_RING), slot = (u32)(sequence % KVP_SB_RING), gaps = 0;

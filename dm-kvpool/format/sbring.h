@@ -112,6 +112,14 @@ u32 kvp_sb_gaps_between(u64 had, u64 sequence);
  */
 u8 kvp_sb_rings_missed(const struct kvp_sb_rings *r, u32 ring, u64 newest);
 
+/**
+ * kvp_sb_rings_last_two() - the slots of the two superblocks of a ring with the highest numbers
+ * @ring: KVP_RING_FRONT or KVP_RING_BACK
+ *
+ * Return: bit per slot.
+ */
+u32 kvp_sb_rings_last_two(const struct kvp_sb_rings *r, u32 ring);
+
 /** kvp_sb_beside_torn() - true if the slot of superblock @sequence is beside one of @torn */
 bool kvp_sb_beside_torn(u32 torn, u64 sequence);
 

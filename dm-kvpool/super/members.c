@@ -382,25 +382,45 @@ static bool goes_in_turn(const struct kvp_pool *pool, const struct kvp_leg *leg)
 }
 
 /*
+ * True if the slot of the superblock has one of the newest two of @leg, and only the front ring has
+ * the newest: a power cut came between the two rings, or the back ring failed it. So the front ring
+ * must be written last. The two need not be neighbours: a leg that returned has one from before.
+ */
+static bool front_is_last(const struct kvp_pool *pool, const struct kvp_leg *leg)
+{
+	u32 slots = (pool->sb->sequence - leg->has_sequence) % KVP_SB_RING;
+
+	return leg->missed[1] > leg->missed[0] &&
+	       (!slots || slots == KVP_SB_RING - 1 ||
+		leg->front_last & BIT(pool->sb->sequence % KVP_SB_RING));
+}
+
+static int write_ring(struct sb_write *w, struct kvp_leg *leg, u32 at, u32 end)
+{
+	w->nr = at + end;
+	kvp_io_group_init(&w->group);
+	submit_sb(w, leg, end);
+	kvp_io_group_wait(&w->group);
+	return w->ios[at + end].error;
+}
+
+/*
  * Write to one ring of @leg after the other. With @over the slot may be that of one of the newest
- * superblocks, and the back ring is written only if the front ring took this one. After an error it
- * is unknown what the slot of the front ring holds. The back ring may then have the only copy of
- * the newest superblock, and stays as it is. If the pool can spare the leg, it is given up: it has
- * lacked superblocks for long. If not, the next attempt has the next sequence, and so another slot.
+ * superblocks, and the second ring is written only if the first one took this one. After an error
+ * it is unknown what the slot of the first ring holds. The second ring may then have the only copy
+ * of the newest superblock, and stays as it is. If the pool can spare the leg, it is given up: it
+ * has lacked superblocks for long. If not, the next attempt has the next sequence, and so another
+ * slot.
  */
 static void write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_leg *leg, bool over)
 {
-	kvp_io_group_init(&w->group);
-	submit_sb(w, leg, 0);
-	kvp_io_group_wait(&w->group);
-	if (w->ios[w->nr - 1].error && over) {
-		w->ios[w->nr] = w->ios[w->nr - 1];
-		w->nr++;
-		return;
-	}
-	kvp_io_group_init(&w->group);
-	submit_sb(w, leg, 1);
-	kvp_io_group_wait(&w->group);
+	u32 at = w->nr, first = over && front_is_last(pool, leg);
+
+	if (write_ring(w, leg, at, first) && over)
+		w->ios[at + !first] = w->ios[at + first];
+	else
+		write_ring(w, leg, at, !first);
+	w->nr = at + 2;
 }
 
 /*

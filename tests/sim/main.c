@@ -122,6 +122,7 @@ static const struct suite {
 	{ "slow", run_slow },
 	{ "changed", run_changed },
 	{ "shadow", run_shadow },
+	{ "stories", run_stories },
 	{ "trip", run_trip },
 	{ "locks", run_takings },
 };

@@ -184,6 +184,7 @@ void run_shadow(void);
 void run_trip(void);
 void run_takings(void);
 void run_replace(void);
+void run_stories(void);
 
 /* Parts of the golden suite that live in files of their own. */
 bool stripe_example_test(void);

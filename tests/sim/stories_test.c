@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What people told of disks that go and come back. Each story is a few lives of a pool, with what
+ * the administrator's guide promises for it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "life.h"
+#include "suite.h"
+#include "pool/cachemode.h"
+#include "pool/online.h"
+#include "super/members.h"
+#include "table/table.h"
+
+#define MOST_DISKS	8
+
+/**
+ * struct story - a pool that lives on in its disks
+ * @start: how the next life begins
+ * @img: the disks before the next life
+ * @on: the disk of each leg
+ * @act: what happens in the life
+ * @order: number of this telling
+ * @refused: the error of the last start, and @why its reason
+ */
+struct story {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+	struct image img[MOST_DISKS];
+	u8 on[MOST_DISKS];
+	struct rng rng;
+	struct life_writer writer;
+	void (*act)(struct story *s);
+	u32 disks, blocks, order;
+	int refused;
+	char why[512];
+};
+
+static struct kvp_leg *leg_of(struct story *s, u32 i)
+{
+	return &s->host.pool->legs[i];
+}
+
+static void story_main(void *arg)
+{
+	struct story *s = arg;
+
+	s->refused = host_start(&s->host, &s->o, &s->start);
+	snprintf(s->why, sizeof(s->why), "%s", s->host.refusal.why);
+	if (s->refused)
+		return;
+	if (s->act)
+		s->act(s);
+	disks.nr_faults = 0;
+	host_flush(&s->host);
+	host_stop(&s->host);
+}
+
+/* A life that ends well. A start that is refused is one, too. */
+static bool live(struct story *s, void (*act)(struct story *s))
+{
+	u32 i;
+
+	s->act = act;
+	if (!run_machine(s->img, s->disks, rng_next(&s->rng), story_main, s))
+		return false;
+	for (i = 0; i < s->disks; i++) {
+		image_free(&s->img[i]);
+		image_copy(&s->img[i], &disks.img[i]);
+	}
+	return true;
+}
+
+static bool tell(const char *what)
+{
+	printf("# %s\n", what);
+	return false;
+}
+
+static bool starts(struct story *s, void (*act)(struct story *s))
+{
+	if (!live(s, act))
+		return false;
+	if (s->refused)
+		printf("# refused: %s\n", s->why);
+	return !s->refused;
+}
+
+/* The start is refused, with @word in its reason, and that writes nothing that matters. */
+static bool is_refused(struct story *s, const char *word)
+{
+	if (!live(s, NULL))
+		return false;
+	if (!s->refused)
+		return tell("started, though it must be refused");
+	return strstr(s->why, word) || tell(s->why);
+}
+
+static void all_is_there(struct story *s)
+{
+	u64 block;
+
+	for (block = 0; block < s->blocks; block++)
+		host_read_check(&s->host, block);
+}
+
+static void some_writes(struct story *s)
+{
+	all_is_there(s);
+	life_writes(&s->writer, 8);
+}
+
+static void all_return(struct story *s)
+{
+	u32 i;
+
+	all_is_there(s);
+	host_wait_resilver(&s->host);
+	for (i = 0; i < s->start.legs; i++)
+		if (!kvp_leg_in_sync(leg_of(s, i)) && host_online(&s->host, s->on[i]))
+			sim_fail("leg %u does not return: %s", i, s->host.refusal.why);
+	host_wait_resilver(&s->host);
+	for (i = 0; i < s->start.legs; i++)
+		if (!kvp_leg_in_sync(leg_of(s, i)))
+			sim_fail("leg %u is in state %u", i, leg_of(s, i)->state);
+	life_expect_sound(&s->host, s->blocks);
+}
+
+static void leave(struct story *s, u32 i)
+{
+	if (kvp_leg_offline(s->host.pool, leg_of(s, i)))
+		sim_fail("leg %u does not leave", i);
+}
+
+static void set(struct story *s, enum kvp_tunable_id id, u64 value)
+{
+	if (kvp_pool_set(s->host.pool, id, value))
+		sim_fail("a tunable is not set");
+}
+
+static void copy_disk(struct story *s, u32 disk, struct image *to)
+{
+	image_copy(to, &s->img[disk]);
+}
+
+static void put_back(struct story *s, u32 disk, struct image *from)
+{
+	image_free(&s->img[disk]);
+	s->img[disk] = *from;
+}
+
+static bool all_well_at_last(struct story *s)
+{
+	s->start.missing = 0;
+	s->start.degraded = false;
+	return starts(s, all_return);
+}
+
+/* --- legs of a mirror of three ------------------------------------------------------------ */
+
+static void two_leave_in_turn(struct story *s)
+{
+	life_writes(&s->writer, 4);
+	leave(s, 0);
+	life_writes(&s->writer, 6);
+	leave(s, 1);
+	life_writes(&s->writer, 6);
+}
+
+/* The one that left first returns first, and then is the only source. */
+static void returns_and_source_leaves(struct story *s)
+{
+	all_is_there(s);
+	if (host_online(&s->host, s->on[s->order & 1]))
+		sim_fail("does not return: %s", s->host.refusal.why);
+	host_wait_resilver(&s->host);
+	life_writes(&s->writer, 3);
+	leave(s, 2);
+	life_writes(&s->writer, 3);
+	if (host_online(&s->host, s->on[!(s->order & 1)]))
+		sim_fail("does not return: %s", s->host.refusal.why);
+	host_wait_resilver(&s->host);
+	all_is_there(s);
+	life_writes(&s->writer, 3);
+}
+
+static bool legs_return_in_another_order(struct story *s)
+{
+	return starts(s, two_leave_in_turn) && starts(s, returns_and_source_leaves) &&
+	       all_well_at_last(s);
+}
+
+/* Each life is forced with another leg, and what is away never has anything that is newer. */
+static bool lives_on_other_legs(struct story *s)
+{
+	s->start.missing = BIT(0);
+	s->start.degraded = true;
+	if (!starts(s, some_writes))
+		return false;
+	s->start.missing = BIT(0) | BIT(1);
+	if (!starts(s, some_writes) || !starts(s, some_writes))
+		return false;
+	/* The other two know nothing of that, and say that leg 2 may have it. */
+	s->start.missing = BIT(2);
+	s->start.degraded = false;
+	if (!is_refused(s, ""))
+		return false;
+	return all_well_at_last(s);
+}
+
+static void resilver_slowly(struct story *s)
+{
+	all_is_there(s);
+	if (host_checkpoint(&s->host))
+		sim_fail("not all is home");
+	set(s, KVP_T_RESILVER_RATE, 64 << 10);
+}
+
+static void both_get_some(struct story *s)
+{
+	resilver_slowly(s);
+	if (host_online(&s->host, s->on[0]) || host_online(&s->host, s->on[1]))
+		sim_fail("does not return: %s", s->host.refusal.why);
+	host_sleep(200 * (s->order + 1));
+}
+
+/* The pool is exported while two legs resilver, and the import lacks their source. */
+static bool source_is_left_behind(struct story *s)
+{
+	if (!starts(s, two_leave_in_turn) || !starts(s, both_get_some))
+		return false;
+	s->start.missing = BIT(2);
+	if (!is_refused(s, ""))
+		return false;
+	s->start.degraded = true;
+	if (!is_refused(s, ""))
+		return false;
+	s->start.missing = BIT(0);
+	s->start.degraded = false;
+	return starts(s, some_writes) && all_well_at_last(s);
+}
+
+static void flap(struct story *s)
+{
+	u32 i;
+
+	life_begin_writer(&s->writer);
+	for (i = 0; i < 12; i++) {
+		leave(s, i % 3);
+		host_sleep(rng_below(&s->rng, 60));
+		while (host_online(&s->host, s->on[i % 3]))
+			host_sleep(10);
+		if (rng_chance(&s->rng, 300))
+			host_sleep(rng_below(&s->rng, 80));
+		else
+			host_wait_resilver(&s->host);
+		if (!kvp_leg_in_sync(leg_of(s, i % 3)))
+			host_wait_resilver(&s->host);
+	}
+	life_end_writer(&s->writer);
+}
+
+static bool cable_is_loose(struct story *s)
+{
+	return starts(s, flap) && all_well_at_last(s);
+}
+
+/* --- labels --------------------------------------------------------------------------------- */
+
+static void wipe(struct image *img, u64 first, u64 count)
+{
+	u8 zeros[4096] = { 0 };
+	u64 i;
+
+	for (i = first; i < first + count; i++)
+		image_write_data(img, i, zeros);
+}
+
+static void one_leaves(struct story *s)
+{
+	life_writes(&s->writer, 4);
+	leave(s, 1);
+	life_writes(&s->writer, 4);
+}
+
+/* A leg that is out lost one of its rings to another tool meanwhile. */
+static bool half_a_label_returns(struct story *s)
+{
+	struct image *img = &s->img[1];
+
+	if (!starts(s, one_leaves))
+		return false;
+	wipe(img, s->order & 1 ? img->blocks - 256 : 0, 256);
+	return all_well_at_last(s);
+}
+
+static u64 label_number(const struct image *img, u32 end, u32 slot, u64 *at)
+{
+	u8 block[KVP_BLOCK_SIZE];
+
+	*at = kvp_sb_slot_offset(img->blocks, end, slot) >> KVP_BLOCK_SHIFT;
+	image_read(img, *at, block);
+	return le64_to_cpu(((struct kvp_disk_sb *)block)->sequence);
+}
+
+/*
+ * The power went between the two rings: only the front one has the newest superblock. The leg has
+ * the one that is @far numbers older, and none between them.
+ */
+static void forget_newest_at_the_back(struct image *img, u64 far)
+{
+	u64 newest = 0, at, number;
+	u32 slot, end;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++)
+		newest = max(newest, label_number(img, 0, slot, &at));
+	for (end = 0; end < 2; end++)
+		for (slot = 0; slot < KVP_SB_RING; slot++) {
+			number = label_number(img, end, slot, &at);
+			if (number + far > newest && number + !end <= newest)
+				wipe(img, at, KVP_SB_BLOCKS);
+		}
+}
+
+static void superblocks_pass(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->order % 16; i++)
+		set(s, KVP_T_COMMIT_INTERVAL_MS, 1000 + i);
+	all_return(s);
+}
+
+/* Its next superblocks have any slots, also those of its own last two. */
+static bool newest_label_is_in_one_ring(struct story *s)
+{
+	if (!starts(s, one_leaves))
+		return false;
+	forget_newest_at_the_back(&s->img[1], s->order < 16 ? 1 : 5);
+	return starts(s, superblocks_pass) && all_well_at_last(s);
+}
+
+/* --- disks that do not belong ----------------------------------------------------------------- */
+
+static void is_replaced(struct story *s)
+{
+	struct host_start hs = s->start;
+	u8 on[MOST_DISKS];
+
+	memcpy(on, s->on, sizeof(on));
+	on[1] = (u8)s->start.legs;
+	hs.on = on;
+	hs.swapped = 1;
+	if (s->order & 1) {
+		/* It is in use again, so only an order to leave makes it one that is out. */
+		resilver_slowly(s);
+		if (host_online(&s->host, s->on[1]))
+			sim_fail("does not return: %s", s->host.refusal.why);
+		host_sleep(100);
+	}
+	if (s->order & 1) {
+		if (!host_replace(&s->host, &hs) ||
+		    !strstr(s->host.refusal.why, "is resilvering"))
+			sim_fail("replaced as it resilvers: %s", s->host.refusal.why);
+		leave(s, 1);
+	}
+	if (host_replace(&s->host, &hs))
+		sim_fail("not replaced: %s", s->host.refusal.why);
+	s->on[1] = on[1];
+	set(s, KVP_T_RESILVER_RATE, 0);
+	if (s->order & 2)
+		host_wait_resilver(&s->host);
+	life_writes(&s->writer, 3);
+}
+
+/* A leg that is out, or resilvers, is replaced. Then the old disk is back as it was before. */
+static bool replaced_one_is_plugged_in(struct story *s)
+{
+	struct image old;
+	u8 new;
+
+	if (!starts(s, one_leaves))
+		return false;
+	copy_disk(s, 1, &old);
+	if (!starts(s, is_replaced))
+		return false;
+	put_back(s, 1, &old);
+	new = s->on[1];
+	s->on[1] = 1;
+	if (!is_refused(s, ""))
+		return false;
+	/* alone, it says that the others may have more */
+	s->start.missing = (BIT(s->start.legs) - 1) & ~BIT(1);
+	if (!is_refused(s, ""))
+		return false;
+	s->on[1] = new;
+	return all_well_at_last(s);
+}
+
+/* The halves are started alone by force, and both die at once each time. */
+static bool each_half_alone_by_force(struct story *s)
+{
+	u32 last = s->start.legs - 1;
+
+	s->start.degraded = true;
+	s->start.missing = BIT(last);
+	if (!starts(s, some_writes))
+		return false;
+	/* What the left half did is away now. */
+	s->start.missing = (BIT(s->start.legs) - 1) & ~BIT(last);
+	if (!live(s, NULL) || s->refused)
+		return tell("the other half does not start by force");
+	s->start.missing = 0;
+	s->start.degraded = false;
+	if (!is_refused(s, "split brain"))
+		return false;
+	/* The right half is dropped. */
+	s->start.missing = BIT(last);
+	return starts(s, some_writes);
+}
+
+static bool refused_by(struct story *s, struct story *other, u32 which)
+{
+	struct image mine = s->img[which];
+
+	image_copy(&s->img[which], &other->img[which]);
+	if (!live(s, NULL))
+		return false;
+	put_back(s, which, &mine);
+	return s->refused || tell("a disk of another pool is taken");
+}
+
+/* --- the frame -------------------------------------------------------------------------------- */
+
+static void first_life(struct story *s)
+{
+	host_write(&s->host, 0, s->blocks / 2, true);
+	life_writes(&s->writer, 6);
+	host_checkpoint(&s->host);
+	set(s, KVP_T_ONLINE_AUTO, 0);
+}
+
+static bool begin(struct story *s, const struct host_start *shape, u64 seed, u32 order)
+{
+	u32 i;
+
+	memset(s, 0, sizeof(*s));
+	s->start = *shape;
+	s->start.format = true;
+	s->start.on = s->on;
+	s->start.hostile = true;
+	s->order = order;
+	s->rng.s = seed;
+	s->disks = shape->legs + 1;
+	s->blocks = shape->second ? host_boundary(shape) + 128 : 512;
+	s->writer = (struct life_writer){ .host = &s->host, .rng = &s->rng, .blocks = s->blocks };
+	for (i = 0; i < shape->legs; i++)
+		s->on[i] = (u8)i;
+	oracle_init(&s->o, s->blocks);
+	blank_disks(s->img, s->disks, POOL_LEG_BLOCKS);
+	if (!starts(s, first_life))
+		return false;
+	s->start.format = false;
+	return true;
+}
+
+static void end(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->disks; i++)
+		image_free(&s->img[i]);
+	oracle_free(&s->o);
+}
+
+static bool disk_of_another_pool(struct story *s)
+{
+	struct story *other = calloc(1, sizeof(*other));
+	bool good = begin(other, &s->start, ~s->rng.s, 0);
+	u32 i;
+
+	other->start.on = other->on;
+	for (i = 0; good && i < s->start.legs; i++)
+		good = refused_by(s, other, i);
+	end(other);
+	free(other);
+	return good && all_well_at_last(s);
+}
+
+#define MIRROR		{ .legs = 2 }
+#define MIRROR3		{ .legs = 3 }
+#define PARITY1		{ .legs = 3, .parity = true, .strict = true }
+#define CACHED		{ .legs = 4, .cache = 2 }
+
+static const struct {
+	const char *name;
+	bool (*tell)(struct story *s);
+	struct host_start shape;
+	u32 times;
+} stories[] = {
+	{ "mirror3:legs_return_in_another_order", legs_return_in_another_order, MIRROR3, 4 },
+	{ "mirror3:lives_on_other_legs", lives_on_other_legs, MIRROR3, 2 },
+	{ "mirror3:source_is_left_behind", source_is_left_behind, MIRROR3, 4 },
+	{ "mirror3:cable_is_loose", cable_is_loose, MIRROR3, 4 },
+	{ "mirror:half_a_label_returns", half_a_label_returns, MIRROR, 2 },
+	{ "parity1:half_a_label_returns", half_a_label_returns, PARITY1, 2 },
+	{ "mirror:newest_label_is_in_one_ring", newest_label_is_in_one_ring, MIRROR, 32 },
+	{ "parity1:newest_label_is_in_one_ring", newest_label_is_in_one_ring, PARITY1, 32 },
+	{ "mirror:replaced_one_is_plugged_in", replaced_one_is_plugged_in, MIRROR, 4 },
+	{ "parity1:replaced_one_is_plugged_in", replaced_one_is_plugged_in, PARITY1, 4 },
+	{ "mirror:each_half_alone_by_force", each_half_alone_by_force, MIRROR, 1 },
+	{ "mirror:disk_of_another_pool", disk_of_another_pool, MIRROR, 1 },
+	{ "cache:disk_of_another_pool", disk_of_another_pool, CACHED, 1 },
+};
+
+void run_stories(void)
+{
+	struct story *s = calloc(1, sizeof(*s));
+	char name[96];
+	bool good;
+	u32 i, n;
+
+	for (i = 0; i < ARRAY_SIZE(stories); i++) {
+		snprintf(name, sizeof(name), "story:%s", stories[i].name);
+		if (!wanted(name))
+			continue;
+		for (good = true, n = 0; good && n < stories[i].times; n++) {
+			good = begin(s, &stories[i].shape, mix64(opt.seed, 12000 + n), n) &&
+			       stories[i].tell(s);
+			if (!good)
+				fprintf(stderr, "# %s: order %u\n", name, n);
+			end(s);
+		}
+		result(name, good);
+	}
+	free(s);
+}
