@@ -123,6 +123,7 @@ static const struct suite {
 	{ "changed", run_changed },
 	{ "shadow", run_shadow },
 	{ "stories", run_stories },
+	{ "years", run_years },
 	{ "trip", run_trip },
 	{ "locks", run_takings },
 };

@@ -432,6 +432,192 @@ static bool refused_by(struct story *s, struct story *other, u32 which)
 	return s->refused || tell("a disk of another pool is taken");
 }
 
+/* --- caches ------------------------------------------------------------------------------------ */
+
+static void ssd_leaves(struct story *s)
+{
+	life_writes(&s->writer, 4);
+	leave(s, 3);
+	life_writes(&s->writer, 8);
+	/* This is not home at the stop, so the log is needed. */
+	host_write(&s->host, 3, 2, true);
+}
+
+/* The SSD that was out is all that is left of the cache: it lacks what was acknowledged. */
+static bool only_the_outdated_ssd_is_left(struct story *s)
+{
+	if (!starts(s, ssd_leaves))
+		return false;
+	s->start.missing = BIT(2);
+	if (!is_refused(s, ""))
+		return false;
+	s->start.degraded = true;
+	if (!is_refused(s, ""))
+		return false;
+	s->start.missing = 0;
+	s->start.degraded = false;
+	return starts(s, some_writes);
+}
+
+/* The legs of a cache, or those with data, are put back to an older state, all of them. */
+static bool all_are_put_back(struct story *s, u32 first)
+{
+	struct image old[2], now[2];
+	bool good;
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		copy_disk(s, first + i, &old[i]);
+	if (!starts(s, some_writes) || !starts(s, some_writes))
+		return false;
+	for (i = 0; i < 2; i++) {
+		copy_disk(s, first + i, &now[i]);
+		put_back(s, first + i, &old[i]);
+	}
+	good = is_refused(s, "");
+	for (i = 0; i < 2; i++)
+		put_back(s, first + i, &now[i]);
+	return good && starts(s, some_writes);
+}
+
+static bool ssds_are_put_back(struct story *s)
+{
+	return all_are_put_back(s, 2);
+}
+
+static bool disks_behind_ssds_are_put_back(struct story *s)
+{
+	return all_are_put_back(s, 0);
+}
+
+static bool one_ssd_is_put_back(struct story *s)
+{
+	struct image old;
+
+	copy_disk(s, 3, &old);
+	if (!starts(s, some_writes) || !starts(s, some_writes))
+		return false;
+	put_back(s, 3, &old);
+	return starts(s, some_writes) && starts(s, some_writes);
+}
+
+static void set_mode(struct story *s, u64 mode)
+{
+	if (kvp_cache_set_mode(s->host.pool, mode, true, &s->host.refusal))
+		sim_fail("the log does not move: %s", s->host.refusal.why);
+}
+
+static void begin_slow_return(struct story *s)
+{
+	leave(s, 1);
+	life_writes(&s->writer, 8);
+	resilver_slowly(s);
+	if (host_online(&s->host, s->on[1]))
+		sim_fail("does not return: %s", s->host.refusal.why);
+	host_sleep(50 * s->order);
+}
+
+static void end_return(struct story *s)
+{
+	set(s, KVP_T_RESILVER_RATE, 0);
+	host_wait_resilver(&s->host);
+	if (!kvp_leg_in_sync(leg_of(s, 1)))
+		sim_fail("leg 1 is in state %u", leg_of(s, 1)->state);
+	life_expect_sound(&s->host, s->blocks);
+}
+
+/* The log moves to the legs and back to the SSDs while a leg resilvers, beside a writer. */
+static void log_moves_to_and_fro(struct story *s)
+{
+	begin_slow_return(s);
+	life_begin_writer(&s->writer);
+	set_mode(s, KVP_CACHE_WRITETHROUGH);
+	host_sleep(40);
+	set_mode(s, KVP_CACHE_WRITEBACK);
+	host_sleep(40);
+	set_mode(s, KVP_CACHE_WRITETHROUGH);
+	life_end_writer(&s->writer);
+	end_return(s);
+}
+
+static bool log_moves_while_a_leg_resilvers(struct story *s)
+{
+	if (!starts(s, log_moves_to_and_fro))
+		return false;
+	/* The leg that was there all the time is lost: the other one has all. */
+	s->start.missing = BIT(0);
+	s->start.degraded = true;
+	return starts(s, some_writes);
+}
+
+static void cache_leaves(struct story *s)
+{
+	struct host_start hs = s->start;
+
+	begin_slow_return(s);
+	set_mode(s, KVP_CACHE_WRITETHROUGH);
+	hs.cache = 0;
+	hs.legs -= 2;
+	if (host_shrink(&s->host, &hs))
+		sim_fail("the cache stays: %s", s->host.refusal.why);
+	s->start = hs;
+	life_writes(&s->writer, 4);
+	end_return(s);
+}
+
+static bool cache_is_removed_while_a_leg_resilvers(struct story *s)
+{
+	if (!starts(s, cache_leaves))
+		return false;
+	s->start.missing = BIT(0);
+	s->start.degraded = true;
+	return starts(s, some_writes) && all_well_at_last(s);
+}
+
+static void ssds_die_one_after_the_other(struct story *s)
+{
+	begin_slow_return(s);
+	life_begin_writer(&s->writer);
+	disks_kill(s->on[2]);
+	host_sleep(100);
+	disks_kill(s->on[3]);
+	host_sleep(100);
+	life_end_writer(&s->writer);
+	host_flush(&s->host);
+	end_return(s);
+}
+
+/* The last SSD takes no more writes: the log moves to the disks, and nothing is lost. */
+static bool ssds_die_while_a_leg_resilvers(struct story *s)
+{
+	if (!starts(s, ssds_die_one_after_the_other))
+		return false;
+	s->start.missing = BIT(0) | BIT(2) | BIT(3);
+	s->start.degraded = true;
+	return starts(s, some_writes);
+}
+
+static void leg_leaves_for_long(struct story *s)
+{
+	life_writes(&s->writer, 4);
+	leave(s, 1);
+	life_writes(&s->writer, 4);
+}
+
+/* The pool runs on the SSDs and one disk. Then the other disk alone is connected with them. */
+static bool wrong_disk_is_beside_the_ssds(struct story *s)
+{
+	if (!starts(s, leg_leaves_for_long) || !starts(s, some_writes))
+		return false;
+	s->start.missing = BIT(0);
+	if (!is_refused(s, ""))
+		return false;
+	s->start.degraded = true;
+	if (!is_refused(s, ""))
+		return false;
+	return all_well_at_last(s);
+}
+
 /* --- the frame -------------------------------------------------------------------------------- */
 
 static void first_life(struct story *s)
@@ -512,6 +698,15 @@ static const struct {
 	{ "parity1:replaced_one_is_plugged_in", replaced_one_is_plugged_in, PARITY1, 4 },
 	{ "mirror:each_half_alone_by_force", each_half_alone_by_force, MIRROR, 1 },
 	{ "mirror:disk_of_another_pool", disk_of_another_pool, MIRROR, 1 },
+	{ "cache:only_the_outdated_ssd_is_left", only_the_outdated_ssd_is_left, CACHED, 2 },
+	{ "cache:ssds_are_put_back", ssds_are_put_back, CACHED, 2 },
+	{ "cache:disks_behind_ssds_are_put_back", disks_behind_ssds_are_put_back, CACHED, 2 },
+	{ "cache:one_ssd_is_put_back", one_ssd_is_put_back, CACHED, 2 },
+	{ "cache:log_moves_while_a_leg_resilvers", log_moves_while_a_leg_resilvers, CACHED, 4 },
+	{ "cache:cache_is_removed_while_a_leg_resilvers", cache_is_removed_while_a_leg_resilvers,
+	  CACHED, 4 },
+	{ "cache:ssds_die_while_a_leg_resilvers", ssds_die_while_a_leg_resilvers, CACHED, 4 },
+	{ "cache:wrong_disk_is_beside_the_ssds", wrong_disk_is_beside_the_ssds, CACHED, 2 },
 	{ "cache:disk_of_another_pool", disk_of_another_pool, CACHED, 1 },
 };
 
