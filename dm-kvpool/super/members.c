@@ -1129,6 +1129,25 @@ static bool keep_out(struct kvp_leg *leg)
 	return out;
 }
 
+/*
+ * The other legs of the vdev are about to go on without @leg. One may be dead, and no request has
+ * told so yet. Were it the last one then, no leg could record that @leg is out. So each is flushed,
+ * and given up if that fails, while @leg is there.
+ */
+static void ask_mates(struct kvp_leg *leg)
+{
+	u32 i;
+
+	for (i = 0; leg->v && i < leg->v->nr_legs; i++) {
+		struct kvp_io io = { .leg = &leg->v->legs[i], .op = KVP_IO_FLUSH };
+
+		if (io.leg == leg || !kvp_leg_in_sync(io.leg) || !kvp_io_sync(&io))
+			continue;
+		kvp_leg_failed_write(io.leg);
+		kvp_leg_flush_failed(io.leg);
+	}
+}
+
 int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 {
 	char name[KVP_LEG_WORDS];
@@ -1137,6 +1156,8 @@ int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg)
 		return 0;
 	if (kvp_pool_readonly(pool))
 		return -EROFS;
+	if (kvp_leg_in_sync(leg))
+		ask_mates(leg);
 	if (!take_out(leg, KVP_LEG_OFFLINE) && !keep_out(leg))
 		return leg->bdev ? -EBUSY : -ENODEV;
 	kvp_event(pool, "leg_offline leg=%u%s", leg->index, kvp_leg_words(leg, name));

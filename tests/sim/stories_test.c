@@ -432,7 +432,28 @@ static bool refused_by(struct story *s, struct story *other, u32 which)
 	return s->refused || tell("a disk of another pool is taken");
 }
 
-/* --- caches ------------------------------------------------------------------------------------ */
+/* Leg 1 has died, and nobody knows. Then the good one is taken out by mistake. */
+static void wrong_leg_leaves(struct story *s)
+{
+	u32 last = s->start.legs - 1, wrong = last - 1;
+
+	all_is_there(s);
+	disks_kill(s->on[last]);
+	if (!kvp_leg_offline(s->host.pool, leg_of(s, wrong)))
+		sim_fail("the last good leg leaves");
+	life_writes(&s->writer, 4);
+	if (kvp_pool_faulted(s->host.pool) || !kvp_leg_in_sync(leg_of(s, wrong)) ||
+	    kvp_leg_in_sync(leg_of(s, last)))
+		sim_fail("the pool does not go on with the good leg");
+	all_is_there(s);
+}
+
+static bool good_leg_is_taken_out_by_mistake(struct story *s)
+{
+	return starts(s, wrong_leg_leaves) && all_well_at_last(s);
+}
+
+/* --- caches -----------------------------------------------------------------------------------*/
 
 static void ssd_leaves(struct story *s)
 {
@@ -698,6 +719,10 @@ static const struct {
 	{ "parity1:replaced_one_is_plugged_in", replaced_one_is_plugged_in, PARITY1, 4 },
 	{ "mirror:each_half_alone_by_force", each_half_alone_by_force, MIRROR, 1 },
 	{ "mirror:disk_of_another_pool", disk_of_another_pool, MIRROR, 1 },
+	{ "mirror:good_leg_is_taken_out_by_mistake", good_leg_is_taken_out_by_mistake, MIRROR, 1 },
+	{ "parity1:good_leg_is_taken_out_by_mistake", good_leg_is_taken_out_by_mistake, PARITY1, 1 },
+	{ "mirrors:good_leg_is_taken_out_by_mistake", good_leg_is_taken_out_by_mistake,
+	  { .legs = 4, .second = 2 }, 1 },
 	{ "cache:only_the_outdated_ssd_is_left", only_the_outdated_ssd_is_left, CACHED, 2 },
 	{ "cache:ssds_are_put_back", ssds_are_put_back, CACHED, 2 },
 	{ "cache:disks_behind_ssds_are_put_back", disks_behind_ssds_are_put_back, CACHED, 2 },
