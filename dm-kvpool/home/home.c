@@ -76,6 +76,13 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 	return h;
 }
 
+void kvp_home_gives_way(struct kvp_home *h, struct kvp_spell *spell)
+{
+	h->batch->spell = spell;
+	if (h->rows)
+		kvp_row_home_gives_way(h->rows, spell);
+}
+
 void kvp_home_free(struct kvp_home *h)
 {
 	if (!h)
@@ -109,6 +116,7 @@ static void update_table(struct kvp_home *h, struct list_head *done)
 		if (held)
 			continue;
 		kvp_table_unlock(h->pool->table);
+		kvp_batch_give_way(h->batch);
 		n = 0;
 	}
 }
@@ -391,6 +399,7 @@ static int write_plain(struct kvp_home *h, struct list_head *versions)
 	int ret = 0;
 
 	while (!ret && !list_empty(versions)) {
+		kvp_batch_give_way(h->batch);
 		ret = take_some(h, versions);
 		if (!ret && batch_full(h))
 			ret = finish(h, versions);

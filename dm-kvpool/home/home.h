@@ -36,6 +36,7 @@
 struct kvp_version;
 struct kvp_home;
 struct kvp_pool;
+struct kvp_spell;
 struct kvp_vdev;
 
 /* The progress of a discard that takes several bursts. */
@@ -62,6 +63,13 @@ static inline bool kvp_home_has_rows(const struct kvp_pool *pool)
  * Context: process, may sleep.
  */
 struct kvp_home * __must_check kvp_home_alloc(struct kvp_pool *pool, bool whole);
+
+/**
+ * kvp_home_gives_way() - from now on give way to other tasks, as kvp_give_way(); NULL: do not
+ *
+ * Context: the caller of kvp_home_write().
+ */
+void kvp_home_gives_way(struct kvp_home *h, struct kvp_spell *spell);
 void kvp_home_free(struct kvp_home *h);
 
 /*

@@ -639,8 +639,10 @@ static int compute_rows(struct kvp_row_home *h)
 			begin_row(h, &h->rows[next]);
 		}
 		read_inputs(h);
-		for (i = first; !ret && i < next; i++)
+		for (i = first; !ret && i < next; i++) {
+			kvp_batch_give_way(h->batch);
 			ret = end_row(h, &h->rows[i], next == h->nr_rows);
+		}
 		first = next;
 	}
 	return ret;
@@ -1054,11 +1056,17 @@ static int take_stripe(struct kvp_row_home *h, struct list_head *versions, struc
 	return 0;
 }
 
+void kvp_row_home_gives_way(struct kvp_row_home *h, struct kvp_spell *spell)
+{
+	h->batch->spell = spell;
+}
+
 int kvp_row_home_write(struct kvp_row_home *h, struct list_head *versions, struct kvp_log_at limit)
 {
 	int ret = 0;
 
 	while (!ret && !list_empty(versions)) {
+		kvp_batch_give_way(h->batch);
 		ret = take_stripe(h, versions, limit);
 		if (!ret && (h->nr_stripes >= h->most_stripes ||
 			     h->nr_rows + h->pool->vdevs.max_chunk > h->max_rows))

@@ -9,7 +9,11 @@
 
 struct kvp_row_home;
 struct kvp_pool;
+struct kvp_spell;
 struct kvp_vdev;
+
+/** kvp_row_home_gives_way() - as kvp_home_gives_way() */
+void kvp_row_home_gives_way(struct kvp_row_home *h, struct kvp_spell *spell);
 
 /** kvp_row_home_alloc() - as kvp_home_alloc() */
 struct kvp_row_home * __must_check kvp_row_home_alloc(struct kvp_pool *pool, bool whole);

@@ -2,9 +2,13 @@
 #include <linux/sort.h>
 
 #include "core/core.h"
+#include "core/crowd.h"
 #include "io/batch.h"
 #include "io/io.h"
 #include "io/mirror.h"
+
+/* Requests that are sent together, without giving way to other tasks. */
+#define AT_ONCE	8u
 
 struct kvp_batch *kvp_batch_alloc(const struct kvp_vdevs *vdevs)
 {
@@ -147,10 +151,22 @@ static void add_io(struct kvp_batch *b, struct kvp_batch_run *run, struct kvp_le
 	io->pages = &b->pages[run->first];
 }
 
+void kvp_batch_give_way(struct kvp_batch *b)
+{
+	if (b->spell)
+		kvp_give_way(b->spell);
+}
+
 static void submit(struct kvp_batch *b)
 {
+	u32 i, n;
+
 	kvp_io_group_init(&b->group);
-	kvp_io_group_submit_all(&b->group, b->ios, b->nr_ios);
+	for (i = 0; i < b->nr_ios; i += n) {
+		kvp_batch_give_way(b);
+		n = b->spell ? min(b->nr_ios - i, AT_ONCE) : b->nr_ios;
+		kvp_io_group_submit_all(&b->group, &b->ios[i], n);
+	}
 }
 
 static void submit_and_wait(struct kvp_batch *b)

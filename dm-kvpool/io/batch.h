@@ -12,6 +12,7 @@
 
 struct kvp_leg;
 struct kvp_pool;
+struct kvp_spell;
 struct kvp_vdev;
 struct kvp_vdevs;
 
@@ -29,6 +30,7 @@ struct kvp_batch {
 	bool staggered;
 	/* staggered: pool->losses.seen, noted when each leg had another one in sync */
 	int losses;
+	struct kvp_spell *spell;	/* of the background work that this is; else NULL */
 	/* span of the last staggered batch, as blocks of the legs */
 	u64 unflushed_first, unflushed_end;
 	struct page *pages[KVP_BATCH_PAGES], *gathered[KVP_BATCH_PAGES];
@@ -78,6 +80,13 @@ bool __must_check kvp_batch_add_shadow(struct kvp_batch *b, kvp_lblock_t block,
  */
 bool __must_check kvp_batch_add_target(struct kvp_batch *b, const struct kvp_vdev *v,
 				       struct kvp_place at, struct page *page);
+
+/**
+ * kvp_batch_give_way() - kvp_give_way(), if the batch is of background work
+ *
+ * The batch does so itself between requests. Context: process, no spinlock.
+ */
+void kvp_batch_give_way(struct kvp_batch *b);
 
 /** kvp_batch_reset() - forget all added runs */
 void kvp_batch_reset(struct kvp_batch *b);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/math64.h>
+#include <linux/time64.h>
 
 #include "core/core.h"
 #include "core/host.h"
@@ -10,6 +11,10 @@
 #include "table/table.h"
 #include "work/destage.h"
 #include "work/burst.h"
+
+/* us: how long destage keeps its processor while others want it; more as the log fills up */
+#define SPELL_LEAST	250u
+#define SPELL_MOST	500u
 
 /* Seconds. The rest ends earlier if much is written meanwhile. */
 #define MOST_REST	4u
@@ -52,6 +57,13 @@ static u32 others(const struct kvp_pool *pool)
 	return kvp_yield_others(full_percent(pool), kvp_destage_legs_seek(pool));
 }
 
+static u64 spell_ns(const struct kvp_pool *pool)
+{
+	u32 own = KVP_YIELD_OTHERS - others(pool);
+
+	return (SPELL_LEAST + (SPELL_MOST - SPELL_LEAST) * own / KVP_YIELD_OTHERS) * NSEC_PER_USEC;
+}
+
 static bool is_awaited_now(struct kvp_pool *pool)
 {
 	return is_awaited(pool) || !others(pool);
@@ -86,11 +98,25 @@ static bool renewals_wait(struct kvp_pool *pool)
 	       !pool->destage->hurries && !atomic_read(&pool->destage->orders);
 }
 
+/*
+ * Disks that seek take little of the processor. There all requests of a batch are sent at once, so
+ * that they can be sorted.
+ */
+static void set_spell(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = pool->destage;
+	bool seek = kvp_destage_legs_seek(pool);
+
+	dg->spell.most = seek ? U64_MAX : spell_ns(pool);
+	kvp_home_gives_way(dg->home, seek ? NULL : &dg->spell);
+}
+
 void kvp_burst_begin(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
 	bool busy;
 
+	set_spell(pool);
 	/* Look at the host each time, so that the next look knows what is new. */
 	busy = kvp_host_busy(pool, &dg->host, KVP_HOST_QUIET_MS);
 	dg->brief = kvp_pool_logs_on_cache(pool) ? renewals_wait(pool) :

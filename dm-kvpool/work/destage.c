@@ -1128,6 +1128,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 	dg->runs = MIN_RUNS;
 	dg->few_runs = SHORT_RUNS;
 	kvp_elevator_init(&dg->elevator);
+	dg->spell.most = U64_MAX;
 	dg->home = kvp_home_alloc(pool, false);
 	return dg->home ? 0 : -ENOMEM;
 }

@@ -24,6 +24,7 @@
 #ifndef KVP_DESTAGE_H
 #define KVP_DESTAGE_H
 
+#include "core/crowd.h"
 #include "home/home.h"
 #include "log/log.h"
 #include "log/spill.h"
@@ -46,6 +47,7 @@ struct kvp_destage {
 	struct delayed_work idle_work;
 	unsigned long flags;
 	struct kvp_home *home;
+	struct kvp_spell spell;		/* how long the worker has had its processor */
 	/* the spilled versions that the elevator knows by address */
 	struct kvp_elevator elevator;
 	struct kvp_renew renew;

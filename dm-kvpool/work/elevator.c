@@ -2,6 +2,7 @@
 #include <linux/list_sort.h>
 
 #include "core/core.h"
+#include "core/crowd.h"
 #include "core/vdev_ops.h"
 #include "format/stripe.h"
 #include "home/coalesce.h"
@@ -80,12 +81,14 @@ static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list
 }
 
 /* After every KVP_WBUF_AT_ONCE of @n versions let other tasks take the lock. */
-static void make_way(struct kvp_wbuf *w, u32 n)
+static void make_way(struct kvp_pool *pool, u32 n)
 {
+	struct kvp_wbuf *w = pool->wbuf;
+
 	if (n % KVP_WBUF_AT_ONCE)
 		return;
 	kvp_wbuf_unlock_lists(w);
-	cond_resched();
+	kvp_give_way(&pool->destage->spell);
 	kvp_wbuf_lock_lists(w);
 }
 
@@ -104,7 +107,7 @@ bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit)
 		for (i = 0; i < n; i++, d = list_next_entry(d, list))
 			add(e, d);
 		left -= n;
-		cond_resched();
+		kvp_give_way(&pool->destage->spell);
 	} while (left && n == max);
 	return !left;
 }
@@ -174,7 +177,7 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 			go_on(pool, &c, d->block);
 		next = next_of(d);
 		__take_out(pool, d, to);
-		make_way(w, ++n);
+		make_way(pool, ++n);
 	}
 	find_end(w, end);
 	kvp_wbuf_unlock_lists(w);
@@ -207,7 +210,7 @@ void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, st
 	for (; d && kvp_block_since(d->block, hole->block) < hole->count; d = next) {
 		next = next_of(d);
 		__take_out(pool, d, to);
-		make_way(w, ++n);
+		make_way(pool, ++n);
 	}
 	kvp_wbuf_unlock_lists(w);
 }
@@ -223,7 +226,7 @@ void kvp_elevator_take_passed(struct kvp_pool *pool, struct list_head *to)
 		next = kvp_wbuf_elevator_next(w, d);
 		if (kvp_wbuf_passed(d))
 			__take_out(pool, d, to);
-		make_way(w, ++n);
+		make_way(pool, ++n);
 	}
 	kvp_wbuf_unlock_lists(w);
 }

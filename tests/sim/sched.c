@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/crowd.h"
 #include "sched.h"
 
 #include <linux/percpu.h>
@@ -493,6 +494,12 @@ void sim_yield(void)
 	sim_might_sleep("cond_resched");
 	make_ready(sim_current);
 	switch_to(&scheduler);
+}
+
+/* A nap of a worker: the other tasks may run as long as it lasts. */
+void kvp_give_way(struct kvp_spell *s)
+{
+	sim_yield();
 }
 
 /* Where tasks are preempted they also move. With a lock held there is no switch, so they stay. */

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/sched/stat.h>
+#include <linux/time64.h>
+
+#include "core/crowd.h"
+
+#define STEP_NS		(100u * NSEC_PER_USEC)
+/*
+ * The scheduler lets a task that it has chosen go on for 0.75 ms. A worker that wakes earlier does
+ * not get the processor then, but at the next tick.
+ */
+#define NAP_STEPS	8u
+/* Others had the processor for so long: a new spell begins. */
+#define TURN_NS		(200u * NSEC_PER_USEC)
+
+/**
+ * struct nap - a nap of @task
+ * @task: NULL when it is over
+ */
+struct nap {
+	struct hrtimer timer;
+	struct task_struct *task;
+	u32 steps;
+};
+
+/* After each step. The nap ends if the processor is idle. */
+static enum hrtimer_restart look(struct hrtimer *timer)
+{
+	struct nap *n = container_of(timer, struct nap, timer);
+	struct task_struct *task = n->task;
+
+	if (++n->steps < NAP_STEPS && !is_idle_task(current)) {
+		hrtimer_forward_now(timer, ns_to_ktime(STEP_NS));
+		return HRTIMER_RESTART;
+	}
+	WRITE_ONCE(n->task, NULL);
+	wake_up_process(task);
+	return HRTIMER_NORESTART;
+}
+
+static void nap(void)
+{
+	struct nap n = { .task = current };
+
+	hrtimer_init_on_stack(&n.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	n.timer.function = look;
+	hrtimer_start(&n.timer, ns_to_ktime(STEP_NS), HRTIMER_MODE_REL);
+	for (;;) {
+		set_current_state(TASK_UNINTERRUPTIBLE);
+		if (!READ_ONCE(n.task))
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	hrtimer_cancel(&n.timer);
+	destroy_hrtimer_on_stack(&n.timer);
+}
+
+void kvp_give_way(struct kvp_spell *s)
+{
+	unsigned long switches;
+	u64 now;
+
+	cond_resched();
+	switches = current->nvcsw + current->nivcsw;
+	now = ktime_get_ns();
+	/* An interruption by a short task does not count. */
+	if (switches != s->switches && now - s->seen >= TURN_NS)
+		s->since = now;
+	else if (now - s->since >= s->most && !single_task_running()) {
+		nap();
+		now = ktime_get_ns();
+		s->since = now;
+	}
+	s->switches = current->nvcsw + current->nivcsw;
+	s->seen = now;
+}

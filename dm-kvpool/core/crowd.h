@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Background work gives way to other tasks that want its processor.
+ *
+ * The kernel lets a worker go on until a tick of its timer, which may be 4 or 8 ms away. A task
+ * that sends requests gets none done meanwhile, where an SSD would have answered after 0.1 ms. So
+ * a worker that has had its processor for a spell naps, if another task waits for the processor.
+ * The nap ends when that processor is idle. Where no other task waits, the worker goes on.
+ */
+#ifndef KVP_CROWD_H
+#define KVP_CROWD_H
+
+#include <linux/types.h>
+
+/**
+ * struct kvp_spell - how long a worker has had its processor. Zeros to begin with.
+ * @most: ns, how long a spell may be; U64_MAX: the worker takes no naps
+ * @since: ns, when this one began
+ * @seen: ns, when the worker looked last
+ * @switches: how often the task had been switched out by then
+ */
+struct kvp_spell {
+	u64 most, since, seen;
+	unsigned long switches;
+};
+
+/**
+ * kvp_give_way() - nap if others have waited long enough for the processor
+ *
+ * A nap lasts 0.8 ms at most, ends by itself, and needs no memory. So what waits for the worker
+ * waits longer, but never for ever. Context: process; a worker calls it often, with no spinlock
+ * and no lock of the table held. Range locks may be held, and checkpoint_lock.
+ */
+void kvp_give_way(struct kvp_spell *s);
+
+#endif /* KVP_CROWD_H */
