@@ -47,6 +47,7 @@ static bool leaves_room(struct kvp_log *log, u64 budget, u32 blocks, u32 reserve
 /* with the log on legs, a run of so many blocks becomes intents; a tunable overrides it */
 #define LEGS_CUTOFF	64u
 
+#define SHORT_DATA	95u	/* blocks of data in an entry that no caller waits for */
 #define ZEROS_RUN	16u	/* so many blocks of zeros in a row become discards, not intents */
 
 /*
@@ -242,7 +243,7 @@ static bool data_fits(struct kvp_log *log, const struct kvp_entry_io *e,
 {
 	u32 blocks = entry_blocks(log, e->records + 1, e->data + !d->hole);
 
-	return e->data < KVP_ENTRY_MAX_DATA && e->records < KVP_ENTRY_MAX_RECORDS &&
+	return e->data < e->most_data && e->records < KVP_ENTRY_MAX_RECORDS &&
 	       blocks <= cap &&
 	       leaves_room(log, e->budget, blocks, e->reserved + rows_of(log, d));
 }
@@ -700,9 +701,29 @@ static u64 newest_wanted(struct kvp_log *log)
 	return seq;
 }
 
+/*
+ * How much data an entry may have. The caller that sends a write may have to build the entry, and
+ * other writes wait meanwhile. So entries are short as long as no caller waits for durability. But
+ * they are not where a request costs a seek, nor where the space of headers counts: with parity,
+ * and on a cache.
+ */
+static u32 most_data(struct kvp_log *log)
+{
+	const struct kvp_vdev *v = log->vdevs->log_vdev;
+	u32 i;
+
+	if (READ_ONCE(log->due) || newest_wanted(log) > log->built_seq ||
+	    kvp_log_reserves(log) || kvp_vdevs_log_on_cache(log->vdevs))
+		return KVP_ENTRY_MAX_DATA;
+	for (i = 0; i < v->nr_legs; i++)
+		if (v->legs[i].rotational)
+			return KVP_ENTRY_MAX_DATA;
+	return SHORT_DATA;
+}
+
 bool kvp_log_build_entry(struct kvp_log *log)
 {
-	u32 most = min_t(u32, kvp_wbuf_buffered(log->wbuf), KVP_ENTRY_MAX_DATA);
+	u32 data = most_data(log), most = min(kvp_wbuf_buffered(log->wbuf), data);
 	u32 cap, want = entry_blocks(log, 1, most);
 	struct kvp_entry_io *e = kvp_log_free_entry(log);
 
@@ -733,6 +754,7 @@ bool kvp_log_build_entry(struct kvp_log *log)
 	e->again = 0;
 	e->last_seq = log->built_seq;
 	e->wanted = newest_wanted(log);
+	e->most_data = data;
 	e->direct = free_direct(log);
 	e->hdr.limit_lsn = 0;
 	e->hdr.limit_rec = 0;

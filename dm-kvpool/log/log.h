@@ -139,6 +139,7 @@ struct kvp_entry_io {
 	struct list_head versions;
 	u64 last_seq, wanted;
 	u32 data, intents, records, renewed;
+	u32 most_data;			/* so many blocks of data it may have */
 	u32 reserved;
 	u64 budget;
 	atomic_t pending;
