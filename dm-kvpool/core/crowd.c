@@ -17,8 +17,10 @@
 #define TURN_NS		(200u * NSEC_PER_USEC)
 
 /**
- * struct nap - a nap of @task
- * @task: NULL when it is over
+ * struct nap - a nap of a task
+ * @timer: looks after each step
+ * @task: the task that naps; NULL when the nap is over
+ * @steps: how many steps it has lasted
  */
 struct nap {
 	struct hrtimer timer;

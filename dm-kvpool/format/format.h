@@ -632,9 +632,9 @@ struct kvp_generation {
 	u32 last_csum;
 };
 
-/* A superblock in host byte order. It has 21 KiB: never put it on a stack. */
 #define KVP_MAX_SPARES		(KVP_MAX_VDEVS / 2)	/* that a pool lists */
 
+/* A superblock in host byte order. It has 21 KiB: never put it on a stack. */
 struct kvp_sb {
 	u8 pool_uuid[16];
 	u8 leg_uuid[16];

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/bits.h>
 #include <linux/ktime.h>
-#include <linux/limits.h>
-#include <linux/math64.h>
 
 #include "core/core.h"
 #include "io/slow.h"
@@ -13,59 +11,6 @@ const char *const kvp_slow_kinds[KVP_SLOW_KINDS] = {
 	[KVP_SLOW_WRITE] = "write",
 	[KVP_SLOW_FLUSH] = "flush",
 };
-
-static u32 factor(const struct kvp_pool *pool)
-{
-	return (u32)READ_ONCE(pool->tunables[KVP_T_SLOW_LEG]);
-}
-
-/* --- counting ---------------------------------------------------------------------------- */
-
-/* A leg alone cannot be compared. The shadow is never read, and starts have their own limits. */
-static bool is_judged(const struct kvp_leg *leg)
-{
-	return leg->v && leg->v->nr_legs > 1 && !kvp_leg_is_shadow(leg) && factor(leg->pool);
-}
-
-/*
- * One request in KVP_SLOW_OF. Requests to the legs of a mirror come by turns. So it is not each
- * eighth, which would be of the same leg always: steps of the golden ratio meet any turns alike.
- */
-static bool is_sampled(struct kvp_pool *pool)
-{
-	u32 n = (u32)this_cpu_inc_return(pool->stats->untimed) * 2654435769u;
-
-	return n < U32_MAX / KVP_SLOW_OF;
-}
-
-/* One request in so many is timed. A disk, and a leg that gets few reads, have few. */
-static u32 timed_of(const struct kvp_leg *leg)
-{
-	return leg->rotational || READ_ONCE(leg->slow) ? 1 : KVP_SLOW_OF;
-}
-
-u64 kvp_slow_begin(struct kvp_leg *leg)
-{
-	if (!is_judged(leg) || (timed_of(leg) > 1 && !is_sampled(leg->pool)))
-		return 0;
-	return ktime_get_ns();
-}
-
-void kvp_slow_end(struct kvp_leg *leg, enum kvp_io_op op, u32 nr, u64 since)
-{
-	bool is_long = nr > KVP_SLOW_SHORT;
-	enum kvp_slow_kind kind;
-	u64 took;
-
-	if (!since || op == KVP_IO_DISCARD || (is_long && op != KVP_IO_READ))
-		return;
-	took = ktime_get_ns() - since;
-	if (is_long)
-		took = div_u64(took * KVP_SLOW_SHORT, nr);
-	kind = op == KVP_IO_FLUSH ? KVP_SLOW_FLUSH : op != KVP_IO_READ ? KVP_SLOW_WRITE :
-	       is_long ? KVP_SLOW_LONG : KVP_SLOW_READ;
-	atomic_inc(&leg->pool->slow->counts[leg->index].nr[kind][kvp_slow_bucket(took)]);
-}
 
 bool kvp_slow_probes(struct kvp_leg *leg)
 {
@@ -146,7 +91,7 @@ static void judge(struct kvp_leg *leg, u32 ended, u64 now)
 	for (kind = 0; kind < KVP_SLOW_KINDS; kind++)
 		if (ended & BIT(kind))
 			kvp_slow_judge(&s->leg[v->legs[0].index], v->nr_legs,
-				       leg->index - v->legs[0].index, kind, factor(leg->pool), now);
+				       leg->index - v->legs[0].index, kind, kvp_slow_factor(leg->pool), now);
 	WRITE_ONCE(leg->slow, kvp_slow_reads_last(&s->leg[leg->index]));
 	tell(leg);
 }
@@ -185,12 +130,12 @@ static void look_at_vdev(const struct kvp_vdev *v, u64 now)
 		struct kvp_leg *leg = &v->legs[i];
 
 		s->leg[leg->index].seeks = leg->rotational;
-		if (is_another(leg) || !kvp_leg_in_sync(leg) || !is_judged(leg))
+		if (is_another(leg) || !kvp_leg_in_sync(leg) || !kvp_slow_is_judged(leg))
 			forget(leg);
 		else if (!s->leg[leg->index].counts)
 			begin_windows(s, leg->index, now);
 		else
-			ended[i] = end_windows(s, leg->index, timed_of(leg), now);
+			ended[i] = end_windows(s, leg->index, kvp_slow_timed_of(leg), now);
 	}
 	for (i = 0; i < v->nr_legs; i++)
 		if (ended[i])

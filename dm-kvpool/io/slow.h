@@ -12,7 +12,11 @@
 #define KVP_SLOW_H
 
 #include <linux/atomic.h>
+#include <linux/ktime.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
 
+#include "core/core.h"
 #include "format/format.h"
 #include "io/io.h"
 #include "policy/slow.h"
@@ -55,8 +59,43 @@ struct kvp_slow_figures {
 
 extern const char *const kvp_slow_kinds[KVP_SLOW_KINDS];
 
+static inline u32 kvp_slow_factor(const struct kvp_pool *pool)
+{
+	return (u32)READ_ONCE(pool->tunables[KVP_T_SLOW_LEG]);
+}
+
+/* A leg alone cannot be compared. The shadow is never read, and starts have their own limits. */
+static inline bool kvp_slow_is_judged(const struct kvp_leg *leg)
+{
+	return leg->v && leg->v->nr_legs > 1 && !kvp_leg_is_shadow(leg) &&
+	       kvp_slow_factor(leg->pool);
+}
+
+/*
+ * One request in KVP_SLOW_OF. Requests to the legs of a mirror come by turns. So it is not each
+ * eighth, which would be of the same leg always: steps of the golden ratio meet any turns alike.
+ */
+static inline bool kvp_slow_is_sampled(struct kvp_pool *pool)
+{
+	u32 n = (u32)this_cpu_inc_return(pool->stats->untimed) * 2654435769u;
+
+	return n < U32_MAX / KVP_SLOW_OF;
+}
+
+/* One request in so many is timed. A disk, and a leg that gets few reads, have few. */
+static inline u32 kvp_slow_timed_of(const struct kvp_leg *leg)
+{
+	return leg->rotational || READ_ONCE(leg->slow) ? 1 : KVP_SLOW_OF;
+}
+
 /** kvp_slow_begin() - a request to @leg begins; ns, or 0: it is not timed. Any context. */
-u64 kvp_slow_begin(struct kvp_leg *leg);
+static inline u64 kvp_slow_begin(struct kvp_leg *leg)
+{
+	if (!kvp_slow_is_judged(leg) ||
+	    (kvp_slow_timed_of(leg) > 1 && !kvp_slow_is_sampled(leg->pool)))
+		return 0;
+	return ktime_get_ns();
+}
 
 /**
  * kvp_slow_end() - a request of @nr blocks has ended well
@@ -64,7 +103,21 @@ u64 kvp_slow_begin(struct kvp_leg *leg);
  *
  * Any context. @leg exists.
  */
-void kvp_slow_end(struct kvp_leg *leg, enum kvp_io_op op, u32 nr, u64 since);
+static inline void kvp_slow_end(struct kvp_leg *leg, enum kvp_io_op op, u32 nr, u64 since)
+{
+	bool is_long = nr > KVP_SLOW_SHORT;
+	enum kvp_slow_kind kind;
+	u64 took;
+
+	if (!since || op == KVP_IO_DISCARD || (is_long && op != KVP_IO_READ))
+		return;
+	took = ktime_get_ns() - since;
+	if (is_long)
+		took = div_u64(took * KVP_SLOW_SHORT, nr);
+	kind = op == KVP_IO_FLUSH ? KVP_SLOW_FLUSH : op != KVP_IO_READ ? KVP_SLOW_WRITE :
+	       is_long ? KVP_SLOW_LONG : KVP_SLOW_READ;
+	atomic_inc(&leg->pool->slow->counts[leg->index].nr[kind][kvp_slow_bucket(took)]);
+}
 
 /**
  * kvp_slow_probes() - true if this read is to go to @leg, which is slow, to see whether it still is

@@ -70,11 +70,11 @@ static bool keeps_cached(const struct kvp_log *log)
 }
 
 /*
- * True if intents of this entry may be written home before older versions of their blocks. The older
- * versions are durable data in the log, which R4 falls back on. When an intent is home, they are
- * marked, and never go home (kvp_wbuf_passed()). False with a parity1, which counts versions in the
- * order of the log. With the log on a cache, false as long as dirty blocks can stay there: then a
- * stream over them becomes data, too.
+ * True if intents of this entry may be written home before older versions of their blocks. These
+ * older versions are durable data in the log, which R4 falls back on. When an intent is home, they
+ * are marked, and never go home (kvp_wbuf_passed()). False with a parity1, which counts versions in
+ * the order of the log. With the log on a cache, false as long as dirty blocks can stay there: then
+ * a stream over them becomes data, too.
  */
 static bool passes_older(const struct kvp_log *log)
 {

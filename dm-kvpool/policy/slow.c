@@ -7,7 +7,6 @@
 
 #include "policy/slow.h"
 
-#define SHORTEST	14	/* bucket 0: below 16 us */
 #define BUSY_TIMES	2u	/* so many times the requests of another leg */
 #define DAY		(24ull * 3600 * NSEC_PER_SEC)
 
@@ -19,22 +18,11 @@ static const u64 floors[KVP_SLOW_KINDS] = {
 	[KVP_SLOW_FLUSH] = 10 * NSEC_PER_MSEC,
 };
 
-u32 kvp_slow_bucket(u64 ns)
-{
-	u32 power;
-
-	if (ns < 1ull << SHORTEST)
-		return 0;
-	power = (u32)fls64(ns) - 1;
-	return min_t(u32, 1 + (power - SHORTEST) * 2 + (ns >> (power - 1)) % 2,
-		     KVP_SLOW_BUCKETS - 1);
-}
-
 u64 kvp_slow_bound(u32 bucket)
 {
 	if (!bucket)
-		return 1ull << SHORTEST;
-	return (3ull + (bucket - 1) % 2) << (SHORTEST - 1 + (bucket - 1) / 2);
+		return 1ull << KVP_SLOW_SHORTEST;
+	return (3ull + (bucket - 1) % 2) << (KVP_SLOW_SHORTEST - 1 + (bucket - 1) / 2);
 }
 
 bool kvp_slow_window_ends(const struct kvp_slow_times *t, u32 samples, u64 now)

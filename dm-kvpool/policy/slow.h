@@ -32,9 +32,12 @@
 #ifndef KVP_SLOW_POLICY_H
 #define KVP_SLOW_POLICY_H
 
+#include <linux/bitops.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 #define KVP_SLOW_BUCKETS	46u
+#define KVP_SLOW_SHORTEST	14	/* bucket 0: below 16 us */
 #define KVP_SLOW_SAMPLES	256u
 #define KVP_SLOW_WINDOW		(10 * 1000000000ull)	/* ns */
 #define KVP_SLOW_BAD		3u
@@ -91,7 +94,16 @@ struct kvp_slow_leg {
 };
 
 /** kvp_slow_bucket() - the bucket that @ns belongs to: half a power of two wide */
-u32 kvp_slow_bucket(u64 ns);
+static inline u32 kvp_slow_bucket(u64 ns)
+{
+	u32 power;
+
+	if (ns < 1ull << KVP_SLOW_SHORTEST)
+		return 0;
+	power = (u32)fls64(ns) - 1;
+	return min_t(u32, 1 + (power - KVP_SLOW_SHORTEST) * 2 + (ns >> (power - 1)) % 2,
+		     KVP_SLOW_BUCKETS - 1);
+}
 
 /**
  * kvp_slow_bound() - the bound, in ns, that all in @bucket are below

@@ -480,11 +480,7 @@ int __must_check kvp_table_next_born(struct kvp_table *t, kvp_block_t block, u32
 				     struct kvp_stretch *s);
 
 /** kvp_table_next_written() - kvp_table_next_changed() for anything that was ever written */
-static inline int __must_check kvp_table_next_written(struct kvp_table *t, kvp_block_t block,
-						      kvp_block_t *next)
-{
-	return kvp_table_next_changed(t, block, 0, next);
-}
+int __must_check kvp_table_next_written(struct kvp_table *t, kvp_block_t block, kvp_block_t *next);
 
 /**
  * kvp_table_next_poisoned() - find the first poisoned block at or after @block

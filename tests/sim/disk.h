@@ -111,7 +111,7 @@ struct disks {
 	} stalled[MAX_DISKS][2];	/* requests to these blocks are held back */
 	bool flushes_stalled;		/* so are flushes */
 	bool stalls_writes;		/* of requests to those blocks, hold back only writes */
-	bool stalls_reads;	/* the same for reads */
+	bool stalls_reads;		/* the same for reads */
 	/* reads, writes, flushes take so many us more; @one_in not 0: only one in so many does */
 	struct {
 		u32 read, write, flush, one_in;

@@ -299,10 +299,12 @@ static bool half_a_label_returns(struct story *s)
 static u64 label_number(const struct image *img, u32 end, u32 slot, u64 *at)
 {
 	u8 block[KVP_BLOCK_SIZE];
+	__le64 number;
 
 	*at = kvp_sb_slot_offset(img->blocks, end, slot) >> KVP_BLOCK_SHIFT;
 	image_read(img, *at, block);
-	return le64_to_cpu(((struct kvp_disk_sb *)block)->sequence);
+	memcpy(&number, block + offsetof(struct kvp_disk_sb, sequence), sizeof(number));
+	return le64_to_cpu(number);
 }
 
 /*

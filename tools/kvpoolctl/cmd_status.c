@@ -449,8 +449,8 @@ const struct command cmd_status = {
 		"neither exported nor destroyed. Exit status: 4 degraded, poisoned or unrepaired; "
 		"5 faulted, suspended or not running.",
 	.more = "With -x the output also has advice about things that are no fault, such as "
-		"repaired errors, a leg in use that is being replaced, or a leg that is much slower "
-		"than the others. The exit status stays 0 then.",
+		"repaired errors, a leg in use that is being replaced, or a leg that is much "
+		"slower than the others. The exit status stays 0 then.",
 	.example = "kvpoolctl status -v tank\n"
 		"kvpoolctl status -x || mail -s storage root",
 	.options = options,

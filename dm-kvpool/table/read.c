@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copies of a page on legs and SSDs: reading, verifying, repairing. */
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "core/vdev.h"
+#include "format/format.h"
+#include "io/io.h"
+#include "table/ssdcopy.h"
+#include "table/table.h"
+#include "table/tpage.h"
+
+/* A mask has a bit for each copy of a page, those of all legs together. */
+static_assert(KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS <= 32);
+
+static bool page_verifies(const struct kvp_tpage *tp, struct page *page)
+{
+	return kvp_page_sum(tp->v->seed, tp->level, tp->index, page_address(page)) ==
+	       kvp_ptr_sum(tp->durable);
+}
+
+int kvp_tpage_repair(struct kvp_table *t, const struct kvp_tpage *tp, unsigned long bad,
+		     struct page *page)
+{
+	int repaired = 0;
+	u32 copy;
+
+	for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++) {
+		struct kvp_place at = tpage_durable_copy(tp, copy);
+		struct kvp_leg *leg = &tp->v->legs[at.leg];
+
+		if (!(bad & BIT(copy)) || !kvp_leg_in_sync(leg) || table_readonly(t))
+			continue;
+		if (kvp_io_page(leg, KVP_IO_WRITE_FUA, at.block, page)) {
+			kvp_leg_failed_write(leg);
+			kvp_leg_give_up(leg, "a table page cannot be repaired");
+			continue;
+		}
+		repaired++;
+		atomic64_inc(&leg->healed);
+		atomic64_inc(&t->client.stats->table_healed);
+		t->client.healed(t->client.of, leg, tp->level, tp->index);
+	}
+	return repaired;
+}
+
+int kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
+			const struct kvp_tpage *tp, struct page *page)
+{
+	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
+
+	atomic64_inc(&t->client.stats->page_reads);
+	if (!error && page_verifies(tp, page))
+		return 0;
+	if (!error)
+		atomic64_inc(&leg->err_checksum);
+	else if (error != -ENOMEM)
+		atomic64_inc(&leg->err_read);
+	/* A sector that is gone for good counts as one with wrong contents. */
+	return !error || kvp_error_is_loss(error) ? -EBADMSG : error;
+}
+
+/*
+ * True if an SSD has the page that the pointer names. If it does not, that is common, and no error
+ * of the SSD: other pages, and older versions of this page, share the place. The sum alone is not
+ * enough for so many candidates.
+ */
+static bool read_from_ssd(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	if (kvp_ssdcopy_read(t->client.copies, tp) || !page_verifies(tp, tp->page) ||
+	    !kvp_tpage_fits_pointer(tp))
+		return false;
+	atomic64_inc(&t->client.stats->ssd_page_reads);
+	return true;
+}
+
+/*
+ * The copy to ask first. That depends on the page, so that all legs are asked; but a slow leg comes
+ * later, if there is another.
+ */
+static u32 first_copy(const struct kvp_tpage *tp, u32 legs)
+{
+	u32 n;
+
+	for (n = 0; n < legs; n++) {
+		u32 copy = (n + (u32)tp->index) % legs;
+		const struct kvp_leg *leg = &tp->v->legs[tpage_durable_copy(tp, copy).leg];
+
+		if (kvp_leg_in_sync(leg) && !READ_ONCE(leg->slow))
+			return copy;
+	}
+	return (u32)tp->index % legs;
+}
+
+/*
+ * Read a copy that the pointer names, from any leg (R9). Returns 0; -EBADMSG: every leg in use
+ * answers and none has the page; -EIO: some legs do not answer; -ENOMEM.
+ * @keep: the page stays in memory, so repair bad copies, and write a copy to an SSD
+ */
+static int read_page(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
+{
+	/* A second copy on the same leg comes after the first copies on all legs. */
+	u32 copies = kvp_page_copies(tp->v->g), legs = min(copies, tp->v->nr_legs), n;
+	u32 first = first_copy(tp, legs);
+	bool silent = false, no_memory = false;
+	unsigned long bad = 0;
+
+	for (n = 0; n < copies; n++) {
+		u32 copy = n / legs * legs + (n + first) % legs;
+		struct kvp_place at = tpage_durable_copy(tp, copy);
+		int error;
+
+		if (!kvp_leg_in_sync(&tp->v->legs[at.leg]))
+			continue;
+		error = kvp_tpage_read_copy(t, &tp->v->legs[at.leg], at.block, tp, tp->page);
+		if (!error && keep) {
+			kvp_tpage_repair(t, tp, bad, tp->page);
+			kvp_ssdcopy_write(t->client.copies, tp, tp->page, false);
+		}
+		if (!error)
+			return 0;
+		no_memory |= error == -ENOMEM;
+		silent |= error != -EBADMSG;
+		if (error != -ENOMEM)
+			bad |= BIT(copy);
+	}
+	if (no_memory)
+		return -ENOMEM;
+	return silent || !bad ? -EIO : -EBADMSG;
+}
+
+int kvp_tpage_read(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
+{
+	int ret = read_from_ssd(t, tp) ? 0 : read_page(t, tp, keep);
+
+	return ret == -EBADMSG ? read_page(t, tp, keep) : ret;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of table/ share: where a page is in the tree, and pages in memory. Other parts use
+ * table/table.h alone.
+ *
+ * A lower file does not call a higher one:
+ *
+ *	discard.c  walk.c  pages.c  giveup.c  write.c	what the table does for others
+ *	load.c						a page, and all above it, into memory
+ *	lost.c						what stands in for a lost page
+ *	read.c						copies on legs and SSDs
+ *	entry.c  pointer.c  tpage.c			entries; pointers; pages in memory
+ */
+#ifndef KVP_TABLE_TPAGE_H
+#define KVP_TABLE_TPAGE_H
+
+#include <linux/mm.h>
+
+#include "core/core.h"
+#include "format/regions.h"
+#include "table/table.h"
+
+/* Blocks below one pointer at @level: for a leaf 2 MiB, in a parity1 a little less. */
+static inline u64 tpage_span(const struct kvp_vdev *v, u32 level)
+{
+	return (u64)kvp_leaf_blocks(v->g) << (KVP_PTRS_SHIFT * level);
+}
+
+/* The index of the page of @level above @block of the vdev. */
+static inline u64 tpage_index(const struct kvp_vdev *v, u32 level, kvp_vblock_t block)
+{
+	return kvp_entry_index(v->g, block) >> (KVP_PTRS_SHIFT * (level + 1));
+}
+
+/* The first block below page @index of @level. @index may be behind the last page. */
+static inline kvp_vblock_t tpage_first(const struct kvp_vdev *v, u32 level, u64 index)
+{
+	return kvp_vblock(index * tpage_span(v, level));
+}
+
+/* The end of the pool as a block of the vdev. */
+static inline kvp_vblock_t tpage_pool_end(const struct kvp_vdev *v)
+{
+	return kvp_vdev_from(v, kvp_vdevs_end(v->all));
+}
+
+static inline bool table_readonly(const struct kvp_table *t)
+{
+	return test_bit(KVP_POOL_READONLY, t->client.flags);
+}
+
+static inline __le64 *tpage_words(const struct kvp_tpage *tp)
+{
+	return page_address(tp->page);
+}
+
+static inline struct mutex *tpage_load_lock(struct kvp_table *t, u32 level, u64 index)
+{
+	return &t->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
+}
+
+/* The word of @leaf that is the entry of @block of the pool. Entries are in the vdev's order. */
+static inline u32 tpage_word(const struct kvp_tpage *leaf, kvp_block_t block)
+{
+	return (u32)kvp_vblock_since(kvp_vdev_block(leaf, block), leaf->at.own) % KVP_PTRS_PER_PAGE;
+}
+
+/* The word of @leaf that is the entry of the parity of @row. */
+static inline u32 tpage_parity_word(const struct kvp_tpage *leaf, u64 row)
+{
+	return (u32)kvp_parity_index(leaf->v->g, row) % KVP_PTRS_PER_PAGE;
+}
+
+/* The pointer to page @index below @parent, or among the roots if @parent is NULL. */
+static inline u64 tpage_pointer(struct kvp_table *t, const struct kvp_vdev *v,
+				struct kvp_tpage *parent, u64 index)
+{
+	return parent ? le64_to_cpu(READ_ONCE(tpage_words(parent)[index % KVP_PTRS_PER_PAGE])) :
+			READ_ONCE(t->roots[v->first_root + index]);
+}
+
+/* The place of copy @copy of the page that tp->durable names. */
+static inline struct kvp_place tpage_durable_copy(const struct kvp_tpage *tp, u32 copy)
+{
+	return kvp_page_place(tp->v->g, tp->level, tp->index, kvp_ptr_slot(tp->durable), copy);
+}
+
+/*
+ * The end of the pool's blocks below @leaf, as a block of the vdev. The vdev's region, or the pool,
+ * may end within the leaf.
+ */
+static inline kvp_vblock_t tpage_leaf_end(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
+{
+	return kvp_vblock_first(kvp_vblock_add(leaf->own, leaf->blocks), tpage_pool_end(v));
+}
+
+/* How many blocks of the pool are below @leaf. */
+static inline u64 tpage_leaf_used(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
+{
+	return kvp_vblock_since(tpage_leaf_end(v, leaf), leaf->own);
+}
+
+/* The first block behind all blocks below the page of @level above @block. */
+static inline kvp_vblock_t tpage_behind(const struct kvp_vdev *v, u32 level, kvp_vblock_t block)
+{
+	return tpage_first(v, level, tpage_index(v, level, block) + 1);
+}
+
+/* The contents of @tp that are written; they do not change. */
+static inline struct page *tpage_fixed(const struct kvp_tpage *tp)
+{
+	return tp->fixed ?: tp->page;
+}
+
+/* tpage.c */
+
+/** kvp_tpage_lookup() - the page in memory, with a reference; or NULL. Context: any. */
+struct kvp_tpage *kvp_tpage_lookup(struct kvp_table *t, const struct kvp_vdev *v, u32 level,
+				   u64 index);
+
+/** kvp_tpage_alloc() - allocate a page without a name, and memory for its contents */
+struct kvp_tpage *kvp_tpage_alloc(gfp_t gfp);
+void kvp_tpage_free(struct kvp_tpage *tp);
+
+/**
+ * kvp_tpage_new() - make a page that lookups do not find yet; its contents are undefined
+ * @parent: the page takes over this reference
+ *
+ * Does not wait for memory, but may wait for a grace period. Caller holds the page's load lock.
+ * Return: the page with two references, one for the tree and one for the caller; or NULL.
+ */
+struct kvp_tpage *kvp_tpage_new(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
+				struct kvp_tpage *parent);
+
+/** kvp_tpage_enter() - let lookups find the complete page. Caller holds its load lock. */
+void kvp_tpage_enter(struct kvp_table *t, struct kvp_tpage *tp);
+
+/** kvp_tpage_release() - give a page that lookups do not find to the reserve, or free it */
+void kvp_tpage_release(struct kvp_table *t, struct kvp_tpage *tp);
+
+/* entry.c */
+
+/** __kvp_tpage_dirty() - the page changed: the next checkpoint writes it. Caller holds @t->lock. */
+void __kvp_tpage_dirty(struct kvp_table *t, struct kvp_tpage *tp);
+
+/** __kvp_tpage_poison() - mark the page and its ancestors: poison is below. By @t->lock. */
+void __kvp_tpage_poison(struct kvp_tpage *tp);
+
+/**
+ * __kvp_table_set_data() - change the entry of data block @block, as __kvp_table_set()
+ * @entry: the whole new entry
+ * @home: the version that is home from now on, or NULL
+ */
+void __kvp_table_set_data(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
+			  const struct kvp_version *home);
+
+/** kvp_table_tell_cache() - entries of @count blocks from @block on have changed. Context: any. */
+void kvp_table_tell_cache(const struct kvp_table *t, kvp_block_t block, u32 count);
+
+/* pointer.c */
+
+/**
+ * kvp_tpage_fits_pointer() - does the page, whose sum is right, fit its pointer in all else?
+ *
+ * Return: true if it has the era that the pointer names, and poison if and only if the pointer says
+ * so. Context: any.
+ */
+bool kvp_tpage_fits_pointer(const struct kvp_tpage *tp);
+
+/* read.c */
+
+/**
+ * kvp_tpage_read_copy() - read the copy at @at of @leg of the page that @tp->durable names
+ *
+ * Return: 0; -EBADMSG: the contents are not that page; or the error of the read. Waits for I/O.
+ */
+int __must_check kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
+				     const struct kvp_tpage *tp, struct page *page);
+
+/**
+ * kvp_tpage_repair() - overwrite the copies in mask @bad with @page, which is good
+ *
+ * Return: how many were repaired. Waits for I/O.
+ */
+int kvp_tpage_repair(struct kvp_table *t, const struct kvp_tpage *tp, unsigned long bad,
+		     struct page *page);
+
+/**
+ * kvp_tpage_read() - read the page that @tp->durable names, from an SSD or from any leg (R9)
+ * @keep: the page stays in memory: repair bad copies, and write a copy to an SSD
+ *
+ * Return: 0; -EBADMSG: every leg in use answers, twice, and none has the page; -EIO: some legs do
+ * not answer; -ENOMEM. Waits for I/O.
+ */
+int __must_check kvp_tpage_read(struct kvp_table *t, struct kvp_tpage *tp, bool keep);
+
+/* lost.c */
+
+/** kvp_blocks_below() - how many blocks of the pool are below page @index of @level */
+u64 kvp_blocks_below(const struct kvp_vdev *v, u32 level, u64 index);
+
+/** kvp_tpage_fill_lost() - fill in for a lost page above the leaves: all below it is lost */
+void kvp_tpage_fill_lost(struct kvp_tpage *tp);
+
+/**
+ * kvp_leaf_poison() - fill in for a lost leaf that readers cannot find yet: poison every block
+ * @counted: the page above was given up, so this poison is counted already, and the leaf does not
+ *	become dirty
+ */
+void kvp_leaf_poison(struct kvp_table *t, struct kvp_tpage *leaf, bool counted);
+
+/**
+ * kvp_tpage_read_or_poison() - kvp_tpage_read(), and if the page is lost, fill in for it
+ * @give_up: do so for a page above the leaves, too
+ *
+ * Return: 0; -EIO: legs do not answer, or the page is lost and stays so; -ENOMEM. Waits for I/O.
+ */
+int __must_check kvp_tpage_read_or_poison(struct kvp_table *t, struct kvp_tpage *tp, bool give_up);
+
+/* load.c */
+
+/**
+ * __kvp_tpage_load() - load page (@level, @index), and all pages above it
+ * @give_up: give up lost pages above the leaves
+ *
+ * Return: the page with a reference, or an error pointer, as kvp_table_load(). Waits for I/O.
+ */
+struct kvp_tpage * __must_check __kvp_tpage_load(struct kvp_table *t, struct kvp_vdev *v, u32 level,
+						 u64 index, bool give_up);
+
+/** kvp_tpage_load() - the same, giving nothing up */
+struct kvp_tpage * __must_check kvp_tpage_load(struct kvp_table *t, struct kvp_vdev *v, u32 level,
+					       u64 index);
+
+/* discard.c */
+
+/**
+ * kvp_table_behind_whole() - can a discard from @own to before @end do without a page of level 1?
+ *
+ * It can if it covers all that is below that page, and the page is not in memory. First and last
+ * block must be blocks of the pool, since the caller locks their range. Return: the block behind
+ * all that is below the page, or @own. Context: any.
+ */
+kvp_vblock_t kvp_table_behind_whole(struct kvp_table *t, const struct kvp_vdev *v, kvp_vblock_t own,
+				    kvp_vblock_t end);
+
+#endif /* KVP_TABLE_TPAGE_H */
