@@ -10,7 +10,7 @@
  *
  *   - a block enters when it has been written home, after its entry in the table was set, under its
  *     range lock;
- *   - every change of an entry forgets the block, in the one place in table.c that changes entries;
+ *   - every change of an entry forgets the block, in the one place in table/ that changes entries;
  *   - before the log writes an entry, it forgets the blocks at the entry's place.
  *
  * But no reader relies on that. When the data has come, a reader verifies it against the table as

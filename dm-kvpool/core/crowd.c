@@ -9,8 +9,9 @@
 
 #define STEP_NS		(100u * NSEC_PER_USEC)
 /*
- * The scheduler lets a task that it has chosen go on for 0.75 ms. A worker that wakes earlier does
- * not get the processor then, but at the next tick.
+ * With one processor the scheduler lets a task that it has chosen go on for 0.75 ms. A worker that
+ * wakes earlier does not get the processor then, but at the next tick. With more processors it may
+ * be 3 ms.
  */
 #define NAP_STEPS	8u
 /* Others had the processor for so long: a new spell begins. */
@@ -20,7 +21,7 @@
  * struct nap - a nap of a task
  * @timer: looks after each step
  * @task: the task that naps; NULL when the nap is over
- * @steps: how many steps it has lasted
+ * @steps: how many steps it has lasted, by the clock
  */
 struct nap {
 	struct hrtimer timer;
@@ -34,10 +35,10 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	struct nap *n = container_of(timer, struct nap, timer);
 	struct task_struct *task = n->task;
 
-	if (++n->steps < NAP_STEPS && !is_idle_task(current)) {
-		hrtimer_forward_now(timer, ns_to_ktime(STEP_NS));
+	/* A late look counts for all steps that have passed. */
+	n->steps += (u32)hrtimer_forward_now(timer, ns_to_ktime(STEP_NS));
+	if (n->steps < NAP_STEPS && !is_idle_task(current))
 		return HRTIMER_RESTART;
-	}
 	WRITE_ONCE(n->task, NULL);
 	wake_up_process(task);
 	return HRTIMER_NORESTART;
@@ -64,7 +65,7 @@ static void nap(void)
 void kvp_give_way(struct kvp_spell *s)
 {
 	unsigned long switches;
-	u64 now;
+	u64 now, began;
 
 	cond_resched();
 	switches = current->nvcsw + current->nivcsw;
@@ -72,10 +73,13 @@ void kvp_give_way(struct kvp_spell *s)
 	/* An interruption by a short task does not count. */
 	if (switches != s->switches && now - s->seen >= TURN_NS)
 		s->since = now;
-	else if (now - s->since >= s->most && !single_task_running()) {
+	else if (now - s->since >= max(s->most, s->least) && !single_task_running()) {
+		began = now;
 		nap();
 		now = ktime_get_ns();
 		s->since = now;
+		/* Where naps end late, half of the time is still the worker's. */
+		s->least = now - began > 2 * NAP_STEPS * STEP_NS ? now - began : 0;
 	}
 	s->switches = current->nvcsw + current->nivcsw;
 	s->seen = now;

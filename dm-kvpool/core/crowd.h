@@ -15,21 +15,23 @@
 /**
  * struct kvp_spell - how long a worker has had its processor. Zeros to begin with.
  * @most: ns, how long a spell may be; U64_MAX: the worker takes no naps
+ * @least: ns, how long this one is at least, since the last nap took long
  * @since: ns, when this one began
  * @seen: ns, when the worker looked last
  * @switches: how often the task had been switched out by then
  */
 struct kvp_spell {
-	u64 most, since, seen;
+	u64 most, least, since, seen;
 	unsigned long switches;
 };
 
 /**
  * kvp_give_way() - nap if others have waited long enough for the processor
  *
- * A nap lasts 0.8 ms at most, ends by itself, and needs no memory. So what waits for the worker
- * waits longer, but never for ever. Context: process; a worker calls it often, with no spinlock
- * and no lock of the table held. Range locks may be held, and checkpoint_lock.
+ * A nap lasts 0.8 ms, and until the worker gets the processor again. It ends by itself, and needs
+ * no memory. So what waits for the worker waits longer, but never for ever. Context: process; a
+ * worker calls it often, with no spinlock and no lock of the table held. Range locks may be held,
+ * and checkpoint_lock.
  */
 void kvp_give_way(struct kvp_spell *s);
 

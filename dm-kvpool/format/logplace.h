@@ -83,7 +83,8 @@ void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track);
  * kvp_log_place() says where on that vdev. All vdevs get small entries, large ones, and headers of
  * a long stream's intents alike. The smallest entries have one or two blocks, such a header has
  * 16, and two of the largest entries begin in each segment. Each of these is a prime number of
- * turns (1, 11, 353), or a number of them is. So no vdev is passed over.
+ * turns (1, 11, 353), or a number of them is. So no vdev is passed over. Entries of 96 blocks would
+ * have 66 turns each: all of a segment would lie on the same one of two, three or six vdevs.
  */
 static inline u32 kvp_log_turn(const struct kvp_log_track *track, kvp_lsn_t lsn)
 {

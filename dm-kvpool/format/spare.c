@@ -98,7 +98,7 @@ u32 kvp_spares_find(const struct kvp_sb *sb, const u8 uuid[16])
 	return i;
 }
 
-static int bad(struct kvp_why *why, int err, const char *what)
+static int bad_spare(struct kvp_why *why, int err, const char *what)
 {
 	snprintf(why->text, sizeof(why->text), "label of a spare: %s", what);
 	return err;
@@ -109,20 +109,20 @@ int kvp_spare_decode(const struct kvp_disk_sb *d, u64 offset, u64 blocks, struct
 {
 	if (memcmp(d->magic, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN) ||
 	    !(le64_to_cpu(d->incompat) & KVP_SPARE_INCOMPAT))
-		return bad(why, -ENODATA, "there is none");
+		return bad_spare(why, -ENODATA, "there is none");
 	if (le32_to_cpu(d->csum) != sum_of(d))
-		return bad(why, -EUCLEAN, "bad sum");
+		return bad_spare(why, -EUCLEAN, "bad sum");
 	if (le32_to_cpu(d->version) != KVP_FORMAT_VERSION ||
 	    le64_to_cpu(d->incompat) != KVP_SPARE_INCOMPAT)
-		return bad(why, -EOPNOTSUPP, "of a newer version");
+		return bad_spare(why, -EOPNOTSUPP, "of a newer version");
 	if (!rest_is_zero(d))
-		return bad(why, -EOPNOTSUPP, "it says more than this version knows");
+		return bad_spare(why, -EOPNOTSUPP, "it says more than this version knows");
 	take_fields(d, s);
 	if (le64_to_cpu(d->self_offset) != offset)
-		return bad(why, -EUCLEAN, "it lies at another place than it says");
+		return bad_spare(why, -EUCLEAN, "it lies at another place than it says");
 	if (s->size_blocks != blocks)
-		return bad(why, -EUCLEAN, "the device has another size than when it was added");
+		return bad_spare(why, -EUCLEAN, "the device has another size than when it was added");
 	if (!kvp_text_valid(s->name))
-		return bad(why, -EUCLEAN, "control characters in the pool's name");
+		return bad_spare(why, -EUCLEAN, "control characters in the pool's name");
 	return 0;
 }

@@ -91,7 +91,8 @@ static void judge(struct kvp_leg *leg, u32 ended, u64 now)
 	for (kind = 0; kind < KVP_SLOW_KINDS; kind++)
 		if (ended & BIT(kind))
 			kvp_slow_judge(&s->leg[v->legs[0].index], v->nr_legs,
-				       leg->index - v->legs[0].index, kind, kvp_slow_factor(leg->pool), now);
+				       leg->index - v->legs[0].index, kind,
+				       kvp_slow_factor(leg->pool), now);
 	WRITE_ONCE(leg->slow, kvp_slow_reads_last(&s->leg[leg->index]));
 	tell(leg);
 }
@@ -147,7 +148,9 @@ void kvp_slow_look(struct kvp_pool *pool)
 	u64 now = ktime_get_ns();
 	u32 i;
 
-	if (!test_bit(KVP_POOL_RUNNING, &pool->flags))
+	/* While the pool is suspended, legs and vdevs may change their places. */
+	if (!test_bit(KVP_POOL_RUNNING, &pool->flags) ||
+	    test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return;
 	for (i = 0; i < pool->vdevs.nr; i++)
 		look_at_vdev(&pool->vdevs.v[i], now);

@@ -72,8 +72,9 @@ static inline bool kvp_slow_is_judged(const struct kvp_leg *leg)
 }
 
 /*
- * One request in KVP_SLOW_OF. Requests to the legs of a mirror come by turns. So it is not each
- * eighth, which would be of the same leg always: steps of the golden ratio meet any turns alike.
+ * True for one request in KVP_SLOW_OF. Requests to the legs of a mirror come by turns. If each
+ * eighth were sampled, all could be of the same leg. Steps of the golden ratio meet any turns
+ * alike.
  */
 static inline bool kvp_slow_is_sampled(struct kvp_pool *pool)
 {

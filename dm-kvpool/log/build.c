@@ -47,7 +47,7 @@ static bool leaves_room(struct kvp_log *log, u64 budget, u32 blocks, u32 reserve
 /* with the log on legs, a run of so many blocks becomes intents; a tunable overrides it */
 #define LEGS_CUTOFF	64u
 
-#define SHORT_DATA	95u	/* blocks of data in an entry that no caller waits for */
+#define SHORT_DATA	94u	/* blocks of data in an entry that no caller waits for */
 #define ZEROS_RUN	16u	/* so many blocks of zeros in a row become discards, not intents */
 
 /*

@@ -691,14 +691,18 @@ void kvp_pool_suspending(struct kvp_pool *pool)
 	kvp_ahead_end_soon(pool);
 }
 
-void kvp_pool_wait_suspending(struct kvp_pool *pool)
+bool kvp_pool_wait_suspending(struct kvp_pool *pool)
 {
+	static void (*const wait[])(struct kvp_pool *pool) = {
+		kvp_scrub_wait, kvp_returns_wait_end, kvp_resilver_wait, kvp_trim_wait,
+		kvp_ahead_wait,
+	};
+	u32 i;
+
 	/* Only waits: the suspend may be given up at any time, and then all of this goes on. */
-	kvp_scrub_wait(pool);
-	kvp_returns_wait_end(pool);
-	kvp_resilver_wait(pool);
-	kvp_trim_wait(pool);
-	kvp_ahead_wait(pool);
+	for (i = 0; i < ARRAY_SIZE(wait) && test_bit(KVP_POOL_SUSPENDING, &pool->flags); i++)
+		wait[i](pool);
+	return test_bit(KVP_POOL_SUSPENDING, &pool->flags);
 }
 
 void kvp_pool_not_suspending(struct kvp_pool *pool)
@@ -740,6 +744,8 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	kvp_drain_quiesce(pool);
 	set_bit(KVP_POOL_QUIESCED, &pool->flags);
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	/* Later runs see the bit, and leave legs alone that may change their places. */
+	kvp_flights_wait_watch(pool);
 	if (kvp_pool_readonly(pool))
 		return;
 	kvp_rebuild_stop(pool->rebuild);

@@ -13,7 +13,7 @@
  *
  *   - every change of an entry forgets the block, or replaces its page by the contents that the
  *     entry names from now on. kvp_rcache_forget() and kvp_rcache_home_written() do that; the one
- *     place in table.c that changes entries calls them. The version leaves the buffer only after
+ *     place in table/ that changes entries calls them. The version leaves the buffer only after
  *     that;
  *   - a read that may bring a page takes a token before it reads the disk (kvp_rcache_token()). Its
  *     page is refused if the block was forgotten since (kvp_rcache_insert()). A count of changes

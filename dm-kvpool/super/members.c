@@ -1132,7 +1132,8 @@ static bool keep_out(struct kvp_leg *leg)
 /*
  * The other legs of the vdev are about to go on without @leg. One may be dead, and no request has
  * told so yet. Were it the last one then, no leg could record that @leg is out. So each is flushed,
- * and given up if that fails, while @leg is there.
+ * and given up if that fails, while @leg is there. A mate that has not answered for a second is not
+ * asked: if two legs hang, each order would wait for the other leg.
  */
 static void ask_mates(struct kvp_leg *leg)
 {
@@ -1141,7 +1142,8 @@ static void ask_mates(struct kvp_leg *leg)
 	for (i = 0; leg->v && i < leg->v->nr_legs; i++) {
 		struct kvp_io io = { .leg = &leg->v->legs[i], .op = KVP_IO_FLUSH };
 
-		if (io.leg == leg || !kvp_leg_in_sync(io.leg) || !kvp_io_sync(&io))
+		if (io.leg == leg || !kvp_leg_in_sync(io.leg) || READ_ONCE(io.leg->late) ||
+		    !kvp_io_sync(&io))
 			continue;
 		kvp_leg_failed_write(io.leg);
 		kvp_leg_flush_failed(io.leg);

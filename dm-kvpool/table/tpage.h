@@ -10,6 +10,8 @@
  *	lost.c						what stands in for a lost page
  *	read.c						copies on legs and SSDs
  *	entry.c  pointer.c  tpage.c			entries; pointers; pages in memory
+ *
+ * table.c begins and ends all of this, and keeps the roots.
  */
 #ifndef KVP_TABLE_TPAGE_H
 #define KVP_TABLE_TPAGE_H
@@ -106,12 +108,6 @@ static inline kvp_vblock_t tpage_behind(const struct kvp_vdev *v, u32 level, kvp
 	return tpage_first(v, level, tpage_index(v, level, block) + 1);
 }
 
-/* The contents of @tp that are written; they do not change. */
-static inline struct page *tpage_fixed(const struct kvp_tpage *tp)
-{
-	return tp->fixed ?: tp->page;
-}
-
 /* tpage.c */
 
 /** kvp_tpage_lookup() - the page in memory, with a reference; or NULL. Context: any. */
@@ -170,7 +166,8 @@ bool kvp_tpage_fits_pointer(const struct kvp_tpage *tp);
 /* read.c */
 
 /**
- * kvp_tpage_read_copy() - read the copy at @at of @leg of the page that @tp->durable names
+ * kvp_tpage_read_copy() - read one copy of the page that @tp->durable names into @page
+ * @leg, @at: where the copy is
  *
  * Return: 0; -EBADMSG: the contents are not that page; or the error of the read. Waits for I/O.
  */
@@ -206,6 +203,8 @@ void kvp_tpage_fill_lost(struct kvp_tpage *tp);
  * kvp_leaf_poison() - fill in for a lost leaf that readers cannot find yet: poison every block
  * @counted: the page above was given up, so this poison is counted already, and the leaf does not
  *	become dirty
+ *
+ * Context: process; takes @t->lock.
  */
 void kvp_leaf_poison(struct kvp_table *t, struct kvp_tpage *leaf, bool counted);
 

@@ -65,10 +65,16 @@ bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now)
 	return past;
 }
 
+/* The contents of @tp that are written; they do not change. */
+static struct page *fixed_page(const struct kvp_tpage *tp)
+{
+	return tp->fixed ?: tp->page;
+}
+
 /* Make the pointer to a page: it has the page's newest era, and whether there is any poison. */
 static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
 {
-	return kvp_table_pointer(tp->v, tp->level, tp->index, page_address(tpage_fixed(tp)), slot);
+	return kvp_table_pointer(tp->v, tp->level, tp->index, page_address(fixed_page(tp)), slot);
 }
 
 /*
@@ -101,7 +107,7 @@ static int by_index(void *priv, const struct list_head *a, const struct list_hea
 
 static bool batch_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
 {
-	return tp->v->ops->add_page(b, tp, kvp_ptr_slot(tp->pending), copy, tpage_fixed(tp));
+	return tp->v->ops->add_page(b, tp, kvp_ptr_slot(tp->pending), copy, fixed_page(tp));
 }
 
 static int add_page(struct kvp_batch *b, const struct kvp_tpage *tp, u32 copy)
@@ -220,7 +226,7 @@ void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error, 
 	if (!error)
 		list_for_each_entry(tp, pages, writing)
 			if (!kvp_ptr_null(tp->pending))
-				kvp_ssdcopy_write(t->client.copies, tp, tpage_fixed(tp), wait);
+				kvp_ssdcopy_write(t->client.copies, tp, fixed_page(tp), wait);
 
 	mutex_lock(&t->lock);
 	list_for_each_entry_safe(tp, next, pages, writing) {

@@ -1012,8 +1012,7 @@ static int act_write_back(struct kvp_order *order)
 {
 	struct write_back *w = container_of(order, struct write_back, order);
 
-	kvp_pool_wait_suspending(w->pool);
-	if (!w->noflush)
+	if (kvp_pool_wait_suspending(w->pool) && !w->noflush)
 		kvp_pool_write_back(w->pool);
 	return 0;
 }

@@ -100,15 +100,15 @@ static bool renewals_wait(struct kvp_pool *pool)
 
 /*
  * Disks that seek take little of the processor. There all requests of a batch are sent at once, so
- * that they can be sorted.
+ * that they can be sorted. Nor does the worker nap while a suspend or an order waits for it.
  */
 static void set_spell(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
-	bool seek = kvp_destage_legs_seek(pool);
+	bool none = kvp_destage_legs_seek(pool) || atomic_read(&dg->awaited);
 
-	dg->spell.most = seek ? U64_MAX : spell_ns(pool);
-	kvp_home_gives_way(dg->home, seek ? NULL : &dg->spell);
+	dg->spell.most = none ? U64_MAX : spell_ns(pool);
+	kvp_home_gives_way(dg->home, none ? NULL : &dg->spell);
 }
 
 void kvp_burst_begin(struct kvp_pool *pool)

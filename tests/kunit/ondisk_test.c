@@ -60,7 +60,7 @@ static const struct field vdev_fields[] = {
 	FIELD(vdev, shadow_of, 108, 1),
 	FIELD(vdev, reserved1, 109, 3),
 	FIELD(vdev, shadow_label, 112, 8),
-	FIELD(vdev, reserved, 120, 8),
+	FIELD(vdev, spare, 120, 8),
 };
 
 static const struct field sb_fields[] = {

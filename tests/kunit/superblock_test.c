@@ -5,6 +5,7 @@
 #include "format/kind.c"
 #include "format/replaces.c"
 #include "format/shadow.c"
+#include "format/spare.c"
 #include "format/superblock.c"
 
 #define LEG_BLOCKS	65536ull	/* 256 MiB */

@@ -1120,6 +1120,7 @@ static void walk_beside_the_host(struct life *l)
 		if (i % 100 == 0)
 			host_write(&l->host, i / 10 * 37 % (l->blocks / 4) * 4, 1, true);
 	}
+	host_write(&l->host, 1, 1, true);
 	if (!kvp_log_used(l->host.pool->log))
 		sim_fail("all is home: the case was not set up");
 }

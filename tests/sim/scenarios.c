@@ -1052,7 +1052,8 @@ static void suspend_given_up_beside_a_scrub(struct scenario *s)
 	host_sleep(300);
 	kvp_pool_suspending(pool);
 	release_all();
-	kvp_pool_wait_suspending(pool);
+	if (!kvp_pool_wait_suspending(pool))
+		sim_fail("a suspend counts as given up");
 	if (pool->scrub->info.state != KVP_SCRUB_RUNNING || sim_work_busy(&pool->scrub->work))
 		sim_fail("a scrub goes on, or has ended, when the pool is to be suspended");
 	kvp_pool_write_back(pool);

@@ -152,7 +152,7 @@ connected() {
 	run 0 export tank
 	run 0 import --degraded -d /dev/a -d /dev/b tank
 	oracle write $dev 200 300 8 fsync bs=4
-	run 4 status tank; has out 'advice: leg .* is missing: .*then kvpoolctl online tank DEV'
+	run 4 status tank; has out 'advice: leg .* is missing: its device /dev/c is there, .*kvpoolctl online tank /dev/c brings it back'
 	refused 3 refused 'does not have its device' online tank "$(stat_of tank leg.2.uuid)"
 	refused 1 not_found 'not a leg of pool tank' online tank /dev/d
 	begin_load

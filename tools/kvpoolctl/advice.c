@@ -529,10 +529,9 @@ static void about_stopped_shadow(json_object *pool, json_object *new, char *buf,
 		snprintf(first, sizeof(first), "%.256s, then ", json_text_at(new, "found.mend"));
 		mend = first;
 	}
-	snprintf(buf, size, "leg %s, which is to replace another, is %s%s, and that is in use as "
-		 "before: %skvpoolctl export %s and kvpoolctl import %s go on with it; or "
-		 "kvpoolctl cancel %s replace undoes it", leg_name(new), state, is, mend, name,
-		 name, name);
+	snprintf(buf, size, "leg %s, which is to replace another, is %s%s. The other stays in use. "
+		 "To go on: %skvpoolctl export %s and kvpoolctl import %s; or kvpoolctl cancel %s "
+		 "replace undoes it", leg_name(new), state, is, mend, name, name, name);
 }
 
 /*

@@ -64,7 +64,7 @@ echo "--- missing; offline"
 run 0 export tank
 simset b power 1
 run 0 import -d /dev/a tank
-status 4 degraded; has out 'advice: leg [0-9a-f-]{36} is missing: it is not connected.*Connect it, then kvpoolctl online tank DEV'
+status 4 degraded; has out 'advice: leg [0-9a-f-]{36} is missing: its device /dev/b is there, .*kvpoolctl online tank /dev/b brings it back'
 run 4 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.1.path)" null
 run 0 destroy tank
 for d in a b; do run 0 labelclear -f /dev/$d; done

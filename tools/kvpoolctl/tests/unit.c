@@ -2137,9 +2137,9 @@ static const struct {
 } advised[] = {
 	{ POOL("suspended", "", ""), 5, "all I/O waits", "kvpoolctl clear tank" },
 	{ "{\"name\":\"tank\",\"state\":\"suspended\",\"vdevs\":null}", 5, "the pool does not run",
-	  "kvpoolctl clear tank, or else dmsetup resume tank" },
+	  "kvpoolctl clear tank; if that fails, dmsetup resume tank" },
 	{ POOL("faulted", ",\"log\":{\"failed\":true}", ""), 5,
-	  "were not flushed are in memory only", "kvpoolctl clear tank" },
+	  "were not flushed are only in memory", "kvpoolctl clear tank" },
 	{ POOL("faulted", "", ""), 5, "no leg can be written", "kvpoolctl clear tank" },
 	{ POOL("faulted", ",\"heartbeat\":{\"age_ms\":20000,\"left_ms\":0}", ""), 5,
 	  "another host has taken over the pool, or may have",
@@ -2156,7 +2156,7 @@ static const struct {
 	 * They may have been written since, or a leg did not answer: nothing is known to be lost.
 	 */
 	{ POOL("online", ",\"scrub\":{\"unrepaired\":2}", ""), 4,
-	  "no good copy of 2 blocks, and none is known to be lost now", "then kvpoolctl scrub --wait tank" },
+	  "no good copy of 2 blocks, but no block is known to be lost", "then kvpoolctl scrub --wait tank" },
 	/* A pool that was imported read-only refuses all changes. */
 	{ POOL("online", ",\"readonly\":true,\"poisoned_total\":1", ""), 4, "1 block is lost:", LEAVE
 	  "write them anew" },
@@ -2199,8 +2199,8 @@ static const struct {
 	{ "{\"name\":\"tank\",\"state\":\"online\",\"vdevs\":[{\"kind\":\"parity1\",\"legs\":[" GOOD_LEG
 	  ",{\"path\":null,\"uuid\":\"uuid-n\",\"state\":\"missing\",\"replaces\":\"uuid-a\",\"found\":{"
 	  "\"path\":\"/dev/f\",\"why\":\"it is read-only\",\"mend\":\"mend it\"}}]}]}", 0,
-	  "leg uuid-n, which is to replace another, is missing (/dev/f, but it is read-only), and that",
-	  "as before: mend it, then kvpoolctl export tank and kvpoolctl import tank go on" },
+	  "leg uuid-n, which is to replace another, is missing (/dev/f, but it is read-only). The other",
+	  "To go on: mend it, then kvpoolctl export tank and kvpoolctl import tank; or" },
 	/* A spare is named if it is surely free and large enough. */
 	{ POOL("degraded", SPARE("available", "4096", "null"), SIZED("faulted", "")), 4,
 	  "if it fails again, kvpoolctl replace tank /dev/b NEW",
@@ -2232,7 +2232,7 @@ static const struct {
 	{ SHADOWED("online", "online", "online"), 0, "leg /dev/n has all data of the leg that it is to replace",
 	  "kvpoolctl wait -t replace tank lets it take its place" },
 	{ SHADOWED("online", "online", "faulted"), 0, "leg /dev/n, which is to replace another, is faulted",
-	  "kvpoolctl export tank and kvpoolctl import tank go on with it" },
+	  "kvpoolctl export tank and kvpoolctl import tank; or" },
 	{ SHADOWED("online", "online", "missing"), 0, "leg /dev/n, which is to replace another, is missing",
 	  "kvpoolctl cancel tank replace undoes it" },
 	{ SHADOWED("degraded", "faulted", "stale"), 4,
