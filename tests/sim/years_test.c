@@ -386,8 +386,11 @@ static bool live(struct years *y, bool cut)
 	free(before);
 	if (!good)
 		return false;
-	/* By force, the legs that are away may be recorded out, and then the start failed. */
-	if (y->refused && y->ill && y->start.degraded)
+	/*
+	 * The legs that are away may be recorded out before the start fails: by force, or if too
+	 * few are away to have gone on by themselves (R16).
+	 */
+	if (y->refused && y->ill)
 		y->sync &= ~(u32)y->start.missing;
 	keep_images(y, cut && !y->refused);
 	if (!y->refused)
