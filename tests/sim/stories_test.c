@@ -434,7 +434,7 @@ static bool refused_by(struct story *s, struct story *other, u32 which)
 	return s->refused || tell("a disk of another pool is taken");
 }
 
-/* Leg 1 has died, and nobody knows. Then the good one is taken out by mistake. */
+/* Leg 1 has died, and no request has told so. Then the good one is taken out by mistake. */
 static void wrong_leg_leaves(struct story *s)
 {
 	u32 last = s->start.legs - 1, wrong = last - 1;
