@@ -54,8 +54,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (ctl_args(ctl, argc, 0, 1)) {
 		cmd = command_find(argv[optind]);
 		if (!cmd)
-			return ctl_usage(ctl, "'%.64s' is not a command; "
-					 "'kvpoolctl help' lists them", argv[optind]);
+			return command_unknown(ctl, argv[optind]);
 	}
 	if (ctl->json)
 		print_json(cmd);

@@ -39,6 +39,66 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
+#define LONGEST_NAME 16
+
+/* Letters to add, take away or change so that @a becomes @b (Levenshtein). */
+static unsigned int name_distance(const char *a, const char *b)
+{
+	size_t i, j, n = strlen(b);
+	unsigned int row[LONGEST_NAME + 1], diagonal, above;
+
+	for (j = 0; j <= n; j++)
+		row[j] = j;
+	for (i = 1; a[i - 1]; i++) {
+		diagonal = row[0];
+		row[0] = i;
+		for (j = 1; j <= n; j++) {
+			above = row[j];
+			row[j] = diagonal + (a[i - 1] != b[j - 1]);
+			if (row[j] > above + 1)
+				row[j] = above + 1;
+			if (row[j] > row[j - 1] + 1)
+				row[j] = row[j - 1] + 1;
+			diagonal = above;
+		}
+	}
+	return row[n];
+}
+
+const char *command_nearest(const char *name)
+{
+	unsigned int distance, least = 3;	/* a short name allows less */
+	const char *nearest = NULL, *const *known;
+
+	if (strlen(name) > LONGEST_NAME)
+		return NULL;
+	if (strlen(name) < 5)
+		least = strlen(name) < 3 ? 1 : 2;
+	for (known = command_names(); *known; known++) {
+		if (strlen(*known) > LONGEST_NAME)
+			continue;
+		distance = name_distance(name, *known);
+		if (distance < least) {
+			least = distance;
+			nearest = *known;
+		}
+	}
+	return nearest;
+}
+
+int command_unknown(struct ctl *ctl, const char *name)
+{
+	const char *nearest = command_nearest(name);
+	char what[65], why[64] = "not a command";
+	struct err err;
+
+	snprintf(what, sizeof(what), "%s", name);
+	if (nearest)
+		snprintf(why, sizeof(why), "not a command; did you mean '%s'?", nearest);
+	err_set(&err, ERR_USAGE, what, "'kvpoolctl --help' lists all commands", "%s", why);
+	return ctl_fail(ctl, &err);
+}
+
 void commands_print(void)
 {
 	const struct command_row *r;

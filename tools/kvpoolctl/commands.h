@@ -16,6 +16,12 @@ extern const struct command_row command_rows[];	/* both NULL at the end */
 /** command_find() - the command called @name, or NULL */
 const struct command *command_find(const char *name);
 
+/** command_nearest() - the command whose name differs from @name in one or two letters, or NULL */
+const char *command_nearest(const char *name);
+
+/** command_unknown() - print that @name is not a command. Return: the exit status */
+int command_unknown(struct ctl *ctl, const char *name);
+
 /** commands_print() - usage of the tool, its commands by group, and the common options */
 void commands_print(void);
 

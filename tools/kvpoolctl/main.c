@@ -56,11 +56,8 @@ int main(int argc, char **argv)
 	if (at >= argc)
 		return ctl_usage(&ctl, "a command is missing; 'kvpoolctl --help' lists them");
 	ctl.cmd = command_find(argv[at]);
-	if (!ctl.cmd) {
-		ctl.cmd = &none;
-		return ctl_usage(&ctl, "'%.64s' is not a command; 'kvpoolctl --help' lists them",
-				 argv[at]);
-	}
+	if (!ctl.cmd)
+		return command_unknown(&ctl, argv[at]);
 	if (ctl.dry_run && !ctl.cmd->dry_run)
 		return ctl_usage(&ctl, "unknown option '-n'");
 	ret = ctl.cmd->run(&ctl, argc - at, argv + at);
