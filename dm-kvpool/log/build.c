@@ -528,7 +528,7 @@ static void seal_entry(struct kvp_log *log, struct kvp_entry_io *e)
 	h->open_count = 0;
 
 	spin_lock_irqsave(&log->lock, flags);
-	e->due = log->due;
+	e->due = kvp_log_due(log);
 	__witness(log);
 	h->durable = log->witnessed;
 	list_for_each_entry(b, &log->open, list)
@@ -712,7 +712,7 @@ static u32 most_data(struct kvp_log *log)
 	const struct kvp_vdev *v = log->vdevs->log_vdev;
 	u32 i;
 
-	if (READ_ONCE(log->due) || newest_wanted(log) > log->built_seq ||
+	if (kvp_log_due(log) || newest_wanted(log) > log->built_seq ||
 	    kvp_log_reserves(log) || kvp_vdevs_log_on_cache(log->vdevs))
 		return KVP_ENTRY_MAX_DATA;
 	for (i = 0; i < v->nr_legs; i++)

@@ -72,13 +72,19 @@ static bool again_wanted(const struct kvp_log *log)
 	return READ_ONCE(log->again_seq) > READ_ONCE(log->built_seq) && !kvp_log_failed(log);
 }
 
+bool kvp_log_due(const struct kvp_log *log)
+{
+	return READ_ONCE(log->due) || (READ_ONCE(log->due_seq) > READ_ONCE(log->built_seq) &&
+				       kvp_wbuf_buffered(log->wbuf));
+}
+
 /*
  * True if an entry may be wanted. Most writes have no waiter and do not fill an entry: for those
  * this says no without a lock. Code that changes one of these values kicks after that.
  */
 static bool could_be_wanted(struct kvp_log *log)
 {
-	return !list_empty(&log->waiters) || READ_ONCE(log->due) || again_wanted(log) ||
+	return !list_empty(&log->waiters) || kvp_log_due(log) || again_wanted(log) ||
 	       kvp_wbuf_buffered(log->wbuf) >= commit_batch(log);
 }
 
@@ -97,7 +103,7 @@ static bool build_wanted(struct kvp_log *log)
 	w = list_empty(&log->waiters) ? NULL :
 		list_last_entry(&log->waiters, struct kvp_waiter, list);
 	/* FLUSHes that arrive while a commit is in flight share the next one. */
-	wanted = __nothing_in_flight(log) && (log->due || (w && w->seq > log->built_seq) ||
+	wanted = __nothing_in_flight(log) && (kvp_log_due(log) || (w && w->seq > log->built_seq) ||
 					      again_wanted(log));
 	/* After a failure, one entry is built at a time, and only for a waiter or the timer. */
 	if (!kvp_log_failed(log))
@@ -133,12 +139,26 @@ void kvp_commit_now(struct kvp_log *log)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
+/*
+ * The interval is over. All that was accepted until now must become durable, though it may take
+ * several entries. A later interval may add to it.
+ */
+static void commit_all_accepted(struct kvp_log *log)
+{
+	u64 seq = kvp_wbuf_seq(log->wbuf);
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	WRITE_ONCE(log->due_seq, max(log->due_seq, seq));
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
 void kvp_interval_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(to_delayed_work(work), struct kvp_log, interval_work);
 
 	clear_bit(0, &log->armed);
-	kvp_commit_now(log);
+	commit_all_accepted(log);
 	kvp_commit_kick(log, true);
 }
 
@@ -237,7 +257,7 @@ static bool __no_space_waiter(struct kvp_log *log)
 	const struct kvp_wbuf *w = log->wbuf;
 
 	lockdep_assert_held(&log->lock);
-	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !log->due &&
+	return list_empty(&log->waiters) && list_empty(&log->flush_waiters) && !kvp_log_due(log) &&
 	       !READ_ONCE(log->full) &&
 	       !READ_ONCE(log->vdevs->log_moving) && !READ_ONCE(log->stopped) &&
 	       !kvp_cache_clean_waits(log->vdevs) &&
@@ -394,6 +414,7 @@ static void rewind_log(struct kvp_log *log)
 	log->built_seq = log->durable_seq;
 	kvp_fail(log->failure, KVP_FAIL_COMMIT, "no leg took the log entry");
 	WRITE_ONCE(log->due, false);
+	WRITE_ONCE(log->due_seq, 0);
 	if (!moves && !READ_ONCE(log->tunables[KVP_T_FAILMODE]))
 		list_splice_init(&log->waiters, &waiters);
 	spin_unlock_irqrestore(&log->lock, flags);

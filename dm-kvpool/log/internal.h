@@ -193,6 +193,13 @@ static inline void kvp_answer(struct list_head *waiters, int error)
 /** kvp_commit_fail_internal() - the log has stopped: answer internal waiters with -EIO */
 void kvp_commit_fail_internal(struct kvp_log *log);
 
+/**
+ * kvp_log_due() - true if an entry must be built that no caller waits for
+ *
+ * The interval was over for a part of what is buffered, or kvp_commit_now() was called.
+ */
+bool kvp_log_due(const struct kvp_log *log);
+
 /* Work of the log, on log->commit_wq. */
 void kvp_commit_work(struct work_struct *work);
 void kvp_interval_work(struct work_struct *work);

@@ -66,7 +66,7 @@ static bool must_go(struct kvp_log *log, const struct kvp_entry_io *e)
 	bool must;
 
 	spin_lock_irqsave(&log->lock, flags);
-	must = log->due || kvp_log_failed(log) || !list_empty(&log->waiters) ||
+	must = kvp_log_due(log) || kvp_log_failed(log) || !list_empty(&log->waiters) ||
 	       !__homes_on_their_way(log, e);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return must;

@@ -328,7 +328,8 @@ struct kvp_log {
 	struct list_head waiters;
 	/* durable in the log; but intents, poison or a loss must become durable first */
 	struct list_head flush_waiters;
-	bool due;	/* commit what is buffered: the interval is over, or kvp_commit_now() */
+	bool due;	/* commit an entry of what is buffered: kvp_commit_now() */
+	u64 due_seq;	/* commit all up to this: it was accepted when the interval was over */
 	bool closing;				/* intents that are home are about to be closed */
 	bool full;				/* no space: destage must free some */
 	bool stopped;				/* nothing more is built */
@@ -629,7 +630,7 @@ void kvp_commit_kick(struct kvp_log *log, bool may_build);
  */
 void kvp_commit_wait_async(struct kvp_log *log, struct kvp_waiter *w);
 
-/** kvp_commit_now() - do not wait for the interval: the next kick commits what is buffered */
+/** kvp_commit_now() - do not wait for the interval: the next kick commits an entry */
 void kvp_commit_now(struct kvp_log *log);
 
 /** kvp_commit_sync() - make everything accepted so far durable; 0 or -EIO. May wait for I/O. */

@@ -391,6 +391,33 @@ static void answers(struct alone *a)
 		sim_fail("what is durable is not so at once");
 }
 
+/*
+ * The interval is over: all that was accepted until then becomes durable, though it takes two
+ * entries. What is accepted after that waits for the next interval.
+ */
+static void interval_commits_all(struct alone *a)
+{
+	u32 i, many = KVP_ENTRY_MAX_DATA + 60;
+
+	a->tunables[KVP_T_COMMIT_INTERVAL_MS] = 5000;
+	for (i = 0; i < many; i++)
+		if (!write(a, 10 + 2 * i, 0))
+			sim_fail("the buffer is full");
+	kvp_commit_kick(&a->log, true);
+	wait_a_while();
+	if (kvp_wbuf_buffered(&a->w) != many)
+		sim_fail("the log did not wait for the interval: the case was not set up");
+	schedule_timeout_uninterruptible(msecs_to_jiffies(5000));
+	if (kvp_wbuf_buffered(&a->w) || a->log.commits < 2)
+		sim_fail("%u blocks are not committed though the interval is over",
+			 kvp_wbuf_buffered(&a->w));
+	write_run(a, 10, 1);
+	kvp_commit_kick(&a->log, true);
+	wait_a_while();
+	if (kvp_wbuf_buffered(&a->w) != 1)
+		sim_fail("a later write was committed before its interval was over");
+}
+
 /* A leg does not take its part: it is given up, and that is recorded before any answer. */
 static void loses_a_leg(struct alone *a)
 {
@@ -557,6 +584,7 @@ static const struct alone_case {
 } cases[] = {
 	{ "log_alone_appends", appends },
 	{ "log_alone_answers", answers },
+	{ "log_alone_interval_commits_all", interval_commits_all },
 	{ "log_alone_loses_a_leg", loses_a_leg },
 	{ "log_alone_loses_all", loses_all },
 	{ "log_alone_comes_round", comes_round },
