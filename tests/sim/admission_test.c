@@ -398,6 +398,7 @@ static void run_case(const char *what, const struct host_start *shape,
 		.name = name, .shape = shape, .act = act, .leave = after, .after = after,
 		.turns = opt.thorough ? 32 : 4, .images = 3,
 		.cuts = !cut ? 0 : opt.thorough ? 200 : 25,
+		.depth = CHECK_RECRASH,
 		.own = &own, .own_size = sizeof(own),
 	};
 

@@ -165,6 +165,16 @@ const struct base *base_cache(const struct host_start *shape)
 			       [shape->writethrough][shape->large], shape);
 }
 
+const struct base *base_for(const struct host_start *shape)
+{
+	if (shape->second)
+		return base_two(shape);
+	if (shape->cache || shape->large)
+		return base_cache(shape);
+	return shape->parity ? base_parity(shape->legs, shape->strict) :
+			       base_pool(shape->legs, shape->strict);
+}
+
 const struct base *base_parity_long_log(void)
 {
 	static struct base base;

@@ -7,52 +7,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "ram/wbuf.h"
 #include "work/destage.h"
 
 #define ROUNDS		2u
 #define POSITIONS	20u
 
-struct beside {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct crash crash;
+/* What a case knows besides its script. */
+static struct {
 	struct rng rng;
-	u32 cuts_from;		/* position in the trace */
 	bool asks, asked;	/* the reader goes on; it has ended */
-};
+} own;
 
 /* The host asks for something all the time. It is counted as the request path counts it. */
 static void ask(void *arg)
 {
-	struct beside *b = arg;
+	struct script *b = arg;
 
-	while (b->asks) {
+	while (own.asks) {
 		b->host.pool->stats->read_blocks++;
-		host_read_check(&b->host, rng_below(&b->rng, 400));
+		host_read_check(&b->host, rng_below(&own.rng, 400));
 		host_sleep(5);
 	}
-	b->asked = true;
+	own.asked = true;
 }
 
-static void begin_to_ask(struct beside *b)
+static void begin_to_ask(struct script *b)
 {
-	b->asks = true;
-	b->asked = false;
+	own.asks = true;
+	own.asked = false;
 	sim_spawn("reader", ask, b);
 }
 
-static void end_to_ask(struct beside *b)
+static void end_to_ask(struct script *b)
 {
-	b->asks = false;
-	while (!b->asked)
+	own.asks = false;
+	while (!own.asked)
 		host_sleep(1);
 }
 
 /* @n blocks alone, none beside another, so that each is a request. */
-static void scatter(struct beside *b, u32 first, u32 n)
+static void scatter(struct script *b, u32 first, u32 n)
 {
 	u32 i;
 
@@ -61,12 +57,12 @@ static void scatter(struct beside *b, u32 first, u32 n)
 	host_flush(&b->host);
 }
 
-static u32 rested(const struct beside *b)
+static u32 rested(const struct script *b)
 {
 	return READ_ONCE(b->host.pool->destage->rested);
 }
 
-static void wait_for_rest(struct beside *b, u32 before)
+static void wait_for_rest(struct script *b, u32 before)
 {
 	u32 i;
 
@@ -75,7 +71,7 @@ static void wait_for_rest(struct beside *b, u32 before)
 			sim_fail("destage does not rest beside the host");
 }
 
-static void wait_for_home(struct beside *b, u32 most_ms)
+static void wait_for_home(struct script *b, u32 most_ms)
 {
 	u32 ms;
 
@@ -85,20 +81,16 @@ static void wait_for_home(struct beside *b, u32 most_ms)
 				 kvp_wbuf_nr_logged(b->host.pool->wbuf), ms);
 }
 
-static void begin(struct beside *b)
+static void begin(struct script *b)
 {
-	if (host_start(&b->host, &b->o, &b->start))
-		sim_fail("start: %s", b->host.refusal.why);
-	b->cuts_from = disks.trace.nr;
 	begin_to_ask(b);
 	scatter(b, 0, 60);
 	wait_for_rest(b, 0);
 }
 
 /* Versions of which older ones wait by address: data, a discard, and a stream. */
-static void newer_ones_beside_a_rest(void *arg)
+static void newer_ones_beside_a_rest(struct script *b)
 {
-	struct beside *b = arg;
 	struct host *h = &b->host;
 
 	begin(b);
@@ -114,9 +106,8 @@ static void newer_ones_beside_a_rest(void *arg)
 }
 
 /* In the midst of a rest, a caller wants all at home. */
-static void an_order_ends_the_rest(void *arg)
+static void an_order_ends_the_rest(struct script *b)
 {
-	struct beside *b = arg;
 	u32 before;
 
 	begin(b);
@@ -130,9 +121,8 @@ static void an_order_ends_the_rest(void *arg)
 }
 
 /* A host that falls silent has all at home soon. */
-static void a_quiet_host_costs_nothing(void *arg)
+static void a_quiet_host_costs_nothing(struct script *b)
 {
-	struct beside *b = arg;
 
 	begin(b);
 	end_to_ask(b);
@@ -141,9 +131,8 @@ static void a_quiet_host_costs_nothing(void *arg)
 }
 
 /* The log gets full beside a rest: writers go on, and destage gets the legs. */
-static void a_full_log_ends_the_rest(void *arg)
+static void a_full_log_ends_the_rest(struct script *b)
 {
-	struct beside *b = arg;
 	struct host *h = &b->host;
 	u32 i;
 
@@ -154,43 +143,24 @@ static void a_full_log_ends_the_rest(void *arg)
 	host_flush(h);
 }
 
-static bool run_once(struct beside *b, const char *name, void (*run)(void *arg), u64 seed)
+static void set_up(struct script *b)
 {
-	const struct base *base = b->start.parity ? base_parity(b->start.legs, b->start.strict) :
-						    base_pool(b->start.legs, b->start.strict);
-	bool good;
-
-	oracle_copy(&b->o, &base->o);
-	b->rng.s = seed;
-	b->crash = (struct crash){ .legs = base->legs, .o = &b->o, .parity = base->parity };
-	good = run_machine(base->img, base->legs, seed, run, b);
-	if (good)
-		good = !cut_sampled(name, &b->crash, b->cuts_from, CHECK_RECRASH, POSITIONS);
-	oracle_free(&b->o);
-	return good;
+	own.rng.s = b->seed;
+	b->start.rotational = b->turn % 2;
 }
 
-static void beside(const char *what, void (*run)(void *arg), bool parity, bool strict)
+static void beside(const char *what, void (*act)(struct script *b), bool parity, bool strict)
 {
-	struct beside *b;
-	bool good = true;
+	struct host_start shape = { .legs = parity ? 3 : 2, .parity = parity, .strict = strict };
 	char name[80];
-	u32 i;
+	struct script_case c = {
+		.name = name, .shape = &shape, .set_up = set_up, .act = act, .leave = true,
+		.turns = ROUNDS, .salt = 7000, .cuts = POSITIONS, .depth = CHECK_RECRASH,
+		.own = &own, .own_size = sizeof(own),
+	};
 
 	snprintf(name, sizeof(name), "beside:%s:%s", parity ? "parity1" : "mirror", what);
-	if (!wanted(name))
-		return;
-	b = calloc(1, sizeof(*b));
-	for (i = 0; good && i < (opt.rounds ?: ROUNDS); i++) {
-		memset(&b->start, 0, sizeof(b->start));
-		b->start.legs = parity ? 3 : 2;
-		b->start.parity = parity;
-		b->start.strict = strict;
-		b->start.rotational = i % 2;
-		good = run_once(b, name, run, mix64(opt.seed, 7000 + i));
-	}
-	result(name, good);
-	free(b);
+	script_run(&c);
 }
 
 void run_beside(void)

@@ -15,7 +15,8 @@ const char *__asan_default_options(void)
 	return "detect_leaks=0:detect_stack_use_after_return=0";
 }
 
-struct options opt = { .seed = 1, .crash = -1, .images = 6, .levels = 1 };
+struct options opt = { .seed = 1, .crash = -1, .images = 6, .levels = 1, .turn = -1 };
+s64 sim_turn = -1;
 struct totals totals;
 
 /* By name, so that a case stays in its share when others come and go. */
@@ -64,6 +65,8 @@ void print_replay(FILE *to, const char *name, s64 crash)
 	if (opt.sabotage)
 		fprintf(to, " --break %s", sabotage_names[opt.sabotage]);
 	fprintf(to, " --only %s", name);
+	if (sim_turn >= 0)
+		fprintf(to, " --turn %lld", sim_turn);
 	if (crash >= 0)
 		fprintf(to, " --crash %lld", crash);
 	fputc('\n', to);
@@ -135,7 +138,7 @@ static void usage(void)
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
 	       "           [--share K/N] [--list] [--first] [--keep-going] [--dump FOLDER] "
-	       "[--most N]\n           [--levels N] [--faults N]\nsuites:");
+	       "[--most N]\n           [--levels N] [--faults N] [--turn N]\nsuites:");
 	for (i = 0; i < ARRAY_SIZE(suites); i++)
 		printf(" %s", suites[i].name);
 	printf("\nrules:");
@@ -202,7 +205,8 @@ static const char *parse(int argc, char **argv)
 		{ "rounds", 1, 0, 'r' }, { "suite", 1, 0, 'u' }, { "break", 1, 0, 'b' },
 		{ "keep-going", 0, 0, 'k' }, { "dump", 1, 0, 'd' }, { "most", 1, 0, 'm' },
 		{ "share", 1, 0, 'S' }, { "list", 0, 0, 'L' }, { "first", 0, 0, 'f' },
-		{ "levels", 1, 0, 'D' }, { "faults", 1, 0, 'F' }, { 0 }
+		{ "levels", 1, 0, 'D' }, { "faults", 1, 0, 'F' },
+		{ "turn", 1, 0, 't' }, { 0 }
 	};
 	const char *suite = NULL;
 	int c;
@@ -224,6 +228,7 @@ static const char *parse(int argc, char **argv)
 		case 'S': parse_share(optarg); break;
 		case 'L': opt.list = true; break;
 		case 'f': opt.first = true; break;
+		case 't': opt.turn = atoll(optarg); break;
 		case 'F': opt.faults = atoi(optarg); break;
 		case 'D': parse_levels(optarg); break;
 		default: usage();

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "cache/scache.h"
 #include "log/internal.h"
 #include "pool/cachemode.h"
@@ -22,32 +22,25 @@
 #define STREAM		40u
 #define ROUNDS		2u
 
-struct over {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct crash crash;
-	const char *name;
-	void (*run)(struct over *t);
-	u32 cuts_from;		/* position in the trace */
-	u32 positions;		/* 0: all */
-	u32 first;
+/* What a case knows besides its script. */
+static struct {
+	u32 first;		/* block of the stream */
 	u64 intents;
 	bool done;
-};
+} own;
 
 /* Older versions that the log has, and that are not home: alone, in pairs, and at both ends. */
-static void write_older(struct over *t)
+static void write_older(struct script *t)
 {
 	static const u32 at[] = { 0, 5, 6, 17, 30, 39 };
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(at); i++)
-		host_write(&t->host, t->first + at[i], 1, false);
+		host_write(&t->host, own.first + at[i], 1, false);
 	host_flush(&t->host);
 }
 
-static u32 waiting(struct over *t)
+static u32 waiting(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 
@@ -57,48 +50,48 @@ static u32 waiting(struct over *t)
 	return kvp_wbuf_nr_logged(pool->wbuf);
 }
 
-static void commit(struct over *t)
+static void commit(struct script *t)
 {
 	kvp_commit_now(t->host.pool->log);
 	kvp_commit_kick(t->host.pool->log, true);
 }
 
-static void stream(struct over *t)
+static void stream(struct script *t)
 {
-	t->intents = t->host.pool->log->intent_blocks;
-	host_write(&t->host, t->first, STREAM, false);
+	own.intents = t->host.pool->log->intent_blocks;
+	host_write(&t->host, own.first, STREAM, false);
 	commit(t);
 	host_sleep(100);
 }
 
-static void expect_intents(struct over *t, u64 blocks)
+static void expect_intents(struct script *t, u64 blocks)
 {
-	u64 went = t->host.pool->log->intent_blocks - t->intents;
+	u64 went = t->host.pool->log->intent_blocks - own.intents;
 
 	if (went != blocks)
 		sim_fail("%llu blocks went by intent, not %llu", went, blocks);
 }
 
-static void expect_waiting(struct over *t, u32 n)
+static void expect_waiting(struct script *t, u32 n)
 {
 	if (waiting(t) != n)
 		sim_fail("%u versions wait, not %u: the case was not set up", waiting(t), n);
 }
 
-static void hold(struct over *t, u32 disk, u32 from, u32 count)
+static void hold(struct script *t, u32 disk, u32 from, u32 count)
 {
-	u64 home = kvp_home_block(t->host.pool, t->first + from);
+	u64 home = kvp_home_block(t->host.pool, own.first + from);
 
 	disks_stall(disk, home, home + count - 1);
 }
 
 /* The disk of leg @leg of the vdev that has the stream. */
-static u32 disk_of(const struct over *t, u32 leg)
+static u32 disk_of(const struct script *t, u32 leg)
 {
 	return t->start.second ? t->start.legs - t->start.second + leg : leg;
 }
 
-static void hold_everywhere(struct over *t, u32 from, u32 count)
+static void hold_everywhere(struct script *t, u32 from, u32 count)
 {
 	u32 i, n = t->start.second ?: t->start.legs - t->start.cache;
 
@@ -114,15 +107,15 @@ static void release_all(void)
 		disks_release(i);
 }
 
-static void begin(struct over *t)
+static void begin(struct script *t)
 {
 	write_older(t);
 	expect_waiting(t, 6);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 }
 
 /* No older version goes home behind it: what is dropped costs the disks nothing. */
-static void older_are_dropped(struct over *t)
+static void older_are_dropped(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	u64 before;
@@ -136,49 +129,49 @@ static void older_are_dropped(struct over *t)
 	host_checkpoint(&t->host);
 	if (atomic64_read(&pool->work_stats.destage_blocks) != before)
 		sim_fail("versions that were passed went home");
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
 /* A write behind the stream is not durable: it must not hide that the older version was passed. */
-static void newer_is_only_buffered(struct over *t)
+static void newer_is_only_buffered(struct script *t)
 {
 	begin(t);
 	stream(t);
 	expect_intents(t, STREAM);
 	host_flush(&t->host);
-	host_write(&t->host, t->first + 4, 3, false);
-	host_write(&t->host, t->first + 17, 1, false);
+	host_write(&t->host, own.first + 4, 3, false);
+	host_write(&t->host, own.first + 17, 1, false);
 	host_destage(&t->host);
 	host_sleep(300);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 	host_sleep(1500);
 	host_checkpoint(&t->host);
 }
 
 /* Nor must a discard, which covers some of the blocks and is not durable. */
-static void discard_is_only_buffered(struct over *t)
+static void discard_is_only_buffered(struct script *t)
 {
 	begin(t);
 	stream(t);
 	expect_intents(t, STREAM);
 	host_flush(&t->host);
-	host_discard(&t->host, t->first + 5, 13);
+	host_discard(&t->host, own.first + 5, 13);
 	host_destage(&t->host);
 	host_sleep(300);
 	host_sleep(1500);
-	host_write(&t->host, t->first + 6, 1, true);
+	host_write(&t->host, own.first + 6, 1, true);
 	host_checkpoint(&t->host);
 }
 
 /* A FLUSH has answered for the older versions. The stream is half home, on no leg or on one. */
-static void torn_over_older(struct over *t)
+static void torn_over_older(struct script *t)
 {
 	begin(t);
 	hold(t, disk_of(t, 0), 5, 20);
 	stream(t);
 	expect_intents(t, STREAM);
 	host_sleep(300);
-	host_write(&t->host, t->first + 6, 1, false);
+	host_write(&t->host, own.first + 6, 1, false);
 	commit(t);
 	host_sleep(300);
 	release_all();
@@ -188,20 +181,20 @@ static void torn_over_older(struct over *t)
 
 static void destage_task(void *arg)
 {
-	struct over *t = arg;
+	struct script *t = arg;
 
 	host_checkpoint(&t->host);
-	t->done = true;
+	own.done = true;
 }
 
-static void await_destage(struct over *t)
+static void await_destage(struct script *t)
 {
-	while (!t->done)
+	while (!own.done)
 		host_sleep(1);
 }
 
 /* Everything is to be written home, and a checkpoint follows, while the stream is on its way. */
-static void destage_beside_it(struct over *t)
+static void destage_beside_it(struct script *t)
 {
 	begin(t);
 	hold_everywhere(t, 10, 1);
@@ -209,20 +202,20 @@ static void destage_beside_it(struct over *t)
 	expect_intents(t, STREAM);
 	host_destage(&t->host);
 	host_sleep(300);
-	host_write(&t->host, t->first + 17, 2, false);
+	host_write(&t->host, own.first + 17, 2, false);
 	host_sleep(300);
 	release_all();
 	host_flush(&t->host);
-	host_write(&t->host, t->first + 30, 1, true);
+	host_write(&t->host, own.first + 30, 1, true);
 	host_checkpoint(&t->host);
 }
 
 /* Older versions are on their way home when the stream is written. */
-static void destage_is_in_flight(struct over *t)
+static void destage_is_in_flight(struct script *t)
 {
 	begin(t);
 	hold_everywhere(t, 17, 1);
-	t->done = false;
+	own.done = false;
 	sim_spawn("destage", destage_task, t);
 	while (!disks_wait())
 		host_sleep(1);
@@ -231,7 +224,7 @@ static void destage_is_in_flight(struct over *t)
 	release_all();
 	await_destage(t);
 	host_flush(&t->host);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 	host_checkpoint(&t->host);
 }
 
@@ -239,7 +232,7 @@ static void destage_is_in_flight(struct over *t)
  * A round of destage waits for the locks that the direct worker holds. It must not get them before
  * the table knows the stream, nor before the buffer has marked the older versions as passed.
  */
-static void destage_waits_for_it(struct over *t)
+static void destage_waits_for_it(struct script *t)
 {
 	begin(t);
 	hold_everywhere(t, 10, 1);
@@ -253,33 +246,33 @@ static void destage_waits_for_it(struct over *t)
 	host_sleep(1000);
 	sim_slow = NULL;
 	kvp_rcache_drop(t->host.pool->rcache);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
 }
 
 /* Data of some blocks is on its way to the log: the stream is durable only after it. */
-static void older_are_in_flight(struct over *t)
+static void older_are_in_flight(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	kvp_lsn_t lsn = pool->log->head.lsn;
 	u32 i;
 
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	for (i = 0; i < kvp_log_copies(pool->vdevs.log_vdev->g); i++) {
 		struct kvp_place at = kvp_log_place(pool->vdevs.log_vdev->g, lsn, i);
 
 		disks_stall(kvp_log_vdev(&pool->vdevs, lsn)->legs[at.leg].index, at.block,
 			    at.block + 3);
 	}
-	host_write(&t->host, t->first + 5, 2, false);
-	host_write(&t->host, t->first + 17, 1, false);
+	host_write(&t->host, own.first + 5, 2, false);
+	host_write(&t->host, own.first + 17, 1, false);
 	commit(t);
 	host_sleep(10);
 	if (!disks_wait())
 		sim_fail("no entry is in flight: the case was not set up");
-	t->intents = pool->log->intent_blocks;
-	host_write(&t->host, t->first, STREAM, false);
+	own.intents = pool->log->intent_blocks;
+	host_write(&t->host, own.first, STREAM, false);
 	kvp_log_lock_build(pool->log);
 	kvp_log_build_entry(pool->log);
 	kvp_log_unlock_build(pool->log);
@@ -287,14 +280,14 @@ static void older_are_in_flight(struct over *t)
 	host_sleep(300);
 	release_all();
 	host_flush(&t->host);
-	host_write(&t->host, t->first + 6, 1, false);
+	host_write(&t->host, own.first + 6, 1, false);
 	host_destage(&t->host);
 	host_sleep(300);
 	host_checkpoint(&t->host);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
-static void drop_passed(struct over *t)
+static void drop_passed(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 
@@ -304,7 +297,7 @@ static void drop_passed(struct over *t)
 }
 
 /* Let the elevator know @n of the versions that wait. */
-static void let_elevator_know(struct over *t, u32 n)
+static void let_elevator_know(struct script *t, u32 n)
 {
 	struct kvp_pool *pool = t->host.pool;
 	kvp_lsn_t limit = kvp_log_durable(pool->log);
@@ -317,10 +310,10 @@ static void let_elevator_know(struct over *t, u32 n)
 }
 
 /* What was passed is dropped before its turn comes, and nothing else is. */
-static void dropped_before_their_turn(struct over *t)
+static void dropped_before_their_turn(struct script *t)
 {
 	begin(t);
-	host_write(&t->host, t->first + STREAM + 3, 1, true);
+	host_write(&t->host, own.first + STREAM + 3, 1, true);
 	hold_everywhere(t, 10, 1);
 	stream(t);
 	expect_intents(t, STREAM);
@@ -331,23 +324,23 @@ static void dropped_before_their_turn(struct over *t)
 	host_sleep(300);
 	drop_passed(t);
 	expect_waiting(t, 1);
-	host_write(&t->host, t->first + 5, 1, false);
+	host_write(&t->host, own.first + 5, 1, false);
 	host_flush(&t->host);
-	host_write(&t->host, t->first + 6, 1, false);
+	host_write(&t->host, own.first + 6, 1, false);
 	host_destage(&t->host);
 	host_sleep(300);
 	host_checkpoint(&t->host);
-	host_read_each(&t->host, t->first, STREAM + 4);
+	host_read_each(&t->host, own.first, STREAM + 4);
 }
 
 /* Every block has several older versions. With too many, the stream breaks there. */
-static void many_older(struct over *t)
+static void many_older(struct script *t)
 {
 	u32 i;
 
 	begin(t);
 	for (i = 0; i < KVP_OVER_MOST; i++) {
-		host_write(&t->host, t->first + 5, 1, true);
+		host_write(&t->host, own.first + 5, 1, true);
 		expect_waiting(t, 7 + i);
 	}
 	stream(t);
@@ -359,42 +352,42 @@ static void many_older(struct over *t)
 	host_checkpoint(&t->host);
 }
 
-static void several_older(struct over *t)
+static void several_older(struct script *t)
 {
 	begin(t);
-	host_write(&t->host, t->first + 17, 2, true);
+	host_write(&t->host, own.first + 17, 2, true);
 	expect_waiting(t, 8);
 	write_older(t);
 	expect_waiting(t, 14);
 	stream(t);
 	expect_intents(t, STREAM);
 	host_flush(&t->host);
-	host_write(&t->host, t->first + 17, 1, false);
+	host_write(&t->host, own.first + 17, 1, false);
 	host_destage(&t->host);
 	host_sleep(1500);
 	host_checkpoint(&t->host);
 }
 
 /* Blocks of zeros are waiting too: they would make their blocks unwritten. */
-static void zeros_are_older(struct over *t)
+static void zeros_are_older(struct script *t)
 {
-	host_write(&t->host, t->first, 30, false);
+	host_write(&t->host, own.first, 30, false);
 	host_checkpoint(&t->host);
-	host_write_zeros(&t->host, t->first + 3, 2);
-	host_write(&t->host, t->first + 20, 1, true);
+	host_write_zeros(&t->host, own.first + 3, 2);
+	host_write(&t->host, own.first + 20, 1, true);
 	expect_waiting(t, 3);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	stream(t);
 	expect_intents(t, STREAM);
 	host_flush(&t->host);
-	host_write(&t->host, t->first + 4, 1, false);
+	host_write(&t->host, own.first + 4, 1, false);
 	host_destage(&t->host);
 	host_sleep(300);
 	host_checkpoint(&t->host);
 }
 
 /* No stream passes versions that are not durable yet, or that go home by intent themselves. */
-static void stream_over_a_stream(struct over *t)
+static void stream_over_a_stream(struct script *t)
 {
 	begin(t);
 	hold_everywhere(t, 12, 2);
@@ -407,11 +400,11 @@ static void stream_over_a_stream(struct over *t)
 	stream(t);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
 /* A leg has older versions at home, or nothing, and dies while the stream is on its way to it. */
-static void leg_dies_under_it(struct over *t)
+static void leg_dies_under_it(struct script *t)
 {
 	u32 disk = disk_of(t, 1);
 
@@ -424,17 +417,17 @@ static void leg_dies_under_it(struct over *t)
 	disks_kill(disk);
 	release_all();
 	host_flush(&t->host);
-	host_write(&t->host, t->first + 6, 1, false);
+	host_write(&t->host, own.first + 6, 1, false);
 	host_destage(&t->host);
 	host_sleep(300);
 	host_checkpoint(&t->host);
 }
 
 /* No leg takes the stream, or a part of it, for a while. Destage may bring older versions home. */
-static void homes_fail_under_it(struct over *t)
+static void homes_fail_under_it(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
-	u64 home = kvp_home_block(pool, t->first);
+	u64 home = kvp_home_block(pool, own.first);
 	struct fault *faults[MAX_DISKS];
 	u32 i, n = t->start.second ?: t->start.legs - t->start.cache;
 
@@ -452,35 +445,35 @@ static void homes_fail_under_it(struct over *t)
 	host_sleep(300);
 	t->host.may_fail = false;
 	host_flush(&t->host);
-	host_write(&t->host, t->first + 17, 1, false);
+	host_write(&t->host, own.first + 17, 1, false);
 	host_destage(&t->host);
 	host_sleep(300);
 	host_checkpoint(&t->host);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
 /* The tail may pass older versions once the stream is home. */
-static void log_comes_round(struct over *t)
+static void log_comes_round(struct script *t)
 {
 	u32 i;
 
-	t->positions = 12;
+	t->cuts = 12;
 	begin(t);
 	for (i = 0; i < 2 * disks.log_blocks / 16; i++) {
-		host_write(&t->host, t->first + i * 7 % STREAM, 1, false);
+		host_write(&t->host, own.first + i * 7 % STREAM, 1, false);
 		host_write(&t->host, i % 8 * 8, 8, true);
 		if (i % 5 == 0) {
-			host_write(&t->host, t->first, STREAM, false);
+			host_write(&t->host, own.first, STREAM, false);
 			commit(t);
 		}
 		if (i % 11 == 0)
-			host_discard(&t->host, t->first + i % STREAM, 3);
+			host_discard(&t->host, own.first + i % STREAM, 3);
 	}
 	host_flush(&t->host);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
-static void kill_ssds(struct over *t)
+static void kill_ssds(struct script *t)
 {
 	u32 i;
 
@@ -488,36 +481,36 @@ static void kill_ssds(struct over *t)
 		disks_kill(i);
 }
 
-static void expect_moved(struct over *t)
+static void expect_moved(struct script *t)
 {
 	host_flush(&t->host);
 	if (kvp_pool_logs_on_cache(t->host.pool))
 		sim_fail("the log has not moved");
 	if (t->host.pool->table->poisoned)
 		sim_fail("%llu blocks are lost", t->host.pool->table->poisoned);
-	host_read_each(&t->host, t->first, STREAM);
-	host_write(&t->host, t->first + 17, 1, false);
+	host_read_each(&t->host, own.first, STREAM);
+	host_write(&t->host, own.first + 17, 1, false);
 	host_checkpoint(&t->host);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
 /* Older versions that RAM still has. */
-static void begin_with_pages(struct over *t)
+static void begin_with_pages(struct script *t)
 {
 	write_older(t);
 	flush_delayed_work(&t->host.pool->log->post_work);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 }
 
 /* The cache is lost, and the log moves, while the stream is on its way home. */
-static void cache_dies_under_it(struct over *t)
+static void cache_dies_under_it(struct script *t)
 {
 	begin_with_pages(t);
 	hold_everywhere(t, 5, 20);
 	stream(t);
 	expect_intents(t, STREAM);
 	kill_ssds(t);
-	host_write(&t->host, t->first + 6, 1, false);
+	host_write(&t->host, own.first + 6, 1, false);
 	commit(t);
 	host_sleep(300);
 	release_all();
@@ -525,7 +518,7 @@ static void cache_dies_under_it(struct over *t)
 }
 
 /* It is lost when the stream was accepted, and the new log has its intents. */
-static void cache_dies_before_it(struct over *t)
+static void cache_dies_before_it(struct script *t)
 {
 	begin_with_pages(t);
 	kill_ssds(t);
@@ -538,7 +531,7 @@ static void cache_dies_before_it(struct over *t)
  * The same, and no SSD gives the older versions, which RAM does not have: they are lost. After a
  * power cut, a block is that of the stream, or an error, but never older than the lost version.
  */
-static void cache_dies_with_older_ones(struct over *t)
+static void cache_dies_with_older_ones(struct script *t)
 {
 	begin(t);
 	t->crash.poison_allowed = true;
@@ -552,22 +545,22 @@ static void cache_dies_with_older_ones(struct over *t)
 		sim_fail("the log has not moved");
 	if (!atomic64_read(&t->host.pool->work_stats.unrepaired))
 		sim_fail("no older version was lost: the case was not set up");
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 	host_checkpoint(&t->host);
 }
 
 /* The log leaves the cache by order, with the stream half home, or only accepted; and returns. */
-static void mode_changes_under_it(struct over *t)
+static void mode_changes_under_it(struct script *t)
 {
 	begin(t);
 	hold(t, 0, 5, 20);
 	stream(t);
 	expect_intents(t, STREAM);
-	host_write(&t->host, t->first, STREAM, false);
+	host_write(&t->host, own.first, STREAM, false);
 	release_all();
 	if (kvp_cache_set_mode(t->host.pool, KVP_CACHE_WRITETHROUGH, true, &t->host.refusal))
 		sim_fail("the log does not leave the cache: %s", t->host.refusal.why);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 	write_older(t);
 	stream(t);
 	if (kvp_cache_set_mode(t->host.pool, KVP_CACHE_WRITEBACK, true, &t->host.refusal))
@@ -576,11 +569,11 @@ static void mode_changes_under_it(struct over *t)
 	stream(t);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
 /* While dirty blocks are renewed, what is written over them stays on the cache. */
-static void renewed_are_not_passed(struct over *t)
+static void renewed_are_not_passed(struct script *t)
 {
 	if (kvp_pool_set(t->host.pool, KVP_T_RENEW_MARK, 60))
 		sim_fail("the mark cannot be set");
@@ -588,24 +581,24 @@ static void renewed_are_not_passed(struct over *t)
 	stream(t);
 	expect_intents(t, 0);
 	host_flush(&t->host);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
-static void write_clean(struct over *t, u32 count)
+static void write_clean(struct script *t, u32 count)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++)
-		host_write(&t->host, t->first + i, 1, false);
+		host_write(&t->host, own.first + i, 1, false);
 	host_checkpoint(&t->host);
 }
 
-static void expect_cached(struct over *t, u32 from, u32 count, bool cached)
+static void expect_cached(struct script *t, u32 from, u32 count, bool cached)
 {
 	u32 i;
 
 	for (i = from; i < from + count; i++)
-		if (kvp_scache_has(t->host.pool->scache, t->first + i) != cached)
+		if (kvp_scache_has(t->host.pool->scache, own.first + i) != cached)
 			sim_fail("block %u is %son the cache", i, cached ? "not " : "");
 }
 
@@ -613,7 +606,7 @@ static void expect_cached(struct over *t, u32 from, u32 count, bool cached)
  * A stream takes no clean block off the cache while dirty blocks may stay there. Blocks that the
  * cache does not have go past it. Where nothing may stay, all of the stream goes home.
  */
-static void clean_ones_stay(struct over *t)
+static void clean_ones_stay(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 
@@ -622,7 +615,7 @@ static void clean_ones_stay(struct over *t)
 	write_clean(t, STREAM / 2);
 	expect_cached(t, 0, STREAM / 2, true);
 	expect_cached(t, STREAM / 2, STREAM / 2, false);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	stream(t);
 	expect_intents(t, STREAM / 2);
 	host_flush(&t->host);
@@ -635,11 +628,11 @@ static void clean_ones_stay(struct over *t)
 	expect_intents(t, STREAM);
 	host_flush(&t->host);
 	expect_cached(t, 0, STREAM, false);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
 /* A parity1 counts the versions of a row in the order of the log: there the stream is logged. */
-static void parity_passes_none(struct over *t)
+static void parity_passes_none(struct script *t)
 {
 	begin(t);
 	stream(t);
@@ -648,76 +641,52 @@ static void parity_passes_none(struct over *t)
 	host_destage(&t->host);
 	host_sleep(300);
 	host_checkpoint(&t->host);
-	host_read_each(&t->host, t->first, STREAM);
+	host_read_each(&t->host, own.first, STREAM);
 }
 
 /* --- running them --------------------------------------------------------------------------- */
 
-static void over_main(void *arg)
+static void prepare(struct script *t)
 {
-	struct over *t = arg;
-	u32 i;
-
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
-	t->first = t->start.second ? (u32)host_boundary(&t->start) + 4 : FIRST;
+	own.first = t->start.second ? (u32)host_boundary(&t->start) + 4 : FIRST;
 	if (t->start.cache && (kvp_pool_set(t->host.pool, KVP_T_RENEW_MARK, 0) ||
 			       kvp_pool_set(t->host.pool, KVP_T_SEQ_CUTOFF_WRITE,
 					    STREAM * KVP_BLOCK_SIZE)))
 		sim_fail("a tunable cannot be set");
 	/* Versions wait until a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
-	t->cuts_from = disks.trace.nr;
-	t->run(t);
+	script_cut_from_here(t);
+}
+
+static void end(struct script *t)
+{
+	u32 i;
+
 	host_cache_check(&t->host);
 	for (i = 0; i < t->start.legs - t->start.cache; i++)
 		if (!kvp_leg_in_sync(host_leg(&t->host, i)))
 			t->crash.lost |= BIT(i);
 }
 
-static bool run_once(struct over *t, u64 seed)
+static void set_up(struct script *t)
 {
-	const struct base *base = t->start.cache ? base_cache(&t->start) :
-			    t->start.second ? base_two(&t->start) :
-			    t->start.parity ? base_parity(t->start.legs, false) :
-					      base_pool(t->start.legs, false);
-	bool good;
-
-	oracle_copy(&t->o, &base->o);
-	t->crash = (struct crash){ .legs = base->legs, .second = base->second, .o = &t->o,
-				   .parity = base->parity, .cache = t->start.cache };
-	t->positions = 0;
-	good = run_machine(base->img, base->legs, seed, over_main, t);
-	if (good && t->positions)
-		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
-	else if (good)
-		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
-	oracle_free(&t->o);
-	return good;
+	t->start.rotational = t->turn % 2;
 }
 
-static void over(const char *what, void (*run)(struct over *t), const struct host_start *shape)
+static void over(const char *what, void (*act)(struct script *t), const struct host_start *shape)
 {
 	char name[80];
-	bool good = true;
-	struct over *t;
-	u32 i;
+	struct script_case c = {
+		.name = name, .shape = shape, .set_up = set_up, .begin = prepare, .act = act,
+		.end = end, .leave = true, .turns = ROUNDS, .salt = 9000,
+		.cuts = SCRIPT_EVERYWHERE, .depth = CHECK_RECRASH,
+		.own = &own, .own_size = sizeof(own),
+	};
 
 	snprintf(name, sizeof(name), "over:%s:%s",
 		 shape->cache ? "cache" : shape->parity ? "parity1" : shape->second ? "mirrors" :
 		 shape->legs > 1 ? "mirror" : "single", what);
-	if (!wanted(name))
-		return;
-	t = calloc(1, sizeof(*t));
-	t->name = name;
-	t->run = run;
-	for (i = 0; good && i < (opt.rounds ?: ROUNDS); i++) {
-		t->start = *shape;
-		t->start.rotational = i % 2;
-		good = run_once(t, mix64(opt.seed, 9000 + i));
-	}
-	result(name, good);
-	free(t);
+	script_run(&c);
 }
 
 #define NAMED(function) #function, function

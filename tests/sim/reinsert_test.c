@@ -288,6 +288,7 @@ static void run_case(const char *what, const struct host_start *shape,
 	struct script_case c = {
 		.name = name, .shape = shape, .act = act, .turns = opt.thorough ? 16 : 2,
 		.images = 2, .cuts = !cut ? 0 : opt.thorough ? 200 : 12,
+		.depth = CHECK_RECRASH,
 		.own = &own, .own_size = sizeof(own),
 	};
 

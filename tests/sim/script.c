@@ -1,73 +1,163 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <string.h>
 
 #include "script.h"
+
+/* turns that may be spoilt, before the case is one that is never set up */
+#define MAX_SPOILT	4
 
 static void script_main(void *arg)
 {
 	struct script *s = arg;
 
-	if (host_start(&s->host, &s->o, &s->start))
+	if (s->c->prepare)
+		s->c->prepare(s);
+	s->refused = host_start(&s->host, &s->o, &s->start);
+	if (s->refused && s->c->may_refuse)
+		return;
+	if (s->refused)
 		sim_fail("start: %s", s->host.refusal.why);
-	s->served = disks.trace.nr;
-	if (s->begin)
-		s->begin(s);
-	s->act(s);
+	s->from = disks.trace.nr;
+	if (s->c->begin)
+		s->c->begin(s);
+	if (s->act)
+		s->act(s);
+	if (s->c->end)
+		s->c->end(s);
 	if (s->stop)
 		host_stop(&s->host);
 }
 
-bool script_live(struct script *s, void (*act)(struct script *s), bool leave)
+bool script_live_on(struct script *s, const struct image *img, void (*act)(struct script *s),
+		    bool leave)
 {
 	s->act = act;
 	s->stop = !leave;
-	return run_machine(s->img, s->legs, s->seed, script_main, s);
+	s->lives++;
+	return run_machine(img, s->legs, s->c->life_seeds ? mix64(s->seed, s->lives) : s->seed,
+			   script_main, s);
 }
 
-static bool cut_first_life(const struct script_case *c, struct script *s)
+bool script_live(struct script *s, void (*act)(struct script *s), bool leave)
 {
-	struct crash crash = { .legs = s->legs, .parity = s->start.parity, .cache = s->start.cache,
-			       .cache_parity = s->start.cache_parity, .o = &s->o };
-
-	return !cut_sampled(c->name, &crash, s->served, CHECK_RECRASH, c->cuts);
+	return script_live_on(s, s->img, act, leave);
 }
 
-static bool take_turn(const struct script_case *c, const struct base *base, u64 seed)
+struct trace script_take_trace(void)
 {
-	struct script s = { .start = *c->shape, .legs = base->legs, .seed = seed,
-		.begin = c->begin };
-	bool good;
+	struct trace trace = disks.trace;
+
+	memset(&disks.trace, 0, sizeof(disks.trace));
+	return trace;
+}
+
+void script_free_disks(const struct script *s, struct image *img)
+{
 	u32 i;
 
-	if (c->own)
-		memset(c->own, 0, c->own_size);
-	oracle_copy(&s.o, &base->o);
-	for (i = 0; i < s.legs; i++)
-		image_copy(&s.img[i], &base->img[i]);
-	good = script_live(&s, c->act, c->leave);
-	if (good && c->cuts)
-		good = cut_first_life(c, &s);
-	if (good && c->after)
-		good = c->after(&s);
-	for (i = 0; i < s.legs; i++)
-		image_free(&s.img[i]);
+	for (i = 0; i < s->legs; i++)
+		image_free(&img[i]);
+}
+
+void script_keep(struct script *s)
+{
+	u32 i;
+
+	script_free_disks(s, s->img);
+	for (i = 0; i < s->legs; i++)
+		image_copy(&s->img[i], &disks.img[i]);
+}
+
+void script_cut(struct script *s, u32 at, u32 turn, struct rng *rng)
+{
+	script_free_disks(s, s->img);
+	cut_trace(&disks.trace, at, turn, rng, s->img);
+}
+
+static void set_up(struct script *s)
+{
+	const struct host_start *shape = s->c->shape;
+	const struct base *base = base_for(shape);
+	u32 i;
+
+	s->start = *shape;
+	s->legs = base->legs;
+	s->cuts = s->c->cuts;
+	s->crash = (struct crash){ .legs = base->legs, .parity = shape->parity,
+				   .second = shape->second, .second_parity = shape->second_parity,
+				   .cache = shape->cache, .cache_parity = shape->cache_parity,
+				   .o = &s->o };
+	if (s->c->own)
+		memset(s->c->own, 0, s->c->own_size);
+	oracle_copy(&s->o, &base->o);
+	for (i = 0; i < s->legs; i++)
+		image_copy(&s->img[i], &base->img[i]);
+	if (s->c->set_up)
+		s->c->set_up(s);
+}
+
+static bool cut_first_life(struct script *s)
+{
+	return s->spoilt || !s->cuts ||
+	       !cut_sampled(s->c->name, &s->crash, s->from, s->c->depth, s->cuts);
+}
+
+static bool play(struct script *s)
+{
+	if (s->c->play)
+		return s->c->play(s);
+	return script_live(s, s->c->act, s->c->leave) && cut_first_life(s) &&
+	       (!s->c->after || s->c->after(s));
+}
+
+static bool take_turn(const struct script_case *c, u32 turn, bool *spoilt)
+{
+	struct script s = { .c = c, .turn = turn };
+	bool good;
+
+	s.seed = c->first_plain && !turn ? opt.seed : mix64(opt.seed, c->salt + turn);
+	sim_turn = turn;
+	set_up(&s);
+	good = play(&s);
+	if (!good)
+		fprintf(stderr, "# %s: turn %u, life %u\n", c->name, turn, s.lives);
+	*spoilt = s.spoilt;
+	if (c->clean_up)
+		c->clean_up(&s);
+	script_free_disks(&s, s.img);
 	oracle_free(&s.o);
+	return good;
+}
+
+static bool take_turns(const struct script_case *c)
+{
+	u32 turns = opt.rounds ?: c->turns, spoilt = 0, i;
+	bool good = true, again;
+
+	if (c->most)
+		turns = min(turns, c->most);
+	if (opt.turn >= 0)
+		return take_turn(c, (u32)opt.turn, &again);
+	for (i = 0; good && i < turns + spoilt; i++) {
+		good = take_turn(c, i, &again);
+		spoilt += again;
+		good &= spoilt < MAX_SPOILT;
+	}
 	return good;
 }
 
 void script_run(const struct script_case *c)
 {
-	u32 images = opt.images, i;
-	const struct base *base;
-	bool good = true;
+	u32 images = opt.images;
+	bool good;
 
 	if (!wanted(c->name))
 		return;
-	base = base_cache(c->shape);
 	if (c->images)
 		opt.images = min(opt.images, c->images);
-	for (i = 0; good && i < (opt.rounds ?: c->turns); i++)
-		good = take_turn(c, base, mix64(opt.seed, i));
+	good = take_turns(c);
 	opt.images = images;
 	result(c->name, good);
+	sim_turn = -1;
 }

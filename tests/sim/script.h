@@ -1,37 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Scripts: the frame of a test that is one or a few lives of a pool with a cache, and their runner.
+ * Scripts: the frame of a test that is one or a few lives of a pool, and their runner.
  *
  * A suite describes a case by struct script_case. script_run() runs it in several turns, each with
- * another seed, on the disks of the base pool of that shape. A life is a start, and all that the
- * script does after it. script_live() makes a further life, on the disks as the last one left them.
- * A suite has a variable of its own (@own) for all else that it remembers. It is zeroed for each
- * turn.
+ * another seed. The disks are those of the base pool of that shape. A life is a start, and all that
+ * the script does after it. script_live() makes a further life, on the disks in s->img. A suite has
+ * a variable of its own (@own) for all else that it remembers. It is zeroed for each turn.
  */
 #ifndef SIM_SCRIPT_H
 #define SIM_SCRIPT_H
 
 #include "suite.h"
 
+/* struct script_case.cuts: a cut at each position */
+#define SCRIPT_EVERYWHERE	~0u
+
 /**
  * struct script - one turn of a case
+ * @c: the case
  * @host: the users of the pool, in this life or the last one
  * @start: how a life starts; a script may change that between two lives
  * @o: the contents that blocks may have
+ * @crash: what the checks after a cut of the first life are told; a script adds what it did
  * @img: the disks, as the next life finds them
  * @legs: number of disks
  * @seed: of this turn
- * @served: the place in the trace at which the last life had started
+ * @turn: number of this turn, from 0
+ * @lives: number of lives that have begun
+ * @from: the place in the trace at which the last life had started; a script that is to be cut
+ *	from a later place on sets it
+ * @cuts: as in the case; a script may change it in the first life
+ * @refused: the error of the last start; 0: there was none
+ * @spoilt: set by the script: the order of events missed the situation under test, so this turn
+ *	does not count
  */
 struct script {
+	const struct script_case *c;
 	struct host host;
 	struct host_start start;
 	struct oracle o;
+	struct crash crash;
 	struct image img[MAX_DISKS];
 	u32 legs;
 	u64 seed;
-	u32 served;
-	void (*begin)(struct script *s);
+	u32 turn, lives;
+	u32 from, cuts;
+	int refused;
+	bool spoilt;
 	void (*act)(struct script *s);
 	bool stop;
 };
@@ -40,23 +55,46 @@ struct script {
  * struct script_case - a case
  * @name: the whole name, which begins with the suite's
  * @shape: the shape of the pool
- * @begin: called first in each life; or NULL
- * @act: called in the first life, once the pool has started
+ * @set_up: called first in each turn, outside of a machine, and may change s->start; or NULL
+ * @clean_up: called last in each turn; or NULL
+ * @prepare: called in each life before its start, as for faults; or NULL
+ * @may_refuse: a start that is refused is no failure; that life is a start only
+ * @begin: called first in each life, when the pool has started; or NULL
+ * @act: called in the first life, once the pool has started; it is that turn unless @play is set
+ * @end: called last in each life, before the stop; or NULL
  * @leave: the first life ends without a stop of the pool
  * @after: called after the first life, and may call script_live(); or NULL. False: the case failed
+ * @play: the whole turn, in place of @act and @after. It calls script_live(). False: it failed
+ * @then: what @after or @play does in another life, if cases differ in that; or NULL
  * @turns: number of turns, unless the command line gives another one
+ * @most: no more turns than that, though the command line asks for them; 0: any number
+ * @salt: number that sets the seeds of turns apart from those of other suites
+ * @first_plain: the first turn has the seed of the command line
+ * @life_seeds: each life of a turn has a seed of its own
  * @cuts: cut the trace of the first life at about so many positions; 0: not at all
+ * @depth: how much is done with an image of a cut
  * @images: the most images at one position; 0: as the command line says
  * @own, @own_size: zeroed for each turn; or NULL
  */
 struct script_case {
 	const char *name;
 	const struct host_start *shape;
+	void (*set_up)(struct script *s);
+	void (*clean_up)(struct script *s);
+	void (*prepare)(struct script *s);
+	bool may_refuse;
 	void (*begin)(struct script *s);
 	void (*act)(struct script *s);
+	void (*end)(struct script *s);
 	bool leave;
 	bool (*after)(struct script *s);
-	u32 turns, cuts, images;
+	bool (*play)(struct script *s);
+	void (*then)(struct script *s);
+	u32 turns, most, salt;
+	bool first_plain, life_seeds;
+	u32 cuts;
+	enum check_depth depth;
+	u32 images;
 	void *own;
 	size_t own_size;
 };
@@ -66,12 +104,39 @@ void script_run(const struct script_case *c);
 
 /**
  * script_live() - run a life: start on s->img, call @act, and stop unless @leave
+ * @act: or NULL
  *
  * s->img does not change.
  *
  * Return: false if it failed.
  */
 bool script_live(struct script *s, void (*act)(struct script *s), bool leave);
+
+/** script_live_on() - the same on other disks */
+bool script_live_on(struct script *s, const struct image *img, void (*act)(struct script *s),
+		    bool leave);
+
+/** script_take_trace() - the trace of the last life, which the caller frees */
+struct trace script_take_trace(void);
+
+/** script_free_disks() - free as many images as there are disks */
+void script_free_disks(const struct script *s, struct image *img);
+
+/** script_keep() - the next life finds the disks as the last one left them */
+void script_keep(struct script *s);
+
+/**
+ * script_cut() - the next life finds the disks as a power cut left them
+ * @at: position in the trace of the last life
+ * @turn, @rng: as in cutter_mixed()
+ */
+void script_cut(struct script *s, u32 at, u32 turn, struct rng *rng);
+
+/** script_cut_from_here() - only what is done from now on is cut */
+static inline void script_cut_from_here(struct script *s)
+{
+	s->from = disks.trace.nr;
+}
 
 /** script_first_ssd() - the number of the cache's first leg */
 static inline u32 script_first_ssd(const struct script *s)

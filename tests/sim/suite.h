@@ -12,6 +12,7 @@ struct options {
 	bool verbose, thorough, keep_going;
 	u32 images;		/* the most images at one position */
 	u32 rounds;		/* rounds of a random test; 0: the suite's default */
+	s64 turn;		/* run this turn of a case only (script.h); -1: all */
 	u32 share, shares;	/* run part @share of @shares of the cases; shares 0: all */
 	bool list;		/* print the names of the cases, and run none */
 	bool first;		/* end at the first failure */
@@ -24,6 +25,9 @@ struct options {
 };
 
 extern struct options opt;
+
+/** sim_turn - the turn of a case that runs now, for print_replay(); -1: none does */
+extern s64 sim_turn;
 
 struct totals {
 	u32 passed, failed;
@@ -103,6 +107,8 @@ const struct base *base_two(const struct host_start *shape);
  * is of kind parity1
  */
 const struct base *base_cache(const struct host_start *shape);
+/** base_for() - the base pool of any of these shapes, also if it has neither parity nor a cache */
+const struct base *base_for(const struct host_start *shape);
 /** base_parity_long_log() - a strict parity1 of 3 legs, twice as large, with a log of 8 MiB */
 const struct base *base_parity_long_log(void);
 /** blank_disks() - images of unused devices */
