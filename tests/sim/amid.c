@@ -10,7 +10,7 @@
 
 #include <linux/completion.h>
 
-#include "suite.h"
+#include "script.h"
 #include "core/vdev.h"
 #include "log/internal.h"
 #include "ram/wbuf.h"
@@ -19,39 +19,33 @@
 #define COUNT		64u	/* blocks of each vdev: more slices than there are workers */
 #define STARTED		16u	/* of these all slices have a worker */
 
-struct amid {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	const char *name;
-	void (*run)(struct amid *t);
-	struct crash crash;
-	u32 cuts_from, positions;
+/* What a case knows besides its script. */
+static struct {
 	u32 died_at;		/* position in the trace: no superblock from before counts */
 	struct completion done;
-};
+} own;
 
 /* --- where things are -------------------------------------------------------------------- */
 
 /* The first of COUNT blocks of vdev @v. */
-static u64 area(const struct amid *t, u32 v)
+static u64 area(const struct script *t, u32 v)
 {
 	if (!t->start.second)
 		return COUNT;
 	return host_boundary(&t->start) - (v ? 0 : COUNT);
 }
 
-static u32 nr_vdevs(const struct amid *t)
+static u32 nr_vdevs(const struct script *t)
 {
 	return t->start.second ? 2 : 1;
 }
 
-static u32 disk_of(const struct amid *t, u32 v, u32 leg)
+static u32 disk_of(const struct script *t, u32 v, u32 leg)
 {
 	return v ? t->start.legs - t->start.second + leg : leg;
 }
 
-static void hold_homes(struct amid *t, u32 v, u32 leg)
+static void hold_homes(struct script *t, u32 v, u32 leg)
 {
 	u32 disk = disk_of(t, v, leg);
 
@@ -59,14 +53,14 @@ static void hold_homes(struct amid *t, u32 v, u32 leg)
 		    disks.img[disk].blocks - KVP_LABEL_BLOCKS - 1);
 }
 
-static bool in_sync(struct amid *t, u32 v, u32 leg)
+static bool in_sync(struct script *t, u32 v, u32 leg)
 {
 	return kvp_leg_in_sync(host_leg(&t->host, disk_of(t, v, leg)));
 }
 
 /* --- steps ------------------------------------------------------------------------------- */
 
-static void commit(struct amid *t)
+static void commit(struct script *t)
 {
 	kvp_commit_now(t->host.pool->log);
 	kvp_commit_kick(t->host.pool->log, true);
@@ -74,7 +68,7 @@ static void commit(struct amid *t)
 }
 
 /* All that is to be written over is durable, and in the table. */
-static void write_older(struct amid *t)
+static void write_older(struct script *t)
 {
 	u32 v;
 
@@ -82,11 +76,11 @@ static void write_older(struct amid *t)
 		host_write(&t->host, area(t, v), COUNT, false);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 }
 
 /* @count blocks of vdev @v go home by intent, and wait for its leg 0. */
-static void begin_stripes(struct amid *t, u32 v, u32 count)
+static void begin_stripes(struct script *t, u32 v, u32 count)
 {
 	u64 intents = t->host.pool->log->intent_blocks;
 
@@ -99,29 +93,29 @@ static void begin_stripes(struct amid *t, u32 v, u32 count)
 }
 
 /* As when a log write fails. */
-static void leaves(struct amid *t, u32 v, u32 leg)
+static void leaves(struct script *t, u32 v, u32 leg)
 {
 	if (!kvp_leg_fail(host_leg(&t->host, disk_of(t, v, leg)), "it died"))
 		sim_fail("leg %u of vdev %u is needed", leg, v);
 	t->crash.lost |= BIT(disk_of(t, v, leg));
-	t->died_at = t->died_at ?: disks.trace.nr;
+	own.died_at = own.died_at ?: disks.trace.nr;
 }
 
-static void dies(struct amid *t, u32 v, u32 leg)
+static void dies(struct script *t, u32 v, u32 leg)
 {
 	disks_kill(disk_of(t, v, leg));
 	leaves(t, v, leg);
 }
 
 /* True if some superblock that was sent calls the leg out. */
-static bool is_called_out(struct amid *t, u32 v, u32 leg)
+static bool is_called_out(struct script *t, u32 v, u32 leg)
 {
 	const struct trace *trace = &disks.trace;
 	static struct kvp_sb sb;
 	u32 i;
 
 	for (i = 0; i < trace->nr_requests; i++)
-		if (trace->requests[i].submitted > t->died_at &&
+		if (trace->requests[i].submitted > own.died_at &&
 		    host_wrote_superblock(&trace->requests[i], &sb) &&
 		    sb.legs[host_leg(&t->host, disk_of(t, v, leg))->index].state !=
 		    KVP_LEG_IN_SYNC)
@@ -129,13 +123,13 @@ static bool is_called_out(struct amid *t, u32 v, u32 leg)
 	return false;
 }
 
-static void expect_called_out(struct amid *t, u32 v, u32 leg, bool out)
+static void expect_called_out(struct script *t, u32 v, u32 leg, bool out)
 {
 	if (is_called_out(t, v, leg) != out)
 		sim_fail("leg %u of vdev %u is %scalled out", leg, v, out ? "not " : "");
 }
 
-static void wait_recorded(struct amid *t)
+static void wait_recorded(struct script *t)
 {
 	u32 i;
 
@@ -147,7 +141,7 @@ static void wait_recorded(struct amid *t)
 }
 
 /* All that was written is durable, and nothing is open any more. */
-static void end_well(struct amid *t)
+static void end_well(struct script *t)
 {
 	u32 v, twice;
 
@@ -164,7 +158,7 @@ static void end_well(struct amid *t)
 /* --- the flush before the superblock fails ------------------------------------------------ */
 
 /* The leg that the pool needs fails flushes with @error. */
-static void fail_the_flush(struct amid *t, int error)
+static void fail_the_flush(struct script *t, int error)
 {
 	struct fault *f;
 
@@ -186,7 +180,7 @@ static void fail_the_flush(struct amid *t, int error)
 }
 
 /* It is not known what was lost: only a restart helps, with all legs. */
-static void flush_fails_before_a_loss_is_recorded(struct amid *t)
+static void flush_fails_before_a_loss_is_recorded(struct script *t)
 {
 	u32 i;
 
@@ -202,7 +196,7 @@ static void flush_fails_before_a_loss_is_recorded(struct amid *t)
 }
 
 /* It was never issued: clear makes another one, and then the loss is recorded. */
-static void flush_is_not_issued_before_a_loss_is_recorded(struct amid *t)
+static void flush_is_not_issued_before_a_loss_is_recorded(struct script *t)
 {
 	fail_the_flush(t, -ENOMEM);
 	disks.nr_faults = 0;
@@ -216,7 +210,7 @@ static void flush_is_not_issued_before_a_loss_is_recorded(struct amid *t)
 /* --- two parity1s ------------------------------------------------------------------------- */
 
 /* Of each a leg dies. The loss of neither is recorded before stripes of both are home. */
-static void both_lose_a_leg(struct amid *t)
+static void both_lose_a_leg(struct script *t)
 {
 	write_older(t);
 	begin_stripes(t, 1, STARTED);
@@ -234,7 +228,7 @@ static void both_lose_a_leg(struct amid *t)
 }
 
 /* Stripes of the other one are no reason to wait: all its legs are there. They go home later. */
-static void other_has_stripes(struct amid *t)
+static void other_has_stripes(struct script *t)
 {
 	u64 data;
 
@@ -253,7 +247,7 @@ static void other_has_stripes(struct amid *t)
 }
 
 /* An entry has intents of both. Those of the whole one go home, of the other what was begun. */
-static void one_entry_of_both(struct amid *t)
+static void one_entry_of_both(struct script *t)
 {
 	u64 data;
 
@@ -278,7 +272,7 @@ static void one_entry_of_both(struct amid *t)
  * A leg of the second one dies when stripes of the first one are home, and are being flushed. The
  * superblock that records the first loss does not record that one, as stripes are on their way.
  */
-static void second_dies_during_the_flush(struct amid *t)
+static void second_dies_during_the_flush(struct script *t)
 {
 	u32 i;
 
@@ -310,23 +304,23 @@ static void second_dies_during_the_flush(struct amid *t)
 
 static void return_task(void *arg)
 {
-	struct amid *t = arg;
+	struct script *t = arg;
 
 	if (host_online(&t->host, disk_of(t, 0, 1)))
 		sim_fail("leg 1 does not return: %s", t->host.refusal.why);
-	complete_all(&t->done);
+	complete_all(&own.done);
 }
 
-static void begins_to_return(struct amid *t)
+static void begins_to_return(struct script *t)
 {
 	t->crash.back = BIT(disk_of(t, 0, 1));
-	init_completion(&t->done);
+	init_completion(&own.done);
 	sim_spawn("returner", return_task, t);
 }
 
-static void has_returned(struct amid *t)
+static void has_returned(struct script *t)
 {
-	wait_for_completion(&t->done);
+	wait_for_completion(&own.done);
 	host_wait_resilver(&t->host);
 	if (!in_sync(t, 0, 1))
 		sim_fail("leg 1 is in state %u",
@@ -335,7 +329,7 @@ static void has_returned(struct amid *t)
 }
 
 /* One leg of each vdev keeps blocks of the log. */
-static void hold_log(struct amid *t)
+static void hold_log(struct script *t)
 {
 	u32 v, disk;
 
@@ -345,7 +339,7 @@ static void hold_log(struct amid *t)
 	}
 }
 
-static void leaves_amid_stripes(struct amid *t)
+static void leaves_amid_stripes(struct script *t)
 {
 	write_older(t);
 	begin_stripes(t, 0, COUNT);
@@ -353,7 +347,7 @@ static void leaves_amid_stripes(struct amid *t)
 }
 
 /* It is back while what was withdrawn is on its way to the log, and in sync before that is home. */
-static void back_as_stripes_become_data(struct amid *t)
+static void back_as_stripes_become_data(struct script *t)
 {
 	struct kvp_log *log = t->host.pool->log;
 	u32 i;
@@ -378,7 +372,7 @@ static void back_as_stripes_become_data(struct amid *t)
 }
 
 /* The order comes while stripes are half home: the loss is recorded first. */
-static void back_before_the_loss_is_recorded(struct amid *t)
+static void back_before_the_loss_is_recorded(struct script *t)
 {
 	leaves_amid_stripes(t);
 	begins_to_return(t);
@@ -393,13 +387,13 @@ static void back_before_the_loss_is_recorded(struct amid *t)
 }
 
 /* It leaves again at once, amid the first stripes that go by intent again. */
-static void leaves_once_more(struct amid *t)
+static void leaves_once_more(struct script *t)
 {
 	back_as_stripes_become_data(t);
 	t->crash.back = t->crash.back_at = 0;
 	t->crash.recorded_at = 0;
-	t->died_at = 0;
-	t->cuts_from = disks.trace.nr;
+	own.died_at = 0;
+	script_cut_from_here(t);
 	begin_stripes(t, 0, COUNT);
 	dies(t, 0, 1);
 	host_sleep(50);
@@ -411,55 +405,19 @@ static void leaves_once_more(struct amid *t)
 
 /* --- running them --------------------------------------------------------------------------- */
 
-static void test_main(void *arg)
+static void amid(const char *what, void (*act)(struct script *t), const struct host_start *shape)
 {
-	struct amid *t = arg;
-
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
-	t->cuts_from = disks.trace.nr;
-	t->run(t);
-}
-
-static bool run_one(struct amid *t, u64 seed)
-{
-	const struct base *base = t->start.second ? base_two(&t->start) :
-						    base_parity(t->start.legs, false);
-	bool good;
-
-	oracle_copy(&t->o, &base->o);
-	t->died_at = 0;
-	t->crash = (struct crash){ .legs = base->legs, .parity = base->parity,
-				   .second = base->second, .second_parity = base->second_parity,
-				   .o = &t->o };
-	good = run_machine(base->img, base->legs, seed, test_main, t);
-	/* Each image is started once for each leg. */
-	if (good)
-		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH,
-				    opt.thorough ? 100 : opt.images < 3 ? 20 : 40);
-	oracle_free(&t->o);
-	return good;
-}
-
-static void amid(const char *what, void (*run)(struct amid *t), const struct host_start *shape)
-{
-	u32 rounds = opt.rounds ?: opt.thorough ? 8 : 1, i;
 	char name[96];
-	struct amid *t;
-	bool good = true;
+	/* Each image is started once for each leg. */
+	struct script_case c = {
+		.name = name, .shape = shape, .act = act, .leave = true,
+		.turns = opt.thorough ? 8 : 1, .salt = 9700,
+		.cuts = opt.thorough ? 100 : opt.images < 3 ? 20 : 40, .depth = CHECK_RECRASH,
+		.own = &own, .own_size = sizeof(own),
+	};
 
 	snprintf(name, sizeof(name), "amid:%s:%s", shape->second ? "two" : "one", what);
-	if (!wanted(name))
-		return;
-	t = calloc(1, sizeof(*t));
-	t->name = name;
-	t->run = run;
-	for (i = 0; good && i < rounds; i++) {
-		t->start = *shape;
-		good = run_one(t, mix64(opt.seed, 9700 + i));
-	}
-	result(name, good);
-	free(t);
+	script_run(&c);
 }
 
 #define NAMED(function) #function, function

@@ -7,66 +7,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 
 /* blocks of each vdev that are written from the start, on both sides of the boundary */
 #define AREA	40
 
-#define MAX_SPOILT	4
-
-struct mixed {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	const char *name;
-	void (*run)(struct mixed *t);
-	struct crash crash;
-	u32 cuts_from;
-	bool spoilt;		/* the order of events missed the situation under test */
-};
-
 /* --- where blocks and legs are ------------------------------------------------------------ */
 
 /* Block @i of AREA that the mirror has. */
-static u64 on_mirror(const struct mixed *t, u32 i)
+static u64 on_mirror(const struct script *t, u32 i)
 {
 	return host_boundary(&t->start) - (t->start.parity ? 0 : AREA) + i;
 }
 
 /* The same of the parity1, where it is the first of a stripe if @i is. */
-static u64 on_parity(const struct mixed *t, u32 i)
+static u64 on_parity(const struct script *t, u32 i)
 {
 	return host_boundary(&t->start) - (t->start.parity ? AREA : 0) + i;
 }
 
 /* A block @before the first one behind the boundary. */
-static u64 across(const struct mixed *t, u32 before)
+static u64 across(const struct script *t, u32 before)
 {
 	return host_boundary(&t->start) - before;
 }
 
 /* Block @i of AREA counted from its end that is away from the boundary. */
-static u64 mirror_away(const struct mixed *t, u32 i)
+static u64 mirror_away(const struct script *t, u32 i)
 {
 	return on_mirror(t, t->start.parity ? AREA - 1 - i : i);
 }
 
-static u64 parity_away(const struct mixed *t, u32 i)
+static u64 parity_away(const struct script *t, u32 i)
 {
 	return on_parity(t, t->start.parity ? i : AREA - 1 - i);
 }
 
-static u32 mirror_disk(const struct mixed *t, u32 leg)
+static u32 mirror_disk(const struct script *t, u32 leg)
 {
 	return t->start.parity ? t->start.legs - t->start.cache - t->start.second + leg : leg;
 }
 
-static u32 parity_disk(const struct mixed *t, u32 leg)
+static u32 parity_disk(const struct script *t, u32 leg)
 {
 	return t->start.parity ? leg : t->start.legs - t->start.cache - t->start.second + leg;
 }
 
-static void lose(struct mixed *t, u32 disk)
+static void lose(struct script *t, u32 disk)
 {
 	disks_kill(disk);
 	t->crash.lost |= BIT(disk);
@@ -75,7 +62,7 @@ static void lose(struct mixed *t, u32 disk)
 /* --- by intent ------------------------------------------------------------------------------ */
 
 /* Writes and commits; exactly @count of the blocks are written directly. */
-static void write_by_intent(struct mixed *t, u64 block, u32 n, u32 count)
+static void write_by_intent(struct script *t, u64 block, u32 n, u32 count)
 {
 	u64 before = t->host.pool->log->intent_blocks;
 
@@ -86,13 +73,13 @@ static void write_by_intent(struct mixed *t, u64 block, u32 n, u32 count)
 			 t->host.pool->log->intent_blocks - before, block, count);
 }
 
-static void by_intent(struct mixed *t, u64 block, u32 n)
+static void by_intent(struct script *t, u64 block, u32 n)
 {
 	write_by_intent(t, block, n, n);
 }
 
 /* Waits until no write is in flight: a write over one would be logged as data. */
-static void wait_for_homes(struct mixed *t)
+static void wait_for_homes(struct script *t)
 {
 	struct kvp_log_mark floor = { .lsn = 0 };
 
@@ -104,14 +91,14 @@ static void wait_for_homes(struct mixed *t)
 }
 
 /* If false, the test must be repeated with another order of events. */
-static bool home_without_checkpoint(struct mixed *t)
+static bool home_without_checkpoint(struct script *t)
 {
 	t->spoilt = !host_try_home(&t->host);
 	return !t->spoilt;
 }
 
 /* Blocks of the mirror only, over blocks that are home and in the table. */
-static void mirror_alone(struct mixed *t)
+static void mirror_alone(struct script *t)
 {
 	by_intent(t, on_mirror(t, 8), 24);
 	host_flush(&t->host);
@@ -120,7 +107,7 @@ static void mirror_alone(struct mixed *t)
 }
 
 /* One entry that has intents of both; then one that has data of both as well. */
-static void both_in_one_entry(struct mixed *t)
+static void both_in_one_entry(struct script *t)
 {
 	by_intent(t, across(t, 24), 40);
 	host_flush(&t->host);
@@ -133,13 +120,13 @@ static void both_in_one_entry(struct mixed *t)
 }
 
 /* Older versions are in the log as data, and home, but not in the durable table. */
-static void over_data_in_the_log(struct mixed *t)
+static void over_data_in_the_log(struct script *t)
 {
 	host_write(&t->host, across(t, 3), 6, true);
 	host_write(&t->host, on_mirror(t, 20), 2, true);
 	if (!home_without_checkpoint(t))
 		return;
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	by_intent(t, across(t, 24), 40);
 	host_flush(&t->host);
 	host_write(&t->host, on_mirror(t, 20), 1, true);
@@ -150,7 +137,7 @@ static void over_data_in_the_log(struct mixed *t)
  * Data of both over open intents, and parts of rows without an intent: a recovery resolves the
  * mirror's intents, then writes a chain.
  */
-static void data_over_open_intents(struct mixed *t)
+static void data_over_open_intents(struct script *t)
 {
 	by_intent(t, across(t, 24), 40);
 	wait_for_homes(t);
@@ -161,7 +148,7 @@ static void data_over_open_intents(struct mixed *t)
 	if (t->host.pool->log->nr_open != 1)
 		sim_fail("%u intents are open: the case was not set up",
 			 t->host.pool->log->nr_open);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	if (!home_without_checkpoint(t))
 		return;
 	host_write(&t->host, on_mirror(t, 20), 1, true);
@@ -169,11 +156,11 @@ static void data_over_open_intents(struct mixed *t)
 }
 
 /* The same after a FLUSH has closed them: now none of them may be lost. */
-static void data_over_closed_intents(struct mixed *t)
+static void data_over_closed_intents(struct script *t)
 {
 	by_intent(t, across(t, 24), 40);
 	host_flush(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_write(&t->host, across(t, 2), 4, true);
 	if (!home_without_checkpoint(t))
 		return;
@@ -182,14 +169,14 @@ static void data_over_closed_intents(struct mixed *t)
 }
 
 /* One that is not known to be durable over one that is, of which data is newer in part. */
-static void over_closed_intents(struct mixed *t)
+static void over_closed_intents(struct script *t)
 {
 	by_intent(t, across(t, 24), 40);
 	host_flush(&t->host);
 	host_write(&t->host, across(t, 4), 6, true);
 	if (!home_without_checkpoint(t))
 		return;
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	by_intent(t, across(t, 24), 40);
 	wait_for_homes(t);
 	by_intent(t, on_mirror(t, 10), 16);
@@ -197,14 +184,14 @@ static void over_closed_intents(struct mixed *t)
 }
 
 /* The log says that the blocks are discarded, on both; while it is pending all is logged. */
-static void over_a_discard(struct mixed *t)
+static void over_a_discard(struct script *t)
 {
 	host_discard(&t->host, across(t, 24), 40);
 	write_by_intent(t, on_mirror(t, 4), 16, 0);
 	host_flush(&t->host);
 	if (!home_without_checkpoint(t))
 		return;
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	by_intent(t, across(t, 24), 40);
 	host_flush(&t->host);
 	host_discard(&t->host, across(t, 3), 9);
@@ -212,7 +199,7 @@ static void over_a_discard(struct mixed *t)
 }
 
 /* A leg of the mirror hangs, and dies: the other has all that a FLUSH answers for. */
-static void leg_of_the_mirror_dies(struct mixed *t)
+static void leg_of_the_mirror_dies(struct script *t)
 {
 	u64 data_start = kvp_locate(t->host.pool, on_mirror(t, 0)).v->g->data_start;
 	u32 disk = mirror_disk(t, 1);
@@ -230,12 +217,12 @@ static void leg_of_the_mirror_dies(struct mixed *t)
 }
 
 /* Without a leg of the parity1 that logs everything, and the mirror does not. */
-static void leg_of_the_parity_is_out(struct mixed *t)
+static void leg_of_the_parity_is_out(struct script *t)
 {
 	lose(t, parity_disk(t, 1));
 	host_write(&t->host, on_parity(t, 3), 1, true);
 	host_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	write_by_intent(t, across(t, 24), 40, t->start.parity ? 16 : 24);
 	host_flush(&t->host);
 	host_write(&t->host, across(t, 2), 4, true);
@@ -246,64 +233,32 @@ static void leg_of_the_parity_is_out(struct mixed *t)
  * --- running them ------------------------------------------------------------------------------
  */
 
-static void test_main(void *arg)
+/* Checkpoints come when a test asks for them. */
+static void begin(struct script *t)
 {
-	struct mixed *t = arg;
-
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
-	/* Checkpoints come when a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
-	t->cuts_from = disks.trace.nr;
-	t->run(t);
 }
 
-static bool run_one(struct mixed *t, u64 seed)
+static void set_up(struct script *t)
 {
-	const struct base *base = base_two(&t->start);
-	bool good;
+	t->crash.each_leg = true;
+}
 
-	oracle_copy(&t->o, &base->o);
-	t->spoilt = false;
-	t->crash = (struct crash){ .legs = base->legs, .parity = base->parity,
-				   .second = base->second, .second_parity = base->second_parity,
-				   .cache = base->cache, .o = &t->o, .each_leg = true };
-	good = run_machine(base->img, base->legs, seed, test_main, t);
+static void mixed(const char *what, void (*act)(struct script *t), const struct host_start *shape)
+{
+	char name[128];
 	/*
 	 * Each image is started once for each leg: where few are asked for, not at every position.
 	 */
-	if (t->spoilt)
-		;
-	else if (good && opt.images < 3)
-		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, 12);
-	else if (good)
-		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
-	oracle_free(&t->o);
-	return good;
-}
+	struct script_case c = {
+		.name = name, .shape = shape, .set_up = set_up, .begin = begin, .act = act,
+		.leave = true, .turns = opt.thorough ? 4 : 1, .salt = 1000, .first_plain = true,
+		.cuts = opt.images < 3 ? 12 : SCRIPT_EVERYWHERE, .depth = CHECK_RECRASH,
+	};
 
-static void mixed(const char *name, void (*run)(struct mixed *t), const struct host_start *shape)
-{
-	u32 rounds = opt.rounds ?: opt.thorough ? 4 : 1, spoilt = 0, i;
-	char full[128];
-	struct mixed *t;
-	bool good = true;
-
-	snprintf(full, sizeof(full), "mixed:%s%s:%s", shape->cache ? "cache-" : "",
-		 shape->parity ? "parity+mirror" : "mirror+parity", name);
-	if (!wanted(full))
-		return;
-	t = calloc(1, sizeof(*t));
-	t->name = full;
-	t->run = run;
-	t->start = *shape;
-	for (i = 0; good && i < rounds + spoilt; i++) {
-		good = run_one(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
-		spoilt += t->spoilt;
-		good &= spoilt < MAX_SPOILT;
-	}
-	result(full, good);
-	free(t);
+	snprintf(name, sizeof(name), "mixed:%s%s:%s", shape->cache ? "cache-" : "",
+		 shape->parity ? "parity+mirror" : "mirror+parity", what);
+	script_run(&c);
 }
 
 #define NAMED(function) #function, function

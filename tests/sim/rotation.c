@@ -8,7 +8,7 @@
 
 #include "format/logplace.h"
 #include "work/destage.h"
-#include "suite.h"
+#include "script.h"
 
 /* --- the vdevs, and the rotation -------------------------------------------------------- */
 
@@ -116,20 +116,11 @@ bool turns_share_test(void)
 
 /* --- a leg lacks an entry --------------------------------------------------------------------- */
 
-struct turns {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	void (*run)(struct turns *t);
-	struct crash crash;
-	u32 cuts_from;
-};
-
 /*
  * The next entry does not reach one leg of the vdev whose turn it is. That cannot be recorded yet:
  * the superblock is locked for long.
  */
-static void spoil_next_entry(struct turns *t)
+static void spoil_next_entry(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	const struct kvp_vdev *v = kvp_log_vdev(&pool->vdevs, pool->log->head.lsn);
@@ -139,11 +130,11 @@ static void spoil_next_entry(struct turns *t)
 		    disks.log_end[disk] - 1)->times = 1;
 	t->crash.given_up = BIT(disk);
 	t->host.may_fail = true;
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	mutex_lock(&pool->sb_lock);
 }
 
-static void let_it_be_recorded(struct turns *t)
+static void let_it_be_recorded(struct script *t)
 {
 	if (!kvp_members_dirty(t->host.pool))
 		sim_fail("no leg was given up");
@@ -151,7 +142,7 @@ static void let_it_be_recorded(struct turns *t)
 }
 
 /* As after the commit interval, without a waiter: an entry by itself. */
-static void commit(struct turns *t)
+static void commit(struct script *t)
 {
 	kvp_commit_now(t->host.pool->log);
 	kvp_commit_kick(t->host.pool->log, true);
@@ -162,7 +153,7 @@ static void commit(struct turns *t)
  * Homes on other legs stay unchanged until the loss is recorded. Direct writes go home at once; but
  * a parity1 loses with a leg its direct writes in flight.
  */
-static void homes_of_an_entry_that_a_leg_lacks(struct turns *t)
+static void homes_of_an_entry_that_a_leg_lacks(struct script *t)
 {
 	u32 blocks = t->start.parity || t->start.second_parity ? 10 : 40;
 	u64 block = host_boundary(&t->start) - blocks / 2;
@@ -207,7 +198,7 @@ static void cure_all(void)
  * The same, and the superblock that would record the loss fails. Then the pool is faulted, and no
  * version of the entry goes home until `clear` has recorded the loss.
  */
-static void homes_of_an_entry_whose_loss_is_not_recorded(struct turns *t)
+static void homes_of_an_entry_whose_loss_is_not_recorded(struct script *t)
 {
 	u32 blocks = t->start.parity || t->start.second_parity ? 10 : 40;
 	u64 block = host_boundary(&t->start) - blocks / 2;
@@ -235,7 +226,7 @@ static void homes_of_an_entry_whose_loss_is_not_recorded(struct turns *t)
 }
 
 /* Entries on other vdevs do not say that it was durable. */
-static void entries_behind_one_that_a_leg_lacks(struct turns *t)
+static void entries_behind_one_that_a_leg_lacks(struct script *t)
 {
 	u64 block = host_boundary(&t->start) - 10;
 	u32 i;
@@ -253,7 +244,7 @@ static void entries_behind_one_that_a_leg_lacks(struct turns *t)
 
 static void flush_task(void *arg)
 {
-	struct turns *t = arg;
+	struct script *t = arg;
 
 	host_flush(&t->host);
 }
@@ -262,7 +253,7 @@ static void flush_task(void *arg)
  * Direct writes are flushed, and a leg fails the flush, which cannot be recorded yet. The leg may
  * have old data, and be all that is left of its vdev. So no header says that all of it is home.
  */
-static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
+static void intents_that_a_leg_did_not_flush(struct script *t, bool checkpoint)
 {
 	u64 block = host_boundary(&t->start) - 20;
 	struct kvp_pool *pool = t->host.pool;
@@ -270,7 +261,7 @@ static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
 
 	host_write(&t->host, block, 40, true);
 	host_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_write(&t->host, block, 40, false);
 	commit(t);
 	host_sleep(200);
@@ -302,61 +293,39 @@ static void intents_that_a_leg_did_not_flush(struct turns *t, bool checkpoint)
 	host_flush(&t->host);
 }
 
-static void intents_that_a_leg_did_not_flush_at_a_checkpoint(struct turns *t)
+static void intents_that_a_leg_did_not_flush_at_a_checkpoint(struct script *t)
 {
 	intents_that_a_leg_did_not_flush(t, true);
 }
 
-static void intents_that_a_leg_did_not_flush_for_a_flush(struct turns *t)
+static void intents_that_a_leg_did_not_flush_for_a_flush(struct script *t)
 {
 	intents_that_a_leg_did_not_flush(t, false);
 }
 
-static void test_main(void *arg)
+static void begin(struct script *t)
 {
-	struct turns *t = arg;
-
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
 	if (t->host.pool->vdevs.log_track.nr != 2)
 		sim_fail("%u vdevs carry the log", t->host.pool->vdevs.log_track.nr);
-	t->run(t);
 }
 
-static bool run_one(struct turns *t, const char *name, u64 seed)
+static void set_up(struct script *t)
 {
-	const struct base *base = base_two(&t->start);
-	bool good;
-
-	oracle_copy(&t->o, &base->o);
-	t->crash = (struct crash){ .legs = base->legs, .parity = base->parity,
-				   .second = base->second, .second_parity = base->second_parity,
-				   .o = &t->o, .each_leg = true };
-	good = run_machine(base->img, base->legs, seed, test_main, t);
-	if (good)
-		good = !cut_everywhere(name, &t->crash, t->cuts_from, CHECK_LEGS);
-	oracle_free(&t->o);
-	return good;
+	t->crash.each_leg = true;
 }
 
-static void turns(const char *name, void (*run)(struct turns *t), const struct host_start *shape)
+static void turns(const char *what, void (*act)(struct script *t), const struct host_start *shape)
 {
-	u32 rounds = opt.rounds ?: opt.thorough ? 8 : 2, i;
-	struct turns *t;
-	char full[128];
-	bool good = true;
+	char name[128];
+	struct script_case c = {
+		.name = name, .shape = shape, .set_up = set_up, .begin = begin, .act = act,
+		.leave = true, .turns = opt.thorough ? 8 : 2, .salt = 77,
+		.cuts = SCRIPT_EVERYWHERE, .depth = CHECK_LEGS,
+	};
 
-	snprintf(full, sizeof(full), "turns:%s:%s", shape->parity ? "parity+mirror" :
-		 shape->second_parity ? "mirror+parity" : "mirror+mirror", name);
-	if (!wanted(full))
-		return;
-	t = calloc(1, sizeof(*t));
-	t->run = run;
-	t->start = *shape;
-	for (i = 0; good && i < rounds; i++)
-		good = run_one(t, full, mix64(opt.seed, 77 + i));
-	result(full, good);
-	free(t);
+	snprintf(name, sizeof(name), "turns:%s:%s", shape->parity ? "parity+mirror" :
+		 shape->second_parity ? "mirror+parity" : "mirror+mirror", what);
+	script_run(&c);
 }
 
 #define NAMED(function) #function, function
