@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "format/heartbeat.h"
 #include "io/flight.h"
 #include "super/heartbeat.h"
@@ -16,17 +16,12 @@
 #define POSITIONS	30u
 #define LEGS		2u
 
-struct beats {
-	struct host host, other;
-	struct host_start start;
-	struct oracle o;
-	struct crash crash;
-	u32 cuts_from;		/* position in the trace; 0: nothing is cut */
-};
+/* of one case: another host that has the same disks */
+static struct host other;
 
 /* --- what lies on a disk ------------------------------------------------------------- */
 
-static int read_beat(const struct beats *b, u32 disk, u32 slot, struct kvp_beat *beat)
+static int read_beat(const struct script *b, u32 disk, u32 slot, struct kvp_beat *beat)
 {
 	u8 block[KVP_BLOCK_SIZE];
 
@@ -35,7 +30,7 @@ static int read_beat(const struct beats *b, u32 disk, u32 slot, struct kvp_beat 
 }
 
 /* The block of this host; it must be there. */
-static struct kvp_beat own_beat(const struct beats *b, u32 disk)
+static struct kvp_beat own_beat(const struct script *b, u32 disk)
 {
 	u32 slot = kvp_beat_slot(b->host.pool->heartbeat->own.claim);
 	struct kvp_beat beat;
@@ -49,7 +44,7 @@ static struct kvp_beat own_beat(const struct beats *b, u32 disk)
 }
 
 /* Another host writes a block to @disk. */
-static void write_beat(const struct beats *b, u32 disk, u64 claim)
+static void write_beat(const struct script *b, u32 disk, u64 claim)
 {
 	struct kvp_beat beat = {
 		.claim = claim, .nonce = 77, .counter = 1, .interval = 1, .limit = 15,
@@ -64,7 +59,7 @@ static void write_beat(const struct beats *b, u32 disk, u64 claim)
 
 /* --- steps ----------------------------------------------------------------------------- */
 
-static void set(struct beats *b, u32 seconds)
+static void set(struct script *b, u32 seconds)
 {
 	int ret;
 
@@ -75,7 +70,7 @@ static void set(struct beats *b, u32 seconds)
 		sim_fail("the heartbeat cannot be set: %d", ret);
 }
 
-static bool all_have_it(const struct beats *b)
+static bool all_have_it(const struct script *b)
 {
 	const struct kvp_beat *own = &b->host.pool->heartbeat->own;
 	struct kvp_beat beat;
@@ -88,7 +83,7 @@ static bool all_have_it(const struct beats *b)
 	return true;
 }
 
-static void wait_for_beats(const struct beats *b)
+static void wait_for_beats(const struct script *b)
 {
 	u32 i;
 
@@ -97,17 +92,15 @@ static void wait_for_beats(const struct beats *b)
 			sim_fail("no heartbeat in ten seconds");
 }
 
-static void begin(struct beats *b, u32 seconds)
+static void begin(struct script *b, u32 seconds)
 {
-	if (host_start(&b->host, &b->o, &b->start))
-		sim_fail("start: %s", b->host.refusal.why);
 	set(b, seconds);
 	wait_for_beats(b);
 	b->host.may_fail = true;
 }
 
 /* How old the last heartbeat is, and how long writes may go on, are those of @least to @most s. */
-static void expect_age(struct beats *b, u64 least, u64 most)
+static void expect_age(struct script *b, u64 least, u64 most)
 {
 	u64 limit = (u64)kvp_beat_limit(b->host.pool->heartbeat->own.interval) * 1000;
 	struct kvp_heartbeat_figures f;
@@ -122,7 +115,7 @@ static void expect_age(struct beats *b, u64 least, u64 most)
 		sim_fail("%llu ms are left of %llu, at an age of %llu", f.left_ms, limit, f.age_ms);
 }
 
-static void expect_works(struct beats *b)
+static void expect_works(struct script *b)
 {
 	if (kvp_pool_faulted(b->host.pool))
 		sim_fail("the pool has failed");
@@ -132,7 +125,7 @@ static void expect_works(struct beats *b)
 	b->host.may_fail = true;
 }
 
-static void expect_in_use(const struct beats *b, u32 which)
+static void expect_in_use(const struct script *b, u32 which)
 {
 	u32 i;
 
@@ -142,7 +135,7 @@ static void expect_in_use(const struct beats *b, u32 which)
 }
 
 /* No leg is blamed for what it was never sent. */
-static void expect_no_errors(const struct beats *b)
+static void expect_no_errors(const struct script *b)
 {
 	s64 errors;
 	u32 i;
@@ -155,7 +148,7 @@ static void expect_no_errors(const struct beats *b)
 }
 
 /* The pool has failed, and nothing more is written, whatever is asked of it; all legs stay. */
-static void expect_stopped(struct beats *b)
+static void expect_stopped(struct script *b)
 {
 	u32 sent = disks.trace.nr_requests;
 
@@ -182,14 +175,13 @@ static void expect_stopped(struct beats *b)
 
 /* --- cases ------------------------------------------------------------------------------- */
 
-static void each_leg_has_it(void *arg)
+static void each_leg_has_it(struct script *b)
 {
-	struct beats *b = arg;
 	struct kvp_beat first, later;
 	u32 i;
 
 	begin(b, 2);
-	b->cuts_from = disks.trace.nr;
+	script_cut_from_here(b);
 	first = own_beat(b, 0);
 	host_write(&b->host, 3, 5, true);
 	host_sleep(9000);
@@ -214,11 +206,8 @@ static void each_leg_has_it(void *arg)
 }
 
 /* The first resume of a target does not unquiesce the pool. It is turned on after that. */
-static void it_is_turned_on_after_the_first_resume(void *arg)
+static void it_is_turned_on_after_the_first_resume(struct script *b)
 {
-	struct beats *b = arg;
-
-	b->start.first_resume = true;
 	begin(b, 1);
 	host_sleep(60000);
 	expect_works(b);
@@ -231,9 +220,8 @@ static void it_is_turned_on_after_the_first_resume(void *arg)
 	host_stop(&b->host);
 }
 
-static void it_can_be_turned_off(void *arg)
+static void it_can_be_turned_off(struct script *b)
 {
-	struct beats *b = arg;
 	struct kvp_heartbeat_figures f;
 	struct kvp_beat last, now;
 	u32 slot;
@@ -257,9 +245,8 @@ static void it_can_be_turned_off(void *arg)
 }
 
 /* A shorter interval: another host may rely on it as soon as a block says it. */
-static void a_shorter_interval_counts_at_once(void *arg)
+static void a_shorter_interval_counts_at_once(struct script *b)
 {
-	struct beats *b = arg;
 	u32 i;
 
 	begin(b, 60);
@@ -278,10 +265,8 @@ static void a_shorter_interval_counts_at_once(void *arg)
 	host_stop(&b->host);
 }
 
-static void another_host_takes_over(void *arg)
+static void another_host_takes_over(struct script *b)
 {
-	struct beats *b = arg;
-
 	begin(b, 1);
 	host_write(&b->host, 3, 5, false);
 	write_beat(b, 1, b->host.pool->heartbeat->own.claim + 1);
@@ -291,9 +276,8 @@ static void another_host_takes_over(void *arg)
 }
 
 /* Two hosts that claimed the pool at once: each finds the other's block in its slot. */
-static void the_same_claim_by_another_host(void *arg)
+static void the_same_claim_by_another_host(struct script *b)
 {
-	struct beats *b = arg;
 	u32 i;
 
 	begin(b, 1);
@@ -304,10 +288,8 @@ static void the_same_claim_by_another_host(void *arg)
 	host_stop(&b->host);
 }
 
-static void an_older_claim_is_no_takeover(void *arg)
+static void an_older_claim_is_no_takeover(struct script *b)
 {
-	struct beats *b = arg;
-
 	begin(b, 1);
 	host_stop(&b->host);
 	if (host_start(&b->host, &b->o, &b->start))
@@ -319,10 +301,8 @@ static void an_older_claim_is_no_takeover(void *arg)
 }
 
 /* Nothing runs for a minute. Then all goes on as if nothing had been. */
-static void a_frozen_host(void *arg)
+static void a_frozen_host(struct script *b)
 {
-	struct beats *b = arg;
-
 	begin(b, 1);
 	host_write(&b->host, 3, 5, false);
 	host_flush(&b->host);
@@ -333,37 +313,34 @@ static void a_frozen_host(void *arg)
 }
 
 /* Meanwhile another host has taken over the pool, and has written. */
-static void a_frozen_host_beside_another(void *arg)
+static void a_frozen_host_beside_another(struct script *b)
 {
-	struct beats *b = arg;
-
 	begin(b, 1);
 	host_write(&b->host, 3, 5, true);
 	/* What the first host has not made durable is lost with it, or not. No test reads that. */
 	host_write(&b->host, 112, 2, false);
 	sim_freeze(60ull * NSEC_PER_SEC);
-	if (host_start(&b->other, &b->o, &b->start))
-		sim_fail("start of the other host: %s", b->other.refusal.why);
-	host_write(&b->other, 3, 2, true);
+	if (host_start(&other, &b->o, &b->start))
+		sim_fail("start of the other host: %s", other.refusal.why);
+	host_write(&other, 3, 2, true);
 	/* watch.c notices an entry under the old nonce, or a superblock over the newest ones. */
 	if (!host_write(&b->host, 30, 1, true) || !host_flush(&b->host))
 		sim_fail("the first host writes after the takeover");
 	expect_no_errors(b);
 	host_sleep(30000);
-	host_read_each(&b->other, 0, 20);
-	if (kvp_pool_faulted(b->other.pool))
+	host_read_each(&other, 0, 20);
+	if (kvp_pool_faulted(other.pool))
 		sim_fail("the other host's pool has failed");
 	kvp_pool_quiesce(b->host.pool);
 	kvp_pool_stop(b->host.pool);
 	kvp_pool_free(b->host.pool);
-	host_write(&b->other, 60, 9, true);
-	host_stop(&b->other);
+	host_write(&other, 60, 9, true);
+	host_stop(&other);
 }
 
 /* The legs are away for longer than the limit, so another host may have taken over the pool. */
-static void no_leg_answers_in_time(void *arg)
+static void no_leg_answers_in_time(struct script *b)
 {
-	struct beats *b = arg;
 	u32 sent, i;
 
 	begin(b, 1);
@@ -380,10 +357,8 @@ static void no_leg_answers_in_time(void *arg)
 }
 
 /* A redundant leg that takes no heartbeat is given up before the pool has to fail. */
-static void one_leg_refuses_it(void *arg)
+static void one_leg_refuses_it(struct script *b)
 {
-	struct beats *b = arg;
-
 	begin(b, 1);
 	disks_fault(FAULT_WRITE_EIO, 1, KVP_BEAT_BLOCK, KVP_BEAT_BLOCK + KVP_BEAT_SLOTS - 1);
 	host_sleep(30000);
@@ -392,9 +367,8 @@ static void one_leg_refuses_it(void *arg)
 	host_stop(&b->host);
 }
 
-static void one_leg_hangs(void *arg)
+static void one_leg_hangs(struct script *b)
 {
-	struct beats *b = arg;
 	u32 i;
 
 	begin(b, 1);
@@ -413,9 +387,8 @@ static void one_leg_hangs(void *arg)
 }
 
 /* A leg that returns has the block of a host that used it alone, or one of long ago. */
-static void a_leg_returns_with_another_claim(void *arg)
+static void a_leg_returns_with_another_claim(struct script *b)
 {
-	struct beats *b = arg;
 	struct kvp_beat beat;
 
 	begin(b, 1);
@@ -436,9 +409,8 @@ static void a_leg_returns_with_another_claim(void *arg)
 }
 
 /* Suspended, it still says that this host has the pool. */
-static void a_suspended_pool(void *arg)
+static void a_suspended_pool(struct script *b)
 {
-	struct beats *b = arg;
 	struct kvp_beat first;
 
 	begin(b, 1);
@@ -458,9 +430,8 @@ static void a_suspended_pool(void *arg)
 }
 
 /* The same, and another host takes over in between: resume looks before it writes. */
-static void taken_over_while_legs_change(void *arg)
+static void taken_over_while_legs_change(struct script *b)
 {
-	struct beats *b = arg;
 	u32 sent;
 
 	begin(b, 1);
@@ -477,9 +448,8 @@ static void taken_over_while_legs_change(void *arg)
 }
 
 /* Another host has the pool when this one starts: it gets a claim above, and the other stops. */
-static void blocks_that_lie(void *arg)
+static void blocks_that_lie(struct script *b)
 {
-	struct beats *b = arg;
 	u8 block[KVP_BLOCK_SIZE];
 	u32 s;
 
@@ -499,43 +469,37 @@ static void blocks_that_lie(void *arg)
 
 /* --- frame ------------------------------------------------------------------------------- */
 
-static bool run_once(struct beats *b, const char *name, void (*run)(void *arg), u64 seed)
+static void as_the_first_resume_does(struct script *b)
 {
-	const struct base *base = base_pool(LEGS, false);
-	bool good;
-
-	memset(b, 0, sizeof(*b));
-	b->start.legs = LEGS;
-	oracle_copy(&b->o, &base->o);
-	b->crash = (struct crash){ .legs = base->legs, .o = &b->o };
-	good = run_machine(base->img, base->legs, seed, run, b);
-	if (good && b->cuts_from)
-		good = !cut_sampled(name, &b->crash, b->cuts_from, CHECK_RECRASH, POSITIONS);
-	oracle_free(&b->o);
-	return good;
+	b->start.first_resume = true;
 }
 
-static void beats(const char *what, void (*run)(void *arg))
+static void beats_after(const char *what, void (*set_up)(struct script *b),
+			void (*act)(struct script *b))
 {
-	struct beats *b;
-	bool good = true;
+	static const struct host_start shape = { .legs = LEGS };
 	char name[80];
-	u32 i;
+	struct script_case c = {
+		.name = name, .shape = &shape, .set_up = set_up, .act = act, .leave = true,
+		.turns = ROUNDS, .salt = 9000,
+		.cuts = act == each_leg_has_it ? POSITIONS : 0, .depth = CHECK_RECRASH,
+		.own = &other, .own_size = sizeof(other),
+	};
 
 	snprintf(name, sizeof(name), "heartbeat:%s", what);
-	if (!wanted(name))
-		return;
-	b = calloc(1, sizeof(*b));
-	for (i = 0; good && i < (opt.rounds ?: ROUNDS); i++)
-		good = run_once(b, name, run, mix64(opt.seed, 9000 + i));
-	result(name, good);
-	free(b);
+	script_run(&c);
+}
+
+static void beats(const char *what, void (*act)(struct script *b))
+{
+	beats_after(what, NULL, act);
 }
 
 void run_heartbeat(void)
 {
 	beats("each-leg", each_leg_has_it);
-	beats("first-resume", it_is_turned_on_after_the_first_resume);
+	beats_after("first-resume", as_the_first_resume_does,
+		    it_is_turned_on_after_the_first_resume);
 	beats("off", it_can_be_turned_off);
 	beats("shorter", a_shorter_interval_counts_at_once);
 	beats("taken-over", another_host_takes_over);

@@ -9,7 +9,7 @@
 #include "log/renew.h"
 #include "pool/cachemode.h"
 #include "ram/wbuf.h"
-#include "suite.h"
+#include "script.h"
 #include "table/table.h"
 #include "work/destage.h"
 
@@ -17,32 +17,25 @@
 #define COUNT	60u
 #define HOT	300u	/* a few that are written all the time */
 
-struct renew_test {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	void (*act)(struct renew_test *p);
-	u32 served;
-	bool checks;
-};
+static bool checks;	/* of one case: it looks at old versions as the log goes on */
 
-static u64 renewed(struct renew_test *p)
+static u64 renewed(struct script *p)
 {
 	return atomic64_read(&p->host.pool->work_stats.renewed);
 }
 
-static u64 head_of(struct renew_test *p)
+static u64 head_of(struct script *p)
 {
 	return kvp_log_head(p->host.pool->log);
 }
 
-static u64 window_of(struct renew_test *p)
+static u64 window_of(struct script *p)
 {
 	return kvp_log_window(p->host.pool->vdevs.log_vdev->g);
 }
 
 /* No round is due for the next minute, so what moves the tail is renewal. */
-static void no_rounds(struct renew_test *p)
+static void no_rounds(struct script *p)
 {
 	WRITE_ONCE(p->host.pool->destage->next, jiffies + 60 * HZ);
 }
@@ -59,7 +52,7 @@ static bool old_one_waits(struct kvp_pool *pool, u64 block)
 }
 
 /* The record of the old version is needed until the new one is durable. */
-static void check_old_ones(struct renew_test *p)
+static void check_old_ones(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 block;
@@ -78,7 +71,7 @@ static void check_old_ones(struct renew_test *p)
 }
 
 /* The log goes on by @blocks, with writes of a few blocks, each made durable. */
-static void go_on(struct renew_test *p, u64 blocks)
+static void go_on(struct script *p, u64 blocks)
 {
 	u64 end = head_of(p) + blocks;
 	u32 i;
@@ -87,19 +80,19 @@ static void go_on(struct renew_test *p, u64 blocks)
 		no_rounds(p);
 		host_write(&p->host, HOT + i % 7, 1, false);
 		host_flush(&p->host);
-		if (p->checks)
+		if (checks)
 			check_old_ones(p);
 	}
 }
 
-static void must_be_renewed(struct renew_test *p)
+static void must_be_renewed(struct script *p)
 {
 	if (!renewed(p))
 		sim_fail("nothing was renewed: the case was not set up");
 }
 
 /* Blocks that nothing overwrites, and the log on its way round as far as before renewals. */
-static void set_up(struct renew_test *p)
+static void set_up(struct script *p)
 {
 	kvp_wbuf_set_limit(p->host.pool->wbuf, 64);
 	if (kvp_pool_set(p->host.pool, KVP_T_RENEW_MARK, 70))
@@ -111,14 +104,14 @@ static void set_up(struct renew_test *p)
 }
 
 /* A full buffer would have some written home. */
-static void hold_homes(struct renew_test *p)
+static void hold_homes(struct script *p)
 {
 	kvp_wbuf_set_limit(p->host.pool->wbuf, 256);
 	disks_hold_homes(p->start.legs - p->start.cache, POOL_BLOCKS);
 }
 
 /* The log comes round several times, and no block is written to the disks. */
-static void round_and_round(struct renew_test *p)
+static void round_and_round(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 before;
@@ -126,7 +119,7 @@ static void round_and_round(struct renew_test *p)
 	set_up(p);
 	before = atomic64_read(&pool->work_stats.destage_blocks);
 	hold_homes(p);
-	p->checks = true;
+	checks = true;
 	go_on(p, 3 * window_of(p));
 	must_be_renewed(p);
 	if (renewed(p) < 2 * COUNT)
@@ -148,7 +141,7 @@ static void round_and_round(struct renew_test *p)
 }
 
 /* A pool of which no tunable was set. */
-static void by_default(struct renew_test *p)
+static void by_default(struct script *p)
 {
 	kvp_wbuf_set_limit(p->host.pool->wbuf, 64);
 	no_rounds(p);
@@ -161,7 +154,7 @@ static void by_default(struct renew_test *p)
 }
 
 /* The tunable, while the pool serves: nothing is renewed, then it is. */
-static void by_tunable(struct renew_test *p)
+static void by_tunable(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 
@@ -180,7 +173,7 @@ static void by_tunable(struct renew_test *p)
 }
 
 /* Above the mark destage makes the space. */
-static void above_the_mark(struct renew_test *p)
+static void above_the_mark(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 
@@ -198,7 +191,7 @@ static void above_the_mark(struct renew_test *p)
 }
 
 /* Reads of the SSDs hang from now on: the next renewal gets no further than to ask for contents. */
-static void begin_to_renew(struct renew_test *p)
+static void begin_to_renew(struct script *p)
 {
 	const struct kvp_geometry *g = p->host.pool->vdevs.log_vdev->g;
 	u32 i, first = p->start.legs - p->start.cache;
@@ -221,7 +214,7 @@ static void begin_to_renew(struct renew_test *p)
 }
 
 /* The blocks change while their old contents are read: no older version comes after a newer one. */
-static void race(struct renew_test *p)
+static void race(struct script *p)
 {
 	set_up(p);
 	begin_to_renew(p);
@@ -240,7 +233,7 @@ static void race(struct renew_test *p)
 }
 
 /* The log takes nothing more from now on, and what hung before goes on. */
-static void log_takes_nothing(struct renew_test *p)
+static void log_takes_nothing(struct script *p)
 {
 	const struct kvp_geometry *g = p->host.pool->vdevs.log_vdev->g;
 	kvp_lsn_t head = kvp_log_head(p->host.pool->log);
@@ -256,7 +249,7 @@ static void log_takes_nothing(struct renew_test *p)
 }
 
 /* Renewed blocks of which the new version is not durable. */
-static u32 pending(struct renew_test *p)
+static u32 pending(struct script *p)
 {
 	u32 n = 0, block;
 
@@ -270,7 +263,7 @@ static u32 pending(struct renew_test *p)
 	return n;
 }
 
-static void wait_for_renewed(struct renew_test *p)
+static void wait_for_renewed(struct script *p)
 {
 	u32 i;
 
@@ -285,7 +278,7 @@ static void wait_for_renewed(struct renew_test *p)
  * Old versions go home, and the tail passes them, while their new ones are on their way to the log.
  * Those are written over, discarded, and go home in their turn.
  */
-static void destage_beside_renewals(struct renew_test *p)
+static void destage_beside_renewals(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 before;
@@ -294,7 +287,7 @@ static void destage_beside_renewals(struct renew_test *p)
 	set_up(p);
 	begin_to_renew(p);
 	before = atomic64_read(&pool->work_stats.destage_blocks);
-	p->served = disks.trace.nr;
+	script_cut_from_here(p);
 	log_takes_nothing(p);
 	wait_for_renewed(p);
 	kvp_destage_kick(pool, true);
@@ -313,7 +306,7 @@ static void destage_beside_renewals(struct renew_test *p)
 	host_read_each(&p->host, FIRST, COUNT);
 }
 
-static void destage_beside_and_on(struct renew_test *p)
+static void destage_beside_and_on(struct script *p)
 {
 	destage_beside_renewals(p);
 	go_on(p, window_of(p));
@@ -326,7 +319,7 @@ static void destage_beside_and_on(struct renew_test *p)
  * A discard has its place in the order, and comes to its blocks one by one: those that it has not
  * come to yet are not renewed behind it.
  */
-static void discard_on_its_way(struct renew_test *p)
+static void discard_on_its_way(struct script *p)
 {
 	u32 i;
 
@@ -349,7 +342,7 @@ static void discard_on_its_way(struct renew_test *p)
  * Writers that do not wait fill all of the log that is theirs, and no disk helps. No write is a
  * stream.
  */
-static void crowd_of(struct renew_test *p, u32 buffer)
+static void crowd_of(struct script *p, u32 buffer)
 {
 	u64 end;
 	u32 i;
@@ -375,13 +368,13 @@ static void crowd_of(struct renew_test *p, u32 buffer)
 	host_read_each(&p->host, FIRST, COUNT);
 }
 
-static void crowd(struct renew_test *p)
+static void crowd(struct script *p)
 {
 	crowd_of(p, 256);
 }
 
 /* The log is short while the buffer is not half full. The writer must not order all home. */
-static void crowd_in_a_large_buffer(struct renew_test *p)
+static void crowd_in_a_large_buffer(struct script *p)
 {
 	crowd_of(p, 1024);
 }
@@ -390,7 +383,7 @@ static void crowd_in_a_large_buffer(struct renew_test *p)
  * The buffer is full of versions that may be spilled: the worker comes before they are. It spills
  * them, and begins no round, which would hold up renewals for as long as the disks take.
  */
-static void full_buffer_is_spilled_first(struct renew_test *p)
+static void full_buffer_is_spilled_first(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 before = atomic64_read(&pool->work_stats.destage_blocks);
@@ -416,7 +409,7 @@ static void full_buffer_is_spilled_first(struct renew_test *p)
 }
 
 /* Renewed blocks are rewritten and discarded while their new records are on their way. */
-static void change_renewed(struct renew_test *p)
+static void change_renewed(struct script *p)
 {
 	u32 i;
 
@@ -432,18 +425,18 @@ static void change_renewed(struct renew_test *p)
 }
 
 /* For the cuts: several segments are renewed, and the tail passes them. */
-static void renew(struct renew_test *p)
+static void renew(struct script *p)
 {
 	set_up(p);
 	go_on(p, window_of(p) / 3);
-	p->served = disks.trace.nr;
+	script_cut_from_here(p);
 	go_on(p, window_of(p) / 2);
 	must_be_renewed(p);
 	host_read_each(&p->host, FIRST, COUNT);
 }
 
 /* Zeros have no contents in the log, and a discard at the tail is applied. */
-static void zeros_and_discards(struct renew_test *p)
+static void zeros_and_discards(struct script *p)
 {
 	u32 i;
 
@@ -464,7 +457,7 @@ static void zeros_and_discards(struct renew_test *p)
 }
 
 /* One block at the tail cannot be read from any SSD: it is not renewed, and only it is lost. */
-static void rotten(struct renew_test *p)
+static void rotten(struct script *p)
 {
 	u32 i, first = p->start.legs - p->start.cache;
 	const struct kvp_geometry *g = p->host.pool->vdevs.log_vdev->g;
@@ -492,7 +485,7 @@ static void rotten(struct renew_test *p)
 }
 
 /* An SSD dies while blocks are renewed; the last one too, and the log moves. */
-static void ssds_die(struct renew_test *p, u32 dead)
+static void ssds_die(struct script *p, u32 dead)
 {
 	u32 i, first = p->start.legs - p->start.cache;
 
@@ -509,12 +502,12 @@ static void ssds_die(struct renew_test *p, u32 dead)
 		sim_fail("%llu blocks are lost", p->host.pool->table->poisoned);
 }
 
-static void one_dies(struct renew_test *p)
+static void one_dies(struct script *p)
 {
 	ssds_die(p, 1);
 }
 
-static void all_die(struct renew_test *p)
+static void all_die(struct script *p)
 {
 	ssds_die(p, p->start.cache);
 	if (!kvp_has_data(p->host.pool->vdevs.log_vdev->g))
@@ -522,7 +515,7 @@ static void all_die(struct renew_test *p)
 }
 
 /* The mode of the cache changes while blocks are renewed, and back. */
-static void mode_changes(struct renew_test *p)
+static void mode_changes(struct script *p)
 {
 	set_up(p);
 	begin_to_renew(p);
@@ -542,7 +535,7 @@ static void mode_changes(struct renew_test *p)
 }
 
 /* No commit takes renewed blocks for a time: their old versions stay. */
-static void suspended(struct renew_test *p)
+static void suspended(struct script *p)
 {
 	set_up(p);
 	begin_to_renew(p);
@@ -556,14 +549,14 @@ static void suspended(struct renew_test *p)
 }
 
 /* A second life, on what the first one left in the log: restored versions have no page. */
-static void go_on_after_restart(struct renew_test *p)
+static void go_on_after_restart(struct script *p)
 {
 	host_stop(&p->host);
 	if (host_start(&p->host, &p->o, &p->start))
 		sim_fail("start: %s", p->host.refusal.why);
 }
 
-static void restart(struct renew_test *p)
+static void restart(struct script *p)
 {
 	set_up(p);
 	go_on(p, window_of(p) / 2);
@@ -571,7 +564,7 @@ static void restart(struct renew_test *p)
 	if (!p->host.pool->recovery.kept)
 		sim_fail("nothing was restored: the case was not set up");
 	kvp_wbuf_set_limit(p->host.pool->wbuf, 64);
-	p->served = disks.trace.nr;
+	script_cut_from_here(p);
 	go_on(p, window_of(p));
 	must_be_renewed(p);
 	host_read_each(&p->host, FIRST, COUNT);
@@ -581,51 +574,20 @@ static void restart(struct renew_test *p)
 
 /* --- running them ------------------------------------------------------------------------- */
 
-static void life(void *arg)
+static void test(const char *what, const struct host_start *shape, void (*act)(struct script *p),
+		 u32 cuts)
 {
-	struct renew_test *p = arg;
-
-	if (host_start(&p->host, &p->o, &p->start))
-		sim_fail("start: %s", p->host.refusal.why);
-	p->served = disks.trace.nr;
-	p->act(p);
-	host_stop(&p->host);
-}
-
-static bool play_once(const char *name, struct renew_test *p, u64 seed, u32 cuts)
-{
-	const struct base *base = base_cache(&p->start);
-	struct crash crash = { .legs = p->start.legs, .cache = p->start.cache,
-			       .cache_parity = p->start.cache_parity, .o = &p->o };
-	bool good;
-
-	oracle_copy(&p->o, &base->o);
-	good = run_machine(base->img, base->legs, seed, life, p);
-	if (good && cuts)
-		good = !cut_sampled(name, &crash, p->served, CHECK_RECRASH,
-				    opt.thorough ? 40 * cuts : cuts);
-	oracle_free(&p->o);
-	return good;
-}
-
-static void test(const char *what, const struct host_start *shape,
-		 void (*act)(struct renew_test *p), u32 cuts)
-{
-	u32 images = opt.images, i;
-	bool good = true;
 	char name[128];
+	struct script_case c = {
+		.name = name, .shape = shape, .act = act,
+		.turns = opt.thorough ? 16 : strstr(what, "crowd") ? 8 : 2,
+		.cuts = opt.thorough ? 40 * cuts : cuts, .depth = CHECK_RECRASH, .images = 2,
+		.own = &checks, .own_size = sizeof(checks),
+	};
 
-	snprintf(name, sizeof(name), "renew:%u%s:%s", shape->cache, shape->cache_parity ? "-rows" : "", what);
-	if (!wanted(name))
-		return;
-	opt.images = min(opt.images, 2u);
-	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : strstr(what, "crowd") ? 8 : 2); i++) {
-		struct renew_test p = { .start = *shape, .act = act };
-
-		good = play_once(name, &p, mix64(opt.seed, i), cuts);
-	}
-	opt.images = images;
-	result(name, good);
+	snprintf(name, sizeof(name), "renew:%u%s:%s", shape->cache,
+		 shape->cache_parity ? "-rows" : "", what);
+	script_run(&c);
 }
 
 void run_renew(void)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "io/slow.h"
 #include "policy/slow.h"
 #include "ram/rcache.h"
@@ -359,19 +359,12 @@ static void policy(const char *what, bool (*test)(void))
 #define SLOW_US		200000u
 #define READS		200u	/* a step of read_some() */
 
-struct pools {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	u32 at;
-};
+static u32 at;	/* of one case: number of blocks that were read */
 
-static void begin(struct pools *p)
+static void begin(struct script *p)
 {
 	u32 i;
 
-	if (host_start(&p->host, &p->o, &p->start))
-		sim_fail("start: %s", p->host.refusal.why);
 	/* Each read comes from a leg. */
 	if (kvp_rcache_resize(p->host.pool->rcache, 0))
 		sim_fail("no memory");
@@ -383,26 +376,26 @@ static void begin(struct pools *p)
 }
 
 /* Blocks of two steps of 1 MiB, so that all legs of a mirror are asked. */
-static u64 next_block(struct pools *p)
+static u64 next_block(struct script *p)
 {
-	u32 n = p->at++;
+	u32 n = at++;
 
 	return (n % 2) * 256 + n / 2 * 7 % 64;
 }
 
-static void read_some(struct pools *p, u32 n)
+static void read_some(struct script *p, u32 n)
 {
 	while (n--)
 		host_read_check(&p->host, next_block(p));
 }
 
-static bool leg_is_slow(struct pools *p, u32 disk)
+static bool leg_is_slow(struct script *p, u32 disk)
 {
 	return READ_ONCE(host_leg(&p->host, disk)->slow);
 }
 
 /* Read until leg @disk is slow, or is not, with so many reads at most; fail if it does not come. */
-static void read_until(struct pools *p, u32 disk, bool slow, u32 most)
+static void read_until(struct script *p, u32 disk, bool slow, u32 most)
 {
 	u32 n;
 
@@ -412,7 +405,7 @@ static void read_until(struct pools *p, u32 disk, bool slow, u32 most)
 		sim_fail("the leg is %s after %u reads", slow ? "not slow" : "slow still", n);
 }
 
-static u32 events(struct pools *p, const char *begin)
+static u32 events(struct script *p, const char *begin)
 {
 	struct kvp_events *ev = p->host.pool->events;
 	struct kvp_disk_event e;
@@ -425,7 +418,7 @@ static u32 events(struct pools *p, const char *begin)
 	return n;
 }
 
-static void expect_events(struct pools *p, u32 slow, u32 not_slow)
+static void expect_events(struct script *p, u32 slow, u32 not_slow)
 {
 	if (events(p, "leg_slow leg=") != slow || events(p, "leg_not_slow leg=") != not_slow)
 		sim_fail("%u events of a slow leg, %u of one that is not, instead of %u and %u",
@@ -433,7 +426,7 @@ static void expect_events(struct pools *p, u32 slow, u32 not_slow)
 			 not_slow);
 }
 
-static void expect_state(struct pools *p, u32 disk, const char *state, const char *by)
+static void expect_state(struct script *p, u32 disk, const char *state, const char *by)
 {
 	struct kvp_slow_figures f;
 
@@ -445,9 +438,8 @@ static void expect_state(struct pools *p, u32 disk, const char *state, const cha
 }
 
 /* It is read last, but for one read in 64; it is well again some time after it is fast again. */
-static void a_slow_leg_is_read_last(void *arg)
+static void a_slow_leg_is_read_last(struct script *p)
 {
-	struct pools *p = arg;
 	u32 disk = 1, before;
 
 	begin(p);
@@ -474,10 +466,8 @@ static void a_slow_leg_is_read_last(void *arg)
 }
 
 /* Only some of its reads are slow, as of a disk that tries again and again. */
-static void some_reads_are_slow(void *arg)
+static void some_reads_are_slow(struct script *p)
 {
-	struct pools *p = arg;
-
 	begin(p);
 	disks.delay[1].read = 2 * SLOW_US;
 	disks.delay[1].one_in = 20;
@@ -487,9 +477,8 @@ static void some_reads_are_slow(void *arg)
 }
 
 /* A disk beside an SSD: it is read last, and people do not hear of it. */
-static void a_disk_beside_an_ssd(void *arg)
+static void a_disk_beside_an_ssd(struct script *p)
 {
-	struct pools *p = arg;
 	u32 before;
 
 	begin(p);
@@ -505,10 +494,8 @@ static void a_disk_beside_an_ssd(void *arg)
 	host_stop(&p->host);
 }
 
-static void few_reads(void *arg)
+static void few_reads(struct script *p)
 {
-	struct pools *p = arg;
-
 	begin(p);
 	disks.delay[1].read = SLOW_US;
 	read_some(p, KVP_SLOW_SAMPLES);
@@ -520,7 +507,7 @@ static void few_reads(void *arg)
 	host_stop(&p->host);
 }
 
-static void make_leg_slow(struct pools *p, u32 disk)
+static void make_leg_slow(struct script *p, u32 disk)
 {
 	begin(p);
 	disks.delay[disk].read = SLOW_US;
@@ -537,9 +524,8 @@ static void rot(u32 disk, u64 at)
 }
 
 /* Blocks that are bad on the fast legs are read from the slow one, and healed with it. */
-static void only_the_slow_leg_has_it(void *arg)
+static void only_the_slow_leg_has_it(struct script *p)
 {
-	struct pools *p = arg;
 	u64 healed = 0, at;
 	u32 i, leg;
 
@@ -563,10 +549,8 @@ static void only_the_slow_leg_has_it(void *arg)
 }
 
 /* The others leave: all is read from the slow leg, and it stays in use. */
-static void the_others_leave(void *arg)
+static void the_others_leave(struct script *p)
 {
-	struct pools *p = arg;
-
 	make_leg_slow(p, 1);
 	if (kvp_leg_offline(p->host.pool, host_leg(&p->host, 0)))
 		sim_fail("offline failed");
@@ -578,9 +562,8 @@ static void the_others_leave(void *arg)
 }
 
 /* A leg that hangs is worse than one that is slow. */
-static void the_other_hangs(void *arg)
+static void the_other_hangs(struct script *p)
 {
-	struct pools *p = arg;
 	u32 before;
 
 	make_leg_slow(p, 1);
@@ -594,10 +577,8 @@ static void the_other_hangs(void *arg)
 }
 
 /* Its parity1 goes on as before; people hear of it. */
-static void rows_have_a_slow_leg(void *arg)
+static void rows_have_a_slow_leg(struct script *p)
 {
-	struct pools *p = arg;
-
 	make_leg_slow(p, 1);
 	expect_state(p, 1, "yes", "read");
 	expect_events(p, 1, 0);
@@ -607,9 +588,8 @@ static void rows_have_a_slow_leg(void *arg)
 }
 
 /* Writes are compared, too. They change nothing in the order of reads. */
-static void writes_are_slow(void *arg)
+static void writes_are_slow(struct script *p)
 {
-	struct pools *p = arg;
 	u32 disk = p->start.legs - 1, i;
 
 	begin(p);
@@ -624,10 +604,8 @@ static void writes_are_slow(void *arg)
 }
 
 /* The tunable lifts all verdicts, and there are no new ones. */
-static void it_is_turned_off(void *arg)
+static void it_is_turned_off(struct script *p)
 {
-	struct pools *p = arg;
-
 	make_leg_slow(p, 1);
 	if (kvp_pool_set(p->host.pool, KVP_T_SLOW_LEG, 0))
 		sim_fail("slow_leg cannot be set");
@@ -641,10 +619,8 @@ static void it_is_turned_off(void *arg)
 }
 
 /* The verdict is of a device in use: out and back again, it begins anew. */
-static void it_leaves_and_returns(void *arg)
+static void it_leaves_and_returns(struct script *p)
 {
-	struct pools *p = arg;
-
 	make_leg_slow(p, 1);
 	if (kvp_leg_offline(p->host.pool, host_leg(&p->host, 1)))
 		sim_fail("offline failed");
@@ -664,27 +640,16 @@ static void it_leaves_and_returns(void *arg)
 
 /* --- frame ------------------------------------------------------------------------------- */
 
-static void pools(const char *what, const struct base *base, const struct host_start *start,
-		  void (*run)(void *arg))
+static void pools(const char *what, const struct host_start *shape, void (*act)(struct script *p))
 {
-	struct pools *p;
-	bool good = true;
 	char name[80];
-	u32 i;
+	struct script_case c = {
+		.name = name, .shape = shape, .act = act, .leave = true, .turns = ROUNDS,
+		.salt = 9500, .own = &at, .own_size = sizeof(at),
+	};
 
 	snprintf(name, sizeof(name), "slow:%s", what);
-	if (!wanted(name))
-		return;
-	p = calloc(1, sizeof(*p));
-	for (i = 0; good && i < (opt.rounds ?: ROUNDS); i++) {
-		memset(p, 0, sizeof(*p));
-		p->start = *start;
-		oracle_copy(&p->o, &base->o);
-		good = run_machine(base->img, base->legs, mix64(opt.seed, 9500 + i), run, p);
-		oracle_free(&p->o);
-	}
-	result(name, good);
-	free(p);
+	script_run(&c);
 }
 
 static void run_policy(void)
@@ -711,22 +676,21 @@ void run_slow(void)
 	static const struct host_start ssds = { .legs = 2 };
 	static const struct host_start rows = { .legs = 3, .parity = true, .rotational = true };
 	static const struct host_start cache = { .legs = 4, .cache = 2 };
-	const struct base *mirror = base_pool(2, false);
 
 	run_policy();
-	pools("mirror", mirror, &two, a_slow_leg_is_read_last);
-	pools("mirror3", base_pool(3, false), &three, a_slow_leg_is_read_last);
-	pools("ssds", mirror, &ssds, some_reads_are_slow);
-	pools("some", mirror, &two, some_reads_are_slow);
-	pools("disk-beside-ssd", mirror, &ssds, a_disk_beside_an_ssd);
-	pools("few", mirror, &two, few_reads);
-	pools("only-copy", mirror, &two, only_the_slow_leg_has_it);
-	pools("only-copy3", base_pool(3, false), &three, only_the_slow_leg_has_it);
-	pools("others-leave", mirror, &two, the_others_leave);
-	pools("other-hangs", mirror, &two, the_other_hangs);
-	pools("parity1", base_parity(3, false), &rows, rows_have_a_slow_leg);
-	pools("writes", mirror, &two, writes_are_slow);
-	pools("writes-cache", base_cache(&cache), &cache, writes_are_slow);
-	pools("off", mirror, &two, it_is_turned_off);
-	pools("returns", mirror, &two, it_leaves_and_returns);
+	pools("mirror", &two, a_slow_leg_is_read_last);
+	pools("mirror3", &three, a_slow_leg_is_read_last);
+	pools("ssds", &ssds, some_reads_are_slow);
+	pools("some", &two, some_reads_are_slow);
+	pools("disk-beside-ssd", &ssds, a_disk_beside_an_ssd);
+	pools("few", &two, few_reads);
+	pools("only-copy", &two, only_the_slow_leg_has_it);
+	pools("only-copy3", &three, only_the_slow_leg_has_it);
+	pools("others-leave", &two, the_others_leave);
+	pools("other-hangs", &two, the_other_hangs);
+	pools("parity1", &rows, rows_have_a_slow_leg);
+	pools("writes", &two, writes_are_slow);
+	pools("writes-cache", &cache, writes_are_slow);
+	pools("off", &two, it_is_turned_off);
+	pools("returns", &two, it_leaves_and_returns);
 }
