@@ -6,21 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "ram/wbuf.h"
 #include "super/members.h"
 
-struct cachevdev_test {
-	struct host host;
-	struct host_start start;
-	/* acknowledged versions, and those of the last checkpoint */
-	struct oracle o, old;
-	struct image img[MAX_DISKS];	/* contents of the disks */
-	void (*live)(struct cachevdev_test *t);
-	u32 lives, legs, at;
-	u64 seed;
+/* What a case knows besides its script. */
+static struct {
+	struct oracle old;	/* the versions of the last checkpoint */
+	u32 at;
 	const struct oracle *expected;	/* of a life that looks at all blocks */
-	int refused;
 	u64 gone, nr_gone;		/* blocks that are known to be lost, and read EIO */
 	u64 hurt;			/* block of an SSD that is to be damaged */
 	/* the log's segment with that block: its first block, and behind it; the next segment */
@@ -30,88 +24,79 @@ struct cachevdev_test {
 	bool given_up;			/* the image was checked after its log was given up */
 	bool flushed;
 	bool last;			/* the cut is at the end of the trace */
-};
+} own;
 
-static u32 ssds(const struct cachevdev_test *t)
+static u32 ssds(const struct script *t)
 {
 	return (BIT(t->start.cache) - 1) << (t->legs - t->start.cache);
 }
 
 /* --- lives -------------------------------------------------------------------------- */
 
-static void look_at_all(struct cachevdev_test *t)
+static void look_at_all(struct script *t)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	char why[160];
 	u64 block;
 
-	for (block = 0; block < t->expected->blocks; block++) {
-		bool gone = block >= t->gone && block < t->gone + t->nr_gone;
+	for (block = 0; block < own.expected->blocks; block++) {
+		bool gone = block >= own.gone && block < own.gone + own.nr_gone;
 
 		if (!host_read(&t->host, block, data) == gone)
 			sim_fail(gone ? "block %llu is lost, and can be read" :
 				 "block %llu cannot be read", block);
 		if (gone)
 			continue;
-		if (!oracle_allows(t->expected, block, data, t->at, why))
+		if (!oracle_allows(own.expected, block, data, own.at, why))
 			sim_fail("%s", why);
 	}
 }
 
 /* Reads of the SSDs' logs fail, except the part in which a recovery finds the damage. */
-static void silence(struct cachevdev_test *t)
+static void silence(struct script *t)
 {
 	u64 end = disks.img[t->legs - 1].blocks - KVP_LABEL_BLOCKS;
 	u32 i;
 
 	for (i = t->legs - t->start.cache; i < t->legs; i++) {
-		disks_fault(FAULT_READ_EIO, i, t->next < t->segment ? t->next + 1 :
+		disks_fault(FAULT_READ_EIO, i, own.next < own.segment ? own.next + 1 :
 			    KVP_LABEL_BLOCKS,
-			    t->segment - 1)->error = t->silent;
-		disks_fault(FAULT_READ_EIO, i, t->behind + (t->next == t->behind),
-			    end - 1)->error = t->silent;
+			    own.segment - 1)->error = own.silent;
+		disks_fault(FAULT_READ_EIO, i, own.behind + (own.next == own.behind),
+			    end - 1)->error = own.silent;
 	}
 }
 
-static void cachevdev_test_main(void *arg)
+static void prepare(struct script *t)
 {
-	struct cachevdev_test *t = arg;
-
-	if (t->silent)
+	if (own.silent)
 		silence(t);
-	t->refused = host_start(&t->host, &t->o, &t->start);
-	if (t->refused)
-		return;
-	if (t->expected)
+}
+
+static void begin(struct script *t)
+{
+	if (own.expected)
 		look_at_all(t);
-	if (t->live)
-		t->live(t);
 }
 
 /* One life on @img, which leaves its contents in the disks. False: the test has failed. */
-static bool run_on(struct cachevdev_test *t, const struct image *img,
-		   void (*live)(struct cachevdev_test *t), const struct oracle *expected)
+static bool run_on(struct script *t, const struct image *img, void (*live)(struct script *t),
+		   const struct oracle *expected)
 {
-	t->live = live;
-	t->expected = expected;
-	return run_machine(img, t->legs, mix64(t->seed, ++t->lives), cachevdev_test_main, t);
+	own.expected = expected;
+	return script_live_on(t, img, live, true);
 }
 
 /* The same; the disks keep the contents. The pool must start. */
-static bool life(struct cachevdev_test *t, u32 missing, bool discard,
-		 void (*live)(struct cachevdev_test *t), const struct oracle *expected)
+static bool life(struct script *t, u32 missing, bool discard,
+		 void (*live)(struct script *t), const struct oracle *expected)
 {
-	u32 i;
-
 	t->start.missing = missing;
 	t->start.discard_log = discard;
-	t->at = ~0u;
+	own.at = ~0u;
 	if (!run_on(t, t->img, live, expected))
 		return false;
-	for (i = 0; i < t->legs; i++) {
-		image_free(&t->img[i]);
-		image_copy(&t->img[i], &disks.img[i]);
-	}
+	script_keep(t);
 	if (t->refused)
 		snprintf(sim_failure, sizeof(sim_failure), "start refused (%d): %s", t->refused,
 			 t->host.refusal.why);
@@ -119,7 +104,7 @@ static bool life(struct cachevdev_test *t, u32 missing, bool discard,
 }
 
 /* Refused without the cache, and nothing was written. */
-static bool refused(struct cachevdev_test *t)
+static bool refused(struct script *t)
 {
 	t->start.missing = ssds(t);
 	t->start.discard_log = false;
@@ -133,24 +118,8 @@ static bool refused(struct cachevdev_test *t)
 	return false;
 }
 
-static struct trace take_trace(void)
-{
-	struct trace trace = disks.trace;
-
-	memset(&disks.trace, 0, sizeof(disks.trace));
-	return trace;
-}
-
-static void free_images(const struct cachevdev_test *t, struct image *img)
-{
-	u32 i;
-
-	for (i = 0; i < t->legs; i++)
-		image_free(&img[i]);
-}
-
 /* A start of @img, without @missing, is cut as well: @img is what that leaves. */
-static bool cut_start(struct cachevdev_test *t, struct image *img, u32 missing, bool discard,
+static bool cut_start(struct script *t, struct image *img, u32 missing, bool discard,
 		      struct rng *rng)
 {
 	struct image again[MAX_DISKS];
@@ -160,10 +129,10 @@ static bool cut_start(struct cachevdev_test *t, struct image *img, u32 missing, 
 	t->start.missing = missing;
 	t->start.discard_log = discard;
 	good = run_on(t, img, NULL, NULL);
-	trace = take_trace();
+	trace = script_take_trace();
 	cut_trace(&trace, rng_below(rng, trace.nr + 1), rng_below(rng, 4), rng, again);
 	trace_free(&trace);
-	free_images(t, img);
+	script_free_disks(t, img);
 	memcpy(img, again, t->legs * sizeof(*img));
 	return good;
 }
@@ -172,12 +141,11 @@ static bool cut_start(struct cachevdev_test *t, struct image *img, u32 missing, 
  * Cuts of the last life's trace; @look checks each image. For every third the next start, without
  * @missing, is cut too.
  */
-static bool each_cut(struct cachevdev_test *t, u32 positions, bool (*look)(struct cachevdev_test *t,
-	const struct image *img),
+static bool each_cut(struct script *t, u32 positions, bool (*look)(struct script *t, const struct image *img),
 		     u32 missing, bool discard)
 {
 	struct rng rng = { mix64(t->seed, 4711) };
-	struct trace trace = take_trace();
+	struct trace trace = script_take_trace();
 	bool good = true, twice;
 	u32 p;
 
@@ -186,14 +154,14 @@ static bool each_cut(struct cachevdev_test *t, u32 positions, bool (*look)(struc
 		struct image img[MAX_DISKS];
 
 		cut_trace(&trace, at, p, &rng, img);
-		t->at = at;
-		t->last = at == trace.nr;
+		own.at = at;
+		own.last = at == trace.nr;
 		twice = p % 3 == 2;
 		good = (!twice || cut_start(t, img, missing, discard, &rng)) && look(t, img);
 		if (!good)
 			fprintf(stderr, "  ^ cut at %u of %u%s\n", at, trace.nr,
 				twice ? ", and in the next start" : "");
-		free_images(t, img);
+		script_free_disks(t, img);
 	}
 	trace_free(&trace);
 	return good;
@@ -201,14 +169,14 @@ static bool each_cut(struct cachevdev_test *t, u32 positions, bool (*look)(struc
 
 /* --- what happens in them -------------------------------------------------------------- */
 
-static void expect_log(struct cachevdev_test *t, bool on_cache)
+static void expect_log(struct script *t, bool on_cache)
 {
 	if (kvp_has_data(t->host.pool->vdevs.log_vdev->g) == on_cache)
 		sim_fail("the log is on vdev %u", t->host.pool->vdevs.log_vdev->index);
 }
 
 /* Some are home, with a checkpoint; others, and newer ones, are in the log alone. */
-static void live_and_log(struct cachevdev_test *t)
+static void live_and_log(struct script *t)
 {
 	struct host *h = &t->host;
 
@@ -216,21 +184,21 @@ static void live_and_log(struct cachevdev_test *t)
 	host_write(h, 2, 6, false);
 	host_write(h, 64, 20, false);
 	host_checkpoint(h);
-	oracle_free(&t->old);
-	oracle_copy(&t->old, &t->o);
+	oracle_free(&own.old);
+	oracle_copy(&own.old, &t->o);
 	host_write(h, 4, 3, false);
 	host_write(h, 100, 5, false);
 	host_flush(h);
 }
 
-static void live_and_stop(struct cachevdev_test *t)
+static void live_and_stop(struct script *t)
 {
 	host_write(&t->host, 4, 3, false);
 	host_checkpoint(&t->host);
 	host_stop(&t->host);
 }
 
-static void live_on_legs(struct cachevdev_test *t)
+static void live_on_legs(struct script *t)
 {
 	expect_log(t, false);
 	host_write(&t->host, 4, 2, false);
@@ -238,7 +206,7 @@ static void live_on_legs(struct cachevdev_test *t)
 	host_flush(&t->host);
 }
 
-static void stale_ssds(struct cachevdev_test *t)
+static void stale_ssds(struct script *t)
 {
 	u32 i;
 
@@ -252,13 +220,13 @@ static void stale_ssds(struct cachevdev_test *t)
 
 /* --- the tests --------------------------------------------------------------------------- */
 
-static bool missing_with_a_log_is_refused(struct cachevdev_test *t)
+static bool missing_with_a_log_is_refused(struct script *t)
 {
 	return life(t, 0, false, live_and_log, NULL) && refused(t) &&
 	       life(t, 0, false, NULL, &t->o);
 }
 
-static bool missing_with_an_empty_log_starts_on_the_legs(struct cachevdev_test *t)
+static bool missing_with_an_empty_log_starts_on_the_legs(struct script *t)
 {
 	return life(t, 0, false, live_and_stop, NULL) &&
 	       life(t, ssds(t), false, live_on_legs, &t->o) &&
@@ -266,12 +234,12 @@ static bool missing_with_an_empty_log_starts_on_the_legs(struct cachevdev_test *
 }
 
 /* Whenever it is cut: given up once more, or not needed any more. */
-static bool given_up_again(struct cachevdev_test *t, const struct image *img)
+static bool given_up_again(struct script *t, const struct image *img)
 {
 	t->start.missing = ssds(t);
 	t->start.discard_log = true;
-	t->at = ~0u;
-	if (!run_on(t, img, NULL, &t->old))
+	own.at = ~0u;
+	if (!run_on(t, img, NULL, &own.old))
 		return false;
 	if (t->refused)
 		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
@@ -279,17 +247,17 @@ static bool given_up_again(struct cachevdev_test *t, const struct image *img)
 }
 
 /* From the last checkpoint on the given up log does not count, with or without its SSD. */
-static bool given_up_log_does_not_come_back(struct cachevdev_test *t)
+static bool given_up_log_does_not_come_back(struct script *t)
 {
 	struct oracle all;
 	bool good;
 
 	if (!life(t, 0, false, live_and_log, NULL) ||
-	    !life(t, ssds(t), true, NULL, &t->old) || !each_cut(t, 12, given_up_again, ssds(t),
+	    !life(t, ssds(t), true, NULL, &own.old) || !each_cut(t, 12, given_up_again, ssds(t),
 								true))
 		return false;
 	all = t->o;
-	oracle_copy(&t->o, &t->old);
+	oracle_copy(&t->o, &own.old);
 	good = life(t, ssds(t), false, live_on_legs, &t->o) &&
 	       life(t, 0, true, stale_ssds, &t->o) && life(t, 0, false, NULL, &t->o);
 	oracle_free(&all);
@@ -297,7 +265,7 @@ static bool given_up_log_does_not_come_back(struct cachevdev_test *t)
 }
 
 /* The option for a lost log does not lose a log that is there. */
-static bool nothing_is_given_up_that_is_there(struct cachevdev_test *t)
+static bool nothing_is_given_up_that_is_there(struct script *t)
 {
 	return life(t, 0, false, live_and_log, NULL) && life(t, 0, true, NULL, &t->o);
 }
@@ -308,15 +276,15 @@ static bool nothing_is_given_up_that_is_there(struct cachevdev_test *t)
 #define NR_KNOWN	5u
 
 /* An SSD is out before the end: it knows of some that only the other one has the newest of. */
-static void live_and_outdate_an_ssd(struct cachevdev_test *t)
+static void live_and_outdate_an_ssd(struct script *t)
 {
 	struct host *h = &t->host;
 
 	host_write(h, 2, 6, false);
 	host_write(h, KNOWN, 1, false);
 	host_checkpoint(h);
-	oracle_free(&t->old);
-	oracle_copy(&t->old, &t->o);
+	oracle_free(&own.old);
+	oracle_copy(&own.old, &t->o);
 	host_write(h, 30, 2, false);
 	host_flush(h);
 	host_discard(h, 30, 2);
@@ -330,7 +298,7 @@ static void live_and_outdate_an_ssd(struct cachevdev_test *t)
 }
 
 /* Entries that follow one whose header will rot. */
-static void live_and_log_behind(struct cachevdev_test *t)
+static void live_and_log_behind(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.log_vdev->g;
 	struct host *h = &t->host;
@@ -339,8 +307,8 @@ static void live_and_log_behind(struct cachevdev_test *t)
 	host_write(h, 2, 6, false);
 	host_write(h, KNOWN, 1, false);
 	host_checkpoint(h);
-	oracle_free(&t->old);
-	oracle_copy(&t->old, &t->o);
+	oracle_free(&own.old);
+	oracle_copy(&own.old, &t->o);
 	host_write(h, 4, 3, false);
 	host_flush(h);
 	host_write(h, KNOWN, NR_KNOWN, false);
@@ -348,40 +316,40 @@ static void live_and_log_behind(struct cachevdev_test *t)
 	d = kvp_wbuf_find(h->pool->wbuf, 5);
 	if (!d)
 		sim_fail("it is home already: the case was not set up");
-	t->hurt = kvp_log_place(g, d->lsn, 0).block;
-	t->segment = kvp_log_place(g, kvp_log_segment_end(g, d->lsn) - g->segment_blocks, 0).block;
-	t->behind = t->segment + g->segment_blocks;
-	t->next = kvp_log_place(g, kvp_log_segment_end(g, d->lsn), 0).block;
+	own.hurt = kvp_log_place(g, d->lsn, 0).block;
+	own.segment = kvp_log_place(g, kvp_log_segment_end(g, d->lsn) - g->segment_blocks, 0).block;
+	own.behind = own.segment + g->segment_blocks;
+	own.next = kvp_log_place(g, kvp_log_segment_end(g, d->lsn), 0).block;
 	kvp_wbuf_unlock(h->pool->wbuf, 5);
 }
 
-static bool starts_with(struct cachevdev_test *t, const struct image *img, u32 missing,
+static bool starts_with(struct script *t, const struct image *img, u32 missing,
 			bool discard, const struct oracle *expected, u64 nr_gone)
 {
 	t->start.missing = missing;
 	t->start.discard_log = discard;
-	t->gone = KNOWN;
-	t->nr_gone = nr_gone;
-	t->at = ~0u;
+	own.gone = KNOWN;
+	own.nr_gone = nr_gone;
+	own.at = ~0u;
 	if (!run_on(t, img, NULL, expected))
 		return false;
-	t->nr_gone = 0;
+	own.nr_gone = 0;
 	if (t->refused)
 		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
 	return !t->refused;
 }
 
-static void note_state(struct cachevdev_test *t)
+static void note_state(struct script *t)
 {
 	u8 data[KVP_BLOCK_SIZE];
 
-	t->given_up = host_read(&t->host, KNOWN, data);
+	own.given_up = host_read(&t->host, KNOWN, data);
 }
 
 /*
  * With all SSDs: nothing was given up, or all. By order in any case, and then to the same result.
  */
-static bool given_up_or_not(struct cachevdev_test *t, const struct image *img)
+static bool given_up_or_not(struct script *t, const struct image *img)
 {
 	t->start.missing = 0;
 	t->start.discard_log = false;
@@ -391,14 +359,14 @@ static bool given_up_or_not(struct cachevdev_test *t, const struct image *img)
 		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
 		return false;
 	}
-	return starts_with(t, img, 0, false, t->given_up ? &t->old : &t->o,
-			   t->given_up ? NR_KNOWN : 0) &&
-	       starts_with(t, img, BIT(t->legs - 1), true, &t->old, NR_KNOWN);
+	return starts_with(t, img, 0, false, own.given_up ? &own.old : &t->o,
+			   own.given_up ? NR_KNOWN : 0) &&
+	       starts_with(t, img, BIT(t->legs - 1), true, &own.old, NR_KNOWN);
 }
 
-static bool outdated_ssd_tells_what_is_lost(struct cachevdev_test *t)
+static bool outdated_ssd_tells_what_is_lost(struct script *t)
 {
-	t->gone = KNOWN;
+	own.gone = KNOWN;
 	if (!life(t, 0, false, live_and_outdate_an_ssd, NULL))
 		return false;
 	t->start.missing = BIT(t->legs - 1);
@@ -409,20 +377,20 @@ static bool outdated_ssd_tells_what_is_lost(struct cachevdev_test *t)
 		snprintf(sim_failure, sizeof(sim_failure), "start gave %d", t->refused);
 		return false;
 	}
-	t->nr_gone = NR_KNOWN;
-	if (!life(t, BIT(t->legs - 1), true, NULL, &t->old))
+	own.nr_gone = NR_KNOWN;
+	if (!life(t, BIT(t->legs - 1), true, NULL, &own.old))
 		return false;
-	t->nr_gone = 0;
+	own.nr_gone = 0;
 	return each_cut(t, 34, given_up_or_not, BIT(t->legs - 1), true) &&
-	       starts_with(t, t->img, 0, false, &t->old, NR_KNOWN);
+	       starts_with(t, t->img, 0, false, &own.old, NR_KNOWN);
 }
 
-static bool again_by_order(struct cachevdev_test *t, const struct image *img)
+static bool again_by_order(struct script *t, const struct image *img)
 {
-	return starts_with(t, img, 0, true, &t->old, NR_KNOWN);
+	return starts_with(t, img, 0, true, &own.old, NR_KNOWN);
 }
 
-static void overwrite_what_is_lost(struct cachevdev_test *t)
+static void overwrite_what_is_lost(struct script *t)
 {
 	expect_log(t, true);
 	host_write(&t->host, KNOWN, NR_KNOWN, false);
@@ -433,7 +401,7 @@ static void overwrite_what_is_lost(struct cachevdev_test *t)
  * Entries that follow may name lost blocks: no log is given up before they could be read, whatever
  * the error (R27).
  */
-static bool silent_ssds_are_waited_for(struct cachevdev_test *t)
+static bool silent_ssds_are_waited_for(struct script *t)
 {
 	static const int errors[] = { -EIO, -ETIMEDOUT, -ENOMEM };
 	bool good = true;
@@ -441,7 +409,7 @@ static bool silent_ssds_are_waited_for(struct cachevdev_test *t)
 
 	t->start.discard_log = true;
 	for (i = 0; good && i < ARRAY_SIZE(errors); i++) {
-		t->silent = errors[i];
+		own.silent = errors[i];
 		good = run_on(t, t->img, NULL, NULL) &&
 		       expect(t->refused == -EIO && strstr(t->host.refusal.why,
 							   "nothing is lost") &&
@@ -450,12 +418,12 @@ static bool silent_ssds_are_waited_for(struct cachevdev_test *t)
 			      "error %d: the start gave %d %s\n", errors[i], t->refused,
 			      t->host.refusal.why);
 	}
-	t->silent = 0;
+	own.silent = 0;
 	return good;
 }
 
 /* The SSDs are there, and in the middle of their log something is not. */
-static bool damaged_log_tells_what_is_lost(struct cachevdev_test *t)
+static bool damaged_log_tells_what_is_lost(struct script *t)
 {
 	u8 junk[KVP_BLOCK_SIZE];
 	u32 i;
@@ -464,7 +432,7 @@ static bool damaged_log_tells_what_is_lost(struct cachevdev_test *t)
 		return false;
 	memset(junk, 0x5a, sizeof(junk));
 	for (i = t->legs - t->start.cache; i < t->legs; i++)
-		image_write_data(&t->img[i], t->hurt, junk);
+		image_write_data(&t->img[i], own.hurt, junk);
 	t->start.discard_log = false;
 	if (!run_on(t, t->img, NULL, NULL))
 		return false;
@@ -475,22 +443,22 @@ static bool damaged_log_tells_what_is_lost(struct cachevdev_test *t)
 	}
 	if (!silent_ssds_are_waited_for(t))
 		return false;
-	t->gone = KNOWN;
-	t->nr_gone = NR_KNOWN;
-	if (!life(t, 0, true, NULL, &t->old))
+	own.gone = KNOWN;
+	own.nr_gone = NR_KNOWN;
+	if (!life(t, 0, true, NULL, &own.old))
 		return false;
-	t->nr_gone = 0;
+	own.nr_gone = 0;
 	if (!each_cut(t, 34, again_by_order, 0, true) ||
-	    !starts_with(t, t->img, 0, false, &t->old, NR_KNOWN))
+	    !starts_with(t, t->img, 0, false, &own.old, NR_KNOWN))
 		return false;
 	oracle_free(&t->o);
-	oracle_copy(&t->o, &t->old);
+	oracle_copy(&t->o, &own.old);
 	return life(t, 0, false, overwrite_what_is_lost, NULL) && life(t, 0, false, NULL, &t->o);
 }
 
 static void fill_task(void *arg)
 {
-	struct host *h = &((struct cachevdev_test *)arg)->host;
+	struct host *h = &((struct script *)arg)->host;
 	u32 i;
 
 	for (i = 0; i < 900; i++) {
@@ -503,7 +471,7 @@ static void fill_task(void *arg)
  * Nothing goes home until the log takes nothing more: when the power goes, it is as full as it can
  * be.
  */
-static void live_and_fill_the_log(struct cachevdev_test *t)
+static void live_and_fill_the_log(struct script *t)
 {
 	struct host *h = &t->host;
 	const struct kvp_geometry *g = h->pool->vdevs.log_vdev->g;
@@ -526,23 +494,23 @@ static void live_and_fill_the_log(struct cachevdev_test *t)
 			 kvp_log_used(h->pool->log));
 }
 
-static bool all_that_the_window_holds_counts(struct cachevdev_test *t)
+static bool all_that_the_window_holds_counts(struct script *t)
 {
 	return life(t, 0, false, live_and_fill_the_log, NULL) && life(t, 0, false, NULL, &t->o);
 }
 
 static void flush_task(void *arg)
 {
-	struct cachevdev_test *t = arg;
+	struct script *t = arg;
 
 	host_flush(&t->host);
-	t->flushed = true;
+	own.flushed = true;
 }
 
 /*
  * The last SSD dies with much in its log, while homes hang: nothing may be acknowledged as durable.
  */
-static void live_and_lose_the_ssds(struct cachevdev_test *t)
+static void live_and_lose_the_ssds(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
@@ -558,12 +526,12 @@ static void live_and_lose_the_ssds(struct cachevdev_test *t)
 		disks_kill(i);
 	sim_spawn("flush", flush_task, t);
 	host_sleep(400);
-	if (t->flushed)
+	if (own.flushed)
 		sim_fail("FLUSH was answered before the contents of the lost log were home");
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
 	host_sleep(400);
-	if (!t->flushed)
+	if (!own.flushed)
 		sim_fail("FLUSH was not answered when the log had moved");
 	expect_log(t, false);
 	host_write(h, 3, 3, false);
@@ -574,7 +542,7 @@ static void live_and_lose_the_ssds(struct cachevdev_test *t)
 	host_write(h, 4, 1, true);
 }
 
-static void lose_the_ssds_by_order(struct cachevdev_test *t)
+static void lose_the_ssds_by_order(struct script *t)
 {
 	u32 i;
 
@@ -584,7 +552,7 @@ static void lose_the_ssds_by_order(struct cachevdev_test *t)
 }
 
 /* The buffer is empty: a FLUSH asks for data that was durable in a log that no longer counts. */
-static void live_and_take_the_ssds_out(struct cachevdev_test *t)
+static void live_and_take_the_ssds_out(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
@@ -596,12 +564,12 @@ static void live_and_take_the_ssds_out(struct cachevdev_test *t)
 	lose_the_ssds_by_order(t);
 	sim_spawn("flush", flush_task, t);
 	host_sleep(400);
-	if (t->flushed)
+	if (own.flushed)
 		sim_fail("FLUSH was answered before its blocks were home");
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
 	host_sleep(400);
-	if (!t->flushed)
+	if (!own.flushed)
 		sim_fail("FLUSH was not answered when the log had moved");
 	expect_log(t, false);
 	host_write(h, 4, 1, true);
@@ -611,7 +579,7 @@ static void live_and_take_the_ssds_out(struct cachevdev_test *t)
  * Large writes over acknowledged blocks are half home: the log that has their intents must not be
  * left.
  */
-static void live_and_lose_open_intents(struct cachevdev_test *t)
+static void live_and_lose_open_intents(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
@@ -639,7 +607,7 @@ static void live_and_lose_open_intents(struct cachevdev_test *t)
  * which cannot move then. A request for durability must get an answer, or the device could not be
  * removed.
  */
-static void live_and_lose_everything(struct cachevdev_test *t)
+static void live_and_lose_everything(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
@@ -662,13 +630,13 @@ static void live_and_lose_everything(struct cachevdev_test *t)
 }
 
 /* Without the SSDs: all data acknowledged since one of them failed, or a refusal. */
-static bool all_there_or_refused(struct cachevdev_test *t, const struct image *img)
+static bool all_there_or_refused(struct script *t, const struct image *img)
 {
 	t->start.discard_log = false;
 	t->start.missing = ssds(t);
 	if (!run_on(t, img, NULL, &t->o))
 		return false;
-	if (t->refused && (t->last || t->refused != -ENOTCONN)) {
+	if (t->refused && (own.last || t->refused != -ENOTCONN)) {
 		snprintf(sim_failure, sizeof(sim_failure), "refused: %s", t->host.refusal.why);
 		return false;
 	}
@@ -681,33 +649,33 @@ static bool all_there_or_refused(struct cachevdev_test *t, const struct image *i
 	return !t->refused;
 }
 
-static bool log_moves_to_the_legs(struct cachevdev_test *t)
+static bool log_moves_to_the_legs(struct script *t)
 {
 	return life(t, 0, false, live_and_lose_the_ssds, NULL) &&
 	       each_cut(t, 46, all_there_or_refused, 0, false) &&
 	       life(t, ssds(t), false, live_on_legs, &t->o) && life(t, 0, false, stale_ssds, &t->o);
 }
 
-static bool log_moves_by_order(struct cachevdev_test *t)
+static bool log_moves_by_order(struct script *t)
 {
 	return life(t, 0, false, live_and_take_the_ssds_out, NULL) &&
 	       each_cut(t, 32, all_there_or_refused, 0, false) &&
 	       life(t, ssds(t), false, live_on_legs, &t->o);
 }
 
-static bool log_moves_after_its_intents(struct cachevdev_test *t)
+static bool log_moves_after_its_intents(struct script *t)
 {
 	return life(t, 0, false, live_and_lose_open_intents, NULL) &&
 	       each_cut(t, 32, all_there_or_refused, 0, false) &&
 	       life(t, ssds(t), false, live_on_legs, &t->o);
 }
 
-static bool all_is_lost_at_once(struct cachevdev_test *t)
+static bool all_is_lost_at_once(struct script *t)
 {
 	return life(t, 0, false, live_and_lose_everything, NULL) && life(t, 0, false, NULL, &t->o);
 }
 
-static bool idle_cache_may_go(struct cachevdev_test *t)
+static bool idle_cache_may_go(struct script *t)
 {
 	return life(t, 0, false, live_on_legs, NULL) && life(t, ssds(t), false, live_on_legs,
 							     &t->o) &&
@@ -716,43 +684,30 @@ static bool idle_cache_may_go(struct cachevdev_test *t)
 
 /* --- running them --------------------------------------------------------------------------- */
 
-static bool run_one(const struct host_start *shape, bool (*run)(struct cachevdev_test *t), u64 seed)
+static void set_up(struct script *t)
 {
-	const struct base *base = base_cache(shape);
-	struct cachevdev_test *t = calloc(1, sizeof(*t));
-	bool good;
-	u32 i;
+	oracle_copy(&own.old, &t->o);
+}
 
-	t->start = *shape;
-	t->legs = base->legs;
-	t->seed = seed;
-	oracle_copy(&t->o, &base->o);
-	oracle_copy(&t->old, &base->o);
-	for (i = 0; i < t->legs; i++)
-		image_copy(&t->img[i], &base->img[i]);
-	good = run(t);
-	for (i = 0; i < t->legs; i++)
-		image_free(&t->img[i]);
-	oracle_free(&t->o);
-	oracle_free(&t->old);
-	free(t);
-	return good;
+static void clean_up(struct script *t)
+{
+	oracle_free(&own.old);
 }
 
 static void test(const char *what, const struct host_start *shape,
-		 bool (*run)(struct cachevdev_test *t))
+		 bool (*play)(struct script *t))
 {
 	char name[128];
-	bool good = true;
-	u32 i;
+	struct script_case c = {
+		.name = name, .shape = shape, .set_up = set_up, .clean_up = clean_up,
+		.prepare = prepare, .may_refuse = true, .begin = begin, .play = play,
+		.turns = opt.thorough ? 16 : 3, .salt = 1000, .first_plain = true,
+		.life_seeds = true, .own = &own, .own_size = sizeof(own),
+	};
 
 	snprintf(name, sizeof(name), "cache:%s%s%s:%s", shape->parity ? "parity" : "mirror",
 		 shape->cache > 1 ? "+2" : "+1", host_window(shape), what);
-	if (!wanted(name))
-		return;
-	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 16 : 3); i++)
-		good = run_one(shape, run, i ? mix64(opt.seed, 1000 + i) : opt.seed);
-	result(name, good);
+	script_run(&c);
 }
 
 void run_cache(void)

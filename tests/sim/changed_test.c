@@ -9,7 +9,7 @@
 
 #include <linux/completion.h>
 
-#include "suite.h"
+#include "script.h"
 #include "super/members.h"
 #include "table/table.h"
 #include "work/changed.h"
@@ -25,30 +25,22 @@ struct kept {
 	u64 *sums;
 };
 
-struct changed_test {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct image img[MAX_DISKS];
-	u32 legs, life;
-	u64 seed;
+/* What a case knows besides its script. */
+static struct {
 	struct rng rng;
 	struct kept kept[MOST_POINTS];
 	u32 nr_kept;
 	unsigned long *found;	/* a bit for each block */
 	u64 blocks, size;	/* that are written and read; all of the pool */
 	u64 nr_found;
-	void (*live)(struct changed_test *p);
-	bool stops, cut;
-	int refused;
 	u32 writers;
 	bool frozen;
 	struct completion done;
-};
+} own;
 
 /* --- looking --------------------------------------------------------------------------- */
 
-static u64 sum_of(struct changed_test *p, u64 block)
+static u64 sum_of(struct script *p, u64 block)
 {
 	u8 *data = malloc(KVP_BLOCK_SIZE);
 	u64 sum = 14695981039346656037ull;
@@ -63,29 +55,29 @@ static u64 sum_of(struct changed_test *p, u64 block)
 }
 
 /* All that changed, into @found. */
-static void find(struct changed_test *p, const struct kvp_point *since)
+static void find(struct script *p, const struct kvp_point *since)
 {
 	u64 from = 0, last = 0, first, count, at;
 	int ret = kvp_changed_check(p->host.pool, since);
 
 	if (ret)
 		sim_fail("point %u: refused (%d)", since->era, ret);
-	memset(p->found, 0, BITS_TO_LONGS(p->size) * sizeof(long));
-	p->nr_found = 0;
+	memset(own.found, 0, BITS_TO_LONGS(own.size) * sizeof(long));
+	own.nr_found = 0;
 	while ((ret = kvp_changed_next(p->host.pool, since->era, &from, &first, &count)) > 0) {
-		if (first + count > p->size || from > p->size || from <= last || first < last)
+		if (first + count > own.size || from > own.size || from <= last || first < last)
 			sim_fail("%llu blocks from %llu on, then from %llu on, after %llu", count,
 				 first, from, last);
 		for (at = first; at < first + count; at++)
-			__set_bit(at, p->found);
-		p->nr_found += count;
+			__set_bit(at, own.found);
+		own.nr_found += count;
 		last = from;
 	}
 	if (ret)
 		sim_fail("point %u: %d", since->era, ret);
 }
 
-static void take(struct changed_test *p, struct kvp_point *point)
+static void take(struct script *p, struct kvp_point *point)
 {
 	int ret = kvp_changed_point(p->host.pool, point);
 
@@ -96,121 +88,92 @@ static void take(struct changed_test *p, struct kvp_point *point)
 }
 
 /* Each block that differs from what it was at the point must be found. */
-static void hold_against(struct changed_test *p, const struct kept *k, const u64 *now)
+static void hold_against(struct script *p, const struct kept *k, const u64 *now)
 {
 	u64 i;
 
 	find(p, &k->point);
-	for (i = 0; i < p->blocks; i++)
-		if (k->sums[i] != now[i] && !test_bit(i, p->found))
+	for (i = 0; i < own.blocks; i++)
+		if (k->sums[i] != now[i] && !test_bit(i, own.found))
 			sim_fail("life %u: block %llu is not what it was at point %u, and is not found",
-				 p->life, i, k->point.era);
+				 p->lives, i, k->point.era);
 }
 
-static void forget(struct changed_test *p, u32 i)
+static void forget(struct script *p, u32 i)
 {
-	free(p->kept[i].sums);
-	p->kept[i] = p->kept[--p->nr_kept];
+	free(own.kept[i].sums);
+	own.kept[i] = own.kept[--own.nr_kept];
 }
 
 /* Nothing writes meanwhile. The new point is kept, and a few of the older ones. */
-static void look(struct changed_test *p)
+static void look(struct script *p)
 {
-	struct kept new = { .sums = malloc(p->blocks * sizeof(u64)) };
+	struct kept new = { .sums = malloc(own.blocks * sizeof(u64)) };
 	u64 i;
 
 	take(p, &new.point);
 	new.at = disks.trace.nr;
-	for (i = 0; i < p->blocks; i++)
+	for (i = 0; i < own.blocks; i++)
 		new.sums[i] = sum_of(p, i);
-	for (i = 0; i < p->nr_kept; i++)
-		hold_against(p, &p->kept[i], new.sums);
-	if (p->nr_kept == MOST_POINTS)
-		forget(p, rng_below(&p->rng, MOST_POINTS));
-	p->kept[p->nr_kept++] = new;
+	for (i = 0; i < own.nr_kept; i++)
+		hold_against(p, &own.kept[i], new.sums);
+	if (own.nr_kept == MOST_POINTS)
+		forget(p, rng_below(&own.rng, MOST_POINTS));
+	own.kept[own.nr_kept++] = new;
 }
 
 /* --- lives ------------------------------------------------------------------------------ */
 
-static void life_main(void *arg)
+static void begin_life(struct script *p)
 {
-	struct changed_test *p = arg;
-
-	p->refused = host_start(&p->host, &p->o, &p->start);
-	if (p->refused)
-		sim_fail("start: %s", p->host.refusal.why);
-	p->size = p->host.pool->sb->pool_blocks;
-	p->blocks = min_t(u64, p->size, p->o.blocks);
-	p->live(p);
-	if (p->stops)
-		host_stop(&p->host);
+	own.size = p->host.pool->sb->pool_blocks;
+	own.blocks = min_t(u64, own.size, p->o.blocks);
 }
 
 /* Where the power goes: points after that were not taken. */
-static void end_life(struct changed_test *p)
+static void end_life(struct script *p, bool cut)
 {
 	u32 at = disks.trace.nr, i;
 
-	if (p->cut)
-		at = rng_chance(&p->rng, 300) ? at : at - rng_below(&p->rng, at / 2);
-	for (i = 0; i < p->legs; i++)
-		image_free(&p->img[i]);
-	if (p->cut)
-		cut_trace(&disks.trace, at, rng_below(&p->rng, 4), &p->rng, p->img);
-	else
-		for (i = 0; i < p->legs; i++)
-			image_copy(&p->img[i], &disks.img[i]);
-	for (i = p->nr_kept; i--;) {
-		if (p->kept[i].at > at)
+	if (cut) {
+		at = rng_chance(&own.rng, 300) ? at : at - rng_below(&own.rng, at / 2);
+		script_cut(p, at, rng_below(&own.rng, 4), &own.rng);
+	} else {
+		script_keep(p);
+	}
+	for (i = own.nr_kept; i--;) {
+		if (own.kept[i].at > at)
 			forget(p, i);
 		else
-			p->kept[i].at = 0;
+			own.kept[i].at = 0;
 	}
 }
 
-static bool live(struct changed_test *p, void (*what)(struct changed_test *p), bool cut)
+static bool live(struct script *p, void (*what)(struct script *p), bool cut)
 {
-	bool good;
+	bool good = script_live(p, what, cut);
 
-	p->live = what;
-	p->life++;
-	p->cut = cut;
-	p->stops = !cut;
-	good = run_machine(p->img, p->legs, mix64(p->seed, p->life), life_main, p);
 	if (good)
-		end_life(p);
+		end_life(p, cut);
 	return good;
 }
 
-static bool once(struct changed_test *p, const struct host_start *shape,
-		 bool (*act)(struct changed_test *p),
-		 u64 seed)
+static void set_up(struct script *p)
 {
-	const struct base *base = shape->second ? base_two(shape) : base_cache(shape);
-	bool good;
-	u32 i;
+	own.rng.s = p->seed;
+	own.found = calloc(BITS_TO_LONGS(MOST_BLOCKS), sizeof(long));
+}
 
-	memset(p, 0, sizeof(*p));
-	p->start = *shape;
-	p->legs = base->legs;
-	p->seed = p->rng.s = seed;
-	oracle_copy(&p->o, &base->o);
-	p->found = calloc(BITS_TO_LONGS(MOST_BLOCKS), sizeof(long));
-	for (i = 0; i < p->legs; i++)
-		image_copy(&p->img[i], &base->img[i]);
-	good = act(p);
-	while (p->nr_kept)
+static void clean_up(struct script *p)
+{
+	while (own.nr_kept)
 		forget(p, 0);
-	for (i = 0; i < p->legs; i++)
-		image_free(&p->img[i]);
-	free(p->found);
-	oracle_free(&p->o);
-	return good;
+	free(own.found);
 }
 
 /* --- any operations ------------------------------------------------------------------------ */
 
-static void leave_and_return(struct changed_test *p)
+static void leave_and_return(struct script *p)
 {
 	struct host *h = &p->host;
 	u32 disk = p->legs - p->start.cache - 1;
@@ -219,7 +182,7 @@ static void leave_and_return(struct changed_test *p)
 	if (p->start.legs - p->start.cache == 1 ||
 	    kvp_leg_offline(h->pool, host_leg(h, disk)))
 		return;
-	host_write(h, rng_below(&p->rng, p->blocks - 8), 8, true);
+	host_write(h, rng_below(&own.rng, own.blocks - 8), 8, true);
 	while ((ret = host_online(h, disk)) == -EBUSY)
 		host_sleep(1000);
 	if (ret && ret != -EALREADY)
@@ -227,14 +190,14 @@ static void leave_and_return(struct changed_test *p)
 	host_wait_resilver(h);
 }
 
-static void any_operation(struct changed_test *p)
+static void any_operation(struct script *p)
 {
 	struct host *h = &p->host;
-	u32 n = 1 + rng_below(&p->rng, rng_chance(&p->rng, 200) ? 90 : 6);
-	u64 at = rng_chance(&p->rng, 400) ? rng_below(&p->rng, 40) :
-					    rng_below(&p->rng, p->blocks - n);
+	u32 n = 1 + rng_below(&own.rng, rng_chance(&own.rng, 200) ? 90 : 6);
+	u64 at = rng_chance(&own.rng, 400) ? rng_below(&own.rng, 40) :
+					    rng_below(&own.rng, own.blocks - n);
 
-	switch (rng_below(&p->rng, 14)) {
+	switch (rng_below(&own.rng, 14)) {
 	case 0:
 	case 1:
 		host_flush(h);
@@ -243,8 +206,8 @@ static void any_operation(struct changed_test *p)
 		host_discard(h, at, n);
 		break;
 	case 3:
-		at = rng_below(&p->rng, p->blocks / 2);
-		host_discard(h, at, rng_below(&p->rng, p->blocks - at) + 1);
+		at = rng_below(&own.rng, own.blocks / 2);
+		host_discard(h, at, rng_below(&own.rng, own.blocks - at) + 1);
 		break;
 	case 4:
 		host_write_zeros(h, at, n);
@@ -259,30 +222,30 @@ static void any_operation(struct changed_test *p)
 		host_press(h, 3);
 		break;
 	case 8:
-		host_sleep(rng_below(&p->rng, 2500));
+		host_sleep(rng_below(&own.rng, 2500));
 		break;
 	case 9:
-		if (rng_chance(&p->rng, 300))
+		if (rng_chance(&own.rng, 300))
 			leave_and_return(p);
 		break;
 	default:
-		host_write(h, at, n, rng_chance(&p->rng, 200));
+		host_write(h, at, n, rng_chance(&own.rng, 200));
 	}
 }
 
-static void any_operations(struct changed_test *p)
+static void any_operations(struct script *p)
 {
-	u32 n = 3 + rng_below(&p->rng, 12);
+	u32 n = 3 + rng_below(&own.rng, 12);
 
 	while (n--)
 		any_operation(p);
 }
 
-static void any_life(struct changed_test *p)
+static void any_life(struct script *p)
 {
-	u32 n = 1 + rng_below(&p->rng, 3);
+	u32 n = 1 + rng_below(&own.rng, 3);
 
-	if (p->nr_kept && rng_chance(&p->rng, 500))
+	if (own.nr_kept && rng_chance(&own.rng, 500))
 		look(p);
 	while (n--) {
 		any_operations(p);
@@ -291,37 +254,37 @@ static void any_life(struct changed_test *p)
 	any_operations(p);
 }
 
-static bool any_lives(struct changed_test *p)
+static bool any_lives(struct script *p)
 {
 	u32 i;
 
 	for (i = 0; i < LIVES; i++)
-		if (!live(p, any_life, rng_chance(&p->rng, 750)))
+		if (!live(p, any_life, rng_chance(&own.rng, 750)))
 			return false;
 	return live(p, look, false);
 }
 
 /* --- a copy beside writers ------------------------------------------------------------------- */
 
-static void copy_found(struct changed_test *p, u64 *copy)
+static void copy_found(struct script *p, u64 *copy)
 {
 	u64 i;
 
-	for (i = 0; i < p->blocks; i++)
-		if (test_bit(i, p->found))
+	for (i = 0; i < own.blocks; i++)
+		if (test_bit(i, own.found))
 			copy[i] = sum_of(p, i);
 }
 
 /* Discards of blocks that went home before: known-gaps.md. */
 static void writer(void *arg)
 {
-	struct changed_test *p = arg;
-	struct rng rng = { .s = mix64(p->seed, 70 + p->writers) };
+	struct script *p = arg;
+	struct rng rng = { .s = mix64(p->seed, 70 + own.writers) };
 	struct host *h = &p->host;
 
-	while (!p->frozen) {
+	while (!own.frozen) {
 		u32 n = 1 + rng_below(&rng, 8);
-		u64 at = rng_below(&rng, p->blocks - n);
+		u64 at = rng_below(&rng, own.blocks - n);
 
 		if (rng_chance(&rng, 100))
 			host_flush(h);
@@ -331,67 +294,67 @@ static void writer(void *arg)
 			host_write(h, at, n, rng_chance(&rng, 100));
 		host_sleep(rng_below(&rng, 400));
 	}
-	if (!--p->writers)
-		complete(&p->done);
+	if (!--own.writers)
+		complete(&own.done);
 }
 
-static void beside_writers(struct changed_test *p)
+static void beside_writers(struct script *p)
 {
 	static const struct kvp_point nothing;
-	u64 *copy = calloc(p->blocks, sizeof(u64)), i;
+	u64 *copy = calloc(own.blocks, sizeof(u64)), i;
 	struct kvp_point since, next;
 	u32 round;
 
-	for (i = 0; i < p->blocks; i++)
+	for (i = 0; i < own.blocks; i++)
 		copy[i] = ~0ull;
-	init_completion(&p->done);
-	for (p->writers = 0; p->writers < 2; p->writers++)
+	init_completion(&own.done);
+	for (own.writers = 0; own.writers < 2; own.writers++)
 		sim_spawn("writer", writer, p);
 	take(p, &since);
 	find(p, &nothing);
-	for (i = 0; i < p->blocks; i++)
+	for (i = 0; i < own.blocks; i++)
 		copy[i] = sum_of(p, i);
 	for (round = 0; round < 4; round++, since = next) {
 		host_sleep(2000);
 		if (round == 3) {
-			p->frozen = true;
-			wait_for_completion(&p->done);
+			own.frozen = true;
+			wait_for_completion(&own.done);
 		}
 		take(p, &next);
 		find(p, &since);
 		copy_found(p, copy);
 	}
-	for (i = 0; i < p->blocks; i++)
+	for (i = 0; i < own.blocks; i++)
 		if (copy[i] != sum_of(p, i))
 			sim_fail("block %llu of the copy is an old one", i);
 	free(copy);
 }
 
-static bool copy_beside_writers(struct changed_test *p)
+static bool copy_beside_writers(struct script *p)
 {
 	return live(p, beside_writers, false);
 }
 
 /* --- no more than that ------------------------------------------------------------ */
 
-static void expect_found(struct changed_test *p, u64 first, u64 count, u64 most, const char *what)
+static void expect_found(struct script *p, u64 first, u64 count, u64 most, const char *what)
 {
 	u64 i;
 
 	for (i = first; i < first + count; i++)
-		if (!test_bit(i, p->found))
+		if (!test_bit(i, own.found))
 			sim_fail("%s: block %llu is not found", what, i);
-	if (p->nr_found > most)
-		sim_fail("%s: %llu blocks are found, not %llu", what, p->nr_found, most);
+	if (own.nr_found > most)
+		sim_fail("%s: %llu blocks are found, not %llu", what, own.nr_found, most);
 }
 
 /* In an idle pool nothing is found. Later, just the blocks that were written or discarded are. */
-static void only_that(struct changed_test *p)
+static void only_that(struct script *p)
 {
 	struct host *h = &p->host;
 	struct kvp_point since, next;
 
-	u64 far = p->blocks - 100;
+	u64 far = own.blocks - 100;
 
 	host_write(h, 0, 200, false);
 	host_write(h, far, 8, false);
@@ -414,31 +377,31 @@ static void only_that(struct changed_test *p)
 	expect_found(p, 7, 2, 2, "a discard");
 	/* Below a null pointer, all counts. Leaves that are not in memory are not read for that. */
 	kvp_table_shrink(h->pool->table, true);
-	host_discard(h, 0, p->blocks);
+	host_discard(h, 0, own.blocks);
 	host_sleep(1500);
 	take(p, &since);
 	find(p, &next);
-	expect_found(p, 0, 7, p->size, "a discard of all");
-	expect_found(p, 9, 191, p->size, "a discard of all");
-	expect_found(p, far, 8, p->size, "a discard of all");
+	expect_found(p, 0, 7, own.size, "a discard of all");
+	expect_found(p, 9, 191, own.size, "a discard of all");
+	expect_found(p, far, 8, own.size, "a discard of all");
 	find(p, &since);
 	expect_found(p, 0, 0, 0, "an idle pool after that");
 }
 
-static bool no_more(struct changed_test *p)
+static bool no_more(struct script *p)
 {
 	return live(p, only_that, false);
 }
 
 /* Pages without changes are not read. */
-static void few_reads(struct changed_test *p)
+static void few_reads(struct script *p)
 {
 	struct host *h = &p->host;
 	struct kvp_pool *pool = h->pool;
 	struct kvp_point since, next;
 	u64 reads, i;
 
-	for (i = 0; i + 512 <= p->blocks; i += 512)
+	for (i = 0; i + 512 <= own.blocks; i += 512)
 		host_write(h, i, 1, false);
 	host_checkpoint(h);
 	host_sleep(1500);
@@ -457,13 +420,13 @@ static void few_reads(struct changed_test *p)
 		sim_fail("%llu pages were read", reads);
 }
 
-static bool reads(struct changed_test *p)
+static bool reads(struct script *p)
 {
 	return live(p, few_reads, false);
 }
 
 /* What cannot be read may have changed. */
-static void unreadable(struct changed_test *p)
+static void unreadable(struct script *p)
 {
 	struct host *h = &p->host;
 	struct kvp_pool *pool = h->pool;
@@ -483,15 +446,15 @@ static void unreadable(struct changed_test *p)
 			    disks.log_start - 1)->error = -ETIMEDOUT;
 	find(p, &since);
 	disks.nr_faults = 0;
-	expect_found(p, 1024, 512, p->size, "an unreadable page");
+	expect_found(p, 1024, 512, own.size, "an unreadable page");
 }
 
-static bool cannot_be_read(struct changed_test *p)
+static bool cannot_be_read(struct script *p)
 {
 	return live(p, unreadable, false);
 }
 
-static void about_to_be_suspended(struct changed_test *p)
+static void about_to_be_suspended(struct script *p)
 {
 	struct kvp_pool *pool = p->host.pool;
 	u64 from = 0, first, count;
@@ -502,14 +465,14 @@ static void about_to_be_suspended(struct changed_test *p)
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
 }
 
-static bool suspended(struct changed_test *p)
+static bool suspended(struct script *p)
 {
 	return live(p, about_to_be_suspended, false);
 }
 
 /* --- points that count no more ------------------------------------------------------------ */
 
-static void expect_refused(struct changed_test *p, struct kvp_point point, int with,
+static void expect_refused(struct script *p, struct kvp_point point, int with,
 			   const char *what)
 {
 	int ret = kvp_changed_check(p->host.pool, &point);
@@ -518,13 +481,13 @@ static void expect_refused(struct changed_test *p, struct kvp_point point, int w
 		sim_fail("%s: %d, not %d", what, ret, with);
 }
 
-static void begin(struct changed_test *p)
+static void begin(struct script *p)
 {
 	struct kvp_point future;
 
 	host_write(&p->host, 30, 4, false);
 	look(p);
-	future = p->kept[0].point;
+	future = own.kept[0].point;
 	expect_refused(p, future, 0, "a point");
 	future.tagged = false;
 	expect_refused(p, future, 0, "a number");
@@ -532,7 +495,7 @@ static void begin(struct changed_test *p)
 	expect_refused(p, future, -ERANGE, "a number to come");
 	future.tagged = true;
 	expect_refused(p, future, -ERANGE, "a point to come");
-	future = p->kept[0].point;
+	future = own.kept[0].point;
 	future.tag++;
 	expect_refused(p, future, -ESTALE, "another pool's point");
 	/* In the log, or on the leg that is lost. */
@@ -540,9 +503,9 @@ static void begin(struct changed_test *p)
 }
 
 /* The pool has gone back: points from before that are refused, and new ones stand. */
-static void went_back(struct changed_test *p)
+static void went_back(struct script *p)
 {
-	struct kvp_point old = p->kept[0].point;
+	struct kvp_point old = own.kept[0].point;
 
 	forget(p, 0);
 	expect_refused(p, old, -ESTALE, "a point from before");
@@ -556,16 +519,16 @@ static void went_back(struct changed_test *p)
 	look(p);
 }
 
-static void went_back_for_now(struct changed_test *p)
+static void went_back_for_now(struct script *p)
 {
-	struct kvp_point point = p->kept[0].point;
+	struct kvp_point point = own.kept[0].point;
 
 	expect_refused(p, point, -EPERM, "a point");
 	if (kvp_changed_point(p->host.pool, &point) != -EPERM)
 		sim_fail("a point of what is not known to be the newest");
 }
 
-static bool forked(struct changed_test *p)
+static bool forked(struct script *p)
 {
 	bool good = live(p, begin, false);
 
@@ -579,12 +542,12 @@ static bool forked(struct changed_test *p)
 	return good && live(p, look, false);
 }
 
-static bool log_given_up(struct changed_test *p)
+static bool log_given_up(struct script *p)
 {
 	bool good = live(p, begin, true);
 
 	/* The cut may have come before the point. */
-	if (good && !p->nr_kept)
+	if (good && !own.nr_kept)
 		return true;
 	p->start.missing = BIT(p->legs - 1);
 	p->start.discard_log = true;
@@ -594,23 +557,23 @@ static bool log_given_up(struct changed_test *p)
 }
 
 /* Nothing is to be written home, or written. */
-static void read_only(struct changed_test *p)
+static void read_only(struct script *p)
 {
 	struct kvp_point point;
 
 	take(p, &point);
-	hold_against(p, &p->kept[0], p->kept[0].sums);
-	if (point.era != p->kept[0].point.era && point.era < p->kept[0].point.era)
+	hold_against(p, &own.kept[0], own.kept[0].sums);
+	if (point.era != own.kept[0].point.era && point.era < own.kept[0].point.era)
 		sim_fail("the point lies before the one of the stop");
 }
 
-static void begin_and_rest(struct changed_test *p)
+static void begin_and_rest(struct script *p)
 {
 	host_write(&p->host, 30, 4, false);
 	look(p);
 }
 
-static bool started_read_only(struct changed_test *p)
+static bool started_read_only(struct script *p)
 {
 	bool good = live(p, begin_and_rest, false);
 
@@ -676,22 +639,19 @@ static bool points_in_words(void)
 /* --- running them ------------------------------------------------------------ */
 
 static void test(const char *kind, const char *what, const struct host_start *shape,
-		 bool (*act)(struct changed_test *p), u32 turns)
+		 bool (*play)(struct script *p), u32 turns)
 {
-	struct changed_test *p;
-	bool good = true;
-	char name[96];
-	u32 i;
+	char name[96], full[128];
+	struct script_case c = {
+		.name = full, .shape = shape, .set_up = set_up, .clean_up = clean_up,
+		.begin = begin_life, .play = play, .turns = opt.thorough ? 10 * turns : turns,
+		.most = opt.rounds ? turns : 0, .salt = 500, .first_plain = true,
+		.life_seeds = true, .own = &own, .own_size = sizeof(own),
+	};
 
 	snprintf(name, sizeof(name), "changed:%s:%s", kind, what);
-	if (!wanted(deep_name(name)))
-		return;
-	p = malloc(sizeof(*p));
-	for (i = 0; good && i < (opt.rounds ? min(opt.rounds, turns) : opt.thorough ? 10 * turns :
-				 turns); i++)
-		good = once(p, shape, act, i ? mix64(opt.seed, 500 + i) : opt.seed);
-	free(p);
-	result(deep_name(name), good);
+	snprintf(full, sizeof(full), "%s", deep_name(name));
+	script_run(&c);
 }
 
 static void plays(void)

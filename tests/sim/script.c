@@ -75,29 +75,36 @@ void script_cut(struct script *s, u32 at, u32 turn, struct rng *rng)
 	cut_trace(&disks.trace, at, turn, rng, s->img);
 }
 
-static void set_up(struct script *s)
+void script_anew(struct script *s)
 {
 	const struct host_start *shape = s->c->shape;
-	const struct base *base = base_for(shape);
-	u32 i;
 
-	s->start = *shape;
-	s->legs = base->legs;
-	s->cuts = s->c->cuts;
-	s->crash = (struct crash){ .legs = base->legs, .parity = shape->parity,
+	oracle_free(&s->o);
+	oracle_copy(&s->o, &base_for(shape)->o);
+	s->crash = (struct crash){ .legs = s->legs, .parity = shape->parity,
 				   .second = shape->second, .second_parity = shape->second_parity,
 				   .cache = shape->cache, .cache_parity = shape->cache_parity,
 				   .o = &s->o };
+}
+
+static void set_up(struct script *s)
+{
+	const struct base *base = base_for(s->c->shape);
+	u32 i;
+
+	s->start = *s->c->shape;
+	s->legs = base->legs;
+	s->cuts = s->c->cuts;
 	if (s->c->own)
 		memset(s->c->own, 0, s->c->own_size);
-	oracle_copy(&s->o, &base->o);
+	script_anew(s);
 	for (i = 0; i < s->legs; i++)
 		image_copy(&s->img[i], &base->img[i]);
 	if (s->c->set_up)
 		s->c->set_up(s);
 }
 
-static bool cut_first_life(struct script *s)
+bool script_check_cuts(struct script *s)
 {
 	return s->spoilt || !s->cuts ||
 	       !cut_sampled(s->c->name, &s->crash, s->from, s->c->depth, s->cuts);
@@ -107,7 +114,7 @@ static bool play(struct script *s)
 {
 	if (s->c->play)
 		return s->c->play(s);
-	return script_live(s, s->c->act, s->c->leave) && cut_first_life(s) &&
+	return script_live(s, s->c->act, s->c->leave) && script_check_cuts(s) &&
 	       (!s->c->after || s->c->after(s));
 }
 

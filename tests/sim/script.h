@@ -132,6 +132,16 @@ void script_keep(struct script *s);
  */
 void script_cut(struct script *s, u32 at, u32 turn, struct rng *rng);
 
+/**
+ * script_check_cuts() - cut the trace of the last life, from s->from on, as the case says
+ *
+ * A script calls it only if it plays by itself. Return: false if an image is bad.
+ */
+bool script_check_cuts(struct script *s);
+
+/** script_anew() - the contents, and what checks are told, are those of the base pool again */
+void script_anew(struct script *s);
+
 /** script_cut_from_here() - only what is done from now on is cut */
 static inline void script_cut_from_here(struct script *s)
 {

@@ -16,38 +16,24 @@
 #include "table/table.h"
 #include "work/destage.h"
 #include "work/elevator.h"
-#include "suite.h"
+#include "script.h"
 
 #define BUFFER	16u	/* pages: so that there is not room for much */
 #define FIRST	64u	/* blocks that are written */
 #define COUNT	120u
 
-struct spilled_test {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct image img[MAX_DISKS];
-	u32 legs;
-	u64 seed, lives;
-	void (*act)(struct spilled_test *s);
-	bool lost[POOL_BLOCKS];
-};
-
-static u32 first_ssd(const struct spilled_test *s)
-{
-	return s->legs - s->start.cache;
-}
+static bool is_lost[POOL_BLOCKS];	/* of one case */
 
 /* While homes are held. In a parity1, destage has locked whole stripes. */
-static void read_spilled(struct spilled_test *s)
+static void read_spilled(struct script *s)
 {
 	if (!s->start.parity)
 		host_read_each(&s->host, FIRST, COUNT);
 }
 
-static void spill(struct spilled_test *s)
+static void spill(struct script *s)
 {
-	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	host_write_each(&s->host, FIRST, COUNT);
 	if (s->host.pool->wbuf->nr_lone < COUNT / 2)
@@ -108,7 +94,7 @@ static void check_elevator(struct kvp_pool *pool)
 	mutex_unlock(&pool->checkpoint_lock);
 }
 
-static void write_all_home(struct spilled_test *s)
+static void write_all_home(struct script *s)
 {
 	disks_release_all();
 	host_checkpoint(&s->host);
@@ -118,7 +104,7 @@ static void write_all_home(struct spilled_test *s)
 }
 
 /* A block whose newest version is spilled, and the place of its contents on each SSD. */
-static u64 some_spilled(struct spilled_test *s, u64 *at)
+static u64 some_spilled(struct script *s, u64 *at)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 block;
@@ -138,17 +124,17 @@ static u64 some_spilled(struct spilled_test *s, u64 *at)
 	return 0;
 }
 
-static void rot(struct spilled_test *s, u64 at, u32 ssds)
+static void rot(struct script *s, u64 at, u32 ssds)
 {
 	u8 junk[KVP_BLOCK_SIZE];
 	u32 i;
 
 	memset(junk, 0x3c, sizeof(junk));
 	for (i = 0; i < ssds; i++)
-		image_write_data(&disks.img[first_ssd(s) + i], at, junk);
+		image_write_data(&disks.img[script_first_ssd(s) + i], at, junk);
 }
 
-static void expect_lost(struct spilled_test *s, u64 block)
+static void expect_lost(struct script *s, u64 block)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	u64 poisoned = 0;
@@ -161,7 +147,7 @@ static void expect_lost(struct spilled_test *s, u64 block)
 			 s->host.pool->table->poisoned, poisoned);
 }
 
-static void expect_none_lost(struct spilled_test *s)
+static void expect_none_lost(struct script *s)
 {
 	if (s->host.pool->table->poisoned)
 		sim_fail("%llu blocks are poisoned", s->host.pool->table->poisoned);
@@ -170,7 +156,7 @@ static void expect_none_lost(struct spilled_test *s)
 
 /* --- tests ------------------------------------------------------------------------------ */
 
-static void read_back(struct spilled_test *s)
+static void read_back(struct script *s)
 {
 	spill(s);
 	read_spilled(s);
@@ -191,7 +177,7 @@ static void read_back(struct spilled_test *s)
 }
 
 /* What a reader of many blocks got of them, at once; NULL: it has to read @block by itself. */
-static void expect_page(struct spilled_test *s, struct kvp_spilled_read *r, u64 block, bool want)
+static void expect_page(struct script *s, struct kvp_spilled_read *r, u64 block, bool want)
 {
 	struct page *page = kvp_spilled_page(r, block);
 	u8 data[KVP_BLOCK_SIZE];
@@ -207,7 +193,7 @@ static void expect_page(struct spilled_test *s, struct kvp_spilled_read *r, u64 
  * Spilled versions are read many at once. Of those that have changed, or are home, when the reader
  * comes to them, nothing is believed.
  */
-static void read_together(struct spilled_test *s)
+static void read_together(struct script *s)
 {
 	struct kvp_spilled_read *r;
 	u64 at, block, end;
@@ -234,14 +220,14 @@ static void read_together(struct spilled_test *s)
 }
 
 /* Blocks of zeros have nothing in the log. */
-static void zeros(struct spilled_test *s)
+static void zeros(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
 
 	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(h);
-	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	for (i = 0; i < COUNT; i++) {
 		if (i % 2)
 			host_write_zeros(h, FIRST + i, 1);
@@ -261,7 +247,7 @@ static void zeros(struct spilled_test *s)
  * One SSD's copy is rotten: the other has a good one. With one SSD the block is lost, and no other.
  */
 /* @error: of its reads; 0: they tell nothing */
-static void rotten_with(struct spilled_test *s, int error)
+static void rotten_with(struct script *s, int error)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	unsigned long since = jiffies;
@@ -270,7 +256,7 @@ static void rotten_with(struct spilled_test *s, int error)
 	spill(s);
 	block = some_spilled(s, &at);
 	if (error)
-		disks_fault(FAULT_READ_EIO, first_ssd(s), at, at)->error = error;
+		disks_fault(FAULT_READ_EIO, script_first_ssd(s), at, at)->error = error;
 	else
 		rot(s, at, 1);
 	if (s->start.cache > 1) {
@@ -300,19 +286,19 @@ static void rotten_with(struct spilled_test *s, int error)
 	host_stop(&s->host);
 }
 
-static void rotten(struct spilled_test *s)
+static void rotten(struct script *s)
 {
 	rotten_with(s, 0);
 }
 
 /* The SSD has sums of its own, as dm-integrity has, and finds it. */
-static void rotten_by_own_sums(struct spilled_test *s)
+static void rotten_by_own_sums(struct script *s)
 {
 	rotten_with(s, -EILSEQ);
 }
 
 /* A version that is rotten, and was overwritten since, is not needed. */
-static void rotten_and_overwritten(struct spilled_test *s)
+static void rotten_and_overwritten(struct script *s)
 {
 	u64 at = 0, block;
 
@@ -329,12 +315,12 @@ static void rotten_and_overwritten(struct spilled_test *s)
 }
 
 /* The SSDs are silent for a time: no version is given up, and all go home later. */
-static void silent_for_a_time(struct spilled_test *s)
+static void silent_for_a_time(struct script *s)
 {
 	u32 i;
 
 	spill(s);
-	for (i = first_ssd(s); i < s->legs; i++)
+	for (i = script_first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
 	disks_release_all();
 	host_destage(&s->host);
@@ -351,12 +337,12 @@ static void silent_for_a_time(struct spilled_test *s)
 /*
  * The SSDs take no writes any more, as worn SSDs do: spilled versions are read, and the log moves.
  */
-static void no_more_writes(struct spilled_test *s)
+static void no_more_writes(struct script *s)
 {
 	u32 i;
 
 	spill(s);
-	for (i = first_ssd(s); i < s->legs; i++)
+	for (i = script_first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_WRITE_EIO, i, 0, ~0ull);
 	disks_release_all();
 	host_write(&s->host, 8, 1, false);
@@ -368,14 +354,14 @@ static void no_more_writes(struct spilled_test *s)
 }
 
 /* The SSDs die with more than RAM holds: spilled versions are lost, and listed, and no others. */
-static void ssds_die(struct spilled_test *s)
+static void ssds_die(struct script *s)
 {
 	struct host *h = &s->host;
 	u8 data[KVP_BLOCK_SIZE];
 	u32 i, lost = 0, spilled;
 
 	spill(s);
-	for (i = first_ssd(s); i < s->legs; i++)
+	for (i = script_first_ssd(s); i < s->legs; i++)
 		disks_kill(i);
 	spilled = h->pool->wbuf->nr_lone;
 	disks_release_all();
@@ -389,9 +375,9 @@ static void ssds_die(struct spilled_test *s)
 		sim_fail("the log has not moved");
 	host_checkpoint(h);
 	for (i = 0; i < COUNT; i++) {
-		s->lost[FIRST + i] = host_read(h, FIRST + i, data);
-		lost += s->lost[FIRST + i];
-		if (!s->lost[FIRST + i])
+		is_lost[FIRST + i] = host_read(h, FIRST + i, data);
+		lost += is_lost[FIRST + i];
+		if (!is_lost[FIRST + i])
 			host_read_check(h, FIRST + i);
 	}
 	/*
@@ -406,16 +392,16 @@ static void ssds_die(struct spilled_test *s)
 }
 
 /* And a power cut at the end: lost blocks still read EIO afterwards. */
-static void still_lost(struct spilled_test *s)
+static void still_lost(struct script *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	u32 i;
 
 	for (i = 0; i < COUNT; i++)
-		if (s->lost[FIRST + i] != !!host_read(&s->host, FIRST + i, data))
+		if (is_lost[FIRST + i] != !!host_read(&s->host, FIRST + i, data))
 			sim_fail("block %u was %slost before the restart", FIRST + i,
-				 s->lost[FIRST + i] ? "" : "not ");
-		else if (!s->lost[FIRST + i])
+				 is_lost[FIRST + i] ? "" : "not ");
+		else if (!is_lost[FIRST + i])
 			host_read_check(&s->host, FIRST + i);
 	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
@@ -424,7 +410,7 @@ static void still_lost(struct spilled_test *s)
 }
 
 /* More than the log has room for: the tail moves while some versions are spilled. */
-static void write_much(struct spilled_test *s)
+static void write_much(struct script *s)
 {
 	u32 i;
 
@@ -433,7 +419,7 @@ static void write_much(struct spilled_test *s)
 }
 
 /* The next life begins with whatever is in the log. */
-static void leave_spilled(struct spilled_test *s)
+static void leave_spilled(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_log_mark mark;
@@ -475,11 +461,11 @@ static u32 turns_back(u32 since, u32 *writes)
  * Blocks are written in no order; spilled ones go home in order of address: one pass, and those
  * with a page.
  */
-static void by_address(struct spilled_test *s)
+static void by_address(struct script *s)
 {
 	u32 i, since, turns, writes;
 
-	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	/* Every second block, so that none is a neighbour; 37 and 60 have no factor in common. */
 	for (i = 0; i < COUNT / 2; i++)
@@ -499,7 +485,7 @@ static void by_address(struct spilled_test *s)
  * More versions of the same blocks than a round takes, and more while they go: none goes home after
  * one that is newer.
  */
-static void many_versions(struct spilled_test *s)
+static void many_versions(struct script *s)
 {
 	u32 i;
 
@@ -508,7 +494,7 @@ static void many_versions(struct spilled_test *s)
 		sim_fail("the tunable cannot be set");
 	host_write_each(&s->host, FIRST, COUNT / 4);
 	host_checkpoint(&s->host);
-	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	/* The log of a parity1 has no room for more. */
 	for (i = 0; i < (s->start.parity ? 4 : 12); i++)
@@ -526,7 +512,7 @@ static void many_versions(struct spilled_test *s)
 }
 
 /* Check that @block is unwritten in the table, or that it is written. */
-static void expect_gone(struct spilled_test *s, u64 block, bool want)
+static void expect_gone(struct script *s, u64 block, bool want)
 {
 	struct kvp_tpage *leaf = kvp_table_load(s->host.pool->table, block);
 
@@ -540,7 +526,7 @@ static void expect_gone(struct spilled_test *s, u64 block, bool want)
  * A discard is applied before older spilled versions have been written home. Versions that it
  * covers do not are written home, also where a newer version exists that is not durable.
  */
-static void discard_goes_ahead(struct spilled_test *s)
+static void discard_goes_ahead(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 block;
@@ -573,7 +559,7 @@ static bool gone(u32 i)
 }
 
 /* Discards between versions of the same blocks: each discards all older versions, and no others. */
-static void discards_amid_versions(struct spilled_test *s)
+static void discards_amid_versions(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 block;
@@ -604,25 +590,25 @@ static void discards_amid_versions(struct spilled_test *s)
 }
 
 /* The elevator learns of spilled versions in parts. */
-static void learn_slowly(struct spilled_test *s)
+static void learn_slowly(struct script *s)
 {
 	s->host.pool->destage->elevator.part = 5;
 }
 
-static void many_versions_in_parts(struct spilled_test *s)
+static void many_versions_in_parts(struct script *s)
 {
 	learn_slowly(s);
 	many_versions(s);
 }
 
-static void discards_in_parts(struct spilled_test *s)
+static void discards_in_parts(struct script *s)
 {
 	learn_slowly(s);
 	discards_amid_versions(s);
 }
 
 /* A discard behind more than one part of the spilled versions: no round comes before it. */
-static void discard_before_rounds(struct spilled_test *s)
+static void discard_before_rounds(struct script *s)
 {
 	struct kvp_wbuf *w = s->host.pool->wbuf;
 	u32 i;
@@ -633,7 +619,7 @@ static void discard_before_rounds(struct spilled_test *s)
 	host_write_each(&s->host, FIRST + COUNT, BUFFER);
 	/* The block that destage writes now goes home, and no later one does. */
 	disks_release_all();
-	for (i = 0; i < first_ssd(s); i++)
+	for (i = 0; i < script_first_ssd(s); i++)
 		disks_stall(i, disks.data_start + FIRST, disks.data_start + POOL_BLOCKS);
 	host_destage(&s->host);
 	host_sleep(KVP_RETRY_MS);
@@ -649,15 +635,15 @@ static void discard_before_rounds(struct spilled_test *s)
 /*
  * Rounds that take some of the spilled versions, and can read none: those go back to their places.
  */
-static void silent_by_address(struct spilled_test *s)
+static void silent_by_address(struct script *s)
 {
 	u32 i;
 
-	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	for (i = 0; i < 3 * COUNT; i++)
 		host_write_each(&s->host, FIRST + i * 37 % COUNT, 1);
-	for (i = first_ssd(s); i < s->legs; i++)
+	for (i = script_first_ssd(s); i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
 	disks_release_all();
 	host_destage(&s->host);
@@ -748,7 +734,7 @@ static u32 check_turns(u32 since)
  * Blocks in between go home once more, except those that are rotten on a leg: these are healed
  * later.
  */
-static void gaps(struct spilled_test *s)
+static void gaps(struct script *s)
 {
 	u64 healed, unrepaired;
 	u8 junk[KVP_BLOCK_SIZE];
@@ -759,7 +745,7 @@ static void gaps(struct spilled_test *s)
 	host_checkpoint(&s->host);
 	for (i = 1; i < COUNT; i += 5 * GAPS)
 		image_write_data(&disks.img[i % 2], disks.data_start + FIRST + i, junk);
-	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	for (i = 0; i < COUNT; i += GAPS)
 		host_write_each(&s->host, FIRST + i, 1);
@@ -781,7 +767,7 @@ static void gaps(struct spilled_test *s)
  * Write the present contents once more, as one staggered run. Returns the number of flushes of the
  * first leg.
  */
-static u32 write_again(struct spilled_test *s, struct kvp_batch *batch, struct page *page,
+static u32 write_again(struct script *s, struct kvp_batch *batch, struct page *page,
 		       u64 block)
 {
 	struct kvp_pool *pool = s->host.pool;
@@ -803,7 +789,7 @@ static u32 write_again(struct spilled_test *s, struct kvp_batch *batch, struct p
  * No leg is written at a place that another leg still has in its volatile cache; other places do
  * not matter.
  */
-static void gaps_in_a_row(struct spilled_test *s)
+static void gaps_in_a_row(struct script *s)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
 	const struct trace_request *last, *next;
@@ -834,14 +820,14 @@ static void gaps_in_a_row(struct spilled_test *s)
  * A leg fails its first write, so the other one is the last: that one gets only blocks that must go
  * home.
  */
-static void gaps_on_the_last(struct spilled_test *s)
+static void gaps_on_the_last(struct script *s)
 {
 	const struct trace *t = &disks.trace;
 	u32 i, since;
 
 	host_write_each(&s->host, FIRST, COUNT);
 	host_checkpoint(&s->host);
-	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	host_occupy_destage(&s->host);
 	for (i = 0; i < COUNT; i += GAPS)
 		host_write_each(&s->host, FIRST + i, 1);
@@ -902,7 +888,7 @@ static u32 check_homes(u32 since)
  * In many stretches at a time every second block was never written. Those blocks are left out, and
  * all others are written home.
  */
-static void holes(struct spilled_test *s)
+static void holes(struct script *s)
 {
 	u32 i, since, leg, last = HOLEY + STRETCHES * STRETCH;
 	struct host *h = &s->host;
@@ -911,7 +897,7 @@ static void holes(struct spilled_test *s)
 	for (i = HOLEY; i < last; i += 2)
 		host_write(h, i, 1, false);
 	host_checkpoint(h);
-	for (leg = 0; leg < first_ssd(s); leg++)
+	for (leg = 0; leg < script_first_ssd(s); leg++)
 		disks_stall(leg, disks.data_start, disks.data_start + LARGE_BLOCKS);
 	host_occupy_destage(&s->host);
 	for (i = HOLEY; i < last; i += STRETCH / FEW)
@@ -919,7 +905,7 @@ static void holes(struct spilled_test *s)
 	since = disks.trace.nr_requests;
 	write_all_home(s);
 	for (i = HOLEY; i < last; i += STRETCH / FEW)
-		for (leg = 0; leg < first_ssd(s); leg++)
+		for (leg = 0; leg < script_first_ssd(s); leg++)
 			if (!write_of(since, leg, disks.data_start + i))
 				sim_fail("block %u is not home on leg %u", i, leg);
 	if (check_homes(since) < 6 * FEW)
@@ -934,7 +920,7 @@ static void holes(struct spilled_test *s)
 }
 
 /* For a moment there is no memory to spill, until all pages are in use; and homes take long. */
-static void no_memory_to_spill(struct spilled_test *s)
+static void no_memory_to_spill(struct script *s)
 {
 	struct kvp_wbuf *w = s->host.pool->wbuf;
 	u32 i;
@@ -943,7 +929,7 @@ static void no_memory_to_spill(struct spilled_test *s)
 		host_write_each(&s->host, FIRST, COUNT);
 		host_checkpoint(&s->host);
 	}
-	disks_hold_homes(first_ssd(s), POOL_BLOCKS);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
 	host_write_each(&s->host, FIRST, 40);
 	sim_memory_short = 1000;
 	for (i = 40; kvp_wbuf_used(w) < w->pages; i++)
@@ -959,7 +945,7 @@ static void no_memory_to_spill(struct spilled_test *s)
 }
 
 /* One block that does not get home holds the tail, and a stream goes past the cache. */
-static void stream_behind_the_tail(struct spilled_test *s)
+static void stream_behind_the_tail(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 limit, before = pool->log->intent_blocks;
@@ -971,7 +957,7 @@ static void stream_behind_the_tail(struct spilled_test *s)
 	/* The cache has none of its blocks: those would stay there. */
 	host_discard(&s->host, 256, 240);
 	host_checkpoint(&s->host);
-	for (i = 0; i < first_ssd(s); i++)
+	for (i = 0; i < script_first_ssd(s); i++)
 		disks_stall(i, disks.data_start, disks.data_start);
 	host_occupy_destage(&s->host);
 	for (i = 0; i < 300 && kvp_log_takes_intents(pool->log); i++) {
@@ -1004,7 +990,7 @@ static void stream_behind_the_tail(struct spilled_test *s)
 
 /* --- another life ------------------------------------------------------------ */
 
-static void look_again(struct spilled_test *s)
+static void look_again(struct script *s)
 {
 	expect_none_lost(s);
 	host_stop(&s->host);
@@ -1012,70 +998,32 @@ static void look_again(struct spilled_test *s)
 
 /* --- running them --------------------------------------------------------------------------- */
 
-static void spilled_main(void *arg)
+static void begin(struct script *s)
 {
-	struct spilled_test *s = arg;
-
-	if (host_start(&s->host, &s->o, &s->start))
-		sim_fail("start: %s", s->host.refusal.why);
 	kvp_wbuf_set_limit(s->host.pool->wbuf, BUFFER);
-	if (s->act)
-		s->act(s);
 }
 
-/*
- * The contents after a power cut at @at of the trace: writes that no flush covers may be there or
- * not.
- */
-static void cut_power(struct spilled_test *s, u32 at)
+/* A life; the power goes in its end, or anywhere. Any mixture of what was on its way is there. */
+static bool life(struct script *s, void (*act)(struct script *s), bool anywhere)
 {
+	bool good = script_live(s, act, true);
 	struct rng rng = { mix64(s->seed, s->lives) };
-	struct cutter *cut = malloc(sizeof(*cut));
-	u32 which[MAX_PENDING], n, i;
-	u8 fates[MAX_PENDING];
 
-	cutter_init(cut, &disks.trace);
-	cutter_seek(cut, at);
-	n = cutter_majors(cut, which);
-	for (i = 0; i < n; i++)
-		fates[i] = rng_below(&rng, 3);
-	for (i = 0; i < s->legs; i++)
-		image_free(&s->img[i]);
-	cutter_images(cut, fates, &rng, s->img);
-	cutter_free(cut);
-	free(cut);
-}
-
-/* On what the last life has left; without @act it only starts. */
-static bool run(struct spilled_test *s, void (*act)(struct spilled_test *s))
-{
-	s->act = act;
-	return run_machine(s->img, s->legs, mix64(s->seed, ++s->lives), spilled_main, s);
-}
-
-/* A life; the power goes in its end, or anywhere. */
-static bool life(struct spilled_test *s, void (*act)(struct spilled_test *s), bool anywhere)
-{
-	bool good = run(s, act);
-
-	cut_power(s, anywhere ? (u32)(mix64(s->seed, s->lives) % (disks.trace.nr + 1)) :
-		  disks.trace.nr);
+	script_cut(s, anywhere ? (u32)(mix64(s->seed, s->lives) % (disks.trace.nr + 1)) :
+		   disks.trace.nr, 2, &rng);
 	return good;
 }
 
 /*
  * The power goes while a life begins: all writes in flight are there, or none, or any mixture, by
- * @turn.
+ * the number of the turn.
  */
-static bool cut_start(struct spilled_test *s, u32 turn)
+static bool cut_start(struct script *s)
 {
 	struct rng rng = { mix64(s->seed, s->lives) };
-	bool good = run(s, NULL);
-	u32 i;
+	bool good = script_live(s, NULL, true);
 
-	for (i = 0; i < s->legs; i++)
-		image_free(&s->img[i]);
-	cut_trace(&disks.trace, rng_below(&rng, disks.trace.nr + 1), turn, &rng, s->img);
+	script_cut(s, rng_below(&rng, disks.trace.nr + 1), s->turn, &rng);
 	return good;
 }
 
@@ -1083,43 +1031,32 @@ static bool cut_start(struct spilled_test *s, u32 turn)
  * A second life that only looks may be cut anywhere, and the next one finds the same. Of every
  * third second life the start is cut, whatever it does.
  */
-static bool all_lives(struct spilled_test *s, u32 turn, void (*first)(struct spilled_test *s),
-		      void (*second)(struct spilled_test *s))
+static bool all_lives(struct script *s)
 {
-	if (!life(s, first, false))
+	void (*second)(struct script *s) = s->c->then;
+
+	if (!life(s, s->c->act, false))
 		return false;
-	if (second && turn % 3 == 2 && !cut_start(s, turn))
+	if (second && s->turn % 3 == 2 && !cut_start(s))
 		return false;
-	if (second == look_again && turn % 3 != 2 && !life(s, second, true))
+	if (second == look_again && s->turn % 3 != 2 && !life(s, second, true))
 		return false;
 	return !second || life(s, second, false);
 }
 
 static void test(const char *what, const struct host_start *shape,
-		 void (*first)(struct spilled_test *s), void (*second)(struct spilled_test *s))
+		 void (*first)(struct script *s), void (*second)(struct script *s))
 {
-	const struct base *base = base_cache(shape);
-	bool good = true;
 	char name[128];
-	u32 i, k;
+	struct script_case c = {
+		.name = name, .shape = shape, .begin = begin, .act = first, .then = second,
+		.play = all_lives, .turns = 64, .life_seeds = true,
+		.own = is_lost, .own_size = sizeof(is_lost),
+	};
 
 	snprintf(name, sizeof(name), "spilled:%s+%u%s:%s%s", shape->parity ? "parity" : "mirror",
 		 shape->cache, host_window(shape), what, shape->rotational ? "-on-disks" : "");
-	if (!wanted(name))
-		return;
-	for (i = 0; good && i < (opt.rounds ?: 64); i++) {
-		struct spilled_test s = { .start = *shape, .legs = base->legs,
-			.seed = mix64(opt.seed, i) };
-
-		oracle_copy(&s.o, &base->o);
-		for (k = 0; k < s.legs; k++)
-			image_copy(&s.img[k], &base->img[k]);
-		good = all_lives(&s, i, first, second);
-		for (k = 0; k < s.legs; k++)
-			image_free(&s.img[k]);
-		oracle_free(&s.o);
-	}
-	result(name, good);
+	script_run(&c);
 }
 
 void run_spilled(void)
