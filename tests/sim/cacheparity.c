@@ -10,7 +10,7 @@
 
 #include <linux/completion.h>
 
-#include "suite.h"
+#include "script.h"
 #include "cache/admission.h"
 #include "io/io.h"
 #include "log/move.h"
@@ -19,38 +19,30 @@
 #define LEGS		3u	/* with data; behind them as many SSDs */
 #define SSDS		3u
 #define STRIPES		46u	/* of four rows: more than an entry of parity holds */
-#define MAX_SPOILT	4u
 
-struct both {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	const char *name;
-	void (*run)(struct both *t);
-	struct crash crash;
-	u32 cuts_from, positions;	/* 0: cut everywhere */
-	bool spoilt;		/* the order of events missed the situation under test */
+/* What a case knows besides its script. */
+static struct {
 	bool filled;
 	struct completion done;
 	u64 nonce;		/* of the log that a recovery finds */
-};
+} own;
 
 /* --- what happens ------------------------------------------------------------------------ */
 
-static void lose(struct both *t, u32 disk)
+static void lose(struct script *t, u32 disk)
 {
 	disks_kill(disk);
 	t->crash.lost |= BIT(disk);
 }
 
 /* If false, the test must be repeated with another order of events. */
-static bool home_without_checkpoint(struct both *t)
+static bool home_without_checkpoint(struct script *t)
 {
 	t->spoilt = !host_try_home(&t->host);
 	return !t->spoilt;
 }
 
-static void parts_of_rows(struct both *t)
+static void parts_of_rows(struct script *t)
 {
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 81, 6, false);
@@ -63,7 +55,7 @@ static void parts_of_rows(struct both *t)
 }
 
 /* Parity in the log that counts an old version of a block, and a new one beside it. */
-static void newer_than_the_parity_counts(struct both *t)
+static void newer_than_the_parity_counts(struct script *t)
 {
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
@@ -71,11 +63,11 @@ static void newer_than_the_parity_counts(struct both *t)
 		return;
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_checkpoint(&t->host);
 }
 
-static void row_in_every_way(struct both *t)
+static void row_in_every_way(struct script *t)
 {
 	host_write(&t->host, 64, 1, true);
 	if (!home_without_checkpoint(t))
@@ -90,7 +82,7 @@ static void row_in_every_way(struct both *t)
 }
 
 /* An SSD dies while parts of rows go home, and their parity perhaps goes to the log. */
-static void an_ssd_dies(struct both *t)
+static void an_ssd_dies(struct script *t)
 {
 	host_write(&t->host, 64, 3, true);
 	host_write(&t->host, 81, 1, true);
@@ -103,7 +95,7 @@ static void an_ssd_dies(struct both *t)
 }
 
 /* It takes no writes any more just when parity is logged. */
-static void an_ssd_refuses_parity(struct both *t)
+static void an_ssd_refuses_parity(struct script *t)
 {
 	host_write(&t->host, 64, 3, true);
 	host_write(&t->host, 81, 1, true);
@@ -118,7 +110,7 @@ static void an_ssd_refuses_parity(struct both *t)
 }
 
 /* A leg dies, and then an SSD: the rest is enough, for ever. */
-static void one_of_each_dies(struct both *t)
+static void one_of_each_dies(struct script *t)
 {
 	host_write(&t->host, 64, 3, true);
 	lose(t, 1);
@@ -134,7 +126,7 @@ static void one_of_each_dies(struct both *t)
 	host_read_check(&t->host, 100);
 }
 
-static void part_over_an_open_intent(struct both *t)
+static void part_over_an_open_intent(struct script *t)
 {
 	host_write_by_intent(&t->host, 64, 48);
 	host_write(&t->host, 66, 1, false);
@@ -147,11 +139,11 @@ static void part_over_an_open_intent(struct both *t)
 	host_checkpoint(&t->host);
 }
 
-static void part_over_a_closed_intent(struct both *t)
+static void part_over_a_closed_intent(struct script *t)
 {
 	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_write(&t->host, 66, 1, true);
 	host_write(&t->host, 77, 2, true);
 	if (!home_without_checkpoint(t))
@@ -163,15 +155,15 @@ static void part_over_a_closed_intent(struct both *t)
 
 static void filler(void *arg)
 {
-	struct both *t = arg;
+	struct script *t = arg;
 	u32 i;
 
-	for (i = 0; !t->filled; i++) {
+	for (i = 0; !own.filled; i++) {
 		host_write(&t->host, 64 + (i * 5) % 80, 1, false);
 		if (i % 20 == 19)
 			host_flush(&t->host);
 	}
-	complete_all(&t->done);
+	complete_all(&own.done);
 }
 
 static void hold_homes(bool hold)
@@ -190,12 +182,12 @@ static void hold_homes(bool hold)
  * While nothing goes home the log gets full; there is room for parity in rows, of destage or of a
  * recovery.
  */
-static void full_log_has_room_for_parity(struct both *t)
+static void full_log_has_room_for_parity(struct script *t)
 {
 	struct kvp_log *log = t->host.pool->log;
 	u32 i;
 
-	init_completion(&t->done);
+	init_completion(&own.done);
 	hold_homes(true);
 	sim_spawn("filler", filler, t);
 	for (i = 0; i < 400 && !kvp_log_short(t->host.pool->log); i++)
@@ -203,11 +195,11 @@ static void full_log_has_room_for_parity(struct both *t)
 	if (!kvp_log_short(t->host.pool->log))
 		sim_fail("%llu of %llu blocks of the log are used: the case was not set up",
 			 kvp_log_used(t->host.pool->log), kvp_log_window(log->vdevs->log_vdev->g));
-	t->cuts_from = disks.trace.nr;
-	t->positions = 6;
-	t->filled = true;
+	script_cut_from_here(t);
+	t->cuts = 6;
+	own.filled = true;
 	hold_homes(false);
-	wait_for_completion(&t->done);
+	wait_for_completion(&own.done);
 	host_checkpoint(&t->host);
 	if (log->reserved)
 		sim_fail("the log is empty, and owes %u rows", log->reserved);
@@ -217,14 +209,14 @@ static void full_log_has_room_for_parity(struct both *t)
  * Parity takes the rest of a segment, and no more: the summary follows, and an entry beyond it does
  * not count.
  */
-static void parity_ends_with_the_segment(struct both *t)
+static void parity_ends_with_the_segment(struct script *t)
 {
 	struct kvp_log *log = t->host.pool->log;
 	u32 i, k, kept = kvp_log_kept(log->vdevs->log_vdev->g);
 	u32 segment = log->vdevs->log_vdev->g->segment_blocks;
 	u64 begin = log->head.lsn;
 
-	t->positions = 4;
+	t->cuts = 4;
 	for (i = 0; log->head.lsn - begin < 20 * segment; i++) {
 		for (k = 0; k < 1 + i * i % 13 + i / 16 % 5; k++)
 			host_write(&t->host, 64 + 4 * k + i % 4, 1, false);
@@ -241,7 +233,7 @@ static void parity_ends_with_the_segment(struct both *t)
 #define LARGE	112u	/* blocks: more slices than there are workers */
 
 /* Stripes of a stream past the cache are on their way home, and others are not begun. */
-static void begin_stream(struct both *t)
+static void begin_stream(struct script *t)
 {
 	struct kvp_log *log = t->host.pool->log;
 	u64 intents;
@@ -249,7 +241,7 @@ static void begin_stream(struct both *t)
 	host_write(&t->host, 0, LARGE, false);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	intents = log->intent_blocks;
 	hold_homes(true);
 	host_write(&t->host, 0, LARGE, false);
@@ -260,7 +252,7 @@ static void begin_stream(struct both *t)
 		sim_fail("no intents: the case was not set up");
 }
 
-static void leg_leaves(struct both *t)
+static void leg_leaves(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	u32 i;
@@ -277,7 +269,7 @@ static void leg_leaves(struct both *t)
 	t->crash.recorded_at = disks.trace.nr;
 }
 
-static void end_stream(struct both *t)
+static void end_stream(struct script *t)
 {
 	u32 i;
 
@@ -289,7 +281,7 @@ static void end_stream(struct both *t)
 		sim_fail("intents are open after a checkpoint");
 }
 
-static void stripes_become_data(struct both *t)
+static void stripes_become_data(struct script *t)
 {
 	begin_stream(t);
 	leg_leaves(t);
@@ -298,24 +290,24 @@ static void stripes_become_data(struct both *t)
 
 static void mover(void *arg)
 {
-	struct both *t = arg;
+	struct script *t = arg;
 	struct kvp_log_new plan = { .v = &t->host.pool->vdevs.v[0],
 				    .mode = KVP_CACHE_WRITETHROUGH };
 
 	if (kvp_log_move_to(t->host.pool->log, &plan))
 		sim_fail("the log has not moved");
-	complete_all(&t->done);
+	complete_all(&own.done);
 }
 
 /*
  * The log moves by order, and nothing is built until it has moved. Some blocks have newer versions
  * in the buffer. The move does not wait for any of that to become data.
  */
-static void stripes_while_the_log_moves(struct both *t)
+static void stripes_while_the_log_moves(struct script *t)
 {
 	u32 i;
 
-	init_completion(&t->done);
+	init_completion(&own.done);
 	begin_stream(t);
 	sim_spawn("mover", mover, t);
 	host_sleep(20);
@@ -323,23 +315,23 @@ static void stripes_while_the_log_moves(struct both *t)
 		host_write(&t->host, i, 1, false);
 	host_discard(&t->host, 30, 4);
 	leg_leaves(t);
-	wait_for_completion(&t->done);
+	wait_for_completion(&own.done);
 	if (t->host.pool->vdevs.log_vdev->index)
 		sim_fail("the log is not on the legs");
 	end_stream(t);
-	t->cuts_from = disks.trace.nr;
-	t->positions = 2;
+	script_cut_from_here(t);
+	t->cuts = 2;
 	host_write(&t->host, 3, 1, true);
 }
 
 /* --- running them -------------------------------------------------------------------------- */
 
-static void test_main(void *arg)
-{
-	struct both *t = arg;
+static const struct host_start shape = {
+	.legs = LEGS + SSDS, .parity = true, .cache = SSDS, .cache_parity = true,
+};
 
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
+static void begin(struct script *t)
+{
 	if (!kvp_log_striped(t->host.pool->vdevs.log_vdev->g) ||
 	    !kvp_log_reserves(t->host.pool->log))
 		sim_fail("the log is on vdev %u: the case was not set up",
@@ -347,81 +339,35 @@ static void test_main(void *arg)
 	kvp_admit_stop(t->host.pool->admission);
 	/* Checkpoints come when a test asks for them. */
 	WRITE_ONCE(t->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
-	t->cuts_from = disks.trace.nr;
-	if (t->run)
-		t->run(t);
+	script_cut_from_here(t);
 }
 
-static bool live(struct both *t, const struct image *img, u64 seed)
+static void set_up(struct script *t)
 {
-	return run_machine(img, t->start.legs, seed, test_main, t);
+	t->crash.each_leg = true;
 }
 
-static void begin(struct both *t)
+static void test(const char *name, void (*act)(struct script *t))
 {
-	const struct base *base = base_cache(&t->start);
-
-	oracle_copy(&t->o, &base->o);
-	t->spoilt = false;
-	t->filled = false;
-	t->positions = opt.images < 3 ? 12 : 0;
-	t->crash = (struct crash){ .legs = LEGS + SSDS, .parity = true, .cache = SSDS,
-				   .cache_parity = true,
-				   .o = &t->o, .each_leg = true };
-}
-
-static bool run_one(struct both *t, u64 seed)
-{
-	bool good;
-
-	begin(t);
-	good = live(t, base_cache(&t->start)->img, seed);
 	/* Each image is started many times: where few are asked for, not at every position. */
-	if (good && !t->spoilt && t->positions)
-		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
-	else if (good && !t->spoilt)
-		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
-	oracle_free(&t->o);
-	return good;
-}
+	const struct script_case c = {
+		.name = name, .shape = &shape, .set_up = set_up, .begin = begin, .act = act,
+		.leave = true, .turns = opt.thorough ? 4 : 1, .salt = 1000, .first_plain = true,
+		.cuts = opt.images < 3 ? 12 : SCRIPT_EVERYWHERE, .depth = CHECK_RECRASH,
+		.own = &own, .own_size = sizeof(own),
+	};
 
-static struct both *new_test(const char *name, void (*run)(struct both *t))
-{
-	struct both *t = calloc(1, sizeof(*t));
-
-	t->name = name;
-	t->run = run;
-	t->start = (struct host_start){ .legs = LEGS + SSDS, .parity = true, .cache = SSDS,
-					.cache_parity = true };
-	return t;
-}
-
-static void test(const char *name, void (*run)(struct both *t))
-{
-	u32 rounds = opt.rounds ?: opt.thorough ? 4 : 1, spoilt = 0, i;
-	struct both *t;
-	bool good = true;
-
-	if (!wanted(name))
-		return;
-	t = new_test(name, run);
-	for (i = 0; good && i < rounds + spoilt; i++) {
-		good = run_one(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
-		spoilt += t->spoilt;
-		good &= spoilt < MAX_SPOILT;
-	}
-	result(name, good);
-	free(t);
+	script_run(&c);
 }
 
 /* --- a recovery's chain ---------------------------------------------------------------------- */
 
 /* One chunk of each stripe is in the log, the other at home only: more rows than an entry has. */
-static void log_part_of_every_row(struct both *t)
+static void log_part_of_every_row(struct script *t)
 {
 	u32 stripe;
 
-	t->nonce = t->host.pool->log->nonce;
+	own.nonce = t->host.pool->log->nonce;
 	for (stripe = 0; stripe < STRIPES; stripe++)
 		host_write(&t->host, 8 * stripe, 8, false);
 	host_checkpoint(&t->host);
@@ -431,19 +377,12 @@ static void log_part_of_every_row(struct both *t)
 	host_flush(&t->host);
 }
 
-static void refuse_on_an_ssd(void *arg)
+/* In the recovery that is cut. */
+static void refuse_on_an_ssd(struct script *t)
 {
-	disks_fault(FAULT_WRITE_EIO, LEGS + 1, disks.log_first[LEGS + 1],
-		    disks.log_end[LEGS + 1] - 1);
-	test_main(arg);
-}
-
-static struct trace take_trace(void)
-{
-	struct trace t = disks.trace;
-
-	memset(&disks.trace, 0, sizeof(disks.trace));
-	return t;
+	if (t->lives == 2)
+		disks_fault(FAULT_WRITE_EIO, LEGS + 1, disks.log_first[LEGS + 1],
+			    disks.log_end[LEGS + 1] - 1);
 }
 
 /* All writes in flight are there. */
@@ -459,14 +398,6 @@ static void cut_at(const struct trace *trace, u32 at, struct image *out)
 	cutter_images(cut, fates, &rng, out);
 	cutter_free(cut);
 	free(cut);
-}
-
-static void free_images(struct image *img)
-{
-	u32 i;
-
-	for (i = 0; i < LEGS + SSDS; i++)
-		image_free(&img[i]);
 }
 
 /*
@@ -499,10 +430,10 @@ static u32 find_chain(const struct trace *trace, u64 nonce, u32 *first, u32 *las
 /*
  * The recovery is cut all along its chain, and after it. The next start may lack a leg and an SSD.
  */
-static bool cut_the_chain(struct both *t, const struct trace *trace)
+static bool cut_the_chain(struct script *t, const struct trace *trace)
 {
 	u32 tries = min(opt.images, 16u) + 4, i, first = 0, last = 0, span;
-	u32 n = find_chain(trace, t->nonce, &first, &last);
+	u32 n = find_chain(trace, own.nonce, &first, &last);
 	bool good = expect(n > 1, "%u entries of a chain: the case was not set up", n);
 
 	span = last + (last - first) - first + 8;
@@ -518,44 +449,40 @@ static bool cut_the_chain(struct both *t, const struct trace *trace)
 		if (!good)
 			fprintf(stderr, "  ^ the chain is from %u to %u, cut at %u\n", first, last,
 				first + span * i / tries);
-		free_images(img);
+		script_free_disks(t, img);
 	}
 	return good;
 }
 
-/* @recover: the machine of the recovery that is cut */
-static bool chain_test(struct both *t, void (*recover)(void *arg))
+static bool chain_is_cut(struct script *t)
 {
 	struct image logged[MAX_DISKS];
 	struct trace trace;
-	bool good;
+	bool good = script_live(t, log_part_of_every_row, true);
 
-	begin(t);
-	good = live(t, base_cache(&t->start)->img, opt.seed);
-	trace = take_trace();
+	trace = script_take_trace();
 	cut_at(&trace, trace.nr, logged);
 	trace_free(&trace);
-	t->run = NULL;
-	good = good && run_machine(logged, t->start.legs, mix64(opt.seed, 2), recover, t);
-	trace = take_trace();
-	if (recover != test_main)
+	t->seed = mix64(opt.seed, 2);
+	good = good && script_live_on(t, logged, NULL, true);
+	trace = script_take_trace();
+	if (t->c->prepare)
 		t->crash.lost |= BIT(LEGS + 1);
 	good = good && cut_the_chain(t, &trace);
 	trace_free(&trace);
-	free_images(logged);
-	oracle_free(&t->o);
+	script_free_disks(t, logged);
 	return good;
 }
 
-static void chain(const char *name, void (*recover)(void *arg))
+static void chain(const char *name, void (*prepare)(struct script *t))
 {
-	struct both *t;
+	const struct script_case c = {
+		.name = name, .shape = &shape, .set_up = set_up, .prepare = prepare,
+		.begin = begin, .play = chain_is_cut, .turns = 1, .most = 1, .first_plain = true,
+		.own = &own, .own_size = sizeof(own),
+	};
 
-	if (!wanted(name))
-		return;
-	t = new_test(name, log_part_of_every_row);
-	result(name, chain_test(t, recover));
-	free(t);
+	script_run(&c);
 }
 
 #define NAMED(function) "cachep1-parity:" #function, function
@@ -574,6 +501,6 @@ void run_cacheparity(void)
 	test(NAMED(part_over_a_closed_intent));
 	test(NAMED(full_log_has_room_for_parity));
 	test(NAMED(parity_ends_with_the_segment));
-	chain("cachep1-parity:chain", test_main);
+	chain("cachep1-parity:chain", NULL);
 	chain("cachep1-parity:chain-without-an-ssd", refuse_on_an_ssd);
 }

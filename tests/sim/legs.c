@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "io/io.h"
 #include "super/members.h"
 
@@ -26,22 +26,18 @@ enum trouble {
 	FAILS,			/* from there on */
 };
 
-struct life {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct crash crash;
+/* The case, and what a life of it knows besides its script. */
+static struct {
 	enum trouble trouble;
 	int error;
-	u32 victim, after;
+	u32 victim, after, first, step;
 	bool reads;		/* count those */
 	struct fault *fault;
 	/* HANGS: this leg of another vdev hangs as well, from as many requests on; 0: none does */
 	u32 also;
 	struct fault *also_fault;
 	u32 requests;		/* of the victim */
-	u32 from;		/* in the trace: all is acknowledged */
-};
+} own;
 
 static const struct host_start shapes[] = {
 	{ .legs = 2 },
@@ -67,52 +63,52 @@ static const struct pair {
 
 static void answer_late(void *arg)
 {
-	struct life *l = arg;
+	struct script *l = arg;
 
-	while (!disks.hung[l->victim])
+	while (!disks.hung[own.victim])
 		host_sleep(100);
-	if (l->trouble == BRIEFLY)
+	if (own.trouble == BRIEFLY)
 		host_sleep(5000);
 	/*
 	 * As soon as the leg is out, or the pool has stopped: others may be using the same pages.
 	 */
-	while (l->trouble == IS_LATE && l->host.pool &&
-	       kvp_leg_in_sync(host_leg(&l->host, l->victim)))
+	while (own.trouble == IS_LATE && l->host.pool &&
+	       kvp_leg_in_sync(host_leg(&l->host, own.victim)))
 		host_sleep(5);
-	disks_wake(l->victim);
+	disks_wake(own.victim);
 }
 
 static void leave(void *arg)
 {
-	struct life *l = arg;
+	struct script *l = arg;
 	int ret;
 
-	while (!disks.hung[l->victim])
+	while (!disks.hung[own.victim])
 		host_sleep(100);
 	host_sleep(500);
-	ret = kvp_leg_offline(l->host.pool, host_leg(&l->host, l->victim));
+	ret = kvp_leg_offline(l->host.pool, host_leg(&l->host, own.victim));
 	if (ret)
 		sim_fail("offline failed with %d", ret);
 }
 
-static void make_trouble(struct life *l)
+static void make_trouble(struct script *l)
 {
-	bool hangs = l->trouble >= HANGS && l->trouble <= IS_LEFT;
+	bool hangs = own.trouble >= HANGS && own.trouble <= IS_LEFT;
 
-	bool read = l->trouble == READ_FAILS_ONCE || l->reads;
+	bool read = own.trouble == READ_FAILS_ONCE || own.reads;
 
-	l->fault = disks_fault(hangs ? FAULT_HANG : read ? FAULT_READ_ONCE : FAULT_ONCE, l->victim,
+	own.fault = disks_fault(hangs ? FAULT_HANG : read ? FAULT_READ_ONCE : FAULT_ONCE, own.victim,
 			       0, ~0ull);
-	l->fault->after = l->trouble == NONE ? ~0u : l->after;
-	l->fault->times = l->trouble == FAILS_ONCE || l->trouble == READ_FAILS_ONCE;
-	l->fault->error = l->error;
-	if (l->also && l->trouble == HANGS) {
-		l->also_fault = disks_fault(FAULT_HANG, l->also, 0, ~0ull);
-		l->also_fault->after = l->after;
+	own.fault->after = own.trouble == NONE ? ~0u : own.after;
+	own.fault->times = own.trouble == FAILS_ONCE || own.trouble == READ_FAILS_ONCE;
+	own.fault->error = own.error;
+	if (own.also && own.trouble == HANGS) {
+		own.also_fault = disks_fault(FAULT_HANG, own.also, 0, ~0ull);
+		own.also_fault->after = own.after;
 	}
-	if (l->trouble == IS_LATE || l->trouble == BRIEFLY)
+	if (own.trouble == IS_LATE || own.trouble == BRIEFLY)
 		sim_spawn("late", answer_late, l);
-	if (l->trouble == IS_LEFT) {
+	if (own.trouble == IS_LEFT) {
 		l->host.pool->tunables[KVP_T_LEG_TIMEOUT] = 0;
 		sim_spawn("leave", leave, l);
 	}
@@ -137,9 +133,9 @@ static void fill_gaps(struct host *h)
  * Some blocks of the victim, or of the last leg with data, have rotten: a scrub writes them anew.
  * Of two vdevs a leg of the first has them.
  */
-static void rot_some(struct life *l)
+static void rot_some(struct script *l)
 {
-	u32 leg = l->start.cache ? l->start.legs - l->start.cache - 1 : l->also ?: l->victim, i;
+	u32 leg = l->start.cache ? l->start.legs - l->start.cache - 1 : own.also ?: own.victim, i;
 	u8 data[KVP_BLOCK_SIZE];
 
 	for (i = 0; i < 3; i++) {
@@ -155,7 +151,7 @@ static void rot_some(struct life *l)
  * A little of all that a leg is asked for: log, homes by intent and by destage, table, superblocks,
  * reads, healing.
  */
-static void live(struct life *l)
+static void live(struct script *l)
 {
 	struct host *h = &l->host;
 	u64 healed, unrepaired;
@@ -173,7 +169,7 @@ static void live(struct life *l)
 	host_flush(h);
 	rot_some(l);
 	host_scrub(h, &healed, &unrepaired);
-	if (l->trouble == NONE && !healed)
+	if (own.trouble == NONE && !healed)
 		sim_fail("nothing was healed: the case was not set up");
 	if (unrepaired)
 		sim_fail("%llu blocks were not repaired", unrepaired);
@@ -187,125 +183,119 @@ static void live(struct life *l)
  * The hanging request may be one that live() does not wait for: the pool's own work, late. Its time
  * limit still runs.
  */
-static void wait_for_trouble(struct life *l)
+static void wait_for_trouble(struct script *l)
 {
-	u32 waits = l->trouble == HANGS || l->trouble == IS_LATE || l->trouble == IS_LEFT ? 600 : 1;
+	u32 waits = own.trouble == HANGS || own.trouble == IS_LATE || own.trouble == IS_LEFT ? 600 : 1;
 
-	while (waits-- && kvp_leg_in_sync(host_leg(&l->host, l->victim)))
+	while (waits-- && kvp_leg_in_sync(host_leg(&l->host, own.victim)))
 		host_sleep(100);
 	/* it began to hang later */
-	for (waits = 600; l->also_fault && l->also_fault->hit && waits &&
-	     kvp_leg_in_sync(host_leg(&l->host, l->also)); waits--)
+	for (waits = 600; own.also_fault && own.also_fault->hit && waits &&
+	     kvp_leg_in_sync(host_leg(&l->host, own.also)); waits--)
 		host_sleep(100);
 }
 
-static void check_leg(struct life *l)
+static void check_leg(struct script *l)
 {
-	bool usable = kvp_leg_in_sync(host_leg(&l->host, l->victim));
-	const struct fault *f = l->fault;
+	bool usable = kvp_leg_in_sync(host_leg(&l->host, own.victim));
+	const struct fault *f = own.fault;
 
-	if ((l->trouble == NONE || l->trouble == BRIEFLY || l->trouble == READ_FAILS_ONCE) &&
+	if ((own.trouble == NONE || own.trouble == BRIEFLY || own.trouble == READ_FAILS_ONCE) &&
 	    !usable)
 		sim_fail("the leg was given up");
 	/*
 	 * A failed flush may have lost anything, unless it was never issued: a thin device has no
 	 * space for a write.
 	 */
-	if (l->trouble == FAILS_ONCE && f->hit) {
-		bool lost = f->hit_flush && l->error != -ENOMEM &&
-			(f->hit_alone || l->error != -ENOSPC);
+	if (own.trouble == FAILS_ONCE && f->hit) {
+		bool lost = f->hit_flush && own.error != -ENOMEM &&
+			(f->hit_alone || own.error != -ENOSPC);
 
 		if (!usable && !lost)
 			sim_fail("the leg was given up for one error");
 		if (usable && lost)
 			sim_fail("a leg whose flush failed is in use");
 	}
-	if ((l->trouble == HANGS || l->trouble == IS_LATE || l->trouble == IS_LEFT) && f->hit &&
+	if ((own.trouble == HANGS || own.trouble == IS_LATE || own.trouble == IS_LEFT) && f->hit &&
 	    usable)
 		sim_fail("the leg that hangs is in use");
-	if (l->also_fault && l->also_fault->hit && kvp_leg_in_sync(host_leg(&l->host, l->also)))
+	if (own.also_fault && own.also_fault->hit && kvp_leg_in_sync(host_leg(&l->host, own.also)))
 		sim_fail("the other leg that hangs is in use");
 }
 
-static void life_main(void *arg)
+static void live_in_trouble(struct script *l)
 {
-	struct life *l = arg;
 	struct host *h = &l->host;
 
-	if (host_start(h, &l->o, &l->start))
-		sim_fail("start: %s", h->refusal.why);
-	make_trouble(l);
 	live(l);
-	l->requests = l->fault->seen;
-	l->from = disks.trace.nr;
-	if (l->fault->hit || (l->also_fault && l->also_fault->hit))
+	own.requests = own.fault->seen;
+	script_cut_from_here(l);
+	if (own.fault->hit || (own.also_fault && own.also_fault->hit))
 		wait_for_trouble(l);
 	check_leg(l);
-	if (l->trouble == FAILS_ONCE || l->trouble == READ_FAILS_ONCE || l->trouble == BRIEFLY)
+	if (own.trouble == FAILS_ONCE || own.trouble == READ_FAILS_ONCE || own.trouble == BRIEFLY)
 		disks.nr_faults = 0;
-	l->crash.lost = kvp_leg_in_sync(host_leg(h, l->victim)) ? 0 : BIT(l->victim);
-	if (l->also && !kvp_leg_in_sync(host_leg(h, l->also)))
-		l->crash.lost |= BIT(l->also);
+	l->crash.lost = kvp_leg_in_sync(host_leg(h, own.victim)) ? 0 : BIT(own.victim);
+	if (own.also && !kvp_leg_in_sync(host_leg(h, own.also)))
+		l->crash.lost |= BIT(own.also);
 	/* A suspend ends, and so does a stop, without the leg. */
-	host_stop(h);
 }
 
-static bool one_life(struct life *l, const struct base *base, const char *name, u64 seed)
+/* All begin on the same disks. */
+static bool one_life(struct script *l, enum trouble trouble)
 {
-	bool good;
+	script_anew(l);
+	l->crash.heal_allowed = true;
+	own.trouble = trouble;
+	own.also_fault = NULL;
+	return script_live(l, live_in_trouble, false) &&
+	       (trouble == NONE || script_check_cuts(l));
+}
 
-	oracle_copy(&l->o, &base->o);
-	l->also_fault = NULL;
-	l->crash = (struct crash){ .legs = l->start.legs, .parity = l->start.parity,
-				   .second = l->start.second,
-				   .second_parity = l->start.second_parity,
-				   .cache = l->start.cache, .o = &l->o, .heal_allowed = true };
-	good = run_machine(base->img, l->start.legs, seed, life_main, l);
-	if (good && l->trouble != NONE)
-		good = !cut_sampled(name, &l->crash, l->from, CHECK_CONTENTS, 2);
-	oracle_free(&l->o);
-	return good;
+/* A life without trouble, which counts the requests; then one for each of them, or some. */
+static bool all_lives(struct script *l)
+{
+	enum trouble trouble = own.trouble;
+	bool good = one_life(l, NONE);
+	u32 n = own.requests, i;
+
+	for (i = own.first; good && i < n; i += own.step) {
+		own.after = i;
+		good = one_life(l, trouble);
+		if (!good)
+			fprintf(stderr, "# request %u of %u\n", i, n);
+	}
+	return good && n;
+}
+
+/* @own says what happens. */
+static void run_case(const char *name, const struct host_start *shape)
+{
+	const struct script_case c = {
+		.name = name, .shape = shape, .begin = make_trouble, .play = all_lives,
+		.turns = 1, .most = 1, .first_plain = true, .cuts = 2, .depth = CHECK_CONTENTS,
+	};
+
+	script_run(&c);
 }
 
 static const char * const fua_names[] = { "", ":no-fua", ":may-be-fua" };
 
 static void lives(u32 shape, const char *what, enum trouble trouble, int error, u32 step)
 {
-	struct life *l = calloc(1, sizeof(*l));
 	const struct host_start *hs = &shapes[shape];
-	const struct base *base = hs->cache ? base_cache(hs) :
-				  hs->parity ? base_parity(hs->legs, false) :
-				  base_pool(hs->legs, false);
 	char name[96];
-	u32 i, n = 0, first = 0;
-	bool good = true;
 
 	snprintf(name, sizeof(name), "legs:%s:%s%s", shape_names[shape], what, fua_names[sim_fua]);
-	if (!wanted(name)) {
-		free(l);
-		return;
-	}
-	if (opt.thorough)
-		step = 1;
-	else
-		first = (u32)(opt.seed % step);
-	l->start = *hs;
-	l->error = error;
+	memset(&own, 0, sizeof(own));
+	own.trouble = trouble;
+	own.error = error;
+	own.step = opt.thorough ? 1 : step;
+	own.first = (u32)(opt.seed % own.step);
 	/* with a cache the last SSD, which nothing here is read from; otherwise the last leg */
-	l->victim = hs->legs - 1 - (trouble == READ_FAILS_ONCE ? hs->cache : 0);
-	l->trouble = NONE;
-	l->reads = trouble == READ_FAILS_ONCE;
-	good = one_life(l, base, name, opt.seed);
-	n = l->requests;
-	l->trouble = trouble;
-	for (i = first; good && i < n; i += step) {
-		l->after = i;
-		good = one_life(l, base, name, opt.seed);
-		if (!good)
-			fprintf(stderr, "# request %u of %u\n", i, n);
-	}
-	result(name, good && n);
-	free(l);
+	own.victim = hs->legs - 1 - (trouble == READ_FAILS_ONCE ? hs->cache : 0);
+	own.reads = trouble == READ_FAILS_ONCE;
+	run_case(name, hs);
 }
 
 /*
@@ -336,33 +326,16 @@ static void lives_without_fua(enum disk_fua fua)
 /* Neither of the two is waited for, and the loss of one does not hold up that of the other. */
 static void both_hang(const struct pair *pair)
 {
-	struct life *l = calloc(1, sizeof(*l));
-	const struct base *base = pair->shape.second ? base_two(&pair->shape) :
-				  base_cache(&pair->shape);
-	u32 i, n, step = opt.thorough ? 1 : 7;
 	char name[96];
-	bool good;
 
 	snprintf(name, sizeof(name), "legs:%s:both-hang", pair->name);
-	if (!wanted(name)) {
-		free(l);
-		return;
-	}
-	l->start = pair->shape;
-	l->victim = pair->shape.legs - 1;
-	l->also = pair->also;
-	l->trouble = NONE;
-	good = one_life(l, base, name, opt.seed);
-	n = l->requests;
-	l->trouble = HANGS;
-	for (i = (u32)(opt.seed % step); good && i < n; i += step) {
-		l->after = i;
-		good = one_life(l, base, name, opt.seed);
-		if (!good)
-			fprintf(stderr, "# request %u of %u\n", i, n);
-	}
-	result(name, good && n);
-	free(l);
+	memset(&own, 0, sizeof(own));
+	own.trouble = HANGS;
+	own.step = opt.thorough ? 1 : 7;
+	own.first = (u32)(opt.seed % own.step);
+	own.victim = pair->shape.legs - 1;
+	own.also = pair->also;
+	run_case(name, &pair->shape);
 }
 
 void run_legs(void)
