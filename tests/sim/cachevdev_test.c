@@ -141,7 +141,8 @@ static bool cut_start(struct script *t, struct image *img, u32 missing, bool dis
  * Cuts of the last life's trace; @look checks each image. For every third the next start, without
  * @missing, is cut too.
  */
-static bool each_cut(struct script *t, u32 positions, bool (*look)(struct script *t, const struct image *img),
+static bool each_cut(struct script *t, u32 positions,
+		     bool (*look)(struct script *t, const struct image *img),
 		     u32 missing, bool discard)
 {
 	struct rng rng = { mix64(t->seed, 4711) };

@@ -11,7 +11,7 @@
 #include <linux/completion.h>
 #include <linux/mm.h>
 
-#include "suite.h"
+#include "script.h"
 #include "home/missing.h"
 #include "home/row.h"
 #include "io/io.h"
@@ -20,88 +20,47 @@
 #include "super/members.h"
 #include "table/table.h"
 
-struct parity_test {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	const char *name;
-	void (*run)(struct parity_test *t);
-	struct crash crash;
-	u32 cuts_from, positions;
-	bool nothing_to_cut;
+/* What a case knows besides its script. */
+static struct {
 	bool before, larger;	/* of begin_large_write(): data is in the log before it */
 	struct completion filled;
 	u64 pair_lsn[220];	/* of tail_inside_a_row(): lsn after the first block of each */
-};
+} own;
 
-static void test_main(void *arg)
+static void set_up(struct script *t)
 {
-	struct parity_test *t = arg;
-
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
-	t->cuts_from = disks.trace.nr;
-	t->run(t);
-}
-
-static bool run_one(struct parity_test *t, u64 seed)
-{
-	const struct base *base = base_parity(t->start.legs, t->start.strict);
-	bool good;
-
-	oracle_copy(&t->o, &base->o);
-	t->crash = (struct crash){ .legs = base->legs, .parity = true, .o = &t->o,
-				   .lost = t->start.missing };
-	/*
-	 * Each image is started once for each leg: where few are asked for, not at every position.
-	 */
-	t->positions = opt.images < 3 ? 25 : 0;
-	t->nothing_to_cut = false;
-	t->before = false;
-	t->larger = false;
-	good = run_machine(base->img, base->legs, seed, test_main, t);
-	if (t->nothing_to_cut)
-		;
-	else if (good && t->positions)
-		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
-	else if (good)
-		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
-	oracle_free(&t->o);
-	return good;
+	t->crash.lost = t->start.missing;
 }
 
 /* @missing: bit per leg that is not there from the start */
-static void test_without(const char *name, void (*run)(struct parity_test *t), u32 legs,
-			 u32 missing,
-			 u32 rounds)
+static void test_without(const char *name, void (*act)(struct script *t), u32 legs, u32 missing,
+			 u32 turns)
 {
-	struct parity_test *t;
-	bool good = true;
-	u32 i;
+	const struct host_start shape = { .legs = legs, .parity = true, .missing = missing,
+					  .strict = !strstr(name, "intent") };
+	/*
+	 * Each image is started once for each leg: where few are asked for, not at every position.
+	 */
+	const struct script_case c = {
+		.name = name, .shape = &shape, .set_up = set_up, .act = act, .leave = true,
+		.turns = opt.thorough ? 8 * turns : turns, .salt = 1000, .first_plain = true,
+		.cuts = opt.images < 3 ? 25 : SCRIPT_EVERYWHERE, .depth = CHECK_RECRASH,
+		.own = &own, .own_size = sizeof(own),
+	};
 
-	if (!wanted(name))
-		return;
-	t = calloc(1, sizeof(*t));
-	t->name = name;
-	t->run = run;
-	t->start = (struct host_start){ .legs = legs, .parity = true, .missing = missing,
-					.strict = !strstr(name, "intent") };
-	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 8 * rounds : rounds); i++)
-		good = run_one(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
-	result(name, good);
-	free(t);
+	script_run(&c);
 }
 
-static void parity_test(const char *name, void (*run)(struct parity_test *t), u32 legs, u32 rounds)
+static void parity_test(const char *name, void (*act)(struct script *t), u32 legs, u32 turns)
 {
-	test_without(name, run, legs, 0, rounds);
+	test_without(name, act, legs, 0, turns);
 }
 
 /* Rows of which two blocks are written, the second one some rows later. */
 #define PAIRS		220
 #define PAIR_LAG	6
 
-static u64 pair_block(struct parity_test *t, u32 i, u32 piece)
+static u64 pair_block(struct script *t, u32 i, u32 piece)
 {
 	return kvp_row_block(t->host.pool->vdevs.v[0].g, i % (POOL_BLOCKS / (t->start.legs - 1)),
 			     piece);
@@ -109,13 +68,13 @@ static u64 pair_block(struct parity_test *t, u32 i, u32 piece)
 
 /* --- at the disks ------------------------------------------------------------------------ */
 
-static struct kvp_place place_of(struct parity_test *t, u64 row, u32 piece)
+static struct kvp_place place_of(struct script *t, u64 row, u32 piece)
 {
 	return kvp_row_place(t->host.pool->vdevs.v[0].g, row, piece);
 }
 
 /* A bit of a piece changes where it lies, unseen. */
-static void rot(struct parity_test *t, u64 row, u32 piece)
+static void rot(struct script *t, u64 row, u32 piece)
 {
 	struct kvp_place at = place_of(t, row, piece);
 	u8 data[KVP_BLOCK_SIZE];
@@ -125,7 +84,7 @@ static void rot(struct parity_test *t, u64 row, u32 piece)
 	image_write_data(&disks.img[at.leg], at.block, data);
 }
 
-static void expect_read(struct parity_test *t, u64 block, bool lost)
+static void expect_read(struct script *t, u64 block, bool lost)
 {
 	u8 data[KVP_BLOCK_SIZE];
 
@@ -136,7 +95,7 @@ static void expect_read(struct parity_test *t, u64 block, bool lost)
 		sim_fail("block %llu is lost, and was read", block);
 }
 
-static void expect_scrub(struct parity_test *t, u64 healed, u64 unrepaired)
+static void expect_scrub(struct script *t, u64 healed, u64 unrepaired)
 {
 	u64 h, u;
 
@@ -147,7 +106,7 @@ static void expect_scrub(struct parity_test *t, u64 healed, u64 unrepaired)
 }
 
 /* No checkpoint ends until the table can be written. */
-static void hold_table(struct parity_test *t, bool hold)
+static void hold_table(struct script *t, bool hold)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u32 i;
@@ -162,7 +121,7 @@ static void hold_table(struct parity_test *t, bool hold)
 /* --- cutting ------------------------------------------------------------------------------- */
 
 /* Parts of rows go home, one by one and together with others. */
-static void partial_rows(struct parity_test *t)
+static void partial_rows(struct script *t)
 {
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 81, 6, false);
@@ -176,7 +135,7 @@ static void partial_rows(struct parity_test *t)
 }
 
 /* Whole stripes, and a part on either side. */
-static void whole_stripes(struct parity_test *t)
+static void whole_stripes(struct script *t)
 {
 	host_write(&t->host, 70, 28, false);
 	host_flush(&t->host);
@@ -184,7 +143,7 @@ static void whole_stripes(struct parity_test *t)
 }
 
 /* Parity that counts an old version of a block, and a new one in the log beside it. */
-static void newer_version_than_the_parity_counts(struct parity_test *t)
+static void newer_version_than_the_parity_counts(struct script *t)
 {
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
@@ -192,12 +151,12 @@ static void newer_version_than_the_parity_counts(struct parity_test *t)
 	/* Home and in the log's parity now, but not in the durable table. */
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_checkpoint(&t->host);
 }
 
 /* A row that was written in part, then as a whole, then in part again, before a checkpoint. */
-static void row_in_every_way(struct parity_test *t)
+static void row_in_every_way(struct script *t)
 {
 	host_write(&t->host, 64, 1, true);
 	host_home_without_checkpoint(&t->host);
@@ -211,7 +170,7 @@ static void row_in_every_way(struct parity_test *t)
 }
 
 /* Old bytes at the home of an unwritten block are no data. */
-static void unwritten_blocks_are_zeros(struct parity_test *t)
+static void unwritten_blocks_are_zeros(struct script *t)
 {
 	host_discard(&t->host, 65, 2);
 	host_discard(&t->host, 80, 24);
@@ -224,7 +183,7 @@ static void unwritten_blocks_are_zeros(struct parity_test *t)
 }
 
 /* A leg dies while parts of rows go home, and another could be lost with the power: not both. */
-static void leg_dies(struct parity_test *t)
+static void leg_dies(struct script *t)
 {
 	host_write(&t->host, 64, 3, true);
 	disks_kill(1);
@@ -240,10 +199,10 @@ static void leg_dies(struct parity_test *t)
 }
 
 /* Leg 1 leaves, and misses parts of rows and whole ones. */
-static void leave(struct parity_test *t)
+static void leave(struct script *t)
 {
 	host_write(&t->host, 64, 1, true);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	t->crash.lost = t->crash.back = 2;
 	if (kvp_leg_offline(t->host.pool, host_leg(&t->host, 1)))
 		sim_fail("leg 1 does not leave");
@@ -252,13 +211,13 @@ static void leave(struct parity_test *t)
 	host_write(&t->host, 2, 1, true);
 }
 
-static void come_back(struct parity_test *t)
+static void come_back(struct script *t)
 {
 	if (host_online(&t->host, 1))
 		sim_fail("leg 1 does not return: %s", t->host.refusal.why);
 }
 
-static void wait_for_return(struct parity_test *t)
+static void wait_for_return(struct script *t)
 {
 	host_wait_resilver(&t->host);
 	if (!kvp_leg_in_sync(host_leg(&t->host, 1)))
@@ -267,9 +226,9 @@ static void wait_for_return(struct parity_test *t)
 }
 
 /* Parts of rows are written before, while and after a leg returns: any leg may be lost then. */
-static void leg_returns(struct parity_test *t)
+static void leg_returns(struct script *t)
 {
-	t->positions = min(t->positions ?: 60u, 60u);
+	t->cuts = min(t->cuts, 60u);
 	leave(t);
 	come_back(t);
 	host_write(&t->host, 7, 1, true);
@@ -286,9 +245,9 @@ static void leg_returns(struct parity_test *t)
  * A second leg fails: no later write is durable, and the leg is not recorded out as if the rest
  * sufficed.
  */
-static void second_leg_is_kept(struct parity_test *t)
+static void second_leg_is_kept(struct script *t)
 {
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	t->host.may_fail = true;
 	disks_kill(1);
 	host_write(&t->host, 64, 20, false);
@@ -304,7 +263,7 @@ static void second_leg_is_kept(struct parity_test *t)
 
 static void filler_task(void *arg)
 {
-	struct parity_test *t = arg;
+	struct script *t = arg;
 	u32 i;
 
 	for (i = 0; i < 450; i++) {
@@ -312,16 +271,16 @@ static void filler_task(void *arg)
 		if (i % 20 == 19)
 			host_flush(&t->host);
 	}
-	complete_all(&t->filled);
+	complete_all(&own.filled);
 }
 
 /* Scattered blocks fill the log while nothing is written home: there is space for their parity. */
-static void full_log_has_room_for_parity(struct parity_test *t)
+static void full_log_has_room_for_parity(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
 
-	init_completion(&t->filled);
+	init_completion(&own.filled);
 	for (i = 0; i < disks.nr; i++)
 		disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
 	sim_spawn("filler", filler_task, t);
@@ -329,22 +288,22 @@ static void full_log_has_room_for_parity(struct parity_test *t)
 		host_sleep(50);
 	if (!kvp_log_short(h->pool->log))
 		sim_fail("the log is not full: the case was not set up");
-	t->cuts_from = disks.trace.nr;
-	t->positions = 8;
+	script_cut_from_here(t);
+	t->cuts = 8;
 	for (i = 0; i < disks.nr; i++)
 		disks_release(i);
-	wait_for_completion(&t->filled);
+	wait_for_completion(&own.filled);
 }
 
 /*
  * Whole stripes, again and again: their reservations are released, or the log would stay full for
  * ever.
  */
-static void whole_stripes_for_long(struct parity_test *t)
+static void whole_stripes_for_long(struct script *t)
 {
 	u32 i;
 
-	t->positions = 4;
+	t->cuts = 4;
 	for (i = 0; i < 30; i++) {
 		host_write(&t->host, 64 + 8 * (i % 2), 72, false);
 		host_flush(&t->host);
@@ -355,11 +314,11 @@ static void whole_stripes_for_long(struct parity_test *t)
 }
 
 /* One leg is given up for its labels. Of the two that are left, both must take the superblock. */
-static void superblock_on_one_leg_is_not_enough(struct parity_test *t)
+static void superblock_on_one_leg_is_not_enough(struct script *t)
 {
 	u32 i;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	t->host.may_fail = true;
 	host_write(&t->host, 64, 3, true);
 	for (i = 1; i < 3; i++) {
@@ -373,31 +332,31 @@ static void superblock_on_one_leg_is_not_enough(struct parity_test *t)
 
 static void pairs_task(void *arg)
 {
-	struct parity_test *t = arg;
+	struct script *t = arg;
 	u32 i;
 
 	for (i = 0; i < PAIRS + PAIR_LAG; i++) {
 		if (i < PAIRS) {
 			host_write(&t->host, pair_block(t, i, 1), 1, true);
-			t->pair_lsn[i] = t->host.pool->log->durable.lsn;
+			own.pair_lsn[i] = t->host.pool->log->durable.lsn;
 		}
 		if (i >= PAIR_LAG)
 			host_write(&t->host, pair_block(t, i - PAIR_LAG, 2), 1, true);
 	}
-	complete_all(&t->filled);
+	complete_all(&own.filled);
 }
 
 /*
  * A checkpoint between two rounds puts the tail between the two blocks of a row
  * that went home: of one that is whole with them, or (five legs) in part.
  */
-static void tail_inside_a_row(struct parity_test *t)
+static void tail_inside_a_row(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	u64 tail = pool->log->tail;
 	u32 i, inside = 0;
 
-	init_completion(&t->filled);
+	init_completion(&own.filled);
 	for (i = 0; i < disks.nr; i++)
 		disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
 	sim_spawn("pairs", pairs_task, t);
@@ -408,21 +367,21 @@ static void tail_inside_a_row(struct parity_test *t)
 	for (i = 0; i < 1000 && READ_ONCE(pool->log->tail) == tail; i++)
 		host_sleep(1);
 	hold_table(t, true);
-	t->cuts_from = disks.trace.nr;
-	t->positions = 12;
+	script_cut_from_here(t);
+	t->cuts = 12;
 	host_sleep(300);
 	tail = pool->log->tail;
 	for (i = PAIR_LAG; i < PAIRS; i++)
-		inside += t->pair_lsn[i - PAIR_LAG] && t->pair_lsn[i - PAIR_LAG] <= tail &&
-			  t->pair_lsn[i] > tail;
+		inside += own.pair_lsn[i - PAIR_LAG] && own.pair_lsn[i - PAIR_LAG] <= tail &&
+			  own.pair_lsn[i] > tail;
 	if (!inside)
 		sim_fail("the tail is inside no row: the case was not set up");
 	hold_table(t, false);
-	wait_for_completion(&t->filled);
+	wait_for_completion(&own.filled);
 }
 
 /* An orderly stop leaves nothing in the log, not even parity. */
-static void stop_is_clean(struct parity_test *t)
+static void stop_is_clean(struct script *t)
 {
 	host_write(&t->host, 64, 3, false);
 	kvp_pool_quiesce(t->host.pool);
@@ -432,7 +391,7 @@ static void stop_is_clean(struct parity_test *t)
 
 /* --- by intent (R7) --------------------------------------------------------------------------- */
 
-static void large_writes(struct parity_test *t)
+static void large_writes(struct script *t)
 {
 	host_write(&t->host, 60, 40, false);
 	host_flush(&t->host);
@@ -446,7 +405,7 @@ static void large_writes(struct parity_test *t)
  * A stream's gathered part ends within a stripe, and does not wait for that end: it becomes a
  * stripe with the rest.
  */
-static void stream_in_pieces(struct parity_test *t)
+static void stream_in_pieces(struct script *t)
 {
 	struct kvp_log *log = t->host.pool->log;
 	u64 data = log->data_blocks;
@@ -467,7 +426,7 @@ static void stream_in_pieces(struct parity_test *t)
  * Part of a stripe is written while the stripe is home by intent, but not known to be durable
  * there.
  */
-static void part_over_an_open_intent(struct parity_test *t)
+static void part_over_an_open_intent(struct script *t)
 {
 	host_write_by_intent(&t->host, 64, 48);
 	host_write(&t->host, 66, 1, false);
@@ -480,11 +439,11 @@ static void part_over_an_open_intent(struct parity_test *t)
 }
 
 /* The same after a FLUSH has closed the intent: now no block of it may be lost. */
-static void part_over_a_closed_intent(struct parity_test *t)
+static void part_over_a_closed_intent(struct script *t)
 {
 	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_write(&t->host, 66, 1, true);
 	host_write(&t->host, 77, 2, true);
 	host_home_without_checkpoint(&t->host);
@@ -496,7 +455,7 @@ static void part_over_a_closed_intent(struct parity_test *t)
 /*
  * Older versions are in the log, as data and in parity, and at home, but not in the durable table.
  */
-static void intent_over_logged_rows(struct parity_test *t)
+static void intent_over_logged_rows(struct script *t)
 {
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 5, true);
@@ -510,19 +469,19 @@ static void intent_over_logged_rows(struct parity_test *t)
 }
 
 /* One that is not known to be durable, over one that is. */
-static void intent_over_a_closed_intent(struct parity_test *t)
+static void intent_over_a_closed_intent(struct script *t)
 {
 	host_write_by_intent(&t->host, 64, 48);
 	host_flush(&t->host);
 	host_write(&t->host, 70, 1, true);
 	host_home_without_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_write_by_intent(&t->host, 64, 32);
 	host_flush(&t->host);
 }
 
 /* A stream without flushes makes more intents than there are places for; no checkpoint comes. */
-static void intents_closed_without_a_checkpoint(struct parity_test *t)
+static void intents_closed_without_a_checkpoint(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	u64 checkpoint, intents;
@@ -533,7 +492,7 @@ static void intents_closed_without_a_checkpoint(struct parity_test *t)
 	host_checkpoint(&t->host);
 	checkpoint = pool->sb->checkpoint;
 	intents = pool->log->intent_blocks;
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	for (i = 0; i < 12; i++) {
 		host_write(&t->host, 40 * i, 40, false);
 		kvp_commit_now(pool->log);
@@ -546,7 +505,7 @@ static void intents_closed_without_a_checkpoint(struct parity_test *t)
 }
 
 /* The log says that whole stripes are discarded; then they are written by intent. */
-static void intent_over_a_discard(struct parity_test *t)
+static void intent_over_a_discard(struct script *t)
 {
 	host_discard(&t->host, 64, 32);
 	host_flush(&t->host);
@@ -557,7 +516,7 @@ static void intent_over_a_discard(struct parity_test *t)
 }
 
 /* Without a leg everything is logged: with the power alone nothing is lost. */
-static void large_writes_without_a_leg(struct parity_test *t)
+static void large_writes_without_a_leg(struct script *t)
 {
 	u64 before;
 
@@ -565,7 +524,7 @@ static void large_writes_without_a_leg(struct parity_test *t)
 	t->crash.lost = 2;
 	host_write(&t->host, 3, 1, true);
 	host_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	before = t->host.pool->log->intent_blocks;
 	host_write(&t->host, 64, 40, false);
 	host_sleep(1500);
@@ -576,11 +535,11 @@ static void large_writes_without_a_leg(struct parity_test *t)
 }
 
 /* While a leg returns everything is logged, and from then on whole stripes go by intent again. */
-static void large_writes_beside_a_return(struct parity_test *t)
+static void large_writes_beside_a_return(struct script *t)
 {
 	u64 before;
 
-	t->positions = min(t->positions ?: 60u, 60u);
+	t->cuts = min(t->cuts, 60u);
 	leave(t);
 	/* Its walk waits for these, so it cannot have ended. */
 	disks_stall(0, disks.data_start, disks.img[0].blocks - KVP_LABEL_BLOCKS - 1);
@@ -601,7 +560,7 @@ static void large_writes_beside_a_return(struct parity_test *t)
 }
 
 /* A leg dies with a large write in flight. All data that a FLUSH acknowledged is there. */
-static void leg_dies_amid_a_large_write(struct parity_test *t)
+static void leg_dies_amid_a_large_write(struct script *t)
 {
 	disks_stall(1, disks.data_start, disks.img[1].blocks - KVP_LABEL_BLOCKS - 1);
 	host_write_by_intent(&t->host, 64, 48);
@@ -616,16 +575,16 @@ static void leg_dies_amid_a_large_write(struct parity_test *t)
 }
 
 /* So many blocks are more slices than there are workers. */
-static u32 large(const struct parity_test *t)
+static u32 large(const struct script *t)
 {
-	return t->larger ? 320 : 6 * KVP_DIRECT_ROWS * (t->start.legs - 1);
+	return own.larger ? 320 : 6 * KVP_DIRECT_ROWS * (t->start.legs - 1);
 }
 
 /*
  * A large write, with old contents below it that a FLUSH has answered for. Some of its stripes are
  * on their way home and wait for legs 0 and 1; the others are not begun.
  */
-static void begin_large_write(struct parity_test *t)
+static void begin_large_write(struct script *t)
 {
 	struct kvp_log *log = t->host.pool->log;
 	u32 i, count = large(t);
@@ -634,8 +593,8 @@ static void begin_large_write(struct parity_test *t)
 	host_write(&t->host, 64, count, false);
 	host_flush(&t->host);
 	host_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
-	for (i = 64; t->before && i < 64 + count; i += 5)
+	script_cut_from_here(t);
+	for (i = 64; own.before && i < 64 + count; i += 5)
 		host_write(&t->host, i, 1, true);
 	host_home_without_checkpoint(&t->host);
 	intents = log->intent_blocks;
@@ -653,7 +612,7 @@ static void begin_large_write(struct parity_test *t)
  * Leg 1 dies, and leg 0 answers some time later. From when that is recorded on, it costs nothing,
  * whenever the power goes.
  */
-static void leg_leaves(struct parity_test *t)
+static void leg_leaves(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	u32 i;
@@ -678,7 +637,7 @@ static void leg_leaves(struct parity_test *t)
 }
 
 /* All that a large write left is durable, and can be read; nothing of it is open any more. */
-static void end_large_write(struct parity_test *t)
+static void end_large_write(struct script *t)
 {
 	u32 i, count = large(t);
 
@@ -692,7 +651,7 @@ static void end_large_write(struct parity_test *t)
 		sim_fail("intents are open after a checkpoint");
 }
 
-static void stripes_become_data(struct parity_test *t)
+static void stripes_become_data(struct script *t)
 {
 	struct kvp_log *log = t->host.pool->log;
 	u64 data;
@@ -713,7 +672,7 @@ static void stripes_become_data(struct parity_test *t)
 }
 
 /* An entry of more intents is kept, to be sent with the next one: it must not be kept for ever. */
-static void stripes_beside_a_kept_entry(struct parity_test *t)
+static void stripes_beside_a_kept_entry(struct script *t)
 {
 	struct kvp_log *log = t->host.pool->log;
 	u32 i;
@@ -735,7 +694,7 @@ static void stripes_beside_a_kept_entry(struct parity_test *t)
 }
 
 /* Newer versions of some blocks are in the log, and of others in the buffer; or discards. */
-static void write_over_stripes(struct parity_test *t, u32 from)
+static void write_over_stripes(struct script *t, u32 from)
 {
 	u32 i;
 
@@ -745,7 +704,7 @@ static void write_over_stripes(struct parity_test *t, u32 from)
 	host_discard(&t->host, from + 30, 8);
 }
 
-static void stripes_written_over_become_data(struct parity_test *t)
+static void stripes_written_over_become_data(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 
@@ -761,23 +720,23 @@ static void stripes_written_over_become_data(struct parity_test *t)
 
 static void slow_discarder(void *arg)
 {
-	struct parity_test *t = arg;
+	struct script *t = arg;
 
 	host_discard(&t->host, 70, large(t) - 12);
-	complete_all(&t->filled);
+	complete_all(&own.filled);
 }
 
 /*
  * A discard has its place in the order, and comes to its blocks one by one. It may be in the log
  * before it has come to all of them: these must not become data behind it.
  */
-static void discard_comes_to_stripes(struct parity_test *t)
+static void discard_comes_to_stripes(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	u32 i;
 
 	begin_large_write(t);
-	init_completion(&t->filled);
+	init_completion(&own.filled);
 	sim_slow = "discarder";
 	sim_spawn("discarder", slow_discarder, t);
 	for (i = 0; i < 1000 && !kvp_wbuf_nr_holes(pool->wbuf); i++)
@@ -786,21 +745,19 @@ static void discard_comes_to_stripes(struct parity_test *t)
 	kvp_commit_kick(pool->log, true);
 	leg_leaves(t);
 	sim_slow = NULL;
-	wait_for_completion(&t->filled);
+	wait_for_completion(&own.filled);
 	end_large_write(t);
 }
 
 static void release_later(void *arg)
 {
-	struct parity_test *t = arg;
-
 	host_sleep(50);
 	disks_release(0);
-	complete_all(&t->filled);
+	complete_all(&own.filled);
 }
 
 /* The pool is suspended when a leg has left, and before stripes have become data. */
-static void stripes_at_a_suspend(struct parity_test *t)
+static void stripes_at_a_suspend(struct script *t)
 {
 	begin_large_write(t);
 	write_over_stripes(t, 66);
@@ -809,10 +766,10 @@ static void stripes_at_a_suspend(struct parity_test *t)
 	disks_release(1);
 	if (!kvp_leg_fail(host_leg(&t->host, 1), "it died"))
 		sim_fail("leg 1 is needed");
-	init_completion(&t->filled);
-	sim_spawn("releaser", release_later, t);
+	init_completion(&own.filled);
+	sim_spawn("releaser", release_later, NULL);
 	host_suspend(&t->host);
-	wait_for_completion(&t->filled);
+	wait_for_completion(&own.filled);
 	if (t->host.pool->log->nr_open || kvp_members_dirty(t->host.pool))
 		sim_fail("intents are open after a stop");
 	t->crash.recorded_at = disks.trace.nr;
@@ -821,9 +778,9 @@ static void stripes_at_a_suspend(struct parity_test *t)
 }
 
 /* Older data of the same rows is in the log, and home, but not in the durable table. */
-static void stripes_over_data_become_data(struct parity_test *t)
+static void stripes_over_data_become_data(struct script *t)
 {
-	t->before = true;
+	own.before = true;
 	begin_large_write(t);
 	leg_leaves(t);
 	end_large_write(t);
@@ -835,20 +792,20 @@ static void stripes_over_data_become_data(struct parity_test *t)
  */
 static void fill_behind_stripes(void *arg)
 {
-	struct parity_test *t = arg;
+	struct script *t = arg;
 	u32 i;
 
 	for (i = 0; i < 400; i++)
 		host_write(&t->host, 400 + i * 7 % 100, 1, false);
-	complete_all(&t->filled);
+	complete_all(&own.filled);
 }
 
-static void leave_without_room(struct parity_test *t)
+static void leave_without_room(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	u32 i;
 
-	init_completion(&t->filled);
+	init_completion(&own.filled);
 	sim_spawn("filler", fill_behind_stripes, t);
 	for (i = 0; i < 100 && !kvp_log_short(pool->log); i++) {
 		kvp_commit_now(pool->log);
@@ -856,14 +813,14 @@ static void leave_without_room(struct parity_test *t)
 		host_sleep(20);
 	}
 	leg_leaves(t);
-	wait_for_completion(&t->filled);
+	wait_for_completion(&own.filled);
 	end_large_write(t);
 }
 
-static void stripes_without_room(struct parity_test *t)
+static void stripes_without_room(struct script *t)
 {
-	t->positions = 30;
-	t->larger = true;
+	t->cuts = 30;
+	own.larger = true;
 	begin_large_write(t);
 	leave_without_room(t);
 	/* No version was superseded. */
@@ -872,17 +829,17 @@ static void stripes_without_room(struct parity_test *t)
 }
 
 /* The same, and newer versions of some blocks are in the log. */
-static void stripes_written_over_without_room(struct parity_test *t)
+static void stripes_written_over_without_room(struct script *t)
 {
-	t->positions = 30;
-	t->larger = true;
+	t->cuts = 30;
+	own.larger = true;
 	begin_large_write(t);
 	write_over_stripes(t, 66);
 	leave_without_room(t);
 }
 
 /* The entry that has them as data fails on all legs. */
-static void stripes_whose_entry_fails(struct parity_test *t)
+static void stripes_whose_entry_fails(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
@@ -904,13 +861,13 @@ static void stripes_whose_entry_fails(struct parity_test *t)
 
 /* --- a block that does not answer ------------------------------------------------------------ */
 
-static u32 missing_leg(const struct parity_test *t)
+static u32 missing_leg(const struct script *t)
 {
 	return __ffs(t->start.missing);
 }
 
 /* A row of which piece @piece is on the missing leg, and all pieces are written. */
-static u64 row_without(struct parity_test *t, u32 piece)
+static u64 row_without(struct script *t, u32 piece)
 {
 	u64 row = kvp_row_of(t->host.pool->vdevs.v[0].g, 128);
 
@@ -919,7 +876,7 @@ static u64 row_without(struct parity_test *t, u32 piece)
 	return row;
 }
 
-static u64 parity_entry(struct parity_test *t, u64 row)
+static u64 parity_entry(struct script *t, u64 row)
 {
 	struct kvp_pool *pool = t->host.pool;
 	struct kvp_tpage *leaf = kvp_table_load(pool->table,
@@ -933,7 +890,7 @@ static u64 parity_entry(struct parity_test *t, u64 row)
 	return entry;
 }
 
-static void write_row(struct parity_test *t, u64 row)
+static void write_row(struct script *t, u64 row)
 {
 	u32 i;
 
@@ -945,7 +902,7 @@ static void write_row(struct parity_test *t, u64 row)
  * The last piece of a row does not answer, while the first one is written anew; piece @out is on
  * the leg that is out. Then it answers, and is what it was.
  */
-static void write_beside_silent(struct parity_test *t, u32 out, u32 times)
+static void write_beside_silent(struct script *t, u32 out, u32 times)
 {
 	u64 row = row_without(t, out), stays, changes;
 	u32 last = t->start.legs - 1;
@@ -956,7 +913,7 @@ static void write_beside_silent(struct parity_test *t, u32 out, u32 times)
 	changes = kvp_row_block(t->host.pool->vdevs.v[0].g, row, 1);
 	write_row(t, row);
 	host_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	t->crash.lost = t->start.missing;
 	f = disks_fault(FAULT_READ_EIO, at.leg, at.block, at.block);
 	f->times = times;
@@ -975,7 +932,7 @@ static void write_beside_silent(struct parity_test *t, u32 out, u32 times)
  * No leg is out, and two blocks of a row do not answer. The old parity, and what was there of the
  * blocks that change, give the new one.
  */
-static void silent_beside_a_write(struct parity_test *t)
+static void silent_beside_a_write(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 128);
@@ -983,7 +940,7 @@ static void silent_beside_a_write(struct parity_test *t)
 
 	write_row(t, row);
 	host_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	for (i = 3; i < 5; i++) {
 		struct kvp_place at = place_of(t, row, i);
 
@@ -1004,7 +961,7 @@ static void silent_beside_a_write(struct parity_test *t)
  * The piece that stays is on the leg that is out. It can only be made from the old parity, which
  * does not answer yet.
  */
-static void silent_parity_for_a_time(struct parity_test *t)
+static void silent_parity_for_a_time(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = row_without(t, 2);
@@ -1013,7 +970,7 @@ static void silent_parity_for_a_time(struct parity_test *t)
 
 	write_row(t, row);
 	host_checkpoint(&t->host);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	t->crash.lost = t->start.missing;
 	disks_fault(FAULT_READ_EIO, at.leg, at.block, at.block)->times = 9;
 	host_write(&t->host, kvp_row_block(g, row, 1), 1, true);
@@ -1028,7 +985,7 @@ static void silent_parity_for_a_time(struct parity_test *t)
 }
 
 /* The new parity is not written anywhere. */
-static void silent_in_a_row_without_parity(struct parity_test *t)
+static void silent_in_a_row_without_parity(struct script *t)
 {
 	u64 row = row_without(t, 0);
 
@@ -1042,13 +999,13 @@ static void silent_in_a_row_without_parity(struct parity_test *t)
 /*
  * And when its leg returns, the resilver makes the parity: any other leg may be lost then.
  */
-static void silent_before_parity_returns(struct parity_test *t)
+static void silent_before_parity_returns(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 128);
 	struct kvp_place at;
 
-	t->positions = min(t->positions ?: 40u, 40u);
+	t->cuts = min(t->cuts, 40u);
 	while (place_of(t, row, 0).leg != 1)
 		row++;
 	write_row(t, row);
@@ -1069,7 +1026,7 @@ static void silent_before_parity_returns(struct parity_test *t)
 }
 
 /* Only the new parity will hold what is written. It is asked for again, and then answers. */
-static void silent_for_a_time(struct parity_test *t)
+static void silent_for_a_time(struct script *t)
 {
 	write_beside_silent(t, 1, 9);
 }
@@ -1078,7 +1035,7 @@ static void silent_for_a_time(struct parity_test *t)
  * The SSD never answers: the version is given up, since the log cannot wait. The pool does not wait
  * again for the next one.
  */
-static void silent_for_good(struct parity_test *t)
+static void silent_for_good(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = row_without(t, 1), stays;
@@ -1086,7 +1043,7 @@ static void silent_for_good(struct parity_test *t)
 	struct kvp_place at = place_of(t, row, last);
 	unsigned long start;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	for (i = 0; i < 4; i++)
 		write_row(t, row + i);
 	host_checkpoint(&t->host);
@@ -1111,13 +1068,13 @@ static void silent_for_good(struct parity_test *t)
 /* --- damage ----------------------------------------------------------------------------------- */
 
 /* Any one bad block of a row heals, parity too. */
-static void one_bad_block_in_a_row_heals(struct parity_test *t)
+static void one_bad_block_in_a_row_heals(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 64);
 	u32 i;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	for (i = 0; i < t->start.legs; i++)
 		rot(t, row + i, i);
 	expect_read(t, kvp_row_block(g, row + 1, 1), false);
@@ -1129,13 +1086,13 @@ static void one_bad_block_in_a_row_heals(struct parity_test *t)
  * A leg that accepts the healed contents of a block, or of parity, and does not keep them, is given
  * up (R19).
  */
-static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
+static void heal_of_a_row_that_does_not_stay(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 64), healed, unrepaired;
 	struct kvp_place at = kvp_row_place(g, row, 1);
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	rot(t, row, 1);
 	disks_fault(FAULT_LOST_WRITE, at.leg, at.block, at.block);
 	host_scrub(&t->host, &healed, &unrepaired);
@@ -1145,11 +1102,11 @@ static void heal_of_a_row_that_does_not_stay(struct parity_test *t)
 }
 
 /* Bad parity alone, also of a row whose first block was never written. */
-static void bad_parity_heals(struct parity_test *t)
+static void bad_parity_heals(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	rot(t, kvp_row_of(g, 64), 0);
 	expect_scrub(t, 1, 0);
 	rot(t, kvp_row_of(g, 300), 0);
@@ -1158,13 +1115,13 @@ static void bad_parity_heals(struct parity_test *t)
 }
 
 /* Two bad ones are lost, they alone, and until they are overwritten. */
-static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
+static void two_bad_blocks_in_a_row_are_lost(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 64), block;
 	u32 i;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	rot(t, row, 1);
 	rot(t, row, 2);
 	for (block = 64; block < 80; block++)
@@ -1189,11 +1146,11 @@ static void two_bad_blocks_in_a_row_are_lost(struct parity_test *t)
 }
 
 /* A bad block and bad parity: the block is lost; the parity is computed again. */
-static void bad_block_and_bad_parity(struct parity_test *t)
+static void bad_block_and_bad_parity(struct script *t)
 {
 	u64 row = kvp_row_of(t->host.pool->vdevs.v[0].g, 64);
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	rot(t, row, 0);
 	rot(t, row, 1);
 	expect_read(t, 64, true);
@@ -1204,13 +1161,13 @@ static void bad_block_and_bad_parity(struct parity_test *t)
 }
 
 /* The other block is bad too; only a rebuild that needs it for parity reads it. */
-static void bad_input_of_parity_is_rebuilt(struct parity_test *t)
+static void bad_input_of_parity_is_rebuilt(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row = kvp_row_of(g, 64);
 	u32 i;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	rot(t, row, 2);
 	host_write(&t->host, 64, 1, true);
 	host_checkpoint(&t->host);
@@ -1237,14 +1194,14 @@ static void give(void *to, struct page *page)
 }
 
 /* Chunks of a missing leg, read at once: the same as block by block, or nothing. */
-static void missing_chunks_are_read_at_once(struct parity_test *t)
+static void missing_chunks_are_read_at_once(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	struct given *g = malloc(sizeof(*g));
 	u32 missing = 0, i;
 	u64 block;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	host_write(&t->host, 73, 1, true);
 	host_discard(&t->host, 85, 1);
 	host_checkpoint(&t->host);
@@ -1277,7 +1234,7 @@ static void missing_chunks_are_read_at_once(struct parity_test *t)
 
 /* --- reads of neighbours from all legs at once, without a lock -------------------------------- */
 
-static enum kvp_entry_state state_of(struct parity_test *t, u64 block)
+static enum kvp_entry_state state_of(struct script *t, u64 block)
 {
 	struct kvp_tpage *leaf = kvp_table_load(t->host.pool->table, block);
 	u64 entry = kvp_table_entry(leaf, block);
@@ -1286,7 +1243,7 @@ static enum kvp_entry_state state_of(struct parity_test *t, u64 block)
 	return kvp_entry_state(entry);
 }
 
-static u32 count_missing(struct parity_test *t, u64 block, u32 count)
+static u32 count_missing(struct script *t, u64 block, u32 count)
 {
 	u32 n = 0;
 
@@ -1297,12 +1254,12 @@ static u32 count_missing(struct parity_test *t, u64 block, u32 count)
 }
 
 /* Any part of stripes, over unwritten blocks and across leaves: all blocks are rebuilt at once. */
-static void wide_reads_rebuild(struct parity_test *t)
+static void wide_reads_rebuild(struct script *t)
 {
 	u32 edge = kvp_leaf_blocks(t->host.pool->vdevs.v[0].g), count, made, all = 0, want;
 	u64 from, block;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	host_write(&t->host, 73, 1, true);
 	host_discard(&t->host, 85, 1);
 	host_discard(&t->host, 91, 12);
@@ -1324,7 +1281,7 @@ static void wide_reads_rebuild(struct parity_test *t)
 }
 
 /* The first block from @block on whose leg is missing, and another block of its row. */
-static u64 missing_block(struct parity_test *t, u64 block, u64 *other)
+static u64 missing_block(struct script *t, u64 block, u64 *other)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u32 piece;
@@ -1337,7 +1294,7 @@ static u64 missing_block(struct parity_test *t, u64 block, u64 *other)
 }
 
 /* All but @lost[0 .. 2] can be read, time and again. */
-static void expect_wide(struct parity_test *t, u64 block, u32 count, const u64 *lost)
+static void expect_wide(struct script *t, u64 block, u32 count, const u64 *lost)
 {
 	u8 *data = malloc(count * KVP_BLOCK_SIZE);
 	int *errors = calloc(count, sizeof(*errors));
@@ -1360,13 +1317,13 @@ static void expect_wide(struct parity_test *t, u64 block, u32 count, const u64 *
 }
 
 /* A second fault loses only the blocks that need both. */
-static void wide_reads_of_bad_blocks(struct parity_test *t)
+static void wide_reads_of_bad_blocks(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 lost[3], other;
 	u32 made, i;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	host_write(&t->host, 64, 64, true);
 	host_checkpoint(&t->host);
 	/* The parity of one row, and data of the next. */
@@ -1391,7 +1348,7 @@ static struct {
 	u32 stalled;
 } twins;
 
-static void make_twins(struct parity_test *t)
+static void make_twins(struct script *t)
 {
 	u32 i;
 
@@ -1411,9 +1368,9 @@ static void write_the_twin(struct host *h)
 }
 
 /* The old parity and the new data make something else that has the right sum. */
-static void wide_read_across_a_write(struct parity_test *t)
+static void wide_read_across_a_write(struct script *t)
 {
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	make_twins(t);
 	t->host.amid_wide = write_the_twin;
 	if (host_read_wide_check(&t->host, twins.block, 1))
@@ -1445,12 +1402,12 @@ static void begin_to_write_the_twin(struct host *h)
 }
 
 /* The same, with half of the row written and the table not yet changed. */
-static void wide_read_amid_a_write(struct parity_test *t)
+static void wide_read_amid_a_write(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u64 row;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	make_twins(t);
 	row = kvp_row_of(g, twins.block);
 	twins.stalled = min(place_of(t, row, 0).leg, place_of(t, row,
@@ -1479,12 +1436,12 @@ static void row_reader(void *arg)
  * must not get these locks before the table has changed: with the new contents and the old sum no
  * block can be made.
  */
-static void readers_wait_for_rows(struct parity_test *t)
+static void readers_wait_for_rows(struct script *t)
 {
 	u64 block = 64, other;
 	u32 i, done;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	host_write(&t->host, 64, 64, true);
 	host_checkpoint(&t->host);
 	for (i = 0; i < ARRAY_SIZE(row_readers); i++, block++) {
@@ -1517,14 +1474,14 @@ static void readers_wait_for_rows(struct parity_test *t)
 }
 
 /* Parity that counts a lost block: only this parity would rebuild a block with the right sum. */
-static void wide_read_of_unknown_parity(struct parity_test *t)
+static void wide_read_of_unknown_parity(struct script *t)
 {
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u8 nothing[KVP_BLOCK_SIZE];
 	u64 lost[3];
 	u32 i;
 
-	t->nothing_to_cut = true;
+	t->cuts = 0;
 	make_twins(t);
 	for (i = 0; i < KVP_BLOCK_SIZE; i++)
 		nothing[i] = twins.data[0][i] ^ twins.data[1][i];
@@ -1542,10 +1499,17 @@ static void wide_read_of_unknown_parity(struct parity_test *t)
  * --- a recovery whose chain is cut short -------------------------------------------------------
  */
 
+/* A pool that lives several times. */
+struct pool_lives {
+	struct host host;
+	struct host_start start;
+	struct oracle o;
+};
+
 /* One block of each row is in the log, all others at home only. */
 static void log_part_of_every_row(void *arg)
 {
-	struct parity_test *t = arg;
+	struct pool_lives *t = arg;
 	u32 stripe;
 
 	if (host_start(&t->host, &t->o, &t->start))
@@ -1560,13 +1524,13 @@ static void log_part_of_every_row(void *arg)
 
 static void only_start(void *arg)
 {
-	struct parity_test *t = arg;
+	struct pool_lives *t = arg;
 
 	if (host_start(&t->host, &t->o, &t->start))
 		sim_fail("start: %s", t->host.refusal.why);
 }
 
-static bool live(struct parity_test *t, void (*life)(void *arg), const struct image *img, u32 n)
+static bool live(struct pool_lives *t, void (*life)(void *arg), const struct image *img, u32 n)
 {
 	return run_machine(img, 3, mix64(opt.seed, n), life, t);
 }
@@ -1613,7 +1577,7 @@ static void free_images(struct image *img)
 }
 
 /* The recovery after the one that was cut is itself cut here and there, and a leg is gone. */
-static bool cut_second_recovery(struct parity_test *t)
+static bool cut_second_recovery(struct pool_lives *t)
 {
 	u32 total = disks.trace.nr, i;
 	struct trace trace = disks.trace;
@@ -1635,7 +1599,7 @@ static bool cut_second_recovery(struct parity_test *t)
 	return good;
 }
 
-static bool chain_is_cut_short(struct parity_test *t)
+static bool chain_is_cut_short(struct pool_lives *t)
 {
 	const struct base *base = base_parity_long_log();
 	struct image logged[MAX_DISKS], cut[MAX_DISKS];
@@ -1660,7 +1624,7 @@ static bool chain_is_cut_short(struct parity_test *t)
 
 /* Where on each disk a chain lies; and a start during which it cannot be read there. */
 struct chain_test {
-	struct parity_test *t;
+	struct pool_lives *t;
 	struct image img[MAX_DISKS];	/* rows are half written */
 	u64 first[3], end[3];
 	int error;			/* of reads of its blocks; 0: they can be read */
@@ -1747,7 +1711,7 @@ static bool chain_start_without(struct chain_test *c, u32 missing, const char *w
 static bool cut_behind_chain(struct chain_test *c, u32 percent)
 {
 	const struct base *base = base_parity_long_log();
-	struct parity_test *t = c->t;
+	struct pool_lives *t = c->t;
 	struct image logged[MAX_DISKS];
 	bool good;
 	u32 at;
@@ -1763,7 +1727,7 @@ static bool cut_behind_chain(struct chain_test *c, u32 percent)
 	return good && expect(at, "no chain: the case was not set up\n");
 }
 
-static bool chain_cannot_be_read(struct parity_test *t)
+static bool chain_cannot_be_read(struct pool_lives *t)
 {
 	static const int errors[] = { -EIO, -ENOMEM, -EAGAIN, -ETIMEDOUT, -ENODATA };
 	struct chain_test c = { .t = t };
@@ -1795,7 +1759,7 @@ static void rot_chain(struct chain_test *c)
 }
 
 /* With all legs nothing is lost by that; without one the start waits for it. */
-static bool chain_has_rotten(struct parity_test *t)
+static bool chain_has_rotten(struct pool_lives *t)
 {
 	struct chain_test c = { .t = t };
 	bool good = cut_behind_chain(&c, 50);
@@ -1816,7 +1780,7 @@ static bool chain_has_rotten(struct parity_test *t)
  * The start that begins another chain in its place is cut too, before that chain is complete: its
  * missing blocks are still missing.
  */
-static bool chain_in_place_of_a_rotten_one_is_cut_short(struct parity_test *t)
+static bool chain_in_place_of_a_rotten_one_is_cut_short(struct pool_lives *t)
 {
 	struct chain_test c = { .t = t };
 	bool good = cut_behind_chain(&c, 50);
@@ -1838,12 +1802,10 @@ static bool chain_in_place_of_a_rotten_one_is_cut_short(struct parity_test *t)
 	return good;
 }
 
-static void close_an_intent(void *arg)
+static void close_an_intent(struct script *t)
 {
-	struct parity_test *t = arg;
 	u32 i;
 
-	only_start(t);
 	host_write(&t->host, 64, 1, true);
 	host_write(&t->host, 73, 1, true);
 	host_home_without_checkpoint(&t->host);
@@ -1853,12 +1815,10 @@ static void close_an_intent(void *arg)
 		rot(t, kvp_row_of(t->host.pool->vdevs.v[0].g, 64), i);
 }
 
-static void two_are_lost(void *arg)
+static void two_are_lost(struct script *t)
 {
-	struct parity_test *t = arg;
 	u64 block;
 
-	only_start(t);
 	for (block = 64; block < 80; block++)
 		expect_read(t, block, block == 64 || block == 68);
 	if (t->host.pool->recovery.torn_accepted)
@@ -1869,31 +1829,33 @@ static void two_are_lost(void *arg)
  * Two blocks of a row are bad that a FLUSH has answered for: neither older versions nor the damage
  * count.
  */
-static bool closed_intent_is_not_undone(struct parity_test *t)
+static bool closed_intent_is_not_undone(struct script *t)
 {
-	const struct base *base = base_parity(3, false);
-	struct image damaged[MAX_DISKS];
-	bool good;
-	u32 i;
-
-	oracle_copy(&t->o, &base->o);
-	good = live(t, close_an_intent, base->img, 1);
-	for (i = 0; i < 3; i++)
-		image_copy(&damaged[i], &disks.img[i]);
-	good = good && live(t, two_are_lost, damaged, 2);
-	free_images(damaged);
-	oracle_free(&t->o);
-	return good;
+	if (!script_live(t, close_an_intent, true))
+		return false;
+	script_keep(t);
+	return script_live(t, two_are_lost, true);
 }
 
-static void lives_test(const char *name, bool (*run)(struct parity_test *t), bool strict)
+static void two_lives(const char *name, bool (*play)(struct script *t))
 {
-	struct parity_test *t;
+	static const struct host_start shape = { .legs = 3, .parity = true };
+	const struct script_case c = {
+		.name = name, .shape = &shape, .play = play, .turns = 1, .most = 1,
+		.first_plain = true, .life_seeds = true,
+	};
+
+	script_run(&c);
+}
+
+static void lives_test(const char *name, bool (*run)(struct pool_lives *t))
+{
+	struct pool_lives *t;
 
 	if (!wanted(name))
 		return;
 	t = calloc(1, sizeof(*t));
-	t->start = (struct host_start){ .legs = 3, .parity = true, .strict = strict };
+	t->start = (struct host_start){ .legs = 3, .parity = true, .strict = true };
 	result(name, run(t));
 	free(t);
 }
@@ -1977,12 +1939,12 @@ void run_parity(void)
 	parity_test(NAMED(silent_before_parity_returns), 3, 1);
 	test_without(NAMED_WITHOUT(silent_for_a_time), 3, 2, 1);
 	test_without(NAMED_WITHOUT(silent_for_good), 3, 4, 1);
-	lives_test("parity:chain_is_cut_short", chain_is_cut_short, true);
-	lives_test("parity:chain_cannot_be_read", chain_cannot_be_read, true);
-	lives_test("parity:chain_has_rotten", chain_has_rotten, true);
+	lives_test("parity:chain_is_cut_short", chain_is_cut_short);
+	lives_test("parity:chain_cannot_be_read", chain_cannot_be_read);
+	lives_test("parity:chain_has_rotten", chain_has_rotten);
 	lives_test("parity:chain_in_place_of_a_rotten_one",
-		   chain_in_place_of_a_rotten_one_is_cut_short, true);
-	lives_test("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone, false);
+		   chain_in_place_of_a_rotten_one_is_cut_short);
+	two_lives("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone);
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
 	parity_test(NAMED_WIDE(one_bad_block_in_a_row_heals), 5, 1);
 	parity_test(NAMED(heal_of_a_row_that_does_not_stay), 3, 1);
