@@ -97,8 +97,8 @@ static void make_trouble(struct script *l)
 
 	bool read = own.trouble == READ_FAILS_ONCE || own.reads;
 
-	own.fault = disks_fault(hangs ? FAULT_HANG : read ? FAULT_READ_ONCE : FAULT_ONCE, own.victim,
-			       0, ~0ull);
+	own.fault = disks_fault(hangs ? FAULT_HANG : read ? FAULT_READ_ONCE : FAULT_ONCE,
+				own.victim, 0, ~0ull);
 	own.fault->after = own.trouble == NONE ? ~0u : own.after;
 	own.fault->times = own.trouble == FAILS_ONCE || own.trouble == READ_FAILS_ONCE;
 	own.fault->error = own.error;
@@ -185,7 +185,8 @@ static void live(struct script *l)
  */
 static void wait_for_trouble(struct script *l)
 {
-	u32 waits = own.trouble == HANGS || own.trouble == IS_LATE || own.trouble == IS_LEFT ? 600 : 1;
+	bool is_given_up = own.trouble == HANGS || own.trouble == IS_LATE || own.trouble == IS_LEFT;
+	u32 waits = is_given_up ? 600 : 1;
 
 	while (waits-- && kvp_leg_in_sync(host_leg(&l->host, own.victim)))
 		host_sleep(100);
