@@ -32,7 +32,7 @@ installkernel() {
 }
 
 install() {
-	inst_multiple @SBIN_DIR@/kvpoolctl cat grep mkdir modprobe sed
+	inst_multiple @SBIN_DIR@/kvpoolctl cat grep mkdir modprobe sed sleep
 	# shellcheck disable=SC2154 # dracut sets it
 	inst_script "$moddir/local-block" /sbin/kvpool-local-block
 	inst_script "$moddir/panic" /sbin/kvpool-panic
