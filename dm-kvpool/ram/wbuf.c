@@ -1244,6 +1244,7 @@ bool kvp_wbuf_spill_oldest(struct kvp_wbuf *w)
 	if (!d || as_is)
 		return d;
 	p = kmalloc(sizeof(*p), GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	WRITE_ONCE(w->spill_failed, !p);
 	if (!p)
 		return false;
 	/* Destage may have taken it meanwhile. Then another version is the oldest. */

@@ -255,6 +255,7 @@ struct kvp_wbuf {
 	u32 pages;			/* pages that exist, free ones included */
 	u32 taken;			/* pages not free in a chunk: in use, or on a shelf */
 	bool scarce;			/* the last try to allocate a page failed */
+	bool spill_failed;		/* there was no memory for the last try to spill */
 	u32 most_holes;			/* discards that may be pending; set by the log */
 	/* limit of nr_buffered: the log has space for so many; set by the log */
 	u32 commit_limit;
@@ -583,6 +584,12 @@ bool kvp_wbuf_waits_below(struct kvp_wbuf *w, kvp_lsn_t lsn);
  * process; does not wait. The caller then calls kvp_pool_space().
  */
 bool kvp_wbuf_spill_oldest(struct kvp_wbuf *w);
+
+/** kvp_wbuf_spill_failed() - true if there was no memory for the last try to spill. Context: any. */
+static inline bool kvp_wbuf_spill_failed(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->spill_failed);
+}
 
 /**
  * kvp_wbuf_restore() - add versions that a recovery found in the log, as spilled ones

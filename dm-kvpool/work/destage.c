@@ -177,6 +177,20 @@ static bool few_hold_the_tail(struct kvp_pool *pool)
 	       log_half_full(pool);
 }
 
+/*
+ * True if the buffer is full of versions that have pages, and spilling does not free those. While
+ * renewals make space, that is so only for lack of memory: entries may have ended just now, and
+ * their versions are spilled next. A round for them would hold up renewals for as long as the
+ * disks take.
+ */
+static bool spilling_is_not_enough(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = pool->wbuf;
+
+	return kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8 &&
+	       (!renews(pool) || kvp_wbuf_spill_failed(w));
+}
+
 /* True if destage must run as fast as possible, whatever other work there is. */
 static bool destage_pressed(struct kvp_pool *pool)
 {
@@ -189,9 +203,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 		return true;
 	if (!kvp_pool_logs_on_cache(pool))
 		return kvp_wbuf_nr_logged(w) > kvp_wbuf_limit(w) / 4;
-	/* Spilling may have failed for lack of memory. */
-	if (kvp_table_half_dirty(pool->table) ||
-	    kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8)
+	if (kvp_table_half_dirty(pool->table) || spilling_is_not_enough(pool))
 		return true;
 	return !renews(pool) && (kvp_log_short(pool->log) || tail_is_worth_it(pool, &mark) ||
 					 few_hold_the_tail(pool));
