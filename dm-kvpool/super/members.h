@@ -13,8 +13,8 @@
  *
  * A commit of a superblock:
  * 1. It notes the number of losses, and records out the legs that are out (note_losses()).
- * 2. It raises the sequence, and writes (write_round()). A ring that may hold the only copy of the
- *    newest superblock is written after the other ring (write_in_turn(), R13).
+ * 2. It raises the sequence, and writes (kvp_sb_write_round()). A ring that may hold the only copy
+ *    of the newest superblock is written after the other ring (kvp_sb_write_in_turn(), R13).
  * 3. count_taken() gives up each leg that took the superblock in neither ring. If the pool cannot
  *    do without one of these legs, the superblock does not count, and the pool is faulted
  *    (core/failure.h).
@@ -25,8 +25,10 @@
  * guards leg states, so that completions can give up a leg. Code that holds sb_lock never waits for
  * the log, for a checkpoint, or for a range.
  *
- * Other files: pool/start.c reads labels and chooses among them, format/superblock.c encodes and
- * decodes them, events.c has the ring of events, and finds.c reports bad places.
+ * Files: members.c loses legs, joins.c lets them return, commit.c decides when a superblock counts,
+ * sb_write.c writes it to rings, and label.c labels devices that are no legs yet. Of others,
+ * pool/start.c reads labels and chooses among them, format/superblock.c encodes and decodes them,
+ * events.c has the ring of events, and finds.c reports bad places.
  */
 #ifndef KVP_MEMBERS_H
 #define KVP_MEMBERS_H

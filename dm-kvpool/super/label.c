@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Labels of devices that are no legs yet: of legs that are about to join, and of the shadow.
+ *
+ * Such a label is a superblock with a flag that no pool may start from it.
+ */
+#include <linux/time64.h>
+
+#include "core/core.h"
+#include "io/io.h"
+#include "super/internal.h"
+#include "super/members.h"
+
+/* Begin a label that says JOINING. It has epoch 0, so any superblock of a pool is newer. */
+static void begin_joining(struct kvp_pool *pool, struct sb_write *w)
+{
+	w->label = *pool->sb;
+	w->label.epoch = 0;
+	w->label.flags |= KVP_SB_JOINING;
+	w->label.write_time = ktime_get_real_seconds();
+	kvp_sb_begin_write(w, &w->label);
+}
+
+/* Note the sequence of the labels for their legs. Returns 0, or the first error. */
+static int end_joining(struct sb_write *w)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < w->nr; i++) {
+		w->ios[i].leg->has_sequence = w->label.sequence;
+		ret = ret ?: w->ios[i].error;
+	}
+	return ret;
+}
+
+int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
+{
+	struct sb_write *w = pool->sb_write;
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	/* The label goes to a slot that the pool's next superblocks do not use. */
+	begin_joining(pool, w);
+	kvp_io_group_init(&w->group);
+	for (i = first; i < first + nr; i++) {
+		kvp_sb_submit(w, &pool->legs[i], 0);
+		kvp_sb_submit(w, &pool->legs[i], 1);
+	}
+	kvp_io_group_wait(&w->group);
+	return end_joining(w);
+}
+
+/* Let @sb describe the shadow as its leg @at: the shadow is to take that place. */
+static void say_shadow(struct kvp_sb *sb, u32 at)
+{
+	struct kvp_leg_info *info = &sb->legs[at];
+
+	memset(info, 0, sizeof(*info));
+	memcpy(info->uuid, sb->shadow.uuid, sizeof(info->uuid));
+	info->state = KVP_LEG_STALE;
+	info->size_blocks = sb->shadow.size_blocks;
+	info->cursor = sb->shadow.cursor;
+	info->cursor_era = sb->shadow.cursor_era;
+	memset(&sb->shadow, 0, sizeof(sb->shadow));
+}
+
+/* Write the shadow's label under @sequence. Its slot may be that of the newest label. */
+static int write_label(struct kvp_pool *pool, u64 sequence)
+{
+	struct sb_write *w = pool->sb_write;
+
+	begin_joining(pool, w);
+	say_shadow(&w->label, kvp_shadowed(pool)->index);
+	w->label.sequence = sequence;
+	kvp_sb_write_in_turn(pool, w, &pool->shadow, true);
+	return end_joining(w);
+}
+
+int kvp_sb_label_shadow(struct kvp_pool *pool, bool last)
+{
+	u64 sequence = pool->sb->sequence;
+
+	lockdep_assert_held(&pool->sb_lock);
+	if (last)
+		return write_label(pool, sequence - 1) ?: write_label(pool, sequence);
+	return write_label(pool, pool->sb->shadow.label);
+}
