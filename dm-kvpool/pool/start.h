@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Steps of a start before the pool serves: labels, choice, format. For pool.c. */
+/*
+ * Steps of a start before the pool serves: labels, choice, format. For pool.c, and for files that
+ * read a label later. start.c numbers the steps; start_steps.h has what they share.
+ */
 #ifndef KVP_START_H
 #define KVP_START_H
 

@@ -27,8 +27,8 @@
  *
  * Files: members.c loses legs, joins.c lets them return, commit.c decides when a superblock counts,
  * sb_write.c writes it to rings, and label.c labels devices that are no legs yet. Of others,
- * pool/start.c reads labels and chooses among them, format/superblock.c encodes and decodes them,
- * events.c has the ring of events, and finds.c reports bad places.
+ * pool/labels.c reads labels, pool/choose.c chooses among them, format/superblock.c encodes and
+ * decodes them, events.c has the ring of events, and finds.c reports bad places.
  */
 #ifndef KVP_MEMBERS_H
 #define KVP_MEMBERS_H

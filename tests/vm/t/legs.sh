@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: legs that fail, vanish, are missing, come back or have diverged; automatic starts, and refusals
 # timeout: 240
-# turn: legs-lost */pool/start.c */super/*.c
+# turn: legs-lost */pool/labels.c */pool/choose.c */pool/places.c */pool/away.c */super/*.c
 # needs: gcc fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

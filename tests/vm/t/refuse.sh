@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: refusals, with subject, reason and mend: second devices, copies of legs, wrong tables, legs not blank
 # timeout: 180
-# turn: labels */pool/start.c */target/registry.c
+# turn: labels */pool/labels.c */pool/choose.c */pool/places.c */pool/away.c */pool/create.c */target/registry.c
 # needs: gcc addpart
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

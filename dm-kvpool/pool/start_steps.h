@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Steps of a start, shared by the files that carry them out. start.h is for all others.
+ *
+ *   start.c ──► choose.c ──► labels.c     chooses; tells why a leg has no label
+ *      ├──────► places.c ──► labels.c     finds the leg of a label; refuses a device that shrank
+ *      └──────► away.c ────► places.c     forgets what a leg has
+ *
+ * pool.c reads labels and makes new pools: labels.c and create.c. create.c calls none of these.
+ */
+#ifndef KVP_START_STEPS_H
+#define KVP_START_STEPS_H
+
+#include "pool/start.h"
+
+/* --- labels.c --- */
+
+/** kvp_refuse_small() - refuse since the device of @leg is too small; @why says for what */
+int kvp_refuse_small(const struct kvp_leg *leg, const struct kvp_why *why, struct kvp_refusal *r);
+
+/**
+ * kvp_label_place() - find the leg of @label in superblock @best
+ *
+ * Return: the number of the leg; best->leg_count: @best does not list it.
+ */
+u32 kvp_label_place(const struct kvp_sb *best, const struct kvp_label *label);
+
+/* --- choose.c. Each returns 0, or -errno with @r filled in. --- */
+
+/** kvp_check_family() - check that all labels belong to @best; note which have parted from it */
+int kvp_check_family(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sb *best,
+		     const struct kvp_start *s, struct kvp_refusal *r);
+
+/** kvp_check_table() - check that the table is one of the pool of @sb, which may start so */
+int kvp_check_table(struct kvp_pool *pool, const struct kvp_sb *sb, const struct kvp_start *s,
+		    struct kvp_refusal *r);
+
+/* --- places.c --- */
+
+/** kvp_leg_info_forget() - note that the leg may lack any block */
+void kvp_leg_info_forget(struct kvp_leg_info *info);
+
+/**
+ * kvp_order_legs() - put pool->legs[] into the order of @best, with places for missing ones
+ *
+ * Settles the state of each leg, too. Return: 0, or -errno with @r filled in.
+ */
+int kvp_order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb *best,
+		   struct kvp_refusal *r);
+
+/** kvp_check_sizes() - refuse if a device is too small for the layout that counts */
+int kvp_check_sizes(struct kvp_pool *pool, const struct kvp_sb *best, struct kvp_refusal *r);
+
+/** kvp_set_shadow_state() - settle whether the device that the table names is the shadow */
+void kvp_set_shadow_state(struct kvp_pool *pool, const struct kvp_label *label, bool readonly);
+
+/* --- away.c --- */
+
+/** kvp_next_is_unread() - true if a superblock after @sb may be in one ring, and unreadable */
+bool kvp_next_is_unread(const struct kvp_pool *pool, const struct kvp_labels *l,
+			const struct kvp_sb *sb);
+
+/** kvp_forget_eras() - forget what legs that are out have: this start gives up a history */
+void kvp_forget_eras(struct kvp_pool *pool);
+
+/**
+ * kvp_check_missing() - decide whether the pool may go on without the legs that are away
+ *
+ * If so, they are left out. Return: 0, or -errno with @r filled in.
+ */
+int kvp_check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp_start *s,
+		      bool auto_start, struct kvp_refusal *r);
+
+#endif /* KVP_START_STEPS_H */
