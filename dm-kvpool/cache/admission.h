@@ -171,6 +171,12 @@ static inline bool kvp_admit_in_use(const struct kvp_admission *f)
 	return smp_load_acquire(&f->candidates);
 }
 
+/** kvp_admit_stopped() - true while nothing is appended. Any context. */
+static inline bool kvp_admit_stopped(const struct kvp_admission *f)
+{
+	return READ_ONCE(f->stopped);
+}
+
 /** kvp_admit_consider() - kvp_admit_plan() if kvp_admit_in_use() */
 bool kvp_admit_consider(struct kvp_admission *f, kvp_block_t first, u32 count, u32 ask,
 			struct kvp_admit_plan *plan);

@@ -28,7 +28,7 @@ static void *owner(const struct kvp_reinsert *r)
 /* True if blocks may be written again, by the log or by the ring. */
 static bool may_be_asked(const struct kvp_reinsert *r)
 {
-	return !READ_ONCE(r->admission->stopped) && kvp_scache_asked(r->scache, 1);
+	return !kvp_admit_stopped(r->admission) && kvp_scache_asked(r->scache, 1);
 }
 
 /* The position where the cache is written next. */

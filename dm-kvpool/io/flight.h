@@ -135,6 +135,12 @@ struct kvp_flights {
 	struct workqueue_struct *watch_wq, *again_wq;
 };
 
+/** kvp_flights_probes() - the probes of the pool's legs. Any context. */
+static inline struct kvp_probes *kvp_flights_probes(struct kvp_flights *all)
+{
+	return &all->probes;
+}
+
 /*
  * Strays that have ended are freed on this queue. The module waits for the queue when it is
  * unloaded. NULL: system_wq.

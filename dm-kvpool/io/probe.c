@@ -3,11 +3,6 @@
 #include "io/flight.h"
 #include "io/probe.h"
 
-static struct kvp_probes *probes_of(const struct kvp_pool *pool)
-{
-	return &pool->flights->probes;
-}
-
 static void put(struct kvp_probes *p)
 {
 	if (atomic_dec_and_test(&p->pending))
@@ -24,7 +19,7 @@ static void probe_done(struct kvp_io *io)
 
 static void probe(struct kvp_leg *leg)
 {
-	struct kvp_probes *p = probes_of(leg->pool);
+	struct kvp_probes *p = kvp_flights_probes(leg->pool->flights);
 	struct kvp_io *io = &p->ios[leg->index];
 
 	*io = (struct kvp_io) {
@@ -55,7 +50,7 @@ static bool is_asked(const struct kvp_leg *leg)
 
 void kvp_probes_look(struct kvp_pool *pool, u64 late, u64 busy)
 {
-	struct kvp_probes *p = probes_of(pool);
+	struct kvp_probes *p = kvp_flights_probes(pool->flights);
 	u32 i;
 
 	for (i = 0; late && READ_ONCE(p->on) && i < pool->nr_legs; i++)
@@ -65,7 +60,7 @@ void kvp_probes_look(struct kvp_pool *pool, u64 late, u64 busy)
 
 void kvp_probes_begin(struct kvp_pool *pool)
 {
-	struct kvp_probes *p = probes_of(pool);
+	struct kvp_probes *p = kvp_flights_probes(pool->flights);
 
 	if (READ_ONCE(p->on))
 		return;
@@ -76,7 +71,7 @@ void kvp_probes_begin(struct kvp_pool *pool)
 
 void kvp_probes_end(struct kvp_pool *pool)
 {
-	struct kvp_probes *p = probes_of(pool);
+	struct kvp_probes *p = kvp_flights_probes(pool->flights);
 
 	if (!READ_ONCE(p->on))
 		return;

@@ -215,7 +215,7 @@ static bool bring_up_to_date(struct kvp_pool *pool)
 	kvp_sb_note_resilver(sb);
 	kvp_sb_note_heartbeat(sb);
 	note_counters(pool);
-	sb->event_seq = (u32)READ_ONCE(pool->events->next);
+	sb->event_seq = (u32)kvp_events_next(pool->events);
 	sb->write_time = ktime_get_real_seconds();
 	sb->sequence++;
 	note_behind(pool);

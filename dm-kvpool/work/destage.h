@@ -85,6 +85,12 @@ void kvp_destage_exit(struct kvp_pool *pool);
 void kvp_destage_start(struct kvp_pool *pool);
 void kvp_destage_stop(struct kvp_pool *pool);
 
+/** kvp_destage_is_past() - true if all below @lsn is home and checkpointed. Any context. */
+static inline bool kvp_destage_is_past(const struct kvp_destage *dg, kvp_lsn_t lsn)
+{
+	return !kvp_lsn_before(READ_ONCE(dg->done_lsn), lsn);
+}
+
 /** kvp_destage_round() - how many versions a round takes now. Any context. */
 static inline u32 kvp_destage_round(const struct kvp_destage *dg)
 {

@@ -350,7 +350,7 @@ static int wait_for_homes(struct kvp_pool *pool)
 
 	target = kvp_log_durable(pool->log);
 	while (!ret && !trim_interrupted(pool) &&
-	       kvp_lsn_before(READ_ONCE(pool->destage->done_lsn), target)) {
+	       !kvp_destage_is_past(pool->destage, target)) {
 		kvp_post_kick(pool->log);
 		kvp_destage_kick(pool, true);
 		schedule_timeout_uninterruptible(NAP);
