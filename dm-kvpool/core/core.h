@@ -8,6 +8,7 @@
  * Lock order, outermost first:
  *
  *   pool->drain->lock         one change of the cache's mode at a time
+ *   pool->returns->lock       one leg that returns at a time
  *   pool->ahead->lock         one copy of the table ahead of a growth at a time
  *   pool->checkpoint_lock     one checkpoint at a time
  *   range locks               (core/range_lock.h: how to hold several)
@@ -18,7 +19,7 @@
  *   wbuf bucket locks         spinlocks from here on
  *   a shelf of the wbuf
  *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
- *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave), fill->lock (irqsave),
+ *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave), admission->lock (irqsave),
  *   a stripe's lock of the SSD cache's index, a set's lock of runs (irqsave)
  *   a set's lock of flights (irqsave), then flights->lock (irqsave)
  */
