@@ -32,6 +32,7 @@ struct kvp_vdevs;
  * @legs: @nr_legs of the pool's legs; a kvp_place names one of these
  * @seed: for the sums of its table pages and its parity
  * @first_root: its first one among the table's roots
+ * @homes: blocks of the pool live on it, as its operations say
  * @homing: batches of whole stripes, under intents, that are being written home (R7)
  * @unflushed: such stripes were written since the loss of a leg was recorded last
  */
@@ -45,6 +46,7 @@ struct kvp_vdev {
 	u32 nr_legs;
 	u32 seed;
 	u32 first_root;
+	bool homes;
 	atomic_t homing;
 	bool unflushed;
 };
@@ -216,7 +218,7 @@ static inline struct kvp_vdev *kvp_log_vdev(struct kvp_vdevs *vdevs, kvp_lsn_t l
 /** kvp_vdevs_log_on_cache() - true if a cache carries the log now. It may move. Context: any. */
 static inline bool kvp_vdevs_log_on_cache(const struct kvp_vdevs *vdevs)
 {
-	return !READ_ONCE(vdevs->log_vdev)->g->data_blocks;
+	return !READ_ONCE(vdevs->log_vdev)->homes;
 }
 
 #endif /* KVP_VDEV_H */

@@ -31,6 +31,8 @@ struct page;
  * struct kvp_vdev_ops - a kind of vdev
  *
  * The pool's map of its vdevs:
+ * @homes: blocks of the pool live on the vdev. If not, all of its legs are for the log, or for
+ *	clean blocks.
  * @join: note in the vdevs what the vdev brings: homes, or a cache. Return: how many roots of the
  *	table belong to the vdev. Context: process; before the pool runs, or while it is quiesced.
  * @row_legs: legs of a row at home; 0: the vdev has no rows. Context: any.
@@ -103,6 +105,7 @@ struct page;
  * @each_row: resolve all rows that the log names; call @fn whenever some have gathered
  */
 struct kvp_vdev_ops {
+	bool homes;
 	u32 (*join)(struct kvp_vdevs *vdevs, const struct kvp_vdev *v);
 	u32 (*row_legs)(const struct kvp_vdev *v);
 

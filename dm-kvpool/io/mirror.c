@@ -144,7 +144,7 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 		struct kvp_leg *leg = kvp_leg_beside(pool, i);
 
 		/* All blocks on a cache were written with FUA. */
-		if (!kvp_leg_takes_writes(leg) || !kvp_home_blocks(leg->v->g))
+		if (!kvp_leg_takes_writes(leg) || !leg->v->homes)
 			continue;
 		ios[n].leg = leg;
 		ios[n].op = KVP_IO_FLUSH;

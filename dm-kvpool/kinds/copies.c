@@ -93,6 +93,7 @@ static int planned_already(struct kvp_recovery *rec, const struct kvp_vdev *v,
 }
 
 const struct kvp_vdev_ops kvp_copies_ops = {
+	.homes = true,
 	.join = kvp_homes_join,
 	.row_legs = kvp_none,
 	.needed = kvp_homes_needed,

@@ -144,6 +144,7 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_vdev *v, cons
 }
 
 const struct kvp_vdev_ops kvp_parity1_ops = {
+	.homes = true,
 	.join = kvp_homes_join,
 	.row_legs = row_legs,
 	.needed = kvp_homes_needed,

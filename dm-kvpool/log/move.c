@@ -64,7 +64,7 @@ static bool all_home(struct kvp_log *log)
 static void take_over(struct kvp_log *log, const struct kvp_log_new *to,
 		      const struct kvp_log_mark *head)
 {
-	bool lost = READ_ONCE(log->vdevs->log_moving) && kvp_home_blocks(to->v->g);
+	bool lost = READ_ONCE(log->vdevs->log_moving) && to->v->homes;
 	unsigned long flags;
 	LIST_HEAD(done);
 
@@ -89,7 +89,7 @@ static void take_over(struct kvp_log *log, const struct kvp_log_new *to,
 	memset(log->reserved_of, 0, kvp_log_max_segments(log) * sizeof(*log->reserved_of));
 	WRITE_ONCE(log->reserved, 0);
 	/* If the new log is on a cache, that cache may have been lost since. */
-	if (kvp_home_blocks(to->v->g))
+	if (to->v->homes)
 		WRITE_ONCE(log->vdevs->log_moving, false);
 	__kvp_collect_waiters(log, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
@@ -144,7 +144,7 @@ static int try_to_move(struct kvp_log *log)
 	if (!all_entries_free(log) || kvp_cache_clean_on_its_way(log->vdevs) || !all_home(log))
 		return -EAGAIN;
 	/* If the SSDs are lost, an order to move the log to a vdev with data serves as well. */
-	if (!to || (READ_ONCE(log->vdevs->log_moving) && !kvp_home_blocks(to->v->g))) {
+	if (!to || (READ_ONCE(log->vdevs->log_moving) && !to->v->homes)) {
 		own.v = kvp_log_refuge(log->vdevs);
 		to = &own;
 	}

@@ -396,7 +396,7 @@ u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 	for (i = 0; i < pool->vdevs.nr; i++) {
 		const struct kvp_vdev *v = &pool->vdevs.v[i];
 
-		work.home_rotates |= kvp_home_blocks(v->g) && any_rotates(v);
+		work.home_rotates |= v->homes && any_rotates(v);
 		work.log_rotates |= v == pool->vdevs.log_vdev && any_rotates(v);
 	}
 	return kvp_recovery_worst_ms(&work);

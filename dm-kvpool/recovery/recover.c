@@ -64,7 +64,7 @@ static u32 page_sets(const struct kvp_recovery *rec)
 	u32 sets = rec->pool->vdevs.log_vdev->ops->segment_sets(rec), i;
 
 	for (i = 0; i < rec->pool->vdevs.nr; i++)
-		if (kvp_home_blocks(rec->pool->vdevs.v[i].g))
+		if (rec->pool->vdevs.v[i].homes)
 			sets = max(sets, rec->pool->vdevs.v[i].nr_legs);
 	return sets;
 }

@@ -62,7 +62,7 @@ int kvp_table_settle_ends(struct kvp_table *t)
 		u64 end = kvp_vblock_nr(tpage_pool_end(v));
 		struct kvp_tpage *leaf;
 
-		if (!kvp_home_blocks(v->g) || !end)
+		if (!v->homes || !end)
 			continue;
 		leaf = kvp_tpage_load(t, v, 0, tpage_index(v, 0, kvp_vblock(end - 1)));
 		if (leaf == ERR_PTR(-ENOMEM))

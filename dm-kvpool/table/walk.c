@@ -133,7 +133,7 @@ static int next_of_pool(struct kvp_table *t, kvp_block_t block, const struct wal
 		kvp_block_t at;
 		int error;
 
-		if (!kvp_home_blocks(v->g))
+		if (!v->homes)
 			continue;
 		error = next_of_vdev(t, v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &own,
 				     &behind);
@@ -222,7 +222,7 @@ int kvp_table_next_born(struct kvp_table *t, kvp_block_t block, u32 since, struc
 		struct born b = { .since = since, .first = kvp_vdev_from(v, block) };
 		int ret;
 
-		if (!kvp_home_blocks(v->g))
+		if (!v->homes)
 			continue;
 		ret = next_born(t, v, kvp_vdev_from(v, end), &b);
 		if (ret)

@@ -296,7 +296,7 @@ static const char *vdev_state(const struct kvp_vdev *v)
 {
 	const char *of_pool = pool_state(v->pool);
 
-	if (!kvp_home_blocks(v->g) && !kvp_vdev_has_log(v))
+	if (!v->homes && !kvp_vdev_has_log(v))
 		return "faulted";
 	if (strcmp(of_pool, "degraded"))
 		return of_pool;

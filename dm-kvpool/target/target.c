@@ -461,7 +461,7 @@ static bool leaves(const struct kvp_target *t, const struct kvp_leg *leg)
 		return leg->index == kvp_detach_at(pool, &t->start);
 	if (about_shadow(t, pool))
 		return false;
-	return (t->start.replace || removes_cache(t, pool)) && !kvp_home_blocks(leg->v->g);
+	return (t->start.replace || removes_cache(t, pool)) && !leg->v->homes;
 }
 
 /*
@@ -963,7 +963,7 @@ static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
 	for (i = 0; i < pool->vdevs.nr; i++) {
 		const struct kvp_vdev *v = &pool->vdevs.v[i];
 
-		if (!kvp_home_blocks(v->g))
+		if (!v->homes)
 			continue;
 		blocks = kvp_unit_blocks(v->g);
 		if (blocks == 1 || (stripe && stripe != blocks))

@@ -424,7 +424,7 @@ static bool any_leg_can(struct kvp_pool *pool, bool pass)
 	u32 i;
 
 	for (i = 0; i < pool->nr_legs; i++)
-		if (kvp_home_blocks(pool->legs[i].v->g) && may_tell(&pool->legs[i], pass))
+		if (pool->legs[i].v->homes && may_tell(&pool->legs[i], pass))
 			return true;
 	return false;
 }
