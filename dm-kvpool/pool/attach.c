@@ -6,9 +6,9 @@
  * The pool is quiesced. Its log need not be empty, and stays where it is.
  *
  * Attach:
- *   1. The new device gets labels that say JOINING, of epoch 0, durable in both rings (add.c). In
- *      them it has a new UUID, behind the other legs of the vdev. The leg is stale there, and has
- *      nothing: era 0, no cursor.
+ *   1. The new device is blank, or a spare of the pool (change.h). It gets labels that say JOINING,
+ *      of epoch 0, durable in both rings (add.c). In them it has a new UUID, behind the other legs
+ *      of the vdev. The leg is stale there, and has nothing: era 0, no cursor.
  *   2. One superblock under a new epoch, which says the same, goes to all legs in use. It does not
  *      go to the new leg, which is out. substitute.c has the reason.
  *   3. When the pool goes on, the new leg is brought online as any leg that is out (online.c).
@@ -367,7 +367,7 @@ static int commit(struct kvp_pool *pool, struct reshape *x, struct kvp_refusal *
 static int label_and_commit(struct kvp_pool *pool, struct reshape *x, struct kvp_refusal *r)
 {
 	struct kvp_leg *leg = &pool->legs[x->at];
-	int ret = kvp_check_blank(leg, x->page, r);
+	int ret = kvp_change_blank(pool, leg, x->page, r);
 
 	if (ret)
 		return ret;

@@ -6,8 +6,9 @@
  * Nothing is copied. The pool is quiesced. If the log is on the cache, and a stop has left data in
  * it, that is written home first. Then the log is empty, and the SSDs have only copies.
  *
- *   1. New SSDs are blank; the labels of an SSD that begins anew are wiped. They get labels as
- *      joining legs do (add.c): with the flag JOINING, of epoch 0, durable in both rings.
+ *   1. New SSDs are blank, or spares of the pool (change.h); the labels of an SSD that begins anew
+ *      are wiped. They get labels as joining legs do (add.c): with the flag JOINING, of epoch 0,
+ *      durable in both rings.
  *   2. One superblock goes to all legs of the new shape, and names the new set of SSDs. If the log
  *      is on the cache, it names an empty log with a new nonce, so that no SSD has an entry that
  *      the others lack.
@@ -298,18 +299,14 @@ static void make_leg(struct kvp_pool *pool, const struct kvp_start *s, u32 i, st
 }
 
 /*
- * Check each new SSD as a leg behind the present ones. One that begins anew is held by the pool, so
- * it has no other user.
+ * Each new SSD gets a UUID. The pool needs room for one leg more, as the tool puts in one after
+ * the other.
  */
-static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct replacement *x,
-		     struct kvp_refusal *r)
+static int name_new(const struct kvp_pool *pool, struct replacement *x, struct kvp_refusal *r)
 {
-	const struct kvp_vdev *v = &pool->vdevs.v[pool->vdevs.nr - 1];
-	struct kvp_leg *leg = &pool->legs[pool->nr_legs];
 	u32 first = first_ssd(x), i;
-	int ret = 0;
 
-	for (i = 0; !ret && i < nr_ssds(x->next); i++) {
+	for (i = 0; i < nr_ssds(x->next); i++) {
 		if (x->from[i] != NEW)
 			continue;
 		if (pool->nr_legs == KVP_MAX_LEGS)
@@ -317,14 +314,8 @@ static int check_new(struct kvp_pool *pool, const struct kvp_start *s, struct re
 					  "the pool has %u legs, and no room for one more",
 					  KVP_MAX_LEGS);
 		kvp_random_uuid(x->next->legs[first + i].uuid);
-		make_leg(pool, s, first + i, leg);
-		leg->index = pool->nr_legs;
-		if (leg_on(v, leg->bdev) == NEW)
-			ret = kvp_check_blank(leg, x->page, r);
 	}
-	if (pool->nr_legs < KVP_MAX_LEGS)
-		memset(leg, 0, sizeof(*leg));
-	return ret;
+	return 0;
 }
 
 /* Put the SSDs into their new places. The pool is quiesced, so the legs are not in use. */
@@ -367,6 +358,21 @@ static bool begins_anew(const struct replacement *x, const struct kvp_leg *leg)
 	return false;
 }
 
+/*
+ * Make new SSDs blank. One that begins anew is held by the pool, so it has no other user. A spare
+ * goes off the list in memory; undo() puts it back.
+ */
+static int blank_new(struct kvp_pool *pool, struct replacement *x, struct kvp_refusal *r)
+{
+	u32 first = first_ssd(x), i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < nr_ssds(x->next); i++)
+		if (x->from[i] == NEW && !begins_anew(x, &pool->legs[first + i]))
+			ret = kvp_change_blank(pool, &pool->legs[first + i], x->page, r);
+	return ret;
+}
+
 /* Step 1, for one SSD. */
 static int label_new(struct kvp_pool *pool, struct replacement *x, u32 leg)
 {
@@ -383,6 +389,9 @@ static int label_and_commit(struct kvp_pool *pool, struct replacement *x, struct
 
 	if (ret)
 		return kvp_refuse(r, ret, "free some memory and try again", "out of memory");
+	ret = blank_new(pool, x, r);
+	if (ret)
+		return ret;
 	for (i = 0; !ret && i < nr_ssds(x->next); i++)
 		if (x->from[i] == NEW)
 			ret = label_new(pool, x, first + i);
@@ -421,7 +430,7 @@ static int replace_ssds(struct kvp_pool *pool, const struct kvp_start *s, struct
 	u64 nonce;
 	int ret;
 
-	ret = check_new(pool, s, x, r);
+	ret = name_new(pool, x, r);
 	if (ret)
 		return ret;
 	mutex_lock(&pool->sb_lock);

@@ -13,6 +13,7 @@
 #include "io/flight.h"
 #include "format/replaces.h"
 #include "pool/online.h"
+#include "pool/spare.h"
 #include "super/members.h"
 #include "table/table.h"
 #include "work/resilver.h"
@@ -409,6 +410,41 @@ static void not_attached_as_superblocks_fail(struct life *l)
 	wait_in_sync(l);
 	life_expect_sound(&l->host, l->blocks);
 	host_flush(&l->host);
+}
+
+/*
+ * A spare of the pool is attached. It is blank before it gets a label, and the superblock takes it
+ * off the list. If that superblock fails, the spare is missed.
+ */
+static void spare_is_attached(struct life *l)
+{
+	struct image *new = &disks.img[l->disks - 1];
+	u8 spare[16] = { 5 };
+
+	life_writes(&l->writer, 4);
+	life_make_spare(new, &disks.img[0]);
+	l->untraced = true;
+	if (kvp_spare_note(l->host.pool, spare, true))
+		sim_fail("the spare is not listed");
+	l->host.quiesced = fail_next_superblock;
+	if (!try_attach(l, l->disks - 1))
+		sim_fail("one leg more without a superblock");
+	expect_undone(l);
+	if (life_spares_listed(&l->host) != BIT(5))
+		sim_fail("undone, and the spare is not missed");
+	blank_disk(l, l->disks - 1);
+	life_make_spare(&disks.img[l->disks - 1], &disks.img[0]);
+	attach(l, l->disks - 1);
+	if (life_spare_labels(&disks.img[l->disks - 1]) || life_spares_listed(&l->host))
+		sim_fail("the new leg is a spare as well");
+	wait_in_sync(l);
+	stop(l);
+	begin(l);
+	expect_in_sync(l);
+	if (life_spares_listed(&l->host))
+		sim_fail("listed after a restart");
+	life_expect_sound(&l->host, l->blocks);
+	stop(l);
 }
 
 /* What is refused: a disk that is too small, or has data; another table than for one leg more. */
@@ -1123,6 +1159,7 @@ static void attach_of(const struct shape *s)
 	lives(NAMED(attached_one_fails), s, s->start.legs <= 2 ? 12 : 4);
 	lives(NAMED(refused_to_be_attached), s, 1);
 	lives(NAMED(not_attached_as_superblocks_fail), s, 1);
+	lives(NAMED(spare_is_attached), s, 1);
 	lives(NAMED(attached_and_detached), s, 2);
 	lives(NAMED(detached_while_it_resilvers), s, 1);
 	if (s->start.legs - s->start.cache > 1)

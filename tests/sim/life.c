@@ -98,3 +98,49 @@ void life_label_spare(struct image *img, const struct kvp_spare *s, u32 end)
 				 (u8 *)d + i * KVP_BLOCK_SIZE);
 	free(d);
 }
+
+void life_make_spare(struct image *img, const struct image *leg)
+{
+	struct kvp_spare s = { .size_blocks = img->blocks, .uuid = { 5 }, .name = "pool" };
+	u8 block[KVP_BLOCK_SIZE];
+	u32 slot, end;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++) {
+		image_read(leg, KVP_SB_FIRST_BLOCK + slot * KVP_SB_BLOCKS, block);
+		if (!memcmp(block, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN))
+			memcpy(s.pool_uuid, block + offsetof(struct kvp_disk_sb, pool_uuid), 16);
+	}
+	for (end = 0; end < 2; end++)
+		life_label_spare(img, &s, end);
+}
+
+u32 life_spare_labels(const struct image *img)
+{
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_spare s;
+	struct kvp_why why;
+	u32 end, i, found = 0;
+
+	for (end = 0; end < 2; end++) {
+		u64 offset = kvp_spare_offset(img->blocks, end);
+
+		for (i = 0; i < KVP_SB_BLOCKS; i++)
+			image_read(img, (offset >> KVP_BLOCK_SHIFT) + i,
+				   (u8 *)d + i * KVP_BLOCK_SIZE);
+		if (!kvp_spare_decode(d, offset, img->blocks, &s, &why))
+			found |= BIT(end);
+	}
+	free(d);
+	return found;
+}
+
+u32 life_spares_listed(const struct host *h)
+{
+	const struct kvp_sb *sb = h->pool->sb;
+	u32 i, found = 0;
+
+	for (i = 0; i < KVP_MAX_SPARES; i++)
+		if (sb->spares[i][0])
+			found |= BIT(sb->spares[i][0]);
+	return found;
+}

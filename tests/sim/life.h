@@ -41,5 +41,11 @@ struct kvp_spare;
 
 /** life_label_spare() - write the label at end @end (0 front, 1 back) of a spare; untraced */
 void life_label_spare(struct image *img, const struct kvp_spare *s, u32 end);
+/** life_make_spare() - both labels of spare 5 of the pool that has @leg; untraced */
+void life_make_spare(struct image *img, const struct image *leg);
+/** life_spare_labels() - which of the two labels of a spare does the disk have? A bit each. */
+u32 life_spare_labels(const struct image *img);
+/** life_spares_listed() - the spares in the superblock: a bit for the first byte of each UUID */
+u32 life_spares_listed(const struct host *h);
 
 #endif /* SIM_LIFE_H */

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/spare.h"
+#include "life.h"
 #include "pool/cachemode.h"
+#include "pool/spare.h"
 #include "super/members.h"
 #include "suite.h"
 
@@ -45,6 +48,7 @@ struct replace_test {
 	struct oracle o;
 	struct crash crash;
 	u32 victim, after, from, disks;
+	bool spare;		/* the last disk is a spare of the pool */
 };
 
 static void begin(struct replace_test *x, const struct host_start *hs)
@@ -150,6 +154,101 @@ static void replace_main(void *arg)
 	get_ready(x);
 	replace_ssds(x);
 	more_writes(x);
+}
+
+/* The next superblock fails on all legs in use, and no other does. */
+static void fail_next_superblock(struct host *h)
+{
+	const struct kvp_pool *pool = h->pool;
+	u32 i, end;
+
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+
+		for (end = 0; kvp_leg_in_sync(leg) && end < 2; end++) {
+			u64 at = kvp_sb_slot_offset(leg->size_blocks, end,
+						    (pool->sb->sequence + 1) % KVP_SB_RING) >>
+				 KVP_BLOCK_SHIFT;
+
+			disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
+		}
+	}
+}
+
+static void list_spare(struct replace_test *x)
+{
+	u8 uuid[16] = { 5 };
+
+	if (kvp_spare_note(x->host.pool, uuid, true))
+		sim_fail("the spare is not listed");
+	if (life_spare_labels(&disks.img[x->disks - 1]) != 3)
+		sim_fail("the spare has no label: the case was not set up");
+}
+
+static void expect_taken(struct replace_test *x)
+{
+	if (life_spare_labels(&disks.img[x->disks - 1]))
+		sim_fail("the new SSD has the label of a spare");
+	if (life_spares_listed(&x->host))
+		sim_fail("the new SSD is listed as a spare");
+}
+
+/* The new SSD is a spare: it has one label at a time, and the superblock takes it off the list. */
+static void spare_main(void *arg)
+{
+	struct replace_test *x = arg;
+
+	get_ready(x);
+	list_spare(x);
+	replace_ssds(x);
+	expect_taken(x);
+	more_writes(x);
+}
+
+/* What is not, or not just, a spare of the pool is refused, and stays as it is. */
+static void expect_refused_spare(struct replace_test *x)
+{
+	struct image *new = &disks.img[x->disks - 1];
+	struct kvp_spare other = { .size_blocks = new->blocks, .uuid = { 5 }, .pool_uuid = { 7 } };
+	u32 end;
+
+	for (end = 0; end < 2; end++)
+		life_label_spare(new, &other, end);
+	if (host_replace_ssds(&x->host, &x->new) != -EEXIST)
+		sim_fail("a spare of another pool is taken: %s", x->host.refusal.why);
+	if (life_spare_labels(new) != 3 || x->host.pool->nr_legs != x->old.legs)
+		sim_fail("a spare of another pool is refused, and yet changed");
+	life_make_spare(new, &disks.img[0]);
+}
+
+/* The exchange is undone after the spare was wiped: it is missed. It ends well with one more. */
+static void spare_undone_main(void *arg)
+{
+	struct replace_test *x = arg;
+
+	get_ready(x);
+	list_spare(x);
+	host_flush(&x->host);
+	host_checkpoint(&x->host);
+	expect_refused_spare(x);
+	x->host.quiesced = fail_next_superblock;
+	if (!host_replace_ssds(&x->host, &x->new))
+		sim_fail("replaced without a superblock");
+	if (!disks.faults[0].hit)
+		sim_fail("no superblock failed: %s", x->host.refusal.why);
+	disks.nr_faults = 0;
+	if (life_spares_listed(&x->host) != BIT(5))
+		sim_fail("undone, and the spare is not missed");
+	life_blank_disk(x->disks - 1);
+	life_make_spare(&disks.img[x->disks - 1], &disks.img[0]);
+	replace_ssds(x);
+	expect_taken(x);
+	more_writes(x);
+	host_stop(&x->host);
+	begin(x, &x->new);
+	expect_ssds(x, true);
+	expect_taken(x);
+	host_stop(&x->host);
 }
 
 /* As kvpoolctl does it: the log is off the cache meanwhile, and users go on. */
@@ -340,6 +439,8 @@ static void begin_disks(struct replace_test *x)
 	for (i = 0; i < x->old.legs; i++)
 		image_copy(&img[i], &b->img[i]);
 	blank_disks(img + x->old.legs, x->disks - x->old.legs, POOL_LEG_BLOCKS);
+	if (x->spare)
+		life_make_spare(&img[x->disks - 1], &img[0]);
 	disks_begin(img, x->disks);
 	for (i = 0; i < x->disks; i++)
 		image_free(&img[i]);
@@ -359,6 +460,7 @@ static void case_of(const char *what, const struct swap *s, void (*main)(void *a
 		set_up(x, s);
 		x->victim = victim;
 		x->after = after;
+		x->spare = !strncmp(what, "ssds-spare", 10);
 		/* the leaving SSD may die before it has left */
 		x->crash.old_lost |= s->leg && victim == s->leg;
 		x->crash.heal_allowed = victim != NO_DISK || s->lost || s->anew;
@@ -391,6 +493,11 @@ void run_replace(void)
 		case_of("ssds", &swaps[i], replace_main, NO_DISK, 0,
 			opt.thorough ? ~0u : swaps[i].start.cache_parity ? 40 : 80);
 		case_of("ssds-whole", &swaps[i], whole_main, NO_DISK, 0, 0);
+		if (swaps[i].leg)
+			case_of("ssds-spare", &swaps[i], spare_main, NO_DISK, 0,
+				opt.thorough ? ~0u : 20);
+		if (swaps[i].leg && !swaps[i].lost)
+			case_of("ssds-spare-undone", &swaps[i], spare_undone_main, NO_DISK, 0, 0);
 		if (!swaps[i].anew && !swaps[i].lost && strcmp(swaps[i].name, "attach"))
 			case_of("ssds-hanging", &swaps[i], hanging_main, NO_DISK, 0, 0);
 		if (swaps[i].lost && swaps[i].leg != swaps[i].lost)

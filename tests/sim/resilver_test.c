@@ -246,22 +246,6 @@ static void life_main(void *arg)
 	l->run(l);
 }
 
-/* Both labels of a spare of the pool that the disk @leg is of. */
-static void make_spare(struct image *img, const struct image *leg)
-{
-	struct kvp_spare s = { .size_blocks = img->blocks, .uuid = { 5 }, .name = "pool" };
-	u8 block[KVP_BLOCK_SIZE];
-	u32 slot, end;
-
-	for (slot = 0; slot < KVP_SB_RING; slot++) {
-		image_read(leg, KVP_SB_FIRST_BLOCK + slot * KVP_SB_BLOCKS, block);
-		if (!memcmp(block, KVP_SB_MAGIC, KVP_SB_MAGIC_LEN))
-			memcpy(s.pool_uuid, block + offsetof(struct kvp_disk_sb, pool_uuid), 16);
-	}
-	for (end = 0; end < 2; end++)
-		life_label_spare(img, &s, end);
-}
-
 static void set_up(struct life *l, const struct shape *s, u64 seed)
 {
 	const struct host_start *hs = &s->start;
@@ -288,7 +272,7 @@ static void set_up(struct life *l, const struct shape *s, u64 seed)
 			image_copy(&l->img[i], &b->img[i]);
 	}
 	if (l->spare)
-		make_spare(&l->img[hs->legs], &l->img[0]);
+		life_make_spare(&l->img[hs->legs], &l->img[0]);
 	l->blocks = l->o.blocks;
 	l->crash = (struct crash){ .legs = hs->legs, .parity = hs->parity, .second = hs->second,
 				   .second_parity = hs->second_parity, .cache = hs->cache,
@@ -2095,38 +2079,9 @@ static void refused_to_be_replaced(struct life *l)
 	host_flush(&l->host);
 }
 
-/* Which of the two labels that a spare has does the new disk have? A bit each. */
 static u32 spare_labels(const struct life *l)
 {
-	const struct image *img = &disks.img[l->start.legs];
-	struct kvp_disk_sb *d = malloc(sizeof(*d));
-	struct kvp_spare s;
-	struct kvp_why why;
-	u32 end, i, found = 0;
-
-	for (end = 0; end < 2; end++) {
-		u64 offset = kvp_spare_offset(img->blocks, end);
-
-		for (i = 0; i < KVP_SB_BLOCKS; i++)
-			image_read(img, (offset >> KVP_BLOCK_SHIFT) + i,
-				   (u8 *)d + i * KVP_BLOCK_SIZE);
-		if (!kvp_spare_decode(d, offset, img->blocks, &s, &why))
-			found |= BIT(end);
-	}
-	free(d);
-	return found;
-}
-
-/* The spares that the superblock lists: a bit for each UUID that begins with that number. */
-static u32 listed_spares(const struct life *l)
-{
-	const struct kvp_sb *sb = l->host.pool->sb;
-	u32 i, found = 0;
-
-	for (i = 0; i < KVP_MAX_SPARES; i++)
-		if (sb->spares[i][0])
-			found |= BIT(sb->spares[i][0]);
-	return found;
+	return life_spare_labels(&disks.img[l->start.legs]);
 }
 
 static int note_spare(struct life *l, u8 number, bool listed)
@@ -2148,8 +2103,8 @@ static void list_spares(struct life *l)
 		sim_fail("a spare too many is listed, or none");
 	if (note_spare(l, 6, true) || note_spare(l, 7, false) || note_spare(l, 20, false))
 		sim_fail("listed again, or taken off: refused");
-	if (listed_spares(l) != (0xff0u & ~BIT(7)))
-		sim_fail("listed: %x", listed_spares(l));
+	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7)))
+		sim_fail("listed: %x", life_spares_listed(&l->host));
 }
 
 static void spares_are_listed(struct life *l)
@@ -2158,8 +2113,8 @@ static void spares_are_listed(struct life *l)
 	some_writes(l, 3);
 	stop(l);
 	begin(l);
-	if (listed_spares(l) != (0xff0u & ~BIT(7)))
-		sim_fail("listed after a restart: %x", listed_spares(l));
+	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7)))
+		sim_fail("listed after a restart: %x", life_spares_listed(&l->host));
 	leave(l);
 	some_writes(l, 3);
 	l->host.quiesced = fail_next_superblock;
@@ -2167,18 +2122,18 @@ static void spares_are_listed(struct life *l)
 		sim_fail("no superblock failed: %s", l->host.refusal.why);
 	l->host.quiesced = NULL;
 	disks.nr_faults = 0;
-	if (listed_spares(l) != (0xff0u & ~BIT(7)))
-		sim_fail("undone, and a spare is not missed: %x", listed_spares(l));
+	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7)))
+		sim_fail("undone, and a spare is not missed: %x", life_spares_listed(&l->host));
 	blank_disk(l, l->start.legs);
-	make_spare(&disks.img[l->start.legs], &disks.img[0]);
+	life_make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	replace(l);
-	if (listed_spares(l) != (0xff0u & ~BIT(7) & ~BIT(5)))
-		sim_fail("taken, and listed: %x", listed_spares(l));
+	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7) & ~BIT(5)))
+		sim_fail("taken, and listed: %x", life_spares_listed(&l->host));
 	wait_in_sync(l);
 	stop(l);
 	begin(l);
-	if (listed_spares(l) != (0xff0u & ~BIT(7) & ~BIT(5)))
-		sim_fail("taken, and listed after a restart: %x", listed_spares(l));
+	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7) & ~BIT(5)))
+		sim_fail("taken, and listed after a restart: %x", life_spares_listed(&l->host));
 	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
 }
@@ -2251,17 +2206,17 @@ static void not_replaced_by_what_is_no_spare(struct life *l)
 	image_write_data(new, 3, data);
 	expect_refused_spare(l, "data before the label", 3);
 	blank_disk(l, l->start.legs);
-	make_spare(&disks.img[l->start.legs], &disks.img[0]);
+	life_make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	life_label_spare(&disks.img[l->start.legs], &other, 1);
 	expect_refused_spare(l, "the other label is of another pool", 3);
 	life_label_spare(&disks.img[l->start.legs], &other, 0);
 	expect_refused_spare(l, "a spare of another pool", 3);
 	blank_disk(l, l->start.legs);
-	make_spare(&disks.img[l->start.legs], &disks.img[0]);
+	life_make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	image_write_data(&disks.img[l->start.legs], KVP_SB_FIRST_BLOCK, data);
 	expect_refused_spare(l, "one of its labels is damaged", 2);
 	blank_disk(l, l->start.legs);
-	make_spare(&disks.img[l->start.legs], &disks.img[0]);
+	life_make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	replace(l);
 	wait_in_sync(l);
 	life_expect_scrubbed(&l->host);

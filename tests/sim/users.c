@@ -354,6 +354,9 @@ int host_replace_ssds(struct host *h, const struct host_start *hs)
 
 	fill_start(s, hs);
 	host_suspend(h);
+	if (h->quiesced)
+		h->quiesced(h);
+	h->quiesced = NULL;
 	ret = kvp_pool_replace(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_labels(h->pool);
