@@ -36,7 +36,7 @@ static void help(void)
 	       "\n"
 	       "Watches all running pools. Writes their events to the journal, tells people about\n"
 	       "those that are alarms, and brings legs online whose devices are back. Orders a\n"
-	       "spare in the place of a leg with data that stays away. Ends the replacement of a\n"
+	       "spare in the place of a leg that stays away. Ends the replacement of a\n"
 	       "leg that is in use.\n"
 	       "\n"
 	       "  --mail ADDRESS     mail alarms there\n"

@@ -33,7 +33,7 @@ void devices_event(const char *action, const char *node, const char *type, const
 }
 
 void devices_spare(const char *action, const char *node, const char *pool, const char *spare,
-		   time_t now)
+		   bool rotates, time_t now)
 {
 	bool gone = action && !strcmp(action, "remove");
 
@@ -44,7 +44,18 @@ void devices_spare(const char *action, const char *node, const char *pool, const
 	if (gone || !pool || !spare)
 		takes_spare_gone(node);
 	else
-		takes_spare(pool, node, now);
+		takes_spare(pool, node, rotates, now);
+}
+
+/* Does the device, or the disk of a partition, rotate? What is unknown is taken for no SSD. */
+static bool rotates(struct udev_device *d)
+{
+	const char *type = udev_device_get_devtype(d), *value;
+	struct udev_device *disk = type && !strcmp(type, "partition") ?
+		udev_device_get_parent(d) : d;
+
+	value = disk ? udev_device_get_sysattr_value(disk, "queue/rotational") : NULL;
+	return !value || strcmp(value, "0");
 }
 
 static void take(struct udev_device *d, const char *action, time_t now)
@@ -53,7 +64,7 @@ static void take(struct udev_device *d, const char *action, time_t now)
 		return;
 	devices_spare(action, udev_device_get_devnode(d),
 		      udev_device_get_property_value(d, "ID_FS_UUID"),
-		      udev_device_get_property_value(d, "KVPOOL_SPARE"), now);
+		      udev_device_get_property_value(d, "KVPOOL_SPARE"), rotates(d), now);
 	devices_event(action, udev_device_get_devnode(d),
 		      udev_device_get_property_value(d, "ID_FS_TYPE"),
 		      udev_device_get_property_value(d, "ID_FS_UUID"),

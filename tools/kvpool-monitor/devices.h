@@ -6,6 +6,7 @@
 #ifndef KVPOOL_MONITOR_DEVICES_H
 #define KVPOOL_MONITOR_DEVICES_H
 
+#include <stdbool.h>
 #include <time.h>
 
 /** devices_open() - listen, and note all legs that are there; a descriptor for poll(2), or -1 */
@@ -18,8 +19,8 @@ void devices_read(time_t now);
 void devices_event(const char *action, const char *node, const char *type, const char *pool,
 		   const char *leg, time_t now);
 
-/** devices_spare() - the same, of spares; @spare: UUID of the spare */
+/** devices_spare() - the same, of spares; @spare: UUID of the spare; @rotates: it is no SSD */
 void devices_spare(const char *action, const char *node, const char *pool, const char *spare,
-		   time_t now);
+		   bool rotates, time_t now);
 
 #endif

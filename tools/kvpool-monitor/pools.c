@@ -46,6 +46,25 @@ static bool is_lost(const struct stats *s, unsigned int leg)
 	       (is(state, "missing") || is(state, "faulted") || is(state, "stale"));
 }
 
+static bool is_ssd(const struct stats *s, unsigned int leg)
+{
+	u64 vdev = stats_number(s, "cache.vdev"), from;
+
+	from = stats_number(s, "vdev.%u.first_leg", (unsigned int)vdev);
+	return stats_text(s, "cache.vdev") && leg >= from &&
+	       leg < from + stats_number(s, "vdev.%u.legs", (unsigned int)vdev);
+}
+
+static bool is_ssd_named(const struct stats *s, const char *leg)
+{
+	unsigned int i;
+
+	for (i = 0; i < KVP_MAX_LEGS && stats_text(s, "leg.%u.uuid", i); i++)
+		if (!strcmp(stats_text(s, "leg.%u.uuid", i), leg))
+			return is_ssd(s, i);
+	return false;
+}
+
 /* Tells of an event of the monitor itself. */
 static void tell_own(const char *pool, const char *uuid, const char *text)
 {
@@ -113,7 +132,7 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 		returns_started(uuid, lost && is(stats_text(&s, "leg.%u.state", i), "missing"),
 				now);
 		if (lost)
-			takes_lost(e->uuid, uuid, config.spare_after, now);
+			takes_lost(e->uuid, uuid, is_ssd(&s, i), config.spare_after, now);
 		else
 			takes_settled(uuid);
 		out += lost;
@@ -132,14 +151,16 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 static void leg_lost(const struct dm_entry *e, const char *leg, time_t now)
 {
 	struct stats s;
+	bool ssd = false;
 
 	if (!stats_load(e->name, &s, NULL)) {
 		if (is_shadowed(&s, leg))
 			end_replace(e);
+		ssd = is_ssd_named(&s, leg);
 		stats_free(&s);
 	}
 	returns_lost(leg, now);
-	takes_lost(e->uuid, leg, config.spare_after, now);
+	takes_lost(e->uuid, leg, ssd, config.spare_after, now);
 }
 
 static void leg_settled(const char *leg)
@@ -324,15 +345,6 @@ void pools_look(time_t now, time_t since)
 
 /* --- bringing legs back -------------------------------------------------------------------- */
 
-static bool is_ssd(const struct stats *s, unsigned int leg)
-{
-	u64 vdev = stats_number(s, "cache.vdev"), from;
-
-	from = stats_number(s, "vdev.%u.first_leg", (unsigned int)vdev);
-	return stats_text(s, "cache.vdev") && leg >= from &&
-	       leg < from + stats_number(s, "vdev.%u.legs", (unsigned int)vdev);
-}
-
 /* Brings it back? 1: yes; 0: perhaps later; -1: no. */
 static int judge(const struct stats *s, const char *leg)
 {
@@ -418,7 +430,7 @@ void pools_return(time_t now)
 
 /* --- taking spares ------------------------------------------------------------------------- */
 
-/* Is it a leg with data that is still out, and not by order? */
+/* Is it a leg that is still out, and not by order? */
 static bool wants_spare(const struct stats *s, const char *leg)
 {
 	const char *uuid;
@@ -426,7 +438,7 @@ static bool wants_spare(const struct stats *s, const char *leg)
 
 	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(s, "leg.%u.uuid", i)); i++)
 		if (!strcmp(uuid, leg))
-			return !is_ssd(s, i) && is_lost(s, i);
+			return is_lost(s, i);
 	return false;
 }
 

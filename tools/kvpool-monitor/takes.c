@@ -7,6 +7,7 @@
 
 struct spare {
 	char pool[UUID_BUF], node[TAKE_NODE];
+	bool rotates;
 	struct spare *next;
 };
 
@@ -22,17 +23,23 @@ static struct lost_leg **find(const char *leg)
 	return at;
 }
 
-static bool has_spare(const char *pool)
+/* For a leg with data the tool knows more. */
+static bool may_fit(const struct spare *s, const struct lost_leg *l)
+{
+	return !strcmp(s->pool, l->pool) && !(l->ssd && s->rotates);
+}
+
+static bool has_spare(const struct lost_leg *l)
 {
 	const struct spare *s;
 
 	for (s = spares; s; s = s->next)
-		if (!strcmp(s->pool, pool))
+		if (may_fit(s, l))
 			return true;
 	return false;
 }
 
-void takes_lost(const char *pool, const char *leg, unsigned int grace, time_t now)
+void takes_lost(const char *pool, const char *leg, bool ssd, unsigned int grace, time_t now)
 {
 	struct lost_leg *l;
 
@@ -43,6 +50,7 @@ void takes_lost(const char *pool, const char *leg, unsigned int grace, time_t no
 		abort();
 	snprintf(l->pool, sizeof(l->pool), "%s", pool);
 	snprintf(l->leg, sizeof(l->leg), "%s", leg);
+	l->ssd = ssd;
 	l->since = now;
 	l->due = now + (time_t)grace;
 	l->next = first;
@@ -83,7 +91,7 @@ void takes_spare_gone(const char *node)
 	}
 }
 
-void takes_spare(const char *pool, const char *node, time_t now)
+void takes_spare(const char *pool, const char *node, bool rotates, time_t now)
 {
 	struct spare *s = calloc(1, sizeof(*s));
 	struct lost_leg *l;
@@ -93,10 +101,11 @@ void takes_spare(const char *pool, const char *node, time_t now)
 	takes_spare_gone(node);
 	snprintf(s->pool, sizeof(s->pool), "%s", pool);
 	snprintf(s->node, sizeof(s->node), "%s", node);
+	s->rotates = rotates;
 	s->next = spares;
 	spares = s;
 	for (l = first; l; l = l->next)
-		if (!strcmp(l->pool, pool) && l->due && l->due < now + TAKE_SETTLE)
+		if (may_fit(s, l) && l->due && l->due < now + TAKE_SETTLE)
 			l->due = now + TAKE_SETTLE;
 }
 
@@ -106,7 +115,7 @@ time_t takes_next(void)
 	time_t next = 0;
 
 	for (l = first; l; l = l->next)
-		if (l->due && has_spare(l->pool) && (!next || l->due < next))
+		if (l->due && has_spare(l) && (!next || l->due < next))
 			next = l->due;
 	return next;
 }
@@ -116,7 +125,7 @@ struct lost_leg *takes_due(time_t now)
 	struct lost_leg *l;
 
 	for (l = first; l; l = l->next)
-		if (l->due && l->due <= now && has_spare(l->pool))
+		if (l->due && l->due <= now && has_spare(l))
 			return l;
 	return NULL;
 }
@@ -144,8 +153,12 @@ bool takes_ended(const char *leg, bool ok)
 
 void takes_forget(void)
 {
+	struct spare *s;
+
 	while (first)
 		takes_settled(first->leg);
-	while (spares)
-		takes_spare_gone(spares->node);
+	while ((s = spares)) {
+		spares = s->next;
+		free(s);
+	}
 }

@@ -26,6 +26,7 @@
 /* A leg that is out, and not by order. */
 struct lost_leg {
 	char pool[UUID_BUF], leg[UUID_BUF];
+	bool ssd;		/* of a cache: only a spare that does not rotate is for it */
 	time_t since;		/* when it was lost */
 	time_t due;		/* time of the next try; 0: none is due */
 	unsigned int tries;
@@ -33,13 +34,13 @@ struct lost_leg {
 };
 
 /** takes_lost() - note that a leg is out. @grace: seconds; 0: it gets no spare */
-void takes_lost(const char *pool, const char *leg, unsigned int grace, time_t now);
+void takes_lost(const char *pool, const char *leg, bool ssd, unsigned int grace, time_t now);
 
 /** takes_settled() - note that a leg needs no spare: it is in use, out by order, or has left */
 void takes_settled(const char *leg);
 
-/** takes_spare() - note that the device @node is a spare of @pool */
-void takes_spare(const char *pool, const char *node, time_t now);
+/** takes_spare() - note that the device @node, which rotates or is an SSD, is a spare of @pool */
+void takes_spare(const char *pool, const char *node, bool rotates, time_t now);
 
 /** takes_spare_of() - the UUID of the pool of which the device @node is a spare, or NULL */
 const char *takes_spare_of(const char *node);

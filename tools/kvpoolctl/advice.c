@@ -230,38 +230,6 @@ static const char *shadow_first(json_object *pool, json_object *shadow, char *bu
 	return buf;
 }
 
-/*
- * The SSD holds no data that the others lack, so another SSD can replace it. The pool also runs
- * without an SSD, but more slowly.
- */
-static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
-			  const char *because, char *buf, size_t size)
-{
-	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
-	char again[160] = "", none[96] = "", first[224];
-	json_object *shadow = find_shadow(pool);
-
-	writable_first(pool, first, sizeof(first));
-	if (shadow && is_readonly(pool)) {
-		snprintf(buf, size, "SSD %s of the cache is %s%s: %s. %skvpoolctl status %s tells "
-			 "how to go on", leg_name(leg), state, more, because, first, name);
-		return;
-	}
-	if (shadow)
-		shadow_first(pool, shadow, first, sizeof(first));
-	if (!any_ssd_is_online(pool))
-		snprintf(none, sizeof(none), ", kvpoolctl remove %s cache takes the cache out",
-			 name);
-	if (strcmp(state, "missing"))
-		snprintf(again, sizeof(again),
-			 "; if it works again, kvpoolctl online %s %s starts it empty", name,
-			 leg_name(leg));
-	snprintf(buf, size,
-		 "SSD %s of the cache is %s%s: %s. %skvpoolctl replace %s %s NEW puts another in "
-		 "its place%s%s", leg_name(leg), state, more, because, first, name, leg_name(leg),
-		 none, again);
-}
-
 /* A leg that is there, and is out: it need not be copied as a whole. */
 static void about_return(json_object *pool, json_object *leg, char *buf, size_t size)
 {
@@ -327,17 +295,29 @@ static u64 least_size(json_object *vdev)
 	return least;
 }
 
+/* In a pool with a cache, spares that rotate are for legs with data, and others for SSDs. */
+static bool kind_fits(json_object *pool, json_object *leg, json_object *spare)
+{
+	bool known = json_at(spare, "rotates"), rotates = json_flag_at(spare, "rotates");
+
+	if (is_ssd(pool, leg))
+		return known && !rotates;
+	return !json_at(pool, "cache") || rotates;
+}
+
 /* A spare that is surely free to take the place of @leg, or NULL. It belongs to @pool. */
 static json_object *find_spare(json_object *pool, json_object *leg)
 {
-	json_object *spares = json_at(pool, "spares"), *vdev = vdev_of(pool, leg), *spare;
+	json_object *spares = json_at(pool, "spares"), *spare;
+	json_object *vdev = is_ssd(pool, leg) ? json_at(pool, "cache") : vdev_of(pool, leg);
 	u64 least = vdev ? least_size(vdev) : 0;
 	size_t i;
 
 	for (i = 0; least && spares && i < json_object_array_length(spares); i++) {
 		spare = json_object_array_get_idx(spares, i);
 		if (!strcmp(json_text_at(spare, "state"), "available") &&
-		    !json_at(spare, "foreign") && json_number_at(spare, "size") >= least)
+		    !json_at(spare, "foreign") && json_number_at(spare, "size") >= least &&
+		    kind_fits(pool, leg, spare))
 			return spare;
 	}
 	return NULL;
@@ -354,6 +334,39 @@ static void about_spare(json_object *pool, json_object *leg, char *buf, size_t s
 			 "it there%s", json_text_at(spare, "path"), name, leg_name(leg),
 			 json_flag_at(leg, "by_order") ? "" :
 			 ", and kvpool-monitor does so by itself, if the leg stays away");
+}
+
+/*
+ * The SSD holds no data that the others lack, so another SSD can replace it. The pool also runs
+ * without an SSD, but more slowly.
+ */
+static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
+			  const char *because, char *buf, size_t size)
+{
+	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
+	char again[160] = "", none[96] = "", first[224], spare[480];
+	json_object *shadow = find_shadow(pool);
+
+	writable_first(pool, first, sizeof(first));
+	if (shadow && is_readonly(pool)) {
+		snprintf(buf, size, "SSD %s of the cache is %s%s: %s. %skvpoolctl status %s tells "
+			 "how to go on", leg_name(leg), state, more, because, first, name);
+		return;
+	}
+	if (shadow)
+		shadow_first(pool, shadow, first, sizeof(first));
+	if (!any_ssd_is_online(pool))
+		snprintf(none, sizeof(none), ", kvpoolctl remove %s cache takes the cache out",
+			 name);
+	if (strcmp(state, "missing"))
+		snprintf(again, sizeof(again),
+			 "; if it works again, kvpoolctl online %s %s starts it empty", name,
+			 leg_name(leg));
+	about_spare(pool, leg, spare, sizeof(spare));
+	snprintf(buf, size,
+		 "SSD %s of the cache is %s%s: %s. %skvpoolctl replace %s %s NEW puts another in "
+		 "its place%s%s%s", leg_name(leg), state, more, because, first, name,
+		 leg_name(leg), none, again, shadow ? "" : spare);
 }
 
 /* @buf: used if the device is here */

@@ -316,7 +316,7 @@ static int plan_new_spares(struct plan *p, struct before *b, int count, char **w
 		return -1;
 	if (plan_sizes(p))
 		return err_set(err, ERR_USAGE, "-o", "leave it out", "a spare has no sizes");
-	return plan_spares(p, err);
+	return plan_spares(p, &b->cache, err);
 }
 
 static void report_spares(struct ctl *ctl, const struct plan *p)
@@ -410,9 +410,9 @@ const struct command cmd_add = {
 		"only the cache has is written home first, while the pool is in use.\n"
 		"A cache is added alone. It is the only vdev that can be taken out again "
 		"(remove).\n"
-		"spare DEV..., also alone, names devices that wait until a leg with data is lost. "
-		"Then kvpool-monitor, or replace without NEW, puts one in its place. Spares do not "
-		"change the pool.",
+		"spare DEV..., also alone, names devices that wait until a leg or an SSD of the "
+		"cache is lost. Then kvpool-monitor, or replace without NEW, puts one in its "
+		"place. Spares do not change the pool.",
 	.more = "A cache carries the log at once if it survives as many losses as the legs. A "
 		"power cut at any time leaves the old pool or the larger one. If a new device "
 		"fails, the pool stops cleanly and starts again with its old table, which takes a "

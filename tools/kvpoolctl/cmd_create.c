@@ -196,7 +196,7 @@ const struct command cmd_create = {
 		"VDEV is single DEV, mirror DEV DEV... or parity1 DEV DEV DEV... A pool may have "
 		"several vdevs, and needs all of them. After these, cache DEV, cache mirror DEV "
 		"DEV... or cache parity1 DEV DEV DEV... puts the log on SSDs. At the end, spare "
-		"DEV... names devices that wait until a leg with data is lost.",
+		"DEV... names devices that wait until a leg or an SSD of the cache is lost.",
 	.more = "Several vdevs take turns, so large reads and writes use all of them, in "
 		"proportion to their sizes. The pool survives as many losses as its weakest "
 		"vdev.\n"

@@ -10,7 +10,7 @@
 #include "ssds.h"
 #include "substitute.h"
 
-enum { WAIT };
+enum { WAIT, SPARE };
 
 static bool is_in_use(const struct stats *s, unsigned int leg)
 {
@@ -25,41 +25,38 @@ static int replace_in_use(struct ctl *ctl, const struct substitute_order *o)
 	struct legs_order legs = { .e = o->e, .s = o->s, .leg = o->leg, .name = o->old,
 				   .new = o->new, .force = o->force, .wait = o->wait,
 				   .replaces = true };
-	struct err err;
+
+	return legs_copies(o->s, o->leg) ? legs_change(ctl, &legs) : shadow_replace(ctl, o);
+}
+
+static int replace_leg(struct ctl *ctl, const struct substitute_order *o)
+{
+	return is_in_use(o->s, o->leg) ? replace_in_use(ctl, o) : substitute_leg(ctl, o);
+}
+
+/* What another device would be refused for. */
+static int check_leg(const struct substitute_order *o, struct err *err)
+{
+	if (resilver_is_ssd(o->s, o->leg))
+		return 0;
+	if (!is_in_use(o->s, o->leg))
+		return substitute_check(o, err);
+	return legs_copies(o->s, o->leg) ? 0 : shadow_none(o->e, o->s, err);
+}
+
+/* Without NEW, a spare takes the place: of a leg that is in use only if told so. */
+static int choose_spare(const struct substitute_order *o, bool told, char *path, struct err *err)
+{
 	char mend[200];
 
-	if (o->new)
-		return legs_copies(o->s, o->leg) ? legs_change(ctl, &legs) :
-						   shadow_replace(ctl, o);
-	if (!legs_copies(o->s, o->leg) && shadow_none(o->e, o->s, &err))
-		return ctl_fail(ctl, &err);
-	snprintf(mend, sizeof(mend), "name NEW; or remove a spare from pool %.64s, and name that",
-		 o->e->name);
-	err_set(&err, ERR_REFUSED, o->old, mend,
-		"it is in use, and a spare takes only the place of a leg that is out");
-	return ctl_fail(ctl, &err);
-}
-
-/* Without NEW, a spare of the pool. */
-static int replace_leg(struct ctl *ctl, struct substitute_order *o)
-{
-	char path[PATH_MAX];
-	struct err err;
-
-	if (is_in_use(o->s, o->leg))
-		return replace_in_use(ctl, o);
-	if (!o->new && substitute_check(o, &err))
-		return ctl_fail(ctl, &err);
-	if (!o->new && spares_choose(o->e, o->s, o->leg, path, &err))
-		return ctl_fail(ctl, &err);
-	o->new = o->new ?: path;
-	return substitute_leg(ctl, o);
-}
-
-static int replace_ssd(struct ctl *ctl, const struct ssds_order *o)
-{
-	return o->new ? ssds_change(ctl, o) :	/* this always waits */
-			ctl_usage(ctl, "name the new SSD: spares are for legs with data");
+	if (check_leg(o, err))
+		return -1;
+	snprintf(mend, sizeof(mend), "name NEW; or kvpoolctl replace --spare %.64s %.80s",
+		 o->e->name, o->old);
+	if (is_in_use(o->s, o->leg) && !told)
+		return err_set(err, ERR_REFUSED, o->old, mend,
+			       "it is in use, and a spare takes its place only with --spare");
+	return spares_choose(o->e, o->s, o->leg, path, err);
 }
 
 /* What else would be said first is of no use then. */
@@ -74,14 +71,18 @@ static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "replace", .leaves = true };
 	struct substitute_order leg = { .wait = false };
+	char path[PATH_MAX];
+	bool spare = false;
 	struct dm_entry e;
 	struct stats s;
 	struct err err;
 	int c, ret;
 
 	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
-		*(c == 'f' ? &leg.force : &leg.wait) = true;
+		*(c == 'f' ? &leg.force : c == SPARE ? &spare : &leg.wait) = true;
 	c = ctl_args(ctl, argc, 2, 3);
+	if (spare && c > 2)
+		return ctl_usage(ctl, "give NEW or --spare, not both");
 	o.pool = argv[optind];
 	o.leg = argv[optind + 1];
 	o.new = c > 2 ? argv[optind + 2] : NULL;
@@ -93,11 +94,13 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	leg.s = &s;
 	leg.old = o.leg;
 	leg.new = o.new;
-	if (check_writable(&e, &err))
+	if (check_writable(&e, &err) || (!o.new && choose_spare(&leg, spare, path, &err)))
 		ret = ctl_fail(ctl, &err);
-	else if (resilver_is_ssd(&s, leg.leg))
-		ret = replace_ssd(ctl, &o);
-	else
+	else if (!o.new)
+		leg.new = o.new = path;
+	if (!ret && resilver_is_ssd(&s, leg.leg))
+		ret = ssds_change(ctl, &o);	/* this always waits */
+	else if (!ret)
 		ret = replace_leg(ctl, &leg);
 	stats_free(&s);
 	return ret;
@@ -108,17 +111,22 @@ static const struct ctl_option options[] = {
 	{ WAIT, "wait", NULL,
 	  "return when NEW is in sync, and OLD has left; for an SSD of a cache the command "
 	  "always does" },
+	{ SPARE, "spare", NULL,
+	  "put a spare of the pool in the place of OLD, also if that is in use" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_replace = {
 	.name = "replace",
 	.purpose = "put another device in the place of a leg",
-	.args = "[-n] [-f] [--wait] POOL OLD [NEW]",
+	.args = "[-n] [-f] [--wait] [--spare] POOL OLD [NEW]",
 	.about = "Puts NEW in the place of OLD: a leg with data, or an SSD of the cache, that is "
 		"out or in use. OLD is a path, or the UUID of the leg, which status -v shows. "
-		"Without NEW, a spare of the pool takes the place of a leg with data: the smallest "
-		"one that is large enough.\n"
+		"Without NEW, a spare of the pool takes the place: the smallest one that is large "
+		"enough. If OLD is in use, give --spare for that. In the place of an SSD of the "
+		"cache only a spare is taken that does not rotate, as the kernel says "
+		"(queue/rotational). If the pool has a cache, and a leg in use of a vdev with data "
+		"rotates, that vdev gets only a spare that rotates.\n"
 		"OLD is a leg that is out (missing, faulted, stale or offline): NEW gets all data "
 		"that OLD should have, while the pool is in use. Until then NEW is resilvering, "
 		"and nothing is read from it. Writes wait for a moment at the beginning. If OLD is "
@@ -153,7 +161,8 @@ const struct command cmd_replace = {
 		"for attach, detach, online, add and grow. If the change was made but the log does "
 		"not return, the exit status is 1, and a message says so. A power cut at any time "
 		"leaves the cache with the old SSDs or with the new ones, and loses no data.",
-	.example = "kvpoolctl replace --wait tank /dev/sdc /dev/sde",
+	.example = "kvpoolctl replace --wait tank /dev/sdc /dev/sde\n"
+		"kvpoolctl replace --spare -n tank /dev/sdc",
 	.options = options,
 	.dry_run = true,
 	.run = run,

@@ -99,7 +99,7 @@ _kvpoolctl_of() {
 		valued=''
 		places='pool cache,' ;;
 	replace)
-		options='-f --wait -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		options='-f --wait --spare -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued=''
 		places='pool device device' ;;
 	attach)

@@ -375,6 +375,7 @@ _kvpoolctl_of() {
 		_arguments -s \
 			'-f[even if NEW carries a foreign signature, which is wiped]' \
 			'--wait[return when NEW is in sync, and OLD has left]' \
+			'--spare[put a spare of the pool in the place of OLD, also if that is in use]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \

@@ -239,6 +239,7 @@ static int plan_new(struct change *c, struct err *err)
 
 	c->plan.name = c->o->e->name;
 	c->plan.force = c->o->force;
+	c->plan.takes_spare = c->o->replaces;
 	snprintf(c->plan.uuid, sizeof(c->plan.uuid), "%s", c->o->e->uuid);
 	c->losses = c->o->replaces ? stats_losses(c->o->s) : losses_with_copy(c->o->s, c->vdev);
 	return plan_pool(&c->plan, c->o->s, &cache, &logs_there, err) ?:

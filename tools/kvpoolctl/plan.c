@@ -637,28 +637,36 @@ static void write_params(struct plan *p)
 	plan_write_vdevs(p);
 }
 
-/* A spare must be large enough for one of the legs at least. */
-static int check_spare_size(const struct plan *p, const struct plan_leg *spare, struct err *err)
+/* Can the spare be a leg of the vdev? What rotates is no SSD. @least: blocks of a leg with data. */
+static bool serves(const struct kvp_geometry *g, const struct device *spare, u64 *least)
+{
+	struct kvp_why why;
+
+	if (!g->leg_count || (!kvp_has_data(g) && device_rotates(spare->rdev)))
+		return false;
+	if (kvp_has_data(g) && kvp_leg_least(g) < *least)
+		*least = kvp_leg_least(g);
+	return !kvp_geometry_check(g, spare->blocks, &why);
+}
+
+/* A spare must be large enough for one of the legs at least, or for an SSD of the cache. */
+static int check_spare_size(const struct plan *p, const struct kvp_geometry *cache,
+			    const struct plan_leg *spare, struct err *err)
 {
 	u64 least = ~0ull;
-	struct kvp_why why;
 	u32 v;
 
-	for (v = 0; v < p->sb.vdev_count; v++) {
-		const struct kvp_geometry *g = &p->sb.vdevs[v];
-
-		if (!kvp_has_data(g))
-			continue;
-		if (!kvp_geometry_check(g, spare->dev.blocks, &why))
+	if (serves(cache, &spare->dev, &least))
+		return 0;
+	for (v = 0; v < p->sb.vdev_count; v++)
+		if (serves(&p->sb.vdevs[v], &spare->dev, &least))
 			return 0;
-		least = kvp_leg_least(g) < least ? kvp_leg_least(g) : least;
-	}
 	return err_set(err, ERR_TOO_SMALL, spare->dev.path, "use a larger one",
 		       "it has %" PRIu64 " bytes, and a leg of this pool needs %" PRIu64,
 		       spare->dev.bytes, least << KVP_BLOCK_SHIFT);
 }
 
-int plan_spares(struct plan *p, struct err *err)
+int plan_spares(struct plan *p, const struct kvp_geometry *cache, struct err *err)
 {
 	struct plan_leg *spare;
 	unsigned int i;
@@ -667,7 +675,7 @@ int plan_spares(struct plan *p, struct err *err)
 		spare = &p->spares[i];
 		if (open_device(&spare->dev, err) ||
 		    check_twice(p, &spare->dev, p->leg_count, i, err) ||
-		    check_leg(p, spare, err) || check_spare_size(p, spare, err))
+		    check_leg(p, spare, err) || check_spare_size(p, cache, spare, err))
 			return -1;
 	}
 	return 0;
@@ -688,6 +696,7 @@ static void ask_devices(const struct plan *p)
 
 int plan_devices(struct plan *p, struct err *err)
 {
+	static const struct kvp_geometry none;	/* the plan has the cache */
 	unsigned int i;
 
 	ask_devices(p);
@@ -698,7 +707,7 @@ int plan_devices(struct plan *p, struct err *err)
 	for (i = p->first_leg; i < p->leg_count; i++)
 		if (check_leg(p, &p->legs[i], err))
 			return -1;
-	return lay_out(p, err) || plan_spares(p, err) ? -1 : 0;
+	return lay_out(p, err) || plan_spares(p, &none, err) ? -1 : 0;
 }
 
 static const struct kvp_geometry *vdev_of(const struct plan *p, unsigned int leg)

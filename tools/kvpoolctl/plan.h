@@ -79,8 +79,11 @@ int plan_devices(struct plan *p, struct err *err);
  */
 int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct err *err);
 
-/** plan_spares() - a part of plan_devices(): open and check the new spares, for its vdevs */
-int plan_spares(struct plan *p, struct err *err);
+/**
+ * plan_spares() - a part of plan_devices(): open and check the new spares, for its vdevs
+ * @cache: the cache that is not in the plan; no legs: there is none
+ */
+int plan_spares(struct plan *p, const struct kvp_geometry *cache, struct err *err);
 
 /** plan_write() - append to the table line */
 void plan_write(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));

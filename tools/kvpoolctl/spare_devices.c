@@ -8,7 +8,9 @@
 #include "pool_object.h"
 #include "foreign.h"
 #include "found.h"
+#include "reload.h"
 #include "spare_devices.h"
+#include "spare_kind.h"
 
 /* --- labels ----------------------------------------------------------------------- */
 
@@ -169,6 +171,30 @@ static bool fits(const struct found_leg *spare, const struct kvp_geometry *g, st
 	       !kvp_geometry_check(g, d->blocks, &why);
 }
 
+/* The device that the pool holds as leg @i, by its table. */
+static int leg_rotates(unsigned int i, void *params)
+{
+	const char *vdevs = table_vdevs(params);
+	char word[64];
+
+	return vdevs && table_leg(vdevs, i, word, sizeof(word)) ?
+		device_rotates(leg_device(word)) : -1;
+}
+
+/* Without its table nothing is known of legs in use. */
+static int kind_for(const struct dm_entry *e, const struct stats *s, unsigned int leg,
+		    enum spare_kind *kind, struct err *err)
+{
+	char *params;
+	u64 sectors;
+
+	if (dm_table(e->name, &sectors, &params, err))
+		return -1;
+	*kind = spare_kind(s, leg, leg_rotates, params);
+	free(params);
+	return 0;
+}
+
 /* Another tool may have been run on it since. Its owner decides, by replace -f or labelclear. */
 static bool has_signature(const struct device *d)
 {
@@ -179,40 +205,56 @@ static bool has_signature(const struct device *d)
 	return *type[0];
 }
 
+/* What was found for a leg. */
+struct choice {
+	enum spare_kind kind;
+	u64 least;		/* blocks of the smallest that fits; 0: none does */
+	unsigned int count, foreign;
+};
+
+static void choose(struct choice *c, const struct found_pool *p, unsigned int leg, char *path)
+{
+	struct device d;
+	unsigned int i;
+
+	for (i = 0; p && i < p->spare_count; i++, c->count++) {
+		if (!fits(p->spares[i], geometry_of(p->sb, leg), &d) ||
+		    (c->least && d.blocks >= c->least) ||
+		    !spare_is_of(c->kind, device_rotates(d.rdev)))
+			continue;
+		if (has_signature(&d)) {
+			c->foreign++;
+			continue;
+		}
+		c->least = d.blocks;
+		snprintf(path, PATH_MAX, "%s", d.path);
+	}
+}
+
+static int none_fits(const struct choice *c, const char *pool, const char *leg, struct err *err)
+{
+	if (c->foreign)
+		return err_set(err, ERR_REFUSED, pool, "'kvpoolctl status' names it, and what "
+			       "to do about it", "a spare of it carries a signature of another "
+			       "tool, and no other spare is free and large enough%s",
+			       spare_kind_words(c->kind));
+	return err_set(err, ERR_REFUSED, leg, "name a device: kvpoolctl replace POOL OLD NEW",
+		       c->count ? "none of the spares of pool %s is free and large enough%s" :
+		       "no spare of pool %s was found", pool, spare_kind_words(c->kind));
+}
+
 int spares_choose(const struct dm_entry *e, const struct stats *stats, unsigned int leg,
 		  char *path, struct err *err)
 {
-	const struct found_pool *p;
-	struct device d;
+	struct choice c = { .least = 0 };
 	struct scan s;
-	u64 least = 0;
-	unsigned int i, count = 0, foreign = 0;
 
-	if (scan_run(NULL, 0, &s, err))
+	if (kind_for(e, stats, leg, &c.kind, err) || scan_run(NULL, 0, &s, err))
 		return -1;
-	p = find(&s, e->uuid);
-	for (i = 0; p && i < p->spare_count; i++, count++) {
-		if (!fits(p->spares[i], geometry_of(p->sb, leg), &d) || (least &&
-									 d.blocks >= least))
-			continue;
-		if (has_signature(&d)) {
-			foreign++;
-			continue;
-		}
-		least = d.blocks;
-		snprintf(path, PATH_MAX, "%s", d.path);
-	}
+	choose(&c, find(&s, e->uuid), leg, path);
 	scan_free(&s);
-	if (least)
-		return 0;
-	if (foreign)
-		return err_set(err, ERR_REFUSED, e->name, "'kvpoolctl status' names it, and what "
-			       "to do about it", "a spare of it carries a signature of another "
-			       "tool, and no other spare is free and large enough");
-	return err_set(err, ERR_REFUSED, stats_text(stats, "leg.%u.uuid", leg) ?: e->name,
-		       "name a device: kvpoolctl replace POOL OLD NEW",
-		       count ? "none of the spares of pool %s is free and large enough" :
-		       "no spare of pool %s was found", e->name);
+	return c.least ? 0 : none_fits(&c, e->name, stats_text(stats, "leg.%u.uuid", leg) ?:
+				       e->name, err);
 }
 
 static const char *state_of(const struct found_leg *spare)
@@ -266,6 +308,14 @@ int spares_find(const struct dm_entry *e, const u8 uuid[16], char *path, struct 
 		       "spares", "it is no spare of pool %s", e->name);
 }
 
+static void add_rotates(json_object *spare, int rotates)
+{
+	if (rotates < 0)
+		json_text(spare, "rotates", NULL);
+	else
+		json_flag(spare, "rotates", rotates);
+}
+
 void spares_add_found(json_object *o, const struct found_pool *p)
 {
 	json_object *list = json_list(o, "spares"), *spare;
@@ -279,6 +329,7 @@ void spares_add_found(json_object *o, const struct found_pool *p)
 		json_text(spare, "state", state_of(p->spares[i]));
 		json_text(spare, "foreign", NULL);	/* until foreign_note() has probed it */
 		json_number(spare, "size", p->spares[i]->dev.bytes);
+		add_rotates(spare, device_rotates(p->spares[i]->dev.rdev));
 	}
 }
 
@@ -301,6 +352,7 @@ static void add_missing(json_object *list, const char *uuid)
 	json_text(spare, "state", "missing");
 	json_text(spare, "foreign", NULL);
 	json_text(spare, "size", NULL);
+	json_text(spare, "rotates", NULL);
 }
 
 void spares_add_missing(json_object *o, const struct found_pool *p)

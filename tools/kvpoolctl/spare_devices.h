@@ -22,8 +22,10 @@ int spares_clear(const struct device *d, const struct label *l, struct err *err)
 void spares_forget(struct ctl *ctl, const char *pool_uuid);
 
 /**
- * spares_choose() - the smallest spare of a running pool that is large enough for leg @leg
+ * spares_choose() - the smallest spare of a running pool that fits leg @leg
  * @path: receives its device, PATH_MAX bytes
+ *
+ * It is free, large enough, and of the right kind (spare_kind.h).
  */
 int spares_choose(const struct dm_entry *e, const struct stats *s, unsigned int leg, char *path,
 		  struct err *err);

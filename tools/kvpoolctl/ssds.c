@@ -177,6 +177,7 @@ static int look(struct ssds_change *x, struct err *err)
 
 	x->plan.name = x->entry.name;
 	x->plan.force = x->o->force;
+	x->plan.takes_spare = x->o->leaves;
 	snprintf(x->plan.uuid, sizeof(x->plan.uuid), "%s", x->entry.uuid);
 	if (x->entry.readonly)
 		return err_set(err, ERR_READ_ONLY, x->entry.name,

@@ -373,6 +373,14 @@ dev_t device_disk(dev_t rdev)
 	return makedev(ma, mi);
 }
 
+int device_rotates(dev_t rdev)
+{
+	char path[128], text[8];
+
+	sys_path(device_disk(rdev), "queue/rotational", path, sizeof(path));
+	return rdev && read_line(path, text, sizeof(text)) ? *text != '0' : -1;
+}
+
 /* The file that @d is, or is a loop device of. */
 static bool file_of(const struct device *d, dev_t *dev, ino_t *ino)
 {

@@ -139,6 +139,9 @@ bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uu
 /** device_readonly() - is @d read-only now? Does not open it: it may have been read long ago. */
 bool device_readonly(const struct device *d);
 
+/** device_rotates() - does @rdev, or its disk, rotate? 1: yes; 0: no, an SSD; -1: unknown */
+int device_rotates(dev_t rdev);
+
 /** device_suspended() - is @rdev a suspended mapped device, on which reads would wait? */
 bool device_suspended(dev_t rdev);
 

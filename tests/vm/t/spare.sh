@@ -44,7 +44,17 @@ run 0 remove -n -j tank /dev/c
 run 0 remove -j tank /dev/c
 spares /dev/d
 run 0 add tank spare /dev/c
-refused 3 refused 'a spare takes only the place of a leg that is out' replace tank /dev/b
+refused 3 refused 'it is in use, and a spare takes its place only with --spare' replace tank /dev/b
+refused 2 usage 'give NEW or --spare, not both' replace --spare tank /dev/b /dev/c
+run 0 replace -n -j --spare tank /dev/b
+expect_eq "$(json plan.new)" /dev/c
+spares /dev/c /dev/d
+# a leg in use: the spare gets everything, and then the leg leaves
+run 0 replace --spare --wait tank /dev/b
+leg_path 1 /dev/c
+spares /dev/d
+run 0 replace --wait tank /dev/c /dev/b
+run 0 add tank spare /dev/c
 # a start does not need them, and takes none for a leg
 run 0 export tank
 run 0 import -j

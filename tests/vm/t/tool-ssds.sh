@@ -24,10 +24,10 @@ is_degraded() { ! kvpoolctl status -j tank > /tmp/degraded && grep -q faulted /t
 
 echo "--- refused in words"
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
-refused 3 refused 'a spare takes only the place of a leg that is out' replace tank /dev/a
+refused 3 refused 'it is in use, and a spare takes its place only with --spare' replace tank /dev/a
 refused 3 too_small 'smaller than the space that the cache uses' replace tank /dev/c /dev/f
 refused 3 held 'tank' attach tank /dev/c /dev/d
-refused 2 usage '' replace tank /dev/c
+refused 3 refused 'no spare of pool tank was found' replace --spare tank /dev/c
 run 0 replace -n tank /dev/c /dev/e; has out 'would replace /dev/c by /dev/e'; has out '^survives  loss of 1 leg.*now 1'
 has out '^log +on the cache, which is write-back$'
 table=$(dmsetup table tank)

@@ -843,7 +843,19 @@ static void prepare(void)
 
 static void has_spare(const char *action)
 {
-	devices_spare(action, "/dev/s", POOL, LEG(7), clock_now);
+	devices_spare(action, "/dev/s", POOL, LEG(7), true, clock_now);
+}
+
+static void has_ssd(const char *action)
+{
+	devices_spare(action, "/dev/n", POOL, LEG(8), false, clock_now);
+}
+
+static void lose_ssd(unsigned int seq)
+{
+	set_legs("online", "online", "faulted");
+	event(seq, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/x");
+	look();
 }
 
 static void test_spare_taken(void)
@@ -859,6 +871,43 @@ static void test_spare_taken(void)
 	expect(strstr(take_file("ran"), "20-second spare_taken tank"));
 	/* once: its place has another leg */
 	expect(!takes_next() && !tries_after(100000));
+}
+
+/* An SSD of a cache gets no spare that rotates, and one that does not as soon as there is one. */
+static void test_spare_for_ssd(void)
+{
+	begin();
+	has_spare(NULL);
+	lose_ssd(1);
+	expect(!tries_after(1000) && !takes_next());
+	has_ssd("add");
+	expect(takes_next() == clock_now + TAKE_SETTLE && tries_after(TAKE_SETTLE));
+	/* also at a start */
+	begin();
+	has_ssd(NULL);
+	set_legs("online", "online", "missing");
+	event(1, 2000, "imported epoch=4 legs=3");
+	look();
+	expect(!tries_after(299));
+	clock_now++;
+	look();
+	expect(!strcmp(take_file("online"), "replace -- tank " LEG(2) "\n"));
+	/* the spare for it has gone */
+	begin();
+	has_spare(NULL);
+	has_ssd(NULL);
+	lose_ssd(1);
+	expect(takes_next() == clock_now + 300);
+	devices_spare("remove", "/dev/n", NULL, NULL, false, clock_now);
+	expect(!takes_next() && !tries_after(1000));
+	/* by order */
+	begin();
+	has_ssd(NULL);
+	set_legs("online", "online", "missing");
+	strcat(pool.stats, "leg.2.by_order=1\n");
+	event(1, 2000, "imported epoch=4 legs=3");
+	look();
+	expect(!tries_after(1000));
 }
 
 /* It comes and goes: each time the grace begins anew, and there is one spare for it in all. */
@@ -952,16 +1001,9 @@ static void test_spare_not_taken(void)
 	lose(1);
 	set_legs("online", "resilvering", "online");
 	expect(!tries_after(1000) && !takes_next());
-	/* an SSD */
-	begin();
-	has_spare(NULL);
-	set_legs("online", "online", "faulted");
-	event(1, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/x");
-	look();
-	expect(!tries_after(1000) && !takes_next());
 	/* another pool's, by option, and one that went */
 	begin();
-	devices_spare("add", "/dev/s", LEG(3), LEG(7), clock_now);
+	devices_spare("add", "/dev/s", LEG(3), LEG(7), true, clock_now);
 	lose(1);
 	expect(!tries_after(1000));
 	begin();
@@ -973,11 +1015,11 @@ static void test_spare_not_taken(void)
 	has_spare(NULL);
 	lose(1);
 	take_file("ran");
-	devices_spare("remove", "/dev/s", NULL, NULL, clock_now);
+	devices_spare("remove", "/dev/s", NULL, NULL, true, clock_now);
 	look();
 	expect(strstr(take_file("ran"), "20-second spare_missing tank"));
 	/* no spare, or none any more */
-	devices_spare("remove", "/dev/s", NULL, NULL, clock_now);
+	devices_spare("remove", "/dev/s", NULL, NULL, true, clock_now);
 	look();
 	expect(!strstr(take_file("ran"), "spare_missing"));
 	expect(!takes_next() && !tries_after(1000));
@@ -1044,6 +1086,7 @@ int main(void)
 	test_flapping();
 	test_failing();
 	test_spare_taken();
+	test_spare_for_ssd();
 	test_spare_for_flapping();
 	test_spare_not_taken();
 	test_replace_ends();

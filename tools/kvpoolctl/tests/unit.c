@@ -30,6 +30,7 @@
 #include "replay.h"
 #include "resilver.h"
 #include "setting.h"
+#include "spare_kind.h"
 #include "spares.h"
 #include "stats.h"
 #include "verify.h"
@@ -315,6 +316,59 @@ static void test_spares(void)
 	expect(losses_without_ssd("cache-parity1", "cache", 3, 2, 0) == 1);
 	/* a leg of the mirror is taken out */
 	expect(losses_without_ssd("cache", "cache", 1, 0, 1) == 0);
+}
+
+/* @arg: for each leg, '1', '0' or '?' */
+static int rotates_in(unsigned int leg, void *arg)
+{
+	const char *legs = arg;
+
+	return legs[leg] == '?' ? -1 : legs[leg] == '1';
+}
+
+/* What leg @leg needs: a mirror of legs 0 and 1, and SSDs 2 and 3 if @cache. */
+static enum spare_kind kind_for(bool cache, const char *states, const char *rotate,
+				unsigned int leg)
+{
+	char text[512], legs[8];
+	enum spare_kind kind;
+	struct stats s;
+	unsigned int i;
+	int at = snprintf(text, sizeof(text),
+			  "vdev.0.kind=mirror\nvdev.0.first_leg=0\nvdev.0.legs=2\n%s", cache ?
+			  "vdev.1.kind=cache\nvdev.1.first_leg=2\nvdev.1.legs=2\ncache.vdev=1\n" : "");
+
+	snprintf(legs, sizeof(legs), "%s", rotate);
+	for (i = 0; states[i]; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, "leg.%u.state=%s\n", i,
+			       states[i] == 'o' ? "online" : "faulted");
+	expect(!stats_parse(strdup(text), &s));
+	kind = spare_kind(&s, leg, rotates_in, legs);
+	stats_free(&s);
+	return kind;
+}
+
+/* The leg that is out is not asked: its path may lead to another device. */
+static void test_spare_kind(void)
+{
+	expect(kind_for(true, "oofo", "1100", 2) == SPARE_SSD);
+	expect(kind_for(true, "oofo", "1111", 2) == SPARE_SSD);
+	expect(kind_for(true, "ofoo", "1000", 1) == SPARE_DISK);
+	expect(kind_for(true, "ofoo", "1100", 1) == SPARE_DISK);
+	expect(kind_for(true, "ofoo", "0100", 1) == SPARE_ANY);
+	expect(kind_for(true, "ofoo", "?100", 1) == SPARE_ANY);
+	/* a leg in use is one of its vdev */
+	expect(kind_for(true, "ooff", "1100", 0) == SPARE_DISK);
+	expect(kind_for(true, "ooff", "0000", 0) == SPARE_ANY);
+	/* no SSD waits for anything else */
+	expect(kind_for(false, "of", "11", 1) == SPARE_ANY);
+	expect(spare_is_of(SPARE_SSD, 0) && !spare_is_of(SPARE_SSD, 1) &&
+	       !spare_is_of(SPARE_SSD, -1));
+	expect(!spare_is_of(SPARE_DISK, 0) && spare_is_of(SPARE_DISK, 1) &&
+	       spare_is_of(SPARE_DISK, -1));
+	expect(spare_is_of(SPARE_ANY, 0) && spare_is_of(SPARE_ANY, 1));
+	expect(device_rotates(device_make(0, 0)) == -1);
+	expect(device_rotates(device_make(4095, 1)) == -1);
 }
 
 /* May leg 0 of two vdevs be taken out? A mirror of two before, or a parity1 of three. */
@@ -2126,6 +2180,10 @@ static void test_inspect(void)
 #define SIZED(state, more)	",{\"path\":\"/dev/b\",\"uuid\":\"uuid-b\",\"size\":4096,\"state\":\"" state "\"" more "}"
 #define SPARE(state, size, foreign)	",\"spares\":[{\"path\":\"/dev/s\",\"state\":\"" state	\
 	"\",\"foreign\":" foreign ",\"size\":" size "}]"
+#define KIND(rotates)	",\"spares\":[{\"path\":\"/dev/s\",\"state\":\"available\",\"foreign\":null,"	\
+	"\"size\":4096,\"rotates\":" rotates "}]"
+#define SIZED_SSD(state)	",\"cache\":{\"legs\":[{\"path\":\"/dev/c\",\"uuid\":\"uuid-c\",\"size\":4096,"	\
+	"\"state\":\"" state "\",\"errors\":{}}]}"
 #define FOUND(why, mend)	",{\"path\":null,\"uuid\":\"uuid-b\",\"state\":\"missing\",\"found\":{"	\
 	"\"path\":\"/dev/f\",\"why\":" why ",\"mend\":" mend "}}"
 #define LEAVE	"kvpoolctl export tank, then kvpoolctl import tank without --readonly; then "
@@ -2207,6 +2265,10 @@ static const struct {
 	  ". Spare /dev/s is free: kvpoolctl replace tank /dev/b puts it there, and kvpool-monitor does" },
 	{ POOL("degraded", SPARE("available", "4096", "null"), SIZED("offline", ",\"by_order\":true")), 4,
 	  "is offline", ". Spare /dev/s is free: kvpoolctl replace tank /dev/b puts it there" },
+	{ POOL("degraded", KIND("true") SIZED_SSD("online"), SIZED("faulted", "")), 4,
+	  "leg /dev/b is faulted", ". Spare /dev/s is free: kvpoolctl replace tank /dev/b puts it there" },
+	{ POOL("degraded", KIND("false") SIZED_SSD("faulted"), ""), 4, "SSD /dev/c of the cache is faulted",
+	  ". Spare /dev/s is free: kvpoolctl replace tank /dev/c puts it there, and kvpool-monitor does" },
 	{ POOL("degraded", "", B_IS("stale") B_IS("missing")), 4,
 	  "leg /dev/b is stale (and 1 more)", "the loss of 1 more" },
 	/* A leg that is coming back is no news beside one that is out. */
@@ -2352,6 +2414,10 @@ static void test_advice_no_spare(void)
 		POOL("degraded", ",\"readonly\":true" SPARE("available", "4096", "null"),
 		     SIZED("faulted", "")),
 		POOL("degraded", SPARE("available", "4096", "null") WITH_SSD("\"/dev/c\"", "faulted"), ""),
+		/* of the wrong kind, or perhaps */
+		POOL("degraded", KIND("true") SIZED_SSD("faulted"), ""),
+		POOL("degraded", KIND("null") SIZED_SSD("faulted"), ""),
+		POOL("degraded", KIND("false") SIZED_SSD("online"), SIZED("faulted", "")),
 	};
 	char text[ADVICE_BUF];
 	json_object *pool;
@@ -2779,6 +2845,7 @@ int main(int argc, char **argv)
 	test_device_word();
 	test_stats();
 	test_spares();
+	test_spare_kind();
 	test_needed();
 	test_events();
 	test_latency();
