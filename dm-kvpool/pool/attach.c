@@ -295,14 +295,15 @@ static void write_next(const struct kvp_pool *pool, struct reshape *x)
 /* --- the steps ------------------------------------------------------------------------ */
 
 /*
- * Check that no leg has requests: legs move in memory, and requests point to them. Reads by users'
- * bios have ended, except those of a leg that hangs.
+ * Check that no leg from @at on has requests. These legs move in memory, or leave, and requests
+ * point to them. Legs before @at stay where they are, and may have some. Reads by users' bios have
+ * ended, except those of a leg that hangs.
  */
-static int check_answered(const struct kvp_pool *pool, struct kvp_refusal *r)
+static int check_answered(const struct kvp_pool *pool, u32 at, struct kvp_refusal *r)
 {
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++)
+	for (i = at; i < pool->nr_legs; i++)
 		if (kvp_leg_has_strays(&pool->legs[i]) ||
 		    atomic_read(&pool->legs[i].in_flight) > 0)
 			return kvp_refuse(r, -EBUSY, "wait until it answers, or disconnect it",
@@ -378,13 +379,35 @@ static int label_and_commit(struct kvp_pool *pool, struct reshape *x, struct kvp
 }
 
 /*
+ * Put a leg back that did not move, after an error. Reads may end meanwhile, so their number is not
+ * put back.
+ */
+static void put_back(struct kvp_leg *leg, const struct kvp_leg *was)
+{
+	size_t number = offsetof(struct kvp_leg, in_flight);
+	size_t behind = number + sizeof(leg->in_flight);
+
+	memcpy(leg, was, number);
+	memcpy((u8 *)leg + behind, (const u8 *)was + behind, sizeof(*leg) - behind);
+}
+
+static void put_legs_back(struct kvp_pool *pool, const struct reshape *x)
+{
+	u32 i;
+
+	for (i = 0; i < x->at; i++)
+		put_back(&pool->legs[i], &x->legs[i]);
+	memcpy(&pool->legs[x->at], &x->legs[x->at], (KVP_MAX_LEGS - x->at) * sizeof(x->legs[0]));
+}
+
+/*
  * Give the pool its old shape. If some leg may have the new superblock, write a newer one with the
  * old shape. A leg that has the new one did not go on without the leg that was to leave. So that
  * leg is in sync as of the newer superblock.
  */
 static void undo(struct kvp_pool *pool, struct reshape *x)
 {
-	memcpy(pool->legs, x->legs, sizeof(pool->legs));
+	put_legs_back(pool, x);
 	/* The queue of that place may belong to another device by now. */
 	pool->legs[x->at].queue = NULL;
 	kvp_take_shape(pool, x->old);
@@ -445,12 +468,13 @@ static int reshape(struct kvp_pool *pool, const struct kvp_start *s, struct resh
 	if (ret)
 		return ret;
 	ret = x->comes ? kvp_attach_plan(pool, s, r) : kvp_detach_plan(pool, s, r);
-	if (!ret)
-		ret = check_answered(pool, r);
 	if (ret)
 		return ret;
 	x->v = changed_vdev(pool->sb, s, x->comes);
 	x->at = x->comes ? kvp_attach_at(pool, s) : kvp_detach_at(pool, s);
+	ret = check_answered(pool, x->at, r);
+	if (ret)
+		return ret;
 	ret = change(pool, s, x, r);
 	if (!ret)
 		after(pool, x);

@@ -11,6 +11,7 @@
 #include "life.h"
 #include "suite.h"
 #include "io/flight.h"
+#include "io/mirror.h"
 #include "format/replaces.h"
 #include "pool/online.h"
 #include "pool/spare.h"
@@ -543,6 +544,127 @@ static void attached_and_detached(struct life *l)
 	expect_in_sync(l);
 	life_expect_sound(&l->host, l->blocks);
 	stop(l);
+}
+
+/* --- beside a leg that does not answer --------------------------------------------------- */
+
+/* A leg with data that the pool can do without: before the place of a new leg, or from there on. */
+static struct kvp_leg *leg_to_hang(struct life *l, bool before)
+{
+	struct kvp_pool *pool = l->host.pool;
+	u32 data = l->start.legs - l->start.cache, i;
+
+	for (i = before ? 0 : l->first + l->n; i < (before ? l->first + l->n : data); i++)
+		if (kvp_vdev_usable(pool->legs[i].v) > kvp_vdev_needed(pool->legs[i].v))
+			return &pool->legs[i];
+	return NULL;
+}
+
+static void let_hang(struct life *l, struct kvp_leg *leg)
+{
+	disks_fault(FAULT_HANG, host_disk(&l->start, leg->index), 0, ~0ull);
+	life_begin_writer(&l->writer);
+	host_sleep(1500);
+	if (kvp_leg_offline(l->host.pool, leg))
+		sim_fail("leg %u does not leave", leg->index);
+	life_end_writer(&l->writer);
+	if (!kvp_leg_has_strays(leg))
+		sim_fail("leg %u has answered: the case was not set up", leg->index);
+}
+
+static void let_answer(struct life *l, u32 leg)
+{
+	disks_wake(host_disk(&l->start, leg));
+	disks.nr_faults = 0;
+	host_sleep(50);
+	if (host_online(&l->host, host_disk(&l->start, leg)))
+		sim_fail("leg %u does not return: %s", leg, l->host.refusal.why);
+}
+
+/* Another leg moves in memory, and this one has requests: nothing changes until it answers. */
+static void refused_beside_one_that_moves(struct life *l)
+{
+	struct kvp_leg *leg = leg_to_hang(l, false);
+	u32 i;
+
+	if (!leg) {
+		host_flush(&l->host);
+		return;
+	}
+	let_hang(l, leg);
+	for (i = 0; i < (l->n > 1 ? 2 : 1); i++)
+		if ((i ? try_detach(l, 0) : try_attach(l, l->disks - 1)) != -EBUSY ||
+		    !strstr(l->host.refusal.why, "has not answered"))
+			sim_fail("leg %u moves, and has requests: %s", leg->index,
+				 l->host.refusal.why);
+	let_answer(l, leg->index);
+	attach(l, l->disks - 1);
+	wait_in_sync(l);
+	life_expect_sound(&l->host, l->blocks);
+	host_flush(&l->host);
+}
+
+/* It ends while the superblock of the change fails. */
+static void end_late_read(void *arg)
+{
+	struct kvp_leg *leg = arg;
+
+	while (!disks.faults[0].hit)
+		host_sleep(1);
+	kvp_leg_unchoose(leg);
+}
+
+/* By then, leg 0 has a read that it has not answered. */
+static void fail_beside_a_read(struct host *h)
+{
+	fail_next_superblock(h);
+	sim_spawn("late read", end_late_read, &h->pool->legs[0]);
+}
+
+/* A change is undone, and the number of reads of a leg that did not move is right. */
+static void undone_beside_a_read(struct life *l)
+{
+	struct kvp_leg *leg = &l->host.pool->legs[0];
+
+	life_writes(&l->writer, 4);
+	kvp_leg_choose_this(leg);
+	l->host.quiesced = fail_beside_a_read;
+	if (!try_attach(l, l->disks - 1))
+		sim_fail("one leg more without a superblock");
+	host_sleep(50);
+	if (atomic_read(&leg->in_flight))
+		sim_fail("%d reads of leg 0 never end", atomic_read(&leg->in_flight));
+	expect_undone(l);
+	blank_disk(l, l->disks - 1);
+	attach(l, l->disks - 1);
+	wait_in_sync(l);
+	life_expect_sound(&l->host, l->blocks);
+	host_flush(&l->host);
+}
+
+/* A leg that does not move has requests: that is no reason to refuse. */
+static void changed_beside_one_that_hangs(struct life *l)
+{
+	struct kvp_leg *leg = leg_to_hang(l, true);
+	u32 index;
+
+	if (!leg) {
+		host_flush(&l->host);
+		return;
+	}
+	index = leg->index;
+	let_hang(l, leg);
+	attach(l, l->disks - 1);
+	life_writes(&l->writer, 4);
+	if (&l->host.pool->legs[index] != leg || !kvp_leg_has_strays(leg))
+		sim_fail("leg %u has moved, or answered", index);
+	host_wait_resilver(&l->host);
+	if (index < l->first)
+		detach(l, l->n - 1);
+	let_answer(l, index);
+	wait_in_sync(l);
+	life_expect_sound(&l->host, l->blocks);
+	host_flush(&l->host);
 }
 
 /* A leg that resilvers goes: attach is taken back. */
@@ -1166,6 +1288,9 @@ static void attach_of(const struct shape *s)
 		lives(NAMED(other_is_out), s, 2);
 	if (s->start.second == 2 && !s->vdev)
 		lives(NAMED(other_resilvers), s, 2);
+	lives(NAMED(refused_beside_one_that_moves), s, 1);
+	lives(NAMED(changed_beside_one_that_hangs), s, 1);
+	lives(NAMED(undone_beside_a_read), s, 2);
 	cut_life(NAMED(cut_attached), s, false, 6);
 }
 
