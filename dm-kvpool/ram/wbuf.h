@@ -585,7 +585,7 @@ bool kvp_wbuf_waits_below(struct kvp_wbuf *w, kvp_lsn_t lsn);
  */
 bool kvp_wbuf_spill_oldest(struct kvp_wbuf *w);
 
-/** kvp_wbuf_spill_failed() - true if there was no memory for the last try to spill. Context: any. */
+/** kvp_wbuf_spill_failed() - true if there was no memory for the last try to spill */
 static inline bool kvp_wbuf_spill_failed(const struct kvp_wbuf *w)
 {
 	return READ_ONCE(w->spill_failed);

@@ -18,8 +18,8 @@
 #include "io/flight.h"
 #include "io/mirror.h"
 #include "super/events.h"
-#include "super/internal.h"
 #include "super/members.h"
+#include "super/sb_write.h"
 
 static void note_counters(struct kvp_pool *pool)
 {

@@ -8,8 +8,8 @@
 
 #include "core/core.h"
 #include "io/io.h"
-#include "super/internal.h"
 #include "super/members.h"
+#include "super/sb_write.h"
 
 /* Begin a label that says JOINING. It has epoch 0, so any superblock of a pool is newer. */
 static void begin_joining(struct kvp_pool *pool, struct sb_write *w)

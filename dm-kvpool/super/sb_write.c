@@ -12,8 +12,8 @@
 #include "format/sbring.h"
 #include "io/flight.h"
 #include "io/io.h"
-#include "super/internal.h"
 #include "super/members.h"
+#include "super/sb_write.h"
 
 /* The shadow's label is that of the leg that it is to replace: kvp_sb_label_shadow(). */
 static u32 place_of(const struct kvp_leg *leg)
