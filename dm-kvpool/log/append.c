@@ -26,6 +26,7 @@ void kvp_append_begin(struct kvp_log *log, struct kvp_entry_io *e, u32 nr,
 	e->last_seq = log->built_seq;
 	e->direct = NULL;
 	e->appended = true;
+	e->rest_waits = false;
 	e->append = NULL;
 	e->of = NULL;
 	e->clean = false;

@@ -313,6 +313,7 @@ static u32 count_intents(struct kvp_log *log, struct kvp_entry_io *e, struct kvp
 		n = n ?: max;
 	}
 	if (stream_goes_on(log, e, d, run)) {
+		e->rest_waits = true;
 		*stop = true;
 		return 0;
 	}
@@ -528,7 +529,8 @@ static void seal_entry(struct kvp_log *log, struct kvp_entry_io *e)
 	h->open_count = 0;
 
 	spin_lock_irqsave(&log->lock, flags);
-	e->due = kvp_log_due(log);
+	/* What it has does not count as buffered any more, so kvp_log_due() may say no. */
+	e->due = log->due || log->due_seq > log->built_seq;
 	__witness(log);
 	h->durable = log->witnessed;
 	list_for_each_entry(b, &log->open, list)
@@ -546,6 +548,9 @@ static void seal_entry(struct kvp_log *log, struct kvp_entry_io *e)
 	log->built_seq = e->last_seq;
 	if (!e->appended)
 		WRITE_ONCE(log->due, false);
+	/* What it left for the next entry may wait for the next interval. */
+	if (e->rest_waits)
+		WRITE_ONCE(log->due_seq, 0);
 	__count_blocks(log, e);
 	spin_unlock_irqrestore(&log->lock, flags);
 
@@ -748,6 +753,7 @@ bool kvp_log_build_entry(struct kvp_log *log)
 	e->records = 0;
 	e->reserved = 0;
 	e->appended = false;
+	e->rest_waits = false;
 	e->append = NULL;
 	e->of = NULL;
 	e->clean = false;

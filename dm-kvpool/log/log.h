@@ -119,7 +119,8 @@ enum kvp_entry_phase {
  * @direct: its intents; NULL: it holds none
  * @joined: the next entry, if it is sent with this one (joined.c)
  * @of: its versions were intents of this entry, and became data again (again.c); or NULL
- * @due: log->due was set when it was built
+ * @due: it was built since kvp_commit_now() was called, or the interval was over
+ * @rest_waits: the last part of a stream was left for a later entry, though there was room
  * @appended: it takes nothing from the buffer (append.c)
  * @append: the waiter for its parity; NULL: it holds none
  * @clean: it holds blocks for the SSD cache, and nothing else
@@ -150,6 +151,7 @@ struct kvp_entry_io {
 	struct kvp_entry_io *joined;
 	struct kvp_direct *of;
 	bool due;
+	bool rest_waits;
 	bool appended;
 	struct kvp_parity_append *append;
 	bool clean;

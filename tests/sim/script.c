@@ -144,8 +144,10 @@ static bool take_turns(const struct script_case *c)
 
 	if (c->most)
 		turns = min(turns, c->most);
+	if (!turns)
+		return false;	/* it would pass without a turn */
 	if (opt.turn >= 0)
-		return take_turn(c, (u32)opt.turn, &again);
+		return take_turn(c, (u32)opt.turn, &again) && !again;
 	for (i = 0; good && i < turns + spoilt; i++) {
 		good = take_turn(c, i, &again);
 		spoilt += again;

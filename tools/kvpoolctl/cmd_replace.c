@@ -44,18 +44,28 @@ static int check_leg(const struct substitute_order *o, struct err *err)
 	return legs_copies(o->s, o->leg) ? 0 : shadow_none(o->e, o->s, err);
 }
 
+/* A leg in use is replaced only by a device that the user names, or by a spare with --spare. */
+static int refuse_in_use(const struct substitute_order *o, char *path, struct err *err)
+{
+	char mend[200];
+	struct err none;
+
+	if (spares_choose(o->e, o->s, o->leg, path, &none))
+		snprintf(mend, sizeof(mend), "name NEW, the device that takes its place");
+	else
+		snprintf(mend, sizeof(mend), "name NEW; or kvpoolctl replace --spare %.64s %.80s",
+			 o->e->name, o->old);
+	return err_set(err, ERR_REFUSED, o->old, mend,
+		       "it is in use, and a spare takes its place only with --spare");
+}
+
 /* Without NEW, a spare takes the place: of a leg that is in use only if told so. */
 static int choose_spare(const struct substitute_order *o, bool told, char *path, struct err *err)
 {
-	char mend[200];
-
 	if (check_leg(o, err))
 		return -1;
-	snprintf(mend, sizeof(mend), "name NEW; or kvpoolctl replace --spare %.64s %.80s",
-		 o->e->name, o->old);
 	if (is_in_use(o->s, o->leg) && !told)
-		return err_set(err, ERR_REFUSED, o->old, mend,
-			       "it is in use, and a spare takes its place only with --spare");
+		return refuse_in_use(o, path, err);
 	return spares_choose(o->e, o->s, o->leg, path, err);
 }
 
