@@ -145,42 +145,49 @@ u32 kvp_sb_rings_gaps(const struct kvp_sb_rings *r, u32 ring, u64 newest)
 	return gaps;
 }
 
-u8 kvp_sb_rings_missed(const struct kvp_sb_rings *r, u32 ring, u64 newest)
+/* True if the superblock in slot @a of @ring is newer than the one in slot @b: kvp_sb_newer(). */
+static bool is_newer(const struct kvp_sb_rings *r, u32 ring, u32 a, u32 b)
 {
-	u64 missed = 255;
-	u32 slot;
+	if (r->epoch[ring][a] != r->epoch[ring][b])
+		return r->epoch[ring][a] > r->epoch[ring][b];
+	return r->sequence[ring][a] > r->sequence[ring][b];
+}
 
-	for (slot = 0; slot < KVP_SB_RING; slot++) {
-		u64 s = r->sequence[ring][slot];
+/* The slot of the newest superblock of @ring, slot @but left out; KVP_SB_RING: there is none. */
+static u32 newest_but(const struct kvp_sb_rings *r, u32 ring, u32 but)
+{
+	u32 slot, newest = KVP_SB_RING;
 
-		if (r->state[ring][slot] != KVP_SLOT_VALID)
-			continue;
-		if (s >= newest)
-			return 0;
-		missed = newest - s < missed ? newest - s : missed;
-	}
-	return (u8)missed;
+	for (slot = 0; slot < KVP_SB_RING; slot++)
+		if (slot != but && r->state[ring][slot] == KVP_SLOT_VALID &&
+		    (newest == KVP_SB_RING || is_newer(r, ring, slot, newest)))
+			newest = slot;
+	return newest;
+}
+
+u8 kvp_sb_rings_missed(const struct kvp_sb_rings *r, u32 ring, const struct kvp_sb *newest)
+{
+	u32 slot = newest_but(r, ring, KVP_SB_RING);
+	u64 s;
+
+	if (slot == KVP_SB_RING)
+		return 255;
+	s = r->sequence[ring][slot];
+	if (s >= newest->sequence)
+		return r->epoch[ring][slot] < newest->epoch ? 255 : 0;
+	return newest->sequence - s < 255 ? (u8)(newest->sequence - s) : 255;
 }
 
 u32 kvp_sb_rings_last_two(const struct kvp_sb_rings *r, u32 ring)
 {
-	u64 newest = 0, second = 0;
-	u32 slot, slots = 0;
+	u32 newest = newest_but(r, ring, KVP_SB_RING), slots = 0, second;
 
-	for (slot = 0; slot < KVP_SB_RING; slot++) {
-		u64 s = r->state[ring][slot] == KVP_SLOT_VALID ? r->sequence[ring][slot] : 0;
-
-		if (s > newest) {
-			second = newest;
-			newest = s;
-		} else if (s > second) {
-			second = s;
-		}
-	}
-	if (newest)
-		slots |= 1u << newest % KVP_SB_RING;
-	if (second)
-		slots |= 1u << second % KVP_SB_RING;
+	if (newest == KVP_SB_RING)
+		return 0;
+	slots |= 1u << newest;
+	second = newest_but(r, ring, newest);
+	if (second < KVP_SB_RING)
+		slots |= 1u << second;
 	return slots;
 }
 

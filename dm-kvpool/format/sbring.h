@@ -53,7 +53,8 @@ enum kvp_slot_state {
 
 struct kvp_sb_rings {
 	u8 state[KVP_RINGS][KVP_SB_RING];	/* enum kvp_slot_state */
-	u64 sequence[KVP_RINGS][KVP_SB_RING];	/* of the valid ones */
+	u64 epoch[KVP_RINGS][KVP_SB_RING];	/* of the valid ones */
+	u64 sequence[KVP_RINGS][KVP_SB_RING];	/* the same */
 };
 
 /**
@@ -107,14 +108,21 @@ u32 kvp_sb_gaps_between(u64 had, u64 sequence);
 /**
  * kvp_sb_rings_missed() - how many numbers the newest superblock of a ring is behind @newest
  * @ring: KVP_RING_FRONT or KVP_RING_BACK
+ * @newest: the newest superblock of the leg that can be read
  *
- * Return: up to 255, which also stands for a ring without a superblock.
+ * The newest is that of the highest epoch, then of the highest number. A history that was given up
+ * may have higher numbers in lower epochs.
+ *
+ * Return: up to 255. That also stands for a ring without a superblock. And it stands for a ring
+ * whose newest superblock has a lower epoch, and no lower number.
  */
-u8 kvp_sb_rings_missed(const struct kvp_sb_rings *r, u32 ring, u64 newest);
+u8 kvp_sb_rings_missed(const struct kvp_sb_rings *r, u32 ring, const struct kvp_sb *newest);
 
 /**
- * kvp_sb_rings_last_two() - the slots of the two superblocks of a ring with the highest numbers
+ * kvp_sb_rings_last_two() - the slots of the newest two superblocks of a ring
  * @ring: KVP_RING_FRONT or KVP_RING_BACK
+ *
+ * The newest are those of the highest epochs, then of the highest numbers.
  *
  * Return: bit per slot.
  */

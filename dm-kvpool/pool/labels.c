@@ -190,6 +190,7 @@ static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset,
 			note_cut(label, l->tmp);
 		return;
 	}
+	label->rings.epoch[ring][slot] = l->tmp->epoch;
 	label->rings.sequence[ring][slot] = l->tmp->sequence;
 	label->valid++;
 	if (!label->found || kvp_sb_newer(l->tmp, label->sb)) {

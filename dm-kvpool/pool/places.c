@@ -53,7 +53,7 @@ void kvp_leg_note_slots(struct kvp_leg *leg, const struct kvp_label *label)
 	leg->front_last = kvp_sb_rings_last_two(&label->rings, KVP_RING_FRONT);
 	for (end = 0; end < 2; end++) {
 		leg->gaps[end] = kvp_sb_rings_gaps(&label->rings, end, label->sb->sequence);
-		leg->missed[end] = kvp_sb_rings_missed(&label->rings, end, label->sb->sequence);
+		leg->missed[end] = kvp_sb_rings_missed(&label->rings, end, label->sb);
 	}
 }
 

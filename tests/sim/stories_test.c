@@ -344,6 +344,89 @@ static bool newest_label_is_in_one_ring(struct story *s)
 	return starts(s, superblocks_pass) && all_well_at_last(s);
 }
 
+static void many_superblocks(struct story *s)
+{
+	u32 i;
+
+	for (i = 0; i < 24; i++)
+		set(s, KVP_T_COMMIT_INTERVAL_MS, 1000 + i);
+}
+
+/* The newest number at the front of @img. */
+static u64 newest_number(const struct image *img)
+{
+	u64 newest = 0, at;
+	u32 slot;
+
+	for (slot = 0; slot < KVP_SB_RING; slot++)
+		newest = max(newest, label_number(img, 0, slot, &at));
+	return newest;
+}
+
+/* Write the superblock with @number to the front ring of @img as it is on @from. */
+static bool put_at_the_front(struct image *img, const struct image *from, u64 number)
+{
+	u8 block[KVP_BLOCK_SIZE];
+	u64 at;
+	u32 i;
+
+	if (label_number(from, 0, number % KVP_SB_RING, &at) != number)
+		return tell("the case was not set up: the first superblock is not there");
+	for (i = 0; i < KVP_SB_BLOCKS; i++) {
+		image_read(from, at + i, block);
+		image_write_data(img, at + i, block);
+	}
+	return true;
+}
+
+/* Each half is started alone. That of leg 0 has the higher epoch, and leg 1 the higher numbers. */
+static bool halves_part(struct story *s)
+{
+	s->start.degraded = true;
+	s->start.missing = BIT(0);
+	if (!starts(s, many_superblocks))
+		return false;
+	s->start.missing = BIT(1);
+	if (!starts(s, NULL) || !starts(s, NULL))
+		return false;
+	s->start.degraded = false;
+	s->start.missing = 0;
+	return newest_number(&s->img[0]) < newest_number(&s->img[1]) ||
+	       tell("the case was not set up: leg 0 has the higher numbers");
+}
+
+/*
+ * The history of leg 1 is given up by order. The power goes when only its front ring has the first
+ * superblock. So its newest one has a lower number than those of the history that was given up.
+ */
+static bool order_is_cut(struct story *s)
+{
+	u64 first = newest_number(&s->img[0]) + 1;
+	struct image before[2];
+	bool good;
+
+	copy_disk(s, 0, &before[0]);
+	copy_disk(s, 1, &before[1]);
+	s->start.accept_fork = true;
+	good = starts(s, NULL) && put_at_the_front(&before[1], &s->img[1], first);
+	s->start.accept_fork = false;
+	put_back(s, 0, &before[0]);
+	put_back(s, 1, &before[1]);
+	return good;
+}
+
+/* The pool goes on without that leg, which then returns. Its first superblock has any slot. */
+static bool leg_with_higher_numbers_returns(struct story *s)
+{
+	if (!halves_part(s) || !order_is_cut(s))
+		return false;
+	s->start.missing = BIT(1);
+	if (!starts(s, NULL))
+		return false;
+	s->start.missing = 0;
+	return starts(s, superblocks_pass) && all_well_at_last(s);
+}
+
 /* --- disks that do not belong ----------------------------------------------------------------- */
 
 static void is_replaced(struct story *s)
@@ -721,6 +804,7 @@ static const struct {
 	{ "parity1:half_a_label_returns", half_a_label_returns, PARITY1, 2 },
 	{ "mirror:newest_label_is_in_one_ring", newest_label_is_in_one_ring, MIRROR, 32 },
 	{ "parity1:newest_label_is_in_one_ring", newest_label_is_in_one_ring, PARITY1, 32 },
+	{ "mirror:leg_with_higher_numbers_returns", leg_with_higher_numbers_returns, MIRROR, 16 },
 	{ "mirror:replaced_one_is_plugged_in", replaced_one_is_plugged_in, MIRROR, 4 },
 	{ "parity1:replaced_one_is_plugged_in", replaced_one_is_plugged_in, PARITY1, 4 },
 	{ "mirror:each_half_alone_by_force", each_half_alone_by_force, MIRROR, 1 },

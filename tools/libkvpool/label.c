@@ -210,6 +210,7 @@ static void note_state(struct kvp_sb_rings *r, unsigned int ring, unsigned int s
 	r->state[ring][slot] = !s->state ? KVP_SLOT_VALID :
 		s->state == -ENODATA ? KVP_SLOT_NONE :
 		s->state == -EIO ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
+	r->epoch[ring][slot] = s->epoch;
 	r->sequence[ring][slot] = s->sequence;
 }
 
