@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Differences between the supported kernels (6.1 and 6.12), one wrapper each.
- * Nothing outside this folder asks for a kernel version.
+ *
+ * This folder is the lowest floor. It knows nothing of pools, so every other folder may use it.
+ *
+ *   compat.h    modes of devices, flags of bios, queue limits, tracepoints: the wrappers below
+ *   platform.h  the build fails on a platform where the module would corrupt data
+ *   shrinker.h  one way to register a shrinker, for kernels with either way
+ *   crc.h       crc32c by the crypto API; the tool has its own version of it
+ *   xor.h       XOR with the processor's best instructions, or by a plain loop
+ *
+ * These rules hold:
+ *  - Nothing outside this folder asks for a kernel version. A caller looks the same on all kernels.
+ *  - A wrapper only translates. It decides nothing about the pool, and keeps no state of it. A
+ *    wrapper that decided would have to be tested on each kernel.
+ *  - The comment above a wrapper names the kernel that made the change. So it is plain which
+ *    wrappers can go when an old kernel is no longer supported.
+ *  - Only crc.c has code of its own to link. All else is inline.
+ *
+ * To support another kernel, begin here, then read shrinker.h. platform.h, crc.h and xor.h do not
+ * depend on the version.
  */
 #ifndef KVP_COMPAT_H
 #define KVP_COMPAT_H
