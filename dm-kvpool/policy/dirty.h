@@ -10,8 +10,8 @@
 #define KVP_WBUF_CHAIN		8u	/* blocks of a bucket, if all of a large window is dirty */
 
 /**
- * kvp_wbuf_bucket_bits() - of the hash table, if @window blocks may be dirty on a cache; 0: there
- * is none
+ * kvp_wbuf_bucket_bits() - the write buffer's hash table has 2 to the power of this many buckets
+ * @window: blocks that may be dirty on a cache; 0: the pool has no cache
  */
 static inline u32 kvp_wbuf_bucket_bits(u64 window)
 {
@@ -22,7 +22,7 @@ static inline u32 kvp_wbuf_bucket_bits(u64 window)
 	return bits;
 }
 
-/** kvp_dirty_ram() - bytes of memory at most, if @window blocks may be dirty; pages are left out */
+/** kvp_dirty_ram() - most bytes that @window dirty blocks take, without the pages of their data */
 static inline u64 kvp_dirty_ram(u64 window)
 {
 	return window * KVP_DIRTY_BYTES + (sizeof(void *) << kvp_wbuf_bucket_bits(window));

@@ -297,7 +297,10 @@ static void ghost_add(struct kvp_s3 *c, u64 key, u32 from)
 	t->ghosts[from == MAIN]++;
 }
 
-/* Which queue was the block evicted from, not long ago? FREE if from none. */
+/*
+ * Forget the fingerprint of a block in the ghost. Returns the queue that the block was evicted
+ * from, or FREE if the ghost has no fingerprint of it.
+ */
 static u32 ghost_take(struct kvp_s3 *c, u64 key)
 {
 	struct kvp_s3_table *t = c->table;

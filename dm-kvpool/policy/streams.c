@@ -5,7 +5,10 @@
 
 #include "policy/streams.h"
 
-/* A word: the next block, of which 44 bits are enough to tell streams apart; the length. */
+/*
+ * A word has the next block of a stream and the stream's length. 44 bits of the block's number are
+ * enough to tell streams apart.
+ */
 #define LENGTH_BITS	20
 #define LENGTH_MOST	((1u << LENGTH_BITS) - 1)
 

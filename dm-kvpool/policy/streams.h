@@ -3,11 +3,12 @@
  * Which reads are part of a long sequential stream. Such a stream does not go through
  * the RAM cache: it is hardly read again soon, and a disk is fast at it.
  *
- * There is one word for each of 128 streams: where it is expected to go on, and how
- * long it is by now. The place of the word is a hash of the former, so a stream moves
- * with every read. Another stream that comes to its place makes it begin anew, as in
- * a list of the last 128 reads, which would need a lock. Two readers that race lose
- * a length, no more.
+ * There is one word for each of 128 streams. It says with which block the stream is
+ * expected to go on, and how long the stream is. A hash of that block gives the place
+ * of the word, so the word moves with every read. If another stream's word comes to
+ * the same place, the first stream is forgotten and begins anew. A list of the last
+ * 128 reads would forget streams as well, and would need a lock. A race of two
+ * readers loses the length of a stream, and nothing else.
  *
  * Pure: no lock, no clock, no memory. May be called from any context, at once.
  */

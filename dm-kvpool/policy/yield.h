@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How much of the disks background work gets while the host asks for something: destage, and the
- * resilver. It works in short steps, and rests after each. A host that is quiet costs it nothing.
+ * How much of the disks background work (destage, resilver) gets while the host sends requests.
+ * Background work is done in short steps, with a rest after each. It does not rest while the host
+ * is quiet.
  *
  * Pure: no lock, no clock, no memory.
  */
@@ -10,7 +11,7 @@
 
 #include <linux/types.h>
 
-#define KVP_YIELD_OTHERS	31u	/* of 32 parts of the time, the host gets so many */
+#define KVP_YIELD_OTHERS	31u	/* parts of 32 of the time that the host gets */
 
 /**
  * struct kvp_yield - what was seen of the host. Zeros to begin with.
@@ -30,19 +31,19 @@ void kvp_yield_begin(struct kvp_yield *y, u64 asked);
  * @now: ns, of a clock that never goes back
  * @within: ns
  *
- * Between two looks it may have asked at any time: the time of the later look counts.
+ * A request may have come at any time between two calls. The time of the later call counts.
  */
 bool kvp_yield_busy(struct kvp_yield *y, u64 asked, u64 now, u64 within);
 
 /**
  * kvp_yield_others() - how many of 32 parts of the time the host gets
- * @full: per cent that are in use of what the background work makes free
- * @seek: both go to disks that seek
+ * @full: per cent in use of the space that the background work makes free
+ * @seek: host and background work use disks that seek
  *
- * KVP_YIELD_OTHERS up to a half. From there on fewer, and none from three quarters on: then the
- * host would soon have to wait for the background work. On disks that seek each request of that
- * work delays the host by milliseconds. So there are fewer slowly at first, and none from 95 per
- * cent on.
+ * The host gets KVP_YIELD_OTHERS parts while @full is at most 50. Above that it gets fewer, and
+ * none from 75 on, since it would soon have to wait for the background work. On disks that seek,
+ * each request of that work delays the host by milliseconds. There the host's parts fall slowly at
+ * first, and are none only from 95 on.
  */
 u32 kvp_yield_others(u32 full, bool seek);
 

@@ -28,7 +28,8 @@
 struct kvp_pool;
 
 /**
- * kvp_changed_check() - is @p a point of this pool's history, from which changes can be told?
+ * kvp_changed_check() - check that @p is a point of this pool's history from which changes can be
+ * told
  *
  * Return: 0; -ERANGE: its era is still to come; -ESTALE: it belongs to another pool, or to a
  * history that was given up; -ENOTUNIQ: it has no tag, and the pool once went back to older

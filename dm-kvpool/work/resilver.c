@@ -1041,7 +1041,10 @@ static void resilver_legs(struct kvp_resilver *r)
 	kvp_resilver_free(io);
 }
 
-/* Let legs leave whose new leg is in sync. While the pool is faulted they cannot. */
+/*
+ * Remove the legs whose new legs are in sync. A faulted pool cannot do that, so this tries again
+ * until it can, or until a resilver begins.
+ */
 static void let_leave(struct kvp_resilver *r)
 {
 	while (!interrupted(r) && !kvp_resilver_runs(r->pool) && kvp_replaced_leave(r->pool))
