@@ -411,7 +411,12 @@ static int label_and_commit(struct kvp_pool *pool, struct replacement *x, struct
  */
 static void undo(struct kvp_pool *pool, struct replacement *x)
 {
+	u32 i;
+
 	memcpy(&pool->legs[first_ssd(x)], x->legs, nr_ssds(x->old) * sizeof(*x->legs));
+	/* Other devices may have got the queues of these places. */
+	for (i = 0; i < nr_ssds(x->old); i++)
+		pool->legs[first_ssd(x) + i].queue = NULL;
 	kvp_take_shape(pool, x->old);
 	if (!x->tried)
 		return;

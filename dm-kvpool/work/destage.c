@@ -177,18 +177,28 @@ static bool few_hold_the_tail(struct kvp_pool *pool)
 	       log_half_full(pool);
 }
 
-/*
- * True if the buffer is full of versions that have pages, and spilling does not free those. While
- * renewals make space, that is so only for lack of memory: entries may have ended just now, and
- * their versions are spilled next. A round for them would hold up renewals for as long as the
- * disks take.
- */
-static bool spilling_is_not_enough(struct kvp_pool *pool)
+/* True if the buffer is full of durable versions that have pages. */
+static bool full_of_pages(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
 
-	return kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8 &&
-	       (!renews(pool) || kvp_wbuf_spill_failed(w));
+	return kvp_wbuf_paged(w) > kvp_wbuf_limit(w) - kvp_wbuf_limit(w) / 8;
+}
+
+/* True if the worker must spill versions. Without renewals, post_work() does that alone. */
+static bool spill_wanted(struct kvp_pool *pool)
+{
+	return renews(pool) && full_of_pages(pool);
+}
+
+/*
+ * True if spilling does not free the pages of a full buffer. While renewals make space, that is so
+ * only for lack of memory: entries may have ended just now, and their versions are spilled next. A
+ * round for them would hold up renewals for as long as the disks take.
+ */
+static bool spilling_is_not_enough(struct kvp_pool *pool)
+{
+	return full_of_pages(pool) && (!renews(pool) || kvp_wbuf_spill_failed(pool->wbuf));
 }
 
 /* True if destage must run as fast as possible, whatever other work there is. */
@@ -253,10 +263,10 @@ static unsigned long round_delay(struct kvp_pool *pool)
 	return quiet || !time_after(at, now) ? 0 : at - now;
 }
 
-/* Jiffies until the next round or renewal. */
+/* Jiffies until the next round or renewal, or until versions must be spilled. */
 static unsigned long destage_delay(struct kvp_pool *pool)
 {
-	return renewal_wanted(pool) ? 0 : round_delay(pool);
+	return renewal_wanted(pool) || spill_wanted(pool) ? 0 : round_delay(pool);
 }
 
 static bool destage_wanted(struct kvp_pool *pool)

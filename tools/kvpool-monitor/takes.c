@@ -93,6 +93,8 @@ void takes_spare_gone(const char *node)
 
 void takes_spare(const char *pool, const char *node, bool rotates, time_t now)
 {
+	const char *was = takes_spare_of(node);
+	bool new = !was || strcmp(was, pool);
 	struct spare *s = calloc(1, sizeof(*s));
 	struct lost_leg *l;
 
@@ -104,9 +106,17 @@ void takes_spare(const char *pool, const char *node, bool rotates, time_t now)
 	s->rotates = rotates;
 	s->next = spares;
 	spares = s;
-	for (l = first; l; l = l->next)
-		if (may_fit(s, l) && l->due && l->due < now + TAKE_SETTLE)
+	for (l = first; l; l = l->next) {
+		if (!may_fit(s, l))
+			continue;
+		if (new && l->tries) {
+			/* The tries that failed may have lacked just this spare. */
+			l->tries = 0;
 			l->due = now + TAKE_SETTLE;
+		} else if (l->due && l->due < now + TAKE_SETTLE) {
+			l->due = now + TAKE_SETTLE;
+		}
+	}
 }
 
 time_t takes_next(void)

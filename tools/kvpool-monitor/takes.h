@@ -4,9 +4,9 @@
  *
  * A lost leg may return for some time, the grace. If it returns and is lost again, the grace begins
  * anew. When the grace is over, a spare is taken, or the first one that appears later. A try that
- * fails is repeated after a pause, TAKE_TRIES times in all. After a success the old leg belongs to
- * the pool no more, so no leg takes two spares. All times are seconds of a clock that does not
- * jump.
+ * fails is repeated after a pause, TAKE_TRIES times in all. A new spare begins the tries anew.
+ * After a success the old leg belongs to the pool no more, so no leg takes two spares. All times
+ * are seconds of a clock that does not jump.
  */
 #ifndef KVPOOL_MONITOR_TAKES_H
 #define KVPOOL_MONITOR_TAKES_H

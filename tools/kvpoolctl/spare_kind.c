@@ -44,6 +44,6 @@ bool spare_is_of(enum spare_kind kind, int rotates)
 
 const char *spare_kind_words(enum spare_kind kind)
 {
-	return kind == SPARE_SSD ? ", and an SSD, as those of the cache are" :
-	       kind == SPARE_DISK ? ", and a disk that rotates, as its vdev has" : "";
+	return kind == SPARE_SSD ? ", and does not rotate, as a cache needs it" :
+	       kind == SPARE_DISK ? ", and rotates, as the disks of its vdev do" : "";
 }

@@ -46,7 +46,7 @@ kill $monitor
 wait $monitor || true
 expect_eq "$(dd if=/dev/mapper/tank bs=1M count=4 iflag=direct status=none | sha256sum)" "$sum" "contents"
 # the disk that is left waits for no SSD
-refused 3 refused 'free and large enough, and an SSD' replace --spare tank /dev/x
+refused 3 refused 'free and large enough, and does not rotate' replace --spare tank /dev/x
 run 0 replace --spare --wait tank /dev/b
 run 0 status -j tank
 expect_eq "$(json pools.0.spares)" "[]"

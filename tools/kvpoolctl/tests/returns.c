@@ -566,7 +566,7 @@ static void test_replace_refused(void)
 {
 	BEGIN(LEG_IS("online"));
 	RUN(&cmd_replace, false, false, "replace", "tank", "8:16");
-	expect(last.status == EXIT_REFUSED && said("a spare takes only the place of a leg that is out"));
+	expect(last.status == EXIT_REFUSED && said("a spare takes its place only with --spare"));
 	BEGIN(LEG_IS("resilvering"));
 	RUN(&cmd_replace, false, false, "replace", "tank", LEG(1), "8:80");
 	expect(last.status == EXIT_REFUSED && said("it is resilvering"));
