@@ -14,8 +14,8 @@
  *  - Nothing outside this folder asks for a kernel version. A caller looks the same on all kernels.
  *  - A wrapper only translates. It decides nothing about the pool, and keeps no state of it. A
  *    wrapper that decided would have to be tested on each kernel.
- *  - The comment above a wrapper names the kernel that made the change. So it is plain which
- *    wrappers can go when an old kernel is no longer supported.
+ *  - A wrapper that differs between kernels compares LINUX_VERSION_CODE with the kernel that made
+ *    the change. So it is plain which branches can go when an old kernel is no longer supported.
  *  - Only crc.c has code of its own to link. All else is inline.
  *
  * To support another kernel, begin here, then read shrinker.h. platform.h, crc.h and xor.h do not

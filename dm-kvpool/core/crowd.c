@@ -14,6 +14,9 @@
  * be 3 ms.
  */
 #define NAP_STEPS	8u
+#define NAP_NS		(NAP_STEPS * STEP_NS)
+/* A late nap counts for one eighth. So one late nap among others that end in time has no effect. */
+#define MEAN_OF_NAPS	8u
 /* Others had the processor for so long: a new spell begins. */
 #define TURN_NS		(200u * NSEC_PER_USEC)
 
@@ -62,6 +65,17 @@ static void nap(void)
 	destroy_hrtimer_on_stack(&n.timer);
 }
 
+/*
+ * Where naps end late again and again, half of the time is still the worker's: a spell then lasts
+ * as long as a nap in the mean. After one late nap alone it does not. Other tasks would wait for
+ * a spell as long as that nap.
+ */
+static void note_nap(struct kvp_spell *s, u64 ns)
+{
+	s->nap += ns / MEAN_OF_NAPS - s->nap / MEAN_OF_NAPS;
+	s->least = s->nap > 2 * NAP_NS ? s->nap : 0;
+}
+
 void kvp_give_way(struct kvp_spell *s)
 {
 	unsigned long switches;
@@ -78,8 +92,7 @@ void kvp_give_way(struct kvp_spell *s)
 		nap();
 		now = ktime_get_ns();
 		s->since = now;
-		/* Where naps end late, half of the time is still the worker's. */
-		s->least = now - began > 2 * NAP_STEPS * STEP_NS ? now - began : 0;
+		note_nap(s, now - began);
 	}
 	s->switches = current->nvcsw + current->nivcsw;
 	s->seen = now;

@@ -15,13 +15,14 @@
 /**
  * struct kvp_spell - how long a worker has had its processor. Zeros to begin with.
  * @most: ns, how long a spell may be; U64_MAX: the worker takes no naps
- * @least: ns, how long this one is at least, since the last nap took long
+ * @least: ns, how long this one is at least, since the last naps took long
+ * @nap: ns, how long naps take: a moving average
  * @since: ns, when this one began
  * @seen: ns, when the worker looked last
  * @switches: how often the task had been switched out by then
  */
 struct kvp_spell {
-	u64 most, least, since, seen;
+	u64 most, least, nap, since, seen;
 	unsigned long switches;
 };
 

@@ -72,12 +72,6 @@ static bool again_wanted(const struct kvp_log *log)
 	return READ_ONCE(log->again_seq) > READ_ONCE(log->built_seq) && !kvp_log_failed(log);
 }
 
-bool kvp_log_due(const struct kvp_log *log)
-{
-	return READ_ONCE(log->due) || (READ_ONCE(log->due_seq) > READ_ONCE(log->built_seq) &&
-				       kvp_wbuf_buffered(log->wbuf));
-}
-
 /*
  * True if an entry may be wanted. Most writes have no waiter and do not fill an entry: for those
  * this says no without a lock. Code that changes one of these values kicks after that.
@@ -145,9 +139,13 @@ void kvp_commit_now(struct kvp_log *log)
  */
 static void commit_all_accepted(struct kvp_log *log)
 {
-	u64 seq = kvp_wbuf_seq(log->wbuf);
 	unsigned long flags;
+	u64 seq;
 
+	/* Numbers that no version has must not make a later write due. */
+	if (!kvp_wbuf_buffered(log->wbuf))
+		return;
+	seq = kvp_wbuf_seq(log->wbuf);
 	spin_lock_irqsave(&log->lock, flags);
 	WRITE_ONCE(log->due_seq, max(log->due_seq, seq));
 	spin_unlock_irqrestore(&log->lock, flags);

@@ -6,6 +6,7 @@
 #include <linux/completion.h>
 
 #include "log/log.h"
+#include "ram/wbuf.h"
 
 /**
  * kvp_log_free_entry() - find an entry that is not in flight
@@ -198,7 +199,11 @@ void kvp_commit_fail_internal(struct kvp_log *log);
  *
  * The interval was over for a part of what is buffered, or kvp_commit_now() was called.
  */
-bool kvp_log_due(const struct kvp_log *log);
+static inline bool kvp_log_due(const struct kvp_log *log)
+{
+	return READ_ONCE(log->due) || (READ_ONCE(log->due_seq) > READ_ONCE(log->built_seq) &&
+				       kvp_wbuf_buffered(log->wbuf));
+}
 
 /* Work of the log, on log->commit_wq. */
 void kvp_commit_work(struct work_struct *work);

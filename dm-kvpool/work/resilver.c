@@ -1042,8 +1042,9 @@ static void resilver_legs(struct kvp_resilver *r)
 }
 
 /*
- * Remove the legs whose new legs are in sync. A faulted pool cannot do that, so this tries again
- * until it can, or until a resilver begins.
+ * Remove the legs whose new legs are in sync. That fails while the pool is faulted, or a leg is not
+ * recorded out yet. So this tries again until no leg has to leave. It gives up if a resilver
+ * begins, or if the worker is told to end.
  */
 static void let_leave(struct kvp_resilver *r)
 {

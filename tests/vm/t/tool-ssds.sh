@@ -53,7 +53,7 @@ simset d dead 0
 mode_is writeback cache
 ssds '/dev/e /dev/c'
 expect_eq "$(json pools.0.cache.state) $(json pools.0.losses_survivable)" "online 1"
-run 0 offline tank /dev/e; has out 'offline; .* loss of 0 leg.* now, before 1'
+run 0 offline tank /dev/e; has out 'offline; .* survives the loss of 0 leg.*, not of 1;'
 as_planned 0 1 online tank /dev/e
 mode_is writeback cache
 ssds '/dev/e /dev/c'
