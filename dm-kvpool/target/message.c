@@ -123,6 +123,14 @@ static int msg_poisoned(struct message *m)
 	       kvp_print_poisoned(m->pool, kvp_block(from), m->result, m->maxlen);
 }
 
+static int msg_skipped(struct message *m)
+{
+	u64 from;
+
+	return number(m, 1, &from) ?:
+	       kvp_print_skipped(m->pool, kvp_block(from), m->result, m->maxlen);
+}
+
 static int msg_give_up(struct message *m)
 {
 	bool force = m->argc > 2;
@@ -570,6 +578,7 @@ static const struct kind {
 	{ "stats", 1, 1, msg_stats },
 	{ "latency", 1, 1, msg_latency },
 	{ "poisoned", 1, 2, msg_poisoned, true },
+	{ "skipped", 1, 2, msg_skipped },
 	{ "events", 1, 2, msg_events },
 	{ "point", 1, 1, msg_point, true },
 	{ "changed", 2, 3, msg_changed, true },

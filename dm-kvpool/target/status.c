@@ -752,8 +752,8 @@ int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
 
 /* --- lists -------------------------------------------------------------------------------- */
 
-#define MAX_POISONED		1000
-#define MAX_POISONED_LEAVES	16384u	/* 32 GiB */
+#define MAX_RANGES	1000
+#define MAX_LEAVES	16384u	/* 32 GiB */
 
 /* How many neighbours from @block on, below one leaf, are poisoned; or -errno. */
 static int poisoned_run(struct kvp_pool *pool, kvp_block_t block)
@@ -787,8 +787,8 @@ int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, un
 
 	*result = 0;
 	/* Neighbours make one line. Limits let a message end. */
-	for (; kvp_block_before(block, size) && lines < MAX_POISONED &&
-	       leaves < MAX_POISONED_LEAVES; leaves++) {
+	for (; kvp_block_before(block, size) && lines < MAX_RANGES && leaves < MAX_LEAVES;
+	     leaves++) {
 		run = kvp_table_next_poisoned(pool->table, block, &block);
 		if (run)
 			return run == -EINTR ? run : -EIO;
@@ -805,7 +805,33 @@ int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, un
 		end = block;
 		kvp_table_shrink(pool->table, false);
 	}
-	if (kvp_block_before(first, end) && kvp_block_before(first, size) && lines < MAX_POISONED)
+	if (kvp_block_before(first, end) && kvp_block_before(first, size) && lines < MAX_RANGES)
+		say_blocks(&p, first, end);
+	return 1;
+}
+
+int kvp_print_skipped(struct kvp_pool *pool, kvp_block_t from, char *result, unsigned int maxlen)
+{
+	kvp_block_t first = from, end = from, at;
+	struct printer p = { result, maxlen, 0 };
+	u32 lines = 0, leaves = 0;
+	u64 count;
+
+	*result = 0;
+	/* Neighbours make one line, as those of poisoned blocks do. */
+	for (; lines < MAX_RANGES && leaves < MAX_LEAVES; leaves++) {
+		if (!kvp_resilver_skipped(pool, end, &at, &count))
+			break;
+		if (at != end && first != end) {
+			say_blocks(&p, first, end);
+			lines++;
+		}
+		if (at != end)
+			first = at;
+		end = kvp_block_add(at, count);
+		cond_resched();
+	}
+	if (first != end && lines < MAX_RANGES)
 		say_blocks(&p, first, end);
 	return 1;
 }

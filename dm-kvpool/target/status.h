@@ -16,6 +16,7 @@ void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, ch
 int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen);
 int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen);
 int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, unsigned int maxlen);
+int kvp_print_skipped(struct kvp_pool *pool, kvp_block_t from, char *result, unsigned int maxlen);
 int kvp_print_point(const struct kvp_point *point, char *result, unsigned int maxlen);
 int kvp_print_changed(struct kvp_pool *pool, u32 since, kvp_block_t from, char *result,
 		      unsigned int maxlen);

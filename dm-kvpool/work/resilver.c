@@ -172,9 +172,9 @@ bool kvp_resilver_runs(const struct kvp_pool *pool)
 	return kvp_leg_resilvers(&pool->shadow) || kvp_shadow_may_join(pool);
 }
 
-void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figures *f)
+void kvp_resilver_figures(struct kvp_pool *pool, struct kvp_resilver_figures *f)
 {
-	const struct kvp_resilver *r = pool->resilver;
+	struct kvp_resilver *r = pool->resilver;
 	u32 i, k;
 
 	*f = (struct kvp_resilver_figures){ .copied = READ_ONCE(r->copied) };
@@ -191,8 +191,12 @@ void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figur
 		f->done += kvp_vblock_nr(kvp_vblock_first(least, end_of(v)));
 		f->total += kvp_vblock_nr(end_of(v));
 	}
-	for (i = 0; i < min(READ_ONCE(r->nr_holes), KVP_RESILVER_HOLES); i++)
-		f->unread += READ_ONCE(r->holes[i].n);
+	f->unread = kvp_skipped_blocks(&r->skipped);
+}
+
+bool kvp_resilver_skipped(struct kvp_pool *pool, kvp_block_t from, kvp_block_t *first, u64 *count)
+{
+	return kvp_skipped_next(&pool->resilver->skipped, pool, from, first, count);
 }
 
 /* --- joining (1) ---------------------------------------------------------------- */
@@ -264,22 +268,8 @@ static int join_shadow(struct kvp_resilver *r)
 }
 
 /*
- * Forget the holes of @v: the legs that missed these blocks are lost, and begin again when they
- * return.
- */
-static void forget_holes(struct kvp_resilver *r, const struct kvp_vdev *v)
-{
-	u32 i, others = 0;
-
-	for (i = 0; i < r->nr_holes; i++)
-		if (r->holes[i].v != v)
-			r->holes[others++] = r->holes[i];
-	WRITE_ONCE(r->nr_holes, others);
-}
-
-/*
  * A leg of @v joins while the walk is for the shadow of another one. That walk begins again later,
- * at the noted cursor. Otherwise its holes would be forgotten.
+ * at the noted cursor. Otherwise what it skipped would be forgotten.
  */
 static void stop_for_legs(struct kvp_resilver *r, const struct kvp_vdev *v)
 {
@@ -305,8 +295,9 @@ static int begin_walk(struct kvp_resilver *r, struct kvp_vdev *v, u64 legs)
 	u32 i;
 	int ret;
 
+	/* The legs that missed these blocks are lost, and begin again when they return. */
 	if (!targets_of(v))
-		forget_holes(r, v);
+		kvp_skipped_forget(&r->skipped, v);
 	mutex_lock(&pool->sb_lock);
 	stop_for_legs(r, v);
 	for (i = 0; i <= v->nr_legs; i++) {
@@ -349,7 +340,7 @@ static u32 since_of(const struct kvp_resilver *r, u32 i, kvp_vblock_t own)
  * @ahead: all blocks below are done, or belong to steps in flight
  * @end: some leg has got further, or has another era from here on
  * @since: the oldest era that one of @legs misses
- * @again: it is a hole, and the walk has passed it
+ * @again: it was skipped, and the walk has passed it
  */
 struct stretch {
 	struct kvp_vdev *v;
@@ -386,7 +377,7 @@ static bool next_stretch(const struct kvp_resilver *r, struct kvp_vdev *v, struc
 	return kvp_vblock_before(s->own, end_of(v));
 }
 
-/* The legs have everything below @s->own, except holes. */
+/* The legs have everything below @s->own, except what was skipped. */
 static void advance(struct kvp_resilver *r, const struct stretch *s)
 {
 	u32 i;
@@ -396,53 +387,12 @@ static void advance(struct kvp_resilver *r, const struct stretch *s)
 			WRITE_ONCE(r->next[number_at(s->v, i)], s->own);
 }
 
-static kvp_vblock_t hole_end(const struct kvp_resilver_hole *h)
-{
-	return kvp_vblock_add(h->own, h->n);
-}
-
-/* Make one hole of @a and @b, of one vdev. Blocks between them are copied again. */
-static void join_holes(struct kvp_resilver_hole *a, const struct kvp_resilver_hole *b)
-{
-	kvp_vblock_t end = kvp_vblock_last(hole_end(a), hole_end(b));
-
-	a->own = kvp_vblock_first(a->own, b->own);
-	a->n = kvp_vblock_since(end, a->own);
-	a->legs |= b->legs;
-}
-
-static_assert(KVP_RESILVER_HOLES > KVP_MAX_VDEVS);
-
-/* Make room for one more hole. There are more holes than vdevs, so some vdev has two. */
-static void save_hole(struct kvp_resilver *r)
-{
-	struct kvp_resilver_hole *h = r->holes;
-	u32 i, k;
-
-	for (i = 0; i < r->nr_holes; i++)
-		for (k = i + 1; k < r->nr_holes; k++)
-			if (h[i].v == h[k].v) {
-				join_holes(&h[i], &h[k]);
-				h[k] = h[r->nr_holes - 1];
-				WRITE_ONCE(r->nr_holes, r->nr_holes - 1);
-				return;
-			}
-}
-
 /* Note that @n blocks from @own on could not be copied. */
-static void note_hole(struct kvp_resilver *r, const struct stretch *s, kvp_vblock_t own, u64 n)
+static void note_skipped(struct kvp_resilver *r, const struct stretch *s, kvp_vblock_t own, u64 n)
 {
-	struct kvp_resilver_hole hole = { .v = s->v, .own = own, .legs = s->legs, .n = n };
-	struct kvp_resilver_hole *last = r->nr_holes ? &r->holes[r->nr_holes - 1] : NULL;
+	struct kvp_skipped_range range = { .v = s->v, .own = own, .legs = s->legs, .n = n };
 
-	if (last && last->v == s->v && hole_end(last) == own) {
-		join_holes(last, &hole);
-		return;
-	}
-	if (r->nr_holes == KVP_RESILVER_HOLES)
-		save_hole(r);
-	r->holes[r->nr_holes] = hole;
-	WRITE_ONCE(r->nr_holes, r->nr_holes + 1);
+	kvp_skipped_note(&r->skipped, &range);
 }
 
 /* True if the newest version of @block was in a retained log at the start, and is not home yet. */
@@ -513,7 +463,7 @@ static int copy_closely(struct kvp_resilver *r, struct kvp_resilver_io *io, cons
 		if (ret == -ENOMEM)
 			return ret;
 		if (ret)
-			note_hole(r, s, kvp_vblock_add(step->own, i), 1);
+			note_skipped(r, s, kvp_vblock_add(step->own, i), 1);
 		if (interrupted(r))
 			return -EINTR;
 	}
@@ -556,7 +506,7 @@ static int begin_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 		return io->nr ? 1 : ret;
 	if (ret) {
 		behind = kvp_vblock_first(behind, s->end);
-		note_hole(r, s, next, kvp_vblock_since(behind, next));
+		note_skipped(r, s, next, kvp_vblock_since(behind, next));
 		next = behind;
 	}
 	if (kvp_vblock_before(s->ahead, next)) {
@@ -572,7 +522,7 @@ static int begin_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 		return io->nr ? 1 : ret;
 	r->begun_ahead += !!io->nr;
 	if (ret)
-		note_hole(r, s, step->own, step->n);
+		note_skipped(r, s, step->own, step->n);
 	else
 		io->nr++;
 	s->ahead = step_end(step);
@@ -675,12 +625,12 @@ static int walk_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct st
 	return ret;
 }
 
-/* Walk over a hole again. What still cannot be copied becomes a hole again. */
+/* Walk over @h again. What still cannot be copied is noted again. */
 static void try_again(struct kvp_resilver *r, struct kvp_resilver_io *io,
-		      const struct kvp_resilver_hole *h)
+		      const struct kvp_skipped_range *h)
 {
 	struct stretch s = { .v = h->v, .legs = h->legs & targets_of(h->v), .own = h->own,
-			     .end = hole_end(h), .since = KVP_ERA_MAX, .again = true };
+			     .end = kvp_skipped_end(h), .since = KVP_ERA_MAX, .again = true };
 	int ret = 0;
 	u32 i;
 
@@ -692,42 +642,22 @@ static void try_again(struct kvp_resilver *r, struct kvp_resilver_io *io,
 	while (s.legs && kvp_vblock_before(s.own, s.end) && !ret)
 		ret = interrupted(r) ? -EINTR : walk_on(r, io, &s);
 	if (s.legs && kvp_vblock_before(s.own, s.end))
-		note_hole(r, &s, s.own, kvp_vblock_since(s.end, s.own));
+		note_skipped(r, &s, s.own, kvp_vblock_since(s.end, s.own));
 }
 
-/* Try the holes of @v again. Returns true if no hole is left. */
-static bool fill_holes(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
+/* Try again what was skipped of @v. Returns true if nothing is left. */
+static bool try_skipped(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
 {
-	u32 i, n = 0, others = 0;
+	u32 i, n = kvp_skipped_take(&r->skipped, v);
+	kvp_vblock_t first;
 
-	for (i = 0; i < r->nr_holes; i++) {
-		if (r->holes[i].v == v)
-			r->again[n++] = r->holes[i];
-		else
-			r->holes[others++] = r->holes[i];
-	}
-	WRITE_ONCE(r->nr_holes, others);
 	for (i = 0; i < n; i++)
-		try_again(r, io, &r->again[i]);
-	for (i = 0; i < r->nr_holes; i++)
-		if (r->holes[i].v == v)
-			return false;
-	return true;
+		try_again(r, io, &r->skipped.again[i]);
+	kvp_skipped_tried(&r->skipped);
+	return !kvp_skipped_first(&r->skipped, v, &first);
 }
 
 /* --- the cursor (3) ------------------------------------------------------------- */
-
-/* The lowest block of @v in a hole; NONE if there is no hole. */
-static kvp_vblock_t first_hole(const struct kvp_resilver *r, const struct kvp_vdev *v)
-{
-	kvp_vblock_t first = NONE;
-	u32 i;
-
-	for (i = 0; i < r->nr_holes; i++)
-		if (r->holes[i].v == v)
-			first = kvp_vblock_first(first, r->holes[i].own);
-	return first;
-}
 
 /*
  * Note that leg @leg of @v has all below @at that was born before the era of the last checkpoint.
@@ -759,12 +689,13 @@ static void note_cursor_of(const struct kvp_vdev *v, u32 leg, kvp_vblock_t at)
 static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 {
 	struct kvp_pool *pool = r->pool;
-	kvp_vblock_t at[KVP_MAX_MIRROR_LEGS + 1];
+	kvp_vblock_t at[KVP_MAX_MIRROR_LEGS + 1], skipped = NONE;
 	u32 i;
 
+	kvp_skipped_first(&r->skipped, v, &skipped);
 	/* Do this before the checkpoint: a leg that returns meanwhile begins another walk. */
 	for (i = 0; i <= v->nr_legs; i++)
-		at[i] = kvp_vblock_first(r->next[number_at(v, i)], first_hole(r, v));
+		at[i] = kvp_vblock_first(r->next[number_at(v, i)], skipped);
 	r->noted = jiffies;
 	r->noted_at = r->copied;
 	if (checkpoint(pool))
@@ -963,7 +894,7 @@ static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp
 
 	if (!targets)
 		return 0;
-	if (!fill_holes(r, io, v))
+	if (!try_skipped(r, io, v))
 		return -EIO;
 	ret = copy_pages(r, io, v);
 	if (ret)
@@ -1090,7 +1021,7 @@ void kvp_resilver_renumber(struct kvp_pool *pool)
 	u32 i;
 
 	lockdep_assert_held(&pool->sb_lock);
-	WRITE_ONCE(r->nr_holes, 0);
+	kvp_skipped_forget(&r->skipped, NULL);
 	for (i = 0; i < pool->nr_legs; i++) {
 		const struct kvp_leg_info *info = &pool->sb->legs[i];
 
@@ -1109,6 +1040,7 @@ void kvp_resilver_renumber(struct kvp_pool *pool)
 void kvp_resilver_init(struct kvp_pool *pool)
 {
 	pool->resilver->pool = pool;
+	kvp_skipped_init(&pool->resilver->skipped);
 	INIT_WORK(&pool->resilver->work, resilver_work);
 	/* Quiesced until kvp_resilver_unquiesce(). */
 	pool->resilver->quiesce = true;

@@ -9,8 +9,8 @@
  *    waits for all that was on its way home before, and takes a checkpoint. From here on the table
  *    on disk names all that the leg misses, and newer versions go to the leg as well.
  * 2. The worker walks the vdev by address, and copies what was born since (resilver_copy.c). One
- *    walk serves all legs of a vdev. Blocks that no leg in sync gives now become a hole. The worker
- *    tries holes again until a leg gives the blocks.
+ *    walk serves all legs of a vdev. The worker skips blocks that no leg in sync gives now,
+ *    and tries them again until a leg gives them (skipped.h).
  * 3. Every ten seconds, or GiB, it notes the cursor, after a checkpoint that has flushed the leg.
  * 4. After the walk it copies the table pages that changed.
  * 5. From here on, entries of the log go to the leg. If the log is on such legs, destage moves the
@@ -32,23 +32,9 @@
 
 #include "core/core.h"
 #include "policy/yield.h"
+#include "work/skipped.h"
 
 struct kvp_resilver_io;
-
-#define KVP_RESILVER_HOLES	64
-
-/**
- * struct kvp_resilver_hole - blocks that could not be copied yet
- * @v: their vdev
- * @legs: a bit for each leg of @v that misses them
- * @own: the first one, as a block of the vdev
- * @n: how many; blocks between them may be copied already
- */
-struct kvp_resilver_hole {
-	struct kvp_vdev *v;
-	kvp_vblock_t own;
-	u64 legs, n;
-};
 
 /**
  * struct kvp_resilver - the resilver of a pool
@@ -57,10 +43,10 @@ struct kvp_resilver_hole {
  *	still busy with its earlier resilver
  * @joined: of each leg: what it had when it joined; by sb_lock
  * @sync: the same, of legs that walk; this and all below by the worker
- * @next: of each leg: blocks of its vdev below are in sync, except holes
+ * @next: of each leg: blocks of its vdev below are in sync, except what was skipped
  * @copied: blocks that were copied since the pool was started
  * @copied_at: of each leg: @copied when its walk began
- * @holes: @nr_holes of them; @again: those of a vdev, while they are tried again
+ * @skipped: blocks that no leg in sync gives now
  * @pause: ms before the next try
  * @noted: jiffies: when the cursor was noted
  * @noted_at: @copied at that time
@@ -78,8 +64,8 @@ struct kvp_resilver {
 	struct kvp_leg_info joined[KVP_LEGS_BESIDE], sync[KVP_LEGS_BESIDE];
 	kvp_vblock_t next[KVP_LEGS_BESIDE];
 	u64 copied_at[KVP_LEGS_BESIDE], copied, noted_at;
-	struct kvp_resilver_hole holes[KVP_RESILVER_HOLES], again[KVP_RESILVER_HOLES];
-	u32 nr_holes, pause;
+	struct kvp_skipped skipped;
+	u32 pause;
 	unsigned long noted;
 	struct kvp_yield host;
 	u64 begun_ahead, yields, began, ordered;
@@ -104,14 +90,22 @@ bool kvp_resilver_runs(const struct kvp_pool *pool);
  * struct kvp_resilver_figures - progress, in blocks
  * @done, @total: of the vdevs with a leg that resilvers
  * @copied: since the pool was started
- * @unread: in holes: no leg in sync has given them yet; 0 at the end of each resilver
+ * @unread: skipped: no leg in sync has given them yet; 0 at the end of each resilver
  */
 struct kvp_resilver_figures {
 	u64 done, total, copied, unread;
 };
 
-/** kvp_resilver_figures() - fill in @f. Context: any. */
-void kvp_resilver_figures(const struct kvp_pool *pool, struct kvp_resilver_figures *f);
+/** kvp_resilver_figures() - fill in @f. Context: process. */
+void kvp_resilver_figures(struct kvp_pool *pool, struct kvp_resilver_figures *f);
+
+/**
+ * kvp_resilver_skipped() - the first blocks at or behind @from that no leg in sync gives now
+ * @first, @count: as of kvp_skipped_next()
+ *
+ * Return: false if there are none. Context: process.
+ */
+bool kvp_resilver_skipped(struct kvp_pool *pool, kvp_block_t from, kvp_block_t *first, u64 *count);
 
 /**
  * kvp_resilver_renumber() - legs have new numbers: begin all walks again, at the noted cursors

@@ -1673,20 +1673,47 @@ static void one_of_each_vdev_returns(struct life *l)
 	host_flush(&l->host);
 }
 
+/*
+ * The pool tells where the blocks are that it skipped: just those of the first vdev that
+ * write_everywhere() wrote.
+ */
+static void expect_skipped(struct life *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	struct kvp_resilver_figures f;
+	kvp_block_t block = kvp_block(0);
+	u64 count, told = 0, i, wanted = 0, each = l->blocks / 8;
+
+	for (i = 0; i < l->blocks; i++)
+		wanted += !kvp_locate(pool, kvp_block(i)).v->index && i % each < 12 &&
+			  i - i % each + 16 < l->blocks;
+	for (; kvp_resilver_skipped(pool, block, &block, &count);
+	     block = kvp_block_add(block, count), told += count)
+		for (i = 0; i < count; i++)
+			if (kvp_locate(pool, kvp_block_add(block, i)).v->index)
+				sim_fail("block %llu was not skipped", kvp_block_nr(block) + i);
+	kvp_resilver_figures(pool, &f);
+	if (told != wanted || f.unread != told)
+		sim_fail("%llu blocks are told, %llu counted, and %llu were skipped", told,
+			 f.unread, wanted);
+}
+
 /* Blocks of one vdev cannot be read. The leg of the other one is in sync nevertheless. */
 static void one_vdev_has_holes(struct life *l)
 {
-	u64 at = l->host.pool->legs[0].v->g->data_start;
+	struct kvp_vdev *v = l->host.pool->legs[0].v;
+	u64 at = v->g->data_start, n = kvp_vblock_nr(kvp_vdev_from(v, kvp_pool_end(v->pool)));
 	u32 other = l->start.legs - 1, i;
 
 	l->victim = 0;
 	leave(l);
 	write_everywhere(l);
-	disks_fault(FAULT_READ_EIO, 1, at, at + 60);
+	disks_fault(FAULT_READ_EIO, 1, at, at + n - 1);
 	come_back(l);
 	host_sleep(10000);
 	if (!disks.faults[0].hit || !kvp_leg_resilvers(victim(l)))
 		sim_fail("nothing was left out: the case was not set up");
+	expect_skipped(l);
 	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, other)))
 		sim_fail("the other leg does not leave");
 	some_writes(l, 3);

@@ -663,9 +663,9 @@ static void other_leg_joins_over_holes(struct life *l)
 	kvp_table_shrink(l->host.pool->table, true);
 	l->host.quiesced = rows_cannot_be_read;
 	add_shadow(l);
-	for (i = 0; i < 100 && !l->host.pool->resilver->nr_holes; i++)
+	for (i = 0; i < 100 && !l->host.pool->resilver->skipped.nr; i++)
 		host_sleep(10);
-	if (!l->host.pool->resilver->nr_holes)
+	if (!l->host.pool->resilver->skipped.nr)
 		sim_fail("nothing is left for later: the case was not set up");
 	if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[other]))
 		sim_fail("the leg does not leave");

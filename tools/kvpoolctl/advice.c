@@ -435,7 +435,7 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 	u64 done = json_number_at(pool, "resilver.done"),
 	    total = json_number_at(pool, "resilver.total");
 	u64 unread = json_number_at(pool, "resilver.unread");
-	char more[40] = "", lacks[160] = "", losses[64];
+	char more[40] = "", lacks[224] = "", losses[64];
 
 	if (count > 1)
 		snprintf(more, sizeof(more), " (and %u more)", count - 1);
@@ -449,7 +449,8 @@ static void about_resilver(json_object *pool, json_object *leg, unsigned int cou
 	}
 	if (unread)
 		snprintf(lacks, sizeof(lacks), ". It cannot end until a leg in sync gives %" PRIu64
-			 " block(s): check the other disks", unread / KVP_BLOCK_SIZE);
+			 " block(s), which kvpoolctl status -v %s lists: check the other disks",
+			 unread / KVP_BLOCK_SIZE, json_text_at(pool, "name"));
 	snprintf(buf, size, "leg %s is resilvering%s, %" PRIu64 " %% done; until then the pool %s. "
 		 "kvpoolctl wait -t resilver %s waits for that%s",
 		 leg_name(leg), more, total ? done * 100 / total : 0,

@@ -57,9 +57,9 @@ static void print_resilver(const struct ctl *ctl, json_object *pool)
 	putchar('\n');
 }
 
-static void print_poisoned(json_object *pool)
+static void print_ranges(json_object *list)
 {
-	json_object *list = json_at(pool, "poisoned"), *range;
+	json_object *range;
 	size_t i;
 
 	for (i = 0; list && i < json_object_array_length(list); i++) {
@@ -170,9 +170,11 @@ static void print_details(const struct ctl *ctl, json_object *pool, const struct
 	print_head(ctl, pool);
 	print_scrub(pool);
 	print_resilver(ctl, pool);
+	if (view->verbose)
+		print_ranges(json_at(pool, "resilver.skipped"));
 	printf(" poisoned: %" PRIu64 " block(s)\n", poisoned);
 	if (view->verbose) {
-		print_poisoned(pool);
+		print_ranges(json_at(pool, "poisoned"));
 		printf("  commits: %" PRIu64 ", flushes %" PRIu64 ", lsn %" PRIu64
 		       ", checkpoint %" PRIu64 ", epoch %" PRIu64 "\n",
 		       json_number_at(pool, "log.commits"), json_number_at(pool, "log.flushes"),

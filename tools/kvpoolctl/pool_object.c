@@ -290,21 +290,18 @@ static void add_work(json_object *pool, const struct stats *s)
 	}
 }
 
-static int add_poisoned(json_object *pool, const char *name, u64 total, struct err *err)
+/* Add the ranges of blocks that @message lists. */
+static int add_ranges(json_object *list, const char *name, const char *message, struct err *err)
 {
-	json_object *list, *item;
 	char *text = NULL, *p;
+	json_object *item;
 	unsigned int n = 0;
 	u64 lba, blocks;
 	int used = 0;
 
-	json_number(pool, "poisoned_total", total);
-	list = json_list(pool, "poisoned");
-	if (!total)
-		return 0;
-	if (dm_message(name, "poisoned", &text, err))
+	if (dm_message(name, message, &text, err))
 		return -1;
-	for (p = text; n < POISONED_MAX &&
+	for (p = text; n < RANGES_MAX &&
 	     sscanf(p, "%" SCNu64 " %" SCNu64 "%n", &lba, &blocks, &used) == 2; p += used, n++) {
 		item = json_item(list);
 		json_number(item, "lba", lba);
@@ -312,6 +309,25 @@ static int add_poisoned(json_object *pool, const char *name, u64 total, struct e
 	}
 	free(text);
 	return 0;
+}
+
+static int add_poisoned(json_object *pool, const char *name, u64 total, struct err *err)
+{
+	json_object *list;
+
+	json_number(pool, "poisoned_total", total);
+	list = json_list(pool, "poisoned");
+	return total ? add_ranges(list, name, "poisoned", err) : 0;
+}
+
+/* Null: a module that is older than this tool does not tell. */
+static void add_skipped(json_object *pool, const char *name)
+{
+	json_object *resilver = json_at(pool, "resilver"), *list = json_list(resilver, "skipped");
+	struct err ignored;
+
+	if (json_number_at(resilver, "unread") && add_ranges(list, name, "skipped", &ignored))
+		json_object_object_add(resilver, "skipped", NULL);
 }
 
 /* Null: the pool has no heartbeat. */
@@ -376,6 +392,7 @@ json_object *pool_object(const struct dm_entry *e, struct err *err)
 		json_object_put(pool);
 		return NULL;
 	}
+	add_skipped(pool, e->name);
 	advice_set(pool);
 	return pool;
 }

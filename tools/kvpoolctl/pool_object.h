@@ -6,7 +6,7 @@
 #include "ctl.h"
 #include "stats.h"
 
-#define POISONED_MAX	1000
+#define RANGES_MAX	1000
 
 /** pool_object() - ask a running pool and describe it; NULL with @err */
 json_object *pool_object(const struct dm_entry *e, struct err *err);

@@ -174,7 +174,7 @@ static const char *some_state(void)
 		"leg.1.replaces=" LEG_UUID(0) "\nleg.0.replaces=" LEG_UUID(1),
 		"leg.1.replaces=" LEG_UUID(0) "\nleg.1.state=missing\nleg.1.path=-",
 		"leg.6.replaces=" LEG_UUID(5), "leg.0.state=missing\nleg.0.path=-",
-		"leg.3.state=resilvering\nresilver.state=running\nresilver.total=9",
+		"leg.3.state=resilvering\nresilver.state=running\nresilver.total=9\nresilver.unread=45056",
 		"leg.5.state=faulted\nleg.6.state=faulted\nlog.on=legs", "state=faulted",
 		"drain.state=failed", "trim.state=failed", "scrub.state=paused", "vdev.2.legs=1",
 		"vdev.0.first_leg=6", "vdev.2.first_leg=47\nvdev.2.legs=48", "cache.vdev=0",
@@ -288,7 +288,7 @@ int dm_message(const char *name, const char *message, char **text, struct err *e
 		*text = answer(all);
 	} else if (!strcmp(message, "latency")) {
 		*text = answer(latency);
-	} else if (!strncmp(message, "poisoned", 8)) {
+	} else if (!strncmp(message, "poisoned", 8) || !strncmp(message, "skipped", 7)) {
 		*text = answer(poisoned);
 	} else if (!strncmp(message, "changed", 7)) {
 		*text = answer(strstr(message, " 262144") ? "end\n" :
