@@ -407,7 +407,7 @@ struct kvp_pool {
 	struct kvp_stats __percpu *stats;
 	struct kvp_work_stats work_stats;
 
-	const struct kvp_vdev_ops *const *kinds;	/* by kind of vdev; set by kvp_wire() */
+	kvp_vdev_ops_of_t ops_of;	/* set by kvp_wire() */
 
 	/*
 	 * Clients: calls from lower floors to higher ones; set by kvp_wire(). That of a cache is in

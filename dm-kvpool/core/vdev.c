@@ -4,7 +4,7 @@
 #include "format/regions.h"
 
 void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp_pool *pool,
-		    struct kvp_leg *legs, const struct kvp_vdev_ops *const *kinds)
+		    struct kvp_leg *legs, kvp_vdev_ops_of_t ops_of)
 {
 	u32 i, k, root = 0;
 
@@ -25,7 +25,7 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 		v->all = vdevs;
 		v->index = i;
 		v->g = &sb->vdevs[i];
-		v->ops = kinds[v->g->kind];
+		v->ops = ops_of(v->g);
 		v->homes = v->ops->homes;
 		v->legs = &legs[v->g->first_leg];
 		v->nr_legs = v->g->leg_count;
@@ -45,7 +45,7 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 
 void kvp_vdevs_init(struct kvp_pool *pool)
 {
-	kvp_vdevs_make(&pool->vdevs, pool->sb, pool, pool->legs, pool->kinds);
+	kvp_vdevs_make(&pool->vdevs, pool->sb, pool, pool->legs, pool->ops_of);
 }
 
 struct kvp_spot kvp_vdevs_find(struct kvp_vdevs *vdevs, kvp_block_t block)

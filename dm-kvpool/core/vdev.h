@@ -23,6 +23,9 @@ struct kvp_pool;
 struct kvp_vdev_ops;
 struct kvp_vdevs;
 
+/* Tells the operations of a vdev with that geometry. Any context. */
+typedef const struct kvp_vdev_ops *(*kvp_vdev_ops_of_t)(const struct kvp_geometry *g);
+
 /**
  * struct kvp_vdev - one vdev of the pool
  * @pool: NULL in a test of a part alone
@@ -101,12 +104,12 @@ struct kvp_spot {
  * kvp_vdevs_make() - make the vdevs that @sb has, and use the log that it names
  * @pool: the pool that they are of; or NULL
  * @legs: their legs, as @sb counts them
- * @kinds: operations, by kind of vdev
+ * @ops_of: tells the operations of a vdev
  *
  * Context: process; nothing uses the vdevs.
  */
 void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp_pool *pool,
-		    struct kvp_leg *legs, const struct kvp_vdev_ops *const *kinds);
+		    struct kvp_leg *legs, kvp_vdev_ops_of_t ops_of);
 
 /**
  * kvp_vdevs_init() - make pool->vdevs from pool->sb; pool->legs[] are their legs

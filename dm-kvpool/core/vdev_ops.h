@@ -63,7 +63,8 @@ struct page;
  *	KVP_ENTRIES. @pages has @nr blocks: the entry, and one that is joined to it. @ios has one
  *	zeroed request per leg. Return: how many legs must take theirs for the entry to count.
  *	Context: process.
- * @place_payload: note in each version where the entry has its contents; NULL: one after the other
+ * @place_payload: note in each version where the entry has its contents, unless that is one after
+ *	the other, as the builder has noted. Context: process.
  * @too_few_took: too few legs took an entry; the legs in @failed did not. Context: process.
  * @only_log_leg: the one leg that has the log's block at @at; NULL: others have it too. Context:
  *	any.

@@ -35,12 +35,34 @@ bool kvp_kind_takes(u32 kind, u32 nr_legs)
 	return nr_legs >= kinds[kind].least && nr_legs <= kinds[kind].most;
 }
 
+const char *kvp_asked_word(const struct kvp_vdev_asked *asked)
+{
+	return kvp_kind_word(asked->kind);
+}
+
+const char *kvp_geometry_word(const struct kvp_geometry *g)
+{
+	return kvp_kind_word(g->kind);
+}
+
+bool kvp_asked_as_is(const struct kvp_geometry *g, const struct kvp_vdev_asked *asked)
+{
+	return asked->kind == g->kind && asked->nr_legs == g->leg_count;
+}
+
 bool kvp_kind_copies(u32 kind)
 {
 	return kind == KVP_VDEV_SINGLE || kind == KVP_VDEV_MIRROR;
 }
 
-u32 kvp_kind_of_copies(u32 nr_legs)
+bool kvp_asked_copy(const struct kvp_geometry *g, const struct kvp_vdev_asked *asked, bool more)
 {
-	return nr_legs == 1 ? KVP_VDEV_SINGLE : KVP_VDEV_MIRROR;
+	return kvp_kind_copies(g->kind) && kvp_kind_copies(asked->kind) &&
+	       (more ? asked->nr_legs == g->leg_count + 1 : asked->nr_legs + 1 == g->leg_count);
+}
+
+void kvp_copies_resize(struct kvp_geometry *g, u32 legs)
+{
+	g->leg_count = legs;
+	g->kind = legs == 1 ? KVP_VDEV_SINGLE : KVP_VDEV_MIRROR;
 }

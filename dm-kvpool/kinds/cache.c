@@ -45,6 +45,7 @@ const struct kvp_vdev_ops kvp_cache_ops = {
 	.slice = kvp_none,
 	.reserves = kvp_none,
 	.lay = kvp_log_lay_copies,
+	.place_payload = kvp_log_place_in_order,
 	.too_few_took = kvp_log_legs_fail,
 	.only_log_leg = kvp_log_on_all,
 	.read_spilled = kvp_spill_read_copies,

@@ -3,13 +3,18 @@
 #include "kinds/kinds.h"
 #include "recovery/recovery.h"
 
-const struct kvp_vdev_ops *const kvp_vdev_kinds[] = {
+static const struct kvp_vdev_ops *const kinds[] = {
 	[KVP_VDEV_SINGLE] = &kvp_copies_ops,
 	[KVP_VDEV_MIRROR] = &kvp_copies_ops,
 	[KVP_VDEV_PARITY1] = &kvp_parity1_ops,
 	[KVP_VDEV_CACHE] = &kvp_cache_ops,
 	[KVP_VDEV_CACHE_PARITY1] = &kvp_cache_parity1_ops,
 };
+
+const struct kvp_vdev_ops *kvp_vdev_ops_of(const struct kvp_geometry *g)
+{
+	return kinds[g->kind];
+}
 
 u32 kvp_homes_needed(const struct kvp_vdev *v)
 {

@@ -20,15 +20,15 @@
  * 2. Its table, in its own file here. Callers do not ask whether there is an operation. An
  *    operation that the kind does not need does nothing, as kvp_no_rows(). Only a cache, which has
  *    no homes, leaves out operations on blocks at home.
- * 3. A line in kvp_vdev_kinds[], and sequences of tests/sim.
+ * 3. A line in kinds[] of kinds.c, and sequences of tests/sim.
  */
 #ifndef KVP_KINDS_H
 #define KVP_KINDS_H
 
 #include "core/vdev_ops.h"
 
-/** kvp_vdev_kinds - the operations of each kind, by its number on disk */
-extern const struct kvp_vdev_ops *const kvp_vdev_kinds[];
+/** kvp_vdev_ops_of() - the operations of a vdev with geometry @g. Any context. */
+const struct kvp_vdev_ops *kvp_vdev_ops_of(const struct kvp_geometry *g);
 
 /* also for a single, which is a mirror with one leg */
 extern const struct kvp_vdev_ops kvp_copies_ops;

@@ -161,6 +161,7 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.slice = slice,
 	.reserves = reserves_a_row,
 	.lay = kvp_log_lay_copies,
+	.place_payload = kvp_log_place_in_order,
 	.too_few_took = kvp_too_few_homes,
 	.only_log_leg = kvp_log_on_all,
 	.read_spilled = kvp_spill_read_copies,

@@ -416,6 +416,10 @@ static struct kvp_direct *free_direct(struct kvp_log *log)
 	return NULL;
 }
 
+void kvp_log_place_in_order(const struct kvp_vdev *v, struct kvp_entry_io *e)
+{
+}
+
 /* Sum a version, which is fixed now, and make its record. */
 static void record_version(struct kvp_log *log, struct kvp_version *d, struct kvp_rec *r)
 {
@@ -489,8 +493,7 @@ void kvp_log_fill_entry(struct kvp_log *log, struct kvp_entry_io *e)
 	h->rec_count = e->records;
 	h->payload = e->data;
 	h->blocks = entry_blocks(log, e->records, e->data);
-	if (log->vdevs->log_vdev->ops->place_payload)
-		log->vdevs->log_vdev->ops->place_payload(log->vdevs->log_vdev, e);
+	log->vdevs->log_vdev->ops->place_payload(log->vdevs->log_vdev, e);
 }
 
 static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)

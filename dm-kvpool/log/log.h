@@ -405,6 +405,9 @@ u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vd
  */
 void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
 
+/** kvp_log_place_in_order() - the contents lie one after the other, and this is noted already */
+void kvp_log_place_in_order(const struct kvp_vdev *v, struct kvp_entry_io *e);
+
 /**
  * struct kvp_log_memory - memory of the log that depends on the vdevs of the pool
  * @reserved_of: by segment: rows whose parity the log must have room for

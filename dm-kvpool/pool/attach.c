@@ -82,13 +82,9 @@ static u32 changed_vdev(const struct kvp_sb *sb, const struct kvp_start *s, bool
 	if (!s->replace || s->nr_vdevs != sb->vdev_count)
 		return KVP_MAX_VDEVS;
 	for (v = 0; v < s->nr_vdevs; v++) {
-		u32 kind = s->vdevs[v].kind, n = s->vdevs[v].nr_legs, has = sb->vdevs[v].leg_count;
-
-		if (kind == sb->vdevs[v].kind && n == has)
+		if (kvp_asked_as_is(&sb->vdevs[v], &s->vdevs[v]))
 			continue;
-		if (found < KVP_MAX_VDEVS || !kvp_kind_copies(kind) ||
-		    !kvp_kind_copies(sb->vdevs[v].kind) ||
-		    (more ? n != has + 1 : n + 1 != has))
+		if (found < KVP_MAX_VDEVS || !kvp_asked_copy(&sb->vdevs[v], &s->vdevs[v], more))
 			return KVP_MAX_VDEVS;
 		found = v;
 	}
@@ -285,8 +281,7 @@ static void write_next(const struct kvp_pool *pool, struct reshape *x)
 		memmove(&legs[x->at], &legs[x->at + 1],
 			(next->leg_count - x->at - 1) * sizeof(*legs));
 	next->leg_count += x->comes ? 1 : -1;
-	next->vdevs[x->v].leg_count += x->comes ? 1 : -1;
-	next->vdevs[x->v].kind = kvp_kind_of_copies(next->vdevs[x->v].leg_count);
+	kvp_copies_resize(&next->vdevs[x->v], next->vdevs[x->v].leg_count + (x->comes ? 1 : -1));
 	for (i = x->v + 1; i < next->vdev_count; i++)
 		next->vdevs[i].first_leg += x->comes ? 1 : -1;
 	memset(&legs[x->comes ? x->at : next->leg_count], 0, sizeof(*legs));

@@ -166,7 +166,7 @@ void kvp_wire_log(struct kvp_pool *pool, struct kvp_log_given *given)
 
 void kvp_wire(struct kvp_pool *pool)
 {
-	pool->kinds = kvp_vdev_kinds;
+	pool->ops_of = kvp_vdev_ops_of;
 	pool->leg_client = &kvp_members_hear;
 	pool->failure.faulted = kvp_members_faulted;
 	pool->members_client = &members_client;

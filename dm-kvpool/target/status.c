@@ -210,7 +210,7 @@ static void table_line(struct kvp_target *t, char *result, unsigned int maxlen)
 	if (shadow)
 		DMEMIT(" shadow=%s", shadow->name);
 	for (v = 0; v < s->nr_vdevs; v++) {
-		DMEMIT(" %s %u", kvp_kind_word(s->vdevs[v].kind), s->vdevs[v].nr_legs);
+		DMEMIT(" %s %u", kvp_asked_word(&s->vdevs[v]), s->vdevs[v].nr_legs);
 		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
 			DMEMIT(" %s", t->devs[leg] ? t->devs[leg]->name : "-");
 	}
@@ -233,7 +233,7 @@ static void ima_line(struct dm_target *ti, struct kvp_target *t, char *result, u
 		DMEMIT(",uuid=%pUb", s->uuid);
 	DMEMIT(",mode=%s", s->readonly ? "ro" : "rw");
 	for (v = 0; v < s->nr_vdevs; v++) {
-		DMEMIT(",vdev_%u=%s,vdev_%u_legs=%u", v, kvp_kind_word(s->vdevs[v].kind), v,
+		DMEMIT(",vdev_%u=%s,vdev_%u_legs=%u", v, kvp_asked_word(&s->vdevs[v]), v,
 		       s->vdevs[v].nr_legs);
 		for (i = 0; i < s->vdevs[v].nr_legs; i++, leg++)
 			DMEMIT(",leg_%u=%s", leg, t->devs[leg] ? t->devs[leg]->name : "-");
@@ -334,7 +334,7 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 {
 	const struct kvp_geometry *g = v->g;
 
-	say(p, "vdev.%u.kind=%s\nvdev.%u.state=%s\n", v->index, kvp_kind_word(g->kind), v->index,
+	say(p, "vdev.%u.kind=%s\nvdev.%u.state=%s\n", v->index, kvp_geometry_word(g), v->index,
 	    vdev_state(v));
 	say(p, "vdev.%u.first_leg=%u\nvdev.%u.legs=%u\n", v->index, g->first_leg, v->index,
 	    v->nr_legs);

@@ -191,7 +191,7 @@ static struct alone *make(void)
 		a->legs[i].bdev = &disks.bdev[i];
 		a->legs[i].state = KVP_LEG_IN_SYNC;
 	}
-	kvp_vdevs_make(&a->vdevs, &a->sb, NULL, a->legs, kvp_vdev_kinds);
+	kvp_vdevs_make(&a->vdevs, &a->sb, NULL, a->legs, kvp_vdev_ops_of);
 	a->stats = alloc_percpu(struct kvp_stats);
 	buffer = (struct kvp_wbuf_client){ .space = buffer_space, .of = a, .stats = a->stats };
 	if (kvp_wbuf_init(&a->w, &buffer, BUFFER, 0))

@@ -116,7 +116,7 @@ static struct alone *make(void)
 		a->legs[i].bdev = &disks.bdev[i];
 		a->legs[i].state = KVP_LEG_IN_SYNC;
 	}
-	kvp_vdevs_make(&a->vdevs, &a->sb, NULL, a->legs, kvp_vdev_kinds);
+	kvp_vdevs_make(&a->vdevs, &a->sb, NULL, a->legs, kvp_vdev_ops_of);
 	a->stats = alloc_percpu(struct kvp_stats);
 	if (kvp_rcache_init(&a->rcache, a->stats) || kvp_rcache_resize(&a->rcache, 64))
 		sim_fail("there is no RAM cache");
