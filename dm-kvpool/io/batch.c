@@ -100,7 +100,7 @@ static int by_place(const void *a, const void *b)
 	return kvp_lblock_before(x->block, y->block) ? -1 : x->block != y->block;
 }
 
-/* How many pages of @next become part of @run's request. Its pages lie behind those of @run. */
+/* Returns how many pages of @next can join @run's request. In b->gathered they follow @run's. */
 static u32 joins(const struct kvp_batch_run *run, const struct kvp_batch_run *next)
 {
 	if (run->v != next->v || run->leg != next->leg ||
@@ -298,9 +298,10 @@ static void find_span(const struct kvp_batch *b, u64 *first, u64 *end)
 }
 
 /*
- * When the power goes, blocks that the last batch sent to the other legs may be in their caches, or
- * on the way to the medium. Until they are flushed, the same blocks must not be written on the leg
- * that has them. For other blocks the flush of write_leading() is early enough.
+ * The last batch sent its blocks to one leg, and then to the other legs. When the power goes, these
+ * blocks may still be in the caches of the other legs, or on the way to the medium. Until they are
+ * flushed, the same blocks must not be written on the leg that has them. For other blocks the flush
+ * of write_leading() is early enough.
  */
 static int flush_before(struct kvp_batch *b)
 {
@@ -351,8 +352,8 @@ static int end(struct kvp_batch *b)
 {
 	kvp_io_group_wait(&b->group);
 	/*
-	 * Without requests, @somewhere is no error: the parity of the row covers blocks of a leg
-	 * that is out.
+	 * A batch without requests is an error, unless @somewhere is set. Then its runs were for
+	 * legs that are out, and the parity of their rows covers them, or a leg has them already.
 	 */
 	return b->nr_ios || b->somewhere ? retry_failed(b) : -EIO;
 }

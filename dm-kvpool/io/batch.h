@@ -25,12 +25,12 @@ struct kvp_batch {
 	struct kvp_pool *pool;	/* of @vdevs */
 	struct kvp_io_group group;
 	u32 nr_pages, nr_runs, nr_ios;
-	bool somewhere;	/* some run is for one leg, or is on some leg already */
+	bool somewhere;	/* a run is for one leg alone, or one leg has it already */
 	/* Write first to one leg of a vdev, flush, then write to the others. Reset when written. */
 	bool staggered;
 	/* staggered: pool->losses.seen, noted when each leg had another one in sync */
 	int losses;
-	struct kvp_spell *spell;	/* of the background work that this is; else NULL */
+	struct kvp_spell *spell;	/* of the background work that writes the batch, or NULL */
 	/* span of the last staggered batch, as blocks of the legs */
 	u64 unflushed_first, unflushed_end;
 	struct page *pages[KVP_BATCH_PAGES], *gathered[KVP_BATCH_PAGES];

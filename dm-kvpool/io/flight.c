@@ -31,12 +31,12 @@
  * @dev: the request that the leg has
  * @list: on set->list, or set->strays, by set->lock; or in the reserve, by flights.lock
  * @bdev: of a stray: its device
- * @began: ns: sent for the first time, or 0 (io/slow.h)
- * @first: jiffies: sent for the first time
- * @since: jiffies: sent for the last time
- * @again: its next try
+ * @began: ns at which it was first sent; 0: it is not timed (io/slow.h)
+ * @first: jiffies at which it was first sent; each piece, and the flush of @apart, begin anew
+ * @since: jiffies at which it was last sent
+ * @again: sends its next try
  * @gone: frees a stray that has ended
- * @tries: how many have failed
+ * @tries: number of tries that have failed, without those that failed for want of memory or space
  * @nr: number of @pages
  * @resting: not sent now: it waits for the next try, or for a worker to send its flush
  * @own: @pages belong to the flight: a read goes there; a write of a start, or with @copied, is
@@ -45,7 +45,7 @@
  * @reserved: it belongs to the reserve of its leg, unless it is a stray; it has PIECE pages behind
  *	@pages
  * @came: a piece of it has ended, and a worker has to go on
- * @at: of the reserve: how many of its owner's pages are done
+ * @at: in a flight of the reserve, how many of its owner's pages are done
  * @of: number of its owner's pages
  * @pages: the pages that it reads into, or writes
  */

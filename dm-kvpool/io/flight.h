@@ -10,9 +10,9 @@
  *
  *  - It has the pointers to the pages, and holds a reference to each page that it writes. The page
  *    may have another use by then, so the leg may in the end write anything to the blocks of the
- *    request. That does no harm: a leg that is out is no source (R17), all its blocks have a sum
- *    that covers their place, and the block that was being written has changed since the leg was
- *    given up.
+ *    request. That does no harm. A leg that is out is no source (R17), and all its blocks have a
+ *    sum that covers their place. And the block that was being written has changed since the leg
+ *    was given up.
  *  - A leg that answers late must not change memory that has another use by now. So reads go into
  *    pages of the flight, and their waiter copies them (kvp_io_group_wait()).
  *  - It holds the device, the module, and struct kvp_pool with its bios: kvp_pool_free() leaves all
@@ -45,7 +45,7 @@
  * Only this file tries again a request that a leg refused, if that may help (kvp_error_kind()):
  * writes, and flushes that were never issued. If a flush failed in transport or on the medium, it
  * is unknown what was lost (R20). So all later flushes of that leg fail, whatever the device
- * answers, and the leg is given up, even if the sender could do without its flush.
+ * answers. The leg is given up, even if the sender could do without its flush.
  *
  * Most disks have a volatile cache and no FUA. For a write with FUA the block layer then sends a
  * write and a flush, and does not say which of them had an error. So a flight sends the two itself:
@@ -222,10 +222,7 @@ bool kvp_strays_of(struct kvp_pool *pool, struct block_device *bdev,
  */
 bool __must_check kvp_io_probe(struct kvp_io *io);
 
-/*
- * --- implemented by io_bio.c, or by the simulator's disks
- * -----------------------------------------
- */
+/* --- implemented by io_bio.c, or by the simulator's disks -------------------------------- */
 
 /** kvp_io_start() - send a request to its leg; as kvp_io_submit(), but may wait for the device */
 void kvp_io_start(struct kvp_io *io);

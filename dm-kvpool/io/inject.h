@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Faults by order: requests to a leg end with an error, so that an administrator can see how a pool
- * and its monitoring react. Only if the module was loaded with fault_injection=1. The engine does
- * not know of them.
+ * and its monitoring react. That is possible only if the module was loaded with fault_injection=1.
+ * The engine treats such an error as one of the device.
  */
 #ifndef KVP_INJECT_H
 #define KVP_INJECT_H

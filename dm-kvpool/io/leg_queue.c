@@ -27,7 +27,7 @@ struct kvp_leg_queue {
 	/* Bios with a waiter whose task must not wait for the device. By lock. */
 	struct bio_list first;
 	struct work_struct soon, at_once, now; /* see kick(); @now: for @first alone */
-	bool wrote;			/* the last run taken had writes; by lock */
+	bool wrote;			/* the last run that was taken has writes; by lock */
 	bool rotational;		/* the leg seeks; by lock */
 	struct kvp_leg *leg;		/* leg of the last bio; by lock */
 	atomic_t in_flight;		/* writes that were sent, or wait here */
@@ -360,7 +360,10 @@ static struct bio_list *next_list(struct kvp_leg_queue *q)
 	return &q->reads;
 }
 
-/* Take a run to send now. False if there is none; or *@first is set, and waits for room. */
+/*
+ * Take a run to send now. Returns false if there is none. *@first is then the first bio of a run
+ * that waits for room in the device, or NULL.
+ */
 static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **first)
 {
 	struct bio_list *from;
@@ -500,8 +503,8 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	unsigned long flags;
 
 	/*
-	 * A worker sends it later, and may wait; perhaps as part of a joined request, which ends by
-	 * an interrupt.
+	 * A worker sends the bio later, and may wait for the device. The bio may become part of a
+	 * joined request, which ends by an interrupt: so no task may poll for it.
 	 */
 	bio_clear_polled(bio);
 	bio->bi_opf &= ~REQ_NOWAIT;
@@ -514,7 +517,7 @@ static void enqueue(struct kvp_leg *leg, struct bio *bio)
 	drop_if_left(leg);
 }
 
-/* Queue it for a worker that sends it before all other bios here. */
+/* Queue @bio for a worker that sends it before all other bios of the queue. */
 static void enqueue_first(struct kvp_leg *leg, struct bio *bio)
 {
 	struct kvp_leg_queue *q = kvp_leg_queue(leg);

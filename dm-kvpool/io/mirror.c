@@ -76,7 +76,10 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block)
 	return best;
 }
 
-/* A read by a user's bio is no flight. The watch looks at these numbers instead. */
+/*
+ * A read by a user's bio is no flight. So the watch looks at the leg's number of reads in flight,
+ * and at the time at which the first of them was sent.
+ */
 void kvp_leg_choose_this(struct kvp_leg *leg)
 {
 	/* Set the time first: with an old one the leg would seem to hang. */
@@ -130,7 +133,7 @@ struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at
 
 /*
  * Flush the legs from @first to before @end. A device whose flush failed may have lost any write
- * since its last good flush, so it is given up (R20), unless the pool needs it.
+ * since its last good flush. So the leg is given up (R20), unless the pool needs it.
  */
 static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 {

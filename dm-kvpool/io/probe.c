@@ -14,7 +14,7 @@ static void probe_done(struct kvp_io *io)
 	struct kvp_probes *p = io->private;
 
 	clear_bit(io - p->ios, p->out);
-	put(p);		/* the pool may be freed from here on */
+	put(p);		/* from here on, the pool may be freed */
 }
 
 static void probe(struct kvp_leg *leg)

@@ -4,9 +4,9 @@
  *
  * Without memory a request is sent with a bio of the reserve. A device that hangs keeps its bios,
  * also when its leg is out. So each device has at most its share, and the reserve is as large as
- * all shares together: no device waits for bios that another device keeps (R28). A sender whose
- * device has its whole share waits until one of those bios is back, until there is memory, or until
- * its request need not be sent any more.
+ * all shares together: no device waits for bios that another device keeps (R28). If a device has
+ * its whole share, the sender waits until one of those bios is back, or there is memory. It stops
+ * waiting when its request need not be sent any more.
  */
 #ifndef KVP_SHARE_H
 #define KVP_SHARE_H

@@ -67,7 +67,7 @@ static u32 end_windows(struct kvp_slow *s, u32 leg, u32 of, u64 now)
 	return ended;
 }
 
-/* Tell people what has changed, if they should hear of it. */
+/* Report that the leg has become slow, or is not slow any more, unless that was reported before. */
 static void tell(struct kvp_leg *leg)
 {
 	struct kvp_slow *s = leg->pool->slow;
@@ -97,7 +97,7 @@ static void judge(struct kvp_leg *leg, u32 ended, u64 now)
 	tell(leg);
 }
 
-/* A leg that is out is no more than that. */
+/* A leg that is new, out, or not judged does not count as slow. */
 static void forget(struct kvp_leg *leg)
 {
 	struct kvp_slow *s = leg->pool->slow;
@@ -109,7 +109,10 @@ static void forget(struct kvp_leg *leg)
 	s->told[leg->index] = false;
 }
 
-/* True if the number belongs to another leg since the last look: legs were added, or have left. */
+/*
+ * True if the leg's number belonged to another leg at the last look. That happens when legs are
+ * added, or leave.
+ */
 static bool is_another(struct kvp_leg *leg)
 {
 	struct kvp_slow *s = leg->pool->slow;

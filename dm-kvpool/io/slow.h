@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long legs take, and which of them are slow: policy/slow.h decides. A slow leg is read last,
- * but for one read in KVP_SLOW_PROBE, which shows when it is well again. It keeps all its other
- * duties: it is written, scrubbed, and a block that no other leg has is read from it.
+ * How long legs take for requests, and which of them are slow: policy/slow.h decides. A slow leg is
+ * chosen last for a read. One read in KVP_SLOW_PROBE still goes to it, to show when it is fast
+ * again. It is written and scrubbed as before, and a block that no other leg has is read from it.
  *
  * Requests are counted in histograms by atomic operations that order nothing. Of an SSD that is not
  * slow only one request in KVP_SLOW_OF is timed: the clock and the counters then cost next to
@@ -31,7 +31,7 @@ struct kvp_pool;
 /**
  * struct kvp_slow - of a pool
  * @leg: by index; changed by the watch of flights only
- * @told: people were told that the leg is slow; likewise
+ * @told: it was reported that the leg is slow; likewise
  * @bdev: the leg's device, to see whether the number belongs to another leg by now; likewise
  * @counts: requests of the present windows
  */
@@ -83,7 +83,10 @@ static inline bool kvp_slow_is_sampled(struct kvp_pool *pool)
 	return n < U32_MAX / KVP_SLOW_OF;
 }
 
-/* One request in so many is timed. A disk, and a leg that gets few reads, have few. */
+/*
+ * Returns n if one request in n is timed. A disk has few requests, and a slow leg gets few reads:
+ * of those, all are timed.
+ */
 static inline u32 kvp_slow_timed_of(const struct kvp_leg *leg)
 {
 	return leg->rotational || READ_ONCE(leg->slow) ? 1 : KVP_SLOW_OF;
