@@ -1,10 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Codecs of the on-disk format, and the arithmetic on it.
+ * The folder format/: codecs of the on-disk format, and the arithmetic on it.
  *
- * Pure: no I/O, no allocation, no locks. Any context may call them, in the module, in kvpoolctl
- * and in the userspace tests. All that comes from a device is hostile: a decoder checks every
- * count and range before it uses it, and names what it found.
+ * Its main idea: module, kvpoolctl and tests use the same code to read and write what is on a
+ * device. So all is pure: no I/O, no allocation, no locks, and any context may call it. The folder
+ * includes only compat/, and every floor above uses it.
+ *
+ * All that comes from a device is hostile. A decoder checks every count and range before it uses
+ * it, and says in words what it found: in struct kvp_why, or in the text that it returns.
+ *
+ *   numbers.h      types for blocks of the pool, of a vdev and of a leg, and for places in the log
+ *   this header    geometry, table entries, the codecs of superblocks and log entries
+ *   regions.h      which vdev holds which block of the pool
+ *   stripe.h       how a parity1 lays a request on its legs; logstripe.h: an entry in a cache's log
+ *   logplace.h     which vdevs carry the log; generations.h: entries of older activations in it
+ *   sbring.h       which superblocks a leg may have; outs.h: which of them count after a loss
+ *   grow.h, replaces.h, shadow.h, spare.h
+ *                  changes of devices, as the superblock remembers them
+ *   heartbeat.h    which activation has the pool
+ *   point.h        a point in the pool's history, as people write it
+ *   summary.h      what a segment of an SSD cache holds
+ *   kind.h, tunables.h
+ *                  names of kinds of vdev, and the table of tunables
+ *
+ * The structs as they lie on a device are in kvpool_format.h, which a reader of the format needs
+ * first. Then begin here: kvp_layout() makes a geometry, kvp_sb_decode() reads a superblock, and
+ * kvp_log_decode() reads an entry of the log.
  */
 #ifndef KVP_FORMAT_CODEC_H
 #define KVP_FORMAT_CODEC_H
@@ -62,7 +83,8 @@ u32 kvp_block_sum(u32 seed, kvp_block_t block, const void *data);
  * kvp_zeros_sum() - kvp_block_sum() of a block of zeros, without reading one
  *
  * Sums are linear. Let a block be the XOR of other blocks. Then its sum is the XOR of their sums
- * and of one kvp_zeros_sum(), for the XOR of all the seeds and of all the block numbers.
+ * and of one kvp_zeros_sum(). That one is for the XOR of all the seeds, and for the XOR of all the
+ * block numbers.
  */
 u32 kvp_zeros_sum(u32 seed, u64 block);
 
@@ -137,7 +159,7 @@ static inline bool kvp_ptr_lost(u64 p)
 
 /* --- geometry ------------------------------------------------------------ */
 
-/* Geometry of one vdev; blocks unless named otherwise. Host byte order. */
+/* Geometry of one vdev. Numbers are blocks, unless their comment says otherwise. */
 struct kvp_geometry {
 	u32 kind;		/* enum kvp_vdev_kind */
 	u32 first_leg, leg_count;
@@ -147,7 +169,7 @@ struct kvp_geometry {
 	u32 segments, segment_blocks;
 	u64 data_start, data_blocks;
 	u32 chunk_blocks;
-	u64 table_copy;		/* a second place of the table, as it is; 0: nowhere */
+	u64 table_copy;		/* where a second copy of the table begins; 0: there is none */
 	u64 log_window;		/* of a cache: kvp_log_window(); 0: the default */
 };
 
@@ -165,7 +187,7 @@ static inline bool kvp_cache_kind(u32 kind)
 	return kind == KVP_VDEV_CACHE || kind == KVP_VDEV_CACHE_PARITY1;
 }
 
-/** kvp_is_cache() - true if it carries the log, or clean blocks, and no blocks of the pool */
+/** kvp_is_cache() - true if the vdev has the log, or clean blocks, and no homes of blocks */
 static inline bool kvp_is_cache(const struct kvp_geometry *g)
 {
 	return kvp_cache_kind(g->kind);
@@ -353,8 +375,8 @@ static inline u64 kvp_home_blocks(const struct kvp_geometry *g)
 }
 
 /*
- * Rows of a parity1: row r is block r of every leg's data area, which holds
- * n - 1 blocks of data (pieces 1 to n - 1 of the stripe) and their parity.
+ * Rows of a parity1: row r is block r of every leg's data area. The row holds n - 1 blocks of data,
+ * of pieces 1 to n - 1 of the stripe, and their parity.
  */
 
 /** kvp_row_of() - the row that @block is in */
@@ -675,7 +697,7 @@ struct kvp_sb {
 	struct kvp_geometry vdevs[KVP_MAX_VDEVS];
 	struct kvp_leg_info legs[KVP_MAX_LEGS];
 	struct kvp_shadow_info shadow;
-	u8 spares[KVP_MAX_SPARES][16];	/* UUIDs; zeros: a free place. Only to miss what is gone */
+	u8 spares[KVP_MAX_SPARES][16];	/* UUIDs; zeros: a free place. See spare.h */
 	u64 roots[KVP_MAX_ROOTS];
 };
 
@@ -716,7 +738,7 @@ void kvp_features_print(u64 bits, char *text);
  */
 #define KVP_SB_COUNT_END	(1ull << 62)
 
-/* A start that writes wants so much room below the end: more than one run of a pool can use. */
+/* A start that writes needs this much room below the end. One run of a pool cannot use it up. */
 #define KVP_SB_COUNT_ROOM	(1ull << 40)
 
 /** kvp_sb_note_resilver() - set the feature bit that the states of the legs need. Pure. */

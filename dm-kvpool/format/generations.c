@@ -2,7 +2,10 @@
 #include "format/generations.h"
 #include "format/logplace.h"
 
-/* True if the newest generation holds an entry, when the log's last one is at @last_lsn. */
+/*
+ * True if the present generation has no entry yet: the log's last entry, at @last_lsn, is in the
+ * newest of the older generations.
+ */
 static bool newest_is_empty(const struct kvp_sb *sb, kvp_lsn_t last_lsn)
 {
 	return sb->generation_count &&

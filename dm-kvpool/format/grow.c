@@ -9,7 +9,7 @@ const char *kvp_grow_mend(int error)
 	       "make another pool";
 }
 
-/* The smallest leg of vdev @v; KVP_MAX_LEGS and @why: some leg is not in sync. */
+/* Returns the smallest leg of vdev @v, or KVP_MAX_LEGS and @why if some leg is not in sync. */
 static u32 smallest_leg(const struct kvp_sb *sb, const struct kvp_grow *w, u32 v,
 			struct kvp_why *why)
 {
@@ -28,7 +28,7 @@ static u32 smallest_leg(const struct kvp_sb *sb, const struct kvp_grow *w, u32 v
 	return least;
 }
 
-/* Roots of all other vdevs. */
+/* Returns the number of roots of all other vdevs. */
 static u32 other_roots(const struct kvp_sb *sb, u32 v)
 {
 	return (u32)kvp_sb_roots(sb) - kvp_root_count(&sb->vdevs[v]);

@@ -3,8 +3,8 @@
 #include "format/tunables.h"
 
 /*
- * Five heartbeats may fail. Ten seconds more, as each of the two requests of a heartbeat may take
- * five until it is given up.
+ * Five heartbeats may fail before the limit. It has ten seconds more, since a heartbeat is two
+ * requests, and each of them may take five seconds until it is given up.
  */
 #define FAILS	5
 #define REQUESTS 10

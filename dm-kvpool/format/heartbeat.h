@@ -5,7 +5,7 @@
  *
  * An activation is one life of the pool on one host, from its start to its stop. It has a claim, a
  * number above all claims that it found, and a random nonce. It writes the slot of its claim and no
- * other: so two activations that follow one another never overwrite each other's block, and a late
+ * other. So two activations that follow one another never overwrite each other's block. And a late
  * write of the older one does not hide the newer one. docs/design/heartbeat.md has the protocol.
  */
 #ifndef KVP_HEARTBEAT_FORMAT_H

@@ -78,7 +78,10 @@ u64 kvp_table_blocks(const struct kvp_geometry *g)
 
 	if (!kvp_is_parity1(g))
 		return 2 * pages;
-	/* two places a leg for each round of groups over the legs */
+	/*
+	 * Groups go to the legs in rounds. In each round, a leg gets a group of either copy. A page
+	 * has two slots.
+	 */
 	return (groups + g->leg_count - 1) / g->leg_count * 2 * 2 * KVP_SLOT_GROUP;
 }
 
@@ -196,7 +199,7 @@ static bool has_two_copies(const struct kvp_geometry *g)
 	return g->kind == KVP_VDEV_SINGLE || g->table_copy;
 }
 
-/* What the table takes. Its copies on the leg follow one another. */
+/* Returns the blocks that the table takes on a leg. If it has two copies there, they adjoin. */
 static u64 table_area(const struct kvp_geometry *g, u64 data_blocks, u32 max_roots)
 {
 	struct kvp_geometry all = *g;
@@ -372,7 +375,7 @@ int kvp_layout(u32 kind, u32 legs, u64 leg_blocks, u64 use_blocks, u64 log_bytes
 	return kvp_layout_one(kind, legs, leg_blocks, use_blocks, log_bytes, KVP_MAX_ROOTS, g, why);
 }
 
-/* All but the labels: log, and copies of table pages behind it. */
+/* Divide what lies between the labels: the log, and behind it a place for copies of table pages. */
 static void cut_cache(struct kvp_geometry *g, u64 blocks)
 {
 	u64 copies = blocks / KVP_SSDCOPY_SHARE;
@@ -477,7 +480,7 @@ static bool window_sound(const struct kvp_geometry *g)
 			   !(window % g->segment_blocks) && window <= kvp_log_blocks(g));
 }
 
-/* Of a cache: a log, and perhaps copies of table pages behind it. */
+/* A cache has a log, and perhaps table pages behind it. Returns what is wrong there, or NULL. */
 static const char *cache_fault(const struct kvp_geometry *g, u64 leg_blocks)
 {
 	if (g->data_start || g->data_blocks || g->levels || g->table_copy || g->chunk_blocks)

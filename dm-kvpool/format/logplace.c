@@ -125,7 +125,10 @@ void kvp_log_carry(struct kvp_sb *sb, u32 vdev, u32 others)
 		sb->incompat &= ~KVP_INCOMPAT_LOG_TURNS;
 }
 
-/* What these vdevs can lose may have changed since they were chosen. Their shape has not. */
+/*
+ * Check only the shapes of the vdevs. How many legs they can lose may have changed since they were
+ * chosen.
+ */
 const char *kvp_log_place_fault(const struct kvp_sb *sb)
 {
 	u32 spare[KVP_MAX_VDEVS] = { 0 };

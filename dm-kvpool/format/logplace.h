@@ -2,9 +2,9 @@
 /*
  * Which vdevs carry the log. Pure.
  *
- * In the mode writeback a cache does: acknowledged writes are on its SSDs until they are home. If
- * the cache has less redundancy than the vdevs with data, that lowers the redundancy of the pool,
- * and a user must have asked for it. Otherwise the log is on the vdev that survives the most
+ * In the mode writeback a cache does: acknowledged writes are on its SSDs until they are home. A
+ * cache that has less redundancy than the vdevs with data lowers the redundancy of the pool. Then a
+ * user must have asked for that mode. Otherwise the log is on the vdev that survives the most
  * losses, and on all others that survive as many. These take the entries by turns.
  *
  * Such a log is no larger than the smallest of them has room for. An entry lies where it would lie
@@ -49,8 +49,8 @@ static inline bool kvp_log_on_cache(const struct kvp_sb *sb)
 /**
  * kvp_log_stays() - true if the log may keep its data over a restart, and write it home later
  *
- * True for the log of a cache. False for a pool with a parity1: its rows may be half written at
- * home. Without a leg one would have to know which (R6).
+ * True for the log of a cache. False for a pool with a parity1: some of its rows may be half
+ * written at home. If a leg is lost then, a start would have to know which rows these are (R6).
  */
 bool kvp_log_stays(const struct kvp_sb *sb);
 
@@ -58,7 +58,8 @@ bool kvp_log_stays(const struct kvp_sb *sb);
  * kvp_log_by_headers() - true if a recovery reads headers only, and readers verify the payload
  * later
  *
- * So it is with a log that stays, but not with full stripes, where no SSD has a header by itself.
+ * True for a log that stays, unless its entries are full stripes. With those, no SSD has a whole
+ * header by itself.
  */
 static inline bool kvp_log_by_headers(const struct kvp_sb *sb)
 {

@@ -5,7 +5,7 @@ u32 kvp_log_stripe_most(u32 legs, u32 hdr_blocks, u32 room)
 {
 	u32 left = room > 2 * hdr_blocks ? room - 2 * hdr_blocks : 0;
 
-	/* Each row that is begun has one of parity. */
+	/* Each row has one block of parity, also a row that is not full. */
 	return left - (left + legs - 1) / legs;
 }
 
@@ -59,7 +59,7 @@ bool kvp_log_stripe_mix(u32 legs, kvp_lsn_t lsn, u32 differ, u32 mix, u32 *secon
 	for (i = 1; i < KVP_MAX_HDR_BLOCKS; i++) {
 		if (!(differ >> i & 1))
 			continue;
-		/* A ring of rows has whole rows: the leg of an lsn is that of its remainder. */
+		/* The ring has whole rows, so an lsn lies on leg lsn % @legs. */
 		if (all ? mix & 1 : (kvp_lsn_nr(lsn) + 2 * i) % legs == mix)
 			*second |= 1u << i;
 		if (all)

@@ -67,7 +67,7 @@ struct kvp_place kvp_log_stripe_place(u32 legs, u64 ring, kvp_lsn_t lsn);
  * cut. Only the sum of the whole header tells which. So a reader tries mixtures of copies.
  */
 #define KVP_LOG_STRIPE_MIXED	4	/* the most such blocks for all mixtures */
-#define KVP_LOG_STRIPE_TRIES	32	/* ways there are */
+#define KVP_LOG_STRIPE_TRIES	32	/* there are no more mixtures than that */
 
 /**
  * kvp_log_stripe_mix() - which copies of a header's blocks to take, the first block left out
@@ -144,7 +144,7 @@ static inline u32 kvp_log_entry_blocks(const struct kvp_geometry *g, u32 hdr_blo
  */
 u64 kvp_log_reserve(const struct kvp_geometry *g, u32 reserved);
 
-/** kvp_log_entry_most() - the most payload of an entry with this header in @room lsns there */
+/** kvp_log_entry_most() - the most payload of an entry with this header in @room lsns of the log */
 u32 kvp_log_entry_most(const struct kvp_geometry *g, u32 hdr_blocks, u32 room);
 
 /**

@@ -57,9 +57,9 @@ static bool comparable(const struct kvp_sb *a, const struct kvp_sb *b)
 }
 
 /*
- * True if nothing was done in the history of @own without leg @i, which @best has in sync. @called:
- * set if @own calls it out. The leg must not have returned since: what is said of it would be of
- * another time.
+ * True if nothing was done in the history of @own without leg @i, which @best has in sync. Sets
+ * *@called if @own calls it out. The leg must not have returned since, or what @own says of it
+ * would be out of date.
  */
 static bool took_part(const struct kvp_sb *own, const struct kvp_sb *best, u32 i, bool *called)
 {

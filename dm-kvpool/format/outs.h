@@ -12,10 +12,10 @@
  * 1. The first one calls the leg out: KVP_OUT_CALLED. It counts, or it does not.
  * 2. Once it counts, a second one says so, with its number. The commit ends when that one counts.
  *
- * No request is answered by the loss, no log space or page is free by it, and nothing that the lost
- * leg lacks goes home, before the commit ends. So a leg whose newest superblock has KVP_OUT_CALLED
- * for B has had no part in anything that B does not know. Of such a leg, kvp_sb_never_counted()
- * tells that the others may pass it by.
+ * Before the commit ends, the pool does nothing that relies on the loss. It answers no request
+ * without the lost leg, frees no log space or page, and writes nothing home that the leg lacks. So
+ * a leg whose newest superblock has KVP_OUT_CALLED for B has had no part in anything that B does
+ * not know. Of such a leg, kvp_sb_never_counted() tells that the others may pass it by.
  *
  * A module that does not know the field writes zeros, which say nothing. Whatever is in doubt is a
  * fork, as before.

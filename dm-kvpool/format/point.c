@@ -14,7 +14,7 @@ static int digit_of(char c, u32 base)
 	return d < base ? (int)d : -1;
 }
 
-/* Digits from @text on, up to @most; returns how many there were. */
+/* Read a number of up to @most digits from the begin of @text. Returns how many digits it has. */
 static u32 number(const char *text, u32 base, u32 most, u64 *value)
 {
 	u32 n;

@@ -36,7 +36,7 @@ static const char *use_parts(const struct kvp_sb *sb, const struct kvp_map_regio
 	u64 blocks = kvp_block_since(m->end, m->start);
 	u32 i;
 
-	/* One vdev by itself may end anywhere. */
+	/* A region of one vdev may end anywhere. */
 	if (m->nr > 1 && blocks % m->round)
 		return "size of a region";
 	for (i = 0; i < m->nr; i++) {
@@ -301,7 +301,7 @@ static void share_once(const struct kvp_sb *sb, u64 *extents, struct kvp_region 
 	}
 }
 
-/* Regions until @extents are used up. */
+/* Make regions until @extents are used up. */
 static int share_extents(struct kvp_sb *sb, u64 *extents)
 {
 	while (least(extents)) {
@@ -312,7 +312,7 @@ static int share_extents(struct kvp_sb *sb, u64 *extents)
 	return 0;
 }
 
-/* Regions for all vdevs from @first on, until they are used up. */
+/* Make regions for all vdevs from @first on, until their extents are used up. */
 static int share_out(struct kvp_sb *sb, u32 first)
 {
 	u64 extents[KVP_MAX_VDEVS];
@@ -325,7 +325,7 @@ static int share_out(struct kvp_sb *sb, u32 first)
 	return share_extents(sb, extents);
 }
 
-/* The last region is of vdev @v alone. */
+/* True if the last region is of vdev @v alone. */
 static bool ends_with(const struct kvp_map *map, u32 v)
 {
 	const struct kvp_map_region *m = &map->region[map->nr - 1];
@@ -333,7 +333,7 @@ static bool ends_with(const struct kvp_map *map, u32 v)
 	return m->nr == 1 && m->part[0].vdev == v;
 }
 
-/* Extents of the vdevs of @grown that no region has. A region begins with a whole leaf. */
+/* Count extents of the vdevs of @grown that no region has. A region begins with a whole leaf. */
 static void count_unused(const struct kvp_sb *sb, u32 grown, u64 *extents)
 {
 	kvp_block_t end = kvp_map_end(&sb->map);

@@ -3,8 +3,8 @@
 
 /*
  * True if the ring was written with the newest superblock, or the one before, and gets the next one
- * as well. A back ring that was left does not: it may have the newest superblock that can be read,
- * and the next one was the first at another end.
+ * as well. The ring at a former end of the device does not get it. It may have the newest
+ * superblock that can be read, and the next one may be the first in the ring at the present end.
  */
 static bool answers(const struct kvp_sb_rings *r, u32 ring, u64 newest)
 {
@@ -85,7 +85,7 @@ u64 kvp_sb_rings_next(const struct kvp_sb_rings *r, u64 sequence)
 {
 	u32 ring = 0;
 
-	/* Fewer slots than there are have one of the newest two of a ring. */
+	/* This ends: the newest two of each ring do not take up all slots. */
 	while (ring < KVP_RINGS) {
 		if (has_newest(r, ring++, sequence % KVP_SB_RING)) {
 			sequence++;

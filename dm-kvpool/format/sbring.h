@@ -17,10 +17,10 @@
  *
  * A ring answers only if it was written along with the other one. Then it has the newest
  * superblock, or the one before, as a power cut may leave it. The front ring never moves. The back
- * ring lies at the end of the device, and moves when that gets another size. So a ring that lies
- * where the device ended once says nothing of the next superblock: that may have been the first one
- * at another end. If no ring answers, all of them together do: then the front one has something
- * older as well.
+ * ring lies at the end of the device, and moves when that gets another size. So a ring at a former
+ * end of the device says nothing of the next superblock: that may have been the first one at the
+ * new end. If no ring answers by itself, there is no next superblock only if all rings show
+ * something older.
  *
  * A slot with a magic and a wrong sum in both rings is a superblock that was being written when the
  * power went. There are no two of these in a row: the first was complete when the second was begun,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "format/stripe.h"
 
-/* Pieces of data that have a block in every row; the others have one less. */
+/* Returns how many pieces of data have a block in every row. The other pieces have one less. */
 static u32 long_pieces(u32 legs, u32 blocks)
 {
 	return blocks % (legs - 1) ?: legs - 1;
