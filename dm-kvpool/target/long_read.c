@@ -21,7 +21,7 @@
 /* A request to one leg. */
 struct part {
 	struct kvp_leg *leg;
-	bool data;			/* it has more than parity that is not needed */
+	bool data;			/* false: all of it is parity that is not needed */
 	u32 blocks;
 	u64 since;			/* from kvp_slow_begin() */
 	struct bio bio;
@@ -295,7 +295,7 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 
 /* --- making what a leg had that is out ----------------------------------------------------- */
 
-/* Two blocks in memory, each of which may lie in several segments. */
+/* What the XOR of a block of the leg that is out needs. Blocks may lie in several segments. */
 struct xor {
 	struct bio *bio;
 	struct bvec_iter iter;		/* of all that is read */
@@ -406,8 +406,8 @@ int kvp_long_reads_init(struct kvp_requests *r)
 	u32 order = JUNK_ORDER;
 
 	/*
-	 * Also if no vdev has parity: one that has may be added while the pool runs. One page for
-	 * all of it, as no code looks at what comes there.
+	 * Allocate this also if no vdev has parity: such a vdev may be added while the pool runs.
+	 * All reads share these pages, since no code looks at what comes there.
 	 */
 	for (; !r->junk; order--) {
 		r->junk = alloc_pages(GFP_KERNEL | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY,

@@ -40,8 +40,8 @@ struct message {
 	char **argv;
 	char *result;
 	unsigned int maxlen;
-	bool refused;			/* in words */
-	struct kvp_event_by by;		/* who sent it */
+	bool refused;			/* a reason was given, in words */
+	struct kvp_event_by by;		/* the user that sent it */
 };
 
 static int refused(struct message *m, const char *why, const char *mend, int error)
@@ -81,7 +81,7 @@ static int number(const struct message *m, unsigned int i, u64 *value)
 	return i < m->argc ? kstrtou64(m->argv[i], 10, value) : 0;
 }
 
-/* The leg that argument 1 names: by path, by MAJOR:MINOR or by UUID. */
+/* Find the leg that argument 1 names: by path, by MAJOR:MINOR or by UUID. */
 static struct kvp_leg *find_leg(const struct message *m)
 {
 	struct kvp_pool *pool = m->pool;
@@ -164,7 +164,7 @@ static int msg_events(struct message *m)
 	return number(m, 1, &from) ?: kvp_print_events(m->pool, from, m->result, m->maxlen);
 }
 
-/* Why the pool cannot tell the changes since a point. */
+/* Say why the pool cannot tell the changes since a point. */
 static int point_refused(struct message *m, int error)
 {
 	switch (error) {
@@ -189,7 +189,7 @@ static int point_refused(struct message *m, int error)
 	return error;
 }
 
-/* The point that argument @i names. */
+/* Read the point that argument @i names. */
 static int point(struct message *m, unsigned int i, struct kvp_point *p)
 {
 	int ret = kvp_point_parse(m->argv[i], p) ?: kvp_changed_check(m->pool, p);
@@ -358,7 +358,7 @@ static int msg_online(struct message *m)
 	return ret;
 }
 
-/* Without a text the comment goes. */
+/* Set the pool's comment. Without a text, remove it. */
 static int set_comment(struct message *m)
 {
 	int ret = kvp_pool_set_comment(m->pool, m->argc > 2 ? m->argv[2] : "");
@@ -424,7 +424,7 @@ static int msg_set(struct message *m)
 	return ret;
 }
 
-/* drain start [MODE [force]] */
+/* The message 'drain start [MODE [force]]'. */
 static int drain_start(struct message *m, struct kvp_refusal *r)
 {
 	struct kvp_why why;

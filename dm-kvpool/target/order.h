@@ -71,8 +71,8 @@ void kvp_order_put(struct kvp_order *order);
 /**
  * kvp_orders_end() - make all waiters return, also new ones, until kvp_orders_again()
  *
- * kvp_orders_drain() waits until no worker works on an order: idle, as that may take minutes, and
- * not killable. Context: process.
+ * kvp_orders_drain() waits until no worker works on an order. That may take minutes, so the task
+ * counts as idle meanwhile. It cannot be killed. Context: process.
  */
 void kvp_orders_end(struct kvp_orders *orders);
 void kvp_orders_drain(struct kvp_orders *orders);

@@ -63,7 +63,7 @@ static bool in_vain(const struct kvp_pool *pool)
 	return kvp_pool_failure(pool) != KVP_WORKS;
 }
 
-/* Put the write on the list. False: a noflush suspend gives all bios back to device-mapper. */
+/* Put the write on the list. Returns false if a noflush suspend gives bios back. */
 static bool put(struct kvp_requests *r, struct bio *bio)
 {
 	unsigned long flags;
@@ -97,7 +97,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	if (!put(r, bio))
 		return false;
 	kvp_throttle_note_waiting(pool->throttle, true);
-	/* Each write that comes behind must not put off a timer that is set. */
+	/* Leave a timer that is set: otherwise each further write would put it off. */
 	if (!hrtimer_is_queued(&r->pace_timer))
 		come_back(r, wait);
 	if (!behind)

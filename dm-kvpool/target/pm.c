@@ -93,7 +93,10 @@ static void sync_all(void)
 
 /* --- hibernation --------------------------------------------------------------------------- */
 
-/* None runs, and none starts until it is over: udev may still be at work. */
+/*
+ * Refuse hibernation while a pool runs. Let no pool start until it is over: udev may still start
+ * pools.
+ */
 static int begin_hibernation(void)
 {
 	struct kvp_refusal r = { .what = "hibernation" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Module-wide table of pools in use (R25): one pool per mapped device, found
- * again when the device's table is reloaded; no pool and no leg twice.
+ * The table of pools in use, one for the module (R25). It has one pool for each mapped device. A
+ * table that is reloaded finds its pool here. No pool and no leg is in use twice.
  */
 #ifndef KVP_REGISTRY_H
 #define KVP_REGISTRY_H
@@ -17,8 +17,8 @@ struct mapped_device;
 
 /**
  * struct kvp_instance - a pool in use by a mapped device
- * @refs: tables that use it; 0 while it starts or stops, when only claims see
- *	it; by the registry's lock
+ * @refs: number of tables that use it; by the registry's lock. It is 0 while the pool starts or
+ *	stops: then only kvp_registry_claim() and the like find the instance
  * @table: its mapped device hears of events; NULL once that table is gone
  * @joining: names legs that the pool is about to take in, behind its own; by the
  *	registry's lock
@@ -80,25 +80,27 @@ void kvp_registry_linger(struct kvp_pool *pool);
 void kvp_registry_gone(struct kvp_pool *pool);
 
 /**
- * kvp_registry_answered() - true if each of these devices has answered all requests of pools
+ * kvp_registry_answered() - check that each of these devices has answered all requests of pools
  *
- * To be asked before anything is read: one that has not would be waited for. Return: 0, or -EBUSY,
- * in words. Context: process.
+ * Call it before anything is read: a read would wait for a device that has not answered. Return: 0,
+ * or -EBUSY with words in @refusal. Context: process.
  */
 int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal);
 
-/** kvp_registry_leave() - the pool has stopped, or did not start: others may have its legs */
+/** kvp_registry_leave() - the pool has stopped, or did not start: other pools may have its legs */
 void kvp_registry_leave(struct kvp_instance *inst);
 
 /**
- * kvp_registry_claim() - enter pool->owner, unless another device has the pool
- * or one of its legs, or a leg has not answered all requests of a pool before, or no pool may start
- * now; kvp_registry_started() or kvp_registry_leave() follows
+ * kvp_registry_claim() - enter pool->owner
+ *
+ * It is refused if another device has the pool or one of its legs, or no pool may start now. It is
+ * refused, too, if a leg has not answered all requests of an earlier pool. The caller then calls
+ * kvp_registry_started() or kvp_registry_leave().
  */
 int __must_check kvp_registry_claim(struct kvp_pool *pool, struct kvp_refusal *refusal);
 
 /**
- * kvp_registry_reserve() - keep others off the legs that @inst is to get, unless one has them
+ * kvp_registry_reserve() - keep other pools off the legs that @inst is to get, unless one has them
  * @s: names the pool's legs, then those; stays until kvp_registry_reserved()
  *
  * kvp_registry_reserved() ends it: the pool has them now, or does not want them any more.
@@ -110,9 +112,8 @@ void kvp_registry_reserved(struct kvp_instance *inst);
 /**
  * kvp_bdevs_overlap() - true for the same device, or if one is a partition of the other
  *
- * Device-mapper is one holder, whatever its devices are, and may open one device
- * twice. That a disk cannot be claimed beside its partition is left to the kernel,
- * which says EBUSY, but is not relied on.
+ * Device-mapper is one holder, whatever its devices are, and may open one device twice. The kernel
+ * refuses to let a disk be claimed beside its partition (EBUSY), but this code does not rely on it.
  */
 static inline bool kvp_bdevs_overlap(struct block_device *a, struct block_device *b)
 {

@@ -62,7 +62,7 @@
 #include "target/request.h"
 #include "work/destage.h"
 
-#define READ_PAGES	4	/* reads that get on when there is no memory at all */
+#define READ_PAGES	4	/* pages that are kept, so that reads go on without any memory */
 
 static struct kvp_bio *data_of(struct bio *bio)
 {
@@ -186,14 +186,14 @@ static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, u32 seed, kvp_blo
 
 /* --- durability ------------------------------------------------------------------------- */
 
-/* FLUSH, step 2. All is durable, or cannot be. */
+/* FLUSH, step 2. All that the bio waits for is durable, or cannot become durable. */
 static void waiter_done(struct kvp_waiter *w, int error)
 {
 	struct kvp_bio *k = container_of(w, struct kvp_bio, waiter);
 
 	/*
-	 * -EAGAIN: to be given back for the time after a noflush suspend, if that was not
-	 * interrupted.
+	 * -EAGAIN: a noflush suspend has begun. Give the bio back to device-mapper, which sends it
+	 * again after the suspend. If the suspend was interrupted, let the bio wait on.
 	 */
 	if (error == -EAGAIN && !kvp_requests_give_back(k->requests)) {
 		kvp_commit_wait_async(k->requests->pool->log, w);
@@ -228,7 +228,7 @@ static int map_flush(struct kvp_pool *pool, struct bio *bio)
 
 /* --- writes ------------------------------------------------------------------------------- */
 
-/* With no leg left, requests fail or wait, as the administrator chose. */
+/* True if requests fail: the pool is faulted, and the administrator did not let them wait. */
 static bool must_fail(struct kvp_pool *pool)
 {
 	return kvp_pool_faulted(pool) && !kvp_pool_waits(pool);
@@ -278,7 +278,7 @@ static bool accept(struct kvp_pool *pool, struct bio *bio, u64 *seq)
 	       !kvp_wbuf_discard(pool->wbuf, first_block(bio), block_count(bio), seq);
 }
 
-/* Write, step 4. The bio ends, or waits for durability. */
+/* Write, step 4. End the bio, or let it wait for durability. */
 static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
 {
 	if (bio->bi_opf & REQ_FUA) {
@@ -296,7 +296,7 @@ static void defer_write(struct kvp_requests *r, struct bio *bio, struct bio_list
 	unsigned long flags;
 	bool requeue;
 
-	/* Under the lock: kvp_requests_requeue() sets it, and then takes the list. */
+	/* Ask under the lock: kvp_requests_requeue() sets the answer, and then takes the list. */
 	spin_lock_irqsave(&r->lock, flags);
 	requeue = kvp_requests_give_back(r);
 	if (!requeue)
@@ -404,7 +404,7 @@ static void accept_held(struct kvp_requests *r, struct bio_list *held)
 		} else {
 			relieve_memory(pool);
 			if (space == atomic_read(&r->space_seq))
-				return;	/* the space callback brings us back */
+				return;	/* space_came_free() queues this worker again */
 		}
 	}
 }
@@ -441,8 +441,8 @@ static void space_came_free(struct kvp_pool *pool)
 /*
  * Device-mapper takes bios back only while it suspends. If the suspend is interrupted, it ends
  * later bios with an error, and tells the target only after that. So this asks each time. In map
- * the answer holds, since a suspend waits for map before it gives up. A worker may be too late by
- * an instruction, as in every target.
+ * the answer holds, since an interrupted suspend first waits for map. For a worker the answer may
+ * be out of date at once; no target can avoid that.
  */
 bool kvp_requests_give_back(struct kvp_requests *r)
 {
@@ -451,7 +451,7 @@ bool kvp_requests_give_back(struct kvp_requests *r)
 	return ti && dm_noflush_suspending(ti);
 }
 
-/* Bios that were kept after the suspend was interrupted, before the target knew of that. */
+/* Serve bios that were kept after the suspend was interrupted, before the target knew of that. */
 static void go_on(struct kvp_requests *r)
 {
 	if (!bio_list_empty(&r->paced))
@@ -965,9 +965,10 @@ static bool read_cached(struct kvp_pool *pool, struct bio *bio)
 }
 
 /*
- * Whether the RAM cache should keep the blocks, if they come from home. It keeps what a file
- * system calls important. Else it keeps no blocks that are read ahead, which the kernel keeps by
- * itself, and none of long streams or of reads that were cut. Hits belong to streams, too.
+ * Says whether the RAM cache should keep the blocks, if they come from home. It keeps none of reads
+ * that are long or were cut. Of the others it keeps all that a file system calls important. Else it
+ * keeps no blocks that are read ahead, since the kernel keeps those, and none of long streams.
+ * It is asked about reads that hit the cache, too, since they are part of streams.
  */
 static enum kvp_ram_bypass worth_keeping(struct kvp_pool *pool, struct bio *bio, bool whole)
 {
@@ -1242,8 +1243,8 @@ static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 }
 
 /*
- * Make the blocks of the leg that is out. In a worker, since vector instructions may not be used
- * everywhere.
+ * Make the blocks of the leg that is out. A worker does this, since vector instructions may not be
+ * used everywhere.
  */
 static void rebuild_work(struct work_struct *work)
 {
@@ -1258,7 +1259,8 @@ static void rebuild_work(struct work_struct *work)
 }
 
 /*
- * All has come from home, good or not. In a worker, as interrupts may not take the buffer's locks.
+ * All has come from home, good or not. A worker goes on, since an interrupt must not take the
+ * buffer's locks.
  */
 static void mixed_work(struct work_struct *work)
 {
@@ -1281,7 +1283,7 @@ static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
 		end_bio(bio, BLK_STS_OK);
 }
 
-/* The read comes again, and is counted then. */
+/* Take the read out of the counts: it comes again, and is counted then. */
 static void uncount_read(struct kvp_pool *pool, const struct kvp_bio *k)
 {
 	u32 count = k->iter.bi_size >> KVP_BLOCK_SHIFT;
@@ -1344,7 +1346,7 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 	data_of(bio)->lacks = NULL;
 	data_of(bio)->came = false;
 	data_of(bio)->mixed = false;
-	/* What RAM holds may be old by now. */
+	/* Another host may have the pool, so what RAM holds may be out of date. */
 	if (unlikely(kvp_failed_by(&r->pool->failure, KVP_FAIL_HOST)))
 		return DM_MAPIO_KILL;
 	if (bio->bi_opf & REQ_PREFLUSH)
@@ -1375,7 +1377,7 @@ int kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool)
 	INIT_WORK(&r->write_work, write_work);
 	INIT_WORK(&r->discard_work, discard_work);
 	INIT_WORK(&r->read_work, read_work);
-	/* Two: reads that wait for memory must not keep writes, which free some, from going on. */
+	/* Two workqueues: reads that wait for memory must not delay writes, which free some. */
 	r->wq = alloc_workqueue("kvpool-reads", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	r->write_wq = alloc_workqueue("kvpool-writes", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!r->wq || !r->write_wq || mempool_init_page_pool(&r->pages, READ_PAGES, 0)) {

@@ -2,16 +2,13 @@
 /*
  * The request path: from bios to the write buffer and the legs.
  *
- * This folder is the glue to device-mapper, and no other folder knows of it. target.c has the
- * constructor and the turns of a device's life, registry.c the pools that there are, message.c the
- * orders, which order.c runs where they wait for I/O. status.c says what people and tools are told.
- * request.c has the numbered steps of reads, writes, discards and flushes; paced.c slows writers
- * down; long_read.c reads several legs for one bio.
+ * target.h describes the folder. request.c has the numbered steps of reads, writes, discards and
+ * flushes; paced.c slows writers down; long_read.c reads several legs for one bio.
  *
  * device-mapper calls kvp_requests_map() for each bio, and kvp_requests_end_io() when a bio that
  * was remapped has ended. map runs in the task that submits the bio. It never waits for I/O of the
- * pool, as that may need this task. A bio that has to wait goes to one of the lists below, and the
- * pool's callback for space wakes a worker that takes it from there.
+ * pool, as that may need this task. A bio that has to wait goes to one of the lists below. The
+ * pool's callback for space wakes a worker, which takes the bio from there.
  *
  * Locks: r->lock (irqsave) guards the lists, and is not held while a bio is served. Workers that
  * read a block anew take its range lock.
@@ -89,15 +86,16 @@ struct kvp_bio {
 	bool mixed;
 	struct kvp_leg *leg;		/* the leg that is read from home */
 	struct kvp_tpage *leaf;		/* the leaf to verify against */
-	atomic_t parts;			/* of a long read: requests that have not ended, */
-	bool failed;			/* one that failed, */
+	atomic_t parts;			/* of a long read: requests that have not ended */
+	bool failed;			/* of a long read: one of its requests has failed */
 	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
 	struct kvp_row_pages *rebuild;	/* rows from which blocks of a leg that is out are made */
 	const struct kvp_leg *lacks;	/* the leg whose blocks are not in the reader's pages yet */
 	bool came;			/* all other blocks were read without an error */
 	u32 token;			/* of the RAM cache, taken before the read */
-	enum kvp_ram_bypass bypassed;	/* the read was counted as one: KVP_RAM_KEEP says no, */
-	bool missed_ram, missed_ssd;	/* and as misses */
+	/* how the read was counted: not kept for this reason (KVP_RAM_KEEP: no), and as misses */
+	enum kvp_ram_bypass bypassed;
+	bool missed_ram, missed_ssd;
 	bool fill, favoured;		/* enter the RAM cache; as if it had been hit once */
 	bool may_fill;			/* enter the SSD cache, by @plan */
 	struct kvp_admit_plan plan;

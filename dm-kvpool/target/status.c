@@ -346,7 +346,7 @@ static void say_vdev(struct printer *p, const struct kvp_vdev *v)
 	say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);
 }
 
-/* Only while there is one. */
+/* Print the figures of the heartbeat, if the pool has one. */
 static void say_heartbeat(struct printer *p, struct kvp_pool *pool)
 {
 	struct kvp_heartbeat_figures f;
@@ -385,7 +385,7 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 		say_vdev(p, &pool->vdevs.v[i]);
 }
 
-/* Whether the leg is slow, and how long it takes as far as that is known. */
+/* Print whether the leg is slow, and how long it takes for requests, as far as that is known. */
 static void say_times(struct printer *p, const struct kvp_leg *leg)
 {
 	struct kvp_slow_figures f;
@@ -755,7 +755,7 @@ int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
 #define MAX_RANGES	1000
 #define MAX_LEAVES	16384u	/* 32 GiB */
 
-/* How many neighbours from @block on, below one leaf, are poisoned; or -errno. */
+/* Returns how many neighbours from @block on, below one leaf, are poisoned; or -errno. */
 static int poisoned_run(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_tpage *leaf = kvp_table_load(pool->table, block);

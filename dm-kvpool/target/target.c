@@ -168,7 +168,7 @@ static void set_features(struct dm_target *ti)
 	ti->per_io_data_size = sizeof(struct kvp_bio);
 }
 
-/* The leg of the new table on the same device as @old. */
+/* Find the leg of the new table that is on the same device as @old. */
 static struct block_device *same_device(struct kvp_target *t, struct block_device *old)
 {
 	u32 i;
@@ -301,7 +301,7 @@ static int check_same_shadow(struct kvp_target *t, struct kvp_pool *pool, struct
 				  "kvpoolctl cancel POOL replace, and begin again; or export and import",
 				  "%s is not the device that is to take the place of a leg",
 				  t->start.shadow.path);
-	/* A shadow that is being written, or may be in a moment, must stay. */
+	/* A shadow that a resilver writes, or may write soon, must stay. */
 	if (!t->start.shadow.bdev && (kvp_leg_resilvers(shadow) || kvp_shadow_may_join(pool)))
 		return kvp_refuse(r, -EINVAL, "name it with shadow=",
 				  "the new table lacks %s, which is to take the place of a leg",
@@ -518,7 +518,7 @@ static int check_loaded(struct dm_target *ti, struct kvp_target *t)
 	return ret;
 }
 
-/* Check what concerns the line as a whole. */
+/* Check the line as a whole: its place in the table, and its mode. */
 static int check_line(struct dm_target *ti, struct kvp_target *t)
 {
 	if (ti->begin || ti->len % KVP_BLOCK_SECTORS) {
@@ -690,7 +690,7 @@ static int new_instance(struct dm_target *ti, struct kvp_target *t)
 	kvp_registry_started(inst);
 	return 0;
 fail:
-	/* It may have been claimed before it failed. */
+	/* The start may have claimed the pool before it failed. */
 	leave(inst);
 	kvp_orders_exit(&inst->orders);
 	kvp_pool_free(inst->pool);
