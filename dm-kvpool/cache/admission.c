@@ -333,8 +333,8 @@ static void refuse_all(struct kvp_admission *f, struct list_head *list)
 }
 
 /*
- * The most blocks that one entry takes. With parity it is no longer than another one
- * (kvp_log_room()).
+ * The most candidates that one entry takes. In a cache of kind parity1 the parity counts, too: the
+ * whole entry is as long as on another cache (kvp_log_room()).
  */
 static u32 most_of_entry(const struct kvp_admission *f)
 {

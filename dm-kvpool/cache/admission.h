@@ -7,8 +7,9 @@
  *  1. Before a read that neither RAM nor SSD can answer, kvp_admit_begin() takes a candidate for a
  *     block. The read drops it if it finds no page, no room, or another user in the way.
  *  2. After the read, kvp_admit_add() leaves a copy of the verified block here.
- *  3. A worker, fill_work(), appends some of these copies to the log as clean records, while no
- *     FLUSH waits for the log and the log has room. Without the log there, they go into the ring.
+ *  3. A worker, fill_work(), appends some of these copies to the log as clean records. It does so
+ *     while no FLUSH waits for the log and the log has room. If the log is not on the cache, the
+ *     copies go into the ring.
  *  4. When that is durable, kvp_admit_durable() lets them enter the index.
  *
  * No request waits for any of this.

@@ -3,8 +3,11 @@
  * The connection of the SSD cache with the pool.
  *
  * scache.h, admission.h, reinsert.h and rebuild.h know no pool. client.c has what needs both them
- * and other parts: the calls of the lower floors (core/cache_client.h), the answers to what the
- * cache asks of log, table and superblock (struct kvp_scache_client), and the functions below.
+ * and other parts:
+ *
+ *  - the calls of the lower floors (core/cache_client.h);
+ *  - the answers to what the cache asks of log, table and superblock (struct kvp_scache_client);
+ *  - the functions below.
  */
 #ifndef KVP_CACHE_CLIENT_TABLE_H
 #define KVP_CACHE_CLIENT_TABLE_H

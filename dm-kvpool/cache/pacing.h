@@ -8,8 +8,8 @@
  *
  * A log on legs has no pace (work/burst.h).
  *
- * Nothing of this is the cache itself, so unlike the other files of this folder it takes the pool:
- * it asks log and write buffer, and hands the answers to the policy.
+ * Unlike most files of this folder, this one knows the pool: it asks log and write buffer, and
+ * hands the answers to the policy.
  */
 #ifndef KVP_PACING_H
 #define KVP_PACING_H

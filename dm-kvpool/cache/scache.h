@@ -26,6 +26,22 @@
  * A place is counted from where the log was first, or, once the log has come round, from the place
  * that it will overwrite first. So the index grows as the log moves on, and needs no memory for
  * places that were never written.
+ *
+ * The folder cache/ has this index, and the ways into and out of it:
+ *
+ *   admission.h  blocks that were read from home enter the cache
+ *   reinsert.h   blocks that are worth it are written again before they are overwritten
+ *   rebuild.h    blocks of before a start are known again
+ *   pacing.h     how fast dirty data on the cache goes home
+ *   client.h     the connection with the pool; begin here to see which floor calls what
+ *
+ * The folder decides little: policy/index.h keeps the places, policy/ssdpolicy.h says what is worth
+ * them. No request waits for the folder, and no promise depends on it: all blocks of the index are
+ * clean.
+ *
+ * Locks: log->build_lock is held while a place is taken, for an entry of the log or in the ring. It
+ * is held, too, while places get new numbers. Inside it come the spinlocks of the index, which
+ * guard its entries, and kvp_admission.lock, which guards the candidates.
  */
 #ifndef KVP_SCACHE_H
 #define KVP_SCACHE_H
@@ -198,8 +214,8 @@ void kvp_scache_begin(struct kvp_scache *s, struct kvp_vdev *v, kvp_lsn_t wiped,
 /**
  * kvp_scache_next_lsn() - the first place at or behind @lsn for a log that moves to @v
  *
- * On a cache with known blocks it is the segment behind the one where its last log stood, so that
- * the oldest blocks are overwritten first. Context: process.
+ * On a cache with known blocks it is the segment behind the one where its last log stood. So the
+ * oldest blocks are overwritten first. Context: process.
  */
 kvp_lsn_t kvp_scache_next_lsn(const struct kvp_scache *s, const struct kvp_vdev *v, kvp_lsn_t lsn);
 
