@@ -213,8 +213,8 @@ void kvp_rcache_forget_range(struct kvp_rcache *rc, kvp_block_t block, u32 count
  *
  * Call it instead of kvp_rcache_forget(), and at the same moment. Then a copy of @d's page is in
  * the cache. If the block was there, it keeps its place, and counts as asked for once more. Else it
- * enters like a miss. The block is only forgotten if @d went home by intent (it is long, or part of
- * a stream), if it is zeros, or if there is no memory.
+ * enters like a miss. But the block is only forgotten if @d is zeros, or there is no memory. The
+ * same holds if @d went home by intent, since it is then part of a long write or of a stream.
  *
  * Context: process; does not sleep. Caller holds the table's lock, under which it has changed the
  * entry. It holds the block's range lock until @d has left the buffer.

@@ -145,7 +145,7 @@ static struct kvp_chunk *new_chunk(gfp_t gfp)
 	return c;
 }
 
-/* The list for a chunk of which some pages are free. */
+/* The list for a page chunk of which some pages are free. */
 static struct list_head *list_of(struct kvp_wbuf *w, const struct kvp_chunk *c)
 {
 	return &w->free[c->nr_free - 1];
@@ -157,7 +157,7 @@ static void __add_chunk(struct kvp_wbuf *w, struct kvp_chunk *c)
 	list_add(&c->list, list_of(w, c));
 }
 
-/* Remove a chunk whose pages are all free. It goes to @excess, for free_chunks(). */
+/* Remove a page chunk whose pages are all free. It goes to @excess, for free_chunks(). */
 static void __remove_chunk(struct kvp_wbuf *w, struct kvp_chunk *c, struct list_head *excess)
 {
 	lockdep_assert_held(&w->lock);
@@ -167,9 +167,9 @@ static void __remove_chunk(struct kvp_wbuf *w, struct kvp_chunk *c, struct list_
 }
 
 /*
- * The chunk to take pages from next: one with the most free pages. NULL: there is none, or it is
- * not for a large write. Versions that go home one by one leave a page free here and another there.
- * If large writes took each of these at once, no chunk would ever be whole again, and the pages of
+ * Returns the page chunk to take pages from next: one with the most free pages. NULL: there is
+ * none, or none for a large write. Versions that go home one by one leave single pages free. If
+ * large writes took these at once, no page chunk would ever be whole again, and the pages of
  * streams would stay scattered. So they leave a few, until the neighbours of these are free, too.
  */
 static struct kvp_chunk *__next_chunk(struct kvp_wbuf *w, bool large)
@@ -205,7 +205,7 @@ static struct kvp_version *__take_page(struct kvp_wbuf *w, bool large)
 	return &c->dirty[i];
 }
 
-/* Give a page back to its chunk. A chunk beyond the limit goes to @excess. */
+/* Give a page back to its page chunk. A page chunk beyond the limit goes to @excess. */
 static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *excess)
 {
 	struct kvp_chunk *c = d->chunk;
@@ -246,7 +246,7 @@ static void free_one(struct kvp_version *d)
 	kfree(d);
 }
 
-/* Free the versions that are part of no chunk: discards, and spilled versions. */
+/* Free the versions that are part of no page chunk: discards, and spilled versions. */
 static void free_lone(struct list_head *list)
 {
 	struct kvp_version *d, *next;
@@ -268,7 +268,7 @@ static void free_all(struct list_head *list)
 	INIT_LIST_HEAD(list);
 }
 
-/* Pages became free. */
+/* Tell the pool that pages became free. */
 static void tell_space(struct kvp_wbuf *w)
 {
 	w->client.space(w->client.of);
@@ -276,7 +276,7 @@ static void tell_space(struct kvp_wbuf *w)
 
 /* --- the hash table ------------------------------------------------------------------- */
 
-/* kmalloc() takes that much for one. */
+/* kmalloc() takes that much memory for a version. */
 static_assert(sizeof(struct kvp_version) <= KVP_DIRTY_BYTES);
 
 struct hlist_head *kvp_wbuf_buckets(u32 bits)
@@ -407,7 +407,8 @@ static void __stock(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, bool large)
 }
 
 /*
- * The number of chunks to allocate, as no page is free. They count as pages that exist from now on.
+ * Returns the number of page chunks to allocate, as no page is free. Their pages count as existing
+ * from now on.
  */
 static u32 __to_grow(struct kvp_wbuf *w)
 {
@@ -419,8 +420,8 @@ static u32 __to_grow(struct kvp_wbuf *w)
 }
 
 /*
- * Allocate @n chunks, which __to_grow() has counted, and stock the shelf. Without memory a large
- * write takes any page, as the buffer may be far from full.
+ * Allocate @n page chunks, which __to_grow() has counted, and stock the shelf. Without memory a
+ * large write takes any page, as the buffer may be far from full.
  */
 static void grow(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, bool large, u32 n)
 {
@@ -502,7 +503,7 @@ static struct kvp_version *take_free(struct kvp_wbuf *w, bool large)
 	return d;
 }
 
-/* Move the free pages of shelves back into their chunks. */
+/* Move the free pages of shelves back into their page chunks. */
 static void clear_shelves(struct kvp_wbuf *w)
 {
 	struct kvp_version *d;
@@ -523,8 +524,8 @@ static void clear_shelves(struct kvp_wbuf *w)
 }
 
 /*
- * Free some of the chunks beyond the limit that have no page in use. Returns false if those were
- * all.
+ * Free some of the page chunks beyond the limit that have no page in use. Returns false if those
+ * were all.
  */
 static bool free_some_beyond(struct kvp_wbuf *w)
 {
@@ -559,7 +560,7 @@ void kvp_wbuf_set_limit(struct kvp_wbuf *w, u32 limit)
 
 /*
  * @old leaves the hash table. Its record keeps its meaning until its entry retires. An intent that
- *	may pass @old finds it among wbuf->older.
+ * may pass @old finds it among wbuf->older.
  */
 static void __supersede(struct kvp_wbuf *w, struct kvp_version *old)
 {
@@ -571,8 +572,8 @@ static void __supersede(struct kvp_wbuf *w, struct kvp_version *old)
 
 /*
  * @d was an intent and is home, or it is outlived. Mark the older versions of its block as passed:
- *	none of them may go home after that, whatever is accepted or discarded meanwhile. Destage
- *	looks at the mark under the range lock, which the caller holds.
+ * none of them may go home after that, whatever is accepted or discarded meanwhile. Destage looks
+ * at the mark under the range lock, which the caller holds.
  */
 static void __pass_older(struct kvp_wbuf *w, const struct kvp_version *d)
 {
@@ -1145,7 +1146,7 @@ void kvp_wbuf_drop_list(struct kvp_wbuf *w, struct list_head *list)
 	list_for_each_entry_safe(d, next, list, list)
 		__retire(w, d, &lone, &excess);
 	spin_unlock(&w->lock);
-	/* Versions of chunks that are free are on no list. */
+	/* A version whose page is free in its page chunk is on no list. */
 	INIT_LIST_HEAD(list);
 	free_lone(&lone);
 	free_chunks(&excess);

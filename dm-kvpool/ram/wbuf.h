@@ -23,6 +23,18 @@
  * discard and other code must know the order of versions. Such code takes wbuf->lock, and moves
  * accepted versions to wbuf->buffered, in the order in which they came (__kvp_wbuf_order()). Only
  * there a version gets its seq.
+ *
+ * The folder ram/ has the blocks that the pool keeps in memory. This buffer has what is not home
+ * yet, and rcache.h has copies of what is home. pending.h has the ranges of discards, for readers
+ * that take no lock. shrinker.h lets the kernel take pages of the cache, but none of the buffer.
+ * The folder does no I/O, and knows no pool: struct kvp_wbuf_client has the one call to it.
+ *
+ * A write enters by kvp_wbuf_begin_write(), a discard by kvp_wbuf_discard(), and a reader asks
+ * kvp_wbuf_any() or kvp_wbuf_find(). log/ takes buffered versions, destage takes logged ones, and
+ * kvp_wbuf_drop() ends a version.
+ *
+ * Locks: the lock of a bucket, then that of a shelf, then wbuf->lock for all lists. Each shard of
+ * the RAM cache has a lock of its own. The comment at a field names the lock of the field.
  */
 #ifndef KVP_WBUF_H
 #define KVP_WBUF_H
@@ -87,7 +99,7 @@ enum kvp_version_state {
  * @reserved: in a parity1: log space is kept for its row's parity; by log->lock
  * @outdone: it was an intent, and is superseded: it goes nowhere any more (log/again.c)
  * @page: contents; NULL: it is spilled (spill.h), or a hole. Changed under the bucket's lock
- * @chunk: the chunk of its page. NULL for a hole, and for a version that was spilled once: such a
+ * @chunk: the page chunk of its page. NULL for a hole, and for a version that was spilled once: a
  *	version has memory of its own, and a page of its own if any
  */
 struct kvp_version {
@@ -140,9 +152,9 @@ struct kvp_hole {
 #define KVP_WBUF_MAX_HOLES	KVP_PENDING_MAX	/* discards that may be pending */
 
 /*
- * Pages come in chunks of neighbours, and are handed out in order. So the blocks of a stream lie
- * side by side in memory. A request to a device may have no more than some hundred segments, and 1
- * MiB of scattered pages has more.
+ * Pages come in page chunks of neighbours, and are handed out in order. So the blocks of a stream
+ * lie side by side in memory. A request to a device may have no more than some hundred segments,
+ * and 1 MiB of scattered pages has more.
  */
 #define KVP_CHUNK_ORDER		3
 #define KVP_CHUNK_PAGES		(1u << KVP_CHUNK_ORDER)
@@ -161,7 +173,7 @@ static inline u32 kvp_wbuf_most_scattered(u32 limit)
 }
 
 /**
- * struct kvp_chunk - pages that lie side by side, with the versions that use them; by wbuf->lock
+ * struct kvp_chunk - a page chunk: pages side by side, and the versions in them; by wbuf->lock
  * @list: on a list of wbuf->free while a page is free
  * @all: on wbuf->chunks
  * @free: bit per page
@@ -239,8 +251,8 @@ struct kvp_wbuf {
 	struct kvp_wbuf_shelf shelves[1 << KVP_WBUF_SHELF_BITS];
 
 	spinlock_t lock ____cacheline_aligned_in_smp;	/* for all fields below */
-	struct list_head chunks;	/* all chunks */
-	/* chunks with a page free, with two, and so on; except @chunk */
+	struct list_head chunks;	/* all page chunks */
+	/* page chunks with a page free, with two, and so on; except @chunk */
 	struct list_head free[KVP_CHUNK_PAGES];
 	struct kvp_chunk *chunk;	/* pages are taken from this one */
 	struct list_head buffered;
@@ -253,7 +265,7 @@ struct kvp_wbuf {
 	u64 seq;			/* the last one given */
 	u32 limit;			/* the most pages that may exist */
 	u32 pages;			/* pages that exist, free ones included */
-	u32 taken;			/* pages not free in a chunk: in use, or on a shelf */
+	u32 taken;			/* pages not free in a page chunk: in use, or on a shelf */
 	bool scarce;			/* the last try to allocate a page failed */
 	bool spill_failed;		/* there was no memory for the last try to spill */
 	u32 most_holes;			/* discards that may be pending; set by the log */
@@ -306,8 +318,8 @@ struct hlist_head *kvp_wbuf_use_buckets(struct kvp_wbuf *w, struct hlist_head *b
 /**
  * kvp_wbuf_set_limit() - change the number of pages that may exist
  *
- * If the limit becomes lower, chunks beyond it are freed now, or when the last of their pages comes
- * free. Context: process, may sleep.
+ * If the limit becomes lower, page chunks beyond it are freed now, or when the last of their pages
+ * comes free. Context: process, may sleep.
  */
 void kvp_wbuf_set_limit(struct kvp_wbuf *w, u32 limit);
 
