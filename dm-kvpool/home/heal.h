@@ -48,9 +48,10 @@ int __must_check kvp_copies_lose(struct kvp_pool *pool, struct kvp_tpage *leaf, 
 /**
  * kvp_block_lose() - poison the block of logged version @d, which no SSD has any more (R8)
  *
- * Not if a newer version is durable: then nothing is lost. @d is freed in either case. Return: 0;
- * or the error of the table, and nothing is changed. Context: the destage worker, when older
- * versions are home; waits for I/O.
+ * Nothing is lost if a newer version is durable, or if @d was written home in an earlier start of
+ * the pool: then it does not poison the block. It frees @d in either case. Return: 0; or the error
+ * of the table, and nothing is changed. Context: the destage worker, when older versions are home;
+ * waits for I/O.
  */
 int __must_check kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d);
 

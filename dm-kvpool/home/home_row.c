@@ -11,7 +11,7 @@
  * at home: docs/design/parity.md.
  *
  * Stripes under intents are begun only while all legs of their vdev are in use (begin_stripes()).
- * Of those that were begun when a leg left, the end is waited for before its loss is recorded (R7).
+ * If a leg is lost, the pool records that only when the stripes that were begun have ended (R7).
  */
 #include <linux/delay.h>
 #include <linux/gfp.h>
@@ -38,7 +38,7 @@
 #define MIN_STRIPES	16
 #define MAX_STRIPES	256
 #define ROWS_AT_ONCE	32u	/* rows that change under one lock of the table */
-#define BATCH_JIFFIES	(HZ / 4)	/* then readers of these stripes get their turn */
+#define BATCH_JIFFIES	(HZ / 4)	/* after this time readers may have the stripes' locks */
 #ifndef KVP_ROW_INPUTS		/* the simulator has small pools */
 #define KVP_ROW_INPUTS	256	/* pieces that are read at once; enough for one row at least */
 #endif
@@ -529,7 +529,8 @@ static bool parity_is_kept(const struct row *r)
  *   - Else the silent piece is asked for again, for a while.
  *   - If the leg of the parity is out, the parity need not be known.
  *
- * Otherwise the piece is given up: else one bad sector would hold the tail until the log is full.
+ * Otherwise the piece counts as lost: else one bad sector would hold the tail until the log is
+ * full.
  */
 static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 {

@@ -12,8 +12,8 @@
 /**
  * struct kvp_speed - the rate of a pool; only destage changes it
  * @worked, @work_ns: versions that destage took lately, and the time that it needed for them
- * @beside, @beside_ns: the same of short rounds beside the host: a guess that is low, used until
- *	there are others
+ * @beside, @beside_ns: the same of short rounds while the host uses the legs. The rate of those is
+ *	too low. It is used until there are other rounds
  * @home, @wall_ns, @ended: versions, all the time that passed, and when the last round ended (ns);
  *	for statistics
  */
@@ -26,7 +26,7 @@ struct kvp_speed {
 /* What a round of destage tells of the legs. */
 enum kvp_speed_burst {
 	KVP_SPEED_FULL,		/* its rate is that which the legs can take */
-	KVP_SPEED_BESIDE,	/* its rate is a guess that is low: the host had its part */
+	KVP_SPEED_BESIDE,	/* its rate is too low: the host used the legs, too */
 	KVP_SPEED_NOTHING,	/* nothing: there was too little to do */
 };
 

@@ -60,8 +60,8 @@ bool kvp_throttle_is_slow(const struct kvp_pool *pool);
 /**
  * kvp_throttle_run() - the length, in blocks, of the stream of writes that this write belongs to
  *
- * An overlap with another write counts once there; a write alone counts whole. Context: any; call
- * it once for each write.
+ * Blocks that writes of the stream have in common count once. A write that is part of no stream
+ * counts as a stream by itself. Context: any; call it once for each write.
  */
 u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks);
 
