@@ -11,14 +11,16 @@
  *      checkpoint. The era of this checkpoint, A, is the point.
  *   2. kvp_changed_next() walks the table for all that was born in era S or later.
  *
- * Changes since S that were accepted before step 1 began are in the table and in the pointers of
- * that checkpoint, so step 2 finds them. Changes that are not in that checkpoint get the era A or a
+ * Changes since S that were accepted before step 1 began are in that checkpoint: in the table, and
+ * in its pointers. So step 2 finds them. Changes that are not in that checkpoint get the era A or a
  * later one, so the next walk, from A on, finds them. A is durable before the caller gets it. So
  * after a power cut, later changes still have later eras.
  *
- * The walk may find more than what changed: blocks of the era S that changed before S was taken,
- * blocks that a recovery resolved to the same contents, and all blocks below a pointer that does
- * not say which of them changed (struct kvp_stretch).
+ * The walk may find more than what changed:
+ *
+ *  - blocks of the era S that changed before S was taken;
+ *  - blocks that a recovery resolved to the same contents;
+ *  - all blocks below a pointer that does not say which of them changed (struct kvp_stretch).
  */
 #ifndef KVP_CHANGED_H
 #define KVP_CHANGED_H

@@ -1011,7 +1011,7 @@ void kvp_destage_relieve(struct kvp_pool *pool)
 enum reason {
 	QUIET,		/* there are no writers: at the end, wait until the worker has stopped */
 	BESIDE,		/* there are writers, so the worker may never stop */
-	ORDER,		/* as BESIDE, but give up when the pool is about to be suspended */
+	ORDER,		/* as BESIDE, but end when the pool is about to be suspended */
 };
 
 static bool must_give_up(const struct kvp_pool *pool, enum reason why)
@@ -1021,7 +1021,7 @@ static bool must_give_up(const struct kvp_pool *pool, enum reason why)
 
 /*
  * Let the worker write home everything below @target, or as much as it can in one run, which may
- * take minutes. An order gives up when a suspend begins, which would wait for it with all I/O
+ * take minutes. An order ends when a suspend begins: the suspend would wait for it with all I/O
  * stopped. The worker goes on.
  *
  * The run that ends first may have begun before the kick. So the caller calls this again until

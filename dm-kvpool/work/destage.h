@@ -16,10 +16,20 @@
  * checkpoint takes checkpoint_lock. The worker may wait for commits, since the parity of a parity1
  * is logged first. So no work on commit_wq may wait for the worker.
  *
- * The other workers of this folder: direct.c writes intents home, elevator.c chooses by address
- * which blocks of a cache go next, scrub.c verifies, trim.c tells legs which blocks have no
- * contents. kvp_pool_quiesce() stops scrub and trim first, then the log with its direct workers,
- * and destage last.
+ * The folder work/ has all that the pool does in the background. Each file has its reasons at its
+ * head, and all of it can be stopped, and goes on later:
+ *
+ *   direct.h     large writes go home once their intents are durable
+ *   elevator.h   which blocks of a cache go next, by address
+ *   burst.h      how destage rests while the host is busy
+ *   renew.h      dirty blocks of a cache's log are appended again, without the disks
+ *   resilver.h   a leg that was out gets what it missed
+ *   scrub.h      every copy is read, verified and healed
+ *   trim.h       legs are told which blocks have no contents
+ *   changed.h    which blocks changed since a point in history; it has no worker
+ *
+ * kvp_pool_quiesce() stops scrub and trim first, then the log with its direct workers, and destage
+ * last.
  */
 #ifndef KVP_DESTAGE_H
 #define KVP_DESTAGE_H

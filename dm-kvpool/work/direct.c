@@ -5,8 +5,8 @@
  *  1. The end of the commit wakes the workers (kvp_direct_kick()).
  *  2. next_slice() takes the next part of the oldest entry. make_slices() cuts the entry first.
  *  3. kvp_home_write() writes it home under its range locks, and sets the entries of the table.
- *  4. kvp_direct_end_slice() counts it. When the last slice of an entry is home, the worker lets
- *     FLUSHes that wait for its intents look again, and closes intents if many are open.
+ *  4. kvp_direct_end_slice() counts it. When the last slice of an entry is home, FLUSHes that wait
+ *     for its intents look again. If many intents are open, the worker closes some.
  *  5. After an error, slice_failed() waits for memory, or the pool fails.
  *  6. On a parity1 that lacks a leg, no stripe is begun: versions that are left become data
  *     (log/again.c).

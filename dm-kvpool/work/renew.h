@@ -27,8 +27,8 @@ struct page;
  * struct kvp_renew - memory for renewal; by pool->checkpoint_lock
  * @of: versions that are being renewed
  * @pages: their contents
- * @pending: at the last look: versions at the tail of which a newer one is not durable yet, and
- *	versions that must be committed before renewed ones have room in the buffer
+ * @pending: number of versions, as of the last look. They are versions at the tail whose newer ones
+ *	are not durable yet, and versions that must be committed to make room for renewed ones
  */
 struct kvp_renew {
 	struct kvp_version *of[KVP_RENEW_BATCH];

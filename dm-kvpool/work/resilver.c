@@ -19,8 +19,9 @@
 #include "work/resilver.h"
 #include "work/resilver_copy.h"
 
-#define NOTE_MS		10000u		/* the cursor is noted after this time, */
-#define NOTE_BLOCKS	(1u << 18)	/* or after so many blocks */
+/* the cursor is noted after this time, or after so many blocks */
+#define NOTE_MS		10000u
+#define NOTE_BLOCKS	(1u << 18)
 #define MIN_PAUSE_MS	1000u		/* after an error; doubled after each further one */
 #define MAX_PAUSE_MS	60000u
 #define NAP_NS		(50ull * NSEC_PER_MSEC)
@@ -28,8 +29,8 @@
 /* seconds: while the host is busy, a step begins at least this often */
 #define MOST_REST	1u
 /*
- * At the end destage may rest beside the host, as long as the resilver has taken so far; but at
- * least, and at most, for so many seconds. Then it is ordered to hurry.
+ * At the end of a resilver, destage may rest while the host is busy. That ends when it has taken as
+ * long as the resilver before it, within these limits in seconds. Then destage is ordered to hurry.
  */
 #define LEAST_PATIENCE	60u
 #define MOST_PATIENCE	3600u
@@ -93,7 +94,10 @@ static bool some_joined(const struct kvp_resilver *r)
 	       !READ_ONCE(r->walks[KVP_SHADOW]);
 }
 
-/* Rest in short naps, so that a suspend need not wait; nor, with @cut_short, a leg that joins. */
+/*
+ * Rest in short naps, so that a suspend need not wait for the end. With @cut_short the rest also
+ * ends when a leg joins.
+ */
 static void rest(const struct kvp_resilver *r, u64 ns, bool cut_short)
 {
 	u64 slept;
@@ -586,8 +590,8 @@ static int bring_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct s
 }
 
 /*
- * True if other work comes first; then no step may be in flight. A hole is tried again as a whole:
- * the cursor stays below it.
+ * True if other work comes first; then no step may be in flight. An unread range is tried again as
+ * a whole: the cursor stays below it.
  */
 static bool must_stop(const struct kvp_resilver *r, const struct stretch *s)
 {
@@ -934,7 +938,7 @@ static int resilver_vdev(struct kvp_resilver *r, struct kvp_resilver_io *io, str
 	return ret;
 }
 
-/* Resilver all vdevs in turn. A vdev that must wait does not stop the others. */
+/* Resilver one vdev after the other. A vdev that must wait does not stop the others. */
 static void resilver_all(struct kvp_resilver *r, struct kvp_resilver_io *io)
 {
 	struct kvp_pool *pool = r->pool;
@@ -974,7 +978,7 @@ static void resilver_legs(struct kvp_resilver *r)
 
 /*
  * Remove the legs whose new legs are in sync. That fails while the pool is faulted, or a leg is not
- * recorded out yet. So this tries again until no leg has to leave. It gives up if a resilver
+ * recorded out yet. So this tries again until no leg has to leave. It ends sooner if a resilver
  * begins, or if the worker is told to end.
  */
 static void let_leave(struct kvp_resilver *r)
@@ -1042,6 +1046,6 @@ void kvp_resilver_init(struct kvp_pool *pool)
 	pool->resilver->pool = pool;
 	kvp_skipped_init(&pool->resilver->skipped);
 	INIT_WORK(&pool->resilver->work, resilver_work);
-	/* Quiesced until kvp_resilver_unquiesce(). */
+	/* A new pool is quiesced until kvp_resilver_unquiesce(). */
 	pool->resilver->quiesce = true;
 }

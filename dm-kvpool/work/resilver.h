@@ -14,8 +14,8 @@
  * 3. Every ten seconds, or GiB, it notes the cursor, after a checkpoint that has flushed the leg.
  * 4. After the walk it copies the table pages that changed.
  * 5. From here on, entries of the log go to the leg. If the log is on such legs, destage moves the
- *    tail past all older entries; beside a busy host without hurry. Another checkpoint flushes the
- *    leg.
+ *    tail past all older entries. It does not hurry while the host is busy. Another checkpoint
+ *    flushes the leg.
  * 6. kvp_legs_resilvered(): one superblock says that the leg is in sync.
  *
  * A power cut before 6: the leg is out, and nothing depends on its contents. Its eras and its

@@ -23,8 +23,8 @@
 #define STEP_BLOCKS	256u	/* on each leg: 1 MiB */
 #define GAP_BLOCKS	16u	/* reading 64 KiB along costs less than another request */
 /*
- * Pages are allocated in chunks. A disk takes a limited number of segments: 256 single pages would
- * be two requests.
+ * Pages are allocated in groups of neighbours. A disk takes a limited number of segments: 256
+ * single pages would be two requests.
  */
 #define CHUNK_ORDER	3u
 #define CHUNK		(1u << CHUNK_ORDER)

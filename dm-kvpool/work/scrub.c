@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Scrub: read and verify every copy of every written block and of every table page, while the pool
- * is in use; heal bad copies. Its progress survives a restart. A scrub of what changed since an era
- * becomes a scrub of everything by a restart.
+ * is in use; heal bad copies. Its progress survives a restart. After a restart, a scrub of what
+ * changed since an era goes on as a scrub of everything.
  *
  * 1. kvp_scrub_start(), or kvp_scrub_resume(), starts the worker.
  * 2. scrub_work() runs from the cursor to the end of the pool, or until it is stopped.
@@ -408,7 +408,7 @@ static void scrub_work(struct work_struct *work)
 	struct kvp_pool *pool = sc->pool;
 	struct kvp_scrub_io *s;
 
-	/* A suspend that was given up queues it again, and it may have ended meanwhile. */
+	/* An interrupted suspend queues this work again, and the scrub may have ended meanwhile. */
 	if (sc->info.state != KVP_SCRUB_RUNNING)
 		return;
 	s = alloc_buffer(pool);
@@ -563,6 +563,6 @@ void kvp_scrub_init(struct kvp_pool *pool)
 	mutex_init(&sc->lock);
 	INIT_WORK(&sc->work, scrub_work);
 	sc->info = pool->sb->scrub;
-	/* Quiesced until kvp_scrub_unquiesce(). */
+	/* A new pool is quiesced until kvp_scrub_unquiesce(). */
 	sc->quiesce = true;
 }

@@ -48,6 +48,7 @@ struct stretch {
 };
 
 /*
+ * Ranges for which legs are told together:
  * @pass: pass discards down, so only SSDs are told
  * @skipped: blocks that were in use, or whose table page was unreadable
  */
@@ -405,7 +406,7 @@ static void trim_work(struct work_struct *work)
 	struct batch *b;
 	int ret;
 
-	/* A suspend that was given up queues it again, and it may have ended meanwhile. */
+	/* An interrupted suspend queues this work again, and the trim may have ended meanwhile. */
 	if (READ_ONCE(t->state) != KVP_TRIM_RUNNING)
 		return;
 	b = alloc_batch(pool, false);
@@ -665,6 +666,6 @@ void kvp_trim_init(struct kvp_pool *pool)
 	pool->trim->pool = pool;
 	mutex_init(&pool->trim->lock);
 	INIT_WORK(&pool->trim->work, trim_work);
-	/* Quiesced until kvp_trim_unquiesce(). */
+	/* A new pool is quiesced until kvp_trim_unquiesce(). */
 	pool->trim->quiesce = true;
 }
