@@ -4,7 +4,7 @@
 
 /*
  * Five heartbeats may fail before the limit. It has ten seconds more, since a heartbeat is two
- * requests, and each of them may take five seconds until it is given up.
+ * requests, and each of them ends after five seconds at the latest.
  */
 #define FAILS	5
 #define REQUESTS 10

@@ -5,7 +5,7 @@
  * In the mode writeback a cache does: acknowledged writes are on its SSDs until they are home. A
  * cache that has less redundancy than the vdevs with data lowers the redundancy of the pool. Then a
  * user must have asked for that mode. Otherwise the log is on the vdev that survives the most
- * losses, and on all others that survive as many. These take the entries by turns.
+ * losses, and on all others that survive as many. These take the entries by log turns.
  *
  * Such a log is no larger than the smallest of them has room for. An entry lies where it would lie
  * if its vdev had all of the log. The other vdevs have nothing at that place.
@@ -83,9 +83,10 @@ void kvp_log_track(const struct kvp_sb *sb, struct kvp_log_track *track);
  *
  * kvp_log_place() says where on that vdev. All vdevs get small entries, large ones, and headers of
  * a long stream's intents alike. The smallest entries have one or two blocks, such a header has
- * 16, and two of the largest entries begin in each segment. Each of these is a prime number of
- * turns (1, 11, 353), or a number of them is. So no vdev is passed over. Entries of 96 blocks would
- * have 66 turns each: all of a segment would lie on the same one of two, three or six vdevs.
+ * 16, and two of the largest entries begin in each segment. Each of these moves the log turn on by
+ * a prime number (1, 11, 353), or a number of them does. So no vdev is passed over. Entries of 96
+ * blocks would move it on by 66 each. Then all of a segment would lie on the same one of two, three
+ * or six vdevs.
  */
 static inline u32 kvp_log_turn(const struct kvp_log_track *track, kvp_lsn_t lsn)
 {
@@ -105,7 +106,7 @@ u32 kvp_log_mates(const struct kvp_sb *sb, u32 vdev, const u32 *spare);
 /** kvp_log_leader() - of the vdevs with data that can lose most by @spare, the first for a track */
 u32 kvp_log_leader(const struct kvp_sb *sb, const u32 *spare);
 
-/** kvp_log_carry() - note in the superblock that the log is on @vdev, and on @others by turns */
+/** kvp_log_carry() - note in the superblock that the log is on @vdev and @others, by log turns */
 void kvp_log_carry(struct kvp_sb *sb, u32 vdev, u32 others);
 
 /** kvp_log_place_fault() - what is wrong with the vdevs that are to carry the log, or NULL */

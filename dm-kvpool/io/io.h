@@ -67,8 +67,8 @@ struct kvp_flight;
  * @urgent: a caller waits for it. It must not queue behind requests without a waiter (the log,
  *	behind destage)
  * @on_purpose: the sender knows that the leg is out of use, and sends it anyway
- * @brief: a write that nothing depends on, but all other writes wait for it: given up after some
- *	seconds
+ * @brief: a write that nothing depends on, but all other writes wait for it: if the leg does not
+ *	answer, it ends after some seconds
  * @chosen: @leg was chosen for a read, and kvp_leg_unchoose() is due when the request ends. Only in
  *	a group
  * @copied: a write from pages of its own: the sender may change @pages after the request has ended,

@@ -350,7 +350,7 @@ static bool send_joined(struct kvp_leg_queue *q, struct run *run)
 
 /* --- the workers --------------------------------------------------------------------------- */
 
-/* The next list to send from: bios that must go alone, else reads and writes in turns. */
+/* The next list to send from: bios that must go alone, else reads or writes, which alternate. */
 static struct bio_list *next_list(struct kvp_leg_queue *q)
 {
 	if (!bio_list_empty(&q->alone))

@@ -8,7 +8,7 @@
  *
  * So bios for a full device wait in its queue, for two workers of its own. Each worker sends all
  * that there is. One runs at once: it is queued for writes, and for bios of a joined request that
- * failed. The other runs soon: it is queued if only reads wait. Reads and writes take turns, so
+ * failed. The other runs soon: it is queued if only reads wait. Reads and writes alternate, so
  * that a reader does not wait for all of destage's writes.
  *
  * Neighbours on the device go as one request: with so few tags, the device's own queue has nothing

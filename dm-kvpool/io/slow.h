@@ -72,9 +72,9 @@ static inline bool kvp_slow_is_judged(const struct kvp_leg *leg)
 }
 
 /*
- * True for one request in KVP_SLOW_OF. Requests to the legs of a mirror come by turns. If each
- * eighth were sampled, all could be of the same leg. Steps of the golden ratio meet any turns
- * alike.
+ * True for one request in KVP_SLOW_OF. Requests to the legs of a mirror go to one leg after the
+ * other. If each eighth were sampled, all could be of the same leg. Steps of the golden ratio meet
+ * all legs alike.
  */
 static inline bool kvp_slow_is_sampled(struct kvp_pool *pool)
 {

@@ -24,7 +24,7 @@
 
 static_assert(KVP_INDEX_KEY_BITS - 32 == 10);
 
-/* Memory beside the chunk itself: vmalloc()'s areas and page pointers, about. */
+/* Memory beside the slot chunk itself: vmalloc()'s areas and page pointers, about. */
 #define VMALLOC_BYTES	(160 + sizeof(struct kvp_index_chunk) / 4096 * sizeof(void *))
 
 /* One stripe for this many places. */
@@ -435,7 +435,7 @@ u64 kvp_index_bytes(u32 places, u32 most)
 
 static struct kvp_index_chunk *alloc_chunk(void)
 {
-	/* The caller can do without a chunk, so the allocator must kill no process for it. */
+	/* The caller can do without a slot chunk: the allocator must kill no process for it. */
 	struct kvp_index_chunk *c = __vmalloc(sizeof(*c),
 					      GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 

@@ -12,12 +12,13 @@
  * block, not a part of a hash. So a lookup finds the block itself or nothing. The data at the
  * place must match the slot's crc32c before any code may use it (R26).
  *
- * The table grows by linear hashing (Litwin, VLDB'80). A new chunk of slots brings a quarter as
+ * The table grows by linear hashing (Litwin, VLDB'80). A new slot chunk brings a quarter as
  * many buckets. Each of these takes its blocks from one older bucket, and nothing else moves. So
  * no caller waits for longer than for one chain.
  *
  * Memory: 14 bytes for a slot and 1 for its quarter of a bucket, whatever the cache holds. With
- * vmalloc()'s own memory, the pointer to the chunk, and the locks, it is 15.1 (kvp_index_bytes()).
+ * vmalloc()'s own memory, the pointer to the slot chunk, and the locks, it is 15.1
+ * (kvp_index_bytes()).
  * The least that can be added is 4096 places (16 MiB).
  *
  * Locks: each operation takes one spinlock, that of its block's stripe, for a walk along one
@@ -48,7 +49,7 @@
 #define KVP_INDEX_PLACE_BYTES	16		/* of memory for each place, at most */
 
 /**
- * struct kvp_index_chunk - slots of some places, and the buckets that they bring
+ * struct kvp_index_chunk - a slot chunk: slots of some places, and the buckets that they bring
  * @bucket: first place of each chain
  * @next: the next place of the same chain
  * @crc: sum of the block's data
@@ -115,8 +116,8 @@ struct kvp_index_entry {
 };
 
 /**
- * kvp_index_init() - an index that is empty, with one chunk of places
- * @most: places that there may ever be; the pointers to their chunks are allocated here
+ * kvp_index_init() - an index that is empty, with one slot chunk
+ * @most: places that there may ever be; the pointers to their slot chunks are allocated here
  * @seed: random
  *
  * Return: 0, -EINVAL (@most is 0 or over KVP_INDEX_MAX_PLACES) or -ENOMEM.

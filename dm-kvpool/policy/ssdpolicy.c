@@ -164,7 +164,7 @@ u32 kvp_ssd_reinsert(struct kvp_ssd_policy *p, const struct kvp_index_entry *e, 
 /*
  * A proportional control, without an integral part: the dirty blocks are themselves the
  * integral of what comes in and does not go out. If the data vdevs can take a steady load,
- * the dirty blocks settle below DESTAGE_FULL. Nothing can wind up or overshoot.
+ * the dirty blocks come to rest below DESTAGE_FULL. Nothing can wind up or overshoot.
  */
 u64 kvp_ssd_destage(u64 capacity, u64 floor, u64 dirty, u64 full)
 {

@@ -157,9 +157,9 @@ int __must_check kvp_pool_detach(struct kvp_pool *pool, const struct kvp_start *
  * kvp_label_wipe() - wipe the labels at both ends of a leg, whether or not it was in use
  *
  * The pool is suspended, so a device that hangs must not delay it. A device that has not answered
- * other requests is not written. One that does not answer now is given up after five seconds. Then
- * zeros may be written late, while the device is held. Return: false, after an event, if the wipe
- * fails. Context: process, waits for I/O.
+ * other requests is not written. For one that does not answer now, the wipe ends after five
+ * seconds. Then zeros may be written late, while the device is held. Return: false, after an event,
+ * if the wipe fails. Context: process, waits for I/O.
  */
 bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
 

@@ -127,7 +127,7 @@ static void ahead_work(struct work_struct *work)
 	struct kvp_move_pages *pages;
 	int ret;
 
-	/* A suspend that was given up queues it again, and it may have ended meanwhile. */
+	/* An interrupted suspend queues this work again, and the copy may have ended meanwhile. */
 	if (READ_ONCE(a->state) != KVP_AHEAD_RUNNING)
 		return;
 	find_vdev_again(a);

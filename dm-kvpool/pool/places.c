@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Steps 4, 5 and 7 of a start: put the legs into the order of the superblock, and settle what each
+ * Steps 4, 5 and 7 of a start: put the legs into the order of the superblock, and decide what each
  * of them is, by the superblock and by its own label. The same for the shadow.
  */
 #include "core/core.h"
@@ -57,7 +57,7 @@ void kvp_leg_note_slots(struct kvp_leg *leg, const struct kvp_label *label)
 	}
 }
 
-/* Settle the state of @leg, number @i in the superblock, by the superblock and by its own label. */
+/* Decide the state of @leg, number @i in the superblock, by the superblock and by its own label. */
 static void set_leg_state(struct kvp_pool *pool, u32 i, const struct kvp_label *label,
 			  struct kvp_sb *best)
 {
@@ -194,7 +194,7 @@ static bool knows_label(const struct kvp_shadow_info *order, u64 newest, u64 hel
 }
 
 /*
- * Settle whether the device that the table names is the shadow. Its newest label must be that of a
+ * Decide whether the device that the table names is the shadow. Its newest label must be that of a
  * shadow. If it is that of a leg, a superblock that no other leg has may have made it one. A device
  * that is not the shadow is not touched, and the order waits.
  */

@@ -699,7 +699,7 @@ bool kvp_pool_wait_suspending(struct kvp_pool *pool)
 	};
 	u32 i;
 
-	/* Only waits: the suspend may be given up at any time, and then all of this goes on. */
+	/* Only wait: the suspend may be interrupted at any time, and then all of this goes on. */
 	for (i = 0; i < ARRAY_SIZE(wait) && test_bit(KVP_POOL_SUSPENDING, &pool->flags); i++)
 		wait[i](pool);
 	return test_bit(KVP_POOL_SUSPENDING, &pool->flags);

@@ -6,11 +6,11 @@
  * 1. kvp_labels_read() reads the labels (labels.c). The caller calls it before.
  * 2. kvp_identify() chooses the superblock that counts, and copies it to pool->sb (choose.c).
  * 3. kvp_check_family() and kvp_check_table() check that labels and table belong to it (choose.c).
- * 4. kvp_order_legs() settles the place and the state of each leg (places.c).
+ * 4. kvp_order_legs() decides the place and the state of each leg (places.c).
  * 5. kvp_check_sizes() refuses devices that are too small by now (places.c).
  * 6. With discard_log, kvp_forget_eras() forgets what legs that are out have (away.c).
  *    kvp_next_is_unread() notes if a superblock that was cut may be in an unreadable slot (away.c).
- * 7. kvp_set_shadow_state() settles whether the shadow is there (places.c).
+ * 7. kvp_set_shadow_state() decides whether the shadow is there (places.c).
  * 8. kvp_check_missing() decides whether the pool may go on without what is missing (away.c).
  */
 #include "core/core.h"

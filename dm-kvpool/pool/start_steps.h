@@ -43,7 +43,7 @@ void kvp_leg_info_forget(struct kvp_leg_info *info);
 /**
  * kvp_order_legs() - put pool->legs[] into the order of @best, with places for missing ones
  *
- * Settles the state of each leg, too. Return: 0, or -errno with @r filled in.
+ * Decides the state of each leg, too. Return: 0, or -errno with @r filled in.
  */
 int kvp_order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb *best,
 		   struct kvp_refusal *r);
@@ -51,7 +51,7 @@ int kvp_order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb *b
 /** kvp_check_sizes() - refuse if a device is too small for the layout that counts */
 int kvp_check_sizes(struct kvp_pool *pool, const struct kvp_sb *best, struct kvp_refusal *r);
 
-/** kvp_set_shadow_state() - settle whether the device that the table names is the shadow */
+/** kvp_set_shadow_state() - decide whether the device that the table names is the shadow */
 void kvp_set_shadow_state(struct kvp_pool *pool, const struct kvp_label *label, bool readonly);
 
 /* --- away.c --- */

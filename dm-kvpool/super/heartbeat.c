@@ -6,7 +6,7 @@
 #include "super/events.h"
 #include "super/heartbeat.h"
 
-/* How long a round may take: two requests, each given up after 5 s (BRIEF_MS of io/flight.c). */
+/* How long a round may take: two requests, which end after 5 s each (BRIEF_MS of io/flight.c). */
 #define ROUND_NS	(10ull * NSEC_PER_SEC)
 
 static u64 interval(const struct kvp_pool *pool)

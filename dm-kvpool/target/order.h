@@ -4,7 +4,7 @@
  *
  * A message holds the device's live table. A suspend waits for that table with all I/O
  * stopped. So a message that waited for minutes would stop all I/O of the device, and its
- * sender could not give up. A worker does such work instead. The sender waits until the
+ * sender could not stop waiting. A worker does such work instead. The sender waits until the
  * work is done, the sender is killed, or the device is about to be suspended. The worker
  * goes on after that. The pool waits for the worker when it is quiesced, and before it is
  * freed.

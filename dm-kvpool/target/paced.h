@@ -13,7 +13,7 @@ struct kvp_requests;
 struct work_struct;
 
 /**
- * kvp_paced_keep() - keep write @bio, if writers are slowed down and it is not its turn
+ * kvp_paced_keep() - keep write @bio, if writers are slowed down and it must wait
  *
  * Return: true if it is kept. Then it comes to the end of r->writes in time, or goes back with a
  * noflush suspend. A REQ_NOWAIT write has ended instead. Context: map; does not sleep.

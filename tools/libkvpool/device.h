@@ -32,7 +32,7 @@ extern unsigned int device_patience;
  * device_open() - open a device for reading
  * @allow_file: accept an image file
  *
- * Reads of a block device bypass the page cache, which does not see the writes of a running pool.
+ * Reads of a block device do not use the page cache, which misses the writes of a running pool.
  * A process of its own reads the device (reader.h). If the device has not answered its first reads
  * after @device_patience, it is not opened, and @err says so. A device that has not answered to
  * this process a short time ago is refused at once.
