@@ -590,7 +590,7 @@ static int bring_on(struct kvp_resilver *r, struct kvp_resilver_io *io, struct s
 }
 
 /*
- * True if other work comes first; then no step may be in flight. An unread range is tried again as
+ * True if other work comes first; then no step may be in flight. A skipped range is tried again as
  * a whole: the cursor stays below it.
  */
 static bool must_stop(const struct kvp_resilver *r, const struct stretch *s)
