@@ -46,7 +46,7 @@
 /* pages that lie side by side in memory, if possible */
 #define RUN_ORDER	4u
 #define RUN_PAGES	(1u << RUN_ORDER)
-/* for this time a piece that does not answer is asked for again; then, for a while, none is */
+/* a silent piece is asked for again for PATIENCE; after that none is, for NO_PATIENCE */
 #define PATIENCE	(3 * HZ)
 #define NO_PATIENCE	(60 * HZ)
 #define PAUSE_MS	200

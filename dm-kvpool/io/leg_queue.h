@@ -56,9 +56,9 @@ void kvp_leg_send(struct kvp_leg *leg, struct bio *bio);
 /**
  * kvp_leg_send_now() - submit @bio at once, or let a worker send it before all others
  *
- * For requests that must not queue behind others. A worker sends the bio if it is of the reserve,
- * or if the device is full or frozen, or has not answered for a second. The caller must call
- * kvp_leg_sent() when a write has ended. Context: as submit_bio_noacct().
+ * For requests that must not queue behind others. A worker sends the bio if it is of the reserve.
+ * It does so, too, if the device is full or frozen, or has not answered for a second. The caller
+ * must call kvp_leg_sent() when a write has ended. Context: as submit_bio_noacct().
  */
 void kvp_leg_send_now(struct kvp_leg *leg, struct bio *bio);
 

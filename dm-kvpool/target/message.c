@@ -572,7 +572,7 @@ static const struct kind {
 	const char *word;
 	unsigned int min, max;		/* words, this one included */
 	int (*act)(struct message *m);
-	bool waits;			/* for I/O, or for another waiter */
+	bool waits;			/* it waits for I/O, or for another waiter */
 	bool helps;			/* it may end something that a suspend waits for */
 } messages[] = {
 	{ "stats", 1, 1, msg_stats },
