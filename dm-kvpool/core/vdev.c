@@ -66,6 +66,11 @@ kvp_block_t kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block)
 			       kvp_vdevs_end(v->all));
 }
 
+kvp_vblock_t kvp_vdev_stretch(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t *end)
+{
+	return kvp_map_stretch(&v->all->sb->map, v->index, own, end);
+}
+
 u32 kvp_vdev_usable(const struct kvp_vdev *v)
 {
 	u32 i, n = 0;

@@ -139,6 +139,9 @@ kvp_vblock_t kvp_vdev_from(const struct kvp_vdev *v, kvp_block_t block);
  */
 kvp_block_t kvp_pool_block(const struct kvp_vdev *v, kvp_vblock_t block);
 
+/** kvp_vdev_stretch() - kvp_map_stretch() for @v. Any context. */
+kvp_vblock_t kvp_vdev_stretch(const struct kvp_vdev *v, kvp_vblock_t own, kvp_vblock_t *end);
+
 /** kvp_vdev_usable() - number of legs of @v in sync. Any context. */
 u32 kvp_vdev_usable(const struct kvp_vdev *v);
 

@@ -168,6 +168,24 @@ kvp_block_t kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t bloc
 	return kvp_map_end(map);
 }
 
+kvp_vblock_t kvp_map_stretch(const struct kvp_map *map, u32 vdev, kvp_vblock_t own,
+			     kvp_vblock_t *end)
+{
+	u32 i;
+
+	for (i = 0; i < map->nr; i++) {
+		const struct kvp_map_part *p = part_of(&map->region[i], vdev);
+
+		if (!p)
+			continue;
+		*end = kvp_vblock_add(p->first, part_blocks(&map->region[i], p));
+		if (kvp_vblock_before(own, *end))
+			return kvp_vblock_last(own, p->first);
+	}
+	*end = own;
+	return own;
+}
+
 struct kvp_map_leaf kvp_map_leaf(const struct kvp_map *map, u32 vdev, kvp_vblock_t block)
 {
 	struct kvp_map_leaf leaf = {

@@ -48,6 +48,16 @@ struct kvp_map_place kvp_map_find(const struct kvp_map *map, kvp_block_t block);
 /** kvp_map_block() - the pool's block that @block of @vdev is; kvp_map_end() if it is none */
 kvp_block_t kvp_map_block(const struct kvp_map *map, u32 vdev, kvp_vblock_t block);
 
+/**
+ * kvp_map_stretch() - the first blocks of @vdev, at or behind @own, that are blocks of the pool
+ * @end: the block behind them
+ *
+ * Where a region of the vdev ends within a leaf, the rest of that leaf is no block of the pool: the
+ * next region begins with another leaf. Return: the first one; or *@end, if there are none.
+ */
+kvp_vblock_t kvp_map_stretch(const struct kvp_map *map, u32 vdev, kvp_vblock_t own,
+			     kvp_vblock_t *end);
+
 /*
  * What a leaf of a vdev's table covers, as the pool counts. A turn of the vdev is followed by
  * @others blocks of other vdevs, and so on.

@@ -195,12 +195,14 @@ void kvp_resilver_figures(struct kvp_pool *pool, struct kvp_resilver_figures *f)
 		f->done += kvp_vblock_nr(kvp_vblock_first(least, end_of(v)));
 		f->total += kvp_vblock_nr(end_of(v));
 	}
-	f->unread = kvp_skipped_blocks(&r->skipped);
+	/* If all legs that missed them are lost, ranges are kept until a leg returns. */
+	f->unread = kvp_resilver_runs(pool) ? kvp_skipped_blocks(&r->skipped) : 0;
 }
 
 bool kvp_resilver_skipped(struct kvp_pool *pool, kvp_block_t from, kvp_block_t *first, u64 *count)
 {
-	return kvp_skipped_next(&pool->resilver->skipped, pool, from, first, count);
+	return kvp_resilver_runs(pool) &&
+	       kvp_skipped_next(&pool->resilver->skipped, pool, from, first, count);
 }
 
 /* --- joining (1) ---------------------------------------------------------------- */
@@ -495,6 +497,21 @@ static kvp_vblock_t step_end(const struct kvp_resilver_step *step)
 }
 
 /*
+ * Pass over what is no block of the pool: it lies between two regions of the vdev. Returns false if
+ * s->ahead is a block of the pool. Then *@end is behind it and its neighbours, before s->end.
+ */
+static bool pass_no_blocks(struct stretch *s, kvp_vblock_t *end)
+{
+	kvp_vblock_t first = kvp_vdev_stretch(s->v, s->ahead, end);
+
+	*end = kvp_vblock_first(*end, s->end);
+	if (first == s->ahead)
+		return false;
+	s->ahead = kvp_vblock_first(first, s->end);
+	return true;
+}
+
+/*
  * Begin a step at s->ahead, or skip what has not changed. Returns 0; 1: do not begin another one
  * now; or -ENOMEM. With steps in flight it waits for no lock, and does not handle errors before
  * those have ended.
@@ -502,10 +519,13 @@ static kvp_vblock_t step_end(const struct kvp_resilver_step *step)
 static int begin_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct stretch *s)
 {
 	struct kvp_resilver_step *step = nth(io, io->nr);
-	kvp_vblock_t next, behind;
-	int ret = kvp_table_next_of_vdev(s->v->pool->table, s->v, s->ahead, s->end, s->since,
-					 &next, &behind);
+	kvp_vblock_t next, behind, end;
+	int ret;
 
+	if (pass_no_blocks(s, &end))
+		return !io->nr;
+	ret = kvp_table_next_of_vdev(s->v->pool->table, s->v, s->ahead, s->end, s->since, &next,
+				     &behind);
 	if (ret && (io->nr || ret == -ENOMEM))
 		return io->nr ? 1 : ret;
 	if (ret) {
@@ -521,7 +541,7 @@ static int begin_step(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 	step->own = s->ahead;
 	step->legs = s->legs;
 	step->since = s->since;
-	ret = kvp_resilver_begin(r->pool, step, s->end, !io->nr);
+	ret = kvp_resilver_begin(r->pool, step, end, !io->nr);
 	if (ret && (io->nr || ret == -ENOMEM))
 		return io->nr ? 1 : ret;
 	r->begun_ahead += !!io->nr;

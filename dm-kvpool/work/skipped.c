@@ -59,6 +59,8 @@ void kvp_skipped_forget(struct kvp_skipped *s, const struct kvp_vdev *v)
 		if (s->at[i].v != v)
 			s->at[others++] = s->at[i];
 	s->nr = others;
+	if (!v)
+		s->nr_again = 0;
 	spin_unlock(&s->lock);
 }
 
@@ -158,6 +160,24 @@ u64 kvp_skipped_blocks(struct kvp_skipped *s)
 	return blocks;
 }
 
+/* The same for blocks of the pool: a range may begin with some that are none. */
+static bool next_of_pool(const struct kvp_skipped *s, const struct kvp_vdev *v, kvp_vblock_t from,
+			 kvp_vblock_t *first, kvp_vblock_t *end)
+{
+	kvp_vblock_t behind;
+
+	for (; next_of_vdev(s, v, from, first, end); from = *first) {
+		*first = kvp_vdev_stretch(v, *first, &behind);
+		if (*first == behind)
+			return false;
+		if (!kvp_vblock_before(*first, *end))
+			continue;
+		*end = kvp_vblock_first(*end, behind);
+		return true;
+	}
+	return false;
+}
+
 bool kvp_skipped_next(struct kvp_skipped *s, struct kvp_pool *pool, kvp_block_t from,
 		      kvp_block_t *first, u64 *count)
 {
@@ -172,13 +192,16 @@ bool kvp_skipped_next(struct kvp_skipped *s, struct kvp_pool *pool, kvp_block_t 
 		const struct kvp_vdev *v = &pool->vdevs.v[i];
 		kvp_block_t block;
 
-		if (!v->homes || !next_of_vdev(s, v, kvp_vdev_from(v, from), &own, &end))
+		if (!v->homes || !next_of_pool(s, v, kvp_vdev_from(v, from), &own, &end))
 			continue;
 		block = kvp_pool_block(v, own);
 		if (!kvp_block_before(block, next))
 			continue;
 		next = block;
-		*count = min_t(u64, kvp_vblock_since(end, own), kvp_locate(pool, block).left);
+		*count = kvp_vblock_since(end, own);
+		/* Otherwise other vdevs have their turns among these blocks. */
+		if (pool->vdevs.nr_with_data > 1)
+			*count = min_t(u64, *count, kvp_locate(pool, block).left);
 	}
 	spin_unlock(&s->lock);
 	*first = next;

@@ -88,8 +88,7 @@ u64 kvp_skipped_blocks(struct kvp_skipped *s);
 /**
  * kvp_skipped_next() - the first blocks of the pool that were skipped, at or behind @from
  * @first: the first one
- * @count: how many neighbours from there on were skipped, too; not beyond the end of a leaf of the
- *	table
+ * @count: how many neighbours from there on were skipped, too; with several vdevs, of one turn
  *
  * Return: false if there is none. Context: process.
  */

@@ -178,6 +178,36 @@ static bool leaves_agree(const struct kvp_sb *sb, const struct owned *own)
 	return good;
 }
 
+/* The stretches of a vdev have all of its blocks, and none that is no block of the pool. */
+static bool stretches_hold(const struct kvp_sb *sb, const struct owned *own)
+{
+	bool good = true;
+	u64 i, none;
+	u32 v;
+
+	for (v = 0; good && v < sb->vdev_count; v++) {
+		kvp_vblock_t end = 0, first, next;
+
+		for (i = 0; good && i < own->nr[v]; i++) {
+			u64 block = own->block[v][i], before = i ? own->block[v][i - 1] + 1ull : 0;
+
+			for (none = before; good && none < block; none++)
+				good = expect(kvp_map_stretch(&sb->map, v, none, &next) == block,
+					      "vdev %u: %llu is no block", v, none);
+			good = good && expect(!i || before == block || before == end,
+					      "vdev %u: a stretch ends at %llu", v, end);
+			first = kvp_map_stretch(&sb->map, v, block, &end);
+			good = good && expect(first == block && end > block,
+					      "vdev %u: %llu to %llu", v, first, end) &&
+			       expect(end <= block + own->nr[v] - i,
+				      "vdev %u: a stretch to %llu", v, end);
+		}
+		first = kvp_map_stretch(&sb->map, v, sb->vdevs[v].data_blocks, &end);
+		good = good && expect(first == end, "vdev %u: behind all", v);
+	}
+	return good;
+}
+
 /* An extent lies together, below one leaf, in whole stripes. */
 static bool extents_hold(const struct kvp_sb *sb)
 {
@@ -239,6 +269,7 @@ bool regions_property_test(void)
 		else
 			good = expect(kvp_map_blocks(&sb->map) < MOST_BLOCKS, "too large a test") &&
 			       places_once(sb, own) && goes_on(sb, own) && leaves_agree(sb, own) &&
+			       stretches_hold(sb, own) &&
 			       extents_hold(sb) && turns_are_short(sb);
 		free(sb);
 	}

@@ -49,6 +49,13 @@ static const struct shape {
 	{ "big3-parity1", { .legs = 3, .parity = true, .grown = true }, 2, 3, true },
 	{ "big2-mirror-and-parity1",
 	  { .legs = 5, .second = 3, .second_parity = true, .grown = true }, 1, 2, true },
+	/* The first vdev is larger. It has the end of the pool for itself, from another leaf on. */
+	{ "unlike-mirrors",
+	  { .legs = 4, .second = 2, .grown = true, .all_blocks = 7550, .second_blocks = 5700 }, 0, 1,
+	  true },
+	{ "unlike-parity1s",
+	  { .legs = 6, .second = 3, .parity = true, .second_parity = true, .grown = true,
+	    .all_blocks = 4700, .second_blocks = 3760 }, 0, 1, true },
 };
 
 struct life {
@@ -2439,6 +2446,25 @@ static void faults_of(const struct shape *s)
 	}
 }
 
+/* The pool has no block of some that lie between two regions of the vdev. */
+static void passes_what_is_no_block(struct life *l)
+{
+	struct kvp_vdev *v = victim(l)->v;
+	kvp_block_t end = kvp_pool_end(v->pool);
+	kvp_vblock_t own = kvp_vblock(0), behind = kvp_vdev_from(v, end);
+
+	while (kvp_vblock_before(own, behind) && kvp_block_before(kvp_pool_block(v, own), end))
+		own = kvp_vblock_add(own, 1);
+	if (!kvp_vblock_before(own, behind))
+		sim_fail("the vdev has no such blocks: the case was not set up");
+	leave(l);
+	write_widely(l);
+	come_back(l);
+	wait_in_sync(l);
+	life_expect_scrubbed(&l->host);
+	host_flush(&l->host);
+}
+
 static void walks_of(const struct shape *s)
 {
 	lives(NAMED(leaves_again), s, 3);
@@ -2505,6 +2531,12 @@ void run_resilver(void)
 	const struct shape *s;
 
 	for (s = shapes; s < shapes + ARRAY_SIZE(shapes); s++) {
+		if (s->start.all_blocks) {
+			lives(NAMED(passes_what_is_no_block), s, 2);
+			lives(NAMED(returns_beside_a_writer), s, 1);
+			cut_life(NAMED(cut_in_a_walk), s, false, 1);
+			continue;
+		}
 		lives(NAMED(returns), s, 2);
 		lives(NAMED(returns_to_an_idle_pool), s, 2);
 		lives(NAMED(target_is_not_read), s, 2);
