@@ -170,7 +170,7 @@ static void print_details(const struct ctl *ctl, json_object *pool, const struct
 	print_head(ctl, pool);
 	print_scrub(pool);
 	print_resilver(ctl, pool);
-	if (view->verbose)
+	if (view->verbose && json_number_at(pool, "resilver.unread"))
 		print_ranges(json_at(pool, "resilver.skipped"));
 	printf(" poisoned: %" PRIu64 " block(s)\n", poisoned);
 	if (view->verbose) {

@@ -290,25 +290,49 @@ static void add_work(json_object *pool, const struct stats *s)
 	}
 }
 
-/* Add the ranges of blocks that @message lists. */
-static int add_ranges(json_object *list, const char *name, const char *message, struct err *err)
+/*
+ * Add the ranges of blocks that @message lists from *@from on, and set *@from behind them. One
+ * answer may end amid a range. Returns -1: no answer; else how many lines it had.
+ */
+static int add_some(json_object *list, const char *name, const char *message, u64 *from,
+		    struct err *err)
 {
-	char *text = NULL, *p;
-	json_object *item;
-	unsigned int n = 0;
+	size_t n = json_object_array_length(list);
+	char *text = NULL, *p, order[64];
+	json_object *last = n ? json_object_array_get_idx(list, n - 1) : NULL;
 	u64 lba, blocks;
-	int used = 0;
+	int used = 0, lines = 0;
 
-	if (dm_message(name, message, &text, err))
+	snprintf(order, sizeof(order), "%s %" PRIu64, message, *from);
+	if (dm_message(name, order, &text, err))
 		return -1;
-	for (p = text; n < RANGES_MAX &&
-	     sscanf(p, "%" SCNu64 " %" SCNu64 "%n", &lba, &blocks, &used) == 2; p += used, n++) {
-		item = json_item(list);
-		json_number(item, "lba", lba);
-		json_number(item, "blocks", blocks);
+	for (p = text; sscanf(p, "%" SCNu64 " %" SCNu64 "%n", &lba, &blocks, &used) == 2 &&
+	     lba >= *from && blocks && blocks <= UINT64_MAX - lba; p += used, lines++) {
+		if (last && lba == *from) {
+			json_number(last, "blocks", json_number_at(last, "blocks") + blocks);
+		} else if (json_object_array_length(list) < RANGES_MAX) {
+			last = json_item(list);
+			json_number(last, "lba", lba);
+			json_number(last, "blocks", blocks);
+		} else {
+			lines = 0;
+			break;
+		}
+		*from = lba + blocks;
 	}
 	free(text);
-	return 0;
+	return lines;
+}
+
+/* Add all ranges of blocks that @message lists, at most RANGES_MAX. */
+static int add_ranges(json_object *list, const char *name, const char *message, struct err *err)
+{
+	u64 from = 0;
+	int lines;
+
+	while ((lines = add_some(list, name, message, &from, err)) > 0)
+		;
+	return lines;
 }
 
 static int add_poisoned(json_object *pool, const char *name, u64 total, struct err *err)
