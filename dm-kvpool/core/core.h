@@ -348,6 +348,7 @@ struct kvp_pool {
 	bool shadow_ready;
 	struct kvp_vdevs vdevs;
 	wait_queue_head_t stripes_wait;	/* for kvp_vdev.homing to fall to 0 */
+	wait_queue_head_t suspend_wait;	/* for KVP_POOL_SUSPENDING to be cleared */
 	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	struct kvp_failure failure;

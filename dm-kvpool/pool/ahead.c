@@ -192,6 +192,7 @@ int kvp_ahead_start(struct kvp_pool *pool, struct kvp_sb *next, const struct kvp
 		begin_pass(pool, next, w);
 		WRITE_ONCE(a->stop, false);
 		WRITE_ONCE(a->state, KVP_AHEAD_RUNNING);
+		smp_mb();	/* pairs with kvp_ahead_unquiesce() */
 		if (!READ_ONCE(a->quiesce))
 			queue_work(pool->scrub_wq, &a->work);
 	}
@@ -256,26 +257,29 @@ void kvp_ahead_end_soon(struct kvp_pool *pool)
 	WRITE_ONCE(pool->ahead->quiesce, true);
 }
 
-void kvp_ahead_wait(struct kvp_pool *pool)
+bool kvp_ahead_works(struct kvp_pool *pool)
 {
-	flush_work(&pool->ahead->work);
+	return work_busy(&pool->ahead->work) & WORK_BUSY_RUNNING;
 }
 
 void kvp_ahead_quiesce(struct kvp_pool *pool)
 {
 	kvp_ahead_end_soon(pool);
-	kvp_ahead_wait(pool);
+	flush_work(&pool->ahead->work);
 }
 
+/*
+ * Takes no lock: an order to stop the pass holds it while a leg hangs, and this is also for a
+ * suspend that was given up. So a start may queue the work as well. That does no harm.
+ */
 void kvp_ahead_unquiesce(struct kvp_pool *pool)
 {
 	struct kvp_ahead *a = pool->ahead;
 
-	mutex_lock(&a->lock);
 	WRITE_ONCE(a->quiesce, false);
-	if (a->state == KVP_AHEAD_RUNNING)
+	smp_mb();	/* pairs with kvp_ahead_start() */
+	if (READ_ONCE(a->state) == KVP_AHEAD_RUNNING)
 		queue_work(pool->scrub_wq, &a->work);
-	mutex_unlock(&a->lock);
 }
 
 void kvp_ahead_init(struct kvp_pool *pool)

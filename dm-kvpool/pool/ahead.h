@@ -89,12 +89,13 @@ enum kvp_ahead_state kvp_ahead_state(const struct kvp_ahead *a);
 /**
  * kvp_ahead_quiesce() - stop the pass until kvp_ahead_unquiesce()
  *
- * That is kvp_ahead_end_soon(), which does not wait, and kvp_ahead_wait(), which waits for half a
- * MiB, and changes nothing. Context: process.
+ * kvp_ahead_end_soon() does the same, but does not wait for the half MiB in flight. Then
+ * kvp_ahead_works() is true as long as that goes on. kvp_ahead_unquiesce() waits for nothing.
+ * Context: process.
  */
 void kvp_ahead_quiesce(struct kvp_pool *pool);
 void kvp_ahead_end_soon(struct kvp_pool *pool);
-void kvp_ahead_wait(struct kvp_pool *pool);
+bool kvp_ahead_works(struct kvp_pool *pool);
 void kvp_ahead_unquiesce(struct kvp_pool *pool);
 
 #endif /* KVP_POOL_AHEAD_H */

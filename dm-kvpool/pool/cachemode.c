@@ -357,7 +357,14 @@ int kvp_drain_cancel(struct kvp_pool *pool)
 void kvp_drain_stop(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->drain->stopped, true);
+	/* If the suspend is given up before the drain has seen that, the drain still ends. */
+	cmpxchg(&pool->drain->order, KVP_DRAIN_WANTED, KVP_DRAIN_NOT_WANTED);
 	wake_up_all(&pool->drain->wait);
+}
+
+bool kvp_drain_works(struct kvp_pool *pool)
+{
+	return test_bit(0, &pool->drain->queued) || mutex_is_locked(&pool->drain->lock);
 }
 
 void kvp_drain_quiesce(struct kvp_pool *pool)

@@ -107,10 +107,13 @@ int __must_check kvp_drain_cancel(struct kvp_pool *pool);
 /**
  * kvp_drain_stop() - let a drain end soon, with -ECANCELED, and no other begin. Context: any.
  *
+ * kvp_drain_works() - true while one goes on, or a mode is being set
+ *
  * kvp_drain_quiesce() - the same, and wait for a drain in the background. kvp_drain_unquiesce() -
  * allow drains again.
  */
 void kvp_drain_stop(struct kvp_pool *pool);
+bool kvp_drain_works(struct kvp_pool *pool);
 void kvp_drain_quiesce(struct kvp_pool *pool);
 void kvp_drain_unquiesce(struct kvp_pool *pool);
 

@@ -206,10 +206,10 @@ void kvp_returns_end_soon(struct kvp_pool *pool)
 	WRITE_ONCE(pool->returns->quiesce, true);
 }
 
-void kvp_returns_wait_end(struct kvp_pool *pool)
+bool kvp_returns_work(struct kvp_pool *pool)
 {
-	/* Not for the time of the next try. */
-	flush_work(&pool->returns->work.work);
+	/* Not if it only waits for the time of the next try. */
+	return work_busy(&pool->returns->work.work) & WORK_BUSY_RUNNING;
 }
 
 void kvp_returns_quiesce(struct kvp_pool *pool)

@@ -72,11 +72,11 @@ static inline bool kvp_returns_wait(const struct kvp_pool *pool)
 
 /*
  * kvp_returns_quiesce() waits for the leg that is being brought online. kvp_returns_end_soon() does
- * not, and kvp_returns_wait_end() only waits. Context: process.
+ * not. Then kvp_returns_work() is true as long as that goes on. Context: process.
  */
 void kvp_returns_quiesce(struct kvp_pool *pool);
 void kvp_returns_end_soon(struct kvp_pool *pool);
-void kvp_returns_wait_end(struct kvp_pool *pool);
+bool kvp_returns_work(struct kvp_pool *pool);
 void kvp_returns_unquiesce(struct kvp_pool *pool);
 
 #endif /* KVP_ONLINE_H */

@@ -115,6 +115,7 @@ struct kvp_pool *kvp_pool_alloc(void)
 	mutex_init(&pool->checkpoint_lock);
 	spin_lock_init(&pool->members_lock);
 	init_waitqueue_head(&pool->stripes_wait);
+	init_waitqueue_head(&pool->suspend_wait);
 	INIT_WORK(&pool->members_work, kvp_members_work);
 	INIT_WORK(&pool->poison_work, kvp_poison_work);
 	kvp_range_locks_init(&pool->ranges);
@@ -679,6 +680,8 @@ static void mark_clean(struct kvp_pool *pool)
 	mutex_unlock(&pool->sb_lock);
 }
 
+#define LOOK_MS	20	/* between two looks at work that is to end before a suspend */
+
 void kvp_pool_suspending(struct kvp_pool *pool)
 {
 	set_bit(KVP_POOL_SUSPENDING, &pool->flags);
@@ -691,23 +694,37 @@ void kvp_pool_suspending(struct kvp_pool *pool)
 	kvp_ahead_end_soon(pool);
 }
 
+static bool is_suspending(const struct kvp_pool *pool)
+{
+	return test_bit(KVP_POOL_SUSPENDING, &pool->flags);
+}
+
+/*
+ * If the suspend is interrupted, all of this work goes on, perhaps for hours. So do not wait for
+ * the work itself, but look at it from time to time. kvp_pool_quiesce() makes sure that it has
+ * ended.
+ */
 bool kvp_pool_wait_suspending(struct kvp_pool *pool)
 {
-	static void (*const wait[])(struct kvp_pool *pool) = {
-		kvp_scrub_wait, kvp_returns_wait_end, kvp_resilver_wait, kvp_trim_wait,
-		kvp_ahead_wait,
+	static bool (*const works[])(struct kvp_pool *pool) = {
+		kvp_scrub_works, kvp_returns_work, kvp_resilver_works, kvp_trim_works,
+		kvp_ahead_works, kvp_drain_works,
 	};
 	u32 i;
 
-	/* Only wait: the suspend may be interrupted at any time, and then all of this goes on. */
-	for (i = 0; i < ARRAY_SIZE(wait) && test_bit(KVP_POOL_SUSPENDING, &pool->flags); i++)
-		wait[i](pool);
-	return test_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	/* Idle: a leg may hang, and the kernel would report the task as hung after two minutes. */
+	for (i = 0; i < ARRAY_SIZE(works); i++)
+		while (is_suspending(pool) && works[i](pool))
+			wait_event_idle_timeout(pool->suspend_wait, !is_suspending(pool),
+						msecs_to_jiffies(LOOK_MS));
+	return is_suspending(pool);
 }
 
 void kvp_pool_not_suspending(struct kvp_pool *pool)
 {
 	clear_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	wake_up_all(&pool->suspend_wait);
+	kvp_destage_look(pool->destage);
 	kvp_drain_unquiesce(pool);
 	kvp_scrub_unquiesce(pool);
 	kvp_resilver_unquiesce(pool);

@@ -105,8 +105,13 @@ int __must_check kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s
  * A drain ends soon with -ECANCELED, kvp_destage_order() with -EINTR, and a scrub pauses. Requests
  * are served meanwhile. The caller must then call kvp_pool_quiesce() or kvp_pool_not_suspending().
  * Waits for no I/O: a leg may hang, and the suspend must be able to end.
- * kvp_pool_wait_suspending() waits for what scrub, resilver, trim and others have in flight. It
- * returns false if the suspend was interrupted meanwhile. Context: process.
+ * kvp_pool_wait_suspending() waits for what scrub, resilver, trim and others have in flight.
+ *
+ * kvp_pool_not_suspending() is for a suspend that was interrupted. It waits for nothing. Scrub,
+ * resilver, trim and the copy of a table go on; a drain, and an order for a checkpoint, do not. It
+ * ends kvp_pool_wait_suspending(), which returns false, and kvp_pool_write_back().
+ *
+ * Context: process.
  */
 void kvp_pool_suspending(struct kvp_pool *pool);
 bool kvp_pool_wait_suspending(struct kvp_pool *pool);

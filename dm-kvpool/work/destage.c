@@ -1010,19 +1010,21 @@ void kvp_destage_relieve(struct kvp_pool *pool)
 /* Why everything is written home. */
 enum reason {
 	QUIET,		/* there are no writers: at the end, wait until the worker has stopped */
-	BESIDE,		/* there are writers, so the worker may never stop */
-	ORDER,		/* as BESIDE, but end when the pool is about to be suspended */
+	BESIDE,		/* for a suspend, while there are writers: end if that is interrupted */
+	ORDER,		/* there are writers; end when the pool is about to be suspended */
 };
 
 static bool must_give_up(const struct kvp_pool *pool, enum reason why)
 {
-	return why == ORDER && test_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	if (why == QUIET)
+		return false;
+	return test_bit(KVP_POOL_SUSPENDING, &pool->flags) == (why == ORDER);
 }
 
 /*
  * Let the worker write home everything below @target, or as much as it can in one run, which may
  * take minutes. An order ends when a suspend begins: the suspend would wait for it with all I/O
- * stopped. The worker goes on.
+ * stopped. What a suspend does beforehand ends when that is interrupted. The worker goes on.
  *
  * The run that ends first may have begun before the kick. So the caller calls this again until
  * everything is home. If there are no writers, an error of that run counts only if the next run,
@@ -1033,6 +1035,9 @@ static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 	struct kvp_destage *dg = pool->destage;
 	u32 seen = READ_ONCE(dg->ended);
 
+	/* Otherwise all of the log would go home in a hurry. */
+	if (must_give_up(pool, why))
+		return -EINTR;
 	atomic_inc(&dg->awaited);
 	kvp_destage_kick(pool, true);
 	/* Idle: otherwise the kernel reports the task as hung after two minutes. */

@@ -154,7 +154,8 @@ void kvp_destage_relieve(struct kvp_pool *pool);
 int kvp_destage_all(struct kvp_pool *pool);
 
 /**
- * kvp_destage_beside() - the same while writers go on; does not wait for later writes
+ * kvp_destage_beside() - the same for a suspend, while writers go on; does not wait for later
+ * writes. Returns -EINTR as soon as the suspend is interrupted
  *
  * kvp_destage_order() - the same for an order; returns -EINTR as soon as the pool is about to be
  * suspended

@@ -1021,15 +1021,15 @@ void kvp_resilver_end_soon(struct kvp_pool *pool)
 	WRITE_ONCE(pool->resilver->quiesce, true);
 }
 
-void kvp_resilver_wait(struct kvp_pool *pool)
+bool kvp_resilver_works(struct kvp_pool *pool)
 {
-	flush_work(&pool->resilver->work);
+	return work_busy(&pool->resilver->work) & WORK_BUSY_RUNNING;
 }
 
 void kvp_resilver_quiesce(struct kvp_pool *pool)
 {
 	kvp_resilver_end_soon(pool);
-	kvp_resilver_wait(pool);
+	flush_work(&pool->resilver->work);
 }
 
 void kvp_resilver_unquiesce(struct kvp_pool *pool)

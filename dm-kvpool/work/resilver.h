@@ -118,12 +118,12 @@ void kvp_resilver_renumber(struct kvp_pool *pool);
 /**
  * kvp_resilver_quiesce() - stop the worker until kvp_resilver_unquiesce()
  *
- * That is kvp_resilver_end_soon(), which does not wait, and kvp_resilver_wait(), which waits for
- * the steps in flight, and changes nothing. Context: process; _end_soon(): any.
+ * kvp_resilver_end_soon() does the same, but does not wait for the steps in flight. Then
+ * kvp_resilver_works() is true as long as these go on. Context: process; _end_soon(): any.
  */
 void kvp_resilver_quiesce(struct kvp_pool *pool);
 void kvp_resilver_end_soon(struct kvp_pool *pool);
-void kvp_resilver_wait(struct kvp_pool *pool);
+bool kvp_resilver_works(struct kvp_pool *pool);
 void kvp_resilver_unquiesce(struct kvp_pool *pool);
 
 #endif /* KVP_RESILVER_H */

@@ -531,15 +531,15 @@ void kvp_scrub_end_soon(struct kvp_pool *pool)
 	WRITE_ONCE(pool->scrub->quiesce, true);
 }
 
-void kvp_scrub_wait(struct kvp_pool *pool)
+bool kvp_scrub_works(struct kvp_pool *pool)
 {
-	flush_work(&pool->scrub->work);
+	return work_busy(&pool->scrub->work) & WORK_BUSY_RUNNING;
 }
 
 void kvp_scrub_quiesce(struct kvp_pool *pool)
 {
 	kvp_scrub_end_soon(pool);
-	kvp_scrub_wait(pool);
+	flush_work(&pool->scrub->work);
 }
 
 void kvp_scrub_unquiesce(struct kvp_pool *pool)

@@ -36,12 +36,12 @@ int __must_check kvp_scrub_resume(struct kvp_pool *pool);
 /**
  * kvp_scrub_quiesce() - stop the worker until kvp_scrub_unquiesce()
  *
- * That is kvp_scrub_end_soon(), which does not wait, and kvp_scrub_wait(), which waits for the step
- * in flight, and changes nothing. Context: process; _end_soon(): any.
+ * kvp_scrub_end_soon() does the same, but does not wait for the step in flight. Then
+ * kvp_scrub_works() is true as long as that step goes on. Context: process; _end_soon(): any.
  */
 void kvp_scrub_quiesce(struct kvp_pool *pool);
 void kvp_scrub_end_soon(struct kvp_pool *pool);
-void kvp_scrub_wait(struct kvp_pool *pool);
+bool kvp_scrub_works(struct kvp_pool *pool);
 void kvp_scrub_unquiesce(struct kvp_pool *pool);
 
 /**

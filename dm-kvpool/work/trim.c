@@ -634,16 +634,17 @@ void kvp_trim_end_soon(struct kvp_pool *pool)
 	spin_unlock(&pool->passdown->lock);
 }
 
-void kvp_trim_wait(struct kvp_pool *pool)
+bool kvp_trim_works(struct kvp_pool *pool)
 {
-	flush_work(&pool->trim->work);
-	flush_work(&pool->passdown->work);
+	return (work_busy(&pool->trim->work) | work_busy(&pool->passdown->work)) &
+	       WORK_BUSY_RUNNING;
 }
 
 void kvp_trim_quiesce(struct kvp_pool *pool)
 {
 	kvp_trim_end_soon(pool);
-	kvp_trim_wait(pool);
+	flush_work(&pool->trim->work);
+	flush_work(&pool->passdown->work);
 }
 
 void kvp_trim_unquiesce(struct kvp_pool *pool)

@@ -115,13 +115,12 @@ static inline void kvp_trim_figures(const struct kvp_trim *t, const struct kvp_p
 }
 
 /*
- * Stop trim and passing down, and let them go on. kvp_trim_quiesce() is kvp_trim_end_soon(), which
- * does not wait, and kvp_trim_wait(), which waits for a batch, and changes nothing. Context:
- * process.
+ * Stop trim and passing down, and let them go on. kvp_trim_end_soon() does not wait for the batch
+ * in flight. Then kvp_trim_works() is true as long as that goes on. Context: process.
  */
 void kvp_trim_quiesce(struct kvp_pool *pool);
 void kvp_trim_end_soon(struct kvp_pool *pool);
-void kvp_trim_wait(struct kvp_pool *pool);
+bool kvp_trim_works(struct kvp_pool *pool);
 void kvp_trim_unquiesce(struct kvp_pool *pool);
 
 #endif /* KVP_TRIM_H */

@@ -1002,6 +1002,7 @@ static void write_back_beside_writers(struct scenario *s)
 	host_write(h, 64, 3, true);
 	init_completion(&s->flushed);
 	s->flush_over = false;
+	kvp_pool_suspending(h->pool);
 	sim_spawn("suspend", write_back_task, s);
 	host_sleep(300);
 	if (s->flush_over)
@@ -1014,14 +1015,46 @@ static void write_back_beside_writers(struct scenario *s)
 	host_sleep(500);
 	if (!s->flush_over)
 		sim_fail("a suspend waits for writes that came after it began");
+	kvp_pool_not_suspending(h->pool);
 	release_all();
 	host_checkpoint(h);
 	host_write(h, 90, 1, true);
 }
 
+/* What a suspend writes back beforehand ends, too, when the suspend is given up. */
+static void write_back_ends_with_its_suspend(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	hold_home_everywhere(s, 64, 3);
+	host_write(h, 64, 3, true);
+	init_completion(&s->flushed);
+	s->flush_over = false;
+	kvp_pool_suspending(h->pool);
+	sim_spawn("suspend", write_back_task, s);
+	host_sleep(300);
+	if (s->flush_over || !disks_wait())
+		sim_fail("nothing is written back: the case was not set up");
+	kvp_pool_not_suspending(h->pool);
+	host_sleep(1);
+	if (!s->flush_over || !disks_wait())
+		sim_fail("a suspend that was given up waits for what it writes back");
+	release_all();
+	host_checkpoint(h);
+	host_write(h, 90, 1, true);
+}
+
+static void wait_suspending_task(void *arg)
+{
+	struct scenario *s = arg;
+
+	s->flush_error = kvp_pool_wait_suspending(s->host.pool);
+	s->flush_over = true;
+}
+
 /*
  * A suspend asks a scrub to end, and its caller can be killed while a leg hangs. Then the scrub
- * goes on, and ends once.
+ * goes on, and ends once. The suspend's own worker ends at once, and does not wait for the leg.
  */
 static void suspend_given_up_beside_a_scrub(struct scenario *s)
 {
@@ -1039,7 +1072,15 @@ static void suspend_given_up_beside_a_scrub(struct scenario *s)
 	kvp_pool_suspending(pool);
 	if (!disks_wait())
 		sim_fail("the wish to suspend waits for a leg");
+	s->flush_over = false;
+	sim_spawn("suspend", wait_suspending_task, s);
+	host_sleep(300);
+	if (s->flush_over)
+		sim_fail("a suspend does not wait for a scrub");
 	kvp_pool_not_suspending(pool);
+	host_sleep(1);
+	if (!s->flush_over || s->flush_error || !disks_wait())
+		sim_fail("the worker of a suspend that was given up goes on");
 	release_all();
 	flush_work(&pool->scrub->work);
 	if (events_of(pool, "scrub_finished healed=0 unrepaired=0") != 1)
@@ -2121,6 +2162,7 @@ void run_scenarios(void)
 	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);
 	scenario(NAMED(order_ends_for_a_suspend), 2, false, 2);
 	scenario(NAMED(write_back_beside_writers), 2, false, 2);
+	scenario(NAMED(write_back_ends_with_its_suspend), 2, false, 2);
 	scenario(NAMED(suspend_given_up_beside_a_scrub), 2, false, 2);
 	scenario(NAMED(a_long_stop_looks_not_hung), 2, false, 1);
 	scenario(NAMED(suspend_makes_all_durable), 2, false, 1);

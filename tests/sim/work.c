@@ -88,9 +88,9 @@ static struct running *find_running(const struct work_struct *w)
 	return NULL;
 }
 
-bool sim_work_busy(struct work_struct *w)
+unsigned int sim_work_busy(struct work_struct *w)
 {
-	return w->pending || find_running(w);
+	return (w->pending ? WORK_BUSY_PENDING : 0) | (find_running(w) ? WORK_BUSY_RUNNING : 0);
 }
 
 static void worker(void *arg);

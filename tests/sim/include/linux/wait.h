@@ -61,6 +61,14 @@ bool waitqueue_active(wait_queue_head_t *wq);
 	(long)((cond) ? (__until > jiffies ? __until - jiffies : 1) : 0); \
 })
 #define wait_event_interruptible_timeout	wait_event_timeout
+#define wait_event_idle_timeout(wq, cond, timeout) ({			\
+	long __left;							\
+									\
+	sim_idle(true);							\
+	__left = wait_event_timeout(wq, cond, timeout);			\
+	sim_idle(false);						\
+	__left;								\
+})
 
 #include <linux/jiffies.h>
 

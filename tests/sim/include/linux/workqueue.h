@@ -65,7 +65,9 @@ extern struct workqueue_struct *system_wq, *system_unbound_wq, *system_long_wq;
 #define delayed_work_pending(w)		((w)->armed || (w)->work.pending)
 #define schedule_work(w)		queue_work(system_wq, w)
 #define schedule_delayed_work(w, d)	queue_delayed_work(system_wq, w, d)
-bool sim_work_busy(struct work_struct *w);
+#define WORK_BUSY_PENDING		1u
+#define WORK_BUSY_RUNNING		2u
+unsigned int sim_work_busy(struct work_struct *w);
 #define work_busy(w)			sim_work_busy(w)
 
 #endif
