@@ -126,6 +126,7 @@ static const struct suite {
 	{ "changed", run_changed },
 	{ "shadow", run_shadow },
 	{ "stories", run_stories },
+	{ "suspends", run_suspends },
 	{ "years", run_years },
 	{ "trip", run_trip },
 	{ "locks", run_takings },

@@ -191,6 +191,7 @@ void run_trip(void);
 void run_takings(void);
 void run_replace(void);
 void run_stories(void);
+void run_suspends(void);
 void run_years(void);
 
 /* Parts of the golden suite that live in files of their own. */
