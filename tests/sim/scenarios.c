@@ -1951,8 +1951,8 @@ static u32 joined_requests(u32 from)
 	return n;
 }
 
-/* The intents of one entry are going home, and hang; the next entry is kept. */
-static void keep_an_entry(struct scenario *s)
+/* The intents of one entry are going home, and hang. */
+static void hold_intents(struct scenario *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1964,6 +1964,14 @@ static void keep_an_entry(struct scenario *s)
 		hold_home(i, 0, 64);
 	host_write(h, 0, 64, false);
 	host_sleep(50);
+}
+
+/* And the next entry is kept. */
+static void keep_an_entry(struct scenario *s)
+{
+	struct host *h = &s->host;
+
+	hold_intents(s);
 	s->cuts_from = disks.trace.nr;
 	s->positions = 150;
 	host_write(h, 100, 64, false);
@@ -2072,6 +2080,38 @@ static void a_flush_does_not_wait_for_a_second_entry(struct scenario *s)
 		sim_fail("an entry with a waiter is kept");
 	release_all();
 	flush_end(s);
+}
+
+/*
+ * The interval is over, so the few blocks that are buffered become an entry. It is sent at once,
+ * although it has nothing but intents, and takes all that was buffered.
+ */
+static void an_entry_of_the_interval_is_not_kept(struct scenario *s)
+{
+	struct host *h = &s->host;
+	struct kvp_log *log = h->pool->log;
+	u64 intents;
+	u32 ms;
+
+	hold_intents(s);
+	s->cuts_from = disks.trace.nr;
+	s->positions = 150;
+	intents = log->intent_blocks;
+	host_write(h, 100, 20, false);
+	host_sleep(50);
+	if (kvp_wbuf_buffered(h->pool->wbuf) != 20 || log->unsent)
+		sim_fail("an entry was built before the interval was over: the case was not set up");
+	ms = h->pool->tunables[KVP_T_COMMIT_INTERVAL_MS];
+	host_sleep(ms + 50);
+	if (log->intent_blocks != intents + 20 || kvp_wbuf_buffered(h->pool->wbuf))
+		sim_fail("no entry has all of it by intent: the case was not set up");
+	if (log->unsent || log->durable_seq != h->pool->wbuf->seq)
+		sim_fail("the interval is over, and the entry is kept");
+	if (!disks_wait())
+		sim_fail("nothing is on its way home: the case was not set up");
+	release_all();
+	host_flush(h);
+	host_read_check(h, 119);
 }
 
 static void a_stream_that_ends_has_nothing_kept(struct scenario *s)
@@ -2201,6 +2241,7 @@ void run_scenarios(void)
 	scenario(NAMED(no_leg_takes_two_entries), 2, false, 2);
 	scenario(NAMED(an_entry_fails_and_the_next_is_kept), 2, false, 2);
 	scenario(NAMED(a_flush_does_not_wait_for_a_second_entry), 2, false, 2);
+	scenario(NAMED(an_entry_of_the_interval_is_not_kept), 2, false, 2);
 	scenario(NAMED(a_stream_that_ends_has_nothing_kept), 2, false, 2);
 	scenario(NAMED(user_data_imitates_log_entries), 2, true, 2);
 	scenario(NAMED(log_wrap_over_stale_entries), 2, true, 3);
