@@ -8,7 +8,7 @@
  * A data leg:
  *
  *   block 0 ....... label area, 1 MiB: 64 KiB left zero, superblock ring,
- *                   event ring
+ *                   event ring, order ring
  *   table_start ... checksum table: two slots for each page, level 0 first
  *   log_start ..... log: log_segments segments of segment_blocks blocks
  *   data_start .... home of the data: data_blocks blocks
@@ -46,6 +46,8 @@
 #define KVP_BEAT_SLOTS		4u
 #define KVP_EVENTS_BLOCK	128u			/* 512 KiB into the front label area */
 #define KVP_EVENTS_BLOCKS	64u
+#define KVP_ORDERS_BLOCK	192u			/* 768 KiB into the front label area */
+#define KVP_ORDERS_BLOCKS	64u
 
 #define KVP_SB_MAGIC		"KVPOOL\r\n\032sblk\0\0"	/* 16 bytes with its last NUL */
 #define KVP_SB_MAGIC_LEN	16
@@ -467,7 +469,10 @@ struct kvp_disk_summary {
 #define KVP_EVENTS_PER_BLOCK	(KVP_BLOCK_SIZE / KVP_EVENT_SIZE)
 #define KVP_EVENT_MAGIC		0x4556504bu	/* "KVPE" */
 
-/* One line of the event ring; event n lies in slot n % ring. */
+/*
+ * One line of the event ring; event n lies in slot n % ring. An event that a user ordered has a
+ * copy in the order ring, in any slot.
+ */
 struct kvp_disk_event {
 	__le32	magic;
 	__le32	csum;			/* crc32c(~0), this field 0 */

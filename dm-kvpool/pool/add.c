@@ -503,6 +503,7 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 		kvp_table_clear_roots(pool->table, known);
 		kvp_cache_begin(pool);
 		kvp_log_limit_buffered(pool->log);
+		kvp_events_rewrite_orders(pool);
 		kvp_event(pool, "grown vdevs=%u blocks=%llu", pool->vdevs.nr - vdevs,
 			  (unsigned long long)pool->sb->pool_blocks);
 	}

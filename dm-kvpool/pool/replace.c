@@ -504,6 +504,7 @@ static void after(struct kvp_pool *pool, struct replacement *x)
 		new += x->from[i] == NEW;
 	kvp_forget_legs(pool);
 	kvp_log_limit_buffered(pool->log);
+	kvp_events_rewrite_orders(pool);
 	kvp_event(pool, "cache_exchanged new=%u gone=%u", new, gone);
 }
 

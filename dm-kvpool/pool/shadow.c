@@ -386,7 +386,7 @@ static int take_place(struct kvp_pool *pool, struct taking *x, struct kvp_refusa
 	if (ret)
 		return ret;
 	kvp_return_wanted(&pool->legs[x->at], !x->whole);
-	/* The device does not have the ring of events yet. */
+	/* The device does not have the rings of events and orders yet. */
 	kvp_events_rewrite(pool);
 	/* The name of the old leg begins with its UUID. */
 	kvp_event(pool, "leg_replaced leg=%u%s old=%.36s", x->at,

@@ -8,20 +8,10 @@
 #include "io/io.h"
 #include "super/events.h"
 
-static u32 event_sum(const struct kvp_disk_event *e)
-{
-	struct kvp_disk_event copy = *e;
-
-	copy.csum = 0;
-	return kvp_crc32c(~0u, &copy, sizeof(copy));
-}
-
 static bool event_sound(const struct kvp_pool *pool, const struct kvp_disk_event *e, u32 slot)
 {
-	return le32_to_cpu(e->magic) == KVP_EVENT_MAGIC && !(le64_to_cpu(e->seq) >> 48) &&
-	       le64_to_cpu(e->seq) % KVP_EVENT_RING == slot &&
-	       !memcmp(e->pool_uuid, pool->sb->pool_uuid, 16) &&
-	       event_sum(e) == le32_to_cpu(e->csum) && !e->text[KVP_EVENT_TEXT - 1];
+	return kvp_event_sound(e, pool->sb->pool_uuid) &&
+	       le64_to_cpu(e->seq) % KVP_EVENT_RING == slot;
 }
 
 static struct page *ring_page(struct kvp_events *ev, u32 i)
@@ -37,17 +27,52 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 	       slot % KVP_EVENTS_PER_BLOCK;
 }
 
-/* Block @nr of the ring as a block of a leg. */
-static kvp_lblock_t place_of(u32 nr)
+/* Write block @at of all legs, from a copy: @block may change during the write. */
+static void write_block(struct kvp_events *ev, kvp_lblock_t at, const void *block)
 {
-	return kvp_lblock(KVP_EVENTS_BLOCK + nr);
+	struct kvp_pool *pool = ev->pool;
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	memcpy(page_address(ev->out), block, KVP_BLOCK_SIZE);
+	spin_unlock_irqrestore(&ev->lock, flags);
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg *leg = &pool->legs[i];
+
+		if (kvp_leg_takes_writes(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, at, ev->out))
+			kvp_leg_failed_write(leg);
+	}
 }
 
-static void write_block(struct kvp_leg *leg, u32 block, struct page *page)
+static int unwritten_order(struct kvp_events *ev)
 {
-	if (kvp_leg_takes_writes(leg) &&
-	    kvp_io_page(leg, KVP_IO_WRITE_FUA, place_of(block), page))
-		kvp_leg_failed_write(leg);
+	unsigned long flags;
+	int block;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	block = kvp_order_ring_unwritten(&ev->orders);
+	spin_unlock_irqrestore(&ev->lock, flags);
+	return block;
+}
+
+static void write_orders(struct kvp_events *ev)
+{
+	int block;
+
+	while ((block = unwritten_order(ev)) >= 0)
+		write_block(ev, kvp_lblock(KVP_ORDERS_BLOCK + (u32)block),
+			    ev->orders.slots + block * (int)KVP_EVENTS_PER_BLOCK);
+}
+
+void kvp_events_rewrite_orders(struct kvp_pool *pool)
+{
+	struct kvp_events *ev = pool->events;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	kvp_order_ring_rewrite(&ev->orders);
+	spin_unlock_irqrestore(&ev->lock, flags);
 }
 
 /*
@@ -59,23 +84,20 @@ static void events_work(struct work_struct *work)
 	struct kvp_events *ev = container_of(work, struct kvp_events, work);
 	struct kvp_pool *pool = ev->pool;
 	u64 seq, next;
-	u32 i;
 
 	next = READ_ONCE(ev->next);
-	if (xchg(&ev->rewrite, false))
+	if (xchg(&ev->rewrite, false)) {
 		ev->written = next > KVP_EVENT_RING ? next - KVP_EVENT_RING : 0;
+		kvp_events_rewrite_orders(ev->pool);
+	}
 	for (seq = ev->written; seq < next; seq = (seq | (KVP_EVENTS_PER_BLOCK - 1)) + 1) {
 		u32 block = seq % KVP_EVENT_RING / KVP_EVENTS_PER_BLOCK;
-		unsigned long flags;
 
-		/* Write from a copy: the ring may change during the write. */
-		spin_lock_irqsave(&ev->lock, flags);
-		memcpy(page_address(ev->out), page_address(ring_page(ev, block)), KVP_BLOCK_SIZE);
-		spin_unlock_irqrestore(&ev->lock, flags);
-		for (i = 0; i < pool->nr_legs; i++)
-			write_block(&pool->legs[i], block, ev->out);
+		write_block(ev, kvp_lblock(KVP_EVENTS_BLOCK + block),
+			    page_address(ring_page(ev, block)));
 	}
 	ev->written = next;
+	write_orders(ev);
 	if (pool->notify)
 		pool->notify(pool);
 }
@@ -100,9 +122,9 @@ static char *before_the_last(char *text)
 
 /*
  * Name the user if this task carries out an order. An interrupt during the task does not belong to
- * it.
+ * it. Returns true if it is an order, also if there is no room for the user.
  */
-static void add_by(struct kvp_events *ev, char *text)
+static bool add_by(struct kvp_events *ev, char *text)
 {
 	const struct kvp_event_by *by;
 	size_t n;
@@ -110,14 +132,17 @@ static void add_by(struct kvp_events *ev, char *text)
 
 	lockdep_assert_held(&ev->lock);
 	list_for_each_entry(by, &ev->by, list) {
-		n = strlen(by->words);
-		if (by->task != current || !in_task() || strlen(text) + n >= KVP_EVENT_TEXT)
+		if (by->task != current || !in_task())
 			continue;
+		n = strlen(by->words);
+		if (strlen(text) + n >= KVP_EVENT_TEXT)
+			return true;
 		at = before_the_last(text);
 		memmove(at + n, at, strlen(at) + 1);
 		memcpy(at, by->words, n);
-		return;
+		return true;
 	}
+	return false;
 }
 
 void kvp_events_by(struct kvp_pool *pool, struct kvp_event_by *by)
@@ -145,6 +170,7 @@ void kvp_event(struct kvp_pool *pool, const char *fmt, ...)
 	struct kvp_disk_event *e;
 	unsigned long flags;
 	va_list args;
+	bool order;
 
 	spin_lock_irqsave(&ev->lock, flags);
 	e = slot_of(ev, ev->next);
@@ -152,12 +178,13 @@ void kvp_event(struct kvp_pool *pool, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf((char *)e->text, sizeof(e->text), fmt, args);
 	va_end(args);
-	add_by(ev, (char *)e->text);
-	e->magic = cpu_to_le32(KVP_EVENT_MAGIC);
+	order = add_by(ev, (char *)e->text);
 	e->seq = cpu_to_le64(ev->next);
 	e->time = cpu_to_le64(ktime_get_real_seconds());
 	memcpy(e->pool_uuid, pool->sb->pool_uuid, 16);
-	e->csum = cpu_to_le32(event_sum(e));
+	kvp_event_seal(e);
+	if (order)
+		kvp_order_ring_add(&ev->orders, e);
 	pr_info_ratelimited("kvpool %s: %s\n", pool->sb->name, (char *)e->text);
 	WRITE_ONCE(ev->next, ev->next + 1);
 	spin_unlock_irqrestore(&ev->lock, flags);
@@ -191,6 +218,20 @@ bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e)
 	return event_sound(pool, e, seq % KVP_EVENT_RING) && le64_to_cpu(e->seq) == seq;
 }
 
+bool kvp_event_order(struct kvp_pool *pool, u64 from, struct kvp_disk_event *e)
+{
+	struct kvp_events *ev = pool->events;
+	const struct kvp_disk_event *order;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	order = kvp_order_ring_find(&ev->orders, from);
+	if (order)
+		*e = *order;
+	spin_unlock_irqrestore(&ev->lock, flags);
+	return order;
+}
+
 /* Take over the events of @in, block @block of one leg's ring, where they are newer. */
 static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_event *in)
 {
@@ -209,17 +250,23 @@ static void merge_block(struct kvp_pool *pool, u32 block, const struct kvp_disk_
 	}
 }
 
-/*
- * Read the ring into @ring by one request: a disk takes as long for one block. Read block by block
- * if that fails, or without memory (@ring is NULL).
- */
-static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg, void *ring)
+static void merge_orders(struct kvp_pool *pool, u32 block, const struct kvp_disk_event *in)
 {
-	struct kvp_events *ev = pool->events;
+	kvp_order_ring_take(&pool->events->orders, block, in, pool->sb->pool_uuid);
+}
+
+/*
+ * Read the ring at block @first of a leg into @ring by one request: a disk takes as long for one
+ * block. Read block by block if that fails, or without memory (@ring is NULL).
+ */
+static void merge_ring(struct kvp_leg *leg, u64 first, void *ring,
+		       void (*merge)(struct kvp_pool *, u32, const struct kvp_disk_event *))
+{
+	struct kvp_events *ev = leg->pool->events;
 	struct page *pages[KVP_EVENTS_BLOCKS];
 	struct kvp_io io = {
-		.leg = leg, .op = KVP_IO_READ, .block = place_of(0), .nr = KVP_EVENTS_BLOCKS,
-		.pages = pages,
+		.leg = leg, .op = KVP_IO_READ, .block = kvp_lblock(first),
+		.nr = KVP_EVENTS_BLOCKS, .pages = pages,
 	};
 	bool whole;
 	u32 i;
@@ -229,23 +276,29 @@ static void merge_ring(struct kvp_pool *pool, struct kvp_leg *leg, void *ring)
 	whole = ring && !kvp_io_sync(&io);
 	for (i = 0; i < KVP_EVENTS_BLOCKS; i++) {
 		if (whole)
-			merge_block(pool, i, ring + i * KVP_BLOCK_SIZE);
-		else if (!kvp_io_page(leg, KVP_IO_READ, place_of(i), ev->out))
-			merge_block(pool, i, page_address(ev->out));
+			merge(leg->pool, i, ring + i * KVP_BLOCK_SIZE);
+		else if (!kvp_io_page(leg, KVP_IO_READ, kvp_lblock(first + i), ev->out))
+			merge(leg->pool, i, page_address(ev->out));
 	}
 }
 
 void kvp_events_load(struct kvp_pool *pool)
 {
 	void *ring = vmalloc(KVP_EVENTS_BLOCKS * KVP_BLOCK_SIZE);
+	struct kvp_events *ev = pool->events;
 	u32 i;
 
-	for (i = 0; i < pool->nr_legs; i++)
-		if (kvp_leg_in_sync(&pool->legs[i]))
-			merge_ring(pool, &pool->legs[i], ring);
+	BUILD_BUG_ON(KVP_ORDERS_BLOCKS != KVP_EVENTS_BLOCKS);
+	ev->orders.unread = ~0ull;
+	for (i = 0; i < pool->nr_legs; i++) {
+		if (!kvp_leg_in_sync(&pool->legs[i]))
+			continue;
+		merge_ring(&pool->legs[i], KVP_EVENTS_BLOCK, ring, merge_block);
+		merge_ring(&pool->legs[i], KVP_ORDERS_BLOCK, ring, merge_orders);
+	}
 	vfree(ring);
-	pool->events->next = max_t(u64, pool->events->next, pool->sb->event_seq);
-	pool->events->written = pool->events->next;
+	ev->next = max3(ev->next, (u64)pool->sb->event_seq, kvp_order_ring_next(&ev->orders));
+	ev->written = ev->next;
 }
 
 void kvp_events_kick(struct kvp_pool *pool)
@@ -280,7 +333,8 @@ int kvp_events_init(struct kvp_pool *pool)
 			goto fail;
 	}
 	ev->out = alloc_page(GFP_KERNEL);
-	if (ev->out)
+	ev->orders.slots = vzalloc(KVP_ORDER_RING * sizeof(struct kvp_disk_event));
+	if (ev->out && ev->orders.slots)
 		return 0;
 fail:
 	kvp_events_exit(pool);
@@ -297,6 +351,8 @@ void kvp_events_exit(struct kvp_pool *pool)
 			__free_page(ev->pages[i]);
 	if (ev->out)
 		__free_page(ev->out);
+	vfree(ev->orders.slots);
 	memset(ev->pages, 0, sizeof(ev->pages));
 	ev->out = NULL;
+	ev->orders.slots = NULL;
 }

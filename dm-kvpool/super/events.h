@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Events. An event is a device-mapper event, a line in the kernel log, and a line in the ring on
- * the legs, where it can be read after a reboot.
+ * the legs, where it can be read after a reboot. What a user ordered has a ring of its own as well
+ * (order_ring.h).
  */
 #ifndef KVP_EVENTS_H
 #define KVP_EVENTS_H
@@ -12,6 +13,7 @@
 #include <linux/workqueue.h>
 
 #include "format/format.h"
+#include "format/order_ring.h"
 
 struct kvp_leg;
 struct kvp_pool;
@@ -43,7 +45,8 @@ struct kvp_events {
 	struct page *out;			/* a block that is being written to the legs */
 	u64 next;				/* sequence number (seq) of the next event */
 	u64 written;				/* events below are on disk */
-	bool rewrite;				/* all of the ring must be written */
+	bool rewrite;				/* all of both rings must be written */
+	struct kvp_order_ring orders;		/* under @lock */
 	struct work_struct work;
 };
 
@@ -51,7 +54,7 @@ int __must_check kvp_events_init(struct kvp_pool *pool);
 void kvp_events_exit(struct kvp_pool *pool);
 
 /**
- * kvp_events_load() - read the ring from the legs in sync; damaged lines are left out
+ * kvp_events_load() - read both rings from the legs in sync; damaged lines are left out
  *
  * Context: process, waits for I/O.
  */
@@ -83,6 +86,9 @@ const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS]);
 /** kvp_event_get() - get event @seq; false if the ring has no such event. Context: any. */
 bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e);
 
+/** kvp_event_order() - get the first order from seq @from on; false: none. Context: any. */
+bool kvp_event_order(struct kvp_pool *pool, u64 from, struct kvp_disk_event *e);
+
 /** kvp_events_next() - seq of the next event. Context: any. */
 static inline u64 kvp_events_next(const struct kvp_events *ev)
 {
@@ -93,11 +99,18 @@ static inline u64 kvp_events_next(const struct kvp_events *ev)
 void kvp_events_kick(struct kvp_pool *pool);
 
 /**
- * kvp_events_rewrite() - write all of the ring again, for a leg that lacks some of it
+ * kvp_events_rewrite() - write all of both rings again, for a leg that lacks some of it
  *
  * Context: process, waits for I/O.
  */
 void kvp_events_rewrite(struct kvp_pool *pool);
+
+/**
+ * kvp_events_rewrite_orders() - with the next event, write the ring of orders again, for new legs
+ *
+ * If no other leg can read a block of it, a blank one must not be taken for it. Context: any.
+ */
+void kvp_events_rewrite_orders(struct kvp_pool *pool);
 
 /** kvp_events_flush() - wait until all noted events are on disk, or their writes have failed */
 void kvp_events_flush(struct kvp_pool *pool);

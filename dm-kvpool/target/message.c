@@ -165,6 +165,14 @@ static int msg_events(struct message *m)
 }
 
 /* Say why the pool cannot tell the changes since a point. */
+static int msg_orders(struct message *m)
+{
+	u64 from;
+
+	return number(m, 1, &from) ?: kvp_print_orders(m->pool, from, m->result, m->maxlen);
+}
+
+/* Why the pool cannot tell the changes since a point. */
 static int point_refused(struct message *m, int error)
 {
 	switch (error) {
@@ -580,6 +588,7 @@ static const struct kind {
 	{ "poisoned", 1, 2, msg_poisoned, true },
 	{ "skipped", 1, 2, msg_skipped },
 	{ "events", 1, 2, msg_events },
+	{ "orders", 1, 2, msg_orders },
 	{ "point", 1, 1, msg_point, true },
 	{ "changed", 2, 3, msg_changed, true },
 	{ "give_up", 2, 3, msg_give_up, true },

@@ -898,3 +898,14 @@ int kvp_print_events(struct kvp_pool *pool, u64 from, char *result, unsigned int
 			say(&p, "%llu %llu %s\n", seq, le64_to_cpu(e.time), (char *)e.text);
 	return 1;
 }
+
+int kvp_print_orders(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
+{
+	struct printer p = { result, maxlen, 0 };
+	struct kvp_disk_event e;
+
+	*result = 0;
+	for (; p.sz < maxlen && kvp_event_order(pool, from, &e); from = le64_to_cpu(e.seq) + 1)
+		say(&p, "%llu %llu %s\n", le64_to_cpu(e.seq), le64_to_cpu(e.time), (char *)e.text);
+	return 1;
+}

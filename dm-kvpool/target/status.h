@@ -21,5 +21,6 @@ int kvp_print_point(const struct kvp_point *point, char *result, unsigned int ma
 int kvp_print_changed(struct kvp_pool *pool, u32 since, kvp_block_t from, char *result,
 		      unsigned int maxlen);
 int kvp_print_events(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen);
+int kvp_print_orders(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen);
 
 #endif /* KVP_STATUS_H */

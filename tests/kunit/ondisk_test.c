@@ -247,6 +247,8 @@ static const struct number numbers[] = {
 	{ "heartbeat blocks", KVP_BEAT_SLOTS, 4 },
 	{ "first event block", KVP_EVENTS_BLOCK, 128 },
 	{ "event blocks", KVP_EVENTS_BLOCKS, 64 },
+	{ "first order block", KVP_ORDERS_BLOCK, 192 },
+	{ "order blocks", KVP_ORDERS_BLOCKS, 64 },
 	{ "events a block", KVP_EVENTS_PER_BLOCK, 16 },
 	{ "entries a page", KVP_PTRS_PER_PAGE, 512 },
 	{ "slot group", KVP_SLOT_GROUP, 16 },
@@ -286,7 +288,8 @@ static void the_rings_fit_into_the_label_area(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sizeof(struct kvp_disk_sb), KVP_SB_SIZE);
 	KUNIT_EXPECT_EQ(test, sizeof(struct kvp_disk_page), KVP_BLOCK_SIZE);
 	KUNIT_EXPECT_LE(test, ring_end, KVP_EVENTS_BLOCK);
-	KUNIT_EXPECT_LE(test, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS, KVP_LABEL_BLOCKS);
+	KUNIT_EXPECT_LE(test, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS, KVP_ORDERS_BLOCK);
+	KUNIT_EXPECT_LE(test, KVP_ORDERS_BLOCK + KVP_ORDERS_BLOCKS, KVP_LABEL_BLOCKS);
 }
 
 static struct kunit_case cases[] = {

@@ -13,7 +13,7 @@ static bool is_write(const struct trace_request *r)
 
 static bool is_minor(u64 block)
 {
-	return block >= KVP_EVENTS_BLOCK && block < KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS;
+	return block >= KVP_EVENTS_BLOCK && block < KVP_ORDERS_BLOCK + KVP_ORDERS_BLOCKS;
 }
 
 /* --- hashed images -------------------------------------------------------------------- */

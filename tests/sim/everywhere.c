@@ -155,7 +155,7 @@ static bool submitted_write(const struct cutter *c)
 	const struct trace_request *r = &c->t->requests[e->id];
 
 	return e->kind == TRACE_SUBMIT && r->op != KVP_IO_FLUSH && !r->lost &&
-	       !(r->block >= KVP_EVENTS_BLOCK && r->block < KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS);
+	       !(r->block >= KVP_EVENTS_BLOCK && r->block < KVP_ORDERS_BLOCK + KVP_ORDERS_BLOCKS);
 }
 
 static void look_here(struct walk *w, bool first)

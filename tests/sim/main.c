@@ -122,6 +122,7 @@ static const struct suite {
 	{ "resilver", run_resilver },
 	{ "attach", run_attach },
 	{ "heartbeat", run_heartbeat },
+	{ "orders", run_orders },
 	{ "slow", run_slow },
 	{ "changed", run_changed },
 	{ "shadow", run_shadow },

@@ -184,6 +184,7 @@ void run_legs(void);
 void run_resilver(void);
 void run_attach(void);
 void run_heartbeat(void);
+void run_orders(void);
 void run_slow(void);
 void run_changed(void);
 void run_shadow(void);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ring of orders: the events of what a user ordered, once more. The ring of events has them as
+ * well, but a disk that fails often pushes them out there. Pure, and without locks.
+ *
+ * An order is a copy of its event, and has the number of it. The numbers have gaps, so they do not
+ * tell the slot. The next order goes behind the one with the highest number. It passes over blocks
+ * that no leg could read: these may hold orders, and a block is written as a whole. If no block can
+ * be read, the order is only in the ring of events.
+ */
+#ifndef KVP_ORDER_RING_H
+#define KVP_ORDER_RING_H
+
+#include "format/format.h"
+
+#define KVP_ORDER_RING		(KVP_ORDERS_BLOCKS * KVP_EVENTS_PER_BLOCK)
+
+/** kvp_event_seal() - set the magic and the sum of an event */
+void kvp_event_seal(struct kvp_disk_event *e);
+
+/** kvp_event_sound() - is this an event of the pool with that UUID? Its text ends with a NUL. */
+bool kvp_event_sound(const struct kvp_disk_event *e, const u8 *uuid);
+
+/**
+ * struct kvp_order_ring - the ring of orders in memory
+ * @slots: KVP_ORDER_RING events, all sound, or zeros
+ * @unread: bit n is set: no leg has read block n
+ * @unwritten: bit n is set: block n has to be written to the legs
+ */
+struct kvp_order_ring {
+	struct kvp_disk_event *slots;
+	u64 unread, unwritten;
+};
+
+/**
+ * kvp_order_ring_take() - take over what one leg has in a block, where it is newer
+ * @in: block @block of the ring, as read from the leg
+ */
+void kvp_order_ring_take(struct kvp_order_ring *r, u32 block, const struct kvp_disk_event *in,
+			 const u8 *uuid);
+
+/** kvp_order_ring_next() - a number above those of all orders */
+u64 kvp_order_ring_next(const struct kvp_order_ring *r);
+
+/** kvp_order_ring_add() - note @e, which has a number above those of all orders */
+void kvp_order_ring_add(struct kvp_order_ring *r, const struct kvp_disk_event *e);
+
+/** kvp_order_ring_find() - the order with the lowest number from @seq on, or NULL */
+const struct kvp_disk_event *kvp_order_ring_find(const struct kvp_order_ring *r, u64 seq);
+
+/** kvp_order_ring_rewrite() - all blocks with orders have to be written again */
+void kvp_order_ring_rewrite(struct kvp_order_ring *r);
+
+/**
+ * kvp_order_ring_unwritten() - a block that has to be written, which counts as written from now on
+ *
+ * Return: its number in the ring, or -1 if there is none.
+ */
+int kvp_order_ring_unwritten(struct kvp_order_ring *r);
+
+#endif /* KVP_ORDER_RING_H */
