@@ -15,9 +15,18 @@ static const char *const orders[] = {
 	"scrub_resumed", "trim_started", "trim_stopped", "cleared", "fault_injected",
 };
 
+/* An event: of the ring of events, of that of orders, or of both. */
+struct line {
+	u64 seq, seconds;
+	char *text;
+};
+
 struct reader {
 	const struct ctl *ctl;
 	const char *pool;
+	struct line *lines;
+	size_t count;
+	bool no_memory;
 	char host[128];		/* that runs the pool, as of the event; "-": unknown */
 	struct host self;
 };
@@ -78,9 +87,28 @@ static const char *user_of(const struct reader *r, const char *text, char buf[US
 	return buf;
 }
 
-static void print_event(void *arg, u64 seq, u64 seconds, char *text)
+static void note_line(void *arg, u64 seq, u64 seconds, char *text)
 {
 	struct reader *r = arg;
+	struct line *lines = realloc(r->lines, (r->count + 1) * sizeof(*lines));
+
+	r->lines = lines ?: r->lines;
+	text = lines ? strdup(text) : NULL;
+	if (text)
+		r->lines[r->count++] = (struct line){ seq, seconds, text };
+	else
+		r->no_memory = true;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static void print_event(struct reader *r, u64 seq, u64 seconds, char *text)
+{
 	char when[TIME_BUF], buf[USER];
 	json_object *root;
 	const char *user;
@@ -103,12 +131,47 @@ static void print_event(void *arg, u64 seq, u64 seconds, char *text)
 	ctl_json(root);
 }
 
+/* An older module has no ring of orders. */
+static int read_orders(struct reader *r, struct err *err)
+{
+	if (!event_each_order(r->pool, note_line, r, err))
+		return 0;
+	return strstr(err->why, "unknown message") ? 0 : -1;
+}
+
+static int read_lines(struct reader *r, struct err *err)
+{
+	u64 next = 0;
+
+	if (read_orders(r, err) || event_each(r->pool, &next, note_line, r, err))
+		return -1;
+	return r->no_memory ? err_set(err, ERR_FAILED, r->pool, "free some memory",
+				      "out of memory") : 0;
+}
+
+static void print_lines(struct reader *r)
+{
+	size_t i;
+
+	if (r->count)
+		qsort(r->lines, r->count, sizeof(*r->lines), by_seq);
+	for (i = 0; i < r->count; i++)
+		if (!i || r->lines[i].seq != r->lines[i - 1].seq)
+			print_event(r, r->lines[i].seq, r->lines[i].seconds, r->lines[i].text);
+}
+
+static void free_lines(struct reader *r)
+{
+	while (r->count)
+		free(r->lines[--r->count].text);
+	free(r->lines);
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct reader r = { .ctl = ctl, .host = "-" };
 	struct dm_entry e;
 	struct err err;
-	u64 next = 0;
 	int ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
@@ -119,7 +182,11 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return ret;
 	r.pool = e.name;
 	host_self(&r.self);
-	return event_each(e.name, &next, print_event, &r, &err) ? ctl_fail(ctl, &err) : EXIT_DONE;
+	ret = read_lines(&r, &err);
+	if (!ret)
+		print_lines(&r);
+	free_lines(&r);
+	return ret ? ctl_fail(ctl, &err) : EXIT_DONE;
 }
 
 const struct command cmd_history = {
@@ -130,12 +197,13 @@ const struct command cmd_history = {
 		"host, user, name, key=value. Examples: the pool was made, imported, exported or "
 		"renamed; a tunable was set; a device joined or left; a scrub or a trim was begun "
 		"or stopped.",
-	.more = "These events share a ring of 1024 events of all kinds, so a disk that fails often "
-		"pushes older ones out. The host is the one that imported the pool. The user is "
-		"the one who logged in (login), or else the one who gave the order (uid, mostly "
-		"root): by name on the host of the order, elsewhere by number. A dash means that "
-		"it is not known. The host is not known once its import has left the ring. What "
-		"the pool did by itself, or later for an order, has no user.",
+	.more = "The pool keeps the last 1024 orders that have a user, and the last 1024 "
+		"events of all kinds. So a disk that fails often pushes out only what has no "
+		"user. The host is the one that imported the pool. The user is the one who "
+		"logged in (login), or else the one who gave the order (uid, mostly root): by "
+		"name on the host of the order, elsewhere by number. A dash means that it is "
+		"not known. The host is not known if its import is no longer kept. What the "
+		"pool did by itself, or later for an order, has no user.",
 	.example = "kvpoolctl history tank",
 	.run = run,
 };

@@ -50,13 +50,15 @@ const char *event_text_field(const struct event_text *e, const char *key)
 	return NULL;
 }
 
-int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *err)
+/* The answer to the message @word. */
+static int each(const char *word, const char *pool, u64 *next, event_fn fn, void *arg,
+		struct err *err)
 {
 	char message[64], *text, *line, *save;
 	u64 seq, seconds;
 	int used;
 
-	snprintf(message, sizeof(message), "events %" PRIu64, *next);
+	snprintf(message, sizeof(message), "%s %" PRIu64, word, *next);
 	if (dm_message(pool, message, &text, err))
 		return -1;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -70,4 +72,16 @@ int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *
 	}
 	free(text);
 	return 0;
+}
+
+int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *err)
+{
+	return each("events", pool, next, fn, arg, err);
+}
+
+int event_each_order(const char *pool, event_fn fn, void *arg, struct err *err)
+{
+	u64 next = 0;
+
+	return each("orders", pool, &next, fn, arg, err);
 }

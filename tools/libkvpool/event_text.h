@@ -36,4 +36,11 @@ typedef void (*event_fn)(void *arg, u64 seq, u64 seconds, char *text);
  */
 int event_each(const char *pool, u64 *next, event_fn fn, void *arg, struct err *err);
 
+/**
+ * event_each_order() - hand what a user ordered to @fn, oldest first
+ *
+ * The pool keeps these events for longer than others. An older module does not, and refuses.
+ */
+int event_each_order(const char *pool, event_fn fn, void *arg, struct err *err);
+
 #endif

@@ -49,8 +49,8 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
 	if (d->blocks < 2 * KVP_LABEL_BLOCKS || !bytes || offset > d->bytes ||
 	    bytes > d->bytes - offset)
 		return false;
-	if (inside(offset, bytes, 0, ring) || inside(offset, bytes, ring_end, KVP_EVENTS_BLOCK) ||
-	    inside(offset, bytes, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS, KVP_LABEL_BLOCKS))
+	/* From there on the rings of events and orders fill the front label area. */
+	if (inside(offset, bytes, 0, ring) || inside(offset, bytes, ring_end, KVP_EVENTS_BLOCK))
 		return true;
 	/* On a device that is larger than the leg was, the leg ends before the device does. */
 	if (size_of_leg(l) != d->blocks)

@@ -5,6 +5,7 @@
  * answers [RUNS [FIRST_SEED]]
  * answers top: runs that command on sound answers, for a test of its terminal
  * answers history [-j]: the same
+ * answers history-old: the same with an older module
  * answers advised [-v]: are the commands that advice names carried out? (lib/advised.h)
  * answers with STATS COMMAND ARG...: runs a command on sound answers, with these lines of stats
  * before all others; with mode=ro, of a pool that was imported read-only
@@ -40,6 +41,7 @@ extern const struct command cmd_add, cmd_attach, cmd_cancel, cmd_clear, cmd_dest
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
 static bool all_sound;
 static const char *sound_events;	/* for all_sound, instead of events */
+static const char *sound_orders;		/* for all_sound; NULL: an older module */
 static const char *sound_table;		/* for all_sound, instead of table */
 /* for all_sound: is the order carried out? NULL: all are */
 static bool (*takes)(const char *message, struct err *err);
@@ -102,6 +104,11 @@ static const char ordered[] = "3 1700000000 set key=strict uid=0 login=1000 valu
 	"4 1700000001 imported epoch=5 legs=2 uid=0 host=nas 1\n5 1700000002 healed leg=0 block=77\n"
 	"6 1700000002 settled x=1\n7 1700000003 set key=comment value=created host=x\n"
 	"8 1700000004 imported epoch=6 legs=2 degraded=1 host=-\n";
+/* The first two are no longer among the events. */
+static const char kept_orders[] = "0 1699990000 created epoch=1 legs=2 uid=0 login=1001 host=old\n"
+	"2 1699990001 renamed old=q name=p uid=0\n"
+	"3 1700000000 set key=strict uid=0 login=1000 value=1\n"
+	"4 1700000001 imported epoch=5 legs=2 uid=0 host=nas 1\n";
 static const char table[] = UUID " 1 host=12:h mirror 2 8:0 8:16 parity1 3 8:32 8:48 8:64 cache 2 "
 				 "8:80 -";
 
@@ -295,6 +302,10 @@ int dm_message(const char *name, const char *message, char **text, struct err *e
 			       strcmp(message + strlen(message) - 2, " 0") ? changed_more : changed);
 	} else if (!strcmp(message, "point")) {
 		*text = answer(point);
+	} else if (!strncmp(message, "orders", 6)) {
+		if (all_sound && !sound_orders)
+			return err_set(err, ERR_REFUSED, "p", "mend", "unknown message");
+		*text = answer(sound_orders ?: events);
 	} else if (!strncmp(message, "events", 6)) {
 		*text = answer(sound_events ?: events);
 	} else {
@@ -509,12 +520,13 @@ int main(int argc, char **argv)
 	unsigned long first = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
 	int out = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY);
 
-	if (argc > 1 && !strcmp(argv[1], "history")) {
-		char *words[] = { argv[1], (char []){ "p" }, NULL };
+	if (argc > 1 && !strncmp(argv[1], "history", 7)) {
+		char *words[] = { (char []){ "history" }, (char []){ "p" }, NULL };
 		struct ctl ctl = { .cmd = &cmd_history, .json = argc > 2 };
 
 		all_sound = true;
 		sound_events = ordered;
+		sound_orders = argv[1][7] ? NULL : kept_orders;
 		return cmd_history.run(&ctl, 2, words);
 	}
 	if (argc > 1 && !strcmp(argv[1], "advised"))

@@ -2699,8 +2699,8 @@ static void test_foreign_places(void)
 	       foreign_free(&d, &l, 320 * kib, 8, true));
 	expect(!foreign_free(&d, &l, 512 * kib - 4, 8, false) &&
 	       !foreign_free(&d, &l, 600 * kib, 8, false));
-	expect(foreign_free(&d, &l, 1024 * kib - 8, 8, true) &&
-	       !foreign_free(&d, &l, 1024 * kib - 8, 9, true));
+	expect(!foreign_free(&d, &l, 768 * kib, 8, false) &&
+	       !foreign_free(&d, &l, 1024 * kib - 8, 8, false));
 	expect(!foreign_free(&d, &l, 5000 * kib, 8, false) &&
 	       !foreign_free(&d, &l, (back << 12) - 1, 2, false));
 	expect(foreign_free(&d, &l, back << 12, 8, true) &&
