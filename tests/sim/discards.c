@@ -3,56 +3,27 @@
  * Discards, and written zeros: the blocks that they cover, their neighbours and later writes, cut
  * everywhere.
  */
-#include <stdlib.h>
-
 #include <linux/completion.h>
 #include <linux/mm.h>
 
-#include "suite.h"
+#include "script.h"
 #include "log/log.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
 #include "work/trim.h"
 
-struct discards {
-	struct completion busy;
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	const char *name;
-	void (*run)(struct discards *t);
-	struct crash crash;
-	u32 cuts_from, positions;
+/* What a case remembers; zeroed for each turn. */
+static struct {
+	struct completion busy, done;
 	u32 begun;
-	struct completion done;
-};
+	u32 discards;
+	u64 switches;	/* of the last start: a recovery makes way at each step */
+} own;
 
-static void discards_main(void *arg)
+static void read_range(struct script *t, u64 block, u32 count)
 {
-	struct discards *t = arg;
-
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
-	t->cuts_from = disks.trace.nr;
-	t->run(t);
-	host_cache_check(&t->host);
-}
-
-static bool run_once(struct discards *t, u64 seed)
-{
-	const struct base *base = t->start.parity ? base_parity(t->start.legs, false) :
-						    base_pool(t->start.legs, false);
-	bool good;
-
-	oracle_copy(&t->o, &base->o);
-	t->crash = (struct crash){ .legs = base->legs, .parity = t->start.parity, .o = &t->o };
-	good = run_machine(base->img, base->legs, seed, discards_main, t);
-	if (good && t->positions)
-		good = !cut_sampled(t->name, &t->crash, t->cuts_from, CHECK_RECRASH, t->positions);
-	else if (good)
-		good = !cut_everywhere(t->name, &t->crash, t->cuts_from, CHECK_RECRASH);
-	oracle_free(&t->o);
-	return good;
+	while (count--)
+		host_read_check(&t->host, block++);
 }
 
 /* --- what a recovery does with many ---------------------------------------------------- */
@@ -60,130 +31,70 @@ static bool run_once(struct discards *t, u64 seed)
 #define OVERLAPPING	64	/* discards */
 #define OVERLAP_END	200	/* of each; every second block before it has newer data */
 
-struct overlap {
-	struct discards t;
-	u32 discards;
-	u64 switches;	/* of the start: the recovery makes way at each step */
-};
-
-static void overlap_write(void *arg)
+static void overlap_write(struct script *t)
 {
-	struct overlap *x = arg;
 	u32 i;
 
-	if (host_start(&x->t.host, &x->t.o, &x->t.start))
-		sim_fail("start: %s", x->t.host.refusal.why);
 	/* Each discard has one block more, so none is lost in another before the log has it. */
-	for (i = 0; i < x->discards; i++) {
-		host_discard(&x->t.host, OVERLAPPING - i, OVERLAP_END - OVERLAPPING + i);
-		host_flush(&x->t.host);
+	for (i = 0; i < own.discards; i++) {
+		host_discard(&t->host, OVERLAPPING - i, OVERLAP_END - OVERLAPPING + i);
+		host_flush(&t->host);
 	}
 	for (i = OVERLAPPING; i < OVERLAP_END; i += 2)
-		host_write(&x->t.host, i, 1, false);
-	host_flush(&x->t.host);
+		host_write(&t->host, i, 1, false);
+	host_flush(&t->host);
 }
 
-static void overlap_start(void *arg)
+static void overlap_read(struct script *t)
 {
-	struct overlap *x = arg;
-	u32 i;
+	read_range(t, 0, OVERLAP_END);
+}
 
-	x->switches = sim_switches;
-	if (host_start(&x->t.host, &x->t.o, &x->t.start))
-		sim_fail("start: %s", x->t.host.refusal.why);
-	x->switches = sim_switches - x->switches;
-	for (i = 0; i < OVERLAP_END; i++)
-		host_read_check(&x->t.host, i);
+static void before_start(struct script *t)
+{
+	own.switches = sim_switches;
+}
+
+static void after_start(struct script *t)
+{
+	own.switches = sim_switches - own.switches;
 }
 
 /* The switches of a start, with @discards that overlap in the log; 0: the test has failed. */
-static u64 overlap_switches(u32 discards)
+static u64 overlap_switches(struct script *t, u32 discards)
 {
-	const struct base *base = base_pool(2, false);
-	struct overlap *x = calloc(1, sizeof(*x));
-	struct image img[MAX_DISKS];
-	u64 switches = 0;
-	u32 i;
-
-	x->discards = discards;
-	x->t.start = (struct host_start){ .legs = 2 };
-	oracle_copy(&x->t.o, &base->o);
-	if (run_machine(base->img, base->legs, opt.seed, overlap_write, x)) {
-		for (i = 0; i < base->legs; i++)
-			image_copy(&img[i], &disks.img[i]);
-		memset(&x->t.host, 0, sizeof(x->t.host));
-		if (run_machine(img, base->legs, opt.seed, overlap_start, x))
-			switches = x->switches;
-		for (i = 0; i < base->legs; i++)
-			image_free(&img[i]);
-	}
-	oracle_free(&x->t.o);
-	free(x);
-	return switches;
+	own.discards = discards;
+	script_anew(t);
+	if (!script_live_on(t, base_for(t->c->shape)->img, overlap_write, true))
+		return 0;
+	script_keep(t);
+	return script_live(t, overlap_read, true) ? own.switches : 0;
 }
 
 /*
  * A recovery does not go over the same blocks for each discard: of several that overlap, it looks
  * at each newer record once.
  */
-static void overlapping_test(void)
+static bool overlapping(struct script *t)
 {
-	static const char name[] = "discards:mirror:overlapping";
-	u64 one, many;
+	u64 one = overlap_switches(t, 1), many = overlap_switches(t, OVERLAPPING);
 
-	if (!wanted(name))
-		return;
-	one = overlap_switches(1);
-	many = overlap_switches(OVERLAPPING);
-	if (one && many > one + OVERLAPPING * 8) {
-		printf("%s: %llu switches for %u discards, %llu for one\n", name,
-		       (unsigned long long)many, OVERLAPPING, (unsigned long long)one);
-		many = 0;
-	}
-	result(name, one && many);
+	return one && many &&
+	       expect(many <= one + OVERLAPPING * 8, "%llu switches for %u discards, %llu for one",
+		      many, OVERLAPPING, one);
 }
 
-static void test(const char *kind, const char *what, void (*run)(struct discards *t), u32 legs,
-		 bool parity)
-{
-	char name[80];
-	struct discards *t;
-	bool good = true;
-	u32 i;
-
-	snprintf(name, sizeof(name), "discards:%s:%s", kind, what);
-	if (!wanted(name))
-		return;
-	t = calloc(1, sizeof(*t));
-	t->name = name;
-	t->run = run;
-	for (i = 0; good && i < (opt.rounds ?: opt.thorough ? 8 : 2); i++) {
-		t->start = (struct host_start){ .legs = legs, .parity = parity,
-						.rotational = i % 2 };
-		t->positions = 0;
-		good = run_once(t, i ? mix64(opt.seed, 1000 + i) : opt.seed);
-	}
-	result(name, good);
-	free(t);
-}
-
-static void expect_holes(struct discards *t, u32 nr)
+static void expect_holes(struct script *t, u32 nr)
 {
 	if (t->host.pool->wbuf->nr_holes != nr)
 		sim_fail("%u discards are pending, not %u: the case was not set up",
 			 t->host.pool->wbuf->nr_holes, nr);
 }
 
-static void read_range(struct discards *t, u64 block, u32 count)
-{
-	while (count--)
-		host_read_check(&t->host, block++);
-}
-
 /* --- discards that are pending ---------------------------------------------------------------- */
 
 /* A stream goes home by intent although a discard is pending, of other blocks. */
-static void intents_beside(struct discards *t)
+static void intents_beside(struct script *t)
 {
 	struct host *h = &t->host;
 
@@ -201,13 +112,13 @@ static void intents_beside(struct discards *t)
 }
 
 /* A write over a pending discard must not be wiped when the discard is applied. */
-static void written_over(struct discards *t)
+static void written_over(struct script *t)
 {
 	struct host *h = &t->host;
 
 	host_write(h, 96, 64, false);
 	host_checkpoint(h);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_discard(h, 120, 8);
 	host_flush(h);
 	expect_holes(t, 1);
@@ -218,7 +129,7 @@ static void written_over(struct discards *t)
 }
 
 /* A discard that touches the last one extends it, unless a write was accepted in between. */
-static void neighbours_are_one(struct discards *t)
+static void neighbours_are_one(struct script *t)
 {
 	struct host *h = &t->host;
 
@@ -232,7 +143,7 @@ static void neighbours_are_one(struct discards *t)
 	read_range(t, 230, 10);
 	host_flush(h);
 	host_checkpoint(h);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_write(h, 196, 10, false);
 	host_write(h, 300, 6, false);
 	host_flush(h);
@@ -256,7 +167,7 @@ static void neighbours_are_one(struct discards *t)
  * An acknowledged version is discarded without a flush: its record dies only when the discard is
  * home.
  */
-static void acknowledged_before(struct discards *t)
+static void acknowledged_before(struct script *t)
 {
 	struct host *h = &t->host;
 
@@ -272,16 +183,16 @@ static void acknowledged_before(struct discards *t)
 
 static void discard_many(void *arg)
 {
-	struct discards *t = arg;
+	struct script *t = arg;
 
 	/* Two in turns, so that none touches the one before. */
-	for (t->begun = 0; t->begun < t->host.pool->wbuf->most_holes + 100; t->begun++)
-		host_discard(&t->host, t->begun % 2 ? 300 : 310, 2);
-	complete(&t->done);
+	for (own.begun = 0; own.begun < t->host.pool->wbuf->most_holes + 100; own.begun++)
+		host_discard(&t->host, own.begun % 2 ? 300 : 310, 2);
+	complete(&own.done);
 }
 
 /* The pending discards have a limit: those beyond it wait, and nothing else does. */
-static void beyond_the_limit(struct discards *t)
+static void beyond_the_limit(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 most = h->pool->wbuf->most_holes, i;
@@ -290,14 +201,14 @@ static void beyond_the_limit(struct discards *t)
 	disks_hold_homes(t->start.legs, 64);
 	host_destage(h);
 	host_sleep(100);
-	init_completion(&t->done);
+	init_completion(&own.done);
 	sim_spawn("discards", discard_many, t);
-	for (i = 0; t->begun < most && i < 1000; i++)
+	for (i = 0; own.begun < most && i < 1000; i++)
 		host_sleep(20);
 	host_sleep(2000);
 	expect_holes(t, most);
-	t->cuts_from = disks.trace.nr;
-	t->positions = 20;
+	script_cut_from_here(t);
+	t->cuts = 20;
 	host_write(h, 30, 1, true);
 	host_write(h, 310, 1, true);
 	host_write(h, 400, 40, false);
@@ -305,7 +216,7 @@ static void beyond_the_limit(struct discards *t)
 	read_range(t, 400, 40);
 	expect_holes(t, most);
 	disks_release_all();
-	wait_for_completion(&t->done);
+	wait_for_completion(&own.done);
 	host_checkpoint(h);
 	expect_holes(t, 0);
 	read_range(t, 300, 12);
@@ -340,7 +251,7 @@ static void change_ranges(struct kvp_pending *p, u64 (*at)[2], u32 *nr, u64 dice
 	}
 }
 
-static void ranges_are_found(struct discards *t)
+static void ranges_are_found(struct script *t)
 {
 	static struct kvp_pending p;
 	static u64 at[KVP_PENDING_MAX][2];
@@ -362,14 +273,14 @@ static void ranges_are_found(struct discards *t)
 	}
 	if (nr < KVP_PENDING_MAX / 2)
 		sim_fail("only %u ranges: the case was not set up", nr);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 }
 
 /*
  * --- zeros that are written ---------------------------------------------------------------------
  */
 
-static void expect_unwritten(struct discards *t, u64 block, u32 count)
+static void expect_unwritten(struct script *t, u64 block, u32 count)
 {
 	struct kvp_pool *pool = t->host.pool;
 
@@ -384,15 +295,15 @@ static void expect_unwritten(struct discards *t, u64 block, u32 count)
 }
 
 /* A long run of zeros in a stream becomes a discard: it is not written home. */
-static void zeros_in_a_stream(struct discards *t)
+static void zeros_in_a_stream(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 before;
 
 	host_write(h, 160, 200, false);
 	host_checkpoint(h);
-	t->cuts_from = disks.trace.nr;
-	t->positions = 60;
+	script_cut_from_here(t);
+	t->cuts = 60;
 	before = h->pool->log->intent_blocks;
 	host_write(h, 160, 48, false);
 	host_write_zeros(h, 208, 43);
@@ -411,7 +322,7 @@ static void zeros_in_a_stream(struct discards *t)
  * Only zeros, several entries long, over written blocks; and over blocks that the log has intents
  * of.
  */
-static void zeros_only(struct discards *t)
+static void zeros_only(struct script *t)
 {
 	struct host *h = &t->host;
 
@@ -428,7 +339,7 @@ static void zeros_only(struct discards *t)
 
 /* --- trim ------------------------------------------------------------ */
 
-static void trim(struct discards *t)
+static void trim(struct script *t)
 {
 	int ret = kvp_trim_start(t->host.pool);
 
@@ -440,7 +351,7 @@ static void trim(struct discards *t)
 }
 
 /* Trim discards all unwritten runs of a useful length on the legs, and nothing else. */
-static void trim_tells(struct discards *t)
+static void trim_tells(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 told;
@@ -451,7 +362,7 @@ static void trim_tells(struct discards *t)
 	host_discard(h, 301, 90);
 	host_write_zeros(h, 200, 33);
 	host_flush(h);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	trim(t);
 	/*
 	 * a parity1 discards whole stripes: 104 to 159, 200 to 231, 304 to 391; each of its three
@@ -471,7 +382,7 @@ static void trim_tells(struct discards *t)
 
 static void write_and_discard(void *arg)
 {
-	struct discards *t = arg;
+	struct script *t = arg;
 	struct host *h = &t->host;
 	u32 i;
 
@@ -486,23 +397,23 @@ static void write_and_discard(void *arg)
 		host_discard(h, 200, 20 + i);
 	}
 	host_flush(h);
-	t->begun = 0;
-	complete(&t->done);
+	own.begun = 0;
+	complete(&own.done);
 }
 
 /* While others write there, at home and by intent, and discard again. */
-static void trim_beside_writers(struct discards *t)
+static void trim_beside_writers(struct script *t)
 {
-	t->cuts_from = disks.trace.nr;
-	t->positions = opt.images < 3 ? 40 : 120;
-	t->begun = 1;
-	init_completion(&t->done);
+	script_cut_from_here(t);
+	t->cuts = opt.images < 3 ? 40 : 120;
+	own.begun = 1;
+	init_completion(&own.done);
 	sim_spawn("writer", write_and_discard, t);
-	while (READ_ONCE(t->begun)) {
+	while (READ_ONCE(own.begun)) {
 		trim(t);
 		host_sleep(1);
 	}
-	wait_for_completion(&t->done);
+	wait_for_completion(&own.done);
 	read_range(t, 96, 150);
 	host_checkpoint(&t->host);
 	trim(t);
@@ -510,7 +421,7 @@ static void trim_beside_writers(struct discards *t)
 }
 
 /* A write during a leg's discard is written home after it. */
-static void trim_holds_homes_up(struct discards *t)
+static void trim_holds_homes_up(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
@@ -518,7 +429,7 @@ static void trim_holds_homes_up(struct discards *t)
 	host_write(h, 0, 300, false);
 	host_discard(h, 96, 96);
 	host_checkpoint(h);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, disks.data_start + 40, disks.data_start + 200);
 	if (kvp_trim_start(h->pool))
@@ -541,7 +452,7 @@ static void trim_holds_homes_up(struct discards *t)
  * A table entry that is only in memory is not passed to a leg: a start that gives up the log would
  * read it.
  */
-static void trim_after_checkpoint(struct discards *t)
+static void trim_after_checkpoint(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_pool *pool = h->pool;
@@ -570,24 +481,24 @@ static void trim_after_checkpoint(struct discards *t)
 
 static void write_directly(void *arg)
 {
-	struct discards *t = arg;
+	struct script *t = arg;
 
-	host_sleep(2 * t->begun);
+	host_sleep(2 * own.begun);
 	host_write(&t->host, 104, 48, false);
 	kvp_commit_now(t->host.pool->log);
 	kvp_commit_kick(t->host.pool->log, true);
 	host_sleep(1500);
-	complete(&t->busy);
+	complete(&own.busy);
 }
 
 /* What trim saw unwritten is written by intent before trim has its lock, in some of the rounds. */
-static void trim_looks_again(struct discards *t)
+static void trim_looks_again(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_pool *pool = h->pool;
 	u32 i;
 
-	t->positions = 4;
+	t->cuts = 4;
 	for (i = 0; i < 24; i++) {
 		host_discard(h, 0, pool->sb->pool_blocks);
 		host_checkpoint(h);
@@ -596,14 +507,14 @@ static void trim_looks_again(struct discards *t)
 			sim_fail("trim does not start");
 		flush_work(&pool->trim->work);
 		pool->trim->cursor = 8;	/* as if it had begun: it waits for no write */
-		init_completion(&t->busy);
-		t->begun = i;
+		init_completion(&own.busy);
+		own.begun = i;
 		sim_slow = "kvpool-scrub";
 		sim_spawn("direct", write_directly, t);
 		kvp_trim_unquiesce(pool);
 		flush_work(&pool->trim->work);
 		sim_slow = NULL;
-		wait_for_completion(&t->busy);
+		wait_for_completion(&own.busy);
 		read_range(t, 96, 64);
 	}
 }
@@ -611,7 +522,7 @@ static void trim_looks_again(struct discards *t)
 /* --- passing down ------------------------------------------------------------ */
 
 /* The legs' blocks discarded since the last call; seeking legs get none. */
-static void expect_passed(struct discards *t, u32 *before, u32 mirror, u32 parity)
+static void expect_passed(struct script *t, u32 *before, u32 mirror, u32 parity)
 {
 	u32 want = t->start.parity ? 3 * parity / 2 : t->start.legs * mirror;
 
@@ -623,7 +534,7 @@ static void expect_passed(struct discards *t, u32 *before, u32 mirror, u32 parit
 }
 
 /* Only with the tunable, only after a checkpoint, and nothing that was written again. */
-static void passed_down(struct discards *t)
+static void passed_down(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 told = 0;
@@ -634,14 +545,14 @@ static void passed_down(struct discards *t)
 	expect_passed(t, &told, 0, 0);
 	if (kvp_pool_set(h->pool, KVP_T_DISCARD_PASSDOWN, 1))
 		sim_fail("discard_passdown cannot be set");
-	t->positions = opt.images < 3 ? 6 : 100;
+	t->cuts = opt.images < 3 ? 6 : 100;
 	host_discard(h, 301, 90);
 	host_flush(h);
 	host_write(h, 330, 5, false);
 	host_flush(h);
 	if (host_try_home(h))
 		expect_passed(t, &told, 0, 0);
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	host_checkpoint(h);
 	/* 301 to 329 and 335 to 390; of whole stripes 304 to 327 and 336 to 383. */
 	expect_passed(t, &told, 29 + 56, 24 + 48);
@@ -658,14 +569,14 @@ static void passed_down(struct discards *t)
  * Dirty pages of the table are written first. Blocks written again since the checkpoint are left
  * alone.
  */
-static void passed_down_late(struct discards *t)
+static void passed_down_late(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_pool *pool = h->pool;
 	u64 checkpoints;
 	u32 told = 0;
 
-	t->positions = opt.images < 3 ? 6 : 100;
+	t->cuts = opt.images < 3 ? 6 : 100;
 	if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, 1))
 		sim_fail("discard_passdown cannot be set");
 	host_write(h, 100, 180, false);
@@ -680,7 +591,7 @@ static void passed_down_late(struct discards *t)
 	if (!host_try_home(h))
 		sim_fail("there was a checkpoint: the case was not set up");
 	checkpoints = pool->sb->checkpoint;
-	t->cuts_from = disks.trace.nr;
+	script_cut_from_here(t);
 	kvp_trim_unquiesce(pool);
 	/* The second discard is there by its checkpoint. */
 	expect_passed(t, &told, 16 + 72 + 16, 16 + 72 + 16);
@@ -694,12 +605,12 @@ static void passed_down_late(struct discards *t)
 }
 
 /* More than the limit that is remembered: the rest is dropped, without a wait. */
-static void passed_down_in_part(struct discards *t)
+static void passed_down_in_part(struct script *t)
 {
 	struct kvp_pool *pool = t->host.pool;
 	u32 i, told = 0;
 
-	t->positions = 4;
+	t->cuts = 4;
 	if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, 1))
 		sim_fail("discard_passdown cannot be set");
 	kvp_trim_quiesce(pool);
@@ -728,7 +639,7 @@ static void passed_down_in_part(struct discards *t)
  */
 static void keep_busy(void *arg)
 {
-	struct discards *t = arg;
+	struct script *t = arg;
 	u32 i;
 
 	for (i = 0; t->host.pool->passdown->ready; i++) {
@@ -740,7 +651,7 @@ static void keep_busy(void *arg)
 		host_flush(&t->host);
 		host_try_home(&t->host);
 	}
-	complete(&t->busy);
+	complete(&own.busy);
 }
 
 /*
@@ -748,7 +659,7 @@ static void keep_busy(void *arg)
  * there are two batches, and two checkpoints are enough. Locked blocks are not told, and are
  * counted.
  */
-static void passed_down_together(struct discards *t)
+static void passed_down_together(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_pool *pool = h->pool;
@@ -756,7 +667,7 @@ static void passed_down_together(struct discards *t)
 	u64 checkpoints;
 	u32 told = 0, i;
 
-	t->positions = 4;
+	t->cuts = 4;
 	if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, 1))
 		sim_fail("discard_passdown cannot be set");
 	host_write(h, 0, 300, false);
@@ -778,13 +689,13 @@ static void passed_down_together(struct discards *t)
 		sim_fail("there was a checkpoint: the case was not set up");
 	checkpoints = pool->sb->checkpoint;
 	kvp_range_lock(&pool->ranges, &lock, 40, 40);
-	init_completion(&t->busy);
+	init_completion(&own.busy);
 	sim_slow = "kvpool-scrub";
 	sim_spawn("busy", keep_busy, t);
 	kvp_trim_unquiesce(pool);
 	flush_work(&pool->passdown->work);
 	kvp_range_unlock(&pool->ranges, &lock);
-	wait_for_completion(&t->busy);
+	wait_for_completion(&own.busy);
 	sim_slow = NULL;
 	if (pool->sb->checkpoint > checkpoints + 2)
 		sim_fail("%llu checkpoints for nine ranges", pool->sb->checkpoint - checkpoints);
@@ -795,7 +706,45 @@ static void passed_down_together(struct discards *t)
 			 pool->passdown->blocks);
 }
 
-#define ON(kind, legs, parity, what) test(kind, #what, what, legs, parity)
+static void set_up(struct script *t)
+{
+	t->start.rotational = t->turn % 2;
+}
+
+static void end(struct script *t)
+{
+	host_cache_check(&t->host);
+}
+
+static void test(const char *kind, const char *what, void (*act)(struct script *t),
+		 const struct host_start *shape)
+{
+	char name[80];
+	struct script_case c = {
+		.name = name, .shape = shape, .set_up = set_up, .act = act, .end = end,
+		.leave = true, .turns = opt.thorough ? 8 : 2, .first_plain = true, .salt = 1000,
+		.cuts = SCRIPT_EVERYWHERE, .depth = CHECK_RECRASH, .own = &own,
+		.own_size = sizeof(own),
+	};
+
+	snprintf(name, sizeof(name), "discards:%s:%s", kind, what);
+	script_run(&c);
+}
+
+static void overlapping_test(void)
+{
+	static const struct host_start shape = { .legs = 2 };
+	static const struct script_case c = {
+		.name = "discards:mirror:overlapping", .shape = &shape, .prepare = before_start,
+		.begin = after_start, .play = overlapping, .turns = 1, .most = 1,
+		.first_plain = true, .own = &own, .own_size = sizeof(own),
+	};
+
+	script_run(&c);
+}
+
+#define ON(kind, n, parity1, what) \
+	test(kind, #what, what, &(struct host_start){ .legs = n, .parity = parity1 })
 
 void run_discards(void)
 {
