@@ -3,10 +3,9 @@
  * Crash enumeration: every sequence of one or two operations on a pool that
  * holds something already, cut at every position.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "cache/admission.h"
 #include "super/members.h"
 
@@ -27,44 +26,39 @@ static const char * const op_names[ALL_OPS] = {
 
 #define LARGE_OF_TWO	40	/* blocks, of which the first vdev has 24 */
 
-struct sequence {
-	struct host host;
-	struct host_start start;
-	struct oracle *o;
+/* The sequence that a case is; it stays over its turns. */
+static struct {
 	enum op ops[4];
 	u32 nr;
 	u32 tail_ms;		/* idle time at the end: timers do their work */
-	u32 served;		/* position in the trace when the pool served */
-	u32 lost;
-	u32 back_at;		/* from this position on leg 1 is in sync again; 0: it is not */
-};
+} seq;
 
 /* With two vdevs, blocks from 60 on lie on both sides of their boundary, or beyond it. */
-static u64 at(const struct sequence *s, u64 block)
+static u64 at(const struct script *s, u64 block)
 {
 	return s->start.second && block >= 60 ? block - 66 + host_boundary(&s->start) : block;
 }
 
 /* The cache is behind all other legs. */
-static void lose_ssds(struct sequence *s, u32 n)
+static void lose_ssds(struct script *s, u32 n)
 {
 	u32 disk = s->start.legs - s->start.cache;
 
 	for (; n--; disk++) {
-		s->lost |= BIT(disk);
+		s->crash.lost |= BIT(disk);
 		disks_kill(disk);
 	}
 }
 
-static void leg_leaves(struct sequence *s)
+static void leg_leaves(struct script *s)
 {
-	s->lost |= 2;
-	s->back_at = 0;
+	s->crash.lost |= 2;
+	s->crash.back_at = 0;
 	kvp_leg_offline(s->host.pool, host_leg(&s->host, 1));
 }
 
 /* It misses something, and has all of it when the resilver has ended. */
-static void leg_returns(struct sequence *s)
+static void leg_returns(struct script *s)
 {
 	struct host *h = &s->host;
 	int ret;
@@ -80,10 +74,10 @@ static void leg_returns(struct sequence *s)
 	host_wait_resilver(h);
 	if (!kvp_leg_in_sync(host_leg(h, 1)))
 		sim_fail("the leg is in state %u", host_leg(h, 1)->state);
-	s->back_at = disks.trace.nr;
+	s->crash.back_at = disks.trace.nr;
 }
 
-static void do_op(struct sequence *s, enum op op)
+static void do_op(struct script *s, enum op op)
 {
 	struct host *h = &s->host;
 	u64 healed, unrepaired;
@@ -123,13 +117,13 @@ static void do_op(struct sequence *s, enum op op)
 	case OP_SCRUB:
 		host_scrub(h, &healed, &unrepaired);
 		/* The leg that died is found by the scrub. */
-		if ((healed || unrepaired) && (!s->lost || s->back_at))
+		if ((healed || unrepaired) && (!s->crash.lost || s->crash.back_at))
 			sim_fail("scrub of a sound pool healed %llu, found %llu", healed,
 				 unrepaired);
 		break;
 	case OP_LEG_LOSS:
-		s->lost |= 2;
-		s->back_at = 0;
+		s->crash.lost |= 2;
+		s->crash.back_at = 0;
 		disks_kill(1);
 		break;
 	case OP_LEG_OFFLINE:
@@ -142,7 +136,7 @@ static void do_op(struct sequence *s, enum op op)
 		lose_ssds(s, 1);
 		break;
 	case OP_SSD_OFFLINE:
-		s->lost |= BIT(s->start.legs - s->start.cache);
+		s->crash.lost |= BIT(s->start.legs - s->start.cache);
 		kvp_leg_offline(h->pool, host_leg(h, s->start.legs - s->start.cache));
 		break;
 	case OP_SSDS_LOSS:
@@ -154,115 +148,87 @@ static void do_op(struct sequence *s, enum op op)
 }
 
 /* Check that the sequence has made its intents. */
-static void expect_intents(const struct sequence *s)
+static void expect_intents(const struct script *s)
 {
 	u64 n = s->host.pool->log->intent_blocks;
 
-	if (s->start.second && s->nr == 1 && s->ops[0] == OP_LARGE && s->tail_ms &&
+	if (s->start.second && seq.nr == 1 && seq.ops[0] == OP_LARGE && seq.tail_ms &&
 	    n != LARGE_OF_TWO)
 		sim_fail("%llu blocks went home by intent: the case was not set up", n);
 }
 
-static void sequence_main(void *arg)
+/* They have tests of their own, and here would find an SSD lost before the operations do. */
+static void begin(struct script *s)
+{
+	kvp_admit_stop(s->host.pool->admission);
+}
+
+static void play_sequence(struct script *s)
 {
 	static const u64 probes[] = { 2, 3, 4, 20, 60, 66, 70, 80 };
-	struct sequence *s = arg;
 	u32 i;
 
-	if (host_start(&s->host, s->o, &s->start))
-		sim_fail("start: %s", s->host.refusal.why);
-	s->served = disks.trace.nr;
-	/*
-	 * They have tests of their own, and here would find an SSD lost before the operations do.
-	 */
-	kvp_admit_stop(s->host.pool->admission);
-	for (i = 0; i < s->nr; i++)
-		do_op(s, s->ops[i]);
+	s->crash.back = 2;
+	if (!seq.nr)
+		s->from = 0;
+	for (i = 0; i < seq.nr; i++)
+		do_op(s, seq.ops[i]);
 	for (i = 0; i < ARRAY_SIZE(probes); i++)
 		host_read_check(&s->host, at(s, probes[i]));
-	if (s->tail_ms)
-		host_sleep(s->tail_ms);
+	if (seq.tail_ms)
+		host_sleep(seq.tail_ms);
 	expect_intents(s);
 }
 
-static const char *shape_of(const struct sequence *s)
+static const char *shape_of(const struct host_start *shape)
 {
-	return s->start.parity ? "parity+mirror" : s->start.second_parity ? "mirror+parity" :
+	return shape->parity ? "parity+mirror" : shape->second_parity ? "mirror+parity" :
 	       "mirror+mirror";
 }
 
-static void name_sequence(const struct sequence *s, char name[128])
+static void name_sequence(const struct host_start *shape, char name[128])
 {
 	u32 i, n;
 
 	n = snprintf(name, 128, "%s%s%s%s", deep_name("sequence:"),
 		     sim_fua == FUA_NONE ? "no-fua-" : "",
-		     s->start.cache_parity ? "cachep1-" : s->start.cache > 1 ? "cache2-" :
-		     s->start.cache ? "cache-" : "",
-		     s->start.second ? shape_of(s) :
-		     s->start.parity && s->start.strict ? "parity-strict" :
-		     s->start.parity ? "parity" :
-		     s->start.legs == 1 ? "single" :
-		     s->start.strict ? "strict" : "mirror");
-	for (i = 0; i < s->nr; i++)
-		n += snprintf(name + n, 128 - n, ":%s", op_names[s->ops[i]]);
-	snprintf(name + n, 128 - n, ":%u", s->tail_ms);
+		     shape->cache_parity ? "cachep1-" : shape->cache > 1 ? "cache2-" :
+		     shape->cache ? "cache-" : "",
+		     shape->second ? shape_of(shape) :
+		     shape->parity && shape->strict ? "parity-strict" :
+		     shape->parity ? "parity" :
+		     shape->legs == 1 ? "single" :
+		     shape->strict ? "strict" : "mirror");
+	for (i = 0; i < seq.nr; i++)
+		n += snprintf(name + n, 128 - n, ":%s", op_names[seq.ops[i]]);
+	snprintf(name + n, 128 - n, ":%u", seq.tail_ms);
 }
 
 /* To be cut. A resilver has many: in a short check, some of them. */
-static u32 positions(const struct sequence *s)
+static u32 positions(void)
 {
 	u32 i;
 
-	for (i = 0; i < s->nr; i++)
-		if (s->ops[i] == OP_LEG_RETURNS && !opt.thorough)
+	for (i = 0; i < seq.nr; i++)
+		if (seq.ops[i] == OP_LEG_RETURNS && !opt.thorough)
 			return 10;
-	return ~0u;
-}
-
-static bool run_one(struct sequence *s, const char *name)
-{
-	const struct base *base = s->start.cache ? base_cache(&s->start) :
-				  s->start.second ? base_two(&s->start) :
-				  s->start.parity ? base_parity(s->start.legs, s->start.strict) :
-				  base_pool(s->start.legs, s->start.strict);
-	struct crash crash = { .legs = base->legs, .parity = base->parity,
-			       .second = base->second, .cache = base->cache,
-			       .cache_parity = s->start.cache_parity,
-			       .second_parity = base->second_parity };
-	struct oracle o;
-	bool good;
-
-	oracle_copy(&o, &base->o);
-	s->o = &o;
-	s->lost = s->back_at = 0;
-	good = run_machine(base->img, base->legs, mix64(opt.seed, (u64)s->tail_ms), sequence_main,
-			   s);
-	if (good) {
-		crash.o = &o;
-		crash.lost = s->lost;
-		crash.back = 2;
-		crash.back_at = s->back_at;
-		good = !cut_sampled(name, &crash, s->nr ? s->served : 0, CHECK_RECRASH,
-				    positions(s));
-	}
-	oracle_free(&o);
-	return good;
+	return SCRIPT_EVERYWHERE;
 }
 
 static void sequence(const struct host_start *shape, const enum op *ops, u32 nr, u32 tail_ms)
 {
-	struct sequence *s = calloc(1, sizeof(*s));
 	char name[128];
+	struct script_case c = {
+		.name = name, .shape = shape, .begin = begin, .act = play_sequence, .leave = true,
+		.turns = 1, .most = 1, .salt = tail_ms, .depth = CHECK_RECRASH,
+	};
 
-	s->start = *shape;
-	memcpy(s->ops, ops, nr * sizeof(*ops));
-	s->nr = nr;
-	s->tail_ms = tail_ms;
-	name_sequence(s, name);
-	if (wanted(name))
-		result(name, run_one(s, name));
-	free(s);
+	memcpy(seq.ops, ops, nr * sizeof(*ops));
+	seq.nr = nr;
+	seq.tail_ms = tail_ms;
+	c.cuts = positions();
+	name_sequence(shape, name);
+	script_run(&c);
 }
 
 /* With power cut at once; after the commit timer; after destage and checkpoint. */
