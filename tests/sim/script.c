@@ -95,6 +95,7 @@ static void set_up(struct script *s)
 	s->start = *s->c->shape;
 	s->legs = base->legs;
 	s->cuts = s->c->cuts;
+	s->depth = s->c->depth;
 	if (s->c->own)
 		memset(s->c->own, 0, s->c->own_size);
 	script_anew(s);
@@ -107,7 +108,7 @@ static void set_up(struct script *s)
 bool script_check_cuts(struct script *s)
 {
 	return s->spoilt || !s->cuts ||
-	       !cut_sampled(s->c->name, &s->crash, s->from, s->c->depth, s->cuts);
+	       !cut_sampled(s->c->name, &s->crash, s->from, s->depth, s->cuts);
 }
 
 static bool play(struct script *s)

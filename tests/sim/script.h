@@ -29,7 +29,7 @@
  * @lives: number of lives that have begun
  * @from: the place in the trace at which the last life had started; a script that is to be cut
  *	from a later place on sets it
- * @cuts: as in the case; a script may change it in the first life
+ * @cuts, @depth: as in the case; a script may change them in the first life
  * @refused: the error of the last start; 0: there was none
  * @spoilt: set by the script: the order of events missed the situation under test, so this turn
  *	does not count
@@ -45,6 +45,7 @@ struct script {
 	u64 seed;
 	u32 turn, lives;
 	u32 from, cuts;
+	enum check_depth depth;
 	int refused;
 	bool spoilt;
 	void (*act)(struct script *s);
