@@ -4,13 +4,12 @@
  * to some range are held back until the rest has happened, then the power is
  * cut everywhere.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include <linux/completion.h>
 #include <linux/mm.h>
 
-#include "suite.h"
+#include "script.h"
 #include "home/heal.h"
 #include "io/io.h"
 #include "io/mirror.h"
@@ -20,103 +19,65 @@
 #include "work/destage.h"
 #include "work/scrub.h"
 
-struct scenario {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	const char *name;
-	void (*run)(struct scenario *s);
-	struct crash crash;
-	enum check_depth depth;
-	u32 cuts_from;		/* position in the trace */
-	u32 positions;		/* 0: all */
+/* What a case remembers; zeroed for each turn. */
+static struct {
 	struct completion flushed;
 	bool flush_over;
 	int flush_error;
 	u32 flushes, writes;
 	u32 begun, flushers;
-};
+} own;
 
-static void scenario_main(void *arg)
+static void set_up(struct script *s)
 {
-	struct scenario *s = arg;
+	s->start.rotational = s->turn % 2;
+}
+
+static void end(struct script *s)
+{
 	u32 i;
 
-	if (host_start(&s->host, &s->o, &s->start))
-		sim_fail("start: %s", s->host.refusal.why);
-	s->cuts_from = disks.trace.nr;
-	s->run(s);
 	host_cache_check(&s->host);
 	for (i = 0; i < s->start.legs; i++)
 		if (!kvp_leg_in_sync(host_leg(&s->host, i)))
 			s->crash.lost |= BIT(i);
 }
 
-static bool run_once(struct scenario *s, u64 seed)
+static void scenario(const char *name, void (*act)(struct script *s), u32 legs, bool strict,
+		     u32 turns)
 {
-	const struct base *base = base_pool(s->start.legs, s->start.strict);
-	bool good;
+	const struct host_start shape = { .legs = legs, .strict = strict };
+	const struct script_case c = {
+		.name = deep_name(name), .shape = &shape, .set_up = set_up, .act = act,
+		.end = end, .leave = true, .turns = opt.thorough ? 8 * turns : turns,
+		.first_plain = true, .salt = 1000, .cuts = SCRIPT_EVERYWHERE,
+		.depth = CHECK_RECRASH, .own = &own, .own_size = sizeof(own),
+	};
 
-	oracle_copy(&s->o, &base->o);
-	s->crash = (struct crash){ .legs = base->legs, .o = &s->o };
-	s->depth = CHECK_RECRASH;
-	s->flush_over = false;
-	good = run_machine(base->img, base->legs, seed, scenario_main, s);
-	if (good && s->positions)
-		good = !cut_sampled(s->name, &s->crash, s->cuts_from, s->depth, s->positions);
-	else if (good)
-		good = !cut_everywhere(s->name, &s->crash, s->cuts_from, s->depth);
-	oracle_free(&s->o);
-	return good;
-}
-
-static void scenario(const char *name, void (*run)(struct scenario *s), u32 legs, bool strict,
-		     u32 rounds)
-{
-	struct scenario *s;
-	bool good = true;
-	u32 i;
-
-	name = deep_name(name);
-	if (!wanted(name))
-		return;
-	s = calloc(1, sizeof(*s));
-	s->name = name;
-	s->run = run;
-	rounds = opt.rounds ?: opt.thorough ? 8 * rounds : rounds;
-	for (i = 0; good && i < rounds; i++) {
-		memset(&s->start, 0, sizeof(s->start));
-		s->start.legs = legs;
-		s->start.strict = strict;
-		s->start.rotational = i % 2;
-		s->positions = 0;
-		good = run_once(s, i ? mix64(opt.seed, 1000 + i) : opt.seed);
-	}
-	result(name, good);
-	free(s);
+	script_run(&c);
 }
 
 /* --- a FLUSH beside the scenario's work ------------------------------------------------ */
 
 static void flush_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 
-	s->flush_error = host_flush(&s->host);
-	s->flush_over = true;
-	complete_all(&s->flushed);
+	own.flush_error = host_flush(&s->host);
+	own.flush_over = true;
+	complete_all(&own.flushed);
 }
 
-static void flush_begin(struct scenario *s)
+static void flush_begin(struct script *s)
 {
-	init_completion(&s->flushed);
-	s->flush_over = false;
+	init_completion(&own.flushed);
+	own.flush_over = false;
 	sim_spawn("flush", flush_task, s);
 }
 
-static void flush_end(struct scenario *s)
+static void flush_end(struct script *s)
 {
-	wait_for_completion(&s->flushed);
+	wait_for_completion(&own.flushed);
 }
 
 static void hold_home(u32 disk, u64 block, u32 count)
@@ -132,7 +93,7 @@ static void release_all(void)
 		disks_release(i);
 }
 
-static void fail_writes(struct scenario *s, u64 first, u64 last, u32 times)
+static void fail_writes(struct script *s, u64 first, u64 last, u32 times)
 {
 	u32 i;
 
@@ -153,7 +114,7 @@ static void cure_all(void)
 /*
  * Old contents are acknowledged; new ones go home by intent and are half there when a FLUSH comes.
  */
-static void flush_while_direct_write_supersedes_acknowledged(struct scenario *s)
+static void flush_while_direct_write_supersedes_acknowledged(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -167,7 +128,7 @@ static void flush_while_direct_write_supersedes_acknowledged(struct scenario *s)
 	host_write(h, 8, 1, false);
 	flush_begin(s);
 	host_sleep(300);
-	if (s->flush_over)
+	if (own.flush_over)
 		sim_fail("FLUSH did not wait for a bypass that supersedes acknowledged blocks");
 	release_all();
 	flush_end(s);
@@ -179,28 +140,28 @@ static void flush_while_direct_write_supersedes_acknowledged(struct scenario *s)
 
 static void flusher(void *arg)
 {
-	struct scenario *s = arg;
-	u32 i, first = 40 * s->begun++;
+	struct script *s = arg;
+	u32 i, first = 40 * own.begun++;
 
 	for (i = 0; i < FLUSHES; i++) {
 		host_write(&s->host, first, 30, false);
 		host_flush(&s->host);
 	}
-	s->flushers--;
+	own.flushers--;
 }
 
 /* Intents become durable, with a waiter, while a FLUSH checks for intents. */
-static void flushes_beside_each_other(struct scenario *s)
+static void flushes_beside_each_other(struct script *s)
 {
 	u32 i;
 
-	s->positions = 20;
-	s->begun = 0;
-	s->flushers = FLUSHERS;
+	s->cuts = 20;
+	own.begun = 0;
+	own.flushers = FLUSHERS;
 	sim_slow = "kvpool-commit";
 	for (i = 0; i < FLUSHERS; i++)
 		sim_spawn("flusher", flusher, s);
-	while (s->flushers)
+	while (own.flushers)
 		host_sleep(20);
 	sim_slow = NULL;
 	host_write(&s->host, 70, 2, true);
@@ -212,21 +173,21 @@ static void flushes_beside_each_other(struct scenario *s)
  */
 static void checkpoint_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 
 	host_checkpoint(&s->host);
-	s->flush_over = true;
-	complete_all(&s->flushed);
+	own.flush_over = true;
+	complete_all(&own.flushed);
 }
 
-static void snapshot_beside_unflushed_direct_write(struct scenario *s, bool copies)
+static void snapshot_beside_unflushed_direct_write(struct script *s, bool copies)
 {
 	struct host *h = &s->host;
 	u32 i;
 
 	host_write(h, 64, 30, false);
 	host_flush(h);			/* home: only the table is left to do */
-	init_completion(&s->flushed);
+	init_completion(&own.flushed);
 	for (i = 0; i < s->start.legs; i++)
 		disks_stall(i, disks.table_start, disks.log_start - 1);
 	sim_memory_short = copies ? 0 : 1000;
@@ -239,18 +200,18 @@ static void snapshot_beside_unflushed_direct_write(struct scenario *s, bool copi
 	kvp_commit_kick(h->pool->log, true);
 	host_sleep(200);		/* home, but only in the devices' caches */
 	release_all();
-	wait_for_completion(&s->flushed);
+	wait_for_completion(&own.flushed);
 	host_write(h, 64, 20, false);
 	host_sleep(1200);
 }
 
-static void checkpoint_snapshot_beside_unflushed_direct_write(struct scenario *s)
+static void checkpoint_snapshot_beside_unflushed_direct_write(struct script *s)
 {
 	snapshot_beside_unflushed_direct_write(s, true);
 }
 
 /* Then the leaf itself is written, and a change of it waits. */
-static void checkpoint_snapshot_without_memory_beside_unflushed_direct_write(struct scenario *s)
+static void checkpoint_snapshot_without_memory_beside_unflushed_direct_write(struct script *s)
 {
 	snapshot_beside_unflushed_direct_write(s, false);
 }
@@ -259,14 +220,14 @@ static void checkpoint_snapshot_without_memory_beside_unflushed_direct_write(str
  * A checkpoint hangs in its first flush while entries of its leaf change: the changes belong to the
  * next one.
  */
-static void leaf_changes_before_it_is_summed(struct scenario *s)
+static void leaf_changes_before_it_is_summed(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 before = h->pool->sb->checkpoint;
 
 	host_write(h, 64, 30, false);
 	host_flush(h);
-	init_completion(&s->flushed);
+	init_completion(&own.flushed);
 	disks.flushes_stalled = true;
 	sim_spawn("checkpoint", checkpoint_task, s);
 	while (!disks_wait())
@@ -276,7 +237,7 @@ static void leaf_changes_before_it_is_summed(struct scenario *s)
 	kvp_commit_kick(h->pool->log, true);
 	host_sleep(200);		/* home by intent */
 	disks.flushes_stalled = false;
-	wait_for_completion(&s->flushed);
+	wait_for_completion(&own.flushed);
 	if (h->pool->sb->checkpoint == before)
 		sim_fail("there was no checkpoint");
 	host_write(h, 64, 20, false);
@@ -287,7 +248,7 @@ static void leaf_changes_before_it_is_summed(struct scenario *s)
  * One leg takes no table pages, or none does: then there was no checkpoint, and the next one has no
  * other space than this one had.
  */
-static void pages_that_failed_are_no_checkpoint(struct scenario *s)
+static void pages_that_failed_are_no_checkpoint(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 before;
@@ -315,21 +276,21 @@ static void pages_that_failed_are_no_checkpoint(struct scenario *s)
 
 static void fill_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 	u32 i;
 
 	for (i = 0; i < 3 * disks.log_blocks / 64; i++) {
 		host_write(&s->host, 64 * (i % 4), 64, false);
 		host_flush(&s->host);
 	}
-	complete_all(&s->flushed);
+	complete_all(&own.flushed);
 }
 
 /*
  * Superblocks hang, and with them the log space that a checkpoint frees, though the rest of it is
  * done.
  */
-static void space_waits_for_the_superblock(struct scenario *s)
+static void space_waits_for_the_superblock(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 tail = h->pool->sb->log_tail, end = disks.img[0].blocks;
@@ -339,20 +300,20 @@ static void space_waits_for_the_superblock(struct scenario *s)
 		disks_stall(i, KVP_SB_FIRST_BLOCK, KVP_EVENTS_BLOCK - 1);
 		disks_stall(i, end - KVP_LABEL_BLOCKS, end - 1);
 	}
-	init_completion(&s->flushed);
+	init_completion(&own.flushed);
 	sim_spawn("filler", fill_task, s);
 	host_sleep(5000);
 	if (!disks_wait() || h->pool->log->head.lsn - tail < disks.log_blocks / 2)
 		sim_fail("no superblock is held up: the case was not set up");
 	if (h->pool->log->tail != tail || h->pool->log->head.lsn - tail > disks.log_blocks)
 		sim_fail("space of the log is free before the superblock that says so is durable");
-	s->positions = 20;
+	s->cuts = 20;
 	release_all();
-	wait_for_completion(&s->flushed);
+	wait_for_completion(&own.flushed);
 }
 
 /* One leg has the new contents, the other the old ones, and dies; later it is back. */
-static void legs_diverge_under_intent_while_one_is_lost_and_returns(struct scenario *s)
+static void legs_diverge_under_intent_while_one_is_lost_and_returns(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -373,7 +334,7 @@ static void legs_diverge_under_intent_while_one_is_lost_and_returns(struct scena
 }
 
 /* No leg takes log entries for a while. */
-static void failed_commit(struct scenario *s, bool large)
+static void failed_commit(struct script *s, bool large)
 {
 	struct host *h = &s->host;
 	struct fault *faults[MAX_DISKS];
@@ -405,18 +366,18 @@ static void failed_commit(struct scenario *s, bool large)
 	host_checkpoint(h);
 }
 
-static void failed_commit_keeps_flush_failing_until_durable(struct scenario *s)
+static void failed_commit_keeps_flush_failing_until_durable(struct script *s)
 {
 	failed_commit(s, false);
 }
 
-static void failed_commit_with_intents(struct scenario *s)
+static void failed_commit_with_intents(struct script *s)
 {
 	failed_commit(s, true);
 }
 
 /* Two full entries; the first hangs while the second is on the medium. */
-static void two_entries_in_flight_earlier_lost(struct scenario *s)
+static void two_entries_in_flight_earlier_lost(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs.v[0].g, h->pool->log->head.lsn);
@@ -430,10 +391,10 @@ static void two_entries_in_flight_earlier_lost(struct scenario *s)
 	host_sleep(200);
 	if (list_is_singular(&h->pool->log->in_flight))
 		sim_fail("only one entry is in flight: the case was not set up");
-	if (s->flush_over)
+	if (own.flush_over)
 		sim_fail("FLUSH was answered with an earlier entry in flight");
 	/* cut only here: later writes are not the subject */
-	s->positions = 60;
+	s->cuts = 60;
 	release_all();
 	flush_end(s);
 }
@@ -452,7 +413,7 @@ static void forge_header(u8 *data)
 }
 
 /* Users write copies of log entries and labels: none of these may count. */
-static void user_data_imitates_log_entries(struct scenario *s)
+static void user_data_imitates_log_entries(struct script *s)
 {
 	struct host *h = &s->host;
 	u8 data[4096];
@@ -489,7 +450,7 @@ static void user_data_imitates_log_entries(struct scenario *s)
 }
 
 /* The log goes round several times, entries of all sizes; then the power fails. */
-static void log_wrap_over_stale_entries(struct scenario *s)
+static void log_wrap_over_stale_entries(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 round = 0;
@@ -504,8 +465,8 @@ static void log_wrap_over_stale_entries(struct scenario *s)
 		if (round++ > 2000)
 			sim_fail("the log does not move");
 	}
-	s->cuts_from = disks.trace.nr > 400 ? disks.trace.nr - 400 : 0;
-	s->positions = 40;
+	s->from = disks.trace.nr > 400 ? disks.trace.nr - 400 : 0;
+	s->cuts = 40;
 	for (round = 0; round < 6; round++) {
 		host_write(h, 40 * round, 10 + round, false);
 		host_flush(h);
@@ -513,7 +474,7 @@ static void log_wrap_over_stale_entries(struct scenario *s)
 }
 
 /* After a failed flush the device may have lost anything, and there is no other leg. */
-static void flush_that_fails_on_the_last_leg_stays_failed(struct scenario *s)
+static void flush_that_fails_on_the_last_leg_stays_failed(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 checkpoints = h->pool->sb->checkpoint;
@@ -536,7 +497,7 @@ static void flush_that_fails_on_the_last_leg_stays_failed(struct scenario *s)
 }
 
 /* It was never issued, so nothing is lost: the pool stands until one is, and needs no restart. */
-static void flush_that_is_not_issued_on_the_last_leg(struct scenario *s)
+static void flush_that_is_not_issued_on_the_last_leg(struct script *s)
 {
 	struct host *h = &s->host;
 	struct fault *f = disks_fault(FAULT_FLUSH_EIO, 0, 0, ~0ull);
@@ -556,7 +517,7 @@ static void flush_that_is_not_issued_on_the_last_leg(struct scenario *s)
 }
 
 /* The other one is good: it goes on, and the one that failed is out, for good. */
-static void leg_whose_flush_failed_is_given_up(struct scenario *s)
+static void leg_whose_flush_failed_is_given_up(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -589,7 +550,7 @@ static u32 events_of(struct kvp_pool *pool, const char *text)
  * fit behind it and would go to the next segment; recovery would then find the
  * old one first, and nothing behind it.
  */
-static void entry_that_failed_is_overwritten_by_the_next(struct scenario *s)
+static void entry_that_failed_is_overwritten_by_the_next(struct script *s)
 {
 	struct host *h = &s->host;
 	struct kvp_log *log = h->pool->log;
@@ -604,7 +565,7 @@ static void entry_that_failed_is_overwritten_by_the_next(struct scenario *s)
 		host_write(h, i, 1, false);
 		host_flush(h);
 	}
-	s->cuts_from = disks.trace.nr;
+	script_cut_from_here(s);
 	fail_writes(s, disks.log_start, disks.log_start + disks.log_blocks - 1, 1);
 	h->may_fail = true;
 	host_write(h, 2, 1, false);
@@ -623,7 +584,7 @@ static void entry_that_failed_is_overwritten_by_the_next(struct scenario *s)
  * A superblock that failed may be on a leg, and name slots of the table that a
  * later checkpoint would write into.
  */
-static void superblock_that_failed_may_be_there_all_the_same(struct scenario *s)
+static void superblock_that_failed_may_be_there_all_the_same(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end;
@@ -651,7 +612,7 @@ static void superblock_that_failed_may_be_there_all_the_same(struct scenario *s)
 }
 
 /* After a checkpoint that failed, the next superblock names the old roots, and their counts. */
-static void counts_of_a_checkpoint_that_failed_are_not_told(struct scenario *s)
+static void counts_of_a_checkpoint_that_failed_are_not_told(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end, written;
@@ -681,7 +642,7 @@ static void counts_of_a_checkpoint_that_failed_are_not_told(struct scenario *s)
 		sim_fail("%llu blocks are written, not 8", sb->written_blocks);
 }
 
-static void fail_superblocks(struct scenario *s)
+static void fail_superblocks(struct script *s)
 {
 	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end;
 
@@ -691,7 +652,7 @@ static void fail_superblocks(struct scenario *s)
 }
 
 /* One event for each step: faulted, then in need of a restart. Later failures are no news. */
-static void a_failure_is_told_when_it_gets_worse(struct scenario *s)
+static void a_failure_is_told_when_it_gets_worse(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u32 i;
@@ -715,7 +676,7 @@ static void a_failure_is_told_when_it_gets_worse(struct scenario *s)
 		sim_fail("a pool that needs a restart does not say so once");
 }
 
-static void a_rename_is_durable_or_undone(struct scenario *s)
+static void a_rename_is_durable_or_undone(struct script *s)
 {
 	static const char *const bad[] = { "", "9tank", "ta nk", "../x", "-x" };
 	struct kvp_pool *pool = s->host.pool;
@@ -739,7 +700,7 @@ static void a_rename_is_durable_or_undone(struct scenario *s)
 	cure_all();
 }
 
-static void stall_superblocks(struct scenario *s)
+static void stall_superblocks(struct script *s)
 {
 	u64 ring = KVP_SB_RING * KVP_SB_BLOCKS, end;
 	u32 i;
@@ -753,7 +714,7 @@ static void stall_superblocks(struct scenario *s)
 
 static void clear_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 
 	kvp_pool_clear(s->host.pool, -1);
 }
@@ -762,7 +723,7 @@ static void clear_task(void *arg)
  * The superblock write that failed says that the log is empty, and may be on a leg. A FLUSH that is
  * acknowledged before a newer superblock is durable would be lost in a power cut.
  */
-static void clear_answers_after_its_superblock(struct scenario *s)
+static void clear_answers_after_its_superblock(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 checkpoint, sequence;
@@ -799,7 +760,7 @@ static void clear_answers_after_its_superblock(struct scenario *s)
  * A waiter for a write home that cannot succeed gets an error; when it can succeed again, it is
  * done.
  */
-static void home_writes_that_fail_everywhere_are_no_hang(struct scenario *s)
+static void home_writes_that_fail_everywhere_are_no_hang(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -817,8 +778,8 @@ static void home_writes_that_fail_everywhere_are_no_hang(struct scenario *s)
 	cure_all();
 	kvp_pool_clear(h->pool, -1);
 	h->may_fail = false;
-	s->cuts_from = disks.trace.nr;
-	s->positions = 40;
+	script_cut_from_here(s);
+	s->cuts = 40;
 	host_flush(h);
 	host_read_check(h, 64);
 	host_checkpoint(h);
@@ -826,15 +787,15 @@ static void home_writes_that_fail_everywhere_are_no_hang(struct scenario *s)
 
 static void suspend_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 
 	kvp_pool_quiesce(s->host.pool);
-	s->flush_over = true;
-	complete_all(&s->flushed);
+	own.flush_over = true;
+	complete_all(&own.flushed);
 }
 
 /* Under a noflush suspend waiting requests are returned, except the pool's own. */
-static void requeue_answers_all_who_wait(struct scenario *s)
+static void requeue_answers_all_who_wait(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -847,7 +808,7 @@ static void requeue_answers_all_who_wait(struct scenario *s)
 	host_sleep(100);
 	kvp_commit_requeue(h->pool->log);
 	host_sleep(10);
-	if (!s->flush_over || s->flush_error != -EAGAIN)
+	if (!own.flush_over || own.flush_error != -EAGAIN)
 		sim_fail("a FLUSH that waits for a bypass was not sent away");
 	release_all();
 	for (i = 0; i < s->start.legs; i++)
@@ -857,47 +818,47 @@ static void requeue_answers_all_who_wait(struct scenario *s)
 	host_sleep(100);
 	kvp_commit_requeue(h->pool->log);
 	host_sleep(10);
-	if (!s->flush_over || s->flush_error != -EAGAIN)
+	if (!own.flush_over || own.flush_error != -EAGAIN)
 		sim_fail("a FLUSH that waits for the log was not sent away");
-	init_completion(&s->flushed);
-	s->flush_over = false;
+	init_completion(&own.flushed);
+	own.flush_over = false;
 	sim_spawn("checkpoint", checkpoint_task, s);
 	host_sleep(100);
 	kvp_commit_requeue(h->pool->log);
 	host_sleep(10);
-	if (s->flush_over)
+	if (own.flush_over)
 		sim_fail("the pool's own waiter was sent away");
 	release_all();
-	wait_for_completion(&s->flushed);
+	wait_for_completion(&own.flushed);
 	h->may_fail = false;
 	host_flush(h);
 }
 
 static void order_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 
-	s->flush_error = kvp_destage_order(s->host.pool);
-	s->flush_over = true;
-	complete_all(&s->flushed);
+	own.flush_error = kvp_destage_order(s->host.pool);
+	own.flush_over = true;
+	complete_all(&own.flushed);
 }
 
-static void order_begin(struct scenario *s)
+static void order_begin(struct script *s)
 {
-	init_completion(&s->flushed);
-	s->flush_over = false;
+	init_completion(&own.flushed);
+	own.flush_over = false;
 	sim_spawn("order", order_task, s);
 	host_sleep(300);
-	if (s->flush_over)
+	if (own.flush_over)
 		sim_fail("the order has ended with %d: the case was not set up",
-			 s->flush_error);
+			 own.flush_error);
 }
 
 /*
  * A suspend waits for messages, with all I/O stopped. So their work ends, and dirty data is written
  * home before.
  */
-static void order_ends_for_a_suspend(struct scenario *s)
+static void order_ends_for_a_suspend(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -908,7 +869,7 @@ static void order_ends_for_a_suspend(struct scenario *s)
 	order_begin(s);
 	kvp_pool_suspending(h->pool);
 	host_sleep(10);
-	if (!s->flush_over || s->flush_error != -EINTR)
+	if (!own.flush_over || own.flush_error != -EINTR)
 		sim_fail("an order outlasts the wish to suspend");
 	host_write(h, 70, 2, true);
 	host_read_check(h, 64);
@@ -918,9 +879,9 @@ static void order_ends_for_a_suspend(struct scenario *s)
 	kvp_pool_not_suspending(h->pool);
 	order_begin(s);
 	release_all();
-	wait_for_completion(&s->flushed);
-	if (s->flush_error)
-		sim_fail("an order failed with %d", s->flush_error);
+	wait_for_completion(&own.flushed);
+	if (own.flush_error)
+		sim_fail("an order failed with %d", own.flush_error);
 	host_write(h, 80, 3, false);
 	kvp_pool_suspending(h->pool);
 	kvp_pool_write_back(h->pool);
@@ -938,7 +899,7 @@ static void order_ends_for_a_suspend(struct scenario *s)
  * Users may copy or snapshot the disks below a suspended device. So all accepted data is durable
  * then, without a FLUSH. It stays durable when the device resumes.
  */
-static void suspend_makes_all_durable(struct scenario *s)
+static void suspend_makes_all_durable(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 mark;
@@ -959,7 +920,7 @@ static void suspend_makes_all_durable(struct scenario *s)
  * The journal of a file system: each of its blocks by FUA, and never a FLUSH, while others write.
  * Written over when it comes round.
  */
-static void journal_by_fua_alone(struct scenario *s)
+static void journal_by_fua_alone(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -975,14 +936,14 @@ static void journal_by_fua_alone(struct scenario *s)
 
 static void write_back_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 
 	kvp_pool_write_back(s->host.pool);
-	s->flush_over = true;
-	complete_all(&s->flushed);
+	own.flush_over = true;
+	complete_all(&own.flushed);
 }
 
-static void hold_home_everywhere(struct scenario *s, u64 block, u32 count)
+static void hold_home_everywhere(struct script *s, u64 block, u32 count)
 {
 	u32 i;
 
@@ -994,18 +955,18 @@ static void hold_home_everywhere(struct scenario *s, u64 block, u32 count)
  * Only the data of the suspend's begin must be home before I/O is stopped: other writers continue,
  * and the suspend does not wait for them.
  */
-static void write_back_beside_writers(struct scenario *s)
+static void write_back_beside_writers(struct script *s)
 {
 	struct host *h = &s->host;
 
 	hold_home_everywhere(s, 64, 3);
 	host_write(h, 64, 3, true);
-	init_completion(&s->flushed);
-	s->flush_over = false;
+	init_completion(&own.flushed);
+	own.flush_over = false;
 	kvp_pool_suspending(h->pool);
 	sim_spawn("suspend", write_back_task, s);
 	host_sleep(300);
-	if (s->flush_over)
+	if (own.flush_over)
 		sim_fail("blocks that are not home are said to be");
 	/* The worker finds more to do when it is through with that. */
 	host_write(h, 80, 3, true);
@@ -1013,7 +974,7 @@ static void write_back_beside_writers(struct scenario *s)
 	release_all();
 	hold_home_everywhere(s, 80, 3);
 	host_sleep(500);
-	if (!s->flush_over)
+	if (!own.flush_over)
 		sim_fail("a suspend waits for writes that came after it began");
 	kvp_pool_not_suspending(h->pool);
 	release_all();
@@ -1022,22 +983,22 @@ static void write_back_beside_writers(struct scenario *s)
 }
 
 /* What a suspend writes back beforehand ends, too, when the suspend is given up. */
-static void write_back_ends_with_its_suspend(struct scenario *s)
+static void write_back_ends_with_its_suspend(struct script *s)
 {
 	struct host *h = &s->host;
 
 	hold_home_everywhere(s, 64, 3);
 	host_write(h, 64, 3, true);
-	init_completion(&s->flushed);
-	s->flush_over = false;
+	init_completion(&own.flushed);
+	own.flush_over = false;
 	kvp_pool_suspending(h->pool);
 	sim_spawn("suspend", write_back_task, s);
 	host_sleep(300);
-	if (s->flush_over || !disks_wait())
+	if (own.flush_over || !disks_wait())
 		sim_fail("nothing is written back: the case was not set up");
 	kvp_pool_not_suspending(h->pool);
 	host_sleep(1);
-	if (!s->flush_over || !disks_wait())
+	if (!own.flush_over || !disks_wait())
 		sim_fail("a suspend that was given up waits for what it writes back");
 	release_all();
 	host_checkpoint(h);
@@ -1046,17 +1007,17 @@ static void write_back_ends_with_its_suspend(struct scenario *s)
 
 static void wait_suspending_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 
-	s->flush_error = kvp_pool_wait_suspending(s->host.pool);
-	s->flush_over = true;
+	own.flush_error = kvp_pool_wait_suspending(s->host.pool);
+	own.flush_over = true;
 }
 
 /*
  * A suspend asks a scrub to end, and its caller can be killed while a leg hangs. Then the scrub
  * goes on, and ends once. The suspend's own worker ends at once, and does not wait for the leg.
  */
-static void suspend_given_up_beside_a_scrub(struct scenario *s)
+static void suspend_given_up_beside_a_scrub(struct script *s)
 {
 	struct host *h = &s->host;
 	struct kvp_pool *pool = h->pool;
@@ -1072,14 +1033,14 @@ static void suspend_given_up_beside_a_scrub(struct scenario *s)
 	kvp_pool_suspending(pool);
 	if (!disks_wait())
 		sim_fail("the wish to suspend waits for a leg");
-	s->flush_over = false;
+	own.flush_over = false;
 	sim_spawn("suspend", wait_suspending_task, s);
 	host_sleep(300);
-	if (s->flush_over)
+	if (own.flush_over)
 		sim_fail("a suspend does not wait for a scrub");
 	kvp_pool_not_suspending(pool);
 	host_sleep(1);
-	if (!s->flush_over || s->flush_error || !disks_wait())
+	if (!own.flush_over || own.flush_error || !disks_wait())
 		sim_fail("the worker of a suspend that was given up goes on");
 	release_all();
 	flush_work(&pool->scrub->work);
@@ -1108,20 +1069,20 @@ static void suspend_given_up_beside_a_scrub(struct scenario *s)
 
 static void stop_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 
 	kvp_pool_quiesce(s->host.pool);
 	if (sim_current->hung)
 		sim_fail("a stop that takes minutes looks hung: %s", sim_current->hung);
-	s->flush_over = true;
-	complete_all(&s->flushed);
+	own.flush_over = true;
+	complete_all(&own.flushed);
 }
 
 /*
  * A stop waits for slow disks, and sleeps in a way that the kernel does not report as hung. When
  * the stop comes, destage is in a run that takes minutes more. So does the run after that.
  */
-static void a_long_stop_looks_not_hung(struct scenario *s)
+static void a_long_stop_looks_not_hung(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -1133,19 +1094,19 @@ static void a_long_stop_looks_not_hung(struct scenario *s)
 	while (!disks_wait())
 		host_sleep(10);
 	host_write(h, 80, 3, true);
-	init_completion(&s->flushed);
-	s->flush_over = false;
+	init_completion(&own.flushed);
+	own.flush_over = false;
 	sim_spawn("stop", stop_task, s);
 	host_sleep(150 * 1000);
-	if (s->flush_over)
+	if (own.flush_over)
 		sim_fail("blocks that are not home are said to be");
 	release_all();
 	hold_home_everywhere(s, 80, 3);
 	host_sleep(150 * 1000);
-	if (s->flush_over)
+	if (own.flush_over)
 		sim_fail("blocks that came later are not home, and are said to be");
 	release_all();
-	wait_for_completion(&s->flushed);
+	wait_for_completion(&own.flushed);
 	if (kvp_wbuf_nr_logged(h->pool->wbuf))
 		sim_fail("the pool is stopped, and blocks are not home");
 	kvp_pool_unquiesce(h->pool);
@@ -1153,7 +1114,7 @@ static void a_long_stop_looks_not_hung(struct scenario *s)
 }
 
 /* With no leg left and failmode=wait too, and for requests after the suspend has begun. */
-static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
+static void requeue_is_asked_while_no_leg_is_left(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -1163,16 +1124,16 @@ static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
 	host_write(h, 3, 2, false);
 	flush_begin(s);
 	host_sleep(2000);
-	if (!kvp_pool_waits(h->pool) || s->flush_over)
-		sim_fail("a FLUSH was answered with %d though legs may come back", s->flush_error);
+	if (!kvp_pool_waits(h->pool) || own.flush_over)
+		sim_fail("a FLUSH was answered with %d though legs may come back", own.flush_error);
 	h->pool->log->requeue = true;
 	kvp_commit_requeue(h->pool->log);
 	host_sleep(10);
-	if (!s->flush_over || s->flush_error != -EAGAIN)
+	if (!own.flush_over || own.flush_error != -EAGAIN)
 		sim_fail("a FLUSH that waits for legs was not sent away");
 	flush_begin(s);
 	host_sleep(10);
-	if (!s->flush_over || s->flush_error != -EAGAIN)
+	if (!own.flush_over || own.flush_error != -EAGAIN)
 		sim_fail("a FLUSH during the suspend was not sent away");
 	h->pool->log->requeue = false;
 	kvp_pool_clear(h->pool, -1);
@@ -1192,7 +1153,7 @@ static void requeue_is_asked_while_no_leg_is_left(struct scenario *s)
  * A suspend while commits fail and intents are ready to be written home: the pool's own waiters get
  * the error. After the resume the intents are written home.
  */
-static void intents_survive_a_suspend_that_failed(struct scenario *s)
+static void intents_survive_a_suspend_that_failed(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1200,7 +1161,7 @@ static void intents_survive_a_suspend_that_failed(struct scenario *s)
 	h->may_fail = true;
 	for (i = 0; i < s->start.legs; i++)
 		hold_home(i, 0, POOL_BLOCKS);
-	init_completion(&s->flushed);
+	init_completion(&own.flushed);
 	for (i = 0; i < 4; i++) {
 		host_write(h, 100 * i, 40, false);
 		host_sleep(1500);
@@ -1212,7 +1173,7 @@ static void intents_survive_a_suspend_that_failed(struct scenario *s)
 	sim_spawn("suspend", suspend_task, s);
 	host_sleep(3000);
 	release_all();
-	wait_for_completion(&s->flushed);
+	wait_for_completion(&own.flushed);
 	if (!kvp_commit_sync(h->pool->log))
 		sim_fail("a suspended pool whose commits fail says that all is durable");
 	cure_all();
@@ -1228,7 +1189,7 @@ static void intents_survive_a_suspend_that_failed(struct scenario *s)
  * A stream without flushes has more intents than there are places for. Those that are home are
  * closed after a flush of the legs, without a checkpoint.
  */
-static void intents_are_closed_without_a_checkpoint(struct scenario *s)
+static void intents_are_closed_without_a_checkpoint(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 checkpoint, intents;
@@ -1238,8 +1199,8 @@ static void intents_are_closed_without_a_checkpoint(struct scenario *s)
 	host_checkpoint(h);
 	checkpoint = h->pool->sb->checkpoint;
 	intents = h->pool->log->intent_blocks;
-	s->cuts_from = disks.trace.nr;
-	s->positions = 200;
+	script_cut_from_here(s);
+	s->cuts = 200;
 	for (i = 0; i < 12; i++) {
 		host_write(h, 40 * i, 40, false);
 		kvp_commit_now(h->pool->log);
@@ -1256,17 +1217,17 @@ static void intents_are_closed_without_a_checkpoint(struct scenario *s)
 
 static void reader_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 	struct page *page = alloc_page(GFP_KERNEL);
 
-	s->flush_error = kvp_block_read(s->host.pool, 70, page);
+	own.flush_error = kvp_block_read(s->host.pool, 70, page);
 	__free_page(page);
-	s->flush_over = true;
-	complete_all(&s->flushed);
+	own.flush_over = true;
+	complete_all(&own.flushed);
 }
 
 /* A bad copy is found just as a newer version goes home: neither may harm the other. */
-static void reader_heals_while_a_newer_version_is_written_home(struct scenario *s)
+static void reader_heals_while_a_newer_version_is_written_home(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 at = disks.data_start + 70, healed, unrepaired;
@@ -1276,7 +1237,7 @@ static void reader_heals_while_a_newer_version_is_written_home(struct scenario *
 	image_write_data(&disks.trace.start[0], at, junk);
 	s->crash.heal_allowed = true;
 	s->depth = CHECK_CONTENTS;
-	init_completion(&s->flushed);
+	init_completion(&own.flushed);
 	disks_stall(0, at, at);
 	sim_spawn("reader", reader_task, s);
 	host_sleep(20);
@@ -1285,9 +1246,9 @@ static void reader_heals_while_a_newer_version_is_written_home(struct scenario *
 	host_destage(h);
 	host_sleep(200);
 	release_all();
-	wait_for_completion(&s->flushed);
-	if (s->flush_error)
-		sim_fail("a block that one leg had was not read: %d", s->flush_error);
+	wait_for_completion(&own.flushed);
+	if (own.flush_error)
+		sim_fail("a block that one leg had was not read: %d", own.flush_error);
 	host_checkpoint(h);
 	host_read_check(h, 70);
 	host_scrub(h, &healed, &unrepaired);
@@ -1298,19 +1259,19 @@ static void reader_heals_while_a_newer_version_is_written_home(struct scenario *
 
 static void filler_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 	u32 i;
 
 	for (i = 0; i < 80; i++) {
 		host_write(&s->host, 20 * (i % 25), 20, false);
 		host_flush(&s->host);
 	}
-	s->flush_over = true;
-	complete_all(&s->flushed);
+	own.flush_over = true;
+	complete_all(&own.flushed);
 }
 
 /* Destage hangs in the first entry while @filler fills the log behind it. */
-static void fill_log(struct scenario *s, void (*filler)(void *arg))
+static void fill_log(struct script *s, void (*filler)(void *arg))
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1321,71 +1282,71 @@ static void fill_log(struct scenario *s, void (*filler)(void *arg))
 		hold_home(i, 0, POOL_BLOCKS);
 	host_destage(h);
 	host_sleep(50);
-	init_completion(&s->flushed);
-	s->flush_over = false;
-	s->flushes = 0;
+	init_completion(&own.flushed);
+	own.flush_over = false;
+	own.flushes = 0;
 	sim_spawn("filler", filler, s);
 	for (i = 0; i < 100 && !kvp_log_short(h->pool->log); i++)
 		host_sleep(50);
-	if (!kvp_log_short(h->pool->log) || s->flush_over)
+	if (!kvp_log_short(h->pool->log) || own.flush_over)
 		sim_fail("the log is not full: the case was not set up");
-	s->cuts_from = disks.trace.nr;
+	script_cut_from_here(s);
 }
 
 /* Nothing is written home until the log is full; then all of it is, without a block of log. */
-static void full_log_drains(struct scenario *s)
+static void full_log_drains(struct script *s)
 {
 	fill_log(s, filler_task);
-	s->positions = 30;
+	s->cuts = 30;
 	release_all();
-	wait_for_completion(&s->flushed);
+	wait_for_completion(&own.flushed);
 }
 
 static void low_and_high_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 	u32 i;
 
 	for (i = 0; i < 80; i++) {
 		host_write(&s->host, 20 * (i % 10) + (i < 25 ? 0 : 300), 20, false);
 		host_flush(&s->host);
-		s->flushes++;
+		own.flushes++;
 	}
-	s->flush_over = true;
-	complete_all(&s->flushed);
+	own.flush_over = true;
+	complete_all(&own.flushed);
 }
 
 /*
  * The log is full, and only its older part can be written home: that frees space for the waiters.
  */
-static void log_space_comes_by_rounds(struct scenario *s)
+static void log_space_comes_by_rounds(struct script *s)
 {
 	u32 i, before;
 
 	fill_log(s, low_and_high_task);
-	before = s->flushes;
+	before = own.flushes;
 	if (before < 26)
 		sim_fail("the log is not full of both: the case was not set up");
-	s->positions = 60;
+	s->cuts = 60;
 	release_all();
 	for (i = 0; i < s->start.legs; i++)
 		hold_home(i, 300, POOL_BLOCKS - 300);
-	for (i = 0; i < 100 && s->flushes == before; i++)
+	for (i = 0; i < 100 && own.flushes == before; i++)
 		host_sleep(50);
-	if (s->flushes == before)
+	if (own.flushes == before)
 		sim_fail("older entries are home, and no writer got their space");
 	release_all();
-	wait_for_completion(&s->flushed);
+	wait_for_completion(&own.flushed);
 }
 
 static void storm_task(void *arg)
 {
-	struct scenario *s = arg;
+	struct script *s = arg;
 	u32 i;
 
 	for (i = 0; i < 3000; i++) {
 		host_write(&s->host, 7 * i % POOL_BLOCKS, 1, false);
-		WRITE_ONCE(s->writes, i + 1);
+		WRITE_ONCE(own.writes, i + 1);
 	}
 }
 
@@ -1393,39 +1354,39 @@ static void storm_task(void *arg)
  * Nothing goes home, and writers have taken all that they get: there is log for a FLUSH all the
  * same.
  */
-static void flush_finds_space_after_a_storm(struct scenario *s)
+static void flush_finds_space_after_a_storm(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i, before = ~0u;
 
-	s->writes = 0;
+	own.writes = 0;
 	for (i = 0; i < s->start.legs; i++)
 		hold_home(i, 0, POOL_BLOCKS);
 	sim_spawn("storm", storm_task, s);
-	for (i = 0; i < 100 && before != READ_ONCE(s->writes); i++) {
-		before = READ_ONCE(s->writes);
+	for (i = 0; i < 100 && before != READ_ONCE(own.writes); i++) {
+		before = READ_ONCE(own.writes);
 		host_sleep(2000);
 	}
 	if (before < 600 || before == 3000)
 		sim_fail("%u writes: the case was not set up", before);
-	s->cuts_from = disks.trace.nr;
-	s->positions = 20;
+	script_cut_from_here(s);
+	s->cuts = 20;
 	flush_begin(s);
-	for (i = 0; i < 20 && !s->flush_over; i++)
+	for (i = 0; i < 20 && !own.flush_over; i++)
 		host_sleep(50);
-	if (!s->flush_over)
+	if (!own.flush_over)
 		sim_fail("a FLUSH waits for space in the log: %llu of %llu blocks are used, %u "
 			 "buffered",
 			 kvp_log_used(h->pool->log), kvp_log_blocks(h->pool->vdevs.v[0].g),
 			 kvp_wbuf_buffered(h->pool->wbuf));
 	release_all();
 	flush_end(s);
-	while (READ_ONCE(s->writes) < 3000)
+	while (READ_ONCE(own.writes) < 3000)
 		host_sleep(50);
 }
 
 /* Zeros are recorded as discards, and go the way of discards. */
-static void blocks_of_zeros_are_holes(struct scenario *s)
+static void blocks_of_zeros_are_holes(struct script *s)
 {
 	static const u8 zeros[4096];
 	struct host *h = &s->host;
@@ -1449,7 +1410,7 @@ static void blocks_of_zeros_are_holes(struct scenario *s)
  * one stays at the start of a segment, where a recovery looks for the next entry; and its contents
  * are outdated.
  */
-static void entry_that_failed_stays_behind_the_end(struct scenario *s)
+static void entry_that_failed_stays_behind_the_end(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1466,19 +1427,19 @@ static void entry_that_failed_stays_behind_the_end(struct scenario *s)
 		sim_fail("only one entry is in flight: the case was not set up");
 	release_all();
 	flush_end(s);
-	if (!s->flush_error)
+	if (!own.flush_error)
 		sim_fail("FLUSH succeeded although no leg took the entries");
 	cure_all();
 	h->may_fail = false;
 	host_write_zeros(h, 0, 512);
 	host_write(h, 300, 1, false);
 	host_flush(h);
-	s->cuts_from = disks.trace.nr;
+	script_cut_from_here(s);
 	host_sleep(50);
 }
 
 /* The log is checkpointed up to an intent that is half home, and not beyond. */
-static void checkpoint_beside_an_open_intent(struct scenario *s)
+static void checkpoint_beside_an_open_intent(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 checkpoints = h->pool->sb->checkpoint;
@@ -1501,7 +1462,7 @@ static void checkpoint_beside_an_open_intent(struct scenario *s)
 }
 
 /* The version that superseded it is only in memory, so the old one must still be written home. */
-static void superseded_version_goes_home_before_its_record_dies(struct scenario *s)
+static void superseded_version_goes_home_before_its_record_dies(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -1516,7 +1477,7 @@ static void superseded_version_goes_home_before_its_record_dies(struct scenario 
 }
 
 /* Records that a discard covers do not count, however often the log is read. */
-static void discard_hides_what_was_logged_before(struct scenario *s)
+static void discard_hides_what_was_logged_before(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -1531,7 +1492,7 @@ static void discard_hides_what_was_logged_before(struct scenario *s)
 }
 
 /* An entry is built while the superblock that raises the epoch is being written. */
-static void entry_beside_the_record_of_a_loss(struct scenario *s)
+static void entry_beside_the_record_of_a_loss(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1555,7 +1516,7 @@ static void entry_beside_the_record_of_a_loss(struct scenario *s)
  * While the loss is not recorded, headers name no new watermark: the log continues only so far
  * (watch.c).
  */
-static void loss_unrecorded_holds_the_log_up(struct scenario *s)
+static void loss_unrecorded_holds_the_log_up(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1581,7 +1542,7 @@ static void loss_unrecorded_holds_the_log_up(struct scenario *s)
 /* --- the RAM cache: changes between a read and the page that it admits ----------------- */
 
 /* Reads a block that is home while @what changes it; only a later read shows the result. */
-static void read_while(struct scenario *s, u64 block, void (*what)(struct host *h))
+static void read_while(struct script *s, u64 block, void (*what)(struct host *h))
 {
 	struct host *h = &s->host;
 
@@ -1616,7 +1577,7 @@ static void expect_cached(struct host *h, u64 block, bool cached)
  * The page that it has verified is outdated: the next reader must not get it, not even after a
  * crash.
  */
-static void fill_races_a_write(struct scenario *s)
+static void fill_races_a_write(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1625,7 +1586,7 @@ static void fill_races_a_write(struct scenario *s)
 		read_while(s, BORDER, overwrite_and_write_home);
 		expect_cached(h, BORDER, true);	/* written blocks */
 	}
-	s->positions = 40;
+	s->cuts = 40;
 	host_write(h, BORDER, 1, true);
 	host_read_check(h, BORDER);
 }
@@ -1641,7 +1602,7 @@ static void overwrite_while_the_cache_is_off(struct host *h)
 }
 
 /* Changes are not counted without a cache: a block read before must not enter the next cache. */
-static void fill_outlives_its_cache(struct scenario *s)
+static void fill_outlives_its_cache(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -1649,7 +1610,7 @@ static void fill_outlives_its_cache(struct scenario *s)
 	if (host_cached(h, 70))
 		sim_fail("a page was kept that is older than its block at home");
 	host_read_check(h, 70);
-	s->positions = 20;
+	s->cuts = 20;
 	host_write(h, 70, 1, true);
 	host_read_check(h, 70);
 }
@@ -1699,7 +1660,7 @@ static void overwrite_with_the_twin(struct host *h)
 }
 
 /* A sum is no version: a write of contents with the same sum still counts as a write. */
-static void fill_races_a_write_of_the_same_sum(struct scenario *s)
+static void fill_races_a_write_of_the_same_sum(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1723,7 +1684,7 @@ static void discard_and_apply(struct host *h)
 	host_checkpoint(h);
 }
 
-static void fill_races_a_discard(struct scenario *s)
+static void fill_races_a_discard(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -1746,7 +1707,7 @@ static void overwrite_and_log(struct host *h)
 }
 
 /* It may enter, since the buffer has the newer one; but must leave before that does. */
-static void fill_races_destage(struct scenario *s)
+static void fill_races_destage(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1765,7 +1726,7 @@ static void fill_races_destage(struct scenario *s)
 	expect_cached(h, 70, true);
 }
 
-static void hold_home_of_70(struct scenario *s)
+static void hold_home_of_70(struct script *s)
 {
 	u32 i;
 
@@ -1776,7 +1737,7 @@ static void hold_home_of_70(struct scenario *s)
 }
 
 /* The cached version is read until the next one is accepted, and the next one once it is home. */
-static void written_is_cached_when_it_is_home(struct scenario *s)
+static void written_is_cached_when_it_is_home(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -1798,7 +1759,7 @@ static void written_is_cached_when_it_is_home(struct scenario *s)
 	host_read_check(h, 70);
 	host_checkpoint(h);
 	expect_cached(h, 70, true);
-	s->positions = 20;
+	s->cuts = 20;
 	host_write(h, 70, 1, true);
 	host_checkpoint(h);
 	expect_cached(h, 70, true);
@@ -1807,7 +1768,7 @@ static void written_is_cached_when_it_is_home(struct scenario *s)
 /*
  * Discards, zeros, a stream, which is written directly, and blocks without memory: all are dropped.
  */
-static void what_is_not_cached_when_it_is_home(struct scenario *s)
+static void what_is_not_cached_when_it_is_home(struct script *s)
 {
 	static const u8 zeros[4096];
 	struct host *h = &s->host;
@@ -1836,7 +1797,7 @@ static void what_is_not_cached_when_it_is_home(struct scenario *s)
 }
 
 /* One copy rots, then the other: a healed block may be kept, a lost block is lost. */
-static void healed_is_kept_and_poison_is_not(struct scenario *s)
+static void healed_is_kept_and_poison_is_not(struct script *s)
 {
 	u64 at = disks.data_start + 70, healed, unrepaired;
 	struct host *h = &s->host;
@@ -1861,7 +1822,7 @@ static void healed_is_kept_and_poison_is_not(struct scenario *s)
 		sim_fail("the scrub found %llu: the case was not set up", unrepaired);
 	if (!host_read(h, 70, data))
 		sim_fail("a block that is poisoned was read from the RAM cache");
-	s->cuts_from = disks.trace.nr;
+	script_cut_from_here(s);
 	host_write(h, 70, 1, true);
 	host_read_check(h, 70);
 	host_checkpoint(h);
@@ -1869,7 +1830,7 @@ static void healed_is_kept_and_poison_is_not(struct scenario *s)
 }
 
 /* A leg accepts a repair but does not keep it: that is no repair, so the leg is given up (R19). */
-static void heal_that_does_not_stay_gives_up_the_leg(struct scenario *s)
+static void heal_that_does_not_stay_gives_up_the_leg(struct script *s)
 {
 	u64 at = disks.data_start + 70, healed, unrepaired;
 	struct host *h = &s->host;
@@ -1881,7 +1842,7 @@ static void heal_that_does_not_stay_gives_up_the_leg(struct scenario *s)
 	image_write_data(&disks.trace.start[0], at, junk);
 	disks_fault(FAULT_LOST_WRITE, 0, at, at);
 	s->crash.lost |= BIT(0);
-	s->cuts_from = disks.trace.nr;
+	script_cut_from_here(s);
 	host_scrub(h, &healed, &unrepaired);
 	if (healed || kvp_leg_in_sync(host_leg(h, 0)))
 		sim_fail("a leg that lost the healed contents of a block is in use");
@@ -1912,7 +1873,7 @@ static void overwrite_and_read_others(struct host *h)
 			host_read_check(h, i);
 }
 
-static void cache_shrinks_in_the_middle_of_a_hit(struct scenario *s)
+static void cache_shrinks_in_the_middle_of_a_hit(struct script *s)
 {
 	static void (* const what[])(struct host *h) = {
 		shrink_and_read_others, overwrite_and_read_others, discard_and_apply,
@@ -1952,7 +1913,7 @@ static u32 joined_requests(u32 from)
 }
 
 /* The intents of one entry are going home, and hang. */
-static void hold_intents(struct scenario *s)
+static void hold_intents(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -1967,13 +1928,13 @@ static void hold_intents(struct scenario *s)
 }
 
 /* And the next entry is kept. */
-static void keep_an_entry(struct scenario *s)
+static void keep_an_entry(struct script *s)
 {
 	struct host *h = &s->host;
 
 	hold_intents(s);
-	s->cuts_from = disks.trace.nr;
-	s->positions = 150;
+	script_cut_from_here(s);
+	s->cuts = 150;
 	host_write(h, 100, 64, false);
 	host_sleep(50);
 	if (!h->pool->log->unsent)
@@ -1981,7 +1942,7 @@ static void keep_an_entry(struct scenario *s)
 }
 
 /* Everywhere in it, with each part of the request there or torn. */
-static void two_entries_are_one_request(struct scenario *s)
+static void two_entries_are_one_request(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 from;
@@ -1995,14 +1956,14 @@ static void two_entries_are_one_request(struct scenario *s)
 			 joined_requests(from));
 	flush_begin(s);
 	host_sleep(50);
-	if (s->flush_over)
+	if (own.flush_over)
 		sim_fail("FLUSH did not wait for intents");
 	release_all();
 	flush_end(s);
 	host_write(h, 130, 1, true);
 }
 
-static void one_leg_fails_two_entries(struct scenario *s)
+static void one_leg_fails_two_entries(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -2022,7 +1983,7 @@ static void one_leg_fails_two_entries(struct scenario *s)
 	host_read_check(h, 263);
 }
 
-static void no_leg_takes_two_entries(struct scenario *s)
+static void no_leg_takes_two_entries(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 from;
@@ -2044,7 +2005,7 @@ static void no_leg_takes_two_entries(struct scenario *s)
 }
 
 /* An entry in flight fails: the one kept for later is sent, or neither would end. */
-static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
+static void an_entry_fails_and_the_next_is_kept(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 at = disks.log_start + kvp_log_pos(h->pool->vdevs.v[0].g, h->pool->log->head.lsn);
@@ -2071,7 +2032,7 @@ static void an_entry_fails_and_the_next_is_kept(struct scenario *s)
 }
 
 /* A FLUSH has it sent; with nothing else to write home, the wait ends too. */
-static void a_flush_does_not_wait_for_a_second_entry(struct scenario *s)
+static void a_flush_does_not_wait_for_a_second_entry(struct script *s)
 {
 	keep_an_entry(s);
 	flush_begin(s);
@@ -2086,7 +2047,7 @@ static void a_flush_does_not_wait_for_a_second_entry(struct scenario *s)
  * The interval is over, so the few blocks that are buffered become an entry. It is sent at once,
  * although it has nothing but intents, and takes all that was buffered.
  */
-static void an_entry_of_the_interval_is_not_kept(struct scenario *s)
+static void an_entry_of_the_interval_is_not_kept(struct script *s)
 {
 	struct host *h = &s->host;
 	struct kvp_log *log = h->pool->log;
@@ -2094,8 +2055,8 @@ static void an_entry_of_the_interval_is_not_kept(struct scenario *s)
 	u32 ms;
 
 	hold_intents(s);
-	s->cuts_from = disks.trace.nr;
-	s->positions = 150;
+	script_cut_from_here(s);
+	s->cuts = 150;
 	intents = log->intent_blocks;
 	host_write(h, 100, 20, false);
 	host_sleep(50);
@@ -2114,7 +2075,7 @@ static void an_entry_of_the_interval_is_not_kept(struct scenario *s)
 	host_read_check(h, 119);
 }
 
-static void a_stream_that_ends_has_nothing_kept(struct scenario *s)
+static void a_stream_that_ends_has_nothing_kept(struct script *s)
 {
 	keep_an_entry(s);
 	release_all();
@@ -2143,7 +2104,7 @@ void run_deep_scenarios(void)
  * Destage has read a gap from a disk that seeks, up to where another leg has its turn. A read that
  * goes on from there goes to the same disk: its head is there.
  */
-static void a_read_follows_the_head_of_a_disk(struct scenario *s)
+static void a_read_follows_the_head_of_a_disk(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_vdev *v = &pool->vdevs.v[0];
