@@ -165,20 +165,23 @@ const struct base *base_cache(const struct host_start *shape)
 			       [shape->writethrough][shape->large], shape);
 }
 
+/* A strict parity1 of 3 legs, twice as large, with a log of 8 MiB. */
+static const struct base *base_long_log(void)
+{
+	static struct base base;
+	struct host_start shape = { .legs = 3, .strict = true, .parity = true, .log_mib = 8 };
+
+	return make_base(&base, &shape);
+}
+
 const struct base *base_for(const struct host_start *shape)
 {
 	if (shape->second)
 		return base_two(shape);
 	if (shape->cache || shape->large)
 		return base_cache(shape);
+	if (shape->log_mib)
+		return base_long_log();
 	return shape->parity ? base_parity(shape->legs, shape->strict) :
 			       base_pool(shape->legs, shape->strict);
-}
-
-const struct base *base_parity_long_log(void)
-{
-	static struct base base;
-	struct host_start shape = { .legs = 3, .strict = true, .parity = true, .log_mib = 8 };
-
-	return make_base(&base, &shape);
 }

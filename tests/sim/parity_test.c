@@ -1499,40 +1499,17 @@ static void wide_read_of_unknown_parity(struct script *t)
  * --- a recovery whose chain is cut short -------------------------------------------------------
  */
 
-/* A pool that lives several times. */
-struct pool_lives {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-};
-
 /* One block of each row is in the log, all others at home only. */
-static void log_part_of_every_row(void *arg)
+static void log_part_of_every_row(struct script *t)
 {
-	struct pool_lives *t = arg;
 	u32 stripe;
 
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
 	for (stripe = 0; stripe < 64; stripe++)
 		host_write(&t->host, 8 * stripe, 8, false);
 	host_checkpoint(&t->host);
 	for (stripe = 0; stripe < 64; stripe++)
 		host_write(&t->host, 8 * stripe + stripe % 2 * 4, 4, false);
 	host_flush(&t->host);
-}
-
-static void only_start(void *arg)
-{
-	struct pool_lives *t = arg;
-
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
-}
-
-static bool live(struct pool_lives *t, void (*life)(void *arg), const struct image *img, u32 n)
-{
-	return run_machine(img, 3, mix64(opt.seed, n), life, t);
 }
 
 /* The last machine's contents, cut at @at, with all writes in flight. */
@@ -1568,16 +1545,8 @@ static u32 last_of_chain(void)
 	return 0;
 }
 
-static void free_images(struct image *img)
-{
-	u32 i;
-
-	for (i = 0; i < 3; i++)
-		image_free(&img[i]);
-}
-
 /* The recovery after the one that was cut is itself cut here and there, and a leg is gone. */
-static bool cut_second_recovery(struct pool_lives *t)
+static bool cut_second_recovery(struct script *t)
 {
 	u32 total = disks.trace.nr, i;
 	struct trace trace = disks.trace;
@@ -1593,47 +1562,54 @@ static bool cut_second_recovery(struct pool_lives *t)
 		c.images = img;
 		c.seed = mix64(opt.seed, i);
 		good = !check_crash(&c, CHECK_LEGS);
-		free_images(img);
+		script_free_disks(t, img);
 	}
 	trace_free(&trace);
 	return good;
 }
 
-static bool chain_is_cut_short(struct pool_lives *t)
+/* The next life finds the disks as after a cut at @at, with all writes in flight. */
+static void keep_cut_at(struct script *t, u32 at)
 {
-	const struct base *base = base_parity_long_log();
-	struct image logged[MAX_DISKS], cut[MAX_DISKS];
-	bool good;
+	script_free_disks(t, t->img);
+	cut_at(at, t->img);
+}
+
+/* A recovery writes its chain. Return: where the chain ends in its trace; 0: it failed. */
+static u32 recover_with_a_chain(struct script *t)
+{
 	u32 at;
 
-	oracle_copy(&t->o, &base->o);
-	good = live(t, log_part_of_every_row, base->img, 1);
-	cut_at(disks.trace.nr, logged);
-	good = good && live(t, only_start, logged, 2);
+	if (!script_live(t, log_part_of_every_row, true))
+		return 0;
+	keep_cut_at(t, disks.trace.nr);
+	if (!script_live(t, NULL, true))
+		return 0;
 	at = last_of_chain();
-	good = good && expect(at, "no chain: the case was not set up");
-	cut_at(at, cut);
-	good = good && live(t, only_start, cut, 3) && cut_second_recovery(t);
-	free_images(logged);
-	free_images(cut);
-	oracle_free(&t->o);
-	return good;
+	return expect(at, "no chain: the case was not set up") ? at : 0;
+}
+
+static bool chain_is_cut_short(struct script *t)
+{
+	u32 at = recover_with_a_chain(t);
+
+	if (!at)
+		return false;
+	keep_cut_at(t, at);
+	return script_live(t, NULL, true) && cut_second_recovery(t);
 }
 
 /* --- a chain that was complete, and cannot be read any more (R27) -------------------- */
 
 /* Where on each disk a chain lies; and a start during which it cannot be read there. */
-struct chain_test {
-	struct pool_lives *t;
-	struct image img[MAX_DISKS];	/* rows are half written */
+static struct {
 	u64 first[3], end[3];
 	int error;			/* of reads of its blocks; 0: they can be read */
-	int refused;
-	u32 refusals, starts;
-};
+	u32 refusals;
+} chain;
 
 /* All entries that a recovery has written are of its chain. */
-static void note_chain(struct chain_test *c)
+static void note_chain(void)
 {
 	u32 i;
 
@@ -1643,8 +1619,9 @@ static void note_chain(struct chain_test *c)
 
 		if (r->op != KVP_IO_WRITE_FUA || !d || le32_to_cpu(d->magic) != KVP_LOG_MAGIC)
 			continue;
-		c->first[r->disk] = c->end[r->disk] ? min(c->first[r->disk], r->block) : r->block;
-		c->end[r->disk] = max(c->end[r->disk], r->block + r->nr);
+		chain.first[r->disk] = !chain.end[r->disk] ? r->block :
+				       min(chain.first[r->disk], r->block);
+		chain.end[r->disk] = max(chain.end[r->disk], r->block + r->nr);
 	}
 }
 
@@ -1665,141 +1642,125 @@ static void cut_half(u32 at, struct image *out)
 	free(cut);
 }
 
-static void chain_start(void *arg)
+static void silence_chain(struct script *t)
 {
-	struct chain_test *c = arg;
 	u32 i;
 
-	for (i = 0; c->error && i < 3; i++)
-		if (c->end[i])
-			disks_fault(FAULT_READ_EIO, i, c->first[i],
-				    c->end[i] - 1)->error = c->error;
-	c->refused = host_start(&c->t->host, &c->t->o, &c->t->start);
-	if (!c->refused)
-		host_stop(&c->t->host);
+	for (i = 0; chain.error && i < t->legs; i++)
+		if (chain.end[i])
+			disks_fault(FAULT_READ_EIO, i, chain.first[i],
+				    chain.end[i] - 1)->error = chain.error;
 }
 
 /* Without leg @missing, or with all. No block may be lost, now or in a later start. */
-static bool chain_start_without(struct chain_test *c, u32 missing, const char *what)
+static bool chain_start_without(struct script *t, u32 missing, const char *what)
 {
-	struct crash crash = { .legs = 3, .parity = true, .o = &c->t->o, .at = ~0u,
-			       .seed = opt.seed };
+	struct crash crash = t->crash;
 	struct image img[MAX_DISKS];
 	bool good;
 	u32 i;
 
-	c->t->start.missing = missing;
-	c->t->start.degraded = missing;
-	good = run_machine(c->img, 3, opt.seed, chain_start, c);
-	for (i = 0; i < 3; i++)
+	t->start.missing = missing;
+	t->start.degraded = missing;
+	good = script_live(t, NULL, false);
+	for (i = 0; i < t->legs; i++)
 		image_copy(&img[i], &disks.img[i]);
-	c->refusals += !!c->refused;
-	c->starts += !c->refused;
+	chain.refusals += !!t->refused;
+	crash.at = ~0u;
+	crash.seed = opt.seed;
 	crash.images = img;
-	crash.given_up = c->refused ? 0 : missing;
+	crash.given_up = t->refused ? 0 : missing;
 	good = good && !check_crash(&crash, CHECK_CONTENTS);
-	free_images(img);
-	return expect(good, "%s, error %d, legs %x missing: the start gave %d %s\n", what, c->error,
-		      missing,
-		      c->refused, c->t->host.refusal.why);
+	script_free_disks(t, img);
+	return expect(good, "%s, error %d, legs %x missing: the start gave %d %s\n", what,
+		      chain.error, missing, t->refused, t->host.refusal.why);
 }
 
-/*
- * A recovery has written some of the rows home. It is cut at @percent of its writes after the
- * chain.
- */
-static bool cut_behind_chain(struct chain_test *c, u32 percent)
+/* The same without each of the legs, of which one has parts of the chain that nothing else has. */
+static bool chain_start_without_each(struct script *t, const char *what)
 {
-	const struct base *base = base_parity_long_log();
-	struct pool_lives *t = c->t;
-	struct image logged[MAX_DISKS];
-	bool good;
-	u32 at;
+	bool good = true;
+	u32 missing;
 
-	oracle_copy(&t->o, &base->o);
-	good = live(t, log_part_of_every_row, base->img, 1);
-	cut_at(disks.trace.nr, logged);
-	good = good && live(t, only_start, logged, 2);
-	at = last_of_chain();
-	note_chain(c);
-	cut_half(at + (disks.trace.nr - at) * percent / 100, c->img);
-	free_images(logged);
-	return good && expect(at, "no chain: the case was not set up\n");
+	for (missing = 0; good && missing < t->legs; missing++)
+		good = chain_start_without(t, BIT(missing), what);
+	return good;
 }
 
-static bool chain_cannot_be_read(struct pool_lives *t)
+/* With all legs nothing is lost; without one the start waits for it. */
+static bool chain_needs_all_legs(struct script *t, const char *what)
+{
+	return chain_start_without_each(t, what) &&
+	       expect(chain.refusals, "no start was refused\n") &&
+	       chain_start_without(t, 0, what) &&
+	       expect(!t->refused, "refused with all legs: %s\n", t->host.refusal.why);
+}
+
+/* A recovery is cut when it has written half of the rows home, after its chain. */
+static bool cut_behind_chain(struct script *t)
+{
+	u32 at = recover_with_a_chain(t);
+
+	if (!at)
+		return false;
+	note_chain();
+	script_free_disks(t, t->img);
+	cut_half(at + (disks.trace.nr - at) / 2, t->img);
+	return true;
+}
+
+static bool chain_cannot_be_read(struct script *t)
 {
 	static const int errors[] = { -EIO, -ENOMEM, -EAGAIN, -ETIMEDOUT, -ENODATA };
-	struct chain_test c = { .t = t };
-	bool good = cut_behind_chain(&c, 50);
-	u32 i, missing;
+	bool good = cut_behind_chain(t);
+	u32 i;
 
-	for (i = 0; good && i < ARRAY_SIZE(errors); i++)
-		for (missing = 0; good && missing < 3; missing++) {
-			c.error = errors[i];
-			good = chain_start_without(&c, BIT(missing), "the chain does not answer");
-		}
-	free_images(c.img);
-	oracle_free(&t->o);
-	return good && expect(c.refusals, "no start was refused\n");
+	for (i = 0; good && i < ARRAY_SIZE(errors); i++) {
+		chain.error = errors[i];
+		good = chain_start_without_each(t, "the chain does not answer");
+	}
+	return good && expect(chain.refusals, "no start was refused\n");
 }
 
-static void rot_chain(struct chain_test *c)
+static void rot_chain(struct script *t)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	u64 block;
 	u32 i;
 
-	for (i = 0; i < 3; i++)
-		for (block = c->first[i]; block < c->end[i]; block++) {
-			image_read(&c->img[i], block, data);
+	for (i = 0; i < t->legs; i++)
+		for (block = chain.first[i]; block < chain.end[i]; block++) {
+			image_read(&t->img[i], block, data);
 			data[49] ^= 4;
-			image_write_data(&c->img[i], block, data);
+			image_write_data(&t->img[i], block, data);
 		}
 }
 
-/* With all legs nothing is lost by that; without one the start waits for it. */
-static bool chain_has_rotten(struct pool_lives *t)
+static bool chain_has_rotten(struct script *t)
 {
-	struct chain_test c = { .t = t };
-	bool good = cut_behind_chain(&c, 50);
-	u32 missing;
-
-	rot_chain(&c);
-	for (missing = 0; good && missing < 3; missing++)
-		good = chain_start_without(&c, BIT(missing), "the chain is rotten");
-	good = good && expect(c.refusals, "no start was refused\n");
-	good = good && chain_start_without(&c, 0, "the chain is rotten") &&
-	       expect(!c.refused, "refused with all legs: %s\n", t->host.refusal.why);
-	free_images(c.img);
-	oracle_free(&t->o);
-	return good;
+	if (!cut_behind_chain(t))
+		return false;
+	rot_chain(t);
+	return chain_needs_all_legs(t, "the chain is rotten");
 }
 
 /*
  * The start that begins another chain in its place is cut too, before that chain is complete: its
  * missing blocks are still missing.
  */
-static bool chain_in_place_of_a_rotten_one_is_cut_short(struct pool_lives *t)
+static bool chain_in_place_of_a_rotten_one_is_cut_short(struct script *t)
 {
-	struct chain_test c = { .t = t };
-	bool good = cut_behind_chain(&c, 50);
-	u32 missing, at;
+	u32 at;
 
-	rot_chain(&c);
-	good = good && live(t, only_start, c.img, 4);
+	if (!cut_behind_chain(t))
+		return false;
+	rot_chain(t);
+	if (!script_live(t, NULL, true))
+		return false;
 	at = last_of_chain();
-	free_images(c.img);
-	cut_at(at, c.img);
-	good = good && expect(at, "no other chain: the case was not set up\n");
-	for (missing = 0; good && missing < 3; missing++)
-		good = chain_start_without(&c, BIT(missing), "another chain was begun");
-	good = good && expect(c.refusals, "no start was refused\n");
-	good = good && chain_start_without(&c, 0, "another chain was begun") &&
-	       expect(!c.refused, "refused with all legs: %s\n", t->host.refusal.why);
-	free_images(c.img);
-	oracle_free(&t->o);
-	return good;
+	keep_cut_at(t, at);
+	return expect(at, "no other chain: the case was not set up\n") &&
+	       chain_needs_all_legs(t, "another chain was begun");
 }
 
 static void close_an_intent(struct script *t)
@@ -1848,16 +1809,19 @@ static void two_lives(const char *name, bool (*play)(struct script *t))
 	script_run(&c);
 }
 
-static void lives_test(const char *name, bool (*run)(struct pool_lives *t))
+/* The log is long enough for a chain of all rows. */
+static void chain_test(const char *name, bool (*play)(struct script *t))
 {
-	struct pool_lives *t;
+	static const struct host_start shape = {
+		.legs = 3, .parity = true, .strict = true, .log_mib = 8,
+	};
+	const struct script_case c = {
+		.name = name, .shape = &shape, .prepare = silence_chain, .may_refuse = true,
+		.play = play, .turns = 1, .most = 1, .first_plain = true, .life_seeds = true,
+		.own = &chain, .own_size = sizeof(chain),
+	};
 
-	if (!wanted(name))
-		return;
-	t = calloc(1, sizeof(*t));
-	t->start = (struct host_start){ .legs = 3, .parity = true, .strict = true };
-	result(name, run(t));
-	free(t);
+	script_run(&c);
 }
 
 #define NAMED(function) "parity:" #function, function
@@ -1939,10 +1903,10 @@ void run_parity(void)
 	parity_test(NAMED(silent_before_parity_returns), 3, 1);
 	test_without(NAMED_WITHOUT(silent_for_a_time), 3, 2, 1);
 	test_without(NAMED_WITHOUT(silent_for_good), 3, 4, 1);
-	lives_test("parity:chain_is_cut_short", chain_is_cut_short);
-	lives_test("parity:chain_cannot_be_read", chain_cannot_be_read);
-	lives_test("parity:chain_has_rotten", chain_has_rotten);
-	lives_test("parity:chain_in_place_of_a_rotten_one",
+	chain_test("parity:chain_is_cut_short", chain_is_cut_short);
+	chain_test("parity:chain_cannot_be_read", chain_cannot_be_read);
+	chain_test("parity:chain_has_rotten", chain_has_rotten);
+	chain_test("parity:chain_in_place_of_a_rotten_one",
 		   chain_in_place_of_a_rotten_one_is_cut_short);
 	two_lives("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone);
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);

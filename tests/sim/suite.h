@@ -107,10 +107,12 @@ const struct base *base_two(const struct host_start *shape);
  * is of kind parity1
  */
 const struct base *base_cache(const struct host_start *shape);
-/** base_for() - the base pool of any of these shapes, also if it has neither parity nor a cache */
+/**
+ * base_for() - the base pool of any of these shapes, also if it has neither parity nor a cache
+ *
+ * With log_mib it is a strict parity1 of 3 legs, twice as large, with a log of 8 MiB.
+ */
 const struct base *base_for(const struct host_start *shape);
-/** base_parity_long_log() - a strict parity1 of 3 legs, twice as large, with a log of 8 MiB */
-const struct base *base_parity_long_log(void);
 /** blank_disks() - images of unused devices */
 void blank_disks(struct image *img, u32 legs, u32 blocks);
 
