@@ -557,7 +557,7 @@ static void limit_processor(u32 seconds)
 }
 
 /* One start; @started is counted. */
-static bool hostile_start(struct victim *v, const char *name, u32 i, u32 *started)
+static bool hostile_start(struct victim *v, u32 i, u32 *started)
 {
 	struct rng rng = { mix64(opt.seed, mix64(v->start.legs + 100 * v->start.cache, i)) };
 	struct hostile_start *hs = calloc(1, sizeof(*hs));
@@ -581,8 +581,6 @@ static bool hostile_start(struct victim *v, const char *name, u32 i, u32 *starte
 	good = sim_run(&config, hostile_main, hs) == SIM_RETURNED;
 	limit_processor(0);
 	disks_end();
-	if (!good)
-		print_replay(stderr, name, i);
 	*started += hs->started;
 	for (leg = 0; leg < v->start.legs; leg++)
 		image_free(&img[leg]);
@@ -592,16 +590,22 @@ static bool hostile_start(struct victim *v, const char *name, u32 i, u32 *starte
 	return good;
 }
 
+/* Each start is a turn. If one fails, it stays in sim_turn for the command that repeats it. */
 static bool hostile_starts(const struct host_start *shape, bool twice, const char *name, u32 n)
 {
 	struct victim *v = make_victim(shape, twice);
 	u32 i, started = 0;
-	bool good = true;
+	bool good = expect(opt.turn < (s64)n, "there are %u turns", n);
 
-	for (i = 0; good && i < n; i++)
-		if (opt.crash < 0 || opt.crash == i)
-			good = hostile_start(v, name, i, &started);
-	if (opt.crash < 0)
+	for (i = 0; good && i < n; i++) {
+		if (opt.turn >= 0 && opt.turn != i)
+			continue;
+		sim_turn = i;
+		good = hostile_start(v, i, &started);
+	}
+	if (good)
+		sim_turn = -1;
+	if (opt.turn < 0)
 		good = good && expect(started > n / 20 && started < n && v->forged_logs,
 				      "%u of %u started, %u logs lied", started, n,
 				      v->forged_logs) &&
@@ -855,5 +859,6 @@ void run_hostile(void)
 			if (wanted(name))
 				result(name, hostile_starts(&starts[i].shape, twice, name,
 							    n / (twice ? 8 : starts[i].share)));
+			sim_turn = -1;
 		}
 }
