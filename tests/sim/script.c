@@ -7,17 +7,24 @@
 /* turns that may be spoilt, before the case is one that is never set up */
 #define MAX_SPOILT	4
 
+void script_start(struct script *s)
+{
+	s->refused = host_start(&s->host, &s->o, &s->start);
+	if (!s->refused)
+		s->start.format = false;	/* the pool is made once */
+	else if (!s->c->may_refuse)
+		sim_fail("start: %s", s->host.refusal.why);
+}
+
 static void script_main(void *arg)
 {
 	struct script *s = arg;
 
 	if (s->c->prepare)
 		s->c->prepare(s);
-	s->refused = host_start(&s->host, &s->o, &s->start);
-	if (s->refused && s->c->may_refuse)
-		return;
+	script_start(s);
 	if (s->refused)
-		sim_fail("start: %s", s->host.refusal.why);
+		return;
 	s->from = disks.trace.nr;
 	if (s->c->begin)
 		s->c->begin(s);
@@ -35,7 +42,7 @@ bool script_live_on(struct script *s, const struct image *img, void (*act)(struc
 	s->act = act;
 	s->stop = !leave;
 	s->lives++;
-	return run_machine(img, s->legs, s->c->life_seeds ? mix64(s->seed, s->lives) : s->seed,
+	return run_machine(img, s->disks, s->c->life_seeds ? mix64(s->seed, s->lives) : s->seed,
 			   script_main, s);
 }
 
@@ -56,8 +63,17 @@ void script_free_disks(const struct script *s, struct image *img)
 {
 	u32 i;
 
-	for (i = 0; i < s->legs; i++)
+	for (i = 0; i < s->disks; i++)
 		image_free(&img[i]);
+}
+
+void script_blank_disks(struct script *s, u32 first, u32 n, u32 blocks)
+{
+	u32 i;
+
+	for (i = first; i < first + n; i++)
+		image_free(&s->img[i]);
+	blank_disks(s->img + first, n, blocks);
 }
 
 void script_keep(struct script *s)
@@ -65,7 +81,7 @@ void script_keep(struct script *s)
 	u32 i;
 
 	script_free_disks(s, s->img);
-	for (i = 0; i < s->legs; i++)
+	for (i = 0; i < s->disks; i++)
 		image_copy(&s->img[i], &disks.img[i]);
 }
 
@@ -75,32 +91,57 @@ void script_cut(struct script *s, u32 at, u32 turn, struct rng *rng)
 	cut_trace(&disks.trace, at, turn, rng, s->img);
 }
 
+/* The base pool does not know of the blank disks. */
+static const struct base *base_of(const struct script_case *c)
+{
+	struct host_start shape = *c->shape;
+
+	shape.blank = 0;
+	return c->blank ? NULL : base_for(&shape);
+}
+
 void script_anew(struct script *s)
 {
 	const struct host_start *shape = s->c->shape;
+	const struct base *base = base_of(s->c);
 
 	oracle_free(&s->o);
-	oracle_copy(&s->o, &base_for(shape)->o);
+	if (base)
+		oracle_copy(&s->o, &base->o);
+	else
+		oracle_init(&s->o, s->c->blocks ?: POOL_BLOCKS);
 	s->crash = (struct crash){ .legs = s->legs, .parity = shape->parity,
 				   .second = shape->second, .second_parity = shape->second_parity,
 				   .cache = shape->cache, .cache_parity = shape->cache_parity,
-				   .o = &s->o };
+				   .spare = s->disks - s->legs, .o = &s->o };
+}
+
+static void get_disks(struct script *s)
+{
+	const struct base *base = base_of(s->c);
+	u32 ssd = s->legs - s->start.cache, i;
+
+	blank_disks(s->img, s->disks, s->c->blank ?: POOL_LEG_BLOCKS);
+	for (i = 0; base && i < s->legs; i++) {
+		struct image *img = &s->img[i < ssd ? i : i + s->start.blank];
+
+		image_free(img);
+		image_copy(img, &base->img[i]);
+	}
 }
 
 static void set_up(struct script *s)
 {
-	const struct base *base = base_for(s->c->shape);
-	u32 i;
-
 	s->start = *s->c->shape;
-	s->legs = base->legs;
+	s->start.format = s->c->blank != 0;
+	s->legs = s->start.legs;
+	s->disks = s->legs + s->start.blank + s->c->spares;
 	s->cuts = s->c->cuts;
 	s->depth = s->c->depth;
 	if (s->c->own)
 		memset(s->c->own, 0, s->c->own_size);
 	script_anew(s);
-	for (i = 0; i < s->legs; i++)
-		image_copy(&s->img[i], &base->img[i]);
+	get_disks(s);
 	if (s->c->set_up)
 		s->c->set_up(s);
 }

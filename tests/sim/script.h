@@ -3,9 +3,10 @@
  * Scripts: the frame of a test that is one or a few lives of a pool, and their runner.
  *
  * A suite describes a case by struct script_case. script_run() runs it in several turns, each with
- * another seed. The disks are those of the base pool of that shape. A life is a start, and all that
- * the script does after it. script_live() makes a further life, on the disks in s->img. A suite has
- * a variable of its own (@own) for all else that it remembers. It is zeroed for each turn.
+ * another seed. The disks are those of the base pool of that shape, or are blank, and there may be
+ * blank ones beside them. A life is a start, and all that the script does after it. script_live()
+ * makes a further life, on the disks in s->img. A suite has a variable of its own (@own) for all
+ * else that it remembers. It is zeroed for each turn.
  */
 #ifndef SIM_SCRIPT_H
 #define SIM_SCRIPT_H
@@ -23,7 +24,8 @@
  * @o: the contents that blocks may have
  * @crash: what the checks after a cut of the first life are told; a script adds what it did
  * @img: the disks, as the next life finds them
- * @legs: number of disks
+ * @legs: number of legs that the pool has at first
+ * @disks: number of disks: these legs and the blank disks beside them
  * @seed: of this turn
  * @turn: number of this turn, from 0
  * @lives: number of lives that have begun
@@ -41,7 +43,7 @@ struct script {
 	struct oracle o;
 	struct crash crash;
 	struct image img[MAX_DISKS];
-	u32 legs;
+	u32 legs, disks;
 	u64 seed;
 	u32 turn, lives;
 	u32 from, cuts;
@@ -55,7 +57,12 @@ struct script {
 /**
  * struct script_case - a case
  * @name: the whole name, which begins with the suite's
- * @shape: the shape of the pool
+ * @shape: the shape of the pool. If @shape->blank is set, there are so many blank disks in front of
+ *	those of the cache
+ * @spares: number of blank disks behind all others
+ * @blank: all disks are blank, and have so many blocks: the first start makes the pool; 0: the legs
+ *	are those of the base pool
+ * @blocks: with @blank, number of blocks whose contents are known; 0: POOL_BLOCKS
  * @set_up: called first in each turn, outside of a machine, and may change s->start; or NULL
  * @clean_up: called last in each turn; or NULL
  * @prepare: called in each life before its start, as for faults; or NULL
@@ -80,6 +87,7 @@ struct script {
 struct script_case {
 	const char *name;
 	const struct host_start *shape;
+	u32 spares, blank, blocks;
 	void (*set_up)(struct script *s);
 	void (*clean_up)(struct script *s);
 	void (*prepare)(struct script *s);
@@ -123,6 +131,9 @@ struct trace script_take_trace(void);
 /** script_free_disks() - free as many images as there are disks */
 void script_free_disks(const struct script *s, struct image *img);
 
+/** script_blank_disks() - put other blank disks, of @blocks, in the place of @n from @first on */
+void script_blank_disks(struct script *s, u32 first, u32 n, u32 blocks);
+
 /** script_keep() - the next life finds the disks as the last one left them */
 void script_keep(struct script *s);
 
@@ -140,7 +151,7 @@ void script_cut(struct script *s, u32 at, u32 turn, struct rng *rng);
  */
 bool script_check_cuts(struct script *s);
 
-/** script_anew() - the contents, and what checks are told, are those of the base pool again */
+/** script_anew() - the contents, and what checks are told, are those of the turn's begin again */
 void script_anew(struct script *s);
 
 /** script_cut_from_here() - only what is done from now on is cut */
@@ -148,6 +159,9 @@ static inline void script_cut_from_here(struct script *s)
 {
 	s->from = disks.trace.nr;
 }
+
+/** script_start() - within a life: start the pool, which was stopped, as s->start says now */
+void script_start(struct script *s);
 
 /** script_first_ssd() - the number of the cache's first leg */
 static inline u32 script_first_ssd(const struct script *s)
