@@ -3,67 +3,54 @@
  * A pool gets another vdev, and the power goes at every step: afterwards it is the old pool or the
  * grown one, with all acknowledged data.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "ram/rcache.h"
 #include "table/table.h"
 
 #define MOST_BLOCKS	2560u	/* that any of these pools comes to have */
 
-/* The pool, and the added vdev. */
+/* The pool, and the added vdev, which is on the blank disks. */
 static const struct shape {
 	const char *name;
-	u32 legs, more;
-	bool parity, more_parity;
-	u32 cache;		/* SSDs beside them */
-	bool writethrough;	/* without the log */
+	struct host_start start;
+	bool parity;	/* the new one is a parity1 */
 	u32 turns;	/* number of vdevs that carry the log then; 0: one */
 } shapes[] = {
-	{ .name = "mirror+mirror", .legs = 2, .more = 2, .turns = 2 },
-	{ .name = "mirror+single", .legs = 2, .more = 1 },
-	{ .name = "single+single", .legs = 1, .more = 1, .turns = 2 },
-	{ .name = "mirror+parity1", .legs = 2, .more = 3, .more_parity = true, .turns = 2 },
-	{ .name = "parity1+mirror", .legs = 3, .more = 2, .parity = true, .turns = 2 },
-	{ .name = "cache:mirror+mirror", .legs = 2, .more = 2, .cache = 2 },
-	{ .name = "cache:mirror+single", .legs = 2, .more = 1, .cache = 1 },
-	{ .name = "cache:mirror+parity1", .legs = 2, .more = 3, .more_parity = true, .cache = 1 },
-	{ .name = "cache:parity1+mirror", .legs = 3, .more = 2, .parity = true, .cache = 1 },
-	{ .name = "cache:through:mirror+mirror", .legs = 2, .more = 2, .cache = 1,
-	  .writethrough = true,
-	  .turns = 2 },
+	{ "mirror+mirror", { .legs = 2, .blank = 2 }, .turns = 2 },
+	{ "mirror+single", { .legs = 2, .blank = 1 } },
+	{ "single+single", { .legs = 1, .blank = 1 }, .turns = 2 },
+	{ "mirror+parity1", { .legs = 2, .blank = 3 }, .parity = true, .turns = 2 },
+	{ "parity1+mirror", { .legs = 3, .parity = true, .blank = 2 }, .turns = 2 },
+	{ "cache:mirror+mirror", { .legs = 4, .cache = 2, .blank = 2 } },
+	{ "cache:mirror+single", { .legs = 3, .cache = 1, .blank = 1 } },
+	{ "cache:mirror+parity1", { .legs = 3, .cache = 1, .blank = 3 }, .parity = true },
+	{ "cache:parity1+mirror", { .legs = 4, .parity = true, .cache = 1, .blank = 2 } },
+	{ "cache:through:mirror+mirror",
+	  { .legs = 3, .cache = 1, .writethrough = true, .blank = 2 }, .turns = 2 },
 };
 
-struct growing {
+/* What a case knows besides its script. */
+static struct {
 	const struct shape *shape;
-	struct host host;
-	struct host_start old, new;
-	struct oracle o;
-	struct crash crash;
-	u32 victim, after;	/* disk that dies after that many of its requests; NO_DISK: none */
-	u32 from;
-	u32 disks;
-	struct image img[MAX_DISKS];
-};
+	struct host_start new;
+	/* disk that dies after that many of its requests; NO_DISK: none */
+	u32 victim, after;
+} own;
 
 #define NO_DISK		6u	/* behind the disks of all pools here */
 #define BLANK_READS	(2 * KVP_LABEL_BLOCKS)	/* by which a new leg is found to be blank */
 
-static void start(struct growing *g, const struct host_start *hs)
-{
-	if (host_start(&g->host, &g->o, hs))
-		sim_fail("start: %s", g->host.refusal.why);
-}
-
 /* A cache is unchanged, after the new vdev. */
-static void expect_log(struct growing *g)
+static void expect_log(struct script *s)
 {
-	struct kvp_pool *pool = g->host.pool;
+	struct kvp_pool *pool = s->host.pool;
 	u32 last = pool->vdevs.nr - 1, i;
-	bool there = g->new.cache && !g->new.writethrough && kvp_vdev_usable(&pool->vdevs.v[last]);
+	bool there = own.new.cache && !own.new.writethrough &&
+		     kvp_vdev_usable(&pool->vdevs.v[last]);
 
-	if (g->new.cache && (pool->vdevs.log_vdev == &pool->vdevs.v[last]) != there)
+	if (own.new.cache && (pool->vdevs.log_vdev == &pool->vdevs.v[last]) != there)
 		sim_fail("the log is on vdev %u", pool->vdevs.log_vdev->index);
 	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].bdev != &disks.bdev[i] || pool->legs[i].index != i)
@@ -72,82 +59,79 @@ static void expect_log(struct growing *g)
 
 /* --- the power goes ------------------------------------------------------------------ */
 
-static bool is_new(const struct growing *g, u32 disk)
+static bool is_new(u32 disk)
 {
-	u32 first = g->new.legs - g->new.cache - g->new.second;
+	u32 first = own.new.legs - own.new.cache - own.new.second;
 
-	return disk >= first && disk < first + g->new.second;
+	return disk >= first && disk < first + own.new.second;
 }
 
-static void try_to_grow(struct growing *g)
+static void try_to_grow(struct script *s)
 {
-	struct host *h = &g->host;
+	struct host *h = &s->host;
 	u64 before = h->pool->sb->pool_blocks, epoch = h->pool->sb->epoch;
 
-	if (!host_grow(h, &g->new)) {
-		if (h->pool->sb->pool_blocks <= before || h->pool->nr_legs != g->new.legs)
+	if (!host_grow(h, &own.new)) {
+		if (h->pool->sb->pool_blocks <= before || h->pool->nr_legs != own.new.legs)
 			sim_fail("grown to %llu blocks", h->pool->sb->pool_blocks);
-		if (g->victim == NO_DISK)
-			expect_log(g);
+		if (own.victim == NO_DISK)
+			expect_log(s);
 		/* a leg that died meanwhile must not carry data that others could lose */
-		if (g->victim == NO_DISK && h->pool->vdevs.log_track.nr != max(g->shape->turns, 1u))
+		if (own.victim == NO_DISK &&
+		    h->pool->vdevs.log_track.nr != max(own.shape->turns, 1u))
 			sim_fail("%u vdevs carry the log", h->pool->vdevs.log_track.nr);
-		g->crash.grown_at = disks.trace.nr;
+		s->crash.grown_at = disks.trace.nr;
 		host_write(h, before - 2, 70, false);
 		host_write(h, h->pool->sb->pool_blocks - 12, 5, true);
 		return;
 	}
-	if (g->victim == NO_DISK)
+	if (own.victim == NO_DISK)
 		sim_fail("not grown: %s", h->refusal.why);
-	if (h->pool->sb->pool_blocks != before || h->pool->nr_legs != g->old.legs ||
+	if (h->pool->sb->pool_blocks != before || h->pool->nr_legs != s->start.legs ||
 	    h->pool->sb->epoch < epoch)
 		sim_fail("not grown, and yet another pool");
 }
 
-static void grow_main(void *arg)
+static void grow(struct script *s)
 {
-	struct growing *g = arg;
-	struct host *h = &g->host;
+	struct host *h = &s->host;
 	u32 i;
 
-	start(g, &g->old);
 	host_write(h, 20, 30, false);
 	host_write(h, 500, 3, true);
-	if (g->victim != NO_DISK) {
-		disks_fault(FAULT_DEATH, g->victim, 0, ~0ull)->after =
-			g->after + (is_new(g, g->victim) ? BLANK_READS : 0);
+	if (own.victim != NO_DISK) {
+		disks_fault(FAULT_DEATH, own.victim, 0, ~0ull)->after =
+			own.after + (is_new(own.victim) ? BLANK_READS : 0);
 		h->may_fail = true;
 	}
-	g->from = disks.trace.nr;
-	try_to_grow(g);
+	script_cut_from_here(s);
+	try_to_grow(s);
 	host_write(h, 21, 4, true);
 	host_flush(h);
 	host_discard(h, 300, 20);
 	host_checkpoint(h);
 	for (i = 0; i < h->pool->nr_legs; i++)
 		if (!kvp_leg_in_sync(&h->pool->legs[i]))
-			g->crash.lost |= BIT(h->pool->legs[i].bdev->index);
+			s->crash.lost |= BIT(h->pool->legs[i].bdev->index);
 }
 
 /*
  * Much is on the cache alone when the device is suspended, some of it spilled. It is written home
  * first. Blocks that were read from there before are read from there afterwards.
  */
-static void full_main(void *arg)
+static void full(struct script *s)
 {
-	struct growing *g = arg;
-	struct host *h = &g->host;
+	struct host *h = &s->host;
 	u64 block;
 	u32 i;
 
-	start(g, &g->old);
 	for (i = 0; i < 40; i++)
 		host_write(h, 7 * i % 400, 2, true);
 	host_checkpoint(h);
 	for (i = 0; i < 20; i++)
 		host_write(h, 13 * i % 400, 1, true);
-	g->from = disks.trace.nr;
-	try_to_grow(g);
+	script_cut_from_here(s);
+	try_to_grow(s);
 	host_cache_check(h);
 	for (block = 0; block < 420; block++)
 		host_read_check(h, block);
@@ -160,87 +144,79 @@ static void full_main(void *arg)
 /* --- it does not ------------------------------------------------------------------------ */
 
 /* A clean end leaks no memory, and all written data is there at the next start. */
-static void whole_main(void *arg)
+static void whole(struct script *s)
 {
-	struct growing *g = arg;
 	u64 block, blocks;
 
-	start(g, &g->old);
-	try_to_grow(g);
-	blocks = g->host.pool->sb->pool_blocks;
-	host_stop(&g->host);
-	start(g, &g->new);
-	if (g->host.pool->sb->pool_blocks != blocks)
+	try_to_grow(s);
+	blocks = s->host.pool->sb->pool_blocks;
+	host_stop(&s->host);
+	s->start = own.new;
+	script_start(s);
+	if (s->host.pool->sb->pool_blocks != blocks)
 		sim_fail("the grown pool has another size at its next start");
 	for (block = 0; block < blocks; block++)
-		host_read_check(&g->host, block);
-	host_stop(&g->host);
+		host_read_check(&s->host, block);
 }
 
-static void expect_refusal(struct growing *g, const struct host_start *hs, const char *words)
+static void expect_refusal(struct script *s, const struct host_start *hs, const char *words)
 {
-	if (!host_start(&g->host, &g->o, hs))
+	if (!host_start(&s->host, &s->o, hs))
 		sim_fail("started, though %s", words);
-	if (!strstr(g->host.refusal.why, words))
-		sim_fail("refused, but not because %s: %s", words, g->host.refusal.why);
+	if (!strstr(s->host.refusal.why, words))
+		sim_fail("refused, but not because %s: %s", words, s->host.refusal.why);
 }
 
 /*
  * New legs that were labelled, and no more: alone they are refused in words, and the old pool goes
  * on.
  */
-static void joining_main(void *arg)
+static void joining(struct script *s)
 {
-	struct growing *g = arg;
-	struct host_start alone = g->new;
+	struct host_start alone = own.new;
 	u32 i;
 
-	for (i = 0; i < g->new.legs; i++)
-		alone.missing |= is_new(g, i) ? 0 : BIT(i);
+	for (i = 0; i < own.new.legs; i++)
+		alone.missing |= is_new(i) ? 0 : BIT(i);
 	alone.degraded = true;
-	start(g, &g->old);
-	disks_fault(FAULT_WRITE_EIO, g->new.legs - g->new.cache - 1,
+	disks_fault(FAULT_WRITE_EIO, own.new.legs - own.new.cache - 1,
 		    POOL_LEG_BLOCKS - KVP_LABEL_BLOCKS, ~0ull);
-	g->host.may_fail = true;
-	if (!host_grow(&g->host, &g->new))
+	s->host.may_fail = true;
+	if (!host_grow(&s->host, &own.new))
 		sim_fail("grown, though a leg did not take its label");
-	g->host.may_fail = false;
-	host_write(&g->host, 20, 30, true);
-	host_stop(&g->host);
+	s->host.may_fail = false;
+	host_write(&s->host, 20, 30, true);
+	host_stop(&s->host);
 	disks.nr_faults = 0;
-	expect_refusal(g, &alone, "unfinished add");
-	expect_refusal(g, &g->new, "the pool has");
-	start(g, &g->old);
-	host_read_check(&g->host, 20);
-	if (!host_grow(&g->host, &g->new))
+	expect_refusal(s, &alone, "unfinished add");
+	expect_refusal(s, &own.new, "the pool has");
+	script_start(s);
+	host_read_check(&s->host, 20);
+	if (!host_grow(&s->host, &own.new))
 		sim_fail("legs were taken that are not blank");
-	if (!strstr(g->host.refusal.why, "is not blank"))
-		sim_fail("refused: %s", g->host.refusal.why);
-	host_stop(&g->host);
+	if (!strstr(s->host.refusal.why, "is not blank"))
+		sim_fail("refused: %s", s->host.refusal.why);
 }
 
 /* The last leaf of the old pool is lost: that does not affect the blocks after it. */
-static void lost_leaf_main(void *arg)
+static void lost_leaf(struct script *s)
 {
-	struct growing *g = arg;
-	struct host *h = &g->host;
+	struct host *h = &s->host;
 	u8 data[KVP_BLOCK_SIZE];
 	u64 end, at;
 	u32 i;
 
-	g->old.format = true;
-	start(g, &g->old);
 	end = h->pool->sb->pool_blocks;
 	if (end <= KVP_PTRS_PER_PAGE || end % KVP_PTRS_PER_PAGE == 0)
 		sim_fail("%llu blocks end with a whole leaf", end);
-	if (host_grow(h, &g->new))
+	if (host_grow(h, &own.new))
 		sim_fail("not grown: %s", h->refusal.why);
 	host_write(h, end - 5, 12, false);
 	host_checkpoint(h);
 	at = kvp_page_place(h->pool->vdevs.v[0].g, 0, 1,
 			    kvp_ptr_slot(h->pool->table->roots[1]), 0).block;
 	memset(data, 0x77, sizeof(data));
-	for (i = 0; i < g->old.legs; i++)
+	for (i = 0; i < s->start.legs; i++)
 		image_write_data(&disks.img[i], at, data);
 	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
@@ -250,23 +226,19 @@ static void lost_leaf_main(void *arg)
 	if (h->pool->sb->poisoned_blocks != end % KVP_PTRS_PER_PAGE)
 		sim_fail("%llu blocks are poisoned, not %llu", h->pool->sb->poisoned_blocks,
 			 end % KVP_PTRS_PER_PAGE);
-	host_stop(h);
 }
 
 static void lost_leaf_case(void)
 {
-	struct growing *g = calloc(1, sizeof(*g));
-	u32 i;
+	static const struct host_start shape = { .legs = 2 };
+	const struct script_case c = {
+		.name = "grow-lost-leaf", .shape = &shape, .spares = 2,
+		.blank = POOL_LEG_BLOCKS + 300, .blocks = MOST_BLOCKS, .act = lost_leaf,
+		.turns = 1, .most = 1, .first_plain = true,
+	};
 
-	g->old = (struct host_start){ .legs = 2 };
-	g->new = (struct host_start){ .legs = 4, .second = 2, .grown = true };
-	oracle_init(&g->o, MOST_BLOCKS);
-	blank_disks(g->img, 4, POOL_LEG_BLOCKS + 300);
-	result("grow-lost-leaf", run_machine(g->img, 4, opt.seed, lost_leaf_main, g));
-	for (i = 0; i < 4; i++)
-		image_free(&g->img[i]);
-	oracle_free(&g->o);
-	free(g);
+	own.new = (struct host_start){ .legs = 4, .second = 2, .grown = true };
+	script_run(&c);
 }
 
 /* --- a log that is too small for large chunks ------------------------------------------------- */
@@ -278,43 +250,45 @@ static void lost_leaf_case(void)
  * The log of a parity1 holds a discard of its chunks; that of the SSD does not, and the log would
  * move there. A new pool with both is refused, and so is a cache that is added to the other one.
  */
-static void small_logs_main(void *arg)
+static void new_is_refused(struct script *s)
 {
-	struct growing *g = arg;
-	struct host_start made = g->new;
+	struct host_start made = own.new;
 
 	made.format = true;
-	expect_refusal(g, &made, "too small for chunks");
-	start(g, &g->old);
-	host_write(&g->host, 20, 30, true);
-	if (!host_grow(&g->host, &g->new))
+	expect_refusal(s, &made, "too small for chunks");
+}
+
+static void small_logs(struct script *s)
+{
+	struct host *h = &s->host;
+
+	host_write(h, 20, 30, true);
+	if (!host_grow(h, &own.new))
 		sim_fail("a cache was taken whose log cannot hold a discard");
-	if (!strstr(g->host.refusal.why, "too small for chunks"))
-		sim_fail("refused: %s", g->host.refusal.why);
+	if (!strstr(h->refusal.why, "too small for chunks"))
+		sim_fail("refused: %s", h->refusal.why);
 	if (host_labelled(3))
 		sim_fail("the SSD was labelled");
-	host_discard(&g->host, 25, 400);
-	host_checkpoint(&g->host);
-	host_read_each(&g->host, 20, 30);
-	host_stop(&g->host);
+	host_discard(h, 25, 400);
+	host_checkpoint(h);
+	host_read_each(h, 20, 30);
 }
 
 static void small_logs_case(void)
 {
-	struct growing *g = calloc(1, sizeof(*g));
-	u32 i;
+	static const struct host_start shape = {
+		.legs = 3, .parity = true, .log_mib = 5, .chunk = LARGE_CHUNK,
+	};
+	const struct script_case c = {
+		.name = "grow-small-logs", .shape = &shape, .spares = 1,
+		.blank = 2 * POOL_LEG_BLOCKS, .blocks = MOST_BLOCKS, .prepare = new_is_refused,
+		.act = small_logs, .turns = 1, .most = 1, .first_plain = true,
+	};
 
-	g->old = (struct host_start){ .legs = 3, .parity = true, .log_mib = 5, .format = true,
-				      .chunk = LARGE_CHUNK };
-	g->new = (struct host_start){ .legs = 4, .parity = true, .log_mib = 5, .cache = 1,
-				      .chunk = LARGE_CHUNK };
-	oracle_init(&g->o, MOST_BLOCKS);
-	blank_disks(g->img, 4, 2 * POOL_LEG_BLOCKS);
-	result("grow-small-logs", run_machine(g->img, 4, opt.seed, small_logs_main, g));
-	for (i = 0; i < 4; i++)
-		image_free(&g->img[i]);
-	oracle_free(&g->o);
-	free(g);
+	own.new = shape;
+	own.new.legs++;
+	own.new.cache = 1;
+	script_run(&c);
 }
 
 /* --- a region ends within a leaf ------------------------------------------------------------- */
@@ -338,15 +312,13 @@ static void discard_side(void *arg)
  * A discard over the end of a region locks only its own part of the next one: a writer holds the
  * rest, and it need not wait.
  */
-static void discard_beside_main(void *arg)
+static void discard_beside(struct script *s)
 {
-	struct growing *g = arg;
-	struct host *h = &g->host;
+	struct host *h = &s->host;
 	struct discarding d = { .host = h };
 	struct kvp_range range;
 	u32 i;
 
-	start(g, &g->new);
 	d.end = h->pool->sb->map.region[0].end;
 	if (h->pool->sb->map.nr < 2 || kvp_locate(h->pool, d.end).v->index ||
 	    kvp_map_block(&h->pool->sb->map, 0,
@@ -362,7 +334,11 @@ static void discard_beside_main(void *arg)
 	if (!d.over)
 		sim_fail("the discard waits for blocks that are not its own");
 	kvp_range_unlock(&h->pool->ranges, &range);
-	host_stop(h);
+}
+
+static void enlarge_first(struct script *s)
+{
+	script_blank_disks(s, 0, 2, POOL_LEG_BLOCKS + 600);
 }
 
 /*
@@ -371,127 +347,97 @@ static void discard_beside_main(void *arg)
  */
 static void discard_beside_case(void)
 {
-	struct growing *g = calloc(1, sizeof(*g));
-	u32 i;
+	static const struct host_start shape = { .legs = 4, .second = 2, .grown = true };
+	const struct script_case c = {
+		.name = "grow-discard-beside", .shape = &shape, .blank = POOL_LEG_BLOCKS + 300,
+		.blocks = MOST_BLOCKS, .set_up = enlarge_first, .act = discard_beside,
+		.turns = 1, .most = 1, .first_plain = true,
+	};
 
-	g->new = (struct host_start){ .legs = 4, .second = 2, .format = true, .grown = true };
-	oracle_init(&g->o, MOST_BLOCKS);
-	blank_disks(g->img, 2, POOL_LEG_BLOCKS + 600);
-	blank_disks(g->img + 2, 2, POOL_LEG_BLOCKS + 300);
-	result("grow-discard-beside", run_machine(g->img, 4, opt.seed, discard_beside_main, g));
-	for (i = 0; i < 4; i++)
-		image_free(&g->img[i]);
-	oracle_free(&g->o);
-	free(g);
+	script_run(&c);
 }
 
 /* --- the cases ------------------------------------------------------------------------------ */
 
-static void larger_oracle(struct oracle *to, const struct oracle *from)
+/* The contents have room for the new blocks. */
+static void enlarge_oracle(struct oracle *o)
 {
+	struct oracle small = *o;
 	u64 block;
 
-	oracle_init(to, MOST_BLOCKS);
-	to->next_id = from->next_id;
-	to->order = from->order;
-	for (block = 0; block < from->blocks; block++)
-		memcpy(to->b[block].base, from->b[block].base, sizeof(to->b[block].base));
+	oracle_init(o, MOST_BLOCKS);
+	o->next_id = small.next_id;
+	o->order = small.order;
+	for (block = 0; block < small.blocks; block++)
+		memcpy(o->b[block].base, small.b[block].base, sizeof(small.b[block].base));
+	oracle_free(&small);
 }
 
-static const struct base *base_of(const struct shape *s)
+static void set_up(struct script *s)
 {
-	struct host_start hs = { .legs = s->legs + s->cache, .parity = s->parity, .cache = s->cache,
-				 .writethrough = s->writethrough };
+	u32 more = s->start.blank;
 
-	if (s->cache)
-		return base_cache(&hs);
-	return s->parity ? base_parity(s->legs, false) : base_pool(s->legs, false);
+	s->start.grown = true;
+	own.new = s->start;
+	own.new.legs += more;
+	own.new.second = more;
+	own.new.second_parity = own.shape->parity;
+	own.new.blank = 0;
+	s->crash.legs = own.new.legs;
+	s->crash.spare = 0;
+	s->crash.second = more;
+	s->crash.second_parity = own.shape->parity;
+	s->crash.growing = true;
+	s->crash.grown_at = ~0u;
+	s->crash.heal_allowed = own.victim != NO_DISK;
+	enlarge_oracle(&s->o);
 }
 
-static void set_up(struct growing *g, const struct shape *s)
+/* The first life of @act is cut at about so many positions; 0: it ends with a stop. */
+static void case_of(const char *what, const struct shape *shape, void (*act)(struct script *s),
+		    u32 cuts)
 {
-	const struct base *base = base_of(s);
-	u32 legs = s->legs + s->more + s->cache, i;
-
-	g->shape = s;
-	g->old = (struct host_start){ .legs = s->legs + s->cache, .parity = s->parity,
-				      .grown = true,
-				      .cache = s->cache, .writethrough = s->writethrough,
-				      .blank = s->more };
-	g->new = (struct host_start){ .legs = legs, .parity = s->parity, .second = s->more,
-				      .second_parity = s->more_parity, .grown = true,
-				      .cache = s->cache, .writethrough = s->writethrough };
-	g->crash = (struct crash){ .legs = legs, .parity = s->parity, .second = s->more,
-				   .second_parity = s->more_parity, .cache = s->cache, .o = &g->o,
-				   .growing = true, .grown_at = ~0u };
-	larger_oracle(&g->o, &base->o);
-	for (i = 0; i < s->legs; i++)
-		image_copy(&g->img[i], &base->img[i]);
-	blank_disks(g->img + s->legs, s->more, POOL_LEG_BLOCKS);
-	for (i = 0; i < s->cache; i++)
-		image_copy(&g->img[s->legs + s->more + i], &base->img[s->legs + i]);
-}
-
-/* One life of the machine; its possible cuts are checked if @cut. */
-static void case_of(const char *what, const struct shape *s, void (*main)(void *arg), u32 victim,
-		    u32 after, bool cut)
-{
-	struct growing *g = calloc(1, sizeof(*g));
 	char name[64];
-	bool good;
-	u32 i;
+	const struct script_case c = {
+		.name = name, .shape = &shape->start, .set_up = set_up, .act = act,
+		.leave = cuts, .turns = 1, .most = 1, .salt = 700 + 100 * own.victim + own.after,
+		.cuts = cuts, .depth = cuts == SCRIPT_EVERYWHERE ? CHECK_RECRASH : CHECK_LEGS,
+	};
 
-	snprintf(name, sizeof(name), victim == NO_DISK ? "%s:%s" : "%s:%s:%u:%u", what, s->name,
-		 victim, after);
-	if (wanted(name)) {
-		set_up(g, s);
-		g->victim = victim;
-		g->after = after;
-		g->crash.heal_allowed = victim != NO_DISK;
-		good = run_machine(g->img, g->new.legs,
-				   mix64(opt.seed, 700 + 100 * victim + after), main, g);
-		if (good && cut)
-			good = main == full_main ?
-				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 40) :
-					victim == NO_DISK ?
-				!cut_everywhere(name, &g->crash, g->from, CHECK_RECRASH) :
-				!cut_sampled(name, &g->crash, g->from, CHECK_LEGS, 8);
-		result(name, good);
-		for (i = 0; i < g->new.legs; i++)
-			image_free(&g->img[i]);
-		oracle_free(&g->o);
-	}
-	free(g);
+	snprintf(name, sizeof(name), own.victim == NO_DISK ? "%s:%s" : "%s:%s:%u:%u", what,
+		 shape->name, own.victim, own.after);
+	own.shape = shape;
+	script_run(&c);
+}
+
+static void lose(const struct shape *shape)
+{
+	u32 all = shape->start.legs + shape->start.blank;
+
+	/* The first two writes to a new leg are its labels, the next two the superblock. */
+	for (own.victim = 0; own.victim < all; own.victim++)
+		for (own.after = 0; own.after < 6; own.after++)
+			case_of("grow-lost", shape, grow, 8);
 }
 
 void run_grow(void)
 {
-	u32 i, victim, after;
+	const struct shape *shape, *end = shapes + ARRAY_SIZE(shapes);
 
 	run_larger();
-	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		const struct shape *s = &shapes[i];
-
-		case_of("grow", s, grow_main, NO_DISK, 0, true);
-		case_of("grow-whole", s, whole_main, NO_DISK, 0, false);
-		case_of("grow-joining", s, joining_main, NO_DISK, 0, false);
-		if (s->cache)
-			case_of("grow-full", s, full_main, NO_DISK, 0, true);
+	own.victim = NO_DISK;
+	own.after = 0;
+	for (shape = shapes; shape < end; shape++) {
+		case_of("grow", shape, grow, SCRIPT_EVERYWHERE);
+		case_of("grow-whole", shape, whole, 0);
+		case_of("grow-joining", shape, joining, 0);
+		if (shape->start.cache)
+			case_of("grow-full", shape, full, 40);
 	}
-	if (wanted("grow-lost-leaf"))
-		lost_leaf_case();
-	if (wanted("grow-small-logs"))
-		small_logs_case();
-	if (wanted("grow-discard-beside"))
-		discard_beside_case();
-	/* The first two writes to a new leg are its labels, the next two the superblock. */
-	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		u32 all = shapes[i].legs + shapes[i].more + shapes[i].cache;
-
-		if (shapes[i].parity || shapes[i].more_parity || shapes[i].writethrough)
-			continue;
-		for (victim = 0; victim < all; victim++)
-			for (after = 0; after < 6; after++)
-				case_of("grow-lost", &shapes[i], grow_main, victim, after, true);
-	}
+	lost_leaf_case();
+	small_logs_case();
+	discard_beside_case();
+	for (shape = shapes; shape < end; shape++)
+		if (!shape->start.parity && !shape->parity && !shape->start.writethrough)
+			lose(shape);
 }
