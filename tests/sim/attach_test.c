@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "life.h"
-#include "suite.h"
+#include "script.h"
 #include "io/flight.h"
 #include "io/mirror.h"
 #include "format/replaces.h"
@@ -39,44 +39,45 @@ static const struct shape {
 	{ "single-and-cache", { .legs = 2, .cache = 1 }, 0 },
 };
 
-struct life {
-	const struct shape *shape;
-	const char *name;
-	void (*run)(struct life *l);
-	u32 order;		/* number of this life, of several */
-	struct host host;
-	struct host_start start, before;	/* the pool as it is, and as it was */
+/* What a turn knows besides its script; its number decides what differs between turns. */
+static struct {
+	struct host_start before;	/* the pool as it was before the last change */
 	u8 on[5][MAX_DISKS];	/* disk of each leg: at first, and after each change */
 	u32 changes;
-	u32 disks, first, n;	/* so many; first leg of the vdev, and number of its legs */
-	struct oracle o;
-	struct crash crash;
+	u32 first, n;		/* first leg of the vdev, and number of its legs */
 	struct rng rng;
-	u32 blocks, from, changes_at, back_at, left_at;
+	u32 blocks, changes_at, back_at, left_at;
 	struct life_writer writer;
 	bool untraced;		/* contents of disks, without a trace of that */
-};
+} own;
+
+static const struct shape *own_shape;	/* of the case */
 
 /* --- a life ------------------------------------------------------------------------- */
 
-static void begin(struct life *l)
+static void writes(u32 n)
 {
-	if (host_start(&l->host, &l->o, &l->start))
-		sim_fail("start: %s", l->host.refusal.why);
+	life_writes(&own.writer, n);
 }
 
-static void stop(struct life *l)
+static void stop(struct script *l)
 {
 	host_flush(&l->host);
 	host_stop(&l->host);
 }
 
-static struct kvp_leg *leg_of(struct life *l, u32 i)
+static void again(struct script *l)
 {
-	return &l->host.pool->legs[l->first + i];
+	stop(l);
+	script_start(l);
 }
 
-static void expect_in_sync(struct life *l)
+static struct kvp_leg *leg_of(struct script *l, u32 i)
+{
+	return &l->host.pool->legs[own.first + i];
+}
+
+static void expect_in_sync(struct script *l)
 {
 	struct kvp_pool *pool = l->host.pool;
 	u32 i;
@@ -93,64 +94,95 @@ static void expect_in_sync(struct life *l)
 	}
 }
 
-static void wait_in_sync(struct life *l)
+static void wait_in_sync(struct script *l)
 {
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
-	l->back_at = disks.trace.nr;
+	own.back_at = disks.trace.nr;
 }
 
-static void blank_disk(struct life *l, u32 disk)
+static void expect_sound(struct script *l)
 {
-	l->untraced = true;
+	expect_in_sync(l);
+	life_expect_sound(&l->host, own.blocks);
+}
+
+static void wait_sound(struct script *l)
+{
+	wait_in_sync(l);
+	life_expect_sound(&l->host, own.blocks);
+}
+
+static void end_sound(struct script *l)
+{
+	expect_sound(l);
+	host_flush(&l->host);
+}
+
+static void end_in_sync(struct script *l)
+{
+	wait_sound(l);
+	host_flush(&l->host);
+}
+
+static void end_after_a_restart(struct script *l)
+{
+	again(l);
+	expect_sound(l);
+	stop(l);
+}
+
+static void blank_disk(u32 disk)
+{
+	own.untraced = true;
 	life_blank_disk(disk);
 }
 
 /* --- changes ---------------------------------------------------------------------------- */
 
 /* The shape with one leg more, on @disk. */
-static struct host_start with_one_more(struct life *l, u32 disk)
+static struct host_start with_one_more(struct script *l, u32 disk)
 {
 	struct host_start hs = l->start;
-	u8 *on = l->on[l->changes + 1];
+	u8 *on = own.on[own.changes + 1];
 	u32 i;
 
 	for (i = 0; i < hs.legs; i++)
-		on[i + (i >= l->first + l->n)] = (u8)host_disk(&l->start, i);
-	on[l->first + l->n] = (u8)disk;
+		on[i + (i >= own.first + own.n)] = (u8)host_disk(&l->start, i);
+	on[own.first + own.n] = (u8)disk;
 	hs.on = on;
 	hs.legs++;
-	hs.second += l->shape->vdev;
+	hs.second += own_shape->vdev;
 	return hs;
 }
 
 /* The shape without leg @out of the vdev. */
-static struct host_start without_one(struct life *l, u32 out)
+static struct host_start without_one(struct script *l, u32 out)
 {
 	struct host_start hs = l->start;
-	u8 *on = l->on[l->changes + 1];
+	u8 *on = own.on[own.changes + 1];
 	u32 i;
 
 	for (i = 0; i < hs.legs; i++)
-		if (i != l->first + out)
-			on[i - (i > l->first + out)] = (u8)host_disk(&l->start, i);
+		if (i != own.first + out)
+			on[i - (i > own.first + out)] = (u8)host_disk(&l->start, i);
 	hs.on = on;
 	hs.legs--;
-	hs.second -= l->shape->vdev;
+	hs.second -= own_shape->vdev;
 	return hs;
 }
 
-static void changed(struct life *l, const struct host_start *hs, int more)
+static void changed(struct script *l, const struct host_start *hs, int more)
 {
-	l->before = l->start;
+	own.before = l->start;
 	l->start = *hs;
 	l->start.replaces = NULL;
-	l->n += more;
-	l->changes++;
-	l->changes_at = disks.trace.nr;
+	own.n += more;
+	own.changes++;
+	own.changes_at = disks.trace.nr;
 }
 
-static int try_attach(struct life *l, u32 disk)
+static int try_attach(struct script *l, u32 disk)
 {
 	struct host_start hs = with_one_more(l, disk);
 	int ret = host_attach(&l->host, &hs);
@@ -158,20 +190,20 @@ static int try_attach(struct life *l, u32 disk)
 	if (ret)
 		return ret;
 	changed(l, &hs, 1);
-	if (kvp_leg_in_sync(leg_of(l, l->n - 1)))
+	if (kvp_leg_in_sync(leg_of(l, own.n - 1)))
 		sim_fail("the new leg is a source at once");
 	return 0;
 }
 
-static void attach(struct life *l, u32 disk)
+static void attach(struct script *l, u32 disk)
 {
 	if (try_attach(l, disk))
 		sim_fail("no leg more: %s", l->host.refusal.why);
 }
 
-static int try_detach(struct life *l, u32 out)
+static int try_detach(struct script *l, u32 out)
 {
-	u32 disk = host_disk(&l->start, l->first + out);
+	u32 disk = host_disk(&l->start, own.first + out);
 	struct host_start hs = without_one(l, out);
 	int ret = host_detach(&l->host, &hs);
 	bool kept;
@@ -185,41 +217,44 @@ static int try_detach(struct life *l, u32 out)
 	return 0;
 }
 
-static void detach(struct life *l, u32 out)
+static void detach(struct script *l, u32 out)
 {
 	if (try_detach(l, out))
 		sim_fail("no leg less: %s", l->host.refusal.why);
 }
 
-/* --- attach ------------------------------------------------------------------------------ */
-
-static void leg_is_attached(struct life *l)
+/* The last disk is blank again, and becomes a leg. */
+static void end_attached(struct script *l)
 {
-	life_writes(&l->writer, 6);
+	blank_disk(l->disks - 1);
 	attach(l, l->disks - 1);
-	life_writes(&l->writer, 4);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	life_writes(&l->writer, 4);
-	stop(l);
-	begin(l);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	stop(l);
+	end_in_sync(l);
 }
 
-static void attached_beside_a_writer(struct life *l)
+/* --- attach ------------------------------------------------------------------------------ */
+
+static void leg_is_attached(struct script *l)
 {
-	life_writes(&l->writer, 10);
-	life_begin_writer(&l->writer);
+	writes(6);
+	attach(l, l->disks - 1);
+	writes(4);
+	wait_sound(l);
+	writes(4);
+	end_after_a_restart(l);
+}
+
+static void attached_beside_a_writer(struct script *l)
+{
+	writes(10);
+	life_begin_writer(&own.writer);
 	attach(l, l->disks - 1);
 	wait_in_sync(l);
-	life_end_writer(&l->writer);
-	life_expect_sound(&l->host, l->blocks);
+	life_end_writer(&own.writer);
+	life_expect_sound(&l->host, own.blocks);
 	host_flush(&l->host);
 }
 
-static void set_rate(struct life *l, u64 rate)
+static void set_rate(struct script *l, u64 rate)
 {
 	if (kvp_pool_set(l->host.pool, KVP_T_RESILVER_RATE, rate))
 		sim_fail("resilver_rate is not set");
@@ -229,7 +264,7 @@ static void set_rate(struct life *l, u64 rate)
  * Blocks that are not home need not be copied: if all were in the log, the resilver would end at
  * once.
  */
-static void resilver_slowly(struct life *l)
+static void resilver_slowly(struct script *l)
 {
 	if (host_checkpoint(&l->host))
 		sim_fail("not all is home");
@@ -237,63 +272,59 @@ static void resilver_slowly(struct life *l)
 }
 
 /* The second one comes while the first one resilvers, and has come some way. */
-static void two_are_attached(struct life *l)
+static void two_are_attached(struct script *l)
 {
-	life_writes(&l->writer, 10);
+	writes(10);
 	resilver_slowly(l);
 	attach(l, l->disks - 2);
-	host_sleep(rng_below(&l->rng, 3000));
-	if (!kvp_leg_resilvers(leg_of(l, l->n - 1)))
+	host_sleep(rng_below(&own.rng, 3000));
+	if (!kvp_leg_resilvers(leg_of(l, own.n - 1)))
 		sim_fail("the leg does not resilver: the case was not set up");
-	life_writes(&l->writer, 3);
+	writes(3);
 	attach(l, l->disks - 1);
 	set_rate(l, 0);
-	life_writes(&l->writer, 3);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	writes(3);
+	end_in_sync(l);
 }
 
 /*
  * The last leg is out, and waits for its return, or is out by order. It is the same leg afterwards.
  */
-static void other_is_out(struct life *l)
+static void other_is_out(struct script *l)
 {
-	u32 last = l->start.legs - l->start.cache - 1, now = last + (last >= l->first + l->n);
+	u32 last = l->start.legs - l->start.cache - 1, now = last + (last >= own.first + own.n);
 	struct kvp_pool *pool = l->host.pool;
 	u8 uuid[16];
 
 	if (kvp_leg_offline(pool, &pool->legs[last]))
 		sim_fail("leg %u does not leave", last);
 	memcpy(uuid, pool->sb->legs[last].uuid, sizeof(uuid));
-	life_writes(&l->writer, 3);
-	if (l->order & 1)
+	writes(3);
+	if (l->turn & 1)
 		kvp_return_wanted(&pool->legs[last], true);
 	attach(l, l->disks - 1);
 	host_wait_resilver(&l->host);
 	if (memcmp(pool->sb->legs[now].uuid, uuid, sizeof(uuid)))
 		sim_fail("leg %u is another one", now);
-	if (kvp_leg_in_sync(&pool->legs[now]) != (l->order & 1))
+	if (kvp_leg_in_sync(&pool->legs[now]) != (l->turn & 1))
 		sim_fail("leg %u is in state %u", now, pool->legs[now].state);
-	if (!(l->order & 1) && host_online(&l->host, host_disk(&l->start, now)))
+	if (!(l->turn & 1) && host_online(&l->host, host_disk(&l->start, now)))
 		sim_fail("leg %u does not return: %s", now, l->host.refusal.why);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /*
  * A leg behind it resilvers, and gets the number of one whose resilver has ended. Its walk does not
  * go on with that one's.
  */
-static void other_resilvers(struct life *l)
+static void other_resilvers(struct script *l)
 {
 	u32 last = l->start.legs - 1, i;
 
 	for (i = 0; i < 2; i++) {
 		if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[last - i]))
 			sim_fail("leg %u does not leave", last - i);
-		life_writes(&l->writer, 8);
+		writes(8);
 		set_rate(l, i ? 16 << 10 : 0);
 		if (host_online(&l->host, host_disk(&l->start, last - i)))
 			sim_fail("leg %u does not return: %s", last - i, l->host.refusal.why);
@@ -301,22 +332,20 @@ static void other_resilvers(struct life *l)
 			wait_in_sync(l);
 	}
 	/* Order 0: its walk has not begun. */
-	if (l->order)
+	if (l->turn)
 		host_sleep(200);
 	attach(l, l->disks - 1);
 	if (!kvp_leg_resilvers(&l->host.pool->legs[last]))
 		sim_fail("the leg does not resilver: the case was not set up");
 	set_rate(l, 0);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /*
  * The new disk fails as it is looked at, as it gets its label, or as it is written to. Before the
  * superblock the pool is as it was; after it the new one is a leg.
  */
-static void attached_one_fails(struct life *l)
+static void attached_one_fails(struct script *l)
 {
 	static const u32 steps[] = { 0, 2 * KVP_LABEL_BLOCKS, 2 * KVP_LABEL_BLOCKS + 1,
 				     2 * KVP_LABEL_BLOCKS + 2, 2 * KVP_LABEL_BLOCKS + 9,
@@ -326,13 +355,13 @@ static void attached_one_fails(struct life *l)
 	u32 new = l->disks - 1;
 	bool taken;
 
-	life_writes(&l->writer, 6);
-	disks_fault(kinds[l->order % 4], new, 0, ~0ull)->after =
-		steps[(l->order + l->order / 4) % ARRAY_SIZE(steps)];
+	writes(6);
+	disks_fault(kinds[l->turn % 4], new, 0, ~0ull)->after =
+		steps[(l->turn + l->turn / 4) % ARRAY_SIZE(steps)];
 	taken = !try_attach(l, new);
 	if (!taken && l->host.pool->nr_legs != l->start.legs)
 		sim_fail("no leg more, and yet another pool");
-	life_writes(&l->writer, 4);
+	writes(4);
 	host_wait_resilver(&l->host);
 	disks_wake(new);
 	disks.nr_faults = 0;
@@ -342,14 +371,12 @@ static void attached_one_fails(struct life *l)
 		sim_fail("a disk that is not blank is taken");
 	if (!taken) {
 		expect_in_sync(l);
-		blank_disk(l, new);
+		blank_disk(new);
 		attach(l, new);
-	} else if (!kvp_leg_takes_writes(leg_of(l, l->n - 1)) && host_online(&l->host, new)) {
+	} else if (!kvp_leg_takes_writes(leg_of(l, own.n - 1)) && host_online(&l->host, new)) {
 		sim_fail("the new leg does not return: %s", l->host.refusal.why);
 	}
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* The superblock after the next @skip fails on @leg. */
@@ -382,7 +409,7 @@ static void fail_two_superblocks(struct host *h)
 	fail_superblock(&h->pool->legs[h->pool->nr_legs - 1], 1);
 }
 
-static void expect_undone(struct life *l)
+static void expect_undone(struct script *l)
 {
 	u32 i, hit = 0;
 
@@ -394,37 +421,33 @@ static void expect_undone(struct life *l)
 		sim_fail("the pool is faulted");
 	disks.nr_faults = 0;
 	expect_in_sync(l);
-	life_writes(&l->writer, 3);
-	life_expect_sound(&l->host, l->blocks);
+	writes(3);
+	life_expect_sound(&l->host, own.blocks);
 }
 
 /* Too few legs take the superblock: a newer one with the old shape is durable then. */
-static void not_attached_as_superblocks_fail(struct life *l)
+static void not_attached_as_superblocks_fail(struct script *l)
 {
-	life_writes(&l->writer, 4);
+	writes(4);
 	l->host.quiesced = fail_next_superblock;
 	if (!try_attach(l, l->disks - 1))
 		sim_fail("one leg more without a superblock");
 	expect_undone(l);
-	blank_disk(l, l->disks - 1);
-	attach(l, l->disks - 1);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_attached(l);
 }
 
 /*
  * A spare of the pool is attached. It is blank before it gets a label, and the superblock takes it
  * off the list. If that superblock fails, the spare is missed.
  */
-static void spare_is_attached(struct life *l)
+static void spare_is_attached(struct script *l)
 {
 	struct image *new = &disks.img[l->disks - 1];
 	u8 spare[16] = { 5 };
 
-	life_writes(&l->writer, 4);
+	writes(4);
 	life_make_spare(new, &disks.img[0]);
-	l->untraced = true;
+	own.untraced = true;
 	if (kvp_spare_note(l->host.pool, spare, true))
 		sim_fail("the spare is not listed");
 	l->host.quiesced = fail_next_superblock;
@@ -433,146 +456,133 @@ static void spare_is_attached(struct life *l)
 	expect_undone(l);
 	if (life_spares_listed(&l->host) != BIT(5))
 		sim_fail("undone, and the spare is not missed");
-	blank_disk(l, l->disks - 1);
+	blank_disk(l->disks - 1);
 	life_make_spare(&disks.img[l->disks - 1], &disks.img[0]);
 	attach(l, l->disks - 1);
 	if (life_spare_labels(&disks.img[l->disks - 1]) || life_spares_listed(&l->host))
 		sim_fail("the new leg is a spare as well");
 	wait_in_sync(l);
-	stop(l);
-	begin(l);
+	again(l);
 	expect_in_sync(l);
 	if (life_spares_listed(&l->host))
 		sim_fail("listed after a restart");
-	life_expect_sound(&l->host, l->blocks);
+	life_expect_sound(&l->host, own.blocks);
 	stop(l);
 }
 
 /* What is refused: a disk that is too small, or has data; another table than for one leg more. */
-static void refused_to_be_attached(struct life *l)
+static void refused_to_be_attached(struct script *l)
 {
 	struct host_start hs = with_one_more(l, l->disks - 1);
 	struct image *new = &disks.img[l->disks - 1];
 	u64 blocks = new->blocks;
 	u8 data[KVP_BLOCK_SIZE] = { 1 };
 
-	new->blocks = kvp_leg_least(l->host.pool->vdevs.v[l->shape->vdev].g) - 1;
+	new->blocks = kvp_leg_least(l->host.pool->vdevs.v[own_shape->vdev].g) - 1;
 	if (host_attach(&l->host, &hs) != -ENOSPC || !strstr(l->host.refusal.why, "needs"))
 		sim_fail("a disk that is too small is taken: %s", l->host.refusal.why);
 	new->blocks = blocks;
 	image_write_data(new, blocks - 3, data);
 	if (host_attach(&l->host, &hs) != -EEXIST)
 		sim_fail("a disk with data is taken: %s", l->host.refusal.why);
-	hs.missing = BIT(l->first + l->n);
+	hs.missing = BIT(own.first + own.n);
 	if (host_attach(&l->host, &hs) != -EINVAL)
 		sim_fail("a leg without a device: %s", l->host.refusal.why);
 	if (host_attach(&l->host, &l->start) != -EINVAL)
 		sim_fail("the same legs: %s", l->host.refusal.why);
 	expect_in_sync(l);
-	blank_disk(l, l->disks - 1);
-	attach(l, l->disks - 1);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_attached(l);
 }
 
 /* --- detach ------------------------------------------------------------------------------- */
 
-static void leg_is_detached(struct life *l)
+static void leg_is_detached(struct script *l)
 {
 	struct host_start old = l->start;
 
-	life_writes(&l->writer, 6);
-	detach(l, l->order % l->n);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	life_writes(&l->writer, 4);
+	writes(6);
+	detach(l, l->turn % own.n);
+	expect_sound(l);
+	writes(4);
 	stop(l);
 	if (!host_start(&l->host, &l->o, &old))
 		sim_fail("started with a leg that has left");
-	begin(l);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
+	script_start(l);
+	expect_sound(l);
 	stop(l);
 }
 
 /* It answers all but the write that is to wipe its label. */
-static void detached_one_hangs(struct life *l)
+static void detached_one_hangs(struct script *l)
 {
-	u32 out = l->order % l->n, disk = host_disk(&l->start, l->first + out);
+	u32 out = l->turn % own.n, disk = host_disk(&l->start, own.first + out);
 	unsigned long since;
 
-	life_writes(&l->writer, 6);
+	writes(6);
 	disks_stall(disk, 0, 3);
 	since = jiffies;
 	detach(l, out);
 	if (time_after(jiffies, since + 10 * HZ))
 		sim_fail("the pool was held up for %u ms", jiffies_to_msecs(jiffies - since));
-	life_writes(&l->writer, 4);
+	writes(4);
 	if (kvp_strays(l->host.pool) != 1)
 		sim_fail("%u requests are left with the disk", kvp_strays(l->host.pool));
 	disks_release(disk);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
+	expect_sound(l);
 	stop(l);
 }
 
-static void detached_beside_a_writer(struct life *l)
+static void detached_beside_a_writer(struct script *l)
 {
-	life_begin_writer(&l->writer);
+	life_begin_writer(&own.writer);
 	host_sleep(500);
-	detach(l, l->order % l->n);
+	detach(l, l->turn % own.n);
 	host_sleep(500);
-	life_end_writer(&l->writer);
-	life_expect_sound(&l->host, l->blocks);
+	life_end_writer(&own.writer);
+	life_expect_sound(&l->host, own.blocks);
 	host_flush(&l->host);
 }
 
 /* One more, and one less: what the mirror loses then has the other copies. */
-static void attached_and_detached(struct life *l)
+static void attached_and_detached(struct script *l)
 {
-	life_writes(&l->writer, 4);
+	writes(4);
 	attach(l, l->disks - 1);
 	wait_in_sync(l);
-	life_writes(&l->writer, 4);
-	detach(l, l->order % (l->n - 1));
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	life_writes(&l->writer, 2);
-	stop(l);
-	begin(l);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	stop(l);
+	writes(4);
+	detach(l, l->turn % (own.n - 1));
+	expect_sound(l);
+	writes(2);
+	end_after_a_restart(l);
 }
 
 /* --- beside a leg that does not answer --------------------------------------------------- */
 
 /* A leg with data that the pool can do without: before the place of a new leg, or from there on. */
-static struct kvp_leg *leg_to_hang(struct life *l, bool before)
+static struct kvp_leg *leg_to_hang(struct script *l, bool before)
 {
 	struct kvp_pool *pool = l->host.pool;
 	u32 data = l->start.legs - l->start.cache, i;
 
-	for (i = before ? 0 : l->first + l->n; i < (before ? l->first + l->n : data); i++)
+	for (i = before ? 0 : own.first + own.n; i < (before ? own.first + own.n : data); i++)
 		if (kvp_vdev_usable(pool->legs[i].v) > kvp_vdev_needed(pool->legs[i].v))
 			return &pool->legs[i];
 	return NULL;
 }
 
-static void let_hang(struct life *l, struct kvp_leg *leg)
+static void let_hang(struct script *l, struct kvp_leg *leg)
 {
 	disks_fault(FAULT_HANG, host_disk(&l->start, leg->index), 0, ~0ull);
-	life_begin_writer(&l->writer);
+	life_begin_writer(&own.writer);
 	host_sleep(1500);
 	if (kvp_leg_offline(l->host.pool, leg))
 		sim_fail("leg %u does not leave", leg->index);
-	life_end_writer(&l->writer);
+	life_end_writer(&own.writer);
 	if (!kvp_leg_has_strays(leg))
 		sim_fail("leg %u has answered: the case was not set up", leg->index);
 }
 
-static void let_answer(struct life *l, u32 leg)
+static void let_answer(struct script *l, u32 leg)
 {
 	disks_wake(host_disk(&l->start, leg));
 	disks.nr_faults = 0;
@@ -582,7 +592,7 @@ static void let_answer(struct life *l, u32 leg)
 }
 
 /* Another leg moves in memory, and this one has requests: nothing changes until it answers. */
-static void refused_beside_one_that_moves(struct life *l)
+static void refused_beside_one_that_moves(struct script *l)
 {
 	struct kvp_leg *leg = leg_to_hang(l, false);
 	u32 i;
@@ -592,16 +602,14 @@ static void refused_beside_one_that_moves(struct life *l)
 		return;
 	}
 	let_hang(l, leg);
-	for (i = 0; i < (l->n > 1 ? 2 : 1); i++)
+	for (i = 0; i < (own.n > 1 ? 2 : 1); i++)
 		if ((i ? try_detach(l, 0) : try_attach(l, l->disks - 1)) != -EBUSY ||
 		    !strstr(l->host.refusal.why, "has not answered"))
 			sim_fail("leg %u moves, and has requests: %s", leg->index,
 				 l->host.refusal.why);
 	let_answer(l, leg->index);
 	attach(l, l->disks - 1);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* It ends while the superblock of the change fails. */
@@ -622,11 +630,11 @@ static void fail_beside_a_read(struct host *h)
 }
 
 /* A change is undone, and the number of reads of a leg that did not move is right. */
-static void undone_beside_a_read(struct life *l)
+static void undone_beside_a_read(struct script *l)
 {
 	struct kvp_leg *leg = &l->host.pool->legs[0];
 
-	life_writes(&l->writer, 4);
+	writes(4);
 	kvp_leg_choose_this(leg);
 	l->host.quiesced = fail_beside_a_read;
 	if (!try_attach(l, l->disks - 1))
@@ -635,15 +643,11 @@ static void undone_beside_a_read(struct life *l)
 	if (atomic_read(&leg->in_flight))
 		sim_fail("%d reads of leg 0 never end", atomic_read(&leg->in_flight));
 	expect_undone(l);
-	blank_disk(l, l->disks - 1);
-	attach(l, l->disks - 1);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_attached(l);
 }
 
 /* A leg that does not move has requests: that is no reason to refuse. */
-static void changed_beside_one_that_hangs(struct life *l)
+static void changed_beside_one_that_hangs(struct script *l)
 {
 	struct kvp_leg *leg = leg_to_hang(l, true);
 	u32 index;
@@ -655,66 +659,60 @@ static void changed_beside_one_that_hangs(struct life *l)
 	index = leg->index;
 	let_hang(l, leg);
 	attach(l, l->disks - 1);
-	life_writes(&l->writer, 4);
+	writes(4);
 	if (&l->host.pool->legs[index] != leg || !kvp_leg_has_strays(leg))
 		sim_fail("leg %u has moved, or answered", index);
 	host_wait_resilver(&l->host);
-	if (index < l->first)
-		detach(l, l->n - 1);
+	if (index < own.first)
+		detach(l, own.n - 1);
 	let_answer(l, index);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* A leg that resilvers goes: attach is taken back. */
-static void detached_while_it_resilvers(struct life *l)
+static void detached_while_it_resilvers(struct script *l)
 {
-	life_writes(&l->writer, 10);
+	writes(10);
 	resilver_slowly(l);
 	attach(l, l->disks - 1);
 	host_sleep(300);
-	if (!kvp_leg_resilvers(leg_of(l, l->n - 1)))
+	if (!kvp_leg_resilvers(leg_of(l, own.n - 1)))
 		sim_fail("the leg does not resilver: the case was not set up");
 	if (try_detach(l, 0) != -EBUSY || !strstr(l->host.refusal.why, "not in sync"))
 		sim_fail("a leg leaves beside one that is no source: %s", l->host.refusal.why);
-	detach(l, l->n - 1);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	detach(l, own.n - 1);
+	end_sound(l);
 }
 
 /* Where a leg is out only that one may leave. */
-static void refused_to_be_detached(struct life *l)
+static void refused_to_be_detached(struct script *l)
 {
 	struct kvp_pool *pool = l->host.pool;
 
 	if (kvp_leg_offline(pool, leg_of(l, 1)))
 		sim_fail("the leg does not leave");
-	life_writes(&l->writer, 3);
+	writes(3);
 	if (try_detach(l, 0) != -EBUSY || !strstr(l->host.refusal.why, "not in sync"))
 		sim_fail("the last copy leaves: %s", l->host.refusal.why);
 	if (!kvp_leg_in_sync(leg_of(l, 0)))
 		sim_fail("refused, and yet another leg");
 	detach(l, 1);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_sound(l);
 }
 
 /* A dead leg leaves. Its disk is back with its label, and is no leg any more. */
-static void detached_one_comes_back(struct life *l)
+static void detached_one_comes_back(struct script *l)
 {
 	struct host_start old = l->start;
-	u32 disk = host_disk(&l->start, l->first + 1);
+	u32 disk = host_disk(&l->start, own.first + 1);
 
-	life_writes(&l->writer, 3);
+	writes(3);
 	disks_kill(disk);
-	life_writes(&l->writer, 3);
+	writes(3);
 	while (kvp_leg_in_sync(leg_of(l, 1)))
 		host_sleep(10);
 	detach(l, 1);
-	life_writes(&l->writer, 3);
+	writes(3);
 	stop(l);
 	disks.dead[disk] = false;
 	if (!host_start(&l->host, &l->o, &old))
@@ -722,39 +720,38 @@ static void detached_one_comes_back(struct life *l)
 	old.degraded = true;
 	if (!host_start(&l->host, &l->o, &old))
 		sim_fail("started by force with a leg that has left");
-	begin(l);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
+	script_start(l);
+	expect_sound(l);
 	stop(l);
 }
 
 /* It went its own way meanwhile: neither that history nor the pool's is taken for the other. */
-static void detached_one_has_forked(struct life *l)
+static void detached_one_has_forked(struct script *l)
 {
 	struct host_start old = l->start, alone = l->start;
-	u32 disk = host_disk(&l->start, l->first + 1), i;
+	u32 disk = host_disk(&l->start, own.first + 1), i;
 	struct oracle o;
 
 	disks_kill(disk);
-	life_writes(&l->writer, 3);
+	writes(3);
 	while (kvp_leg_in_sync(leg_of(l, 1)))
 		host_sleep(10);
 	detach(l, 1);
-	life_writes(&l->writer, 3);
+	writes(3);
 	stop(l);
 	disks.dead[disk] = false;
-	l->untraced = true;
+	own.untraced = true;
 	o = l->o;
 	oracle_copy(&l->o, &o);
 	watch_begin();
-	for (i = 0; i < l->n + 1; i++)
+	for (i = 0; i < own.n + 1; i++)
 		if (i != 1)
-			alone.missing |= BIT(l->first + i);
+			alone.missing |= BIT(own.first + i);
 	alone.degraded = true;
 	if (host_start(&l->host, &l->o, &alone))
 		sim_fail("the old leg does not start alone: %s", l->host.refusal.why);
 	/* Order 1: its history is the newer one, as after many losses and starts. */
-	if (l->order & 1)
+	if (l->turn & 1)
 		WRITE_ONCE(l->host.pool->sb->epoch, l->host.pool->sb->epoch + 20);
 	host_checkpoint(&l->host);
 	host_stop(&l->host);
@@ -765,18 +762,16 @@ static void detached_one_has_forked(struct life *l)
 	old.degraded = true;
 	if (!host_start(&l->host, &l->o, &old) || !strstr(l->host.refusal.why, "split brain"))
 		sim_fail("two histories, by force: %s", l->host.refusal.why);
-	begin(l);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	script_start(l);
+	end_sound(l);
 }
 
-static void not_detached_as_superblocks_fail(struct life *l)
+static void not_detached_as_superblocks_fail(struct script *l)
 {
-	life_writes(&l->writer, 4);
+	writes(4);
 	l->host.quiesced = fail_next_superblock;
-	l->from = disks.trace.nr;
-	if (!try_detach(l, l->order % l->n))
+	script_cut_from_here(l);
+	if (!try_detach(l, l->turn % own.n))
 		sim_fail("one leg less without a superblock");
 	expect_undone(l);
 	host_flush(&l->host);
@@ -786,35 +781,33 @@ static void not_detached_as_superblocks_fail(struct life *l)
  * The last leg has the superblock without the leg, and not the one that undoes that: it is given
  * up. It did not go on without the leg, and returns.
  */
-static void not_detached_and_one_lacks_that(struct life *l)
+static void not_detached_and_one_lacks_that(struct script *l)
 {
 	u32 last = l->start.legs - 1;
 
-	life_writes(&l->writer, 4);
+	writes(4);
 	l->host.quiesced = fail_two_superblocks;
 	if (!try_detach(l, 0))
 		sim_fail("one leg less without a superblock");
 	if (kvp_leg_in_sync(&l->host.pool->legs[last]))
 		sim_fail("the last leg has all superblocks: the case was not set up");
-	life_writes(&l->writer, 3);
+	writes(3);
 	stop(l);
 	disks.nr_faults = 0;
-	begin(l);
-	wait_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	script_start(l);
+	end_in_sync(l);
 }
 
 /* --- a leg in use is replaced --------------------------------------------------------------- */
 
 /* The leg @old of the vdev is to leave when the one on @disk is in sync. */
-static int try_replace(struct life *l, u32 old, u32 disk)
+static int try_replace(struct script *l, u32 old, u32 disk)
 {
 	struct host_start hs = with_one_more(l, disk);
 	u8 uuid[16];
 	int ret;
 
-	memcpy(uuid, l->host.pool->sb->legs[l->first + old].uuid, sizeof(uuid));
+	memcpy(uuid, l->host.pool->sb->legs[own.first + old].uuid, sizeof(uuid));
 	hs.replaces = uuid;
 	ret = host_attach(&l->host, &hs);
 	if (!ret)
@@ -823,7 +816,7 @@ static int try_replace(struct life *l, u32 old, u32 disk)
 }
 
 /* Begin a replacement as above, but so slowly that the test can look at it half way. */
-static void replace(struct life *l, u32 old, u32 disk)
+static void replace(struct script *l, u32 old, u32 disk)
 {
 	u32 survives = kvp_losses_survivable(l->host.pool);
 
@@ -831,7 +824,7 @@ static void replace(struct life *l, u32 old, u32 disk)
 	if (try_replace(l, old, disk))
 		sim_fail("not replaced: %s", l->host.refusal.why);
 	host_sleep(100);
-	if (!kvp_leg_resilvers(leg_of(l, l->n - 1)))
+	if (!kvp_leg_resilvers(leg_of(l, own.n - 1)))
 		sim_fail("the leg does not resilver: the case was not set up");
 	if (!kvp_leg_in_sync(leg_of(l, old)))
 		sim_fail("the old leg is no source any more");
@@ -841,155 +834,142 @@ static void replace(struct life *l, u32 old, u32 disk)
 }
 
 /* The resilver ends, and leg @old leaves. */
-static void wait_left(struct life *l, u32 old)
+static void wait_left(struct script *l, u32 old)
 {
 	set_rate(l, 0);
 	host_wait_resilver(&l->host);
-	l->back_at = disks.trace.nr;
+	own.back_at = disks.trace.nr;
 	host_wait_replaced(&l->host);
-	l->left_at = disks.trace.nr;
-	if (!kvp_leg_in_sync(leg_of(l, l->n - 1)))
-		sim_fail("the new leg is in state %u", leg_of(l, l->n - 1)->state);
+	own.left_at = disks.trace.nr;
+	if (!kvp_leg_in_sync(leg_of(l, own.n - 1)))
+		sim_fail("the new leg is in state %u", leg_of(l, own.n - 1)->state);
 	if (leg_of(l, old)->state != KVP_LEG_OFFLINE)
 		sim_fail("the old leg is in state %u", leg_of(l, old)->state);
 }
 
 /* Then detach it, as the tool does. */
-static void end_replaced(struct life *l, u32 old)
+static void end_replaced(struct script *l, u32 old)
 {
 	u32 i;
 
 	wait_left(l, old);
-	life_writes(&l->writer, 2);
+	writes(2);
 	detach(l, old);
 	for (i = 0; i < l->host.pool->nr_legs; i++)
 		if (kvp_replaces_leg(l->host.pool->sb, i) < KVP_MAX_LEGS)
 			sim_fail("leg %u replaces one that has left", i);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_sound(l);
 }
 
-static void again(struct life *l)
+static void replaced_in_use(struct script *l)
 {
-	stop(l);
-	begin(l);
-}
+	u32 old = l->turn % own.n;
 
-static void replaced_in_use(struct life *l)
-{
-	u32 old = l->order % l->n;
-
-	life_writes(&l->writer, 10);
+	writes(10);
 	replace(l, old, l->disks - 1);
-	life_writes(&l->writer, 4);
-	if (kvp_leg_in_sync(leg_of(l, l->n - 1)))
+	writes(4);
+	if (kvp_leg_in_sync(leg_of(l, own.n - 1)))
 		sim_fail("the new leg is a source too early");
 	wait_left(l, old);
-	if (!host_online(&l->host, host_disk(&l->start, l->first + old)))
+	if (!host_online(&l->host, host_disk(&l->start, own.first + old)))
 		sim_fail("the old leg is a source again");
 	again(l);
 	host_wait_resilver(&l->host);
 	end_replaced(l, old);
-	again(l);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	stop(l);
+	end_after_a_restart(l);
 }
 
-static void replaced_beside_a_writer(struct life *l)
+static void replaced_beside_a_writer(struct script *l)
 {
-	u32 old = l->order % l->n;
+	u32 old = l->turn % own.n;
 
-	life_writes(&l->writer, 10);
-	life_begin_writer(&l->writer);
+	writes(10);
+	life_begin_writer(&own.writer);
 	replace(l, old, l->disks - 1);
 	wait_left(l, old);
 	host_sleep(100);
 	detach(l, old);
-	life_end_writer(&l->writer);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	life_end_writer(&own.writer);
+	end_sound(l);
 }
 
 /* The order is in the superblock: it is carried out by the next start. */
-static void replaced_after_a_restart(struct life *l)
+static void replaced_after_a_restart(struct script *l)
 {
-	u32 old = l->order % l->n;
+	u32 old = l->turn % own.n;
 
-	life_writes(&l->writer, 8);
+	writes(8);
 	replace(l, old, l->disks - 1);
 	again(l);
-	life_writes(&l->writer, 3);
+	writes(3);
 	end_replaced(l, old);
 }
 
 /*
  * The new leg fails: the old one stays. The order waits until the new one is back, or is cancelled.
  */
-static void replacement_fails(struct life *l)
+static void replacement_fails(struct script *l)
 {
-	u32 old = l->order / 2 % l->n, new = l->disks - 1;
+	u32 old = l->turn / 2 % own.n, new = l->disks - 1;
 
-	life_writes(&l->writer, 10);
+	writes(10);
 	replace(l, old, new);
 	disks_kill(new);
-	life_writes(&l->writer, 4);
-	while (kvp_leg_takes_writes(leg_of(l, l->n - 1)))
+	writes(4);
+	while (kvp_leg_takes_writes(leg_of(l, own.n - 1)))
 		host_sleep(10);
 	host_wait_replaced(&l->host);
 	if (!kvp_leg_in_sync(leg_of(l, old)))
 		sim_fail("the old leg has left, and the new one has failed");
 	disks.dead[new] = false;
-	if (l->order & 1) {
+	if (l->turn & 1) {
 		if (host_online(&l->host, new))
 			sim_fail("the new leg does not return: %s", l->host.refusal.why);
 	} else {
-		detach(l, l->n - 1);
+		detach(l, own.n - 1);
 		expect_in_sync(l);
-		blank_disk(l, new);
+		blank_disk(new);
 		replace(l, old, new);
 	}
 	end_replaced(l, old);
 }
 
 /* The new leg fails, and another takes its place: the order is still to replace the old one. */
-static void replacement_is_replaced(struct life *l)
+static void replacement_is_replaced(struct script *l)
 {
 	struct host_start hs;
-	u32 old = l->order % l->n, out = l->n;
+	u32 old = l->turn % own.n, out = own.n;
 	u8 on[MAX_DISKS];
 
-	life_writes(&l->writer, 10);
+	writes(10);
 	replace(l, old, l->disks - 1);
 	disks_kill(l->disks - 1);
-	life_writes(&l->writer, 4);
+	writes(4);
 	while (kvp_leg_takes_writes(leg_of(l, out)))
 		host_sleep(10);
 	hs = l->start;
 	memcpy(on, hs.on, sizeof(on));
-	on[l->first + out] = (u8)(l->disks - 2);
+	on[own.first + out] = (u8)(l->disks - 2);
 	hs.on = on;
 	if (host_replace(&l->host, &hs))
 		sim_fail("the new leg is not replaced: %s", l->host.refusal.why);
-	memcpy(l->on[l->changes], on, sizeof(on));
+	memcpy(own.on[own.changes], on, sizeof(on));
 	end_replaced(l, old);
 }
 
 /* The old leg fails: the new one gets all from the others, and takes its place. */
-static void replaced_one_fails(struct life *l)
+static void replaced_one_fails(struct script *l)
 {
-	u32 old = l->order % l->n, disk = host_disk(&l->start, l->first + old);
+	u32 old = l->turn % own.n, disk = host_disk(&l->start, own.first + old);
 
-	life_writes(&l->writer, 10);
+	writes(10);
 	replace(l, old, l->disks - 1);
 	disks_kill(disk);
-	life_writes(&l->writer, 4);
+	writes(4);
 	while (kvp_leg_in_sync(leg_of(l, old)))
 		host_sleep(10);
-	if (l->order & 1) {
-		l->start.missing = BIT(l->first + old);
+	if (l->turn & 1) {
+		l->start.missing = BIT(own.first + old);
 		l->start.degraded = true;
 		again(l);
 	}
@@ -997,81 +977,77 @@ static void replaced_one_fails(struct life *l)
 	l->start.missing = 0;
 	l->start.degraded = false;
 	detach(l, old);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_sound(l);
 }
 
 /* It is cancelled: the new leg leaves. So does the order. */
-static void replace_is_cancelled(struct life *l)
+static void replace_is_cancelled(struct script *l)
 {
-	u32 old = l->order % l->n;
+	u32 old = l->turn % own.n;
 
-	life_writes(&l->writer, 10);
+	writes(10);
 	replace(l, old, l->disks - 1);
-	detach(l, l->n - 1);
+	detach(l, own.n - 1);
 	expect_in_sync(l);
 	again(l);
-	expect_in_sync(l);
-	life_expect_sound(&l->host, l->blocks);
-	host_flush(&l->host);
+	end_sound(l);
 }
 
 /*
  * Another leg is out: the old one stays until that is back, or the mirror would have a copy less.
  */
-static void replaced_beside_one_that_is_out(struct life *l)
+static void replaced_beside_one_that_is_out(struct script *l)
 {
-	u32 old = l->order % 2, out = 1 - old;
+	u32 old = l->turn % 2, out = 1 - old;
 
 	if (kvp_leg_offline(l->host.pool, leg_of(l, out)))
 		sim_fail("the other leg does not leave");
-	life_writes(&l->writer, 10);
+	writes(10);
 	replace(l, old, l->disks - 1);
 	set_rate(l, 0);
 	host_wait_resilver(&l->host);
 	host_sleep(3000);
-	if (!kvp_leg_in_sync(leg_of(l, l->n - 1)) || !kvp_leg_in_sync(leg_of(l, old)))
+	if (!kvp_leg_in_sync(leg_of(l, own.n - 1)) || !kvp_leg_in_sync(leg_of(l, old)))
 		sim_fail("a source leaves beside one that is out");
-	life_writes(&l->writer, 3);
-	if (l->order & 2) {
+	writes(3);
+	if (l->turn & 2) {
 		detach(l, out);
 		old -= old > out;
-	} else if (host_online(&l->host, host_disk(&l->start, l->first + out))) {
+	} else if (host_online(&l->host, host_disk(&l->start, own.first + out))) {
 		sim_fail("the other leg does not return: %s", l->host.refusal.why);
 	}
 	end_replaced(l, old);
 }
 
 /* Legs get other numbers; the one that leaves is still the same. */
-static void other_leaves_meanwhile(struct life *l)
+static void other_leaves_meanwhile(struct script *l)
 {
-	u32 old = 1 + l->order % (l->n - 1);
+	u32 old = 1 + l->turn % (own.n - 1);
 
 	if (kvp_leg_offline(l->host.pool, leg_of(l, 0)))
 		sim_fail("the other leg does not leave");
-	life_writes(&l->writer, 10);
+	writes(10);
 	replace(l, old, l->disks - 1);
 	detach(l, 0);
-	life_writes(&l->writer, 3);
+	writes(3);
 	end_replaced(l, old - 1);
 }
 
 /* Two legs of a mirror at once: each leaves when all places are filled. */
-static void two_are_replaced(struct life *l)
+static void two_are_replaced(struct script *l)
 {
-	life_writes(&l->writer, 8);
+	writes(8);
 	replace(l, 0, l->disks - 2);
 	if (try_replace(l, 1, l->disks - 1))
 		sim_fail("no second one: %s", l->host.refusal.why);
-	life_writes(&l->writer, 3);
+	writes(3);
 	wait_left(l, 1);
 	wait_left(l, 0);
 	detach(l, 1);
 	end_replaced(l, 0);
 }
 
-static void refused_to_be_replaced_in_use(struct life *l)
+static void refused_to_be_replaced_in_use(struct script *l)
 {
 	struct host_start hs = with_one_more(l, l->disks - 2);
 	u8 uuid[16] = { 0 }, on[MAX_DISKS];
@@ -1079,21 +1055,21 @@ static void refused_to_be_replaced_in_use(struct life *l)
 	hs.replaces = uuid;
 	if (host_attach(&l->host, &hs) != -EINVAL || !strstr(l->host.refusal.why, "none of that"))
 		sim_fail("a leg that is not there: %s", l->host.refusal.why);
-	life_writes(&l->writer, 10);
+	writes(10);
 	replace(l, 0, l->disks - 1);
 	if (try_replace(l, 0, l->disks - 2) != -EBUSY || !strstr(l->host.refusal.why, "already"))
 		sim_fail("replaced twice: %s", l->host.refusal.why);
 	/* By now its resilver may have ended. */
-	if (try_replace(l, l->n - 1, l->disks - 2) != -EBUSY ||
+	if (try_replace(l, own.n - 1, l->disks - 2) != -EBUSY ||
 	    (!strstr(l->host.refusal.why, "not in sync") &&
 	     !strstr(l->host.refusal.why, "has not left yet")))
 		sim_fail("the new one is replaced: %s", l->host.refusal.why);
-	if (l->n > 2) {
+	if (own.n > 2) {
 		if (kvp_leg_offline(l->host.pool, leg_of(l, 0)))
 			sim_fail("the old leg does not leave");
 		hs = l->start;
 		memcpy(on, hs.on, sizeof(on));
-		on[l->first] = (u8)(l->disks - 2);
+		on[own.first] = (u8)(l->disks - 2);
 		hs.on = on;
 		if (host_replace(&l->host, &hs) != -EBUSY ||
 		    !strstr(l->host.refusal.why, "already"))
@@ -1103,100 +1079,77 @@ static void refused_to_be_replaced_in_use(struct life *l)
 }
 
 /* To be cut everywhere, until the old leg has left; and from then on, until it is detached. */
-static void cut_replaced_in_use(struct life *l)
+static void cut_replaced_in_use(struct script *l)
 {
-	life_writes(&l->writer, 4);
-	l->from = disks.trace.nr;
+	writes(4);
+	script_cut_from_here(l);
 	if (try_replace(l, 0, l->disks - 1))
 		sim_fail("not replaced: %s", l->host.refusal.why);
-	life_writes(&l->writer, 1);
+	writes(1);
 	wait_left(l, 0);
-	life_writes(&l->writer, 2);
+	writes(2);
 	stop(l);
 }
 
-static void cut_replaced_and_detached(struct life *l)
+static void cut_replaced_and_detached(struct script *l)
 {
-	life_writes(&l->writer, 4);
+	writes(4);
 	if (try_replace(l, 0, l->disks - 1))
 		sim_fail("not replaced: %s", l->host.refusal.why);
 	wait_left(l, 0);
-	l->from = disks.trace.nr;
+	script_cut_from_here(l);
 	detach(l, 0);
-	life_writes(&l->writer, 2);
+	writes(2);
 	stop(l);
 }
 
 /* --- all of them ---------------------------------------------------------------------------- */
 
 /* To be cut everywhere. */
-static void cut_attached(struct life *l)
+static void cut_attached(struct script *l)
 {
-	life_writes(&l->writer, 4);
-	l->from = disks.trace.nr;
+	writes(4);
+	script_cut_from_here(l);
 	attach(l, l->disks - 1);
-	life_writes(&l->writer, 1);
+	writes(1);
 	wait_in_sync(l);
-	life_writes(&l->writer, 2);
+	writes(2);
 	stop(l);
 }
 
 /* The same. */
-static void cut_detached(struct life *l)
+static void cut_detached(struct script *l)
 {
-	life_writes(&l->writer, 4);
-	l->from = disks.trace.nr;
+	writes(4);
+	script_cut_from_here(l);
 	detach(l, 0);
-	life_writes(&l->writer, 3);
+	writes(3);
 	stop(l);
 }
 
-static void life_main(void *arg)
+static void set_up(struct script *l)
 {
-	struct life *l = arg;
+	const struct host_start *hs = l->c->shape;
+	u32 i;
 
-	l->start.format = true;
-	begin(l);
-	l->start.format = false;
+	own.n = own_shape->vdev ? hs->second : hs->legs - hs->second - hs->cache;
+	own.first = own_shape->vdev ? hs->legs - hs->second : 0;
+	own.rng.s = mix64(l->seed, 43);
+	for (i = 0; i < MAX_DISKS; i++)
+		own.on[0][i] = (u8)i;
+	l->start.on = own.on[0];
+}
+
+static void begin(struct script *l)
+{
 	if (kvp_pool_set(l->host.pool, KVP_T_ONLINE_AUTO, 1))
 		sim_fail("online_auto is not set");
-	l->blocks = min_t(u64, l->o.blocks, l->host.pool->sb->pool_blocks);
-	l->writer = (struct life_writer){ &l->host, &l->rng, l->blocks };
-	l->run(l);
+	own.blocks = min_t(u64, l->o.blocks, l->host.pool->sb->pool_blocks);
+	own.writer = (struct life_writer){ &l->host, &own.rng, own.blocks };
 }
 
-static void set_up(struct life *l, const struct shape *s, u64 seed)
-{
-	const struct host_start *hs = &s->start;
-	u32 i;
-
-	l->shape = s;
-	l->start = *hs;
-	l->n = s->vdev ? hs->second : hs->legs - hs->second - hs->cache;
-	l->first = s->vdev ? hs->legs - hs->second : 0;
-	l->disks = hs->legs + 2;
-	l->rng.s = mix64(seed, 43);
-	for (i = 0; i < MAX_DISKS; i++)
-		l->on[0][i] = (u8)i;
-	l->start.on = l->on[0];
-	oracle_init(&l->o, hs->second ? host_boundary(hs) + 64 : POOL_BLOCKS);
-}
-
-static bool live(struct life *l, u64 seed)
-{
-	struct image img[MAX_DISKS];
-	bool good;
-	u32 i;
-
-	blank_disks(img, l->disks, POOL_LEG_BLOCKS);
-	good = run_machine(img, l->disks, seed, life_main, l);
-	for (i = 0; i < l->disks; i++)
-		image_free(&img[i]);
-	return good;
-}
-
-/* As the life ended. */
-static void set_crash(struct life *l)
+/* Checks are told of the pool as the life ended. */
+static void set_crash(struct script *l)
 {
 	const struct host_start *hs = &l->start;
 
@@ -1206,73 +1159,81 @@ static void set_crash(struct life *l)
 				   .returns = true };
 }
 
-/* @run on shape @s, some times, in other orders; any leg can be lost after it. */
-static void lives(const char *what, void (*run)(struct life *l), const struct shape *s, u32 times)
+/* Any leg can be lost after it. */
+static void cut_the_end(struct script *l)
 {
-	struct life *l = calloc(1, sizeof(*l));
-	char name[96];
-	bool good = true;
-	u32 i;
-
-	snprintf(name, sizeof(name), "attach:%s:%s", s->name, what);
-	for (i = 0; wanted(name) && good && i < (opt.thorough ? 8 * times : times); i++) {
-		memset(l, 0, sizeof(*l));
-		l->name = name;
-		l->run = run;
-		l->order = i;
-		set_up(l, s, mix64(opt.seed, 7600 + i));
-		good = live(l, mix64(opt.seed, 7600 + i));
-		set_crash(l);
-		if (good && !l->untraced)
-			good = !cut_sampled(name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
-		if (!good)
-			fprintf(stderr, "# %s: order %u\n", name, i);
-		oracle_free(&l->o);
-	}
-	if (wanted(name))
-		result(name, good);
-	free(l);
+	set_crash(l);
+	script_cut_from_here(l);
+	if (own.untraced)
+		l->cuts = 0;
 }
 
-/*
- * Cut what @run left at about @positions, from l->from on. @undone: the shape is the old one at the
- * end, and the new one has a leg less.
- */
-static void cut_life(const char *what, void (*run)(struct life *l), const struct shape *s,
-		     bool undone, u32 positions)
+static void set_crash_of_change(struct script *l)
 {
-	struct life *l = calloc(1, sizeof(*l));
-	char name[96];
-	bool good;
-
-	snprintf(name, sizeof(name), "attach:%s:%s-cut", s->name, what);
-	if (wanted(name)) {
-		l->name = name;
-		l->run = run;
-		set_up(l, s, opt.seed);
-		good = live(l, mix64(opt.seed, 7700));
-		if (undone) {
-			l->before = without_one(l, 0);
-			l->changes_at = ~0u;
+	set_crash(l);
+	l->crash.before = &own.before;
+	l->crash.changes_at = own.changes_at;
+	if (l->start.legs > own.before.legs) {
+		l->crash.lost = l->crash.back = BIT(own.first + own.n - 1);
+		l->crash.back_at = own.back_at;
+		if (own.left_at) {
+			l->crash.leaves = BIT(own.first);
+			l->crash.left_at = own.left_at;
 		}
-		set_crash(l);
-		l->crash.before = &l->before;
-		l->crash.changes_at = l->changes_at;
-		if (l->start.legs > l->before.legs && !undone) {
-			l->crash.lost = l->crash.back = BIT(l->first + l->n - 1);
-			l->crash.back_at = l->back_at;
-		}
-		if (l->left_at && l->crash.lost) {
-			l->crash.leaves = BIT(l->first);
-			l->crash.left_at = l->left_at;
-		}
-		if (good)
-			good = !cut_sampled(name, &l->crash, l->from, CHECK_RECRASH,
-					    opt.thorough ? 16 * positions : positions);
-		result(name, good);
-		oracle_free(&l->o);
 	}
-	free(l);
+}
+
+/* The shape is the old one at the end, and the new one had a leg less. */
+static void set_crash_of_undone(struct script *l)
+{
+	set_crash(l);
+	own.before = without_one(l, 0);
+	l->crash.before = &own.before;
+	l->crash.changes_at = ~0u;
+}
+
+static void run_case(struct script_case *c, const char *what, const char *cut,
+		     const struct shape *shape)
+{
+	const struct host_start *hs = &shape->start;
+	char name[96];
+
+	snprintf(name, sizeof(name), "attach:%s:%s%s", shape->name, what, cut);
+	own_shape = shape;
+	c->name = name;
+	c->shape = hs;
+	c->spares = 2;
+	c->blank = POOL_LEG_BLOCKS;
+	c->blocks = hs->second ? host_boundary(hs) + 64 : POOL_BLOCKS;
+	c->set_up = set_up;
+	c->begin = begin;
+	c->leave = true;
+	c->own = &own;
+	c->own_size = sizeof(own);
+	script_run(c);
+}
+
+static void lives(const char *what, void (*act)(struct script *l), const struct shape *shape,
+		  u32 turns)
+{
+	struct script_case c = {
+		.act = act, .end = cut_the_end, .turns = opt.thorough ? 8 * turns : turns,
+		.salt = 7600, .cuts = 1, .depth = CHECK_LEGS,
+	};
+
+	run_case(&c, what, "", shape);
+}
+
+/* Cut what @act left at about @positions, from where it says on; @end sets what checks are told. */
+static void cut_life(const char *what, void (*act)(struct script *l), const struct shape *shape,
+		     void (*end)(struct script *l), u32 positions)
+{
+	struct script_case c = {
+		.act = act, .end = end, .turns = 1, .most = 1, .salt = 7700,
+		.cuts = opt.thorough ? 16 * positions : positions, .depth = CHECK_RECRASH,
+	};
+
+	run_case(&c, what, "-cut", shape);
 }
 
 static void attach_of(const struct shape *s)
@@ -1293,7 +1254,7 @@ static void attach_of(const struct shape *s)
 	lives(NAMED(refused_beside_one_that_moves), s, 1);
 	lives(NAMED(changed_beside_one_that_hangs), s, 1);
 	lives(NAMED(undone_beside_a_read), s, 2);
-	cut_life(NAMED(cut_attached), s, false, 6);
+	cut_life(NAMED(cut_attached), s, set_crash_of_change, 6);
 }
 
 static void replace_of(const struct shape *s)
@@ -1314,8 +1275,8 @@ static void replace_of(const struct shape *s)
 	}
 	if (n > 2)
 		lives(NAMED(other_leaves_meanwhile), s, 2);
-	cut_life(NAMED(cut_replaced_in_use), s, false, 6);
-	cut_life(NAMED(cut_replaced_and_detached), s, false, 4);
+	cut_life(NAMED(cut_replaced_in_use), s, set_crash_of_change, 6);
+	cut_life(NAMED(cut_replaced_and_detached), s, set_crash_of_change, 4);
 }
 
 static void detach_of(const struct shape *s)
@@ -1334,8 +1295,9 @@ static void detach_of(const struct shape *s)
 	/* While it is being undone, the superblock with one leg less may be the newest. */
 	if (!s->vdev && (s->start.legs == 2 ||
 			 s->start.legs - s->start.second - s->start.cache > 2))
-		cut_life(NAMED(not_detached_as_superblocks_fail), s, true, 8);
-	cut_life(NAMED(cut_detached), s, false, 6);
+		cut_life(NAMED(not_detached_as_superblocks_fail), s, set_crash_of_undone,
+			 8);
+	cut_life(NAMED(cut_detached), s, set_crash_of_change, 6);
 }
 
 void run_attach(void)
