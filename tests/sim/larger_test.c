@@ -3,10 +3,9 @@
  * All legs of a vdev become larger, and the pool uses that. The power goes at every step: it is the
  * pool of before or the larger one, with all acknowledged data.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "format/regions.h"
 #include "pool/ahead.h"
 #include "pool/pool.h"
@@ -39,30 +38,17 @@ static const struct shape {
 	{ "same+single", { .legs = 2, .second = 1 }, .first = POOL_LEG_BLOCKS, .regions = 2 },
 };
 
-struct larger {
+/* What a case knows besides its script. */
+static struct {
 	const struct shape *shape;
-	struct host host;
-	struct host_start hs;
-	struct oracle o;
-	struct crash crash;
-	u32 victim, after, from;
-	u32 spare;	/* so many disks behind those of the pool */
-	struct image img[MAX_DISKS];
-};
+	u32 victim, after;	/* disk that dies after that many of its requests; NO_DISK: none */
+} own;
 
-static void start(struct larger *g, bool format)
+static void become(struct script *g, u32 blocks)
 {
-	g->hs.format = format;
-	if (host_start(&g->host, &g->o, &g->hs))
-		sim_fail("start: %s", g->host.refusal.why);
-	g->hs.format = false;
-}
-
-static void become(struct larger *g, u32 blocks)
-{
-	g->hs.leg_blocks = blocks;
-	g->hs.all_blocks = g->shape->first;
-	g->hs.second_blocks = g->shape->second;
+	g->start.leg_blocks = blocks;
+	g->start.all_blocks = own.shape->first;
+	g->start.second_blocks = own.shape->second;
 }
 
 /* Each block of the pool is where it was. */
@@ -80,7 +66,7 @@ static void expect_addresses(const struct kvp_map *was, const struct kvp_map *is
 }
 
 /* Returns true if it has grown. */
-static bool grow(struct larger *g, u32 blocks)
+static bool grow(struct script *g, u32 blocks)
 {
 	struct host *h = &g->host;
 	struct kvp_map was = h->pool->sb->map;
@@ -89,12 +75,12 @@ static bool grow(struct larger *g, u32 blocks)
 	int ret;
 
 	become(g, blocks);
-	if (g->shape->levels)
-		sim_least_levels = g->shape->levels;
-	ret = host_larger(h, &g->hs);
+	if (own.shape->levels)
+		sim_least_levels = own.shape->levels;
+	ret = host_larger(h, &g->start);
 	sim_least_levels = least;
 	if (ret) {
-		if (g->victim == NO_DISK)
+		if (own.victim == NO_DISK)
 			sim_fail("not grown: %s", h->refusal.why);
 		if (h->pool->sb->pool_blocks != before)
 			sim_fail("not grown, and yet larger");
@@ -113,7 +99,7 @@ static void fill(struct host *h, u64 from, u64 end)
 	host_checkpoint(h);
 }
 
-static void note_lost(struct larger *g)
+static void note_lost(struct script *g)
 {
 	u32 i;
 
@@ -122,27 +108,30 @@ static void note_lost(struct larger *g)
 			g->crash.lost |= BIT(g->host.pool->legs[i].bdev->index);
 }
 
-static void grow_main(void *arg)
+static void cut_and_kill(struct script *g)
 {
-	struct larger *g = arg;
+	script_cut_from_here(g);
+	if (own.victim == NO_DISK)
+		return;
+	disks_fault(FAULT_DEATH, own.victim, 0, ~0ull)->after = own.after;
+	g->host.may_fail = true;
+}
+
+static void grows(struct script *g)
+{
 	struct host *h = &g->host;
 	u64 before;
 
-	start(g, true);
 	before = h->pool->sb->pool_blocks;
 	fill(h, 3, before);
 	host_write(h, before - 9, 9, true);
 	host_checkpoint(h);
-	g->from = disks.trace.nr;
-	if (g->victim != NO_DISK) {
-		disks_fault(FAULT_DEATH, g->victim, 0, ~0ull)->after = g->after;
-		h->may_fail = true;
-	}
+	cut_and_kill(g);
 	if (grow(g, MORE)) {
 		g->crash.grown_at = disks.trace.nr;
 		g->crash.grown_from = before;
-		if (g->victim == NO_DISK && g->shape->regions &&
-		    h->pool->sb->region_count != g->shape->regions)
+		if (own.victim == NO_DISK && own.shape->regions &&
+		    h->pool->sb->region_count != own.shape->regions)
 			sim_fail("%u regions", h->pool->sb->region_count);
 		host_write(h, before - 4, 30, true);
 		host_write(h, h->pool->sb->pool_blocks - 12, 12, true);
@@ -157,45 +146,44 @@ static void grow_main(void *arg)
 
 /* --- the table is copied ahead -------------------------------------------------------- */
 
-static void ahead_begins(struct larger *g, u32 blocks)
+static void ahead_begins(struct script *g, u32 blocks)
 {
 	u32 least = sim_least_levels;
 
 	become(g, blocks);
-	if (g->shape->levels)
-		sim_least_levels = g->shape->levels;
-	if (host_grow_ahead(&g->host, &g->hs))
+	if (own.shape->levels)
+		sim_least_levels = own.shape->levels;
+	if (host_grow_ahead(&g->host, &g->start))
 		sim_fail("not copied ahead: %s", g->host.refusal.why);
 	sim_least_levels = least;
 }
 
-static void wait_for_ahead(struct larger *g)
+static void wait_for_ahead(struct script *g)
 {
 	const struct kvp_ahead *a = g->host.pool->ahead;
 
 	while (READ_ONCE(a->state) == KVP_AHEAD_RUNNING)
 		host_sleep(1);
-	if (a->state != KVP_AHEAD_READY && g->victim == NO_DISK)
+	if (a->state != KVP_AHEAD_READY && own.victim == NO_DISK)
 		sim_fail("not copied ahead: state %u", a->state);
 }
 
 /* Each block has what was written last, from the disks alone. */
-static void read_all(struct larger *g)
+static void read_all(struct script *g)
 {
 	u64 block;
 
 	host_stop(&g->host);
-	start(g, false);
+	script_start(g);
 	for (block = 0; block < g->host.pool->sb->pool_blocks; block++)
 		host_read_check(&g->host, block);
 }
 
 /* A pool of several leaves, which may grow once more. */
-static u64 start_larger(struct larger *g)
+static u64 start_larger(struct script *g)
 {
 	u64 blocks;
 
-	start(g, true);
 	grow(g, MORE);
 	blocks = g->host.pool->sb->pool_blocks;
 	fill(&g->host, 3, blocks);
@@ -207,18 +195,13 @@ static u64 start_larger(struct larger *g)
  * The host goes on while the table is copied: pages that were copied change, others are dirty when
  * their turn comes, and some leave the table. Eras do not end meanwhile.
  */
-static void ahead_main(void *arg)
+static void ahead(struct script *g)
 {
-	struct larger *g = arg;
 	struct host *h = &g->host;
 	u64 before = start_larger(g);
 
 	host_write(h, 300, 5, true);
-	g->from = disks.trace.nr;
-	if (g->victim != NO_DISK) {
-		disks_fault(FAULT_DEATH, g->victim, 0, ~0ull)->after = g->after;
-		h->may_fail = true;
-	}
+	cut_and_kill(g);
 	ahead_begins(g, MOST);
 	host_write(h, 40, 3, true);
 	host_discard(h, 512, 512);
@@ -256,7 +239,7 @@ static void end_era(struct host *h)
  * After changes in two places: the pages above them, or up to half of all, as pages that were dirty
  * when their turn came are written again. Of a small table of several levels that may be most.
  */
-static bool only_what_changed(const struct larger *g, u64 pages, u64 whole)
+static bool only_what_changed(struct script *g, u64 pages, u64 whole)
 {
 	u64 above = 2 * g->host.pool->vdevs.v[0].g->levels;
 
@@ -267,9 +250,8 @@ static bool only_what_changed(const struct larger *g, u64 pages, u64 whole)
  * Pages go to their places once: in a second pass only those that changed, and in the growth those
  * that changed after that. A suspend in between interrupts a pass.
  */
-static void ahead_twice_main(void *arg)
+static void ahead_twice(struct script *g)
 {
-	struct larger *g = arg;
 	struct host *h = &g->host;
 	u64 whole, again;
 
@@ -295,16 +277,14 @@ static void ahead_twice_main(void *arg)
 	if (!only_what_changed(g, h->pool->ahead->grown, whole))
 		sim_fail("%llu pages of %llu in the growth", h->pool->ahead->grown, whole);
 	read_all(g);
-	host_stop(h);
 }
 
 /*
  * Pages that were copied ahead do not count for a leg that was out meanwhile: it may have lost
  * those that it had not flushed.
  */
-static void ahead_away_main(void *arg)
+static void ahead_away(struct script *g)
 {
-	struct larger *g = arg;
 	struct host *h = &g->host;
 	u64 whole;
 
@@ -323,27 +303,24 @@ static void ahead_away_main(void *arg)
 	if (h->pool->ahead->grown < whole)
 		sim_fail("%llu pages of %llu in the growth", h->pool->ahead->grown, whole);
 	host_stop(h);
-	g->hs.missing = BIT(0);
-	g->hs.degraded = true;
-	start(g, false);
+	g->start.missing = BIT(0);
+	g->start.degraded = true;
+	script_start(g);
 	read_all(g);
-	host_stop(h);
 }
 
 /* And once more: data comes to where the table was. */
-static void again_main(void *arg)
+static void again(struct script *g)
 {
-	struct larger *g = arg;
 	struct host *h = &g->host;
 	u64 before;
 
-	start(g, true);
 	fill(h, 5, h->pool->sb->pool_blocks);
 	grow(g, MORE);
 	before = h->pool->sb->pool_blocks;
 	fill(h, 50, before);
 	host_write(h, before - 3, 3, true);
-	g->from = disks.trace.nr;
+	script_cut_from_here(g);
 	grow(g, MOST);
 	g->crash.grown_at = disks.trace.nr;
 	g->crash.grown_from = before;
@@ -353,38 +330,33 @@ static void again_main(void *arg)
 }
 
 /* All is there after a start and another growth, from the disks alone; nothing leaks. */
-static void whole_main(void *arg)
+static void whole(struct script *g)
 {
-	struct larger *g = arg;
 	struct host *h = &g->host;
 	u64 block;
 	u32 i;
 
-	start(g, true);
 	fill(h, 7, h->pool->sb->pool_blocks);
 	for (i = 0; i < 2; i++) {
 		grow(g, i ? MOST : MORE);
 		fill(h, 11 + i, h->pool->sb->pool_blocks);
 		host_stop(h);
-		start(g, false);
+		script_start(g);
 		for (block = 0; block < h->pool->sb->pool_blocks; block++)
 			host_read_check(h, block);
-		if (!host_larger(h, &g->hs))
+		if (!host_larger(h, &g->start))
 			sim_fail("grown, and no leg is larger");
 		if (!strstr(h->refusal.why, "not enough to grow"))
 			sim_fail("refused: %s", h->refusal.why);
 	}
-	host_stop(h);
 }
 
 /* A leg is away while the vdev is to grow: refused. It returns, and all grow. */
-static void away_main(void *arg)
+static void away(struct script *g)
 {
-	struct larger *g = arg;
 	struct host *h = &g->host;
 	u64 before, block;
 
-	start(g, true);
 	fill(h, 7, h->pool->sb->pool_blocks);
 	before = h->pool->sb->pool_blocks;
 	h->may_fail = true;
@@ -392,7 +364,7 @@ static void away_main(void *arg)
 		sim_fail("leg 1 stays: %s", h->refusal.why);
 	host_write(h, 40, 9, true);
 	become(g, MORE);
-	if (!host_larger(h, &g->hs))
+	if (!host_larger(h, &g->start))
 		sim_fail("grown, though a leg is out");
 	if (!strstr(h->refusal.why, "not in sync") || h->pool->sb->pool_blocks != before)
 		sim_fail("refused: %s", h->refusal.why);
@@ -409,25 +381,22 @@ static void away_main(void *arg)
 		sim_fail("leg 1 does not return: %s", h->refusal.why);
 	host_wait_resilver(h);
 	host_stop(h);
-	g->hs.missing = 1;
-	g->hs.degraded = true;
-	start(g, false);
+	g->start.missing = 1;
+	g->start.degraded = true;
+	script_start(g);
 	for (block = 0; block < h->pool->sb->pool_blocks; block++)
 		host_read_check(h, block);
-	host_stop(h);
 }
 
 /* A leg has its old size at the next start: refused, or out. */
-static void small_leg_main(void *arg)
+static void small_leg(struct script *g)
 {
-	struct larger *g = arg;
 	struct host *h = &g->host;
 
-	start(g, true);
 	grow(g, MORE);
 	host_stop(h);
 	become(g, POOL_LEG_BLOCKS);
-	if (!host_start(h, &g->o, &g->hs))
+	if (!host_start(h, &g->o, &g->start))
 		sim_fail("started on legs that are too small");
 	if (!strstr(h->refusal.why, "is too small"))
 		sim_fail("refused: %s", h->refusal.why);
@@ -439,7 +408,7 @@ static void set_rate(struct host *h, u64 rate)
 		sim_fail("resilver_rate is not set");
 }
 
-static void expect_refused(struct larger *g, const struct host_start *hs)
+static void expect_refused(struct script *g, const struct host_start *hs)
 {
 	if (!host_larger(&g->host, hs))
 		sim_fail("grown, though a leg is being replaced");
@@ -448,20 +417,18 @@ static void expect_refused(struct larger *g, const struct host_start *hs)
 }
 
 /* A leg is being replaced while it is in use: refused until the old one has been detached. */
-static void replaced_main(void *arg)
+static void replaced(struct script *g)
 {
 	static const u8 on[] = { 1, 2 };
-	struct larger *g = arg;
 	struct host *h = &g->host;
 	struct host_start more;
 	u8 uuid[16];
 	u64 block;
 
-	start(g, true);
 	fill(h, 7, h->pool->sb->pool_blocks);
 	become(g, MORE);
 	memcpy(uuid, h->pool->sb->legs[0].uuid, sizeof(uuid));
-	more = g->hs;
+	more = g->start;
 	more.legs++;
 	more.replaces = uuid;
 	set_rate(h, 64 << 10);
@@ -476,90 +443,85 @@ static void replaced_main(void *arg)
 	host_wait_resilver(h);
 	host_wait_replaced(h);
 	expect_refused(g, &more);
-	g->hs.on = on;
-	if (host_detach(h, &g->hs))
+	g->start.on = on;
+	if (host_detach(h, &g->start))
 		sim_fail("not detached: %s", h->refusal.why);
 	grow(g, MORE);
 	fill(h, 11, h->pool->sb->pool_blocks);
 	host_stop(h);
-	start(g, false);
+	script_start(g);
 	for (block = 0; block < h->pool->sb->pool_blocks; block++)
 		host_read_check(h, block);
-	host_stop(h);
 }
 
 /* --- the cases ------------------------------------------------------------------------ */
 
-static void set_up(struct larger *g, const struct shape *s)
+static void set_up(struct script *g)
 {
-	u32 i;
+	const struct host_start *hs = g->c->shape;
 
-	g->shape = s;
-	g->hs = s->hs;
-	g->hs.grown = true;
-	g->hs.leg_blocks = POOL_LEG_BLOCKS;
-	g->crash = (struct crash){ .legs = s->hs.legs, .parity = s->hs.parity,
-				   .second = s->hs.second, .second_parity = s->hs.second_parity,
-				   .cache = s->hs.cache, .o = &g->o, .growing = true,
-				   .grown_at = ~0u };
-	oracle_init(&g->o, MOST_BLOCKS);
-	for (i = 0; i < s->hs.legs + g->spare; i++)
-		blank_disks(&g->img[i], 1,
-			    i < s->hs.legs - s->hs.second - s->hs.cache &&
-			    s->first ? s->first : MOST);
+	g->start.grown = true;
+	g->start.leg_blocks = POOL_LEG_BLOCKS;
+	g->crash.growing = true;
+	g->crash.grown_at = ~0u;
+	g->crash.heal_allowed = own.victim != NO_DISK;
+	if (own.shape->first)
+		script_blank_disks(g, 0, hs->legs - hs->second - hs->cache, own.shape->first);
 }
 
-static void case_of(const char *what, const struct shape *s, void (*main)(void *arg), u32 victim,
-		    u32 after, u32 positions)
+/* The first life of @act is cut at about so many positions; 0: it ends with a stop. */
+static void case_of(const char *what, const struct shape *shape, void (*act)(struct script *g),
+		    u32 cuts)
 {
-	struct larger *g = calloc(1, sizeof(*g));
 	char name[64];
-	bool good;
-	u32 i;
+	const struct script_case c = {
+		.name = name, .shape = &shape->hs, .spares = act == replaced, .blank = MOST,
+		.blocks = MOST_BLOCKS, .set_up = set_up, .act = act,
+		.leave = cuts || act == small_leg, .turns = 1, .most = 1,
+		.salt = 900 + 100 * own.victim + own.after, .cuts = cuts, .depth = CHECK_LEGS,
+	};
 
-	snprintf(name, sizeof(name), victim == NO_DISK ? "%s:%s" : "%s:%s:%u:%u", what, s->name,
-		 victim, after);
-	if (wanted(name)) {
-		g->spare = main == replaced_main;
-		set_up(g, s);
-		g->victim = victim;
-		g->after = after;
-		g->crash.heal_allowed = victim != NO_DISK;
-		good = run_machine(g->img, g->hs.legs + g->spare,
-				   mix64(opt.seed, 900 + 100 * victim + after), main, g);
-		if (good && positions)
-			good = !cut_sampled(name, &g->crash, g->from, CHECK_LEGS, positions);
-		result(name, good);
-		for (i = 0; i < g->hs.legs + g->spare; i++)
-			image_free(&g->img[i]);
-		oracle_free(&g->o);
-	}
-	free(g);
+	snprintf(name, sizeof(name), own.victim == NO_DISK ? "%s:%s" : "%s:%s:%u:%u", what,
+		 shape->name, own.victim, own.after);
+	own.shape = shape;
+	script_run(&c);
+}
+
+static void all_of(const struct shape *shape)
+{
+	const struct host_start *hs = &shape->hs;
+
+	case_of("larger", shape, grows, opt.thorough ? SCRIPT_EVERYWHERE : 60);
+	case_of("larger-whole", shape, whole, 0);
+	case_of("larger-ahead", shape, ahead, opt.thorough ? SCRIPT_EVERYWHERE : 10);
+	if (!shape->first && !shape->second)
+		case_of("larger-again", shape, again, 24);
+	if (hs->legs > 1 && !hs->second && !hs->cache)
+		case_of("larger-away", shape, away, 0);
+	case_of("larger-small-leg", shape, small_leg, 0);
+}
+
+/* A leg of a mirror dies after each @step of its first @most requests. */
+static void lose(const char *what, void (*act)(struct script *g), u32 most, u32 step, u32 cuts)
+{
+	for (own.victim = 0; own.victim < 2; own.victim++)
+		for (own.after = 0; own.after < most; own.after += step)
+			case_of(what, &shapes[1], act, cuts);
+	own.victim = NO_DISK;
+	own.after = 0;
 }
 
 void run_larger(void)
 {
-	u32 i, victim, after;
+	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		const struct shape *s = &shapes[i];
-
-		case_of("larger", s, grow_main, NO_DISK, 0, opt.thorough ? ~0u : 60);
-		case_of("larger-whole", s, whole_main, NO_DISK, 0, 0);
-		case_of("larger-ahead", s, ahead_main, NO_DISK, 0, opt.thorough ? ~0u : 10);
-		if (!s->first && !s->second)
-			case_of("larger-again", s, again_main, NO_DISK, 0, 24);
-		if (s->hs.legs > 1 && !s->hs.second && !s->hs.cache)
-			case_of("larger-away", s, away_main, NO_DISK, 0, 0);
-		case_of("larger-small-leg", s, small_leg_main, NO_DISK, 0, 0);
-	}
-	case_of("larger-ahead-twice", &shapes[1], ahead_twice_main, NO_DISK, 0, 0);
-	case_of("larger-ahead-away", &shapes[1], ahead_away_main, NO_DISK, 0, 0);
-	for (victim = 0; victim < 2; victim++)
-		for (after = 0; after < 40; after += 5)
-			case_of("larger-ahead-lost", &shapes[1], ahead_main, victim, after, 4);
-	case_of("larger-replaced", &shapes[1], replaced_main, NO_DISK, 0, 0);
-	for (victim = 0; victim < 2; victim++)
-		for (after = 0; after < 24; after++)
-			case_of("larger-lost", &shapes[1], grow_main, victim, after, 6);
+	own.victim = NO_DISK;
+	own.after = 0;
+	for (i = 0; i < ARRAY_SIZE(shapes); i++)
+		all_of(&shapes[i]);
+	case_of("larger-ahead-twice", &shapes[1], ahead_twice, 0);
+	case_of("larger-ahead-away", &shapes[1], ahead_away, 0);
+	lose("larger-ahead-lost", ahead, 40, 5, 4);
+	case_of("larger-replaced", &shapes[1], replaced, 0);
+	lose("larger-lost", grows, 24, 1, 6);
 }
