@@ -612,12 +612,13 @@ static void refused_beside_one_that_moves(struct script *l)
 	end_in_sync(l);
 }
 
-/* It ends while the superblock of the change fails. */
+/* It ends while the pool has the new shape, at the latest when the superblock of that fails. */
 static void end_late_read(void *arg)
 {
 	struct kvp_leg *leg = arg;
+	u32 legs = leg->pool->nr_legs;
 
-	while (!disks.faults[0].hit)
+	while (leg->pool->nr_legs == legs && !disks.faults[0].hit)
 		host_sleep(1);
 	kvp_leg_unchoose(leg);
 }
