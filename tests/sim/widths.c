@@ -8,22 +8,16 @@
  * without one leg, another one each time.
  */
 #include <stdlib.h>
-#include <string.h>
 
-#include "suite.h"
+#include "script.h"
 
 #define POSITIONS	6u	/* number of cut positions of the trace, or a few more */
 
-struct wide {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	const char *name;
-	u32 cuts_from;		/* position in the trace: the pool was made */
-	/* of one start after the power went at @at: */
-	u32 at, scrubbed;
-	struct rng rng;
-};
+/* What a case knows besides its script. */
+static struct {
+	struct rng rng;		/* of the cuts */
+	u32 at;			/* position of the last cut */
+} own;
 
 static u32 legs_of(const struct host_vdev *v)
 {
@@ -35,7 +29,7 @@ static u32 legs_of(const struct host_vdev *v)
 }
 
 /* All vdevs get some of it, in any rotation. */
-static void write_all(struct wide *w)
+static void write_all(struct script *w)
 {
 	struct host *h = &w->host;
 	u32 block;
@@ -55,68 +49,52 @@ static void write_all(struct wide *w)
 	host_write(h, 40, 1, true);
 }
 
-static void live(void *arg)
+static void live(struct script *w)
 {
-	struct wide *w = arg;
-
-	if (host_start(&w->host, &w->o, &w->start))
-		sim_fail("not made: %s", w->host.refusal.why);
 	if (w->host.pool->sb->pool_blocks < w->o.blocks)
 		sim_fail("%llu blocks are too few", w->host.pool->sb->pool_blocks);
-	w->cuts_from = disks.trace.nr;
 	write_all(w);
 }
 
-static void look_at(struct wide *w, u64 block)
+static void look_at(struct script *w, u64 block)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	char why[160];
 
 	if (host_read(&w->host, block, data)) {
-		if (!w->start.missing || !oracle_may_be_lost(&w->o, block, w->at))
+		if (!w->start.missing || !oracle_may_be_lost(&w->o, block, own.at))
 			sim_fail("block %llu cannot be read", block);
-	} else if (!oracle_allows(&w->o, block, data, w->at, why)) {
+	} else if (!oracle_allows(&w->o, block, data, own.at, why)) {
 		sim_fail("%s", why);
 	}
 }
 
-static void look(void *arg)
+static void look(struct script *w)
 {
 	u64 healed, unrepaired, block;
-	struct wide *w = arg;
 
-	if (host_start(&w->host, &w->o, &w->start))
-		sim_fail("start refused: %s", w->host.refusal.why);
 	for (block = 0; block < w->o.blocks; block++)
 		look_at(w, block);
-	if (!w->start.missing) {
-		host_scrub(&w->host, &healed, &unrepaired);
-		if (healed || unrepaired)
-			sim_fail("a scrub healed %llu, and %llu are lost", healed, unrepaired);
-	}
-	host_stop(&w->host);
+	if (w->start.missing)
+		return;
+	host_scrub(&w->host, &healed, &unrepaired);
+	if (healed || unrepaired)
+		sim_fail("a scrub healed %llu, and %llu are lost", healed, unrepaired);
 }
 
-static bool starts(struct wide *w, const struct image *images, u64 missing)
+static bool starts(struct script *w, const struct image *images, u64 missing)
 {
-	struct sim_config config;
-	bool good;
-
-	check_seed_config(&config, mix64(opt.seed, mix64(w->at, missing)));
-	check_stats.machines++;
-	w->start.format = false;
+	w->seed = mix64(opt.seed, mix64(own.at, missing));
 	w->start.missing = missing;
 	w->start.degraded = missing;
-	disks_begin(images, w->start.legs);
-	good = sim_run(&config, look, w) == SIM_RETURNED;
-	disks_end();
-	if (!good)
-		fprintf(stderr, "  ^ cut at %u, without legs %llx\n", w->at, missing);
-	return good;
+	if (script_live_on(w, images, look, false))
+		return true;
+	fprintf(stderr, "  ^ cut at %u, without legs %llx\n", own.at, missing);
+	return false;
 }
 
 /* Writes that no flush covers are all there, or none, or some. */
-static bool cut_here(struct wide *w, const struct cutter *cut)
+static bool cut_here(struct script *w, const struct cutter *cut)
 {
 	static u32 which[MAX_PENDING];
 	static u8 fates[MAX_PENDING];
@@ -124,31 +102,30 @@ static bool cut_here(struct wide *w, const struct cutter *cut)
 	u32 n = cutter_majors(cut, which), choice, i;
 	bool good = true;
 
-	w->at = cut->at;
+	own.at = cut->at;
 	for (choice = 0; good && choice < 3; choice++) {
 		for (i = 0; i < n; i++)
-			fates[i] = choice == 2 ? rng_below(&w->rng, 3) : choice ? FATE_KEPT :
+			fates[i] = choice == 2 ? rng_below(&own.rng, 3) : choice ? FATE_KEPT :
 				FATE_DROPPED;
-		cutter_images(cut, fates, &w->rng, images);
+		cutter_images(cut, fates, &own.rng, images);
 		check_stats.images++;
 		good = starts(w, images, 0) &&
-		       starts(w, images, BIT_ULL(rng_below(&w->rng, w->start.legs)));
-		for (i = 0; i < w->start.legs; i++)
-			image_free(&images[i]);
+		       starts(w, images, BIT_ULL(rng_below(&own.rng, w->start.legs)));
+		script_free_disks(w, images);
 	}
 	return good;
 }
 
-static bool cut_some(struct wide *w)
+static bool cut_some(struct script *w)
 {
-	struct trace t = disks.trace;
+	struct trace t = script_take_trace();
 	struct cutter *cut = malloc(sizeof(*cut));
-	u32 left = t.nr - w->cuts_from, step = max(left / POSITIONS, 1u);
+	u32 from = w->from, left = t.nr - from, step = max(left / POSITIONS, 1u);
 	bool good = true;
 
-	memset(&disks.trace, 0, sizeof(disks.trace));
+	own.rng.s = w->seed;
 	cutter_init(cut, &t);
-	cutter_seek(cut, w->cuts_from + rng_below(&w->rng, step));
+	cutter_seek(cut, from + rng_below(&own.rng, step));
 	while (good && cut->at < t.nr) {
 		good = cut_here(w, cut);
 		cutter_seek(cut, min(cut->at + step, t.nr));
@@ -162,26 +139,14 @@ static bool cut_some(struct wide *w)
 
 static void wide(const char *name, const struct host_vdev *vdevs, u32 blocks)
 {
-	struct image blank[MAX_DISKS];
-	struct wide *w;
-	bool good;
-	u32 i;
+	const struct host_start shape = { .legs = legs_of(vdevs), .wide = vdevs };
+	const struct script_case c = {
+		.name = name, .shape = &shape, .blank = POOL_LEG_BLOCKS, .blocks = blocks,
+		.act = live, .leave = true, .after = cut_some, .turns = 1, .most = 1,
+		.salt = blocks,
+	};
 
-	if (!wanted(name))
-		return;
-	w = calloc(1, sizeof(*w));
-	w->name = name;
-	w->rng.s = mix64(opt.seed, blocks);
-	w->start = (struct host_start){ .legs = legs_of(vdevs), .wide = vdevs, .format = true };
-	oracle_init(&w->o, blocks);
-	blank_disks(blank, w->start.legs, POOL_LEG_BLOCKS);
-	good = run_machine(blank, w->start.legs, mix64(opt.seed, blocks), live, w);
-	good = good && cut_some(w);
-	result(name, good);
-	for (i = 0; i < w->start.legs; i++)
-		image_free(&blank[i]);
-	oracle_free(&w->o);
-	free(w);
+	script_run(&c);
 }
 
 void run_widths(void)
