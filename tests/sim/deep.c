@@ -54,7 +54,7 @@ static u32 levels(const struct host *h)
 /*
  * One copy of a page is bad: a scrub finds it on any level, whether the page is in memory or not.
  */
-static void scrub_looks_at_each_level(struct trouble *t)
+static void scrub_looks_at_each_level(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 at, healed, unrepaired, before;
@@ -82,7 +82,7 @@ static void scrub_looks_at_each_level(struct trouble *t)
 }
 
 /* The first leaf below each page above is unwritten, so the cursor enters the page further on. */
-static void scrub_looks_above_unwritten(struct trouble *t)
+static void scrub_looks_above_unwritten(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 at, healed, unrepaired;
@@ -106,7 +106,7 @@ static void scrub_looks_above_unwritten(struct trouble *t)
  * A reader that finds a bad copy of a page repairs it, without a scrub. One copy of each page is
  * read first.
  */
-static void readers_repair_each_level(struct trouble *t)
+static void readers_repair_each_level(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 n, level, repaired;
@@ -153,7 +153,7 @@ static void expect_poisoned(struct host *h, u64 blocks)
 }
 
 /* Leaves that no leg has: the first is an event at once, and the others are a few. */
-static void lost_pages_share_events(struct trouble *t)
+static void lost_pages_share_events(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_pool *pool = h->pool;
@@ -184,13 +184,13 @@ static void lost_pages_share_events(struct trouble *t)
 
 static void another_task(void *arg)
 {
-	struct trouble *t = arg;
+	struct script *t = arg;
 
 	kvp_event(t->host.pool, "another task=1");
 }
 
 /* The events of a task that carries out an order tell whose order that is, and no others. */
-static void events_tell_who(struct trouble *t)
+static void events_tell_who(struct script *t)
 {
 	static const char *const texts[] = {
 		"renamed old=a name=b uid=7 login=8", "set key=comment uid=7 login=8 value=a b uid=9",
@@ -244,7 +244,7 @@ static void use_what_is_beside(struct host *h)
  * Readers get EIO, which changes nothing, and all other blocks work. The giveup message poisons all
  * of it, and writes no leaf.
  */
-static void lost_page_above_is_given_up(struct trouble *t)
+static void lost_page_above_is_given_up(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 healed, unrepaired, leaves, next;
@@ -279,12 +279,10 @@ static void lost_page_above_is_given_up(struct trouble *t)
 	kvp_table_shrink(h->pool->table, true);
 }
 
-static void what_was_given_up_stays_so(struct trouble *t)
+static void what_was_given_up_stays_so(struct script *t)
 {
 	struct host *h = &t->host;
 
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	expect_poisoned(h, BELOW - 1);
 	host_read_check(h, 5 * LEAF + 300);
 	host_read_check(h, BESIDE + 7);
@@ -302,7 +300,7 @@ static void what_was_given_up_stays_so(struct trouble *t)
  * An accepted write goes home: it is not lost, and stops no other write. All blocks around it are
  * lost.
  */
-static void write_below_a_lost_page(struct trouble *t)
+static void write_below_a_lost_page(struct script *t)
 {
 	struct host *h = &t->host;
 
@@ -325,7 +323,7 @@ static void write_below_a_lost_page(struct trouble *t)
 
 #define SMALL_LEGS	9216u		/* 36 MiB: less to check after each cut */
 
-static void lose_all_pages_above(struct trouble *t)
+static void lose_all_pages_above(struct script *t)
 {
 	struct host *h = &t->host;
 
@@ -339,16 +337,13 @@ static void lose_all_pages_above(struct trouble *t)
  * Cut everywhere: given up blocks never read as unwritten, and later acknowledged writes are not
  * lost.
  */
-static void write_below_and_give_up(struct trouble *t)
+static void write_below_and_give_up(struct script *t)
 {
 	struct host *h = &t->host;
 
-	t->start.format = false;
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
-	t->crash = (struct crash){ .poison_allowed = true, .heal_allowed = true,
-				   .sound = 3 * LEAF + 7, .sound_count = 3 };
-	t->cuts_from = disks.trace.nr;
+	t->crash.poison_allowed = t->crash.heal_allowed = true;
+	t->crash.sound = 3 * LEAF + 7;
+	t->crash.sound_count = 3;
 	if (rng_below(&sim_rng, 2) && kvp_table_give_up(h->pool->table, 9 * LEAF, false))
 		sim_fail("the lost page was not given up");
 	host_write(h, 3 * LEAF + 7, 3, false);
@@ -362,7 +357,7 @@ static void write_below_and_give_up(struct trouble *t)
 }
 
 /* R27: a leg that does not answer, or is out, may have the page. */
-static void page_above_that_may_come_back(struct trouble *t)
+static void page_above_that_may_come_back(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 at;
@@ -424,7 +419,7 @@ static void expect_nothing_written(struct host *h)
 }
 
 /* A null page stays null after reads; a discarded one is null again. */
-static void discards_of_nothing_cost_nothing(struct trouble *t)
+static void discards_of_nothing_cost_nothing(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 n;
@@ -453,13 +448,11 @@ static void discards_of_nothing_cost_nothing(struct trouble *t)
 	host_read_each(h, 30 * LEAF, 10);
 }
 
-static void discards_stay_after_a_restart(struct trouble *t)
+static void discards_stay_after_a_restart(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
 
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	for (i = 8; i < LEAVES; i++)
 		host_read_check(h, i * LEAF + i);
 	host_read_each(h, 30 * LEAF, 10);
@@ -467,7 +460,7 @@ static void discards_stay_after_a_restart(struct trouble *t)
 }
 
 /* A log full of discards; the recovery does the same. */
-static void discards_without_a_checkpoint(struct trouble *t)
+static void discards_without_a_checkpoint(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
@@ -480,13 +473,13 @@ static void discards_without_a_checkpoint(struct trouble *t)
 
 static void begin_checkpoint(void *arg)
 {
-	struct trouble *t = arg;
+	struct script *t = arg;
 
 	struct kvp_pool *pool = t->host.pool;
 
 	mutex_lock(&pool->checkpoint_lock);
-	t->checkpoint_error = kvp_checkpoint(pool, NULL);
-	t->checkpointed = leaf_discards(&t->host);
+	beside.checkpoint_error = kvp_checkpoint(pool, NULL);
+	beside.checkpointed = leaf_discards(&t->host);
 	mutex_unlock(&pool->checkpoint_lock);
 }
 
@@ -494,7 +487,7 @@ static void begin_checkpoint(void *arg)
  * One discard in many turns, of leaves that are in memory: each turn goes on where the one before
  * has ended.
  */
-static void discard_in_many_turns(struct trouble *t)
+static void discard_in_many_turns(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 i;
@@ -517,7 +510,7 @@ static void discard_in_many_turns(struct trouble *t)
  * The table has space for few dirty pages, so they are written in between. A checkpoint that is
  * requested meanwhile completes.
  */
-static void discards_in_little_room(struct trouble *t)
+static void discards_in_little_room(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 before, checkpoints, at;
@@ -529,7 +522,7 @@ static void discards_in_little_room(struct trouble *t)
 	h->pool->table->budget = 32;
 	before = leaf_discards(h);
 	checkpoints = h->pool->sb->checkpoint;
-	t->checkpointed = 0;
+	beside.checkpointed = 0;
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, at, at);
 	/* Parts of leaves: each is read, and dirty then. */
@@ -544,15 +537,15 @@ static void discards_in_little_room(struct trouble *t)
 	host_sleep(50);
 	disks_release_all();
 	host_checkpoint(h);
-	while (!t->checkpointed)
+	while (!beside.checkpointed)
 		host_sleep(1);
 	sim_hands_over = false;
 	if (h->pool->sb->checkpoint - checkpoints < (LEAVES - 1) / 32)
 		sim_fail("%llu checkpoints for %u leaves", h->pool->sb->checkpoint - checkpoints,
 			 LEAVES);
-	if (t->checkpoint_error || t->checkpointed - before >= LEAVES - 1)
+	if (beside.checkpoint_error || beside.checkpointed - before >= LEAVES - 1)
 		sim_fail("a checkpoint waited until %llu leaves were discarded",
-			 t->checkpointed - before);
+			 beside.checkpointed - before);
 	/* Each turn has gone on where the one before had ended. */
 	kvp_table_shrink(h->pool->table, true);
 	kvp_rcache_drop(h->pool->rcache);
@@ -576,7 +569,7 @@ static u64 page_reads(struct host *h)
 }
 
 /* Leaves are not read to be discarded, only pages above them. */
-static void discards_read_no_leaf(struct trouble *t)
+static void discards_read_no_leaf(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 reads, written;
@@ -634,7 +627,7 @@ static void rcache_figures(struct host *h, u64 *told, u64 *held)
  * Caches forget the blocks of leaves that are not read, wherever they lie, and are told of many at
  * once.
  */
-static void caches_forget_unread_leaves(struct trouble *t)
+static void caches_forget_unread_leaves(struct script *t)
 {
 	static const u32 at[] = { 0, 15, 16, 33, 300, LEAF - 17, LEAF - 1 };
 	struct host *h = &t->host;
@@ -676,7 +669,7 @@ static void caches_forget_unread_leaves(struct trouble *t)
  * Discard @count blocks from the first on, again and again, and write there at once. A slot that
  * counts until the checkpoint is not overwritten by a leaf that is made again earlier.
  */
-static void discard_and_make_again(struct trouble *t, u32 count)
+static void discard_and_make_again(struct script *t, u32 count)
 {
 	struct host *h = &t->host;
 	u64 at[8], leaf;
@@ -714,30 +707,30 @@ static void discard_and_make_again(struct trouble *t, u32 count)
 	expect_scrub(h, 0, 0);
 }
 
-static void discarded_leaf_is_made_again(struct trouble *t)
+static void discarded_leaf_is_made_again(struct script *t)
 {
 	discard_and_make_again(t, 8 * LEAF);
 }
 
 /* Of all of the pool: the page above is not read for that. */
-static void discarded_page_is_made_again(struct trouble *t)
+static void discarded_page_is_made_again(struct script *t)
 {
 	discard_and_make_again(t, (u32)t->host.pool->sb->pool_blocks);
 }
 
 static void read_a_block(void *arg)
 {
-	struct trouble *t = arg;
+	struct script *t = arg;
 	u8 *data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
 
 	/* The old version or zeros: the discard is not answered for that. */
 	host_read(&t->host, 7 * LEAF + 300, data);
 	kfree(data);
-	t->scrubbed = true;
+	beside.scrubbed = true;
 }
 
 /* A leaf is read while all of it is discarded. */
-static void discard_beside_a_reader(struct trouble *t)
+static void discard_beside_a_reader(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 at;
@@ -752,7 +745,7 @@ static void discard_beside_a_reader(struct trouble *t)
 	kvp_rcache_drop(h->pool->rcache);
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, at, at);
-	t->scrubbed = false;
+	beside.scrubbed = false;
 	sim_spawn("reader", read_a_block, t);
 	while (!disks_wait())
 		host_sleep(1);
@@ -761,7 +754,7 @@ static void discard_beside_a_reader(struct trouble *t)
 	host_destage(h);
 	host_sleep(20);
 	disks_release_all();
-	while (!t->scrubbed)
+	while (!beside.scrubbed)
 		host_sleep(1);
 	host_checkpoint(h);
 	host_read_each(h, 7 * LEAF + 295, 10);
@@ -784,7 +777,7 @@ static void poison_block(struct host *h, u64 block)
 }
 
 /* Discarded poison is counted in all cases, also given up blocks. */
-static void discards_of_poison(struct trouble *t)
+static void discards_of_poison(struct script *t)
 {
 	struct host *h = &t->host;
 
@@ -813,7 +806,7 @@ static void discards_of_poison(struct trouble *t)
 	expect_nothing_written(h);
 }
 
-static void spread_in_both_slots(struct trouble *t)
+static void spread_in_both_slots(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 leaf;
@@ -827,14 +820,10 @@ static void spread_in_both_slots(struct trouble *t)
 }
 
 /* Cut everywhere: over leaves that were not read, and some that are made again at once. */
-static void discard_and_write_again(struct trouble *t)
+static void discard_and_write_again(struct script *t)
 {
 	struct host *h = &t->host;
 
-	t->start.format = false;
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
-	t->cuts_from = disks.trace.nr;
 	host_discard(h, LEAF, 6 * LEAF);
 	host_flush(h);
 	host_write(h, 2 * LEAF + 2, 3, false);
@@ -862,7 +851,7 @@ static void expect_reads_above(struct host *h, u64 before)
 }
 
 /* A page with all that is below it is discarded, and one beside it is not; then all of the pool. */
-static void discards_read_no_page_above(struct trouble *t)
+static void discards_read_no_page_above(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 reads;
@@ -941,7 +930,7 @@ static void spoil_page(u64 at, enum found how)
 }
 
 /* The old contents of a page that was discarded unread are wanted, and are found in each way. */
-static void discarded_page_is_gone(struct trouble *t)
+static void discarded_page_is_gone(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_vdev *v = &h->pool->vdevs.v[0];
@@ -979,7 +968,7 @@ static void discarded_page_is_gone(struct trouble *t)
  * A reader has come to the page, and to a leaf below it: they count, and the discard goes on leaf
  * by leaf.
  */
-static void discarded_page_is_read(struct trouble *t)
+static void discarded_page_is_read(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 all = h->pool->sb->pool_blocks;
@@ -1003,16 +992,12 @@ static void discarded_page_is_read(struct trouble *t)
 }
 
 /* Cut everywhere: all of the pool, and some of it is written again at once. */
-static void discard_all_and_write_again(struct trouble *t)
+static void discard_all_and_write_again(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 all;
 
-	t->start.format = false;
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	all = (u32)h->pool->sb->pool_blocks;
-	t->cuts_from = disks.trace.nr;
 	host_discard(h, 0, all);
 	host_flush(h);
 	host_write(h, 2 * LEAF + 2, 3, false);
@@ -1029,7 +1014,7 @@ static void discard_all_and_write_again(struct trouble *t)
 /* --- poison, and a scrub's locks ----------------------------------------------------- */
 
 /* Pointers show where poison is; until they do, pages in memory do. */
-static void poison_is_found_by_pointers(struct trouble *t)
+static void poison_is_found_by_pointers(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_tpage *leaf;
@@ -1059,7 +1044,7 @@ static void poison_is_found_by_pointers(struct trouble *t)
 /*
  * Discards of all that was written since the start may be in the log: each of those leaves is read.
  */
-static void estimate_counts_what_was_written(struct trouble *t)
+static void estimate_counts_what_was_written(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 before = kvp_pool_recovery_ms(h->pool), after;
@@ -1080,22 +1065,22 @@ static void estimate_counts_what_was_written(struct trouble *t)
 
 static void scrub_task(void *arg)
 {
-	struct trouble *t = arg;
+	struct script *t = arg;
 	u64 healed, unrepaired;
 
 	host_scrub(&t->host, &healed, &unrepaired);
-	t->scrubbed = true;
+	beside.scrubbed = true;
 }
 
 /* The scrub's requests for table pages hang; direct writes still change entries. */
-static void scrub_holds_up_no_write(struct trouble *t)
+static void scrub_holds_up_no_write(struct script *t)
 {
 	struct host *h = &t->host;
 
 	spread(h);
 	kvp_table_put(kvp_table_load(h->pool->table, 0));
 	kvp_table_put(kvp_table_load(h->pool->table, 9 * LEAF));
-	t->scrubbed = false;
+	beside.scrubbed = false;
 	/* Or a write that waits for the scrub would go on when the leg is given up. */
 	h->pool->tunables[KVP_T_LEG_TIMEOUT] = 0;
 	disks_stall(1, disks.table_start, disks.log_start - 1);
@@ -1105,10 +1090,10 @@ static void scrub_holds_up_no_write(struct trouble *t)
 	host_write_by_intent(h, 9 * LEAF, 60);
 	host_flush(h);
 	host_read_check(h, 9 * LEAF + 7);
-	if (t->scrubbed)
+	if (beside.scrubbed)
 		sim_fail("the scrub did not wait: the case was not set up");
 	disks_release(1);
-	while (!t->scrubbed)
+	while (!beside.scrubbed)
 		host_sleep(1);
 }
 

@@ -79,7 +79,7 @@ static u64 changed_of(struct host *h, u32 since)
 }
 
 /* The root page of the first vdev is lost, with a poisoned block below it. */
-static void lose_root(struct trouble *t)
+static void lose_root(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 healed, unrepaired, next, block, below = count_of(h, 0), other;
@@ -118,12 +118,10 @@ static void lose_root(struct trouble *t)
 	host_read_check(h, block);
 }
 
-static void go_on_without(struct trouble *t)
+static void go_on_without(struct script *t)
 {
 	struct host *h = &t->host;
 
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	host_read_check(h, next_of(h, 0, 3 * LEAF));
 	expect_eio(h, next_of(h, 0, 3 * LEAF) + 2);
 	discard_all(h);
@@ -137,7 +135,7 @@ static void go_on_without(struct trouble *t)
  * does. That is an answer. So blocks below a leaf are poisoned, and a page above the leaves is
  * given up.
  */
-static void lost_with(struct trouble *t, int error)
+static void lost_with(struct script *t, int error)
 {
 	struct host *h = &t->host;
 	u64 leaf = next_of(h, 0, 9 * LEAF), above = next_of(h, 0, 3 * LEAF);
@@ -161,12 +159,12 @@ static void lost_with(struct trouble *t, int error)
 	expect_poison(h, 0);
 }
 
-static void lost_by_sums(struct trouble *t)
+static void lost_by_sums(struct script *t)
 {
 	lost_with(t, -EILSEQ);
 }
 
-static void lost_by_sectors(struct trouble *t)
+static void lost_by_sectors(struct script *t)
 {
 	lost_with(t, -ENODATA);
 }
@@ -175,7 +173,7 @@ static void lost_by_sectors(struct trouble *t)
  * Legs are silent for a few reads of the page, and the order comes meanwhile: nothing is given up,
  * and the order does not say so either.
  */
-static void silent_for_a_moment(struct trouble *t)
+static void silent_for_a_moment(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 reads, i;
@@ -199,7 +197,7 @@ static void silent_for_a_moment(struct trouble *t)
  * The legs become larger. A table of which a page is lost is not moved, and the refusal says what
  * helps. Given up, it is moved, and what the pool gets is not lost.
  */
-static void lose_root_and_grow(struct trouble *t)
+static void lose_root_and_grow(struct script *t)
 {
 	struct host *h = &t->host;
 	struct host_start larger = t->start;
@@ -232,12 +230,10 @@ static void lose_root_and_grow(struct trouble *t)
 	expect_poison(h, before - 4);
 }
 
-static void go_on_larger(struct trouble *t)
+static void go_on_larger(struct script *t)
 {
 	struct host *h = &t->host;
 
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	expect_eio(h, 3 * LEAF + 2);
 	host_read_check(h, h->pool->sb->pool_blocks - 1);
 	host_discard(h, 0, 2 * LEAF);

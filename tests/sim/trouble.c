@@ -12,7 +12,6 @@
 
 #include "home/pieces.h"
 #include "io/flight.h"
-#include "suite.h"
 #include "trouble.h"
 #include "io/mirror.h"
 #include "ram/rcache.h"
@@ -21,128 +20,64 @@
 #include "table/table.h"
 #include "work/scrub.h"
 
-static void trouble_main(void *arg)
-{
-	struct trouble *t = arg;
-
-	if (host_start(&t->host, &t->o, &t->start))
-		sim_fail("start: %s", t->host.refusal.why);
-	t->run(t);
-	if (!t->then)
-		host_stop(&t->host);
-}
-
-static void second_main(void *arg)
-{
-	struct trouble *t = arg;
-
-	t->then(t);
-	if (t->host.pool)
-		host_stop(&t->host);
-}
+struct beside beside;
 
 /* The contents that the first life left count, at any cut of the second; for a mirror. */
-static void rebase(struct trouble *t)
+static void rebase(struct oracle *o)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	u64 block;
 
-	for (block = 0; block < t->o.blocks; block++) {
-		if (!oracle_touched(&t->o, block))
+	for (block = 0; block < o->blocks; block++) {
+		if (!oracle_touched(o, block))
 			continue;
 		image_read(&disks.img[0], disks.data_start + block, data);
-		oracle_rebase(&t->o, block, data);
+		oracle_rebase(o, block, data);
 	}
 }
 
-static bool cut_second(struct trouble *t)
+/* Only the second life is cut. */
+static bool both_lives(struct script *t)
 {
-	struct crash c = t->crash;
-
-	c.legs = t->start.legs;
-	c.o = &t->o;
-	return !cut_everywhere(t->name, &c, t->cuts_from, CHECK_CONTENTS);
+	if (!script_live(t, t->c->act, true))
+		return false;
+	script_keep(t);
+	if (t->cuts)
+		rebase(&t->o);
+	return script_live(t, t->c->then, false) && script_check_cuts(t);
 }
 
-static bool run_second(struct trouble *t, const struct sim_config *config)
+static void lives(const char *name, void (*run)(struct script *t), void (*then)(struct script *t),
+		  void (*prepare)(struct script *t), const struct host_start *shape,
+		  u32 leg_blocks, bool cut)
 {
-	struct image img[MAX_DISKS];
-	bool good;
-	u32 i;
+	const struct script_case c = {
+		.name = deep_name(name), .shape = shape, .blank = leg_blocks,
+		.blocks = leg_blocks * (shape->parity ? 4 : 1), .prepare = prepare, .act = run,
+		.then = then, .play = then ? both_lives : NULL,
+		.turns = opt.thorough ? 24 : cut ? 2 : 3, .first_plain = true, .salt = 3000,
+		.cuts = cut ? SCRIPT_EVERYWHERE : 0, .depth = CHECK_CONTENTS,
+		.own = &beside, .own_size = sizeof(beside),
+	};
 
-	for (i = 0; i < t->start.legs; i++)
-		image_copy(&img[i], &disks.img[i]);
-	if (t->cut)
-		rebase(t);
-	disks_begin(img, t->start.legs);
-	t->start.format = false;
-	good = sim_run(config, second_main, t) == SIM_RETURNED;
-	disks_end();
-	if (good && t->cut)
-		good = cut_second(t);
-	for (i = 0; i < t->start.legs; i++)
-		image_free(&img[i]);
-	return good;
+	script_run(&c);
 }
 
-static bool run_once(struct trouble *t, u64 seed)
-{
-	struct image blank[MAX_DISKS];
-	struct sim_config config;
-	bool good;
-	u32 i;
-
-	oracle_init(&t->o, t->leg_blocks * (t->start.parity ? 4 : 1));
-	blank_disks(blank, t->start.legs, t->leg_blocks);
-	good = run_machine(blank, t->start.legs, seed, trouble_main, t);
-	if (good && t->then)
-		good = run_second(t, &config);
-	for (i = 0; i < t->start.legs; i++)
-		image_free(&blank[i]);
-	oracle_free(&t->o);
-	return good;
-}
-
-static void lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
-		  const struct host_start *shape, u32 leg_blocks, bool cut)
-{
-	u32 rounds = opt.rounds ?: opt.thorough ? 24 : cut ? 2 : 3, i;
-	struct trouble *t;
-	bool good = true;
-
-	name = deep_name(name);
-	if (!wanted(name))
-		return;
-	t = calloc(1, sizeof(*t));
-	for (i = 0; good && i < rounds; i++) {
-		t->name = name;
-		t->run = run;
-		t->then = then;
-		t->cut = cut;
-		t->leg_blocks = leg_blocks;
-		t->start = *shape;
-		t->start.format = true;
-		good = run_once(t, i ? mix64(opt.seed, 3000 + i) : opt.seed);
-	}
-	result(name, good);
-	free(t);
-}
-
-void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+void lives_of(const char *name, void (*run)(struct script *t), void (*then)(struct script *t),
 	      const struct host_start *shape, u32 leg_blocks)
 {
-	lives(name, run, then, shape, leg_blocks, false);
+	lives(name, run, then, NULL, shape, leg_blocks, false);
 }
 
-void cut_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+void cut_lives(const char *name, void (*run)(struct script *t), void (*then)(struct script *t),
 	       u32 legs, u32 leg_blocks)
 {
 	const struct host_start shape = { .legs = legs };
 
-	lives(name, run, then, &shape, leg_blocks, true);
+	lives(name, run, then, NULL, &shape, leg_blocks, true);
 }
 
-void two_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+void two_lives(const char *name, void (*run)(struct script *t), void (*then)(struct script *t),
 	       u32 legs, u32 leg_blocks)
 {
 	const struct host_start shape = { .legs = legs };
@@ -150,7 +85,7 @@ void two_lives(const char *name, void (*run)(struct trouble *t), void (*then)(st
 	lives_of(name, run, then, &shape, leg_blocks);
 }
 
-void trouble(const char *name, void (*run)(struct trouble *t), u32 legs)
+void trouble(const char *name, void (*run)(struct script *t), u32 legs)
 {
 	two_lives(name, run, NULL, legs, LEG_BLOCKS);
 }
@@ -193,7 +128,7 @@ void expect_scrub(struct host *h, u64 healed, u64 unrepaired)
 /*
  * It reads all data changed since the checkpoint, also data that is not home yet, and no old leaf.
  */
-static void scrub_since_a_checkpoint(struct trouble *t)
+static void scrub_since_a_checkpoint(struct script *t)
 {
 	static const u32 leaves[] = { 3, 5, 7, 9 };
 	struct host *h = &t->host;
@@ -228,7 +163,7 @@ static void scrub_since_a_checkpoint(struct trouble *t)
 /* --- memory ---------------------------------------------------------------------------------- */
 
 /* Blocks that a scrub skips for lack of memory are read later, and are not called damaged. */
-static void scrub_without_memory(struct trouble *t)
+static void scrub_without_memory(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 leaf;
@@ -250,7 +185,7 @@ static void scrub_without_memory(struct trouble *t)
  * Almost no allocation succeeds, and the table does not fit into the reserve: writes, discards and
  * reads all end (R24).
  */
-static void progress_without_memory(struct trouble *t)
+static void progress_without_memory(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 round, leaf;
@@ -314,7 +249,7 @@ static void lose_block(struct host *h, u64 block)
 }
 
 /* R8: neither the read that finds poison nor a FLUSH after it is answered before it is durable. */
-static void flush_waits_for_fresh_poison(struct trouble *t)
+static void flush_waits_for_fresh_poison(struct script *t)
 {
 	struct host *h = &t->host;
 	struct side read, flush;
@@ -350,7 +285,7 @@ static void flush_waits_for_fresh_poison(struct trouble *t)
  * One block is no longer poisoned when another one is: the number stays, and yet it must be
  * written.
  */
-static void poison_that_makes_up_for_poison(struct trouble *t)
+static void poison_that_makes_up_for_poison(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_tpage *leaf;
@@ -445,7 +380,7 @@ void expect_eio(struct host *h, u64 block)
 }
 
 /* A leaf bad on every leg: its blocks are EIO until they are overwritten, and the pool goes on. */
-static void lost_leaf_while_running(struct trouble *t)
+static void lost_leaf_while_running(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 healed, unrepaired;
@@ -476,7 +411,7 @@ static void lost_leaf_while_running(struct trouble *t)
 }
 
 /* A single has each page twice: either copy will do, and the other one is healed. */
-static void single_heals_its_table(struct trouble *t)
+static void single_heals_its_table(struct script *t)
 {
 	struct host *h = &t->host;
 	const struct kvp_geometry *g = h->pool->vdevs.v[0].g;
@@ -512,7 +447,7 @@ static void single_heals_its_table(struct trouble *t)
 }
 
 /* One leg does not answer: it may have the page, so nothing is given up for lost. */
-static void leaf_that_may_come_back(struct trouble *t)
+static void leaf_that_may_come_back(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 at, healed, unrepaired;
@@ -535,7 +470,7 @@ static void leaf_that_may_come_back(struct trouble *t)
 	expect_scrub(h, 0, 0);
 }
 
-static void write_and_lose_leaf(struct trouble *t)
+static void write_and_lose_leaf(struct script *t)
 {
 	spread(&t->host);
 	lose_page(&t->host, 0, 5 * LEAF);
@@ -543,12 +478,10 @@ static void write_and_lose_leaf(struct trouble *t)
 	host_write(&t->host, 9 * LEAF + 7, 2, true);
 }
 
-static void start_without_leaf(struct trouble *t)
+static void read_without_leaf(struct script *t)
 {
 	struct host *h = &t->host;
 
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	host_read_check(h, 5 * LEAF + 7);
 	host_read_check(h, 9 * LEAF + 8);
 	expect_eio(h, 5 * LEAF + 300);
@@ -556,7 +489,7 @@ static void start_without_leaf(struct trouble *t)
 		sim_fail("%llu blocks are durably poisoned", h->pool->sb->poisoned_blocks);
 }
 
-static void write_and_lose_page_above(struct trouble *t)
+static void write_and_lose_page_above(struct script *t)
 {
 	struct host *h = &t->host;
 
@@ -572,12 +505,10 @@ static void write_and_lose_page_above(struct trouble *t)
  * The log holds writes below the page. They are not lost. All other blocks below it are, and no
  * block elsewhere.
  */
-static void start_without_page_above(struct trouble *t)
+static void read_without_page_above(struct script *t)
 {
 	struct host *h = &t->host;
 
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	host_read_check(h, 5 * LEAF + 7);
 	host_read_check(h, 600 * LEAF + 8);
 	expect_eio(h, 5 * LEAF + 300);
@@ -587,7 +518,7 @@ static void start_without_page_above(struct trouble *t)
 		sim_fail("%llu blocks are durably poisoned", h->pool->sb->poisoned_blocks);
 }
 
-static void write_and_silence_page_above(struct trouble *t)
+static void write_and_silence_page_above(struct script *t)
 {
 	struct host *h = &t->host;
 	u64 at;
@@ -602,17 +533,21 @@ static void write_and_silence_page_above(struct trouble *t)
  * One leg does not answer: it may have the page, so the start is refused and nothing poisoned;
  * later all is there.
  */
-static void start_while_a_leg_is_silent(struct trouble *t)
+static void silent_leg_at_start(struct script *t)
+{
+	if (t->lives == 1)
+		return;
+	disks_fault(FAULT_READ_EIO, 1, disks.img[1].blocks ? KVP_LABEL_BLOCKS : 0,
+		    KVP_LABEL_BLOCKS + 4096);
+	if (!host_start(&t->host, &t->o, &t->start))
+		sim_fail("started, although a leg that does not answer may have the page");
+	disks.nr_faults = 0;
+}
+
+static void read_below_page_above(struct script *t)
 {
 	struct host *h = &t->host;
 
-	disks_fault(FAULT_READ_EIO, 1, disks.img[1].blocks ? KVP_LABEL_BLOCKS : 0,
-		    KVP_LABEL_BLOCKS + 4096);
-	if (!host_start(h, &t->o, &t->start))
-		sim_fail("started, although a leg that does not answer may have the page");
-	disks.nr_faults = 0;
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	host_read_each(h, 5 * LEAF, LEAF);
 	if (h->pool->table->poisoned)
 		sim_fail("%llu blocks are poisoned", h->pool->table->poisoned);
@@ -653,7 +588,7 @@ static void own_read(struct own_read *r, struct host *h, u64 block)
  * Readers' own requests are no flights, and nothing else is asked of the leg. New reads avoid it
  * all the same, though it has less to do, and in the end it is taken out.
  */
-static void reads_avoid_a_leg_that_hangs(struct trouble *t)
+static void reads_avoid_a_leg_that_hangs(struct script *t)
 {
 	struct host *h = &t->host;
 	struct own_read held, later[HELD];
@@ -685,7 +620,7 @@ static void reads_avoid_a_leg_that_hangs(struct trouble *t)
 }
 
 /* A read of a leg that was just given up does not wait. */
-static void leg_that_was_left_just_now(struct trouble *t)
+static void leg_that_was_left_just_now(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_leg *leg = host_leg(h, 1);
@@ -710,7 +645,7 @@ static void leg_that_was_left_just_now(struct trouble *t)
  * Without memory each request takes a bio of the reserve. A leg that hangs keeps some, also as
  * strays, but none that requests to the other leg need.
  */
-static void strays_keep_no_more_than_their_share(struct trouble *t)
+static void strays_keep_no_more_than_their_share(struct script *t)
 {
 	u32 i, all = KVP_BIO_SHARE * disks.nr;
 	struct host *h = &t->host;
@@ -749,7 +684,7 @@ static void strays_keep_no_more_than_their_share(struct trouble *t)
 }
 
 /* Without reads where a leg may be out and a read needs one page more: that waits for memory. */
-static void keep_all_busy(struct trouble *t, u32 round)
+static void keep_all_busy(struct script *t, u32 round)
 {
 	struct host *h = &t->host;
 	u32 leaf;
@@ -783,7 +718,7 @@ static u32 shares_of(const struct host *h, u32 leg)
  * left, and long requests go in pieces. The strays leave the reserve of the leg, which gets another
  * one when there is memory (R24, R28).
  */
-static void leg_hangs_without_memory(struct trouble *t)
+static void leg_hangs_without_memory(struct script *t)
 {
 	struct host *h = &t->host;
 	u32 last = disks.nr - 1, strays, round;
@@ -838,7 +773,7 @@ static void long_requests(struct host *h, enum kvp_io_op op, u64 block, struct p
  * Three want the two flights that a leg has in reserve: they wait, and go in pieces. Where a write
  * with FUA is a write and a flush, its flush follows its last piece.
  */
-static void long_requests_without_memory(struct trouble *t)
+static void long_requests_without_memory(struct script *t)
 {
 	u64 block = disks.data_start + BLOCKS - 3 * LONG;	/* never written */
 	struct page *out[3 * LONG], *in[3 * LONG];
@@ -870,7 +805,7 @@ static void long_requests_without_memory(struct trouble *t)
 }
 
 /* The same without a leg. */
-static void degraded_without_memory(struct trouble *t)
+static void degraded_without_memory(struct script *t)
 {
 	u32 round;
 
@@ -887,14 +822,14 @@ static void degraded_without_memory(struct trouble *t)
 
 static void checkpoint_main(void *arg)
 {
-	struct trouble *t = arg;
+	struct script *t = arg;
 
 	host_checkpoint(&t->host);
-	t->over = true;
+	beside.over = true;
 }
 
 /* No copy of the leaf could be made for the checkpoint, so the leaf itself is written. */
-static void begin_to_write_leaf(struct trouble *t, u64 block)
+static void begin_to_write_leaf(struct script *t, u64 block)
 {
 	struct host *h = &t->host;
 	u32 i;
@@ -904,7 +839,7 @@ static void begin_to_write_leaf(struct trouble *t, u64 block)
 	for (i = 0; i < t->start.legs; i++)
 		disks_stall(i, disks.table_start, disks.log_start - 1);
 	sim_memory_short = 1000;
-	t->over = false;
+	beside.over = false;
 	sim_spawn("checkpoint", checkpoint_main, t);
 	while (!disks_wait())
 		host_sleep(1);
@@ -915,7 +850,7 @@ static void begin_to_write_leaf(struct trouble *t, u64 block)
  * One write goes home below two leaves. The first may change; the second is being written, and must
  * not change meanwhile.
  */
-static void second_of_two_leaves_is_being_written(struct trouble *t)
+static void second_of_two_leaves_is_being_written(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_tpage *leaf;
@@ -930,7 +865,7 @@ static void second_of_two_leaves_is_being_written(struct trouble *t)
 	    KVP_ENTRY_UNWRITTEN)
 		sim_fail("the leaf changes while it is being written");
 	disks_release_all();
-	while (!t->over)
+	while (!beside.over)
 		host_sleep(1);
 	host_checkpoint(h);
 	if (kvp_entry_state(kvp_table_entry(leaf, border + 31)) != KVP_ENTRY_VALID)
@@ -941,7 +876,7 @@ static void second_of_two_leaves_is_being_written(struct trouble *t)
 }
 
 /* Of many blocks that go home, one is held: those before it are written home, and it does not. */
-static void destage_meets_a_held_range(struct trouble *t)
+static void destage_meets_a_held_range(struct script *t)
 {
 	struct host *h = &t->host;
 	struct kvp_range range;
@@ -951,7 +886,7 @@ static void destage_meets_a_held_range(struct trouble *t)
 		host_write(h, 100 + 20 * i, 1, false);
 	host_flush(h);
 	kvp_range_lock(&h->pool->ranges, &range, 90 + 20 * 50, 110 + 20 * 50);
-	t->over = false;
+	beside.over = false;
 	sim_spawn("checkpoint", checkpoint_main, t);
 	host_sleep(500);
 	for (i = 0; i < 60; i++) {
@@ -961,7 +896,7 @@ static void destage_meets_a_held_range(struct trouble *t)
 			sim_fail("version %u is %s", i, waits ? "not home" : "home");
 	}
 	kvp_range_unlock(&h->pool->ranges, &range);
-	while (!t->over)
+	while (!beside.over)
 		host_sleep(1);
 	for (i = 0; i < 60; i++)
 		host_read_check(h, 100 + 20 * i);
@@ -1030,7 +965,7 @@ static void write_long(struct host *h, u64 first)
 }
 
 /* Of a mirror: one bad sector, then a leg that gives nothing, then a block in the buffer. */
-static void pieces_of_a_long_read(struct trouble *t)
+static void pieces_of_a_long_read(struct script *t)
 {
 	struct again *a = kzalloc(sizeof(*a), GFP_KERNEL);
 	struct host *h = &t->host;
@@ -1063,7 +998,7 @@ static void pieces_of_a_long_read(struct trouble *t)
 }
 
 /* Of a parity1: what a leg does not give is made from the others. */
-static void pieces_of_a_long_read_of_rows(struct trouble *t)
+static void pieces_of_a_long_read_of_rows(struct script *t)
 {
 	struct again *a = kzalloc(sizeof(*a), GFP_KERNEL);
 	struct host *h = &t->host;
@@ -1083,7 +1018,8 @@ static void pieces_of_a_long_read_of_rows(struct trouble *t)
 
 void run_trouble(void)
 {
-	static const struct host_start parity = { .legs = 3, .parity = true, .grown = true };
+	static const struct host_start mirror = { .legs = 2 },
+		parity = { .legs = 3, .parity = true, .grown = true };
 
 	trouble(NAMED(leg_hangs_without_memory), 2);
 	lives_of("leg_hangs_without_memory_on_a_parity1", leg_hangs_without_memory, NULL,
@@ -1116,10 +1052,9 @@ void run_trouble(void)
 	trouble("lost_leaf_while_running_on_a_single", lost_leaf_while_running, 1);
 	trouble(NAMED(single_heals_its_table), 1);
 	trouble(NAMED(leaf_that_may_come_back), 2);
-	two_lives("lost_leaf_at_start", write_and_lose_leaf, start_without_leaf, 2, LEG_BLOCKS);
-	two_lives("lost_page_above_at_start", write_and_lose_page_above, start_without_page_above,
+	two_lives("lost_leaf_at_start", write_and_lose_leaf, read_without_leaf, 2, LEG_BLOCKS);
+	two_lives("lost_page_above_at_start", write_and_lose_page_above, read_without_page_above,
 		  2, 3 * 262144);
-	two_lives("silent_page_above_at_start", write_and_silence_page_above,
-		  start_while_a_leg_is_silent,
-		  2, 3 * 262144);
+	lives("silent_page_above_at_start", write_and_silence_page_above, read_below_page_above,
+	      silent_leg_at_start, &mirror, 3 * 262144, false);
 }

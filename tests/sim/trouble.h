@@ -7,47 +7,39 @@
 #ifndef SIM_TROUBLE_H
 #define SIM_TROUBLE_H
 
-#include "suite.h"
+#include "script.h"
 
 #define LEG_BLOCKS	65536u		/* 256 MiB */
 #define BLOCKS		61440u		/* minimum of data blocks: 120 leaves */
 #define LEAF		512u
 #define LEAVES		(BLOCKS / LEAF)
 
-struct trouble {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	u32 leg_blocks;
-	const char *name;
-	bool cut;			/* cut the second life, from position @cuts_from on */
-	u32 cuts_from;
-	struct crash crash;		/* what these cuts allow; legs and contents are filled in */
-	u64 checkpointed;		/* set by a task that runs beside the test */
+/* What tasks that run beside a test tell it. */
+extern struct beside {
+	u64 checkpointed;
 	int checkpoint_error;
 	bool scrubbed, over;
-	void (*run)(struct trouble *t);
-	/* the second life; if there is one, the first life ends without a clean stop */
-	void (*then)(struct trouble *t);
-};
+} beside;
 
 #define NAMED(function) #function, function
 
 /** trouble() - call @run on a pool with one vdev of @legs, in several orders of events */
-void trouble(const char *name, void (*run)(struct trouble *t), u32 legs);
+void trouble(const char *name, void (*run)(struct script *t), u32 legs);
 
 /**
- * two_lives() - call @run, and @then in a second life. The first life ends without a clean stop
+ * two_lives() - call @run, and @then after the start of a second life
+ *
+ * The first life ends without a clean stop.
  */
-void two_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+void two_lives(const char *name, void (*run)(struct script *t), void (*then)(struct script *t),
 	       u32 legs, u32 leg_blocks);
 
 /** lives_of() - two_lives() with a pool of the shape @shape; with @then NULL there is one life */
-void lives_of(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+void lives_of(const char *name, void (*run)(struct script *t), void (*then)(struct script *t),
 	      const struct host_start *shape, u32 leg_blocks);
 
 /** cut_lives() - two_lives() of a mirror, and the second life is cut everywhere */
-void cut_lives(const char *name, void (*run)(struct trouble *t), void (*then)(struct trouble *t),
+void cut_lives(const char *name, void (*run)(struct script *t), void (*then)(struct script *t),
 	       u32 legs, u32 leg_blocks);
 
 /** spread() - write a few blocks below every leaf, write them home, and drop all table pages */
