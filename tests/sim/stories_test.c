@@ -7,69 +7,32 @@
 #include <string.h>
 
 #include "life.h"
-#include "suite.h"
+#include "script.h"
 #include "pool/cachemode.h"
 #include "pool/online.h"
 #include "super/members.h"
 #include "table/table.h"
 
-#define MOST_DISKS	8
-
-/**
- * struct story - a pool that lives on in its disks
- * @start: how the next life begins
- * @img: the disks before the next life
- * @on: the disk of each leg
- * @act: what happens in the life
- * @order: number of this telling
- * @refused: the error of the last start, and @why its reason
- */
-struct story {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct image img[MOST_DISKS];
-	u8 on[MOST_DISKS];
+/* What a telling knows besides its script. */
+static struct {
+	u8 on[MAX_DISKS];	/* the disk of each leg */
 	struct rng rng;
 	struct life_writer writer;
-	void (*act)(struct story *s);
-	u32 disks, blocks, order;
-	int refused;
-	char why[512];
-};
+	u32 blocks;
+} own;
 
-static struct kvp_leg *leg_of(struct story *s, u32 i)
+static struct kvp_leg *leg_of(struct script *s, u32 i)
 {
 	return &s->host.pool->legs[i];
 }
 
-static void story_main(void *arg)
-{
-	struct story *s = arg;
-
-	s->refused = host_start(&s->host, &s->o, &s->start);
-	snprintf(s->why, sizeof(s->why), "%s", s->host.refusal.why);
-	if (s->refused)
-		return;
-	if (s->act)
-		s->act(s);
-	disks.nr_faults = 0;
-	host_flush(&s->host);
-	host_stop(&s->host);
-}
-
 /* A life that ends well. A start that is refused is one, too. */
-static bool live(struct story *s, void (*act)(struct story *s))
+static bool live(struct script *s, void (*act)(struct script *s))
 {
-	u32 i;
-
-	s->act = act;
-	if (!run_machine(s->img, s->disks, rng_next(&s->rng), story_main, s))
+	s->seed = rng_next(&own.rng);
+	if (!script_live(s, act, false))
 		return false;
-	for (i = 0; i < s->disks; i++) {
-		image_free(&s->img[i]);
-		image_copy(&s->img[i], &disks.img[i]);
-	}
+	script_keep(s);
 	return true;
 }
 
@@ -79,79 +42,79 @@ static bool tell(const char *what)
 	return false;
 }
 
-static bool starts(struct story *s, void (*act)(struct story *s))
+static bool starts(struct script *s, void (*act)(struct script *s))
 {
 	if (!live(s, act))
 		return false;
 	if (s->refused)
-		printf("# refused: %s\n", s->why);
+		printf("# refused: %s\n", s->host.refusal.why);
 	return !s->refused;
 }
 
 /* The start is refused, with @word in its reason, and that writes nothing that matters. */
-static bool is_refused(struct story *s, const char *word)
+static bool is_refused(struct script *s, const char *word)
 {
 	if (!live(s, NULL))
 		return false;
 	if (!s->refused)
 		return tell("started, though it must be refused");
-	return strstr(s->why, word) || tell(s->why);
+	return strstr(s->host.refusal.why, word) || tell(s->host.refusal.why);
 }
 
-static void all_is_there(struct story *s)
+static void all_is_there(struct script *s)
 {
 	u64 block;
 
-	for (block = 0; block < s->blocks; block++)
+	for (block = 0; block < own.blocks; block++)
 		host_read_check(&s->host, block);
 }
 
-static void some_writes(struct story *s)
+static void some_writes(struct script *s)
 {
 	all_is_there(s);
-	life_writes(&s->writer, 8);
+	life_writes(&own.writer, 8);
 }
 
-static void all_return(struct story *s)
+static void all_return(struct script *s)
 {
 	u32 i;
 
 	all_is_there(s);
 	host_wait_resilver(&s->host);
 	for (i = 0; i < s->start.legs; i++)
-		if (!kvp_leg_in_sync(leg_of(s, i)) && host_online(&s->host, s->on[i]))
+		if (!kvp_leg_in_sync(leg_of(s, i)) && host_online(&s->host, own.on[i]))
 			sim_fail("leg %u does not return: %s", i, s->host.refusal.why);
 	host_wait_resilver(&s->host);
 	for (i = 0; i < s->start.legs; i++)
 		if (!kvp_leg_in_sync(leg_of(s, i)))
 			sim_fail("leg %u is in state %u", i, leg_of(s, i)->state);
-	life_expect_sound(&s->host, s->blocks);
+	life_expect_sound(&s->host, own.blocks);
 }
 
-static void leave(struct story *s, u32 i)
+static void leave(struct script *s, u32 i)
 {
 	if (kvp_leg_offline(s->host.pool, leg_of(s, i)))
 		sim_fail("leg %u does not leave", i);
 }
 
-static void set(struct story *s, enum kvp_tunable_id id, u64 value)
+static void set(struct script *s, enum kvp_tunable_id id, u64 value)
 {
 	if (kvp_pool_set(s->host.pool, id, value))
 		sim_fail("a tunable is not set");
 }
 
-static void copy_disk(struct story *s, u32 disk, struct image *to)
+static void copy_disk(struct script *s, u32 disk, struct image *to)
 {
 	image_copy(to, &s->img[disk]);
 }
 
-static void put_back(struct story *s, u32 disk, struct image *from)
+static void put_back(struct script *s, u32 disk, struct image *from)
 {
 	image_free(&s->img[disk]);
 	s->img[disk] = *from;
 }
 
-static bool all_well_at_last(struct story *s)
+static bool all_well_at_last(struct script *s)
 {
 	s->start.missing = 0;
 	s->start.degraded = false;
@@ -160,40 +123,40 @@ static bool all_well_at_last(struct story *s)
 
 /* --- legs of a mirror of three ------------------------------------------------------------ */
 
-static void two_leave_in_turn(struct story *s)
+static void two_leave_in_turn(struct script *s)
 {
-	life_writes(&s->writer, 4);
+	life_writes(&own.writer, 4);
 	leave(s, 0);
-	life_writes(&s->writer, 6);
+	life_writes(&own.writer, 6);
 	leave(s, 1);
-	life_writes(&s->writer, 6);
+	life_writes(&own.writer, 6);
 }
 
 /* The one that left first returns first, and then is the only source. */
-static void returns_and_source_leaves(struct story *s)
+static void returns_and_source_leaves(struct script *s)
 {
 	all_is_there(s);
-	if (host_online(&s->host, s->on[s->order & 1]))
+	if (host_online(&s->host, own.on[s->turn & 1]))
 		sim_fail("does not return: %s", s->host.refusal.why);
 	host_wait_resilver(&s->host);
-	life_writes(&s->writer, 3);
+	life_writes(&own.writer, 3);
 	leave(s, 2);
-	life_writes(&s->writer, 3);
-	if (host_online(&s->host, s->on[!(s->order & 1)]))
+	life_writes(&own.writer, 3);
+	if (host_online(&s->host, own.on[!(s->turn & 1)]))
 		sim_fail("does not return: %s", s->host.refusal.why);
 	host_wait_resilver(&s->host);
 	all_is_there(s);
-	life_writes(&s->writer, 3);
+	life_writes(&own.writer, 3);
 }
 
-static bool legs_return_in_another_order(struct story *s)
+static bool legs_return_in_another_order(struct script *s)
 {
 	return starts(s, two_leave_in_turn) && starts(s, returns_and_source_leaves) &&
 	       all_well_at_last(s);
 }
 
 /* Each life is forced with another leg, and what is away never has anything that is newer. */
-static bool lives_on_other_legs(struct story *s)
+static bool lives_on_other_legs(struct script *s)
 {
 	s->start.missing = BIT(0);
 	s->start.degraded = true;
@@ -210,7 +173,7 @@ static bool lives_on_other_legs(struct story *s)
 	return all_well_at_last(s);
 }
 
-static void resilver_slowly(struct story *s)
+static void resilver_slowly(struct script *s)
 {
 	all_is_there(s);
 	if (host_checkpoint(&s->host))
@@ -218,16 +181,16 @@ static void resilver_slowly(struct story *s)
 	set(s, KVP_T_RESILVER_RATE, 64 << 10);
 }
 
-static void both_get_some(struct story *s)
+static void both_get_some(struct script *s)
 {
 	resilver_slowly(s);
-	if (host_online(&s->host, s->on[0]) || host_online(&s->host, s->on[1]))
+	if (host_online(&s->host, own.on[0]) || host_online(&s->host, own.on[1]))
 		sim_fail("does not return: %s", s->host.refusal.why);
-	host_sleep(200 * (s->order + 1));
+	host_sleep(200 * (s->turn + 1));
 }
 
 /* The pool is exported while two legs resilver, and the import lacks their source. */
-static bool source_is_left_behind(struct story *s)
+static bool source_is_left_behind(struct script *s)
 {
 	if (!starts(s, two_leave_in_turn) || !starts(s, both_get_some))
 		return false;
@@ -242,27 +205,27 @@ static bool source_is_left_behind(struct story *s)
 	return starts(s, some_writes) && all_well_at_last(s);
 }
 
-static void flap(struct story *s)
+static void flap(struct script *s)
 {
 	u32 i;
 
-	life_begin_writer(&s->writer);
+	life_begin_writer(&own.writer);
 	for (i = 0; i < 12; i++) {
 		leave(s, i % 3);
-		host_sleep(rng_below(&s->rng, 60));
-		while (host_online(&s->host, s->on[i % 3]))
+		host_sleep(rng_below(&own.rng, 60));
+		while (host_online(&s->host, own.on[i % 3]))
 			host_sleep(10);
-		if (rng_chance(&s->rng, 300))
-			host_sleep(rng_below(&s->rng, 80));
+		if (rng_chance(&own.rng, 300))
+			host_sleep(rng_below(&own.rng, 80));
 		else
 			host_wait_resilver(&s->host);
 		if (!kvp_leg_in_sync(leg_of(s, i % 3)))
 			host_wait_resilver(&s->host);
 	}
-	life_end_writer(&s->writer);
+	life_end_writer(&own.writer);
 }
 
-static bool cable_is_loose(struct story *s)
+static bool cable_is_loose(struct script *s)
 {
 	return starts(s, flap) && all_well_at_last(s);
 }
@@ -278,21 +241,21 @@ static void wipe(struct image *img, u64 first, u64 count)
 		image_write_data(img, i, zeros);
 }
 
-static void one_leaves(struct story *s)
+static void one_leaves(struct script *s)
 {
-	life_writes(&s->writer, 4);
+	life_writes(&own.writer, 4);
 	leave(s, 1);
-	life_writes(&s->writer, 4);
+	life_writes(&own.writer, 4);
 }
 
 /* A leg that is out lost one of its rings to another tool meanwhile. */
-static bool half_a_label_returns(struct story *s)
+static bool half_a_label_returns(struct script *s)
 {
 	struct image *img = &s->img[1];
 
 	if (!starts(s, one_leaves))
 		return false;
-	wipe(img, s->order & 1 ? img->blocks - 256 : 0, 256);
+	wipe(img, s->turn & 1 ? img->blocks - 256 : 0, 256);
 	return all_well_at_last(s);
 }
 
@@ -326,25 +289,25 @@ static void forget_newest_at_the_back(struct image *img, u64 far)
 		}
 }
 
-static void superblocks_pass(struct story *s)
+static void superblocks_pass(struct script *s)
 {
 	u32 i;
 
-	for (i = 0; i < s->order % 16; i++)
+	for (i = 0; i < s->turn % 16; i++)
 		set(s, KVP_T_COMMIT_INTERVAL_MS, 1000 + i);
 	all_return(s);
 }
 
 /* Its next superblocks have any slots, also those of its own last two. */
-static bool newest_label_is_in_one_ring(struct story *s)
+static bool newest_label_is_in_one_ring(struct script *s)
 {
 	if (!starts(s, one_leaves))
 		return false;
-	forget_newest_at_the_back(&s->img[1], s->order < 16 ? 1 : 5);
+	forget_newest_at_the_back(&s->img[1], s->turn < 16 ? 1 : 5);
 	return starts(s, superblocks_pass) && all_well_at_last(s);
 }
 
-static void many_superblocks(struct story *s)
+static void many_superblocks(struct script *s)
 {
 	u32 i;
 
@@ -380,7 +343,7 @@ static bool put_at_the_front(struct image *img, const struct image *from, u64 nu
 }
 
 /* Each half is started alone. That of leg 0 has the higher epoch, and leg 1 the higher numbers. */
-static bool halves_part(struct story *s)
+static bool halves_part(struct script *s)
 {
 	s->start.degraded = true;
 	s->start.missing = BIT(0);
@@ -399,7 +362,7 @@ static bool halves_part(struct story *s)
  * The history of leg 1 is given up by order. The power goes when only its front ring has the first
  * superblock. So its newest one has a lower number than those of the history that was given up.
  */
-static bool order_is_cut(struct story *s)
+static bool order_is_cut(struct script *s)
 {
 	u64 first = newest_number(&s->img[0]) + 1;
 	struct image before[2];
@@ -416,7 +379,7 @@ static bool order_is_cut(struct story *s)
 }
 
 /* The pool goes on without that leg, which then returns. Its first superblock has any slot. */
-static bool leg_with_higher_numbers_returns(struct story *s)
+static bool leg_with_higher_numbers_returns(struct script *s)
 {
 	if (!halves_part(s) || !order_is_cut(s))
 		return false;
@@ -429,23 +392,23 @@ static bool leg_with_higher_numbers_returns(struct story *s)
 
 /* --- disks that do not belong ----------------------------------------------------------------- */
 
-static void is_replaced(struct story *s)
+static void is_replaced(struct script *s)
 {
 	struct host_start hs = s->start;
-	u8 on[MOST_DISKS];
+	u8 on[MAX_DISKS];
 
-	memcpy(on, s->on, sizeof(on));
+	memcpy(on, own.on, sizeof(on));
 	on[1] = (u8)s->start.legs;
 	hs.on = on;
 	hs.swapped = 1;
-	if (s->order & 1) {
+	if (s->turn & 1) {
 		/* It is in use again, so only an order to leave makes it one that is out. */
 		resilver_slowly(s);
-		if (host_online(&s->host, s->on[1]))
+		if (host_online(&s->host, own.on[1]))
 			sim_fail("does not return: %s", s->host.refusal.why);
 		host_sleep(100);
 	}
-	if (s->order & 1) {
+	if (s->turn & 1) {
 		if (!host_replace(&s->host, &hs) ||
 		    !strstr(s->host.refusal.why, "is resilvering"))
 			sim_fail("replaced as it resilvers: %s", s->host.refusal.why);
@@ -453,15 +416,15 @@ static void is_replaced(struct story *s)
 	}
 	if (host_replace(&s->host, &hs))
 		sim_fail("not replaced: %s", s->host.refusal.why);
-	s->on[1] = on[1];
+	own.on[1] = on[1];
 	set(s, KVP_T_RESILVER_RATE, 0);
-	if (s->order & 2)
+	if (s->turn & 2)
 		host_wait_resilver(&s->host);
-	life_writes(&s->writer, 3);
+	life_writes(&own.writer, 3);
 }
 
 /* A leg that is out, or resilvers, is replaced. Then the old disk is back as it was before. */
-static bool replaced_one_is_plugged_in(struct story *s)
+static bool replaced_one_is_plugged_in(struct script *s)
 {
 	struct image old;
 	u8 new;
@@ -472,20 +435,20 @@ static bool replaced_one_is_plugged_in(struct story *s)
 	if (!starts(s, is_replaced))
 		return false;
 	put_back(s, 1, &old);
-	new = s->on[1];
-	s->on[1] = 1;
+	new = own.on[1];
+	own.on[1] = 1;
 	if (!is_refused(s, ""))
 		return false;
 	/* alone, it says that the others may have more */
 	s->start.missing = (BIT(s->start.legs) - 1) & ~BIT(1);
 	if (!is_refused(s, ""))
 		return false;
-	s->on[1] = new;
+	own.on[1] = new;
 	return all_well_at_last(s);
 }
 
 /* The halves are started alone by force, and both die at once each time. */
-static bool each_half_alone_by_force(struct story *s)
+static bool each_half_alone_by_force(struct script *s)
 {
 	u32 last = s->start.legs - 1;
 
@@ -506,7 +469,7 @@ static bool each_half_alone_by_force(struct story *s)
 	return starts(s, some_writes);
 }
 
-static bool refused_by(struct story *s, struct story *other, u32 which)
+static bool refused_by(struct script *s, const struct base *other, u32 which)
 {
 	struct image mine = s->img[which];
 
@@ -518,39 +481,39 @@ static bool refused_by(struct story *s, struct story *other, u32 which)
 }
 
 /* Leg 1 has died, and no request has told so. Then the good one is taken out by mistake. */
-static void wrong_leg_leaves(struct story *s)
+static void wrong_leg_leaves(struct script *s)
 {
 	u32 last = s->start.legs - 1, wrong = last - 1;
 
 	all_is_there(s);
-	disks_kill(s->on[last]);
+	disks_kill(own.on[last]);
 	if (!kvp_leg_offline(s->host.pool, leg_of(s, wrong)))
 		sim_fail("the last good leg leaves");
-	life_writes(&s->writer, 4);
+	life_writes(&own.writer, 4);
 	if (kvp_pool_faulted(s->host.pool) || !kvp_leg_in_sync(leg_of(s, wrong)) ||
 	    kvp_leg_in_sync(leg_of(s, last)))
 		sim_fail("the pool does not go on with the good leg");
 	all_is_there(s);
 }
 
-static bool good_leg_is_taken_out_by_mistake(struct story *s)
+static bool good_leg_is_taken_out_by_mistake(struct script *s)
 {
 	return starts(s, wrong_leg_leaves) && all_well_at_last(s);
 }
 
 /* --- caches -----------------------------------------------------------------------------------*/
 
-static void ssd_leaves(struct story *s)
+static void ssd_leaves(struct script *s)
 {
-	life_writes(&s->writer, 4);
+	life_writes(&own.writer, 4);
 	leave(s, 3);
-	life_writes(&s->writer, 8);
+	life_writes(&own.writer, 8);
 	/* This is not home at the stop, so the log is needed. */
 	host_write(&s->host, 3, 2, true);
 }
 
 /* The SSD that was out is all that is left of the cache: it lacks what was acknowledged. */
-static bool only_the_outdated_ssd_is_left(struct story *s)
+static bool only_the_outdated_ssd_is_left(struct script *s)
 {
 	if (!starts(s, ssd_leaves))
 		return false;
@@ -570,7 +533,7 @@ static bool only_the_outdated_ssd_is_left(struct story *s)
  * is refused, unless the last life left nothing in the log: then SSDs are not needed, and all is
  * there.
  */
-static bool all_are_put_back(struct story *s, u32 first)
+static bool all_are_put_back(struct script *s, u32 first)
 {
 	struct image old[2], now[2];
 	bool good;
@@ -590,17 +553,17 @@ static bool all_are_put_back(struct story *s, u32 first)
 	return good && starts(s, some_writes);
 }
 
-static bool ssds_are_put_back(struct story *s)
+static bool ssds_are_put_back(struct script *s)
 {
 	return all_are_put_back(s, 2);
 }
 
-static bool disks_behind_ssds_are_put_back(struct story *s)
+static bool disks_behind_ssds_are_put_back(struct script *s)
 {
 	return all_are_put_back(s, 0);
 }
 
-static bool one_ssd_is_put_back(struct story *s)
+static bool one_ssd_is_put_back(struct script *s)
 {
 	struct image old;
 
@@ -611,46 +574,46 @@ static bool one_ssd_is_put_back(struct story *s)
 	return starts(s, some_writes) && starts(s, some_writes);
 }
 
-static void set_mode(struct story *s, u64 mode)
+static void set_mode(struct script *s, u64 mode)
 {
 	if (kvp_cache_set_mode(s->host.pool, mode, true, &s->host.refusal))
 		sim_fail("the log does not move: %s", s->host.refusal.why);
 }
 
-static void begin_slow_return(struct story *s)
+static void begin_slow_return(struct script *s)
 {
 	leave(s, 1);
-	life_writes(&s->writer, 8);
+	life_writes(&own.writer, 8);
 	resilver_slowly(s);
-	if (host_online(&s->host, s->on[1]))
+	if (host_online(&s->host, own.on[1]))
 		sim_fail("does not return: %s", s->host.refusal.why);
-	host_sleep(50 * s->order);
+	host_sleep(50 * s->turn);
 }
 
-static void end_return(struct story *s)
+static void end_return(struct script *s)
 {
 	set(s, KVP_T_RESILVER_RATE, 0);
 	host_wait_resilver(&s->host);
 	if (!kvp_leg_in_sync(leg_of(s, 1)))
 		sim_fail("leg 1 is in state %u", leg_of(s, 1)->state);
-	life_expect_sound(&s->host, s->blocks);
+	life_expect_sound(&s->host, own.blocks);
 }
 
 /* The log moves to the legs and back to the SSDs while a leg resilvers, beside a writer. */
-static void log_moves_to_and_fro(struct story *s)
+static void log_moves_to_and_fro(struct script *s)
 {
 	begin_slow_return(s);
-	life_begin_writer(&s->writer);
+	life_begin_writer(&own.writer);
 	set_mode(s, KVP_CACHE_WRITETHROUGH);
 	host_sleep(40);
 	set_mode(s, KVP_CACHE_WRITEBACK);
 	host_sleep(40);
 	set_mode(s, KVP_CACHE_WRITETHROUGH);
-	life_end_writer(&s->writer);
+	life_end_writer(&own.writer);
 	end_return(s);
 }
 
-static bool log_moves_while_a_leg_resilvers(struct story *s)
+static bool log_moves_while_a_leg_resilvers(struct script *s)
 {
 	if (!starts(s, log_moves_to_and_fro))
 		return false;
@@ -660,7 +623,7 @@ static bool log_moves_while_a_leg_resilvers(struct story *s)
 	return starts(s, some_writes);
 }
 
-static void cache_leaves(struct story *s)
+static void cache_leaves(struct script *s)
 {
 	struct host_start hs = s->start;
 
@@ -671,11 +634,11 @@ static void cache_leaves(struct story *s)
 	if (host_shrink(&s->host, &hs))
 		sim_fail("the cache stays: %s", s->host.refusal.why);
 	s->start = hs;
-	life_writes(&s->writer, 4);
+	life_writes(&own.writer, 4);
 	end_return(s);
 }
 
-static bool cache_is_removed_while_a_leg_resilvers(struct story *s)
+static bool cache_is_removed_while_a_leg_resilvers(struct script *s)
 {
 	if (!starts(s, cache_leaves))
 		return false;
@@ -684,21 +647,21 @@ static bool cache_is_removed_while_a_leg_resilvers(struct story *s)
 	return starts(s, some_writes) && all_well_at_last(s);
 }
 
-static void ssds_die_one_after_the_other(struct story *s)
+static void ssds_die_one_after_the_other(struct script *s)
 {
 	begin_slow_return(s);
-	life_begin_writer(&s->writer);
-	disks_kill(s->on[2]);
+	life_begin_writer(&own.writer);
+	disks_kill(own.on[2]);
 	host_sleep(100);
-	disks_kill(s->on[3]);
+	disks_kill(own.on[3]);
 	host_sleep(100);
-	life_end_writer(&s->writer);
+	life_end_writer(&own.writer);
 	host_flush(&s->host);
 	end_return(s);
 }
 
 /* The last SSD takes no more writes: the log moves to the disks, and nothing is lost. */
-static bool ssds_die_while_a_leg_resilvers(struct story *s)
+static bool ssds_die_while_a_leg_resilvers(struct script *s)
 {
 	if (!starts(s, ssds_die_one_after_the_other))
 		return false;
@@ -707,15 +670,15 @@ static bool ssds_die_while_a_leg_resilvers(struct story *s)
 	return starts(s, some_writes);
 }
 
-static void leg_leaves_for_long(struct story *s)
+static void leg_leaves_for_long(struct script *s)
 {
-	life_writes(&s->writer, 4);
+	life_writes(&own.writer, 4);
 	leave(s, 1);
-	life_writes(&s->writer, 4);
+	life_writes(&own.writer, 4);
 }
 
 /* The pool runs on the SSDs and one disk. Then the other disk alone is connected with them. */
-static bool wrong_disk_is_beside_the_ssds(struct story *s)
+static bool wrong_disk_is_beside_the_ssds(struct script *s)
 {
 	if (!starts(s, leg_leaves_for_long) || !starts(s, some_writes))
 		return false;
@@ -730,59 +693,23 @@ static bool wrong_disk_is_beside_the_ssds(struct story *s)
 
 /* --- the frame -------------------------------------------------------------------------------- */
 
-static void first_life(struct story *s)
+static void first_life(struct script *s)
 {
-	host_write(&s->host, 0, s->blocks / 2, true);
-	life_writes(&s->writer, 6);
+	host_write(&s->host, 0, own.blocks / 2, true);
+	life_writes(&own.writer, 6);
 	host_checkpoint(&s->host);
 	set(s, KVP_T_ONLINE_AUTO, 0);
 }
 
-static bool begin(struct story *s, const struct host_start *shape, u64 seed, u32 order)
+static bool disk_of_another_pool(struct script *s)
 {
+	const struct base *other = base_for(s->c->shape);
 	u32 i;
 
-	memset(s, 0, sizeof(*s));
-	s->start = *shape;
-	s->start.format = true;
-	s->start.on = s->on;
-	s->start.hostile = true;
-	s->order = order;
-	s->rng.s = seed;
-	s->disks = shape->legs + 1;
-	s->blocks = shape->second ? host_boundary(shape) + 128 : 512;
-	s->writer = (struct life_writer){ .host = &s->host, .rng = &s->rng, .blocks = s->blocks };
-	for (i = 0; i < shape->legs; i++)
-		s->on[i] = (u8)i;
-	oracle_init(&s->o, s->blocks);
-	blank_disks(s->img, s->disks, POOL_LEG_BLOCKS);
-	if (!starts(s, first_life))
-		return false;
-	s->start.format = false;
-	return true;
-}
-
-static void end(struct story *s)
-{
-	u32 i;
-
-	for (i = 0; i < s->disks; i++)
-		image_free(&s->img[i]);
-	oracle_free(&s->o);
-}
-
-static bool disk_of_another_pool(struct story *s)
-{
-	struct story *other = calloc(1, sizeof(*other));
-	bool good = begin(other, &s->start, ~s->rng.s, 0);
-	u32 i;
-
-	other->start.on = other->on;
-	for (i = 0; good && i < s->start.legs; i++)
-		good = refused_by(s, other, i);
-	end(other);
-	free(other);
-	return good && all_well_at_last(s);
+	for (i = 0; i < s->legs; i++)
+		if (!refused_by(s, other, i))
+			return false;
+	return all_well_at_last(s);
 }
 
 #define MIRROR		{ .legs = 2 }
@@ -792,7 +719,7 @@ static bool disk_of_another_pool(struct story *s)
 
 static const struct {
 	const char *name;
-	bool (*tell)(struct story *s);
+	bool (*tell)(struct script *s);
 	struct host_start shape;
 	u32 times;
 } stories[] = {
@@ -825,25 +752,53 @@ static const struct {
 	{ "cache:disk_of_another_pool", disk_of_another_pool, CACHED, 1 },
 };
 
+static bool (*story)(struct script *s);	/* that is told now */
+
+static bool told(struct script *s)
+{
+	return starts(s, first_life) && story(s);
+}
+
+static void set_up(struct script *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->legs; i++)
+		own.on[i] = (u8)i;
+	s->start.on = own.on;
+	s->start.hostile = true;
+	own.rng.s = s->seed;
+	own.blocks = s->o.blocks;
+	own.writer = (struct life_writer){ &s->host, &own.rng, own.blocks };
+}
+
+static void end(struct script *s)
+{
+	disks.nr_faults = 0;
+	host_flush(&s->host);
+}
+
+static void run_story(u32 i)
+{
+	const struct host_start *shape = &stories[i].shape;
+	char name[96];
+	const struct script_case c = {
+		.name = name, .shape = shape, .spares = 1, .blank = POOL_LEG_BLOCKS,
+		.blocks = shape->second ? host_boundary(shape) + 128 : POOL_BLOCKS,
+		.set_up = set_up, .may_refuse = true, .end = end, .play = told,
+		.turns = stories[i].times, .most = stories[i].times, .salt = 12000,
+		.own = &own, .own_size = sizeof(own),
+	};
+
+	snprintf(name, sizeof(name), "story:%s", stories[i].name);
+	story = stories[i].tell;
+	script_run(&c);
+}
+
 void run_stories(void)
 {
-	struct story *s = calloc(1, sizeof(*s));
-	char name[96];
-	bool good;
-	u32 i, n;
+	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(stories); i++) {
-		snprintf(name, sizeof(name), "story:%s", stories[i].name);
-		if (!wanted(name))
-			continue;
-		for (good = true, n = 0; good && n < stories[i].times; n++) {
-			good = begin(s, &stories[i].shape, mix64(opt.seed, 12000 + n), n) &&
-			       stories[i].tell(s);
-			if (!good)
-				fprintf(stderr, "# %s: order %u\n", name, n);
-			end(s);
-		}
-		result(name, good);
-	}
-	free(s);
+	for (i = 0; i < ARRAY_SIZE(stories); i++)
+		run_story(i);
 }
