@@ -51,8 +51,8 @@ static const struct shape {
 	  { .legs = 5, .second = 3, .second_parity = true, .grown = true }, 1, 2, true },
 	/* The first vdev is larger. It has the end of the pool for itself, from another leaf on. */
 	{ "unlike-mirrors",
-	  { .legs = 4, .second = 2, .grown = true, .all_blocks = 7550, .second_blocks = 5700 }, 0, 1,
-	  true },
+	  { .legs = 4, .second = 2, .grown = true, .all_blocks = 7550, .second_blocks = 5700 },
+	  0, 1, true },
 	{ "unlike-parity1s",
 	  { .legs = 6, .second = 3, .parity = true, .second_parity = true, .grown = true,
 	    .all_blocks = 4700, .second_blocks = 3760 }, 0, 1, true },
