@@ -37,12 +37,44 @@ void kvp_order_ring_take(struct kvp_order_ring *r, u32 block, const struct kvp_d
 			 const u8 *uuid)
 {
 	struct kvp_disk_event *to = r->slots + block * KVP_EVENTS_PER_BLOCK;
+	bool newer = false, lacks = false;
 	u32 i;
 
-	r->unread &= ~bit(block);
-	for (i = 0; i < KVP_EVENTS_PER_BLOCK; i++)
-		if (kvp_event_sound(&in[i], uuid) && age(&in[i]) > age(&to[i]))
+	for (i = 0; i < KVP_EVENTS_PER_BLOCK; i++) {
+		if (kvp_event_sound(&in[i], uuid) && age(&in[i]) > age(&to[i])) {
 			to[i] = in[i];
+			newer = true;
+		}
+		lacks |= age(&to[i]) && memcmp(&in[i], &to[i], sizeof(in[i]));
+	}
+	/* Legs that were read before lack what is newer. */
+	if (lacks || (newer && !(r->unread & bit(block))))
+		r->unwritten |= bit(block);
+	r->unread &= ~bit(block);
+}
+
+static bool has_orders(const struct kvp_order_ring *r, u32 block)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_EVENTS_PER_BLOCK; i++)
+		if (age(&r->slots[block * KVP_EVENTS_PER_BLOCK + i]))
+			return true;
+	return false;
+}
+
+void kvp_order_ring_taken(struct kvp_order_ring *r, u64 failed)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_ORDERS_BLOCKS; i++) {
+		if (!(failed & bit(i)))
+			continue;
+		if (has_orders(r, i))
+			r->unwritten |= bit(i);
+		else
+			r->unread |= bit(i);
+	}
 }
 
 /* The slot of the newest order, or of any free one if there is none. */
@@ -88,11 +120,7 @@ const struct kvp_disk_event *kvp_order_ring_find(const struct kvp_order_ring *r,
 
 void kvp_order_ring_rewrite(struct kvp_order_ring *r)
 {
-	u32 i;
-
-	for (i = 0; i < KVP_ORDER_RING; i++)
-		if (age(&r->slots[i]))
-			r->unwritten |= bit(i / KVP_EVENTS_PER_BLOCK);
+	r->unwritten |= ~r->unread;
 }
 
 int kvp_order_ring_unwritten(struct kvp_order_ring *r)

@@ -5,8 +5,12 @@
  *
  * An order is a copy of its event, and has the number of it. The numbers have gaps, so they do not
  * tell the slot. The next order goes behind the one with the highest number. It passes over blocks
- * that no leg could read: these may hold orders, and a block is written as a whole. If no block can
- * be read, the order is only in the ring of events.
+ * that are unread: these may hold orders, and a block is written as a whole. If all blocks are
+ * unread, the order is only in the ring of events.
+ *
+ * A block is unread if no leg could read it. A leg may also be blank there because it joined while
+ * the others could not read the block. So it is unread as well if one leg could not read it, and
+ * no other leg has an order in it.
  */
 #ifndef KVP_ORDER_RING_H
 #define KVP_ORDER_RING_H
@@ -24,7 +28,7 @@ bool kvp_event_sound(const struct kvp_disk_event *e, const u8 *uuid);
 /**
  * struct kvp_order_ring - the ring of orders in memory
  * @slots: KVP_ORDER_RING events, all sound, or zeros
- * @unread: bit n is set: no leg has read block n
+ * @unread: bit n is set: block n is unread; before the first leg is read, all bits are set
  * @unwritten: bit n is set: block n has to be written to the legs
  */
 struct kvp_order_ring {
@@ -35,9 +39,19 @@ struct kvp_order_ring {
 /**
  * kvp_order_ring_take() - take over what one leg has in a block, where it is newer
  * @in: block @block of the ring, as read from the leg
+ *
+ * The block has to be written if this leg lacks an order, or if one that was read before does.
  */
 void kvp_order_ring_take(struct kvp_order_ring *r, u32 block, const struct kvp_disk_event *in,
 			 const u8 *uuid);
+
+/**
+ * kvp_order_ring_taken() - all legs have been read
+ * @failed: bit n is set: some leg could not read block n
+ *
+ * Such a block has to be written if another leg has orders in it. If none has, it is unread.
+ */
+void kvp_order_ring_taken(struct kvp_order_ring *r, u64 failed);
 
 /** kvp_order_ring_next() - a number above those of all orders */
 u64 kvp_order_ring_next(const struct kvp_order_ring *r);
@@ -48,7 +62,11 @@ void kvp_order_ring_add(struct kvp_order_ring *r, const struct kvp_disk_event *e
 /** kvp_order_ring_find() - the order with the lowest number from @seq on, or NULL */
 const struct kvp_disk_event *kvp_order_ring_find(const struct kvp_order_ring *r, u64 seq);
 
-/** kvp_order_ring_rewrite() - all blocks with orders have to be written again */
+/**
+ * kvp_order_ring_rewrite() - all blocks have to be written again, unless they are unread
+ *
+ * Blank blocks are written too: a leg that joins may have orders of a history that was given up.
+ */
 void kvp_order_ring_rewrite(struct kvp_order_ring *r);
 
 /**

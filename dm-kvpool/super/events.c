@@ -27,11 +27,15 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 	       slot % KVP_EVENTS_PER_BLOCK;
 }
 
-/* Write block @at of all legs, from a copy: @block may change during the write. */
-static void write_block(struct kvp_events *ev, kvp_lblock_t at, const void *block)
+/*
+ * Write block @at of all legs, from a copy: @block may change during the write. Returns false if a
+ * leg that is in use lacks it now.
+ */
+static bool write_block(struct kvp_events *ev, kvp_lblock_t at, const void *block)
 {
 	struct kvp_pool *pool = ev->pool;
 	unsigned long flags;
+	bool good = true;
 	u32 i;
 
 	spin_lock_irqsave(&ev->lock, flags);
@@ -40,9 +44,12 @@ static void write_block(struct kvp_events *ev, kvp_lblock_t at, const void *bloc
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		if (kvp_leg_takes_writes(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, at, ev->out))
+		if (kvp_leg_takes_writes(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, at, ev->out)) {
 			kvp_leg_failed_write(leg);
+			good &= !kvp_leg_takes_writes(leg);
+		}
 	}
+	return good;
 }
 
 static int unwritten_order(struct kvp_events *ev)
@@ -56,13 +63,20 @@ static int unwritten_order(struct kvp_events *ev)
 	return block;
 }
 
+/* A block that some leg did not take is tried again with the next event. */
 static void write_orders(struct kvp_events *ev)
 {
+	unsigned long flags;
+	u64 again = 0;
 	int block;
 
 	while ((block = unwritten_order(ev)) >= 0)
-		write_block(ev, kvp_lblock(KVP_ORDERS_BLOCK + (u32)block),
-			    ev->orders.slots + block * (int)KVP_EVENTS_PER_BLOCK);
+		if (!write_block(ev, kvp_lblock(KVP_ORDERS_BLOCK + (u32)block),
+				 ev->orders.slots + block * (int)KVP_EVENTS_PER_BLOCK))
+			again |= 1ull << block;
+	spin_lock_irqsave(&ev->lock, flags);
+	ev->orders.unwritten |= again;
+	spin_unlock_irqrestore(&ev->lock, flags);
 }
 
 void kvp_events_rewrite_orders(struct kvp_pool *pool)
@@ -257,10 +271,11 @@ static void merge_orders(struct kvp_pool *pool, u32 block, const struct kvp_disk
 
 /*
  * Read the ring at block @first of a leg into @ring by one request: a disk takes as long for one
- * block. Read block by block if that fails, or without memory (@ring is NULL).
+ * block. Read block by block if that fails, or without memory (@ring is NULL). Returns a bit for
+ * each block that the leg could not read.
  */
-static void merge_ring(struct kvp_leg *leg, u64 first, void *ring,
-		       void (*merge)(struct kvp_pool *, u32, const struct kvp_disk_event *))
+static u64 merge_ring(struct kvp_leg *leg, u64 first, void *ring,
+		      void (*merge)(struct kvp_pool *, u32, const struct kvp_disk_event *))
 {
 	struct kvp_events *ev = leg->pool->events;
 	struct page *pages[KVP_EVENTS_BLOCKS];
@@ -268,6 +283,7 @@ static void merge_ring(struct kvp_leg *leg, u64 first, void *ring,
 		.leg = leg, .op = KVP_IO_READ, .block = kvp_lblock(first),
 		.nr = KVP_EVENTS_BLOCKS, .pages = pages,
 	};
+	u64 failed = 0;
 	bool whole;
 	u32 i;
 
@@ -279,23 +295,28 @@ static void merge_ring(struct kvp_leg *leg, u64 first, void *ring,
 			merge(leg->pool, i, ring + i * KVP_BLOCK_SIZE);
 		else if (!kvp_io_page(leg, KVP_IO_READ, kvp_lblock(first + i), ev->out))
 			merge(leg->pool, i, page_address(ev->out));
+		else
+			failed |= 1ull << i;
 	}
+	return failed;
 }
 
 void kvp_events_load(struct kvp_pool *pool)
 {
 	void *ring = vmalloc(KVP_EVENTS_BLOCKS * KVP_BLOCK_SIZE);
 	struct kvp_events *ev = pool->events;
+	u64 failed = 0;
 	u32 i;
 
-	BUILD_BUG_ON(KVP_ORDERS_BLOCKS != KVP_EVENTS_BLOCKS);
+	BUILD_BUG_ON(KVP_ORDERS_BLOCKS != KVP_EVENTS_BLOCKS || KVP_ORDERS_BLOCKS > 64);
 	ev->orders.unread = ~0ull;
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (!kvp_leg_in_sync(&pool->legs[i]))
 			continue;
 		merge_ring(&pool->legs[i], KVP_EVENTS_BLOCK, ring, merge_block);
-		merge_ring(&pool->legs[i], KVP_ORDERS_BLOCK, ring, merge_orders);
+		failed |= merge_ring(&pool->legs[i], KVP_ORDERS_BLOCK, ring, merge_orders);
 	}
+	kvp_order_ring_taken(&ev->orders, failed);
 	vfree(ring);
 	ev->next = max3(ev->next, (u64)pool->sb->event_seq, kvp_order_ring_next(&ev->orders));
 	ev->written = ev->next;

@@ -94,8 +94,65 @@ static void blocks_are_written_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kvp_order_ring_unwritten(&t->r[0]), -1);
 	add(t, 0, seq);
 	KUNIT_EXPECT_EQ(test, kvp_order_ring_unwritten(&t->r[0]), 1);
+}
+
+static void blank_blocks_are_rewritten_too(struct kunit *test)
+{
+	struct rings *t = test->priv;
+
+	add(t, 0, 0);
+	t->r[0].unread = 4;
 	kvp_order_ring_rewrite(&t->r[0]);
-	KUNIT_EXPECT_EQ(test, t->r[0].unwritten, 3);
+	KUNIT_EXPECT_EQ(test, t->r[0].unwritten, ~4ull);
+}
+
+/* The legs are read one after the other: @a, @b, and what has to be written then. */
+static u64 to_write(struct rings *t, const u64 *a, const u64 *b)
+{
+	u32 leg, i;
+
+	t->r[0].unread = ~0ull;
+	t->r[0].unwritten = 0;
+	memset(t->r[0].slots, 0, KVP_ORDER_RING * sizeof(*t->r[0].slots));
+	for (leg = 0; leg < 2; leg++) {
+		for (i = 0; i < 2; i++) {
+			u64 seq = leg ? b[i] : a[i];
+
+			memset(&t->r[1].slots[i], 0, sizeof(*t->r[1].slots));
+			if (seq)
+				t->r[1].slots[i] = make_order(t, seq);
+		}
+		take_all(t);
+	}
+	return t->r[0].unwritten;
+}
+
+static void what_a_leg_lacks_is_written(struct kunit *test)
+{
+	static const u64 none[2], one[2] = { 5 }, two[2] = { 5, 6 }, newer[2] = { 9, 6 };
+	struct rings *t = test->priv;
+
+	KUNIT_EXPECT_EQ(test, to_write(t, none, none), 0);
+	KUNIT_EXPECT_EQ(test, to_write(t, two, two), 0);
+	KUNIT_EXPECT_EQ(test, to_write(t, none, one), 1);
+	KUNIT_EXPECT_EQ(test, to_write(t, one, none), 1);
+	KUNIT_EXPECT_EQ(test, to_write(t, one, two), 1);
+	KUNIT_EXPECT_EQ(test, to_write(t, two, one), 1);
+	KUNIT_EXPECT_EQ(test, to_write(t, newer, two), 1);
+	KUNIT_EXPECT_EQ(test, to_write(t, two, newer), 1);
+}
+
+/* One leg could not read blocks 0 and 1. Another one has orders in block 0 only. */
+static void what_one_leg_cannot_read(struct kunit *test)
+{
+	struct rings *t = test->priv;
+
+	t->r[0].unread = ~0ull;
+	add(t, 1, 5);
+	take_all(t);
+	kvp_order_ring_taken(&t->r[0], 3);
+	KUNIT_EXPECT_EQ(test, t->r[0].unwritten, 1);
+	KUNIT_EXPECT_EQ(test, t->r[0].unread, 2);
 }
 
 static void the_newest_of_a_slot_wins(struct kunit *test)
@@ -179,6 +236,9 @@ static void numbers_may_lie_anywhere(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(the_oldest_go_first),
 	KUNIT_CASE(blocks_are_written_once),
+	KUNIT_CASE(blank_blocks_are_rewritten_too),
+	KUNIT_CASE(what_a_leg_lacks_is_written),
+	KUNIT_CASE(what_one_leg_cannot_read),
 	KUNIT_CASE(the_newest_of_a_slot_wins),
 	KUNIT_CASE(unread_blocks_are_left_alone),
 	KUNIT_CASE(an_unsound_order_does_not_count),

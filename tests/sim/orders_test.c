@@ -349,14 +349,24 @@ static bool gets_what_it_missed(struct script *s)
 	return live(s, all_known);
 }
 
-/* Disks 2 and 3 become a second vdev. */
-static void add_a_vdev(struct script *s)
+static void give_a_few(struct script *s)
 {
-	give_into_block_1(s);
+	give(s, 3);
+}
+
+/* Disks 2 and 3 become a second vdev. */
+static void add_only(struct script *s)
+{
 	s->start = (struct host_start){ .legs = 4, .second = 2, .grown = true };
 	if (host_grow(&s->host, &s->start))
 		sim_fail("not grown: %s", s->host.refusal.why);
 	kvp_events_flush(s->host.pool);
+}
+
+static void add_a_vdev(struct script *s)
+{
+	give_into_block_1(s);
+	add_only(s);
 }
 
 /* Then the first vdev cannot read a block of its ring. That block is not blank on the new legs. */
@@ -368,6 +378,138 @@ static bool new_legs_get_them(struct script *s)
 		return false;
 	unreadable = 3;
 	return live(s, all_known);
+}
+
+/* The first vdev cannot read a block with orders as the second one joins, and at the next start. */
+static bool blank_on_new_legs(struct script *s)
+{
+	blank_disks(&s->img[2], 2, POOL_LEG_BLOCKS);
+	if (!live(s, give_into_block_1))
+		return false;
+	s->legs = 4;
+	unreadable = 3;
+	if (!live(s, add_only) || !live(s, give_a_few))
+		return false;
+	unreadable = 0;
+	return live(s, all_known);
+}
+
+/* --- what one leg lacks is written at the next start --------------------------------------- */
+
+enum lack { LACK_ALL, LACK_SOME, LACK_TORN, LACK_UNREAD, LACKS };
+
+/* Leg @i lacks what the other one has. */
+static void lack(struct script *s, u32 i, enum lack what)
+{
+	switch (what) {
+	case LACK_ALL:
+		wipe(&s->img[i], KVP_ORDERS_BLOCK);
+		break;
+	case LACK_SOME:
+		copy_ring(&s->img[i], &own.old);
+		break;
+	case LACK_TORN:
+		tear(&s->img[i], i);
+		break;
+	default:
+		wipe(&s->img[i], KVP_ORDERS_BLOCK);
+		unreadable = 1u << i;
+	}
+}
+
+/* A start, and then the leg that had all orders loses them. */
+static bool written_back(struct script *s)
+{
+	bool good = live(s, give_into_block_1);
+	u32 what, i;
+
+	image_copy(&own.old, &s->img[0]);
+	good = good && live(s, give_into_block_1);
+	for (i = 0; good && i < s->legs; i++)
+		for (what = 0; good && what < LACKS; what++) {
+			lack(s, i, what);
+			good = live(s, NULL);
+			unreadable = 0;
+			wipe(&s->img[!i], KVP_ORDERS_BLOCK);
+			good = good && live(s, all_known);
+		}
+	image_free(&own.old);
+	return good;
+}
+
+/* A pool that is only read is not written either. */
+static bool not_written_back(struct script *s)
+{
+	static const u8 zeros[KVP_BLOCK_SIZE];
+	u8 block[KVP_BLOCK_SIZE];
+	bool good = live(s, give_many);
+
+	wipe(&s->img[0], KVP_ORDERS_BLOCK);
+	s->start.readonly = true;
+	good = good && live(s, all_known);
+	image_read(&s->img[0], KVP_ORDERS_BLOCK, block);
+	return good && !memcmp(block, zeros, sizeof(block));
+}
+
+/* --- writes that fail ------------------------------------------------------------------------ */
+
+/* The leg of this turn does not take the first order of block 1. The next event mends that. */
+static void give_as_a_write_fails(struct script *s)
+{
+	u64 block = KVP_ORDERS_BLOCK + 1;
+
+	disks_fault(FAULT_WRITE_EIO, s->turn & 1, block, block)->times = 1;
+	give(s, IN_BLOCK + 1);
+	kvp_event(s->host.pool, "settled x=1");
+	kvp_events_flush(s->host.pool);
+}
+
+static bool failed_writes(struct script *s)
+{
+	if (!live(s, give_as_a_write_fails))
+		return false;
+	wipe(&s->img[!(s->turn & 1)], KVP_ORDERS_BLOCK);
+	return live(s, all_known);
+}
+
+/* --- a history that was given up ----------------------------------------------------------- */
+
+/* Leg 1 goes its own way with orders that do not count later. */
+static bool part_ways(struct script *s)
+{
+	u32 given = own.given;
+
+	s->start.degraded = true;
+	s->start.missing = 1;
+	if (!live(s, give_many))
+		return false;
+	own.given = given;
+	s->start.missing = 2;
+	if (!live(s, give_a_few) || !live(s, give_a_few))
+		return false;
+	s->start.degraded = false;
+	s->start.missing = 0;
+	s->start.accept_fork = true;
+	if (!live(s, all_known))
+		return false;
+	s->start.accept_fork = false;
+	return true;
+}
+
+static void leg_1_returns(struct script *s)
+{
+	if (kvp_leg_in_sync(host_leg(&s->host, 1)))
+		sim_fail("the history of leg 1 was not given up");
+	if (host_online(&s->host, 1))
+		sim_fail("leg 1 does not return");
+	host_wait_resilver(&s->host);
+	kvp_events_flush(s->host.pool);
+}
+
+static bool given_up(struct script *s)
+{
+	return live(s, give_into_block_1) && part_ways(s) && live(s, leg_1_returns) &&
+	       live(s, all_known);
 }
 
 /* As an older module leaves it: orders are among the events, and the ring is blank. */
@@ -435,4 +577,9 @@ void run_orders(void)
 	orders("older", 2, older_on_one_leg);
 	orders("away", 2, gets_what_it_missed);
 	orders("added", 2, new_legs_get_them);
+	orders("added-unread", 2, blank_on_new_legs);
+	orders("write-fails", 2, failed_writes);
+	orders("written-back", 2, written_back);
+	orders("readonly", 2, not_written_back);
+	orders("given-up", 2, given_up);
 }
