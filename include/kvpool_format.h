@@ -468,6 +468,7 @@ struct kvp_disk_summary {
 #define KVP_EVENT_SIZE		256u
 #define KVP_EVENTS_PER_BLOCK	(KVP_BLOCK_SIZE / KVP_EVENT_SIZE)
 #define KVP_EVENT_MAGIC		0x4556504bu	/* "KVPE" */
+#define KVP_EVENT_SEQ_END	(1ull << 47)		/* events from here on do not count */
 
 /*
  * One line of the event ring; event n lies in slot n % ring. An event that a user ordered has a

@@ -17,7 +17,8 @@ void kvp_event_seal(struct kvp_disk_event *e)
 
 bool kvp_event_sound(const struct kvp_disk_event *e, const u8 *uuid)
 {
-	return le32_to_cpu(e->magic) == KVP_EVENT_MAGIC && !(le64_to_cpu(e->seq) >> 48) &&
+	return le32_to_cpu(e->magic) == KVP_EVENT_MAGIC &&
+	       le64_to_cpu(e->seq) < KVP_EVENT_SEQ_END &&
 	       !memcmp(e->pool_uuid, uuid, sizeof(e->pool_uuid)) &&
 	       event_sum(e) == le32_to_cpu(e->csum) && !e->text[sizeof(e->text) - 1];
 }

@@ -22,7 +22,12 @@
 /** kvp_event_seal() - set the magic and the sum of an event */
 void kvp_event_seal(struct kvp_disk_event *e);
 
-/** kvp_event_sound() - is this an event of the pool with that UUID? Its text ends with a NUL. */
+/**
+ * kvp_event_sound() - is this an event of the pool with that UUID, as read from a leg?
+ *
+ * Its text ends with a NUL, and its number is one that a pool can reach. Else a forged event could
+ * use up all numbers.
+ */
 bool kvp_event_sound(const struct kvp_disk_event *e, const u8 *uuid);
 
 /**

@@ -229,7 +229,7 @@ bool kvp_event_get(struct kvp_pool *pool, u64 seq, struct kvp_disk_event *e)
 	spin_lock_irqsave(&ev->lock, flags);
 	*e = *slot_of(ev, seq);
 	spin_unlock_irqrestore(&ev->lock, flags);
-	return event_sound(pool, e, seq % KVP_EVENT_RING) && le64_to_cpu(e->seq) == seq;
+	return le32_to_cpu(e->magic) == KVP_EVENT_MAGIC && le64_to_cpu(e->seq) == seq;
 }
 
 bool kvp_event_order(struct kvp_pool *pool, u64 from, struct kvp_disk_event *e)

@@ -451,7 +451,7 @@ static bool not_written_back(struct script *s)
 	return good && !memcmp(block, zeros, sizeof(block));
 }
 
-/* --- writes that fail ------------------------------------------------------------------------ */
+/* --- writes that fail, and forged numbers ---------------------------------------------------- */
 
 /* The leg of this turn does not take the first order of block 1. The next event mends that. */
 static void give_as_a_write_fails(struct script *s)
@@ -470,6 +470,39 @@ static bool failed_writes(struct script *s)
 		return false;
 	wipe(&s->img[!(s->turn & 1)], KVP_ORDERS_BLOCK);
 	return live(s, all_known);
+}
+
+/* An event that all sums fit is in the last slot of both rings. Its number is far too high. */
+static void forge(struct image *img, u32 disk)
+{
+	struct kvp_disk_event block[IN_BLOCK], e;
+
+	(void)disk;
+	image_read(img, KVP_ORDERS_BLOCK, (u8 *)block);
+	e = block[0];
+	e.seq = cpu_to_le64((1ull << 48) - 1);
+	kvp_event_seal(&e);
+	memset(block, 0, sizeof(block));
+	block[IN_BLOCK - 1] = e;
+	image_write_data(img, KVP_ORDERS_BLOCK + KVP_ORDERS_BLOCKS - 1, (u8 *)block);
+	image_write_data(img, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS - 1, (u8 *)block);
+}
+
+static void give_with_events(struct script *s)
+{
+	struct kvp_disk_event e;
+
+	give_many(s);
+	if (!kvp_event_get(s->host.pool, kvp_events_next(s->host.pool->events) - 1, &e))
+		sim_fail("the newest order is no event");
+}
+
+static bool forged_number(struct script *s)
+{
+	if (!live(s, give_many))
+		return false;
+	each_leg(s, forge);
+	return live(s, give_with_events) && live(s, all_known);
 }
 
 /* --- a history that was given up ----------------------------------------------------------- */
@@ -573,6 +606,7 @@ void run_orders(void)
 		orders("unreadable-on-one", legs, one_leg_has_it_not);
 		orders("blank", legs, blank);
 		orders("without-events", legs, without_events);
+		orders("forged", legs, forged_number);
 	}
 	orders("older", 2, older_on_one_leg);
 	orders("away", 2, gets_what_it_missed);
