@@ -428,8 +428,7 @@ static int note_spare(struct script *t)
 
 static void more_disks(struct script *t)
 {
-	blank_disks(&t->img[t->legs], 1, POOL_LEG_BLOCKS);
-	t->legs++;
+	blank_disks(&t->img[t->disks++], 1, POOL_LEG_BLOCKS);
 }
 
 static int attach(struct script *t)

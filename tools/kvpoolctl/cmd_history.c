@@ -100,11 +100,16 @@ static void note_line(void *arg, u64 seq, u64 seconds, char *text)
 		r->no_memory = true;
 }
 
+/* 0: both are the same event. Numbers alone do not tell: two events may have the same one. */
 static int by_seq(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
-	return x->seq < y->seq ? -1 : x->seq > y->seq;
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	if (x->seconds != y->seconds)
+		return x->seconds < y->seconds ? -1 : 1;
+	return strcmp(x->text, y->text);
 }
 
 static void print_event(struct reader *r, u64 seq, u64 seconds, char *text)
@@ -156,7 +161,7 @@ static void print_lines(struct reader *r)
 	if (r->count)
 		qsort(r->lines, r->count, sizeof(*r->lines), by_seq);
 	for (i = 0; i < r->count; i++)
-		if (!i || r->lines[i].seq != r->lines[i - 1].seq)
+		if (!i || by_seq(&r->lines[i], &r->lines[i - 1]))
 			print_event(r, r->lines[i].seq, r->lines[i].seconds, r->lines[i].text);
 }
 
@@ -198,12 +203,13 @@ const struct command cmd_history = {
 		"renamed; a tunable was set; a device joined or left; a scrub or a trim was begun "
 		"or stopped.",
 	.more = "The pool keeps the last 1024 orders that have a user, and the last 1024 "
-		"events of all kinds. So a disk that fails often pushes out only what has no "
-		"user. The host is the one that imported the pool. The user is the one who "
-		"logged in (login), or else the one who gave the order (uid, mostly root): by "
-		"name on the host of the order, elsewhere by number. A dash means that it is "
-		"not known. The host is not known if its import is no longer kept. What the "
-		"pool did by itself, or later for an order, has no user.",
+		"events of all kinds. So such orders outlast a disk that fails often, unless no "
+		"leg can read their ring, or they are from the time of an older module. The host "
+		"is the one that imported the pool. The user is the one who logged in (login), or "
+		"else the one who gave the order (uid, mostly root): by name on the host of the "
+		"order, elsewhere by number. A dash means that it is not known. The host is not "
+		"known if its import is no longer kept. What the pool did by itself, or later for "
+		"an order, has no user.",
 	.example = "kvpoolctl history tank",
 	.run = run,
 };

@@ -104,11 +104,15 @@ static const char ordered[] = "3 1700000000 set key=strict uid=0 login=1000 valu
 	"4 1700000001 imported epoch=5 legs=2 uid=0 host=nas 1\n5 1700000002 healed leg=0 block=77\n"
 	"6 1700000002 settled x=1\n7 1700000003 set key=comment value=created host=x\n"
 	"8 1700000004 imported epoch=6 legs=2 degraded=1 host=-\n";
-/* The first two are no longer among the events. */
+/*
+ * The first two are no longer among the events. The last two differ from the events that have the
+ * same numbers.
+ */
 static const char kept_orders[] = "0 1699990000 created epoch=1 legs=2 uid=0 login=1001 host=old\n"
 	"2 1699990001 renamed old=q name=p uid=0\n"
 	"3 1700000000 set key=strict uid=0 login=1000 value=1\n"
-	"4 1700000001 imported epoch=5 legs=2 uid=0 host=nas 1\n";
+	"4 1700000001 imported epoch=5 legs=2 uid=0 host=nas 1\n"
+	"7 1700000003 renamed old=p name=q uid=0\n8 1700000003 renamed old=q name=p uid=0\n";
 static const char table[] = UUID " 1 host=12:h mirror 2 8:0 8:16 parity1 3 8:32 8:48 8:64 cache 2 "
 				 "8:80 -";
 
