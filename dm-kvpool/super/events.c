@@ -70,6 +70,9 @@ static void write_orders(struct kvp_events *ev)
 	u64 again = 0;
 	int block;
 
+	/* What is set from now on is set before the work is queued again. */
+	if (!READ_ONCE(ev->orders.unwritten))
+		return;
 	while ((block = unwritten_order(ev)) >= 0)
 		if (!write_block(ev, kvp_lblock(KVP_ORDERS_BLOCK + (u32)block),
 				 ev->orders.slots + block * (int)KVP_EVENTS_PER_BLOCK))

@@ -372,7 +372,8 @@ static void add_a_vdev(struct script *s)
 /* Then the first vdev cannot read a block of its ring. That block is not blank on the new legs. */
 static bool new_legs_get_them(struct script *s)
 {
-	blank_disks(&s->img[2], 2, POOL_LEG_BLOCKS);
+	blank_disks(&s->img[s->disks], 2, POOL_LEG_BLOCKS);
+	s->disks += 2;
 	s->legs = 4;
 	if (!live(s, add_a_vdev))
 		return false;
@@ -383,7 +384,8 @@ static bool new_legs_get_them(struct script *s)
 /* The first vdev cannot read a block with orders as the second one joins, and at the next start. */
 static bool blank_on_new_legs(struct script *s)
 {
-	blank_disks(&s->img[2], 2, POOL_LEG_BLOCKS);
+	blank_disks(&s->img[s->disks], 2, POOL_LEG_BLOCKS);
+	s->disks += 2;
 	if (!live(s, give_into_block_1))
 		return false;
 	s->legs = 4;

@@ -34,7 +34,8 @@ scrub p
 dmsetup message p 0 clear
 
 echo "--- writes"
-dmsetup message p 0 inject /dev/b write 2
+# the event of this order, and its copy in the ring of orders, take two
+dmsetup message p 0 inject /dev/b write 3
 oracle write $dev 0 64 2 fsync
 wait_stat p leg.1.state faulted
 expect_eq "$(oracle show $dev 0 2048)" "0 64 v2
