@@ -951,6 +951,18 @@ static void hold_home_everywhere(struct script *s, u64 block, u32 count)
 		hold_home(i, block, count);
 }
 
+/* A suspend writes back what it must, and the homes of that are held. */
+static void begin_write_back(struct script *s)
+{
+	hold_home_everywhere(s, 64, 3);
+	host_write(&s->host, 64, 3, true);
+	init_completion(&own.flushed);
+	own.flush_over = false;
+	kvp_pool_suspending(s->host.pool);
+	sim_spawn("suspend", write_back_task, s);
+	host_sleep(300);
+}
+
 /*
  * Only the data of the suspend's begin must be home before I/O is stopped: other writers continue,
  * and the suspend does not wait for them.
@@ -959,13 +971,7 @@ static void write_back_beside_writers(struct script *s)
 {
 	struct host *h = &s->host;
 
-	hold_home_everywhere(s, 64, 3);
-	host_write(h, 64, 3, true);
-	init_completion(&own.flushed);
-	own.flush_over = false;
-	kvp_pool_suspending(h->pool);
-	sim_spawn("suspend", write_back_task, s);
-	host_sleep(300);
+	begin_write_back(s);
 	if (own.flush_over)
 		sim_fail("blocks that are not home are said to be");
 	/* The worker finds more to do when it is through with that. */
@@ -982,24 +988,18 @@ static void write_back_beside_writers(struct script *s)
 	host_write(h, 90, 1, true);
 }
 
-/* What a suspend writes back beforehand ends, too, when the suspend is given up. */
+/* What a suspend writes back beforehand ends, too, when the suspend is interrupted. */
 static void write_back_ends_with_its_suspend(struct script *s)
 {
 	struct host *h = &s->host;
 
-	hold_home_everywhere(s, 64, 3);
-	host_write(h, 64, 3, true);
-	init_completion(&own.flushed);
-	own.flush_over = false;
-	kvp_pool_suspending(h->pool);
-	sim_spawn("suspend", write_back_task, s);
-	host_sleep(300);
+	begin_write_back(s);
 	if (own.flush_over || !disks_wait())
 		sim_fail("nothing is written back: the case was not set up");
 	kvp_pool_not_suspending(h->pool);
 	host_sleep(1);
 	if (!own.flush_over || !disks_wait())
-		sim_fail("a suspend that was given up waits for what it writes back");
+		sim_fail("an interrupted suspend waits for what it writes back");
 	release_all();
 	host_checkpoint(h);
 	host_write(h, 90, 1, true);
