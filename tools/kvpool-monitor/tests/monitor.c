@@ -19,30 +19,13 @@
 #include "config.h"
 #include "devices.h"
 #include "dm.h"
+#include "expect.h"
 #include "jobs.h"
 #include "journal.h"
 #include "place.h"
 #include "pools.h"
 #include "returns.h"
 #include "takes.h"
-
-static unsigned int passed, failed;
-
-#define expect(cond) do {						\
-	if (cond) {							\
-		passed++;						\
-	} else {							\
-		failed++;						\
-		fprintf(stderr, "%s:%d: %s: not true: %s\n", __FILE__, __LINE__, __func__, #cond); \
-	}								\
-} while (0)
-
-const char *const *command_names(void)
-{
-	static const char *const none[] = { NULL };
-
-	return none;
-}
 
 /* --- the pool ------------------------------------------------------------------------------ */
 

@@ -47,13 +47,6 @@ static const char *sound_table;		/* for all_sound, instead of table */
 static bool (*takes)(const char *message, struct err *err);
 static const char *sound_stats = "";	/* for all_sound, before all others */
 
-const char *const *command_names(void)
-{
-	static const char *const none[] = { NULL };
-
-	return none;
-}
-
 #ifdef FUZZ_INPUT
 static u64 rnd(u64 below);
 #else

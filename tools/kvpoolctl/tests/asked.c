@@ -10,24 +10,7 @@
 
 #include "ctl.h"
 #include "dm.h"
-
-static unsigned int passed, failed;
-
-#define expect(cond) do {						\
-	if (cond) {							\
-		passed++;						\
-	} else {							\
-		failed++;						\
-		fprintf(stderr, "%s:%d: %s: not true: %s\n", __FILE__, __LINE__, __func__, #cond); \
-	}								\
-} while (0)
-
-const char *const *command_names(void)
-{
-	static const char *const none[] = { NULL };
-
-	return none;
-}
+#include "expect.h"
 
 /* --- the kernel ------------------------------------------------------------------------- */
 

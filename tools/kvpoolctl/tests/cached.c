@@ -3,34 +3,16 @@
 #include "format/logstripe.h"
 #include "format/regions.h"
 #include "check.h"
+#include "expect.h"
 #include "image.h"
 #include "import.h"
 #include "opened.h"
-
-static unsigned int passed, failed;
-
-#define expect(cond) do {						\
-	if (cond) {							\
-		passed++;						\
-	} else {							\
-		failed++;						\
-		printf("%s:%d: %s, cache %d: not true: %s\n", __FILE__, __LINE__, __func__, cache, #cond); \
-	}								\
-} while (0)
 
 static struct ctl ctl = { .quiet = true, .json = true };
 /*
  * The cache of the running test: enum image_cache, or IMAGE_CACHES plus an index of image_shapes[].
  */
 static int cache;
-
-/* main.c is not linked in. */
-const char *const *command_names(void)
-{
-	static const char *const none[] = { NULL };
-
-	return none;
-}
 
 /* Runs check without the legs in @without, a bit each; an object to be released. */
 static json_object *check(const struct image *m, unsigned int without, int *status)

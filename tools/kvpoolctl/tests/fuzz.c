@@ -40,13 +40,6 @@ static unsigned int undo_count;
 static struct ctl ctl = { .quiet = true, .json = true };
 static unsigned long usable, refused, copied, exits[6];
 
-const char *const *command_names(void)
-{
-	static const char *const none[] = { NULL };
-
-	return none;
-}
-
 #ifdef FUZZ_INPUT
 static u64 state;	/* position in the input */
 static u64 rnd(u64 below);

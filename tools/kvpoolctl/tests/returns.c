@@ -13,6 +13,7 @@
 
 #include "ctl.h"
 #include "dm.h"
+#include "expect.h"
 #include "legs.h"
 #include "names.h"
 #include "reload.h"
@@ -25,24 +26,6 @@
 extern const struct command cmd_attach, cmd_cancel, cmd_detach, cmd_online, cmd_offline, cmd_rename,
 	cmd_replace,
 	cmd_wait;
-
-static unsigned int passed, failed;
-
-#define expect(cond) do {						\
-	if (cond) {							\
-		passed++;						\
-	} else {							\
-		failed++;						\
-		fprintf(stderr, "%s:%d: %s: not true: %s\n", __FILE__, __LINE__, __func__, #cond); \
-	}								\
-} while (0)
-
-const char *const *command_names(void)
-{
-	static const char *const none[] = { NULL };
-
-	return none;
-}
 
 /* --- the script ------------------------------------------------------------------------- */
 

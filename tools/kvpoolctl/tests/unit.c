@@ -15,6 +15,7 @@
 #include "check.h"
 #include "columns.h"
 #include "event.h"
+#include "expect.h"
 #include "flush_latency.h"
 #include "foreign.h"
 #include "format/heartbeat.h"
@@ -36,17 +37,6 @@
 #include "verify.h"
 #include "watch.h"
 #include "watched.h"
-
-static unsigned int passed, failed;
-
-#define expect(cond) do {						\
-	if (cond) {							\
-		passed++;						\
-	} else {							\
-		failed++;						\
-		printf("%s:%d: %s: not true: %s\n", __FILE__, __LINE__, __func__, #cond); \
-	}								\
-} while (0)
 
 static struct ctl ctl = { .quiet = true, .json = true };
 
