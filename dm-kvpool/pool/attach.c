@@ -353,24 +353,13 @@ static void take_next(struct kvp_pool *pool, const struct kvp_start *s, struct r
 	kvp_take_shape(pool, x->next);
 }
 
+/* Steps 3 and 4 of a change (change.h). After an error the caller undoes both. */
 static int commit(struct kvp_pool *pool, struct reshape *x, struct kvp_refusal *r)
 {
+	if (x->comes)
+		return kvp_change_join(pool, x->at, x->page, &x->tried, r);
 	x->tried = true;
 	return kvp_change_commit(pool, r);
-}
-
-/* Steps 1 and 2 of attach. After an error the caller undoes both. */
-static int label_and_commit(struct kvp_pool *pool, struct reshape *x, struct kvp_refusal *r)
-{
-	struct kvp_leg *leg = &pool->legs[x->at];
-	int ret = kvp_change_blank(pool, leg, x->page, r);
-
-	if (ret)
-		return ret;
-	if (kvp_sb_join(pool, x->at, 1))
-		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label",
-				  leg->path);
-	return commit(pool, x, r);
 }
 
 /*
@@ -429,7 +418,7 @@ static int change(struct kvp_pool *pool, const struct kvp_start *s, struct resha
 	if (kvp_parts_alloc(pool, &x->parts))
 		ret = kvp_change_no_memory(r);
 	else
-		ret = x->comes ? label_and_commit(pool, x, r) : commit(pool, x, r);
+		ret = commit(pool, x, r);
 	if (ret)
 		undo(pool, x);
 	else

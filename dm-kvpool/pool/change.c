@@ -90,3 +90,18 @@ int kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r)
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	return kvp_sb_commit(pool) ? kvp_change_no_superblock(r) : 0;
 }
+
+int kvp_change_join(struct kvp_pool *pool, u32 at, struct page *page, bool *tried,
+		    struct kvp_refusal *r)
+{
+	struct kvp_leg *leg = &pool->legs[at];
+	int ret = kvp_change_blank(pool, leg, page, r);
+
+	if (ret)
+		return ret;
+	if (kvp_sb_join(pool, at, 1))
+		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label",
+				  leg->path);
+	*tried = true;
+	return kvp_change_commit(pool, r);
+}

@@ -75,6 +75,19 @@ int __must_check kvp_change_blank(struct kvp_pool *pool, struct kvp_leg *leg, st
  */
 int __must_check kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r);
 
+/**
+ * kvp_change_join() - give a new leg its label, and commit pool->sb, which has the leg
+ * @at: its index in pool->legs
+ * @page: buffer to read into
+ * @tried: result: true if some leg may have the superblock
+ *
+ * The device must be blank, or a spare of this pool (kvp_change_blank()). Caller holds sb_lock.
+ * Return: 0, or -errno with @r filled in: the caller undoes the change. Context: process, waits for
+ * I/O.
+ */
+int __must_check kvp_change_join(struct kvp_pool *pool, u32 at, struct page *page, bool *tried,
+				 struct kvp_refusal *r);
+
 /* Refusals of several changes. Each fills in @r, and returns the error. */
 int kvp_change_no_memory(struct kvp_refusal *r);
 int kvp_change_no_superblock(struct kvp_refusal *r);

@@ -160,21 +160,6 @@ static void put_new(struct kvp_pool *pool, const struct kvp_start *s, u32 at)
 	info->size_blocks = leg->size_blocks;
 }
 
-/* Steps 1 and 2. After an error the caller undoes both. */
-static int label_and_commit(struct kvp_pool *pool, struct substitute *x, struct kvp_refusal *r)
-{
-	struct kvp_leg *leg = &pool->legs[x->at];
-	int ret = kvp_change_blank(pool, leg, x->page, r);
-
-	if (ret)
-		return ret;
-	if (kvp_sb_join(pool, x->at, 1))
-		return kvp_refuse(r, -EIO, "use another device", "%s did not take its label",
-				  leg->path);
-	x->tried = true;
-	return kvp_change_commit(pool, r);
-}
-
 /*
  * Put the old leg back: it is out, as before. If some superblock may name the new leg, write a
  * newer one without it.
@@ -204,7 +189,7 @@ static int replace_leg(struct kvp_pool *pool, const struct kvp_start *s, struct 
 	put_new(pool, s, x->at);
 	/* If the old leg was to replace another leg, the new leg is, too. */
 	pool->sb->legs[x->at].replaces = x->info.replaces;
-	ret = label_and_commit(pool, x, r);
+	ret = kvp_change_join(pool, x->at, x->page, &x->tried, r);
 	if (ret)
 		undo(pool, x);
 	mutex_unlock(&pool->sb_lock);
