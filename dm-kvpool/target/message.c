@@ -164,7 +164,6 @@ static int msg_events(struct message *m)
 	return number(m, 1, &from) ?: kvp_print_events(m->pool, from, m->result, m->maxlen);
 }
 
-/* Say why the pool cannot tell the changes since a point. */
 static int msg_orders(struct message *m)
 {
 	u64 from;

@@ -7,9 +7,10 @@
  * takes over the running pool.
  *
  * The life of a line, in target.c:
- * 1. ctr takes the line apart, opens the devices, and checks what can be checked without a write.
- * 2. preresume starts the pool, or gives a running one the shape that the line asks for. resume
- *    lets waiting bios go on.
+ * 1. ctr (ctr.c) takes the line apart, opens the devices, and checks what can be checked without a
+ *    write.
+ * 2. preresume starts the pool (instance.c), or gives a running one the shape that the line asks
+ *    for (reload.c). resume lets waiting bios go on.
  * 3. map serves bios: request.c has the steps of reads, writes and discards, long_read.c cuts reads
  *    over several legs, paced.c slows writers down.
  * 4. A message either answers at once or gives an order to a worker (message.c, order.c). status.c
@@ -43,5 +44,21 @@ struct kvp_target {
 	struct kvp_instance *inst;		/* NULL until resumed */
 	bool resuming;				/* it has been loaded, and was found good then */
 };
+
+/** kvp_target_leg() - leg @i of the table, or the shadow (KVP_SHADOW) */
+static inline struct kvp_start_leg *kvp_target_leg(struct kvp_target *t, u32 i)
+{
+	return i == KVP_SHADOW ? &t->start.shadow : &t->start.legs[i];
+}
+
+/**
+ * kvp_target_ctr() - device-mapper's constructor: make a struct kvp_target of a table line (ctr.c)
+ *
+ * Return: 0, or -errno with ti->error set, and the reason in the registry. Context: process.
+ */
+int kvp_target_ctr(struct dm_target *ti, unsigned int argc, char **argv);
+
+/** kvp_target_put_devices() - put all devices that the constructor opened. Context: process. */
+void kvp_target_put_devices(struct dm_target *ti, struct kvp_target *t);
 
 #endif /* KVP_TARGET_H */
