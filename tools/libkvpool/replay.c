@@ -98,6 +98,19 @@ static int by_row(const void *a, const void *b)
 	return x->lsn > y->lsn ? -1 : x->lsn < y->lsn;
 }
 
+static void set_reach(struct replay *r)
+{
+	u64 reach = 0, end;
+	size_t i;
+
+	for (i = 0; i < r->discard_count; i++) {
+		end = r->discards[i].block + r->discards[i].count;
+		if (reach < end)
+			reach = end;
+		r->reach[i] = reach;
+	}
+}
+
 int replay_sort(struct replay *r)
 {
 	if (r->parity_count)
@@ -108,7 +121,11 @@ int replay_sort(struct replay *r)
 		return 0;
 	qsort(r->discards, r->discard_count, sizeof(*r->discards), by_block);
 	r->heap = malloc(r->discard_count * sizeof(*r->heap));
-	return r->heap ? 0 : -ENOMEM;
+	r->reach = malloc(r->discard_count * sizeof(*r->reach));
+	if (!r->heap || !r->reach)
+		return -ENOMEM;
+	set_reach(r);
+	return 0;
 }
 
 void replay_free(struct replay *r)
@@ -116,6 +133,7 @@ void replay_free(struct replay *r)
 	free(r->recs);
 	free(r->discards);
 	free(r->heap);
+	free(r->reach);
 	free(r->parity);
 	memset(r, 0, sizeof(*r));
 }
@@ -211,16 +229,29 @@ size_t replay_find(const struct replay *r, u64 block, const struct replay_rec **
 	return n;
 }
 
+/* The number of discards that begin before @end. */
+static size_t discards_before(const struct replay *r, u64 end)
+{
+	size_t low = 0, high = r->discard_count, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (r->discards[mid].block < end)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 bool replay_touches(const struct replay *r, u64 first, u64 end)
 {
 	size_t i = lower_bound(r, first);
 
 	if (i < r->count && r->recs[i].block < end)
 		return true;
-	for (i = 0; i < r->discard_count && r->discards[i].block < end; i++)
-		if (r->discards[i].block + r->discards[i].count > first)
-			return true;
-	return false;
+	i = discards_before(r, end);
+	return i && r->reach[i - 1] > first;
 }
 
 const struct replay_parity *replay_row(const struct replay *r, u32 vdev, u64 row)

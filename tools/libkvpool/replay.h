@@ -36,6 +36,7 @@ struct replay {
 	size_t count, room, at;
 	struct replay_rec *discards;	/* by block */
 	size_t discard_count, discard_room, discard_at;
+	u64 *reach;	/* for each discard: where the last one ends, of it and all before it */
 	struct replay_parity *parity;	/* by vdev and row, newest first */
 	size_t parity_count, parity_room;
 	/* discards that cover the block asked for, the newest on top */

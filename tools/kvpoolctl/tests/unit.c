@@ -1668,16 +1668,20 @@ static void test_remember_damaged(void)
 
 #define MODEL_BLOCKS	64
 
-static void test_replay(void)
+/* The lsn of the newest record, and of the newest discard, of each block; 0: it has none. */
+struct model {
+	u64 newest[MODEL_BLOCKS], discard[MODEL_BLOCKS];
+};
+
+/* @nr entries of one record each, at random places. */
+static bool model_fill(struct model *m, struct replay *r, u64 nr, unsigned int seed)
 {
 	static struct { struct kvp_log_hdr h; u8 recs[KVP_BLOCK_SIZE]; } entry;
-	u64 newest[MODEL_BLOCKS] = { 0 }, discard[MODEL_BLOCKS] = { 0 }, lsn, b;
-	unsigned int seed = 1;
-	static const struct kvp_geometry mirror = { .kind = KVP_VDEV_MIRROR, .leg_count = 2 };
-	struct replay r = { .g = &mirror };
 	bool same = true;
+	u64 lsn, b;
 
-	for (lsn = 1; lsn < 400; lsn++) {
+	memset(m, 0, sizeof(*m));
+	for (lsn = 1; lsn <= nr; lsn++) {
 		u8 buf[KVP_LOG_HDR_SIZE + sizeof(struct kvp_disk_rec)] = { 0 };
 		struct kvp_rec rec = { .block = (u64)rand_r(&seed) % MODEL_BLOCKS, .count = 1,
 			.kind = 1 + (unsigned int)rand_r(&seed) % 3 };
@@ -1686,20 +1690,54 @@ static void test_replay(void)
 			rec.count = 1 + (u32)rand_r(&seed) % (u32)(MODEL_BLOCKS - rec.block);
 		kvp_rec_encode(&rec, (struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE));
 		entry.h = (struct kvp_log_hdr){ .lsn = lsn, .rec_count = 1 };
-		same &= !replay_add(&r, &entry.h, buf);
+		same &= !replay_add(r, &entry.h, buf);
 		for (b = rec.block; b < rec.block + rec.count; b++)
-			*(rec.kind == KVP_REC_DISCARD ? &discard[b] : &newest[b]) = lsn;
+			*(rec.kind == KVP_REC_DISCARD ? &m->discard[b] : &m->newest[b]) = lsn;
 	}
-	same &= !replay_sort(&r);
+	return same & !replay_sort(r);
+}
+
+static const struct kvp_geometry model_mirror = { .kind = KVP_VDEV_MIRROR, .leg_count = 2 };
+
+static void test_replay(void)
+{
+	struct replay r = { .g = &model_mirror };
+	struct model m;
+	bool same = model_fill(&m, &r, 399, 1);
+	u64 b;
+
 	for (b = 0; b < MODEL_BLOCKS; b++) {
 		const struct replay_rec *recs, *d;
 		size_t n = replay_get(&r, b, &recs, &d);
 
-		same &= newest[b] ? n && recs[0].lsn == newest[b] : !n;
-		same &= discard[b] ? d && d->lsn == discard[b] : !d;
+		same &= m.newest[b] ? n && recs[0].lsn == m.newest[b] : !n;
+		same &= m.discard[b] ? d && d->lsn == m.discard[b] : !d;
 	}
 	expect(same);
 	replay_free(&r);
+}
+
+/* All ranges of the model, with few records: most ranges have none. */
+static void test_replay_touches(void)
+{
+	unsigned int seed;
+
+	for (seed = 1; seed < 200; seed++) {
+		struct replay r = { .g = &model_mirror };
+		struct model m;
+		bool same = model_fill(&m, &r, seed % 8, seed), touched;
+		u64 first, end;
+
+		for (first = 0; first < MODEL_BLOCKS; first++) {
+			touched = false;
+			for (end = first + 1; end <= MODEL_BLOCKS; end++) {
+				touched |= m.newest[end - 1] || m.discard[end - 1];
+				same &= replay_touches(&r, first, end) == touched;
+			}
+		}
+		expect(same);
+		replay_free(&r);
+	}
 }
 
 /* --- check ----------------------------------------------------------------------------- */
@@ -2872,6 +2910,7 @@ int main(int argc, char **argv)
 	test_remember();
 	test_remember_damaged();
 	test_replay();
+	test_replay_touches();
 	test_check_standard(IMAGE_SMALL);
 	test_check_standard(IMAGE_LARGE);
 	test_check_clean();
