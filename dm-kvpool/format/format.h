@@ -738,7 +738,14 @@ void kvp_features_print(u64 bits, char *text);
  */
 #define KVP_SB_COUNT_END	(1ull << 62)
 
-/* A start that writes needs this much room below the end. One run of a pool cannot use it up. */
+/* Positions of the log's tail, and of a cache's newest entry, stay below these. */
+#define KVP_LOG_TAIL_END	(1ull << 56)
+#define KVP_CACHE_LSN_END	(1ull << 55)
+
+/*
+ * A start that writes needs this much room below each of these ends. One run of a pool cannot use
+ * it up: in blocks of a log it is 4 PiB.
+ */
 #define KVP_SB_COUNT_ROOM	(1ull << 40)
 
 /** kvp_sb_note_resilver() - set the feature bit that the states of the legs need. Pure. */

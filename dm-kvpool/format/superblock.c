@@ -430,11 +430,12 @@ static const char *content_fault(struct kvp_sb *sb)
 		return "size of the pool";
 	if (sb->root_count != kvp_sb_roots(sb))
 		return "number of roots";
-	if (kvp_lsn_nr(sb->log_tail) < kvp_log_blocks(g) || kvp_lsn_nr(sb->log_tail) >> 56 ||
+	if (kvp_lsn_nr(sb->log_tail) < kvp_log_blocks(g) ||
+	    kvp_lsn_nr(sb->log_tail) >= KVP_LOG_TAIL_END ||
 	    kvp_lsn_before(sb->log_commit, sb->log_tail) ||
 	    kvp_lsn_since(sb->log_commit, sb->log_tail) > kvp_log_window(g))
 		return "log position";
-	if (kvp_lsn_nr(sb->cache_lsn) >> 55)
+	if (kvp_lsn_nr(sb->cache_lsn) >= KVP_CACHE_LSN_END)
 		return "place in the cache";
 	if (sb->behind && sb->behind >= sb->sequence)
 		return "number of superblocks that legs lack";

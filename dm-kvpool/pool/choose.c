@@ -113,6 +113,12 @@ static int check_counts(const struct kvp_pool *pool, const struct kvp_sb *sb,
 			"epoch %llu, sequence %llu and checkpoint %llu of the pool have no room to grow",
 			(unsigned long long)sb->epoch, (unsigned long long)sb->sequence,
 			(unsigned long long)sb->checkpoint);
+	if (kvp_lsn_nr(sb->log_tail) >= KVP_LOG_TAIL_END - KVP_SB_COUNT_ROOM ||
+	    kvp_lsn_nr(sb->cache_lsn) >= KVP_CACHE_LSN_END - KVP_SB_COUNT_ROOM)
+		return kvp_refuse(r, -EOVERFLOW, "import --readonly, and copy the data to a new pool",
+			"the log's tail at block %llu, or the cache at %llu, has no room to grow",
+			(unsigned long long)kvp_lsn_nr(sb->log_tail),
+			(unsigned long long)kvp_lsn_nr(sb->cache_lsn));
 	/* The first superblock gets an epoch above this one: kvp_sb_roll_forward(). */
 	if (pool->recovery.passed_epoch >= last)
 		return kvp_refuse(r, -EOVERFLOW, "give '-' in place of the leg that is out",

@@ -700,6 +700,7 @@ static bool hostile_window(const struct host_start *shape, u32 n)
 static const struct largest {
 	const char *name;
 	u64 epoch, sequence, checkpoint;
+	u64 tail, cache;	/* places: they get this value */
 	bool era;		/* the newest one becomes the last that there is */
 	bool refused;
 } largest[] = {
@@ -708,6 +709,9 @@ static const struct largest {
 	{ "epoch-before-the-end", .epoch = FIRST_REFUSED, .refused = true },
 	{ "sequence", .sequence = KVP_SB_COUNT_END - 1, .refused = true },
 	{ "checkpoint", .checkpoint = KVP_SB_COUNT_END - 1, .refused = true },
+	{ "tail", .tail = KVP_LOG_TAIL_END - 1, .refused = true },
+	{ "tail-before-the-end", .tail = KVP_LOG_TAIL_END - KVP_SB_COUNT_ROOM, .refused = true },
+	{ "cache", .cache = KVP_CACHE_LSN_END - KVP_SB_COUNT_ROOM, .refused = true },
 	{ "era", .era = true },
 };
 
@@ -782,6 +786,10 @@ static void enlarge(struct image *img, const struct largest *l, const struct kvp
 			~(u64)(KVP_SB_RING - 1) : 0;
 		sb->checkpoint += l->checkpoint ? l->checkpoint - newest->checkpoint : 0;
 		sb->era = l->era ? KVP_ERA_LAST : sb->era;
+		if (l->tail)
+			sb->log_tail = sb->log_commit = kvp_lsn(l->tail);
+		if (l->cache)
+			sb->cache_lsn = kvp_lsn(l->cache);
 		kvp_sb_encode(sb, d);
 		for (b = 0; b < KVP_SB_BLOCKS; b++)
 			image_write_data(img, (m->offset[i] >> 12) + b, (u8 *)d + b * 4096);
