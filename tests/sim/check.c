@@ -38,7 +38,7 @@ bool run_machine(const struct image *img, u32 legs, u64 seed, void (*main)(void 
 	end = sim_run(&config, main, arg);
 	disks_end();
 	check_stats.machines++;
-	return end == SIM_RETURNED;
+	return end == (disks.cut_at ? SIM_POWER_CUT : SIM_RETURNED);
 }
 
 /* A start fails before it has looked at everything. */

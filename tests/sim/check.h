@@ -98,7 +98,8 @@ void check_seed_config(struct sim_config *c, u64 seed);
 /**
  * run_machine() - run @main in a machine with disks @img; @seed decides how the machine behaves
  *
- * Its trace and its disks stay in @disks. Return: false if @main failed, or the power went.
+ * Its trace and its disks stay in @disks. Return: false if @main failed, or the power went; with
+ * disks.cut_at, which @main may set, false unless the power went.
  */
 bool run_machine(const struct image *img, u32 legs, u64 seed, void (*main)(void *arg), void *arg);
 

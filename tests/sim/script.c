@@ -20,9 +20,12 @@ static void script_main(void *arg)
 {
 	struct script *s = arg;
 
+	disks.cut_at = s->power_at;
 	if (s->c->prepare)
 		s->c->prepare(s);
 	script_start(s);
+	if (s->c->tried)
+		s->c->tried(s);
 	if (s->refused)
 		return;
 	s->from = disks.trace.nr;
@@ -146,6 +149,12 @@ static void set_up(struct script *s)
 		s->c->set_up(s);
 }
 
+bool script_step(struct script *s)
+{
+	sim_turn = s->steps++;
+	return opt.turn < 0 || opt.turn == sim_turn;
+}
+
 bool script_check_cuts(struct script *s)
 {
 	return s->spoilt || !s->cuts ||
@@ -160,6 +169,12 @@ static bool play(struct script *s)
 	       (!s->c->after || s->c->after(s));
 }
 
+/* The command line asks for one step of the case, and it has so many. */
+static bool has_step(const struct script *s)
+{
+	return opt.turn < (s64)s->steps || unexpected(__FILE__, __LINE__, "%u steps", s->steps);
+}
+
 static bool take_turn(const struct script_case *c, u32 turn, bool *spoilt)
 {
 	struct script s = { .c = c, .turn = turn };
@@ -168,7 +183,7 @@ static bool take_turn(const struct script_case *c, u32 turn, bool *spoilt)
 	s.seed = c->first_plain && !turn ? opt.seed : mix64(opt.seed, c->salt + turn);
 	sim_turn = turn;
 	set_up(&s);
-	good = play(&s);
+	good = play(&s) && (!c->stepwise || has_step(&s));
 	if (!good)
 		fprintf(stderr, "# %s: turn %u, life %u\n", c->name, turn, s.lives);
 	*spoilt = s.spoilt;
@@ -188,7 +203,7 @@ static bool take_turns(const struct script_case *c)
 		turns = min(turns, c->most);
 	if (!turns)
 		return false;	/* it would pass without a turn */
-	if (opt.turn >= 0)
+	if (opt.turn >= 0 && !c->stepwise)
 		return take_turn(c, (u32)opt.turn, &again) && !again;
 	for (i = 0; good && i < turns + spoilt; i++) {
 		good = take_turn(c, i, &again);

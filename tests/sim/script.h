@@ -32,6 +32,8 @@
  * @from: the place in the trace at which the last life had started; a script that is to be cut
  *	from a later place on sets it
  * @cuts, @depth: as in the case; a script may change them in the first life
+ * @power_at: the next life ends with a power cut when its trace is so long; 0: with none
+ * @steps: number of steps that have begun, with @stepwise
  * @refused: the error of the last start; 0: there was none
  * @spoilt: set by the script: the order of events missed the situation under test, so this turn
  *	does not count
@@ -48,6 +50,7 @@ struct script {
 	u32 turn, lives;
 	u32 from, cuts;
 	enum check_depth depth;
+	u32 power_at, steps;
 	int refused;
 	bool spoilt;
 	void (*act)(struct script *s);
@@ -67,6 +70,7 @@ struct script {
  * @clean_up: called last in each turn; or NULL
  * @prepare: called in each life before its start, as for faults; or NULL
  * @may_refuse: a start that is refused is no failure; that life is a start only
+ * @tried: called in each life after its start, also if that was refused; or NULL
  * @begin: called first in each life, when the pool has started; or NULL
  * @act: called in the first life, once the pool has started; it is that turn unless @play is set
  * @end: called last in each life, before the stop; or NULL
@@ -77,6 +81,7 @@ struct script {
  * @turns: number of turns, unless the command line gives another one
  * @most: no more turns than that, though the command line asks for them; 0: any number
  * @salt: number that sets the seeds of turns apart from those of other suites
+ * @stepwise: there is one turn, of many steps, which differ in their faults: see script_step()
  * @first_plain: the first turn has the seed of the command line
  * @life_seeds: each life of a turn has a seed of its own
  * @cuts: cut the trace of the first life at about so many positions; 0: not at all
@@ -92,6 +97,7 @@ struct script_case {
 	void (*clean_up)(struct script *s);
 	void (*prepare)(struct script *s);
 	bool may_refuse;
+	void (*tried)(struct script *s);
 	void (*begin)(struct script *s);
 	void (*act)(struct script *s);
 	void (*end)(struct script *s);
@@ -100,7 +106,7 @@ struct script_case {
 	bool (*play)(struct script *s);
 	void (*then)(struct script *s);
 	u32 turns, most, salt;
-	bool first_plain, life_seeds;
+	bool stepwise, first_plain, life_seeds;
 	u32 cuts;
 	enum check_depth depth;
 	u32 images;
@@ -124,6 +130,21 @@ bool script_live(struct script *s, void (*act)(struct script *s), bool leave);
 /** script_live_on() - the same on other disks */
 bool script_live_on(struct script *s, const struct image *img, void (*act)(struct script *s),
 		    bool leave);
+
+/**
+ * script_step() - begin a step of a turn
+ *
+ * A failure prints the step as a turn. A step needs nothing that steps before it have done.
+ *
+ * Return: false if the command line asks for another one. Then the script leaves this one out.
+ */
+bool script_step(struct script *s);
+
+/** script_all_steps() - true unless the command line asks for one step */
+static inline bool script_all_steps(void)
+{
+	return opt.turn < 0;
+}
 
 /** script_take_trace() - the trace of the last life, which the caller frees */
 struct trace script_take_trace(void);

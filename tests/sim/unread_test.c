@@ -16,11 +16,12 @@
  * all data. Variants: a leg keeps a single superblock, and another leg hangs; a start is read-only;
  * a pool is made, and has all legs or is refused; several legs hang from the same moment on, and
  * the start takes as long as with one.
+ *
+ * Each start with faults is a step of its case (script.h).
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
+#include "script.h"
 #include "io/flight.h"
 #include "format/format.h"
 
@@ -32,20 +33,22 @@ enum hang {
 	HANGS,
 };
 
-struct unread {
-	struct host host;
-	struct host_start start;
-	const struct base *base;
-	struct oracle o;
-	struct image img[MAX_DISKS];
-	const char *name;
-	int refused;
+/* What a machine does besides the start. */
+struct life {
+	void (*prepare)(struct script *s);
+	void (*tried)(struct script *s);
+	void (*act)(struct script *s);
+	bool leave;
+};
+
+/* What a case knows besides its script. */
+static struct {
+	const struct life *life;	/* that runs now */
+	typeof(disks.hiccup) hiccup;	/* in the next machine */
 	u32 labels, requests, starts, refusals, allocations;
-	u32 failed;		/* bit per disk: a write to it ended with an error */
 	u32 victim, silent;	/* bit per ring of that disk: it can be neither read nor written */
 	enum hang hang;
 	u32 after;		/* requests of the victim, that it answers */
-	bool stopped;		/* its life before has ended well, so the log is empty */
 	/*
 	 * in place of that: it does not answer writes to this slot of the back ring; KVP_SB_RING:
 	 * it does
@@ -57,35 +60,86 @@ struct unread {
 	u32 together;		/* bit per disk: hangs as soon as the victim does */
 	/* requests to the victim, just before it is left; 0: it is not yet */
 	u32 sent;
-	bool over;
-};
+	unsigned long since;	/* when the start began */
+	bool hit, over;		/* a request found the fault; the start has ended */
+} own;
 
-static void free_img(struct image *img, u32 nr)
+/* --- machines --------------------------------------------------------------------------- */
+
+static void copy_img(const struct script *s, struct image *to, const struct image *from)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++)
-		image_free(&img[i]);
+	for (i = 0; i < s->disks; i++)
+		image_copy(&to[i], &from[i]);
 }
 
-static void copy_img(struct image *to, const struct image *from, u32 nr)
+static void prepare(struct script *s)
 {
-	u32 i;
+	disks.hiccup = own.hiccup;
+	s->start.format = s->c->blank;
+	if (own.life->prepare)
+		own.life->prepare(s);
+}
 
-	for (i = 0; i < nr; i++)
-		image_copy(&to[i], &from[i]);
+static void tried(struct script *s)
+{
+	own.allocations = sim_allocations;
+	own.requests = disks.requests;
+	own.labels = disks.labels;
+	disks.hiccup.error = 0;
+	if (own.life->tried)
+		own.life->tried(s);
+}
+
+/* A machine. It ends with the power at @power_at; 0: it goes to its end. */
+static bool run(struct script *s, const struct life *life, const struct image *img, u32 power_at)
+{
+	own.life = life;
+	s->power_at = power_at;
+	return script_live_on(s, img, life->act, life->leave);
+}
+
+static void count_start(const struct script *s)
+{
+	own.starts += !s->refused;
+	own.refusals += !!s->refused;
+}
+
+static u32 failed_disks(void)
+{
+	u32 mask = 0, i;
+
+	for (i = 0; i < disks.trace.nr_requests; i++)
+		if (disks.trace.requests[i].error)
+			mask |= BIT(disks.trace.requests[i].disk);
+	return mask;
+}
+
+/* Whatever the start wrote, the next one finds all data there. Disks of @also did not get all. */
+static bool all_there(struct script *s, u32 seed, u32 also)
+{
+	struct image img[MAX_DISKS];
+	struct crash c = s->crash;
+	bool good;
+
+	c.images = img;
+	c.at = ~0u;
+	c.seed = mix64(opt.seed, seed);
+	c.given_up = failed_disks() | also;
+	copy_img(s, img, disks.img);
+	good = !check_crash(&c, CHECK_CONTENTS);
+	script_free_disks(s, img);
+	return good;
 }
 
 /* --- contents of the disks -------------------------------------------------------------- */
 
-static void live_main(void *arg)
+static void lived(struct script *s)
 {
-	struct unread *t = arg;
-	struct host *h = &t->host;
-	u32 i, data = t->start.legs - t->start.cache, first = t->start.parity ? 52 : 104;
+	struct host *h = &s->host;
+	u32 i, data = s->legs - s->start.cache, first = s->start.parity ? 52 : 104;
 
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	host_write_each(h, 20, 3);
 	host_write(h, 5, 2, false);
 	host_flush(h);
@@ -99,10 +153,24 @@ static void live_main(void *arg)
 	host_sleep(1500);
 	host_write(h, 200, 1, false);
 	host_sleep(1500);
-	if (!t->stopped)
-		return;
+}
+
+/* The log is empty then. */
+static void lived_to_the_end(struct script *s)
+{
+	lived(s);
 	disks_release_all();
-	host_stop(h);
+}
+
+static const struct life cut_life = { .act = lived, .leave = true };
+static const struct life ended_life = { .act = lived_to_the_end };
+
+static bool make_disks(struct script *s, const struct life *life)
+{
+	bool good = run(s, life, s->img, 0);
+
+	script_keep(s);
+	return good && expect(!s->refused, "no life: %s\n", s->host.refusal.why);
 }
 
 /* Where slot @slot of a ring begins; the ring ends at that of KVP_SB_RING. */
@@ -113,98 +181,66 @@ static u64 ring_block(u32 disk, u32 end, u32 slot)
 	return start + slot * KVP_SB_BLOCKS;
 }
 
-static void silence_rings(u32 disk, u32 rings)
+static void silence_rings(struct script *s)
 {
-	u32 end;
+	u32 disk = own.victim, end;
 
 	for (end = 0; end < 2; end++) {
 		u64 first = ring_block(disk, end, 0), last = ring_block(disk, end, KVP_SB_RING) - 1;
 
-		if (!(rings >> end & 1))
+		if (!(own.silent >> end & 1))
 			continue;
 		disks_fault(FAULT_READ_EIO, disk, first, last);
 		disks_fault(FAULT_WRITE_EIO, disk, first, last);
 	}
 }
 
-static void start_main(void *arg)
+static void expect_nothing_left(struct script *s)
 {
-	struct unread *t = arg;
-
-	silence_rings(t->victim, t->silent);
-	t->refused = host_start(&t->host, &t->o, &t->start);
-	t->allocations = sim_allocations;
-	t->requests = disks.requests;
-	t->labels = disks.labels;
-	disks.hiccup.error = 0;
-	if (!t->refused)
-		host_stop(&t->host);
-	else if (sim_memory_in_use())
+	if (s->refused && sim_memory_in_use())
 		sim_fail("%u objects stay allocated after a refusal", sim_memory_in_use());
+}
+
+static const struct life start = { .prepare = silence_rings, .tried = expect_nothing_left };
+
+/* --- starts of which requests fail -------------------------------------------------------- */
+
+static bool start_without_errors(struct script *s)
+{
+	return run(s, &start, s->img, 0) && all_there(s, 0, 0) &&
+	       expect(!s->refused, "no start without errors: %s\n", s->host.refusal.why);
 }
 
 enum hiccup { ONE, ALL_BEHIND, READS_THERE, HICCUPS };
 
-static bool run(struct unread *t, void (*main)(void *), const struct image *img, u32 first,
-		enum hiccup how,
-		int error, u32 cut_at)
-{
-	struct sim_config config;
-	enum sim_end end;
-	u32 i;
-
-	check_seed_config(&config, opt.seed);
-	disks_begin(img, t->start.legs);
-	disks.hiccup.first = first;
-	disks.hiccup.nr = how == ONE ? 1 : ~0u;
-	disks.hiccup.around = how == READS_THERE ? 512 : 0;
-	disks.hiccup.error = error;
-	disks.cut_at = cut_at;
-	end = sim_run(&config, main, t);
-	disks_end();
-	check_stats.machines++;
-	t->failed = 0;
-	for (i = 0; i < disks.trace.nr_requests; i++)
-		if (disks.trace.requests[i].error)
-			t->failed |= BIT(disks.trace.requests[i].disk);
-	return end == (cut_at ? SIM_POWER_CUT : SIM_RETURNED);
-}
-
-/* --- starts of which requests fail -------------------------------------------------------- */
-
-/* Whatever the start wrote, the next one finds all data there. */
-static bool all_there(struct unread *t, u32 seed)
-{
-	struct image img[MAX_DISKS];
-	struct crash c = {
-		.images = img, .legs = t->start.legs, .parity = t->start.parity,
-			.cache = t->start.cache,
-		.cache_parity = t->start.cache_parity, .o = &t->o, .at = ~0u,
-			.seed = mix64(opt.seed, seed),
-		.given_up = t->failed,
-	};
-	bool good;
-
-	copy_img(img, disks.img, t->start.legs);
-	good = !check_crash(&c, CHECK_CONTENTS);
-	free_img(img, t->start.legs);
-	return good;
-}
-
-static bool one_start(struct unread *t, u32 first, enum hiccup how, int error)
+static bool one_start(struct script *s, u32 first, enum hiccup how, int error)
 {
 	static const char * const what[HICCUPS] = { "", " and all behind it",
 						    " and all later reads there" };
-	bool good = run(t, start_main, t->img, first, how, error, 0);
+	bool good;
 
-	t->starts += !t->refused;
-	t->refusals += !!t->refused;
-	good = good && all_there(t, first);
+	if (!script_step(s))
+		return true;
+	own.hiccup.first = first;
+	own.hiccup.nr = how == ONE ? 1 : ~0u;
+	own.hiccup.around = how == READS_THERE ? 512 : 0;
+	own.hiccup.error = error;
+	good = run(s, &start, s->img, 0);
+	own.hiccup.error = 0;
+	count_start(s);
+	good = good && all_there(s, first, 0);
 	if (!good)
 		fprintf(stderr, "  ^ %s: request %u%s ended with %d, and the start with %d %s\n",
-			t->name, first,
-			what[how], error, t->refused, t->host.refusal.why);
+			s->c->name, first, what[how], error, s->refused, s->host.refusal.why);
 	return good;
+}
+
+/* Starts of both kinds took place. */
+static bool both_ways(const char *what)
+{
+	return !script_all_steps() ||
+	       expect(own.starts && own.refusals, "%s: %u starts, %u refused\n", what, own.starts,
+		      own.refusals);
 }
 
 static const int errors[] = { -EIO, -ENOMEM, -ETIMEDOUT, -EAGAIN, -EREMOTEIO, -ENOLINK };
@@ -221,15 +257,13 @@ static u32 next_request(u32 i, u32 labels, u32 step)
  * One request of @step: with all later reads of its place, and in one of the other ways, in turns.
  * With --long each in all ways.
  */
-static bool each_request(struct unread *t, u32 step)
+static bool each_request(struct script *s, u32 step)
 {
 	u32 labels, requests, i, k;
-	bool good = run(t, start_main, t->img, 0, ONE, 0, 0) && all_there(t, 0);
+	bool good = start_without_errors(s);
 
-	if (!expect(good && !t->refused, "no start without errors: %s\n", t->host.refusal.why))
-		return false;
-	requests = t->requests;
-	labels = t->labels;
+	requests = own.requests;
+	labels = own.labels;
 	if (opt.thorough)
 		step = 1;
 	for (i = 0; good && i < requests; i = next_request(i, labels, step))
@@ -239,64 +273,63 @@ static bool each_request(struct unread *t, u32 step)
 			if (opt.thorough || (k / HICCUPS == turn % ARRAY_SIZE(errors) &&
 					     (k % HICCUPS == READS_THERE ||
 					      k % HICCUPS == turn / 4 % 2)))
-				good = one_start(t, i, k % HICCUPS, errors[k / HICCUPS]);
+				good = one_start(s, i, k % HICCUPS, errors[k / HICCUPS]);
 		}
-	return good && expect(t->starts && t->refusals, "%u starts, %u refused\n", t->starts,
-			      t->refusals);
+	return good && both_ways("errors");
 }
 
 /*
  * Allocation @nth of a start fails, or @count allocations from there on, as in a kernel with
  * failslab.
  */
-static bool one_without_memory(struct unread *t, u32 nth, u32 count)
+static bool one_without_memory(struct script *s, u32 nth, u32 count)
 {
 	bool good;
 
-	t->start.refused_from = nth;
-	t->start.refused_until = nth + count;
-	good = run(t, start_main, t->img, 0, ONE, 0, 0);
-	t->start.refused_from = 0;
-	t->start.refused_until = 0;
-	t->starts += !t->refused;
-	t->refusals += !!t->refused;
-	good = good && expect(!t->refused || t->refused == -ENOMEM || t->refused == -EIO,
-			      "refused with %d %s\n", t->refused, t->host.refusal.why);
-	good = good && all_there(t, nth);
+	if (!script_step(s))
+		return true;
+	s->start.refused_from = nth;
+	s->start.refused_until = nth + count;
+	good = run(s, &start, s->img, 0);
+	s->start.refused_from = 0;
+	s->start.refused_until = 0;
+	count_start(s);
+	good = good && expect(!s->refused || s->refused == -ENOMEM || s->refused == -EIO,
+			      "refused with %d %s\n", s->refused, s->host.refusal.why);
+	good = good && all_there(s, nth, 0);
 	if (!good)
 		fprintf(stderr,
 			"  ^ %s: allocation %u and %u behind it failed, and the start with %d %s\n",
-			t->name, nth, count - 1, t->refused, t->host.refusal.why);
+			s->c->name, nth, count - 1, s->refused, s->host.refusal.why);
 	return good;
 }
 
 /* About @n of the allocations, others with each seed. */
-static bool each_allocation(struct unread *t, u32 n)
+static bool each_allocation(struct script *s, u32 n)
 {
-	bool good = run(t, start_main, t->img, 0, ONE, 0, 0);
-	u32 all = t->allocations, step = opt.thorough ? 1 : max(1u, all / n), i;
+	bool good = run(s, &start, s->img, 0);
+	u32 all = own.allocations, step = opt.thorough ? 1 : max(1u, all / n), i;
 
-	t->starts = 0;
-	t->refusals = 0;
+	own.starts = 0;
+	own.refusals = 0;
 	for (i = 1 + (u32)(opt.seed % step); good && i <= all; i += step)
-		good = one_without_memory(t, i, 1) && one_without_memory(t, i, 20);
-	return good && expect(t->starts && t->refusals, "without memory: %u starts, %u refused\n",
-			      t->starts, t->refusals);
+		good = one_without_memory(s, i, 1) && one_without_memory(s, i, 20);
+	return good && both_ways("without memory");
 }
 
 /* From the contents after a recovery that was cut at @percent of its writes. */
-static bool each_request_again(struct unread *t, u32 percent)
+static bool each_request_again(struct script *s, u32 percent)
 {
 	struct image crash[MAX_DISKS];
-	bool good = run(t, start_main, t->img, 0, ONE, 0, 0);
+	bool good = run(s, &start, s->img, 0);
 	u32 at = max(1u, disks.trace.nr * percent / 100);
 
-	memcpy(crash, t->img, sizeof(crash));
-	good = good && run(t, start_main, crash, 0, ONE, 0, at);
-	copy_img(t->img, disks.img, t->start.legs);
-	good = good && each_request(t, 6);
-	free_img(t->img, t->start.legs);
-	memcpy(t->img, crash, sizeof(crash));
+	memcpy(crash, s->img, sizeof(crash));
+	good = good && run(s, &start, crash, at);
+	copy_img(s, s->img, disks.img);
+	good = good && each_request(s, 6);
+	script_free_disks(s, s->img);
+	memcpy(s->img, crash, sizeof(crash));
 	return good;
 }
 
@@ -308,105 +341,103 @@ static bool each_request_again(struct unread *t, u32 percent)
 
 static void answer(void *arg)
 {
-	struct unread *t = arg;
+	struct script *s = arg;
 
-	while (!disks.hung[t->victim] && !t->over)
+	while (!disks.hung[own.victim] && !own.over)
 		host_sleep(50);
-	if (t->hang == BRIEFLY)
+	if (own.hang == BRIEFLY)
 		host_sleep(BRIEF_MS);
-	while (t->hang == AMID && !t->over && !t->host.pool->legs[t->victim].silent)
+	while (own.hang == AMID && !own.over && !s->host.pool->legs[own.victim].silent)
 		host_sleep(5);
-	if (!t->over)
-		disks_wake(t->victim);
+	if (!own.over)
+		disks_wake(own.victim);
 }
 
 /* A start sends nothing more to a leg that it waits for, or that it has left out. */
 static void count_sent(void *arg)
 {
-	struct unread *t = arg;
-
-	while (!disks.hung[t->victim] && !t->over)
+	while (!disks.hung[own.victim] && !own.over)
 		host_sleep(5);
-	if (!t->over)
+	if (!own.over)
 		host_sleep(29000);
-	if (!t->over)
-		t->sent = disks.faults[0].seen;
+	if (!own.over)
+		own.sent = disks.faults[0].seen;
 }
 
 static void hang_together(void *arg)
 {
-	struct unread *t = arg;
+	struct script *s = arg;
 	u32 i;
 
-	while (!disks.hung[t->victim] && !t->over)
+	while (!disks.hung[own.victim] && !own.over)
 		host_sleep(1);
-	for (i = 0; !t->over && i < t->start.legs; i++)
-		disks.hung[i] |= t->together >> i & 1;
+	for (i = 0; !own.over && i < s->legs; i++)
+		disks.hung[i] |= own.together >> i & 1;
 }
 
 /* All of them are named at once: people need not find them one by one. */
-static void check_named(const struct unread *t)
+static void check_named(const struct script *s)
 {
-	const char *why = t->host.refusal.why;
+	const char *why = s->host.refusal.why;
 	char path[16];
 	u32 i;
 
-	for (i = 0; i < t->start.legs; i++) {
+	for (i = 0; i < s->legs; i++) {
 		snprintf(path, sizeof(path), "disk%u", i);
-		if (((t->together | BIT(t->victim)) >> i & 1) && !strstr(why, path))
+		if (((own.together | BIT(own.victim)) >> i & 1) && !strstr(why, path))
 			sim_fail("the refusal does not name %s: %s", path, why);
 	}
 }
 
 /* A create that was refused left no label, but perhaps on legs that hang. */
-static void check_unmade(const struct unread *t)
+static void check_unmade(const struct script *s)
 {
 	u32 i;
 
-	if (t->start.format && strstr(t->host.refusal.mend, "labelclear"))
-		sim_fail("labels are left: %s", t->host.refusal.mend);
-	for (i = 0; t->start.format && i < t->start.legs; i++)
-		if (host_labelled(i) && !((t->together | BIT(t->victim)) >> i & 1))
+	if (s->c->blank && strstr(s->host.refusal.mend, "labelclear"))
+		sim_fail("labels are left: %s", s->host.refusal.mend);
+	for (i = 0; s->c->blank && i < s->legs; i++)
+		if (host_labelled(i) && !((own.together | BIT(own.victim)) >> i & 1))
 			sim_fail("disk %u has a label, and no pool was made", i);
 }
 
-static void check_refusal(const struct unread *t)
+static void check_refusal(const struct script *s)
 {
-	const char *why = t->host.refusal.why;
+	const char *why = s->host.refusal.why;
 
-	if (t->hang == BRIEFLY)
+	if (own.hang == BRIEFLY)
 		sim_fail("refused though the leg has answered: %s", why);
-	if (t->start.format && !strstr(t->host.refusal.mend, "device that answers"))
-		sim_fail("the refusal does not ask for another device: %s", t->host.refusal.mend);
+	if (s->c->blank && !strstr(s->host.refusal.mend, "device that answers"))
+		sim_fail("the refusal does not ask for another device: %s", s->host.refusal.mend);
 	if (!strstr(why, "does not answer"))
 		sim_fail("the refusal does not say that a leg hangs: %s", why);
-	check_named(t);
-	check_unmade(t);
-	disks_wake(t->victim);
+	check_named(s);
+	check_unmade(s);
+	disks_wake(own.victim);
 	host_sleep(1000);
 	if (sim_memory_in_use())
 		sim_fail("%u objects stay allocated after a refusal", sim_memory_in_use());
-	if (disks.bdev[t->victim].holds)
+	if (disks.bdev[own.victim].holds)
 		sim_fail("the disk is still held");
 }
 
 /* True if the running pool waits for the leg: it is the last one with data, or with the log. */
-static bool is_awaited(const struct unread *t)
+static bool is_awaited(const struct script *s)
 {
-	return t->start.legs == 1 || (t->start.cache == 1 && t->victim == t->start.legs - 1) ||
-	       (t->together | BIT(t->victim)) == BIT(t->start.legs) - 1;
+	return s->legs == 1 || (s->start.cache == 1 && own.victim == s->legs - 1) ||
+	       (own.together | BIT(own.victim)) == BIT(s->legs) - 1;
 }
 
 /* One that was left, but has answered since, stays out, too. */
-static void check_started(struct unread *t)
+static void check_started(struct script *s)
 {
-	struct kvp_leg *leg = host_leg(&t->host, t->victim);
+	struct kvp_leg *leg = host_leg(&s->host, own.victim);
 
-	if (t->hang != BRIEFLY) {
-		if (t->start.format)
+	if (own.hang != BRIEFLY) {
+		if (s->c->blank)
 			sim_fail("a pool was made with a leg that does not answer");
 		host_sleep(2 * LONGEST_MS);
-		if (kvp_leg_in_sync(leg) && !is_awaited(t))
+		if (kvp_leg_in_sync(leg) && !is_awaited(s))
 			sim_fail("a leg is in use that did not answer");
 		if (leg->silent)
 			sim_fail("a leg of a running pool is silent");
@@ -416,169 +447,144 @@ static void check_started(struct unread *t)
 }
 
 /* Nothing was written, and the legs that are left have all data. */
-static void check_readonly(struct unread *t, bool hit)
+static void check_readonly(struct script *s)
 {
 	if (disks.writes || disks.flushes)
 		sim_fail("a read-only start wrote %u times", disks.writes + disks.flushes);
-	if (!hit || t->hang == BRIEFLY || !is_awaited(t))
-		host_read_each(&t->host, 0, 40);
+	if (!own.hit || own.hang == BRIEFLY || !is_awaited(s))
+		host_read_each(&s->host, 0, 40);
 }
 
-static void hang_main(void *arg)
+static void prepare_hang(struct script *s)
 {
-	struct unread *t = arg;
-	struct fault *f = disks_fault(FAULT_HANG, t->victim, 0, ~0ull);
-	unsigned long since = jiffies;
-	bool hit;
-
-	f->after = t->after;
-	if (t->slot < KVP_SB_RING) {
+	disks_fault(FAULT_HANG, own.victim, 0, ~0ull)->after = own.after;
+	if (own.slot < KVP_SB_RING) {
 		disks.stalls_writes = true;
-		disks_stall(t->victim, ring_block(t->victim, 1, t->slot),
-			    ring_block(t->victim, 1, t->slot + 1) - 1);
+		disks_stall(own.victim, ring_block(own.victim, 1, own.slot),
+			    ring_block(own.victim, 1, own.slot + 1) - 1);
 	}
-	if (t->also)
-		disks_fault(FAULT_HANG, t->also, 0, ~0ull)->after = t->also_after;
-	t->over = false;
-	t->sent = 0;
-	if (t->hang == NEVER && !t->also)
-		sim_spawn("count", count_sent, t);
-	if (t->hang == AMID || t->hang == BRIEFLY)
-		sim_spawn("answer", answer, t);
-	if (t->together)
-		sim_spawn("together", hang_together, t);
-	t->refused = host_start(&t->host, &t->o, &t->start);
-	t->over = true;
-	if (t->sent && f->seen != t->sent)
-		sim_fail("%u requests were sent to a leg that did not answer", f->seen - t->sent);
-	t->requests = t->host.seen;
-	t->kept = t->refused ? 0 : kvp_strays(t->host.pool);
-	hit = f->hit || (t->slot < KVP_SB_RING && t->kept);
-	if (time_after(jiffies, since + msecs_to_jiffies(t->also ? 2 * LONGEST_MS : LONGEST_MS)))
-		sim_fail("the start took %u ms", jiffies_to_msecs(jiffies - since));
-	if (!hit && t->refused)
-		sim_fail("refused without a reason: %s", t->host.refusal.why);
-	if (hit && t->hang == NEVER && t->refused) {
-		check_named(t);
-		check_unmade(t);
-		return;
-	}
-	if (t->refused) {
-		check_refusal(t);
-		return;
-	}
-	if (hit)
-		check_started(t);
-	if (t->start.readonly)
-		check_readonly(t, hit);
-	if (t->hang != NEVER)
-		disks_wake(t->victim);
-	disks_release(t->victim);
-	if (!hit || t->hang != NEVER)
-		host_stop(&t->host);
+	if (own.also)
+		disks_fault(FAULT_HANG, own.also, 0, ~0ull)->after = own.also_after;
+	own.since = jiffies;
+	own.over = false;
+	own.sent = 0;
+	if (own.hang == NEVER && !own.also)
+		sim_spawn("count", count_sent, s);
+	if (own.hang == AMID || own.hang == BRIEFLY)
+		sim_spawn("answer", answer, s);
+	if (own.together)
+		sim_spawn("together", hang_together, s);
 }
 
-static bool one_hang(struct unread *t, u32 after, enum hang how)
+static void check_try(struct script *s)
+{
+	const struct fault *f = &disks.faults[0];
+	unsigned long most = msecs_to_jiffies(own.also ? 2 * LONGEST_MS : LONGEST_MS);
+
+	own.over = true;
+	if (own.sent && f->seen != own.sent)
+		sim_fail("%u requests were sent to a leg that did not answer", f->seen - own.sent);
+	own.requests = s->host.seen;
+	own.kept = s->refused ? 0 : kvp_strays(s->host.pool);
+	own.hit = f->hit || (own.slot < KVP_SB_RING && own.kept);
+	if (time_after(jiffies, own.since + most))
+		sim_fail("the start took %u ms", jiffies_to_msecs(jiffies - own.since));
+	if (!s->refused)
+		return;
+	if (!own.hit)
+		sim_fail("refused without a reason: %s", s->host.refusal.why);
+	if (own.hang != NEVER) {
+		check_refusal(s);
+	} else {
+		check_named(s);
+		check_unmade(s);
+	}
+}
+
+static void check_pool(struct script *s)
+{
+	if (own.hit)
+		check_started(s);
+	if (s->start.readonly)
+		check_readonly(s);
+	if (own.hang != NEVER)
+		disks_wake(own.victim);
+	disks_release(own.victim);
+	if (!own.hit || own.hang != NEVER)
+		host_stop(&s->host);
+}
+
+static const struct life hang = {
+	.prepare = prepare_hang, .tried = check_try, .act = check_pool, .leave = true,
+};
+
+static bool hang_so(struct script *s, u32 after, enum hang how)
 {
 	static const char * const what[HANGS] = { "never", "amid the start", "afterwards", "soon" };
 	bool good;
 
-	t->after = after;
-	t->hang = how;
-	good = run(t, hang_main, t->img, 0, ONE, 0, 0);
-	t->starts += !t->refused;
-	t->refusals += !!t->refused;
-	t->failed |= BIT(t->victim) | (t->also ? BIT(t->also) : 0) | t->together;
-	good = good && (t->start.format || all_there(t, after));
+	own.after = after;
+	own.hang = how;
+	good = run(s, &hang, s->img, 0);
+	count_start(s);
+	good = good && (s->c->blank ||
+			all_there(s, after, BIT(own.victim) | own.together |
+				  (own.also ? BIT(own.also) : 0)));
 	if (!good)
 		fprintf(stderr,
 			"  ^ %s: disk %u hangs from request %u on, answers %s, and the start ended "
 			"with %d %s\n",
-			t->name, t->victim, after, what[how], t->refused, t->host.refusal.why);
+			s->c->name, own.victim, after, what[how], s->refused, s->host.refusal.why);
+	return good;
+}
+
+static bool one_hang(struct script *s, u32 after, enum hang how)
+{
+	return !script_step(s) ||
+	       (hang_so(s, after, how) &&
+		expect(!after || !s->start.readonly || !s->refused,
+		       "refused for a leg that is not needed\n"));
+}
+
+/* The victim does not hang. This tells how many requests it has. */
+static bool no_hang(struct script *s, u32 *requests)
+{
+	bool good = hang_so(s, ~0u, NEVER);
+
+	*requests = own.requests;
 	return good;
 }
 
 /*
  * Looking for blocks that are not blank takes hundreds of requests: one of those is like the next.
  */
-static u32 next_hang(const struct unread *t, u32 i)
+static u32 next_hang(const struct script *s, u32 i)
 {
-	return t->start.format && i == 4 ? 2 * KVP_LABEL_BLOCKS : i + 1;
+	return s->c->blank && i == 4 ? 2 * KVP_LABEL_BLOCKS : i + 1;
 }
 
 /* Each request of a leg, in each of the ways. */
-static bool each_hang(struct unread *t, u32 victim)
+static bool each_hang(struct script *s, u32 victim)
 {
 	u32 n, i, k;
 	bool good;
 
-	t->victim = victim;
-	good = one_hang(t, ~0u, NEVER);
-	n = t->requests;
-	for (i = 0; good && i < n; i = next_hang(t, i))
+	own.victim = victim;
+	good = no_hang(s, &n);
+	for (i = 0; good && i < n; i = next_hang(s, i))
 		for (k = 0; good && k < HANGS; k++)
-			good = one_hang(t, i, k) && expect(!i || !t->start.readonly || !t->refused,
-							   "refused for a leg that is not needed\n");
-	return good && expect(n > (t->start.readonly ? 2 : 8), "only %u requests\n", n);
+			good = one_hang(s, i, k);
+	return good && expect(n > (s->start.readonly ? 2 : 8), "only %u requests\n", n);
 }
 
-static const struct base *base_of(const struct host_start *s)
+static bool first_and_last(struct script *s)
 {
-	return s->cache ? base_cache(s) : s->parity ? base_parity(s->legs, false) :
-	       base_pool(s->legs, false);
-}
-
-/* Disks after a life of a pool, or blank ones. */
-static bool make_disks(struct unread *t, const struct host_start *s)
-{
-	bool good = true;
-
-	t->start = *s;
-	if (s->format) {
-		oracle_init(&t->o, POOL_BLOCKS);
-		blank_disks(t->img, s->legs, POOL_LEG_BLOCKS);
-		return true;
-	}
-	t->start.readonly = false;
-	t->stopped = s->readonly;
-	t->base = base_of(&t->start);
-	oracle_copy(&t->o, &t->base->o);
-	good = run(t, live_main, t->base->img, 0, ONE, 0, 0);
-	copy_img(t->img, disks.img, s->legs);
-	t->start.readonly = s->readonly;
-	return good;
-}
-
-static void hang_test(const char *shape, const struct host_start *s, bool (*test)(struct unread *t))
-{
-	struct unread *t;
-	char name[64];
-	bool good;
-
-	snprintf(name, sizeof(name), "unread:%s:hangs", shape);
-	if (!wanted(name))
-		return;
-	t = calloc(1, sizeof(*t));
-	t->name = name;
-	t->slot = KVP_SB_RING;
-	good = make_disks(t, s) && test(t);
-	free_img(t->img, s->legs);
-	oracle_free(&t->o);
-	result(name, good);
-	if (opt.verbose)
-		printf("# %s: %u starts, %u refused\n", name, t->starts, t->refusals);
-	free(t);
-}
-
-static bool first_and_last(struct unread *t)
-{
-	u32 legs = t->start.legs, i;
+	u32 legs = s->legs, i;
 	bool good = true;
 
 	for (i = 0; good && i < legs; i += legs > 1 ? legs - 1 : 1)
-		good = each_hang(t, i);
-	return good && expect(t->refusals && t->starts, "%u starts, %u refused\n", t->starts,
-			      t->refusals);
+		good = each_hang(s, i);
+	return good && both_ways("hangs");
 }
 
 /*
@@ -587,67 +593,84 @@ static bool first_and_last(struct unread *t)
  * another leg hangs by then: in a probe, of which it gets one each second, or in the superblock
  * that records the first one out. The third leg has all data.
  */
-static bool one_slot(struct unread *t)
+static bool one_slot(struct script *s, u32 *kept)
 {
-	bool good;
+	bool good, keeps;
 	u32 n, k;
 
-	good = one_hang(t, ~0u, NEVER);
-	n = t->requests;
-	t->also = 1;
-	for (k = n / 2; good && t->kept && k < 2 * n + PROBES; k++) {
-		t->also_after = k;
-		good = one_hang(t, ~0u, NEVER) && expect(!t->refused, "refused: %s\n", t->host.refusal.why);
-		t->kept = 1;
+	good = no_hang(s, &n);
+	keeps = own.kept;
+	*kept += keeps;
+	own.also = 1;
+	for (k = n / 2; good && keeps && k < 2 * n + PROBES; k++) {
+		own.also_after = k;
+		good = !script_step(s) ||
+		       (hang_so(s, ~0u, NEVER) &&
+			expect(!s->refused, "refused: %s\n", s->host.refusal.why));
 	}
-	t->also = 0;
+	own.also = 0;
 	return good;
 }
 
-static bool each_slot(struct unread *t)
+static bool each_slot(struct script *s)
 {
 	bool good = true;
 	u32 kept = 0;
 
-	t->victim = 0;
-	for (t->slot = 0; good && t->slot < KVP_SB_RING; t->slot++) {
-		good = one_slot(t);
-		kept += t->kept;
-	}
+	own.victim = 0;
+	for (own.slot = 0; good && own.slot < KVP_SB_RING; own.slot++)
+		good = one_slot(s, &kept);
 	return good && expect(kept > 1, "%u slots are written\n", kept);
 }
 
 /* Leg 1 keeps the probes that it gets from now on: they read the first slot of its front ring. */
 static void keep_probes(void *arg)
 {
-	struct unread *t = arg;
-
-	while (!disks.hung[t->victim] && !t->over)
+	while (!disks.hung[own.victim] && !own.over)
 		host_sleep(1);
 	disks.stalls_reads = true;
-	if (!t->over)
+	if (!own.over)
 		disks_stall(1, ring_block(1, 0, 0), ring_block(1, 0, 0));
 }
 
-static void probe_main(void *arg)
+static void prepare_probe(struct script *s)
 {
-	struct unread *t = arg;
-	struct fault *f = disks_fault(FAULT_HANG, t->victim, 0, ~0ull);
+	disks_fault(FAULT_HANG, own.victim, 0, ~0ull)->after = own.after;
+	own.over = false;
+	sim_spawn("keep", keep_probes, s);
+}
+
+static void count_requests(struct script *s)
+{
+	own.over = true;
+	own.requests = s->host.seen;
+}
+
+static void expect_loss_recorded(struct script *s)
+{
 	u32 i;
 
-	f->after = t->after;
-	t->over = false;
-	sim_spawn("keep", keep_probes, t);
-	t->refused = host_start(&t->host, &t->o, &t->start);
-	t->over = true;
-	t->requests = t->host.seen;
-	if (t->refused)
-		return;
-	t->kept = !kvp_leg_in_sync(&t->host.pool->legs[1]);
-	for (i = 0; t->kept && i < t->start.legs; i++)
-		if (t->host.pool->sb->legs[i].state != t->host.pool->legs[i].state)
+	own.kept = !kvp_leg_in_sync(&s->host.pool->legs[1]);
+	for (i = 0; own.kept && i < s->legs; i++)
+		if (s->host.pool->sb->legs[i].state != s->host.pool->legs[i].state)
 			sim_fail("the loss of leg %u is not recorded", i);
-	host_read_each(&t->host, 0, 40);
+	host_read_each(&s->host, 0, 40);
+}
+
+static const struct life probe = {
+	.prepare = prepare_probe, .tried = count_requests, .act = expect_loss_recorded,
+	.leave = true,
+};
+
+static bool one_probe(struct script *s, u32 after, u32 seed)
+{
+	bool good;
+
+	own.after = after;
+	own.kept = 0;
+	good = run(s, &probe, s->img, 0);
+	count_start(s);
+	return good && all_there(s, seed, BIT(0) | BIT(1));
 }
 
 /*
@@ -655,62 +678,55 @@ static void probe_main(void *arg)
  * superblock of the start included. It is late when the start has ended, and that is recorded
  * before a request is answered.
  */
-static bool probe_kept(struct unread *t)
+static bool probe_kept(struct script *s)
 {
-	u32 n = ~0u, kept = 0, i;
-	bool good = true;
+	bool good = one_probe(s, ~0u, 0);
+	u32 n = own.requests, kept = own.kept, i;
 
-	for (i = 0; good && i < n; i++) {
-		t->after = i ? i - 1 : ~0u;
-		t->kept = 0;
-		good = run(t, probe_main, t->img, 0, ONE, 0, 0);
-		if (!i)
-			n = t->requests;
-		t->starts += !t->refused;
-		t->refusals += !!t->refused;
-		t->failed |= BIT(0) | BIT(1);
-		kept += t->kept;
-		good = good && all_there(t, i);
+	for (i = 1; good && i < n; i++) {
+		if (!script_step(s))
+			continue;
+		good = one_probe(s, i - 1, i);
+		kept += own.kept;
 	}
-	return good && expect(kept > 1, "%u of %u starts went on without the second leg\n", kept, n);
+	return good && (!script_all_steps() ||
+			expect(kept > 1, "%u of %u starts went on without the second leg\n", kept,
+			       n));
 }
 
 /*
  * From each request of the first leg on, it and others hang at the same time: all other legs, all
  * but one, or one. Each is found within the time that one takes.
  */
-static bool at_once(struct unread *t)
+static bool at_once(struct script *s)
 {
-	u32 all = BIT(t->start.legs) - 2, n, i, one;
+	u32 all = BIT(s->legs) - 2, n, i, one;
 	bool good;
 
-	t->victim = 0;
-	good = one_hang(t, ~0u, NEVER);
-	n = t->requests;
-	for (i = 0; good && i < n; i = next_hang(t, i)) {
-		one = BIT(1 + i % (t->start.legs - 1));
-		t->together = all;
-		good = one_hang(t, i, NEVER);
-		t->together = all & ~one;
-		good = good && one_hang(t, i, NEVER);
-		t->together = one;
-		good = good && one_hang(t, i, NEVER);
+	own.victim = 0;
+	good = no_hang(s, &n);
+	for (i = 0; good && i < n; i = next_hang(s, i)) {
+		one = BIT(1 + i % (s->legs - 1));
+		own.together = all;
+		good = one_hang(s, i, NEVER);
+		own.together = all & ~one;
+		good = good && one_hang(s, i, NEVER);
+		own.together = one;
+		good = good && one_hang(s, i, NEVER);
 	}
-	t->together = 0;
-	return good && expect(n > 8 && t->refusals, "%u requests, %u refused\n", n, t->refusals);
+	own.together = 0;
+	return good && expect(n > 8 && (own.refusals || !script_all_steps()),
+			      "%u requests, %u refused\n", n, own.refusals);
 }
 
 /* --- a superblock in one ring ------------------------------------------------------------- */
 
 /* Superblocks of which each names other pages of the table. */
-static void checkpoints_main(void *arg)
+static void two_checkpoints(struct script *s)
 {
-	struct unread *t = arg;
-	struct host *h = &t->host;
+	struct host *h = &s->host;
 	u32 i;
 
-	if (host_start(h, &t->o, &t->start))
-		sim_fail("start: %s", h->refusal.why);
 	for (i = 0; i < 2; i++) {
 		host_write_each(h, 20 + 40 * i, 3);
 		host_flush(h);
@@ -720,11 +736,13 @@ static void checkpoints_main(void *arg)
 	}
 }
 
-static bool run_checkpoints(struct unread *t, u32 cut_at)
+static const struct life checkpoints = { .act = two_checkpoints, .leave = true };
+
+static bool run_checkpoints(struct script *s, u32 cut_at)
 {
-	oracle_free(&t->o);
-	oracle_copy(&t->o, &t->base->o);
-	return run(t, checkpoints_main, t->base->img, 0, ONE, 0, cut_at);
+	script_anew(s);
+	return run(s, &checkpoints, base_for(s->c->shape)->img, cut_at) &&
+	       expect(!s->refused, "no life: %s\n", s->host.refusal.why);
 }
 
 /* Superblock @nth that was sent to ring @end of @disk, or NULL. */
@@ -747,25 +765,25 @@ static const struct trace_request *find_superblock(u32 disk, u32 nth, u32 end)
  * A life is cut when superblock @nth of it has come to ring @end of the victim alone.
  * Return: 0 if the life has no more superblocks; 1; or -1 if it failed.
  */
-static int cut_in_superblock(struct unread *t, u32 nth, u32 end)
+static int cut_in_superblock(struct script *s, u32 nth, u32 end)
 {
 	u8 data[KVP_SB_BLOCKS][KVP_BLOCK_SIZE];
 	const struct trace_request *r;
 	u64 block;
 	u32 k;
 
-	if (!run_checkpoints(t, 0))
+	if (!run_checkpoints(s, 0))
 		return -1;
-	r = find_superblock(t->victim, nth, end);
+	r = find_superblock(own.victim, nth, end);
 	if (!r)
 		return 0;
 	block = r->block;
 	for (k = 0; k < KVP_SB_BLOCKS; k++)
 		memcpy(data[k], r->data[k]->data, KVP_BLOCK_SIZE);
-	if (!run_checkpoints(t, r->submitted))
+	if (!run_checkpoints(s, r->submitted))
 		return -1;
 	for (k = 0; k < KVP_SB_BLOCKS; k++)
-		image_write_data(&disks.img[t->victim], block + k, data[k]);
+		image_write_data(&disks.img[own.victim], block + k, data[k]);
 	return 1;
 }
 
@@ -779,17 +797,17 @@ static u32 last_submitted(void)
 }
 
 /* A start without that ring, cut after @at events; 0: it is not. Then one with the ring. */
-static bool start_beside(struct unread *t, const struct image *img, u32 end, u32 at, u32 *events)
+static bool start_beside(struct script *s, const struct image *img, u32 end, u32 at, u32 *events)
 {
 	bool good;
 
-	t->silent = BIT(end);
-	good = run(t, start_main, img, 0, ONE, 0, at);
-	t->silent = 0;
+	own.silent = BIT(end);
+	good = run(s, &start, img, at);
+	own.silent = 0;
 	*events = last_submitted();
 	if (!at)
-		good = good && expect(!t->refused, "refused: %s\n", t->host.refusal.why);
-	return good && all_there(t, at);
+		good = good && expect(!s->refused, "refused: %s\n", s->host.refusal.why);
+	return good && all_there(s, at, 0);
 }
 
 /*
@@ -797,35 +815,35 @@ static bool start_beside(struct unread *t, const struct image *img, u32 end, u32
  * start goes on from the one before. It writes over pages of the table that the other one names,
  * and is cut anywhere. When the ring can be read again, what was cut must not count.
  */
-static bool beside_a_silent_ring(struct unread *t, u32 nth, u32 end, u32 step)
+static bool beside_a_silent_ring(struct script *s, u32 nth, u32 end, u32 step)
 {
 	struct image crash[MAX_DISKS];
 	u32 at, events, ignored;
 	bool good;
 
-	copy_img(crash, disks.img, t->start.legs);
-	good = start_beside(t, crash, end, 0, &events);
+	copy_img(s, crash, disks.img);
+	good = start_beside(s, crash, end, 0, &events);
 	for (at = 1 + (u32)((opt.seed + nth) % step); good && at <= events; at += step)
-		good = start_beside(t, crash, end, at, &ignored);
+		good = !script_step(s) || start_beside(s, crash, end, at, &ignored);
 	if (!good)
 		fprintf(stderr, "  ^ %s: superblock %u is in ring %u of disk %u alone\n",
-			t->name, nth, end, t->victim);
-	free_img(crash, t->start.legs);
+			s->c->name, nth, end, own.victim);
+	script_free_disks(s, crash);
 	return good;
 }
 
 /* One ring of the first leg, and the other one of the last leg: that may be an SSD. */
-static bool each_superblock(struct unread *t, u32 step)
+static bool each_superblock(struct script *s, u32 step)
 {
 	u32 end, nth;
 
 	for (end = 0; end < 2; end++) {
 		int found = 1;
 
-		t->victim = (end + opt.seed) % 2 ? 0 : t->start.legs - 1;
+		own.victim = (end + opt.seed) % 2 ? 0 : s->legs - 1;
 		for (nth = 0; found; nth++) {
-			found = cut_in_superblock(t, nth, end);
-			if (found < 0 || (found && !beside_a_silent_ring(t, nth, end, step)))
+			found = cut_in_superblock(s, nth, end);
+			if (found < 0 || (found && !beside_a_silent_ring(s, nth, end, step)))
 				return false;
 		}
 		if (!expect(nth > 4, "%u superblocks in a life\n", nth - 1))
@@ -834,67 +852,109 @@ static bool each_superblock(struct unread *t, u32 step)
 	return true;
 }
 
-static void shape_test(const char *shape, const struct host_start *s)
-{
-	struct unread *t;
-	char name[64];
-	bool good;
+/* --- all of them -------------------------------------------------------------------------- */
 
-	snprintf(name, sizeof(name), "unread:%s", shape);
-	if (!wanted(name))
-		return;
-	t = calloc(1, sizeof(*t));
-	t->name = name;
-	t->start = *s;
-	t->base = s->cache ? base_cache(s) : s->parity ? base_parity(s->legs, false) :
-		base_pool(s->legs, false);
-	oracle_copy(&t->o, &t->base->o);
-	good = run(t, live_main, t->base->img, 0, ONE, 0, 0);
-	copy_img(t->img, disks.img, s->legs);
-	good = good && each_request(t, s->legs > 4 ? 2 : 1) && each_request_again(t, 50) &&
-		each_request_again(t, 85);
-	good = good && each_allocation(t, 60) && each_superblock(t, opt.thorough ? 1 : 6);
-	free_img(t->img, s->legs);
-	oracle_free(&t->o);
-	result(name, good);
+static bool errors_of_starts(struct script *s)
+{
+	return make_disks(s, &cut_life) && each_request(s, s->legs > 4 ? 2 : 1) &&
+	       each_request_again(s, 50) && each_request_again(s, 85) &&
+	       each_allocation(s, 60) && each_superblock(s, opt.thorough ? 1 : 6);
+}
+
+static bool (*hangs_so)(struct script *s);	/* in the case that runs now */
+static bool is_readonly;			/* so are its starts */
+
+static bool hangs_of_starts(struct script *s)
+{
+	if (!s->c->blank && !make_disks(s, is_readonly ? &ended_life : &cut_life))
+		return false;
+	s->start.readonly = is_readonly;
+	return hangs_so(s);
+}
+
+static void set_up(struct script *s)
+{
+	own.slot = KVP_SB_RING;
+}
+
+static void clean_up(struct script *s)
+{
 	if (opt.verbose)
-		printf("# %s: %u starts, %u refused\n", name, t->starts, t->refusals);
-	free(t);
+		printf("# %s: %u starts, %u refused\n", s->c->name, own.starts, own.refusals);
+}
+
+static void run_case(struct script_case *c, const char *name, const struct host_start *shape)
+{
+	char whole[64];
+
+	snprintf(whole, sizeof(whole), "unread:%s", name);
+	c->name = whole;
+	c->shape = shape;
+	c->set_up = set_up;
+	c->clean_up = clean_up;
+	c->prepare = prepare;
+	c->may_refuse = true;
+	c->tried = tried;
+	c->turns = c->most = 1;
+	c->first_plain = c->stepwise = true;
+	c->own = &own;
+	c->own_size = sizeof(own);
+	script_run(c);
+}
+
+static void errors_test(const char *name, const struct host_start *shape)
+{
+	run_case(&(struct script_case){ .play = errors_of_starts }, name, shape);
+}
+
+/* Disks after a life of a pool; with @shape->format blank ones. */
+static void hang_test(const char *name, struct host_start shape, bool (*test)(struct script *s))
+{
+	struct script_case c = {
+		.play = hangs_of_starts, .blank = shape.format ? POOL_LEG_BLOCKS : 0,
+	};
+	char whole[48];
+
+	snprintf(whole, sizeof(whole), "%s:hangs", name);
+	hangs_so = test;
+	is_readonly = shape.readonly;
+	shape.readonly = false;
+	run_case(&c, whole, &shape);
 }
 
 static void hangs(void)
 {
-	hang_test("single", &(struct host_start){ .legs = 1 }, first_and_last);
-	hang_test("mirror", &(struct host_start){ .legs = 2 }, first_and_last);
-	hang_test("mirror-readonly", &(struct host_start){ .legs = 2, .readonly = true },
+	hang_test("single", (struct host_start){ .legs = 1 }, first_and_last);
+	hang_test("mirror", (struct host_start){ .legs = 2 }, first_and_last);
+	hang_test("mirror-readonly", (struct host_start){ .legs = 2, .readonly = true },
 		  first_and_last);
-	hang_test("mirror-made", &(struct host_start){ .legs = 2, .format = true }, first_and_last);
-	hang_test("mirror3-slot", &(struct host_start){ .legs = 3 }, each_slot);
-	hang_test("mirror3-probe", &(struct host_start){ .legs = 3 }, probe_kept);
-	hang_test("mirror3-together", &(struct host_start){ .legs = 3 }, at_once);
-	hang_test("parity1-together", &(struct host_start){ .legs = 3, .parity = true }, at_once);
-	hang_test("made-together", &(struct host_start){ .legs = 3, .format = true }, at_once);
-	hang_test("mirror-ssds-together", &(struct host_start){ .legs = 4, .cache = 2 }, at_once);
-	hang_test("parity1", &(struct host_start){ .legs = 3, .parity = true }, first_and_last);
-	hang_test("mirror-ssd", &(struct host_start){ .legs = 3, .cache = 1 }, first_and_last);
-	hang_test("parity1-readonly", &(struct host_start){ .legs = 3, .parity = true, .readonly = true },
+	hang_test("mirror-made", (struct host_start){ .legs = 2, .format = true }, first_and_last);
+	hang_test("mirror3-slot", (struct host_start){ .legs = 3 }, each_slot);
+	hang_test("mirror3-probe", (struct host_start){ .legs = 3 }, probe_kept);
+	hang_test("mirror3-together", (struct host_start){ .legs = 3 }, at_once);
+	hang_test("parity1-together", (struct host_start){ .legs = 3, .parity = true }, at_once);
+	hang_test("made-together", (struct host_start){ .legs = 3, .format = true }, at_once);
+	hang_test("mirror-ssds-together", (struct host_start){ .legs = 4, .cache = 2 }, at_once);
+	hang_test("parity1", (struct host_start){ .legs = 3, .parity = true }, first_and_last);
+	hang_test("mirror-ssd", (struct host_start){ .legs = 3, .cache = 1 }, first_and_last);
+	hang_test("parity1-readonly", (struct host_start){ .legs = 3, .parity = true, .readonly = true },
 		  first_and_last);
-	hang_test("mirror-ssds", &(struct host_start){ .legs = 4, .cache = 2 }, first_and_last);
-	hang_test("mirror-stripes", &(struct host_start){ .legs = 5, .cache = 3, .cache_parity = true },
+	hang_test("mirror-ssds", (struct host_start){ .legs = 4, .cache = 2 }, first_and_last);
+	hang_test("mirror-stripes", (struct host_start){ .legs = 5, .cache = 3, .cache_parity = true },
 		  first_and_last);
 }
 
 void run_unread(void)
 {
 	hangs();
-	shape_test("single", &(struct host_start){ .legs = 1 });
-	shape_test("mirror", &(struct host_start){ .legs = 2 });
-	shape_test("parity1", &(struct host_start){ .legs = 3, .parity = true });
-	shape_test("mirror-ssd", &(struct host_start){ .legs = 3, .cache = 1 });
-	shape_test("mirror-ssds", &(struct host_start){ .legs = 4, .cache = 2 });
-	shape_test("mirror-stripes", &(struct host_start){ .legs = 5, .cache = 3,
+	errors_test("single", &(struct host_start){ .legs = 1 });
+	errors_test("mirror", &(struct host_start){ .legs = 2 });
+	errors_test("parity1", &(struct host_start){ .legs = 3, .parity = true });
+	errors_test("mirror-ssd", &(struct host_start){ .legs = 3, .cache = 1 });
+	errors_test("mirror-ssds", &(struct host_start){ .legs = 4, .cache = 2 });
+	errors_test("mirror-stripes", &(struct host_start){ .legs = 5, .cache = 3,
 							   .cache_parity = true });
-	shape_test("parity1-stripes",
+	errors_test("parity1-stripes",
 		   &(struct host_start){ .legs = 6, .parity = true, .cache = 3,
 					 .cache_parity = true });
 }
