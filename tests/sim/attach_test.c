@@ -48,7 +48,6 @@ static struct {
 	struct rng rng;
 	u32 blocks, changes_at, back_at, left_at;
 	struct life_writer writer;
-	bool untraced;		/* contents of disks, without a trace of that */
 } own;
 
 static const struct shape *own_shape;	/* of the case */
@@ -132,9 +131,9 @@ static void end_after_a_restart(struct script *l)
 	stop(l);
 }
 
-static void blank_disk(u32 disk)
+static void blank_disk(struct script *l, u32 disk)
 {
-	own.untraced = true;
+	l->untraced = true;
 	life_blank_disk(disk);
 }
 
@@ -226,7 +225,7 @@ static void detach(struct script *l, u32 out)
 /* The last disk is blank again, and becomes a leg. */
 static void end_attached(struct script *l)
 {
-	blank_disk(l->disks - 1);
+	blank_disk(l, l->disks - 1);
 	attach(l, l->disks - 1);
 	end_in_sync(l);
 }
@@ -371,7 +370,7 @@ static void attached_one_fails(struct script *l)
 		sim_fail("a disk that is not blank is taken");
 	if (!taken) {
 		expect_in_sync(l);
-		blank_disk(new);
+		blank_disk(l, new);
 		attach(l, new);
 	} else if (!kvp_leg_takes_writes(leg_of(l, own.n - 1)) && host_online(&l->host, new)) {
 		sim_fail("the new leg does not return: %s", l->host.refusal.why);
@@ -447,7 +446,7 @@ static void spare_is_attached(struct script *l)
 
 	writes(4);
 	life_make_spare(new, &disks.img[0]);
-	own.untraced = true;
+	l->untraced = true;
 	if (kvp_spare_note(l->host.pool, spare, true))
 		sim_fail("the spare is not listed");
 	l->host.quiesced = fail_next_superblock;
@@ -456,7 +455,7 @@ static void spare_is_attached(struct script *l)
 	expect_undone(l);
 	if (life_spares_listed(&l->host) != BIT(5))
 		sim_fail("undone, and the spare is not missed");
-	blank_disk(l->disks - 1);
+	blank_disk(l, l->disks - 1);
 	life_make_spare(&disks.img[l->disks - 1], &disks.img[0]);
 	attach(l, l->disks - 1);
 	if (life_spare_labels(&disks.img[l->disks - 1]) || life_spares_listed(&l->host))
@@ -741,7 +740,7 @@ static void detached_one_has_forked(struct script *l)
 	writes(3);
 	stop(l);
 	disks.dead[disk] = false;
-	own.untraced = true;
+	l->untraced = true;
 	o = l->o;
 	oracle_copy(&l->o, &o);
 	watch_begin();
@@ -929,7 +928,7 @@ static void replacement_fails(struct script *l)
 	} else {
 		detach(l, own.n - 1);
 		expect_in_sync(l);
-		blank_disk(new);
+		blank_disk(l, new);
 		replace(l, old, new);
 	}
 	end_replaced(l, old);
@@ -1160,15 +1159,6 @@ static void set_crash(struct script *l)
 				   .returns = true };
 }
 
-/* Any leg can be lost after it. */
-static void cut_the_end(struct script *l)
-{
-	set_crash(l);
-	script_cut_from_here(l);
-	if (own.untraced)
-		l->cuts = 0;
-}
-
 static void set_crash_of_change(struct script *l)
 {
 	set_crash(l);
@@ -1214,12 +1204,13 @@ static void run_case(struct script_case *c, const char *what, const char *cut,
 	script_run(c);
 }
 
+/* Any leg can be lost after it. */
 static void lives(const char *what, void (*act)(struct script *l), const struct shape *shape,
 		  u32 turns)
 {
 	struct script_case c = {
-		.act = act, .end = cut_the_end, .turns = opt.thorough ? 8 * turns : turns,
-		.salt = 7600, .cuts = 1, .depth = CHECK_LEGS,
+		.act = act, .end = set_crash, .turns = opt.thorough ? 8 * turns : turns,
+		.salt = 7600, .cuts = SCRIPT_AT_THE_END, .depth = CHECK_LEGS,
 	};
 
 	run_case(&c, what, "", shape);

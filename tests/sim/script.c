@@ -157,8 +157,10 @@ bool script_step(struct script *s)
 
 bool script_check_cuts(struct script *s)
 {
-	return s->spoilt || !s->cuts ||
-	       !cut_sampled(s->c->name, &s->crash, s->from, s->depth, s->cuts);
+	u32 from = s->cuts == SCRIPT_AT_THE_END ? disks.trace.nr : s->from;
+
+	return s->spoilt || s->untraced || !s->cuts ||
+	       !cut_sampled(s->c->name, &s->crash, from, s->depth, s->cuts);
 }
 
 static bool play(struct script *s)

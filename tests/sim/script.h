@@ -15,6 +15,8 @@
 
 /* struct script_case.cuts: a cut at each position */
 #define SCRIPT_EVERYWHERE	~0u
+/* the same: one cut, where the life ended */
+#define SCRIPT_AT_THE_END	(~0u - 1)
 
 /**
  * struct script - one turn of a case
@@ -35,6 +37,8 @@
  * @power_at: the next life ends with a power cut when its trace is so long; 0: with none
  * @steps: number of steps that have begun, with @stepwise
  * @refused: the error of the last start; 0: there was none
+ * @untraced: set by the script: it changed contents of disks, and the trace does not show it. So
+ *	there are no cuts
  * @spoilt: set by the script: the order of events missed the situation under test, so this turn
  *	does not count
  */
@@ -52,7 +56,7 @@ struct script {
 	enum check_depth depth;
 	u32 power_at, steps;
 	int refused;
-	bool spoilt;
+	bool untraced, spoilt;
 	void (*act)(struct script *s);
 	bool stop;
 };
