@@ -5,11 +5,10 @@
  * the leg is right, so any other leg may be lost. The power goes at every step; at the next start
  * the leg returns by itself.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "life.h"
-#include "suite.h"
+#include "script.h"
 #include "format/spare.h"
 #include "io/flight.h"
 #include "log/log.h"
@@ -58,54 +57,41 @@ static const struct shape {
 	    .all_blocks = 4700, .second_blocks = 3760 }, 0, 1, true },
 };
 
-struct life {
-	const struct shape *shape;
-	const char *name;
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct crash crash;
-	struct image img[MAX_DISKS];	/* the pool at first; big ones are made by the life */
-	void (*run)(struct life *l);
+/* What a turn knows besides its script; its number decides what differs between turns. */
+static struct {
 	struct rng rng;
 	u32 victim, blocks;
-	u32 from, back_at;	/* positions in the trace: the leg leaves, and is in sync again */
-	bool writes, wrote;		/* the writer goes on; it has ended */
+	u32 back_at;		/* position in the trace: the leg is in sync again */
+	bool writes, wrote;	/* the writer goes on; it has ended */
 	bool has_lost;		/* blocks may read EIO, and nothing else that is wrong */
-	bool untraced;			/* contents of disks, without a trace of that */
-	u32 order;			/* number of this life, of several */
-	u64 missed;			/* blocks that were written while the leg was out */
-	bool dies;			/* the leg leaves by errors */
-	bool replaced;			/* by a blank disk, which is behind all others */
-	bool spare;			/* that disk is a spare of the pool */
-};
+	u64 missed;		/* blocks that were written while the leg was out */
+	bool dies;		/* the leg leaves by errors */
+} own;
+
+static const struct shape *own_shape;	/* of the case */
+static bool own_dies;		/* if the case is cut: the leg leaves by errors */
+static bool own_spare;		/* the disk that takes its place is a spare of the pool */
 
 /* --- a life ------------------------------------------------------------------------- */
 
-static struct kvp_leg *victim(struct life *l)
+static struct kvp_leg *victim(struct script *l)
 {
-	return &l->host.pool->legs[l->victim];
-}
-
-static void begin(struct life *l)
-{
-	if (host_start(&l->host, &l->o, &l->start))
-		sim_fail("start: %s", l->host.refusal.why);
+	return &l->host.pool->legs[own.victim];
 }
 
 /* The legs return by themselves at later starts. */
-static void let_return(struct life *l)
+static void let_return(struct script *l)
 {
 	if (kvp_pool_set(l->host.pool, KVP_T_ONLINE_AUTO, 1))
 		sim_fail("online_auto is not set");
 }
 
-static void write_somewhere(struct life *l)
+static void write_somewhere(struct script *l)
 {
-	u32 n = 1 + rng_below(&l->rng, rng_chance(&l->rng, 300) ? 40 : 6);
-	u64 block = rng_below(&l->rng, l->blocks - n);
+	u32 n = 1 + rng_below(&own.rng, rng_chance(&own.rng, 300) ? 40 : 6);
+	u64 block = rng_below(&own.rng, own.blocks - n);
 
-	switch (rng_below(&l->rng, 8)) {
+	switch (rng_below(&own.rng, 8)) {
 	case 0:
 		host_discard(&l->host, block, n);
 		break;
@@ -113,14 +99,14 @@ static void write_somewhere(struct life *l)
 		host_write_zeros(&l->host, block, n);
 		break;
 	default:
-		host_write(&l->host, block, n, rng_chance(&l->rng, 100));
+		host_write(&l->host, block, n, rng_chance(&own.rng, 100));
 	}
 }
 
 /* Eras advance once a second. */
-static void some_time(struct life *l)
+static void some_time(struct script *l)
 {
-	switch (rng_below(&l->rng, 6)) {
+	switch (rng_below(&own.rng, 6)) {
 	case 0:
 		host_checkpoint(&l->host);
 		break;
@@ -132,7 +118,7 @@ static void some_time(struct life *l)
 	}
 }
 
-static void some_writes(struct life *l, u32 n)
+static void some_writes(struct script *l, u32 n)
 {
 	while (n--) {
 		write_somewhere(l);
@@ -141,54 +127,65 @@ static void some_writes(struct life *l, u32 n)
 	host_flush(&l->host);
 }
 
-static void leave(struct life *l)
+static void wait_out(struct script *l)
 {
-	l->from = disks.trace.nr;
-	if (l->dies) {
-		disks_kill(l->victim);
-		some_writes(l, 2);
-	} else if (kvp_leg_offline(l->host.pool, victim(l))) {
-		sim_fail("leg %u does not leave", l->victim);
-	}
 	while (kvp_leg_in_sync(victim(l)))
 		host_sleep(10);
+}
+
+static void order_out(struct script *l, struct kvp_leg *leg)
+{
+	if (kvp_leg_offline(l->host.pool, leg))
+		sim_fail("leg %u does not leave", leg->index);
+}
+
+static void leave(struct script *l)
+{
+	script_cut_from_here(l);
+	if (own.dies) {
+		disks_kill(own.victim);
+		some_writes(l, 2);
+	} else {
+		order_out(l, victim(l));
+	}
+	wait_out(l);
 	host_flush(&l->host);
 }
 
-static void come_back(struct life *l)
+static void come_back(struct script *l)
 {
-	disks.dead[l->victim] = false;
-	if (host_online(&l->host, l->victim))
+	disks.dead[own.victim] = false;
+	if (host_online(&l->host, own.victim))
 		sim_fail("the leg does not return: %s", l->host.refusal.why);
 }
 
 static void writer(void *arg)
 {
-	struct life *l = arg;
+	struct script *l = arg;
 
-	while (l->writes) {
+	while (own.writes) {
 		write_somewhere(l);
-		host_sleep(rng_below(&l->rng, 30));
+		host_sleep(rng_below(&own.rng, 30));
 		some_time(l);
 	}
-	l->wrote = true;
+	own.wrote = true;
 }
 
-static void begin_writer(struct life *l)
+static void begin_writer(struct script *l)
 {
-	l->writes = true;
-	l->wrote = false;
+	own.writes = true;
+	own.wrote = false;
 	sim_spawn("writer", writer, l);
 }
 
-static void end_writer(struct life *l)
+static void end_writer(struct script *l)
 {
-	l->writes = false;
-	while (!l->wrote)
+	own.writes = false;
+	while (!own.wrote)
 		host_sleep(5);
 }
 
-static void expect_in_sync(struct life *l)
+static void expect_in_sync(struct script *l)
 {
 	u32 i;
 
@@ -198,199 +195,40 @@ static void expect_in_sync(struct life *l)
 }
 
 /* The resilver has ended well: all legs are there, and each copy is right. */
-static void wait_in_sync(struct life *l)
+static void wait_in_sync(struct script *l)
 {
 	host_wait_resilver(&l->host);
 	expect_in_sync(l);
-	l->back_at = disks.trace.nr;
+	own.back_at = disks.trace.nr;
 }
 
-static void stop(struct life *l)
+static void stop(struct script *l)
 {
 	host_flush(&l->host);
 	host_stop(&l->host);
 }
 
-/* --- the pool at first --------------------------------------------------------------- */
-
-static const struct base *base_of(const struct shape *s)
+static void again(struct script *l)
 {
-	const struct host_start *hs = &s->start;
-
-	if (hs->cache && !hs->second)
-		return base_cache(hs);
-	if (hs->second)
-		return base_two(hs);
-	return hs->parity ? base_parity(hs->legs, hs->strict) : base_pool(hs->legs, hs->strict);
+	stop(l);
+	script_start(l);
 }
 
-/* Blocks below each leaf, and all legs have them. */
-static void make_big(struct life *l)
+static void end_scrubbed(struct script *l)
 {
-	u32 leaf;
-
-	l->start.format = true;
-	begin(l);
-	l->start.format = false;
-	if (l->host.pool->sb->pool_blocks < BIG_BLOCKS)
-		sim_fail("%llu blocks are too few", l->host.pool->sb->pool_blocks);
-	for (leaf = 0; leaf < BIG_BLOCKS / 512; leaf++)
-		host_write(&l->host, 512 * leaf + 7 * leaf, 1 + leaf % 3 * 20, false);
-	host_checkpoint(&l->host);
-	host_sleep(1100);
+	life_expect_scrubbed(&l->host);
 	host_flush(&l->host);
-	host_stop(&l->host);
 }
 
-static void life_main(void *arg)
+static void end_in_sync(struct script *l)
 {
-	struct life *l = arg;
-
-	if (l->shape->big)
-		make_big(l);
-	begin(l);
-	let_return(l);
-	l->run(l);
-}
-
-static void set_up(struct life *l, const struct shape *s, u64 seed)
-{
-	const struct host_start *hs = &s->start;
-	u32 i;
-
-	sim_least_levels = max(opt.levels, s->levels);
-	l->shape = s;
-	l->start = *hs;
-	l->victim = s->victim;
-	l->rng.s = mix64(seed, 42);
-	/* The disk that host_start.swapped says is another one; 0 would say none. */
-	if (l->replaced && !l->victim)
-		l->victim = 1;
-	if (l->replaced)
-		blank_disks(l->img + hs->legs, 1, s->big ? BIG_LEGS : POOL_LEG_BLOCKS);
-	if (s->big) {
-		oracle_init(&l->o, BIG_BLOCKS);
-		blank_disks(l->img, hs->legs, BIG_LEGS);
-	} else {
-		const struct base *b = base_of(s);
-
-		oracle_copy(&l->o, &b->o);
-		for (i = 0; i < hs->legs; i++)
-			image_copy(&l->img[i], &b->img[i]);
-	}
-	if (l->spare)
-		life_make_spare(&l->img[hs->legs], &l->img[0]);
-	l->blocks = l->o.blocks;
-	l->crash = (struct crash){ .legs = hs->legs, .parity = hs->parity, .second = hs->second,
-				   .second_parity = hs->second_parity, .cache = hs->cache,
-				   .cache_parity = hs->cache_parity, .o = &l->o,
-				   	.growing = s->big, .returns = true };
-	if (l->replaced) {
-		l->crash.spare = 1;
-		l->crash.old_cache = hs->cache;
-		l->crash.swapped = l->victim;
-		l->crash.swaps_at = ~0u;
-	}
-}
-
-static void clean_up(struct life *l)
-{
-	u32 i;
-
-	for (i = 0; i < l->start.legs + l->replaced; i++)
-		image_free(&l->img[i]);
-	oracle_free(&l->o);
-	sim_least_levels = opt.levels;
-}
-
-/* One machine. Its trace and its disks stay. */
-static bool live(struct life *l, u64 seed)
-{
-	return run_machine(l->img, l->start.legs + l->replaced, seed, life_main, l);
-}
-
-/* What the life left, with each leg, and without any one; untraced disks have none. */
-static bool ends_well(struct life *l)
-{
-	return l->untraced || !cut_sampled(l->name, &l->crash, disks.trace.nr, CHECK_LEGS, 1);
-}
-
-/* A life whose leg is replaced by another disk has a name that says so. */
-static bool is_replaced(const char *what)
-{
-	return strstr(what, "replaced");
-}
-
-/* So has one whose other disk is a spare. */
-static bool has_spare(const char *what)
-{
-	return strstr(what, "spare");
-}
-
-/* Cut what @run left at about @positions, from the moment on when the leg leaves. */
-static void cut_life(const char *what, void (*run)(struct life *l), const struct shape *s,
-		     bool dies, u32 positions)
-{
-	struct life *l = calloc(1, sizeof(*l));
-	char name[96];
-	bool good;
-
-	snprintf(name, sizeof(name), "resilver:%s:%s%s", s->name, what, dies ? "-dead" : "");
-	if (wanted(name)) {
-		l->name = name;
-		l->run = run;
-		l->dies = dies;
-		l->replaced = is_replaced(what);
-		l->spare = has_spare(what);
-		set_up(l, s, opt.seed);
-		good = live(l, mix64(opt.seed, 7100 + dies));
-		l->crash.lost = l->crash.back = BIT(l->victim);
-		l->crash.back_at = l->back_at;	/* 0: not at all */
-		if (good)
-			good = !cut_sampled(name, &l->crash, l->from, CHECK_RECRASH,
-					    opt.thorough ? 16 * positions : positions);
-		result(name, good);
-		clean_up(l);
-	}
-	free(l);
-}
-
-/* @run on shape @s, some times, in other orders; the other legs can be lost after it. */
-static void lives(const char *what, void (*run)(struct life *l), const struct shape *s, u32 times)
-{
-	struct life *l = calloc(1, sizeof(*l));
-	char name[96];
-	bool good = true;
-	u32 i;
-
-	snprintf(name, sizeof(name), "resilver:%s:%s", s->name, what);
-	if (!wanted(name)) {
-		free(l);
-		return;
-	}
-	for (i = 0; good && i < (opt.thorough ? 8 * times : times); i++) {
-		u64 seed = mix64(opt.seed, 7000 + i);
-
-		memset(l, 0, sizeof(*l));
-		l->name = name;
-		l->run = run;
-		l->dies = i & 1;
-		l->order = i;
-		l->replaced = is_replaced(what);
-		l->spare = has_spare(what);
-		set_up(l, s, seed);
-		good = live(l, seed) && ends_well(l);
-		if (!good)
-			fprintf(stderr, "# %s: order %u\n", name, i);
-		clean_up(l);
-	}
-	result(name, good);
-	free(l);
+	wait_in_sync(l);
+	end_scrubbed(l);
 }
 
 /* --- lives ---------------------------------------------------------------------------- */
 
-static void returns(struct life *l)
+static void returns(struct script *l)
 {
 	some_writes(l, 6);
 	leave(l);
@@ -403,7 +241,7 @@ static void returns(struct life *l)
 }
 
 /* No checkpoint writes a page anew. */
-static void returns_to_an_idle_pool(struct life *l)
+static void returns_to_an_idle_pool(struct script *l)
 {
 	leave(l);
 	some_writes(l, 8);
@@ -411,12 +249,10 @@ static void returns_to_an_idle_pool(struct life *l)
 	host_sleep(1100);
 	host_checkpoint(&l->host);
 	come_back(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
-static void returns_beside_a_writer(struct life *l)
+static void returns_beside_a_writer(struct script *l)
 {
 	some_writes(l, 4);
 	leave(l);
@@ -425,28 +261,27 @@ static void returns_beside_a_writer(struct life *l)
 	come_back(l);
 	wait_in_sync(l);
 	end_writer(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 static void hasty_writer(void *arg)
 {
-	struct life *l = arg;
+	struct script *l = arg;
 
-	while (l->writes)
-		host_write(&l->host, rng_below(&l->rng, l->blocks), 1, true);
-	l->wrote = true;
+	while (own.writes)
+		host_write(&l->host, rng_below(&own.rng, own.blocks), 1, true);
+	own.wrote = true;
 }
 
 /*
  * What is acknowledged while the last checkpoint is made is in the log alone, and the tail does not
  * pass it. The power goes as soon as the leg is in sync, and any leg with it.
  */
-static void entries_amid_the_close(struct life *l)
+static void entries_amid_the_close(struct script *l)
 {
 	leave(l);
 	some_writes(l, 4);
-	l->writes = true;
+	own.writes = true;
 	sim_spawn("hasty", hasty_writer, l);
 	come_back(l);
 	while (!kvp_leg_in_sync(victim(l)) || kvp_resilver_runs(l->host.pool))
@@ -455,7 +290,7 @@ static void entries_amid_the_close(struct life *l)
 }
 
 /* What the walk looks for is at home, and the table on disk does not know. */
-static void home_without_a_checkpoint(struct life *l)
+static void home_without_a_checkpoint(struct script *l)
 {
 	host_checkpoint(&l->host);
 	host_sleep(1100);
@@ -465,19 +300,17 @@ static void home_without_a_checkpoint(struct life *l)
 	host_flush(&l->host);
 	host_try_home(&l->host);
 	come_back(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /*
  * A write by intent that does not know the leg is on its way home while the walk begins. The walk
  * would pass its blocks: nothing else has changed there.
  */
-static void home_write_on_its_way(struct life *l)
+static void home_write_on_its_way(struct script *l)
 {
 	u64 at = l->host.pool->legs[0].v->g->data_start;
-	u32 other = l->victim ? 0 : 1, i;
+	u32 other = own.victim ? 0 : 1, i;
 
 	host_checkpoint(&l->host);
 	host_sleep(1100);
@@ -493,9 +326,7 @@ static void home_write_on_its_way(struct life *l)
 	come_back(l);
 	host_sleep(200);
 	disks_release_all();
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* --- the leg that returns fails ------------------------------------------------------------ */
@@ -512,28 +343,28 @@ static const struct {
 };
 
 /* Each leg of each vdev gets some of it. */
-static void write_everywhere(struct life *l)
+static void write_everywhere(struct script *l)
 {
 	u32 block;
 
-	for (block = 0; block + 16 < l->blocks; block += l->blocks / 8)
+	for (block = 0; block + 16 < own.blocks; block += own.blocks / 8)
 		host_write(&l->host, block, 12, false);
 	host_checkpoint(&l->host);
 }
 
 /* Whatever it fails, it is out again, and FLUSHes go on. Later it returns once more. */
-static void target_fails(struct life *l, u32 which)
+static void target_fails(struct script *l, u32 which)
 {
 	struct fault *f;
 
 	some_writes(l, 3);
 	leave(l);
 	some_writes(l, 8);
-	disks.dead[l->victim] = false;
-	f = disks_fault(failures[which].kind, l->victim, 0, ~0ull);
-	f->after = failures[which].step * l->order;
+	disks.dead[own.victim] = false;
+	f = disks_fault(failures[which].kind, own.victim, 0, ~0ull);
+	f->after = failures[which].step * l->turn;
 	begin_writer(l);
-	if (host_online(&l->host, l->victim) && !f->hit)
+	if (host_online(&l->host, own.victim) && !f->hit)
 		sim_fail("the leg does not return: %s", l->host.refusal.why);
 	host_wait_resilver(&l->host);
 	end_writer(l);
@@ -545,48 +376,46 @@ static void target_fails(struct life *l, u32 which)
 		expect_in_sync(l);
 	else if (kvp_leg_takes_writes(victim(l)))
 		sim_fail("a leg that failed is in state %u", victim(l)->state);
-	disks_wake(l->victim);
+	disks_wake(own.victim);
 	disks.nr_faults = 0;
 	host_sleep(50);
 	if (f->hit)
 		come_back(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
-static void target_fails_writes(struct life *l)
+static void target_fails_writes(struct script *l)
 {
 	target_fails(l, 0);
 }
 
-static void target_fails_flushes(struct life *l)
+static void target_fails_flushes(struct script *l)
 {
 	target_fails(l, 1);
 }
 
-static void target_dies(struct life *l)
+static void target_dies(struct script *l)
 {
 	target_fails(l, 2);
 }
 
-static void target_hangs(struct life *l)
+static void target_hangs(struct script *l)
 {
 	target_fails(l, 3);
 }
 
 /* A thin device below the target has no space for two seconds, or no memory: that passes. */
-static void target_short_for_a_time(struct life *l)
+static void target_short_for_a_time(struct script *l)
 {
 	struct fault *f;
 
 	some_writes(l, 3);
 	leave(l);
 	write_everywhere(l);
-	disks.dead[l->victim] = false;
-	f = disks_fault(FAULT_WRITE_ONCE, l->victim, 0, ~0ull);
-	f->error = l->order % 2 ? -ENOMEM : -ENOSPC;
-	f->after = 5 * l->order;
+	disks.dead[own.victim] = false;
+	f = disks_fault(FAULT_WRITE_ONCE, own.victim, 0, ~0ull);
+	f->error = l->turn % 2 ? -ENOMEM : -ENOSPC;
+	f->after = 5 * l->turn;
 	f->times = 20;
 	come_back(l);
 	begin_writer(l);
@@ -594,26 +423,25 @@ static void target_short_for_a_time(struct life *l)
 	end_writer(l);
 	if (!f->hit)
 		sim_fail("no write found the target short: the case was not set up");
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /* --- in the middle of a walk ----------------------------------------------------------------- */
 
 /* Below each leaf, so that the walk has something to do there. */
-static void write_widely(struct life *l)
+static void write_widely(struct script *l)
 {
 	u32 leaf;
 
-	for (leaf = 0; leaf < l->blocks / 512; leaf++)
-		host_write(&l->host, 512 * leaf + rng_below(&l->rng, 400), 60, false);
+	for (leaf = 0; leaf < own.blocks / 512; leaf++)
+		host_write(&l->host, 512 * leaf + rng_below(&own.rng, 400), 60, false);
 	host_checkpoint(&l->host);
 	host_sleep(1100);
-	l->missed = l->blocks / 512 * 60;
+	own.missed = own.blocks / 512 * 60;
 }
 
 /* A leaf takes some seconds, so a walk of all leaves takes half a minute. */
-static void walk_slowly(struct life *l, bool slowly)
+static void walk_slowly(struct script *l, bool slowly)
 {
 	u32 kib = l->start.second ? 256 : 512;
 
@@ -622,7 +450,7 @@ static void walk_slowly(struct life *l, bool slowly)
 }
 
 /* It leaves while it resilvers, and returns, again and again. */
-static void leaves_again(struct life *l)
+static void leaves_again(struct script *l)
 {
 	u32 i;
 
@@ -632,20 +460,18 @@ static void leaves_again(struct life *l)
 	begin_writer(l);
 	for (i = 0; i < 4; i++) {
 		come_back(l);
-		host_sleep(rng_below(&l->rng, 15000));
-		if (kvp_leg_offline(l->host.pool, victim(l)))
-			sim_fail("the leg does not leave again");
-		host_sleep(rng_below(&l->rng, 2000));
+		host_sleep(rng_below(&own.rng, 15000));
+		order_out(l, victim(l));
+		host_sleep(rng_below(&own.rng, 2000));
 	}
 	walk_slowly(l, false);
 	come_back(l);
 	wait_in_sync(l);
 	end_writer(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
-static void suspends(struct life *l)
+static void suspends(struct script *l)
 {
 	u32 i;
 
@@ -654,19 +480,17 @@ static void suspends(struct life *l)
 	walk_slowly(l, true);
 	come_back(l);
 	for (i = 0; i < 5; i++) {
-		host_sleep(rng_below(&l->rng, 6000));
+		host_sleep(rng_below(&own.rng, 6000));
 		kvp_pool_quiesce(l->host.pool);
 		host_sleep(100);
 		kvp_pool_unquiesce(l->host.pool);
 		some_writes(l, 2);
 	}
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* A stop in the middle: the next walk copies the rest, and not all again. */
-static void goes_on_at_the_cursor(struct life *l)
+static void goes_on_at_the_cursor(struct script *l)
 {
 	u64 first, second;
 
@@ -678,25 +502,22 @@ static void goes_on_at_the_cursor(struct life *l)
 	if (!kvp_leg_resilvers(victim(l)))
 		sim_fail("the resilver has ended: the case was not set up");
 	first = l->host.pool->resilver->copied;
-	host_flush(&l->host);
-	host_stop(&l->host);
-	begin(l);
+	again(l);
 	some_writes(l, 2);
 	walk_slowly(l, false);
 	wait_in_sync(l);
 	second = l->host.pool->resilver->copied;
-	if (!first || second > l->missed - first / 3)
+	if (!first || second > own.missed - first / 3)
 		sim_fail("%llu blocks were copied before the stop, and %llu after it", first,
 			 second);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /* The cursor does not pass blocks that no source gave. */
-static void hole_before_the_cursor(struct life *l)
+static void hole_before_the_cursor(struct script *l)
 {
 	u64 at = l->host.pool->legs[0].v->g->data_start;
-	u32 other = l->victim ? 0 : 1;
+	u32 other = own.victim ? 0 : 1;
 
 	leave(l);
 	write_widely(l);
@@ -709,17 +530,15 @@ static void hole_before_the_cursor(struct life *l)
 	host_flush(&l->host);
 	host_stop(&l->host);
 	disks.nr_faults = 0;
-	begin(l);
+	script_start(l);
 	walk_slowly(l, false);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* No block of the leg is read, nor a table page, before it is in sync. */
-static void target_is_not_read(struct life *l)
+static void target_is_not_read(struct script *l)
 {
-	u64 last = disks.img[l->victim].blocks - KVP_LABEL_BLOCKS - 1;
+	u64 last = disks.img[own.victim].blocks - KVP_LABEL_BLOCKS - 1;
 	struct fault *f;
 	bool read = false;
 
@@ -728,9 +547,9 @@ static void target_is_not_read(struct life *l)
 	host_checkpoint(&l->host);
 	walk_slowly(l, true);
 	come_back(l);
-	f = disks_fault(FAULT_READ_EIO, l->victim, KVP_LABEL_BLOCKS, last);
+	f = disks_fault(FAULT_READ_EIO, own.victim, KVP_LABEL_BLOCKS, last);
 	while (kvp_leg_resilvers(victim(l)) && !read) {
-		host_read_check(&l->host, rng_below(&l->rng, l->blocks));
+		host_read_check(&l->host, rng_below(&own.rng, own.blocks));
 		host_sleep(20);
 		kvp_table_shrink(l->host.pool->table, true);
 		read = f->hit && kvp_leg_resilvers(victim(l));
@@ -738,48 +557,44 @@ static void target_is_not_read(struct life *l)
 	if (read)
 		sim_fail("a leg was read that resilvers");
 	disks.nr_faults = 0;
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* Two legs of a mirror of three return at different moments. */
-static void two_return(struct life *l)
+static void two_return(struct script *l)
 {
-	u32 other = (l->victim + 1) % 3;
+	u32 other = (own.victim + 1) % 3;
 
 	leave(l);
 	write_widely(l);
-	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, other)))
-		sim_fail("the other leg does not leave");
+	order_out(l, host_leg(&l->host, other));
 	some_writes(l, 10);
 	walk_slowly(l, true);
 	begin_writer(l);
 	come_back(l);
-	host_sleep(rng_below(&l->rng, 30000));
+	host_sleep(rng_below(&own.rng, 30000));
 	if (host_online(&l->host, other))
 		sim_fail("the other leg does not return");
-	host_sleep(rng_below(&l->rng, 20000));
+	host_sleep(rng_below(&own.rng, 20000));
 	walk_slowly(l, false);
 	wait_in_sync(l);
 	end_writer(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /* A source dies in the middle of a walk, the other one gives the rest. */
-static void source_dies(struct life *l)
+static void source_dies(struct script *l)
 {
-	u32 other = (l->victim + 1) % 3;
+	u32 other = (own.victim + 1) % 3;
 
 	leave(l);
 	write_widely(l);
 	walk_slowly(l, true);
 	begin_writer(l);
 	come_back(l);
-	host_sleep(rng_below(&l->rng, 20000));
+	host_sleep(rng_below(&own.rng, 20000));
 	disks_kill(other);
-	host_sleep(rng_below(&l->rng, 10000));
+	host_sleep(rng_below(&own.rng, 10000));
 	walk_slowly(l, false);
 	host_wait_resilver(&l->host);
 	if (!kvp_leg_in_sync(victim(l)))
@@ -789,9 +604,7 @@ static void source_dies(struct life *l)
 	disks.dead[other] = false;
 	if (host_online(&l->host, other))
 		sim_fail("the source does not return: %s", l->host.refusal.why);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* Superblock @sequence fails on the leg that is disk @disk, in both rings. */
@@ -808,20 +621,20 @@ static void fail_superblock(u32 disk, u64 sequence)
 }
 
 /* Start with the legs that were in sync before. What was answered since, they have or are asked. */
-static void start_with_the_old(struct life *l)
+static void start_with_the_old(struct script *l)
 {
 	struct host_start hs = l->start;
 
-	hs.missing = BIT(l->victim);
+	hs.missing = BIT(own.victim);
 	if (host_start(&l->host, &l->o, &hs))
 		return;
-	host_read_each(&l->host, 0, l->blocks);
+	host_read_each(&l->host, 0, own.blocks);
 	host_flush(&l->host);
 	host_stop(&l->host);
 }
 
 /* Legs that are out return, if they do not by themselves. */
-static void all_return(struct life *l)
+static void all_return(struct script *l)
 {
 	u32 i;
 
@@ -836,15 +649,15 @@ static void all_return(struct life *l)
  * The superblock that calls the leg in sync, or one next to it, fails on a source. The leg must not
  * go on alone then. The source would lack what the leg does, and its label would not say so.
  */
-static void source_lacks_the_end(struct life *l)
+static void source_lacks_the_end(struct script *l)
 {
-	u32 other = l->victim ? 0 : 1;
+	u32 other = own.victim ? 0 : 1;
 	u64 sequence;
 
 	leave(l);
 	some_writes(l, 6);
 	sequence = l->host.pool->sb->sequence;
-	fail_superblock(other, sequence + 2 + l->order / 2);
+	fail_superblock(other, sequence + 2 + l->turn / 2);
 	come_back(l);
 	host_sleep(20000);
 	if (kvp_pool_faulted(l->host.pool)) {
@@ -856,15 +669,13 @@ static void source_lacks_the_end(struct life *l)
 	host_stop(&l->host);
 	disks.nr_faults = 0;
 	start_with_the_old(l);
-	begin(l);
+	script_start(l);
 	all_return(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* True if a superblock that was sent after @since calls the victim in sync. */
-static bool was_called_in_sync(const struct life *l, u32 since)
+static bool was_called_in_sync(const struct script *l, u32 since)
 {
 	const struct trace *t = &disks.trace;
 	static struct kvp_sb sb;
@@ -873,7 +684,7 @@ static bool was_called_in_sync(const struct life *l, u32 since)
 	for (i = 0; i < t->nr_requests; i++)
 		if (t->requests[i].submitted > since &&
 		    host_wrote_superblock(&t->requests[i], &sb) &&
-		    sb.legs[l->victim].state == KVP_LEG_IN_SYNC)
+		    sb.legs[own.victim].state == KVP_LEG_IN_SYNC)
 			return true;
 	return false;
 }
@@ -882,16 +693,16 @@ static bool was_called_in_sync(const struct life *l, u32 since)
  * The source fails the superblock that calls the leg in sync, and then everything. It stays so when
  * that is tried again. A start without it needs an order, and has all that was answered.
  */
-static void source_dies_at_the_end(struct life *l)
+static void source_dies_at_the_end(struct script *l)
 {
-	u32 other = l->victim ? 0 : 1;
+	u32 other = own.victim ? 0 : 1;
 	struct host_start hs = l->start;
 	u32 since;
 
 	leave(l);
 	some_writes(l, 6);
 	since = disks.trace.nr;
-	fail_superblock(other, l->host.pool->sb->sequence + 2 + l->order / 2);
+	fail_superblock(other, l->host.pool->sb->sequence + 2 + l->turn / 2);
 	come_back(l);
 	host_sleep(20000);
 	if (!kvp_pool_faulted(l->host.pool) || !was_called_in_sync(l, since)) {
@@ -917,31 +728,29 @@ static void source_dies_at_the_end(struct life *l)
 	hs.degraded = true;
 	if (host_start(&l->host, &l->o, &hs))
 		sim_fail("start by order: %s", l->host.refusal.why);
-	host_read_each(&l->host, 0, l->blocks);
+	host_read_each(&l->host, 0, own.blocks);
 	some_writes(l, 4);
 	host_stop(&l->host);
 	disks.dead[other] = false;
-	begin(l);
+	script_start(l);
 	all_return(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /*
  * The power goes when the returned leg alone has the superblock that calls it in sync. The source
  * fails the first one of the next start, too.
  */
-static void source_lacks_the_end_and_fails(struct life *l)
+static void source_lacks_the_end_and_fails(struct script *l)
 {
-	u32 other = l->victim ? 0 : 1;
+	u32 other = own.victim ? 0 : 1;
 	struct host_start hs = l->start;
 	u64 sequence;
 
 	leave(l);
 	some_writes(l, 6);
 	sequence = l->host.pool->sb->sequence;
-	fail_superblock(other, sequence + 4 + l->order / 2);
+	fail_superblock(other, sequence + 4 + l->turn / 2);
 	come_back(l);
 	host_sleep(20000);
 	if (kvp_leg_in_sync(victim(l)) || !kvp_pool_faulted(l->host.pool)) {
@@ -962,15 +771,13 @@ static void source_lacks_the_end_and_fails(struct life *l)
 	}
 	disks.nr_faults = 0;
 	start_with_the_old(l);
-	begin(l);
+	script_start(l);
 	all_return(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* Steps that are in flight when an older one does not verify are begun again. */
-static void bad_block_before_others(struct life *l)
+static void bad_block_before_others(struct script *l)
 {
 	u64 at = l->host.pool->legs[0].v->g->data_start;
 	u8 data[KVP_BLOCK_SIZE];
@@ -991,21 +798,20 @@ static void bad_block_before_others(struct life *l)
 	if (!l->host.pool->resilver->begun_ahead ||
 	    atomic64_read(&l->host.pool->work_stats.healed) != 2)
 		sim_fail("no bad block before other steps: the case was not set up");
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /* Requests of the host, counted as the request path counts them. */
 static void reader(void *arg)
 {
-	struct life *l = arg;
+	struct script *l = arg;
 
-	while (l->writes) {
+	while (own.writes) {
 		l->host.pool->stats->read_blocks++;
-		host_read_check(&l->host, rng_below(&l->rng, l->blocks));
+		host_read_check(&l->host, rng_below(&own.rng, own.blocks));
 		host_sleep(1);
 	}
-	l->wrote = true;
+	own.wrote = true;
 }
 
 /* Writes of table pages to the victim, from request @from of the trace on. */
@@ -1013,7 +819,7 @@ struct page_writes {
 	u32 requests, pages, longest;
 };
 
-static struct page_writes page_writes(struct life *l, u32 from)
+static struct page_writes page_writes(struct script *l, u32 from)
 {
 	const struct kvp_geometry *g = victim(l)->v->g;
 	struct page_writes w = {};
@@ -1022,7 +828,7 @@ static struct page_writes page_writes(struct life *l, u32 from)
 	for (i = from; i < disks.trace.nr_requests; i++) {
 		const struct trace_request *q = &disks.trace.requests[i];
 
-		if (q->disk != l->victim || q->op != KVP_IO_WRITE || q->block < g->table_start ||
+		if (q->disk != own.victim || q->op != KVP_IO_WRITE || q->block < g->table_start ||
 		    q->block >= g->table_start + kvp_table_blocks(g))
 			continue;
 		w.requests++;
@@ -1036,7 +842,7 @@ static struct page_writes page_writes(struct life *l, u32 from)
  * Table pages are copied one by one beside a host, and else those that lie together at once. A leg
  * of a parity1, or of one vdev of several, may have none that do.
  */
-static void expect_page_writes(struct life *l, u32 from, bool busy)
+static void expect_page_writes(struct script *l, u32 from, bool busy)
 {
 	struct page_writes w = page_writes(l, from);
 
@@ -1052,7 +858,7 @@ static void expect_page_writes(struct life *l, u32 from, bool busy)
  * Beside a host that reads all the time the walk goes on, with rests; else with none. No page is
  * dirty when the leg returns, so no checkpoint writes one.
  */
-static void yields_to_the_host(struct life *l)
+static void yields_to_the_host(struct script *l)
 {
 	struct kvp_resilver *r = l->host.pool->resilver;
 	u64 copied, yields;
@@ -1061,8 +867,8 @@ static void yields_to_the_host(struct life *l)
 	leave(l);
 	write_widely(l);
 	from = disks.trace.nr_requests;
-	l->writes = true;
-	l->wrote = false;
+	own.writes = true;
+	own.wrote = false;
 	sim_spawn("reader", reader, l);
 	host_sleep(100);
 	sim_slow = "kvpool-scrub";
@@ -1088,19 +894,18 @@ static void yields_to_the_host(struct life *l)
 	if (disks.scattered)
 		sim_fail("%u reads into scattered pages", disks.scattered);
 	expect_page_writes(l, from, false);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /* The leg returns beside a reader, and its walk ends. The log has blocks that are not home. */
-static void walk_beside_the_host(struct life *l)
+static void walk_beside_the_host(struct script *l)
 {
 	u32 i;
 
 	leave(l);
 	write_widely(l);
-	l->writes = true;
-	l->wrote = false;
+	own.writes = true;
+	own.wrote = false;
 	sim_spawn("reader", reader, l);
 	host_sleep(100);
 	sim_slow = "kvpool-scrub";
@@ -1109,14 +914,14 @@ static void walk_beside_the_host(struct life *l)
 		if (i == 600000)
 			sim_fail("the walk does not end beside the host");
 		if (i % 100 == 0)
-			host_write(&l->host, i / 10 * 37 % (l->blocks / 4) * 4, 1, true);
+			host_write(&l->host, i / 10 * 37 % (own.blocks / 4) * 4, 1, true);
 	}
 	host_write(&l->host, 1, 1, true);
 	if (!kvp_log_used(l->host.pool->log))
 		sim_fail("all is home: the case was not set up");
 }
 
-static void expect_end(struct life *l, u32 most_ms)
+static void expect_end(struct script *l, u32 most_ms)
 {
 	u32 ms;
 
@@ -1125,7 +930,7 @@ static void expect_end(struct life *l, u32 most_ms)
 			sim_fail("the resilver does not end in %u ms", most_ms);
 	/* Until the superblock that says so is durable. */
 	mutex_lock(&l->host.pool->sb_lock);
-	l->back_at = disks.trace.nr;
+	own.back_at = disks.trace.nr;
 	mutex_unlock(&l->host.pool->sb_lock);
 	sim_slow = NULL;
 }
@@ -1134,7 +939,7 @@ static void expect_end(struct life *l, u32 most_ms)
  * While the host has requests, destage writes the log home without hurry. Otherwise it is ordered
  * to.
  */
-static void ends_beside_the_host(struct life *l)
+static void ends_beside_the_host(struct script *l)
 {
 	struct kvp_resilver *r = l->host.pool->resilver;
 	u32 i;
@@ -1154,11 +959,10 @@ static void ends_beside_the_host(struct life *l)
 	wait_in_sync(l);
 	if (!r->ordered)
 		sim_fail("destage was not ordered to hurry without a host");
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
-static void cut_at_the_end(struct life *l)
+static void cut_at_the_end(struct script *l)
 {
 	walk_beside_the_host(l);
 	expect_end(l, 50000);
@@ -1168,7 +972,7 @@ static void cut_at_the_end(struct life *l)
 }
 
 /* The tail does not move for minutes, and the host never rests. */
-static void end_is_ordered_at_last(struct life *l)
+static void end_is_ordered_at_last(struct script *l)
 {
 	struct kvp_resilver *r = l->host.pool->resilver;
 	u32 i;
@@ -1184,34 +988,33 @@ static void end_is_ordered_at_last(struct life *l)
 	mutex_unlock(&l->host.pool->checkpoint_lock);
 	expect_end(l, 50000);
 	end_writer(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /* Every page changes its slot, again and again. */
 static void checkpointer(void *arg)
 {
-	struct life *l = arg;
+	struct script *l = arg;
 	u32 leaf;
 
-	while (l->writes) {
-		for (leaf = 0; leaf < l->blocks / 512; leaf++)
-			host_write(&l->host, 512 * leaf + rng_below(&l->rng, 500), 1, false);
+	while (own.writes) {
+		for (leaf = 0; leaf < own.blocks / 512; leaf++)
+			host_write(&l->host, 512 * leaf + rng_below(&own.rng, 500), 1, false);
 		host_checkpoint(&l->host);
 	}
-	l->wrote = true;
+	own.wrote = true;
 }
 
 /* While pages are copied no checkpoint writes into their slots. */
-static void pages_beside_checkpoints(struct life *l)
+static void pages_beside_checkpoints(struct script *l)
 {
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
 		leave(l);
 		write_widely(l);
-		l->writes = true;
-		l->wrote = false;
+		own.writes = true;
+		own.wrote = false;
 		sim_spawn("checkpointer", checkpointer, l);
 		sim_slow = "kvpool-scrub";
 		come_back(l);
@@ -1226,19 +1029,19 @@ static void pages_beside_checkpoints(struct life *l)
 /* --- bad sectors of a source ---------------------------------------------------------------- */
 
 /* Without a leg that all others can be without: only the one that returned has some of the data. */
-static void expect_alone(struct life *l)
+static void expect_alone(struct script *l)
 {
-	u32 other = l->victim ? 0 : 1;
+	u32 other = own.victim ? 0 : 1;
 
 	host_flush(&l->host);
 	host_stop(&l->host);
 	l->start.missing = l->start.parity || l->start.second ? BIT(other) :
-			   (BIT(l->start.legs) - 1) & ~BIT(l->victim);
+			   (BIT(l->start.legs) - 1) & ~BIT(own.victim);
 	l->start.degraded = true;
-	begin(l);
-	l->host.may_fail = l->has_lost;
-	host_read_each(&l->host, 0, l->blocks);
-	if (!l->has_lost)
+	script_start(l);
+	l->host.may_fail = own.has_lost;
+	host_read_each(&l->host, 0, own.blocks);
+	if (!own.has_lost)
 		life_expect_scrubbed(&l->host);
 	host_stop(&l->host);
 	l->start.missing = 0;
@@ -1246,22 +1049,22 @@ static void expect_alone(struct life *l)
 }
 
 /* So many blocks of data read EIO. */
-static u32 unreadable(struct life *l)
+static u32 unreadable(struct script *l)
 {
 	u8 *data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
 	u32 block, n = 0;
 
-	for (block = 0; block < l->blocks; block++)
+	for (block = 0; block < own.blocks; block++)
 		n += !!host_read(&l->host, block, data);
 	kfree(data);
 	return n;
 }
 
 /* The leg lacks versions, and the source has bad sectors or rotten blocks in their places. */
-static void spoil_source(struct life *l, bool rots)
+static void spoil_source(struct script *l, bool rots)
 {
 	u64 at = l->host.pool->legs[0].v->g->data_start;
-	u32 other = l->victim ? 0 : 1, i;
+	u32 other = own.victim ? 0 : 1, i;
 	u8 data[KVP_BLOCK_SIZE];
 
 	l->untraced = true;
@@ -1280,13 +1083,13 @@ static void spoil_source(struct life *l, bool rots)
 	}
 }
 
-static bool has_other_source(const struct life *l)
+static bool has_other_source(const struct script *l)
 {
 	return l->start.legs == 3 && !l->start.parity;
 }
 
 /* Another source gives what this one does not. Without it the leg waits, until users write anew. */
-static void source_has_bad_sectors(struct life *l)
+static void source_has_bad_sectors(struct script *l)
 {
 	spoil_source(l, false);
 	come_back(l);
@@ -1304,29 +1107,29 @@ static void source_has_bad_sectors(struct life *l)
 }
 
 /* Another source has them. What none has is poisoned, and the resilver ends. */
-static void source_has_rotten_blocks(struct life *l)
+static void source_has_rotten_blocks(struct script *l)
 {
 	u32 n;
 
 	spoil_source(l, true);
 	come_back(l);
 	wait_in_sync(l);
-	l->has_lost = l->host.may_fail = !has_other_source(l);
+	own.has_lost = l->host.may_fail = !has_other_source(l);
 	n = unreadable(l);
-	if (n > 50 || (n && !l->has_lost))
+	if (n > 50 || (n && !own.has_lost))
 		sim_fail("%u blocks cannot be read", n);
 	expect_alone(l);
 }
 
 /* The source does not answer at first, but when the walk comes back. */
-static void source_answers_late(struct life *l)
+static void source_answers_late(struct script *l)
 {
 	u64 at = l->host.pool->legs[0].v->g->data_start;
 
 	leave(l);
 	host_write(&l->host, 40, 20, false);
 	host_checkpoint(&l->host);
-	disks_fault(FAULT_READ_EIO, l->victim ? 0 : 1, at, at + 50)->times = 24;
+	disks_fault(FAULT_READ_EIO, own.victim ? 0 : 1, at, at + 50)->times = 24;
 	come_back(l);
 	wait_in_sync(l);
 	if (!disks.faults[0].hit)
@@ -1338,7 +1141,7 @@ static void source_answers_late(struct life *l)
 
 /* --- labels of other times and pools --------------------------------------------------------- */
 
-static void put(struct life *l, u32 disk, const struct image *img)
+static void put(struct script *l, u32 disk, const struct image *img)
 {
 	l->untraced = true;
 	image_free(&disks.img[disk]);
@@ -1346,21 +1149,21 @@ static void put(struct life *l, u32 disk, const struct image *img)
 }
 
 /* An older state has less than the superblock says. */
-static void older_leg_returns(struct life *l)
+static void older_leg_returns(struct script *l)
 {
 	struct image old;
 
 	some_writes(l, 2);
 	host_checkpoint(&l->host);
 	host_sleep(1100);
-	image_copy(&old, &disks.img[l->victim]);
+	image_copy(&old, &disks.img[own.victim]);
 	some_writes(l, 10);
 	host_checkpoint(&l->host);
 	host_sleep(1100);
 	some_writes(l, 3);
 	leave(l);
 	some_writes(l, 4);
-	put(l, l->victim, &old);
+	put(l, own.victim, &old);
 	come_back(l);
 	image_free(&old);
 	wait_in_sync(l);
@@ -1369,22 +1172,21 @@ static void older_leg_returns(struct life *l)
 }
 
 /* The same while it resilvers: the cursor is not its own either. */
-static void older_leg_returns_again(struct life *l)
+static void older_leg_returns_again(struct script *l)
 {
 	struct image old;
 
 	leave(l);
 	write_widely(l);
-	image_copy(&old, &disks.img[l->victim]);
+	image_copy(&old, &disks.img[own.victim]);
 	walk_slowly(l, true);
 	come_back(l);
 	host_sleep(25000);
-	if (!l->host.pool->sb->legs[l->victim].cursor)
+	if (!l->host.pool->sb->legs[own.victim].cursor)
 		sim_fail("no cursor is noted: the case was not set up");
-	if (kvp_leg_offline(l->host.pool, victim(l)))
-		sim_fail("the leg does not leave again");
+	order_out(l, victim(l));
 	some_writes(l, 3);
-	put(l, l->victim, &old);
+	put(l, own.victim, &old);
 	image_free(&old);
 	walk_slowly(l, false);
 	come_back(l);
@@ -1394,7 +1196,7 @@ static void older_leg_returns_again(struct life *l)
 }
 
 /* The leg went its own way: what it alone has must not be lost. */
-static void forked_leg_stays_out(struct life *l)
+static void forked_leg_stays_out(struct script *l)
 {
 	struct image before, forked;
 	struct oracle o;
@@ -1403,31 +1205,31 @@ static void forked_leg_stays_out(struct life *l)
 	some_writes(l, 3);
 	host_stop(&l->host);
 	o = l->o;
-	image_copy(&before, &disks.img[l->victim]);
-	l->start.missing = (BIT(l->start.legs) - 1) & ~BIT(l->victim);
+	image_copy(&before, &disks.img[own.victim]);
+	l->start.missing = (BIT(l->start.legs) - 1) & ~BIT(own.victim);
 	l->start.degraded = true;
 	oracle_copy(&l->o, &o);
-	begin(l);
+	script_start(l);
 	some_writes(l, 3);
 	host_stop(&l->host);
 	oracle_free(&l->o);
 	l->o = o;
 	l->start.missing = 0;
 	l->start.degraded = false;
-	image_copy(&forked, &disks.img[l->victim]);
-	put(l, l->victim, &before);
+	image_copy(&forked, &disks.img[own.victim]);
+	put(l, own.victim, &before);
 	watch_begin();
-	begin(l);
+	script_start(l);
 	leave(l);
 	some_writes(l, 4);
-	put(l, l->victim, &forked);
-	disks.dead[l->victim] = false;
-	ret = host_online(&l->host, l->victim);
+	put(l, own.victim, &forked);
+	disks.dead[own.victim] = false;
+	ret = host_online(&l->host, own.victim);
 	if (ret != -ESTALE || kvp_leg_takes_writes(victim(l)))
 		sim_fail("a forked leg returns: %d, %s", ret, l->host.refusal.why);
-	if (!image_same(&forked, &disks.img[l->victim], 0, (u32)forked.blocks, NULL))
+	if (!image_same(&forked, &disks.img[own.victim], 0, (u32)forked.blocks, NULL))
 		sim_fail("a forked leg is written to");
-	put(l, l->victim, &before);
+	put(l, own.victim, &before);
 	come_back(l);
 	image_free(&forked);
 	image_free(&before);
@@ -1437,7 +1239,7 @@ static void forked_leg_stays_out(struct life *l)
 }
 
 /* All that was ever written is copied, though the leg missed little. */
-static void expect_all_copied(struct life *l)
+static void expect_all_copied(struct script *l)
 {
 	struct kvp_pool *pool = l->host.pool;
 
@@ -1445,11 +1247,10 @@ static void expect_all_copied(struct life *l)
 	if (pool->resilver->copied < pool->table->written || pool->table->written < 100)
 		sim_fail("of %llu blocks %llu were copied", pool->table->written,
 			 pool->resilver->copied);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
-static void write_much(struct life *l)
+static void write_much(struct script *l)
 {
 	host_write(&l->host, 20, 120, false);
 	host_checkpoint(&l->host);
@@ -1458,7 +1259,7 @@ static void write_much(struct life *l)
 }
 
 /* Where a newer superblock would be, the leg does not answer: it may have been in use elsewhere. */
-static void label_may_be_newer(struct life *l)
+static void label_may_be_newer(struct script *l)
 {
 	u64 next;
 	u32 ring;
@@ -1467,14 +1268,14 @@ static void label_may_be_newer(struct life *l)
 	next = l->host.pool->sb->sequence + 1;
 	leave(l);
 	host_write(&l->host, 2, 2, true);
-	disks.dead[l->victim] = false;
+	disks.dead[own.victim] = false;
 	disks.nr_faults = 0;
 	for (ring = 0; ring < 2; ring++) {
-		u64 at = kvp_sb_slot_offset(disks.img[l->victim].blocks, ring,
+		u64 at = kvp_sb_slot_offset(disks.img[own.victim].blocks, ring,
 					    next % KVP_SB_RING) >>
 			 KVP_BLOCK_SHIFT;
 
-		disks_fault(FAULT_READ_EIO, l->victim, at, at + KVP_SB_BLOCKS - 1);
+		disks_fault(FAULT_READ_EIO, own.victim, at, at + KVP_SB_BLOCKS - 1);
 	}
 	come_back(l);
 	expect_all_copied(l);
@@ -1482,57 +1283,57 @@ static void label_may_be_newer(struct life *l)
 }
 
 /* The others were started by force without the leg, which may have what their log had lost. */
-static void left_behind_by_force(struct life *l)
+static void left_behind_by_force(struct script *l)
 {
 	write_much(l);
 	stop(l);
-	l->start.missing = BIT(l->victim);
+	l->start.missing = BIT(own.victim);
 	l->start.degraded = true;
-	begin(l);
+	script_start(l);
 	host_write(&l->host, 2, 2, true);
 	stop(l);
 	l->start.missing = 0;
 	l->start.degraded = false;
 	/* It returns by itself. */
-	begin(l);
+	script_start(l);
 	expect_all_copied(l);
 }
 
 /* A device that has the label of another leg, or none. */
-static void others_stay_out(struct life *l)
+static void others_stay_out(struct script *l)
 {
-	u32 other = l->victim ? 0 : 1;
+	u32 other = own.victim ? 0 : 1;
 	struct image before, blank;
 
 	leave(l);
 	some_writes(l, 4);
-	disks.dead[l->victim] = false;
-	image_copy(&before, &disks.img[l->victim]);
+	disks.dead[own.victim] = false;
+	image_copy(&before, &disks.img[own.victim]);
 	image_init(&blank, before.blocks);
-	put(l, l->victim, &disks.img[other]);
-	if (host_online(&l->host, l->victim) != -EINVAL)
+	put(l, own.victim, &disks.img[other]);
+	if (host_online(&l->host, own.victim) != -EINVAL)
 		sim_fail("another leg returns: %s", l->host.refusal.why);
-	put(l, l->victim, &blank);
-	if (!host_online(&l->host, l->victim))
+	put(l, own.victim, &blank);
+	if (!host_online(&l->host, own.victim))
 		sim_fail("a blank device returns");
-	put(l, l->victim, &before);
+	put(l, own.victim, &before);
 	image_free(&before);
 	image_free(&blank);
 	come_back(l);
-	if (host_online(&l->host, l->victim) != -EALREADY)
+	if (host_online(&l->host, own.victim) != -EALREADY)
 		sim_fail("a leg returns twice");
 	wait_in_sync(l);
-	if (host_online(&l->host, l->victim) != -EALREADY)
+	if (host_online(&l->host, own.victim) != -EALREADY)
 		sim_fail("a leg that is in sync returns");
 	life_expect_scrubbed(&l->host);
 	expect_alone(l);
 }
 
-static void expect_out_by_order(struct life *l)
+static void expect_out_by_order(struct script *l)
 {
 	host_sleep(20000);
 	if (victim(l)->state != KVP_LEG_OFFLINE || kvp_leg_takes_writes(victim(l)) ||
-	    l->host.pool->sb->legs[l->victim].state != KVP_LEG_OFFLINE)
+	    l->host.pool->sb->legs[own.victim].state != KVP_LEG_OFFLINE)
 		sim_fail("the leg that was taken out has state %u", victim(l)->state);
 }
 
@@ -1540,20 +1341,20 @@ static void expect_out_by_order(struct life *l)
  * A leg that was taken out by order stays out, although legs return by themselves. It does so at a
  * start without it, after which the pool is used, and at a start with it.
  */
-static void ordered_out_stays_out(struct life *l)
+static void ordered_out_stays_out(struct script *l)
 {
 	let_return(l);
 	some_writes(l, 3);
-	l->dies = false;
+	own.dies = false;
 	leave(l);
 	host_stop(&l->host);
-	l->start.missing = BIT(l->victim);
-	begin(l);
+	l->start.missing = BIT(own.victim);
+	script_start(l);
 	some_writes(l, 4);
 	expect_out_by_order(l);
 	host_stop(&l->host);
 	l->start.missing = 0;
-	begin(l);
+	script_start(l);
 	some_writes(l, 2);
 	expect_out_by_order(l);
 	come_back(l);
@@ -1566,46 +1367,44 @@ static void ordered_out_stays_out(struct life *l)
 
 static void everywhere_task(void *arg)
 {
-	struct life *l = arg;
+	struct script *l = arg;
 
 	write_everywhere(l);
-	l->wrote = true;
+	own.wrote = true;
 }
 
 /* A request that is still on its way to the leg could overwrite what the resilver writes. */
-static void target_has_strays(struct life *l)
+static void target_has_strays(struct script *l)
 {
 	int ret;
 
 	some_writes(l, 3);
-	disks_fault(FAULT_HANG, l->victim, 0, ~0ull);
-	l->wrote = false;
+	disks_fault(FAULT_HANG, own.victim, 0, ~0ull);
+	own.wrote = false;
 	sim_spawn("everywhere", everywhere_task, l);
 	host_sleep(1500);
 	if (kvp_leg_offline(l->host.pool, victim(l)))
-		sim_fail("leg %u does not leave", l->victim);
-	while (!l->wrote)
+		sim_fail("leg %u does not leave", own.victim);
+	while (!own.wrote)
 		host_sleep(5);
 	if (!kvp_leg_has_strays(victim(l)))
 		sim_fail("the leg has no strays: the case was not set up");
 	some_writes(l, 4);
-	ret = host_online(&l->host, l->victim);
+	ret = host_online(&l->host, own.victim);
 	if (ret != -EBUSY || kvp_leg_takes_writes(victim(l)))
 		sim_fail("a leg with strays returns: %d, %s", ret, l->host.refusal.why);
-	disks_wake(l->victim);
+	disks_wake(own.victim);
 	disks.nr_faults = 0;
 	host_sleep(50);
 	come_back(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /*
  * The SSDs with the log are lost at any moment of the end: the log moves to the legs, and to the
  * leg as well.
  */
-static void log_moves_amid_the_close(struct life *l)
+static void log_moves_amid_the_close(struct script *l)
 {
 	u32 ssd = l->start.legs - l->start.cache, i;
 
@@ -1617,7 +1416,7 @@ static void log_moves_amid_the_close(struct life *l)
 			break;
 		host_sleep(1);
 	}
-	host_sleep(l->order % 3);
+	host_sleep(l->turn % 3);
 	for (i = ssd; i < l->start.legs; i++) {
 		disks_kill(i);
 		l->crash.lost |= BIT(i);
@@ -1630,26 +1429,26 @@ static void log_moves_amid_the_close(struct life *l)
 			 l->host.pool->vdevs.log_vdev->index, victim(l)->state);
 }
 
-static u32 leg_of_another_vdev(const struct life *l)
+static u32 leg_of_another_vdev(const struct script *l)
 {
-	return l->victim < l->start.legs - l->start.second ? l->start.legs - 1 : 0;
+	return own.victim < l->start.legs - l->start.second ? l->start.legs - 1 : 0;
 }
 
 /* A parity1 cannot give up a second leg, although the first one has some of its blocks again. */
-static void second_of_parity1_dies(struct life *l)
+static void second_of_parity1_dies(struct script *l)
 {
-	u32 other = (l->victim + 1) % l->start.legs, i;
+	u32 other = (own.victim + 1) % l->start.legs, i;
 
 	some_writes(l, 3);
 	leave(l);
 	write_everywhere(l);
 	walk_slowly(l, true);
 	come_back(l);
-	l->crash.lost = BIT(l->victim);
+	l->crash.lost = BIT(own.victim);
 	l->host.may_fail = true;
 	disks_kill(other);
 	for (i = 0; i < 200 && !kvp_pool_faulted(l->host.pool); i++) {
-		host_write(&l->host, rng_below(&l->rng, l->blocks), 1, false);
+		host_write(&l->host, rng_below(&own.rng, own.blocks), 1, false);
 		host_sleep(50);
 	}
 	if (!kvp_pool_faulted(l->host.pool) || !kvp_leg_in_sync(host_leg(&l->host, other)))
@@ -1660,7 +1459,7 @@ static void second_of_parity1_dies(struct life *l)
 }
 
 /* A leg of another vdev is lost in the walk, and returns before it has ended. */
-static void one_of_each_vdev_returns(struct life *l)
+static void one_of_each_vdev_returns(struct script *l)
 {
 	u32 other = leg_of_another_vdev(l);
 
@@ -1668,32 +1467,30 @@ static void one_of_each_vdev_returns(struct life *l)
 	some_writes(l, 10);
 	begin_writer(l);
 	come_back(l);
-	host_sleep(rng_below(&l->rng, 100));
-	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, other)))
-		sim_fail("the other leg does not leave");
-	host_sleep(rng_below(&l->rng, 3000));
+	host_sleep(rng_below(&own.rng, 100));
+	order_out(l, host_leg(&l->host, other));
+	host_sleep(rng_below(&own.rng, 3000));
 	if (host_online(&l->host, other))
 		sim_fail("the other leg does not return: %s", l->host.refusal.why);
 	wait_in_sync(l);
 	end_writer(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /*
  * The pool tells where the blocks are that it skipped: just those of the first vdev that
  * write_everywhere() wrote.
  */
-static void expect_skipped(struct life *l)
+static void expect_skipped(struct script *l)
 {
 	struct kvp_pool *pool = l->host.pool;
 	struct kvp_resilver_figures f;
 	kvp_block_t block = kvp_block(0);
-	u64 count, told = 0, i, wanted = 0, each = l->blocks / 8;
+	u64 count, told = 0, i, wanted = 0, each = own.blocks / 8;
 
-	for (i = 0; i < l->blocks; i++)
+	for (i = 0; i < own.blocks; i++)
 		wanted += !kvp_locate(pool, kvp_block(i)).v->index && i % each < 12 &&
-			  i - i % each + 16 < l->blocks;
+			  i - i % each + 16 < own.blocks;
 	for (; kvp_resilver_skipped(pool, block, &block, &count);
 	     block = kvp_block_add(block, count), told += count)
 		for (i = 0; i < count; i++)
@@ -1706,13 +1503,13 @@ static void expect_skipped(struct life *l)
 }
 
 /* Blocks of one vdev cannot be read. The leg of the other one is in sync nevertheless. */
-static void one_vdev_has_holes(struct life *l)
+static void one_vdev_has_holes(struct script *l)
 {
 	struct kvp_vdev *v = l->host.pool->legs[0].v;
 	u64 at = v->g->data_start, n = kvp_vblock_nr(kvp_vdev_from(v, kvp_pool_end(v->pool)));
 	u32 other = l->start.legs - 1, i;
 
-	l->victim = 0;
+	own.victim = 0;
 	leave(l);
 	write_everywhere(l);
 	disks_fault(FAULT_READ_EIO, 1, at, at + n - 1);
@@ -1721,8 +1518,7 @@ static void one_vdev_has_holes(struct life *l)
 	if (!disks.faults[0].hit || !kvp_leg_resilvers(victim(l)))
 		sim_fail("nothing was left out: the case was not set up");
 	expect_skipped(l);
-	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, other)))
-		sim_fail("the other leg does not leave");
+	order_out(l, host_leg(&l->host, other));
 	some_writes(l, 3);
 	if (host_online(&l->host, other))
 		sim_fail("the other leg does not return: %s", l->host.refusal.why);
@@ -1732,18 +1528,15 @@ static void one_vdev_has_holes(struct life *l)
 		sim_fail("legs are in states %u and %u", victim(l)->state,
 			 host_leg(&l->host, other)->state);
 	disks.nr_faults = 0;
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* One that leaves later calls the one before it out, and that one is back and in sync. */
-static void returns_after_another(struct life *l)
+static void returns_after_another(struct script *l)
 {
-	u32 other = (l->victim + 1) % 3;
+	u32 other = (own.victim + 1) % 3;
 
-	if (kvp_leg_offline(l->host.pool, host_leg(&l->host, other)))
-		sim_fail("the other leg does not leave");
+	order_out(l, host_leg(&l->host, other));
 	some_writes(l, 2);
 	leave(l);
 	some_writes(l, 2);
@@ -1754,32 +1547,30 @@ static void returns_after_another(struct life *l)
 		sim_fail("the other leg is in state %u", host_leg(&l->host, other)->state);
 	some_writes(l, 2);
 	come_back(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* Nothing is written to a pool that is read-only. */
-static void read_only_pool_refuses(struct life *l)
+static void read_only_pool_refuses(struct script *l)
 {
 	leave(l);
 	some_writes(l, 2);
 	stop(l);
-	disks.dead[l->victim] = false;
+	disks.dead[own.victim] = false;
 	l->start.readonly = true;
-	begin(l);
-	if (host_online(&l->host, l->victim) != -EROFS || kvp_leg_takes_writes(victim(l)))
+	script_start(l);
+	if (host_online(&l->host, own.victim) != -EROFS || kvp_leg_takes_writes(victim(l)))
 		sim_fail("a leg returns to a pool that is read-only");
 	host_stop(&l->host);
 	l->start.readonly = false;
-	begin(l);
+	script_start(l);
 	come_back(l);
 	wait_in_sync(l);
 	host_flush(&l->host);
 }
 
 /* An SSD need not have anything, and begins anew instead. */
-static void ssd_is_refused(struct life *l)
+static void ssd_is_refused(struct script *l)
 {
 	u32 ssd = l->start.legs - 1;
 
@@ -1794,31 +1585,31 @@ static void ssd_is_refused(struct life *l)
 /* --- another disk in its place ---------------------------------------------------------------- */
 
 /* The old disk may be there, and then has no label any more. */
-static int try_replace(struct life *l)
+static int try_replace(struct script *l)
 {
 	struct host_start hs = l->start;
 	bool kept;
 	int ret;
 
-	hs.swapped = l->victim;
+	hs.swapped = own.victim;
 	ret = host_replace(&l->host, &hs);
 	if (ret)
 		return ret;
-	l->start.swapped = l->victim;
+	l->start.swapped = own.victim;
 	l->crash.swaps_at = disks.trace.nr;
-	kept = disks.dead[l->victim] || disks.stalled[l->victim][0].end;
-	if (host_labelled(l->victim) != kept)
+	kept = disks.dead[own.victim] || disks.stalled[own.victim][0].end;
+	if (host_labelled(own.victim) != kept)
 		sim_fail("the label of the old disk is %s", kept ? "gone" : "there");
 	return 0;
 }
 
-static void replace(struct life *l)
+static void replace(struct script *l)
 {
 	if (try_replace(l))
 		sim_fail("the leg is not replaced: %s", l->host.refusal.why);
 }
 
-static void leg_is_replaced(struct life *l)
+static void leg_is_replaced(struct script *l)
 {
 	some_writes(l, 6);
 	leave(l);
@@ -1828,42 +1619,39 @@ static void leg_is_replaced(struct life *l)
 	wait_in_sync(l);
 	life_expect_scrubbed(&l->host);
 	some_writes(l, 4);
-	stop(l);
-	begin(l);
+	again(l);
 	expect_in_sync(l);
 	stop(l);
 }
 
 /* The old leg does not answer the write that is to wipe its label. */
-static void replaced_one_hangs(struct life *l)
+static void replaced_one_hangs(struct script *l)
 {
 	unsigned long since;
 
 	some_writes(l, 6);
 	leave(l);
 	some_writes(l, 2);
-	disks_stall(l->victim, 0, 3);
+	disks_stall(own.victim, 0, 3);
 	since = jiffies;
 	replace(l);
 	if (time_after(jiffies, since + 10 * HZ))
 		sim_fail("the pool was held up for %u ms", jiffies_to_msecs(jiffies - since));
 	some_writes(l, 4);
-	disks_release(l->victim);
+	disks_release(own.victim);
 	wait_in_sync(l);
 	life_expect_scrubbed(&l->host);
 	stop(l);
 }
 
-static void replaced_in_an_idle_pool(struct life *l)
+static void replaced_in_an_idle_pool(struct script *l)
 {
 	leave(l);
 	replace(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
-static void replaced_beside_a_writer(struct life *l)
+static void replaced_beside_a_writer(struct script *l)
 {
 	some_writes(l, 4);
 	leave(l);
@@ -1872,57 +1660,53 @@ static void replaced_beside_a_writer(struct life *l)
 	begin_writer(l);
 	wait_in_sync(l);
 	end_writer(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 static void message_sender(void *arg)
 {
-	struct life *l = arg;
+	struct script *l = arg;
 
-	while (l->writes) {
-		host_write(&l->host, rng_below(&l->rng, l->blocks), 1, false);
+	while (own.writes) {
+		host_write(&l->host, rng_below(&own.rng, own.blocks), 1, false);
 		host_checkpoint(&l->host);
 	}
-	l->wrote = true;
+	own.wrote = true;
 }
 
 /* A message is always at work, or about to begin, when the device is suspended. None fails. */
-static void replaced_beside_messages(struct life *l)
+static void replaced_beside_messages(struct script *l)
 {
 	leave(l);
 	some_writes(l, 4);
-	l->writes = true;
-	l->wrote = false;
+	own.writes = true;
+	own.wrote = false;
 	sim_spawn("messages", message_sender, l);
-	host_sleep(rng_below(&l->rng, 20));
+	host_sleep(rng_below(&own.rng, 20));
 	replace(l);
 	wait_in_sync(l);
 	end_writer(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /* The pool was started without the old disk. */
-static void missing_leg_is_replaced(struct life *l)
+static void missing_leg_is_replaced(struct script *l)
 {
 	some_writes(l, 3);
 	stop(l);
-	l->start.missing = BIT(l->victim);
+	l->start.missing = BIT(own.victim);
 	l->start.degraded = true;
-	begin(l);
+	script_start(l);
 	some_writes(l, 3);
 	l->start.missing = 0;
 	l->start.degraded = false;
-	disks.dead[l->victim] = true;
+	disks.dead[own.victim] = true;
 	replace(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* The new leg leaves while it resilvers, and returns: its cursor is its own. */
-static void replaced_and_leaves_again(struct life *l)
+static void replaced_and_leaves_again(struct script *l)
 {
 	u32 i;
 
@@ -1932,28 +1716,26 @@ static void replaced_and_leaves_again(struct life *l)
 	begin_writer(l);
 	replace(l);
 	for (i = 0; i < 3; i++) {
-		host_sleep(rng_below(&l->rng, 15000));
+		host_sleep(rng_below(&own.rng, 15000));
 		if (kvp_leg_offline(l->host.pool, victim(l)))
 			sim_fail("the new leg does not leave");
-		host_sleep(rng_below(&l->rng, 2000));
+		host_sleep(rng_below(&own.rng, 2000));
 		if (host_online(&l->host, l->start.legs))
 			sim_fail("the new leg does not return: %s", l->host.refusal.why);
 	}
 	walk_slowly(l, false);
 	wait_in_sync(l);
 	end_writer(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /* Another leg was out all the time. Its label calls the old leg in sync: that is no fork. */
-static void other_returns_when_replaced(struct life *l)
+static void other_returns_when_replaced(struct script *l)
 {
-	u32 other = (l->victim + 1) % 3;
+	u32 other = (own.victim + 1) % 3;
 
 	some_writes(l, 3);
-	if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[other]))
-		sim_fail("the other leg does not leave");
+	order_out(l, &l->host.pool->legs[other]);
 	some_writes(l, 3);
 	leave(l);
 	some_writes(l, 3);
@@ -1963,12 +1745,10 @@ static void other_returns_when_replaced(struct life *l)
 		sim_fail("the new leg is in state %u", victim(l)->state);
 	if (host_online(&l->host, other))
 		sim_fail("the other leg does not return: %s", l->host.refusal.why);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
-static void blank_disk(struct life *l, u32 disk)
+static void blank_disk(struct script *l, u32 disk)
 {
 	struct image blank;
 
@@ -1982,24 +1762,24 @@ static void blank_disk(struct life *l, u32 disk)
  * The new disk fails as it is looked at, as it gets its label, or as it is written to. Before the
  * superblock the pool is as it was: the old leg may return. After it the new one is a leg.
  */
-static void replaced_by_one_that_fails(struct life *l)
+static void replaced_by_one_that_fails(struct script *l)
 {
 	static const u32 steps[] = { 0, 2 * KVP_LABEL_BLOCKS, 2 * KVP_LABEL_BLOCKS + 1,
 				     2 * KVP_LABEL_BLOCKS + 2, 2 * KVP_LABEL_BLOCKS + 9,
 				     2 * KVP_LABEL_BLOCKS + 60 };
-	u32 new = l->start.legs, fails = l->order % ARRAY_SIZE(failures);
+	u32 new = l->start.legs, fails = l->turn % ARRAY_SIZE(failures);
 	struct fault *f;
 	bool taken;
 
 	leave(l);
 	some_writes(l, 6);
 	f = disks_fault(failures[fails].kind, new, 0, ~0ull);
-	f->after = steps[(l->order + l->order / 4) % ARRAY_SIZE(steps)];
+	f->after = steps[(l->turn + l->turn / 4) % ARRAY_SIZE(steps)];
 	taken = !try_replace(l);
 	if (taken && victim(l)->bdev != &disks.bdev[new])
 		sim_fail("the leg is %s", victim(l)->path);
 	if (!taken &&
-	    (victim(l)->bdev != &disks.bdev[l->victim] || kvp_leg_takes_writes(victim(l))))
+	    (victim(l)->bdev != &disks.bdev[own.victim] || kvp_leg_takes_writes(victim(l))))
 		sim_fail("not replaced, and yet another leg");
 	some_writes(l, 4);
 	host_wait_resilver(&l->host);
@@ -2015,13 +1795,11 @@ static void replaced_by_one_that_fails(struct life *l)
 	} else if (!kvp_leg_takes_writes(victim(l)) && host_online(&l->host, new)) {
 		sim_fail("the new leg does not return: %s", l->host.refusal.why);
 	}
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* The old leg returns after an attempt that failed: it kept its era. */
-static void not_replaced_and_returns(struct life *l)
+static void not_replaced_and_returns(struct script *l)
 {
 	u32 era;
 
@@ -2031,17 +1809,15 @@ static void not_replaced_and_returns(struct life *l)
 	some_writes(l, 4);
 	leave(l);
 	some_writes(l, 6);
-	era = l->host.pool->sb->legs[l->victim].in_sync_era;
+	era = l->host.pool->sb->legs[own.victim].in_sync_era;
 	disks_fault(FAULT_WRITE_EIO, l->start.legs, 0, ~0ull);
 	if (!try_replace(l))
 		sim_fail("a disk that takes no label is taken");
-	if (l->host.pool->sb->legs[l->victim].in_sync_era != era)
+	if (l->host.pool->sb->legs[own.victim].in_sync_era != era)
 		sim_fail("the old leg has lost its era");
 	disks.nr_faults = 0;
 	come_back(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* The next superblock fails on all legs in use, and no other does. */
@@ -2064,7 +1840,7 @@ static void fail_next_superblock(struct host *h)
 }
 
 /* Too few legs take the superblock: a newer one with the old leg is durable then. */
-static void not_replaced_as_superblocks_fail(struct life *l)
+static void not_replaced_as_superblocks_fail(struct script *l)
 {
 	leave(l);
 	some_writes(l, 4);
@@ -2078,20 +1854,18 @@ static void not_replaced_as_superblocks_fail(struct life *l)
 	disks.nr_faults = 0;
 	some_writes(l, 4);
 	come_back(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* What is refused: a leg in use, a disk that is too small, two at once, one with data. */
-static void refused_to_be_replaced(struct life *l)
+static void refused_to_be_replaced(struct script *l)
 {
 	struct host_start hs = l->start;
 	struct image *new = &disks.img[l->start.legs];
 	u64 blocks = new->blocks;
 	u8 data[KVP_BLOCK_SIZE] = { 1 };
 
-	hs.swapped = l->victim;
+	hs.swapped = own.victim;
 	if (host_replace(&l->host, &hs) != -EBUSY || !strstr(l->host.refusal.why, "in use"))
 		sim_fail("a leg in use is replaced: %s", l->host.refusal.why);
 	leave(l);
@@ -2102,23 +1876,21 @@ static void refused_to_be_replaced(struct life *l)
 	image_write_data(new, blocks - 3, data);
 	if (host_replace(&l->host, &hs) != -EEXIST)
 		sim_fail("a disk with data is taken: %s", l->host.refusal.why);
-	if (victim(l)->bdev != &disks.bdev[l->victim])
+	if (victim(l)->bdev != &disks.bdev[own.victim])
 		sim_fail("refused, and yet another leg");
 	blank_disk(l, l->start.legs);
 	replace(l);
 	if (kvp_leg_in_sync(victim(l)))
 		sim_fail("the new leg is a source at once");
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
-static u32 spare_labels(const struct life *l)
+static u32 spare_labels(const struct script *l)
 {
 	return life_spare_labels(&disks.img[l->start.legs]);
 }
 
-static int note_spare(struct life *l, u8 number, bool listed)
+static int note_spare(struct script *l, u8 number, bool listed)
 {
 	u8 uuid[16] = { number };
 
@@ -2126,7 +1898,7 @@ static int note_spare(struct life *l, u8 number, bool listed)
 }
 
 /* The spare is 5, and there are others. */
-static void list_spares(struct life *l)
+static void list_spares(struct script *l)
 {
 	u8 i;
 
@@ -2141,12 +1913,11 @@ static void list_spares(struct life *l)
 		sim_fail("listed: %x", life_spares_listed(&l->host));
 }
 
-static void spares_are_listed(struct life *l)
+static void spares_are_listed(struct script *l)
 {
 	list_spares(l);
 	some_writes(l, 3);
-	stop(l);
-	begin(l);
+	again(l);
 	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7)))
 		sim_fail("listed after a restart: %x", life_spares_listed(&l->host));
 	leave(l);
@@ -2164,24 +1935,21 @@ static void spares_are_listed(struct life *l)
 	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7) & ~BIT(5)))
 		sim_fail("taken, and listed: %x", life_spares_listed(&l->host));
 	wait_in_sync(l);
-	stop(l);
-	begin(l);
+	again(l);
 	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7) & ~BIT(5)))
 		sim_fail("taken, and listed after a restart: %x", life_spares_listed(&l->host));
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
-static void replaced_by_a_spare(struct life *l)
+static void replaced_by_a_spare(struct script *l)
 {
 	some_writes(l, 3);
-	if (l->dies)
-		disks_kill(l->victim);
+	if (own.dies)
+		disks_kill(own.victim);
 	else
 		leave(l);
 	some_writes(l, 3);
-	while (kvp_leg_in_sync(victim(l)))
-		host_sleep(10);
+	wait_out(l);
 	if (spare_labels(l) != 3)
 		sim_fail("the spare has no label: the case was not set up");
 	replace(l);
@@ -2192,39 +1960,38 @@ static void replaced_by_a_spare(struct life *l)
 	some_writes(l, 3);
 	wait_in_sync(l);
 	life_expect_scrubbed(&l->host);
-	stop(l);
-	begin(l);
+	again(l);
 	expect_in_sync(l);
 	stop(l);
 }
 
 /* A disk that is not, or not just, a spare of this pool; it stays as it is. */
-static void expect_refused_spare(struct life *l, const char *what, u32 labels)
+static void expect_refused_spare(struct script *l, const char *what, u32 labels)
 {
 	int ret = try_replace(l);
 
 	if (ret != -EEXIST)
 		sim_fail("%s: %d %s", what, ret, l->host.refusal.why);
-	if (spare_labels(l) != labels || victim(l)->bdev != &disks.bdev[l->victim])
+	if (spare_labels(l) != labels || victim(l)->bdev != &disks.bdev[own.victim])
 		sim_fail("%s: refused, and yet changed", what);
 }
 
 /* In place of a leg that is there, at a start: a spare is no leg. */
-static void start_without_spare(struct life *l)
+static void start_without_spare(struct script *l)
 {
 	struct host_start hs = l->start;
 
 	stop(l);
-	hs.swapped = l->victim;
+	hs.swapped = own.victim;
 	hs.degraded = true;
 	if (!host_start(&l->host, &l->o, &hs))
 		sim_fail("a spare is taken for a leg");
 	if (spare_labels(l) != 3)
 		sim_fail("a start has changed a spare");
-	begin(l);
+	script_start(l);
 }
 
-static void not_replaced_by_what_is_no_spare(struct life *l)
+static void not_replaced_by_what_is_no_spare(struct script *l)
 {
 	struct image *new = &disks.img[l->start.legs];
 	struct kvp_spare other = { .size_blocks = new->blocks, .uuid = { 5 }, .pool_uuid = { 7 } };
@@ -2232,7 +1999,7 @@ static void not_replaced_by_what_is_no_spare(struct life *l)
 	u8 data[KVP_BLOCK_SIZE] = { 1 };
 
 	start_without_spare(l);
-	hs.swapped = l->victim;
+	hs.swapped = own.victim;
 	if (host_replace(&l->host, &hs) != -EBUSY || spare_labels(l) != 3)
 		sim_fail("a leg in use is replaced: %s", l->host.refusal.why);
 	leave(l);
@@ -2252,13 +2019,11 @@ static void not_replaced_by_what_is_no_spare(struct life *l)
 	blank_disk(l, l->start.legs);
 	life_make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	replace(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* A start that names the old disk, with the label that it had, in the place of the leg. */
-static bool starts_with_old(struct life *l, u64 missing, bool force)
+static bool starts_with_old(struct script *l, u64 missing, bool force)
 {
 	struct host_start hs = l->start;
 
@@ -2269,14 +2034,13 @@ static bool starts_with_old(struct life *l, u64 missing, bool force)
 }
 
 /* The old disk is back after all, as it was: it is no leg any more. */
-static void replaced_one_comes_back(struct life *l)
+static void replaced_one_comes_back(struct script *l)
 {
 	some_writes(l, 3);
-	disks_kill(l->victim);
+	disks_kill(own.victim);
 	some_writes(l, 3);
-	while (kvp_leg_in_sync(victim(l)))
-		host_sleep(10);
-	if (l->order & 1) {
+	wait_out(l);
+	if (l->turn & 1) {
 		replace(l);
 		wait_in_sync(l);
 	} else {
@@ -2288,40 +2052,37 @@ static void replaced_one_comes_back(struct life *l)
 	}
 	some_writes(l, 3);
 	stop(l);
-	disks.dead[l->victim] = false;
+	disks.dead[own.victim] = false;
 	if (starts_with_old(l, 0, false) || !strstr(l->host.refusal.why, "once a leg"))
 		sim_fail("started with a leg that was replaced: %s", l->host.refusal.why);
 	if (starts_with_old(l, 0, true))
 		sim_fail("started by force with a leg that was replaced");
-	begin(l);
+	script_start(l);
 	walk_slowly(l, false);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 /* It went its own way meanwhile: neither that history nor the pool's is taken for the other. */
-static void replaced_one_has_forked(struct life *l)
+static void replaced_one_has_forked(struct script *l)
 {
 	struct oracle o;
 
-	disks_kill(l->victim);
+	disks_kill(own.victim);
 	some_writes(l, 3);
-	while (kvp_leg_in_sync(victim(l)))
-		host_sleep(10);
+	wait_out(l);
 	replace(l);
 	wait_in_sync(l);
 	some_writes(l, 3);
 	stop(l);
-	disks.dead[l->victim] = false;
+	disks.dead[own.victim] = false;
 	l->untraced = true;
 	o = l->o;
 	oracle_copy(&l->o, &o);
 	watch_begin();
-	if (!starts_with_old(l, (BIT(l->start.legs) - 1) & ~BIT(l->victim), true))
+	if (!starts_with_old(l, (BIT(l->start.legs) - 1) & ~BIT(own.victim), true))
 		sim_fail("the old leg does not start alone: %s", l->host.refusal.why);
 	/* Order 1: its history is the newer one, as after many losses and starts. */
-	if (l->order & 1)
+	if (l->turn & 1)
 		WRITE_ONCE(l->host.pool->sb->epoch, l->host.pool->sb->epoch + 20);
 	host_checkpoint(&l->host);
 	host_stop(&l->host);
@@ -2331,21 +2092,117 @@ static void replaced_one_has_forked(struct life *l)
 		sim_fail("started with two histories");
 	if (!strstr(l->host.refusal.why, "split brain"))
 		sim_fail("two histories, and refused for this: %s", l->host.refusal.why);
-	begin(l);
+	script_start(l);
 	expect_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_scrubbed(l);
 }
 
 /* --- all of them ---------------------------------------------------------------------------- */
 
+/* Blocks below each leaf, and all legs have them. */
+static void make_big(struct script *l)
+{
+	u32 leaf;
+
+	if (l->host.pool->sb->pool_blocks < BIG_BLOCKS)
+		sim_fail("%llu blocks are too few", l->host.pool->sb->pool_blocks);
+	for (leaf = 0; leaf < BIG_BLOCKS / 512; leaf++)
+		host_write(&l->host, 512 * leaf + 7 * leaf, 1 + leaf % 3 * 20, false);
+	host_checkpoint(&l->host);
+	host_sleep(1100);
+	again(l);
+}
+
+static void begin(struct script *l)
+{
+	if (own_shape->big)
+		make_big(l);
+	let_return(l);
+}
+
+static void set_up(struct script *l)
+{
+	own.victim = own_shape->victim;
+	own.blocks = l->o.blocks;
+	own.dies = l->c->most ? own_dies : l->turn & 1;
+	/* What is cut has one turn; its writes are those of the seed of the command line. */
+	own.rng.s = mix64(l->c->most ? opt.seed : l->seed, 42);
+	l->crash.growing = own_shape->big;
+	l->crash.returns = true;
+	if (!l->c->spares)
+		return;
+	/* The disk that host_start.swapped says is another one; 0 would say none. */
+	if (!own.victim)
+		own.victim = 1;
+	l->crash.old_cache = l->start.cache;
+	l->crash.swapped = own.victim;
+	l->crash.swaps_at = ~0u;
+	if (own_spare)
+		life_make_spare(&l->img[l->legs], &l->img[0]);
+}
+
+static void set_crash_of_return(struct script *l)
+{
+	l->crash.lost = l->crash.back = BIT(own.victim);
+	l->crash.back_at = own.back_at;		/* 0: not at all */
+}
+
+static void run_case(struct script_case *c, const char *what, const struct shape *shape, bool dies)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "resilver:%s:%s%s", shape->name, what, dies ? "-dead" : "");
+	own_shape = shape;
+	own_dies = dies;
+	/* The names tell whether the leg is replaced by another disk, and whether that is a spare. */
+	own_spare = strstr(what, "spare");
+	c->name = name;
+	c->shape = &shape->start;
+	c->spares = strstr(what, "replaced") ? 1 : 0;
+	c->blank = shape->big ? BIG_LEGS : 0;
+	c->blocks = shape->big ? BIG_BLOCKS : 0;
+	c->set_up = set_up;
+	c->begin = begin;
+	c->leave = true;
+	c->own = &own;
+	c->own_size = sizeof(own);
+	sim_least_levels = max(opt.levels, shape->levels);
+	script_run(c);
+	sim_least_levels = opt.levels;
+}
+
+/* @act on a shape, some times, in other orders; the other legs can be lost after it. */
+static void lives(const char *what, void (*act)(struct script *l), const struct shape *shape,
+		  u32 turns)
+{
+	struct script_case c = {
+		.act = act, .turns = opt.thorough ? 8 * turns : turns, .salt = 7000,
+		.cuts = SCRIPT_AT_THE_END, .depth = CHECK_LEGS,
+	};
+
+	run_case(&c, what, shape, false);
+}
+
+/* Cut what @act left at about @positions, from the moment on when the leg leaves. */
+static void cut_life(const char *what, void (*act)(struct script *l), const struct shape *shape,
+		     bool dies, u32 positions)
+{
+	struct script_case c = {
+		.act = act, .end = set_crash_of_return, .turns = 1, .most = 1,
+		.salt = 7100 + dies, .cuts = opt.thorough ? 16 * positions : positions,
+		.depth = CHECK_RECRASH,
+	};
+
+	run_case(&c, what, shape, dies);
+}
+
 /* To be cut everywhere. */
-static void cut_replaced(struct life *l)
+static void cut_replaced(struct script *l)
 {
 	some_writes(l, 3);
 	leave(l);
 	some_writes(l, 4);
-	l->from = disks.trace.nr;
+	script_cut_from_here(l);
 	replace(l);
 	some_writes(l, 1);
 	wait_in_sync(l);
@@ -2353,7 +2210,7 @@ static void cut_replaced(struct life *l)
 	stop(l);
 }
 
-static void cut_replaced_by_a_spare(struct life *l)
+static void cut_replaced_by_a_spare(struct script *l)
 {
 	cut_replaced(l);
 }
@@ -2393,7 +2250,7 @@ static void replaced_of(const struct shape *s)
 }
 
 /* To be cut everywhere. */
-static void cut_returns(struct life *l)
+static void cut_returns(struct script *l)
 {
 	some_writes(l, 3);
 	leave(l);
@@ -2406,13 +2263,13 @@ static void cut_returns(struct life *l)
 }
 
 /* The same; the cursor is noted twice. */
-static void cut_in_a_slow_walk(struct life *l)
+static void cut_in_a_slow_walk(struct script *l)
 {
 	leave(l);
 	write_widely(l);
 	walk_slowly(l, true);
 	come_back(l);
-	l->from = disks.trace.nr;
+	script_cut_from_here(l);
 	host_sleep(24000);
 	if (!kvp_leg_resilvers(victim(l)))
 		sim_fail("the resilver has ended: the case was not set up");
@@ -2420,12 +2277,12 @@ static void cut_in_a_slow_walk(struct life *l)
 }
 
 /* The same at full speed: several steps are in flight. */
-static void cut_in_a_walk(struct life *l)
+static void cut_in_a_walk(struct script *l)
 {
 	leave(l);
 	write_widely(l);
 	come_back(l);
-	l->from = disks.trace.nr;
+	script_cut_from_here(l);
 	wait_in_sync(l);
 	if (!l->host.pool->resilver->begun_ahead)
 		sim_fail("no step was begun ahead: the case was not set up");
@@ -2447,7 +2304,7 @@ static void faults_of(const struct shape *s)
 }
 
 /* The pool has no block of some that lie between two regions of the vdev. */
-static void passes_what_is_no_block(struct life *l)
+static void passes_what_is_no_block(struct script *l)
 {
 	struct kvp_vdev *v = victim(l)->v;
 	kvp_block_t end = kvp_pool_end(v->pool);
@@ -2460,9 +2317,7 @@ static void passes_what_is_no_block(struct life *l)
 	leave(l);
 	write_widely(l);
 	come_back(l);
-	wait_in_sync(l);
-	life_expect_scrubbed(&l->host);
-	host_flush(&l->host);
+	end_in_sync(l);
 }
 
 static void walks_of(const struct shape *s)
