@@ -514,7 +514,7 @@ static void goes_on_at_the_cursor(struct script *l)
 }
 
 /* The cursor does not pass blocks that no source gave. */
-static void hole_before_the_cursor(struct script *l)
+static void skipped_before_the_cursor(struct script *l)
 {
 	u64 at = l->host.pool->legs[0].v->g->data_start;
 	u32 other = own.victim ? 0 : 1;
@@ -1503,7 +1503,7 @@ static void expect_skipped(struct script *l)
 }
 
 /* Blocks of one vdev cannot be read. The leg of the other one is in sync nevertheless. */
-static void one_vdev_has_holes(struct script *l)
+static void one_vdev_has_skipped_ranges(struct script *l)
 {
 	struct kvp_vdev *v = l->host.pool->legs[0].v;
 	u64 at = v->g->data_start, n = kvp_vblock_nr(kvp_vdev_from(v, kvp_pool_end(v->pool)));
@@ -2332,7 +2332,7 @@ static void walks_of(const struct shape *s)
 	lives(NAMED(goes_on_at_the_cursor), s, 2);
 	lives(NAMED(older_leg_returns_again), s, 2);
 	if (s->start.legs == 2)
-		lives(NAMED(hole_before_the_cursor), s, 2);
+		lives(NAMED(skipped_before_the_cursor), s, 2);
 	cut_life(NAMED(cut_in_a_slow_walk), s, false, 4);
 	if (s->levels == 1) {
 		cut_life(NAMED(cut_in_a_walk), s, false, 2);
@@ -2374,7 +2374,7 @@ static void changes_beside(const struct shape *s)
 	if (s->start.parity && !s->start.second && !s->start.cache)
 		lives(NAMED(second_of_parity1_dies), s, 2);
 	if (s->start.second && !s->start.parity)
-		lives(NAMED(one_vdev_has_holes), s, 1);
+		lives(NAMED(one_vdev_has_skipped_ranges), s, 1);
 	if (s->start.legs == 3 && !s->start.parity)
 		lives(NAMED(returns_after_another), s, 2);
 	if (s->start.legs == 2)

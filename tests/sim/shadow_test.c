@@ -669,7 +669,7 @@ static void rows_cannot_be_read(struct host *h)
 }
 
 /* Blocks that no leg gives now are left for later; another leg joins before that. */
-static void other_leg_joins_over_holes(struct script *l)
+static void other_leg_joins_over_skipped_ranges(struct script *l)
 {
 	u32 other = next_leg(), i;
 
@@ -1130,7 +1130,7 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(superblock_comes_late), s, 1);
 	lives(NAMED(legs_are_put_back), s, 2);
 	lives(NAMED(home_write_is_held), s, 1);
-	lives(NAMED(other_leg_joins_over_holes), s, 1);
+	lives(NAMED(other_leg_joins_over_skipped_ranges), s, 1);
 	lives(NAMED(replace_is_cancelled), s, 2);
 	lives(NAMED(refused_to_be_shadow), s, 1);
 	lives(NAMED(not_taken_as_superblocks_fail), s, 4);
