@@ -381,15 +381,8 @@ static void attached_one_fails(struct script *l)
 /* The superblock after the next @skip fails on @leg. */
 static void fail_superblock(const struct kvp_leg *leg, u32 skip)
 {
-	u64 sequence = leg->pool->sb->sequence + 1 + skip;
-	u32 end;
-
-	for (end = 0; kvp_leg_in_sync(leg) && end < 2; end++) {
-		u64 at = kvp_sb_slot_offset(leg->size_blocks, end, sequence % KVP_SB_RING) >>
-			 KVP_BLOCK_SHIFT;
-
-		disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
-	}
+	if (kvp_leg_in_sync(leg))
+		life_fail_superblock(leg->bdev->index, 3, leg->pool->sb->sequence + 1 + skip);
 }
 
 /* The next superblock fails on all legs of the first vdev, and no other does. */

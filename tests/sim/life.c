@@ -76,6 +76,46 @@ void life_expect_sound(struct host *h, u32 blocks)
 		host_read_check(h, block);
 }
 
+u64 life_superblock(u32 disk, u32 end, u64 sequence)
+{
+	return kvp_sb_slot_offset(disks.img[disk].blocks, end, sequence % KVP_SB_RING) >>
+	       KVP_BLOCK_SHIFT;
+}
+
+void life_fail_superblock(u32 disk, u32 rings, u64 sequence)
+{
+	u32 end;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = life_superblock(disk, end, sequence);
+
+		if (rings >> end & 1)
+			disks_fault(FAULT_WRITE_EIO, disk, at, at + KVP_SB_BLOCKS - 1);
+	}
+}
+
+void life_hold_superblock(u32 disk, u32 rings, u64 sequence)
+{
+	u32 end;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = life_superblock(disk, end, sequence);
+
+		if (rings >> end & 1)
+			disks_stall(disk, at, at + KVP_SB_BLOCKS - 1);
+	}
+}
+
+void life_fail_next_superblock(struct host *h)
+{
+	u32 i;
+
+	for (i = 0; i < h->pool->nr_legs; i++)
+		if (kvp_leg_in_sync(&h->pool->legs[i]))
+			life_fail_superblock(h->pool->legs[i].bdev->index, 3,
+					     h->pool->sb->sequence + 1);
+}
+
 void life_blank_disk(u32 disk)
 {
 	struct image blank;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For suites of pools whose legs change: random writes, and a check of all copies. */
+/*
+ * For suites of pools whose legs change: random writes, superblocks that fail, and a check of all
+ * copies.
+ */
 #ifndef SIM_LIFE_H
 #define SIM_LIFE_H
 
@@ -33,6 +36,15 @@ void life_expect_scrubbed(struct host *h);
 
 /** life_expect_sound() - the same, and host_read_check() for every seventh of the first @blocks */
 void life_expect_sound(struct host *h, u32 blocks);
+
+/** life_superblock() - the first block of superblock @sequence of @disk, in ring @end (1: back) */
+u64 life_superblock(u32 disk, u32 end, u64 sequence);
+/** life_fail_superblock() - the writes of it fail; bit per ring */
+void life_fail_superblock(u32 disk, u32 rings, u64 sequence);
+/** life_hold_superblock() - the disk does not answer them before disks_release(); bit per ring */
+void life_hold_superblock(u32 disk, u32 rings, u64 sequence);
+/** life_fail_next_superblock() - the next one fails on all legs in sync, and no other does */
+void life_fail_next_superblock(struct host *h);
 
 /** life_blank_disk() - put a new disk in the place of @disk; the trace does not show it */
 void life_blank_disk(u32 disk);

@@ -10,6 +10,7 @@
 #include <linux/delay.h>
 #include <linux/mm.h>
 
+#include "life.h"
 #include "suite.h"
 #include "io/io.h"
 #include "ram/wbuf.h"
@@ -99,19 +100,6 @@ static void hold_labels(u32 disk)
 	disks_stall(disk, last - KVP_LABEL_BLOCKS + 1, last);
 }
 
-static void hold_superblock(u32 disk, u32 rings, u64 sequence)
-{
-	u32 end;
-
-	for (end = 0; end < 2; end++) {
-		u64 at = kvp_sb_slot_offset(disks.img[disk].blocks, end, sequence % KVP_SB_RING);
-
-		if (rings >> end & 1)
-			disks_stall(disk, at >> KVP_BLOCK_SHIFT,
-				    (at >> KVP_BLOCK_SHIFT) + KVP_SB_BLOCKS - 1);
-	}
-}
-
 static void cut_later(void *arg)
 {
 	/* It may take a second to read labels. */
@@ -128,7 +116,7 @@ static void life_main(void *arg)
 	hide_superblocks(&s->unread);
 	for (i = 0; i < s->legs; i++)
 		if (s->stalled >> i & 1 && s->stalled_at)
-			hold_superblock(i, s->stalled_rings ?: 3, s->stalled_at);
+			life_hold_superblock(i, s->stalled_rings ?: 3, s->stalled_at);
 		else if (s->stalled >> i & 1)
 			hold_labels(i);
 	if (s->stalled) {
@@ -778,7 +766,7 @@ static void live_loss_beside_a_loss(struct lives_test *s)
 	struct host *h = &s->host;
 
 	if (s->second)
-		hold_superblock(0, 3, h->pool->sb->sequence + 2);
+		life_hold_superblock(0, 3, h->pool->sb->sequence + 2);
 	else
 		hold_labels(0);
 	fail_log_of(2);

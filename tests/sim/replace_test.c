@@ -144,25 +144,6 @@ static void replace(struct script *x)
 	more_writes(x);
 }
 
-/* The next superblock fails on all legs in use, and no other does. */
-static void fail_next_superblock(struct host *h)
-{
-	const struct kvp_pool *pool = h->pool;
-	u32 i, end;
-
-	for (i = 0; i < pool->nr_legs; i++) {
-		const struct kvp_leg *leg = &pool->legs[i];
-
-		for (end = 0; kvp_leg_in_sync(leg) && end < 2; end++) {
-			u64 at = kvp_sb_slot_offset(leg->size_blocks, end,
-						    (pool->sb->sequence + 1) % KVP_SB_RING) >>
-				 KVP_BLOCK_SHIFT;
-
-			disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
-		}
-	}
-}
-
 static void list_spare(struct script *x)
 {
 	u8 uuid[16] = { 5 };
@@ -221,7 +202,7 @@ static void spare_undone(struct script *x)
 	host_flush(&x->host);
 	host_checkpoint(&x->host);
 	expect_refused_spare(x);
-	x->host.quiesced = fail_next_superblock;
+	x->host.quiesced = life_fail_next_superblock;
 	if (!host_replace_ssds(&x->host, &own.new))
 		sim_fail("replaced without a superblock");
 	if (!disks.faults[0].hit)

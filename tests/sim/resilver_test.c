@@ -607,19 +607,6 @@ static void source_dies(struct script *l)
 	end_in_sync(l);
 }
 
-/* Superblock @sequence fails on the leg that is disk @disk, in both rings. */
-static void fail_superblock(u32 disk, u64 sequence)
-{
-	u32 end;
-
-	for (end = 0; end < 2; end++) {
-		u64 at = kvp_sb_slot_offset(disks.img[disk].blocks, end, sequence % KVP_SB_RING) >>
-			 KVP_BLOCK_SHIFT;
-
-		disks_fault(FAULT_WRITE_EIO, disk, at, at + KVP_SB_BLOCKS - 1);
-	}
-}
-
 /* Start with the legs that were in sync before. What was answered since, they have or are asked. */
 static void start_with_the_old(struct script *l)
 {
@@ -657,7 +644,7 @@ static void source_lacks_the_end(struct script *l)
 	leave(l);
 	some_writes(l, 6);
 	sequence = l->host.pool->sb->sequence;
-	fail_superblock(other, sequence + 2 + l->turn / 2);
+	life_fail_superblock(other, 3, sequence + 2 + l->turn / 2);
 	come_back(l);
 	host_sleep(20000);
 	if (kvp_pool_faulted(l->host.pool)) {
@@ -702,7 +689,7 @@ static void source_dies_at_the_end(struct script *l)
 	leave(l);
 	some_writes(l, 6);
 	since = disks.trace.nr;
-	fail_superblock(other, l->host.pool->sb->sequence + 2 + l->turn / 2);
+	life_fail_superblock(other, 3, l->host.pool->sb->sequence + 2 + l->turn / 2);
 	come_back(l);
 	host_sleep(20000);
 	if (!kvp_pool_faulted(l->host.pool) || !was_called_in_sync(l, since)) {
@@ -750,7 +737,7 @@ static void source_lacks_the_end_and_fails(struct script *l)
 	leave(l);
 	some_writes(l, 6);
 	sequence = l->host.pool->sb->sequence;
-	fail_superblock(other, sequence + 4 + l->turn / 2);
+	life_fail_superblock(other, 3, sequence + 4 + l->turn / 2);
 	come_back(l);
 	host_sleep(20000);
 	if (kvp_leg_in_sync(victim(l)) || !kvp_pool_faulted(l->host.pool)) {
@@ -763,7 +750,7 @@ static void source_lacks_the_end_and_fails(struct script *l)
 	sequence = l->host.pool->sb->sequence;
 	host_stop(&l->host);
 	disks.nr_faults = 0;
-	fail_superblock(other, sequence + 1);
+	life_fail_superblock(other, 3, sequence + 1);
 	hs.missing = 0;
 	if (!host_start(&l->host, &l->o, &hs)) {
 		some_writes(l, 4);
@@ -1271,9 +1258,7 @@ static void label_may_be_newer(struct script *l)
 	disks.dead[own.victim] = false;
 	disks.nr_faults = 0;
 	for (ring = 0; ring < 2; ring++) {
-		u64 at = kvp_sb_slot_offset(disks.img[own.victim].blocks, ring,
-					    next % KVP_SB_RING) >>
-			 KVP_BLOCK_SHIFT;
+		u64 at = life_superblock(own.victim, ring, next);
 
 		disks_fault(FAULT_READ_EIO, own.victim, at, at + KVP_SB_BLOCKS - 1);
 	}
@@ -1820,31 +1805,12 @@ static void not_replaced_and_returns(struct script *l)
 	end_in_sync(l);
 }
 
-/* The next superblock fails on all legs in use, and no other does. */
-static void fail_next_superblock(struct host *h)
-{
-	struct kvp_sb *sb = h->pool->sb;
-	u32 i, end;
-
-	for (i = 0; i < h->pool->nr_legs; i++) {
-		const struct kvp_leg *leg = &h->pool->legs[i];
-
-		for (end = 0; kvp_leg_in_sync(leg) && end < 2; end++) {
-			u64 at = kvp_sb_slot_offset(leg->size_blocks, end,
-						    (sb->sequence + 1) % KVP_SB_RING) >>
-				 KVP_BLOCK_SHIFT;
-
-			disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
-		}
-	}
-}
-
 /* Too few legs take the superblock: a newer one with the old leg is durable then. */
 static void not_replaced_as_superblocks_fail(struct script *l)
 {
 	leave(l);
 	some_writes(l, 4);
-	l->host.quiesced = fail_next_superblock;
+	l->host.quiesced = life_fail_next_superblock;
 	if (!try_replace(l))
 		sim_fail("replaced without a superblock");
 	if (!disks.faults[0].hit)
@@ -1922,7 +1888,7 @@ static void spares_are_listed(struct script *l)
 		sim_fail("listed after a restart: %x", life_spares_listed(&l->host));
 	leave(l);
 	some_writes(l, 3);
-	l->host.quiesced = fail_next_superblock;
+	l->host.quiesced = life_fail_next_superblock;
 	if (!try_replace(l) || !disks.faults[0].hit)
 		sim_fail("no superblock failed: %s", l->host.refusal.why);
 	l->host.quiesced = NULL;
@@ -2154,7 +2120,7 @@ static void run_case(struct script_case *c, const char *what, const struct shape
 	snprintf(name, sizeof(name), "resilver:%s:%s%s", shape->name, what, dies ? "-dead" : "");
 	own_shape = shape;
 	own_dies = dies;
-	/* The names tell whether the leg is replaced by another disk, and whether that is a spare. */
+	/* The name tells whether another disk replaces the leg, and whether that is a spare. */
 	own_spare = strstr(what, "spare");
 	c->name = name;
 	c->shape = &shape->start;

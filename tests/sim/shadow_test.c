@@ -516,17 +516,6 @@ static void take_late(struct script *l, u64 sequence)
 	stop(l);
 }
 
-static void keep_superblock(u64 sequence)
-{
-	u64 blocks = disks.img[own.new].blocks, at;
-	u32 end;
-
-	for (end = 0; end < 2; end++) {
-		at = kvp_sb_slot_offset(blocks, end, sequence % KVP_SB_RING) >> KVP_BLOCK_SHIFT;
-		disks_stall(own.new, at, at + KVP_SB_BLOCKS - 1);
-	}
-}
-
 /*
  * The new disk keeps the write of a label, and takes it late: it must not carry another leg's
  * label.
@@ -539,7 +528,7 @@ static void label_comes_late(struct script *l)
 	writes(10);
 	add_shadow_slowly(l);
 	label = shadow(l)->has_sequence + 1;
-	keep_superblock(label);
+	life_hold_superblock(own.new, 3, label);
 	for (i = 0; i < 200 && kvp_leg_resilvers(shadow(l)); i++) {
 		expect_own_superblock(l);
 		host_sleep(1000);
@@ -552,7 +541,7 @@ static void label_comes_late(struct script *l)
 static void keep_the_last(struct host *h)
 {
 	own.kept = h->pool->sb->sequence + 1;
-	keep_superblock(own.kept);
+	life_hold_superblock(own.new, 3, own.kept);
 }
 
 /* It keeps the superblock that makes it a leg, so that is undone. */
@@ -769,21 +758,10 @@ static void refused_to_be_shadow(struct script *l)
 
 /* --- superblocks that fail ---------------------------------------------------------- */
 
-/* The superblock after the next @skip fails in ring @end of @leg. */
-static void fail_in_ring(const struct kvp_leg *leg, u32 skip, u32 end)
-{
-	u64 sequence = leg->pool->sb->sequence + 1 + skip;
-	u64 at = kvp_sb_slot_offset(leg->size_blocks, end, sequence % KVP_SB_RING) >>
-		 KVP_BLOCK_SHIFT;
-
-	disks_fault(FAULT_WRITE_EIO, leg->bdev->index, at, at + KVP_SB_BLOCKS - 1);
-}
-
-/* The same in both rings. */
+/* The superblock after the next @skip fails on @leg. */
 static void fail_superblock(const struct kvp_leg *leg, u32 skip)
 {
-	fail_in_ring(leg, skip, 0);
-	fail_in_ring(leg, skip, 1);
+	life_fail_superblock(leg->bdev->index, 3, leg->pool->sb->sequence + 1 + skip);
 }
 
 /* The next superblock fails on all legs of the parity1 that stay. */
@@ -852,7 +830,7 @@ static void not_taken_as_superblocks_fail(struct script *l)
 
 static void fail_in_one_ring_of_shadow(struct host *h)
 {
-	fail_in_ring(&h->pool->shadow, 0, own.order % 2);
+	life_fail_superblock(own.new, BIT(own.order % 2), h->pool->sb->sequence + 1);
 }
 
 /* A bad sector in one ring of the new disk: the superblock that makes it a leg is in the other. */
@@ -975,7 +953,7 @@ static void spare_is_shadow(struct script *l)
 
 static void keep_label(struct host *h)
 {
-	keep_superblock(h->pool->sb->sequence);
+	life_hold_superblock(own.new, 3, h->pool->sb->sequence);
 }
 
 /* It has kept a write since it was to be a shadow before. */
