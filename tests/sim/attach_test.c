@@ -76,33 +76,16 @@ static struct kvp_leg *leg_of(struct script *l, u32 i)
 	return &l->host.pool->legs[own.first + i];
 }
 
-static void expect_in_sync(struct script *l)
-{
-	struct kvp_pool *pool = l->host.pool;
-	u32 i;
-
-	if (pool->nr_legs != l->start.legs)
-		sim_fail("%u legs, not %u", pool->nr_legs, l->start.legs);
-	for (i = 0; i < pool->nr_legs; i++) {
-		const struct kvp_leg *leg = &pool->legs[i];
-
-		if (!kvp_leg_in_sync(leg))
-			sim_fail("leg %u is in state %u", i, leg->state);
-		if (leg->index != i || leg->bdev != &disks.bdev[host_disk(&l->start, i)])
-			sim_fail("leg %u is %s", leg->index, leg->path);
-	}
-}
-
 static void wait_in_sync(struct script *l)
 {
 	host_wait_resilver(&l->host);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	own.back_at = disks.trace.nr;
 }
 
 static void expect_sound(struct script *l)
 {
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	life_expect_sound(&l->host, own.blocks);
 }
 
@@ -129,12 +112,6 @@ static void end_after_a_restart(struct script *l)
 	again(l);
 	expect_sound(l);
 	stop(l);
-}
-
-static void blank_disk(struct script *l, u32 disk)
-{
-	l->untraced = true;
-	life_blank_disk(disk);
 }
 
 /* --- changes ---------------------------------------------------------------------------- */
@@ -225,7 +202,7 @@ static void detach(struct script *l, u32 out)
 /* The last disk is blank again, and becomes a leg. */
 static void end_attached(struct script *l)
 {
-	blank_disk(l, l->disks - 1);
+	life_blank_disk(l, l->disks - 1);
 	attach(l, l->disks - 1);
 	end_in_sync(l);
 }
@@ -369,8 +346,8 @@ static void attached_one_fails(struct script *l)
 	if (!taken && host_labelled(new) && try_attach(l, new) != -EEXIST)
 		sim_fail("a disk that is not blank is taken");
 	if (!taken) {
-		expect_in_sync(l);
-		blank_disk(l, new);
+		life_expect_in_sync(l);
+		life_blank_disk(l, new);
 		attach(l, new);
 	} else if (!kvp_leg_takes_writes(leg_of(l, own.n - 1)) && host_online(&l->host, new)) {
 		sim_fail("the new leg does not return: %s", l->host.refusal.why);
@@ -412,7 +389,7 @@ static void expect_undone(struct script *l)
 	if (kvp_pool_faulted(l->host.pool))
 		sim_fail("the pool is faulted");
 	disks.nr_faults = 0;
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	writes(3);
 	life_expect_sound(&l->host, own.blocks);
 }
@@ -448,14 +425,14 @@ static void spare_is_attached(struct script *l)
 	expect_undone(l);
 	if (life_spares_listed(&l->host) != BIT(5))
 		sim_fail("undone, and the spare is not missed");
-	blank_disk(l, l->disks - 1);
+	life_blank_disk(l, l->disks - 1);
 	life_make_spare(&disks.img[l->disks - 1], &disks.img[0]);
 	attach(l, l->disks - 1);
 	if (life_spare_labels(&disks.img[l->disks - 1]) || life_spares_listed(&l->host))
 		sim_fail("the new leg is a spare as well");
 	wait_in_sync(l);
 	again(l);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	if (life_spares_listed(&l->host))
 		sim_fail("listed after a restart");
 	life_expect_sound(&l->host, own.blocks);
@@ -482,7 +459,7 @@ static void refused_to_be_attached(struct script *l)
 		sim_fail("a leg without a device: %s", l->host.refusal.why);
 	if (host_attach(&l->host, &l->start) != -EINVAL)
 		sim_fail("the same legs: %s", l->host.refusal.why);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	end_attached(l);
 }
 
@@ -920,8 +897,8 @@ static void replacement_fails(struct script *l)
 			sim_fail("the new leg does not return: %s", l->host.refusal.why);
 	} else {
 		detach(l, own.n - 1);
-		expect_in_sync(l);
-		blank_disk(l, new);
+		life_expect_in_sync(l);
+		life_blank_disk(l, new);
 		replace(l, old, new);
 	}
 	end_replaced(l, old);
@@ -981,7 +958,7 @@ static void replace_is_cancelled(struct script *l)
 	writes(10);
 	replace(l, old, l->disks - 1);
 	detach(l, own.n - 1);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	again(l);
 	end_sound(l);
 }

@@ -4,7 +4,7 @@
 #include "disk.h"
 #include "life.h"
 #include "sched.h"
-#include "suite.h"
+#include "script.h"
 #include "format/spare.h"
 #include "table/table.h"
 
@@ -116,10 +116,28 @@ void life_fail_next_superblock(struct host *h)
 					     h->pool->sb->sequence + 1);
 }
 
-void life_blank_disk(u32 disk)
+void life_expect_in_sync(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i;
+
+	if (pool->nr_legs != s->start.legs)
+		sim_fail("%u legs, not %u", pool->nr_legs, s->start.legs);
+	for (i = 0; i < pool->nr_legs; i++) {
+		const struct kvp_leg *leg = &pool->legs[i];
+
+		if (!kvp_leg_in_sync(leg))
+			sim_fail("leg %u is in state %u", i, leg->state);
+		if (leg->index != i || leg->bdev != &disks.bdev[host_disk(&s->start, i)])
+			sim_fail("leg %u is %s", leg->index, leg->path);
+	}
+}
+
+void life_blank_disk(struct script *s, u32 disk)
 {
 	struct image blank;
 
+	s->untraced = true;
 	image_init(&blank, disks.img[disk].blocks);
 	image_free(&disks.img[disk]);
 	disks.img[disk] = blank;

@@ -46,8 +46,12 @@ void life_hold_superblock(u32 disk, u32 rings, u64 sequence);
 /** life_fail_next_superblock() - the next one fails on all legs in sync, and no other does */
 void life_fail_next_superblock(struct host *h);
 
-/** life_blank_disk() - put a new disk in the place of @disk; the trace does not show it */
-void life_blank_disk(u32 disk);
+struct script;
+
+/** life_expect_in_sync() - fail unless each leg of s->start is in sync, and on its disk */
+void life_expect_in_sync(struct script *s);
+/** life_blank_disk() - put a new disk in the place of @disk; so the turn is untraced */
+void life_blank_disk(struct script *s, u32 disk);
 
 struct kvp_spare;
 

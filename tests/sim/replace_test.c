@@ -210,7 +210,7 @@ static void spare_undone(struct script *x)
 	disks.nr_faults = 0;
 	if (life_spares_listed(&x->host) != BIT(5))
 		sim_fail("undone, and the spare is not missed");
-	life_blank_disk(x->disks - 1);
+	life_blank_disk(x, x->disks - 1);
 	life_make_spare(&disks.img[x->disks - 1], &disks.img[0]);
 	replace_ssds(x);
 	expect_taken(x);

@@ -185,20 +185,11 @@ static void end_writer(struct script *l)
 		host_sleep(5);
 }
 
-static void expect_in_sync(struct script *l)
-{
-	u32 i;
-
-	for (i = 0; i < l->host.pool->nr_legs; i++)
-		if (!kvp_leg_in_sync(&l->host.pool->legs[i]))
-			sim_fail("leg %u is in state %u", i, l->host.pool->legs[i].state);
-}
-
 /* The resilver has ended well: all legs are there, and each copy is right. */
 static void wait_in_sync(struct script *l)
 {
 	host_wait_resilver(&l->host);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	own.back_at = disks.trace.nr;
 }
 
@@ -286,7 +277,7 @@ static void entries_amid_the_close(struct script *l)
 	come_back(l);
 	while (!kvp_leg_in_sync(victim(l)) || kvp_resilver_runs(l->host.pool))
 		host_sleep(1);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 }
 
 /* What the walk looks for is at home, and the table on disk does not know. */
@@ -373,7 +364,7 @@ static void target_fails(struct script *l, u32 which)
 	if (f->hit && kvp_leg_takes_writes(victim(l)))
 		write_everywhere(l);
 	if (!f->hit)
-		expect_in_sync(l);
+		life_expect_in_sync(l);
 	else if (kvp_leg_takes_writes(victim(l)))
 		sim_fail("a leg that failed is in state %u", victim(l)->state);
 	disks_wake(own.victim);
@@ -934,7 +925,7 @@ static void ends_beside_the_host(struct script *l)
 	walk_beside_the_host(l);
 	expect_end(l, 50000);
 	end_writer(l);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	if (r->ordered)
 		sim_fail("destage was ordered to hurry beside the host");
 	life_expect_scrubbed(&l->host);
@@ -954,7 +945,7 @@ static void cut_at_the_end(struct script *l)
 	walk_beside_the_host(l);
 	expect_end(l, 50000);
 	end_writer(l);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	host_write(&l->host, 5, 3, true);
 }
 
@@ -1605,7 +1596,7 @@ static void leg_is_replaced(struct script *l)
 	life_expect_scrubbed(&l->host);
 	some_writes(l, 4);
 	again(l);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	stop(l);
 }
 
@@ -1733,16 +1724,6 @@ static void other_returns_when_replaced(struct script *l)
 	end_in_sync(l);
 }
 
-static void blank_disk(struct script *l, u32 disk)
-{
-	struct image blank;
-
-	image_init(&blank, disks.img[disk].blocks);
-	l->untraced = true;
-	image_free(&disks.img[disk]);
-	disks.img[disk] = blank;
-}
-
 /*
  * The new disk fails as it is looked at, as it gets its label, or as it is written to. Before the
  * superblock the pool is as it was: the old leg may return. After it the new one is a leg.
@@ -1775,7 +1756,7 @@ static void replaced_by_one_that_fails(struct script *l)
 	if (!taken && host_labelled(new) && try_replace(l) != -EEXIST)
 		sim_fail("a disk that is not blank is taken");
 	if (!taken) {
-		blank_disk(l, new);
+		life_blank_disk(l, new);
 		replace(l);
 	} else if (!kvp_leg_takes_writes(victim(l)) && host_online(&l->host, new)) {
 		sim_fail("the new leg does not return: %s", l->host.refusal.why);
@@ -1844,7 +1825,7 @@ static void refused_to_be_replaced(struct script *l)
 		sim_fail("a disk with data is taken: %s", l->host.refusal.why);
 	if (victim(l)->bdev != &disks.bdev[own.victim])
 		sim_fail("refused, and yet another leg");
-	blank_disk(l, l->start.legs);
+	life_blank_disk(l, l->start.legs);
 	replace(l);
 	if (kvp_leg_in_sync(victim(l)))
 		sim_fail("the new leg is a source at once");
@@ -1895,7 +1876,7 @@ static void spares_are_listed(struct script *l)
 	disks.nr_faults = 0;
 	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7)))
 		sim_fail("undone, and a spare is not missed: %x", life_spares_listed(&l->host));
-	blank_disk(l, l->start.legs);
+	life_blank_disk(l, l->start.legs);
 	life_make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	replace(l);
 	if (life_spares_listed(&l->host) != (0xff0u & ~BIT(7) & ~BIT(5)))
@@ -1927,7 +1908,7 @@ static void replaced_by_a_spare(struct script *l)
 	wait_in_sync(l);
 	life_expect_scrubbed(&l->host);
 	again(l);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	stop(l);
 }
 
@@ -1972,17 +1953,17 @@ static void not_replaced_by_what_is_no_spare(struct script *l)
 	some_writes(l, 2);
 	image_write_data(new, 3, data);
 	expect_refused_spare(l, "data before the label", 3);
-	blank_disk(l, l->start.legs);
+	life_blank_disk(l, l->start.legs);
 	life_make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	life_label_spare(&disks.img[l->start.legs], &other, 1);
 	expect_refused_spare(l, "the other label is of another pool", 3);
 	life_label_spare(&disks.img[l->start.legs], &other, 0);
 	expect_refused_spare(l, "a spare of another pool", 3);
-	blank_disk(l, l->start.legs);
+	life_blank_disk(l, l->start.legs);
 	life_make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	image_write_data(&disks.img[l->start.legs], KVP_SB_FIRST_BLOCK, data);
 	expect_refused_spare(l, "one of its labels is damaged", 2);
-	blank_disk(l, l->start.legs);
+	life_blank_disk(l, l->start.legs);
 	life_make_spare(&disks.img[l->start.legs], &disks.img[0]);
 	replace(l);
 	end_in_sync(l);
@@ -2059,7 +2040,7 @@ static void replaced_one_has_forked(struct script *l)
 	if (!strstr(l->host.refusal.why, "split brain"))
 		sim_fail("two histories, and refused for this: %s", l->host.refusal.why);
 	script_start(l);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	end_scrubbed(l);
 }
 

@@ -93,20 +93,9 @@ static void set_rate(struct script *l, u64 rate)
 		sim_fail("resilver_rate is not set");
 }
 
-static void expect_in_sync(struct script *l)
-{
-	struct kvp_pool *pool = l->host.pool;
-	u32 i;
-
-	for (i = 0; i < pool->nr_legs; i++)
-		if (!kvp_leg_in_sync(&pool->legs[i]) || pool->legs[i].index != i ||
-		    pool->legs[i].bdev != &disks.bdev[host_disk(&l->start, i)])
-			sim_fail("leg %u is %s, in state %u", i, pool->legs[i].path, pool->legs[i].state);
-}
-
 static void expect_sound(struct script *l)
 {
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	life_expect_sound(&l->host, own.blocks);
 }
 
@@ -126,12 +115,6 @@ static void come_back(struct script *l, u32 disk)
 {
 	if (host_online(&l->host, disk))
 		sim_fail("the leg does not return: %s", l->host.refusal.why);
-}
-
-static void blank_disk(struct script *l, u32 disk)
-{
-	l->untraced = true;
-	life_blank_disk(disk);
 }
 
 /* --- the changes ----------------------------------------------------------------- */
@@ -232,7 +215,7 @@ static void end_well(struct script *l)
 /* The new disk is blank again. */
 static void end_with_another(struct script *l)
 {
-	blank_disk(l, own.new);
+	life_blank_disk(l, own.new);
 	add_shadow(l);
 	end_well(l);
 }
@@ -333,7 +316,7 @@ static void shadow_fails(struct script *l)
 	there = !try_shadow(l, own.at, own.new);
 	writes(4);
 	host_wait_resilver(&l->host);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	disks_wake(own.new);
 	disks.nr_faults = 0;
 	disks.dead[own.new] = false;
@@ -345,7 +328,7 @@ static void shadow_fails(struct script *l)
 	l->start.shadow = 0;
 	/* The watch may have found it late when it was still there. */
 	kvp_leg_give_up(shadow(l), "does not answer");
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	end_with_another(l);
 }
 
@@ -478,7 +461,7 @@ static void old_disk_comes_back(struct script *l)
 		sim_fail("the shadow does not take its place: %s", l->host.refusal.why);
 	taken(l);
 	host_wait_resilver(&l->host);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	writes(3);
 	stop(l);
 	disks.dead[own.old] = false;
@@ -512,7 +495,7 @@ static void take_late(struct script *l, u64 sequence)
 	if (!host_start(&l->host, &l->o, &hs))
 		sim_fail("the shadow passes for the leg that it is to replace");
 	script_start(l);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	stop(l);
 }
 
@@ -552,7 +535,7 @@ static void superblock_comes_late(struct script *l)
 	l->host.quiesced = keep_the_last;
 	if (!host_take_place(&l->host))
 		sim_fail("the place is taken, and the new leg has no superblock");
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	take_late(l, own.kept);
 }
 
@@ -693,7 +676,7 @@ static void replace_is_cancelled(struct script *l)
 	if (host_labelled(own.new))
 		sim_fail("the label of the new disk is there");
 	writes(3);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	again(l);
 	expect_sound(l);
 	end_with_another(l);
@@ -747,7 +730,7 @@ static void refused_to_be_shadow(struct script *l)
 	new->blocks = blocks;
 	image_write_data(new, blocks - 3, data);
 	expect_refused(try_shadow(l, own.at, own.new), -EEXIST, "not blank", l);
-	blank_disk(l, own.new);
+	life_blank_disk(l, own.new);
 	writes(10);
 	add_shadow_slowly(l);
 	expect_refused(try_shadow(l, own.at, own.new + 1), -EBUSY, "already", l);
@@ -821,7 +804,7 @@ static void not_taken_as_superblocks_fail(struct script *l)
 	/* One leg that the pool can spare is out by that. */
 	again(l);
 	host_wait_resilver(&l->host);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	writes(3);
 	life_expect_sound(&l->host, own.blocks);
 	forget_shadow(l);
@@ -843,7 +826,7 @@ static void taken_with_a_bad_sector(struct script *l)
 	take_place(l);
 	if (!disks.faults[0].hit)
 		sim_fail("no superblock failed: the case was not set up");
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	writes(3);
 	again(l);
 	expect_sound(l);
@@ -879,7 +862,7 @@ static void not_undone_as_superblocks_fail(struct script *l)
 	disks.nr_faults = 0;
 	script_start(l);
 	host_wait_resilver(&l->host);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	writes(3);
 	life_expect_sound(&l->host, own.blocks);
 	forget_shadow(l);
@@ -935,7 +918,7 @@ static void order_fails(struct script *l)
 		sim_fail("the spare is blank, and is not missed");
 	again(l);
 	host_wait_resilver(&l->host);
-	expect_in_sync(l);
+	life_expect_in_sync(l);
 	/* As it is: it is blank. */
 	add_shadow(l);
 	end_well(l);
