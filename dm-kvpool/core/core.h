@@ -16,6 +16,7 @@
  *   table->load_lock
  *   table->lock
  *   pool->sb_lock             superblock and membership
+ *   events->places            the places of legs, while events are written
  *   wbuf bucket locks         spinlocks from here on
  *   a shelf of the wbuf
  *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
@@ -85,6 +86,9 @@ struct kvp_wbuf;
 #define KVP_RETRY_MS	100	/* wait after memory was short */
 #define KVP_PATH_LEN	256	/* as in the table line; MAJOR:MINOR instead of a longer path */
 
+/* The rings on the legs: of all events, and of orders (super/events.h). */
+enum kvp_events_ring { KVP_EVENTS_ALL, KVP_EVENTS_ORDERS, KVP_EVENTS_RINGS };
+
 /* Kinds of requests that can be made to fail by order (io/inject.h). */
 enum kvp_fault { KVP_FAULT_READ, KVP_FAULT_WRITE, KVP_FAULT_FLUSH, KVP_FAULTS };
 
@@ -144,6 +148,11 @@ struct kvp_leg {
 	u8 missed[2];
 	/* as its label was read: bits of the front ring's slots with its newest two; by sb_lock */
 	u32 front_last;
+	/*
+	 * For each ring of events a bit for each block that it lacks, if it has joined or did not
+	 * take the block; by the lock of events (super/events.h).
+	 */
+	u64 lacks[KVP_EVENTS_RINGS];
 	/* era of the newest durable superblock that had it in use; 0: none; by sb_lock */
 	u32 has_era;
 	/* At a start: how many superblocks it lacks; if it lacks any, it is stale (R29). */

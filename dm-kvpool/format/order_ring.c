@@ -119,19 +119,15 @@ const struct kvp_disk_event *kvp_order_ring_find(const struct kvp_order_ring *r,
 	return best;
 }
 
-void kvp_order_ring_rewrite(struct kvp_order_ring *r)
+u64 kvp_order_ring_known(const struct kvp_order_ring *r)
 {
-	r->unwritten |= ~r->unread;
+	return ~r->unread;
 }
 
-int kvp_order_ring_unwritten(struct kvp_order_ring *r)
+u64 kvp_order_ring_unwritten(struct kvp_order_ring *r)
 {
-	u32 i;
+	u64 unwritten = r->unwritten;
 
-	for (i = 0; i < KVP_ORDERS_BLOCKS; i++)
-		if (r->unwritten & bit(i)) {
-			r->unwritten &= ~bit(i);
-			return (int)i;
-		}
-	return -1;
+	r->unwritten = 0;
+	return unwritten;
 }

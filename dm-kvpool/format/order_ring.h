@@ -68,17 +68,17 @@ void kvp_order_ring_add(struct kvp_order_ring *r, const struct kvp_disk_event *e
 const struct kvp_disk_event *kvp_order_ring_find(const struct kvp_order_ring *r, u64 seq);
 
 /**
- * kvp_order_ring_rewrite() - all blocks have to be written again, unless they are unread
+ * kvp_order_ring_known() - a bit for each block that a leg which joins gets: all but the unread
  *
- * Blank blocks are written too: a leg that joins may have orders of a history that was given up.
+ * Blank blocks as well: the leg may have orders of a history that was given up.
  */
-void kvp_order_ring_rewrite(struct kvp_order_ring *r);
+u64 kvp_order_ring_known(const struct kvp_order_ring *r);
 
 /**
- * kvp_order_ring_unwritten() - a block that has to be written, which counts as written from now on
+ * kvp_order_ring_unwritten() - a bit for each block that has to be written to the legs
  *
- * Return: its number in the ring, or -1 if there is none.
+ * They count as written from now on.
  */
-int kvp_order_ring_unwritten(struct kvp_order_ring *r);
+u64 kvp_order_ring_unwritten(struct kvp_order_ring *r);
 
 #endif /* KVP_ORDER_RING_H */

@@ -403,8 +403,13 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 /* Steps 1 and 2. In memory the pool has the new shape. */
 static int label_and_commit(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *r)
 {
-	int ret = kvp_sb_join(pool, kvp_add_at(w->old), pool->nr_legs - w->old->leg_count);
+	u32 first = kvp_add_at(w->old), nr = pool->nr_legs - w->old->leg_count, i;
+	int ret;
 
+	for (i = first; i < first + nr; i++)
+		kvp_events_lack(&pool->legs[i]);
+	kvp_events_give(pool);
+	ret = kvp_sb_join(pool, first, nr);
 	if (ret)
 		return kvp_refuse(r, ret, "use another device", "a new leg did not take its label");
 	w->tried = true;
@@ -421,8 +426,10 @@ static void undo(struct kvp_pool *pool, struct growth *w)
 {
 	u32 at = kvp_add_at(w->old), more = pool->nr_legs - w->old->leg_count;
 
+	kvp_events_hold(pool);
 	exchange_legs(pool, w, at, at + more, w->old->leg_count - at);
 	kvp_take_shape(pool, w->old);
+	kvp_events_go_on(pool);
 	if (!w->tried)
 		return;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
@@ -446,9 +453,11 @@ static int take_in(struct kvp_pool *pool, struct growth *w, struct kvp_refusal *
 
 	mutex_lock(&pool->sb_lock);
 	*w->old = *pool->sb;
+	kvp_events_hold(pool);
 	exchange_legs(pool, w, kvp_add_at(w->old), pool->nr_legs,
 		      w->next->leg_count - pool->nr_legs);
 	kvp_take_shape(pool, w->next);
+	kvp_events_go_on(pool);
 	if (w->next->log_nonce != w->old->log_nonce)
 		WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	ret = alloc_parts(pool, w);
@@ -503,7 +512,6 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 		kvp_table_clear_roots(pool->table, known);
 		kvp_cache_begin(pool);
 		kvp_log_limit_buffered(pool->log);
-		kvp_events_rewrite_orders(pool);
 		kvp_event(pool, "grown vdevs=%u blocks=%llu", pool->vdevs.nr - vdevs,
 			  (unsigned long long)pool->sb->pool_blocks);
 	}

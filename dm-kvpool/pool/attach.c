@@ -342,6 +342,7 @@ static void take_next(struct kvp_pool *pool, const struct kvp_start *s, struct r
 	struct kvp_leg *legs = pool->legs;
 	u32 behind = pool->nr_legs - x->at;
 
+	kvp_events_hold(pool);
 	if (x->comes) {
 		memmove(&legs[x->at + 1], &legs[x->at], behind * sizeof(*legs));
 		make_leg(pool, s, x);
@@ -351,6 +352,7 @@ static void take_next(struct kvp_pool *pool, const struct kvp_start *s, struct r
 	}
 	number_legs(pool);
 	kvp_take_shape(pool, x->next);
+	kvp_events_go_on(pool);
 }
 
 /* Steps 3 and 4 of a change (change.h). After an error the caller undoes both. */
@@ -391,10 +393,12 @@ static void put_legs_back(struct kvp_pool *pool, const struct reshape *x)
  */
 static void undo(struct kvp_pool *pool, struct reshape *x)
 {
+	kvp_events_hold(pool);
 	put_legs_back(pool, x);
 	/* The queue of that place may belong to another device by now. */
 	pool->legs[x->at].queue = NULL;
 	kvp_take_shape(pool, x->old);
+	kvp_events_go_on(pool);
 	if (!x->tried)
 		return;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);

@@ -7,7 +7,8 @@
  * 1. kvp_change_ready() if all must be home first, else kvp_change_settled().
  * 2. Its own plan. A table is checked by the same plan when it is loaded, without I/O.
  * 3. New devices must be blank (kvp_change_blank(), kvp_check_blank()). They get a label that says
- *    JOINING (kvp_sb_join()), so that the superblock of 4 finds legs with labels.
+ *    JOINING (kvp_sb_join()), so that the superblock of 4 finds legs with labels. A leg that is in
+ *    sync at once gets the rings of events before (kvp_events_give()).
  * 4. Under sb_lock, the new shape in memory, and kvp_change_commit().
  * 5. After an error the file's own undo(): the old shape in memory, and kvp_sb_undone() if some leg
  *    may have the superblock of 4.

@@ -373,6 +373,17 @@ static int blank_new(struct kvp_pool *pool, struct replacement *x, struct kvp_re
 	return ret;
 }
 
+/* An SSD may have lines of another history, and is in sync once the superblock counts. */
+static void give_events(struct kvp_pool *pool, const struct replacement *x)
+{
+	u32 i;
+
+	for (i = 0; i < nr_ssds(x->next); i++)
+		if (x->from[i] == NEW)
+			kvp_events_lack(&pool->legs[first_ssd(x) + i]);
+	kvp_events_give(pool);
+}
+
 /* Step 1, for one SSD. */
 static int label_new(struct kvp_pool *pool, struct replacement *x, u32 leg)
 {
@@ -392,6 +403,7 @@ static int label_and_commit(struct kvp_pool *pool, struct replacement *x, struct
 	ret = blank_new(pool, x, r);
 	if (ret)
 		return ret;
+	give_events(pool, x);
 	for (i = 0; !ret && i < nr_ssds(x->next); i++)
 		if (x->from[i] == NEW)
 			ret = label_new(pool, x, first + i);
@@ -413,11 +425,13 @@ static void undo(struct kvp_pool *pool, struct replacement *x)
 {
 	u32 i;
 
+	kvp_events_hold(pool);
 	memcpy(&pool->legs[first_ssd(x)], x->legs, nr_ssds(x->old) * sizeof(*x->legs));
 	/* Other devices may have got the queues of these places. */
 	for (i = 0; i < nr_ssds(x->old); i++)
 		pool->legs[first_ssd(x) + i].queue = NULL;
 	kvp_take_shape(pool, x->old);
+	kvp_events_go_on(pool);
 	if (!x->tried)
 		return;
 	/*
@@ -453,8 +467,10 @@ static int replace_ssds(struct kvp_pool *pool, const struct kvp_start *s, struct
 		x->next->cache_lsn =
 			kvp_lsn_add(x->next->cache_lsn,
 				    2 * kvp_log_blocks(&x->next->vdevs[x->next->vdev_count - 1]));
+	kvp_events_hold(pool);
 	put_legs(pool, s, x);
 	kvp_take_shape(pool, x->next);
+	kvp_events_go_on(pool);
 	ret = label_and_commit(pool, x, r);
 	if (ret)
 		undo(pool, x);
@@ -504,7 +520,6 @@ static void after(struct kvp_pool *pool, struct replacement *x)
 		new += x->from[i] == NEW;
 	kvp_forget_legs(pool);
 	kvp_log_limit_buffered(pool->log);
-	kvp_events_rewrite_orders(pool);
 	kvp_event(pool, "cache_exchanged new=%u gone=%u", new, gone);
 }
 

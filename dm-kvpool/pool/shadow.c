@@ -292,6 +292,7 @@ static void replace_leg(struct kvp_pool *pool, struct taking *x)
 	struct kvp_leg *leg = &pool->legs[x->at];
 	struct kvp_leg_info *info = &pool->sb->legs[x->at];
 
+	kvp_events_hold(pool);
 	x->shadow = pool->shadow;
 	memset(info, 0, sizeof(*info));
 	memcpy(info->uuid, x->order.uuid, sizeof(info->uuid));
@@ -317,6 +318,7 @@ static void replace_leg(struct kvp_pool *pool, struct taking *x)
 	/* The last two are right before this superblock, so one ring may fail it (R13, R27). */
 	leg->taken = 2;
 	drop_shadow(pool);
+	kvp_events_go_on(pool);
 }
 
 static int commit(struct kvp_pool *pool, struct taking *x, struct kvp_refusal *r)
@@ -338,8 +340,10 @@ static int commit(struct kvp_pool *pool, struct taking *x, struct kvp_refusal *r
  */
 static void undo(struct kvp_pool *pool, struct taking *x)
 {
+	kvp_events_hold(pool);
 	pool->legs[x->at] = x->old;
 	pool->legs[x->at].queue = NULL;
+	kvp_events_go_on(pool);
 	pool->sb->legs[x->at] = x->info;
 	memcpy((u8 *)&pool->shadow + CHANGES, (u8 *)&x->shadow + CHANGES,
 	       sizeof(pool->shadow) - CHANGES);
@@ -370,6 +374,10 @@ static int change(struct kvp_pool *pool, struct taking *x, struct kvp_refusal *r
 				 "%s did not take its label", pool->shadow.path);
 	} else {
 		replace_leg(pool, x);
+		if (x->whole) {
+			kvp_events_lack(&pool->legs[x->at]);
+			kvp_events_give(pool);
+		}
 		ret = commit(pool, x, r);
 		if (ret)
 			undo(pool, x);
@@ -386,8 +394,6 @@ static int take_place(struct kvp_pool *pool, struct taking *x, struct kvp_refusa
 	if (ret)
 		return ret;
 	kvp_return_wanted(&pool->legs[x->at], !x->whole);
-	/* The device does not have the rings of events and orders yet. */
-	kvp_events_rewrite(pool);
 	/* The name of the old leg begins with its UUID. */
 	kvp_event(pool, "leg_replaced leg=%u%s old=%.36s", x->at,
 		  kvp_leg_words(&pool->legs[x->at], name), x->words + strlen(" uuid="));

@@ -27,94 +27,149 @@ static struct kvp_disk_event *slot_of(struct kvp_events *ev, u64 seq)
 	       slot % KVP_EVENTS_PER_BLOCK;
 }
 
-/*
- * Write block @at of all legs, from a copy: @block may change during the write. Returns false if a
- * leg that is in use lacks it now.
- */
-static bool write_block(struct kvp_events *ev, kvp_lblock_t at, const void *block)
+static u64 bit(u32 block)
 {
-	struct kvp_pool *pool = ev->pool;
+	return 1ull << block;
+}
+
+/* Copy block @block of the ring: it may change during its write. */
+static void copy_block(struct kvp_events *ev, enum kvp_events_ring ring, u32 block,
+		       struct page *to)
+{
+	const void *from = ring == KVP_EVENTS_ALL ?
+		page_address(ring_page(ev, block)) :
+		ev->orders.slots + block * KVP_EVENTS_PER_BLOCK;
 	unsigned long flags;
-	bool good = true;
-	u32 i;
 
 	spin_lock_irqsave(&ev->lock, flags);
-	memcpy(page_address(ev->out), block, KVP_BLOCK_SIZE);
+	memcpy(page_address(to), from, KVP_BLOCK_SIZE);
 	spin_unlock_irqrestore(&ev->lock, flags);
+}
+
+/*
+ * Write @nr blocks of the ring to @leg, durably. A block that it does not take is no failure of the
+ * leg. Returns true if it has taken all.
+ */
+static bool write_pages(struct kvp_leg *leg, enum kvp_events_ring ring, u32 first, u32 nr,
+			struct page **pages)
+{
+	struct kvp_events *ev = leg->pool->events;
+	struct kvp_io io = {
+		.leg = leg, .op = KVP_IO_WRITE_FUA, .nr = nr, .pages = pages,
+		.block = kvp_lblock((ring == KVP_EVENTS_ALL ? KVP_EVENTS_BLOCK :
+				     KVP_ORDERS_BLOCK) + first),
+	};
+	u32 i;
+
+	if (!kvp_leg_takes_writes(leg))
+		return false;
+	for (i = 0; i < nr; i++)
+		copy_block(ev, ring, first + i, pages[i]);
+	if (!kvp_io_sync(&io))
+		return true;
+	kvp_leg_failed_write(leg);
+	return false;
+}
+
+/* Write a run of blocks by one request. Returns false also if there is no memory for it. */
+static bool write_run(struct kvp_leg *leg, enum kvp_events_ring ring, u32 first, u32 nr)
+{
+	struct page *pages[KVP_EVENTS_BLOCKS];
+	bool taken = false;
+	u32 got;
+
+	for (got = 0; got < nr; got++) {
+		pages[got] = alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+		if (!pages[got])
+			break;
+	}
+	if (got == nr)
+		taken = write_pages(leg, ring, first, nr, pages);
+	while (got)
+		__free_page(pages[--got]);
+	return taken;
+}
+
+/* Write the blocks of @mask to @leg, one request a run. Returns those that it did not take. */
+static u64 write_blocks(struct kvp_leg *leg, enum kvp_events_ring ring, u64 mask)
+{
+	u64 failed = 0;
+	u32 i, k, nr;
+
+	for (i = 0; i < KVP_EVENTS_BLOCKS; i += nr) {
+		for (nr = 0; i + nr < KVP_EVENTS_BLOCKS && mask & bit(i + nr);)
+			nr++;
+		if (nr > 1 && write_run(leg, ring, i, nr))
+			continue;
+		for (k = i; k < i + nr; k++)
+			if (!write_pages(leg, ring, k, 1, &leg->pool->events->out))
+				failed |= bit(k);
+		nr += !nr;
+	}
+	return failed;
+}
+
+/* The blocks that have changed since they were written: all legs get them. */
+static u64 changed_events(struct kvp_events *ev)
+{
+	u64 next = READ_ONCE(ev->next), seq, mask = 0;
+
+	for (seq = ev->written; seq < next; seq = (seq | (KVP_EVENTS_PER_BLOCK - 1)) + 1)
+		mask |= bit(seq % KVP_EVENT_RING / KVP_EVENTS_PER_BLOCK);
+	ev->written = next;
+	return mask;
+}
+
+static u64 changed_orders(struct kvp_events *ev)
+{
+	unsigned long flags;
+	u64 mask;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	mask = kvp_order_ring_unwritten(&ev->orders);
+	spin_unlock_irqrestore(&ev->lock, flags);
+	return mask;
+}
+
+/*
+ * Write @changed of the ring to each leg, and what else the leg lacks. What it does not take of the
+ * latter, and orders, are tried again with the next event.
+ */
+static void write_ring(struct kvp_events *ev, enum kvp_events_ring ring, u64 changed)
+{
+	struct kvp_pool *pool = ev->pool;
+	u64 lacks, failed;
+	unsigned long flags;
+	u32 i;
+
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		if (kvp_leg_takes_writes(leg) && kvp_io_page(leg, KVP_IO_WRITE_FUA, at, ev->out)) {
-			kvp_leg_failed_write(leg);
-			good &= !kvp_leg_takes_writes(leg);
-		}
+		if (!kvp_leg_takes_writes(leg))
+			continue;
+		spin_lock_irqsave(&ev->lock, flags);
+		lacks = leg->lacks[ring];
+		leg->lacks[ring] = 0;
+		spin_unlock_irqrestore(&ev->lock, flags);
+		if (ring == KVP_EVENTS_ORDERS)
+			lacks = (lacks & kvp_order_ring_known(&ev->orders)) | changed;
+		failed = write_blocks(leg, ring, lacks | changed) & lacks;
+		spin_lock_irqsave(&ev->lock, flags);
+		leg->lacks[ring] |= failed;
+		spin_unlock_irqrestore(&ev->lock, flags);
 	}
-	return good;
 }
 
-static int unwritten_order(struct kvp_events *ev)
-{
-	unsigned long flags;
-	int block;
-
-	spin_lock_irqsave(&ev->lock, flags);
-	block = kvp_order_ring_unwritten(&ev->orders);
-	spin_unlock_irqrestore(&ev->lock, flags);
-	return block;
-}
-
-/* A block that some leg did not take is tried again with the next event. */
-static void write_orders(struct kvp_events *ev)
-{
-	unsigned long flags;
-	u64 again = 0;
-	int block;
-
-	/* What is set from now on is set before the work is queued again. */
-	if (!READ_ONCE(ev->orders.unwritten))
-		return;
-	while ((block = unwritten_order(ev)) >= 0)
-		if (!write_block(ev, kvp_lblock(KVP_ORDERS_BLOCK + (u32)block),
-				 ev->orders.slots + block * (int)KVP_EVENTS_PER_BLOCK))
-			again |= 1ull << block;
-	spin_lock_irqsave(&ev->lock, flags);
-	ev->orders.unwritten |= again;
-	spin_unlock_irqrestore(&ev->lock, flags);
-}
-
-void kvp_events_rewrite_orders(struct kvp_pool *pool)
-{
-	struct kvp_events *ev = pool->events;
-	unsigned long flags;
-
-	spin_lock_irqsave(&ev->lock, flags);
-	kvp_order_ring_rewrite(&ev->orders);
-	spin_unlock_irqrestore(&ev->lock, flags);
-}
-
-/*
- * Write the blocks with new events, durably: an event may tell the reason for a power cut. A line
- * that cannot be written is no failure of the leg.
- */
+/* Write what is new, durably: an event may tell the reason for a power cut. */
 static void events_work(struct work_struct *work)
 {
 	struct kvp_events *ev = container_of(work, struct kvp_events, work);
 	struct kvp_pool *pool = ev->pool;
-	u64 seq, next;
 
-	next = READ_ONCE(ev->next);
-	if (xchg(&ev->rewrite, false)) {
-		ev->written = next > KVP_EVENT_RING ? next - KVP_EVENT_RING : 0;
-		kvp_events_rewrite_orders(ev->pool);
-	}
-	for (seq = ev->written; seq < next; seq = (seq | (KVP_EVENTS_PER_BLOCK - 1)) + 1) {
-		u32 block = seq % KVP_EVENT_RING / KVP_EVENTS_PER_BLOCK;
-
-		write_block(ev, kvp_lblock(KVP_EVENTS_BLOCK + block),
-			    page_address(ring_page(ev, block)));
-	}
-	ev->written = next;
-	write_orders(ev);
+	mutex_lock(&ev->places);
+	write_ring(ev, KVP_EVENTS_ALL, changed_events(ev));
+	write_ring(ev, KVP_EVENTS_ORDERS, changed_orders(ev));
+	mutex_unlock(&ev->places);
 	if (pool->notify)
 		pool->notify(pool);
 }
@@ -330,9 +385,19 @@ void kvp_events_kick(struct kvp_pool *pool)
 	queue_work(pool->work_wq, &pool->events->work);
 }
 
-void kvp_events_rewrite(struct kvp_pool *pool)
+void kvp_events_lack(struct kvp_leg *leg)
 {
-	WRITE_ONCE(pool->events->rewrite, true);
+	struct kvp_events *ev = leg->pool->events;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	leg->lacks[KVP_EVENTS_ALL] = ~0ull;
+	leg->lacks[KVP_EVENTS_ORDERS] = ~0ull;
+	spin_unlock_irqrestore(&ev->lock, flags);
+}
+
+void kvp_events_give(struct kvp_pool *pool)
+{
 	kvp_events_kick(pool);
 	kvp_events_flush(pool);
 }
@@ -342,6 +407,16 @@ void kvp_events_flush(struct kvp_pool *pool)
 	flush_work(&pool->events->work);
 }
 
+void kvp_events_hold(struct kvp_pool *pool)
+{
+	mutex_lock(&pool->events->places);
+}
+
+void kvp_events_go_on(struct kvp_pool *pool)
+{
+	mutex_unlock(&pool->events->places);
+}
+
 int kvp_events_init(struct kvp_pool *pool)
 {
 	struct kvp_events *ev = pool->events;
@@ -349,6 +424,7 @@ int kvp_events_init(struct kvp_pool *pool)
 
 	ev->pool = pool;
 	spin_lock_init(&ev->lock);
+	mutex_init(&ev->places);
 	INIT_LIST_HEAD(&ev->by);
 	INIT_WORK(&ev->work, events_work);
 	for (i = 0; i < KVP_EVENTS_BLOCKS; i++) {

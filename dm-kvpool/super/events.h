@@ -8,6 +8,7 @@
 #define KVP_EVENTS_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -39,13 +40,13 @@ struct kvp_event_by {
 struct kvp_events {
 	struct kvp_pool *pool;
 	spinlock_t lock;			/* irqsave */
+	struct mutex places;			/* kvp_events_hold() */
 	/* tasks that carry out a user's order; under @lock */
 	struct list_head by;
 	struct page *pages[KVP_EVENTS_BLOCKS];	/* the ring, as on disk */
-	struct page *out;			/* a block that is being written to the legs */
+	struct page *out;			/* a block that is being read or written */
 	u64 next;				/* sequence number (seq) of the next event */
-	u64 written;				/* events below are on disk */
-	bool rewrite;				/* all of both rings must be written */
+	u64 written;				/* events below were written to the legs */
 	struct kvp_order_ring orders;		/* under @lock */
 	struct work_struct work;
 };
@@ -99,20 +100,34 @@ static inline u64 kvp_events_next(const struct kvp_events *ev)
 void kvp_events_kick(struct kvp_pool *pool);
 
 /**
- * kvp_events_rewrite() - write all of both rings again, for a leg that lacks some of it
+ * kvp_events_lack() - with the next event, write all of both rings to @leg: it may have anything
  *
- * Context: process, waits for I/O.
+ * Also what is blank: the leg may have lines of a history that was given up. Blocks of orders that
+ * are unread stay (order_ring.h). What the leg does not take is written again with each event. The
+ * leg must have its place in the pool by now. Context: any.
  */
-void kvp_events_rewrite(struct kvp_pool *pool);
+void kvp_events_lack(struct kvp_leg *leg);
 
 /**
- * kvp_events_rewrite_orders() - with the next event, write the ring of orders again, for new legs
+ * kvp_events_give() - write to each leg what it lacks of the rings: kvp_events_lack()
  *
- * If no other leg can read a block of it, a blank one must not be taken for it. Context: any.
+ * A leg gets each ring by one request, if there is memory. Call this before the leg counts as one
+ * in sync on disk: after a power cut, a start believes the rings of all legs in sync.
+ *
+ * Context: process, waits for I/O, until a leg that hangs is given up. The caller may hold sb_lock.
  */
-void kvp_events_rewrite_orders(struct kvp_pool *pool);
+void kvp_events_give(struct kvp_pool *pool);
 
 /** kvp_events_flush() - wait until all noted events are on disk, or their writes have failed */
 void kvp_events_flush(struct kvp_pool *pool);
+
+/**
+ * kvp_events_hold() - write no event until kvp_events_go_on(): legs get other places in memory
+ *
+ * A loss raises an event at any time, also as a change of legs is undone. Context: process, waits
+ * until what is being written has ended. The caller holds sb_lock, and does no I/O meanwhile.
+ */
+void kvp_events_hold(struct kvp_pool *pool);
+void kvp_events_go_on(struct kvp_pool *pool);
 
 #endif /* KVP_EVENTS_H */

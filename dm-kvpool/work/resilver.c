@@ -909,6 +909,17 @@ static int finish_shadow(struct kvp_resilver *r, struct kvp_vdev *v)
 	return 0;
 }
 
+/* Before they are in sync: their rings may have lines of a history that was given up. */
+static void give_events(struct kvp_vdev *v, u64 targets)
+{
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (targets >> i & 1)
+			kvp_events_lack(&v->legs[i]);
+	kvp_events_give(v->pool);
+}
+
 /* The walk of @v has ended: do steps 4 to 6. Returns 0, or -errno: not yet. */
 static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_vdev *v)
 {
@@ -925,7 +936,7 @@ static int finish(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp
 		return ret;
 	if (targets >> v->nr_legs & 1)
 		return finish_shadow(r, v);
-	kvp_events_rewrite(r->pool);
+	give_events(v, targets);
 	first = include_in_log(v, targets, &nonce);
 	ret = close_log(r, v, first) ?: end_resilver(v, targets, first, nonce);
 	if (!ret)

@@ -388,10 +388,10 @@ static void die(struct change *c)
 {
 	if (c->victim == NO_DISK)
 		return;
-	/* A new SSD gets blank labels first, and beside the move the ring of orders. */
+	/* A new SSD gets blank labels first, and each ring of events by one request. */
 	disks_fault(FAULT_DEATH, c->victim, 0, ~0ull)->after =
 		c->after + (c->victim < data_legs(c) || c->crash.leaves_at ? 0 :
-			    2 * KVP_LABEL_BLOCKS + 40);
+			    2 * KVP_LABEL_BLOCKS + 2);
 	c->host.may_fail = true;
 }
 

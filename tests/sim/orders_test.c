@@ -547,6 +547,152 @@ static bool given_up(struct script *s)
 	       live(s, all_known);
 }
 
+/* No order of the other history is among the events, either. */
+static void no_foreign_events(struct script *s)
+{
+	struct kvp_disk_event e;
+	u64 seq;
+
+	for (seq = 0; seq < kvp_events_next(s->host.pool->events); seq++)
+		if (kvp_event_get(s->host.pool, seq, &e) && !strncmp((char *)e.text, "set ", 4) &&
+		    number_of(&e) >= own.given)
+			sim_fail("the ring of events has '%s' of another history", (char *)e.text);
+}
+
+static bool events_given_up(struct script *s)
+{
+	return live(s, give_into_block_1) && part_ways(s) && live(s, leg_1_returns) &&
+	       live(s, no_foreign_events);
+}
+
+/* --- a leg that joins ---------------------------------------------------------------------- */
+
+/* The number of writes to the rings of a disk since event @from of the trace, and of @blocks. */
+static u32 ring_writes(u32 from, u32 disk, u32 *blocks)
+{
+	const struct trace *t = &disks.trace;
+	u32 i, n = 0;
+
+	for (i = *blocks = 0; i < t->nr_requests; i++) {
+		const struct trace_request *r = &t->requests[i];
+
+		if (r->disk != disk || r->submitted <= from || r->block < KVP_EVENTS_BLOCK ||
+		    r->block >= KVP_ORDERS_BLOCK + KVP_ORDERS_BLOCKS)
+			continue;
+		n++;
+		*blocks += r->nr;
+	}
+	return n;
+}
+
+/* Leg 1 returns. It gets each ring by one request, and leg 0 gets what is new. */
+static void return_in_few_writes(struct script *s)
+{
+	u32 from, blocks;
+
+	give(s, MANY);
+	if (kvp_leg_offline(s->host.pool, host_leg(&s->host, 1)))
+		sim_fail("leg 1 cannot be taken offline");
+	give(s, MANY);
+	from = disks.trace.nr;
+	if (host_online(&s->host, 1))
+		sim_fail("leg 1 does not return");
+	host_wait_resilver(&s->host);
+	kvp_events_flush(s->host.pool);
+	if (ring_writes(from, 1, &blocks) > 6 || blocks < KVP_EVENTS_BLOCKS + KVP_ORDERS_BLOCKS)
+		sim_fail("leg 1 gets its rings in %u writes of %u blocks",
+			 ring_writes(from, 1, &blocks), blocks);
+	if (ring_writes(from, 0, &blocks) > 4 || blocks > 8)
+		sim_fail("leg 0 gets %u blocks of its rings", blocks);
+}
+
+static bool returns_in_few_writes(struct script *s)
+{
+	return live(s, return_in_few_writes) && live(s, all_known);
+}
+
+/* There is no memory for a request of a whole ring as leg 1 returns. */
+static void return_without_memory(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+
+	give(s, MANY);
+	if (kvp_leg_offline(pool, host_leg(&s->host, 1)))
+		sim_fail("leg 1 cannot be taken offline");
+	give(s, MANY);
+	if (host_online(&s->host, 1))
+		sim_fail("leg 1 does not return");
+	sim_set_oom(1000);
+	host_wait_resilver(&s->host);
+	kvp_events_flush(pool);
+	sim_set_oom(0);
+}
+
+static bool returns_without_memory(struct script *s)
+{
+	if (!live(s, return_without_memory))
+		return false;
+	wipe(&s->img[0], KVP_ORDERS_BLOCK);
+	return live(s, all_known);
+}
+
+/* Leg 1 takes neither the ring nor then block 1 of it. The next event mends that. */
+static void return_as_a_write_fails(struct script *s)
+{
+	u64 block = KVP_ORDERS_BLOCK + 1;
+
+	away_for_a_while(s);
+	if (kvp_leg_offline(s->host.pool, host_leg(&s->host, 1)))
+		sim_fail("leg 1 cannot be taken offline");
+	give(s, 1);
+	image_write_data(&disks.img[1], block, (const u8[KVP_BLOCK_SIZE]){ 0 });
+	disks_fault(FAULT_WRITE_EIO, 1, block, block)->times = 2;
+	if (host_online(&s->host, 1))
+		sim_fail("leg 1 does not return");
+	host_wait_resilver(&s->host);
+	kvp_event(s->host.pool, "settled x=1");
+	kvp_events_flush(s->host.pool);
+}
+
+static bool returns_as_a_write_fails(struct script *s)
+{
+	if (!live(s, return_as_a_write_fails))
+		return false;
+	wipe(&s->img[0], KVP_ORDERS_BLOCK);
+	return live(s, all_known);
+}
+
+/* A new leg has both rings before its label: what it had there may be of another history. */
+static void add_and_look(struct script *s)
+{
+	u32 disk, i, rings, from = disks.trace.nr;
+
+	add_a_vdev(s);
+	for (disk = 2; disk < 4; disk++) {
+		for (i = rings = 0; i < disks.trace.nr_requests; i++) {
+			const struct trace_request *r = &disks.trace.requests[i];
+
+			if (r->disk != disk || r->submitted <= from)
+				continue;
+			if (r->block < KVP_EVENTS_BLOCK)
+				break;
+			if (r->block < KVP_ORDERS_BLOCK + KVP_ORDERS_BLOCKS)
+				rings += r->nr;
+		}
+		if (rings != KVP_EVENTS_BLOCKS + KVP_ORDERS_BLOCKS)
+			sim_fail("disk %u has %u blocks of the rings before its label", disk,
+				 rings);
+	}
+}
+
+static bool rings_before_labels(struct script *s)
+{
+	blank_disks(&s->img[s->disks], 2, POOL_LEG_BLOCKS);
+	s->disks += 2;
+	s->legs = 4;
+	return live(s, add_and_look) && live(s, all_known);
+}
+
 /* As an older module leaves it: orders are among the events, and the ring is blank. */
 static bool blank(struct script *s)
 {
@@ -618,4 +764,9 @@ void run_orders(void)
 	orders("written-back", 2, written_back);
 	orders("readonly", 2, not_written_back);
 	orders("given-up", 2, given_up);
+	orders("events-given-up", 2, events_given_up);
+	orders("few-writes", 2, returns_in_few_writes);
+	orders("without-memory", 2, returns_without_memory);
+	orders("return-fails", 2, returns_as_a_write_fails);
+	orders("before-labels", 2, rings_before_labels);
 }

@@ -104,8 +104,9 @@ static void get_ready(struct script *x)
 	x->crash.swaps_at = ~0u;
 	if (own.victim == NO_DISK)
 		return;
+	/* A new SSD gets blank labels first, and each ring of events by one request. */
 	disks_fault(FAULT_DEATH, own.victim, 0, ~0ull)->after = own.after +
-		(own.victim == x->disks - 1 && own.swap->leg ? 2 * KVP_LABEL_BLOCKS : 0);
+		(own.victim == x->disks - 1 && own.swap->leg ? 2 * KVP_LABEL_BLOCKS + 2 : 0);
 	h->may_fail = true;
 }
 

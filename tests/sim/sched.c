@@ -518,6 +518,11 @@ void sim_maybe_preempt(void)
 		sim_yield();
 }
 
+void sim_set_oom(u32 per_mille)
+{
+	config.oom = per_mille;
+}
+
 /* True: this allocation must fail. */
 bool sim_out_of_memory(void);
 bool sim_out_of_memory(void)

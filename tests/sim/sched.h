@@ -73,6 +73,9 @@ struct sim_config {
 	u32 oom;		/* per mille of allocations that may fail do */
 };
 
+/** sim_set_oom() - from now on let so many per mille of allocations fail that may fail */
+void sim_set_oom(u32 per_mille);
+
 /* What the machine asks of the devices; see disk.c. */
 u32 sim_io_pending(void);
 void sim_io_end_one(void);
