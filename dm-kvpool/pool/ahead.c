@@ -121,14 +121,23 @@ static void find_vdev_again(struct kvp_ahead *a)
 		a->move.v = &a->pool->vdevs.v[a->vdev];
 }
 
+/* A reader that sees the state sees what the pass has left: kvp_ahead_state(). */
+static void end_pass(struct kvp_ahead *a, enum kvp_ahead_state state)
+{
+	smp_store_release(&a->state, state);
+}
+
 static void ahead_work(struct work_struct *work)
 {
 	struct kvp_ahead *a = container_of(work, struct kvp_ahead, work);
 	struct kvp_move_pages *pages;
 	int ret;
 
-	/* An interrupted suspend queues this work again, and the copy may have ended meanwhile. */
-	if (READ_ONCE(a->state) != KVP_AHEAD_RUNNING)
+	/*
+	 * An interrupted suspend queues this work again, and the copy may have ended meanwhile.
+	 * Pairs with kvp_ahead_start(): all of the pass is there.
+	 */
+	if (smp_load_acquire(&a->state) != KVP_AHEAD_RUNNING)
 		return;
 	find_vdev_again(a);
 	pages = kvp_move_pages_alloc();
@@ -136,12 +145,12 @@ static void ahead_work(struct work_struct *work)
 	kvp_move_pages_free(pages);
 	if (ret < 0) {
 		WRITE_ONCE(a->era, 0);
-		WRITE_ONCE(a->state, KVP_AHEAD_FAILED);
+		end_pass(a, KVP_AHEAD_FAILED);
 	} else if (!ret) {
 		WRITE_ONCE(a->era, a->next_era);
-		WRITE_ONCE(a->state, KVP_AHEAD_READY);
+		end_pass(a, KVP_AHEAD_READY);
 	} else if (READ_ONCE(a->stop)) {
-		WRITE_ONCE(a->state, KVP_AHEAD_STOPPED);
+		end_pass(a, KVP_AHEAD_STOPPED);
 	}
 }
 
@@ -191,7 +200,8 @@ int kvp_ahead_start(struct kvp_pool *pool, struct kvp_sb *next, const struct kvp
 		flush_work(&a->work);
 		begin_pass(pool, next, w);
 		WRITE_ONCE(a->stop, false);
-		WRITE_ONCE(a->state, KVP_AHEAD_RUNNING);
+		/* The worker of an interrupted suspend may see it before this queues the work. */
+		smp_store_release(&a->state, KVP_AHEAD_RUNNING);
 		smp_mb();	/* pairs with kvp_ahead_unquiesce() */
 		if (!READ_ONCE(a->quiesce))
 			queue_work(pool->scrub_wq, &a->work);
@@ -247,7 +257,7 @@ u64 kvp_ahead_written(const struct kvp_ahead *a)
 
 enum kvp_ahead_state kvp_ahead_state(const struct kvp_ahead *a)
 {
-	return READ_ONCE(a->state);
+	return smp_load_acquire(&a->state);
 }
 
 /* --- suspend --------------------------------------------------------------------------------- */

@@ -820,6 +820,8 @@ int kvp_print_skipped(struct kvp_pool *pool, kvp_block_t from, char *result, uns
 	*result = 0;
 	/* Neighbours make one line, as those of poisoned blocks do. */
 	for (; lines < MAX_RANGES && leaves < MAX_LEAVES; leaves++) {
+		if (test_bit(KVP_POOL_SUSPENDING, &pool->flags))
+			return -EINTR;
 		if (!kvp_resilver_skipped(pool, end, &at, &count))
 			break;
 		if (at != end && first != end) {
