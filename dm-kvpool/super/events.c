@@ -125,6 +125,9 @@ static u64 changed_orders(struct kvp_events *ev)
 	unsigned long flags;
 	u64 mask;
 
+	/* What is set from now on is set before the work is queued again. */
+	if (!READ_ONCE(ev->orders.unwritten))
+		return 0;
 	spin_lock_irqsave(&ev->lock, flags);
 	mask = kvp_order_ring_unwritten(&ev->orders);
 	spin_unlock_irqrestore(&ev->lock, flags);
@@ -145,7 +148,7 @@ static void write_ring(struct kvp_events *ev, enum kvp_events_ring ring, u64 cha
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg *leg = &pool->legs[i];
 
-		if (!kvp_leg_takes_writes(leg))
+		if (!kvp_leg_takes_writes(leg) || (!changed && !READ_ONCE(leg->lacks[ring])))
 			continue;
 		spin_lock_irqsave(&ev->lock, flags);
 		lacks = leg->lacks[ring];
@@ -154,10 +157,24 @@ static void write_ring(struct kvp_events *ev, enum kvp_events_ring ring, u64 cha
 		if (ring == KVP_EVENTS_ORDERS)
 			lacks = (lacks & kvp_order_ring_known(&ev->orders)) | changed;
 		failed = write_blocks(leg, ring, lacks | changed) & lacks;
+		if (!failed)
+			continue;
 		spin_lock_irqsave(&ev->lock, flags);
 		leg->lacks[ring] |= failed;
 		spin_unlock_irqrestore(&ev->lock, flags);
 	}
+}
+
+/* Takes no lock: kvp_events_lack() is for a leg that has its place, and comes before the work. */
+static bool some_leg_lacks(const struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (READ_ONCE(pool->legs[i].lacks[KVP_EVENTS_ALL]) ||
+		    READ_ONCE(pool->legs[i].lacks[KVP_EVENTS_ORDERS]))
+			return true;
+	return false;
 }
 
 /* Write what is new, durably: an event may tell the reason for a power cut. */
@@ -165,11 +182,14 @@ static void events_work(struct work_struct *work)
 {
 	struct kvp_events *ev = container_of(work, struct kvp_events, work);
 	struct kvp_pool *pool = ev->pool;
+	u64 events = changed_events(ev), orders = changed_orders(ev);
 
-	mutex_lock(&ev->places);
-	write_ring(ev, KVP_EVENTS_ALL, changed_events(ev));
-	write_ring(ev, KVP_EVENTS_ORDERS, changed_orders(ev));
-	mutex_unlock(&ev->places);
+	if (events || orders || some_leg_lacks(pool)) {
+		mutex_lock(&ev->places);
+		write_ring(ev, KVP_EVENTS_ALL, events);
+		write_ring(ev, KVP_EVENTS_ORDERS, orders);
+		mutex_unlock(&ev->places);
+	}
 	if (pool->notify)
 		pool->notify(pool);
 }
