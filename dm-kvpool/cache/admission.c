@@ -24,22 +24,22 @@
 
 static const struct kvp_scache_client *client(const struct kvp_admission *f)
 {
-	return f->scache->given.client;
+	return f->given->client;
 }
 
 static void *owner(const struct kvp_admission *f)
 {
-	return f->scache->given.of;
+	return f->given->of;
 }
 
 static struct workqueue_struct *queue(const struct kvp_admission *f)
 {
-	return f->scache->given.wq;
+	return f->given->wq;
 }
 
 static u64 tunable(const struct kvp_admission *f, enum kvp_tunable_id id)
 {
-	return READ_ONCE(f->scache->given.tunables[id]);
+	return READ_ONCE(f->given->tunables[id]);
 }
 
 /* --- changes ------------------------------------------------------------------------ */
@@ -78,7 +78,7 @@ static u32 changes_of(const struct kvp_admission *f, kvp_block_t first, u32 coun
 
 static void refuse(const struct kvp_admission *f, enum kvp_admit_refusal why, u32 blocks)
 {
-	this_cpu_add(f->scache->given.stats->ssd_refused[why], blocks);
+	this_cpu_add(f->given->stats->ssd_refused[why], blocks);
 }
 
 /*
@@ -618,9 +618,9 @@ static void fill_work(struct work_struct *work)
 			refuse_all(f, &taken);
 		return;
 	}
-	client(f)->lock(owner(f));
+	kvp_given_lock(f->given);
 	outcome = append(f, &taken, n);
-	client(f)->unlock(owner(f));
+	kvp_given_unlock(f->given);
 	if (outcome == KVP_CLEAN_LATER) {
 		put_back(f, &taken, n);
 		/*
@@ -653,12 +653,12 @@ static void enter(struct kvp_admission *f, const struct kvp_candidate *c, kvp_ls
 		.key = kvp_block_nr(c->block), .crc = c->crc, .meta = c->meta,
 	};
 	const atomic_t *changes = count_of(f, c->block);
-	struct kvp_stats __percpu *stats = f->scache->given.stats;
+	struct kvp_stats __percpu *stats = f->given->stats;
 	bool again = c->from != KVP_FROM_HOME;
 	struct kvp_cache_log log;
 	int ret = -ESTALE;
 
-	client(f)->look(owner(f), &log);
+	kvp_given_look(f->given, &log);
 	x.place = c->from;
 	/*
 	 * If the buffer has a newer version, that would take the block out again as it is written
@@ -759,6 +759,7 @@ int kvp_admit_start(struct kvp_admission *f, struct kvp_scache *s, struct kvp_wb
 	if (!kvp_scache_size(s) || kvp_admit_in_use(f))
 		return 0;
 	f->scache = s;
+	f->given = kvp_scache_given(s);
 	f->wbuf = w;
 	f->reinsert = r;
 	spin_lock_init(&f->lock);

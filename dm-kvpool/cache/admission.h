@@ -43,6 +43,7 @@ struct kvp_version;
 struct kvp_log_hdr;
 struct kvp_reinsert;
 struct kvp_scache;
+struct kvp_scache_given;
 struct kvp_wbuf;
 struct page;
 
@@ -90,7 +91,7 @@ struct kvp_candidate {
 
 /**
  * struct kvp_admission - admission to an SSD cache; it knows no pool
- * @scache: the cache, with a client that appends to the log
+ * @scache, @given: the cache, and what it was given, with a client that appends to the log
  * @wbuf: the write buffer: a block with a newer version there does not enter
  * @reinsert: stops with admission
  * @lock: irqsave; protects all down to @count, but not @runs
@@ -108,6 +109,7 @@ struct kvp_candidate {
  */
 struct kvp_admission {
 	struct kvp_scache *scache;
+	const struct kvp_scache_given *given;
 	struct kvp_wbuf *wbuf;
 	struct kvp_reinsert *reinsert;
 	spinlock_t lock;

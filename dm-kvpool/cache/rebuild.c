@@ -25,12 +25,12 @@ static bool in_use(const struct kvp_rebuild *w)
 
 static const struct kvp_scache_client *client(const struct kvp_rebuild *w)
 {
-	return w->scache->given.client;
+	return w->given->client;
 }
 
 static void *owner(const struct kvp_rebuild *w)
 {
-	return w->scache->given.of;
+	return w->given->of;
 }
 
 static const struct kvp_geometry *geometry(const struct kvp_rebuild *w)
@@ -60,7 +60,7 @@ static u32 summarised(const struct kvp_rebuild *w)
 
 static const struct kvp_sb *label(const struct kvp_rebuild *w)
 {
-	return w->scache->given.sb;
+	return w->given->sb;
 }
 
 static const u8 *uuid_of(const struct kvp_rebuild *w, const struct kvp_leg *leg)
@@ -213,7 +213,7 @@ u64 kvp_rebuild_unsealed(const struct kvp_rebuild *w)
 
 	if (!in_use(w))
 		return 0;
-	client(w)->look(owner(w), &log);
+	kvp_given_look(w->given, &log);
 	return left_segments(w, &log) + home_segments(w, &log);
 }
 
@@ -226,7 +226,7 @@ static void seal_work(struct work_struct *work)
 	u32 era;
 
 	while (!READ_ONCE(w->stopped) && kvp_scache_asked(w->scache, 1)) {
-		client(w)->look(owner(w), &log);
+		kvp_given_look(w->given, &log);
 		ring = is_ring(w, &log);
 		at = next_to_seal(w, &log);
 		if (!at)
@@ -234,7 +234,7 @@ static void seal_work(struct work_struct *work)
 		smp_rmb();	/* all_home before its era; pairs with kvp_rebuild_checkpointed() */
 		era = READ_ONCE(w->era);
 		if (!client(w)->end_era(owner(w), era, false)) {
-			queue_delayed_work(w->scache->given.wq, &w->seal_work, HZ);
+			queue_delayed_work(w->given->wq, &w->seal_work, HZ);
 			return;
 		}
 		lsn = *at;
@@ -248,7 +248,7 @@ static void seal_work(struct work_struct *work)
 void kvp_rebuild_kick(struct kvp_rebuild *w, const struct kvp_cache_log *log)
 {
 	if (in_use(w) && !READ_ONCE(w->stopped) && next_to_seal(w, log))
-		queue_delayed_work(w->scache->given.wq, &w->seal_work, 0);
+		queue_delayed_work(w->given->wq, &w->seal_work, 0);
 }
 
 void kvp_rebuild_checkpointed(struct kvp_rebuild *w, u32 era, kvp_lsn_t passed, kvp_lsn_t home,
@@ -283,7 +283,7 @@ bool kvp_rebuild_write_rest(struct kvp_rebuild *w)
 
 	if (!in_use(w) || !kvp_scache_asked(w->scache, 1))
 		return false;
-	client(w)->look(owner(w), &log);
+	kvp_given_look(w->given, &log);
 	end = w->scache->wiped;
 	if (client(w)->end_era(owner(w), era, true))
 		for (lsn = w->home; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, segment(w)))
@@ -521,6 +521,7 @@ int kvp_rebuild_start(struct kvp_rebuild *w, struct kvp_scache *s)
 	if (!kvp_scache_size(s) || in_use(w))
 		return 0;
 	w->scache = s;
+	w->given = kvp_scache_given(s);
 	INIT_WORK(&w->restore_work, restore_work);
 	INIT_DELAYED_WORK(&w->seal_work, seal_work);
 	w->in = vmalloc(2 * KVP_REBUILD_READS * sizeof(*w->in));
@@ -534,20 +535,20 @@ int kvp_rebuild_start(struct kvp_rebuild *w, struct kvp_scache *s)
 	}
 	note_pages(w->in_pages, w->in, 2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS);
 	note_pages(w->out_pages, w->out, KVP_SUMMARY_BLOCKS);
-	client(w)->lock(owner(w));
-	client(w)->look(owner(w), &log);
+	kvp_given_lock(w->given);
+	kvp_given_look(w->given, &log);
 	w->next = kvp_lsn_down(s->wiped, segment(w));
 	w->left = w->next;
 	w->home = w->next;
 	w->ring = !log.here;
-	client(w)->unlock(owner(w));
+	kvp_given_unlock(w->given);
 	w->era = client(w)->era(owner(w));
 	w->most = w->era + 1;
 	w->since = ktime_get();
 	w->restoring = true;
 	smp_store_release(&s->eras, eras);
 	smp_store_release(&w->eras, eras);
-	queue_work(s->given.wq, &w->restore_work);
+	queue_work(w->given->wq, &w->restore_work);
 	return 0;
 }
 
@@ -577,8 +578,8 @@ void kvp_rebuild_unstop(struct kvp_rebuild *w)
 		return;
 	WRITE_ONCE(w->stopped, false);
 	if (w->restoring)
-		queue_work(w->scache->given.wq, &w->restore_work);
-	client(w)->look(owner(w), &log);
+		queue_work(w->given->wq, &w->restore_work);
+	kvp_given_look(w->given, &log);
 	kvp_rebuild_kick(w, &log);
 }
 

@@ -35,6 +35,7 @@ struct kvp_cache_log;
 struct kvp_index_entry;
 struct kvp_rebuild_batch;
 struct kvp_scache;
+struct kvp_scache_given;
 struct page;
 
 /* summaries that are read together, while the blocks of as many others enter the index */
@@ -42,7 +43,7 @@ struct page;
 
 /**
  * struct kvp_rebuild - reading and writing summaries of an SSD cache; it knows no pool
- * @scache: the cache
+ * @scache, @given: the cache, and what it was given
  * @eras: by segment: era of the summary that was read; NULL: summaries are never read, nor written
  * @restore_work: reads summaries after a start
  * @seal_work: writes summaries
@@ -66,6 +67,7 @@ struct page;
  */
 struct kvp_rebuild {
 	struct kvp_scache *scache;
+	const struct kvp_scache_given *given;
 	u32 *eras;
 	struct work_struct restore_work;
 	struct delayed_work seal_work;

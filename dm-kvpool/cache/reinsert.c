@@ -17,12 +17,12 @@ static bool in_use(const struct kvp_reinsert *r)
 
 static const struct kvp_scache_client *client(const struct kvp_reinsert *r)
 {
-	return r->scache->given.client;
+	return r->given->client;
 }
 
 static void *owner(const struct kvp_reinsert *r)
 {
-	return r->scache->given.of;
+	return r->given->of;
 }
 
 /* True if blocks may be written again, by the log or by the ring. */
@@ -64,7 +64,7 @@ static bool next_segment(struct kvp_reinsert *r)
 	struct kvp_cache_log log;
 	u32 seg = segment(r);
 
-	client(r)->look(owner(r), &log);
+	kvp_given_look(r->given, &log);
 	r->walked = kvp_lsn_last(r->walked,
 				 kvp_lsn_add(kvp_lsn_down(head_of(r, &log), seg), seg));
 	if (!is_time(r, r->walked, &log))
@@ -114,7 +114,7 @@ void kvp_reinsert_kick(struct kvp_reinsert *r, const struct kvp_cache_log *log)
 {
 	if (in_use(r) && may_be_asked(r) &&
 	    (READ_ONCE(r->at) < READ_ONCE(r->nr) || is_time(r, READ_ONCE(r->walked), log)))
-		queue_work(r->scache->given.wq, &r->work);
+		queue_work(r->given->wq, &r->work);
 }
 
 int kvp_reinsert_start(struct kvp_reinsert *r, struct kvp_scache *s, struct kvp_admission *f)
@@ -124,6 +124,7 @@ int kvp_reinsert_start(struct kvp_reinsert *r, struct kvp_scache *s, struct kvp_
 	if (!kvp_admit_in_use(f) || in_use(r))
 		return 0;
 	r->scache = s;
+	r->given = kvp_scache_given(s);
 	r->admission = f;
 	INIT_WORK(&r->work, reinsert_work);
 	e = kvcalloc(segment(r), sizeof(*e), GFP_KERNEL);

@@ -24,10 +24,12 @@ struct kvp_admission;
 struct kvp_cache_log;
 struct kvp_index_entry;
 struct kvp_scache;
+struct kvp_scache_given;
 
 /**
  * struct kvp_reinsert - reinsertion into an SSD cache; it knows no pool. All fields by @work
- * @scache, @admission: the cache, and the way into it
+ * @scache, @given: the cache, and what it was given
+ * @admission: the way into it
  * @e: known blocks of the segment that was looked at last; NULL: nothing is ever written again
  * @keep: for each block in @e, whether it should stay
  * @nr, @at: number of blocks in @e; the next one to look at
@@ -35,6 +37,7 @@ struct kvp_scache;
  */
 struct kvp_reinsert {
 	struct kvp_scache *scache;
+	const struct kvp_scache_given *given;
 	struct kvp_admission *admission;
 	struct work_struct work;
 	struct kvp_index_entry *e;

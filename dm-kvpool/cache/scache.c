@@ -16,16 +16,6 @@
 /* segments that one claim adds for the ring; at most an eighth of them all */
 #define CLAIM		64u
 
-static void lock(const struct kvp_scache *s)
-{
-	s->given.client->lock(s->given.of);
-}
-
-static void unlock(const struct kvp_scache *s)
-{
-	s->given.client->unlock(s->given.of);
-}
-
 static u32 place_of(const struct kvp_scache *s, kvp_lsn_t lsn)
 {
 	/*
@@ -215,9 +205,9 @@ bool kvp_scache_make_room(struct kvp_scache *s, kvp_lsn_t lsn)
 	end = min(end, s->blocks);
 	if (READ_ONCE(s->index.places) >= end)
 		return true;
-	lock(s);
+	kvp_given_lock(&s->given);
 	WRITE_ONCE(s->wanted, max(s->wanted, end));
-	unlock(s);
+	kvp_given_unlock(&s->given);
 	grow(s);
 	return READ_ONCE(s->index.places) >= end;
 }
@@ -228,14 +218,14 @@ int kvp_scache_restore(struct kvp_scache *s, kvp_lsn_t lsn, const struct kvp_ind
 	u32 i;
 
 	/* An append calls kvp_scache_overwrite() under this lock. */
-	lock(s);
+	kvp_given_lock(&s->given);
 	if (kvp_lsn_before(kvp_lsn_add(lsn, s->blocks), s->wiped))
 		kept = -ESTALE;
 	for (i = 0; kept >= 0 && i < n; i++)
 		kept += is_there(s, e[i].place) && !kvp_index_fill(&s->index, &e[i]);
 	if (kept > 0 && kvp_lsn_before(lsn, s->base))
 		WRITE_ONCE(s->before, s->before + kept);
-	unlock(s);
+	kvp_given_unlock(&s->given);
 	return kept;
 }
 
@@ -299,7 +289,7 @@ bool kvp_scache_claim(struct kvp_scache *s)
 	kvp_lsn_t claim;
 	int ret;
 
-	s->given.client->look(s->given.of, &log);
+	kvp_given_look(&s->given, &log);
 	if (log.here || kvp_scache_claimed(s))
 		return true;
 	claim = kvp_lsn_add(READ_ONCE(s->wiped), 2 * segment + min(CLAIM * segment, most));
