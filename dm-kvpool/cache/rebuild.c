@@ -20,7 +20,7 @@ static_assert(KVP_SUMMARY_RECORDS >= KVP_SEGMENT_BLOCKS - KVP_SUMMARY_BLOCKS);
 
 static bool in_use(const struct kvp_rebuild *w)
 {
-	return smp_load_acquire(&w->eras);
+	return smp_load_acquire(&w->live);
 }
 
 static const struct kvp_scache_client *client(const struct kvp_rebuild *w)
@@ -417,8 +417,7 @@ static bool restore_segment(struct kvp_rebuild *w, const struct kvp_disk_summary
 	struct kvp_summary_rec r;
 	int kept;
 
-	WRITE_ONCE(w->eras[first / segment(w)], le32_to_cpu(d->era));
-	smp_wmb();	/* the era before the blocks: a reader that finds a block needs its era */
+	kvp_scache_set_era(w->scache, first, le32_to_cpu(d->era));
 	w->summaries++;
 	while (at < end) {
 		for (n = 0; n < CHUNK && at < end; at++) {
@@ -500,13 +499,12 @@ static void note_pages(struct page **pages, void *buf, u32 n)
 		pages[i] = vmalloc_to_page(buf + i * KVP_BLOCK_SIZE);
 }
 
-static void free_all(struct kvp_rebuild *w, u32 *eras)
+static void free_all(struct kvp_rebuild *w, struct kvp_index_entry *live)
 {
 	vfree(w->in);
 	vfree(w->out);
 	kvfree(w->batches);
-	kvfree(w->live);
-	kvfree(eras);
+	kvfree(live);
 	w->in = NULL;
 	w->out = NULL;
 	w->batches = NULL;
@@ -515,8 +513,8 @@ static void free_all(struct kvp_rebuild *w, u32 *eras)
 
 int kvp_rebuild_start(struct kvp_rebuild *w, struct kvp_scache *s)
 {
+	struct kvp_index_entry *live;
 	struct kvp_cache_log log;
-	u32 *eras;
 
 	if (!kvp_scache_size(s) || in_use(w))
 		return 0;
@@ -527,10 +525,9 @@ int kvp_rebuild_start(struct kvp_rebuild *w, struct kvp_scache *s)
 	w->in = vmalloc(2 * KVP_REBUILD_READS * sizeof(*w->in));
 	w->batches = kvcalloc(2, sizeof(*w->batches), GFP_KERNEL);
 	w->out = vmalloc(sizeof(*w->out));
-	w->live = kvcalloc(segment(w), sizeof(*w->live), GFP_KERNEL);
-	eras = kvcalloc(DIV_ROUND_UP(s->blocks, segment(w)), sizeof(*eras), GFP_KERNEL);
-	if (!w->in || !w->out || !w->batches || !w->live || !eras) {
-		free_all(w, eras);
+	live = kvcalloc(segment(w), sizeof(*live), GFP_KERNEL);
+	if (!w->in || !w->out || !w->batches || !live || kvp_scache_expect_old(s)) {
+		free_all(w, live);
 		return -ENOMEM;
 	}
 	note_pages(w->in_pages, w->in, 2 * KVP_REBUILD_READS * KVP_SUMMARY_BLOCKS);
@@ -546,8 +543,7 @@ int kvp_rebuild_start(struct kvp_rebuild *w, struct kvp_scache *s)
 	w->most = w->era + 1;
 	w->since = ktime_get();
 	w->restoring = true;
-	smp_store_release(&s->eras, eras);
-	smp_store_release(&w->eras, eras);
+	smp_store_release(&w->live, live);
 	queue_work(w->given->wq, &w->restore_work);
 	return 0;
 }
@@ -556,7 +552,7 @@ u64 kvp_rebuild_bytes(const struct kvp_rebuild *w)
 {
 	if (!in_use(w))
 		return 0;
-	return DIV_ROUND_UP(w->scache->blocks, segment(w)) * sizeof(*w->eras) +
+	return kvp_scache_eras_bytes(w->scache) +
 	       (2 * KVP_REBUILD_READS + 1) * sizeof(*w->in) + 2 * sizeof(*w->batches) +
 	       segment(w) * sizeof(*w->live);
 }
@@ -588,7 +584,6 @@ void kvp_rebuild_exit(struct kvp_rebuild *w)
 	if (!in_use(w))
 		return;
 	kvp_rebuild_stop(w);
-	w->scache->eras = NULL;
-	free_all(w, w->eras);
+	free_all(w, w->live);
 	memset(w, 0, sizeof(*w));
 }

@@ -44,7 +44,6 @@ struct page;
 /**
  * struct kvp_rebuild - reading and writing summaries of an SSD cache; it knows no pool
  * @scache, @given: the cache, and what it was given
- * @eras: by segment: era of the summary that was read; NULL: summaries are never read, nor written
  * @restore_work: reads summaries after a start
  * @seal_work: writes summaries
  * @in, @in_pages: twice KVP_REBUILD_READS summaries that are being read, and their pages; by
@@ -52,7 +51,8 @@ struct page;
  * @batches: the two halves of @in
  * @out, @out_pages: the summary that is being written, and its pages; by @seal_work, or by the code
  *	that has stopped it
- * @live: the known blocks of its segment; locked as @out
+ * @live: the known blocks of its segment; locked as @out. NULL: summaries are never read, nor
+ *	written
  * @next: lsn behind the segment that is restored next; by @restore_work
  * @most: no summary that was written before the start names an era above this
  * @left, @home: the next segment to summarise because the log has left it, and because all its
@@ -68,7 +68,6 @@ struct page;
 struct kvp_rebuild {
 	struct kvp_scache *scache;
 	const struct kvp_scache_given *given;
-	u32 *eras;
 	struct work_struct restore_work;
 	struct delayed_work seal_work;
 	struct kvp_disk_summary *in, *out;

@@ -140,6 +140,8 @@ void kvp_scache_exit(struct kvp_scache *s)
 		return;
 	cancel_work_sync(&s->grow_work);
 	kvp_index_exit(&s->index);
+	kvfree(s->eras);
+	s->eras = NULL;
 	s->v = NULL;
 }
 
@@ -227,6 +229,29 @@ int kvp_scache_restore(struct kvp_scache *s, kvp_lsn_t lsn, const struct kvp_ind
 		WRITE_ONCE(s->before, s->before + kept);
 	kvp_given_unlock(&s->given);
 	return kept;
+}
+
+static u32 segments(const struct kvp_scache *s)
+{
+	return DIV_ROUND_UP(s->blocks, s->v->g->segment_blocks);
+}
+
+int kvp_scache_expect_old(struct kvp_scache *s)
+{
+	u32 *eras;
+
+	if (s->eras)
+		return 0;
+	eras = kvcalloc(segments(s), sizeof(*eras), GFP_KERNEL);
+	if (eras)
+		smp_store_release(&s->eras, eras);
+	return eras ? 0 : -ENOMEM;
+}
+
+void kvp_scache_set_era(struct kvp_scache *s, u32 place, u32 era)
+{
+	WRITE_ONCE(s->eras[place / s->v->g->segment_blocks], era);
+	smp_wmb();	/* the era before the blocks: a reader that finds a block needs its era */
 }
 
 void kvp_scache_forget(struct kvp_scache *s, kvp_block_t block, u32 count)
@@ -366,7 +391,7 @@ bool kvp_scache_intact(const struct kvp_scache *s, const struct kvp_on_ssd *at)
 
 u32 kvp_scache_era(const struct kvp_scache *s, u32 place)
 {
-	/* pairs with kvp_rebuild_start() */
+	/* pairs with kvp_scache_expect_old() */
 	const u32 *eras = smp_load_acquire(&s->eras);
 
 	return eras ? READ_ONCE(eras[place / s->v->g->segment_blocks]) : 0;
@@ -500,4 +525,9 @@ u64 kvp_scache_bytes(const struct kvp_scache *s)
 	if (!kvp_scache_in_use(s))
 		return 0;
 	return kvp_index_bytes(READ_ONCE(s->index.places), s->index.most);
+}
+
+u64 kvp_scache_eras_bytes(const struct kvp_scache *s)
+{
+	return READ_ONCE(s->eras) ? segments(s) * sizeof(*s->eras) : 0;
 }

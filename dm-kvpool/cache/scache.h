@@ -87,8 +87,7 @@ struct kvp_on_ssd {
  *	did not find
  * @claimed: lsn up to which the ring may write: a durable superblock says so
  * @wanted: places that @index should have by now; by log->build_lock, read without it
- * @eras: by segment: era of the summary that its old blocks come from; of struct kvp_rebuild. NULL:
- *	there are no old blocks
+ * @eras: by segment: era of the summary that its old blocks come from. NULL: there are no old blocks
  * @grow_lock: held while @index grows; memory is allocated without I/O under it
  * @grow_work: allocates memory for @index, before the log needs it
  * @grow_at: jiffies before which nothing is allocated again, after there was no memory
@@ -232,6 +231,22 @@ bool kvp_scache_make_room(struct kvp_scache *s, kvp_lsn_t lsn);
  */
 int __must_check kvp_scache_restore(struct kvp_scache *s, kvp_lsn_t lsn,
 				    const struct kvp_index_entry *e, u32 n);
+
+/**
+ * kvp_scache_expect_old() - old blocks may enter from now on: kvp_scache_restore(). Return: 0 or
+ * -ENOMEM. Context: process, may sleep; one caller at a time.
+ */
+int __must_check kvp_scache_expect_old(struct kvp_scache *s);
+
+/**
+ * kvp_scache_set_era() - the old blocks of the segment at @place come from a summary of @era
+ *
+ * Call it before they enter. Context: process.
+ */
+void kvp_scache_set_era(struct kvp_scache *s, u32 place, u32 era);
+
+/** kvp_scache_eras_bytes() - bytes of memory for the eras of old blocks. Any context. */
+u64 kvp_scache_eras_bytes(const struct kvp_scache *s);
 
 /**
  * kvp_scache_forget() - forget @count blocks from @block on: their entries in the table have

@@ -43,7 +43,7 @@ struct alone {
 	u64 tunables[KVP_TUNABLES];
 	struct kvp_stats __percpu *stats;
 	enum kvp_clean_outcome outcome;
-	u32 appended, claims, eras[SEGMENTS];
+	u32 appended, claims;
 	kvp_lsn_t claimed;
 	bool refuses;
 	bool (*test)(struct alone *t);
@@ -246,8 +246,9 @@ static bool restores(struct alone *t)
 	struct kvp_on_ssd at;
 	bool good;
 
-	t->eras[first / SEGMENT] = ERA;
-	t->s.eras = t->eras;
+	if (!expect(!kvp_scache_expect_old(&t->s), "no memory for eras"))
+		return false;
+	kvp_scache_set_era(&t->s, first, ERA);
 	write_home(t, 0, 201, 1);
 	good = expect(first == BLOCKS - SEGMENT, "the round before begins at %u", first);
 	good &= expect(kvp_scache_restore(&t->s, segment, e, 2) == 1, "not the one that is unknown");
