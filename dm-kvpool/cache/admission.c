@@ -338,7 +338,7 @@ static void refuse_all(struct kvp_admission *f, struct list_head *list)
  */
 static u32 most_of_entry(const struct kvp_admission *f)
 {
-	return kvp_log_entry_most(f->scache->v->g, 1, KVP_ADMIT_ENTRY + 1);
+	return kvp_log_entry_most(kvp_scache_geometry(f->scache), 1, KVP_ADMIT_ENTRY + 1);
 }
 
 /* Move the candidates of @added behind those that wait, in the order in which they were added. */
@@ -492,7 +492,7 @@ static void send_to_ring(struct kvp_admission *f, struct list_head *taken, u32 n
 	list_splice_init(taken, &f->sent);
 	spin_unlock_irq(&f->lock);
 	atomic_set(&f->ring_pending, 1);
-	send_pieces(f, f->scache->v);
+	send_pieces(f, kvp_scache_in_use(f->scache));
 	ring_put(f);
 }
 
@@ -593,7 +593,7 @@ static void count_index(struct kvp_admission *f)
 	if (now == f->counted)
 		return;
 	f->counted = now;
-	kvp_index_count(&f->scache->index, &count);
+	kvp_scache_count(f->scache, &count);
 	spin_lock_irqsave(&f->lock, flags);
 	f->count = count;
 	spin_unlock_irqrestore(&f->lock, flags);
@@ -683,7 +683,7 @@ static void enter(struct kvp_admission *f, const struct kvp_candidate *c, kvp_ls
  */
 static void enter_sent(struct kvp_admission *f, const struct kvp_log_hdr *h)
 {
-	const struct kvp_geometry *g = f->scache->v->g;
+	const struct kvp_geometry *g = kvp_scache_geometry(f->scache);
 	u32 i = 0, legs = kvp_ring_legs(g);
 	struct kvp_candidate *c;
 	LIST_HEAD(sent);
@@ -746,8 +746,9 @@ static int alloc_policy(struct kvp_admission *f)
 	 */
 	gfp_t gfp = GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN;
 
-	return kvp_ssd_init(&f->policy, s->blocks, s->v->g->segment_blocks, budget(f),
-			    ktime_get_seconds(), get_random_u64(), gfp);
+	return kvp_ssd_init(&f->policy, kvp_scache_round(s),
+			    kvp_scache_geometry(s)->segment_blocks, budget(f), ktime_get_seconds(),
+			    get_random_u64(), gfp);
 }
 
 int kvp_admit_start(struct kvp_admission *f, struct kvp_scache *s, struct kvp_wbuf *w,

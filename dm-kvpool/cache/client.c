@@ -36,11 +36,16 @@ static void unlock_log(void *of)
 	kvp_log_unlock_build(pool->log);
 }
 
+static bool log_is_here(const struct kvp_pool *pool)
+{
+	return READ_ONCE(pool->vdevs.log_vdev) == kvp_scache_in_use(pool->scache);
+}
+
 static void look(void *of, struct kvp_cache_log *log)
 {
 	const struct kvp_pool *pool = of;
 
-	log->here = READ_ONCE(pool->vdevs.log_vdev) == pool->scache->v;
+	log->here = log_is_here(pool);
 	log->moves = READ_ONCE(pool->vdevs.log_moving);
 	log->head = kvp_log_head(pool->log);
 	log->tail = kvp_log_tail(pool->log);
@@ -71,7 +76,7 @@ static void send(struct kvp_pool *pool, struct kvp_entry_io *e, struct list_head
 static enum kvp_clean_outcome append(void *of, struct list_head *taken, u32 n)
 {
 	struct kvp_pool *pool = of;
-	u32 blocks = kvp_log_entry_blocks(pool->scache->v->g, 1, n);
+	u32 blocks = kvp_log_entry_blocks(kvp_scache_geometry(pool->scache), 1, n);
 	struct kvp_log *log = pool->log;
 	struct kvp_entry_io *e;
 	u64 budget;
@@ -79,7 +84,7 @@ static enum kvp_clean_outcome append(void *of, struct list_head *taken, u32 n)
 	kvp_log_assert_build(log);
 	if (kvp_pool_faulted(pool) || kvp_log_is_closed(log))
 		return KVP_CLEAN_NEVER;
-	if (pool->vdevs.log_vdev != pool->scache->v)
+	if (!log_is_here(pool))
 		return KVP_CLEAN_ELSEWHERE;
 	if (!kvp_log_has_spare(pool->log, blocks))
 		return KVP_CLEAN_NEVER;
@@ -126,7 +131,7 @@ static bool is_short(void *of)
 {
 	struct kvp_pool *pool = of;
 
-	return READ_ONCE(pool->vdevs.log_vdev) == pool->scache->v &&
+	return log_is_here(pool) &&
 	       kvp_log_used(pool->log) > kvp_log_clean_limit(pool->log);
 }
 
@@ -384,14 +389,11 @@ void kvp_cache_mistrust(struct kvp_pool *pool, kvp_block_t block, u32 count)
 
 void kvp_cache_write_rest(struct kvp_pool *pool)
 {
-	struct kvp_scache *s = pool->scache;
-
 	if (kvp_pool_faulted(pool) || !kvp_rebuild_write_rest(pool->rebuild))
 		return;
 	/* The ring has written no further than the superblock says now. */
 	mutex_lock(&pool->sb_lock);
-	pool->sb->cache_lsn = kvp_scache_written(s);
-	s->claimed = pool->sb->cache_lsn;
+	pool->sb->cache_lsn = kvp_scache_end_claim(pool->scache);
 	mutex_unlock(&pool->sb_lock);
 }
 

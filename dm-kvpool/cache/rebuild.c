@@ -33,9 +33,14 @@ static void *owner(const struct kvp_rebuild *w)
 	return w->given->of;
 }
 
+static struct kvp_vdev *vdev(const struct kvp_rebuild *w)
+{
+	return kvp_scache_in_use(w->scache);
+}
+
 static const struct kvp_geometry *geometry(const struct kvp_rebuild *w)
 {
-	return w->scache->v->g;
+	return kvp_scache_geometry(w->scache);
 }
 
 static u32 segment(const struct kvp_rebuild *w)
@@ -81,7 +86,7 @@ static const u8 *uuid_of(const struct kvp_rebuild *w, const struct kvp_leg *leg)
 static bool summarise(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 era)
 {
 	u32 n, i, first = kvp_scache_place(w->scache, lsn), found = 0, most;
-	kvp_lsn_t end = READ_ONCE(w->scache->wiped);
+	kvp_lsn_t end = kvp_scache_passed(w->scache);
 
 	if (!kvp_lsn_before(lsn, end))
 		return false;
@@ -131,7 +136,7 @@ static bool flush_ring(struct kvp_vdev *v)
 static void write_copy(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 copy)
 {
 	struct kvp_place at = kvp_summary_place(geometry(w), lsn, copy);
-	struct kvp_leg *leg = &w->scache->v->legs[at.leg];
+	struct kvp_leg *leg = &vdev(w)->legs[at.leg];
 	struct kvp_io io = {
 		.leg = leg,
 		.op = KVP_IO_WRITE_FUA,
@@ -159,7 +164,7 @@ static void write_summary(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 era, bool ri
 	const struct kvp_geometry *g = geometry(w);
 	u32 copies = kvp_summary_copies(g), i;
 
-	if (!summarise(w, lsn, era) || (ring && !flush_ring(w->scache->v)))
+	if (!summarise(w, lsn, era) || (ring && !flush_ring(vdev(w))))
 		return;
 	/*
 	 * A lost SSD may lack blocks of the segment. Unless its loss is recorded, it may be in use
@@ -176,7 +181,7 @@ static void write_summary(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 era, bool ri
 /* The position up to which all that the log wrote has entered the index, or become dirty. */
 static kvp_lsn_t left_until(const struct kvp_rebuild *w, const struct kvp_cache_log *log)
 {
-	return is_ring(w, log) ? READ_ONCE(w->scache->wiped) : log->passed_on;
+	return is_ring(w, log) ? kvp_scache_passed(w->scache) : log->passed_on;
 }
 
 /* The number of whole segments between @at and @until. */
@@ -284,7 +289,7 @@ bool kvp_rebuild_write_rest(struct kvp_rebuild *w)
 	if (!in_use(w) || !kvp_scache_asked(w->scache, 1))
 		return false;
 	kvp_given_look(w->given, &log);
-	end = w->scache->wiped;
+	end = kvp_scache_passed(w->scache);
 	if (client(w)->end_era(owner(w), era, true))
 		for (lsn = w->home; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, segment(w)))
 			write_summary(w, lsn, era, is_ring(w, &log));
@@ -317,7 +322,7 @@ static struct kvp_leg *choose_leg(const struct kvp_rebuild *w, kvp_lsn_t lsn, kv
 	for (i = 0; !leg && i < kvp_summary_copies(geometry(w)); i++) {
 		struct kvp_place at = kvp_summary_place(geometry(w), lsn, i);
 
-		leg = kvp_leg_choose_log(w->scache->v, at, KVP_SUMMARY_BLOCKS);
+		leg = kvp_leg_choose_log(vdev(w), at, KVP_SUMMARY_BLOCKS);
 		*block = at.block;
 	}
 	return leg;
@@ -329,7 +334,6 @@ static struct kvp_leg *choose_leg(const struct kvp_rebuild *w, kvp_lsn_t lsn, kv
  */
 static u32 begin_some(struct kvp_rebuild *w, struct kvp_rebuild_batch *b, kvp_lsn_t next)
 {
-	const struct kvp_scache *s = w->scache;
 	struct kvp_leg **legs = b->legs;
 	struct kvp_io *ios = b->ios;
 	u32 n;
@@ -340,8 +344,7 @@ static u32 begin_some(struct kvp_rebuild *w, struct kvp_rebuild_batch *b, kvp_ls
 	for (n = 0; n < KVP_REBUILD_READS; n++) {
 		kvp_lsn_t lsn = kvp_lsn_back(next, (n + 1) * segment(w));
 
-		if (kvp_lsn_before(kvp_lsn_add(lsn, s->blocks), s->doubt) ||
-		    kvp_lsn_nr(lsn) < s->blocks)
+		if (!kvp_scache_may_have_old(w->scache, lsn))
 			break;
 		legs[n] = choose_leg(w, lsn, &ios[n].block);
 		if (!legs[n])
@@ -391,7 +394,7 @@ static bool find_good(struct kvp_rebuild *w, struct kvp_leg *leg, u32 i, kvp_lsn
 	for (n = 0; n < kvp_summary_copies(g); n++) {
 		struct kvp_place at = kvp_summary_place(g, lsn, n);
 		struct kvp_io io = {
-			.leg = &w->scache->v->legs[at.leg],
+			.leg = &vdev(w)->legs[at.leg],
 			.op = KVP_IO_READ,
 			.background = true,
 			.block = at.block,
@@ -534,7 +537,7 @@ int kvp_rebuild_start(struct kvp_rebuild *w, struct kvp_scache *s)
 	note_pages(w->out_pages, w->out, KVP_SUMMARY_BLOCKS);
 	kvp_given_lock(w->given);
 	kvp_given_look(w->given, &log);
-	w->next = kvp_lsn_down(s->wiped, segment(w));
+	w->next = kvp_lsn_down(kvp_scache_passed(s), segment(w));
 	w->left = w->next;
 	w->home = w->next;
 	w->ring = !log.here;

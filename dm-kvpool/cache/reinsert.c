@@ -34,12 +34,12 @@ static bool may_be_asked(const struct kvp_reinsert *r)
 /* The position where the cache is written next. */
 static kvp_lsn_t head_of(const struct kvp_reinsert *r, const struct kvp_cache_log *log)
 {
-	return log->here ? log->head : READ_ONCE(r->scache->wiped);
+	return log->here ? log->head : kvp_scache_passed(r->scache);
 }
 
 static u32 segment(const struct kvp_reinsert *r)
 {
-	return r->scache->v->g->segment_blocks;
+	return kvp_scache_geometry(r->scache)->segment_blocks;
 }
 
 /*
@@ -54,7 +54,7 @@ static bool is_time(const struct kvp_reinsert *r, kvp_lsn_t walked,
 	u32 seg = segment(r);
 
 	return !kvp_lsn_before(kvp_lsn_add(head, AHEAD * seg), walked) &&
-	       !kvp_lsn_before(kvp_lsn_add(kvp_lsn_down(from, seg), r->scache->blocks),
+	       !kvp_lsn_before(kvp_lsn_add(kvp_lsn_down(from, seg), kvp_scache_round(r->scache)),
 			       kvp_lsn_add(walked, seg));
 }
 

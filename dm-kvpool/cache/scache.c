@@ -231,6 +231,12 @@ int kvp_scache_restore(struct kvp_scache *s, kvp_lsn_t lsn, const struct kvp_ind
 	return kept;
 }
 
+bool kvp_scache_may_have_old(const struct kvp_scache *s, kvp_lsn_t lsn)
+{
+	return !kvp_lsn_before(kvp_lsn_add(lsn, s->blocks), s->doubt) &&
+	       kvp_lsn_nr(lsn) >= s->blocks;
+}
+
 static u32 segments(const struct kvp_scache *s)
 {
 	return DIV_ROUND_UP(s->blocks, s->v->g->segment_blocks);
@@ -322,6 +328,12 @@ bool kvp_scache_claim(struct kvp_scache *s)
 	if (!ret)
 		WRITE_ONCE(s->claimed, claim);
 	return !ret;
+}
+
+kvp_lsn_t kvp_scache_end_claim(struct kvp_scache *s)
+{
+	s->claimed = kvp_scache_written(s);
+	return s->claimed;
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -509,6 +521,11 @@ u32 kvp_scache_unused(const struct kvp_scache *s)
 u64 kvp_scache_size(const struct kvp_scache *s)
 {
 	return kvp_scache_asked(s, 1) ? s->blocks : 0;
+}
+
+void kvp_scache_count(struct kvp_scache *s, struct kvp_index_count *count)
+{
+	kvp_index_count(&s->index, count);
 }
 
 u64 kvp_scache_used(struct kvp_scache *s)

@@ -233,6 +233,14 @@ int __must_check kvp_scache_restore(struct kvp_scache *s, kvp_lsn_t lsn,
 				    const struct kvp_index_entry *e, u32 n);
 
 /**
+ * kvp_scache_may_have_old() - false if the log has written over all that the segment at @lsn, of the
+ * round before, had before the start
+ *
+ * It may have done so in entries that recovery did not find. Context: any.
+ */
+bool kvp_scache_may_have_old(const struct kvp_scache *s, kvp_lsn_t lsn);
+
+/**
  * kvp_scache_expect_old() - old blocks may enter from now on: kvp_scache_restore(). Return: 0 or
  * -ENOMEM. Context: process, may sleep; one caller at a time.
  */
@@ -281,6 +289,13 @@ kvp_lsn_t kvp_scache_ring(struct kvp_scache *s, u32 nr);
 bool kvp_scache_claim(struct kvp_scache *s);
 
 /**
+ * kvp_scache_end_claim() - nothing is written to the ring any more: claim only what it has written
+ *
+ * Return: kvp_scache_written(), for a superblock. Context: process; the cache is stopped.
+ */
+kvp_lsn_t kvp_scache_end_claim(struct kvp_scache *s);
+
+/**
  * kvp_scache_claimed() - true if the claim covers the next request of the ring
  *
  * Caller holds log->build_lock, or takes the answer as a hint.
@@ -296,11 +311,25 @@ static inline kvp_lsn_t kvp_scache_passed(const struct kvp_scache *s)
 	return READ_ONCE(s->wiped);
 }
 
+/**
+ * kvp_scache_round() - blocks that the log, or the ring, writes until it comes round. Any context.
+ */
+static inline u32 kvp_scache_round(const struct kvp_scache *s)
+{
+	return s->blocks;
+}
+
 /** kvp_scache_in_use() - the cache, once the index is in use; or NULL. Any context. */
 static inline struct kvp_vdev *kvp_scache_in_use(const struct kvp_scache *s)
 {
 	/* Once set, it stays; all other fields were set before. */
 	return smp_load_acquire(&s->v);
+}
+
+/** kvp_scache_geometry() - of the cache, which is in use. Any context. */
+static inline const struct kvp_geometry *kvp_scache_geometry(const struct kvp_scache *s)
+{
+	return kvp_scache_in_use(s)->g;
 }
 
 /**
@@ -418,6 +447,9 @@ u64 kvp_scache_size(const struct kvp_scache *s);
  * index.
  */
 u64 kvp_scache_used(struct kvp_scache *s);
+
+/** kvp_scache_count() - count the entries of the index. Context: as kvp_scache_used(). */
+void kvp_scache_count(struct kvp_scache *s, struct kvp_index_count *count);
 
 /** kvp_scache_bytes() - bytes of memory of the index. Any context. */
 u64 kvp_scache_bytes(const struct kvp_scache *s);
