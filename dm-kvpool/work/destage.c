@@ -342,7 +342,7 @@ void kvp_destage_drop_passed(struct kvp_pool *pool)
 	LIST_HEAD(passed);
 
 	lockdep_assert_held(&pool->checkpoint_lock);
-	kvp_elevator_take_passed(pool, &passed);
+	kvp_elevator_take_passed(&pool->destage->elevator, &passed);
 	if (!kvp_log_spills(pool->log))
 		kvp_wbuf_take_passed(pool->wbuf, &passed);
 	drop_in_parts(pool, &passed);
@@ -370,7 +370,7 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 		return;
 	r->nr = kvp_wbuf_take_spilled_holes(pool->wbuf, limit, MANY_HOLES, &r->holes);
 	list_for_each_entry(d, &r->holes, list)
-		kvp_elevator_drop(pool, d, &covered);
+		kvp_elevator_drop(&pool->destage->elevator, d, &covered);
 	drop_in_parts(pool, &covered);
 }
 
@@ -414,7 +414,7 @@ static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	r->next = (struct kvp_log_at){ limit, 0 };
 	r->by_address = false;
 	pass_on(pool, limit);
-	kvp_elevator_gather(pool, limit);
+	kvp_elevator_gather(&pool->destage->elevator, limit);
 	if (kvp_destage_many_passed(pool))
 		kvp_destage_drop_passed(pool);
 	take_holes(pool, limit, r);
@@ -428,8 +428,8 @@ static void take_versions(struct kvp_pool *pool, kvp_lsn_t limit, struct round *
 	begin_round(pool, limit, r);
 	r->by_address = !r->nr && pool->destage->elevator.nr;
 	if (r->by_address)
-		r->nr = kvp_elevator_take(pool, round_versions(pool), elevator_runs(pool), &r->data,
-					  &r->next);
+		r->nr = kvp_elevator_take(&pool->destage->elevator, round_versions(pool),
+					  elevator_runs(pool), &r->data, &r->next);
 	else if (!r->nr)
 		r->nr = kvp_wbuf_take_logged(pool->wbuf, limit, round_versions(pool), &r->data,
 					     &r->holes, &r->next);
@@ -452,7 +452,7 @@ static void put_back(struct kvp_pool *pool, struct round *r)
 	list_splice_init(&r->holes, &r->rest);
 	list_sort(NULL, &r->rest, by_lsn);
 	if (r->by_address) {
-		kvp_elevator_put_back(pool, &r->rest);
+		kvp_elevator_put_back(&pool->destage->elevator, &r->rest);
 		return;
 	}
 	kvp_wbuf_put_spilled(pool->wbuf, &r->rest);
@@ -717,7 +717,7 @@ static void gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 	while (more && !kvp_home_has_rows(pool) && kvp_wbuf_nr_holes(pool->wbuf) &&
 	       !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags)) {
 		mutex_lock(&pool->checkpoint_lock);
-		more = kvp_elevator_gather(pool, limit);
+		more = kvp_elevator_gather(&pool->destage->elevator, limit);
 		mutex_unlock(&pool->checkpoint_lock);
 	}
 }
@@ -1154,7 +1154,7 @@ int kvp_destage_init(struct kvp_pool *pool)
 	dg->round = MIN_ROUND;
 	dg->runs = MIN_RUNS;
 	dg->few_runs = SHORT_RUNS;
-	kvp_elevator_init(&dg->elevator);
+	kvp_elevator_init(&dg->elevator, pool->wbuf, &pool->vdevs, &dg->spell);
 	dg->spell.most = U64_MAX;
 	dg->home = kvp_home_alloc(pool, false);
 	return dg->home ? 0 : -ENOMEM;

@@ -8,14 +8,17 @@
 #include "home/coalesce.h"
 #include "log/log.h"
 #include "ram/wbuf.h"
-#include "work/destage.h"
 #include "work/elevator.h"
 
 /* versions gathered at a time; then other tasks may take checkpoint_lock */
 #define PART		32768u
 
-void kvp_elevator_init(struct kvp_elevator *e)
+void kvp_elevator_init(struct kvp_elevator *e, struct kvp_wbuf *w, struct kvp_vdevs *vdevs,
+		       struct kvp_spell *spell)
 {
+	e->wbuf = w;
+	e->vdevs = vdevs;
+	e->spell = spell;
 	e->known = RB_ROOT;
 	e->hand = kvp_block(0);
 	e->nr = 0;
@@ -71,43 +74,40 @@ static void add(struct kvp_elevator *e, struct kvp_version *d)
 }
 
 /* Take out @d, and add it to @to. */
-static void __take_out(struct kvp_pool *pool, struct kvp_version *d, struct list_head *to)
+static void __take_out(struct kvp_elevator *e, struct kvp_version *d, struct list_head *to)
 {
-	struct kvp_elevator *e = &pool->destage->elevator;
-
 	rb_erase(&d->by_block, &e->known);
 	e->nr--;
-	__kvp_wbuf_elevator_take(pool->wbuf, d, to);
+	__kvp_wbuf_elevator_take(e->wbuf, d, to);
 }
 
 /* After every KVP_WBUF_AT_ONCE of @n versions let other tasks take the lock. */
-static void make_way(struct kvp_pool *pool, u32 n)
+static void make_way(struct kvp_elevator *e, u32 n)
 {
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = e->wbuf;
 
 	if (n % KVP_WBUF_AT_ONCE)
 		return;
 	kvp_wbuf_unlock_lists(w);
-	kvp_give_way(&pool->destage->spell);
+	kvp_give_way(e->spell);
 	kvp_wbuf_lock_lists(w);
 }
 
 /* --- what is new ------------------------------------------------------------------- */
 
-bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit)
+bool kvp_elevator_gather(struct kvp_elevator *e, kvp_lsn_t limit)
 {
-	struct kvp_elevator *e = &pool->destage->elevator;
 	u32 left = e->part, max, n, i;
 	struct kvp_version *d;
 
 	do {
 		max = min(left, KVP_WBUF_AT_ONCE);
-		n = kvp_wbuf_elevator_add(pool->wbuf, limit, max, &d);
+		n = kvp_wbuf_elevator_add(e->wbuf, limit, max, &d);
 		/* Only this worker changes @elevator, so it needs no lock for that. */
 		for (i = 0; i < n; i++, d = list_next_entry(d, list))
 			add(e, d);
 		left -= n;
-		kvp_give_way(&pool->destage->spell);
+		kvp_give_way(e->spell);
 	} while (left && n == max);
 	return !left;
 }
@@ -128,9 +128,9 @@ struct course {
 };
 
 /* Note that @block is taken next, and is not in the unit taken last. */
-static void go_on(struct kvp_pool *pool, struct course *c, kvp_block_t block)
+static void go_on(struct kvp_elevator *e, struct course *c, kvp_block_t block)
 {
-	struct kvp_spot at = kvp_locate(pool, block);
+	struct kvp_spot at = kvp_vdevs_find(e->vdevs, block);
 	u32 unit = kvp_unit_blocks(at.v->g);
 
 	c->border = kvp_block_add(kvp_block_back(block, kvp_vblock_nr(at.block) % unit), unit);
@@ -155,12 +155,11 @@ static void find_end(struct kvp_wbuf *w, struct kvp_log_at *end)
 		*end = (struct kvp_log_at){ d->lsn, d->rec };
 }
 
-u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to,
+u32 kvp_elevator_take(struct kvp_elevator *e, u32 max, u32 runs, struct list_head *to,
 		      struct kvp_log_at *end)
 {
-	struct kvp_elevator *e = &pool->destage->elevator;
 	struct kvp_version *d = first_from(e, e->hand), *next;
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = e->wbuf;
 	struct course c = { 0 };
 	u32 n = 0;
 
@@ -174,10 +173,10 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 			break;
 		/* A version that a stream has passed is dropped, and costs no request. */
 		if (!kvp_block_before(d->block, c.border) && !kvp_wbuf_passed(d))
-			go_on(pool, &c, d->block);
+			go_on(e, &c, d->block);
 		next = next_of(d);
-		__take_out(pool, d, to);
-		make_way(pool, ++n);
+		__take_out(e, d, to);
+		make_way(e, ++n);
 	}
 	find_end(w, end);
 	kvp_wbuf_unlock_lists(w);
@@ -188,36 +187,35 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
 
 /* --- back, and away ------------------------------------------------------------------------ */
 
-void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions)
+void kvp_elevator_put_back(struct kvp_elevator *e, struct list_head *versions)
 {
-	struct kvp_elevator *e = &pool->destage->elevator;
 	struct kvp_version *d;
 
 	list_for_each_entry(d, versions, list) {
 		add(e, d);
 		e->hand = kvp_block_first(e->hand, d->block);
 	}
-	kvp_wbuf_elevator_put(pool->wbuf, versions);
+	kvp_wbuf_elevator_put(e->wbuf, versions);
 }
 
-void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, struct list_head *to)
+void kvp_elevator_drop(struct kvp_elevator *e, const struct kvp_version *hole, struct list_head *to)
 {
-	struct kvp_version *d = first_from(&pool->destage->elevator, hole->block), *next;
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_version *d = first_from(e, hole->block), *next;
+	struct kvp_wbuf *w = e->wbuf;
 	u32 n = 0;
 
 	kvp_wbuf_lock_lists(w);
 	for (; d && kvp_block_since(d->block, hole->block) < hole->count; d = next) {
 		next = next_of(d);
-		__take_out(pool, d, to);
-		make_way(pool, ++n);
+		__take_out(e, d, to);
+		make_way(e, ++n);
 	}
 	kvp_wbuf_unlock_lists(w);
 }
 
-void kvp_elevator_take_passed(struct kvp_pool *pool, struct list_head *to)
+void kvp_elevator_take_passed(struct kvp_elevator *e, struct list_head *to)
 {
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = e->wbuf;
 	struct kvp_version *d = kvp_wbuf_elevator_next(w, NULL), *next;
 	u32 n = 0;
 
@@ -225,15 +223,15 @@ void kvp_elevator_take_passed(struct kvp_pool *pool, struct list_head *to)
 	for (; d; d = next) {
 		next = kvp_wbuf_elevator_next(w, d);
 		if (kvp_wbuf_passed(d))
-			__take_out(pool, d, to);
-		make_way(pool, ++n);
+			__take_out(e, d, to);
+		make_way(e, ++n);
 	}
 	kvp_wbuf_unlock_lists(w);
 }
 
-void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look)
+void kvp_elevator_look(struct kvp_elevator *e, struct kvp_elevator_look *look)
 {
-	struct kvp_wbuf *w = pool->wbuf;
+	struct kvp_wbuf *w = e->wbuf;
 	struct kvp_version *d = kvp_wbuf_elevator_next(w, NULL), *next;
 	u32 dropped = 0;
 
@@ -247,11 +245,11 @@ void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look)
 			break;
 		if (!kvp_wbuf_superseded(d)) {
 			look->of[look->nr++] = d;
-		} else if (!kvp_wbuf_outlived(pool->wbuf, d)) {
+		} else if (!kvp_wbuf_outlived(e->wbuf, d)) {
 			look->pending++;
 		} else {
 			kvp_wbuf_lock_lists(w);
-			__take_out(pool, d, &look->outlived);
+			__take_out(e, d, &look->outlived);
 			kvp_wbuf_unlock_lists(w);
 			dropped++;
 		}

@@ -18,24 +18,33 @@
 
 #include "format/format.h"
 
+struct kvp_spell;
+struct kvp_vdevs;
 struct kvp_version;
 struct kvp_log_at;
-struct kvp_pool;
+struct kvp_wbuf;
 
 /**
- * struct kvp_elevator - versions by block; by pool->checkpoint_lock
+ * struct kvp_elevator - versions by block; by pool->checkpoint_lock. It knows no pool
+ * @wbuf: the write buffer that has the versions
+ * @vdevs: where their homes are
+ * @spell: of the worker that calls: how long it has had its processor
  * @known: the versions, linked by by_block; those of one block in log order
  * @hand: block where the elevator goes on; versions below it wait until it begins again
  * @nr: number of versions in @known
  * @part: number of versions that are gathered at a time; only tests change it
  */
 struct kvp_elevator {
+	struct kvp_wbuf *wbuf;
+	struct kvp_vdevs *vdevs;
+	struct kvp_spell *spell;
 	struct rb_root known;
 	kvp_block_t hand;
 	u32 nr, part;
 };
 
-void kvp_elevator_init(struct kvp_elevator *e);
+void kvp_elevator_init(struct kvp_elevator *e, struct kvp_wbuf *w, struct kvp_vdevs *vdevs,
+		       struct kvp_spell *spell);
 
 /**
  * kvp_elevator_gather() - learn of spilled versions, below @limit and before the first discard
@@ -44,7 +53,7 @@ void kvp_elevator_init(struct kvp_elevator *e);
  * true: it took @part, and there may be more. Context: caller holds pool->checkpoint_lock; may
  * sleep.
  */
-bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit);
+bool kvp_elevator_gather(struct kvp_elevator *e, kvp_lsn_t limit);
 
 /**
  * kvp_elevator_take() - take the next versions by address
@@ -58,7 +67,7 @@ bool kvp_elevator_gather(struct kvp_pool *pool, kvp_lsn_t limit);
  * All versions of a block, or of a stripe, are taken together. Return: how many were taken.
  * Context: caller holds pool->checkpoint_lock; may sleep.
  */
-u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head *to,
+u32 kvp_elevator_take(struct kvp_elevator *e, u32 max, u32 runs, struct list_head *to,
 		      struct kvp_log_at *end);
 
 /**
@@ -67,7 +76,7 @@ u32 kvp_elevator_take(struct kvp_pool *pool, u32 max, u32 runs, struct list_head
  *
  * Context: caller holds pool->checkpoint_lock; may sleep.
  */
-void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions);
+void kvp_elevator_put_back(struct kvp_elevator *e, struct list_head *versions);
 
 /**
  * kvp_elevator_drop() - drop versions that a discard covers, which is newer than all known versions
@@ -76,7 +85,7 @@ void kvp_elevator_put_back(struct kvp_pool *pool, struct list_head *versions);
  *
  * Looks only at the covered versions. Context: caller holds pool->checkpoint_lock; may sleep.
  */
-void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, struct list_head *to);
+void kvp_elevator_drop(struct kvp_elevator *e, const struct kvp_version *hole, struct list_head *to);
 
 /**
  * kvp_elevator_take_passed() - take all versions that streams have passed. They must not go home
@@ -85,7 +94,7 @@ void kvp_elevator_drop(struct kvp_pool *pool, const struct kvp_version *hole, st
  *
  * Context: caller holds pool->checkpoint_lock; may sleep.
  */
-void kvp_elevator_take_passed(struct kvp_pool *pool, struct list_head *to);
+void kvp_elevator_take_passed(struct kvp_elevator *e, struct list_head *to);
 
 /**
  * struct kvp_elevator_look - what lies at the tail of the log
@@ -110,6 +119,6 @@ struct kvp_elevator_look {
  * outlived versions count for the rows. Context: the destage worker, under checkpoint_lock.
  */
 #define KVP_ELEVATOR_PENDING	1024u
-void kvp_elevator_look(struct kvp_pool *pool, struct kvp_elevator_look *look);
+void kvp_elevator_look(struct kvp_elevator *e, struct kvp_elevator_look *look);
 
 #endif /* KVP_ELEVATOR_H */

@@ -67,7 +67,7 @@ static u32 renew_part(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
 	bool room;
 
 	INIT_LIST_HEAD(&look.outlived);
-	kvp_elevator_look(pool, &look);
+	kvp_elevator_look(&pool->destage->elevator, &look);
 	list_for_each(at, &look.outlived)
 		dropped++;
 	if (dropped)
@@ -89,7 +89,7 @@ u32 kvp_renew_some(struct kvp_pool *pool, kvp_lsn_t limit)
 	bool more;
 
 	spill_below(pool, below);
-	kvp_elevator_gather(pool, below);
+	kvp_elevator_gather(&pool->destage->elevator, below);
 	do {
 		done += renew_part(pool, below, &more);
 		cond_resched();
