@@ -87,7 +87,8 @@ struct kvp_on_ssd {
  *	did not find
  * @claimed: lsn up to which the ring may write: a durable superblock says so
  * @wanted: places that @index should have by now; by log->build_lock, read without it
- * @eras: by segment: era of the summary that its old blocks come from. NULL: there are no old blocks
+ * @eras: by segment: era of the summary that its old blocks come from. NULL: there are no old
+ *	blocks
  * @grow_lock: held while @index grows; memory is allocated without I/O under it
  * @grow_work: allocates memory for @index, before the log needs it
  * @grow_at: jiffies before which nothing is allocated again, after there was no memory
@@ -233,8 +234,8 @@ int __must_check kvp_scache_restore(struct kvp_scache *s, kvp_lsn_t lsn,
 				    const struct kvp_index_entry *e, u32 n);
 
 /**
- * kvp_scache_may_have_old() - false if the log has written over all that the segment at @lsn, of the
- * round before, had before the start
+ * kvp_scache_may_have_old() - false if the log has written over all that the segment at @lsn, of
+ * the round before, had before the start
  *
  * It may have done so in entries that recovery did not find. Context: any.
  */

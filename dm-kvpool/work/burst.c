@@ -6,7 +6,6 @@
 #include "core/host.h"
 #include "home/throttle.h"
 #include "log/log.h"
-#include "log/renew.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
 #include "work/destage.h"
@@ -42,10 +41,7 @@ static u32 full_percent(const struct kvp_pool *pool)
 /* True if a caller waits for destage, or may wait soon. */
 static bool is_awaited(struct kvp_pool *pool)
 {
-	const struct kvp_destage *dg = pool->destage;
-
-	return dg->hurries || test_bit(KVP_DESTAGE_HURRY, &dg->flags) ||
-	       test_bit(KVP_DESTAGE_STOP, &dg->flags) || atomic_read(&dg->awaited) ||
+	return kvp_destage_hurries(pool->destage) || kvp_destage_is_awaited(pool->destage) ||
 	       kvp_pool_faulted(pool) || kvp_log_short(pool->log) || kvp_wbuf_scarce(pool->wbuf) ||
 	       kvp_wbuf_nr_holes(pool->wbuf) || kvp_table_half_dirty(pool->table) ||
 	       kvp_throttle_any_waits(pool->throttle);
@@ -89,58 +85,44 @@ static bool rest_ends(void *of)
 }
 
 /*
- * With the log on a cache, renewals make its space, and cannot run during a burst. When so much is
- * dirty that writers are slowed down, they need both, so bursts are short.
- */
-static bool renewals_wait(struct kvp_pool *pool)
-{
-	return kvp_log_may_renew(pool->log) && kvp_log_streams_pass(pool->log) &&
-	       !pool->destage->hurries && !atomic_read(&pool->destage->orders);
-}
-
-/*
  * Disks that seek take little of the processor. There all requests of a batch are sent at once, so
  * that they can be sorted. Nor does the worker nap while a suspend or an order waits for it.
  */
-static void set_spell(struct kvp_pool *pool)
+static void set_spell(struct kvp_burst *b, struct kvp_home *home)
 {
-	struct kvp_destage *dg = pool->destage;
-	bool none = kvp_destage_legs_seek(pool) || atomic_read(&dg->awaited);
+	bool none = kvp_destage_legs_seek(b->pool) || kvp_destage_is_awaited(b->pool->destage);
 
-	dg->spell.most = none ? U64_MAX : spell_ns(pool);
-	kvp_home_gives_way(dg->home, none ? NULL : &dg->spell);
+	b->spell.most = none ? U64_MAX : spell_ns(b->pool);
+	kvp_home_gives_way(home, none ? NULL : &b->spell);
 }
 
-void kvp_burst_begin(struct kvp_pool *pool)
+void kvp_burst_init(struct kvp_burst *b, struct kvp_pool *pool)
 {
-	struct kvp_destage *dg = pool->destage;
+	b->pool = pool;
+	b->spell.most = U64_MAX;
+}
+
+void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home)
+{
+	struct kvp_pool *pool = b->pool;
 	bool busy;
 
-	set_spell(pool);
+	set_spell(b, home);
 	/* Look at the host each time, so that the next look knows what is new. */
-	busy = kvp_host_busy(pool, &dg->host, KVP_HOST_QUIET_MS);
-	dg->brief = kvp_pool_logs_on_cache(pool) ? renewals_wait(pool) :
-						   busy && !is_awaited_now(pool);
+	busy = kvp_host_busy(pool, &b->host, KVP_HOST_QUIET_MS);
+	b->brief = kvp_pool_logs_on_cache(pool) ? kvp_destage_holds_up_renewals(pool) :
+						  busy && !is_awaited_now(pool);
 }
 
-bool kvp_burst_is_short(const struct kvp_pool *pool)
+void kvp_burst_end(struct kvp_burst *b, u64 ns)
 {
-	return pool->destage->brief;
+	b->rest = b->brief && !kvp_pool_logs_on_cache(b->pool) ?
+		  kvp_yield_rest(ns, others(b->pool), MOST_REST) : 0;
 }
 
-void kvp_burst_end(struct kvp_pool *pool, u64 ns)
+void kvp_burst_rest(struct kvp_burst *b)
 {
-	struct kvp_destage *dg = pool->destage;
-
-	dg->rest = dg->brief && !kvp_pool_logs_on_cache(pool) ?
-		   kvp_yield_rest(ns, others(pool), MOST_REST) : 0;
-}
-
-void kvp_burst_rest(struct kvp_pool *pool)
-{
-	struct kvp_destage *dg = pool->destage;
-
-	if (dg->rest && kvp_host_rest(pool, &dg->host, dg->rest, rest_ends, pool))
-		dg->rested++;
-	dg->rest = 0;
+	if (b->rest && kvp_host_rest(b->pool, &b->host, b->rest, rest_ends, b->pool))
+		b->rested++;
+	b->rest = 0;
 }

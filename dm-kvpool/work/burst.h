@@ -11,22 +11,52 @@
 #ifndef KVP_BURST_H
 #define KVP_BURST_H
 
-#include "core/core.h"
+#include <linux/types.h>
 
+#include "core/crowd.h"
+#include "policy/yield.h"
+
+struct kvp_home;
 struct kvp_pool;
 
-/** kvp_burst_begin() - a burst of destage begins. Context: the destage worker. */
-void kvp_burst_begin(struct kvp_pool *pool);
+/**
+ * struct kvp_burst - the burst of destage that runs, or ran last; by the destage worker
+ * @spell: how long the worker has had its processor
+ * @host: what was learned of the host's requests
+ * @rest: to rest after the last burst, ns
+ * @rested: how many times it has rested
+ * @brief: this burst is short
+ */
+struct kvp_burst {
+	struct kvp_pool *pool;
+	struct kvp_spell spell;
+	struct kvp_yield host;
+	u64 rest;
+	u32 rested;
+	bool brief;
+};
+
+/** kvp_burst_init() - before the first burst. All other fields are 0. */
+void kvp_burst_init(struct kvp_burst *b, struct kvp_pool *pool);
+
+/**
+ * kvp_burst_begin() - a burst of destage begins, which writes home with @home. Context: the destage
+ * worker.
+ */
+void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home);
 
 /**
  * kvp_burst_is_short() - true if this burst should be short, for the host or for a renewal
  */
-bool kvp_burst_is_short(const struct kvp_pool *pool);
+static inline bool kvp_burst_is_short(const struct kvp_burst *b)
+{
+	return b->brief;
+}
 
 /** kvp_burst_end() - the burst has ended, after @ns nanoseconds */
-void kvp_burst_end(struct kvp_pool *pool, u64 ns);
+void kvp_burst_end(struct kvp_burst *b, u64 ns);
 
 /** kvp_burst_rest() - rest after a short burst. Context: the destage worker; holds no lock. */
-void kvp_burst_rest(struct kvp_pool *pool);
+void kvp_burst_rest(struct kvp_burst *b);
 
 #endif /* KVP_BURST_H */

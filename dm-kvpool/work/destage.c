@@ -44,11 +44,11 @@
 #include "ram/wbuf.h"
 #include "super/members.h"
 #include "table/table.h"
+#include "work/burst.h"
 #include "work/destage.h"
 #include "work/elevator.h"
 #include "work/renew.h"
 #include "work/trim.h"
-#include "work/burst.h"
 
 #define MAX_ROUND	4096	/* versions */
 /* in a pool with a cache, where each may need a page on the way home */
@@ -123,9 +123,18 @@ static bool renews(struct kvp_pool *pool)
  * True if renewals make space, or would with fewer dirty blocks. Then destage need not write
  * everything home.
  */
-static bool may_renew(struct kvp_pool *pool)
+static bool may_renew(const struct kvp_pool *pool)
 {
 	return kvp_log_may_renew(pool->log) && !atomic_read(&pool->destage->orders);
+}
+
+/*
+ * With the log on a cache, renewals make its space, and cannot run during a burst. When so much is
+ * dirty that writers are slowed down, they need both, so bursts are short.
+ */
+bool kvp_destage_holds_up_renewals(const struct kvp_pool *pool)
+{
+	return may_renew(pool) && kvp_log_streams_pass(pool->log) && !pool->destage->hurries;
 }
 
 /* True if everything must go home, and a checkpoint must move the tail after that. */
@@ -377,7 +386,9 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 /* The number of requests to a leg in a round of the elevator. */
 static u32 elevator_runs(const struct kvp_pool *pool)
 {
-	return kvp_burst_is_short(pool) ? pool->destage->few_runs : pool->destage->runs;
+	const struct kvp_destage *dg = pool->destage;
+
+	return kvp_burst_is_short(&dg->burst) ? dg->few_runs : dg->runs;
 }
 
 bool kvp_destage_legs_seek(const struct kvp_pool *pool)
@@ -400,7 +411,7 @@ static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 	u64 most = kvp_log_limit_empty(pool->log) / PASSED_ON;
 
 	if (kvp_pool_logs_on_cache(pool) || pool->destage->elevator.nr ||
-	    (!kvp_burst_is_short(pool) && !kvp_destage_legs_seek(pool)))
+	    (!kvp_burst_is_short(&pool->destage->burst) && !kvp_destage_legs_seek(pool)))
 		return;
 	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND));
 }
@@ -561,7 +572,7 @@ static void pace_elevator(struct kvp_pool *pool, unsigned long start)
 {
 	struct kvp_destage *dg = pool->destage;
 
-	if (kvp_burst_is_short(pool))
+	if (kvp_burst_is_short(&pool->destage->burst))
 		dg->few_runs = kvp_pace(dg->few_runs, start, SHORT_JIFFIES, SHORT_RUNS,
 					MAX_RELOADED);
 	else
@@ -671,7 +682,7 @@ static enum kvp_speed_burst burst_tells(const struct kvp_pool *pool, u32 taken)
 {
 	const struct kvp_destage *dg = pool->destage;
 
-	if (!kvp_burst_is_short(pool))
+	if (!kvp_burst_is_short(&pool->destage->burst))
 		return taken >= FEW ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
 	if (!kvp_pool_logs_on_cache(pool))
 		return KVP_SPEED_BESIDE;
@@ -690,7 +701,7 @@ static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool 
 	u32 taken;
 	int ret;
 
-	kvp_burst_begin(pool);
+	kvp_burst_begin(&pool->destage->burst, pool->destage->home);
 	ret = destage_round(pool, limit, &taken);
 	if (ret == -ENOMEM && kvp_table_dirty(pool->table)) {
 		*more = true;
@@ -700,7 +711,7 @@ static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool 
 		ret = checkpoint_between(pool, limit);
 	ns = ktime_get_ns() - ns;
 	kvp_speed_note(pool, taken, ns, burst_tells(pool, taken));
-	kvp_burst_end(pool, ns);
+	kvp_burst_end(&pool->destage->burst, ns);
 	set_pace(pool, taken, start);
 	*more = taken && (all || (!round_delay(pool) && !renewal_wanted(pool)));
 	return ret;
@@ -715,7 +726,7 @@ static void gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 	bool more = true;
 
 	while (more && !kvp_home_has_rows(pool) && kvp_wbuf_nr_holes(pool->wbuf) &&
-	       !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags)) {
+	       !kvp_destage_stops(pool->destage)) {
 		mutex_lock(&pool->checkpoint_lock);
 		more = kvp_elevator_gather(&pool->destage->elevator, limit);
 		mutex_unlock(&pool->checkpoint_lock);
@@ -733,12 +744,12 @@ static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 	int ret;
 
 	do {
-		kvp_burst_rest(pool);
+		kvp_burst_rest(&pool->destage->burst);
 		gather_to_holes(pool, limit);
 		mutex_lock(&pool->checkpoint_lock);
 		ret = destage_burst(pool, limit, all, &more);
 		mutex_unlock(&pool->checkpoint_lock);
-		if (!ret && more && test_bit(KVP_DESTAGE_STOP, &pool->destage->flags))
+		if (!ret && more && kvp_destage_stops(pool->destage))
 			ret = -EINTR;
 	} while (!ret && more);
 	return ret;
@@ -855,7 +866,7 @@ static bool destage_renew(struct kvp_pool *pool)
 	current_mark(pool, &mark);
 	dg->error = renews(pool) ? apply_next_holes(pool, mark.lsn, &holes) : 0;
 	if (!dg->error && renews(pool)) {
-		done = kvp_renew_some(pool, mark.lsn);
+		done = kvp_renew_some(&dg->renew, mark.lsn);
 		dg->error = pass_renewed(pool);
 	}
 	WRITE_ONCE(dg->renewing, false);
@@ -874,7 +885,7 @@ static void set_timers(struct kvp_pool *pool, int error)
 	struct kvp_destage *dg = pool->destage;
 	unsigned long delay;
 
-	if (test_bit(KVP_DESTAGE_STOP, &dg->flags))
+	if (kvp_destage_stops(dg))
 		return;
 	mod_delayed_work(pool->work_wq, &dg->idle_work,
 			 error ? msecs_to_jiffies(KVP_RETRY_MS) : idle_jiffies(pool));
@@ -940,7 +951,7 @@ static void kick(struct kvp_pool *pool, bool now)
 	struct kvp_destage *dg = pool->destage;
 	unsigned long delay;
 
-	if (test_bit(KVP_DESTAGE_STOP, &dg->flags))
+	if (kvp_destage_stops(dg))
 		return;
 	if (now)
 		set_bit(KVP_DESTAGE_DRAIN, &dg->flags);
@@ -982,7 +993,7 @@ static void pace_work(struct work_struct *work)
 /* Step 1. @now: write everything home, and take a checkpoint; the caller waits for that. */
 void kvp_destage_kick(struct kvp_pool *pool, bool now)
 {
-	if (now && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags))
+	if (now && !kvp_destage_stops(pool->destage))
 		set_bit(KVP_DESTAGE_HURRY, &pool->destage->flags);
 	kick(pool, now);
 }
@@ -1043,7 +1054,7 @@ static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
 	/* Idle: otherwise the kernel reports the task as hung after two minutes. */
 	wait_event_idle(dg->wait, READ_ONCE(dg->ended) != seen ||
 			!kvp_lsn_before(READ_ONCE(dg->done_lsn), target) ||
-			must_give_up(pool, why) || test_bit(KVP_DESTAGE_STOP, &dg->flags));
+			must_give_up(pool, why) || kvp_destage_stops(dg));
 	atomic_dec(&dg->awaited);
 	if (must_give_up(pool, why))
 		return -EINTR;
@@ -1074,7 +1085,7 @@ static int destage_to_end(struct kvp_pool *pool, enum reason why)
 		}
 	} while (!ret && kvp_lsn_before(READ_ONCE(dg->done_lsn), target) &&
 		 !kvp_pool_faulted(pool) &&
-		 !test_bit(KVP_DESTAGE_STOP, &dg->flags));
+		 !kvp_destage_stops(dg));
 	/* A stop with a retained log came in between. */
 	if (!ret && kvp_lsn_before(READ_ONCE(dg->done_lsn), target))
 		ret = -EINTR;
@@ -1154,8 +1165,9 @@ int kvp_destage_init(struct kvp_pool *pool)
 	dg->round = MIN_ROUND;
 	dg->runs = MIN_RUNS;
 	dg->few_runs = SHORT_RUNS;
-	kvp_elevator_init(&dg->elevator, pool->wbuf, &pool->vdevs, &dg->spell);
-	dg->spell.most = U64_MAX;
+	kvp_burst_init(&dg->burst, pool);
+	kvp_elevator_init(&dg->elevator, pool->wbuf, &pool->vdevs, &dg->burst.spell);
+	kvp_renew_init(&dg->renew, pool, &dg->elevator);
 	dg->home = kvp_home_alloc(pool, false);
 	return dg->home ? 0 : -ENOMEM;
 }

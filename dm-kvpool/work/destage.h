@@ -34,11 +34,10 @@
 #ifndef KVP_DESTAGE_H
 #define KVP_DESTAGE_H
 
-#include "core/crowd.h"
 #include "home/home.h"
 #include "log/log.h"
 #include "log/spill.h"
-#include "policy/yield.h"
+#include "work/burst.h"
 #include "work/elevator.h"
 #include "work/renew.h"
 
@@ -57,7 +56,6 @@ struct kvp_destage {
 	struct delayed_work idle_work;
 	unsigned long flags;
 	struct kvp_home *home;
-	struct kvp_spell spell;		/* how long the worker has had its processor */
 	/* the spilled versions that the elevator knows by address */
 	struct kvp_elevator elevator;
 	struct kvp_renew renew;
@@ -70,12 +68,8 @@ struct kvp_destage {
 	/* number of blocks that had gone home by intent when the last burst ended */
 	u64 intents;
 	bool yields;			/* more of them went home in the last burst */
-	/* of burst.c: */
-	struct kvp_yield host;		/* what was learned of the host's requests */
+	struct kvp_burst burst;
 	bool hurries;			/* a caller waits for the drain that is running; by @work */
-	bool brief;			/* this burst is short */
-	u64 rest;			/* to rest after the last burst, ns */
-	u32 rested;			/* how many times it has rested */
 	atomic_t awaited;		/* callers that wait for @done_lsn or @ended */
 	u64 seq;			/* the newest accepted seq at the last look */
 	unsigned long seq_at;		/* jiffies: when it was last seen to change */
@@ -99,6 +93,27 @@ void kvp_destage_stop(struct kvp_pool *pool);
 static inline bool kvp_destage_is_past(const struct kvp_destage *dg, kvp_lsn_t lsn)
 {
 	return !kvp_lsn_before(READ_ONCE(dg->done_lsn), lsn);
+}
+
+/** kvp_destage_stops() - true if the worker is to end, and begins nothing new. Any context. */
+static inline bool kvp_destage_stops(const struct kvp_destage *dg)
+{
+	return test_bit(KVP_DESTAGE_STOP, &dg->flags);
+}
+
+/**
+ * kvp_destage_hurries() - true if a caller waits for a drain that runs, or comes next, or if
+ * destage stops. Context: the destage worker.
+ */
+static inline bool kvp_destage_hurries(const struct kvp_destage *dg)
+{
+	return dg->hurries || test_bit(KVP_DESTAGE_HURRY, &dg->flags) || kvp_destage_stops(dg);
+}
+
+/** kvp_destage_is_awaited() - true if a suspend or an order waits for destage. Any context. */
+static inline bool kvp_destage_is_awaited(const struct kvp_destage *dg)
+{
+	return atomic_read(&dg->awaited);
 }
 
 /** kvp_destage_round() - how many versions a round takes now. Any context. */
@@ -178,6 +193,14 @@ void kvp_destage_drop_passed(struct kvp_pool *pool);
 
 /** kvp_destage_legs_seek() - true if any leg is a disk that seeks. Any context. */
 bool kvp_destage_legs_seek(const struct kvp_pool *pool);
+
+/**
+ * kvp_destage_holds_up_renewals() - true if renewals, which make the space of a cache's log, wait
+ * for the end of this burst
+ *
+ * Context: the destage worker.
+ */
+bool kvp_destage_holds_up_renewals(const struct kvp_pool *pool);
 
 /**
  * kvp_destage_tail_waits() - true if more than half of the log is used, and a checkpoint would free

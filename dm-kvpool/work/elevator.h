@@ -85,7 +85,8 @@ void kvp_elevator_put_back(struct kvp_elevator *e, struct list_head *versions);
  *
  * Looks only at the covered versions. Context: caller holds pool->checkpoint_lock; may sleep.
  */
-void kvp_elevator_drop(struct kvp_elevator *e, const struct kvp_version *hole, struct list_head *to);
+void kvp_elevator_drop(struct kvp_elevator *e, const struct kvp_version *hole,
+		       struct list_head *to);
 
 /**
  * kvp_elevator_take_passed() - take all versions that streams have passed. They must not go home

@@ -41,9 +41,9 @@ static void spill_below(struct kvp_pool *pool, kvp_lsn_t below)
 }
 
 /* Renew the @n versions in r->of. Returns how many were renewed. */
-static u32 renew_batch(struct kvp_pool *pool, u32 n)
+static u32 renew_batch(struct kvp_renew *r, u32 n)
 {
-	struct kvp_renew *r = &pool->destage->renew;
+	struct kvp_pool *pool = r->pool;
 	u32 asked = kvp_reload_copies(pool->log, r->of, r->pages, n), i, renewed = 0;
 
 	for (i = 0; i < asked; i++) {
@@ -57,43 +57,50 @@ static u32 renew_batch(struct kvp_pool *pool, u32 n)
 }
 
 /* Renew or drop versions at the tail. Returns how many; sets *@more if there may be more. */
-static u32 renew_part(struct kvp_pool *pool, kvp_lsn_t below, bool *more)
+static u32 renew_part(struct kvp_renew *r, kvp_lsn_t below, bool *more)
 {
 	struct kvp_elevator_look look = {
-		.below = below, .max = KVP_RENEW_BATCH, .of = pool->destage->renew.of,
+		.below = below, .max = KVP_RENEW_BATCH, .of = r->of,
 	};
+	struct kvp_pool *pool = r->pool;
 	u32 dropped = 0, renewed = 0;
 	struct list_head *at;
 	bool room;
 
 	INIT_LIST_HEAD(&look.outlived);
-	kvp_elevator_look(&pool->destage->elevator, &look);
+	kvp_elevator_look(r->elevator, &look);
 	list_for_each(at, &look.outlived)
 		dropped++;
 	if (dropped)
 		kvp_wbuf_drop_list(pool->wbuf, &look.outlived);
 	room = buffer_has_room(pool);
 	if (look.nr && look.pending < KVP_ELEVATOR_PENDING && room)
-		renewed = renew_batch(pool, look.nr);
+		renewed = renew_batch(r, look.nr);
 	/* Buffered versions make room when they are committed. */
-	pool->destage->renew.pending = look.pending + renewed +
-				       (room ? 0 : kvp_wbuf_buffered(pool->wbuf));
+	r->pending = look.pending + renewed + (room ? 0 : kvp_wbuf_buffered(pool->wbuf));
 	*more = renewed || dropped;
 	return renewed + dropped;
 }
 
-u32 kvp_renew_some(struct kvp_pool *pool, kvp_lsn_t limit)
+void kvp_renew_init(struct kvp_renew *r, struct kvp_pool *pool, struct kvp_elevator *e)
 {
+	r->pool = pool;
+	r->elevator = e;
+}
+
+u32 kvp_renew_some(struct kvp_renew *r, kvp_lsn_t limit)
+{
+	struct kvp_pool *pool = r->pool;
 	kvp_lsn_t below = kvp_lsn_first(limit, kvp_log_renew_below(pool->log));
 	u32 done = 0;
 	bool more;
 
 	spill_below(pool, below);
-	kvp_elevator_gather(&pool->destage->elevator, below);
+	kvp_elevator_gather(r->elevator, below);
 	do {
-		done += renew_part(pool, below, &more);
+		done += renew_part(r, below, &more);
 		cond_resched();
-	} while (more && !test_bit(KVP_DESTAGE_STOP, &pool->destage->flags) &&
+	} while (more && !kvp_destage_stops(pool->destage) &&
 		 kvp_log_renews(pool->log));
 	if (kvp_wbuf_buffered(pool->wbuf)) {
 		kvp_commit_now(pool->log);

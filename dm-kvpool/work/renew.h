@@ -17,6 +17,7 @@
 
 #include <linux/types.h>
 
+struct kvp_elevator;
 struct kvp_pool;
 struct kvp_version;
 struct page;
@@ -25,16 +26,22 @@ struct page;
 
 /**
  * struct kvp_renew - memory for renewal; by pool->checkpoint_lock
+ * @elevator: knows the versions that may be renewed
  * @of: versions that are being renewed
  * @pages: their contents
  * @pending: number of versions, as of the last look. They are versions at the tail whose newer ones
  *	are not durable yet, and versions that must be committed to make room for renewed ones
  */
 struct kvp_renew {
+	struct kvp_pool *pool;
+	struct kvp_elevator *elevator;
 	struct kvp_version *of[KVP_RENEW_BATCH];
 	struct page *pages[KVP_RENEW_BATCH];
 	u32 pending;
 };
+
+/** kvp_renew_init() - let @r renew versions of @pool that @e knows. All other fields are 0. */
+void kvp_renew_init(struct kvp_renew *r, struct kvp_pool *pool, struct kvp_elevator *e);
 
 /**
  * kvp_renew_some() - renew old versions that are due, and drop those whose new versions are durable
@@ -43,6 +50,6 @@ struct kvp_renew {
  * Return: how many were renewed or dropped. Context: the destage worker, under checkpoint_lock;
  * waits for I/O of the SSDs.
  */
-u32 kvp_renew_some(struct kvp_pool *pool, kvp_lsn_t limit);
+u32 kvp_renew_some(struct kvp_renew *r, kvp_lsn_t limit);
 
 #endif /* KVP_RENEW_H */

@@ -59,7 +59,7 @@ static void scatter(struct script *b, u32 first, u32 n)
 
 static u32 rested(const struct script *b)
 {
-	return READ_ONCE(b->host.pool->destage->rested);
+	return READ_ONCE(b->host.pool->destage->burst.rested);
 }
 
 static void wait_for_rest(struct script *b, u32 before)
