@@ -7,48 +7,27 @@
 #include <linux/time64.h>
 
 #include "core/core.h"
-#include "io/io.h"
 #include "super/members.h"
 #include "super/sb_write.h"
 
 /* Begin a label that says JOINING. It has epoch 0, so any superblock of a pool is newer. */
-static void begin_joining(struct kvp_pool *pool, struct sb_write *w)
+static struct kvp_sb *begin_joining(struct kvp_pool *pool)
 {
-	w->label = *pool->sb;
-	w->label.epoch = 0;
-	w->label.flags |= KVP_SB_JOINING;
-	w->label.write_time = ktime_get_real_seconds();
-	kvp_sb_begin_write(w, &w->label);
-}
+	struct kvp_sb *label = kvp_sb_begin_label(pool);
 
-/* Note the sequence of the labels for their legs. Returns 0, or the first error. */
-static int end_joining(struct sb_write *w)
-{
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; i < w->nr; i++) {
-		w->ios[i].leg->has_sequence = w->label.sequence;
-		ret = ret ?: w->ios[i].error;
-	}
-	return ret;
+	label->epoch = 0;
+	label->flags |= KVP_SB_JOINING;
+	label->write_time = ktime_get_real_seconds();
+	return label;
 }
 
 int kvp_sb_join(struct kvp_pool *pool, u32 first, u32 nr)
 {
-	struct sb_write *w = pool->sb_write;
-	u32 i;
-
 	lockdep_assert_held(&pool->sb_lock);
 	/* The label goes to a slot that the pool's next superblocks do not use. */
-	begin_joining(pool, w);
-	kvp_io_group_init(&w->group);
-	for (i = first; i < first + nr; i++) {
-		kvp_sb_submit(w, &pool->legs[i], 0);
-		kvp_sb_submit(w, &pool->legs[i], 1);
-	}
-	kvp_io_group_wait(&w->group);
-	return end_joining(w);
+	begin_joining(pool);
+	kvp_sb_write_label(pool->sb_write, &pool->legs[first], nr);
+	return kvp_sb_end_label(pool->sb_write);
 }
 
 /* Let @sb describe the shadow as its leg @at: the shadow is to take that place. */
@@ -68,13 +47,12 @@ static void say_shadow(struct kvp_sb *sb, u32 at)
 /* Write the shadow's label under @sequence. Its slot may be that of the newest label. */
 static int write_label(struct kvp_pool *pool, u64 sequence)
 {
-	struct sb_write *w = pool->sb_write;
+	struct kvp_sb *label = begin_joining(pool);
 
-	begin_joining(pool, w);
-	say_shadow(&w->label, kvp_shadowed(pool)->index);
-	w->label.sequence = sequence;
-	kvp_sb_write_in_turn(pool, w, &pool->shadow, true);
-	return end_joining(w);
+	say_shadow(label, kvp_shadowed(pool)->index);
+	label->sequence = sequence;
+	kvp_sb_write_in_turn(pool, pool->sb_write, &pool->shadow, true);
+	return kvp_sb_end_label(pool->sb_write);
 }
 
 int kvp_sb_label_shadow(struct kvp_pool *pool, bool last)

@@ -47,7 +47,7 @@ static void encode_for(struct sb_write *w, struct kvp_leg *leg, u32 end)
  * may take the write much later. By then another device may have that place, and its superblock may
  * be in these pages: with it the old device would pass for the other one.
  */
-void kvp_sb_submit(struct sb_write *w, struct kvp_leg *leg, u32 end)
+static void submit(struct sb_write *w, struct kvp_leg *leg, u32 end)
 {
 	struct kvp_io *io = &w->ios[w->nr++];
 
@@ -174,7 +174,7 @@ static int write_ring(struct sb_write *w, struct kvp_leg *leg, u32 at, u32 end)
 {
 	w->nr = at + end;
 	kvp_io_group_init(&w->group);
-	kvp_sb_submit(w, leg, end);
+	submit(w, leg, end);
 	kvp_io_group_wait(&w->group);
 	return w->ios[at + end].error;
 }
@@ -207,11 +207,42 @@ static bool gets_superblocks(const struct kvp_leg *leg)
 	return kvp_leg_takes_writes(leg) || (leg->bdev && leg->adopt);
 }
 
-void kvp_sb_begin_write(struct sb_write *w, struct kvp_sb *sb)
+static void begin_write(struct sb_write *w, struct kvp_sb *sb)
 {
 	w->sb = sb;
 	w->nr = 0;
 	memset(w->ios, 0, sizeof(w->ios));
+}
+
+struct kvp_sb *kvp_sb_begin_label(struct kvp_pool *pool)
+{
+	struct sb_write *w = pool->sb_write;
+
+	begin_write(w, &w->label);
+	w->label = *pool->sb;
+	return &w->label;
+}
+
+void kvp_sb_write_label(struct sb_write *w, struct kvp_leg *leg, u32 nr)
+{
+	kvp_io_group_init(&w->group);
+	for (; nr--; leg++) {
+		submit(w, leg, 0);
+		submit(w, leg, 1);
+	}
+	kvp_io_group_wait(&w->group);
+}
+
+int kvp_sb_end_label(struct sb_write *w)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < w->nr; i++) {
+		w->ios[i].leg->has_sequence = w->label.sequence;
+		ret = ret ?: w->ios[i].error;
+	}
+	return ret;
 }
 
 /* Write both rings of every leg in use. Returns how many legs in sync took it; 0: too few. */
@@ -220,13 +251,13 @@ u32 kvp_sb_write_round(struct kvp_pool *pool)
 	struct sb_write *w = pool->sb_write;
 	u32 i;
 
-	kvp_sb_begin_write(w, pool->sb);
+	begin_write(w, pool->sb);
 	kvp_io_group_init(&w->group);
 	for (i = 0; i < pool->nr_legs; i++) {
 		if (!gets_superblocks(&pool->legs[i]) || goes_in_turn(pool, &pool->legs[i]))
 			continue;
-		kvp_sb_submit(w, &pool->legs[i], 0);
-		kvp_sb_submit(w, &pool->legs[i], 1);
+		submit(w, &pool->legs[i], 0);
+		submit(w, &pool->legs[i], 1);
 	}
 	kvp_io_group_wait(&w->group);
 	for (i = 0; i < pool->nr_legs; i++)
@@ -243,14 +274,13 @@ u32 kvp_sb_write_round(struct kvp_pool *pool)
 static bool fill_gap(struct kvp_pool *pool, struct kvp_leg *leg, u32 end, u64 sequence)
 {
 	struct sb_write *w = pool->sb_write;
+	struct kvp_sb *label = kvp_sb_begin_label(pool);
 
-	kvp_sb_begin_write(w, &w->label);
-	w->label = *pool->sb;
-	w->label.sequence = sequence;
+	label->sequence = sequence;
 	/* More would be no valid superblock. */
-	w->label.behind = (u32)min_t(u64, pool->sb->behind, sequence - 1);
+	label->behind = (u32)min_t(u64, pool->sb->behind, sequence - 1);
 	kvp_io_group_init(&w->group);
-	kvp_sb_submit(w, leg, end);
+	submit(w, leg, end);
 	kvp_io_group_wait(&w->group);
 	if (w->ios[0].error) {
 		note_torn(leg, sequence, false);

@@ -31,11 +31,26 @@ struct sb_write {
 	struct page *pages[KVP_MAX_LEGS * 2 * KVP_SB_BLOCKS];
 };
 
-/** kvp_sb_begin_write() - let @w write @sb: no request is in @w yet */
-void kvp_sb_begin_write(struct sb_write *w, struct kvp_sb *sb);
+/**
+ * kvp_sb_begin_label() - let the pool write a label instead of its superblock
+ *
+ * Return: the label, a copy of pool->sb, for the caller to change. Caller holds sb_lock.
+ */
+struct kvp_sb *kvp_sb_begin_label(struct kvp_pool *pool);
 
-/** kvp_sb_submit() - send what @w writes to ring @end of @leg; the caller waits for @w->group */
-void kvp_sb_submit(struct sb_write *w, struct kvp_leg *leg, u32 end);
+/**
+ * kvp_sb_write_label() - write the label to both rings of @nr legs from @leg on, all at once
+ *
+ * The slots must not be those of the newest superblocks. Context: process, waits for I/O.
+ */
+void kvp_sb_write_label(struct sb_write *w, struct kvp_leg *leg, u32 nr);
+
+/**
+ * kvp_sb_end_label() - note the sequence of the label for the legs that it was written to
+ *
+ * Return: 0, or the first error.
+ */
+int kvp_sb_end_label(struct sb_write *w);
 
 /**
  * kvp_sb_write_in_turn() - write to one ring of @leg after the other
