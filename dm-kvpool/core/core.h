@@ -66,6 +66,7 @@ struct kvp_flights;
 struct kvp_heartbeat;
 struct kvp_log;
 struct kvp_members_client;
+struct kvp_sb_client;
 struct kvp_throttle;
 struct kvp_passdown;
 struct kvp_rcache;
@@ -425,6 +426,7 @@ struct kvp_pool {
 	 */
 	const struct kvp_leg_client *leg_client;
 	const struct kvp_members_client *members_client;
+	const struct kvp_sb_client *sb_client;
 	/* a checkpoint is durable: kvp_passdown_checkpointed() */
 	void (*checkpointed)(struct kvp_pool *pool);
 	void (*put)(struct kvp_pool *pool);	/* kvp_pool_free() */

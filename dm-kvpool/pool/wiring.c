@@ -52,12 +52,15 @@ static void pool_faulted(struct kvp_pool *pool)
 		kvp_log_faulted(pool->log);
 }
 
-static const struct kvp_members_client members_client = {
+static const struct kvp_sb_client sb_client = {
 	.about_to_write = about_to_write,
 	.note = kvp_scrub_note,
 	.recorded = loss_recorded,
-	.left = leg_left,
 	.faulted = pool_faulted,
+};
+
+static const struct kvp_members_client members_client = {
+	.left = leg_left,
 };
 
 static int table_make_poison_durable(void *pool)
@@ -170,6 +173,7 @@ void kvp_wire(struct kvp_pool *pool)
 	pool->leg_client = &kvp_members_hear;
 	pool->failure.faulted = kvp_members_faulted;
 	pool->members_client = &members_client;
+	pool->sb_client = &sb_client;
 	pool->checkpointed = kvp_passdown_checkpointed;
 	pool->put = kvp_pool_free;
 }

@@ -18,6 +18,7 @@
 #include "io/flight.h"
 #include "io/mirror.h"
 #include "super/events.h"
+#include "super/commit.h"
 #include "super/members.h"
 #include "super/sb_write.h"
 
@@ -26,7 +27,7 @@ static void note_counters(struct kvp_pool *pool)
 	u32 i;
 
 	/* So every superblock has the progress of a scrub, if not to the last block. */
-	pool->members_client->note(pool);
+	pool->sb_client->note(pool);
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg_info *info = &pool->sb->legs[i];
 		struct kvp_leg *leg = &pool->legs[i];
@@ -209,7 +210,7 @@ static bool bring_up_to_date(struct kvp_pool *pool)
 	struct kvp_sb *sb = pool->sb;
 	bool later;
 
-	pool->members_client->about_to_write(pool);
+	pool->sb_client->about_to_write(pool);
 	later = note_losses(pool);
 	kvp_outs_note(sb);
 	kvp_sb_note_resilver(sb);
@@ -262,7 +263,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
 	if (atomic_xchg(&pool->losses.recorded, losses) != losses &&
 	    test_bit(KVP_POOL_RUNNING, &pool->flags))
-		pool->members_client->recorded(pool);
+		pool->sb_client->recorded(pool);
 	return 0;
 }
 
@@ -319,6 +320,6 @@ void kvp_members_faulted(struct kvp_failure *f, const char *why)
 	struct kvp_pool *pool = container_of(f, struct kvp_pool, failure);
 
 	kvp_event(pool, "suspended why=%s", why);
-	pool->members_client->faulted(pool);
+	pool->sb_client->faulted(pool);
 	kvp_pool_space(pool);
 }
