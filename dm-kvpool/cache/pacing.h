@@ -41,7 +41,7 @@ u32 kvp_pacing_room(const struct kvp_pool *pool);
  */
 static inline u64 kvp_pacing_destage(struct kvp_pool *pool)
 {
-	return kvp_pool_logs_on_cache(pool) ? kvp_pacing_wants(pool) : 0;
+	return kvp_log_traits(&pool->vdevs)->paced ? kvp_pacing_wants(pool) : 0;
 }
 
 /**
@@ -52,7 +52,7 @@ static inline u64 kvp_pacing_destage(struct kvp_pool *pool)
  */
 static inline u32 kvp_pacing_left(const struct kvp_pool *pool)
 {
-	return kvp_pool_logs_on_cache(pool) ? kvp_pacing_room(pool) : 100;
+	return kvp_log_traits(&pool->vdevs)->paced ? kvp_pacing_room(pool) : 100;
 }
 
 bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask);
@@ -69,7 +69,8 @@ bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 block
  */
 static inline bool kvp_pacing_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask)
 {
-	return kvp_pool_logs_on_cache(pool) && kvp_pacing_joins_stream(pool, first, blocks, ask);
+	return kvp_log_traits(&pool->vdevs)->keeps &&
+	       kvp_pacing_joins_stream(pool, first, blocks, ask);
 }
 
 #endif /* KVP_PACING_H */

@@ -27,6 +27,7 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 		v->g = &sb->vdevs[i];
 		v->ops = ops_of(v->g);
 		v->homes = v->ops->homes;
+		v->log = v->ops->log;
 		v->legs = &legs[v->g->first_leg];
 		v->nr_legs = v->g->leg_count;
 		v->seed = kvp_sum_seed(sb->nonce, i);

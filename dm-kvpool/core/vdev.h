@@ -27,6 +27,19 @@ struct kvp_vdevs;
 typedef const struct kvp_vdev_ops *(*kvp_vdev_ops_of_t)(const struct kvp_geometry *g);
 
 /**
+ * struct kvp_log_traits - how a log is used that lies on a vdev; as its operations say
+ * @keeps: blocks stay in it, dirty or clean, for as long as there is room. So versions spill, dirty
+ *	blocks are renewed, and streams are told apart when they come
+ * @paced: destage writes home at a pace (cache/pacing.h); otherwise all goes home soon, and destage
+ *	yields to the host
+ * @packed: the space of headers counts: entries are as long as they can be, and none is joined
+ * @counted: what is written to it is counted by cause
+ */
+struct kvp_log_traits {
+	bool keeps, paced, packed, counted;
+};
+
+/**
  * struct kvp_vdev - one vdev of the pool
  * @pool: NULL in a test of a part alone
  * @all: the vdevs that it is one of
@@ -36,6 +49,7 @@ typedef const struct kvp_vdev_ops *(*kvp_vdev_ops_of_t)(const struct kvp_geometr
  * @seed: for the sums of its table pages and its parity
  * @first_root: its first one among the table's roots
  * @homes: blocks of the pool live on it, as its operations say
+ * @log: how a log on it is used, as they say
  * @homing: batches of whole stripes, under intents, that are being written home (R7)
  * @unflushed: such stripes were written since the loss of a leg was recorded last
  */
@@ -50,6 +64,7 @@ struct kvp_vdev {
 	u32 seed;
 	u32 first_root;
 	bool homes;
+	struct kvp_log_traits log;
 	atomic_t homing;
 	bool unflushed;
 };
@@ -219,6 +234,12 @@ void kvp_log_take_place(struct kvp_vdevs *vdevs);
 static inline struct kvp_vdev *kvp_log_vdev(struct kvp_vdevs *vdevs, kvp_lsn_t lsn)
 {
 	return &vdevs->v[kvp_log_turn(&vdevs->log_track, lsn)];
+}
+
+/** kvp_log_traits() - how the log is used where it lies now. It may move. Context: any. */
+static inline const struct kvp_log_traits *kvp_log_traits(const struct kvp_vdevs *vdevs)
+{
+	return &READ_ONCE(vdevs->log_vdev)->log;
 }
 
 /** kvp_vdevs_log_on_cache() - true if a cache carries the log now. It may move. Context: any. */

@@ -57,6 +57,7 @@ struct page;
  *	Context: any.
  *
  * The log:
+ * @log: how a log on the vdev is used
  * @may_be_direct: how many of @n blocks, from @block on, may go home by intent (R7). Context: any.
  * @slice: blocks that a direct write sends to all legs at a time; 0: it is not cut. Context: any.
  * @lay: fill in one request per leg for the entry with header @h. @entry is its number, below
@@ -124,6 +125,7 @@ struct kvp_vdev_ops {
 		       struct kvp_log_at behind, u32 *leaves);
 	u32 (*gap)(const struct kvp_vdev *v);
 
+	struct kvp_log_traits log;
 	u32 (*may_be_direct)(const struct kvp_vdev *v, kvp_vblock_t block, u32 n);
 	u32 (*slice)(const struct kvp_vdev *v);
 	u32 (*reserves)(const struct kvp_vdev *v);

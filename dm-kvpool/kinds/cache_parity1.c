@@ -39,6 +39,7 @@ const struct kvp_vdev_ops kvp_cache_parity1_ops = {
 	.needed = kvp_cache_needed,
 	.survives = kvp_cache_survives,
 	.discard = kvp_no_discard,
+	.log = KVP_LOG_OF_CACHE,
 	.slice = kvp_none,
 	.reserves = kvp_none,
 	.lay = kvp_log_lay_rows,

@@ -55,9 +55,9 @@ static bool leaves_room(struct kvp_log *log, u64 budget, u32 blocks, u32 reserve
  * stream is noted when a write is accepted, since in the buffer it may lie between other writes.
  * With the log on legs every long run may: the disks have to write it sooner or later.
  */
-static bool may_be_intent(const struct kvp_version *d, bool cache)
+static bool may_be_intent(const struct kvp_version *d, bool keeps)
 {
-	return !d->hole && !d->superseded && (!cache || READ_ONCE(d->stream));
+	return !d->hole && !d->superseded && (!keeps || READ_ONCE(d->stream));
 }
 
 /*
@@ -66,7 +66,7 @@ static bool may_be_intent(const struct kvp_version *d, bool cache)
  */
 static bool keeps_cached(const struct kvp_log *log)
 {
-	return kvp_vdevs_log_on_cache(log->vdevs) && !kvp_log_streams_pass(log);
+	return kvp_log_traits(log->vdevs)->keeps && !kvp_log_streams_pass(log);
 }
 
 /*
@@ -78,8 +78,7 @@ static bool keeps_cached(const struct kvp_log *log)
  */
 static bool passes_older(const struct kvp_log *log)
 {
-	return !kvp_log_reserves(log) &&
-	       (!kvp_vdevs_log_on_cache(log->vdevs) || kvp_log_streams_pass(log));
+	return !kvp_log_reserves(log) && !keeps_cached(log);
 }
 
 static bool may_pass_older(const struct kvp_version *d, bool passes)
@@ -97,11 +96,11 @@ u32 kvp_log_legs_cutoff(const struct kvp_log *log)
 /* The least length, in blocks, of a run that begins with @d and goes home by intent. */
 static u32 least_run(const struct kvp_log *log, const struct kvp_entry_io *e,
 		     const struct kvp_version *d,
-		     bool cache)
+		     bool keeps)
 {
 	u32 set = READ_ONCE(log->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 
-	if (cache)
+	if (keeps)
 		return kvp_ssd_least_run(set, d->seq <= e->wanted);
 	return kvp_log_legs_cutoff(log);
 }
@@ -152,13 +151,13 @@ static bool are_zeros(struct kvp_log *log, struct kvp_version *d, bool after)
 static u32 run_length(struct kvp_log *log, const struct kvp_entry_io *e,
 		      struct kvp_version *first, u32 max)
 {
-	bool cache = kvp_vdevs_log_on_cache(log->vdevs);
+	bool keeps = kvp_log_traits(log->vdevs)->keeps;
 	struct kvp_version *d = first;
 	u32 n = 0;
 
 	for (; d; d = __kvp_wbuf_next(log->wbuf, d)) {
 		if (n == max || d->block != kvp_block_add(first->block, n) ||
-		    !may_be_intent(d, cache) || !may_pass_older(d, e->passes) ||
+		    !may_be_intent(d, keeps) || !may_pass_older(d, e->passes) ||
 		    (e->keeps && kvp_cache_has(log->vdevs, d->block)) || zeros_begin(log, d))
 			break;
 		n++;
@@ -297,8 +296,8 @@ static u32 whole_slices(struct kvp_log *log, const struct kvp_entry_io *e,
 static u32 count_intents(struct kvp_log *log, struct kvp_entry_io *e, struct kvp_version *d,
 			 u32 cap, bool *stop)
 {
-	bool cache = kvp_vdevs_log_on_cache(log->vdevs);
-	u32 cutoff = least_run(log, e, d, cache);
+	bool keeps = kvp_log_traits(log->vdevs)->keeps;
+	u32 cutoff = least_run(log, e, d, keeps);
 	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents,
 			KVP_ENTRY_MAX_RECORDS - e->records);
 	u32 n = run_length(log, e, d, max_t(u32, max, cutoff)), run = n;
@@ -505,7 +504,7 @@ static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 	lockdep_assert_held(&log->lock);
 	log->data_blocks += e->data - e->renewed;
 	log->intent_blocks += e->intents;
-	if (!kvp_vdevs_log_on_cache(log->vdevs))
+	if (!kvp_log_traits(log->vdevs)->counted)
 		return;
 	headers = kvp_log_entry_blocks(log->vdevs->log_vdev->g, e->hdr.hdr_blocks, 0);
 	log->ssd_blocks[KVP_LOG_HEADERS] += headers;
@@ -721,7 +720,7 @@ static u32 most_data(struct kvp_log *log)
 	u32 i;
 
 	if (kvp_log_due(log) || newest_wanted(log) > log->built_seq ||
-	    kvp_log_reserves(log) || kvp_vdevs_log_on_cache(log->vdevs))
+	    kvp_log_reserves(log) || kvp_log_traits(log->vdevs)->packed)
 		return KVP_ENTRY_MAX_DATA;
 	for (i = 0; i < v->nr_legs; i++)
 		if (v->legs[i].rotational)

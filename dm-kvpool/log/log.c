@@ -349,7 +349,7 @@ u64 kvp_log_intents_since(const struct kvp_log *log)
 
 u64 kvp_log_intents_limit(const struct kvp_log *log)
 {
-	return 2 * (kvp_vdevs_log_on_cache(log->vdevs) ? KVP_MOST_INTENTS :
+	return 2 * (kvp_log_traits(log->vdevs)->keeps ? KVP_MOST_INTENTS :
 		    kvp_log_most_intents(log));
 }
 
@@ -361,7 +361,7 @@ bool kvp_log_takes_intents(const struct kvp_log *log)
 
 bool kvp_log_may_stay(struct kvp_log *log)
 {
-	return kvp_vdevs_log_on_cache(log->vdevs) && !kvp_log_reserves(log) &&
+	return kvp_log_traits(log->vdevs)->keeps && !kvp_log_reserves(log) &&
 	       !READ_ONCE(log->vdevs->log_moving) &&
 	       !kvp_faulted(log->failure);
 }
@@ -469,7 +469,7 @@ u64 kvp_log_renew_kept(const struct kvp_log *log)
 {
 	const struct kvp_geometry *g = READ_ONCE(log->vdevs->log_vdev)->g;
 
-	if (!kvp_vdevs_log_on_cache(log->vdevs) || kvp_log_reserves(log) ||
+	if (!kvp_log_traits(log->vdevs)->keeps || kvp_log_reserves(log) ||
 	    !READ_ONCE(log->tunables[KVP_T_RENEW_MARK]))
 		return 0;
 	return kvp_renew_reserve(kvp_log_window(g), g->segment_blocks);

@@ -30,13 +30,13 @@ u64 kvp_log_of_cache_fullness(const struct kvp_log *log, u64 most);
  */
 static inline bool kvp_log_renews(const struct kvp_log *log)
 {
-	return kvp_vdevs_log_on_cache(log->vdevs) && kvp_log_of_cache_renews(log);
+	return kvp_log_traits(log->vdevs)->keeps && kvp_log_of_cache_renews(log);
 }
 
 /** kvp_log_may_renew() - the same, whatever number of blocks is dirty. Context: any. */
 static inline bool kvp_log_may_renew(const struct kvp_log *log)
 {
-	return kvp_vdevs_log_on_cache(log->vdevs) && kvp_log_of_cache_may_renew(log);
+	return kvp_log_traits(log->vdevs)->keeps && kvp_log_of_cache_may_renew(log);
 }
 
 /**
@@ -54,7 +54,7 @@ bool kvp_log_streams_pass(const struct kvp_log *log);
  */
 static inline u64 kvp_log_fullness(const struct kvp_log *log, u64 most)
 {
-	return kvp_vdevs_log_on_cache(log->vdevs) ? kvp_log_of_cache_fullness(log, most) :
+	return kvp_log_traits(log->vdevs)->keeps ? kvp_log_of_cache_fullness(log, most) :
 					      kvp_log_taken(log, most);
 }
 

@@ -102,7 +102,7 @@ bool kvp_spill(struct kvp_log *log)
 	 */
 	u32 limit = kvp_wbuf_attainable(w), n = 0;
 
-	if (!kvp_vdevs_log_on_cache(log->vdevs) || kvp_wbuf_used(w) <= limit - limit / 4)
+	if (!kvp_log_traits(log->vdevs)->keeps || kvp_wbuf_used(w) <= limit - limit / 4)
 		return false;
 	/* Once the SSDs are found dead, versions that are in RAM keep their pages. */
 	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(log->vdevs->log_moving) && n < SHARE &&

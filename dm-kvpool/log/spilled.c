@@ -157,7 +157,7 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block
 	u32 i;
 
 	*end = kvp_block_add(block, count);
-	if (!kvp_vdevs_log_on_cache(log->vdevs) || !kvp_wbuf_any(log->wbuf, block, count))
+	if (!kvp_log_traits(log->vdevs)->keeps || !kvp_wbuf_any(log->wbuf, block, count))
 		return NULL;
 	r = alloc_read(log, min(count, BLOCKS));
 	if (!r)

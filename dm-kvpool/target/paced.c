@@ -26,7 +26,7 @@ static bool is_stream(struct bio *bio)
 
 bool kvp_paced_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 {
-	return !kvp_pool_logs_on_cache(pool) && kvp_throttle_is_slow(pool) &&
+	return !kvp_log_traits(&pool->vdevs)->keeps && kvp_throttle_is_slow(pool) &&
 	       kvp_throttle_run(pool, first, blocks) >= kvp_log_legs_cutoff(pool->log);
 }
 
