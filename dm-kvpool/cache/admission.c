@@ -10,6 +10,7 @@
 #include "cache/reinsert.h"
 #include "cache/scache.h"
 #include "core/core.h"
+#include "core/stats.h"
 #include "format/logstripe.h"
 #include "io/io.h"
 #include "policy/ghost.h"

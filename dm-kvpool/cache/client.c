@@ -11,6 +11,7 @@
 #include "cache/reinsert.h"
 #include "cache/scache.h"
 #include "core/core.h"
+#include "core/log_mark.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"

@@ -25,6 +25,7 @@
 #include "checkpoint/newlog.h"
 #include "core/cache_client.h"
 #include "core/core.h"
+#include "core/log_mark.h"
 #include "format/generations.h"
 #include "io/mirror.h"
 #include "log/log.h"

@@ -2,6 +2,7 @@
 /* Fields of the superblock that name the log, when it moves: see log/move.h. */
 #include "checkpoint/newlog.h"
 #include "core/core.h"
+#include "core/log_mark.h"
 #include "format/logplace.h"
 #include "log/log.h"
 #include "log/move.h"

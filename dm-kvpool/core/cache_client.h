@@ -13,6 +13,7 @@
 #include "core/core.h"
 
 struct kvp_entry_io;
+struct kvp_log_mark;
 struct kvp_version;
 struct page;
 

@@ -6,6 +6,7 @@
 
 #include "core/core.h"
 #include "core/host.h"
+#include "core/stats.h"
 
 #define NAP_NS	(50ull * NSEC_PER_MSEC)
 

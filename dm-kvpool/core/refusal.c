@@ -2,6 +2,7 @@
 #include <linux/stdarg.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 
 __printf(4, 5) int kvp_refuse(struct kvp_refusal *r, int error, const char *mend,
 			      const char *fmt, ...)

@@ -5,6 +5,7 @@
 #include "compat/xor.h"
 #include "core/cache_client.h"
 #include "core/core.h"
+#include "core/shadow.h"
 #include "core/xor.h"
 #include "home/heal.h"
 #include "home/row.h"

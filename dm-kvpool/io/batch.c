@@ -3,6 +3,7 @@
 
 #include "core/core.h"
 #include "core/crowd.h"
+#include "core/shadow.h"
 #include "io/batch.h"
 #include "io/io.h"
 #include "io/mirror.h"

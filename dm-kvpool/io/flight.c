@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/shadow.h"
 #include "io/flight.h"
 #include "io/io.h"
 #include "io/slow.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Choosing a leg to read from, and flushing all legs. */
 #include "core/core.h"
+#include "core/shadow.h"
 #include "core/vdev_ops.h"
 #include "io/io.h"
 #include "io/flight.h"

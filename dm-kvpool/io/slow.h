@@ -17,6 +17,7 @@
 #include <linux/math64.h>
 
 #include "core/core.h"
+#include "core/stats.h"
 #include "format/format.h"
 #include "io/io.h"
 #include "policy/slow.h"

@@ -5,6 +5,7 @@
 #include <linux/vmalloc.h>
 
 #include "core/core.h"
+#include "core/log_mark.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "log/internal.h"

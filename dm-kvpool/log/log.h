@@ -42,6 +42,7 @@
 #include <linux/workqueue.h>
 
 #include "core/core.h"
+#include "core/log_mark.h"
 #include "format/format.h"
 #include "format/logplace.h"
 #include "format/logstripe.h"

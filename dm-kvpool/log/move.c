@@ -3,6 +3,7 @@
 
 #include "core/cache_client.h"
 #include "core/core.h"
+#include "core/log_mark.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"

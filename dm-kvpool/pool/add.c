@@ -28,6 +28,7 @@
 
 #include "cache/scache.h"
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "log/log.h"

@@ -10,6 +10,8 @@
 #include "pool/change.h"
 #include "pool/pool.h"
 
+struct kvp_refusal;
+
 /**
  * kvp_add_plan() - plan the new superblock
  * @s: names the pool's vdevs and the new ones. New vdevs are behind those with data, and before the

@@ -33,6 +33,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/kind.h"
 #include "format/replaces.h"
 #include "io/flight.h"

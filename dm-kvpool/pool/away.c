@@ -5,6 +5,7 @@
 #include <linux/random.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/sbring.h"
 #include "pool/pool.h"
 #include "pool/start.h"

@@ -13,6 +13,7 @@
 #include "cache/reinsert.h"
 #include "cache/scache.h"
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/logplace.h"
 #include "log/log.h"
 #include "log/move.h"

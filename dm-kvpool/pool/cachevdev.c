@@ -20,6 +20,7 @@
 #include <linux/random.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/logplace.h"
 #include "log/log.h"
 #include "pool/cachevdev.h"

@@ -5,6 +5,8 @@
 
 #include "pool/pool.h"
 
+struct kvp_refusal;
+
 /**
  * kvp_cache_check() - check that the cache with the log is there, before a start reads the log
  * (R14)

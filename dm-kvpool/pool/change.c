@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
+#include "core/refusal.h"
 #include "pool/add.h"
 #include "pool/change.h"
 #include "pool/spare.h"

@@ -20,6 +20,7 @@
 
 #include "core/core.h"
 
+struct kvp_refusal;
 struct page;
 
 /**

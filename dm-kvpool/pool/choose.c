@@ -4,6 +4,7 @@
  * table belong to it.
  */
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/sbring.h"
 #include "pool/pool.h"
 #include "pool/start.h"

@@ -7,6 +7,7 @@
 #include <linux/random.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "format/spare.h"

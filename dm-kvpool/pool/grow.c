@@ -29,6 +29,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/grow.h"
 #include "io/mirror.h"
 #include "log/log.h"

@@ -9,6 +9,8 @@
 #include "format/grow.h"
 #include "pool/pool.h"
 
+struct kvp_refusal;
+
 /**
  * kvp_pool_grow_plan() - check whether the pool can use more of the legs that @s names
  * @next: receives the superblock, except the roots of vdevs that grow

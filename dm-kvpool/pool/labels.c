@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/sbring.h"
 #include "io/flight.h"
 #include "io/io.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bringing a leg online that is out: online.h has the steps. */
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/replaces.h"
 #include "io/flight.h"
 #include "pool/online.h"

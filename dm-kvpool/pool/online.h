@@ -52,6 +52,7 @@ void kvp_return_wanted(struct kvp_leg *leg, bool wanted);
  */
 void kvp_returns_shift(struct kvp_pool *pool, u32 at, bool up);
 
+struct kvp_refusal;
 struct kvp_start;
 
 /**

@@ -4,6 +4,7 @@
  * of them is, by the superblock and by its own label. The same for the shadow.
  */
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/sbring.h"
 #include "pool/pool.h"
 #include "pool/start.h"

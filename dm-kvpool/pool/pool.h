@@ -36,6 +36,8 @@
 #include "core/core.h"
 #include "format/logplace.h"
 
+struct kvp_refusal;
+
 /* How to start a pool; from the table line. */
 struct kvp_start {
 	bool format, readonly, degraded, auto_degraded, accept_fork, undestroy, discard_log;

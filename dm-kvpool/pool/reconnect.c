@@ -7,6 +7,7 @@
  * fail: all I/O would wait for yet another table. An event names the device.
  */
 #include "core/core.h"
+#include "core/refusal.h"
 #include "pool/online.h"
 #include "pool/pool.h"
 #include "pool/start.h"

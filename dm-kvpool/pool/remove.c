@@ -22,6 +22,7 @@
 #include "cache/rebuild.h"
 #include "cache/scache.h"
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/logplace.h"
 #include "io/flight.h"
 #include "io/io.h"

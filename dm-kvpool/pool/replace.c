@@ -31,6 +31,7 @@
 #include "cache/rebuild.h"
 #include "cache/scache.h"
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/logplace.h"
 #include "format/logstripe.h"
 #include "log/log.h"

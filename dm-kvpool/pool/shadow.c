@@ -4,6 +4,8 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
+#include "core/shadow.h"
 #include "io/flight.h"
 #include "io/mirror.h"
 #include "pool/add.h"

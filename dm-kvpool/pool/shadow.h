@@ -31,6 +31,8 @@
 
 #include "pool/pool.h"
 
+struct kvp_refusal;
+
 /**
  * kvp_shadow_table_fits() - check that @s names all vdevs as they are, and is as long as the pool
  *

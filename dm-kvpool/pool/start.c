@@ -14,6 +14,7 @@
  * 8. kvp_check_missing() decides whether the pool may go on without what is missing (away.c).
  */
 #include "core/core.h"
+#include "core/refusal.h"
 #include "pool/pool.h"
 #include "pool/start.h"
 #include "pool/start_steps.h"

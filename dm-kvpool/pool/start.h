@@ -10,6 +10,8 @@
 #include "format/sbring.h"
 #include "pool/pool.h"
 
+struct kvp_refusal;
+
 /* The label found on one leg, in the order of the table line. */
 struct kvp_label {
 	bool found, forked;

@@ -13,6 +13,8 @@
 
 #include "pool/start.h"
 
+struct kvp_refusal;
+
 /* --- labels.c --- */
 
 /** kvp_refuse_small() - refuse since the device of @leg is too small; @why says for what */

@@ -29,6 +29,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/replaces.h"
 #include "pool/add.h"
 #include "pool/online.h"

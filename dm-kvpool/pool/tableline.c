@@ -5,6 +5,7 @@
 #include <linux/uuid.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "format/kind.h"
 #include "format/logplace.h"
 #include "format/shadow.h"

@@ -10,6 +10,8 @@
 
 #include "pool/pool.h"
 
+struct kvp_refusal;
+
 struct kvp_line {
 	unsigned int argc;
 	char **argv;			/* words left to parse; the parser changes them */

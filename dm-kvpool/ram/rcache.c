@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/stats.h"
 #include "policy/s3fifo.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"

@@ -40,6 +40,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 
+#include "core/stats.h"
 #include "format/format.h"
 #include "policy/s3fifo.h"
 

@@ -7,6 +7,7 @@
 #include <linux/smp.h>
 
 #include "core/core.h"
+#include "core/stats.h"
 #include "policy/dirty.h"
 #include "ram/wbuf.h"
 

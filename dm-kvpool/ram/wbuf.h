@@ -54,6 +54,7 @@
 
 struct kvp_log_at;
 struct kvp_pool;
+struct kvp_stats;
 struct page;
 
 enum kvp_version_state {

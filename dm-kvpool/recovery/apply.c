@@ -2,6 +2,8 @@
 /* Recovery writes the data of the log home, and enters it in the table. */
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
+#include "core/log_mark.h"
+#include "core/refusal.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/batch.h"

@@ -36,6 +36,8 @@
 #include <linux/random.h>
 
 #include "core/core.h"
+#include "core/log_mark.h"
+#include "core/refusal.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "io/io.h"

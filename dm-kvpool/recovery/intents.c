@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "io/batch.h"
 #include "io/io.h"
 #include "log/log.h"

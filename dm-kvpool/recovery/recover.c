@@ -22,6 +22,8 @@
 
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
+#include "core/log_mark.h"
+#include "core/refusal.h"
 #include "core/vdev_ops.h"
 #include "format/generations.h"
 #include "format/logplace.h"

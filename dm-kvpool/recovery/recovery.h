@@ -31,6 +31,7 @@
 #define KVP_RECOVERY_H
 
 #include "core/core.h"
+#include "core/log_mark.h"
 #include "io/batch.h"
 #include "policy/history.h"
 #include "policy/replay.h"
@@ -73,6 +74,7 @@ struct kvp_asked {
 	struct kvp_unread unread;
 };
 
+struct kvp_refusal;
 struct kvp_recovery_chain;
 struct kvp_recovery_stripes;
 struct kvp_recovery_reads;

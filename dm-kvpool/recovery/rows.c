@@ -17,6 +17,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "core/vdev_ops.h"
 #include "core/xor.h"
 #include "format/stripe.h"

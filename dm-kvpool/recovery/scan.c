@@ -6,6 +6,8 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/log_mark.h"
+#include "core/refusal.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "home/home.h"

@@ -25,6 +25,7 @@
  * finds everything.
  */
 #include "core/core.h"
+#include "core/refusal.h"
 #include "io/io.h"
 #include "recovery/recovery.h"
 

@@ -3,6 +3,7 @@
 #include <linux/random.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "super/events.h"
 #include "super/heartbeat.h"
 

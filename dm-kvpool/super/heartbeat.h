@@ -29,6 +29,8 @@
 #include "format/heartbeat.h"
 #include "io/io.h"
 
+struct kvp_refusal;
+
 /**
  * struct kvp_heartbeat - the heartbeat of a pool; no memory besides, while it was never on
  * @own: what the next block says; own.claim is 0 before the first round

@@ -6,6 +6,7 @@
  * number of its label is recorded.
  */
 #include "core/core.h"
+#include "core/shadow.h"
 #include "io/flight.h"
 #include "super/internal.h"
 #include "super/members.h"

@@ -7,6 +7,7 @@
 #include <linux/time64.h>
 
 #include "core/core.h"
+#include "core/shadow.h"
 #include "super/members.h"
 #include "super/sb_write.h"
 

@@ -9,6 +9,7 @@
 #include <linux/math64.h>
 
 #include "core/core.h"
+#include "core/shadow.h"
 #include "core/vdev_ops.h"
 #include "io/flight.h"
 #include "io/io.h"

@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/shadow.h"
 #include "format/sbring.h"
 #include "io/flight.h"
 #include "io/io.h"

@@ -8,6 +8,7 @@
 #include <linux/uuid.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "io/inject.h"
 #include "log/log.h"
 #include "pool/ahead.h"

@@ -4,6 +4,7 @@
 #include <linux/suspend.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "log/log.h"
 #include "pool/start.h"
 #include "target/order.h"

@@ -4,6 +4,7 @@
 #include <linux/sched/mm.h>
 
 #include "core/core.h"
+#include "core/refusal.h"
 #include "io/flight.h"
 #include "pool/pool.h"
 #include "pool/start.h"

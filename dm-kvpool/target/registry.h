@@ -13,6 +13,7 @@
 #include "target/order.h"
 #include "target/request.h"
 
+struct kvp_refusal;
 struct mapped_device;
 
 /**

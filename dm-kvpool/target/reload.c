@@ -4,6 +4,7 @@
 
 #include "compat/compat.h"
 #include "core/core.h"
+#include "core/shadow.h"
 #include "pool/add.h"
 #include "pool/grow.h"
 #include "pool/online.h"

@@ -43,6 +43,7 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "core/latency.h"
+#include "core/stats.h"
 #include "home/heal.h"
 #include "home/missing.h"
 #include "home/pieces.h"

@@ -29,6 +29,7 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "core/latency.h"
+#include "core/stats.h"
 #include "log/log.h"
 
 /** kvp_bio_block() - the first of the pool's blocks that a bio has left */

@@ -7,6 +7,7 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "core/latency.h"
+#include "core/stats.h"
 #include "format/kind.h"
 #include "format/logstripe.h"
 #include "format/replaces.h"

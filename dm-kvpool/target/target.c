@@ -13,6 +13,8 @@
 #include "compat/compat.h"
 #include "compat/crc.h"
 #include "core/core.h"
+#include "core/refusal.h"
+#include "core/shadow.h"
 #include "io/flight.h"
 #include "pool/pool.h"
 #include "super/events.h"

@@ -29,6 +29,7 @@
 #ifndef KVP_TARGET_H
 #define KVP_TARGET_H
 
+#include "core/refusal.h"
 #include "pool/pool.h"
 #include "target/registry.h"
 

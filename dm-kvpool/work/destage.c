@@ -31,6 +31,7 @@
 #include "cache/pacing.h"
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
+#include "core/log_mark.h"
 #include "format/logplace.h"
 #include "home/heal.h"
 #include "home/home.h"

@@ -6,6 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "core/host.h"
+#include "core/shadow.h"
 #include "core/vdev_ops.h"
 #include "format/stripe.h"
 #include "home/heal.h"

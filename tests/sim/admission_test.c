@@ -9,6 +9,7 @@
 #include "cache/admission.h"
 #include "cache/client.h"
 #include "cache/scache.h"
+#include "core/stats.h"
 #include "log/internal.h"
 #include "policy/index.h"
 #include "ram/rcache.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "script.h"
+#include "core/stats.h"
 #include "ram/wbuf.h"
 #include "work/destage.h"
 

@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/stats.h"
 #include "format/regions.h"
 #include "kinds/kinds.h"
 #include "log/log.h"

@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "core/core.h"
+#include "core/stats.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 #include "suite.h"

@@ -9,6 +9,7 @@
 #include "script.h"
 #include "cache/reinsert.h"
 #include "cache/scache.h"
+#include "core/stats.h"
 #include "policy/index.h"
 #include "ram/rcache.h"
 

@@ -9,6 +9,8 @@
 
 #include "life.h"
 #include "script.h"
+#include "core/shadow.h"
+#include "core/stats.h"
 #include "format/spare.h"
 #include "io/flight.h"
 #include "log/log.h"

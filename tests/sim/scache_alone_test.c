@@ -13,6 +13,7 @@
 #include "cache/scache.h"
 #include "check.h"
 #include "core/core.h"
+#include "core/stats.h"
 #include "kinds/kinds.h"
 #include "ram/wbuf.h"
 #include "suite.h"

@@ -8,6 +8,7 @@
 
 #include "life.h"
 #include "script.h"
+#include "core/shadow.h"
 #include "core/vdev.h"
 #include "format/spare.h"
 #include "pool/spare.h"

@@ -9,6 +9,7 @@
 
 #include <linux/errno.h>
 
+#include "core/refusal.h"
 #include "format/shadow.h"
 #include "pool/tableline.h"
 #include "suite.h"

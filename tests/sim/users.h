@@ -9,6 +9,7 @@
 
 #include "disk.h"
 #include "oracle.h"
+#include "core/refusal.h"
 #include "log/log.h"
 #include "pool/pool.h"
 
