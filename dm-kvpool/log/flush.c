@@ -15,7 +15,8 @@
  * 4. kvp_members_settle() records the loss of a leg.
  * 5. If there were intents, commit_closing() lets it wait once more, for an entry that calls them
  *    closed.
- * 6. kvp_answer() ends it. In a faulted pool fail_waiters() ends it, by failmode.
+ * 6. kvp_answer() ends it. In a faulted pool fail_waiters() ends it, by failmode. So it does if
+ *    step 3 or 4 fails, which makes the pool faulted (give_back()).
  */
 #include "core/core.h"
 #include "log/internal.h"
@@ -210,6 +211,22 @@ void kvp_commit_requeue(struct kvp_log *log)
 	answer_waiters(log, false, -EAGAIN);
 }
 
+/*
+ * Step 3 or 4 has failed for @waiters. They are no others than those that wait meanwhile: failmode
+ * decides. Each such error makes the pool faulted. If it is not any more, `clear` has come in
+ * between, so the legs are asked again.
+ */
+static void give_back(struct kvp_log *log, struct list_head *waiters)
+{
+	spin_lock_irq(&log->lock);
+	list_splice(waiters, &log->flush_waiters);
+	spin_unlock_irq(&log->lock);
+	if (kvp_faulted(log->failure))
+		fail_waiters(log);
+	else
+		kvp_flush_kick(log);
+}
+
 /* Steps 3 and 4. One worker does this for all waiters. */
 void kvp_long_flush_work(struct work_struct *work)
 {
@@ -231,10 +248,12 @@ void kvp_long_flush_work(struct work_struct *work)
 		ret = flush_intents(log);
 	if (!ret)
 		ret = log->client->settle(log->of);
-	if (!ret && intents)
+	if (ret)
+		give_back(log, &waiters);
+	else if (intents)
 		commit_closing(log, &waiters);
 	else
-		kvp_answer(&waiters, ret);
+		kvp_answer(&waiters, 0);
 }
 
 /* Step 1. The answer may come before this returns. */

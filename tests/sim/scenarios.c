@@ -1150,6 +1150,123 @@ static void requeue_is_asked_while_no_leg_is_left(struct script *s)
 }
 
 /*
+ * failmode=wait. A FLUSH finds that one leg has failed, and that no superblock can record it: the
+ * other leg takes the log, and no superblock.
+ */
+static void flush_finds_the_fault(struct script *s)
+{
+	u64 last = KVP_SB_RING * KVP_SB_BLOCKS - 1, end;
+	struct host *h = &s->host;
+
+	end = kvp_sb_slot_offset(disks.img[0].blocks, 1, 0) >> KVP_BLOCK_SHIFT;
+	h->may_fail = true;
+	h->pool->tunables[KVP_T_FAILMODE] = 1;
+	disks_fault(FAULT_WRITE_EIO, 0, 0, ~0ull);
+	disks_fault(FAULT_WRITE_EIO, 1, KVP_SB_FIRST_BLOCK, KVP_SB_FIRST_BLOCK + last);
+	disks_fault(FAULT_WRITE_EIO, 1, end, end + last);
+	host_write(h, 3, 2, false);
+	flush_begin(s);
+	host_sleep(2000);
+	if (!kvp_pool_waits(h->pool))
+		sim_fail("the pool does not wait: the case was not set up");
+	if (own.flush_over)
+		sim_fail("failmode=wait, and a FLUSH was answered with %d", own.flush_error);
+}
+
+static void the_legs_come_back(struct script *s)
+{
+	struct host *h = &s->host;
+
+	cure_all();
+	kvp_pool_clear(h->pool, -1);
+	host_sleep(1000);
+	h->pool->tunables[KVP_T_FAILMODE] = 0;
+	h->may_fail = false;
+}
+
+static void flush_that_finds_the_fault_waits(struct script *s)
+{
+	flush_finds_the_fault(s);
+	the_legs_come_back(s);
+	if (!own.flush_over || own.flush_error)
+		sim_fail("after `clear` a FLUSH that waited has not ended well (%d)",
+			 own.flush_error);
+	host_read_check(&s->host, 3);
+}
+
+/* A noflush suspend returns it, and another mode ends it: as all others that wait for legs. */
+static void flush_that_found_the_fault_ends(struct script *s)
+{
+	struct host *h = &s->host;
+	bool requeue = s->turn % 2;
+
+	flush_finds_the_fault(s);
+	if (requeue)
+		kvp_commit_requeue(h->pool->log);
+	else if (!kvp_pool_set(h->pool, KVP_T_FAILMODE, 0))
+		sim_fail("a superblock was written: the case was not set up");
+	host_sleep(10);
+	if (!own.flush_over || own.flush_error != (requeue ? -EAGAIN : -EIO))
+		sim_fail("a FLUSH that waited for legs was not ended (%d)", own.flush_error);
+	the_legs_come_back(s);
+	host_flush(h);
+	host_read_check(h, 3);
+}
+
+/* The same with intents: the flush of the legs fails, as it was never issued. */
+static void flush_that_is_not_issued_waits(struct script *s)
+{
+	struct host *h = &s->host;
+	struct fault *f = disks_fault(FAULT_FLUSH_EIO, 0, 0, ~0ull);
+
+	f->error = -ENOMEM;
+	f->times = 1;
+	h->may_fail = true;
+	h->pool->tunables[KVP_T_FAILMODE] = 1;
+	host_write(h, 64, 40, false);
+	flush_begin(s);
+	host_sleep(30000);
+	if (!kvp_pool_waits(h->pool) || own.flush_over)
+		sim_fail("a FLUSH was answered with %d, and no flush was issued", own.flush_error);
+	the_legs_come_back(s);
+	if (!own.flush_over || own.flush_error)
+		sim_fail("after `clear` a FLUSH that waited has not ended well (%d)",
+			 own.flush_error);
+	host_read_check(h, 64);
+}
+
+/* Legs take the log and nothing else: `clear` helps a FLUSH, if not destage. */
+static void clear_in_vain_lets_a_flush_wait(struct script *s)
+{
+	struct host *h = &s->host;
+
+	h->may_fail = true;
+	h->pool->tunables[KVP_T_FAILMODE] = 1;
+	host_write(h, 3, 2, false);
+	host_flush(h);
+	fail_writes(s, disks.data_start, ~0ull, 0);
+	fail_writes(s, 0, disks.log_start - 1, 0);
+	host_sleep(1000);
+	kvp_destage_kick(h->pool, true);
+	host_sleep(20000);
+	if (!kvp_pool_waits(h->pool))
+		sim_fail("the pool does not wait: the case was not set up");
+	host_write(h, 5, 2, false);
+	flush_begin(s);
+	host_sleep(1000);
+	if (own.flush_over)
+		sim_fail("a FLUSH of a faulted pool was answered with %d", own.flush_error);
+	kvp_pool_clear(h->pool, -1);
+	host_sleep(2000);
+	if (own.flush_over && own.flush_error)
+		sim_fail("`clear` in vain, and a FLUSH was answered with %d", own.flush_error);
+	the_legs_come_back(s);
+	if (!own.flush_over || own.flush_error)
+		sim_fail("after `clear` a FLUSH that waited has not ended well (%d)",
+			 own.flush_error);
+}
+
+/*
  * A suspend while commits fail and intents are ready to be written home: the pool's own waiters get
  * the error. After the resume the intents are written home.
  */
@@ -2161,6 +2278,10 @@ void run_scenarios(void)
 	scenario(NAMED(home_writes_that_fail_everywhere_are_no_hang), 2, false, 2);
 	scenario(NAMED(requeue_answers_all_who_wait), 2, false, 2);
 	scenario(NAMED(requeue_is_asked_while_no_leg_is_left), 2, false, 2);
+	scenario(NAMED(flush_that_finds_the_fault_waits), 2, false, 2);
+	scenario(NAMED(flush_that_found_the_fault_ends), 2, false, 2);
+	scenario(NAMED(flush_that_is_not_issued_waits), 1, false, 2);
+	scenario(NAMED(clear_in_vain_lets_a_flush_wait), 2, false, 2);
 	scenario(NAMED(order_ends_for_a_suspend), 2, false, 2);
 	scenario(NAMED(write_back_beside_writers), 2, false, 2);
 	scenario(NAMED(write_back_ends_with_its_suspend), 2, false, 2);
