@@ -30,6 +30,7 @@ void kvp_append_begin(struct kvp_log *log, struct kvp_entry_io *e, u32 nr,
 	e->append = NULL;
 	e->of = NULL;
 	e->clean = false;
+	e->dropped = false;
 	e->again = 0;
 	e->renewed = 0;
 	h->hdr_blocks = kvp_log_hdr_blocks(nr);

@@ -759,6 +759,7 @@ bool kvp_log_build_entry(struct kvp_log *log)
 	e->append = NULL;
 	e->of = NULL;
 	e->clean = false;
+	e->dropped = false;
 	e->again = 0;
 	e->last_seq = log->built_seq;
 	e->wanted = newest_wanted(log);

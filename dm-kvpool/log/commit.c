@@ -561,6 +561,29 @@ static struct kvp_entry_io *take_finished(struct kvp_log *log)
 	return e;
 }
 
+/*
+ * Step 6, in a faulted pool: durable entries stay as long as a loss cannot be recorded. Clean
+ * blocks do not wait for that: a suspend waits for them. They were never admitted, then. Their
+ * entry stays, and passes on nothing.
+ */
+static void drop_clean(struct kvp_log *log)
+{
+	struct kvp_entry_io *e;
+	unsigned long flags;
+	bool any = false;
+
+	spin_lock_irqsave(&log->lock, flags);
+	list_for_each_entry(e, &log->finished, list) {
+		any |= e->clean && !e->dropped;
+		e->dropped = e->clean;
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
+	if (!any)
+		return;
+	kvp_cache_clean_failed(log->vdevs);
+	wake_up_all(&log->entry_wait);
+}
+
 void kvp_post_work(struct work_struct *work)
 {
 	struct kvp_log *log = container_of(to_delayed_work(work), struct kvp_log, post_work);
@@ -578,7 +601,7 @@ void kvp_post_work(struct work_struct *work)
 		 * Clean blocks enter the index now. The tail cannot pass them yet, so the log
 		 * cannot overwrite them.
 		 */
-		if (e->clean)
+		if (e->clean && !e->dropped)
 			kvp_cache_clean_durable(log->vdevs, e);
 		hand_to_destage(log, e);
 		if (e->of)
@@ -586,6 +609,8 @@ void kvp_post_work(struct work_struct *work)
 		smp_store_release(&e->phase, KVP_ENTRY_FREE);
 		wake_up_all(&log->entry_wait);
 	}
+	if (kvp_faulted(log->failure))
+		drop_clean(log);
 	kvp_log_again(log);
 	if (kvp_log_spills(log) && kvp_spill(log))
 		kvp_post_kick(log);

@@ -125,6 +125,7 @@ enum kvp_entry_phase {
  * @appended: it takes nothing from the buffer (append.c)
  * @append: the waiter for its parity; NULL: it holds none
  * @clean: it holds blocks for the SSD cache, and nothing else
+ * @dropped: clean, and its blocks were dropped while it was on log->finished; by log->lock
  * @again: number of those that were in the cache before
  * @ios: one for each leg of @v
  */
@@ -155,7 +156,7 @@ struct kvp_entry_io {
 	bool rest_waits;
 	bool appended;
 	struct kvp_parity_append *append;
-	bool clean;
+	bool clean, dropped;
 	u32 again;
 	struct kvp_io ios[KVP_MAX_MIRROR_LEGS];
 };

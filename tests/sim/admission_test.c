@@ -347,6 +347,44 @@ static void suspend(struct script *p)
 	expect_known(p, FIRST, COUNT, true);
 }
 
+/*
+ * The legs fail while a fill is in flight, and its entry cannot move on: the loss of a leg cannot
+ * be recorded. A suspend does not wait for the fill, which is dropped.
+ */
+static void faulted_suspend(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u32 i;
+
+	p->host.may_fail = true;
+	stall_log(p);
+	read_anew(p, FIRST, 8);
+	host_sleep(20);
+	expect_in_flight(p);
+	for (i = 0; i < script_first_ssd(p); i++)
+		disks_fault(FAULT_WRITE_EIO, i, 0, ~0ull);
+	if (!kvp_pool_set_comment(pool, "x") || !kvp_pool_faulted(pool))
+		sim_fail("the pool is not faulted: the case was not set up");
+	disks_release_all();
+	host_sleep(2000);
+	if (pool->admission->busy)
+		sim_fail("a fill in a faulted pool has no end");
+	kvp_pool_suspending(pool);
+	kvp_pool_quiesce(pool);
+	kvp_pool_unquiesce(pool);
+	for (i = 0; i < disks.nr_faults; i++)
+		disks.faults[i].kind = FAULT_NONE;
+	kvp_pool_clear(pool, -1);
+	p->host.may_fail = false;
+	host_sleep(2000);
+	expect_known(p, FIRST, 8, false);
+	/* The cache goes on. */
+	read_anew(p, FIRST, COUNT);
+	host_sleep(50);
+	host_cache_check(&p->host);
+	host_write(&p->host, FIRST + 2, 1, true);
+}
+
 /* An admitted block rots; writes that count lie before and after it. */
 static void fill_and_go(struct script *p)
 {
@@ -430,5 +468,6 @@ void run_fills(const struct host_start *shape)
 		run_case("fill-flood", shape, flood, false, NULL);
 	run_case("fill-ssds-die", shape, ssds_die, false, NULL);
 	run_case("fill-suspend", shape, suspend, true, NULL);
+	run_case("fill-faulted-suspend", shape, faulted_suspend, false, NULL);
 	run_case("fill-rots", shape, fill_and_go, false, rot_clean_blocks);
 }
