@@ -297,7 +297,7 @@ static void begin_anew(struct kvp_recovery *rec)
 {
 	struct kvp_pool *pool = rec->pool;
 	struct kvp_sb *sb = pool->sb;
-	struct kvp_vdev *to = kvp_vdev_usable(pool->vdevs.log_vdev) ? pool->vdevs.log_vdev :
+	struct kvp_vdev *to = kvp_vdev_has_log(pool->vdevs.log_vdev) ? pool->vdevs.log_vdev :
 			      kvp_log_refuge(&pool->vdevs);
 	u64 nonce;
 

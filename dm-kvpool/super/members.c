@@ -180,6 +180,12 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which)
 		__take_out(&v->legs[i], KVP_LEG_FAULTED, true);
 		taken |= BIT(i);
 	}
+	/*
+	 * If too few legs were in use before, too, none may have failed. No entry will ever count
+	 * there, so the log moves all the same.
+	 */
+	if (v == pool->vdevs.log_vdev && !kvp_vdev_has_log(v))
+		WRITE_ONCE(pool->vdevs.log_moving, true);
 	spin_unlock_irqrestore(&pool->members_lock, flags);
 	kvp_flights_kick(pool);
 	pool->members_client->left(pool);

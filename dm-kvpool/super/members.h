@@ -71,7 +71,8 @@ int __must_check kvp_sb_label_shadow(struct kvp_pool *pool, bool last);
  * kvp_log_legs_fail() - too few legs of the cache @v took an entry: the log is lost
  * @which: a bit for each leg of @v that did not take it
  *
- * All of them are taken out together, so each of them has all that counts. Caller holds build_lock.
+ * All of them are taken out together, so each of them has all that counts. The log moves, also if
+ * @which is 0 since too few legs were in use. Caller holds build_lock.
  */
 void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which);
 
