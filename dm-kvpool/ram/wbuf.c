@@ -1061,23 +1061,31 @@ void kvp_wbuf_unfix(struct kvp_wbuf *w, struct list_head *versions)
 }
 
 /*
- * No newer version of @block is in the hash table. True if the discard that superseded the version
- * is durable.
+ * No newer version of the block of @d is in the hash table. True if the discard that superseded @d
+ * is durable. Older discards of the block may be pending, too: they do not count.
  */
-static bool hole_outlives(struct kvp_wbuf *w, kvp_block_t block)
+static bool hole_outlives(struct kvp_wbuf *w, const struct kvp_version *d)
 {
+	unsigned long block = kvp_block_nr(d->block);
 	struct interval_tree_node *n;
 	bool pending = false, durable = false;
 
 	spin_lock(&w->lock);
-	n = first_hole(w, block, block);
-	for (; n; n = interval_tree_iter_next(n, kvp_block_nr(block), kvp_block_nr(block))) {
+	n = first_hole(w, d->block, d->block);
+	for (; n; n = interval_tree_iter_next(n, block, block)) {
+		const struct kvp_version *hole = &container_of(n, struct kvp_hole, node)->d;
+		u64 seq = READ_ONCE(hole->seq);
+
+		/* What has no seq yet is newer than all that have one. */
+		if (seq && seq < d->seq)
+			continue;
 		pending = true;
-		durable |= READ_ONCE(container_of(n, struct kvp_hole, node)->d.state) >=
-			   KVP_VERSION_LOGGED;
+		durable |= READ_ONCE(hole->state) >= KVP_VERSION_LOGGED;
 	}
 	spin_unlock(&w->lock);
-	/* If no hole is pending, the one that superseded the version is in the table already. */
+	/*
+	 * If no such hole is pending, the one that superseded the version is in the table already.
+	 */
 	return durable || !pending;
 }
 
@@ -1088,7 +1096,7 @@ bool __kvp_wbuf_outlived(struct kvp_wbuf *w, struct kvp_version *d)
 
 	newest = kvp_wbuf_find(w, d->block);
 	if (!newest)
-		return hole_outlives(w, d->block);
+		return hole_outlives(w, d);
 	durable = READ_ONCE(newest->state) >= KVP_VERSION_LOGGED && !newest->intent;
 	kvp_wbuf_unlock(w, d->block);
 	return durable;

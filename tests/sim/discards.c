@@ -181,6 +181,41 @@ static void acknowledged_before(struct script *t)
 	host_sleep(300);
 }
 
+/*
+ * The same, and an older discard of the block is durable, and pending: it is no reason to drop the
+ * version.
+ */
+static void older_is_no_reason(struct script *t)
+{
+	struct kvp_wbuf *w = t->host.pool->wbuf;
+	struct host *h = &t->host;
+	struct kvp_version *d;
+	u32 n = 0;
+
+	host_discard(h, 70, 2);
+	host_flush(h);
+	host_write(h, 70, 2, false);
+	host_flush(h);
+	host_sleep(10);
+	host_discard(h, 70, 2);
+	expect_holes(t, 2);
+	list_for_each_entry(d, &w->logged, list) {
+		if (d->hole || !kvp_wbuf_superseded(d))
+			continue;
+		n++;
+		if (kvp_wbuf_outlived(w, d))
+			sim_fail("a durable version may go, and the discard of it is not durable");
+	}
+	if (n != 2)
+		sim_fail("%u versions wait for destage: the case was not set up", n);
+	host_destage(h);
+	host_sleep(300);
+	host_flush(h);
+	host_destage(h);
+	host_sleep(300);
+	read_range(t, 70, 2);
+}
+
 static void discard_many(void *arg)
 {
 	struct script *t = arg;
@@ -756,6 +791,7 @@ void run_discards(void)
 	ON("mirror", 2, false, neighbours_are_one);
 	ON("parity", 3, true, neighbours_are_one);
 	ON("mirror", 2, false, acknowledged_before);
+	ON("mirror", 2, false, older_is_no_reason);
 	ON("mirror", 2, false, beyond_the_limit);
 	ON("parity", 3, true, beyond_the_limit);
 	ON("single", 1, false, ranges_are_found);
