@@ -27,25 +27,47 @@ static void add_parity(struct kvp_entry_io *e, const struct kvp_row_parity *rows
 }
 
 /*
+ * After an entry that failed, the head stays. If that entry was a header at the end of a segment,
+ * no row fits there, and the rest of the log is free all the same. So an empty entry overwrites it.
+ * False: this is not the case.
+ */
+static bool overwrite_failed(struct kvp_log *log, struct kvp_entry_io *e, u32 room,
+			     struct kvp_parity_append *a)
+{
+	struct kvp_log_at none = { 0, 0 };
+
+	lockdep_assert_held(&log->build_lock);
+	if (kvp_lsn_before(log->redo, log->head.lsn) ||
+	    room < kvp_log_entry_blocks(log->vdevs->log_vdev->g, 1, 0))
+		return false;
+	kvp_append_begin(log, e, 0, none);
+	e->append = a;
+	kvp_log_send(log, e);
+	return true;
+}
+
+/*
  * Append as many of @rows as the segment has room for. Returns how many; 0: no entry is free, or,
- * with *@full, no room is left.
+ * with *@full, no room is left. With *@sent the caller waits for @a, also if no row was appended.
  */
 static u32 append_some(struct kvp_log *log, const struct kvp_row_parity *rows, u32 nr,
-		       struct kvp_log_at limit, struct kvp_parity_append *a, bool *full)
+		       struct kvp_log_at limit, struct kvp_parity_append *a, bool *full,
+		       bool *sent)
 {
 	const struct kvp_geometry *g;
 	struct kvp_entry_io *e;
+	u32 most, room;
 	u64 budget;
-	u32 most;
 
 	mutex_lock(&log->build_lock);
 	g = log->vdevs->log_vdev->g;
 	e = kvp_log_free_entry(log);
 	/* Only a header and one row are asked for, so a segment is used up to its last block. */
-	most = e ? kvp_log_entry_most(g, 1, kvp_log_room(log, kvp_log_entry_blocks(g, 1, 1),
-							 &budget)) : 0;
-	*full = e && !most;
+	room = e ? kvp_log_room(log, kvp_log_entry_blocks(g, 1, 1), &budget) : 0;
+	most = kvp_log_entry_most(g, 1, room);
 	nr = min3(nr, most, (u32)KVP_ENTRY_MAX_DATA);
+	*sent = nr || (e && overwrite_failed(log, e, room, a));
+	*full = e && !*sent;
 	if (nr) {
 		kvp_append_begin(log, e, nr, limit);
 		e->append = a;
@@ -62,13 +84,13 @@ static int append_and_wait(struct kvp_log *log, const struct kvp_row_parity *row
 			   struct kvp_log_at limit, u32 *done)
 {
 	struct kvp_parity_append a;
-	bool full;
+	bool full, sent;
 
 	init_completion(&a.done);
-	*done = append_some(log, rows, nr, limit, &a, &full);
+	*done = append_some(log, rows, nr, limit, &a, &full, &sent);
 	if (full)
 		return -EIO;
-	if (!*done) {
+	if (!sent) {
 		/*
 		 * In a faulted log, entries stay if a loss cannot be recorded (settle_losses()).
 		 */

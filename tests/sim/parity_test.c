@@ -19,6 +19,7 @@
 #include "ram/wbuf.h"
 #include "super/members.h"
 #include "table/table.h"
+#include "work/destage.h"
 
 /* What a case knows besides its script. */
 static struct {
@@ -1824,6 +1825,65 @@ static void chain_test(const char *name, bool (*play)(struct script *t))
 	script_run(&c);
 }
 
+/* How many blocks of the head's segment are left. */
+static u64 left_of_segment(struct script *t)
+{
+	const struct kvp_log *log = t->host.pool->log;
+
+	return kvp_log_segment_end(log->vdevs->log_vdev->g, log->head.lsn) - log->head.lsn;
+}
+
+/* Fill the segment up to its last block, without a FLUSH. Destage hangs, so it logs no parity. */
+static void fill_up_to_the_last_block(struct script *t)
+{
+	u32 i, left;
+
+	for (i = 0; i < t->start.legs; i++)
+		disks_stall(i, disks.data_start, disks.img[i].blocks - KVP_LABEL_BLOCKS - 1);
+	for (i = 0; i < 10 && (left = left_of_segment(t)) > 2; i++) {
+		host_write(&t->host, 3, left > 40 ? 20 : left - 2, false);
+		host_sleep(1500);
+	}
+	if (left_of_segment(t) != 1)
+		sim_fail("the head is not at the last block: the case was not set up");
+}
+
+/*
+ * A header that closes intents fails on all legs, in the last block of a segment. The next entry
+ * must overwrite it, and parity does not fit there.
+ */
+static void parity_behind_a_failed_header(struct script *t)
+{
+	struct host *h = &t->host;
+	struct kvp_log *log = h->pool->log;
+	u32 i;
+
+	for (i = 0; i < 40 && (left_of_segment(t) > 90 || left_of_segment(t) < 60); i++)
+		host_write(h, 3, 8, true);
+	host_write(h, 128, 64, false);
+	host_sleep(1500);
+	fill_up_to_the_last_block(t);
+	if (list_empty(&log->open))
+		sim_fail("no intent is open: the case was not set up");
+	h->may_fail = true;
+	for (i = 0; i < t->start.legs; i++)
+		disks_fault(FAULT_WRITE_EIO, i, disks.log_start,
+			    disks.log_start + disks.log_blocks - 1)->times = 1;
+	if (!host_flush(h) || log->redo != log->head.lsn || kvp_pool_faulted(h->pool))
+		sim_fail("no header failed: the case was not set up");
+	disks.nr_faults = 0;
+	disks_release_all();
+	kvp_destage_kick(h->pool, true);
+	host_sleep(20000);
+	if (kvp_pool_faulted(h->pool))
+		sim_fail("the pool is faulted, and only a commit has failed");
+	h->may_fail = false;
+	host_flush(h);
+	host_checkpoint(h);
+	host_read_each(h, 3, 20);
+	host_read_each(h, 128, 64);
+}
+
 #define NAMED(function) "parity:" #function, function
 #define NAMED_WITHOUT(function) "parity-without:" #function, function
 #define NAMED_WITHOUT_WIDE(function) "parity5-without:" #function, function
@@ -1884,6 +1944,7 @@ void run_parity(void)
 	parity_test(BY_INTENT(stripes_without_room), 3, 1);
 	parity_test(BY_INTENT(stripes_written_over_without_room), 3, 1);
 	parity_test(BY_INTENT(stripes_whose_entry_fails), 3, 1);
+	parity_test(BY_INTENT(parity_behind_a_failed_header), 3, 1);
 	test_without(NAMED_WITHOUT(missing_chunks_are_read_at_once), 3, 1, 1);
 	test_without(NAMED_WITHOUT_WIDE(missing_chunks_are_read_at_once), 5, 4, 1);
 	parity_test(NAMED(wide_reads_rebuild), 3, 1);
