@@ -7,6 +7,7 @@
 #include "ram/wbuf.h"
 
 #define LATELY_NS	(8ull * NSEC_PER_SEC)	/* ns of work; older work counts half, and so on */
+#define RECENT		64u			/* versions; the same */
 #define SHOWN_NS	(16ull * NSEC_PER_SEC)
 /* versions a second, until the first rounds are over */
 #define UNKNOWN		(1u << 20)
@@ -28,15 +29,24 @@ static void add(u64 *what, u64 *ns, u64 more, u64 more_ns, u64 window)
 	WRITE_ONCE(*ns, n);
 }
 
+void kvp_speed_begin(struct kvp_pool *pool, u32 versions)
+{
+	WRITE_ONCE(pool->speed->taken, versions);
+	WRITE_ONCE(pool->speed->began, ktime_get_ns());
+}
+
 void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_burst burst)
 {
 	struct kvp_speed *s = pool->speed;
 	u64 now = ktime_get_ns();
 
-	if (burst == KVP_SPEED_FULL)
+	WRITE_ONCE(s->began, 0);
+	if (burst == KVP_SPEED_FULL) {
 		add(&s->worked, &s->work_ns, versions, ns, LATELY_NS);
-	else if (burst == KVP_SPEED_BESIDE)
+		add(&s->recent_ns, &s->recent, ns, versions, RECENT);
+	} else if (burst == KVP_SPEED_BESIDE) {
 		add(&s->beside, &s->beside_ns, versions, ns, LATELY_NS);
+	}
 	add(&s->home, &s->wall_ns, versions, now - s->ended, SHOWN_NS);
 	WRITE_ONCE(s->ended, now);
 }
@@ -48,16 +58,32 @@ static u64 a_second(u64 what, u64 ns)
 	return div64_u64(what * (NSEC_PER_SEC / NSEC_PER_USEC), us);
 }
 
+/* The most that the burst which is in progress may turn out to show. */
+static u64 at_most(const struct kvp_speed *s)
+{
+	u64 began = READ_ONCE(s->began), now = ktime_get_ns();
+
+	return began && now > began ? a_second(READ_ONCE(s->taken), now - began) : UNKNOWN;
+}
+
+static u64 recent(const struct kvp_speed *s)
+{
+	u64 ns = READ_ONCE(s->recent_ns);
+
+	return ns ? a_second(READ_ONCE(s->recent), ns) : UNKNOWN;
+}
+
 u64 kvp_speed_full(const struct kvp_pool *pool)
 {
 	const struct kvp_speed *s = pool->speed;
 	u64 ns = READ_ONCE(s->work_ns), what = READ_ONCE(s->worked);
+	u64 now = min(at_most(s), recent(s));
 
 	if (!ns) {
 		ns = READ_ONCE(s->beside_ns);
 		what = READ_ONCE(s->beside);
 	}
-	return ns ? clamp(a_second(what, ns), 1ull, (u64)UNKNOWN) : UNKNOWN;
+	return clamp(ns ? min(a_second(what, ns), now) : now, 1ull, (u64)UNKNOWN);
 }
 
 u64 kvp_speed_shown(const struct kvp_pool *pool)

@@ -12,6 +12,9 @@
 /**
  * struct kvp_speed - the rate of a pool; only destage changes it
  * @worked, @work_ns: versions that destage took lately, and the time that it needed for them
+ * @recent, @recent_ns: the same, of the last 64 versions or so. When a host turns from streams to
+ *	single blocks, legs that seek are a hundred times as slow, and a mean of seconds is too late
+ * @taken, @began: versions of the burst that is in progress, and when (ns) it began; 0: none is
  * @beside, @beside_ns: the same of short rounds while the host uses the legs. The rate of those is
  *	too low. It is used until there are other rounds
  * @home, @wall_ns, @ended: versions, all the time that passed, and when the last round ended (ns);
@@ -19,6 +22,8 @@
  */
 struct kvp_speed {
 	u64 worked, work_ns;
+	u64 recent, recent_ns;
+	u64 taken, began;
 	u64 beside, beside_ns;
 	u64 home, wall_ns, ended;
 };
@@ -34,6 +39,11 @@ enum kvp_speed_burst {
 void kvp_speed_init(struct kvp_pool *pool);
 
 /**
+ * kvp_speed_begin() - a round of destage has taken @versions. Context: the destage worker alone.
+ */
+void kvp_speed_begin(struct kvp_pool *pool, u32 versions);
+
+/**
  * kvp_speed_note() - a round of destage is over: it took @versions, in @ns nanoseconds
  * @burst: what it tells
  *
@@ -42,10 +52,11 @@ void kvp_speed_init(struct kvp_pool *pool);
 void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_burst burst);
 
 /**
- * kvp_speed_full() - versions a second that the data vdevs can take; a guess that is high until it
- * is measured
+ * kvp_speed_full() - versions a second that the data vdevs can take; a guess that is high until a
+ * round has begun
  *
- * Any context.
+ * It falls at once when a round is slower than those before, and it rises slowly: it sets the pace
+ * of writers, who could fill the log before a mean has changed. Any context.
  */
 u64 kvp_speed_full(const struct kvp_pool *pool);
 

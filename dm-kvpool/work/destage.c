@@ -593,6 +593,7 @@ static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 	if (!r.nr)
 		return 0;
 	kvp_trace_destage(pool, r.nr);
+	kvp_speed_begin(pool, r.nr);
 	ret = apply_holes(pool, &r.holes);
 	drop_outlived(pool, &r);
 	if (!ret)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "home/speed.h"
+#include "home/throttle.h"
 #include "log/renew.h"
 #include "pool/cachemode.h"
 #include "ram/wbuf.h"
@@ -188,6 +190,39 @@ static void above_the_mark(struct script *p)
 	host_read_each(&p->host, FIRST, COUNT);
 	if (!atomic64_read(&pool->work_stats.destage_blocks))
 		sim_fail("nothing went home");
+}
+
+/*
+ * Single blocks after streams. The first round with them is in progress, so no mean shows yet how
+ * slow it is. Writers are slowed down all the same: SSDs may fill a cache before that round ends.
+ */
+static void before_the_round_ends(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 most, dirty = window_of(p) * 42 / 400;
+
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 10))
+		sim_fail("the mark cannot be set");
+	kvp_speed_note(pool, 1000000, NSEC_PER_SEC, KVP_SPEED_FULL);
+	disks_hold_homes(p->start.legs - p->start.cache, POOL_BLOCKS);
+	host_write_each(&p->host, FIRST, dirty);
+	kvp_destage_kick(pool, true);
+	host_sleep(1000);
+	most = kvp_log_limit_empty(pool->log);
+	if (!kvp_throttle_is_slow(pool) || kvp_log_fullness(pool->log, most) >= most)
+		sim_fail("writers are not slowed down, or stopped: the case was not set up");
+	if (!pool->speed->began || kvp_speed_full(pool) > dirty)
+		sim_fail("%llu blocks a second, before the first of %llu is home",
+			 kvp_speed_full(pool), dirty);
+	kvp_throttle_admit(pool, 64);
+	if (!kvp_throttle_admit(pool, 1))
+		sim_fail("writers are as fast as ever");
+	disks_release_all();
+	host_checkpoint(&p->host);
+	if (pool->speed->began || kvp_speed_full(pool) > 4 * dirty)
+		sim_fail("%llu blocks a second, after a round that took a second",
+			 kvp_speed_full(pool));
+	host_read_each(&p->host, FIRST, dirty);
 }
 
 /* Reads of the SSDs hang from now on: the next renewal gets no further than to ask for contents. */
@@ -625,4 +660,5 @@ void run_renew(void)
 	test("by-default", &shapes[0], by_default, 0);
 	test("by-tunable", &shapes[0], by_tunable, 0);
 	test("above-the-mark", &shapes[0], above_the_mark, 0);
+	test("before-the-round-ends", &shapes[0], before_the_round_ends, 0);
 }
