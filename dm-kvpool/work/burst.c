@@ -110,8 +110,8 @@ void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home)
 	set_spell(b, home);
 	/* Look at the host each time, so that the next look knows what is new. */
 	busy = kvp_host_busy(pool, &b->host, KVP_HOST_QUIET_MS);
-	b->brief = kvp_log_traits(&pool->vdevs)->paced ? kvp_destage_holds_up_renewals(pool) :
-						  busy && !is_awaited_now(pool);
+	b->brief = kvp_log_traits(&pool->vdevs)->paced ?
+		   kvp_destage_holds_up_renewals(pool, busy) : busy && !is_awaited_now(pool);
 }
 
 void kvp_burst_end(struct kvp_burst *b, u64 ns)

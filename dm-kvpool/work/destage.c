@@ -130,12 +130,13 @@ static bool may_renew(const struct kvp_pool *pool)
 }
 
 /*
- * With the log on a cache, renewals make its space, and cannot run during a burst. When so much is
- * dirty that writers are slowed down, they need both, so bursts are short.
+ * With the log on a cache, renewals make its space, and cannot run during a burst. So bursts are
+ * short while the host writes, and when so much is dirty that writers are slowed down.
  */
-bool kvp_destage_holds_up_renewals(const struct kvp_pool *pool)
+bool kvp_destage_holds_up_renewals(const struct kvp_pool *pool, bool busy)
 {
-	return may_renew(pool) && kvp_log_streams_pass(pool->log) && !pool->destage->hurries;
+	return may_renew(pool) && (busy || kvp_log_streams_pass(pool->log)) &&
+	       !pool->destage->hurries;
 }
 
 /* True if everything must go home, and a checkpoint must move the tail after that. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/stats.h"
 #include "home/speed.h"
 #include "home/throttle.h"
 #include "log/renew.h"
@@ -13,6 +14,7 @@
 #include "ram/wbuf.h"
 #include "script.h"
 #include "table/table.h"
+#include "work/burst.h"
 #include "work/destage.h"
 
 #define FIRST	64u	/* blocks that stay dirty */
@@ -223,6 +225,38 @@ static void before_the_round_ends(struct script *p)
 		sim_fail("%llu blocks a second, after a round that took a second",
 			 kvp_speed_full(pool));
 	host_read_each(&p->host, FIRST, dirty);
+}
+
+/* Begin a round, behind a write. Its writes home hang. */
+static void begin_a_round(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u32 i;
+
+	host_write_each(&p->host, FIRST, 200);
+	if (kvp_log_streams_pass(pool->log))
+		sim_fail("writers are slowed down: the case was not set up");
+	hold_homes(p);
+	host_write(&p->host, HOT, 1, false);
+	pool->stats->write_blocks++;	/* as the request path counts it */
+	WRITE_ONCE(pool->destage->next, jiffies);
+	kvp_destage_kick(pool, false);
+	for (i = 0; !disks_wait(); i++, host_sleep(1))
+		if (i == 100)
+			sim_fail("no round has begun: the case was not set up");
+}
+
+/* A round lets renewals wait. So it is short beside a host that writes, also below the mark. */
+static void short_beside_writers(struct script *p)
+{
+	set_up(p);
+	begin_a_round(p);
+	if (!kvp_burst_is_short(&p->host.pool->destage->burst))
+		sim_fail("renewals wait as long as the disks like");
+	disks_release_all();
+	go_on(p, window_of(p));
+	must_be_renewed(p);
+	host_read_each(&p->host, FIRST, COUNT);
 }
 
 /* Reads of the SSDs hang from now on: the next renewal gets no further than to ask for contents. */
@@ -660,5 +694,6 @@ void run_renew(void)
 	test("by-default", &shapes[0], by_default, 0);
 	test("by-tunable", &shapes[0], by_tunable, 0);
 	test("above-the-mark", &shapes[0], above_the_mark, 0);
+	test("short-beside-writers", &shapes[0], short_beside_writers, 0);
 	test("before-the-round-ends", &shapes[0], before_the_round_ends, 0);
 }
