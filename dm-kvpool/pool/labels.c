@@ -92,13 +92,13 @@ static void copy_slot(struct kvp_labels *l, u32 slot)
 #define READ_PAUSES	5	/* for all slots of a leg together */
 #define READ_PAUSE_MS	200
 
-static int read_patiently(struct kvp_io *io, struct kvp_label *label)
+int kvp_start_read(struct kvp_io *io, u32 *pauses)
 {
 	int ret = kvp_io_sync(io);
 
-	while (ret && kvp_error_kind(ret) != KVP_ERR_MEDIUM && label->pauses < READ_PAUSES &&
+	while (ret && kvp_error_kind(ret) != KVP_ERR_MEDIUM && *pauses < READ_PAUSES &&
 	       !READ_ONCE(io->leg->silent)) {
-		label->pauses++;
+		++*pauses;
 		msleep(READ_PAUSE_MS);
 		ret = kvp_io_sync(io);
 	}
@@ -126,7 +126,7 @@ static void read_ring(struct kvp_labels *l, struct kvp_io *io, struct kvp_label 
 	io->nr = KVP_SB_BLOCKS;
 	for (i = 0; i < KVP_SB_RING; i++, io->block = kvp_lblock_add(io->block, KVP_SB_BLOCKS)) {
 		io->pages = &l->pages[i * KVP_SB_BLOCKS];
-		ret = label->hangs ? -ETIMEDOUT : read_patiently(io, label);
+		ret = label->hangs ? -ETIMEDOUT : kvp_start_read(io, &label->pauses);
 		if (!ret)
 			continue;
 		state[i] = KVP_SLOT_UNREADABLE;

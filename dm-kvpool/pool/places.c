@@ -148,6 +148,7 @@ int kvp_order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb *b
 	memcpy(pool->legs, legs, sizeof(pool->legs));
 	for (i = 0; i < pool->nr_legs; i++)
 		set_leg_state(pool, i, l->ordered_label[i], best);
+	kvp_find_put_back(pool, l, best);
 	note_joins(pool, l, best);
 	return 0;
 }

@@ -6,7 +6,8 @@
  * 1. kvp_labels_read() reads the labels (labels.c). The caller calls it before.
  * 2. kvp_identify() chooses the superblock that counts, and copies it to pool->sb (choose.c).
  * 3. kvp_check_family() and kvp_check_table() check that labels and table belong to it (choose.c).
- * 4. kvp_order_legs() decides the place and the state of each leg (places.c).
+ * 4. kvp_order_legs() decides the place and the state of each leg (places.c). A leg that lacks a
+ *    superblock must have the pages that this one names, or it was put back (putback.c).
  * 5. kvp_check_sizes() refuses devices that are too small by now (places.c).
  * 6. With discard_log, kvp_forget_eras() forgets what legs that are out have (away.c).
  *    kvp_next_is_unread() notes if a superblock that was cut may be in an unreadable slot (away.c).

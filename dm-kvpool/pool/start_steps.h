@@ -4,6 +4,7 @@
  *
  *   start.c ──► choose.c ──► labels.c     chooses; tells why a leg has no label
  *      ├──────► places.c ──► labels.c     finds the leg of a label; refuses a device that shrank
+ *      │           └───────► putback.c    finds legs that were put back; reads as labels.c does
  *      └──────► away.c ────► places.c     forgets what a leg has
  *
  * pool.c reads labels and makes new pools: labels.c and create.c. create.c calls none of these.
@@ -13,6 +14,7 @@
 
 #include "pool/start.h"
 
+struct kvp_io;
 struct kvp_refusal;
 
 /* --- labels.c --- */
@@ -26,6 +28,15 @@ int kvp_refuse_small(const struct kvp_leg *leg, const struct kvp_why *why, struc
  * Return: the number of the leg; best->leg_count: @best does not list it.
  */
 u32 kvp_label_place(const struct kvp_sb *best, const struct kvp_label *label);
+
+/**
+ * kvp_start_read() - read with patience what a start must know (R27)
+ * @pauses: how often a caller has paused already for this leg; counted on
+ *
+ * An error that may pass is waited for: a second in all, if @pauses began at 0. Return: 0 or the
+ * error. Context: process, waits for I/O.
+ */
+int __must_check kvp_start_read(struct kvp_io *io, u32 *pauses);
 
 /* --- choose.c. Each returns 0, or -errno with @r filled in. --- */
 
@@ -55,6 +66,17 @@ int kvp_check_sizes(struct kvp_pool *pool, const struct kvp_sb *best, struct kvp
 
 /** kvp_set_shadow_state() - decide whether the device that the table names is the shadow */
 void kvp_set_shadow_state(struct kvp_pool *pool, const struct kvp_label *label, bool readonly);
+
+/* --- putback.c --- */
+
+/**
+ * kvp_find_put_back() - find legs that lack the newest superblock, and the pages that it names, too
+ * @best: the superblock that counts; pool->legs[] and l->ordered_label[] are in its order
+ *
+ * Such a leg was put back to an older state: it becomes stale, with its lag. Context: process,
+ * waits for I/O.
+ */
+void kvp_find_put_back(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sb *best);
 
 /* --- away.c --- */
 

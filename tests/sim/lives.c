@@ -2116,6 +2116,130 @@ static bool leg_put_back_after_an_export_is_stale(struct lives_test *s)
 	return any_leg_put_back(s, live_superblocks_and_stop);
 }
 
+/*
+ * By one superblock, which a power cut leaves as well. But its checkpoint has changed the table,
+ * and the leg lacks the pages.
+ */
+static bool leg_put_back_by_a_checkpoint_is_stale(struct lives_test *s)
+{
+	u32 leg, past;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	past = s->nr_past - 1;
+	if (!expect(newest_sequence(&s->img[0]) == s->past_sequence[past] + 1,
+		    "superblock %llu after %llu: the case was not set up\n",
+		    newest_sequence(&s->img[0]), s->past_sequence[past]))
+		return false;
+	/* Of several vdevs and of a parity1, these legs have the pages that changed. */
+	for (leg = 0; leg < (s->base->second || s->base->parity ? 2 : s->legs); leg++) {
+		recall(s);
+		image_free(&s->img[leg]);
+		image_copy(&s->img[leg], &s->past[past][leg]);
+		if (!found_stale(s, leg))
+			return false;
+	}
+	return true;
+}
+
+/* All of a vdev: no other leg has its data. */
+static bool vdev_put_back_by_a_checkpoint_is_refused(struct lives_test *s)
+{
+	u32 leg;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	for (leg = 0; leg < 2; leg++) {
+		image_free(&s->img[leg]);
+		image_copy(&s->img[leg], &s->past[s->nr_past - 1][leg]);
+	}
+	if (!refused(s, -ESTALE, "disk0 is outdated"))
+		return false;
+	recall(s);
+	return has_all(s);
+}
+
+/* The leg has all but the newest superblock: the power went between the writes to two legs. */
+static bool lacks_the_superblock_alone(struct lives_test *s, u32 leg)
+{
+	u32 past = s->nr_past - 1, i;
+
+	for (i = 0; i < s->legs; i++) {
+		image_free(&s->old[i]);
+		image_copy(&s->old[i], &s->past[past][i]);
+	}
+	recall_labels(s, leg);
+	return expect(newest_sequence(&s->img[leg]) == s->past_sequence[past],
+		      "leg %u has superblock %llu: the case was not set up\n", leg,
+		      newest_sequence(&s->img[leg]));
+}
+
+/* It is in sync, and any other leg of its vdev may be lost then. */
+static bool leg_that_lacks_a_superblock_alone_is_in_sync(struct lives_test *s)
+{
+	u32 leg, other;
+
+	for (leg = 0; leg < s->legs; leg++) {
+		s->nr_past = s->nr_noted = 0;
+		if (!run_life(s, live_superblocks) || !lacks_the_superblock_alone(s, leg) ||
+		    !starts(s))
+			return false;
+		other = leg ^ 1;
+		if (!all_there(s, other < s->legs - s->base->cache ? BIT(other) : 0))
+			return false;
+	}
+	return true;
+}
+
+/* The newest superblock says nothing new of the table. */
+static void live_superblock_of_a_mark(struct lives_test *s)
+{
+	live_one_flush(s);
+	remember_past(s);
+	if (kvp_pool_mark(s->host.pool, 0, 0))
+		sim_fail("no superblock: the case was not set up");
+	host_write(&s->host, 300, 20, false);
+	host_write_by_intent(&s->host, 0, 256);
+	host_flush(&s->host);
+	host_write(&s->host, 310, 2, false);
+	host_flush(&s->host);
+}
+
+/* The log has all that the leg lacks, and the recovery makes the legs equal. */
+static bool leg_put_back_by_a_mark_is_in_sync(struct lives_test *s)
+{
+	u32 leg;
+
+	for (leg = 0; leg < 2; leg++) {
+		s->nr_past = 0;
+		if (!run_life(s, live_superblock_of_a_mark))
+			return false;
+		image_free(&s->img[leg]);
+		image_copy(&s->img[leg], &s->past[0][leg]);
+		if (!expect(newest_sequence(&s->img[leg]) + 1 == newest_sequence(&s->img[!leg]),
+			    "the case was not set up\n") ||
+		    !starts(s) || !all_there(s, BIT(!leg)))
+			return false;
+	}
+	return true;
+}
+
+/* The table of the leg cannot be read at this start. That does not say that it is not there. */
+static bool leg_whose_pages_cannot_be_read_is_in_sync(struct lives_test *s)
+{
+	if (!run_life(s, live_superblocks) || !lacks_the_superblock_alone(s, 1))
+		return false;
+	s->bad_legs = BIT(1);
+	s->bad_first = disks.table_start;
+	s->bad_last = s->base->log_start - 1;
+	if (!starts(s))
+		return false;
+	s->bad_legs = 0;
+	return all_there(s, BIT(0));
+}
+
 /* All of a vdev: no other leg has its data. */
 static bool vdev_put_back_is_refused(struct lives_test *s)
 {
@@ -3392,6 +3516,19 @@ static void tell_of_labels(void)
 	ON_LEGS(leg_put_back_after_an_export_is_stale, 2);
 	ON_PARITY(leg_put_back_after_an_export_is_stale);
 	ON_CACHE(leg_put_back_after_an_export_is_stale);
+	ON_LEGS(leg_put_back_by_a_checkpoint_is_stale, 2);
+	ON_LEGS(leg_put_back_by_a_checkpoint_is_stale, 3);
+	ON_TWO_VDEVS(leg_put_back_by_a_checkpoint_is_stale);
+	ON_PARITY(leg_put_back_by_a_checkpoint_is_stale);
+	ON_TWO_VDEVS(vdev_put_back_by_a_checkpoint_is_refused);
+	ON_LEGS(leg_that_lacks_a_superblock_alone_is_in_sync, 2);
+	ON_LEGS(leg_that_lacks_a_superblock_alone_is_in_sync, 3);
+	ON_TWO_VDEVS(leg_that_lacks_a_superblock_alone_is_in_sync);
+	ON_PARITY(leg_that_lacks_a_superblock_alone_is_in_sync);
+	ON_CACHE(leg_that_lacks_a_superblock_alone_is_in_sync);
+	ON_LEGS(leg_put_back_by_a_mark_is_in_sync, 2);
+	ON_PARITY(leg_put_back_by_a_mark_is_in_sync);
+	ON_LEGS(leg_whose_pages_cannot_be_read_is_in_sync, 2);
 	ON_TWO_VDEVS(vdev_put_back_is_refused);
 	ON_LEGS(leg_that_misses_many_superblocks_is_in_sync, 2);
 	TEST(leg_with_a_superblock_that_was_cut_is_in_sync, .legs = 5, .parity = true, .cache = 2);
