@@ -15,8 +15,8 @@
  * - Can a page not be read now? Then it says nothing (R27), and the label counts.
  * - Is no root another one? Then no home was written for good since: the log still has it all,
  *   or its intents, and the recovery makes the legs equal.
- * - Of a parity1, each page is on two legs. If the leg has no place for a page that changed, nothing
- *   is known.
+ * - Of a parity1, each page is on two legs. If the leg has no place for a page that changed,
+ *   nothing is known.
  */
 #include <linux/mm.h>
 

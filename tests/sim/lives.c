@@ -48,6 +48,7 @@ struct lives_test {
 	u32 bad_legs;
 	u64 bad_first, bad_last;
 	int bad_error;			/* but end with this */
+	u32 bad_after;			/* so many of these reads pass first, on each leg */
 	bool bad_ring;			/* a block of each leg's ring of events cannot be read */
 	struct unread unread;
 	bool goes_back;			/* to a superblock before the last, which is written over */
@@ -126,9 +127,12 @@ static void life_main(void *arg)
 	for (i = 0; s->bad_ring && i < s->legs; i++)
 		disks_fault(FAULT_READ_EIO, i, KVP_EVENTS_BLOCK + 40, KVP_EVENTS_BLOCK + 40);
 	for (i = 0; i < s->legs; i++)
-		if (s->bad_legs >> i & 1)
-			disks_fault(FAULT_READ_EIO, i, s->bad_first,
-				    s->bad_last)->error = s->bad_error;
+		if (s->bad_legs >> i & 1) {
+			struct fault *f = disks_fault(FAULT_READ_EIO, i, s->bad_first, s->bad_last);
+
+			f->error = s->bad_error;
+			f->after = s->bad_after;
+		}
 	s->refused = host_start(&s->host, &s->o, &s->start);
 	if (s->live && s->refused)
 		sim_fail("start refused (%d): %s", s->refused, s->host.refusal.why);
@@ -3364,6 +3368,44 @@ static void live_with_an_open_intent(struct lives_test *s)
 	host_sleep(1500);
 }
 
+static void live_open_intent_over_data(struct lives_test *s)
+{
+	live_one_flush(s);
+	hold_homes(s, 64, 40);
+	note(s, log_head(s));
+	host_write(&s->host, 70, 1, false);
+	host_flush(&s->host);
+	host_write_by_intent(&s->host, 64, 40);
+	host_sleep(1500);
+}
+
+/*
+ * Home has a mixture, and the log has the older version. All legs give that for a while, and not
+ * when it is wanted: it is not lost.
+ */
+static bool older_version_that_cannot_be_read_again_is_not_lost(struct lives_test *s)
+{
+	u32 leg, after, refusals = 0;
+
+	if (!run_life(s, live_open_intent_over_data))
+		return false;
+	for (leg = 0; leg < s->legs; leg++)
+		rot_home(s, leg, 70);
+	remember(s, s->img);
+	for (after = 0; after < 8; after++) {
+		recall(s);
+		cannot_read(s, BIT(s->legs) - 1, s->noted[0] + 1, s->noted[0] + 1, -EIO);
+		s->bad_after = after;
+		if (!run_life(s, NULL))
+			return false;
+		refusals += s->refused && strstr(s->host.refusal.why, "read from the log");
+		s->bad_legs = s->bad_after = 0;
+		if (!starts(s) || !all_there(s, 0))
+			return false;
+	}
+	return expect(refusals, "no start was refused: the case was not set up\n");
+}
+
 /* One leg has a mixture or rot at home: it is not accepted while another one may have a version. */
 static bool mixture_is_not_accepted_beside_a_silent_leg(struct lives_test *s)
 {
@@ -3618,6 +3660,8 @@ void run_lives(void)
 	ON_LEGS(one_leg_whose_log_cannot_be_read_is_not_waited_for, 2);
 	ON_LEGS(part_of_an_entry_is_no_answer, 2);
 	ON_LEGS(mixture_is_not_accepted_beside_a_silent_leg, 2);
+	ON_LEGS(older_version_that_cannot_be_read_again_is_not_lost, 1);
+	ON_LEGS(older_version_that_cannot_be_read_again_is_not_lost, 2);
 	ON_LEGS(bad_sector_behind_the_end_is_no_matter, 1);
 	ON_LEGS(bad_sector_behind_the_end_is_no_matter, 2);
 	ON_LEGS(far_headers_that_do_not_answer_are_waited_for, 1);

@@ -281,6 +281,27 @@ static void flush_waits_for_fresh_poison(struct script *t)
 		sim_fail("read ended with %d, FLUSH with %d", read.error, flush.error);
 }
 
+/* R27: one copy has rotted, and the other one does not answer for a while. It may be good. */
+static void copy_that_may_come_back(struct script *t)
+{
+	struct host *h = &t->host;
+	u64 at = disks.data_start + 300;
+	u8 data[KVP_BLOCK_SIZE];
+	int error;
+
+	spread(h);
+	rot(0, at);
+	disks_fault(FAULT_READ_EIO, 1, at, at);
+	error = host_read(h, 300, data);
+	if (error != -EIO)
+		sim_fail("the read ended with %d", error);
+	if (h->pool->table->poisoned)
+		sim_fail("%llu blocks are poisoned, and one leg did not answer",
+			 h->pool->table->poisoned);
+	disks.nr_faults = 0;
+	host_read_check(h, 300);
+}
+
 /*
  * One block is no longer poisoned when another one is: the number stays, and yet it must be
  * written.
@@ -1047,6 +1068,7 @@ void run_trouble(void)
 	trouble("progress_without_memory_on_a_single", progress_without_memory, 1);
 	trouble(NAMED(flush_waits_for_fresh_poison), 2);
 	trouble("flush_waits_for_fresh_poison_on_a_single", flush_waits_for_fresh_poison, 1);
+	trouble(NAMED(copy_that_may_come_back), 2);
 	trouble(NAMED(poison_that_makes_up_for_poison), 2);
 	trouble(NAMED(lost_leaf_while_running), 2);
 	trouble("lost_leaf_while_running_on_a_single", lost_leaf_while_running, 1);
