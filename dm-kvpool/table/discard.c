@@ -186,7 +186,7 @@ static int discard_page(struct kvp_table *t, struct kvp_vdev *v, u64 index)
 		goto out;
 	}
 	if (v->g->levels > 2)
-		parent = __kvp_tpage_load(t, v, 2, index >> KVP_PTRS_SHIFT, true);
+		parent = __kvp_tpage_load(t, v, 2, index >> KVP_PTRS_SHIFT, KVP_LOST_GOES);
 	if (IS_ERR(parent)) {
 		ret = PTR_ERR(parent);
 		goto out;
@@ -232,7 +232,7 @@ static int discard_whole(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t o
 	if (v->g->levels < 2 || kvp_vblock_before(at.own, own) ||
 	    kvp_vblock_before(end, tpage_leaf_end(v, &at)))
 		return 0;
-	parent = __kvp_tpage_load(t, v, 1, index >> KVP_PTRS_SHIFT, true);
+	parent = __kvp_tpage_load(t, v, 1, index >> KVP_PTRS_SHIFT, KVP_LOST_GOES);
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
 	done = discard_unread(t, v, parent, index, tpage_leaf_used(v, &at));
@@ -253,7 +253,7 @@ static int discard_leaf(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t ow
 	atomic64_inc(&t->client.stats->leaf_discards);
 	if (ret)
 		return 0;
-	leaf = __kvp_tpage_load(t, v, 0, tpage_index(v, 0, own), true);
+	leaf = __kvp_tpage_load(t, v, 0, tpage_index(v, 0, own), KVP_LOST_GOES);
 	if (IS_ERR(leaf))
 		return PTR_ERR(leaf);
 	end = kvp_vblock_first(end, tpage_leaf_end(v, &leaf->at));

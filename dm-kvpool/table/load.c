@@ -58,7 +58,7 @@ static void take_slots(struct kvp_table *t, struct kvp_tpage *tp, const __le64 *
  * meanwhile. If a checkpoint ends meanwhile, it has written a null pointer to @tp; then the slots
  * do not matter.
  */
-static int learn_slots(struct kvp_table *t, struct kvp_tpage *tp)
+static int learn_slots(struct kvp_table *t, struct kvp_tpage *tp, enum kvp_if_lost if_lost)
 {
 	struct mutex *lock = tpage_load_lock(t, tp->level, tp->index);
 	struct kvp_tpage *old = NULL;
@@ -79,7 +79,8 @@ static int learn_slots(struct kvp_table *t, struct kvp_tpage *tp)
 	}
 	if (old) {
 		old->durable = ptr;
-		ret = kvp_tpage_read(t, old, false);
+		ret = if_lost ? kvp_tpage_read_patiently(t, old, false) :
+				kvp_tpage_read(t, old, false);
 	}
 	if (!ret || ret == -EBADMSG)
 		take_slots(t, tp, old && !ret ? tpage_words(old) : NULL);
@@ -93,9 +94,9 @@ static int learn_slots(struct kvp_table *t, struct kvp_tpage *tp)
  * Make a page that is not in memory. Caller holds its load lock. Takes over the parent's reference.
  */
 static struct kvp_tpage *fetch(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
-			       struct kvp_tpage *parent, bool give_up)
+			       struct kvp_tpage *parent, enum kvp_if_lost if_lost)
 {
-	int ret = parent ? learn_slots(t, parent) : 0;
+	int ret = parent ? learn_slots(t, parent, if_lost) : 0;
 	struct kvp_tpage *tp;
 
 	if (ret)
@@ -105,7 +106,7 @@ static struct kvp_tpage *fetch(struct kvp_table *t, struct kvp_vdev *v, u32 leve
 		return ERR_PTR(-ENOMEM);
 	tp->durable = tpage_pointer(t, v, parent, index);
 	if (!made_of_pointer(t, tp))
-		ret = kvp_tpage_read_or_poison(t, tp, give_up);
+		ret = kvp_tpage_read_or_poison(t, tp, if_lost);
 	if (ret) {
 		kvp_tpage_release(t, tp);
 		return ERR_PTR(ret);
@@ -116,7 +117,7 @@ static struct kvp_tpage *fetch(struct kvp_table *t, struct kvp_vdev *v, u32 leve
 
 /* The recursion is at most three deep. */
 struct kvp_tpage *__kvp_tpage_load(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
-				   bool give_up)
+				   enum kvp_if_lost if_lost)
 {
 	struct mutex *lock = tpage_load_lock(t, level, index);
 	struct kvp_tpage *tp = kvp_tpage_lookup(t, v, level, index), *parent = NULL;
@@ -128,13 +129,13 @@ struct kvp_tpage *__kvp_tpage_load(struct kvp_table *t, struct kvp_vdev *v, u32 
 	if (tp)
 		goto out;
 	if (level + 1 < v->g->levels) {
-		parent = __kvp_tpage_load(t, v, level + 1, index >> KVP_PTRS_SHIFT, give_up);
+		parent = __kvp_tpage_load(t, v, level + 1, index >> KVP_PTRS_SHIFT, if_lost);
 		if (IS_ERR(parent)) {
 			tp = parent;
 			goto out;
 		}
 	}
-	tp = fetch(t, v, level, index, parent, give_up);
+	tp = fetch(t, v, level, index, parent, if_lost);
 	if (IS_ERR(tp) && parent)
 		kvp_table_put(parent);
 out:
@@ -144,7 +145,7 @@ out:
 
 struct kvp_tpage *kvp_tpage_load(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index)
 {
-	return __kvp_tpage_load(t, v, level, index, false);
+	return __kvp_tpage_load(t, v, level, index, KVP_LOST_STAYS);
 }
 
 struct kvp_tpage *kvp_table_load(struct kvp_table *t, kvp_block_t block)
@@ -158,5 +159,5 @@ struct kvp_tpage *kvp_table_load_home(struct kvp_table *t, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_vdevs_find(t->client.vdevs, block);
 
-	return __kvp_tpage_load(t, at.v, 0, tpage_index(at.v, 0, at.block), true);
+	return __kvp_tpage_load(t, at.v, 0, tpage_index(at.v, 0, at.block), KVP_LOST_GOES);
 }

@@ -143,17 +143,21 @@ static void give_up_page(struct kvp_table *t, struct kvp_tpage *tp)
  * that, it is found again.
  *
  * A lost page above the leaves: too many blocks are below it. A read gets EIO, and nothing changes.
- * With @give_up, for a write of accepted blocks to their home, the page is given up. Otherwise the
- * log could never release these blocks, and would be full in the end.
+ * With KVP_LOST_GOES, for a write of accepted blocks to their home, the page is given up. Otherwise
+ * the log could never release these blocks, and would be full in the end. A leg that does not
+ * answer is asked again then, for some seconds.
  */
-int kvp_tpage_read_or_poison(struct kvp_table *t, struct kvp_tpage *tp, bool give_up)
+int kvp_tpage_read_or_poison(struct kvp_table *t, struct kvp_tpage *tp,
+			     enum kvp_if_lost if_lost)
 {
-	int ret = kvp_tpage_read(t, tp, true);
+	int ret = if_lost ? kvp_tpage_read_patiently(t, tp, true) : kvp_tpage_read(t, tp, true);
 
+	if (ret == -EIO && if_lost == KVP_LOST_BY_FORCE && kvp_tpage_is_gone(t, tp))
+		ret = -EBADMSG;
 	if (ret != -EBADMSG)
 		return ret;
 	note_lost(t, tp);
-	if (table_readonly(t) || (tp->level && !give_up))
+	if (table_readonly(t) || (tp->level && !if_lost))
 		return -EIO;
 	if (tp->level)
 		give_up_page(t, tp);

@@ -13,6 +13,10 @@
 /* A mask has a bit for each copy of a page, those of all legs together. */
 static_assert(KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS <= 32);
 
+/* blocks of a leg's label that show whether it answers at all */
+#define PROBES		4u
+#define PROBE_STEP	16u
+
 static bool page_verifies(const struct kvp_tpage *tp, struct page *page)
 {
 	return kvp_page_sum(tp->v->seed, tp->level, tp->index, page_address(page)) ==
@@ -127,6 +131,37 @@ static int read_page(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
 	if (no_memory)
 		return -ENOMEM;
 	return silent || !bad ? -EIO : -EBADMSG;
+}
+
+/* True if the leg gives one of a few blocks of its label. */
+static bool answers_elsewhere(struct kvp_leg *leg, struct page *page)
+{
+	u32 n;
+
+	for (n = 0; n < PROBES; n++)
+		if (!kvp_io_page(leg, KVP_IO_READ, kvp_lblock(n * PROBE_STEP), page))
+			return true;
+	return false;
+}
+
+bool kvp_tpage_is_gone(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	u32 copy, asked = 0;
+
+	for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++) {
+		struct kvp_place at = tpage_durable_copy(tp, copy);
+		struct kvp_leg *leg = &tp->v->legs[at.leg];
+		int error;
+
+		if (!kvp_leg_in_sync(leg))
+			continue;
+		error = kvp_tpage_read_copy(t, leg, at.block, tp, tp->page);
+		if (error != -EBADMSG && (!kvp_error_may_be_place(error) ||
+					  !answers_elsewhere(leg, tp->page)))
+			return false;
+		asked++;
+	}
+	return asked;
 }
 
 int kvp_tpage_read(struct kvp_table *t, struct kvp_tpage *tp, bool keep)

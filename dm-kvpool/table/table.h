@@ -142,6 +142,19 @@ struct kvp_table_client {
 	void (*given_up)(void *of, const struct kvp_tpage *tp, kvp_block_t first, u64 blocks);
 };
 
+#define KVP_TABLE_SILENT	8u
+
+/**
+ * struct kvp_table_silent - a page that a leg may have, and that none gives (patience.c)
+ * @vdev, @level, @index: the page
+ * @until: it is asked for again until then, in jiffies; 0: no page
+ */
+struct kvp_table_silent {
+	u32 vdev, level;
+	u64 index;
+	unsigned long until;
+};
+
 struct kvp_table {
 	struct kvp_table_client client;
 	struct hlist_head *buckets;	/* 1 << bucket_bits of them */
@@ -165,6 +178,7 @@ struct kvp_table {
 	u32 snap_uncounted;		/* at the snapshot */
 	u64 snap_written, snap_poisoned; /* the same */
 	struct kvp_table_lost lost;	/* the page that was found lost last; by @lock */
+	struct kvp_table_silent silent[KVP_TABLE_SILENT];	/* by @lock */
 	u32 poisonings;			/* how often a block was poisoned; may wrap */
 	u32 snap_poisonings, durable_poisonings; /* at the snapshot; in the durable root */
 
@@ -289,10 +303,11 @@ struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_table *t, kvp_blo
 
 /**
  * kvp_table_give_up() - by order: poison all blocks below the lost page above @block, durably
- * @force: do so even if a leg is out that may have the page
+ * @force: do so even if a leg is out that may have the page, or if legs fail to read this page, a
+ *	leaf as well, and answer elsewhere
  *
- * No leaf is read or written for that. Caller holds no lock. Context: process, waits for a
- * checkpoint.
+ * No leaf below the page is read or written for that. Silent legs are asked with patience. Caller
+ * holds no lock. Context: process, waits for a checkpoint.
  *
  * Return: 0; -ENOENT: no page above @block is lost; -EBUSY: legs are out; -EIO: a leg does not
  * answer; -EROFS; -ENOMEM.

@@ -8,6 +8,7 @@
  *	discard.c  walk.c  pages.c  giveup.c  write.c	what the table does for others
  *	load.c						a page, and all above it, into memory
  *	lost.c						what stands in for a lost page
+ *	patience.c					asking again for a silent page
  *	read.c						copies on legs and SSDs
  *	entry.c  pointer.c  tpage.c			entries; pointers; pages in memory
  *
@@ -21,6 +22,14 @@
 #include "core/core.h"
 #include "format/regions.h"
 #include "table/table.h"
+
+/* What becomes of a page that no leg gives. Lost leaves are poisoned in any case. */
+enum kvp_if_lost {
+	KVP_LOST_STAYS,		/* a page above the leaves stays as it is, and cannot be read */
+	KVP_LOST_GOES,		/* it is given up, and silent legs are asked with patience */
+	/* so is any page that legs fail to read which answer elsewhere */
+	KVP_LOST_BY_FORCE,
+};
 
 /* Blocks below one pointer at @level: for a leaf 2 MiB, in a parity1 a little less. */
 static inline u64 tpage_span(const struct kvp_vdev *v, u32 level)
@@ -191,6 +200,25 @@ int kvp_tpage_repair(struct kvp_table *t, const struct kvp_tpage *tp, unsigned l
  */
 int __must_check kvp_tpage_read(struct kvp_table *t, struct kvp_tpage *tp, bool keep);
 
+/**
+ * kvp_tpage_is_gone() - is a page that no leg gives probably gone for good?
+ *
+ * True if every leg in use either answers and lacks the page, or fails to read this place alone: it
+ * answers elsewhere. The contents of @tp->page are undefined then. For an order by force, since
+ * such an error may pass. Waits for I/O.
+ */
+bool kvp_tpage_is_gone(struct kvp_table *t, struct kvp_tpage *tp);
+
+/* patience.c */
+
+/**
+ * kvp_tpage_read_patiently() - as kvp_tpage_read(), but ask a silent leg again for some seconds
+ *
+ * For writing accepted blocks home, and for an order. Return: as kvp_tpage_read(). Waits for I/O,
+ * and sleeps.
+ */
+int __must_check kvp_tpage_read_patiently(struct kvp_table *t, struct kvp_tpage *tp, bool keep);
+
 /* lost.c */
 
 /** kvp_blocks_below() - how many blocks of the pool are below page @index of @level */
@@ -210,22 +238,22 @@ void kvp_leaf_poison(struct kvp_table *t, struct kvp_tpage *leaf, bool counted);
 
 /**
  * kvp_tpage_read_or_poison() - kvp_tpage_read(), and if the page is lost, fill in for it
- * @give_up: do so for a page above the leaves, too
  *
  * Return: 0; -EIO: legs do not answer, or the page is lost and stays so; -ENOMEM. Waits for I/O.
  */
-int __must_check kvp_tpage_read_or_poison(struct kvp_table *t, struct kvp_tpage *tp, bool give_up);
+int __must_check kvp_tpage_read_or_poison(struct kvp_table *t, struct kvp_tpage *tp,
+					  enum kvp_if_lost if_lost);
 
 /* load.c */
 
 /**
  * __kvp_tpage_load() - load page (@level, @index), and all pages above it
- * @give_up: give up lost pages above the leaves
  *
  * Return: the page with a reference, or an error pointer, as kvp_table_load(). Waits for I/O.
  */
 struct kvp_tpage * __must_check __kvp_tpage_load(struct kvp_table *t, struct kvp_vdev *v, u32 level,
-						 u64 index, bool give_up);
+						 u64 index,
+						 enum kvp_if_lost if_lost);
 
 /** kvp_tpage_load() - the same, giving nothing up */
 struct kvp_tpage * __must_check kvp_tpage_load(struct kvp_table *t, struct kvp_vdev *v, u32 level,

@@ -73,7 +73,8 @@ static int next_of_vdev(struct kvp_table *t, struct kvp_vdev *v, kvp_vblock_t bl
 			if (parent)
 				kvp_table_put(parent);
 			parent = __kvp_tpage_load(t, v, level, tpage_index(v, level, block),
-						  w->discard);
+						  w->discard ? KVP_LOST_GOES :
+						  KVP_LOST_STAYS);
 			if (IS_ERR(parent)) {
 				*at = block;
 				*behind = tpage_behind(v, level, block);

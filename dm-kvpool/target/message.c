@@ -152,9 +152,12 @@ static int msg_give_up(struct message *m)
 	if (ret == -EBUSY)
 		return refused(m, "a leg of that vdev is out, and may have the page",
 			       "try to save it from there; to lose what lies below the page, say force", ret);
-	if (ret == -EIO)
+	if (ret == -EIO && force)
 		return refused(m, "a leg does not answer, and may have the page",
 			       "wait until it answers, or take it offline", ret);
+	if (ret == -EIO)
+		return refused(m, "a leg fails to read the page, and may have it",
+			       "try again later; to lose what lies below the page, say force", ret);
 	return ret;
 }
 

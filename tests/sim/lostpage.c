@@ -193,6 +193,82 @@ static void silent_for_a_moment(struct script *t)
 	}
 }
 
+/* The next @times reads of each copy of the page fail. */
+static void silence(struct host *h, u32 level, u64 block, u32 times)
+{
+	u32 i;
+
+	lose_page_with(h, level, block, -EIO);
+	for (i = 0; i < disks.nr_faults; i++)
+		disks.faults[i].times = times;
+}
+
+/* Blocks go home, and discards too, below a page that legs fail to read for a moment. */
+static void silent_on_the_way_home(struct script *t)
+{
+	struct host *h = &t->host;
+	u64 block = next_of(h, 0, 3 * LEAF);
+	u32 level, times;
+
+	spread(h);
+	for (level = 0; level <= top(h); level++)
+		for (times = 1; times < 5; times++) {
+			silence(h, level, block, times);
+			if (times % 2)
+				host_write(h, block + 8 * level + times, 1, true);
+			else
+				host_discard(h, block + 8 * level + times - 1, 1);
+			host_checkpoint(h);
+			disks.nr_faults = 0;
+			if (kvp_pool_faulted(h->pool))
+				sim_fail("%u failed reads of level %u fault the pool", times,
+					 level);
+			host_read_check(h, block + 8 * level + times);
+		}
+	expect_poison(h, 0);
+	expect_scrub(h, 0, 0);
+}
+
+/*
+ * Each leg fails to read the page for good, and answers elsewhere. It is given up by force alone.
+ * What is written below it after that is there.
+ */
+static void give_up_silent(struct script *t, u32 level)
+{
+	struct host *h = &t->host;
+	u64 block = next_of(h, 0, (3 + 2 * level) * LEAF), before = h->pool->table->poisoned;
+
+	lose_page_with(h, level, block, -EIO);
+	expect_eio(h, block + 2);
+	if (kvp_table_give_up(h->pool->table, block, false) != -EIO)
+		sim_fail("a page of level %u was given up that may come back", level);
+	if (h->pool->table->poisoned != before)
+		sim_fail("%llu blocks are poisoned", h->pool->table->poisoned - before);
+	if (kvp_table_give_up(h->pool->table, block, true))
+		sim_fail("a page of level %u was not given up by force", level);
+	if (h->pool->sb->poisoned_blocks <= before)
+		sim_fail("nothing is durably poisoned");
+	host_write(h, block + 2, 1, true);
+	host_checkpoint(h);
+	disks.nr_faults = 0;
+	host_read_check(h, block + 2);
+	expect_eio(h, block + 3);
+	if (kvp_table_give_up(h->pool->table, block, true) != -ENOENT)
+		sim_fail("it was given up twice");
+}
+
+static void silent_for_good(struct script *t)
+{
+	struct host *h = &t->host;
+	u32 level;
+
+	spread(h);
+	for (level = 0; level <= top(h); level++)
+		give_up_silent(t, level);
+	discard_all(h);
+	expect_poison(h, 0);
+}
+
 /*
  * The legs become larger. A table of which a page is lost is not moved, and the refusal says what
  * helps. Given up, it is moved, and what the pool gets is not lost.
@@ -259,6 +335,14 @@ void run_lost_pages(void)
 	lives_of("lost_root_beside_an_ssd", lose_root, go_on_without, &cached, LEG_BLOCKS);
 	lives_of("lost_root_beside_ssds", lose_root, go_on_without, &ssds, LEG_BLOCKS);
 	lives_of("page_silent_for_a_moment", silent_for_a_moment, NULL, &mirror, LEG_BLOCKS);
+	lives_of(NAMED(silent_on_the_way_home), NULL, &mirror, LEG_BLOCKS);
+	lives_of("silent_on_the_way_home_of_a_single", silent_on_the_way_home, NULL, &single,
+		 LEG_BLOCKS);
+	lives_of("silent_on_the_way_home_of_a_parity1", silent_on_the_way_home, NULL, &parity,
+		 LEG_BLOCKS);
+	lives_of(NAMED(silent_for_good), NULL, &mirror, LEG_BLOCKS);
+	lives_of("silent_for_good_on_a_single", silent_for_good, NULL, &single, LEG_BLOCKS);
+	lives_of("silent_for_good_on_a_parity1", silent_for_good, NULL, &parity, LEG_BLOCKS);
 	lives_of("pages_lost_by_sums", lost_by_sums, NULL, &mirror, LEG_BLOCKS);
 	lives_of("pages_lost_by_sums_on_a_parity1", lost_by_sums, NULL, &parity, LEG_BLOCKS);
 	lives_of("pages_lost_by_sums_beside_an_ssd", lost_by_sums, NULL, &cached, LEG_BLOCKS);

@@ -565,6 +565,18 @@ static void silent_leg_at_start(struct script *t)
 	disks.nr_faults = 0;
 }
 
+/* The same for a moment: that leg fails the first reads of its table. Later all is there. */
+static void leg_silent_for_a_moment_at_start(struct script *t)
+{
+	u32 i;
+
+	if (t->lives == 1)
+		return;
+	for (i = 0; i < 3; i++)
+		disks_fault(FAULT_READ_EIO, 1, KVP_LABEL_BLOCKS, KVP_LABEL_BLOCKS + 4096)->times =
+			1 + i;
+}
+
 static void read_below_page_above(struct script *t)
 {
 	struct host *h = &t->host;
@@ -1079,4 +1091,6 @@ void run_trouble(void)
 		  2, 3 * 262144);
 	lives("silent_page_above_at_start", write_and_silence_page_above, read_below_page_above,
 	      silent_leg_at_start, &mirror, 3 * 262144, false);
+	lives("page_above_silent_for_a_moment_at_start", write_and_silence_page_above,
+	      read_below_page_above, leg_silent_for_a_moment_at_start, &mirror, 3 * 262144, false);
 }

@@ -40,7 +40,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 }
 
 static const struct ctl_option options[] = {
-	{ 'f', NULL, NULL, "even if a leg that is out may have the page" },
+	{ 'f', NULL, NULL,
+	  "even if a leg that is out may have the page, or one that fails to read it" },
 	{ 0, NULL, NULL, NULL }
 };
 
@@ -52,7 +53,8 @@ const struct command cmd_giveup = {
 		"it. The event table_lost names BLOCK. All blocks below the page are lost, 1 GiB "
 		"or 512 GiB of them: they read as errors until each is overwritten or discarded.",
 	.more = "BLOCK counts blocks of 4 KiB. Data that was written there after the loss stays. "
-		"Refused while a leg does not answer, since it may have the page.",
+		"Refused while a leg fails to read the page, since that may pass. -f gives it up "
+		"all the same if the leg reads other blocks; then also the page of 2 MiB.",
 	.example = "kvpoolctl giveup tank 1280000",
 	.options = options,
 	.run = run,

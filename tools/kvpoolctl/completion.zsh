@@ -309,7 +309,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_device' ;;
 	giveup)
 		_arguments -s \
-			'-f[even if a leg that is out may have the page]' \
+			'-f[even if a leg that is out may have the page, or one that fails to read it]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
