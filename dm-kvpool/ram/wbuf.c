@@ -1342,14 +1342,14 @@ u32 kvp_wbuf_elevator_add(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct k
 	return n;
 }
 
-void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max)
+void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, bool holes)
 {
 	struct kvp_version *d, *next;
 	u32 n = 0;
 
 	spin_lock(&w->lock);
 	list_for_each_entry_safe(d, next, &w->logged, list) {
-		if (n == max || d->hole || !kvp_lsn_before(d->lsn, limit))
+		if (n == max || (d->hole && !holes) || !kvp_lsn_before(d->lsn, limit))
 			break;
 		list_move_tail(&d->list, &w->spilled);
 		n++;

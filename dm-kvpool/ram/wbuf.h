@@ -644,9 +644,9 @@ u32 kvp_wbuf_take_logged(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, struct li
  * kvp_wbuf_pass_on() - move up to @max versions below @limit from the head of @logged to the end of
  * @spilled, as they are
  *
- * They keep their pages. It stops before a discard. Context: destage alone.
+ * They keep their pages. It stops before a discard, unless @holes. Context: destage alone.
  */
-void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max);
+void kvp_wbuf_pass_on(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, bool holes);
 
 /**
  * kvp_wbuf_take_passed() - move the versions of @logged that were passed to @to

@@ -156,6 +156,7 @@ int kvp_tpage_read_or_poison(struct kvp_table *t, struct kvp_tpage *tp,
 		ret = -EBADMSG;
 	if (ret != -EBADMSG)
 		return ret;
+	kvp_tpage_not_silent(t, tp);
 	note_lost(t, tp);
 	if (table_readonly(t) || (tp->level && !if_lost))
 		return -EIO;

@@ -4,12 +4,14 @@
  *
  * Accepted blocks must go home below it. A leg may fail for a moment only: a path fails over, or a
  * drive is reset. So the page is asked for again, with pauses. Locks are held meanwhile, and the
- * log waits. So after some seconds the page is asked for once at a time, until a while has passed.
+ * log waits. So after some seconds the page is asked for once at a time, with a rest after each
+ * time, until a while has passed. What has to go home below it waits meanwhile (work/destage.c).
  * That holds for each page apart: one that is gone for good takes no patience from another.
  */
 #include <linux/delay.h>
 
 #include "core/core.h"
+#include "ram/wbuf.h"
 #include "table/table.h"
 #include "table/tpage.h"
 
@@ -17,6 +19,8 @@
 #define PATIENCE	(3 * HZ)
 #define NO_PATIENCE	(60 * HZ)
 #define PAUSE_MS	200
+/* then it is not even asked for once */
+#define REST		(KVP_TABLE_REST_MS * HZ / 1000)
 
 static bool is_page(const struct kvp_table_silent *s, const struct kvp_tpage *tp)
 {
@@ -56,8 +60,7 @@ static bool may_ask_again(struct kvp_table *t, const struct kvp_tpage *tp)
 	return again;
 }
 
-/* The page was read, or no leg in use has it. */
-static void forget(struct kvp_table *t, const struct kvp_tpage *tp)
+void kvp_tpage_not_silent(struct kvp_table *t, const struct kvp_tpage *tp)
 {
 	struct kvp_table_silent *s;
 
@@ -68,14 +71,95 @@ static void forget(struct kvp_table *t, const struct kvp_tpage *tp)
 	mutex_unlock(&t->lock);
 }
 
+/* True if the page was asked for in vain, and rests. Caller holds @t->lock. */
+static bool __rests(const struct kvp_table_silent *s)
+{
+	return s->until && s->place && !time_before(jiffies, s->until) &&
+	       time_before(jiffies, s->asked + REST);
+}
+
+static bool rests(struct kvp_table *t, const struct kvp_tpage *tp)
+{
+	struct kvp_table_silent *s;
+	bool ret;
+
+	mutex_lock(&t->lock);
+	s = __note_of(t, tp);
+	ret = is_page(s, tp) && __rests(s);
+	mutex_unlock(&t->lock);
+	return ret;
+}
+
+/* True if @block lies below one of the @nr pages. */
+static bool is_below(const struct kvp_table *t, const struct kvp_table_silent *pages, u32 nr,
+		     kvp_block_t block)
+{
+	struct kvp_spot at = kvp_vdevs_find(t->client.vdevs, block);
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (pages[i].vdev == at.v->index &&
+		    pages[i].index == tpage_index(at.v, pages[i].level, at.block))
+			return true;
+	return false;
+}
+
+bool kvp_table_keep_silent(struct kvp_table *t, struct list_head *versions, struct list_head *kept)
+{
+	struct kvp_table_silent pages[KVP_TABLE_SILENT];
+	struct kvp_version *d, *next;
+	u32 nr = 0, i;
+	bool any = false;
+
+	/* One look for all: another task may end the rest of a page meanwhile. */
+	mutex_lock(&t->lock);
+	for (i = 0; i < KVP_TABLE_SILENT; i++)
+		if (__rests(&t->silent[i]))
+			pages[nr++] = t->silent[i];
+	mutex_unlock(&t->lock);
+	if (!nr || !versions)
+		return nr;
+	list_for_each_entry_safe(d, next, versions, list) {
+		if (!is_below(t, pages, nr, d->block))
+			continue;
+		list_move_tail(&d->list, kept);
+		any = true;
+	}
+	return any;
+}
+
+/*
+ * The page was asked for in vain. If a leg answers nowhere, the page does not rest: the pool fails
+ * as it does without any leg.
+ */
+static void begin_rest(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	bool place = kvp_tpage_is_gone(t, tp);
+	struct kvp_table_silent *s;
+
+	mutex_lock(&t->lock);
+	s = __note_of(t, tp);
+	if (is_page(s, tp)) {
+		s->place = place;
+		s->asked = jiffies;
+	}
+	mutex_unlock(&t->lock);
+}
+
 int kvp_tpage_read_patiently(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
 {
-	int ret = kvp_tpage_read(t, tp, keep);
-	bool asked = ret == -EIO;
+	bool asked;
+	int ret;
 
+	if (rests(t, tp))
+		return -EIO;
+	ret = kvp_tpage_read(t, tp, keep);
+	asked = ret == -EIO;
 	while (ret == -EIO && may_ask_again(t, tp))
 		ret = kvp_tpage_read(t, tp, keep);
+	if (ret == -EIO)
+		begin_rest(t, tp);
 	if (asked && ret != -EIO && ret != -ENOMEM)
-		forget(t, tp);
+		kvp_tpage_not_silent(t, tp);
 	return ret;
 }

@@ -143,16 +143,21 @@ struct kvp_table_client {
 };
 
 #define KVP_TABLE_SILENT	8u
+/* a silent page is asked for again after so long, by what goes home below it */
+#define KVP_TABLE_REST_MS	5000u
 
 /**
  * struct kvp_table_silent - a page that a leg may have, and that none gives (patience.c)
  * @vdev, @level, @index: the page
  * @until: it is asked for again until then, in jiffies; 0: no page
+ * @asked: when it was asked for last
+ * @place: legs failed to read this place alone then: they answer elsewhere
  */
 struct kvp_table_silent {
 	u32 vdev, level;
 	u64 index;
-	unsigned long until;
+	unsigned long until, asked;
+	bool place;
 };
 
 struct kvp_table {
@@ -300,6 +305,15 @@ struct kvp_tpage * __must_check kvp_table_load(struct kvp_table *t, kvp_block_t 
  * A lost page above the leaf is given up: all blocks below it are poisoned, until they are written.
  */
 struct kvp_tpage * __must_check kvp_table_load_home(struct kvp_table *t, kvp_block_t block);
+
+/**
+ * kvp_table_keep_silent() - move versions from @versions to @kept that lie below a silent page
+ *
+ * That is a page that was asked for with patience, in vain, and for the last time just now. All
+ * versions of a block are moved, or none. Return: true if there were any; with @versions NULL, true
+ * if there is such a page. Context: process.
+ */
+bool kvp_table_keep_silent(struct kvp_table *t, struct list_head *versions, struct list_head *kept);
 
 /**
  * kvp_table_give_up() - by order: poison all blocks below the lost page above @block, durably

@@ -219,6 +219,9 @@ bool kvp_tpage_is_gone(struct kvp_table *t, struct kvp_tpage *tp);
  */
 int __must_check kvp_tpage_read_patiently(struct kvp_table *t, struct kvp_tpage *tp, bool keep);
 
+/** kvp_tpage_not_silent() - a leg gave the page, or it is given up: nothing waits for it */
+void kvp_tpage_not_silent(struct kvp_table *t, const struct kvp_tpage *tp);
+
 /* lost.c */
 
 /** kvp_blocks_below() - how many blocks of the pool are below page @index of @level */

@@ -366,6 +366,15 @@ bool kvp_destage_many_passed(const struct kvp_pool *pool)
 	return kvp_wbuf_nr_passed(pool->wbuf) > most;
 }
 
+/* True if the next discard has met a silent page of the table just now. */
+static bool holes_rest(const struct kvp_pool *pool)
+{
+	const struct kvp_destage *dg = pool->destage;
+
+	return dg->holes_kept && kvp_wbuf_nr_holes(pool->wbuf) &&
+	       time_before(jiffies, dg->holes_rest);
+}
+
 /*
  * Take the discards that come next among spilled versions. All versions that the elevator knows are
  * older. With parity, all of those go home first, since rows are written at the ends of a discard.
@@ -379,6 +388,10 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 
 	if (kvp_home_has_rows(pool) && pool->destage->elevator.nr)
 		return;
+	if (holes_rest(pool)) {
+		pool->destage->kept = true;
+		return;
+	}
 	r->nr = kvp_wbuf_take_spilled_holes(pool->wbuf, limit, MANY_HOLES, &r->holes);
 	list_for_each_entry(d, &r->holes, list)
 		kvp_elevator_drop(&pool->destage->elevator, d, &covered);
@@ -405,17 +418,21 @@ bool kvp_destage_legs_seek(const struct kvp_pool *pool)
 
 /*
  * With the log on legs, disks that seek and short bursts take versions by address, too. Give some
- * of the oldest versions to the elevator, so few at a time that the tail moves often.
+ * of the oldest versions to the elevator, so few at a time that the tail moves often. All go there
+ * while it has some that are kept back: younger ones pass those only there. Without parity, so do
+ * discards.
  */
 static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 {
 	/* Counted in versions: with a parity1 each needs several blocks of the log. */
 	u64 most = kvp_log_limit_empty(pool->log) / PASSED_ON;
 
-	if (kvp_log_traits(&pool->vdevs)->keeps || pool->destage->elevator.nr ||
-	    (!kvp_burst_is_short(&pool->destage->burst) && !kvp_destage_legs_seek(pool)))
+	if (!pool->destage->kept &&
+	    (kvp_log_traits(&pool->vdevs)->keeps || pool->destage->elevator.nr ||
+	     (!kvp_burst_is_short(&pool->destage->burst) && !kvp_destage_legs_seek(pool))))
 		return;
-	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND));
+	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND),
+			 pool->destage->kept && !kvp_home_has_rows(pool));
 }
 
 static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
@@ -465,7 +482,8 @@ static void put_back(struct kvp_pool *pool, struct round *r)
 	list_splice_init(&r->holes, &r->rest);
 	list_sort(NULL, &r->rest, by_lsn);
 	if (r->by_address) {
-		kvp_elevator_put_back(&pool->destage->elevator, &r->rest);
+		kvp_elevator_put_back(&pool->destage->elevator, &r->rest,
+				      pool->destage->kept);
 		return;
 	}
 	kvp_wbuf_put_spilled(pool->wbuf, &r->rest);
@@ -514,9 +532,16 @@ static int apply_holes(struct kvp_pool *pool, struct list_head *holes)
 
 	list_for_each_entry_safe(d, next, holes, list) {
 		ret = leaves ? kvp_home_discard(dg->home, d, discard_at(dg, d), &leaves) : 1;
+		if (ret == -EIO && kvp_table_keep_silent(pool->table, NULL, NULL)) {
+			dg->kept = true;
+			dg->holes_kept = true;
+			dg->holes_rest = jiffies + msecs_to_jiffies(KVP_TABLE_REST_MS);
+			ret = 1;
+		}
 		if (ret)
 			break;
 		dg->discard.hole.lsn = KVP_LSN_MAX;
+		dg->holes_kept = false;
 		kvp_passdown_note(pool, d->block, d->count);
 		list_move_tail(&d->list, &done);
 	}
@@ -581,12 +606,66 @@ static void pace_elevator(struct kvp_pool *pool, unsigned long start)
 		dg->runs = kvp_pace(dg->runs, start, ELEVATOR_JIFFIES, MIN_RUNS, MAX_RELOADED);
 }
 
+/*
+ * Keep back the versions below pages of the table that are silent (table/patience.c). They stay in
+ * the buffer and in the log, and hold the tail. Returns true if there are any.
+ */
+static bool keep_silent(struct kvp_pool *pool, struct list_head *versions, struct list_head *kept)
+{
+	if (!kvp_table_keep_silent(pool->table, versions, kept))
+		return false;
+	pool->destage->kept = true;
+	return true;
+}
+
+/* Step 5. What lies below a page that turns out to be silent is kept back, and the rest goes on. */
+static int write_home(struct kvp_pool *pool, struct round *r, struct list_head *kept)
+{
+	int ret = 0;
+
+	kvp_home_sort(&r->data);
+	while (!list_empty(&r->data)) {
+		ret = kvp_home_write(pool->destage->home, &r->data, r->next);
+		if (ret != -EIO || kvp_pool_faulted(pool) || !keep_silent(pool, &r->data, kept))
+			break;
+		ret = 0;
+		list_sort(NULL, &r->data, by_lsn);
+		kvp_home_sort(&r->data);
+	}
+	return ret;
+}
+
+/* Count the versions that were taken since one went home last. */
+static void note_vain(struct kvp_destage *dg, const struct round *r)
+{
+	const struct kvp_version *d;
+	u32 left = 0;
+
+	list_for_each_entry(d, &r->rest, list)
+		left++;
+	list_for_each_entry(d, &r->holes, list)
+		left++;
+	dg->in_vain = left < r->nr ? 0 : dg->in_vain + r->nr;
+	dg->homed |= left < r->nr;
+}
+
+/*
+ * True if rounds have taken all that may go home, and only what is kept back is left. Then the run
+ * ends, and a later one tries again.
+ */
+static bool only_kept(const struct kvp_destage *dg)
+{
+	/* More than all, so a round began since, and the elevator has got what is new. */
+	return dg->kept && dg->elevator.nr && dg->in_vain > dg->elevator.nr;
+}
+
 /* Steps 3 to 6. Write a round of versions below @limit home. */
 static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 {
 	struct kvp_destage *dg = pool->destage;
 	unsigned long start = jiffies;
 	struct round r;
+	LIST_HEAD(kept);
 	int ret;
 
 	take_versions(pool, limit, &r);
@@ -597,13 +676,14 @@ static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 	kvp_speed_begin(pool, r.nr);
 	ret = apply_holes(pool, &r.holes);
 	drop_outlived(pool, &r);
+	keep_silent(pool, &r.data, &kept);
 	if (!ret)
 		ret = reload(pool, &r);
-	if (!ret && !list_empty(&r.data)) {
-		kvp_home_sort(&r.data);
-		ret = kvp_home_write(pool->destage->home, &r.data, r.next);
-	}
+	if (!ret)
+		ret = write_home(pool, &r, &kept);
 	list_splice_init(&r.data, &r.rest);
+	list_splice_init(&kept, &r.rest);
+	note_vain(dg, &r);
 	put_back(pool, &r);
 	if (ret > 0)
 		ret = 0;
@@ -717,7 +797,8 @@ static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool 
 	kvp_speed_note(pool, taken, ns, burst_tells(pool, taken));
 	kvp_burst_end(&pool->destage->burst, ns);
 	set_pace(pool, taken, start);
-	*more = taken && (all || (!round_delay(pool) && !renewal_wanted(pool)));
+	*more = taken && !only_kept(pool->destage) &&
+		(all || (!round_delay(pool) && !renewal_wanted(pool)));
 	return ret;
 }
 
@@ -782,6 +863,22 @@ static int move_tail(struct kvp_pool *pool, const struct kvp_log_mark *mark)
 	return ret;
 }
 
+/* Something is kept back: move the tail to it, and write all changed pages of the table. */
+static int move_tail_to_kept(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark;
+	int ret = 0;
+
+	mutex_lock(&pool->checkpoint_lock);
+	current_mark(pool, &mark);
+	if (kvp_log_home_mark(pool->log, mark.lsn, &mark))
+		ret = kvp_checkpoint(pool, &mark);
+	else if (kvp_table_dirty(pool->table))
+		ret = kvp_checkpoint(pool, NULL);
+	mutex_unlock(&pool->checkpoint_lock);
+	return ret;
+}
+
 /* Write everything below the current mark home, and move the tail to the mark. */
 static int destage_and_checkpoint(struct kvp_pool *pool)
 {
@@ -793,7 +890,9 @@ static int destage_and_checkpoint(struct kvp_pool *pool)
 		ret = destage_below(pool, mark.lsn, true);
 		if (!ret)
 			ret = move_tail(pool, &mark);
-	} while (ret == 1);
+	} while (ret == 1 && !pool->destage->kept);
+	if (ret == 1)
+		return move_tail_to_kept(pool);
 	if (ret)
 		return ret;
 	WRITE_ONCE(pool->destage->done_lsn, mark.lsn);
@@ -883,6 +982,40 @@ static bool destage_renew(struct kvp_pool *pool)
 	return got_on;
 }
 
+/*
+ * The run has kept versions back, and has made no other progress. True if they are in the way of
+ * writers: they hold the tail of a full log, where renewals make no space, or fill the buffer.
+ */
+static bool kept_are_in_the_way(struct kvp_pool *pool)
+{
+	if (pool->destage->homed)
+		return false;
+	return (kvp_log_short(pool->log) && !kvp_log_may_renew(pool->log)) ||
+	       spilling_is_not_enough(pool);
+}
+
+/*
+ * The run has ended with an error, or has kept something back. Fault the pool, unless only memory
+ * was short, or what was kept back is not in the way of writers.
+ */
+static void judge_run(struct kvp_pool *pool, bool faulted)
+{
+	struct kvp_destage *dg = pool->destage;
+
+	/*
+	 * If the pool was faulted before, that explains the error. It may have been cleared
+	 * meanwhile, so do not fault it again.
+	 */
+	if (dg->error && dg->error != -ENOMEM && !faulted)
+		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "blocks cannot be written home");
+	if (dg->error || !dg->kept)
+		return;
+	dg->error = -EIO;
+	if (!faulted && kept_are_in_the_way(pool))
+		kvp_fail(&pool->failure, KVP_FAIL_LEGS,
+			 "no space is left: a page of the table that blocks need to go home cannot be read");
+}
+
 /* Step 8. Set the timers for the next work, after @error or without one. */
 static void set_timers(struct kvp_pool *pool, int error)
 {
@@ -892,7 +1025,8 @@ static void set_timers(struct kvp_pool *pool, int error)
 	if (kvp_destage_stops(dg))
 		return;
 	mod_delayed_work(pool->work_wq, &dg->idle_work,
-			 error ? msecs_to_jiffies(KVP_RETRY_MS) : idle_jiffies(pool));
+			 !error ? idle_jiffies(pool) :
+			 msecs_to_jiffies(dg->kept ? KVP_TABLE_REST_MS : KVP_RETRY_MS));
 	delay = error ? NEVER : destage_delay(pool);
 	if (delay && delay != NEVER)
 		queue_delayed_work(pool->work_wq, &dg->pace_work, delay);
@@ -912,6 +1046,9 @@ static void destage_work(struct work_struct *work)
 		before = kvp_log_tail(pool->log);
 		used = kvp_wbuf_nr_logged(pool->wbuf);
 		dg->error = 0;
+		dg->kept = false;
+		dg->homed = false;
+		dg->in_vain = 0;
 		renewed = !checkpoint_wanted(pool) && renewal_wanted(pool) && destage_renew(pool);
 		if (checkpoint_wanted(pool)) {
 			dg->hurries = test_and_clear_bit(KVP_DESTAGE_HURRY, &dg->flags);
@@ -934,12 +1071,7 @@ static void destage_work(struct work_struct *work)
 			break;
 	} while (!dg->error && destage_wanted(pool));
 	kvp_table_shrink(pool->table, false);
-	/*
-	 * If the pool was faulted before, that explains the error. It may have been cleared
-	 * meanwhile, so do not fault it again.
-	 */
-	if (dg->error && dg->error != -ENOMEM && !faulted)
-		kvp_fail(&pool->failure, KVP_FAIL_LEGS, "blocks cannot be written home");
+	judge_run(pool, faulted);
 	set_timers(pool, dg->error);
 	if (!dg->error)
 		kvp_log_move_kick(pool->log);

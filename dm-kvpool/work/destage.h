@@ -79,6 +79,12 @@ struct kvp_destage {
 	u32 runs, few_runs;
 	kvp_lsn_t done_lsn;			/* everything below is home and checkpointed */
 	int error;			/* of the last round */
+	/* In this run something was kept back, since a page of the table is silent. By @work. */
+	bool kept;
+	bool homed;	/* something went home in this run */
+	u32 in_vain;	/* versions that rounds took of which none went home */
+	unsigned long holes_rest;	/* jiffies: discards wait until then, if @holes_kept */
+	bool holes_kept;
 	u32 ended;			/* how many runs of @work have ended; by it */
 	/* woken for @ended, @done_lsn, KVP_DESTAGE_STOP and KVP_POOL_SUSPENDING */
 	wait_queue_head_t wait;

@@ -187,13 +187,14 @@ u32 kvp_elevator_take(struct kvp_elevator *e, u32 max, u32 runs, struct list_hea
 
 /* --- back, and away ------------------------------------------------------------------------ */
 
-void kvp_elevator_put_back(struct kvp_elevator *e, struct list_head *versions)
+void kvp_elevator_put_back(struct kvp_elevator *e, struct list_head *versions, bool pass)
 {
 	struct kvp_version *d;
 
 	list_for_each_entry(d, versions, list) {
 		add(e, d);
-		e->hand = kvp_block_first(e->hand, d->block);
+		if (!pass)
+			e->hand = kvp_block_first(e->hand, d->block);
 	}
 	kvp_wbuf_elevator_put(e->wbuf, versions);
 }

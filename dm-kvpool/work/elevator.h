@@ -73,10 +73,11 @@ u32 kvp_elevator_take(struct kvp_elevator *e, u32 max, u32 runs, struct list_hea
 /**
  * kvp_elevator_put_back() - put back versions that were taken last, and not written home
  * @versions: in log order; empty afterwards
+ * @pass: go on behind them: they come again in the next turn
  *
  * Context: caller holds pool->checkpoint_lock; may sleep.
  */
-void kvp_elevator_put_back(struct kvp_elevator *e, struct list_head *versions);
+void kvp_elevator_put_back(struct kvp_elevator *e, struct list_head *versions, bool pass);
 
 /**
  * kvp_elevator_drop() - drop versions that a discard covers, which is newer than all known versions

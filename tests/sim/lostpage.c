@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
+#include "ram/rcache.h"
+#include "ram/wbuf.h"
 #include "suite.h"
 #include "trouble.h"
 #include "table/table.h"
@@ -270,6 +272,89 @@ static void silent_for_good(struct script *t)
 }
 
 /*
+ * Legs fail to read the page for a long time. What lies below it waits in the buffer, and is read
+ * there. All else goes home. Later it goes home too, the newest version of each block.
+ */
+static void wait_below_silent(struct script *t, u32 level)
+{
+	struct host *h = &t->host;
+	u64 block = next_of(h, 0, 3 * LEAF), other = next_of(h, 0, 9 * LEAF);
+	u32 i;
+
+	lose_page_with(h, level, block, -EIO);
+	h->may_fail = true;
+	for (i = 0; i < 3; i++) {
+		host_write(h, block + 2 + i, 2, true);
+		host_write(h, other + 2 + i, 2, true);
+		/* With parity, a discard waits until all older versions are home. */
+		if (i == 1 && !t->start.parity)
+			host_discard(h, other + 4, 1);
+		if (i == 2)
+			host_discard(h, block + 3, 1);
+		host_flush(h);
+		if (!host_checkpoint(h))
+			sim_fail("all is home below a silent page");
+		/* The run that answered may have begun before the last writes. */
+		host_sleep(500);
+		if (kvp_pool_faulted(h->pool))
+			sim_fail("a silent page of level %u faults the pool", level);
+		/* Behind a discard below the page more may wait. */
+		if (!level && i < 2 && kvp_wbuf_nr_logged(h->pool->wbuf) > 2 * (i + 1))
+			sim_fail("%u blocks wait for a leaf",
+				 kvp_wbuf_nr_logged(h->pool->wbuf));
+		host_read_each(h, block + 2, 3 + i);
+		host_sleep(i * 4000);
+	}
+	disks.nr_faults = 0;
+	host_sleep(6000);
+	h->may_fail = false;
+	host_checkpoint(h);
+	kvp_table_shrink(h->pool->table, true);
+	kvp_rcache_drop(h->pool->rcache);
+	host_read_each(h, block, 8);
+	host_read_each(h, other, 8);
+}
+
+static void silent_for_long(struct script *t)
+{
+	struct host *h = &t->host;
+	u32 level;
+
+	spread(h);
+	for (level = 0; level <= top(h); level++)
+		wait_below_silent(t, level);
+	expect_poison(h, 0);
+	expect_scrub(h, 0, 0);
+}
+
+/* The same until the log is full: the pool is faulted then, and works when the page is there. */
+static void silent_until_full(struct script *t)
+{
+	struct host *h = &t->host;
+	u64 block = next_of(h, 0, 3 * LEAF), other = next_of(h, 0, 9 * LEAF);
+	u32 i;
+
+	spread(h);
+	lose_page_with(h, 0, block, -EIO);
+	host_write(h, block + 2, 2, true);
+	h->may_fail = true;
+	for (i = 0; i < 20000 && !kvp_pool_faulted(h->pool); i++)
+		host_write(h, other + i % 64, 4, true);
+	if (i < 100 || i == 20000)
+		sim_fail("%s after %u writes", i == 20000 ? "not faulted" : "faulted", i);
+	disks.nr_faults = 0;
+	host_sleep(6000);
+	kvp_pool_clear(h->pool, -1);
+	host_sleep(6000);
+	h->may_fail = false;
+	host_checkpoint(h);
+	host_write(h, other + 3, 9, true);
+	host_checkpoint(h);
+	host_read_each(h, block, 8);
+	expect_poison(h, 0);
+}
+
+/*
  * The legs become larger. A table of which a page is lost is not moved, and the refusal says what
  * helps. Given up, it is moved, and what the pool gets is not lost.
  */
@@ -340,6 +425,11 @@ void run_lost_pages(void)
 		 LEG_BLOCKS);
 	lives_of("silent_on_the_way_home_of_a_parity1", silent_on_the_way_home, NULL, &parity,
 		 LEG_BLOCKS);
+	lives_of(NAMED(silent_for_long), NULL, &mirror, LEG_BLOCKS);
+	lives_of("silent_for_long_on_a_single", silent_for_long, NULL, &single, LEG_BLOCKS);
+	lives_of("silent_for_long_on_a_parity1", silent_for_long, NULL, &parity, LEG_BLOCKS);
+	lives_of("silent_for_long_beside_an_ssd", silent_for_long, NULL, &cached, LEG_BLOCKS);
+	lives_of(NAMED(silent_until_full), NULL, &mirror, LEG_BLOCKS);
 	lives_of(NAMED(silent_for_good), NULL, &mirror, LEG_BLOCKS);
 	lives_of("silent_for_good_on_a_single", silent_for_good, NULL, &single, LEG_BLOCKS);
 	lives_of("silent_for_good_on_a_parity1", silent_for_good, NULL, &parity, LEG_BLOCKS);

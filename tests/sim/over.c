@@ -304,7 +304,7 @@ static void let_elevator_know(struct script *t, u32 n)
 
 	mutex_lock(&pool->checkpoint_lock);
 	if (!kvp_pool_logs_on_cache(pool))
-		kvp_wbuf_pass_on(pool->wbuf, limit, n);
+		kvp_wbuf_pass_on(pool->wbuf, limit, n, false);
 	kvp_elevator_gather(&pool->destage->elevator, limit);
 	mutex_unlock(&pool->checkpoint_lock);
 }
