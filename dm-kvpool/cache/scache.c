@@ -454,14 +454,12 @@ int kvp_scache_reread(struct kvp_scache *s, const struct kvp_index_entry *e, u64
 	       kvp_entry_crc(entry) ? 0 : -EILSEQ;
 }
 
-/* Read one SSD's copy. A fault of the copy is counted; lack of memory is no fault. */
+/* Read one SSD's copy, and count its faults. */
 static int rescue_from(const struct kvp_scache *s, struct kvp_leg *leg, kvp_lblock_t at,
 		       kvp_block_t block, u32 crc, struct page *page)
 {
-	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
+	int error = kvp_io_read_patiently(leg, at, page);
 
-	if (error == -ENOMEM)
-		return error;
 	if (error) {
 		atomic64_inc(&leg->err_read);
 		return kvp_error_is_loss(error) ? -ENOENT : -EIO;

@@ -419,8 +419,8 @@ struct kvp_leg *kvp_scache_choose(struct kvp_scache *s, const struct kvp_on_ssd 
  * @page: receives it
  *
  * A copy with the right sum is as good as any. Return: 0: @page is that version. After an error
- * @page may hold anything: -ENOENT: no SSD has the block; -EIO or -ENOMEM: an SSD that may have it
- * did not answer. Context: process, waits for I/O; caller holds the block's range lock.
+ * @page may hold anything: -ENOENT: no SSD has the block; -EIO: an SSD that may have it did not
+ * answer. Context: process, waits for I/O; caller holds the block's range lock.
  */
 int __must_check kvp_scache_rescue(struct kvp_scache *s, kvp_block_t block, u64 entry,
 				   struct page *page);

@@ -90,6 +90,8 @@ struct kvp_leg {
 	/* at a start: it has kept a request for leg_timeout (R28) */
 	bool silent;
 	unsigned long answered;		/* jiffies: when it answered some request last */
+	/* Jiffies, made odd: it refused a read for so long that the reader gave up; 0: never. */
+	unsigned long in_vain;
 	/* Jiffies, made odd: when it was given up; 0: it is in use, or was out at the start. */
 	unsigned long left_at;
 	struct kvp_leg_queue *queue;	/* of leg_queue.c; NULL: none yet */
@@ -122,6 +124,13 @@ struct kvp_losses {
 static inline bool kvp_losses_dirty(const struct kvp_losses *losses)
 {
 	return atomic_read(&losses->seen) != atomic_read(&losses->recorded);
+}
+
+/** kvp_leg_gives() - a read of @leg has ended well: @leg will be waited for again. Any context. */
+static inline void kvp_leg_gives(struct kvp_leg *leg)
+{
+	if (READ_ONCE(leg->in_vain))
+		WRITE_ONCE(leg->in_vain, 0);
 }
 
 /**

@@ -38,16 +38,18 @@ static bool verifies(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct
 }
 
 /*
- * Read and verify the copy of one leg, and count errors. -ENOMEM: the device had no memory for the
- * request, which says nothing about the copy.
+ * Read and verify the copy of one leg, and count errors. Without @patient, -EBUSY: the leg refused
+ * the read, which says nothing about the copy.
  */
 static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_block_t block, u64 entry,
-		     struct page *page)
+		     struct page *page, bool patient)
 {
-	int error = kvp_io_page(leg, KVP_IO_READ, kvp_home_block(pool, block), page);
+	kvp_lblock_t at = kvp_home_block(pool, block);
+	int error = patient ? kvp_io_read_patiently(leg, at, page) :
+			      kvp_io_page(leg, KVP_IO_READ, at, page);
 
-	if (error == -ENOMEM)
-		return error;
+	if (kvp_io_refused(error))
+		return -EBUSY;
 	if (error) {
 		atomic64_inc(&leg->err_read);
 		return error;
@@ -150,48 +152,70 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 	return 0;
 }
 
-/* Step 3. Returns 0, or the reason why no copy is good. */
-int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
-		    struct page *page, struct page *spare)
+/*
+ * What the legs have answered.
+ * @bad, @refused: legs whose copies are bad, and legs that refused the read, as bits
+ * @silent: a device that does not answer may still have a good copy
+ */
+struct answers {
+	unsigned long bad, refused;
+	bool found, silent;
+};
+
+/* Ask those of @legs that are in sync; with @spare all, otherwise until one has the block. */
+static void ask_legs(struct kvp_tpage *leaf, unsigned long legs, bool patient, kvp_block_t block,
+		     u64 entry, struct page *page, struct page *spare, struct answers *a)
 {
-	bool silent = false, found = false, no_memory = false;
 	const struct kvp_vdev *v = leaf->v;
-	unsigned long bad = 0;
 	u32 n, i;
 
 	/* With @spare, read every copy: those after the first good one go to @spare. */
-	for (n = 0; n < v->nr_legs && (!found || spare); n++) {
+	for (n = 0; n < v->nr_legs && (!a->found || spare); n++) {
 		int error;
 
 		i = (n + (u32)(kvp_block_nr(block) >> 8)) % v->nr_legs;
-		if (!kvp_leg_in_sync(&v->legs[i]))
+		if (!(legs & BIT(i)) || !kvp_leg_in_sync(&v->legs[i]))
 			continue;
-		error = read_copy(pool, &v->legs[i], block, entry, found ? spare : page);
+		error = read_copy(v->pool, &v->legs[i], block, entry, a->found ? spare : page,
+				  patient);
 		if (!error) {
-			found = true;
-		} else if (error == -ENOMEM) {
-			no_memory = true;
+			a->found = true;
+		} else if (error == -EBUSY) {
+			a->refused |= BIT(i);
 		} else {
-			bad |= BIT(i);
-			/* A device that does not answer may still have a good copy. */
-			silent |= error != -EILSEQ && error != -ENODATA;
+			a->bad |= BIT(i);
+			a->silent |= error != -EILSEQ && error != -ENODATA;
 		}
 	}
-	if (!found && bad) {
+}
+
+/*
+ * Step 3. Returns 0, or the reason why no copy is good. A leg that refuses the read is waited for
+ * only if no other has the block, or if each copy must be read. If that is in vain, its copy counts
+ * as one that cannot be read now.
+ */
+int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
+		    struct page *page, struct page *spare)
+{
+	struct answers a = { 0 };
+	bool no_memory;
+
+	ask_legs(leaf, ~0ul, false, block, entry, page, spare, &a);
+	if (!a.found && (a.bad || a.refused)) {
 		int error = kvp_cache_rescue(&pool->vdevs, block, entry, page);
 
-		found = !error;
-		no_memory |= error == -ENOMEM;
-		silent |= error == -EIO;
+		a.found = !error;
+		a.silent |= error == -EIO;
 	}
-	if (found)
-		no_memory |= !!heal_copies(v, bad, block, entry, page, spare);
+	if (a.refused && (spare || !a.found))
+		ask_legs(leaf, a.refused, true, block, entry, page, spare, &a);
+	no_memory = a.found && heal_copies(leaf->v, a.bad, block, entry, page, spare);
 	/* Without @spare, a good copy is enough. The next reader, or a scrub, heals the others. */
-	if (no_memory && (spare || !found))
+	if (no_memory && spare)
 		return -ENOMEM;
-	if (found)
+	if (a.found)
 		return 0;
-	return silent || !bad ? -EIO : kvp_copies_lose(pool, leaf, block);
+	return a.silent || !a.bad ? -EIO : kvp_copies_lose(pool, leaf, block);
 }
 
 int kvp_home_read(struct kvp_pool *pool, kvp_block_t block, struct page *page, struct page *spare)
@@ -291,7 +315,10 @@ int kvp_block_read(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 {
 	int ret;
 
-	/* Destage frees memory, as long as anything can go home. */
+	/*
+	 * This host has no page. Destage frees memory, as long as anything can go home. A leg that
+	 * refuses the read is no such case: kvp_io_read_patiently() has a limit.
+	 */
 	while ((ret = read_once(pool, block, page)) == -ENOMEM && !kvp_pool_faulted(pool))
 		kvp_wait_for_memory();
 	/*

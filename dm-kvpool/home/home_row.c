@@ -457,15 +457,11 @@ static u32 take_inputs(struct kvp_row_home *h, struct row *r, struct page **sour
 static int add_staying(struct kvp_row_home *h, struct row *r, u32 piece, unsigned long *silent)
 {
 	struct kvp_tpage *leaf = r->stripe->leaf;
-	int error = kvp_row_read(leaf, r->row, piece, h->piece), ret = 0;
+	int error, ret = kvp_row_fetch(h->pool, leaf, r->row, piece, h->piece, h->scratch, &error);
 
-	if (error)
-		ret = kvp_row_rebuild(h->pool, leaf, r->row, piece, h->piece, h->scratch);
 	if (ret && kvp_pool_faulted(h->pool))
 		return -EIO;
 	if (!ret) {
-		if (error && error != -ENXIO)
-			kvp_row_heal(h->pool, leaf, r->row, piece, h->piece, h->scratch);
 		kvp_xor(r->parity, h->piece);
 	} else if (ret == -EIO || kvp_row_silent(error)) {
 		*silent |= BIT(piece);

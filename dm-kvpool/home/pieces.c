@@ -114,8 +114,8 @@ static int read_from(struct kvp_pool *pool, struct kvp_pieces *p, struct piece *
 	kvp_io_group_submit(&m->group, &m->io);
 	kvp_io_group_wait(&m->group);
 	error = m->io.error;
-	/* Want of memory says nothing about the leg. */
-	if (error && error != -ENOMEM) {
+	/* A leg that refuses a read for the moment is not given up on. */
+	if (error && !kvp_io_refused(error)) {
 		p->strikes = leg == p->failed ? p->strikes + 1 : 1;
 		p->failed = leg;
 	}

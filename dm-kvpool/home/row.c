@@ -52,17 +52,9 @@ static bool verifies(const struct kvp_tpage *leaf, u64 row, u32 piece, u64 entry
 	return kvp_row_sum(leaf, row, piece, page) == kvp_entry_crc(entry);
 }
 
-/* Lack of memory says nothing about the block. */
-int kvp_row_load(struct kvp_leg *leg, kvp_lblock_t block, struct page *page)
-{
-	int error;
-
-	while ((error = kvp_io_page(leg, KVP_IO_READ, block, page)) == -ENOMEM)
-		kvp_wait_for_memory();
-	return error;
-}
-
-int kvp_row_read(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page)
+/* kvp_row_read(); but without @patient, -EBUSY: the leg refused the read. */
+static int read_piece(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page,
+		      bool patient)
 {
 	u64 entry = kvp_row_entry(leaf, row, piece);
 	struct kvp_place at = kvp_row_place(leaf->v->g, row, piece);
@@ -77,7 +69,10 @@ int kvp_row_read(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *
 	}
 	if (!kvp_leg_in_sync(leg))
 		return -ENXIO;
-	error = kvp_row_load(leg, at.block, page);
+	error = patient ? kvp_io_read_patiently(leg, at.block, page) :
+			  kvp_io_page(leg, KVP_IO_READ, at.block, page);
+	if (kvp_io_refused(error))
+		return -EBUSY;
 	if (error) {
 		atomic64_inc(&leg->err_read);
 		return error;
@@ -86,6 +81,11 @@ int kvp_row_read(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *
 		return 0;
 	atomic64_inc(&leg->err_checksum);
 	return -EILSEQ;
+}
+
+int kvp_row_read(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page)
+{
+	return read_piece(leaf, row, piece, page, true);
 }
 
 bool kvp_row_silent(int error)
@@ -124,12 +124,7 @@ int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row
 
 	if (!ret || !piece || kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return ret;
-	do {
-		error = kvp_cache_rescue(&pool->vdevs, kvp_row_block_at(leaf, row, piece), entry,
-					 page);
-		if (error == -ENOMEM)
-			kvp_wait_for_memory();
-	} while (error == -ENOMEM && !kvp_pool_faulted(pool));
+	error = kvp_cache_rescue(&pool->vdevs, kvp_row_block_at(leaf, row, piece), entry, page);
 	/* An SSD that did not answer may still have the block. */
 	return error == -ENOENT ? ret : error ? -EIO : 0;
 }
@@ -158,6 +153,34 @@ void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 		kvp_found(pool, KVP_FIND_HEALED_ROW, leg, 0, row);
 }
 
+/*
+ * The piece's own copy is bad, by error *@bad: make the piece from the others, and heal the copy. A
+ * leg that refused the read is waited for only if the others do not give the piece. If its copy is
+ * bad then, the next reader heals it.
+ */
+static int mend(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		struct page *page, struct page *scratch, int *bad)
+{
+	bool refused = *bad == -EBUSY;
+	int ret = kvp_row_rebuild(pool, leaf, row, piece, page, scratch);
+
+	if (!ret) {
+		if (*bad != -ENXIO && !refused)
+			kvp_row_heal(pool, leaf, row, piece, page, scratch);
+		return 0;
+	}
+	if (refused)
+		*bad = kvp_row_read(leaf, row, piece, page);
+	return *bad ? ret : 0;
+}
+
+int kvp_row_fetch(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		  struct page *page, struct page *scratch, int *bad)
+{
+	*bad = read_piece(leaf, row, piece, page, false);
+	return *bad ? mend(pool, leaf, row, piece, page, scratch, bad) : 0;
+}
+
 void kvp_row_poison(struct kvp_pool *pool, struct kvp_tpage *leaf, u64 row, u32 piece)
 {
 	kvp_block_t block = kvp_row_block_at(leaf, row, piece);
@@ -178,13 +201,10 @@ static int read_rebuilt(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
 	u64 row = kvp_row_of(leaf->v->g, own);
 	u32 piece = kvp_piece_of(leaf->v->g, own);
-	int ret = kvp_row_rebuild(pool, leaf, row, piece, page, scratch);
+	int ret = mend(pool, leaf, row, piece, page, scratch, &bad);
 
-	if (!ret) {
-		if (bad != -ENXIO)
-			kvp_row_heal(pool, leaf, row, piece, page, scratch);
+	if (!ret)
 		return 0;
-	}
 	/* In a pool that has lost too many legs, the homes may be in any state. */
 	if (ret == -EIO || kvp_row_silent(bad) || kvp_pool_faulted(pool))
 		return -EIO;
@@ -201,8 +221,9 @@ int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t
 		      struct page *page, struct page *spare)
 {
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
-	int error = kvp_row_read(leaf, kvp_row_of(leaf->v->g, own), kvp_piece_of(leaf->v->g, own),
-				 page);
+	/* With @spare, the copy itself must be read. */
+	int error = read_piece(leaf, kvp_row_of(leaf->v->g, own), kvp_piece_of(leaf->v->g, own),
+			       page, spare);
 	struct page *scratch;
 
 	if (!error)

@@ -36,19 +36,12 @@ u32 kvp_row_sum(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *p
 u64 kvp_row_entry(const struct kvp_tpage *leaf, u64 row, u32 piece);
 
 /**
- * kvp_row_load() - read @block of a leg; if memory is short, wait for it as long as it takes
- *
- * Return: 0, or the error of the read, never -ENOMEM. Context: process, waits for I/O.
- */
-int __must_check kvp_row_load(struct kvp_leg *leg, kvp_lblock_t block, struct page *page);
-
-/**
  * kvp_row_read() - read one piece from its home, and verify it; count errors
  *
  * Data that is unwritten or poisoned is zeros, and so is unwritten parity. Return: 0; -EILSEQ: the
  * piece does not match the table; -ENODATA: poisoned parity, or a sector that is gone for good;
  * -ENXIO: its leg is out; another -errno: its leg does not answer. Context: process, waits for I/O,
- * and for memory.
+ * as kvp_io_read_patiently().
  */
 int __must_check kvp_row_read(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page);
 
@@ -65,7 +58,7 @@ bool kvp_row_silent(int error);
  * The piece itself is not read. Parity whose sum is not known (and no other piece) is not compared
  * with a sum: it is right, as it comes from verified data. Return: 0; -EBADMSG: the piece is lost;
  * -EIO: a leg, or an SSD, that may have a missing piece does not answer. Context: process, waits
- * for I/O, and for memory.
+ * for I/O, as kvp_io_read_patiently().
  */
 int __must_check kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
 				 u32 piece, struct page *page, struct page *scratch);
@@ -78,6 +71,18 @@ int __must_check kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *
  */
 void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		  struct page *good, struct page *scratch);
+
+/**
+ * kvp_row_fetch() - read one piece, or make it from the others (kvp_row_rebuild()), and heal it
+ * @page: receives it
+ * @scratch: another page
+ * @bad: receives the error of its own copy, as of kvp_row_read(), or 0
+ *
+ * If the leg refuses the read, the others are asked at once. Return: as kvp_row_rebuild(). Context:
+ * the same.
+ */
+int __must_check kvp_row_fetch(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row,
+			       u32 piece, struct page *page, struct page *scratch, int *bad);
 
 /**
  * kvp_row_poison() - @piece is lost: poison it (R8). Its parity is unknown until it is computed

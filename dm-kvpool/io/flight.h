@@ -42,10 +42,11 @@
  * the leg is taken out as any other. Reads that still wait in its queue (io/leg_queue.h) are then
  * not sent, but go to another leg.
  *
- * Only this file tries again a request that a leg refused, if that may help (kvp_error_kind()):
- * writes, and flushes that were never issued. If a flush failed in transport or on the medium, it
- * is unknown what was lost (R20). So all later flushes of that leg fail, whatever the device
- * answers. The leg is given up, even if the sender could do without its flush.
+ * This file tries again writes that a leg refused, if that may help (kvp_error_kind()), and flushes
+ * that were never issued. Reads are left to their senders, which may have another source
+ * (kvp_io_read_patiently()). If a flush failed in transport or on the medium, it is unknown what
+ * was lost (R20). So all later flushes of that leg fail, whatever the device answers. The leg is
+ * given up, even if the sender could do without its flush.
  *
  * Most disks have a volatile cache and no FUA. For a write with FUA the block layer then sends a
  * write and a flush, and does not say which of them had an error. So a flight sends the two itself:

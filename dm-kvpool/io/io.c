@@ -53,6 +53,8 @@ static void group_done(struct kvp_io *io)
 	 */
 	if (io->chosen)
 		kvp_leg_unchoose(io->leg);
+	if (!io->error && io->op == KVP_IO_READ)
+		kvp_leg_gives(io->leg);
 	group_put(io->private);
 }
 
@@ -111,17 +113,44 @@ int kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, kvp_lblock_t block, stru
 }
 
 #define READ_BACK_TRIES	3
-#define READ_BACK_MS	10000	/* limit of retries while memory below is short */
+#define RESOURCE_MS	10000	/* limit of retries while the leg refuses reads */
 #define RESOURCE_PAUSE	100	/* ms */
+#define IN_VAIN_MS	60000	/* how long a leg is not waited for again, after that limit */
+
+/* True if it makes no sense to wait for a leg that refuses reads. */
+static bool is_waited_for_in_vain(const struct kvp_leg *leg)
+{
+	unsigned long at = READ_ONCE(leg->in_vain);
+
+	return (at && time_before(jiffies, at + msecs_to_jiffies(IN_VAIN_MS))) ||
+	       !kvp_leg_takes_writes(leg) || (leg->pool && kvp_pool_faulted(leg->pool));
+}
+
+int kvp_io_read_patiently(struct kvp_leg *leg, kvp_lblock_t block, struct page *page)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(RESOURCE_MS);
+	int error;
+
+	while (kvp_io_refused(error = kvp_io_page(leg, KVP_IO_READ, block, page))) {
+		if (is_waited_for_in_vain(leg))
+			return -EIO;
+		if (time_after(jiffies, until)) {
+			WRITE_ONCE(leg->in_vain, jiffies | 1);
+			return -EIO;
+		}
+		msleep(RESOURCE_PAUSE);
+	}
+	return error;
+}
 
 int kvp_io_read_back(struct kvp_leg *leg, kvp_lblock_t block, struct page *page)
 {
-	unsigned long until = jiffies + msecs_to_jiffies(READ_BACK_MS);
+	unsigned long until = jiffies + msecs_to_jiffies(RESOURCE_MS);
 	u32 tries = 0;
 	int error;
 
 	while ((error = kvp_io_page(leg, KVP_IO_READ, block, page)) && kvp_leg_takes_writes(leg)) {
-		bool resource = kvp_error_kind(error) == KVP_ERR_RESOURCE;
+		bool resource = kvp_io_refused(error);
 
 		if (resource ? time_after(jiffies, until) : tries == READ_BACK_TRIES)
 			break;

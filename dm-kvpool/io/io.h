@@ -57,6 +57,17 @@ enum kvp_error_kind {
 /** kvp_error_kind() - the kind of a negative errno with which a request ended. Pure. */
 enum kvp_error_kind kvp_error_kind(int error);
 
+/**
+ * kvp_io_refused() - true if a request ended with @error, which says that its leg refused it
+ *
+ * Nothing was done, and nothing is known about the blocks. A host without memory is another case:
+ * requests have a reserve, and -ENOMEM of any other function says that it got no page. Pure.
+ */
+static inline bool kvp_io_refused(int error)
+{
+	return kvp_error_kind(error) == KVP_ERR_RESOURCE;
+}
+
 struct kvp_flight;
 
 /**
@@ -196,6 +207,17 @@ int __must_check kvp_io_sync(struct kvp_io *io);
 /** kvp_io_page() - read or write one page, and wait; returns the error. Context: process. */
 int __must_check kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, kvp_lblock_t block,
 			     struct page *page);
+
+/**
+ * kvp_io_read_patiently() - read one page; if the leg refuses that, ask it again for some seconds
+ *
+ * A write waits as long. A caller that has another source asks that first. When the time is up, the
+ * read ends with -EIO: the leg may still have the block. After that, such a leg gets one try only,
+ * for a minute or until it has given a page. So a walk over many blocks does not wait for each.
+ *
+ * Return: 0 or the error, for which kvp_io_refused() is false. Context: process; waits.
+ */
+int __must_check kvp_io_read_patiently(struct kvp_leg *leg, kvp_lblock_t block, struct page *page);
 
 /**
  * kvp_io_read_back() - read a page that was just written, to see whether it is there

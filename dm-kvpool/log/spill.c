@@ -144,26 +144,31 @@ static bool is_it(struct kvp_log *log, const struct kvp_spilled *p, struct page 
 }
 
 /*
- * Read the block at @lsn from one SSD. Counts errors, except lack of memory. -EILSEQ: the SSD does
- * not have the block; -EIO: it does not answer.
+ * Read the block at @lsn from one SSD, and count errors. -EILSEQ: the SSD does not have the block;
+ * -EIO: it does not answer; -EBUSY, without @patient: it refused the read.
  */
-static int read_from(struct kvp_log *log, struct kvp_leg *leg, kvp_lsn_t lsn, struct page *page)
+static int read_from(struct kvp_log *log, struct kvp_leg *leg, kvp_lsn_t lsn, struct page *page,
+		     bool patient)
 {
+	kvp_lblock_t at = place_of(log, lsn).block;
 	int error;
 
 	if (!may_ask(log, leg))
 		return -EILSEQ;
-	error = kvp_io_page(leg, KVP_IO_READ, place_of(log, lsn).block, page);
-	if (!error || error == -ENOMEM)
-		return error;
+	error = patient ? kvp_io_read_patiently(leg, at, page) :
+			  kvp_io_page(leg, KVP_IO_READ, at, page);
+	if (!error)
+		return 0;
+	if (kvp_io_refused(error))
+		return -EBUSY;
 	atomic64_inc(&leg->err_read);
 	return kvp_error_is_loss(error) ? -EILSEQ : -EIO;
 }
 
 static int read_copy(struct kvp_log *log, struct kvp_leg *leg, const struct kvp_spilled *p,
-		     struct page *page)
+		     struct page *page, bool patient)
 {
-	int error = read_from(log, leg, p->lsn, page);
+	int error = read_from(log, leg, p->lsn, page, patient);
 
 	if (error || is_it(log, p, page))
 		return error;
@@ -171,22 +176,31 @@ static int read_copy(struct kvp_log *log, struct kvp_leg *leg, const struct kvp_
 	return -EILSEQ;
 }
 
-/* Read a version from an SSD; all of them have copies. */
-int kvp_spill_read_copies(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
-			  struct page *spare)
+/* Ask SSD after SSD. -EBUSY: one refused the read, and no other has the block. */
+static int ask_ssds(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
+		    bool patient)
 {
 	const struct kvp_vdev *v = log->vdevs->log_vdev;
 	int ret = -EILSEQ, error;
 	u32 i, first = (u32)(kvp_block_nr(p->block) >> 8);
 
 	for (i = 0; i < v->nr_legs; i++) {
-		error = read_copy(log, &v->legs[(i + first) % v->nr_legs], p, page);
+		error = read_copy(log, &v->legs[(i + first) % v->nr_legs], p, page, patient);
 		if (!error)
 			return 0;
-		if (error == -ENOMEM || ret == -EILSEQ)
+		if (error == -EBUSY || ret == -EILSEQ)
 			ret = error;
 	}
 	return ret;
+}
+
+/* Read a version from an SSD; all of them have copies. */
+int kvp_spill_read_copies(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
+			  struct page *spare)
+{
+	int error = ask_ssds(log, p, page, false);
+
+	return error == -EBUSY ? ask_ssds(log, p, page, true) : error;
 }
 
 /* Make the block from all others in its row. It is right only if it has its sum. */
@@ -200,7 +214,7 @@ static int make_from_row(struct kvp_log *log, const struct kvp_spilled *p, struc
 	clear_page(page_address(page));
 	for (; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, 1)) {
 		int error = lsn == p->lsn ? 0 :
-			    read_from(log, &v->legs[place_of(log, lsn).leg], lsn, scratch);
+			    read_from(log, &v->legs[place_of(log, lsn).leg], lsn, scratch, true);
 
 		if (error)
 			return error;
@@ -214,17 +228,21 @@ int kvp_spill_read_rows(struct kvp_log *log, const struct kvp_spilled *p, struct
 			struct page *spare)
 {
 	struct kvp_leg *leg = &log->vdevs->log_vdev->legs[place_of(log, p->lsn).leg];
-	int error = read_copy(log, leg, p, page), made;
+	int error = read_copy(log, leg, p, page, false), made;
 	struct page *scratch;
 
-	if (!error || error == -ENOMEM)
-		return error;
+	if (!error)
+		return 0;
 	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 	if (!scratch)
 		return -ENOMEM;
 	made = make_from_row(log, p, page, scratch);
 	if (!spare)
 		__free_page(scratch);
+	if (made && error == -EBUSY)
+		error = read_copy(log, leg, p, page, true);
+	if (!made || !error)
+		return 0;
 	/*
 	 * If it cannot be made from the others, the SSD that should have it may still answer later.
 	 */

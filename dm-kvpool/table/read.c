@@ -48,20 +48,30 @@ int kvp_tpage_repair(struct kvp_table *t, const struct kvp_tpage *tp, unsigned l
 	return repaired;
 }
 
-int kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
-			const struct kvp_tpage *tp, struct page *page)
+/* kvp_tpage_read_copy(); but without @patient, -EBUSY: the leg refused the read. */
+static int read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
+		     const struct kvp_tpage *tp, struct page *page, bool patient)
 {
-	int error = kvp_io_page(leg, KVP_IO_READ, at, page);
+	int error = patient ? kvp_io_read_patiently(leg, at, page) :
+			      kvp_io_page(leg, KVP_IO_READ, at, page);
 
 	atomic64_inc(&t->client.stats->page_reads);
+	if (kvp_io_refused(error))
+		return -EBUSY;
 	if (!error && page_verifies(tp, page))
 		return 0;
 	if (!error)
 		atomic64_inc(&leg->err_checksum);
-	else if (error != -ENOMEM)
+	else
 		atomic64_inc(&leg->err_read);
 	/* A sector that is gone for good counts as one with wrong contents. */
 	return !error || kvp_error_is_loss(error) ? -EBADMSG : error;
+}
+
+int kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
+			const struct kvp_tpage *tp, struct page *page)
+{
+	return read_copy(t, leg, at, tp, page, true);
 }
 
 /*
@@ -97,40 +107,61 @@ static u32 first_copy(const struct kvp_tpage *tp, u32 legs)
 }
 
 /*
- * Read a copy that the pointer names, from any leg (R9). Returns 0; -EBADMSG: every leg in use
- * answers and none has the page; -EIO: some legs do not answer; -ENOMEM.
- * @keep: the page stays in memory, so repair bad copies, and write a copy to an SSD
+ * What the legs have answered.
+ * @bad, @refused: copies that are bad, and copies whose leg refused the read, as bits
+ * @silent: a leg did not answer
  */
-static int read_page(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
+struct answers {
+	unsigned long bad, refused;
+	bool silent;
+};
+
+/* Ask for those of @wanted, copies as bits, until one is good: then true. */
+static bool ask_copies(struct kvp_table *t, struct kvp_tpage *tp, unsigned long wanted,
+		       bool patient, struct answers *a)
 {
 	/* A second copy on the same leg comes after the first copies on all legs. */
 	u32 copies = kvp_page_copies(tp->v->g), legs = min(copies, tp->v->nr_legs), n;
 	u32 first = first_copy(tp, legs);
-	bool silent = false, no_memory = false;
-	unsigned long bad = 0;
 
 	for (n = 0; n < copies; n++) {
 		u32 copy = n / legs * legs + (n + first) % legs;
 		struct kvp_place at = tpage_durable_copy(tp, copy);
 		int error;
 
-		if (!kvp_leg_in_sync(&tp->v->legs[at.leg]))
+		if (!(wanted & BIT(copy)) || !kvp_leg_in_sync(&tp->v->legs[at.leg]))
 			continue;
-		error = kvp_tpage_read_copy(t, &tp->v->legs[at.leg], at.block, tp, tp->page);
-		if (!error && keep) {
-			kvp_tpage_repair(t, tp, bad, tp->page);
-			kvp_ssdcopy_write(t->client.copies, tp, tp->page, false);
-		}
+		error = read_copy(t, &tp->v->legs[at.leg], at.block, tp, tp->page, patient);
 		if (!error)
-			return 0;
-		no_memory |= error == -ENOMEM;
-		silent |= error != -EBADMSG;
-		if (error != -ENOMEM)
-			bad |= BIT(copy);
+			return true;
+		if (error == -EBUSY) {
+			a->refused |= BIT(copy);
+			continue;
+		}
+		a->silent |= error != -EBADMSG;
+		a->bad |= BIT(copy);
 	}
-	if (no_memory)
-		return -ENOMEM;
-	return silent || !bad ? -EIO : -EBADMSG;
+	return false;
+}
+
+/*
+ * Read a copy that the pointer names, from any leg (R9). A leg that refuses the read is waited for
+ * only if no other has the page. Returns 0; -EBADMSG: every leg in use answers and none has the
+ * page; -EIO: some legs do not answer.
+ * @keep: the page stays in memory, so repair bad copies, and write a copy to an SSD
+ */
+static int read_page(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
+{
+	struct answers a = { 0 };
+
+	if (!ask_copies(t, tp, ~0ul, false, &a) &&
+	    !(a.refused && ask_copies(t, tp, a.refused, true, &a)))
+		return a.silent || !a.bad ? -EIO : -EBADMSG;
+	if (keep) {
+		kvp_tpage_repair(t, tp, a.bad, tp->page);
+		kvp_ssdcopy_write(t->client.copies, tp, tp->page, false);
+	}
+	return 0;
 }
 
 /* True if the leg gives one of a few blocks of its label. */

@@ -178,7 +178,8 @@ bool kvp_tpage_fits_pointer(const struct kvp_tpage *tp);
  * kvp_tpage_read_copy() - read one copy of the page that @tp->durable names into @page
  * @leg, @at: where the copy is
  *
- * Return: 0; -EBADMSG: the contents are not that page; or the error of the read. Waits for I/O.
+ * Return: 0; -EBADMSG: the contents are not that page; or the error of the read. Waits for I/O, as
+ * kvp_io_read_patiently().
  */
 int __must_check kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
 				     const struct kvp_tpage *tp, struct page *page);
@@ -196,7 +197,7 @@ int kvp_tpage_repair(struct kvp_table *t, const struct kvp_tpage *tp, unsigned l
  * @keep: the page stays in memory: repair bad copies, and write a copy to an SSD
  *
  * Return: 0; -EBADMSG: every leg in use answers, twice, and none has the page; -EIO: some legs do
- * not answer; -ENOMEM. Waits for I/O.
+ * not answer. Waits for I/O, as kvp_io_read_patiently().
  */
 int __must_check kvp_tpage_read(struct kvp_table *t, struct kvp_tpage *tp, bool keep);
 

@@ -1308,8 +1308,10 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	/* The pool itself has ended it: from RAM, or by reading anew after a first try. */
 	if (!k->leaf)
 		return DM_ENDIO_DONE;
-	if (!*error)
+	if (!*error) {
 		kvp_slow_end(k->leg, KVP_IO_READ, k->iter.bi_size >> KVP_BLOCK_SHIFT, k->since);
+		kvp_leg_gives(k->leg);
+	}
 	kvp_leg_unchoose(k->leg);
 	/* The leg has no request free, which is not an error of the leg. */
 	if (again && kvp_requests_nowait(bio)) {

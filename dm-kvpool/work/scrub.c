@@ -201,6 +201,11 @@ static bool about_to_change(struct kvp_pool *pool, kvp_block_t block)
 	return !kvp_home_has_rows(pool) && kvp_wbuf_any(pool->wbuf, block, 1);
 }
 
+static bool interrupted(struct kvp_scrub *sc)
+{
+	return READ_ONCE(sc->stop) || READ_ONCE(sc->pause) || READ_ONCE(sc->quiesce);
+}
+
 /*
  * Step 5. Read every copy, block by block, and heal; count blocks that stay bad. The cursor moves
  * with each block, so that no block is counted twice if memory runs short half way.
@@ -229,6 +234,9 @@ static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_bloc
 			info->unrepaired++;
 		poisoned |= ret == -EBADMSG;
 		WRITE_ONCE(info->cursor, kvp_block_add(one, 1));
+		/* Each block may wait for a leg for seconds. */
+		if (interrupted(pool->scrub))
+			break;
 	}
 	info->healed += atomic64_read(&pool->work_stats.healed) - healed;
 	if (poisoned)
@@ -305,11 +313,6 @@ static int scrub_pages(struct kvp_pool *pool, kvp_block_t block, struct page *go
 	}
 	*entered = entry + 1;
 	return 0;
-}
-
-static bool interrupted(struct kvp_scrub *sc)
-{
-	return READ_ONCE(sc->stop) || READ_ONCE(sc->pause) || READ_ONCE(sc->quiesce);
 }
 
 /* Rest in short naps, so that a stop or a new rate has an effect soon. */

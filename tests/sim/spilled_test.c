@@ -335,6 +335,37 @@ static void silent_for_a_time(struct script *s)
 }
 
 /*
+ * SSDs refuse reads of a spilled version. If only one does, the version comes from the other at
+ * once. Otherwise a reader waits. Such an SSD has its contents: nothing is lost.
+ */
+static void refused(struct script *s)
+{
+	u32 first = script_first_ssd(s), i;
+	u8 data[KVP_BLOCK_SIZE];
+	unsigned long since;
+	u64 at = 0, block;
+
+	spill(s);
+	block = some_spilled(s, &at);
+	for (i = first; i < s->legs; i++) {
+		struct fault *f = disks_fault(FAULT_READ_ONCE, i, 0, ~0ull);
+
+		f->error = i % 2 ? -EBUSY : -ENOMEM;
+		f->times = i == first ? 20 : 0;
+		since = jiffies;
+		if (host_read_slowly(&s->host, block, data))
+			sim_fail("block %llu was not read", block);
+		if (time_after(jiffies, since + 3 * HZ))
+			sim_fail("the read took %u ms", jiffies_to_msecs(jiffies - since));
+	}
+	disks.nr_faults = 0;
+	disks_release_all();
+	write_all_home(s);
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
+/*
  * The SSDs take no writes any more, as worn SSDs do: spilled versions are read, and the log moves.
  */
 static void no_more_writes(struct script *s)
@@ -1089,6 +1120,7 @@ void run_spilled(void)
 		test("rotten-by-own-sums", &shapes[i], rotten_by_own_sums, NULL);
 		test("rotten-and-overwritten", &shapes[i], rotten_and_overwritten, NULL);
 		test("silent-for-a-time", &shapes[i], silent_for_a_time, NULL);
+		test("refused", &shapes[i], refused, NULL);
 		test("ssds-die", &shapes[i], ssds_die, still_lost);
 		test("no-more-writes", &shapes[i], no_more_writes, NULL);
 		test("log-is-full", &shapes[i], write_much, look_again);

@@ -179,6 +179,8 @@ void run_hostile(void);
 /** run_tableline() - its part that is in tableline_test.c */
 void run_tableline(void);
 void run_trouble(void);
+/** run_refused() - its part that is in refused_test.c */
+void run_refused(void);
 void run_unread(void);
 void run_grow(void);
 void run_modes(void);

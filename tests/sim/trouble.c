@@ -1093,4 +1093,5 @@ void run_trouble(void)
 	      silent_leg_at_start, &mirror, 3 * 262144, false);
 	lives("page_above_silent_for_a_moment_at_start", write_and_silence_page_above,
 	      read_below_page_above, leg_silent_for_a_moment_at_start, &mirror, 3 * 262144, false);
+	run_refused();
 }
