@@ -394,20 +394,21 @@ static bool flushes(const struct kvp_io *io)
 }
 
 /*
- * True if it is certain that no device below began the request: it had no memory, or a thin device
- * had no space for the write. Then a flush in it has lost nothing. A flush alone needs no space: a
- * device that reports a lack of space for it has lost the contents of its cache.
+ * True if it is certain that no device below began the request: it had no memory or no tag, would
+ * have had to wait, or was a thin device without space for the write. Then a flush in it has lost
+ * nothing: the device's cache is as before, and a later flush covers it. A flush alone needs no
+ * space: a device that reports a lack of space for it has lost the contents of its cache.
  */
 static bool unissued(const struct kvp_io *io)
 {
-	return io->error == -ENOMEM || (io->error == -ENOSPC && io->op != KVP_IO_FLUSH);
+	return kvp_io_refused(io->error) && (io->error != -ENOSPC || io->op != KVP_IO_FLUSH);
 }
 
 /*
  * A flush that failed may have lost anything in the leg's cache, and no later flush would report
  * that. Its sender may not care: perhaps only an event is lost. So from here on all flushes of the
- * leg fail, and the watch gives the leg up (R20). A flush that was never issued, for lack of
- * memory, has lost nothing. @io has a waiter, so the leg exists.
+ * leg fail, and the watch gives the leg up (R20). A flush that was never issued has lost nothing.
+ * @io has a waiter, so the leg exists.
  */
 static void judge_flush(struct kvp_io *io)
 {
@@ -569,7 +570,7 @@ static bool rest(struct kvp_flight *f)
 	if (f->io)
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
 	rests = f->io && of_use(f);
-	if (rests && kvp_error_kind(f->dev.error) == KVP_ERR_RESOURCE)
+	if (rests && kvp_io_refused(f->dev.error))
 		pause = RESOURCE_PAUSE;
 	else
 		f->tries++;

@@ -151,8 +151,8 @@ static bool leg_flush_failed(struct kvp_leg *leg)
 	if (kvp_leg_fail(leg, "a flush failed"))
 		return true;
 	/*
-	 * The flush was never issued, for lack of memory. Nothing has changed on the leg, and a
-	 * later flush can make the writes durable.
+	 * The flush was never issued. Nothing has changed on the leg, and a later flush can make
+	 * the writes durable.
 	 */
 	if (leg->bdev && !READ_ONCE(leg->flush_lost)) {
 		kvp_fail(&pool->failure, KVP_FAIL_LEGS,

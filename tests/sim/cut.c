@@ -128,8 +128,8 @@ static void end_flush(struct cutter *c, const struct trace_request *f)
 {
 	u32 i = 0;
 
-	/* For lack of memory it was never issued. */
-	if (f->lost || f->error == -ENOMEM)
+	/* If the device had no memory, or was busy, it was never issued. */
+	if (f->lost || f->error == -ENOMEM || f->error == -EBUSY || f->error == -EAGAIN)
 		return;
 	while (i < c->nr) {
 		struct pending *p = &c->p[i];

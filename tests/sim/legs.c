@@ -209,8 +209,9 @@ static void check_leg(struct script *l)
 	 * space for a write.
 	 */
 	if (own.trouble == FAILS_ONCE && f->hit) {
-		bool lost = f->hit_flush && own.error != -ENOMEM &&
-			(f->hit_alone || own.error != -ENOSPC);
+		bool refused = own.error == -ENOMEM || own.error == -EBUSY ||
+			own.error == -EAGAIN || (own.error == -ENOSPC && !f->hit_alone);
+		bool lost = f->hit_flush && !refused;
 
 		if (!usable && !lost)
 			sim_fail("the leg was given up for one error");
@@ -280,6 +281,17 @@ static void run_case(const char *name, const struct host_start *shape)
 	script_run(&c);
 }
 
+/* Other errors of the kinds that are tried again. */
+static const struct {
+	const char *name;
+	int error;
+} others[] = {
+	{ "busy-once", -EBUSY },
+	{ "would-wait-once", -EAGAIN },
+	{ "timeout-once", -ETIMEDOUT },
+	{ "link-once", -ENOLINK },
+};
+
 static const char * const fua_names[] = { "", ":no-fua", ":may-be-fua" };
 
 static void lives(u32 shape, const char *what, enum trouble trouble, int error, u32 step)
@@ -299,6 +311,14 @@ static void lives(u32 shape, const char *what, enum trouble trouble, int error, 
 	run_case(name, hs);
 }
 
+static void lives_with_others(u32 shape)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		lives(shape, others[i].name, FAILS_ONCE, others[i].error, 5);
+}
+
 /*
  * All requests of lives with many flushes: on disks without FUA, and on disks that only claim to
  * have it.
@@ -313,6 +333,7 @@ static void lives_without_fua(enum disk_fua fua)
 		lives(s, "medium-once", FAILS_ONCE, -ENODATA, 5);
 		lives(s, "no-memory-once", FAILS_ONCE, -ENOMEM, 3);
 		lives(s, "no-space-once", FAILS_ONCE, -ENOSPC, 5);
+		lives_with_others(s);
 		lives(s, "fails", FAILS, -EIO, 5);
 		if (fua == FUA_CLAIMED)
 			continue;
@@ -356,6 +377,7 @@ void run_legs(void)
 		lives(s, "is-left", IS_LEFT, 0, 5);
 		lives(s, "no-memory-once", FAILS_ONCE, -ENOMEM, 3);
 		lives(s, "no-space-once", FAILS_ONCE, -ENOSPC, 7);
+		lives_with_others(s);
 		lives(s, "transport-once", FAILS_ONCE, -EIO, 3);
 		lives(s, "medium-once", FAILS_ONCE, -ENODATA, 5);
 		lives(s, "fails", FAILS, -EIO, 5);
