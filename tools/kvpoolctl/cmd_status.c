@@ -450,7 +450,9 @@ const struct command cmd_status = {
 		"advice. Without POOL it also shows pools that do not run although they were "
 		"neither exported nor destroyed. Exit status: 4 degraded, poisoned or unrepaired; "
 		"5 faulted, suspended or not running.",
-	.more = "With -x the output also has advice about things that are no fault, such as "
+	.more = "With -v it also lists the blocks that are lost, and those that a resilver has "
+		"skipped because no leg could give them, as ranges. "
+		"With -x the output also has advice about things that are no fault, such as "
 		"repaired errors, a leg in use that is being replaced, or a leg that is much "
 		"slower than the others. The exit status stays 0 then.",
 	.example = "kvpoolctl status -v tank\n"
