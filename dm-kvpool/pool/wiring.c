@@ -73,9 +73,14 @@ static void table_healed(void *pool, struct kvp_leg *leg, u32 level, u64 index)
 	kvp_found(pool, KVP_FIND_HEALED_PAGE, leg, level, index);
 }
 
-static void table_lost(void *pool, const struct kvp_table_lost *page)
+static void table_lost(void *pool, const struct kvp_table_part *page)
 {
-	kvp_found_lost(pool, page);
+	kvp_found_part(pool, KVP_FIND_LOST_PAGE, page);
+}
+
+static void table_silent(void *pool, const struct kvp_table_part *page)
+{
+	kvp_found_part(pool, KVP_FIND_SILENT_PAGE, page);
 }
 
 static void table_given_up(void *pool, const struct kvp_tpage *tp, kvp_block_t first, u64 blocks)
@@ -90,6 +95,7 @@ void kvp_wire_table(struct kvp_pool *pool, struct kvp_table_client *client)
 	client->make_poison_durable = table_make_poison_durable;
 	client->healed = table_healed;
 	client->lost = table_lost;
+	client->silent = table_silent;
 	client->given_up = table_given_up;
 }
 

@@ -163,7 +163,7 @@ static int finish(struct kvp_recovery *rec, struct kvp_log_mark *head)
 static void explain(struct kvp_recovery *rec, int error)
 {
 	struct kvp_pool *pool = rec->pool;
-	const struct kvp_table_lost *lost = kvp_table_last_lost(pool->table);
+	const struct kvp_table_part *lost = kvp_table_last_lost(pool->table);
 
 	if (error == -ENOMEM)
 		kvp_refuse(rec->refusal, error, "free some memory and try again",

@@ -17,7 +17,14 @@ static const struct {
 	[KVP_FIND_HEALED_PAGE] = { "table_healed", "index", "pages" },
 	[KVP_FIND_LOST] = { "unrepaired", "block", "blocks" },
 	[KVP_FIND_LOST_PAGE] = { "table_lost", "index", "pages" },
+	[KVP_FIND_SILENT_PAGE] = { "table_silent", "index", "pages" },
 };
+
+/* True if a find of this kind is a page of the table with all that is below it. */
+static bool is_part(u8 kind)
+{
+	return kind == KVP_FIND_LOST_PAGE || kind == KVP_FIND_SILENT_PAGE;
+}
 
 /* Make one event of all pending finds of @run. A single find gives only its place. */
 static void __tell(struct kvp_pool *pool, struct kvp_find_run *run)
@@ -29,11 +36,11 @@ static void __tell(struct kvp_pool *pool, struct kvp_find_run *run)
 		return;
 	if (run->kind == KVP_FIND_HEALED_PAGE)
 		snprintf(where, sizeof(where), " leg=%u level=%u", run->leg, run->level);
-	else if (run->kind == KVP_FIND_LOST_PAGE)
+	else if (is_part(run->kind))
 		snprintf(where, sizeof(where), " level=%u", run->level);
 	else if (run->kind != KVP_FIND_LOST)
 		snprintf(where, sizeof(where), " leg=%u", run->leg);
-	if (run->kind == KVP_FIND_LOST_PAGE)
+	if (is_part(run->kind))
 		snprintf(below, sizeof(below), " block=%llu blocks=%llu", kvp_block_nr(run->block),
 			 (unsigned long long)run->blocks);
 	if (run->count > 1)
@@ -103,10 +110,10 @@ static void __add(struct kvp_pool *pool, struct kvp_find_run *run, u64 at)
 	run->last = run->count ? max(run->last, at) : at;
 	run->count++;
 	/*
-	 * A read below a lost page finds the page again: do not count more finds than there are
-	 * places.
+	 * What is asked for below such a page finds the page again: do not count more finds than
+	 * there are places.
 	 */
-	if (run->kind == KVP_FIND_LOST_PAGE)
+	if (is_part(run->kind))
 		run->count = min(run->count, run->last - run->first + 1);
 	if (run->used)
 		return;
@@ -131,14 +138,14 @@ void kvp_found(struct kvp_pool *pool, enum kvp_find kind, struct kvp_leg *leg, u
 	spin_unlock_irqrestore(&f->lock, flags);
 }
 
-void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page)
+void kvp_found_part(struct kvp_pool *pool, enum kvp_find kind, const struct kvp_table_part *page)
 {
 	struct kvp_finds *f = pool->finds;
 	struct kvp_find_run *run;
 	unsigned long flags;
 
 	spin_lock_irqsave(&f->lock, flags);
-	run = __run_of(pool, KVP_FIND_LOST_PAGE, page->vdev, (u8)page->level);
+	run = __run_of(pool, (u8)kind, page->vdev, (u8)page->level);
 	if (!run->count || page->index < run->first) {
 		run->block = page->first;
 		run->blocks = page->blocks;

@@ -22,11 +22,10 @@
 struct kvp_leg;
 struct kvp_pool;
 /*
- * A page of the table of which no leg in use has a copy. @blocks: how many blocks of the vdev are
- * below it; 0: no page was lost. They lie from @first to @last of the pool, among those of other
- * vdevs.
+ * A page of the table that is lost or silent. @blocks: how many blocks of the vdev are below it; 0:
+ * no page. They lie from @first to @last of the pool, among those of other vdevs.
  */
-struct kvp_table_lost {
+struct kvp_table_part {
 	u32 vdev, level;
 	u64 index, blocks;
 	kvp_block_t first, last;
@@ -37,12 +36,13 @@ enum kvp_find {
 	KVP_FIND_HEALED_ROW,		/* parity on a leg */
 	KVP_FIND_HEALED_PAGE,		/* a table page on a leg */
 	KVP_FIND_LOST,			/* a block that no leg has */
-	KVP_FIND_LOST_PAGE,		/* a table page of a vdev */
+	KVP_FIND_LOST_PAGE,		/* a table page of a vdev that no leg has */
+	KVP_FIND_SILENT_PAGE,		/* one that a leg may have, and that none gives (R27) */
 };
 
 #define KVP_FIND_RUNS	32		/* of different kinds or legs at a time */
 
-/* Finds of one kind since their last event: on one leg; those of lost pages on one vdev. */
+/* Finds of a kind since their last event: on one leg; of lost and silent pages on one vdev. */
 struct kvp_find_run {
 	bool used;
 	u8 kind, level;			/* level: of a table page */
@@ -50,7 +50,7 @@ struct kvp_find_run {
 	u32 interval_ms;		/* until the next event */
 	u64 due;			/* jiffies: time of the next event */
 	u64 first, last, count;		/* count 0: none is pending */
-	/* the first block below page @first, if that page is lost */
+	/* the first block below page @first, if that page is lost or silent */
 	kvp_block_t block;
 	u64 blocks;			/* how many blocks are below that page */
 	/* the leg's name when the run began, since the leg may leave */
@@ -83,8 +83,13 @@ static inline void kvp_found_block(struct kvp_pool *pool, enum kvp_find kind, st
 	kvp_found(pool, kind, leg, 0, kvp_block_nr(block));
 }
 
-/** kvp_found_lost() - the same for a page of the table that no leg has. Context: any. */
-void kvp_found_lost(struct kvp_pool *pool, const struct kvp_table_lost *page);
+/**
+ * kvp_found_part() - the same for a page of the table that no leg gives
+ * @kind: KVP_FIND_LOST_PAGE or KVP_FIND_SILENT_PAGE
+ *
+ * Context: any.
+ */
+void kvp_found_part(struct kvp_pool *pool, enum kvp_find kind, const struct kvp_table_part *page);
 
 /** kvp_finds_report() - make events of pending finds now. Context: any. */
 void kvp_finds_report(struct kvp_pool *pool);

@@ -24,13 +24,10 @@ u64 kvp_blocks_below(const struct kvp_vdev *v, u32 level, u64 index)
 	return n;
 }
 
-/* No leg has this page. Report it once, and note it for a refusal that names it. */
-static void note_lost(struct kvp_table *t, const struct kvp_tpage *tp)
+struct kvp_table_part kvp_tpage_part(const struct kvp_table *t, const struct kvp_tpage *tp)
 {
-	struct kvp_table_lost *lost = &t->lost, was, now;
 	kvp_vblock_t first = tpage_first(tp->v, tp->level, tp->index);
-
-	now = (struct kvp_table_lost){
+	struct kvp_table_part part = {
 		.vdev = tp->v->index,
 		.level = tp->level,
 		.index = tp->index,
@@ -38,8 +35,17 @@ static void note_lost(struct kvp_table *t, const struct kvp_tpage *tp)
 		.blocks = min(tpage_span(tp->v, tp->level),
 			      tp->v->g->data_blocks - kvp_vblock_nr(first)),
 	};
-	now.last = kvp_block_first(kvp_pool_block(tp->v, kvp_vblock_add(first, now.blocks - 1)),
-				   kvp_block_back(kvp_vdevs_end(t->client.vdevs), 1));
+
+	part.last = kvp_block_first(kvp_pool_block(tp->v, kvp_vblock_add(first, part.blocks - 1)),
+				    kvp_block_back(kvp_vdevs_end(t->client.vdevs), 1));
+	return part;
+}
+
+/* No leg has this page. Report it once, and note it for a refusal that names it. */
+static void note_lost(struct kvp_table *t, const struct kvp_tpage *tp)
+{
+	struct kvp_table_part *lost = &t->lost, was, now = kvp_tpage_part(t, tp);
+
 	mutex_lock(&t->lock);
 	was = *lost;
 	*lost = now;

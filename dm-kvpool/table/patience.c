@@ -51,8 +51,13 @@ static bool may_ask_again(struct kvp_table *t, const struct kvp_tpage *tp)
 	mutex_lock(&t->lock);
 	s = __note_of(t, tp);
 	if (!is_page(s, tp) || time_after(jiffies, s->until + NO_PATIENCE))
-		*s = (struct kvp_table_silent){ tp->v->index, tp->level, tp->index,
-						(jiffies + PATIENCE) | 1 };
+		*s = (struct kvp_table_silent){
+			.vdev = tp->v->index,
+			.level = tp->level,
+			.index = tp->index,
+			.until = (jiffies + PATIENCE) | 1,
+			.told = is_page(s, tp) && s->told,
+		};
 	again = time_before(jiffies, s->until);
 	mutex_unlock(&t->lock);
 	if (again)
@@ -130,20 +135,25 @@ bool kvp_table_keep_silent(struct kvp_table *t, struct list_head *versions, stru
 
 /*
  * The page was asked for in vain. If a leg answers nowhere, the page does not rest: the pool fails
- * as it does without any leg.
+ * as it does without any leg. Otherwise the client is told, once until a leg gives the page.
  */
 static void begin_rest(struct kvp_table *t, struct kvp_tpage *tp)
 {
-	bool place = kvp_tpage_is_gone(t, tp);
+	struct kvp_table_part part = kvp_tpage_part(t, tp);
+	bool place = kvp_tpage_is_gone(t, tp), tell = false;
 	struct kvp_table_silent *s;
 
 	mutex_lock(&t->lock);
 	s = __note_of(t, tp);
 	if (is_page(s, tp)) {
+		tell = place && !s->told;
+		s->told |= tell;
 		s->place = place;
 		s->asked = jiffies;
 	}
 	mutex_unlock(&t->lock);
+	if (tell)
+		t->client.silent(t->client.of, &part);
 }
 
 int kvp_tpage_read_patiently(struct kvp_table *t, struct kvp_tpage *tp, bool keep)

@@ -138,7 +138,8 @@ struct kvp_table_client {
 	void *of;
 	int (*make_poison_durable)(void *of);
 	void (*healed)(void *of, struct kvp_leg *leg, u32 level, u64 index);
-	void (*lost)(void *of, const struct kvp_table_lost *page);
+	void (*lost)(void *of, const struct kvp_table_part *page);
+	void (*silent)(void *of, const struct kvp_table_part *page);
 	void (*given_up)(void *of, const struct kvp_tpage *tp, kvp_block_t first, u64 blocks);
 };
 
@@ -152,12 +153,13 @@ struct kvp_table_client {
  * @until: it is asked for again until then, in jiffies; 0: no page
  * @asked: when it was asked for last
  * @place: legs failed to read this place alone then: they answer elsewhere
+ * @told: the client was told
  */
 struct kvp_table_silent {
 	u32 vdev, level;
 	u64 index;
 	unsigned long until, asked;
-	bool place;
+	bool place, told;
 };
 
 struct kvp_table {
@@ -182,7 +184,7 @@ struct kvp_table {
 	u32 uncounted;
 	u32 snap_uncounted;		/* at the snapshot */
 	u64 snap_written, snap_poisoned; /* the same */
-	struct kvp_table_lost lost;	/* the page that was found lost last; by @lock */
+	struct kvp_table_part lost;	/* the page that was found lost last; by @lock */
 	struct kvp_table_silent silent[KVP_TABLE_SILENT];	/* by @lock */
 	u32 poisonings;			/* how often a block was poisoned; may wrap */
 	u32 snap_poisonings, durable_poisonings; /* at the snapshot; in the durable root */
@@ -263,7 +265,7 @@ static inline u32 kvp_table_poisonings(const struct kvp_table *t)
  *
  * Context: recovery; nothing else loads pages.
  */
-static inline const struct kvp_table_lost *kvp_table_last_lost(const struct kvp_table *t)
+static inline const struct kvp_table_part *kvp_table_last_lost(const struct kvp_table *t)
 {
 	return &t->lost;
 }

@@ -225,6 +225,9 @@ void kvp_tpage_not_silent(struct kvp_table *t, const struct kvp_tpage *tp);
 
 /* lost.c */
 
+/** kvp_tpage_part() - the page, and which blocks of the pool lie below it */
+struct kvp_table_part kvp_tpage_part(const struct kvp_table *t, const struct kvp_tpage *tp);
+
 /** kvp_blocks_below() - how many blocks of the pool are below page @index of @level */
 u64 kvp_blocks_below(const struct kvp_vdev *v, u32 level, u64 index);
 

@@ -143,12 +143,12 @@ static int msg_give_up(struct message *m)
 	if (force && strcmp(m->argv[2], "force"))
 		return refused(m, "unknown word", "use force, or leave it out", -EINVAL);
 	if (block >= READ_ONCE(m->pool->sb->pool_blocks))
-		return refused(m, "the pool has no such block", "see the event table_lost",
-			       -ERANGE);
+		return refused(m, "the pool has no such block",
+			       "see the events table_lost and table_silent", -ERANGE);
 	ret = kvp_table_give_up(m->pool->table, kvp_block(block), force);
 	if (ret == -ENOENT)
 		return refused(m, "no page of the checksum table above that block is lost",
-			       "see the event table_lost", ret);
+			       "see the events table_lost and table_silent", ret);
 	if (ret == -EBUSY)
 		return refused(m, "a leg of that vdev is out, and may have the page",
 			       "try to save it from there; to lose what lies below the page, say force", ret);

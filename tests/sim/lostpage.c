@@ -4,6 +4,7 @@
  * of vdev, beside other vdevs and beside caches, with poison below it, and while other work goes
  * on. A part of the suite deep.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
@@ -271,6 +272,27 @@ static void silent_for_good(struct script *t)
 	expect_poison(h, 0);
 }
 
+/* One event of those since @seq names the page above @block, which is silent, and no other does. */
+static void expect_silent_event(struct host *h, u64 seq, u32 level, u64 block)
+{
+	struct kvp_disk_event e;
+	u64 first;
+	u32 n = 0;
+
+	kvp_finds_report(h->pool);
+	for (; seq < kvp_events_next(h->pool->events); seq++) {
+		if (!kvp_event_get(h->pool, seq, &e) || strncmp((char *)e.text, "table_silent ", 13))
+			continue;
+		first = strtoull(strstr((char *)e.text, " block=") + 7, NULL, 10);
+		if (n++ || first > block || first + LEAF * (level ? 512 : 1) <= block ||
+		    strtoul(strstr((char *)e.text, "level=") + 6, NULL, 10) != level)
+			sim_fail("a silent page of level %u above %llu: '%s'", level, block,
+				 (char *)e.text);
+	}
+	if (!n)
+		sim_fail("no event names a silent page of level %u", level);
+}
+
 /*
  * Legs fail to read the page for a long time. What lies below it waits in the buffer, and is read
  * there. All else goes home. Later it goes home too, the newest version of each block.
@@ -279,6 +301,7 @@ static void wait_below_silent(struct script *t, u32 level)
 {
 	struct host *h = &t->host;
 	u64 block = next_of(h, 0, 3 * LEAF), other = next_of(h, 0, 9 * LEAF);
+	u64 seq = kvp_events_next(h->pool->events);
 	u32 i;
 
 	lose_page_with(h, level, block, -EIO);
@@ -305,6 +328,7 @@ static void wait_below_silent(struct script *t, u32 level)
 		host_read_each(h, block + 2, 3 + i);
 		host_sleep(i * 4000);
 	}
+	expect_silent_event(h, seq, level, block);
 	disks.nr_faults = 0;
 	host_sleep(6000);
 	h->may_fail = false;

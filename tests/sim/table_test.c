@@ -32,7 +32,7 @@ struct alone {
 	unsigned long flags;
 	struct mutex checkpoint_lock;
 	struct kvp_table t;
-	u32 made_durable, healed, lost;
+	u32 made_durable, healed, lost, silent;
 	u64 given_up;		/* blocks */
 };
 
@@ -53,11 +53,18 @@ static void healed(void *of, struct kvp_leg *leg, u32 level, u64 index)
 	a->healed++;
 }
 
-static void lost(void *of, const struct kvp_table_lost *page)
+static void lost(void *of, const struct kvp_table_part *page)
 {
 	struct alone *a = of;
 
 	a->lost++;
+}
+
+static void silent(void *of, const struct kvp_table_part *page)
+{
+	struct alone *a = of;
+
+	a->silent++;
 }
 
 static void given_up(void *of, const struct kvp_tpage *tp, kvp_block_t first, u64 blocks)
@@ -76,7 +83,7 @@ static void begin(struct alone *a)
 		.vdevs = &a->vdevs, .flags = &a->flags, .checkpoint_lock = &a->checkpoint_lock,
 		.rcache = &a->rcache, .copies = &a->copies, .stats = &a->work_stats, .of = a,
 		.make_poison_durable = make_poison_durable, .healed = healed, .lost = lost,
-		.given_up = given_up,
+		.silent = silent, .given_up = given_up,
 	};
 
 	memset(&a->t, 0, sizeof(a->t));

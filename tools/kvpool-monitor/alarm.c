@@ -22,6 +22,7 @@ static const struct {
 	{ "leg_replaced", { PRI_NOTICE, NULL } },
 	{ "unrepaired", { PRI_CRIT, "blocks are lost" } },
 	{ "table_lost", { PRI_CRIT, "a page of the checksum table is lost" } },
+	{ "table_silent", { PRI_CRIT, "a page of the checksum table cannot be read" } },
 	{ "table_given_up", { PRI_CRIT, "blocks were given up" } },
 	{ "log_discarded", { PRI_CRIT, "the log was discarded" } },
 	{ "chain_damaged", { PRI_CRIT, "parity in the log is damaged" } },

@@ -11,7 +11,8 @@ static int parse_block(const char *text, uint64_t *block, struct err *err)
 
 	*block = strtoull(text, &end, 10);
 	if (*end || end == text || *text == '-')
-		return err_set(err, ERR_USAGE, "giveup", "see block= of the event table_lost",
+		return err_set(err, ERR_USAGE, "giveup",
+			       "see block= of the events table_lost and table_silent",
 			       "'%s' is not a block number", text);
 	return 0;
 }
@@ -50,8 +51,9 @@ const struct command cmd_giveup = {
 	.purpose = "give up a page of checksums that is bad in every copy",
 	.args = "[-f] POOL BLOCK",
 	.about = "Gives up the page of the checksum table above BLOCK if no leg has a good copy of "
-		"it. The event table_lost names BLOCK. All blocks below the page are lost, 1 GiB "
-		"or 512 GiB of them: they read as errors until each is overwritten or discarded.",
+		"it. The event table_lost or table_silent names BLOCK. All blocks below the page "
+		"are lost, 1 GiB or 512 GiB of them: they read as errors until each is overwritten "
+		"or discarded.",
 	.more = "BLOCK counts blocks of 4 KiB. Data that was written there after the loss stays. "
 		"Refused while a leg fails to read the page, since that may pass. -f gives it up "
 		"all the same if the leg reads other blocks; then also the page of 2 MiB.",
