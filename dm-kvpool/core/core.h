@@ -20,11 +20,12 @@
  *   log->build_lock
  *   table->load_lock
  *   table->lock
+ *   pool->set_lock            orders that set a tunable
  *   pool->sb_lock             superblock and membership
  *   events->places            the places of legs, while events are written
  *   wbuf bucket locks         spinlocks from here on
  *   a shelf of the wbuf
- *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock,
+ *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock, published_lock,
  *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave), admission->lock (irqsave),
  *   a stripe's lock of the SSD cache's index, a set's lock of runs (irqsave)
  *   a set's lock of flights (irqsave), then flights->lock (irqsave)
@@ -132,8 +133,12 @@ struct kvp_pool {
 	struct kvp_failure failure;
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */
 
+	struct mutex set_lock;		/* orders that set a tunable; taken before sb_lock */
 	struct mutex sb_lock;
 	struct kvp_sb *sb;		/* the newest superblock; by sb_lock */
+	struct kvp_sb *published;	/* the newest one that counts; by published_lock */
+	spinlock_t published_lock;	/* held for a copy: super/commit.h */
+	u32 changes;			/* odd while a new table changes legs or vdevs */
 	struct kvp_losses losses;
 	/* of the newest durable superblock: the log must name no newer epoch */
 	u64 durable_epoch;

@@ -119,7 +119,8 @@ static bool may_be_given_up(const struct kvp_leg *leg)
 {
 	if (starting(leg->pool))
 		return true;
-	return leg->v &&
+	/* A device without a vdev is no leg yet, and the pool can do without it. */
+	return !leg->v ||
 	       (!kvp_leg_in_sync(leg) || kvp_vdev_usable(leg->v) > kvp_vdev_needed(leg->v));
 }
 

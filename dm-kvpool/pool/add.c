@@ -343,7 +343,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 
 /* --- the steps ------------------------------------------------------------------------ */
 
-/* Put the new legs behind the present ones, for now. */
+/* Put the new legs behind the present ones, for now. They are in use once they are blank. */
 static void install_legs(struct kvp_pool *pool, const struct kvp_start *s)
 {
 	u32 from = kvp_add_at(pool->sb), i;
@@ -357,7 +357,7 @@ static void install_legs(struct kvp_pool *pool, const struct kvp_start *s)
 		leg->bdev = s->legs[from].bdev;
 		leg->size_blocks = s->legs[from].size_blocks;
 		leg->rotational = s->legs[from].rotational;
-		leg->state = KVP_LEG_IN_SYNC;
+		leg->state = KVP_LEG_STALE;
 		memcpy(leg->path, s->legs[from].path, sizeof(leg->path));
 	}
 }
@@ -372,6 +372,8 @@ static int check_legs(struct kvp_pool *pool, const struct kvp_start *s, struct g
 		ret = kvp_check_blank(&pool->legs[i], w->page, r);
 		kvp_random_uuid(w->next->legs[to].uuid);
 	}
+	for (i = pool->nr_legs; !ret && i < s->nr_legs; i++)
+		pool->legs[i].state = KVP_LEG_IN_SYNC;
 	return ret;
 }
 

@@ -37,6 +37,18 @@ int kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r)
 	return 0;
 }
 
+void kvp_change_begin(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->changes, pool->changes + 1);
+	smp_wmb();	/* before any change; pairs with print_members() */
+	kvp_heartbeat_go(pool);
+}
+
+void kvp_change_end(struct kvp_pool *pool)
+{
+	smp_store_release(&pool->changes, pool->changes + 1);
+}
+
 int kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags) || !(pool->sb->flags & KVP_SB_CLEAN))

@@ -31,9 +31,21 @@ struct page;
 int __must_check kvp_change_able(const struct kvp_pool *pool, struct kvp_refusal *r);
 
 /**
+ * kvp_change_begin() - a new table is about to change the pool, which has its devices
+ *
+ * The heartbeat goes on, since the change may first write home a large log. Context: process, waits
+ * for I/O. The caller has called kvp_heartbeat_stop().
+ */
+void kvp_change_begin(struct kvp_pool *pool);
+
+/** kvp_change_end() - the change has ended, or was undone. Context: any. */
+void kvp_change_end(struct kvp_pool *pool);
+
+/**
  * kvp_change_ready() - check that the pool is quiesced, and that all is home
  *
- * Return: 0, or -EBUSY with @r filled in. Context: any.
+ * Legs may change places from now on, so the heartbeat stops. Return: 0, or -EBUSY with @r filled
+ * in. Context: process, waits for a round of the heartbeat.
  */
 int __must_check kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r);
 

@@ -38,6 +38,7 @@
 #include "pool/grow.h"
 #include "pool/pool.h"
 #include "super/events.h"
+#include "super/heartbeat.h"
 #include "super/members.h"
 #include "table/move.h"
 #include "table/table.h"
@@ -237,7 +238,12 @@ static int grow(struct kvp_pool *pool, const struct kvp_start *s, struct larger 
 
 	if (ret)
 		return ret;
-	ret = say_sizes(pool, &l->w, r) ?: move_tables(pool, l, r) ?: commit(pool, s, l, r);
+	/* No leg changes its place before commit(), and the copy may take minutes. */
+	kvp_heartbeat_go(pool);
+	ret = say_sizes(pool, &l->w, r) ?: move_tables(pool, l, r);
+	kvp_heartbeat_stop(pool);
+	if (!ret)
+		ret = commit(pool, s, l, r);
 	kvp_ahead_grown(pool, l->pages);
 	if (ret)
 		return ret;

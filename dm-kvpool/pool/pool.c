@@ -114,7 +114,9 @@ struct kvp_pool *kvp_pool_alloc(void)
 	pool = &parts->pool;
 	assemble(parts);
 	kvp_wire(pool);
+	mutex_init(&pool->set_lock);
 	mutex_init(&pool->sb_lock);
+	spin_lock_init(&pool->published_lock);
 	mutex_init(&pool->checkpoint_lock);
 	spin_lock_init(&pool->members_lock);
 	init_waitqueue_head(&pool->stripes_wait);
@@ -126,8 +128,9 @@ struct kvp_pool *kvp_pool_alloc(void)
 	kvp_heartbeat_init(pool);
 	INIT_LIST_HEAD(&pool->leaving);
 	pool->sb = kvzalloc(sizeof(*pool->sb), GFP_KERNEL);
+	pool->published = kvzalloc(sizeof(*pool->published), GFP_KERNEL);
 	pool->stats = alloc_percpu(struct kvp_stats);
-	if (kvp_flights_init(pool) || !pool->sb || !pool->stats) {
+	if (kvp_flights_init(pool) || !pool->sb || !pool->published || !pool->stats) {
 		kvp_pool_free(pool);
 		return NULL;
 	}
@@ -142,6 +145,7 @@ void kvp_pool_free(struct kvp_pool *pool)
 		pool->gone(pool);
 	kvp_flights_exit(pool);
 	free_percpu(pool->stats);
+	kvfree(pool->published);
 	kvfree(pool->sb);
 	kvfree(container_of(pool, struct parts, pool));
 }
@@ -583,6 +587,7 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	 */
 	if (kvp_rcache_resize(pool->rcache, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
 		kvp_event(pool, "ram_cache_off why=no_memory");
+	kvp_sb_publish(pool);
 	set_bit(KVP_POOL_RUNNING, &pool->flags);
 	if (!kvp_pool_readonly(pool))
 		kvp_events_kick(pool);
@@ -866,14 +871,13 @@ static void apply_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 	}
 }
 
-int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
+/* Caller holds set_lock. */
+static int set_tunable(struct kvp_pool *pool, unsigned int id, u64 value)
 {
 	struct kvp_sb *sb = pool->sb;
 	u64 old_mask, old;
 	int ret = 0;
 
-	if (kvp_pool_readonly(pool))
-		return -EROFS;
 	/* Resize first: only this needs memory. If the commit fails then, no harm is done. */
 	if (id == KVP_T_RAM_CACHE)
 		ret = kvp_rcache_resize(pool->rcache, value >> KVP_BLOCK_SHIFT);
@@ -895,6 +899,19 @@ int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
 	/* If no leg is left, setting failmode must still end the waits. */
 	if (!ret || id == KVP_T_FAILMODE)
 		apply_tunable(pool, id, value);
+	return ret;
+}
+
+int kvp_pool_set(struct kvp_pool *pool, unsigned int id, u64 value)
+{
+	int ret;
+
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
+	/* Of two orders, the one whose value is durable must also be the one that is applied. */
+	mutex_lock(&pool->set_lock);
+	ret = set_tunable(pool, id, value);
+	mutex_unlock(&pool->set_lock);
 	return ret;
 }
 

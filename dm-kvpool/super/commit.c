@@ -223,6 +223,20 @@ static bool bring_up_to_date(struct kvp_pool *pool)
 	return later;
 }
 
+void kvp_sb_publish(struct kvp_pool *pool)
+{
+	spin_lock(&pool->published_lock);
+	*pool->published = *pool->sb;
+	spin_unlock(&pool->published_lock);
+}
+
+void kvp_sb_published(struct kvp_pool *pool, struct kvp_sb *copy)
+{
+	spin_lock(&pool->published_lock);
+	*copy = *pool->published;
+	spin_unlock(&pool->published_lock);
+}
+
 int kvp_sb_commit(struct kvp_pool *pool)
 {
 	const char *why = "no leg took the superblock";
@@ -259,6 +273,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 		return -EIO;
 	}
 	kvp_sb_fill_gaps(pool);
+	kvp_sb_publish(pool);
 	kvp_fail_ended(&pool->failure, KVP_FAIL_SUPERBLOCK);
 	WRITE_ONCE(pool->durable_epoch, sb->epoch);
 	if (atomic_xchg(&pool->losses.recorded, losses) != losses &&

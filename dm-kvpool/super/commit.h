@@ -17,6 +17,7 @@
 
 struct kvp_failure;
 struct kvp_pool;
+struct kvp_sb;
 
 /**
  * struct kvp_sb_client - calls about superblocks; registered with the pool
@@ -43,6 +44,22 @@ void kvp_members_faulted(struct kvp_failure *f, const char *why);
  * did not take it, or none did, and the pool is faulted.
  */
 int __must_check kvp_sb_commit(struct kvp_pool *pool);
+
+/**
+ * kvp_sb_publish() - let kvp_sb_published() give pool->sb as it is now
+ *
+ * kvp_sb_commit() calls it for each superblock that counts. A start calls it once the pool runs,
+ * since a read-only pool commits none. Caller holds sb_lock, or the pool is starting. Context: any.
+ */
+void kvp_sb_publish(struct kvp_pool *pool);
+
+/**
+ * kvp_sb_published() - copy the newest superblock that counts to @copy
+ *
+ * For readers that must not wait: sb_lock is held while superblocks are written, for as long as a
+ * leg hangs. Context: any, does not sleep.
+ */
+void kvp_sb_published(struct kvp_pool *pool, struct kvp_sb *copy);
 
 /**
  * kvp_sb_roll_forward() - kvp_sb_commit() of the first superblock of a start

@@ -589,10 +589,13 @@ int kvp_instance_reload(struct dm_target *ti, struct kvp_target *t, struct kvp_i
 	t->resuming = true;
 	ret = check_reload(t, pool, devs, &refusal);
 	if (!ret) {
-		/* Its worker uses the devices. kvp_pool_unquiesce() starts it again. */
+		/* Its worker uses the devices. */
 		kvp_heartbeat_stop(pool);
 		take_devices(t, pool, devs);
+		kvp_change_begin(pool);
 		ret = change(t, inst, &refusal);
+		kvp_change_end(pool);
+		/* The pool stays suspended. Otherwise kvp_pool_unquiesce() does this. */
 		if (ret)
 			kvp_heartbeat_go(pool);
 	}

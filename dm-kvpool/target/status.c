@@ -268,9 +268,11 @@ void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, ch
 
 /* --- stats -------------------------------------------------------------------------------- */
 
+/* @sb: the newest superblock that counts, for figures of the pool as a whole */
 struct printer {
 	char *result;
 	unsigned int maxlen, sz;
+	struct kvp_sb *sb;
 };
 
 static __printf(2, 3) void say(struct printer *p, const char *fmt, ...)
@@ -361,7 +363,7 @@ static void say_heartbeat(struct printer *p, struct kvp_pool *pool)
 static void say_pool(struct printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_requests *r = pool->requests;
-	const struct kvp_sb *sb = pool->sb;
+	const struct kvp_sb *sb = p->sb;
 	char features[KVP_FEATURES_LEN];
 	struct kvp_table_figures t;
 	u32 i;
@@ -404,36 +406,36 @@ static void say_times(struct printer *p, const struct kvp_leg *leg)
 static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
 {
 	const struct kvp_leg *leg = &pool->legs[i];
+	const struct kvp_sb *sb = p->sb;
 
-	say(p, "leg.%u.uuid=%pUb\nleg.%u.path=%s\nleg.%u.state=%s\n", i, pool->sb->legs[i].uuid,
-	    i, leg->bdev ? leg->path : "-", i, leg_state(leg));
+	say(p, "leg.%u.uuid=%pUb\nleg.%u.path=%s\nleg.%u.state=%s\n", i, sb->legs[i].uuid, i,
+	    leg->bdev ? leg->path : "-", i, leg_state(leg));
 	say(p, "leg.%u.err_read=%lld\nleg.%u.err_write=%lld\n", i, atomic64_read(&leg->err_read),
 	    i, atomic64_read(&leg->err_write));
 	say(p, "leg.%u.err_checksum=%lld\nleg.%u.healed=%lld\n", i,
 	    atomic64_read(&leg->err_checksum), i, atomic64_read(&leg->healed));
-	say(p, "leg.%u.size=%llu\n", i, pool->sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
+	say(p, "leg.%u.size=%llu\n", i, sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
 	/* Print this for a missing leg, too: the superblock keeps the order. */
 	say(p, "leg.%u.by_order=%u\n", i, READ_ONCE(leg->state) == KVP_LEG_OFFLINE);
-	if (kvp_replaces_leg(pool->sb, i) < KVP_MAX_LEGS)
-		say(p, "leg.%u.replaces=%pUb\n", i,
-		    pool->sb->legs[kvp_replaces_leg(pool->sb, i)].uuid);
+	if (kvp_replaces_leg(sb, i) < KVP_MAX_LEGS)
+		say(p, "leg.%u.replaces=%pUb\n", i, sb->legs[kvp_replaces_leg(sb, i)].uuid);
 	say(p, "leg.%u.in_sync_era=%u\n", i,
-	    kvp_leg_in_sync(leg) ? pool->sb->era : pool->sb->legs[i].in_sync_era);
+	    kvp_leg_in_sync(leg) ? sb->era : sb->legs[i].in_sync_era);
 	say_times(p, leg);
 }
 
 /* Print the device that is to take the place of a leg of a parity1. It is no leg. */
 static void say_shadow(struct printer *p, struct kvp_pool *pool)
 {
-	const struct kvp_shadow_info *order = &pool->sb->shadow;
+	const struct kvp_shadow_info *order = &p->sb->shadow;
 	const struct kvp_leg *shadow = &pool->shadow;
-	u32 leg = kvp_shadow_leg(pool->sb);
+	u32 leg = kvp_shadow_leg(p->sb);
 
 	if (!order->of)
 		return;
 	say(p, "shadow.uuid=%pUb\nshadow.path=%s\nshadow.state=%s\n", order->uuid,
 	    shadow->v ? shadow->path : "-", shadow_state(pool));
-	say(p, "shadow.leg=%u\nshadow.replaces=%pUb\n", leg, pool->sb->legs[leg].uuid);
+	say(p, "shadow.leg=%u\nshadow.replaces=%pUb\n", leg, p->sb->legs[leg].uuid);
 	say_number(p, "shadow.size", order->size_blocks << KVP_BLOCK_SHIFT);
 	say(p, "shadow.err_read=%lld\nshadow.err_write=%lld\n", atomic64_read(&shadow->err_read),
 	    atomic64_read(&shadow->err_write));
@@ -452,7 +454,7 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	kvp_table_figures(pool->table, &t);
 	say_number(p, "log.vdev", pool->vdevs.log_vdev->index);
 	say_number(p, "log.vdevs",
-		   BIT(pool->vdevs.log_vdev->index) | READ_ONCE(pool->sb->log_others));
+		   BIT(pool->vdevs.log_vdev->index) | p->sb->log_others);
 	say_number(p, "log.size", kvp_log_window(pool->vdevs.log_vdev->g) << KVP_BLOCK_SHIFT);
 	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
 	say_number(p, "log.used", kvp_log_used(pool->log) << KVP_BLOCK_SHIFT);
@@ -635,7 +637,7 @@ static void say_trim(struct printer *p, struct kvp_pool *pool)
 	kvp_trim_figures(pool->trim, pool->passdown, &f);
 	say(p, "trim.state=%s\n", states[f.state]);
 	say_number(p, "trim.done", kvp_block_nr(f.cursor));
-	say_number(p, "trim.total", pool->sb->pool_blocks);
+	say_number(p, "trim.total", p->sb->pool_blocks);
 	say_number(p, "trim.blocks", f.blocks);
 	say_number(p, "passdown.blocks", f.passed);
 	say_number(p, "passdown.dropped", f.dropped);
@@ -673,7 +675,7 @@ static void say_scrub(struct printer *p, struct kvp_pool *pool)
 
 	say(p, "scrub.state=%s\n", scrub_states[READ_ONCE(info->state)]);
 	say_number(p, "scrub.done", scrub_done(pool));
-	say_number(p, "scrub.total", pool->sb->pool_blocks);
+	say_number(p, "scrub.total", p->sb->pool_blocks);
 	say_number(p, "scrub.healed", READ_ONCE(info->healed));
 	say_number(p, "scrub.unrepaired", READ_ONCE(info->unrepaired));
 	say_number(p, "scrub.started", info->started);
@@ -707,19 +709,50 @@ static void say_tunables(struct printer *p, struct kvp_pool *pool)
 	}
 }
 
-int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
+static void say_members(struct printer *p, struct kvp_pool *pool)
 {
-	struct printer p = { result, maxlen, 0 };
 	u32 i;
 
-	mutex_lock(&pool->sb_lock);
-	say_pool(&p, pool);
-	say_heartbeat(&p, pool);
+	p->sz = 0;
+	kvp_sb_published(pool, p->sb);
+	say_pool(p, pool);
+	say_heartbeat(p, pool);
 	for (i = 0; i < pool->nr_legs; i++)
-		say_leg(&p, pool, i);
-	say_shadow(&p, pool);
-	say_spares(&p, pool->sb);
-	mutex_unlock(&pool->sb_lock);
+		say_leg(p, pool, i);
+	say_shadow(p, pool);
+	say_spares(p, p->sb);
+}
+
+/*
+ * Print the pool and its legs. A superblock that is being written is not waited for: a leg may
+ * hang. While a new table changes legs, wait: they change places. Then the superblock that counts
+ * and the legs would not go together.
+ */
+static int print_members(struct printer *p, struct kvp_pool *pool)
+{
+	u32 changes;
+
+	do {
+		changes = smp_load_acquire(&pool->changes);
+		if (changes & 1 && mutex_lock_killable(&pool->sb_lock))
+			return -EINTR;
+		say_members(p, pool);
+		if (changes & 1)
+			mutex_unlock(&pool->sb_lock);
+		smp_rmb();	/* legs, then changes; pairs with kvp_change_begin() */
+	} while (!(changes & 1) && changes != READ_ONCE(pool->changes));
+	return 0;
+}
+
+int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
+{
+	struct printer p = { result, maxlen, 0, kvmalloc(sizeof(*p.sb), GFP_NOIO) };
+	int ret = p.sb ? print_members(&p, pool) : -ENOMEM;
+
+	if (ret) {
+		kvfree(p.sb);
+		return ret;
+	}
 	say_log(&p, pool);
 	say_work(&p, pool);
 	say_io(&p, pool);
@@ -729,6 +762,7 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 	say_trim(&p, pool);
 	say_ahead(&p, pool);
 	say_tunables(&p, pool);
+	kvfree(p.sb);
 	return 1;
 }
 

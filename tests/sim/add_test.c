@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "script.h"
+#include "pool/online.h"
+#include "pool/pool.h"
 #include "ram/rcache.h"
+#include "super/commit.h"
+#include "super/members.h"
 #include "table/table.h"
 
 #define MOST_BLOCKS	2560u	/* that any of these pools comes to have */
@@ -357,6 +361,150 @@ static void discard_beside_case(void)
 	script_run(&c);
 }
 
+/* --- devices that hang, and are no legs ----------------------------------------------------- */
+
+static struct {
+	struct script *s;
+	bool over;
+	int ret;
+} side;
+
+/* Wait until the side task is over, which has @disk to look at, and hangs with it. */
+static void expect_over(u32 disk)
+{
+	u32 limit = (u32)side.s->host.pool->tunables[KVP_T_LEG_TIMEOUT], i;
+
+	for (i = 0; i < 3 * limit && !side.over; i++)
+		host_sleep(1000);
+	if (!side.over)
+		sim_fail("the suspended pool waits for disk %u, which is no leg", disk);
+	disks_release(disk);
+	host_write(&side.s->host, 20, 30, true);
+	host_read_each(&side.s->host, 0, 60);
+}
+
+static void grow_side(void *arg)
+{
+	side.ret = host_grow(&side.s->host, &own.new);
+	side.over = true;
+}
+
+/* A new device hangs while the pool looks whether it is blank: refused, and the pool goes on. */
+static void new_device_hangs(struct script *s)
+{
+	u32 disk = own.new.legs - own.new.cache - 1;
+
+	side = (typeof(side)){ .s = s };
+	host_write(&s->host, 20, 30, true);
+	disks_stall(disk, 0, 255);
+	sim_spawn("grow", grow_side, NULL);
+	expect_over(disk);
+	if (!side.ret)
+		sim_fail("a device that hangs was added");
+}
+
+static void reconnect_side(void *arg)
+{
+	host_suspend(&side.s->host);
+	kvp_pool_reconnect(side.s->host.pool, arg);
+	host_resume(&side.s->host);
+	side.over = true;
+}
+
+/* A lost leg is back on a device that hangs as its label is read: it stays out. */
+static void returned_device_hangs(struct script *s)
+{
+	struct kvp_start *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	struct kvp_leg *leg = &s->host.pool->legs[1];
+
+	side = (typeof(side)){ .s = s };
+	host_write(&s->host, 20, 30, true);
+	if (kvp_leg_offline(s->host.pool, leg))
+		sim_fail("not offline");
+	host_suspend(&s->host);
+	leg->bdev = NULL;
+	host_resume(&s->host);
+	t->nr_legs = 2;
+	t->legs[1].bdev = &disks.bdev[1];
+	t->legs[1].size_blocks = leg->size_blocks;
+	snprintf(t->legs[1].path, sizeof(t->legs[1].path), "disk1");
+	disks_stall(1, 0, 255);
+	sim_spawn("reconnect", reconnect_side, t);
+	expect_over(1);
+	if (kvp_leg_takes_writes(leg))
+		sim_fail("a device that hangs is a leg again");
+	kfree(t);
+}
+
+static void rename_side(void *arg)
+{
+	side.ret = kvp_pool_rename(side.s->host.pool, "other");
+	side.over = true;
+}
+
+/* A superblock waits for a leg that hangs. What counts can be read meanwhile, and is as before. */
+static void superblock_hangs(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	struct kvp_sb *sb = kzalloc(sizeof(*sb), GFP_KERNEL);
+	u64 sequence = pool->sb->sequence;
+	char name[sizeof(sb->name)];
+
+	side = (typeof(side)){ .s = s };
+	memcpy(name, pool->sb->name, sizeof(name));
+	disks_stall(0, 0, 255);
+	sim_spawn("rename", rename_side, NULL);
+	host_sleep(5000);
+	if (side.over || !mutex_is_locked(&pool->sb_lock))
+		sim_fail("the superblock does not hang: the case was not set up");
+	kvp_sb_published(pool, sb);
+	if (side.over || sb->sequence != sequence || strcmp(sb->name, name))
+		sim_fail("'%s', number %llu: that superblock does not count", sb->name,
+			 sb->sequence);
+	expect_over(0);
+	kvp_sb_published(pool, sb);
+	if (side.ret || sb->sequence <= sequence || strcmp(sb->name, "other"))
+		sim_fail("'%s', number %llu: there is a newer superblock", sb->name, sb->sequence);
+	kfree(sb);
+}
+
+struct setter {
+	struct kvp_pool *pool;
+	u64 value;
+	bool over;
+};
+
+static void set_side(void *arg)
+{
+	struct setter *t = arg;
+
+	if (kvp_pool_set(t->pool, KVP_T_SLOW_LEG, t->value))
+		sim_fail("slow_leg is not set");
+	t->over = true;
+}
+
+/* Two orders set a tunable at the same time: the value on disk is the one that applies. */
+static void two_set_it(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i;
+
+	sim_slow = "set a";
+	for (i = 0; i < 100; i++) {
+		struct setter a = { pool, 2 + i }, b = { pool, 300 + i };
+
+		sim_spawn("set a", set_side, &a);
+		sim_spawn("set b", set_side, &b);
+		while (!a.over || !b.over)
+			host_sleep(1);
+		if (pool->sb->tunables[KVP_T_SLOW_LEG] != pool->tunables[KVP_T_SLOW_LEG])
+			sim_fail("%llu is on disk, and %llu applies",
+				 pool->sb->tunables[KVP_T_SLOW_LEG],
+				 pool->tunables[KVP_T_SLOW_LEG]);
+	}
+	sim_slow = NULL;
+}
+
 /* --- the cases ------------------------------------------------------------------------------ */
 
 /* The contents have room for the new blocks. */
@@ -437,6 +585,10 @@ void run_grow(void)
 	lost_leaf_case();
 	small_logs_case();
 	discard_beside_case();
+	case_of("grow-hangs", &shapes[0], new_device_hangs, 0);
+	case_of("grow-return-hangs", &shapes[0], returned_device_hangs, 0);
+	case_of("grow-two-orders", &shapes[0], two_set_it, 0);
+	case_of("grow-superblock-hangs", &shapes[0], superblock_hangs, 0);
 	for (shape = shapes; shape < end; shape++)
 		if (!shape->start.parity && !shape->parity && !shape->start.writethrough)
 			lose(shape);

@@ -9,6 +9,7 @@
 #include "script.h"
 #include "format/heartbeat.h"
 #include "io/flight.h"
+#include "pool/change.h"
 #include "super/heartbeat.h"
 #include "super/members.h"
 
@@ -429,6 +430,25 @@ static void a_suspended_pool(struct script *b)
 	host_stop(&b->host);
 }
 
+/* A new table has much to write home before it changes legs: the heartbeat goes on meanwhile. */
+static void a_change_that_takes_long(struct script *b)
+{
+	struct kvp_beat first;
+
+	begin(b, 1);
+	kvp_pool_quiesce(b->host.pool);
+	kvp_heartbeat_stop(b->host.pool);
+	kvp_change_begin(b->host.pool);
+	first = own_beat(b, 0);
+	host_sleep(60000);
+	if (own_beat(b, 0).counter < first.counter + 20)
+		sim_fail("no heartbeats while a table changes the pool");
+	kvp_change_end(b->host.pool);
+	kvp_pool_unquiesce(b->host.pool);
+	expect_works(b);
+	host_stop(&b->host);
+}
+
 /* The same, and another host takes over in between: resume looks before it writes. */
 static void taken_over_while_legs_change(struct script *b)
 {
@@ -512,6 +532,7 @@ void run_heartbeat(void)
 	beats("hangs", one_leg_hangs);
 	beats("returns", a_leg_returns_with_another_claim);
 	beats("suspended", a_suspended_pool);
+	beats("long-change", a_change_that_takes_long);
 	beats("taken-over-suspended", taken_over_while_legs_change);
 	beats("damaged", blocks_that_lie);
 }

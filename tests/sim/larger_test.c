@@ -402,6 +402,28 @@ static void small_leg(struct script *g)
 		sim_fail("refused: %s", h->refusal.why);
 }
 
+/* The table is copied for longer than the heartbeat's limit: rounds go on beside that. */
+static void slow_with_heartbeat(struct script *g)
+{
+	struct host *h = &g->host;
+	u32 i;
+
+	fill(h, 7, h->pool->sb->pool_blocks);
+	if (kvp_pool_set(h->pool, KVP_T_HEARTBEAT, 1))
+		sim_fail("no heartbeat");
+	for (i = 0; i < h->pool->nr_legs; i++) {
+		disks.delay[i].write = 4500000;
+		disks.delay[i].flush = 4500000;
+	}
+	h->may_fail = true;
+	grow(g, MORE);
+	if (kvp_failed_by(&h->pool->failure, KVP_FAIL_HOST))
+		sim_fail("the pool has failed for want of a heartbeat");
+	memset(disks.delay, 0, sizeof(disks.delay));
+	h->may_fail = false;
+	fill(h, 11, h->pool->sb->pool_blocks);
+}
+
 static void set_rate(struct host *h, u64 rate)
 {
 	if (kvp_pool_set(h->pool, KVP_T_RESILVER_RATE, rate))
@@ -523,5 +545,6 @@ void run_larger(void)
 	case_of("larger-ahead-away", &shapes[1], ahead_away, 0);
 	lose("larger-ahead-lost", ahead, 40, 5, 4);
 	case_of("larger-replaced", &shapes[1], replaced, 0);
+	case_of("larger-slowly", &shapes[1], slow_with_heartbeat, 0);
 	lose("larger-lost", grows, 24, 1, 6);
 }

@@ -21,6 +21,7 @@
 #include "pool/online.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
+#include "super/heartbeat.h"
 #include "super/leaves.h"
 #include "table/table.h"
 #include "work/destage.h"
@@ -292,15 +293,29 @@ static void end_message(struct host *h)
 		wake_up_all(&h->messages_wait);
 }
 
+/* What a new table does before it changes the suspended pool, and after: target/reload.c. */
+static void begin_change(struct host *h)
+{
+	host_suspend(h);
+	kvp_heartbeat_stop(h->pool);
+	kvp_change_begin(h->pool);
+}
+
+static void end_change(struct host *h)
+{
+	kvp_change_end(h->pool);
+	host_resume(h);
+}
+
 int host_grow(struct host *h, const struct host_start *hs)
 {
 	struct kvp_start *s = kzalloc(sizeof(*s), GFP_KERNEL);
 	int ret;
 
 	fill_start(s, hs);
-	host_suspend(h);
+	begin_change(h);
 	ret = kvp_pool_add(h->pool, s, &h->refusal);
-	host_resume(h);
+	end_change(h);
 	kfree(s);
 	return ret;
 }
@@ -353,14 +368,14 @@ int host_replace_ssds(struct host *h, const struct host_start *hs)
 	int ret;
 
 	fill_start(s, hs);
-	host_suspend(h);
+	begin_change(h);
 	if (h->quiesced)
 		h->quiesced(h);
 	h->quiesced = NULL;
 	ret = kvp_pool_replace(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_labels(h->pool);
-	host_resume(h);
+	end_change(h);
 	kfree(s);
 	return ret;
 }
@@ -372,14 +387,14 @@ int host_replace(struct host *h, const struct host_start *hs)
 
 	fill_start(s, hs);
 	s->replace = true;
-	host_suspend(h);
+	begin_change(h);
 	if (h->quiesced)
 		h->quiesced(h);
 	h->quiesced = NULL;
 	ret = kvp_pool_substitute(h->pool, s, &h->refusal);
 	if (!ret && !host_labelled(hs->legs))
 		sim_fail("the new leg has no label");
-	host_resume(h);
+	end_change(h);
 	kfree(s);
 	return ret;
 }
@@ -395,14 +410,14 @@ static int load_table(struct host *h, const struct host_start *hs,
 	s->pool_blocks = hs->table_blocks;
 	s->replace = change != kvp_pool_grow;
 	s->grow = !s->replace;
-	host_suspend(h);
+	begin_change(h);
 	if (h->quiesced)
 		h->quiesced(h);
 	h->quiesced = NULL;
 	ret = change(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_labels(h->pool);
-	host_resume(h);
+	end_change(h);
 	note_geometry(h->pool);
 	kfree(s);
 	return ret;
@@ -481,12 +496,12 @@ int host_shrink(struct host *h, const struct host_start *hs)
 	int ret;
 
 	fill_start(s, hs);
-	host_suspend(h);
+	begin_change(h);
 	ret = kvp_pool_remove(h->pool, s, &h->refusal);
 	if (!ret && kvp_log_rows_bytes(h->pool->log))
 		sim_fail("the cache has left, and %llu bytes of its log have not",
 			 kvp_log_rows_bytes(h->pool->log));
-	host_resume(h);
+	end_change(h);
 	kfree(s);
 	return ret;
 }
