@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pmbr.h"
 #include "signature.h"
 
 /*
@@ -33,6 +34,16 @@ static blkid_probe probe_new(int fd, const char *path, struct err *err)
 	return pr;
 }
 
+/* Is what the probe found the protective MBR of a leg? That is no signature of another tool. */
+static bool is_own(blkid_probe pr, int fd)
+{
+	const char *type;
+
+	return blkid_probe_lookup_value(pr, "TYPE", &type, NULL) &&
+	       !blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL) && !strcmp(type, "PMBR") &&
+	       pmbr_look(fd) == PMBR_OURS;
+}
+
 int signature_find(const char *path, char *type, size_t size, struct err *err)
 {
 	/* not the descriptor of struct device: libblkid's reads are unaligned */
@@ -48,7 +59,9 @@ int signature_find(const char *path, char *type, size_t size, struct err *err)
 		close(fd);
 		return -1;
 	}
-	ret = blkid_do_probe(pr);
+	do {
+		ret = blkid_do_probe(pr);
+	} while (ret == 0 && is_own(pr, fd));
 	if (ret == 0) {
 		if (blkid_probe_lookup_value(pr, "TYPE", &value, NULL) &&
 		    blkid_probe_lookup_value(pr, "PTTYPE", &value, NULL))
@@ -110,7 +123,7 @@ int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struc
 		return err_set(err, ERR_IO, path, "check the device", "%s", strerror(errno));
 	pr = probe_new(reader, path, err);
 	while (pr && n++ < MAX_SIGNATURES && (ret = blkid_do_probe(pr)) == 0) {
-		if (!read_found(pr, &s) || !wipe(arg, &s) || fd < 0)
+		if (!read_found(pr, &s) || is_own(pr, reader) || !wipe(arg, &s) || fd < 0)
 			continue;
 		ret = -1;
 		if (zero(fd, &s) || blkid_probe_step_back(pr))

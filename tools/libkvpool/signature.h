@@ -12,6 +12,8 @@
  * signature_find() - which signature (file system, partition table, RAID, ...) a device has
  * @type: receives its type, empty when the device has none
  *
+ * The protective MBR of a leg (pmbr.h) does not count, nor does it for signature_each().
+ *
  * Return: 1 found, 0 none, -1 with @err when the probe failed.
  */
 int signature_find(const char *path, char *type, size_t size, struct err *err);

@@ -9,15 +9,18 @@
  * -h: run by another host, which did not stop it; -H: which did
  * -1, -2, -3: without poison, with a cache of that many SSDs, which are the last files; three SSDs
  * are a parity1
+ * -b: with the protective MBR in block 0; -B: the same, of an exported pool
  * -l: with a cache of two SSDs, and the log on the legs
  */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "format/spare.h"
 #include "format/tunables.h"
 #include "image.h"
+#include "pmbr.h"
 
 static enum image_cache cache_of(char option)
 {
@@ -56,6 +59,7 @@ static void apply(struct image *m, char option)
 		m->sb.tunable_mask |= 1u << KVP_T_AUTOIMPORT;
 		m->sb.tunables[KVP_T_AUTOIMPORT] = 0;
 		break;
+	case 'B':
 	case 'x':
 		m->sb.flags |= KVP_SB_EXPORTED;
 		break;
@@ -113,6 +117,7 @@ int main(int argc, char **argv)
 	enum image_cache cache = option ? cache_of(argv[1][1]) : IMAGE_NO_CACHE;
 	int data = argc - first - (int)ssds_of(cache);
 	static u8 buf[1 << 20];
+	bool protect = option && strchr("bB", argv[1][1]);
 	const char *spare = NULL;
 	struct image m;
 	u64 at;
@@ -127,7 +132,7 @@ int main(int argc, char **argv)
 	if (option)
 		apply(&m, argv[1][1]);
 	for (leg = 0; leg < argc - first; leg++) {
-		fd = open(argv[first + leg], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		fd = open(argv[first + leg], O_RDWR | O_CREAT | O_TRUNC, 0600);
 		for (at = 0; at < m.blocks << KVP_BLOCK_SHIFT; at += sizeof(buf)) {
 			image_read(&m, (unsigned int)leg, at, buf, sizeof(buf));
 			if (pwrite(fd, buf, sizeof(buf), (off_t)at) != sizeof(buf)) {
@@ -135,6 +140,8 @@ int main(int argc, char **argv)
 				return 1;
 			}
 		}
+		if (protect && pmbr_write(fd) != 1)
+			return 1;
 		close(fd);
 	}
 	if (spare && make_spare(&m, spare))

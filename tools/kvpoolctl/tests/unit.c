@@ -26,6 +26,7 @@
 #include "iocount.h"
 #include "layout_tree.h"
 #include "plan.h"
+#include "pmbr.h"
 #include "pool_object.h"
 #include "remember.h"
 #include "replay.h"
@@ -1260,6 +1261,44 @@ static void test_apart(void)
 	expect(device_apart(m.path[0], run_errand, &e, NULL, 0, &err) == -1);
 	device_patience = WATCHED_PATIENCE;
 	device_note(m.path[0], false);
+	image_free(&m);
+}
+
+/* Block 0 of a leg, byte by byte: nothing of others is overwritten, or cleared. */
+static void test_pmbr(void)
+{
+	unsigned char ours[PMBR_BYTES], block[KVP_BLOCK_SIZE];
+	struct image m;
+	unsigned int i;
+	int fd;
+
+	image_standard(&m, 1, IMAGE_SMALL);
+	fd = open(m.path[0], O_RDWR);
+	expect(pmbr_look(fd) == PMBR_NONE && pmbr_clear(fd) == 0);
+	expect(pmbr_write(fd) == 1 && pmbr_look(fd) == PMBR_OURS && pmbr_write(fd) == 0);
+	pmbr_make(ours);
+	for (i = 0; i < PMBR_BYTES; i++) {
+		ours[i] ^= 1;
+		expect(pwrite(fd, ours, sizeof(ours), 0) == sizeof(ours));
+		expect(pmbr_look(fd) == PMBR_OTHER && !pmbr_write(fd) && !pmbr_clear(fd));
+		expect(pread(fd, block, sizeof(ours), 0) == sizeof(ours));
+		expect(!memcmp(block, ours, sizeof(ours)));
+		ours[i] ^= 1;
+	}
+	expect(pwrite(fd, ours, sizeof(ours), 0) == sizeof(ours) && pmbr_clear(fd) == 1);
+	expect(pmbr_look(fd) == PMBR_NONE);
+	/* a byte behind the first sector is not ours either */
+	expect(pwrite(fd, "x", 1, 4095) == 1);
+	expect(pmbr_look(fd) == PMBR_OTHER && !pmbr_write(fd));
+	/* where a GPT begins: the sector before it is ours all the same */
+	expect(pwrite(fd, ours, sizeof(ours), 0) == sizeof(ours) && pmbr_clear(fd) == 1);
+	expect(pread(fd, block, 4096, 0) == 4096 && block[4095] == 'x' && !block[510]);
+	/* too short, or not for writing */
+	expect(!ftruncate(fd, 1000) && pmbr_look(fd) == -1 && pmbr_write(fd) == -1);
+	close(fd);
+	fd = open(m.path[0], O_RDONLY);
+	expect(pmbr_write(fd) == -1 && pmbr_clear(fd) == -1);
+	close(fd);
 	image_free(&m);
 }
 
@@ -2899,6 +2938,7 @@ int main(int argc, char **argv)
 	test_read_silent();
 	test_ask_silent();
 	test_apart();
+	test_pmbr();
 	test_import_fork();
 	test_import_never_counted();
 	test_import_put_back();
