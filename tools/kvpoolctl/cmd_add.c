@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl add: more vdevs for a running pool. */
+#include "announce.h"
 #include "drain.h"
 #include "format/logplace.h"
 #include "format/regions.h"
@@ -240,7 +241,7 @@ static int execute(struct ctl *ctl, struct plan *p, const struct before *b, stru
 		ret = dm_reload(b->entry.name, new_sectors(p, b), p->params, b->sectors, old, err);
 	ctl_busy_end();
 	for (i = p->first_leg; i < p->leg_count; i++)
-		device_announce(p->legs[i].dev.rdev);
+		announce_joined(p->legs[i].dev.rdev);
 	if (!ret)
 		return log_returns(b, err) || use_cache(ctl, p, b, err) ?
 			drain_stays_off(p->name, "the vdevs were added", err) : 0;

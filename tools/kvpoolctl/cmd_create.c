@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl create: a new pool on blank or wiped devices. */
+#include "announce.h"
 #include "format/logplace.h"
 #include "plan.h"
 #include "spare_devices.h"
@@ -63,7 +64,7 @@ static int execute(struct plan *p, struct err *err)
 		ret = dm_start(p->name, p->uuid, plan_blocks(p) << KVP_SECTORS_SHIFT, p->params,
 			       false, err);
 	for (i = 0; i < p->leg_count; i++)
-		device_announce(p->legs[i].dev.rdev);
+		announce_joined(p->legs[i].dev.rdev);
 	if (!ret && *p->comment.key && setting_apply(p->name, &p->comment, err)) {
 		err_set(err, ERR_FAILED, p->name, "kvpoolctl set it, if it matters",
 			"the pool was made, but without its comment");
@@ -204,7 +205,8 @@ const struct command cmd_create = {
 		"members of a pool that was not destroyed. They are also refused if they are "
 		"listed twice, directly or as a disk and its partition. A note names each "
 		"partition that begins inside a block of its disk. -f wipes all signatures of a "
-		"device.\n"
+		"device. Block 0 of each leg and spare gets a protective MBR, so that mkfs and "
+		"other tools ask before they overwrite it.\n"
 		"Each GiB of cache_dirty_max takes 32 MiB of memory. Its value is fixed for the "
 		"life of the cache.",
 	.example = "kvpoolctl create -n tank mirror /dev/sdb /dev/sdc\n"

@@ -32,7 +32,7 @@ const struct command cmd_destroy = {
 	.args = "[-n] POOL",
 	.about = "Stops a pool and marks its labels as destroyed. Data stays in place: 'kvpoolctl "
 		"import --destroyed' undoes it until the legs get another use. Spares are free at "
-		"once.",
+		"once. The protective MBR of each leg is cleared, so mkfs asks nothing.",
 	.example = "kvpoolctl destroy tank",
 	.dry_run = true,
 	.run = run,

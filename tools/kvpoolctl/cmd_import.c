@@ -2,6 +2,7 @@
 /* kvpoolctl import: find pools and start them. */
 #include <unistd.h>
 
+#include "announce.h"
 #include "boot.h"
 #include "foreign_note.h"
 #include "format/logplace.h"
@@ -356,6 +357,16 @@ static void note_watch(const struct ctl *ctl, const struct found_pool *p, const 
 			"another host is alive", seconds);
 }
 
+/* destroy took their protective MBR. */
+static void take_legs_back(const struct found_pool *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->sb->leg_count; i++)
+		if (p->legs[i] && p->legs[i]->dev.rdev)
+			announce_joined(p->legs[i]->dev.rdev);
+}
+
 static int check_and_start(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
 	const char *name = q->o.new_name ?: p->sb->name;
@@ -393,6 +404,8 @@ static int check_and_start(struct ctl *ctl, const struct found_pool *p, const st
 	ctl_busy_end();
 	if (ret)
 		return fail(ctl, p, q, &err);
+	if (p->sb->flags & KVP_SB_DESTROYED && !q->o.readonly)
+		take_legs_back(p);
 	if (ctl->json)
 		print_plan(ctl, p, q, name, params);
 	else

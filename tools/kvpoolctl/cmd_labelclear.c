@@ -6,12 +6,15 @@
 #include "ctl.h"
 #include "dm.h"
 #include "foreign.h"
+#include "protect.h"
 #include "scan.h"
 
 enum { FOREIGN = 1000 };
 
 static int check(const struct device *d, const struct label *l, bool force, struct err *err)
 {
+	if (!l->valid && !l->bad && protect_is_there(d))
+		return 0;
 	if (!l->valid && !l->bad)
 		return err_set(err, ERR_NO_LABEL, d->path, "check the path",
 			       "it has no kvpool label");
@@ -50,6 +53,9 @@ static void report(struct ctl *ctl, const struct device *d, const struct label *
 		json_text(plan, "pool", l->sb ? l->sb->name : NULL);
 		json_number(plan, "labels", l->valid + l->bad);
 		ctl_json(root);
+	} else if (!l->valid && !l->bad) {
+		ctl_say(ctl, "%s the protective MBR of %s, which has no label",
+			ctl->dry_run ? "would clear" : "cleared", d->path);
 	} else if (ctl->dry_run) {
 		printf("would clear %u labels of %s%s%s\n", l->valid + l->bad, d->path,
 		       l->sb ? ", of pool " : "", l->sb ? l->sb->name : "");
@@ -243,7 +249,8 @@ const struct command cmd_labelclear = {
 	.name = "labelclear",
 	.purpose = "remove kvpool labels, or signatures of other tools, from a device",
 	.args = "[-n] [-f | --foreign] DEV",
-	.about = "Removes the kvpool labels of a device that is not in use.",
+	.about = "Removes the kvpool labels of a device that is not in use, and the protective MBR "
+		"in its block 0, if that is kvpool's.",
 	.more = "A leg that was out or missing when its pool was destroyed has no mark that says "
 		"so. The labels of the pool's other legs have it, if they are connected.",
 	.example = "kvpoolctl labelclear -n -f /dev/sde",

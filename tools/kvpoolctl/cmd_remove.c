@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <uuid/uuid.h>
 
+#include "announce.h"
 #include "device.h"
 #include "drain.h"
 #include "pool_object.h"
@@ -105,7 +106,7 @@ static int execute(struct ctl *ctl, struct removal *r, struct err *err)
 	ret = dm_reload(r->entry.name, r->sectors, r->after, r->sectors, old, err);
 	ctl_busy_end();
 	for (i = 0; !ret && i < r->nr_ssds; i++)
-		device_announce(r->ssds[i]);
+		announce_left(r->ssds[i]);
 	if (!ret)
 		return 0;
 	/* a refusal would say that the pool is unchanged */

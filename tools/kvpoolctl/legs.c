@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "announce.h"
 #include "legs.h"
 #include "plan.h"
 #include "pool_object.h"
@@ -369,9 +370,9 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 	if (!ret)
 		ret = table_switch(ctl, &t, err);
 	if (c->o->new)
-		device_announce(c->plan.legs[c->plan.first_leg].dev.rdev);
+		announce_joined(c->plan.legs[c->plan.first_leg].dev.rdev);
 	if (!ret && c->old)
-		device_announce(c->old);
+		announce_left(c->old);
 	if (ret)
 		return switch_failed(c, err);
 	if (!c->o->new)

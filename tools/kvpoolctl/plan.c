@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "plan.h"
 #include "pool_object.h"
+#include "protect.h"
 #include "scan.h"
 #include "signature.h"
 
@@ -350,7 +351,8 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 
 	if (label_read(&leg->dev, &l, err))
 		return -1;
-	if (!l.valid && !l.bad)
+	leg->labelled = l.valid || l.bad;
+	if (!leg->labelled)
 		ret = 0;
 	else if (p->takes_spare && label_is_spare(&l) &&
 		 !memcmp(l.spare.pool_uuid, p->sb.pool_uuid, 16))
@@ -374,6 +376,9 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 	return ret;
 }
 
+/* Stands for the protective MBR on a device that has no label. */
+static const char was_leg[] = "kvpool";
+
 static int find_signature(void *arg, struct err *err)
 {
 	struct plan_leg *leg = arg;
@@ -381,16 +386,26 @@ static int find_signature(void *arg, struct err *err)
 	return signature_find(leg->dev.path, leg->signature, sizeof(leg->signature), err) < 0;
 }
 
+static int refuse_signature(const struct plan_leg *leg, struct err *err)
+{
+	if (!strcmp(leg->signature, was_leg))
+		return err_set(err, ERR_SIGNATURE, leg->dev.path,
+			       "kvpoolctl labelclear DEV, if its data is not needed any more; or "
+			       "-f here",
+			       "it was a leg or a spare of a kvpool pool, says its protective MBR; "
+			       "it has no label any more");
+	return err_set(err, ERR_SIGNATURE, leg->dev.path, "-f, if its data is not needed any more",
+		       "it holds a signature: %s", leg->signature);
+}
+
 static int check_signature(struct plan *p, struct plan_leg *leg, struct err *err)
 {
 	if (device_apart(leg->dev.path, find_signature, leg, leg->signature,
 			 sizeof(leg->signature), err))
 		return -1;
-	if (*leg->signature && !p->force)
-		return err_set(err, ERR_SIGNATURE, leg->dev.path,
-			       "-f, if its data is not needed any more",
-			       "it holds a signature: %s", leg->signature);
-	return 0;
+	if (!*leg->signature && !leg->labelled && protect_is_there(&leg->dev))
+		memcpy(leg->signature, was_leg, sizeof(was_leg));
+	return *leg->signature && !p->force ? refuse_signature(leg, err) : 0;
 }
 
 static int open_device(struct device *d, struct err *err)

@@ -15,6 +15,7 @@
 struct plan_leg {
 	struct device dev;
 	char signature[64];	/* a signature that will be wiped; empty: none */
+	bool labelled;		/* it carries a label of kvpool */
 	char old_pool[KVP_NAME_LEN + 1];	/* the former pool of a label; empty: none */
 	bool spare;		/* a spare of this pool: the module makes it blank */
 };

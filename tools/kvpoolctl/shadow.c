@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "announce.h"
 #include "legs.h"
 #include "plan.h"
 #include "pool_object.h"
@@ -225,7 +226,7 @@ static int write_same_legs(struct change *c, const char *options, struct err *er
 	return write_tables(c, options, text, err);
 }
 
-/* Change the table; @wiped: another device that has no label any more then, or 0. */
+/* Change the table; @wiped: a device that has no label any more then, or 0. */
 static int change_table(struct ctl *ctl, const struct change *c, dev_t wiped, struct err *err)
 {
 	struct table_change t = { c->e->name, c->before, *c->without ? c->without : NULL, c->table,
@@ -233,7 +234,7 @@ static int change_table(struct ctl *ctl, const struct change *c, dev_t wiped, st
 	int ret = table_switch(ctl, &t, err);
 
 	if (wiped)
-		device_announce(wiped);
+		announce_left(wiped);
 	return ret;
 }
 
@@ -328,7 +329,8 @@ static int execute(struct ctl *ctl, const struct change *c, struct plan *plan,
 
 	plan_close(plan);
 	if (!ret)
-		ret = change_table(ctl, c, plan->legs[plan->first_leg].dev.rdev, err);
+		ret = change_table(ctl, c, 0, err);
+	announce_joined(plan->legs[plan->first_leg].dev.rdev);
 	if (!ret)
 		return o->wait ? replaced_wait(ctl, o->e, err) : 0;
 	/* A refusal would say that nothing was changed. */

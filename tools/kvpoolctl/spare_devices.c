@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "announce.h"
 #include "format/spare.h"
 #include "pool_object.h"
 #include "foreign.h"
@@ -90,7 +91,7 @@ int spares_write(struct plan *p, struct err *err)
 	for (i = 0; !ret && i < p->spare_count; i++) {
 		ret = write_spare(p, &p->spares[i], &s, err);
 		device_close(&p->spares[i].dev);
-		device_announce(p->spares[i].dev.rdev);
+		announce_joined(p->spares[i].dev.rdev);
 	}
 	return ret;
 }

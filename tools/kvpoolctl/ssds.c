@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "announce.h"
 #include "drain.h"
 #include "format/logplace.h"
 #include "plan.h"
@@ -341,9 +342,9 @@ static int execute(struct ctl *ctl, struct ssds_change *x, struct err *err)
 		ret = dm_reload(x->entry.name, x->sectors, x->after, x->sectors, old, err);
 	ctl_busy_end();
 	if (x->o->new)
-		device_announce(x->plan.legs[x->plan.first_leg].dev.rdev);
+		announce_joined(x->plan.legs[x->plan.first_leg].dev.rdev);
 	if (!ret && x->o->leaves && x->old)
-		device_announce(x->old);
+		announce_left(x->old);
 	if (!ret) {
 		note_idle(ctl, x);
 		return log_returns(ctl, x, err);

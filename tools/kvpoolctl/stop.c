@@ -2,6 +2,7 @@
 /* Shared by destroy and export. */
 #include <unistd.h>
 
+#include "announce.h"
 #include "device.h"
 #include "label.h"
 #include "pool_object.h"
@@ -163,6 +164,22 @@ static int stop(const struct dm_entry *e, const char *mark, bool drain, bool rea
 	return -1;
 }
 
+/* The legs of a pool that was destroyed are none any more. @pool: as it ran; NULL: unknown */
+static void give_up_legs(json_object *pool)
+{
+	json_object *legs = pool ? pool_legs(pool) : NULL, *leg;
+	size_t i, n = legs ? json_object_array_length(legs) : 0;
+	dev_t rdev;
+
+	for (i = 0; i < n; i++) {
+		leg = json_object_array_get_idx(legs, i);
+		rdev = json_at(leg, "path") ? leg_device(json_text_at(leg, "path")) : 0;
+		if (rdev)
+			announce_left(rdev);
+	}
+	json_object_put(legs);
+}
+
 int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool drain)
 {
 	bool export = strcmp(mark, "destroyed");
@@ -174,7 +191,7 @@ int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool 
 
 	if (refuse_in_use(&now, &err))
 		return ctl_fail(ctl, &err);
-	pool = ctl->dry_run || ctl->json || export ? pool_object(e, &err) : NULL;
+	pool = pool_object(e, &err);
 	if (!pool && (ctl->dry_run || ctl->json))
 		return ctl_fail(ctl, &err);
 	if (!ctl->dry_run) {
@@ -186,6 +203,8 @@ int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool 
 		json_object_put(pool);
 		return ctl_fail(ctl, &err);
 	}
+	if (!export && !ctl->dry_run)
+		give_up_legs(pool);
 	if (export)
 		travel = must_travel(pool, !ctl->dry_run, drain);
 	if (ctl->json)

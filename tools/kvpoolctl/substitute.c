@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "announce.h"
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
@@ -263,9 +264,9 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 	plan_close(&c->plan);
 	if (!ret)
 		ret = end_shadow(ctl, c, err) || switch_table(ctl, c, err) ? -1 : 0;
-	device_announce(c->plan.legs[c->plan.first_leg].dev.rdev);
+	announce_joined(c->plan.legs[c->plan.first_leg].dev.rdev);
 	if (!ret && c->old)
-		device_announce(c->old);
+		announce_left(c->old);
 	if (ret) {
 		/* a refusal would say that nothing was changed */
 		if (err_exit(err->code) == EXIT_REFUSED)

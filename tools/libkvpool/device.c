@@ -201,6 +201,9 @@ void device_ask(const char *const *paths, unsigned int count)
 	free(w);
 }
 
+/* seconds for work that may be left out */
+#define SOON	5
+
 struct apart {
 	int (*work)(void *arg, struct err *err);
 	void *arg, *result;
@@ -217,35 +220,49 @@ static int work_apart(void *arg, FILE *out)
 	       (a->size && fwrite(a->result, a->size, 1, out) != 1);
 }
 
-int device_apart(const char *path, int (*work)(void *arg, struct err *err), void *arg, void *result,
-		 size_t size, struct err *err)
+static int apart(const char *path, struct apart *a, unsigned int patience, struct err *err)
 {
-	struct apart a = { work, arg, result, size };
-	struct watched w = { .work = work_apart, .arg = &a };
+	struct watched w = { .work = work_apart, .arg = a };
 	struct err said;
 	int ret = -1;
 
 	if (!device_patience)
-		return work(arg, err);
+		return a->work(a->arg, err);
 	if (find_silent(path))
 		return refuse_silent(path, err);
-	watched_all(&w, 1, (int)device_patience);
+	watched_all(&w, 1, (int)patience);
 	if (w.error == ETIMEDOUT) {
 		device_note(path, true);
 		refuse_silent(path, err);
-	} else if (w.error || w.size != sizeof(ret) + sizeof(said) + size) {
+	} else if (w.error || w.size != sizeof(ret) + sizeof(said) + a->size) {
 		err_set(err, ERR_FAILED, path, "free some memory, then try again",
 			"the operation there failed");
 	} else {
 		memcpy(&ret, w.text, sizeof(ret));
 		memcpy(&said, w.text + sizeof(ret), sizeof(said));
-		if (size)
-			memcpy(result, w.text + sizeof(ret) + sizeof(said), size);
+		if (a->size)
+			memcpy(a->result, w.text + sizeof(ret) + sizeof(said), a->size);
 		if (ret && err)
 			*err = said;
 	}
 	free(w.text);
 	return ret;
+}
+
+int device_apart(const char *path, int (*work)(void *arg, struct err *err), void *arg, void *result,
+		 size_t size, struct err *err)
+{
+	struct apart a = { work, arg, result, size };
+
+	return apart(path, &a, device_patience, err);
+}
+
+int device_apart_soon(const char *path, int (*work)(void *arg, struct err *err), void *arg,
+		      void *result, size_t size, struct err *err)
+{
+	struct apart a = { work, arg, result, size };
+
+	return apart(path, &a, device_patience < SOON ? device_patience : SOON, err);
 }
 
 /* --- opening ------------------------------------------------------------------------------ */

@@ -66,6 +66,10 @@ void device_note(const char *path, bool hangs);
 int device_apart(const char *path, int (*work)(void *arg, struct err *err), void *arg, void *result,
 		 size_t size, struct err *err);
 
+/** device_apart_soon() - the same for work that may be left out: waits for five seconds at most */
+int device_apart_soon(const char *path, int (*work)(void *arg, struct err *err), void *arg,
+		      void *result, size_t size, struct err *err);
+
 /**
  * device_read() - read whole blocks
  * @buf: aligned to a block, as from blocks_alloc()

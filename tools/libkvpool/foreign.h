@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Signatures of other tools on a leg. To other tools a leg looks blank: its first 64 KiB and its
- * end are unused, and they do not know kvpool's labels. mkfs, pvcreate, mdadm, mkswap and sfdisk,
- * run on a leg by mistake, leave their magic there, and the pool never overwrites it. The pool's
- * checksums find what else these tools wrote. At the next boot another tool may take the leg for
- * its own.
+ * Signatures of other tools on a leg. They do not know kvpool's labels, and not all of them mind
+ * its protective MBR. Its first 64 KiB and its end are unused otherwise. mkfs, pvcreate, mdadm,
+ * mkswap and sfdisk, run on a leg by mistake, leave their magic there, and the pool never
+ * overwrites it. The pool's checksums find what else these tools wrote. At the next boot another
+ * tool may take the leg for its own.
  */
 #ifndef KVPOOLCTL_FOREIGN_H
 #define KVPOOLCTL_FOREIGN_H

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "label.h"
+#include "pmbr.h"
 
 const char *vdev_word(u32 kind)
 {
@@ -347,7 +348,12 @@ static int claim_and_clear(void *arg, struct err *err)
 
 	if (fd < 0)
 		return -1;
-	ret = clear_slots(c->d, c->l, fd, err);
+	/* First: what has labels, and no MBR, is as an older kvpoolctl made it. */
+	if (pmbr_clear(fd) < 0)
+		ret = err_set(err, ERR_IO, c->d->path, "check the device, then try again",
+			      "its block 0 cannot be read or written: %s", strerror(errno));
+	else
+		ret = clear_slots(c->d, c->l, fd, err);
 	close(fd);
 	return ret;
 }

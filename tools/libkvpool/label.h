@@ -72,7 +72,11 @@ bool label_is_resized_spare(const struct label *l);
 /** label_is_small() - of a leg on a device that is too small for it now: see label::short_by */
 bool label_is_small(const struct label *l);
 
-/** label_clear() - zero every slot with our magic. Does not wait for a device that hangs. */
+/**
+ * label_clear() - zero the protective MBR (pmbr.h), and every slot with our magic
+ *
+ * Does not wait for a device that hangs.
+ */
 int label_clear(const struct device *d, const struct label *l, struct err *err);
 
 /** vdev_word(), leg_word() - names of enum kvp_vdev_kind and enum kvp_leg_state */

@@ -44,6 +44,8 @@ run 0 detach -n tank /dev/a; has out 'would detach /dev/a from pool tank'
 has out '^survives  loss of 1 leg\(s\) then, now 2'
 run 0 detach tank "$old"; has out 'is no leg of pool tank any more; the pool survives the loss of 1 leg'
 expect_eq "$(blkid -p -o value -s TYPE /dev/a || true)" "" "the label of /dev/a"
+pmbr() { blkid -p -o value -s PTTYPE "/dev/$1" || true; }
+expect_eq "$(pmbr a)/$(pmbr b)/$(pmbr c)" /PMBR/PMBR "the protective MBRs"
 run 0 events tank; has out "leg_detached leg=0 uuid=$old"
 run 0 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.0.path)" /dev/b
 
@@ -99,6 +101,7 @@ expect_eq "$(kind 0) $(state 0 0)" "single online"
 run 0 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.0.path)" /dev/d
 run 0 events tank; has out 'leg_left leg=0 uuid='; has out 'leg_detached leg=0 uuid='
 expect_eq "$(blkid -p -o value -s TYPE /dev/b || true)" "" "the label of /dev/b"
+expect_eq "$(pmbr b)/$(pmbr d)" /PMBR "the protective MBRs"
 dmsetup message tank 0 drop_caches
 expect_eq "$(contents)" "$sum" "contents on /dev/d"
 run 0 replace --wait tank /dev/d /dev/b; has out '/dev/b took the place of /dev/d'

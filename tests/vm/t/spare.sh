@@ -30,6 +30,8 @@ run 0 create -n -j -o log_size=4M tank mirror /dev/a /dev/b spare /dev/d
 expect_eq "$(json plan.spares.0.path)" /dev/d
 run 0 create -o log_size=4M tank mirror /dev/a /dev/b spare /dev/d
 run 0 status -v tank; has out '^ *spares'; has out '^ */dev/d +available'
+pmbr() { blkid -p -o value -s PTTYPE "/dev/$1" || true; }
+expect_eq "$(pmbr a)/$(pmbr c)/$(pmbr d)" PMBR//PMBR "the protective MBRs"
 refused 3 too_small 'a leg of this pool needs' add tank spare /dev/e
 refused 3 member 'it is a spare of pool tank' add tank spare /dev/d
 refused 3 member 'it is a spare of pool tank' create lake single /dev/d

@@ -156,7 +156,7 @@ create 2 usage 'needs the kind' tank /dev/c
 create 2 usage 'argument is missing' tank
 create 2 usage 'parity1 has 3 to 16' tank parity1 /dev/c /dev/d
 refused 2 usage 'only a parity1 has chunks' create -o chunk=64K tank mirror /dev/c /dev/d
-create 2 usage 'cannot make' tank spare /dev/a
+create 2 usage 'spares are no vdev' tank spare /dev/a
 create 2 usage 'vdev before it' tank cache /dev/a
 create 2 usage 'mirror has 2 to 16' tank single /dev/c mirror /dev/d
 create 2 usage 'has one leg' tank mirror /dev/c /dev/d cache /dev/a /dev/b
@@ -209,6 +209,6 @@ run 0 labelclear -f /dev/d
 refused 3 signature gpt create "${log[@]}" tank single /dev/d # printed elsewhere: gpt
 run 0 create -j -f "${log[@]}" tank single /dev/d
 expect_eq "$(json plan.vdevs.0.legs.0.wipes)" gpt
-expect_eq "$(wipefs -n /dev/d)" "" "signatures left"
+expect_eq "$(wipefs -n -i -O TYPE --noheadings /dev/d | xargs)" PMBR "signatures left, beside kvpool's own"
 expect_eq "$(checksums /dev/a)" "$before" "a device that was not named"
 check_json

@@ -33,6 +33,16 @@ done
 expect_eq "$(property /dev/a ID_FS_UUID_SUB)" "$(stat_of tank leg.0.uuid)"
 expect_eq "$(property /dev/mapper/tank ID_FS_TYPE)" ""
 expect_eq "$(lsblk -dno FSTYPE /dev/a)" kvpool_member "lsblk"
+# What asks libblkid itself finds a partition table, and asks before it writes. The kernel makes no partition of it, and
+# udev shows none.
+pmbr() { blkid -p -o value -s PTTYPE "/dev/$1" || true; }
+for d in a b; do
+	expect_eq "$(pmbr $d)" PMBR "/dev/$d"
+	blockdev --rereadpt /dev/$d 2> /dev/null || true
+	expect_eq "$(lsblk -rno NAME /dev/$d | head -n 2 | xargs)" "$d tank" "/dev/$d"
+	expect_eq "$(property /dev/$d ID_PART_TABLE_TYPE)" "" "/dev/$d"
+done
+expect_eq "$(pmbr c)" ""
 mkfs.ext4 -q /dev/mapper/tank
 udevadm trigger --settle /dev/mapper/tank
 expect_eq "$(property /dev/mapper/tank ID_FS_TYPE)" ext4
@@ -42,6 +52,10 @@ run 0 export tank
 udevadm trigger --settle /dev/a /dev/b
 expect_eq "$(property /dev/a ID_FS_TYPE)" kvpool_member
 run 0 import tank
+run 0 destroy tank
+expect_eq "$(pmbr a)$(pmbr b)" "" "destroyed"
+run 0 import --destroyed tank
+expect_eq "$(pmbr a)$(pmbr b)" PMBRPMBR "not destroyed any more"
 run 0 destroy tank
 udevadm trigger --settle /dev/a /dev/b
 expect_eq "$(property /dev/b ID_FS_TYPE)" kvpool_member
