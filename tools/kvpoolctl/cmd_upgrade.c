@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* kvpoolctl upgrade: the on-disk features that this version has, and those that a pool uses. */
+/*
+ * kvpoolctl upgrade: the on-disk features that this version has, and those that a pool uses. It
+ * gives legs of an older kvpoolctl their protective MBR.
+ */
 #include <string.h>
 
-#include "ctl.h"
-#include "stats.h"
+#include "pool_object.h"
+#include "protect.h"
 
 /* Each feature is set by what makes use of it; none is to be turned on. */
 static const struct feature {
@@ -46,8 +49,37 @@ static bool has(const char *list, const char *name)
 	return false;
 }
 
-/* @used: the features of the pool @name, by commas; NULL: no pool was named. */
-static void print(const char *name, const char *used)
+/* Gives the legs that lack it the protective MBR; a dry run only counts them. */
+static unsigned int protect_legs(const struct stats *s, bool dry_run)
+{
+	unsigned int i, count = 0;
+	char name[PATH_MAX];
+	const char *path;
+	struct err ignored;
+	bool done;
+
+	for (i = 0; stats_text(s, "leg.%u.state", i); i++) {
+		path = stats_text(s, "leg.%u.path", i);
+		if (!path || !strcmp(path, "-") ||
+		    protect_device(leg_path(path, name, sizeof(name)), true, dry_run, &done,
+				   &ignored))
+			continue;
+		count += done;
+	}
+	return count;
+}
+
+static void print_protected(const char *name, unsigned int count, bool dry_run)
+{
+	if (!count)
+		printf("pool %s has nothing to turn on: nothing was changed\n", name);
+	else
+		printf("%s the protective MBR on %u leg(s) of pool %s, which had none\n",
+		       dry_run ? "would write" : "wrote", count, name);
+}
+
+/* @used: the features of a pool, by commas; NULL: no pool was named. */
+static void print(const char *used)
 {
 	char text[KVP_FEATURES_LEN];
 	size_t i;
@@ -58,11 +90,9 @@ static void print(const char *name, const char *used)
 		printf("%-14s %-4s %-58s %s\n", text, !used ? "" : has(used, text) ? "yes" : "no",
 		       features[i].set, features[i].clears ?: "-");
 	}
-	if (used)
-		printf("pool %s has nothing to turn on: nothing was changed\n", name);
 }
 
-static void print_json(const char *name, const char *used)
+static void print_json(const char *name, const char *used, unsigned int protected)
 {
 	json_object *root = json_root(), *o = json_child(root, "upgrade"), *list, *one;
 	char text[KVP_FEATURES_LEN];
@@ -82,12 +112,18 @@ static void print_json(const char *name, const char *used)
 		json_text(one, "cleared_by", features[i].clears);
 	}
 	json_list(o, "turned_on");
+	if (name)
+		json_number(o, "protected", protected);
+	else
+		json_text(o, "protected", NULL);
 	ctl_json(root);
 }
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	const char *name = NULL, *used = NULL;
+	unsigned int protected = 0;
+	bool dry_run;
 	struct dm_entry e;
 	struct stats s;
 	struct err err;
@@ -95,6 +131,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 	ctl_getopt(ctl, argc, argv);
 	ctl_args(ctl, argc, 0, 1);
+	dry_run = ctl->dry_run;
 	if (argv[optind]) {
 		ret = ctl_find(ctl, argv[optind], &e);
 		if (ret)
@@ -103,11 +140,16 @@ static int run(struct ctl *ctl, int argc, char **argv)
 			return ctl_fail(ctl, &err);
 		name = e.name;
 		used = stats_text(&s, "features") ?: "";
+		/* nothing is written to a pool that was imported read-only */
+		dry_run |= e.readonly;
+		protected = protect_legs(&s, dry_run);
 	}
 	if (ctl->json)
-		print_json(name, used);
+		print_json(name, used, protected);
 	else
-		print(name, used);
+		print(used);
+	if (name && !ctl->json)
+		print_protected(name, protected, dry_run);
 	if (name)
 		stats_free(&s);
 	return EXIT_DONE;
@@ -121,8 +163,11 @@ const struct command cmd_upgrade = {
 		"of them and what clears it, and which of them the pool uses. A module that does "
 		"not know a feature cannot start a pool that uses it. No version adds a feature to "
 		"a pool by itself: that happens only when something is used that needs it. This "
-		"version has no feature for upgrade to turn on, so the command changes nothing, "
-		"with -n or without.",
+		"version has no feature for upgrade to turn on.\n"
+		"Legs that an older kvpoolctl made have no protective MBR in block 0, which has "
+		"mkfs and other tools ask before they overwrite a leg. With POOL the command "
+		"writes it where block 0 is blank. No feature stands for it, and any module can "
+		"go on with the pool. With -n nothing is written.",
 	.more = "If a later version has features that can be turned on in place, this command will "
 		"do that. It will then say that it cannot be undone. Until then a pool can go back "
 		"to any older module that knows all features that it uses.",

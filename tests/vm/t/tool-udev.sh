@@ -43,6 +43,13 @@ for d in a b; do
 	expect_eq "$(property /dev/$d ID_PART_TABLE_TYPE)" "" "/dev/$d"
 done
 expect_eq "$(pmbr c)" ""
+run 0 upgrade tank; has out 'nothing was changed'
+dd if=/dev/zero of=/dev/a bs=4096 count=1 conv=fsync status=none
+expect_eq "$(pmbr a)" "" "a leg of an older kvpoolctl"
+run 0 upgrade -n tank; has out 'would write the protective MBR on 1 leg'
+expect_eq "$(pmbr a)" ""
+run 0 upgrade tank; has out 'wrote the protective MBR on 1 leg'
+expect_eq "$(pmbr a)" PMBR
 mkfs.ext4 -q /dev/mapper/tank
 udevadm trigger --settle /dev/mapper/tank
 expect_eq "$(property /dev/mapper/tank ID_FS_TYPE)" ext4
