@@ -127,7 +127,8 @@ struct kvp_pool {
 	bool shadow_ready;
 	struct kvp_vdevs vdevs;
 	wait_queue_head_t stripes_wait;	/* for kvp_vdev.homing to fall to 0 */
-	wait_queue_head_t suspend_wait;	/* for KVP_POOL_SUSPENDING to be cleared */
+	wait_queue_head_t suspend_wait;	/* for kvp_is_suspending() to end */
+	u32 suspend;			/* number of the suspend, with KVP_POOL_SUSPENDING */
 	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	struct kvp_failure failure;
@@ -214,6 +215,17 @@ struct kvp_pool {
 static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
 {
 	return kvp_vdevs_log_on_cache(&pool->vdevs);
+}
+
+/**
+ * kvp_is_suspending() - true from kvp_pool_suspending(), which returned @suspend, until the pool is
+ * suspended, or that suspend is over, or left to itself
+ *
+ * Context: any.
+ */
+static inline bool kvp_is_suspending(const struct kvp_pool *pool, u32 suspend)
+{
+	return test_bit(KVP_POOL_SUSPENDING, &pool->flags) && READ_ONCE(pool->suspend) == suspend;
 }
 
 static inline bool kvp_pool_readonly(const struct kvp_pool *pool)

@@ -690,8 +690,11 @@ static void mark_clean(struct kvp_pool *pool)
 
 #define LOOK_MS	20	/* between two looks at work that is to end before a suspend */
 
-void kvp_pool_suspending(struct kvp_pool *pool)
+u32 kvp_pool_suspending(struct kvp_pool *pool)
 {
+	u32 suspend = pool->suspend + 1;
+
+	WRITE_ONCE(pool->suspend, suspend);
 	set_bit(KVP_POOL_SUSPENDING, &pool->flags);
 	kvp_drain_stop(pool);
 	kvp_destage_look(pool->destage);
@@ -700,11 +703,7 @@ void kvp_pool_suspending(struct kvp_pool *pool)
 	kvp_resilver_end_soon(pool);
 	kvp_trim_end_soon(pool);
 	kvp_ahead_end_soon(pool);
-}
-
-static bool is_suspending(const struct kvp_pool *pool)
-{
-	return test_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	return suspend;
 }
 
 /*
@@ -712,7 +711,7 @@ static bool is_suspending(const struct kvp_pool *pool)
  * the work itself, but look at it from time to time. kvp_pool_quiesce() makes sure that it has
  * ended.
  */
-bool kvp_pool_wait_suspending(struct kvp_pool *pool)
+bool kvp_pool_wait_suspending(struct kvp_pool *pool, u32 suspend)
 {
 	static bool (*const works[])(struct kvp_pool *pool) = {
 		kvp_scrub_works, kvp_returns_work, kvp_resilver_works, kvp_trim_works,
@@ -722,10 +721,11 @@ bool kvp_pool_wait_suspending(struct kvp_pool *pool)
 
 	/* Idle: a leg may hang, and the kernel would report the task as hung after two minutes. */
 	for (i = 0; i < ARRAY_SIZE(works); i++)
-		while (is_suspending(pool) && works[i](pool))
-			wait_event_idle_timeout(pool->suspend_wait, !is_suspending(pool),
+		while (kvp_is_suspending(pool, suspend) && works[i](pool))
+			wait_event_idle_timeout(pool->suspend_wait,
+						!kvp_is_suspending(pool, suspend),
 						msecs_to_jiffies(LOOK_MS));
-	return is_suspending(pool);
+	return kvp_is_suspending(pool, suspend);
 }
 
 void kvp_pool_not_suspending(struct kvp_pool *pool)
@@ -752,11 +752,11 @@ static bool must_go_home(struct kvp_pool *pool)
 	return !kvp_log_may_stay(log) || kvp_commit_sync(log) || !kvp_log_may_stay(log);
 }
 
-void kvp_pool_write_back(struct kvp_pool *pool)
+void kvp_pool_write_back(struct kvp_pool *pool, u32 suspend)
 {
 	/* kvp_pool_quiesce() follows, and tries again if this fails. */
 	if (!kvp_pool_readonly(pool) && !kvp_pool_faulted(pool) && must_go_home(pool))
-		kvp_destage_beside(pool);
+		kvp_destage_beside(pool, suspend);
 }
 
 void kvp_pool_quiesce(struct kvp_pool *pool)

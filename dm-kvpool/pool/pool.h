@@ -106,26 +106,31 @@ int __must_check kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s
  *
  * A drain ends soon with -ECANCELED, kvp_destage_order() with -EINTR, and a scrub pauses. Requests
  * are served meanwhile. The caller must then call kvp_pool_quiesce() or kvp_pool_not_suspending().
- * Waits for no I/O: a leg may hang, and the suspend must be able to end.
- * kvp_pool_wait_suspending() waits for what scrub, resilver, trim and others have in flight.
+ * Waits for no I/O: a leg may hang, and the suspend must be able to end. Return: the number of this
+ * suspend. Each has its own, so that what waits for one that was interrupted takes no later one for
+ * it.
+ *
+ * kvp_pool_wait_suspending() waits for what scrub, resilver, trim and others have in flight. Return:
+ * false if suspend @suspend was interrupted meanwhile.
  *
  * kvp_pool_not_suspending() is for a suspend that was interrupted. It waits for nothing. Scrub,
  * resilver, trim and the copy of a table go on; a drain, and an order for a checkpoint, do not. It
- * ends kvp_pool_wait_suspending(), which returns false, and kvp_pool_write_back().
+ * ends kvp_pool_wait_suspending() and kvp_pool_write_back().
  *
  * Context: process.
  */
-void kvp_pool_suspending(struct kvp_pool *pool);
-bool kvp_pool_wait_suspending(struct kvp_pool *pool);
+u32 kvp_pool_suspending(struct kvp_pool *pool);
+bool kvp_pool_wait_suspending(struct kvp_pool *pool, u32 suspend);
 void kvp_pool_not_suspending(struct kvp_pool *pool);
 
 /**
  * kvp_pool_write_back() - do most of the work of kvp_pool_quiesce() while requests are served
  *
- * Makes durable what was accepted before, and writes home what must be home at a stop. Ignores
- * failures: kvp_pool_quiesce() reports them. Context: process, waits for I/O.
+ * Makes durable what was accepted before, and writes home what must be home at a stop. Ends when
+ * suspend @suspend does. Ignores failures: kvp_pool_quiesce() reports them. Context: process, waits
+ * for I/O.
  */
-void kvp_pool_write_back(struct kvp_pool *pool);
+void kvp_pool_write_back(struct kvp_pool *pool, u32 suspend);
 
 /**
  * kvp_pool_quiesce() - make everything durable, and home unless the log is retained; stop workers

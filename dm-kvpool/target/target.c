@@ -103,6 +103,7 @@ static void kvp_resume(struct dm_target *ti)
 struct write_back {
 	struct kvp_order order;
 	struct kvp_pool *pool;
+	u32 suspend;
 	bool noflush;
 };
 
@@ -110,8 +111,8 @@ static int act_write_back(struct kvp_order *order)
 {
 	struct write_back *w = container_of(order, struct write_back, order);
 
-	if (kvp_pool_wait_suspending(w->pool) && !w->noflush)
-		kvp_pool_write_back(w->pool);
+	if (kvp_pool_wait_suspending(w->pool, w->suspend) && !w->noflush)
+		kvp_pool_write_back(w->pool, w->suspend);
 	return 0;
 }
 
@@ -124,7 +125,7 @@ static void release_write_back(struct kvp_order *order)
  * Let work in the background end, and write back, while I/O is served. A leg may hang meanwhile.
  * Only the suspending task waits for all of this, and it can be killed.
  */
-static void write_back(struct kvp_instance *inst, bool noflush)
+static void write_back(struct kvp_instance *inst, u32 suspend, bool noflush)
 {
 	struct write_back *w = kzalloc(sizeof(*w), GFP_NOIO);
 
@@ -132,6 +133,7 @@ static void write_back(struct kvp_instance *inst, bool noflush)
 	if (!w)
 		return;
 	w->pool = inst->pool;
+	w->suspend = suspend;
 	w->noflush = noflush;
 	w->order.act = act_write_back;
 	w->order.release = release_write_back;
@@ -148,14 +150,15 @@ static void write_back(struct kvp_instance *inst, bool noflush)
 static void kvp_presuspend(struct dm_target *ti)
 {
 	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
+	u32 suspend;
 
 	if (!inst)
 		return;
 	kvp_orders_end(&inst->orders);
-	kvp_pool_suspending(inst->pool);
+	suspend = kvp_pool_suspending(inst->pool);
 	if (dm_noflush_suspending(ti))
 		kvp_requests_requeue(&inst->requests, ti);
-	write_back(inst, dm_noflush_suspending(ti));
+	write_back(inst, suspend, dm_noflush_suspending(ti));
 }
 
 static void kvp_presuspend_undo(struct dm_target *ti)

@@ -1155,17 +1155,25 @@ void kvp_destage_relieve(struct kvp_pool *pool)
 }
 
 /* Why everything is written home. */
-enum reason {
-	QUIET,		/* there are no writers: at the end, wait until the worker has stopped */
-	BESIDE,		/* for a suspend, while there are writers: end if that is interrupted */
-	ORDER,		/* there are writers; end when the pool is about to be suspended */
+struct cause {
+	enum {
+		QUIET,	/* there are no writers: at the end, wait until the worker has stopped */
+		BESIDE,	/* for @suspend, while there are writers: end if that is over */
+		ORDER,	/* there are writers; end when the pool is about to be suspended */
+	} why;
+	u32 suspend;
 };
 
-static bool must_give_up(const struct kvp_pool *pool, enum reason why)
+static bool must_give_up(const struct kvp_pool *pool, const struct cause *c)
 {
-	if (why == QUIET)
+	switch (c->why) {
+	case BESIDE:
+		return !kvp_is_suspending(pool, c->suspend);
+	case ORDER:
+		return test_bit(KVP_POOL_SUSPENDING, &pool->flags);
+	default:
 		return false;
-	return test_bit(KVP_POOL_SUSPENDING, &pool->flags) == (why == ORDER);
+	}
 }
 
 /*
@@ -1177,32 +1185,32 @@ static bool must_give_up(const struct kvp_pool *pool, enum reason why)
  * everything is home. If there are no writers, an error of that run counts only if the next run,
  * where there is one, ends with an error, too.
  */
-static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, enum reason why)
+static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, const struct cause *c)
 {
 	struct kvp_destage *dg = pool->destage;
 	u32 seen = READ_ONCE(dg->ended);
 
 	/* Otherwise all of the log would go home in a hurry. */
-	if (must_give_up(pool, why))
+	if (must_give_up(pool, c))
 		return -EINTR;
 	atomic_inc(&dg->awaited);
 	kvp_destage_kick(pool, true);
 	/* Idle: otherwise the kernel reports the task as hung after two minutes. */
 	wait_event_idle(dg->wait, READ_ONCE(dg->ended) != seen ||
 			!kvp_lsn_before(READ_ONCE(dg->done_lsn), target) ||
-			must_give_up(pool, why) || kvp_destage_stops(dg));
+			must_give_up(pool, c) || kvp_destage_stops(dg));
 	atomic_dec(&dg->awaited);
-	if (must_give_up(pool, why))
+	if (must_give_up(pool, c))
 		return -EINTR;
 	if (!kvp_lsn_before(READ_ONCE(dg->done_lsn), target))
 		return 0;
-	if (why == QUIET && READ_ONCE(dg->error))
+	if (c->why == QUIET && READ_ONCE(dg->error))
 		flush_work(&dg->work);
 	return READ_ONCE(dg->error);
 }
 
 /* Write home everything that was accepted so far, and move the tail past it. */
-static int destage_to_end(struct kvp_pool *pool, enum reason why)
+static int destage_to_end(struct kvp_pool *pool, const struct cause *c)
 {
 	struct kvp_destage *dg = pool->destage;
 	kvp_lsn_t target;
@@ -1214,7 +1222,7 @@ static int destage_to_end(struct kvp_pool *pool, enum reason why)
 	target = kvp_log_durable(pool->log);
 	do {
 		kvp_post_flush(pool->log);
-		ret = run_worker(pool, target, why);
+		ret = run_worker(pool, target, c);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
 			ret = 0;
@@ -1228,7 +1236,7 @@ static int destage_to_end(struct kvp_pool *pool, enum reason why)
 	return kvp_pool_faulted(pool) ? -EIO : ret;
 }
 
-static int destage_all(struct kvp_pool *pool, enum reason why)
+static int destage_all(struct kvp_pool *pool, const struct cause *c)
 {
 	struct kvp_destage *dg = pool->destage;
 	int ret;
@@ -1238,13 +1246,13 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 	/*
 	 * Let a renewal that has begun end first: its versions are committed below with all others.
 	 */
-	wait_event_idle(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, why));
-	ret = destage_to_end(pool, why);
+	wait_event_idle(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, c));
+	ret = destage_to_end(pool, c);
 	/* Parity was logged meanwhile, behind the tail. Write it home as well. */
 	if (!ret && kvp_log_reserves(pool->log))
-		ret = destage_to_end(pool, why);
+		ret = destage_to_end(pool, c);
 	/* Everything is home, or an error has ended it. So the worker has little left to do. */
-	if (why == QUIET)
+	if (c->why == QUIET)
 		flush_work(&dg->work);
 	atomic_dec(&dg->orders);
 	return ret;
@@ -1252,17 +1260,17 @@ static int destage_all(struct kvp_pool *pool, enum reason why)
 
 int kvp_destage_all(struct kvp_pool *pool)
 {
-	return destage_all(pool, QUIET);
+	return destage_all(pool, &(struct cause){ .why = QUIET });
 }
 
-int kvp_destage_beside(struct kvp_pool *pool)
+int kvp_destage_beside(struct kvp_pool *pool, u32 suspend)
 {
-	return destage_all(pool, BESIDE);
+	return destage_all(pool, &(struct cause){ .why = BESIDE, .suspend = suspend });
 }
 
 int kvp_destage_order(struct kvp_pool *pool)
 {
-	return destage_all(pool, ORDER);
+	return destage_all(pool, &(struct cause){ .why = ORDER });
 }
 
 int kvp_destage_last_tail(struct kvp_pool *pool)

@@ -86,7 +86,7 @@ struct kvp_destage {
 	unsigned long holes_rest;	/* jiffies: discards wait until then, if @holes_kept */
 	bool holes_kept;
 	u32 ended;			/* how many runs of @work have ended; by it */
-	/* woken for @ended, @done_lsn, KVP_DESTAGE_STOP and KVP_POOL_SUSPENDING */
+	/* woken for @ended, @done_lsn, KVP_DESTAGE_STOP, and the begin and end of a suspend */
 	wait_queue_head_t wait;
 };
 
@@ -175,13 +175,13 @@ void kvp_destage_relieve(struct kvp_pool *pool);
 int kvp_destage_all(struct kvp_pool *pool);
 
 /**
- * kvp_destage_beside() - the same for a suspend, while writers go on; does not wait for later
- * writes. Returns -EINTR as soon as the suspend is interrupted
+ * kvp_destage_beside() - the same for the suspend with number @suspend, while writers go on; does
+ * not wait for later writes. Returns -EINTR as soon as that suspend is over (kvp_is_suspending())
  *
  * kvp_destage_order() - the same for an order; returns -EINTR as soon as the pool is about to be
  * suspended
  */
-int kvp_destage_beside(struct kvp_pool *pool);
+int kvp_destage_beside(struct kvp_pool *pool, u32 suspend);
 int __must_check kvp_destage_order(struct kvp_pool *pool);
 
 /**

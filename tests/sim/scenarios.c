@@ -23,6 +23,7 @@
 static struct {
 	struct completion flushed;
 	bool flush_over;
+	u32 suspend;		/* number of the last suspend */
 	int flush_error;
 	u32 flushes, writes;
 	u32 begun, flushers;
@@ -883,8 +884,7 @@ static void order_ends_for_a_suspend(struct script *s)
 	if (own.flush_error)
 		sim_fail("an order failed with %d", own.flush_error);
 	host_write(h, 80, 3, false);
-	kvp_pool_suspending(h->pool);
-	kvp_pool_write_back(h->pool);
+	kvp_pool_write_back(h->pool, kvp_pool_suspending(h->pool));
 	if (kvp_wbuf_used(h->pool->wbuf))
 		sim_fail("%u blocks are left to write home while all I/O waits",
 			 kvp_wbuf_used(h->pool->wbuf));
@@ -938,7 +938,7 @@ static void write_back_task(void *arg)
 {
 	struct script *s = arg;
 
-	kvp_pool_write_back(s->host.pool);
+	kvp_pool_write_back(s->host.pool, own.suspend);
 	own.flush_over = true;
 	complete_all(&own.flushed);
 }
@@ -958,7 +958,7 @@ static void begin_write_back(struct script *s)
 	host_write(&s->host, 64, 3, true);
 	init_completion(&own.flushed);
 	own.flush_over = false;
-	kvp_pool_suspending(s->host.pool);
+	own.suspend = kvp_pool_suspending(s->host.pool);
 	sim_spawn("suspend", write_back_task, s);
 	host_sleep(300);
 }
@@ -1005,11 +1005,30 @@ static void write_back_ends_with_its_suspend(struct script *s)
 	host_write(h, 90, 1, true);
 }
 
+/* The same, and another suspend begins before that has looked. */
+static void second_write_back_at_once(struct script *s)
+{
+	struct host *h = &s->host;
+
+	begin_write_back(s);
+	if (own.flush_over || !disks_wait())
+		sim_fail("nothing is written back: the case was not set up");
+	kvp_pool_not_suspending(h->pool);
+	kvp_pool_suspending(h->pool);
+	host_sleep(1);
+	if (!own.flush_over || !disks_wait())
+		sim_fail("what an interrupted suspend writes back goes on for the next one");
+	kvp_pool_not_suspending(h->pool);
+	release_all();
+	host_checkpoint(h);
+	host_write(h, 90, 1, true);
+}
+
 static void wait_suspending_task(void *arg)
 {
 	struct script *s = arg;
 
-	own.flush_error = kvp_pool_wait_suspending(s->host.pool);
+	own.flush_error = kvp_pool_wait_suspending(s->host.pool, own.suspend);
 	own.flush_over = true;
 }
 
@@ -1030,7 +1049,7 @@ static void suspend_given_up_beside_a_scrub(struct script *s)
 	host_sleep(300);
 	if (!disks_wait())
 		sim_fail("the scrub waits for no leg: the case was not set up");
-	kvp_pool_suspending(pool);
+	own.suspend = kvp_pool_suspending(pool);
 	if (!disks_wait())
 		sim_fail("the wish to suspend waits for a leg");
 	own.flush_over = false;
@@ -1052,18 +1071,50 @@ static void suspend_given_up_beside_a_scrub(struct script *s)
 	if (kvp_scrub_start(pool, 0))
 		sim_fail("a scrub does not start again");
 	host_sleep(300);
-	kvp_pool_suspending(pool);
+	own.suspend = kvp_pool_suspending(pool);
 	release_all();
-	if (!kvp_pool_wait_suspending(pool))
+	if (!kvp_pool_wait_suspending(pool, own.suspend))
 		sim_fail("a suspend counts as given up");
 	if (pool->scrub->info.state != KVP_SCRUB_RUNNING || sim_work_busy(&pool->scrub->work))
 		sim_fail("a scrub goes on, or has ended, when the pool is to be suspended");
-	kvp_pool_write_back(pool);
+	kvp_pool_write_back(pool, own.suspend);
 	kvp_pool_quiesce(pool);
 	kvp_pool_unquiesce(pool);
 	flush_work(&pool->scrub->work);
 	if (pool->scrub->info.state != KVP_SCRUB_FINISHED)
 		sim_fail("a scrub does not go on after a suspend");
+	host_write(h, 90, 1, true);
+}
+
+/* The worker of a suspend that was interrupted takes no later suspend for its own. */
+static void second_suspend_at_once(struct script *s)
+{
+	struct host *h = &s->host;
+	struct kvp_pool *pool = h->pool;
+
+	host_write(h, 64, 3, true);
+	host_checkpoint(h);
+	hold_home_everywhere(s, 64, 3);
+	if (kvp_scrub_start(pool, 0))
+		sim_fail("a scrub does not start");
+	host_sleep(300);
+	own.flush_over = false;
+	own.suspend = kvp_pool_suspending(pool);
+	sim_spawn("suspend", wait_suspending_task, s);
+	host_sleep(300);
+	if (own.flush_over || !disks_wait())
+		sim_fail("a suspend waits for no scrub: the case was not set up");
+	kvp_pool_not_suspending(pool);
+	own.suspend = kvp_pool_suspending(pool);
+	host_sleep(300);
+	if (!own.flush_over || own.flush_error || !disks_wait())
+		sim_fail("the worker of a suspend that was given up waits for the next one");
+	release_all();
+	if (!kvp_pool_wait_suspending(pool, own.suspend))
+		sim_fail("the next suspend counts as given up");
+	kvp_pool_quiesce(pool);
+	kvp_pool_unquiesce(pool);
+	flush_work(&pool->scrub->work);
 	host_write(h, 90, 1, true);
 }
 
@@ -2285,7 +2336,9 @@ void run_scenarios(void)
 	scenario(NAMED(order_ends_for_a_suspend), 2, false, 2);
 	scenario(NAMED(write_back_beside_writers), 2, false, 2);
 	scenario(NAMED(write_back_ends_with_its_suspend), 2, false, 2);
+	scenario(NAMED(second_write_back_at_once), 2, false, 2);
 	scenario(NAMED(suspend_given_up_beside_a_scrub), 2, false, 2);
+	scenario(NAMED(second_suspend_at_once), 2, false, 2);
 	scenario(NAMED(a_long_stop_looks_not_hung), 2, false, 1);
 	scenario(NAMED(suspend_makes_all_durable), 2, false, 1);
 	scenario("suspend_makes_all_durable_on_a_single", suspend_makes_all_durable, 1, false, 1);

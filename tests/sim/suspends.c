@@ -60,6 +60,7 @@ static struct {
 	bool hangs;		/* leg 0 does not answer requests for data */
 	int result;		/* of the order */
 	bool ordered;		/* it has returned */
+	u32 suspend;		/* its number */
 	bool written_back;	/* the worker of the suspend has ended */
 	const char *hung;	/* what that worker waited for when it looked hung; or NULL */
 	bool told_to_end;	/* a drain ran when the suspend began, and had not begun to move */
@@ -567,9 +568,10 @@ static void order_task(void *arg)
 static void write_back_task(void *arg)
 {
 	struct script *t = arg;
+	u32 suspend = own.suspend;
 
-	if (kvp_pool_wait_suspending(pool_of(t)) && own.kind != NOFLUSH)
-		kvp_pool_write_back(pool_of(t));
+	if (kvp_pool_wait_suspending(pool_of(t), suspend) && own.kind != NOFLUSH)
+		kvp_pool_write_back(pool_of(t), suspend);
 	own.hung = sim_current->hung;
 	own.written_back = true;
 }
@@ -581,7 +583,7 @@ static void presuspend(struct script *t)
 	own.written_back = false;
 	own.told_to_end = READ_ONCE(pool_of(t)->drain->state) == KVP_DRAIN_RUNNING &&
 			  READ_ONCE(pool_of(t)->drain->order) == KVP_DRAIN_WANTED;
-	kvp_pool_suspending(pool_of(t));
+	own.suspend = kvp_pool_suspending(pool_of(t));
 	if (ktime_get_ns() - before > MOMENT_NS)
 		sim_fail("the wish to suspend waits");
 	sim_spawn("suspend", write_back_task, t);
