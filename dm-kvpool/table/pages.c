@@ -8,22 +8,6 @@
 #include "table/table.h"
 #include "table/tpage.h"
 
-/* A mask of the copies on disk that differ from @tp, a clean page in memory. */
-static unsigned long bad_copies(struct kvp_table *t, const struct kvp_tpage *tp, struct page *into)
-{
-	unsigned long bad = 0;
-	u32 copy;
-
-	for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++) {
-		struct kvp_place at = tpage_durable_copy(tp, copy);
-		struct kvp_leg *leg = &tp->v->legs[at.leg];
-
-		if (kvp_leg_in_sync(leg) && kvp_tpage_read_copy(t, leg, at.block, tp, into))
-			bad |= BIT(copy);
-	}
-	return bad;
-}
-
 /* Copy page @tp to @page if it is clean: then its copies on disk have the same contents. */
 static bool copy_if_clean(struct kvp_table *t, const struct kvp_tpage *tp, struct page *page)
 {
@@ -38,22 +22,92 @@ static bool copy_if_clean(struct kvp_table *t, const struct kvp_tpage *tp, struc
 	return clean;
 }
 
+/*
+ * What a scrub knows of a page.
+ * @ptr: the durable pointer to it; null if nothing is to be scrubbed
+ * @good: a copy of its contents
+ * @error: of each copy on disk; 0: it is good
+ */
+struct scrubbed {
+	u64 ptr;
+	struct page *good;
+	int error[KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS];
+};
+
+/*
+ * Step 1. A page that is dirty or being written gets new copies anyway. The lock keeps checkpoints
+ * away, which change pages above the leaves without the table's lock.
+ */
+static void note_page(struct kvp_table *t, const struct kvp_tpage *tp, struct scrubbed *s)
+{
+	mutex_lock(t->client.checkpoint_lock);
+	s->ptr = copy_if_clean(t, tp, s->good) ? tp->durable : 0;
+	mutex_unlock(t->client.checkpoint_lock);
+}
+
+static struct kvp_leg *leg_of(const struct kvp_tpage *tp, const struct scrubbed *s, u32 copy)
+{
+	return &tp->v->legs[tpage_copy(tp, s->ptr, copy).leg];
+}
+
+/*
+ * Step 2. Read all copies, with no lock held: a leg may hang. Returns a mask of those that seem to
+ * be bad.
+ */
+static unsigned long try_copies(struct kvp_table *t, const struct kvp_tpage *tp,
+				struct scrubbed *s, struct page *into)
+{
+	unsigned long bad = 0;
+	u32 copy;
+
+	for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++) {
+		s->error[copy] = 0;
+		if (kvp_leg_in_sync(leg_of(tp, s, copy)))
+			s->error[copy] = kvp_tpage_try_copy(t, tp, s->ptr, copy, into);
+		if (s->error[copy])
+			bad |= BIT(copy);
+	}
+	return bad;
+}
+
+/*
+ * Step 3. The same durable pointer names the same contents in the same places. So bad copies are
+ * bad indeed, and are repaired. The lock makes sure that no checkpoint writes a newer version of
+ * the page there just then. Entries in memory may have changed, but not @s->good.
+ */
+static int repair_copies(struct kvp_table *t, const struct kvp_tpage *tp,
+			 const struct scrubbed *s, unsigned long bad)
+{
+	int repaired = 0;
+	u32 copy;
+
+	mutex_lock(t->client.checkpoint_lock);
+	if (tp->durable == s->ptr) {
+		for (copy = 0; copy < kvp_page_copies(tp->v->g); copy++)
+			if (bad & BIT(copy))
+				kvp_tpage_copy_failed(leg_of(tp, s, copy), s->error[copy]);
+		repaired = kvp_tpage_repair(t, tp, bad, s->good);
+	}
+	mutex_unlock(t->client.checkpoint_lock);
+	return repaired;
+}
+
 int kvp_table_scrub_page(struct kvp_table *t, kvp_block_t block, u32 level, struct page *good,
 			 struct page *copy)
 {
 	struct kvp_spot at = kvp_vdevs_find(t->client.vdevs, block);
 	struct kvp_tpage *tp = kvp_tpage_load(t, at.v, level, tpage_index(at.v, level, at.block));
+	struct scrubbed s = { .good = good };
+	unsigned long bad = 0;
 	int repaired = 0;
 
 	if (IS_ERR(tp))
 		return PTR_ERR(tp);
-	lockdep_assert_held(t->client.checkpoint_lock);
-	/*
-	 * A page that is dirty or being written gets new copies anyway. From now on it may become
-	 * dirty, but @good does not change.
-	 */
-	if (copy_if_clean(t, tp, good))
-		repaired = kvp_tpage_repair(t, tp, bad_copies(t, tp, copy), good);
+	note_page(t, tp, &s);
+	if (!kvp_ptr_null(s.ptr))
+		bad = try_copies(t, tp, &s, copy);
+	if (bad)
+		repaired = repair_copies(t, tp, &s, bad);
 	kvp_table_put(tp);
 	return repaired;
 }

@@ -17,10 +17,11 @@ static_assert(KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS <= 32);
 #define PROBES		4u
 #define PROBE_STEP	16u
 
-static bool page_verifies(const struct kvp_tpage *tp, struct page *page)
+/* True if @page has the contents of @tp that the pointer @ptr names. */
+static bool page_verifies(const struct kvp_tpage *tp, u64 ptr, struct page *page)
 {
 	return kvp_page_sum(tp->v->seed, tp->level, tp->index, page_address(page)) ==
-	       kvp_ptr_sum(tp->durable);
+	       kvp_ptr_sum(ptr);
 }
 
 int kvp_tpage_repair(struct kvp_table *t, const struct kvp_tpage *tp, unsigned long bad,
@@ -48,6 +49,11 @@ int kvp_tpage_repair(struct kvp_table *t, const struct kvp_tpage *tp, unsigned l
 	return repaired;
 }
 
+void kvp_tpage_copy_failed(struct kvp_leg *leg, int error)
+{
+	atomic64_inc(error == -EBADMSG ? &leg->err_checksum : &leg->err_read);
+}
+
 /* kvp_tpage_read_copy(); but without @patient, -EBUSY: the leg refused the read. */
 static int read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
 		     const struct kvp_tpage *tp, struct page *page, bool patient)
@@ -58,14 +64,21 @@ static int read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
 	atomic64_inc(&t->client.stats->page_reads);
 	if (kvp_io_refused(error))
 		return -EBUSY;
-	if (!error && page_verifies(tp, page))
+	if (!error && page_verifies(tp, tp->durable, page))
 		return 0;
-	if (!error)
-		atomic64_inc(&leg->err_checksum);
-	else
-		atomic64_inc(&leg->err_read);
+	kvp_tpage_copy_failed(leg, error ?: -EBADMSG);
 	/* A sector that is gone for good counts as one with wrong contents. */
 	return !error || kvp_error_is_loss(error) ? -EBADMSG : error;
+}
+
+int kvp_tpage_try_copy(struct kvp_table *t, const struct kvp_tpage *tp, u64 ptr, u32 copy,
+		       struct page *page)
+{
+	struct kvp_place at = tpage_copy(tp, ptr, copy);
+	int error = kvp_io_read_patiently(&tp->v->legs[at.leg], at.block, page);
+
+	atomic64_inc(&t->client.stats->page_reads);
+	return error ?: page_verifies(tp, ptr, page) ? 0 : -EBADMSG;
 }
 
 int kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
@@ -81,7 +94,7 @@ int kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t a
  */
 static bool read_from_ssd(struct kvp_table *t, struct kvp_tpage *tp)
 {
-	if (kvp_ssdcopy_read(t->client.copies, tp) || !page_verifies(tp, tp->page) ||
+	if (kvp_ssdcopy_read(t->client.copies, tp) || !page_verifies(tp, tp->durable, tp->page) ||
 	    !kvp_tpage_fits_pointer(tp))
 		return false;
 	atomic64_inc(&t->client.stats->ssd_page_reads);

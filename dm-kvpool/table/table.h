@@ -583,8 +583,9 @@ u64 kvp_table_pointer(const struct kvp_vdev *v, u32 level, u64 index, const __le
  * kvp_table_scrub_page() - verify every copy of the page of @level above @block, and heal bad ones
  * @good, @copy: pages to work with
  *
- * Caller holds checkpoint_lock; entries may change meanwhile. Return: the number of copies
- * repaired; -EIO: no copy verifies; or -ENOMEM. Context: process, waits for I/O.
+ * Entries may change meanwhile, and checkpoints go on. A page that one of them writes gets new
+ * copies, and is left alone. Takes checkpoint_lock, and writes bad copies under it. Return: the
+ * number of copies repaired; -EIO: no copy verifies; or -ENOMEM. Context: process, waits for I/O.
  */
 int __must_check kvp_table_scrub_page(struct kvp_table *t, kvp_block_t block, u32 level,
 				      struct page *good, struct page *copy);

@@ -90,10 +90,15 @@ static inline u64 tpage_pointer(struct kvp_table *t, const struct kvp_vdev *v,
 			READ_ONCE(t->roots[v->first_root + index]);
 }
 
-/* The place of copy @copy of the page that tp->durable names. */
+/* The place of copy @copy of the page that @ptr, a pointer to @tp, names. */
+static inline struct kvp_place tpage_copy(const struct kvp_tpage *tp, u64 ptr, u32 copy)
+{
+	return kvp_page_place(tp->v->g, tp->level, tp->index, kvp_ptr_slot(ptr), copy);
+}
+
 static inline struct kvp_place tpage_durable_copy(const struct kvp_tpage *tp, u32 copy)
 {
-	return kvp_page_place(tp->v->g, tp->level, tp->index, kvp_ptr_slot(tp->durable), copy);
+	return tpage_copy(tp, tp->durable, copy);
 }
 
 /*
@@ -183,6 +188,18 @@ bool kvp_tpage_fits_pointer(const struct kvp_tpage *tp);
  */
 int __must_check kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
 				     const struct kvp_tpage *tp, struct page *page);
+
+/**
+ * kvp_tpage_try_copy() - read copy @copy of the page that @ptr, a pointer to @tp, names
+ *
+ * For a caller that does not keep checkpoints away: one may overwrite the copy meanwhile. So the
+ * leg is not blamed. The caller does that with kvp_tpage_copy_failed(), which gets the result, once
+ * it knows that the copy should have been there. Return: 0; -EBADMSG: other contents; or the error
+ * of the read. Waits for I/O, as kvp_io_read_patiently().
+ */
+int __must_check kvp_tpage_try_copy(struct kvp_table *t, const struct kvp_tpage *tp, u64 ptr,
+				    u32 copy, struct page *page);
+void kvp_tpage_copy_failed(struct kvp_leg *leg, int error);
 
 /**
  * kvp_tpage_repair() - overwrite the copies in mask @bad with @page, which is good

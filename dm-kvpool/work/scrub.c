@@ -302,10 +302,7 @@ static int scrub_pages(struct kvp_pool *pool, kvp_block_t block, struct page *go
 
 		if (*entered && (*entered - 1) >> shift == entry >> shift)
 			break;
-		/* A checkpoint changes pages above the leaves without the table's lock. */
-		mutex_lock(&pool->checkpoint_lock);
 		bad = kvp_table_scrub_page(pool->table, block, level, good, copy);
-		mutex_unlock(&pool->checkpoint_lock);
 		if (bad == -ENOMEM)
 			return bad;
 		if (bad > 0)

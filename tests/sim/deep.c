@@ -1099,6 +1099,69 @@ static void scrub_holds_up_no_write(struct script *t)
 		host_sleep(1);
 }
 
+/* A scrub begins, and one of its requests for the copy of a page at @at on disk 1 hangs. */
+static void scrub_hangs_at(struct script *t, u64 at)
+{
+	beside.scrubbed = false;
+	t->host.pool->tunables[KVP_T_LEG_TIMEOUT] = 0;
+	disks_stall(1, at, at);
+	sim_spawn("scrub", scrub_task, t);
+	while (!disks_wait())
+		host_sleep(1);
+}
+
+static void scrub_goes_on(void)
+{
+	if (beside.scrubbed)
+		sim_fail("the scrub did not wait: the case was not set up");
+	disks_release(1);
+	while (!beside.scrubbed)
+		host_sleep(1);
+}
+
+/* Any page is scrubbed, and a leg hangs: checkpoints go on, and so does destage. */
+static void scrub_holds_up_no_checkpoint(struct script *t)
+{
+	struct host *h = &t->host;
+	u32 level;
+
+	spread(h);
+	for (level = 0; level < levels(h); level++) {
+		kvp_table_put(kvp_table_load(h->pool->table, 5 * LEAF));
+		scrub_hangs_at(t, copy_at(h, page_at(h, level, 5 * LEAF), 1));
+		host_write(h, 9 * LEAF + level, 1, true);
+		host_checkpoint(h);
+		scrub_goes_on();
+		expect_scrub(h, 0, 0);
+	}
+}
+
+/* A bad copy is read, and a checkpoint writes the page elsewhere: no leg is to blame any more. */
+static void scrub_leaves_a_page_that_moved(struct script *t)
+{
+	struct host *h = &t->host;
+	struct kvp_leg *leg = host_leg(h, 1);
+	u64 healed = atomic64_read(&h->pool->work_stats.table_healed), at;
+	u32 level;
+
+	spread(h);
+	for (level = 0; level < levels(h); level++) {
+		kvp_table_put(kvp_table_load(h->pool->table, 5 * LEAF));
+		at = copy_at(h, page_at(h, level, 5 * LEAF), 1);
+		rot(1, at);
+		scrub_hangs_at(t, at);
+		host_write(h, 5 * LEAF + 300, 1, true);
+		host_checkpoint(h);
+		scrub_goes_on();
+		if (atomic64_read(&leg->err_checksum) || atomic64_read(&leg->healed) ||
+		    atomic64_read(&h->pool->work_stats.table_healed) != healed)
+			sim_fail("a leg is to blame for a page that has moved");
+		if (!same_copies(h, page_at(h, level, 5 * LEAF)))
+			sim_fail("a page that has moved is overwritten");
+		expect_scrub(h, 0, 0);
+	}
+}
+
 /* --- all of them ------------------------------------------------------------ */
 
 static void run_deep_discards(void)
@@ -1178,6 +1241,8 @@ void run_deep(void)
 		trouble(NAMED(poison_is_found_by_pointers), 2);
 		trouble(NAMED(estimate_counts_what_was_written), 2);
 		trouble(NAMED(scrub_holds_up_no_write), 2);
+		trouble(NAMED(scrub_holds_up_no_checkpoint), 2);
+		trouble(NAMED(scrub_leaves_a_page_that_moved), 2);
 		run_trouble();
 	}
 	sim_least_levels = opt.levels;
