@@ -107,6 +107,7 @@ enum kvp_pool_flags {
 	KVP_POOL_STARTING,	/* a leg that does not answer becomes silent (io/flight.h) */
 	KVP_POOL_SUSPENDING,	/* about to be quiesced: orders end early */
 	KVP_POOL_QUIESCED,	/* between quiesce and unquiesce: suspended */
+	KVP_POOL_HALTED,	/* the same, and kvp_pool_finish() has something to do */
 	/* kvp_pool_empty() runs: blocks on legs that do not answer are not given up */
 	KVP_POOL_EMPTYING,
 };

@@ -4,6 +4,7 @@
 #include "core/refusal.h"
 #include "pool/add.h"
 #include "pool/change.h"
+#include "pool/pool.h"
 #include "pool/spare.h"
 #include "pool/start.h"
 #include "super/events.h"
@@ -77,6 +78,8 @@ int kvp_change_settled(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	if (!test_bit(KVP_POOL_QUIESCED, &pool->flags))
 		return kvp_refuse(r, -EBUSY, "see kvpoolctl status", "the pool is not quiesced");
+	/* It may take long: the heartbeat goes on. */
+	kvp_pool_finish(pool);
 	kvp_heartbeat_stop(pool);
 	kvp_events_flush(pool);
 	return kvp_members_settle(pool) ? kvp_change_faulted(r) : 0;

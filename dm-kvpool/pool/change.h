@@ -61,9 +61,9 @@ int __must_check kvp_change_larger(struct kvp_pool *pool, struct kvp_refusal *r)
 /**
  * kvp_change_settled() - check that the pool is quiesced, and record all losses
  *
- * Waiting events are written as well: none must be written after a label is wiped. The log need
- * not be empty. Return: 0, or -errno with @r filled in. Context: process, waits for I/O; takes
- * sb_lock.
+ * Does first what a suspend in haste has left (kvp_pool_finish()). Waiting events are written as
+ * well: none must be written after a label is wiped. A log on a cache need not be empty. Return: 0,
+ * or -errno with @r filled in. Context: process, waits for I/O; takes checkpoint_lock and sb_lock.
  */
 int __must_check kvp_change_settled(struct kvp_pool *pool, struct kvp_refusal *r);
 

@@ -752,14 +752,25 @@ static bool must_go_home(struct kvp_pool *pool)
 	return !kvp_log_may_stay(log) || kvp_commit_sync(log) || !kvp_log_may_stay(log);
 }
 
-void kvp_pool_write_back(struct kvp_pool *pool, u32 suspend)
+int kvp_pool_write_back(struct kvp_pool *pool, u32 suspend, bool haste)
 {
-	/* kvp_pool_quiesce() follows, and tries again if this fails. */
-	if (!kvp_pool_readonly(pool) && !kvp_pool_faulted(pool) && must_go_home(pool))
-		kvp_destage_beside(pool, suspend);
+	if (kvp_pool_readonly(pool) || kvp_pool_faulted(pool))
+		return 0;
+	/* kvp_pool_halt() or kvp_pool_quiesce() follows, and tries again if this fails. */
+	if (haste)
+		return kvp_commit_sync(pool->log);
+	return must_go_home(pool) ? kvp_destage_beside(pool, suspend) : 0;
 }
 
-void kvp_pool_quiesce(struct kvp_pool *pool)
+void kvp_pool_hasten(struct kvp_pool *pool)
+{
+	WRITE_ONCE(pool->suspend, pool->suspend + 1);
+	wake_up_all(&pool->suspend_wait);
+	kvp_destage_look(pool->destage);
+}
+
+/* Let all work end but that of log and destage. Returns false if there is no other. */
+static bool end_works(struct kvp_pool *pool)
 {
 	kvp_scrub_quiesce(pool);
 	kvp_returns_quiesce(pool);
@@ -772,21 +783,22 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	/* Later runs see the bit, and leave legs alone that may change their places. */
 	kvp_flights_wait_watch(pool);
 	if (kvp_pool_readonly(pool))
-		return;
+		return false;
 	kvp_rebuild_stop(pool->rebuild);
 	kvp_admit_stop(pool->admission);
-	/*
-	 * What cannot be written home stays in the log. Then mark_clean() does not call the pool
-	 * clean.
-	 */
-	if (must_go_home(pool))
-		kvp_destage_all(pool);
+	return true;
+}
+
+static void stop_log(struct kvp_pool *pool)
+{
 	kvp_log_stop(pool->log);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
-	/* If this fails, the older tail is durable, and the next start reads more of the log. */
-	if (kvp_log_may_stay(pool->log))
-		kvp_destage_last_tail(pool);
+}
+
+/* The last writes of a pool whose log is stopped. */
+static void end_writes(struct kvp_pool *pool)
+{
 	kvp_cache_write_rest(pool);
 	mark_clean(pool);
 	kvp_ssdcopy_drain(pool->ssdcopies);
@@ -794,8 +806,52 @@ void kvp_pool_quiesce(struct kvp_pool *pool)
 	kvp_events_flush(pool);
 }
 
+void kvp_pool_quiesce(struct kvp_pool *pool)
+{
+	if (!end_works(pool))
+		return;
+	/*
+	 * What cannot be written home stays in the log. Then mark_clean() does not call the pool
+	 * clean.
+	 */
+	if (must_go_home(pool))
+		kvp_destage_all(pool);
+	stop_log(pool);
+	/* If this fails, the older tail is durable, and the next start reads more of the log. */
+	if (kvp_log_may_stay(pool->log))
+		kvp_destage_last_tail(pool);
+	end_writes(pool);
+}
+
+void kvp_pool_halt(struct kvp_pool *pool)
+{
+	if (!end_works(pool))
+		return;
+	/* If this fails, nothing could be finished: the log has failed. */
+	if (!kvp_commit_sync(pool->log))
+		set_bit(KVP_POOL_HALTED, &pool->flags);
+	/* Before the log stops: a round may log parity. */
+	kvp_destage_stop(pool);
+	stop_log(pool);
+	end_writes(pool);
+}
+
+void kvp_pool_finish(struct kvp_pool *pool)
+{
+	if (!test_bit(KVP_POOL_HALTED, &pool->flags) || kvp_pool_faulted(pool))
+		return;
+	if (!kvp_log_may_stay(pool->log)) {
+		kvp_pool_empty(pool);
+		return;
+	}
+	clear_bit(KVP_POOL_HALTED, &pool->flags);
+	kvp_destage_last_tail(pool);
+	end_writes(pool);
+}
+
 void kvp_pool_empty(struct kvp_pool *pool)
 {
+	clear_bit(KVP_POOL_HALTED, &pool->flags);
 	if (pool->sb->flags & KVP_SB_CLEAN)
 		return;
 	kvp_destage_start(pool);
@@ -803,9 +859,7 @@ void kvp_pool_empty(struct kvp_pool *pool)
 	set_bit(KVP_POOL_EMPTYING, &pool->flags);
 	/* What cannot be written home stays in the log, and mark_clean() finds that. */
 	kvp_destage_all(pool);
-	kvp_log_stop(pool->log);
-	kvp_destage_stop(pool);
-	flush_workqueue(pool->work_wq);
+	stop_log(pool);
 	clear_bit(KVP_POOL_EMPTYING, &pool->flags);
 	mark_clean(pool);
 	kvp_ssdcopy_drain(pool->ssdcopies);
@@ -813,6 +867,7 @@ void kvp_pool_empty(struct kvp_pool *pool)
 
 void kvp_pool_unquiesce(struct kvp_pool *pool)
 {
+	clear_bit(KVP_POOL_HALTED, &pool->flags);
 	clear_bit(KVP_POOL_QUIESCED, &pool->flags);
 	kvp_heartbeat_go(pool);
 	if (!kvp_pool_readonly(pool)) {

@@ -105,13 +105,13 @@ int __must_check kvp_pool_start(struct kvp_pool *pool, const struct kvp_start *s
  * kvp_pool_suspending() - the device will soon be suspended: let orders end early
  *
  * A drain ends soon with -ECANCELED, kvp_destage_order() with -EINTR, and a scrub pauses. Requests
- * are served meanwhile. The caller must then call kvp_pool_quiesce() or kvp_pool_not_suspending().
- * Waits for no I/O: a leg may hang, and the suspend must be able to end. Return: the number of this
- * suspend. Each has its own, so that what waits for one that was interrupted takes no later one for
- * it.
+ * are served meanwhile. The caller must then call kvp_pool_quiesce(), kvp_pool_halt() or
+ * kvp_pool_not_suspending(). Waits for no I/O: a leg may hang, and the suspend must be able to end.
+ * Return: the number of this suspend. Each has its own, so that what waits for one that was
+ * interrupted takes no later one for it.
  *
- * kvp_pool_wait_suspending() waits for what scrub, resilver, trim and others have in flight. Return:
- * false if suspend @suspend was interrupted meanwhile.
+ * kvp_pool_wait_suspending() waits for what scrub, resilver, trim and others have in flight, while
+ * kvp_is_suspending(). Return: is that still so?
  *
  * kvp_pool_not_suspending() is for a suspend that was interrupted. It waits for nothing. Scrub,
  * resilver, trim and the copy of a table go on; a drain, and an order for a checkpoint, do not. It
@@ -125,12 +125,24 @@ void kvp_pool_not_suspending(struct kvp_pool *pool);
 
 /**
  * kvp_pool_write_back() - do most of the work of kvp_pool_quiesce() while requests are served
+ * @suspend: the number of the suspend; this ends when it is interrupted
+ * @haste: do that of kvp_pool_halt() instead
  *
- * Makes durable what was accepted before, and writes home what must be home at a stop. Ends when
- * suspend @suspend does. Ignores failures: kvp_pool_quiesce() reports them. Context: process, waits
+ * Makes durable what was accepted before. Without @haste, writes home what must be home at a stop.
+ * Return: 0 or -errno, which needs no handling: what follows tries again. Context: process, waits
  * for I/O.
  */
-void kvp_pool_write_back(struct kvp_pool *pool, u32 suspend);
+int kvp_pool_write_back(struct kvp_pool *pool, u32 suspend, bool haste);
+
+/**
+ * kvp_pool_hasten() - the caller of a suspend was killed: end the work that is done before it
+ *
+ * kvp_pool_halt() or kvp_pool_not_suspending() follows.
+ *
+ * Ends kvp_pool_wait_suspending(), and kvp_pool_write_back() without haste. Context: process; waits
+ * for nothing.
+ */
+void kvp_pool_hasten(struct kvp_pool *pool);
 
 /**
  * kvp_pool_quiesce() - make everything durable, and home unless the log is retained; stop workers
@@ -139,6 +151,17 @@ void kvp_pool_write_back(struct kvp_pool *pool, u32 suspend);
  * again. Context: process, waits for I/O.
  */
 void kvp_pool_quiesce(struct kvp_pool *pool);
+
+/**
+ * kvp_pool_halt() - the same in haste: make everything durable, and leave in the log what is not
+ * home
+ *
+ * All I/O of the device waits meanwhile. kvp_pool_finish() does the rest of kvp_pool_quiesce(): it
+ * must be called before the legs or vdevs of the pool change, and before kvp_pool_stop(). If it
+ * fails, that is as if kvp_pool_quiesce() had. Both: Context: process, waits for I/O.
+ */
+void kvp_pool_halt(struct kvp_pool *pool);
+void kvp_pool_finish(struct kvp_pool *pool);
 
 /**
  * kvp_pool_empty() - write home what the log of a quiesced pool holds, and mark the label as clean

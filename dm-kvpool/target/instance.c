@@ -57,6 +57,7 @@ void kvp_instance_free(struct kvp_instance *inst)
 	/* Orders may let requests go on, and the last work of these may still kick the pool. */
 	kvp_orders_exit(&inst->orders);
 	kvp_requests_exit(&inst->requests);
+	kvp_pool_finish(inst->pool);
 	kvp_pool_stop(inst->pool);
 	leave(inst);
 	kvp_pool_free(inst->pool);

@@ -34,6 +34,7 @@ struct kvp_instance {
 	struct kvp_shrinker table_shrinker, ram_shrinker;
 	struct dm_table *table;
 	const struct kvp_start *joining;
+	bool haste;	/* of the last suspend: nothing is written home with all I/O stopped */
 };
 
 /** kvp_registry_get() - the instance of @md with a reference, or NULL */

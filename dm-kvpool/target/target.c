@@ -104,16 +104,16 @@ struct write_back {
 	struct kvp_order order;
 	struct kvp_pool *pool;
 	u32 suspend;
-	bool noflush;
+	bool haste;
 };
 
 static int act_write_back(struct kvp_order *order)
 {
 	struct write_back *w = container_of(order, struct write_back, order);
 
-	if (kvp_pool_wait_suspending(w->pool, w->suspend) && !w->noflush)
-		kvp_pool_write_back(w->pool, w->suspend);
-	return 0;
+	if (!kvp_pool_wait_suspending(w->pool, w->suspend))
+		return -EINTR;
+	return kvp_pool_write_back(w->pool, w->suspend, w->haste);
 }
 
 static void release_write_back(struct kvp_order *order)
@@ -123,9 +123,10 @@ static void release_write_back(struct kvp_order *order)
 
 /*
  * Let work in the background end, and write back, while I/O is served. A leg may hang meanwhile.
- * Only the suspending task waits for all of this, and it can be killed.
+ * Only the suspending task waits for all of this, and it can be killed. Then device-mapper goes on,
+ * unless requests are in flight.
  */
-static void write_back(struct kvp_instance *inst, u32 suspend, bool noflush)
+static void write_back(struct kvp_instance *inst, u32 suspend)
 {
 	struct write_back *w = kzalloc(sizeof(*w), GFP_NOIO);
 
@@ -134,18 +135,21 @@ static void write_back(struct kvp_instance *inst, u32 suspend, bool noflush)
 		return;
 	w->pool = inst->pool;
 	w->suspend = suspend;
-	w->noflush = noflush;
+	w->haste = inst->haste;
 	w->order.act = act_write_back;
 	w->order.release = release_write_back;
 	kvp_order_start(&inst->orders, &w->order);
-	kvp_order_wait_killable(&w->order);
+	if (!kvp_order_wait_killable(&w->order)) {
+		inst->haste = true;
+		kvp_pool_hasten(inst->pool);
+	}
 	kvp_order_put(&w->order);
 }
 
 /*
- * After this, device-mapper stops all I/O, waits for all messages, and calls postsuspend, which
- * writes back what is not home. So first let messages return. Then write back most while I/O is
- * still served. A noflush suspend skips that: it must not wait for legs that may not answer.
+ * After this, device-mapper stops all I/O, waits for all messages, and calls postsuspend. So first
+ * let messages return. Then do most of the work of postsuspend while I/O is still served. A suspend
+ * in haste (without a flush, or whose caller was killed) writes nothing home.
  */
 static void kvp_presuspend(struct dm_target *ti)
 {
@@ -156,9 +160,10 @@ static void kvp_presuspend(struct dm_target *ti)
 		return;
 	kvp_orders_end(&inst->orders);
 	suspend = kvp_pool_suspending(inst->pool);
-	if (dm_noflush_suspending(ti))
+	inst->haste = dm_noflush_suspending(ti);
+	if (inst->haste)
 		kvp_requests_requeue(&inst->requests, ti);
-	write_back(inst, suspend, dm_noflush_suspending(ti));
+	write_back(inst, suspend);
 }
 
 static void kvp_presuspend_undo(struct dm_target *ti)
@@ -172,6 +177,16 @@ static void kvp_presuspend_undo(struct dm_target *ti)
 	kvp_orders_again(&inst->orders);
 }
 
+static void stop_work(struct kvp_instance *inst)
+{
+	if (test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
+		return;
+	if (inst->haste)
+		kvp_pool_halt(inst->pool);
+	else
+		kvp_pool_quiesce(inst->pool);
+}
+
 static void kvp_postsuspend(struct dm_target *ti)
 {
 	struct kvp_instance *inst = ((struct kvp_target *)ti->private)->inst;
@@ -183,8 +198,7 @@ static void kvp_postsuspend(struct dm_target *ti)
 	 * it.
 	 */
 	kvp_orders_drain(&inst->orders);
-	if (!test_bit(KVP_POOL_QUIESCED, &inst->pool->flags))
-		kvp_pool_quiesce(inst->pool);
+	stop_work(inst);
 	kvp_orders_again(&inst->orders);
 }
 

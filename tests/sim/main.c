@@ -128,6 +128,7 @@ static const struct suite {
 	{ "shadow", run_shadow },
 	{ "stories", run_stories },
 	{ "suspends", run_suspends },
+	{ "haste", run_haste },
 	{ "years", run_years },
 	{ "trip", run_trip },
 	{ "locks", run_takings },

@@ -609,7 +609,7 @@ static void suspended(struct script *p)
 	set_up(p);
 	begin_to_renew(p);
 	disks_release_all();
-	kvp_pool_write_back(p->host.pool, kvp_pool_suspending(p->host.pool));
+	kvp_pool_write_back(p->host.pool, kvp_pool_suspending(p->host.pool), false);
 	kvp_pool_quiesce(p->host.pool);
 	kvp_pool_unquiesce(p->host.pool);
 	go_on(p, window_of(p));

@@ -884,7 +884,7 @@ static void order_ends_for_a_suspend(struct script *s)
 	if (own.flush_error)
 		sim_fail("an order failed with %d", own.flush_error);
 	host_write(h, 80, 3, false);
-	kvp_pool_write_back(h->pool, kvp_pool_suspending(h->pool));
+	kvp_pool_write_back(h->pool, kvp_pool_suspending(h->pool), false);
 	if (kvp_wbuf_used(h->pool->wbuf))
 		sim_fail("%u blocks are left to write home while all I/O waits",
 			 kvp_wbuf_used(h->pool->wbuf));
@@ -938,7 +938,7 @@ static void write_back_task(void *arg)
 {
 	struct script *s = arg;
 
-	kvp_pool_write_back(s->host.pool, own.suspend);
+	kvp_pool_write_back(s->host.pool, own.suspend, false);
 	own.flush_over = true;
 	complete_all(&own.flushed);
 }
@@ -1077,7 +1077,7 @@ static void suspend_given_up_beside_a_scrub(struct script *s)
 		sim_fail("a suspend counts as given up");
 	if (pool->scrub->info.state != KVP_SCRUB_RUNNING || sim_work_busy(&pool->scrub->work))
 		sim_fail("a scrub goes on, or has ended, when the pool is to be suspended");
-	kvp_pool_write_back(pool, own.suspend);
+	kvp_pool_write_back(pool, own.suspend, false);
 	kvp_pool_quiesce(pool);
 	kvp_pool_unquiesce(pool);
 	flush_work(&pool->scrub->work);

@@ -187,6 +187,7 @@ void run_modes(void);
 void run_legs(void);
 void run_resilver(void);
 void run_attach(void);
+void run_haste(void);
 void run_heartbeat(void);
 void run_orders(void);
 void run_slow(void);

@@ -6,7 +6,7 @@
  * users is there, also after a restart.
  *
  * The suspend goes as in target/target.c: a worker of its own waits and writes back while requests
- * are served. Then all orders must have returned, and the pool is quiesced.
+ * are served. Then all orders must have returned, and the pool is quiesced, or halted.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,9 +35,9 @@
 #define MOMENT_NS	(20 * NSEC_PER_MSEC)	/* what waits for no request takes less */
 #define RATE		(2ull << 20)
 
-enum kind { FLUSH, NOFLUSH, GIVEN_UP, KINDS };
+enum kind { FLUSH, NOFLUSH, KILLED, GIVEN_UP, KINDS };
 
-static const char *const kinds[KINDS] = { "flush", "noflush", "given-up" };
+static const char *const kinds[KINDS] = { "flush", "noflush", "killed", "given-up" };
 
 /* When the suspend arrives, in ms after the order; by turns. */
 static const u32 points[] = { 0, 1, 5, 20, 100, 400 };
@@ -570,8 +570,8 @@ static void write_back_task(void *arg)
 	struct script *t = arg;
 	u32 suspend = own.suspend;
 
-	if (kvp_pool_wait_suspending(pool_of(t), suspend) && own.kind != NOFLUSH)
-		kvp_pool_write_back(pool_of(t), suspend);
+	if (kvp_pool_wait_suspending(pool_of(t), suspend))
+		kvp_pool_write_back(pool_of(t), suspend, own.kind == NOFLUSH);
 	own.hung = sim_current->hung;
 	own.written_back = true;
 }
@@ -592,16 +592,19 @@ static void presuspend(struct script *t)
 	host_read_check(&t->host, 100);
 }
 
-static void undo(struct script *t)
+/* The caller is killed. If requests are in flight, device-mapper gives the suspend up. */
+static void kill_caller(struct script *t, bool undo)
 {
 	u64 before = ktime_get_ns();
 
-	kvp_pool_not_suspending(pool_of(t));
+	kvp_pool_hasten(pool_of(t));
+	if (undo)
+		kvp_pool_not_suspending(pool_of(t));
 	if (ktime_get_ns() - before > MOMENT_NS)
-		sim_fail("a suspend is given up, and waits");
+		sim_fail("the caller of a suspend is killed, and waits");
 	host_sleep(5);
 	if (!own.written_back)
-		sim_fail("the worker of a suspend that was given up goes on");
+		sim_fail("the worker of a suspend whose caller was killed goes on");
 }
 
 /* Nothing goes on while the pool is suspended, and all accepted data is durable. */
@@ -609,7 +612,10 @@ static void stand_still(struct script *t)
 {
 	u32 requests, i;
 
-	kvp_pool_quiesce(pool_of(t));
+	if (own.kind == FLUSH)
+		kvp_pool_quiesce(pool_of(t));
+	else
+		kvp_pool_halt(pool_of(t));
 	if (kvp_wbuf_buffered(pool_of(t)->wbuf))
 		sim_fail("the pool is suspended, and data is not durable");
 	requests = disks.requests;
@@ -624,9 +630,9 @@ static void suspend(struct script *t, enum kind kind)
 {
 	own.kind = kind;
 	presuspend(t);
-	if (kind == GIVEN_UP) {
+	if (kind == KILLED || kind == GIVEN_UP) {
 		host_sleep(20);
-		undo(t);
+		kill_caller(t, kind == GIVEN_UP);
 	}
 	if (own.hangs)
 		host_sleep(200);
@@ -651,6 +657,7 @@ static void act(struct script *t)
 	host_checkpoint(h);
 	if (o->prepare)
 		o->prepare(t);
+	h->haste = kind != FLUSH;
 	if (own.hangs && !o->table)
 		hold(t);
 	if (o->table)
@@ -709,7 +716,7 @@ static void waits_for_minutes(struct script *t)
 	if (own.written_back || !disks_wait())
 		sim_fail("no suspend waits for a scrub: the case was not set up");
 	if (own.kind == GIVEN_UP)
-		undo(t);
+		kill_caller(t, true);
 	disks_release_all();
 	wait_until(t, has_written_back, "the worker of a suspend");
 	if (own.hung)
@@ -754,11 +761,11 @@ static const struct order orders[] = {
 	{ "spare", &mirror, NULL, note_spare, succeeds },
 	{ "grow", &mirror, slowly, grow, copied_ahead, .disks = more_room },
 	{ "grow-stop", &mirror, slowly, grow_and_stop, copy_stopped, .disks = more_room },
-	{ "attach", &mirror, NULL, attach, resilver_ends, true, more_disks },
-	{ "detach", &mirror, NULL, attach_and_detach, succeeds, true, more_disks },
-	{ "replace", &mirror, NULL, replace, replaced, true, more_disks },
-	{ "add", &mirror, NULL, add, succeeds, true, more_disks },
-	{ "remove", &through, NULL, remove_cache, succeeds, true },
+	{ "attach", &mirror, fill_log, attach, resilver_ends, true, more_disks },
+	{ "detach", &mirror, fill_log, attach_and_detach, succeeds, true, more_disks },
+	{ "replace", &mirror, fill_log, replace, replaced, true, more_disks },
+	{ "add", &mirror, fill_log, add, succeeds, true, more_disks },
+	{ "remove", &through, fill_log, remove_cache, succeeds, true },
 };
 
 /* What the cases of now are about: @own is zeroed for each turn. */

@@ -269,7 +269,17 @@ void host_suspend(struct host *h)
 	h->suspended = true;
 	if (h->messages)
 		wait_event(h->messages_wait, !h->messages);
-	kvp_pool_quiesce(h->pool);
+	if (h->haste)
+		kvp_pool_halt(h->pool);
+	else
+		kvp_pool_quiesce(h->pool);
+}
+
+/* A change finds a log on the legs empty, also if the suspend has left something in it. */
+static void expect_settled(struct host *h)
+{
+	if (h->haste && kvp_log_counts(h->pool->log) && !kvp_log_may_stay(h->pool->log))
+		sim_fail("legs or vdevs have changed beside a log that is not empty");
 }
 
 void host_resume(struct host *h)
@@ -392,6 +402,8 @@ int host_replace(struct host *h, const struct host_start *hs)
 		h->quiesced(h);
 	h->quiesced = NULL;
 	ret = kvp_pool_substitute(h->pool, s, &h->refusal);
+	if (!ret)
+		expect_settled(h);
 	if (!ret && !host_labelled(hs->legs))
 		sim_fail("the new leg has no label");
 	end_change(h);
@@ -417,6 +429,8 @@ static int load_table(struct host *h, const struct host_start *hs,
 	ret = change(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_labels(h->pool);
+	if (!ret)
+		expect_settled(h);
 	end_change(h);
 	note_geometry(h->pool);
 	kfree(s);
@@ -511,7 +525,10 @@ void host_stop(struct host *h)
 	const char *wrong;
 	u32 strays, i;
 
-	kvp_pool_quiesce(h->pool);
+	if (h->halted)
+		kvp_pool_finish(h->pool);
+	else
+		kvp_pool_quiesce(h->pool);
 	host_cache_check(h);
 	wrong = kvp_admit_check(h->pool->admission);
 	if (wrong)

@@ -31,6 +31,8 @@ struct host {
 	u32 spilled_tries, spilled_reads;
 	u32 seen;		/* requests that the first fault saw until the pool had started */
 	bool stopped;
+	bool haste;		/* the next tables come with a suspend in haste */
+	bool halted;		/* the pool is halted, and is to be stopped */
 	bool suspended;		/* the pool is suspended, or soon will be: no message begins */
 	u32 messages;		/* messages at work */
 	wait_queue_head_t messages_wait;	/* for @messages to be 0, or @suspended to end */
@@ -115,7 +117,7 @@ u64 host_boundary(const struct host_start *s);
 /** host_start() - start the pool on the disks */
 int host_start(struct host *h, struct oracle *o, const struct host_start *s);
 /**
- * host_suspend() - wait for messages that other tasks have begun, then quiesce the pool
+ * host_suspend() - wait for messages that other tasks have begun, then quiesce the pool, or halt it
  *
  * So no host_checkpoint() meets a log that is stopped. The target does the same: it waits for all
  * orders before it quiesces the pool, and begins none meanwhile. Unlike device-mapper, this code
