@@ -126,7 +126,9 @@ static inline bool kvp_losses_dirty(const struct kvp_losses *losses)
 	return atomic_read(&losses->seen) != atomic_read(&losses->recorded);
 }
 
-/** kvp_leg_gives() - a read of @leg has ended well: @leg will be waited for again. Any context. */
+/**
+ * kvp_leg_gives() - a read of @leg ended well, so callers wait for @leg again. Any context.
+ */
 static inline void kvp_leg_gives(struct kvp_leg *leg)
 {
 	if (READ_ONCE(leg->in_vain))

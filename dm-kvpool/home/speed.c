@@ -58,7 +58,7 @@ static u64 a_second(u64 what, u64 ns)
 	return div64_u64(what * (NSEC_PER_SEC / NSEC_PER_USEC), us);
 }
 
-/* The most that the burst which is in progress may turn out to show. */
+/* Upper limit of the speed that the burst in progress can still show. */
 static u64 at_most(const struct kvp_speed *s)
 {
 	u64 began = READ_ONCE(s->began), now = ktime_get_ns();

@@ -10,7 +10,7 @@
 #include "io/slow.h"
 
 #define WATCH_MS	1000	/* between two looks of the watch, while legs have requests */
-/* a leg silent for so long gets no more requests of tasks that must not wait */
+/* A leg that is silent for so long gets no requests from tasks that must not wait. */
 #define LATE_MS		1000
 /* for requests sent to a leg that is out on purpose, with leg_timeout=0 */
 #define OUT_MS		30000

@@ -30,10 +30,11 @@
 /** kvp_vdev_ops_of() - the operations of a vdev with geometry @g. Any context. */
 const struct kvp_vdev_ops *kvp_vdev_ops_of(const struct kvp_geometry *g);
 
-/* also for a single, which is a mirror with one leg */
+
 /* A log on SSDs that have no homes: dirty blocks stay there. Beside homes none of these holds. */
 #define KVP_LOG_OF_CACHE { .keeps = true, .paced = true, .packed = true, .counted = true }
 
+/* also for a single, which is a mirror with one leg */
 extern const struct kvp_vdev_ops kvp_copies_ops;
 extern const struct kvp_vdev_ops kvp_parity1_ops;
 extern const struct kvp_vdev_ops kvp_cache_ops;

@@ -189,8 +189,8 @@ static bool pass_unreadable(struct kvp_pool *pool, struct kvp_sb *sb)
 
 /*
  * True if the next superblock may be in one ring of a leg, where it cannot be read, and not in the
- * other ring: the power went between the two. It does not count, but may become readable later. Any
- * leg is asked: it may be the superblock by which the leg returned.
+ * other ring: the power went between the two. It does not count, but may become readable later.
+ * Looks at legs in any state: that superblock may be the one that brought the leg back.
  */
 bool kvp_next_is_unread(const struct kvp_pool *pool, const struct kvp_labels *l,
 			const struct kvp_sb *sb)

@@ -3,9 +3,8 @@
  * The cache vdev when the pool starts (R14).
  *
  * Every superblock says where the log is, and whether it was empty at the last stop. A superblock
- * revokes
- * the latter before anything is appended. So without the cache, the legs that are here show whether
- * data is missing.
+ * clears that mark before anything is appended. So without the cache, the legs that are here show
+ * whether data is missing.
  *
  *   empty, and the cache missing     the log begins anew on the vdevs with data
  *   not empty, and missing           refused; discard_log gives it up (recovery/discard_log.c)

@@ -76,18 +76,15 @@ static void copy_slot(struct kvp_labels *l, u32 slot)
  *   no memory, or no answer        tried again a few times; then as any other error
  *
  * A leg in doubt may have data that no other leg has. It counts as a missing one: kvp_choose(),
- * R16.
- * So the start is refused if a request may have been answered by a superblock that only legs have
- * which are in doubt or missing. If not, the leg is used, and the next superblock overwrites the
- * unreadable slots. A start that is refused has written nothing, and a later start finds
- * everything.
+ * R16. Suppose that only legs in doubt or missing have a superblock, and that the pool may have
+ * answered a request under it. Then the start is refused. Otherwise the leg is used, and the next
+ * superblock overwrites the unreadable slots. A start that is refused has written nothing, and a
+ * later start finds everything.
  *
  * By order (`degraded`) such a leg is left out. If its vdev needs it, and the slots are never
- * readable
- * again, the pool would be lost. A second order (`accept_fork`) goes back to the newest superblock
- * that can be read (pass_unreadable()). Later writes may then be lost: blocks below table pages
- * that were
- * overwritten since read EIO.
+ * readable again, the pool would be lost. A second order (`accept_fork`) goes back to the newest
+ * superblock that can be read (pass_unreadable()). Later writes may then be lost: blocks below
+ * table pages that were overwritten since read EIO.
  */
 #define READ_PAUSES	5	/* for all slots of a leg together */
 #define READ_PAUSE_MS	200

@@ -15,20 +15,16 @@
  *   kvp_pool_stop(), kvp_pool_free()
  *
  * The first resume only starts. Settings and marks may change while the pool runs: each change is
- * one
- * superblock, and is undone in memory if that fails. kvp_pool_clear() is the order to try again
- * after
- * a failure (core/failure.h).
+ * one superblock, and is undone in memory if that fails. kvp_pool_clear() is the order to try again
+ * after a failure (core/failure.h).
  *
  * Locks: the target calls one of these at a time. Exceptions are settings, marks and `clear`:
- * messages
- * may call them at the same time, and they hold sb_lock. A change of a cache's mode (cachemode.h)
- * holds drain->lock, the outermost of all. kvp_pool_quiesce() holds no lock while it waits for
- * workers, since they take all other locks.
+ * messages may call them at the same time, and they hold sb_lock. A change of a cache's mode
+ * (cachemode.h) holds drain->lock, the outermost of all. kvp_pool_quiesce() holds no lock while it
+ * waits for workers, since they take all other locks.
  *
  * A new command on legs gets its own file here: numbered steps at its head, a plan that can be
- * refused
- * before the device is suspended, and one superblock that puts it into effect.
+ * refused before the device is suspended, and one superblock that puts it into effect.
  */
 #ifndef KVP_POOL_H
 #define KVP_POOL_H

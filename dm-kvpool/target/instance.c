@@ -40,8 +40,8 @@ static void pool_gone(struct kvp_pool *pool)
 }
 
 /*
- * Leave the registry. A stray keeps the next pool from its leg, so let the pool linger first,
- * without a gap in which neither is true.
+ * Leave the registry. A stray keeps the next pool from its leg, so let the pool linger first: the
+ * leg is claimed at every moment.
  */
 static void leave(struct kvp_instance *inst)
 {

@@ -143,7 +143,7 @@ static u64 scrub_done(const struct kvp_pool *pool)
 
 static const char *vdev_state(const struct kvp_vdev *v);
 
-/* State of the cache; "-": there is none. */
+/* State of the cache, or "-" without one. */
 static const char *cache_state(struct kvp_pool *pool)
 {
 	const struct kvp_vdev *v = kvp_pool_cache(pool);
