@@ -228,6 +228,13 @@ int kvp_poison_make_durable(struct kvp_pool *pool)
 	return make_poison_durable(pool);
 }
 
+void kvp_poison_note(struct kvp_pool *pool)
+{
+	/* The table knows that the poison is not durable, so the next FLUSH tries again. */
+	if (kvp_poison_make_durable(pool))
+		return;
+}
+
 void kvp_poison_work(struct work_struct *work)
 {
 	make_poison_durable(container_of(work, struct kvp_pool, poison_work));

@@ -34,11 +34,18 @@ int __must_check kvp_checkpoint_anew(struct kvp_pool *pool, const struct kvp_log
 /**
  * kvp_poison_make_durable() - make poison durable before a read of it is answered
  *
- * Return: 0 or -EIO. A reader can ignore it, since the read fails in both cases. After an error the
- * poison stays in memory. The next read that finds poison tries again, and so does the next FLUSH.
- * Caller holds no range lock. Context: process, waits for I/O.
+ * Return: 0 or -EIO. After an error the poison stays in memory. The next read that finds poison
+ * tries again, and so does the next FLUSH. Caller holds no range lock. Context: process, waits for
+ * I/O.
  */
-int kvp_poison_make_durable(struct kvp_pool *pool);
+int __must_check kvp_poison_make_durable(struct kvp_pool *pool);
+
+/**
+ * kvp_poison_note() - the same for a reader, a scrub or a resilver
+ *
+ * They do not depend on the result: the read fails in both cases, and a FLUSH tries again.
+ */
+void kvp_poison_note(struct kvp_pool *pool);
 
 /** kvp_poison_work() - the same for a FLUSH, whose work on commit_wq must not wait for it */
 void kvp_poison_work(struct work_struct *work);

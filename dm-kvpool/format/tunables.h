@@ -54,7 +54,7 @@ struct kvp_tunable {
 extern const struct kvp_tunable kvp_tunables[KVP_TUNABLES];
 
 /** kvp_tunable_find() - index of the tunable called @key, or -ENOENT */
-int kvp_tunable_find(const char *key);
+int __must_check kvp_tunable_find(const char *key);
 
 /**
  * kvp_tunable_parse() - read a value: a number, or one of the tunable's words

@@ -326,7 +326,7 @@ int kvp_block_read(struct kvp_pool *pool, kvp_block_t block, struct page *page)
 	 * first.
 	 */
 	if (ret == -EBADMSG || ret == -ENODATA)
-		kvp_poison_make_durable(pool);
+		kvp_poison_note(pool);
 	if (ret == -EBADMSG || ret == -ENODATA)
 		return -EBADMSG;
 	return ret ? -EIO : 0;

@@ -103,8 +103,8 @@ int __must_check kvp_change_join(struct kvp_pool *pool, u32 at, struct page *pag
 				 struct kvp_refusal *r);
 
 /* Refusals of several changes. Each fills in @r, and returns the error. */
-int kvp_change_no_memory(struct kvp_refusal *r);
-int kvp_change_no_superblock(struct kvp_refusal *r);
-int kvp_change_faulted(struct kvp_refusal *r);
+int __must_check kvp_change_no_memory(struct kvp_refusal *r);
+int __must_check kvp_change_no_superblock(struct kvp_refusal *r);
+int __must_check kvp_change_faulted(struct kvp_refusal *r);
 
 #endif /* KVP_CHANGE_H */

@@ -20,7 +20,8 @@ struct kvp_refusal;
 /* --- labels.c --- */
 
 /** kvp_refuse_small() - refuse since the device of @leg is too small; @why says for what */
-int kvp_refuse_small(const struct kvp_leg *leg, const struct kvp_why *why, struct kvp_refusal *r);
+int __must_check kvp_refuse_small(const struct kvp_leg *leg, const struct kvp_why *why,
+				  struct kvp_refusal *r);
 
 /**
  * kvp_label_place() - find the leg of @label in superblock @best
@@ -41,12 +42,13 @@ int __must_check kvp_start_read(struct kvp_io *io, u32 *pauses);
 /* --- choose.c. Each returns 0, or -errno with @r filled in. --- */
 
 /** kvp_check_family() - check that all labels belong to @best; note which have parted from it */
-int kvp_check_family(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_sb *best,
-		     const struct kvp_start *s, struct kvp_refusal *r);
+int __must_check kvp_check_family(struct kvp_pool *pool, struct kvp_labels *l,
+				  const struct kvp_sb *best, const struct kvp_start *s,
+				  struct kvp_refusal *r);
 
 /** kvp_check_table() - check that the table is one of the pool of @sb, which may start so */
-int kvp_check_table(struct kvp_pool *pool, const struct kvp_sb *sb, const struct kvp_start *s,
-		    struct kvp_refusal *r);
+int __must_check kvp_check_table(struct kvp_pool *pool, const struct kvp_sb *sb,
+				 const struct kvp_start *s, struct kvp_refusal *r);
 
 /* --- places.c --- */
 
@@ -58,11 +60,12 @@ void kvp_leg_info_forget(struct kvp_leg_info *info);
  *
  * Decides the state of each leg, too. Return: 0, or -errno with @r filled in.
  */
-int kvp_order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb *best,
-		   struct kvp_refusal *r);
+int __must_check kvp_order_legs(struct kvp_pool *pool, struct kvp_labels *l, struct kvp_sb *best,
+				struct kvp_refusal *r);
 
 /** kvp_check_sizes() - refuse if a device is too small for the layout that counts */
-int kvp_check_sizes(struct kvp_pool *pool, const struct kvp_sb *best, struct kvp_refusal *r);
+int __must_check kvp_check_sizes(struct kvp_pool *pool, const struct kvp_sb *best,
+				 struct kvp_refusal *r);
 
 /** kvp_set_shadow_state() - decide whether the device that the table names is the shadow */
 void kvp_set_shadow_state(struct kvp_pool *pool, const struct kvp_label *label, bool readonly);
@@ -92,7 +95,8 @@ void kvp_forget_eras(struct kvp_pool *pool);
  *
  * If so, they are left out. Return: 0, or -errno with @r filled in.
  */
-int kvp_check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp_start *s,
-		      bool auto_start, struct kvp_refusal *r);
+int __must_check kvp_check_missing(struct kvp_pool *pool, struct kvp_sb *sb,
+				   const struct kvp_start *s, bool auto_start,
+				   struct kvp_refusal *r);
 
 #endif /* KVP_START_STEPS_H */

@@ -149,7 +149,7 @@ int __must_check kvp_legs_resilvered(struct kvp_vdev *v, u64 which);
  * -EBUSY: it is the last leg in sync that its vdev needs; -ENODEV: the same, and it has no device;
  * -EROFS; -EIO. Context: process; waits for I/O. Takes sb_lock.
  */
-int kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);
+int __must_check kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);
 
 /** kvp_losses_survivable() - how many more legs may be lost, in the worst case. Context: any. */
 u32 kvp_losses_survivable(const struct kvp_pool *pool);

@@ -50,7 +50,7 @@ void kvp_sb_write_label(struct sb_write *w, struct kvp_leg *leg, u32 nr);
  *
  * Return: 0, or the first error.
  */
-int kvp_sb_end_label(struct sb_write *w);
+int __must_check kvp_sb_end_label(struct sb_write *w);
 
 /**
  * kvp_sb_write_in_turn() - write to one ring of @leg after the other

@@ -87,7 +87,7 @@ void kvp_registry_gone(struct kvp_pool *pool);
  * Call it before anything is read: a read would wait for a device that has not answered. Return: 0,
  * or -EBUSY with words in @refusal. Context: process.
  */
-int kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal);
+int __must_check kvp_registry_answered(const struct kvp_start *s, struct kvp_refusal *refusal);
 
 /** kvp_registry_leave() - the pool has stopped, or did not start: other pools may have its legs */
 void kvp_registry_leave(struct kvp_instance *inst);

@@ -446,7 +446,7 @@ static int copy_block(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 	kvp_range_unlock(&pool->ranges, &range);
 	/* A block that no leg has is poisoned now, or was before. */
 	if (ret == -EBADMSG || ret == -ENODATA || parity == -EBADMSG)
-		kvp_poison_make_durable(pool);
+		kvp_poison_note(pool);
 	if (ret == -EBADMSG || ret == -ENODATA)
 		ret = 0;
 	return ret ?: parity == -EBADMSG ? 0 : parity;

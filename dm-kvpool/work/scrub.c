@@ -240,7 +240,7 @@ static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_bloc
 	}
 	info->healed += atomic64_read(&pool->work_stats.healed) - healed;
 	if (poisoned)
-		kvp_poison_make_durable(pool);
+		kvp_poison_note(pool);
 	return ret == -ENOMEM ? ret : 0;
 }
 
@@ -350,7 +350,7 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 	lost = atomic64_read(&pool->work_stats.leaf_lost) - lost;
 	info->unrepaired += lost;
 	if (lost)
-		kvp_poison_make_durable(pool);
+		kvp_poison_note(pool);
 	if (!(kvp_vblock_nr(at.block) % kvp_leaf_blocks(at.v->g)))
 		kvp_table_shrink(pool->table, false);
 	*blocks = min_t(u64, step_blocks(&at), kvp_block_since(end, block));

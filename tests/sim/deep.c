@@ -379,7 +379,7 @@ static void page_above_that_may_come_back(struct script *t)
 	disks.nr_faults = 0;
 	host_read_check(h, 5 * LEAF + 300);
 	/* the reader has healed the other copy */
-	kvp_leg_offline(h->pool, host_leg(h, 1));
+	host_offline(h, 1);
 	lose_page(h, 1, 0);
 	expect_eio(h, 5 * LEAF + 300);
 	if (kvp_table_give_up(h->pool->table, 5 * LEAF, false) != -EBUSY)

@@ -751,7 +751,7 @@ static void largest_main(void *arg)
 		start_again(t);
 		host_write(h, 30 * i, 10, false);
 		host_checkpoint(h);
-		kvp_leg_offline(h->pool, host_leg(h, i % 2));
+		host_offline(h, i % 2);
 		host_write(h, 30 * i + 5, 9, true);
 		host_sleep(2500);
 		host_discard(h, 30 * i + 1, 2);

@@ -1875,7 +1875,7 @@ static void live_leg_1_returns(struct lives_test *s, u32 missed)
 	struct host *h = &s->host;
 
 	live_one_flush(s);
-	kvp_leg_offline(h->pool, host_leg(h, 1));
+	host_offline(h, 1);
 	live_checkpoints(s, missed);
 	note(s, h->pool->sb->sequence + 1);
 	if (host_online(h, 1))
@@ -1980,7 +1980,7 @@ static void live_slot_that_fails_for_long(struct lives_test *s)
 	u32 end;
 
 	live_one_flush(s);
-	kvp_leg_offline(h->pool, host_leg(h, 1));
+	host_offline(h, 1);
 	note(s, h->pool->sb->sequence + 1);
 	for (end = 0; end < 2; end++) {
 		u64 at = slot_block(&disks.img[0], end, s->noted[0]);
@@ -2327,7 +2327,7 @@ static void live_leg_offline(struct lives_test *s)
 	live_one_flush(s);
 	remember_past(s);
 	WRITE_ONCE(s->host.pool->sb->epoch, s->host.pool->sb->epoch + s->ahead);
-	kvp_leg_offline(s->host.pool, host_leg(&s->host, s->lost));
+	host_offline(&s->host, s->lost);
 }
 
 /*

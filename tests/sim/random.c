@@ -289,7 +289,7 @@ static void run_main(void *arg)
 	}
 	if (r->trouble == TROUBLE_OFFLINE) {
 		host_sleep(rng_below(&r->rng, 300));
-		kvp_leg_offline(r->host.pool, host_leg(&r->host, r->start.legs - 1));
+		host_offline(&r->host, r->start.legs - 1);
 	}
 	if (r->trouble == TROUBLE_RETURNS)
 		leave_and_return(r);

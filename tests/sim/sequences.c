@@ -54,7 +54,7 @@ static void leg_leaves(struct script *s)
 {
 	s->crash.lost |= 2;
 	s->crash.back_at = 0;
-	kvp_leg_offline(s->host.pool, host_leg(&s->host, 1));
+	host_offline(&s->host, 1);
 }
 
 /* It misses something, and has all of it when the resilver has ended. */
@@ -137,7 +137,7 @@ static void do_op(struct script *s, enum op op)
 		break;
 	case OP_SSD_OFFLINE:
 		s->crash.lost |= BIT(s->start.legs - s->start.cache);
-		kvp_leg_offline(h->pool, host_leg(h, s->start.legs - s->start.cache));
+		host_offline(h, s->start.legs - s->start.cache);
 		break;
 	case OP_SSDS_LOSS:
 		lose_ssds(s, s->start.cache);

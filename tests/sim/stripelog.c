@@ -121,7 +121,7 @@ static void live_and_take_one_out(struct script *l)
 	host_write(h, 2, 5, false);
 	host_flush(h);
 	l->crash.lost |= BIT(script_first_ssd(l));
-	kvp_leg_offline(h->pool, host_leg(h, script_first_ssd(l)));
+	host_offline(h, script_first_ssd(l));
 	host_write(h, 3, 5, false);
 	host_flush(h);
 	host_write(h, 20, 3, false);

@@ -23,6 +23,7 @@
 #include "ram/wbuf.h"
 #include "super/heartbeat.h"
 #include "super/leaves.h"
+#include "super/members.h"
 #include "table/table.h"
 #include "work/destage.h"
 #include "work/resilver.h"
@@ -859,6 +860,14 @@ struct kvp_leg *host_leg(struct host *h, u32 disk)
 /* --- legs that return ------------------------------------------------------------ */
 
 #define RESILVER_MS	600000u		/* of virtual time: no resilver of a test takes as long */
+
+void host_offline(struct host *h, u32 disk)
+{
+	int ret = kvp_leg_offline(h->pool, host_leg(h, disk));
+
+	if (ret)
+		sim_fail("leg %u cannot be taken out: %d", disk, ret);
+}
 
 int host_online(struct host *h, u32 disk)
 {

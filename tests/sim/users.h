@@ -223,6 +223,9 @@ bool host_cached(struct host *h, u64 block);
  */
 void host_cache_check(struct host *h);
 void host_sleep(u32 ms);
+/** host_offline() - take the leg on @disk out by order; the case fails if that is refused */
+void host_offline(struct host *h, u32 disk);
+
 /** host_online() - let the leg on @disk return: its resilver begins */
 int host_online(struct host *h, u32 disk);
 /** host_wait_resilver() - wait until no leg resilvers, and none is about to return by itself */
