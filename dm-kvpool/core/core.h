@@ -10,25 +10,7 @@
  * Words: docs/design/words.md. A block is 4 KiB; "block" alone is a block of the pool's device. A
  * leg's own blocks are said to be "on the leg".
  *
- * Lock order, outermost first:
- *
- *   pool->drain->lock         one change of the cache's mode at a time
- *   pool->returns->lock       one leg that returns at a time
- *   pool->ahead->lock         one copy of the table ahead of a growth at a time
- *   pool->checkpoint_lock     one checkpoint at a time
- *   range locks               (core/range_lock.h: how to hold several)
- *   log->build_lock
- *   table->load_lock
- *   table->lock
- *   pool->set_lock            orders that set a tunable
- *   pool->sb_lock             superblock and membership
- *   events->places            the places of legs, while events are written
- *   wbuf bucket locks         spinlocks from here on
- *   a shelf of the wbuf
- *   wbuf->lock, log->lock (irqsave), members_lock (irqsave), table->lru_lock, published_lock,
- *   events->lock (irqsave), a shard's lock of the RAM cache (irqsave), admission->lock (irqsave),
- *   a stripe's lock of the SSD cache's index, a set's lock of runs (irqsave)
- *   a set's lock of flights (irqsave), then flights->lock (irqsave)
+ * Locks and their order: docs/design/locks-and-contexts.md.
  */
 #ifndef KVP_CORE_H
 #define KVP_CORE_H
