@@ -368,6 +368,47 @@ static void one_leg_refuses_it(struct script *b)
 	host_stop(&b->host);
 }
 
+static void refuse_beats(void)
+{
+	u32 i;
+
+	for (i = 0; i < LEGS; i++)
+		disks_fault(FAULT_WRITE_EIO, i, KVP_BEAT_BLOCK,
+			    KVP_BEAT_BLOCK + KVP_BEAT_SLOTS - 1);
+}
+
+/* The way to all legs is broken, so none of them is given up. */
+static void every_leg_refuses_it(struct script *b)
+{
+	u32 i;
+
+	begin(b, 1);
+	refuse_beats();
+	host_sleep(60000);
+	disks.nr_faults = 0;
+	/* From here on nothing is sent, so nothing fails. */
+	for (i = 0; i < LEGS; i++)
+		atomic64_set(&b->host.pool->legs[i].err_write, 0);
+	expect_stopped(b);
+	host_stop(&b->host);
+}
+
+/* Then the start is refused, and has changed nothing. */
+static void no_leg_takes_the_claim(struct script *b)
+{
+	begin(b, 1);
+	host_write(&b->host, 3, 5, true);
+	host_stop(&b->host);
+	refuse_beats();
+	if (!host_start(&b->host, &b->o, &b->start))
+		sim_fail("the pool starts without a claim");
+	disks.nr_faults = 0;
+	if (host_start(&b->host, &b->o, &b->start))
+		sim_fail("start: %s", b->host.refusal.why);
+	expect_works(b);
+	host_stop(&b->host);
+}
+
 static void one_leg_hangs(struct script *b)
 {
 	u32 i;
@@ -529,6 +570,8 @@ void run_heartbeat(void)
 	beats("frozen-beside", a_frozen_host_beside_another);
 	beats("no-answer", no_leg_answers_in_time);
 	beats("refused", one_leg_refuses_it);
+	beats("all-refuse", every_leg_refuses_it);
+	beats("no-claim", no_leg_takes_the_claim);
 	beats("hangs", one_leg_hangs);
 	beats("returns", a_leg_returns_with_another_claim);
 	beats("suspended", a_suspended_pool);

@@ -11,6 +11,7 @@
 #include "super/members.h"
 #include "table/table.h"
 #include "trouble.h"
+#include "work/scrub.h"
 
 #define FIRST	64u	/* the blocks of a test */
 #define COUNT	24u
@@ -180,6 +181,52 @@ static void scrub_ends_though_a_leg_refuses(struct script *t)
 	expect_nothing_lost(t);
 }
 
+/* A scrub runs, and waits for leg 1. */
+static void begin_a_scrub_that_waits(struct script *t)
+{
+	begin(t);
+	refuse(t, 1, 0);
+	if (kvp_scrub_start(t->host.pool, 0))
+		sim_fail("the scrub does not start");
+	host_sleep(2000);
+	if (!disks.faults[0].hit || t->host.pool->scrub->info.state != KVP_SCRUB_RUNNING)
+		sim_fail("the scrub does not wait: the case was not set up");
+}
+
+static void expect_scrub_ends(struct script *t, unsigned long since, u32 ms, u32 state)
+{
+	const struct kvp_scrub *scrub = t->host.pool->scrub;
+
+	flush_work(&t->host.pool->scrub->work);
+	if (jiffies_to_msecs(jiffies - since) > ms || scrub->info.state != state)
+		sim_fail("after %u ms the scrub is in state %u", jiffies_to_msecs(jiffies - since),
+			 scrub->info.state);
+	expect_nothing_lost(t);
+}
+
+/* It stops once it has done with the block: it does not wait for another one. */
+static void scrub_that_waits_is_stopped(struct script *t)
+{
+	unsigned long start;
+
+	begin_a_scrub_that_waits(t);
+	start = jiffies;
+	if (kvp_scrub_stop(t->host.pool))
+		sim_fail("the scrub cannot be stopped");
+	expect_scrub_ends(t, start, 19000, KVP_SCRUB_STOPPED);
+}
+
+/* The leg is taken out: there is nothing to wait for. */
+static void scrub_waits_for_no_leg_that_left(struct script *t)
+{
+	unsigned long start;
+
+	begin_a_scrub_that_waits(t);
+	start = jiffies;
+	host_offline(&t->host, 1);
+	expect_scrub_ends(t, start, 1000, KVP_SCRUB_FINISHED);
+}
+
 /* --- parity ----------------------------------------------------------------------------- */
 
 static void block_is_made_at_once(struct script *t)
@@ -243,6 +290,8 @@ void run_refused(void)
 	trouble(NAMED(other_copy_is_read_at_once), 2);
 	trouble(NAMED(scrub_waits_for_a_leg_that_refuses), 2);
 	trouble(NAMED(scrub_ends_though_a_leg_refuses), 2);
+	trouble(NAMED(scrub_that_waits_is_stopped), 2);
+	trouble(NAMED(scrub_waits_for_no_leg_that_left), 2);
 	lives_of("block_is_made_at_once", block_is_made_at_once, NULL, &rows, LEG_BLOCKS);
 	lives_of("scrub_of_rows_ends_though_a_leg_refuses",
 		 scrub_of_rows_ends_though_a_leg_refuses, NULL, &rows, LEG_BLOCKS);
