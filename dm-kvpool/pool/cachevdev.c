@@ -7,7 +7,7 @@
  * whether data is missing.
  *
  *   empty, and the cache missing     the log begins anew on the vdevs with data
- *   not empty, and missing           refused; discard_log gives it up (recovery/discard_log.c)
+ *   not empty, and missing           refused; discard_log discards it (recovery/discard_log.c)
  *
  * A cache of kind parity1 counts as missing if too few of its SSDs are there to read its log
  * (kvp_log_needs()), whatever their contents.
