@@ -322,8 +322,8 @@ static kvp_lsn_t most_written(const struct kvp_pool *pool)
 }
 
 /*
- * The lsn up to which blocks may be torn. Entries behind the log's last one may have been in flight
- * when the power went, and have torn the blocks that lay there. So may the entries of a recovery's
+ * Blocks below this lsn may be torn. Entries behind the log's last one may have been in flight when
+ * the power went, and have torn the blocks that lay there. So may the entries of a recovery's
  * chain, which may have any length.
  */
 static kvp_lsn_t may_be_torn(const struct kvp_pool *pool, kvp_lsn_t head)

@@ -42,7 +42,7 @@ bool kvp_cache_current(struct kvp_pool *pool, const struct kvp_tpage *leaf, kvp_
 void kvp_cache_mistrust(struct kvp_pool *pool, kvp_block_t block, u32 count);
 
 /**
- * kvp_cache_write_rest() - write what is left of the cache: summaries, and in the superblock how
+ * kvp_cache_write_rest() - write the last things of the cache: summaries, and in the superblock how
  * far the ring has come
  *
  * Call it when the cache is stopped, nothing is in flight, and nothing changes. Context: process,

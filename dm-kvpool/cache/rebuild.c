@@ -178,7 +178,7 @@ static void write_summary(struct kvp_rebuild *w, kvp_lsn_t lsn, u32 era, bool ri
 	client(w)->wrote_summary(owner(w), KVP_SUMMARY_BLOCKS * copies / kvp_log_copies(g));
 }
 
-/* The position up to which all that the log wrote has entered the index, or become dirty. */
+/* All that the log wrote below this lsn has entered the index, or is dirty. */
 static kvp_lsn_t left_until(const struct kvp_rebuild *w, const struct kvp_cache_log *log)
 {
 	return is_ring(w, log) ? kvp_scache_passed(w->scache) : log->passed_on;

@@ -339,8 +339,8 @@ kvp_lsn_t kvp_scache_end_claim(struct kvp_scache *s)
 /* --- reading ---------------------------------------------------------------------------- */
 
 /*
- * The lsn up to which the log, which stands at @wiped, may go before it overwrites @nr neighbouring
- * blocks on a leg.
+ * The log stands at @wiped. It may go up to the lsn that is returned before it overwrites @nr
+ * neighbouring blocks on a leg.
  */
 static kvp_lsn_t safe_until(const struct kvp_scache *s, kvp_lsn_t wiped, u32 place, u32 nr)
 {

@@ -70,8 +70,8 @@ struct page;
  * @only_log_leg: the one leg that has the log's block at @at; NULL: others have it too. Context:
  *	any.
  * @read_spilled: kvp_spill_read()
- * @reserves: rows whose parity must be in the log before a record of one block goes home. Any
- *	context.
+ * @reserves: rows that must have their parity in the log before a record of one block goes home.
+ *	Any context.
  *
  * The table:
  * @row_is_empty: for an unwritten block: true if its row is unwritten, too. Context: process.

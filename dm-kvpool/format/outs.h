@@ -13,9 +13,9 @@
  * 2. Once it counts, a second one says so, with its number. The commit ends when that one counts.
  *
  * Before the commit ends, the pool does nothing that relies on the loss. It answers no request
- * without the lost leg, frees no log space or page, and writes nothing home that the leg lacks. So
- * a leg whose newest superblock has KVP_OUT_CALLED for B has had no part in anything that B does
- * not know. Of such a leg, kvp_sb_never_counted() tells that the others may pass it by.
+ * without the lost leg, frees no log space or page, and writes nothing home that the leg lacks.
+ * Suppose that the newest superblock of a leg has KVP_OUT_CALLED for B. Then the leg has had no
+ * part in anything that B does not know. The others may pass such a leg by: kvp_sb_never_counted().
  *
  * A module that does not know the field writes zeros, which say nothing. Whatever is in doubt is a
  * fork, as before.

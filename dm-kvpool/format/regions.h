@@ -114,9 +114,10 @@ kvp_vblock_t kvp_map_from(const struct kvp_map *map, u32 vdev, kvp_block_t block
 /**
  * kvp_regions_lay_out() - decide what each of sb->vdevs[] holds, and which carries the log
  *
- * For a new pool, whose vdevs are laid out and counted. They share roughly in proportion to their
- * sizes. What is left over makes further regions. Each region leaves less than a leaf of a vdev
- * unused. logplace.h says where the log goes. Fills in regions, map, features and the log's vdev.
+ * For a new pool. Its vdevs are laid out and counted already. They share roughly in proportion to
+ * their sizes. What is left over makes further regions. Each region leaves less than a leaf of a
+ * vdev unused. logplace.h says where the log goes. Fills in regions, map, features and the log's
+ * vdev.
  *
  * Return: 0, or -EINVAL: there are too many roots, or too many regions would be needed.
  */

@@ -72,8 +72,8 @@ bool kvp_sb_rings_unread(const struct kvp_sb_rings *r, u64 sequence);
 u32 kvp_sb_rings_unreadable(const struct kvp_sb_rings *r);
 
 /**
- * kvp_sb_rings_next() - the first number from @sequence on whose slot has none of the newest two of
- * a ring (R13)
+ * kvp_sb_rings_next() - the first number from @sequence on that overwrites none of the newest two
+ * of a ring (R13)
  *
  * Numbers of one leg are consecutive, so only a label whose numbers are not has to ask.
  */
@@ -110,7 +110,7 @@ u32 kvp_sb_gaps_between(u64 had, u64 sequence);
  * @ring: KVP_RING_FRONT or KVP_RING_BACK
  * @newest: the newest superblock of the leg that can be read
  *
- * The newest is that of the highest epoch, then of the highest number. A history that was given up
+ * The newest is that of the highest epoch, then of the highest number. A history that was discarded
  * may have higher numbers in lower epochs.
  *
  * Return: up to 255. That also stands for a ring without a superblock. And it stands for a ring

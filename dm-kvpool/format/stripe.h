@@ -3,10 +3,9 @@
  * Parity1: how a request of any size lies on the legs as full stripes.
  *
  * A request of s blocks at physical block offset o on n legs is cut into n pieces. The first piece
- * is parity. Piece i lies on leg (o+i) mod n, from its block floor((o+i)/n) on, one block a row.
- * So each request is a number of full rows, of which the last may be narrower. The next request
- * follows right behind it. Row r of the parity is the XOR of row r of all other pieces that have
- * one.
+ * is parity. Piece i lies on leg (o+i) mod n, from its block floor((o+i)/n) on, one block a row. So
+ * each request is a number of full rows; the last one may be narrower. The next request follows
+ * right behind it. Row r of the parity is the XOR of row r of all other pieces that have one.
  *
  * Home uses this with the stripes of the vdev, which all have one size, and whose parity goes from
  * leg to leg. The log of a cache of kind parity1 uses it with the size of each entry.

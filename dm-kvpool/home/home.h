@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writing versions home: the one way by which blocks that the log records reach their places.
- * Destage and direct writes use it.
+ * Writing versions home: blocks that the log records reach their places in this way only. Destage
+ * and direct writes use it.
  *
- * The caller has versions whose records are durable, sorted by block. It has its own struct
+ * The caller has versions, sorted by block. Their records are durable. It has its own struct
  * kvp_home, with all memory that is needed. A caller that gets -ENOMEM takes a checkpoint, and
  * tries again: then table pages are clean, and can be freed.
  *

@@ -45,7 +45,7 @@ static u32 missing_piece(const struct kvp_stripe_read *s, u64 base)
 	       kvp_stripe_piece_on(g->leg_count, base / kvp_stripe_blocks(g), s->out);
 }
 
-/* Rows of which the missing piece is wanted. */
+/* Rows with a missing piece that is wanted. */
 static struct rows missing(const struct kvp_stripe_read *s, u64 base)
 {
 	u32 piece = missing_piece(s, base);

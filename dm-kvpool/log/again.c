@@ -55,7 +55,7 @@ static bool all_durable(struct kvp_log *log, u64 seq)
 	return durable;
 }
 
-/* Commit all that was accepted so far, and note the seq up to which that is. */
+/* Commit all that was accepted so far, and note its last seq. */
 static void want_all(struct kvp_log *log, struct kvp_direct *b)
 {
 	b->seq = kvp_wbuf_take_seq(log->wbuf);

@@ -399,8 +399,8 @@ static void rewind_log(struct kvp_log *log)
 
 	log->redo = list_first_entry(&log->in_flight, struct kvp_entry_io, list)->hdr.lsn;
 	/*
-	 * A new entry must not have the sum of a failed one, whose successor may be on some leg.
-	 * The time in its header makes its sum differ.
+	 * A failed entry may have a successor on some leg. So a new entry must not have the sum of
+	 * the failed one. The time in its header makes it differ.
 	 */
 	log->rewound = max_t(u64, ktime_get_real_seconds(), log->rewound) + 1;
 	list_for_each_entry_safe(e, next, &log->in_flight, list)
@@ -542,7 +542,7 @@ static bool settle_losses(struct kvp_log *log)
 }
 
 /*
- * Step 6. Take the first durable entry, whose versions may go home now; NULL: there is none. Only
+ * Step 6. Take the first durable entry: its versions may go home now. NULL: there is none. Only
  * kvp_post_work() takes entries.
  */
 static struct kvp_entry_io *take_finished(struct kvp_log *log)

@@ -33,7 +33,7 @@ static bool needs_flush(struct kvp_log *log, const struct kvp_waiter *w)
 				!kvp_table_poison_durable(log->table, w->poisonings)));
 }
 
-/* Step 2. Move waiters whose seq is durable to @done, or to log->flush_waiters. */
+/* Step 2. If the seq of a waiter is durable, move it to @done, or to log->flush_waiters. */
 void __kvp_collect_waiters(struct kvp_log *log, struct list_head *done)
 {
 	struct kvp_waiter *w, *next;
@@ -116,10 +116,11 @@ static void commit_closing(struct kvp_log *log, struct list_head *waiters)
 }
 
 /*
- * Take waiters whose intents are home and whose poison is durable, and those that wait only for a
- * loss to be recorded. True if there are intents to flush. The others stay on the list. They wait
- * for a direct write, or for a checkpoint, which queues this work again when it ends. This work
- * must not wait for it here: under memory pressure one thread may have to do all work.
+ * Take waiters that need no more than a flush: their intents are home, and their poison is durable.
+ * Take those, too, that wait only for a loss to be recorded. True if there are intents to flush.
+ * The others stay on the list. They wait for a direct write, or for a checkpoint, which queues this
+ * work again when it ends. This work must not wait for it here: under memory pressure one thread
+ * may have to do all work.
  */
 static bool take_flush_waiters(struct kvp_log *log, struct list_head *waiters)
 {

@@ -197,7 +197,7 @@ void kvp_commit_fail_internal(struct kvp_log *log);
 /**
  * kvp_log_due() - true if an entry must be built that no caller waits for
  *
- * The interval was over for a part of what is buffered, or kvp_commit_now() was called.
+ * Some buffered versions have waited for an interval, or kvp_commit_now() was called.
  */
 static inline bool kvp_log_due(const struct kvp_log *log)
 {

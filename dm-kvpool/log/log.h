@@ -109,10 +109,10 @@ enum kvp_entry_phase {
  * @pending: number of copies that are still being written, and 1 while they are submitted
  * @sent, @failed: bit per leg of @v: its part was submitted, its part failed. A part is a copy of
  *	all, except on a cache of kind parity1
- * @extra: of @sent: legs that resilver, whose part does not count
+ * @extra: of @sent: legs that resilver; their parts do not count
  * @needed: number of legs that must take their part for the entry to be durable
  * @renewed: number of its data blocks that are renewed ones (renew.h)
- * @reserved: rows whose parity its records reserve log space for (room.c)
+ * @reserved: rows for which its records reserve log space, for their parity (room.c)
  * @budget: number of blocks from its place to the place where the log is full
  * @wanted: a caller waits for all that was accepted up to here
  * @passes: its intents may be written home before older versions of their blocks

@@ -2,8 +2,8 @@
 /*
  * Spilled versions: versions in the log of an SSD cache that have given their pages back.
  *
- * The write buffer is small, and an SSD that carries the log is not. A version whose record is
- * durable there need not keep its page until it is home: it can be spilled. Destage and readers
+ * The write buffer is small, and an SSD that carries the log is not. Once its record is durable
+ * there, a version need not keep its page until it is home: it can be spilled. Destage and readers
  * then read its contents from the log. Its struct kvp_version stays in memory, and keeps its place
  * in all lists. So nothing else changes: a later version supersedes it, and it goes home in log
  * order.

@@ -375,9 +375,9 @@ void kvp_index_hit(struct kvp_index *ix, u64 key, u32 place)
 }
 
 /*
- * Only the key in a slot says whose lock protects the slot. So the key is read without a lock,
- * perhaps half from one block and half from the next. But if the chain of that key leads to this
- * very place, the block is there.
+ * The key in a slot says which lock protects the slot. So the key is read without a lock, and may
+ * be half of one block and half of the next. But if the chain of that key leads to this very place,
+ * the block is there.
  */
 static bool read_place(struct kvp_index *ix, u32 place, struct kvp_index_entry *e)
 {
@@ -446,7 +446,10 @@ static struct kvp_index_chunk *alloc_chunk(void)
 	return c;
 }
 
-/* Add a bucket. It gets the blocks of an older one whose hashes lead to it from now on. */
+/*
+ * Add a bucket. Hashes of some blocks of an older bucket lead to it from now on: it gets these
+ * blocks.
+ */
 static void split_bucket(struct kvp_index *ix)
 {
 	u32 new = ix->buckets, place;

@@ -161,8 +161,8 @@ bool kvp_index_find(struct kvp_index *ix, u64 key, struct kvp_index_entry *e);
 /**
  * kvp_index_set() - @e is the newest version of block @e->key
  * @e: the entry. @e->place must be a free place of @ix, which holds no block, or the block's own
- *	place. The latter is so when a recovery with an older superblock brings a version home once
- *	more that a summary names
+ *	place. The latter happens in a recovery with an older superblock: it brings a version home
+ *	once more that a summary names
  * @old: set to the entry that it supersedes, whose place is free now
  *
  * Return: 1 if there was an older version, 0 if not; -EINVAL if @e cannot be a block of @ix,

@@ -54,7 +54,7 @@ u64 kvp_renew_clean(u64 window, u32 segment)
 	return full_span(window, segment) + step_of(window, segment);
 }
 
-/* The part of the window up to which blocks are renewed while writers are slowed down. */
+/* While writers are slowed down, blocks are renewed up to this part of the window. */
 static u32 limit_of(u32 mark)
 {
 	return max(mark, min(mark + mark / 10, MOST_OVER));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory of a pool's parts whose size depends on the vdevs and their numbers of legs. */
+/* Memory of a pool's parts, where its size depends on the vdevs and their numbers of legs. */
 #ifndef KVP_PARTS_H
 #define KVP_PARTS_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery of blocks whose newest record is an intent (R4, R5). The block at home shows whether the
- * direct write got there. If it did not, an older version counts. If no older version is found,
- * what the write has left at home counts, or the block is lost.
+ * Recovery of blocks that have an intent as their newest record (R4, R5). The block at home shows
+ * whether the direct write got there. If it did not, an older version counts. If no older version
+ * is found, what the write has left at home counts, or the block is lost.
  *
  * Only a block that was read can show that the write did not get there (unread.c, R27). If a leg in
  * sync did not give its copy, that leg may have the newest version. Then an older version counts

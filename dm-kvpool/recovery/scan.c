@@ -454,9 +454,8 @@ static void note_beyond(struct kvp_recovery *rec, struct kvp_asked *a, kvp_lsn_t
 }
 
 /*
- * The block because of which the end of the log is unknown (R27), or NULL. A few bad sectors are
- * ignored, since they may exist for years. But if most reads failed, or an error says so, a leg
- * does not answer.
+ * The block that hides the end of the log (R27), or NULL. A few bad sectors are ignored, since they
+ * may exist for years. But if most reads failed, or an error says so, a leg does not answer.
  */
 static const struct kvp_unread *beyond_unknown(const struct kvp_recovery *rec)
 {

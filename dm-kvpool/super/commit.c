@@ -135,9 +135,9 @@ static bool note_losses(struct kvp_pool *pool)
 
 /*
  * R29: note how far behind a leg may be that the next superblock calls in sync. Normally each leg
- * has the superblock before. It does not if that superblock failed on a leg that the pool needs, if
- * recoveries are cut each time they write their first superblock, or if an SSD is kept whose log
- * moves. A leg that is further behind was put back to an older state.
+ * has the superblock before. There are three exceptions. That superblock failed on a leg that the
+ * pool needs; recoveries are cut each time they write their first superblock; or an SSD is kept
+ * while its log moves. A leg that is further behind was put back to an older state.
  */
 static void note_behind(struct kvp_pool *pool)
 {
@@ -156,7 +156,7 @@ static void note_behind(struct kvp_pool *pool)
  * The superblock counts: legs that it calls in sync for the first time are sources from now on, and
  * not before (R16). Suppose that they were sources at once, and that all older sources fail this
  * superblock. The labels of these say that they can do without the new leg. So a later start from
- * them alone would need no order, and lack what was done with the new leg alone.
+ * them alone would need no order, and would lack what the pool did with the new leg alone.
  */
 static void end_joins(struct kvp_pool *pool)
 {

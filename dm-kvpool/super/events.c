@@ -292,6 +292,7 @@ const char *kvp_leg_words(const struct kvp_leg *leg, char buf[KVP_LEG_WORDS])
 		leg->path : "-";
 	int n = scnprintf(buf, KVP_LEG_WORDS, " uuid="), i;
 
+	/* Not by %pUb: in the simulator scnprintf() is that of libc, which does not know it. */
 	for (i = 0; i < 16; i++)
 		n += scnprintf(buf + n, KVP_LEG_WORDS - n, i == 4 || i == 6 || i == 8 || i == 10 ?
 			       "-%02x" : "%02x", uuid[i]);

@@ -102,9 +102,9 @@ void kvp_events_kick(struct kvp_pool *pool);
 /**
  * kvp_events_lack() - with the next event, write all of both rings to @leg: it may have anything
  *
- * Also what is blank: the leg may have lines of a history that was given up. Blocks of orders that
- * are unread stay (order_ring.h). What the leg does not take is written again with each event. The
- * leg must have its place in the pool by now. Context: any.
+ * Blank blocks are written, too: the leg may have lines of a history that was discarded. Blocks of
+ * orders that are unread stay (order_ring.h). Blocks that the leg does not take are written again
+ * with each event. The leg must have its place in the pool by now. Context: any.
  */
 void kvp_events_lack(struct kvp_leg *leg);
 
@@ -125,7 +125,7 @@ void kvp_events_flush(struct kvp_pool *pool);
  * kvp_events_hold() - write no event until kvp_events_go_on(): legs get other places in memory
  *
  * A loss raises an event at any time, also as a change of legs is undone. Context: process, waits
- * until what is being written has ended. The caller holds sb_lock, and does no I/O meanwhile.
+ * until writes in flight have ended. The caller holds sb_lock, and does no I/O meanwhile.
  */
 void kvp_events_hold(struct kvp_pool *pool);
 void kvp_events_go_on(struct kvp_pool *pool);

@@ -8,8 +8,8 @@
  * 2. Read the blocks of the heartbeat. If one says that another activation came later, the pool
  *    fails (KVP_FAIL_HOST), and nothing more is written.
  * 3. Write this activation's block, with FUA.
- * 4. The leg has its heartbeat. The time limit of the pool is that of the leg whose heartbeat is
- *    oldest (pool->write_until). A redundant leg that is about to pass it is given up.
+ * 4. The leg has its heartbeat. The leg with the oldest heartbeat sets the time limit of the pool
+ *    (pool->write_until). A redundant leg that is about to pass it is given up.
  *
  * No write goes to a leg once the time limit is over: kvp_writes_barred(), which io/flight.c and
  * io/leg_queue.c ask as they send a request. It costs one test while the heartbeat is off.

@@ -70,8 +70,8 @@ static void __take_out(struct kvp_leg *leg, u32 state, bool keeps_log)
 }
 
 /*
- * True if the vdev of @leg, which is in sync, can do without it. Another leg whose join may not
- * count is no reason to do without this one (R16): kvp_leg.joins.
+ * True if the vdev of @leg, which is in sync, can do without it. Another leg may be about to join.
+ * Until its join counts, it is no reason to do without this one (R16): kvp_leg.joins.
  */
 static bool can_spare(const struct kvp_leg *leg)
 {

@@ -200,7 +200,7 @@ void kvp_sb_write_in_turn(struct kvp_pool *pool, struct sb_write *w, struct kvp_
 }
 
 /*
- * True if @leg is written. A leg whose history was given up gets superblocks, too: otherwise the
+ * True if @leg is written. A leg gets superblocks, too, if its history was discarded: otherwise the
  * next start would ask for the order again.
  */
 static bool gets_superblocks(const struct kvp_leg *leg)

@@ -323,8 +323,8 @@ static void xor_bytes(u8 *to, u8 *from, u32 n)
 }
 
 /*
- * XOR what is at @from into the reader's bytes at @iter, as far as those are one piece; returns
- * how many.
+ * XOR bytes from @from into the reader's bytes at @iter, to the end of their piece. Returns how
+ * many.
  */
 static u32 xor_from(struct bio *bio, const struct bvec_iter *iter, u8 *from, u32 n)
 {

@@ -101,7 +101,7 @@ static void end_bio(struct bio *bio, blk_status_t status)
  * submit_bio(). io_uring hands an error that comes later to its user, which never asked for NOWAIT.
  * So these go on by worker, without the flag:
  * - What threads of the kernel send, as device-mapper does after a suspend.
- * - A write of which some blocks are in the buffer.
+ * - A write, if some of its blocks are in the buffer.
  * - A read that has come back from its leg.
  * - A polled read. The kernel (6.1) sets the flag, and device-mapper would send it again itself.
  *
@@ -217,7 +217,7 @@ static void end_when_durable(struct kvp_pool *pool, struct bio *bio, u64 seq)
 	kvp_commit_wait_async(pool->log, &k->waiter);
 }
 
-/* FLUSH, step 1. Only what was accepted before has to be durable. */
+/* FLUSH, step 1. Only writes that were accepted before have to be durable. */
 static int map_flush(struct kvp_pool *pool, struct bio *bio)
 {
 	if (kvp_pool_readonly(pool))
@@ -1084,7 +1084,7 @@ static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
 	return true;
 }
 
-/* Map a read of which the buffer has no block. @whole: the read was not cut so far. */
+/* Map a read; the buffer has none of its blocks. @whole: the read was not cut so far. */
 static int map_unbuffered(struct kvp_requests *r, struct bio *bio, bool whole)
 {
 	enum kvp_ram_bypass why = KVP_RAM_KEEP;

@@ -19,9 +19,9 @@
  *    stops all I/O, and postsuspend quiesces the pool. pm.c deals with a machine that sleeps.
  * 6. dtr leaves the pool. The last line that leaves frees it.
  *
- * This floor may call all others. They call it only through what is registered with the pool, as
- * pool->space. Nothing here decides what is durable or in sync. map runs in any process that does
- * I/O: it allocates with GFP_NOIO, and never waits for the pool's own I/O.
+ * This floor may call all others. They call it only through clients that it registers with the
+ * pool, as pool->space. Nothing here decides what is durable or in sync. map runs in any process
+ * that does I/O: it allocates with GFP_NOIO, and never waits for the pool's own I/O.
  *
  * Locks: the registry's mutex guards the list of pools and their references; no I/O is done under
  * it. The lock of kvp_requests (irqsave) guards bios that wait.

@@ -655,7 +655,10 @@ static void note_vain(struct kvp_destage *dg, const struct round *r)
  */
 static bool only_kept(const struct kvp_destage *dg)
 {
-	/* More than all, so a round began since, and the elevator has got what is new. */
+	/*
+	 * The count exceeds all versions. So a round has begun since, and the elevator has the new
+	 * ones.
+	 */
 	return dg->kept && dg->elevator.nr && dg->in_vain > dg->elevator.nr;
 }
 

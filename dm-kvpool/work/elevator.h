@@ -103,7 +103,7 @@ void kvp_elevator_take_passed(struct kvp_elevator *e, struct list_head *to);
  * @below: look at versions below this place, the oldest first
  * @max: room in @of
  * @of: result: versions that are the newest of their block, in log order; @nr of them
- * @pending: result: number of versions of which a newer one exists, but is not durable
+ * @pending: result: number of versions that have a newer one, which is not durable
  * @outlived: empty; receives versions that need not go home any more, at most KVP_WBUF_AT_ONCE.
  *	They are no longer known to the elevator
  */

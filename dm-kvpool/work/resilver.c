@@ -142,7 +142,7 @@ static bool cursor_is_due(const struct kvp_resilver *r)
 	       time_after_eq(jiffies, r->noted + msecs_to_jiffies(NOTE_MS));
 }
 
-/* Mask of the legs of @v that resilver, and whose walk has begun, or has not. */
+/* Mask of the legs of @v that resilver. Either their walk has @begun, or it has not. */
 static u64 legs_of(const struct kvp_vdev *v, bool begun)
 {
 	const struct kvp_resilver *r = v->pool->resilver;
@@ -498,8 +498,9 @@ static kvp_vblock_t step_end(const struct kvp_resilver_step *step)
 }
 
 /*
- * Pass over what is no block of the pool: it lies between two regions of the vdev. Returns false if
- * s->ahead is a block of the pool. Then *@end is behind it and its neighbours, before s->end.
+ * Pass over blocks of the vdev that the pool does not have: they lie between two regions. Returns
+ * false if s->ahead is a block of the pool. Then *@end is behind it and its neighbours, before
+ * s->end.
  */
 static bool pass_no_blocks(struct stretch *s, kvp_vblock_t *end)
 {

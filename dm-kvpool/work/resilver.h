@@ -50,7 +50,7 @@ struct kvp_resilver_io;
  * @pause: ms before the next try
  * @noted: jiffies: when the cursor was noted
  * @noted_at: @copied at that time
- * @host: what was learned of the host's requests
+ * @host: statistics of the host's requests
  * @begun_ahead: steps that were begun while other steps were in flight
  * @began: when the last leg began its walk, ns
  * @ordered: how often destage was ordered to hurry, so that a resilver could end

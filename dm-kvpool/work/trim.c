@@ -2,9 +2,8 @@
 /*
  * After a discard, a block of a leg may read as anything: as before, as zeros, as data that was
  * never there, and differently on each leg. So a leg is told only of blocks that the pool will not
- * read, whatever happens next. Those are blocks that the table calls unwritten, in memory and in
- * the durable tree, and whose entries cannot change until the leg has answered. A batch takes these
- * steps:
+ * read, whatever happens next. The table calls them unwritten, in memory and in the durable tree,
+ * and their entries cannot change until the leg has answered. A batch takes these steps:
  *
  * 1. It takes checkpoint_lock: no checkpoint is running, and no discard is being applied.
  * 2. It takes range locks, those that are free: no block is written home there, and no entry
