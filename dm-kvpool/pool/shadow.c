@@ -317,7 +317,7 @@ static void replace_leg(struct kvp_pool *pool, struct taking *x)
 	leg->left_at = 0;
 	leg->has_era = 0;
 	leg->torn = ~0u;	/* any of its labels may have been cut */
-	/* This superblock directly follows the last two labels, so one ring may fail it (R13, R27). */
+	/* This superblock directly follows the last two labels: one ring may fail it (R13, R27). */
 	leg->taken = 2;
 	drop_shadow(pool);
 	kvp_events_go_on(pool);
