@@ -135,7 +135,7 @@ static void print_json(const char *pool, const struct stats *s, int only)
 	for (i = 0; i < FIXED; i++)
 		if (only < 0 || only == FIRST_FIXED + i)
 			add_fixed(all, s, (unsigned int)i);
-	if (only < 0 || only == COMMENT)
+	if (only < 0 || only == COMMENT || !s)
 		json_text(root, KEY_COMMENT, s ? stats_text(s, KEY_COMMENT) ?: "" : NULL);
 	ctl_json(root);
 }
@@ -237,6 +237,17 @@ static int print_defaults(const struct ctl *ctl)
 	return EXIT_DONE;
 }
 
+static int print_default(const struct ctl *ctl, int id)
+{
+	char def[64];
+
+	if (ctl->json)
+		print_json(NULL, NULL, id);
+	else
+		puts(show_limit(ctl, (unsigned int)id, kvp_tunables[id].def, def));
+	return EXIT_DONE;
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	int n, id = -1;
@@ -256,7 +267,12 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		if (id < 0)
 			return ctl_usage(ctl, "'%.64s' is not a tunable", key);
 	}
-	if (dm_find(argv[optind], &e, &err) || stats_load(e.name, &s, &err))
+	if (dm_find(argv[optind], &e, &err)) {
+		/* A pool may be called like a tunable: the pool comes first. */
+		id = n == 1 ? kvp_tunable_find(argv[optind]) : -1;
+		return id < 0 ? ctl_fail(ctl, &err) : print_default(ctl, id);
+	}
+	if (stats_load(e.name, &s, &err))
 		return ctl_fail(ctl, &err);
 	if (ctl->json)
 		print_json(e.name, &s, id);
@@ -271,14 +287,14 @@ static int run(struct ctl *ctl, int argc, char **argv)
 const struct command cmd_get = {
 	.name = "get",
 	.purpose = "show tunables, with range, default and meaning",
-	.args = "[POOL [KEY]]",
+	.args = "[POOL] [KEY]",
 	.about = "Shows the tunables of a running pool, or the value of one; also log_size, size "
 		"and chunk, which are fixed when a vdev is made, and cache_dirty_max, which is "
 		"fixed when the cache is made. Without POOL: all tunables, with default, range and "
-		"meaning.",
+		"meaning, or the default of KEY. A name that a pool has, too, means the pool.",
 	.more = "While the log is on the cache, log_size shows the limit of the log there, which "
 		"is cache_dirty_max. The configured size applies again once the log is back on the "
 		"legs.",
-	.example = "kvpoolctl get tank scrub_rate",
+	.example = "kvpoolctl get tank scrub_rate\nkvpoolctl get scrub_rate",
 	.run = run,
 };

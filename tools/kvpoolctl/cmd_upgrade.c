@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "columns.h"
 #include "pool_object.h"
 #include "protect.h"
 
@@ -78,18 +79,36 @@ static void print_protected(const char *name, unsigned int count, bool dry_run)
 		       dry_run ? "would write" : "wrote", count, name);
 }
 
+/* Without a pool the table does not say what is used. */
+static struct columns *new_table(const char *used)
+{
+	static const struct column list[] = {
+		{ .title = "FEATURE" }, { .title = "USED" }, { .title = "SET BY" },
+		{ .title = "CLEARED BY" }
+	};
+	static const struct column unused[] = {
+		{ .title = "FEATURE" }, { .title = "SET BY" }, { .title = "CLEARED BY" }
+	};
+
+	return used ? columns_new(list, 4) : columns_new(unused, 3);
+}
+
 /* @used: the features of a pool, by commas; NULL: no pool was named. */
 static void print(const char *used)
 {
+	struct columns *table = new_table(used);
 	char text[KVP_FEATURES_LEN];
 	size_t i;
 
-	printf("%-14s %-4s %-58s %s\n", "FEATURE", used ? "USED" : "", "SET BY", "CLEARED BY");
 	for (i = 0; i < sizeof(features) / sizeof(*features); i++) {
-		name_of(features[i].bit, text);
-		printf("%-14s %-4s %-58s %s\n", text, !used ? "" : has(used, text) ? "yes" : "no",
-		       features[i].set, features[i].clears ?: "-");
+		columns_row(table);
+		columns_text(table, name_of(features[i].bit, text));
+		if (used)
+			columns_text(table, has(used, text) ? "yes" : "no");
+		columns_text(table, features[i].set);
+		columns_text(table, features[i].clears ?: "-");
 	}
+	columns_print(table, "", stdout);
 }
 
 static void print_json(const char *name, const char *used, unsigned int protected)
