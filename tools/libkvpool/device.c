@@ -661,7 +661,8 @@ static int refuse_held(const struct device *d, const char *holder, const char *u
 		return err_set(err, ERR_HELD, d->path, "stop what is stacked on it first",
 			       "held by %.200s%s%.128s%s", holder, *uuid ? " (" : "", uuid,
 			       *uuid ? ")" : "");
-	return err_set(err, ERR_HELD, d->path, "export or destroy that pool first",
+	return err_set(err, ERR_HELD, d->path,
+		       "name another device; or export or destroy that pool",
 		       "it is a leg of pool %s, which is active", name);
 }
 
@@ -681,15 +682,19 @@ static int hold(void *arg, struct err *err)
 
 int device_unused(const struct device *d, struct err *err)
 {
-	char text[768], uuid[160];
+	char text[768], uuid[160], holder[256];
 
 	if (!d->rdev)
 		return 0;
+	/* nobody unmounts a pool to free a leg of it */
+	if (device_holder(d->rdev, holder, sizeof(holder), uuid, sizeof(uuid)) &&
+	    !strncmp(uuid, "KVPOOL-", 7))
+		return refuse_held(d, holder, uuid, err);
 	if (mounted_through(d->rdev, 0, text, sizeof(text)))
 		return err_set(err, ERR_MOUNTED, d->path, "unmount it first (swap: swapoff)", "%s",
 			       text);
-	if (device_holder(d->rdev, text, sizeof(text), uuid, sizeof(uuid)))
-		return refuse_held(d, text, uuid, err);
+	if (*holder)
+		return refuse_held(d, holder, uuid, err);
 	return device_apart(d->path, hold, (void *)d, NULL, 0, err);
 }
 

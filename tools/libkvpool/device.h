@@ -152,8 +152,9 @@ bool device_suspended(dev_t rdev);
 /**
  * device_unused() - refuse a device that is in use
  *
- * In use means: mounted or swap, by itself, by its partitions or by devices stacked on them; held
- * by a driver; or opened exclusively by a program. Does not wait for a device that hangs.
+ * In use means: a leg of a pool that runs; mounted or swap, by itself, by its partitions or by
+ * devices stacked on them; held by a driver; or opened exclusively by a program. The first of these
+ * is what @err says. Does not wait for a device that hangs.
  */
 int device_unused(const struct device *d, struct err *err);
 

@@ -40,6 +40,7 @@ unchanged
 mkswap /dev/mapper/tank > /dev/null
 swapon /dev/mapper/tank
 refused 3 mounted 'swap' destroy tank
+refused 3 held 'leg of pool tank' labelclear -f /dev/a
 swapoff /dev/mapper/tank
 
 echo "--- unknown words"
