@@ -58,23 +58,23 @@ static const char *undone_by(json_object *plan)
 static void report(struct ctl *ctl, json_object *root, const char *dev, bool moves)
 {
 	json_object *plan = json_at(root, "plan");
+	u64 before = json_number_at(plan, "redundancy.before");
+	u64 after = json_number_at(plan, "redundancy.after");
+	char instead[40] = "";
 
+	if (after != before)
+		snprintf(instead, sizeof(instead), ", not of %" PRIu64, before);
 	if (ctl->json) {
 		ctl_json(json_object_get(root));
 	} else if (ctl->dry_run) {
 		printf("would take %s out of pool %s\nsurvives  loss of %" PRIu64
 		       " leg(s), now %" PRIu64 "\n%sundone by %s\n", dev,
-		       json_text_at(plan, "pool"),
-		       json_number_at(plan, "redundancy.after"),
-		       json_number_at(plan, "redundancy.before"),
+		       json_text_at(plan, "pool"), after, before,
 		       moves ? "log       moves to the legs\n" : "", undone_by(plan));
 	} else {
-		ctl_say(ctl,
-			"%s is offline; the pool now survives the loss of %" PRIu64 " leg(s), "
-			"not of %" PRIu64 "%s; undone by %s",
-			dev, json_number_at(plan, "redundancy.after"),
-			json_number_at(plan, "redundancy.before"),
-			moves ? "; the log moves to the legs" : "", undone_by(plan));
+		ctl_say(ctl, "%s is offline; the pool %s survives the loss of %" PRIu64
+			" leg(s)%s%s; undone by %s", dev, after == before ? "still" : "now", after,
+			instead, moves ? "; the log moves to the legs" : "", undone_by(plan));
 	}
 }
 
