@@ -6,6 +6,7 @@
 #include "ctl.h"
 #include "dm.h"
 #include "foreign.h"
+#include "former.h"
 #include "protect.h"
 #include "scan.h"
 
@@ -25,10 +26,8 @@ static int check(const struct device *d, const struct label *l, bool force, stru
 			       "kvpoolctl remove POOL DEV; or -f, if that pool is gone", "%s",
 			       label_fault(l));
 	if (l->sb && !label_fault(l))
-		return err_set(err, ERR_MEMBER, d->path, "-f, if that pool is not needed any more",
-			       "it is a member of pool %s, which was not destroyed as far as the "
-			       "labels here say",
-			       l->sb->name);
+		return former_refuse(d->path, l->sb,
+				     "-f, if that pool is not needed any more", err);
 	return err_set(err, ERR_MEMBER, d->path, "-f, if its data is not needed any more",
 		       "it carries a label that cannot be read: %s", label_fault(l));
 }

@@ -8,6 +8,7 @@
 #include "format/logplace.h"
 #include "format/regions.h"
 #include "format/stripe.h"
+#include "former.h"
 #include "host.h"
 #include "memory.h"
 #include "plan.h"
@@ -368,10 +369,7 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 	else if (scan_was_destroyed(l.sb))
 		snprintf(leg->old_pool, sizeof(leg->old_pool), "%s", l.sb->name);
 	else
-		ret = err_set(err, ERR_MEMBER, path, mend,
-			      "it is a member of %spool %s, which was not destroyed as far as the "
-			      "labels here say",
-			      l.sb->flags & KVP_SB_EXPORTED ? "the exported " : "", l.sb->name);
+		ret = former_refuse(path, l.sb, mend, err);
 	label_free(&l);
 	return ret;
 }

@@ -68,7 +68,7 @@ run 0 export tank
 run 0 import tank
 expect_eq "$(kind 0) $(state 0 0)" "single online"
 expect_eq "$(contents)" "$sum" "contents after import"
-refused 3 member 'member of pool tank' attach tank /dev/c /dev/b
+refused 3 member 'was a leg of pool tank, which runs without it' attach tank /dev/c /dev/b
 run 0 labelclear -f /dev/b
 run 0 attach --wait tank /dev/c /dev/b
 expect_eq "$(kind 0)" mirror

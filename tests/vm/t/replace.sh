@@ -78,7 +78,7 @@ old_disk_is_back() {
 	run 0 import tank
 	expect_eq "$(state 4 1)" online
 	expect_eq "$(json pools.0.vdevs.0.legs.1.path)" /dev/d
-	refused 3 member 'member of pool tank' replace tank "$(stat_of tank leg.0.uuid)" /dev/b
+	refused 3 member 'was a leg of pool tank, which runs without it' replace tank "$(stat_of tank leg.0.uuid)" /dev/b
 	run 0 labelclear -f /dev/b
 	run 0 replace --wait tank "$(stat_of tank leg.0.uuid)" /dev/b
 	has out '/dev/b is online; the pool survives the loss of 1 leg'

@@ -110,6 +110,8 @@ run 0 online --wait tank /dev/c
 
 echo "--- another tool was run on a spare"
 simset a power 1
+refused 3 member 'was a leg of pool tank, which runs without it -- to free it' add tank spare /dev/a
+refused 3 member 'was a leg of pool tank, which runs without it -- to free it' labelclear /dev/a
 run 0 labelclear -f /dev/a
 run 0 add tank spare /dev/a
 mkswap /dev/a > /dev/null
