@@ -16,7 +16,7 @@ static const struct {
 	{ "leg_stays_out", { PRI_ERR, "a disk could not be brought back" } },
 	{ "leg_offline", { PRI_NOTICE, NULL } },
 	{ "resilver_started", { PRI_NOTICE, NULL } },
-	{ "resilver_finished", { PRI_NOTICE, "a disk has returned, and has everything" } },
+	{ "resilver_finished", { PRI_NOTICE, "a disk has everything that it should have" } },
 	{ "shadow_lost", { PRI_ERR, "a disk that is to replace another was lost" } },
 	{ "shadow_missing", { PRI_WARNING, "a disk that is to replace another is missing" } },
 	{ "leg_replaced", { PRI_NOTICE, NULL } },

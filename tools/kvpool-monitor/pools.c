@@ -207,8 +207,11 @@ static void one_event(void *arg, u64 seq, u64 seconds, char *text)
 	act(l->e, &t.event, l->now);
 }
 
+/* A table that was loaded and not resumed does not answer: its legs or vdevs are being changed. */
 static int no_answer(struct watched *w, const struct dm_entry *e, const struct err *err)
 {
+	if (e->suspended)
+		return -1;
 	if (!w->silent)
 		journal_say(PRI_WARNING, "pool %s does not tell its events: %s", e->name, err->why);
 	w->silent = true;
@@ -442,12 +445,30 @@ static bool wants_spare(const struct stats *s, const char *leg)
 	return false;
 }
 
+/* Somebody replaced it, or brought it back, while the command waited for its turn. */
+static bool was_settled(const struct job *job)
+{
+	struct dm_entry e;
+	struct stats s;
+	bool wanted;
+
+	if (dm_find(job->lane, &e, NULL) || stats_load(e.name, &s, NULL))
+		return false;
+	wanted = wants_spare(&s, job->subject);
+	stats_free(&s);
+	return !wanted;
+}
+
 static void take_ended(const struct job *job, int status)
 {
 	bool ok = WIFEXITED(status) && !WEXITSTATUS(status);
 	struct dm_entry e;
 	char text[LINE_MAX_LEN];
 
+	if (!ok && was_settled(job)) {
+		takes_settled(job->subject);
+		return;
+	}
 	if (!takes_ended(job->subject, ok) || dm_find(job->lane, &e, NULL))
 		return;
 	snprintf(text, sizeof(text), "%s uuid=%s", ok ? "spare_taken" : "spare_failed",

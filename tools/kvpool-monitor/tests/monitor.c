@@ -33,7 +33,8 @@
 #define LEG(n)	"1f0e0d0c-0b0a-0908-0706-05040302010" #n
 
 static struct {
-	bool runs, mute;
+	bool runs, mute, suspended;
+	bool settles;	/* when a program has run: its legs are in use */
 	char events[2048], stats[2048];
 	unsigned int asked;	/* for events */
 } pool;
@@ -55,6 +56,7 @@ int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
 	strcpy((*list)->name, "tank");
 	strcpy((*list)->uuid, POOL);
 	(*list)->live = true;
+	(*list)->suspended = pool.suspended;
 	return 0;
 }
 
@@ -69,9 +71,13 @@ int dm_find(const char *name, struct dm_entry *e, struct err *err)
 	return pool.runs && (!strcmp(name, "tank") || !strcmp(name, POOL)) ? 0 : -1;
 }
 
+static const char *in_dir(const char *name);
+
 int dm_message(const char *name, const char *message, char **answer, struct err *err)
 {
 	expect(!strcmp(name, "tank"));
+	if (pool.settles && !access(in_dir("online"), F_OK))
+		set_legs("online", "online", "online");
 	if (pool.mute)
 		return err_set(err, ERR_KERNEL, name, "-", "it is mute");
 	pool.asked += !strncmp(message, "events", 6);
@@ -198,7 +204,7 @@ static void look(void)
 /* Every event of the past is gone, and the pool is not watched. */
 static void begin(void)
 {
-	pool.runs = pool.mute = false;
+	pool.runs = pool.mute = pool.suspended = false;
 	look();
 	pool.runs = true;
 	pool.asked = 0;
@@ -410,9 +416,13 @@ static void test_place(void)
 	event(4, 3000, "leg_lost leg=1 path=/dev/again");
 	look();
 	expect(strstr(take_file("ran"), "/dev/again"));
-	/* one that does not answer is told of once */
+	/* amid a change of its legs it does not answer, which is no news */
 	take_journal();
-	pool.mute = true;
+	pool.mute = pool.suspended = true;
+	look();
+	expect(!*take_journal());
+	/* one that does not answer is told of once */
+	pool.suspended = false;
 	look();
 	expect(strstr(take_journal(), "does not tell its events: it is mute"));
 	look();
@@ -1040,6 +1050,20 @@ static void test_spare_fails(void)
 	expect(tries == TAKE_TRIES && told == 2);
 }
 
+/* A person settles it while the command waits for its turn: that fails, which is no news. */
+static void test_spare_not_needed(void)
+{
+	begin();
+	has_spare(NULL);
+	write_file("status", 0644, "1");
+	lose(1);
+	pool.settles = true;
+	expect(tries_after(300));
+	pool.settles = false;
+	expect(!strstr(take_file("ran"), "spare_failed"));
+	expect(!takes_next() && !tries_after(3000));
+}
+
 int main(void)
 {
 	char command[128];
@@ -1075,6 +1099,7 @@ int main(void)
 	test_replace_ends();
 	test_spare_at_start();
 	test_spare_fails();
+	test_spare_not_needed();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
 		failed++;
