@@ -3,12 +3,11 @@
  * The log of a pool in use moves onto its cache and off it, by command. The power goes at every
  * step, or a leg or an SSD fails.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "suite.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
+#include "script.h"
 #include "super/members.h"
 #include "table/table.h"
 
@@ -29,31 +28,31 @@ static const struct course {
 
 static const struct host_start shapes[] = {
 	{ .legs = 3, .cache = 1 }, { .legs = 4, .cache = 2 },
-		{ .legs = 4, .parity = true, .cache = 1 },
+	{ .legs = 4, .parity = true, .cache = 1 },
 	{ .legs = 5, .cache = 3, .cache_parity = true },
 };
 
-/* With a window of its own: what depends on that when the cache comes, goes, or gets the log. */
-static const struct host_start wide = { .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW };
-
-struct change {
+/* How a case differs from others of its kind. */
+static struct {
 	const struct course *course;
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct crash crash;
+	struct host_start with;	/* the shape with its cache, also if that is to join */
 	u32 victim, after;	/* disk that dies after that many of its requests; NO_DISK: none */
-	u32 from;
+} variant;
+
+/* What the tasks of a turn know of one another. */
+static struct {
 	bool busy;
 	u32 writers;
 	bool is_set, flushed;	/* it has returned */
 	int error;
-};
+} own;
 
-static void begin(struct change *c)
+static void read_all(struct script *s)
 {
-	if (host_start(&c->host, &c->o, &c->start))
-		sim_fail("start: %s", c->host.refusal.why);
+	u64 block;
+
+	for (block = 0; block < s->o.blocks; block++)
+		host_read_check(&s->host, block);
 }
 
 /* --- it is in use ----------------------------------------------------------------------- */
@@ -61,252 +60,240 @@ static void begin(struct change *c)
 /* Small writes that are waited for, and now and then a large one by intent. */
 static void writer(void *arg)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
+	struct script *s = arg;
+	struct host *h = &s->host;
 	u32 i;
 
-	for (i = 0; c->busy && i < 12; i++) {
+	for (i = 0; own.busy && i < 12; i++) {
 		host_write(h, 60 + i % 5, 2, true);
 		if (i % 4 == 1)
 			host_write(h, 128 + 24 * (i % 3), 24, false);
 		host_flush(h);
 	}
-	c->writers--;
+	own.writers--;
 }
 
-static void expect_place(struct change *c, u64 mode)
+static void expect_place(struct script *s, u64 mode)
 {
-	struct kvp_pool *pool = c->host.pool;
+	struct kvp_pool *pool = s->host.pool;
 	bool on_cache = !kvp_has_data(pool->vdevs.log_vdev->g);
 
 	if (on_cache != (mode == KVP_CACHE_WRITEBACK) || pool->tunables[KVP_T_CACHE_MODE] != mode)
 		sim_fail("mode is %llu, not %llu, and the log on vdev %u",
 			 pool->tunables[KVP_T_CACHE_MODE], mode, pool->vdevs.log_vdev->index);
-	if (c->start.cache_dirty && kvp_log_window(kvp_pool_cache(pool)->g) != c->start.cache_dirty)
+	if (s->start.cache_dirty && kvp_log_window(kvp_pool_cache(pool)->g) != s->start.cache_dirty)
 		sim_fail("the window has %llu blocks", kvp_log_window(kvp_pool_cache(pool)->g));
 }
 
-static void set_mode(struct change *c, u64 mode)
+static void set_mode(struct script *s, u64 mode)
 {
-	struct host *h = &c->host;
+	struct host *h = &s->host;
 	int ret = kvp_cache_set_mode(h->pool, mode, true, &h->refusal);
 
 	if (!ret) {
-		if (c->victim == NO_DISK)
-			expect_place(c, mode);
+		if (variant.victim == NO_DISK)
+			expect_place(s, mode);
 		return;
 	}
-	if (c->victim == NO_DISK)
+	if (variant.victim == NO_DISK)
 		sim_fail("mode not set: %s", h->refusal.why);
 	if (!h->refusal.why[0])
 		sim_fail("refused with %d and no reason", ret);
 }
 
-static void change_main(void *arg)
+static void change(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
+	struct host *h = &s->host;
 	u32 i;
 
-	begin(c);
 	host_write(h, 20, 30, false);
 	host_write(h, 200, 40, false);
 	host_flush(h);
 	host_write(h, 22, 3, false);
-	if (c->victim != NO_DISK) {
-		disks_fault(FAULT_DEATH, c->victim, 0, ~0ull)->after = c->after;
+	if (variant.victim != NO_DISK) {
+		disks_fault(FAULT_DEATH, variant.victim, 0, ~0ull)->after = variant.after;
 		h->may_fail = true;
 	}
-	c->from = disks.trace.nr;
-	c->busy = true;
-	c->writers = 1;
-	sim_spawn("writer", writer, c);
-	for (i = 0; i < c->course->nr; i++) {
-		set_mode(c, c->course->modes[i]);
+	script_cut_from_here(s);
+	own.busy = true;
+	own.writers = 1;
+	sim_spawn("writer", writer, s);
+	for (i = 0; i < variant.course->nr; i++) {
+		set_mode(s, variant.course->modes[i]);
 		host_write(h, 21 + i, 4, true);
 		host_write(h, 300, 5 + i, false);
 		host_flush(h);
 		host_read_check(h, 22);
 		host_read_check(h, 210);
 	}
-	c->busy = false;
-	while (c->writers)
+	own.busy = false;
+	while (own.writers)
 		host_sleep(10);
 	host_write(h, 23, 2, true);
 	for (i = 0; i < h->pool->nr_legs; i++)
 		if (!kvp_leg_in_sync(&h->pool->legs[i]))
-			c->crash.lost |= BIT(i);
+			s->crash.lost |= BIT(i);
 }
 
 /* Stopped cleanly and started again: mode, place and contents are unchanged. */
-static void whole_main(void *arg)
+static void whole(struct script *s)
 {
-	struct change *c = arg;
-	u64 block, mode = c->course->modes[c->course->nr - 1];
+	u64 mode = variant.course->modes[variant.course->nr - 1];
 
-	change_main(c);
-	host_stop(&c->host);
-	begin(c);
-	expect_place(c, mode);
-	for (block = 0; block < c->o.blocks; block++)
-		host_read_check(&c->host, block);
-	set_mode(c, mode == KVP_CACHE_WRITEBACK ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK);
-	for (block = 0; block < c->o.blocks; block++)
-		host_read_check(&c->host, block);
-	host_stop(&c->host);
+	change(s);
+	host_stop(&s->host);
+	script_start(s);
+	expect_place(s, mode);
+	read_all(s);
+	set_mode(s, mode == KVP_CACHE_WRITEBACK ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK);
+	read_all(s);
 }
 
 /* --- step by step ------------------------------------------------------------------------ */
 
 static void setter(void *arg)
 {
-	struct change *c = arg;
+	struct script *s = arg;
 
-	c->error = kvp_cache_set_mode(c->host.pool, c->course->modes[0], true, &c->host.refusal);
-	c->is_set = true;
+	own.error = kvp_cache_set_mode(s->host.pool, variant.course->modes[0], true,
+				       &s->host.refusal);
+	own.is_set = true;
 }
 
 static void flusher(void *arg)
 {
-	struct change *c = arg;
+	struct script *s = arg;
 
-	host_write(&c->host, 4, 1, false);
-	host_flush(&c->host);
-	c->flushed = true;
+	host_write(&s->host, 4, 1, false);
+	host_flush(&s->host);
+	own.flushed = true;
 }
 
-static u32 data_legs(const struct change *c)
+static u32 data_legs(const struct script *s)
 {
-	return c->start.legs - c->start.cache;
+	return s->start.legs - s->start.cache;
 }
 
-static void stall(struct change *c, u32 first, u32 end, u64 from, u64 to)
+static void stall(struct script *s, u32 first, u32 end, u64 from, u64 to)
 {
 	for (; first < end; first++)
 		disks_stall(first, from, to);
-	sim_spawn("setter", setter, c);
+	sim_spawn("setter", setter, s);
 	host_sleep(400);
 }
 
-static void release(struct change *c)
+static void release(struct script *s)
 {
 	u32 i;
 
-	for (i = 0; i < c->start.legs; i++)
+	for (i = 0; i < s->start.legs; i++)
 		disks_release(i);
 	host_sleep(400);
 }
 
 /* Some rows, or blocks, are in the log. */
-static void log_some(struct change *c)
+static void log_some(struct script *s)
 {
 	u32 i;
 
-	begin(c);
 	for (i = 0; i < 8; i++)
-		host_write(&c->host, 2 + 14 * i, 1, false);
-	host_flush(&c->host);
-	c->from = disks.trace.nr;
+		host_write(&s->host, 2 + 14 * i, 1, false);
+	host_flush(&s->host);
+	script_cut_from_here(s);
 }
 
 /* Homes hang: the log stays where it is, and the machine ends so. */
-static void hanging_main(void *arg)
+static void hanging(struct script *s)
 {
-	struct change *c = arg;
 
-	log_some(c);
-	stall(c, 0, 1, disks.data_start, disks.data_start + POOL_BLOCKS);
-	if (c->is_set)
+	log_some(s);
+	stall(s, 0, 1, disks.data_start, disks.data_start + POOL_BLOCKS);
+	if (own.is_set)
 		sim_fail("the mode is set before the contents of the log are home");
-	expect_place(c, c->start.writethrough ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK);
+	expect_place(s, s->start.writethrough ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK);
 }
 
 /* Superblocks hang: nothing can be durable in a log that is being left. Then all goes on. */
-static void between_main(void *arg)
+static void between(struct script *s)
 {
-	struct change *c = arg;
 
-	log_some(c);
-	stall(c, 0, data_legs(c), 0, KVP_LABEL_BLOCKS);
-	if (c->is_set)
+	log_some(s);
+	stall(s, 0, data_legs(s), 0, KVP_LABEL_BLOCKS);
+	if (own.is_set)
 		sim_fail("the mode is set before a superblock says so");
-	sim_spawn("flusher", flusher, c);
+	sim_spawn("flusher", flusher, s);
 	host_sleep(400);
-	if (c->flushed)
+	if (own.flushed)
 		sim_fail("FLUSH was answered by a log that is being left");
-	release(c);
-	if (!c->is_set || c->error || !c->flushed)
-		sim_fail("set %d with %d, flushed %d", c->is_set, c->error, c->flushed);
-	expect_place(c, c->course->modes[0]);
-	host_write(&c->host, 20, 5, true);
+	release(s);
+	if (!own.is_set || own.error || !own.flushed)
+		sim_fail("set %d with %d, flushed %d", own.is_set, own.error, own.flushed);
+	expect_place(s, variant.course->modes[0]);
+	host_write(&s->host, 20, 5, true);
 }
 
 /* The SSDs die as the superblock is written that names the log there. */
-static void dying_main(void *arg)
+static void dying(struct script *s)
 {
-	struct change *c = arg;
 	u32 i;
 
-	log_some(c);
-	host_checkpoint(&c->host);
-	host_write(&c->host, 70, 2, true);
-	stall(c, data_legs(c), c->start.legs, 0, KVP_LABEL_BLOCKS);
-	for (i = data_legs(c); i < c->start.legs; i++)
+	log_some(s);
+	host_checkpoint(&s->host);
+	host_write(&s->host, 70, 2, true);
+	stall(s, data_legs(s), s->start.legs, 0, KVP_LABEL_BLOCKS);
+	for (i = data_legs(s); i < s->start.legs; i++)
 		disks_kill(i);
-	release(c);
+	release(s);
 	/*
 	 * Or the superblock had the new mode by then: it was set, and the log moves back with its
 	 * first entry.
 	 */
-	if (!c->is_set || (c->error && c->error != -ENODEV))
-		sim_fail("set %d with %d", c->is_set, c->error);
-	if (c->error)
-		expect_place(c, KVP_CACHE_WRITETHROUGH);
-	flusher(c);
-	if (!kvp_has_data(c->host.pool->vdevs.log_vdev->g))
+	if (!own.is_set || (own.error && own.error != -ENODEV))
+		sim_fail("set %d with %d", own.is_set, own.error);
+	if (own.error)
+		expect_place(s, KVP_CACHE_WRITETHROUGH);
+	flusher(s);
+	if (!kvp_has_data(s->host.pool->vdevs.log_vdev->g))
 		sim_fail("the log is on SSDs that are dead");
-	host_write(&c->host, 20, 5, true);
-	host_checkpoint(&c->host);
-	host_write(&c->host, 71, 2, true);
+	host_write(&s->host, 20, 5, true);
+	host_checkpoint(&s->host);
+	host_write(&s->host, 71, 2, true);
 }
 
 /* --- refusals ------------------------------------------------------------------------------ */
 
-static void expect_refusal(struct change *c, u64 mode, bool force, int error, const char *words)
+static void expect_refusal(struct script *s, u64 mode, bool force, int error, const char *words)
 {
-	struct host *h = &c->host;
+	struct host *h = &s->host;
 	int ret = kvp_cache_set_mode(h->pool, mode, force, &h->refusal);
 
 	if (ret != error || !strstr(h->refusal.why, words))
 		sim_fail("set gave %d (%s)", ret, h->refusal.why);
 }
 
-static void refusal_main(void *arg)
+static void refusal(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
+	struct host *h = &s->host;
 	/* Without another one a log there would survive no loss. */
-	u32 spare = c->start.cache_parity ? data_legs(c) + 1 : c->start.legs - 1, i;
+	u32 spare = s->start.cache_parity ? data_legs(s) + 1 : s->start.legs - 1, i;
 
-	begin(c);
-	if (c->start.cache == 1)
-		expect_refusal(c, KVP_CACHE_WRITEBACK, false, -EPERM, "on one SSD");
+	if (s->start.cache == 1)
+		expect_refusal(s, KVP_CACHE_WRITEBACK, false, -EPERM, "on one SSD");
 	else if (kvp_cache_set_mode(h->pool, KVP_CACHE_WRITEBACK, false, &h->refusal))
 		sim_fail("refused: %s", h->refusal.why);
-	set_mode(c, KVP_CACHE_WRITETHROUGH);
+	set_mode(s, KVP_CACHE_WRITETHROUGH);
 	host_write(h, 20, 3, true);
-	for (i = c->start.legs - c->start.cache; i < c->start.legs; i++) {
-		if (i == spare && c->start.cache > 1)
-			expect_refusal(c, KVP_CACHE_WRITEBACK, false, -EPERM,
-				       c->start.cache_parity ? "on the rest" : "on one SSD");
+	for (i = s->start.legs - s->start.cache; i < s->start.legs; i++) {
+		if (i == spare && s->start.cache > 1)
+			expect_refusal(s, KVP_CACHE_WRITEBACK, false, -EPERM,
+				       s->start.cache_parity ? "on the rest" : "on one SSD");
 		if (kvp_leg_offline(h->pool, host_leg(h, i)))
 			sim_fail("an SSD cannot be taken out");
-		if (i == spare && c->start.cache_parity)
-			expect_refusal(c, KVP_CACHE_WRITEBACK, true, -ENODEV, "too few SSDs");
+		if (i == spare && s->start.cache_parity)
+			expect_refusal(s, KVP_CACHE_WRITEBACK, true, -ENODEV, "too few SSDs");
 	}
-	expect_refusal(c, KVP_CACHE_WRITEBACK, true, -ENODEV, "no SSD");
+	expect_refusal(s, KVP_CACHE_WRITEBACK, true, -ENODEV, "no SSD");
 	host_write(h, 21, 3, true);
-	host_stop(h);
 }
 
 /*
@@ -315,56 +302,55 @@ static void refusal_main(void *arg)
 
 static void filler(void *arg)
 {
-	struct change *c = arg;
+	struct script *s = arg;
 	u32 i;
 
-	for (i = 0; c->busy; i++) {
-		host_write(&c->host, i * 3 % POOL_BLOCKS, 1, false);
+	for (i = 0; own.busy; i++) {
+		host_write(&s->host, i * 3 % POOL_BLOCKS, 1, false);
 		if (i % 8 == 7)
-			host_flush(&c->host);
+			host_flush(&s->host);
 	}
-	c->writers--;
+	own.writers--;
+}
+
+/* Gigabytes are written. */
+static void forget_trace(struct script *s)
+{
+	disks.forgets = true;
 }
 
 /* Writes continue without end: the log still gets empty, and the mode changes. */
-static void overload_main(void *arg)
+static void overload(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
+	struct host *h = &s->host;
 
-	/* Gigabytes are written. */
-	disks.forgets = true;
-	begin(c);
-	c->busy = true;
-	c->writers = 1;
-	sim_spawn("filler", filler, c);
+	own.busy = true;
+	own.writers = 1;
+	sim_spawn("filler", filler, s);
 	host_sleep(2000);
-	set_mode(c, KVP_CACHE_WRITETHROUGH);
+	set_mode(s, KVP_CACHE_WRITETHROUGH);
 	host_sleep(500);
-	set_mode(c, KVP_CACHE_WRITEBACK);
-	c->busy = false;
-	while (c->writers)
+	set_mode(s, KVP_CACHE_WRITEBACK);
+	own.busy = false;
+	while (own.writers)
 		host_sleep(10);
 	if (READ_ONCE(h->pool->log->squeeze))
 		sim_fail("users may still have less of the log");
-	host_stop(h);
 }
 
 /* --- a cache joins and leaves ---------------------------------------------------------------- */
 
-static struct host_start without(const struct change *c)
+static struct host_start without(struct host_start hs)
 {
-	struct host_start hs = c->start;
-
 	hs.legs -= hs.cache;
 	hs.cache = 0;
 	hs.writethrough = false;
 	return hs;
 }
 
-static void some_writes(struct change *c)
+static void some_writes(struct script *s)
 {
-	struct host *h = &c->host;
+	struct host *h = &s->host;
 
 	host_write(h, 20, 30, false);
 	host_flush(h);
@@ -372,90 +358,84 @@ static void some_writes(struct change *c)
 	host_write(h, 300, 5, false);
 }
 
-static void note_lost(struct change *c)
+static void note_lost(struct script *s)
 {
 	u32 i;
 
-	for (i = 0; i < c->host.pool->nr_legs; i++)
-		if (!kvp_leg_in_sync(&c->host.pool->legs[i]))
-			c->crash.lost |= BIT(i);
+	for (i = 0; i < s->host.pool->nr_legs; i++)
+		if (!kvp_leg_in_sync(&s->host.pool->legs[i]))
+			s->crash.lost |= BIT(i);
 	/* the death of a disk that has left is not recorded any more */
-	if (c->victim != NO_DISK && c->victim >= c->host.pool->nr_legs)
-		c->crash.lost |= BIT(c->victim);
+	if (variant.victim != NO_DISK && variant.victim >= s->host.pool->nr_legs)
+		s->crash.lost |= BIT(variant.victim);
 }
 
-static void die(struct change *c)
+static void die(struct script *s)
 {
-	if (c->victim == NO_DISK)
+	if (variant.victim == NO_DISK)
 		return;
 	/* A new SSD gets blank labels first, and each ring of events by one request. */
-	disks_fault(FAULT_DEATH, c->victim, 0, ~0ull)->after =
-		c->after + (c->victim < data_legs(c) || c->crash.leaves_at ? 0 :
+	disks_fault(FAULT_DEATH, variant.victim, 0, ~0ull)->after =
+		variant.after + (variant.victim < data_legs(s) || s->crash.leaves_at ? 0 :
 			    2 * KVP_LABEL_BLOCKS + 2);
-	c->host.may_fail = true;
+	s->host.may_fail = true;
 }
 
-static void join_main(void *arg)
+static void join(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
-	struct host_start old = without(c);
+	struct host *h = &s->host;
 
-	if (host_start(h, &c->o, &old))
-		sim_fail("start: %s", h->refusal.why);
-	some_writes(c);
-	c->crash.joins_at = ~0u;
-	c->from = disks.trace.nr;
-	die(c);
-	if (!host_grow(h, &c->start)) {
-		c->crash.joins_at = disks.trace.nr;
-		expect_place(c, KVP_CACHE_WRITETHROUGH);
+	some_writes(s);
+	s->crash.joins_at = ~0u;
+	script_cut_from_here(s);
+	die(s);
+	if (!host_grow(h, &variant.with)) {
+		s->crash.joins_at = disks.trace.nr;
+		expect_place(s, KVP_CACHE_WRITETHROUGH);
 		host_write(h, 21, 4, true);
-		set_mode(c, KVP_CACHE_WRITEBACK);
-	} else if (c->victim == NO_DISK) {
+		set_mode(s, KVP_CACHE_WRITEBACK);
+	} else if (variant.victim == NO_DISK) {
 		sim_fail("not grown: %s", h->refusal.why);
 	}
 	host_write(h, 60, 4, true);
 	host_write(h, 100, 20, false);
 	host_flush(h);
 	host_read_check(h, 22);
-	note_lost(c);
+	note_lost(s);
 }
 
 static void notes_end(void *arg)
 {
-	const struct change *c = arg;
+	const struct script *s = arg;
 
 	host_sleep(500);
-	disks_release(c->start.legs - 1);
+	disks_release(s->start.legs - 1);
 }
 
 /* The record of a loss takes half a second to reach the last SSD. */
-static void notes_hang(struct change *c)
+static void notes_hang(struct script *s)
 {
-	disks_stall(c->start.legs - 1, KVP_EVENTS_BLOCK, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS - 1);
-	sim_spawn("notes", notes_end, c);
+	disks_stall(s->start.legs - 1, KVP_EVENTS_BLOCK, KVP_EVENTS_BLOCK + KVP_EVENTS_BLOCKS - 1);
+	sim_spawn("notes", notes_end, s);
 }
 
-static void leave_main(void *arg)
+static void leave(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
-	struct host_start new = without(c);
+	struct host *h = &s->host;
+	struct host_start new = without(s->start);
 
-	begin(c);
-	some_writes(c);
-	c->crash.leaves_at = ~0u;
-	c->from = disks.trace.nr;
-	die(c);
-	if (c->victim != NO_DISK)
-		notes_hang(c);
+	some_writes(s);
+	s->crash.leaves_at = ~0u;
+	script_cut_from_here(s);
+	die(s);
+	if (variant.victim != NO_DISK)
+		notes_hang(s);
 	if (!host_shrink(h, &new)) {
-		c->crash.leaves_at = disks.trace.nr;
+		s->crash.leaves_at = disks.trace.nr;
 		if (h->pool->nr_legs != new.legs || !kvp_has_data(h->pool->vdevs.log_vdev->g))
 			sim_fail("%u legs, the log on vdev %u", h->pool->nr_legs,
 				 h->pool->vdevs.log_vdev->index);
-	} else if (c->victim == NO_DISK) {
+	} else if (variant.victim == NO_DISK) {
 		sim_fail("not without its cache: %s", h->refusal.why);
 	}
 	host_write(h, 21, 4, true);
@@ -463,254 +443,250 @@ static void leave_main(void *arg)
 	host_flush(h);
 	host_read_check(h, 22);
 	host_read_check(h, 301);
-	note_lost(c);
+	note_lost(s);
 }
 
 /*
  * There and back again, with orderly ends between; and an SSD that has left is none of the pool's.
  */
-static void there_and_back_main(void *arg)
+static void there_and_back(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
-	struct host_start less = without(c);
-	u64 block;
+	struct host *h = &s->host;
+	struct host_start less = without(s->start);
 	u32 round;
 
-	begin(c);
 	for (round = 0; round < 2; round++) {
-		some_writes(c);
-		set_mode(c, KVP_CACHE_WRITEBACK);
+		some_writes(s);
+		set_mode(s, KVP_CACHE_WRITEBACK);
 		host_write(h, 40 + round, 3, true);
 		if (host_shrink(h, &less))
 			sim_fail("not without its cache: %s", h->refusal.why);
-		some_writes(c);
+		some_writes(s);
 		host_stop(h);
-		if (!host_start(h, &c->o, &c->start))
+		if (!host_start(h, &s->o, &s->start))
 			sim_fail("started with an SSD that has left");
-		if (host_start(h, &c->o, &less))
+		if (host_start(h, &s->o, &less))
 			sim_fail("start: %s", h->refusal.why);
-		for (block = 0; block < c->o.blocks; block++)
-			host_read_check(h, block);
-		if (host_grow(h, &c->start))
+		read_all(s);
+		if (host_grow(h, &s->start))
 			sim_fail("not grown: %s", h->refusal.why);
-		expect_place(c, KVP_CACHE_WRITETHROUGH);
+		expect_place(s, KVP_CACHE_WRITETHROUGH);
 		host_write(h, 50 + round, 3, true);
 		host_stop(h);
-		begin(c);
+		script_start(s);
 	}
-	for (block = 0; block < c->o.blocks; block++)
-		host_read_check(h, block);
-	host_stop(h);
+	read_all(s);
 }
 
-static void wait_for_drain(struct change *c)
+static void wait_for_drain(struct script *s)
 {
-	while (c->host.pool->drain->state == KVP_DRAIN_RUNNING)
+	while (s->host.pool->drain->state == KVP_DRAIN_RUNNING)
 		host_sleep(20);
 }
 
-static void begin_to_drain(struct change *c)
+static void begin_to_drain(struct script *s)
 {
-	if (kvp_drain_start(c->host.pool, &c->host.refusal))
-		sim_fail("not drained: %s", c->host.refusal.why);
+	if (kvp_drain_start(s->host.pool, &s->host.refusal))
+		sim_fail("not drained: %s", s->host.refusal.why);
 }
 
 static void quiescer(void *arg)
 {
-	struct change *c = arg;
+	struct script *s = arg;
 
-	kvp_drain_quiesce(c->host.pool);
+	kvp_drain_quiesce(s->host.pool);
 	if (sim_current->hung)
 		sim_fail("a stop during a long move looks hung: %s", sim_current->hung);
-	c->flushed = true;
+	own.flushed = true;
 }
 
 static void patient_setter(void *arg)
 {
-	struct change *c = arg;
+	struct script *s = arg;
 
 	setter(arg);
 	if (sim_current->hung)
 		sim_fail("a long move looks hung: %s", sim_current->hung);
-	if (c->error)
-		sim_fail("not moved: %s", c->host.refusal.why);
+	if (own.error)
+		sim_fail("not moved: %s", s->host.refusal.why);
 }
 
 /* Disks take minutes. The move waits for that, and so does a stop: no task looks hung meanwhile. */
-static void moves_for_minutes(struct change *c, bool stop)
+static void moves_for_minutes(struct script *s, bool stop)
 {
-	struct host *h = &c->host;
+	struct host *h = &s->host;
 	u32 i;
 
 	h->pool->tunables[KVP_T_LEG_TIMEOUT] = 3600;
 	host_write(h, 30, 3, true);
-	for (i = 0; i < data_legs(c); i++)
+	for (i = 0; i < data_legs(s); i++)
 		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
-	c->is_set = c->flushed = false;
+	own.is_set = own.flushed = false;
 	if (stop)
-		begin_to_drain(c);
+		begin_to_drain(s);
 	else
-		sim_spawn("setter", patient_setter, c);
+		sim_spawn("setter", patient_setter, s);
 	host_sleep(200);
 	if (stop)
-		sim_spawn("stop", quiescer, c);
+		sim_spawn("stop", quiescer, s);
 	host_sleep(150 * 1000);
-	if (c->is_set || c->flushed || h->pool->drain->order != KVP_DRAIN_MOVES)
+	if (own.is_set || own.flushed || h->pool->drain->order != KVP_DRAIN_MOVES)
 		sim_fail("it does not move for minutes: the case was not set up");
-	release(c);
-	while (!(stop ? c->flushed : c->is_set))
+	release(s);
+	while (!(stop ? own.flushed : own.is_set))
 		host_sleep(20);
 	kvp_drain_unquiesce(h->pool);
-	expect_place(c, KVP_CACHE_WRITETHROUGH);
-	set_mode(c, KVP_CACHE_WRITEBACK);
+	expect_place(s, KVP_CACHE_WRITETHROUGH);
+	set_mode(s, KVP_CACHE_WRITEBACK);
 }
 
 /* The log is nearly empty, so that it moves at once, and waits for data that does not get home. */
-static void cancel_too_late(struct change *c)
+static void cancel_too_late(struct script *s)
 {
-	struct host *h = &c->host;
+	struct host *h = &s->host;
 	u32 i;
 
 	host_write(h, 30, 3, true);
-	for (i = 0; i < data_legs(c); i++)
+	for (i = 0; i < data_legs(s); i++)
 		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
-	begin_to_drain(c);
+	begin_to_drain(s);
 	host_sleep(200);
 	if (h->pool->drain->state != KVP_DRAIN_RUNNING)
 		sim_fail("it has moved already: the case was not set up");
 	if (kvp_drain_cancel(h->pool) != -EBUSY)
 		sim_fail("it moves, and yet was cancelled");
-	release(c);
-	wait_for_drain(c);
-	expect_place(c, KVP_CACHE_WRITETHROUGH);
+	release(s);
+	wait_for_drain(s);
+	expect_place(s, KVP_CACHE_WRITETHROUGH);
 	if (kvp_drain_cancel(h->pool) != -ENOENT)
 		sim_fail("a log that has moved was cancelled");
 }
 
 /* A suspend does not wait for a drain of the log, off the cache or onto it. */
-static void end_for_a_suspend(struct change *c)
+static void end_for_a_suspend(struct script *s)
 {
-	struct host *h = &c->host;
+	struct host *h = &s->host;
 
 	kvp_pool_suspending(h->pool);
 	host_sleep(20);
 	if (h->pool->drain->state != KVP_DRAIN_CANCELLED)
 		sim_fail("it is drained, or goes on, though the pool is about to be suspended");
 	if (!kvp_drain_start_to(h->pool, KVP_CACHE_WRITETHROUGH, false, &h->refusal)) {
-		wait_for_drain(c);
+		wait_for_drain(s);
 		if (h->pool->drain->state == KVP_DRAIN_DONE)
 			sim_fail("drained while the pool is about to be suspended");
 	}
 	kvp_pool_not_suspending(h->pool);
 }
 
-/* A drain without a waiter ends: by itself, by command, and by a suspend. */
-static void drain_main(void *arg)
+static void drain_to_the_end(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
-	struct host_start less = without(c);
-	u64 block;
-	u32 i;
+	struct host *h = &s->host;
 
-	begin(c);
 	if (kvp_drain_cancel(h->pool) != -ENOENT)
 		sim_fail("something was cancelled");
-	some_writes(c);
-	begin_to_drain(c);
-	wait_for_drain(c);
-	expect_place(c, KVP_CACHE_WRITETHROUGH);
-	begin_to_drain(c);
+	some_writes(s);
+	begin_to_drain(s);
+	wait_for_drain(s);
+	expect_place(s, KVP_CACHE_WRITETHROUGH);
+	begin_to_drain(s);
 	if (h->pool->drain->state != KVP_DRAIN_DONE)
 		sim_fail("a log on the legs is drained");
-	set_mode(c, KVP_CACHE_WRITEBACK);
+	set_mode(s, KVP_CACHE_WRITEBACK);
+}
+
+/* Homes hang, so that it does not end by itself. */
+static void drain_beside_orders(struct script *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
 	/* one by one where a window is larger: with so much in the log it does not move at once */
 	for (i = 0; i < 200; i++)
-		host_write(h, i * 2, 1, c->start.cache_parity);
+		host_write(h, i * 2, 1, s->start.cache_parity);
 	host_flush(h);
-	for (i = 0; i < data_legs(c); i++)
+	for (i = 0; i < data_legs(s); i++)
 		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
-	begin_to_drain(c);
+	begin_to_drain(s);
 	host_sleep(200);
 	if (kvp_drain_start(h->pool, &h->refusal) != -EBUSY)
 		sim_fail("drained twice");
 	if (kvp_cache_set_mode(h->pool, KVP_CACHE_WRITEAROUND, true, &h->refusal) != -EBUSY)
 		sim_fail("set, though it is being drained");
-	if (!c->start.parity && kvp_drain_cancel(h->pool))
+	if (!s->start.parity && kvp_drain_cancel(h->pool))
 		sim_fail("not to be cancelled");
-	if (!c->start.parity) {
-		wait_for_drain(c);
-		begin_to_drain(c);
+	if (!s->start.parity) {
+		wait_for_drain(s);
+		begin_to_drain(s);
 		host_sleep(200);
-		end_for_a_suspend(c);
+		end_for_a_suspend(s);
 	}
-	release(c);
-	wait_for_drain(c);
-	if (!c->start.parity)
-		expect_place(c, KVP_CACHE_WRITEBACK);
-	set_mode(c, KVP_CACHE_WRITEBACK);
-	moves_for_minutes(c, false);
-	moves_for_minutes(c, true);
-	cancel_too_late(c);
+	release(s);
+	wait_for_drain(s);
+	if (!s->start.parity)
+		expect_place(s, KVP_CACHE_WRITEBACK);
+	set_mode(s, KVP_CACHE_WRITEBACK);
+}
+
+/* A drain without a waiter ends: by itself, by command, and by a suspend. */
+static void drain(struct script *s)
+{
+	struct host *h = &s->host;
+	struct host_start less = without(s->start);
+
+	drain_to_the_end(s);
+	drain_beside_orders(s);
+	moves_for_minutes(s, false);
+	moves_for_minutes(s, true);
+	cancel_too_late(s);
 	if (kvp_drain_start_to(h->pool, KVP_CACHE_WRITEBACK, true, &h->refusal))
 		sim_fail("does not begin to move onto the cache: %s", h->refusal.why);
-	wait_for_drain(c);
-	expect_place(c, KVP_CACHE_WRITEBACK);
-	some_writes(c);
-	begin_to_drain(c);
+	wait_for_drain(s);
+	expect_place(s, KVP_CACHE_WRITEBACK);
+	some_writes(s);
+	begin_to_drain(s);
 	if (host_shrink(h, &less))
 		sim_fail("not without its cache: %s", h->refusal.why);
-	for (block = 0; block < c->o.blocks; block++)
-		host_read_check(h, block);
-	host_stop(h);
+	read_all(s);
 }
 
 /*
  * Data that a stop left in the log cannot be read, for longer than any wait: the log is not given
  * up for that.
  */
-static void silent_main(void *arg)
+static void silent(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
-	struct host_start less = without(c);
-	u64 block;
+	struct host *h = &s->host;
+	struct host_start less = without(s->start);
 	u32 i;
 
-	begin(c);
-	some_writes(c);
+	some_writes(s);
 	host_stop(h);
-	begin(c);
+	script_start(s);
 	if (!h->pool->recovery.kept)
 		sim_fail("nothing is left in the log: the case was not set up");
-	for (i = data_legs(c); i < c->start.legs; i++)
+	for (i = data_legs(s); i < s->start.legs; i++)
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
 	if (!host_shrink(h, &less) || !strstr(h->refusal.why, "not all written data is home"))
 		sim_fail("the cache has left with the only copy of blocks: %s", h->refusal.why);
 	if (h->pool->table->poisoned)
 		sim_fail("%llu blocks are given up", h->pool->table->poisoned);
 	disks.nr_faults = 0;
-	for (block = 0; block < c->o.blocks; block++)
-		host_read_check(h, block);
+	read_all(s);
 	if (host_shrink(h, &less))
 		sim_fail("not without its cache: %s", h->refusal.why);
-	for (block = 0; block < c->o.blocks; block++)
-		host_read_check(h, block);
-	host_stop(h);
+	read_all(s);
 }
 
 /* The first SSD that leaves does not answer the write that is to wipe its label. */
-static void leaving_hangs_main(void *arg)
+static void leaving_hangs(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
-	struct host_start less = without(c);
-	u32 ssd = data_legs(c);
+	struct host *h = &s->host;
+	struct host_start less = without(s->start);
+	u32 ssd = data_legs(s);
 	unsigned long since;
 
-	begin(c);
-	some_writes(c);
+	some_writes(s);
 	disks_stall(ssd, 0, 3);
 	since = jiffies;
 	if (host_shrink(h, &less))
@@ -719,23 +695,20 @@ static void leaving_hangs_main(void *arg)
 		sim_fail("the pool was held up for %u ms", jiffies_to_msecs(jiffies - since));
 	if (!host_labelled(ssd))
 		sim_fail("the label is gone: the case was not set up");
-	some_writes(c);
+	some_writes(s);
 	disks_release(ssd);
 	host_read_check(h, 22);
-	host_stop(h);
 }
 
 /* Old labels show an old state: a start with them is refused. */
-static void left_main(void *arg)
+static void left(struct script *s)
 {
-	struct change *c = arg;
-	struct host *h = &c->host;
-	struct host_start less = without(c), alone = c->start;
+	struct host *h = &s->host;
+	struct host_start less = without(s->start), alone = s->start;
 	u32 i;
 
-	begin(c);
-	some_writes(c);
-	for (i = data_legs(c); i < c->start.legs; i++) {
+	some_writes(s);
+	for (i = data_legs(s); i < s->start.legs; i++) {
 		disks_fault(FAULT_WRITE_EIO, i, 0, KVP_LABEL_BLOCKS);
 		disks_fault(FAULT_WRITE_EIO, i, POOL_LEG_BLOCKS - KVP_LABEL_BLOCKS, ~0ull);
 	}
@@ -743,142 +716,137 @@ static void left_main(void *arg)
 	if (host_shrink(h, &less))
 		sim_fail("not without its cache: %s", h->refusal.why);
 	h->may_fail = false;
-	some_writes(c);
+	some_writes(s);
 	host_stop(h);
 	disks.nr_faults = 0;
-	if (!host_start(h, &c->o, &c->start))
+	if (!host_start(h, &s->o, &s->start))
 		sim_fail("started with an SSD that has left");
-	alone.missing = BIT(data_legs(c)) - 1;
+	alone.missing = BIT(data_legs(s)) - 1;
 	alone.degraded = true;
-	if (!host_start(h, &c->o, &alone))
+	if (!host_start(h, &s->o, &alone))
 		sim_fail("an SSD that has left is a pool by itself");
-	if (host_start(h, &c->o, &less))
+	if (host_start(h, &s->o, &less))
 		sim_fail("start: %s", h->refusal.why);
 	host_read_check(h, 22);
-	if (!host_grow(h, &c->start) || !strstr(h->refusal.why, "is not blank"))
+	if (!host_grow(h, &s->start) || !strstr(h->refusal.why, "is not blank"))
 		sim_fail("taken, though it is not blank: %s", h->refusal.why);
-	host_stop(h);
 }
 
 /* --- the cases -------------------------------------------------------------------------------- */
 
-static void set_up(struct change *c, const struct host_start *shape, const struct course *course)
+static void set_up(struct script *s)
 {
-	c->course = course;
-	c->start = *shape;
-	c->start.writethrough = course->writethrough;
-	oracle_copy(&c->o, &base_cache(&c->start)->o);
-	c->crash = (struct crash){ .legs = shape->legs, .parity = shape->parity,
-				   .cache = shape->cache, .cache_parity = shape->cache_parity,
-				   .o = &c->o };
+	const struct host_start *with = &variant.with;
+
+	/* SSDs that are to join are legs as soon as the pool has taken them. */
+	s->crash.legs = with->legs;
+	s->crash.cache = with->cache;
+	s->crash.spare = 0;
+	s->crash.heal_allowed = variant.victim != NO_DISK;
+	/* without the last SSD, rows are written home without logged parity: known-gaps.md */
+	s->crash.poison_allowed = with->parity && with->cache == 1 &&
+				  variant.victim == with->legs - 1;
 }
 
-/* SSDs that are to join are blank, beside a pool without a cache. */
-static void begin_disks(struct change *c, bool joins)
+/* The trace of @act is cut at about so many positions; 0: it ends with a stop. */
+static void case_of(const char *what, const struct host_start *with, const struct course *course,
+		    void (*act)(struct script *s), u32 cuts)
 {
-	struct host_start hs = without(c);
-	struct image img[MAX_DISKS];
-	const struct base *b;
+	struct host_start shape = act == join ? without(*with) : *with;
+	char name[96];
+	const struct script_case c = {
+		.name = name, .shape = &shape, .spares = act == join ? with->cache : 0,
+		.set_up = set_up, .prepare = act == overload ? forget_trace : NULL, .act = act,
+		.leave = cuts, .turns = 1, .most = 1,
+		.salt = 900 + 100 * variant.victim + variant.after, .cuts = cuts,
+		.depth = variant.victim == NO_DISK ? CHECK_RECRASH : CHECK_LEGS,
+		.own = &own, .own_size = sizeof(own),
+	};
+
+	shape.writethrough = act != join && course->writethrough;
+	variant.course = course;
+	variant.with = *with;
+	variant.with.writethrough = course->writethrough;
+	snprintf(name, sizeof(name), variant.victim == NO_DISK ? "modes:%s:%s%s%s:%s" :
+		 "modes:%s:%s%s%s:%s:%u:%u", what, with->parity ? "parity" : "mirror",
+		 with->cache_parity ? "+3" : with->cache > 1 ? "+2" : "+1", host_window(with),
+		 course->name, variant.victim, variant.after);
+	script_run(&c);
+}
+
+/* With a window of its own: what depends on that when the cache comes, goes, or gets the log. */
+static void wide_window(void)
+{
+	static const struct host_start wide = { .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW };
+
+	case_of("whole", &wide, &courses[0], whole, 0);
+	case_of("join", &wide, &courses[1], join, SCRIPT_EVERYWHERE);
+	case_of("leave", &wide, &courses[0], leave, SCRIPT_EVERYWHERE);
+	case_of("there-and-back", &wide, &courses[0], there_and_back, 0);
+	case_of("overload", &wide, &courses[0], overload, 0);
+}
+
+static void all_of(const struct host_start *with)
+{
 	u32 i;
 
-	if (!joins) {
-		disks_begin(base_cache(&c->start)->img, c->start.legs);
-		return;
+	for (i = 0; i < ARRAY_SIZE(courses); i++) {
+		case_of("cut", with, &courses[i], change, SCRIPT_EVERYWHERE);
+		case_of("whole", with, &courses[i], whole, 0);
 	}
-	b = hs.parity ? base_parity(hs.legs, false) : base_pool(hs.legs, false);
-	oracle_free(&c->o);
-	oracle_copy(&c->o, &b->o);
-	for (i = 0; i < hs.legs; i++)
-		image_copy(&img[i], &b->img[i]);
-	blank_disks(img + hs.legs, c->start.cache, POOL_LEG_BLOCKS);
-	disks_begin(img, c->start.legs);
-	for (i = 0; i < c->start.legs; i++)
-		image_free(&img[i]);
+	for (i = 0; i < 2; i++) {
+		case_of("hanging", with, &courses[i], hanging, 30);
+		case_of("between", with, &courses[i], between, 60);
+	}
+	case_of("dying", with, &courses[1], dying, SCRIPT_EVERYWHERE);
+	case_of("join", with, &courses[1], join, SCRIPT_EVERYWHERE);
+	case_of("leave", with, &courses[0], leave, SCRIPT_EVERYWHERE);
+	case_of("leave", with, &courses[1], leave, SCRIPT_EVERYWHERE);
+	case_of("there-and-back", with, &courses[0], there_and_back, 0);
+	case_of("drain", with, &courses[0], drain, 0);
+	case_of("left", with, &courses[0], left, 0);
+	case_of("leaving-hangs", with, &courses[0], leaving_hangs, 0);
+	if (!with->parity)
+		case_of("silent", with, &courses[0], silent, 0);
+	case_of("refused", with, &courses[1], refusal, 0);
+	case_of("overload", with, &courses[0], overload, 0);
 }
 
-static void case_of(const char *what, const struct host_start *shape, const struct course *course,
-		    void (*main)(void *arg), u32 victim, u32 after, u32 cuts)
+/* A disk dies while the cache joins or leaves. */
+static void lose_beside_a_cache(const struct host_start *with)
 {
-	struct change *c = calloc(1, sizeof(*c));
-	struct sim_config config;
-	char name[96];
-	bool good;
+	for (variant.victim = 0; variant.victim < with->legs; variant.victim++)
+		for (variant.after = 0; variant.after < 12;
+		     variant.after += opt.thorough ? 1 : 2) {
+			case_of("join-lost", with, &courses[1], join, 6);
+			case_of("leave-lost", with, &courses[0], leave, 6);
+		}
+}
 
-	snprintf(name, sizeof(name), victim == NO_DISK ? "modes:%s:%s%s%s:%s" :
-		 "modes:%s:%s%s%s:%s:%u:%u",
-		 what, shape->parity ? "parity" : "mirror",
-		 shape->cache_parity ? "+3" : shape->cache > 1 ? "+2" : "+1", host_window(shape),
-		 course->name, victim, after);
-	if (wanted(name)) {
-		set_up(c, shape, course);
-		c->victim = victim;
-		c->after = after;
-		c->crash.heal_allowed = victim != NO_DISK;
-		/*
-		 * without the last SSD, rows are written home without logged parity:
-		 * docs/design/known-gaps.md
-		 */
-		c->crash.poison_allowed = shape->parity && shape->cache == 1 &&
-					  victim == shape->legs - 1;
-		check_seed_config(&config, mix64(opt.seed, 900 + 100 * victim + after));
-		begin_disks(c, main == join_main);
-		good = sim_run(&config, main, c) == SIM_RETURNED;
-		disks_end();
-		if (good && cuts)
-			good = victim == NO_DISK ?
-				!cut_sampled(name, &c->crash, c->from, CHECK_RECRASH, cuts) :
-				!cut_sampled(name, &c->crash, c->from, CHECK_LEGS, cuts);
-		result(name, good);
-		oracle_free(&c->o);
-	}
-	free(c);
+/* A disk dies while the mode changes. */
+static void lose(const struct host_start *with)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		for (variant.victim = 0; variant.victim < with->legs; variant.victim++)
+			for (variant.after = 0; variant.after < 40;
+			     variant.after += opt.thorough ? 1 : 3)
+				case_of("lost", with, &courses[i], change, 4);
 }
 
 void run_modes(void)
 {
-	u32 i, j, victim, after;
+	const struct host_start *shape, *end = shapes + ARRAY_SIZE(shapes);
 
-	case_of("whole", &wide, &courses[0], whole_main, NO_DISK, 0, 0);
-	case_of("join", &wide, &courses[1], join_main, NO_DISK, 0, ~0u);
-	case_of("leave", &wide, &courses[0], leave_main, NO_DISK, 0, ~0u);
-	case_of("there-and-back", &wide, &courses[0], there_and_back_main, NO_DISK, 0, 0);
-	case_of("overload", &wide, &courses[0], overload_main, NO_DISK, 0, 0);
-	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		for (j = 0; j < ARRAY_SIZE(courses); j++) {
-			case_of("cut", &shapes[i], &courses[j], change_main, NO_DISK, 0, ~0u);
-			case_of("whole", &shapes[i], &courses[j], whole_main, NO_DISK, 0, 0);
-		}
-		for (j = 0; j < 2; j++) {
-			case_of("hanging", &shapes[i], &courses[j], hanging_main, NO_DISK, 0, 30);
-			case_of("between", &shapes[i], &courses[j], between_main, NO_DISK, 0, 60);
-		}
-		case_of("dying", &shapes[i], &courses[1], dying_main, NO_DISK, 0, ~0u);
-		case_of("join", &shapes[i], &courses[1], join_main, NO_DISK, 0, ~0u);
-		case_of("leave", &shapes[i], &courses[0], leave_main, NO_DISK, 0, ~0u);
-		case_of("leave", &shapes[i], &courses[1], leave_main, NO_DISK, 0, ~0u);
-		case_of("there-and-back", &shapes[i], &courses[0], there_and_back_main, NO_DISK, 0,
-			0);
-		case_of("drain", &shapes[i], &courses[0], drain_main, NO_DISK, 0, 0);
-		case_of("left", &shapes[i], &courses[0], left_main, NO_DISK, 0, 0);
-		case_of("leaving-hangs", &shapes[i], &courses[0], leaving_hangs_main, NO_DISK, 0, 0);
-		if (!shapes[i].parity)
-			case_of("silent", &shapes[i], &courses[0], silent_main, NO_DISK, 0, 0);
-		case_of("refused", &shapes[i], &courses[1], refusal_main, NO_DISK, 0, 0);
-		case_of("overload", &shapes[i], &courses[0], overload_main, NO_DISK, 0, 0);
-	}
-	for (i = 0; i < ARRAY_SIZE(shapes); i++)
-		for (victim = 0; victim < shapes[i].legs; victim++)
-			for (after = 0; after < 12; after += opt.thorough ? 1 : 2) {
-				case_of("join-lost", &shapes[i], &courses[1], join_main, victim,
-					after, 6);
-				case_of("leave-lost", &shapes[i], &courses[0], leave_main, victim,
-					after, 6);
-			}
-	for (i = 0; i < ARRAY_SIZE(shapes); i++)
-		for (j = 0; j < 2; j++)
-			for (victim = 0; victim < shapes[i].legs; victim++)
-				for (after = 0; after < 40; after += opt.thorough ? 1 : 3)
-					case_of("lost", &shapes[i], &courses[j], change_main,
-						victim, after, 4);
+	variant.victim = NO_DISK;
+	variant.after = 0;
+	wide_window();
+	for (shape = shapes; shape < end; shape++)
+		all_of(shape);
+	for (shape = shapes; shape < end; shape++)
+		lose_beside_a_cache(shape);
+	for (shape = shapes; shape < end; shape++)
+		lose(shape);
 	run_replace();
 }
