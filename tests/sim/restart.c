@@ -22,25 +22,17 @@
 #include "super/members.h"
 #include "table/table.h"
 #include "work/destage.h"
-#include "suite.h"
+#include "script.h"
 
 #define LIVES	5u	/* one more than the superblock can name generations */
 #define HOT	28u	/* blocks that are written again and again */
 #define WIDE	64u	/* the first that is written by intent */
 
-struct restart_test {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	struct image img[MAX_DISKS];	/* contents of the disks */
-	u32 legs, life, at, served;
-	u32 cut;			/* where the power goes in this life; 0: at its end */
-	u64 seed, data_start;
+static struct {
 	struct rng rng;
-	int refused;
-	const char *name;
-	void (*live)(struct restart_test *s);
-	bool stop;			/* this life ends in good order */
+	u64 data_start;			/* where homes begin on the legs */
+	u32 at;				/* the life before was cut there, and left the contents */
+	u32 cut;			/* where the power goes in this life; 0: at its end */
 	/* in this life nothing goes home, and everything that it writes is flushed */
 	bool hold;
 	bool scrub;			/* it begins with a scrub, which must find nothing */
@@ -59,37 +51,37 @@ struct restart_test {
 	u64 rotten;			/* block of each SSD that may be clean, too; 0: none */
 	u64 eio;			/* this block, and no other, cannot be read; 0: none */
 	struct kvp_geometry g;		/* of the cache */
-};
+} own;
 
 /* --- a life --------------------------------------------------------------------------- */
 
 /* The contents now are what the oracle allows for the life before, and count from here on. */
-static void look_at_all(struct restart_test *s)
+static void look_at_all(struct script *s)
 {
 	u8 data[KVP_BLOCK_SIZE];
 	char why[160];
 	u64 block;
 
 	for (block = 0; block < s->o.blocks; block++) {
-		if (!host_read(&s->host, block, data) == (s->eio && block == s->eio))
-			sim_fail("life %u: block %llu %s be read", s->life, block,
-				 s->eio == block ? "is rotten, and could" : "cannot");
-		if (s->eio && block == s->eio)
+		if (!host_read(&s->host, block, data) == (own.eio && block == own.eio))
+			sim_fail("life %u: block %llu %s be read", s->lives, block,
+				 own.eio == block ? "is rotten, and could" : "cannot");
+		if (own.eio && block == own.eio)
 			continue;
-		if (!oracle_allows(&s->o, block, data, s->at, why))
-			sim_fail("life %u: %s", s->life, why);
+		if (!oracle_allows(&s->o, block, data, own.at, why))
+			sim_fail("life %u: %s", s->lives, why);
 		if (oracle_touched(&s->o, block))
 			oracle_rebase(&s->o, block, data);
 	}
 }
 
-static void scrub_all(struct restart_test *s)
+static void scrub_all(struct script *s)
 {
 	u64 healed, unrepaired;
 
 	host_scrub(&s->host, &healed, &unrepaired);
 	if (healed || unrepaired)
-		sim_fail("life %u: scrub healed %llu, and could not heal %llu", s->life, healed,
+		sim_fail("life %u: scrub healed %llu, and could not heal %llu", s->lives, healed,
 			 unrepaired);
 }
 
@@ -116,7 +108,7 @@ static void check_order(struct kvp_pool *pool)
 }
 
 /* Blocks of a missing SSD are not in the index. */
-static void check_legs(struct restart_test *s)
+static void check_legs(struct script *s)
 {
 	struct kvp_scache *c = s->host.pool->scache;
 	struct kvp_index_entry e;
@@ -132,119 +124,97 @@ static void check_legs(struct restart_test *s)
 		 */
 		if (e.old && !kvp_leg_in_sync(&c->v->legs[leg]))
 			sim_fail("life %u: block %llu is known on SSD %u, which is not there",
-				 s->life, e.key, leg);
+				 s->lives, e.key, leg);
 	}
 }
 
-static void restart_test_main(void *arg)
+static void prepare(struct script *s)
 {
-	struct restart_test *s = arg;
-	u32 i;
+	u32 ssd = script_first_ssd(s), i;
 
-	for (i = 0; s->hold && i < s->legs - s->start.cache; i++)
-		disks_stall(i, s->data_start, s->data_start + POOL_BLOCKS);
-	for (i = 0; i < s->nr_slow; i++)
-		disks_stall(s->legs - s->start.cache + s->slow[i].leg, s->slow[i].block,
-			    s->slow[i].block + 1);
-	s->refused = host_start(&s->host, &s->o, &s->start);
-	if (s->refused)
-		return;
+	if (own.oom)
+		sim_set_oom(300);
+	for (i = 0; own.hold && i < ssd; i++)
+		disks_stall(i, own.data_start, own.data_start + POOL_BLOCKS);
+	for (i = 0; i < own.nr_slow; i++)
+		disks_stall(ssd + own.slow[i].leg, own.slow[i].block, own.slow[i].block + 1);
+}
+
+/* What the lives before have left is there. */
+static void begin(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+
 	/* Data goes home only by order. */
-	WRITE_ONCE(s->host.pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
-	if (!s->fills)
-		kvp_admit_stop(s->host.pool->admission);
-	s->host.rotten = s->rotten;
-	check_order(s->host.pool);
-	s->generations = s->host.pool->sb->generation_count;
-	if (s->scrub)
+	WRITE_ONCE(pool->tunables[KVP_T_DESTAGE_IDLE_MS], 600 * 1000);
+	if (!own.fills)
+		kvp_admit_stop(pool->admission);
+	s->host.rotten = own.rotten;
+	check_order(pool);
+	own.generations = pool->sb->generation_count;
+	if (own.scrub)
 		scrub_all(s);
-	if (!s->nr_slow)
+	if (!own.nr_slow)
 		host_warm_up(&s->host);
 	check_legs(s);
 	/* homes cannot be read while they are held */
-	if (!s->hold) {
+	if (!own.hold) {
 		host_cache_check(&s->host);
 		look_at_all(s);
 	}
 	/* during admission the cache may overwrite a block beneath a reader */
-	if (s->host.mistrusted && !s->fills && !s->mistrusts)
+	if (s->host.mistrusted && !own.fills && !own.mistrusts)
 		sim_fail("life %u: %u blocks were read from the SSD, and were not what they "
-			 "should be", s->life,
-			 s->host.mistrusted);
-	s->served = disks.trace.nr;
-	s->live(s);
-	if (s->stop)
-		host_stop(&s->host);
+			 "should be", s->lives, s->host.mistrusted);
+	script_cut_from_here(s);
 }
 
 /* The contents after a power cut at the end of the trace go to s->img. */
-static void cut_at_end(struct restart_test *s)
+static void cut_at_end(struct script *s)
 {
 	struct cutter *cut = malloc(sizeof(*cut));
 	u32 which[MAX_PENDING], n, i;
 	u8 fates[MAX_PENDING];
 
 	cutter_init(cut, &disks.trace);
-	cutter_seek(cut, s->cut ?: disks.trace.nr);
+	cutter_seek(cut, own.cut ?: disks.trace.nr);
 	n = cutter_majors(cut, which);
 	for (i = 0; i < n; i++)
-		fates[i] = rng_below(&s->rng, 3);
-	cutter_images(cut, fates, &s->rng, s->img);
+		fates[i] = rng_below(&own.rng, 3);
+	cutter_images(cut, fates, &own.rng, s->img);
 	cutter_free(cut);
 	free(cut);
 }
 
-static void keep_images(struct restart_test *s)
+static void keep_images(struct script *s, bool stopped)
 {
-	u32 i;
-
-	for (i = 0; i < s->legs; i++)
-		image_free(&s->img[i]);
-	if (!s->stop) {
-		cut_at_end(s);
+	if (stopped) {
+		script_keep(s);
 		return;
 	}
-	for (i = 0; i < s->legs; i++)
-		image_copy(&s->img[i], &disks.img[i]);
+	script_free_disks(s, s->img);
+	cut_at_end(s);
 }
 
 /* One life; then cuts of its trace, if any are asked for. */
-static bool life(struct restart_test *s, void (*live)(struct restart_test *s), bool stop)
+static bool life(struct script *s, void (*live)(struct script *s), bool stop)
 {
-	struct sim_config config;
-	struct crash crash = {
-		.legs = s->legs, .cache = s->start.cache, .cache_parity = s->start.cache_parity,
-			.o = &s->o,
-	};
-	bool good;
-
-	check_seed_config(&config, mix64(s->seed, ++s->life));
-	if (s->oom)
-		config.oom = 300;
-	s->live = live;
-	s->stop = stop;
-	s->cut = s->back_at = 0;
-	disks_begin(s->img, s->legs);
-	good = sim_run(&config, restart_test_main, s) == SIM_RETURNED;
-	disks_end();
-	check_stats.machines++;
-	if (!good)
+	own.cut = own.back_at = 0;
+	if (!script_live(s, live, !stop))
 		return false;
 	if (s->refused) {
 		snprintf(sim_failure, sizeof(sim_failure), "life %u: start refused (%d): %s",
-			 s->life, s->refused, s->host.refusal.why);
+			 s->lives, s->refused, s->host.refusal.why);
 		return false;
 	}
-	s->at = s->hold ? ~0u : s->cut ?: disks.trace.nr;
-	crash.lost = s->lost;
-	crash.back = s->back_at ? s->lost : 0;
-	crash.back_at = s->back_at;
-	if (s->back_at)
-		s->lost = 0;
-	keep_images(s);
-	if (s->checked || s->hold)
-		return true;
-	return !cut_sampled(s->name, &crash, s->served, CHECK_RECRASH, opt.thorough ? 200 : 12);
+	own.at = own.hold ? ~0u : own.cut ?: disks.trace.nr;
+	s->crash.lost = own.lost;
+	s->crash.back = own.back_at ? own.lost : 0;
+	s->crash.back_at = own.back_at;
+	if (own.back_at)
+		own.lost = 0;
+	keep_images(s, stop);
+	return own.checked || own.hold || script_check_cuts(s);
 }
 
 /* --- what happens in them ----------------------------------------------------------------- */
@@ -258,14 +228,14 @@ static void home_without_tail(struct host *h)
 	host_press(h, 3);
 }
 
-static void some_operation(struct restart_test *s)
+static void some_operation(struct script *s)
 {
 	struct host *h = &s->host;
-	u32 at = 1 + rng_below(&s->rng, HOT), n = 1 + rng_below(&s->rng, 4);
+	u32 at = 1 + rng_below(&own.rng, HOT), n = 1 + rng_below(&own.rng, 4);
 
-	switch (rng_below(&s->rng, 9)) {
+	switch (rng_below(&own.rng, 9)) {
 	case 0:
-		host_write(h, WIDE + rng_below(&s->rng, 2) * 8, 24, false);
+		host_write(h, WIDE + rng_below(&own.rng, 2) * 8, 24, false);
 		break;
 	case 1:
 		host_discard(h, at, n);
@@ -290,36 +260,36 @@ static void some_operation(struct restart_test *s)
 	}
 }
 
-static void operations(struct restart_test *s)
+static void operations(struct script *s)
 {
-	u32 n = 3 + rng_below(&s->rng, 8);
+	u32 n = 3 + rng_below(&own.rng, 8);
 
 	while (n--)
 		some_operation(s);
-	if (rng_chance(&s->rng, 700))
+	if (rng_chance(&own.rng, 700))
 		host_flush(&s->host);
-	if (rng_chance(&s->rng, 200))
+	if (rng_chance(&own.rng, 200))
 		host_checkpoint(&s->host);
 }
 
-static void write_one(struct restart_test *s)
+static void write_one(struct script *s)
 {
-	host_write(&s->host, 10 + s->life, 2, false);
+	host_write(&s->host, 10 + s->lives, 2, false);
 	host_write(&s->host, 5, 1, false);
 	host_flush(&s->host);
 }
 
-static void discard_one(struct restart_test *s)
+static void discard_one(struct script *s)
 {
 	host_discard(&s->host, 11, 1);
 	host_flush(&s->host);
 }
 
-static void nothing(struct restart_test *s)
+static void nothing(struct script *s)
 {
 }
 
-static void all_home(struct restart_test *s)
+static void all_home(struct script *s)
 {
 	host_checkpoint(&s->host);
 	if (s->host.pool->sb->generation_count || s->host.pool->wbuf->nr_lone)
@@ -327,57 +297,57 @@ static void all_home(struct restart_test *s)
 			 s->host.pool->sb->generation_count);
 }
 
-static bool expect_generations(struct restart_test *s, u32 n)
+static bool expect_generations(struct script *s, u32 n)
 {
-	if (s->generations != n)
+	if (own.generations != n)
 		snprintf(sim_failure, sizeof(sim_failure),
 			 "life %u: %u generations are named, and not %u",
-			 s->life, s->generations, n);
-	return s->generations == n;
+			 s->lives, own.generations, n);
+	return own.generations == n;
 }
 
 /* --- tests ---------------------------------------------------------------------------------- */
 
-static bool several_lives(struct restart_test *s)
+static bool several_lives(struct script *s)
 {
 	bool good = true;
 	u32 i;
 
 	for (i = 0; good && i < LIVES; i++) {
-		s->scrub = rng_chance(&s->rng, 300);
-		good = life(s, operations, rng_chance(&s->rng, 400));
+		own.scrub = rng_chance(&own.rng, 300);
+		good = life(s, operations, rng_chance(&own.rng, 400));
 	}
 	return good && life(s, all_home, true);
 }
 
 /* A leg of the mirror is gone from some life on. */
-static bool leg_lost_between(struct restart_test *s)
+static bool leg_lost_between(struct script *s)
 {
 	bool good = life(s, operations, false) && life(s, operations, true);
 
-	s->start.missing = s->lost = BIT(rng_below(&s->rng, 2));
+	s->start.missing = own.lost = BIT(rng_below(&own.rng, 2));
 	s->start.degraded = true;
 	good = good && life(s, operations, false) && life(s, operations, true);
 	s->start.missing = 0;
 	return good && life(s, operations, false) && life(s, all_home, true);
 }
 
-static u32 leg_that_moves(const struct restart_test *s)
+static u32 leg_that_moves(const struct script *s)
 {
 	return s->seed % 2;
 }
 
-static void leg_leaves(struct restart_test *s)
+static void leg_leaves(struct script *s)
 {
 	operations(s);
-	s->lost = BIT(leg_that_moves(s));
+	own.lost = BIT(leg_that_moves(s));
 	if (kvp_leg_offline(s->host.pool, host_leg(&s->host, leg_that_moves(s))))
 		sim_fail("a leg does not leave");
 	operations(s);
 }
 
 /* What it missed is at home, or in any generation of the log. */
-static void leg_returns(struct restart_test *s)
+static void leg_returns(struct script *s)
 {
 	operations(s);
 	if (host_online(&s->host, leg_that_moves(s)))
@@ -386,12 +356,12 @@ static void leg_returns(struct restart_test *s)
 	host_wait_resilver(&s->host);
 	if (!kvp_leg_in_sync(host_leg(&s->host, leg_that_moves(s))))
 		sim_fail("the leg is in state %u", host_leg(&s->host, leg_that_moves(s))->state);
-	s->back_at = disks.trace.nr;
+	own.back_at = disks.trace.nr;
 	operations(s);
 }
 
 /* A leg is out for some lives, and returns while the log has generations that it never had. */
-static bool leg_leaves_and_returns(struct restart_test *s)
+static bool leg_leaves_and_returns(struct script *s)
 {
 	return life(s, operations, false) && life(s, leg_leaves, false) &&
 		life(s, operations, true) &&
@@ -399,14 +369,14 @@ static bool leg_leaves_and_returns(struct restart_test *s)
 }
 
 /* An SSD of two misses a generation, and is back: it must not be asked. */
-static bool ssd_lost_between(struct restart_test *s)
+static bool ssd_lost_between(struct script *s)
 {
-	u32 ssd = BIT(s->legs - 1 - rng_below(&s->rng, 2));
+	u32 ssd = BIT(s->legs - 1 - rng_below(&own.rng, 2));
 	bool good = life(s, operations, false);
 
 	if (s->start.cache < 2)
 		return good;
-	s->start.missing = s->lost = ssd;
+	s->start.missing = own.lost = ssd;
 	good = good && life(s, operations, false) && life(s, operations, true);
 	s->start.missing = 0;
 	return good && life(s, operations, false) && life(s, operations, false) &&
@@ -414,7 +384,7 @@ static bool ssd_lost_between(struct restart_test *s)
 }
 
 /* Renewed versions leave the oldest generation, and a checkpoint may drop it from the list. */
-static void write_to_stay(struct restart_test *s)
+static void write_to_stay(struct script *s)
 {
 	if (kvp_pool_set(s->host.pool, KVP_T_RENEW_MARK, 0))
 		sim_fail("the tunable cannot be set");
@@ -422,24 +392,24 @@ static void write_to_stay(struct restart_test *s)
 }
 
 /* When no more generations can be named a recovery writes all home. */
-static bool list_is_full(struct restart_test *s)
+static bool list_is_full(struct script *s)
 {
 	bool good;
 	u32 i;
 
-	s->hold = true;
+	own.hold = true;
 	good = life(s, write_to_stay, false);
 	for (i = 1; good && i < KVP_MAX_GENERATIONS; i++)
 		good = life(s, write_one, false) && expect_generations(s, i);
 	/* The window is small: there is no room for more data. */
 	good = good && life(s, discard_one, false) && expect_generations(s, KVP_MAX_GENERATIONS);
-	s->hold = false;
+	own.hold = false;
 	good = good && life(s, write_one, false) && expect_generations(s, 0);
 	return good && life(s, nothing, true) && expect_generations(s, 1);
 }
 
 /* Lives in which nothing is written need no generation. */
-static bool lives_of_nothing(struct restart_test *s)
+static bool lives_of_nothing(struct script *s)
 {
 	bool good = life(s, write_one, true);
 	u32 i;
@@ -452,7 +422,7 @@ static bool lives_of_nothing(struct restart_test *s)
 }
 
 /* Which blocks of the log a version has, from one life to the next. */
-static u64 lsn_of(struct restart_test *s, u64 block)
+static u64 lsn_of(struct script *s, u64 block)
 {
 	struct kvp_version *d = kvp_wbuf_find(s->host.pool->wbuf, block);
 	u64 lsn;
@@ -466,21 +436,21 @@ static u64 lsn_of(struct restart_test *s, u64 block)
 
 static u64 rot_at;
 
-static void note_place(struct restart_test *s)
+static void note_place(struct script *s)
 {
 	rot_at = kvp_log_place(s->host.pool->vdevs.log_vdev->g, lsn_of(s, 12), 0).block;
 	write_one(s);
 }
 
-static void rot_on(struct restart_test *s, u32 ssd)
+static void rot_on(struct script *s, u32 ssd)
 {
 	u8 junk[KVP_BLOCK_SIZE];
 
 	memset(junk, 0x5a, sizeof(junk));
-	image_write_data(&s->img[s->legs - s->start.cache + ssd], rot_at, junk);
+	image_write_data(&s->img[script_first_ssd(s) + ssd], rot_at, junk);
 }
 
-static void rot(struct restart_test *s, u32 ssds)
+static void rot(struct script *s, u32 ssds)
 {
 	u32 i;
 
@@ -489,12 +459,12 @@ static void rot(struct restart_test *s, u32 ssds)
 }
 
 /* An entry of an older generation, wherever in it, was acknowledged. */
-static bool older_entry_rots(struct restart_test *s)
+static bool older_entry_rots(struct script *s)
 {
 	/* the entry of life 1; another one follows it */
 	if (!life(s, write_one, false) || !life(s, note_place, false) || !life(s, write_one, false))
 		return false;
-	s->checked = true;
+	own.checked = true;
 	rot(s, s->start.cache - 1);
 	if (s->start.cache > 1)
 		return life(s, write_one, false);
@@ -505,7 +475,7 @@ static bool older_entry_rots(struct restart_test *s)
 	return s->refused == -EUCLEAN;
 }
 
-static void write_some(struct restart_test *s, u64 block, u64 end)
+static void write_some(struct script *s, u64 block, u64 end)
 {
 	for (; block < end; block++) {
 		host_write(&s->host, block, 1, false);
@@ -514,7 +484,7 @@ static void write_some(struct restart_test *s, u64 block, u64 end)
 }
 
 /* More than destage takes in a round, and more than a segment of the log. */
-static void write_many(struct restart_test *s)
+static void write_many(struct script *s)
 {
 	write_some(s, 210, 390);
 }
@@ -524,7 +494,7 @@ static void write_many(struct restart_test *s)
 
 static struct { u64 header, payload; u8 data[KVP_BLOCK_SIZE]; } worn;
 
-static void write_worn(struct restart_test *s)
+static void write_worn(struct script *s)
 {
 	const struct kvp_geometry *g = s->host.pool->vdevs.log_vdev->g;
 	struct kvp_version *d;
@@ -539,81 +509,81 @@ static void write_worn(struct restart_test *s)
 	write_some(s, WORN + 1, 390);
 }
 
-static bool live_and_wear(struct restart_test *s)
+static bool live_and_wear(struct script *s)
 {
 	bool good = life(s, write_one, false);
 
-	s->hold = true;
+	own.hold = true;
 	good = good && life(s, write_worn, false);
-	s->hold = false;
-	s->checked = true;
+	own.hold = false;
+	own.checked = true;
 	return good;
 }
 
-static void write_over_worn(struct restart_test *s)
+static void write_over_worn(struct script *s)
 {
 	host_write(&s->host, WORN, 1, false);
 	host_flush(&s->host);
-	s->eio = 0;
+	own.eio = 0;
 }
 
 /*
  * A block rots that is known to have been durable: one SSD of two makes up for it, or it is lost,
  * and nothing else.
  */
-static bool durable_block_rots(struct restart_test *s)
+static bool durable_block_rots(struct script *s)
 {
 	if (!live_and_wear(s))
 		return false;
 	rot_at = worn.payload;
 	rot(s, 1);
-	s->eio = s->start.cache == 1 ? WORN : 0;
+	own.eio = s->start.cache == 1 ? WORN : 0;
 	/*
 	 * Once home, the block is still rotten there, and the index names it: a read from that SSD
 	 * fails its sum. Until a read has chosen that SSD, nothing tells.
 	 */
-	s->mistrusts = s->start.cache > 1;
-	s->rotten = rot_at;
+	own.mistrusts = s->start.cache > 1;
+	own.rotten = rot_at;
 	return life(s, nothing, true) && life(s, all_home, false) && life(s, nothing, true) &&
 	       life(s, write_over_worn, false) && life(s, all_home, true);
 }
 
 /* Its header on one SSD of two, whichever: the other one is lost next. */
-static bool durable_header_rots(struct restart_test *s)
+static bool durable_header_rots(struct script *s)
 {
-	u32 on = rng_below(&s->rng, 2);
+	u32 on = rng_below(&own.rng, 2);
 
 	if (!live_and_wear(s))
 		return false;
 	rot_at = worn.header;
 	rot_on(s, on);
-	s->hold = true;
+	own.hold = true;
 	if (!life(s, nothing, false))
 		return false;
-	s->hold = false;
-	s->start.missing = s->lost = BIT(s->legs - 1 - on);
+	own.hold = false;
+	s->start.missing = own.lost = BIT(s->legs - 1 - on);
 	return life(s, nothing, false) && life(s, all_home, true);
 }
 
 /* Without memory all must be written home, and all is verified before anything is written. */
-static bool durable_block_rots_without_memory(struct restart_test *s)
+static bool durable_block_rots_without_memory(struct script *s)
 {
 	if (!live_and_wear(s))
 		return false;
 	rot_at = worn.payload;
 	rot(s, s->start.cache);
-	s->oom = true;
+	own.oom = true;
 	if (life(s, nothing, false))
 		snprintf(sim_failure, sizeof(sim_failure), "what is rotten in the log was written home");
 	if (s->refused != -EUCLEAN)
 		return false;
-	s->oom = false;
-	s->eio = WORN;
+	own.oom = false;
+	own.eio = WORN;
 	return life(s, nothing, false) && life(s, all_home, true);
 }
 
 /* All is home, and still in the log; a large write over it is going home. */
-static void write_wide_over_worn(struct restart_test *s)
+static void write_wide_over_worn(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 before;
@@ -640,24 +610,24 @@ static void write_wide_over_worn(struct restart_test *s)
  * was summarised after that, it comes back unread. No read may get as far as the SSD: what the
  * intent came to is younger than the summary.
  */
-static bool cut_over_worn(struct restart_test *s, const void *home, u64 eio)
+static bool cut_over_worn(struct script *s, const void *home, u64 eio)
 {
 	u32 i;
 
-	s->checked = true;
+	own.checked = true;
 	if (!life(s, write_wide_over_worn, false))
 		return false;
-	for (i = 0; i < s->legs - s->start.cache; i++)
-		image_write_data(&s->img[i], s->data_start + WORN, home);
+	for (i = 0; i < script_first_ssd(s); i++)
+		image_write_data(&s->img[i], own.data_start + WORN, home);
 	rot_at = worn.payload;
 	rot(s, s->start.cache);
-	s->rotten = rot_at;
-	s->eio = eio;
+	own.rotten = rot_at;
+	own.eio = eio;
 	return life(s, nothing, false) && life(s, all_home, true) && life(s, nothing, true);
 }
 
 /* Neither that nor a mixture may be read. */
-static bool durable_block_rots_under_an_intent(struct restart_test *s)
+static bool durable_block_rots_under_an_intent(struct script *s)
 {
 	static u8 junk[KVP_BLOCK_SIZE];
 
@@ -666,13 +636,13 @@ static bool durable_block_rots_under_an_intent(struct restart_test *s)
 }
 
 /* The version was home before the write over it began, and nothing of that write got there. */
-static bool rotten_though_it_is_home(struct restart_test *s)
+static bool rotten_though_it_is_home(struct script *s)
 {
 	return cut_over_worn(s, worn.data, 0);
 }
 
 /* Where they begin is known; then the tail is brought there. */
-static void home_bit_by_bit(struct restart_test *s)
+static void home_bit_by_bit(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
@@ -684,7 +654,7 @@ static void home_bit_by_bit(struct restart_test *s)
 }
 
 /* The tail goes through the generations as the log fills. */
-static bool tail_moves_on(struct restart_test *s)
+static bool tail_moves_on(struct script *s)
 {
 	return life(s, write_one, false) && life(s, write_many, false) &&
 	       life(s, operations, false) &&
@@ -693,24 +663,24 @@ static bool tail_moves_on(struct restart_test *s)
 }
 
 /* Destage is at work when the power goes, or the stop comes: nothing at home may be blamed. */
-static void half_home(struct restart_test *s)
+static void half_home(struct script *s)
 {
 	struct host *h = &s->host;
-	u64 place = disks.data_start + 2 + rng_below(&s->rng, 10);
+	u64 place = disks.data_start + 2 + rng_below(&own.rng, 10);
 
 	host_write(h, 2, 16, false);
 	host_write(h, 40, 16, false);
 	host_flush(h);
-	disks_stall(rng_below(&s->rng, 2), place, place + 60);
+	disks_stall(rng_below(&own.rng, 2), place, place + 60);
 	host_destage(h);
 	host_sleep(300);
 }
 
-static bool destage_is_cut_short(struct restart_test *s)
+static bool destage_is_cut_short(struct script *s)
 {
 	bool good = life(s, write_one, true) && life(s, half_home, false);
 
-	s->scrub = true;
+	own.scrub = true;
 	return good && life(s, write_one, false) && life(s, half_home, false) &&
 	       life(s, nothing, true) && life(s, all_home, true);
 }
@@ -723,7 +693,7 @@ static void let_streams_pass(struct host *h)
 }
 
 /* A large write over data that is home, and in the log all the same. */
-static void intents_over_data(struct restart_test *s)
+static void intents_over_data(struct script *s)
 {
 	struct host *h = &s->host;
 	u64 intents, block;
@@ -743,13 +713,13 @@ static void intents_over_data(struct restart_test *s)
 }
 
 /* One more is half home when the power goes. */
-static void open_intents(struct restart_test *s)
+static void open_intents(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
 
 	intents_over_data(s);
-	for (i = 0; i < s->legs - s->start.cache; i++)
+	for (i = 0; i < script_first_ssd(s); i++)
 		disks_stall(i, disks.data_start + WIDE + 10, disks.data_start + WIDE + 50);
 	host_write(h, WIDE, 48, false);
 	host_sleep(1500);
@@ -758,7 +728,7 @@ static void open_intents(struct restart_test *s)
 }
 
 /* A recovery's verdict about intents stays, whatever the log has about them later. */
-static bool intents_are_resolved_once(struct restart_test *s)
+static bool intents_are_resolved_once(struct script *s)
 {
 	return life(s, write_one, false) && life(s, intents_over_data, false) &&
 	       life(s, open_intents, false) && life(s, write_one, false) &&
@@ -770,11 +740,11 @@ static bool intents_are_resolved_once(struct restart_test *s)
  * The superblock says that the log holds data: without the SSDs the pool does not start. Data that
  * is home needs none.
  */
-static bool stopped_with_a_log(struct restart_test *s)
+static bool stopped_with_a_log(struct script *s)
 {
-	u32 ssds = (BIT(s->start.cache) - 1) << (s->legs - s->start.cache);
+	u32 ssds = (BIT(s->start.cache) - 1) << (script_first_ssd(s));
 
-	s->checked = true;
+	own.checked = true;
 	if (!life(s, write_one, true))
 		return false;
 	s->start.missing = ssds;
@@ -790,13 +760,13 @@ static bool stopped_with_a_log(struct restart_test *s)
 }
 
 /* A stop waits for no disk: nothing is written home for it. */
-static void disks_are_slow(struct restart_test *s)
+static void disks_are_slow(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u32 i;
 
 	write_one(s);
-	for (i = 0; i < s->legs - s->start.cache; i++)
+	for (i = 0; i < script_first_ssd(s); i++)
 		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
 	kvp_pool_quiesce(pool);
 	if (pool->sb->flags & KVP_SB_CLEAN || !kvp_log_counts(pool->log))
@@ -805,19 +775,19 @@ static void disks_are_slow(struct restart_test *s)
 	write_one(s);
 }
 
-static bool stop_waits_for_no_disk(struct restart_test *s)
+static bool stop_waits_for_no_disk(struct script *s)
 {
 	return life(s, disks_are_slow, true) && life(s, disks_are_slow, false) &&
 	       life(s, all_home, true);
 }
 
 /* Blocks that the SSDs had, and that are home since: the SSDs die, and nothing of those is lost. */
-static void home_and_dead(struct restart_test *s)
+static void home_and_dead(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
 
-	for (i = s->legs - s->start.cache; i < s->legs; i++)
+	for (i = script_first_ssd(s); i < s->legs; i++)
 		disks_kill(i);
 	host_write(h, 200, 1, false);
 	host_flush(h);
@@ -827,7 +797,7 @@ static void home_and_dead(struct restart_test *s)
 		host_read_check(h, i);
 }
 
-static void home_but_for_the_tail(struct restart_test *s)
+static void home_but_for_the_tail(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 
@@ -839,20 +809,20 @@ static void home_but_for_the_tail(struct restart_test *s)
 	mutex_unlock(&pool->checkpoint_lock);
 }
 
-static bool what_is_home_is_not_lost(struct restart_test *s)
+static bool what_is_home_is_not_lost(struct script *s)
 {
-	s->checked = true;
+	own.checked = true;
 	return life(s, home_but_for_the_tail, false) && life(s, home_and_dead, true) &&
 	       expect_generations(s, 1);
 }
 
 /* The last SSDs are away for some seconds, and the log moves: what only they have is waited for. */
-static void away_while_it_moves(struct restart_test *s)
+static void away_while_it_moves(struct script *s)
 {
 	struct host *h = &s->host;
 	u32 i;
 
-	for (i = s->legs - s->start.cache; i < s->legs; i++) {
+	for (i = script_first_ssd(s); i < s->legs; i++) {
 		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
 		disks_fault(FAULT_WRITE_EIO, i, 0, ~0ull);
 	}
@@ -869,26 +839,26 @@ static void away_while_it_moves(struct restart_test *s)
 		host_read_check(h, i);
 }
 
-static bool ssds_may_come_back(struct restart_test *s)
+static bool ssds_may_come_back(struct script *s)
 {
-	s->checked = true;
+	own.checked = true;
 	return life(s, write_one, false) && life(s, away_while_it_moves, true) &&
 	       expect_generations(s, 1);
 }
 
 /* There is no memory for retained versions: all are written home, and the pool starts. */
-static bool no_memory_to_stay(struct restart_test *s)
+static bool no_memory_to_stay(struct script *s)
 {
 	bool good = life(s, write_one, true) && life(s, write_many, true);
 
-	s->oom = true;
+	own.oom = true;
 	good = good && life(s, nothing, false) && expect_generations(s, 0);
-	s->oom = false;
+	own.oom = false;
 	return good && life(s, operations, true) && life(s, all_home, true);
 }
 
 /* Unwritten, which is a discard in the log, and data: which is home, and the tail before both. */
-static void discarded_and_home(struct restart_test *s)
+static void discarded_and_home(struct script *s)
 {
 	struct host *h = &s->host;
 
@@ -903,21 +873,21 @@ static void discarded_and_home(struct restart_test *s)
 	home_but_for_the_tail(s);
 }
 
-static void only_homes(struct restart_test *s)
+static void only_homes(struct script *s)
 {
 	if (!kvp_has_data(s->host.pool->vdevs.log_vdev->g) || s->host.pool->table->poisoned)
 		sim_fail("%llu blocks are lost", s->host.pool->table->poisoned);
 }
 
 /* A recovery does not undo a version in the table that was written home after a discard. */
-static bool discarded_before_is_not_lost(struct restart_test *s)
+static bool discarded_before_is_not_lost(struct script *s)
 {
-	u32 ssds = (BIT(s->start.cache) - 1) << (s->legs - s->start.cache);
+	u32 ssds = (BIT(s->start.cache) - 1) << (script_first_ssd(s));
 
-	s->checked = true;
-	if (!life(s, discarded_and_home, false) || !life(s, nothing, rng_chance(&s->rng, 500)))
+	own.checked = true;
+	if (!life(s, discarded_and_home, false) || !life(s, nothing, rng_chance(&own.rng, 500)))
 		return false;
-	if (rng_chance(&s->rng, 500))
+	if (rng_chance(&own.rng, 500))
 		return life(s, home_and_dead, true) && expect_generations(s, 1);
 	s->start.missing = ssds;
 	s->start.discard_log = true;
@@ -927,7 +897,7 @@ static bool discarded_before_is_not_lost(struct restart_test *s)
 /* --- what is clean ------------------------------------------------------------------------- */
 
 /* @from_ssd of the blocks are read from the SSD, with right contents. */
-static void expect_from_ssd(struct restart_test *s, u64 first, u32 count, u32 least, u32 most)
+static void expect_from_ssd(struct script *s, u64 first, u32 count, u32 least, u32 most)
 {
 	u32 before = s->host.ssd_reads, i, n;
 
@@ -936,12 +906,12 @@ static void expect_from_ssd(struct restart_test *s, u64 first, u32 count, u32 le
 		host_read_check(&s->host, first + i);
 	n = s->host.ssd_reads - before;
 	if (n < least || n > most)
-		sim_fail("life %u: %u of %u blocks from %llu on were read from the SSD", s->life, n,
+		sim_fail("life %u: %u of %u blocks from %llu on were read from the SSD", s->lives, n,
 			 count,
 			 first);
 }
 
-static void write_each(struct restart_test *s, u64 first, u32 count)
+static void write_each(struct script *s, u64 first, u32 count)
 {
 	u32 i;
 
@@ -953,7 +923,7 @@ static void write_each(struct restart_test *s, u64 first, u32 count)
 	}
 }
 
-static void write_and_write_home(struct restart_test *s)
+static void write_and_write_home(struct script *s)
 {
 	write_each(s, 100, 40);
 	host_checkpoint(&s->host);
@@ -961,7 +931,7 @@ static void write_and_write_home(struct restart_test *s)
 }
 
 /* All written directly, discarded, zeros, one in the log: the rest is unchanged. */
-static void change_some(struct restart_test *s)
+static void change_some(struct script *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
 	let_streams_pass(&s->host);
@@ -975,101 +945,102 @@ static void change_some(struct restart_test *s)
 	expect_from_ssd(s, 100, 40, 33, 33);
 }
 
-static void expect_the_rest(struct restart_test *s)
+static void expect_the_rest(struct script *s)
 {
 	expect_from_ssd(s, 100, 40, 33, 33);
 }
 
 /* A block that was clean in any life is clean again; a block that changed otherwise is not. */
-static bool clean_comes_back(struct restart_test *s)
+static bool clean_comes_back(struct script *s)
 {
 	return life(s, write_and_write_home, true) && life(s, change_some, true) &&
 	       life(s, expect_the_rest, true) && life(s, expect_the_rest, true);
 }
 
 /* Counts the blocks that lie on each SSD, by the summaries. */
-static void note_legs(struct restart_test *s, u64 first, u32 count)
+static void note_legs(struct script *s, u64 first, u32 count)
 {
 	struct kvp_on_ssd at;
 	u32 i;
 
-	s->g = *s->host.pool->scache->v->g;
-	memset(s->lie_on, 0, sizeof(s->lie_on));
+	own.g = *s->host.pool->scache->v->g;
+	memset(own.lie_on, 0, sizeof(own.lie_on));
 	for (i = 0; i < count; i++) {
 		kvp_scache_alike(s->host.pool->scache, first + i, 1, &at);
 		if (at.block)
-			s->lie_on[at.leg]++;
+			own.lie_on[at.leg]++;
 	}
 }
 
-static void write_home_and_note(struct restart_test *s)
+static void write_home_and_note(struct script *s)
 {
 	write_and_write_home(s);
 	note_legs(s, 100, 40);
 }
 
 /* All blocks except those of the missing SSD. */
-static void expect_without_one(struct restart_test *s)
+static void expect_without_one(struct script *s)
 {
-	u32 left = 40 - s->lie_on[s->gone];
+	u32 left = 40 - own.lie_on[own.gone];
 
 	if (left == 40)
-		sim_fail("SSD %u has nothing: the case was not set up", s->gone);
+		sim_fail("SSD %u has nothing: the case was not set up", own.gone);
 	expect_from_ssd(s, 100, 40, left, left);
 }
 
-static void one_is_gone(struct restart_test *s, u32 which)
+static void one_is_gone(struct script *s, u32 which)
 {
-	s->gone = which;
-	s->start.missing = s->lost = BIT(s->legs - s->start.cache + which);
+	own.gone = which;
+	s->start.missing = own.lost = BIT(script_first_ssd(s) + which);
 }
 
 /* An SSD is missing: blocks of the others are there. When it is back, it is not used. */
-static bool clean_without(struct restart_test *s, u32 which)
+static bool clean_without(struct script *s, u32 which)
 {
 	bool good = life(s, write_home_and_note, true);
 
 	one_is_gone(s, which);
-	good = good && life(s, expect_without_one, rng_chance(&s->rng, 500));
+	good = good && life(s, expect_without_one, rng_chance(&own.rng, 500));
 	s->start.missing = 0;
 	return good && life(s, expect_without_one, true) && life(s, expect_without_one, true);
 }
 
-static bool clean_without_first(struct restart_test *s)
+static bool clean_without_first(struct script *s)
 {
 	return clean_without(s, 0);
 }
 
-static bool clean_without_second(struct restart_test *s)
+static bool clean_without_second(struct script *s)
 {
 	return clean_without(s, 1);
 }
 
-static bool clean_without_third(struct restart_test *s)
+static bool clean_without_third(struct script *s)
 {
 	return clean_without(s, 2);
 }
 
-static void expect_all_of_it(struct restart_test *s)
+static void expect_all_of_it(struct script *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
 }
 
 /* One copy of each summary rots: the other one is used. */
-static bool summaries_rot(struct restart_test *s)
+static bool summaries_rot(struct script *s)
 {
-	u32 copy = rng_below(&s->rng, s->start.cache_parity ? 2 : s->start.cache), i;
+	u32 copy = rng_below(&own.rng, s->start.cache_parity ? 2 : s->start.cache), i;
 	bool good = life(s, write_home_and_note, true);
 	u8 junk[KVP_BLOCK_SIZE];
 
 	memset(junk, 0x5a, sizeof(junk));
-	for (i = 0; good && i < s->g.segments; i++) {
-		struct kvp_place at = kvp_summary_place(&s->g, (u64)i * s->g.segment_blocks, copy);
+	for (i = 0; good && i < own.g.segments; i++) {
+		struct kvp_place at = kvp_summary_place(&own.g, (u64)i * own.g.segment_blocks,
+							copy);
 
-		image_write_data(&s->img[s->legs - s->start.cache + at.leg], at.block, junk);
+		image_write_data(&s->img[script_first_ssd(s) + at.leg], at.block, junk);
 		copy = !copy;
 	}
-	s->checked = true;
+	own.checked = true;
 	return good && life(s, expect_all_of_it, true);
 }
 
@@ -1081,7 +1052,7 @@ static void until_sealed(struct kvp_pool *pool)
 }
 
 /* More than a segment, and the segments have their summaries. */
-static void fill_segments(struct restart_test *s)
+static void fill_segments(struct script *s)
 {
 	/* the index grows when the log continues; until then new blocks are not entered */
 	write_each(s, 99, 1);
@@ -1093,28 +1064,28 @@ static void fill_segments(struct restart_test *s)
 		sim_fail("no segment has a summary");
 }
 
-static void expect_a_segment(struct restart_test *s)
+static void expect_a_segment(struct script *s)
 {
 	expect_from_ssd(s, 100, 200, 100, 200);
 }
 
 /* After a power cut those that lie in segments with a summary. */
-static bool clean_after_a_cut(struct restart_test *s)
+static bool clean_after_a_cut(struct script *s)
 {
 	return life(s, fill_segments, false) && life(s, expect_a_segment, false) &&
 	       life(s, expect_a_segment, true);
 }
 
 /* The log continues into a segment with a summary, which is wrong then. */
-static void come_round(struct restart_test *s)
+static void come_round(struct script *s)
 {
-	write_each(s, 310, 120 + rng_below(&s->rng, 70));
-	write_each(s, 310, rng_below(&s->rng, 190));
-	if (rng_chance(&s->rng, 500))
+	write_each(s, 310, 120 + rng_below(&own.rng, 70));
+	write_each(s, 310, rng_below(&own.rng, 190));
+	if (rng_chance(&own.rng, 500))
 		host_checkpoint(&s->host);
 }
 
-static void expect_most_of_a_segment(struct restart_test *s)
+static void expect_most_of_a_segment(struct script *s)
 {
 	expect_from_ssd(s, 100, 200, 60, 200);
 }
@@ -1122,11 +1093,11 @@ static void expect_most_of_a_segment(struct restart_test *s)
 /*
  * The same with an SSD less from the cut on, which the summaries that are written then are not for.
  */
-static bool cut_without_one(struct restart_test *s)
+static bool cut_without_one(struct script *s)
 {
 	bool good = life(s, fill_segments, false);
 
-	one_is_gone(s, rng_below(&s->rng, s->start.cache));
+	one_is_gone(s, rng_below(&own.rng, s->start.cache));
 	good = good && life(s, expect_most_of_a_segment, false) && life(s, come_round, false) &&
 	       life(s, fill_segments, false) && life(s, expect_most_of_a_segment, true);
 	s->start.missing = 0;
@@ -1134,19 +1105,19 @@ static bool cut_without_one(struct restart_test *s)
 	       life(s, expect_most_of_a_segment, true);
 }
 
-static bool stale_summary(struct restart_test *s)
+static bool stale_summary(struct script *s)
 {
-	bool good = life(s, fill_segments, rng_chance(&s->rng, 500));
+	bool good = life(s, fill_segments, rng_chance(&own.rng, 500));
 	u32 i;
 
 	for (i = 0; good && i < 6; i++)
-		good = life(s, rng_chance(&s->rng, 300) ? fill_segments : come_round,
-			    rng_chance(&s->rng, 300));
+		good = life(s, rng_chance(&own.rng, 300) ? fill_segments : come_round,
+			    rng_chance(&own.rng, 300));
 	return good;
 }
 
 /* The same for the ring of a cache without the log, which admits written blocks. */
-static void write_into_ring(struct restart_test *s)
+static void write_into_ring(struct script *s)
 {
 	write_each(s, 100, 40);
 	host_checkpoint(&s->host);
@@ -1158,12 +1129,12 @@ static void write_into_ring(struct restart_test *s)
 	host_sleep(1200);
 }
 
-static void expect_the_ring(struct restart_test *s)
+static void expect_the_ring(struct script *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
 }
 
-static void change_in_ring(struct restart_test *s)
+static void change_in_ring(struct script *s)
 {
 	expect_from_ssd(s, 100, 40, 40, 40);
 	kvp_admit_stop(s->host.pool->admission);
@@ -1175,42 +1146,42 @@ static void change_in_ring(struct restart_test *s)
 	expect_from_ssd(s, 100, 40, 32, 32);
 }
 
-static void expect_ring_rest(struct restart_test *s)
+static void expect_ring_rest(struct script *s)
 {
 	kvp_admit_stop(s->host.pool->admission);
 	expect_from_ssd(s, 100, 40, 32, 32);
 }
 
-static bool ring_comes_back(struct restart_test *s)
+static bool ring_comes_back(struct script *s)
 {
-	s->fills = true;
+	own.fills = true;
 	return life(s, write_into_ring, true) && life(s, expect_the_ring, true) &&
-	       life(s, change_in_ring, rng_chance(&s->rng, 500)) &&
+	       life(s, change_in_ring, rng_chance(&own.rng, 500)) &&
 	       life(s, expect_ring_rest, true) &&
 	       life(s, expect_ring_rest, false);
 }
 
 /* Blocks that were not in the ring yet, some that were, and a checkpoint now and then. */
-static void go_round(struct restart_test *s)
+static void go_round(struct script *s)
 {
-	u32 n = 60 + rng_below(&s->rng, 200), i;
+	u32 n = 60 + rng_below(&own.rng, 200), i;
 
 	for (i = 0; i < n; i += 4) {
-		write_each(s, 100 + rng_below(&s->rng, 300), 4);
-		if (rng_chance(&s->rng, 150))
+		write_each(s, 100 + rng_below(&own.rng, 300), 4);
+		if (rng_chance(&own.rng, 150))
 			host_checkpoint(&s->host);
-		host_sleep(rng_chance(&s->rng, 20) ? 1200 : 5);
+		host_sleep(rng_chance(&own.rng, 20) ? 1200 : 5);
 	}
 }
 
-static bool stale_ring(struct restart_test *s)
+static bool stale_ring(struct script *s)
 {
 	bool good = true;
 	u32 i;
 
-	s->fills = true;
+	own.fills = true;
 	for (i = 0; good && i < 8; i++)
-		good = life(s, go_round, rng_chance(&s->rng, 400));
+		good = life(s, go_round, rng_chance(&own.rng, 400));
 	return good;
 }
 
@@ -1218,18 +1189,18 @@ static bool stale_ring(struct restart_test *s)
  * As they are written home, some blocks that are no neighbours enter the ring; nothing is
  * checkpointed.
  */
-static void some_into_ring(struct restart_test *s)
+static void some_into_ring(struct script *s)
 {
 	u32 i;
 
 	for (i = 0; i < 24; i++)
-		host_write(&s->host, 100 + 16 * i + rng_below(&s->rng, 12), 1, false);
+		host_write(&s->host, 100 + 16 * i + rng_below(&own.rng, 12), 1, false);
 	host_flush(&s->host);
 	home_without_tail(&s->host);
 	host_sleep(10);
 }
 
-static void once_round(struct restart_test *s)
+static void once_round(struct script *s)
 {
 	u64 begin = s->host.pool->scache->wiped;
 
@@ -1239,7 +1210,7 @@ static void once_round(struct restart_test *s)
 	host_sleep(1500);
 }
 
-static void further_on(struct restart_test *s)
+static void further_on(struct script *s)
 {
 	u64 begin;
 
@@ -1252,16 +1223,16 @@ static void further_on(struct restart_test *s)
 }
 
 /* After a cut it is known how far the ring may have been, also if no checkpoint has come since. */
-static bool ring_goes_on(struct restart_test *s)
+static bool ring_goes_on(struct script *s)
 {
-	s->fills = true;
+	own.fills = true;
 	return life(s, once_round, false) && life(s, further_on, false) &&
 	       life(s, further_on, false) &&
 	       life(s, nothing, true);
 }
 
 /* Blocks read from home enter the ring, whether they were known there or not. */
-static void read_into_ring(struct restart_test *s, u64 first, u32 count)
+static void read_into_ring(struct script *s, u64 first, u32 count)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u32 i;
@@ -1277,7 +1248,7 @@ static void read_into_ring(struct restart_test *s, u64 first, u32 count)
  * An SSD is lost that has unflushed writes of the ring, and the loss cannot be recorded. It may
  * return without them, as one in sync. So the ring leaves the segment.
  */
-static void lose_unflushed(struct restart_test *s)
+static void lose_unflushed(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_scache *c = pool->scache;
@@ -1309,22 +1280,22 @@ static void lose_unflushed(struct restart_test *s)
 		sim_fail("it is not time for a summary: the case was not set up");
 	if (!kvp_members_dirty(pool))
 		sim_fail("the loss is recorded: the case was not set up");
-	s->cut = disks.trace.nr;
+	own.cut = disks.trace.nr;
 	mutex_unlock(&pool->sb_lock);
 }
 
-static bool lost_and_back(struct restart_test *s)
+static bool lost_and_back(struct script *s)
 {
-	s->fills = true;
-	s->checked = true;
+	own.fills = true;
+	own.checked = true;
 	if (!life(s, lose_unflushed, false))
 		return false;
 	/* every known block has the right contents */
-	s->fills = false;
+	own.fills = false;
 	return life(s, nothing, true);
 }
 
-static void change_mode(struct restart_test *s)
+static void change_mode(struct script *s)
 {
 	struct host *h = &s->host;
 	bool there = !kvp_has_data(h->pool->vdevs.log_vdev->g);
@@ -1334,26 +1305,26 @@ static void change_mode(struct restart_test *s)
 			       &h->refusal))
 		sim_fail("mode not set: %s", h->refusal.why);
 	host_cache_check(h);
-	if (rng_chance(&s->rng, 700))
+	if (rng_chance(&own.rng, 700))
 		come_round(s);
-	host_sleep(rng_chance(&s->rng, 500) ? 1200 : 5);
+	host_sleep(rng_chance(&own.rng, 500) ? 1200 : 5);
 }
 
 /* The log comes and goes, so neither the log nor the ring alone knows all places of the cache. */
-static bool modes_change(struct restart_test *s)
+static bool modes_change(struct script *s)
 {
-	bool good = life(s, fill_segments, rng_chance(&s->rng, 500));
+	bool good = life(s, fill_segments, rng_chance(&own.rng, 500));
 	u32 i;
 
-	s->fills = true;
+	own.fills = true;
 	/* for kind parity1 a round is three times as long */
 	for (i = 0; good && i < (s->start.cache_parity ? 3 : 8); i++)
-		good = life(s, i % 2 ? go_round : change_mode, rng_chance(&s->rng, 400));
+		good = life(s, i % 2 ? go_round : change_mode, rng_chance(&own.rng, 400));
 	return good;
 }
 
 /* As if there had been no memory for the index. The log goes round, and then to the legs. */
-static void round_without_index(struct restart_test *s)
+static void round_without_index(struct script *s)
 {
 	struct host *h = &s->host;
 	struct kvp_pool *pool = h->pool;
@@ -1375,11 +1346,11 @@ static void round_without_index(struct restart_test *s)
 	host_cache_check(h);
 }
 
-static bool round_is_noted(struct restart_test *s)
+static bool round_is_noted(struct script *s)
 {
 	bool good = life(s, fill_segments, true);
 
-	s->fills = true;
+	own.fills = true;
 	return good && life(s, round_without_index, true) && life(s, nothing, true);
 }
 
@@ -1389,7 +1360,7 @@ static u64 left_at;
  * The log leaves a segment with a summary, some of whose blocks are still unchanged. The ring has
  * not written when the power goes.
  */
-static void leave_a_summary(struct restart_test *s)
+static void leave_a_summary(struct script *s)
 {
 	struct host *h = &s->host;
 	struct kvp_pool *pool = h->pool;
@@ -1411,7 +1382,7 @@ static void leave_a_summary(struct restart_test *s)
 }
 
 /* if the ring began earlier, it would half overwrite the segment with the summary */
-static void ring_as_far(struct restart_test *s)
+static void ring_as_far(struct script *s)
 {
 	struct kvp_scache *c = s->host.pool->scache;
 	u64 begin = c->wiped;
@@ -1420,16 +1391,16 @@ static void ring_as_far(struct restart_test *s)
 		some_into_ring(s);
 }
 
-static bool ring_follows_log(struct restart_test *s)
+static bool ring_follows_log(struct script *s)
 {
 	bool good = life(s, leave_a_summary, false);
 
-	s->fills = true;
+	own.fills = true;
 	return good && life(s, ring_as_far, false) && life(s, nothing, true);
 }
 
 /* A block that a summary names changes past the log, in the same life. */
-static void change_behind_summary(struct restart_test *s)
+static void change_behind_summary(struct script *s)
 {
 	fill_segments(s);
 	host_write(&s->host, 100, 60, false);
@@ -1438,13 +1409,13 @@ static void change_behind_summary(struct restart_test *s)
 	host_checkpoint(&s->host);
 }
 
-static bool changed_behind_summary(struct restart_test *s)
+static bool changed_behind_summary(struct script *s)
 {
 	return life(s, change_behind_summary, false) && life(s, nothing, true);
 }
 
 /* All segments have a summary; then an entry is in flight into one of them when the power goes. */
-static void end_in_flight(struct restart_test *s)
+static void end_in_flight(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
@@ -1469,7 +1440,7 @@ static void end_in_flight(struct restart_test *s)
 		sim_fail("nothing is in flight: the case was not set up");
 }
 
-static bool torn_into_segment(struct restart_test *s)
+static bool torn_into_segment(struct script *s)
 {
 	bool good = true;
 	u32 i;
@@ -1480,7 +1451,7 @@ static bool torn_into_segment(struct restart_test *s)
 }
 
 /* Much of a segment of the round before is home unchanged; the log continues a little into it. */
-static void come_to_old_segment(struct restart_test *s)
+static void come_to_old_segment(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	const struct kvp_geometry *g = pool->vdevs.log_vdev->g;
@@ -1507,17 +1478,17 @@ static void come_to_old_segment(struct restart_test *s)
 	expect_from_ssd(s, 140, 60, 50, 60);
 }
 
-static void suspend_and_resume(struct restart_test *s)
+static void suspend_and_resume(struct script *s)
 {
 	kvp_pool_quiesce(s->host.pool);
 	host_cache_check(&s->host);
 	kvp_pool_unquiesce(s->host.pool);
-	if (!s->fills)
+	if (!own.fills)
 		kvp_admit_stop(s->host.pool->admission);
 }
 
 /* Not out of the segment, but over what lay in it. */
-static void suspended_in_segment(struct restart_test *s)
+static void suspended_in_segment(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 end;
@@ -1535,13 +1506,13 @@ static void suspended_in_segment(struct restart_test *s)
  * A suspend writes a summary of the log's present segment, which stays right after the log has gone
  * on.
  */
-static bool goes_on_in_segment(struct restart_test *s)
+static bool goes_on_in_segment(struct script *s)
 {
 	return life(s, suspended_in_segment, false) && life(s, nothing, false) &&
 	       life(s, nothing, true);
 }
 
-static void ring_suspended_in_segment(struct restart_test *s)
+static void ring_suspended_in_segment(struct script *s)
 {
 	struct kvp_scache *c = s->host.pool->scache;
 	u32 step = c->v->g->segment_blocks;
@@ -1560,14 +1531,14 @@ static void ring_suspended_in_segment(struct restart_test *s)
 		sim_fail("the ring has left the segment: the case was not set up");
 }
 
-static bool ring_goes_on_in_segment(struct restart_test *s)
+static bool ring_goes_on_in_segment(struct script *s)
 {
-	s->fills = true;
+	own.fills = true;
 	return life(s, ring_suspended_in_segment, false) && life(s, nothing, false) &&
 	       life(s, nothing, true);
 }
 
-static void note_summary(struct restart_test *s)
+static void note_summary(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	const struct kvp_geometry *g = pool->scache->v->g;
@@ -1575,13 +1546,13 @@ static void note_summary(struct restart_test *s)
 
 	fill_segments(s);
 	host_checkpoint(&s->host);
-	s->nr_slow = kvp_summary_copies(g);
-	for (i = 0; i < s->nr_slow; i++)
-		s->slow[i] = kvp_summary_place(g, pool->log->head.lsn, i);
+	own.nr_slow = kvp_summary_copies(g);
+	for (i = 0; i < own.nr_slow; i++)
+		own.slow[i] = kvp_summary_place(g, pool->log->head.lsn, i);
 }
 
 /* All that was there is written over before its summary has been read. */
-static void overtake(struct restart_test *s)
+static void overtake(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	u64 begin = pool->log->head.lsn;
@@ -1592,64 +1563,45 @@ static void overtake(struct restart_test *s)
 	while (pool->log->head.lsn - begin < kvp_log_blocks(pool->scache->v->g))
 		write_each(s, 310, 64);
 	for (i = 0; i < s->start.cache; i++)
-		disks_release(s->legs - s->start.cache + i);
+		disks_release(script_first_ssd(s) + i);
 	host_warm_up(&s->host);
 	host_cache_check(&s->host);
 }
 
-static bool log_overtakes_summaries(struct restart_test *s)
+static bool log_overtakes_summaries(struct script *s)
 {
-	s->checked = true;
+	own.checked = true;
 	return life(s, note_summary, true) && life(s, overtake, true);
 }
 
 /* --- running them ----------------------------------------------------------------------------- */
 
-static bool run_one(const struct host_start *shape, const char *name,
-		    bool (*run)(struct restart_test *s), u64 seed)
+static void set_up(struct script *s)
 {
-	const struct base *base = base_cache(shape);
-	struct restart_test *s = calloc(1, sizeof(*s));
-	bool good;
-	u32 i;
-
-	s->start = *shape;
-	s->legs = base->legs;
-	s->data_start = base->data_start;
-	s->seed = seed;
-	s->rng.s = mix64(seed, 99);
-	s->name = name;
-	oracle_copy(&s->o, &base->o);
-	for (i = 0; i < s->legs; i++)
-		image_copy(&s->img[i], &base->img[i]);
-	good = run(s);
-	for (i = 0; i < s->legs; i++)
-		image_free(&s->img[i]);
-	oracle_free(&s->o);
-	free(s);
-	return good;
+	own.rng.s = mix64(s->seed, 99);
+	own.data_start = base_for(s->c->shape)->data_start;
 }
 
 static void test_often(const char *what, const struct host_start *shape,
-		       bool (*run)(struct restart_test *s),
-		       u32 often)
+		       bool (*run)(struct script *s), u32 often)
 {
-	u32 rounds = opt.rounds ?: opt.thorough ? 24 : often, i;
 	char name[128];
-	bool good = true;
+	const struct script_case c = {
+		.name = name, .shape = shape, .set_up = set_up, .prepare = prepare,
+		.may_refuse = true, .begin = begin, .play = run,
+		.turns = opt.thorough ? 24 : often, .salt = 1000, .first_plain = true,
+		.life_seeds = true, .cuts = opt.thorough ? 200 : 12, .depth = CHECK_RECRASH,
+		.own = &own, .own_size = sizeof(own),
+	};
 
 	snprintf(name, sizeof(name), "restart:%s+%u%s:%s", shape->writethrough ? "ring" :
 		 shape->cache_parity ? "parity1" : "mirror", shape->cache, host_window(shape),
 		 what);
-	if (!wanted(name))
-		return;
-	for (i = 0; good && i < rounds; i++)
-		good = run_one(shape, name, run, i ? mix64(opt.seed, 1000 + i) : opt.seed);
-	result(name, good);
+	script_run(&c);
 }
 
 static void test(const char *what, const struct host_start *shape,
-		 bool (*run)(struct restart_test *s))
+		 bool (*run)(struct script *s))
 {
 	test_often(what, shape, run, 3);
 }
