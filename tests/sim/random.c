@@ -5,13 +5,12 @@
  * Every read is checked while the pool runs; then the power is cut at random
  * positions of the run.
  */
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include <linux/completion.h>
 #include <linux/mutex.h>
 
-#include "suite.h"
+#include "script.h"
 #include "pool/pool.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
@@ -30,47 +29,43 @@ static const char * const trouble_names[TROUBLES] = {
 	"flush-fails", "memory", "log-fails", "returns",
 };
 
-struct run;
-
 struct run_task {
-	struct run *run;
+	struct script *s;
 	struct rng rng;
 	u32 steps;
 };
 
-struct run {
-	struct host host;
-	struct host_start start;
-	struct oracle o;
-	enum trouble trouble;
+static struct {
 	struct rng rng;
 	struct mutex region[POOL_BLOCKS / 64];	/* host's own: discards do not race writes */
 	struct run_task tasks[MAX_TASKS];
 	u32 nr_tasks, running;
 	struct completion all_done;
-	u32 served, lost;
-	bool stop;
-};
+	bool stop;		/* it ends in good order */
+} own;
+
+/* What happens to all turns of the case. */
+static enum trouble trouble;
 
 /* --- the work of a task --------------------------------------------------------------- */
 
-static void lock_range(struct run *r, u64 block, u32 count)
+static void lock_range(struct script *s, u64 block, u32 count)
 {
 	u64 i;
 
 	for (i = block / 64; i <= (block + count - 1) / 64; i++)
-		mutex_lock(&r->region[i]);
+		mutex_lock(&own.region[i]);
 }
 
-static void unlock_range(struct run *r, u64 block, u32 count)
+static void unlock_range(struct script *s, u64 block, u32 count)
 {
 	u64 i;
 
 	for (i = block / 64; i <= (block + count - 1) / 64; i++)
-		mutex_unlock(&r->region[i]);
+		mutex_unlock(&own.region[i]);
 }
 
-static void random_write(struct run *r, struct rng *rng)
+static void random_write(struct script *s, struct rng *rng)
 {
 	static const u32 most[] = { 1, 4, 16, 64, 120 };
 	u32 count = 1 + rng_below(rng, most[rng_below(rng, 5)]);
@@ -79,41 +74,41 @@ static void random_write(struct run *r, struct rng *rng)
 		    rng_below(rng, POOL_BLOCKS - count);
 	bool fua = rng_chance(rng, 100);
 
-	lock_range(r, block, count);
+	lock_range(s, block, count);
 	/* Runs that touch may become one intent. */
-	if (!r->start.strict)
-		oracle_mixable(&r->o, block, count);
-	host_write(&r->host, block, count, fua);
-	unlock_range(r, block, count);
+	if (!s->start.strict)
+		oracle_mixable(&s->o, block, count);
+	host_write(&s->host, block, count, fua);
+	unlock_range(s, block, count);
 }
 
-static void random_discard(struct run *r, struct rng *rng)
+static void random_discard(struct script *s, struct rng *rng)
 {
 	u32 count = 1 + rng_below(rng, 60);
 	u64 block = rng_below(rng, POOL_BLOCKS - count);
 
-	lock_range(r, block, count);
-	host_discard(&r->host, block, count);
-	unlock_range(r, block, count);
+	lock_range(s, block, count);
+	host_discard(&s->host, block, count);
+	unlock_range(s, block, count);
 }
 
-static void random_reads(struct run *r, struct rng *rng)
+static void random_reads(struct script *s, struct rng *rng)
 {
 	u32 n = 1 + rng_below(rng, 10);
 	u64 block = rng_chance(rng, 500) ? rng_below(rng, 24) : rng_below(rng, POOL_BLOCKS - n);
 
-	if (r->start.parity && rng_chance(rng, 500)) {
+	if (s->start.parity && rng_chance(rng, 500)) {
 		n = 1 + rng_below(rng, min(60u, (u32)(POOL_BLOCKS - block)));
-		host_read_wide_check(&r->host, block, n);
+		host_read_wide_check(&s->host, block, n);
 		return;
 	}
 	while (n--)
-		host_read_check(&r->host, block++);
+		host_read_check(&s->host, block++);
 }
 
-static void random_cache(struct run *r, struct rng *rng)
+static void random_cache(struct script *s, struct rng *rng)
 {
-	struct kvp_pool *pool = r->host.pool;
+	struct kvp_pool *pool = s->host.pool;
 
 	switch (rng_below(rng, 4)) {
 	case 0:
@@ -128,22 +123,22 @@ static void random_cache(struct run *r, struct rng *rng)
 	}
 }
 
-static void one_step(struct run *r, struct rng *rng)
+static void one_step(struct script *s, struct rng *rng)
 {
 	u32 dice = rng_below(rng, 100);
 
 	if (dice < 45)
-		random_write(r, rng);
+		random_write(s, rng);
 	else if (dice < 65)
-		random_reads(r, rng);
+		random_reads(s, rng);
 	else if (dice < 80)
-		host_flush(&r->host);
+		host_flush(&s->host);
 	else if (dice < 90)
-		random_discard(r, rng);
+		random_discard(s, rng);
 	else if (dice < 93)
-		host_checkpoint(&r->host);
+		host_checkpoint(&s->host);
 	else if (dice < 96)
-		random_cache(r, rng);
+		random_cache(s, rng);
 	else
 		host_sleep(1 + rng_below(rng, rng_chance(rng, 100) ? 7000 : 40));
 }
@@ -151,56 +146,56 @@ static void one_step(struct run *r, struct rng *rng)
 static void task_of_run(void *arg)
 {
 	struct run_task *t = arg;
-	struct run *r = t->run;
+	struct script *s = t->s;
 
 	while (t->steps--)
-		one_step(r, &t->rng);
-	if (!--r->running)
-		complete_all(&r->all_done);
+		one_step(s, &t->rng);
+	if (!--own.running)
+		complete_all(&own.all_done);
 }
 
 /* --- trouble ------------------------------------------------------------------------------ */
 
-static void start_trouble(struct run *r)
+static void start_trouble(struct script *s)
 {
-	u32 i, leg = r->start.legs - 1;
+	u32 i, leg = s->start.legs - 1;
 	struct fault *f;
 
-	switch (r->trouble) {
+	switch (trouble) {
 	case TROUBLE_LEG_DIES:
 		f = disks_fault(FAULT_DEATH, leg, 0, ~0ull);
-		f->after = rng_below(&r->rng, 150);
+		f->after = rng_below(&own.rng, 150);
 		break;
 	case TROUBLE_BAD_SECTORS:
 		for (i = 0; i < 6; i++) {
 			u64 block = disks.table_start +
-				    rng_below(&r->rng, POOL_LEG_BLOCKS - disks.table_start - 256);
+				    rng_below(&own.rng, POOL_LEG_BLOCKS - disks.table_start - 256);
 
 			f = disks_fault(FAULT_READ_EIO, leg, block, block);
-			f->after = rng_below(&r->rng, 3);
+			f->after = rng_below(&own.rng, 3);
 		}
 		break;
 	case TROUBLE_LOST_WRITES:
 	case TROUBLE_MISDIRECTED:
-		f = disks_fault(r->trouble == TROUBLE_LOST_WRITES ? FAULT_LOST_WRITE :
+		f = disks_fault(trouble == TROUBLE_LOST_WRITES ? FAULT_LOST_WRITE :
 				FAULT_MISDIRECTED, leg, disks.data_start,
 				disks.data_start + POOL_BLOCKS - 2);
-		f->after = rng_below(&r->rng, 20);
+		f->after = rng_below(&own.rng, 20);
 		f->times = 3;
 		break;
 	case TROUBLE_FLUSH_FAILS:
 		f = disks_fault(FAULT_FLUSH_EIO, leg, 0, ~0ull);
-		f->after = rng_below(&r->rng, 6);
+		f->after = rng_below(&own.rng, 6);
 		break;
 	case TROUBLE_LOG_FAILS:
 		/* On one leg, or on all for some time. */
-		for (i = rng_below(&r->rng, 2) && !r->start.parity ? 0 : leg; i <= leg; i++) {
+		for (i = rng_below(&own.rng, 2) && !s->start.parity ? 0 : leg; i <= leg; i++) {
 			f = disks_fault(FAULT_WRITE_EIO, i, disks.log_start,
 					disks.log_start + disks.log_blocks - 1);
-			f->after = rng_below(&r->rng, 20);
-			f->times = 1 + rng_below(&r->rng, 4);
+			f->after = rng_below(&own.rng, 20);
+			f->times = 1 + rng_below(&own.rng, 4);
 		}
-		r->host.may_fail = true;
+		s->host.may_fail = true;
 		break;
 	default:
 		break;
@@ -208,9 +203,9 @@ static void start_trouble(struct run *r)
 }
 
 /* Garbage on one leg, before the pool starts: anywhere but on all of its labels. */
-static void rot(struct run *r, struct image *img)
+static void rot(struct script *s, struct image *img)
 {
-	struct rng rng = r->rng;
+	struct rng rng = own.rng;
 	u8 junk[4096];
 	u32 i, n;
 
@@ -225,26 +220,26 @@ static void rot(struct run *r, struct image *img)
 /* --- a run ----------------------------------------------------------------------------------- */
 
 /* The last leg with data. */
-static u32 victim(const struct run *r)
+static u32 victim(const struct script *s)
 {
-	return r->start.legs - r->start.cache - 1;
+	return s->start.legs - s->start.cache - 1;
 }
 
 /* A leg leaves and returns, a few times, at any moments. */
-static void leave_and_return(struct run *r)
+static void leave_and_return(struct script *s)
 {
-	struct host *h = &r->host;
-	u32 times = 1 + rng_below(&r->rng, 3);
+	struct host *h = &s->host;
+	u32 times = 1 + rng_below(&own.rng, 3);
 
 	while (times--) {
-		host_sleep(rng_below(&r->rng, 300));
-		if (kvp_leg_offline(h->pool, host_leg(h, victim(r))))
+		host_sleep(rng_below(&own.rng, 300));
+		if (kvp_leg_offline(h->pool, host_leg(h, victim(s))))
 			sim_fail("a leg cannot be taken offline");
-		host_sleep(rng_below(&r->rng, 300));
-		if (host_online(h, victim(r)))
+		host_sleep(rng_below(&own.rng, 300));
+		if (host_online(h, victim(s)))
 			sim_fail("the leg does not return: %s", h->refusal.why);
 	}
-	if (rng_chance(&r->rng, 500))
+	if (rng_chance(&own.rng, 500))
 		host_wait_resilver(h);
 }
 
@@ -255,156 +250,169 @@ static bool is_silent(enum trouble t)
 }
 
 /* The SSD that may not hold what was written there: the last leg, in the run and after a cut. */
-static u64 lying(const struct run *r)
+static u64 lying(const struct script *s)
 {
-	return r->start.cache && is_silent(r->trouble) ? BIT(r->start.legs - 1) : 0;
+	return s->start.cache && is_silent(trouble) ? BIT(s->start.legs - 1) : 0;
 }
 
-static void run_main(void *arg)
+static void prepare(struct script *s)
 {
-	struct run *r = arg;
-	u64 healed, unrepaired;
+	if (trouble == TROUBLE_MEMORY)
+		sim_set_oom(200);
+}
+
+static void begin_tasks(struct script *s)
+{
 	u32 i;
 
-	if (host_start(&r->host, &r->o, &r->start))
-		sim_fail("start: %s", r->host.refusal.why);
-	/* After a cut it returns by itself. */
-	if (r->trouble == TROUBLE_RETURNS && kvp_pool_set(r->host.pool, KVP_T_ONLINE_AUTO, 1))
-		sim_fail("online_auto cannot be set");
-	r->served = disks.trace.nr;
-	r->host.lying = lying(r);
-	/* So that versions are spilled. */
-	if (r->start.cache && rng_chance(&r->rng, 700))
-		kvp_wbuf_set_limit(r->host.pool->wbuf, 12 + rng_below(&r->rng, 60));
-	for (i = 0; i < ARRAY_SIZE(r->region); i++)
-		mutex_init(&r->region[i]);
-	init_completion(&r->all_done);
-	start_trouble(r);
-	r->running = r->nr_tasks;
-	for (i = 0; i < r->nr_tasks; i++)
-		sim_spawn("host", task_of_run, &r->tasks[i]);
-	if (rng_chance(&r->rng, 300)) {
-		host_sleep(rng_below(&r->rng, 100));
-		host_scrub(&r->host, &healed, &unrepaired);
-	}
-	if (r->trouble == TROUBLE_OFFLINE) {
-		host_sleep(rng_below(&r->rng, 300));
-		host_offline(&r->host, r->start.legs - 1);
-	}
-	if (r->trouble == TROUBLE_RETURNS)
-		leave_and_return(r);
-	wait_for_completion(&r->all_done);
-	r->host.may_fail = false;
+	for (i = 0; i < ARRAY_SIZE(own.region); i++)
+		mutex_init(&own.region[i]);
+	init_completion(&own.all_done);
+	start_trouble(s);
+	own.running = own.nr_tasks;
+	for (i = 0; i < own.nr_tasks; i++)
+		sim_spawn("host", task_of_run, &own.tasks[i]);
+}
+
+/* All data is there, whatever has happened. */
+static void look_at_all(struct script *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	h->may_fail = false;
 	/* reads admit blocks to the cache, and so may write to it: lost data is lost by now */
-	if (r->trouble == TROUBLE_LOG_FAILS)
+	if (trouble == TROUBLE_LOG_FAILS)
 		disks.nr_faults = 0;
-	for (i = 0; i < r->start.legs; i++)
-		if (!kvp_leg_in_sync(&r->host.pool->legs[i]))
-			r->lost |= BIT(i);
-	for (i = 0; i < POOL_BLOCKS; i += 1 + rng_below(&r->rng, 5))
-		host_read_check(&r->host, i);
-	host_cache_check(&r->host);
-	if (r->stop)
-		host_stop(&r->host);
+	for (i = 0; i < s->legs; i++)
+		if (!kvp_leg_in_sync(&h->pool->legs[i]))
+			s->crash.lost |= BIT(i);
+	for (i = 0; i < POOL_BLOCKS; i += 1 + rng_below(&own.rng, 5))
+		host_read_check(h, i);
+	host_cache_check(h);
 }
 
-static void plan(struct run *r, u32 legs, bool parity, u32 cache, enum trouble trouble, u64 seed)
+static void run(struct script *s)
 {
-	u32 i;
+	struct host *h = &s->host;
+	u64 healed, unrepaired;
 
-	memset(r, 0, sizeof(*r));
-	r->rng.s = seed;
-	r->trouble = trouble;
-	r->start.legs = legs;
-	r->start.strict = rng_chance(&r->rng, 250);
-	r->start.parity = parity;
-	r->start.cache = cache;
-	if (cache)
-		r->start.strict = false;	/* as those of which there are images */
-	r->nr_tasks = 1 + rng_below(&r->rng, MAX_TASKS);
-	r->stop = rng_chance(&r->rng, 250);
-	for (i = 0; i < r->nr_tasks; i++) {
-		r->tasks[i].run = r;
-		r->tasks[i].rng.s = rng_next(&r->rng);
-		r->tasks[i].steps = 5 + rng_below(&r->rng, 60);
+	/* After a cut it returns by itself. */
+	if (trouble == TROUBLE_RETURNS && kvp_pool_set(h->pool, KVP_T_ONLINE_AUTO, 1))
+		sim_fail("online_auto cannot be set");
+	script_cut_from_here(s);
+	h->lying = lying(s);
+	/* So that versions are spilled. */
+	if (s->start.cache && rng_chance(&own.rng, 700))
+		kvp_wbuf_set_limit(h->pool->wbuf, 12 + rng_below(&own.rng, 60));
+	begin_tasks(s);
+	if (rng_chance(&own.rng, 300)) {
+		host_sleep(rng_below(&own.rng, 100));
+		host_scrub(h, &healed, &unrepaired);
+	}
+	if (trouble == TROUBLE_OFFLINE) {
+		host_sleep(rng_below(&own.rng, 300));
+		host_offline(h, s->legs - 1);
 	}
 	if (trouble == TROUBLE_RETURNS)
-		r->lost = BIT(victim(r));
+		leave_and_return(s);
+	wait_for_completion(&own.all_done);
+	look_at_all(s);
+}
+
+static void plan_tasks(struct script *s)
+{
+	u32 i;
+
+	own.nr_tasks = 1 + rng_below(&own.rng, MAX_TASKS);
+	own.stop = rng_chance(&own.rng, 250);
+	for (i = 0; i < own.nr_tasks; i++) {
+		own.tasks[i].s = s;
+		own.tasks[i].rng.s = rng_next(&own.rng);
+		own.tasks[i].steps = 5 + rng_below(&own.rng, 60);
+	}
+}
+
+/* The first of the numbers that a seed gives decides it. */
+static bool is_strict(struct rng *rng)
+{
+	return rng_chance(rng, 250);
+}
+
+static void set_up(struct script *s)
+{
+	own.rng.s = s->seed;
+	is_strict(&own.rng);	/* as case_of() has asked */
+	plan_tasks(s);
+	if (trouble == TROUBLE_RETURNS)
+		s->crash.lost = BIT(victim(s));
 	if (trouble == TROUBLE_LEG_DIES || trouble == TROUBLE_OFFLINE ||
 	    trouble == TROUBLE_FLUSH_FAILS || trouble == TROUBLE_LOG_FAILS ||
 	    trouble == TROUBLE_BAD_SECTORS)
-		r->lost = BIT(legs - 1);
-}
-
-static bool run_random_one(struct run *r, const char *name, u32 legs, u64 seed)
-{
-	const struct base *base = r->start.cache ? base_cache(&r->start) :
-				  r->start.parity ? base_parity(legs, r->start.strict) :
-				  base_pool(legs, r->start.strict);
-	bool silent = is_silent(r->trouble);
-	struct image img[MAX_DISKS];
-	struct sim_config config;
-	struct crash crash = { .legs = legs, .parity = base->parity, .cache = r->start.cache,
-			       .o = &r->o };
-	bool good;
-	u32 i;
-
-	oracle_copy(&r->o, &base->o);
-	for (i = 0; i < legs; i++)
-		image_copy(&img[i], &base->img[i]);
-	if (r->trouble == TROUBLE_ROT)
-		rot(r, &img[legs - 1]);
-	check_seed_config(&config, seed);
-	config.oom = r->trouble == TROUBLE_MEMORY ? 200 : 0;
-	disks_begin(img, legs);
-	good = sim_run(&config, run_main, r) == SIM_RETURNED;
-	disks_end();
-	crash.lost = r->lost;
-	crash.returns = r->trouble == TROUBLE_RETURNS;
+		s->crash.lost = BIT(s->legs - 1);
+	s->crash.returns = trouble == TROUBLE_RETURNS;
 	/*
 	 * Damage that was there before is no fault of the recovery. What has rotten under an open
 	 * intent of a parity1 looks like a write that was cut short. In a mirror the other leg
 	 * tells.
 	 */
-	crash.astray = r->trouble == TROUBLE_LOST_WRITES || r->trouble == TROUBLE_MISDIRECTED ||
-		       (r->trouble == TROUBLE_ROT && r->start.parity);
-	crash.rotten = lying(r);
-	crash.heal_allowed = silent || r->trouble == TROUBLE_BAD_SECTORS;
-	if (good)
-		good = !cut_sampled(name, &crash, r->served,
-				    silent ? CHECK_CONTENTS : CHECK_RECRASH, opt.thorough ? 40 : 8);
-	oracle_free(&r->o);
-	for (i = 0; i < legs; i++)
-		image_free(&img[i]);
-	return good;
+	s->crash.astray = trouble == TROUBLE_LOST_WRITES || trouble == TROUBLE_MISDIRECTED ||
+			  (trouble == TROUBLE_ROT && s->start.parity);
+	s->crash.rotten = lying(s);
+	s->crash.heal_allowed = is_silent(trouble) || trouble == TROUBLE_BAD_SECTORS;
+	if (trouble == TROUBLE_ROT)
+		rot(s, &s->img[s->legs - 1]);
+}
+
+static bool play(struct script *s)
+{
+	return script_live(s, run, !own.stop) && script_check_cuts(s);
+}
+
+/* --- the cases ------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	struct host_start shape;
+} kinds[] = {
+	{ "1", { .legs = 1 } }, { "2", { .legs = 2 } }, { "3", { .legs = 3 } },
+	{ "parity", { .legs = 3, .parity = true } }, { "cache", { .legs = 4, .cache = 2 } },
+};
+
+/* Each round is a case: rounds differ in whether the pool is strict. */
+static void case_of(u32 kind, u32 round)
+{
+	u32 salt = round * 100 + trouble * 10 + kind + 1;
+	struct rng rng = { mix64(opt.seed, salt) };
+	struct host_start shape = kinds[kind].shape;
+	char name[64];
+	const struct script_case c = {
+		.name = name, .shape = &shape, .set_up = set_up, .prepare = prepare, .play = play,
+		.turns = 1, .most = 1, .salt = salt, .cuts = opt.thorough ? 40 : 8,
+		.depth = is_silent(trouble) ? CHECK_CONTENTS : CHECK_RECRASH, .images = 3,
+		.own = &own, .own_size = sizeof(own),
+	};
+
+	/* there are no images of strict pools with a cache */
+	shape.strict = is_strict(&rng) && !shape.cache;
+	snprintf(name, sizeof(name), "random:%s:%s:%u", trouble_names[trouble], kinds[kind].name,
+		 round);
+	script_run(&c);
+}
+
+/* Others need a good copy elsewhere. */
+static bool is_for_singles(enum trouble t)
+{
+	return t == TROUBLE_NONE || t == TROUBLE_MEMORY;
 }
 
 void run_random(void)
 {
-	/* A single, mirrors of two and three legs, a parity1 of three, a mirror with two SSDs. */
-	static const char * const kinds[] = { "", "1", "2", "3", "parity", "cache" };
-	u32 rounds = opt.rounds ?: opt.thorough ? 400 : 6, round, t, kind;
-	struct run *r = malloc(sizeof(*r));
-	u32 images = opt.images;
+	u32 rounds = opt.rounds ?: opt.thorough ? 400 : 6, round, kind;
 
-	opt.images = min(opt.images, 3u);
-	for (t = 0; t < TROUBLES; t++)
-		for (kind = 1; kind <= 5; kind++)
-			for (round = 0; round < rounds; round++) {
-				u64 seed = mix64(opt.seed, round * 100 + t * 10 + kind);
-				u32 legs = kind == 5 ? 4 : min(kind, 3u);
-				char name[64];
-
-				/* these troubles need a good copy elsewhere */
-				if (legs == 1 && t != TROUBLE_NONE && t != TROUBLE_MEMORY)
-					continue;
-				snprintf(name, sizeof(name), "random:%s:%s:%u", trouble_names[t],
-					 kinds[kind], round);
-				if (!wanted(name))
-					continue;
-				plan(r, legs, kind == 4, kind == 5 ? 2 : 0, t, seed);
-				result(name, run_random_one(r, name, legs, seed));
-			}
-	opt.images = images;
-	free(r);
+	for (trouble = 0; trouble < TROUBLES; trouble++)
+		for (kind = 0; kind < ARRAY_SIZE(kinds); kind++)
+			for (round = 0; round < rounds; round++)
+				if (kinds[kind].shape.legs > 1 || is_for_singles(trouble))
+					case_of(kind, round);
 }
