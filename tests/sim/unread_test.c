@@ -7,8 +7,9 @@
  * That request fails; or it and all later ones; or it and all later reads of its place, so that the
  * start writes what it concludes. Each start has all expected data, or it is refused, and the next
  * start has the data. (A start begins with reads of labels. These have tests of their own in
- * lives.c.) In further tests, one allocation of the start fails, or twenty in a row. In others, one
- * ring of superblocks of a leg can neither be read nor written, and has one that was cut.
+ * lives_unread_test.c.) In further tests, one allocation of the start fails, or twenty in a row. In
+ * others, one ring of superblocks of a leg can neither be read nor written, and has one that was
+ * cut.
  *
  * Hangs. The start is repeated once for each request of a leg. That request and all later ones are
  * answered late, or not before the power goes. The start ends in time: it is refused and names the
