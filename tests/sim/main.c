@@ -29,9 +29,23 @@ static bool in_share(const char *name)
 	return !opt.shares || (hash >> 8) % opt.shares == opt.share;
 }
 
+/* While it is looked for a case whose whole name is opt.only, no case is wanted. */
+static bool looking, only_is_whole;
+
+static bool named(const char *name)
+{
+	if (!opt.only)
+		return true;
+	return only_is_whole ? !strcmp(name, opt.only) : strstr(name, opt.only) != NULL;
+}
+
 bool wanted(const char *name)
 {
-	if ((opt.only && !strstr(name, opt.only)) || !in_share(name))
+	if (looking) {
+		only_is_whole |= !strcmp(name, opt.only);
+		return false;
+	}
+	if (!named(name) || !in_share(name))
 		return false;
 	if (opt.list)
 		puts(name);
@@ -134,21 +148,40 @@ static const struct suite {
 	{ "locks", run_takings },
 };
 
-static void usage(void)
+/* @status: 2 for a fault in the command line */
+static void usage(int status)
 {
 	u32 i;
 
 	printf("usage: sim [--seed N] [--only NAME] [--crash K] [--verbose] [--long]\n"
 	       "           [--images N] [--rounds N] [--suite NAME] [--break RULE]\n"
 	       "           [--share K/N] [--list] [--first] [--keep-going] [--dump FOLDER] "
-	       "[--most N]\n           [--levels N] [--faults N] [--turn N]\nsuites:");
+	       "[--most N]\n           [--levels N] [--faults N] [--turn N] [--help]\n"
+	       "  --list          print the names of the cases\n"
+	       "  --suite NAME    only this suite\n"
+	       "  --only NAME     only this case; if none has this name, those that have it in theirs\n"
+	       "  --turn N        of a case only this turn, from 0\n"
+	       "  --crash K       cut the power at this position of the trace only\n"
+	       "  --seed N        other orders of events and random cases\n"
+	       "  --images N      the most images at one position of a cut\n"
+	       "  --rounds N      turns of each case\n"
+	       "  --levels N      the least number of table levels\n"
+	       "  --faults N      starts with faults before an image is looked at\n"
+	       "  --share K/N     part K, from 0, of N of the cases\n"
+	       "  --break RULE    break a rule; a broken engine is another program\n"
+	       "  --first, --keep-going\n"
+	       "                  end at the first failure, or do not\n"
+	       "  --dump FOLDER   write images and their recovered contents; at most --most N\n"
+	       "  --verbose       show requests and messages\n"
+	       "  --long          do more of all\n"
+	       "suites:");
 	for (i = 0; i < ARRAY_SIZE(suites); i++)
 		printf(" %s", suites[i].name);
 	printf("\nrules:");
 	for (i = 1; i < BREAK_KINDS; i++)
 		printf(" %s", sabotage_names[i]);
 	putchar('\n');
-	exit(2);
+	exit(status);
 }
 
 /* For breaks of the disks, run another binary: a broken copy of the engine. */
@@ -179,7 +212,7 @@ static enum sabotage find_sabotage(char **argv, const char *name)
 		if (!strcmp(name, sabotage_names[i]))
 			return i;
 	run_broken_engine(argv, name);
-	usage();
+	usage(2);
 	return 0;
 }
 
@@ -189,14 +222,14 @@ static void parse_share(const char *s)
 	char rest;
 
 	if (sscanf(s, "%u/%u%c", &opt.share, &opt.shares, &rest) != 2 || opt.share >= opt.shares)
-		usage();
+		usage(2);
 }
 
 static void parse_levels(const char *s)
 {
 	opt.levels = atoi(s);
 	if (!opt.levels || opt.levels > KVP_MAX_LEVELS)
-		usage();
+		usage(2);
 	sim_least_levels = opt.levels;
 }
 
@@ -209,7 +242,7 @@ static const char *parse(int argc, char **argv)
 		{ "keep-going", 0, 0, 'k' }, { "dump", 1, 0, 'd' }, { "most", 1, 0, 'm' },
 		{ "share", 1, 0, 'S' }, { "list", 0, 0, 'L' }, { "first", 0, 0, 'f' },
 		{ "levels", 1, 0, 'D' }, { "faults", 1, 0, 'F' },
-		{ "turn", 1, 0, 't' }, { 0 }
+		{ "turn", 1, 0, 't' }, { "help", 0, 0, 'h' }, { 0 }
 	};
 	const char *suite = NULL;
 	int c;
@@ -234,11 +267,29 @@ static const char *parse(int argc, char **argv)
 		case 't': opt.turn = atoll(optarg); break;
 		case 'F': opt.faults = atoi(optarg); break;
 		case 'D': parse_levels(optarg); break;
-		default: usage();
+		case 'h': usage(0); break;
+		default: usage(2);
 		}
 	}
 	disks.sabotage = opt.sabotage;
 	return suite;
+}
+
+static bool is_in(const struct suite *s, const char *suite)
+{
+	return !suite || !strcmp(suite, s->name);
+}
+
+/* A whole name stands for that case alone, also if other names begin with it. */
+static void look_for_only(const char *suite)
+{
+	u32 i;
+
+	looking = opt.only != NULL;
+	for (i = 0; looking && i < ARRAY_SIZE(suites); i++)
+		if (is_in(&suites[i], suite))
+			suites[i].run();
+	looking = false;
 }
 
 int main(int argc, char **argv)
@@ -246,11 +297,12 @@ int main(int argc, char **argv)
 	const char *suite = parse(argc, argv);
 	u32 i;
 
+	look_for_only(suite);
 	for (i = 0; i < ARRAY_SIZE(suites); i++) {
 		struct totals before = totals;
 		clock_t start = clock();
 
-		if (suite && strcmp(suite, suites[i].name))
+		if (!is_in(&suites[i], suite))
 			continue;
 		suites[i].run();
 		if (totals.passed + totals.failed != before.passed + before.failed)

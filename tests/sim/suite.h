@@ -7,7 +7,8 @@
 
 struct options {
 	u64 seed;
-	const char *only;	/* run cases whose names contain this; NULL: all */
+	/* run the case of this name; if there is none, those whose names contain this; NULL: all */
+	const char *only;
 	s64 crash;		/* cut at this position only; -1: at all */
 	bool verbose, thorough, keep_going;
 	u32 images;		/* the most images at one position */
