@@ -46,7 +46,7 @@ static struct {
 	u32 changes;
 	u32 first, n;		/* first leg of the vdev, and number of its legs */
 	struct rng rng;
-	u32 blocks, changes_at, back_at, left_at;
+	u32 changes_at, back_at, left_at;
 	struct life_writer writer;
 } own;
 
@@ -57,18 +57,6 @@ static const struct shape *own_shape;	/* of the case */
 static void writes(u32 n)
 {
 	life_writes(&own.writer, n);
-}
-
-static void stop(struct script *l)
-{
-	host_flush(&l->host);
-	host_stop(&l->host);
-}
-
-static void again(struct script *l)
-{
-	stop(l);
-	script_start(l);
 }
 
 static struct kvp_leg *leg_of(struct script *l, u32 i)
@@ -86,13 +74,13 @@ static void wait_in_sync(struct script *l)
 static void expect_sound(struct script *l)
 {
 	life_expect_in_sync(l);
-	life_expect_sound(&l->host, own.blocks);
+	life_expect_sound(&l->host, own.writer.blocks);
 }
 
 static void wait_sound(struct script *l)
 {
 	wait_in_sync(l);
-	life_expect_sound(&l->host, own.blocks);
+	life_expect_sound(&l->host, own.writer.blocks);
 }
 
 static void end_sound(struct script *l)
@@ -109,9 +97,9 @@ static void end_in_sync(struct script *l)
 
 static void end_after_a_restart(struct script *l)
 {
-	again(l);
+	life_again(l);
 	expect_sound(l);
-	stop(l);
+	life_stop(l);
 }
 
 /* --- changes ---------------------------------------------------------------------------- */
@@ -226,14 +214,8 @@ static void attached_beside_a_writer(struct script *l)
 	attach(l, l->disks - 1);
 	wait_in_sync(l);
 	life_end_writer(&own.writer);
-	life_expect_sound(&l->host, own.blocks);
+	life_expect_sound(&l->host, own.writer.blocks);
 	host_flush(&l->host);
-}
-
-static void set_rate(struct script *l, u64 rate)
-{
-	if (kvp_pool_set(l->host.pool, KVP_T_RESILVER_RATE, rate))
-		sim_fail("resilver_rate is not set");
 }
 
 /*
@@ -244,7 +226,7 @@ static void resilver_slowly(struct script *l)
 {
 	if (host_checkpoint(&l->host))
 		sim_fail("not all is home");
-	set_rate(l, 64 << 10);
+	life_set_rate(l, 64 << 10);
 }
 
 /* The second one comes while the first one resilvers, and has come some way. */
@@ -258,7 +240,7 @@ static void two_are_attached(struct script *l)
 		sim_fail("the leg does not resilver: the case was not set up");
 	writes(3);
 	attach(l, l->disks - 1);
-	set_rate(l, 0);
+	life_set_rate(l, 0);
 	writes(3);
 	end_in_sync(l);
 }
@@ -301,7 +283,7 @@ static void other_resilvers(struct script *l)
 		if (kvp_leg_offline(l->host.pool, &l->host.pool->legs[last - i]))
 			sim_fail("leg %u does not leave", last - i);
 		writes(8);
-		set_rate(l, i ? 16 << 10 : 0);
+		life_set_rate(l, i ? 16 << 10 : 0);
 		if (host_online(&l->host, host_disk(&l->start, last - i)))
 			sim_fail("leg %u does not return: %s", last - i, l->host.refusal.why);
 		if (!i)
@@ -313,7 +295,7 @@ static void other_resilvers(struct script *l)
 	attach(l, l->disks - 1);
 	if (!kvp_leg_resilvers(&l->host.pool->legs[last]))
 		sim_fail("the leg does not resilver: the case was not set up");
-	set_rate(l, 0);
+	life_set_rate(l, 0);
 	end_in_sync(l);
 }
 
@@ -391,7 +373,7 @@ static void expect_undone(struct script *l)
 	disks.nr_faults = 0;
 	life_expect_in_sync(l);
 	writes(3);
-	life_expect_sound(&l->host, own.blocks);
+	life_expect_sound(&l->host, own.writer.blocks);
 }
 
 /* Too few legs take the superblock: a newer one with the old shape is durable then. */
@@ -431,12 +413,12 @@ static void spare_is_attached(struct script *l)
 	if (life_spare_labels(&disks.img[l->disks - 1]) || life_spares_listed(&l->host))
 		sim_fail("the new leg is a spare as well");
 	wait_in_sync(l);
-	again(l);
+	life_again(l);
 	life_expect_in_sync(l);
 	if (life_spares_listed(&l->host))
 		sim_fail("listed after a restart");
-	life_expect_sound(&l->host, own.blocks);
-	stop(l);
+	life_expect_sound(&l->host, own.writer.blocks);
+	life_stop(l);
 }
 
 /* What is refused: a disk that is too small, or has data; another table than for one leg more. */
@@ -473,12 +455,12 @@ static void leg_is_detached(struct script *l)
 	detach(l, l->turn % own.n);
 	expect_sound(l);
 	writes(4);
-	stop(l);
+	life_stop(l);
 	if (!host_start(&l->host, &l->o, &old))
 		sim_fail("started with a leg that has left");
 	script_start(l);
 	expect_sound(l);
-	stop(l);
+	life_stop(l);
 }
 
 /* It answers all but the write that is to wipe its label. */
@@ -498,7 +480,7 @@ static void detached_one_hangs(struct script *l)
 		sim_fail("%u requests are left with the disk", kvp_strays(l->host.pool));
 	disks_release(disk);
 	expect_sound(l);
-	stop(l);
+	life_stop(l);
 }
 
 static void detached_beside_a_writer(struct script *l)
@@ -508,7 +490,7 @@ static void detached_beside_a_writer(struct script *l)
 	detach(l, l->turn % own.n);
 	host_sleep(500);
 	life_end_writer(&own.writer);
-	life_expect_sound(&l->host, own.blocks);
+	life_expect_sound(&l->host, own.writer.blocks);
 	host_flush(&l->host);
 }
 
@@ -683,7 +665,7 @@ static void detached_one_comes_back(struct script *l)
 		host_sleep(10);
 	detach(l, 1);
 	writes(3);
-	stop(l);
+	life_stop(l);
 	disks.dead[disk] = false;
 	if (!host_start(&l->host, &l->o, &old))
 		sim_fail("started with a leg that has left");
@@ -692,7 +674,7 @@ static void detached_one_comes_back(struct script *l)
 		sim_fail("started by force with a leg that has left");
 	script_start(l);
 	expect_sound(l);
-	stop(l);
+	life_stop(l);
 }
 
 /* It went its own way meanwhile: neither that history nor the pool's is taken for the other. */
@@ -708,7 +690,7 @@ static void detached_one_has_forked(struct script *l)
 		host_sleep(10);
 	detach(l, 1);
 	writes(3);
-	stop(l);
+	life_stop(l);
 	disks.dead[disk] = false;
 	l->untraced = true;
 	o = l->o;
@@ -762,7 +744,7 @@ static void not_detached_and_one_lacks_that(struct script *l)
 	if (kvp_leg_in_sync(&l->host.pool->legs[last]))
 		sim_fail("the last leg has all superblocks: the case was not set up");
 	writes(3);
-	stop(l);
+	life_stop(l);
 	disks.nr_faults = 0;
 	script_start(l);
 	end_in_sync(l);
@@ -806,7 +788,7 @@ static void replace(struct script *l, u32 old, u32 disk)
 /* The resilver ends, and leg @old leaves. */
 static void wait_left(struct script *l, u32 old)
 {
-	set_rate(l, 0);
+	life_set_rate(l, 0);
 	host_wait_resilver(&l->host);
 	own.back_at = disks.trace.nr;
 	host_wait_replaced(&l->host);
@@ -843,7 +825,7 @@ static void replaced_in_use(struct script *l)
 	wait_left(l, old);
 	if (!host_online(&l->host, host_disk(&l->start, own.first + old)))
 		sim_fail("the old leg is a source again");
-	again(l);
+	life_again(l);
 	host_wait_resilver(&l->host);
 	end_replaced(l, old);
 	end_after_a_restart(l);
@@ -870,7 +852,7 @@ static void replaced_after_a_restart(struct script *l)
 
 	writes(8);
 	replace(l, old, l->disks - 1);
-	again(l);
+	life_again(l);
 	writes(3);
 	end_replaced(l, old);
 }
@@ -941,7 +923,7 @@ static void replaced_one_fails(struct script *l)
 	if (l->turn & 1) {
 		l->start.missing = BIT(own.first + old);
 		l->start.degraded = true;
-		again(l);
+		life_again(l);
 	}
 	wait_left(l, old);
 	l->start.missing = 0;
@@ -959,7 +941,7 @@ static void replace_is_cancelled(struct script *l)
 	replace(l, old, l->disks - 1);
 	detach(l, own.n - 1);
 	life_expect_in_sync(l);
-	again(l);
+	life_again(l);
 	end_sound(l);
 }
 
@@ -974,7 +956,7 @@ static void replaced_beside_one_that_is_out(struct script *l)
 		sim_fail("the other leg does not leave");
 	writes(10);
 	replace(l, old, l->disks - 1);
-	set_rate(l, 0);
+	life_set_rate(l, 0);
 	host_wait_resilver(&l->host);
 	host_sleep(3000);
 	if (!kvp_leg_in_sync(leg_of(l, own.n - 1)) || !kvp_leg_in_sync(leg_of(l, old)))
@@ -1058,7 +1040,7 @@ static void cut_replaced_in_use(struct script *l)
 	writes(1);
 	wait_left(l, 0);
 	writes(2);
-	stop(l);
+	life_stop(l);
 }
 
 static void cut_replaced_and_detached(struct script *l)
@@ -1070,7 +1052,7 @@ static void cut_replaced_and_detached(struct script *l)
 	script_cut_from_here(l);
 	detach(l, 0);
 	writes(2);
-	stop(l);
+	life_stop(l);
 }
 
 /* --- all of them ---------------------------------------------------------------------------- */
@@ -1084,7 +1066,7 @@ static void cut_attached(struct script *l)
 	writes(1);
 	wait_in_sync(l);
 	writes(2);
-	stop(l);
+	life_stop(l);
 }
 
 /* The same. */
@@ -1094,7 +1076,7 @@ static void cut_detached(struct script *l)
 	script_cut_from_here(l);
 	detach(l, 0);
 	writes(3);
-	stop(l);
+	life_stop(l);
 }
 
 static void set_up(struct script *l)
@@ -1112,10 +1094,7 @@ static void set_up(struct script *l)
 
 static void begin(struct script *l)
 {
-	if (kvp_pool_set(l->host.pool, KVP_T_ONLINE_AUTO, 1))
-		sim_fail("online_auto is not set");
-	own.blocks = min_t(u64, l->o.blocks, l->host.pool->sb->pool_blocks);
-	own.writer = (struct life_writer){ &l->host, &own.rng, own.blocks };
+	life_begin(l, &own.writer, &own.rng);
 }
 
 /* Checks are told of the pool as the life ended. */
@@ -1156,22 +1135,17 @@ static void set_crash_of_undone(struct script *l)
 static void run_case(struct script_case *c, const char *what, const char *cut,
 		     const struct shape *shape)
 {
-	const struct host_start *hs = &shape->start;
 	char name[96];
 
 	snprintf(name, sizeof(name), "attach:%s:%s%s", shape->name, what, cut);
 	own_shape = shape;
 	c->name = name;
-	c->shape = hs;
-	c->spares = 2;
-	c->blank = POOL_LEG_BLOCKS;
-	c->blocks = hs->second ? host_boundary(hs) + 64 : POOL_BLOCKS;
+	c->shape = &shape->start;
 	c->set_up = set_up;
 	c->begin = begin;
-	c->leave = true;
 	c->own = &own;
 	c->own_size = sizeof(own);
-	script_run(c);
+	life_run(c);
 }
 
 /* Any leg can be lost after it. */

@@ -116,6 +116,47 @@ void life_fail_next_superblock(struct host *h)
 					     h->pool->sb->sequence + 1);
 }
 
+void life_run(struct script_case *c)
+{
+	const struct host_start *hs = c->shape;
+
+	c->spares = 2;
+	c->blank = POOL_LEG_BLOCKS;
+	c->blocks = hs->second ? host_boundary(hs) + 64 : POOL_BLOCKS;
+	c->leave = true;
+	script_run(c);
+}
+
+void life_begin(struct script *s, struct life_writer *w, struct rng *rng)
+{
+	struct kvp_pool *pool = s->host.pool;
+
+	if (kvp_pool_set(pool, KVP_T_ONLINE_AUTO, 1))
+		sim_fail("online_auto is not set");
+	*w = (struct life_writer){
+		.host = &s->host, .rng = rng,
+		.blocks = min_t(u64, s->o.blocks, pool->sb->pool_blocks),
+	};
+}
+
+void life_set_rate(struct script *s, u64 resilver_rate)
+{
+	if (kvp_pool_set(s->host.pool, KVP_T_RESILVER_RATE, resilver_rate))
+		sim_fail("resilver_rate is not set");
+}
+
+void life_stop(struct script *s)
+{
+	host_flush(&s->host);
+	host_stop(&s->host);
+}
+
+void life_again(struct script *s)
+{
+	life_stop(s);
+	script_start(s);
+}
+
 void life_expect_in_sync(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;

@@ -47,6 +47,23 @@ void life_hold_superblock(u32 disk, u32 rings, u64 sequence);
 void life_fail_next_superblock(struct host *h);
 
 struct script;
+struct script_case;
+
+/**
+ * life_run() - script_run() for pools whose legs change
+ *
+ * The pool is made by the first start, there are two blank disks beside it, and the life ends
+ * without a stop.
+ */
+void life_run(struct script_case *c);
+
+/** life_begin() - lost legs return by themselves from now on, and @w can write to all blocks */
+void life_begin(struct script *s, struct life_writer *w, struct rng *rng);
+void life_set_rate(struct script *s, u64 resilver_rate);
+/** life_stop() - flush, and stop the pool */
+void life_stop(struct script *s);
+/** life_again() - the same, and start it again */
+void life_again(struct script *s);
 
 /** life_expect_in_sync() - fail unless each leg of s->start is in sync, and on its disk */
 void life_expect_in_sync(struct script *s);

@@ -38,7 +38,7 @@ static struct {
 	u32 order;		/* decides what differs between turns */
 	u32 at, old, new;	/* the leg, its disk, and the new one */
 	struct rng rng;
-	u32 blocks, taken_at;
+	u32 taken_at;
 	struct life_writer writer;
 	u64 kept;		/* number of the superblock that the new disk has kept */
 } own;
@@ -50,18 +50,6 @@ static const struct shape *own_shape;	/* of the case */
 static void writes(u32 n)
 {
 	life_writes(&own.writer, n);
-}
-
-static void stop(struct script *l)
-{
-	host_flush(&l->host);
-	host_stop(&l->host);
-}
-
-static void again(struct script *l)
-{
-	stop(l);
-	script_start(l);
 }
 
 static struct kvp_leg *old_leg(struct script *l)
@@ -88,16 +76,10 @@ static void expect_own_superblock(struct script *l)
 		sim_fail("the pool's superblock has become the label of the new disk");
 }
 
-static void set_rate(struct script *l, u64 rate)
-{
-	if (kvp_pool_set(l->host.pool, KVP_T_RESILVER_RATE, rate))
-		sim_fail("resilver_rate is not set");
-}
-
 static void expect_sound(struct script *l)
 {
 	life_expect_in_sync(l);
-	life_expect_sound(&l->host, own.blocks);
+	life_expect_sound(&l->host, own.writer.blocks);
 }
 
 static void wait_sound(struct script *l)
@@ -149,9 +131,9 @@ static void add_shadow(struct script *l)
 /* The same, but so slowly that the test can look at it half way. There are blocks to copy. */
 static void add_shadow_slowly(struct script *l)
 {
-	host_write(&l->host, own_shape->first ? own.blocks - 64 : 64, 40, false);
+	host_write(&l->host, own_shape->first ? own.writer.blocks - 64 : 64, 40, false);
 	host_flush(&l->host);
-	set_rate(l, 64 << 10);
+	life_set_rate(l, 64 << 10);
 	add_shadow(l);
 	host_sleep(300);
 	if (!kvp_leg_resilvers(shadow(l)) || l->host.pool->shadow_ready)
@@ -162,7 +144,7 @@ static void add_shadow_slowly(struct script *l)
 
 static void wait_complete(struct script *l)
 {
-	set_rate(l, 0);
+	life_set_rate(l, 0);
 	host_wait_resilver(&l->host);
 	if (!kvp_leg_resilvers(shadow(l)) || !l->host.pool->shadow_ready)
 		sim_fail("the shadow is in state %u, and %scomplete", shadow(l)->state,
@@ -208,9 +190,9 @@ static void end_well(struct script *l)
 	take_place(l);
 	expect_sound(l);
 	writes(3);
-	again(l);
+	life_again(l);
 	expect_sound(l);
-	stop(l);
+	life_stop(l);
 }
 
 /* The new disk is blank again. */
@@ -239,7 +221,7 @@ static void leg_is_replaced(struct script *l)
 	writes(6);
 	wait_complete(l);
 	writes(3);
-	life_expect_sound(&l->host, own.blocks);
+	life_expect_sound(&l->host, own.writer.blocks);
 	if (f->hit)
 		sim_fail("the shadow was read");
 	disks.nr_faults = 0;
@@ -266,11 +248,11 @@ static void replaced_after_a_restart(struct script *l)
 	add_shadow_slowly(l);
 	host_sleep(own.order & 1 ? 11000 : 100);
 	writes(3);
-	again(l);
+	life_again(l);
 	writes(3);
 	if (own.order & 2) {
 		wait_complete(l);
-		again(l);
+		life_again(l);
 		writes(3);
 	}
 	end_well(l);
@@ -283,7 +265,7 @@ static void shadow_is_away(struct script *l)
 
 	writes(10);
 	add_shadow_slowly(l);
-	stop(l);
+	life_stop(l);
 	l->start.shadow = named[how];
 	if (how == 2)
 		disks_fault(FAULT_HANG, own.new, 0, ~0ull);
@@ -295,7 +277,7 @@ static void shadow_is_away(struct script *l)
 		sim_fail("another device is taken, or the order is gone");
 	disks_wake(own.new);
 	disks.nr_faults = 0;
-	stop(l);
+	life_stop(l);
 	l->start.shadow = own.new + 1;
 	script_start(l);
 	end_well(l);
@@ -369,14 +351,14 @@ static void old_leg_fails(struct script *l)
 	writes(3);
 	if (own.order & 2) {
 		l->start.missing = BIT(own.at);
-		again(l);
+		life_again(l);
 		l->start.missing = 0;
 		writes(2);
 	}
 	take_place(l);
-	set_rate(l, 0);
+	life_set_rate(l, 0);
 	wait_sound(l);
-	again(l);
+	life_again(l);
 	expect_sound(l);
 	host_flush(&l->host);
 }
@@ -421,7 +403,7 @@ static void other_leg_is_out(struct script *l)
 		end_well(l);
 		return;
 	}
-	set_rate(l, 0);
+	life_set_rate(l, 0);
 	wait_sound(l);
 	host_flush(&l->host);
 }
@@ -464,7 +446,7 @@ static void old_disk_comes_back(struct script *l)
 	host_wait_resilver(&l->host);
 	life_expect_in_sync(l);
 	writes(3);
-	stop(l);
+	life_stop(l);
 	disks.dead[own.old] = false;
 	hs = own.before;
 	if (!host_start(&l->host, &l->o, &hs))
@@ -474,7 +456,7 @@ static void old_disk_comes_back(struct script *l)
 		sim_fail("started by force with a leg that has left");
 	script_start(l);
 	expect_sound(l);
-	stop(l);
+	life_stop(l);
 }
 
 /* Superblocks, until one has the slot of @sequence; then the new disk takes what it has kept. */
@@ -488,7 +470,7 @@ static void take_late(struct script *l, u64 sequence)
 			sim_fail("no superblock");
 	disks_release(own.new);
 	host_sleep(50);
-	stop(l);
+	life_stop(l);
 	disks.nr_faults = 0;
 	hs = l->start;
 	hs.on = own.taken_on;
@@ -497,7 +479,7 @@ static void take_late(struct script *l, u64 sequence)
 		sim_fail("the shadow passes for the leg that it is to replace");
 	script_start(l);
 	life_expect_in_sync(l);
-	stop(l);
+	life_stop(l);
 }
 
 /*
@@ -558,7 +540,7 @@ static void go_on_for_a_while(struct script *l)
 	/* By then it is complete, and has another label for that. */
 	if (own.order & 1)
 		host_sleep(11000);
-	stop(l);
+	life_stop(l);
 }
 
 /* The legs are put back to an older state together, and the shadow is not. */
@@ -568,10 +550,10 @@ static void legs_are_put_back(struct script *l)
 	u64 block;
 	u32 i;
 
-	for (block = 0; block + 32 <= own.blocks; block += 32)
+	for (block = 0; block + 32 <= own.writer.blocks; block += 32)
 		host_write(&l->host, block, 32, false);
 	add_complete_shadow(l);
-	stop(l);
+	life_stop(l);
 	for (i = 0; i < l->start.legs; i++)
 		image_copy(&img[i], &disks.img[i]);
 	go_on_for_a_while(l);
@@ -585,7 +567,7 @@ static void legs_are_put_back(struct script *l)
 	wait_complete(l);
 	take_place(l);
 	life_expect_scrubbed(&l->host);
-	stop(l);
+	life_stop(l);
 }
 
 static void keep_from_joining(struct host *h)
@@ -612,7 +594,7 @@ static void home_write_is_held(struct script *l)
 		sim_fail("the shadow has joined: the case was not set up");
 	disks_stall(own.old, g->data_start, g->data_start + g->data_blocks / (own_shape->n - 1));
 	disks.stalls_writes = true;
-	host_write(&l->host, own_shape->first ? own.blocks - 64 : 64, 40, false);
+	host_write(&l->host, own_shape->first ? own.writer.blocks - 64 : 64, 40, false);
 	for (i = 0; i < 100 && !disks_wait(); i++)
 		host_sleep(50);
 	if (!disks_wait())
@@ -627,8 +609,8 @@ static void home_write_is_held(struct script *l)
 	disks.stalls_writes = false;
 	wait_complete(l);
 	take_place(l);
-	life_expect_sound(&l->host, own.blocks);
-	stop(l);
+	life_expect_sound(&l->host, own.writer.blocks);
+	life_stop(l);
 }
 
 /* Some rows, on two legs. All is home: nothing needs their blocks to write others. */
@@ -646,7 +628,7 @@ static void other_leg_joins_over_skipped_ranges(struct script *l)
 {
 	u32 other = next_leg(), i;
 
-	for (i = 0; i + 32 <= own.blocks; i += 32)
+	for (i = 0; i + 32 <= own.writer.blocks; i += 32)
 		host_write(&l->host, i, 32, false);
 	host_destage(&l->host);
 	host_sleep(1100);
@@ -659,7 +641,7 @@ static void other_leg_joins_over_skipped_ranges(struct script *l)
 	if (!l->host.pool->resilver->skipped.nr)
 		sim_fail("nothing is left for later: the case was not set up");
 	leave(l, &l->host.pool->legs[other]);
-	host_write(&l->host, own.blocks / 2, 20, false);
+	host_write(&l->host, own.writer.blocks / 2, 20, false);
 	disks.nr_faults = 0;
 	come_back(l, host_disk(&l->start, other));
 	end_well(l);
@@ -678,7 +660,7 @@ static void replace_is_cancelled(struct script *l)
 		sim_fail("the label of the new disk is there");
 	writes(3);
 	life_expect_in_sync(l);
-	again(l);
+	life_again(l);
 	expect_sound(l);
 	end_with_another(l);
 }
@@ -803,11 +785,11 @@ static void not_taken_as_superblocks_fail(struct script *l)
 		sim_fail("the pool is faulted: %s", l->host.refusal.why);
 	disks.nr_faults = 0;
 	/* One leg that the pool can spare is out by that. */
-	again(l);
+	life_again(l);
 	host_wait_resilver(&l->host);
 	life_expect_in_sync(l);
 	writes(3);
-	life_expect_sound(&l->host, own.blocks);
+	life_expect_sound(&l->host, own.writer.blocks);
 	forget_shadow(l);
 	end_with_another(l);
 }
@@ -829,9 +811,9 @@ static void taken_with_a_bad_sector(struct script *l)
 		sim_fail("no superblock failed: the case was not set up");
 	life_expect_in_sync(l);
 	writes(3);
-	again(l);
+	life_again(l);
 	expect_sound(l);
-	stop(l);
+	life_stop(l);
 }
 
 /* No leg of the parity1 but the old one takes a superblock any more: that is not undone, either. */
@@ -865,7 +847,7 @@ static void not_undone_as_superblocks_fail(struct script *l)
 	host_wait_resilver(&l->host);
 	life_expect_in_sync(l);
 	writes(3);
-	life_expect_sound(&l->host, own.blocks);
+	life_expect_sound(&l->host, own.writer.blocks);
 	forget_shadow(l);
 	end_with_another(l);
 }
@@ -917,7 +899,7 @@ static void order_fails(struct script *l)
 		sim_fail("the label of the new disk is there");
 	if (!is_listed(l, 5) || !is_listed(l, 6))
 		sim_fail("the spare is blank, and is not missed");
-	again(l);
+	life_again(l);
 	host_wait_resilver(&l->host);
 	life_expect_in_sync(l);
 	/* As it is: it is blank. */
@@ -963,7 +945,7 @@ static void cut_shadowed(struct script *l)
 	writes(2);
 	wait_complete(l);
 	writes(2);
-	stop(l);
+	life_stop(l);
 }
 
 /* With a cursor in the middle. */
@@ -975,7 +957,7 @@ static void cut_shadowed_slowly(struct script *l)
 	host_sleep(11000);
 	writes(3);
 	wait_complete(l);
-	stop(l);
+	life_stop(l);
 }
 
 static void cut_taken(struct script *l)
@@ -986,7 +968,7 @@ static void cut_taken(struct script *l)
 	script_cut_from_here(l);
 	take_place(l);
 	writes(2);
-	stop(l);
+	life_stop(l);
 }
 
 /* --- all of them ---------------------------------------------------------------------------- */
@@ -1009,10 +991,7 @@ static void set_up(struct script *l)
 
 static void begin(struct script *l)
 {
-	if (kvp_pool_set(l->host.pool, KVP_T_ONLINE_AUTO, 1))
-		sim_fail("online_auto is not set");
-	own.blocks = min_t(u64, l->o.blocks, l->host.pool->sb->pool_blocks);
-	own.writer = (struct life_writer){ &l->host, &own.rng, own.blocks };
+	life_begin(l, &own.writer, &own.rng);
 }
 
 /* Checks are told of the pool as the life ended. */
@@ -1033,22 +1012,17 @@ static void set_crash(struct script *l)
 static void run_case(struct script_case *c, const char *what, const char *cut,
 		     const struct shape *shape)
 {
-	const struct host_start *hs = &shape->start;
 	char name[96];
 
 	snprintf(name, sizeof(name), "shadow:%s:%s%s", shape->name, what, cut);
 	own_shape = shape;
 	c->name = name;
-	c->shape = hs;
-	c->spares = 2;
-	c->blank = POOL_LEG_BLOCKS;
-	c->blocks = hs->second ? host_boundary(hs) + 64 : POOL_BLOCKS;
+	c->shape = &shape->start;
 	c->set_up = set_up;
 	c->begin = begin;
-	c->leave = true;
 	c->own = &own;
 	c->own_size = sizeof(own);
-	script_run(c);
+	life_run(c);
 }
 
 /* @act on a shape, some times, in other orders. Any leg can be lost after it. */
