@@ -1892,7 +1892,7 @@ static void parity_behind_a_failed_header(struct script *t)
 #define BY_INTENT(function) "parity-intent:" #function, function
 #define BY_INTENT_WIDE(function) "parity-intent5:" #function, function
 
-void run_parity(void)
+static void run_rows(void)
 {
 	parity_test(NAMED(partial_rows), 3, 2);
 	parity_test(NAMED_WIDE(partial_rows), 5, 1);
@@ -1918,6 +1918,10 @@ void run_parity(void)
 	parity_test(NAMED(tail_inside_a_row), 3, 1);
 	parity_test(NAMED_WIDE(tail_inside_a_row), 5, 1);
 	parity_test(NAMED(stop_is_clean), 3, 1);
+}
+
+static void run_intents(void)
+{
 	parity_test(BY_INTENT(large_writes), 3, 2);
 	parity_test(BY_INTENT_WIDE(large_writes), 5, 1);
 	parity_test(BY_INTENT(stream_in_pieces), 3, 1);
@@ -1945,6 +1949,10 @@ void run_parity(void)
 	parity_test(BY_INTENT(stripes_written_over_without_room), 3, 1);
 	parity_test(BY_INTENT(stripes_whose_entry_fails), 3, 1);
 	parity_test(BY_INTENT(parity_behind_a_failed_header), 3, 1);
+}
+
+static void run_wide_reads(void)
+{
 	test_without(NAMED_WITHOUT(missing_chunks_are_read_at_once), 3, 1, 1);
 	test_without(NAMED_WITHOUT_WIDE(missing_chunks_are_read_at_once), 5, 4, 1);
 	parity_test(NAMED(wide_reads_rebuild), 3, 1);
@@ -1957,6 +1965,10 @@ void run_parity(void)
 	test_without(NAMED_WITHOUT(wide_read_amid_a_write), 3, 2, 2);
 	test_without(NAMED_WITHOUT(readers_wait_for_rows), 4, 2, 2);
 	test_without(NAMED_WITHOUT(wide_read_of_unknown_parity), 3, 4, 1);
+}
+
+static void run_silent(void)
+{
 	parity_test(NAMED_WIDE(silent_beside_a_write), 5, 1);
 	test_without(NAMED_WITHOUT_WIDE(silent_parity_for_a_time), 5, 4, 1);
 	test_without(NAMED_WITHOUT(silent_in_a_row_without_parity), 3, 1, 1);
@@ -1964,6 +1976,10 @@ void run_parity(void)
 	parity_test(NAMED(silent_before_parity_returns), 3, 1);
 	test_without(NAMED_WITHOUT(silent_for_a_time), 3, 2, 1);
 	test_without(NAMED_WITHOUT(silent_for_good), 3, 4, 1);
+}
+
+static void run_chains_and_heals(void)
+{
 	chain_test("parity:chain_is_cut_short", chain_is_cut_short);
 	chain_test("parity:chain_cannot_be_read", chain_cannot_be_read);
 	chain_test("parity:chain_has_rotten", chain_has_rotten);
@@ -1980,5 +1996,14 @@ void run_parity(void)
 	parity_test(NAMED(bad_block_and_bad_parity), 3, 1);
 	parity_test(NAMED(bad_input_of_parity_is_rebuilt), 3, 1);
 	parity_test(NAMED_WIDE(bad_input_of_parity_is_rebuilt), 5, 1);
+}
+
+void run_parity(void)
+{
+	run_rows();
+	run_intents();
+	run_wide_reads();
+	run_silent();
+	run_chains_and_heals();
 	run_amid();
 }

@@ -2287,7 +2287,7 @@ static void a_read_follows_the_head_of_a_disk(struct script *s)
 			 next->index);
 }
 
-void run_scenarios(void)
+static void run_durable(void)
 {
 	scenario(NAMED(flush_while_direct_write_supersedes_acknowledged), 2, false, 3);
 	scenario(NAMED(flushes_beside_each_other), 2, false, 2);
@@ -2320,6 +2320,10 @@ void run_scenarios(void)
 		 false, 2);
 	scenario(NAMED(superseded_version_goes_home_before_its_record_dies), 2, false, 2);
 	scenario(NAMED(counts_of_a_checkpoint_that_failed_are_not_told), 1, false, 2);
+}
+
+static void run_superblocks_and_faults(void)
+{
 	scenario(NAMED(superblock_that_failed_may_be_there_all_the_same), 2, false, 2);
 	scenario("superblock_that_failed_may_be_there_all_the_same_on_a_single",
 		 superblock_that_failed_may_be_there_all_the_same, 1, false, 2);
@@ -2333,6 +2337,10 @@ void run_scenarios(void)
 	scenario(NAMED(flush_that_found_the_fault_ends), 2, false, 2);
 	scenario(NAMED(flush_that_is_not_issued_waits), 1, false, 2);
 	scenario(NAMED(clear_in_vain_lets_a_flush_wait), 2, false, 2);
+}
+
+static void run_suspends_and_intents(void)
+{
 	scenario(NAMED(order_ends_for_a_suspend), 2, false, 2);
 	scenario(NAMED(write_back_beside_writers), 2, false, 2);
 	scenario(NAMED(write_back_ends_with_its_suspend), 2, false, 2);
@@ -2350,6 +2358,10 @@ void run_scenarios(void)
 	scenario(NAMED(intents_are_closed_without_a_checkpoint), 2, false, 2);
 	scenario("intents_are_closed_without_a_checkpoint_on_a_single",
 		 intents_are_closed_without_a_checkpoint, 1, false, 1);
+}
+
+static void run_readers(void)
+{
 	scenario(NAMED(reader_heals_while_a_newer_version_is_written_home), 2, false, 8);
 	scenario(NAMED(fill_races_a_write), 2, false, 2);
 	scenario("fill_races_a_write_on_a_single", fill_races_a_write, 1, false, 1);
@@ -2364,6 +2376,10 @@ void run_scenarios(void)
 	scenario(NAMED(healed_is_kept_and_poison_is_not), 2, false, 1);
 	scenario(NAMED(heal_that_does_not_stay_gives_up_the_leg), 2, false, 1);
 	scenario(NAMED(cache_shrinks_in_the_middle_of_a_hit), 2, false, 2);
+}
+
+static void run_log(void)
+{
 	scenario(NAMED(full_log_drains), 2, true, 1);
 	scenario(NAMED(space_waits_for_the_superblock), 2, true, 1);
 	scenario(NAMED(log_space_comes_by_rounds), 2, true, 2);
@@ -2382,6 +2398,15 @@ void run_scenarios(void)
 	scenario(NAMED(log_wrap_over_stale_entries), 2, true, 3);
 	scenario("log_wrap_over_stale_entries_on_a_single", log_wrap_over_stale_entries, 1, true,
 		 2);
+}
+
+void run_scenarios(void)
+{
+	run_durable();
+	run_superblocks_and_faults();
+	run_suspends_and_intents();
+	run_readers();
+	run_log();
 	run_widths();
 	run_beside();
 	run_over();

@@ -77,6 +77,35 @@ static void leg_returns(struct script *s)
 	s->crash.back_at = disks.trace.nr;
 }
 
+static void do_op_of_legs(struct script *s, enum op op)
+{
+	switch (op) {
+	case OP_LEG_LOSS:
+		s->crash.lost |= 2;
+		s->crash.back_at = 0;
+		disks_kill(1);
+		break;
+	case OP_LEG_OFFLINE:
+		leg_leaves(s);
+		break;
+	case OP_LEG_RETURNS:
+		leg_returns(s);
+		break;
+	case OP_SSD_LOSS:
+		lose_ssds(s, 1);
+		break;
+	case OP_SSD_OFFLINE:
+		s->crash.lost |= BIT(script_first_ssd(s));
+		host_offline(&s->host, script_first_ssd(s));
+		break;
+	case OP_SSDS_LOSS:
+		lose_ssds(s, s->start.cache);
+		break;
+	default:
+		break;
+	}
+}
+
 static void do_op(struct script *s, enum op op)
 {
 	struct host *h = &s->host;
@@ -121,28 +150,8 @@ static void do_op(struct script *s, enum op op)
 			sim_fail("scrub of a sound pool healed %llu, found %llu", healed,
 				 unrepaired);
 		break;
-	case OP_LEG_LOSS:
-		s->crash.lost |= 2;
-		s->crash.back_at = 0;
-		disks_kill(1);
-		break;
-	case OP_LEG_OFFLINE:
-		leg_leaves(s);
-		break;
-	case OP_LEG_RETURNS:
-		leg_returns(s);
-		break;
-	case OP_SSD_LOSS:
-		lose_ssds(s, 1);
-		break;
-	case OP_SSD_OFFLINE:
-		s->crash.lost |= BIT(s->start.legs - s->start.cache);
-		host_offline(h, s->start.legs - s->start.cache);
-		break;
-	case OP_SSDS_LOSS:
-		lose_ssds(s, s->start.cache);
-		break;
 	default:
+		do_op_of_legs(s, op);
 		break;
 	}
 }
