@@ -19,6 +19,7 @@
 #include "ram/wbuf.h"
 #include "super/events.h"
 #include "super/members.h"
+#include "table/ssdcopy.h"
 #include "table/table.h"
 
 /* --- what the cache asks of the log -------------------------------------------------------- */
@@ -442,6 +443,12 @@ int kvp_cache_connect(struct kvp_pool *pool)
 	kvp_scache_begin(pool->scache, v, wiped, doubt);
 	kvp_log_unlock_build(pool->log);
 	return 0;
+}
+
+void kvp_cache_renumber(struct kvp_pool *pool)
+{
+	kvp_scache_renumber(pool->scache, kvp_pool_cache(pool));
+	kvp_ssdcopy_renumber(pool->ssdcopies, kvp_pool_cache(pool));
 }
 
 const struct kvp_cache_client kvp_cache_client_calls = {

@@ -28,6 +28,9 @@ extern const struct kvp_cache_client kvp_cache_client_calls;
  */
 int __must_check kvp_cache_connect(struct kvp_pool *pool);
 
+/** kvp_cache_renumber() - the vdevs of the pool have other numbers. Context: it is quiesced. */
+void kvp_cache_renumber(struct kvp_pool *pool);
+
 /**
  * kvp_cache_current() - true if the blocks at @at are the newest at home, by the entries in the
  * table

@@ -16,6 +16,7 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 	vdevs->widest_row = 0;
 	vdevs->most_reserved = 0;
 	vdevs->cache_client = NULL;
+	vdevs->spill_window = 0;
 	vdevs->max_legs = 0;
 	vdevs->max_chunk = 0;
 	for (i = 0; i < vdevs->nr; i++) {

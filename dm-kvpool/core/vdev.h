@@ -80,6 +80,7 @@ struct kvp_vdev {
  * @widest_row: legs of the longest row; 0: there are no rows
  * @most_reserved: rows of parity that the log reserves for a record
  * @cache_client: set by the kind of vdev that is a cache; NULL: there is no cache
+ * @spill_window: blocks of a log whose versions may spill; 0: none of the vdevs can have such a log
  * @log_vdev: the log has the size and segments of this vdev, which has all of it or, together with
  *	others, a part (kvp_log_vdev())
  * @log_track: these; it changes with @log_vdev, while nothing is in flight (log/move.h)
@@ -99,6 +100,7 @@ struct kvp_vdevs {
 	u32 widest_row;
 	u32 most_reserved;
 	const struct kvp_cache_client *cache_client;
+	u64 spill_window;
 	struct kvp_vdev *log_vdev;
 	struct kvp_log_track log_track;
 	bool log_moving;

@@ -13,6 +13,15 @@ int kvp_cache_find(const struct kvp_sb *sb)
 	return -1;
 }
 
+u32 kvp_sb_with_data(const struct kvp_sb *sb)
+{
+	u32 v, n = 0;
+
+	for (v = 0; v < sb->vdev_count; v++)
+		n += kvp_has_data(&sb->vdevs[v]);
+	return n;
+}
+
 u32 kvp_caches_asked(const struct kvp_vdev_asked *v, u32 nr)
 {
 	u32 n = 0;
@@ -112,6 +121,15 @@ u32 kvp_log_leader(const struct kvp_sb *sb, const u32 *spare)
 		     (spare[v] == spare[best] && leads_before(&sb->vdevs[v], &sb->vdevs[best]))))
 			best = v;
 	return best;
+}
+
+bool kvp_log_widens(const struct kvp_sb *sb, const u32 *spare, u32 *vdev, u32 *others)
+{
+	if (kvp_log_on_cache(sb))
+		return false;
+	*vdev = kvp_log_leader(sb, spare);
+	*others = kvp_log_mates(sb, *vdev, spare);
+	return *vdev != sb->log_vdev || *others != sb->log_others;
 }
 
 void kvp_log_carry(struct kvp_sb *sb, u32 vdev, u32 others)

@@ -18,6 +18,9 @@
 /** kvp_cache_find() - index of the cache vdev, or -1 */
 int kvp_cache_find(const struct kvp_sb *sb);
 
+/** kvp_sb_with_data() - the number of vdevs with data, which come before a cache */
+u32 kvp_sb_with_data(const struct kvp_sb *sb);
+
 /* A vdev that a table line names. */
 struct kvp_vdev_asked {
 	u32 kind, nr_legs;
@@ -105,6 +108,15 @@ u32 kvp_log_mates(const struct kvp_sb *sb, u32 vdev, const u32 *spare);
 
 /** kvp_log_leader() - of the vdevs with data that can lose most by @spare, the first for a track */
 u32 kvp_log_leader(const struct kvp_sb *sb, const u32 *spare);
+
+/**
+ * kvp_log_widens() - choose the vdevs that are to carry the log, now that there are more with data
+ * @spare: as of kvp_log_mates()
+ * @vdev, @others: result, for kvp_log_anew()
+ *
+ * Return: false: it stays where it is. A log on a cache does.
+ */
+bool kvp_log_widens(const struct kvp_sb *sb, const u32 *spare, u32 *vdev, u32 *others);
 
 /** kvp_log_carry() - note in the superblock that the log is on @vdev and @others, by log turns */
 void kvp_log_carry(struct kvp_sb *sb, u32 vdev, u32 others);

@@ -17,16 +17,13 @@
  *
  * Step 2 does not overwrite the labels of 1: they are in the slots of the superblock before.
  *
- * A cache stays the last vdev. So it can be removed without a change of another vdev's number, and
- * these numbers seed the sums. New vdevs go before it. The cache has no sums of its own. It gets
- * another number, as do its legs: in memory while the pool is quiesced, on disk by the superblock
- * of 2. A label gives the number of its leg in the order of its own superblock.
+ * Beside a cache: cacheadd.c.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 
-#include "cache/scache.h"
+#include "cache/client.h"
 #include "core/core.h"
 #include "core/refusal.h"
 #include "format/logplace.h"
@@ -35,6 +32,7 @@
 #include "log/spill.h"
 #include "policy/dirty.h"
 #include "pool/add.h"
+#include "pool/cacheadd.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
 #include "pool/parts.h"
@@ -43,7 +41,6 @@
 #include "ram/wbuf.h"
 #include "super/events.h"
 #include "super/members.h"
-#include "table/ssdcopy.h"
 #include "table/table.h"
 
 /* Memory for the new shape, allocated before any write. */
@@ -92,91 +89,35 @@ static int lay_out_vdev(const struct kvp_start *s, u32 max_roots, struct kvp_sb 
 	return 0;
 }
 
-static bool same_vdev(const struct kvp_sb *sb, u32 v, const struct kvp_start *s, u32 named)
-{
-	return sb->vdevs[v].kind == s->vdevs[named].kind &&
-	       sb->vdevs[v].leg_count == s->vdevs[named].nr_legs;
-}
-
-/* Number of vdevs with data. They come before the cache, if there is one. */
-static u32 with_data(const struct kvp_sb *sb)
-{
-	return sb->vdev_count - (kvp_cache_find(sb) >= 0);
-}
-
 /*
  * Plan the log: by turns on the new vdevs, too; or on the new ones alone, if these survive more
- * losses. It is empty, and has its own nonce. A log on a cache stays there.
+ * losses. It is empty, and has its own nonce.
  */
 static void plan_log(const struct kvp_pool *pool, struct kvp_sb *next)
 {
 	u32 spare[KVP_MAX_VDEVS] = { 0 }, others, v;
 	u64 nonce;
 
-	if (kvp_log_on_cache(next))
-		return;
-	for (v = 0; v < with_data(next); v++)
-		spare[v] = v < with_data(pool->sb) ? kvp_vdev_spare(&pool->vdevs.v[v]) :
-						     kvp_losses(&next->vdevs[v]);
-	v = kvp_log_leader(next, spare);
-	others = kvp_log_mates(next, v, spare);
-	if (v == next->log_vdev && others == next->log_others)
+	for (v = 0; v < kvp_sb_with_data(next); v++)
+		spare[v] = v < kvp_sb_with_data(pool->sb) ? kvp_vdev_spare(&pool->vdevs.v[v]) :
+							    kvp_losses(&next->vdevs[v]);
+	if (!kvp_log_widens(next, spare, &v, &others))
 		return;
 	get_random_bytes(&nonce, sizeof(nonce));
 	kvp_log_anew(next, v, others, nonce);
 }
 
-/* True if @s names the pool's vdevs, and more vdevs between those with data and the cache. */
+/* True if @s names the pool's vdevs, and more vdevs behind those with data. */
 static bool goes_on(const struct kvp_sb *sb, const struct kvp_start *s)
 {
-	u32 data = with_data(sb), i;
+	u32 data = kvp_sb_with_data(sb), i;
 
 	if (s->nr_vdevs <= sb->vdev_count)
 		return false;
 	for (i = 0; i < data; i++)
-		if (!same_vdev(sb, i, s, i))
+		if (!kvp_vdev_named(sb, i, s, i))
 			return false;
-	/* Only the last vdev may be a cache. */
-	if (kvp_caches_asked(s->vdevs + data, s->nr_vdevs - data - 1))
-		return false;
-	return data == sb->vdev_count || same_vdev(sb, data, s, s->nr_vdevs - 1);
-}
-
-static int check_cache(const struct kvp_sb *sb, const struct kvp_start *s, struct kvp_refusal *r)
-{
-	int at = kvp_cache_find(sb);
-	bool there = at >= 0, asked = kvp_caches_asked(s->vdevs + s->nr_vdevs - 1, 1);
-
-	/*
-	 * In a pool that was made with its cache in another place, no vdev can be added before the
-	 * cache.
-	 */
-	if (there && (u32)at != sb->vdev_count - 1)
-		return kvp_refuse(r, -EOPNOTSUPP, "make another pool",
-				  "the cache is not the last of its vdevs, so nothing can be added");
-	if (!there && s->nr_vdevs > sb->vdev_count + 1 && asked)
-		return kvp_refuse(r, -EOPNOTSUPP, "add them first, then the cache",
-				  "vdevs with data and a cache cannot be added at once");
-	if (s->dirty_bytes && (there || !asked))
-		return kvp_refuse(r, -EINVAL,
-				  "leave out cache_dirty_max; it is chosen when a cache is added",
-				  "no cache is added");
-	return 0;
-}
-
-/* Append the pool's cache, unchanged, behind the new vdevs. */
-static void take_cache_along(const struct kvp_sb *sb, struct kvp_sb *next)
-{
-	const struct kvp_geometry *g = &sb->vdevs[sb->vdev_count - 1];
-	u32 to = next->vdev_count++;
-
-	next->vdevs[to] = *g;
-	next->vdevs[to].first_leg = next->leg_count;
-	memcpy(&next->legs[next->leg_count], &sb->legs[g->first_leg],
-	       g->leg_count * sizeof(next->legs[0]));
-	next->leg_count += g->leg_count;
-	if (kvp_log_on_cache(sb))
-		next->log_vdev = to;
+	return kvp_cache_goes_on(sb, s);
 }
 
 /* Check the log's size on all vdevs: the log may move to any of them. */
@@ -192,22 +133,11 @@ static int check_logs(const struct kvp_sb *next, struct kvp_refusal *r)
 	return 0;
 }
 
-/*
- * A new cache begins without the log; setting the mode moves the log there. Until then it does
- * nothing in a pool with a parity1.
- */
-static void begin_idle(struct kvp_sb *next)
-{
-	kvp_cache_say(next);
-	next->tunable_mask |= BIT_ULL(KVP_T_CACHE_MODE);
-	next->tunables[KVP_T_CACHE_MODE] = KVP_CACHE_WRITETHROUGH;
-}
-
-/* Lay out the vdevs of @next: those with data, the new ones, and the cache. */
+/* Lay out the vdevs of @next: those with data, the new ones, and what stays behind them. */
 static int lay_out(const struct kvp_sb *sb, const struct kvp_start *s, struct kvp_sb *next,
 		   struct kvp_refusal *r)
 {
-	u32 roots = (u32)kvp_sb_roots(sb), data = with_data(sb);
+	u32 roots = (u32)kvp_sb_roots(sb), data = kvp_sb_with_data(sb);
 	u32 new = s->nr_vdevs - sb->vdev_count, i;
 	u32 max_roots = (KVP_MAX_ROOTS - roots) / new;
 	int ret = 0;
@@ -217,8 +147,7 @@ static int lay_out(const struct kvp_sb *sb, const struct kvp_start *s, struct kv
 				  "the pool's table has no root left for another vdev");
 	*next = *sb;
 	next->vdev_count = data;
-	if (data < sb->vdev_count)
-		next->leg_count = sb->vdevs[data].first_leg;
+	next->leg_count = kvp_add_at(sb);
 	for (i = 0; !ret && i < new; i++)
 		ret = lay_out_vdev(s, max_roots, next, r);
 	if (ret)
@@ -234,10 +163,7 @@ static int lay_out(const struct kvp_sb *sb, const struct kvp_start *s, struct kv
 	 */
 	if (kvp_map_blocks(&next->map) != kvp_map_blocks(&sb->map))
 		next->pool_blocks = kvp_map_blocks(&next->map);
-	if (data < sb->vdev_count)
-		take_cache_along(sb, next);
-	else if (kvp_cache_find(next) >= 0)
-		begin_idle(next);
+	kvp_cache_lay_out(sb, next);
 	return 0;
 }
 
@@ -245,7 +171,7 @@ int kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct 
 		  struct kvp_refusal *r)
 {
 	const struct kvp_sb *sb = pool->sb;
-	int ret = kvp_change_able(pool, r) ?: check_cache(sb, s, r);
+	int ret = kvp_change_able(pool, r) ?: kvp_cache_beside(sb, s, r);
 
 	if (ret)
 		return ret;
@@ -256,7 +182,7 @@ int kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct 
 	ret = lay_out(sb, s, next, r);
 	if (ret)
 		return ret;
-	if (with_data(next) > with_data(sb))
+	if (kvp_sb_with_data(next) > kvp_sb_with_data(sb))
 		plan_log(pool, next);
 	ret = check_logs(next, r);
 	if (ret)
@@ -271,9 +197,9 @@ int kvp_add_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct 
 
 u32 kvp_add_at(const struct kvp_sb *sb)
 {
-	u32 data = with_data(sb);
+	const struct kvp_geometry *last = &sb->vdevs[kvp_sb_with_data(sb) - 1];
 
-	return data < sb->vdev_count ? sb->vdevs[data].first_leg : sb->leg_count;
+	return last->first_leg + last->leg_count;
 }
 
 /* --- memory ------------------------------------------------------------------------- */
@@ -309,12 +235,10 @@ static struct growth *alloc_growth(void)
 	return NULL;
 }
 
-/* Allocate hash buckets if a new cache may hold more spilled versions than before. */
+/* Allocate hash buckets if the log may hold more spilled versions than before. */
 static int alloc_buckets(struct kvp_pool *pool, struct growth *w)
 {
-	const struct kvp_vdev *cache = kvp_pool_cache(pool);
-
-	w->bucket_bits = kvp_wbuf_bucket_bits(cache ? kvp_log_window(cache->g) : 0);
+	w->bucket_bits = kvp_wbuf_bucket_bits(pool->vdevs.spill_window);
 	if (kvp_wbuf_has_buckets(pool->wbuf, w->bucket_bits))
 		return 0;
 	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
@@ -337,8 +261,7 @@ static void use_parts(struct kvp_pool *pool, struct growth *w)
 	kvp_log_memory_swap(pool->log, &w->log);
 	if (w->buckets)
 		w->buckets = kvp_wbuf_use_buckets(pool->wbuf, w->buckets, w->bucket_bits);
-	if (kvp_cache_find(pool->sb) >= 0 && kvp_cache_find(w->old) < 0)
-		WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], KVP_CACHE_WRITETHROUGH);
+	kvp_cache_added(pool, w->old);
 }
 
 /* --- the steps ------------------------------------------------------------------------ */
@@ -399,8 +322,7 @@ void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb)
 	pool->sb->epoch = epoch;
 	pool->nr_legs = sb->leg_count;
 	kvp_vdevs_init(pool);
-	kvp_scache_renumber(pool->scache, kvp_pool_cache(pool));
-	kvp_ssdcopy_renumber(pool->ssdcopies, kvp_pool_cache(pool));
+	kvp_cache_renumber(pool);
 }
 
 /* Steps 1 and 2. In memory the pool has the new shape. */
@@ -496,10 +418,7 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 
 	if (!w)
 		return kvp_change_no_memory(r);
-	/*
-	 * Write home what a stop has left in the log of a cache. If that fails, kvp_change_larger()
-	 * refuses.
-	 */
+	/* Write home what a stop has left in the log. If that fails, kvp_change_larger() refuses. */
 	kvp_pool_empty(pool);
 	/* Write waiting events now, to the present legs. */
 	kvp_events_flush(pool);

@@ -153,17 +153,7 @@ int __must_check kvp_detach_plan(const struct kvp_pool *pool, const struct kvp_s
 int __must_check kvp_pool_detach(struct kvp_pool *pool, const struct kvp_start *s,
 				 struct kvp_refusal *r);
 
-/* --- for attach.c, remove.c, replace.c and substitute.c --- */
-
-/**
- * kvp_label_wipe() - wipe the labels at both ends of a leg, whether or not it was in use
- *
- * The pool is suspended, so a device that hangs must not delay it. A device that has not answered
- * other requests is not written. For one that does not answer now, the wipe ends after five
- * seconds. Then zeros may be written late, while the device is held. Return: false, after an event,
- * if the wipe fails. Context: process, waits for I/O.
- */
-bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
+/* --- for attach.c, cacheremove.c, cachereplace.c and substitute.c --- */
 
 /** kvp_take_shape() - give the pool the shape of @sb in memory. Caller holds sb_lock. */
 void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb);

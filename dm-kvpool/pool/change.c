@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/gfp.h>
+#include <linux/mm.h>
+
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "core/refusal.h"
+#include "io/flight.h"
+#include "io/io.h"
 #include "pool/add.h"
 #include "pool/change.h"
 #include "pool/pool.h"
@@ -11,6 +16,8 @@
 #include "super/heartbeat.h"
 #include "super/members.h"
 #include "table/table.h"
+
+#define WIPE_PAGES	64u	/* pages of one request */
 
 int kvp_change_no_memory(struct kvp_refusal *r)
 {
@@ -98,6 +105,39 @@ int kvp_change_blank(struct kvp_pool *pool, struct kvp_leg *leg, struct page *pa
 		return kvp_refuse(r, -EIO, "use another device", "%s cannot be written", leg->path);
 	kvp_spare_taken(pool, uuid);
 	return 0;
+}
+
+/* Wipe the label of @leg that begins at @first. */
+static int wipe_end(struct kvp_leg *leg, kvp_lblock_t first, struct page **zeros)
+{
+	kvp_lblock_t end = kvp_lblock_add(first, KVP_LABEL_BLOCKS);
+	struct kvp_io io = { .leg = leg, .op = KVP_IO_WRITE_FUA, .on_purpose = true, .brief = true,
+			     .nr = WIPE_PAGES, .pages = zeros };
+	int ret = 0;
+
+	for (io.block = first; !ret && kvp_lblock_before(io.block, end);
+	     io.block = kvp_lblock_add(io.block, WIPE_PAGES))
+		ret = kvp_io_sync(&io);
+	return ret;
+}
+
+bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
+{
+	struct page *zeros[WIPE_PAGES], *zero = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	bool wiped = zero && leg->bdev && !kvp_leg_has_strays(leg);
+	u32 i;
+
+	/* If the leg was given up, its queue may belong to another device by now. */
+	WRITE_ONCE(leg->queue, NULL);
+	for (i = 0; i < WIPE_PAGES; i++)
+		zeros[i] = zero;
+	wiped = wiped && !wipe_end(leg, kvp_lblock(0), zeros);
+	wiped = wiped && !wipe_end(leg, kvp_lblock(leg->size_blocks - KVP_LABEL_BLOCKS), zeros);
+	if (!wiped)
+		kvp_event(pool, "label_left leg=%u path=%s", leg->index, leg->path);
+	if (zero)
+		__free_page(zero);
+	return wiped;
 }
 
 int kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r)

@@ -102,6 +102,16 @@ int __must_check kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r)
 int __must_check kvp_change_join(struct kvp_pool *pool, u32 at, struct page *page, bool *tried,
 				 struct kvp_refusal *r);
 
+/**
+ * kvp_label_wipe() - wipe the labels at both ends of a leg, whether or not it was in use
+ *
+ * The pool is suspended, so a device that hangs must not delay it. A device that has not answered
+ * other requests is not written. For one that does not answer now, the wipe ends after five
+ * seconds. Then zeros may be written late, while the device is held. Return: false, after an event,
+ * if the wipe fails. Context: process, waits for I/O.
+ */
+bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
+
 /* Refusals of several changes. Each fills in @r, and returns the error. */
 int __must_check kvp_change_no_memory(struct kvp_refusal *r);
 int __must_check kvp_change_no_superblock(struct kvp_refusal *r);

@@ -258,11 +258,10 @@ static int alloc_wbuf(struct kvp_pool *pool)
 	const struct kvp_wbuf_client client = {
 		.space = wbuf_has_space, .of = pool, .stats = pool->stats,
 	};
-	const struct kvp_vdev *cache = kvp_pool_cache(pool);
 
 	return kvp_wbuf_init(pool->wbuf, &client,
 			     pool->tunables[KVP_T_WRITE_BUFFER] >> KVP_BLOCK_SHIFT,
-			     cache ? kvp_log_window(cache->g) : 0);
+			     pool->vdevs.spill_window);
 }
 
 static int alloc_log(struct kvp_pool *pool)

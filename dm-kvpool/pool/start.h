@@ -89,6 +89,14 @@ int __must_check kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struc
 int __must_check kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
 			    bool auto_start, struct kvp_refusal *r);
 
+/** kvp_vdev_named() - true if vdev @named of the table has the kind and number of legs of vdev @v */
+static inline bool kvp_vdev_named(const struct kvp_sb *sb, u32 v, const struct kvp_start *s,
+				  u32 named)
+{
+	return sb->vdevs[v].kind == s->vdevs[named].kind &&
+	       sb->vdevs[v].leg_count == s->vdevs[named].nr_legs;
+}
+
 /** kvp_vdevs_match() - true if the table names the vdevs of the superblock */
 bool kvp_vdevs_match(const struct kvp_sb *sb, const struct kvp_start *s);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a cache joins, its mode is changed, it leaves dirty, under writes to a mounted filesystem; and power cuts during these
 # timeout: 500
-# turn: ssds-come-and-go */pool/add.c */pool/remove.c */cachemode.c
+# turn: ssds-come-and-go */pool/add.c */pool/cacheremove.c */cachemode.c
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O
 . "$KVPOOL_TOP/tests/vm/cachevdev.sh"

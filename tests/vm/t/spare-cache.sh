@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: an SSD of a cache dies, and only a spare that does not rotate takes its place; a disk does not take that one
 # timeout: 300
-# turn: legs-replaced */pool/spare.c */pool/replace.c *kvpoolctl/spare_*.c */kvpool-monitor/*.c
+# turn: legs-replaced */pool/spare.c */pool/cachereplace.c *kvpoolctl/spare_*.c */kvpool-monitor/*.c
 # kernels: 6.12
 # needs: python3 udevadm
 # kmsg-allow: I/O error

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: SSDs of a cache are replaced, attached, detached, and brought online, under a mounted filesystem in use; with power cuts; new ones that fail
-# turn: ssds-come-and-go */replace.c */ssds.c
+# turn: ssds-come-and-go */cachereplace.c */ssds.c
 # timeout: 500
 # needs: gcc python3 mkfs.ext4 fio
 # kmsg-allow: I/O error|EXT4-fs|JBD2|Buffer I/O

@@ -14,7 +14,6 @@
  * is no leg of the pool any more, and is no pool by itself. So 2 only makes the SSD free for
  * another use, and a failure of 2 does no harm.
  */
-#include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 
@@ -24,8 +23,6 @@
 #include "core/core.h"
 #include "core/refusal.h"
 #include "format/logplace.h"
-#include "io/flight.h"
-#include "io/io.h"
 #include "log/log.h"
 #include "pool/add.h"
 #include "pool/cachevdev.h"
@@ -35,8 +32,6 @@
 #include "super/members.h"
 #include "table/ssdcopy.h"
 #include "work/destage.h"
-
-#define WIPE_PAGES	64u	/* pages of one request */
 
 /* --- the plan ------------------------------------------------------------------- */
 
@@ -48,8 +43,7 @@ static bool leaves_out_last(const struct kvp_sb *sb, const struct kvp_start *s)
 	if (s->nr_vdevs + 1 != sb->vdev_count)
 		return false;
 	for (i = 0; i < s->nr_vdevs; i++)
-		if (sb->vdevs[i].kind != s->vdevs[i].kind ||
-		    sb->vdevs[i].leg_count != s->vdevs[i].nr_legs)
+		if (!kvp_vdev_named(sb, i, s, i))
 			return false;
 	return true;
 }
@@ -113,39 +107,6 @@ static int commit_without(struct kvp_pool *pool, struct kvp_sb *old, struct kvp_
 		undo(pool, old);
 	mutex_unlock(&pool->sb_lock);
 	return ret;
-}
-
-/* Wipe the label of @leg that begins at @first. */
-static int wipe_end(struct kvp_leg *leg, kvp_lblock_t first, struct page **zeros)
-{
-	kvp_lblock_t end = kvp_lblock_add(first, KVP_LABEL_BLOCKS);
-	struct kvp_io io = { .leg = leg, .op = KVP_IO_WRITE_FUA, .on_purpose = true, .brief = true,
-			     .nr = WIPE_PAGES, .pages = zeros };
-	int ret = 0;
-
-	for (io.block = first; !ret && kvp_lblock_before(io.block, end);
-	     io.block = kvp_lblock_add(io.block, WIPE_PAGES))
-		ret = kvp_io_sync(&io);
-	return ret;
-}
-
-bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg)
-{
-	struct page *zeros[WIPE_PAGES], *zero = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	bool wiped = zero && leg->bdev && !kvp_leg_has_strays(leg);
-	u32 i;
-
-	/* If the leg was given up, its queue may belong to another device by now. */
-	WRITE_ONCE(leg->queue, NULL);
-	for (i = 0; i < WIPE_PAGES; i++)
-		zeros[i] = zero;
-	wiped = wiped && !wipe_end(leg, kvp_lblock(0), zeros);
-	wiped = wiped && !wipe_end(leg, kvp_lblock(leg->size_blocks - KVP_LABEL_BLOCKS), zeros);
-	if (!wiped)
-		kvp_event(pool, "label_left leg=%u path=%s", leg->index, leg->path);
-	if (zero)
-		__free_page(zero);
-	return wiped;
 }
 
 /* Forget all state of the SSDs, also in the parts. The pool is quiesced, so no code uses it. */

@@ -12,7 +12,7 @@
  *   2. One superblock goes to all legs of the new shape, and names the new set of SSDs. If the log
  *      is on the cache, it names an empty log with a new nonce, so that no SSD has an entry that
  *      the others lack.
- *   3. The labels of SSDs that have left are wiped (remove.c).
+ *   3. The labels of SSDs that have left are wiped (change.c).
  *
  * If the power goes before 2, or no leg that is left has 2, the old SSDs are the cache, with an
  * empty log, so that the pool can do without any of them. A superblock of 2 names the new SSDs,
@@ -64,8 +64,7 @@ static bool names_vdevs(const struct kvp_sb *sb, const struct kvp_start *s)
 	    s->vdevs[last].kind != sb->vdevs[last].kind)
 		return false;
 	for (i = 0; i < last; i++)
-		if (sb->vdevs[i].kind != s->vdevs[i].kind ||
-		    sb->vdevs[i].leg_count != s->vdevs[i].nr_legs)
+		if (!kvp_vdev_named(sb, i, s, i))
 			return false;
 	return true;
 }
