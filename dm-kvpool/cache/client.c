@@ -10,6 +10,7 @@
 #include "cache/rebuild.h"
 #include "cache/reinsert.h"
 #include "cache/scache.h"
+#include "core/cache.h"
 #include "core/core.h"
 #include "core/log_mark.h"
 #include "log/internal.h"

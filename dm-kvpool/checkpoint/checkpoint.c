@@ -172,7 +172,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 		ret = kvp_legs_flush(pool);
 	if (!ret)
 		ret = write_superblock(pool, tail, era);
-	kvp_table_written(pool->table, &pages, ret, kvp_pool_logs_on_cache(pool));
+	kvp_table_written(pool->table, &pages, ret);
 	kvp_trace_checkpoint(pool, tail ? tail->lsn : 0, ret);
 	if (ret)
 		return ret;

@@ -194,12 +194,6 @@ struct kvp_pool {
 	void *owner;				/* of the target, for @notify and claim */
 };
 
-/** kvp_pool_logs_on_cache() - true if a cache carries the log now. It may move. Context: any. */
-static inline bool kvp_pool_logs_on_cache(const struct kvp_pool *pool)
-{
-	return kvp_vdevs_log_on_cache(&pool->vdevs);
-}
-
 /**
  * kvp_is_suspending() - true from kvp_pool_suspending(), which returned @suspend, until the pool is
  * suspended, or that suspend is over, or left to itself

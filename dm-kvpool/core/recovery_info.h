@@ -22,6 +22,8 @@ struct kvp_recovery_info {
 	u64 discarded_blocks;		/* blocks known to be lost with it, and poisoned */
 	bool may_discard_log;	/* the order allows to discard the log of a cache */
 	bool discard_log;	/* it is discarded */
+	/* how to mend a log that is damaged, but where the scan knows better; NULL: it does */
+	const char *mend;
 };
 
 #endif /* KVP_RECOVERY_INFO_H */

@@ -140,18 +140,6 @@ u32 kvp_legs_usable(const struct kvp_pool *pool)
 	return n;
 }
 
-struct kvp_vdev *kvp_vdevs_cache(struct kvp_vdevs *vdevs)
-{
-	int v = kvp_cache_find(vdevs->sb);
-
-	return v < 0 ? NULL : &vdevs->v[v];
-}
-
-struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool)
-{
-	return kvp_vdevs_cache(&pool->vdevs);
-}
-
 /* Fill in how many legs each vdev can lose now. */
 static void count_spare(const struct kvp_vdevs *vdevs, u32 *spare)
 {

@@ -19,6 +19,8 @@
 
 struct kvp_cache_client;
 struct kvp_leg;
+struct kvp_log;
+struct kvp_log_memory;
 struct kvp_pool;
 struct kvp_vdev_ops;
 struct kvp_vdevs;
@@ -34,9 +36,17 @@ typedef const struct kvp_vdev_ops *(*kvp_vdev_ops_of_t)(const struct kvp_geometr
  *	yields to the host
  * @packed: the space of headers counts: entries are as long as they can be, and none is joined
  * @counted: what is written to it is counted by cause
+ * @word: what the status calls its place
+ * @read_us: kvp_recovery_work.read_us
+ * @memory: get what a pool needs that may have its log there. Return: 0 or -ENOMEM. May sleep.
+ * @lost: true if all legs that had it are lost, so that it moves. Context: any.
  */
 struct kvp_log_traits {
 	bool keeps, paced, packed, counted;
+	const char *word;
+	u32 read_us;
+	int (*memory)(struct kvp_log *log, struct kvp_log_memory *m);
+	bool (*lost)(const struct kvp_vdevs *vdevs);
 };
 
 /**
@@ -64,7 +74,7 @@ struct kvp_vdev {
 	u32 seed;
 	u32 first_root;
 	bool homes;
-	struct kvp_log_traits log;
+	const struct kvp_log_traits *log;
 	atomic_t homing;
 	bool unflushed;
 };
@@ -202,12 +212,6 @@ bool kvp_vdev_half_home(const struct kvp_vdev *v);
 /** kvp_vdev_spare() - how many of its legs in use the vdev can lose. Any context. */
 u32 kvp_vdev_spare(const struct kvp_vdev *v);
 
-/** kvp_vdevs_cache() - the cache vdev, or NULL */
-struct kvp_vdev *kvp_vdevs_cache(struct kvp_vdevs *vdevs);
-
-/** kvp_pool_cache() - the same of a pool */
-struct kvp_vdev *kvp_pool_cache(struct kvp_pool *pool);
-
 /**
  * kvp_log_refuge() - the vdev with data that can lose most legs now
  *
@@ -238,16 +242,22 @@ static inline struct kvp_vdev *kvp_log_vdev(struct kvp_vdevs *vdevs, kvp_lsn_t l
 	return &vdevs->v[kvp_log_turn(&vdevs->log_track, lsn)];
 }
 
+/**
+ * kvp_vdev_carries_log() - true if the superblock names @v among the vdevs with the log
+ *
+ * It may move, unless the caller holds sb_lock. Context: any.
+ */
+static inline bool kvp_vdev_carries_log(const struct kvp_vdev *v)
+{
+	const struct kvp_sb *sb = v->all->sb;
+
+	return READ_ONCE(sb->log_vdev) == v->index || READ_ONCE(sb->log_others) >> v->index & 1;
+}
+
 /** kvp_log_traits() - how the log is used where it lies now. It may move. Context: any. */
 static inline const struct kvp_log_traits *kvp_log_traits(const struct kvp_vdevs *vdevs)
 {
-	return &READ_ONCE(vdevs->log_vdev)->log;
-}
-
-/** kvp_vdevs_log_on_cache() - true if a cache carries the log now. It may move. Context: any. */
-static inline bool kvp_vdevs_log_on_cache(const struct kvp_vdevs *vdevs)
-{
-	return !READ_ONCE(vdevs->log_vdev)->homes;
+	return READ_ONCE(vdevs->log_vdev)->log;
 }
 
 #endif /* KVP_VDEV_H */

@@ -125,7 +125,7 @@ struct kvp_vdev_ops {
 		       struct kvp_log_at behind, u32 *leaves);
 	u32 (*gap)(const struct kvp_vdev *v);
 
-	struct kvp_log_traits log;
+	const struct kvp_log_traits *log;
 	u32 (*may_be_direct)(const struct kvp_vdev *v, kvp_vblock_t block, u32 n);
 	u32 (*slice)(const struct kvp_vdev *v);
 	u32 (*reserves)(const struct kvp_vdev *v);

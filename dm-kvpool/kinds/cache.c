@@ -8,6 +8,7 @@
 #include "kinds/kinds.h"
 #include "log/log.h"
 #include "log/spill.h"
+#include "policy/estimate.h"
 #include "recovery/recovery.h"
 #include "super/members.h"
 
@@ -37,13 +38,29 @@ u32 kvp_cache_survives(const struct kvp_vdev *v)
 	return usable > least ? usable - least : 0;
 }
 
+static bool log_moves(const struct kvp_vdevs *vdevs)
+{
+	return READ_ONCE(vdevs->log_moving);
+}
+
+const struct kvp_log_traits kvp_log_of_cache = {
+	.keeps = true,
+	.paced = true,
+	.packed = true,
+	.counted = true,
+	.word = "cache",
+	.read_us = KVP_READ_SSD_US,
+	.memory = kvp_reload_alloc,
+	.lost = log_moves,
+};
+
 const struct kvp_vdev_ops kvp_cache_ops = {
 	.join = kvp_cache_join,
 	.row_legs = kvp_none,
 	.needed = kvp_cache_needed,
 	.survives = kvp_cache_survives,
 	.discard = kvp_no_discard,
-	.log = KVP_LOG_OF_CACHE,
+	.log = &kvp_log_of_cache,
 	.slice = kvp_none,
 	.reserves = kvp_none,
 	.lay = kvp_log_lay_copies,

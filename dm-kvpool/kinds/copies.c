@@ -108,6 +108,7 @@ const struct kvp_vdev_ops kvp_copies_ops = {
 	.gap = kvp_coalesce_gap,
 	.may_be_direct = all_direct,
 	.slice = kvp_none,
+	.log = &kvp_log_beside_homes,
 	.reserves = kvp_none,
 	.lay = kvp_log_lay_copies,
 	.place_payload = kvp_log_place_in_order,

@@ -16,6 +16,24 @@ const struct kvp_vdev_ops *kvp_vdev_ops_of(const struct kvp_geometry *g)
 	return kinds[g->kind];
 }
 
+/* All that it holds is in RAM, too, and goes home soon. */
+static int no_memory(struct kvp_log *log, struct kvp_log_memory *m)
+{
+	return 0;
+}
+
+/* The pool fails first: its vdevs with data are lost together with it. */
+static bool never_lost(const struct kvp_vdevs *vdevs)
+{
+	return false;
+}
+
+const struct kvp_log_traits kvp_log_beside_homes = {
+	.word = "legs",
+	.memory = no_memory,
+	.lost = never_lost,
+};
+
 u32 kvp_homes_needed(const struct kvp_vdev *v)
 {
 	return kvp_homes_need(v->g);

@@ -30,9 +30,10 @@
 /** kvp_vdev_ops_of() - the operations of a vdev with geometry @g. Any context. */
 const struct kvp_vdev_ops *kvp_vdev_ops_of(const struct kvp_geometry *g);
 
-
-/* A log on SSDs that have no homes: dirty blocks stay there. Beside homes none of these holds. */
-#define KVP_LOG_OF_CACHE { .keeps = true, .paced = true, .packed = true, .counted = true }
+/* A log on SSDs that have no homes: dirty blocks stay there. */
+extern const struct kvp_log_traits kvp_log_of_cache;
+/* A log beside homes, on their legs. */
+extern const struct kvp_log_traits kvp_log_beside_homes;
 
 /* also for a single, which is a mirror with one leg */
 extern const struct kvp_vdev_ops kvp_copies_ops;

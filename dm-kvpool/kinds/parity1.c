@@ -159,6 +159,7 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.gap = no_gap,
 	.may_be_direct = may_be_direct,
 	.slice = slice,
+	.log = &kvp_log_beside_homes,
 	.reserves = reserves_a_row,
 	.lay = kvp_log_lay_copies,
 	.place_payload = kvp_log_place_in_order,

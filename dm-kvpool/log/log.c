@@ -68,14 +68,19 @@ static void init_direct(struct kvp_direct *b)
 
 int kvp_log_memory_alloc(struct kvp_log *log, struct kvp_log_memory *m)
 {
-	bool cache = kvp_vdevs_cache(log->vdevs);
+	int ret;
+	u32 i;
 
+	m->reload = NULL;
 	m->reserved_of = kvcalloc(kvp_log_max_segments(log), sizeof(*m->reserved_of), GFP_KERNEL);
-	m->reload = cache ? kvp_reload_alloc(log) : NULL;
-	if (!kvp_log_rows_alloc(log, &m->rows) && m->reserved_of && (m->reload || !cache))
-		return 0;
-	kvp_log_memory_free(m);
-	return -ENOMEM;
+	ret = kvp_log_rows_alloc(log, &m->rows);
+	if (!m->reserved_of)
+		ret = -ENOMEM;
+	for (i = 0; !ret && i < log->vdevs->nr; i++)
+		ret = log->vdevs->v[i].log->memory(log, m);
+	if (ret)
+		kvp_log_memory_free(m);
+	return ret;
 }
 
 void kvp_log_memory_swap(struct kvp_log *log, struct kvp_log_memory *m)

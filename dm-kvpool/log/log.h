@@ -414,7 +414,7 @@ void kvp_log_place_in_order(const struct kvp_vdev *v, struct kvp_entry_io *e);
  * struct kvp_log_memory - memory of the log that depends on the vdevs of the pool
  * @reserved_of: by segment: rows whose parity the log must have room for
  * @rows: from kvp_log_rows_alloc()
- * @reload: from kvp_reload_alloc(), if there is a cache; else NULL
+ * @reload: from kvp_reload_alloc(), if the log can be where versions spill; else NULL
  */
 struct kvp_log_memory {
 	u32 *reserved_of;

@@ -11,7 +11,7 @@
 
 bool kvp_log_lost(struct kvp_log *log)
 {
-	return kvp_vdevs_log_on_cache(log->vdevs) && READ_ONCE(log->vdevs->log_moving);
+	return kvp_log_traits(log->vdevs)->lost(log->vdevs);
 }
 
 void kvp_log_move_on(struct kvp_log *log)

@@ -54,19 +54,20 @@ struct kvp_reload {
 	struct page *scratch;
 };
 
-struct kvp_reload *kvp_reload_alloc(struct kvp_log *log)
+int kvp_reload_alloc(struct kvp_log *log, struct kvp_log_memory *m)
 {
 	struct kvp_reload *r = kvzalloc(sizeof(*r), GFP_KERNEL);
 
 	if (!r)
-		return NULL;
+		return -ENOMEM;
 	r->log = log;
 	r->scratch = alloc_page(GFP_KERNEL);
 	if (!r->scratch || !kvp_wbuf_reserve(log->wbuf)) {
 		kvp_reload_free(r);
-		return NULL;
+		return -ENOMEM;
 	}
-	return r;
+	m->reload = r;
+	return 0;
 }
 
 void kvp_reload_free(struct kvp_reload *r)

@@ -27,13 +27,14 @@
 #include "format/format.h"
 
 struct kvp_log;
+struct kvp_log_memory;
 struct kvp_reload;
 struct kvp_spilled_read;
 struct kvp_version;
 struct page;
 
-/** kvp_reload_alloc() - memory for destage to read spilled versions; NULL: no memory. May sleep. */
-struct kvp_reload * __must_check kvp_reload_alloc(struct kvp_log *log);
+/** kvp_reload_alloc() - memory for destage to read spilled versions: 0 or -ENOMEM. May sleep. */
+int __must_check kvp_reload_alloc(struct kvp_log *log, struct kvp_log_memory *m);
 void kvp_reload_free(struct kvp_reload *r);
 
 /**

@@ -5,8 +5,6 @@
 
 /* Microseconds a block. */
 #define READ_US		40	/* in sequence, 100 MB/s */
-/* A block of a cache, at 250 MB/s. All of it is verified and indexed while the next is read. */
-#define READ_SSD_US	16
 #define HOME_US		40	/* alone, somewhere */
 #define HOME_DISK_US	5000
 
@@ -38,7 +36,7 @@ static u64 home_us(const struct kvp_recovery_work *w)
 
 u64 kvp_recovery_worst_ms(const struct kvp_recovery_work *w)
 {
-	u64 read_us = w->on_cache && !w->log_rotates ? READ_SSD_US : READ_US;
+	u64 read_us = w->read_us && !w->log_rotates ? w->read_us : READ_US;
 
 	return div_u64(w->window * (readings(w) * read_us + home_us(w)) +
 		       (w->intents + w->leaves) * READ_US, 1000);

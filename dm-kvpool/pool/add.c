@@ -418,7 +418,7 @@ int kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_re
 
 	if (!w)
 		return kvp_change_no_memory(r);
-	/* Write home what a stop has left in the log. If that fails, kvp_change_larger() refuses. */
+	/* Write home what a stop has left. If that fails, kvp_change_larger() refuses. */
 	kvp_pool_empty(pool);
 	/* Write waiting events now, to the present legs. */
 	kvp_events_flush(pool);

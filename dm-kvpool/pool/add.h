@@ -38,6 +38,13 @@ int __must_check kvp_pool_add(struct kvp_pool *pool, const struct kvp_start *s,
 			      struct kvp_refusal *r);
 
 /**
+ * kvp_cache_without_log() - check that the log is not on the cache, which loses SSDs
+ *
+ * Return: 0, or -EBUSY with @r filled in. Context: any.
+ */
+int __must_check kvp_cache_without_log(const struct kvp_pool *pool, struct kvp_refusal *r);
+
+/**
  * kvp_remove_plan() - plan the superblock without the cache
  * @s: names the pool's vdevs except the cache
  *

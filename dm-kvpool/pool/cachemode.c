@@ -12,6 +12,7 @@
 #include "cache/rebuild.h"
 #include "cache/reinsert.h"
 #include "cache/scache.h"
+#include "core/cache.h"
 #include "core/core.h"
 #include "core/refusal.h"
 #include "format/logplace.h"

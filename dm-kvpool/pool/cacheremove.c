@@ -48,6 +48,13 @@ static bool leaves_out_last(const struct kvp_sb *sb, const struct kvp_start *s)
 	return true;
 }
 
+int kvp_cache_without_log(const struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	return kvp_log_on_cache(pool->sb) ?
+	       kvp_refuse(r, -EBUSY, "set cache_mode=writethrough first, which empties it",
+			  "the log is on the cache") : 0;
+}
+
 int kvp_remove_plan(const struct kvp_pool *pool, const struct kvp_start *s, struct kvp_sb *next,
 		    struct kvp_refusal *r)
 {

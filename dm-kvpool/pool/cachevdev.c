@@ -44,8 +44,12 @@ int kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s, struct kvp
 	struct kvp_vdev *refuge;
 	u64 nonce;
 
-	pool->recovery.may_discard_log = s->discard_log && !s->format && kvp_log_on_cache(sb);
-	if (s->format || !kvp_log_on_cache(sb) || kvp_vdev_has_log(pool->vdevs.log_vdev))
+	if (s->format || !kvp_log_on_cache(sb))
+		return 0;
+	pool->recovery.may_discard_log = s->discard_log;
+	pool->recovery.mend =
+		"connect every SSD; or discard_log (import --discard-log), which loses the log's data";
+	if (kvp_vdev_has_log(pool->vdevs.log_vdev))
 		return 0;
 	if (!(sb->flags & KVP_SB_CLEAN)) {
 		if (!s->discard_log && outdated_ssd(pool))

@@ -396,7 +396,7 @@ u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 		.stays = kvp_log_may_stay(pool->log) &&
 			 pool->sb->generation_count < KVP_MAX_GENERATIONS,
 		.by_headers = kvp_log_by_headers(pool->sb),
-		.on_cache = kvp_log_on_cache(pool->sb),
+		.read_us = kvp_log_traits(&pool->vdevs)->read_us,
 	};
 	u32 i;
 

@@ -276,7 +276,7 @@ static int settle(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	int ret = 0;
 
-	if (!kvp_pool_logs_on_cache(pool)) {
+	if (kvp_vdev_carries_log(kvp_shadowed(pool)->v)) {
 		/* If this fails, kvp_change_ready() refuses. */
 		kvp_pool_empty(pool);
 		ret = kvp_change_ready(pool, r);

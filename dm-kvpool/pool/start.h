@@ -89,7 +89,7 @@ int __must_check kvp_identify(struct kvp_pool *pool, struct kvp_labels *l, struc
 int __must_check kvp_choose(struct kvp_pool *pool, struct kvp_labels *l, const struct kvp_start *s,
 			    bool auto_start, struct kvp_refusal *r);
 
-/** kvp_vdev_named() - true if vdev @named of the table has the kind and number of legs of vdev @v */
+/** kvp_vdev_named() - true if vdev @named of the table has the kind and as many legs as vdev @v */
 static inline bool kvp_vdev_named(const struct kvp_sb *sb, u32 v, const struct kvp_start *s,
 				  u32 named)
 {

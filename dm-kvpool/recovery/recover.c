@@ -284,9 +284,8 @@ static int look(struct kvp_recovery *rec)
 	info->discard_log = info->may_discard_log;
 	if (info->discard_log)
 		memset(rec->refusal->why, 0, sizeof(rec->refusal->why));
-	else if (kvp_log_on_cache(rec->pool->sb))
-		snprintf(rec->refusal->mend, sizeof(rec->refusal->mend),
-			 "connect every SSD; or discard_log (import --discard-log), which loses the log's data");
+	else if (info->mend)
+		strscpy(rec->refusal->mend, info->mend, sizeof(rec->refusal->mend));
 	return info->discard_log ? 0 : ret;
 }
 

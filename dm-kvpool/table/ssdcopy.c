@@ -154,7 +154,7 @@ void kvp_ssdcopy_write_to(struct kvp_ssdcopies *all, const struct kvp_vdev *v,
 	leg = leg_of(v, place);
 	if (!leg)
 		return;
-	if (wait)
+	if (wait && READ_ONCE(v->all->log_vdev) == v)
 		wait_event(all->wait, nr_busy(all) < KVP_SSDCOPIES);
 	c = take(all, leg, place);
 	if (!c)

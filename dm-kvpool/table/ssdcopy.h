@@ -108,7 +108,7 @@ static inline int __must_check kvp_ssdcopy_read(struct kvp_ssdcopies *all, struc
 
 /**
  * kvp_ssdcopy_write() - write a copy of @page, the contents of @tp on the disks, to an SSD
- * @wait: wait for a free copy; else @page is not copied if none is free
+ * @wait: if the SSDs carry the log, wait for a free copy; else @page is not copied if none is free
  *
  * Context: process; waits for a free copy only with @wait, and not for the write.
  */

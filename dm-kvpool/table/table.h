@@ -655,11 +655,10 @@ struct kvp_batch *kvp_table_swap_batch(struct kvp_table *t, struct kvp_batch *ba
 
 /**
  * kvp_table_written() - end the checkpoint: the superblock is durable, or with @error it is not
- * @wait: wait for free copies on SSDs (table/ssdcopy.h)
  *
  * Without @error the pages are clean. With @error they are dirty again. Context: process; takes
- * table->lock.
+ * table->lock, and may wait for free copies on SSDs (table/ssdcopy.h).
  */
-void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error, bool wait);
+void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error);
 
 #endif /* KVP_TABLE_H */

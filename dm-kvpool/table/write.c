@@ -218,7 +218,7 @@ int kvp_table_write(struct kvp_table *t, struct list_head *pages)
 	return ret;
 }
 
-void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error, bool wait)
+void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error)
 {
 	struct kvp_tpage *tp, *next;
 
@@ -226,7 +226,7 @@ void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error, 
 	if (!error)
 		list_for_each_entry(tp, pages, writing)
 			if (!kvp_ptr_null(tp->pending))
-				kvp_ssdcopy_write(t->client.copies, tp, fixed_page(tp), wait);
+				kvp_ssdcopy_write(t->client.copies, tp, fixed_page(tp), true);
 
 	mutex_lock(&t->lock);
 	list_for_each_entry_safe(tp, next, pages, writing) {

@@ -186,10 +186,7 @@ static int check_removal(struct kvp_target *t, struct kvp_pool *pool, struct kvp
 	 * The log may move there before the device is resumed. Then it is emptied while all I/O
 	 * waits.
 	 */
-	if (!ret && kvp_log_on_cache(pool->sb) && !t->resuming)
-		ret = kvp_refuse(r, -EBUSY, "set cache_mode=writethrough first, which empties it",
-				 "the log is on the cache");
-	return ret;
+	return ret || t->resuming ? ret : kvp_cache_without_log(pool, r);
 }
 
 /* Check whether the vdevs can be added. Does no I/O: that is done when the device is resumed. */

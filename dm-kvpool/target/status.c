@@ -28,6 +28,7 @@
 #include "table/table.h"
 #include "target/registry.h"
 #include "target/request.h"
+#include "target/printer.h"
 #include "target/status.h"
 #include "target/target.h"
 #include "work/changed.h"
@@ -141,16 +142,6 @@ static u64 scrub_done(const struct kvp_pool *pool)
 	       kvp_block_nr(READ_ONCE(info->cursor));
 }
 
-static const char *vdev_state(const struct kvp_vdev *v);
-
-/* State of the cache, or "-" without one. */
-static const char *cache_state(struct kvp_pool *pool)
-{
-	const struct kvp_vdev *v = kvp_pool_cache(pool);
-
-	return v ? vdev_state(v) : "-";
-}
-
 /* --- status line and table line ---------------------------------------------------------- */
 
 static void status_line(struct kvp_instance *inst, char *result, unsigned int maxlen)
@@ -181,8 +172,8 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       READ_ONCE(pool->sb->checkpoint), kvp_legs_usable(pool), pool->nr_legs, letters,
 	       w.used, w.limit, kvp_log_used(pool->log), kvp_log_window(pool->vdevs.log_vdev->g),
 	       reads, writes, sums, healed, t.poisoned, scrub_states[READ_ONCE(scrub->state)],
-	       scrub_done(pool), pool->sb->pool_blocks, cache_state(pool),
-	       kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
+	       scrub_done(pool), pool->sb->pool_blocks, kvp_cache_state(pool),
+	       kvp_log_traits(&pool->vdevs)->word);
 }
 
 /*
@@ -268,14 +259,7 @@ void kvp_status(struct dm_target *ti, status_type_t type, unsigned int flags, ch
 
 /* --- stats -------------------------------------------------------------------------------- */
 
-/* @sb: the newest superblock that counts, for figures of the pool as a whole */
-struct printer {
-	char *result;
-	unsigned int maxlen, sz;
-	struct kvp_sb *sb;
-};
-
-static __printf(2, 3) void say(struct printer *p, const char *fmt, ...)
+void kvp_say(struct kvp_printer *p, const char *fmt, ...)
 {
 	va_list args;
 
@@ -289,13 +273,12 @@ static __printf(2, 3) void say(struct printer *p, const char *fmt, ...)
 		p->sz = p->maxlen;
 }
 
-static void say_number(struct printer *p, const char *key, u64 value)
+void kvp_say_number(struct kvp_printer *p, const char *key, u64 value)
 {
-	say(p, "%s=%llu\n", key, value);
+	kvp_say(p, "%s=%llu\n", key, value);
 }
 
-/* State of a vdev. If the whole pool is suspended or faulted, so are its vdevs. */
-static const char *vdev_state(const struct kvp_vdev *v)
+const char *kvp_vdev_state(const struct kvp_vdev *v)
 {
 	const char *of_pool = pool_state(v->pool);
 
@@ -306,61 +289,33 @@ static const char *vdev_state(const struct kvp_vdev *v)
 	return any_missed(v->legs, v->nr_legs) ? "degraded" : "online";
 }
 
-static const char *const drains[] = {
-	[KVP_DRAIN_NONE] = "none",
-	[KVP_DRAIN_RUNNING] = "running",
-	[KVP_DRAIN_DONE] = "done",
-	[KVP_DRAIN_CANCELLED] = "cancelled",
-	[KVP_DRAIN_FAILED] = "failed",
-};
-
-static void say_cache(struct printer *p, const struct kvp_vdev *v)
-{
-	struct kvp_drain_figures drain;
-	char mode[16];
-
-	kvp_drain_figures(v->pool->drain, &drain);
-	kvp_tunable_print(KVP_T_CACHE_MODE, READ_ONCE(v->pool->tunables[KVP_T_CACHE_MODE]), mode,
-			  sizeof(mode));
-	say(p, "cache.mode=%s\n", mode);
-	say_number(p, "cache.vdev", v->index);
-	say_number(p, "cache.dirty_max", kvp_log_window(v->g) << KVP_BLOCK_SHIFT);
-	say(p, "drain.state=%s\n", drains[drain.state]);
-	say_number(p, "drain.left", drain.state == KVP_DRAIN_RUNNING ?
-		   kvp_log_used(v->pool->log) << KVP_BLOCK_SHIFT : 0);
-	say_number(p, "drain.total", drain.total << KVP_BLOCK_SHIFT);
-	say_number(p, "drain.rate", drain.state == KVP_DRAIN_RUNNING ?
-		   kvp_drain_rate(v->pool) << KVP_BLOCK_SHIFT : 0);
-}
-
-static void say_vdev(struct printer *p, const struct kvp_vdev *v)
+static void say_vdev(struct kvp_printer *p, const struct kvp_vdev *v)
 {
 	const struct kvp_geometry *g = v->g;
 
-	say(p, "vdev.%u.kind=%s\nvdev.%u.state=%s\n", v->index, kvp_geometry_word(g), v->index,
-	    vdev_state(v));
-	say(p, "vdev.%u.first_leg=%u\nvdev.%u.legs=%u\n", v->index, g->first_leg, v->index,
-	    v->nr_legs);
-	if (v == kvp_pool_cache(v->pool))
-		say_cache(p, v);
-	say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_leg_used(g) << KVP_BLOCK_SHIFT);
+	kvp_say(p, "vdev.%u.kind=%s\nvdev.%u.state=%s\n", v->index, kvp_geometry_word(g), v->index,
+		kvp_vdev_state(v));
+	kvp_say(p, "vdev.%u.first_leg=%u\nvdev.%u.legs=%u\n", v->index, g->first_leg, v->index,
+		v->nr_legs);
+	kvp_say_cache(p, v);
+	kvp_say(p, "vdev.%u.leg_size=%llu\n", v->index, kvp_leg_used(g) << KVP_BLOCK_SHIFT);
 	if (kvp_unit_blocks(g) > 1)
-		say(p, "vdev.%u.chunk=%u\n", v->index, g->chunk_blocks << KVP_BLOCK_SHIFT);
-	say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);
+		kvp_say(p, "vdev.%u.chunk=%u\n", v->index, g->chunk_blocks << KVP_BLOCK_SHIFT);
+	kvp_say(p, "vdev.%u.size=%llu\n", v->index, g->data_blocks << KVP_BLOCK_SHIFT);
 }
 
 /* Print the figures of the heartbeat, if the pool has one. */
-static void say_heartbeat(struct printer *p, struct kvp_pool *pool)
+static void say_heartbeat(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	struct kvp_heartbeat_figures f;
 
 	if (!kvp_heartbeat_figures(pool, &f))
 		return;
-	say_number(p, "heartbeat.age_ms", f.age_ms);
-	say_number(p, "heartbeat.left_ms", f.left_ms);
+	kvp_say_number(p, "heartbeat.age_ms", f.age_ms);
+	kvp_say_number(p, "heartbeat.left_ms", f.left_ms);
 }
 
-static void say_pool(struct printer *p, struct kvp_pool *pool)
+static void say_pool(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_requests *r = pool->requests;
 	const struct kvp_sb *sb = p->sb;
@@ -370,62 +325,62 @@ static void say_pool(struct printer *p, struct kvp_pool *pool)
 
 	kvp_table_figures(pool->table, &t);
 	kvp_features_print(sb->incompat, features);
-	say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=%s\n", sb->name,
-	    sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment, features);
-	say_number(p, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
-	say_number(p, "epoch", sb->epoch);
-	say_number(p, "era", sb->era);
-	say_number(p, "checkpoint", sb->checkpoint);
-	say_number(p, "sequence", sb->sequence);
-	say_number(p, "created", sb->create_time);
-	say_number(p, "written_blocks", t.written);
-	say_number(p, "uncounted_leaves", t.uncounted);
-	say_number(p, "poisoned_blocks", t.poisoned);
-	say_number(p, "losses_survivable", kvp_losses_survivable(pool));
-	say_number(p, "unanswered", kvp_strays(pool));
-	say_number(p, "uptime_ms", ktime_ms_delta(ktime_get_boottime(), r->since));
+	kvp_say(p, "name=%s\nuuid=%pUb\nstate=%s\nmode=%s\ncomment=%s\nfeatures=%s\n", sb->name,
+		sb->pool_uuid, pool_state(pool), pool_mode(pool), sb->comment, features);
+	kvp_say_number(p, "size", sb->pool_blocks << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "epoch", sb->epoch);
+	kvp_say_number(p, "era", sb->era);
+	kvp_say_number(p, "checkpoint", sb->checkpoint);
+	kvp_say_number(p, "sequence", sb->sequence);
+	kvp_say_number(p, "created", sb->create_time);
+	kvp_say_number(p, "written_blocks", t.written);
+	kvp_say_number(p, "uncounted_leaves", t.uncounted);
+	kvp_say_number(p, "poisoned_blocks", t.poisoned);
+	kvp_say_number(p, "losses_survivable", kvp_losses_survivable(pool));
+	kvp_say_number(p, "unanswered", kvp_strays(pool));
+	kvp_say_number(p, "uptime_ms", ktime_ms_delta(ktime_get_boottime(), r->since));
 	for (i = 0; i < pool->vdevs.nr; i++)
 		say_vdev(p, &pool->vdevs.v[i]);
 }
 
 /* Print whether the leg is slow, and how long it takes for requests, as far as that is known. */
-static void say_times(struct printer *p, const struct kvp_leg *leg)
+static void say_times(struct kvp_printer *p, const struct kvp_leg *leg)
 {
 	struct kvp_slow_figures f;
 	u32 i = leg->index, kind;
 
 	kvp_slow_figures(leg, &f);
-	say(p, "leg.%u.slow=%s\n", i, f.state);
+	kvp_say(p, "leg.%u.slow=%s\n", i, f.state);
 	if (f.by)
-		say(p, "leg.%u.slow_by=%s\nleg.%u.slow_others=%llu\n", i, f.by, i, f.others);
+		kvp_say(p, "leg.%u.slow_by=%s\nleg.%u.slow_others=%llu\n", i, f.by, i, f.others);
 	for (kind = 0; kind < KVP_SLOW_KINDS; kind++)
 		if (f.p99[kind])
-			say(p, "leg.%u.p99_%s=%llu\n", i, kvp_slow_kinds[kind], f.p99[kind]);
+			kvp_say(p, "leg.%u.p99_%s=%llu\n", i, kvp_slow_kinds[kind], f.p99[kind]);
 }
 
-static void say_leg(struct printer *p, struct kvp_pool *pool, u32 i)
+static void say_leg(struct kvp_printer *p, struct kvp_pool *pool, u32 i)
 {
 	const struct kvp_leg *leg = &pool->legs[i];
-	const struct kvp_sb *sb = p->sb;
 
-	say(p, "leg.%u.uuid=%pUb\nleg.%u.path=%s\nleg.%u.state=%s\n", i, sb->legs[i].uuid, i,
-	    leg->bdev ? leg->path : "-", i, leg_state(leg));
-	say(p, "leg.%u.err_read=%lld\nleg.%u.err_write=%lld\n", i, atomic64_read(&leg->err_read),
-	    i, atomic64_read(&leg->err_write));
-	say(p, "leg.%u.err_checksum=%lld\nleg.%u.healed=%lld\n", i,
-	    atomic64_read(&leg->err_checksum), i, atomic64_read(&leg->healed));
-	say(p, "leg.%u.size=%llu\n", i, sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
+	kvp_say(p, "leg.%u.uuid=%pUb\nleg.%u.path=%s\nleg.%u.state=%s\n", i, p->sb->legs[i].uuid,
+		i, leg->bdev ? leg->path : "-", i, leg_state(leg));
+	kvp_say(p, "leg.%u.err_read=%lld\nleg.%u.err_write=%lld\n", i,
+		atomic64_read(&leg->err_read), i, atomic64_read(&leg->err_write));
+	kvp_say(p, "leg.%u.err_checksum=%lld\nleg.%u.healed=%lld\n", i,
+		atomic64_read(&leg->err_checksum), i, atomic64_read(&leg->healed));
+	kvp_say(p, "leg.%u.size=%llu\n", i, p->sb->legs[i].size_blocks << KVP_BLOCK_SHIFT);
 	/* Print this for a missing leg, too: the superblock keeps the order. */
-	say(p, "leg.%u.by_order=%u\n", i, READ_ONCE(leg->state) == KVP_LEG_OFFLINE);
-	if (kvp_replaces_leg(sb, i) < KVP_MAX_LEGS)
-		say(p, "leg.%u.replaces=%pUb\n", i, sb->legs[kvp_replaces_leg(sb, i)].uuid);
-	say(p, "leg.%u.in_sync_era=%u\n", i,
-	    kvp_leg_in_sync(leg) ? sb->era : sb->legs[i].in_sync_era);
+	kvp_say(p, "leg.%u.by_order=%u\n", i, READ_ONCE(leg->state) == KVP_LEG_OFFLINE);
+	if (kvp_replaces_leg(p->sb, i) < KVP_MAX_LEGS)
+		kvp_say(p, "leg.%u.replaces=%pUb\n", i,
+			p->sb->legs[kvp_replaces_leg(p->sb, i)].uuid);
+	kvp_say(p, "leg.%u.in_sync_era=%u\n", i,
+		kvp_leg_in_sync(leg) ? p->sb->era : p->sb->legs[i].in_sync_era);
 	say_times(p, leg);
 }
 
 /* Print the device that is to take the place of a leg of a parity1. It is no leg. */
-static void say_shadow(struct printer *p, struct kvp_pool *pool)
+static void say_shadow(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_shadow_info *order = &p->sb->shadow;
 	const struct kvp_leg *shadow = &pool->shadow;
@@ -433,17 +388,17 @@ static void say_shadow(struct printer *p, struct kvp_pool *pool)
 
 	if (!order->of)
 		return;
-	say(p, "shadow.uuid=%pUb\nshadow.path=%s\nshadow.state=%s\n", order->uuid,
-	    shadow->v ? shadow->path : "-", shadow_state(pool));
-	say(p, "shadow.leg=%u\nshadow.replaces=%pUb\n", leg, p->sb->legs[leg].uuid);
-	say_number(p, "shadow.size", order->size_blocks << KVP_BLOCK_SHIFT);
-	say(p, "shadow.err_read=%lld\nshadow.err_write=%lld\n", atomic64_read(&shadow->err_read),
-	    atomic64_read(&shadow->err_write));
-	say(p, "shadow.err_checksum=%lld\nshadow.healed=%lld\n",
-	    atomic64_read(&shadow->err_checksum), atomic64_read(&shadow->healed));
+	kvp_say(p, "shadow.uuid=%pUb\nshadow.path=%s\nshadow.state=%s\n", order->uuid,
+		shadow->v ? shadow->path : "-", shadow_state(pool));
+	kvp_say(p, "shadow.leg=%u\nshadow.replaces=%pUb\n", leg, p->sb->legs[leg].uuid);
+	kvp_say_number(p, "shadow.size", order->size_blocks << KVP_BLOCK_SHIFT);
+	kvp_say(p, "shadow.err_read=%lld\nshadow.err_write=%lld\n",
+		atomic64_read(&shadow->err_read), atomic64_read(&shadow->err_write));
+	kvp_say(p, "shadow.err_checksum=%lld\nshadow.healed=%lld\n",
+		atomic64_read(&shadow->err_checksum), atomic64_read(&shadow->healed));
 }
 
-static void say_log(struct printer *p, struct kvp_pool *pool)
+static void say_log(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	struct kvp_table_figures t;
 	struct kvp_wbuf_figures w;
@@ -452,106 +407,42 @@ static void say_log(struct printer *p, struct kvp_pool *pool)
 	kvp_log_figures(pool->log, &f);
 	kvp_wbuf_figures(pool->wbuf, &w);
 	kvp_table_figures(pool->table, &t);
-	say_number(p, "log.vdev", pool->vdevs.log_vdev->index);
-	say_number(p, "log.vdevs",
-		   BIT(pool->vdevs.log_vdev->index) | p->sb->log_others);
-	say_number(p, "log.size", kvp_log_window(pool->vdevs.log_vdev->g) << KVP_BLOCK_SHIFT);
-	say(p, "log.on=%s\n", kvp_pool_logs_on_cache(pool) ? "cache" : "legs");
-	say_number(p, "log.used", kvp_log_used(pool->log) << KVP_BLOCK_SHIFT);
-	say_number(p, "log.commits", f.commits);
-	say_number(p, "log.flushes", f.flushes);
-	say_number(p, "log.lsn", kvp_lsn_nr(f.lsn));
-	say_number(p, "log.data_blocks", f.data_blocks);
-	say_number(p, "log.intent_blocks", f.intent_blocks);
-	say_number(p, "log.failed", kvp_log_failed(pool->log));
-	say_number(p, "ram.write_buffer", (u64)w.limit << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.dirty_blocks", w.used);
-	say_number(p, "ram.table_budget", (u64)t.budget << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.table_used", (u64)t.pages << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.read_cache", kvp_rcache_capacity(pool->rcache) << KVP_BLOCK_SHIFT);
-	say_number(p, "ram.read_cache_used", kvp_rcache_used(pool->rcache) << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "log.vdev", pool->vdevs.log_vdev->index);
+	kvp_say_number(p, "log.vdevs",
+		       BIT(pool->vdevs.log_vdev->index) | READ_ONCE(p->sb->log_others));
+	kvp_say_number(p, "log.size", kvp_log_window(pool->vdevs.log_vdev->g) << KVP_BLOCK_SHIFT);
+	kvp_say(p, "log.on=%s\n", kvp_log_traits(&pool->vdevs)->word);
+	kvp_say_number(p, "log.used", kvp_log_used(pool->log) << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "log.commits", f.commits);
+	kvp_say_number(p, "log.flushes", f.flushes);
+	kvp_say_number(p, "log.lsn", kvp_lsn_nr(f.lsn));
+	kvp_say_number(p, "log.data_blocks", f.data_blocks);
+	kvp_say_number(p, "log.intent_blocks", f.intent_blocks);
+	kvp_say_number(p, "log.failed", kvp_log_failed(pool->log));
+	kvp_say_number(p, "ram.write_buffer", (u64)w.limit << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "ram.dirty_blocks", w.used);
+	kvp_say_number(p, "ram.table_budget", (u64)t.budget << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "ram.table_used", (u64)t.pages << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "ram.read_cache", kvp_rcache_capacity(pool->rcache) << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "ram.read_cache_used", kvp_rcache_used(pool->rcache) << KVP_BLOCK_SHIFT);
 }
 
-static void say_work(struct printer *p, struct kvp_pool *pool)
+static void say_work(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	struct kvp_work_stats *w = &pool->work_stats;
 
-	say_number(p, "table.page_reads", atomic64_read(&w->page_reads));
-	say_number(p, "table.ssd_page_reads", atomic64_read(&w->ssd_page_reads));
-	say_number(p, "table.page_writes", atomic64_read(&w->page_writes));
-	say_number(p, "table.leaf_writes", atomic64_read(&w->leaf_writes));
-	say_number(p, "table.leaf_discards", atomic64_read(&w->leaf_discards));
-	say_number(p, "table.checkpoints", atomic64_read(&w->checkpoints));
-	say_number(p, "table.healed", atomic64_read(&w->table_healed));
-	say_number(p, "destage.blocks", atomic64_read(&w->destage_blocks));
-	say_number(p, "destage.ios", atomic64_read(&w->destage_ios));
-	say_number(p, "destage.renewed", atomic64_read(&w->renewed));
-	say_number(p, "destage.rate", kvp_speed_shown(pool) << KVP_BLOCK_SHIFT);
-	say_number(p, "destage.drain_ms", kvp_speed_drain_ms(pool));
-}
-
-static const char *const refusals[KVP_ADMIT_REFUSALS] = {
-	[KVP_ADMIT_EVIDENCE] = "ssd.refused_evidence",
-	[KVP_ADMIT_STREAM] = "ssd.refused_stream",
-	[KVP_ADMIT_BUDGET] = "ssd.refused_budget",
-	[KVP_ADMIT_MEMORY] = "ssd.refused_memory",
-	[KVP_ADMIT_LOG] = "ssd.refused_log",
-	[KVP_ADMIT_CHANGED] = "ssd.refused_changed",
-};
-
-static const char *const causes[KVP_LOG_CAUSES] = {
-	[KVP_LOG_DATA] = "ssd.written_data",
-	[KVP_LOG_HEADERS] = "ssd.written_headers",
-	[KVP_LOG_PARITY] = "ssd.written_parity",
-	[KVP_LOG_FILLS] = "ssd.written_fills",
-	[KVP_LOG_AGAIN] = "ssd.written_reinserted",
-	[KVP_LOG_RENEWED] = "ssd.written_renewed",
-};
-
-/*
- * Bytes that each SSD was written, for @blocks counted by the log. In a cache of kind parity1 each
- * SSD gets a part of them.
- */
-static u64 written_to_each(const struct kvp_vdev *v, u64 blocks)
-{
-	u64 bytes = blocks << KVP_BLOCK_SHIFT;
-
-	return v ? div_u64(bytes, kvp_ring_legs(v->g)) : bytes;
-}
-
-static void say_ssd(struct printer *p, struct kvp_pool *pool, const struct kvp_stats *sum)
-{
-	const struct kvp_vdev *v = kvp_pool_cache(pool);
-	struct kvp_rebuild_figures rebuild;
-	struct kvp_wbuf_figures w;
-	struct kvp_log_figures f;
-	u32 i;
-
-	kvp_rebuild_figures(pool->rebuild, &rebuild);
-	kvp_wbuf_figures(pool->wbuf, &w);
-	kvp_log_figures(pool->log, &f);
-	say_number(p, "ssd.hits", sum->ssd_hits);
-	say_number(p, "ssd.misses", sum->ssd_misses);
-	say_number(p, "ssd.mistrusted", sum->ssd_mistrusted);
-	say_number(p, "ssd.fills", sum->ssd_fills);
-	say_number(p, "ssd.reinserted", sum->ssd_reinserted);
-	say_number(p, "ssd.restored", rebuild.restored);
-	say_number(p, "ssd.restore_ms", rebuild.ms);
-	say_number(p, "ssd.unsealed", kvp_rebuild_unsealed(pool->rebuild));
-	for (i = 0; i < KVP_ADMIT_REFUSALS; i++)
-		say_number(p, refusals[i], sum->ssd_refused[i]);
-	for (i = 0; i < KVP_LOG_CAUSES; i++)
-		say_number(p, causes[i], written_to_each(v, f.ssd_blocks[i]));
-	/* Each table page is on one SSD. */
-	if (v)
-		say_number(p, "ssd.written_table",
-			   ((u64)atomic64_read(&pool->work_stats.ssd_page_writes)
-			    << KVP_BLOCK_SHIFT) / v->nr_legs);
-	say_number(p, "ssd.size", kvp_scache_size(pool->scache) << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.clean", kvp_scache_used(pool->scache) << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.parked", (u64)w.lone << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.dirty", (u64)w.live << KVP_BLOCK_SHIFT);
-	say_number(p, "ssd.ram", kvp_scache_bytes(pool->scache));
+	kvp_say_number(p, "table.page_reads", atomic64_read(&w->page_reads));
+	kvp_say_number(p, "table.ssd_page_reads", atomic64_read(&w->ssd_page_reads));
+	kvp_say_number(p, "table.page_writes", atomic64_read(&w->page_writes));
+	kvp_say_number(p, "table.leaf_writes", atomic64_read(&w->leaf_writes));
+	kvp_say_number(p, "table.leaf_discards", atomic64_read(&w->leaf_discards));
+	kvp_say_number(p, "table.checkpoints", atomic64_read(&w->checkpoints));
+	kvp_say_number(p, "table.healed", atomic64_read(&w->table_healed));
+	kvp_say_number(p, "destage.blocks", atomic64_read(&w->destage_blocks));
+	kvp_say_number(p, "destage.ios", atomic64_read(&w->destage_ios));
+	kvp_say_number(p, "destage.renewed", atomic64_read(&w->renewed));
+	kvp_say_number(p, "destage.rate", kvp_speed_shown(pool) << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "destage.drain_ms", kvp_speed_drain_ms(pool));
 }
 
 static const char *const ram_bypasses[KVP_RAM_BYPASSES] = {
@@ -561,24 +452,25 @@ static const char *const ram_bypasses[KVP_RAM_BYPASSES] = {
 };
 
 /* Print how many bytes are in use now, for all memory that grows with load or size. */
-static void say_memory(struct printer *p, struct kvp_pool *pool)
+static void say_memory(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	struct kvp_table_figures t;
 	struct kvp_wbuf_figures w;
 
 	kvp_wbuf_figures(pool->wbuf, &w);
 	kvp_table_figures(pool->table, &t);
-	say_number(p, "memory.write_buffer", w.page_bytes);
-	say_number(p, "memory.parked", w.lone_bytes);
-	say_number(p, "memory.table", (u64)t.pages * (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
-	say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool->rcache));
-	say_number(p, "memory.index", kvp_scache_bytes(pool->scache));
-	say_number(p, "memory.fills", kvp_admit_bytes(pool->admission));
-	say_number(p, "memory.summaries", kvp_rebuild_bytes(pool->rebuild));
-	say_number(p, "memory.log_parity", kvp_log_rows_bytes(pool->log));
+	kvp_say_number(p, "memory.write_buffer", w.page_bytes);
+	kvp_say_number(p, "memory.parked", w.lone_bytes);
+	kvp_say_number(p, "memory.table",
+		       (u64)t.pages * (KVP_BLOCK_SIZE + sizeof(struct kvp_tpage)));
+	kvp_say_number(p, "memory.ram_cache", kvp_rcache_bytes(pool->rcache));
+	kvp_say_number(p, "memory.index", kvp_scache_bytes(pool->scache));
+	kvp_say_number(p, "memory.fills", kvp_admit_bytes(pool->admission));
+	kvp_say_number(p, "memory.summaries", kvp_rebuild_bytes(pool->rebuild));
+	kvp_say_number(p, "memory.log_parity", kvp_log_rows_bytes(pool->log));
 }
 
-static void say_io(struct printer *p, struct kvp_pool *pool)
+static void say_io(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	struct kvp_stats sum = { 0 };
 	int cpu, i;
@@ -608,24 +500,24 @@ static void say_io(struct printer *p, struct kvp_pool *pool)
 		for (i = 0; i < KVP_ADMIT_REFUSALS; i++)
 			sum.ssd_refused[i] += s->ssd_refused[i];
 	}
-	say_number(p, "io.read_blocks", sum.read_blocks);
-	say_number(p, "io.write_blocks", sum.write_blocks);
-	say_number(p, "io.discard_blocks", sum.discard_blocks);
-	say_number(p, "io.zero_read_blocks", sum.zero_read_blocks);
-	say_number(p, "io.coalesced_blocks", sum.coalesced_blocks);
-	say_number(p, "io.buffer_read_blocks", sum.buffer_read_blocks);
-	say_number(p, "read.retries", sum.read_retries);
-	say_number(p, "read.rebuilt_blocks", sum.rebuilt_blocks);
-	say_number(p, "ram.hits", sum.ram_hits);
-	say_number(p, "ram.misses", sum.ram_misses);
-	say_number(p, "ram.fills", sum.ram_fills);
-	say_number(p, "ram.written", sum.ram_written);
+	kvp_say_number(p, "io.read_blocks", sum.read_blocks);
+	kvp_say_number(p, "io.write_blocks", sum.write_blocks);
+	kvp_say_number(p, "io.discard_blocks", sum.discard_blocks);
+	kvp_say_number(p, "io.zero_read_blocks", sum.zero_read_blocks);
+	kvp_say_number(p, "io.coalesced_blocks", sum.coalesced_blocks);
+	kvp_say_number(p, "io.buffer_read_blocks", sum.buffer_read_blocks);
+	kvp_say_number(p, "read.retries", sum.read_retries);
+	kvp_say_number(p, "read.rebuilt_blocks", sum.rebuilt_blocks);
+	kvp_say_number(p, "ram.hits", sum.ram_hits);
+	kvp_say_number(p, "ram.misses", sum.ram_misses);
+	kvp_say_number(p, "ram.fills", sum.ram_fills);
+	kvp_say_number(p, "ram.written", sum.ram_written);
 	for (i = KVP_RAM_LONG; i < KVP_RAM_BYPASSES; i++)
-		say_number(p, ram_bypasses[i], sum.ram_bypassed[i]);
-	say_ssd(p, pool, &sum);
+		kvp_say_number(p, ram_bypasses[i], sum.ram_bypassed[i]);
+	kvp_say_ssd(p, pool, &sum);
 }
 
-static void say_trim(struct printer *p, struct kvp_pool *pool)
+static void say_trim(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	static const char *const states[] = {
 		[KVP_TRIM_NONE] = "none", [KVP_TRIM_RUNNING] = "running",
@@ -635,15 +527,15 @@ static void say_trim(struct printer *p, struct kvp_pool *pool)
 	struct kvp_trim_figures f;
 
 	kvp_trim_figures(pool->trim, pool->passdown, &f);
-	say(p, "trim.state=%s\n", states[f.state]);
-	say_number(p, "trim.done", kvp_block_nr(f.cursor));
-	say_number(p, "trim.total", p->sb->pool_blocks);
-	say_number(p, "trim.blocks", f.blocks);
-	say_number(p, "passdown.blocks", f.passed);
-	say_number(p, "passdown.dropped", f.dropped);
+	kvp_say(p, "trim.state=%s\n", states[f.state]);
+	kvp_say_number(p, "trim.done", kvp_block_nr(f.cursor));
+	kvp_say_number(p, "trim.total", p->sb->pool_blocks);
+	kvp_say_number(p, "trim.blocks", f.blocks);
+	kvp_say_number(p, "passdown.blocks", f.passed);
+	kvp_say_number(p, "passdown.dropped", f.dropped);
 }
 
-static void say_ahead(struct printer *p, struct kvp_pool *pool)
+static void say_ahead(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	static const char *const states[] = {
 		[KVP_AHEAD_NONE] = "none", [KVP_AHEAD_RUNNING] = "running",
@@ -651,65 +543,65 @@ static void say_ahead(struct printer *p, struct kvp_pool *pool)
 		[KVP_AHEAD_FAILED] = "failed",
 	};
 
-	say(p, "grow.state=%s\n", states[kvp_ahead_state(pool->ahead)]);
-	say_number(p, "grow.pages", kvp_ahead_written(pool->ahead));
+	kvp_say(p, "grow.state=%s\n", states[kvp_ahead_state(pool->ahead)]);
+	kvp_say_number(p, "grow.pages", kvp_ahead_written(pool->ahead));
 }
 
-static void say_resilver(struct printer *p, struct kvp_pool *pool)
+static void say_resilver(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	struct kvp_resilver_figures f;
 
 	kvp_resilver_figures(pool, &f);
-	say(p, "resilver.state=%s\n",
-	    kvp_resilver_runs(pool) || kvp_returns_wait(pool) ? "running" : "none");
-	say_number(p, "resilver.done", f.done << KVP_BLOCK_SHIFT);
-	say_number(p, "resilver.total", f.total << KVP_BLOCK_SHIFT);
-	say_number(p, "resilver.copied", f.copied << KVP_BLOCK_SHIFT);
-	say_number(p, "resilver.unread", f.unread << KVP_BLOCK_SHIFT);
+	kvp_say(p, "resilver.state=%s\n",
+		kvp_resilver_runs(pool) || kvp_returns_wait(pool) ? "running" : "none");
+	kvp_say_number(p, "resilver.done", f.done << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "resilver.total", f.total << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "resilver.copied", f.copied << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "resilver.unread", f.unread << KVP_BLOCK_SHIFT);
 }
 
-static void say_scrub(struct printer *p, struct kvp_pool *pool)
+static void say_scrub(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	const struct kvp_scrub_info *info = kvp_scrub_progress(pool);
 	const struct kvp_recovery_info *rec = &pool->recovery;
 
-	say(p, "scrub.state=%s\n", scrub_states[READ_ONCE(info->state)]);
-	say_number(p, "scrub.done", scrub_done(pool));
-	say_number(p, "scrub.total", p->sb->pool_blocks);
-	say_number(p, "scrub.healed", READ_ONCE(info->healed));
-	say_number(p, "scrub.unrepaired", READ_ONCE(info->unrepaired));
-	say_number(p, "scrub.started", info->started);
-	say_number(p, "scrub.finished", info->finished);
-	say_number(p, "recovery.last_ms", rec->ms);
-	say_number(p, "recovery.worst_case_ms", kvp_pool_recovery_ms(pool));
-	say_number(p, "recovery.replayed", rec->replayed);
-	say_number(p, "recovery.kept", rec->kept);
-	say_number(p, "recovery.torn_accepted", rec->torn_accepted);
+	kvp_say(p, "scrub.state=%s\n", scrub_states[READ_ONCE(info->state)]);
+	kvp_say_number(p, "scrub.done", scrub_done(pool));
+	kvp_say_number(p, "scrub.total", p->sb->pool_blocks);
+	kvp_say_number(p, "scrub.healed", READ_ONCE(info->healed));
+	kvp_say_number(p, "scrub.unrepaired", READ_ONCE(info->unrepaired));
+	kvp_say_number(p, "scrub.started", info->started);
+	kvp_say_number(p, "scrub.finished", info->finished);
+	kvp_say_number(p, "recovery.last_ms", rec->ms);
+	kvp_say_number(p, "recovery.worst_case_ms", kvp_pool_recovery_ms(pool));
+	kvp_say_number(p, "recovery.replayed", rec->replayed);
+	kvp_say_number(p, "recovery.kept", rec->kept);
+	kvp_say_number(p, "recovery.torn_accepted", rec->torn_accepted);
 }
 
 /* Print the list of spares. Those that are connected are for a search to find. */
-static void say_spares(struct printer *p, const struct kvp_sb *sb)
+static void say_spares(struct kvp_printer *p, const struct kvp_sb *sb)
 {
 	static const u8 none[16];
 	u32 i, n = 0;
 
 	for (i = 0; i < KVP_MAX_SPARES; i++)
 		if (memcmp(sb->spares[i], none, 16))
-			say(p, "spare.%u.uuid=%pUb\n", n++, sb->spares[i]);
+			kvp_say(p, "spare.%u.uuid=%pUb\n", n++, sb->spares[i]);
 }
 
-static void say_tunables(struct printer *p, struct kvp_pool *pool)
+static void say_tunables(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	char text[32];
 	u32 i;
 
 	for (i = 0; i < KVP_TUNABLES; i++) {
 		kvp_tunable_print(i, READ_ONCE(pool->tunables[i]), text, sizeof(text));
-		say(p, "tunable.%s=%s\n", kvp_tunables[i].key, text);
+		kvp_say(p, "tunable.%s=%s\n", kvp_tunables[i].key, text);
 	}
 }
 
-static void say_members(struct printer *p, struct kvp_pool *pool)
+static void say_members(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	u32 i;
 
@@ -728,7 +620,7 @@ static void say_members(struct printer *p, struct kvp_pool *pool)
  * hang. While a new table changes legs, wait: they change places. Then the superblock that counts
  * and the legs would not go together.
  */
-static int print_members(struct printer *p, struct kvp_pool *pool)
+static int print_members(struct kvp_printer *p, struct kvp_pool *pool)
 {
 	u32 changes;
 
@@ -746,7 +638,7 @@ static int print_members(struct printer *p, struct kvp_pool *pool)
 
 int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 {
-	struct printer p = { result, maxlen, 0, kvmalloc(sizeof(*p.sb), GFP_NOIO) };
+	struct kvp_printer p = { result, maxlen, 0, kvmalloc(sizeof(*p.sb), GFP_NOIO) };
 	int ret = p.sb ? print_members(&p, pool) : -ENOMEM;
 
 	if (ret) {
@@ -771,16 +663,16 @@ int kvp_print_stats(struct kvp_pool *pool, char *result, unsigned int maxlen)
 int kvp_print_latency(struct kvp_pool *pool, char *result, unsigned int maxlen)
 {
 	struct kvp_requests *r = pool->requests;
-	struct printer p = { result, maxlen, 0 };
+	struct kvp_printer p = { result, maxlen, 0 };
 	u32 i;
 
 	*result = 0;
-	say(&p, "flush sum %lld\n", atomic64_read(&r->flushes.sum));
+	kvp_say(&p, "flush sum %lld\n", atomic64_read(&r->flushes.sum));
 	for (i = 0; i < KVP_LATENCY_BUCKETS; i++) {
 		s64 n = atomic64_read(&r->flushes.count[i]);
 
 		if (n)
-			say(&p, "flush %llu %lld\n", kvp_latency_bound(i), n);
+			kvp_say(&p, "flush %llu %lld\n", kvp_latency_bound(i), n);
 	}
 	return 1;
 }
@@ -808,15 +700,15 @@ static int poisoned_run(struct kvp_pool *pool, kvp_block_t block)
 	return run;
 }
 
-static void say_blocks(struct printer *p, kvp_block_t first, kvp_block_t end)
+static void say_blocks(struct kvp_printer *p, kvp_block_t first, kvp_block_t end)
 {
-	say(p, "%llu %llu\n", kvp_block_nr(first), kvp_block_since(end, first));
+	kvp_say(p, "%llu %llu\n", kvp_block_nr(first), kvp_block_since(end, first));
 }
 
 int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, unsigned int maxlen)
 {
 	kvp_block_t block = from, first = from, end = from, size = kvp_pool_end(pool);
-	struct printer p = { result, maxlen, 0 };
+	struct kvp_printer p = { result, maxlen, 0 };
 	u32 lines = 0, leaves = 0;
 	int run;
 
@@ -848,7 +740,7 @@ int kvp_print_poisoned(struct kvp_pool *pool, kvp_block_t from, char *result, un
 int kvp_print_skipped(struct kvp_pool *pool, kvp_block_t from, char *result, unsigned int maxlen)
 {
 	kvp_block_t first = from, end = from, at;
-	struct printer p = { result, maxlen, 0 };
+	struct kvp_printer p = { result, maxlen, 0 };
 	u32 lines = 0, leaves = 0;
 	u64 count;
 
@@ -875,11 +767,11 @@ int kvp_print_skipped(struct kvp_pool *pool, kvp_block_t from, char *result, uns
 
 int kvp_print_point(const struct kvp_point *point, char *result, unsigned int maxlen)
 {
-	struct printer p = { result, maxlen, 0 };
+	struct kvp_printer p = { result, maxlen, 0 };
 	char text[KVP_POINT_LEN];
 
 	kvp_point_print(point->era, point->tag, text);
-	say(&p, "%s\n", text);
+	kvp_say(&p, "%s\n", text);
 	return 1;
 }
 
@@ -891,7 +783,7 @@ int kvp_print_changed(struct kvp_pool *pool, u32 since, kvp_block_t from, char *
 {
 	kvp_block_t first = from, end = from, at;
 	unsigned long until = jiffies + CHANGED_TIME;
-	struct printer p = { result, maxlen, 0 };
+	struct kvp_printer p = { result, maxlen, 0 };
 	u64 count;
 	int ret = 1;
 
@@ -915,15 +807,15 @@ int kvp_print_changed(struct kvp_pool *pool, u32 since, kvp_block_t from, char *
 	if (first != end)
 		say_blocks(&p, first, end);
 	if (ret)
-		say(&p, "next %llu\n", kvp_block_nr(from));
+		kvp_say(&p, "next %llu\n", kvp_block_nr(from));
 	else
-		say(&p, "end\n");
+		kvp_say(&p, "end\n");
 	return 1;
 }
 
 int kvp_print_events(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
 {
-	struct printer p = { result, maxlen, 0 };
+	struct kvp_printer p = { result, maxlen, 0 };
 	u64 next = kvp_events_next(pool->events), seq = from;
 	struct kvp_disk_event e;
 
@@ -932,17 +824,18 @@ int kvp_print_events(struct kvp_pool *pool, u64 from, char *result, unsigned int
 		seq = max_t(u64, seq, next - KVP_EVENT_RING);
 	for (; seq < next; seq++)
 		if (kvp_event_get(pool, seq, &e))
-			say(&p, "%llu %llu %s\n", seq, le64_to_cpu(e.time), (char *)e.text);
+			kvp_say(&p, "%llu %llu %s\n", seq, le64_to_cpu(e.time), (char *)e.text);
 	return 1;
 }
 
 int kvp_print_orders(struct kvp_pool *pool, u64 from, char *result, unsigned int maxlen)
 {
-	struct printer p = { result, maxlen, 0 };
+	struct kvp_printer p = { result, maxlen, 0 };
 	struct kvp_disk_event e;
 
 	*result = 0;
 	for (; p.sz < maxlen && kvp_event_order(pool, from, &e); from = le64_to_cpu(e.seq) + 1)
-		say(&p, "%llu %llu %s\n", le64_to_cpu(e.seq), le64_to_cpu(e.time), (char *)e.text);
+		kvp_say(&p, "%llu %llu %s\n", le64_to_cpu(e.seq), le64_to_cpu(e.time),
+			(char *)e.text);
 	return 1;
 }

@@ -807,12 +807,12 @@ static kvp_lsn_t include_in_log(struct kvp_vdev *v, u64 targets, u64 *nonce)
 }
 
 /*
- * True if the legs need no entry that is older than @first. With the log on a cache they have no
- * log.
+ * True if the legs of @v need no entry that is older than @first. If other vdevs carry the log,
+ * they need none at all.
  */
-static bool tail_has_passed(struct kvp_pool *pool, kvp_lsn_t first)
+static bool tail_has_passed(const struct kvp_vdev *v, kvp_lsn_t first)
 {
-	return kvp_pool_logs_on_cache(pool) || !kvp_lsn_before(kvp_log_tail(pool->log), first);
+	return !kvp_vdev_carries_log(v) || !kvp_lsn_before(kvp_log_tail(v->pool->log), first);
 }
 
 /*
@@ -826,7 +826,7 @@ static void wait_for_tail(struct kvp_resilver *r, struct kvp_vdev *v, kvp_lsn_t 
 	u64 patience = clamp(ktime_get_ns() - r->began, least, most);
 	u32 naps;
 
-	for (naps = 0; naps * NAP_NS < patience && !tail_has_passed(r->pool, first); naps++) {
+	for (naps = 0; naps * NAP_NS < patience && !tail_has_passed(v, first); naps++) {
 		if (wants_to_go_on(r) || kvp_pool_faulted(r->pool) || !targets_of(v) ||
 		    !kvp_host_busy(r->pool, &r->host, KVP_HOST_QUIET_MS))
 			return;
@@ -845,7 +845,7 @@ static int close_log(struct kvp_resilver *r, struct kvp_vdev *v, kvp_lsn_t first
 	int ret = 0;
 
 	wait_for_tail(r, v, first);
-	if (!tail_has_passed(pool, first)) {
+	if (!tail_has_passed(v, first)) {
 		r->ordered++;
 		ret = kvp_destage_order(pool);
 	}
@@ -862,7 +862,7 @@ static int end_resilver(struct kvp_vdev *v, u64 targets, kvp_lsn_t first, u64 no
 	mutex_lock(&pool->sb_lock);
 	/* A leg that was lost meanwhile, and has returned, begins again. */
 	targets &= targets_of(v);
-	if (kvp_pool_logs_on_cache(pool) ||
+	if (!kvp_vdev_carries_log(v) ||
 	    (sb->log_nonce == nonce && !kvp_lsn_before(sb->log_tail, first)))
 		ret = kvp_legs_resilvered(v, targets);
 	mutex_unlock(&pool->sb_lock);

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "core/cache.h"
 #include "script.h"
 #include "ram/wbuf.h"
 #include "work/destage.h"

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "core/cache.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
 #include "script.h"

@@ -11,6 +11,7 @@
 
 #include "script.h"
 #include "cache/scache.h"
+#include "core/cache.h"
 #include "log/internal.h"
 #include "pool/cachemode.h"
 #include "ram/rcache.h"

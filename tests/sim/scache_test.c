@@ -10,6 +10,7 @@
 #include "cache/admission.h"
 #include "cache/client.h"
 #include "cache/scache.h"
+#include "core/cache.h"
 #include "policy/index.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"

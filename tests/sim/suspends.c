@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "script.h"
+#include "core/cache.h"
 #include "pool/ahead.h"
 #include "pool/cachemode.h"
 #include "pool/online.h"

@@ -192,7 +192,7 @@ static void finish(struct alone *a, struct list_head *pages, int error)
 		sim_fail("a checkpoint fails");
 	if (!error)
 		kvp_table_note(&a->t, &a->sb);
-	kvp_table_written(&a->t, pages, error, false);
+	kvp_table_written(&a->t, pages, error);
 	mutex_unlock(&a->checkpoint_lock);
 }
 
@@ -312,7 +312,7 @@ static void failed_writes(struct alone *a)
 	snapshot(a, &pages);
 	if (kvp_table_write(&a->t, &pages) != -EIO)
 		sim_fail("pages are written that no leg takes");
-	kvp_table_written(&a->t, &pages, -EIO, false);
+	kvp_table_written(&a->t, &pages, -EIO);
 	mutex_unlock(&a->checkpoint_lock);
 	disks.nr_faults = 0;
 	expect_clean(a, false);

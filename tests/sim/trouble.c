@@ -10,6 +10,7 @@
 #include <linux/completion.h>
 #include <linux/mm.h>
 
+#include "core/cache.h"
 #include "home/pieces.h"
 #include "io/flight.h"
 #include "trouble.h"
