@@ -84,7 +84,7 @@ struct kvp_vdev {
  * @v: @nr of them
  * @pool: for what sends requests to the legs, and for @cache_client; NULL in a test of a part alone
  * @sb: the newest superblock, which has their geometries and their regions
- * @nr_with_data: vdevs with data: all except a cache
+ * @with_data: @nr_with_data vdevs with data, in their order: all except a cache
  * @max_legs, @max_chunk: the largest of any vdev; @max_chunk in blocks
  * @nr_by_rows: vdevs with data that go home by rows
  * @widest_row: legs of the longest row; 0: there are no rows
@@ -104,6 +104,7 @@ struct kvp_vdevs {
 	u32 nr;
 	struct kvp_pool *pool;
 	const struct kvp_sb *sb;
+	struct kvp_vdev *with_data[KVP_MAX_VDEVS];
 	u32 nr_with_data;
 	u32 max_legs, max_chunk;
 	u32 nr_by_rows;

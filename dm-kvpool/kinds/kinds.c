@@ -41,7 +41,7 @@ u32 kvp_homes_needed(const struct kvp_vdev *v)
 
 u32 kvp_homes_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v)
 {
-	vdevs->nr_with_data++;
+	vdevs->with_data[vdevs->nr_with_data++] = &vdevs->v[v->index];
 	return kvp_root_count(v->g);
 }
 

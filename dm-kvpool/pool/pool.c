@@ -400,12 +400,9 @@ u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 	};
 	u32 i;
 
-	for (i = 0; i < pool->vdevs.nr; i++) {
-		const struct kvp_vdev *v = &pool->vdevs.v[i];
-
-		work.home_rotates |= v->homes && any_rotates(v);
-		work.log_rotates |= v == pool->vdevs.log_vdev && any_rotates(v);
-	}
+	work.log_rotates = any_rotates(pool->vdevs.log_vdev);
+	for (i = 0; i < pool->vdevs.nr_with_data; i++)
+		work.home_rotates |= any_rotates(pool->vdevs.with_data[i]);
 	return kvp_recovery_worst_ms(&work);
 }
 

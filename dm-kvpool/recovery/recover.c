@@ -65,9 +65,8 @@ static u32 page_sets(const struct kvp_recovery *rec)
 {
 	u32 sets = rec->pool->vdevs.log_vdev->ops->segment_sets(rec), i;
 
-	for (i = 0; i < rec->pool->vdevs.nr; i++)
-		if (rec->pool->vdevs.v[i].homes)
-			sets = max(sets, rec->pool->vdevs.v[i].nr_legs);
+	for (i = 0; i < rec->pool->vdevs.nr_with_data; i++)
+		sets = max(sets, rec->pool->vdevs.with_data[i]->nr_legs);
 	return sets;
 }
 

@@ -74,12 +74,12 @@ int kvp_table_settle_ends(struct kvp_table *t)
 	int changed = 0;
 	u32 i;
 
-	for (i = 0; i < t->client.vdevs->nr; i++) {
-		struct kvp_vdev *v = &t->client.vdevs->v[i];
+	for (i = 0; i < t->client.vdevs->nr_with_data; i++) {
+		struct kvp_vdev *v = t->client.vdevs->with_data[i];
 		u64 end = kvp_vblock_nr(tpage_pool_end(v));
 		struct kvp_tpage *leaf;
 
-		if (!v->homes || !end)
+		if (!end)
 			continue;
 		leaf = kvp_tpage_load(t, v, 0, tpage_index(v, 0, kvp_vblock(end - 1)));
 		if (leaf == ERR_PTR(-ENOMEM))

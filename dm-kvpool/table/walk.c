@@ -128,14 +128,12 @@ static int next_of_pool(struct kvp_table *t, kvp_block_t block, const struct wal
 	u32 i;
 
 	*next = end;
-	for (i = 0; i < t->client.vdevs->nr; i++) {
-		struct kvp_vdev *v = &t->client.vdevs->v[i];
+	for (i = 0; i < t->client.vdevs->nr_with_data; i++) {
+		struct kvp_vdev *v = t->client.vdevs->with_data[i];
 		kvp_vblock_t own, behind;
 		kvp_block_t at;
 		int error;
 
-		if (!v->homes)
-			continue;
 		error = next_of_vdev(t, v, kvp_vdev_from(v, block), kvp_vdev_from(v, end), w, &own,
 				     &behind);
 		at = kvp_pool_block(v, own);
@@ -218,13 +216,11 @@ int kvp_table_next_born(struct kvp_table *t, kvp_block_t block, u32 since, struc
 	u32 i;
 
 	*s = (struct kvp_stretch){ .first = end, .end = end };
-	for (i = 0; i < t->client.vdevs->nr; i++) {
-		struct kvp_vdev *v = &t->client.vdevs->v[i];
+	for (i = 0; i < t->client.vdevs->nr_with_data; i++) {
+		struct kvp_vdev *v = t->client.vdevs->with_data[i];
 		struct born b = { .since = since, .first = kvp_vdev_from(v, block) };
 		int ret;
 
-		if (!v->homes)
-			continue;
 		ret = next_born(t, v, kvp_vdev_from(v, end), &b);
 		if (ret)
 			return ret;

@@ -58,11 +58,9 @@ static void tell_stripes(struct dm_target *ti, const struct kvp_pool *pool)
 {
 	u32 stripe = 0, chunk = 0, blocks, i;
 
-	for (i = 0; i < pool->vdevs.nr; i++) {
-		const struct kvp_vdev *v = &pool->vdevs.v[i];
+	for (i = 0; i < pool->vdevs.nr_with_data; i++) {
+		const struct kvp_vdev *v = pool->vdevs.with_data[i];
 
-		if (!v->homes)
-			continue;
 		blocks = kvp_unit_blocks(v->g);
 		if (blocks == 1 || (stripe && stripe != blocks))
 			return;

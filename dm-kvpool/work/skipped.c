@@ -188,11 +188,11 @@ bool kvp_skipped_next(struct kvp_skipped *s, struct kvp_pool *pool, kvp_block_t 
 	if (!kvp_block_before(from, next))
 		return false;
 	spin_lock(&s->lock);
-	for (i = 0; i < pool->vdevs.nr; i++) {
-		const struct kvp_vdev *v = &pool->vdevs.v[i];
+	for (i = 0; i < pool->vdevs.nr_with_data; i++) {
+		const struct kvp_vdev *v = pool->vdevs.with_data[i];
 		kvp_block_t block;
 
-		if (!v->homes || !next_of_pool(s, v, kvp_vdev_from(v, from), &own, &end))
+		if (!next_of_pool(s, v, kvp_vdev_from(v, from), &own, &end))
 			continue;
 		block = kvp_pool_block(v, own);
 		if (!kvp_block_before(block, next))
