@@ -77,7 +77,7 @@ static void rebase_from(struct base *b, struct making *m)
 	}
 }
 
-/* The base of a table of another depth. */
+/* The base of a table of another depth, or with vdevs of another width. */
 static void forget_base(struct base *b)
 {
 	u32 i;
@@ -99,7 +99,7 @@ static const struct base *make_base(struct base *b, const struct host_start *sha
 	enum sabotage sabotage = disks.sabotage;
 	u32 i;
 
-	if (b->legs && b->levels == sim_least_levels)
+	if (b->legs == legs && b->second == shape->second && b->levels == sim_least_levels)
 		return b;
 	forget_base(b);
 	b->levels = sim_least_levels;

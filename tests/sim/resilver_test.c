@@ -57,6 +57,8 @@ static const struct shape {
 	{ "unlike-parity1s",
 	  { .legs = 6, .second = 3, .parity = true, .second_parity = true, .grown = true,
 	    .all_blocks = 4700, .second_blocks = 3760 }, 0, 1, true },
+	/* the log is on the first vdev alone, which survives more */
+	{ "mirror3-and-mirror", { .legs = 5, .second = 2 }, 4 },
 };
 
 /* What a turn knows besides its script; its number decides what differs between turns. */
