@@ -43,12 +43,15 @@ static u32 newest_below(const __le64 *words, bool *poison)
 /* True if nothing is written below: the page has only null pointers, or unwritten entries. */
 static bool nothing_below(const __le64 *words, u32 level)
 {
-	u64 any = 0;
 	u32 i;
 
-	for (i = 0; i < KVP_PTRS_PER_PAGE; i++)
-		any |= le64_to_cpu(words[i]);
-	return level ? kvp_ptr_null(any) : kvp_entry_state(any) == KVP_ENTRY_UNWRITTEN;
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
+		u64 word = le64_to_cpu(words[i]);
+
+		if (level ? !kvp_ptr_null(word) : kvp_entry_state(word) != KVP_ENTRY_UNWRITTEN)
+			return false;
+	}
+	return true;
 }
 
 bool kvp_tpage_fits_pointer(const struct kvp_tpage *tp)
