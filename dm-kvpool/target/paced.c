@@ -10,7 +10,7 @@
 #include "target/request.h"
 #include "work/destage.h"
 
-#define LEAST_NS	(50ull * NSEC_PER_USEC)
+#define LEAST_NS	(200ull * NSEC_PER_USEC)
 
 static u32 blocks_of(const struct bio *bio)
 {
@@ -43,6 +43,7 @@ static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
 
 /*
  * A jiffy is too long: SSDs write a hundred blocks in it, and all of them would wait for its end.
+ * But some may wait together: a timer and a change of thread for each would cost much.
  */
 static void come_back(struct kvp_requests *r, u64 ns)
 {
