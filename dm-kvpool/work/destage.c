@@ -67,6 +67,7 @@
 #define DROPPED_AT_ONCE	256u	/* then other tasks may take the locks of the buffer */
 #define MANY_HOLES	64u	/* discards wait while more than this are pending */
 #define DISCARD_LEAVES	1024u	/* the most leaves that a burst changes */
+#define EVEN		8u	/* a round on SSDs takes 1/EVEN of the log's versions at most */
 #define NEVER		(~0ul)
 /* with more than half of the window used, the tail moves by 1/TAIL_STEPS of it */
 #define TAIL_STEPS	16u
@@ -307,6 +308,9 @@ static u32 round_versions(struct kvp_pool *pool)
 	if (kvp_log_traits(&pool->vdevs)->paced && !checkpoint_wanted(pool))
 		n = pool->destage->yields ? MIN_ROUND :
 		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
+	/* The tail moves between rounds. Where a round is quick, it moves evenly that way. */
+	if (!cache && !kvp_destage_legs_seek(pool))
+		n = min_t(u64, max(kvp_log_window(pool->vdevs.log_vdev->g) / EVEN, MIN_ROUND), n);
 	if (!kvp_log_short(pool->log))
 		return n;
 	return min_t(u64, kvp_log_window(pool->vdevs.log_vdev->g) / (cache ? 8 : 4), n);
