@@ -7,13 +7,13 @@
 
 #include "core/crowd.h"
 
-#define STEP_NS		(100u * NSEC_PER_USEC)
+#define STEP_NS		(200u * NSEC_PER_USEC)
 /*
  * With one processor the scheduler lets a task that it has chosen go on for 0.75 ms. A worker that
  * wakes earlier does not get the processor then, but at the next tick. With more processors it may
  * be 3 ms.
  */
-#define NAP_STEPS	8u
+#define NAP_STEPS	4u
 #define NAP_NS		(NAP_STEPS * STEP_NS)
 /* A late nap counts for one eighth. So one late nap among others that end in time has no effect. */
 #define MEAN_OF_NAPS	8u
@@ -66,14 +66,15 @@ static void nap(void)
 }
 
 /*
- * Where naps end late again and again, half of the time is still the worker's: a spell then lasts
- * as long as a nap in the mean. After one late nap alone it does not. Other tasks would wait for
- * a spell as long as that nap.
+ * Where naps end late again and again, a third of the time is still the worker's: a spell then
+ * lasts half as long as a nap in the mean. After one late nap alone it does not. If it were as long
+ * as a nap, the scheduler would give the others as much time, and no nap would end in time again.
  */
 static void note_nap(struct kvp_spell *s, u64 ns)
 {
+	WRITE_ONCE(*s->napped, *s->napped + ns);
 	s->nap += ns / MEAN_OF_NAPS - s->nap / MEAN_OF_NAPS;
-	s->least = s->nap > 2 * NAP_NS ? s->nap : 0;
+	s->least = s->nap > 2 * NAP_NS ? s->nap / 2 : 0;
 }
 
 void kvp_give_way(struct kvp_spell *s)

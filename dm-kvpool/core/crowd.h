@@ -17,12 +17,14 @@
  * @most: ns, how long a spell may be; U64_MAX: the worker takes no naps
  * @least: ns, how long this one is at least, since the last naps took long
  * @nap: ns, how long naps take: a moving average
+ * @napped: where the worker counts the ns of all its naps
  * @since: ns, when this one began
  * @seen: ns, when the worker looked last
  * @switches: how often the task had been switched out by then
  */
 struct kvp_spell {
 	u64 most, least, nap, since, seen;
+	u64 *napped;
 	unsigned long switches;
 };
 

@@ -12,6 +12,16 @@
 /* versions a second, until the first rounds are over */
 #define UNKNOWN		(1u << 20)
 
+static u64 clock_of(const struct kvp_speed *s)
+{
+	return ktime_get_ns() - READ_ONCE(s->napped);
+}
+
+u64 kvp_speed_clock(const struct kvp_pool *pool)
+{
+	return clock_of(pool->speed);
+}
+
 void kvp_speed_init(struct kvp_pool *pool)
 {
 	pool->speed->ended = ktime_get_ns();
@@ -32,7 +42,7 @@ static void add(u64 *what, u64 *ns, u64 more, u64 more_ns, u64 window)
 void kvp_speed_begin(struct kvp_pool *pool, u32 versions)
 {
 	WRITE_ONCE(pool->speed->taken, versions);
-	WRITE_ONCE(pool->speed->began, ktime_get_ns());
+	WRITE_ONCE(pool->speed->began, kvp_speed_clock(pool));
 }
 
 void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_burst burst)
@@ -61,7 +71,7 @@ static u64 a_second(u64 what, u64 ns)
 /* Upper limit of the speed that the burst in progress can still show. */
 static u64 at_most(const struct kvp_speed *s)
 {
-	u64 began = READ_ONCE(s->began), now = ktime_get_ns();
+	u64 began = READ_ONCE(s->began), now = clock_of(s);
 
 	return began && now > began ? a_second(READ_ONCE(s->taken), now - began) : UNKNOWN;
 }

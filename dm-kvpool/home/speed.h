@@ -14,7 +14,9 @@
  * @worked, @work_ns: versions that destage took lately, and the time that it needed for them
  * @recent, @recent_ns: the same, of the last 64 versions or so. When a host turns from streams to
  *	single blocks, legs that seek are a hundred times as slow, and a mean of seconds is too late
- * @taken, @began: versions of the burst that is in progress, and when (ns) it began; 0: none is
+ * @taken, @began: versions of the burst that is in progress, and when it began, by
+ *	kvp_speed_clock(); 0: none is
+ * @napped: ns that destage has napped so far (core/crowd.h)
  * @beside, @beside_ns: the same of short rounds while the host uses the legs. The rate of those is
  *	too low. It is used until there are other rounds
  * @home, @wall_ns, @ended: versions, all the time that passed, and when the last round ended (ns);
@@ -24,6 +26,7 @@ struct kvp_speed {
 	u64 worked, work_ns;
 	u64 recent, recent_ns;
 	u64 taken, began;
+	u64 napped;
 	u64 beside, beside_ns;
 	u64 home, wall_ns, ended;
 };
@@ -39,12 +42,19 @@ enum kvp_speed_burst {
 void kvp_speed_init(struct kvp_pool *pool);
 
 /**
+ * kvp_speed_clock() - ns, by a clock that stands still while destage naps. Any context.
+ *
+ * Naps are not the time of the legs: they would take more in it.
+ */
+u64 kvp_speed_clock(const struct kvp_pool *pool);
+
+/**
  * kvp_speed_begin() - a round of destage has taken @versions. Context: the destage worker alone.
  */
 void kvp_speed_begin(struct kvp_pool *pool, u32 versions);
 
 /**
- * kvp_speed_note() - a round of destage is over: it took @versions, in @ns nanoseconds
+ * kvp_speed_note() - a round of destage is over: it took @versions, in @ns nanoseconds without naps
  * @burst: what it tells
  *
  * Context: the destage worker alone.

@@ -653,6 +653,14 @@ void kvp_table_clear_roots(struct kvp_table *t, u32 from);
  */
 struct kvp_batch *kvp_table_swap_batch(struct kvp_table *t, struct kvp_batch *batch);
 
+struct kvp_spell;
+
+/**
+ * kvp_table_gives_way() - from now on checkpoints give way to other tasks, as kvp_give_way(); NULL:
+ * they do not. By client.checkpoint_lock.
+ */
+void kvp_table_gives_way(struct kvp_table *t, struct kvp_spell *spell);
+
 /**
  * kvp_table_written() - end the checkpoint: the superblock is durable, or with @error it is not
  *

@@ -65,6 +65,11 @@ bool kvp_table_end_era(struct kvp_table *t, u32 era, bool now)
 	return past;
 }
 
+void kvp_table_gives_way(struct kvp_table *t, struct kvp_spell *spell)
+{
+	t->batch->spell = spell;
+}
+
 /* The contents of @tp that are written; they do not change. */
 static struct page *fixed_page(const struct kvp_tpage *tp)
 {
@@ -164,6 +169,7 @@ static int write_level(struct kvp_table *t, u32 level, struct list_head *pages)
 		unsigned int slot = kvp_ptr_slot(tp->durable) ^ !kvp_ptr_null(tp->durable);
 
 		set_pointer(t, tp, make_pointer(tp, slot), pages);
+		kvp_batch_give_way(t->batch);
 	}
 	ret = write_pages(t, &mine);
 	list_splice(&mine, pages);

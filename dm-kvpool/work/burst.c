@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "core/host.h"
+#include "home/speed.h"
 #include "home/throttle.h"
 #include "log/log.h"
 #include "ram/wbuf.h"
@@ -13,7 +14,7 @@
 
 /* us: how long destage keeps its processor while others want it; more as the log fills up */
 #define SPELL_LEAST	250u
-#define SPELL_MOST	500u
+#define SPELL_MOST	1000u
 
 /* Seconds. The rest ends earlier if much is written meanwhile. */
 #define MOST_REST	4u
@@ -91,15 +92,18 @@ static bool rest_ends(void *of)
 static void set_spell(struct kvp_burst *b, struct kvp_home *home)
 {
 	bool none = kvp_destage_legs_seek(b->pool) || kvp_destage_is_awaited(b->pool->destage);
+	struct kvp_spell *spell = none ? NULL : &b->spell;
 
 	b->spell.most = none ? U64_MAX : spell_ns(b->pool);
-	kvp_home_gives_way(home, none ? NULL : &b->spell);
+	kvp_home_gives_way(home, spell);
+	kvp_table_gives_way(b->pool->table, spell);
 }
 
 void kvp_burst_init(struct kvp_burst *b, struct kvp_pool *pool)
 {
 	b->pool = pool;
 	b->spell.most = U64_MAX;
+	b->spell.napped = &pool->speed->napped;
 }
 
 void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home)
@@ -110,14 +114,20 @@ void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home)
 	set_spell(b, home);
 	/* Look at the host each time, so that the next look knows what is new. */
 	busy = kvp_host_busy(pool, &b->host, KVP_HOST_QUIET_MS);
+	b->napped = pool->speed->napped;
 	b->brief = kvp_log_traits(&pool->vdevs)->paced ?
 		   kvp_destage_holds_up_renewals(pool, busy) : busy && !is_awaited_now(pool);
 }
 
 void kvp_burst_end(struct kvp_burst *b, u64 ns)
 {
+	u64 napped = b->pool->speed->napped - b->napped;
+
+	kvp_table_gives_way(b->pool->table, NULL);
 	b->rest = b->brief && !kvp_log_traits(&b->pool->vdevs)->paced ?
 		  kvp_yield_rest(ns, others(b->pool), MOST_REST) : 0;
+	/* In a nap the host had the legs, too. */
+	b->rest -= min(b->rest, napped);
 }
 
 void kvp_burst_rest(struct kvp_burst *b)

@@ -23,6 +23,7 @@ struct kvp_pool;
  * struct kvp_burst - the burst of destage that runs, or ran last; by the destage worker
  * @spell: how long the worker has had its processor
  * @host: what was learned of the host's requests
+ * @napped: speed->napped when the burst began
  * @rest: to rest after the last burst, ns
  * @rested: how many times it has rested
  * @brief: this burst is short
@@ -31,6 +32,7 @@ struct kvp_burst {
 	struct kvp_pool *pool;
 	struct kvp_spell spell;
 	struct kvp_yield host;
+	u64 napped;
 	u64 rest;
 	u32 rested;
 	bool brief;
@@ -53,7 +55,7 @@ static inline bool kvp_burst_is_short(const struct kvp_burst *b)
 	return b->brief;
 }
 
-/** kvp_burst_end() - the burst has ended, after @ns nanoseconds */
+/** kvp_burst_end() - the burst has ended, after @ns nanoseconds without naps */
 void kvp_burst_end(struct kvp_burst *b, u64 ns);
 
 /** kvp_burst_rest() - rest after a short burst. Context: the destage worker; holds no lock. */

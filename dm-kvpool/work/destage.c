@@ -788,7 +788,7 @@ static enum kvp_speed_burst burst_tells(const struct kvp_pool *pool, u32 taken)
 static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool *more)
 {
 	unsigned long start = jiffies;
-	u64 ns = ktime_get_ns();
+	u64 ns = kvp_speed_clock(pool);
 	u32 taken;
 	int ret;
 
@@ -800,7 +800,7 @@ static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool 
 	}
 	if (!ret)
 		ret = checkpoint_between(pool, limit);
-	ns = ktime_get_ns() - ns;
+	ns = kvp_speed_clock(pool) - ns;
 	kvp_speed_note(pool, taken, ns, burst_tells(pool, taken));
 	kvp_burst_end(&pool->destage->burst, ns);
 	set_pace(pool, taken, start);
