@@ -22,6 +22,11 @@ u64 kvp_speed_clock(const struct kvp_pool *pool)
 	return clock_of(pool->speed);
 }
 
+u64 *kvp_speed_naps(struct kvp_pool *pool)
+{
+	return &pool->speed->napped;
+}
+
 void kvp_speed_init(struct kvp_pool *pool)
 {
 	pool->speed->ended = ktime_get_ns();

@@ -48,6 +48,9 @@ void kvp_speed_init(struct kvp_pool *pool);
  */
 u64 kvp_speed_clock(const struct kvp_pool *pool);
 
+/** kvp_speed_naps() - where destage counts the ns of its naps. Context: its worker alone. */
+u64 *kvp_speed_naps(struct kvp_pool *pool);
+
 /**
  * kvp_speed_begin() - a round of destage has taken @versions. Context: the destage worker alone.
  */

@@ -103,7 +103,7 @@ void kvp_burst_init(struct kvp_burst *b, struct kvp_pool *pool)
 {
 	b->pool = pool;
 	b->spell.most = U64_MAX;
-	b->spell.napped = &pool->speed->napped;
+	b->spell.napped = kvp_speed_naps(pool);
 }
 
 void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home)
@@ -114,14 +114,14 @@ void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home)
 	set_spell(b, home);
 	/* Look at the host each time, so that the next look knows what is new. */
 	busy = kvp_host_busy(pool, &b->host, KVP_HOST_QUIET_MS);
-	b->napped = pool->speed->napped;
+	b->napped = *b->spell.napped;
 	b->brief = kvp_log_traits(&pool->vdevs)->paced ?
 		   kvp_destage_holds_up_renewals(pool, busy) : busy && !is_awaited_now(pool);
 }
 
 void kvp_burst_end(struct kvp_burst *b, u64 ns)
 {
-	u64 napped = b->pool->speed->napped - b->napped;
+	u64 napped = *b->spell.napped - b->napped;
 
 	kvp_table_gives_way(b->pool->table, NULL);
 	b->rest = b->brief && !kvp_log_traits(&b->pool->vdevs)->paced ?

@@ -23,7 +23,7 @@ struct kvp_pool;
  * struct kvp_burst - the burst of destage that runs, or ran last; by the destage worker
  * @spell: how long the worker has had its processor
  * @host: what was learned of the host's requests
- * @napped: speed->napped when the burst began
+ * @napped: ns of naps so far when the burst began
  * @rest: to rest after the last burst, ns
  * @rested: how many times it has rested
  * @brief: this burst is short
