@@ -7,8 +7,9 @@
 #include "foreign_note.h"
 #include "format/logplace.h"
 #include "found.h"
-#include "import_lock.h"
+#include "pool_lock.h"
 #include "pool_object.h"
+#include "reread.h"
 #include "watch.h"
 
 #define MAX_PLACES	256
@@ -367,63 +368,165 @@ static void take_legs_back(const struct found_pool *p)
 			announce_joined(p->legs[i]->dev.rdev);
 }
 
-static int check_and_start(struct ctl *ctl, const struct found_pool *p, const struct request *q)
-{
-	const char *name = q->o.new_name ?: p->sb->name;
-	char params[PARAMS_MAX], uuid[UUID_BUF];
-	const struct found_pool *all = p;
+/* What an import needs of a pool, as of one look at its labels. */
+struct start {
+	const struct found_pool *all, *p;	/* with and without legs that are left out */
 	struct found_pool without;
+	const char *name;
+	char params[PARAMS_MAX];
+};
+
+/* 0: it can start; else the exit status, with @err: it is refused, as these labels say. */
+static int decide(const struct found_pool *p, const struct request *q, struct start *start,
+		  struct err *err)
+{
 	struct refusals r;
+
+	start->all = start->p = p;
+	if (import_leave_out(p, &q->o, &start->without))
+		start->p = &start->without;
+	start->name = q->o.new_name ?: p->sb->name;
+	import_check(start->p, &q->o, &r);
+	import_check_devices(start->p, &q->o, &r);
+	if (r.count)
+		*err = r.list[0];
+	else if (!import_params(start->p, &q->o, start->params, sizeof(start->params)))
+		err_set(err, ERR_USAGE, p->sb->name, "use shorter paths",
+			"the table line is too long");
+	else
+		return EXIT_DONE;
+	return err_exit(err->code);
+}
+
+static void say_started(struct ctl *ctl, const struct start *start, const struct request *q)
+{
+	if (ctl->json)
+		print_plan(ctl, start->p, q, start->name, start->params);
+	else
+		note_foreign(ctl, start->p, start->name, start->params);
+	/* Only if import_check() found a log to give up; otherwise it refused. */
+	note_discard(ctl, start->p, q->o.discard_log);
+	note_lost(ctl, start->name, q->o.discard_log);
+	ctl_say(ctl, "imported pool %s at /dev/mapper/%s", start->name, start->name);
+	note_degraded(ctl, start->p, start->name);
+	note_shadow(ctl, start->p, q, start->name);
+}
+
+static int start_pool(struct ctl *ctl, const struct start *start, const struct request *q)
+{
+	const struct kvp_sb *sb = start->p->sb;
+	char uuid[UUID_BUF];
 	struct err err;
-	bool given_up;
 	int ret;
 
-	if (import_leave_out(p, &q->o, &without))
-		p = &without;
-	import_check(p, &q->o, &r);
-	import_check_devices(p, &q->o, &r);
-	if (r.count)
-		return fail(ctl, p, q, &r.list[0]);
-	note_left_out(ctl, all, p);
-	if (!import_params(p, &q->o, params, sizeof(params)))
-		return ctl_usage(ctl, "the table line is too long");
-	/* Only if import_check() found a log to give up; otherwise it refused. */
-	given_up = q->o.discard_log;
-	if (ctl->dry_run) {
-		print_plan(ctl, p, q, name, params);
-		note_watch(ctl, p, q);
-		note_discard(ctl, p, given_up);
-		return EXIT_DONE;
-	}
-	if (module_load(&err) ||
-	    (watch_seconds(p, &q->o) && watch_run(ctl, p, &q->o, &err)))
-		return fail(ctl, p, q, &err);
 	ctl_busy(ctl, "starting the pool and recovering its log");
-	ret = dm_start(name, uuid_print(p->sb->pool_uuid, uuid),
-		       p->sb->pool_blocks << KVP_SECTORS_SHIFT, params, q->o.readonly, &err);
+	ret = dm_start(start->name, uuid_print(sb->pool_uuid, uuid),
+		       sb->pool_blocks << KVP_SECTORS_SHIFT, start->params, q->o.readonly, &err);
 	ctl_busy_end();
 	if (ret)
-		return fail(ctl, p, q, &err);
-	if (p->sb->flags & KVP_SB_DESTROYED && !q->o.readonly)
-		take_legs_back(p);
-	if (ctl->json)
-		print_plan(ctl, p, q, name, params);
-	else
-		note_foreign(ctl, p, name, params);
-	note_discard(ctl, p, given_up);
-	note_lost(ctl, name, given_up);
-	ctl_say(ctl, "imported pool %s at /dev/mapper/%s", name, name);
-	note_degraded(ctl, p, name);
-	note_shadow(ctl, p, q, name);
+		return fail(ctl, start->p, q, &err);
+	if (sb->flags & KVP_SB_DESTROYED && !q->o.readonly)
+		take_legs_back(start->p);
+	say_started(ctl, start, q);
 	return EXIT_DONE;
 }
 
-static int import_one(struct ctl *ctl, const struct found_pool *p, const struct request *q)
+static int only_plan(struct ctl *ctl, const struct found_pool *p, const struct request *q)
 {
-	int lock = ctl->dry_run ? -1 : import_lock(ctl, p->sb->pool_uuid);
-	int ret = check_and_start(ctl, p, q);
+	struct start start;
+	struct err err;
 
-	import_unlock(lock);
+	if (decide(p, q, &start, &err))
+		return fail(ctl, start.p, q, &err);
+	note_left_out(ctl, start.all, start.p);
+	print_plan(ctl, start.p, q, start.name, start.params);
+	note_watch(ctl, start.p, q);
+	note_discard(ctl, start.p, q->o.discard_log);
+	return EXIT_DONE;
+}
+
+#define LOOKS_AGAIN	(-1)	/* no exit status: the labels have changed */
+
+/*
+ * Decides, watches, and starts the pool if its labels are still what the decision was made on. Any
+ * of that may take minutes, and so may the pools before this one, and the wait for the lock.
+ * Another host may start the pool meanwhile, and the kernel does not look at hosts.
+ */
+static int try_start(struct ctl *ctl, const struct scan *s, const struct found_pool *p,
+		     const struct request *q)
+{
+	struct start start;
+	struct err err;
+	int ret = decide(p, q, &start, &err);
+
+	if (ret && err.code == ERR_ACTIVE)
+		return fail(ctl, start.p, q, &err);
+	if (!ret) {
+		note_left_out(ctl, start.all, start.p);
+		if (module_load(&err) ||
+		    (watch_seconds(start.p, &q->o) && watch_run(ctl, start.p, &q->o, &err)))
+			return fail(ctl, start.p, q, &err);
+	}
+	if (!reread_same(s, p->sb->pool_uuid))
+		return LOOKS_AGAIN;
+	return ret ? fail(ctl, start.p, q, &err) : start_pool(ctl, &start, q);
+}
+
+#define LOOKS		3
+
+/* The labels change: another host, or an administrator, is at work there. */
+static int keeps_changing(struct ctl *ctl, const struct request *q, const struct found_pool *p)
+{
+	struct err err;
+
+	err_set(&err, ERR_OTHER_HOST, p->sb->name,
+		"see what uses the legs, here and on other hosts; then import it again",
+		"its labels change again and again: another host may be starting it");
+	return fail(ctl, p, q, &err);
+}
+
+/* Begins anew with all devices: those that have appeared count, too. */
+static int look_again(struct ctl *ctl, const u8 uuid[16], const struct request *q)
+{
+	const struct found_pool *p;
+	struct scan s;
+	struct err err;
+	char text[UUID_BUF];
+	int i, ret;
+
+	for (i = 1, ret = LOOKS_AGAIN; ret == LOOKS_AGAIN; i++) {
+		if (scan_run(q->places, q->place_count, &s, &err))
+			return ctl_fail(ctl, &err);
+		p = scan_pool(&s, uuid);
+		if (!p) {
+			err_set(&err, ERR_NOT_FOUND, uuid_print(uuid, text),
+				"see kvpoolctl import", "its legs are not there any more");
+			ret = ctl_fail(ctl, &err);
+		} else {
+			ctl_say(ctl, "the labels of pool %s have changed since they were read: "
+				"looking at them again", p->sb->name);
+			ret = i < LOOKS ? try_start(ctl, &s, p, q) : keeps_changing(ctl, q, p);
+		}
+		scan_free(&s);
+	}
+	return ret;
+}
+
+static int import_one(struct ctl *ctl, const struct scan *s, const struct found_pool *p,
+		      const struct request *q)
+{
+	char uuid[UUID_BUF];
+	struct err err;
+	int ret;
+
+	if (ctl->dry_run)
+		return only_plan(ctl, p, q);
+	if (pool_lock(ctl, uuid_print(p->sb->pool_uuid, uuid), &err))
+		return ctl_fail(ctl, &err);
+	ret = try_start(ctl, s, p, q);
+	if (ret == LOOKS_AGAIN)
+		ret = look_again(ctl, p->sb->pool_uuid, q);
+	pool_unlock();
 	return ret;
 }
 
@@ -447,7 +550,7 @@ static int import_all(struct ctl *ctl, const struct scan *s, const struct reques
 			continue;
 		}
 		tried++;
-		one = import_one(ctl, p, q);
+		one = import_one(ctl, s, p, q);
 		if (one && (!ret || one < ret))
 			ret = one;
 	}
@@ -477,7 +580,7 @@ static int import_boot(struct ctl *ctl, const struct request *q)
 		return ctl_done(ctl);
 	}
 	note_unread(ctl, &s);
-	ret = import_one(ctl, p, q);
+	ret = import_one(ctl, &s, p, q);
 	scan_free(&s);
 	return ret;
 }
@@ -564,7 +667,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		ret = list_pools(ctl, &s, &q);
 	} else {
 		p = choose(&s, &q, &err);
-		ret = p ? import_one(ctl, p, &q) : ctl_fail(ctl, &err);
+		ret = p ? import_one(ctl, &s, p, &q) : ctl_fail(ctl, &err);
 	}
 	scan_free(&s);
 	return ret;
@@ -621,6 +724,9 @@ const struct command cmd_import = {
 		"with --takeover, and if another host ran the pool last and did not export it. The "
 		"import is refused if the other host gives a sign of life. That takes some minutes "
 		"at most; -n says how long.\n"
+		"Just before a pool starts, its labels are read again: another host may have "
+		"started it since they were first read. If they have changed, the import "
+		"looks at the pool anew.\n"
 		"If legs are missing that may hold newer data, --boot waits for them. After that "
 		"it does the same as an import.\n"
 		"A device that does not answer for 30 seconds, or whose label cannot be read, may "
