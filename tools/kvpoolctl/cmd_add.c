@@ -7,6 +7,7 @@
 #include "host.h"
 #include "memory.h"
 #include "plan.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "reload.h"
 #include "shadow.h"
@@ -22,6 +23,10 @@ struct before {
 	u32 designed;		/* legs that it could lose with all its legs */
 	struct kvp_geometry cache;	/* its cache; no legs: it has none */
 	bool logs_there;	/* the cache carries the log */
+	bool drained;		/* it did, and was taken off for this change */
+	const struct plan *asked;	/* the options alone, to plan again */
+	int count;		/* of @words, which name the new vdevs */
+	char **words;
 };
 
 /* --- the pool as it is -------------------------------------------------------- */
@@ -50,7 +55,9 @@ static int find_pool(struct plan *p, struct before *b, struct err *err)
 	if (dm_table(b->entry.name, &b->sectors, &b->params, err) ||
 	    stats_load(b->entry.name, &s, err))
 		return -1;
-	b->losses = stats_losses(&s);
+	/* with the log off for a while, what it was before counts */
+	if (!b->drained)
+		b->losses = stats_losses(&s);
 	ret = plan_pool(p, &s, &b->cache, &b->logs_there, err);
 	stats_free(&s);
 	if (ret)
@@ -119,7 +126,8 @@ static int losses_after(const struct plan *p, const struct before *b)
  */
 static bool log_goes_on_cache(const struct plan *p, const struct before *b)
 {
-	return b->logs_there || (kvp_cache_find(&p->sb) >= 0 && !kvp_cache_lowers(&p->sb));
+	return b->drained || b->logs_there ||
+	       (kvp_cache_find(&p->sb) >= 0 && !kvp_cache_lowers(&p->sb));
 }
 
 static json_object *plan_json(const struct plan *p, const struct before *b)
@@ -204,30 +212,69 @@ static int use_cache(struct ctl *ctl, const struct plan *p, const struct before 
 	return 0;
 }
 
+static int make_plan(struct plan *p, struct before *b, struct err *err);
+
+/* The plan was made before a drain, which takes hours: pool and devices may have changed since. */
+static int plan_again(struct plan *p, struct before *b, struct err *err)
+{
+	struct plan *was = malloc(sizeof(*was));
+	unsigned int i;
+	int ret;
+
+	if (!was)
+		abort();
+	plan_close(p);
+	*was = *p;
+	*p = *b->asked;
+	free(b->params);
+	b->params = NULL;
+	ret = dm_find(b->entry.uuid, &b->entry, err) || make_plan(p, b, err) ? -1 : 0;
+	for (i = 0; !ret && i < p->leg_count - p->first_leg; i++)
+		ret = plan_leg_same(&was->legs[was->first_leg + i], &p->legs[p->first_leg + i],
+				    err);
+	free(was);
+	return ret;
+}
+
+#define DRAINS		3
+
 /*
  * Data that only the cache has is written home while the pool is in use, not while all requests
- * wait.
+ * wait. This waits without a lock, so another command may change the pool, and return the log. Ends
+ * with the lock, and a plan of the pool as it is.
  */
-static int log_leaves_cache(struct ctl *ctl, const struct before *b, struct err *err)
+static int log_leaves_cache(struct ctl *ctl, struct plan *p, struct before *b, struct err *err)
 {
-	if (!b->logs_there)
-		return 0;
-	return drain_for_a_while(ctl, b->entry.name, err);
+	int i;
+
+	for (i = 0; b->logs_there; i++) {
+		if (i == DRAINS)
+			return err_set(err, ERR_FAILED, b->entry.name, "ask for it again",
+				       "other commands return the log to the cache");
+		if (drain_for_a_while(ctl, b->entry.name, err))
+			return -1;
+		b->drained = true;
+		if (pool_lock(ctl, b->entry.uuid, err) || plan_again(p, b, err)) {
+			drain_undo_failed(b->entry.name, err);
+			return -1;
+		}
+	}
+	return 0;
 }
 
 /* The log was on this cache before, so it returns without -f. */
 static int log_returns(const struct before *b, struct err *err)
 {
-	return b->logs_there ? drain_undo(b->entry.name, err) : 0;
+	return b->drained ? drain_undo(b->entry.name, err) : 0;
 }
 
-static int execute(struct ctl *ctl, struct plan *p, const struct before *b, struct err *err)
+static int execute(struct ctl *ctl, struct plan *p, struct before *b, struct err *err)
 {
 	char old[sizeof(p->params)], why[sizeof(err->why)];
 	unsigned int i;
 	int ret;
 
-	if (log_leaves_cache(ctl, b, err))
+	if (log_leaves_cache(ctl, p, b, err))
 		return -1;
 	drain_shield();
 	ret = plan_wipe(p, err);
@@ -245,13 +292,14 @@ static int execute(struct ctl *ctl, struct plan *p, const struct before *b, stru
 	if (!ret)
 		return log_returns(b, err) || use_cache(ctl, p, b, err) ?
 			drain_stays_off(p->name, "the vdevs were added", err) : 0;
-	log_returns(b, NULL);
 	/* a refusal would say that the pool is unchanged */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
 	snprintf(why, sizeof(why), "%.340s (nothing was added; first and last MiB of the new "
 		 "devices may be overwritten)", err->why);
 	memcpy(err->why, why, sizeof(why));
+	if (b->drained)
+		drain_undo_failed(b->entry.name, err);
 	return -1;
 }
 
@@ -297,10 +345,10 @@ static int check_words(const struct plan *p, const struct before *b, struct err 
 	return 0;
 }
 
-static int make_plan(struct plan *p, struct before *b, int count, char **words, struct err *err)
+static int make_plan(struct plan *p, struct before *b, struct err *err)
 {
 	if (find_pool(p, b, err) || shadow_check_none(&b->entry, err) ||
-	    plan_vdevs(p, count, words, err) || check_words(p, b, err) ||
+	    plan_vdevs(p, b->count, b->words, err) || check_words(p, b, err) ||
 	    check_redundancy(p, b, err) || plan_devices(p, err) || plan_cache_size(p, err) ||
 	    plan_check_logs(p, &b->cache, err))
 		return -1;
@@ -310,10 +358,9 @@ static int make_plan(struct plan *p, struct before *b, int count, char **words, 
 /* --- spares -------------------------------------------------------------------------- */
 
 /* The pool does not change, and does not know. */
-static int plan_new_spares(struct plan *p, struct before *b, int count, char **words,
-			   struct err *err)
+static int plan_new_spares(struct plan *p, struct before *b, struct err *err)
 {
-	if (find_pool(p, b, err) || plan_vdevs(p, count, words, err))
+	if (find_pool(p, b, err) || plan_vdevs(p, b->count, b->words, err))
 		return -1;
 	if (plan_sizes(p))
 		return err_set(err, ERR_USAGE, "-o", "leave it out", "a spare has no sizes");
@@ -344,11 +391,11 @@ static void report_spares(struct ctl *ctl, const struct plan *p)
 	}
 }
 
-static int add_spares(struct ctl *ctl, struct plan *p, struct before *b, int count, char **words)
+static int add_spares(struct ctl *ctl, struct plan *p, struct before *b)
 {
 	struct err err;
 
-	if (plan_new_spares(p, b, count, words, &err) || (!ctl->dry_run && spares_write(p, &err)))
+	if (plan_new_spares(p, b, &err) || (!ctl->dry_run && spares_write(p, &err)))
 		return ctl_fail(ctl, &err);
 	report_spares(ctl, p);
 	return EXIT_DONE;
@@ -356,11 +403,19 @@ static int add_spares(struct ctl *ctl, struct plan *p, struct before *b, int cou
 
 /* --- vdevs --------------------------------------------------------------------------- */
 
-static int add_vdevs(struct ctl *ctl, struct plan *p, struct before *b, int count, char **words)
+static int add_vdevs(struct ctl *ctl, struct plan *p, struct before *b)
 {
+	struct plan *asked = malloc(sizeof(*asked));
 	struct err err;
+	int ret;
 
-	if (make_plan(p, b, count, words, &err) || (!ctl->dry_run && execute(ctl, p, b, &err)))
+	if (!asked)
+		abort();
+	*asked = *p;
+	b->asked = asked;
+	ret = make_plan(p, b, &err) || (!ctl->dry_run && execute(ctl, p, b, &err));
+	free(asked);
+	if (ret)
 		return ctl_fail(ctl, &err);
 	plan_note_alignment(ctl, p);
 	report(ctl, p, b);
@@ -371,19 +426,19 @@ static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct plan *p = calloc(1, sizeof(*p));
 	struct before b = { .params = NULL };
-	char **words;
 	int ret;
 
 	if (!p)
 		abort();
 	ret = parse(ctl, p, argc, argv);
-	words = argv + optind + 1;
+	b.words = argv + optind + 1;
+	b.count = argc - optind - 1;
 	if (!ret)
-		ret = ctl_find(ctl, argv[optind], &b.entry);
+		ret = pool_lock_named(ctl, argv[optind]) ?:
+		      ctl_find(ctl, argv[optind], &b.entry);
 	p->name = b.entry.name;
 	if (!ret)
-		ret = (strcmp(*words, "spare") ? add_vdevs : add_spares)(ctl, p, &b,
-			argc - optind - 1, words);
+		ret = (strcmp(*b.words, "spare") ? add_vdevs : add_spares)(ctl, p, &b);
 	plan_close(p);
 	free(b.params);
 	free(p);

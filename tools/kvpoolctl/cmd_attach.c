@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl attach: one more leg for a mirror, or SSD for a cache, as a copy of another. */
 #include "legs.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "resilver.h"
 #include "ssds.h"
@@ -22,7 +23,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	o.leg = legs.name = argv[optind + 1];
 	o.new = legs.new = argv[optind + 2];
 	o.force = legs.force;
-	ret = leg_open(ctl, o.pool, o.leg, &e, &s, &legs.leg);
+	ret = pool_lock_named(ctl, o.pool) ?: leg_open(ctl, o.pool, o.leg, &e, &s, &legs.leg);
 	if (ret)
 		return ret;
 	legs.e = &e;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl cancel: stop a running operation of a pool. */
+#include "pool_lock.h"
 #include "replaced.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -15,7 +16,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	replace = !strcmp(argv[optind + 1], "replace");
 	if (!replace && strcmp(argv[optind + 1], "drain"))
 		return ctl_usage(ctl, "only drain and replace can be cancelled");
-	ret = ctl_find(ctl, argv[optind], &e);
+	ret = replace ? pool_lock_named(ctl, argv[optind]) : 0;
+	ret = ret ?: ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
 	if (replace)

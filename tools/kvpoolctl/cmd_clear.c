@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl clear: zero the error counters, try failed parts again, resume. */
+#include "pool_lock.h"
 #include "pool_object.h"
 
 /* Makes the message, with the leg's word if @dev is given. */
@@ -41,6 +42,19 @@ static int check_state(const char *pool, struct err *err)
 		       "its counters are zeroed, but it is still faulted");
 }
 
+/* A command that changes the table suspends the pool for a moment, and resumes it by itself. */
+static int resume(struct ctl *ctl, const char *uuid, struct err *err)
+{
+	struct dm_entry e;
+	int ret;
+
+	if (pool_lock(ctl, uuid, err))
+		return -1;
+	ret = dm_find(uuid, &e, err) || (e.suspended && dm_resume(e.name, err)) ? -1 : 0;
+	pool_unlock();
+	return ret;
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	char message[64];
@@ -56,7 +70,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return ret;
 	if (make_message(e.name, n == 2 ? argv[optind + 1] : NULL, message, sizeof(message),
 			 &err) ||
-	    (e.suspended && dm_resume(e.name, &err)) || dm_message(e.name, message, NULL, &err) ||
+	    (e.suspended && resume(ctl, e.uuid, &err)) || dm_message(e.name, message, NULL, &err) ||
 	    check_state(e.name, &err))
 		return ctl_fail(ctl, &err);
 	return ctl_done(ctl);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl detach: take one leg out of a mirror, or one SSD out of a cache that has several. */
 #include "legs.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "resilver.h"
 #include "ssds.h"
@@ -18,7 +19,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ctl_args(ctl, argc, 2, 2);
 	o.pool = argv[optind];
 	o.leg = legs.name = argv[optind + 1];
-	ret = leg_open(ctl, o.pool, o.leg, &e, &s, &legs.leg);
+	ret = pool_lock_named(ctl, o.pool) ?: leg_open(ctl, o.pool, o.leg, &e, &s, &legs.leg);
 	if (ret)
 		return ret;
 	legs.e = &e;

@@ -8,6 +8,7 @@
 #include "drain.h"
 #include "format/grow.h"
 #include "plan.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "reload.h"
 #include "shadow.h"
@@ -20,6 +21,7 @@ struct change {
 	struct plan plan;		/* its superblock is that of the pool, without its cache */
 	struct kvp_geometry cache;
 	bool logs_there;		/* the cache carries the log */
+	bool drained;			/* it did, and was taken off for this change */
 	struct kvp_sb next;
 	struct kvp_grow w;
 	u64 sectors;
@@ -170,6 +172,7 @@ static void copy_ahead(struct ctl *ctl, const struct change *c)
 	struct err err;
 	bool running;
 
+	pool_unlock();
 	if (dm_message(c->e.name, "grow start", NULL, NULL))
 		return;
 	do {
@@ -185,28 +188,56 @@ static void copy_ahead(struct ctl *ctl, const struct change *c)
 	ctl_progress(ctl, "copying the checksum table", 0, 0);
 }
 
+/* What took hours had no lock: the pool may have changed since the plan was made. */
+static int plan_again(struct ctl *ctl, struct change *c, struct err *err)
+{
+	if (pool_lock(ctl, c->e.uuid, err))
+		return -1;
+	plan_close(&c->plan);
+	free(c->params);
+	c->params = NULL;
+	memset(&c->plan, 0, sizeof(c->plan));
+	memset(&c->w, 0, sizeof(c->w));
+	if (dm_find(c->e.uuid, &c->e, err) || make_plan(c, err))
+		return -1;
+	return !c->logs_there ? 0 :
+	       err_set(err, ERR_FAILED, c->e.name, "ask for it again",
+		       "another command has moved the log to the cache meanwhile");
+}
+
+static int reload(struct ctl *ctl, struct change *c, struct err *err)
+{
+	int ret;
+
+	drain_shield();
+	dm_message(c->e.name, "checkpoint", NULL, NULL);
+	copy_ahead(ctl, c);
+	if (plan_again(ctl, c, err))
+		return -1;
+	ctl_busy(ctl, "writing memory home, and copying the rest of the checksum table");
+	dm_message(c->e.name, "checkpoint", NULL, NULL);
+	ret = dm_reload(c->e.name, new_sectors(c), c->table, c->sectors, c->before, err);
+	ctl_busy_end();
+	return ret;
+}
+
 /*
  * Data that only the cache has is written home while the pool is in use. That changes the table, so
  * what changed is copied once more.
  */
-static int execute(struct ctl *ctl, const struct change *c, struct err *err)
+static int execute(struct ctl *ctl, struct change *c, struct err *err)
 {
 	int ret;
 
 	copy_ahead(ctl, c);
 	if (c->logs_there && drain_for_a_while(ctl, c->e.name, err))
 		return -1;
-	drain_shield();
-	dm_message(c->e.name, "checkpoint", NULL, NULL);
-	copy_ahead(ctl, c);
-	ctl_busy(ctl, "writing memory home, and copying the rest of the checksum table");
-	dm_message(c->e.name, "checkpoint", NULL, NULL);
-	ret = dm_reload(c->e.name, new_sectors(c), c->table, c->sectors, c->before, err);
-	ctl_busy_end();
-	if (!c->logs_there)
+	c->drained = c->logs_there;
+	ret = reload(ctl, c, err);
+	if (!c->drained)
 		return ret;
 	if (ret) {
-		drain_undo(c->e.name, NULL);
+		drain_undo_failed(c->e.name, err);
 		return -1;
 	}
 	return drain_undo(c->e.name, err) ? drain_stays_off(c->e.name, "the pool has grown", err) :
@@ -225,7 +256,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		;
 	ctl_args(ctl, argc, 1, 1);
-	ret = ctl_find(ctl, argv[optind], &c->e);
+	ret = pool_lock_named(ctl, argv[optind]) ?: ctl_find(ctl, argv[optind], &c->e);
 	if (ret)
 		goto out;
 	ret = make_plan(c, &err) || (!ctl->dry_run && execute(ctl, c, &err)) ? ctl_fail(ctl, &err) :

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl online: take a leg that is out into use again. */
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "resilver.h"
 #include "ssds.h"
@@ -37,7 +38,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ctl_args(ctl, argc, 2, 2);
 	o.pool = argv[optind];
 	o.leg = argv[optind + 1];
-	ret = ctl_find(ctl, o.pool, &e);
+	ret = pool_lock_named(ctl, o.pool) ?: ctl_find(ctl, o.pool, &e);
 	if (ret)
 		return ret;
 	if (stats_load(e.name, &s, &err))

@@ -7,6 +7,7 @@
 #include "announce.h"
 #include "device.h"
 #include "drain.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "reload.h"
 #include "shadow.h"
@@ -22,6 +23,7 @@ struct removal {
 	char after[8192];	/* the table without the cache */
 	dev_t ssds[KVP_MAX_MIRROR_LEGS];
 	unsigned int nr_ssds;
+	bool drained;		/* the log is off: what it was before that counts */
 };
 
 /* Notes the SSDs, so that udev can be told once their labels are gone. */
@@ -74,10 +76,12 @@ static int look(struct removal *r, struct err *err)
 	    stats_load(r->entry.name, &s, err))
 		return -1;
 	on = stats_text(&s, "log.on");
-	if (on && !strcmp(on, "cache"))
-		r->dirty = stats_number(&s, "log.used");
-	r->drain_ms = r->dirty ? stats_number(&s, "destage.drain_ms") : 0;
-	r->losses = stats_losses(&s);
+	if (!r->drained) {
+		if (on && !strcmp(on, "cache"))
+			r->dirty = stats_number(&s, "log.used");
+		r->drain_ms = r->dirty ? stats_number(&s, "destage.drain_ms") : 0;
+		r->losses = stats_losses(&s);
+	}
 	r->losses_after = losses_without_cache(&s);
 	if (shadow_none(&r->entry, &s, err))
 		ret = -1;
@@ -90,14 +94,39 @@ static int look(struct removal *r, struct err *err)
 	return ret ? -1 : write_table(r, err);
 }
 
-static int execute(struct ctl *ctl, struct removal *r, struct err *err)
+static int still_on(const struct removal *r, struct err *err)
 {
-	char old[sizeof(r->after)], why[sizeof(err->why)];
-	unsigned int i;
+	const char *on;
+	struct stats s;
+	int ret = 0;
+
+	if (stats_load(r->entry.name, &s, err))
+		return -1;
+	on = stats_text(&s, "log.on");
+	if (on && !strcmp(on, "cache"))
+		ret = err_set(err, ERR_FAILED, r->entry.name, "ask for it again",
+			      "another command has returned the log to the cache meanwhile");
+	stats_free(&s);
+	return ret;
+}
+
+/* The drain takes hours, and has no lock: the pool may have changed since. */
+static int look_again(struct ctl *ctl, struct removal *r, struct err *err)
+{
+	r->drained = true;
+	r->nr_ssds = 0;
+	free(r->params);
+	r->params = NULL;
+	return pool_lock(ctl, r->entry.uuid, err) || dm_find(r->entry.uuid, &r->entry, err) ||
+	       look(r, err) || still_on(r, err) ? -1 : 0;
+}
+
+static int reload(struct ctl *ctl, struct removal *r, struct err *err)
+{
+	char old[sizeof(r->after)];
 	int ret;
 
-	if (dm_message(r->entry.name, "drain start", NULL, err) ||
-	    drain_wait(ctl, r->entry.name, err))
+	if (look_again(ctl, r, err))
 		return -1;
 	drain_shield();
 	table_again(r->entry.uuid, r->params, old, sizeof(old));
@@ -105,10 +134,22 @@ static int execute(struct ctl *ctl, struct removal *r, struct err *err)
 	dm_message(r->entry.name, "checkpoint", NULL, NULL);
 	ret = dm_reload(r->entry.name, r->sectors, r->after, r->sectors, old, err);
 	ctl_busy_end();
-	for (i = 0; !ret && i < r->nr_ssds; i++)
-		announce_left(r->ssds[i]);
-	if (!ret)
+	return ret;
+}
+
+static int execute(struct ctl *ctl, struct removal *r, struct err *err)
+{
+	char why[sizeof(err->why)];
+	unsigned int i;
+
+	if (dm_message(r->entry.name, "drain start", NULL, err) ||
+	    drain_wait(ctl, r->entry.name, err))
+		return -1;
+	if (!reload(ctl, r, err)) {
+		for (i = 0; i < r->nr_ssds; i++)
+			announce_left(r->ssds[i]);
 		return 0;
+	}
 	/* a refusal would say that the pool is unchanged */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
@@ -248,7 +289,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		;
 	ctl_args(ctl, argc, 2, 2);
 	what = argv[optind + 1];
-	ret = ctl_find(ctl, argv[optind], &r->entry);
+	ret = pool_lock_named(ctl, argv[optind]) ?: ctl_find(ctl, argv[optind], &r->entry);
 	if (!ret)
 		ret = strcmp(what, "cache") ? remove_named(ctl, &r->entry, what) :
 					      remove_cache(ctl, r);

@@ -2,6 +2,7 @@
 /* kvpoolctl rename: give a running pool, and its device, another name. */
 #include "ctl.h"
 #include "names.h"
+#include "pool_lock.h"
 #include "stats.h"
 #include "text.h"
 
@@ -76,7 +77,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	fault = name_fault(name, command_names());
 	if (fault)
 		return ctl_usage(ctl, "'%.64s': %s", name, fault);
-	ret = ctl_find(ctl, argv[optind], &e);
+	ret = pool_lock_named(ctl, argv[optind]) ?: ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
 	if (check(&e, name, &err) || (!ctl->dry_run && rename_pool(&e, name, &err)))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "legs.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "resilver.h"
 #include "shadow.h"
@@ -97,7 +98,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	o.leg = argv[optind + 1];
 	o.new = c > 2 ? argv[optind + 2] : NULL;
 	o.force = leg.force;
-	ret = leg_open(ctl, o.pool, o.leg, &e, &s, &leg.leg);
+	ret = pool_lock_named(ctl, o.pool) ?: leg_open(ctl, o.pool, o.leg, &e, &s, &leg.leg);
 	if (ret)
 		return ret;
 	leg.e = &e;

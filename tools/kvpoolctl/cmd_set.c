@@ -2,6 +2,7 @@
 /* kvpoolctl set: change a tunable of a running pool. */
 #define _GNU_SOURCE
 #include "drain.h"
+#include "pool_lock.h"
 #include "setting.h"
 
 /* KEY=VALUE, or KEY and VALUE as two words. */
@@ -45,7 +46,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return ctl_fail(ctl, &err);
 	}
 	if (!strcmp(s.key, "cache_mode"))
-		ret = drain_set_mode(ctl, e.name, s.value, force, &err);
+		ret = pool_lock(ctl, e.uuid, &err) ?:
+		      drain_set_mode(ctl, e.name, s.value, force, &err);
 	else
 		ret = setting_apply(e.name, &s, &err);
 	if (ret)

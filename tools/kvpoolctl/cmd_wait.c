@@ -10,6 +10,8 @@
 
 #define POLL_US		200000
 
+enum { NOW = 1000 };
+
 enum { SCRUB, RESILVER, DRAIN, TRIM, REPLACE, KINDS };
 
 static const char *const words[KINDS] = {
@@ -139,25 +141,43 @@ static int check_goes_on(const struct dm_entry *e, unsigned int kinds, struct er
 		       words[kind]);
 }
 
+static int end_now(struct ctl *ctl, const struct dm_entry *e)
+{
+	struct err err;
+
+	if (check_goes_on(e, 1u << REPLACE, &err) || replaced_end(ctl, e, &err))
+		return ctl_fail(ctl, &err);
+	return ctl_done(ctl);
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	const char *list = NULL;
 	unsigned int kinds = 0;
+	bool now = false;
+	int c;
 	struct dm_entry e;
 	struct err err;
 	int i, ret;
 
-	while (ctl_getopt(ctl, argc, argv) != -1)
-		list = optarg;	/* -t is the only option */
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
+		if (c == NOW)
+			now = true;
+		else
+			list = optarg;
 	if (list)
 		kinds = parse(list);
 	if (list && !kinds)
 		return ctl_usage(ctl, "-t takes scrub, resilver, drain, trim, replace, "
 				 "or several with commas");
+	if (now && kinds != 1u << REPLACE)
+		return ctl_usage(ctl, "--now goes with -t replace");
 	ctl_args(ctl, argc, 1, 1);
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
+	if (now)
+		return end_now(ctl, &e);
 	if ((!list && find_running(e.name, &kinds, &err)) || check_goes_on(&e, kinds, &err))
 		return ctl_fail(ctl, &err);
 	for (i = 0; i < KINDS; i++)
@@ -169,13 +189,15 @@ static int run(struct ctl *ctl, int argc, char **argv)
 static const struct ctl_option options[] = {
 	{ 't', NULL, "LIST",
 	  "wait for some of: scrub,resilver,drain,trim,replace" },
+	{ NOW, "now", NULL,
+	  "with -t replace: end each replacement that can be ended now, and do not wait" },
 	{ 0, NULL, NULL, NULL }
 };
 
 const struct command cmd_wait = {
 	.name = "wait",
 	.purpose = "wait until a scrub, resilver, drain, trim or replace has ended",
-	.args = "[-t LIST] POOL",
+	.args = "[-t LIST] [--now] POOL",
 	.about = "Waits until operations of a pool have ended: a scrub, the resilver of legs, a "
 		"move of the log onto the cache or off it (drain), a trim, or the replacement of a "
 		"leg in use (replace). Without -t it waits for all that run now. At the end of a "

@@ -119,7 +119,7 @@ _kvpoolctl_of() {
 		valued=''
 		places='pool device' ;;
 	wait)
-		options='-t -j --json -p --plain -q --quiet -h --help -V --version'
+		options='-t --now -j --json -p --plain -q --quiet -h --help -V --version'
 		valued='-t:scrub,resilver,drain,trim,replace'
 		places='pool' ;;
 	cancel)

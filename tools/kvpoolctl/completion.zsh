@@ -462,6 +462,7 @@ _kvpoolctl_of() {
 	wait)
 		_arguments -s \
 			'*-t[wait for some of]:LIST:(scrub resilver drain trim replace)' \
+			'--now[with -t replace]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "drain.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 
 #define POLL_NS		200000000
@@ -74,6 +75,7 @@ static int wait_for_end(struct ctl *ctl, const char *pool, const sigset_t *set, 
 	struct stats s;
 	int ret;
 
+	pool_unlock();
 	for (;;) {
 		if (stats_load(pool, &s, err))
 			return -1;
@@ -122,6 +124,21 @@ int drain_set_mode(struct ctl *ctl, const char *pool, const char *mode, bool for
 int drain_undo(const char *pool, struct err *err)
 {
 	return dm_message(pool, "set cache_mode writeback force", NULL, err);
+}
+
+void drain_undo_failed(const char *pool, struct err *err)
+{
+	char why[sizeof(err->why)];
+	struct err undo;
+
+	if (!drain_undo(pool, &undo))
+		return;
+	memcpy(why, err->why, sizeof(why));
+	snprintf(err->why, sizeof(err->why), "%.280s; and the cache is write-through now: %.160s",
+		 why, undo.why);
+	snprintf(err->mend, sizeof(err->mend), "kvpoolctl set -f %.64s cache_mode=writeback, once "
+		 "that is mended; then ask for it again", pool);
+	err->code = ERR_FAILED;
 }
 
 /* A drain that an interrupted `remove` has left running is as good as a new one. */

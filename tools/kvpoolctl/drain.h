@@ -5,6 +5,10 @@
 
 #include "ctl.h"
 
+/*
+ * All that wait for a drain let go of the pool's lock (pool_lock.h), and do not take it again.
+ */
+
 /**
  * drain_wait() - wait, with progress, until no drain runs; -1 with @err: it was cancelled, or
  * failed
@@ -37,6 +41,12 @@ void drain_shield(void);
 
 /** drain_undo() - return the log to the cache; -1 with @err: the reason why it does not return */
 int drain_undo(const char *pool, struct err *err);
+
+/**
+ * drain_undo_failed() - the change failed, as @err says: return the log; if that fails, too, @err
+ * says that as well
+ */
+void drain_undo_failed(const char *pool, struct err *err);
 
 /**
  * drain_stays_off() - the change @done was made, but the log does not return, as @err says: put

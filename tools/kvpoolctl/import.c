@@ -405,12 +405,10 @@ bool import_leave_out(const struct found_pool *p, const struct import_options *o
 	return !o->readonly && (leave_out(p, o, true, without) || leave_out(p, o, false, without));
 }
 
-bool import_takes_files;
-
 /* Checks a leg that is there: false if it cannot be used. */
 static bool check_device(const struct device *d, const struct import_options *o, struct err *err)
 {
-	if (!d->rdev && !import_takes_files)
+	if (!d->rdev && !device_takes_files)
 		err_set(err, ERR_NOT_BLOCK_DEVICE, d->path, "attach it with losetup first",
 			"an image file");
 	else if (d->readonly && !o->readonly)

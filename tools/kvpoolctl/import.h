@@ -40,9 +40,6 @@ void import_check_devices(const struct found_pool *p, const struct import_option
 bool import_leave_out(const struct found_pool *p, const struct import_options *o,
 		      struct found_pool *without);
 
-/* image files count as devices; only tests change it */
-extern bool import_takes_files;
-
 /** import_log_lost() - is the log on a cache that is missing, and not empty? */
 bool import_log_lost(const struct found_pool *p);
 

@@ -352,6 +352,7 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 
 	if (label_read(&leg->dev, &l, err))
 		return -1;
+	plan_note_label(leg, &l);
 	leg->labelled = l.valid || l.bad;
 	if (!leg->labelled)
 		ret = 0;
@@ -376,6 +377,34 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 
 /* Stands for the protective MBR on a device that has no label. */
 static const char was_leg[] = "kvpool";
+
+void plan_note_label(struct plan_leg *leg, const struct label *l)
+{
+	leg->labels = l->valid + l->bad;
+	leg->epoch = l->sb ? l->sb->epoch : 0;
+	leg->sequence = l->sb ? l->sb->sequence : 0;
+}
+
+int plan_leg_same(const struct plan_leg *was, const struct plan_leg *now, struct err *err)
+{
+	static const char mend[] = "see what it holds, then ask for it again";
+	const char *path = was->dev.path;
+
+	if (!device_same(&was->dev, &now->dev) || was->dev.bytes != now->dev.bytes)
+		return err_set(err, ERR_REFUSED, path, mend,
+			       "it is another device now, or has another size, than when it was "
+			       "checked");
+	if (strcmp(was->signature, now->signature))
+		return err_set(err, ERR_SIGNATURE, path, mend,
+			       "its contents have changed since it was checked: it holds %s, and "
+			       "had %s", *now->signature ? now->signature : "no signature",
+			       *was->signature ? was->signature : "none");
+	if (was->labels != now->labels || was->epoch != now->epoch ||
+	    was->sequence != now->sequence)
+		return err_set(err, ERR_MEMBER, path, mend,
+			       "its kvpool label has changed since it was checked");
+	return 0;
+}
 
 static int find_signature(void *arg, struct err *err)
 {

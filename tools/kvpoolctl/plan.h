@@ -18,6 +18,9 @@ struct plan_leg {
 	bool labelled;		/* it carries a label of kvpool */
 	char old_pool[KVP_NAME_LEN + 1];	/* the former pool of a label; empty: none */
 	bool spare;		/* a spare of this pool: the module makes it blank */
+	/* its superblock when it was checked: it had @labels, and these were the newest numbers */
+	unsigned int labels;
+	u64 epoch, sequence;
 };
 
 struct plan {
@@ -86,6 +89,16 @@ int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct er
  */
 int plan_spares(struct plan *p, const struct kvp_geometry *cache, struct err *err);
 
+/**
+ * plan_leg_same() - is @now what was planned with before? -1 with @err
+ *
+ * For a plan that is made again: another device, or other contents, were not asked for.
+ */
+int plan_leg_same(const struct plan_leg *was, const struct plan_leg *now, struct err *err);
+
+/** plan_note_label() - note the superblock in @l */
+void plan_note_label(struct plan_leg *leg, const struct label *l);
+
 /** plan_write() - append to the table line */
 void plan_write(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -93,7 +106,12 @@ void plan_write(struct plan *p, const char *format, ...) __attribute__((format(p
 void plan_write_sizes(struct plan *p);
 void plan_write_vdevs(struct plan *p);
 
-/** plan_wipe() - make the new devices blank, as the module demands */
+/**
+ * plan_wipe() - make the new devices blank, as the module demands
+ *
+ * Each is held, and looked at once more before: it must be the device that was planned with, with
+ * the contents that it had then.
+ */
 int plan_wipe(const struct plan *p, struct err *err);
 
 /** plan_wipe_leg() - the same for one of them */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "legs.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "replaced.h"
 #include "resilver.h"
@@ -138,16 +139,60 @@ static int detach(struct ctl *ctl, const struct dm_entry *e, const struct stats 
 	return there ? -1 : 0;
 }
 
-/* Let the shadow take the place. If the leg was lost, the new leg resilvers: wait for that. */
-static int end_and_wait(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
-			struct err *err)
-{
-	bool whole = !strcmp(stats_text(s, "shadow.state"), "online");
+/* --- ending ----------------------------------------------------------------------------------- */
 
-	if (shadow_end(ctl, e, s, err))
-		return -1;
-	return !whole && resilver_wait(ctl, e->name, NULL, err) ? -1 : 1;
+/*
+ * End one replacement: the new device has everything, or the old leg was lost. @resilvers is set if
+ * the new one then makes what is missing there. 1: one has ended; 0: there is none to end.
+ */
+static int end_one(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+		   bool *resilvers, struct err *err)
+{
+	struct replaced_pair p;
+	unsigned int i;
+
+	/* While there is a shadow, no leg can be detached. */
+	if (shadow_is_there(s)) {
+		if (shadow_state(s) != REPLACED_LEFT)
+			return 0;
+		*resilvers = strcmp(stats_text(s, "shadow.state") ?: "", "online");
+		return shadow_end(ctl, e, s, err) ? -1 : 1;
+	}
+	for (i = 0; replaced_find(s, i, &p); i = p.new + 1)
+		if (replaced_state(s, &p) == REPLACED_LEFT)
+			return detach(ctl, e, s, p.old, err) ? -1 : 1;
+	return 0;
 }
+
+/* Asks the pool with its lock: what was seen without may have changed. */
+static int end_locked(struct ctl *ctl, const struct dm_entry *e, bool *resilvers, struct err *err)
+{
+	struct stats s;
+	int ret = -1;
+
+	if (pool_lock(ctl, e->uuid, err))
+		return -1;
+	if (!stats_load(e->name, &s, err)) {
+		ret = end_one(ctl, e, &s, resilvers, err);
+		stats_free(&s);
+	}
+	pool_unlock();
+	return ret;
+}
+
+int replaced_end(struct ctl *ctl, const struct dm_entry *e, struct err *err)
+{
+	bool resilvers;
+	int i, ret = 1;
+
+	for (i = 0; ret == 1 && i < KVP_MAX_LEGS; i++)
+		ret = end_locked(ctl, e, &resilvers, err);
+	return ret < 0 ? -1 : 0;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+#define CAN_END		2	/* of look() */
 
 /* Did no leg resilver in the last looks? Then none is about to begin. */
 static bool stands(const struct stats *s, unsigned int *settles)
@@ -162,12 +207,12 @@ static bool stands(const struct stats *s, unsigned int *settles)
  * Returns 1: look again. A shadow comes before all others: while there is one, no leg can be
  * detached. The shadow may wait for its leg, which has returned, or is about to return.
  */
-static int look_at_shadow(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
-			  unsigned int *settles, struct err *err)
+static int look_at_shadow(const struct dm_entry *e, const struct stats *s, unsigned int *settles,
+			  struct err *err)
 {
 	switch (shadow_state(s)) {
 	case REPLACED_LEFT:
-		return end_and_wait(ctl, e, s, err);
+		return CAN_END;
 	case REPLACED_STOPPED:
 		return shadow_stopped(e, s, err);
 	case REPLACED_WAITS:
@@ -177,21 +222,21 @@ static int look_at_shadow(struct ctl *ctl, const struct dm_entry *e, const struc
 	}
 }
 
-/* 1: look again; 0: all have ended. */
-static int look(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
-		unsigned int *settles, struct err *err)
+/* 1: look again; CAN_END; 0: all have ended. */
+static int look(const struct dm_entry *e, const struct stats *s, unsigned int *settles,
+		struct err *err)
 {
 	struct replaced_pair p, waiting;
 	bool any = false, waits_for_other = false;
 	unsigned int i;
 
 	if (shadow_is_there(s))
-		return look_at_shadow(ctl, e, s, settles, err);
+		return look_at_shadow(e, s, settles, err);
 	for (i = 0; replaced_find(s, i, &p); i = p.new + 1) {
 		any = true;
 		switch (replaced_state(s, &p)) {
 		case REPLACED_LEFT:
-			return detach(ctl, e, s, p.old, err) ? -1 : 1;
+			return CAN_END;
 		case REPLACED_STOPPED:
 			return stopped(e, s, &p, err);
 		case REPLACED_WAITS:
@@ -207,20 +252,34 @@ static int look(struct ctl *ctl, const struct dm_entry *e, const struct stats *s
 	return any;
 }
 
+/* If the old leg was lost, the new one resilvers then: wait for that. */
+static int end_and_wait(struct ctl *ctl, const struct dm_entry *e, struct err *err)
+{
+	bool resilvers = false;
+	int ret = end_locked(ctl, e, &resilvers, err);
+
+	if (ret < 0 || !resilvers)
+		return ret < 0 ? -1 : 1;
+	return resilver_wait(ctl, e->name, NULL, err) ? -1 : 1;
+}
+
 int replaced_wait(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 {
 	unsigned int settles = 0;
 	struct stats s;
 	int ret;
 
+	pool_unlock();
 	for (;;) {
 		if (stats_load(e->name, &s, err))
 			return -1;
-		ret = look(ctl, e, &s, &settles, err);
+		ret = look(e, &s, &settles, err);
 		if (ret == 1)
 			ctl_progress(ctl, "replace", stats_number(&s, "resilver.done"),
 				     stats_number(&s, "resilver.total"));
 		stats_free(&s);
+		if (ret == CAN_END)
+			ret = end_and_wait(ctl, e, err);
 		if (ret != 1)
 			break;
 		usleep(POLL_US);

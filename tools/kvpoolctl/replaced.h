@@ -40,7 +40,17 @@ const char *replaced_mend(const struct dm_entry *e, const struct stats *s,
 			  const struct replaced_pair *pair, char buf[REPLACED_MEND]);
 
 /**
+ * replaced_end() - end all replacements that can be ended now, and wait for no other
+ *
+ * A leg that has left is detached; a shadow that has everything, or whose leg was lost, takes the
+ * place. Takes the pool's lock (pool_lock.h), and lets go of it.
+ */
+int replaced_end(struct ctl *ctl, const struct dm_entry *e, struct err *err);
+
+/**
  * replaced_wait() - wait until no leg is being replaced, and detach those that have left
+ *
+ * Has the pool's lock only while it ends one.
  *
  * Return: 0; or -1 with @err: a new leg is out, or another leg of its vdev.
  */

@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "label.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "reload.h"
 #include "resilver.h"
@@ -452,6 +453,7 @@ int resilver_wait(struct ctl *ctl, const char *pool, const char *uuid, struct er
 	struct stats s;
 	int ret;
 
+	pool_unlock();
 	if (stats_load(pool, &s, err))
 		return -1;
 	note_legs(&s, uuid, &w);

@@ -41,6 +41,8 @@ bool resilver_table(const struct stats *s, unsigned int leg, dev_t rdev, const c
 /**
  * resilver_wait() - wait until the leg @uuid does not resilver any more; NULL: until no leg does
  *
+ * Lets go of the pool's lock (pool_lock.h).
+ *
  * Return: 0; or -1 with @err: a leg is not in sync.
  */
 int resilver_wait(struct ctl *ctl, const char *pool, const char *uuid, struct err *err);

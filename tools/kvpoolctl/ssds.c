@@ -6,6 +6,7 @@
 #include "drain.h"
 #include "format/logplace.h"
 #include "plan.h"
+#include "pool_lock.h"
 #include "pool_object.h"
 #include "reload.h"
 #include "shadow.h"
@@ -23,6 +24,7 @@ struct ssds_change {
 	/* numbers of the devices that the pool holds as its SSDs; "-" if missing */
 	char held[KVP_MAX_MIRROR_LEGS][32];
 	bool logs_there;		/* the cache carries the log */
+	bool drained;			/* it did, and was taken off for this change */
 	/* the mode is write-back; if the log is elsewhere, no SSD could take it so far */
 	bool writeback;
 	/* the log stays off the cache: too few SSDs are left, or the pool would survive less */
@@ -187,9 +189,12 @@ static int look(struct ssds_change *x, struct err *err)
 	if (dm_table(x->entry.name, &x->sectors, &x->params, err) ||
 	    stats_load(x->entry.name, &s, err))
 		return -1;
-	x->losses = stats_losses(&s);
 	mode = stats_text(&s, "cache.mode");
-	x->writeback = mode && !strcmp(mode, "writeback");
+	/* With the log off for a while, what it was before counts. */
+	if (!x->drained) {
+		x->losses = stats_losses(&s);
+		x->writeback = mode && !strcmp(mode, "writeback");
+	}
 	ret = shadow_none(&x->entry, &s, err) ?:
 	      plan_pool(&x->plan, &s, &x->cache, &x->logs_there, err);
 	if (!ret)
@@ -289,7 +294,51 @@ static int make_table(struct ssds_change *x, struct err *err)
 	return ret;
 }
 
+static int make_plan(struct ssds_change *x, struct err *err)
+{
+	return look(x, err) || plan_new(x, err) || make_table(x, err) ? -1 : 0;
+}
+
+/* The plan was made before a drain, which takes hours, and the pool may have changed since. */
+static int plan_again(struct ssds_change *x, struct err *err)
+{
+	const struct plan_leg was = x->plan.legs[x->plan.first_leg];
+
+	plan_close(&x->plan);
+	free(x->params);
+	x->params = NULL;
+	memset(&x->plan, 0, sizeof(x->plan));
+	if (dm_find(x->entry.uuid, &x->entry, err) || make_plan(x, err))
+		return -1;
+	return x->o->new ? plan_leg_same(&was, &x->plan.legs[x->plan.first_leg], err) : 0;
+}
+
 /* --- the run ------------------------------------------------------------------------- */
+
+#define DRAINS		3
+
+/*
+ * While this waits for the log to leave the cache, it has no lock, so another command may change
+ * the pool, and return the log to the cache. Ends with the lock, and a plan of the pool as it is.
+ */
+static int log_leaves(struct ctl *ctl, struct ssds_change *x, struct err *err)
+{
+	int i;
+
+	for (i = 0; x->logs_there; i++) {
+		if (i == DRAINS)
+			return err_set(err, ERR_FAILED, x->entry.name, "ask for it again",
+				       "other commands return the log to the cache");
+		if (drain_for_a_while(ctl, x->entry.name, err))
+			return -1;
+		x->drained = true;
+		if (pool_lock(ctl, x->entry.uuid, err) || plan_again(x, err)) {
+			drain_undo_failed(x->entry.name, err);
+			return -1;
+		}
+	}
+	return 0;
+}
 
 /*
  * Returns the log to the cache. If too few SSDs are left, the pool continues without that, as the
@@ -329,7 +378,7 @@ static int execute(struct ctl *ctl, struct ssds_change *x, struct err *err)
 	char old[sizeof(x->after)], why[sizeof(err->why)];
 	int ret;
 
-	if (x->logs_there && drain_for_a_while(ctl, x->entry.name, err))
+	if (log_leaves(ctl, x, err))
 		return -1;
 	drain_shield();
 	ret = x->o->new ? plan_wipe(&x->plan, err) : 0;
@@ -349,14 +398,14 @@ static int execute(struct ctl *ctl, struct ssds_change *x, struct err *err)
 		note_idle(ctl, x);
 		return log_returns(ctl, x, err);
 	}
-	if (x->logs_there)
-		drain_undo(x->entry.name, NULL);
 	/* a refusal would say that the pool is unchanged */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
 	snprintf(why, sizeof(why), "%.340s (the cache has its old SSDs%s)", err->why,
 		 x->o->new ? "; first and last MiB of the new device may be overwritten" : "");
 	memcpy(err->why, why, sizeof(why));
+	if (x->drained)
+		drain_undo_failed(x->entry.name, err);
 	return -1;
 }
 
@@ -419,8 +468,7 @@ int ssds_change(struct ctl *ctl, const struct ssds_order *o)
 		abort();
 	x->o = o;
 	ret = ctl_find(ctl, o->pool, &x->entry);
-	if (!ret && (look(x, &err) || plan_new(x, &err) || make_table(x, &err) ||
-		     (!ctl->dry_run && execute(ctl, x, &err))))
+	if (!ret && (make_plan(x, &err) || (!ctl->dry_run && execute(ctl, x, &err))))
 		ret = ctl_fail(ctl, &err);
 	else if (!ret)
 		report(ctl, x);

@@ -22,7 +22,11 @@ struct ssds_order {
 	bool leaves, anew, force;
 };
 
-/** ssds_change() - make the change, or print the plan; returns the exit status */
+/**
+ * ssds_change() - make the change, or print the plan; returns the exit status
+ *
+ * With the pool's lock (pool_lock.h). It is let go of while the log leaves the cache.
+ */
 int ssds_change(struct ctl *ctl, const struct ssds_order *o);
 
 #endif

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "label.h"
 #include "pool_object.h"
+#include "pool_lock.h"
 #include "stop.h"
 
 #define PATIENCE	10		/* tenths of a second, for udev to close the device */
@@ -142,13 +143,30 @@ static void say_what_travels(struct ctl *ctl, json_object *travel)
 			json_object_get_string(json_object_array_get_idx(travel, i)));
 }
 
-static int stop(const struct dm_entry *e, const char *mark, bool drain, bool readonly,
-		struct err *err)
+/*
+ * A running pool that stays marked looks to every host as if it had been stopped, and an import
+ * there does not ask for --takeover.
+ */
+static void note_marked(const struct dm_entry *e, const char *mark, const struct err *why,
+			struct err *err)
+{
+	char failed[sizeof(err->why)];
+
+	memcpy(failed, err->why, sizeof(failed));
+	snprintf(err->mend, sizeof(err->mend), "import it nowhere else; then dmsetup message "
+		 "%.64s 0 mark none, or stop what uses it and kvpoolctl export %.64s", e->name,
+		 e->name);
+	snprintf(err->why, sizeof(err->why), "%.180s. THE POOL RUNS, AND ITS LABELS SAY THAT IT "
+		 "WAS %s: the mark cannot be taken back (%.150s), so another host may start it, "
+		 "too", failed, strcmp(mark, "destroyed") ? "EXPORTED" : "DESTROYED", why->why);
+	err->code = ERR_FAILED;
+}
+
+static int mark_and_stop(const struct dm_entry *e, const char *mark, bool readonly,
+			 struct err *err)
 {
 	char message[64];
-
-	if (drain && !readonly && dm_message(e->name, "checkpoint", NULL, err))
-		return -1;
+	struct err why;
 
 	snprintf(message, sizeof(message), "mark %s", mark);
 	if (!readonly && dm_message(e->name, message, NULL, err)) {
@@ -159,8 +177,8 @@ static int stop(const struct dm_entry *e, const char *mark, bool drain, bool rea
 	}
 	if (!dm_stop(e->name, err))
 		return 0;
-	if (!readonly)
-		dm_message(e->name, "mark none", NULL, NULL);
+	if (!readonly && dm_message(e->name, "mark none", NULL, &why))
+		note_marked(e, mark, &why, err);
 	return -1;
 }
 
@@ -180,6 +198,21 @@ static void give_up_legs(json_object *pool)
 	json_object_put(legs);
 }
 
+/* Data may take long to go home; a command that changes the table takes its turn meanwhile. */
+static int stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool drain,
+		bool readonly, struct err *err)
+{
+	int ret;
+
+	if (drain && !readonly && dm_message(e->name, "checkpoint", NULL, err))
+		return -1;
+	if (pool_lock(ctl, e->uuid, err))
+		return -1;
+	ret = mark_and_stop(e, mark, readonly, err);
+	pool_unlock();
+	return ret;
+}
+
 int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool drain)
 {
 	bool export = strcmp(mark, "destroyed");
@@ -196,7 +229,7 @@ int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool 
 		return ctl_fail(ctl, &err);
 	if (!ctl->dry_run) {
 		ctl_busy(ctl, "writing memory home");
-		ret = stop(e, mark, drain, now.readonly, &err);
+		ret = stop(ctl, e, mark, drain, now.readonly, &err);
 		ctl_busy_end();
 	}
 	if (ret) {

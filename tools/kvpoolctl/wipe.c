@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Makes devices blank before they become legs. */
 #include <linux/fs.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -40,15 +41,44 @@ struct wiping {
 	const struct plan_leg *leg;
 };
 
+/*
+ * Nothing held the device since it was checked, and hours may have passed. Now it is held: what is
+ * seen here stays.
+ */
+static int check_again(const struct plan_leg *leg, struct err *err)
+{
+	struct plan_leg *now = calloc(1, sizeof(*now));
+	struct label l;
+	int ret;
+
+	if (!now)
+		return err_set(err, ERR_FAILED, leg->dev.path, "free some memory", "out of memory");
+	ret = device_open_now(leg->dev.path, true, &now->dev, err);
+	if (!ret) {
+		ret = label_read(&now->dev, &l, err);
+		if (!ret) {
+			plan_note_label(now, &l);
+			label_free(&l);
+			ret = signature_find(leg->dev.path, now->signature,
+					     sizeof(now->signature), err) < 0 ||
+			      plan_leg_same(leg, now, err) ? -1 : 0;
+		}
+		device_close(&now->dev);
+	}
+	free(now);
+	return ret;
+}
+
 static int wipe_leg(void *arg, struct err *err)
 {
 	const struct wiping *w = arg;
 	const struct plan_leg *leg = w->leg;
-	int fd = device_claim(&leg->dev, err), ret = 0;
+	int fd = device_claim(&leg->dev, err), ret;
 
 	if (fd < 0)
 		return -1;
-	if (w->p->force)
+	ret = check_again(leg, err);
+	if (!ret && w->p->force)
 		ret = signature_wipe(fd, leg->dev.path, err);
 	if (!ret)
 		ret = zero_label(fd, 0, leg, err);

@@ -18,6 +18,7 @@
 #define MAX_DEPTH	8	/* of devices stacked on each other */
 
 unsigned int device_patience = WATCHED_PATIENCE;
+bool device_takes_files;
 
 void *blocks_alloc(u32 count)
 {
@@ -64,7 +65,8 @@ int device_open_now(const char *path, bool allow_file, struct device *d, struct 
 	if (stat(path, &st))
 		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, path, mend, "%s",
 			       strerror(errno));
-	if (!S_ISBLK(st.st_mode) && !(allow_file && S_ISREG(st.st_mode)))
+	if (!S_ISBLK(st.st_mode) &&
+	    !((allow_file || device_takes_files) && S_ISREG(st.st_mode)))
 		return err_set(err, ERR_NOT_BLOCK_DEVICE, path,
 			       "name a block device; a file needs losetup first",
 			       "not a block device");
@@ -698,12 +700,29 @@ int device_unused(const struct device *d, struct err *err)
 	return device_apart(d->path, hold, (void *)d, NULL, 0, err);
 }
 
+/* A path may lead elsewhere by now. */
+static bool is_still(int fd, const struct device *d)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	if (d->rdev || S_ISBLK(st.st_mode))
+		return S_ISBLK(st.st_mode) && st.st_rdev == d->rdev;
+	return st.st_dev == d->file_dev && st.st_ino == d->file_ino;
+}
+
 int device_claim(const struct device *d, struct err *err)
 {
 	int fd = open(d->path, O_RDWR | O_EXCL | O_CLOEXEC);
 
-	if (fd >= 0)
+	if (fd >= 0 && is_still(fd, d))
 		return fd;
+	if (fd >= 0) {
+		close(fd);
+		return err_set(err, ERR_HELD, d->path, "see what it is now, then ask for it again",
+			       "its path leads to another device than when it was checked");
+	}
 	if (errno == EBUSY)
 		return err_set(err, ERR_HELD, d->path, "see what uses it: lsblk, fuser",
 			       "another driver or program holds it");

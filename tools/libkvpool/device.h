@@ -28,6 +28,9 @@ struct device {
 /* how long a device may take to answer, in seconds; only tests change it; 0: for ever */
 extern unsigned int device_patience;
 
+/* image files count as block devices; only tests change it */
+extern bool device_takes_files;
+
 /**
  * device_open() - open a device for reading
  * @allow_file: accept an image file
@@ -163,6 +166,8 @@ void device_announce(dev_t rdev);
 
 /**
  * device_claim() - open exclusively, for reading and writing; for device_apart()
+ *
+ * Refuses a path that leads to another device now than to @d.
  *
  * Return: a file descriptor, or -1 with @err.
  */

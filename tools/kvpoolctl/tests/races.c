@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,9 +18,23 @@
 #include "import.h"
 #include "pool_lock.h"
 
-extern const struct command cmd_import;
+extern const struct command cmd_add, cmd_detach, cmd_export, cmd_import, cmd_remove, cmd_replace;
 
 /* --- in place of libkvpool/dm.c ----------------------------------------------------------- */
+
+#define POOL_UUID	"50505050-5050-5050-5050-505050505050"
+
+/* A mirror of two legs with a cache of two SSDs, on images; device-mapper has it as "tank". */
+static struct {
+	struct image m;
+	bool runs, drains;
+	char table[128], loaded[512];
+	char sent[8][64];		/* messages */
+	unsigned int sent_count;
+	const char *refuses;		/* this message */
+	bool stop_fails;
+	void (*at_drain)(void);		/* what happens while the log leaves the cache */
+} pool;
 
 static struct {
 	char started[4][64];		/* names */
@@ -36,9 +51,25 @@ int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
 	return 0;
 }
 
+/* Has this process the lock of the pool? */
+static bool is_locked(void)
+{
+	char path[128];
+	bool locked;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/kvpoolctl-" POOL_UUID ".lock", pool_lock_dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	locked = flock(fd, LOCK_EX | LOCK_NB);
+	close(fd);
+	return locked;
+}
+
 int dm_find(const char *name, struct dm_entry *e, struct err *err)
 {
-	(void)e;
+	*e = (struct dm_entry){ .name = "tank", .uuid = POOL_UUID, .live = true };
+	if (pool.runs && (!strcmp(name, "tank") || !strcmp(name, POOL_UUID)))
+		return 0;
 	return err_set(err, ERR_NOT_FOUND, name, "-", "no such pool is active");
 }
 
@@ -64,10 +95,67 @@ int dm_start(const char *name, const char *uuid, u64 sectors, const char *params
 	return 0;
 }
 
+static char *stats_now(void)
+{
+	char *text = calloc(1, 8192), *p = text, uuid[UUID_BUF];
+	bool on_cache = pool.m.sb.log_vdev == 1;
+	unsigned int i;
+
+	p += sprintf(p, "name=tank\nstate=online\nera=90\nlosses_survivable=1\nlegs=4\nvdevs=2\n"
+		     "vdev.0.kind=mirror\nvdev.0.first_leg=0\nvdev.0.legs=2\nvdev.1.kind=cache\n"
+		     "vdev.1.first_leg=2\nvdev.1.legs=2\ncache.vdev=1\ncache.mode=%s\nlog.on=%s\n"
+		     "drain.state=%s\n", on_cache ? "writeback" : "writethrough",
+		     on_cache ? "cache" : "legs", pool.drains ? "running" : "finished");
+	for (i = 0; i < 4; i++)
+		p += sprintf(p, "leg.%u.uuid=%s\nleg.%u.path=%s\nleg.%u.state=online\n", i,
+			     uuid_print(pool.m.sb.legs[i].uuid, uuid), i, pool.m.path[i], i);
+	return text;
+}
+
+static void move_log(u32 vdev)
+{
+	pool.m.sb.log_vdev = vdev;
+	pool.m.sb.sequence++;
+	image_seal(&pool.m);
+}
+
+/* The first look at a drain finds it running: it takes hours. */
+static void look_at_drain(void)
+{
+	if (!pool.drains)
+		return;
+	expect(!is_locked());
+	pool.drains = false;
+	move_log(0);
+	if (pool.at_drain)
+		pool.at_drain();
+}
+
 int dm_message(const char *name, const char *message, char **answer, struct err *err)
 {
-	(void)message, (void)answer;
-	return err_set(err, ERR_KERNEL, name, "-", "not in this test");
+	expect(!strcmp(name, "tank"));
+	if (answer) {
+		*answer = stats_now();
+		look_at_drain();
+		return 0;
+	}
+	snprintf(pool.sent[pool.sent_count++ % 8], 64, "%s", message);
+	if (pool.refuses && !strcmp(message, pool.refuses))
+		return err_set(err, ERR_KERNEL, name, "mend it", "no leg takes the label");
+	pool.drains |= !strncmp(message, "drain start", 11);
+	if (!strncmp(message, "set cache_mode writeback", 24))
+		move_log(1);
+	return 0;
+}
+
+static bool was_sent(const char *message)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool.sent_count && i < 8; i++)
+		if (!strcmp(pool.sent[i], message))
+			return true;
+	return false;
 }
 
 int module_load(struct err *err)
@@ -85,16 +173,19 @@ static int not_now(const char *name, struct err *err)
 
 int dm_table(const char *name, u64 *sectors, char **params, struct err *err)
 {
-	*sectors = 0;
-	*params = NULL;
-	return not_now(name, err);
+	(void)name, (void)err;
+	*sectors = 2097152;
+	*params = strdup(pool.table);
+	return 0;
 }
 
 int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors, const char *old,
 	      struct err *err)
 {
-	(void)sectors, (void)params, (void)old_sectors, (void)old;
-	return not_now(name, err);
+	(void)name, (void)sectors, (void)old_sectors, (void)old, (void)err;
+	expect(is_locked());
+	snprintf(pool.loaded, sizeof(pool.loaded), "%s", params);
+	return 0;
 }
 
 int dm_rename(const char *name, const char *to, struct err *err)
@@ -105,7 +196,9 @@ int dm_rename(const char *name, const char *to, struct err *err)
 
 int dm_stop(const char *name, struct err *err)
 {
-	return not_now(name, err);
+	expect(is_locked());
+	return pool.stop_fails ? err_set(err, ERR_BUSY, name, "see lsblk", "the device is in use") :
+				 0;
 }
 
 int dm_resume(const char *name, struct err *err)
@@ -150,6 +243,7 @@ static int run(const struct command *cmd, bool dry, const char *const *words)
 	stdout = stderr = fmemopen(out, sizeof(out) - 1, "w");
 	optind = 0;
 	ret = cmd->run(&ctl, argc, argv);
+	pool_unlock();
 	fclose(stdout);
 	stdout = was_out;
 	stderr = was_errors;
@@ -199,23 +293,24 @@ static void end_holder(pid_t pid, int tell)
 	expect(waitpid(pid, &status, 0) == pid && !status);
 }
 
-/* Waits for the lock in another process, which has 5 s; returns its status. */
+/* Waits for the lock in another process, and sends it @send, if not 0. Returns its status. */
 static int wait_in_child(bool held_back, int send)
 {
 	struct ctl ctl = { .cmd = &other_command, .quiet = true };
-	sigset_t set;
+	sigset_t set, before;
 	struct err err;
 	int status;
-	pid_t pid = fork();
+	pid_t pid;
 
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(held_back ? SIG_BLOCK : SIG_UNBLOCK, &set, &before);
+	pid = fork();
 	if (!pid) {
-		sigemptyset(&set);
-		sigaddset(&set, SIGTERM);
-		if (held_back)
-			sigprocmask(SIG_BLOCK, &set, NULL);
-		alarm(20);
+		alarm(100);
 		_exit(pool_lock(&ctl, LOCKED, &err) ? 3 : 0);
 	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	usleep(300000);
 	if (send)
 		kill(pid, send);
@@ -402,6 +497,201 @@ static void test_import_refused_before(void)
 	end_import();
 }
 
+/* --- a change of SSDs --------------------------------------------------------------------- */
+
+#define TABLE(leg)	POOL_UUID " 0 mirror 2 8:0 " leg " cache 2 8:32 8:48"
+
+static char spare[64], second[64];	/* image files: a new SSD, and another device */
+
+static void make_file(char *path, const char *name)
+{
+	int fd;
+
+	snprintf(path, 64, "%s/%s", dir, name);
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, IMAGE_SMALL << KVP_BLOCK_SHIFT))
+		abort();
+	close(fd);
+}
+
+static void begin_change(void)
+{
+	memset(&pool, 0, sizeof(pool));
+	image_standard_cached(&pool.m, 2, IMAGE_SMALL, IMAGE_TWO_SSDS);
+	pool.runs = true;
+	strcpy(pool.table, TABLE("8:16"));
+	make_file(spare, "spare");
+	make_file(second, "second");
+}
+
+static void end_change(void)
+{
+	image_free(&pool.m);
+	pool.runs = false;
+}
+
+static const char *ssd(void)
+{
+	static char uuid[UUID_BUF];
+
+	return uuid_print(pool.m.sb.legs[3].uuid, uuid);
+}
+
+#define CHANGE(cmd, ...) RUN(cmd, false, (cmd)->name, __VA_ARGS__)
+
+/* The monitor has replaced a leg meanwhile. */
+static void other_leg(void)
+{
+	strcpy(pool.table, TABLE("8:64"));
+}
+
+/* Another change of SSDs ends, and returns the log. */
+static void log_returns_once(void)
+{
+	pool.at_drain = NULL;
+	move_log(1);
+}
+
+static void log_returns(void)
+{
+	move_log(1);
+}
+
+static void test_change_after_drain(void)
+{
+	begin_change();
+	pool.at_drain = other_leg;
+	expect(!CHANGE(&cmd_detach, "tank", ssd()));
+	expect(strstr(pool.loaded, " mirror 2 8:0 8:64 cache 1 "));
+	expect(was_sent("set cache_mode writeback") && pool.m.sb.log_vdev == 1);
+	end_change();
+	begin_change();
+	pool.at_drain = other_leg;
+	expect(!CHANGE(&cmd_remove, "tank", "cache") && strstr(pool.loaded, " mirror 2 8:0 8:64"));
+	end_change();
+	begin_change();
+	pool.at_drain = log_returns_once;
+	expect(!CHANGE(&cmd_detach, "tank", ssd()) && strstr(pool.loaded, " cache 1 "));
+	expect(pool.m.sb.log_vdev == 1);
+	end_change();
+	begin_change();
+	pool.at_drain = log_returns;
+	expect(CHANGE(&cmd_detach, "tank", ssd()) && !*pool.loaded);
+	expect(strstr(out, "other commands return the log"));
+	end_change();
+	begin_change();
+	pool.at_drain = log_returns;
+	expect(CHANGE(&cmd_remove, "tank", "cache") && !*pool.loaded);
+	end_change();
+}
+
+/* Someone makes a LUKS volume on the new SSD. */
+static void gets_contents(void)
+{
+	static const char luks[] = "LUKS\xba\xbe\0\1aes";
+	int fd = open(spare, O_RDWR | O_CLOEXEC);
+
+	if (pwrite(fd, luks, sizeof(luks), 0) != sizeof(luks))
+		abort();
+	close(fd);
+}
+
+static void gets_another_device(void)
+{
+	if (rename(second, spare))
+		abort();
+}
+
+static u64 bytes_written(const char *path)
+{
+	static char buf[1 << 20];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	u64 n = 0;
+	ssize_t got, i;
+
+	while ((got = read(fd, buf, sizeof(buf))) > 0)
+		for (i = 0; i < got; i++)
+			n += buf[i] != 0;
+	close(fd);
+	return n;
+}
+
+static void test_device_after_drain(void)
+{
+	begin_change();
+	expect(!CHANGE(&cmd_replace, "tank", ssd(), spare) && strstr(pool.loaded, " cache 2 8:32 "));
+	end_change();
+	begin_change();
+	pool.at_drain = gets_contents;
+	expect(CHANGE(&cmd_replace, "tank", ssd(), spare) && !*pool.loaded);
+	expect(strstr(out, "it holds a signature") && bytes_written(spare));
+	expect(pool.m.sb.log_vdev == 1);
+	end_change();
+	/* -f was given for what it had, and that was nothing */
+	begin_change();
+	pool.at_drain = gets_contents;
+	expect(CHANGE(&cmd_replace, "-f", "tank", ssd(), spare) && !*pool.loaded);
+	expect(strstr(out, "have changed since it was checked") && bytes_written(spare));
+	end_change();
+	begin_change();
+	pool.at_drain = gets_another_device;
+	expect(CHANGE(&cmd_replace, "tank", ssd(), spare) && !*pool.loaded);
+	expect(strstr(out, "it is another device now"));
+	end_change();
+	begin_change();
+	pool.at_drain = gets_contents;
+	expect(CHANGE(&cmd_add, "-f", "tank", "single", spare) && !*pool.loaded);
+	expect(strstr(out, "have changed since it was checked") && bytes_written(spare));
+	expect(pool.m.sb.log_vdev == 1);
+	end_change();
+	begin_change();
+	pool.at_drain = other_leg;
+	expect(!CHANGE(&cmd_add, "-f", "tank", "single", spare));
+	expect(strstr(pool.loaded, " mirror 2 8:0 8:64 single 1 "));
+	end_change();
+}
+
+/* A claim goes by the device, not by its path. */
+static void test_claim(void)
+{
+	struct device d;
+	struct err err;
+	int fd;
+
+	make_file(spare, "spare");
+	make_file(second, "second");
+	expect(!device_open_now(spare, true, &d, &err));
+	fd = device_claim(&d, &err);
+	expect(fd >= 0);
+	close(fd);
+	gets_another_device();
+	expect(device_claim(&d, &err) < 0 && strstr(err.why, "leads to another device"));
+	device_close(&d);
+}
+
+/* The undo of a change may fail, too, and is not dropped. */
+static void test_undo_fails(void)
+{
+	begin_change();
+	pool.at_drain = gets_contents;
+	pool.refuses = "set cache_mode writeback force";
+	expect(CHANGE(&cmd_replace, "tank", ssd(), spare) == EXIT_FAILED);
+	expect(strstr(out, "it holds a signature") && strstr(out, "the cache is write-through now: "
+							       "no leg takes the label"));
+	end_change();
+	begin_change();
+	pool.stop_fails = true;
+	expect(CHANGE(&cmd_export, "tank") == EXIT_REFUSED && was_sent("mark none"));
+	expect(!strstr(out, "ITS LABELS SAY"));
+	pool.refuses = "mark none";
+	expect(CHANGE(&cmd_export, "tank") == EXIT_FAILED);
+	expect(strstr(out, "the device is in use") && strstr(out, "THE POOL RUNS, AND ITS LABELS SAY "
+							     "THAT IT WAS EXPORTED"));
+	expect(strstr(out, "dmsetup message tank 0 mark none"));
+	end_change();
+}
+
 int main(void)
 {
 	char command[64];
@@ -409,11 +699,15 @@ int main(void)
 	if (!mkdtemp(dir))
 		abort();
 	pool_lock_dir = dir;
-	import_takes_files = true;
+	device_takes_files = true;
 	test_lock();
 	test_import_all();
 	test_import_late();
 	test_import_refused_before();
+	test_change_after_drain();
+	test_device_after_drain();
+	test_claim();
+	test_undo_fails();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
 		failed++;

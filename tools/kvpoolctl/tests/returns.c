@@ -8,6 +8,8 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include "expect.h"
 #include "legs.h"
 #include "names.h"
+#include "pool_lock.h"
 #include "reload.h"
 #include "resilver.h"
 #include "shadow.h"
@@ -78,9 +81,25 @@ static char *stats_now(void)
 	return text;
 }
 
+/* Has this process the lock of the pool? */
+static bool is_locked(void)
+{
+	char path[128];
+	bool locked;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/kvpoolctl-" POOL_UUID ".lock", pool_lock_dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	locked = flock(fd, LOCK_EX | LOCK_NB);
+	close(fd);
+	return locked;
+}
+
+/* A wait may take hours: it is without the lock. */
 int usleep(useconds_t us)
 {
 	(void)us;
+	expect(!is_locked());
 	script.naps++;
 	if (script.at + 1 < script.count)
 		script.at++;
@@ -130,6 +149,7 @@ int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors
 	      struct err *err)
 {
 	(void)sectors, (void)old_sectors, (void)old;
+	expect(is_locked());
 	snprintf(script.loaded, sizeof(script.loaded), "%s", params);
 	if (script.reloads)
 		return 0;
@@ -150,6 +170,7 @@ bool dm_name_used(const char *name)
 
 int dm_rename(const char *name, const char *to, struct err *err)
 {
+	expect(is_locked());
 	return err_set(err, ERR_KERNEL, name, "mend it", "cannot be renamed to %s", to);
 }
 
@@ -189,6 +210,7 @@ static void run(const struct command *cmd, bool json, bool dry, const char *cons
 	stdout = stderr = fmemopen(last.out, sizeof(last.out) - 1, "w");
 	optind = 0;
 	last.status = cmd->run(&ctl, argc, argv);
+	pool_unlock();
 	fclose(stdout);
 	stdout = out;
 	stderr = errors;
@@ -540,7 +562,9 @@ static void test_shadow_is_lost(void)
 	expect(!*script.loaded && !script.sent_count);
 	script.reloads = true;
 	expect(!stats_load("tank", &s, NULL));
+	expect(!pool_lock(&ctl, POOL_UUID, NULL));
 	expect(!shadow_forget(&ctl, &e, &s, NULL) && strstr(script.loaded, " 2 replace shadow=- mirror 2 "));
+	pool_unlock();
 	stats_free(&s);
 }
 
@@ -675,6 +699,26 @@ static void test_wait_replaced(void)
 	expect(last.status == EXIT_DONE && !script.naps);
 }
 
+/* For the monitor, which must not be held up for hours: what can be ended is, and no more. */
+static void test_end_replaced(void)
+{
+	BEGIN({ .leg = { NULL, "resilvering" }, .more = DONE("40") REPLACES });
+	RUN(&cmd_wait, false, false, "wait", "--now", "-t", "replace", "tank");
+	expect(last.status == EXIT_DONE && !script.naps && !*script.loaded);
+	BEGIN({ .leg = { NULL, "faulted" }, .more = REPLACES });
+	RUN(&cmd_wait, false, false, "wait", "--now", "-t", "replace", "tank");
+	expect(last.status == EXIT_DONE && !script.naps && !*script.loaded);
+	BEGIN({ .leg = { "offline", NULL }, .more = LEFT });
+	RUN(&cmd_wait, false, false, "wait", "--now", "-t", "replace", "tank");
+	expect(!script.naps && strstr(script.loaded, " single 1 8:16"));
+	BEGIN({ .more = SHADOW("resilvering") });
+	RUN(&cmd_wait, false, false, "wait", "--now", "-t", "replace", "tank");
+	expect(last.status == EXIT_DONE && !script.naps && !*script.loaded);
+	BEGIN(LEG_IS("online"));
+	RUN(&cmd_wait, false, false, "wait", "--now", "-t", "replace,scrub", "tank");
+	expect(last.status == EXIT_USAGE);
+}
+
 static void test_cancel_replaced(void)
 {
 	BEGIN({ .leg = { NULL, "resilvering" }, .more = DONE("40") REPLACES });
@@ -798,8 +842,23 @@ static void test_rename_undone(void)
 	expect(last.status == EXIT_REFUSED);
 }
 
+static char lock_dir[] = "/tmp/returns.XXXXXX";
+
+static void remove_lock_dir(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/kvpoolctl-" POOL_UUID ".lock", lock_dir);
+	unlink(path);
+	rmdir(lock_dir);
+}
+
 int main(int argc, char **argv)
 {
+	if (!mkdtemp(lock_dir))
+		abort();
+	pool_lock_dir = lock_dir;
+	atexit(remove_lock_dir);
 	if (argc > 1 && !strcmp(argv[1], "plan")) {
 		BEGIN(LEG_IS("offline"));
 		RUN(&cmd_online, true, true, "online", "tank", "8:16");
@@ -820,6 +879,7 @@ int main(int argc, char **argv)
 	test_legs_table();
 	test_attach_refused();
 	test_wait_replaced();
+	test_end_replaced();
 	test_cancel_replaced();
 	test_online_ssd();
 	test_losses_with_leg();
