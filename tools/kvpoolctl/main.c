@@ -47,6 +47,16 @@ static int leading_options(struct ctl *ctl, int argc, char **argv)
 	return i;
 }
 
+static bool quiet;
+
+static void note_late(const char *name)
+{
+	if (!quiet)
+		fprintf(stderr, "kvpoolctl: note: %s: that is done, but udev has not answered for "
+			"two minutes, so links in /dev may be missing or old: systemctl status "
+			"systemd-udevd\n", name);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct command none = { .name = "COMMAND", .args = "..." };
@@ -60,6 +70,8 @@ int main(int argc, char **argv)
 		return command_unknown(&ctl, argv[at]);
 	if (ctl.dry_run && !ctl.cmd->dry_run)
 		return ctl_usage(&ctl, "unknown option '-n'");
+	quiet = ctl.quiet;
+	dm_udev_late = note_late;
 	ret = ctl.cmd->run(&ctl, argc - at, argv + at);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("kvpoolctl: standard output");

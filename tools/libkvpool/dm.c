@@ -93,23 +93,36 @@ static int wait_for_udev(uint32_t cookie)
 	return ETIME;
 }
 
+void (*dm_udev_late)(const char *name);
+
 /*
  * Runs a task that changes a device, and waits until udev has made its node. Where udev does not
  * run, as in a rescue shell, there is no cookie: libdevmapper makes the node.
+ * @late: receives ETIME or another error if udev does not say that it has ended; else 0
+ *
+ * Return: 0 if the kernel has made the change, however late udev is; else errno.
  */
-static int run_with_udev(struct dm_task *t)
+static int run_with_udev(struct dm_task *t, int *late)
 {
 	uint32_t cookie = 0;
-	int e = 0, late = 0;
+	int e = 0;
 
+	*late = 0;
 	if (!dm_task_set_cookie(t, &cookie, 0))
 		return EIO;
 	if (!dm_task_run(t))
 		e = task_errno(t);
 	if (cookie)
-		late = wait_for_udev(cookie);
+		*late = wait_for_udev(cookie);
 	dm_task_update_nodes();
-	return e ? e : late;
+	return e;
+}
+
+/* The change was made: to undo it, or to call it failed, would be wrong. */
+static void note_late(const char *name, int late)
+{
+	if (late && dm_udev_late)
+		dm_udev_late(name);
 }
 
 /* --- the module's reasons ---------------------------------------------- */
@@ -327,38 +340,49 @@ static int dev_load(const char *name, u64 sectors, const char *params, bool read
 	return e;
 }
 
-static int dev_resume(const char *name)
+/* @late: as of run_with_udev() */
+static int dev_resume_late(const char *name, int *late)
 {
 	struct dm_task *t = task_new(DM_DEVICE_RESUME, name);
-	int e = t ? run_with_udev(t) : ENOMEM;
+	int e = t ? run_with_udev(t, late) : ENOMEM;
 
 	if (t)
 		dm_task_destroy(t);
+	return e;
+}
+
+static int dev_resume(const char *name)
+{
+	int late = 0, e = dev_resume_late(name, &late);
+
+	note_late(name, late);
 	return e;
 }
 
 static int dev_remove(const char *name)
 {
 	struct dm_task *t = task_new(DM_DEVICE_REMOVE, name);
-	int e = ENOMEM;
+	int e = ENOMEM, late = 0;
 
 	/* udev may have the device open for a moment */
 	if (t && dm_task_retry_remove(t))
-		e = run_with_udev(t);
+		e = run_with_udev(t, &late);
 	if (t)
 		dm_task_destroy(t);
+	note_late(name, late);
 	return e;
 }
 
 int dm_rename(const char *name, const char *to, struct err *err)
 {
 	struct dm_task *t = task_new(DM_DEVICE_RENAME, name);
-	int e = ENOMEM;
+	int e = ENOMEM, late = 0;
 
 	if (t && dm_task_set_newname(t, to))
-		e = run_with_udev(t);
+		e = run_with_udev(t, &late);
 	if (t)
 		dm_task_destroy(t);
+	note_late(to, late);
 	return e ? task_failed(e, name, "cannot be renamed", err) : 0;
 }
 
@@ -367,7 +391,7 @@ int dm_start(const char *name, const char *uuid, u64 sectors, const char *params
 {
 	const char *doing = "its table cannot be loaded";
 	char refusal[1024];
-	int e;
+	int e, late = 0;
 
 	if (!have_dm())
 		return err_set(err, ERR_KERNEL, name, "modprobe dm-mod",
@@ -382,8 +406,10 @@ int dm_start(const char *name, const char *uuid, u64 sectors, const char *params
 	e = dev_load(name, sectors, params, readonly);
 	if (!e) {
 		doing = "cannot be started";
-		e = dev_resume(name);
+		e = dev_resume_late(name, &late);
 	}
+	/* Without its node nobody can use it: it is as if it had not started. */
+	e = e ?: late;
 	if (!e)
 		return 0;
 	read_refusal(refusal, sizeof(refusal));

@@ -36,7 +36,17 @@ bool dm_name_used(const char *name);
 /** dm_is_pool() - is @rdev a pool's device? */
 bool dm_is_pool(dev_t rdev);
 
-/** dm_start() - make the mapped device @name, load @params, resume; undone on failure */
+/*
+ * Called when device @name was changed, and udev has not said for two minutes that its links are
+ * made. The change is no failure then. NULL: nobody wants to know.
+ */
+extern void (*dm_udev_late)(const char *name);
+
+/**
+ * dm_start() - make the mapped device @name, load @params, resume
+ *
+ * Undone on failure, also if udev does not make its node in time.
+ */
 int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
 	     struct err *err);
 

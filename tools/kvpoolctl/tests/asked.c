@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit tests of libkvpool/dm.c: which pools run. Functions here stand for those of libdevmapper
- * that ask the kernel, and for /proc/misc.
+ * Unit tests of libkvpool/dm.c: which pools run, and changes of a table while udev is late.
+ * Functions here stand for those of libdevmapper that ask the kernel, and for /proc/misc.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +20,18 @@ static struct {
 	const char *fails, *gone;	/* that device cannot be asked; has gone */
 	int error;			/* that libdevmapper tells */
 	bool list_fails;
+	/* tables of the pool in these tests; an order to the kernel that fails, and a table */
+	char live[16], inactive[16];
+	int refuses;
+	const char *refused_table;
+	bool removed, renamed;
+	bool udev_late;
+	unsigned int notes;	/* that udev is late */
 } kernel;
 
 struct dm_task {
 	int type;
-	char name[16];
+	char name[16], params[16];
 	struct dm_names *names;
 };
 
@@ -62,8 +69,95 @@ int dm_task_set_name(struct dm_task *t, const char *name)
 	return 1;
 }
 
+int usleep(useconds_t us)
+{
+	(void)us;
+	return 0;
+}
+
+int dm_task_add_target(struct dm_task *t, uint64_t start, uint64_t size, const char *kind,
+		       const char *params)
+{
+	(void)start, (void)size, (void)kind;
+	snprintf(t->params, sizeof(t->params), "%s", params);
+	return 1;
+}
+
+int dm_task_set_cookie(struct dm_task *t, uint32_t *cookie, uint16_t flags)
+{
+	(void)t, (void)flags;
+	*cookie = 1;
+	return 1;
+}
+
+int dm_udev_wait_immediate(uint32_t cookie, int *ready)
+{
+	(void)cookie;
+	*ready = !kernel.udev_late;
+	return 1;
+}
+
+int dm_udev_complete(uint32_t cookie)
+{
+	(void)cookie;
+	return 1;
+}
+
+int dm_udev_wait(uint32_t cookie)
+{
+	(void)cookie;
+	return 1;
+}
+
+void dm_task_update_nodes(void)
+{
+}
+
+int dm_task_retry_remove(struct dm_task *t)
+{
+	(void)t;
+	return 1;
+}
+
+int dm_task_set_newname(struct dm_task *t, const char *name)
+{
+	(void)t, (void)name;
+	return 1;
+}
+
+int dm_task_set_uuid(struct dm_task *t, const char *uuid)
+{
+	(void)t, (void)uuid;
+	return 1;
+}
+
+/* Orders about the pool; -1: another one. */
+static int run_change(const struct dm_task *t)
+{
+	if (t->type == DM_DEVICE_RELOAD) {
+		if (kernel.refused_table && !strcmp(t->params, kernel.refused_table))
+			return 0;
+		strcpy(kernel.inactive, t->params);
+	} else if (t->type == DM_DEVICE_RESUME) {
+		if (*kernel.inactive)
+			strcpy(kernel.live, kernel.inactive);
+		*kernel.inactive = 0;
+	} else if (t->type == DM_DEVICE_REMOVE) {
+		kernel.removed = true;
+	} else if (t->type == DM_DEVICE_RENAME) {
+		kernel.renamed = true;
+	} else {
+		return -1;
+	}
+	return kernel.refuses != t->type;
+}
+
 int dm_task_run(struct dm_task *t)
 {
+	int ret = run_change(t);
+
+	if (ret >= 0)
+		return ret;
 	if (t->type == DM_DEVICE_LIST)
 		return !kernel.list_fails;
 	return !kernel.fails || strcmp(t->name, kernel.fails);
@@ -165,8 +259,73 @@ static void test_not_asked(void)
 	kernel.list_fails = false;
 }
 
+static void note(const char *name)
+{
+	expect(!strcmp(name, "tank") || !strcmp(name, "lake"));
+	kernel.notes++;
+}
+
+static void begin_change(bool late)
+{
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.misc = misc;
+	kernel.error = EINVAL;
+	kernel.udev_late = late;
+	strcpy(kernel.live, "old");
+	dm_udev_late = note;
+}
+
+static int reload(struct err *err)
+{
+	return dm_reload("tank", 8, "new", 8, "old", err);
+}
+
+/* A change that the kernel has made is made, however late udev is: it is told, and not undone. */
+static void test_udev_late(void)
+{
+	struct err err = { 0 };
+
+	begin_change(false);
+	expect(!reload(&err) && !strcmp(kernel.live, "new") && !kernel.notes);
+	begin_change(true);
+	expect(!reload(&err) && !strcmp(kernel.live, "new") && kernel.notes == 1);
+	/* also where the old table would not be taken again */
+	begin_change(true);
+	kernel.refused_table = "old";
+	expect(!reload(&err) && !strcmp(kernel.live, "new"));
+	begin_change(true);
+	expect(!dm_stop("tank", &err) && kernel.removed && kernel.notes == 1);
+	begin_change(true);
+	expect(!dm_rename("tank", "lake", &err) && kernel.renamed && kernel.notes == 1);
+	begin_change(true);
+	expect(!dm_resume("tank", &err) && kernel.notes == 1);
+	/* a start is undone: nobody could open the device */
+	begin_change(true);
+	expect(dm_start("tank", "0001", 8, "new", false, &err) && kernel.removed);
+	expect(strstr(err.why, "udev has not answered"));
+}
+
+/* What the kernel refuses is refused. */
+static void test_change_refused(void)
+{
+	struct err err = { 0 };
+
+	begin_change(false);
+	kernel.refused_table = "new";
+	expect(reload(&err) && !strcmp(kernel.live, "old") && !strstr(err.why, "suspended"));
+	begin_change(true);
+	kernel.refuses = DM_DEVICE_RESUME;
+	expect(reload(&err) && strstr(err.why, "the pool is suspended"));
+	begin_change(true);
+	kernel.refuses = DM_DEVICE_REMOVE;
+	expect(dm_stop("tank", &err));
+}
+
 int main(void)
 {
+	test_udev_late();
+	test_change_refused();
+	memset(&kernel, 0, sizeof(kernel));
 	test_listed();
 	test_not_asked();
 	printf("%u passed, %u failed\n", passed, failed);
