@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <libudev.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "devices.h"
+#include "journal.h"
 #include "pools.h"
 #include "returns.h"
 #include "takes.h"
@@ -72,18 +74,80 @@ static void take(struct udev_device *d, const char *action, time_t now)
 	udev_device_unref(d);
 }
 
-static void note_all(time_t now)
+/* All legs and spares that udev knows; NULL: it cannot be asked. */
+static struct udev_enumerate *find_all(void)
 {
 	struct udev_enumerate *all = udev_enumerate_new(udev);
+
+	if (!all)
+		return NULL;
+	if (udev_enumerate_add_match_subsystem(all, "block") >= 0 &&
+	    udev_enumerate_add_match_property(all, "ID_FS_TYPE", "kvpool_member") >= 0 &&
+	    udev_enumerate_scan_devices(all) >= 0)
+		return all;
+	udev_enumerate_unref(all);
+	return NULL;
+}
+
+/* @action: NULL: they were there before */
+static void take_all(struct udev_enumerate *all, const char *action, time_t now)
+{
 	struct udev_list_entry *at;
+
+	udev_list_entry_foreach(at, udev_enumerate_get_list_entry(all))
+		take(udev_device_new_from_syspath(udev, udev_list_entry_get_name(at)), action, now);
+}
+
+static void note_all(time_t now)
+{
+	struct udev_enumerate *all = find_all();
 
 	if (!all)
 		return;
-	udev_enumerate_add_match_subsystem(all, "block");
-	udev_enumerate_add_match_property(all, "ID_FS_TYPE", "kvpool_member");
-	udev_enumerate_scan_devices(all);
-	udev_list_entry_foreach(at, udev_enumerate_get_list_entry(all))
-		take(udev_device_new_from_syspath(udev, udev_list_entry_get_name(at)), NULL, now);
+	take_all(all, NULL, now);
+	udev_enumerate_unref(all);
+}
+
+/* Is the device @node among those that udev knows? */
+static bool is_among(void *arg, const char *node)
+{
+	struct udev_list_entry *at;
+	struct udev_device *d;
+	bool found = false;
+	const char *name;
+
+	udev_list_entry_foreach(at, udev_enumerate_get_list_entry(arg)) {
+		d = udev_device_new_from_syspath(udev, udev_list_entry_get_name(at));
+		name = d ? udev_device_get_devnode(d) : NULL;
+		found |= name && !strcmp(name, node);
+		if (d)
+			udev_device_unref(d);
+	}
+	return found;
+}
+
+/*
+ * Events were lost, as too many came at once. So all devices are looked at: those that are there,
+ * and were not, have appeared; those that were, and are not, have gone. One that has come loose and
+ * is back under its name looks as if nothing had happened.
+ */
+static void look_again(time_t now)
+{
+	struct udev_enumerate *all;
+	const char *node;
+
+	journal_say(PRI_WARNING, "events of udev were lost: looking at all devices");
+	if (!udev)
+		udev = udev_new();
+	all = udev ? find_all() : NULL;
+	if (!all) {
+		journal_say(PRI_ERR, "udev cannot be asked for its devices");
+		return;
+	}
+	while ((node = takes_spare_without(is_among, all)))
+		devices_spare("remove", node, NULL, NULL, true, now);
+	returns_keep(is_among, all);
+	take_all(all, "add", now);
 	udev_enumerate_unref(all);
 }
 
@@ -104,7 +168,12 @@ int devices_open(time_t now)
 
 void devices_read(time_t now)
 {
-	struct udev_device *d = udev_monitor_receive_device(monitor);
+	struct udev_device *d;
 
-	take(d, d ? udev_device_get_action(d) : NULL, now);
+	errno = 0;
+	d = udev_monitor_receive_device(monitor);
+	if (!d && errno == ENOBUFS)
+		look_again(now);
+	else
+		take(d, d ? udev_device_get_action(d) : NULL, now);
 }

@@ -43,6 +43,8 @@ static int patience(time_t at)
 {
 	time_t next = sooner(sooner(returns_next(), takes_next()), jobs_deadline());
 
+	next = sooner(next, pools_next(at));
+
 	if (!next)
 		return -1;
 	if (next <= at)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ask.h"
 #include "config.h"
 #include "dm.h"
 #include "jobs.h"
@@ -18,8 +19,17 @@
 
 #define LINE_MAX_LEN	512
 
+/* What a pool has not been asked for, as it did not answer. */
+enum unasked {
+	NOTHING,
+	LOST_LEGS,		/* which legs are out: it has told of a loss */
+	LEGS,			/* the same, and all legs are new to the monitor */
+	LEGS_AND_TELL,		/* and tell of legs that are out: it was started */
+};
+
 struct watched {
-	char uuid[UUID_BUF];
+	char uuid[UUID_BUF], name[sizeof(((struct dm_entry *)NULL)->name)];
+	enum unasked unasked;
 	u64 next;		/* number of the first event that was not told */
 	u64 saved;		/* the value of next in the file */
 	u64 since;		/* seconds since 1970: older events are passed over */
@@ -55,14 +65,42 @@ static bool is_ssd(const struct stats *s, unsigned int leg)
 	       leg < from + stats_number(s, "vdev.%u.legs", (unsigned int)vdev);
 }
 
-static bool is_ssd_named(const struct stats *s, const char *leg)
+static struct watched *find(const char *uuid)
 {
-	unsigned int i;
+	struct watched *w;
 
-	for (i = 0; i < KVP_MAX_LEGS && stats_text(s, "leg.%u.uuid", i); i++)
-		if (!strcmp(stats_text(s, "leg.%u.uuid", i), leg))
-			return is_ssd(s, i);
-	return false;
+	for (w = first; w; w = w->link)
+		if (!strcmp(w->uuid, uuid))
+			return w;
+	return NULL;
+}
+
+/* What cannot be asked is asked later: it is not "no legs are out". */
+static void ask_later(const struct dm_entry *e, enum unasked what)
+{
+	struct watched *w = find(e->uuid);
+
+	if (w && w->unasked < what)
+		w->unasked = what;
+}
+
+/*
+ * 1: the pool runs, and is @e; 0: it does not; -1: device-mapper cannot be asked, and @e has what
+ * is known of it.
+ */
+static int find_running(const char *uuid, struct dm_entry *e)
+{
+	const struct watched *w = find(uuid);
+	struct err err = { 0 };
+
+	if (!dm_find(uuid, e, &err))
+		return 1;
+	if (err.code == ERR_NOT_FOUND)
+		return 0;
+	memset(e, 0, sizeof(*e));
+	snprintf(e->uuid, sizeof(e->uuid), "%s", uuid);
+	snprintf(e->name, sizeof(e->name), "%s", w ? w->name : uuid);
+	return -1;
 }
 
 /* Tells of an event of the monitor itself. */
@@ -106,16 +144,38 @@ static bool is_shadowed(const struct stats *s, const char *uuid)
  */
 static void end_replace(const struct dm_entry *e)
 {
-	const char *argv[] = { config.kvpoolctl, "wait", "-t", "replace", "--", e->name, NULL };
+	const char *argv[] = { config.kvpoolctl, "wait", "-t", "replace", "--now", "--", e->name,
+			       NULL };
 
-	/* No time limit: to kill it might leave the pool suspended. */
+	/*
+	 * It ends what can be ended, and does not wait for hours: other legs may need the lane. No
+	 * time limit: to kill it might leave the pool suspended.
+	 */
 	journal_say(PRI_NOTICE, "pool %s: another device has the place of a leg: detaching that",
 		    e->name);
 	jobs_add(job_new(e->uuid, argv));
 }
 
-/* Look at a pool that was started, or runs as the monitor starts. @tell_out: tell of lost legs. */
-static void started(const struct dm_entry *e, bool tell_out, time_t now)
+/* @anew: the monitor sees leg @i for the first time, or after a start. Return: is it out? */
+static bool look_at_leg(const struct dm_entry *e, const struct stats *s, unsigned int i, bool anew,
+			time_t now)
+{
+	const char *uuid = stats_text(s, "leg.%u.uuid", i);
+	bool lost = is_lost(s, i);
+
+	if (anew)
+		returns_started(uuid, lost && is(stats_text(s, "leg.%u.state", i), "missing"), now);
+	else if (lost)
+		returns_lost(uuid, now);
+	if (lost)
+		takes_lost(e->uuid, uuid, is_ssd(s, i), config.spare_after, now);
+	else
+		takes_settled(uuid);
+	return lost;
+}
+
+/* Ask which legs are out. A pool that does not answer is asked again at the next look. */
+static void look_at_legs(const struct dm_entry *e, enum unasked what, time_t now)
 {
 	unsigned int i, out = 0;
 	const char *uuid;
@@ -123,18 +183,12 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 	char text[64];
 	bool lost, left = false;
 
-	if (stats_load(e->name, &s, NULL)) {
-		stats_free(&s);
+	if (ask_stats(e->name, &s, NULL)) {
+		ask_later(e, what);
 		return;
 	}
 	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(&s, "leg.%u.uuid", i)); i++) {
-		lost = is_lost(&s, i);
-		returns_started(uuid, lost && is(stats_text(&s, "leg.%u.state", i), "missing"),
-				now);
-		if (lost)
-			takes_lost(e->uuid, uuid, is_ssd(&s, i), config.spare_after, now);
-		else
-			takes_settled(uuid);
+		lost = look_at_leg(e, &s, i, what != LOST_LEGS, now);
 		out += lost;
 		left |= has_left(&s, i) || (lost && is_shadowed(&s, uuid));
 	}
@@ -142,25 +196,40 @@ static void started(const struct dm_entry *e, bool tell_out, time_t now)
 	stats_free(&s);
 	if (left)
 		end_replace(e);
-	if (!out || !tell_out)
+	if (!out || what != LEGS_AND_TELL)
 		return;
 	snprintf(text, sizeof(text), "degraded legs_out=%u", out);
 	tell_own(e->name, e->uuid, text);
 }
 
+/* The pool tells of the loss, and knows by now whether the leg is an SSD, or has a shadow. */
 static void leg_lost(const struct dm_entry *e, const char *leg, time_t now)
 {
 	struct stats s;
-	bool ssd = false;
+	unsigned int i;
+	const char *uuid;
 
-	if (!stats_load(e->name, &s, NULL)) {
-		if (is_shadowed(&s, leg))
-			end_replace(e);
-		ssd = is_ssd_named(&s, leg);
-		stats_free(&s);
-	}
 	returns_lost(leg, now);
-	takes_lost(e->uuid, leg, ssd, config.spare_after, now);
+	if (ask_stats(e->name, &s, NULL)) {
+		ask_later(e, LOST_LEGS);
+		return;
+	}
+	if (is_shadowed(&s, leg))
+		end_replace(e);
+	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(&s, "leg.%u.uuid", i)); i++)
+		if (!strcmp(uuid, leg))
+			break;
+	takes_lost(e->uuid, leg, is_ssd(&s, i), config.spare_after, now);
+	stats_free(&s);
+}
+
+static void ask_again(struct watched *w, const struct dm_entry *e, time_t now)
+{
+	enum unasked what = w->unasked;
+
+	w->unasked = NOTHING;
+	if (what)
+		look_at_legs(e, what, now);
 }
 
 static void leg_settled(const char *leg)
@@ -174,7 +243,7 @@ static void act(const struct dm_entry *e, const struct event_text *event, time_t
 	const char *leg = event_text_field(event, "uuid");
 
 	if (!strcmp(event->name, "imported"))
-		started(e, true, now);
+		look_at_legs(e, LEGS_AND_TELL, now);
 	else if (!strcmp(event->name, "leg_left") || !strcmp(event->name, "shadow_complete"))
 		end_replace(e);
 	else if (leg && !strcmp(event->name, "leg_lost"))
@@ -229,7 +298,7 @@ static int compare(struct watched *w, const struct dm_entry *e)
 
 	if (w->compared)
 		return 0;
-	if (event_each(e->name, &end, NULL, NULL, &err))
+	if (ask_events(e->name, &end, NULL, NULL, &err))
 		return no_answer(w, e, &err);
 	if (w->next > end)
 		w->next = end;
@@ -242,9 +311,11 @@ static void look_at(struct watched *w, const struct dm_entry *e, time_t now)
 	struct looked l = { e, w->since, now };
 	struct err err;
 
+	snprintf(w->name, sizeof(w->name), "%s", e->name);
+	ask_again(w, e, now);
 	if (compare(w, e))
 		return;
-	if (event_each(e->name, &w->next, one_event, &l, &err)) {
+	if (ask_events(e->name, &w->next, one_event, &l, &err)) {
 		no_answer(w, e, &err);
 		return;
 	}
@@ -265,16 +336,6 @@ static void save(struct watched *w)
 
 /* --- which pools run ----------------------------------------------------------------------- */
 
-static struct watched *find(const char *uuid)
-{
-	struct watched *w;
-
-	for (w = first; w; w = w->link)
-		if (!strcmp(w->uuid, uuid))
-			return w;
-	return NULL;
-}
-
 void pools_told(const char *uuid)
 {
 	struct watched *w = find(uuid);
@@ -294,7 +355,7 @@ static void begin(const struct dm_entry *e, u64 since, time_t now)
 	w->link = first;
 	first = w;
 	journal_say(PRI_INFO, "watching pool %s", e->name);
-	started(e, false, now);
+	w->unasked = LEGS;
 	w->compared = !place_load(w->uuid, &w->next);
 	if (w->compared)
 		w->since = since;
@@ -318,6 +379,16 @@ static void end_unseen(void)
 		*at = w->link;
 		free(w);
 	}
+}
+
+time_t pools_next(time_t now)
+{
+	const struct watched *w;
+
+	for (w = first; w; w = w->link)
+		if (w->silent || w->unasked)
+			return now + ASK_AGAIN;
+	return 0;
 }
 
 void pools_look(time_t now, time_t since)
@@ -375,7 +446,7 @@ static void ended(const struct job *job, int status)
 	char text[LINE_MAX_LEN];
 
 	if (returns_ended(job->subject, WIFEXITED(status) && !WEXITSTATUS(status)) ||
-	    dm_find(job->lane, &e, NULL))
+	    !find_running(job->lane, &e))
 		return;
 	snprintf(text, sizeof(text), "return_failed uuid=%s path=%s", job->subject, job->argv[4]);
 	tell_own(e.name, e.uuid, text);
@@ -401,15 +472,15 @@ static void try_return(struct leg_device *d, time_t now)
 {
 	struct dm_entry e;
 	struct stats s;
-	int verdict;
+	int verdict, runs = find_running(d->pool, &e);
 
-	if (config.no_return || dm_find(d->pool, &e, NULL)) {
+	if (config.no_return || !runs) {
 		/* A start of the pool takes the leg. */
 		returns_settled(d->leg);
 		return;
 	}
 	/* One try after another: it writes what is dirty home, which may take minutes. */
-	if (jobs_busy(d->pool) || stats_load(e.name, &s, NULL)) {
+	if (runs < 0 || jobs_busy(d->pool) || ask_stats(e.name, &s, NULL)) {
 		returns_later(d, now);
 		return;
 	}
@@ -452,7 +523,7 @@ static bool was_settled(const struct job *job)
 	struct stats s;
 	bool wanted;
 
-	if (dm_find(job->lane, &e, NULL) || stats_load(e.name, &s, NULL))
+	if (find_running(job->lane, &e) <= 0 || ask_stats(e.name, &s, NULL))
 		return false;
 	wanted = wants_spare(&s, job->subject);
 	stats_free(&s);
@@ -469,7 +540,7 @@ static void take_ended(const struct job *job, int status)
 		takes_settled(job->subject);
 		return;
 	}
-	if (!takes_ended(job->subject, ok) || dm_find(job->lane, &e, NULL))
+	if (!takes_ended(job->subject, ok) || !find_running(job->lane, &e))
 		return;
 	snprintf(text, sizeof(text), "%s uuid=%s", ok ? "spare_taken" : "spare_failed",
 		 job->subject);
@@ -497,14 +568,15 @@ static void try_take(struct lost_leg *l, time_t now)
 	struct dm_entry e;
 	struct stats s;
 	bool wanted;
+	int runs = find_running(l->pool, &e);
 
-	if (dm_find(l->pool, &e, NULL)) {
+	if (!runs) {
 		/* The next start looks again. */
 		takes_settled(l->leg);
 		return;
 	}
 	/* Perhaps it is being brought back just now. */
-	if (jobs_busy(l->pool) || stats_load(e.name, &s, NULL)) {
+	if (runs < 0 || jobs_busy(l->pool) || ask_stats(e.name, &s, NULL)) {
 		takes_later(l, now);
 		return;
 	}
@@ -521,7 +593,7 @@ void pools_spare_missing(const char *uuid, const char *node)
 	char text[LINE_MAX_LEN];
 	struct dm_entry e;
 
-	if (dm_find(uuid, &e, NULL))
+	if (!find_running(uuid, &e))
 		return;
 	snprintf(text, sizeof(text), "spare_missing path=%s", node);
 	tell_own(e.name, e.uuid, text);

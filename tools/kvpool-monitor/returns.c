@@ -85,6 +85,15 @@ void returns_gone(const char *node)
 	}
 }
 
+void returns_keep(bool (*there)(void *arg, const char *node), void *arg)
+{
+	struct leg_device *d;
+
+	for (d = first; d; d = d->next)
+		if (d->present && !there(arg, d->node))
+			returns_gone(d->node);
+}
+
 bool returns_known(const char *leg, const char *node)
 {
 	struct leg_device *d = find(leg);

@@ -45,6 +45,9 @@ void returns_appeared(const char *pool, const char *leg, const char *node, bool 
 /** returns_gone() - the device @node is no leg any more, or is not there */
 void returns_gone(const char *node);
 
+/** returns_keep() - returns_gone() for each device for which @there says no */
+void returns_keep(bool (*there)(void *arg, const char *node), void *arg);
+
 /** returns_known() - is the leg @leg's device @node already known as present? */
 bool returns_known(const char *leg, const char *node);
 

@@ -77,6 +77,21 @@ const char *takes_spare_of(const char *node)
 	return NULL;
 }
 
+const char *takes_spare_without(bool (*there)(void *arg, const char *node), void *arg)
+{
+	static char node[TAKE_NODE];
+	const struct spare *s;
+
+	for (s = spares; s; s = s->next) {
+		if (there(arg, s->node))
+			continue;
+		/* the spare may be forgotten while the name is used */
+		snprintf(node, sizeof(node), "%s", s->node);
+		return node;
+	}
+	return NULL;
+}
+
 void takes_spare_gone(const char *node)
 {
 	struct spare **at = &spares, *s;

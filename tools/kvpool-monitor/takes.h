@@ -45,6 +45,9 @@ void takes_spare(const char *pool, const char *node, bool rotates, time_t now);
 /** takes_spare_of() - the UUID of the pool of which the device @node is a spare, or NULL */
 const char *takes_spare_of(const char *node);
 
+/** takes_spare_without() - the device of a spare for which @there says no; NULL: there is none */
+const char *takes_spare_without(bool (*there)(void *arg, const char *node), void *arg);
+
 /** takes_spare_gone() - note that the device @node is no spare, or is not there */
 void takes_spare_gone(const char *node);
 

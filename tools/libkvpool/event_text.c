@@ -50,17 +50,12 @@ const char *event_text_field(const struct event_text *e, const char *key)
 	return NULL;
 }
 
-/* The answer to the message @word. */
-static int each(const char *word, const char *pool, u64 *next, event_fn fn, void *arg,
-		struct err *err)
+void event_parse(char *text, u64 *next, event_fn fn, void *arg)
 {
-	char message[64], *text, *line, *save;
+	char *line, *save;
 	u64 seq, seconds;
 	int used;
 
-	snprintf(message, sizeof(message), "%s %" PRIu64, word, *next);
-	if (dm_message(pool, message, &text, err))
-		return -1;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		used = 0;
 		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &seq, &seconds, &used) < 2 ||
@@ -70,6 +65,18 @@ static int each(const char *word, const char *pool, u64 *next, event_fn fn, void
 			fn(arg, seq, seconds, line + used);
 		*next = seq + 1;
 	}
+}
+
+/* The answer to the message @word. */
+static int each(const char *word, const char *pool, u64 *next, event_fn fn, void *arg,
+		struct err *err)
+{
+	char message[64], *text;
+
+	snprintf(message, sizeof(message), "%s %" PRIu64, word, *next);
+	if (dm_message(pool, message, &text, err))
+		return -1;
+	event_parse(text, next, fn, arg);
 	free(text);
 	return 0;
 }

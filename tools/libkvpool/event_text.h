@@ -29,6 +29,9 @@ const char *event_text_field(const struct event_text *e, const char *key);
 /* One event. @text, "name key=value key=value", may be modified. */
 typedef void (*event_fn)(void *arg, u64 seq, u64 seconds, char *text);
 
+/** event_parse() - event_each() of an answer, which is modified */
+void event_parse(char *text, u64 *next, event_fn fn, void *arg);
+
 /**
  * event_each() - hand the events of a running pool to @fn, oldest first
  * @fn: NULL: they are only counted

@@ -5,7 +5,9 @@
  * were run.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <libudev.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include "alarm.h"
+#include "ask.h"
 #include "config.h"
 #include "devices.h"
 #include "dm.h"
@@ -35,9 +38,20 @@
 static struct {
 	bool runs, mute, suspended;
 	bool settles;	/* when a program has run: its legs are in use */
+	bool unlisted;		/* device-mapper cannot be asked for pools */
+	bool beside;		/* another pool runs, which hangs */
 	char events[2048], stats[2048];
 	unsigned int asked;	/* for events */
 } pool;
+
+static bool mute_stats;		/* the pool tells its events, and no more */
+
+struct udev_device *udev_monitor_receive_device(struct udev_monitor *monitor)
+{
+	(void)monitor;
+	errno = ENOBUFS;
+	return NULL;
+}
 
 static void set_legs(const char *a, const char *b, const char *ssd)
 {
@@ -48,37 +62,57 @@ static void set_legs(const char *a, const char *b, const char *ssd)
 		 "leg.2.uuid=" LEG(2) "\nleg.2.state=%s\n", a, b, ssd);
 }
 
+#define BESIDE	"2f0e0d0c-0b0a-0908-0706-050403020100"
+
+static void add_entry(struct dm_entry *list, unsigned int *count, const char *name,
+		      const char *uuid)
+{
+	struct dm_entry *e = &list[(*count)++];
+
+	strcpy(e->name, name);
+	strcpy(e->uuid, uuid);
+	e->live = true;
+}
+
 int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
 {
-	(void)err;
-	*count = pool.runs;
-	*list = calloc(1, sizeof(**list));
-	strcpy((*list)->name, "tank");
-	strcpy((*list)->uuid, POOL);
-	(*list)->live = true;
-	(*list)->suspended = pool.suspended;
+	*count = 0;
+	*list = NULL;
+	if (pool.unlisted)
+		return err_set(err, ERR_KERNEL, "pools", "-", "no memory");
+	*list = calloc(2, sizeof(**list));
+	if (pool.beside)
+		add_entry(*list, count, "beside", BESIDE);
+	if (!pool.runs)
+		return 0;
+	add_entry(*list, count, "tank", POOL);
+	(*list)[*count - 1].suspended = pool.suspended;
 	return 0;
 }
 
 int dm_find(const char *name, struct dm_entry *e, struct err *err)
 {
-	struct dm_entry *list;
-	unsigned int count;
+	unsigned int count = 0;
 
-	dm_list(&list, &count, err);
-	*e = *list;
-	free(list);
-	return pool.runs && (!strcmp(name, "tank") || !strcmp(name, POOL)) ? 0 : -1;
+	if (pool.unlisted)
+		return err_set(err, ERR_KERNEL, "pools", "-", "no memory");
+	memset(e, 0, sizeof(*e));
+	add_entry(e, &count, "tank", POOL);
+	return pool.runs && (!strcmp(name, "tank") || !strcmp(name, POOL)) ? 0 :
+	       err_set(err, ERR_NOT_FOUND, name, "-", "no such pool is active");
 }
 
 static const char *in_dir(const char *name);
 
 int dm_message(const char *name, const char *message, char **answer, struct err *err)
 {
+	if (pool.beside && !strcmp(name, "beside"))
+		for (;;)
+			pause();
 	expect(!strcmp(name, "tank"));
 	if (pool.settles && !access(in_dir("online"), F_OK))
 		set_legs("online", "online", "online");
-	if (pool.mute)
+	if (pool.mute || (mute_stats && !strcmp(message, "stats")))
 		return err_set(err, ERR_KERNEL, name, "-", "it is mute");
 	pool.asked += !strncmp(message, "events", 6);
 	*answer = strdup(!strcmp(message, "stats") ? pool.stats : pool.events);
@@ -204,7 +238,7 @@ static void look(void)
 /* Every event of the past is gone, and the pool is not watched. */
 static void begin(void)
 {
-	pool.runs = pool.mute = pool.suspended = false;
+	pool.runs = pool.mute = pool.suspended = pool.unlisted = pool.beside = false;
 	look();
 	pool.runs = true;
 	pool.asked = 0;
@@ -828,6 +862,7 @@ static void prepare(void)
 	config.sendmail = "./sendmail";
 	journal_open(at.sun_path);
 	clock_now = 50000;
+	ask_patience = 0;
 }
 
 /* --- spares -------------------------------------------------------------------------------- */
@@ -928,7 +963,7 @@ static void test_spare_for_flapping(void)
 }
 
 #define SHADOW(state)	"shadow.replaces=" LEG(1) "\nshadow.state=" state "\n"
-#define ENDS		"wait -t replace -- tank\n"
+#define ENDS		"wait -t replace --now -- tank\n"
 
 /* A leg of a parity1 in use is replaced: what ends that, and what does not. */
 static void test_replace_ends(void)
@@ -1035,6 +1070,111 @@ static void test_spare_at_start(void)
 	expect(!strcmp(take_file("online"), TAKES));
 }
 
+/* The pool does not answer when its legs are asked for: it is asked again, and nothing is lost. */
+static void test_spare_mute(void)
+{
+	begin();
+	has_spare(NULL);
+	set_legs("online", "missing", "online");
+	pool.mute = true;
+	look();
+	expect(pools_next(clock_now) == clock_now + ASK_AGAIN);
+	pool.mute = false;
+	look();
+	expect(takes_next() && !pools_next(clock_now));
+	/* a loss while it is mute: an SSD is still an SSD, and gets no spare that rotates */
+	begin();
+	look();
+	has_spare(NULL);
+	set_legs("online", "online", "faulted");
+	event(1, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/x");
+	mute_stats = true;
+	look();
+	mute_stats = false;
+	expect(pools_next(clock_now));
+	look();
+	expect(!takes_next() && !tries_after(1000));
+	has_ssd("add");
+	expect(takes_next());
+	/* the replacement of the leg that is lost is ended later */
+	begin();
+	look();
+	set_legs("online", "faulted", "online");
+	strcat(pool.stats, SHADOW("stale"));
+	event(1, 2000, "leg_lost leg=1 uuid=" LEG(1) " path=/dev/x");
+	mute_stats = true;
+	look();
+	mute_stats = false;
+	expect(!*take_file("online"));
+	look();
+	expect(strstr(take_file("online"), ENDS));
+	/* a start */
+	begin();
+	look();
+	set_legs("online", "missing", "online");
+	event(1, 2000, "imported epoch=4 legs=2");
+	mute_stats = true;
+	look();
+	mute_stats = false;
+	take_file("ran");
+	look();
+	expect(strstr(take_file("ran"), "20-second degraded tank"));
+}
+
+/* What cannot be asked is not absent: neither the spare nor the return is forgotten. */
+static void test_unlisted(void)
+{
+	begin();
+	has_spare(NULL);
+	lose(1);
+	clock_now += 300;
+	pool.unlisted = true;
+	look();
+	expect(takes_next() == clock_now + TAKE_LATER);
+	pool.unlisted = false;
+	expect(tries_after(TAKE_LATER));
+	begin();
+	set_legs("online", "faulted", "online");
+	look();
+	appears("add", "/dev/x");
+	pool.unlisted = true;
+	expect(!tries_after(RETURN_SETTLE) && returns_next());
+	pool.unlisted = false;
+	expect(tries_after(RETURN_PAUSE));
+}
+
+/* More events came at once than the socket holds. Here is no device of a pool. */
+static void test_events_lost(void)
+{
+	begin();
+	has_spare(NULL);
+	appears(NULL, "/dev/x");
+	look();
+	take_file("ran");
+	devices_read(clock_now);
+	look();
+	expect(strstr(take_journal(), "events of udev were lost"));
+	expect(!takes_spare_of("/dev/s") && !returns_known(LEG(1), "/dev/x"));
+	expect(strstr(take_file("ran"), "20-second spare_missing tank"));
+}
+
+/* A pool that hangs does not stop the alarms of another, and is not asked twice at once. */
+static void test_hung_beside(void)
+{
+	begin();
+	ask_patience = 3;	/* enough for the other one on a busy machine */
+	pool.beside = true;
+	event(1, 2000, "unrepaired block=77");
+	look();
+	expect(strstr(take_file("ran"), "20-second unrepaired tank"));
+	expect(strstr(take_journal(), "pool beside does not tell its events: it has not answered"));
+	expect(pools_next(clock_now));
+	event(2, 2000, "unrepaired block=78");
+	look();
+	expect(strstr(take_file("ran"), "20-second unrepaired tank"));
+	ask_patience = 0;
+}
+
 static void test_spare_fails(void)
 {
 	unsigned int tries = 0, told = 0, i;
@@ -1100,6 +1240,10 @@ int main(void)
 	test_spare_at_start();
 	test_spare_fails();
 	test_spare_not_needed();
+	test_spare_mute();
+	test_unlisted();
+	test_events_lost();
+	test_hung_beside();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
 		failed++;
