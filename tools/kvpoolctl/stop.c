@@ -202,13 +202,15 @@ static void give_up_legs(json_object *pool)
 static int stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool drain,
 		bool readonly, struct err *err)
 {
+	struct dm_entry now;
 	int ret;
 
 	if (drain && !readonly && dm_message(e->name, "checkpoint", NULL, err))
 		return -1;
 	if (pool_lock(ctl, e->uuid, err))
 		return -1;
-	ret = mark_and_stop(e, mark, readonly, err);
+	/* By now another pool may have its name. */
+	ret = dm_find(e->uuid, &now, err) || mark_and_stop(&now, mark, readonly, err) ? -1 : 0;
 	pool_unlock();
 	return ret;
 }
@@ -222,8 +224,10 @@ int pool_stop(struct ctl *ctl, const struct dm_entry *e, const char *mark, bool 
 	struct err err;
 	int ret = 0;
 
-	if (refuse_in_use(&now, &err))
+	/* Of several pools, the others may have taken long to stop. */
+	if (dm_find(e->uuid, &now, &err) || refuse_in_use(&now, &err))
 		return ctl_fail(ctl, &err);
+	e = &now;
 	pool = pool_object(e, &err);
 	if (!pool && (ctl->dry_run || ctl->json))
 		return ctl_fail(ctl, &err);

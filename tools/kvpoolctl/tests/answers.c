@@ -279,8 +279,9 @@ int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
 int dm_find(const char *name, struct dm_entry *e, struct err *err)
 {
 	*e = entry();
-	return strcmp(name, "p") ? err_set(err, ERR_NOT_FOUND, name, "-",
-					   "no such pool is active") : 0;
+	if (strcmp(name, "p") && strcmp(name, UUID))
+		return err_set(err, ERR_NOT_FOUND, name, "-", "no such pool is active");
+	return 0;
 }
 
 int dm_message(const char *name, const char *message, char **text, struct err *err)
