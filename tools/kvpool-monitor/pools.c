@@ -517,30 +517,41 @@ static bool wants_spare(const struct stats *s, const char *leg)
 }
 
 /* Somebody replaced it, or brought it back, while the command waited for its turn. */
-static bool was_settled(const struct job *job)
+static bool was_settled(const char *pool, const char *leg)
 {
 	struct dm_entry e;
 	struct stats s;
 	bool wanted;
 
-	if (find_running(job->lane, &e) <= 0 || ask_stats(e.name, &s, NULL))
+	if (find_running(pool, &e) <= 0 || ask_stats(e.name, &s, NULL))
 		return false;
-	wanted = wants_spare(&s, job->subject);
+	wanted = wants_spare(&s, leg);
 	stats_free(&s);
 	return !wanted;
+}
+
+/*
+ * For an SSD, data that only the cache has is written home first, for hours. A leg with data must
+ * not wait for that: the tool plans again after the drain, or the change of the SSD is repeated.
+ */
+static const char *lane_of(const struct lost_leg *l, char lane[JOB_LANE])
+{
+	snprintf(lane, JOB_LANE, "%s%s", l->pool, l->ssd ? " ssd" : "");
+	return lane;
 }
 
 static void take_ended(const struct job *job, int status)
 {
 	bool ok = WIFEXITED(status) && !WEXITSTATUS(status);
+	char text[LINE_MAX_LEN], uuid[UUID_BUF];
 	struct dm_entry e;
-	char text[LINE_MAX_LEN];
 
-	if (!ok && was_settled(job)) {
+	snprintf(uuid, sizeof(uuid), "%.*s", UUID_LEN, job->lane);
+	if (!ok && was_settled(uuid, job->subject)) {
 		takes_settled(job->subject);
 		return;
 	}
-	if (!takes_ended(job->subject, ok) || !find_running(job->lane, &e))
+	if (!takes_ended(job->subject, ok) || !find_running(uuid, &e))
 		return;
 	snprintf(text, sizeof(text), "%s uuid=%s", ok ? "spare_taken" : "spare_failed",
 		 job->subject);
@@ -550,7 +561,8 @@ static void take_ended(const struct job *job, int status)
 static void order_spare(struct lost_leg *l, const struct dm_entry *e, time_t now)
 {
 	const char *argv[] = { config.kvpoolctl, "replace", "--", e->name, l->leg, NULL };
-	struct job *job = job_new(l->pool, argv);
+	char lane[JOB_LANE];
+	struct job *job = job_new(lane_of(l, lane), argv);
 
 	/* No time limit: to kill it might leave the pool suspended. */
 	job->ended = take_ended;
@@ -568,6 +580,7 @@ static void try_take(struct lost_leg *l, time_t now)
 	struct dm_entry e;
 	struct stats s;
 	bool wanted;
+	char lane[JOB_LANE];
 	int runs = find_running(l->pool, &e);
 
 	if (!runs) {
@@ -576,7 +589,7 @@ static void try_take(struct lost_leg *l, time_t now)
 		return;
 	}
 	/* Perhaps it is being brought back just now. */
-	if (runs < 0 || jobs_busy(l->pool) || ask_stats(e.name, &s, NULL)) {
+	if (runs < 0 || jobs_busy(lane_of(l, lane)) || ask_stats(e.name, &s, NULL)) {
 		takes_later(l, now);
 		return;
 	}

@@ -220,7 +220,7 @@ static const char *take_journal(void)
 /* Until no program runs or waits. */
 static void let_run(void)
 {
-	while (jobs_busy("alarm") || jobs_busy(POOL)) {
+	while (jobs_busy("alarm") || jobs_busy(POOL) || jobs_busy(POOL " ssd")) {
 		usleep(1000);
 		jobs_step(clock_now);
 	}
@@ -1070,6 +1070,25 @@ static void test_spare_at_start(void)
 	expect(!strcmp(take_file("online"), TAKES));
 }
 
+/* The change of an SSD takes hours, and the spare for a leg does not wait for it. */
+static void test_spares_for_both(void)
+{
+	begin();
+	has_spare(NULL);
+	has_ssd(NULL);
+	set_legs("online", "faulted", "faulted");
+	event(1, 2000, "leg_lost leg=1 uuid=" LEG(1) " path=/dev/x");
+	event(2, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/y");
+	look();
+	clock_now += 300;
+	pools_take(clock_now);
+	expect(jobs_busy(POOL) && jobs_busy(POOL " ssd"));
+	take_file("ran");
+	let_run();
+	look();
+	expect(strstr(take_file("ran"), "20-second spare_taken tank"));
+}
+
 /* The pool does not answer when its legs are asked for: it is asked again, and nothing is lost. */
 static void test_spare_mute(void)
 {
@@ -1240,6 +1259,7 @@ int main(void)
 	test_spare_at_start();
 	test_spare_fails();
 	test_spare_not_needed();
+	test_spares_for_both();
 	test_spare_mute();
 	test_unlisted();
 	test_events_lost();
