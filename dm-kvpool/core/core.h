@@ -23,6 +23,7 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/seqlock.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
@@ -120,8 +121,8 @@ struct kvp_pool {
 	struct mutex set_lock;		/* orders that set a tunable; taken before sb_lock */
 	struct mutex sb_lock;
 	struct kvp_sb *sb;		/* the newest superblock; by sb_lock */
-	struct kvp_sb *published;	/* the newest one that counts; by published_lock */
-	spinlock_t published_lock;	/* held for a copy: super/commit.h */
+	struct kvp_sb *published;	/* the newest one that counts; by sb_lock */
+	seqcount_mutex_t published_seq;	/* for readers without sb_lock: super/commit.h */
 	u32 changes;			/* odd while a new table changes legs or vdevs */
 	struct kvp_losses losses;
 	/* of the newest durable superblock: the log must name no newer epoch */

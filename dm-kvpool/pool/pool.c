@@ -116,7 +116,7 @@ struct kvp_pool *kvp_pool_alloc(void)
 	kvp_wire(pool);
 	mutex_init(&pool->set_lock);
 	mutex_init(&pool->sb_lock);
-	spin_lock_init(&pool->published_lock);
+	seqcount_mutex_init(&pool->published_seq, &pool->sb_lock);
 	mutex_init(&pool->checkpoint_lock);
 	spin_lock_init(&pool->members_lock);
 	init_waitqueue_head(&pool->stripes_wait);
@@ -583,7 +583,9 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	 */
 	if (kvp_rcache_resize(pool->rcache, pool->tunables[KVP_T_RAM_CACHE] >> KVP_BLOCK_SHIFT))
 		kvp_event(pool, "ram_cache_off why=no_memory");
+	mutex_lock(&pool->sb_lock);
 	kvp_sb_publish(pool);
+	mutex_unlock(&pool->sb_lock);
 	set_bit(KVP_POOL_RUNNING, &pool->flags);
 	if (!kvp_pool_readonly(pool))
 		kvp_events_kick(pool);

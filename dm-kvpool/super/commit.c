@@ -225,16 +225,19 @@ static bool bring_up_to_date(struct kvp_pool *pool)
 
 void kvp_sb_publish(struct kvp_pool *pool)
 {
-	spin_lock(&pool->published_lock);
+	write_seqcount_begin(&pool->published_seq);
 	*pool->published = *pool->sb;
-	spin_unlock(&pool->published_lock);
+	write_seqcount_end(&pool->published_seq);
 }
 
 void kvp_sb_published(struct kvp_pool *pool, struct kvp_sb *copy)
 {
-	spin_lock(&pool->published_lock);
-	*copy = *pool->published;
-	spin_unlock(&pool->published_lock);
+	unsigned int seq;
+
+	do {
+		seq = read_seqcount_begin(&pool->published_seq);
+		*copy = *pool->published;
+	} while (read_seqcount_retry(&pool->published_seq, seq));
 }
 
 int kvp_sb_commit(struct kvp_pool *pool)

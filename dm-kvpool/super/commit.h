@@ -49,7 +49,7 @@ int __must_check kvp_sb_commit(struct kvp_pool *pool);
  * kvp_sb_publish() - let kvp_sb_published() give pool->sb as it is now
  *
  * kvp_sb_commit() calls it for each superblock that counts. A start calls it once the pool runs,
- * since a read-only pool commits none. Caller holds sb_lock, or the pool is starting. Context: any.
+ * since a read-only pool commits none. Caller holds sb_lock. Context: process, does not sleep.
  */
 void kvp_sb_publish(struct kvp_pool *pool);
 

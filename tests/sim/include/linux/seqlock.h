@@ -5,6 +5,7 @@
 
 #include <linux/bug.h>
 #include <linux/lockdep.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 
 typedef struct {
@@ -12,33 +13,40 @@ typedef struct {
 	spinlock_t *lock;
 } seqcount_spinlock_t;
 
+typedef struct {
+	unsigned int sequence;
+	struct mutex *lock;
+} seqcount_mutex_t;
+
 static inline void seqcount_spinlock_init(seqcount_spinlock_t *s, spinlock_t *lock)
 {
 	s->sequence = 0;
 	s->lock = lock;
 }
 
-static inline void write_seqcount_begin(seqcount_spinlock_t *s)
+static inline void seqcount_mutex_init(seqcount_mutex_t *s, struct mutex *lock)
 {
-	lockdep_assert_held(s->lock);
-	BUG_ON(s->sequence++ & 1);
+	s->sequence = 0;
+	s->lock = lock;
 }
 
-static inline void write_seqcount_end(seqcount_spinlock_t *s)
+#define write_seqcount_begin(s) do {				\
+	lockdep_assert_held((s)->lock);				\
+	BUG_ON((s)->sequence++ & 1);				\
+} while (0)
+
+#define write_seqcount_end(s) do {				\
+	lockdep_assert_held((s)->lock);				\
+	BUG_ON(!((s)->sequence++ & 1));				\
+} while (0)
+
+static inline unsigned int sim_seqcount_begin(const unsigned int *sequence)
 {
-	lockdep_assert_held(s->lock);
-	BUG_ON(!(s->sequence++ & 1));
+	BUG_ON(*sequence & 1);
+	return *sequence;
 }
 
-static inline unsigned int read_seqcount_begin(const seqcount_spinlock_t *s)
-{
-	BUG_ON(s->sequence & 1);
-	return s->sequence;
-}
-
-static inline bool read_seqcount_retry(const seqcount_spinlock_t *s, unsigned int sequence)
-{
-	return s->sequence != sequence;
-}
+#define read_seqcount_begin(s)		sim_seqcount_begin(&(s)->sequence)
+#define read_seqcount_retry(s, seq)	((s)->sequence != (seq))
 
 #endif
