@@ -26,8 +26,7 @@ echo "--- by order"
 make_pool
 dmsetup message p 0 set leg_timeout 0 &
 setter=$!
-sleep 2
-kill -0 $writer || fail "the fsync does not wait for a leg in sync"
+retry 60 asks_disk $writer
 dmsetup message p 0 offline /dev/mapper/slow
 wait $writer
 wait $setter
