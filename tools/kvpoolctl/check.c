@@ -167,7 +167,7 @@ static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_
 	}
 	if (state == LOG_DAMAGED && kvp_log_on_cache(c->found->sb))
 		return "durable log entries are damaged on every SSD given: find another SSD of "
-		       "the cache; if there is none, import --discard-log gives up the log";
+		       "the cache; if there is none, import --discard-log starts without it";
 	if (state == LOG_DAMAGED)
 		return "durable log entries are damaged on every leg given: find another leg";
 	if (state == LOG_NEWER)

@@ -274,30 +274,30 @@ static int fail(struct ctl *ctl, const struct found_pool *p, const struct reques
 }
 
 /* Names the data that --discard-log loses, before and after. */
-static void note_discard(struct ctl *ctl, const struct found_pool *p, bool given_up)
+static void note_discard(struct ctl *ctl, const struct found_pool *p, bool discarded)
 {
 	const struct kvp_sb *sb = p->sb;
 	char when[TIME_BUF], last[TIME_BUF];
 
-	if (!given_up)
+	if (!discarded)
 		return;
 	ctl_say(ctl, "%s the log of pool %s, from lsn %" PRIu64 " on. Lost are the %" PRIu64
 		" MiB that its last checkpoint counted, %" PRIu64 " of %s, and all later writes; "
 		"some of the lost data may be older than that checkpoint. The labels were last "
 		"written at %s. Blocks that were on their way home read as errors; kvpoolctl scrub "
 		"--wait %s finds them",
-		ctl->dry_run ? "would give up" : "gave up", sb->name, sb->log_tail,
+		ctl->dry_run ? "would discard" : "discarded", sb->name, sb->log_tail,
 		kvp_log_counted_mib(sb), sb->checkpoint,
 		sb->checkpoint_time ? time_print(sb->checkpoint_time, when) : "an unknown time",
 		time_print(sb->write_time, last), sb->name);
 }
 
 /* Some lost blocks are known from headers of the log; all others have the data of their homes. */
-static void note_lost(struct ctl *ctl, const char *name, bool given_up)
+static void note_lost(struct ctl *ctl, const char *name, bool discarded)
 {
 	struct stats s;
 
-	if (!given_up || stats_load(name, &s, NULL))
+	if (!discarded || stats_load(name, &s, NULL))
 		return;
 	ctl_say(ctl, "%" PRIu64 " blocks are known to be lost, and read as errors until they are "
 		"written again; kvpoolctl status -v %s lists them",
@@ -684,7 +684,7 @@ static const struct ctl_option options[] = {
 	  "that host's heartbeat moves" },
 	{ DESTROYED, "destroyed", NULL, "import a destroyed pool" },
 	{ DISCARD_LOG, "discard-log", NULL,
-	  "give up the log of a cache that is lost or damaged, with all data that is not home; "
+	  "discard the log of a cache that is lost or damaged, with all data that is not home; "
 	  "refused if the log is sound or not needed" },
 	{ ACCEPT_FORK, "accept-fork", NULL,
 	  "legs disagree about their history: take the side with the newest epoch; with "

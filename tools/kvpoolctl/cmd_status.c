@@ -456,7 +456,7 @@ const struct command cmd_status = {
 		"repaired errors, a leg in use that is being replaced, or a leg that is much "
 		"slower than the others. The exit status stays 0 then.",
 	.example = "kvpoolctl status -v tank\n"
-		"kvpoolctl status -x || mail -s storage root",
+		"kvpoolctl status -x > /run/pools || mail -s storage root < /run/pools",
 	.options = options,
 	.run = run,
 };

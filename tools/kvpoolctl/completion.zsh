@@ -68,8 +68,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument: ' \
@@ -82,7 +82,7 @@ _kvpoolctl_of() {
 			'--degraded[start although some legs are read-only, or are missing and may hold newer data]' \
 			'--takeover[start although another host runs it, or ran it last and did not stop it]' \
 			'--destroyed[import a destroyed pool]' \
-			'--discard-log[give up the log of a cache that is lost or damaged, with all data that is not home]' \
+			'--discard-log[discard the log of a cache that is lost or damaged, with all data that is not home]' \
 			'--accept-fork[legs disagree about their history]' \
 			'*--boot[for udev, when LEG has appeared]:LEG:_kvpoolctl_device' \
 			'*--wait[how long --boot waits, 30 by default]:SECONDS: ' \
@@ -94,8 +94,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_found' \
@@ -112,8 +112,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -127,8 +127,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -142,8 +142,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' ;;
 	status)
@@ -157,8 +157,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -171,8 +171,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -186,8 +186,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -200,8 +200,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -213,8 +213,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -227,8 +227,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' ;;
 	scrub)
@@ -244,8 +244,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -258,8 +258,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -271,8 +271,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -288,8 +288,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -301,8 +301,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -316,8 +316,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -334,8 +334,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -350,8 +350,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -365,8 +365,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -384,8 +384,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -403,8 +403,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -420,8 +420,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -436,8 +436,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -453,8 +453,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -469,8 +469,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -484,8 +484,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -498,8 +498,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -513,8 +513,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -530,8 +530,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' \
@@ -546,8 +546,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_pool' ;;
@@ -560,8 +560,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_device' ;;
@@ -573,8 +573,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'*:argument:_kvpoolctl_device' ;;
@@ -588,8 +588,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'*:argument:_kvpoolctl_device' ;;
@@ -605,8 +605,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_device' ;;
@@ -618,8 +618,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' \
 			'1:argument:_kvpoolctl_command' ;;
@@ -631,8 +631,8 @@ _kvpoolctl_of() {
 			'--plain[sizes in plain bytes]' \
 			'-q[no messages but errors]' \
 			'--quiet[no messages but errors]' \
-			'-h[this text]' \
-			'--help[this text]' \
+			'-h[help of kvpoolctl, or of the command]' \
+			'--help[help of kvpoolctl, or of the command]' \
 			'-V[version of the tool]' \
 			'--version[version of the tool]' ;;
 	esac

@@ -20,7 +20,7 @@ const struct ctl_option common_options[] = {
 	{ 'j', "json", NULL, "machine-readable output" },
 	{ 'p', "plain", NULL, "sizes in plain bytes" },
 	{ 'q', "quiet", NULL, "no messages but errors" },
-	{ 'h', "help", NULL, "this text" },
+	{ 'h', "help", NULL, "help of kvpoolctl, or of the command" },
 	{ 'V', "version", NULL, "version of the tool" },
 	{ 0, NULL, NULL, NULL }
 };

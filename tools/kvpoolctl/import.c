@@ -292,7 +292,7 @@ static void check_cache(const struct found_pool *p, const struct import_options 
 			 in_sync(p, &p->sb->vdevs[cache]), p->sb->vdevs[cache].leg_count);
 	if (!o->discard_log && import_log_lost(p))
 		refuse(r, name, ERR_NO_CACHE, "connect an SSD of it; if none will come back, "
-		       "--discard-log gives up the log: some of its data may be older than that "
+		       "--discard-log discards the log: some of its data may be older than that "
 		       "checkpoint",
 		       "%s, whose log, from lsn %llu on, may have the only copy of data: "
 		       "%llu MiB that the last checkpoint counted, at %s, and all later writes",

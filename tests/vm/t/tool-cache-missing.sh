@@ -27,8 +27,8 @@ echo "--- given up: the data of the last checkpoint; the SSD that comes back is 
 dmsetup message tank 0 checkpoint
 oracle write /dev/mapper/tank 0 128 3 fsync bs=4
 cut_power
-run 0 import -n --discard-log -d /dev/a -d /dev/b tank; has out 'would give up the log.*lsn.* MiB'
-run 0 import --discard-log -d /dev/a -d /dev/b tank; has out 'gave up the log.*Lost are the'
+run 0 import -n --discard-log -d /dev/a -d /dev/b tank; has out 'would discard the log.*lsn.* MiB'
+run 0 import --discard-log -d /dev/a -d /dev/b tank; has out 'discarded the log.*Lost are the'
 # The version before, or an error for a lost one that was home already; never the lost
 # version.
 oracle show /dev/mapper/tank 0 128 bs=1 > /tmp/shown
@@ -54,7 +54,7 @@ oracle write /dev/mapper/tank 64 4 3 fsync bs=1
 cut_power
 simset d dead 1
 refused 3 no_cache 'cache is missing' import tank
-run 0 import --discard-log tank; has out 'gave up the log'; has out '^4 blocks are known to be lost'
+run 0 import --discard-log tank; has out 'discarded the log'; has out '^4 blocks are known to be lost'
 run 4 status -j tank; expect_eq "$(json pools.0.poisoned.0.lba) $(json pools.0.poisoned.0.blocks)" "8 4"
 expect_eq "$(oracle show /dev/mapper/tank 0 512 bs=1 | tr '\n' ,)" "0 8 v1,8 4 EIO,12 500 v1,"
 oracle write /dev/mapper/tank 8 4 4 fsync
