@@ -69,7 +69,7 @@ void kvp_speed_note(struct kvp_pool *pool, u32 versions, u64 ns, enum kvp_speed_
  * round has begun
  *
  * It falls at once when a round is slower than those before, and it rises slowly: it sets the pace
- * of writers, who could fill the log before a mean has changed. Any context.
+ * of writers, which could fill the log before a mean has changed. Any context.
  */
 u64 kvp_speed_full(const struct kvp_pool *pool);
 

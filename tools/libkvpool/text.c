@@ -123,7 +123,7 @@ static const char *const reserved[] = {
 	"pools", "control", "kvpool", "kvpoolctl", "kvpool_member", "all", "none",
 	"online", "offline", "degraded", "faulted", "suspended", "resilvering", "stale", "missing",
 	"resilver", "drain", "poisoned", "recovery", "format", "checkpoint", "flush",
-	/* future commands */
+	/* commands: a pool of such a name would be taken for one */
 	"add", "remove", "attach", "detach", "replace", "grow", "cancel", "wait", "rename",
 	"iostat", "top", "history", "metrics", "trim", "whois", "diff", "extract", "upgrade",
 	NULL
