@@ -50,7 +50,11 @@
 #define KVP_BIO_CACHE	((blk_opf_t)0)
 #endif
 
-/* max_discard_sectors became the user's limit, max_hw_discard_sectors the device's. */
+/**
+ * kvp_compat_discard_limits() - set how long a discard may be, in sectors of 512 bytes
+ *
+ * max_discard_sectors became the user's limit, max_hw_discard_sectors the device's.
+ */
 static inline void kvp_compat_discard_limits(struct queue_limits *limits, unsigned int sectors)
 {
 	limits->max_hw_discard_sectors = sectors;

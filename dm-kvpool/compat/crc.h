@@ -15,6 +15,14 @@
  */
 __u32 kvp_crc32c(__u32 crc, const void *data, size_t bytes);
 
+/**
+ * kvp_crc_init() - get the kernel's crc32c, before the first sum
+ *
+ * kvp_crc_exit() - give it back, after the last sum
+ *
+ * Module only. Return: 0 or -errno; after an error there is nothing to give back. Context: process,
+ * may sleep.
+ */
 int kvp_crc_init(void);
 void kvp_crc_exit(void);
 

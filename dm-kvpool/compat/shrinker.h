@@ -8,6 +8,17 @@
 
 typedef unsigned long (*kvp_shrink_fn)(struct shrinker *s, struct shrink_control *sc);
 
+/**
+ * kvp_shrinker_register() - let the kernel call @count and @scan when memory is short
+ * @private: what kvp_shrinker_private() returns in these calls
+ * @name: for debugfs
+ *
+ * Return: 0 or -ENOMEM. Context: process, may sleep.
+ *
+ * kvp_shrinker_unregister() - wait for calls that run; there are no more. Does nothing if @k is
+ * zeros, or not registered any more. Context: process, may sleep.
+ */
+
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 
 struct kvp_shrinker {

@@ -56,13 +56,18 @@ struct kvp_cache_client {
 	int (*rescue)(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page);
 };
 
+/** kvp_cache_moved_on() - versions moved on: there may be space for clean blocks. Any context. */
 static inline void kvp_cache_moved_on(const struct kvp_vdevs *vdevs)
 {
 	if (vdevs->cache_client)
 		vdevs->cache_client->moved_on(vdevs->pool);
 }
 
-/* Without a cache there are no entries of clean blocks. */
+/**
+ * kvp_cache_clean_durable() - entry @e of clean blocks is durable: see kvp_admit_durable()
+ *
+ * Without a cache there are no entries of clean blocks. Context: process.
+ */
 static inline void kvp_cache_clean_durable(const struct kvp_vdevs *vdevs,
 					   const struct kvp_entry_io *e)
 {
@@ -70,54 +75,81 @@ static inline void kvp_cache_clean_durable(const struct kvp_vdevs *vdevs,
 		vdevs->cache_client->clean_durable(vdevs->pool, e);
 }
 
+/** kvp_cache_clean_failed() - an entry of clean blocks failed: kvp_admit_failed(). Process. */
 static inline void kvp_cache_clean_failed(const struct kvp_vdevs *vdevs)
 {
 	if (vdevs->cache_client)
 		vdevs->cache_client->clean_failed(vdevs->pool);
 }
 
+/** kvp_cache_clean_waits() - true if clean blocks wait for an entry. Any context. */
 static inline bool kvp_cache_clean_waits(const struct kvp_vdevs *vdevs)
 {
 	return vdevs->cache_client && vdevs->cache_client->clean_waits(vdevs->pool);
 }
 
+/**
+ * kvp_cache_clean_on_its_way() - true if clean blocks are being written to the cache, but not by
+ * the log. Any context.
+ */
 static inline bool kvp_cache_clean_on_its_way(const struct kvp_vdevs *vdevs)
 {
 	return vdevs->cache_client && vdevs->cache_client->clean_on_its_way(vdevs->pool);
 }
 
-/* Context: under log->build_lock. */
+/**
+ * kvp_cache_overwrites() - the log is about to write @nr blocks at @lsn
+ *
+ * What the cache knew there is forgotten. Context: under log->build_lock.
+ */
 static inline void kvp_cache_overwrites(const struct kvp_vdevs *vdevs, kvp_lsn_t lsn, u32 nr)
 {
 	if (vdevs->cache_client)
 		vdevs->cache_client->overwrites(vdevs->pool, lsn, nr);
 }
 
-/* Context: under log->build_lock. */
+/** kvp_cache_log_begins() - the log has moved, and begins at @lsn. Under log->build_lock. */
 static inline void kvp_cache_log_begins(const struct kvp_vdevs *vdevs, kvp_lsn_t lsn)
 {
 	if (vdevs->cache_client)
 		vdevs->cache_client->begins(vdevs->pool, lsn);
 }
 
+/**
+ * kvp_cache_next_place() - the first place at or behind @lsn for a log that moves to @v
+ *
+ * Without a cache it is @lsn. See kvp_scache_next_lsn(). Context: process.
+ */
 static inline kvp_lsn_t kvp_cache_next_place(const struct kvp_vdevs *vdevs,
 					     const struct kvp_vdev *v, kvp_lsn_t lsn)
 {
 	return vdevs->cache_client ? vdevs->cache_client->next_place(vdevs->pool, v, lsn) : lsn;
 }
 
-/* Context: process, under sb_lock. */
+/**
+ * kvp_cache_written() - lsn behind which nothing was ever written to the cache; 0: there is none
+ *
+ * Context: process, under sb_lock.
+ */
 static inline kvp_lsn_t kvp_cache_written(const struct kvp_vdevs *vdevs)
 {
 	return vdevs->cache_client ? vdevs->cache_client->written(vdevs->pool) : 0;
 }
 
+/** kvp_cache_passed() - how far the log, or the ring, of the cache has got; or 0. Any context. */
 static inline kvp_lsn_t kvp_cache_passed(const struct kvp_vdevs *vdevs)
 {
 	return vdevs->cache_client ? vdevs->cache_client->passed(vdevs->pool) : 0;
 }
 
-/* Context: process, under checkpoint_lock. */
+/**
+ * kvp_cache_checkpointed() - a checkpoint is durable
+ * @era: its era
+ * @passed: kvp_cache_passed() before the checkpoint took its snapshot
+ * @tail: the new tail of the log; NULL: it stays
+ *
+ * Context: process, under checkpoint_lock.
+ */
 static inline void kvp_cache_checkpointed(const struct kvp_vdevs *vdevs, u32 era, kvp_lsn_t passed,
 					  const struct kvp_log_mark *tail)
 {
@@ -125,13 +157,20 @@ static inline void kvp_cache_checkpointed(const struct kvp_vdevs *vdevs, u32 era
 		vdevs->cache_client->checkpointed(vdevs->pool, era, passed, tail);
 }
 
-/* Context: any but interrupt. */
+/** kvp_cache_has() - true if the cache has @block: kvp_scache_has(). Any context but interrupt. */
 static inline bool kvp_cache_has(const struct kvp_vdevs *vdevs, kvp_block_t block)
 {
 	return vdevs->cache_client && vdevs->cache_client->has(vdevs->pool, block);
 }
 
-/* Context: process, under the range lock of the block; waits for I/O. */
+/**
+ * kvp_cache_rescue() - read @block, which no leg gives, from an SSD: see kvp_scache_rescue()
+ * @entry: of the table
+ * @page: receives it; it may hold anything after an error
+ *
+ * Return: 0; -ENOENT: there is no cache, or it has no such block; -EIO. Context: process, under the
+ * range lock of the block; waits for I/O.
+ */
 static inline int __must_check kvp_cache_rescue(const struct kvp_vdevs *vdevs, kvp_block_t block,
 						u64 entry, struct page *page)
 {

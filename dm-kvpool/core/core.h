@@ -206,6 +206,7 @@ static inline bool kvp_is_suspending(const struct kvp_pool *pool, u32 suspend)
 	return test_bit(KVP_POOL_SUSPENDING, &pool->flags) && READ_ONCE(pool->suspend) == suspend;
 }
 
+/** kvp_pool_readonly() - true if the pool was started read-only, as it stays. Context: any. */
 static inline bool kvp_pool_readonly(const struct kvp_pool *pool)
 {
 	return test_bit(KVP_POOL_READONLY, &pool->flags);
@@ -266,7 +267,7 @@ static inline bool kvp_pool_waits(const struct kvp_pool *pool)
 	return kvp_failure_waits(&pool->failure, READ_ONCE(pool->tunables[KVP_T_FAILMODE]));
 }
 
-/* True if there is a loss that is not recorded on the other legs yet. */
+/** kvp_members_dirty() - true if a loss is not recorded on the other legs yet. Context: any. */
 static inline bool kvp_members_dirty(const struct kvp_pool *pool)
 {
 	return kvp_losses_dirty(&pool->losses);

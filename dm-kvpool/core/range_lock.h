@@ -28,6 +28,7 @@ struct kvp_range {
 	u64 number;			/* its number in the order of kvp_range_locks.taken */
 };
 
+/** kvp_range_locks_init() - begin with no range locked, before the first user. Context: any. */
 void kvp_range_locks_init(struct kvp_range_locks *locks);
 
 /**
@@ -41,6 +42,7 @@ bool __must_check kvp_range_trylock(struct kvp_range_locks *locks, struct kvp_ra
 void kvp_range_lock(struct kvp_range_locks *locks, struct kvp_range *r, kvp_block_t first,
 		    kvp_block_t last);
 
+/** kvp_range_unlock() - unlock @r, and wake those that wait for its blocks. Context: process. */
 void kvp_range_unlock(struct kvp_range_locks *locks, struct kvp_range *r);
 
 /*

@@ -13,6 +13,22 @@
 struct kvp_pool;
 struct kvp_sb;
 
+/**
+ * kvp_trace_commit() - the log sends the entry at @lsn
+ * @data: how many blocks of data are in it
+ * @intents: how many blocks it announces, which go home by themselves
+ *
+ * kvp_trace_destage() - a round begins, with @versions versions
+ *
+ * kvp_trace_checkpoint() - a checkpoint has ended, with @error or 0
+ * @tail: the new tail of the log; 0: it stays
+ *
+ * kvp_trace_heal() - a bad copy of block @block of the pool, on leg @leg, was rewritten
+ *
+ * kvp_trace_recovery() - a recovery has read @entries entries, and replayed @records records
+ *
+ * Each does next to nothing while nobody listens. Context: process.
+ */
 #ifdef KVP_SIM
 static inline void kvp_trace_commit(const struct kvp_sb *sb, kvp_lsn_t lsn, u32 data,
 				    u32 intents) {}

@@ -93,6 +93,15 @@ u32 kvp_page_sum(u32 seed, u32 level, u64 index, const void *page);
 
 /* --- table entries and pointers ----------------------------------------- */
 
+/**
+ * kvp_entry() - make the entry of a block, or of the parity of a row
+ * @crc: its sum; 0 unless @state is valid
+ * @era: of the checkpoint that is to write it; at most KVP_ERA_MAX
+ *
+ * kvp_entry_crc(), kvp_entry_era() and kvp_entry_state() take entry @e apart. The state is one of
+ * enum kvp_entry_state, or 3, which is none. Entries are in the processor's byte order here, on
+ * disk and in the pages of the table they are not. Context: any.
+ */
 static inline u64 kvp_entry(u32 crc, u32 era, enum kvp_entry_state state)
 {
 	return (u64)crc | (u64)(era & KVP_ERA_MAX) << KVP_ENTRY_ERA_SHIFT |
@@ -114,6 +123,17 @@ static inline unsigned int kvp_entry_state(u64 e)
 	return (unsigned int)(e >> KVP_ENTRY_STATE_SHIFT);
 }
 
+/**
+ * kvp_ptr() - make the pointer to a page of the table
+ * @sum: kvp_page_sum() of the page; 0: a null pointer, as nothing below is written
+ * @era: the newest one of all entries below
+ * @slot: which of the page's two slots has it: 0 or 1
+ * @poison: a block below is poisoned
+ *
+ * kvp_ptr_sum(), kvp_ptr_era(), kvp_ptr_slot() and kvp_ptr_poison() take pointer @p apart.
+ * kvp_ptr_null() is true for a null pointer: its era and slot count all the same. Byte order and
+ * context: as for kvp_entry().
+ */
 static inline u64 kvp_ptr(u32 sum, u32 era, unsigned int slot, bool poison)
 {
 	return (u64)sum | (u64)(era & KVP_ERA_MAX) << KVP_PTR_ERA_SHIFT |
@@ -152,6 +172,7 @@ static inline bool kvp_ptr_poison(u64 p)
  */
 #define KVP_PTR_LOST	kvp_ptr(1, KVP_ERA_MAX, 0, true)
 
+/** kvp_ptr_lost() - true for KVP_PTR_LOST. Its poison is set, and it is no null pointer. */
 static inline bool kvp_ptr_lost(u64 p)
 {
 	return p == KVP_PTR_LOST;
@@ -286,6 +307,7 @@ struct kvp_place {
 
 #define KVP_CHUNK_BLOCKS	16u	/* of a parity1, by default: 64 KiB */
 
+/** kvp_is_parity1() - true for a vdev with data and parity; false for a cache of kind parity1 */
 static inline bool kvp_is_parity1(const struct kvp_geometry *g)
 {
 	return g->kind == KVP_VDEV_PARITY1;
@@ -918,6 +940,12 @@ static inline kvp_lsn_t kvp_log_segment_end(const struct kvp_geometry *g, kvp_ls
 	return kvp_lsn_add(kvp_lsn_down(lsn, g->segment_blocks), g->segment_blocks);
 }
 
+/**
+ * kvp_rec_encode() - write a record as it lies in a log entry's header, behind its first part
+ *
+ * r->block must be below 2^48, and r->vdev 0 unless it is the parity of a row: nothing is checked.
+ * kvp_rec_decode() is the reverse, and checks nothing either.
+ */
 void kvp_rec_encode(const struct kvp_rec *r, struct kvp_disk_rec *d);
 void kvp_rec_decode(const struct kvp_disk_rec *d, struct kvp_rec *r);
 

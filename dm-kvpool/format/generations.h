@@ -32,6 +32,7 @@ bool kvp_generations_full(const struct kvp_sb *sb, kvp_lsn_t last_lsn);
 /** kvp_generations_trim() - forget older generations that sb->log_tail has passed */
 void kvp_generations_trim(struct kvp_sb *sb);
 
+/** kvp_generations_encode() - write those of @sb into @d, which is zeros there: kvp_sb_encode() */
 void kvp_generations_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d);
 
 /**

@@ -21,6 +21,11 @@ u32 kvp_shadow_leg(const struct kvp_sb *sb);
 /** kvp_shadow_fault() - what is wrong with it, or NULL */
 const char *kvp_shadow_fault(const struct kvp_sb *sb);
 
+/**
+ * kvp_shadow_encode() - write @shadow into its vdev of @d, which is zeros there: kvp_sb_encode()
+ *
+ * Does nothing if there is no shadow.
+ */
 void kvp_shadow_encode(const struct kvp_shadow_info *shadow, struct kvp_disk_sb *d);
 
 /** kvp_shadow_decode() - take @sb->shadow from @d. @sb has its number of vdevs. Two are a fault. */

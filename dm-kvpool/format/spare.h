@@ -39,6 +39,7 @@ void kvp_spare_encode(const struct kvp_spare *s, u64 offset, struct kvp_disk_sb 
 int __must_check kvp_spare_decode(const struct kvp_disk_sb *d, u64 offset, u64 blocks,
 				  struct kvp_spare *s, struct kvp_why *why);
 
+/** kvp_spares_encode() - write sb->spares into the vdevs of @d, two parts each: kvp_sb_encode() */
 void kvp_spares_encode(const struct kvp_sb *sb, struct kvp_disk_sb *d);
 
 /** kvp_spares_decode() - take @sb->spares from @d. Any contents are valid. */

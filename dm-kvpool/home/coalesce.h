@@ -26,7 +26,13 @@ struct kvp_version;
 
 #define KVP_STRETCH_BLOCKS	256u	/* at most; a request of 1 MiB */
 
-/** kvp_coalesce_alloc() - allocate memory; NULL if there is none. Context: process, may sleep. */
+/**
+ * kvp_coalesce_alloc() - allocate memory; NULL if there is none
+ *
+ * kvp_coalesce_free() - free it; @b may be NULL
+ *
+ * Context: process, may sleep.
+ */
 struct kvp_coalesce * __must_check kvp_coalesce_alloc(struct kvp_pool *pool);
 void kvp_coalesce_free(struct kvp_coalesce *b);
 

@@ -70,6 +70,7 @@ struct kvp_home * __must_check kvp_home_alloc(struct kvp_pool *pool, bool whole)
  * Context: the caller of kvp_home_write().
  */
 void kvp_home_gives_way(struct kvp_home *h, struct kvp_spell *spell);
+/** kvp_home_free() - free what kvp_home_alloc() gave, or NULL. Context: process, may sleep. */
 void kvp_home_free(struct kvp_home *h);
 
 /*

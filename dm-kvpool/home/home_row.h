@@ -15,7 +15,7 @@ struct kvp_vdev;
 /** kvp_row_home_gives_way() - as kvp_home_gives_way() */
 void kvp_row_home_gives_way(struct kvp_row_home *h, struct kvp_spell *spell);
 
-/** kvp_row_home_alloc() - as kvp_home_alloc() */
+/** kvp_row_home_alloc() - as kvp_home_alloc(); kvp_row_home_free() as kvp_home_free() */
 struct kvp_row_home * __must_check kvp_row_home_alloc(struct kvp_pool *pool, bool whole);
 void kvp_row_home_free(struct kvp_row_home *h);
 

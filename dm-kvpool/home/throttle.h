@@ -36,6 +36,7 @@ struct kvp_throttle {
 	bool waiting;
 };
 
+/** kvp_throttle_init() - begin without streams, before the pool runs. Context: any. */
 void kvp_throttle_init(struct kvp_pool *pool);
 
 /**

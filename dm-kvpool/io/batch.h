@@ -47,7 +47,8 @@ struct kvp_batch {
 /**
  * kvp_batch_alloc() - allocate a batch for the legs of @vdevs; NULL without memory
  *
- * Without a pool (io.h) it is never staggered. Context: process.
+ * Without a pool (io.h) it is never staggered. kvp_batch_free() frees it, or takes NULL; its pages
+ * belong to the caller. Context: process.
  */
 struct kvp_batch * __must_check kvp_batch_alloc(const struct kvp_vdevs *vdevs);
 void kvp_batch_free(struct kvp_batch *b);

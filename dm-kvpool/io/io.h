@@ -181,6 +181,12 @@ struct kvp_io_group {
 	struct completion done;
 };
 
+/**
+ * kvp_io_group_init() - begin a group without requests
+ *
+ * Call it before the first request, and again before those that follow kvp_io_group_wait().
+ * Context: any.
+ */
 void kvp_io_group_init(struct kvp_io_group *group);
 
 /**

@@ -11,6 +11,12 @@ struct kvp_pool;
  * pool would hold the bios that it needs to serve them. Context: process.
  */
 int __must_check kvp_io_bio_init(struct kvp_pool *pool);
+/**
+ * kvp_io_bio_exit() - free the reserve, and the queues of the legs; nothing if there is none
+ *
+ * No request is in flight, and none comes: the last reference to the pool is gone. Context:
+ * process.
+ */
 void kvp_io_bio_exit(struct kvp_pool *pool);
 
 #endif /* KVP_IO_BIO_H */

@@ -30,6 +30,7 @@ struct kvp_share {
 	wait_queue_head_t back;
 };
 
+/** kvp_share_init() - the device has no bios of the reserve. Context: any. */
 void kvp_share_init(struct kvp_share *s);
 
 /** kvp_share_take() - take a bio's place; false if the device has its whole share. Never waits. */

@@ -60,22 +60,29 @@ struct kvp_slow_figures {
 
 extern const char *const kvp_slow_kinds[KVP_SLOW_KINDS];
 
+/** kvp_slow_factor() - a leg this many times as slow as others is slow; 0: none is. Any context. */
 static inline u32 kvp_slow_factor(const struct kvp_pool *pool)
 {
 	return (u32)READ_ONCE(pool->tunables[KVP_T_SLOW_LEG]);
 }
 
-/* A leg alone cannot be compared. The shadow is never read, and starts have their own limits. */
+/**
+ * kvp_slow_is_judged() - true if @leg is compared with the other legs of its vdev
+ *
+ * A leg alone cannot be compared. The shadow is never read, and starts have their own limits.
+ * Context: any.
+ */
 static inline bool kvp_slow_is_judged(const struct kvp_leg *leg)
 {
 	return leg->v && leg->v->nr_legs > 1 && !kvp_leg_is_shadow(leg) &&
 	       kvp_slow_factor(leg->pool);
 }
 
-/*
- * True for one request in KVP_SLOW_OF. Requests to the legs of a mirror go to one leg after the
- * other. If each eighth were sampled, all could be of the same leg. Steps of the golden ratio meet
- * all legs alike.
+/**
+ * kvp_slow_is_sampled() - true for one request in KVP_SLOW_OF; call it once for each
+ *
+ * Requests to the legs of a mirror go to one leg after the other. If each eighth were sampled, all
+ * could be of the same leg. Steps of the golden ratio meet all legs alike. Context: any.
  */
 static inline bool kvp_slow_is_sampled(struct kvp_pool *pool)
 {
@@ -84,9 +91,10 @@ static inline bool kvp_slow_is_sampled(struct kvp_pool *pool)
 	return n < U32_MAX / KVP_SLOW_OF;
 }
 
-/*
- * Returns n if one request in n is timed. A disk has few requests, and a slow leg gets few reads:
- * of those, all are timed.
+/**
+ * kvp_slow_timed_of() - one request to @leg in this many is timed
+ *
+ * A disk has few requests, and a slow leg gets few reads: of those, all are timed. Context: any.
  */
 static inline u32 kvp_slow_timed_of(const struct kvp_leg *leg)
 {

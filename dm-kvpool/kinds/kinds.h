@@ -63,12 +63,34 @@ u32 kvp_homes_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v);
  */
 void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed);
 
-/* For both kinds of cache. */
+/**
+ * kvp_cache_join() - kvp_vdev_ops.join for both kinds of cache
+ *
+ * The vdevs get the client of the cache, and the window within which versions may be spilled. A
+ * cache has no roots of the table.
+ *
+ * kvp_cache_needed() - kvp_vdev_needed() for both: kvp_log_needs() while a recovery reads the log
+ * on @v; else 0
+ *
+ * kvp_cache_survives() - kvp_vdev_ops.survives for both; a cache without the log holds no
+ * acknowledged blocks
+ */
 u32 kvp_cache_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v);
 u32 kvp_cache_needed(const struct kvp_vdev *v);
 u32 kvp_cache_survives(const struct kvp_vdev *v);
 
-/* Loops over all vdevs call these for a cache, too, which has no homes or rows. */
+/**
+ * kvp_no_discard() - kvp_vdev_ops.discard of a cache, which has no homes: does nothing, returns 0
+ *
+ * kvp_none() - 0, for operations that count what a kind does not have
+ *
+ * kvp_no_redo() - kvp_vdev_ops.redo_discard of a cache, and of a parity1, whose @plan_discard
+ * covers all: does nothing, returns 0
+ *
+ * kvp_no_rows() - kvp_vdev_ops.each_row of kinds without rows: does nothing, returns 0
+ *
+ * Loops over all vdevs call these for a cache, too. Context: any.
+ */
 int kvp_no_discard(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end,
 		   struct kvp_log_at behind, u32 *leaves);
 u32 kvp_none(const struct kvp_vdev *v);

@@ -87,6 +87,13 @@ struct kvp_history {
 	u64 records;
 };
 
+/**
+ * kvp_history_init() - begin an empty history for a vdev with geometry @g, which must stay
+ *
+ * kvp_history_exit() - free all versions. There may be millions: it takes a while, and may sleep.
+ *
+ * Context: process.
+ */
 void kvp_history_init(struct kvp_history *h, const struct kvp_geometry *g);
 void kvp_history_exit(struct kvp_history *h);
 

@@ -39,6 +39,14 @@ struct kvp_replay {
 	u64 records;
 };
 
+/**
+ * kvp_replay_init() - begin without records
+ *
+ * kvp_replay_exit() - free them all; then only kvp_replay_init() may use @r. There may be millions:
+ * it takes a while, and may sleep.
+ *
+ * Context: process.
+ */
 void kvp_replay_init(struct kvp_replay *r);
 void kvp_replay_exit(struct kvp_replay *r);
 
