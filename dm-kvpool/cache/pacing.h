@@ -29,7 +29,14 @@ struct kvp_pool;
  */
 u64 kvp_pacing_dirty(struct kvp_pool *pool);
 
-/* kvp_pacing_destage() and kvp_pacing_left() of a pool whose log is on a cache. */
+/**
+ * kvp_pacing_wants() - kvp_pacing_destage() of a pool whose log is on a cache
+ *
+ * kvp_pacing_room() - kvp_pacing_left() of such a pool
+ *
+ * Call the functions below instead: they know where the log is. Context: any but interrupt;
+ * kvp_pacing_room(): any.
+ */
 u64 kvp_pacing_wants(struct kvp_pool *pool);
 u32 kvp_pacing_room(const struct kvp_pool *pool);
 
@@ -55,6 +62,11 @@ static inline u32 kvp_pacing_left(const struct kvp_pool *pool)
 	return kvp_log_traits(&pool->vdevs)->paced ? kvp_pacing_room(pool) : 100;
 }
 
+/**
+ * kvp_pacing_joins_stream() - kvp_pacing_stream() of a pool whose log is on a cache
+ *
+ * It notes the write as part of its stream. Call kvp_pacing_stream() instead.
+ */
 bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask);
 
 /**

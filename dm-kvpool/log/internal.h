@@ -168,6 +168,12 @@ void __kvp_log_release_rows(struct kvp_log *log, kvp_lsn_t tail);
  * entry.
  */
 void kvp_entry_put(struct kvp_entry_io *e);
+
+/**
+ * kvp_entry_io_done() - kvp_io.done of each copy of an entry: note a failure, then kvp_entry_put()
+ *
+ * io->private is the entry, and @io is one of its @ios. Context: any, interrupts too.
+ */
 void kvp_entry_io_done(struct kvp_io *io);
 
 /**
@@ -205,7 +211,17 @@ static inline bool kvp_log_due(const struct kvp_log *log)
 				       kvp_wbuf_buffered(log->wbuf));
 }
 
-/* Work of the log, on log->commit_wq. */
+/**
+ * kvp_commit_work() - build and send entries, as kvp_commit_kick() does
+ *
+ * kvp_interval_work() - the commit interval is over: let all that was accepted be committed
+ *
+ * kvp_post_work() - entries have ended: deal with their failures, and pass durable versions on
+ *
+ * kvp_long_flush_work() - for waiters that need more than the log: flush.c tells
+ *
+ * Work of the log, on log->commit_wq. None of it waits for destage or direct writes.
+ */
 void kvp_commit_work(struct work_struct *work);
 void kvp_interval_work(struct work_struct *work);
 void kvp_post_work(struct work_struct *work);

@@ -375,6 +375,8 @@ struct kvp_log {
  * kvp_log_rows_alloc() - memory for entries on a cache of kind parity1
  * @rows: result; NULL: the pool has no such cache
  *
+ * kvp_log_rows_free() - free it; NULL: nothing. No entry is in flight.
+ *
  * Return: 0 or -ENOMEM. Context: process, may sleep.
  */
 int __must_check kvp_log_rows_alloc(const struct kvp_log *log, struct kvp_log_rows **rows);
@@ -898,6 +900,11 @@ struct kvp_intents {
 /**
  * kvp_log_home_intents() - note the intents that are home now; after a flush of the legs they can
  * be closed
+ *
+ * kvp_log_close() - close them, after that flush; others that were closed meanwhile stay closed
+ *
+ * A leg that the flush gave up is recorded out before: see kvp_log_close_some(). Context: any;
+ * takes log->lock.
  */
 void kvp_log_home_intents(struct kvp_log *log, struct kvp_intents *home);
 void kvp_log_close(struct kvp_log *log, const struct kvp_intents *home);

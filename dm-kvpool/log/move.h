@@ -112,6 +112,12 @@ int __must_check kvp_log_move_to(struct kvp_log *log, struct kvp_log_new *plan);
 /** kvp_log_move_cancel() - the log is stopped: end the wait of an order for its move */
 void kvp_log_move_cancel(struct kvp_log *log);
 
+/**
+ * kvp_log_move_work() - move the log if a move is wanted, and nothing is in the way
+ *
+ * Otherwise the next kvp_log_move_kick() queues it again. Work of the log, on log->work_wq. Takes
+ * checkpoint_lock; waits for I/O.
+ */
 void kvp_log_move_work(struct work_struct *work);
 
 #endif /* KVP_LOG_MOVE_H */

@@ -17,7 +17,15 @@
 #include "format/format.h"
 #include "log/log.h"
 
-/* For a log on a cache alone. The functions below call these only then. */
+/**
+ * kvp_log_of_cache_renews() - kvp_log_renews() of a log on a cache
+ *
+ * kvp_log_of_cache_may_renew() - kvp_log_may_renew() of such a log
+ *
+ * kvp_log_of_cache_fullness() - kvp_log_fullness() of such a log
+ *
+ * Call the functions below instead: they know where the log is. Context: any.
+ */
 bool kvp_log_of_cache_renews(const struct kvp_log *log);
 bool kvp_log_of_cache_may_renew(const struct kvp_log *log);
 u64 kvp_log_of_cache_fullness(const struct kvp_log *log, u64 most);

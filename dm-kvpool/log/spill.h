@@ -33,7 +33,13 @@ struct kvp_spilled_read;
 struct kvp_version;
 struct page;
 
-/** kvp_reload_alloc() - memory for destage to read spilled versions: 0 or -ENOMEM. May sleep. */
+/**
+ * kvp_reload_alloc() - memory for destage to read spilled versions: 0 or -ENOMEM. May sleep.
+ *
+ * It fills the buffer's reserve of pages, too (kvp_wbuf_reserve()).
+ *
+ * kvp_reload_free() - free it, but not that reserve; @r may be NULL. Destage must not run.
+ */
 int __must_check kvp_reload_alloc(struct kvp_log *log, struct kvp_log_memory *m);
 void kvp_reload_free(struct kvp_reload *r);
 

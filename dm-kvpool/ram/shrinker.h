@@ -12,6 +12,11 @@ struct kvp_rcache;
  * Return: 0 or -ENOMEM. Context: process, may sleep.
  */
 int __must_check kvp_rcache_shrinker_add(struct kvp_shrinker *s, struct kvp_rcache *rc);
+/**
+ * kvp_rcache_shrinker_remove() - wait until the kernel takes no page, and let it take no more
+ *
+ * Does nothing if @s is zeros, or was removed. Context: process, may sleep.
+ */
 void kvp_rcache_shrinker_remove(struct kvp_shrinker *s);
 
 #endif /* KVP_CACHE_SHRINKER_H */

@@ -740,6 +740,11 @@ bool __must_check kvp_wbuf_reserve(struct kvp_wbuf *w);
  * Context: may sleep, but not for I/O.
  */
 struct page *kvp_wbuf_lone_page(struct kvp_wbuf *w);
+/**
+ * kvp_wbuf_lone_page_free() - give such a page back: to the reserve, unless that is full
+ *
+ * Context: any but interrupt; takes the lock of the lists.
+ */
 void kvp_wbuf_lone_page_free(struct kvp_wbuf *w, struct page *page);
 
 /**
@@ -850,6 +855,12 @@ static inline u32 kvp_wbuf_nr_passed(const struct kvp_wbuf *w)
 	return atomic_read(&w->nr_passed);
 }
 
+/**
+ * __kvp_wbuf_outlived() - kvp_wbuf_outlived() of a version that is superseded, but was not passed
+ *
+ * Caller holds the block's range lock. Context: any but interrupt; takes the bucket's lock, or that
+ * of the lists.
+ */
 bool __kvp_wbuf_outlived(struct kvp_wbuf *w, struct kvp_version *d);
 
 /**

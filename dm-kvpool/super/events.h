@@ -51,6 +51,13 @@ struct kvp_events {
 	struct work_struct work;
 };
 
+/**
+ * kvp_events_init() - begin with empty rings, before the first event
+ *
+ * kvp_events_exit() - free the rings. There are no more events, and the worker has ended.
+ *
+ * Return: 0 or -ENOMEM; then there is nothing to free. Context: process, may sleep.
+ */
 int __must_check kvp_events_init(struct kvp_pool *pool);
 void kvp_events_exit(struct kvp_pool *pool);
 

@@ -64,6 +64,7 @@ struct kvp_finds {
 	struct delayed_work work;
 };
 
+/** kvp_finds_init() - begin without runs, before anything is found. Context: process. */
 void kvp_finds_init(struct kvp_pool *pool);
 
 /**

@@ -84,8 +84,15 @@ void kvp_log_legs_fail(struct kvp_vdev *v, unsigned long which);
  */
 void kvp_log_legs_keep(struct kvp_pool *pool);
 
-/*
- * Memory for superblock writes, allocated early: recording a loss must not need any. 0 or -ENOMEM.
+/**
+ * kvp_sb_buffers_alloc() - get memory to write the superblock to all legs that the pool has now
+ *
+ * It is allocated early: recording a loss must not need any. What is there stays, so call it again
+ * when there are more legs. Return: 0 or -ENOMEM.
+ *
+ * kvp_sb_buffers_free() - free all of it; nothing if there is none
+ *
+ * Context: process, may sleep.
  */
 int __must_check kvp_sb_buffers_alloc(struct kvp_pool *pool);
 void kvp_sb_buffers_free(struct kvp_pool *pool);
@@ -154,6 +161,11 @@ int __must_check kvp_leg_offline(struct kvp_pool *pool, struct kvp_leg *leg);
 /** kvp_losses_survivable() - how many more legs may be lost, in the worst case. Context: any. */
 u32 kvp_losses_survivable(const struct kvp_pool *pool);
 
+/**
+ * kvp_members_work() - pool->members_work: write a superblock that records losses, if there are any
+ *
+ * If none becomes durable, the pool is faulted. Takes sb_lock; waits for I/O.
+ */
 void kvp_members_work(struct work_struct *work);
 
 #endif /* KVP_MEMBERS_H */

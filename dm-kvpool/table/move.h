@@ -31,7 +31,13 @@ struct kvp_table_move {
 
 struct kvp_move_pages;
 
-/** kvp_move_pages_alloc() - allocate the memory for a move; NULL on failure. Context: process. */
+/**
+ * kvp_move_pages_alloc() - allocate the memory for a move; NULL on failure
+ *
+ * kvp_move_pages_free() - free it; @p may be NULL
+ *
+ * Context: process.
+ */
 struct kvp_move_pages *kvp_move_pages_alloc(void);
 void kvp_move_pages_free(struct kvp_move_pages *p);
 

@@ -88,7 +88,13 @@ void kvp_ssdcopy_exit(struct kvp_ssdcopies *all);
  */
 kvp_lblock_t kvp_ssdcopy_place(const struct kvp_vdev *v, u32 vdev, u32 level, u64 index);
 
-/* kvp_ssdcopy_read() and kvp_ssdcopy_write() with copies on cache @v. */
+/**
+ * kvp_ssdcopy_read_from() - kvp_ssdcopy_read() with copies on cache @v
+ *
+ * kvp_ssdcopy_write_to() - kvp_ssdcopy_write() with copies on cache @v
+ *
+ * Call the functions below instead: they know the cache. Context: process.
+ */
 int __must_check kvp_ssdcopy_read_from(const struct kvp_vdev *v, struct kvp_tpage *tp);
 void kvp_ssdcopy_write_to(struct kvp_ssdcopies *all, const struct kvp_vdev *v,
 			  const struct kvp_tpage *tp, struct page *page, bool wait);

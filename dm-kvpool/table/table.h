@@ -342,6 +342,11 @@ int __must_check kvp_table_give_up(struct kvp_table *t, kvp_block_t block, bool 
  */
 int __must_check kvp_table_settle_ends(struct kvp_table *t);
 
+/**
+ * kvp_table_put() - give back the reference that a load or a lookup has given
+ *
+ * The page may be evicted from now on. Context: any, interrupts too.
+ */
 void kvp_table_put(struct kvp_tpage *tp);
 
 /** kvp_table_entry() - the entry of @block in its leaf. Any context. */
@@ -382,6 +387,12 @@ void kvp_table_lock(struct kvp_table *t, struct kvp_tpage *leaf);
  * the page.
  */
 void kvp_table_lock_next(struct kvp_table *t, struct kvp_tpage *leaf);
+
+/**
+ * __kvp_table_set() - kvp_table_set() between kvp_table_lock(), for @leaf, and kvp_table_unlock()
+ *
+ * Caller holds the block's range lock.
+ */
 void __kvp_table_set(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u32 crc,
 		     enum kvp_entry_state state);
 
@@ -393,6 +404,12 @@ void __kvp_table_set(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t bl
  */
 void __kvp_table_set_home(struct kvp_table *t, struct kvp_tpage *leaf, const struct kvp_version *d);
 
+/**
+ * __kvp_table_set_parity() - the same for the parity of @row, whose data is below @leaf
+ *
+ * See kvp_table_parity() for what the states mean. Caches are not told: they have no parity. Caller
+ * holds kvp_table_lock(), and the range lock of the row.
+ */
 void __kvp_table_set_parity(struct kvp_table *t, struct kvp_tpage *leaf, u64 row, u32 crc,
 			    enum kvp_entry_state state);
 

@@ -31,58 +31,78 @@ enum kvp_if_lost {
 	KVP_LOST_BY_FORCE,
 };
 
-/* Blocks below one pointer at @level: for a leaf 2 MiB, in a parity1 a little less. */
+/**
+ * tpage_span() - how many blocks of @v are below a page of @level
+ *
+ * Levels count from 0, the leaves. Below a leaf are 512 blocks, in a parity1 a little less. Context
+ * of this function and of those that follow: any.
+ */
 static inline u64 tpage_span(const struct kvp_vdev *v, u32 level)
 {
 	return (u64)kvp_leaf_blocks(v->g) << (KVP_PTRS_SHIFT * level);
 }
 
-/* The index of the page of @level above @block of the vdev. */
+/** tpage_index() - the index of the page of @level above @block of the vdev */
 static inline u64 tpage_index(const struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
 	return kvp_entry_index(v->g, block) >> (KVP_PTRS_SHIFT * (level + 1));
 }
 
-/* The first block below page @index of @level. @index may be behind the last page. */
+/** tpage_first() - the first block below page @index of @level; @index may be behind the last */
 static inline kvp_vblock_t tpage_first(const struct kvp_vdev *v, u32 level, u64 index)
 {
 	return kvp_vblock(index * tpage_span(v, level));
 }
 
-/* The end of the pool as a block of the vdev. */
+/** tpage_pool_end() - the end of the pool as a block of the vdev */
 static inline kvp_vblock_t tpage_pool_end(const struct kvp_vdev *v)
 {
 	return kvp_vdev_from(v, kvp_vdevs_end(v->all));
 }
 
+/** table_readonly() - kvp_pool_readonly() of the pool */
 static inline bool table_readonly(const struct kvp_table *t)
 {
 	return test_bit(KVP_POOL_READONLY, t->client.flags);
 }
 
+/**
+ * tpage_words() - the contents of @tp: entries of a leaf, else pointers; KVP_PTRS_PER_PAGE of them
+ *
+ * Others read them without a lock. A change is by t->lock, or before lookups find the page.
+ */
 static inline __le64 *tpage_words(const struct kvp_tpage *tp)
 {
 	return page_address(tp->page);
 }
 
+/**
+ * tpage_load_lock() - the lock under which page (@level, @index) enters memory, and leaves it
+ *
+ * Other pages of the level share it, of all vdevs. Locks of leaves are the outermost.
+ */
 static inline struct mutex *tpage_load_lock(struct kvp_table *t, u32 level, u64 index)
 {
 	return &t->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
 }
 
-/* The word of @leaf that is the entry of @block of the pool. Entries are in the vdev's order. */
+/**
+ * tpage_word() - which word of @leaf is the entry of @block of the pool
+ *
+ * Entries are in the vdev's order.
+ */
 static inline u32 tpage_word(const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	return (u32)kvp_vblock_since(kvp_vdev_block(leaf, block), leaf->at.own) % KVP_PTRS_PER_PAGE;
 }
 
-/* The word of @leaf that is the entry of the parity of @row. */
+/** tpage_parity_word() - which word of @leaf is the entry of the parity of @row */
 static inline u32 tpage_parity_word(const struct kvp_tpage *leaf, u64 row)
 {
 	return (u32)kvp_parity_index(leaf->v->g, row) % KVP_PTRS_PER_PAGE;
 }
 
-/* The pointer to page @index below @parent, or among the roots if @parent is NULL. */
+/** tpage_pointer() - the pointer to page @index below @parent; NULL: among the roots of @v */
 static inline u64 tpage_pointer(struct kvp_table *t, const struct kvp_vdev *v,
 				struct kvp_tpage *parent, u64 index)
 {
@@ -90,7 +110,11 @@ static inline u64 tpage_pointer(struct kvp_table *t, const struct kvp_vdev *v,
 			READ_ONCE(t->roots[v->first_root + index]);
 }
 
-/* The place of copy @copy of the page that @ptr, a pointer to @tp, names. */
+/**
+ * tpage_copy() - the place of copy @copy of the page that @ptr, a pointer to @tp, names
+ *
+ * tpage_durable_copy() - the same for tp->durable
+ */
 static inline struct kvp_place tpage_copy(const struct kvp_tpage *tp, u64 ptr, u32 copy)
 {
 	return kvp_page_place(tp->v->g, tp->level, tp->index, kvp_ptr_slot(ptr), copy);
@@ -101,22 +125,23 @@ static inline struct kvp_place tpage_durable_copy(const struct kvp_tpage *tp, u3
 	return tpage_copy(tp, tp->durable, copy);
 }
 
-/*
- * The end of the pool's blocks below @leaf, as a block of the vdev. The vdev's region, or the pool,
- * may end within the leaf.
+/**
+ * tpage_leaf_end() - the end of the pool's blocks below @leaf, as a block of the vdev
+ *
+ * The vdev's region, or the pool, may end within the leaf.
  */
 static inline kvp_vblock_t tpage_leaf_end(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
 {
 	return kvp_vblock_first(kvp_vblock_add(leaf->own, leaf->blocks), tpage_pool_end(v));
 }
 
-/* How many blocks of the pool are below @leaf. */
+/** tpage_leaf_used() - how many blocks of the pool are below @leaf */
 static inline u64 tpage_leaf_used(const struct kvp_vdev *v, const struct kvp_map_leaf *leaf)
 {
 	return kvp_vblock_since(tpage_leaf_end(v, leaf), leaf->own);
 }
 
-/* The first block behind all blocks below the page of @level above @block. */
+/** tpage_behind() - the first block behind all blocks below the page of @level above @block */
 static inline kvp_vblock_t tpage_behind(const struct kvp_vdev *v, u32 level, kvp_vblock_t block)
 {
 	return tpage_first(v, level, tpage_index(v, level, block) + 1);
@@ -130,6 +155,13 @@ struct kvp_tpage *kvp_tpage_lookup(struct kvp_table *t, const struct kvp_vdev *v
 
 /** kvp_tpage_alloc() - allocate a page without a name, and memory for its contents */
 struct kvp_tpage *kvp_tpage_alloc(gfp_t gfp);
+
+/**
+ * kvp_tpage_free() - free a page that lookups do not find, and that nobody uses
+ *
+ * Its memory is freed at once, and @tp after a grace period, since lookups may still look at it.
+ * Context: any but interrupt.
+ */
 void kvp_tpage_free(struct kvp_tpage *tp);
 
 /**
