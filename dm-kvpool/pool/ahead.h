@@ -54,6 +54,13 @@ struct kvp_ahead {
 	bool stop, quiesce;
 };
 
+/**
+ * kvp_ahead_init() - begin without a pass, and quiesced, at the start of a pool
+ *
+ * kvp_ahead_exit() - free what the last pass left. Its worker has ended.
+ *
+ * Context: process.
+ */
 void kvp_ahead_init(struct kvp_pool *pool);
 void kvp_ahead_exit(struct kvp_pool *pool);
 

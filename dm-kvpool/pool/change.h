@@ -112,7 +112,15 @@ int __must_check kvp_change_join(struct kvp_pool *pool, u32 at, struct page *pag
  */
 bool kvp_label_wipe(struct kvp_pool *pool, struct kvp_leg *leg);
 
-/* Refusals of several changes. Each fills in @r, and returns the error. */
+/**
+ * kvp_change_no_memory() - refuse a change: there is no memory for it. Return: -ENOMEM.
+ *
+ * kvp_change_no_superblock() - too few legs took the superblock. Return: -EIO.
+ *
+ * kvp_change_faulted() - the pool is faulted, and must be cleared first. Return: -EIO.
+ *
+ * Each fills in @r, and changes nothing else. Context: any.
+ */
 int __must_check kvp_change_no_memory(struct kvp_refusal *r);
 int __must_check kvp_change_no_superblock(struct kvp_refusal *r);
 int __must_check kvp_change_faulted(struct kvp_refusal *r);

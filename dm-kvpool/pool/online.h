@@ -64,16 +64,24 @@ struct kvp_start;
  */
 void kvp_pool_reconnect(struct kvp_pool *pool, const struct kvp_start *s);
 
+/**
+ * kvp_returns_init() - at the start of a pool: note the legs that are to return by themselves
+ *
+ * Nothing returns before kvp_returns_unquiesce(). Context: process.
+ */
 void kvp_returns_init(struct kvp_pool *pool);
+
 /** kvp_returns_wait() - true if some leg has yet to be brought online by itself. Any context. */
 static inline bool kvp_returns_wait(const struct kvp_pool *pool)
 {
 	return !bitmap_empty(pool->returns->wanted, KVP_MAX_LEGS) && !kvp_pool_readonly(pool);
 }
 
-/*
- * kvp_returns_quiesce() waits for the leg that is being brought online. kvp_returns_end_soon() does
- * not. Then kvp_returns_work() is true as long as that goes on. Context: process.
+/**
+ * kvp_returns_quiesce() - let no leg return by itself until kvp_returns_unquiesce()
+ *
+ * It waits for the leg that is being brought online. kvp_returns_end_soon() does not. Then
+ * kvp_returns_work() is true as long as that goes on. Context: process.
  */
 void kvp_returns_quiesce(struct kvp_pool *pool);
 void kvp_returns_end_soon(struct kvp_pool *pool);

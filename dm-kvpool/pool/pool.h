@@ -79,6 +79,11 @@ struct kvp_start {
 	} legs[KVP_MAX_LEGS], shadow;	/* @shadow: to take the place of a leg of a parity1 */
 };
 
+/**
+ * kvp_pool_alloc() - allocate a pool without legs, for kvp_pool_start(); NULL without memory
+ *
+ * The caller has the one reference: kvp_pool_free(). Context: process, may sleep.
+ */
 struct kvp_pool * __must_check kvp_pool_alloc(void);
 
 /**

@@ -40,6 +40,13 @@ struct kvp_labels {
 	const struct kvp_label *ordered_label[KVP_MAX_LEGS];
 };
 
+/**
+ * kvp_labels_alloc() - get memory for labels; NULL if there is none
+ *
+ * kvp_labels_free() - free it, with the superblocks that were read; @l may be NULL
+ *
+ * Context: process, may sleep.
+ */
 struct kvp_labels * __must_check kvp_labels_alloc(void);
 void kvp_labels_free(struct kvp_labels *l);
 

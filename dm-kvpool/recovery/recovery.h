@@ -139,16 +139,22 @@ struct kvp_recovery {
 	u32 crcs[KVP_MAX_ENTRY_BLOCKS];
 };
 
-/*
- * The page with the block at @lsn. @leg is its number in rec->seg, or what kvp_recovery_next()
- * returned. The segment is in memory.
+/**
+ * kvp_segment_page() - the page with the block at @lsn of the segment that is in memory
+ * @leg: its number in rec->seg, or what kvp_recovery_next() returned
+ *
+ * Context: any.
  */
 static inline struct page *kvp_segment_page(struct kvp_recovery *rec, u32 leg, kvp_lsn_t lsn)
 {
 	return rec->seg.pages[leg][kvp_lsn_since(lsn, rec->seg.lsn)];
 }
 
-/* Get record @i of the header in rec->hdr. */
+/**
+ * kvp_recovery_record() - get record @i of the header in rec->hdr
+ *
+ * The header was decoded and is valid, and @i is below its count of records. Context: any.
+ */
 static inline void kvp_recovery_record(struct kvp_recovery *rec, u32 i, struct kvp_rec *r)
 {
 	const struct kvp_disk_rec *d = rec->hdr + KVP_LOG_HDR_SIZE;
@@ -313,6 +319,13 @@ u32 kvp_recovery_sum(struct kvp_pool *pool, const struct kvp_rec *r, const void 
 
 /* --- stripes.c, of the log of a cache of kind parity1 -------------------------------------- */
 
+/**
+ * kvp_stripes_alloc() - kvp_vdev_ops.alloc_reader of such a log: 0 or -ENOMEM
+ *
+ * kvp_stripes_free() - free it; nothing if there is none
+ *
+ * Context: process, may sleep.
+ */
 int __must_check kvp_stripes_alloc(struct kvp_recovery *rec);
 void kvp_stripes_free(struct kvp_recovery *rec);
 
@@ -482,6 +495,13 @@ bool kvp_recovery_open(struct kvp_recovery *rec, kvp_lsn_t lsn);
 
 /* --- rows.c, of a parity1 --------------------------------------------------------------- */
 
+/**
+ * kvp_recovery_rows_alloc() - get memory for rows: 0 or -ENOMEM
+ *
+ * kvp_recovery_rows_free() - free it, also after an error; nothing if there is none
+ *
+ * Context: process, may sleep.
+ */
 int __must_check kvp_recovery_rows_alloc(struct kvp_recovery *rec);
 void kvp_recovery_rows_free(struct kvp_recovery *rec);
 
@@ -514,6 +534,13 @@ int __must_check kvp_recovery_rows_home(struct kvp_recovery *rec);
 
 /* --- chain.c, of a parity1 -------------------------------------------------------------- */
 
+/**
+ * kvp_recovery_chain_alloc() - get memory for the redo chain: 0 or -ENOMEM
+ *
+ * kvp_recovery_chain_free() - free it, also after an error; nothing if there is none
+ *
+ * Context: process, may sleep.
+ */
 int __must_check kvp_recovery_chain_alloc(struct kvp_recovery *rec);
 void kvp_recovery_chain_free(struct kvp_recovery *rec);
 

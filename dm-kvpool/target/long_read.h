@@ -14,7 +14,14 @@
 
 #include "target/request.h"
 
-/** kvp_long_reads_init() - allocate memory for long reads; 0 or -ENOMEM */
+/**
+ * kvp_long_reads_init() - allocate memory for long reads; 0 or -ENOMEM
+ *
+ * kvp_long_reads_exit() - free it, also after an error; nothing if @r is zeros. No read is in
+ * flight.
+ *
+ * Context: process, may sleep.
+ */
 int __must_check kvp_long_reads_init(struct kvp_requests *r);
 void kvp_long_reads_exit(struct kvp_requests *r);
 

@@ -104,6 +104,14 @@ struct kvp_bio {
 	struct work_struct work;	/* a read that has to wait */
 };
 
+/**
+ * kvp_requests_init() - let @pool, which was started, take requests
+ *
+ * kvp_requests_exit() - wait for the last workers, and free; does nothing if @r is zeros, or for a
+ * second time. No request is in flight, and none comes.
+ *
+ * Return: 0 or -ENOMEM. Context: process, may sleep.
+ */
 int __must_check kvp_requests_init(struct kvp_requests *r, struct kvp_pool *pool);
 void kvp_requests_exit(struct kvp_requests *r);
 

@@ -90,6 +90,18 @@ struct kvp_destage {
 	wait_queue_head_t wait;
 };
 
+/**
+ * kvp_destage_init() - get memory for the worker, which may run from now on. Return: 0 or -ENOMEM.
+ *
+ * kvp_destage_exit() - free it; the worker has been stopped
+ *
+ * kvp_destage_stop() - wait until worker and timers have ended, and let none start. A round in
+ * flight is finished.
+ *
+ * kvp_destage_start() - let the worker run again. Nothing begins before it is kicked.
+ *
+ * Context: process; kvp_destage_stop() waits for I/O.
+ */
 int __must_check kvp_destage_init(struct kvp_pool *pool);
 void kvp_destage_exit(struct kvp_pool *pool);
 void kvp_destage_start(struct kvp_pool *pool);

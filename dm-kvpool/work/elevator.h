@@ -43,6 +43,12 @@ struct kvp_elevator {
 	u32 nr, part;
 };
 
+/**
+ * kvp_elevator_init() - begin without versions, at block 0
+ * @spell: the destage worker gives way to other tasks by it while it gathers versions
+ *
+ * @w, @vdevs and @spell must stay. Context: any.
+ */
 void kvp_elevator_init(struct kvp_elevator *e, struct kvp_wbuf *w, struct kvp_vdevs *vdevs,
 		       struct kvp_spell *spell);
 

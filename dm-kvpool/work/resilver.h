@@ -71,6 +71,7 @@ struct kvp_resilver {
 	u64 begun_ahead, yields, began, ordered;
 };
 
+/** kvp_resilver_init() - begin quiesced, at the start of a pool. Context: process. */
 void kvp_resilver_init(struct kvp_pool *pool);
 
 /**

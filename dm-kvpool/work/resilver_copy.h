@@ -71,7 +71,13 @@ struct kvp_resilver_io {
 	struct page *page, *spare;
 };
 
-/** kvp_resilver_alloc() - allocate memory for a resilver; NULL on failure. Context: process. */
+/**
+ * kvp_resilver_alloc() - allocate memory for a resilver; NULL on failure
+ *
+ * kvp_resilver_free() - free it; @io may be NULL. No step is in flight.
+ *
+ * Context: process.
+ */
 struct kvp_resilver_io * __must_check kvp_resilver_alloc(struct kvp_pool *pool);
 void kvp_resilver_free(struct kvp_resilver_io *io);
 

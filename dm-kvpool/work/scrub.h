@@ -19,6 +19,11 @@ struct kvp_scrub {
 	bool stop, pause, quiesce;
 };
 
+/**
+ * kvp_scrub_init() - begin quiesced, at the start of a pool, with the scrub of the superblock
+ *
+ * If that one was running, it goes on with kvp_scrub_unquiesce(). Context: process.
+ */
 void kvp_scrub_init(struct kvp_pool *pool);
 
 /**
@@ -29,6 +34,19 @@ void kvp_scrub_init(struct kvp_pool *pool);
  * home.
  */
 int __must_check kvp_scrub_start(struct kvp_pool *pool, u32 since);
+
+/**
+ * kvp_scrub_stop() - end the scrub that runs, or is paused
+ *
+ * kvp_scrub_pause() - pause the scrub that runs
+ *
+ * kvp_scrub_resume() - let a paused scrub go on at its cursor
+ *
+ * A superblock notes it, if one can be written. If the pool is about to be suspended, the worker
+ * may have ended early: then kvp_scrub_stop() takes effect when it runs next. Return: 0; -ENOENT:
+ * there is no such scrub. Context: process; takes the lock of orders to scrub, and sb_lock; waits
+ * for a step and for I/O.
+ */
 int __must_check kvp_scrub_stop(struct kvp_pool *pool);
 int __must_check kvp_scrub_pause(struct kvp_pool *pool);
 int __must_check kvp_scrub_resume(struct kvp_pool *pool);

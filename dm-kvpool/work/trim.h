@@ -66,6 +66,7 @@ struct kvp_passdown {
 	u64 blocks, dropped;
 };
 
+/** kvp_trim_init() - begin quiesced, without a trim or ranges, at the start of a pool. Process. */
 void kvp_trim_init(struct kvp_pool *pool);
 
 /**
@@ -114,9 +115,11 @@ static inline void kvp_trim_figures(const struct kvp_trim *t, const struct kvp_p
 	f->dropped = READ_ONCE(p->dropped);
 }
 
-/*
- * Stop trim and passing down, and let them go on. kvp_trim_end_soon() does not wait for the batch
- * in flight. Then kvp_trim_works() is true as long as that goes on. Context: process.
+/**
+ * kvp_trim_quiesce() - stop trim and passing down until kvp_trim_unquiesce()
+ *
+ * kvp_trim_end_soon() does the same, but does not wait for the batch in flight. Then
+ * kvp_trim_works() is true as long as that goes on. Context: process.
  */
 void kvp_trim_quiesce(struct kvp_pool *pool);
 void kvp_trim_end_soon(struct kvp_pool *pool);
