@@ -434,12 +434,18 @@ static void bare_done(struct kvp_io *io)
 }
 
 /*
- * Send a request to its leg, unless nothing may be written any more. Later tries, and flushes of a
- * write with FUA, come this way as well.
+ * True if nothing may be written: to a pool that is read-only, or any more. No part of a read-only
+ * pool should try to. This is the last place that can see it.
  */
+static bool may_not_write(struct kvp_pool *pool)
+{
+	return pool && (WARN_ON_ONCE(kvp_pool_readonly(pool)) || kvp_writes_barred(pool));
+}
+
+/* Send a request to its leg. Later tries, and flushes of a write with FUA, come this way, too. */
 static void send(struct kvp_io *io)
 {
-	if (io->op == KVP_IO_READ || !io->leg->pool || !kvp_writes_barred(io->leg->pool)) {
+	if (io->op == KVP_IO_READ || !may_not_write(io->leg->pool)) {
 		kvp_io_start(io);
 		return;
 	}

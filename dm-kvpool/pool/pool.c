@@ -587,10 +587,11 @@ static int start_serving(struct kvp_pool *pool, const struct kvp_start *s,
 	kvp_sb_publish(pool);
 	mutex_unlock(&pool->sb_lock);
 	set_bit(KVP_POOL_RUNNING, &pool->flags);
-	if (!kvp_pool_readonly(pool))
+	if (!kvp_pool_readonly(pool)) {
 		kvp_events_kick(pool);
-	if (pool->recovery.kept)
-		kvp_destage_kick(pool, false);
+		if (pool->recovery.kept)
+			kvp_destage_kick(pool, false);
+	}
 	kvp_scrub_unquiesce(pool);
 	kvp_resilver_unquiesce(pool);
 	kvp_returns_unquiesce(pool);
@@ -1065,6 +1066,8 @@ void kvp_pool_clear(struct kvp_pool *pool, int only)
 	for (i = 0; i < pool->nr_legs; i++)
 		if (only < 0 || (u32)only == i)
 			zero_counters(&pool->legs[i]);
+	if (kvp_pool_readonly(pool))
+		return;
 	/* A failed flush on the last leg cannot be undone. A restart redoes the log. */
 	if (kvp_pool_failure(pool) == KVP_NEEDS_RESTART)
 		return;

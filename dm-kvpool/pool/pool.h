@@ -222,6 +222,8 @@ int __must_check kvp_pool_mark(struct kvp_pool *pool, u32 set, u32 clear);
 /**
  * kvp_pool_clear() - set counters of leg @only (-1: of all legs) to zero, and try again what failed
  *
+ * In a pool that is read-only there is nothing to try again.
+ *
  * Context: process, waits for I/O; takes sb_lock.
  */
 void kvp_pool_clear(struct kvp_pool *pool, int only);

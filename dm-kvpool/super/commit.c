@@ -249,6 +249,8 @@ int kvp_sb_commit(struct kvp_pool *pool)
 	u32 ok;
 
 	lockdep_assert_held(&pool->sb_lock);
+	if (WARN_ON_ONCE(kvp_pool_readonly(pool)))
+		return -EROFS;
 	do {
 		bool second = twice;
 

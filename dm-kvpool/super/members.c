@@ -216,6 +216,9 @@ void kvp_members_work(struct work_struct *work)
 {
 	struct kvp_pool *pool = container_of(work, struct kvp_pool, members_work);
 
+	/* A read-only pool does without the leg, and records nothing. */
+	if (kvp_pool_readonly(pool))
+		return;
 	mutex_lock(&pool->sb_lock);
 	if (kvp_members_dirty(pool))
 		kvp_sb_note(pool);

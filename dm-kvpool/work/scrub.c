@@ -474,6 +474,8 @@ int kvp_scrub_stop(struct kvp_pool *pool)
 	struct kvp_scrub *sc = pool->scrub;
 	int ret = 0;
 
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
 	mutex_lock(&sc->lock);
 	if (sc->info.state == KVP_SCRUB_RUNNING) {
 		WRITE_ONCE(sc->stop, true);
@@ -493,6 +495,8 @@ int kvp_scrub_pause(struct kvp_pool *pool)
 	struct kvp_scrub *sc = pool->scrub;
 	int ret = 0;
 
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
 	mutex_lock(&sc->lock);
 	if (sc->info.state == KVP_SCRUB_RUNNING) {
 		WRITE_ONCE(sc->pause, true);
@@ -514,6 +518,8 @@ int kvp_scrub_resume(struct kvp_pool *pool)
 	struct kvp_scrub *sc = pool->scrub;
 	int ret = 0;
 
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
 	mutex_lock(&sc->lock);
 	if (sc->info.state == KVP_SCRUB_PAUSED) {
 		kvp_event(pool, "scrub_resumed");

@@ -42,10 +42,9 @@ int __must_check kvp_scrub_start(struct kvp_pool *pool, u32 since);
  *
  * kvp_scrub_resume() - let a paused scrub go on at its cursor
  *
- * A superblock notes it, if one can be written. If the pool is about to be suspended, the worker
- * may have ended early: then kvp_scrub_stop() takes effect when it runs next. Return: 0; -ENOENT:
- * there is no such scrub. Context: process; takes the lock of orders to scrub, and sb_lock; waits
- * for a step and for I/O.
+ * A superblock notes it, if one can be written. Return: 0; -ENOENT: there is no such scrub;
+ * -EROFS. Context: process; takes the lock of orders to scrub, and sb_lock; waits for a step and
+ * for I/O.
  */
 int __must_check kvp_scrub_stop(struct kvp_pool *pool);
 int __must_check kvp_scrub_pause(struct kvp_pool *pool);

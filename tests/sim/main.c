@@ -137,6 +137,7 @@ static const struct suite {
 	{ "attach", run_attach },
 	{ "heartbeat", run_heartbeat },
 	{ "orders", run_orders },
+	{ "readonly", run_readonly },
 	{ "slow", run_slow },
 	{ "changed", run_changed },
 	{ "shadow", run_shadow },

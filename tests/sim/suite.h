@@ -191,6 +191,7 @@ void run_attach(void);
 void run_haste(void);
 void run_heartbeat(void);
 void run_orders(void);
+void run_readonly(void);
 void run_slow(void);
 void run_changed(void);
 void run_shadow(void);
