@@ -477,12 +477,12 @@ int kvp_scrub_stop(struct kvp_pool *pool)
 	if (kvp_pool_readonly(pool))
 		return -EROFS;
 	mutex_lock(&sc->lock);
-	if (sc->info.state == KVP_SCRUB_RUNNING) {
+	if (sc->info.state == KVP_SCRUB_RUNNING || sc->info.state == KVP_SCRUB_PAUSED) {
 		WRITE_ONCE(sc->stop, true);
 		flush_work(&sc->work);
-	} else if (sc->info.state == KVP_SCRUB_PAUSED) {
-		WRITE_ONCE(sc->stop, true);
-		scrub_ended(pool);
+		/* If it was paused, or a suspend is under way, it has no worker that ends it. */
+		if (sc->info.state == KVP_SCRUB_RUNNING || sc->info.state == KVP_SCRUB_PAUSED)
+			scrub_ended(pool);
 	} else {
 		ret = -ENOENT;
 	}

@@ -727,6 +727,37 @@ static void waits_for_minutes(struct script *t)
 	scrub_ends(t, 0);
 }
 
+/* --- a scrub is stopped while the pool is suspended ----------------------------------------- */
+
+static void stops_a_scrub(struct script *t)
+{
+	host_write(&t->host, 0, OLD, true);
+	scrub_slowly(t);
+	if (scrub(t))
+		sim_fail("no scrub begins");
+	host_suspend(&t->host);
+	if (t->turn % 2 && kvp_scrub_pause(pool_of(t)))
+		sim_fail("the scrub is not paused");
+	if (kvp_scrub_stop(pool_of(t)))
+		sim_fail("the scrub is not stopped");
+	if (t->turn / 2 % 2)
+		host_resume(&t->host);
+}
+
+static void is_stopped(struct script *t)
+{
+	if (pool_of(t)->scrub->info.state != KVP_SCRUB_STOPPED)
+		sim_fail("a scrub that was stopped is in state %u",
+			 pool_of(t)->scrub->info.state);
+}
+
+/* The order holds, though the worker had ended before. */
+static bool scrub_stays_stopped(struct script *t)
+{
+	script_keep(t);
+	return script_live(t, is_stopped, false);
+}
+
 /* --- cases --------------------------------------------------------------------------------- */
 
 static const struct host_start mirror = { .legs = 2 };
@@ -810,6 +841,11 @@ void run_suspends(void)
 		.act = waits_for_minutes, .turns = 2, .salt = 21100, .own = &own,
 		.own_size = sizeof(own),
 	};
+	static const struct script_case late_stop = {
+		.name = "suspends:scrub-stop-late", .shape = &mirror, .set_up = set_up,
+		.act = stops_a_scrub, .after = scrub_stays_stopped, .turns = 4, .salt = 21200,
+		.own = &own, .own_size = sizeof(own),
+	};
 	enum kind kind;
 	u32 i;
 
@@ -821,4 +857,5 @@ void run_suspends(void)
 	}
 	now.order = NULL;
 	script_run(&minutes);
+	script_run(&late_stop);
 }
