@@ -344,7 +344,7 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 			  const char *because, char *buf, size_t size)
 {
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
-	char again[160] = "", none[96] = "", first[224], spare[480];
+	char again[288] = "", none[96] = "", first[224], spare[480];
 	json_object *shadow = find_shadow(pool);
 
 	writable_first(pool, first, sizeof(first));
@@ -362,6 +362,9 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 		snprintf(again, sizeof(again),
 			 "; if it works again, kvpoolctl online %s %s starts it empty", name,
 			 leg_name(leg));
+	else if (json_at(leg, "found") && !json_at(leg, "found.why"))
+		snprintf(again, sizeof(again), "; kvpoolctl online %.64s %.120s starts it empty",
+			 name, json_text_at(leg, "found.path"));
 	about_spare(pool, leg, spare, sizeof(spare));
 	snprintf(buf, size,
 		 "SSD %s of the cache is %s%s: %s. %skvpoolctl replace %s %s NEW puts another in "

@@ -25,7 +25,7 @@ static int find(const struct dm_entry *e, const struct stats *s, const char *dev
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
-	struct ssds_order o = { .action = "online", .anew = true };
+	const char *pool, *dev;
 	bool wait = false;
 	struct dm_entry e;
 	unsigned int leg;
@@ -36,19 +36,19 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	while (ctl_getopt(ctl, argc, argv) != -1)
 		wait = true;
 	ctl_args(ctl, argc, 2, 2);
-	o.pool = argv[optind];
-	o.leg = argv[optind + 1];
-	ret = pool_lock_named(ctl, o.pool) ?: ctl_find(ctl, o.pool, &e);
+	pool = argv[optind];
+	dev = argv[optind + 1];
+	ret = pool_lock_named(ctl, pool) ?: ctl_find(ctl, pool, &e);
 	if (ret)
 		return ret;
 	if (stats_load(e.name, &s, &err))
 		return ctl_fail(ctl, &err);
-	if (find(&e, &s, o.leg, &leg, &err))
+	if (find(&e, &s, dev, &leg, &err))
 		ret = ctl_fail(ctl, &err);
 	else if (resilver_is_ssd(&s, leg))
-		ret = ssds_change(ctl, &o);
+		ret = ssds_online(ctl, &e, &s, leg, dev);
 	else
-		ret = resilver_online(ctl, &e, &s, leg, o.leg, wait);
+		ret = resilver_online(ctl, &e, &s, leg, dev, wait);
 	stats_free(&s);
 	return ret;
 }
@@ -67,9 +67,9 @@ const struct command cmd_online = {
 		"a path, or the UUID of the leg. The leg gets what was written since it left, and "
 		"nothing else, while the pool is in use. Until then it is resilvering, and nothing "
 		"is read from it.\n"
-		"An SSD of the cache starts empty instead, with another UUID, and so does every "
-		"other SSD of the cache that is out of use and connected. As with replace, data "
-		"that only the cache has is written home first.",
+		"An SSD of the cache starts empty instead, with another UUID. So does every other "
+		"SSD of the cache that is out of use and that the pool holds. As with replace, "
+		"data that only the cache has is written home first.",
 	.more = "With the tunable online_auto, lost legs that are connected at a start come back "
 		"by themselves. A power cut, or the loss of the leg, interrupts a resilver; a "
 		"later one goes on where it was. The tunable resilver_rate limits its rate.\n"
@@ -77,9 +77,13 @@ const struct command cmd_online = {
 		"numbers, is connected by a reload of the table: give the path of its device. Its "
 		"label tells which leg it is. The same goes for a leg on LUKS or LVM whose disk "
 		"was pulled out: open it under another name, since the pool still holds the old "
-		"one. An SSD that came back under other device numbers is refused: use labelclear "
-		"-f, then replace. A power cut at any time leaves the cache with the SSD or "
-		"without it.",
+		"one.\n"
+		"An SSD of the cache that was missing, or that came back under other device "
+		"numbers, is named in the same way. Its label is wiped, and it takes its old place "
+		"as a new SSD. It is refused if it may have what the pool lacks: blocks that are "
+		"lost, a log that was discarded, or another history. Then its owner decides: "
+		"labelclear -f, and replace. A power cut at any time leaves the cache with the SSD "
+		"or without it. If it has no label then, give it to replace.",
 	.example = "kvpoolctl online --wait tank /dev/sdc",
 	.options = options,
 	.dry_run = true,

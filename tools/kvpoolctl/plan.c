@@ -14,6 +14,7 @@
 #include "plan.h"
 #include "pool_object.h"
 #include "protect.h"
+#include "returned.h"
 #include "scan.h"
 #include "signature.h"
 
@@ -81,7 +82,7 @@ static int read_label(struct plan *p, const struct stats *s, struct err *err)
 	if (label_fault(&l))
 		ret = err_set(err, ERR_IO, name, "see kvpoolctl inspect", "%s", label_fault(&l));
 	else
-		p->sb = *l.sb;
+		p->whole = p->sb = *l.sb;
 	label_free(&l);
 	return ret;
 }
@@ -355,7 +356,7 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 	plan_note_label(leg, &l);
 	leg->labelled = l.valid || l.bad;
 	if (!leg->labelled)
-		ret = 0;
+		ret = p->takes_back ? returned_no_label(path, err) : 0;
 	else if (p->takes_spare && label_is_spare(&l) &&
 		 !memcmp(l.spare.pool_uuid, p->sb.pool_uuid, 16))
 		leg->spare = true;
@@ -365,6 +366,8 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 	else if (label_fault(&l))
 		ret = err_set(err, ERR_MEMBER, path, mend, "it carries a kvpool label: %s",
 			      label_fault(&l));
+	else if (p->takes_back)
+		ret = returned_check(path, &l, p->takes_back, &p->whole, err);
 	else if (l.sb->flags & KVP_SB_JOINING)
 		ret = check_joining(p, l.sb, path, err);
 	else if (scan_was_destroyed(l.sb))
@@ -413,7 +416,7 @@ static int find_signature(void *arg, struct err *err)
 	return signature_find(leg->dev.path, leg->signature, sizeof(leg->signature), err) < 0;
 }
 
-static int refuse_signature(const struct plan_leg *leg, struct err *err)
+static int refuse_signature(const struct plan *p, const struct plan_leg *leg, struct err *err)
 {
 	if (!strcmp(leg->signature, was_leg))
 		return err_set(err, ERR_SIGNATURE, leg->dev.path,
@@ -421,7 +424,9 @@ static int refuse_signature(const struct plan_leg *leg, struct err *err)
 			       "-f here",
 			       "it was a leg or a spare of a kvpool pool, says its protective MBR; "
 			       "it has no label any more");
-	return err_set(err, ERR_SIGNATURE, leg->dev.path, "-f, if its data is not needed any more",
+	return err_set(err, ERR_SIGNATURE, leg->dev.path, p->takes_back ?
+		       "kvpoolctl labelclear --foreign DEV, if its data is not needed any more" :
+		       "-f, if its data is not needed any more",
 		       "it holds a signature: %s", leg->signature);
 }
 
@@ -432,7 +437,7 @@ static int check_signature(struct plan *p, struct plan_leg *leg, struct err *err
 		return -1;
 	if (!*leg->signature && !leg->labelled && protect_is_there(&leg->dev))
 		memcpy(leg->signature, was_leg, sizeof(was_leg));
-	return *leg->signature && !p->force ? refuse_signature(leg, err) : 0;
+	return *leg->signature && !p->force ? refuse_signature(p, leg, err) : 0;
 }
 
 static int open_device(struct device *d, struct err *err)

@@ -34,6 +34,9 @@ struct plan {
 	unsigned int spare_count;
 	bool in_spares;		/* the words that follow are spares */
 	bool takes_spare;	/* in a replace: the new device may be a spare of the pool */
+	/* UUID of the SSD that the new device is, as that is back (returned.h); NULL: it is new */
+	const char *takes_back;
+	struct kvp_sb whole;	/* after plan_pool(): the pool's superblock, with its cache */
 	u32 first_vdev, first_leg, roots;	/* in an add: how many the pool has already */
 	u32 max_roots;		/* the most roots of each new vdev */
 	struct setting settings[KVP_MAX_TUNABLES];

@@ -171,51 +171,58 @@ static int write_tables(struct order *o, const char *params, struct err *err)
 }
 
 /* Finds the device that the user means, and looks whether it is the leg. */
-static int find_device(struct order *o, const char *why, struct err *err)
+static int find_device(const struct dm_entry *e, const struct stats *s, unsigned int leg,
+		       const char *name, const char *why, dev_t *rdev, struct err *err)
 {
-	const char *path = stats_text(o->s, "leg.%u.path", o->leg), *dev = o->dev;
+	const char *path = stats_text(s, "leg.%u.path", leg), *dev = name;
 	char buf[PATH_MAX];
 
 	if (!leg_device(dev))	/* the leg was named by its UUID */
 		dev = path ?: "-";
-	o->rdev = leg_device(dev);
+	*rdev = leg_device(dev);
 	dev = leg_path(dev, buf, sizeof(buf));
-	if (!o->rdev)
-		return err_set(err, ERR_REFUSED, o->dev,
+	if (!*rdev)
+		return err_set(err, ERR_REFUSED, name,
 			       "connect it, then kvpoolctl online POOL DEV, with the device that "
 			       "it is then", "%s", why);
-	if (resilver_label_leg(o->e, o->s, dev) != (int)o->leg)
-		return err_set(err, ERR_REFUSED, o->dev,
+	if (resilver_label_leg(e, s, dev) != (int)leg)
+		return err_set(err, ERR_REFUSED, name,
 			       "name the device that is the leg; kvpoolctl inspect shows whose "
 			       "label a device has",
 			       "%s; and %s has not its label", why, dev);
-	o->connect = true;
-	return 0;
+	return 1;
 }
 
-/*
- * A device that dropped out and came back is another one: the pool holds that which has gone. One
- * of device-mapper stays when its disk has gone, so the user may name another one, which has it.
- */
+int resilver_find_device(const struct dm_entry *e, const struct stats *s, unsigned int leg,
+			 const char *dev, const char *params, dev_t *rdev, struct err *err)
+{
+	const char *path = stats_text(s, "leg.%u.path", leg), *why = NULL;
+	dev_t held = path ? leg_device(path) : 0;
+
+	if (is_state(s, leg, "missing") || !path || !strcmp(path, "-"))
+		why = "the pool does not have its device";
+	else if (!held)
+		why = "its device has gone";
+	else if (!table_holds(params, held))
+		why = "its device had gone";
+	else if (leg_device(dev) && leg_device(dev) != held)
+		why = "the pool has another device for it";
+	return why ? find_device(e, s, leg, dev, why, rdev, err) : 0;
+}
+
+/* Does the pool have the leg's device? If not, finds it, and writes the tables. */
 static int check_held(struct order *o, struct err *err)
 {
-	const char *path = stats_text(o->s, "leg.%u.path", o->leg), *why = NULL;
-	dev_t rdev = path ? leg_device(path) : 0;
 	char *params;
-	int ret = 0;
+	int ret;
 
 	if (dm_table(o->e->name, &o->sectors, &params, err))
 		return -1;
-	if (is_state(o->s, o->leg, "missing") || !path || !strcmp(path, "-"))
-		why = "the pool does not have its device";
-	else if (!rdev)
-		why = "its device has gone";
-	else if (!table_holds(params, rdev))
-		why = "its device had gone";
-	else if (leg_device(o->dev) && leg_device(o->dev) != rdev)
-		why = "the pool has another device for it";
-	if (why)
-		ret = find_device(o, why, err) || write_tables(o, params, err) ? -1 : 0;
+	ret = resilver_find_device(o->e, o->s, o->leg, o->dev, params, &o->rdev, err);
+	if (ret > 0) {
+		o->connect = true;
+		ret = write_tables(o, params, err);
+	}
 	free(params);
 	return ret;
 }

@@ -28,6 +28,20 @@ int resilver_online(struct ctl *ctl, const struct dm_entry *e, const struct stat
 int resilver_label_leg(const struct dm_entry *e, const struct stats *s, const char *dev);
 
 /**
+ * resilver_find_device() - find the device of leg @leg, which is out, if the pool does not have it
+ * @dev: the leg, as the user named it
+ * @params: of the pool's table
+ * @rdev: receives the device, whose label says that it is the leg
+ *
+ * A device that dropped out and came back is another one: the pool holds that which has gone. One
+ * of device-mapper stays when its disk has gone, so the user may name another one, which has it.
+ *
+ * Return: 1; 0: the pool has its device; -1 with @err: no device is the leg.
+ */
+int resilver_find_device(const struct dm_entry *e, const struct stats *s, unsigned int leg,
+			 const char *dev, const char *params, dev_t *rdev, struct err *err);
+
+/**
  * resilver_table() - a pool's table with the device @rdev, 0: none, as leg @leg, which is out
  * @params: the table as it is
  * @gone: is the device of this word not there any more? It is left out, as it cannot be opened

@@ -9,6 +9,8 @@
 #include "pool_lock.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "resilver.h"
+#include "returned.h"
 #include "shadow.h"
 #include "spares.h"
 #include "ssds.h"
@@ -94,34 +96,32 @@ static bool path_holds(const struct ssds_change *x, const struct stats *s, unsig
 	return path && held && leg_device(path) == held;
 }
 
-/* Only an SSD that the pool holds and does not use can start again; and all such SSDs do. */
+static bool is_in_use(const struct stats *s, unsigned int leg)
+{
+	const char *state = stats_text(s, "leg.%u.state", leg);
+
+	return state && !strcmp(state, "online");
+}
+
+/*
+ * An SSD that is out of use starts again. If the pool holds it, so do all others that it holds and
+ * does not use. Then the device of none may have gone.
+ */
 static int check_out(const struct ssds_change *x, const struct stats *s, struct err *err)
 {
-	static const char mend[] = "connect it, kvpoolctl labelclear -f DEV, "
-				   "then kvpoolctl replace POOL UUID DEV";
-	const char *state = stats_text(s, "leg.%u.state", x->leg);
 	unsigned int i;
 
-	if (state && !strcmp(state, "online"))
+	if (is_in_use(s, x->leg))
 		return err_set(err, ERR_REFUSED, x->o->leg, "see kvpoolctl status", "it is in use");
-	if (!x->old)
-		return err_set(err, ERR_REFUSED, x->o->leg, mend, "it is missing");
-	if (!path_holds(x, s, x->leg))
-		return err_set(err, ERR_REFUSED, x->o->leg, mend,
-			       "the device that the pool holds (%s) has gone; if it is back, it "
-			       "has other numbers now",
-			       x->held[x->leg - x->cache.first_leg]);
-	for (i = x->cache.first_leg; i < x->cache.first_leg + x->cache.leg_count; i++) {
-		state = stats_text(s, "leg.%u.state", i);
-		if (state && strcmp(state, "online") &&
-		    leg_device(x->held[i - x->cache.first_leg]) &&
+	for (i = x->cache.first_leg;
+	     x->o->anew && i < x->cache.first_leg + x->cache.leg_count; i++)
+		if (!is_in_use(s, i) && leg_device(x->held[i - x->cache.first_leg]) &&
 		    !path_holds(x, s, i))
 			return err_set(err, ERR_REFUSED, x->o->leg,
-				       "kvpoolctl replace or detach that first; status -v shows "
-				       "its UUID",
+				       "bring that online first, or kvpoolctl replace or detach "
+				       "it; status -v shows its UUID",
 				       "%.200s is out of use as well, and its device has gone",
 				       stats_text(s, "leg.%u.path", i) ?: "another SSD");
-	}
 	return 0;
 }
 
@@ -169,7 +169,7 @@ static int check_leg(struct ssds_change *x, const struct stats *s, struct err *e
 	if (note_held(x, err))
 		return -1;
 	x->old = leg_device(x->held[x->leg - c->first_leg]);
-	return x->o->anew ? check_out(x, s, err) : 0;
+	return x->o->anew || x->o->returns ? check_out(x, s, err) : 0;
 }
 
 static int look(struct ssds_change *x, struct err *err)
@@ -180,7 +180,8 @@ static int look(struct ssds_change *x, struct err *err)
 
 	x->plan.name = x->entry.name;
 	x->plan.force = x->o->force;
-	x->plan.takes_spare = x->o->leaves;
+	x->plan.takes_spare = x->o->leaves && !x->o->returns;
+	x->plan.takes_back = x->o->returns ? x->uuid : NULL;
 	snprintf(x->plan.uuid, sizeof(x->plan.uuid), "%s", x->entry.uuid);
 	if (x->entry.readonly)
 		return err_set(err, ERR_READ_ONLY, x->entry.name,
@@ -381,12 +382,12 @@ static int execute(struct ctl *ctl, struct ssds_change *x, struct err *err)
 	if (log_leaves(ctl, x, err))
 		return -1;
 	drain_shield();
-	ret = x->o->new ? plan_wipe(&x->plan, err) : 0;
-	plan_close(&x->plan);
 	table_again(x->entry.uuid, x->params, old, sizeof(old));
 	ctl_busy(ctl, "writing memory home");
-	if (!ret)
-		dm_message(x->entry.name, "checkpoint", NULL, NULL);
+	dm_message(x->entry.name, "checkpoint", NULL, NULL);
+	/* Last of all: if the power goes before the change is made, the device has no label. */
+	ret = x->o->new ? plan_wipe(&x->plan, err) : 0;
+	plan_close(&x->plan);
 	if (!ret)
 		ret = dm_reload(x->entry.name, x->sectors, x->after, x->sectors, old, err);
 	ctl_busy_end();
@@ -423,9 +424,9 @@ static const char *log_then(const struct ssds_change *x)
 
 static void print_plan(const struct ssds_change *x, const char *table)
 {
-	if (x->o->anew)
-		printf("would bring %s online, empty, in the cache of pool %s\n", x->o->leg,
-		       x->entry.name);
+	if (x->o->anew || x->o->returns)
+		printf("would bring %s online, empty, in the cache of pool %s\n",
+		       x->o->new ?: x->o->leg, x->entry.name);
 	else
 		printf("would %s %s%s%s, of the cache of pool %s\n", x->o->action, x->o->leg,
 		       !x->o->new ? "" : x->o->leaves ? " by " : " and ", x->o->new ?: "",
@@ -478,4 +479,55 @@ int ssds_change(struct ctl *ctl, const struct ssds_order *o)
 	free(x->params);
 	free(x);
 	return ret;
+}
+
+/* The path @word leads to the device @rdev, and is no pair of numbers. */
+static bool is_path_of(const char *word, dev_t rdev)
+{
+	return word && word[strspn(word, "0123456789:")] && leg_device(word) == rdev;
+}
+
+/* The device that is the SSD, and which the pool does not have; empty: it has it. */
+static int find_device(const struct dm_entry *e, const struct stats *s, unsigned int leg,
+		       const char *dev, char path[PATH_MAX], struct err *err)
+{
+	const char *known = stats_text(s, "leg.%u.path", leg);
+	char *params;
+	dev_t rdev;
+	u64 sectors;
+	int ret;
+
+	*path = 0;
+	if (dm_table(e->name, &sectors, &params, err))
+		return -1;
+	ret = resilver_find_device(e, s, leg, dev, params, &rdev, err);
+	free(params);
+	if (ret <= 0)
+		return ret;
+	/* a link that always leads there is a better name than the kernel's */
+	if (is_path_of(dev, rdev) || is_path_of(known, rdev))
+		snprintf(path, PATH_MAX, "%s", is_path_of(dev, rdev) ? dev : known);
+	else
+		device_name(rdev, path, PATH_MAX);
+	return returned_name(e, path, rdev, err);
+}
+
+int ssds_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s, unsigned int leg,
+		const char *dev)
+{
+	struct ssds_order o = { .action = "online", .pool = e->name, .leg = dev, .anew = true };
+	char path[PATH_MAX];
+	struct err err;
+
+	if (is_in_use(s, leg))
+		return ssds_change(ctl, &o);	/* which refuses it */
+	if (find_device(e, s, leg, dev, path, &err))
+		return ctl_fail(ctl, &err);
+	if (*path) {
+		o.leg = stats_text(s, "leg.%u.uuid", leg);
+		o.new = path;
+		o.leaves = o.returns = true;
+		o.anew = false;
+	}
+	return ssds_change(ctl, &o);
 }

@@ -33,15 +33,15 @@ drops() {
 	[ "$(stat -c %t:%T "/dev/$2")" != "$before" ] || fail "/dev/$2 is back as it was"
 }
 
-echo "--- the path leads to the device that came back: refused before any change"
+echo "--- it is back under the name of the device that has gone: refused before any change"
 ln -s c /dev/first
 generation=1
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/first /dev/d
 oracle write /dev/mapper/tank 0 512 1 fsync bs=4
 drops 0 c
 uuid=$(ssd 0 uuid)
-refused 3 refused 'has gone.*labelclear -f DEV, then kvpoolctl replace' online tank /dev/first
-refused 3 refused 'has gone' online -n tank /dev/first
+refused 3 refused 'had the same name .c. -- kvpoolctl export' online tank /dev/first
+refused 3 refused 'had the same name' online -n tank "$uuid"
 goes_on
 
 echo "--- another one joins beside it, and leaves"
@@ -66,8 +66,10 @@ blank_ssd e
 goes_on
 
 echo "--- the SSD that came back takes its old place"
-run 0 labelclear -f /dev/first
-run 0 replace tank "$uuid" /dev/first
+run 0 online -n tank /dev/first; has out 'would bring /dev/first online, empty'
+run 0 online tank /dev/first
+run 0 status -j tank
+[ "$(ssd 0 uuid)" != "$uuid" ] || fail 'it has its old UUID'
 ssds 0 '/dev/first online /dev/d online'
 goes_on
 scrub tank

@@ -29,6 +29,8 @@ from pathlib import Path
 
 CTL, TOP = sys.argv[1], Path(sys.argv[2])
 faults = []
+# programs of tests, beside this one, in which a function is a test
+UNIT_TESTS = ("unit", "cached", "returns", "races")
 
 
 def expect(ok, fault):
@@ -179,7 +181,7 @@ def check_codes():
 
 def section(name, title):
     """The part of a test that the title names, or None."""
-    if name in ("unit", "cached"):
+    if name in UNIT_TESTS:
         m = re.search(rf"^static void {title}\(void\)\n(.*?)^}}", read(f"tools/kvpoolctl/tests/{name}.c"), re.M | re.S)
     elif name == "sim":
         sources = "".join(p.read_text() for p in sorted((TOP / "tests/sim").glob("*.c")))
@@ -204,7 +206,7 @@ def check_refusals():
     for what, code, name, title in rows:
         part = section(name, title)
         expect(part is not None, f"testing.md: '{what}': there is no '{title}' in {name}")
-        if part and code and name not in ("unit", "cached", "run"):
+        if part and code and name not in (*UNIT_TESTS, "run"):
             expect(re.search(rf"\b{code}\b", part), f"testing.md: '{what}': {name}, '{title}' tests no {code}")
         expect(not code or code in codes(), f"testing.md: '{what}': there is no code {code}")
     for code, status in codes().items():

@@ -14,9 +14,13 @@
 #include "device.h"
 #include "dm.h"
 #include "expect.h"
+#include "format/outs.h"
 #include "image.h"
 #include "import.h"
+#include "label.h"
 #include "pool_lock.h"
+#include "returned.h"
+#include "ssds.h"
 
 extern const struct command cmd_add, cmd_detach, cmd_export, cmd_import, cmd_remove, cmd_replace;
 
@@ -28,6 +32,7 @@ extern const struct command cmd_add, cmd_detach, cmd_export, cmd_import, cmd_rem
 static struct {
 	struct image m;
 	bool runs, drains;
+	bool ssd_out;			/* the second SSD: its device has gone */
 	char table[128], loaded[512];
 	char sent[8][64];		/* messages */
 	unsigned int sent_count;
@@ -107,8 +112,9 @@ static char *stats_now(void)
 		     "drain.state=%s\n", on_cache ? "writeback" : "writethrough",
 		     on_cache ? "cache" : "legs", pool.drains ? "running" : "finished");
 	for (i = 0; i < 4; i++)
-		p += sprintf(p, "leg.%u.uuid=%s\nleg.%u.path=%s\nleg.%u.state=online\n", i,
-			     uuid_print(pool.m.sb.legs[i].uuid, uuid), i, pool.m.path[i], i);
+		p += sprintf(p, "leg.%u.uuid=%s\nleg.%u.path=%s\nleg.%u.state=%s\n", i,
+			     uuid_print(pool.m.sb.legs[i].uuid, uuid), i, pool.m.path[i], i,
+			     i == 3 && pool.ssd_out ? "faulted" : "online");
 	return text;
 }
 
@@ -652,6 +658,210 @@ static void test_device_after_drain(void)
 	end_change();
 }
 
+/* --- an SSD that is back ------------------------------------------------------------------ */
+
+/* The orders of `online` for an SSD whose device is found, as SSD 3 of the pool. */
+static int return_ssd(struct ctl *ctl, int argc, char **argv)
+{
+	struct ssds_order o = { .action = "online", .pool = "tank", .leg = ssd(), .new = argv[1],
+				.leaves = true, .returns = true };
+
+	(void)argc;
+	return pool_lock_named(ctl, "tank") ?: ssds_change(ctl, &o);
+}
+
+static const struct command cmd_return = { .name = "online", .run = return_ssd };
+
+/* The other legs get superblocks that the SSD lacks: its loss was recorded, and counts. */
+static void lose_ssd(void)
+{
+	pool.m.sb.legs[3].state = KVP_LEG_STALE;
+	pool.m.sb.legs[3].out = pool.m.sb.sequence;
+	pool.m.sb.epoch++;
+	pool.m.legs = 3;
+	image_seal(&pool.m);
+	pool.ssd_out = true;
+}
+
+/* @before: what is so before the loss */
+static void begin_return(void (*before)(void))
+{
+	begin_change();
+	pool.m.sb.poisoned_blocks = 0;
+	if (before)
+		before();
+	image_seal(&pool.m);
+	lose_ssd();
+}
+
+static void end_return(void)
+{
+	pool.m.legs = 4;
+	pool.ssd_out = false;
+	end_change();
+}
+
+static u64 sum_of(const char *path)
+{
+	static char buf[1 << 20];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	u64 sum = 0;
+	ssize_t got, i;
+
+	while ((got = read(fd, buf, sizeof(buf))) > 0)
+		for (i = 0; i < got; i++)
+			sum = sum * 31 + (unsigned char)buf[i];
+	close(fd);
+	return sum;
+}
+
+/* Refused, as @why tells, and nothing on @path was changed. Ends the test of a return. */
+static void refused_return(const char *path, const char *why)
+{
+	u64 sum = sum_of(path);
+
+	expect(RUN(&cmd_return, false, "online", path) && !*pool.loaded);
+	expect(strstr(out, why));
+	if (!strstr(out, why))
+		printf("no '%s' in: %s", why, out);
+	expect(sum_of(path) == sum);
+	end_return();
+}
+
+static bool has_label(const char *path)
+{
+	struct device d;
+	struct label l;
+	bool has;
+
+	expect(!device_open_now(path, true, &d, NULL) && !label_read(&d, &l, NULL));
+	has = l.valid || l.bad;
+	label_free(&l);
+	device_close(&d);
+	return has;
+}
+
+static void test_return(void)
+{
+	begin_return(NULL);
+	expect(!RUN(&cmd_return, true, "online", pool.m.path[3]));
+	expect(!*pool.loaded && has_label(pool.m.path[3]) && !pool.sent_count);
+	expect(strstr(out, "online, empty, in the cache of pool tank"));
+	expect(!RUN(&cmd_return, false, "online", pool.m.path[3]));
+	expect(strstr(pool.loaded, " 1 replace mirror 2 8:0 8:16 cache 2 8:32 "));
+	expect(!has_label(pool.m.path[3]) && has_label(pool.m.path[2]));
+	expect(was_sent("set cache_mode writeback") && pool.m.sb.log_vdev == 1);
+	end_return();
+	/* another device: no label, or that of another SSD, or of a leg */
+	begin_return(NULL);
+	refused_return(spare, "it has no label of the pool");
+	begin_return(NULL);
+	refused_return(pool.m.path[2], "it has not the label of the SSD");
+	begin_return(NULL);
+	refused_return(pool.m.path[0], "it has not the label of the SSD");
+}
+
+static void knows_fork(void)
+{
+	pool.m.sb.forks[pool.m.sb.fork_count++] = 77;
+	image_seal(&pool.m);
+	pool.m.sb.fork_count--;
+	pool.m.legs = 3;	/* the SSD was started without the others */
+}
+
+static void calls_out(void)
+{
+	pool.m.sb.legs[1].state = KVP_LEG_STALE;
+	image_seal(&pool.m);
+	pool.m.sb.legs[1].state = KVP_LEG_IN_SYNC;
+	pool.m.legs = 3;
+}
+
+/* It was started elsewhere meanwhile. */
+static void gets_newer_label(void)
+{
+	u32 legs = pool.m.legs;
+
+	pool.m.legs = 4;
+	image_seal(&pool.m);
+	pool.m.legs = legs;
+}
+
+/* What cannot be read may be newer. */
+static void unread_label(void)
+{
+	struct device d;
+	struct label l;
+	struct err err;
+
+	begin_return(NULL);
+	expect(!device_open_now(pool.m.path[3], true, &d, NULL) && !label_read(&d, &l, NULL));
+	expect(!returned_check(d.path, &l, ssd(), &pool.m.sb, &err));
+	l.all_read = false;
+	expect(returned_check(d.path, &l, ssd(), &pool.m.sb, &err));
+	expect(strstr(err.why, "cannot be read as a whole"));
+	label_free(&l);
+	device_close(&d);
+	end_return();
+}
+
+/* What the pool may lack, or what another history may need, stays where it is. */
+static void test_return_needed(void)
+{
+	begin_return(NULL);
+	pool.m.sb.legs[3].out = KVP_OUT_CALLED;
+	image_seal(&pool.m);
+	refused_return(pool.m.path[3], "has not recorded yet");
+	begin_return(NULL);
+	pool.m.sb.legs[3].out = 0;
+	pool.m.sb.legs[3].state = KVP_LEG_IN_SYNC;
+	image_seal(&pool.m);
+	refused_return(pool.m.path[3], "has not recorded yet");
+	begin_return(NULL);
+	gets_newer_label();
+	refused_return(pool.m.path[3], "in another history");
+	begin_return(knows_fork);
+	refused_return(pool.m.path[3], "in another history");
+	begin_return(calls_out);
+	refused_return(pool.m.path[3], "in another history");
+	begin_return(NULL);
+	pool.m.sb.log_discards++;
+	image_seal(&pool.m);
+	refused_return(pool.m.path[3], "discarded its log without this SSD");
+	begin_return(NULL);
+	pool.m.sb.poisoned_blocks = 2;
+	image_seal(&pool.m);
+	refused_return(pool.m.path[3], "has lost 2 block(s), which this SSD may have");
+	unread_label();
+}
+
+/* Somebody brings the SSD back while the log leaves the cache. */
+static void is_back(void)
+{
+	pool.ssd_out = false;
+}
+
+static void loses_blocks(void)
+{
+	pool.m.sb.poisoned_blocks = 1;
+	image_seal(&pool.m);
+}
+
+static void test_return_after_drain(void)
+{
+	begin_return(NULL);
+	pool.at_drain = is_back;
+	refused_return(pool.m.path[3], "it is in use");
+	begin_return(NULL);
+	pool.at_drain = gets_newer_label;
+	expect(RUN(&cmd_return, false, "online", pool.m.path[3]) && !*pool.loaded);
+	expect(strstr(out, "in another history") && has_label(pool.m.path[3]));
+	end_return();
+	begin_return(NULL);
+	pool.at_drain = loses_blocks;
+	refused_return(pool.m.path[3], "has lost 1 block(s)");
+}
+
 /* A claim goes by the device, not by its path. */
 static void test_claim(void)
 {
@@ -706,6 +916,9 @@ int main(void)
 	test_import_refused_before();
 	test_change_after_drain();
 	test_device_after_drain();
+	test_return();
+	test_return_needed();
+	test_return_after_drain();
 	test_claim();
 	test_undo_fails();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);

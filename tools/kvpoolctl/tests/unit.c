@@ -2253,6 +2253,8 @@ static void test_inspect(void)
 	"\"state\":\"" state "\",\"errors\":{}}]}"
 #define FOUND(why, mend)	",{\"path\":null,\"uuid\":\"uuid-b\",\"state\":\"missing\",\"found\":{"	\
 	"\"path\":\"/dev/f\",\"why\":" why ",\"mend\":" mend "}}"
+#define FOUND_SSD(why)	"{\"path\":null,\"uuid\":\"uuid-b\",\"state\":\"missing\",\"found\":{"	\
+	"\"path\":\"/dev/f\",\"why\":" why ",\"mend\":null}}"
 #define LEAVE	"kvpoolctl export tank, then kvpoolctl import tank without --readonly; then "
 
 static const struct {
@@ -2403,6 +2405,12 @@ static const struct {
 	  "kvpoolctl remove tank cache" },
 	{ POOL("degraded", WITH_SSD("null", "missing"), ""), 4,
 	  "SSD uuid-b of the cache is missing",
+	  "kvpoolctl replace tank uuid-b NEW" },
+	{ POOL("degraded", ",\"cache\":{\"legs\":[" FOUND_SSD("null") "]}", ""), 4,
+	  "its device /dev/f is there, and not in use",
+	  "kvpoolctl online tank /dev/f starts it empty" },
+	{ POOL("degraded", ",\"cache\":{\"legs\":[" FOUND_SSD("\"it is read-only\"") "]}", ""), 4,
+	  "its device /dev/f is there, but it is read-only",
 	  "kvpoolctl replace tank uuid-b NEW" },
 	{ POOL("degraded", "", ""), 4, "the pool is degraded", "kvpoolctl events tank" },
 	{ POOL("online", "", "," LEG("\"/dev/b\"", "online", "\"checksum\":7,\"healed\":7")), 0,
