@@ -42,6 +42,7 @@ static const struct {
 	{ "spare_taken", { PRI_NOTICE, "a spare has taken the place of a disk" } },
 	{ "spare_failed", { PRI_ERR, "no spare could take the place of a disk" } },
 	{ "spare_missing", { PRI_WARNING, "a spare was disconnected" } },
+	{ "ssd_returned", { PRI_NOTICE, "an SSD of the cache is back, and starts empty" } },
 	{ "return_failed", { PRI_ERR, "a disk is back, and cannot be brought online" } },
 };
 

@@ -430,8 +430,6 @@ static int judge(const struct stats *s, const char *leg)
 	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(s, "leg.%u.uuid", i)); i++) {
 		if (strcmp(uuid, leg))
 			continue;
-		if (is_ssd(s, i))
-			return -1;
 		if (is_lost(s, i))
 			return 1;
 		/* no request has failed since the device went: the pool has not noticed */
@@ -440,22 +438,68 @@ static int judge(const struct stats *s, const char *leg)
 	return -1;
 }
 
+/*
+ * The lane of an order for a leg. For an SSD, data that only the cache has is written home first,
+ * for hours. A leg with data must not wait for that: the tool plans again after the drain, or the
+ * change of the SSD is repeated.
+ */
+static const char *lane_of(const char *pool, bool ssd, char lane[JOB_LANE])
+{
+	snprintf(lane, JOB_LANE, "%s%s", pool, ssd ? " ssd" : "");
+	return lane;
+}
+
+static void pool_of(const struct job *job, char uuid[UUID_BUF])
+{
+	snprintf(uuid, UUID_BUF, "%.*s", UUID_LEN, job->lane);
+}
+
+/* An SSD is back, as a new one in its old place: it has another UUID. */
+static void ssd_is_back(const struct dm_entry *e, const char *was, unsigned int ssd,
+			const char *node)
+{
+	char text[LINE_MAX_LEN];
+	unsigned int vdev, first;
+	const char *uuid;
+	struct stats s;
+
+	takes_settled(was);
+	if (ask_stats(e->name, &s, NULL))
+		return;
+	vdev = (unsigned int)stats_number(&s, "cache.vdev");
+	first = (unsigned int)stats_number(&s, "vdev.%u.first_leg", vdev);
+	uuid = stats_text(&s, "leg.%u.uuid", first + ssd - 1);
+	if (uuid && stats_text(&s, "cache.vdev")) {
+		returns_follow(was, uuid);
+		snprintf(text, sizeof(text), "ssd_returned uuid=%s path=%s", uuid, node);
+		tell_own(e->name, e->uuid, text);
+	}
+	stats_free(&s);
+}
+
 static void ended(const struct job *job, int status)
 {
+	bool ok = WIFEXITED(status) && !WEXITSTATUS(status);
+	unsigned int ssd = returns_ssd(job->subject);
+	char text[LINE_MAX_LEN], uuid[UUID_BUF];
+	bool told = returns_ended(job->subject, ok);
 	struct dm_entry e;
-	char text[LINE_MAX_LEN];
 
-	if (returns_ended(job->subject, WIFEXITED(status) && !WEXITSTATUS(status)) ||
-	    !find_running(job->lane, &e))
+	pool_of(job, uuid);
+	if ((told && !(ok && ssd)) || !find_running(uuid, &e))
 		return;
+	if (ok) {
+		ssd_is_back(&e, job->subject, ssd, job->argv[4]);
+		return;
+	}
 	snprintf(text, sizeof(text), "return_failed uuid=%s path=%s", job->subject, job->argv[4]);
 	tell_own(e.name, e.uuid, text);
 }
 
-static void bring_back(struct leg_device *d, const struct dm_entry *e, time_t now)
+static void bring_back(struct leg_device *d, const struct dm_entry *e, const char *lane, time_t now)
 {
 	const char *argv[] = { config.kvpoolctl, "online", "--", e->name, d->node, NULL };
-	struct job *job = job_new(d->pool, argv);
+	struct job *job = job_new(lane, argv);
 
 	/* No time limit: to kill it might leave the pool suspended. */
 	job->ended = ended;
@@ -468,8 +512,23 @@ static void bring_back(struct leg_device *d, const struct dm_entry *e, time_t no
 	jobs_add(job);
 }
 
+/* The number of an SSD in the cache, + 1; 0: the leg is none. */
+static unsigned int ssd_number(const struct stats *s, const char *leg)
+{
+	const char *uuid;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < KVP_MAX_LEGS && (uuid = stats_text(s, "leg.%u.uuid", i)); i++) {
+		n += is_ssd(s, i);
+		if (!strcmp(uuid, leg))
+			return is_ssd(s, i) ? n : 0;
+	}
+	return 0;
+}
+
 static void try_return(struct leg_device *d, time_t now)
 {
+	char lane[JOB_LANE];
 	struct dm_entry e;
 	struct stats s;
 	int verdict, runs = find_running(d->pool, &e);
@@ -485,13 +544,16 @@ static void try_return(struct leg_device *d, time_t now)
 		return;
 	}
 	verdict = judge(&s, d->leg);
+	d->ssd = ssd_number(&s, d->leg);
 	stats_free(&s);
 	if (verdict < 0)
 		returns_settled(d->leg);
 	else if (!verdict)
 		returns_wait(d);
+	else if (jobs_busy(lane_of(d->pool, d->ssd, lane)))
+		returns_later(d, now);
 	else
-		bring_back(d, &e, now);
+		bring_back(d, &e, lane, now);
 }
 
 void pools_return(time_t now)
@@ -530,23 +592,13 @@ static bool was_settled(const char *pool, const char *leg)
 	return !wanted;
 }
 
-/*
- * For an SSD, data that only the cache has is written home first, for hours. A leg with data must
- * not wait for that: the tool plans again after the drain, or the change of the SSD is repeated.
- */
-static const char *lane_of(const struct lost_leg *l, char lane[JOB_LANE])
-{
-	snprintf(lane, JOB_LANE, "%s%s", l->pool, l->ssd ? " ssd" : "");
-	return lane;
-}
-
 static void take_ended(const struct job *job, int status)
 {
 	bool ok = WIFEXITED(status) && !WEXITSTATUS(status);
 	char text[LINE_MAX_LEN], uuid[UUID_BUF];
 	struct dm_entry e;
 
-	snprintf(uuid, sizeof(uuid), "%.*s", UUID_LEN, job->lane);
+	pool_of(job, uuid);
 	if (!ok && was_settled(uuid, job->subject)) {
 		takes_settled(job->subject);
 		return;
@@ -562,7 +614,7 @@ static void order_spare(struct lost_leg *l, const struct dm_entry *e, time_t now
 {
 	const char *argv[] = { config.kvpoolctl, "replace", "--", e->name, l->leg, NULL };
 	char lane[JOB_LANE];
-	struct job *job = job_new(lane_of(l, lane), argv);
+	struct job *job = job_new(lane_of(l->pool, l->ssd, lane), argv);
 
 	/* No time limit: to kill it might leave the pool suspended. */
 	job->ended = take_ended;
@@ -589,7 +641,7 @@ static void try_take(struct lost_leg *l, time_t now)
 		return;
 	}
 	/* Perhaps it is being brought back just now. */
-	if (runs < 0 || jobs_busy(lane_of(l, lane)) || ask_stats(e.name, &s, NULL)) {
+	if (runs < 0 || jobs_busy(lane_of(l->pool, l->ssd, lane)) || ask_stats(e.name, &s, NULL)) {
 		takes_later(l, now);
 		return;
 	}

@@ -181,6 +181,25 @@ bool returns_ended(const char *leg, bool ok)
 	return false;
 }
 
+void returns_follow(const char *was, const char *leg)
+{
+	struct leg_device *d = find_or_make(leg), *old = find(was);
+
+	if (!old)
+		return;
+	d->tried = old->tried;
+	d->tries = old->tries;
+	returns_settled(was);
+	returns_settled(leg);
+}
+
+unsigned int returns_ssd(const char *leg)
+{
+	const struct leg_device *d = find(leg);
+
+	return d ? d->ssd : 0;
+}
+
 void returns_forget(void)
 {
 	struct leg_device *d;

@@ -33,6 +33,7 @@ struct leg_device {
 	time_t tried;		/* time of the last try; 0: there was none */
 	unsigned int tries;	/* tries since the pauses began */
 	unsigned int failed;	/* tries that failed since the device appeared */
+	unsigned int ssd;	/* of an SSD that is tried: its number in the cache, + 1; else 0 */
 	struct leg_device *next;
 };
 
@@ -80,6 +81,17 @@ void returns_begin(struct leg_device *d, time_t now);
 
 /** returns_ended() - a try has ended; false: it failed for the last time */
 bool returns_ended(const char *leg, bool ok);
+
+/**
+ * returns_follow() - note that the leg @was is @leg from now on, and is in use
+ *
+ * An SSD of a cache gets another UUID when it returns. Its pauses go on: else one that comes and
+ * goes would have none.
+ */
+void returns_follow(const char *was, const char *leg);
+
+/** returns_ssd() - the number in the cache of an SSD that is tried, + 1; 0: it is none */
+unsigned int returns_ssd(const char *leg);
 
 /** returns_forget() - forget all */
 void returns_forget(void);

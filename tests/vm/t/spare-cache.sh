@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: an SSD of a cache dies, and only a spare that does not rotate takes its place; a disk does not take that one
+# test: an SSD of a cache dies, and only a spare that does not rotate takes its place; one that was missing comes back
 # timeout: 300
-# turn: legs-replaced */pool/spare.c */pool/cachereplace.c *kvpoolctl/spare_*.c */kvpool-monitor/*.c
+# turn: legs-replaced */pool/spare.c */pool/cachereplace.c *kvpoolctl/spare_*.c *kvpoolctl/returned.c */kvpool-monitor/*.c
 # kernels: 6.12
 # needs: python3 udevadm
 # kmsg-allow: I/O error
@@ -50,6 +50,24 @@ run 0 replace --spare --wait tank /dev/b
 run 0 status -j tank
 expect_eq "$(json pools.0.spares)" "[]"
 expect_eq "$(stat_of tank state)" online
+scrub tank
+
+echo "--- an SSD that was missing at the start is plugged in: the monitor brings it back, empty"
+run 0 export tank
+simset x remove 1
+run 0 import tank
+run 0 status -j tank
+uuid=$(json pools.0.cache.legs.0.uuid)
+expect_eq "$(json pools.0.cache.legs.0.state)" missing
+kvpool-monitor --state /tmp/state --spare-after 0 > /tmp/monitor.out 2>&1 &
+monitor=$!
+simset x power 1
+wait_stat tank state online 120
+kill $monitor
+wait $monitor || true
+ssd 0 /dev/x
+[ "$(json pools.0.cache.legs.0.uuid)" != "$uuid" ] || fail 'it has its old UUID'
+expect_eq "$(dd if=/dev/mapper/tank bs=1M count=4 iflag=direct status=none | sha256sum)" "$sum" "contents"
 scrub tank
 run 0 destroy tank
 check_json

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # test: SSDs of a cache that drop off the bus, and pools that go on without them; interrupted commands that replace SSDs
-# turn: ssds-come-and-go */cachereplace.c */cacheremove.c */ssds.c
+# turn: ssds-come-and-go */cachereplace.c */cacheremove.c */ssds.c */returned.c
 # timeout: 300
 # needs: gcc python3
 # kmsg-allow: I/O error|Buffer I/O

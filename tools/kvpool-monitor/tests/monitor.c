@@ -696,9 +696,19 @@ static void test_not_returned(void)
 	look();
 	appears("add", "/dev/x");
 	expect(!tries_after(10) && !returns_next());
-	/* an SSD of the cache begins anew, so a person decides */
+	/* an SSD of a cache that was not unplugged, also at a start; one taken out by order */
 	begin();
+	devices_event(NULL, "/dev/z", "kvpool_member", POOL, LEG(2), clock_now);
 	set_legs("online", "online", "faulted");
+	event(1, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/z");
+	look();
+	expect(!tries_after(10) && !returns_next());
+	set_legs("online", "online", "stale");
+	event(2, 2000, "imported epoch=4 legs=3");
+	look();
+	expect(!tries_after(10) && !returns_next());
+	begin();
+	set_legs("online", "online", "offline");
 	look();
 	devices_event("add", "/dev/z", "kvpool_member", POOL, LEG(2), clock_now);
 	expect(!tries_after(10) && !returns_next());
@@ -730,6 +740,97 @@ static void test_not_returned(void)
 	devices_event("add", "/dev/x", "kvpool_member", POOL, NULL, clock_now);
 	devices_event("add", NULL, "kvpool_member", POOL, LEG(1), clock_now);
 	expect(!tries_after(10));
+}
+
+static void has_ssd(const char *action)
+{
+	devices_spare(action, "/dev/n", POOL, LEG(8), false, clock_now);
+}
+
+static void lose_ssd(unsigned int seq)
+{
+	set_legs("online", "online", "faulted");
+	event(seq, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/x");
+	look();
+}
+
+#define SSD_BACK	"online -- tank /dev/z\n"
+
+static void ssd_appears(const char *action, const char *uuid)
+{
+	devices_event(action, "/dev/z", "kvpool_member", POOL, uuid, clock_now);
+}
+
+/* An SSD begins anew under another UUID, in a lane of its own, and its pauses go on. */
+static void test_ssd_returned(void)
+{
+	char *leg;
+
+	begin();
+	set_legs("online", "online", "faulted");
+	look();
+	ssd_appears("add", LEG(2));
+	clock_now += RETURN_SETTLE;
+	pools_return(clock_now);
+	expect(!jobs_busy(POOL) && jobs_busy(POOL " ssd"));
+	/* the tool gives it its new UUID, and udev tells before the tool has ended */
+	set_legs("online", "online", "online");
+	leg = strstr(pool.stats, "leg.2.uuid=" LEG(2));
+	memcpy(leg, "leg.2.uuid=" LEG(3), strlen("leg.2.uuid=" LEG(3)));
+	ssd_appears("change", LEG(3));
+	let_run();
+	expect(!strcmp(take_file("online"), SSD_BACK));
+	expect(strstr(take_file("ran"), "20-second ssd_returned tank /dev/z"));
+	expect(strstr(take_journal(), "uuid=" LEG(3)));
+	expect(!returns_next() && !takes_next() && !tries_after(10));
+	/* lost again: it is not tried before the pause is over, though the UUID is new */
+	strcpy(strstr(pool.stats, "leg.2.state=") + 12, "faulted\n");
+	devices_event("remove", "/dev/z", NULL, NULL, NULL, clock_now);
+	ssd_appears("add", LEG(3));
+	expect(returns_next() >= clock_now + RETURN_PAUSE - 20 && !tries_after(30));
+	expect(tries_after(RETURN_PAUSE));
+	/* missing at a start */
+	begin();
+	set_legs("online", "online", "missing");
+	ssd_appears(NULL, LEG(2));
+	look();
+	expect(tries_after(RETURN_SETTLE));
+	/* refused: it may have what the pool has lost */
+	begin();
+	set_legs("online", "online", "faulted");
+	look();
+	write_file("status", 0644, "3");
+	ssd_appears("add", LEG(2));
+	while (returns_next()) {
+		clock_now = returns_next();
+		look();
+	}
+	expect(strstr(take_file("ran"), "20-second return_failed tank /dev/z"));
+}
+
+/* No spare is put in its place while it returns, and it does not return beside a spare. */
+static void test_ssd_or_spare(void)
+{
+	begin();
+	has_ssd(NULL);
+	lose_ssd(1);
+	clock_now += 299;
+	ssd_appears("add", LEG(2));
+	clock_now += RETURN_SETTLE;
+	pools_return(clock_now);
+	pools_take(clock_now);
+	let_run();
+	expect(!strcmp(take_file("online"), SSD_BACK));
+	begin();
+	has_ssd(NULL);
+	lose_ssd(1);
+	clock_now += 300;
+	ssd_appears("add", LEG(2));
+	pools_take(clock_now);
+	clock_now += RETURN_SETTLE;
+	pools_return(clock_now);
+	let_run();
+	expect(!strcmp(take_file("online"), "replace -- tank " LEG(2) "\n"));
 }
 
 /* A pool that was started without a leg whose device is there now, before the monitor. */
@@ -872,18 +973,6 @@ static void prepare(void)
 static void has_spare(const char *action)
 {
 	devices_spare(action, "/dev/s", POOL, LEG(7), true, clock_now);
-}
-
-static void has_ssd(const char *action)
-{
-	devices_spare(action, "/dev/n", POOL, LEG(8), false, clock_now);
-}
-
-static void lose_ssd(unsigned int seq)
-{
-	set_legs("online", "online", "faulted");
-	event(seq, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/x");
-	look();
 }
 
 static void test_spare_taken(void)
@@ -1246,6 +1335,8 @@ int main(void)
 	test_return();
 	test_return_unnoticed();
 	test_not_returned();
+	test_ssd_returned();
+	test_ssd_or_spare();
 	test_missing_at_start();
 	test_missing_by_order();
 	test_told_again();
