@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl clear: zero the error counters, try failed parts again, resume. */
+#include "order_plan.h"
 #include "pool_lock.h"
 #include "pool_object.h"
 
@@ -55,6 +56,52 @@ static int resume(struct ctl *ctl, const char *uuid, struct err *err)
 	return ret;
 }
 
+/* The errors that were counted, of leg @only, or of all if there is no such leg. */
+static u64 count_errors(const struct stats *s, unsigned int only)
+{
+	static const char *const kinds[] = { "err_read", "err_write", "err_checksum", "healed" };
+	u64 errors = 0;
+	unsigned int i, k;
+
+	for (i = 0; stats_text(s, "leg.%u.uuid", i); i++)
+		for (k = 0; k < 4 && (i == only || only == KVP_MAX_LEGS); k++)
+			errors += stats_number(s, "leg.%u.%s", i, kinds[k]);
+	return errors;
+}
+
+static int print_plan(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+		      unsigned int leg, const char *dev)
+{
+	u64 errors = count_errors(s, leg);
+	bool retries = !strcmp(stats_text(s, "state") ?: "-", "faulted");
+	json_object *root, *plan = order_plan(e, "clear", &root);
+
+	json_text(plan, "leg", leg < KVP_MAX_LEGS ? stats_text(s, "leg.%u.uuid", leg) : NULL);
+	json_number(plan, "errors", errors);
+	json_flag(plan, "retries", retries);
+	json_flag(plan, "resumes", e->suspended);
+	return order_plan_print(ctl, root, "would zero the counters of %s of pool %s: %" PRIu64
+				" error(s)\n%s%s", dev ?: "all legs", e->name, errors,
+				retries ? "tries     the failed parts of the pool again\n" : "",
+				e->suspended ? "resumes   the pool\n" : "");
+}
+
+static int dry_run(struct ctl *ctl, const struct dm_entry *e, const char *dev)
+{
+	unsigned int leg = KVP_MAX_LEGS;
+	char uuid[UUID_BUF];
+	struct stats s;
+	struct err err;
+	int ret;
+
+	if (stats_load(e->name, &s, &err))
+		return ctl_fail(ctl, &err);
+	ret = dev && leg_find(e->name, &s, dev, uuid, &leg, &err) ? ctl_fail(ctl, &err) :
+	      print_plan(ctl, e, &s, leg, dev);
+	stats_free(&s);
+	return ret;
+}
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	char message[64];
@@ -68,6 +115,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
+	if (ctl->dry_run)
+		return dry_run(ctl, &e, n == 2 ? argv[optind + 1] : NULL);
 	if (make_message(e.name, n == 2 ? argv[optind + 1] : NULL, message, sizeof(message),
 			 &err) ||
 	    (e.suspended && resume(ctl, e.uuid, &err)) || dm_message(e.name, message, NULL, &err) ||
@@ -79,12 +128,13 @@ static int run(struct ctl *ctl, int argc, char **argv)
 const struct command cmd_clear = {
 	.name = "clear",
 	.purpose = "reset error counters, try failed parts again, resume a pool",
-	.args = "POOL [DEV]",
+	.args = "[-n] POOL [DEV]",
 	.about = "Resets the error counters of all legs, or of one, tries failed parts of the pool "
 		"again, and resumes a suspended pool. Lost blocks stay lost: only writing them "
 		"anew helps.",
 	.more = "The command fails if the pool is still faulted after that. Legs that are out stay "
 		"out: 'kvpoolctl online' brings them back.",
 	.example = "kvpoolctl clear tank /dev/sdc",
+	.dry_run = true,
 	.run = run,
 };

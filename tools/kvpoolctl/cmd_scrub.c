@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "order_plan.h"
 #include "pool_object.h"
 #include "since.h"
 
@@ -65,6 +66,74 @@ static bool running(const char *name)
 	return ret;
 }
 
+/* --- the plan --------------------------------------------------------------------------- */
+
+static const char *const does[] = { "start", "start", "stop", "pause", "resume" };
+
+/* What the module would refuse. */
+static int check(const struct dm_entry *e, const struct stats *s, enum action action,
+		 const char *since, struct err *err)
+{
+	const char *state = order_state(s, "scrub");
+	bool runs = !strcmp(state, "running"), paused = !strcmp(state, "paused");
+	struct kvp_point p = { 0 };
+
+	if (order_writable(e, err))
+		return -1;
+	if (action <= WAIT && runs && !(action == WAIT && !since))
+		return err_set(err, ERR_REFUSED, e->name, "stop it or let it end",
+			       "a scrub is running");
+	if (since && !kvp_point_parse(since, &p) && p.era > stats_number(s, "era"))
+		return err_set(err, ERR_REFUSED, e->name, "name one that was taken",
+			       "that checkpoint is still to come");
+	if (action == STOP ? !runs && !paused : action == PAUSE ? !runs : action == RESUME &&
+	    !paused)
+		return err_set(err, ERR_REFUSED, e->name, "start one first",
+			       "there is no such scrub");
+	return 0;
+}
+
+static int print_plan(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+		      enum action action, const char *since)
+{
+	bool waits = action == WAIT && !strcmp(order_state(s, "scrub"), "running");
+	bool starts = action <= WAIT && !waits;
+	u64 written = stats_number(s, "written_blocks");
+	json_object *root, *plan = order_plan(e, "scrub", &root);
+	char size[SIZE_BUF], reads[128] = "";
+
+	json_text(plan, "does", waits ? "wait" : does[action]);
+	json_text(plan, "state", order_state(s, "scrub"));
+	json_text(plan, "since", since);
+	if (starts)
+		json_number(plan, "bytes", written << KVP_BLOCK_SHIFT);
+	else
+		json_text(plan, "bytes", NULL);
+	if (starts)
+		snprintf(reads, sizeof(reads), "verifies  %s%s of data, on every leg that has it\n",
+			 since ? "what is newer, of " : "",
+			 order_bytes(ctl, written, size));
+	return order_plan_print(ctl, root, "would %s %sscrub of pool %s\n%s",
+				waits ? "wait for the" : does[action],
+				waits ? "" : starts ? "a " : "the ", e->name, reads);
+}
+
+static int dry_run(struct ctl *ctl, const struct dm_entry *e, enum action action, const char *since)
+{
+	struct stats s;
+	struct err err;
+	int ret;
+
+	if (stats_load(e->name, &s, &err))
+		return ctl_fail(ctl, &err);
+	ret = check(e, &s, action, since, &err) ? ctl_fail(ctl, &err) :
+	      print_plan(ctl, e, &s, action, since);
+	stats_free(&s);
+	return ret;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	static const char *const messages[] = {
@@ -94,6 +163,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
+	if (ctl->dry_run)
+		return dry_run(ctl, &e, action, since);
 	snprintf(message, sizeof(message), since ? "%s %s" : "%s", messages[action], since);
 	if (!(action == WAIT && !since && running(e.name)) &&
 	    dm_message(e.name, message, NULL, &err))
@@ -117,12 +188,13 @@ static const struct ctl_option options[] = {
 const struct command cmd_scrub = {
 	.name = "scrub",
 	.purpose = "verify all written data, and repair it",
-	.args = "[--wait | --stop | --pause | --resume] [--since CHECKPOINT] POOL",
+	.args = "[-n] [--wait | --stop | --pause | --resume] [--since CHECKPOINT] POOL",
 	.about = "Reads and verifies all written data, on every leg, and repairs all that can be "
 		"repaired, while the pool is in use.",
 	.more = "--since verifies the pages of the table, and below them the half-mebibytes, that "
 		"hold newer data. After a restart, an interrupted scrub verifies everything.",
 	.example = "kvpoolctl scrub --wait tank && echo sound",
 	.options = options,
+	.dry_run = true,
 	.run = run,
 };

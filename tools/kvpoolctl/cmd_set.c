@@ -2,8 +2,10 @@
 /* kvpoolctl set: change a tunable of a running pool. */
 #define _GNU_SOURCE
 #include "drain.h"
+#include "order_plan.h"
 #include "pool_lock.h"
 #include "setting.h"
+#include "spares.h"
 
 /* KEY=VALUE, or KEY and VALUE as two words. */
 static int parse(struct ctl *ctl, const char *key, const char *value, struct setting *s)
@@ -25,6 +27,122 @@ static int parse(struct ctl *ctl, const char *key, const char *value, struct set
 	return ret;
 }
 
+/* --- the plan --------------------------------------------------------------------------- */
+
+/* The number of SSDs that the cache can lose with the log on it; -1: it has too few for that. */
+static int cache_spare(const struct stats *s)
+{
+	unsigned int vdev = (unsigned int)stats_number(s, "cache.vdev"), i;
+	unsigned int first = (unsigned int)stats_number(s, "vdev.%u.first_leg", vdev);
+	unsigned int legs = (unsigned int)stats_number(s, "vdev.%u.legs", vdev);
+	const char *kind = stats_text(s, "vdev.%u.kind", vdev);
+	int used = 0;
+
+	for (i = first; i < first + legs; i++)
+		used += !strcmp(stats_text(s, "leg.%u.state", i) ?: "-", "online");
+	return used - (kind && !strcmp(kind, "cache-parity1") ? (int)legs - 1 : 1);
+}
+
+/* What the module would refuse of a new mode. */
+static int check_mode(const struct stats *s, const char *pool, const char *mode, bool force,
+		      struct err *err)
+{
+	bool on_cache = !strcmp(stats_text(s, "log.on") ?: "-", "cache");
+	int spare;
+
+	if (!stats_text(s, "cache.vdev"))
+		return err_set(err, ERR_REFUSED, pool, "kvpoolctl add POOL cache DEVICE...",
+			       "the pool has no cache");
+	if (!strcmp(order_state(s, "drain"), "running"))
+		return err_set(err, ERR_REFUSED, pool,
+			       "kvpoolctl cancel POOL drain; or wait for that",
+			       "the cache is being drained");
+	if (strcmp(mode, "writeback") || on_cache)
+		return 0;
+	spare = cache_spare(s);
+	if (spare < 0)
+		return err_set(err, ERR_REFUSED, pool, "take the cache out and add another",
+			       "too few SSDs of the cache are in use");
+	if (!spare && losses_without_cache(s) && !force)
+		return err_set(err, ERR_REFUSED, pool, "give the cache two SSDs; or accept this "
+			       "with -f",
+			       "with the log on the SSDs that are left the pool would lose writes "
+			       "with one more, though it can lose a leg");
+	return 0;
+}
+
+/* The value of a comment, without the backslashes that its message needs. */
+static void plain_value(const struct setting *set, char buf[VALUE_LEN])
+{
+	const char *p = set->value;
+	bool escaped = !strcmp(set->key, KEY_COMMENT);
+	size_t n = 0;
+
+	for (; *p; p++) {
+		if (escaped && *p == '\\' && p[1])
+			p++;
+		buf[n++] = *p;
+	}
+	buf[n] = 0;
+}
+
+static const char *log_after(const struct stats *s, const char *mode)
+{
+	const char *now = stats_text(s, "log.on");
+
+	return !mode ? now : !strcmp(mode, "writeback") ? "cache" : "legs";
+}
+
+static void show(const struct ctl *ctl, const char *key, const char *value, char buf[VALUE_LEN])
+{
+	int id = kvp_tunable_find(key);
+
+	if (value && id >= 0)
+		tunable_show(ctl, (unsigned int)id, value, buf, VALUE_LEN);
+	else
+		snprintf(buf, VALUE_LEN, "%s", value ?: "-");
+}
+
+static int print_plan(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+		      const struct setting *set)
+{
+	const char *mode = strcmp(set->key, "cache_mode") ? NULL : set->value;
+	const char *before = !strcmp(set->key, KEY_COMMENT) ? stats_text(s, "comment") :
+			     stats_text(s, "tunable.%s", set->key);
+	const char *log = log_after(s, mode), *log_now = stats_text(s, "log.on");
+	char value[VALUE_LEN], new[VALUE_LEN], old[VALUE_LEN], moves[40] = "";
+	json_object *root, *plan = order_plan(e, "set", &root);
+
+	plain_value(set, value);
+	show(ctl, set->key, value, new);
+	show(ctl, set->key, before, old);
+	json_text(plan, "key", set->key);
+	json_text(plan, "before", before);
+	json_text(plan, "value", value);
+	json_text(plan, "log_on", log);
+	if (mode && log_now && strcmp(log, log_now))
+		snprintf(moves, sizeof(moves), "log       moves to the %s\n", log);
+	return order_plan_print(ctl, root, "would set %s of pool %s to %s, now %s\n%s", set->key,
+				e->name, new, old, moves);
+}
+
+static int dry_run(struct ctl *ctl, const struct dm_entry *e, const struct setting *set, bool force)
+{
+	struct stats s;
+	struct err err;
+	int ret;
+
+	if (order_writable(e, &err) || stats_load(e->name, &s, &err))
+		return ctl_fail(ctl, &err);
+	ret = !strcmp(set->key, "cache_mode") &&
+	      check_mode(&s, e->name, set->value, force, &err) ? ctl_fail(ctl, &err) :
+	      print_plan(ctl, e, &s, set);
+	stats_free(&s);
+	return ret;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	bool force = false;
@@ -45,6 +163,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		err_set(&err, ERR_USAGE, "-f", "leave it out", "only cache_mode takes it");
 		return ctl_fail(ctl, &err);
 	}
+	if (ctl->dry_run)
+		return dry_run(ctl, &e, &s, force);
 	if (!strcmp(s.key, "cache_mode"))
 		ret = pool_lock(ctl, e.uuid, &err) ?:
 		      drain_set_mode(ctl, e.name, s.value, force, &err);
@@ -64,7 +184,7 @@ static const struct ctl_option options[] = {
 const struct command cmd_set = {
 	.name = "set",
 	.purpose = "change a tunable; durable at once",
-	.args = "[-f] POOL KEY=VALUE|KEY VALUE",
+	.args = "[-n] [-f] POOL KEY=VALUE|KEY VALUE",
 	.about = "Changes a tunable of a running pool. The change is durable when the command "
 		"returns. 'kvpoolctl get' lists all tunables with range, default and meaning. "
 		"cache_mode moves the log onto the cache or off it. That may take minutes, and the "
@@ -72,5 +192,6 @@ const struct command cmd_set = {
 		"has changed.",
 	.example = "kvpoolctl set tank scrub_rate=100M",
 	.options = options,
+	.dry_run = true,
 	.run = run,
 };

@@ -3,7 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device.h"
+#include "order_plan.h"
 #include "pool_object.h"
+#include "resilver.h"
 
 #define POLL_US		200000
 
@@ -48,6 +51,99 @@ static int wait_for_end(struct ctl *ctl, const char *name)
 	return ret;
 }
 
+/* --- the plan --------------------------------------------------------------------------- */
+
+/*
+ * The paths of legs with data in use that offer discards, into @legs. Return: their number; -1: not
+ * all can be told.
+ */
+static int find_legs(const struct stats *s, json_object *legs)
+{
+	int can, found = 0;
+	bool known = true;
+	const char *path, *state;
+	char buf[PATH_MAX];
+	unsigned int i;
+
+	for (i = 0; (state = stats_text(s, "leg.%u.state", i)); i++) {
+		path = stats_text(s, "leg.%u.path", i);
+		if (resilver_is_ssd(s, i) || strcmp(state, "online") || !path)
+			continue;
+		can = device_discards(leg_device(path));
+		known &= can >= 0;
+		if (can > 0)
+			json_object_array_add(legs, json_string(leg_path(path, buf, sizeof(buf))));
+		found += can > 0;
+	}
+	return known || found ? found : -1;
+}
+
+/* What the module would refuse. */
+static int check(const struct dm_entry *e, const struct stats *s, enum action action, int legs,
+		 struct err *err)
+{
+	bool runs = !strcmp(order_state(s, "trim"), "running");
+
+	if (order_writable(e, err))
+		return -1;
+	if (action == STOP && !runs)
+		return err_set(err, ERR_REFUSED, e->name, "start one first", "no trim is running");
+	if (action == START && runs)
+		return err_set(err, ERR_REFUSED, e->name, "stop it or let it end",
+			       "a trim is running");
+	if (action != STOP && !runs && !legs)
+		return err_set(err, ERR_REFUSED, e->name, "nothing needs to be done",
+			       "no leg with data offers discards");
+	return 0;
+}
+
+static int print_plan(struct ctl *ctl, json_object *root, const struct dm_entry *e,
+		      const struct stats *s, enum action action)
+{
+	bool waits = action == WAIT && !strcmp(order_state(s, "trim"), "running");
+	const char *does = waits ? "wait" : action == STOP ? "stop" : "start";
+	u64 unused = (stats_number(s, "size") >> KVP_BLOCK_SHIFT) -
+		     stats_number(s, "written_blocks");
+	json_object *plan = json_at(root, "plan");
+	char size[SIZE_BUF], discards[96] = "";
+
+	json_text(plan, "does", does);
+	json_text(plan, "state", order_state(s, "trim"));
+	if (*does == 's' && action != STOP) {
+		json_number(plan, "bytes", unused << KVP_BLOCK_SHIFT);
+		snprintf(discards, sizeof(discards), "discards  %s of unused blocks, at most\n",
+			 order_bytes(ctl, unused, size));
+	} else {
+		json_text(plan, "bytes", NULL);
+	}
+	return order_plan_print(ctl, root, "would %s trim of pool %s\n%s", waits ?
+				"wait for the" : action == STOP ? "stop the" : "start a", e->name,
+				discards);
+}
+
+static int dry_run(struct ctl *ctl, const struct dm_entry *e, enum action action)
+{
+	json_object *root, *plan = order_plan(e, "trim", &root);
+	struct stats s;
+	struct err err;
+	int ret;
+
+	if (stats_load(e->name, &s, &err)) {
+		json_object_put(root);
+		return ctl_fail(ctl, &err);
+	}
+	if (check(e, &s, action, find_legs(&s, json_list(plan, "legs")), &err)) {
+		json_object_put(root);
+		ret = ctl_fail(ctl, &err);
+	} else {
+		ret = print_plan(ctl, root, e, &s, action);
+	}
+	stats_free(&s);
+	return ret;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	enum action action = START;
@@ -64,6 +160,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
+	if (ctl->dry_run)
+		return dry_run(ctl, &e, action);
 	if (dm_message(e.name, action == STOP ? "trim stop" : "trim start", NULL, &err) &&
 	    !(action == WAIT && strstr(err.why, "a trim is running")))
 		return ctl_fail(ctl, &err);
@@ -79,7 +177,7 @@ static const struct ctl_option options[] = {
 const struct command cmd_trim = {
 	.name = "trim",
 	.purpose = "discard unused blocks on SSDs",
-	.args = "[--wait | --stop] POOL",
+	.args = "[-n] [--wait | --stop] POOL",
 	.about = "Discards unused blocks on legs that offer discards, as SSDs do. Unused blocks "
 		"are those that were never written, or were discarded. It runs in the background, "
 		"while the pool is in use. An export ends it.",
@@ -87,5 +185,6 @@ const struct command cmd_trim = {
 		"of less than 64 KiB are left out; on a parity1, runs of less than a stripe.",
 	.example = "kvpoolctl trim --wait tank",
 	.options = options,
+	.dry_run = true,
 	.run = run,
 };

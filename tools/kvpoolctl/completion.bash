@@ -63,7 +63,7 @@ _kvpoolctl_of() {
 		valued='-d:device'
 		places='' ;;
 	scrub)
-		options='--wait --stop --pause --resume --since -j --json -p --plain -q --quiet -h --help -V --version'
+		options='--wait --stop --pause --resume --since -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued='--since:none'
 		places='pool' ;;
 	diff)
@@ -75,15 +75,15 @@ _kvpoolctl_of() {
 		valued=''
 		places='pool none none' ;;
 	trim)
-		options='--wait --stop -j --json -p --plain -q --quiet -h --help -V --version'
+		options='--wait --stop -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued=''
 		places='pool' ;;
 	clear)
-		options='-j --json -p --plain -q --quiet -h --help -V --version'
+		options='-n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued=''
 		places='pool device' ;;
 	giveup)
-		options='-f -j --json -p --plain -q --quiet -h --help -V --version'
+		options='-f -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued=''
 		places='pool none' ;;
 	add)
@@ -131,7 +131,7 @@ _kvpoolctl_of() {
 		valued=''
 		places='pool key' ;;
 	set)
-		options='-f -j --json -p --plain -q --quiet -h --help -V --version'
+		options='-f -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued=''
 		places='pool setting value' ;;
 	rename)

@@ -238,6 +238,8 @@ _kvpoolctl_of() {
 			'--pause[interrupt it]' \
 			'--resume[go on]' \
 			'*--since[verify only changes since then]:CHECKPOINT: ' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -282,6 +284,8 @@ _kvpoolctl_of() {
 		_arguments -s \
 			'--wait[start it, or wait for the one that runs]' \
 			'--stop[end it]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -295,6 +299,8 @@ _kvpoolctl_of() {
 			'1:argument:_kvpoolctl_pool' ;;
 	clear)
 		_arguments -s \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -310,6 +316,8 @@ _kvpoolctl_of() {
 	giveup)
 		_arguments -s \
 			'-f[even if a leg that is out may have the page, or one that fails to read it]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -507,6 +515,8 @@ _kvpoolctl_of() {
 	set)
 		_arguments -s \
 			'-f[cache_mode=writeback onto a single SSD, although the pool then survives fewer losses]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \

@@ -400,6 +400,14 @@ int device_rotates(dev_t rdev)
 	return rdev && read_line(path, text, sizeof(text)) ? *text != '0' : -1;
 }
 
+int device_discards(dev_t rdev)
+{
+	char path[128], text[32];
+
+	sys_path(device_disk(rdev), "queue/discard_max_bytes", path, sizeof(path));
+	return rdev && read_line(path, text, sizeof(text)) ? strtoull(text, NULL, 10) > 0 : -1;
+}
+
 /* The file that @d is, or is a loop device of. */
 static bool file_of(const struct device *d, dev_t *dev, ino_t *ino)
 {

@@ -146,6 +146,9 @@ bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uu
 /** device_readonly() - is @d read-only now? Does not open it: it may have been read long ago. */
 bool device_readonly(const struct device *d);
 
+/** device_discards() - does @rdev, or its disk, offer discards? 1: yes; 0: no; -1: unknown */
+int device_discards(dev_t rdev);
+
 /** device_rotates() - does @rdev, or its disk, rotate? 1: yes; 0: no, an SSD; -1: unknown */
 int device_rotates(dev_t rdev);
 

@@ -478,6 +478,10 @@ static const struct trial {
 	{ &cmd_rename, { "rename", "p", "q" }, true }, { &cmd_destroy, { "destroy", "p" }, true },
 	{ &cmd_set, { "set", "p", "strict=1" }, false },
 		{ &cmd_set, { "set", "p", "cache_mode=writethrough" }, false },
+	{ &cmd_scrub, { "scrub", "p" }, true }, { &cmd_trim, { "trim", "--wait", "p" }, true },
+	{ &cmd_clear, { "clear", "p", "/dev/none2" }, true },
+	{ &cmd_giveup, { "giveup", "p", "17" }, true },
+	{ &cmd_set, { "set", "p", "cache_mode=writeback" }, true },
 	{ &cmd_detach, { "detach", "p", "/dev/none0" }, true },
 	{ &cmd_online, { "online", "p", UUID }, false }, { &cmd_online, { "online", "p", "/dev/none5" }, true },
 };
@@ -513,6 +517,7 @@ static int run_with(int argc, char **argv)
 
 	all_sound = true;
 	sound_stats = argv[0];
+	sound_events = getenv("ANSWER_EVENTS");
 	for (i = 0; i < sizeof(trials) / sizeof(*trials); i++)
 		if (!strcmp(trials[i].words[0], argv[1]))
 			ctl.cmd = trials[i].cmd;
