@@ -82,8 +82,10 @@ const struct command cmd_online = {
 		"numbers, is named in the same way. Its label is wiped, and it takes its old place "
 		"as a new SSD. It is refused if it may have what the pool lacks: blocks that are "
 		"lost, a log that was discarded, or another history. Then its owner decides: "
-		"labelclear -f, and replace. A power cut at any time leaves the cache with the SSD "
-		"or without it. If it has no label then, give it to replace.",
+		"labelclear -f, and replace. It is refused, too, while the device that the pool "
+		"has for it is still there, as a mapping of LUKS or LVM is. A power cut at any "
+		"time leaves the cache with the SSD or without it. If it has no label then, give "
+		"it to replace.",
 	.example = "kvpoolctl online --wait tank /dev/sdc",
 	.options = options,
 	.dry_run = true,

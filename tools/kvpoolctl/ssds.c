@@ -487,6 +487,25 @@ static bool is_path_of(const char *word, dev_t rdev)
 	return word && word[strspn(word, "0123456789:")] && leg_device(word) == rdev;
 }
 
+/*
+ * The label of the device that the pool has for an SSD is wiped when the SSD leaves. If that device
+ * is there, it may lie on the same disk as @dev: two mappings of device-mapper can do that.
+ */
+static int check_old_gone(const char *params, unsigned int leg, const char *dev, struct err *err)
+{
+	const char *vdevs = table_vdevs(params);
+	dev_t rdev = leg_device(dev);
+	char word[64];
+
+	if (!vdevs || !table_leg(vdevs, leg, word, sizeof(word)) || !strcmp(word, "-") ||
+	    table_device_gone(word) || !rdev || rdev == leg_device(word))
+		return 0;
+	return err_set(err, ERR_REFUSED, dev, "kvpoolctl export POOL, close that device, kvpoolctl "
+		       "import POOL, then kvpoolctl online POOL DEV",
+		       "the pool has another device (%s) for this SSD, and it is still there",
+		       word);
+}
+
 /* The device that is the SSD, and which the pool does not have; empty: it has it. */
 static int find_device(const struct dm_entry *e, const struct stats *s, unsigned int leg,
 		       const char *dev, char path[PATH_MAX], struct err *err)
@@ -500,7 +519,8 @@ static int find_device(const struct dm_entry *e, const struct stats *s, unsigned
 	*path = 0;
 	if (dm_table(e->name, &sectors, &params, err))
 		return -1;
-	ret = resilver_find_device(e, s, leg, dev, params, &rdev, err);
+	ret = check_old_gone(params, leg, dev, err) ?:
+	      resilver_find_device(e, s, leg, dev, params, &rdev, err);
 	free(params);
 	if (ret <= 0)
 		return ret;

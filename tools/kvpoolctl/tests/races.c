@@ -4,6 +4,7 @@
  * changes. The answers of device-mapper are made up, and what happens beside happens in them.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -761,6 +762,52 @@ static void test_return(void)
 	refused_return(pool.m.path[0], "it has not the label of the SSD");
 }
 
+static int online_ssd(struct ctl *ctl, int argc, char **argv)
+{
+	struct dm_entry e;
+	struct stats s;
+	int ret;
+
+	(void)argc;
+	if (pool_lock_named(ctl, "tank") || dm_find("tank", &e, NULL) || stats_load("tank", &s, NULL))
+		return -1;
+	ret = ssds_online(ctl, &e, &s, 3, argv[1]);
+	stats_free(&s);
+	return ret;
+}
+
+/* A device of this machine, by its numbers. */
+static bool some_device(char word[32])
+{
+	DIR *folder = opendir("/sys/dev/block");
+	struct dirent *d;
+
+	*word = 0;
+	while (folder && !*word && (d = readdir(folder)))
+		if (*d->d_name != '.')
+			snprintf(word, 32, "%.31s", d->d_name);
+	if (folder)
+		closedir(folder);
+	return *word;
+}
+
+/* The device that the pool has for the SSD is there: it may lie on the same disk. */
+static void test_return_beside(void)
+{
+	static const struct command cmd = { .name = "online", .run = online_ssd };
+	char word[32];
+
+	begin_return(NULL);
+	expect(RUN(&cmd, false, "online", "8:4095") && strstr(out, "its device has gone"));
+	if (some_device(word)) {
+		snprintf(pool.table, sizeof(pool.table), POOL_UUID " 0 mirror 2 8:0 8:16 cache 2 8:32 %s",
+			 word);
+		expect(RUN(&cmd, false, "online", "8:4095") && !*pool.loaded);
+		expect(strstr(out, "and it is still there"));
+	}
+	end_return();
+}
+
 static void knows_fork(void)
 {
 	pool.m.sb.forks[pool.m.sb.fork_count++] = 77;
@@ -917,6 +964,7 @@ int main(void)
 	test_change_after_drain();
 	test_device_after_drain();
 	test_return();
+	test_return_beside();
 	test_return_needed();
 	test_return_after_drain();
 	test_claim();
