@@ -4,6 +4,8 @@
 
 const char *kvp_grow_mend(int error)
 {
+	if (error == -ENODEV)
+		return "give the device back its size, or take it offline: it may have been pulled out";
 	return error == -ENOSPC ?
 	       "replace all legs of a vdev by larger devices, and wait until they are in sync" :
 	       "make another pool";
@@ -86,6 +88,29 @@ void kvp_grow_take_roots(struct kvp_sb *sb, u32 v, const u64 *roots)
 	memcpy(&sb->roots[first], roots, kvp_root_count(&sb->vdevs[v]) * sizeof(*roots));
 }
 
+/*
+ * A device that was pulled out shows no blocks, and one that was cut short shows too few. No
+ * superblock may name that size: no start would believe it, on any leg.
+ */
+static int check_sizes(const struct kvp_sb *sb, const struct kvp_grow *w, struct kvp_why *why)
+{
+	const struct kvp_geometry *g;
+	struct kvp_why fault;
+	u32 i;
+
+	for (g = sb->vdevs; g < sb->vdevs + sb->vdev_count; g++)
+		for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
+			if (!(w->sources >> i & 1) ||
+			    !kvp_geometry_check(g, w->leg_blocks[i], &fault))
+				continue;
+			snprintf(why->text, sizeof(why->text),
+				 "leg %u has %llu bytes, fewer than are in use", i,
+				 (unsigned long long)w->leg_blocks[i] << KVP_BLOCK_SHIFT);
+			return -ENODEV;
+		}
+	return 0;
+}
+
 static int take_regions(struct kvp_sb *sb, const struct kvp_grow *w, struct kvp_why *why)
 {
 	if (!kvp_regions_grow(sb, w->grown))
@@ -97,11 +122,13 @@ static int take_regions(struct kvp_sb *sb, const struct kvp_grow *w, struct kvp_
 int kvp_grow_plan(struct kvp_sb *sb, const struct kvp_sb *old, struct kvp_grow *w,
 		  struct kvp_why *why)
 {
-	int ret = 0;
+	int ret = check_sizes(old, w, why);
 	u32 v, i;
 
-	*sb = *old;
 	w->grown = 0;
+	if (ret)
+		return ret;
+	*sb = *old;
 	snprintf(why->text, sizeof(why->text), "no vdev has data");
 	for (v = 0; ret != -EOVERFLOW && v < sb->vdev_count; v++)
 		if (kvp_has_data(&sb->vdevs[v]))

@@ -118,7 +118,7 @@ int kvp_pool_grow_plan(const struct kvp_pool *pool, const struct kvp_start *s,
 
 /* --- the steps ------------------------------------------------------------------------ */
 
-/* Step 1. Commit the sizes of the legs. */
+/* Step 1. Commit the sizes of the legs that the plan has looked at. */
 static int say_sizes(struct kvp_pool *pool, const struct kvp_grow *w, struct kvp_refusal *r)
 {
 	u32 i;
@@ -126,7 +126,8 @@ static int say_sizes(struct kvp_pool *pool, const struct kvp_grow *w, struct kvp
 
 	mutex_lock(&pool->sb_lock);
 	for (i = 0; i < pool->nr_legs; i++) {
-		if (!pool->legs[i].bdev || !kvp_leg_in_sync(&pool->legs[i]))
+		if (!pool->legs[i].bdev || !kvp_leg_in_sync(&pool->legs[i]) ||
+		    !(w->sources >> i & 1))
 			continue;
 		pool->legs[i].size_blocks = w->leg_blocks[i];
 		pool->sb->legs[i].size_blocks = w->leg_blocks[i];

@@ -402,6 +402,56 @@ static void small_leg(struct script *g)
 		sim_fail("refused: %s", h->refusal.why);
 }
 
+/*
+ * The first vdev could grow, and a leg behind it shows fewer blocks than are in use there, as a
+ * device does that was pulled out. Refused: no superblock names that size.
+ */
+static void shows_less(struct script *g, u32 leg, u32 blocks, bool dies)
+{
+	struct host *h = &g->host;
+	struct host_start hs;
+	u64 sequence;
+
+	fill(h, 7, h->pool->sb->pool_blocks);
+	if (dies)
+		disks_fault(FAULT_DEATH, h->pool->legs[leg].bdev->index, 0, ~0ull);
+	h->may_fail = dies;
+	become(g, MORE);
+	hs = g->start;
+	hs.second_blocks = POOL_LEG_BLOCKS;
+	hs.shrunk = BIT(leg);
+	hs.shrunk_blocks = blocks;
+	sequence = h->pool->sb->sequence;
+	if (!host_grow_ahead(h, &hs))
+		sim_fail("copied ahead, though leg %u is too small", leg);
+	if (!strstr(h->refusal.why, "fewer than are in use"))
+		sim_fail("refused: %s", h->refusal.why);
+	if (h->pool->sb->sequence != sequence)
+		sim_fail("a superblock has the sizes");
+	/* The new table would find out that the leg is dead, and grow without it. */
+	if (!dies && !host_larger(h, &hs))
+		sim_fail("grown, though leg %u is too small", leg);
+	if (!strstr(h->refusal.why, "fewer than are in use"))
+		sim_fail("refused: %s", h->refusal.why);
+	become(g, POOL_LEG_BLOCKS);
+}
+
+static void pulled_out(struct script *g)
+{
+	u32 leg = own.shape->hs.legs - 1;
+
+	shows_less(g, leg, 0, true);
+	g->start.missing = BIT(leg);
+	g->start.degraded = true;
+	read_all(g);
+}
+
+static void cut_short(struct script *g)
+{
+	shows_less(g, own.shape->hs.legs - 1, POOL_LEG_BLOCKS / 2, false);
+	read_all(g);
+}
+
 /* The table is copied for longer than the heartbeat's limit: rounds go on beside that. */
 static void slow_with_heartbeat(struct script *g)
 {
@@ -521,6 +571,10 @@ static void all_of(const struct shape *shape)
 	if (hs->legs > 1 && !hs->second && !hs->cache)
 		case_of("larger-away", shape, away, 0);
 	case_of("larger-small-leg", shape, small_leg, 0);
+	if (hs->second && !shape->second)
+		case_of("larger-cut-short", shape, cut_short, 0);
+	if (hs->second_parity || hs->cache)
+		case_of("larger-pulled-out", shape, pulled_out, 0);
 }
 
 /* A leg of a mirror dies after each @step of its first @most requests. */

@@ -173,6 +173,8 @@ static void fill_start(struct kvp_start *s, const struct host_start *hs)
 		disk = host_disk(hs, i);
 		s->legs[i].bdev = &disks.bdev[disk];
 		s->legs[i].size_blocks = blocks_of_leg(hs, i) ?: disks.img[disk].blocks;
+		if (hs->shrunk >> i & 1)
+			s->legs[i].size_blocks = hs->shrunk_blocks;
 		s->legs[i].rotational = hs->rotational;
 		snprintf(s->legs[i].path, sizeof(s->legs[i].path), "disk%u", disk);
 	}

@@ -93,6 +93,8 @@ struct host_start {
 	u32 leg_blocks;		/* blocks that the pool sees of a disk with data; 0: all */
 	u32 all_blocks;		/* the same for disks of the first vdev; 0: leg_blocks */
 	u32 second_blocks;	/* the same for disks of the second vdev; 0: leg_blocks */
+	u64 shrunk;		/* bit per leg: its device shows only @shrunk_blocks by now */
+	u32 shrunk_blocks;
 	/* bit per leg: it was put back to an older state, and the start must find it stale */
 	u32 outdated;
 	bool hostile;		/* labels are forged: a start may call any leg outdated */
