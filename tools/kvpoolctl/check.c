@@ -165,6 +165,9 @@ static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_
 		snprintf(buf, ADVICE_LEN, "%s: %s", why.why, why.mend);
 		return buf;
 	}
+	if (state == LOG_UNKNOWN)
+		return "the log may go on where no leg given can be read, so this report may lack "
+		       "the newest writes: try again, or find another leg; nothing is lost";
 	if (state == LOG_DAMAGED && kvp_log_on_cache(c->found->sb))
 		return "durable log entries are damaged on every SSD given: find another SSD of "
 		       "the cache; if there is none, import --discard-log starts without it";

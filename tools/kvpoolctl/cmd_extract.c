@@ -22,6 +22,9 @@ static const char *advice(const struct extract *x)
 	if (x->legs.found->doubtful)
 		return "slots of a label cannot be read, and may hold a newer superblock: the copy "
 		       "may be of an older state; try again";
+	if (log_state(opened_log(&x->legs), &x->v.log) == LOG_UNKNOWN)
+		return "the log may go on where no leg given can be read: the copy may lack the "
+		       "newest writes; try again, or find another leg";
 	if (import_may_lack(x->legs.found))
 		return "legs that were not given may hold newer data: name them too";
 	if (x->v.pages_lost || x->v.blocks[VERIFY_UNREPAIRED])
@@ -152,8 +155,8 @@ const struct command cmd_extract = {
 	.about = "Copies the device of a pool that does not run, from its legs or images of them. "
 		"The log is applied in memory, and every block is verified, or rebuilt from "
 		"parity. Name the SSDs of a cache, too. The legs are only read, and no module is "
-		"needed. Exit status 4: blocks are lost, or legs that were not named may hold "
-		"newer data.",
+		"needed. Exit status 4: blocks are lost, or newer data may be on legs that were "
+		"not named, or at the end of a log that cannot be read.",
 	.more = "The copy is complete only if the exit status is 0 or 4. A lost block becomes a "
 		"hole, which reads as zeros, and is listed. Unwritten blocks and blocks of zeros "
 		"become holes, too, so a file is smaller than the pool. Where a write was cut "

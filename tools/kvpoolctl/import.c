@@ -272,8 +272,8 @@ bool import_log_damaged(const struct found_pool *p)
 		return false;
 	if (offline_open(&pool, p, p->sb->log_vdev, NULL))
 		return false;
-	damaged = pool.leg_count && !log_walk(&pool, &w, NULL, NULL) &&
-		  log_state(&pool, &w) == LOG_DAMAGED;
+	/* If it cannot be read, a start finds out whether that is damage. */
+	damaged = pool.leg_count && !log_walk(&pool, &w, NULL, NULL) && w.damaged;
 	offline_close(&pool);
 	return damaged;
 }

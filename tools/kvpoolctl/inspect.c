@@ -243,11 +243,13 @@ json_object *log_object(json_object *parent, const struct offline_pool *p,
 {
 	static const char *const words[] = {
 		[LOG_SOUND] = "sound", [LOG_NEWER] = "newer", [LOG_DAMAGED] = "damaged",
+		[LOG_UNKNOWN] = "unknown",
 	};
 	json_object *o = json_child(parent, "log");
+	enum log_state state = log_state(p, w);
 
-	json_text(o, "state", words[log_state(p, w)]);
-	json_text(o, "why", w->damaged ? w->end.text : NULL);
+	json_text(o, "state", words[state]);
+	json_text(o, "why", w->damaged || state == LOG_UNKNOWN ? w->end.text : NULL);
 	json_number(o, "tail", p->sb->log_tail);
 	json_number(o, "head", w->head);
 	json_number(o, "durable", w->watermark);

@@ -7,6 +7,8 @@
 
 enum log_state log_state(const struct offline_pool *pool, const struct log_walk *w)
 {
+	if (w->unread && !(pool->sb->flags & KVP_SB_CLEAN))
+		return LOG_UNKNOWN;
 	if (w->damaged)
 		return LOG_DAMAGED;
 	return w->max_epoch > pool->sb->epoch ? LOG_NEWER : LOG_SOUND;
@@ -121,17 +123,42 @@ bool walker_follows(const struct walker *k, const struct kvp_log_hdr *h, struct 
 	return false;
 }
 
+/* An error of a device, apart from what a header that was read may say. -EILSEQ: it is lost. */
+static int no_answer(int error)
+{
+	return walker_lost(error) ? -EILSEQ : -EIO;
+}
+
+/* Some of the entry cannot be read: its header alone may tell that it is no next entry. */
+static int judge_header(const struct walker *k, unsigned int leg, u64 lsn, u64 at, u32 most,
+			int error, void *buf, struct kvp_log_hdr *h, struct kvp_why *why)
+{
+	const struct kvp_disk_log_hdr *d = buf;
+	u32 blocks = le32_to_cpu(d->hdr_blocks);
+	int ret;
+
+	blocks = blocks < 1 ? 1 : blocks < most ? blocks : most;
+	if (leg_read(k, leg, at, blocks, buf))
+		return no_answer(error);
+	ret = walker_decode(k, buf, blocks, lsn, h, why);
+	if (ret)
+		h->blocks = 0;
+	return ret ?: no_answer(error);
+}
+
 /*
  * Reads and verifies the entry at @lsn from one leg, where it lies at @at; with payload if @whole.
+ * -EIO or -EILSEQ: the device could not read all of it; @h has its header if that was sound.
  */
 static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at, bool whole,
 		      void *buf, struct kvp_log_hdr *h, struct kvp_why *why)
 {
 	const struct offline_pool *p = k->pool;
 	u64 room = kvp_log_segment_end(p->g, lsn) - lsn;
-	u32 blocks;
-	int ret = leg_read(k, leg, at, 1, buf);
+	u32 blocks = 1;
+	int ret = leg_read(k, leg, at, 1, buf), error;
 
+	h->blocks = 0;
 	if (!ret) {
 		blocks = claimed_blocks(buf, k->nonce, room < KVP_MAX_ENTRY_BLOCKS ?
 					(u32)room : KVP_MAX_ENTRY_BLOCKS);
@@ -139,11 +166,18 @@ static int read_entry(const struct walker *k, unsigned int leg, u64 lsn, u64 at,
 			ret = leg_read(k, leg, at, blocks, buf);
 	}
 	if (ret) {
-		snprintf(why->text, sizeof(why->text), "log entry %llu: cannot be read: %s",
-			 (unsigned long long)lsn, strerror(-ret));
+		error = ret;
+		ret = no_answer(error);
+		if (blocks > 1 && !leg_read(k, leg, at, 1, buf))
+			ret = judge_header(k, leg, lsn, at, blocks, error, buf, h, why);
+		if (ret == no_answer(error))
+			snprintf(why->text, sizeof(why->text), "log entry %llu: cannot be read: %s",
+				 (unsigned long long)lsn, strerror(-error));
 		return ret;
 	}
 	ret = walker_decode(k, buf, blocks, lsn, h, why);
+	if (ret)
+		h->blocks = 0;
 	if (!ret && h->blocks > blocks) {
 		snprintf(why->text, sizeof(why->text), "log entry %llu: bad length",
 			 (unsigned long long)lsn);
@@ -193,12 +227,44 @@ static bool find_header(struct walker *k, u64 lsn, struct kvp_log_hdr *found)
 	return lsn < k->known && k->leg_count;
 }
 
+/*
+ * What the legs that have no next entry at a place say, as in a recovery (recovery/unread.c). A
+ * durable entry is on all legs in sync. So one leg that has no part of it shows that there is none.
+ */
+struct says {
+	bool none, part, unread, lost;
+};
+
+static void note_says(const struct walker *k, struct says *s, int ret, u64 lsn,
+		      const struct kvp_log_hdr *h, const void *buf)
+{
+	struct kvp_why why;
+
+	if (h->blocks && !walker_follows(k, h, &why))
+		s->none = true;
+	else if (ret == -EIO)
+		s->unread = true;
+	else if (ret == -EILSEQ)
+		s->lost = true;
+	else if (walker_may_be_entry(k, buf, lsn))
+		s->part = true;
+	else
+		s->none = true;
+}
+
+static bool is_unknown(const struct says *s)
+{
+	return !s->none && (s->unread || (s->lost && !s->part));
+}
+
 /* Looks for the next entry of the chain at @lsn on all legs, and leaves it in buf[0]. */
 static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct kvp_why *why)
 {
 	u32 turn = kvp_log_turn(&k->track, lsn);
 	unsigned int i, bad = 0, faults = k->w->fault_count;
 	bool is_bad[KVP_MAX_LEGS];
+	struct says says = { .none = false };
+	struct kvp_why unread = { "" };
 	bool have = false;
 
 	if (k->rows)
@@ -222,6 +288,9 @@ static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct
 			if (!k->near)
 				*why = bad_why;
 			k->near |= ret != -ENODATA;
+			note_says(k, &says, ret, lsn, &h, buf);
+			if (ret == -EIO || ret == -EILSEQ)
+				unread = bad_why;
 		}
 		bad += is_bad[i];
 		if (!is_bad[i] && !have) {
@@ -238,6 +307,9 @@ static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct
 			walker_note_bad(k, i, lsn);
 	if (!have)
 		k->w->fault_count = faults;
+	k->unread = !have && is_unknown(&says);
+	if (k->unread)
+		*why = unread;
 	return have;
 }
 
@@ -295,6 +367,7 @@ static bool next_entry(struct walker *k, u64 limit, struct kvp_log_hdr *h)
 	bool near;
 	u64 skip;
 
+	k->near = k->unread = k->w->unread = false;
 	pass_generations(k);
 	if (generation(k))
 		limit = generation(k)->next_lsn;
@@ -302,18 +375,22 @@ static bool next_entry(struct walker *k, u64 limit, struct kvp_log_hdr *h)
 	if (k->lsn < limit && find_at(k, k->lsn, h, &k->w->end))
 		return true;
 	near = k->near;
+	k->w->unread = k->unread;
 	if (!(k->lsn % g->segment_blocks) || skip >= limit)
 		return false;
-	if (find_at(k, skip, h, &why))
+	if (find_at(k, skip, h, &why)) {
+		k->w->unread = false;
 		return true;
-	/* If the log is damaged, this is the reason. */
-	if (k->near && !near)
+	}
+	/* If the log is damaged, or its end is unknown, this is the reason. */
+	if ((k->near && !near) || (k->unread && !k->w->unread))
 		k->w->end = why;
+	k->w->unread |= k->unread;
 	return false;
 }
 
-/* Does a header of this log that names @lsn start here? Most blocks are sorted out by this. */
-static bool may_be_entry(const struct walker *k, const void *block, u64 lsn)
+/* Most blocks are sorted out by this. */
+bool walker_may_be_entry(const struct walker *k, const void *block, u64 lsn)
 {
 	const struct kvp_disk_log_hdr *d = block;
 
@@ -344,7 +421,7 @@ static void look_at_block(struct walker *k, unsigned int leg, u64 lsn, u64 at, u
 	if (kvp_log_epoch(block, count - i, k->pool->sb->nonce, &epoch) &&
 	    epoch > k->w->max_epoch)
 		k->w->max_epoch = epoch;
-	if (may_be_entry(k, block, lsn + i) &&
+	if (walker_may_be_entry(k, block, lsn + i) &&
 	    !read_entry(k, leg, lsn + i, at + i, false, k->buf[1], &h, &why) &&
 	    h.durable > k->w->watermark)
 		k->w->watermark = h.durable;
@@ -524,11 +601,11 @@ static int walk_chain(struct walker *k, bool *complete, struct log_at *end, log_
 	return ret;
 }
 
-int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *end,
-	      log_entry_fn fn, void *arg)
+int log_chain(const struct offline_pool *pool, struct log_walk *w, bool *complete,
+	      struct log_at *end, log_entry_fn fn, void *arg)
 {
 	struct log_at found;
-	struct log_walk w;
+	struct log_walk own;
 	struct walker *k;
 	int ret = 0;
 
@@ -537,10 +614,14 @@ int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *en
 	if (!pool->sb->redo_nonce || pool->sb->redo_state == KVP_REDO_BEGUN ||
 	    pool->sb->redo_state == KVP_REDO_AGAIN)
 		return 0;
-	k = walker_new(pool, &w);
+	k = walker_new(pool, &own);
 	if (!k)
 		return -ENOMEM;
 	walk_chain(k, complete, &found, NULL, NULL);
+	if (!*complete && own.unread && !w->unread) {
+		w->unread = true;
+		w->end = own.end;
+	}
 	if (*complete) {
 		*end = found;
 		ret = walk_chain(k, complete, &found, fn, arg);

@@ -38,13 +38,15 @@ struct log_walk {
 	/* entries that count by their headers alone: no leg has all of their payload */
 	u64 by_header;
 	bool damaged;		/* it ends below the watermark */
-	struct kvp_why end;	/* why it ends, if damaged */
+	bool unread;		/* the next entry may be where no leg could be read */
+	struct kvp_why end;	/* why it ends, if damaged or unread */
 };
 
 enum log_state {
 	LOG_SOUND,
 	LOG_NEWER,	/* written under a superblock newer than all that were found */
 	LOG_DAMAGED,
+	LOG_UNKNOWN,	/* it may go on where no leg in sync could be read (R27) */
 };
 
 /*
@@ -76,13 +78,14 @@ static inline bool log_before(struct log_at a, struct log_at b)
 
 /**
  * log_chain() - walk the parity that an unfinished recovery has appended to the log
+ * @w: from log_walk(); its @unread is set if the chain may go on where no leg could be read
  * @complete: does the chain have its last entry? If not, it does not count, and @fn is not called
  * @end: of a complete chain: where the recovery saw the log end
  *
  * Return: as log_walk().
  */
-int log_chain(const struct offline_pool *pool, bool *complete, struct log_at *end,
-	      log_entry_fn fn, void *arg);
+int log_chain(const struct offline_pool *pool, struct log_walk *w, bool *complete,
+	      struct log_at *end, log_entry_fn fn, void *arg);
 
 /**
  * log_part() - walk the part of the log that one leg of a parity1, or one of several vdevs, has
@@ -106,7 +109,7 @@ struct log_payload {
 int log_read(const struct offline_pool *pool, const struct log_payload *at, u32 crc,
 	     u32 (*sum)(void *arg, const void *data), void *arg, void *buf);
 
-/** log_state() - the verdict of a walk */
+/** log_state() - the verdict of a walk. After a clean stop no end is unknown: the log is empty. */
 enum log_state log_state(const struct offline_pool *pool, const struct log_walk *w);
 
 /** log_rec() - record @i of a verified entry */

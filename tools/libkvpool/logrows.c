@@ -67,8 +67,13 @@ static void load_leg(struct log_rows *r, unsigned int place)
 	for (i = 0; i < count; i++) {
 		u8 *block = r->order + ((size_t)i << KVP_BLOCK_SHIFT);
 
-		if (!whole && device_read(p->legs[place], at + i, 1, block))
+		int error = whole ? 0 : device_read(p->legs[place], at + i, 1, block);
+
+		if (error) {
+			r->unread[first + i * n] = !walker_lost(error);
+			r->lost[first + i * n] = walker_lost(error);
 			continue;
+		}
 		r->there[first + i * n] = true;
 		memcpy(at_block(r, r->lsn + first + i * n), block, KVP_BLOCK_SIZE);
 	}
@@ -83,6 +88,8 @@ void log_rows_load(struct log_rows *r, u64 lsn)
 		return;
 	r->lsn = lsn;
 	memset(r->there, 0, sizeof(r->there));
+	memset(r->unread, 0, sizeof(r->unread));
+	memset(r->lost, 0, sizeof(r->lost));
 	for (i = 0; i < r->pool->leg_count; i++)
 		load_leg(r, i);
 }
@@ -158,6 +165,7 @@ struct entry {
 	struct log_rows *r;
 	const struct kvp_log_hdr *h;
 	u32 bad_legs;		/* bit per leg of the walker */
+	bool unread;		/* some of the row that is lost could not be read */
 	struct kvp_why why;
 };
 
@@ -226,6 +234,19 @@ static void say_payload(const struct entry *e, u32 at, char *text, size_t size)
 		 (unsigned long long)rec.block);
 }
 
+/* Could a block of the @count from @lsn on not be read? @lost: also one that the medium lost. */
+static bool any_unread(const struct log_rows *r, u64 lsn, u64 count, bool lost)
+{
+	u64 end = kvp_log_segment_end(r->pool->g, lsn), at;
+
+	if (end > lsn + count)
+		end = lsn + count;
+	for (at = lsn - r->lsn; at < end - r->lsn; at++)
+		if (r->unread[at] || (lost && r->lost[at]))
+			return true;
+	return false;
+}
+
 /* Checks one row; false if a block that counts is lost. */
 static bool check_row(struct entry *e, u32 first, u32 end)
 {
@@ -259,8 +280,9 @@ static bool check_row(struct entry *e, u32 first, u32 end)
 		blame(e, which, text);
 		return true;
 	}
-	snprintf(e->why.text, sizeof(e->why.text), "log entry %llu: %s",
-		 (unsigned long long)e->h->lsn, text);
+	e->unread = any_unread(e->r, e->h->lsn + first, end - first, true);
+	snprintf(e->why.text, sizeof(e->why.text), "log entry %llu: %s%s",
+		 (unsigned long long)e->h->lsn, text, e->unread ? ": cannot be read" : "");
 	return false;
 }
 
@@ -300,14 +322,37 @@ static void check_copies(struct entry *e)
 	}
 }
 
+/*
+ * May there be an entry at @lsn, of which no header was put together that follows? Not if a copy of
+ * its first block is there, and is no part of it.
+ */
+static bool may_hide(const struct walker *k, u64 lsn)
+{
+	const struct log_rows *r = k->rows;
+	const struct kvp_disk_log_hdr *d;
+	u32 most = most_header(r, lsn), blocks = 0, i;
+	bool there = false;
+
+	for (i = 0; most && i < 2; i++) {
+		d = log_rows_block(r, lsn + i);
+		there |= !!d;
+		if (d && walker_may_be_entry(k, d, lsn))
+			blocks = le32_to_cpu(d->hdr_blocks);
+	}
+	if (!there)
+		return most && any_unread(r, lsn, 2, true);
+	return blocks && any_unread(r, lsn, 2ull * (blocks < most ? blocks : most), false);
+}
+
 bool log_rows_find(struct walker *k, u64 lsn, struct kvp_log_hdr *h, struct kvp_why *why)
 {
 	struct entry e = { .k = k, .r = k->rows, .h = h };
 	unsigned int faults = k->w->fault_count, i;
+	bool follows = false, other = false;
 	u32 try, blocks;
 	int ret;
 
-	k->near = false;
+	k->near = k->unread = false;
 	log_rows_load(k->rows, lsn);
 	snprintf(why->text, sizeof(why->text), "log entry %llu: none here",
 		 (unsigned long long)lsn);
@@ -318,15 +363,27 @@ bool log_rows_find(struct walker *k, u64 lsn, struct kvp_log_hdr *h, struct kvp_
 		if (!blocks)
 			continue;
 		ret = walker_decode(k, k->buf[0], blocks, lsn, h, &e.why);
-		if (!ret && walker_follows(k, h, &e.why) && check_rows(&e))
-			break;
+		if (!ret && walker_follows(k, h, &e.why)) {
+			follows = true;
+			if (check_rows(&e))
+				break;
+			k->unread |= e.unread;
+		} else {
+			other |= !ret;
+		}
 		k->near |= ret != -ENODATA;
 		*why = e.why;
 	}
 	if (try == KVP_LOG_STRIPE_TRIES) {
 		k->w->fault_count = faults;
+		if (!follows && !other && may_hide(k, lsn)) {
+			k->unread = true;
+			snprintf(why->text, sizeof(why->text), "log entry %llu: cannot be read",
+				 (unsigned long long)lsn);
+		}
 		return false;
 	}
+	k->unread = false;
 	check_copies(&e);
 	for (i = 0; i < k->leg_count; i++)
 		if (e.bad_legs >> i & 1)

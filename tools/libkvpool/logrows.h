@@ -15,6 +15,8 @@ struct log_rows {
 	const struct offline_pool *pool;
 	u64 lsn;			/* of the segment's first block; ~0: none is in memory */
 	bool there[KVP_SEGMENT_BLOCKS];	/* a readable leg has the block */
+	/* it could not be read from its leg: not now, or the medium has lost it */
+	bool unread[KVP_SEGMENT_BLOCKS], lost[KVP_SEGMENT_BLOCKS];
 	u8 *data;
 	u8 *order;			/* one leg's part of it, as it lies there */
 	u8 *scratch;			/* one block */

@@ -31,6 +31,7 @@ struct walker {
 	/* everything below was durable, so a header is enough; 0: unknown */
 	u64 known;
 	bool near;		/* the last place had an entry, but no sound one that follows */
+	bool unread;		/* the last place may have the next entry: no leg could be read */
 	/* lsns of damaged copies; judged once the watermark is known */
 	u64 notes[KVP_MAX_LEGS][LOG_BAD_NOTES];
 	unsigned int note_count[KVP_MAX_LEGS];
@@ -42,6 +43,15 @@ struct walker {
 int walker_decode(const struct walker *k, const void *buf, u32 avail, u64 lsn,
 		  struct kvp_log_hdr *h,
 		  struct kvp_why *why);
+
+/** walker_lost() - has the medium lost what was read with this error? Then no later try helps. */
+static inline bool walker_lost(int error)
+{
+	return error == -ENODATA || error == -EILSEQ;
+}
+
+/** walker_may_be_entry() - does a header of this log that names @lsn start here? */
+bool walker_may_be_entry(const struct walker *k, const void *block, u64 lsn);
 
 /** walker_follows() - does the header name the entry before? */
 bool walker_follows(const struct walker *k, const struct kvp_log_hdr *h, struct kvp_why *why);

@@ -411,18 +411,22 @@ static int read_all_of_log(struct checker *c)
 		c->replay.settled = sb->generations[sb->generation_count - 1].next_lsn;
 	ret = log_walk(c->log, &c->v->log, replay_add, &c->replay);
 	c->log_end = (struct log_at){ c->v->log.head, 0 };
-	return ret ?: log_chain(c->log, &complete, &c->log_end, replay_add, &c->replay);
+	return ret ?: log_chain(c->log, &c->v->log, &complete, &c->log_end, replay_add, &c->replay);
 }
 
-/* A copy of the contents must not lack writes without a word. */
+/*
+ * A copy of the contents must not lack writes without a word. If only the end of the log is
+ * unknown, the caller says so.
+ */
 static int require_sound(const struct checker *c, struct err *err)
 {
 	enum log_state state = log_state(c->log, &c->v->log);
 
-	if (!c->v->contents || state == LOG_SOUND)
+	if (!c->v->contents || state == LOG_SOUND || (state == LOG_UNKNOWN && !c->v->log.damaged))
 		return 0;
 	err_set(err, ERR_NOT_CLEAN, c->pools->sb->name, "name another leg; kvpoolctl check says "
-		"more", state == LOG_NEWER ? "the log is newer than every superblock given" :
+		"more", "%s", state == LOG_NEWER ? "the log is newer than every superblock given" :
+		state == LOG_UNKNOWN ? c->v->log.end.text :
 		"durable log entries are damaged on every leg given");
 	return -ECANCELED;
 }

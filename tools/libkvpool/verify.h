@@ -72,7 +72,8 @@ struct verify {
  * the log holds nothing: the caller has seen that in the superblock
  * @v: zeroed but for progress and contents
  *
- * For contents the log must be sound, and clean blocks of a cache are not verified.
+ * For contents the log must be sound, or only its end unknown. Clean blocks of a cache are not
+ * verified then.
  *
  * Return: 0, or -1 with @err (out of memory, more log records than fit, or what contents returned).
  * Faults are counted in @v.

@@ -7,6 +7,7 @@
 #include "image.h"
 #include "import.h"
 #include "opened.h"
+#include "silent.h"
 
 static struct ctl ctl = { .quiet = true, .json = true };
 /*
@@ -783,6 +784,35 @@ static void test_contents_of_damaged_log(void)
 	image_free(&m);
 }
 
+/* R27: no SSD can read the newest entry, so the log may go on. One SSD is enough to tell. */
+static void test_unread_end(void)
+{
+	const struct kvp_geometry *g;
+	struct image m;
+	json_object *o;
+	const char *state;
+	unsigned int i;
+	int status;
+	u64 at;
+
+	make(&m);
+	g = image_log_vdev(&m, m.prev_lsn);
+	at = image_log_at(&m, m.prev_lsn, NULL);
+	for (i = 0; i < g->leg_count; i++) {
+		image_fails_at(&m, g->first_leg + i, at, EIO);
+		o = check(&m, 0, &status);
+		state = json_text_at(o, "log.state");
+		if (i + 1 < g->leg_count)
+			expect(status != EXIT_FAULTED || cache == IMAGE_THREE_SSDS);
+		else
+			expect(status == EXIT_FAULTED && !strcmp(state, "unknown") &&
+			       strstr(json_text_at(o, "log.why"), "cannot be read"));
+		json_object_put(o);
+	}
+	image_answers();
+	image_free(&m);
+}
+
 int main(void)
 {
 	for (cache = IMAGE_ONE_SSD; cache < IMAGE_CACHES; cache++) {
@@ -790,6 +820,7 @@ int main(void)
 		test_rotten_dirty();
 		test_rotten_durable();
 		test_torn_end();
+		test_unread_end();
 		test_rotten_clean();
 		test_changed_clean();
 		test_closed_intent();

@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
 
@@ -32,6 +30,7 @@
 #include "replay.h"
 #include "resilver.h"
 #include "setting.h"
+#include "silent.h"
 #include "spare_kind.h"
 #include "spares.h"
 #include "stats.h"
@@ -1064,51 +1063,6 @@ static void test_import_missing(void)
 	image_free(&m);
 }
 
-/* These images do not answer reads from byte @from to @to; seen by all processes. */
-static struct silent {
-	unsigned int count;
-	ino_t images[IMAGE_MAX_LEGS];
-	off_t from, to;
-} *silent;
-
-/* In the place of the C library's: a read of such an image hangs. */
-ssize_t pread(int fd, void *buf, size_t size, off_t at)
-{
-	struct stat st;
-	unsigned int i;
-
-	for (i = 0; silent && i < silent->count; i++)
-		while (!fstat(fd, &st) && st.st_ino == silent->images[i] && i < silent->count &&
-		       at + (off_t)size > silent->from && at < silent->to)
-			pause();
-	return syscall(SYS_pread64, fd, buf, size, at);
-}
-
-static void image_hangs_at(const struct image *m, u32 leg, off_t from, off_t to)
-{
-	struct stat st;
-
-	if (!silent)
-		silent = mmap(NULL, sizeof(*silent), PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	expect(silent != MAP_FAILED && !fstat(m->fd[leg], &st));
-	silent->from = from;
-	silent->to = to;
-	silent->images[silent->count++] = st.st_ino;
-	device_patience = 3;
-}
-
-static void image_hangs(const struct image *m, u32 leg)
-{
-	image_hangs_at(m, leg, 0, INT64_MAX);
-}
-
-static void image_answers(void)
-{
-	silent->count = 0;
-	device_patience = WATCHED_PATIENCE;
-}
-
 /* What does not answer is named, and never absent; what answers is found. */
 static void test_import_silent(void)
 {
@@ -1962,6 +1916,104 @@ static void test_check_log_damage(void)
 	o = check(&m, &status);
 	expect(status == EXIT_FAULTED);
 	json_object_put(o);
+	image_free(&m);
+}
+
+static void expect_log(const struct image *m, const char *state, u64 entries)
+{
+	json_object *o;
+	int status;
+
+	o = check(m, &status);
+	expect(!strcmp(json_text_at(o, "log.state"), state));
+	expect(json_number_at(o, "log.entries") == entries);
+	expect((status == EXIT_FAULTED) == !!strcmp(state, "sound"));
+	expect(!strcmp(state, "unknown") == !!strstr(json_text_at(o, "log.why") ?: "",
+						     "cannot be read"));
+	json_object_put(o);
+}
+
+static int ignore_contents(void *arg, const struct verify_span *span, struct err *err)
+{
+	(void)arg, (void)span, (void)err;
+	return 0;
+}
+
+/* Why extract would refuse; NULL: it would copy. */
+static const char *extract_fault(const struct image *m, char why[sizeof(((struct err *)0)->why)])
+{
+	struct verify *v = calloc(1, sizeof(*v));
+	struct offline_pool pool;
+	struct scan s;
+	struct err err;
+	int ret;
+
+	scan(m, &s);
+	expect(v && s.pool_count == 1 && !offline_open(&pool, &s.pools[0], 0, &err));
+	v->contents = ignore_contents;
+	ret = verify_pool(&pool, v, &err);
+	snprintf(why, sizeof(err.why), "%s", ret ? err.why : "");
+	offline_close(&pool);
+	scan_free(&s);
+	free(v);
+	return ret ? why : NULL;
+}
+
+/*
+ * R27: the last entry, or the place behind it, cannot be read. A durable entry is on all legs, so
+ * one leg that has none there is enough.
+ */
+static void test_check_unread_log(void)
+{
+	char why[sizeof(((struct err *)0)->why)];
+	struct image m;
+	u64 commit;
+	u32 leg;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	m.sb.flags &= ~KVP_SB_CLEAN;
+	image_seal(&m);
+	expect_log(&m, "sound", 3);
+	for (leg = 0; leg < 2; leg++) {
+		image_fails_at(&m, leg, log_at(&m, m.lsn), EIO);
+		expect_log(&m, leg ? "unknown" : "sound", 3);
+	}
+	image_answers();
+	for (leg = 0; leg < 2; leg++) {
+		image_fails_at(&m, leg, log_at(&m, m.prev_lsn), EIO);
+		expect_log(&m, leg ? "unknown" : "sound", leg ? 2 : 3);
+	}
+	/* a copy may be made, and cmd_extract.c tells what it may lack */
+	expect(!extract_fault(&m, why));
+	/* the superblock says that there is more */
+	commit = m.sb.log_commit;
+	m.sb.log_commit = m.lsn;
+	image_answers();
+	image_seal(&m);
+	for (leg = 0; leg < 2; leg++)
+		image_fails_at(&m, leg, log_at(&m, m.prev_lsn), EIO);
+	expect_log(&m, "unknown", 2);
+	expect(extract_fault(&m, why) && strstr(why, "cannot be read"));
+	image_answers();
+	/* one leg has it torn, and the other one cannot read it, now or ever */
+	m.sb.log_commit = commit;
+	image_seal(&m);
+	image_flip(&m, 0, log_at(&m, m.prev_lsn) + 40, 1);
+	image_fails_at(&m, 1, log_at(&m, m.prev_lsn), EIO);
+	expect_log(&m, "unknown", 2);
+	image_fails_at(&m, 1, log_at(&m, m.prev_lsn), ENODATA);
+	expect_log(&m, "sound", 2);
+	/* after a clean stop there is nothing in the log */
+	image_fails_at(&m, 0, log_at(&m, m.prev_lsn), EIO);
+	expect_log(&m, "unknown", 2);
+	image_answers();
+	m.sb.flags |= KVP_SB_CLEAN;
+	image_seal(&m);
+	for (leg = 0; leg < 2; leg++)
+		image_fails_at(&m, leg, log_at(&m, m.prev_lsn), EIO);
+	expect_log(&m, "sound", 2);
+	image_answers();
 	image_free(&m);
 }
 
@@ -2965,6 +3017,7 @@ int main(int argc, char **argv)
 	test_check_home_damage();
 	test_check_table_damage();
 	test_check_log_damage();
+	test_check_unread_log();
 	test_check_stale_root();
 	test_log_generations();
 	test_check_missing();

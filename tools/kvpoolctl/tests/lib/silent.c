@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "expect.h"
+#include "silent.h"
+#include "watched.h"
+
+/*
+ * These images do not answer reads from byte @from to @to, or with @error if that is not 0; seen by
+ * all processes.
+ */
+static struct silent {
+	unsigned int count;
+	ino_t images[IMAGE_MAX_LEGS];
+	off_t from, to;
+	int error;
+} *silent;
+
+/* In the place of the C library's: a read of such an image hangs, or fails. */
+ssize_t pread(int fd, void *buf, size_t size, off_t at)
+{
+	struct stat st;
+	unsigned int i;
+
+	for (i = 0; silent && i < silent->count; i++)
+		while (!fstat(fd, &st) && st.st_ino == silent->images[i] && i < silent->count &&
+		       at + (off_t)size > silent->from && at < silent->to) {
+			errno = silent->error;
+			if (errno)
+				return -1;
+			pause();
+		}
+	return syscall(SYS_pread64, fd, buf, size, at);
+}
+
+void image_hangs_at(const struct image *m, u32 leg, off_t from, off_t to)
+{
+	struct stat st;
+
+	if (!silent)
+		silent = mmap(NULL, sizeof(*silent), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	expect(silent != MAP_FAILED && !fstat(m->fd[leg], &st));
+	silent->from = from;
+	silent->to = to;
+	silent->error = 0;
+	silent->images[silent->count++] = st.st_ino;
+	device_patience = 3;
+}
+
+void image_hangs(const struct image *m, u32 leg)
+{
+	image_hangs_at(m, leg, 0, INT64_MAX);
+}
+
+/* A block at byte @at cannot be read. */
+void image_fails_at(const struct image *m, u32 leg, u64 at, int error)
+{
+	image_hangs_at(m, leg, (off_t)at, (off_t)at + KVP_BLOCK_SIZE);
+	silent->error = error;
+}
+
+void image_answers(void)
+{
+	silent->count = 0;
+	device_patience = WATCHED_PATIENCE;
+}
