@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl labelclear: remove the labels of a former leg. */
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "ctl.h"
@@ -76,13 +75,7 @@ static bool held_by_pool(const struct device *d)
 
 static int open_to_wipe(const struct device *d, bool in_use, struct err *err)
 {
-	int fd;
-
-	if (!in_use)
-		return device_claim(d, err);
-	fd = open(d->path, O_RDWR | O_CLOEXEC);
-	return fd >= 0 ? fd : err_set(err, ERR_IO, d->path, "check the device", "%s",
-				      strerror(errno));
+	return in_use ? device_again(d, true, err) : device_claim(d, err);
 }
 
 static void list_signatures(json_object *o, const char *key, const struct signature_list *s)

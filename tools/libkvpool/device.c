@@ -720,9 +720,9 @@ static bool is_still(int fd, const struct device *d)
 	return st.st_dev == d->file_dev && st.st_ino == d->file_ino;
 }
 
-int device_claim(const struct device *d, struct err *err)
+static int open_again(const struct device *d, int flags, struct err *err)
 {
-	int fd = open(d->path, O_RDWR | O_EXCL | O_CLOEXEC);
+	int fd = open(d->path, flags | O_CLOEXEC);
 
 	if (fd >= 0 && is_still(fd, d))
 		return fd;
@@ -738,6 +738,16 @@ int device_claim(const struct device *d, struct err *err)
 		return err_set(err, ERR_READ_ONLY, d->path, "make it writable: blockdev --setrw",
 			       "cannot be written: %s", strerror(errno));
 	return err_set(err, ERR_IO, d->path, "check the device", "%s", strerror(errno));
+}
+
+int device_claim(const struct device *d, struct err *err)
+{
+	return open_again(d, O_RDWR | O_EXCL, err);
+}
+
+int device_again(const struct device *d, bool write, struct err *err)
+{
+	return open_again(d, write ? O_RDWR : O_RDONLY, err);
 }
 
 void device_announce(dev_t rdev)

@@ -176,4 +176,12 @@ void device_announce(dev_t rdev);
  */
 int device_claim(const struct device *d, struct err *err);
 
+/**
+ * device_again() - open without a claim, as the pool may hold it; for device_apart()
+ * @write: for reading and writing
+ *
+ * Return: as device_claim().
+ */
+int device_again(const struct device *d, bool write, struct err *err);
+
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -35,13 +34,12 @@ static int change_block(struct protecting *p, int fd)
 	return state < 0 ? -1 : state == (p->write ? PMBR_NONE : PMBR_OURS);
 }
 
-static int change(struct protecting *p, struct err *err)
+static int change(struct protecting *p, const struct device *d, struct err *err)
 {
-	/* not device_claim(): the pool may hold it */
-	int fd = open(p->path, (p->dry_run ? O_RDONLY : O_RDWR) | O_CLOEXEC), ret;
+	int fd = device_again(d, !p->dry_run, err), ret;
 
 	if (fd < 0)
-		return err_set(err, ERR_IO, p->path, "check the device", "%s", strerror(errno));
+		return -1;
 	ret = change_block(p, fd);
 	if (ret < 0)
 		err_set(err, ERR_IO, p->path, "check the device",
@@ -63,7 +61,7 @@ static int protect(void *arg, struct err *err)
 	ret = label_read(&d, &l, err);
 	if (!ret) {
 		if (p->write ? is_member(&l) : is_no_member(&l))
-			ret = change(p, err);
+			ret = change(p, &d, err);
 		label_free(&l);
 	}
 	device_close(&d);

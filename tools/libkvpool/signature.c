@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pmbr.h"
@@ -112,6 +113,15 @@ static int zero(int fd, const struct signature *s)
 	return 0;
 }
 
+/* A path may lead elsewhere by now. */
+static bool same_device(int a, int b)
+{
+	struct stat x, y;
+
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_rdev == y.st_rdev &&
+	       (S_ISBLK(x.st_mode) || (x.st_dev == y.st_dev && x.st_ino == y.st_ino));
+}
+
 int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struct signature *s),
 		   void *arg, struct err *err)
 {
@@ -121,6 +131,11 @@ int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struc
 
 	if (reader < 0)
 		return err_set(err, ERR_IO, path, "check the device", "%s", strerror(errno));
+	if (fd >= 0 && !same_device(reader, fd)) {
+		close(reader);
+		return err_set(err, ERR_HELD, path, "see what it is now, then ask for it again",
+			       "its path leads to another device than when it was checked");
+	}
 	pr = probe_new(reader, path, err);
 	while (pr && n++ < MAX_SIGNATURES && (ret = blkid_do_probe(pr)) == 0) {
 		if (!read_found(pr, &s) || is_own(pr, reader) || !wipe(arg, &s) || fd < 0)

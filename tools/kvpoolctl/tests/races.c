@@ -22,6 +22,7 @@
 #include "pool_lock.h"
 #include "returned.h"
 #include "ssds.h"
+#include "signature.h"
 
 extern const struct command cmd_add, cmd_detach, cmd_export, cmd_import, cmd_remove, cmd_replace;
 
@@ -909,9 +910,16 @@ static void test_return_after_drain(void)
 	refused_return(pool.m.path[3], "has lost 1 block(s)");
 }
 
-/* A claim goes by the device, not by its path. */
+static bool no_wipe(void *arg, const struct signature *s)
+{
+	(void)arg, (void)s;
+	return false;
+}
+
+/* A claim goes by the device, not by its path; so does all that opens a device once more. */
 static void test_claim(void)
 {
+	static const char gone[] = "leads to another device";
 	struct device d;
 	struct err err;
 	int fd;
@@ -922,8 +930,14 @@ static void test_claim(void)
 	fd = device_claim(&d, &err);
 	expect(fd >= 0);
 	close(fd);
+	fd = device_again(&d, true, &err);
+	expect(fd >= 0 && !signature_each(spare, fd, no_wipe, NULL, &err));
 	gets_another_device();
-	expect(device_claim(&d, &err) < 0 && strstr(err.why, "leads to another device"));
+	expect(device_claim(&d, &err) < 0 && strstr(err.why, gone));
+	expect(device_again(&d, true, &err) < 0 && strstr(err.why, gone));
+	/* what is found on one must not be wiped on the other */
+	expect(signature_each(spare, fd, no_wipe, NULL, &err) && strstr(err.why, gone));
+	close(fd);
 	device_close(&d);
 }
 
