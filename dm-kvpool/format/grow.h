@@ -24,8 +24,8 @@ struct kvp_grow {
  * pool do not change (kvp_regions_grow()). Roots, regions, features, and sizes of legs are those
  * of the larger pool. The roots of a vdev that has grown are null, and the others are as before.
  *
- * Return: 0. -ENOSPC: no vdev has larger legs; -EOVERFLOW: too many roots or regions; -ENODEV: a leg
- * in sync has fewer blocks than its vdev uses; @why says which vdev and leg.
+ * Return: 0. -ENOSPC: no vdev has larger legs; -EOVERFLOW: too many roots or regions; -ENODEV: a
+ * leg in sync has fewer blocks than its vdev uses; @why says which vdev and leg.
  */
 int __must_check kvp_grow_plan(struct kvp_sb *sb, const struct kvp_sb *old, struct kvp_grow *w,
 			       struct kvp_why *why);

@@ -50,33 +50,41 @@ static bool has(const char *list, const char *name)
 	return false;
 }
 
+struct protected {
+	unsigned int count, failed;
+	struct err err;		/* of the first that failed */
+};
+
 /* Gives the legs that lack it the protective MBR; a dry run only counts them. */
-static unsigned int protect_legs(const struct stats *s, bool dry_run)
+static void protect_legs(const struct stats *s, bool dry_run, struct protected *p)
 {
-	unsigned int i, count = 0;
 	char name[PATH_MAX];
 	const char *path;
-	struct err ignored;
+	struct err err;
+	unsigned int i;
 	bool done;
 
 	for (i = 0; stats_text(s, "leg.%u.state", i); i++) {
 		path = stats_text(s, "leg.%u.path", i);
-		if (!path || !strcmp(path, "-") ||
-		    protect_device(leg_path(path, name, sizeof(name)), true, dry_run, &done,
-				   &ignored))
+		if (!path || !strcmp(path, "-"))
 			continue;
-		count += done;
+		if (protect_device(leg_path(path, name, sizeof(name)), true, dry_run, &done,
+				   &err) && !p->failed++)
+			p->err = err;
+		p->count += done;
 	}
-	return count;
 }
 
-static void print_protected(const char *name, unsigned int count, bool dry_run)
+/* If a leg could not be looked at, the error says so: it may lack one. */
+static void print_protected(const char *name, const struct protected *p, bool dry_run)
 {
-	if (!count)
+	if (!p->count && p->failed)
+		return;
+	if (!p->count)
 		printf("pool %s has nothing to turn on: nothing was changed\n", name);
 	else
 		printf("%s the protective MBR on %u leg(s) of pool %s, which had none\n",
-		       dry_run ? "would write" : "wrote", count, name);
+		       dry_run ? "would write" : "wrote", p->count, name);
 }
 
 /* Without a pool the table does not say what is used. */
@@ -141,7 +149,7 @@ static void print_json(const char *name, const char *used, unsigned int protecte
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	const char *name = NULL, *used = NULL;
-	unsigned int protected = 0;
+	struct protected protected = { .count = 0 };
 	bool dry_run;
 	struct dm_entry e;
 	struct stats s;
@@ -161,17 +169,17 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		used = stats_text(&s, "features") ?: "";
 		/* nothing is written to a pool that was imported read-only */
 		dry_run |= e.readonly;
-		protected = protect_legs(&s, dry_run);
+		protect_legs(&s, dry_run, &protected);
 	}
-	if (ctl->json)
-		print_json(name, used, protected);
-	else
+	if (!ctl->json)
 		print(used);
+	else if (!protected.failed)
+		print_json(name, used, protected.count);
 	if (name && !ctl->json)
-		print_protected(name, protected, dry_run);
+		print_protected(name, &protected, dry_run);
 	if (name)
 		stats_free(&s);
-	return EXIT_DONE;
+	return protected.failed ? ctl_fail(ctl, &protected.err) : EXIT_DONE;
 }
 
 const struct command cmd_upgrade = {
