@@ -307,7 +307,7 @@ static void check_cache(const struct found_pool *p, const struct import_options 
 		       "it has no cache: its log lies on its legs, and is needed");
 	else if (o->discard_log && !import_log_lost(p) && !import_log_damaged(p))
 		refuse(r, name, ERR_NO_CACHE, "leave out --discard-log",
-		       "its log need not be given up: it is there and sound, or empty");
+		       "its log need not be given up: it is there, and not known to be damaged");
 }
 
 static int entry_found(void *arg, const struct kvp_log_hdr *h, const void *buf)
