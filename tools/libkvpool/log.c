@@ -233,13 +233,17 @@ static bool find_header(struct walker *k, u64 lsn, struct kvp_log_hdr *found)
  */
 struct says {
 	bool none, part, unread, lost;
+	struct kvp_why why;	/* of what could not be read */
 };
 
+/* @bad: why the leg of the entry in @buf has no next entry at @lsn */
 static void note_says(const struct walker *k, struct says *s, int ret, u64 lsn,
-		      const struct kvp_log_hdr *h, const void *buf)
+		      const struct kvp_log_hdr *h, const void *buf, const struct kvp_why *bad)
 {
 	struct kvp_why why;
 
+	if (ret == -EIO || ret == -EILSEQ)
+		s->why = *bad;
 	if (h->blocks && !walker_follows(k, h, &why))
 		s->none = true;
 	else if (ret == -EIO)
@@ -264,7 +268,6 @@ static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct
 	unsigned int i, bad = 0, faults = k->w->fault_count;
 	bool is_bad[KVP_MAX_LEGS];
 	struct says says = { .none = false };
-	struct kvp_why unread = { "" };
 	bool have = false;
 
 	if (k->rows)
@@ -288,9 +291,7 @@ static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct
 			if (!k->near)
 				*why = bad_why;
 			k->near |= ret != -ENODATA;
-			note_says(k, &says, ret, lsn, &h, buf);
-			if (ret == -EIO || ret == -EILSEQ)
-				unread = bad_why;
+			note_says(k, &says, ret, lsn, &h, buf, &bad_why);
 		}
 		bad += is_bad[i];
 		if (!is_bad[i] && !have) {
@@ -309,7 +310,7 @@ static bool find_at(struct walker *k, u64 lsn, struct kvp_log_hdr *found, struct
 		k->w->fault_count = faults;
 	k->unread = !have && is_unknown(&says);
 	if (k->unread)
-		*why = unread;
+		*why = says.why;
 	return have;
 }
 

@@ -1984,7 +1984,6 @@ static void test_check_unread_log(void)
 {
 	char why[sizeof(((struct err *)0)->why)];
 	struct image m;
-	u64 commit;
 	u32 leg;
 
 	image_standard(&m, 2, IMAGE_SMALL);
@@ -2005,7 +2004,6 @@ static void test_check_unread_log(void)
 	/* a copy may be made, and extract tells what it may lack */
 	expect(run_extract(&m) == EXIT_DEGRADED);
 	/* the superblock says that there is more */
-	commit = m.sb.log_commit;
 	m.sb.log_commit = m.lsn;
 	image_answers();
 	image_seal(&m);
@@ -2014,8 +2012,18 @@ static void test_check_unread_log(void)
 	expect_log(&m, "unknown", 2);
 	expect(extract_fault(&m, why) && strstr(why, "cannot be read"));
 	image_answers();
-	/* one leg has it torn, and the other one cannot read it, now or ever */
-	m.sb.log_commit = commit;
+	image_free(&m);
+}
+
+/* One leg has the last entry torn, and the other one cannot read it, now or ever. */
+static void test_check_unread_and_torn(void)
+{
+	struct image m;
+	u32 leg;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	m.sb.flags &= ~KVP_SB_CLEAN;
 	image_seal(&m);
 	image_flip(&m, 0, log_at(&m, m.prev_lsn) + 40, 1);
 	image_fails_at(&m, 1, log_at(&m, m.prev_lsn), EIO);
@@ -3036,6 +3044,7 @@ int main(int argc, char **argv)
 	test_check_table_damage();
 	test_check_log_damage();
 	test_check_unread_log();
+	test_check_unread_and_torn();
 	test_check_stale_root();
 	test_log_generations();
 	test_check_missing();
