@@ -191,9 +191,16 @@ static const struct fault *find_fault(u32 disk, struct kvp_io *io, enum kvp_io_o
 /* The error of this request if it must fail, wherever it goes. */
 static int hiccup_error(u32 nr, const struct kvp_io *io)
 {
-	if (nr == disks.hiccup.first)
+	u32 disk = BIT(io->leg->bdev->index);
+
+	if (nr == disks.hiccup.first) {
 		disks.hiccup.block = io->block;
+		if (disks.hiccup.alone)
+			disks.hiccup.disks = disk;
+	}
 	if (nr < disks.hiccup.first || nr - disks.hiccup.first >= disks.hiccup.nr)
+		return 0;
+	if (disks.hiccup.disks && !(disks.hiccup.disks & disk))
 		return 0;
 	if (disks.hiccup.around && (io->op != KVP_IO_READ ||
 				    io->block + io->nr <= disks.hiccup.block ||

@@ -146,6 +146,8 @@ struct disks {
 		 */
 		u32 around;
 		u64 block;
+		u32 disks;	/* not 0: of these only requests to these disks, as bits */
+		bool alone;	/* the same for the disk of the first request */
 		int error;		/* 0: no request fails */
 	} hiccup;
 	/* superblocks with good sums lie, so their order means nothing */

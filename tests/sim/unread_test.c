@@ -11,6 +11,10 @@
  * others, one ring of superblocks of a leg can neither be read nor written, and has one that was
  * cut.
  *
+ * A lost place. At the place of each request the medium has lost all, on one leg, or on all legs
+ * with data. One leg costs no start, and no block. All legs cost what lies there: a page of the
+ * table stands for all blocks below it.
+ *
  * Hangs. The start is repeated once for each request of a leg. That request and all later ones are
  * answered late, or not before the power goes. The start ends in time: it is refused and names the
  * leg, or goes on without it. A late write has the contents that were sent, and the next start has
@@ -56,6 +60,10 @@ static struct {
 	 */
 	u32 slot;
 	u32 kept;		/* requests that it had kept when the start ended */
+	/* the medium of all legs with data has lost it; else that of one leg */
+	bool all_lost;
+	u64 place;
+	u32 losses;		/* starts after which blocks were lost */
 	/* number of another leg that hangs, and of requests that it answers first; 0: none hangs */
 	u32 also, also_after;
 	u32 together;		/* bit per disk: hangs as soon as the victim does */
@@ -128,6 +136,7 @@ static bool all_there(struct script *s, u32 seed, u32 also)
 	c.at = ~0u;
 	c.seed = mix64(opt.seed, seed);
 	c.given_up = failed_disks() | also;
+	c.poison_allowed = c.heal_allowed = own.all_lost;
 	copy_img(s, img, disks.img);
 	good = !check_crash(&c, CHECK_CONTENTS);
 	script_free_disks(s, img);
@@ -278,6 +287,110 @@ static bool each_request(struct script *s, u32 step)
 		}
 	return good && both_ways("errors");
 }
+
+/* --- starts for which the medium has lost a place ----------------------------------------- */
+
+static bool lost_in(u64 first, u64 nr)
+{
+	return own.place < first + nr && first < own.place + own.hiccup.around;
+}
+
+/* A single has its table twice on its leg. */
+static bool table_is_lost(const struct kvp_geometry *g)
+{
+	u64 nr = kvp_table_blocks(g);
+
+	return own.all_lost && lost_in(g->table_start, nr) &&
+	       (!g->table_copy || lost_in(g->table_copy, nr));
+}
+
+static void expect_lost_there(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u8 *data = kmalloc(KVP_BLOCK_SIZE, GFP_KERNEL);
+	bool any = false;
+	u64 block;
+
+	for (block = 0; block < s->o.blocks; block++) {
+		u64 home = kvp_lblock_nr(kvp_home_block(pool, kvp_block(block)));
+
+		if (!host_read(&s->host, block, data))
+			continue;
+		any = true;
+		if (!table_is_lost(pool->vdevs.with_data[0]->g) &&
+		    !(own.all_lost && lost_in(home, 1)))
+			sim_fail("block %llu is lost, whose home is block %llu", block, home);
+	}
+	own.losses += any;
+	kfree(data);
+}
+
+static void note_place(struct script *s)
+{
+	own.place = disks.hiccup.block;
+	own.victim = disks.hiccup.disks;
+	expect_nothing_left(s);
+}
+
+static const struct life lost_place = {
+	.prepare = silence_rings, .tried = note_place, .act = expect_lost_there,
+};
+
+/* True if nothing else has what that leg has lost. */
+static bool is_alone(const struct script *s)
+{
+	u32 ssds = s->start.cache == 1 ? BIT(s->legs - 1) : 0;
+
+	return s->legs == 1 || own.victim == ssds;
+}
+
+static bool one_lost_place(struct script *s, u32 first, bool all, u32 blocks, int error)
+{
+	bool good;
+
+	if (!script_step(s))
+		return true;
+	own.all_lost = all || s->legs - s->start.cache == 1;
+	own.hiccup = (typeof(own.hiccup)){
+		.first = first, .nr = ~0u, .around = blocks, .error = error,
+		.disks = all ? BIT(s->legs - s->start.cache) - 1 : 0, .alone = !all,
+	};
+	good = run(s, &lost_place, s->img, 0);
+	memset(&own.hiccup, 0, sizeof(own.hiccup));
+	count_start(s);
+	good = good && expect(all || !s->refused || is_alone(s), "refused for one leg\n") &&
+	       all_there(s, first, 0);
+	own.all_lost = false;
+	if (!good)
+		fprintf(stderr,
+			"  ^ %s: %u blocks are lost on %s from block %llu on (%d), request %u; the start ended "
+			"with %d %s\n",
+			s->c->name, blocks, all ? "all legs" : "a leg", own.place, error, first,
+			s->refused, s->host.refusal.why);
+	return good;
+}
+
+/* The place of each request, on one leg and on all, small and large in turns. */
+static bool each_place(struct script *s)
+{
+	u32 i, requests;
+	bool good = start_without_errors(s);
+
+	requests = own.requests;
+	own.starts = own.refusals = 0;
+	for (i = 0; good && i < requests; i++) {
+		u32 turn = i + (u32)opt.seed, blocks = turn % 2 ? 512 : 8;
+		int error = turn / 2 % 2 ? -EILSEQ : -ENODATA;
+
+		good = one_lost_place(s, i, false, blocks, error) &&
+		       one_lost_place(s, i, true, blocks, error);
+	}
+	return good && (!script_all_steps() ||
+			expect(own.starts && own.losses, "%u starts, %u with losses\n",
+			       own.starts, own.losses));
+}
+
+/* --- starts without memory ---------------------------------------------------------------- */
 
 /*
  * Allocation @nth of a start fails, or @count allocations from there on, as in a kernel with
@@ -857,7 +970,7 @@ static bool each_superblock(struct script *s, u32 step)
 
 static bool errors_of_starts(struct script *s)
 {
-	return make_disks(s, &cut_life) && each_request(s, s->legs > 4 ? 2 : 1) &&
+	return make_disks(s, &cut_life) && each_request(s, s->legs > 4 ? 2 : 1) && each_place(s) &&
 	       each_request_again(s, 50) && each_request_again(s, 85) &&
 	       each_allocation(s, 60) && each_superblock(s, opt.thorough ? 1 : 6);
 }
