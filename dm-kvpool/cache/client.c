@@ -304,9 +304,10 @@ static bool has(struct kvp_pool *pool, kvp_block_t block)
 	return kvp_scache_has(pool->scache, block);
 }
 
-static int rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page)
+static int rescue(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page,
+		  struct kvp_patience *p)
 {
-	return kvp_scache_rescue(pool->scache, block, entry, page);
+	return kvp_scache_rescue(pool->scache, block, entry, page, p);
 }
 
 /* --- where log and ring stand -------------------------------------------------------------- */

@@ -456,10 +456,12 @@ int kvp_scache_reread(struct kvp_scache *s, const struct kvp_index_entry *e, u64
 
 /* Read one SSD's copy, and count its faults. */
 static int rescue_from(const struct kvp_scache *s, struct kvp_leg *leg, kvp_lblock_t at,
-		       kvp_block_t block, u32 crc, struct page *page)
+		       kvp_block_t block, u32 crc, struct page *page, struct kvp_patience *p)
 {
-	int error = kvp_io_read_patiently(leg, at, page);
+	int error = kvp_io_ask(leg, at, page, p);
 
+	if (error == -EBUSY)
+		return error;
 	if (error) {
 		atomic64_inc(&leg->err_read);
 		return kvp_error_is_loss(error) ? -ENOENT : -EIO;
@@ -471,7 +473,8 @@ static int rescue_from(const struct kvp_scache *s, struct kvp_leg *leg, kvp_lblo
 }
 
 /* Each SSD that has the block is tried, since a copy may be damaged as well. */
-int kvp_scache_rescue(struct kvp_scache *s, kvp_block_t block, u64 entry, struct page *page)
+int kvp_scache_rescue(struct kvp_scache *s, kvp_block_t block, u64 entry, struct page *page,
+		      struct kvp_patience *p)
 {
 	struct kvp_vdev *v = kvp_scache_in_use(s);
 	struct kvp_on_ssd at = { .until = smp_load_acquire(&s->wiped) };
@@ -491,12 +494,12 @@ int kvp_scache_rescue(struct kvp_scache *s, kvp_block_t block, u64 entry, struct
 		if (!kvp_leg_in_sync(&v->legs[i]) || (only && &v->legs[i] != only))
 			continue;
 		error = rescue_from(s, &v->legs[i], spot_of(s, e.place).block, block,
-				    kvp_entry_crc(entry), page);
+				    kvp_entry_crc(entry), page, p);
 		if (!kvp_scache_intact(s, &at))
 			return -ENOENT;
 		if (!error)
 			return 0;
-		if (error != -ENOENT)
+		if (error != -ENOENT && ret != -EBUSY)
 			ret = error;
 	}
 	return ret;

@@ -56,6 +56,7 @@
 
 struct kvp_version;
 struct kvp_leg;
+struct kvp_patience;
 struct kvp_vdev;
 struct page;
 
@@ -417,13 +418,15 @@ struct kvp_leg *kvp_scache_choose(struct kvp_scache *s, const struct kvp_on_ssd 
  * kvp_scache_rescue() - read @block from an SSD, as no leg has it any more, nor can it be rebuilt
  * @entry: of the table
  * @page: receives it
+ * @p: as in kvp_io_ask()
  *
  * A copy with the right sum is as good as any. Return: 0: @page is that version. After an error
  * @page may hold anything: -ENOENT: no SSD has the block; -EIO: an SSD that may have it did not
- * answer. Context: process, waits for I/O; caller holds the block's range lock.
+ * answer; -EBUSY: one refused the read, and may be asked again. Context: process, waits for I/O;
+ * caller holds the block's range lock.
  */
 int __must_check kvp_scache_rescue(struct kvp_scache *s, kvp_block_t block, u64 entry,
-				   struct page *page);
+				   struct page *page, struct kvp_patience *p);
 
 /**
  * kvp_scache_written() - lsn behind which nothing was ever written to the cache, which is in use

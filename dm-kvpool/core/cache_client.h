@@ -14,6 +14,7 @@
 
 struct kvp_entry_io;
 struct kvp_log_mark;
+struct kvp_patience;
 struct kvp_version;
 struct page;
 
@@ -53,7 +54,8 @@ struct kvp_cache_client {
 	void (*home_written)(struct kvp_pool *pool, const struct kvp_version *d);
 	void (*forget)(struct kvp_pool *pool, kvp_block_t block, u32 count);
 	bool (*has)(struct kvp_pool *pool, kvp_block_t block);
-	int (*rescue)(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page);
+	int (*rescue)(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct page *page,
+		      struct kvp_patience *p);
 };
 
 /** kvp_cache_moved_on() - versions moved on: there may be space for clean blocks. Any context. */
@@ -172,11 +174,12 @@ static inline bool kvp_cache_has(const struct kvp_vdevs *vdevs, kvp_block_t bloc
  * range lock of the block; waits for I/O.
  */
 static inline int __must_check kvp_cache_rescue(const struct kvp_vdevs *vdevs, kvp_block_t block,
-						u64 entry, struct page *page)
+						u64 entry, struct page *page,
+						struct kvp_patience *p)
 {
 	const struct kvp_cache_client *cache = vdevs->cache_client;
 
-	return cache ? cache->rescue(vdevs->pool, block, entry, page) : -ENOENT;
+	return cache ? cache->rescue(vdevs->pool, block, entry, page, p) : -ENOENT;
 }
 
 #endif /* KVP_CACHE_CLIENT_H */

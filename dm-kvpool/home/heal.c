@@ -38,18 +38,16 @@ static bool verifies(struct kvp_pool *pool, kvp_block_t block, u64 entry, struct
 }
 
 /*
- * Read and verify the copy of one leg, and count errors. Without @patient, -EBUSY: the leg refused
- * the read, which says nothing about the copy.
+ * Read and verify the copy of one leg, and count errors. -EBUSY: the leg refused the read, which
+ * says nothing about the copy (kvp_io_ask()).
  */
 static int read_copy(struct kvp_pool *pool, struct kvp_leg *leg, kvp_block_t block, u64 entry,
-		     struct page *page, bool patient)
+		     struct page *page, struct kvp_patience *p)
 {
-	kvp_lblock_t at = kvp_home_block(pool, block);
-	int error = patient ? kvp_io_read_patiently(leg, at, page) :
-			      kvp_io_page(leg, KVP_IO_READ, at, page);
+	int error = kvp_io_ask(leg, kvp_home_block(pool, block), page, p);
 
-	if (kvp_io_refused(error))
-		return -EBUSY;
+	if (error == -EBUSY)
+		return error;
 	if (error) {
 		atomic64_inc(&leg->err_read);
 		return error;
@@ -155,16 +153,18 @@ int kvp_block_lose(struct kvp_pool *pool, struct kvp_version *d)
 /*
  * What the legs have answered.
  * @bad, @refused: legs whose copies are bad, and legs that refused the read, as bits
+ * @cache_refused: an SSD refused the read
  * @silent: a device that does not answer may still have a good copy
  */
 struct answers {
 	unsigned long bad, refused;
-	bool found, silent;
+	bool cache_refused, found, silent;
 };
 
 /* Ask those of @legs that are in sync; with @spare all, otherwise until one has the block. */
-static void ask_legs(struct kvp_tpage *leaf, unsigned long legs, bool patient, kvp_block_t block,
-		     u64 entry, struct page *page, struct page *spare, struct answers *a)
+static void ask_legs(struct kvp_tpage *leaf, unsigned long legs, struct kvp_patience *p,
+		     kvp_block_t block, u64 entry, struct page *page, struct page *spare,
+		     struct answers *a)
 {
 	const struct kvp_vdev *v = leaf->v;
 	u32 n, i;
@@ -177,7 +177,7 @@ static void ask_legs(struct kvp_tpage *leaf, unsigned long legs, bool patient, k
 		if (!(legs & BIT(i)) || !kvp_leg_in_sync(&v->legs[i]))
 			continue;
 		error = read_copy(v->pool, &v->legs[i], block, entry, a->found ? spare : page,
-				  patient);
+				  p);
 		if (!error) {
 			a->found = true;
 		} else if (error == -EBUSY) {
@@ -186,6 +186,38 @@ static void ask_legs(struct kvp_tpage *leaf, unsigned long legs, bool patient, k
 			a->bad |= BIT(i);
 			a->silent |= error != -EILSEQ && error != -ENODATA;
 		}
+	}
+}
+
+static void ask_cache(struct kvp_tpage *leaf, struct kvp_patience *p, kvp_block_t block, u64 entry,
+		      struct page *page, struct answers *a)
+{
+	int error = kvp_cache_rescue(&leaf->v->pool->vdevs, block, entry, page, p);
+
+	a->found = !error;
+	a->cache_refused = error == -EBUSY;
+	a->silent |= error == -EIO;
+}
+
+/*
+ * Ask those again that refused the read, all in turns, until none of them need be waited for:
+ * without @spare, one has the block.
+ */
+static void ask_again(struct kvp_tpage *leaf, kvp_block_t block, u64 entry, struct page *page,
+		      struct page *spare, struct answers *a)
+{
+	struct kvp_patience p = { 0 };
+
+	for (;;) {
+		unsigned long legs = a->refused;
+
+		a->refused = 0;
+		ask_legs(leaf, legs, &p, block, entry, page, spare, a);
+		if (!a->found && a->cache_refused)
+			ask_cache(leaf, &p, block, entry, page, a);
+		if (spare ? !a->refused : a->found || !(a->refused || a->cache_refused))
+			return;
+		kvp_patience_pause();
 	}
 }
 
@@ -200,15 +232,11 @@ int kvp_copies_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t b
 	struct answers a = { 0 };
 	bool no_memory;
 
-	ask_legs(leaf, ~0ul, false, block, entry, page, spare, &a);
-	if (!a.found && (a.bad || a.refused)) {
-		int error = kvp_cache_rescue(&pool->vdevs, block, entry, page);
-
-		a.found = !error;
-		a.silent |= error == -EIO;
-	}
-	if (a.refused && (spare || !a.found))
-		ask_legs(leaf, a.refused, true, block, entry, page, spare, &a);
+	ask_legs(leaf, ~0ul, NULL, block, entry, page, spare, &a);
+	if (!a.found && (a.bad || a.refused))
+		ask_cache(leaf, NULL, block, entry, page, &a);
+	if ((spare && a.refused) || (!a.found && (a.refused || a.cache_refused)))
+		ask_again(leaf, block, entry, page, spare, &a);
 	no_memory = a.found && heal_copies(leaf->v, a.bad, block, entry, page, spare);
 	/* Without @spare, a good copy is enough. The next reader, or a scrub, heals the others. */
 	if (no_memory && spare)

@@ -52,9 +52,9 @@ static bool verifies(const struct kvp_tpage *leaf, u64 row, u32 piece, u64 entry
 	return kvp_row_sum(leaf, row, piece, page) == kvp_entry_crc(entry);
 }
 
-/* kvp_row_read(); but without @patient, -EBUSY: the leg refused the read. */
+/* As kvp_row_read(); but -EBUSY: the leg refused the read (kvp_io_ask()). */
 static int read_piece(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page,
-		      bool patient)
+		      struct kvp_patience *p)
 {
 	u64 entry = kvp_row_entry(leaf, row, piece);
 	struct kvp_place at = kvp_row_place(leaf->v->g, row, piece);
@@ -69,10 +69,9 @@ static int read_piece(const struct kvp_tpage *leaf, u64 row, u32 piece, struct p
 	}
 	if (!kvp_leg_in_sync(leg))
 		return -ENXIO;
-	error = patient ? kvp_io_read_patiently(leg, at.block, page) :
-			  kvp_io_page(leg, KVP_IO_READ, at.block, page);
-	if (kvp_io_refused(error))
-		return -EBUSY;
+	error = kvp_io_ask(leg, at.block, page, p);
+	if (error == -EBUSY)
+		return error;
 	if (error) {
 		atomic64_inc(&leg->err_read);
 		return error;
@@ -85,7 +84,12 @@ static int read_piece(const struct kvp_tpage *leaf, u64 row, u32 piece, struct p
 
 int kvp_row_read(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page)
 {
-	return read_piece(leaf, row, piece, page, true);
+	struct kvp_patience p = { 0 };
+	int error;
+
+	while ((error = read_piece(leaf, row, piece, page, &p)) == -EBUSY)
+		kvp_patience_pause();
+	return error;
 }
 
 bool kvp_row_silent(int error)
@@ -93,40 +97,63 @@ bool kvp_row_silent(int error)
 	return error && error != -EILSEQ && error != -ENODATA && error != -ENXIO;
 }
 
-/* Make the piece from the other pieces of the row. */
+/*
+ * Make the piece from the other pieces of the row. All legs are asked, unless a piece is lost, so
+ * that those that refuse the read are waited for together. -EBUSY: some refused it, and all others
+ * gave their pieces.
+ */
 static int rebuild(const struct kvp_tpage *leaf, u64 row, u32 piece, struct page *page,
-		   struct page *scratch)
+		   struct page *scratch, struct kvp_patience *p)
 {
 	u64 entry = kvp_row_entry(leaf, row, piece);
 	bool unknown = !piece && kvp_entry_state(entry) != KVP_ENTRY_VALID;
+	bool refused = false, silent = false;
 	u32 i;
 
 	clear_page(page_address(page));
 	for (i = 0; i < leaf->v->nr_legs; i++) {
-		int error;
+		int error = i == piece ? 0 : read_piece(leaf, row, i, scratch, p);
 
-		if (i == piece)
-			continue;
-		error = kvp_row_read(leaf, row, i, scratch);
-		if (error)
-			return kvp_row_silent(error) ? -EIO : -EBADMSG;
-		kvp_xor(page, scratch);
+		if (error && !kvp_row_silent(error))
+			return -EBADMSG;
+		refused |= error == -EBUSY;
+		silent |= error && error != -EBUSY;
+		if (i != piece)
+			kvp_xor(page, scratch);
 	}
+	if (silent || refused)
+		return silent ? -EIO : -EBUSY;
 	return unknown || verifies(leaf, row, piece, entry, page) ? 0 : -EBADMSG;
 }
 
-/* The SSD cache may have a data block that the other pieces cannot make. */
-int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
-		    struct page *page, struct page *scratch)
+/*
+ * Make the piece from the others. The SSD cache may have a data block that they cannot make.
+ * -EBUSY: a leg or an SSD that refused the read may give it later.
+ */
+static int make(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		struct page *page, struct page *scratch, struct kvp_patience *p)
 {
 	u64 entry = kvp_row_entry(leaf, row, piece);
-	int ret = rebuild(leaf, row, piece, page, scratch), error;
+	int ret = rebuild(leaf, row, piece, page, scratch, p), error;
 
 	if (!ret || !piece || kvp_entry_state(entry) != KVP_ENTRY_VALID)
 		return ret;
-	error = kvp_cache_rescue(&pool->vdevs, kvp_row_block_at(leaf, row, piece), entry, page);
+	error = kvp_cache_rescue(&pool->vdevs, kvp_row_block_at(leaf, row, piece), entry, page, p);
+	if (!error || error == -EBUSY)
+		return error;
 	/* An SSD that did not answer may still have the block. */
-	return error == -ENOENT ? ret : error ? -EIO : 0;
+	return error == -ENOENT || ret == -EBUSY ? ret : -EIO;
+}
+
+int kvp_row_rebuild(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
+		    struct page *page, struct page *scratch)
+{
+	struct kvp_patience p = { 0 };
+	int ret;
+
+	while ((ret = make(pool, leaf, row, piece, page, scratch, &p)) == -EBUSY)
+		kvp_patience_pause();
+	return ret;
 }
 
 void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
@@ -161,23 +188,30 @@ void kvp_row_heal(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, 
 static int mend(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		struct page *page, struct page *scratch, int *bad)
 {
+	struct kvp_patience p = { 0 };
 	bool refused = *bad == -EBUSY;
-	int ret = kvp_row_rebuild(pool, leaf, row, piece, page, scratch);
+	int ret = -EBUSY;
 
-	if (!ret) {
-		if (*bad != -ENXIO && !refused)
-			kvp_row_heal(pool, leaf, row, piece, page, scratch);
-		return 0;
+	for (;;) {
+		if (ret == -EBUSY)
+			ret = make(pool, leaf, row, piece, page, scratch, &p);
+		if (!ret)
+			break;
+		if (*bad == -EBUSY)
+			*bad = read_piece(leaf, row, piece, page, &p);
+		if (!*bad || (*bad != -EBUSY && ret != -EBUSY))
+			return *bad ? ret : 0;
+		kvp_patience_pause();
 	}
-	if (refused)
-		*bad = kvp_row_read(leaf, row, piece, page);
-	return *bad ? ret : 0;
+	if (*bad != -ENXIO && !refused)
+		kvp_row_heal(pool, leaf, row, piece, page, scratch);
+	return 0;
 }
 
 int kvp_row_fetch(struct kvp_pool *pool, const struct kvp_tpage *leaf, u64 row, u32 piece,
 		  struct page *page, struct page *scratch, int *bad)
 {
-	*bad = read_piece(leaf, row, piece, page, false);
+	*bad = read_piece(leaf, row, piece, page, NULL);
 	return *bad ? mend(pool, leaf, row, piece, page, scratch, bad) : 0;
 }
 
@@ -221,9 +255,11 @@ int kvp_row_home_read(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t
 		      struct page *page, struct page *spare)
 {
 	kvp_vblock_t own = kvp_vdev_block(leaf, block);
+	u64 row = kvp_row_of(leaf->v->g, own);
+	u32 piece = kvp_piece_of(leaf->v->g, own);
 	/* With @spare, the copy itself must be read. */
-	int error = read_piece(leaf, kvp_row_of(leaf->v->g, own), kvp_piece_of(leaf->v->g, own),
-			       page, spare);
+	int error = spare ? kvp_row_read(leaf, row, piece, page) :
+			    read_piece(leaf, row, piece, page, NULL);
 	struct page *scratch;
 
 	if (!error)

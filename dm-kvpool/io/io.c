@@ -126,20 +126,35 @@ static bool is_waited_for_in_vain(const struct kvp_leg *leg)
 	       !kvp_leg_takes_writes(leg) || (leg->pool && kvp_pool_faulted(leg->pool));
 }
 
+int kvp_io_ask(struct kvp_leg *leg, kvp_lblock_t block, struct page *page, struct kvp_patience *p)
+{
+	int error = kvp_io_page(leg, KVP_IO_READ, block, page);
+
+	if (!kvp_io_refused(error))
+		return error;
+	if (!p)
+		return -EBUSY;
+	if (is_waited_for_in_vain(leg))
+		return -EIO;
+	p->until = p->until ?: (jiffies + msecs_to_jiffies(RESOURCE_MS)) | 1;
+	if (!time_after(jiffies, p->until))
+		return -EBUSY;
+	WRITE_ONCE(leg->in_vain, jiffies | 1);
+	return -EIO;
+}
+
+void kvp_patience_pause(void)
+{
+	msleep(RESOURCE_PAUSE);
+}
+
 int kvp_io_read_patiently(struct kvp_leg *leg, kvp_lblock_t block, struct page *page)
 {
-	unsigned long until = jiffies + msecs_to_jiffies(RESOURCE_MS);
+	struct kvp_patience p = { 0 };
 	int error;
 
-	while (kvp_io_refused(error = kvp_io_page(leg, KVP_IO_READ, block, page))) {
-		if (is_waited_for_in_vain(leg))
-			return -EIO;
-		if (time_after(jiffies, until)) {
-			WRITE_ONCE(leg->in_vain, jiffies | 1);
-			return -EIO;
-		}
-		msleep(RESOURCE_PAUSE);
-	}
+	while ((error = kvp_io_ask(leg, block, page, &p)) == -EBUSY)
+		kvp_patience_pause();
 	return error;
 }
 

@@ -215,11 +215,36 @@ int __must_check kvp_io_page(struct kvp_leg *leg, enum kvp_io_op op, kvp_lblock_
 			     struct page *page);
 
 /**
+ * struct kvp_patience - how long one reader waits for legs that refuse its reads, for all together
+ * @until: jiffies; 0: no leg has refused a read yet
+ */
+struct kvp_patience {
+	unsigned long until;
+};
+
+/**
+ * kvp_io_ask() - read one page, once
+ * @p: the reader's patience, all zeros at first; NULL: it has other sources, and asks those first
+ *
+ * The reader asks all its sources. As long as some of them return -EBUSY and none has given the
+ * block, it calls kvp_patience_pause() and asks them again. So it waits for all of them at the same
+ * time. When the time is up, the read ends with -EIO: the leg may still have the block. After that,
+ * such a leg gets one try only, for a minute or until it has given a page. So a walk over many
+ * blocks does not wait for each.
+ *
+ * Return: 0; -EBUSY: the leg refused the read, and may be asked again; or another error, for which
+ * kvp_io_refused() is false. Context: process; waits for the request.
+ */
+int __must_check kvp_io_ask(struct kvp_leg *leg, kvp_lblock_t block, struct page *page,
+			    struct kvp_patience *p);
+
+/** kvp_patience_pause() - wait a moment before legs are asked again. Context: process. */
+void kvp_patience_pause(void);
+
+/**
  * kvp_io_read_patiently() - read one page; if the leg refuses that, ask it again for some seconds
  *
- * A write waits as long. A caller that has another source asks that first. When the time is up, the
- * read ends with -EIO: the leg may still have the block. After that, such a leg gets one try only,
- * for a minute or until it has given a page. So a walk over many blocks does not wait for each.
+ * A write waits as long. For a reader that has no other source: see kvp_io_ask().
  *
  * Return: 0 or the error, for which kvp_io_refused() is false. Context: process; waits.
  */

@@ -146,30 +146,26 @@ static bool is_it(struct kvp_log *log, const struct kvp_spilled *p, struct page 
 
 /*
  * Read the block at @lsn from one SSD, and count errors. -EILSEQ: the SSD does not have the block;
- * -EIO: it does not answer; -EBUSY, without @patient: it refused the read.
+ * -EIO: it does not answer; -EBUSY: it refused the read (kvp_io_ask()).
  */
 static int read_from(struct kvp_log *log, struct kvp_leg *leg, kvp_lsn_t lsn, struct page *page,
-		     bool patient)
+		     struct kvp_patience *patience)
 {
-	kvp_lblock_t at = place_of(log, lsn).block;
 	int error;
 
 	if (!may_ask(log, leg))
 		return -EILSEQ;
-	error = patient ? kvp_io_read_patiently(leg, at, page) :
-			  kvp_io_page(leg, KVP_IO_READ, at, page);
-	if (!error)
-		return 0;
-	if (kvp_io_refused(error))
-		return -EBUSY;
+	error = kvp_io_ask(leg, place_of(log, lsn).block, page, patience);
+	if (!error || error == -EBUSY)
+		return error;
 	atomic64_inc(&leg->err_read);
 	return kvp_error_is_loss(error) ? -EILSEQ : -EIO;
 }
 
 static int read_copy(struct kvp_log *log, struct kvp_leg *leg, const struct kvp_spilled *p,
-		     struct page *page, bool patient)
+		     struct page *page, struct kvp_patience *patience)
 {
-	int error = read_from(log, leg, p->lsn, page, patient);
+	int error = read_from(log, leg, p->lsn, page, patience);
 
 	if (error || is_it(log, p, page))
 		return error;
@@ -177,59 +173,115 @@ static int read_copy(struct kvp_log *log, struct kvp_leg *leg, const struct kvp_
 	return -EILSEQ;
 }
 
-/* Ask SSD after SSD. -EBUSY: one refused the read, and no other has the block. */
+/*
+ * Ask SSD after SSD. Returns 0: one has given the block; -EIO: one that may have it does not
+ * answer; -EILSEQ: none of them has it.
+ * @asked: those to ask, as bits; receives those that refused the read
+ */
 static int ask_ssds(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
-		    bool patient)
+		    unsigned long *asked, struct kvp_patience *patience)
 {
 	const struct kvp_vdev *v = log->vdevs->log_vdev;
+	u32 i, n, first = (u32)(kvp_block_nr(p->block) >> 8);
+	unsigned long refused = 0;
 	int ret = -EILSEQ, error;
-	u32 i, first = (u32)(kvp_block_nr(p->block) >> 8);
 
-	for (i = 0; i < v->nr_legs; i++) {
-		error = read_copy(log, &v->legs[(i + first) % v->nr_legs], p, page, patient);
+	for (n = 0; n < v->nr_legs; n++) {
+		i = (n + first) % v->nr_legs;
+		if (!(*asked & BIT(i)))
+			continue;
+		error = read_copy(log, &v->legs[i], p, page, patience);
 		if (!error)
 			return 0;
-		if (error == -EBUSY || ret == -EILSEQ)
+		if (error == -EBUSY)
+			refused |= BIT(i);
+		else if (ret == -EILSEQ)
 			ret = error;
+	}
+	*asked = refused;
+	return ret;
+}
+
+/*
+ * Read a version from an SSD; all of them have copies. Those that refuse the read are waited for
+ * together, if no other has it.
+ */
+int kvp_spill_read_copies(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
+			  struct page *spare)
+{
+	struct kvp_patience patience = { 0 };
+	unsigned long asked = ~0ul;
+	int ret = ask_ssds(log, p, page, &asked, NULL), error;
+
+	while (ret && asked) {
+		error = ask_ssds(log, p, page, &asked, &patience);
+		if (!error)
+			return 0;
+		if (ret == -EILSEQ)
+			ret = error;
+		if (asked)
+			kvp_patience_pause();
 	}
 	return ret;
 }
 
-/* Read a version from an SSD; all of them have copies. */
-int kvp_spill_read_copies(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
-			  struct page *spare)
-{
-	int error = ask_ssds(log, p, page, false);
-
-	return error == -EBUSY ? ask_ssds(log, p, page, true) : error;
-}
-
-/* Make the block from all others in its row. It is right only if it has its sum. */
+/*
+ * Make the block from all others in its row. It is right only if it has its sum. All are asked,
+ * unless one is lost, so that those that refuse the read are waited for together. -EBUSY: some
+ * refused it, and all others gave their blocks.
+ */
 static int make_from_row(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
-			 struct page *scratch)
+			 struct page *scratch, struct kvp_patience *patience)
 {
 	const struct kvp_vdev *v = log->vdevs->log_vdev;
 	kvp_lsn_t lsn = kvp_log_row_first(p->lsn, p->row);
 	kvp_lsn_t end = kvp_lsn_add(lsn, kvp_log_row_blocks(p->row));
+	bool refused = false, silent = false;
 
 	clear_page(page_address(page));
 	for (; kvp_lsn_before(lsn, end); lsn = kvp_lsn_add(lsn, 1)) {
 		int error = lsn == p->lsn ? 0 :
-			    read_from(log, &v->legs[place_of(log, lsn).leg], lsn, scratch, true);
+			    read_from(log, &v->legs[place_of(log, lsn).leg], lsn, scratch,
+				      patience);
 
-		if (error)
+		if (error == -EILSEQ)
 			return error;
+		refused |= error == -EBUSY;
+		silent |= error == -EIO;
 		if (lsn != p->lsn)
 			kvp_xor(page, scratch);
 	}
+	if (silent || refused)
+		return silent ? -EIO : -EBUSY;
 	return is_it(log, p, page) ? 0 : -EILSEQ;
+}
+
+/*
+ * The SSD that should have the block did not give it, by error *@error. Make it from the others; if
+ * SSDs refuse the reads, wait for all of them together. Returns the error of what was made.
+ */
+static int make_or_read(struct kvp_log *log, struct kvp_leg *leg, const struct kvp_spilled *p,
+			struct page *page, struct page *scratch, int *error)
+{
+	struct kvp_patience patience = { 0 };
+	int made = -EBUSY;
+
+	for (;;) {
+		if (made == -EBUSY)
+			made = make_from_row(log, p, page, scratch, &patience);
+		if (made && *error == -EBUSY)
+			*error = read_copy(log, leg, p, page, &patience);
+		if (!made || !*error || (made != -EBUSY && *error != -EBUSY))
+			return made;
+		kvp_patience_pause();
+	}
 }
 
 int kvp_spill_read_rows(struct kvp_log *log, const struct kvp_spilled *p, struct page *page,
 			struct page *spare)
 {
 	struct kvp_leg *leg = &log->vdevs->log_vdev->legs[place_of(log, p->lsn).leg];
-	int error = read_copy(log, leg, p, page, false), made;
+	int error = read_copy(log, leg, p, page, NULL), made;
 	struct page *scratch;
 
 	if (!error)
@@ -237,11 +289,9 @@ int kvp_spill_read_rows(struct kvp_log *log, const struct kvp_spilled *p, struct
 	scratch = spare ?: alloc_page(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 	if (!scratch)
 		return -ENOMEM;
-	made = make_from_row(log, p, page, scratch);
+	made = make_or_read(log, leg, p, page, scratch, &error);
 	if (!spare)
 		__free_page(scratch);
-	if (made && error == -EBUSY)
-		error = read_copy(log, leg, p, page, true);
 	if (!made || !error)
 		return 0;
 	/*

@@ -54,16 +54,15 @@ void kvp_tpage_copy_failed(struct kvp_leg *leg, int error)
 	atomic64_inc(error == -EBADMSG ? &leg->err_checksum : &leg->err_read);
 }
 
-/* kvp_tpage_read_copy(); but without @patient, -EBUSY: the leg refused the read. */
+/* As kvp_tpage_read_copy(); but -EBUSY: the leg refused the read (kvp_io_ask()). */
 static int read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
-		     const struct kvp_tpage *tp, struct page *page, bool patient)
+		     const struct kvp_tpage *tp, struct page *page, struct kvp_patience *p)
 {
-	int error = patient ? kvp_io_read_patiently(leg, at, page) :
-			      kvp_io_page(leg, KVP_IO_READ, at, page);
+	int error = kvp_io_ask(leg, at, page, p);
 
 	atomic64_inc(&t->client.stats->page_reads);
-	if (kvp_io_refused(error))
-		return -EBUSY;
+	if (error == -EBUSY)
+		return error;
 	if (!error && page_verifies(tp, tp->durable, page))
 		return 0;
 	kvp_tpage_copy_failed(leg, error ?: -EBADMSG);
@@ -84,7 +83,12 @@ int kvp_tpage_try_copy(struct kvp_table *t, const struct kvp_tpage *tp, u64 ptr,
 int kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
 			const struct kvp_tpage *tp, struct page *page)
 {
-	return read_copy(t, leg, at, tp, page, true);
+	struct kvp_patience p = { 0 };
+	int error;
+
+	while ((error = read_copy(t, leg, at, tp, page, &p)) == -EBUSY)
+		kvp_patience_pause();
+	return error;
 }
 
 /*
@@ -131,7 +135,7 @@ struct answers {
 
 /* Ask for those of @wanted, copies as bits, until one is good: then true. */
 static bool ask_copies(struct kvp_table *t, struct kvp_tpage *tp, unsigned long wanted,
-		       bool patient, struct answers *a)
+		       struct kvp_patience *p, struct answers *a)
 {
 	/* A second copy on the same leg comes after the first copies on all legs. */
 	u32 copies = kvp_page_copies(tp->v->g), legs = min(copies, tp->v->nr_legs), n;
@@ -144,7 +148,7 @@ static bool ask_copies(struct kvp_table *t, struct kvp_tpage *tp, unsigned long 
 
 		if (!(wanted & BIT(copy)) || !kvp_leg_in_sync(&tp->v->legs[at.leg]))
 			continue;
-		error = read_copy(t, &tp->v->legs[at.leg], at.block, tp, tp->page, patient);
+		error = read_copy(t, &tp->v->legs[at.leg], at.block, tp, tp->page, p);
 		if (!error)
 			return true;
 		if (error == -EBUSY) {
@@ -157,6 +161,23 @@ static bool ask_copies(struct kvp_table *t, struct kvp_tpage *tp, unsigned long 
 	return false;
 }
 
+/* Ask those again that refused the read, all in turns, until one has the page: then true. */
+static bool ask_again(struct kvp_table *t, struct kvp_tpage *tp, struct answers *a)
+{
+	struct kvp_patience p = { 0 };
+
+	for (;;) {
+		unsigned long copies = a->refused;
+
+		a->refused = 0;
+		if (ask_copies(t, tp, copies, &p, a))
+			return true;
+		if (!a->refused)
+			return false;
+		kvp_patience_pause();
+	}
+}
+
 /*
  * Read a copy that the pointer names, from any leg (R9). A leg that refuses the read is waited for
  * only if no other has the page. Returns 0; -EBADMSG: every leg in use answers and none has the
@@ -167,8 +188,7 @@ static int read_page(struct kvp_table *t, struct kvp_tpage *tp, bool keep)
 {
 	struct answers a = { 0 };
 
-	if (!ask_copies(t, tp, ~0ul, false, &a) &&
-	    !(a.refused && ask_copies(t, tp, a.refused, true, &a)))
+	if (!ask_copies(t, tp, ~0ul, NULL, &a) && !(a.refused && ask_again(t, tp, &a)))
 		return a.silent || !a.bad ? -EIO : -EBADMSG;
 	if (keep) {
 		kvp_tpage_repair(t, tp, a.bad, tp->page);

@@ -123,7 +123,7 @@ static void table_page_refuses_reads(struct script *t)
 	expect_within(h, 5 * LEAF + 300, 5000, true);
 	kvp_table_shrink(h->pool->table, true);
 	f[0]->times = f[1]->times = 0;
-	expect_within(h, 5 * LEAF + 300, 25000, false);
+	expect_within(h, 5 * LEAF + 300, 12000, false);
 	disks.nr_faults = 0;
 	expect_within(h, 5 * LEAF + 300, 500, true);
 	if (h->pool->table->poisoned)
@@ -151,6 +151,29 @@ static void other_copy_is_read_at_once(struct script *t)
 		sim_fail("the leg was never asked: the case was not set up");
 	if (!kvp_leg_in_sync(leg) || atomic64_read(&leg->healed))
 		sim_fail("the leg was given up, or healed");
+	expect_nothing_lost(t);
+}
+
+/* All copies are waited for at the same time: the first one that is given ends the wait. */
+static void each_copy_refuses_reads(struct script *t)
+{
+	u32 i, stretch;
+
+	begin(t);
+	/* Blocks of another stretch begin with another leg. */
+	for (stretch = 1; stretch < 3; stretch++)
+		host_write(&t->host, FIRST + 256 * stretch, 2, true);
+	host_checkpoint(&t->host);
+	for (i = 0; i < t->legs; i++)
+		refuse(t, i, 0);
+	for (i = 0; i < t->legs; i++) {
+		disks.faults[i].times = disks.faults[i].hit + 20;
+		for (stretch = 0; stretch < 3; stretch++)
+			expect_within(&t->host, FIRST + 256 * stretch, 5000, true);
+		disks.faults[i].times = 0;
+	}
+	expect_within(&t->host, FIRST + 1, 12000, false);
+	expect_within(&t->host, FIRST + 257, 500, false);
 	expect_nothing_lost(t);
 }
 
@@ -274,9 +297,9 @@ static void no_other_leg_makes_the_block(struct script *t)
 	}
 	refuse(t, 1, 0);
 	refuse(t, 2, 0);
-	expect_within(h, FIRST, 25000, false);
+	expect_within(h, FIRST, 12000, false);
 	for (i = 1; i < COUNT; i++)
-		expect_within(h, FIRST + i, 11000, false);
+		expect_within(h, FIRST + i, 500, false);
 	expect_nothing_lost(t);
 }
 
@@ -288,6 +311,7 @@ void run_refused(void)
 	trouble(NAMED(table_page_refuses_reads), 2);
 	trouble("table_page_refuses_reads_on_a_single", table_page_refuses_reads, 1);
 	trouble(NAMED(other_copy_is_read_at_once), 2);
+	trouble(NAMED(each_copy_refuses_reads), 3);
 	trouble(NAMED(scrub_waits_for_a_leg_that_refuses), 2);
 	trouble(NAMED(scrub_ends_though_a_leg_refuses), 2);
 	trouble(NAMED(scrub_that_waits_is_stopped), 2);
