@@ -40,6 +40,7 @@
 #include "pool/start.h"
 #include "ram/wbuf.h"
 #include "super/events.h"
+#include "super/heartbeat.h"
 #include "super/members.h"
 #include "table/table.h"
 
@@ -291,10 +292,13 @@ static int check_legs(struct kvp_pool *pool, const struct kvp_start *s, struct g
 	u32 to = kvp_add_at(pool->sb), i;
 	int ret = 0;
 
+	/* No leg of the pool moves before take_in(), and a new device may hang. */
+	kvp_heartbeat_go(pool);
 	for (i = pool->nr_legs; !ret && i < s->nr_legs; i++, to++) {
 		ret = kvp_check_blank(&pool->legs[i], w->page, r);
 		kvp_random_uuid(w->next->legs[to].uuid);
 	}
+	kvp_heartbeat_stop(pool);
 	for (i = pool->nr_legs; !ret && i < s->nr_legs; i++)
 		pool->legs[i].state = KVP_LEG_IN_SYNC;
 	return ret;

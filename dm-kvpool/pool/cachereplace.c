@@ -358,18 +358,31 @@ static bool begins_anew(const struct replacement *x, const struct kvp_leg *leg)
 	return false;
 }
 
+static void set_new(struct kvp_pool *pool, const struct replacement *x, u32 state)
+{
+	u32 i;
+
+	for (i = 0; i < nr_ssds(x->next); i++)
+		if (x->from[i] == NEW)
+			WRITE_ONCE(pool->legs[first_ssd(x) + i].state, state);
+}
+
 /*
  * Make new SSDs blank. One that begins anew is held by the pool, so it has no other user. A spare
- * goes off the list in memory; undo() puts it back.
+ * goes off the list in memory; undo() puts it back. New SSDs are not in use meanwhile: the
+ * heartbeat writes nothing to them, and one that hangs is given up, though no other has the log.
  */
 static int blank_new(struct kvp_pool *pool, struct replacement *x, struct kvp_refusal *r)
 {
 	u32 first = first_ssd(x), i;
 	int ret = 0;
 
+	set_new(pool, x, KVP_LEG_STALE);
 	for (i = 0; !ret && i < nr_ssds(x->next); i++)
 		if (x->from[i] == NEW && !begins_anew(x, &pool->legs[first + i]))
 			ret = kvp_change_blank(pool, &pool->legs[first + i], x->page, r);
+	if (!ret)
+		set_new(pool, x, KVP_LEG_IN_SYNC);
 	return ret;
 }
 

@@ -96,9 +96,14 @@ int kvp_change_blank(struct kvp_pool *pool, struct kvp_leg *leg, struct page *pa
 		     struct kvp_refusal *r)
 {
 	u8 uuid[16];
-	bool spare = kvp_spare_is_ours(pool, leg, page, uuid);
-	int ret = kvp_check_unused(leg, page, spare, r);
+	bool spare;
+	int ret;
 
+	/* The device may hang, for longer than the pool may be without a heartbeat. */
+	kvp_heartbeat_go(pool);
+	spare = kvp_spare_is_ours(pool, leg, page, uuid);
+	ret = kvp_check_unused(leg, page, spare, r);
+	kvp_heartbeat_stop(pool);
 	if (ret || !spare)
 		return ret;
 	if (!kvp_label_wipe(pool, leg))

@@ -75,8 +75,11 @@ int __must_check kvp_change_settled(struct kvp_pool *pool, struct kvp_refusal *r
  * A spare is blank except its own label. That is wiped first, so that no device ever has both the
  * label of a spare and that of a leg. If the power goes then, the device is blank, and no spare any
  * more. But the superblock still lists it, so it is missed. In memory the list lacks it: the
- * superblock of the change says so, and an undo puts the list back. Caller holds sb_lock. Return:
- * 0, or -errno with @r filled in. Context: process, waits for I/O.
+ * superblock of the change says so, and an undo puts the list back.
+ *
+ * The device may hang. So the heartbeat goes on meanwhile: no leg may move, and a new one must not
+ * be in use. Caller holds sb_lock. Return: 0, or -errno with @r filled in. Context: process, waits
+ * for I/O.
  */
 int __must_check kvp_change_blank(struct kvp_pool *pool, struct kvp_leg *leg, struct page *page,
 				  struct kvp_refusal *r);

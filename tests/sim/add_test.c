@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "life.h"
 #include "script.h"
 #include "pool/online.h"
 #include "pool/pool.h"
@@ -403,6 +404,16 @@ static void new_device_hangs(struct script *s)
 		sim_fail("a device that hangs was added");
 }
 
+static int grow_once(struct script *s)
+{
+	return host_grow(&s->host, &own.new);
+}
+
+static void new_device_hangs_beside_beats(struct script *s)
+{
+	life_while_it_hangs(s, own.new.legs - own.new.cache - 1, grow_once);
+}
+
 static void reconnect_side(void *arg)
 {
 	host_suspend(&side.s->host);
@@ -586,6 +597,7 @@ void run_grow(void)
 	small_logs_case();
 	discard_beside_case();
 	case_of("grow-hangs", &shapes[0], new_device_hangs, 0);
+	case_of("grow-hangs-beside-beats", &shapes[0], new_device_hangs_beside_beats, 0);
 	case_of("grow-return-hangs", &shapes[0], returned_device_hangs, 0);
 	case_of("grow-two-orders", &shapes[0], two_set_it, 0);
 	case_of("grow-superblock-hangs", &shapes[0], superblock_hangs, 0);

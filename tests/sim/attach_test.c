@@ -463,6 +463,20 @@ static void leg_is_detached(struct script *l)
 	life_stop(l);
 }
 
+static int attach_spare(struct script *l)
+{
+	return try_attach(l, l->disks - 1);
+}
+
+/* A new leg hangs as it is looked at. */
+static void attached_one_hangs(struct script *l)
+{
+	writes(6);
+	life_while_it_hangs(l, l->disks - 1, attach_spare);
+	writes(4);
+	expect_sound(l);
+}
+
 /* It answers all but the write that is to wipe its label. */
 static void detached_one_hangs(struct script *l)
 {
@@ -1179,6 +1193,7 @@ static void attach_of(const struct shape *s)
 	lives(NAMED(two_are_attached), s, 1);
 	lives(NAMED(attached_one_fails), s, s->start.legs <= 2 ? 12 : 4);
 	lives(NAMED(refused_to_be_attached), s, 1);
+	lives(NAMED(attached_one_hangs), s, 1);
 	lives(NAMED(not_attached_as_superblocks_fail), s, 1);
 	lives(NAMED(spare_is_attached), s, 1);
 	lives(NAMED(attached_and_detached), s, 2);

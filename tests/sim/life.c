@@ -3,6 +3,7 @@
 
 #include "disk.h"
 #include "life.h"
+#include "super/heartbeat.h"
 #include "sched.h"
 #include "script.h"
 #include "format/spare.h"
@@ -242,4 +243,48 @@ u32 life_spares_listed(const struct host *h)
 		if (sb->spares[i][0])
 			found |= BIT(sb->spares[i][0]);
 	return found;
+}
+
+static struct {
+	struct script *s;
+	int (*change)(struct script *s);
+	bool over;
+	int ret;
+} side;
+
+static void change_side(void *arg)
+{
+	side.ret = side.change(side.s);
+	side.over = true;
+}
+
+void life_while_it_hangs(struct script *s, u32 disk, int (*change)(struct script *s))
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 limit = (u32)pool->tunables[KVP_T_LEG_TIMEOUT], i;
+	struct kvp_heartbeat_figures f;
+
+	if (kvp_pool_set(pool, KVP_T_HEARTBEAT, 1))
+		sim_fail("there is no heartbeat");
+	host_sleep(3000);
+	side = (typeof(side)){ .s = s, .change = change };
+	disks_stall(disk, 0, 255);
+	sim_spawn("change", change_side, NULL);
+	for (i = 0; i < 3 * limit && !side.over; i++) {
+		host_sleep(1000);
+		if (!kvp_heartbeat_figures(pool, &f) || f.age_ms > 8000)
+			sim_fail("the last heartbeat is %llu ms old", f.age_ms);
+	}
+	disks_release(disk);
+	if (!side.over)
+		sim_fail("the pool waits for disk %u, which is no leg", disk);
+	if (i < limit / 2)
+		sim_fail("disk %u did not hang: the case was not set up", disk);
+	if (!side.ret)
+		sim_fail("disk %u hangs, and is in use", disk);
+	host_sleep(5000);
+	host_write(&s->host, 20, 3, true);
+	host_read_check(&s->host, 21);
+	if (kvp_pool_set(pool, KVP_T_HEARTBEAT, 0))
+		sim_fail("the heartbeat is not turned off");
 }

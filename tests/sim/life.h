@@ -81,4 +81,12 @@ u32 life_spare_labels(const struct image *img);
 /** life_spares_listed() - the spares in the superblock: a bit for the first byte of each UUID */
 u32 life_spares_listed(const struct host *h);
 
+/**
+ * life_while_it_hangs() - a change of a pool with a heartbeat meets a new disk that answers no read
+ * @change: makes it, and returns its error
+ *
+ * The change must be refused in time. The heartbeat goes on meanwhile, and the pool afterwards.
+ */
+void life_while_it_hangs(struct script *s, u32 disk, int (*change)(struct script *s));
+
 #endif /* SIM_LIFE_H */

@@ -279,6 +279,19 @@ static void hanging(struct script *x)
 	disks_release(ssd);
 }
 
+static int replace_once(struct script *x)
+{
+	return host_replace_ssds(&x->host, &own.new);
+}
+
+/* The new SSD hangs as it is looked at. It may be the only one, which is to have the log. */
+static void new_one_hangs(struct script *x)
+{
+	life_while_it_hangs(x, x->disks - 1, replace_once);
+	expect_ssds(x, false);
+	more_writes(x);
+}
+
 /*
  * The superblock of a pool that is quiesced fails on the SSD that is one too many for the log. The
  * exchange is undone. The loss is not recorded before the log has moved: the SSD has all of it.
@@ -422,6 +435,8 @@ static void all_of(const struct swap *s)
 		case_of("ssds-spare-undone", s, spare_undone, 0);
 	if (!s->anew && !s->lost && strcmp(s->name, "attach"))
 		case_of("ssds-hanging", s, hanging, 0);
+	if (s->leg)
+		case_of("ssds-new-hangs", s, new_one_hangs, 0);
 	if (s->lost && s->leg != s->lost)
 		case_of("ssds-second-lost", s, second_lost, 0);
 	if (rows)
