@@ -31,6 +31,11 @@ static const struct shape {
 	{ "parity1-and-cache", { .legs = 4, .parity = true, .cache = 1 }, 0, 3 },
 };
 
+/* The mirror survives two losses, so it alone carries the log. */
+static const struct shape beside_the_log = {
+	"parity1-beside-the-log", { .legs = 6, .parity = true, .second = 3 }, 0, 3,
+};
+
 /* What a turn knows besides its script. */
 static struct {
 	struct host_start before;	/* the pool as it was before the shadow took its place */
@@ -1081,10 +1086,46 @@ static void shadow_of(const struct shape *s)
 	cut_life(NAMED(taken_with_a_bad_sector), s, 4);
 }
 
+/* The leg and its shadow have no log, and the log need not be empty for them. */
+static void replaced_beside_the_log(struct script *l)
+{
+	if (kvp_vdev_carries_log(old_leg(l)->v))
+		sim_fail("the leg has the log: the case was not set up");
+	leg_is_replaced(l);
+}
+
+/* The log has flushed writes as the pool is suspended for it. */
+static void cut_taken_beside_the_log(struct script *l)
+{
+	writes(4);
+	add_complete_shadow(l);
+	writes(2);
+	host_write(&l->host, 30, 6, false);
+	host_flush(&l->host);
+	script_cut_from_here(l);
+	take_place(l);
+	writes(2);
+	life_stop(l);
+}
+
+static void shadow_beside_the_log(void)
+{
+	const struct shape *s = &beside_the_log;
+
+	lives(NAMED(replaced_beside_the_log), s, 3);
+	lives(NAMED(replaced_beside_a_writer), s, 1);
+	lives(NAMED(shadow_fails), s, 2);
+	lives(NAMED(old_leg_fails), s, 2);
+	lives(NAMED(other_leg_is_out), s, 2);
+	cut_life(NAMED(cut_shadowed), s, 4);
+	cut_life(NAMED(cut_taken_beside_the_log), s, 6);
+}
+
 void run_shadow(void)
 {
 	const struct shape *s;
 
 	for (s = shapes; s < shapes + ARRAY_SIZE(shapes); s++)
 		shadow_of(s);
+	shadow_beside_the_log();
 }
