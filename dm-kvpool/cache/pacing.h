@@ -17,6 +17,7 @@
 #include <linux/types.h>
 
 #include "core/core.h"
+#include "core/log_ops.h"
 #include "policy/ssdpolicy.h"
 
 struct kvp_pool;
@@ -48,7 +49,7 @@ u32 kvp_pacing_room(const struct kvp_pool *pool);
  */
 static inline u64 kvp_pacing_destage(struct kvp_pool *pool)
 {
-	return kvp_log_traits(&pool->vdevs)->paced ? kvp_pacing_wants(pool) : 0;
+	return kvp_log_ops(&pool->vdevs)->paced ? kvp_pacing_wants(pool) : 0;
 }
 
 /**
@@ -59,7 +60,7 @@ static inline u64 kvp_pacing_destage(struct kvp_pool *pool)
  */
 static inline u32 kvp_pacing_left(const struct kvp_pool *pool)
 {
-	return kvp_log_traits(&pool->vdevs)->paced ? kvp_pacing_room(pool) : 100;
+	return kvp_log_ops(&pool->vdevs)->paced ? kvp_pacing_room(pool) : 100;
 }
 
 /**
@@ -81,7 +82,7 @@ bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 block
  */
 static inline bool kvp_pacing_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask)
 {
-	return kvp_log_traits(&pool->vdevs)->keeps &&
+	return kvp_log_ops(&pool->vdevs)->keeps &&
 	       kvp_pacing_joins_stream(pool, first, blocks, ask);
 }
 

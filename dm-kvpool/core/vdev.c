@@ -3,6 +3,11 @@
 #include "core/vdev_ops.h"
 #include "format/regions.h"
 
+static u32 reserves(const struct kvp_vdev *v)
+{
+	return v->ops->reserves(v);
+}
+
 void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp_pool *pool,
 		    struct kvp_leg *legs, kvp_vdev_ops_of_t ops_of)
 {
@@ -15,6 +20,7 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 	vdevs->nr_by_rows = 0;
 	vdevs->widest_row = 0;
 	vdevs->most_reserved = 0;
+	vdevs->order = NULL;
 	vdevs->cache_client = NULL;
 	vdevs->spill_window = 0;
 	vdevs->max_legs = 0;
@@ -28,7 +34,6 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 		v->g = &sb->vdevs[i];
 		v->ops = ops_of(v->g);
 		v->homes = v->ops->homes;
-		v->log = v->ops->log;
 		v->legs = &legs[v->g->first_leg];
 		v->nr_legs = v->g->leg_count;
 		v->seed = kvp_sum_seed(sb->nonce, i);
@@ -36,12 +41,17 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 		root += v->ops->join(vdevs, v);
 		vdevs->nr_by_rows += v->ops->row_legs(v) > 0;
 		vdevs->widest_row = max(vdevs->widest_row, v->ops->row_legs(v));
-		vdevs->most_reserved = max(vdevs->most_reserved, v->ops->reserves(v));
+		vdevs->most_reserved = max(vdevs->most_reserved, reserves(v));
 		vdevs->max_legs = max(vdevs->max_legs, v->nr_legs);
 		vdevs->max_chunk = max(vdevs->max_chunk, v->g->chunk_blocks);
 		for (k = 0; k < v->nr_legs; k++)
 			v->legs[k].v = v;
 	}
+	vdevs->least_reserved = vdevs->most_reserved;
+	for (i = 0; i < vdevs->nr_with_data; i++)
+		vdevs->least_reserved = min(vdevs->least_reserved, reserves(vdevs->with_data[i]));
+	for (i = 0; i < vdevs->nr; i++)
+		vdevs->v[i].log = vdevs->v[i].ops->log(vdevs);
 	kvp_log_take_place(vdevs);
 }
 

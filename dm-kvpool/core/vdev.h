@@ -19,35 +19,14 @@
 
 struct kvp_cache_client;
 struct kvp_leg;
-struct kvp_log;
-struct kvp_log_memory;
+struct kvp_log_ops;
+struct kvp_order_ops;
 struct kvp_pool;
 struct kvp_vdev_ops;
 struct kvp_vdevs;
 
 /* Tells the operations of a vdev with that geometry. Any context. */
 typedef const struct kvp_vdev_ops *(*kvp_vdev_ops_of_t)(const struct kvp_geometry *g);
-
-/**
- * struct kvp_log_traits - how a log is used that lies on a vdev; as its operations say
- * @keeps: blocks stay in it, dirty or clean, for as long as there is room. So versions spill, dirty
- *	blocks are renewed, and streams are told apart when they come
- * @paced: destage writes home at a pace (cache/pacing.h); otherwise all goes home soon, and destage
- *	yields to the host
- * @packed: the space of headers counts: entries are as long as they can be, and none is joined
- * @counted: what is written to it is counted by cause
- * @word: what the status calls its place
- * @read_us: kvp_recovery_work.read_us
- * @memory: get what a pool needs that may have its log there. Return: 0 or -ENOMEM. May sleep.
- * @lost: true if all legs that had it are lost, so that it moves. Context: any.
- */
-struct kvp_log_traits {
-	bool keeps, paced, packed, counted;
-	const char *word;
-	u32 read_us;
-	int (*memory)(struct kvp_log *log, struct kvp_log_memory *m);
-	bool (*lost)(const struct kvp_vdevs *vdevs);
-};
 
 /**
  * struct kvp_vdev - one vdev of the pool
@@ -59,7 +38,7 @@ struct kvp_log_traits {
  * @seed: for the sums of its table pages and its parity
  * @first_root: its first one among the table's roots
  * @homes: blocks of the pool live on it, as its operations say
- * @log: how a log on it is used, as they say
+ * @log: the operations of a log on it (core/log_ops.h)
  * @homing: batches of whole stripes, under intents, that are being written home (R7)
  * @unflushed: such stripes were written since the loss of a leg was recorded last
  */
@@ -74,7 +53,7 @@ struct kvp_vdev {
 	u32 seed;
 	u32 first_root;
 	bool homes;
-	const struct kvp_log_traits *log;
+	const struct kvp_log_ops *log;
 	atomic_t homing;
 	bool unflushed;
 };
@@ -88,7 +67,9 @@ struct kvp_vdev {
  * @max_legs, @max_chunk: the largest of any vdev; @max_chunk in blocks
  * @nr_by_rows: vdevs with data that go home by rows
  * @widest_row: legs of the longest row; 0: there are no rows
- * @most_reserved: rows of parity that the log reserves for a record
+ * @most_reserved, @least_reserved: rows of parity that the log reserves for a record, of any vdev
+ *	with data
+ * @order: set by the kinds of the vdevs: in which order versions go home (core/order_ops.h)
  * @cache_client: set by the kind of vdev that is a cache; NULL: there is no cache
  * @spill_window: blocks of a log whose versions may spill; 0: none of the vdevs can have such a log
  * @log_vdev: the log has the size and segments of this vdev, which has all of it or, together with
@@ -109,7 +90,8 @@ struct kvp_vdevs {
 	u32 max_legs, max_chunk;
 	u32 nr_by_rows;
 	u32 widest_row;
-	u32 most_reserved;
+	u32 most_reserved, least_reserved;
+	const struct kvp_order_ops *order;
 	const struct kvp_cache_client *cache_client;
 	u64 spill_window;
 	struct kvp_vdev *log_vdev;
@@ -255,8 +237,8 @@ static inline bool kvp_vdev_carries_log(const struct kvp_vdev *v)
 	return READ_ONCE(sb->log_vdev) == v->index || READ_ONCE(sb->log_others) >> v->index & 1;
 }
 
-/** kvp_log_traits() - how the log is used where it lies now. It may move. Context: any. */
-static inline const struct kvp_log_traits *kvp_log_traits(const struct kvp_vdevs *vdevs)
+/** kvp_log_ops() - the operations of the log where it lies now. It may move. Context: any. */
+static inline const struct kvp_log_ops *kvp_log_ops(const struct kvp_vdevs *vdevs)
 {
 	return READ_ONCE(vdevs->log_vdev)->log;
 }

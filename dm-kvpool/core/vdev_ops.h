@@ -33,8 +33,9 @@ struct page;
  * The pool's map of its vdevs:
  * @homes: blocks of the pool live on the vdev. If not, all of its legs are for the log, or for
  *	clean blocks.
- * @join: note in the vdevs what the vdev brings: homes, or a cache. Return: how many roots of the
- *	table belong to the vdev. Context: process; before the pool runs, or while it is quiesced.
+ * @join: note in the vdevs what the vdev brings: homes and their order, or a cache. Return: how
+ *	many roots of the table belong to the vdev. Context: process; before the pool runs, or while
+ *	it is quiesced.
  * @row_legs: legs of a row at home; 0: the vdev has no rows. Context: any.
  *
  * How many legs the vdev can lose:
@@ -57,7 +58,8 @@ struct page;
  *	Context: any.
  *
  * The log:
- * @log: how a log on the vdev is used
+ * @log: the operations of a log on the vdev, in a pool of these vdevs. Context: as @join, after it
+ *	was called for all of them.
  * @may_be_direct: how many of @n blocks, from @block on, may go home by intent (R7). Context: any.
  * @slice: blocks that a direct write sends to all legs at a time; 0: it is not cut. Context: any.
  * @lay: fill in one request per leg for the entry with header @h. @entry is its number, below
@@ -125,7 +127,7 @@ struct kvp_vdev_ops {
 		       struct kvp_log_at behind, u32 *leaves);
 	u32 (*gap)(const struct kvp_vdev *v);
 
-	const struct kvp_log_traits *log;
+	const struct kvp_log_ops *(*log)(const struct kvp_vdevs *vdevs);
 	u32 (*may_be_direct)(const struct kvp_vdev *v, kvp_vblock_t block, u32 n);
 	u32 (*slice)(const struct kvp_vdev *v);
 	u32 (*reserves)(const struct kvp_vdev *v);

@@ -3,6 +3,7 @@
 #include <linux/math64.h>
 
 #include "core/core.h"
+#include "core/log_ops.h"
 #include "home/speed.h"
 #include "home/throttle.h"
 #include "log/log.h"
@@ -25,7 +26,7 @@ static u64 in_use(const struct kvp_pool *pool, u64 *most)
 	*most = kvp_log_limit_empty(pool->log);
 	used = kvp_log_fullness(pool->log, *most);
 	/* With the log on a cache, versions need no pages: they are spilled. */
-	if (kvp_log_traits(&pool->vdevs)->keeps || logged * *most <= used * pages)
+	if (kvp_log_ops(&pool->vdevs)->keeps || logged * *most <= used * pages)
 		return used;
 	*most = pages;
 	return logged;
@@ -48,7 +49,7 @@ bool kvp_throttle_passes(const struct kvp_pool *pool)
 	u64 most, used = in_use(pool, &most), empty = kvp_log_limit_empty(pool->log);
 
 	/* With the log on legs, a stream that is only buffered needs no more than records. */
-	if (!kvp_log_traits(&pool->vdevs)->keeps && most == empty)
+	if (!kvp_log_ops(&pool->vdevs)->keeps && most == empty)
 		used = kvp_log_spent(pool->log, most);
 	return kvp_log_takes_intents(pool->log) && used <= most - most / 32;
 }

@@ -5,10 +5,10 @@
  */
 #include "cache/client.h"
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "kinds/kinds.h"
 #include "log/log.h"
 #include "log/spill.h"
-#include "policy/estimate.h"
 #include "recovery/recovery.h"
 #include "super/members.h"
 
@@ -38,21 +38,10 @@ u32 kvp_cache_survives(const struct kvp_vdev *v)
 	return usable > least ? usable - least : 0;
 }
 
-static bool log_moves(const struct kvp_vdevs *vdevs)
+const struct kvp_log_ops *kvp_log_at_cache(const struct kvp_vdevs *vdevs)
 {
-	return READ_ONCE(vdevs->log_moving);
+	return vdevs->order->on_cache;
 }
-
-const struct kvp_log_traits kvp_log_of_cache = {
-	.keeps = true,
-	.paced = true,
-	.packed = true,
-	.counted = true,
-	.word = "cache",
-	.read_us = KVP_READ_SSD_US,
-	.memory = kvp_reload_alloc,
-	.lost = log_moves,
-};
 
 const struct kvp_vdev_ops kvp_cache_ops = {
 	.join = kvp_cache_join,
@@ -60,7 +49,7 @@ const struct kvp_vdev_ops kvp_cache_ops = {
 	.needed = kvp_cache_needed,
 	.survives = kvp_cache_survives,
 	.discard = kvp_no_discard,
-	.log = &kvp_log_of_cache,
+	.log = kvp_log_at_cache,
 	.slice = kvp_none,
 	.reserves = kvp_none,
 	.lay = kvp_log_lay_copies,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kinds mirror and single: every leg has every block, at the same place. There is no parity. */
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "home/coalesce.h"
 #include "home/heal.h"
 #include "home/home.h"
@@ -14,6 +15,19 @@
 #include "table/table.h"
 #include "work/resilver_copy.h"
 #include "work/scrub.h"
+
+static const struct kvp_order_ops any_order = {
+	.on_legs = &kvp_legs_log_ops,
+	.on_cache = &kvp_cache_log_ops,
+};
+
+/* A parity1 of the same pool needs a stricter order. */
+static u32 join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v)
+{
+	if (!vdevs->order)
+		vdevs->order = &any_order;
+	return kvp_homes_join(vdevs, v);
+}
 
 static void poison(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block)
 {
@@ -94,7 +108,7 @@ static int planned_already(struct kvp_recovery *rec, const struct kvp_vdev *v,
 
 const struct kvp_vdev_ops kvp_copies_ops = {
 	.homes = true,
-	.join = kvp_homes_join,
+	.join = join,
 	.row_legs = kvp_none,
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
@@ -108,7 +122,7 @@ const struct kvp_vdev_ops kvp_copies_ops = {
 	.gap = kvp_coalesce_gap,
 	.may_be_direct = all_direct,
 	.slice = kvp_none,
-	.log = &kvp_log_beside_homes,
+	.log = kvp_log_at_homes,
 	.reserves = kvp_none,
 	.lay = kvp_log_lay_copies,
 	.place_payload = kvp_log_place_in_order,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "kinds/kinds.h"
 #include "recovery/recovery.h"
 
@@ -16,23 +17,10 @@ const struct kvp_vdev_ops *kvp_vdev_ops_of(const struct kvp_geometry *g)
 	return kinds[g->kind];
 }
 
-/* All that it holds is in RAM, too, and goes home soon. */
-static int no_memory(struct kvp_log *log, struct kvp_log_memory *m)
+const struct kvp_log_ops *kvp_log_at_homes(const struct kvp_vdevs *vdevs)
 {
-	return 0;
+	return vdevs->order->on_legs;
 }
-
-/* The pool fails first: its vdevs with data are lost together with it. */
-static bool never_lost(const struct kvp_vdevs *vdevs)
-{
-	return false;
-}
-
-const struct kvp_log_traits kvp_log_beside_homes = {
-	.word = "legs",
-	.memory = no_memory,
-	.lost = never_lost,
-};
 
 u32 kvp_homes_needed(const struct kvp_vdev *v)
 {

@@ -2,7 +2,8 @@
 /*
  * The kinds of vdev. Each has a table of operations (core/vdev_ops.h): copies.c for single and
  * mirror, parity1.c, and cache.c and cache_parity1.c for the kinds of cache. kinds.c has the list
- * of tables, and functions that several kinds share.
+ * of tables, and functions that several kinds share. log_on_legs.c and cachelog.c have the tables
+ * for the two places of a log (core/log_ops.h).
  *
  * This floor exists so that the floors below need not ask which kind a vdev is. They call v->ops.
  * What a kind does in its own way is here, or in a file below that only its table names: the rows
@@ -30,10 +31,16 @@
 /** kvp_vdev_ops_of() - the operations of a vdev with geometry @g. Any context. */
 const struct kvp_vdev_ops *kvp_vdev_ops_of(const struct kvp_geometry *g);
 
-/* A log on SSDs that have no homes: dirty blocks stay there. */
-extern const struct kvp_log_traits kvp_log_of_cache;
-/* A log beside homes, on their legs. */
-extern const struct kvp_log_traits kvp_log_beside_homes;
+/* A log beside homes, on their legs (log_on_legs.c). */
+extern const struct kvp_log_ops kvp_legs_log_ops;
+extern const struct kvp_log_ops kvp_legs_log_in_order_ops;
+/* A log on SSDs that have no homes: dirty blocks stay there (cachelog.c). */
+extern const struct kvp_log_ops kvp_cache_log_ops;
+extern const struct kvp_log_ops kvp_cache_log_in_order_ops;
+
+/** kvp_log_at_homes(), kvp_log_at_cache() - kvp_vdev_ops.log, by the order of the pool */
+const struct kvp_log_ops *kvp_log_at_homes(const struct kvp_vdevs *vdevs);
+const struct kvp_log_ops *kvp_log_at_cache(const struct kvp_vdevs *vdevs);
 
 /* also for a single, which is a mirror with one leg */
 extern const struct kvp_vdev_ops kvp_copies_ops;

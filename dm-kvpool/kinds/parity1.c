@@ -8,6 +8,7 @@
 #include <linux/err.h>
 
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "home/home.h"
 #include "home/row.h"
 #include "io/batch.h"
@@ -20,6 +21,17 @@
 #include "table/table.h"
 #include "work/resilver_copy.h"
 #include "work/scrub.h"
+
+static const struct kvp_order_ops order_of_log = {
+	.on_legs = &kvp_legs_log_in_order_ops,
+	.on_cache = &kvp_cache_log_in_order_ops,
+};
+
+static u32 join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v)
+{
+	vdevs->order = &order_of_log;
+	return kvp_homes_join(vdevs, v);
+}
 
 static u32 row_legs(const struct kvp_vdev *v)
 {
@@ -145,7 +157,7 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_vdev *v, cons
 
 const struct kvp_vdev_ops kvp_parity1_ops = {
 	.homes = true,
-	.join = kvp_homes_join,
+	.join = join,
 	.row_legs = row_legs,
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
@@ -159,7 +171,7 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.gap = no_gap,
 	.may_be_direct = may_be_direct,
 	.slice = slice,
-	.log = &kvp_log_beside_homes,
+	.log = kvp_log_at_homes,
 	.reserves = reserves_a_row,
 	.lay = kvp_log_lay_copies,
 	.place_payload = kvp_log_place_in_order,

@@ -10,6 +10,7 @@
 
 #include "core/cache_client.h"
 #include "core/core.h"
+#include "core/log_ops.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "format/regions.h"
@@ -17,8 +18,6 @@
 #include "io/io.h"
 #include "log/internal.h"
 #include "log/log.h"
-#include "log/renew.h"
-#include "policy/ssdpolicy.h"
 #include "ram/wbuf.h"
 
 /* --- taking from the buffer ------------------------------------------------ */
@@ -29,61 +28,30 @@ static u32 entry_blocks(const struct kvp_log *log, u32 records, u32 data)
 	return kvp_log_entry_blocks(log->vdevs->log_vdev->g, kvp_log_hdr_blocks(records), data);
 }
 
-/* The most rows whose parity @d may need in the log. */
-static u32 rows_of(struct kvp_log *log, const struct kvp_version *d)
+/* True if @e may have @blocks, with @reserved rows for its records (R24). */
+static bool leaves_room(struct kvp_log *log, const struct kvp_entry_io *e, u32 blocks, u32 reserved)
 {
-	return kvp_log_reserves(log) ? kvp_log_rows_of(log, d) : 0;
-}
-
-/*
- * True if an entry of @blocks may begin where @budget blocks are left, with @reserved rows for its
- * records (R24).
- */
-static bool leaves_room(struct kvp_log *log, u64 budget, u32 blocks, u32 reserved)
-{
-	return !kvp_log_reserves(log) || kvp_log_leaves_room(log, budget, blocks, reserved);
+	return !e->tight || kvp_log_leaves_room(log, e->budget, blocks, reserved);
 }
 
 /* with the log on legs, a run of so many blocks becomes intents; a tunable overrides it */
 #define LEGS_CUTOFF	64u
 
-#define SHORT_DATA	94u	/* blocks of data in an entry that no caller waits for */
 #define ZEROS_RUN	16u	/* so many blocks of zeros in a row become discards, not intents */
 
-/*
- * True if @d may go home by intent. With the log on a cache, only blocks of a long stream may. The
- * stream is noted when a write is accepted, since in the buffer it may lie between other writes.
- * With the log on legs every long run may: the disks have to write it sooner or later.
- */
-static bool may_be_intent(const struct kvp_version *d, bool keeps)
+static bool may_be_intent(const struct kvp_entry_io *e, const struct kvp_version *d)
 {
-	return !d->hole && !d->superseded && (!keeps || READ_ONCE(d->stream));
+	return !d->hole && !d->superseded && (!e->only_streams || READ_ONCE(d->stream));
 }
 
 /*
- * True if a stream takes no block off the cache: blocks that are in the cache stay there, clean or
- * dirty, as data. If more is dirty than renewal allows, or nothing is renewed, they cannot stay.
+ * True if no older version of the block waits, or if an intent may be written home before these.
+ * They are durable data in the log, which R4 falls back on. When the intent is home, they are
+ * marked, and never go home (kvp_wbuf_passed()).
  */
-static bool keeps_cached(const struct kvp_log *log)
+static bool may_pass_older(const struct kvp_entry_io *e, const struct kvp_version *d)
 {
-	return kvp_log_traits(log->vdevs)->keeps && !kvp_log_streams_pass(log);
-}
-
-/*
- * True if intents of this entry may be written home before older versions of their blocks. These
- * older versions are durable data in the log, which R4 falls back on. When an intent is home, they
- * are marked, and never go home (kvp_wbuf_passed()). False with a parity1, which counts versions in
- * the order of the log. With the log on a cache, false as long as dirty blocks can stay there: then
- * a stream over them becomes data, too.
- */
-static bool passes_older(const struct kvp_log *log)
-{
-	return !kvp_log_reserves(log) && !keeps_cached(log);
-}
-
-static bool may_pass_older(const struct kvp_version *d, bool passes)
-{
-	return !d->follows || (passes && d->over <= KVP_OVER_MOST);
+	return !d->follows || d->over < e->over;
 }
 
 u32 kvp_log_legs_cutoff(const struct kvp_log *log)
@@ -93,16 +61,21 @@ u32 kvp_log_legs_cutoff(const struct kvp_log *log)
 	return min(set ?: LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
 }
 
-/* The least length, in blocks, of a run that begins with @d and goes home by intent. */
-static u32 least_run(const struct kvp_log *log, const struct kvp_entry_io *e,
-		     const struct kvp_version *d,
-		     bool keeps)
+/* Every long run may be intents: the disks have to write it sooner or later. */
+void kvp_log_plan_runs(const struct kvp_log *log, struct kvp_entry_io *e)
 {
-	u32 set = READ_ONCE(log->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+	e->only_streams = false;
+	e->keeps = false;
+	e->over = KVP_OVER_MOST + 1;
+	e->least_run = kvp_log_legs_cutoff(log);
+	e->least_wanted = e->least_run;
+}
 
-	if (keeps)
-		return kvp_ssd_least_run(set, d->seq <= e->wanted);
-	return kvp_log_legs_cutoff(log);
+/* The same, but the parity of a row counts all versions in the order of the log. */
+void kvp_log_plan_runs_in_order(const struct kvp_log *log, struct kvp_entry_io *e)
+{
+	kvp_log_plan_runs(log, e);
+	e->over = 0;
 }
 
 static bool all_zero(const void *page)
@@ -151,13 +124,12 @@ static bool are_zeros(struct kvp_log *log, struct kvp_version *d, bool after)
 static u32 run_length(struct kvp_log *log, const struct kvp_entry_io *e,
 		      struct kvp_version *first, u32 max)
 {
-	bool keeps = kvp_log_traits(log->vdevs)->keeps;
 	struct kvp_version *d = first;
 	u32 n = 0;
 
 	for (; d; d = __kvp_wbuf_next(log->wbuf, d)) {
 		if (n == max || d->block != kvp_block_add(first->block, n) ||
-		    !may_be_intent(d, keeps) || !may_pass_older(d, e->passes) ||
+		    !may_be_intent(e, d) || !may_pass_older(e, d) ||
 		    (e->keeps && kvp_cache_has(log->vdevs, d->block)) || zeros_begin(log, d))
 			break;
 		n++;
@@ -218,7 +190,7 @@ static void take(struct kvp_log *log, struct kvp_entry_io *e, u32 n, bool intent
 		if (!intent && !d->hole)
 			e->data++;
 		if (!intent)
-			e->reserved += rows_of(log, d);
+			e->reserved += kvp_log_rows_of(log, d);
 		last = d;
 		d = __kvp_wbuf_next(log->wbuf, d);
 	}
@@ -233,7 +205,7 @@ static bool intents_fit(struct kvp_log *log, const struct kvp_entry_io *e, u32 n
 {
 	u32 blocks = entry_blocks(log, e->records + n, e->data);
 
-	return blocks <= cap && leaves_room(log, e->budget, blocks, e->reserved);
+	return blocks <= cap && leaves_room(log, e, blocks, e->reserved);
 }
 
 /* True if the entry fits with @d, as data or as a discard, and leaves room for parity (R24). */
@@ -244,18 +216,17 @@ static bool data_fits(struct kvp_log *log, const struct kvp_entry_io *e,
 
 	return e->data < e->most_data && e->records < KVP_ENTRY_MAX_RECORDS &&
 	       blocks <= cap &&
-	       leaves_room(log, e->budget, blocks, e->reserved + rows_of(log, d));
+	       leaves_room(log, e, blocks, e->reserved + kvp_log_rows_of(log, d));
 }
 
 /*
- * With parity: true if the run of @n blocks from @first on is all that is buffered, and no caller
- * waits for any of it.
+ * True if the run of @n blocks from @first on is all that is buffered, and no caller waits for any
+ * of it.
  */
 static bool run_may_wait(struct kvp_log *log, const struct kvp_entry_io *e,
 			 const struct kvp_version *first, u32 n)
 {
-	return kvp_log_reserves(log) && n == kvp_wbuf_buffered(log->wbuf) &&
-	       first->seq > e->wanted;
+	return n == kvp_wbuf_buffered(log->wbuf) && first->seq > e->wanted;
 }
 
 /*
@@ -296,8 +267,7 @@ static u32 whole_slices(struct kvp_log *log, const struct kvp_entry_io *e,
 static u32 count_intents(struct kvp_log *log, struct kvp_entry_io *e, struct kvp_version *d,
 			 u32 cap, bool *stop)
 {
-	bool keeps = kvp_log_traits(log->vdevs)->keeps;
-	u32 cutoff = least_run(log, e, d, keeps);
+	u32 cutoff = d->seq <= e->wanted ? e->least_wanted : e->least_run;
 	u32 max = min_t(u32, KVP_ENTRY_MAX_INTENTS - e->intents,
 			KVP_ENTRY_MAX_RECORDS - e->records);
 	u32 n = run_length(log, e, d, max_t(u32, max, cutoff)), run = n;
@@ -333,8 +303,8 @@ static void collect(struct kvp_log *log, struct kvp_entry_io *e, u32 cap)
 	kvp_wbuf_lock_lists(w);
 	__kvp_wbuf_order(w);
 	intents = intents_possible(log, e);
-	e->passes = intents && passes_older(log);
-	e->keeps = intents && keeps_cached(log);
+	if (intents)
+		kvp_log_ops(log->vdevs)->plan_intents(log, e);
 	while ((d = __kvp_wbuf_first(w))) {
 		u32 n = 0;
 
@@ -495,23 +465,17 @@ void kvp_log_fill_entry(struct kvp_log *log, struct kvp_entry_io *e)
 	log->vdevs->log_vdev->ops->place_payload(log->vdevs->log_vdev, e);
 }
 
+/* The causes are of interest where writes wear out an SSD. */
+void kvp_log_count_nothing(struct kvp_log *log, const struct kvp_entry_io *e)
+{
+}
+
 static void __count_blocks(struct kvp_log *log, const struct kvp_entry_io *e)
 {
-	enum kvp_log_cause payload = e->clean ? KVP_LOG_FILLS : e->append ? KVP_LOG_PARITY :
-				     KVP_LOG_DATA;
-	u32 headers;
-
 	lockdep_assert_held(&log->lock);
 	log->data_blocks += e->data - e->renewed;
 	log->intent_blocks += e->intents;
-	if (!kvp_log_traits(log->vdevs)->counted)
-		return;
-	headers = kvp_log_entry_blocks(log->vdevs->log_vdev->g, e->hdr.hdr_blocks, 0);
-	log->ssd_blocks[KVP_LOG_HEADERS] += headers;
-	log->ssd_blocks[KVP_LOG_PARITY] += e->hdr.blocks - headers - e->hdr.payload;
-	log->ssd_blocks[payload] += e->hdr.payload - e->again - e->renewed;
-	log->ssd_blocks[KVP_LOG_AGAIN] += e->again;
-	log->ssd_blocks[KVP_LOG_RENEWED] += e->renewed;
+	kvp_log_ops(log->vdevs)->count(log, e);
 }
 
 /* Fill in the entry's header, and put the entry among those in flight. */
@@ -674,11 +638,18 @@ void kvp_log_send(struct kvp_log *log, struct kvp_entry_io *e)
 		kvp_log_submit(log, e);
 }
 
+/* Nothing is reserved: what fits into the segment fits. */
+bool kvp_log_has_room(struct kvp_log *log, struct kvp_entry_io *e)
+{
+	e->tight = false;
+	return true;
+}
+
 /*
- * In a pool with a parity1: true if the first version in the buffer can be appended now, and leaves
- * room for the parity that must be in the log before the version goes home.
+ * In a pool with a parity1: the first version in the buffer must leave room for the parity that
+ * must be in the log before the version goes home.
  */
-static bool first_leaves_room(struct kvp_log *log, u64 budget)
+bool kvp_log_has_room_for_parity(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	struct kvp_wbuf *w = log->wbuf;
 	struct kvp_version *d;
@@ -689,10 +660,11 @@ static bool first_leaves_room(struct kvp_log *log, u64 budget)
 	d = __kvp_wbuf_first(w);
 	if (d) {
 		data = !d->hole;
-		reserved = rows_of(log, d);
+		reserved = kvp_log_rows_of(log, d);
 	}
 	kvp_wbuf_unlock_lists(w);
-	return kvp_log_leaves_room(log, budget, entry_blocks(log, 1, data), reserved);
+	e->tight = true;
+	return kvp_log_leaves_room(log, e->budget, entry_blocks(log, 1, data), reserved);
 }
 
 /* The newest seq that a caller waits for. */
@@ -709,23 +681,20 @@ static u64 newest_wanted(struct kvp_log *log)
 }
 
 /*
- * How much data an entry may have. The caller that sends a write may have to build the entry, and
- * other writes wait meanwhile. So entries are short as long as no caller waits for durability. But
- * they are not where a request costs a seek, nor where the space of headers counts: with parity,
- * and on a cache.
+ * How much data an entry may have. Entries are short as long as no caller waits for durability
+ * (kvp_log_ops.quick_data), but not where a request costs a seek.
  */
 static u32 most_data(struct kvp_log *log)
 {
 	const struct kvp_vdev *v = log->vdevs->log_vdev;
 	u32 i;
 
-	if (kvp_log_due(log) || newest_wanted(log) > log->built_seq ||
-	    kvp_log_reserves(log) || kvp_log_traits(log->vdevs)->packed)
+	if (kvp_log_due(log) || newest_wanted(log) > log->built_seq)
 		return KVP_ENTRY_MAX_DATA;
 	for (i = 0; i < v->nr_legs; i++)
 		if (v->legs[i].rotational)
 			return KVP_ENTRY_MAX_DATA;
-	return SHORT_DATA;
+	return kvp_log_ops(log->vdevs)->quick_data;
 }
 
 bool kvp_log_build_entry(struct kvp_log *log)
@@ -744,7 +713,7 @@ bool kvp_log_build_entry(struct kvp_log *log)
 	WRITE_ONCE(log->full, true);
 	smp_mb();	/* pairs with kvp_log_retire() */
 	cap = kvp_log_room(log, want, &e->budget);
-	if (!cap || (kvp_log_reserves(log) && !first_leaves_room(log, e->budget))) {
+	if (!cap || !kvp_log_ops(log->vdevs)->has_room(log, e)) {
 		log->client->destage(log->of, true);
 		return false;
 	}

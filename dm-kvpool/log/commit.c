@@ -612,7 +612,7 @@ void kvp_post_work(struct work_struct *work)
 	if (kvp_faulted(log->failure))
 		drop_clean(log);
 	kvp_log_again(log);
-	if (kvp_log_spills(log) && kvp_spill(log))
+	if (kvp_spill(log))
 		kvp_post_kick(log);
 	log->client->destage(log->of, false);
 	kvp_log_move_kick(log);

@@ -131,16 +131,20 @@ bool kvp_log_is_wanted(struct kvp_log *log);
 
 /* --- room.c: log space that is kept for parity, of a pool that has a parity1 --- */
 
-/**
- * kvp_log_most_holes() - how many discards may be pending
- *
- * The rows that they make necessary, at both ends of each, take a quarter of the log at most. The
- * rest is for writes. Context: any.
- */
-u32 kvp_log_most_holes(struct kvp_log *log);
+/** kvp_log_rows_of_vdev() - the rows whose parity a block of data makes necessary */
+u32 kvp_log_rows_of_vdev(const struct kvp_log *log, const struct kvp_version *d);
 
 /** kvp_log_rows_of() - the most rows whose parity @d makes necessary */
-u32 kvp_log_rows_of(struct kvp_log *log, const struct kvp_version *d);
+static inline u32 kvp_log_rows_of(const struct kvp_log *log, const struct kvp_version *d)
+{
+	const struct kvp_vdevs *all = log->vdevs;
+
+	/* A discard has rows in part only at its two ends: in between it covers whole stripes. */
+	if (d->hole)
+		return min(d->count, 2 * all->max_chunk * all->most_reserved);
+	return all->least_reserved == all->most_reserved ? all->most_reserved :
+							   kvp_log_rows_of_vdev(log, d);
+}
 
 /**
  * kvp_log_leaves_room() - true if an entry of @blocks may begin where @budget is left, with room

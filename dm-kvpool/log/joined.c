@@ -44,6 +44,7 @@
  * the number of entries, which is the same as without this.
  */
 #include "core/core.h"
+#include "core/log_ops.h"
 #include "log/internal.h"
 #include "log/log.h"
 
@@ -78,7 +79,7 @@ static bool may_be_first(struct kvp_log *log, const struct kvp_entry_io *e)
 	kvp_lsn_t next = kvp_lsn_add(e->hdr.lsn, e->hdr.blocks);
 
 	return e->direct && e->intents == e->records && !e->due &&
-	       !kvp_log_traits(log->vdevs)->packed &&
+	       e->hdr.blocks < kvp_log_ops(log->vdevs)->most_joined &&
 	       !kvp_lsn_before(kvp_log_segment_end(log->vdevs->log_vdev->g, e->hdr.lsn),
 			       kvp_lsn_add(next, ROOM_FOR_LARGE)) &&
 	       kvp_log_vdev(log->vdevs, next) == kvp_log_vdev(log->vdevs, e->hdr.lsn);

@@ -6,12 +6,12 @@
 
 #include "core/core.h"
 #include "core/log_mark.h"
+#include "core/log_ops.h"
 #include "core/vdev_ops.h"
 #include "format/logstripe.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
-#include "policy/renew.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
 
@@ -334,6 +334,45 @@ void kvp_log_recorded(struct kvp_log *log)
 		kvp_post_kick(log);
 }
 
+/* --- a log on legs: all that it holds is in RAM, too, and goes home soon ------------------- */
+
+u64 kvp_log_reserve_nothing(const struct kvp_log *log, u32 rows)
+{
+	return 0;
+}
+
+u32 kvp_log_usual_holes(const struct kvp_log *log)
+{
+	return KVP_WBUF_MAX_HOLES;
+}
+
+bool kvp_log_goes_home(const struct kvp_log *log)
+{
+	return false;
+}
+
+u64 kvp_log_keeps_nothing(const struct kvp_log *log)
+{
+	return 0;
+}
+
+bool kvp_log_never_renews(const struct kvp_log *log)
+{
+	return false;
+}
+
+bool kvp_log_spills_nothing(struct kvp_log *log)
+{
+	return false;
+}
+
+struct kvp_spilled_read *kvp_log_has_all_pages(struct kvp_log *log, kvp_block_t block, u32 count,
+					       kvp_block_t *end)
+{
+	*end = kvp_block_add(block, count);
+	return NULL;
+}
+
 /* --- tail and intents ------------------------------------------------------------------------ */
 
 /*
@@ -342,10 +381,21 @@ void kvp_log_recorded(struct kvp_log *log)
  * write less between two checkpoints, while a checkpoint takes each disk as long as if it were
  * alone.
  */
+static u32 read_apart(const struct kvp_log *log)
+{
+	u32 most = min(kvp_log_ops(log->vdevs)->most_apart, (u32)KVP_MOST_APART);
+
+	return min(log->vdevs->nr_with_data, most);
+}
+
 u64 kvp_log_most_intents(const struct kvp_log *log)
 {
-	return min(KVP_MOST_INTENTS,
-		   KVP_MANY_INTENTS * (kvp_log_reserves(log) ? 1 : log->vdevs->nr_with_data));
+	return KVP_MANY_INTENTS * read_apart(log);
+}
+
+u64 kvp_log_many_intents(const struct kvp_log *log)
+{
+	return KVP_MANY_INTENTS * max(read_apart(log), kvp_log_ops(log->vdevs)->least_apart);
 }
 
 u64 kvp_log_intents_since(const struct kvp_log *log)
@@ -355,21 +405,13 @@ u64 kvp_log_intents_since(const struct kvp_log *log)
 
 u64 kvp_log_intents_limit(const struct kvp_log *log)
 {
-	return 2 * (kvp_log_traits(log->vdevs)->keeps ? KVP_MOST_INTENTS :
-		    kvp_log_most_intents(log));
+	return 2 * kvp_log_many_intents(log);
 }
 
 bool kvp_log_takes_intents(const struct kvp_log *log)
 {
 	return !READ_ONCE(log->tunables[KVP_T_STRICT]) &&
 	       kvp_log_intents_since(log) + KVP_ENTRY_MAX_INTENTS <= kvp_log_intents_limit(log);
-}
-
-bool kvp_log_may_stay(struct kvp_log *log)
-{
-	return kvp_log_traits(log->vdevs)->keeps && !kvp_log_reserves(log) &&
-	       !READ_ONCE(log->vdevs->log_moving) &&
-	       !kvp_faulted(log->failure);
 }
 
 u64 kvp_log_used(struct kvp_log *log)
@@ -466,19 +508,8 @@ static u64 data_that_fits(const struct kvp_log *log, const struct kvp_geometry *
 {
 	u32 row = kvp_ring_legs(g), data = max(1u, row - 1);
 
-	if (kvp_log_reserves(log))
-		row += data * kvp_log_entry_blocks(g, 1, 1);
+	row += data * log->vdevs->most_reserved * kvp_log_entry_blocks(g, 1, 1);
 	return div_u64(blocks, row) * data;
-}
-
-u64 kvp_log_renew_kept(const struct kvp_log *log)
-{
-	const struct kvp_geometry *g = READ_ONCE(log->vdevs->log_vdev)->g;
-
-	if (!kvp_log_traits(log->vdevs)->keeps || kvp_log_reserves(log) ||
-	    !READ_ONCE(log->tunables[KVP_T_RENEW_MARK]))
-		return 0;
-	return kvp_renew_reserve(kvp_log_window(g), g->segment_blocks);
 }
 
 u64 kvp_log_limit_empty(const struct kvp_log *log)
@@ -528,7 +559,7 @@ u32 kvp_log_limit_after(struct kvp_log *log, u32 more)
 
 void kvp_log_limit_buffered(struct kvp_log *log)
 {
-	u32 holes = kvp_log_reserves(log) ? kvp_log_most_holes(log) : KVP_WBUF_MAX_HOLES;
+	u32 holes = kvp_log_ops(log->vdevs)->most_holes(log);
 	unsigned long flags;
 
 	/*

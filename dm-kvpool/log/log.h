@@ -43,6 +43,7 @@
 
 #include "core/core.h"
 #include "core/log_mark.h"
+#include "core/log_ops.h"
 #include "format/format.h"
 #include "format/logplace.h"
 #include "format/logstripe.h"
@@ -76,7 +77,8 @@ struct page;
 /* 512 MiB; a recovery reads all of them: see kvp_log_most_intents() */
 #define KVP_MANY_INTENTS	(1u << 17)
 #endif
-#define KVP_MOST_INTENTS	(4 * KVP_MANY_INTENTS)
+#define KVP_MOST_APART		4	/* for so many vdevs; see kvp_log_most_intents() */
+#define KVP_MOST_INTENTS	(KVP_MOST_APART * KVP_MANY_INTENTS)
 #define KVP_MILESTONES		64	/* places: twice as many as the log holds at once */
 
 /** enum kvp_log_cause - why blocks were written to a log; for statistics */
@@ -115,8 +117,12 @@ enum kvp_entry_phase {
  * @reserved: rows for which its records reserve log space, for their parity (room.c)
  * @budget: number of blocks from its place to the place where the log is full
  * @wanted: a caller waits for all that was accepted up to here
- * @passes: its intents may be written home before older versions of their blocks
+ * @tight: what is reserved for parity may end it early: kvp_log_leaves_room() decides
+ * @only_streams: a block may become an intent only if it was accepted as one of a stream
  * @keeps: blocks of a stream that are in the cache stay there: they do not become intents
+ * @over: an intent may be written home before fewer older versions of its block than this
+ * @least_run, @least_wanted: the least length, in blocks, of a run of intents that no caller waits
+ *	for, or that one waits for
  * @direct: its intents; NULL: it holds none
  * @joined: the next entry, if it is sent with this one (joined.c)
  * @of: its versions were intents of this entry, and became data again (again.c); or NULL
@@ -148,7 +154,8 @@ struct kvp_entry_io {
 	atomic_t pending;
 	unsigned long sent, extra, failed;
 	u32 needed;
-	bool passes, keeps;
+	bool tight, only_streams, keeps;
+	u32 over, least_run, least_wanted;
 	struct kvp_direct *direct;
 	struct kvp_entry_io *joined;
 	struct kvp_direct *of;
@@ -409,6 +416,42 @@ u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vd
  */
 void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
 
+/*
+ * Operations of a log on legs (core/log_ops.h), in a pool without parity, and with it. Those that
+ * do nothing are here, too.
+ */
+#define KVP_LOG_QUICK_DATA	94u
+void kvp_log_plan_runs(const struct kvp_log *log, struct kvp_entry_io *e);
+void kvp_log_plan_runs_in_order(const struct kvp_log *log, struct kvp_entry_io *e);
+bool kvp_log_has_room(struct kvp_log *log, struct kvp_entry_io *e);
+bool kvp_log_has_room_for_parity(struct kvp_log *log, struct kvp_entry_io *e);
+void kvp_log_count_nothing(struct kvp_log *log, const struct kvp_entry_io *e);
+u64 kvp_log_reserve_nothing(const struct kvp_log *log, u32 rows);
+u64 kvp_log_reserve_parity(const struct kvp_log *log, u32 rows);
+u32 kvp_log_usual_holes(const struct kvp_log *log);
+u32 kvp_log_holes_with_parity(const struct kvp_log *log);
+bool kvp_log_goes_home(const struct kvp_log *log);
+u64 kvp_log_keeps_nothing(const struct kvp_log *log);
+bool kvp_log_never_renews(const struct kvp_log *log);
+bool kvp_log_spills_nothing(struct kvp_log *log);
+struct kvp_spilled_read *kvp_log_has_all_pages(struct kvp_log *log, kvp_block_t block, u32 count,
+					       kvp_block_t *end);
+bool kvp_log_is_never_lost(const struct kvp_vdevs *vdevs);
+struct kvp_vdev *kvp_log_stays_there(struct kvp_vdevs *vdevs, struct kvp_vdev *v);
+bool kvp_log_ends_loss(struct kvp_vdevs *vdevs);
+
+/* Operations of a log on a cache (cache.c, renew.c, spill.c, spilled.c). */
+void kvp_log_plan_streams(const struct kvp_log *log, struct kvp_entry_io *e);
+void kvp_log_plan_streams_in_order(const struct kvp_log *log, struct kvp_entry_io *e);
+void kvp_log_count_causes(struct kvp_log *log, const struct kvp_entry_io *e);
+bool kvp_log_of_cache_may_stay(const struct kvp_log *log);
+u64 kvp_log_of_cache_renew_kept(const struct kvp_log *log);
+bool kvp_log_of_cache_may_renew(const struct kvp_log *log);
+bool kvp_log_of_cache_renews(const struct kvp_log *log);
+bool kvp_log_of_cache_lost(const struct kvp_vdevs *vdevs);
+struct kvp_vdev *kvp_log_of_cache_refuge(struct kvp_vdevs *vdevs, struct kvp_vdev *v);
+bool kvp_log_of_cache_arrived(struct kvp_vdevs *vdevs);
+
 /** kvp_log_place_in_order() - the contents lie one after the other, and this is noted already */
 void kvp_log_place_in_order(const struct kvp_vdev *v, struct kvp_entry_io *e);
 
@@ -662,6 +705,9 @@ static inline bool kvp_log_is_full(struct kvp_log *log)
  */
 u64 kvp_log_most_intents(const struct kvp_log *log);
 
+/** kvp_log_many_intents() - the same, if much else is dirty. Any context. */
+u64 kvp_log_many_intents(const struct kvp_log *log);
+
 /**
  * kvp_log_intents_since() - intents recorded behind the tail: a recovery reads their blocks at
  * home. Any context.
@@ -840,13 +886,19 @@ static inline bool kvp_log_is_closed(const struct kvp_log *log)
  * kvp_log_may_stay() - true if the log keeps its contents when the pool stops: on a cache, and
  * without a parity1
  */
-bool kvp_log_may_stay(struct kvp_log *log);
+static inline bool kvp_log_may_stay(const struct kvp_log *log)
+{
+	return kvp_log_ops(log->vdevs)->may_stay(log);
+}
 
 /**
  * kvp_log_renew_kept() - blocks of the log that only renewed versions may use; 0: none. Any
  * context.
  */
-u64 kvp_log_renew_kept(const struct kvp_log *log);
+static inline u64 kvp_log_renew_kept(const struct kvp_log *log)
+{
+	return kvp_log_ops(log->vdevs)->renew_kept(log);
+}
 
 /** kvp_log_limit_empty() - the most blocks that may be buffered while the log is empty */
 u64 kvp_log_limit_empty(const struct kvp_log *log);
@@ -954,12 +1006,37 @@ static inline bool kvp_log_reserves(const struct kvp_log *log)
 	return log->vdevs->most_reserved;
 }
 
-/** kvp_log_reserved() - blocks that are reserved now, or 0. Context: any. */
+/** kvp_log_reserved() - blocks that are reserved now for parity. Context: any. */
 static inline u64 kvp_log_reserved(const struct kvp_log *log)
 {
-	if (!kvp_log_reserves(log))
-		return 0;
-	return kvp_log_reserve(log->vdevs->log_vdev->g, READ_ONCE(log->reserved));
+	return kvp_log_ops(log->vdevs)->reserve(log, READ_ONCE(log->reserved));
+}
+
+/* --- versions without pages (spill.h) --- */
+
+/**
+ * kvp_spill() - if the buffer is getting full, give back pages of versions in the log of a cache
+ *
+ * Wakes waiters for pages. Return: true if there may be more to spill,
+ * and the caller should call it again at once. Context: process; does not wait.
+ */
+static inline bool kvp_spill(struct kvp_log *log)
+{
+	return kvp_log_ops(log->vdevs)->spill(log);
+}
+
+/**
+ * kvp_spilled_read() - read spilled versions of @count blocks from @block on, many at once
+ * @end: result: the first block that was not looked at
+ *
+ * For readers. It takes no range lock, counts no errors, waits for no memory, and may leave out
+ * versions: kvp_block_read() reads those. Return: what kvp_spilled_page() and kvp_spilled_free()
+ * need; NULL: nothing was read. Context: process, waits for I/O.
+ */
+static inline struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block,
+							u32 count, kvp_block_t *end)
+{
+	return kvp_log_ops(log->vdevs)->read_spilled(log, block, count, end);
 }
 
 /**

@@ -4,14 +4,35 @@
 #include "core/cache_client.h"
 #include "core/core.h"
 #include "core/log_mark.h"
+#include "core/log_ops.h"
 #include "log/internal.h"
 #include "log/log.h"
 #include "log/move.h"
 #include "ram/wbuf.h"
 
+/* The pool fails first: its vdevs with data are lost together with such a log. */
+bool kvp_log_is_never_lost(const struct kvp_vdevs *vdevs)
+{
+	return false;
+}
+
+struct kvp_vdev *kvp_log_stays_there(struct kvp_vdevs *vdevs, struct kvp_vdev *v)
+{
+	return v;
+}
+
+/* The log is off the SSDs that are lost. */
+bool kvp_log_ends_loss(struct kvp_vdevs *vdevs)
+{
+	bool lost = READ_ONCE(vdevs->log_moving);
+
+	WRITE_ONCE(vdevs->log_moving, false);
+	return lost;
+}
+
 bool kvp_log_lost(struct kvp_log *log)
 {
-	return kvp_log_traits(log->vdevs)->lost(log->vdevs);
+	return kvp_log_ops(log->vdevs)->lost(log->vdevs);
 }
 
 void kvp_log_move_on(struct kvp_log *log)
@@ -65,9 +86,9 @@ static bool all_home(struct kvp_log *log)
 static void take_over(struct kvp_log *log, const struct kvp_log_new *to,
 		      const struct kvp_log_mark *head)
 {
-	bool lost = READ_ONCE(log->vdevs->log_moving) && to->v->homes;
 	unsigned long flags;
 	LIST_HEAD(done);
+	bool lost;
 
 	mutex_lock(&log->build_lock);
 	kvp_wbuf_lock_lists(log->wbuf);
@@ -89,9 +110,7 @@ static void take_over(struct kvp_log *log, const struct kvp_log_new *to,
 	log->built_seq = log->durable_seq;
 	memset(log->reserved_of, 0, kvp_log_max_segments(log) * sizeof(*log->reserved_of));
 	WRITE_ONCE(log->reserved, 0);
-	/* If the new log is on a cache, that cache may have been lost since. */
-	if (to->v->homes)
-		WRITE_ONCE(log->vdevs->log_moving, false);
+	lost = to->v->log->arrived(log->vdevs);
 	__kvp_collect_waiters(log, &done);
 	spin_unlock_irqrestore(&log->lock, flags);
 	mutex_unlock(&log->build_lock);
@@ -135,6 +154,7 @@ static int move_log(struct kvp_log *log, struct kvp_log_new *to)
 static int try_to_move(struct kvp_log *log)
 {
 	struct kvp_log_new own = { .v = NULL }, *to = log->plan;
+	struct kvp_vdev *v;
 
 	lockdep_assert_held(log->checkpoint_lock);
 	if (!READ_ONCE(log->vdevs->log_moving) && !to)
@@ -144,9 +164,12 @@ static int try_to_move(struct kvp_log *log)
 	/* No clean block may be on its way to the cache either: the log would overtake it. */
 	if (!all_entries_free(log) || kvp_cache_clean_on_its_way(log->vdevs) || !all_home(log))
 		return -EAGAIN;
+	v = to ? to->v : kvp_log_refuge(log->vdevs);
 	/* If the SSDs are lost, an order to move the log to a vdev with data serves as well. */
-	if (!to || (READ_ONCE(log->vdevs->log_moving) && !to->v->homes)) {
-		own.v = kvp_log_refuge(log->vdevs);
+	if (READ_ONCE(log->vdevs->log_moving))
+		v = v->log->refuge(log->vdevs, v);
+	if (!to || v != to->v) {
+		own.v = v;
 		to = &own;
 	}
 	return kvp_vdev_has_log(to->v) ? move_log(log, to) : -ENODEV;

@@ -23,6 +23,13 @@ static bool is_closed(const struct kvp_log *log)
 	       test_bit(KVP_POOL_EMPTYING, log->flags);
 }
 
+u64 kvp_log_of_cache_renew_kept(const struct kvp_log *log)
+{
+	const struct kvp_geometry *g = READ_ONCE(log->vdevs->log_vdev)->g;
+
+	return mark_of(log) ? kvp_renew_reserve(kvp_log_window(g), g->segment_blocks) : 0;
+}
+
 bool kvp_log_of_cache_may_renew(const struct kvp_log *log)
 {
 	kvp_lsn_t tail = kvp_log_tail(log);

@@ -14,20 +14,11 @@
 #include <linux/types.h>
 
 #include "core/core.h"
+#include "core/log_ops.h"
 #include "format/format.h"
 #include "log/log.h"
 
-/**
- * kvp_log_of_cache_renews() - kvp_log_renews() of a log on a cache
- *
- * kvp_log_of_cache_may_renew() - kvp_log_may_renew() of such a log
- *
- * kvp_log_of_cache_fullness() - kvp_log_fullness() of such a log
- *
- * Call the functions below instead: they know where the log is. Context: any.
- */
-bool kvp_log_of_cache_renews(const struct kvp_log *log);
-bool kvp_log_of_cache_may_renew(const struct kvp_log *log);
+/** kvp_log_of_cache_fullness() - kvp_log_fullness() of a log on a cache. Context: any. */
 u64 kvp_log_of_cache_fullness(const struct kvp_log *log, u64 most);
 
 /**
@@ -38,13 +29,13 @@ u64 kvp_log_of_cache_fullness(const struct kvp_log *log, u64 most);
  */
 static inline bool kvp_log_renews(const struct kvp_log *log)
 {
-	return kvp_log_traits(log->vdevs)->keeps && kvp_log_of_cache_renews(log);
+	return kvp_log_ops(log->vdevs)->renews(log);
 }
 
 /** kvp_log_may_renew() - the same, whatever number of blocks is dirty. Context: any. */
 static inline bool kvp_log_may_renew(const struct kvp_log *log)
 {
-	return kvp_log_traits(log->vdevs)->keeps && kvp_log_of_cache_may_renew(log);
+	return kvp_log_ops(log->vdevs)->may_renew(log);
 }
 
 /**
@@ -62,7 +53,7 @@ bool kvp_log_streams_pass(const struct kvp_log *log);
  */
 static inline u64 kvp_log_fullness(const struct kvp_log *log, u64 most)
 {
-	return kvp_log_traits(log->vdevs)->keeps ? kvp_log_of_cache_fullness(log, most) :
+	return kvp_log_ops(log->vdevs)->keeps ? kvp_log_of_cache_fullness(log, most) :
 					      kvp_log_taken(log, most);
 }
 

@@ -20,18 +20,23 @@
 #include "log/log.h"
 #include "ram/wbuf.h"
 
-u32 kvp_log_rows_of(struct kvp_log *log, const struct kvp_version *d)
+u64 kvp_log_reserve_parity(const struct kvp_log *log, u32 rows)
 {
-	const struct kvp_vdev *v;
+	return kvp_log_reserve(READ_ONCE(log->vdevs->log_vdev)->g, rows);
+}
 
-	/* A discard has rows in part only at its two ends: in between it covers whole stripes. */
-	if (d->hole)
-		return min(d->count, 2 * log->vdevs->max_chunk);
-	v = kvp_vdevs_find(log->vdevs, d->block).v;
+u32 kvp_log_rows_of_vdev(const struct kvp_log *log, const struct kvp_version *d)
+{
+	const struct kvp_vdev *v = kvp_vdevs_find(log->vdevs, d->block).v;
+
 	return v->ops->reserves(v);
 }
 
-u32 kvp_log_most_holes(struct kvp_log *log)
+/*
+ * The rows that discards make necessary, at both ends of each, take a quarter of the log at most.
+ * The rest is for writes.
+ */
+u32 kvp_log_holes_with_parity(const struct kvp_log *log)
 {
 	const struct kvp_geometry *g = log->vdevs->log_vdev->g;
 	u32 each = kvp_log_entry_blocks(g, 1, 1) * 2 * log->vdevs->max_chunk;

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/log_ops.h"
 #include "core/vdev_ops.h"
 #include "core/xor.h"
 #include "format/logstripe.h"
@@ -94,7 +95,7 @@ static void spill_later(struct kvp_log *log)
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
-bool kvp_spill(struct kvp_log *log)
+bool kvp_log_of_cache_spills(struct kvp_log *log)
 {
 	struct kvp_wbuf *w = log->wbuf;
 	/*
@@ -103,7 +104,7 @@ bool kvp_spill(struct kvp_log *log)
 	 */
 	u32 limit = kvp_wbuf_attainable(w), n = 0;
 
-	if (!kvp_log_traits(log->vdevs)->keeps || kvp_wbuf_used(w) <= limit - limit / 4)
+	if (kvp_wbuf_used(w) <= limit - limit / 4)
 		return false;
 	/* Once the SSDs are found dead, versions that are in RAM keep their pages. */
 	while (kvp_wbuf_used(w) > limit / 2 && !READ_ONCE(log->vdevs->log_moving) && n < SHARE &&

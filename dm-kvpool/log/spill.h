@@ -43,13 +43,8 @@ struct page;
 int __must_check kvp_reload_alloc(struct kvp_log *log, struct kvp_log_memory *m);
 void kvp_reload_free(struct kvp_reload *r);
 
-/**
- * kvp_spill() - if the buffer is getting full, give back pages of versions in the log of a cache
- *
- * Only if kvp_log_spills(). Wakes waiters for pages. Return: true if there may be more to spill,
- * and the caller should call it again at once. Context: process; does not wait.
- */
-bool kvp_spill(struct kvp_log *log);
+/** kvp_log_of_cache_spills() - kvp_spill() of a log on a cache */
+bool kvp_log_of_cache_spills(struct kvp_log *log);
 
 /**
  * struct kvp_spilled - the facts needed to read a spilled version
@@ -113,16 +108,9 @@ int __must_check kvp_reload(struct kvp_log *log, struct list_head *versions,
  */
 u32 kvp_reload_copies(struct kvp_log *log, struct kvp_version **of, struct page **pages, u32 n);
 
-/**
- * kvp_spilled_read() - read spilled versions of @count blocks from @block on, many at once
- * @end: result: the first block that was not looked at
- *
- * For readers. It takes no range lock, counts no errors, waits for no memory, and may leave out
- * versions: kvp_block_read() reads those. Return: what kvp_spilled_page() and kvp_spilled_free()
- * need; NULL: nothing was read. Context: process, waits for I/O.
- */
-struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block, u32 count,
-					  kvp_block_t *end);
+/** kvp_log_of_cache_read() - kvp_spilled_read() of a log on a cache */
+struct kvp_spilled_read *kvp_log_of_cache_read(struct kvp_log *log, kvp_block_t block, u32 count,
+					       kvp_block_t *end);
 
 /**
  * kvp_spilled_page() - the contents of @block's version, if that is still the newest one

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "core/core.h"
+#include "core/log_ops.h"
 #include "io/io.h"
 #include "io/mirror.h"
 #include "log/log.h"
@@ -147,8 +148,8 @@ static void read_all(struct kvp_spilled_read *r)
 	kvp_io_group_wait(&group);
 }
 
-struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block, u32 count,
-					  kvp_block_t *end)
+struct kvp_spilled_read *kvp_log_of_cache_read(struct kvp_log *log, kvp_block_t block, u32 count,
+					       kvp_block_t *end)
 {
 	/* Read this before versions are found: while there is a version, its log does not move. */
 	const struct kvp_vdev *v = READ_ONCE(log->vdevs->log_vdev);
@@ -157,7 +158,7 @@ struct kvp_spilled_read *kvp_spilled_read(struct kvp_log *log, kvp_block_t block
 	u32 i;
 
 	*end = kvp_block_add(block, count);
-	if (!kvp_log_traits(log->vdevs)->keeps || !kvp_wbuf_any(log->wbuf, block, count))
+	if (!kvp_wbuf_any(log->wbuf, block, count))
 		return NULL;
 	r = alloc_read(log, min(count, BLOCKS));
 	if (!r)

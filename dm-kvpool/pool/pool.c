@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "core/log_mark.h"
+#include "core/log_ops.h"
 #include "core/refusal.h"
 #include "core/stats.h"
 #include "core/vdev_ops.h"
@@ -396,7 +397,7 @@ u64 kvp_pool_recovery_ms(struct kvp_pool *pool)
 		.stays = kvp_log_may_stay(pool->log) &&
 			 pool->sb->generation_count < KVP_MAX_GENERATIONS,
 		.by_headers = kvp_log_by_headers(pool->sb),
-		.read_us = kvp_log_traits(&pool->vdevs)->read_us,
+		.read_us = kvp_log_ops(&pool->vdevs)->read_us,
 	};
 	u32 i;
 

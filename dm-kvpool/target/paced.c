@@ -4,6 +4,7 @@
 #include <linux/ktime.h>
 
 #include "core/core.h"
+#include "core/log_ops.h"
 #include "home/throttle.h"
 #include "log/log.h"
 #include "target/paced.h"
@@ -26,7 +27,7 @@ static bool is_stream(struct bio *bio)
 
 bool kvp_paced_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 {
-	return !kvp_log_traits(&pool->vdevs)->keeps && kvp_throttle_is_slow(pool) &&
+	return !kvp_log_ops(&pool->vdevs)->keeps && kvp_throttle_is_slow(pool) &&
 	       kvp_throttle_run(pool, first, blocks) >= kvp_log_legs_cutoff(pool->log);
 }
 

@@ -7,6 +7,7 @@
 #include "cache/scache.h"
 #include "core/core.h"
 #include "core/latency.h"
+#include "core/log_ops.h"
 #include "core/stats.h"
 #include "format/kind.h"
 #include "format/logstripe.h"
@@ -173,7 +174,7 @@ static void status_line(struct kvp_instance *inst, char *result, unsigned int ma
 	       w.used, w.limit, kvp_log_used(pool->log), kvp_log_window(pool->vdevs.log_vdev->g),
 	       reads, writes, sums, healed, t.poisoned, scrub_states[READ_ONCE(scrub->state)],
 	       scrub_done(pool), pool->sb->pool_blocks, kvp_cache_state(pool),
-	       kvp_log_traits(&pool->vdevs)->word);
+	       kvp_log_ops(&pool->vdevs)->word);
 }
 
 /*
@@ -411,7 +412,7 @@ static void say_log(struct kvp_printer *p, struct kvp_pool *pool)
 	kvp_say_number(p, "log.vdevs",
 		       BIT(pool->vdevs.log_vdev->index) | READ_ONCE(p->sb->log_others));
 	kvp_say_number(p, "log.size", kvp_log_window(pool->vdevs.log_vdev->g) << KVP_BLOCK_SHIFT);
-	kvp_say(p, "log.on=%s\n", kvp_log_traits(&pool->vdevs)->word);
+	kvp_say(p, "log.on=%s\n", kvp_log_ops(&pool->vdevs)->word);
 	kvp_say_number(p, "log.used", kvp_log_used(pool->log) << KVP_BLOCK_SHIFT);
 	kvp_say_number(p, "log.commits", f.commits);
 	kvp_say_number(p, "log.flushes", f.flushes);

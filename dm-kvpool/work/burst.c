@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "core/host.h"
+#include "core/log_ops.h"
 #include "home/speed.h"
 #include "home/throttle.h"
 #include "log/log.h"
@@ -115,7 +116,7 @@ void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home)
 	/* Look at the host each time, so that the next look knows what is new. */
 	busy = kvp_host_busy(pool, &b->host, KVP_HOST_QUIET_MS);
 	b->napped = *b->spell.napped;
-	b->brief = kvp_log_traits(&pool->vdevs)->paced ?
+	b->brief = kvp_log_ops(&pool->vdevs)->paced ?
 		   kvp_destage_holds_up_renewals(pool, busy) : busy && !is_awaited_now(pool);
 }
 
@@ -124,7 +125,7 @@ void kvp_burst_end(struct kvp_burst *b, u64 ns)
 	u64 napped = *b->spell.napped - b->napped;
 
 	kvp_table_gives_way(b->pool->table, NULL);
-	b->rest = b->brief && !kvp_log_traits(&b->pool->vdevs)->paced ?
+	b->rest = b->brief && !kvp_log_ops(&b->pool->vdevs)->paced ?
 		  kvp_yield_rest(ns, others(b->pool), MOST_REST) : 0;
 	/* In a nap the host had the legs, too. */
 	b->rest -= min(b->rest, napped);

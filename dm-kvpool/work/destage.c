@@ -32,6 +32,7 @@
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
 #include "core/log_mark.h"
+#include "core/log_ops.h"
 #include "format/logplace.h"
 #include "home/heal.h"
 #include "home/home.h"
@@ -89,7 +90,7 @@ static bool log_half_full(struct kvp_pool *pool)
 	 * Normally little of the reserved space is used. On a cache it is, until a checkpoint:
 	 * records that are not needed any more fill it.
 	 */
-	if (kvp_log_reserves(pool->log) && !kvp_log_traits(&pool->vdevs)->keeps)
+	if (kvp_log_reserves(pool->log) && !kvp_log_ops(&pool->vdevs)->keeps)
 		return used > window / 8 * 5;
 	return used > window / 2;
 }
@@ -106,7 +107,7 @@ static bool few_are_logged(struct kvp_pool *pool)
  */
 static bool many_intents(struct kvp_pool *pool)
 {
-	bool many = kvp_log_traits(&pool->vdevs)->keeps && !few_are_logged(pool);
+	bool many = kvp_log_ops(&pool->vdevs)->keeps && !few_are_logged(pool);
 	u64 most = many ? KVP_MOST_INTENTS : kvp_log_most_intents(pool->log);
 
 	return kvp_log_intents_since(pool->log) > most;
@@ -149,7 +150,7 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 	    kvp_log_again_stuck(pool->log) ||
 	    (kvp_log_is_full(pool->log) && !may_renew(pool)))
 		return true;
-	return !kvp_log_traits(&pool->vdevs)->paced &&
+	return !kvp_log_ops(&pool->vdevs)->paced &&
 	       (log_half_full(pool) || kvp_table_half_dirty(pool->table));
 }
 
@@ -184,7 +185,7 @@ bool kvp_destage_tail_waits(struct kvp_pool *pool)
  */
 static bool few_hold_the_tail(struct kvp_pool *pool)
 {
-	return kvp_log_traits(&pool->vdevs)->keeps && few_are_logged(pool) &&
+	return kvp_log_ops(&pool->vdevs)->keeps && few_are_logged(pool) &&
 	       kvp_wbuf_nr_logged(pool->wbuf) &&
 	       log_half_full(pool);
 }
@@ -223,7 +224,7 @@ static bool destage_pressed(struct kvp_pool *pool)
 	if (checkpoint_wanted(pool) ||
 	    kvp_wbuf_nr_holes(w) > min(MANY_HOLES, kvp_wbuf_most_holes(w) / 2))
 		return true;
-	if (!kvp_log_traits(&pool->vdevs)->paced)
+	if (!kvp_log_ops(&pool->vdevs)->paced)
 		return kvp_wbuf_nr_logged(w) > kvp_wbuf_limit(w) / 4;
 	if (kvp_table_half_dirty(pool->table) || spilling_is_not_enough(pool))
 		return true;
@@ -265,7 +266,7 @@ static unsigned long round_delay(struct kvp_pool *pool)
 
 	if (destage_pressed(pool))
 		return 0;
-	if (!kvp_log_traits(&pool->vdevs)->paced)
+	if (!kvp_log_ops(&pool->vdevs)->paced)
 		return NEVER;
 	quiet = writers_are_quiet(pool);
 	if (few_are_logged(pool))
@@ -305,7 +306,7 @@ static u32 round_versions(struct kvp_pool *pool)
 	if (pool->destage->elevator.nr && !cache)
 		return MAX_ROUND;
 
-	if (kvp_log_traits(&pool->vdevs)->paced && !checkpoint_wanted(pool))
+	if (kvp_log_ops(&pool->vdevs)->paced && !checkpoint_wanted(pool))
 		n = pool->destage->yields ? MIN_ROUND :
 		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
 	/* The tail moves between rounds. Where a round is quick, it moves evenly that way. */
@@ -432,7 +433,7 @@ static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 	u64 most = kvp_log_limit_empty(pool->log) / PASSED_ON;
 
 	if (!pool->destage->kept &&
-	    (kvp_log_traits(&pool->vdevs)->keeps || pool->destage->elevator.nr ||
+	    (kvp_log_ops(&pool->vdevs)->keeps || pool->destage->elevator.nr ||
 	     (!kvp_burst_is_short(&pool->destage->burst) && !kvp_destage_legs_seek(pool))))
 		return;
 	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND),
@@ -717,7 +718,7 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 static bool tail_is_wanted(struct kvp_pool *pool)
 {
 	return kvp_log_short(pool->log) ||
-	       (kvp_log_traits(&pool->vdevs)->keeps && many_intents(pool));
+	       (kvp_log_ops(&pool->vdevs)->keeps && many_intents(pool));
 }
 
 /*
@@ -775,7 +776,7 @@ static enum kvp_speed_burst burst_tells(const struct kvp_pool *pool, u32 taken)
 
 	if (!kvp_burst_is_short(&pool->destage->burst))
 		return taken >= FEW ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
-	if (!kvp_log_traits(&pool->vdevs)->paced)
+	if (!kvp_log_ops(&pool->vdevs)->paced)
 		return KVP_SPEED_BESIDE;
 	return taken >= min(dg->few_runs, FEW) ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
 }
@@ -1119,7 +1120,7 @@ static void idle_work(struct work_struct *work)
 	 * While there are writers, do not write the whole log of a cache home. If many versions
 	 * wait, destage writes them home at its pace. If few wait, they are renewed.
 	 */
-	if (kvp_log_traits(&pool->vdevs)->paced && !dg->error && !writers_are_quiet(pool) &&
+	if (kvp_log_ops(&pool->vdevs)->paced && !dg->error && !writers_are_quiet(pool) &&
 	    (!few_are_logged(pool) || renews(pool)))
 		kick(pool, false);
 	else if (kvp_log_counts(pool->log) || kvp_table_dirty(pool->table))

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The operations of a log, by its place: on the legs of vdevs with data, or on a cache.
+ *
+ * There is a table for each place, and for each order in which versions go home (core/order_ops.h).
+ * They are in kinds/log_on_legs.c and kinds/cachelog.c. Each vdev points to the table of a log that
+ * lies on it. A pool with a cache moves its log there and back while it runs, so code asks
+ * kvp_log_ops() anew each time. The log does not move while it holds a version.
+ */
+#ifndef KVP_LOG_OPS_H
+#define KVP_LOG_OPS_H
+
+#include "core/vdev.h"
+
+struct kvp_entry_io;
+struct kvp_log;
+struct kvp_log_memory;
+struct kvp_spilled_read;
+
+/**
+ * struct kvp_log_ops - how a log is used that lies on a vdev
+ * @word: what the status calls its place
+ * @read_us: kvp_recovery_work.read_us
+ * @memory: get what a pool needs that may have its log there. Return: 0 or -ENOMEM. May sleep.
+ *
+ * The place itself:
+ * @lost: true if all legs that had it are lost, so that it moves. Context: any.
+ * @refuge: where a log goes whose legs are lost, if an order wants it on @v. Context: any.
+ * @arrived: the log has moved here. Return: true if that ends the loss of its legs. Context:
+ *	log->lock is held.
+ *
+ * How an entry is built:
+ * @quick_data: blocks of data that an entry has at most if no caller waits for it. The caller that
+ *	sends a write may have to build it, and other writes wait meanwhile. So it is short, but not
+ *	where the space of headers counts.
+ * @most_joined: an entry may go together with the next one if it is shorter than that, in blocks
+ * @plan_intents: set what the entry takes as intents: @only_streams, @keeps, @over and @least_run.
+ *	Context: under build_lock and the lock of the buffer's lists.
+ * @has_room: set e->tight. Return: false if not even the first version in the buffer can be
+ *	appended, since the parity of older ones needs the room. Context: under build_lock.
+ * @count: count the blocks of an entry by cause. Context: log->lock is held.
+ *
+ * Its space:
+ * @most_apart: a recovery reads so many vdevs side by side at most
+ * @least_apart: if much is dirty, there may be as many intents behind the tail as if it read at
+ *	least so many vdevs: then the recovery takes long anyway
+ * @reserve: blocks that are kept for the parity of so many rows. Any context.
+ * @most_holes: how many discards may be pending. Any context.
+ * @may_stay: kvp_log_may_stay()
+ * @renew_kept: kvp_log_renew_kept()
+ * @may_renew: kvp_log_may_renew()
+ * @renews: kvp_log_renews()
+ *
+ * Versions without pages:
+ * @spill: kvp_spill()
+ * @read_spilled: kvp_spilled_read()
+ */
+struct kvp_log_ops {
+	bool keeps, paced;
+	const char *word;
+	u32 read_us;
+	int (*memory)(struct kvp_log *log, struct kvp_log_memory *m);
+
+	bool (*lost)(const struct kvp_vdevs *vdevs);
+	struct kvp_vdev *(*refuge)(struct kvp_vdevs *vdevs, struct kvp_vdev *v);
+	bool (*arrived)(struct kvp_vdevs *vdevs);
+
+	u32 quick_data, most_joined;
+	void (*plan_intents)(const struct kvp_log *log, struct kvp_entry_io *e);
+	bool (*has_room)(struct kvp_log *log, struct kvp_entry_io *e);
+	void (*count)(struct kvp_log *log, const struct kvp_entry_io *e);
+
+	u32 most_apart, least_apart;
+	u64 (*reserve)(const struct kvp_log *log, u32 rows);
+	u32 (*most_holes)(const struct kvp_log *log);
+	bool (*may_stay)(const struct kvp_log *log);
+	u64 (*renew_kept)(const struct kvp_log *log);
+	bool (*may_renew)(const struct kvp_log *log);
+	bool (*renews)(const struct kvp_log *log);
+
+	bool (*spill)(struct kvp_log *log);
+	struct kvp_spilled_read *(*read_spilled)(struct kvp_log *log, kvp_block_t block, u32 count,
+						 kvp_block_t *end);
+};
+
+#endif /* KVP_LOG_OPS_H */
