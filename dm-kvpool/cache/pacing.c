@@ -58,7 +58,12 @@ u32 kvp_pacing_room(const struct kvp_pool *pool)
 	return (u32)div64_u64(100 * (most - min(most, kvp_log_fullness(pool->log, most))), most);
 }
 
-/* kvp_pacing_stream() of a pool whose log is on a cache. */
+u64 kvp_pacing_in_use(const struct kvp_pool *pool, u64 *most)
+{
+	*most = kvp_log_limit_empty(pool->log);
+	return kvp_log_fullness(pool->log, *most);
+}
+
 bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask)
 {
 	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;

@@ -12,6 +12,7 @@
 
 #include "core/vdev.h"
 
+struct kvp_destage_ops;
 struct kvp_entry_io;
 struct kvp_log;
 struct kvp_log_memory;
@@ -51,12 +52,21 @@ struct kvp_spilled_read;
  * @may_renew: kvp_log_may_renew()
  * @renews: kvp_log_renews()
  *
+ * The pace of destage and of writers:
+ * @destage: how destage runs (work/destage_ops.h)
+ * @half: eighths of the window; a checkpoint is wanted if more is used, with all that is reserved
+ * @in_use: blocks of the log that are in use, or of the buffer if that limits writers; @most
+ *	receives the limit. Context: any.
+ * @in_use_for_streams: the same, for streams that go home by intent
+ * @joins_stream: true if a write of @blocks from @first on belongs to a stream that has gone on for
+ *	long enough to go home by intent. @ask: KVP_ASK_*. Call it once for each write. Context:
+ *	any.
+ *
  * Versions without pages:
  * @spill: kvp_spill()
  * @read_spilled: kvp_spilled_read()
  */
 struct kvp_log_ops {
-	bool keeps, paced;
 	const char *word;
 	u32 read_us;
 	int (*memory)(struct kvp_log *log, struct kvp_log_memory *m);
@@ -77,6 +87,12 @@ struct kvp_log_ops {
 	u64 (*renew_kept)(const struct kvp_log *log);
 	bool (*may_renew)(const struct kvp_log *log);
 	bool (*renews)(const struct kvp_log *log);
+
+	const struct kvp_destage_ops *destage;
+	u32 half;
+	u64 (*in_use)(const struct kvp_pool *pool, u64 *most);
+	u64 (*in_use_for_streams)(const struct kvp_pool *pool, u64 *most);
+	bool (*joins_stream)(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask);
 
 	bool (*spill)(struct kvp_log *log);
 	struct kvp_spilled_read *(*read_spilled)(struct kvp_log *log, kvp_block_t block, u32 count,

@@ -7,7 +7,6 @@
 #include "home/speed.h"
 #include "home/throttle.h"
 #include "log/log.h"
-#include "log/renew.h"
 #include "ram/wbuf.h"
 
 #define SLOWEST		16ull			/* blocks a second; writers are never slower */
@@ -18,15 +17,18 @@ void kvp_throttle_init(struct kvp_pool *pool)
 	kvp_runs_init(&pool->throttle->runs);
 }
 
-/* The blocks in use of the log or the buffer, the one that is fuller; @most receives its limit. */
 static u64 in_use(const struct kvp_pool *pool, u64 *most)
+{
+	return kvp_log_ops(&pool->vdevs)->in_use(pool, most);
+}
+
+u64 kvp_throttle_in_use(const struct kvp_pool *pool, u64 *most)
 {
 	u64 used, pages = kvp_wbuf_limit(pool->wbuf), logged = kvp_wbuf_nr_logged(pool->wbuf);
 
 	*most = kvp_log_limit_empty(pool->log);
-	used = kvp_log_fullness(pool->log, *most);
-	/* With the log on a cache, versions need no pages: they are spilled. */
-	if (kvp_log_ops(&pool->vdevs)->keeps || logged * *most <= used * pages)
+	used = kvp_log_taken(pool->log, *most);
+	if (logged * *most <= used * pages)
 		return used;
 	*most = pages;
 	return logged;
@@ -44,13 +46,24 @@ u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
 	return max(kvp_run_note(&pool->throttle->runs, kvp_block_nr(first), blocks, true), blocks);
 }
 
+/* A stream that is only buffered needs no more than records. */
+u64 kvp_throttle_in_use_for_streams(const struct kvp_pool *pool, u64 *most)
+{
+	u64 used = kvp_throttle_in_use(pool, most), empty = kvp_log_limit_empty(pool->log);
+
+	return *most == empty ? kvp_log_spent(pool->log, *most) : used;
+}
+
+bool kvp_throttle_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask)
+{
+	return kvp_throttle_is_slow(pool) &&
+	       kvp_throttle_run(pool, first, blocks) >= kvp_log_legs_cutoff(pool->log);
+}
+
 bool kvp_throttle_passes(const struct kvp_pool *pool)
 {
-	u64 most, used = in_use(pool, &most), empty = kvp_log_limit_empty(pool->log);
+	u64 most, used = kvp_log_ops(&pool->vdevs)->in_use_for_streams(pool, &most);
 
-	/* With the log on legs, a stream that is only buffered needs no more than records. */
-	if (!kvp_log_ops(&pool->vdevs)->keeps && most == empty)
-		used = kvp_log_spent(pool->log, most);
 	return kvp_log_takes_intents(pool->log) && used <= most - most / 32;
 }
 

@@ -4,8 +4,10 @@
  */
 #include "core/core.h"
 #include "core/log_ops.h"
+#include "home/throttle.h"
 #include "kinds/kinds.h"
 #include "log/log.h"
+#include "work/destage_ops.h"
 
 static int no_memory(struct kvp_log *log, struct kvp_log_memory *m)
 {
@@ -30,6 +32,11 @@ const struct kvp_log_ops kvp_legs_log_ops = {
 	.renew_kept = kvp_log_keeps_nothing,
 	.may_renew = kvp_log_never_renews,
 	.renews = kvp_log_never_renews,
+	.destage = &kvp_destage_soon,
+	.half = 4,
+	.in_use = kvp_throttle_in_use,
+	.in_use_for_streams = kvp_throttle_in_use_for_streams,
+	.joins_stream = kvp_throttle_joins_stream,
 	.spill = kvp_log_spills_nothing,
 	.read_spilled = kvp_log_has_all_pages,
 };
@@ -53,6 +60,11 @@ const struct kvp_log_ops kvp_legs_log_in_order_ops = {
 	.renew_kept = kvp_log_keeps_nothing,
 	.may_renew = kvp_log_never_renews,
 	.renews = kvp_log_never_renews,
+	.destage = &kvp_destage_soon,
+	.half = 5,	/* little of what is reserved is used */
+	.in_use = kvp_throttle_in_use,
+	.in_use_for_streams = kvp_throttle_in_use_for_streams,
+	.joins_stream = kvp_throttle_joins_stream,
 	.spill = kvp_log_spills_nothing,
 	.read_spilled = kvp_log_has_all_pages,
 };

@@ -45,7 +45,7 @@ bool kvp_log_of_cache_renews(const struct kvp_log *log)
 			      kvp_wbuf_live(log->wbuf));
 }
 
-u64 kvp_log_of_cache_fullness(const struct kvp_log *log, u64 most)
+u64 kvp_log_fullness(const struct kvp_log *log, u64 most)
 {
 	if (!kvp_log_renews(log))
 		return kvp_log_taken(log, most);

@@ -18,9 +18,6 @@
 #include "format/format.h"
 #include "log/log.h"
 
-/** kvp_log_of_cache_fullness() - kvp_log_fullness() of a log on a cache. Context: any. */
-u64 kvp_log_of_cache_fullness(const struct kvp_log *log, u64 most);
-
 /**
  * kvp_log_renews() - true if renewal makes space in the log, and destage need not
  *
@@ -51,11 +48,7 @@ bool kvp_log_streams_pass(const struct kvp_log *log);
  *
  * Return: blocks, of @most, which is kvp_log_limit_empty(). Any context.
  */
-static inline u64 kvp_log_fullness(const struct kvp_log *log, u64 most)
-{
-	return kvp_log_ops(log->vdevs)->keeps ? kvp_log_of_cache_fullness(log, most) :
-					      kvp_log_taken(log, most);
-}
+u64 kvp_log_fullness(const struct kvp_log *log, u64 most);
 
 /**
  * kvp_log_clean_limit() - a clean block may enter the log while no more blocks than this are in use

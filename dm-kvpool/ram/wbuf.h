@@ -93,8 +93,8 @@ enum kvp_version_state {
  *	must never go home; by the bucket's lock
  * @zero: all zeros, recorded like a discard; the page stays for readers
  * @restored: a recovery has left it in the log, and it may be home already
- * @stream: of a write that should go home by intent, not to a cache (kvp_pacing_stream()); by the
- *	bucket's lock
+ * @stream: of a write that should go home by intent, not to a cache (kvp_log_ops.joins_stream); by
+ *	the bucket's lock
  * @renewed: no user wrote it: it has the contents of an older version (kvp_wbuf_renew()); by the
  *	bucket's lock
  * @reserved: in a parity1: log space is kept for its row's parity; by log->lock

@@ -4,7 +4,6 @@
 #include <linux/ktime.h>
 
 #include "core/core.h"
-#include "core/log_ops.h"
 #include "home/throttle.h"
 #include "log/log.h"
 #include "target/paced.h"
@@ -23,12 +22,6 @@ static bool is_stream(struct bio *bio)
 	struct kvp_bio *k = dm_per_bio_data(bio, sizeof(*k));
 
 	return k->stream;
-}
-
-bool kvp_paced_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
-{
-	return !kvp_log_ops(&pool->vdevs)->keeps && kvp_throttle_is_slow(pool) &&
-	       kvp_throttle_run(pool, first, blocks) >= kvp_log_legs_cutoff(pool->log);
 }
 
 /*

@@ -20,14 +20,6 @@ struct work_struct;
  */
 bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio);
 
-/**
- * kvp_paced_stream() - true if a write belongs to a stream, with the log on legs
- *
- * Call it once for each write. It looks only while writers are slowed down, since the answer does
- * not matter otherwise. kvp_pacing_stream() is the same for a cache. Context: any.
- */
-bool kvp_paced_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks);
-
 /** kvp_paced_init() - call it before the first bio */
 void kvp_paced_init(struct kvp_requests *r);
 

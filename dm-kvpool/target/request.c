@@ -39,10 +39,10 @@
 
 #include "cache/admission.h"
 #include "cache/client.h"
-#include "cache/pacing.h"
 #include "cache/scache.h"
 #include "core/core.h"
 #include "core/latency.h"
+#include "core/log_ops.h"
 #include "core/stats.h"
 #include "home/heal.h"
 #include "home/missing.h"
@@ -342,6 +342,12 @@ static int wait_for_space(struct kvp_requests *r, struct bio *bio, u32 count, st
 	return DM_MAPIO_SUBMITTED;
 }
 
+static bool joins_stream(struct kvp_pool *pool, struct bio *bio)
+{
+	return kvp_log_ops(&pool->vdevs)->joins_stream(pool, first_block(bio), block_count(bio),
+						       asks_write(bio));
+}
+
 /* Write, step 1. The bio fails, or goes on. */
 static int map_write(struct kvp_requests *r, struct bio *bio)
 {
@@ -352,8 +358,7 @@ static int map_write(struct kvp_requests *r, struct bio *bio)
 	if (kvp_pool_readonly(pool) || must_fail(pool))
 		return DM_MAPIO_KILL;
 	this_cpu_add(pool->stats->write_blocks, count);
-	data_of(bio)->stream = kvp_pacing_stream(pool, first_block(bio), count, asks_write(bio)) ||
-			       kvp_paced_stream(pool, first_block(bio), count);
+	data_of(bio)->stream = joins_stream(pool, bio);
 	if (kvp_paced_keep(r, bio))
 		return DM_MAPIO_SUBMITTED;
 	/* No write overtakes one that waits already. */

@@ -10,8 +10,9 @@
 #include "log/log.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
-#include "work/destage.h"
 #include "work/burst.h"
+#include "work/destage.h"
+#include "work/destage_ops.h"
 
 /* us: how long destage keeps its processor while others want it; more as the log fills up */
 #define SPELL_LEAST	250u
@@ -107,6 +108,21 @@ void kvp_burst_init(struct kvp_burst *b, struct kvp_pool *pool)
 	b->spell.napped = kvp_speed_naps(pool);
 }
 
+bool kvp_burst_yields(struct kvp_pool *pool, bool busy)
+{
+	return busy && !is_awaited_now(pool);
+}
+
+u64 kvp_burst_rest_for(const struct kvp_pool *pool, u64 ns)
+{
+	return kvp_yield_rest(ns, others(pool), MOST_REST);
+}
+
+u64 kvp_burst_no_rest(const struct kvp_pool *pool, u64 ns)
+{
+	return 0;
+}
+
 void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home)
 {
 	struct kvp_pool *pool = b->pool;
@@ -116,8 +132,7 @@ void kvp_burst_begin(struct kvp_burst *b, struct kvp_home *home)
 	/* Look at the host each time, so that the next look knows what is new. */
 	busy = kvp_host_busy(pool, &b->host, KVP_HOST_QUIET_MS);
 	b->napped = *b->spell.napped;
-	b->brief = kvp_log_ops(&pool->vdevs)->paced ?
-		   kvp_destage_holds_up_renewals(pool, busy) : busy && !is_awaited_now(pool);
+	b->brief = kvp_log_ops(&pool->vdevs)->destage->is_brief(pool, busy);
 }
 
 void kvp_burst_end(struct kvp_burst *b, u64 ns)
@@ -125,8 +140,7 @@ void kvp_burst_end(struct kvp_burst *b, u64 ns)
 	u64 napped = *b->spell.napped - b->napped;
 
 	kvp_table_gives_way(b->pool->table, NULL);
-	b->rest = b->brief && !kvp_log_ops(&b->pool->vdevs)->paced ?
-		  kvp_yield_rest(ns, others(b->pool), MOST_REST) : 0;
+	b->rest = b->brief ? kvp_log_ops(&b->pool->vdevs)->destage->rest(b->pool, ns) : 0;
 	/* In a nap the host had the legs, too. */
 	b->rest -= min(b->rest, napped);
 }

@@ -55,6 +55,14 @@ static inline bool kvp_burst_is_short(const struct kvp_burst *b)
 	return b->brief;
 }
 
+/*
+ * Operations of destage (work/destage_ops.h). From legs, a burst yields to a host that has
+ * requests, and a rest follows. From a cache none does: destage has its pace.
+ */
+bool kvp_burst_yields(struct kvp_pool *pool, bool busy);
+u64 kvp_burst_rest_for(const struct kvp_pool *pool, u64 ns);
+u64 kvp_burst_no_rest(const struct kvp_pool *pool, u64 ns);
+
 /** kvp_burst_end() - the burst has ended, after @ns nanoseconds without naps */
 void kvp_burst_end(struct kvp_burst *b, u64 ns);
 

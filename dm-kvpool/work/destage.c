@@ -48,6 +48,7 @@
 #include "table/table.h"
 #include "work/burst.h"
 #include "work/destage.h"
+#include "work/destage_ops.h"
 #include "work/elevator.h"
 #include "work/renew.h"
 #include "work/trim.h"
@@ -86,13 +87,12 @@ static bool log_half_full(struct kvp_pool *pool)
 
 	/* Space that is reserved for parity cannot be used otherwise. */
 	used += kvp_log_reserved(pool->log);
-	/*
-	 * Normally little of the reserved space is used. On a cache it is, until a checkpoint:
-	 * records that are not needed any more fill it.
-	 */
-	if (kvp_log_reserves(pool->log) && !kvp_log_ops(&pool->vdevs)->keeps)
-		return used > window / 8 * 5;
-	return used > window / 2;
+	return used > window / 8 * kvp_log_ops(&pool->vdevs)->half;
+}
+
+static const struct kvp_destage_ops *ops(const struct kvp_pool *pool)
+{
+	return kvp_log_ops(&pool->vdevs)->destage;
 }
 
 /* True if too few versions wait for a round. */
@@ -107,8 +107,8 @@ static bool few_are_logged(struct kvp_pool *pool)
  */
 static bool many_intents(struct kvp_pool *pool)
 {
-	bool many = kvp_log_ops(&pool->vdevs)->keeps && !few_are_logged(pool);
-	u64 most = many ? KVP_MOST_INTENTS : kvp_log_most_intents(pool->log);
+	u64 most = few_are_logged(pool) ? kvp_log_most_intents(pool->log) :
+					  kvp_log_many_intents(pool->log);
 
 	return kvp_log_intents_since(pool->log) > most;
 }
@@ -132,10 +132,11 @@ static bool may_renew(const struct kvp_pool *pool)
 }
 
 /*
- * With the log on a cache, renewals make its space, and cannot run during a burst. So bursts are
- * short while the host writes, and when so much is dirty that writers are slowed down.
+ * Renewals make the space of a cache's log, and cannot run during a burst. A burst that lasts as
+ * long as the disks like would fill the log meanwhile. So bursts are short while the host writes,
+ * and when so much is dirty that writers are slowed down.
  */
-bool kvp_destage_holds_up_renewals(const struct kvp_pool *pool, bool busy)
+static bool holds_up_renewals(struct kvp_pool *pool, bool busy)
 {
 	return may_renew(pool) && (busy || kvp_log_streams_pass(pool->log)) &&
 	       !pool->destage->hurries;
@@ -150,8 +151,18 @@ static bool checkpoint_wanted(struct kvp_pool *pool)
 	    kvp_log_again_stuck(pool->log) ||
 	    (kvp_log_is_full(pool->log) && !may_renew(pool)))
 		return true;
-	return !kvp_log_ops(&pool->vdevs)->paced &&
-	       (log_half_full(pool) || kvp_table_half_dirty(pool->table));
+	return ops(pool)->all_must_go(pool);
+}
+
+static bool log_or_table_half_full(struct kvp_pool *pool)
+{
+	return log_half_full(pool) || kvp_table_half_dirty(pool->table);
+}
+
+/* From a cache, such a log or table only speeds destage up. */
+static bool not_all(struct kvp_pool *pool)
+{
+	return false;
 }
 
 static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
@@ -185,9 +196,7 @@ bool kvp_destage_tail_waits(struct kvp_pool *pool)
  */
 static bool few_hold_the_tail(struct kvp_pool *pool)
 {
-	return kvp_log_ops(&pool->vdevs)->keeps && few_are_logged(pool) &&
-	       kvp_wbuf_nr_logged(pool->wbuf) &&
-	       log_half_full(pool);
+	return few_are_logged(pool) && kvp_wbuf_nr_logged(pool->wbuf) && log_half_full(pool);
 }
 
 /* True if the buffer is full of durable versions that have pages. */
@@ -214,22 +223,30 @@ static bool spilling_is_not_enough(struct kvp_pool *pool)
 	return full_of_pages(pool) && (!renews(pool) || kvp_wbuf_spill_failed(pool->wbuf));
 }
 
-/* True if destage must run as fast as possible, whatever other work there is. */
-static bool destage_pressed(struct kvp_pool *pool)
+static bool quarter_is_logged(struct kvp_pool *pool)
 {
-	struct kvp_wbuf *w = pool->wbuf;
+	return kvp_wbuf_nr_logged(pool->wbuf) > kvp_wbuf_limit(pool->wbuf) / 4;
+}
+
+static bool pace_is_too_slow(struct kvp_pool *pool)
+{
 	struct kvp_log_mark mark;
 
-	/* The number of pending discards is limited, and a discard beyond the limit waits. */
-	if (checkpoint_wanted(pool) ||
-	    kvp_wbuf_nr_holes(w) > min(MANY_HOLES, kvp_wbuf_most_holes(w) / 2))
-		return true;
-	if (!kvp_log_ops(&pool->vdevs)->paced)
-		return kvp_wbuf_nr_logged(w) > kvp_wbuf_limit(w) / 4;
 	if (kvp_table_half_dirty(pool->table) || spilling_is_not_enough(pool))
 		return true;
 	return !renews(pool) && (kvp_log_short(pool->log) || tail_is_worth_it(pool, &mark) ||
 					 few_hold_the_tail(pool));
+}
+
+/* True if destage must run as fast as possible, whatever other work there is. */
+static bool destage_pressed(struct kvp_pool *pool)
+{
+	struct kvp_wbuf *w = pool->wbuf;
+
+	/* The number of pending discards is limited, and a discard beyond the limit waits. */
+	return checkpoint_wanted(pool) ||
+	       kvp_wbuf_nr_holes(w) > min(MANY_HOLES, kvp_wbuf_most_holes(w) / 2) ||
+	       ops(pool)->is_pressed(pool);
 }
 
 /* True if renewals make space in the log now, or a checkpoint after them does. */
@@ -254,26 +271,31 @@ static bool writers_are_quiet(struct kvp_pool *pool)
 	return time_after(jiffies, READ_ONCE(dg->seq_at) + idle_jiffies(pool));
 }
 
+static unsigned long until_pressed(struct kvp_pool *pool)
+{
+	return NEVER;
+}
+
+static unsigned long until_next(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = pool->destage;
+	unsigned long at = READ_ONCE(dg->next), yield = READ_ONCE(dg->yield), now = jiffies;
+	bool quiet = writers_are_quiet(pool);
+
+	if (few_are_logged(pool))
+		return NEVER;
+	if (!kvp_throttle_any_waits(pool->throttle) && time_after(yield, at))
+		at = yield;
+	return quiet || !time_after(at, now) ? 0 : at - now;
+}
+
 /*
  * Jiffies until the next round; 0: now; NEVER: no round is planned, and versions that are too few
  * for a round wait for the idle timer.
  */
 static unsigned long round_delay(struct kvp_pool *pool)
 {
-	struct kvp_destage *dg = pool->destage;
-	unsigned long at = READ_ONCE(dg->next), yield = READ_ONCE(dg->yield), now = jiffies;
-	bool quiet;
-
-	if (destage_pressed(pool))
-		return 0;
-	if (!kvp_log_ops(&pool->vdevs)->paced)
-		return NEVER;
-	quiet = writers_are_quiet(pool);
-	if (few_are_logged(pool))
-		return NEVER;
-	if (!kvp_throttle_any_waits(pool->throttle) && time_after(yield, at))
-		at = yield;
-	return quiet || !time_after(at, now) ? 0 : at - now;
+	return destage_pressed(pool) ? 0 : ops(pool)->delay(pool);
 }
 
 /* Jiffies until the next round or renewal, or until versions must be spilled. */
@@ -288,6 +310,19 @@ static bool destage_wanted(struct kvp_pool *pool)
 }
 
 /* --- a round ------------------------------------------------------------------- */
+
+static u32 all_of_round(struct kvp_pool *pool, u32 n)
+{
+	return n;
+}
+
+static u32 round_at_pace(struct kvp_pool *pool, u32 n)
+{
+	if (checkpoint_wanted(pool))
+		return n;
+	return pool->destage->yields ? MIN_ROUND :
+				       clamp_t(u64, kvp_pacing_wants(pool), MIN_ROUND, n);
+}
 
 /*
  * How many versions a round takes: fewer at a slow pace, and fewer if the log is small and a writer
@@ -306,9 +341,7 @@ static u32 round_versions(struct kvp_pool *pool)
 	if (pool->destage->elevator.nr && !cache)
 		return MAX_ROUND;
 
-	if (kvp_log_ops(&pool->vdevs)->paced && !checkpoint_wanted(pool))
-		n = pool->destage->yields ? MIN_ROUND :
-		    clamp_t(u64, kvp_pacing_destage(pool), MIN_ROUND, n);
+	n = ops(pool)->round(pool, n);
 	/* The tail moves between rounds. Where a round is quick, it moves evenly that way. */
 	if (!cache && !kvp_destage_legs_seek(pool))
 		n = min_t(u64, max(kvp_log_window(pool->vdevs.log_vdev->g) / EVEN, MIN_ROUND), n);
@@ -421,20 +454,30 @@ bool kvp_destage_legs_seek(const struct kvp_pool *pool)
 	return false;
 }
 
+/* Disks that seek, and short bursts, take versions by address. */
+static bool by_address(const struct kvp_pool *pool)
+{
+	return !pool->destage->elevator.nr &&
+	       (kvp_burst_is_short(&pool->destage->burst) || kvp_destage_legs_seek(pool));
+}
+
+/* From a cache, versions go home by address once they are spilled. */
+static bool once_spilled(const struct kvp_pool *pool)
+{
+	return false;
+}
+
 /*
- * With the log on legs, disks that seek and short bursts take versions by address, too. Give some
- * of the oldest versions to the elevator, so few at a time that the tail moves often. All go there
- * while it has some that are kept back: younger ones pass those only there. Without parity, so do
- * discards.
+ * Give some of the oldest versions to the elevator, so few at a time that the tail moves often. All
+ * go there while it has some that are kept back: younger ones pass those only there. Without
+ * parity, so do discards.
  */
 static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 {
 	/* Counted in versions: with a parity1 each needs several blocks of the log. */
 	u64 most = kvp_log_limit_empty(pool->log) / PASSED_ON;
 
-	if (!pool->destage->kept &&
-	    (kvp_log_ops(&pool->vdevs)->keeps || pool->destage->elevator.nr ||
-	     (!kvp_burst_is_short(&pool->destage->burst) && !kvp_destage_legs_seek(pool))))
+	if (!pool->destage->kept && !ops(pool)->takes_by_address(pool))
 		return;
 	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND),
 			 pool->destage->kept && !kvp_home_has_rows(pool));
@@ -711,14 +754,16 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	kvp_log_floor(pool->log, mark);
 }
 
-/*
- * True if a writer waits for space in the log, or if a stream past a cache will soon need the space
- * of old intents.
- */
-static bool tail_is_wanted(struct kvp_pool *pool)
+/* True if a writer waits for space in the log. */
+static bool writer_waits(struct kvp_pool *pool)
 {
-	return kvp_log_short(pool->log) ||
-	       (kvp_log_ops(&pool->vdevs)->keeps && many_intents(pool));
+	return kvp_log_short(pool->log);
+}
+
+/* The same, or a stream past a cache will soon need the space of old intents. */
+static bool writer_or_stream_waits(struct kvp_pool *pool)
+{
+	return kvp_log_short(pool->log) || many_intents(pool);
 }
 
 /*
@@ -732,7 +777,7 @@ static int checkpoint_between(struct kvp_pool *pool, kvp_lsn_t limit)
 
 	if (tail_is_worth_it(pool, &mark))
 		return kvp_checkpoint(pool, &mark);
-	if (tail_is_wanted(pool) && kvp_log_home_mark(pool->log, limit, &mark))
+	if (ops(pool)->wants_tail(pool) && kvp_log_home_mark(pool->log, limit, &mark))
 		return kvp_checkpoint(pool, &mark);
 	return kvp_table_half_dirty(pool->table) ? kvp_checkpoint(pool, NULL) : 0;
 }
@@ -744,41 +789,58 @@ static int checkpoint_between(struct kvp_pool *pool, kvp_lsn_t limit)
  */
 static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
 {
-	u32 left = kvp_pacing_left(pool);
+	u32 left = kvp_pacing_room(pool);
 
 	return min_t(unsigned long, took * min(1 + 2 * left, YIELD), 10 * HZ);
 }
 
-/* Set the time of the next round, after a round of @taken versions that began at @start. */
-static void set_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
+static void no_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
 {
-	u64 intents = kvp_log_intent_blocks(pool->log), rate = kvp_pacing_destage(pool);
+}
+
+static void set_next(struct kvp_pool *pool, u32 taken, unsigned long start)
+{
 	struct kvp_destage *dg = pool->destage;
 	unsigned long took = jiffies - start, next = start;
+	u64 rate = kvp_pacing_wants(pool);
 
 	if (!taken)
 		next = jiffies + HZ / 4;	/* no version could be taken: try again later */
 	else if (rate && rate < kvp_speed_full(pool))
 		next += min_t(u64, div64_u64((u64)taken * HZ, rate), 60 * HZ);
 	WRITE_ONCE(dg->next, next);
-	dg->yields = intents != dg->intents;
 	WRITE_ONCE(dg->yield, dg->yields ? jiffies + yield_for(pool, took) : jiffies);
-	dg->intents = intents;
 }
 
-/*
- * What the burst shows of the legs' speed. With the log on a cache, a short burst uses the legs as
- * much as any other.
- */
+/* Note whether streams went home by intent meanwhile, and set the time of the next round. */
+static void end_round(struct kvp_pool *pool, u32 taken, unsigned long start)
+{
+	u64 intents = kvp_log_intent_blocks(pool->log);
+	struct kvp_destage *dg = pool->destage;
+
+	dg->yields = intents != dg->intents;
+	dg->intents = intents;
+	ops(pool)->set_pace(pool, taken, start);
+}
+
+/* A short burst shares the legs with the host. */
+static enum kvp_speed_burst tells_speed_beside(const struct kvp_pool *pool, u32 taken)
+{
+	return KVP_SPEED_BESIDE;
+}
+
+/* With the log on a cache, a short burst uses the legs as much as any other. */
+static enum kvp_speed_burst tells_full_speed(const struct kvp_pool *pool, u32 taken)
+{
+	return taken >= min(pool->destage->few_runs, FEW) ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
+}
+
+/* What the burst shows of the legs' speed. */
 static enum kvp_speed_burst burst_tells(const struct kvp_pool *pool, u32 taken)
 {
-	const struct kvp_destage *dg = pool->destage;
-
-	if (!kvp_burst_is_short(&pool->destage->burst))
-		return taken >= FEW ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
-	if (!kvp_log_ops(&pool->vdevs)->paced)
-		return KVP_SPEED_BESIDE;
-	return taken >= min(dg->few_runs, FEW) ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
+	if (kvp_burst_is_short(&pool->destage->burst))
+		return ops(pool)->brief_tells(pool, taken);
+	return taken >= FEW ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
 }
 
 /*
@@ -804,7 +866,7 @@ static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool 
 	ns = kvp_speed_clock(pool) - ns;
 	kvp_speed_note(pool, taken, ns, burst_tells(pool, taken));
 	kvp_burst_end(&pool->destage->burst, ns);
-	set_pace(pool, taken, start);
+	end_round(pool, taken, start);
 	*more = taken && !only_kept(pool->destage) &&
 		(all || (!round_delay(pool) && !renewal_wanted(pool)));
 	return ret;
@@ -1111,21 +1173,59 @@ static void kick(struct kvp_pool *pool, bool now)
 }
 
 /* Write everything home from time to time, so that the log is short when the power goes. */
+static void all_goes_home(struct kvp_pool *pool)
+{
+	if (kvp_log_counts(pool->log) || kvp_table_dirty(pool->table))
+		kick(pool, true);
+}
+
+/*
+ * While there are writers, do not write the whole log of a cache home. If many versions wait,
+ * destage writes them home at its pace. If few wait, they are renewed.
+ */
+static void all_goes_home_if_quiet(struct kvp_pool *pool)
+{
+	if (!pool->destage->error && !writers_are_quiet(pool) &&
+	    (!few_are_logged(pool) || renews(pool)))
+		kick(pool, false);
+	else
+		all_goes_home(pool);
+}
+
 static void idle_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(to_delayed_work(work), struct kvp_destage, idle_work);
-	struct kvp_pool *pool = dg->pool;
 
-	/*
-	 * While there are writers, do not write the whole log of a cache home. If many versions
-	 * wait, destage writes them home at its pace. If few wait, they are renewed.
-	 */
-	if (kvp_log_ops(&pool->vdevs)->paced && !dg->error && !writers_are_quiet(pool) &&
-	    (!few_are_logged(pool) || renews(pool)))
-		kick(pool, false);
-	else if (kvp_log_counts(pool->log) || kvp_table_dirty(pool->table))
-		kick(pool, true);
+	ops(dg->pool)->idle(dg->pool);
 }
+
+const struct kvp_destage_ops kvp_destage_soon = {
+	.all_must_go = log_or_table_half_full,
+	.is_pressed = quarter_is_logged,
+	.delay = until_pressed,
+	.round = all_of_round,
+	.takes_by_address = by_address,
+	.wants_tail = writer_waits,
+	.set_pace = no_pace,
+	.idle = all_goes_home,
+	.is_brief = kvp_burst_yields,
+	.brief_tells = tells_speed_beside,
+	.rest = kvp_burst_rest_for,
+};
+
+const struct kvp_destage_ops kvp_destage_at_a_pace = {
+	.all_must_go = not_all,
+	.is_pressed = pace_is_too_slow,
+	.delay = until_next,
+	.round = round_at_pace,
+	.takes_by_address = once_spilled,
+	.wants_tail = writer_or_stream_waits,
+	.set_pace = set_next,
+	.idle = all_goes_home_if_quiet,
+	.is_brief = holds_up_renewals,
+	.brief_tells = tells_full_speed,
+	.rest = kvp_burst_no_rest,
+};
 
 static void pace_work(struct work_struct *work)
 {

@@ -213,16 +213,6 @@ void kvp_destage_drop_passed(struct kvp_pool *pool);
 bool kvp_destage_legs_seek(const struct kvp_pool *pool);
 
 /**
- * kvp_destage_holds_up_renewals() - true if renewals, which make the space of a cache's log, wait
- * for the end of this burst
- * @busy: the host writes
- *
- * A burst that lasts as long as the disks like would fill the log meanwhile. Without a host, they
- * wait only if so much is dirty that writers are slowed down. Context: the destage worker.
- */
-bool kvp_destage_holds_up_renewals(const struct kvp_pool *pool, bool busy);
-
-/**
  * kvp_destage_tail_waits() - true if more than half of the log is used, and a checkpoint would free
  * enough of it
  *

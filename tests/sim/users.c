@@ -668,7 +668,9 @@ static bool whole_stripes_may_bypass(struct host *h, u64 block)
 
 int host_write(struct host *h, u64 block, u32 count, bool fua)
 {
-	bool stream = kvp_pacing_stream(h->pool, block, count, 0);
+	/* With the log on legs, the run in the buffer decides. */
+	bool stream = kvp_is_cache(READ_ONCE(h->pool->vdevs.log_vdev)->g) &&
+		      kvp_pacing_joins_stream(h->pool, block, count, 0);
 	u64 mark = 0;
 	u32 i;
 

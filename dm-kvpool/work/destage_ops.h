@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How destage runs, by the place of the log (kvp_log_ops.destage). From legs all goes home soon,
+ * and destage yields to the host (burst.h). From a cache it goes home at a pace (cache/pacing.h),
+ * since renewals can make space, too. Both tables are in destage.c.
+ */
+#ifndef KVP_DESTAGE_OPS_H
+#define KVP_DESTAGE_OPS_H
+
+#include <linux/types.h>
+
+#include "home/speed.h"
+
+struct kvp_pool;
+
+/**
+ * struct kvp_destage_ops - how destage runs; for its worker, and for code that starts it
+ *
+ * @all_must_go: true if so much of the log or the table is used that everything must go home
+ * @is_pressed: true if destage must run as fast as possible, though not everything must go home
+ * @delay: jiffies until the next round, if it is not pressed; as round_delay()
+ * @round: how many versions the next round takes, of at most @n
+ * @takes_by_address: true if versions that have pages go to the elevator, too
+ * @wants_tail: true if the space that a round has freed is needed at once
+ * @set_pace: a round of @taken versions, which began at @start, has ended: when the next one begins
+ * @idle: nothing was written home for a while
+ *
+ * Bursts:
+ * @is_brief: true if this burst is short. @busy: the host has requests.
+ * @brief_tells: what a short burst of @taken versions shows of the legs' speed
+ * @rest: ns to rest after a short burst that took @ns
+ */
+struct kvp_destage_ops {
+	bool (*all_must_go)(struct kvp_pool *pool);
+	bool (*is_pressed)(struct kvp_pool *pool);
+	unsigned long (*delay)(struct kvp_pool *pool);
+	u32 (*round)(struct kvp_pool *pool, u32 n);
+	bool (*takes_by_address)(const struct kvp_pool *pool);
+	bool (*wants_tail)(struct kvp_pool *pool);
+	void (*set_pace)(struct kvp_pool *pool, u32 taken, unsigned long start);
+	void (*idle)(struct kvp_pool *pool);
+
+	bool (*is_brief)(struct kvp_pool *pool, bool busy);
+	enum kvp_speed_burst (*brief_tells)(const struct kvp_pool *pool, u32 taken);
+	u64 (*rest)(const struct kvp_pool *pool, u64 ns);
+};
+
+extern const struct kvp_destage_ops kvp_destage_soon;
+extern const struct kvp_destage_ops kvp_destage_at_a_pace;
+
+#endif /* KVP_DESTAGE_OPS_H */
