@@ -332,11 +332,11 @@ static kvp_lsn_t most_written(const struct kvp_pool *pool)
 static kvp_lsn_t may_be_torn(const struct kvp_pool *pool, kvp_lsn_t head)
 {
 	u32 kept = kvp_log_kept(pool->vdevs.log_vdev->g);
+	u64 chain = kvp_log_window(pool->vdevs.log_vdev->g) * pool->vdevs.most_reserved;
 	kvp_lsn_t most = most_written(pool), in_flight;
 
-	in_flight = kvp_lsn_add(head, KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept));
-	return kvp_lsn_last(head, kvp_log_reserves(pool->log) ? most :
-				  kvp_lsn_first(most, in_flight));
+	in_flight = kvp_lsn_add(head, KVP_ENTRIES * (KVP_MAX_ENTRY_BLOCKS + 32 + kept) + chain);
+	return kvp_lsn_last(head, kvp_lsn_first(most, in_flight));
 }
 
 /* Find up to where the log, or the ring, may have written to @v, and up to where it is torn. */

@@ -39,7 +39,10 @@ u64 kvp_pacing_wants(struct kvp_pool *pool);
 /** kvp_pacing_room() - per cent of the limit of buffered blocks that are left. Any context. */
 u32 kvp_pacing_room(const struct kvp_pool *pool);
 
-/* kvp_log_ops.in_use of a log on a cache: versions need no pages, as they are spilled. */
+/**
+ * kvp_pacing_in_use() - kvp_log_ops.in_use of a log on a cache: versions need no pages, as they are
+ * spilled
+ */
 u64 kvp_pacing_in_use(const struct kvp_pool *pool, u64 *most);
 
 /**

@@ -33,7 +33,6 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 		v->index = i;
 		v->g = &sb->vdevs[i];
 		v->ops = ops_of(v->g);
-		v->homes = v->ops->homes;
 		v->legs = &legs[v->g->first_leg];
 		v->nr_legs = v->g->leg_count;
 		v->seed = kvp_sum_seed(sb->nonce, i);

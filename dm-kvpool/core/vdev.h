@@ -37,7 +37,6 @@ typedef const struct kvp_vdev_ops *(*kvp_vdev_ops_of_t)(const struct kvp_geometr
  * @legs: @nr_legs of the pool's legs; a kvp_place names one of these
  * @seed: for the sums of its table pages and its parity
  * @first_root: its first one among the table's roots
- * @homes: blocks of the pool live on it, as its operations say
  * @log: the operations of a log on it (core/log_ops.h)
  * @homing: batches of whole stripes, under intents, that are being written home (R7)
  * @unflushed: such stripes were written since the loss of a leg was recorded last
@@ -52,7 +51,6 @@ struct kvp_vdev {
 	u32 nr_legs;
 	u32 seed;
 	u32 first_root;
-	bool homes;
 	const struct kvp_log_ops *log;
 	atomic_t homing;
 	bool unflushed;

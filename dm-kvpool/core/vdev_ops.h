@@ -31,8 +31,6 @@ struct page;
  * struct kvp_vdev_ops - a kind of vdev
  *
  * The pool's map of its vdevs:
- * @homes: blocks of the pool live on the vdev. If not, all of its legs are for the log, or for
- *	clean blocks.
  * @join: note in the vdevs what the vdev brings: homes and their order, or a cache. Return: how
  *	many roots of the table belong to the vdev. Context: process; before the pool runs, or while
  *	it is quiesced.
@@ -42,6 +40,8 @@ struct page;
  * @needed: kvp_vdev_needed()
  * @survives: how many of the legs in use the vdev can lose before acknowledged blocks are lost;
  *	KVP_MAX_LEGS: it holds no such blocks. Context: any.
+ *
+ * @is_lost: true if all that it holds is lost, and the pool goes on without it. Context: any.
  *
  * Blocks at home. @block counts in the vdev for @choose, @only_leg and @may_be_direct, and in the
  * pool elsewhere:
@@ -54,6 +54,7 @@ struct page;
  * @take: move a version to @rows, if the vdev writes home by rows. Context: any.
  * @discard: discard the vdev's part of a discard, from *@own to before @end. Versions from @behind
  *	on are newer and stay. See kvp_home_discard().
+ * @needs_flush: true if blocks on @leg may have been written without FUA. Context: any.
  * @gap: the longest gap, in blocks, that may be written along between two blocks; 0: none.
  *	Context: any.
  *
@@ -109,12 +110,12 @@ struct page;
  * @each_row: resolve all rows that the log names; call @fn whenever some have gathered
  */
 struct kvp_vdev_ops {
-	bool homes;
 	u32 (*join)(struct kvp_vdevs *vdevs, const struct kvp_vdev *v);
 	u32 (*row_legs)(const struct kvp_vdev *v);
 
 	u32 (*needed)(const struct kvp_vdev *v);
 	u32 (*survives)(const struct kvp_vdev *v);
+	bool (*is_lost)(const struct kvp_vdev *v);
 
 	struct kvp_leg *(*choose)(const struct kvp_vdev *v, kvp_vblock_t block);
 	const struct kvp_leg *(*only_leg)(const struct kvp_vdev *v, kvp_vblock_t block);
@@ -125,6 +126,7 @@ struct kvp_vdev_ops {
 	void (*take)(struct kvp_version *d, struct list_head *rows);
 	int (*discard)(struct kvp_home *h, struct kvp_vdev *v, kvp_vblock_t *own, kvp_vblock_t end,
 		       struct kvp_log_at behind, u32 *leaves);
+	bool (*needs_flush)(const struct kvp_leg *leg);
 	u32 (*gap)(const struct kvp_vdev *v);
 
 	const struct kvp_log_ops *(*log)(const struct kvp_vdevs *vdevs);

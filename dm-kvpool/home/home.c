@@ -2,6 +2,7 @@
 #include <linux/list_sort.h>
 
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "core/vdev_ops.h"
 #include "home/coalesce.h"
 #include "home/home.h"
@@ -44,14 +45,6 @@ struct kvp_home {
 	struct kvp_range ranges[MAX_LOCKED];	/* those of @locked, then those that are planned */
 };
 
-static bool alloc_rows(struct kvp_home *h, bool whole)
-{
-	if (!kvp_home_has_rows(h->pool))
-		return true;
-	h->rows = kvp_row_home_alloc(h->pool, whole);
-	return h->rows;
-}
-
 struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 {
 	struct kvp_home *h = kvzalloc(sizeof(*h), GFP_KERNEL);
@@ -65,7 +58,7 @@ struct kvp_home *kvp_home_alloc(struct kvp_pool *pool, bool whole)
 	INIT_LIST_HEAD(&h->dead);
 	for (i = 0; i < MAX_LOCKED; i++)
 		INIT_LIST_HEAD(&h->locked[i].versions);
-	good = alloc_rows(h, whole);
+	good = pool->vdevs.order->alloc_rows(pool, whole, &h->rows);
 	h->batch = kvp_batch_alloc(&pool->vdevs);
 	if (!whole)
 		h->coalesce = kvp_coalesce_alloc(pool);

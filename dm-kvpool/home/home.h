@@ -48,15 +48,6 @@ struct kvp_discard_at {
 };
 
 /**
- * kvp_home_has_rows() - true if versions of a vdev go home by rows, whose parity counts all
- * versions in the order of the log. Any context.
- */
-static inline bool kvp_home_has_rows(const struct kvp_pool *pool)
-{
-	return pool->vdevs.widest_row;
-}
-
-/**
  * kvp_home_alloc() - allocate memory to write versions home; NULL if there is none
  * @whole: for whole stripes of a parity1, for which nothing has to be read: more of them at a time
  *

@@ -66,10 +66,14 @@ bool kvp_throttle_is_slow(const struct kvp_pool *pool);
  */
 u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks);
 
-/*
- * Operations of a log on legs (core/log_ops.h): the log or the buffer counts, the one that is
- * fuller. A write is looked at only while writers are slowed down: the answer does not matter
- * otherwise.
+/**
+ * kvp_throttle_in_use() - in_use of a log on legs (core/log_ops.h): the log or the buffer counts,
+ * the one that is fuller
+ *
+ * kvp_throttle_in_use_for_streams() - the same for streams, in_use_for_streams
+ *
+ * kvp_throttle_joins_stream() - joins_stream of such a log. A write is looked at only while writers
+ * are slowed down: the answer does not matter otherwise.
  */
 u64 kvp_throttle_in_use(const struct kvp_pool *pool, u64 *most);
 u64 kvp_throttle_in_use_for_streams(const struct kvp_pool *pool, u64 *most);

@@ -147,8 +147,7 @@ static int flush_some(struct kvp_pool *pool, u32 first, u32 end)
 	for (i = first; i < end; i++) {
 		struct kvp_leg *leg = kvp_leg_beside(pool, i);
 
-		/* All blocks on a cache were written with FUA. */
-		if (!kvp_leg_takes_writes(leg) || !leg->v->homes)
+		if (!leg->v->ops->needs_flush(leg))
 			continue;
 		ios[n].leg = leg;
 		ios[n].op = KVP_IO_FLUSH;

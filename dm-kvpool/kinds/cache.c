@@ -38,6 +38,18 @@ u32 kvp_cache_survives(const struct kvp_vdev *v)
 	return usable > least ? usable - least : 0;
 }
 
+/* Without its log the pool goes on: RAM has the contents of that. */
+bool kvp_cache_is_lost(const struct kvp_vdev *v)
+{
+	return !kvp_vdev_has_log(v);
+}
+
+/* All blocks on a cache were written with FUA. */
+bool kvp_cache_needs_no_flush(const struct kvp_leg *leg)
+{
+	return false;
+}
+
 const struct kvp_log_ops *kvp_log_at_cache(const struct kvp_vdevs *vdevs)
 {
 	return vdevs->order->on_cache;
@@ -48,6 +60,8 @@ const struct kvp_vdev_ops kvp_cache_ops = {
 	.row_legs = kvp_none,
 	.needed = kvp_cache_needed,
 	.survives = kvp_cache_survives,
+	.is_lost = kvp_cache_is_lost,
+	.needs_flush = kvp_cache_needs_no_flush,
 	.discard = kvp_no_discard,
 	.log = kvp_log_at_cache,
 	.slice = kvp_none,

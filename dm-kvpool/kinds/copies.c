@@ -11,14 +11,56 @@
 #include "log/log.h"
 #include "log/spill.h"
 #include "policy/replay.h"
+#include "ram/wbuf.h"
 #include "recovery/recovery.h"
 #include "table/table.h"
+#include "work/destage_ops.h"
+#include "work/resilver.h"
 #include "work/resilver_copy.h"
 #include "work/scrub.h"
+
+static bool no_rows(struct kvp_pool *pool, bool whole, struct kvp_row_home **rows)
+{
+	*rows = NULL;
+	return true;
+}
+
+/*
+ * If the log was retained over a restart, destage may have been cut short. Then home has neither
+ * the table's version nor the newer one.
+ */
+static bool changes(struct kvp_pool *pool, kvp_block_t block)
+{
+	return kvp_wbuf_any(pool->wbuf, block, 1);
+}
+
+static int no_alloc(struct kvp_recovery *rec)
+{
+	return 0;
+}
+
+static int plan_newest(struct kvp_recovery *rec, const struct kvp_rec *r, struct kvp_log_at at,
+		       struct kvp_log_at limit, kvp_lsn_t payload, u8 row)
+{
+	return kvp_replay_add(&rec->replay, r, at, payload, row);
+}
 
 static const struct kvp_order_ops any_order = {
 	.on_legs = &kvp_legs_log_ops,
 	.on_cache = &kvp_cache_log_ops,
+	.alone = 1,
+	.drains = 1,
+	.most_passed = U32_MAX,
+	.gather = kvp_destage_gather_to_holes,
+	.pass_on = kvp_wbuf_pass_on,
+	.drop_outlived = kvp_destage_drop_outlived,
+	.alloc_rows = no_rows,
+	.changes = changes,
+	.look_before_copy = kvp_resilver_look_for_newer,
+	.scrub_pages = KVP_SCRUB_STEP,
+	.alloc = no_alloc,
+	.plan = plan_newest,
+	.apply = kvp_recovery_apply,
 };
 
 /* A parity1 of the same pool needs a stricter order. */
@@ -107,11 +149,11 @@ static int planned_already(struct kvp_recovery *rec, const struct kvp_vdev *v,
 }
 
 const struct kvp_vdev_ops kvp_copies_ops = {
-	.homes = true,
 	.join = join,
 	.row_legs = kvp_none,
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
+	.is_lost = kvp_homes_fail_together,
 	.choose = choose,
 	.only_leg = no_only_leg,
 	.read = kvp_copies_read,
@@ -119,6 +161,7 @@ const struct kvp_vdev_ops kvp_copies_ops = {
 	.poison = poison,
 	.take = not_by_rows,
 	.discard = discard,
+	.needs_flush = kvp_leg_takes_writes,
 	.gap = kvp_coalesce_gap,
 	.may_be_direct = all_direct,
 	.slice = kvp_none,

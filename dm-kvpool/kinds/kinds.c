@@ -33,6 +33,11 @@ u32 kvp_homes_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v)
 	return kvp_root_count(v->g);
 }
 
+bool kvp_homes_fail_together(const struct kvp_vdev *v)
+{
+	return false;
+}
+
 void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed)
 {
 }

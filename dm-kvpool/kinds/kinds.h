@@ -21,7 +21,9 @@
  * 2. Its table, in its own file here. Callers do not ask whether there is an operation. An
  *    operation that the kind does not need does nothing, as kvp_no_rows(). Only a cache, which has
  *    no homes, leaves out operations on blocks at home.
- * 3. A line in kinds[] of kinds.c, and sequences of tests/sim.
+ * 3. What the vdev brings to its pool, in @join: the order in which versions go home
+ *    (core/order_ops.h), or a cache.
+ * 4. A line in kinds[] of kinds.c, and sequences of tests/sim.
  */
 #ifndef KVP_KINDS_H
 #define KVP_KINDS_H
@@ -65,6 +67,9 @@ u32 kvp_set_each_leg(const struct kvp_recovery *rec);
  */
 u32 kvp_homes_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v);
 
+/** kvp_homes_fail_together() - false: if a vdev with data is lost, so is the pool */
+bool kvp_homes_fail_together(const struct kvp_vdev *v);
+
 /**
  * kvp_too_few_homes() - does nothing: without a cache, the entry fails together with its legs
  */
@@ -81,10 +86,14 @@ void kvp_too_few_homes(struct kvp_vdev *v, unsigned long failed);
  *
  * kvp_cache_survives() - kvp_vdev_ops.survives for both; a cache without the log holds no
  * acknowledged blocks
+ *
+ * kvp_cache_is_lost(), kvp_cache_needs_no_flush() - kvp_vdev_ops.is_lost and needs_flush for both
  */
 u32 kvp_cache_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v);
 u32 kvp_cache_needed(const struct kvp_vdev *v);
 u32 kvp_cache_survives(const struct kvp_vdev *v);
+bool kvp_cache_is_lost(const struct kvp_vdev *v);
+bool kvp_cache_needs_no_flush(const struct kvp_leg *leg);
 
 /**
  * kvp_no_discard() - kvp_vdev_ops.discard of a cache, which has no homes: does nothing, returns 0

@@ -10,6 +10,7 @@
 #include "core/core.h"
 #include "core/order_ops.h"
 #include "home/home.h"
+#include "home/home_row.h"
 #include "home/row.h"
 #include "io/batch.h"
 #include "kinds/kinds.h"
@@ -22,9 +23,59 @@
 #include "work/resilver_copy.h"
 #include "work/scrub.h"
 
+/* All older versions go home before a discard, since rows are written at its ends. */
+static void no_gather(struct kvp_pool *pool, kvp_lsn_t limit)
+{
+}
+
+static void pass_on_data(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, bool kept)
+{
+	kvp_wbuf_pass_on(w, limit, max, false);
+}
+
+/* All versions count, in log order. */
+static void none_is_outlived(struct kvp_pool *pool, struct list_head *versions)
+{
+}
+
+static bool alloc_rows(struct kvp_pool *pool, bool whole, struct kvp_row_home **rows)
+{
+	*rows = kvp_row_home_alloc(pool, whole);
+	return *rows;
+}
+
+/* No log is retained, so no home write was cut short. */
+static bool no_change(struct kvp_pool *pool, kvp_block_t block)
+{
+	return false;
+}
+
+static int nothing_newer(struct kvp_pool *pool, kvp_block_t block)
+{
+	return 0;
+}
+
+static int alloc_recovery(struct kvp_recovery *rec)
+{
+	return kvp_recovery_rows_alloc(rec) ?: kvp_recovery_chain_alloc(rec);
+}
+
 static const struct kvp_order_ops order_of_log = {
 	.on_legs = &kvp_legs_log_in_order_ops,
 	.on_cache = &kvp_cache_log_in_order_ops,
+	.alone = 0,	/* the homes of a version are on two legs */
+	.drains = 2,
+	.most_passed = 0,
+	.gather = no_gather,
+	.pass_on = pass_on_data,
+	.drop_outlived = none_is_outlived,
+	.alloc_rows = alloc_rows,
+	.changes = no_change,
+	.look_before_copy = nothing_newer,
+	.scrub_pages = KVP_SCRUB_PIECES,
+	.alloc = alloc_recovery,
+	.plan = kvp_recovery_plan_in_order,
+	.apply = kvp_recovery_apply_in_order,
 };
 
 static u32 join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v)
@@ -156,11 +207,11 @@ static int plan_discard(struct kvp_recovery *rec, const struct kvp_vdev *v, cons
 }
 
 const struct kvp_vdev_ops kvp_parity1_ops = {
-	.homes = true,
 	.join = join,
 	.row_legs = row_legs,
 	.needed = kvp_homes_needed,
 	.survives = kvp_vdev_spare,
+	.is_lost = kvp_homes_fail_together,
 	.choose = choose,
 	.only_leg = only_leg,
 	.read = read_home,
@@ -168,6 +219,7 @@ const struct kvp_vdev_ops kvp_parity1_ops = {
 	.poison = poison,
 	.take = by_rows,
 	.discard = kvp_home_discard_rows,
+	.needs_flush = kvp_leg_takes_writes,
 	.gap = no_gap,
 	.may_be_direct = may_be_direct,
 	.slice = slice,

@@ -27,6 +27,7 @@
  */
 #include "core/cache_client.h"
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "core/vdev_ops.h"
 #include "io/io.h"
 #include "log/internal.h"
@@ -536,7 +537,7 @@ static void hand_to_destage(struct kvp_log *log, struct kvp_entry_io *e)
  */
 static bool settle_losses(struct kvp_log *log)
 {
-	bool alone = log->vdevs->nr == 1 && !log->vdevs->widest_row;
+	bool alone = log->vdevs->nr <= log->vdevs->order->alone;
 
 	return alone || !log->client->settle(log->of);
 }

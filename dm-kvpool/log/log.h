@@ -416,11 +416,23 @@ u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vd
  */
 void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
 
-/*
- * Operations of a log on legs (core/log_ops.h), in a pool without parity, and with it. Those that
- * do nothing are here, too.
- */
+/* kvp_log_ops.quick_data of a log on legs */
 #define KVP_LOG_QUICK_DATA	94u
+
+/**
+ * kvp_log_plan_runs() - operations of a log on legs; core/log_ops.h says what each does, and its
+ * context
+ *
+ * - plan_intents: kvp_log_plan_runs(); with parity kvp_log_plan_runs_in_order()
+ * - has_room: kvp_log_has_room(); with parity kvp_log_has_room_for_parity()
+ * - count: kvp_log_count_nothing()
+ * - reserve: kvp_log_reserve_nothing(); with parity kvp_log_reserve_parity()
+ * - most_holes: kvp_log_usual_holes(); with parity kvp_log_holes_with_parity()
+ * - may_stay: kvp_log_goes_home(); renew_kept: kvp_log_keeps_nothing(); may_renew and renews:
+ *   kvp_log_never_renews()
+ * - spill: kvp_log_spills_nothing(); read_spilled: kvp_log_has_all_pages()
+ * - lost: kvp_log_is_never_lost(); refuge: kvp_log_stays_there(); arrived: kvp_log_ends_loss()
+ */
 void kvp_log_plan_runs(const struct kvp_log *log, struct kvp_entry_io *e);
 void kvp_log_plan_runs_in_order(const struct kvp_log *log, struct kvp_entry_io *e);
 bool kvp_log_has_room(struct kvp_log *log, struct kvp_entry_io *e);
@@ -440,7 +452,16 @@ bool kvp_log_is_never_lost(const struct kvp_vdevs *vdevs);
 struct kvp_vdev *kvp_log_stays_there(struct kvp_vdevs *vdevs, struct kvp_vdev *v);
 bool kvp_log_ends_loss(struct kvp_vdevs *vdevs);
 
-/* Operations of a log on a cache (cache.c, renew.c, spill.c, spilled.c). */
+/**
+ * kvp_log_plan_streams() - operations of a log on a cache, as above (cache.c, renew.c)
+ *
+ * - plan_intents: kvp_log_plan_streams(); with parity kvp_log_plan_streams_in_order()
+ * - count: kvp_log_count_causes()
+ * - may_stay: kvp_log_of_cache_may_stay(); renew_kept: kvp_log_of_cache_renew_kept(); may_renew:
+ *   kvp_log_of_cache_may_renew(); renews: kvp_log_of_cache_renews()
+ * - lost: kvp_log_of_cache_lost(); refuge: kvp_log_of_cache_refuge(); arrived:
+ *   kvp_log_of_cache_arrived()
+ */
 void kvp_log_plan_streams(const struct kvp_log *log, struct kvp_entry_io *e);
 void kvp_log_plan_streams_in_order(const struct kvp_log *log, struct kvp_entry_io *e);
 void kvp_log_count_causes(struct kvp_log *log, const struct kvp_entry_io *e);
@@ -995,16 +1016,6 @@ int __must_check kvp_log_parity(struct kvp_log *log, const struct kvp_row_parity
  * any more
  */
 void kvp_log_covered(struct kvp_log *log, struct kvp_version *d);
-
-/**
- * kvp_log_reserves() - true if the log reserves room for the parity of versions (room.c)
- *
- * Context: any.
- */
-static inline bool kvp_log_reserves(const struct kvp_log *log)
-{
-	return log->vdevs->most_reserved;
-}
 
 /** kvp_log_reserved() - blocks that are reserved now for parity. Context: any. */
 static inline u64 kvp_log_reserved(const struct kvp_log *log)

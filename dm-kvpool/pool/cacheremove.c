@@ -48,6 +48,14 @@ static bool leaves_out_last(const struct kvp_sb *sb, const struct kvp_start *s)
 	return true;
 }
 
+bool kvp_cache_leg_leaves(const struct kvp_leg *leg, const struct kvp_start *s)
+{
+	const struct kvp_sb *sb = leg->pool->sb;
+
+	return (s->replace || (s->remove && !kvp_vdevs_match(sb, s))) &&
+	       kvp_cache_find(sb) == (int)leg->v->index;
+}
+
 int kvp_cache_without_log(const struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	return kvp_log_on_cache(pool->sb) ?

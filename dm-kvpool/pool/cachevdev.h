@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The cache at a start of the pool. */
+/* The cache at a start of the pool, and at a change of its SSDs. */
 #ifndef KVP_CACHEVDEV_H
 #define KVP_CACHEVDEV_H
 
 #include "pool/pool.h"
 
+struct kvp_leg;
 struct kvp_refusal;
+struct kvp_start;
 
 /**
  * kvp_cache_check() - check that the cache with the log is there, before a start reads the log
@@ -17,5 +19,11 @@ struct kvp_refusal;
  */
 int __must_check kvp_cache_check(struct kvp_pool *pool, const struct kvp_start *s,
 				  struct kvp_refusal *r);
+
+/**
+ * kvp_cache_leg_leaves() - true if @leg is of a cache that @s takes out of the pool, or whose SSDs
+ * it changes. Context: process, under sb_lock or with the pool quiesced.
+ */
+bool kvp_cache_leg_leaves(const struct kvp_leg *leg, const struct kvp_start *s);
 
 #endif /* KVP_CACHEVDEV_H */

@@ -22,6 +22,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "core/log_mark.h"
 #include "core/refusal.h"
 #include "core/vdev_ops.h"
@@ -204,16 +205,10 @@ static int roll_forward(struct kvp_pool *pool)
 }
 
 /* Step 3 for singles and mirrors: the contents of the log go home and into the table. */
-static int apply(struct kvp_recovery *rec)
+int kvp_recovery_apply(struct kvp_recovery *rec, bool complete)
 {
-	int ret;
+	int ret = kvp_recovery_discards(rec);
 
-	/*
-	 * If all vdevs have parity, the log has no data for this step, and need not be read again.
-	 */
-	if (kvp_home_has_rows(rec->pool) && !rec->replay.records)
-		return 0;
-	ret = kvp_recovery_discards(rec);
 	if (!ret && rec->stays)
 		kvp_recovery_retain(rec);
 	else if (!ret)
@@ -221,14 +216,13 @@ static int apply(struct kvp_recovery *rec)
 	return ret ?: kvp_recovery_intents(rec);
 }
 
-/*
- * Step 3 for vdevs with parity.
- * @complete: an earlier recovery has logged its chain and begun to write home
- */
-static int apply_rows(struct kvp_recovery *rec, bool complete)
+/* Step 3 with a parity1. If all vdevs are, the log has no other data, and is not read for it. */
+int kvp_recovery_apply_in_order(struct kvp_recovery *rec, bool complete)
 {
-	int ret = complete ? 0 : kvp_recovery_rows_log(rec);
+	int ret = rec->replay.records ? kvp_recovery_apply(rec, complete) : 0;
 
+	if (!ret && !complete)
+		ret = kvp_recovery_rows_log(rec);
 	return ret ?: kvp_recovery_rows_home(rec);
 }
 
@@ -325,9 +319,7 @@ static int run(struct kvp_recovery *rec, struct kvp_log_mark *head)
 	}
 	ret = roll_forward(rec->pool);
 	if (!ret)
-		ret = apply(rec);
-	if (!ret && kvp_home_has_rows(rec->pool))
-		ret = apply_rows(rec, complete);
+		ret = rec->pool->vdevs.order->apply(rec, complete);
 	if (!ret)
 		ret = finish(rec, head);
 	if (ret && !rec->refusal->why[0])
@@ -408,8 +400,7 @@ static struct kvp_recovery *alloc_recovery(struct kvp_pool *pool, struct kvp_ref
 	if (!rec->history || alloc_segment(rec) || !rec->batch || !rec->scratch || !rec->home ||
 	    !rec->hdr ||
 	    pool->vdevs.log_vdev->ops->alloc_reader(rec) ||
-	    (kvp_home_has_rows(pool) &&
-	     (kvp_recovery_rows_alloc(rec) || kvp_recovery_chain_alloc(rec)))) {
+	    pool->vdevs.order->alloc(rec)) {
 		free_recovery(rec);
 		return NULL;
 	}

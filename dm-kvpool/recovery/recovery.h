@@ -493,6 +493,21 @@ int __must_check kvp_recovery_intents(struct kvp_recovery *rec);
 /** kvp_recovery_open() - true if the intents of the entry at @lsn may have been cut short (R5) */
 bool kvp_recovery_open(struct kvp_recovery *rec, kvp_lsn_t lsn);
 
+/* --- operations of an order (core/order_ops.h) ------------------------------------------ */
+
+/**
+ * kvp_recovery_apply() - apply of an order in which only the newest version of a block counts
+ *
+ * kvp_recovery_apply_in_order() - apply of the order of a parity1
+ *
+ * kvp_recovery_plan_in_order() - plan of that order
+ */
+int kvp_recovery_apply(struct kvp_recovery *rec, bool complete);
+int kvp_recovery_apply_in_order(struct kvp_recovery *rec, bool complete);
+int kvp_recovery_plan_in_order(struct kvp_recovery *rec, const struct kvp_rec *r,
+			       struct kvp_log_at at, struct kvp_log_at limit, kvp_lsn_t payload,
+			       u8 row);
+
 /* --- rows.c, of a parity1 --------------------------------------------------------------- */
 
 /**

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "core/log_mark.h"
 #include "core/refusal.h"
 #include "core/vdev_ops.h"
@@ -299,6 +300,17 @@ static int plan_block(struct kvp_recovery *rec, const struct kvp_rec *r, struct 
 	return spot.v->ops->plan(rec, &spot, r, at, payload, row);
 }
 
+/* Note a record of a pool with a parity1, where all versions count. */
+int kvp_recovery_plan_in_order(struct kvp_recovery *rec, const struct kvp_rec *r,
+			       struct kvp_log_at at, struct kvp_log_at limit, kvp_lsn_t payload,
+			       u8 row)
+{
+	if (r->kind == KVP_REC_PARITY)
+		return kvp_history_add(&rec->history[r->vdev], r, at, payload, row, limit);
+	return r->kind == KVP_REC_DISCARD ? plan_discard(rec, r, at) :
+	       plan_block(rec, r, at, payload, row);
+}
+
 static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 i,
 		       const struct kvp_rec *r, kvp_lsn_t payload)
 {
@@ -314,12 +326,7 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 		kvp_replay_resolved(&rec->replay, r);
 		return 0;
 	}
-	if (!kvp_home_has_rows(rec->pool))
-		return kvp_replay_add(&rec->replay, r, at, payload, row);
-	if (r->kind == KVP_REC_PARITY)
-		return kvp_history_add(&rec->history[r->vdev], r, at, payload, row, limit);
-	return r->kind == KVP_REC_DISCARD ? plan_discard(rec, r, at) :
-	       plan_block(rec, r, at, payload, row);
+	return rec->pool->vdevs.order->plan(rec, r, at, limit, payload, row);
 }
 
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)

@@ -6,6 +6,7 @@
 #include "core/core.h"
 #include "core/shadow.h"
 #include "pool/add.h"
+#include "pool/cachevdev.h"
 #include "pool/grow.h"
 #include "pool/online.h"
 #include "pool/pool.h"
@@ -310,7 +311,7 @@ static bool leaves(const struct kvp_target *t, const struct kvp_leg *leg)
 		return leg->index == kvp_detach_at(pool, &t->start);
 	if (about_shadow(t, pool))
 		return false;
-	return (t->start.replace || removes_cache(t, pool)) && !leg->v->homes;
+	return kvp_cache_leg_leaves(leg, &t->start);
 }
 
 /*

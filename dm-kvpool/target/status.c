@@ -9,6 +9,7 @@
 #include "core/latency.h"
 #include "core/log_ops.h"
 #include "core/stats.h"
+#include "core/vdev_ops.h"
 #include "format/kind.h"
 #include "format/logstripe.h"
 #include "format/replaces.h"
@@ -283,7 +284,7 @@ const char *kvp_vdev_state(const struct kvp_vdev *v)
 {
 	const char *of_pool = pool_state(v->pool);
 
-	if (!v->homes && !kvp_vdev_has_log(v))
+	if (v->ops->is_lost(v))
 		return "faulted";
 	if (strcmp(of_pool, "degraded"))
 		return of_pool;

@@ -55,9 +55,13 @@ static inline bool kvp_burst_is_short(const struct kvp_burst *b)
 	return b->brief;
 }
 
-/*
- * Operations of destage (work/destage_ops.h). From legs, a burst yields to a host that has
- * requests, and a rest follows. From a cache none does: destage has its pace.
+/**
+ * kvp_burst_yields() - is_brief of destage from legs (work/destage_ops.h): a burst yields to a host
+ * that has requests
+ *
+ * kvp_burst_rest_for() - rest of destage from legs, after such a burst
+ *
+ * kvp_burst_no_rest() - the same from a cache: destage has its pace
  */
 bool kvp_burst_yields(struct kvp_pool *pool, bool busy);
 u64 kvp_burst_rest_for(const struct kvp_pool *pool, u64 ns);

@@ -33,6 +33,7 @@
 #include "core/core.h"
 #include "core/log_mark.h"
 #include "core/log_ops.h"
+#include "core/order_ops.h"
 #include "format/logplace.h"
 #include "home/heal.h"
 #include "home/home.h"
@@ -424,7 +425,7 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	struct kvp_version *d;
 	LIST_HEAD(covered);
 
-	if (kvp_home_has_rows(pool) && pool->destage->elevator.nr)
+	if (pool->destage->elevator.nr > pool->vdevs.order->most_passed)
 		return;
 	if (holes_rest(pool)) {
 		pool->destage->kept = true;
@@ -479,8 +480,8 @@ static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 
 	if (!pool->destage->kept && !ops(pool)->takes_by_address(pool))
 		return;
-	kvp_wbuf_pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND),
-			 pool->destage->kept && !kvp_home_has_rows(pool));
+	pool->vdevs.order->pass_on(pool->wbuf, limit, clamp_t(u64, most, MIN_ROUND, MAX_ROUND),
+				   pool->destage->kept);
 }
 
 static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
@@ -537,18 +538,12 @@ static void put_back(struct kvp_pool *pool, struct round *r)
 	kvp_wbuf_put_spilled(pool->wbuf, &r->rest);
 }
 
-/*
- * Drop versions if a newer one of the block is durable, so that they are not read. With parity none
- * is dropped: all versions count, in log order.
- */
-static void drop_outlived(struct kvp_pool *pool, struct round *r)
+void kvp_destage_drop_outlived(struct kvp_pool *pool, struct list_head *versions)
 {
 	struct kvp_version *d, *next;
 	LIST_HEAD(outlived);
 
-	if (kvp_home_has_rows(pool) || !r->by_address)
-		return;
-	list_for_each_entry_safe(d, next, &r->data, list)
+	list_for_each_entry_safe(d, next, versions, list)
 		if (kvp_wbuf_outlived(pool->wbuf, d))
 			list_move_tail(&d->list, &outlived);
 	if (!list_empty(&outlived))
@@ -726,7 +721,9 @@ static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 	kvp_trace_destage(pool, r.nr);
 	kvp_speed_begin(pool, r.nr);
 	ret = apply_holes(pool, &r.holes);
-	drop_outlived(pool, &r);
+	/* They need not be read. */
+	if (r.by_address)
+		pool->vdevs.order->drop_outlived(pool, &r.data);
 	keep_silent(pool, &r.data, &kept);
 	if (!ret)
 		ret = reload(pool, &r);
@@ -873,14 +870,14 @@ static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool 
 }
 
 /*
- * Without parity a discard need not wait until older versions are home, but only until the elevator
- * knows all of them. After a restart these may be millions, so release the lock in between.
+ * A discard need not wait until older versions are home, but only until the elevator knows all of
+ * them. After a restart these may be millions, so release the lock in between.
  */
-static void gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
+void kvp_destage_gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 {
 	bool more = true;
 
-	while (more && !kvp_home_has_rows(pool) && kvp_wbuf_nr_holes(pool->wbuf) &&
+	while (more && kvp_wbuf_nr_holes(pool->wbuf) &&
 	       !kvp_destage_stops(pool->destage)) {
 		mutex_lock(&pool->checkpoint_lock);
 		more = kvp_elevator_gather(&pool->destage->elevator, limit);
@@ -900,7 +897,7 @@ static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 
 	do {
 		kvp_burst_rest(&pool->destage->burst);
-		gather_to_holes(pool, limit);
+		pool->vdevs.order->gather(pool, limit);
 		mutex_lock(&pool->checkpoint_lock);
 		ret = destage_burst(pool, limit, all, &more);
 		mutex_unlock(&pool->checkpoint_lock);
@@ -1347,7 +1344,8 @@ static int destage_to_end(struct kvp_pool *pool, const struct cause *c)
 static int destage_all(struct kvp_pool *pool, const struct cause *c)
 {
 	struct kvp_destage *dg = pool->destage;
-	int ret;
+	int ret = 0;
+	u32 n;
 
 	atomic_inc(&dg->orders);
 	smp_mb__after_atomic();	/* pairs with the one in destage_renew() */
@@ -1355,9 +1353,8 @@ static int destage_all(struct kvp_pool *pool, const struct cause *c)
 	 * Let a renewal that has begun end first: its versions are committed below with all others.
 	 */
 	wait_event_idle(dg->wait, !READ_ONCE(dg->renewing) || must_give_up(pool, c));
-	ret = destage_to_end(pool, c);
 	/* Parity was logged meanwhile, behind the tail. Write it home as well. */
-	if (!ret && kvp_log_reserves(pool->log))
+	for (n = 0; !ret && n < pool->vdevs.order->drains; n++)
 		ret = destage_to_end(pool, c);
 	/* Everything is home, or an error has ended it. So the worker has little left to do. */
 	if (c->why == QUIET)

@@ -9,9 +9,11 @@
 
 #include <linux/types.h>
 
+#include "format/format.h"
 #include "home/speed.h"
 
 struct kvp_pool;
+struct list_head;
 
 /**
  * struct kvp_destage_ops - how destage runs; for its worker, and for code that starts it
@@ -44,6 +46,15 @@ struct kvp_destage_ops {
 	enum kvp_speed_burst (*brief_tells)(const struct kvp_pool *pool, u32 taken);
 	u64 (*rest)(const struct kvp_pool *pool, u64 ns);
 };
+
+/**
+ * kvp_destage_gather_to_holes() - gather of an order in which only the newest version of a block
+ * counts (core/order_ops.h)
+ *
+ * kvp_destage_drop_outlived() - drop_outlived of such an order
+ */
+void kvp_destage_gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit);
+void kvp_destage_drop_outlived(struct kvp_pool *pool, struct list_head *versions);
 
 extern const struct kvp_destage_ops kvp_destage_soon;
 extern const struct kvp_destage_ops kvp_destage_at_a_pace;

@@ -5,6 +5,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "core/host.h"
 #include "core/shadow.h"
 #include "core/vdev_ops.h"
@@ -414,21 +415,26 @@ static bool is_restored(struct kvp_pool *pool, kvp_block_t block)
 }
 
 /*
- * Copy the data of @block. If the log was retained over a restart, destage may have been cut short:
- * home has neither the table's version nor the newer one, and no leg is at fault. The newer version
- * is durable in the log, and goes home to the leg as well. If it is not the newest any more, return
- * -EAGAIN: later.
+ * If the log was retained over a restart, destage may have been cut short: home has neither the
+ * table's version nor the newer one, and no leg is at fault. The newer version is durable in the
+ * log, and goes home to the leg as well. If it is not the newest any more, return -EAGAIN: later.
  */
+int kvp_resilver_look_for_newer(struct kvp_pool *pool, kvp_block_t block)
+{
+	if (is_restored(pool, block))
+		return 1;
+	return pool->recovery.kept && kvp_wbuf_any(pool->wbuf, block, 1) ? -EAGAIN : 0;
+}
+
+/* Copy the data of @block. */
 static int copy_data(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		     kvp_block_t block)
 {
 	struct kvp_pool *pool = r->pool;
 
-	if (!kvp_home_has_rows(pool) && is_restored(pool, block))
-		return 0;
-	if (!kvp_home_has_rows(pool) && pool->recovery.kept && kvp_wbuf_any(pool->wbuf, block, 1))
-		return -EAGAIN;
-	return kvp_resilver_block(pool, io, leaf, block);
+	int ret = pool->vdevs.order->look_before_copy(pool, block);
+
+	return ret ? min(ret, 0) : kvp_resilver_block(pool, io, leaf, block);
 }
 
 /* Copy one block, and the parity that belongs to it. */

@@ -127,4 +127,9 @@ void kvp_resilver_end_soon(struct kvp_pool *pool);
 bool kvp_resilver_works(struct kvp_pool *pool);
 void kvp_resilver_unquiesce(struct kvp_pool *pool);
 
+/**
+ * kvp_resilver_look_for_newer() - kvp_order_ops.look_before_copy, where the newest version counts
+ */
+int kvp_resilver_look_for_newer(struct kvp_pool *pool, kvp_block_t block);
+
 #endif /* KVP_RESILVER_H */

@@ -47,9 +47,8 @@ static bool alloc_step(struct kvp_pool *pool, struct kvp_resilver_step *step)
 {
 	u32 i, k;
 
-	step->nr_pages = STEP_BLOCKS;
-	if (kvp_home_has_rows(pool))
-		step->nr_pages = min(STEP_BLOCKS * pool->vdevs.max_legs, KVP_RESILVER_PAGES);
+	/* Those of a row are read together. */
+	step->nr_pages = min(STEP_BLOCKS * max(pool->vdevs.widest_row, 1u), KVP_RESILVER_PAGES);
 	step->batch = kvp_batch_alloc(&pool->vdevs);
 	for (i = 0; i < step->nr_pages; i += CHUNK) {
 		struct page *chunk = alloc_pages(GFP_KERNEL | __GFP_COMP, CHUNK_ORDER);

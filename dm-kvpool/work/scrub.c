@@ -16,6 +16,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
+#include "core/order_ops.h"
 #include "core/vdev_ops.h"
 #include "format/stripe.h"
 #include "home/heal.h"
@@ -30,16 +31,11 @@
 #include "work/destage.h"
 #include "work/scrub.h"
 
-#define STEP_BLOCKS	128u	/* on each leg, under one range lock: 512 KiB */
-
-/* The most pieces of a parity1 in a step: those with entries in one leaf. */
-#define MAX_PAGES	KVP_PTRS_PER_PAGE
-
 struct kvp_scrub_io {
 	struct kvp_io_group group;
 	struct kvp_io io, ios[KVP_STRIPE_MAX_LEGS];
 	u32 nr_pages;
-	struct page *pages[MAX_PAGES];
+	struct page *pages[KVP_SCRUB_PIECES];
 };
 
 static void free_buffer(struct kvp_scrub_io *s)
@@ -61,7 +57,7 @@ static struct kvp_scrub_io *alloc_buffer(struct kvp_pool *pool)
 
 	if (!s)
 		return NULL;
-	s->nr_pages = kvp_home_has_rows(pool) ? MAX_PAGES : STEP_BLOCKS;
+	s->nr_pages = pool->vdevs.order->scrub_pages;
 	for (i = 0; i < s->nr_pages; i++) {
 		s->pages[i] = alloc_page(GFP_KERNEL);
 		if (!s->pages[i]) {
@@ -198,7 +194,7 @@ static int scrub_row(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_block_t 
  */
 static bool about_to_change(struct kvp_pool *pool, kvp_block_t block)
 {
-	return !kvp_home_has_rows(pool) && kvp_wbuf_any(pool->wbuf, block, 1);
+	return pool->vdevs.order->changes(pool, block);
 }
 
 static bool interrupted(struct kvp_scrub *sc)
@@ -248,7 +244,7 @@ static int scrub_closely(struct kvp_pool *pool, struct kvp_scrub_io *s, kvp_bloc
 static u32 step_blocks(const struct kvp_spot *at)
 {
 	u32 unit = kvp_unit_blocks(at->v->g);
-	u32 step = max(1u, STEP_BLOCKS / kvp_unit_on_leg(at->v->g)) * unit;
+	u32 step = max(1u, KVP_SCRUB_STEP / kvp_unit_on_leg(at->v->g)) * unit;
 
 	if (kvp_vblock_nr(at->block) % unit)
 		step = unit;

@@ -5,6 +5,10 @@
 
 #include "core/core.h"
 
+#define KVP_SCRUB_STEP		128u	/* blocks on each leg, under one range lock: 512 KiB */
+/* The most pieces of a parity1 in a step: those with entries in one leaf. */
+#define KVP_SCRUB_PIECES	KVP_PTRS_PER_PAGE
+
 struct kvp_scrub_io;
 struct kvp_tpage;
 

@@ -421,11 +421,15 @@ static void trim_work(struct work_struct *work)
 
 static bool any_leg_can(struct kvp_pool *pool, bool pass)
 {
-	u32 i;
+	u32 i, k;
 
-	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].v->homes && may_tell(&pool->legs[i], pass))
-			return true;
+	for (i = 0; i < pool->vdevs.nr_with_data; i++) {
+		const struct kvp_vdev *v = pool->vdevs.with_data[i];
+
+		for (k = 0; k < v->nr_legs; k++)
+			if (may_tell(&v->legs[k], pass))
+				return true;
+	}
 	return false;
 }
 

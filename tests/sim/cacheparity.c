@@ -333,7 +333,7 @@ static const struct host_start shape = {
 static void begin(struct script *t)
 {
 	if (!kvp_log_striped(t->host.pool->vdevs.log_vdev->g) ||
-	    !kvp_log_reserves(t->host.pool->log))
+	    !t->host.pool->vdevs.most_reserved)
 		sim_fail("the log is on vdev %u: the case was not set up",
 			 t->host.pool->vdevs.log_vdev->index);
 	kvp_admit_stop(t->host.pool->admission);
