@@ -359,16 +359,24 @@ static int dev_resume(const char *name)
 	return e;
 }
 
-static int dev_remove(const char *name)
+/* @late: as of run_with_udev() */
+static int dev_remove_late(const char *name, int *late)
 {
 	struct dm_task *t = task_new(DM_DEVICE_REMOVE, name);
-	int e = ENOMEM, late = 0;
+	int e = ENOMEM;
 
 	/* udev may have the device open for a moment */
 	if (t && dm_task_retry_remove(t))
-		e = run_with_udev(t, &late);
+		e = run_with_udev(t, late);
 	if (t)
 		dm_task_destroy(t);
+	return e;
+}
+
+static int dev_remove(const char *name)
+{
+	int late = 0, e = dev_remove_late(name, &late);
+
 	note_late(name, late);
 	return e;
 }
@@ -413,7 +421,8 @@ int dm_start(const char *name, const char *uuid, u64 sectors, const char *params
 	if (!e)
 		return 0;
 	read_refusal(refusal, sizeof(refusal));
-	dev_remove(name);
+	/* The error tells of udev; what the user has ordered is not done. */
+	dev_remove_late(name, &late);
 	return *refusal ? refusal_set(refusal, name, err) : task_failed(e, name, doing, err);
 }
 
