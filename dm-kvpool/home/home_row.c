@@ -29,6 +29,7 @@
 #include "io/io.h"
 #include "log/log.h"
 #include "ram/wbuf.h"
+#include "super/members.h"
 #include "table/table.h"
 
 #define CHUNK_ROWS	128	/* the most rows of a chunk */
@@ -517,6 +518,27 @@ static bool parity_is_kept(const struct row *r)
 }
 
 /*
+ * The pieces in @silent did not answer, and the parity must count them. One bad sector may hold the
+ * tail for no longer: such a piece is lost. If a leg in use answers nothing at all, it is gone, and
+ * its vdev cannot be without it. It may come back with all that it has, so nothing is lost: the
+ * pool is faulted.
+ */
+static int give_up(struct kvp_row_home *h, struct row *r, unsigned long silent)
+{
+	const struct kvp_vdev *v = vdev_of(r);
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++)
+		if (kvp_leg_in_sync(&v->legs[i]) && !kvp_leg_answers(&v->legs[i], h->scratch)) {
+			kvp_fail(&h->pool->failure, KVP_FAIL_LEGS,
+				 "a leg of a parity1 does not answer, and another one is out");
+			return -EIO;
+		}
+	r->lost |= silent;
+	return 0;
+}
+
+/*
  * An input could not be read, or does not have its sum. A piece that stays and does not answer is
  * not lost (R27):
  *
@@ -525,8 +547,7 @@ static bool parity_is_kept(const struct row *r)
  *   - Else the silent piece is asked for again, for a while.
  *   - If the leg of the parity is out, the parity need not be known.
  *
- * Otherwise the piece counts as lost: else one bad sector would hold the tail until the log is
- * full.
+ * Otherwise the piece is given up, or the pool is faulted.
  */
 static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 {
@@ -549,9 +570,8 @@ static int reconstruct_slowly(struct kvp_row_home *h, struct row *r)
 		}
 	} while (may_ask_again(h));
 	if (parity_is_kept(r))
-		r->lost |= silent;
-	else
-		r->state = KVP_ENTRY_POISONED;
+		return give_up(h, r, silent);
+	r->state = KVP_ENTRY_POISONED;
 	return 0;
 }
 

@@ -135,6 +135,21 @@ void kvp_leg_lost(struct kvp_leg *leg, const char *why)
 		queue_work(pool->work_wq, &pool->members_work);
 }
 
+bool kvp_leg_answers(struct kvp_leg *leg, struct page *page)
+{
+	u64 blocks = leg->pool->sb->legs[leg->index].size_blocks;
+	u32 end;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = kvp_sb_slot_offset(blocks, end, 0) >> KVP_BLOCK_SHIFT;
+		int error = kvp_io_page(leg, KVP_IO_READ, kvp_lblock(at), page);
+
+		if (!error || error == -ENODATA)
+			return true;
+	}
+	return false;
+}
+
 static bool leg_fail(struct kvp_leg *leg, const char *why)
 {
 	if (!take_out(leg, KVP_LEG_FAULTED))

@@ -38,6 +38,14 @@ struct kvp_members_client {
 extern const struct kvp_leg_client kvp_members_hear;
 
 /**
+ * kvp_leg_answers() - read the label at either end of a leg, into @page
+ *
+ * Return: false if neither end gives an answer. A bad sector is one. Context: process; waits for
+ * I/O, as long as the leg may keep a request.
+ */
+bool kvp_leg_answers(struct kvp_leg *leg, struct page *page);
+
+/**
  * kvp_sb_join() - label @nr legs from legs[@first] on as about to join the pool
  *
  * The label has the contents of pool->sb, and a flag that no pool may start from it. Return: 0: the

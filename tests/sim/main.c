@@ -130,6 +130,7 @@ static const struct suite {
 	{ "trouble", run_trouble },
 	{ "unread", run_unread },
 	{ "grow", run_grow },
+	{ "matrix", run_matrix },
 	{ "modes", run_modes },
 	{ "deep", run_deep },
 	{ "legs", run_legs },

@@ -184,6 +184,7 @@ void run_trouble(void);
 void run_refused(void);
 void run_unread(void);
 void run_grow(void);
+void run_matrix(void);
 void run_modes(void);
 void run_legs(void);
 void run_resilver(void);
