@@ -1,0 +1,9 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# test: power cuts while legs leave, return, are replaced and leave again lose nothing acknowledged: a mirror
+# timeout: 1800
+# needs: gcc
+# kmsg-allow: I/O error|lost (a?sync )?page write
+# long: 39 power cuts
+. "$KVPOOL_TOP/tests/vm/comings.sh"
+comings 100 26 1 "mirror 2"
