@@ -144,7 +144,7 @@ bool kvp_leg_answers(struct kvp_leg *leg, struct page *page)
 		u64 at = kvp_sb_slot_offset(blocks, end, 0) >> KVP_BLOCK_SHIFT;
 		int error = kvp_io_page(leg, KVP_IO_READ, kvp_lblock(at), page);
 
-		if (!error || error == -ENODATA)
+		if (!error || kvp_error_kind(error) == KVP_ERR_MEDIUM)
 			return true;
 	}
 	return false;
