@@ -40,16 +40,10 @@
 
 /* --- when to build ---------------------------------------------------------------- */
 
-/*
- * The number of buffered blocks that are committed without a request for it. It is near the limit
- * of blocks that the log has room for, not half of it: with a parity1 that limit is far below the
- * number of intents that an entry can hold.
- */
-static u32 commit_batch(struct kvp_log *log)
+/* The number of buffered blocks that are committed without a request for it. */
+static u32 commit_batch(const struct kvp_log *log)
 {
-	u32 limit = kvp_wbuf_commit_limit(log->wbuf);
-
-	return max(1u, min(kvp_wbuf_limit(log->wbuf) / 4, limit - limit / 8));
+	return max(1u, min(kvp_wbuf_limit(log->wbuf) / 4, READ_ONCE(log->batch)));
 }
 
 /*

@@ -557,6 +557,23 @@ u32 kvp_log_limit_after(struct kvp_log *log, u32 more)
 	return limit_after(log, more, kvp_log_renew_kept(log));
 }
 
+/*
+ * The number of blocks that may be buffered before they are committed. It is near @limit, the
+ * number that the log has room for, not half of it: with a parity1 that is far below the number of
+ * intents that an entry can hold.
+ *
+ * But writers are slowed down where log and buffer together have three quarters of the room
+ * (policy/throttle.h), and destage sees only what is logged. So up to five eighths they may have,
+ * and from half on an eighth may be buffered. Otherwise all writers would wait for the interval.
+ */
+static u32 batch_for(const struct kvp_log *log, u32 limit)
+{
+	u64 all = kvp_log_limit_empty(log), most = all / 8 * 5;
+	u64 spent = all - min_t(u64, all, limit);
+
+	return (u32)min_t(u64, limit - limit / 8, max(most - min(most, spent), all / 8));
+}
+
 void kvp_log_limit_buffered(struct kvp_log *log)
 {
 	u32 holes = kvp_log_ops(log->vdevs)->most_holes(log);
@@ -568,6 +585,7 @@ void kvp_log_limit_buffered(struct kvp_log *log)
 	 */
 	spin_lock_irqsave(&log->lock, flags);
 	kvp_wbuf_bound(log->wbuf, kvp_log_limit_after(log, 0), limit_after(log, 0, 0), holes);
+	WRITE_ONCE(log->batch, batch_for(log, kvp_wbuf_commit_limit(log->wbuf)));
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 

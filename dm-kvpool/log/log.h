@@ -348,6 +348,7 @@ struct kvp_log {
 	/* the tail, plus 1, at which renewal did not get on; by destage (renew.h) */
 	kvp_lsn_t renew_stuck;
 	u64 squeeze;	/* while the log is emptied: blocks that users may take; 0: all */
+	u32 batch;	/* so many buffered blocks are committed without a request for it */
 	bool requeue;				/* a noflush suspend: no request waits for legs */
 	kvp_lsn_t redo;				/* place of an entry that failed; by build_lock */
 	u64 rewound;			/* no header has a time before this second; by build_lock */

@@ -226,7 +226,9 @@ static bool spilling_is_not_enough(struct kvp_pool *pool)
 
 static bool quarter_is_logged(struct kvp_pool *pool)
 {
-	return kvp_wbuf_nr_logged(pool->wbuf) > kvp_wbuf_limit(pool->wbuf) / 4;
+	u64 room = min_t(u64, kvp_wbuf_limit(pool->wbuf), kvp_log_limit_empty(pool->log));
+
+	return kvp_wbuf_nr_logged(pool->wbuf) > room / 4;
 }
 
 static bool pace_is_too_slow(struct kvp_pool *pool)
@@ -345,7 +347,7 @@ static u32 round_versions(struct kvp_pool *pool)
 	n = ops(pool)->round(pool, n);
 	/* The tail moves between rounds. Where a round is quick, it moves evenly that way. */
 	if (!cache && !kvp_destage_legs_seek(pool))
-		n = min_t(u64, max(kvp_log_window(pool->vdevs.log_vdev->g) / EVEN, MIN_ROUND), n);
+		n = min_t(u64, max(kvp_log_limit_empty(pool->log) / EVEN, MIN_ROUND), n);
 	if (!kvp_log_short(pool->log))
 		return n;
 	return min_t(u64, kvp_log_window(pool->vdevs.log_vdev->g) / (cache ? 8 : 4), n);
@@ -820,24 +822,19 @@ static void end_round(struct kvp_pool *pool, u32 taken, unsigned long start)
 	ops(pool)->set_pace(pool, taken, start);
 }
 
-/* A short burst shares the legs with the host. */
-static enum kvp_speed_burst tells_speed_beside(const struct kvp_pool *pool, u32 taken)
-{
-	return KVP_SPEED_BESIDE;
-}
-
-/* With the log on a cache, a short burst uses the legs as much as any other. */
-static enum kvp_speed_burst tells_full_speed(const struct kvp_pool *pool, u32 taken)
-{
-	return taken >= min(pool->destage->few_runs, FEW) ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
-}
-
-/* What the burst shows of the legs' speed. */
+/*
+ * What the burst shows of the legs' speed. One that took next to nothing shows none: its time is
+ * that of a checkpoint. A short burst from legs shares these with the host. With the log on a
+ * cache, it uses the legs as much as any other.
+ */
 static enum kvp_speed_burst burst_tells(const struct kvp_pool *pool, u32 taken)
 {
-	if (kvp_burst_is_short(&pool->destage->burst))
-		return ops(pool)->brief_tells(pool, taken);
-	return taken >= FEW ? KVP_SPEED_FULL : KVP_SPEED_NOTHING;
+	const struct kvp_destage *dg = pool->destage;
+	bool brief = kvp_burst_is_short(&dg->burst);
+
+	if (taken < (brief ? min(dg->few_runs, FEW) : FEW))
+		return KVP_SPEED_NOTHING;
+	return brief ? ops(pool)->brief : KVP_SPEED_FULL;
 }
 
 /*
@@ -1206,7 +1203,7 @@ const struct kvp_destage_ops kvp_destage_soon = {
 	.set_pace = no_pace,
 	.idle = all_goes_home,
 	.is_brief = kvp_burst_yields,
-	.brief_tells = tells_speed_beside,
+	.brief = KVP_SPEED_BESIDE,
 	.rest = kvp_burst_rest_for,
 };
 
@@ -1220,7 +1217,7 @@ const struct kvp_destage_ops kvp_destage_at_a_pace = {
 	.set_pace = set_next,
 	.idle = all_goes_home_if_quiet,
 	.is_brief = holds_up_renewals,
-	.brief_tells = tells_full_speed,
+	.brief = KVP_SPEED_FULL,
 	.rest = kvp_burst_no_rest,
 };
 

@@ -29,7 +29,7 @@ struct list_head;
  *
  * Bursts:
  * @is_brief: true if this burst is short. @busy: the host has requests.
- * @brief_tells: what a short burst of @taken versions shows of the legs' speed
+ * @brief: what a short burst shows of the legs' speed
  * @rest: ns to rest after a short burst that took @ns
  */
 struct kvp_destage_ops {
@@ -43,7 +43,7 @@ struct kvp_destage_ops {
 	void (*idle)(struct kvp_pool *pool);
 
 	bool (*is_brief)(struct kvp_pool *pool, bool busy);
-	enum kvp_speed_burst (*brief_tells)(const struct kvp_pool *pool, u32 taken);
+	enum kvp_speed_burst brief;
 	u64 (*rest)(const struct kvp_pool *pool, u64 ns);
 };
 

@@ -9,6 +9,9 @@
 
 #include "script.h"
 #include "core/stats.h"
+#include "home/speed.h"
+#include "home/throttle.h"
+#include "log/log.h"
 #include "ram/wbuf.h"
 #include "work/destage.h"
 
@@ -144,19 +147,77 @@ static void a_full_log_ends_the_rest(struct script *b)
 	host_flush(h);
 }
 
+/*
+ * Single blocks, and no FLUSH. Before writers are slowed down for long, these are in the log and go
+ * home, though the interval is not over: nothing else makes room.
+ */
+static void no_writer_waits_for_the_interval(struct script *b)
+{
+	struct kvp_pool *pool = b->host.pool;
+	u32 i, ms;
+
+	WRITE_ONCE(pool->tunables[KVP_T_COMMIT_INTERVAL_MS], 600 * 1000);
+	for (i = 0; i < 2 * kvp_log_limit_empty(pool->log); i++) {
+		host_write(&b->host, i * 37 % POOL_BLOCKS, 1, false);
+		for (ms = 0; kvp_throttle_is_slow(pool); ms += 20, host_sleep(20))
+			if (ms == 10000)
+				sim_fail("writers are slowed down, with %u blocks in the buffer alone",
+					 kvp_wbuf_buffered(pool->wbuf));
+	}
+}
+
+/* The time of its burst is next to all fixed cost. Writers are not slowed down for that. */
+static void one_block_shows_no_speed(struct script *b)
+{
+	struct kvp_pool *pool = b->host.pool;
+	u64 before = kvp_speed_full(pool);
+	u32 ms;
+
+	begin_to_ask(b);
+	disks_hold_homes(b->legs, POOL_BLOCKS);
+	host_write(&b->host, 7, 1, true);
+	for (ms = 0; !READ_ONCE(pool->speed->began); ms += 20, host_sleep(20))
+		if (ms == 10000)
+			sim_fail("no burst begins");
+	if (!kvp_burst_is_short(&pool->destage->burst))
+		sim_fail("the burst is not short: the case was not set up");
+	host_sleep(100);
+	disks_release_all();
+	wait_for_home(b, 1000);
+	host_sleep(1000);
+	end_to_ask(b);
+	if (kvp_speed_full(pool) != before)
+		sim_fail("after a burst of one block destage has %llu blocks a second",
+			 (unsigned long long)kvp_speed_full(pool));
+}
+
+/* The log of a parity1 holds far fewer blocks than the buffer. Destage begins before it is full. */
+static void a_small_log_goes_home_early(struct script *b)
+{
+	struct kvp_pool *pool = b->host.pool;
+	u32 quarter = (u32)kvp_log_limit_empty(pool->log) / 4, ms;
+
+	scatter(b, 0, min(quarter * 3 / 2, POOL_BLOCKS / 6));
+	for (ms = 0; kvp_wbuf_nr_logged(pool->wbuf) > quarter; ms += 20, host_sleep(20))
+		if (ms == 3000)
+			sim_fail("%u of %u blocks in the log, and none goes home",
+				 kvp_wbuf_nr_logged(pool->wbuf), 4 * quarter);
+}
+
 static void set_up(struct script *b)
 {
 	own.rng.s = b->seed;
 	b->start.rotational = b->turn % 2;
 }
 
-static void beside(const char *what, void (*act)(struct script *b), bool parity, bool strict)
+static void beside(const char *what, void (*act)(struct script *b), bool parity, bool strict,
+		   u32 cuts)
 {
 	struct host_start shape = { .legs = parity ? 3 : 2, .parity = parity, .strict = strict };
 	char name[80];
 	struct script_case c = {
 		.name = name, .shape = &shape, .set_up = set_up, .act = act, .leave = true,
-		.turns = ROUNDS, .salt = 7000, .cuts = POSITIONS, .depth = CHECK_RECRASH,
+		.turns = ROUNDS, .salt = 7000, .cuts = cuts, .depth = CHECK_RECRASH,
 		.own = &own, .own_size = sizeof(own),
 	};
 
@@ -169,9 +230,12 @@ void run_beside(void)
 	u32 parity;
 
 	for (parity = 0; parity < 2; parity++) {
-		beside("newer-ones", newer_ones_beside_a_rest, parity, false);
-		beside("order", an_order_ends_the_rest, parity, false);
-		beside("quiet", a_quiet_host_costs_nothing, parity, false);
-		beside("full-log", a_full_log_ends_the_rest, parity, true);
+		beside("newer-ones", newer_ones_beside_a_rest, parity, false, POSITIONS);
+		beside("order", an_order_ends_the_rest, parity, false, POSITIONS);
+		beside("quiet", a_quiet_host_costs_nothing, parity, false, POSITIONS);
+		beside("full-log", a_full_log_ends_the_rest, parity, true, POSITIONS);
+		beside("one-block", one_block_shows_no_speed, parity, false, 0);
+		beside("small-log", a_small_log_goes_home_early, parity, false, 0);
+		beside("interval", no_writer_waits_for_the_interval, parity, false, 0);
 	}
 }
