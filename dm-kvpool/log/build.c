@@ -34,9 +34,6 @@ static bool leaves_room(struct kvp_log *log, const struct kvp_entry_io *e, u32 b
 	return !e->tight || kvp_log_leaves_room(log, e->budget, blocks, reserved);
 }
 
-/* with the log on legs, a run of so many blocks becomes intents; a tunable overrides it */
-#define LEGS_CUTOFF	64u
-
 #define ZEROS_RUN	16u	/* so many blocks of zeros in a row become discards, not intents */
 
 static bool may_be_intent(const struct kvp_entry_io *e, const struct kvp_version *d)
@@ -52,13 +49,6 @@ static bool may_be_intent(const struct kvp_entry_io *e, const struct kvp_version
 static bool may_pass_older(const struct kvp_entry_io *e, const struct kvp_version *d)
 {
 	return !d->follows || d->over < e->over;
-}
-
-u32 kvp_log_legs_cutoff(const struct kvp_log *log)
-{
-	u32 set = READ_ONCE(log->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
-
-	return min(set ?: LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
 }
 
 /* Every long run may be intents: the disks have to write it sooner or later. */

@@ -570,8 +570,10 @@ static u32 batch_for(const struct kvp_log *log, u32 limit)
 {
 	u64 all = kvp_log_limit_empty(log), most = all / 8 * 5;
 	u64 spent = all - min_t(u64, all, limit);
+	/* More than the shortest stream has: a part of one would be data. */
+	u64 least = max_t(u64, all / 8, 2 * kvp_log_legs_cutoff(log));
 
-	return (u32)min_t(u64, limit - limit / 8, max(most - min(most, spent), all / 8));
+	return (u32)min_t(u64, limit - limit / 8, max(most - min(most, spent), least));
 }
 
 void kvp_log_limit_buffered(struct kvp_log *log)

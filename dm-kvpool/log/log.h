@@ -751,11 +751,19 @@ u64 kvp_log_intents_limit(const struct kvp_log *log);
  */
 bool kvp_log_takes_intents(const struct kvp_log *log);
 
+/* With the log on legs, a run of so many blocks becomes intents; a tunable overrides it. */
+#define KVP_LOG_LEGS_CUTOFF	64u
+
 /**
  * kvp_log_legs_cutoff() - the least run that goes home by intent, with the log on legs. Any
  * context.
  */
-u32 kvp_log_legs_cutoff(const struct kvp_log *log);
+static inline u32 kvp_log_legs_cutoff(const struct kvp_log *log)
+{
+	u32 set = READ_ONCE(log->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
+
+	return min(set ?: KVP_LOG_LEGS_CUTOFF, KVP_ENTRY_MAX_INTENTS / 2);
+}
 
 /**
  * struct kvp_log_figures - for status: counts since the pool started

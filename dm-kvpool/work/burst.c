@@ -17,6 +17,7 @@
 /* us: how long destage keeps its processor while others want it; more as the log fills up */
 #define SPELL_LEAST	250u
 #define SPELL_MOST	1000u
+#define MOST_TIMES	3ull
 
 /* Seconds. The rest ends earlier if much is written meanwhile. */
 #define MOST_REST	4u
@@ -56,11 +57,24 @@ static u32 others(const struct kvp_pool *pool)
 	return kvp_yield_others(full_percent(pool), kvp_destage_legs_seek(pool));
 }
 
+/*
+ * A version of a parity1 takes several times the processor of another one, and about as many times
+ * the room in the log.
+ */
+static u64 spell_most(const struct kvp_pool *pool)
+{
+	u64 window = kvp_log_window(pool->vdevs.log_vdev->g);
+
+	return SPELL_MOST * clamp(div64_u64(window, max(kvp_log_limit_empty(pool->log), 1ull)),
+				  1ull, MOST_TIMES);
+}
+
 static u64 spell_ns(const struct kvp_pool *pool)
 {
 	u32 own = KVP_YIELD_OTHERS - others(pool);
 
-	return (SPELL_LEAST + (SPELL_MOST - SPELL_LEAST) * own / KVP_YIELD_OTHERS) * NSEC_PER_USEC;
+	return (SPELL_LEAST + (spell_most(pool) - SPELL_LEAST) * own / KVP_YIELD_OTHERS) *
+	       NSEC_PER_USEC;
 }
 
 static bool is_awaited_now(struct kvp_pool *pool)

@@ -174,10 +174,16 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
  */
 static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
-	u64 step = kvp_log_window(pool->vdevs.log_vdev->g) / TAIL_STEPS;
+	u64 window = kvp_log_window(pool->vdevs.log_vdev->g), step = window / TAIL_STEPS;
 
 	if (!log_half_full(pool))
 		return false;
+	/*
+	 * With a parity1, parity takes as much of the log as versions do. A checkpoint costs the
+	 * same.
+	 */
+	if (2 * kvp_log_limit_empty(pool->log) < window)
+		step *= 2;
 	current_mark(pool, mark);
 	return kvp_log_home_mark(pool->log, mark->lsn, mark) &&
 	       kvp_lsn_since(mark->lsn, kvp_log_tail(pool->log)) >= step;
