@@ -377,7 +377,9 @@ static void faulted_suspend(struct script *p)
 	kvp_pool_clear(pool, -1);
 	p->host.may_fail = false;
 	host_sleep(2000);
-	expect_known(p, FIRST, 8, false);
+	/* The only leg with data is not given up, so no loss holds entries up there. */
+	if (script_first_ssd(p) > 1)
+		expect_known(p, FIRST, 8, false);
 	/* The cache goes on. */
 	read_anew(p, FIRST, COUNT);
 	host_sleep(50);

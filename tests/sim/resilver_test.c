@@ -1492,7 +1492,8 @@ static void one_vdev_has_skipped_ranges(struct script *l)
 	own.victim = 0;
 	leave(l);
 	write_everywhere(l);
-	disks_fault(FAULT_READ_EIO, 1, at, at + n - 1);
+	for (i = 1; i < v->nr_legs; i++)
+		disks_fault(FAULT_READ_EIO, i, at, at + n - 1);
 	come_back(l);
 	host_sleep(10000);
 	if (!disks.faults[0].hit || !kvp_leg_resilvers(victim(l)))

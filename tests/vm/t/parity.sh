@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a parity1 tells its stripes, keeps data, heals rot in data and parity, lives without any one leg, also after a power cut
 # timeout: 240
+# kernels: 6.1 6.12
 # turn: parity */format/stripe.c */home/row.c
 # needs: gcc
 # kmsg-allow: I/O error

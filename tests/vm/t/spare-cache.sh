@@ -56,7 +56,7 @@ echo "--- an SSD that was missing at the start is plugged in: the monitor brings
 run 0 export tank
 simset x remove 1
 run 0 import tank
-run 0 status -j tank
+run 4 status -j tank
 uuid=$(json pools.0.cache.legs.0.uuid)
 expect_eq "$(json pools.0.cache.legs.0.state)" missing
 kvpool-monitor --state /tmp/state --spare-after 0 > /tmp/monitor.out 2>&1 &
