@@ -72,39 +72,39 @@ int __must_check kvp_replace_plan(const struct kvp_pool *pool, const struct kvp_
 				  struct kvp_sb *next, struct kvp_refusal *r);
 
 /**
- * kvp_pool_replace() - give the cache the SSDs that @s names, durably
+ * kvp_pool_replace_ssds() - give the cache the SSDs that @s names, durably
  *
  * Wipes the labels of the SSDs that leave; they still have their devices. As kvp_pool_add().
  */
-int __must_check kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s,
-				  struct kvp_refusal *r);
+int __must_check kvp_pool_replace_ssds(struct kvp_pool *pool, const struct kvp_start *s,
+				       struct kvp_refusal *r);
 
 /**
- * kvp_substitute_at() - find the leg with data that @s replaces: @s names a new device in its place
+ * kvp_leg_replace_at() - find the leg with data that @s replaces by a new device
  *
  * Return: the number of the leg, or KVP_MAX_LEGS: @s is no such table. Context: any.
  */
-u32 kvp_substitute_at(const struct kvp_pool *pool, const struct kvp_start *s);
+u32 kvp_leg_replace_at(const struct kvp_pool *pool, const struct kvp_start *s);
 
 /**
- * kvp_substitute_plan() - check whether that device may take the place of that leg
+ * kvp_leg_replace_plan() - check whether that device may take the place of that leg
  * @s: names all vdevs as they are, except the device; legs that are out may be missing
  *
  * Does no I/O, and changes nothing in the pool. Return: 0, or -errno with @r filled in.
  */
-int __must_check kvp_substitute_plan(const struct kvp_pool *pool, const struct kvp_start *s,
-				     struct kvp_refusal *r);
+int __must_check kvp_leg_replace_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+				      struct kvp_refusal *r);
 
 /**
- * kvp_pool_substitute() - let that device take the place of that leg, durably
+ * kvp_pool_replace_leg() - let that device take the place of that leg, durably
  *
  * The device is brought online when the pool goes on. The pool is quiesced; its log need not be
  * empty. The old leg may still have its device: its labels are wiped at the end. Return: 0; or
  * -errno with @r filled in. Then the pool is as before, on disk too, unless it is faulted now.
  * Context: process, waits for I/O.
  */
-int __must_check kvp_pool_substitute(struct kvp_pool *pool, const struct kvp_start *s,
-				     struct kvp_refusal *r);
+int __must_check kvp_pool_replace_leg(struct kvp_pool *pool, const struct kvp_start *s,
+				      struct kvp_refusal *r);
 
 /**
  * kvp_attach_at() - the number of the new leg, if @s names a mirror or single with one leg more
@@ -127,7 +127,7 @@ int __must_check kvp_attach_plan(const struct kvp_pool *pool, const struct kvp_s
  * kvp_pool_attach() - let that device become a leg, durably
  *
  * It is brought online when the pool goes on. Legs behind it get other numbers. As
- * kvp_pool_substitute().
+ * kvp_pool_replace_leg().
  */
 int __must_check kvp_pool_attach(struct kvp_pool *pool, const struct kvp_start *s,
 				 struct kvp_refusal *r);
@@ -155,12 +155,12 @@ int __must_check kvp_detach_plan(const struct kvp_pool *pool, const struct kvp_s
 /**
  * kvp_pool_detach() - let that leg leave, durably, and wipe its labels
  *
- * The leg still has its device. Legs behind it get other numbers. As kvp_pool_substitute().
+ * The leg still has its device. Legs behind it get other numbers. As kvp_pool_replace_leg().
  */
 int __must_check kvp_pool_detach(struct kvp_pool *pool, const struct kvp_start *s,
 				 struct kvp_refusal *r);
 
-/* --- for attach.c, cacheremove.c, cachereplace.c and substitute.c --- */
+/* --- for attach.c, cacheremove.c, cachereplace.c and legreplace.c --- */
 
 /** kvp_take_shape() - give the pool the shape of @sb in memory. Caller holds sb_lock. */
 void kvp_take_shape(struct kvp_pool *pool, const struct kvp_sb *sb);

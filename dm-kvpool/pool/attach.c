@@ -10,7 +10,7 @@
  *      of epoch 0, durable in both rings (add.c). In them it has a new UUID, behind the other legs
  *      of the vdev. The leg is stale there, and has nothing: era 0, no cursor.
  *   2. One superblock under a new epoch, which says the same, goes to all legs in use. It does not
- *      go to the new leg, which is out. substitute.c has the reason.
+ *      go to the new leg, which is out. legreplace.c has the reason.
  *   3. When the pool goes on, the new leg is brought online as any leg that is out (online.c).
  *
  * Detach:

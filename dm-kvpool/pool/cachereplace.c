@@ -536,7 +536,7 @@ static void after(struct kvp_pool *pool, struct replacement *x)
 	kvp_event(pool, "cache_exchanged new=%u gone=%u", new, gone);
 }
 
-int kvp_pool_replace(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+int kvp_pool_replace_ssds(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
 	struct replacement *x = alloc_replacement();
 	int ret;

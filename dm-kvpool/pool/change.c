@@ -72,7 +72,7 @@ int kvp_change_larger(struct kvp_pool *pool, struct kvp_refusal *r)
 
 	if (ret)
 		return ret;
-	ret = kvp_table_settle_ends(pool->table);
+	ret = kvp_table_bound_lost(pool->table);
 	if (ret == -ENOMEM)
 		return kvp_change_no_memory(r);
 	mutex_lock(&pool->checkpoint_lock);

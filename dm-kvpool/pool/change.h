@@ -52,7 +52,7 @@ int __must_check kvp_change_ready(struct kvp_pool *pool, struct kvp_refusal *r);
 /**
  * kvp_change_larger() - kvp_change_ready(), and make the table ready for vdevs with more blocks
  *
- * See kvp_table_settle_ends(). Context: process, waits for I/O; the caller holds no lock.
+ * See kvp_table_bound_lost(). Context: process, waits for I/O; the caller holds no lock.
  *
  * Return: 0, or -errno with the reason in @r.
  */

@@ -21,7 +21,7 @@ static int check_label(const struct kvp_pool *pool, const struct kvp_leg *leg,
 		return kvp_label_missing(leg, label, r);
 	/*
 	 * The label may say JOINING: the leg has just taken the place of another one
-	 * (substitute.c).
+	 * (legreplace.c).
 	 */
 	if (memcmp(own->pool_uuid, pool->sb->pool_uuid, 16) ||
 	    memcmp(own->leg_uuid, pool->sb->legs[leg->index].uuid, 16))

@@ -8,7 +8,7 @@
  *   kvp_pool_start()      reads and chooses labels (start.c), recovers the log, starts work
  *   kvp_pool_suspending() lets orders end early; kvp_pool_write_back() while requests are served
  *   kvp_pool_quiesce()    makes all durable, and home unless the log is retained; stops workers
- *   kvp_pool_add(), kvp_pool_remove(), kvp_pool_replace(), kvp_pool_substitute(),
+ *   kvp_pool_add(), kvp_pool_remove(), kvp_pool_replace_ssds(), kvp_pool_replace_leg(),
  *   kvp_pool_attach(), kvp_pool_detach()
  *                         for a new table, while quiesced
  *   kvp_pool_unquiesce()  marks the label as not clean, lets workers run

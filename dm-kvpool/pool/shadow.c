@@ -272,7 +272,7 @@ int kvp_take_place_plan(const struct kvp_pool *pool, struct kvp_refusal *r)
  * Make all that the leg has durable on the shadow, too, and make sure that neither has data in a
  * log.
  */
-static int settle(struct kvp_pool *pool, struct kvp_refusal *r)
+static int make_equal(struct kvp_pool *pool, struct kvp_refusal *r)
 {
 	int ret = 0;
 
@@ -411,7 +411,7 @@ int kvp_pool_take_place(struct kvp_pool *pool, struct kvp_refusal *r)
 	int ret = kvp_change_settled(pool, r) ?: kvp_take_place_plan(pool, r);
 
 	if (!ret && kvp_leg_in_sync(kvp_shadowed(pool)))
-		ret = settle(pool, r);
+		ret = make_equal(pool, r);
 	if (ret)
 		return ret;
 	x = kzalloc(sizeof(*x), GFP_KERNEL);

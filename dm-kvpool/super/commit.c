@@ -5,7 +5,7 @@
  *
  * A leg of a parity1 may leave while whole stripes are on their way home under intents (R7). Such a
  * stripe is half home for a moment, and what the leg had of it could not be made then. So the loss
- * is not recorded before these writes have ended and were flushed (settle_stripes()). No others
+ * is not recorded before these writes have ended and were flushed (end_stripes()). No others
  * begin meanwhile (kvp_vdev_begin_stripes()). Until it is recorded, a start takes the leg for one
  * in sync, and has all that the leg had.
  */
@@ -75,7 +75,7 @@ static bool lacks_a_leg(const struct kvp_vdev *v)
  * does.
  * Returns 0 or the error of the flush.
  */
-static int settle_stripes(struct kvp_pool *pool)
+static int end_stripes(struct kvp_pool *pool)
 {
 	unsigned long which = 0;
 	int ret = 0;
@@ -99,7 +99,7 @@ static int settle_stripes(struct kvp_pool *pool)
 
 /*
  * Record out the legs that were given up since the last superblock, under a new epoch. Returns true
- * if one is left out, since it left after settle_stripes() looked, and stripes may be half home.
+ * if one is left out, since it left after end_stripes() looked, and stripes may be half home.
  * Another superblock must record it.
  */
 static bool note_losses(struct kvp_pool *pool)
@@ -256,7 +256,7 @@ int kvp_sb_commit(struct kvp_pool *pool)
 
 		/* Read before the states, so that a loss in between causes another round. */
 		losses = atomic_read_acquire(&pool->losses.seen);
-		if (settle_stripes(pool)) {
+		if (end_stripes(pool)) {
 			why = "a flush failed before a loss was recorded";
 			ok = 0;
 			break;

@@ -69,7 +69,7 @@ int kvp_table_give_up(struct kvp_table *t, kvp_block_t block, bool force)
 	return ret < 0 ? ret : t->client.make_poison_durable(t->client.of);
 }
 
-int kvp_table_settle_ends(struct kvp_table *t)
+int kvp_table_bound_lost(struct kvp_table *t)
 {
 	int changed = 0;
 	u32 i;

@@ -331,7 +331,7 @@ bool kvp_table_keep_silent(struct kvp_table *t, struct list_head *versions, stru
 int __must_check kvp_table_give_up(struct kvp_table *t, kvp_block_t block, bool force);
 
 /**
- * kvp_table_settle_ends() - before a vdev gets more blocks: what was given up ends with the pool
+ * kvp_table_bound_lost() - before a vdev gets more blocks: what was given up ends with the pool
  *
  * A pointer to a page that was given up calls all below it lost, to the pool's end. If the end is
  * below it, blocks that come later would be lost, too. So the last leaf of each vdev, and the pages
@@ -340,7 +340,7 @@ int __must_check kvp_table_give_up(struct kvp_table *t, kvp_block_t block, bool 
  * Context: process, may wait for I/O; no user's request is under way. Return: 1: a leaf is dirty,
  * and a checkpoint must follow; 0: there is nothing to do; -ENOMEM.
  */
-int __must_check kvp_table_settle_ends(struct kvp_table *t);
+int __must_check kvp_table_bound_lost(struct kvp_table *t);
 
 /**
  * kvp_table_put() - give back the reference that a load or a lookup has given

@@ -47,14 +47,14 @@ static bool begins_shadow(const struct kvp_target *t)
 static bool forgets_shadow(const struct kvp_target *t, const struct kvp_pool *pool)
 {
 	return t->start.replace && !t->start.replaces && t->start.shadow_named &&
-	       !t->start.shadow.bdev && kvp_substitute_at(pool, &t->start) == KVP_MAX_LEGS;
+	       !t->start.shadow.bdev && kvp_leg_replace_at(pool, &t->start) == KVP_MAX_LEGS;
 }
 
 /* True if the table names the pool's shadow in the place of its leg. */
 static bool takes_place(const struct kvp_target *t, const struct kvp_pool *pool)
 {
 	const struct kvp_leg *old = kvp_shadowed(pool);
-	u32 at = kvp_substitute_at(pool, &t->start);
+	u32 at = kvp_leg_replace_at(pool, &t->start);
 
 	return old && at == old->index && is_device(t->start.legs[at].bdev, pool->shadow.bdev);
 }
@@ -78,9 +78,9 @@ static bool removes_cache(const struct kvp_target *t, const struct kvp_pool *poo
 }
 
 /* True if the table names a new device for a leg with data that is out. */
-static bool substitutes(const struct kvp_target *t, const struct kvp_pool *pool)
+static bool replaces_leg(const struct kvp_target *t, const struct kvp_pool *pool)
 {
-	return kvp_substitute_at(pool, &t->start) < KVP_MAX_LEGS;
+	return kvp_leg_replace_at(pool, &t->start) < KVP_MAX_LEGS;
 }
 
 /* True if the table names a mirror with one leg more. */
@@ -115,10 +115,10 @@ static int check_apart(struct kvp_target *t, struct kvp_pool *pool, u32 at, stru
 	return 0;
 }
 
-static int check_substitute(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
+static int check_replace(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
 {
-	return kvp_substitute_plan(pool, &t->start, r) ?:
-	       check_apart(t, pool, kvp_substitute_at(pool, &t->start), r);
+	return kvp_leg_replace_plan(pool, &t->start, r) ?:
+	       check_apart(t, pool, kvp_leg_replace_at(pool, &t->start), r);
 }
 
 static int check_attach(struct kvp_target *t, struct kvp_pool *pool, struct kvp_refusal *r)
@@ -274,8 +274,8 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 		return kvp_refuse(r, -EINVAL,
 				  "name the new leg behind the others of a mirror or single",
 				  "the table replaces a leg in use, and names no leg more");
-	if (substitutes(t, pool))
-		return check_substitute(t, pool, r);
+	if (replaces_leg(t, pool))
+		return check_replace(t, pool, r);
 	if (t->start.grow || t->start.replace || adds_vdevs(t, pool) || removes_cache(t, pool))
 		return check_change(t, pool, r);
 	if (t->start.pool_blocks != pool->sb->pool_blocks || !kvp_vdevs_match(pool->sb, &t->start))
@@ -294,7 +294,7 @@ static bool may_go(const struct kvp_target *t, const struct kvp_leg *leg)
 	const struct kvp_pool *pool = leg->pool;
 
 	if (t->start.add || t->start.remove ||
-	    (t->start.replace && !substitutes(t, pool) && !reshapes(t, pool) &&
+	    (t->start.replace && !replaces_leg(t, pool) && !reshapes(t, pool) &&
 	     !about_shadow(t, pool)))
 		return false;
 	return !kvp_leg_takes_writes(leg) && kvp_vdev_needed(leg->v);
@@ -305,8 +305,8 @@ static bool leaves(const struct kvp_target *t, const struct kvp_leg *leg)
 {
 	const struct kvp_pool *pool = leg->pool;
 
-	if (substitutes(t, pool))
-		return leg->index == kvp_substitute_at(pool, &t->start);
+	if (replaces_leg(t, pool))
+		return leg->index == kvp_leg_replace_at(pool, &t->start);
 	if (reshapes(t, pool))
 		return leg->index == kvp_detach_at(pool, &t->start);
 	if (about_shadow(t, pool))
@@ -402,7 +402,7 @@ static int replace_ssds(struct kvp_target *t, struct kvp_instance *inst, struct 
 	if (ret)
 		return ret;
 	kvp_requests_drain(&inst->requests);
-	ret = kvp_pool_replace(inst->pool, &t->start, r);
+	ret = kvp_pool_replace_ssds(inst->pool, &t->start, r);
 	kvp_registry_reserved(inst);
 	return ret;
 }
@@ -552,8 +552,8 @@ static noinline_for_stack int change(struct kvp_target *t, struct kvp_instance *
 		return forget_shadow(t, inst, r);
 	if (t->start.grow)
 		return grow(t, inst, r);
-	if (substitutes(t, pool))
-		return take_device(t, inst, kvp_pool_substitute, r);
+	if (replaces_leg(t, pool))
+		return take_device(t, inst, kvp_pool_replace_leg, r);
 	if (attaches(t, pool))
 		return take_device(t, inst, kvp_pool_attach, r);
 	if (kvp_detaches(pool, &t->start))

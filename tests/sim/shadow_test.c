@@ -677,7 +677,7 @@ static void expect_refused(int ret, int error, const char *word, const struct sc
 }
 
 /* Another device does not take the place at once: the shadow has more. */
-static void refused_to_be_substituted(struct script *l)
+static void refused_another_device(struct script *l)
 {
 	struct host_start hs = l->start;
 	u8 on[MAX_DISKS];
@@ -723,7 +723,7 @@ static void refused_to_be_shadow(struct script *l)
 	add_shadow_slowly(l);
 	expect_refused(try_shadow(l, own.at, own.new + 1), -EBUSY, "already", l);
 	expect_refused(host_larger(&l->host, &l->start), -EBUSY, "being replaced", l);
-	refused_to_be_substituted(l);
+	refused_another_device(l);
 	end_well(l);
 }
 

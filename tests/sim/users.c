@@ -385,7 +385,7 @@ int host_replace_ssds(struct host *h, const struct host_start *hs)
 	if (h->quiesced)
 		h->quiesced(h);
 	h->quiesced = NULL;
-	ret = kvp_pool_replace(h->pool, s, &h->refusal);
+	ret = kvp_pool_replace_ssds(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_labels(h->pool);
 	end_change(h);
@@ -404,7 +404,7 @@ int host_replace(struct host *h, const struct host_start *hs)
 	if (h->quiesced)
 		h->quiesced(h);
 	h->quiesced = NULL;
-	ret = kvp_pool_substitute(h->pool, s, &h->refusal);
+	ret = kvp_pool_replace_leg(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_settled(h);
 	if (!ret && !host_labelled(hs->legs))

@@ -9,7 +9,7 @@
 #include "shadow.h"
 #include "spare_devices.h"
 #include "ssds.h"
-#include "substitute.h"
+#include "replace.h"
 
 enum { WAIT, SPARE };
 
@@ -21,7 +21,7 @@ static bool is_in_use(const struct stats *s, unsigned int leg)
 }
 
 /* It stays in use until NEW has everything beside it. Of a parity1, NEW is no leg until then. */
-static int replace_in_use(struct ctl *ctl, const struct substitute_order *o)
+static int replace_in_use(struct ctl *ctl, const struct replace_order *o)
 {
 	struct legs_order legs = { .e = o->e, .s = o->s, .leg = o->leg, .name = o->old,
 				   .new = o->new, .force = o->force, .wait = o->wait,
@@ -30,23 +30,23 @@ static int replace_in_use(struct ctl *ctl, const struct substitute_order *o)
 	return legs_copies(o->s, o->leg) ? legs_change(ctl, &legs) : shadow_replace(ctl, o);
 }
 
-static int replace_leg(struct ctl *ctl, const struct substitute_order *o)
+static int replace_leg(struct ctl *ctl, const struct replace_order *o)
 {
-	return is_in_use(o->s, o->leg) ? replace_in_use(ctl, o) : substitute_leg(ctl, o);
+	return is_in_use(o->s, o->leg) ? replace_in_use(ctl, o) : replace_out(ctl, o);
 }
 
 /* What another device would be refused for. */
-static int check_leg(const struct substitute_order *o, struct err *err)
+static int check_leg(const struct replace_order *o, struct err *err)
 {
 	if (resilver_is_ssd(o->s, o->leg))
 		return 0;
 	if (!is_in_use(o->s, o->leg))
-		return substitute_check(o, err);
+		return replace_check(o, err);
 	return legs_copies(o->s, o->leg) ? 0 : shadow_none(o->e, o->s, err);
 }
 
 /* A leg in use is replaced only by a device that the user names, or by a spare with --spare. */
-static int refuse_in_use(const struct substitute_order *o, char *path, struct err *err)
+static int refuse_in_use(const struct replace_order *o, char *path, struct err *err)
 {
 	char mend[200];
 	struct err none;
@@ -61,7 +61,7 @@ static int refuse_in_use(const struct substitute_order *o, char *path, struct er
 }
 
 /* Without NEW, a spare takes the place: of a leg that is in use only if told so. */
-static int choose_spare(const struct substitute_order *o, bool told, char *path, struct err *err)
+static int choose_spare(const struct replace_order *o, bool told, char *path, struct err *err)
 {
 	if (check_leg(o, err))
 		return -1;
@@ -81,7 +81,7 @@ static int check_writable(const struct dm_entry *e, struct err *err)
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	struct ssds_order o = { .action = "replace", .leaves = true };
-	struct substitute_order leg = { .wait = false };
+	struct replace_order leg = { .wait = false };
 	char path[PATH_MAX];
 	bool spare = false;
 	struct dm_entry e;

@@ -12,7 +12,7 @@
 #include "resilver.h"
 #include "shadow.h"
 #include "spares.h"
-#include "substitute.h"
+#include "replace.h"
 
 #define TABLE_LEN	8192
 
@@ -50,7 +50,7 @@ static void put_leg(struct text *t, const struct stats *s, unsigned int leg, con
 	const char *uuid = uuids ? stats_text(s, "leg.%u.uuid", leg) : NULL;
 	char word[64];
 
-	substitute_leg_word(s, leg, params, gone, word);
+	replace_leg_word(s, leg, params, gone, word);
 	put(t, uuid && !strcmp(word, "-") ? uuid : word);
 }
 
@@ -244,7 +244,7 @@ static int plan_new(struct change *c, struct err *err)
 	snprintf(c->plan.uuid, sizeof(c->plan.uuid), "%s", c->o->e->uuid);
 	c->losses = c->o->replaces ? stats_losses(c->o->s) : losses_with_copy(c->o->s, c->vdev);
 	return plan_pool(&c->plan, c->o->s, &cache, &logs_there, err) ?:
-	       plan_substitute(&c->plan, c->o->leg, c->o->new, err);
+	       plan_replace(&c->plan, c->o->leg, c->o->new, err);
 }
 
 static void note_old(struct change *c)
@@ -377,8 +377,8 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 		return switch_failed(c, err);
 	if (!c->o->new)
 		return 0;
-	ret = substitute_bring_online(c->o->e->name, c->range.end, c->o->new, "it is a leg now",
-				      uuid, err);
+	ret = replace_bring_online(c->o->e->name, c->range.end, c->o->new, "it is a leg now",
+				   uuid, err);
 	if (ret || !c->o->wait)
 		return ret;
 	return c->o->replaces ? replaced_wait(ctl, c->o->e, err) :

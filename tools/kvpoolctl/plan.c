@@ -766,7 +766,7 @@ static const struct kvp_geometry *vdev_of(const struct plan *p, unsigned int leg
 	return g;
 }
 
-int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct err *err)
+int plan_replace(struct plan *p, unsigned int leg, const char *dev, struct err *err)
 {
 	const struct kvp_geometry *g = vdev_of(p, leg);
 	struct device *d = &p->legs[p->first_leg].dev;

@@ -80,11 +80,11 @@ int plan_make(struct plan *p, struct err *err);
 int plan_devices(struct plan *p, struct err *err);
 
 /**
- * plan_substitute() - open and check @dev, a new device for leg @leg with data of a running pool
+ * plan_replace() - open and check @dev, a new device for leg @leg with data of a running pool
  *
  * After plan_pool(). It is the plan's only leg.
  */
-int plan_substitute(struct plan *p, unsigned int leg, const char *dev, struct err *err);
+int plan_replace(struct plan *p, unsigned int leg, const char *dev, struct err *err);
 
 /**
  * plan_spares() - a part of plan_devices(): open and check the new spares, for its vdevs

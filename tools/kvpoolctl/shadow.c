@@ -255,7 +255,7 @@ static void change_free(struct change *c)
 
 /* --- it begins ---------------------------------------------------------------------- */
 
-static int make_plan(struct change *c, struct plan *plan, const struct substitute_order *o,
+static int make_plan(struct change *c, struct plan *plan, const struct replace_order *o,
 		     struct err *err)
 {
 	struct kvp_geometry cache;
@@ -270,7 +270,7 @@ static int make_plan(struct change *c, struct plan *plan, const struct substitut
 	plan->takes_spare = true;
 	snprintf(plan->uuid, sizeof(plan->uuid), "%s", o->e->uuid);
 	if (plan_pool(plan, o->s, &cache, &logs_there, err) ||
-	    plan_substitute(plan, o->leg, o->new, err))
+	    plan_replace(plan, o->leg, o->new, err))
 		return -1;
 	rdev = plan->legs[plan->first_leg].dev.rdev;
 	snprintf(options, sizeof(options), "3 replace replaces=%s shadow=%u:%u",
@@ -302,7 +302,7 @@ static void print_survives(const struct change *c, json_object *root)
 	       stats_losses(c->s), json_text_at(root, "plan.table"));
 }
 
-static void report(struct ctl *ctl, const struct change *c, const struct substitute_order *o,
+static void report(struct ctl *ctl, const struct change *c, const struct replace_order *o,
 		   json_object *root)
 {
 	if (ctl->json) {
@@ -322,7 +322,7 @@ static void report(struct ctl *ctl, const struct change *c, const struct substit
 }
 
 static int execute(struct ctl *ctl, const struct change *c, struct plan *plan,
-		   const struct substitute_order *o, struct err *err)
+		   const struct replace_order *o, struct err *err)
 {
 	int ret = plan_wipe(plan, err);
 	char why[sizeof(err->why)];
@@ -342,7 +342,7 @@ static int execute(struct ctl *ctl, const struct change *c, struct plan *plan,
 	return -1;
 }
 
-int shadow_replace(struct ctl *ctl, const struct substitute_order *o)
+int shadow_replace(struct ctl *ctl, const struct replace_order *o)
 {
 	struct change *c = new_change();
 	struct plan *plan = calloc(1, sizeof(*plan));
@@ -403,8 +403,8 @@ int shadow_end(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 	if (!ret && !rdev)
 		ret = err_set(err, ERR_KERNEL, e->name, "see dmsetup table",
 			      "its table has no device that is to take the place of a leg");
-	if (!ret && !substitute_table(s, old_leg(s), rdev, c->params, table_device_gone, text,
-				      sizeof(text)))
+	if (!ret && !replace_table(s, old_leg(s), rdev, c->params, table_device_gone, text,
+				   sizeof(text)))
 		ret = unreadable(c, err);
 	if (!ret)
 		ret = write_tables(c, "1 replace", text, err);

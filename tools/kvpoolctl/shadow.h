@@ -10,7 +10,7 @@
 
 #include "ctl.h"
 #include "replaced.h"
-#include "substitute.h"
+#include "replace.h"
 
 /** shadow_is_there() - is a leg of a parity1 being replaced? */
 bool shadow_is_there(const struct stats *s);
@@ -43,7 +43,7 @@ int shadow_none(const struct dm_entry *e, const struct stats *s, struct err *err
 int shadow_check_none(const struct dm_entry *e, struct err *err);
 
 /** shadow_replace() - let a device replace a leg in use, or print that; exit status */
-int shadow_replace(struct ctl *ctl, const struct substitute_order *o);
+int shadow_replace(struct ctl *ctl, const struct replace_order *o);
 
 /** shadow_end() - let the device take the place, and say nothing. Return: 0 or -1 with @err. */
 int shadow_end(struct ctl *ctl, const struct dm_entry *e, const struct stats *s, struct err *err);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: a disk of a mirror, and of a parity1, is pulled out and replaced under load; then another one is lost
 # timeout: 400
-# turn: legs-replaced */pool/substitute.c *kvpoolctl/substitute.c
+# turn: legs-replaced */pool/legreplace.c *kvpoolctl/replace.c
 # needs: gcc python3 fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/legs.sh"

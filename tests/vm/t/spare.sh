@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: spares are made, shown and removed; a disk dies, kvpool-monitor puts a spare in its place, and the pool is whole again
 # timeout: 300
-# turn: legs-replaced */pool/spare.c */pool/substitute.c *kvpoolctl/spare_devices.c */kvpool-monitor/*.c */*.rules*
+# turn: legs-replaced */pool/spare.c */pool/legreplace.c *kvpoolctl/spare_devices.c */kvpool-monitor/*.c */*.rules*
 # kernels: 6.12
 # needs: python3 udevadm
 # kmsg-allow: I/O error

@@ -24,7 +24,7 @@
 #include "shadow.h"
 #include "spares.h"
 #include "stats.h"
-#include "substitute.h"
+#include "replace.h"
 
 extern const struct command cmd_attach, cmd_cancel, cmd_detach, cmd_online, cmd_offline, cmd_rename,
 	cmd_replace,
@@ -588,8 +588,8 @@ static void test_replace_refused(void)
 }
 
 /* The table with 8:80 in the place of leg @leg of the scene. */
-static bool substitute_is(unsigned int leg, bool (*gone)(const char *word), const char *params,
-			  const char *want)
+static bool replace_is(unsigned int leg, bool (*gone)(const char *word), const char *params,
+		       const char *want)
 {
 	char buf[256] = "";
 	struct stats s;
@@ -597,7 +597,7 @@ static bool substitute_is(unsigned int leg, bool (*gone)(const char *word), cons
 
 	if (stats_load("tank", &s, NULL))
 		return false;
-	same = substitute_table(&s, leg, makedev(8, 80), params, gone, buf, sizeof(buf)) &&
+	same = replace_table(&s, leg, makedev(8, 80), params, gone, buf, sizeof(buf)) &&
 	       !strcmp(buf, want);
 	stats_free(&s);
 	if (!same)
@@ -606,27 +606,27 @@ static bool substitute_is(unsigned int leg, bool (*gone)(const char *word), cons
 }
 
 /* Legs with data are in the order of the superblock, whatever the table has; SSDs stay. */
-static void test_substitute_table(void)
+static void test_replace_table(void)
 {
 	struct stats s;
 	char small[16];
 
 	BEGIN(LEG_IS("faulted"));
-	expect(substitute_is(1, none_gone, "u 0 mirror 2 8:0 8:16 cache 2 8:32 8:48",
-			     " mirror 2 8:0 8:80 cache 2 8:32 8:48"));
-	expect(substitute_is(1, none_gone, "u 1 host=1:h mirror 2 8:16 8:0 cache 2 8:48 8:32",
-			     " mirror 2 8:0 8:80 cache 2 8:48 8:32"));
-	expect(substitute_is(1, second_ssd_gone, "u 0 mirror 2 8:0 - cache 2 8:32 8:48",
-			     " mirror 2 8:0 8:80 cache 2 8:32 8:48"));
+	expect(replace_is(1, none_gone, "u 0 mirror 2 8:0 8:16 cache 2 8:32 8:48",
+			  " mirror 2 8:0 8:80 cache 2 8:32 8:48"));
+	expect(replace_is(1, none_gone, "u 1 host=1:h mirror 2 8:16 8:0 cache 2 8:48 8:32",
+			  " mirror 2 8:0 8:80 cache 2 8:48 8:32"));
+	expect(replace_is(1, second_ssd_gone, "u 0 mirror 2 8:0 - cache 2 8:32 8:48",
+			  " mirror 2 8:0 8:80 cache 2 8:32 8:48"));
 	/* the other one is out too: its device is named if the table has it */
 	BEGIN({ .leg = { "faulted", "missing" } });
 	script.path[1] = "-";
-	expect(substitute_is(1, none_gone, "u 0 mirror 2 8:0 -", " mirror 2 8:0 8:80"));
+	expect(replace_is(1, none_gone, "u 0 mirror 2 8:0 -", " mirror 2 8:0 8:80"));
 	script.path[0] = "8:96";
-	expect(substitute_is(1, none_gone, "u 0 mirror 2 8:0 -", " mirror 2 - 8:80"));
+	expect(replace_is(1, none_gone, "u 0 mirror 2 8:0 -", " mirror 2 - 8:80"));
 	expect(!stats_load("tank", &s, NULL));
-	expect(!substitute_table(&s, 1, makedev(8, 80), table, none_gone, small, sizeof(small)));
-	expect(!substitute_table(&s, 9, makedev(8, 80), table, none_gone, small, sizeof(small)));
+	expect(!replace_table(&s, 1, makedev(8, 80), table, none_gone, small, sizeof(small)));
+	expect(!replace_table(&s, 9, makedev(8, 80), table, none_gone, small, sizeof(small)));
 	stats_free(&s);
 }
 
@@ -875,7 +875,7 @@ int main(int argc, char **argv)
 	test_shadow_waited();
 	test_shadow_waits_for_its_leg();
 	test_shadow_is_lost();
-	test_substitute_table();
+	test_replace_table();
 	test_legs_table();
 	test_attach_refused();
 	test_wait_replaced();

@@ -10,12 +10,12 @@
 #include "resilver.h"
 #include "shadow.h"
 #include "spares.h"
-#include "substitute.h"
+#include "replace.h"
 
 #define TABLE_LEN	8192
 
 struct change {
-	const struct substitute_order *o;
+	const struct replace_order *o;
 	struct plan plan;		/* of the new device */
 	u64 sectors;
 	char *params;			/* of the pool's table */
@@ -31,8 +31,8 @@ struct change {
  * The word of a leg with data that stays: the numbers of its device, if the table holds that. A leg
  * that is out may have no device, or one that cannot be opened again.
  */
-void substitute_leg_word(const struct stats *s, unsigned int leg, const char *params,
-			 bool (*gone)(const char *word), char word[64])
+void replace_leg_word(const struct stats *s, unsigned int leg, const char *params,
+		      bool (*gone)(const char *word), char word[64])
 {
 	const char *path = stats_text(s, "leg.%u.path", leg);
 	const char *state = stats_text(s, "leg.%u.state", leg);
@@ -45,8 +45,8 @@ void substitute_leg_word(const struct stats *s, unsigned int leg, const char *pa
 		snprintf(word, 64, "-");
 }
 
-bool substitute_table(const struct stats *s, unsigned int leg, dev_t rdev, const char *params,
-		      bool (*gone)(const char *word), char *buf, size_t size)
+bool replace_table(const struct stats *s, unsigned int leg, dev_t rdev, const char *params,
+		   bool (*gone)(const char *word), char *buf, size_t size)
 {
 	const char *at = table_vdevs(params);
 	const char *cache = at ? table_cache(at) : NULL;
@@ -64,7 +64,7 @@ bool substitute_table(const struct stats *s, unsigned int leg, dev_t rdev, const
 		for (; legs && sscanf(at, " %63s%n", word, &used) == 1; legs--, i++) {
 			at += used;
 			if (i != leg)
-				substitute_leg_word(s, i, params, gone, word);
+				replace_leg_word(s, i, params, gone, word);
 			else if (rdev)
 				snprintf(word, sizeof(word), "%u:%u", major(rdev), minor(rdev));
 			else
@@ -89,8 +89,8 @@ static int write_tables(struct change *c, struct err *err)
 	bool gone = false;
 	unsigned int i;
 
-	if (!substitute_table(c->o->s, c->o->leg, rdev, c->params, table_device_gone, text,
-			      sizeof(text)))
+	if (!replace_table(c->o->s, c->o->leg, rdev, c->params, table_device_gone, text,
+			   sizeof(text)))
 		return err_set(err, ERR_KERNEL, c->o->e->name, "see dmsetup table",
 			       "its table is unreadable");
 	if (c->ends_shadow)
@@ -106,8 +106,8 @@ static int write_tables(struct change *c, struct err *err)
 		gone |= !resilver_is_ssd(c->o->s, i) && table_device_gone(held);
 	if (!gone)
 		return 0;
-	if (!substitute_table(c->o->s, c->o->leg, c->old, c->params, table_device_gone, text,
-			      sizeof(text)))
+	if (!replace_table(c->o->s, c->o->leg, c->old, c->params, table_device_gone, text,
+			   sizeof(text)))
 		return err_set(err, ERR_KERNEL, c->o->e->name, "see dmsetup table",
 			       "its table is unreadable");
 	table_options(c->params, "", options, sizeof(options));
@@ -117,7 +117,7 @@ static int write_tables(struct change *c, struct err *err)
 
 /* --- the plan ----------------------------------------------------------------------- */
 
-int substitute_check(const struct substitute_order *o, struct err *err)
+int replace_check(const struct replace_order *o, struct err *err)
 {
 	const char *state = stats_text(o->s, "leg.%u.state", o->leg);
 	char mend[288];
@@ -139,11 +139,11 @@ int substitute_check(const struct substitute_order *o, struct err *err)
 
 static int make_plan(struct change *c, struct err *err)
 {
-	const struct substitute_order *o = c->o;
+	const struct replace_order *o = c->o;
 	struct kvp_geometry cache;
 	bool logs_there;
 
-	if (substitute_check(o, err) || dm_table(o->e->name, &c->sectors, &c->params, err))
+	if (replace_check(o, err) || dm_table(o->e->name, &c->sectors, &c->params, err))
 		return -1;
 	c->ends_shadow = shadow_is_lost(o->s, o->leg);
 	c->plan.name = o->e->name;
@@ -151,14 +151,14 @@ static int make_plan(struct change *c, struct err *err)
 	c->plan.takes_spare = true;
 	snprintf(c->plan.uuid, sizeof(c->plan.uuid), "%s", o->e->uuid);
 	if (plan_pool(&c->plan, o->s, &cache, &logs_there, err) ||
-	    plan_substitute(&c->plan, o->leg, o->new, err))
+	    plan_replace(&c->plan, o->leg, o->new, err))
 		return -1;
 	return write_tables(c, err);
 }
 
 static json_object *plan_json(const struct change *c)
 {
-	const struct substitute_order *o = c->o;
+	const struct replace_order *o = c->o;
 	json_object *root = json_root(), *plan = json_child(root, "plan");
 	char table[TABLE_LEN + 64];
 
@@ -202,8 +202,8 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 /* --- the run ------------------------------------------------------------------------ */
 
 /* The new leg comes online by itself, and may have been first. */
-int substitute_bring_online(const char *pool, unsigned int leg, const char *dev, const char *done,
-			    char uuid[UUID_BUF], struct err *err)
+int replace_bring_online(const char *pool, unsigned int leg, const char *dev, const char *done,
+			 char uuid[UUID_BUF], struct err *err)
 {
 	const char *known, *state;
 	char message[64], why[sizeof(err->why)];
@@ -277,11 +277,11 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 		return -1;
 	}
 	snprintf(done, sizeof(done), "it took the place of %.100s", c->o->old);
-	ret = substitute_bring_online(c->o->e->name, c->o->leg, c->o->new, done, uuid, err);
+	ret = replace_bring_online(c->o->e->name, c->o->leg, c->o->new, done, uuid, err);
 	return ret || !c->o->wait ? ret : resilver_wait(ctl, c->o->e->name, uuid, err);
 }
 
-int substitute_leg(struct ctl *ctl, const struct substitute_order *o)
+int replace_out(struct ctl *ctl, const struct replace_order *o)
 {
 	struct change *c = calloc(1, sizeof(*c));
 	json_object *plan;

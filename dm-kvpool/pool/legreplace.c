@@ -38,7 +38,7 @@
 #include "super/events.h"
 #include "super/members.h"
 
-struct substitute {
+struct leg_replacement {
 	u32 at;				/* number of the leg */
 	struct kvp_leg old;
 	struct kvp_leg_info info;	/* of the old leg; @name: the old leg's name, in events */
@@ -50,7 +50,7 @@ struct substitute {
 
 /* --- the plan ------------------------------------------------------------------- */
 
-u32 kvp_substitute_at(const struct kvp_pool *pool, const struct kvp_start *s)
+u32 kvp_leg_replace_at(const struct kvp_pool *pool, const struct kvp_start *s)
 {
 	u32 i;
 
@@ -111,10 +111,10 @@ static int check_old(const struct kvp_pool *pool, const struct kvp_leg *old, str
 	return 0;
 }
 
-int kvp_substitute_plan(const struct kvp_pool *pool, const struct kvp_start *s,
-			struct kvp_refusal *r)
+int kvp_leg_replace_plan(const struct kvp_pool *pool, const struct kvp_start *s,
+			 struct kvp_refusal *r)
 {
-	u32 at = kvp_substitute_at(pool, s);
+	u32 at = kvp_leg_replace_at(pool, s);
 	const struct kvp_geometry *g;
 	struct kvp_why why;
 	int ret = kvp_change_able(pool, r);
@@ -165,7 +165,7 @@ static void put_new(struct kvp_pool *pool, const struct kvp_start *s, u32 at)
  * Put the old leg back: it is out, as before. If some superblock may name the new leg, write a
  * newer one without it.
  */
-static void undo(struct kvp_pool *pool, struct substitute *x)
+static void undo(struct kvp_pool *pool, struct leg_replacement *x)
 {
 	pool->legs[x->at] = x->old;
 	pool->legs[x->at].queue = NULL;
@@ -177,7 +177,7 @@ static void undo(struct kvp_pool *pool, struct substitute *x)
 	kvp_sb_undone(pool);
 }
 
-static int replace_leg(struct kvp_pool *pool, const struct kvp_start *s, struct substitute *x,
+static int replace_leg(struct kvp_pool *pool, const struct kvp_start *s, struct leg_replacement *x,
 		       struct kvp_refusal *r)
 {
 	int ret;
@@ -197,7 +197,7 @@ static int replace_leg(struct kvp_pool *pool, const struct kvp_start *s, struct 
 	return ret;
 }
 
-static void after(struct kvp_pool *pool, struct substitute *x)
+static void after(struct kvp_pool *pool, struct leg_replacement *x)
 {
 	char name[KVP_LEG_WORDS];
 
@@ -210,30 +210,30 @@ static void after(struct kvp_pool *pool, struct substitute *x)
 		kvp_label_wipe(pool, &x->old);
 }
 
-static int substitute(struct kvp_pool *pool, const struct kvp_start *s, struct substitute *x,
-		      struct kvp_refusal *r)
+static int check_and_replace(struct kvp_pool *pool, const struct kvp_start *s,
+			     struct leg_replacement *x, struct kvp_refusal *r)
 {
 	/* The eras of the old leg are noted when its loss is recorded, and an undo keeps them. */
-	int ret = kvp_change_settled(pool, r) ?: kvp_substitute_plan(pool, s, r);
+	int ret = kvp_change_settled(pool, r) ?: kvp_leg_replace_plan(pool, s, r);
 
 	if (ret)
 		return ret;
-	x->at = kvp_substitute_at(pool, s);
+	x->at = kvp_leg_replace_at(pool, s);
 	ret = replace_leg(pool, s, x, r);
 	if (!ret)
 		after(pool, x);
 	return ret;
 }
 
-int kvp_pool_substitute(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
+int kvp_pool_replace_leg(struct kvp_pool *pool, const struct kvp_start *s, struct kvp_refusal *r)
 {
-	struct substitute *x = kzalloc(sizeof(*x), GFP_KERNEL);
+	struct leg_replacement *x = kzalloc(sizeof(*x), GFP_KERNEL);
 	int ret;
 
 	if (x)
 		x->page = alloc_page(GFP_KERNEL);
 	if (x && x->page)
-		ret = substitute(pool, s, x, r);
+		ret = check_and_replace(pool, s, x, r);
 	else
 		ret = kvp_change_no_memory(r);
 	if (x && x->page)
