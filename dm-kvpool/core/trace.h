@@ -27,7 +27,7 @@ struct kvp_sb;
  *
  * kvp_trace_recovery() - a recovery has read @entries entries, and replayed @records records
  *
- * Each does next to nothing while nobody listens. Context: process.
+ * Without a listener, each does next to nothing. Context: process.
  */
 #ifdef KVP_SIM
 static inline void kvp_trace_commit(const struct kvp_sb *sb, kvp_lsn_t lsn, u32 data,

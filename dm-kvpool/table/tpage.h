@@ -157,7 +157,7 @@ struct kvp_tpage *kvp_tpage_lookup(struct kvp_table *t, const struct kvp_vdev *v
 struct kvp_tpage *kvp_tpage_alloc(gfp_t gfp);
 
 /**
- * kvp_tpage_free() - free a page that lookups do not find, and that nobody uses
+ * kvp_tpage_free() - free a page that lookups do not find, and that no task uses
  *
  * Its memory is freed at once, and @tp after a grace period, since lookups may still look at it.
  * Context: any but interrupt.

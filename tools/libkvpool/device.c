@@ -696,7 +696,7 @@ int device_unused(const struct device *d, struct err *err)
 
 	if (!d->rdev)
 		return 0;
-	/* nobody unmounts a pool to free a leg of it */
+	/* to free a leg, no user would unmount the pool */
 	if (device_holder(d->rdev, holder, sizeof(holder), uuid, sizeof(uuid)) &&
 	    !strncmp(uuid, "KVPOOL-", 7))
 		return refuse_held(d, holder, uuid, err);

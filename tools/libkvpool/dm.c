@@ -416,7 +416,7 @@ int dm_start(const char *name, const char *uuid, u64 sectors, const char *params
 		doing = "cannot be started";
 		e = dev_resume_late(name, &late);
 	}
-	/* Without its node nobody can use it: it is as if it had not started. */
+	/* Without its node no program can use it: it is as if it had not started. */
 	e = e ?: late;
 	if (!e)
 		return 0;

@@ -299,7 +299,7 @@ static void test_udev_late(void)
 	expect(!dm_rename("tank", "lake", &err) && kernel.renamed && kernel.notes == 1);
 	begin_change(true);
 	expect(!dm_resume("tank", &err) && kernel.notes == 1);
-	/* a start is undone: nobody could open the device; and no note says that it was made */
+	/* a start is undone: no program could open the device; and no note says that it was made */
 	begin_change(true);
 	expect(dm_start("tank", "0001", 8, "new", false, &err) && kernel.removed);
 	expect(strstr(err.why, "udev has not answered") && !kernel.notes);
