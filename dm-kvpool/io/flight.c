@@ -23,6 +23,7 @@
 #define MEDIUM_TRIES	1
 
 #define PIECE	8	/* pages of a flight of the reserve: longer requests go in pieces */
+#define FEW	8	/* a flight with room for so many pages is kept for another request */
 
 /**
  * struct kvp_flight - a request as its leg has it
@@ -30,7 +31,7 @@
  * @set: of the processor on which it began
  * @io: its owner's request; NULL: it has no waiter any more; by set->lock
  * @dev: the request that the leg has
- * @list: on set->list, or set->strays, by set->lock; or in the reserve, by flights.lock
+ * @list: on set->list, set->strays, or set->kept, by set->lock; or in the reserve, by flights.lock
  * @bdev: of a stray: its device
  * @began: ns at which it was first sent; 0: it is not timed (io/slow.h)
  * @first: jiffies at which it was first sent; each piece, and the flush of @apart, begin anew
@@ -48,7 +49,7 @@
  * @came: a piece of it has ended, and a worker has to go on
  * @at: in a flight of the reserve, how many of its owner's pages are done
  * @of: number of its owner's pages
- * @pages: the pages that it reads into, or writes
+ * @pages: the pages that it reads into, or writes; there is room for FEW at least
  */
 struct kvp_flight {
 	struct kvp_pool *pool;
@@ -95,13 +96,105 @@ static void free_flight(struct kvp_flight *f)
 	kfree(f);
 }
 
-/* Returns false without memory. The caller frees the pages that it got, along with the flight. */
-static bool get_pages(struct page **pages, u32 nr, gfp_t gfp)
+static bool reads(const struct kvp_flight *f)
+{
+	return f->dev.op == KVP_IO_READ;
+}
+
+/* --- flights and pages that are kept ------------------------------------------------------ */
+
+static struct kvp_flight_set *set_here(const struct kvp_pool *pool)
+{
+	return &pool->flights->sets[raw_smp_processor_id() % KVP_FLIGHT_SETS];
+}
+
+/* Returns NULL if the set has kept none. */
+static struct kvp_flight *take_kept(struct kvp_flight_set *set)
+{
+	struct kvp_flight *f;
+	unsigned long flags;
+
+	if (!KVP_FLIGHTS_KEPT)
+		return NULL;
+	spin_lock_irqsave(&set->lock, flags);
+	f = list_first_entry_or_null(&set->kept, struct kvp_flight, list);
+	if (f) {
+		list_del(&f->list);
+		set->nr_kept--;
+	}
+	spin_unlock_irqrestore(&set->lock, flags);
+	return f;
+}
+
+/* Returns false if the flight is not kept: it is too large, or there are enough. */
+static bool keep_flight(struct kvp_flight *f)
+{
+	struct kvp_flight_set *set = f->set;
+	unsigned long flags;
+	bool keep;
+
+	spin_lock_irqsave(&set->lock, flags);
+	keep = f->of <= FEW && set->nr_kept < KVP_FLIGHTS_KEPT;
+	if (keep) {
+		set->nr_kept++;
+		list_add(&f->list, &set->kept);
+	}
+	spin_unlock_irqrestore(&set->lock, flags);
+	return keep;
+}
+
+/* Returns how many pages there were for the first of @pages. */
+static u32 take_pages(struct kvp_flight_set *set, struct page **pages, u32 nr)
+{
+	unsigned long flags;
+
+	if (!KVP_FLIGHTS_KEPT)
+		return 0;
+	spin_lock_irqsave(&set->lock, flags);
+	nr = min(nr, set->nr_pages);
+	set->nr_pages -= nr;
+	memcpy(pages, &set->pages[set->nr_pages], nr * sizeof(*pages));
+	spin_unlock_irqrestore(&set->lock, flags);
+	return nr;
+}
+
+/* Keep some of the pages, and free the rest. */
+static void keep_pages(struct kvp_flight_set *set, struct page **pages, u32 nr)
+{
+	unsigned long flags;
+	u32 keep;
+
+	spin_lock_irqsave(&set->lock, flags);
+	keep = min(nr, KVP_FLIGHTS_KEPT - min(set->nr_pages, KVP_FLIGHTS_KEPT));
+	memcpy(&set->pages[set->nr_pages], pages, keep * sizeof(*pages));
+	set->nr_pages += keep;
+	spin_unlock_irqrestore(&set->lock, flags);
+	drop_pages(&pages[keep], nr - keep);
+}
+
+/* The flight has ended, and its leg has no use for it any more. It is none of the reserve. */
+static void end_flight(struct kvp_flight *f)
+{
+	if (f->own && reads(f)) {
+		keep_pages(f->set, f->pages, f->nr);
+		f->own = false;
+	}
+	if (f->own || !keep_flight(f))
+		free_flight(f);
+}
+
+/* --- a flight for a request ---------------------------------------------------------------- */
+
+/*
+ * Add pages to the first @got. Returns false without memory. The caller frees the pages that it
+ * got, along with the flight.
+ */
+static bool get_pages(struct page **pages, u32 got, u32 nr, gfp_t gfp)
 {
 	u32 i;
 
-	memset(pages, 0, nr * sizeof(*pages));
-	for (i = 0; i < nr; i++) {
+	memset(&pages[got], 0, (nr - got) * sizeof(*pages));
+	for (i = got; i < nr; i++) {
 		pages[i] = alloc_page(gfp);
 		if (!pages[i])
 			return false;
@@ -131,14 +224,11 @@ static bool goes_bare(const struct kvp_io *io)
 	       (io->op == KVP_IO_READ && (!io->grouped || !may_be_given_up(io->leg)));
 }
 
-/*
- * Set up @f for @io. It has room for @nr pages, and is zeros except for what a flight of the
- * reserve keeps.
- */
+/* Set up @f for @io, with the first @nr of its pages. */
 static void fit_out(struct kvp_flight *f, struct kvp_io *io, u32 nr)
 {
 	f->pool = io->leg->pool;
-	f->set = &f->pool->flights->sets[raw_smp_processor_id() % KVP_FLIGHT_SETS];
+	f->set = set_here(f->pool);
 	f->io = io;
 	f->dev = *io;
 	f->dev.pages = nr ? f->pages : NULL;
@@ -152,11 +242,9 @@ static void fit_out(struct kvp_flight *f, struct kvp_io *io, u32 nr)
 	INIT_LIST_HEAD(&f->list);
 	f->first = jiffies;
 	f->began = kvp_slow_begin(io->leg);
-}
-
-static bool reads(const struct kvp_flight *f)
-{
-	return f->dev.op == KVP_IO_READ;
+	f->tries = 0;
+	f->at = 0;
+	f->resting = f->came = false;
 }
 
 static void copy_pages(struct page **to, struct page **from, u32 nr)
@@ -168,6 +256,18 @@ static void copy_pages(struct page **to, struct page **from, u32 nr)
 }
 
 /* Returns NULL without memory. */
+static struct kvp_flight *alloc_flight(u32 room, gfp_t gfp)
+{
+	struct kvp_flight *f = kmalloc(sizeof(*f) + room * sizeof(f->pages[0]), gfp);
+
+	if (!f)
+		return NULL;
+	memset(f, 0, sizeof(*f));
+	INIT_DELAYED_WORK(&f->again, try_again);
+	return f;
+}
+
+/* Returns NULL without memory. */
 static struct kvp_flight *new_flight(struct kvp_io *io)
 {
 	/*
@@ -175,20 +275,20 @@ static struct kvp_flight *new_flight(struct kvp_io *io)
 	 * (R24).
 	 */
 	gfp_t gfp = GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY;
-	u32 nr = nr_pages(io);
-	struct kvp_flight *f = kmalloc(sizeof(*f) + nr * sizeof(f->pages[0]), gfp);
+	u32 nr = nr_pages(io), got;
+	struct kvp_flight *f = nr <= FEW ? take_kept(set_here(io->leg->pool)) : NULL;
 
+	f = f ?: alloc_flight(max(nr, FEW), gfp);
 	if (!f)
 		return NULL;
-	memset(f, 0, sizeof(*f));
 	fit_out(f, io, nr);
-	INIT_DELAYED_WORK(&f->again, try_again);
 	if (!f->own) {
 		if (nr)
 			memcpy(f->pages, io->pages, nr * sizeof(f->pages[0]));
 		return f;
 	}
-	if (!get_pages(f->pages, nr, gfp)) {
+	got = reads(f) ? take_pages(f->set, f->pages, nr) : 0;
+	if (!get_pages(f->pages, got, nr, gfp)) {
 		free_flight(f);
 		return NULL;
 	}
@@ -209,14 +309,12 @@ static struct kvp_flight_share *share_of(const struct kvp_flight *f)
 /* Returns NULL without memory. */
 static struct kvp_flight *new_reserved(gfp_t gfp)
 {
-	struct kvp_flight *f = kmalloc(sizeof(*f) + 2 * PIECE * sizeof(f->pages[0]), gfp);
+	struct kvp_flight *f = alloc_flight(2 * PIECE, gfp);
 
 	if (!f)
 		return NULL;
-	memset(f, 0, sizeof(*f));
 	f->reserved = true;
-	INIT_DELAYED_WORK(&f->again, try_again);
-	if (get_pages(&f->pages[PIECE], PIECE, gfp))
+	if (get_pages(&f->pages[PIECE], 0, PIECE, gfp))
 		return f;
 	free_flight(f);
 	return NULL;
@@ -280,7 +378,7 @@ static void put_flight(struct kvp_flight *f)
 	if (f->reserved)
 		give_back(f);
 	else
-		free_flight(f);
+		end_flight(f);
 }
 
 /* Set up the next piece of the owner's request, @f->io. By set->lock, or on no list yet. */
@@ -311,7 +409,6 @@ static struct kvp_flight *take_reserved(struct kvp_io *io)
 	f = list_first_entry_or_null(&s->idle, struct kvp_flight, list);
 	if (f) {
 		list_del(&f->list);
-		f->at = 0;
 		fit_out(f, io, min_t(u32, nr_pages(io), PIECE));
 		if (f->nr)
 			__set_piece(f);
@@ -739,7 +836,7 @@ void kvp_io_land(struct kvp_io *io)
 	io->flight = NULL;
 	if (!io->error)
 		copy_pages(io->pages, f->pages, io->nr);
-	free_flight(f);
+	end_flight(f);
 }
 
 /* --- giving up ----------------------------------------------------------------------------- */
@@ -1061,6 +1158,7 @@ int kvp_flights_init(struct kvp_pool *pool)
 		spin_lock_init(&all->sets[i].lock);
 		INIT_LIST_HEAD(&all->sets[i].list);
 		INIT_LIST_HEAD(&all->sets[i].strays);
+		INIT_LIST_HEAD(&all->sets[i].kept);
 	}
 	atomic_set(&all->refs, 1);
 	INIT_DELAYED_WORK(&all->watch, watch_work);
@@ -1076,11 +1174,11 @@ void kvp_flights_stop(struct kvp_pool *pool)
 	cancel_delayed_work_sync(&pool->flights->watch);
 }
 
-static void free_share(struct kvp_flight_share *s)
+static void free_list(struct list_head *flights)
 {
 	struct kvp_flight *f, *next;
 
-	list_for_each_entry_safe(f, next, &s->idle, list)
+	list_for_each_entry_safe(f, next, flights, list)
 		free_flight(f);
 }
 
@@ -1089,7 +1187,11 @@ void kvp_flights_exit(struct kvp_pool *pool)
 	u32 i;
 
 	for (i = 0; i < KVP_LEGS_BESIDE; i++)
-		free_share(&pool->flights->shares[i]);
+		free_list(&pool->flights->shares[i].idle);
+	for (i = 0; i < KVP_FLIGHT_SETS; i++) {
+		free_list(&pool->flights->sets[i].kept);
+		drop_pages(pool->flights->sets[i].pages, pool->flights->sets[i].nr_pages);
+	}
 	if (pool->flights->watch_wq)
 		cancel_delayed_work_sync(&pool->flights->watch);
 	if (pool->flights->watch_wq)

@@ -26,6 +26,10 @@
  * a worker sends them, and copies what a piece has read to its owner. A flight that becomes a stray
  * leaves the reserve, and the leg gets another one when there is memory.
  *
+ * To allocate a flight and its pages takes longer than all the rest of it, where the kernel clears
+ * what it allocates. So those that have ended are kept for other requests, up to a limit. A stray
+ * is not: its leg may have its pages for ever.
+ *
  * While a pool starts, each request has a time limit, whatever leg it is for, since the start can
  * be refused. A leg that has kept a request for leg_timeout is silent from then on: all its
  * requests end with -ETIMEDOUT, later ones too. So the start decides as if the leg had only errors.
@@ -87,6 +91,10 @@ struct kvp_pool;
 
 #define KVP_FLIGHT_SHARE	2	/* flights of the reserve for each leg */
 #define KVP_FLIGHT_SETS	16u
+#define KVP_FLIGHT_PAGES	128u	/* kept by a set */
+#ifndef KVP_FLIGHTS_KEPT	/* the simulator keeps few, and none without memory */
+#define KVP_FLIGHTS_KEPT	KVP_FLIGHT_PAGES
+#endif
 
 /**
  * struct kvp_flight_share - a leg's share of the reserve; all by flights->lock
@@ -103,10 +111,16 @@ struct kvp_flight_share {
  * @lock: irqsave. For the lists, and for the fields of struct kvp_flight that name it
  * @list: requests in flight that have a waiter, the oldest first
  * @strays: requests in flight without a waiter
+ * @kept: flights that have ended, for other requests; they have no pages
+ * @nr_kept: their number, KVP_FLIGHTS_KEPT at most
+ * @pages: pages that reads have used, for other reads
+ * @nr_pages: their number, KVP_FLIGHTS_KEPT at most
  */
 struct kvp_flight_set {
 	spinlock_t lock;
-	struct list_head list, strays;
+	struct list_head list, strays, kept;
+	u32 nr_kept, nr_pages;
+	struct page *pages[KVP_FLIGHT_PAGES];
 } ____cacheline_aligned_in_smp;
 
 /**
