@@ -64,6 +64,7 @@
 #include "work/destage.h"
 
 #define READ_PAGES	4	/* pages that are kept, so that reads go on without any memory */
+#define AT_ONCE	8u	/* held writes that are accepted before another task may run */
 
 static struct kvp_bio *data_of(struct bio *bio)
 {
@@ -394,6 +395,7 @@ static void accept_held(struct kvp_requests *r, struct bio_list *held)
 {
 	struct kvp_pool *pool = r->pool;
 	struct bio *bio;
+	u32 n = 0;
 
 	while ((bio = next_write(r, held))) {
 		int space = atomic_read(&r->space_seq);
@@ -402,8 +404,12 @@ static void accept_held(struct kvp_requests *r, struct bio_list *held)
 		if (!must_fail(pool) && accept(pool, bio, &seq)) {
 			pop_write(r, held);
 			written(pool, bio, seq);
-			/* Let a task run that has requests for an idle leg. */
-			cond_resched();
+			/*
+			 * Let a task run that has requests for an idle leg. But a task that is
+			 * woken for each write would cost more than the writes.
+			 */
+			if (++n % AT_ONCE == 0)
+				cond_resched();
 		} else if (waits_in_vain(pool)) {
 			pop_write(r, held);
 			end_bio(bio, BLK_STS_IOERR);
