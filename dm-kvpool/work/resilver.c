@@ -753,10 +753,12 @@ static void note_cursor(struct kvp_resilver *r, struct kvp_vdev *v)
 static int copy_some_pages(struct kvp_resilver *r, struct kvp_table_copy *c)
 {
 	struct kvp_pool *pool = r->pool;
-	u64 began = ktime_get_ns();
+	u64 began;
 	int ret;
 
 	mutex_lock(&pool->checkpoint_lock);
+	/* While it waited, the legs were another's. That is no part of the step. */
+	began = ktime_get_ns();
 	ret = kvp_table_copy_some(c, steps_at_once(r) > 1 ? KVP_COPY_PAGES : 1);
 	mutex_unlock(&pool->checkpoint_lock);
 	kvp_table_shrink(pool->table, false);

@@ -879,6 +879,38 @@ static void yields_to_the_host(struct script *l)
 	end_scrubbed(l);
 }
 
+/*
+ * Checkpoints hold their lock most of the time, beside a reader. A page waits for one of them, and
+ * no longer: the walk does not rest because it has waited for a lock.
+ */
+static void pages_wait_for_the_lock(struct script *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	u32 from, rounds;
+
+	leave(l);
+	write_widely(l);
+	from = disks.trace.nr_requests;
+	own.writes = true;
+	own.wrote = false;
+	sim_spawn("reader", reader, l);
+	host_sleep(100);
+	come_back(l);
+	for (rounds = 0; !READ_ONCE(victim(l)->takes_log) && rounds < 1000; rounds++) {
+		mutex_lock(&pool->checkpoint_lock);
+		host_sleep(400);
+		mutex_unlock(&pool->checkpoint_lock);
+		host_sleep(8);
+	}
+	end_writer(l);
+	if (page_writes(l, from).pages < 16)
+		sim_fail("%u table pages: the case was not set up", page_writes(l, from).pages);
+	if (rounds > 2 * page_writes(l, from).pages)
+		sim_fail("%u table pages waited for %u checkpoints", page_writes(l, from).pages,
+			 rounds);
+	end_in_sync(l);
+}
+
 /* The leg returns beside a reader, and its walk ends. The log has blocks that are not home. */
 static void walk_beside_the_host(struct script *l)
 {
@@ -2283,8 +2315,10 @@ static void walks_of(const struct shape *s)
 		lives(NAMED(pages_beside_checkpoints), s, 1);
 	lives(NAMED(goes_on_at_the_cursor), s, 2);
 	lives(NAMED(older_leg_returns_again), s, 2);
-	if (s->start.legs == 2)
+	if (s->start.legs == 2) {
+		lives(NAMED(pages_wait_for_the_lock), s, 1);
 		lives(NAMED(skipped_before_the_cursor), s, 2);
+	}
 	cut_life(NAMED(cut_in_a_slow_walk), s, false, 4);
 	if (s->levels == 1) {
 		cut_life(NAMED(cut_in_a_walk), s, false, 2);
