@@ -16,7 +16,6 @@
 #include "journal.h"
 
 static struct job *first;	/* in the order in which they came */
-static unsigned int count;
 
 static void *or_abort(void *p)
 {
@@ -187,7 +186,6 @@ static void reap(time_t now)
 			continue;
 		}
 		*at = job->next;
-		count--;
 		report(job, status);
 		job_free(job);
 		at = &first;	/* report() may have added some */
@@ -217,17 +215,17 @@ void jobs_step(time_t now)
 bool jobs_add(struct job *job)
 {
 	struct job **at = &first;
+	unsigned int count = 0;
 
-	if (count == JOB_MAX) {
+	for (; *at; at = &(*at)->next)
+		count += !strcmp((*at)->lane, job->lane);
+	if (count >= JOB_MAX) {
 		journal_say(PRI_WARNING, "too many programs wait to be run: %s is left out",
 			    job->argv[0]);
 		job_free(job);
 		return false;
 	}
-	while (*at)
-		at = &(*at)->next;
 	*at = job;
-	count++;
 	return true;
 }
 

@@ -13,7 +13,7 @@
 #include "text.h"
 
 #define JOB_LANE	48
-#define JOB_MAX		256	/* that wait or run */
+#define JOB_MAX		256	/* of a lane, that wait or run */
 
 struct job {
 	char lane[JOB_LANE];
@@ -45,7 +45,8 @@ void job_env(struct job *job, const char *key, const char *value);
 /**
  * jobs_add() - let jobs_step() run a job when its lane is free; from now on it belongs to jobs.c
  *
- * Return: false if too many wait. The job is dropped then.
+ * Return: false if too many wait in its lane. The job is dropped then. So alarms that pile up
+ * behind a hook that hangs are in the way of no order for a pool.
  */
 bool jobs_add(struct job *job);
 

@@ -163,6 +163,9 @@ static bool look_at_leg(const struct dm_entry *e, const struct stats *s, unsigne
 	const char *uuid = stats_text(s, "leg.%u.uuid", i);
 	bool lost = is_lost(s, i);
 
+	/* no order may change it: try_return() and try_take() */
+	if (e->readonly)
+		return lost;
 	if (anew)
 		returns_started(uuid, lost && is(stats_text(s, "leg.%u.state", i), "missing"), now);
 	else if (lost)
@@ -194,7 +197,7 @@ static void look_at_legs(const struct dm_entry *e, enum unasked what, time_t now
 	}
 	left |= is(stats_text(&s, "shadow.state"), "online");
 	stats_free(&s);
-	if (left)
+	if (left && !e->readonly)
 		end_replace(e);
 	if (!out || what != LEGS_AND_TELL)
 		return;
@@ -533,8 +536,8 @@ static void try_return(struct leg_device *d, time_t now)
 	struct stats s;
 	int verdict, runs = find_running(d->pool, &e);
 
-	if (config.no_return || !runs) {
-		/* A start of the pool takes the leg. */
+	if (config.no_return || !runs || e.readonly) {
+		/* A start of the pool takes the leg; of one that is read-only, the next start. */
 		returns_settled(d->leg);
 		return;
 	}
@@ -635,7 +638,7 @@ static void try_take(struct lost_leg *l, time_t now)
 	char lane[JOB_LANE];
 	int runs = find_running(l->pool, &e);
 
-	if (!runs) {
+	if (!runs || e.readonly) {
 		/* The next start looks again. */
 		takes_settled(l->leg);
 		return;

@@ -36,7 +36,7 @@
 #define LEG(n)	"1f0e0d0c-0b0a-0908-0706-05040302010" #n
 
 static struct {
-	bool runs, mute, suspended;
+	bool runs, mute, suspended, readonly;
 	bool settles;	/* when a program has run: its legs are in use */
 	bool unlisted;		/* device-mapper cannot be asked for pools */
 	bool beside;		/* another pool runs, which hangs */
@@ -87,6 +87,7 @@ int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
 		return 0;
 	add_entry(*list, count, "tank", POOL);
 	(*list)[*count - 1].suspended = pool.suspended;
+	(*list)[*count - 1].readonly = pool.readonly;
 	return 0;
 }
 
@@ -98,6 +99,7 @@ int dm_find(const char *name, struct dm_entry *e, struct err *err)
 		return err_set(err, ERR_KERNEL, "pools", "-", "no memory");
 	memset(e, 0, sizeof(*e));
 	add_entry(e, &count, "tank", POOL);
+	e->readonly = pool.readonly;
 	return pool.runs && (!strcmp(name, "tank") || !strcmp(name, POOL)) ? 0 :
 	       err_set(err, ERR_NOT_FOUND, name, "-", "no such pool is active");
 }
@@ -239,6 +241,7 @@ static void look(void)
 static void begin(void)
 {
 	pool.runs = pool.mute = pool.suspended = pool.unlisted = pool.beside = false;
+	pool.readonly = false;
 	look();
 	pool.runs = true;
 	pool.asked = 0;
@@ -403,19 +406,6 @@ static void test_slow_hook(void)
 	expect(strstr(take_file("ran"), "20-second suspended"));
 	expect(strstr(take_journal(), "took more than 60 s"));
 	unlink(in_dir("hook.d/15-hangs"));
-}
-
-static void test_too_many(void)
-{
-	const char *const argv[] = { "true", NULL };
-	unsigned int i;
-
-	begin();
-	for (i = 0; i < JOB_MAX; i++)
-		expect(jobs_add(job_new("alarm", argv)));
-	expect(!jobs_add(job_new("alarm", argv)));
-	let_run();
-	expect(strstr(take_journal(), "too many programs wait"));
 }
 
 static void test_place(void)
@@ -1283,6 +1273,52 @@ static void test_hung_beside(void)
 	ask_patience = 0;
 }
 
+static void test_too_many(void)
+{
+	const char *const argv[] = { "true", NULL };
+	unsigned int i;
+
+	begin();
+	for (i = 0; i < JOB_MAX; i++)
+		expect(jobs_add(job_new("alarm", argv)));
+	expect(!jobs_add(job_new("alarm", argv)));
+	/* a spare is taken all the same: a scrub that finds lost blocks gives an alarm for each */
+	has_spare(NULL);
+	set_legs("online", "missing", "online");
+	pools_look(clock_now, 1000);
+	clock_now += 300;
+	pools_take(clock_now);
+	expect(jobs_busy(POOL));
+	let_run();
+	expect(strstr(take_journal(), "too many programs wait"));
+	expect(!strcmp(take_file("online"), TAKES));
+}
+
+/* It takes no order, so a failure of one would be an alarm about nothing. */
+static void test_read_only(void)
+{
+	begin();
+	pool.readonly = true;
+	has_spare(NULL);
+	appears(NULL, "/dev/x");
+	set_legs("online", "missing", "online");
+	strcat(pool.stats, SHADOW("online"));
+	event(1, 2000, "imported epoch=4 legs=2");
+	look();
+	expect(strstr(take_file("ran"), "20-second degraded tank"));
+	appears("add", "/dev/y");
+	expect(!tries_after(1000) && !takes_next() && !returns_next());
+	/* the next start takes writes */
+	pool.runs = false;
+	look();
+	pool.runs = true;
+	pool.readonly = false;
+	set_legs("online", "missing", "online");
+	event(2, 2000, "imported epoch=5 legs=2");
+	look();
+	expect(takes_next() && returns_next() && tries_after(RETURN_SETTLE));
+}
+
 static void test_spare_fails(void)
 {
 	unsigned int tries = 0, told = 0, i;
@@ -1348,6 +1384,7 @@ int main(void)
 	test_spare_not_taken();
 	test_replace_ends();
 	test_spare_at_start();
+	test_read_only();
 	test_spare_fails();
 	test_spare_not_needed();
 	test_spares_for_both();
