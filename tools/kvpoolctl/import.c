@@ -2,6 +2,7 @@
 /* Which pools can be imported, and the reasons against it. */
 #include <stdarg.h>
 
+#include "foreign.h"
 #include "format/logplace.h"
 #include "format/shadow.h"
 #include "format/tunables.h"
@@ -421,6 +422,40 @@ static bool check_device(const struct device *d, const struct import_options *o,
 	return false;
 }
 
+static void refuse_reused(const struct device *d, const char *type, struct refusals *r)
+{
+	if (r->count < MAX_REFUSALS && *type)
+		err_set(&r->list[r->count++], ERR_SIGNATURE, d->path,
+			"name only the other legs, by -d; or, if nothing on it is needed, "
+			"kvpoolctl labelclear --foreign DEV",
+			"it carries a signature of %.60s: since the pool was destroyed, it may "
+			"have got another use, and an import would write over that", type);
+}
+
+/*
+ * The legs of a destroyed pool are free for any use. mkfs asks nothing there, and may leave enough
+ * of the label. In sync as it says it is, such a leg would get superblocks, and the pool's blocks
+ * wherever the new contents do not verify.
+ */
+static void check_reused(const struct found_pool *p, struct refusals *r)
+{
+	char types[KVP_MAX_LEGS + 1][SIGNATURE_TYPE];
+	const struct found_leg *legs[KVP_MAX_LEGS + 1];
+	const char *paths[KVP_MAX_LEGS + 1] = { NULL };
+	unsigned int n = 0, i;
+
+	for (i = 0; i < p->sb->leg_count; i++)
+		if (p->legs[i])
+			legs[n++] = p->legs[i];
+	if (p->shadow)
+		legs[n++] = p->shadow;
+	for (i = 0; i < n; i++)
+		paths[i] = legs[i]->dev.path;
+	foreign_find(paths, n, types);
+	for (i = 0; i < n; i++)
+		refuse_reused(&legs[i]->dev, types[i], r);
+}
+
 void import_check_devices(const struct found_pool *p, const struct import_options *o,
 			  struct refusals *r)
 {
@@ -428,6 +463,8 @@ void import_check_devices(const struct found_pool *p, const struct import_option
 
 	if (r->count && r->list[0].code == ERR_ACTIVE)
 		return;
+	if (p->sb->flags & KVP_SB_DESTROYED && o->destroyed && !o->readonly)
+		check_reused(p, r);
 	for (i = 0; i < p->sb->leg_count && r->count < MAX_REFUSALS; i++)
 		if (p->legs[i] && !check_device(&p->legs[i]->dev, o, &r->list[r->count]))
 			r->count++;
