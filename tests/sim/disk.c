@@ -512,14 +512,14 @@ static void end_read(const struct in_flight *f)
 
 /*
  * It has no waiter: its pages may be used for something else by now, before the device has
- * taken them. The trace has what gets there in the end.
+ * taken them. The trace has what gets there in the end. A discard has no pages.
  */
 static void end_stray(const struct in_flight *f)
 {
 	struct trace_request *r = &disks.trace.requests[f->id];
 	u32 i;
 
-	for (i = 0; i < r->nr; i++) {
+	for (i = 0; i < r->nr && r->op != KVP_IO_DISCARD; i++) {
 		if (rng_chance(&sim_rng, 300))
 			continue;
 		blk_put(r->data[i]);

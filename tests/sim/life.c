@@ -14,10 +14,13 @@ void life_write(struct life_writer *w)
 	u32 n = 1 + rng_below(w->rng, rng_chance(w->rng, 300) ? 40 : 6);
 	u64 block = rng_below(w->rng, w->blocks - n);
 
-	if (rng_chance(w->rng, 150))
+	if (rng_chance(w->rng, 150)) {
 		host_discard(w->host, block, n);
-	else
-		host_write(w->host, block, n, rng_chance(w->rng, 100));
+		return;
+	}
+	if (w->mixable)
+		oracle_mixable(w->host->o, block, n);
+	host_write(w->host, block, n, rng_chance(w->rng, 100));
 }
 
 /* Eras advance once a second. */

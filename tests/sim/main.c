@@ -142,6 +142,7 @@ static const struct suite {
 	{ "slow", run_slow },
 	{ "changed", run_changed },
 	{ "shadow", run_shadow },
+	{ "chaos", run_chaos },
 	{ "stories", run_stories },
 	{ "suspends", run_suspends },
 	{ "haste", run_haste },

@@ -161,6 +161,7 @@ void run_scache(void);
 void run_spilled(void);
 void run_renew(void);
 void run_cachep1(void);
+void run_chaos(void);
 void run_restart(void);
 /** run_cacheparity() - a part of run_cachep1() that is in cacheparity.c */
 void run_cacheparity(void);

@@ -407,7 +407,7 @@ int host_replace(struct host *h, const struct host_start *hs)
 	ret = kvp_pool_replace_leg(h->pool, s, &h->refusal);
 	if (!ret)
 		expect_settled(h);
-	if (!ret && !host_labelled(hs->legs))
+	if (!ret && !host_labelled(host_disk(hs, hs->swapped)))
 		sim_fail("the new leg has no label");
 	end_change(h);
 	kfree(s);
