@@ -336,15 +336,24 @@ static void note_shadow(struct ctl *ctl, const struct found_pool *p, const struc
 		leg ? "cannot be used" : "is missing", *why ? ": " : "", why, mend, name, name);
 }
 
+static void note_reused(struct ctl *ctl, const char *path, const char *type)
+{
+	ctl_say(ctl, "note: %s is left out: it was out of use, and carries a signature of %.60s "
+		"by now. If nothing on it is needed: kvpoolctl labelclear --foreign %s, then "
+		"kvpoolctl online", path, type, path);
+}
+
 static void note_left_out(struct ctl *ctl, const struct found_pool *p,
 			  const struct found_pool *without)
 {
-	char why[FOUND_WHY];
+	char why[FOUND_WHY], type[SIGNATURE_TYPE];
 	u32 i;
 
 	for (i = 0; i < p->sb->leg_count; i++)
-		if (p->legs[i] && !without->legs[i])
+		if (p->legs[i] && !without->legs[i] && p->legs[i]->dev.readonly)
 			ctl_say(ctl, "note: %s is read-only and left out", p->legs[i]->dev.path);
+		else if (p->legs[i] && !without->legs[i] && import_is_reused(p, i, type))
+			note_reused(ctl, p->legs[i]->dev.path, type);
 		else if (!p->legs[i] && p->unusable[i] && found_fault(p->unusable[i], why, NULL))
 			ctl_say(ctl, "note: %s is left out: %s", p->unusable[i]->dev.path, why);
 }

@@ -73,6 +73,8 @@ const struct command cmd_online = {
 	.more = "With the tunable online_auto, lost legs that are connected at a start come back "
 		"by themselves. A power cut, or the loss of the leg, interrupts a resilver; a "
 		"later one goes on where it was. The tunable resilver_rate limits its rate.\n"
+		"A leg that carries a signature of another tool is refused: it may have got "
+		"another use while it was out. labelclear --foreign wipes the signature.\n"
 		"A leg that was missing, or that dropped out and came back under other device "
 		"numbers, is connected by a reload of the table: give the path of its device. Its "
 		"label tells which leg it is. The same goes for a leg on LUKS or LVM whose disk "

@@ -375,8 +375,30 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	check_name(p, o->new_name ?: p->sb->name, r);
 }
 
+bool import_is_reused(const struct found_pool *p, u32 i, char type[SIGNATURE_TYPE])
+{
+	char types[1][SIGNATURE_TYPE] = { "" };
+	const char *path;
+
+	if (p->legs[i] && !scan_leg_in_sync(p, i)) {
+		path = p->legs[i]->dev.path;
+		foreign_find(&path, 1, types);
+	}
+	memcpy(type, types[0], SIGNATURE_TYPE);
+	return *type;
+}
+
+static bool is_left_out(const struct found_pool *p, u32 i, bool all)
+{
+	char type[SIGNATURE_TYPE];
+
+	return p->legs[i] && ((p->legs[i]->dev.readonly && (all || !scan_leg_in_sync(p, i))) ||
+			      import_is_reused(p, i, type));
+}
+
 /*
- * @p without its read-only legs, with @all also those in sync. Whether others suffice, and whether
+ * @p without its read-only legs, with @all also those in sync; and without legs that have got
+ * another use while they were out. Whether others suffice, and whether
  * a leg may have newer data, import_check() says, as of legs that are missing.
  */
 static bool leave_out(const struct found_pool *p, const struct import_options *o, bool all,
@@ -388,7 +410,7 @@ static bool leave_out(const struct found_pool *p, const struct import_options *o
 
 	*without = *p;
 	for (i = 0; i < p->sb->leg_count; i++) {
-		if (!p->legs[i] || !p->legs[i]->dev.readonly || (!all && scan_leg_in_sync(p, i)))
+		if (!is_left_out(p, i, all))
 			continue;
 		without->unusable[i] = p->legs[i];
 		without->legs[i] = NULL;

@@ -3,6 +3,7 @@
 #ifndef KVPOOLCTL_IMPORT_H
 #define KVPOOLCTL_IMPORT_H
 
+#include "foreign.h"
 #include "ctl.h"
 #include "host.h"
 #include "scan.h"
@@ -30,7 +31,16 @@ void import_check_devices(const struct found_pool *p, const struct import_option
 			  struct refusals *r);
 
 /**
- * import_leave_out() - can @p be imported without its legs that are read-only?
+ * import_is_reused() - has leg @i got another use while it was out?
+ * @type: set to the signature that another tool left on it, or to ""
+ *
+ * A resilver would write over what it holds now. Legs in sync have all that the pool has, so they
+ * are never called that.
+ */
+bool import_is_reused(const struct found_pool *p, u32 i, char type[SIGNATURE_TYPE]);
+
+/**
+ * import_leave_out() - can @p be imported without legs that are read-only, or reused?
  * @without: receives @p without those that may be left out
  *
  * Such a leg counts as missing if it is out anyway, if the pool is to start degraded, or if a

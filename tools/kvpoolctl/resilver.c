@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "foreign.h"
 #include "label.h"
 #include "pool_lock.h"
 #include "pool_object.h"
@@ -227,6 +228,25 @@ static int check_held(struct order *o, struct err *err)
 	return ret;
 }
 
+/* A leg that was out for long may have got another use. A resilver would write over that. */
+static int check_not_reused(const struct order *o, struct err *err)
+{
+	const char *held = stats_text(o->s, "leg.%u.path", o->leg), *path;
+	char type[1][SIGNATURE_TYPE] = { "" }, buf[PATH_MAX];
+
+	if (!o->connect && !held)
+		return 0;
+	path = o->connect ? device_name(o->rdev, buf, sizeof(buf)) :
+	       leg_path(held, buf, sizeof(buf));
+	foreign_find(&path, 1, type);
+	if (!*type[0])
+		return 0;
+	return err_set(err, ERR_SIGNATURE, o->dev,
+		       "kvpoolctl labelclear --foreign DEV, if nothing on it is needed",
+		       "it carries a signature of %.60s: it may have got another use while it was "
+		       "out, and a resilver would write over that", type[0]);
+}
+
 static int check_leg(struct order *o, bool wait, struct err *err)
 {
 	char mend[96];
@@ -240,7 +260,7 @@ static int check_leg(struct order *o, bool wait, struct err *err)
 	snprintf(mend, sizeof(mend), "kvpoolctl wait -t resilver %.64s", o->e->name);
 	if (is_state(o->s, o->leg, "resilvering"))
 		return wait ? 0 : err_set(err, ERR_REFUSED, o->dev, mend, "it resilvers already");
-	return check_held(o, err);
+	return check_held(o, err) ?: check_not_reused(o, err);
 }
 
 /* --- the plan --------------------------------------------------------------------------- */

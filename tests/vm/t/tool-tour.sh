@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: every command of kvpoolctl as a new user would use it, from create to labelclear
 # timeout: 300
-# needs: python3 mkfs.ext4
+# needs: python3 mkfs.ext4 mkswap
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 . "$KVPOOL_TOP/tools/kvpoolctl/tests/vm-lib.bash"
 load_modules
@@ -159,6 +159,12 @@ run 0 offline -j tank /dev/b; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "th
 expect_eq "$(json plan.redundancy)" '{"before":1,"after":0}'
 run 4 status tank; has out '/dev/b +offline'
 tail -n 1 /tmp/out | grep -q 'advice: leg /dev/b is offline: ' || fail "no advice: $(tail -n 1 /tmp/out)"
+truncate -s 1M /tmp/swap
+mkswap /tmp/swap > /dev/null
+dd if=/tmp/swap of=/dev/b bs=512 skip=2 seek=2 count=6 oflag=direct status=none
+refused 3 signature 'signature of swap: it may have got another use while it was out' online tank /dev/b
+run 0 labelclear --foreign /dev/b
+run 0 online -n tank /dev/b
 run 0 clear tank
 run 0 clear -j tank /dev/a
 

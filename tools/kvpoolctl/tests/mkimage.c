@@ -3,7 +3,7 @@
  * Writes the standard image to files, one a leg: mkimage [OPTION] FILE...
  * -s: without poison
  * -m: not imported unless named (autoimport=0)
- * -x: exported; -d: destroyed
+ * -x: exported; -d: destroyed; -o: the second leg is out
  * -r: with a feature that readers may ignore; -i: with one that no program may ignore
  * -u: another pool of the same name
  * -h: run by another host, which did not stop it; -H: which did
@@ -81,6 +81,10 @@ static void apply(struct image *m, char option)
 		break;
 	case 'd':
 		m->sb.flags |= KVP_SB_DESTROYED;
+		break;
+	case 'o':
+		m->entries[STD_POISONED] = 0;
+		m->sb.legs[1].state = KVP_LEG_STALE;
 		break;
 	}
 	/* so that no older superblock differs */
