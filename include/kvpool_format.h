@@ -166,7 +166,8 @@ struct kvp_disk_vdev {
 	__le32	shadow_era;
 	/* Of the leg that leaves then: its number in the vdev, + 1; 0: there is no such device. */
 	__u8	shadow_of;
-	__u8	reserved1[3];
+	/* Of the pool, in all vdevs[], used or not: a part of how far its trim is. */
+	__u8	trim[3];
 	__le64	shadow_label;
 	/* Of the pool, in all vdevs[], used or not: half of the UUID of a spare; zeros: none. */
 	__u8	spare[8];
@@ -283,7 +284,8 @@ struct kvp_disk_sb {
 	__le32	uncounted_leaves;
 	/* How often the log of a cache was discarded by order; wraps. */
 	__u8	log_discards;
-	__u8	reserved1[2];
+	__u8	trim_state;		/* enum kvp_trim_state */
+	__u8	reserved1;
 	__u8	redo_state;		/* enum kvp_redo_state */
 	struct kvp_disk_leg legs[KVP_MAX_LEGS];
 	__le64	roots[KVP_MAX_ROOTS];	/* pointers of the tables, of one vdev after the other */
@@ -308,6 +310,15 @@ enum kvp_scrub_state {
 	KVP_SCRUB_PAUSED	= 2,
 	KVP_SCRUB_FINISHED	= 3,
 	KVP_SCRUB_STOPPED	= 4,
+};
+
+/* The trim that runs, or the last one. */
+enum kvp_trim_state {
+	KVP_TRIM_NONE		= 0,
+	KVP_TRIM_RUNNING	= 1,
+	KVP_TRIM_FINISHED	= 2,
+	KVP_TRIM_STOPPED	= 3,
+	KVP_TRIM_FAILED		= 4,
 };
 
 /* --- checksum table ---------------------------------------------------- */

@@ -77,6 +77,8 @@ struct kvp_trim;
 struct kvp_wbuf;
 
 #define KVP_RETRY_MS	100	/* wait after memory was short */
+/* A superblock has the progress of a scrub or a trim so often. */
+#define KVP_NOTE_WORK	(10 * HZ)
 
 /** kvp_wait_for_memory() - wait a moment before another try. Context: process. */
 static inline void kvp_wait_for_memory(void)

@@ -642,6 +642,12 @@ struct kvp_scrub_info {
 	u32 state;		/* enum kvp_scrub_state */
 };
 
+struct kvp_trim_info {
+	kvp_block_t cursor;	/* all blocks before it are done */
+	u64 blocks;		/* of these, legs were told of so many */
+	u32 state;		/* enum kvp_trim_state */
+};
+
 /* A region: blocks of the pool, and the vdevs that share them. See regions.h. */
 struct kvp_region {
 	u64 blocks;
@@ -705,6 +711,7 @@ struct kvp_sb {
 	u64 forks[KVP_MAX_FORKS];
 	u64 tunable_mask, tunables[KVP_MAX_TUNABLES];
 	struct kvp_scrub_info scrub;
+	struct kvp_trim_info trim;
 	char name[KVP_NAME_LEN + 1];
 	char comment[KVP_COMMENT_LEN + 1];
 	u64 host;		/* digest of the host that runs it, or ran it last; 0: unknown */

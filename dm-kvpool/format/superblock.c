@@ -120,6 +120,17 @@ static void encode_scrub(const struct kvp_scrub_info *s, struct kvp_disk_sb *d)
 	d->scrub_state = cpu_to_le32(s->state);
 }
 
+/* Two little-endian numbers, the cursor first: three bytes in each vdev. */
+static void encode_trim(const struct kvp_trim_info *t, struct kvp_disk_sb *d)
+{
+	__le64 raw[2] = { cpu_to_le64(kvp_block_nr(t->cursor)), cpu_to_le64(t->blocks) };
+	u32 i;
+
+	for (i = 0; i < sizeof(raw); i++)
+		d->vdevs[i / 3].trim[i % 3] = ((const u8 *)raw)[i];
+	d->trim_state = (u8)t->state;
+}
+
 static void encode_regions(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 {
 	u32 i, v;
@@ -153,6 +164,7 @@ static void encode_lists(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 		encode_vdev(&sb->vdevs[i], &d->vdevs[i]);
 	kvp_shadow_encode(&sb->shadow, d);
 	kvp_spares_encode(sb, d);
+	encode_trim(&sb->trim, d);
 	encode_regions(sb, d);
 	for (i = 0; i < sb->leg_count; i++)
 		encode_leg(&sb->legs[i], &d->legs[i]);
@@ -500,6 +512,25 @@ static void decode_lists(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 }
 
 /*
+ * A trim loses nothing if it is forgotten. So what no module writes is no trim, and no reason to
+ * refuse the pool.
+ */
+static void decode_trim(const struct kvp_disk_sb *d, struct kvp_sb *sb)
+{
+	__le64 raw[2];
+	u64 cursor;
+	u32 i;
+
+	for (i = 0; i < sizeof(raw); i++)
+		((u8 *)raw)[i] = d->vdevs[i / 3].trim[i % 3];
+	cursor = le64_to_cpu(raw[0]);
+	if (d->trim_state > KVP_TRIM_FAILED || cursor > kvp_map_blocks(&sb->map) ||
+	    le64_to_cpu(raw[1]) > kvp_map_blocks(&sb->map))
+		return;
+	sb->trim = (struct kvp_trim_info){ kvp_block(cursor), le64_to_cpu(raw[1]), d->trim_state };
+}
+
+/*
  * True if the device has become too small for the leg on it. Then @sb may be used to tell which leg
  * it is.
  */
@@ -569,6 +600,7 @@ int kvp_sb_decode(const struct kvp_disk_sb *d, u64 offset, u64 leg_blocks,
 		if (ret && ret != -ENOSPC)
 			return ret;
 		fault = content_fault(sb);
+		decode_trim(d, sb);
 	}
 	if (fault) {
 		snprintf(why->text, sizeof(why->text), "superblock: bad %s", fault);

@@ -22,6 +22,13 @@
 #include "work/scrub.h"
 #include "work/trim.h"
 
+/* What runs for long goes on after a restart where the last superblock says. */
+static void note_progress(struct kvp_pool *pool)
+{
+	kvp_scrub_note(pool);
+	kvp_trim_note(pool);
+}
+
 /* A superblock is about to be written. It may name a log to which the pool is moving. */
 static void about_to_write(struct kvp_pool *pool)
 {
@@ -54,7 +61,7 @@ static void pool_faulted(struct kvp_pool *pool)
 
 static const struct kvp_sb_client sb_client = {
 	.about_to_write = about_to_write,
-	.note = kvp_scrub_note,
+	.note = note_progress,
 	.recorded = loss_recorded,
 	.faulted = pool_faulted,
 };

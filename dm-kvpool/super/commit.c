@@ -26,7 +26,7 @@ static void note_counters(struct kvp_pool *pool)
 {
 	u32 i;
 
-	/* So every superblock has the progress of a scrub, if not to the last block. */
+	/* So every superblock has the progress of a scrub or a trim, if not to the last block. */
 	pool->sb_client->note(pool);
 	for (i = 0; i < pool->nr_legs; i++) {
 		struct kvp_leg_info *info = &pool->sb->legs[i];

@@ -353,6 +353,16 @@ static int scrub_some(struct kvp_pool *pool, struct kvp_scrub_io *s, u32 *blocks
 	return scrub_step(pool, s, block, *blocks);
 }
 
+/* Write the state of the scrub into the superblock. */
+static void note_scrub(struct kvp_pool *pool)
+{
+	mutex_lock(&pool->sb_lock);
+	pool->sb->scrub = pool->scrub->info;
+	kvp_sb_note(pool);
+	mutex_unlock(&pool->sb_lock);
+	pool->scrub->noted = jiffies;
+}
+
 /*
  * Scrub from the cursor to the end, or until it is stopped. Lack of memory is not damage: blocks
  * that could not be read for that reason are read later, however long that takes.
@@ -367,16 +377,9 @@ static void scrub_from_cursor(struct kvp_pool *pool, struct kvp_scrub_io *s)
 			kvp_wait_for_memory();
 		else if (blocks)
 			throttle(pool, blocks);
+		if (time_after(jiffies, sc->noted + KVP_NOTE_WORK) && !kvp_pool_faulted(pool))
+			note_scrub(pool);
 	}
-}
-
-/* Write the state of the scrub into the superblock. */
-static void note_scrub(struct kvp_pool *pool)
-{
-	mutex_lock(&pool->sb_lock);
-	pool->sb->scrub = pool->scrub->info;
-	kvp_sb_note(pool);
-	mutex_unlock(&pool->sb_lock);
 }
 
 /* Step 6. The scrub was stopped, or is at the end. */
@@ -565,6 +568,7 @@ void kvp_scrub_init(struct kvp_pool *pool)
 	mutex_init(&sc->lock);
 	INIT_WORK(&sc->work, scrub_work);
 	sc->info = pool->sb->scrub;
+	sc->noted = jiffies;
 	/* A new pool is quiesced until kvp_scrub_unquiesce(). */
 	sc->quiesce = true;
 }

@@ -17,6 +17,7 @@ struct kvp_scrub {
 	struct work_struct work;
 	struct mutex lock;		/* for start, stop, pause, resume */
 	struct kvp_scrub_info info;	/* the worker changes cursor and counts while it runs */
+	unsigned long noted;		/* jiffies: the superblock got @info */
 	u32 since;			/* era: only entries since then; 0: all */
 	/* Of each vdev: the entry behind the one whose table pages were scrubbed last; 0: none. */
 	u64 entered[KVP_MAX_VDEVS];

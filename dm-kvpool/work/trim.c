@@ -26,6 +26,7 @@
 #include "home/row.h"
 #include "io/io.h"
 #include "log/log.h"
+#include "super/commit.h"
 #include "super/events.h"
 #include "table/table.h"
 #include "work/destage.h"
@@ -310,19 +311,22 @@ static int tell(struct kvp_pool *pool, struct batch *b, u64 *told)
 	return ret;
 }
 
-/* Trim a batch from the cursor on. After an error the cursor stays. */
+/*
+ * Trim a batch from the cursor on. After an error the cursor stays. It moves when the legs have
+ * been told: a superblock may have it at any time, also that of the checkpoint in between.
+ */
 static int trim_batch(struct kvp_pool *pool, struct batch *b)
 {
-	struct kvp_trim *t = pool->trim;
-	kvp_block_t from = t->cursor;
+	struct kvp_trim_info *info = &pool->trim->info;
+	kvp_block_t next = info->cursor;
 	int ret;
 
 	begin_batch(b);
-	ret = collect(pool, b, &t->cursor, kvp_pool_end(pool));
+	ret = collect(pool, b, &next, kvp_pool_end(pool));
 	if (!ret)
-		ret = tell(pool, b, &t->blocks);
-	if (ret)
-		WRITE_ONCE(t->cursor, from);
+		ret = tell(pool, b, &info->blocks);
+	if (!ret)
+		WRITE_ONCE(info->cursor, next);
 	return ret;
 }
 
@@ -359,26 +363,45 @@ static int wait_for_homes(struct kvp_pool *pool)
 	return ret;
 }
 
+/* Write the state of the trim into the superblock, unless the pool can write none. */
+static void note_trim(struct kvp_pool *pool)
+{
+	mutex_lock(&pool->sb_lock);
+	pool->sb->trim = pool->trim->info;
+	if (!kvp_pool_faulted(pool))
+		kvp_sb_note(pool);
+	mutex_unlock(&pool->sb_lock);
+	pool->trim->noted = jiffies;
+}
+
 static void trim_ended(struct kvp_pool *pool, enum kvp_trim_state state)
 {
-	unsigned long long blocks = pool->trim->blocks;
+	unsigned long long blocks = pool->trim->info.blocks;
 
-	WRITE_ONCE(pool->trim->state, state);
+	WRITE_ONCE(pool->trim->info.state, state);
 	if (state == KVP_TRIM_FINISHED)
 		kvp_event(pool, "trim_finished blocks=%llu", blocks);
 	else if (state == KVP_TRIM_STOPPED)
 		kvp_event(pool, "trim_stopped blocks=%llu", blocks);
 	else
 		kvp_event(pool, "trim_failed blocks=%llu", blocks);
+	note_trim(pool);
 }
 
 static int trim_from_cursor(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_trim *t = pool->trim;
-	int ret = t->cursor || trim_interrupted(pool) ? 0 : wait_for_homes(pool);
+	int ret = 0;
 
-	while (!ret && kvp_block_before(t->cursor, kvp_pool_end(pool)) && !trim_interrupted(pool)) {
+	if (!t->waited && !trim_interrupted(pool)) {
+		ret = wait_for_homes(pool);
+		t->waited = !ret && !trim_interrupted(pool);
+	}
+	while (!ret && kvp_block_before(t->info.cursor, kvp_pool_end(pool)) &&
+	       !trim_interrupted(pool)) {
 		ret = trim_some(pool, b);
+		if (time_after(jiffies, t->noted + KVP_NOTE_WORK))
+			note_trim(pool);
 		if (ret == -ENOMEM) {
 			kvp_wait_for_memory();
 			ret = 0;
@@ -406,7 +429,7 @@ static void trim_work(struct work_struct *work)
 	int ret;
 
 	/* An interrupted suspend queues this work again, and the trim may have ended meanwhile. */
-	if (READ_ONCE(t->state) != KVP_TRIM_RUNNING)
+	if (READ_ONCE(t->info.state) != KVP_TRIM_RUNNING)
 		return;
 	b = alloc_batch(pool, false);
 	ret = b ? trim_from_cursor(pool, b) : -ENOMEM;
@@ -415,7 +438,7 @@ static void trim_work(struct work_struct *work)
 		trim_ended(pool, KVP_TRIM_FAILED);
 	else if (READ_ONCE(t->stop))
 		trim_ended(pool, KVP_TRIM_STOPPED);
-	else if (!kvp_block_before(t->cursor, kvp_pool_end(pool)))
+	else if (!kvp_block_before(t->info.cursor, kvp_pool_end(pool)))
 		trim_ended(pool, KVP_TRIM_FINISHED);
 }
 
@@ -441,18 +464,20 @@ int kvp_trim_start(struct kvp_pool *pool)
 	if (kvp_pool_readonly(pool))
 		return -EROFS;
 	mutex_lock(&t->lock);
-	if (t->state == KVP_TRIM_RUNNING) {
+	if (t->info.state == KVP_TRIM_RUNNING) {
 		ret = -EBUSY;
 	} else if (!any_leg_can(pool, false)) {
 		ret = -EOPNOTSUPP;
 	} else {
 		/* The last trim has ended, but its work may not have returned yet. */
 		flush_work(&t->work);
-		t->cursor = kvp_block(0);
-		t->blocks = 0;
+		t->info.cursor = kvp_block(0);
+		t->info.blocks = 0;
+		t->waited = false;
 		WRITE_ONCE(t->stop, false);
-		WRITE_ONCE(t->state, KVP_TRIM_RUNNING);
+		WRITE_ONCE(t->info.state, KVP_TRIM_RUNNING);
 		kvp_event(pool, "trim_started");
+		note_trim(pool);
 		queue_work(pool->scrub_wq, &t->work);
 	}
 	mutex_unlock(&t->lock);
@@ -464,10 +489,15 @@ int kvp_trim_stop(struct kvp_pool *pool)
 	struct kvp_trim *t = pool->trim;
 	int ret = 0;
 
+	if (kvp_pool_readonly(pool))
+		return -EROFS;
 	mutex_lock(&t->lock);
-	if (t->state == KVP_TRIM_RUNNING) {
+	if (t->info.state == KVP_TRIM_RUNNING) {
 		WRITE_ONCE(t->stop, true);
 		flush_work(&t->work);
+		/* If a suspend is under way, it has no worker that ends it. */
+		if (t->info.state == KVP_TRIM_RUNNING)
+			trim_ended(pool, KVP_TRIM_STOPPED);
 	} else {
 		ret = -ENOENT;
 	}
@@ -653,12 +683,18 @@ void kvp_trim_quiesce(struct kvp_pool *pool)
 void kvp_trim_unquiesce(struct kvp_pool *pool)
 {
 	WRITE_ONCE(pool->trim->quiesce, false);
-	if (READ_ONCE(pool->trim->state) == KVP_TRIM_RUNNING)
+	if (READ_ONCE(pool->trim->info.state) == KVP_TRIM_RUNNING && !kvp_pool_readonly(pool))
 		queue_work(pool->scrub_wq, &pool->trim->work);
 	spin_lock(&pool->passdown->lock);
 	WRITE_ONCE(pool->passdown->quiesce, false);
 	spin_unlock(&pool->passdown->lock);
 	queue_passdown(pool);
+}
+
+void kvp_trim_note(struct kvp_pool *pool)
+{
+	if (READ_ONCE(pool->trim->info.state) == KVP_TRIM_RUNNING)
+		pool->sb->trim = pool->trim->info;
 }
 
 void kvp_trim_init(struct kvp_pool *pool)
@@ -670,6 +706,8 @@ void kvp_trim_init(struct kvp_pool *pool)
 	pool->trim->pool = pool;
 	mutex_init(&pool->trim->lock);
 	INIT_WORK(&pool->trim->work, trim_work);
+	pool->trim->info = pool->sb->trim;
+	pool->trim->noted = jiffies;
 	/* A new pool is quiesced until kvp_trim_unquiesce(). */
 	pool->trim->quiesce = true;
 }

@@ -16,30 +16,22 @@
 
 struct kvp_pool;
 
-enum kvp_trim_state {
-	KVP_TRIM_NONE,
-	KVP_TRIM_RUNNING,
-	KVP_TRIM_FINISHED,
-	KVP_TRIM_STOPPED,
-	KVP_TRIM_FAILED,
-};
-
 /**
- * struct kvp_trim - the running trim, or the last one; not kept over a restart
+ * struct kvp_trim - the running trim, or the last one
  * @lock: for start and stop
- * @cursor: all blocks before it are done; by the worker
- * @blocks: blocks of the pool that legs were told of; by the worker
+ * @info: the worker changes cursor and blocks while it runs. Superblocks have it
+ * @noted: when the superblock got it last
+ * @waited: all that was accepted before the trim, or before this start, is home
  * @stop: the trim must end
- * @quiesce: the pool is suspended, or stops. The trim goes on at @cursor after a suspend
+ * @quiesce: the pool is suspended, or stops. The trim goes on at its cursor after that
  */
 struct kvp_trim {
 	struct kvp_pool *pool;
 	struct work_struct work;
 	struct mutex lock;
-	enum kvp_trim_state state;
-	kvp_block_t cursor;
-	u64 blocks;
-	bool stop, quiesce;
+	struct kvp_trim_info info;
+	unsigned long noted;		/* jiffies */
+	bool waited, stop, quiesce;
 };
 
 #define KVP_PASSDOWN_RANGES	128u
@@ -66,7 +58,12 @@ struct kvp_passdown {
 	u64 blocks, dropped;
 };
 
-/** kvp_trim_init() - begin quiesced, without a trim or ranges, at the start of a pool. Process. */
+/**
+ * kvp_trim_init() - begin quiesced, with the trim of the superblock, at the start of a pool
+ *
+ * If that one was running, it goes on with kvp_trim_unquiesce(), unless the pool is read-only.
+ * There are no ranges to be passed down. Context: process.
+ */
 void kvp_trim_init(struct kvp_pool *pool);
 
 /**
@@ -83,22 +80,28 @@ void kvp_passdown_checkpointed(struct kvp_pool *pool);
 /**
  * kvp_trim_start() - begin a trim
  *
- * Its worker waits first until earlier discards are applied. Return: 0; -EBUSY: a trim runs;
- * -EOPNOTSUPP: no leg can discard; -EROFS. Context: process; does not wait for I/O.
+ * Its worker waits first until earlier discards are applied. A superblock notes it, if one can be
+ * written. Return: 0; -EBUSY: a trim runs; -EOPNOTSUPP: no leg can discard; -EROFS. Context:
+ * process; takes the lock of orders to trim, and sb_lock; waits for I/O.
  */
 int __must_check kvp_trim_start(struct kvp_pool *pool);
 
-/** kvp_trim_stop() - end the trim; -ENOENT: none runs. Context: process, waits for a batch. */
+/**
+ * kvp_trim_stop() - end the trim
+ *
+ * A superblock notes it, as for kvp_trim_start(). Return: 0; -ENOENT: none runs; -EROFS. Context:
+ * as there; also waits for a batch.
+ */
 int __must_check kvp_trim_stop(struct kvp_pool *pool);
 
 /**
  * struct kvp_trim_figures - numbers for status
- * @state, @cursor, @blocks: as in struct kvp_trim
+ * @state, @cursor, @blocks: as in struct kvp_trim_info
  * @passed: discarded blocks that SSDs were told of
  * @dropped: discarded blocks that were left out
  */
 struct kvp_trim_figures {
-	enum kvp_trim_state state;
+	u32 state;
 	kvp_block_t cursor;
 	u64 blocks;
 	u64 passed, dropped;
@@ -108,12 +111,15 @@ struct kvp_trim_figures {
 static inline void kvp_trim_figures(const struct kvp_trim *t, const struct kvp_passdown *p,
 				    struct kvp_trim_figures *f)
 {
-	f->state = READ_ONCE(t->state);
-	f->cursor = READ_ONCE(t->cursor);
-	f->blocks = READ_ONCE(t->blocks);
+	f->state = READ_ONCE(t->info.state);
+	f->cursor = READ_ONCE(t->info.cursor);
+	f->blocks = READ_ONCE(t->info.blocks);
 	f->passed = READ_ONCE(p->blocks);
 	f->dropped = READ_ONCE(p->dropped);
 }
+
+/** kvp_trim_note() - put the progress of a running trim into pool->sb. Caller holds sb_lock. */
+void kvp_trim_note(struct kvp_pool *pool);
 
 /**
  * kvp_trim_quiesce() - stop trim and passing down until kvp_trim_unquiesce()

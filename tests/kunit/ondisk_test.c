@@ -58,7 +58,7 @@ static const struct field vdev_fields[] = {
 	FIELD(vdev, shadow_cursor, 96, 8),
 	FIELD(vdev, shadow_era, 104, 4),
 	FIELD(vdev, shadow_of, 108, 1),
-	FIELD(vdev, reserved1, 109, 3),
+	FIELD(vdev, trim, 109, 3),
 	FIELD(vdev, shadow_label, 112, 8),
 	FIELD(vdev, spare, 120, 8),
 };
@@ -121,7 +121,8 @@ static const struct field sb_fields[] = {
 	FIELD(sb, behind, 3572, 4),
 	FIELD(sb, uncounted_leaves, 3576, 4),
 	FIELD(sb, log_discards, 3580, 1),
-	FIELD(sb, reserved1, 3581, 2),
+	FIELD(sb, trim_state, 3581, 1),
+	FIELD(sb, reserved1, 3582, 1),
 	FIELD(sb, redo_state, 3583, 1),
 	FIELD(sb, legs, 3584, 4608),
 	FIELD(sb, roots, 8192, 8192),

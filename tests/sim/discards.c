@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 
 #include "script.h"
+#include "trim_test.h"
 #include "log/log.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
@@ -381,8 +382,8 @@ static void trim(struct script *t)
 	if (ret)
 		sim_fail("trim does not start: %d", ret);
 	flush_work(&t->host.pool->trim->work);
-	if (t->host.pool->trim->state != KVP_TRIM_FINISHED)
-		sim_fail("trim ended in state %u", t->host.pool->trim->state);
+	if (t->host.pool->trim->info.state != KVP_TRIM_FINISHED)
+		sim_fail("trim ended in state %u", t->host.pool->trim->info.state);
 }
 
 /* Trim discards all unwritten runs of a useful length on the legs, and nothing else. */
@@ -499,7 +500,7 @@ static void trim_after_checkpoint(struct script *t)
 	if (kvp_trim_start(pool))
 		sim_fail("trim does not start");
 	flush_work(&pool->trim->work);
-	pool->trim->cursor = 1;	/* as if it had begun */
+	pool->trim->waited = true;	/* as if it had begun */
 	host_discard(h, 100, 60);
 	host_flush(h);
 	if (!host_try_home(h))
@@ -507,9 +508,9 @@ static void trim_after_checkpoint(struct script *t)
 	checkpoints = pool->sb->checkpoint;
 	kvp_trim_unquiesce(pool);
 	flush_work(&pool->trim->work);
-	if (pool->trim->state != KVP_TRIM_FINISHED || !disks.discarded ||
+	if (pool->trim->info.state != KVP_TRIM_FINISHED || !disks.discarded ||
 	    pool->sb->checkpoint == checkpoints)
-		sim_fail("state %u, %u blocks discarded, %llu checkpoints", pool->trim->state,
+		sim_fail("state %u, %u blocks discarded, %llu checkpoints", pool->trim->info.state,
 			 disks.discarded,
 			 pool->sb->checkpoint - checkpoints);
 }
@@ -541,7 +542,7 @@ static void trim_looks_again(struct script *t)
 		if (kvp_trim_start(pool))
 			sim_fail("trim does not start");
 		flush_work(&pool->trim->work);
-		pool->trim->cursor = 8;	/* as if it had begun: it waits for no write */
+		pool->trim->waited = true;	/* as if it had begun: it waits for no write */
 		init_completion(&own.busy);
 		own.begun = i;
 		sim_slow = "kvpool-scrub";
@@ -816,4 +817,5 @@ void run_discards(void)
 	ON("parity", 3, true, trim_looks_again);
 	ON("mirror", 2, false, trim_after_checkpoint);
 	overlapping_test();
+	run_trims();
 }

@@ -80,6 +80,7 @@ static struct kvp_sb *golden_sb(void)
 	sb->tunables[0] = 1 << 22;
 	sb->tunables[2] = 1 << 23;
 	sb->scrub = (struct kvp_scrub_info){ 9, 1700000001, 1700000002, 3, 1, KVP_SCRUB_PAUSED };
+	sb->trim = (struct kvp_trim_info){ 0x123, 0x45, KVP_TRIM_RUNNING };
 	sb->event_seq = 77;
 	strcpy(sb->name, "pool");
 	strcpy(sb->comment, "comment");
@@ -185,6 +186,37 @@ static bool spare_list_test(void)
 	memset(back->spares[3], 0, 16);
 	good &= expect(kvp_spares_find(back, sb->spares[3]) == KVP_MAX_SPARES, "found, and gone");
 	good &= expect(kvp_spares_find(back, back->spares[3]) == 3, "the free place");
+	free(sb);
+	free(back);
+	free(d);
+	return good;
+}
+
+/* What no module writes of a trim is no trim: the superblock is good without it. */
+static bool forged_trim_test(void)
+{
+	static const struct kvp_trim_info trims[] = {
+		{ 512, 512, KVP_TRIM_FINISHED }, { 0, 0, KVP_TRIM_FAILED },
+		{ 513, 0, KVP_TRIM_RUNNING }, { ~0ull, 0, KVP_TRIM_RUNNING },
+		{ 9, 513, KVP_TRIM_RUNNING }, { 9, ~0ull, KVP_TRIM_RUNNING },
+		{ 9, 9, KVP_TRIM_FAILED + 1 }, { 9, 9, 255 },
+	};
+	struct kvp_sb *sb = golden_sb(), *back = calloc(1, sizeof(*back));
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_trim_info want;
+	struct kvp_why why;
+	bool good = true;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(trims); i++) {
+		want = i < 2 ? trims[i] : (struct kvp_trim_info){ 0 };
+		sb->trim = trims[i];
+		kvp_sb_encode(sb, d);
+		good &= expect(!kvp_sb_decode(d, sb->self_offset, 2304, back, &why),
+			       "trim %u is refused: %s", i, why.text);
+		good &= expect(!memcmp(&want, &back->trim, sizeof(want)), "trim %u at %llu, state %u",
+			       i, kvp_block_nr(back->trim.cursor), back->trim.state);
+	}
 	free(sb);
 	free(back);
 	free(d);
@@ -633,6 +665,7 @@ void run_golden(void)
 	test("golden_superblock", golden_superblock_test);
 	test("golden_spare", golden_spare_test);
 	test("spare_list", spare_list_test);
+	test("forged_trim", forged_trim_test);
 	test("golden_log_entry", golden_log_entry_test);
 	test("golden_sums", golden_sums_test);
 	test("zeros_sums", zeros_sums_test);

@@ -56,6 +56,10 @@ def superblock():
     v = 1024                                             # first vdev
     put(b, v, "IIIIQQIIQQI", 2, 0, 2, 1, 256, 512, 4, 256, 1536, 512, 0)
     put(b, v + 64, "Q", 288)                             # second copy of the table
+    trim = struct.pack("<QQ", 0x123, 0x45)               # in all vdevs, used or not
+    for i in range(16):
+        b[v + i // 3 * 128 + 109 + i % 3] = trim[i]
+    b[3581] = 1                                          # the trim runs
     for leg in range(2):                                 # legs
         at = 1024 + 16 * 128 + 512 + 96 * leg
         b[at:at + 16] = uuid(2 + leg)

@@ -49,6 +49,15 @@ static void write_and_scrub(struct script *s)
 		sim_fail("no scrub runs");
 }
 
+/* So does a trim, which has no worker until the stop. */
+static void write_and_trim(struct script *s)
+{
+	write_and_scrub(s);
+	kvp_trim_quiesce(s->host.pool);
+	if (kvp_trim_start(s->host.pool))
+		sim_fail("no trim runs");
+}
+
 static void write_and_pause(struct script *s)
 {
 	write_and_scrub(s);
@@ -68,6 +77,7 @@ static void give_orders(struct script *s)
 	expect_refused("scrub pause", kvp_scrub_pause(pool));
 	expect_refused("scrub resume", kvp_scrub_resume(pool));
 	expect_refused("trim start", kvp_trim_start(pool));
+	expect_refused("trim stop", kvp_trim_stop(pool));
 	expect_refused("give_up", kvp_table_give_up(pool->table, kvp_block(0), true));
 	expect_refused("offline", kvp_leg_offline(pool, &pool->legs[0]));
 	expect_refused("set", kvp_pool_set(pool, KVP_T_LEG_TIMEOUT, 1));
@@ -142,6 +152,11 @@ static bool orders_beside_scrub(struct script *s)
 	return play(s, write_and_scrub, give_orders);
 }
 
+static bool orders_beside_trim(struct script *s)
+{
+	return play(s, write_and_trim, give_orders);
+}
+
 static bool leg_is_lost(struct script *s)
 {
 	return play(s, write_and_pause, lose_leg);
@@ -175,6 +190,7 @@ void run_readonly(void)
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		readonly(shapes[i].name, &shapes[i].start, "paused", orders_beside_pause);
 		readonly(shapes[i].name, &shapes[i].start, "scrubbed", orders_beside_scrub);
+		readonly(shapes[i].name, &shapes[i].start, "trimmed", orders_beside_trim);
 		readonly(shapes[i].name, &shapes[i].start, "leg-lost", leg_is_lost);
 	}
 }

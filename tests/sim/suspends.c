@@ -143,7 +143,7 @@ static bool scrub_rests(struct script *t)
 
 static bool trim_rests(struct script *t)
 {
-	return READ_ONCE(pool_of(t)->trim->state) != KVP_TRIM_RUNNING;
+	return READ_ONCE(pool_of(t)->trim->info.state) != KVP_TRIM_RUNNING;
 }
 
 static void scrub_slowly(struct script *t)
@@ -210,8 +210,8 @@ static void trim_ends(struct script *t, int result)
 {
 	succeeds(t, result);
 	wait_until(t, trim_rests, "a trim");
-	if (pool_of(t)->trim->state != KVP_TRIM_FINISHED)
-		sim_fail("a trim is in state %u", pool_of(t)->trim->state);
+	if (pool_of(t)->trim->info.state != KVP_TRIM_FINISHED)
+		sim_fail("a trim is in state %u", pool_of(t)->trim->info.state);
 	expect_event(t, "trim_finished");
 }
 
@@ -758,6 +758,32 @@ static bool scrub_stays_stopped(struct script *t)
 	return script_live(t, is_stopped, false);
 }
 
+/* The same for a trim. */
+static void stops_a_trim(struct script *t)
+{
+	host_write(&t->host, 0, OLD, true);
+	kvp_trim_quiesce(pool_of(t));
+	if (trim(t))
+		sim_fail("no trim begins");
+	host_suspend(&t->host);
+	if (kvp_trim_stop(pool_of(t)))
+		sim_fail("the trim is not stopped");
+	if (t->turn % 2)
+		host_resume(&t->host);
+}
+
+static void trim_is_stopped(struct script *t)
+{
+	if (pool_of(t)->trim->info.state != KVP_TRIM_STOPPED)
+		sim_fail("a trim that was stopped is in state %u", pool_of(t)->trim->info.state);
+}
+
+static bool trim_stays_stopped(struct script *t)
+{
+	script_keep(t);
+	return script_live(t, trim_is_stopped, false);
+}
+
 /* --- cases --------------------------------------------------------------------------------- */
 
 static const struct host_start mirror = { .legs = 2 };
@@ -846,6 +872,11 @@ void run_suspends(void)
 		.act = stops_a_scrub, .after = scrub_stays_stopped, .turns = 4, .salt = 21200,
 		.own = &own, .own_size = sizeof(own),
 	};
+	static const struct script_case late_trim_stop = {
+		.name = "suspends:trim-stop-late", .shape = &mirror, .set_up = set_up,
+		.act = stops_a_trim, .after = trim_stays_stopped, .turns = 2, .salt = 21300,
+		.own = &own, .own_size = sizeof(own),
+	};
 	enum kind kind;
 	u32 i;
 
@@ -858,4 +889,5 @@ void run_suspends(void)
 	now.order = NULL;
 	script_run(&minutes);
 	script_run(&late_stop);
+	script_run(&late_trim_stop);
 }

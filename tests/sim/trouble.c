@@ -164,6 +164,29 @@ static void scrub_since_a_checkpoint(struct script *t)
 /* --- memory ---------------------------------------------------------------------------------- */
 
 /* Blocks that a scrub skips for lack of memory are read later, and are not called damaged. */
+/* A pool without writes takes no checkpoints. Its superblock has the progress all the same. */
+static void scrub_notes_how_far_it_is(struct script *t)
+{
+	struct host *h = &t->host;
+	u64 sequence;
+
+	host_write(h, 0, 1024, false);
+	host_checkpoint(h);
+	if (kvp_pool_set(h->pool, KVP_T_SCRUB_RATE, 1 << 20) || kvp_scrub_start(h->pool, 0))
+		sim_fail("a scrub does not start");
+	sequence = h->pool->sb->sequence;
+	host_sleep(1500);
+	if (h->pool->sb->sequence != sequence)
+		sim_fail("a superblock at once");
+	h->pool->scrub->noted = jiffies - KVP_NOTE_WORK - 1;
+	host_sleep(1000);
+	if (h->pool->sb->sequence == sequence || !h->pool->sb->scrub.cursor ||
+	    h->pool->sb->scrub.state != KVP_SCRUB_RUNNING)
+		sim_fail("the superblock has state %u, at block %llu", h->pool->sb->scrub.state,
+			 kvp_block_nr(h->pool->sb->scrub.cursor));
+	flush_work(&h->pool->scrub->work);
+}
+
 static void scrub_without_memory(struct script *t)
 {
 	struct host *h = &t->host;
@@ -1076,6 +1099,7 @@ void run_trouble(void)
 	trouble(NAMED(reads_avoid_a_leg_that_hangs), 2);
 	trouble(NAMED(leg_that_was_left_just_now), 2);
 	trouble(NAMED(scrub_since_a_checkpoint), 2);
+	trouble(NAMED(scrub_notes_how_far_it_is), 2);
 	trouble(NAMED(scrub_without_memory), 2);
 	trouble(NAMED(progress_without_memory), 2);
 	trouble("progress_without_memory_on_a_single", progress_without_memory, 1);

@@ -361,6 +361,7 @@ static void forge_label(void)
 		F(legs[0].state), F(legs[1].state), F(legs[0].in_sync_era), F(legs[0].size_blocks),
 		F(legs[1].uuid[0]), F(roots[0]), F(roots[1]), F(tunables[0]), F(forks[0]),
 		F(log_commit), F(log_tail), F(roots[2]), F(pool_blocks), F(vdevs[1].kind),
+		F(trim_state), F(vdevs[0].trim[1]), F(vdevs[2].trim[1]),
 	};
 	unsigned int i = rnd(sizeof(fields) / sizeof(*fields));
 	char *p = (char *)leg.sb + fields[i].at;

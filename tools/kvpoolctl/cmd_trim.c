@@ -180,7 +180,8 @@ const struct command cmd_trim = {
 	.args = "[-n] [--wait | --stop] POOL",
 	.about = "Discards unused blocks on legs that offer discards, as SSDs do. Unused blocks "
 		"are those that were never written, or were discarded. It runs in the background, "
-		"while the pool is in use. An export ends it.",
+		"while the pool is in use. After a restart it goes on where it was; after a power "
+		"cut, a little before that.",
 	.more = "A pool trims nothing by itself, unless the tunable discard_passdown is set. Runs "
 		"of less than 64 KiB are left out; on a parity1, runs of less than a stripe.",
 	.example = "kvpoolctl trim --wait tank",

@@ -117,6 +117,8 @@ static int stands_still(const struct stats *s, unsigned int kinds)
 {
 	if (kinds >> SCRUB & 1 && runs(s, SCRUB))
 		return SCRUB;
+	if (kinds >> TRIM & 1 && runs(s, TRIM))
+		return TRIM;
 	if (kinds >> RESILVER & 1 && leg_resilvers(s))
 		return RESILVER;
 	return kinds >> REPLACE & 1 && runs(s, REPLACE) ? REPLACE : -1;
@@ -212,8 +214,8 @@ const struct command cmd_wait = {
 		"-t replace fails if the new leg is out, or if the old one must stay because "
 		"another leg of its mirror is out. With a parity1 it waits for an old leg that "
 		"resilvers. It fails if the old leg is stale and does not return by itself.\n"
-		"A pool that was imported read-only does not go on with a scrub, resilver or "
-		"replace, so a wait for one is refused there.",
+		"A pool that was imported read-only does not go on with a scrub, trim, resilver "
+		"or replace, so a wait for one is refused there.",
 	.example = "kvpoolctl wait -t scrub,resilver tank",
 	.options = options,
 	.run = run,
