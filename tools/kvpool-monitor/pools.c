@@ -156,6 +156,49 @@ static void end_replace(const struct dm_entry *e)
 	jobs_add(job_new(e->uuid, argv));
 }
 
+struct life {
+	const char *leg;
+	bool begun, lost;	/* the newest start; the leg was lost since */
+};
+
+static void note_life(void *arg, u64 seq, u64 seconds, char *text)
+{
+	struct life *life = arg;
+	struct event_text event;
+
+	(void)seq;
+	(void)seconds;
+	event_text_split(text, &event);
+	if (!strcmp(event.name, "imported") || !strcmp(event.name, "created")) {
+		life->begun = true;
+		life->lost = false;
+	} else if (!strcmp(event.name, "leg_lost")) {
+		life->lost |= is(event_text_field(&event, "uuid"), life->leg);
+	}
+}
+
+/*
+ * Was the leg out when the pool was started? One that was lost since, and was not unplugged, has
+ * failed. Events that the ring has no more, or that cannot be asked for, do not speak for it.
+ */
+static bool was_out_at_start(const struct dm_entry *e, const char *leg)
+{
+	struct life life = { .leg = leg };
+	u64 next = 0;
+
+	return !ask_events(e->name, &next, note_life, &life, NULL) && life.begun && !life.lost;
+}
+
+/*
+ * A leg with data that a start finds, and which was lost before, comes back by the module. An SSD
+ * that begins anew needs another table. The tool refuses one that may have what the pool lacks.
+ */
+static bool comes_back(const struct dm_entry *e, const struct stats *s, unsigned int i)
+{
+	return is(stats_text(s, "leg.%u.state", i), "missing") ||
+	       (is_ssd(s, i) && was_out_at_start(e, stats_text(s, "leg.%u.uuid", i)));
+}
+
 /* @anew: the monitor sees leg @i for the first time, or after a start. Return: is it out? */
 static bool look_at_leg(const struct dm_entry *e, const struct stats *s, unsigned int i, bool anew,
 			time_t now)
@@ -167,7 +210,7 @@ static bool look_at_leg(const struct dm_entry *e, const struct stats *s, unsigne
 	if (e->readonly)
 		return lost;
 	if (anew)
-		returns_started(uuid, lost && is(stats_text(s, "leg.%u.state", i), "missing"), now);
+		returns_started(uuid, lost && comes_back(e, s, i), now);
 	else if (lost)
 		returns_lost(uuid, now);
 	if (lost)

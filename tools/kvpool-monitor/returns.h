@@ -57,7 +57,7 @@ void returns_lost(const char *leg, time_t now);
 
 /**
  * returns_started() - a leg of a pool that was started
- * @missing: the pool does not have it
+ * @missing: the pool does not have it, or has it as an SSD that was out before
  */
 void returns_started(const char *leg, bool missing, time_t now);
 

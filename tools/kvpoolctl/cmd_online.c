@@ -5,7 +5,7 @@
 #include "resilver.h"
 #include "ssds.h"
 
-enum { WAIT };
+enum { WAIT = 1000 };
 
 /* The leg that @dev names. A device that the pool does not have may be one of its legs. */
 static int find(const struct dm_entry *e, const struct stats *s, const char *dev, unsigned int *leg,
@@ -26,15 +26,15 @@ static int find(const struct dm_entry *e, const struct stats *s, const char *dev
 static int run(struct ctl *ctl, int argc, char **argv)
 {
 	const char *pool, *dev;
-	bool wait = false;
+	bool wait = false, force = false;
 	struct dm_entry e;
 	unsigned int leg;
 	struct stats s;
 	struct err err;
-	int ret;
+	int c, ret;
 
-	while (ctl_getopt(ctl, argc, argv) != -1)
-		wait = true;
+	while ((c = ctl_getopt(ctl, argc, argv)) != -1)
+		*(c == WAIT ? &wait : &force) = true;
 	ctl_args(ctl, argc, 2, 2);
 	pool = argv[optind];
 	dev = argv[optind + 1];
@@ -45,8 +45,10 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return ctl_fail(ctl, &err);
 	if (find(&e, &s, dev, &leg, &err))
 		ret = ctl_fail(ctl, &err);
+	else if (force && !resilver_is_ssd(&s, leg))
+		ret = ctl_usage(ctl, "-f goes with an SSD of the cache");
 	else if (resilver_is_ssd(&s, leg))
-		ret = ssds_online(ctl, &e, &s, leg, dev);
+		ret = ssds_online(ctl, &e, &s, leg, dev, force);
 	else
 		ret = resilver_online(ctl, &e, &s, leg, dev, wait);
 	stats_free(&s);
@@ -54,6 +56,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 }
 
 static const struct ctl_option options[] = {
+	{ 'f', NULL, NULL,
+	  "an SSD of the cache that the pool holds: also if it may have what the pool lacks" },
 	{ WAIT, "wait", NULL,
 	  "return when the leg is in sync; for an SSD of a cache the command always does" },
 	{ 0, NULL, NULL, NULL }
@@ -62,17 +66,20 @@ static const struct ctl_option options[] = {
 const struct command cmd_online = {
 	.name = "online",
 	.purpose = "take a leg that is out into use again",
-	.args = "[-n] [--wait] POOL DEV",
+	.args = "[-n] [-f] [--wait] POOL DEV",
 	.about = "Takes a leg into use again that failed, was taken out, or missed writes. DEV is "
 		"a path, or the UUID of the leg. The leg gets what was written since it left, and "
-		"nothing else, while the pool is in use. Until then it is resilvering, and nothing "
-		"is read from it.\n"
+		"nothing else, while the pool is in use. Until then it is resilvering, and "
+		"nothing is read from it.\n"
 		"An SSD of the cache starts empty instead, with another UUID. So does every other "
 		"SSD of the cache that is out of use and that the pool holds. As with replace, "
-		"data that only the cache has is written home first.",
+		"data that only the cache has is written home first. An SSD is refused if it may "
+		"have what the pool lacks: blocks that are lost, a log that was discarded, or "
+		"another history. Then its owner decides.",
 	.more = "With the tunable online_auto, lost legs that are connected at a start come back "
-		"by themselves. A power cut, or the loss of the leg, interrupts a resilver; a "
-		"later one goes on where it was. The tunable resilver_rate limits its rate.\n"
+		"by themselves; SSDs of a cache do if kvpool-monitor runs. A power cut, or the "
+		"loss of the leg, interrupts a resilver; a later one goes on where it was. The "
+		"tunable resilver_rate limits its rate.\n"
 		"A leg that carries a signature of another tool is refused: it may have got "
 		"another use while it was out. labelclear --foreign wipes the signature.\n"
 		"A leg that was missing, or that dropped out and came back under other device "
@@ -81,13 +88,11 @@ const struct command cmd_online = {
 		"was pulled out: open it under another name, since the pool still holds the old "
 		"one.\n"
 		"An SSD of the cache that was missing, or that came back under other device "
-		"numbers, is named in the same way. Its label is wiped, and it takes its old place "
-		"as a new SSD. It is refused if it may have what the pool lacks: blocks that are "
-		"lost, a log that was discarded, or another history. Then its owner decides: "
-		"labelclear -f, and replace. It is refused, too, while the device that the pool "
-		"has for it is still there, as a mapping of LUKS or LVM is. A power cut at any "
-		"time leaves the cache with the SSD or without it. If it has no label then, give "
-		"it to replace.",
+		"numbers, is named in the same way. Its label is wiped, and it takes its old "
+		"place as a new SSD. To give up what it may have: labelclear -f, and replace. It "
+		"is refused, too, while the device that the pool has for it is still there, as a "
+		"mapping of LUKS or LVM is. A power cut at any time leaves the cache with the SSD "
+		"or without it. If it has no label then, give it to replace.",
 	.example = "kvpoolctl online --wait tank /dev/sdc",
 	.options = options,
 	.dry_run = true,

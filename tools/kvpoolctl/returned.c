@@ -72,6 +72,39 @@ int returned_check(const char *path, const struct label *l, const char *uuid,
 	return 0;
 }
 
+/* A label that cannot be used may be anybody's. A blank device has nothing that is needed. */
+static int check_held(const char *path, const struct label *l, const char *uuid,
+		      const struct kvp_sb *pool, struct err *err)
+{
+	if (!l->valid && !l->bad && !l->unreadable)
+		return 0;
+	if (label_fault(l))
+		return err_set(err, ERR_MEMBER, path, "-", "its label cannot be used: %s",
+			       label_fault(l));
+	return returned_check(path, l, uuid, pool, err);
+}
+
+int returned_check_held(const char *path, const char *uuid, const struct kvp_sb *pool,
+			struct err *err)
+{
+	struct device d;
+	struct label l;
+	int ret;
+
+	if (device_open(path, true, &d, err))
+		return -1;
+	ret = label_read(&d, &l, err);
+	if (!ret) {
+		ret = check_held(path, &l, uuid, pool, err);
+		label_free(&l);
+	}
+	device_close(&d);
+	if (ret)
+		snprintf(err->mend, sizeof(err->mend), "if nothing on it is needed: kvpoolctl "
+			 "online -f POOL DEV; or kvpoolctl replace it by another one");
+	return ret;
+}
+
 /* The links in this folder have the names of the devices that the pool holds. */
 int returned_name(const struct dm_entry *e, const char *path, dev_t rdev, struct err *err)
 {

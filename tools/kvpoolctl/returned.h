@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An SSD of a cache that was unplugged, and is back as another device.
+ * An SSD of a cache that was lost, and is back: as another device, or as one that the pool holds,
+ * since it was there at the start, or was never unplugged.
  *
  * It begins anew: its label is wiped, and it gets another one in its old place. So nothing on it
  * may be of use any more. It must have been recorded out by a superblock that counts: the log has
@@ -24,6 +25,14 @@
  */
 int returned_check(const char *path, const struct label *l, const char *uuid,
 		   const struct kvp_sb *pool, struct err *err);
+
+/**
+ * returned_check_held() - the same for an SSD that is out, whose device @path the pool holds
+ *
+ * A device without any label passes: a power cut as the SSD began anew may leave it so.
+ */
+int returned_check_held(const char *path, const char *uuid, const struct kvp_sb *pool,
+			struct err *err);
 
 /** returned_no_label() - refuse a device that has no label, so that it may be any */
 int returned_no_label(const char *path, struct err *err);

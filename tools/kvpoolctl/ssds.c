@@ -105,7 +105,7 @@ static bool is_in_use(const struct stats *s, unsigned int leg)
 
 /*
  * An SSD that is out of use starts again. If the pool holds it, so do all others that it holds and
- * does not use. Then the device of none may have gone.
+ * does not use. Then the device of none may have gone, and all are wiped.
  */
 static int check_out(const struct ssds_change *x, const struct stats *s, struct err *err)
 {
@@ -114,14 +114,20 @@ static int check_out(const struct ssds_change *x, const struct stats *s, struct 
 	if (is_in_use(s, x->leg))
 		return err_set(err, ERR_REFUSED, x->o->leg, "see kvpoolctl status", "it is in use");
 	for (i = x->cache.first_leg;
-	     x->o->anew && i < x->cache.first_leg + x->cache.leg_count; i++)
-		if (!is_in_use(s, i) && leg_device(x->held[i - x->cache.first_leg]) &&
-		    !path_holds(x, s, i))
+	     x->o->anew && i < x->cache.first_leg + x->cache.leg_count; i++) {
+		if (is_in_use(s, i) || !leg_device(x->held[i - x->cache.first_leg]))
+			continue;
+		if (!path_holds(x, s, i))
 			return err_set(err, ERR_REFUSED, x->o->leg,
 				       "bring that online first, or kvpoolctl replace or detach "
 				       "it; status -v shows its UUID",
 				       "%.200s is out of use as well, and its device has gone",
 				       stats_text(s, "leg.%u.path", i) ?: "another SSD");
+		if (!x->o->force &&
+		    returned_check_held(stats_text(s, "leg.%u.path", i),
+					stats_text(s, "leg.%u.uuid", i) ?: "", &x->plan.whole, err))
+			return -1;
+	}
 	return 0;
 }
 
@@ -533,9 +539,10 @@ static int find_device(const struct dm_entry *e, const struct stats *s, unsigned
 }
 
 int ssds_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s, unsigned int leg,
-		const char *dev)
+		const char *dev, bool force)
 {
-	struct ssds_order o = { .action = "online", .pool = e->name, .leg = dev, .anew = true };
+	struct ssds_order o = { .action = "online", .pool = e->name, .leg = dev, .anew = true,
+				.force = force };
 	char path[PATH_MAX];
 	struct err err;
 
@@ -543,6 +550,9 @@ int ssds_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s
 		return ssds_change(ctl, &o);	/* which refuses it */
 	if (find_device(e, s, leg, dev, path, &err))
 		return ctl_fail(ctl, &err);
+	if (*path && force)
+		return ctl_usage(ctl, "the pool does not hold that SSD, so -f is of no use: "
+				 "labelclear -f it, then kvpoolctl replace");
 	if (*path) {
 		o.leg = stats_text(s, "leg.%u.uuid", leg);
 		o.new = path;

@@ -17,7 +17,7 @@
  * @leaves: @leg leaves the cache
  * @anew: @leg is out of use, and starts again empty
  * @returns: @new is @leg itself, which was unplugged, and is back as another device
- * @force: ignore foreign signatures on @new
+ * @force: ignore foreign signatures on @new; with @anew, that the SSD may have what the pool lacks
  */
 struct ssds_order {
 	const char *action, *pool, *leg, *new;
@@ -36,10 +36,11 @@ int ssds_change(struct ctl *ctl, const struct ssds_order *o);
  * status
  * @leg: the SSD, a leg of @s
  * @dev: the SSD, as the user named it
+ * @force: as in struct ssds_order, with @anew
  *
  * With the pool's lock, as ssds_change().
  */
 int ssds_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s, unsigned int leg,
-		const char *dev);
+		const char *dev, bool force);
 
 #endif

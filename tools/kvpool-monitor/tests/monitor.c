@@ -686,15 +686,11 @@ static void test_not_returned(void)
 	look();
 	appears("add", "/dev/x");
 	expect(!tries_after(10) && !returns_next());
-	/* an SSD of a cache that was not unplugged, also at a start; one taken out by order */
+	/* an SSD of a cache that was not unplugged; one taken out by order */
 	begin();
 	devices_event(NULL, "/dev/z", "kvpool_member", POOL, LEG(2), clock_now);
 	set_legs("online", "online", "faulted");
 	event(1, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/z");
-	look();
-	expect(!tries_after(10) && !returns_next());
-	set_legs("online", "online", "stale");
-	event(2, 2000, "imported epoch=4 legs=3");
 	look();
 	expect(!tries_after(10) && !returns_next());
 	begin();
@@ -796,6 +792,56 @@ static void test_ssd_returned(void)
 		look();
 	}
 	expect(strstr(take_file("ran"), "20-second return_failed tank /dev/z"));
+}
+
+/* An SSD that was out before the pool was started, and is connected. */
+static void test_ssd_at_start(void)
+{
+	/* the monitor sees the start */
+	begin();
+	ssd_appears(NULL, LEG(2));
+	look();
+	set_legs("online", "online", "stale");
+	event(2, 2000, "imported epoch=4 legs=3");
+	look();
+	clock_now += RETURN_SETTLE;
+	look();
+	expect(!strcmp(take_file("online"), SSD_BACK));
+	/* the pool was started before the monitor; the SSD was lost in the life before */
+	begin();
+	ssd_appears(NULL, LEG(2));
+	set_legs("online", "online", "faulted");
+	event(1, 400, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/z");
+	event(2, 500, "imported epoch=4 legs=3");
+	event(3, 600, "leg_lost leg=1 uuid=" LEG(1) " path=/dev/y");
+	look();
+	expect(tries_after(RETURN_SETTLE));
+	/* it was lost since the start; the ring has no start; the ring cannot be read; by order */
+	begin();
+	ssd_appears(NULL, LEG(2));
+	set_legs("online", "online", "faulted");
+	event(1, 500, "imported epoch=4 legs=3");
+	event(2, 600, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/z");
+	look();
+	expect(!tries_after(10) && !returns_next());
+	begin();
+	ssd_appears(NULL, LEG(2));
+	set_legs("online", "online", "faulted");
+	look();
+	expect(!tries_after(10) && !returns_next());
+	begin();
+	ssd_appears(NULL, LEG(2));
+	set_legs("online", "online", "offline");
+	event(1, 500, "imported epoch=4 legs=3");
+	look();
+	expect(!tries_after(10) && !returns_next());
+	/* a leg with data comes back by the module, if it may */
+	begin();
+	devices_event(NULL, "/dev/x", "kvpool_member", POOL, LEG(1), clock_now);
+	set_legs("online", "stale", "online");
+	event(1, 500, "imported epoch=4 legs=3");
+	look();
+	expect(!tries_after(10) && !returns_next());
 }
 
 /* No spare is put in its place while it returns, and it does not return beside a spare. */
@@ -1372,6 +1418,7 @@ int main(void)
 	test_return_unnoticed();
 	test_not_returned();
 	test_ssd_returned();
+	test_ssd_at_start();
 	test_ssd_or_spare();
 	test_missing_at_start();
 	test_missing_by_order();

@@ -216,6 +216,7 @@ def check_refusals():
 def check_cases():
     simulator = "".join(p.read_text() for p in sorted((TOP / "tests/sim").glob("*.c")))
     tool = "".join(read(f"tools/kvpoolctl/tests/{name}") for name in ("run", "unit.c", "returns.c", "races.c", "asked.c"))
+    tool += read("tools/kvpool-monitor/tests/monitor.c")
     suites = set(re.findall(r'^\t\{ "(\w+)", run_\w+ \}', read("tests/sim/main.c"), re.M))
     expect(len(suites) > 10, "no suites are found in tests/sim/main.c")
 

@@ -772,7 +772,7 @@ static int online_ssd(struct ctl *ctl, int argc, char **argv)
 	(void)argc;
 	if (pool_lock_named(ctl, "tank") || dm_find("tank", &e, NULL) || stats_load("tank", &s, NULL))
 		return -1;
-	ret = ssds_online(ctl, &e, &s, 3, argv[1]);
+	ret = ssds_online(ctl, &e, &s, 3, argv[1], false);
 	stats_free(&s);
 	return ret;
 }
@@ -883,6 +883,40 @@ static void test_return_needed(void)
 	unread_label();
 }
 
+/* What is said of an SSD that the pool holds; NULL: it may begin anew. */
+static const char *held_fault(const char *path)
+{
+	static struct err err;
+
+	*err.why = 0;
+	if (!returned_check_held(path, ssd(), &pool.m.sb, &err))
+		return NULL;
+	expect(strstr(err.mend, "online -f"));
+	return err.why;
+}
+
+static void test_held(void)
+{
+	begin_return(NULL);
+	expect(!held_fault(pool.m.path[3]));
+	/* blank */
+	expect(!held_fault(spare));
+	expect(strstr(held_fault(pool.m.path[2]) ?: "", "it has not the label"));
+	pool.m.sb.poisoned_blocks = 2;
+	expect(strstr(held_fault(pool.m.path[3]) ?: "", "has lost 2 block(s)"));
+	pool.m.sb.poisoned_blocks = 0;
+	pool.m.sb.log_discards++;
+	expect(strstr(held_fault(pool.m.path[3]) ?: "", "discarded its log"));
+	pool.m.sb.log_discards--;
+	pool.m.sb.legs[3].out = KVP_OUT_CALLED;
+	expect(strstr(held_fault(pool.m.path[3]) ?: "", "has not recorded yet"));
+	end_return();
+	begin_return(NULL);
+	gets_newer_label();
+	expect(strstr(held_fault(pool.m.path[3]) ?: "", "in another history"));
+	end_return();
+}
+
 /* Somebody brings the SSD back while the log leaves the cache. */
 static void is_back(void)
 {
@@ -980,6 +1014,7 @@ int main(void)
 	test_return();
 	test_return_beside();
 	test_return_needed();
+	test_held();
 	test_return_after_drain();
 	test_claim();
 	test_undo_fails();
