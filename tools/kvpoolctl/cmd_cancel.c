@@ -1,7 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kvpoolctl cancel: stop a running operation of a pool. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "order_plan.h"
 #include "pool_lock.h"
 #include "replaced.h"
+
+static int print_drain(struct ctl *ctl, const struct dm_entry *e, const struct stats *s)
+{
+	u64 left = stats_number(s, "drain.left");
+	json_object *root, *plan = order_plan(e, "cancel", &root);
+	char size[SIZE_BUF];
+
+	json_text(plan, "what", "drain");
+	json_number(plan, "left", left);
+	return order_plan_print(ctl, root, "would cancel the drain of the cache of pool %s\n"
+				"left      %s of its log are not home; the cache stays in use\n",
+				e->name, ctl_size(ctl, left, size));
+}
+
+static int plan_drain(struct ctl *ctl, const struct dm_entry *e)
+{
+	struct stats s;
+	struct err err;
+	int ret;
+
+	if (order_writable(e, &err) || stats_load(e->name, &s, &err))
+		return ctl_fail(ctl, &err);
+	if (strcmp(order_state(&s, "drain"), "running")) {
+		err_set(&err, ERR_REFUSED, e->name, "start that first", "no drain is running");
+		ret = ctl_fail(ctl, &err);
+	} else {
+		ret = print_drain(ctl, e, &s);
+	}
+	stats_free(&s);
+	return ret;
+}
 
 static int run(struct ctl *ctl, int argc, char **argv)
 {
@@ -23,7 +58,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (replace)
 		return replaced_cancel(ctl, &e);
 	if (ctl->dry_run)
-		return ctl_usage(ctl, "-n is for replace");
+		return plan_drain(ctl, &e);
 	return dm_message(e.name, "drain cancel", NULL, &err) ? ctl_fail(ctl, &err) : ctl_done(ctl);
 }
 
@@ -38,8 +73,7 @@ const struct command cmd_cancel = {
 		"stays.",
 	.more = "A drain can no longer be cancelled when the log is empty and moves, which takes a "
 		"moment. A replace can no longer be cancelled when the new leg is in sync and the "
-		"old one has left. If several legs are being replaced, each command cancels one. "
-		"-n is only for replace.",
+		"old one has left. If several legs are being replaced, each command cancels one.",
 	.example = "kvpoolctl cancel tank drain\nkvpoolctl cancel tank replace",
 	.dry_run = true,
 	.run = run,

@@ -81,13 +81,33 @@ static int report(const struct ctl *ctl, const struct extract *x)
 	return advice(x) ? EXIT_DEGRADED : EXIT_DONE;
 }
 
-static int copy(struct ctl *ctl, struct extract *x, const struct scan *s, struct err *err)
+static int print_plan(const struct ctl *ctl, const struct extract *x)
+{
+	const struct kvp_sb *sb = x->legs.found->sb;
+	json_object *root = json_root(), *plan = json_child(root, "plan");
+	char uuid[UUID_BUF], size[SIZE_BUF];
+
+	json_text(plan, "action", "extract");
+	json_text(plan, "pool", sb->name);
+	json_text(plan, "uuid", uuid_print(sb->pool_uuid, uuid));
+	json_text(plan, "file", x->to.path);
+	json_number(plan, "size", x->to.bytes);
+	json_flag(plan, "overwrites", x->to.exists);
+	if (ctl->json) {
+		ctl_json(root);
+		return EXIT_DONE;
+	}
+	printf("would copy pool %s to %s%s\nsize      %s, of which a file has only what is not "
+	       "zeros\n", sb->name, x->to.path, x->to.exists ? ", and overwrite that" : "",
+	       ctl_size(ctl, x->to.bytes, size));
+	json_object_put(root);
+	return EXIT_DONE;
+}
+
+static int copy(struct ctl *ctl, struct extract *x, struct err *err)
 {
 	int ret;
 
-	x->to.bytes = x->legs.found->sb->pool_blocks << KVP_BLOCK_SHIFT;
-	if (opened_fault(&x->legs, err) || target_check(&x->to, s, err))
-		return -1;
 	x->v.progress = draw;
 	x->v.progress_arg = ctl;
 	x->v.contents = target_take;
@@ -109,12 +129,17 @@ static int extract(struct ctl *ctl, const struct scan *s, const char *path, bool
 	x->to.path = path;
 	x->to.force = force;
 	ret = opened_begin(s, &x->legs, &err);
-	if (!ret) {
-		ret = copy(ctl, x, s, &err) ? ctl_fail(ctl, &err) : report(ctl, x);
-		opened_end(&x->legs);
-	} else {
-		ret = ctl_fail(ctl, &err);
+	if (ret) {
+		free(x);
+		return ctl_fail(ctl, &err);
 	}
+	x->to.bytes = x->legs.found->sb->pool_blocks << KVP_BLOCK_SHIFT;
+	ret = opened_fault(&x->legs, &err) || target_check(&x->to, s, &err);
+	if (!ret && ctl->dry_run)
+		ret = print_plan(ctl, x);
+	else
+		ret = ret || copy(ctl, x, &err) ? ctl_fail(ctl, &err) : report(ctl, x);
+	opened_end(&x->legs);
 	free(x);
 	return ret;
 }
@@ -151,7 +176,7 @@ static const struct ctl_option options[] = {
 const struct command cmd_extract = {
 	.name = "extract",
 	.purpose = "copy a whole pool to a file, offline and verified",
-	.args = "[-f] DEV... -o FILE",
+	.args = "[-n] [-f] DEV... -o FILE",
 	.about = "Copies the device of a pool that does not run, from its legs or images of them. "
 		"The log is applied in memory, and every block is verified, or rebuilt from "
 		"parity. Name the SSDs of a cache, too. The legs are only read, and no module is "
@@ -166,5 +191,6 @@ const struct command cmd_extract = {
 		"pool that was not destroyed.",
 	.example = "kvpoolctl extract -o tank.img /dev/sdb /dev/sdc",
 	.options = options,
+	.dry_run = true,
 	.run = run,
 };

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "drain.h"
+#include "order_plan.h"
+#include "pool_object.h"
 #include "replaced.h"
 #include "resilver.h"
 #include "shadow.h"
@@ -143,6 +145,63 @@ static int check_goes_on(const struct dm_entry *e, unsigned int kinds, struct er
 		       words[kind]);
 }
 
+/* --- the plan --------------------------------------------------------------------------- */
+
+static void list_kinds(const struct stats *s, unsigned int kinds, json_object *list, char *text,
+		       size_t size)
+{
+	size_t n = 0;
+	int i;
+
+	*text = 0;
+	for (i = 0; i < KINDS; i++) {
+		if (!(kinds >> i & 1) || !runs(s, i))
+			continue;
+		json_object_array_add(list, json_string(words[i]));
+		if (n < size)
+			n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", words[i]);
+	}
+}
+
+static int print_plan(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+		      unsigned int kinds, bool now)
+{
+	json_object *root, *plan = order_plan(e, "wait", &root), *ends, *pair;
+	char text[96], lines[2048] = "";
+	size_t i, n = 0;
+
+	list_kinds(s, now ? 0 : kinds, json_list(plan, "kinds"), text, sizeof(text));
+	ends = json_list(plan, "ends");
+	if (kinds >> REPLACE & 1)
+		replaced_list(s, ends);
+	for (i = 0; i < json_object_array_length(ends) && n < sizeof(lines); i++) {
+		pair = json_object_array_get_idx(ends, i);
+		n += (size_t)snprintf(lines + n, sizeof(lines) - n, "detaches  %s, and wipes its "
+				      "label: %s has its place\n", json_text_at(pair, "old"),
+				      json_text_at(pair, "new"));
+	}
+	if (now)
+		return order_plan_print(ctl, root, "would end %zu replacement(s) in pool %s\n%s",
+					json_object_array_length(ends), e->name, lines);
+	return order_plan_print(ctl, root, "would wait for %s in pool %s\n%s",
+				*text ? text : "nothing", e->name, lines);
+}
+
+static int dry_run(struct ctl *ctl, const struct dm_entry *e, unsigned int kinds, bool now)
+{
+	struct stats s;
+	struct err err;
+	int ret;
+
+	if (stats_load(e->name, &s, &err))
+		return ctl_fail(ctl, &err);
+	ret = print_plan(ctl, e, &s, kinds, now);
+	stats_free(&s);
+	return ret;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
 static int end_now(struct ctl *ctl, const struct dm_entry *e)
 {
 	struct err err;
@@ -178,10 +237,12 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	ret = ctl_find(ctl, argv[optind], &e);
 	if (ret)
 		return ret;
-	if (now)
+	if (now && !ctl->dry_run)
 		return end_now(ctl, &e);
 	if ((!list && find_running(e.name, &kinds, &err)) || check_goes_on(&e, kinds, &err))
 		return ctl_fail(ctl, &err);
+	if (ctl->dry_run)
+		return dry_run(ctl, &e, kinds, now);
 	for (i = 0; i < KINDS; i++)
 		if (kinds >> i & 1 && wait_for(ctl, &e, i, &err))
 			return ctl_fail(ctl, &err);
@@ -199,7 +260,7 @@ static const struct ctl_option options[] = {
 const struct command cmd_wait = {
 	.name = "wait",
 	.purpose = "wait until a scrub, resilver, drain, trim or replace has ended",
-	.args = "[-t LIST] [--now] POOL",
+	.args = "[-n] [-t LIST] [--now] POOL",
 	.about = "Waits until operations of a pool have ended: a scrub, the resilver of legs, a "
 		"move of the log onto the cache or off it (drain), a trim, or the replacement of a "
 		"leg in use (replace). Without -t it waits for all that run now. At the end of a "
@@ -218,5 +279,6 @@ const struct command cmd_wait = {
 		"or replace, so a wait for one is refused there.",
 	.example = "kvpoolctl wait -t scrub,resilver tank",
 	.options = options,
+	.dry_run = true,
 	.run = run,
 };

@@ -115,11 +115,11 @@ _kvpoolctl_of() {
 		valued=''
 		places='pool device' ;;
 	online)
-		options='--wait -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
+		options='-f --wait -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued=''
 		places='pool device' ;;
 	wait)
-		options='-t --now -j --json -p --plain -q --quiet -h --help -V --version'
+		options='-t --now -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued='-t:scrub,resilver,drain,trim,replace'
 		places='pool' ;;
 	cancel)
@@ -151,7 +151,7 @@ _kvpoolctl_of() {
 		valued=''
 		places='device...' ;;
 	extract)
-		options='-o -f -j --json -p --plain -q --quiet -h --help -V --version'
+		options='-o -f -n --dry-run -j --json -p --plain -q --quiet -h --help -V --version'
 		valued='-o:device'
 		places='device...' ;;
 	labelclear)

@@ -452,6 +452,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_device' ;;
 	online)
 		_arguments -s \
+			'-f[an SSD of the cache that the pool holds]' \
 			'--wait[return when the leg is in sync]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \
@@ -471,6 +472,8 @@ _kvpoolctl_of() {
 		_arguments -s \
 			'*-t[wait for some of]:LIST:(scrub resilver drain trim replace)' \
 			'--now[with -t replace]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \
@@ -592,6 +595,8 @@ _kvpoolctl_of() {
 		_arguments -s \
 			'*-o[the copy]:FILE:_kvpoolctl_device' \
 			'-f[overwrite FILE, with all signatures of other tools there]' \
+			'-n[print what would be done]' \
+			'--dry-run[print what would be done]' \
 			'-j[machine-readable output]' \
 			'--json[machine-readable output]' \
 			'-p[sizes in plain bytes]' \

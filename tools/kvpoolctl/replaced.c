@@ -164,6 +164,41 @@ static int end_one(struct ctl *ctl, const struct dm_entry *e, const struct stats
 	return 0;
 }
 
+static void list_pair(json_object *list, const char *old, const char *new)
+{
+	json_object *pair = json_item(list);
+
+	json_text(pair, "old", old);
+	json_text(pair, "new", new);
+}
+
+/* The leg that the shadow is to replace. */
+static unsigned int shadowed(const struct stats *s)
+{
+	unsigned int i = 0;
+
+	while (i < KVP_MAX_LEGS && !shadow_replaces(s, i))
+		i++;
+	return i;
+}
+
+void replaced_list(const struct stats *s, json_object *list)
+{
+	char old[PATH_MAX], new[PATH_MAX];
+	struct replaced_pair p;
+	unsigned int i;
+
+	if (shadow_is_there(s)) {
+		if (shadow_state(s) == REPLACED_LEFT)
+			list_pair(list, leg_name(s, shadowed(s), old),
+				  leg_path(stats_text(s, "shadow.path") ?: "-", new, sizeof(new)));
+		return;
+	}
+	for (i = 0; replaced_find(s, i, &p); i = p.new + 1)
+		if (replaced_state(s, &p) == REPLACED_LEFT)
+			list_pair(list, leg_name(s, p.old, old), leg_name(s, p.new, new));
+}
+
 /* Asks the pool with its lock: what was seen without may have changed. */
 static int end_locked(struct ctl *ctl, const struct dm_entry *e, bool *resilvers, struct err *err)
 {

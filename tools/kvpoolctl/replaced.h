@@ -40,6 +40,13 @@ const char *replaced_mend(const struct dm_entry *e, const struct stats *s,
 			  const struct replaced_pair *pair, char buf[REPLACED_MEND]);
 
 /**
+ * replaced_list() - list the replacements that replaced_end() would end now
+ *
+ * Adds {"old","new"} to @list for each: how to name the leg that leaves, and that in its place.
+ */
+void replaced_list(const struct stats *s, json_object *list);
+
+/**
  * replaced_end() - end all replacements that can be ended now, and wait for no other
  *
  * A leg that has left is detached; a shadow that has everything, or whose leg was lost, takes the

@@ -719,6 +719,41 @@ static void test_end_replaced(void)
 	expect(last.status == EXIT_USAGE);
 }
 
+/* With -n nothing is waited for, and nothing changes. */
+static void test_wait_planned(void)
+{
+	BEGIN({ .leg = { "offline", NULL }, .more = LEFT "scrub.state=running\n" });
+	RUN(&cmd_wait, false, true, "wait", "tank");
+	expect(last.status == EXIT_DONE && said("would wait for scrub, replace in pool tank"));
+	expect(said("detaches  8:0, and wipes its label: 8:16 has its place"));
+	RUN(&cmd_wait, false, true, "wait", "--now", "-t", "replace", "tank");
+	expect(last.status == EXIT_DONE && said("would end 1 replacement(s) in pool tank"));
+	RUN(&cmd_wait, true, true, "wait", "-t", "replace,trim", "tank");
+	expect(said("\"kinds\":[\"replace\"]") && said("{\"old\":\"8:0\",\"new\":\"8:16\"}"));
+	RUN(&cmd_wait, false, true, "wait", "-t", "trim", "tank");
+	expect(last.status == EXIT_DONE && said("would wait for nothing in pool tank"));
+	BEGIN({ .more = SHADOW("resilvering") });
+	RUN(&cmd_wait, false, true, "wait", "--now", "-t", "replace", "tank");
+	expect(said("would end 0 replacement(s)"));
+	BEGIN({ .leg = { NULL, "faulted" }, .more = SHADOW("resilvering") });
+	RUN(&cmd_wait, true, true, "wait", "tank");
+	expect(said("\"ends\":[{\"old\":"));
+	expect(!script.naps && !*script.loaded && !script.sent_count);
+}
+
+static void test_cancel_planned(void)
+{
+	BEGIN({ .more = "drain.state=running\ndrain.left=4096\n" });
+	RUN(&cmd_cancel, false, true, "cancel", "tank", "drain");
+	expect(last.status == EXIT_DONE && said("would cancel the drain of the cache of pool tank"));
+	expect(said("4.00 KiB of its log are not home"));
+	RUN(&cmd_cancel, true, true, "cancel", "tank", "drain");
+	expect(said("\"what\":\"drain\"") && said("\"left\":4096") && !script.sent_count);
+	BEGIN(LEG_IS("online"));
+	RUN(&cmd_cancel, false, true, "cancel", "tank", "drain");
+	expect(last.status == EXIT_REFUSED && said("no drain is running") && !script.sent_count);
+}
+
 static void test_cancel_replaced(void)
 {
 	BEGIN({ .leg = { NULL, "resilvering" }, .more = DONE("40") REPLACES });
@@ -880,6 +915,8 @@ int main(int argc, char **argv)
 	test_attach_refused();
 	test_wait_replaced();
 	test_end_replaced();
+	test_wait_planned();
+	test_cancel_planned();
 	test_cancel_replaced();
 	test_online_ssd();
 	test_losses_with_leg();
