@@ -9,6 +9,7 @@
 #include "found.h"
 #include "pool_lock.h"
 #include "pool_object.h"
+#include "replaced.h"
 #include "reread.h"
 #include "watch.h"
 
@@ -536,6 +537,8 @@ static int import_one(struct ctl *ctl, const struct scan *s, const struct found_
 	if (ret == LOOKS_AGAIN)
 		ret = look_again(ctl, p->sb->pool_uuid, q);
 	pool_unlock();
+	if (!ret)
+		replaced_settle(ctl, uuid);
 	return ret;
 }
 

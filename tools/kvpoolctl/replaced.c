@@ -225,6 +225,41 @@ int replaced_end(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 	return ret < 0 ? -1 : 0;
 }
 
+/* Names the leg of a mirror that has left, "": there is none. */
+static void find_left(const char *pool, char name[PATH_MAX])
+{
+	struct replaced_pair p;
+	char buf[PATH_MAX];
+	struct stats s;
+	unsigned int i;
+
+	*name = 0;
+	if (stats_load(pool, &s, NULL))
+		return;
+	for (i = 0; !*name && !shadow_is_there(&s) && replaced_find(&s, i, &p); i = p.new + 1)
+		if (replaced_state(&s, &p) == REPLACED_LEFT)
+			snprintf(name, PATH_MAX, "%s", leg_name(&s, p.old, buf));
+	stats_free(&s);
+}
+
+void replaced_settle(struct ctl *ctl, const char *uuid)
+{
+	char old[PATH_MAX];
+	struct dm_entry e;
+	struct err err;
+
+	if (dm_find(uuid, &e, NULL) || e.readonly)
+		return;
+	find_left(e.name, old);
+	if (!*old)
+		return;
+	if (!replaced_end(ctl, &e, &err))
+		ctl_say(ctl, "detached %s, whose place another leg has", old);
+	else if (!ctl->quiet)
+		fprintf(stderr, "kvpoolctl: note: %s was replaced, and is still in the table: %s: "
+			"%s; then kvpoolctl wait -t replace %s\n", old, err.why, err.mend, e.name);
+}
+
 /* --- looking ---------------------------------------------------------------------------------- */
 
 #define CAN_END		2	/* of look() */

@@ -47,6 +47,14 @@ const char *replaced_mend(const struct dm_entry *e, const struct stats *s,
 void replaced_list(const struct stats *s, json_object *list);
 
 /**
+ * replaced_settle() - after a start: detach the legs of mirrors that had left before
+ *
+ * Of a parity1 nothing is ended: a leg that is missing may only be late. What fails is told as a
+ * note; the start counts. Context: without the pool's lock.
+ */
+void replaced_settle(struct ctl *ctl, const char *uuid);
+
+/**
  * replaced_end() - end all replacements that can be ended now, and wait for no other
  *
  * A leg that has left is detached; a shadow that has everything, or whose leg was lost, takes the

@@ -719,6 +719,39 @@ static void test_end_replaced(void)
 	expect(last.status == EXIT_USAGE);
 }
 
+static int settle(struct ctl *ctl, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	replaced_settle(ctl, "tank");
+	return EXIT_DONE;
+}
+
+/* After a start: a leg of a mirror that has left is detached, and nothing else is changed. */
+static void test_settle(void)
+{
+	static const struct command cmd = { .name = "import", .run = settle };
+
+	BEGIN({ .leg = { "offline", NULL }, .more = LEFT });
+	RUN(&cmd, false, false, "import");
+	expect(strstr(script.loaded, " single 1 8:16"));
+	expect(last.status == EXIT_DONE && said("8:0 was replaced") && said("wait -t replace tank"));
+	BEGIN({ .leg = { "offline", NULL }, .more = LEFT });
+	script.readonly = true;
+	RUN(&cmd, false, false, "import");
+	expect(!*script.loaded && !said("replaced"));
+	BEGIN({ .leg = { NULL, "resilvering" }, .more = REPLACES });
+	RUN(&cmd, false, false, "import");
+	expect(!*script.loaded);
+	/* the leg of a parity1 may only be late */
+	BEGIN({ .leg = { NULL, "missing" }, .more = SHADOW("resilvering") });
+	RUN(&cmd, false, false, "import");
+	expect(!*script.loaded);
+	BEGIN(LEG_IS("online"));
+	RUN(&cmd, false, false, "import");
+	expect(!*script.loaded && !script.naps);
+}
+
 /* With -n nothing is waited for, and nothing changes. */
 static void test_wait_planned(void)
 {
@@ -915,6 +948,7 @@ int main(int argc, char **argv)
 	test_attach_refused();
 	test_wait_replaced();
 	test_end_replaced();
+	test_settle();
 	test_wait_planned();
 	test_cancel_planned();
 	test_cancel_replaced();
