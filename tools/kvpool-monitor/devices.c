@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <libudev.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "devices.h"
@@ -18,10 +19,11 @@ static struct udev_monitor *monitor;
 /*
  * A device appears when udev first finds a label on it: some are added before they have contents
  * (device-mapper, loop). Of one that is there already, udev may tell again: `udevadm trigger` adds
- * all devices anew. It has appeared anew only if it was gone in between.
+ * all devices anew. It has appeared anew only if it was gone in between: that was told, or the disk
+ * has another number.
  */
 void devices_event(const char *action, const char *node, const char *type, const char *pool,
-		   const char *leg, time_t now)
+		   const char *leg, u64 seq, time_t now)
 {
 	if (!node)
 		return;
@@ -30,8 +32,8 @@ void devices_event(const char *action, const char *node, const char *type, const
 		returns_gone(node);
 		return;
 	}
-	if (!returns_known(leg, node))
-		returns_appeared(pool, leg, node, action, now);
+	if (!returns_known(leg, node, seq))
+		returns_appeared(pool, leg, node, seq, action, now);
 }
 
 void devices_spare(const char *action, const char *node, const char *pool, const char *spare,
@@ -49,15 +51,30 @@ void devices_spare(const char *action, const char *node, const char *pool, const
 		takes_spare(pool, node, rotates, now);
 }
 
-/* Does the device, or the disk of a partition, rotate? What is unknown is taken for no SSD. */
-static bool rotates(struct udev_device *d)
+/* An attribute of the device, or of the disk of a partition; NULL: it has none. */
+static const char *disk_value(struct udev_device *d, const char *name)
 {
-	const char *type = udev_device_get_devtype(d), *value;
+	const char *type = udev_device_get_devtype(d);
 	struct udev_device *disk = type && !strcmp(type, "partition") ?
 		udev_device_get_parent(d) : d;
 
-	value = disk ? udev_device_get_sysattr_value(disk, "queue/rotational") : NULL;
+	return disk ? udev_device_get_sysattr_value(disk, name) : NULL;
+}
+
+/* What is unknown is taken for no SSD. */
+static bool rotates(struct udev_device *d)
+{
+	const char *value = disk_value(d, "queue/rotational");
+
 	return !value || strcmp(value, "0");
+}
+
+/* Linux gives each disk a number of its own whenever it is connected. 0: it has none. */
+static u64 diskseq(struct udev_device *d)
+{
+	const char *value = disk_value(d, "diskseq");
+
+	return value ? strtoull(value, NULL, 10) : 0;
 }
 
 static void take(struct udev_device *d, const char *action, time_t now)
@@ -70,7 +87,7 @@ static void take(struct udev_device *d, const char *action, time_t now)
 	devices_event(action, udev_device_get_devnode(d),
 		      udev_device_get_property_value(d, "ID_FS_TYPE"),
 		      udev_device_get_property_value(d, "ID_FS_UUID"),
-		      udev_device_get_property_value(d, "ID_FS_UUID_SUB"), now);
+		      udev_device_get_property_value(d, "ID_FS_UUID_SUB"), diskseq(d), now);
 	udev_device_unref(d);
 }
 
@@ -129,7 +146,7 @@ static bool is_among(void *arg, const char *node)
 /*
  * Events were lost, as too many came at once. So all devices are looked at: those that are there,
  * and were not, have appeared; those that were, and are not, have gone. One that has come loose and
- * is back under its name looks as if nothing had happened.
+ * is back under its name is another disk by its number.
  */
 static void look_again(time_t now)
 {

@@ -57,7 +57,8 @@ static time_t allowed(struct leg_device *d, time_t now)
 	return then > soon ? then : soon;
 }
 
-void returns_appeared(const char *pool, const char *leg, const char *node, bool anew, time_t now)
+void returns_appeared(const char *pool, const char *leg, const char *node, u64 seq, bool anew,
+		      time_t now)
 {
 	struct leg_device *d;
 
@@ -65,6 +66,7 @@ void returns_appeared(const char *pool, const char *leg, const char *node, bool 
 	d = find_or_make(leg);
 	snprintf(d->pool, sizeof(d->pool), "%s", pool);
 	snprintf(d->node, sizeof(d->node), "%s", node);
+	d->seq = seq;
 	d->present = true;
 	if (!anew)
 		return;
@@ -94,11 +96,11 @@ void returns_keep(bool (*there)(void *arg, const char *node), void *arg)
 			returns_gone(d->node);
 }
 
-bool returns_known(const char *leg, const char *node)
+bool returns_known(const char *leg, const char *node, u64 seq)
 {
 	struct leg_device *d = find(leg);
 
-	return d && d->present && !strcmp(d->node, node);
+	return d && d->present && !strcmp(d->node, node) && (!seq || !d->seq || d->seq == seq);
 }
 
 void returns_lost(const char *leg, time_t now)

@@ -27,6 +27,7 @@
 struct leg_device {
 	char pool[UUID_BUF], leg[UUID_BUF];
 	char node[RETURN_NODE];
+	u64 seq;		/* the kernel's number of the disk; 0: unknown */
 	bool present;		/* it is connected now */
 	bool fresh;		/* it has appeared, and was not tried since */
 	time_t due;		/* time of the next try; 0: none is due */
@@ -39,9 +40,11 @@ struct leg_device {
 
 /**
  * returns_appeared() - a leg's device is there
+ * @seq: diskseq of the disk, which differs each time that a disk is connected; 0: unknown
  * @anew: it was not there before. Otherwise it was found when the monitor started
  */
-void returns_appeared(const char *pool, const char *leg, const char *node, bool anew, time_t now);
+void returns_appeared(const char *pool, const char *leg, const char *node, u64 seq, bool anew,
+		      time_t now);
 
 /** returns_gone() - the device @node is no leg any more, or is not there */
 void returns_gone(const char *node);
@@ -49,8 +52,12 @@ void returns_gone(const char *node);
 /** returns_keep() - returns_gone() for each device for which @there says no */
 void returns_keep(bool (*there)(void *arg, const char *node), void *arg);
 
-/** returns_known() - is the leg @leg's device @node already known as present? */
-bool returns_known(const char *leg, const char *node);
+/**
+ * returns_known() - is the leg @leg's device @node already known as present?
+ *
+ * Not if the disk has another number: it came loose, and is back under its name.
+ */
+bool returns_known(const char *leg, const char *node, u64 seq);
 
 /** returns_lost() - the pool has noticed that a leg is out; its device may have appeared before */
 void returns_lost(const char *leg, time_t now);

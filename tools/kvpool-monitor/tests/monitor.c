@@ -587,7 +587,7 @@ static void test_degraded(void)
 /* udev says that the device of leg 1 is there. */
 static void appears(const char *action, const char *node)
 {
-	devices_event(action, node, "kvpool_member", POOL, LEG(1), clock_now);
+	devices_event(action, node, "kvpool_member", POOL, LEG(1), 0, clock_now);
 }
 
 /* Looks once more after @seconds. Did kvpoolctl run? */
@@ -639,7 +639,7 @@ static void test_return(void)
 	appears(NULL, "/dev/x");	/* as found at the start */
 	lose(1);
 	expect(!returns_next() && !tries_after(100000));
-	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, 0, clock_now);
 	appears("add", "/dev/y");
 	expect(returns_next() == clock_now + RETURN_SETTLE);
 	expect(!tries_after(RETURN_SETTLE - 1));
@@ -666,7 +666,7 @@ static void test_return_unnoticed(void)
 	set_legs("online", "faulted", "online");
 	look();
 	appears("add", "/dev/x");
-	devices_event("change", "/dev/x", NULL, NULL, NULL, clock_now);
+	devices_event("change", "/dev/x", NULL, NULL, NULL, 0, clock_now);
 	expect(!returns_next() && !tries_after(10));
 	/* another start of the pool took it */
 	begin();
@@ -688,7 +688,7 @@ static void test_not_returned(void)
 	expect(!tries_after(10) && !returns_next());
 	/* an SSD of a cache that was not unplugged; one taken out by order */
 	begin();
-	devices_event(NULL, "/dev/z", "kvpool_member", POOL, LEG(2), clock_now);
+	devices_event(NULL, "/dev/z", "kvpool_member", POOL, LEG(2), 0, clock_now);
 	set_legs("online", "online", "faulted");
 	event(1, 2000, "leg_lost leg=2 uuid=" LEG(2) " path=/dev/z");
 	look();
@@ -696,7 +696,7 @@ static void test_not_returned(void)
 	begin();
 	set_legs("online", "online", "offline");
 	look();
-	devices_event("add", "/dev/z", "kvpool_member", POOL, LEG(2), clock_now);
+	devices_event("add", "/dev/z", "kvpool_member", POOL, LEG(2), 0, clock_now);
 	expect(!tries_after(10) && !returns_next());
 	/* it resilvers */
 	begin();
@@ -720,11 +720,11 @@ static void test_not_returned(void)
 	begin();
 	set_legs("online", "faulted", "online");
 	look();
-	devices_event("add", "/dev/x", "kvpool_member", LEG(3), LEG(1), clock_now);
+	devices_event("add", "/dev/x", "kvpool_member", LEG(3), LEG(1), 0, clock_now);
 	expect(!tries_after(10));
-	devices_event("add", "/dev/x", "ext4", POOL, NULL, clock_now);
-	devices_event("add", "/dev/x", "kvpool_member", POOL, NULL, clock_now);
-	devices_event("add", NULL, "kvpool_member", POOL, LEG(1), clock_now);
+	devices_event("add", "/dev/x", "ext4", POOL, NULL, 0, clock_now);
+	devices_event("add", "/dev/x", "kvpool_member", POOL, NULL, 0, clock_now);
+	devices_event("add", NULL, "kvpool_member", POOL, LEG(1), 0, clock_now);
 	expect(!tries_after(10));
 }
 
@@ -744,7 +744,7 @@ static void lose_ssd(unsigned int seq)
 
 static void ssd_appears(const char *action, const char *uuid)
 {
-	devices_event(action, "/dev/z", "kvpool_member", POOL, uuid, clock_now);
+	devices_event(action, "/dev/z", "kvpool_member", POOL, uuid, 0, clock_now);
 }
 
 /* An SSD begins anew under another UUID, in a lane of its own, and its pauses go on. */
@@ -771,7 +771,7 @@ static void test_ssd_returned(void)
 	expect(!returns_next() && !takes_next() && !tries_after(10));
 	/* lost again: it is not tried before the pause is over, though the UUID is new */
 	strcpy(strstr(pool.stats, "leg.2.state=") + 12, "faulted\n");
-	devices_event("remove", "/dev/z", NULL, NULL, NULL, clock_now);
+	devices_event("remove", "/dev/z", NULL, NULL, NULL, 0, clock_now);
 	ssd_appears("add", LEG(3));
 	expect(returns_next() >= clock_now + RETURN_PAUSE - 20 && !tries_after(30));
 	expect(tries_after(RETURN_PAUSE));
@@ -837,7 +837,7 @@ static void test_ssd_at_start(void)
 	expect(!tries_after(10) && !returns_next());
 	/* a leg with data comes back by the module, if it may */
 	begin();
-	devices_event(NULL, "/dev/x", "kvpool_member", POOL, LEG(1), clock_now);
+	devices_event(NULL, "/dev/x", "kvpool_member", POOL, LEG(1), 0, clock_now);
 	set_legs("online", "stale", "online");
 	event(1, 500, "imported epoch=4 legs=3");
 	look();
@@ -891,14 +891,43 @@ static void test_missing_by_order(void)
 	event(1, 2000, "imported epoch=4 legs=1");
 	look();
 	expect(!returns_next() && !tries_after(RETURN_SETTLE));
-	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, 0, clock_now);
 	appears("add", "/dev/x");
 	expect(!tries_after(RETURN_SETTLE) && !returns_next());
 	/* until it is online again, and lost */
 	set_legs("online", "missing", "online");
 	strcat(pool.stats, "leg.1.by_order=0\n");
-	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, 0, clock_now);
 	appears("add", "/dev/x");
+	expect(tries_after(RETURN_SETTLE));
+}
+
+static void is_connected(const char *action, u64 seq)
+{
+	devices_event(action, "/dev/x", "kvpool_member", POOL, LEG(1), seq, clock_now);
+}
+
+/* It came loose, and is back under its name, and udev's events of that were lost. */
+static void test_back_unseen(void)
+{
+	begin();
+	is_connected(NULL, 7);
+	lose(1);
+	is_connected("add", 7);
+	expect(!tries_after(10) && !returns_next());
+	/* the kernel has no number, or udev could not read it */
+	is_connected("add", 0);
+	expect(!tries_after(10) && !returns_next());
+	is_connected("add", 9);
+	expect(tries_after(RETURN_SETTLE));
+	/* seen before the pool notices that the old one has gone */
+	begin();
+	is_connected(NULL, 7);
+	look();
+	is_connected("change", 9);
+	set_legs("online", "online", "online");
+	expect(!tries_after(10));
+	lose(1);
 	expect(tries_after(RETURN_SETTLE));
 }
 
@@ -923,7 +952,7 @@ static void test_flapping(void)
 	set_legs("online", "faulted", "online");
 	look();
 	for (end = clock_now + 18000; clock_now < end;) {
-		devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+		devices_event("remove", "/dev/x", NULL, NULL, NULL, 0, clock_now);
 		appears("add", "/dev/x");
 		if (!tries_after(5))
 			continue;
@@ -934,12 +963,12 @@ static void test_flapping(void)
 	/* eight pauses of 60, 120, 240 ... s, and not a ninth */
 	expect(tries == 9);
 	/* a day's rest */
-	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, 0, clock_now);
 	clock_now += RETURN_FORGET;
 	appears("add", "/dev/x");
 	expect(returns_next() == clock_now + RETURN_SETTLE);
 	expect(tries_after(RETURN_SETTLE));
-	devices_event("remove", "/dev/x", NULL, NULL, NULL, clock_now);
+	devices_event("remove", "/dev/x", NULL, NULL, NULL, 0, clock_now);
 	appears("add", "/dev/x");
 	expect(returns_next() == clock_now + RETURN_PAUSE);
 }
@@ -1298,7 +1327,7 @@ static void test_events_lost(void)
 	devices_read(clock_now);
 	look();
 	expect(strstr(take_journal(), "events of udev were lost"));
-	expect(!takes_spare_of("/dev/s") && !returns_known(LEG(1), "/dev/x"));
+	expect(!takes_spare_of("/dev/s") && !returns_known(LEG(1), "/dev/x", 0));
 	expect(strstr(take_file("ran"), "20-second spare_missing tank"));
 }
 
@@ -1423,6 +1452,7 @@ int main(void)
 	test_missing_at_start();
 	test_missing_by_order();
 	test_told_again();
+	test_back_unseen();
 	test_flapping();
 	test_failing();
 	test_spare_taken();
