@@ -106,5 +106,15 @@ dmsetup message tank 0 drop_caches
 expect_eq "$(contents)" "$sum" "contents on /dev/d"
 run 0 replace --wait tank /dev/d /dev/b; has out '/dev/b took the place of /dev/d'
 expect_eq "$(kind 0) $(contents)" "single $sum"
+
+echo "--- nobody ends a replacement: the next import does"
+run 0 replace -f tank /dev/b /dev/d
+wait_stat tank leg.0.by_order 1 60
+run 0 wait -n tank; has out '^detaches +/dev/b, and wipes its label: /dev/d has its place'
+run 0 status tank; has out 'kvpoolctl wait -t replace tank'
+run 0 export tank
+run 0 import tank; has out 'detached /dev/b, whose place another leg has'
+expect_eq "$(kind 0) $(contents)" "single $sum"
+expect_eq "$(blkid -p -o value -s TYPE /dev/b || true)" "" "the label of /dev/b"
 run 0 destroy tank
 check_json

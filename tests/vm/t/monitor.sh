@@ -81,3 +81,24 @@ simset b power 1
 run 0 import -d /dev/a -d /dev/b tank
 expect_eq "$(stat_of tank leg.1.state) $(stat_of tank leg.1.by_order)" "offline 1"
 expect_eq "$(stat_of tank leg.0.by_order)" 0
+
+echo "--- an SSD of a cache that was lost before a start, and is connected then, comes back as a new one"
+run 0 destroy tank
+for d in c d; do mksim $d 64; done
+run 0 create -f -o log_size=4M tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d
+simset d remove 1
+dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=1 oflag=direct,dsync status=none
+wait_stat tank leg.3.state faulted 60
+run 0 export tank
+simset d power 1
+run 0 import -d /dev/a -d /dev/b -d /dev/c -d /dev/d tank
+ssd=$(stat_of tank leg.3.uuid)
+expect_eq "$(stat_of tank leg.3.state)" faulted
+kvpool-monitor --hooks /tmp/hook.d --state /tmp/state --journal /tmp/journal > /tmp/monitor.out 2>&1 &
+monitor=$!
+wait_stat tank leg.3.state online 120
+[ "$(stat_of tank leg.3.uuid)" != "$ssd" ] || fail "the SSD has its old UUID"
+retry 60 alarm "^ssd_returned tank .* /dev/d$"
+scrub tank
+kill $monitor
+expect_status 0 wait $monitor
