@@ -192,6 +192,17 @@ static inline bool kvp_leg_keeps_log(const struct kvp_leg *leg)
 	return READ_ONCE(leg->keeps_log);
 }
 
+/**
+ * kvp_leg_is_read_last() - true if users' reads should rather go to other legs, as far as those
+ * have the blocks, or can make them
+ *
+ * It is slow (policy/slow.h), or has not answered for a second. Context: any.
+ */
+static inline bool kvp_leg_is_read_last(const struct kvp_leg *leg)
+{
+	return READ_ONCE(leg->slow) || READ_ONCE(leg->late);
+}
+
 /** kvp_leg_is_shadow() - true if @leg is the pool's shadow, which is no leg. Context: any. */
 static inline bool kvp_leg_is_shadow(const struct kvp_leg *leg)
 {

@@ -45,7 +45,8 @@ struct page;
  *
  * Blocks at home. @block counts in the vdev for @choose, @only_leg and @may_be_direct, and in the
  * pool elsewhere:
- * @choose: the leg that a read of @block asks; NULL: no leg in use has it. Context: any.
+ * @choose: the leg that a read of @block asks; NULL: no leg in use has it, or the only one that has
+ *	it is read last (kvp_leg_is_read_last()). Context: any.
  * @only_leg: the one leg that @block lies on, in use or not; NULL: it is on all. Context: any.
  * @read: read, verify and heal a block that the table calls valid: see kvp_home_read()
  * @lose: mark a block lost in the table (R8), as no copy is good and none can be made. The caller

@@ -3,6 +3,8 @@
 #include "format/stripe.h"
 #include "home/row.h"
 #include "home/stripe_read.h"
+#include "io/mirror.h"
+#include "io/slow.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
 
@@ -118,8 +120,30 @@ static bool any_missing(const struct kvp_stripe_read *s)
 	return false;
 }
 
+/*
+ * All legs are in use. Pass over the one that is read last, if it has some of the blocks. One read
+ * in KVP_SLOW_PROBE goes to it all the same, unless it has not answered for a second.
+ */
+static void pass_over(struct kvp_stripe_read *s)
+{
+	const struct kvp_vdev *v = s->leaf->v;
+	struct kvp_leg *leg = kvp_leg_to_pass_over(v);
+
+	if (!leg)
+		return;
+	s->out = (u32)(leg - v->legs);
+	if (!any_missing(s) || rows_change(s) ||
+	    (kvp_slow_probes(leg) && !READ_ONCE(leg->late))) {
+		s->out = v->nr_legs;
+		return;
+	}
+	s->lacking = true;
+	s->rebuild = true;
+	s->passes = true;
+}
+
 bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *leaf,
-			   kvp_block_t block, u32 count)
+			   kvp_block_t block, u32 count, bool passes)
 {
 	const struct kvp_vdev *v = leaf->v;
 	u32 i, nr_out = 0;
@@ -146,7 +170,19 @@ bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *le
 	s->lacking = nr_out && any_missing(s);
 	/* This only spares work: kvp_stripe_read_make() would find it out, too. */
 	s->rebuild = s->lacking && !rows_change(s);
+	if (!nr_out && passes)
+		pass_over(s);
 	return true;
+}
+
+void kvp_stripe_read_only(struct kvp_stripe_read *s)
+{
+	s->rebuild = false;
+	if (!s->passes)
+		return;
+	s->passes = false;
+	s->lacking = false;
+	s->out = s->leaf->v->nr_legs;
 }
 
 /* --- cutting ------------------------------------------------------------------------------ */

@@ -7,6 +7,9 @@
  * that the other legs have in these rows are added to it there, and the result is the missing data.
  * Blocks of a row that the reader does not want are read into memory of the read's own.
  *
+ * A leg in use that is read last (kvp_leg_to_pass_over()) is passed over: its blocks are made
+ * as if it was out. If they cannot be made, they are read from it after all.
+ *
  * Memory is counted in *slots* of a block. Slot i, below the number of blocks that are read, is the
  * reader's i-th block. Slots above belong to the read itself.
  *
@@ -32,16 +35,18 @@ struct kvp_tpage;
  * struct kvp_stripe_read - one such read
  * @leaf: the leaf of all its blocks; the caller's reference
  * @first, @end: number of the first block, and of the one behind the last, in the vdev
- * @out: the leg that is out, by its place in the vdev; the number of legs if none is
- * @lacking: the leg that is out has some of the blocks
+ * @out: the leg that is out, or is passed over, by its place in the vdev; the number of legs if
+ *	there is none
+ * @lacking: that leg has some of the blocks
  * @rebuild: those are made from the other legs; otherwise they are not read at all
+ * @passes: the leg is in use, and is passed over
  * @changes: of @leaf, counted at the beginning
  */
 struct kvp_stripe_read {
 	const struct kvp_tpage *leaf;
 	u64 first, end;
 	u32 out;
-	bool lacking, rebuild;
+	bool lacking, rebuild, passes;
 	u32 changes;
 };
 
@@ -49,10 +54,19 @@ struct kvp_stripe_read {
  * kvp_stripe_read_begin() - begin a read of @count blocks of the pool from @block on, all below
  * @leaf
  *
+ * @passes: a leg may be passed over
+ *
  * Return: false if more than one leg is out. Context: any.
  */
 bool kvp_stripe_read_begin(struct kvp_stripe_read *s, const struct kvp_tpage *leaf,
-			   kvp_block_t block, u32 count);
+			   kvp_block_t block, u32 count, bool passes);
+
+/**
+ * kvp_stripe_read_only() - there is no memory to make blocks: only read, and cut anew
+ *
+ * A leg that was passed over is read. Blocks of a leg that is out are not. Context: any.
+ */
+void kvp_stripe_read_only(struct kvp_stripe_read *s);
 
 /**
  * kvp_stripe_read_own() - how many slots there may be above the reader's; the read uses few of them

@@ -78,6 +78,55 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block)
 }
 
 /*
+ * The one leg that is read last. A leg that has not answered for a second comes behind one that is
+ * slow. Of two that are alike none is passed over, as each is needed to make the blocks of the
+ * other.
+ */
+static struct kvp_leg *last_leg(const struct kvp_vdev *v)
+{
+	struct kvp_leg *last = NULL;
+	bool twice = false;
+	u32 i;
+
+	for (i = 0; i < v->nr_legs; i++) {
+		struct kvp_leg *leg = &v->legs[i];
+
+		if (!kvp_leg_in_sync(leg))
+			return NULL;
+		if (!kvp_leg_is_read_last(leg))
+			continue;
+		if (last && READ_ONCE(last->late) == READ_ONCE(leg->late)) {
+			twice = true;
+		} else if (!last || READ_ONCE(leg->late)) {
+			last = leg;
+			twice = false;
+		}
+	}
+	return twice ? NULL : last;
+}
+
+struct kvp_leg *kvp_leg_to_pass_over(const struct kvp_vdev *v)
+{
+	struct kvp_leg *last = last_leg(v);
+	u32 busiest = 0, i;
+	bool seeks = false;
+
+	/* For a leg that may never answer, the others take all. */
+	if (!last || READ_ONCE(last->late))
+		return last;
+	for (i = 0; i < v->nr_legs; i++) {
+		const struct kvp_leg *leg = &v->legs[i];
+
+		if (leg == last)
+			continue;
+		busiest = max_t(u32, busiest, max(atomic_read(&leg->in_flight), 0));
+		seeks |= leg->rotational;
+	}
+	return kvp_slow_leaves_to_others(max(atomic_read(&last->in_flight), 0), busiest, seeks,
+					 kvp_slow_factor(v->pool)) ? last : NULL;
+}
+
+/*
  * A read by a user's bio is no flight. So the watch looks at the leg's number of reads in flight,
  * and at the time at which the first of them was sent.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Legs with the same contents: choosing one to read, and flushing all. */
+/* Choosing a leg to read, or one to pass over, and flushing all. */
 #ifndef KVP_MIRROR_H
 #define KVP_MIRROR_H
 
@@ -15,8 +15,9 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block);
 /**
  * kvp_leg_choose() - choose the leg to read @nr blocks at @block from; counts the read as in flight
  *
- * In a parity1 the blocks are all in one chunk. Return: the leg, or NULL: no leg in use has them.
- * The caller calls kvp_leg_unchoose() when the read has ended. Any context.
+ * In a parity1 the blocks are all in one chunk. Return: the leg; NULL: no leg in use has them, or
+ * in a parity1 that leg is read last. Then kvp_stripe_read_begin() decides. The caller calls
+ * kvp_leg_unchoose() when the read has ended. Any context.
  */
 struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, kvp_block_t block, u32 nr);
 void kvp_leg_unchoose(struct kvp_leg *leg);
@@ -33,6 +34,15 @@ struct kvp_leg *kvp_leg_choose_log(const struct kvp_vdev *v, struct kvp_place at
 
 /** kvp_leg_choose_this() - count a read of @leg as in flight; for a read that has no other leg */
 void kvp_leg_choose_this(struct kvp_leg *leg);
+
+/**
+ * kvp_leg_to_pass_over() - the leg of @v, a parity1, whose blocks should be made from the others
+ *
+ * That is a leg which is read last, if all legs are in use, and the others are not too busy
+ * (kvp_slow_leaves_to_others()). It takes its probes (kvp_slow_probes()), which the caller counts.
+ * Return: NULL: none. Context: any.
+ */
+struct kvp_leg *kvp_leg_to_pass_over(const struct kvp_vdev *v);
 
 /**
  * kvp_legs_flush() - flush all legs that take writes, except those of a cache; give up those that

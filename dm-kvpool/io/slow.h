@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How long legs take for requests, and which of them are slow: policy/slow.h decides. A slow leg is
- * chosen last for a read. One read in KVP_SLOW_PROBE still goes to it, to show when it is fast
- * again. It is written and scrubbed as before, and a block that no other leg has is read from it.
+ * chosen last for a read. In a parity1 the others make its blocks (home/stripe_read.h). One read in
+ * KVP_SLOW_PROBE still goes to it, to show when it is fast again. It is written and scrubbed as
+ * before, and a block that no other leg has, or can make, is read from it.
  *
  * Requests are counted in histograms by atomic operations that order nothing. Of an SSD that is not
  * slow only one request in KVP_SLOW_OF is timed: the clock and the counters then cost next to

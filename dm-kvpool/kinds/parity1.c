@@ -98,7 +98,8 @@ static struct kvp_leg *choose(const struct kvp_vdev *v, kvp_vblock_t block)
 {
 	struct kvp_leg *leg = &v->legs[kvp_data_place(v->g, block).leg];
 
-	return kvp_leg_in_sync(leg) ? leg : NULL;
+	/* home/stripe_read.c then decides whether the block is read from there. */
+	return kvp_leg_in_sync(leg) && !kvp_leg_is_read_last(leg) ? leg : NULL;
 }
 
 static int read_home(struct kvp_pool *pool, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,

@@ -144,6 +144,13 @@ bool kvp_slow_reads_last(const struct kvp_slow_leg *leg)
 	       leg->times[KVP_SLOW_LONG].verdict[KVP_SLOW_ANY].slow;
 }
 
+bool kvp_slow_leaves_to_others(u32 own, u32 busiest, bool seeks, u32 factor)
+{
+	u64 most = (u64)factor * (own + 1ull);
+
+	return busiest < max_t(u64, most, seeks ? 0 : KVP_SLOW_IDLE);
+}
+
 enum kvp_slow_kind kvp_slow_by(const struct kvp_slow_leg *leg)
 {
 	enum kvp_slow_kind kind = 0;

@@ -44,6 +44,7 @@
 #define KVP_SLOW_FAIR		2u
 #define KVP_SLOW_FLAPS		5u
 #define KVP_SLOW_SHORT		16u	/* blocks: a longer read is a long one */
+#define KVP_SLOW_IDLE		32u	/* an SSD with fewer requests in flight is not busy */
 
 /* Longer writes are not counted. */
 enum kvp_slow_kind {
@@ -141,6 +142,20 @@ void kvp_slow_forget(struct kvp_slow_leg *leg);
 
 /** kvp_slow_reads_last() - true if the leg should be read last */
 bool kvp_slow_reads_last(const struct kvp_slow_leg *leg);
+
+/**
+ * kvp_slow_leaves_to_others() - true if blocks of a slow leg are better made from the other legs
+ * @own: requests that the slow leg has in flight
+ * @busiest: the same, of the busiest other leg
+ * @seeks: one of the others is a rotating disk
+ * @factor: so many times the time of the others is slow
+ *
+ * One read of a slow leg becomes one of each other leg. That takes as long as their queue. A slow
+ * leg takes @factor times as long for a request, or longer. So a queue of @factor requests of
+ * another leg lasts about as long as one request of the slow leg. Beyond that the slow leg takes
+ * its share, and the others are no busier for it. An SSD serves some requests at once.
+ */
+bool kvp_slow_leaves_to_others(u32 own, u32 busiest, bool seeks, u32 factor);
 
 /** kvp_slow_by() - the first kind for which people should hear of the leg, or KVP_SLOW_KINDS */
 enum kvp_slow_kind kvp_slow_by(const struct kvp_slow_leg *leg);

@@ -27,7 +27,7 @@ struct part {
 	struct bio bio;
 };
 
-/* What a read must remember until the blocks of the leg that is out are made. */
+/* What a read must remember until the blocks that it lacks are made. */
 struct kvp_row_pages {
 	struct kvp_stripe_read read;
 	u32 nr_own;			/* number of pages of @own */
@@ -269,16 +269,18 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 	struct cut c = { .r = r, .bio = bio, .count = bio_sectors(bio) >> KVP_SECTORS_SHIFT };
 	u32 nr;
 
-	if (!kvp_stripe_read_begin(&c.read, leaf, kvp_bio_block(bio->bi_iter), c.count))
+	/*
+	 * Of a mixed read, blocks are about to go home. What a leg had that was passed over might
+	 * have to be read anew, block by block.
+	 */
+	if (!kvp_stripe_read_begin(&c.read, leaf, kvp_bio_block(bio->bi_iter), c.count,
+				   !k->mixed))
 		return false;
 	while (!cut_for_legs(&c)) {
-		/*
-		 * With less memory, read without the blocks of the leg that is out. read_anew()
-		 * makes those.
-		 */
+		/* With less memory, make none. read_anew() makes those of a leg that is out. */
 		if (!c.read.rebuild)
 			return false;
-		c.read.rebuild = false;
+		kvp_stripe_read_only(&c.read);
 	}
 	nr = drop_junk_alone(&c.parts);
 	if (!nr)
@@ -289,13 +291,14 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 	k->long_done = done;
 	k->rebuild = c.rebuild;
 	k->lacks = c.read.lacking ? &leaf->v->legs[c.read.out] : NULL;
+	k->passes = c.read.passes;
 	send_parts(k, &c.parts, nr);
 	return true;
 }
 
-/* --- making what a leg had that is out ----------------------------------------------------- */
+/* --- making what a leg has that was not read ----------------------------------------------- */
 
-/* What the XOR of a block of the leg that is out needs. Blocks may lie in several segments. */
+/* What the XOR of a block that was not read needs. Blocks may lie in several segments. */
 struct xor {
 	struct bio *bio;
 	struct bvec_iter iter;		/* of all that is read */

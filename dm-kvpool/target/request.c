@@ -613,26 +613,38 @@ static bool in_one_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
 }
 
 /*
+ * True if @block is on a leg that was passed over, and was not made, as something of its leaf went
+ * home meanwhile. All else has come.
+ */
+static bool is_passed(struct kvp_requests *r, const struct kvp_bio *k, kvp_block_t block)
+{
+	return k->passes && k->came && k->lacks && kvp_block_leg(r->pool, block) == k->lacks;
+}
+
+/*
  * Read several blocks at once: blocks of a leg that is out, as many as lie together; or a piece of
- * a read that a leg answered with an error. Returns how many were read. If it fails, it returns 0,
- * and the caller reads the rest of the chunk, or of the piece, block by block.
+ * a read that a leg answered with an error; or a piece that a leg has which was passed over. That
+ * one is made under the lock, or else is read from its leg. Returns how many were read. If it
+ * fails, it returns 0, and the caller reads the rest of the chunk, or of the piece, block by block.
  */
 static u32 read_together(struct kvp_requests *r, struct bio *bio, struct bvec_iter *iter,
 			 kvp_block_t block, struct repeat *rep)
 {
-	bool missing = kvp_block_missing(r->pool, block);
+	const struct kvp_bio *k = data_of(bio);
+	bool out = kvp_block_missing(r->pool, block), passed = !out && is_passed(r, k, block);
 	u32 left = iter->bi_size >> KVP_BLOCK_SHIFT;
 	struct reader reader = { bio, *iter };
-	u32 n = missing ? in_chunk(r->pool, block, left) : kvp_piece_blocks(r->pool, block, left);
-	int error;
+	u32 n = out ? in_chunk(r->pool, block, left) : kvp_piece_blocks(r->pool, block, left);
+	int error = -EAGAIN;
 
-	if (n < 2 || kvp_block_before(block, rep->tried) ||
-	    (missing ? data_of(bio)->mixed : data_of(bio)->came))
+	if ((n < 2 && !passed) || kvp_block_before(block, rep->tried) ||
+	    (out ? k->mixed : k->came && !passed))
 		return 0;
 	rep->tried = kvp_block_add(block, n);
-	if (missing)
+	if (out || passed)
 		error = kvp_missing_read(r->pool, block, n, give_block, &reader);
-	else
+	/* One by one, blocks do not wait for a leg that does not answer. */
+	if (error && !out && n > 1 && !(passed && READ_ONCE(k->lacks->late)))
 		error = kvp_piece_read(r->pool, &rep->pieces, block, n, give_block, &reader);
 	if (error)
 		return 0;
@@ -1255,8 +1267,8 @@ static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 }
 
 /*
- * Make the blocks of the leg that is out. A worker does this, since vector instructions may not be
- * used everywhere.
+ * Make the blocks of the leg that was not read. A worker does this, since vector instructions may
+ * not be used everywhere.
  */
 static void rebuild_work(struct work_struct *work)
 {
@@ -1266,7 +1278,10 @@ static void rebuild_work(struct work_struct *work)
 
 	if (!came_well(r, bio_of(k), k->came))
 		return;
-	this_cpu_add(r->pool->stats->rebuilt_blocks, made);
+	if (k->passes)
+		this_cpu_add(r->pool->stats->passed_blocks, made);
+	else
+		this_cpu_add(r->pool->stats->rebuilt_blocks, made);
 	end_bio(bio_of(k), BLK_STS_OK);
 }
 
@@ -1358,6 +1373,7 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 	data_of(bio)->leg = NULL;
 	data_of(bio)->rebuild = NULL;
 	data_of(bio)->lacks = NULL;
+	data_of(bio)->passes = false;
 	data_of(bio)->came = false;
 	data_of(bio)->mixed = false;
 	/* Another host may have the pool, so what RAM holds may be out of date. */

@@ -68,7 +68,7 @@ struct kvp_requests {
 	struct bio_set long_bios;
 	struct page *junk;		/* for parity that is read along: @junk_blocks in a row */
 	u32 junk_blocks;
-	/* Pages used by reads while a leg is out, for blocks beside the reader's. */
+	/* Pages used by reads that make blocks from rows, for blocks beside the reader's. */
 	atomic_t own_pages;
 };
 
@@ -90,8 +90,9 @@ struct kvp_bio {
 	atomic_t parts;			/* of a long read: requests that have not ended */
 	bool failed;			/* of a long read: one of its requests has failed */
 	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
-	struct kvp_row_pages *rebuild;	/* rows from which blocks of a leg that is out are made */
+	struct kvp_row_pages *rebuild;	/* rows from which blocks of a leg are made */
 	const struct kvp_leg *lacks;	/* the leg whose blocks are not in the reader's pages yet */
+	bool passes;			/* that leg is in use, and was passed over */
 	bool came;			/* all other blocks were read without an error */
 	u32 token;			/* of the RAM cache, taken before the read */
 	/* how the read was counted: not kept for this reason (KVP_RAM_KEEP: no), and as misses */

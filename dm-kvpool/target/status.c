@@ -488,6 +488,7 @@ static void say_io(struct kvp_printer *p, struct kvp_pool *pool)
 		sum.buffer_read_blocks += s->buffer_read_blocks;
 		sum.read_retries += s->read_retries;
 		sum.rebuilt_blocks += s->rebuilt_blocks;
+		sum.passed_blocks += s->passed_blocks;
 		sum.ram_hits += s->ram_hits;
 		sum.ram_misses += s->ram_misses;
 		sum.ram_fills += s->ram_fills;
@@ -510,6 +511,7 @@ static void say_io(struct kvp_printer *p, struct kvp_pool *pool)
 	kvp_say_number(p, "io.buffer_read_blocks", sum.buffer_read_blocks);
 	kvp_say_number(p, "read.retries", sum.read_retries);
 	kvp_say_number(p, "read.rebuilt_blocks", sum.rebuilt_blocks);
+	kvp_say_number(p, "read.passed_blocks", sum.passed_blocks);
 	kvp_say_number(p, "ram.hits", sum.ram_hits);
 	kvp_say_number(p, "ram.misses", sum.ram_misses);
 	kvp_say_number(p, "ram.fills", sum.ram_fills);

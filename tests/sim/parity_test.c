@@ -1244,13 +1244,27 @@ static enum kvp_entry_state state_of(struct script *t, u64 block)
 	return kvp_entry_state(entry);
 }
 
+/* In a case of that name the leg is not out, but slow. The watch's first look forgets that. */
+static void slow_down(struct script *t)
+{
+	if (strstr(t->c->name, "passing"))
+		WRITE_ONCE(host_leg(&t->host, 1)->slow, true);
+}
+
+/* True if reads without a lock make @block from the others. */
+static bool is_made(struct script *t, u64 block)
+{
+	const struct kvp_leg *leg = kvp_block_leg(t->host.pool, block);
+
+	return !kvp_leg_in_sync(leg) || READ_ONCE(leg->slow);
+}
+
 static u32 count_missing(struct script *t, u64 block, u32 count)
 {
 	u32 n = 0;
 
 	for (; count--; block++)
-		n += kvp_block_missing(t->host.pool, block) &&
-		     state_of(t, block) == KVP_ENTRY_VALID;
+		n += is_made(t, block) && state_of(t, block) == KVP_ENTRY_VALID;
 	return n;
 }
 
@@ -1287,7 +1301,7 @@ static u64 missing_block(struct script *t, u64 block, u64 *other)
 	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
 	u32 piece;
 
-	while (!kvp_block_missing(t->host.pool, block))
+	while (!is_made(t, block))
 		block++;
 	piece = kvp_piece_of(g, block);
 	*other = kvp_row_block(g, kvp_row_of(g, block), piece == 1 ? 2 : 1);
@@ -1357,9 +1371,11 @@ static void make_twins(struct script *t)
 		twins.data[0][i] = (u8)(i * 7 + 1);
 	same_sum(twins.data[0], twins.data[1]);
 	host_write(&t->host, 64, 64, true);
+	slow_down(t);
 	twins.block = missing_block(t, 72, &twins.other);
 	host_write_special(&t->host, twins.other, twins.data[0]);
 	host_checkpoint(&t->host);
+	slow_down(t);
 }
 
 static void write_the_twin(struct host *h)
@@ -1378,6 +1394,7 @@ static void wide_read_across_a_write(struct script *t)
 		sim_fail("a block was made of a row that was written meanwhile");
 	if (t->host.amid_wide)
 		sim_fail("nothing happened: the case was not set up");
+	slow_down(t);
 	if (host_read_wide_check(&t->host, twins.block, 1) != 1)
 		sim_fail("a block was not made from a row without writes");
 }
@@ -1970,6 +1987,8 @@ static void run_wide_reads(void)
 	test_without(NAMED_WITHOUT_WIDE(wide_reads_of_bad_blocks), 5, 1, 1);
 	test_without(NAMED_WITHOUT(wide_read_across_a_write), 3, 1, 2);
 	test_without(NAMED_WITHOUT(wide_read_amid_a_write), 3, 2, 2);
+	parity_test("parity-passing:wide_read_across_a_write", wide_read_across_a_write, 3, 2);
+	parity_test("parity-passing:wide_read_amid_a_write", wide_read_amid_a_write, 3, 2);
 	test_without(NAMED_WITHOUT(readers_wait_for_rows), 4, 2, 2);
 	test_without(NAMED_WITHOUT(wide_read_of_unknown_parity), 3, 4, 1);
 }

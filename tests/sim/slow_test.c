@@ -8,11 +8,14 @@
 #include <string.h>
 
 #include "script.h"
+#include "home/missing.h"
+#include "home/row.h"
 #include "io/slow.h"
 #include "policy/slow.h"
 #include "ram/rcache.h"
 #include "super/events.h"
 #include "super/members.h"
+#include "table/table.h"
 
 #define MS		1000000ull
 #define FACTOR		10u
@@ -343,6 +346,27 @@ static bool chance_makes_no_verdict(void)
 	return good;
 }
 
+/* The others make the blocks of a slow leg until their queue lasts as long as its own. */
+static bool busy_others_are_not_asked(void)
+{
+	bool good = true;
+	u32 own;
+
+	for (own = 0; own < 40; own++) {
+		u32 most = FACTOR * (own + 1), ssds = max(most, KVP_SLOW_IDLE);
+
+		good &= expect(kvp_slow_leaves_to_others(own, most - 1, true, FACTOR) &&
+			       !kvp_slow_leaves_to_others(own, most, true, FACTOR),
+			       "beside %u requests disks make blocks with more or less than %u", own,
+			       most);
+		good &= expect(kvp_slow_leaves_to_others(own, ssds - 1, false, FACTOR) &&
+			       !kvp_slow_leaves_to_others(own, ssds, false, FACTOR),
+			       "beside %u requests SSDs make blocks with more or less than %u", own,
+			       ssds);
+	}
+	return good & expect(kvp_slow_leaves_to_others(~0u, ~0u - 1, true, 1000), "a queue overflows");
+}
+
 static void policy(const char *what, bool (*test)(void))
 {
 	char name[80];
@@ -576,16 +600,6 @@ static void the_other_hangs(struct script *p)
 	host_stop(&p->host);
 }
 
-/* Its parity1 goes on as before; people hear of it. */
-static void rows_have_a_slow_leg(struct script *p)
-{
-	make_leg_slow(p, 1);
-	expect_state(p, 1, "yes", "read");
-	expect_events(p, 1, 0);
-	host_write(&p->host, 0, 20, true);
-	read_some(p, 200);
-	host_stop(&p->host);
-}
 
 /* Writes are compared, too. They change nothing in the order of reads. */
 static void writes_are_slow(struct script *p)
@@ -638,6 +652,280 @@ static void it_leaves_and_returns(struct script *p)
 	host_stop(&p->host);
 }
 
+/* --- a parity1 ------------------------------------------------------------------------------- */
+
+static bool lies_on(struct script *p, u64 block, u32 disk)
+{
+	return kvp_block_leg(p->host.pool, block) == host_leg(&p->host, disk);
+}
+
+/* What @n reads, one by one, asked of a disk. */
+struct asked {
+	u32 blocks, reads, made;	/* on that disk; of it; made from the others */
+	u64 ms;
+};
+
+static struct asked ask(struct script *p, u32 disk, u32 n)
+{
+	u32 reads = disks.reads_of[disk], made = p->host.passed;
+	unsigned long since = jiffies;
+	struct asked a = { 0 };
+
+	for (; n; n--) {
+		u64 block = next_block(p);
+
+		a.blocks += lies_on(p, block, disk);
+		host_read_check(&p->host, block);
+	}
+	a.reads = disks.reads_of[disk] - reads;
+	a.made = p->host.passed - made;
+	a.ms = jiffies_to_msecs(jiffies - since);
+	return a;
+}
+
+/* Its blocks are made from the others, but for one read in 64; it is well again later. */
+static void rows_pass_over_a_slow_leg(struct script *p)
+{
+	struct asked a;
+
+	make_leg_slow(p, 1);
+	expect_state(p, 1, "yes", "read");
+	expect_events(p, 1, 0);
+	a = ask(p, 1, 64 * 60);
+	if (opt.verbose)
+		printf("# of %u blocks of the slow leg it was asked for %u; %llu ms\n", a.blocks,
+		       a.reads, (unsigned long long)a.ms);
+	if (a.reads + 2 < a.blocks / 64 || a.reads > a.blocks / 64 + 2)
+		sim_fail("of %u blocks on the slow leg %u are read from it", a.blocks, a.reads);
+	if (a.reads + a.made != a.blocks)
+		sim_fail("%u of %u blocks are made, and %u are read", a.made, a.blocks, a.reads);
+	host_write(&p->host, 0, 20, true);
+	read_some(p, 200);
+	disks.delay[1].read = FAST_US;
+	read_until(p, 1, false, p->start.legs * 64 * KVP_SLOW_SAMPLES * (KVP_SLOW_FAIR + 2));
+	expect_events(p, 1, 1);
+	a = ask(p, 1, 400);
+	if (a.made || a.reads != a.blocks)
+		sim_fail("it is well again, and %u of its %u blocks are made", a.made, a.blocks);
+	host_stop(&p->host);
+}
+
+/* One piece in each row of the first blocks, on another leg than @disk: rotten, or not readable. */
+static u32 spoil_rows(struct script *p, u32 disk, bool rotten)
+{
+	const struct kvp_geometry *g = p->host.pool->vdevs.v[0].g;
+	u64 row, end = kvp_row_of(g, 64);
+	u32 n = 0;
+
+	for (row = 0; row < end; row++) {
+		struct kvp_place at = kvp_row_place(g, row, row % g->leg_count);
+
+		if (at.leg == disk)
+			at = kvp_row_place(g, row, (row + 1) % g->leg_count);
+		if (rotten)
+			rot(at.leg, at.block);
+		else
+			disks_fault(FAULT_READ_EIO, at.leg, at.block, at.block);
+		n++;
+	}
+	return n;
+}
+
+static u64 healed_all(struct script *p)
+{
+	u64 n = 0;
+	u32 leg;
+
+	for (leg = 0; leg < p->start.legs; leg++)
+		n += (u64)atomic64_read(&host_leg(&p->host, leg)->healed);
+	return n;
+}
+
+/* No row can be made: the slow leg is asked. What is wrong with the others is another matter. */
+static void rows_cannot_be_made(struct script *p)
+{
+	bool rotten = p->turn % 2;
+	u64 healed, unrepaired, block;
+	u32 i, bad;
+
+	make_leg_slow(p, 1);
+	p->untraced = true;
+	bad = spoil_rows(p, 1, rotten);
+	healed = healed_all(p);
+	for (block = 0; block < 60; block++)
+		if (lies_on(p, block, 1))
+			host_read_check(&p->host, block);
+	if (healed_all(p) != healed || p->host.pool->table->poisoned)
+		sim_fail("a read of a slow leg healed or poisoned something");
+	for (i = 0; i < p->start.legs; i++)
+		if (!kvp_leg_in_sync(host_leg(&p->host, i)))
+			sim_fail("leg %u is out", i);
+	if (atomic64_read(&host_leg(&p->host, 1)->err_read) ||
+	    atomic64_read(&host_leg(&p->host, 1)->err_checksum))
+		sim_fail("the slow leg has errors");
+	if (rotten) {
+		host_scrub(&p->host, &healed, &unrepaired);
+		if (healed != bad || unrepaired)
+			sim_fail("%llu of %u healed, %llu not repaired", healed, bad, unrepaired);
+	}
+	host_stop(&p->host);
+}
+
+/* Reads that pass over the slow leg do not see what is bad there. A scrub reads the leg itself. */
+static void scrub_reads_the_slow_leg(struct script *p)
+{
+	u64 healed, unrepaired, block;
+	u32 bad = 0;
+
+	make_leg_slow(p, 1);
+	p->untraced = true;
+	for (block = 0; block < 64; block++) {
+		if (!lies_on(p, block, 1))
+			continue;
+		rot(1, kvp_home_block(p->host.pool, block));
+		bad++;
+	}
+	ask(p, 1, 60);
+	host_scrub(&p->host, &healed, &unrepaired);
+	if (!bad || healed + healed_all(p) < bad || unrepaired)
+		sim_fail("%llu of %u healed, %llu not repaired", healed, bad, unrepaired);
+	healed = healed_all(p);
+	host_scrub(&p->host, &healed, &unrepaired);
+	if (healed || unrepaired)
+		sim_fail("%llu were bad after a scrub", healed + unrepaired);
+	host_stop(&p->host);
+}
+
+/* Another leg is out: the slow one is read, and not passed over. */
+static void rows_lack_another_leg(struct script *p)
+{
+	struct asked a;
+
+	make_leg_slow(p, 1);
+	if (kvp_leg_offline(p->host.pool, host_leg(&p->host, 0)))
+		sim_fail("offline failed");
+	host_write(&p->host, 8, 4, true);
+	a = ask(p, 1, 200);
+	if (a.made || a.reads < a.blocks)
+		sim_fail("%u blocks are made of rows that lack a piece", a.made);
+	if (!kvp_leg_in_sync(host_leg(&p->host, 1)))
+		sim_fail("the slow leg is out");
+	host_stop(&p->host);
+}
+
+/* Two legs are slow: each would be needed to make the blocks of the other. */
+static void rows_have_two_slow_legs(struct script *p)
+{
+	struct asked a;
+
+	begin(p);
+	/* The watch has looked at all legs once. */
+	read_some(p, 2000);
+	WRITE_ONCE(host_leg(&p->host, 1)->slow, true);
+	WRITE_ONCE(host_leg(&p->host, 2)->slow, true);
+	a = ask(p, 1, 200);
+	if (a.made || a.reads != a.blocks)
+		sim_fail("%u of %u blocks are made with another slow leg", a.made, a.blocks);
+	WRITE_ONCE(host_leg(&p->host, 2)->slow, false);
+	a = ask(p, 1, 200);
+	if (!a.made)
+		sim_fail("no block is made: the case was not set up");
+	host_stop(&p->host);
+}
+
+static struct {
+	struct script *p;
+	bool done;
+} other;
+
+static void read_hung(void *arg)
+{
+	host_read_check(&other.p->host, *(u64 *)arg);
+	other.done = true;
+}
+
+/* A leg of a parity1 that has not answered for a second is passed over, and gets no probes. */
+static void rows_pass_over_a_leg_that_hangs(struct script *p)
+{
+	u64 block = 0;
+	struct asked a;
+
+	begin(p);
+	read_some(p, 200);
+	while (!lies_on(p, block, 1))
+		block++;
+	other.p = p;
+	other.done = false;
+	disks.hung[1] = true;
+	sim_spawn("reader", read_hung, &block);
+	host_sleep(2500);
+	if (other.done)
+		sim_fail("the block was read from another leg: this test is about nothing");
+	a = ask(p, 1, 300);
+	if (a.made != a.blocks || a.ms > 2000)
+		sim_fail("%u of %u blocks of a leg that hangs are made, in %llu ms", a.made, a.blocks,
+			 (unsigned long long)a.ms);
+	disks_wake(1);
+	host_sleep(2500);
+	if (!other.done || !kvp_leg_in_sync(host_leg(&p->host, 1)))
+		sim_fail("the leg answers again, and is out, or its reader waits");
+	a = ask(p, 1, 100);
+	if (a.made)
+		sim_fail("it answers, and its blocks are made");
+	host_stop(&p->host);
+}
+
+static void write_stripes(void *arg)
+{
+	struct host *h = &other.p->host;
+	u32 i;
+
+	(void)arg;
+	for (i = 0; i < 60; i++) {
+		u64 block = rng_below(&sim_rng, 64);
+		u32 n = 1 + rng_below(&sim_rng, 64 - block);
+
+		if (rng_chance(&sim_rng, 400))
+			host_write(h, 0, 64, true);	/* whole stripes, by intent */
+		else if (rng_chance(&sim_rng, 100))
+			host_discard(h, block, n);
+		else
+			host_write(h, block, n, rng_chance(&sim_rng, 500));
+		if (rng_chance(&sim_rng, 200))
+			host_checkpoint(h);
+		host_sleep(rng_below(&sim_rng, 5));
+	}
+	other.done = true;
+}
+
+/* Rows are written in every way, by intents too, while blocks are made from them. */
+static void rows_are_written_meanwhile(struct script *p)
+{
+	u64 intents;
+	u32 passed;
+
+	begin(p);
+	read_some(p, 200);
+	other.p = p;
+	other.done = false;
+	intents = p->host.pool->log->intent_blocks;
+	passed = p->host.passed;
+	sim_spawn("writer", write_stripes, NULL);
+	while (!other.done) {
+		u64 block = rng_below(&sim_rng, 64);
+
+		WRITE_ONCE(host_leg(&p->host, 1)->slow, true);
+		host_read_check(&p->host, block);
+		WRITE_ONCE(host_leg(&p->host, 1)->slow, true);
+		host_read_wide_check(&p->host, block, 1 + rng_below(&sim_rng, 64 - block));
+		host_sleep(1);	/* reads of what is buffered do not wait, and the writer must run */
+	}
+	if (p->host.passed == passed || p->host.pool->log->intent_blocks == intents)
+		sim_fail("%u blocks were made, beside %llu intents: the case was not set up",
+			 p->host.passed - passed, p->host.pool->log->intent_blocks - intents);
+	host_stop(&p->host);
+}
+
 /* --- frame ------------------------------------------------------------------------------- */
 
 static void pools(const char *what, const struct host_start *shape, void (*act)(struct script *p))
@@ -667,6 +955,7 @@ static void run_policy(void)
 	policy("other-times", other_times_are_no_measure);
 	policy("all", all_legs_at_once);
 	policy("chance", chance_makes_no_verdict);
+	policy("busy-others", busy_others_are_not_asked);
 }
 
 void run_slow(void)
@@ -675,6 +964,8 @@ void run_slow(void)
 	static const struct host_start three = { .legs = 3, .rotational = true };
 	static const struct host_start ssds = { .legs = 2 };
 	static const struct host_start rows = { .legs = 3, .parity = true, .rotational = true };
+	static const struct host_start row_ssds = { .legs = 3, .parity = true };
+	static const struct host_start wide = { .legs = 5, .parity = true, .rotational = true };
 	static const struct host_start cache = { .legs = 4, .cache = 2 };
 
 	run_policy();
@@ -688,7 +979,15 @@ void run_slow(void)
 	pools("only-copy3", &three, only_the_slow_leg_has_it);
 	pools("others-leave", &two, the_others_leave);
 	pools("other-hangs", &two, the_other_hangs);
-	pools("parity1", &rows, rows_have_a_slow_leg);
+	pools("parity1", &rows, rows_pass_over_a_slow_leg);
+	pools("parity1-wide", &wide, rows_pass_over_a_slow_leg);
+	pools("parity1-ssds", &row_ssds, rows_pass_over_a_slow_leg);
+	pools("parity1-not-made", &rows, rows_cannot_be_made);
+	pools("parity1-scrub", &rows, scrub_reads_the_slow_leg);
+	pools("parity1-lacks-one", &wide, rows_lack_another_leg);
+	pools("parity1-two-slow", &wide, rows_have_two_slow_legs);
+	pools("parity1-hangs", &rows, rows_pass_over_a_leg_that_hangs);
+	pools("parity1-written", &row_ssds, rows_are_written_meanwhile);
 	pools("writes", &two, writes_are_slow);
 	pools("writes-cache", &cache, writes_are_slow);
 	pools("off", &two, it_is_turned_off);

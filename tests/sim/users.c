@@ -9,6 +9,7 @@
 #include "cache/rebuild.h"
 #include "cache/scache.h"
 #include "home/heal.h"
+#include "home/missing.h"
 #include "io/flight.h"
 #include "io/io.h"
 #include "io/mirror.h"
@@ -995,7 +996,8 @@ static void plan_read(struct host *h, u64 block, struct read_plan *plan)
 }
 
 /* Straight from a leg, without a lock: of the SSD cache, if it is there, else from home. */
-static int read_leg(struct host *h, u64 block, struct page *page, struct kvp_on_ssd at, bool *ssd)
+static int read_leg(struct host *h, const struct kvp_tpage *leaf, u64 block, struct page *page,
+		    struct kvp_on_ssd at, bool *ssd)
 {
 	struct kvp_pool *pool = h->pool;
 	struct kvp_leg *leg = NULL;
@@ -1009,8 +1011,10 @@ static int read_leg(struct host *h, u64 block, struct page *page, struct kvp_on_
 		at.block = kvp_home_block(pool, block);
 		leg = kvp_leg_choose(pool, block, 1);
 	}
-	if (!leg)
+	if (!leg && kvp_block_missing(pool, block))
 		return -EIO;
+	if (!leg)
+		return host_read_passing(h, leaf, block, page_address(page));
 	error = kvp_io_page(leg, KVP_IO_READ, at.block, page);
 	kvp_leg_unchoose(leg);
 	if (*ssd && !error && !kvp_scache_intact(pool->scache, &at))
@@ -1038,7 +1042,7 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 		return false;
 	if (plan->at.block && !kvp_cache_current(pool, leaf, block, 1, &plan->at))
 		plan->at.block = 0;
-	good = !read_leg(h, block, page, plan->at, &ssd);
+	good = !read_leg(h, leaf, block, page, plan->at, &ssd);
 	entry = kvp_table_entry(leaf, block);
 	if (good && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
 		clear_page(page_address(page));

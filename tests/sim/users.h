@@ -19,6 +19,8 @@
 #define NARROW_WINDOW		768u
 #define WIDE_WINDOW_OF_ROWS	4608u	/* of a cache of kind parity1 */
 
+struct kvp_tpage;
+
 struct host {
 	struct kvp_pool *pool;
 	struct oracle *o;
@@ -29,6 +31,7 @@ struct host {
 	u32 mistrusted;		/* those of them that did not verify */
 	/* attempts to read a spilled block together with neighbours, and those that succeeded */
 	u32 spilled_tries, spilled_reads;
+	u32 passed;		/* reads that were made as their leg was passed over */
 	u32 seen;		/* requests that the first fault saw until the pool had started */
 	bool stopped;
 	bool haste;		/* the next tables come with a suspend in haste */
@@ -214,6 +217,11 @@ int host_read_slowly(struct host *h, u64 block, u8 *data);
 u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors);
 /** host_read_wide_check() - the same; fail the test if a block is not the newest version */
 u32 host_read_wide_check(struct host *h, u64 block, u32 count);
+/**
+ * host_read_passing() - read a block of a parity1 whose leg is read last, as long_read.c and
+ * request.c do; 0 or -EIO. The caller verifies it.
+ */
+int host_read_passing(struct host *h, const struct kvp_tpage *leaf, u64 block, u8 *data);
 /** host_cached() - true if the RAM cache has the block */
 bool host_cached(struct host *h, u64 block);
 /**

@@ -7,9 +7,11 @@
 
 #include "users.h"
 #include "core/xor.h"
+#include "home/missing.h"
 #include "home/row.h"
 #include "home/stripe_read.h"
 #include "io/io.h"
+#include "io/mirror.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
 
@@ -69,10 +71,13 @@ static bool read_legs(struct wide *w)
 			w->h->amid_wide = NULL;
 			now(w->h);
 		}
+		kvp_leg_choose_this(w->ios[i].leg);
 		kvp_io_group_submit(&group, &w->ios[i]);
 		sim_maybe_preempt();
 	}
 	kvp_io_group_wait(&group);
+	for (i = 0; i < w->nr_ios; i++)
+		kvp_leg_unchoose(w->ios[i].leg);
 	for (i = 0; i < w->nr_ios; i++)
 		good = good && !w->ios[i].error;
 	return good;
@@ -131,14 +136,16 @@ static bool cut(struct wide *w)
 	return more;
 }
 
+/* *@passed: a leg was passed over. */
 static u32 read_below(struct host *h, const struct kvp_tpage *leaf, u64 block, u32 count, u8 *data,
-		      int *errors)
+		      int *errors, bool *passed)
 {
 	struct wide w = { .h = h, .count = count };
 	u32 slots, i, n = 0;
 
-	if (!kvp_stripe_read_begin(&w.read, leaf, block, count))
+	if (!kvp_stripe_read_begin(&w.read, leaf, block, count, true))
 		return 0;
+	*passed |= w.read.passes;
 	slots = count + kvp_stripe_read_own(&w.read);
 	w.slots = calloc(slots, sizeof(w.slots[0]));
 	w.ios = calloc(MOST_IOS, sizeof(w.ios[0]));
@@ -153,10 +160,27 @@ static u32 read_below(struct host *h, const struct kvp_tpage *leaf, u64 block, u
 	return n;
 }
 
+static void give(void *to, struct page *page)
+{
+	memcpy(to, page_address(page), KVP_BLOCK_SIZE);
+}
+
+int host_read_passing(struct host *h, const struct kvp_tpage *leaf, u64 block, u8 *data)
+{
+	bool passed = false;
+	int error = 1;
+
+	h->passed += read_below(h, leaf, block, 1, data, &error, &passed) && passed;
+	if (error && passed)
+		error = kvp_missing_read(h->pool, block, 1, give, data);
+	return error ? -EIO : 0;
+}
+
 u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors)
 {
 	struct kvp_pool *pool = h->pool;
 	u32 n, i, made = 0;
+	bool passed = false;
 
 	for (; count; block += n, count -= n, data += n * KVP_BLOCK_SIZE, errors += n) {
 		struct kvp_tpage *leaf;
@@ -167,7 +191,7 @@ u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors)
 		if (!kvp_wbuf_any(pool->wbuf, block, n)) {
 			leaf = kvp_table_load(pool->table, block);
 			if (!IS_ERR(leaf)) {
-				made += read_below(h, leaf, block, n, data, errors);
+				made += read_below(h, leaf, block, n, data, errors, &passed);
 				kvp_table_put(leaf);
 			}
 		}

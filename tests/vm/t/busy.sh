@@ -76,7 +76,7 @@ for key in name uuid state mode size comment features epoch era checkpoint seque
 	ram.bypassed_ahead \
 	table.page_reads table.page_writes table.leaf_writes table.checkpoints io.read_blocks io.write_blocks io.discard_blocks \
 	io.zero_read_blocks io.coalesced_blocks log.data_blocks log.intent_blocks destage.blocks destage.ios destage.rate destage.drain_ms \
-	read.retries read.rebuilt_blocks scrub.state scrub.done scrub.total scrub.healed scrub.unrepaired scrub.started scrub.finished \
+	read.retries read.rebuilt_blocks read.passed_blocks scrub.state scrub.done scrub.total scrub.healed scrub.unrepaired scrub.started scrub.finished \
 	recovery.last_ms recovery.worst_case_ms recovery.replayed recovery.kept recovery.torn_accepted tunable.strict \
 	tunable.write_buffer; do
 	grep -q "^${key//./\\.}=" /tmp/stats || fail "stats lack $key"
