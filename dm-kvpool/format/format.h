@@ -243,13 +243,23 @@ static inline u64 kvp_log_blocks(const struct kvp_geometry *g)
  * count
  *
  * A cache's log is as large as the cache, and most of it is there to be read from. A recovery
- * looks at the window only. The window is chosen when the cache is made, and stays the same.
+ * looks at the window only. It may change while the pool runs (pool/cachewindow.h). So a caller
+ * that calls this twice may get two answers, and must not subtract one from the other.
  */
 static inline u64 kvp_log_window(const struct kvp_geometry *g)
 {
-	u64 blocks = kvp_log_blocks(g), window = g->log_window ? g->log_window : KVP_LOG_WINDOW;
+	u64 blocks = kvp_log_blocks(g), own = *(const volatile u64 *)&g->log_window;
+	u64 window = own ? own : KVP_LOG_WINDOW;
 
 	return kvp_is_cache(g) && blocks > window ? window : blocks;
+}
+
+/** kvp_log_window_most() - the largest kvp_log_window() that a vdev's log can get */
+static inline u64 kvp_log_window_most(const struct kvp_geometry *g)
+{
+	u64 blocks = kvp_log_blocks(g);
+
+	return kvp_is_cache(g) && blocks > KVP_LOG_WINDOW_MOST ? KVP_LOG_WINDOW_MOST : blocks;
 }
 
 /**
@@ -603,6 +613,16 @@ int __must_check kvp_layout_one(u32 kind, u32 legs, u64 leg_blocks, u64 use_bloc
  */
 int __must_check kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g,
 				  struct kvp_why *why);
+
+/**
+ * kvp_layout_window() - put another window into the geometry of a cache
+ * @blocks: that may be dirty; 0: the default
+ * @g: log_window receives whole segments, no more than there are, and 0 if that is the default
+ * @why: on error, the reason
+ *
+ * Return: 0, -ERANGE.
+ */
+int __must_check kvp_layout_window(u64 blocks, struct kvp_geometry *g, struct kvp_why *why);
 
 /**
  * kvp_geometry_check() - check that a geometry read from a device is sound for a leg of @leg_blocks

@@ -392,10 +392,10 @@ static void cut_cache(struct kvp_geometry *g, u64 blocks)
 	g->table_start = copies ? g->log_start + kvp_log_area(g) : 0;
 }
 
-/* The window as it is noted: in whole segments, and 0 if it is the default. */
-static int choose_window(u64 blocks, struct kvp_geometry *g, struct kvp_why *why)
+/* The window is noted in whole segments, and as 0 if it is the default. */
+int kvp_layout_window(u64 blocks, struct kvp_geometry *g, struct kvp_why *why)
 {
-	u64 usual = kvp_log_window(g), all = kvp_log_blocks(g);
+	u64 all = kvp_log_blocks(g), usual = all < KVP_LOG_WINDOW ? all : KVP_LOG_WINDOW;
 
 	if (blocks && (blocks < KVP_LOG_WINDOW_LEAST || blocks > KVP_LOG_WINDOW_MOST)) {
 		snprintf(why->text, sizeof(why->text),
@@ -429,7 +429,7 @@ int kvp_layout_cache(u32 kind, u32 legs, u64 leg_blocks, struct kvp_geometry *g,
 	}
 	g->log_start = KVP_LABEL_BLOCKS;
 	cut_cache(g, blocks);
-	return choose_window(window, g, why);
+	return kvp_layout_window(window, g, why);
 }
 
 /* True if @start .. @start + @blocks lies between the labels, without overflow. */

@@ -15,7 +15,7 @@
 u32 kvp_cache_join(struct kvp_vdevs *vdevs, const struct kvp_vdev *v)
 {
 	vdevs->cache_client = &kvp_cache_client_calls;
-	vdevs->spill_window = kvp_log_window(v->g);
+	vdevs->spill_window = kvp_log_window_most(v->g);
 	return 0;
 }
 

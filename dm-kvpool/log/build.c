@@ -598,7 +598,7 @@ u32 kvp_log_room(struct kvp_log *log, u32 want, u64 *budget)
 	kvp_lsn_t limit = READ_ONCE(log->tail);
 
 	lockdep_assert_held(&log->build_lock);
-	limit = kvp_lsn_add(kvp_lsn_down(limit, g->segment_blocks), kvp_log_window(g));
+	limit = kvp_lsn_add(kvp_lsn_down(limit, g->segment_blocks), kvp_log_may_use(log));
 	if (!kvp_lsn_before(log->redo, log->head.lsn)) {
 		log->head.lsn = log->redo;
 		end = kvp_lsn_back(kvp_log_segment_end(g, log->redo), kept);

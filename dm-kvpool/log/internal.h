@@ -43,10 +43,18 @@ void kvp_log_again_undone(struct kvp_entry_io *e);
 /** kvp_log_limit_after() - the limit of buffered blocks, once @more blocks of the log are in use */
 u32 kvp_log_limit_after(struct kvp_log *log, u32 more);
 
-/** kvp_log_window_segments() - segments of a log that can be in use at once */
+/** kvp_log_window_segments() - segments of a log that can be in use at once, with any window */
 static inline u32 kvp_log_window_segments(const struct kvp_geometry *g)
 {
-	return (u32)(kvp_log_window(g) / g->segment_blocks);
+	return (u32)(kvp_log_window_most(g) / g->segment_blocks);
+}
+
+/** kvp_log_may_use() - blocks from the tail's segment on that may be used: kvp_log_narrow() */
+static inline u64 kvp_log_may_use(const struct kvp_log *log)
+{
+	u64 window = kvp_log_window(log->vdevs->log_vdev->g), narrow = READ_ONCE(log->narrow);
+
+	return narrow ? min(narrow, window) : window;
 }
 
 /** kvp_log_max_segments() - the largest kvp_log_window_segments() of all vdevs */

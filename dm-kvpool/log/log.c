@@ -426,12 +426,20 @@ bool kvp_log_counts(struct kvp_log *log)
 	return kvp_lsn_before(READ_ONCE(log->tail), READ_ONCE(log->counts));
 }
 
-/* Milestones are so far apart that the log holds half as many as there are places for. */
+/*
+ * Milestones are so far apart that the log holds half as many as there are places for. If the
+ * window has just become larger, the log has as many again that are closer together.
+ */
 void __kvp_log_milestone(struct kvp_log *log)
 {
-	u64 step = kvp_log_window(log->vdevs->log_vdev->g) / (KVP_MILESTONES / 2);
+	u64 window = kvp_log_window(log->vdevs->log_vdev->g), squeeze = READ_ONCE(log->squeeze);
+	u64 step;
 
 	kvp_wbuf_assert_locked(log->wbuf);
+	/* While the log is emptied, the tail must follow in smaller steps. */
+	if (squeeze)
+		window = min(window, max(squeeze, kvp_log_used(log)));
+	step = window / (KVP_MILESTONES / 2);
 	if (log->nr_milestones &&
 	    kvp_lsn_since(log->logged.lsn,
 			  log->milestones[(log->nr_milestones - 1) % KVP_MILESTONES].lsn) < step)
@@ -512,10 +520,22 @@ static u64 data_that_fits(const struct kvp_log *log, const struct kvp_geometry *
 	return div_u64(blocks, row) * data;
 }
 
+/*
+ * Blocks of the window without the tail's segment and @kept. The window may have become smaller
+ * since @kept was looked up.
+ */
+static u64 window_without(const struct kvp_geometry *g, u64 kept)
+{
+	u64 window = kvp_log_window(g);
+
+	kept += g->segment_blocks;
+	return window > kept ? window - kept : 0;
+}
+
 u64 kvp_log_limit_empty(const struct kvp_log *log)
 {
 	const struct kvp_geometry *g = READ_ONCE(log->vdevs->log_vdev)->g;
-	u64 blocks = kvp_log_window(g) - g->segment_blocks - kvp_log_renew_kept(log);
+	u64 blocks = window_without(g, kvp_log_renew_kept(log));
 	u64 free = data_that_fits(log, g, blocks);
 
 	return free - free / 16;
@@ -541,7 +561,7 @@ u64 kvp_log_spent(const struct kvp_log *log, u64 most)
 static u32 limit_after(struct kvp_log *log, u32 more, u64 kept)
 {
 	const struct kvp_geometry *g = log->vdevs->log_vdev->g;
-	u64 blocks = kvp_log_window(g) - g->segment_blocks - kept;
+	u64 blocks = window_without(g, kept);
 	u64 used = kvp_log_used(log) + more, squeeze = READ_ONCE(log->squeeze);
 	u64 free;
 
@@ -596,6 +616,23 @@ void kvp_log_squeeze(struct kvp_log *log, u64 blocks)
 	WRITE_ONCE(log->squeeze, blocks);
 	kvp_log_limit_buffered(log);
 	log->client->space(log->of);
+}
+
+bool kvp_log_narrow(struct kvp_log *log, u64 blocks, u64 spare)
+{
+	const struct kvp_geometry *g;
+	bool fits = true;
+	u64 used;
+
+	mutex_lock(&log->build_lock);
+	g = log->vdevs->log_vdev->g;
+	used = kvp_lsn_since(log->head.lsn, kvp_lsn_down(kvp_log_tail(log), g->segment_blocks));
+	if (blocks && blocks < kvp_log_may_use(log))
+		fits = used + kvp_log_reserved(log) + spare <= blocks;
+	if (fits)
+		WRITE_ONCE(log->narrow, blocks);
+	kvp_log_unlock_build(log);
+	return fits;
 }
 
 bool kvp_log_short(struct kvp_log *log)

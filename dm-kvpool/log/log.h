@@ -348,6 +348,7 @@ struct kvp_log {
 	/* the tail, plus 1, at which renewal did not get on; by destage (renew.h) */
 	kvp_lsn_t renew_stuck;
 	u64 squeeze;	/* while the log is emptied: blocks that users may take; 0: all */
+	u64 narrow;	/* while the window changes: kvp_log_narrow(); by build_lock */
 	u32 batch;	/* so many buffered blocks are committed without a request for it */
 	bool requeue;				/* a noflush suspend: no request waits for legs */
 	kvp_lsn_t redo;				/* place of an entry that failed; by build_lock */
@@ -858,6 +859,16 @@ static inline u32 kvp_log_reserved_rows(const struct kvp_log *log)
  * Context: process.
  */
 void kvp_log_squeeze(struct kvp_log *log, u64 blocks);
+
+/**
+ * kvp_log_narrow() - append to @blocks from the tail's segment on, and not to all of the window
+ * @blocks: the smaller window while a superblock with another one is on its way; 0: all again
+ * @spare: so many blocks of it must be left, beside those for parity
+ *
+ * A start may find either superblock, and reads no further than its window. Return: false if more
+ * is in use; nothing has changed then. Context: process; takes build_lock.
+ */
+bool kvp_log_narrow(struct kvp_log *log, u64 blocks, u64 spare);
 
 /** kvp_log_is_squeezed() - true if kvp_log_squeeze() has set a bound */
 static inline bool kvp_log_is_squeezed(const struct kvp_log *log)

@@ -11,7 +11,7 @@
 
 /**
  * kvp_wbuf_bucket_bits() - the write buffer's hash table has 2 to the power of this many buckets
- * @window: blocks that may be dirty on a cache; 0: the pool has no cache
+ * @window: the most blocks that may ever be dirty on a cache; 0: the pool has no cache
  */
 static inline u32 kvp_wbuf_bucket_bits(u64 window)
 {
@@ -22,10 +22,16 @@ static inline u32 kvp_wbuf_bucket_bits(u64 window)
 	return bits;
 }
 
-/** kvp_dirty_ram() - most bytes that @window dirty blocks take, without the pages of their data */
-static inline u64 kvp_dirty_ram(u64 window)
+/**
+ * kvp_dirty_ram() - most bytes that dirty blocks of a cache take, without the pages of their data
+ *
+ * The hash table is made for the largest window that the cache can get, so that a window can become
+ * larger while the pool runs.
+ */
+static inline u64 kvp_dirty_ram(const struct kvp_geometry *g)
 {
-	return window * KVP_DIRTY_BYTES + (sizeof(void *) << kvp_wbuf_bucket_bits(window));
+	return kvp_log_window(g) * KVP_DIRTY_BYTES +
+	       (sizeof(void *) << kvp_wbuf_bucket_bits(kvp_log_window_most(g)));
 }
 
 #endif /* KVP_DIRTY_H */

@@ -30,7 +30,7 @@ int kvp_cache_beside(const struct kvp_sb *sb, const struct kvp_start *s, struct 
 				  "vdevs with data and a cache cannot be added at once");
 	if (s->dirty_bytes && (there || !asked))
 		return kvp_refuse(r, -EINVAL,
-				  "leave out cache_dirty_max; it is chosen when a cache is added",
+				  "leave out cache_dirty_max; kvpoolctl set changes it",
 				  "no cache is added");
 	return 0;
 }

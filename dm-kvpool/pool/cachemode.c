@@ -62,13 +62,27 @@ static u64 ms_since_boot(void)
 	return div_u64(ktime_get_boottime_ns(), NSEC_PER_MSEC);
 }
 
-static void note_begin(struct kvp_pool *pool)
+/* Blocks of the log that are in use, and those that parity needs if not all goes home. */
+static u64 in_use(struct kvp_pool *pool, u64 goal)
+{
+	return kvp_log_used(pool->log) + (goal ? kvp_log_reserved(pool->log) : 0);
+}
+
+static u64 left(struct kvp_pool *pool, u64 goal)
+{
+	u64 used = in_use(pool, goal);
+
+	return used > goal ? used - goal : 0;
+}
+
+static void note_begin(struct kvp_pool *pool, u64 goal)
 {
 	struct kvp_drain *d = pool->drain;
 
 	lockdep_assert_held(&d->lock);
 	d->began = ms_since_boot();
-	d->total = kvp_log_used(pool->log);
+	WRITE_ONCE(d->goal, goal);
+	d->total = left(pool, goal);
 	d->home = atomic64_read(&pool->work_stats.destage_blocks);
 	WRITE_ONCE(d->state, KVP_DRAIN_RUNNING);
 }
@@ -82,14 +96,25 @@ u64 kvp_drain_rate(struct kvp_pool *pool)
 			      ms) : 0;
 }
 
-/* Empty the log. It loses nothing if it ends early. Waiters for durability only wait longer. */
-static int drain(struct kvp_pool *pool)
+void kvp_drain_figures(const struct kvp_drain *d, struct kvp_drain_figures *f)
+{
+	bool running;
+
+	f->state = READ_ONCE(d->state);
+	running = f->state == KVP_DRAIN_RUNNING;
+	f->total = READ_ONCE(d->total);
+	f->left = running ? left(d->pool, READ_ONCE(d->goal)) : 0;
+	f->window = running ? READ_ONCE(d->job.window) : 0;
+}
+
+int kvp_drain_log(struct kvp_pool *pool, u64 goal)
 {
 	struct kvp_drain *d = pool->drain;
 	kvp_lsn_t tail = kvp_log_tail(pool->log);
-	u64 most = kvp_log_used(pool->log), freed;
+	u64 most = in_use(pool, goal), freed;
 
-	while (kvp_log_used(pool->log) > little(pool) && !READ_ONCE(pool->vdevs.log_moving)) {
+	note_begin(pool, goal);
+	while (in_use(pool, goal) > (goal ?: little(pool)) && !READ_ONCE(pool->vdevs.log_moving)) {
 		if (given_up(d))
 			return -ECANCELED;
 		if (kvp_pool_faulted(pool))
@@ -105,9 +130,9 @@ static int drain(struct kvp_pool *pool)
 		 * writer was slowed down.
 		 */
 		if (!kvp_log_is_squeezed(pool->log))
-			most = kvp_log_used(pool->log) + freed;
+			most = in_use(pool, goal) + freed;
 		/* Shrink by half of what went home. The other half of that space is for writers. */
-		most = max(little(pool), most - min(most, freed / 2));
+		most = max(goal ?: little(pool), most - min(most, freed / 2));
 		kvp_log_squeeze(pool->log, most);
 	}
 	return 0;
@@ -131,28 +156,32 @@ void kvp_cache_begin(struct kvp_pool *pool)
 	kvp_ssdcopy_start(pool->ssdcopies, kvp_pool_cache(pool));
 }
 
-/* From here on the move ends or fails. A cancel came before, or gets -EBUSY. */
-static int begin_to_move(struct kvp_pool *pool)
+/* From here on the change ends or fails. A cancel came before, or gets -EBUSY. */
+int kvp_drain_is_over(struct kvp_pool *pool)
 {
 	enum kvp_drain_order was = cmpxchg(&pool->drain->order, KVP_DRAIN_WANTED, KVP_DRAIN_MOVES);
 
 	return was == KVP_DRAIN_WANTED ? 0 : -ECANCELED;
 }
 
+void kvp_drain_ended(struct kvp_pool *pool, int error)
+{
+	lockdep_assert_held(&pool->drain->lock);
+	WRITE_ONCE(pool->drain->state, !error ? KVP_DRAIN_DONE :
+		   error == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
+}
+
 static int move(struct kvp_pool *pool, struct kvp_vdev *to, u64 mode)
 {
 	struct kvp_log_new plan = { .v = to, .mode = mode };
-	int ret;
+	int ret = kvp_drain_log(pool, 0);
 
-	note_begin(pool);
-	ret = drain(pool);
 	if (!ret)
-		ret = begin_to_move(pool);
+		ret = kvp_drain_is_over(pool);
 	if (!ret)
 		ret = kvp_log_move_to(pool->log, &plan);
 	kvp_log_squeeze(pool->log, 0);
-	WRITE_ONCE(pool->drain->state, !ret ? KVP_DRAIN_DONE :
-		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
+	kvp_drain_ended(pool, ret);
 	if (ret)
 		return ret;
 	WRITE_ONCE(pool->tunables[KVP_T_CACHE_MODE], mode);
@@ -213,7 +242,7 @@ static int set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refu
 		return ret;
 	to = mode == KVP_CACHE_WRITEBACK ? cache : kvp_log_refuge(&pool->vdevs);
 	if (kvp_pool_logs_on_cache(pool) == (to == cache))
-		ret = begin_to_move(pool) ?: kvp_pool_set(pool, KVP_T_CACHE_MODE, mode);
+		ret = kvp_drain_is_over(pool) ?: kvp_pool_set(pool, KVP_T_CACHE_MODE, mode);
 	else
 		ret = move(pool, to, mode);
 	if (ret == -ECANCELED)
@@ -266,16 +295,30 @@ static int lock_mode(struct kvp_drain *d, struct kvp_refusal *r)
 	return busy_draining(r);
 }
 
-int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
+static int set_mode_asked(struct kvp_pool *pool, const struct kvp_drain_job *job,
+			  struct kvp_refusal *r)
+{
+	return set_and_tell(pool, job->mode, job->force, r);
+}
+
+int kvp_drain_do(struct kvp_pool *pool, const struct kvp_drain_job *job, struct kvp_refusal *r)
 {
 	int ret = lock_mode(pool->drain, r);
 
 	if (ret)
 		return ret;
 	WRITE_ONCE(pool->drain->order, KVP_DRAIN_WANTED);
-	ret = set_and_tell(pool, mode, force, r);
+	pool->drain->job = *job;
+	ret = job->act(pool, job, r);
 	mutex_unlock(&pool->drain->lock);
 	return ret;
+}
+
+int kvp_cache_set_mode(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
+{
+	const struct kvp_drain_job job = { .act = set_mode_asked, .mode = mode, .force = force };
+
+	return kvp_drain_do(pool, &job, r);
 }
 
 /* --- in the background --------------------------------------------------------- */
@@ -289,10 +332,9 @@ static void drain_work(struct work_struct *work)
 
 	mutex_lock(&d->lock);
 	if (r)
-		ret = set_and_tell(pool, d->mode, d->force, r);
-	/* The drain may have ended without a move, which would have set this. */
-	WRITE_ONCE(d->state, !ret ? KVP_DRAIN_DONE :
-		   ret == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
+		ret = d->job.act(pool, &d->job, r);
+	/* The drain may have ended without a change, which would have set this. */
+	kvp_drain_ended(pool, ret);
 	mutex_unlock(&d->lock);
 	if (ret)
 		kvp_event(pool, "drain_ended error=%d why=%s", ret, r ? r->why : "no memory");
@@ -307,13 +349,12 @@ static bool must_move(struct kvp_pool *pool, u64 mode)
 	return kvp_pool_logs_on_cache(pool) != (mode == KVP_CACHE_WRITEBACK);
 }
 
-int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
+int kvp_drain_queue(struct kvp_pool *pool, const struct kvp_drain_job *job, bool long_job,
+		    struct kvp_refusal *r)
 {
 	struct kvp_drain *d = pool->drain;
-	int ret = check_mode(pool, kvp_pool_cache(pool), mode, force, r);
+	int ret = 0;
 
-	if (ret)
-		return ret;
 	if (test_and_set_bit(0, &d->queued))
 		return busy_draining(r);
 	if (!mutex_trylock(&d->lock)) {
@@ -324,17 +365,24 @@ int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_r
 	/* From here on status must not show the result of the last drain. */
 	WRITE_ONCE(d->state, KVP_DRAIN_DONE);
 	WRITE_ONCE(d->order, KVP_DRAIN_WANTED);
-	d->mode = mode;
-	d->force = force;
-	if (must_move(pool, mode)) {
+	d->job = *job;
+	if (long_job) {
 		WRITE_ONCE(d->state, KVP_DRAIN_RUNNING);
 		queue_work(pool->scrub_wq, &d->work);
 	} else {
-		ret = set_and_tell(pool, mode, force, r);
+		ret = job->act(pool, job, r);
 		clear_bit(0, &d->queued);
 	}
 	mutex_unlock(&d->lock);
 	return ret;
+}
+
+int kvp_drain_start_to(struct kvp_pool *pool, u64 mode, bool force, struct kvp_refusal *r)
+{
+	const struct kvp_drain_job job = { .act = set_mode_asked, .mode = mode, .force = force };
+	int ret = check_mode(pool, kvp_pool_cache(pool), mode, force, r);
+
+	return ret ?: kvp_drain_queue(pool, &job, must_move(pool, mode), r);
 }
 
 int kvp_drain_start(struct kvp_pool *pool, struct kvp_refusal *r)

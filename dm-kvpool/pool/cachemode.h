@@ -27,16 +27,29 @@ enum kvp_drain_order {
 };
 
 /**
- * struct kvp_drain - the log is being emptied, so that it can move
- * @lock: one change of mode at a time; outside all other locks
- * @work: sets @mode in the background
+ * struct kvp_drain_job - what is to be changed
+ * @act: changes it; under drain->lock
+ * @mode, @force: the mode to set, with @force also if the pool then survives less
+ * @window: blocks of the window to set; 0: the mode is set
+ */
+struct kvp_drain_job {
+	int (*act)(struct kvp_pool *pool, const struct kvp_drain_job *job, struct kvp_refusal *r);
+	u64 mode;
+	bool force;
+	u64 window;
+};
+
+/**
+ * struct kvp_drain - the log is being emptied, so that it can move, or fits a smaller window
+ * @lock: one change of mode or window at a time; outside all other locks
+ * @work: does @job in the background
  * @queued: bit 0: @work is queued, or runs
  * @wait: woken when @order or @stopped changes
  * @order: whether to go on. Changed with cmpxchg() while the drain runs
  * @stopped: do not go on: the pool is quiesced, or will soon be
  * @state: of the last drain; written under @lock
- * @mode, @force: what @work sets: the mode, with @force also if the pool then survives less. Set
- *	before @work is queued
+ * @job: written under @lock, and before @work is queued
+ * @goal: blocks of the log that may be left in use; 0: little. Written under @lock
  * @began: when, in ms since boot; with @total and @home written under @lock
  * @total: blocks of the log that were in use when it began
  * @home: blocks that destage had written home when it began
@@ -50,8 +63,8 @@ struct kvp_drain {
 	enum kvp_drain_order order;
 	bool stopped;
 	enum kvp_drain_state state;
-	u64 mode;
-	bool force;
+	struct kvp_drain_job job;
+	u64 goal;
 	u64 began, total, home;
 };
 
@@ -117,22 +130,56 @@ bool kvp_drain_works(struct kvp_pool *pool);
 void kvp_drain_quiesce(struct kvp_pool *pool);
 void kvp_drain_unquiesce(struct kvp_pool *pool);
 
+/* For another change that needs an emptier log (cachewindow.c). */
+
+/**
+ * kvp_drain_do() - do @job, and wait for it
+ *
+ * It does not wait for another drain, which may take hours. Return: what the job returned; or
+ * -EBUSY with @r filled in: a drain is running. Context: process; takes drain->lock.
+ */
+int __must_check kvp_drain_do(struct kvp_pool *pool, const struct kvp_drain_job *job,
+			      struct kvp_refusal *r);
+
+/**
+ * kvp_drain_queue() - do @job, and do not wait if it takes long
+ * @long_job: it must first empty the log: do it in the background
+ *
+ * Return: 0: drain.state will say how it ends; -EBUSY with @r filled in: another drain runs; or
+ * what the job returned. Context: process, may wait for a superblock.
+ */
+int __must_check kvp_drain_queue(struct kvp_pool *pool, const struct kvp_drain_job *job,
+				 bool long_job, struct kvp_refusal *r);
+
+/**
+ * kvp_drain_log() - write the log home until at most @goal blocks are in use; 0: little
+ *
+ * It loses nothing if it ends early, and waiters for durability only wait longer. Users may have
+ * less of the log, until the caller calls kvp_log_squeeze(). Caller holds drain->lock. Return: 0;
+ * -ECANCELED; -EIO: the pool is faulted. Context: process, waits for I/O.
+ */
+int __must_check kvp_drain_log(struct kvp_pool *pool, u64 goal);
+
+/** kvp_drain_is_over() - the log is empty enough: too late to cancel. Return: 0 or -ECANCELED. */
+int __must_check kvp_drain_is_over(struct kvp_pool *pool);
+
+/** kvp_drain_ended() - note for status how the change ended. Caller holds drain->lock. */
+void kvp_drain_ended(struct kvp_pool *pool, int error);
+
 /**
  * struct kvp_drain_figures - numbers for status
  * @state: of the last drain
- * @total: blocks of the log that were in use when it began
+ * @left: blocks that must still be freed; for a change of mode, all that are in use
+ * @total: the same when it began
+ * @window: blocks of the window that it is for, if it runs; else 0
  */
 struct kvp_drain_figures {
 	enum kvp_drain_state state;
-	u64 total;
+	u64 left, total, window;
 };
 
 /** kvp_drain_figures() - fill in @f. Context: any; takes no lock. */
-static inline void kvp_drain_figures(const struct kvp_drain *d, struct kvp_drain_figures *f)
-{
-	f->state = READ_ONCE(d->state);
-	f->total = READ_ONCE(d->total);
-}
+void kvp_drain_figures(const struct kvp_drain *d, struct kvp_drain_figures *f);
 
 /**
  * kvp_drain_rate() - blocks per second that went home since the drain began; 0: unknown. Any

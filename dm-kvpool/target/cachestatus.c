@@ -40,9 +40,9 @@ void kvp_say_cache(struct kvp_printer *p, const struct kvp_vdev *v)
 	kvp_say(p, "cache.mode=%s\n", mode);
 	kvp_say_number(p, "cache.vdev", v->index);
 	kvp_say_number(p, "cache.dirty_max", kvp_log_window(v->g) << KVP_BLOCK_SHIFT);
+	kvp_say_number(p, "cache.dirty_max_wanted", drain.window << KVP_BLOCK_SHIFT);
 	kvp_say(p, "drain.state=%s\n", drains[drain.state]);
-	kvp_say_number(p, "drain.left", drain.state == KVP_DRAIN_RUNNING ?
-		       kvp_log_used(v->pool->log) << KVP_BLOCK_SHIFT : 0);
+	kvp_say_number(p, "drain.left", drain.left << KVP_BLOCK_SHIFT);
 	kvp_say_number(p, "drain.total", drain.total << KVP_BLOCK_SHIFT);
 	kvp_say_number(p, "drain.rate", drain.state == KVP_DRAIN_RUNNING ?
 		       kvp_drain_rate(v->pool) << KVP_BLOCK_SHIFT : 0);

@@ -13,6 +13,7 @@
 #include "log/log.h"
 #include "pool/ahead.h"
 #include "pool/cachemode.h"
+#include "pool/cachewindow.h"
 #include "pool/grow.h"
 #include "pool/online.h"
 #include "pool/pool.h"
@@ -398,8 +399,28 @@ static int set_cache_mode(struct message *m, u64 mode)
 	return ret;
 }
 
+/* set cache_dirty_max, and 'drain start cache_dirty_max': the window of the cache's log. */
+static int set_dirty_max(struct message *m, const char *value,
+			 int (*change)(struct kvp_pool *pool, u64 bytes, struct kvp_refusal *r),
+			 struct kvp_refusal *r)
+{
+	u64 bytes;
+	int ret;
+
+	if (kvp_bytes_parse(value, &bytes) || bytes < KVP_BLOCK_SIZE)
+		return refused(m, "cache_dirty_max is no number of bytes from 4096 on",
+			       "give 64M to 64G", -EINVAL);
+	ret = change(m->pool, bytes, r);
+	if (ret) {
+		kvp_registry_refused(r, false);
+		m->refused = true;
+	}
+	return ret;
+}
+
 static int set(struct message *m)
 {
+	struct kvp_refusal r = { .what = "message set" };
 	struct kvp_why why;
 	u64 value;
 	int id = kvp_tunable_find(m->argv[1]), ret;
@@ -408,6 +429,8 @@ static int set(struct message *m)
 		return refused(m, "wrong number of words", "see docs/dm-interface.md", -EINVAL);
 	if (!strcmp(m->argv[1], "comment"))
 		return set_comment(m);
+	if (!strcmp(m->argv[1], KVP_CACHE_DIRTY_MAX) && m->argc == 3)
+		return set_dirty_max(m, m->argv[2], kvp_cache_set_window, &r);
 	if (id < 0) {
 		snprintf(why.text, sizeof(why.text), "'%s' is not a tunable", m->argv[1]);
 		return refused(m, why.text, "see docs/admin-guide.md", -EINVAL);
@@ -435,7 +458,7 @@ static int msg_set(struct message *m)
 	return ret;
 }
 
-/* The message 'drain start [MODE [force]]'. */
+/* The messages 'drain start [MODE [force]]' and 'drain start cache_dirty_max BYTES'. */
 static int drain_start(struct message *m, struct kvp_refusal *r)
 {
 	struct kvp_why why;
@@ -443,6 +466,8 @@ static int drain_start(struct message *m, struct kvp_refusal *r)
 
 	if (m->argc == 2)
 		return kvp_drain_start(m->pool, r);
+	if (m->argc > 3 && !strcmp(m->argv[2], KVP_CACHE_DIRTY_MAX))
+		return set_dirty_max(m, m->argv[3], kvp_cache_start_window, r);
 	if (m->argc > 3 && strcmp(m->argv[3], "force"))
 		return refused(m, "unknown word", "use force, or nothing", -EINVAL);
 	if (kvp_tunable_parse(KVP_T_CACHE_MODE, m->argv[2], &mode, &why))

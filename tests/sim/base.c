@@ -159,7 +159,8 @@ const struct base *base_two(const struct host_start *shape)
 const struct base *base_cache(const struct host_start *shape)
 {
 	static struct base bases[3][2][MAX_DISKS][2][2][2];
-	u32 window = shape->cache_dirty > USUAL_WINDOW ? 2 : !!shape->cache_dirty;
+	u32 usual = shape->cache_parity ? 3 * USUAL_WINDOW : USUAL_WINDOW;
+	u32 window = shape->cache_dirty > usual ? 2 : !!shape->cache_dirty;
 
 	return make_base(&bases[window][shape->parity][shape->cache][shape->cache_parity]
 			       [shape->writethrough][shape->large], shape);

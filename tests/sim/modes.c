@@ -850,4 +850,5 @@ void run_modes(void)
 	for (shape = shapes; shape < end; shape++)
 		lose(shape);
 	run_replace();
+	run_window_changes();
 }

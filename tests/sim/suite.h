@@ -200,6 +200,7 @@ void run_shadow(void);
 void run_trip(void);
 void run_takings(void);
 void run_replace(void);
+void run_window_changes(void);
 void run_stories(void);
 void run_suspends(void);
 void run_years(void);

@@ -15,5 +15,10 @@ u64 memory_of_cache(const struct kvp_sb *sb)
 	int cache = kvp_cache_find(sb);
 	const struct kvp_geometry *g = &sb->vdevs[cache < 0 ? 0 : cache];
 
-	return cache < 0 ? 0 : kvp_log_blocks(g) * CACHE_RAM + kvp_dirty_ram(kvp_log_window(g));
+	return cache < 0 ? 0 : kvp_log_blocks(g) * CACHE_RAM + kvp_dirty_ram(g);
+}
+
+u64 memory_of_dirty(u64 bytes)
+{
+	return (bytes >> KVP_BLOCK_SHIFT) * KVP_DIRTY_BYTES;
 }

@@ -13,4 +13,7 @@
  */
 u64 memory_of_cache(const struct kvp_sb *sb);
 
+/** memory_of_dirty() - the part of that which @bytes of dirty data take */
+u64 memory_of_dirty(u64 bytes);
+
 #endif

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# test: a cache with a limit of 2 GiB of dirty data: more than 1 GiB is dirty, and survives a power cut
+# test: a cache with a limit of 2 GiB of dirty data: more than 1 GiB is dirty, and survives a power cut; then the limit changes
 # timeout: 600
 # long: several minutes where that is emulated
 # needs: fio
@@ -40,6 +40,24 @@ dmsetup create p --table "$table"
 expect_stat p log.size $((2 << 30))
 [ "$(stat_of p recovery.kept)" -gt 262144 ] || fail "only $(stat_of p recovery.kept) blocks were kept, not 1 GiB"
 echo "recovery: $(stat_of p recovery.kept) blocks, $(stat_of p recovery.last_ms) ms"
+data --rw=read
+
+echo "--- a larger limit, then a smaller one than is dirty; the power goes"
+dmsetup message p 0 set cache_dirty_max 2560M
+expect_stat p cache.dirty_max $((2560 << 20))
+dmsetup message p 0 set cache_dirty_max 1G
+expect_stat p cache.dirty_max $((1 << 30))
+[[ $(stat_of p features) != *log-window* ]] || fail "features: $(stat_of p features)"
+used=$(stat_of p log.used)
+[ "$used" -le $((1 << 30)) ] || fail "$used bytes of the log are in use"
+[ "$used" -gt 0 ] || fail "all was written home"
+data --rw=read
+simset all power_cut now
+dmsetup remove --retry p
+simset all power_cut none
+simset all power_restore 1
+dmsetup create p --table "$table"
+expect_stat p log.size $((1 << 30))
 data --rw=read
 
 echo "--- it is written home"
