@@ -66,9 +66,9 @@ const struct command cmd_cancel = {
 	.name = "cancel",
 	.purpose = "stop a drain of the cache, or undo the replacement of a leg in use",
 	.args = "[-n] POOL drain|replace",
-	.about = "drain: stops the drain of the cache that 'remove POOL cache' or 'set POOL "
-		"cache_mode=' has begun. The cache stays in use as before. Data that was written "
-		"home stays there.\n"
+	.about = "drain: stops the drain of the cache that 'remove POOL cache', 'set POOL "
+		"cache_mode=' or 'set POOL cache_dirty_max=' has begun. The cache stays in use as "
+		"before. Data that was written home stays there.\n"
 		"replace: undoes a 'replace' of a leg in use. The new leg leaves, and the old one "
 		"stays.",
 	.more = "A drain can no longer be cancelled when the log is empty and moves, which takes a "

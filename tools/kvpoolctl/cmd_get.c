@@ -4,17 +4,19 @@
 #include "setting.h"
 #include "stats.h"
 
-/* Values that can be given only when a pool, or its cache, is made. */
+/* Values of a vdev. Most can be given only when a pool is made. */
 static const struct {
 	const char *key, *stat, *when, *meaning;
 	/* taken from the first vdev that has it; not every pool has one */
 	bool of_any;
+	bool can_be_set;
 } fixed[] = {
-	{ "log_size", "log.size", "at create", "of the log on each leg", false },
-	{ "size", "vdev.0.leg_size", "at create", "how much of each leg is used", false },
-	{ "chunk", "chunk", "at create", "neighbouring blocks on one leg of a parity1", true },
-	{ "cache_dirty_max", "cache.dirty_max", "with the cache",
-	  "limit of dirty data in the cache; fixed for the life of the cache", false },
+	{ "log_size", "log.size", "at create", "of the log on each leg", false, false },
+	{ "size", "vdev.0.leg_size", "at create", "how much of each leg is used", false, false },
+	{ "chunk", "chunk", "at create", "neighbouring blocks on one leg of a parity1", true,
+	  false },
+	{ KEY_DIRTY_MAX, "cache.dirty_max", "64M..64G",
+	  "limit of dirty data in the cache, no more than the cache has", false, true },
 };
 
 #define FIXED	((int)(sizeof(fixed) / sizeof(*fixed)))
@@ -117,7 +119,7 @@ static void add_fixed(json_object *all, const struct stats *s, unsigned int i)
 		json_number(o, "value", fixed_bytes(s, i));
 	else
 		json_text(o, "value", NULL);
-	json_flag(o, "fixed", true);
+	json_flag(o, "fixed", !fixed[i].can_be_set);
 	json_text(o, "meaning", fixed[i].meaning);
 }
 
@@ -289,9 +291,9 @@ const struct command cmd_get = {
 	.purpose = "show tunables, with range, default and meaning",
 	.args = "[POOL] [KEY]",
 	.about = "Shows the tunables of a running pool, or the value of one; also log_size, size "
-		"and chunk, which are fixed when a vdev is made, and cache_dirty_max, which is "
-		"fixed when the cache is made. Without POOL: all tunables, with default, range and "
-		"meaning, or the default of KEY. A name that a pool has, too, means the pool.",
+		"and chunk, which are fixed when a vdev is made, and cache_dirty_max of the cache. "
+		"Without POOL: all tunables, with default, range and meaning, or the default of "
+		"KEY. A name that a pool has, too, means the pool.",
 	.more = "While the log is on the cache, log_size shows the limit of the log there, which "
 		"is cache_dirty_max. The configured size applies again once the log is back on the "
 		"legs.",

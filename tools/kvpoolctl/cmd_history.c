@@ -9,7 +9,8 @@
 /* Events of orders, and of what they have changed. */
 static const char *const orders[] = {
 	"created", "imported", "exported", "destroyed", "unmarked", "renamed", "set", "cache_mode",
-	"grown", "legs_grown", "cache_removed", "cache_exchanged", "leg_offline", "leg_replaced",
+	"cache_dirty_max", "grown", "legs_grown", "cache_removed", "cache_exchanged",
+	"leg_offline", "leg_replaced",
 	"leg_attached", "leg_detached", "shadow_added", "shadow_removed", "resilver_started",
 	"log_discarded", "table_given_up", "scrub_started", "scrub_stopped", "scrub_paused",
 	"scrub_resumed", "trim_started", "trim_stopped", "cleared", "fault_injected",

@@ -49,9 +49,11 @@ static const struct metric {
 	{ "ssd_cache_bytes", "ssd.size", GAUGE, 1, "Size of the SSD cache; 0: it is not in use." },
 	{ "ssd_cache_dirty_max_bytes", "cache.dirty_max", GAUGE, 1,
 	  "Limit of dirty data in the SSD cache." },
+	{ "ssd_cache_dirty_max_wanted_bytes", "cache.dirty_max_wanted", GAUGE, 1,
+	  "Smaller limit that will count once dirty data has gone home; 0: none." },
 	{ "drain_left_bytes", "drain.left", GAUGE, 1,
-	  "Data left to write home before the log can move onto the SSD cache, or off it; "
-	  "0: no move." },
+	  "Data left to write home before the log can move onto the SSD cache, or off it, or "
+	  "fits a smaller limit of dirty data; 0: none of that." },
 	{ "drain_total_bytes", "drain.total", GAUGE, 1, "Data to write home when that began." },
 	{ "drain_rate_bytes_per_second", "drain.rate", GAUGE, 1,
 	  "Rate at which it is written home." },

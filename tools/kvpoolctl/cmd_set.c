@@ -2,6 +2,7 @@
 /* kvpoolctl set: change a tunable of a running pool. */
 #define _GNU_SOURCE
 #include "drain.h"
+#include "memory.h"
 #include "order_plan.h"
 #include "pool_lock.h"
 #include "setting.h"
@@ -43,13 +44,9 @@ static int cache_spare(const struct stats *s)
 	return used - (kind && !strcmp(kind, "cache-parity1") ? (int)legs - 1 : 1);
 }
 
-/* What the module would refuse of a new mode. */
-static int check_mode(const struct stats *s, const char *pool, const char *mode, bool force,
-		      struct err *err)
+/* A change of the cache needs one, and one change at a time is made. */
+static int check_cache(const struct stats *s, const char *pool, struct err *err)
 {
-	bool on_cache = !strcmp(stats_text(s, "log.on") ?: "-", "cache");
-	int spare;
-
 	if (!stats_text(s, "cache.vdev"))
 		return err_set(err, ERR_REFUSED, pool, "kvpoolctl add POOL cache DEVICE...",
 			       "the pool has no cache");
@@ -57,6 +54,16 @@ static int check_mode(const struct stats *s, const char *pool, const char *mode,
 		return err_set(err, ERR_REFUSED, pool,
 			       "kvpoolctl cancel POOL drain; or wait for that",
 			       "the cache is being drained");
+	return 0;
+}
+
+/* What the module would refuse of a new mode. */
+static int check_mode(const struct stats *s, const char *pool, const char *mode, bool force,
+		      struct err *err)
+{
+	bool on_cache = !strcmp(stats_text(s, "log.on") ?: "-", "cache");
+	int spare;
+
 	if (strcmp(mode, "writeback") || on_cache)
 		return 0;
 	spare = cache_spare(s);
@@ -103,6 +110,46 @@ static void show(const struct ctl *ctl, const char *key, const char *value, char
 		snprintf(buf, VALUE_LEN, "%s", value ?: "-");
 }
 
+/* --- the plan of cache_dirty_max --- */
+
+/* The limit as the module will set it: in whole segments, and no more than the cache has. */
+static u64 dirty_max_of(const struct stats *s, const struct setting *set)
+{
+	u64 bytes = strtoull(set->value, NULL, 10), size = stats_number(s, "ssd.size");
+
+	if (size && bytes > size)
+		bytes = size;
+	return bytes - bytes % ((u64)KVP_SEGMENT_BLOCKS << KVP_BLOCK_SHIFT);
+}
+
+static int print_dirty_max(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
+			   const struct setting *set)
+{
+	u64 before = stats_number(s, "cache.dirty_max"), after = dirty_max_of(s, set), over = 0;
+	char text[24], was[24], from[SIZE_BUF], to[SIZE_BUF], buf[SIZE_BUF], ram[SIZE_BUF];
+	const char *on = stats_text(s, "log.on");
+	json_object *root, *plan = order_plan(e, "set", &root);
+	char more[80] = "";
+
+	if (on && !strcmp(on, "cache") && after < before && stats_number(s, "log.used") > after)
+		over = stats_number(s, "log.used") - after;
+	snprintf(text, sizeof(text), "%" PRIu64, after);
+	snprintf(was, sizeof(was), "%" PRIu64, before);
+	json_text(plan, "key", set->key);
+	json_text(plan, "before", was);
+	json_text(plan, "value", text);
+	json_text(plan, "log_on", on);
+	json_number(plan, "dirty_ram_bytes", memory_of_dirty(after));
+	json_number(plan, "over_bytes", over);
+	if (over)
+		snprintf(more, sizeof(more), "first     some %s go home\n",
+			 ctl_size(ctl, over, buf));
+	return order_plan_print(ctl, root, "would set %s of pool %s to %s, now %s\n"
+				"memory    %s at most, if all of that is dirty\n%s", set->key,
+				e->name, size_exact(after, to), size_exact(before, from),
+				ctl_size(ctl, memory_of_dirty(after), ram), more);
+}
+
 static int print_plan(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 		      const struct setting *set)
 {
@@ -128,15 +175,18 @@ static int print_plan(struct ctl *ctl, const struct dm_entry *e, const struct st
 
 static int dry_run(struct ctl *ctl, const struct dm_entry *e, const struct setting *set, bool force)
 {
+	bool mode = !strcmp(set->key, "cache_mode"), dirty = !strcmp(set->key, KEY_DIRTY_MAX);
 	struct stats s;
 	struct err err;
 	int ret;
 
 	if (order_writable(e, &err) || stats_load(e->name, &s, &err))
 		return ctl_fail(ctl, &err);
-	ret = !strcmp(set->key, "cache_mode") &&
-	      check_mode(&s, e->name, set->value, force, &err) ? ctl_fail(ctl, &err) :
-	      print_plan(ctl, e, &s, set);
+	if (((mode || dirty) && check_cache(&s, e->name, &err)) ||
+	    (mode && check_mode(&s, e->name, set->value, force, &err)))
+		ret = ctl_fail(ctl, &err);
+	else
+		ret = dirty ? print_dirty_max(ctl, e, &s, set) : print_plan(ctl, e, &s, set);
 	stats_free(&s);
 	return ret;
 }
@@ -168,6 +218,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (!strcmp(s.key, "cache_mode"))
 		ret = pool_lock(ctl, e.uuid, &err) ?:
 		      drain_set_mode(ctl, e.name, s.value, force, &err);
+	else if (!strcmp(s.key, KEY_DIRTY_MAX))
+		ret = pool_lock(ctl, e.uuid, &err) ?:
+		      drain_set_dirty_max(ctl, e.name, s.value, &err);
 	else
 		ret = setting_apply(e.name, &s, &err);
 	if (ret)
@@ -189,8 +242,14 @@ const struct command cmd_set = {
 		"returns. 'kvpoolctl get' lists all tunables with range, default and meaning. "
 		"cache_mode moves the log onto the cache or off it. That may take minutes, and the "
 		"pool stays in use. If the command is interrupted before the log moves, nothing "
-		"has changed.",
-	.example = "kvpoolctl set tank scrub_rate=100M",
+		"has changed. cache_dirty_max is how much of the cache may be dirty, from 64M to "
+		"64G. A larger limit counts at once; for a smaller one, dirty data first goes home "
+		"until it fits.",
+	.more = "Each GiB of cache_dirty_max takes 32 MiB of memory while it is dirty, and makes "
+		"the start after a power cut longer. A smaller limit is a drain: 'status' and "
+		"'metrics' show how much is left. Meanwhile writes slow down to the rate at which "
+		"data goes home. 'kvpoolctl cancel POOL drain' keeps the limit as it was.",
+	.example = "kvpoolctl set tank scrub_rate=100M\nkvpoolctl set tank cache_dirty_max=8G",
 	.options = options,
 	.dry_run = true,
 	.run = run,

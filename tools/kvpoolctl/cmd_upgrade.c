@@ -18,7 +18,7 @@ static const struct feature {
 	{ KVP_INCOMPAT_CACHE, "create or add with a cache", "remove POOL cache" },
 	{ KVP_INCOMPAT_CACHE_PARITY1, "create or add with a cache of kind parity1",
 	  "remove POOL cache" },
-	{ KVP_INCOMPAT_LOG_WINDOW, "create or add of a cache with cache_dirty_max",
+	{ KVP_INCOMPAT_LOG_WINDOW, "create or add of a cache with cache_dirty_max, or set of that",
 	  "remove POOL cache" },
 	{ KVP_INCOMPAT_LOG_TURNS, "a log on the legs of several vdevs",
 	  "the log moves to a cache, or to one vdev" },

@@ -101,24 +101,40 @@ int drain_wait(struct ctl *ctl, const char *pool, struct err *err)
 	return wait_for_end(ctl, pool, NULL, NULL, err);
 }
 
-int drain_set_mode(struct ctl *ctl, const char *pool, const char *mode, bool force, struct err *err)
+/* Begins a drain by @message, and waits for its end. A signal cancels it. */
+static int drain_by(struct ctl *ctl, const char *pool, const char *message, const char *unchanged,
+		    struct err *err)
 {
 	bool interrupted = false;
-	char message[64];
 	sigset_t set;
 	int ret;
 
-	snprintf(message, sizeof(message), "drain start %.32s%s", mode, force ? " force" : "");
 	drain_shield();
 	interrupts(&set);
 	if (dm_message(pool, message, NULL, err))
 		return -1;
 	ret = wait_for_end(ctl, pool, &set, &interrupted, err);
-	/* if the cancel came too late, the new mode is set, and that is no failure */
+	/* if the cancel came too late, the new value is set, and that is no failure */
 	if (ret && interrupted)
 		return err_set(err, ERR_FAILED, pool, "ask for it again",
-			       "the command was interrupted; the mode is unchanged");
+			       "the command was interrupted; %s is unchanged", unchanged);
 	return ret;
+}
+
+int drain_set_mode(struct ctl *ctl, const char *pool, const char *mode, bool force, struct err *err)
+{
+	char message[64];
+
+	snprintf(message, sizeof(message), "drain start %.32s%s", mode, force ? " force" : "");
+	return drain_by(ctl, pool, message, "the mode", err);
+}
+
+int drain_set_dirty_max(struct ctl *ctl, const char *pool, const char *bytes, struct err *err)
+{
+	char message[64];
+
+	snprintf(message, sizeof(message), "drain start cache_dirty_max %.24s", bytes);
+	return drain_by(ctl, pool, message, "cache_dirty_max", err);
 }
 
 int drain_undo(const char *pool, struct err *err)

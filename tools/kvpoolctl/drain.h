@@ -25,6 +25,15 @@ int drain_set_mode(struct ctl *ctl, const char *pool, const char *mode, bool for
 		   struct err *err);
 
 /**
+ * drain_set_dirty_max() - set cache_dirty_max to @bytes
+ *
+ * If it becomes smaller, it waits, with progress, until the dirty data fits.
+ *
+ * Return: as drain_set_mode().
+ */
+int drain_set_dirty_max(struct ctl *ctl, const char *pool, const char *bytes, struct err *err);
+
+/**
  * drain_for_a_while() - take the log off the cache for a change of SSDs, and wait
  *
  * From here until the process ends, SIGINT, SIGTERM and SIGHUP do not kill it. A signal that comes

@@ -172,6 +172,8 @@ static void add_cache(json_object *pool, const struct stats *s)
 	json_text(o, "state", stats_text(s, "vdev.%u.state", v));
 	json_number(o, "size", stats_number(s, "ssd.size"));
 	json_number(o, "dirty", log ? stats_number(s, "log.used") : 0);
+	json_number(o, "dirty_max", stats_number(s, "cache.dirty_max"));
+	json_number(o, "dirty_max_wanted", stats_number(s, "cache.dirty_max_wanted"));
 	json_number(o, "parked", stats_number(s, "ssd.parked"));
 	json_number(o, "clean", stats_number(s, "ssd.clean"));
 	json_number(o, "hits", stats_number(s, "ssd.hits"));

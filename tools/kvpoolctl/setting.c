@@ -43,6 +43,19 @@ static int parse_comment(const char *text, struct setting *s, struct err *err)
 	return 0;
 }
 
+static int parse_dirty_max(const char *value, struct setting *s, struct err *err)
+{
+	u64 bytes = 0;
+
+	if (kvp_bytes_parse(value, &bytes) ||
+	    bytes >> KVP_BLOCK_SHIFT < KVP_LOG_WINDOW_LEAST ||
+	    bytes >> KVP_BLOCK_SHIFT > KVP_LOG_WINDOW_MOST)
+		return err_set(err, ERR_USAGE, KEY_DIRTY_MAX, "give 64M to 64G",
+			       "not a size from 64 MiB to 64 GiB");
+	snprintf(s->value, sizeof(s->value), "%" PRIu64, bytes);
+	return 0;
+}
+
 int setting_parse(const char *text, struct setting *s, struct err *err)
 {
 	const char *value = strchr(text, '=');
@@ -58,12 +71,8 @@ int setting_parse(const char *text, struct setting *s, struct err *err)
 	value++;
 	if (!strcmp(s->key, KEY_COMMENT))
 		return parse_comment(value, s, err);
-	if (!strcmp(s->key, "cache_dirty_max"))
-		return err_set(err, ERR_USAGE, text,
-			       "take the cache out, if there is one (kvpoolctl remove "
-			       "POOL cache); then kvpoolctl add -o cache_dirty_max=SIZE POOL "
-			       "cache DEV...",
-			       "it is set when a cache is made, and fixed for the cache's life");
+	if (!strcmp(s->key, KEY_DIRTY_MAX))
+		return parse_dirty_max(value, s, err);
 	if (!strcmp(s->key, "log_size") || !strcmp(s->key, "size") || !strcmp(s->key, "chunk"))
 		return err_set(err, ERR_USAGE, text, "make a pool with it: kvpoolctl create -o",
 			       "it can be given only when a pool is made");

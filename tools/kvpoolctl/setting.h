@@ -7,6 +7,7 @@
 #include "format/tunables.h"
 
 #define KEY_COMMENT	"comment"
+#define KEY_DIRTY_MAX	"cache_dirty_max"
 #define VALUE_LEN	(2 * KVP_COMMENT_LEN + 3)
 
 struct setting {
@@ -19,7 +20,7 @@ int setting_parse(const char *text, struct setting *s, struct err *err);
 
 /**
  * setting_apply() - send it to the module; durable at the return. For cache_mode use
- * drain_set_mode()
+ * drain_set_mode(), for cache_dirty_max drain_set_dirty_max()
  */
 int setting_apply(const char *pool, const struct setting *s, struct err *err);
 

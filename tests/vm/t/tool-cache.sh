@@ -36,7 +36,15 @@ has out 'and cache of 2'; has out '^log +.* of the cache'; has out '^survives +l
 run 0 create -f -n -j "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; dirty=$(json plan.cache_dirty_max)
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/c /dev/d; hasnt err note
 run 0 get -p tank cache_dirty_max; expect_eq "$(cat /tmp/out)" "$dirty"
-run 0 get tank; has out '^cache_dirty_max +[0-9]+M +- +with the cache +limit of dirty data'
+run 0 get tank; has out '^cache_dirty_max +[0-9]+M +- +64M..64G +limit of dirty data'
+# the whole cache may be dirty, so there is no larger limit
+run 0 set -n -j tank cache_dirty_max=64M
+expect_eq "$(json plan.before) $(json plan.value) $(json plan.over_bytes)" "$dirty $dirty 0"
+run 0 set -n tank cache_dirty_max=64M; has out '^memory +.* if all of that is dirty'
+run 0 set tank cache_dirty_max=64M
+run 0 get -p tank cache_dirty_max; expect_eq "$(cat /tmp/out)" "$dirty"
+refused 2 usage 'from 64 MiB to 64 GiB' set tank cache_dirty_max=1M
+run 0 events tank; has out " cache_dirty_max bytes=$dirty uid=0\$"
 [[ $(dmsetup table tank) = *" mirror 2 "*" cache 2 "* ]] || fail "table line: $(dmsetup table tank)"
 [[ $(dmsetup status tank) = *" online cache" ]] || fail "status line: $(dmsetup status tank)"
 run 0 status tank; has out 'on the cache'; has out 'cache: write-back'; has out '^ +cache +online'; has out '/dev/d +online'
@@ -78,7 +86,7 @@ run 0 metrics
 has out 'kvpool_ssd_cache_write_amplification\{pool="tank"\} [1-9][0-9]*\.[0-9]{4}$'
 has out '^kvpool_ssd_cache_mode\{pool="tank",mode="writeback"\} 1$'; has out '^kvpool_ssd_cache_mode\{.*,mode="writearound"\} 0$'
 has out '^kvpool_log_on_cache\{pool="tank"\} 1$'
-has out '^kvpool_ssd_cache_state\{pool="tank",state="online"\} 1$'; has out '^kvpool_drain_state\{pool="tank",state="none"\} 1$'
+has out '^kvpool_ssd_cache_state\{pool="tank",state="online"\} 1$'; has out '^kvpool_drain_state\{pool="tank",state="done"\} 1$' # of the set above
 has out "^kvpool_ssd_cache_dirty_max_bytes\{pool=\"tank\"\} $dirty\$"
 
 echo "--- the power goes with much in the log"

@@ -118,7 +118,7 @@ settle tank
 # a mounted filesystem may write at any time
 refused 2 usage 'only when a pool is made' set tank size=16M
 refused 2 usage 'only when a pool is made' set tank chunk=16K
-refused 2 usage "fixed for the cache's life -- .*kvpoolctl remove POOL cache.*; then kvpoolctl add" set tank cache_dirty_max=2G
+refused 3 refused 'the pool has no cache' set -n tank cache_dirty_max=2G
 run 0 export -n tank; has out 'would export pool tank'; has out /dev/b
 run 0 export -n -j tank; cp /tmp/out /tmp/plan
 run 0 export -j tank; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"

@@ -75,7 +75,7 @@ static const char *const stats[] = {
 	"vdev.2.kind=cache\nvdev.2.state=online\nvdev.2.first_leg=5\nvdev.2.legs=2\nvdev.2.size=1\n",
 	"log.vdev=2\nlog.vdevs=4\nlog.on=cache\nlog.size=8388608\nlog.used=4096\nlog.commits=4\nlog.flushes=4\nlog.lsn=9\n"
 	"log.failed=0\n",
-	"cache.mode=writeback\ncache.vdev=2\ncache.dirty_max=67108864\ndrain.state=none\ndrain.left=0\ndrain.total=0\n"
+	"cache.mode=writeback\ncache.vdev=2\ncache.dirty_max=67108864\ncache.dirty_max_wanted=0\ndrain.state=none\ndrain.left=0\ndrain.total=0\n"
 	"drain.rate=0\n",
 	"ram.write_buffer=67108864\nram.dirty_blocks=4\nram.table_budget=67108864\nram.table_used=4096\nram.hits=10\n"
 	"ram.misses=1\nram.bypassed_long=0\n",
@@ -478,6 +478,8 @@ static const struct trial {
 	{ &cmd_rename, { "rename", "p", "q" }, true }, { &cmd_destroy, { "destroy", "p" }, true },
 	{ &cmd_set, { "set", "p", "strict=1" }, false },
 		{ &cmd_set, { "set", "p", "cache_mode=writethrough" }, false },
+	{ &cmd_set, { "set", "p", "cache_dirty_max=64M" }, true },
+		{ &cmd_set, { "set", "p", "cache_dirty_max=64M" }, false },
 	{ &cmd_scrub, { "scrub", "p" }, true }, { &cmd_trim, { "trim", "--wait", "p" }, true },
 	{ &cmd_clear, { "clear", "p", "/dev/none2" }, true },
 	{ &cmd_giveup, { "giveup", "p", "17" }, true },

@@ -178,6 +178,10 @@ static void test_setting(void)
 	expect(setting_parse("=1", &s, &err) && err.code == ERR_USAGE);
 	expect(setting_parse("no_such=1", &s, &err) && err.code == ERR_USAGE);
 	expect(setting_parse("comment=a\nb", &s, &err) && err.code == ERR_USAGE);
+	expect(!setting_parse("cache_dirty_max=8G", &s, &err) && !strcmp(s.value, "8589934592"));
+	expect(setting_parse("cache_dirty_max=63M", &s, &err) && err.code == ERR_USAGE);
+	expect(setting_parse("cache_dirty_max=65G", &s, &err) && err.code == ERR_USAGE);
+	expect(setting_parse("cache_dirty_max=much", &s, &err) && err.code == ERR_USAGE);
 }
 
 /* Texts from outside may have any bytes. */

@@ -454,10 +454,6 @@ static void try_order(const char *faults, const char *const *order)
 		s.argv[s.argc] = s.words[s.argc];
 	}
 	the_leg = s.words[2];
-	/* this is refused before the pool is looked at */
-	if ((strstr(faults, "mode=ro") || strstr(faults, "shadow.")) &&
-	    !strncmp(s.words[2], "cache_dirty_max", 15))
-		return;
 	status = run_command(cmd, true, s.argc, s.argv);
 	at = strstr(output, " -- ");
 	if (!at || status == EXIT_DONE || ends_at_a_device())
