@@ -193,7 +193,16 @@ wake() {
 	oracle check "$state" $dev || fail "seed $seed: wrong after recovery"
 }
 
-# Legs that do not return by themselves are told to. What is refused is tried again.
+# is_taken LEG: another leg has its place, or is to have it.
+is_taken() {
+	local all uuid
+	all=$(dmsetup message tank 0 stats)
+	uuid=$(sed -n "s/^leg\.$1\.uuid=//p" <<< "$all")
+	grep -q "^leg\.[0-9]*\.replaces=$uuid\$" <<< "$all"
+}
+
+# Legs that do not return by themselves are told to. What is refused is tried again. A leg that was
+# replaced in use, and whose successor is in sync already, does not return: it leaves.
 _all_there() {
 	local i d all=true
 	for ((i = 0; i < ${#disks[@]} + ${#ssds[@]}; i++)); do
@@ -204,6 +213,7 @@ _all_there() {
 		for d in "$x" "$y" "$spare" "${ssds[@]}"; do
 			kvpoolctl online tank "/dev/$d" > /tmp/online 2>&1 || true
 		done
+		! is_taken $i || kvpoolctl wait -t replace tank > /tmp/online 2>&1 || true
 	done
 	$all
 }
