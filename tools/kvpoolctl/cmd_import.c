@@ -119,7 +119,10 @@ static void list_unusable(struct ctl *ctl, struct scan *s, json_object *root)
 
 	for (i = 0; i < s->leg_count; i++) {
 		const char *why = label_fault(&s->legs[i]->label);
+		char part[FOUND_WHY];
 
+		if (!why && *s->legs[i]->part && found_fault(s->legs[i], part, NULL))
+			why = part;
 		if (!why || is_listed_spare(s, &s->legs[i]->label))
 			continue;
 		o = json_item(list);

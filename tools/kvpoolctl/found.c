@@ -17,6 +17,10 @@ bool found_fault(const struct found_leg *leg, char why[FOUND_WHY], const char **
 		*mend = FOUND_FULL_SIZE;
 		snprintf(why, FOUND_WHY, "it is %llu bytes smaller than when it became a leg",
 			 (unsigned long long)l->short_by);
+	} else if (*leg->part && !label_fault(l)) {
+		*mend = FOUND_PART;
+		snprintf(why, FOUND_WHY, "it is a part of another device, which has the leg: %s",
+			 leg->part);
 	} else if (label_fault(l)) {
 		snprintf(why, FOUND_WHY, "%.200s", label_fault(l));
 	} else if (device_readonly(&leg->dev)) {

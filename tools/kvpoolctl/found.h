@@ -16,6 +16,11 @@
 	"connect that so that its full size is seen: another dock or controller, no host " \
 	"protected area, a partition as large as it was"
 
+/* What to do about a part of a device that has the leg. */
+#define FOUND_PART \
+	"assemble that device, for example with mdadm --assemble --scan; if there is none, " \
+	"wipefs --types TYPE DEV removes what makes it a part"
+
 /**
  * found_fault() - why the pool of a leg cannot use its device
  * @why: receives it

@@ -216,8 +216,21 @@ static const struct found_leg *find_unusable(const struct found_pool *p, bool da
 	return NULL;
 }
 
-/* A missing leg is there, but its device is too small: the refusal says so. */
-static void name_small(const struct found_pool *p, struct refusals *r)
+/* A missing leg is on a device that is not there, but a part of that is: the refusal says so. */
+static void name_part(const struct found_leg *leg, struct err *e)
+{
+	size_t n = strlen(e->why);
+
+	snprintf(e->why + n, sizeof(e->why) - n,
+		 "; %.150s is a part of another device, which has the leg: %.40s", leg->dev.path,
+		 leg->part);
+	snprintf(e->mend, sizeof(e->mend), "%s%s", FOUND_PART,
+		 strstr(e->mend, "--degraded") ? "; or give --degraded, if data that only the leg "
+		 "has can be given up" : "");
+}
+
+/* A missing leg is there, but its device cannot be used: the refusal says so. */
+static void name_unusable(const struct found_pool *p, struct refusals *r)
 {
 	const struct found_leg *leg;
 	struct err *e;
@@ -227,6 +240,8 @@ static void name_small(const struct found_pool *p, struct refusals *r)
 		if (e->code != ERR_MISSING_LEGS && e->code != ERR_NO_CACHE)
 			continue;
 		leg = find_unusable(p, e->code == ERR_MISSING_LEGS);
+		if (leg && *leg->part)
+			name_part(leg, e);
 		if (!leg || !label_is_small(&leg->label))
 			continue;
 		n = strlen(e->why);
@@ -370,7 +385,7 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 		       "import it without --readonly, then kvpoolctl export --drain POOL",
 		       "its log holds writes that are not yet home");
 	check_legs(p, o, r);
-	name_small(p, r);
+	name_unusable(p, r);
 	name_unread(p, r);
 	check_name(p, o->new_name ?: p->sb->name, r);
 }

@@ -32,7 +32,7 @@ int opened_scan(char **paths, int count, struct scan *s, struct err *err)
 {
 	device_ask((const char *const *)paths, (unsigned int)count);
 	return check_devices(paths, count, err) ||
-	       scan_run((const char *const *)paths, (unsigned int)count, s, err) ? -1 : 0;
+	       scan_offline((const char *const *)paths, (unsigned int)count, s, err) ? -1 : 0;
 }
 
 /* The devices must be different legs of one pool. */

@@ -614,6 +614,21 @@ bool device_holder(dev_t rdev, char *name, size_t size, char *dm_uuid, size_t uu
 	return *name;
 }
 
+bool device_of_multipath(dev_t rdev)
+{
+	char path[PATH_MAX], text[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/run/udev/data/b%u:%u", major(rdev), minor(rdev));
+	f = fopen(path, "re");
+	while (f && !found && fgets(text, sizeof(text), f))
+		found = !strcmp(text, "E:DM_MULTIPATH_DEVICE_PATH=1\n");
+	if (f)
+		fclose(f);
+	return found;
+}
+
 bool device_suspended(dev_t rdev)
 {
 	char path[PATH_MAX], text[8];

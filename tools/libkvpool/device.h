@@ -156,6 +156,13 @@ int device_rotates(dev_t rdev);
 bool device_suspended(dev_t rdev);
 
 /**
+ * device_of_multipath() - does udev know @rdev as a path of a multipath device?
+ *
+ * That device may not be there yet. It has no holder then, and looks like a disk of its own.
+ */
+bool device_of_multipath(dev_t rdev);
+
+/**
  * device_unused() - refuse a device that is in use
  *
  * In use means: a leg of a pool that runs; mounted or swap, by itself, by its partitions or by

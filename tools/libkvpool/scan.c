@@ -36,7 +36,7 @@ static bool hidden(const struct device *d, bool free_only)
 	if (!d->rdev)
 		return false;
 	/* A read of a suspended device waits until the device is resumed. */
-	if (dm_is_pool(d->rdev) || device_suspended(d->rdev))
+	if (dm_is_pool(d->rdev) || device_suspended(d->rdev) || device_of_multipath(d->rdev))
 		return true;
 	return device_holder(d->rdev, name, sizeof(name), uuid, sizeof(uuid)) &&
 	       (free_only || strncmp(uuid, DM_POOL_PREFIX, strlen(DM_POOL_PREFIX)));
@@ -93,6 +93,16 @@ static bool tell_sb(const struct kvp_sb *sb, FILE *out)
 	return !sb || fwrite(sb, sizeof(*sb), 1, out) == 1;
 }
 
+/* Only a device that is larger than the leg on it can be a part of another device. */
+static void look_behind(struct found_leg *leg)
+{
+	const struct kvp_sb *sb = leg->label.sb;
+	u64 blocks = sb ? sb->legs[sb->leg_index].size_blocks : leg->dev.blocks;
+
+	if (blocks < leg->dev.blocks)
+		signature_of_raid(leg->dev.path, blocks << KVP_BLOCK_SHIFT, leg->part);
+}
+
 static int look(void *arg, FILE *out)
 {
 	struct answer *a = calloc(1, sizeof(*a));
@@ -106,6 +116,8 @@ static int look(void *arg, FILE *out)
 	if (a->opened)
 		a->ret = label_read(&a->leg.dev, &a->leg.label, &a->why);
 	device_close(&a->leg.dev);
+	if (a->opened && !a->ret)
+		look_behind(&a->leg);
 	whole = fwrite(a, sizeof(*a), 1, out) == 1 && tell_sb(a->leg.label.sb, out) &&
 		tell_sb(a->leg.label.short_sb, out);
 	label_free(&a->leg.label);
@@ -155,6 +167,7 @@ static struct found_leg *silent(const struct device *d)
 	if (!leg)
 		return NULL;
 	leg->dev = *d;
+	*leg->part = 0;
 	label_silent(&leg->label);
 	return leg;
 }
@@ -376,10 +389,9 @@ static u32 place_of(const struct found_pool *p, const struct kvp_sb *sb)
 	return i;
 }
 
-/* The device is too small, so the leg is missing. */
-static void place_small(struct found_pool *p, struct found_leg *leg)
+/* The leg of @sb is missing, as its device cannot be used. */
+static void place_unusable(struct found_pool *p, struct found_leg *leg, const struct kvp_sb *sb)
 {
-	const struct kvp_sb *sb = leg->label.short_sb;
 	u32 i = place_of(p, sb);
 
 	if (i < p->sb->leg_count)
@@ -419,7 +431,15 @@ static void place_spare(struct scan *s, struct found_leg *leg)
 
 static bool usable(const struct found_leg *leg)
 {
-	return !label_fault(&leg->label);
+	return !label_fault(&leg->label) && !*leg->part;
+}
+
+/* The superblock of a leg whose device cannot be used; NULL: it can be used, or is no leg. */
+static const struct kvp_sb *unusable_sb(const struct found_leg *leg)
+{
+	if (label_is_small(&leg->label))
+		return leg->label.short_sb;
+	return *leg->part && !label_fault(&leg->label) ? leg->label.sb : NULL;
 }
 
 /* Choose the superblock of @p that counts, as a start does. */
@@ -467,15 +487,15 @@ static int group(struct scan *s, struct err *err)
 		return -1;
 	for (i = 0; i < s->leg_count; i++) {
 		struct label *l = &s->legs[i]->label;
-		struct found_pool *p = label_is_small(l) ? scan_pool(s, l->short_sb->pool_uuid) :
-							   NULL;
+		const struct kvp_sb *unusable = unusable_sb(s->legs[i]);
+		struct found_pool *p = unusable ? scan_pool(s, unusable->pool_uuid) : NULL;
 
 		if (usable(s->legs[i]))
 			place_leg(scan_pool(s, l->sb->pool_uuid), s->legs[i]);
 		else if (label_is_spare(l) || label_is_resized_spare(l))
 			place_spare(s, s->legs[i]);
 		else if (p)
-			place_small(p, s->legs[i]);
+			place_unusable(p, s->legs[i], unusable);
 	}
 	for (i = 0; i < s->pool_count; i++)
 		if (scan_missing(&s->pools[i]))
@@ -501,11 +521,15 @@ static int find_places(const char *const *where, unsigned int count, struct plac
 	return ret;
 }
 
-static int scan(const char *const *where, unsigned int count, bool glance, struct scan *s,
+enum scan_kind { SCAN, SCAN_GLANCE, SCAN_OFFLINE };
+
+static int scan(const char *const *where, unsigned int count, enum scan_kind kind, struct scan *s,
 		struct err *err)
 {
+	bool glance = kind == SCAN_GLANCE;
 	struct places p = { .free_only = glance };
 	struct memory m;
+	unsigned int i;
 	int ret;
 
 	memset(s, 0, sizeof(*s));
@@ -516,6 +540,8 @@ static int scan(const char *const *where, unsigned int count, bool glance, struc
 		ret = look_at(s, &p, glance ? &m : NULL, err);
 	if (glance)
 		memory_close(&m);
+	for (i = 0; kind == SCAN_OFFLINE && i < s->leg_count; i++)
+		*s->legs[i]->part = 0;
 	if (!ret)
 		ret = group(s, err);
 	free(p.list);
@@ -526,12 +552,17 @@ static int scan(const char *const *where, unsigned int count, bool glance, struc
 
 int scan_run(const char *const *where, unsigned int count, struct scan *s, struct err *err)
 {
-	return scan(where, count, false, s, err);
+	return scan(where, count, SCAN, s, err);
+}
+
+int scan_offline(const char *const *where, unsigned int count, struct scan *s, struct err *err)
+{
+	return scan(where, count, SCAN_OFFLINE, s, err);
 }
 
 int scan_glance(const char *const *where, unsigned int count, struct scan *s, struct err *err)
 {
-	return scan(where, count, true, s, err);
+	return scan(where, count, SCAN_GLANCE, s, err);
 }
 
 void scan_free(struct scan *s)

@@ -5,12 +5,18 @@
 
 #include "format/outs.h"
 #include "label.h"
+#include "signature.h"
 
 #define MAX_SPARES	16	/* of a pool */
 
 struct found_leg {
 	struct device dev;	/* closed */
 	struct label label;
+	/*
+	 * What makes it a part of another device, which has the leg; empty: nothing. That device is
+	 * not there yet: see scan_run().
+	 */
+	char part[SIGNATURE_TYPE];
 };
 
 /* A pool as its legs describe it. The pointers lead into the scan. */
@@ -20,7 +26,10 @@ struct found_pool {
 	struct found_leg *duplicate;		/* a second device with the UUID of a leg */
 	/* a leg whose history is not part of sb's history */
 	struct found_leg *fork;
-	/* by index in sb: the device of a leg that is missing, if it is here and cannot be used */
+	/*
+	 * by index in sb: the device of a leg that is missing, if it is here and cannot be used:
+	 * it is too small, or a part of another device
+	 */
 	struct found_leg *unusable[KVP_MAX_LEGS];
 	struct found_leg *unusable_shadow;
 	struct found_leg *odd;			/* a leg that the newest superblock does not name */
@@ -52,11 +61,23 @@ struct scan {
  * @where: folders, devices or image files; none: all block devices
  *
  * Leaves out pools' own devices, and devices that are only part of another device. Such a part has
- * a holder that is no pool. Reads many devices at once, each in a process of its own. A device that
- * does not answer in @device_patience is found with a label that cannot be read; see
- * label_silent().
+ * a holder that is no pool, or udev knows it as a path of multipath. Reads many devices at once,
+ * each in a process of its own. A device that does not answer in @device_patience is found with a
+ * label that cannot be read; see label_silent().
+ *
+ * A part may have no holder yet: md has a leg, and one of its disks appears first. md 1.0, and the
+ * RAID of a mainboard, have their own block behind the leg, at the end of the disk. So the disk
+ * looks like a leg on a device that has grown. No pool has such a part as a leg: see
+ * found_leg::part.
  */
 int scan_run(const char *const *where, unsigned int count, struct scan *s, struct err *err);
+
+/**
+ * scan_offline() - as scan_run(), for a command that only reads, and looks at what it is given
+ *
+ * A part of another device counts as the leg that it shows.
+ */
+int scan_offline(const char *const *where, unsigned int count, struct scan *s, struct err *err);
 
 /**
  * scan_glance() - as scan_run(), for a question that is asked again and again

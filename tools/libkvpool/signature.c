@@ -154,6 +154,32 @@ int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struc
 	return pr && ret == 1 ? 0 : -1;
 }
 
+struct raid {
+	unsigned long long from;
+	char *type;
+};
+
+static bool note_raid(void *arg, const struct signature *s)
+{
+	static const char member[] = "_raid_member";
+	size_t n = strlen(s->type), m = sizeof(member) - 1;
+	struct raid *r = arg;
+
+	if (s->offset >= r->from && ((n > m && !strcmp(s->type + n - m, member)) ||
+				     !strcmp(s->type, "drbd")))
+		snprintf(r->type, SIGNATURE_TYPE, "%s", s->type);
+	return false;
+}
+
+void signature_of_raid(const char *path, unsigned long long from, char type[SIGNATURE_TYPE])
+{
+	struct raid r = { from, type };
+	struct err err;
+
+	*type = 0;
+	signature_each(path, -1, note_raid, &r, &err);
+}
+
 int signature_wipe(int fd, const char *path, struct err *err)
 {
 	blkid_probe pr = probe_new(fd, path, err);

@@ -8,6 +8,8 @@
 
 #include "err.h"
 
+#define SIGNATURE_TYPE	64	/* bytes of a signature's name */
+
 /**
  * signature_find() - which signature (file system, partition table, RAID, ...) a device has
  * @type: receives its type, empty when the device has none
@@ -21,7 +23,6 @@ int signature_find(const char *path, char *type, size_t size, struct err *err);
 /** signature_partition() - number of the partition that has byte @offset of a device; 0: none */
 int signature_partition(const char *path, unsigned long long offset);
 
-#define SIGNATURE_TYPE	64	/* bytes of a signature's name */
 #define SIGNATURES_MAX	16
 
 /* A signature, and the place of its magic. */
@@ -45,6 +46,13 @@ struct signature_list {
  */
 int signature_each(const char *path, int fd, bool (*wipe)(void *arg, const struct signature *s),
 		   void *arg, struct err *err);
+
+/**
+ * signature_of_raid() - is the device a member of a RAID that keeps its own block at the end?
+ * @from: the signature counts from this byte on
+ * @type: receives its type, empty when there is none, or the probe failed
+ */
+void signature_of_raid(const char *path, unsigned long long from, char type[SIGNATURE_TYPE]);
 
 /** signature_wipe() - remove all signatures, also those at the end; @fd open for writing */
 int signature_wipe(int fd, const char *path, struct err *err);
